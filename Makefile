@@ -1,0 +1,348 @@
+# attnbench: build, tests and set-up. `make help` lists the targets, `make features` what was found on this machine.
+#
+# Objects live in build/<config>/, where <config> names the flavour and a hash of every flag and compiler version, so
+# two configurations never mix and going back to an earlier one costs nothing.
+
+VERSION := 0.1.0
+
+# ---- switches -------------------------------------------------------------------------------------------------
+# Given on the command line or in the environment.
+
+CUDA ?= auto
+DEBUG ?= 0
+WERROR ?= 1
+V ?= 0
+SANITIZE ?=
+PREFIX ?= /usr/local
+DESTDIR ?=
+SWEEP ?= shapes/v3.json
+PKG_CONFIG ?= pkg-config
+ifeq ($(origin CC),default)
+CC := gcc
+endif
+ifeq ($(origin CXX),default)
+CXX := g++
+endif
+
+COMMA := ,
+EMPTY :=
+SPACE := $(EMPTY) $(EMPTY)
+
+.DEFAULT_GOAL := all
+.DELETE_ON_ERROR:
+.SUFFIXES:
+.PHONY: all run test test-gpu test-programs setup lint format format-check asan check-spills features help clean \
+        install uninstall FORCE
+FORCE:
+
+# Without -j, use every core. A make below another one already shares its jobs.
+ifeq ($(MAKELEVEL),0)
+MAKEFLAGS += -j$(shell nproc 2>/dev/null || echo 1)
+endif
+MAKEFLAGS += --no-builtin-rules --no-print-directory
+
+Q := $(if $(filter 1,$(V)),,@)
+say = @printf '  %-7s %s\n' '$(1)' '$(2)'
+SHELL := /bin/bash
+
+# ---- CUDA ------------------------------------------------------------------------------------------------------
+
+ifeq ($(filter auto 0 1,$(CUDA)),)
+$(error CUDA=$(CUDA) is not known; use CUDA=auto, CUDA=0 or CUDA=1)
+endif
+
+ifneq ($(CUDA),0)
+NVCC ?= $(shell PATH="$${CUDA_HOME:+$(CUDA_HOME)/bin:}$$PATH:/usr/local/cuda/bin" command -v nvcc)
+NVCC := $(NVCC)
+NVCC_VERSION := $(if $(NVCC),$(shell $(NVCC) --version 2>/dev/null | sed -n 's/.*release \([0-9.]*\).*/\1/p'))
+NVCC_MAJOR := $(firstword $(subst ., ,$(NVCC_VERSION)))
+CUDA_WHY := $(if $(NVCC_VERSION),$(shell [ $(NVCC_MAJOR) -ge 12 ] || echo "nvcc $(NVCC_VERSION) is older than 12.0"),no \
+    nvcc in CUDA_HOME$(COMMA) PATH or /usr/local/cuda/bin)
+endif
+
+ifeq ($(CUDA)$(CUDA_WHY),auto)
+WITH_CUDA := 1
+else ifeq ($(CUDA)$(CUDA_WHY),1)
+WITH_CUDA := 1
+else
+WITH_CUDA := 0
+endif
+
+ifeq ($(WITH_CUDA),1)
+NVCC_CODES := $(shell $(NVCC) --list-gpu-code)
+gencode = $(if $(filter sm_$(1),$(NVCC_CODES)),-gencode=arch=compute_$(2)$(COMMA)code=$(3))
+# Machine code for the GPUs that are measured (Ampere, Ada, Hopper with its own instructions); PTX for newer ones.
+GENCODE ?= $(strip $(call gencode,80,80,sm_80) $(call gencode,86,86,sm_86) $(call gencode,89,89,sm_89) \
+    $(call gencode,90,90a,sm_90a) $(call gencode,90,90,compute_90))
+# dladdr must find a kernel's name from its host handle; newer compilers hide kernels and make templates local.
+NVCC_HELP := $(shell $(NVCC) --help | grep -oE '^--(static-global-template-stub|device-entity-has-hidden-visibility)')
+NVCC_EXPORT := $(addsuffix =false,$(NVCC_HELP))
+# A fifth of the size. Drivers older than CUDA 12.4 cannot unpack it, and CUDA 13 needs a newer one anyway.
+NVCC_COMPRESS := $(shell [ $(NVCC_MAJOR) -lt 13 ] || echo --compress-mode=size)
+CUDA_LIBS ?= $(shell $(NVCC) --dryrun -x cu -c /dev/null 2>&1 | sed -n 's/^\#\$$ LIBRARIES=//p') -lcudart_static -lrt
+endif
+
+# ---- cJSON and cmocka -------------------------------------------------------------------------------------------
+
+pkg = $(shell $(PKG_CONFIG) $(1) $(2) 2>/dev/null)
+ifeq ($(origin CJSON_LIBS),undefined)
+CJSON_CFLAGS ?= $(call pkg,--cflags,libcjson)
+CJSON_LIBS := $(call pkg,--libs,libcjson)
+endif
+CMOCKA_CFLAGS ?= $(call pkg,--cflags,cmocka)
+CMOCKA_LIBS ?= $(or $(call pkg,--libs,cmocka),-lcmocka)
+
+# ---- flags -----------------------------------------------------------------------------------------------------
+
+ifeq ($(DEBUG),1)
+CFLAGS ?= -O0 -g3
+NVCCFLAGS ?= -O0 -g -G
+else
+CFLAGS ?= -O2 -g
+NVCCFLAGS ?= -O3 -lineinfo
+# CPU variants and the oracle are loops over floats: vectorise them.
+KERNEL_CFLAGS ?= -O3
+endif
+CXXFLAGS ?= $(CFLAGS)
+
+ifneq ($(SANITIZE),)
+SANITIZE_FLAGS := -fsanitize=$(SANITIZE) -fno-sanitize-recover=all -fno-omit-frame-pointer
+endif
+ERROR_FLAG := $(if $(filter 1,$(WERROR)),-Werror)
+CPPFLAGS_ALL = -I. -I$(BUILD)/gen -D_GNU_SOURCE $(CPPFLAGS)
+# snprintf cuts texts on purpose, and what gcc thinks of that depends on inlining.
+WARN_C := -Wno-unknown-warning-option -Wall -Wextra -Wno-format-truncation -Wshadow -Wconversion -Wno-sign-conversion \
+    -Wstrict-prototypes -Wvla $(ERROR_FLAG)
+WARN_CXX := -Wall -Wextra -Wshadow -Wno-missing-field-initializers $(ERROR_FLAG)
+WARN_NVCC := $(if $(ERROR_FLAG),-Werror all-warnings) -Xcompiler \
+    $(subst $(SPACE),$(COMMA),$(strip -Wall -Wextra -Wno-missing-field-initializers $(ERROR_FLAG)))
+C_ALL = -std=c11 -pthread $(CPPFLAGS_ALL) $(WARN_C) $(CJSON_CFLAGS) $(CFLAGS) $(EXTRA_CFLAGS) $(SANITIZE_FLAGS)
+CXX_ALL = -std=c++20 -pthread $(CPPFLAGS_ALL) $(WARN_CXX) $(CXXFLAGS) $(SANITIZE_FLAGS)
+NVCC_ALL = -std=c++20 $(CPPFLAGS_ALL) $(WARN_NVCC) $(NVCCFLAGS) $(NVCC_EXPORT) $(NVCC_COMPRESS) $(GENCODE) -Xptxas -v \
+    $(addprefix -Xcompiler ,$(SANITIZE_FLAGS))
+LD_ALL = -pthread -rdynamic $(LDFLAGS) $(SANITIZE_FLAGS)
+LIBS_ALL = $(CJSON_LIBS) $(if $(filter 1,$(WITH_CUDA)),$(CUDA_LIBS)) -ldl -lpthread -lm
+
+# CUDA=1 without nvcc must not find what CUDA=0 left behind.
+FLAVOUR := $(if $(filter 1,$(WITH_CUDA)),cuda,$(if $(filter 1,$(CUDA)),no-nvcc,host))$(if $(filter 1,$(DEBUG)),-debug)$(addprefix \
+    -,$(subst $(COMMA),-,$(SANITIZE)))
+FLAGS_TEXT = $(CC) $(CXX) $(shell $(CC) -dumpfullversion 2>&1) $(shell $(CXX) -dumpfullversion 2>&1) $(NVCC) \
+    $(NVCC_VERSION) $(C_ALL) $(KERNEL_CFLAGS) $(CXX_ALL) $(NVCC_ALL) $(LD_ALL) $(LIBS_ALL) $(CMOCKA_CFLAGS) $(CMOCKA_LIBS)
+BUILD :=
+BUILD := build/$(FLAVOUR)-$(shell printf '%s' '$(subst ','\'',$(FLAGS_TEXT))' | sha256sum | cut -c1-8)
+
+# ---- sources ----------------------------------------------------------------------------------------------------
+
+C_SOURCES := $(wildcard cli/*.c kernels/*.c kernels/variants/*.c kernels/reference/*.c)
+CU_SOURCES := $(wildcard kernels/variants/*.cu)
+ifeq ($(WITH_CUDA),1)
+C_SOURCES := $(filter-out kernels/device_none.c,$(C_SOURCES))
+CU_SOURCES += $(wildcard kernels/*.cu kernels/reference/*.cu)
+endif
+FAULT_SOURCES := $(wildcard tests/faults/*.c tests/faults/*.cu)
+UNIT_SOURCES := $(wildcard tests/unit_*.c)
+GPU_SOURCES := $(if $(filter 1,$(WITH_CUDA)),$(wildcard tests/gpu_*.c tests/gpu/gpu_*.c))
+
+object = $(addprefix $(BUILD)/,$(addsuffix .o,$(1)))
+CU_OBJECTS := $(call object,$(CU_SOURCES))
+VARIANT_OBJECTS := $(call object,$(wildcard kernels/variants/*.cu))
+OBJECTS := $(call object,$(C_SOURCES)) $(CU_OBJECTS) $(BUILD)/gen/kernel_resources.o
+MAIN_OBJECT := $(call object,cli/main.c)
+LIB_OBJECTS := $(filter-out $(MAIN_OBJECT),$(OBJECTS))
+FAULTY_REGISTRY := $(BUILD)/gen/registry_faulty.o
+FAULTY_OBJECTS := $(filter-out $(call object,kernels/registry.c),$(OBJECTS)) $(FAULTY_REGISTRY) \
+    $(call object,$(FAULT_SOURCES))
+UNITS := $(patsubst tests/%.c,$(BUILD)/tests/%,$(UNIT_SOURCES))
+GPU_PROGRAMS := $(foreach source,$(GPU_SOURCES),$(BUILD)/tests/$(basename $(notdir $(source))))
+FAULTY := $(if $(wildcard tests/faults.def),$(BUILD)/attnbench-faulty)
+
+# ---- targets ----------------------------------------------------------------------------------------------------
+
+## all: build ./attnbench (the default)
+all: attnbench
+
+attnbench: $(BUILD)/attnbench FORCE
+	$(Q)cmp -s $< $@ || { cp -f $< $@.new && mv -f $@.new $@; }
+
+## run: set up, build, and run the main sweep (SWEEP=shapes/v3.json)
+run:
+	@scripts/setup.sh build
+	@$(MAKE) all
+	./attnbench --sweep $(SWEEP)
+
+## test: set up, build, and run every test that needs no GPU; ends with one line of counts
+test:
+	@scripts/setup.sh test
+	@+MAKE='$(MAKE)' V='$(V)' scripts/run_tests.sh cpu
+
+## test-gpu: build, and run the tests that need a GPU (exit 77 of the runner: there is none)
+test-gpu:
+	@scripts/setup.sh test
+	@+MAKE='$(MAKE)' V='$(V)' scripts/run_tests.sh gpu
+
+## asan: unit and command-line tests under AddressSanitizer and UBSan, without CUDA
+asan:
+	@scripts/setup.sh test
+	@+MAKE='$(MAKE)' V='$(V)' scripts/run_tests.sh asan
+
+## setup: install what building and testing need (apt), or print the command to type
+setup:
+	@scripts/setup.sh test
+
+## lint: layers, shell scripts and format
+lint:
+	@+MAKE='$(MAKE)' V='$(V)' scripts/run_tests.sh lint
+
+## check-spills: every sm_90a kernel keeps its registers, or says why not (scripts/spills_allowed.txt)
+check-spills: $(BUILD)/attnbench
+	@scripts/check_spills.sh $(CU_OBJECTS:.o=.ptxas)
+
+FORMAT_FILES = $(shell find cli kernels tests \( -name '*.[ch]' -o -name '*.cu' -o -name '*.cuh' \) -print)
+## format: rewrite the sources with clang-format
+format:
+	clang-format -i $(FORMAT_FILES)
+
+## format-check: fail when a source is not as `make format` would write it
+format-check:
+	@clang-format --dry-run --Werror $(FORMAT_FILES)
+
+## features: what was found on this machine, and the switch for each
+features:
+	@$(FEATURES)
+feature = printf '%s %-8s %s\n' '$(if $(1),✓,✗)' '$(2)' '$(3)'
+CUDA_FOUND = $(NVCC) $(NVCC_VERSION) (CUDA=0 builds without)
+CUDA_MISSING = $(if $(CUDA_WHY),$(CUDA_WHY): GPU variants can be planned but not run (CUDA_HOME=/path says where),switched \
+    off by CUDA=0)
+GPU_CODE = $(filter sm_% compute_%,$(subst code=, ,$(subst $(COMMA), ,$(subst arch=compute_,,$(GENCODE)))))
+define FEATURES
+$(call feature,$(filter 1,$(WITH_CUDA)),CUDA,$(if $(filter 1,$(WITH_CUDA)),$(CUDA_FOUND),$(CUDA_MISSING))); \
+$(if $(filter 1,$(WITH_CUDA)),$(call feature,1,GPU code,$(GPU_CODE) (GENCODE= overrides));) \
+$(call feature,$(CJSON_LIBS),cJSON,$(or $(strip $(CJSON_LIBS)),not found: run make setup) (CJSON_CFLAGS= and CJSON_LIBS= \
+    override)); \
+$(if $(SANITIZE),$(call feature,1,sanitize,$(SANITIZE)),:)
+endef
+
+## install: copy the program and the sweeps under PREFIX (DESTDIR is put before it)
+install: all
+	install -d $(DESTDIR)$(PREFIX)/bin $(DESTDIR)$(PREFIX)/share/attnbench/shapes
+	install -m 755 attnbench $(DESTDIR)$(PREFIX)/bin/attnbench
+	install -m 644 $(wildcard shapes/*) $(DESTDIR)$(PREFIX)/share/attnbench/shapes
+
+## uninstall: remove what install copied
+uninstall:
+	rm -f $(DESTDIR)$(PREFIX)/bin/attnbench
+	rm -rf $(DESTDIR)$(PREFIX)/share/attnbench
+
+## clean: remove everything that was built
+clean:
+	rm -rf build attnbench
+
+## help: this list
+help:
+	@printf 'usage: make [target] [switches]\n\ntargets:\n'
+	@sed -n 's/^## \([a-z-]*\): \(.*\)/  \1\t\2/p' Makefile | expand -t 22
+	@printf '\nswitches:\n'
+	@printf '  %-19s %s\n' 'CUDA=auto|0|1' 'use nvcc when found, never, or insist (default auto)' \
+	  'GENCODE=...' 'nvcc code generation, e.g. -gencode=arch=compute_90a,code=sm_90a' \
+	  'NVCC=, CC=, CXX=' 'compilers' 'CFLAGS=, NVCCFLAGS=' 'optimisation and debug flags' \
+	  'DEBUG=1' 'no optimisation, full debug information' \
+	  'SANITIZE=LIST' 'address,undefined or thread' 'WERROR=0' 'warnings are no errors' 'V=1' 'print every command'
+
+print-%:
+	@printf '%s\n' '$($*)'
+
+test-programs: $(BUILD)/attnbench $(UNITS) $(GPU_PROGRAMS) $(FAULTY)
+
+# ---- rules ------------------------------------------------------------------------------------------------------
+
+# Made once per configuration, before any object: says what is being built, and stops when that cannot work.
+$(BUILD)/.config:
+	@$(FEATURES)
+ifeq ($(CUDA)$(WITH_CUDA),10)
+	@printf '%s\n' 'error: CUDA=1, but $(CUDA_WHY).' \
+	  '  Install the CUDA toolkit 12.0 or newer (https://developer.nvidia.com/cuda-downloads) and name it with' \
+	  '  CUDA_HOME=/path/to/cuda, or build without GPU kernels: make CUDA=0' >&2; exit 1
+endif
+ifeq ($(strip $(CJSON_LIBS)),)
+	@printf '%s\n' 'error: cJSON was not found through "$(PKG_CONFIG) libcjson".' \
+	  '  Run: make setup    or: apt-get install pkg-config libcjson-dev' \
+	  '  Elsewhere: make CJSON_CFLAGS=-I/path/include CJSON_LIBS="-L/path/lib -lcjson"' >&2; exit 1
+endif
+	@mkdir -p $(sort $(dir $(OBJECTS) $(UNITS)) $(BUILD)/gen $(BUILD)/tests/faults)
+	@touch $@
+
+$(BUILD)/%.c.o: %.c | $(BUILD)/.config
+	$(call say,CC,$<)
+	$(Q)mkdir -p $(@D)
+	$(Q)$(CC) $(C_ALL) -MMD -MP -c $< -o $@
+
+$(BUILD)/kernels/%: private EXTRA_CFLAGS = $(KERNEL_CFLAGS)
+$(BUILD)/tests/%: private EXTRA_CFLAGS = $(CMOCKA_CFLAGS)
+
+ifeq ($(WITH_CUDA),1)
+# ptxas reports to the .ptxas file beside the object, which feeds the resource table and the spill check. What is not
+# a plain resource line is shown.
+PTXAS_PLAIN := ^ptxas info *: ([0-9]+ bytes gmem|Compiling|Function prop|Used|Compile time)|bytes stack frame
+$(BUILD)/%.cu.o: %.cu | $(BUILD)/.config
+	$(call say,NVCC,$<)
+	$(Q)mkdir -p $(@D)
+	$(Q)$(NVCC) $(NVCC_ALL) -MMD -MP -MF $(@:.o=.d) -MT $@ -c $< -o $@ 2>$(@:.o=.ptxas); status=$$?; \
+	grep -vE '$(PTXAS_PLAIN)' $(@:.o=.ptxas) >&2; exit $$status
+else
+# The descriptor and the plan of a GPU variant are plain C++; its kernels are behind __CUDACC__.
+$(BUILD)/%.cu.o: %.cu | $(BUILD)/.config
+	$(call say,CXX,$<)
+	$(Q)mkdir -p $(@D)
+	$(Q)$(CXX) $(CXX_ALL) -MMD -MP -x c++ -c $< -o $@
+endif
+
+$(BUILD)/gen/kernel_resources.c: $(VARIANT_OBJECTS) scripts/kernel_resources.sh | $(BUILD)/.config
+	$(call say,TABLE,$@)
+	$(Q)scripts/kernel_resources.sh --c $(if $(filter 1,$(WITH_CUDA)),$(VARIANT_OBJECTS:.o=.ptxas)) >$@
+
+$(BUILD)/gen/kernel_resources.o: $(BUILD)/gen/kernel_resources.c
+	$(Q)$(CC) $(C_ALL) -MMD -MP -c $< -o $@
+
+$(FAULTY_REGISTRY): kernels/registry.c tests/faults.def | $(BUILD)/.config
+	$(call say,CC,$< with tests/faults.def)
+	$(Q)$(CC) $(C_ALL) '-DATTN_EXTRA_VARIANTS="tests/faults.def"' -MMD -MP -c $< -o $@
+
+# Rewritten only when it changes, so that an unchanged tree relinks nothing.
+VERSION_HEADER := $(BUILD)/gen/version_data.h
+$(VERSION_HEADER): FORCE | $(BUILD)/.config
+	@commit=unknown; \
+	if [ -e .git ] && short=$$(git rev-parse --short HEAD 2>/dev/null); then \
+	  commit=$$short; git diff --quiet HEAD -- 2>/dev/null || commit=$$short+dirty; \
+	fi; \
+	printf '#define ATTNBENCH_VERSION "%s"\n#define ATTNBENCH_GIT_COMMIT "%s"\n' '$(VERSION)' "$$commit" >$@.new; \
+	if cmp -s $@.new $@; then rm $@.new; else mv $@.new $@; fi
+$(call object,cli/version.c): $(VERSION_HEADER)
+
+define LINK
+$(call say,LINK,$@)
+$(Q)$(CXX) $(LD_ALL) $(filter %.o,$^) $(LIBS_ALL) $(LINK_EXTRA) -o $@
+endef
+
+# A source that was added or removed changes this list, and so relinks.
+OBJECT_LIST := $(BUILD)/gen/objects.txt
+$(OBJECT_LIST): FORCE | $(BUILD)/.config
+	@printf '%s\n' $(sort $(OBJECTS) $(FAULTY_OBJECTS)) >$@.new; if cmp -s $@.new $@; then rm $@.new; else mv $@.new $@; fi
+
+$(BUILD)/attnbench: $(OBJECTS) $(OBJECT_LIST)
+	$(LINK)
+
+$(BUILD)/attnbench-faulty: $(FAULTY_OBJECTS) $(OBJECT_LIST)
+	$(LINK)
+
+$(UNITS) $(GPU_PROGRAMS): private LINK_EXTRA = $(CMOCKA_LIBS)
+$(UNITS): $(BUILD)/tests/%: $(BUILD)/tests/%.c.o $(LIB_OBJECTS) $(OBJECT_LIST)
+	$(LINK)
+
+define gpu_program
+$(BUILD)/tests/$(basename $(notdir $(1))): $(BUILD)/$(1).o $(LIB_OBJECTS) $(OBJECT_LIST)
+	$$(LINK)
+endef
+$(foreach source,$(GPU_SOURCES),$(eval $(call gpu_program,$(source))))
+
+.SECONDARY:
+-include $(patsubst %.o,%.d,$(OBJECTS) $(FAULTY_OBJECTS) $(call object,$(UNIT_SOURCES) $(GPU_SOURCES)))

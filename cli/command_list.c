@@ -1,0 +1,76 @@
+#include <stdlib.h>
+#include <string.h>
+
+#include "cli/commands.h"
+#include "cli/json.h"
+#include "cli/supervise.h"
+
+/* What a variant would meet here: NULL when it can run, else why not. */
+static const char *why_unavailable(const struct attn_variant *variant, const struct status *gpu) {
+  if (variant->runs_on == DEVICE_CPU || !status_failed(gpu)) return NULL;
+  return gpu->text;
+}
+
+/* STATUS_OK when a GPU opens in a worker. */
+static struct status probe_gpu(void) {
+  const double unused_timeout_s = 10.0;
+  struct supervisor *supervisor = NULL;
+  const struct status status = supervise_open("cuda", unused_timeout_s, &supervisor);
+  supervise_close(supervisor);
+  return status;
+}
+
+static void list_text(const struct attn_variant *variant, const char *why_not, FILE *out) {
+  fprintf(out, "%-10s %s\n%10s limits: %s\n", variant->name, variant->summary, "", variant->limits);
+  for (const struct attn_tunable *t = variant->tunables; t != NULL && t->name != NULL; ++t) {
+    fprintf(out, "%10s tunable %s = %d..%d, default %d: %s\n", "", t->name, t->min, t->max, t->default_value,
+            t->help);
+  }
+  fprintf(out, "%10s here: %s%s\n", "",
+          why_not == NULL ? "available" : "not available: ", why_not == NULL ? "" : why_not);
+}
+
+static cJSON *list_json(const struct attn_variant *variant, const char *why_not) {
+  cJSON *object = cJSON_CreateObject();
+  json_add_string(object, "name", variant->name);
+  json_add_string(object, "summary", variant->summary);
+  json_add_string(object, "limits", variant->limits);
+  json_add_string(object, "runs_on", variant->runs_on == DEVICE_CPU ? "cpu" : "cuda");
+  cJSON *tunables = cJSON_AddArrayToObject(object, "tunables");
+  for (const struct attn_tunable *t = variant->tunables; t != NULL && t->name != NULL; ++t) {
+    cJSON *tunable = cJSON_CreateObject();
+    json_add_string(tunable, "name", t->name);
+    json_add_number(tunable, "min", t->min);
+    json_add_number(tunable, "max", t->max);
+    json_add_number(tunable, "default", t->default_value);
+    json_add_string(tunable, "help", t->help);
+    cJSON_AddItemToArray(tunables, tunable);
+  }
+  json_add_bool(object, "available", why_not == NULL);
+  if (why_not == NULL) {
+    cJSON_AddNullToObject(object, "reason");
+  } else {
+    json_add_string(object, "reason", why_not);
+  }
+  return object;
+}
+
+struct status command_list(const struct options *options, FILE *out) {
+  const struct status gpu = probe_gpu();
+  cJSON *root = cJSON_CreateObject(), *variants = cJSON_AddArrayToObject(root, "variants");
+  for (size_t i = 0; i < variant_count(); ++i) {
+    const struct attn_variant *variant = variant_at(i);
+    const char *why_not = why_unavailable(variant, &gpu);
+    if (options->list_json) {
+      cJSON_AddItemToArray(variants, list_json(variant, why_not));
+    } else {
+      list_text(variant, why_not, out);
+    }
+  }
+  char *text = options->list_json ? cJSON_Print(root) : NULL;
+  if (text != NULL) fprintf(out, "%s\n", text);
+  free(text);
+  cJSON_Delete(root);
+  if (fflush(out) != 0) return status_make(STATUS_OUTPUT, "stdout: cannot be written");
+  return status_ok();
+}

@@ -1,0 +1,24 @@
+/* The verbs. Each returns what failed, and in *exit_code what its result asks for when nothing did. */
+#ifndef ATTNBENCH_CLI_COMMANDS_H
+#define ATTNBENCH_CLI_COMMANDS_H
+
+#include "cli/options.h"
+#include "cli/report.h"
+#include "kernels/gpu_models.h"
+
+struct status command_run(const struct options *, int argc, char **argv, enum exit_code *exit_code);
+struct status command_plan(const struct options *, int argc, char **argv, enum exit_code *exit_code);
+struct status command_report(const struct options *, enum exit_code *exit_code);
+struct status command_list(const struct options *, FILE *out);
+
+/* Shared: what a journal's header says of this invocation. */
+void command_describe_run(const struct options *, int argc, char **argv, const struct sweep *, uint64_t cell_count,
+                          struct run_info *out);
+/* Shared: every output that was asked for, or the table on stdout. */
+struct status command_write_outputs(const struct options *, const struct journal_data *, enum exit_code *exit_code);
+/* Shared: can every output be written? */
+struct status command_probe_outputs(const struct options *);
+/* Shared: the GPU model of --gpu, or the default for planned rows. */
+struct status command_gpu_model(const char *name, const struct gpu_model **out);
+
+#endif

@@ -1,0 +1,63 @@
+/* A C struct as a JSON object, both ways from one table: what the writer writes is what the reader reads, so the two
+ * cannot disagree. A table is an array of struct field that ends with a NULL key:
+ *
+ *   static const struct field point_fields[] = {
+ *       FIELD("x", F64, struct point, x), FIELD("n", U32, struct point, n, .min = 1), {0}};
+ *
+ * Non-finite numbers become null; null is read back as NAN. */
+#ifndef ATTNBENCH_CLI_FIELDS_H
+#define ATTNBENCH_CLI_FIELDS_H
+
+#include <stddef.h>
+
+#include "cli/json.h"
+
+/* The C type of the member, and its JSON. */
+enum field_kind {
+  FIELD_BOOL,   /* bool */
+  FIELD_U32,    /* uint32_t in [min, max]; max 0 = all of the type */
+  FIELD_U64,    /* uint64_t, likewise */
+  FIELD_INDEX,  /* uint64_t, UINT64_MAX for none: null */
+  FIELD_U32X3,  /* uint32_t[3], likewise: an array of three */
+  FIELD_F64,    /* double */
+  FIELD_TEXT,   /* char[capacity] */
+  FIELD_NAME,   /* const char * into static storage, or NULL (null); read back through name() */
+  FIELD_ENUM,   /* an enum, written as name(value) */
+  FIELD_BITS,   /* uint64_t: an array of the names of the bits set; bits past the last name count as it. Write only */
+  FIELD_OBJECT, /* a struct, by the table `fields` */
+  FIELD_OPTIONAL, /* likewise, null unless its bool at flag_offset (from the start of that struct) is set */
+  FIELD_ARRAY,    /* uint32_t count at count_offset of the outer struct; elements `stride` apart, at most capacity */
+};
+
+struct field {
+  const char *key;
+  enum field_kind kind;
+  size_t offset;
+  uint64_t min, max;
+  size_t capacity;
+  /* NULL past the last index. A FIELD_NAME that is not among them is written as the last of them; without name() it
+   * is written as it stands and cannot be read. */
+  const char *(*name)(uint32_t index);
+  const struct field *fields;
+  size_t flag_offset, count_offset, stride;
+  const char *null_reason; /* F64: written beside a null as "<key>_reason"; NULL: no such sibling */
+};
+
+#define FIELD(key_, kind_, type, member, ...) \
+  { .key = (key_), .kind = FIELD_##kind_, .offset = offsetof(type, member), __VA_ARGS__ }
+#define FIELD_TEXT_OF(key_, type, member) FIELD(key_, TEXT, type, member, .capacity = sizeof((type *)0)->member)
+
+/* Adds every field of the struct at `base` to `object`. False when out of memory. */
+bool fields_write(cJSON *object, const struct field *fields, const void *base);
+
+/* The object as one line of JSON, malloc'ed, the caller's; NULL when out of memory. */
+char *fields_to_line(const struct field *fields, const void *base);
+
+/* Fills the zeroed struct at `base`. A missing, unknown or ill-typed field is STATUS_INPUT naming it. */
+struct status fields_read(const struct json_doc *, const cJSON *object, const struct field *fields, void *base);
+
+/* The reverse of fields_to_line; `what` leads error messages. */
+struct status fields_from_line(const char *what, const char *line, size_t length, const struct field *fields,
+                               void *base);
+
+#endif

@@ -1,0 +1,26 @@
+/* Takes the samples of one mode: warm up until the latency has settled, then sample until the interval of the median
+ * is narrow enough or the time is spent. */
+#ifndef ATTNBENCH_CLI_MEASURE_H
+#define ATTNBENCH_CLI_MEASURE_H
+
+#include "cli/record.h"
+
+struct measure_settings {
+  struct stats_rule rule;
+  double settle_min_s, settle_max_s; /* warm-up lasts at least and at most this long, whatever it sees */
+  double settle_relative;            /* settled: medians of two successive windows differ by less */
+};
+
+struct measure_settings measure_defaults(enum device_kind);
+
+/* Fills *out. hot_launches and estimate_us come from problem_time_prepare. Device failures come back as they are. */
+struct status measure_mode(struct device *, struct problem *, enum time_mode, const struct measure_settings *,
+                           uint32_t hot_launches, double estimate_us, struct time_record *out);
+
+/* Median cold time of each pass alone into pass_us[0..pass_count). */
+struct status measure_passes(struct problem *, uint32_t pass_count, double estimate_us, double *pass_us);
+
+/* Seconds on the monotonic clock. */
+double measure_now_s(void);
+
+#endif

@@ -1,0 +1,147 @@
+#include "cli/metrics.h"
+
+#include <math.h>
+
+#include "kernels/occupancy.h"
+
+uint64_t metrics_attended_pairs(const struct attn_shape *s) {
+  const uint64_t rows = s->Sq, keys = s->Skv;
+  if (!s->causal) return rows * keys;
+  /* A trapezoid when every row attends something, else a triangle under the rows that attend nothing. */
+  return keys >= rows ? rows * (keys - rows) + rows * (rows + 1) / 2 : keys * (keys + 1) / 2;
+}
+
+double metrics_flops(const struct attn_shape *s) {
+  return 4.0 * s->B * s->Hq * s->D * (double)metrics_attended_pairs(s);
+}
+
+double metrics_bytes(const struct attn_shape *s) {
+  const double query_rows = (double)s->B * s->Hq * s->Sq, key_rows = (double)s->B * s->Hkv * s->Skv;
+  return 2.0 * attn_dtype_bytes(s->dtype) * s->D * (query_rows + key_rows);
+}
+
+const char *roof_name(enum roof_kind kind) {
+  static const char *const names[ROOF_COUNT] = {"none", "tensor_f16", "fp32", "dram"};
+  return names[kind];
+}
+
+/* ---- rates and roofs ----------------------------------------------------------------------------------------- */
+
+/* Microseconds for `flops` on a pipe; 0 when the pipe's rate or the clock is not known. */
+static double pipe_us(const struct device_info *dev, enum roof_kind pipe, double clock_mhz, double flops) {
+  const double per_clk_sm = pipe == ROOF_TENSOR ? dev->tensor_flop_per_clk_sm : dev->fp32_flop_per_clk_sm;
+  const double flop_per_us = per_clk_sm * dev->sms * clock_mhz;
+  return flop_per_us > 0 ? flops / flop_per_us : 0;
+}
+
+/* Microseconds to move `bytes` through DRAM; 0 when it does not bind: rate unknown, or the tensors stay in L2 from
+ * one launch to the next. */
+static double dram_us(const struct device_info *dev, enum time_mode mode, double bytes) {
+  const bool stays_in_l2 = mode == TIME_HOT && bytes <= (double)dev->l2_bytes;
+  return stays_in_l2 || !(dev->dram_gb_per_s > 0) ? 0 : bytes / dev->dram_gb_per_s * 1e-3;
+}
+
+static enum roof_kind pipe_of_math(enum attn_math math) {
+  return math == ATTN_MATH_TENSOR ? ROOF_TENSOR : math == ATTN_MATH_FP32 ? ROOF_FP32 : ROOF_NONE;
+}
+
+static double clock_of(const struct time_record *time, const struct device_info *dev) {
+  return time->sm_clock_mhz > 0 ? time->sm_clock_mhz : dev->sm_clock_max_mhz;
+}
+
+static void hold_against_roofs(const struct record *r, const struct device_info *dev, enum time_mode mode,
+                               const struct metrics *m, struct mode_metrics *out) {
+  const enum roof_kind pipe = pipe_of_math(r->math);
+  const enum roof_kind fastest_pipe = r->attn_case.shape.dtype == ATTN_F32 ? ROOF_FP32 : ROOF_TENSOR;
+  if (dev->kind == DEVICE_CPU || pipe == ROOF_NONE) return;
+
+  const double median_us = r->time[mode].us.median, clock_mhz = clock_of(&r->time[mode], dev);
+  const double compute_us = pipe_us(dev, pipe, clock_mhz, m->flops);
+  const double bytes_us = dram_us(dev, mode, m->bytes);
+  const double roof_us = fmax(compute_us, bytes_us);
+  const double floor_us = fmax(pipe_us(dev, fastest_pipe, clock_mhz, m->flops), bytes_us);
+  if (roof_us > 0) {
+    out->roof = bytes_us > compute_us ? ROOF_DRAM : pipe;
+    out->roof_clock_mhz = clock_mhz;
+    out->roof_ratio = roof_us / median_us;
+  }
+  if (floor_us > 0) {
+    out->floor_us = floor_us;
+    out->floor_ratio = median_us / floor_us;
+  }
+}
+
+static struct mode_metrics mode_metrics_of(const struct record *r, const struct device_info *dev, enum time_mode mode,
+                                           const struct metrics *m) {
+  struct mode_metrics out = {.roof = ROOF_NONE,
+                             .tflop_per_s = NAN,
+                             .gb_per_s = NAN,
+                             .roof_clock_mhz = NAN,
+                             .roof_ratio = NAN,
+                             .floor_us = NAN,
+                             .floor_ratio = NAN};
+  const double median_us = r->time[mode].us.median;
+  /* Only a row that was right has a speed. */
+  out.known = r->status == CELL_ok && r->time[mode].done && median_us > 0;
+  if (!out.known) return out;
+  out.tflop_per_s = m->flops / median_us * 1e-6;
+  out.gb_per_s = m->bytes / median_us * 1e-3;
+  hold_against_roofs(r, dev, mode, m, &out);
+  return out;
+}
+
+/* ---- launch geometry ----------------------------------------------------------------------------------------- */
+
+static uint64_t product(const uint32_t extent[3]) { return (uint64_t)extent[0] * extent[1] * extent[2]; }
+
+static void fill_residency(const struct pass_record *p, const struct device_info *dev, struct pass_metrics *out) {
+  const uint64_t smem_bytes = (uint64_t)p->pass.dynamic_smem_bytes + p->facts.static_smem_bytes;
+  const struct occupancy computed = occupancy_of(dev, out->threads_per_block, p->facts.registers, smem_bytes);
+  const bool measured = p->facts_known && p->facts.resident_blocks > 0;
+  out->resident_blocks = measured ? p->facts.resident_blocks : computed.resident_blocks;
+  out->resident_exact = measured || p->facts.registers > 0;
+  out->limited_by = computed.limited_by;
+  const uint32_t warp_threads = (out->threads_per_block + 31) / 32 * 32;
+  if (dev->threads_per_sm > 0)
+    out->occupancy_ratio = (double)out->resident_blocks * warp_threads / dev->threads_per_sm;
+}
+
+static void fill_waves(const struct device_info *dev, struct pass_metrics *out) {
+  const uint64_t slots = (uint64_t)dev->sms * out->resident_blocks;
+  out->sm_ratio = out->waves = out->tail_waste_ratio = NAN;
+  if (dev->sms == 0) return;
+  out->sm_ratio = fmin(1.0, (double)out->blocks / dev->sms);
+  out->sm_blocks_max = (out->blocks + dev->sms - 1) / dev->sms;
+  if (slots == 0 || out->blocks == 0) return;
+  out->waves = (double)out->blocks / (double)slots;
+  out->tail_blocks = out->blocks % slots;
+  out->tail_waste_ratio = 1 - out->waves / ceil(out->waves);
+}
+
+static void fill_cover(const struct attn_pass *pass, struct pass_metrics *out) {
+  const unsigned covers = pass->covers[0] | pass->covers[1] | pass->covers[2];
+  out->covers_b = (covers & ATTN_COVERS_B) != 0;
+  out->covers_h = (covers & ATTN_COVERS_H) != 0;
+  out->covers_bh = out->covers_b && out->covers_h;
+}
+
+static struct pass_metrics pass_metrics_of(const struct pass_record *p, const struct device_info *dev) {
+  struct pass_metrics out = {.blocks = product(p->pass.grid), .threads_per_block = (uint32_t)product(p->pass.block)};
+  fill_residency(p, dev, &out);
+  fill_waves(dev, &out);
+  fill_cover(&p->pass, &out);
+  /* row_threads 0: the pass has no compute phase over rows. */
+  if (p->pass.row_threads > 0 && p->pass.row_threads < out.threads_per_block)
+    out.idle_thread_ratio = 1 - (double)p->pass.row_threads / out.threads_per_block;
+  return out;
+}
+
+void metrics_of(const struct record *r, const struct device_info *dev, struct metrics *out) {
+  *out = (struct metrics){0};
+  out->flops = metrics_flops(&r->attn_case.shape);
+  out->bytes = metrics_bytes(&r->attn_case.shape);
+  out->flop_per_byte = out->flops / out->bytes;
+  for (enum time_mode mode = 0; mode < TIME_MODE_COUNT; mode++) out->mode[mode] = mode_metrics_of(r, dev, mode, out);
+  for (uint32_t i = 0; i < r->plan.pass_count && i < ATTN_PASSES_MAX; i++)
+    out->pass[i] = pass_metrics_of(&r->pass[i], dev);
+}

@@ -1,0 +1,57 @@
+/* FLOP and byte models, rates and roofs. Models are per shape, never per variant, so that ratios compare like with
+ * like. Pure. GB = 10^9 bytes, TFLOP = 10^12. */
+#ifndef ATTNBENCH_CLI_METRICS_H
+#define ATTNBENCH_CLI_METRICS_H
+
+#include "cli/record.h"
+
+/* Pairs (query row, key) that attention computes in one head: all, or those under the bottom-right causal mask. */
+uint64_t metrics_attended_pairs(const struct attn_shape *);
+/* 4 * Hq * B * D * attended pairs: one multiply-add each for QK^T and PV; softmax is not counted. */
+double metrics_flops(const struct attn_shape *);
+/* Q, K, V read once and O written once. */
+double metrics_bytes(const struct attn_shape *);
+
+enum roof_kind { ROOF_NONE, ROOF_TENSOR, ROOF_FP32, ROOF_DRAM, ROOF_COUNT };
+const char *roof_name(enum roof_kind); /* "none", "tensor_f16", "fp32", "dram" */
+
+struct mode_metrics {
+  bool known;                   /* false: not timed */
+  double tflop_per_s, gb_per_s; /* from the median; gb_per_s is algorithmic bytes over time, not DRAM traffic */
+  enum roof_kind roof;   /* the roof that binds: the compute roof of the pipe the variant uses, or DRAM when the byte
+                            floor is the longer one. Hot runs whose tensors fit in L2 are not held against DRAM. */
+  double roof_clock_mhz; /* clock the compute roof was taken at: measured, else the device's maximum; NAN: no roof */
+  double roof_ratio;     /* share of that roof reached, 0..1; NAN when the roof is unknown */
+  double floor_us;       /* shape's own floor on this device: max(flops / fastest pipe for the dtype, bytes / DRAM),
+                            DRAM only where it can bind as above; NAN when unknown */
+  double floor_ratio;    /* median / floor_us, >= 1; NAN when unknown */
+};
+
+/* Launch geometry of one pass, derived from the plan and the facts. */
+struct pass_metrics {
+  uint64_t blocks;
+  uint32_t threads_per_block;
+  uint32_t resident_blocks; /* per SM: measured, else computed (occupancy.h) */
+  bool resident_exact;      /* false: registers unknown, so an upper bound */
+  const char *limited_by;   /* "registers", "shared memory", "threads", "blocks" */
+  double occupancy_ratio;   /* resident threads / threads an SM can hold */
+  double waves;             /* blocks / (SMs * resident_blocks) */
+  uint64_t tail_blocks;     /* blocks of the last, partial wave; 0 when it is full */
+  double tail_waste_ratio;  /* idle share of the slots over all waves: 1 - waves / ceil(waves) */
+  double sm_ratio;          /* min(1, blocks / SMs): share of the SMs that get a block */
+  uint64_t sm_blocks_max;   /* ceil(blocks / SMs): blocks that the busiest SM runs in all */
+  bool covers_b, covers_h;  /* some grid axis walks B / the heads */
+  bool covers_bh;
+  double idle_thread_ratio; /* threads of a block that hold no row in the compute phase / threads */
+};
+
+struct metrics {
+  double flops, bytes, flop_per_byte;
+  struct mode_metrics mode[TIME_MODE_COUNT];
+  struct pass_metrics pass[ATTN_PASSES_MAX];
+};
+
+/* Everything above for one record on one device. Passes are filled whenever the plan has passes, planned or not. */
+void metrics_of(const struct record *, const struct device_info *, struct metrics *out);
+
+#endif

@@ -1,0 +1,274 @@
+#include "cli/options.h"
+
+#include <errno.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "cli/json.h"
+
+static const struct {
+  const char *name, *usage, *help;
+} verbs[VERB_COUNT] = {
+    [VERB_RUN] = {"run", "attnbench [run] --sweep FILE [options]", "measure a sweep (the default)"},
+    [VERB_PLAN] = {"plan", "attnbench plan --sweep FILE --gpu NAME [options]",
+                   "launch geometry and findings for a named GPU, without one"},
+    [VERB_LIST] = {"list", "attnbench list [--json]", "the kernel variants and where they run"},
+    [VERB_REPORT] = {"report", "attnbench report JOURNAL [options]", "write reports from a run's journal again"},
+    [VERB_WORKER] = {"worker", NULL, NULL}, /* internal: what a run starts */
+};
+
+enum kind { KIND_STRING, KIND_FLAG, KIND_FILTER };
+
+#define IN(verb)   (1u << VERB_##verb)
+#define AT(member) offsetof(struct options, member)
+
+/* One row per option; the help text states unit and default. */
+static const struct option_row {
+  const char *group, *name, *value;
+  unsigned verbs;
+  enum kind kind;
+  size_t offset;
+  const char *help, *default_value;
+} rows[] = {
+    {"Input", "--sweep", "FILE", IN(RUN) | IN(PLAN), KIND_STRING, AT(sweep),
+     "sweep to run (format: shapes/README.md)", NULL},
+    {"Selection", "--variants", "A,B", IN(RUN) | IN(PLAN), KIND_STRING, AT(variants),
+     "variants to run instead of the sweep's: name or name:key=value,key=value, with commas between", NULL},
+    {"Selection", "--filter", "KEY=VALUE", IN(RUN) | IN(PLAN), KIND_FILTER, 0,
+     "only cases with this value; keys B H Hq Hkv S Sq Skv D dtype causal; repeat to narrow", NULL},
+    {"Device", "--device", "NAME", IN(RUN) | IN(WORKER), KIND_STRING, AT(device),
+     "auto, cpu, cuda or cuda:N; auto takes a GPU when there is one", "auto"},
+    {"Device", "--gpu", "NAME", IN(RUN) | IN(PLAN), KIND_STRING, AT(gpu),
+     "l4, a100, h100, h200 or rtx4090: the GPU that planned rows are for (run: h200)", NULL},
+    {"Measuring", "--seed", "N", IN(RUN), KIND_STRING, AT(seed), "seed of the inputs, 0 to 2^64-1", "1"},
+    {"Measuring", "--timeout", "SECONDS", IN(RUN), KIND_STRING, AT(timeout), "deadline of one cell, seconds", "300"},
+    {"Measuring", "--check-only", NULL, IN(RUN), KIND_FLAG, AT(check_only), "check results, take no times", NULL},
+    {"Output", "--json", "FILE", IN(RUN) | IN(PLAN) | IN(REPORT), KIND_STRING, AT(json),
+     "write the report as JSON; - is stdout", NULL},
+    {"Output", "--csv", "FILE", IN(RUN) | IN(PLAN) | IN(REPORT), KIND_STRING, AT(csv),
+     "write the report as CSV; - is stdout", NULL},
+    {"Output", "--journal", "FILE", IN(RUN), KIND_STRING, AT(journal),
+     "keep the journal here (one JSON line per finished cell)", NULL},
+    {"Output", "--json", NULL, IN(LIST), KIND_FLAG, AT(list_json), "list as JSON", NULL},
+    {"Help", "--help", NULL, ~0u, KIND_FLAG, AT(help), "this text", NULL},
+    {"Help", "--version", NULL, ~0u, KIND_FLAG, AT(version), "version, git commit, CUDA and cJSON", NULL},
+};
+enum { ROW_COUNT = sizeof rows / sizeof *rows };
+
+static const struct {
+  enum exit_code code;
+  const char *meaning;
+} exit_codes[] = {
+    {EXIT_CODE_OK, "every selected cell is present and right"},
+    {EXIT_CODE_REGRESSION, "confirmed latency regression"},
+    {EXIT_CODE_USAGE, "command line not understood, or it selects nothing"},
+    {EXIT_CODE_WRONG, "a result did not match the oracle"},
+    {EXIT_CODE_COVERAGE, "a cell is missing, failed, crashed, timed out or would not fit"},
+    {EXIT_CODE_INCONCLUSIVE, "too noisy to decide"},
+    {EXIT_CODE_NOT_COMPARABLE, "baseline is not comparable"},
+    {EXIT_CODE_INPUT, "sweep, journal or baseline file invalid"},
+    {EXIT_CODE_OUTPUT, "an output could not be written"},
+    {EXIT_CODE_INTERNAL, "internal error, or the device is unusable"},
+    {EXIT_CODE_NO_GPU, "a GPU was required and there is none"},
+    {EXIT_CODE_SIGINT, "interrupted (143: terminated); the partial report is written"},
+};
+
+/* ---- parsing ------------------------------------------------------------------------------------------------- */
+
+static const struct option_row *find_row(enum verb verb, const char *name, size_t length) {
+  for (size_t i = 0; i < ROW_COUNT; ++i) {
+    if ((rows[i].verbs & (1u << verb)) != 0 && strlen(rows[i].name) == length &&
+        strncmp(rows[i].name, name, length) == 0) {
+      return &rows[i];
+    }
+  }
+  return NULL;
+}
+
+static struct status unknown_option(enum verb verb, const char *name) {
+  const char *names[ROW_COUNT + 1];
+  size_t count = 0;
+  for (size_t i = 0; i < ROW_COUNT; ++i) {
+    if ((rows[i].verbs & (1u << verb)) != 0) names[count++] = rows[i].name;
+  }
+  names[count] = NULL;
+  const char *nearest = json_nearest(name, names);
+  if (nearest != NULL) {
+    return status_make(STATUS_USAGE, "%s: unknown option of attnbench %s; did you mean %s?", name, verbs[verb].name,
+                       nearest);
+  }
+  return status_make(STATUS_USAGE, "%s: unknown option of attnbench %s; see attnbench --help", name,
+                     verbs[verb].name);
+}
+
+static struct status store(const struct option_row *row, const char *value, struct options *out) {
+  char *at = (char *)out + row->offset;
+  if (row->kind == KIND_FLAG) {
+    *(bool *)at = true;
+  } else if (row->kind == KIND_FILTER) {
+    if (out->filter_count == OPTIONS_FILTERS_MAX) {
+      return status_make(STATUS_USAGE, "--filter: given more than %d times", OPTIONS_FILTERS_MAX);
+    }
+    out->filter[out->filter_count++] = value;
+  } else if (*(const char **)at != NULL) {
+    return status_make(STATUS_USAGE, "%s: given twice; give it once", row->name);
+  } else {
+    *(const char **)at = value;
+  }
+  return status_ok();
+}
+
+/* Takes argv[*i] and, when it needs one, its value. */
+static struct status take_option(int argc, char **argv, int *i, struct options *out) {
+  const char *text = argv[*i], *equals = strchr(text, '=');
+  const size_t length = equals != NULL ? (size_t)(equals - text) : strlen(text);
+  const struct option_row *row = find_row(out->verb, text, length);
+  if (row == NULL) return unknown_option(out->verb, text);
+  if (row->kind == KIND_FLAG) {
+    if (equals != NULL) return status_make(STATUS_USAGE, "%s: takes no value", row->name);
+    return store(row, NULL, out);
+  }
+  const char *value = equals != NULL ? equals + 1 : *i + 1 < argc ? argv[++*i] : NULL;
+  if (value == NULL || *value == '\0') {
+    return status_make(STATUS_USAGE, "%s: needs a value: %s %s", row->name, row->name, row->value);
+  }
+  return store(row, value, out);
+}
+
+static struct status take_positional(const char *text, struct options *out) {
+  if (out->verb == VERB_REPORT && out->positional == NULL) {
+    out->positional = text;
+    return status_ok();
+  }
+  const char *names[VERB_COUNT + 1] = {0};
+  for (size_t i = 0; i < VERB_WORKER; ++i) names[i] = verbs[i].name;
+  const char *nearest = json_nearest(text, names);
+  return status_make(STATUS_USAGE, "\"%s\": not understood here%s%s%s; see attnbench --help", text,
+                     nearest != NULL ? "; did you mean the verb " : "", nearest != NULL ? nearest : "",
+                     nearest != NULL ? ", as the first word?" : "");
+}
+
+static void apply_defaults(struct options *out) {
+  for (size_t i = 0; i < ROW_COUNT; ++i) {
+    const char **at = (const char **)((char *)out + rows[i].offset);
+    if (rows[i].default_value != NULL && *at == NULL) *at = rows[i].default_value;
+  }
+}
+
+static struct status parse_numbers(struct options *out) {
+  char *end;
+  errno = 0;
+  out->seed_value = strtoull(out->seed, &end, 10);
+  if (errno != 0 || *end != '\0' || out->seed[0] < '0' || out->seed[0] > '9') {
+    return status_make(STATUS_USAGE, "--seed: \"%s\" is not a whole number from 0 to 2^64-1", out->seed);
+  }
+  out->timeout_s = strtod(out->timeout, &end);
+  if (*end != '\0' || !(out->timeout_s > 0) || out->timeout_s > 86400) {
+    return status_make(STATUS_USAGE, "--timeout: \"%s\" is not a number of seconds above 0, at most 86400",
+                       out->timeout);
+  }
+  return status_ok();
+}
+
+static struct status require(const struct options *o) {
+  const bool wants_sweep = o->verb == VERB_RUN || o->verb == VERB_PLAN;
+  if (wants_sweep && o->sweep == NULL) {
+    return status_make(STATUS_USAGE, "--sweep is missing; for example: %s",
+                       o->verb == VERB_RUN ? "attnbench --sweep shapes/v3.json"
+                                           : "attnbench plan --sweep shapes/v3.json --gpu h200");
+  }
+  if (o->verb == VERB_PLAN && o->gpu == NULL) {
+    return status_make(STATUS_USAGE, "--gpu is missing; one of l4, a100, h100, h200, rtx4090");
+  }
+  if (o->verb == VERB_REPORT && o->positional == NULL) {
+    return status_make(STATUS_USAGE, "the journal is missing; for example: attnbench report run.journal --json -");
+  }
+  if (o->json != NULL && o->csv != NULL && strcmp(o->json, "-") == 0 && strcmp(o->csv, "-") == 0) {
+    return status_make(STATUS_USAGE, "--json - and --csv - cannot share stdout; write one to a file");
+  }
+  return status_ok();
+}
+
+static int take_verb(int argc, char **argv, struct options *out) {
+  for (int verb = 0; argc > 1 && verb < VERB_COUNT; ++verb) {
+    if (strcmp(argv[1], verbs[verb].name) != 0) continue;
+    out->verb = (enum verb)verb;
+    return 2;
+  }
+  return 1;
+}
+
+struct status options_parse(int argc, char **argv, struct options *out) {
+  *out = (struct options){.verb = VERB_RUN};
+  for (int i = take_verb(argc, argv, out); i < argc; ++i) {
+    const struct status status = argv[i][0] == '-' ? take_option(argc, argv, &i, out) : take_positional(argv[i], out);
+    if (status_failed(&status)) return status;
+  }
+  if (out->help || out->version) return status_ok();
+  apply_defaults(out);
+  const struct status status = parse_numbers(out);
+  return status_failed(&status) ? status : require(out);
+}
+
+/* ---- help ---------------------------------------------------------------------------------------------------- */
+
+enum { HELP_WIDTH = 79, HELP_INDENT = 26 };
+
+/* Words of text from column HELP_INDENT, wrapped at HELP_WIDTH. */
+static void print_wrapped(FILE *out, const char *text) {
+  size_t column = HELP_INDENT;
+  while (*text != '\0') {
+    const size_t word = strcspn(text, " ");
+    if (column > HELP_INDENT && column + 1 + word > HELP_WIDTH) {
+      fprintf(out, "\n%*s", HELP_INDENT, "");
+      column = HELP_INDENT;
+    } else if (column > HELP_INDENT) {
+      fputc(' ', out);
+      ++column;
+    }
+    fprintf(out, "%.*s", (int)word, text);
+    column += word;
+    text += word + (text[word] == ' ');
+  }
+  fputc('\n', out);
+}
+
+static void print_option(FILE *out, const struct option_row *row) {
+  char head[64], text[256], where[64] = "";
+  snprintf(head, sizeof head, "  %s %s", row->name, row->value != NULL ? row->value : "");
+  if (row->verbs != ~0u && (row->verbs & IN(RUN)) == 0) {
+    snprintf(where, sizeof where, " (%s)", (row->verbs & IN(LIST)) != 0 ? "list" : "plan");
+  }
+  snprintf(text, sizeof text, "%s%s%s%s%s", row->help, where, row->default_value != NULL ? " [default: " : "",
+           row->default_value != NULL ? row->default_value : "", row->default_value != NULL ? "]" : "");
+  fprintf(out, "%-*s", HELP_INDENT, head);
+  print_wrapped(out, text);
+}
+
+void options_help(FILE *out) {
+  fputs("attnbench: benchmark and profiling harness for attention kernels on NVIDIA GPUs\n\nUsage\n", out);
+  for (size_t i = 0; i < VERB_WORKER; ++i) {
+    fprintf(out, "  %s\n%*s", verbs[i].usage, HELP_INDENT, "");
+    print_wrapped(out, verbs[i].help);
+  }
+  const char *group = "";
+  for (size_t i = 0; i < ROW_COUNT; ++i) {
+    if (strcmp(group, rows[i].group) != 0) fprintf(out, "\n%s\n", rows[i].group);
+    group = rows[i].group;
+    print_option(out, &rows[i]);
+  }
+  fputs(
+      "\nWith neither --json nor --csv a table is printed on stdout. Progress goes to\n"
+      "stderr, on a terminal only.\n\nExit codes\n",
+      out);
+  for (size_t i = 0; i < sizeof exit_codes / sizeof *exit_codes; ++i) {
+    fprintf(out, "  %3d  %s\n", exit_codes[i].code, exit_codes[i].meaning);
+  }
+  fputs(
+      "\nExamples\n"
+      "  attnbench --sweep shapes/v3.json\n"
+      "  attnbench --sweep shapes/n6.json --variants wmma,split_kv:splits=8\n"
+      "  attnbench plan --sweep shapes/n6.json --gpu l4\n",
+      out);
+}

@@ -1,0 +1,139 @@
+#include "cli/output.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+static const mode_t output_mode = 0644;
+enum { TEMPORARY_TRIES = 100 };
+
+static struct status failure(const char *path, const char *doing, int error) {
+  return status_make(STATUS_OUTPUT, "%s: cannot %s: %s", path, doing, strerror(error));
+}
+
+struct status output_write_all(int fd, const char *path, const char *bytes, size_t length) {
+  while (length > 0) {
+    const ssize_t n = write(fd, bytes, length);
+    if (n < 0 && errno == EINTR) continue;
+    if (n < 0) return failure(path, "write", errno);
+    bytes += n;
+    length -= (size_t)n;
+  }
+  return status_ok();
+}
+
+static struct status parent_of(const char *path, char out[PATH_MAX]) {
+  const char *slash = strrchr(path, '/');
+  const size_t length = slash == NULL ? 1 : slash == path ? 1 : (size_t)(slash - path);
+  if (length >= PATH_MAX) return failure(path, "open", ENAMETOOLONG);
+  memcpy(out, slash == NULL ? "." : path, length);
+  out[length] = '\0';
+  return status_ok();
+}
+
+struct status output_sync_parent(const char *path) {
+  char parent[PATH_MAX];
+  struct status status = parent_of(path, parent);
+  if (status_failed(&status)) return status;
+  const int fd = open(parent, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+  if (fd < 0) return failure(parent, "open the directory", errno);
+  /* EINVAL: a file system that has no directory sync; there is nothing more to be done there. */
+  if (fsync(fd) != 0 && errno != EINVAL) status = failure(parent, "sync the directory", errno);
+  close(fd);
+  return status;
+}
+
+static struct status open_direct(const char *path, struct output *out) {
+  snprintf(out->target, sizeof out->target, "%s", path);
+  const int fd = open(path, O_WRONLY | O_CLOEXEC);
+  if (fd < 0) return failure(path, "open for writing", errno);
+  out->stream = fdopen(fd, "w");
+  if (out->stream != NULL) return status_ok();
+  const int error = errno;
+  close(fd);
+  return failure(path, "open for writing", error);
+}
+
+static struct status explain_open(const char *path, int error) {
+  char parent[PATH_MAX];
+  struct status status = parent_of(path, parent);
+  if (status_failed(&status)) return status;
+  if (error == ENOENT) {
+    return status_make(STATUS_OUTPUT, "%s: the directory %s does not exist; create it first", path, parent);
+  }
+  if (error == EACCES || error == EPERM || error == EROFS) {
+    return status_make(STATUS_OUTPUT, "%s: the directory %s is not writable: %s", path, parent, strerror(error));
+  }
+  return failure(path, "create a temporary file beside it", error);
+}
+
+static struct status open_temporary(struct output *out) {
+  int fd = -1;
+  for (unsigned i = 0; i < TEMPORARY_TRIES && fd < 0; ++i) {
+    snprintf(out->temporary, sizeof out->temporary, "%s.%ld.%u.tmp", out->target, (long)getpid(), i);
+    fd = open(out->temporary, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, output_mode);
+    if (fd < 0 && errno != EEXIST) break;
+  }
+  if (fd < 0) return explain_open(out->target, errno);
+  out->stream = fdopen(fd, "w");
+  if (out->stream != NULL) return status_ok();
+  const int error = errno;
+  close(fd);
+  unlink(out->temporary);
+  return failure(out->target, "open for writing", error);
+}
+
+static struct status resolve_target(const char *path, struct output *out) {
+  if (realpath(path, out->target) != NULL) return status_ok();
+  if (errno != ENOENT) return failure(path, "open for writing", errno);
+  const size_t length = strlen(path);
+  if (length == 0) return status_make(STATUS_OUTPUT, "the output path is empty; name a file, or - for the output");
+  if (length >= sizeof out->target) return failure(path, "open for writing", ENAMETOOLONG);
+  memcpy(out->target, path, length + 1);
+  return status_ok();
+}
+
+struct status output_open(const char *path, struct output *out) {
+  struct stat info;
+  *out = (struct output){.stream = stdout, .target = "the standard output"};
+  if (strcmp(path, "-") == 0) return status_ok();
+  const bool exists = stat(path, &info) == 0;
+  if (exists && S_ISDIR(info.st_mode)) {
+    return status_make(STATUS_OUTPUT, "%s: is a directory; name a file in it", path);
+  }
+  if (exists && access(path, W_OK) != 0) return failure(path, "write", errno);
+  if (exists && !S_ISREG(info.st_mode)) return open_direct(path, out);
+  const struct status status = resolve_target(path, out);
+  return status_failed(&status) ? status : open_temporary(out);
+}
+
+/* Closes the stream (stdout is only flushed); the first error of writing, flushing, syncing and closing, or 0. */
+static int finish_stream(struct output *output) {
+  FILE *stream = output->stream;
+  errno = 0;
+  int error = 0;
+  if (fflush(stream) != 0 || ferror(stream)) error = errno != 0 ? errno : EIO;
+  if (error == 0 && output->temporary[0] != '\0' && fsync(fileno(stream)) != 0) error = errno;
+  if (stream != stdout && fclose(stream) != 0 && error == 0) error = errno;
+  output->stream = NULL;
+  return error;
+}
+
+struct status output_commit(struct output *output) {
+  const bool direct = output->temporary[0] == '\0';
+  int error = finish_stream(output);
+  if (direct) return error == 0 ? status_ok() : failure(output->target, "write", error);
+  if (error == 0 && rename(output->temporary, output->target) != 0) error = errno;
+  if (error == 0) return output_sync_parent(output->target);
+  unlink(output->temporary);
+  return failure(output->target, "write", error);
+}
+
+void output_abandon(struct output *output) {
+  if (output->stream != NULL && output->stream != stdout) fclose(output->stream);
+  if (output->temporary[0] != '\0') unlink(output->temporary);
+  *output = (struct output){0};
+}

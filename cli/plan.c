@@ -1,0 +1,43 @@
+#include "cli/plan.h"
+
+#include <math.h>
+#include <stdio.h>
+
+static void plan_pass(const struct attn_pass *pass, const struct device_info *device, struct pass_record *out) {
+  out->pass = *pass;
+  snprintf(out->name, sizeof out->name, "%s", pass->name);
+  out->pass.name = out->name;
+  out->facts_known = device_static_facts(pass, device, &out->facts);
+  out->cold_us = NAN;
+}
+
+static const char *refusal(const struct attn_case *attn_case, const struct variant_spec *spec,
+                           const struct device_info *device) {
+  const struct attn_variant *variant = spec->variant;
+  if (variant->runs_on != device->kind) {
+    return variant->runs_on == DEVICE_CPU ? "runs on the CPU only; use --device cpu" : "needs a CUDA device";
+  }
+  return variant->supports(&attn_case->shape, &spec->tuning, device);
+}
+
+void plan_record(const struct attn_case *attn_case, const struct variant_spec *spec, const struct device_info *device,
+                 struct record *out) {
+  *out = (struct record){.attn_case = *attn_case, .math = spec->variant->math};
+  snprintf(out->variant, sizeof out->variant, "%s", spec->text);
+  snprintf(out->variant_name, sizeof out->variant_name, "%s", spec->variant->name);
+  for (size_t mode = 0; mode < TIME_MODE_COUNT; ++mode) {
+    out->time[mode].sm_clock_mhz = out->time[mode].power_w = out->time[mode].temperature_c = NAN;
+  }
+  const char *why_not = refusal(attn_case, spec, device);
+  if (why_not != NULL) {
+    out->status = CELL_skipped;
+    snprintf(out->reason, sizeof out->reason, "%s", why_not);
+    return;
+  }
+  variant_plan(spec->variant, &attn_case->shape, &spec->tuning, device, &out->plan);
+  for (uint32_t i = 0; i < out->plan.pass_count; ++i) {
+    plan_pass(&out->plan.pass[i], device, &out->pass[i]);
+  }
+  out->status = CELL_planned;
+  snprintf(out->reason, sizeof out->reason, "geometry for %s; not measured", device->name);
+}

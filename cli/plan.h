@@ -1,0 +1,12 @@
+/* The part of a cell that needs no GPU: does the variant take the shape, and what would it launch? Pure. */
+#ifndef ATTNBENCH_CLI_PLAN_H
+#define ATTNBENCH_CLI_PLAN_H
+
+#include "cli/record.h"
+
+/* Starts the record of one cell: identity, plan, passes, static kernel facts where the build knows them. Its status
+ * is `skipped` with the reason when the variant does not take the shape on this device, else `planned`. */
+void plan_record(const struct attn_case *, const struct variant_spec *, const struct device_info *,
+                 struct record *out);
+
+#endif

@@ -1,0 +1,123 @@
+#include "cli/scaling.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* A record with its place in the caller's array, so that groups can be made by sorting. */
+struct member {
+  const struct record *record;
+  size_t index;
+};
+
+static int order_u64(uint64_t a, uint64_t b) { return (a > b) - (a < b); }
+
+uint64_t scaling_pairs(const struct attn_shape *s) { return (uint64_t)s->B * s->Hq; }
+
+/* 0 exactly when both rows belong to one group. */
+static int order_groups(const struct record *left, const struct record *right) {
+  const struct attn_shape *a = &left->attn_case.shape, *b = &right->attn_case.shape;
+  const int by_variant = strcmp(left->variant, right->variant);
+  const int orders[] = {
+      order_u64(a->Sq, b->Sq),         order_u64(a->Skv, b->Skv),
+      order_u64(a->D, b->D),           order_u64(a->dtype, b->dtype),
+      order_u64(a->causal, b->causal), order_u64((uint64_t)a->Hq * b->Hkv, (uint64_t)b->Hq * a->Hkv)};
+  if (by_variant != 0) return by_variant;
+  for (size_t i = 0; i < sizeof orders / sizeof orders[0]; i++)
+    if (orders[i] != 0) return orders[i];
+  return 0;
+}
+
+/* By group, then by B*Hq, then as given: a group's first member is its smallest, its last its widest. */
+static int order_members(const void *left, const void *right) {
+  const struct member *a = left, *b = right;
+  const int by_group = order_groups(a->record, b->record);
+  if (by_group != 0) return by_group;
+  const int by_pairs =
+      order_u64(scaling_pairs(&a->record->attn_case.shape), scaling_pairs(&b->record->attn_case.shape));
+  return by_pairs != 0 ? by_pairs : order_u64(a->index, b->index);
+}
+
+static size_t collect_members(const struct record *records, size_t count, struct member *members) {
+  size_t n = 0;
+  for (size_t i = 0; i < count; i++)
+    if (records[i].status == CELL_ok || records[i].status == CELL_planned)
+      members[n++] = (struct member){&records[i], i};
+  qsort(members, n, sizeof *members, order_members);
+  return n;
+}
+
+static const struct member *pick_baseline(const struct member *group, size_t size,
+                                          const struct sweep_baseline *want) {
+  for (size_t i = 0; want != NULL && i < size; i++) {
+    const struct attn_shape *s = &group[i].record->attn_case.shape;
+    if ((want->B == 0 || want->B == s->B) && (want->Hq == 0 || want->Hq == s->Hq)) return &group[i];
+  }
+  return &group[0];
+}
+
+double scaling_serial_pairs(const struct attn_shape *s, const struct pass_metrics *p) {
+  return (p->covers_b ? 1.0 : s->B) * (p->covers_h ? 1.0 : s->Hq);
+}
+
+struct cost {
+  double waves, load; /* NAN for a row without passes */
+};
+
+static struct cost cost_of(const struct record *r, const struct metrics *m) {
+  struct cost cost = {0, 0};
+  for (uint32_t i = 0; i < r->plan.pass_count && i < ATTN_PASSES_MAX; i++) {
+    const double serial = scaling_serial_pairs(&r->attn_case.shape, &m->pass[i]);
+    cost.waves += ceil(m->pass[i].waves) * serial;
+    cost.load += (double)m->pass[i].sm_blocks_max * serial;
+  }
+  return r->plan.pass_count > 0 ? cost : (struct cost){NAN, NAN};
+}
+
+static void fill_time(const struct record *r, const struct metrics *m, const struct record *base,
+                      const struct metrics *base_metrics, struct scaling *out) {
+  for (enum time_mode mode = 0; mode < TIME_MODE_COUNT; mode++) {
+    const bool known = m->mode[mode].known && base_metrics->mode[mode].known;
+    out->time_ratio[mode] = known ? r->time[mode].us.median / base->time[mode].us.median : NAN;
+    out->residual[mode] = out->time_ratio[mode] / out->wave_ratio;
+    out->timed = out->timed || known;
+  }
+}
+
+static void fill_row(const struct record *records, const struct metrics *metrics, size_t index, size_t base,
+                     size_t widest, struct scaling *out) {
+  const struct cost cost = cost_of(&records[index], &metrics[index]);
+  const struct cost base_cost = cost_of(&records[base], &metrics[base]);
+  *out = (struct scaling){.known = true,
+                          .is_baseline = index == base,
+                          .baseline_index = base,
+                          .widest_index = widest,
+                          .bh_ratio = (double)scaling_pairs(&records[index].attn_case.shape) /
+                                      (double)scaling_pairs(&records[base].attn_case.shape),
+                          .work_ratio = metrics[index].flops / metrics[base].flops,
+                          .wave_ratio = cost.waves / base_cost.waves,
+                          .load_ratio = cost.load / base_cost.load};
+  memcpy(out->baseline_key, records[base].attn_case.key, sizeof out->baseline_key);
+  fill_time(&records[index], &metrics[index], &records[base], &metrics[base], out);
+}
+
+struct status scaling_of(const struct record *records, const struct metrics *metrics, size_t count,
+                         const struct sweep_baseline *baseline, struct scaling *out) {
+  for (size_t i = 0; i < count; i++) out[i] = (struct scaling){.known = false};
+  if (count == 0) return status_ok();
+  struct member *members = calloc(count, sizeof *members);
+  if (members == NULL)
+    return status_make(STATUS_MEMORY, "scaling: no memory to group %zu rows; split the sweep into smaller files",
+                       count);
+
+  const size_t n = collect_members(records, count, members);
+  for (size_t start = 0, end; start < n; start = end) {
+    for (end = start + 1; end < n && order_groups(members[start].record, members[end].record) == 0;) end++;
+    if (end - start < 2) continue;
+    const size_t base = pick_baseline(&members[start], end - start, baseline)->index;
+    for (size_t i = start; i < end; i++)
+      fill_row(records, metrics, members[i].index, base, members[end - 1].index, &out[members[i].index]);
+  }
+  free(members);
+  return status_ok();
+}

@@ -1,0 +1,37 @@
+/* Scaling over B and H: how a variant's time grows against the work and against the waves its grid needs. Pure. */
+#ifndef ATTNBENCH_CLI_SCALING_H
+#define ATTNBENCH_CLI_SCALING_H
+
+#include "cli/metrics.h"
+
+/* One row against the baseline row of its group: same variant text, shapes that differ in B, Hq and Hkv only with one
+ * Hq / Hkv ratio. Only rows that ran right (ok) or were planned belong to a group. */
+struct scaling {
+  bool known; /* false: alone in its group */
+  bool is_baseline;
+  char baseline_key[CASE_KEY_MAX];
+  size_t baseline_index; /* of the baseline, and of the group's row with most B*Hq, in records */
+  size_t widest_index;
+  double bh_ratio;   /* B*Hq over the baseline's */
+  double work_ratio; /* FLOPs over the baseline's */
+  /* Expected time ratio: sum over passes of ceil(waves) over the baseline's, times the serial B*H work inside a block
+     where the grid does not cover it. NAN without passes. It assumes that blocks which share an SM do not slow each
+     other; load_ratio, with ceil(blocks / SMs) in place of ceil(waves), assumes that they take turns. */
+  double wave_ratio, load_ratio;
+  bool timed;                         /* the next two are known in at least one mode */
+  double time_ratio[TIME_MODE_COUNT]; /* of medians; NAN when a mode is missing */
+  double residual[TIME_MODE_COUNT];   /* time_ratio / wave_ratio; 1 = as the waves say */
+};
+
+/* B*Hq: (batch, query head) pairs of a shape. */
+uint64_t scaling_pairs(const struct attn_shape *);
+/* How many (batch, head) pairs a block of this pass computes in sequence: B*Hq where the grid covers neither. */
+double scaling_serial_pairs(const struct attn_shape *, const struct pass_metrics *);
+
+/* records[i] and metrics[i] belong together; out has count entries. baseline may be NULL: then each group's smallest
+ * B*Hq is its baseline; a group that has no row matching the baseline falls back to the same rule. STATUS_MEMORY
+ * leaves every row not known. */
+struct status scaling_of(const struct record *records, const struct metrics *metrics, size_t count,
+                         const struct sweep_baseline *baseline, struct scaling *out);
+
+#endif

@@ -1,0 +1,298 @@
+#include "cli/supervise.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <math.h>
+#include <poll.h>
+#include <spawn.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "cli/json.h"
+#include "cli/plan.h"
+
+extern char **environ;
+
+struct supervisor {
+  char device_spec[32];
+  double cell_timeout_s;
+  pid_t pid; /* 0: no worker is running */
+  int request_fd, reply_fd;
+  char *buffer; /* bytes of the reply pipe not yet taken as a line */
+  size_t used, capacity;
+  struct device_info device;
+  double event_overhead_us;
+};
+
+static volatile sig_atomic_t interrupted_by;
+
+static void on_signal(int signal_number) { interrupted_by = signal_number; }
+
+int supervise_interrupted(void) { return interrupted_by; }
+
+static void install_handlers(void) {
+  struct sigaction action = {.sa_handler = on_signal}; /* no SA_RESTART: poll must wake up */
+  sigemptyset(&action.sa_mask);
+  sigaction(SIGINT, &action, NULL);
+  sigaction(SIGTERM, &action, NULL);
+  signal(SIGPIPE, SIG_IGN);
+}
+
+/* ---- starting and ending
+ * -------------------------------------------------------------------------------------------- */
+
+/* A descriptor of the child may not be one it will be moved over. */
+static int above_reserved(int fd) {
+  if (fd > WORKER_REPLY_FD) return fd;
+  const int moved = fcntl(fd, F_DUPFD_CLOEXEC, WORKER_REPLY_FD + 1);
+  close(fd);
+  return moved;
+}
+
+static bool make_pipe(int fds[2]) {
+  if (pipe2(fds, O_CLOEXEC) != 0) return false;
+  fds[0] = above_reserved(fds[0]);
+  fds[1] = above_reserved(fds[1]);
+  return fds[0] >= 0 && fds[1] >= 0;
+}
+
+static int spawn_worker(const char *device_spec, int request_read, int reply_write, pid_t *pid) {
+  char *const argv[] = {"attnbench", "worker", "--device", (char *)device_spec, NULL};
+  posix_spawn_file_actions_t actions;
+  posix_spawnattr_t attributes;
+  posix_spawn_file_actions_init(&actions);
+  posix_spawn_file_actions_adddup2(&actions, request_read, WORKER_REQUEST_FD);
+  posix_spawn_file_actions_adddup2(&actions, reply_write, WORKER_REPLY_FD);
+  posix_spawnattr_init(&attributes);
+  posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETPGROUP); /* Ctrl-C reaches the parent only */
+  const int error = posix_spawn(pid, "/proc/self/exe", &actions, &attributes, argv, environ);
+  posix_spawnattr_destroy(&attributes);
+  posix_spawn_file_actions_destroy(&actions);
+  return error;
+}
+
+static struct status start_process(struct supervisor *s) {
+  int request[2], reply[2];
+  if (!make_pipe(request) || !make_pipe(reply)) {
+    return status_make(STATUS_INTERNAL, "cannot make a pipe for the worker: %s", strerror(errno));
+  }
+  const int error = spawn_worker(s->device_spec, request[0], reply[1], &s->pid);
+  close(request[0]);
+  close(reply[1]);
+  s->request_fd = request[1];
+  s->reply_fd = reply[0];
+  s->used = 0;
+  if (error == 0) return status_ok();
+  s->pid = 0;
+  close(s->request_fd);
+  close(s->reply_fd);
+  return status_make(STATUS_INTERNAL, "cannot start the worker process: %s", strerror(error));
+}
+
+static int wait_child(pid_t pid, double seconds, int *wait_status) {
+  const double deadline_s = measure_now_s() + seconds;
+  for (;;) {
+    const pid_t got = waitpid(pid, wait_status, WNOHANG);
+    if (got != 0 && !(got < 0 && errno == EINTR)) return got == pid;
+    if (measure_now_s() >= deadline_s) return 0;
+    usleep(2000);
+  }
+}
+
+/* Closes the pipes and waits; kills the worker's process group when it has not ended after `patience_s`. Returns the
+ * wait status. */
+static int reap(struct supervisor *s, double patience_s) {
+  int wait_status = 0;
+  close(s->request_fd);
+  if (!wait_child(s->pid, patience_s, &wait_status)) {
+    kill(-s->pid, SIGKILL);
+    while (waitpid(s->pid, &wait_status, 0) < 0 && errno == EINTR) continue;
+  }
+  close(s->reply_fd);
+  s->pid = 0;
+  return wait_status;
+}
+
+static void describe_death(int wait_status, char *out, size_t size) {
+  if (WIFSIGNALED(wait_status)) {
+    snprintf(out, size, "the worker process was killed by signal %d (%s)", WTERMSIG(wait_status),
+             strsignal(WTERMSIG(wait_status)));
+  } else {
+    snprintf(out, size, "the worker process ended with exit status %d before it answered", WEXITSTATUS(wait_status));
+  }
+}
+
+/* ---- lines
+ * ------------------------------------------------------------------------------------------------------------ */
+
+enum line_result { LINE_GOT, LINE_EOF, LINE_DEADLINE, LINE_INTERRUPTED, LINE_NO_MEMORY };
+
+static bool grow_buffer(struct supervisor *s) {
+  if (s->used + 1 < s->capacity) return true;
+  const size_t capacity = s->capacity != 0 ? 2 * s->capacity : 16384;
+  char *buffer = realloc(s->buffer, capacity);
+  if (buffer == NULL) return false;
+  s->buffer = buffer;
+  s->capacity = capacity;
+  return true;
+}
+
+/* Waits for the reply pipe until the deadline. LINE_GOT: something can be read. */
+static enum line_result wait_readable(const struct supervisor *s, double deadline_s) {
+  struct pollfd poll_fd = {.fd = s->reply_fd, .events = POLLIN};
+  sigset_t none, stop;
+  sigemptyset(&none);
+  sigemptyset(&stop);
+  sigaddset(&stop, SIGINT);
+  sigaddset(&stop, SIGTERM);
+  for (;;) {
+    const double left_s = deadline_s - measure_now_s();
+    if (left_s <= 0) return LINE_DEADLINE;
+    const struct timespec left = {.tv_sec = (time_t)left_s, .tv_nsec = (long)(fmod(left_s, 1.0) * 1e9)};
+    sigset_t old;
+    sigprocmask(SIG_BLOCK, &stop, &old); /* a signal between the test and ppoll must not be missed */
+    const int ready = interrupted_by != 0 ? -1 : ppoll(&poll_fd, 1, &left, &none);
+    sigprocmask(SIG_SETMASK, &old, NULL);
+    if (interrupted_by != 0) return LINE_INTERRUPTED;
+    if (ready > 0) return LINE_GOT;
+  }
+}
+
+/* *line is valid until the next call. */
+static enum line_result read_line(struct supervisor *s, double deadline_s, char **line, size_t *length) {
+  size_t scanned = 0;
+  for (;;) {
+    char *end = s->used > scanned ? memchr(s->buffer + scanned, '\n', s->used - scanned) : NULL;
+    if (end != NULL) {
+      *end = '\0';
+      *line = s->buffer;
+      *length = (size_t)(end - s->buffer);
+      s->used = 0; /* one answer per request: nothing follows the newline */
+      return LINE_GOT;
+    }
+    scanned = s->used;
+    if (!grow_buffer(s)) return LINE_NO_MEMORY;
+    const enum line_result ready = wait_readable(s, deadline_s);
+    if (ready != LINE_GOT) return ready;
+    const ssize_t n = read(s->reply_fd, s->buffer + s->used, s->capacity - s->used);
+    if (n <= 0) return LINE_EOF;
+    s->used += (size_t)n;
+  }
+}
+
+static bool write_request(struct supervisor *s, const struct cell_request *request) {
+  size_t sent = 0;
+  while (sent < sizeof *request) {
+    const ssize_t n = write(s->request_fd, (const char *)request + sent, sizeof *request - sent);
+    if (n < 0 && errno != EINTR) return false;
+    if (n > 0) sent += (size_t)n;
+  }
+  return true;
+}
+
+/* ---- the worker's first line
+ * -------------------------------------------------------------------------------------------- */
+
+static struct status take_hello(struct supervisor *s, const char *line, size_t length) {
+  struct json_doc doc;
+  struct status status = json_parse("worker", line, length, &doc);
+  if (status_failed(&status)) return status;
+  const cJSON *failed = json_get(doc.root, "failed");
+  const cJSON *code = json_get(failed, "code"), *text = json_get(failed, "text");
+  if (cJSON_IsNumber(code) && cJSON_IsString(text)) {
+    status = status_make((enum status_code)code->valuedouble, "%s", text->valuestring);
+  } else {
+    status = device_info_from_line(line, length, &s->device, &s->event_overhead_us);
+  }
+  json_free(&doc);
+  return status;
+}
+
+static struct status start_worker(struct supervisor *s) {
+  const double open_timeout_s = 60.0;
+  char *line, death[128];
+  size_t length;
+  struct status status = start_process(s);
+  if (status_failed(&status)) return status;
+  const enum line_result got = read_line(s, measure_now_s() + open_timeout_s, &line, &length);
+  if (got == LINE_GOT) {
+    status = take_hello(s, line, length);
+    if (status_failed(&status)) reap(s, 2.0);
+    return status;
+  }
+  describe_death(reap(s, got == LINE_EOF ? 2.0 : 0.0), death, sizeof death);
+  if (got == LINE_INTERRUPTED) return status_make(STATUS_INTERNAL, "interrupted");
+  if (got == LINE_DEADLINE) {
+    return status_make(STATUS_DEVICE, "device %s did not open within %.0f s", s->device_spec, open_timeout_s);
+  }
+  return status_make(STATUS_DEVICE, "device %s could not be opened: %s", s->device_spec, death);
+}
+
+struct status supervise_open(const char *device_spec, double cell_timeout_s, struct supervisor **out) {
+  struct supervisor *s = calloc(1, sizeof *s);
+  if (s == NULL) return status_make(STATUS_MEMORY, "no memory for the supervisor");
+  snprintf(s->device_spec, sizeof s->device_spec, "%s", device_spec);
+  s->cell_timeout_s = cell_timeout_s;
+  install_handlers();
+  const struct status status = start_worker(s);
+  if (status_failed(&status)) {
+    supervise_close(s);
+    return status;
+  }
+  *out = s;
+  return status;
+}
+
+void supervise_close(struct supervisor *s) {
+  if (s == NULL) return;
+  if (s->pid != 0) reap(s, interrupted_by != 0 ? 0.0 : 5.0);
+  free(s->buffer);
+  free(s);
+}
+
+const struct device_info *supervise_device(const struct supervisor *s) { return &s->device; }
+double supervise_event_overhead_us(const struct supervisor *s) { return s->event_overhead_us; }
+
+/* ---- cells
+ * ---------------------------------------------------------------------------------------------------------------- */
+
+/* The record of a cell whose worker gave no answer. */
+static struct status lost_cell(struct supervisor *s, const struct cell_request *request, enum line_result why,
+                               double started_s, struct record *out) {
+  struct variant_spec spec;
+  const struct status status = variant_spec_parse(request->variant, "request", STATUS_INTERNAL, &spec);
+  if (status_failed(&status)) return status;
+  plan_record(&request->attn_case, &spec, &s->device, out);
+  const int wait_status = reap(s, why == LINE_EOF ? 2.0 : 0.0);
+  if (why == LINE_DEADLINE) {
+    out->status = CELL_timeout;
+    snprintf(out->reason, sizeof out->reason, "no answer within %g s (--timeout); the worker was killed",
+             s->cell_timeout_s);
+  } else {
+    out->status = CELL_crashed;
+    describe_death(wait_status, out->reason, sizeof out->reason);
+  }
+  out->wall_s = measure_now_s() - started_s;
+  return status_ok();
+}
+
+struct status supervise_cell(struct supervisor *s, const struct cell_request *request, struct record *out) {
+  char *line;
+  size_t length;
+  const double started_s = measure_now_s();
+  if (s->pid == 0) {
+    const struct status status = start_worker(s);
+    if (status_failed(&status)) return status;
+  }
+  const enum line_result got =
+      write_request(s, request) ? read_line(s, measure_now_s() + s->cell_timeout_s, &line, &length) : LINE_EOF;
+  if (got == LINE_INTERRUPTED) return status_make(STATUS_INTERNAL, "interrupted");
+  if (got == LINE_NO_MEMORY) return status_make(STATUS_MEMORY, "no memory for a worker's answer");
+  if (got != LINE_GOT) return lost_cell(s, request, got, started_s, out);
+  const struct status status = record_from_line(line, length, out);
+  if (!status_failed(&status) && out->status == CELL_error) reap(s, 2.0); /* its device may be unusable */
+  return status;
+}

@@ -1,0 +1,29 @@
+/* The parent's side of a worker: start it, hand it cells, survive its death. The parent never touches the device. */
+#ifndef ATTNBENCH_CLI_SUPERVISE_H
+#define ATTNBENCH_CLI_SUPERVISE_H
+
+#include <signal.h>
+
+#include "cli/worker.h"
+
+struct supervisor;
+
+/* Starts a worker on device_spec and reads what device it found. STATUS_NO_GPU and other failures to open come back
+ * as the worker reported them. On success *out is the caller's, for supervise_close. cell_timeout_s is a cell's
+ * deadline. Installs handlers for SIGINT and SIGTERM (supervise_interrupted tells) and ignores SIGPIPE. */
+struct status supervise_open(const char *device_spec, double cell_timeout_s, struct supervisor **out);
+/* Lets the worker end on its own, kills it when it does not within two seconds. */
+void supervise_close(struct supervisor *);
+
+const struct device_info *supervise_device(const struct supervisor *);
+double supervise_event_overhead_us(const struct supervisor *);
+
+/* Does one cell; a new worker is started when the last one is gone. Whatever happens to the worker, *out is a
+ * complete record: `crashed` with the signal or exit status, `timeout` with the deadline. A failure is returned only
+ * when no worker can be started any more or the run was interrupted; *out is then not to be used. */
+struct status supervise_cell(struct supervisor *, const struct cell_request *, struct record *out);
+
+/* The signal that asked the run to stop, 0 when none did. */
+int supervise_interrupted(void);
+
+#endif

@@ -1,0 +1,226 @@
+#include "cli/worker.h"
+
+#include <inttypes.h>
+#include <math.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <unistd.h>
+
+#include "cli/check.h"
+#include "cli/json.h"
+#include "cli/plan.h"
+
+/* What a worker keeps between cells: the open problem serves all variants of one case. */
+struct worker {
+  struct device *device;
+  struct measure_settings settings;
+  struct problem *problem;
+  char case_key[CASE_KEY_MAX]; /* of the open problem */
+  uint64_t seed;
+  struct oracle_result oracle;
+  bool in_sweep_range, in_case_range;
+};
+
+/* ---- pipes --------------------------------------------------------------------------------------------------- */
+
+static struct status send_line(char *line) {
+  if (line == NULL) return status_make(STATUS_MEMORY, "no memory for a reply");
+  const size_t length = strlen(line);
+  line[length] = '\n'; /* the terminating NUL makes room for it */
+  size_t sent = 0;
+  while (sent <= length) {
+    const ssize_t n = write(WORKER_REPLY_FD, line + sent, length + 1 - sent);
+    if (n < 0) break;
+    sent += (size_t)n;
+  }
+  free(line);
+  return sent > length ? status_ok() : status_make(STATUS_INTERNAL, "the parent process went away");
+}
+
+/* False at the end of the pipe. */
+static bool receive_request(struct cell_request *request) {
+  size_t got = 0;
+  while (got < sizeof *request) {
+    const ssize_t n = read(WORKER_REQUEST_FD, (char *)request + got, sizeof *request - got);
+    if (n <= 0) return false;
+    got += (size_t)n;
+  }
+  return true;
+}
+
+static struct status send_failure(const struct status *failure) {
+  cJSON *root = cJSON_CreateObject(), *failed = cJSON_AddObjectToObject(root, "failed");
+  json_add_uint(failed, "code", failure->code);
+  json_add_string(failed, "text", failure->text);
+  char *line = cJSON_PrintUnformatted(root);
+  cJSON_Delete(root);
+  return send_line(line);
+}
+
+/* ---- the open problem
+ * ---------------------------------------------------------------------------------------------- */
+
+static void close_case(struct worker *worker) {
+  problem_close(worker->problem);
+  worker->problem = NULL;
+  worker->case_key[0] = '\0';
+  if (worker->in_case_range) device_range_pop(worker->device);
+  worker->in_case_range = false;
+}
+
+static struct status open_case(struct worker *worker, const struct cell_request *request) {
+  if (worker->problem != NULL && worker->seed == request->seed &&
+      strcmp(worker->case_key, request->attn_case.key) == 0) {
+    return status_ok();
+  }
+  close_case(worker);
+  device_range_push(worker->device, request->attn_case.key);
+  worker->in_case_range = true;
+  device_range_push(worker->device, "init");
+  struct status status = problem_open(worker->device, &request->attn_case.shape, request->seed, &worker->problem);
+  device_range_pop(worker->device);
+  if (status_failed(&status)) return status;
+  device_range_push(worker->device, "reference");
+  status = problem_reference(worker->problem, &worker->oracle);
+  device_range_pop(worker->device);
+  snprintf(worker->case_key, sizeof worker->case_key, "%s", request->attn_case.key);
+  worker->seed = request->seed;
+  return status;
+}
+
+/* ---- one cell
+ * -------------------------------------------------------------------------------------------------------- */
+
+static void set_reason(struct record *record, enum cell_status status, const char *text) {
+  record->status = status;
+  snprintf(record->reason, sizeof record->reason, "%s", text);
+}
+
+/* True when the cell cannot fit; the record then says so. */
+static bool predict_oom(const struct worker *worker, const struct attn_shape *shape, struct record *record) {
+  const uint64_t need = problem_bytes(shape, record->plan.workspace_bytes);
+  uint64_t free_bytes = device_memory_free(worker->device);
+  if (worker->problem != NULL) return false; /* this case's tensors are already allocated */
+  if (need != 0 && need <= free_bytes) return false;
+  record->status = CELL_oom_predicted;
+  snprintf(record->reason, sizeof record->reason,
+           "needs %" PRIu64 " bytes with its reference and redzones, %" PRIu64 " are free; choose smaller shapes",
+           need, free_bytes);
+  return true;
+}
+
+static struct status check_cell(struct worker *worker, const struct attn_shape *shape, struct record *record) {
+  device_range_push(worker->device, "check");
+  const struct status status = check_output(worker->problem, shape, &record->check);
+  device_range_pop(worker->device);
+  record->check.oracle = worker->oracle;
+  return status;
+}
+
+static struct status time_cell(struct worker *worker, struct record *record) {
+  uint32_t hot_launches = 1;
+  double estimate_us = 0, pass_us[ATTN_PASSES_MAX];
+  struct status status = problem_time_prepare(worker->problem, &hot_launches, &estimate_us);
+  const enum time_mode order[] = {TIME_HOT, TIME_COLD}; /* hot first: it brings the clocks up */
+  for (size_t i = 0; i < sizeof order / sizeof *order && !status_failed(&status); ++i) {
+    status = measure_mode(worker->device, worker->problem, order[i], &worker->settings, hot_launches, estimate_us,
+                          &record->time[order[i]]);
+  }
+  if (status_failed(&status) || record->plan.pass_count < 2) return status;
+  device_range_push(worker->device, "time.passes");
+  status = measure_passes(worker->problem, record->plan.pass_count, estimate_us, pass_us);
+  device_range_pop(worker->device);
+  for (uint32_t i = 0; i < record->plan.pass_count && !status_failed(&status); ++i) {
+    record->pass[i].cold_us = pass_us[i];
+  }
+  return status;
+}
+
+static struct status bind_cell(struct worker *worker, const struct variant_spec *spec, struct record *record) {
+  struct pass_facts facts[ATTN_PASSES_MAX] = {0};
+  device_range_push(worker->device, "bind");
+  const struct status status = problem_bind(worker->problem, spec->variant, &record->plan, facts);
+  device_range_pop(worker->device);
+  for (uint32_t i = 0; i < record->plan.pass_count && !status_failed(&status); ++i) {
+    record->pass[i].facts = facts[i];
+    record->pass[i].facts_known = facts[i].resident_blocks > 0;
+  }
+  return status;
+}
+
+static struct status run_cell(struct worker *worker, const struct cell_request *request,
+                              const struct variant_spec *spec, struct record *record) {
+  const struct attn_shape *shape = &request->attn_case.shape;
+  struct status status = bind_cell(worker, spec, record);
+  if (!status_failed(&status)) status = check_cell(worker, shape, record);
+  if (!status_failed(&status) && record->check.right && !request->check_only) {
+    status = time_cell(worker, record);
+    if (!status_failed(&status)) status = check_cell(worker, shape, record);
+  }
+  if (status_failed(&status)) return status;
+  if (record->check.right) {
+    set_reason(record, CELL_ok, "");
+  } else {
+    record->status = CELL_wrong;
+    check_explain(&record->check, shape, record->reason);
+  }
+  return status;
+}
+
+/* Fills the record whatever happens; the status returned is a failure only when the device must not be used again. */
+static struct status do_cell(struct worker *worker, const struct cell_request *request, struct record *record) {
+  struct variant_spec spec;
+  const double start_s = measure_now_s();
+  struct status status = variant_spec_parse(request->variant, "request", STATUS_INTERNAL, &spec);
+  if (status_failed(&status)) return status;
+  plan_record(&request->attn_case, &spec, device_info(worker->device), record);
+  if (record->status == CELL_skipped) return status_ok();
+  if (strcmp(worker->case_key, request->attn_case.key) != 0) close_case(worker);
+  if (predict_oom(worker, &request->attn_case.shape, record)) return status_ok();
+
+  const double device_start_s = measure_now_s();
+  status = open_case(worker, request);
+  if (!status_failed(&status)) {
+    device_range_push(worker->device, spec.variant->name);
+    status = run_cell(worker, request, &spec, record);
+    device_range_pop(worker->device);
+  }
+  if (status_failed(&status)) set_reason(record, CELL_error, status.text);
+  record->gpu_s = measure_now_s() - device_start_s;
+  record->wall_s = measure_now_s() - start_s;
+  return status;
+}
+
+static struct status serve(struct worker *worker) {
+  struct cell_request request;
+  struct status status = status_ok();
+  while (!status_failed(&status) && receive_request(&request)) {
+    if (!worker->in_sweep_range) device_range_push(worker->device, request.sweep_name);
+    worker->in_sweep_range = true;
+    struct record record = {.status = CELL_error};
+    const struct status cell = do_cell(worker, &request, &record);
+    status = send_line(record_to_line(&record));
+    if (status_failed(&cell)) return cell;
+  }
+  return status;
+}
+
+struct status worker_main(const char *device_spec) {
+  prctl(PR_SET_PDEATHSIG, SIGKILL); /* a worker must not outlive its parent */
+  struct worker worker = {0};
+  struct status status = device_open(device_spec, &worker.device);
+  if (status_failed(&status)) {
+    send_failure(&status);
+    return status;
+  }
+  worker.settings = measure_defaults(device_info(worker.device)->kind);
+  status = send_line(device_info_to_line(device_info(worker.device), device_event_overhead_us(worker.device)));
+  if (!status_failed(&status)) status = serve(&worker);
+  close_case(&worker);
+  if (worker.in_sweep_range) device_range_pop(worker.device);
+  device_close(worker.device);
+  return status;
+}

@@ -1,0 +1,26 @@
+/* The worker process: owns the device, does one cell after another. The parent writes struct cell_request to the
+ * request pipe (both are the same binary, so the struct's bytes are the message) and reads one line per answer from
+ * the reply pipe: first the device (device_info_to_line), then one record per request (record_to_line). A worker that
+ * answered a cell with a device failure exits; end of file on the request pipe ends it normally. */
+#ifndef ATTNBENCH_CLI_WORKER_H
+#define ATTNBENCH_CLI_WORKER_H
+
+#include "cli/measure.h"
+#include "cli/record.h"
+
+enum { WORKER_REQUEST_FD = 3, WORKER_REPLY_FD = 4 };
+
+struct cell_request {
+  struct attn_case attn_case;
+  char variant[VARIANT_SPEC_MAX];
+  char sweep_name[SWEEP_NAME_MAX + 1]; /* for the outermost NVTX range */
+  uint64_t seed;
+  bool check_only; /* no timing */
+};
+
+/* Runs until the request pipe ends. device_spec as for device_open. When the device cannot be opened, the first line
+ * is
+ * {"failed": {"code": status code, "text": ...}} and the failure is returned. */
+struct status worker_main(const char *device_spec);
+
+#endif

@@ -1,0 +1,99 @@
+/* Inside the CUDA backend: its device and problem, and the parts it is made of.
+ *   device_cuda.cu  opening, info, problems, binding, launching
+ *   cuda_check.cu   inputs, poison, redzones, fp64 reference, comparing
+ *   cuda_timer.cu   blocker, L2 flush, clock stamps, graphs, sampling
+ *   cuda_nvtx.cu    NVTX ranges */
+#ifndef ATTNBENCH_KERNELS_CUDA_DEVICE_CUH
+#define ATTNBENCH_KERNELS_CUDA_DEVICE_CUH
+
+#include "kernels/cuda_status.cuh"
+#include "kernels/device_ops.h"
+#include "kernels/nvml.h"
+
+namespace attn {
+
+/* ---- timer --------------------------------------------------------------------------------------------------- */
+
+/* One SM's clock against the global timer. seen is 0 until some block of the stamp kernel ran on that SM. */
+struct clock_stamp {
+  unsigned long long cycles, nanoseconds;
+  unsigned int seen;
+};
+
+struct cuda_timer {
+  cudaEvent_t event[ATTN_PASSES_MAX + 1];
+  uint4 *flush; /* read before every cold launch; flush_bytes is 3x L2 */
+  size_t flush_bytes;
+  unsigned int *sink;             /* where the flush kernel may write, so that its reads are not dropped */
+  volatile unsigned int *release; /* mapped: the blocking kernel ends when *release reaches its ticket */
+  volatile unsigned int *expired; /* mapped: set by a blocking kernel that gave up */
+  unsigned int ticket;
+  bool blocker_works;  /* false under tools that serialise launches: then host gaps are not hidden */
+  clock_stamp *stamps; /* mapped: [2][sms], before and after a batch */
+};
+
+/* ---- device and problem -------------------------------------------------------------------------------------- */
+
+struct cuda_device {
+  struct device base;
+  int ordinal;
+  cudaStream_t stream;
+  struct cuda_timer timer;
+  struct nvml_device *nvml; /* NULL when there is no NVML */
+};
+
+enum { COMPARE_BLOCKS = 1056, COMPARE_THREADS = 128 };
+
+struct cuda_problem {
+  struct problem base;
+  unsigned char *block[PROBLEM_TENSOR_COUNT]; /* allocations, redzones included; data at + DEVICE_REDZONE_BYTES */
+  uint64_t bytes[PROBLEM_TENSOR_COUNT];       /* of data */
+  double *reference, *scale;                  /* [B][Hq][Sq][D]; NULL until the reference was computed */
+  struct oracle_result oracle;
+  struct compare_partial *partials; /* [COMPARE_BLOCKS] */
+  unsigned long long *counters;     /* [PROBLEM_TENSOR_COUNT] redzone bytes, then [3] input elements */
+  struct attn_pass_args args[ATTN_PASSES_MAX];
+  cudaGraphExec_t graph; /* of hot_launches launches; NULL until time_prepare */
+  uint32_t hot_launches;
+};
+
+inline struct cuda_device *as_cuda(struct device *d) { return reinterpret_cast<struct cuda_device *>(d); }
+inline const struct cuda_device *as_cuda(const struct device *d) {
+  return reinterpret_cast<const struct cuda_device *>(d);
+}
+inline struct cuda_problem *as_cuda(struct problem *p) { return reinterpret_cast<struct cuda_problem *>(p); }
+inline cudaStream_t stream_of(const struct cuda_problem *p) { return as_cuda(p->base.device)->stream; }
+inline void *data_of(const struct cuda_problem *p, enum problem_tensor t) {
+  return p->block[t] == nullptr ? nullptr : p->block[t] + DEVICE_REDZONE_BYTES;
+}
+
+/* Enqueues one pass / all passes of the bound plan. */
+struct status enqueue_pass(struct cuda_problem *, uint32_t pass);
+struct status enqueue_plan(struct cuda_problem *);
+
+/* ---- cuda_check.cu ------------------------------------------------------------------------------------------- */
+
+/* Writes the redzone pattern around a tensor's data. */
+struct status fill_redzones(struct cuda_problem *, enum problem_tensor);
+struct status fill_inputs(struct cuda_problem *);
+struct status check_poison(struct problem *);
+struct status check_reference(struct problem *, struct oracle_result *);
+struct status check_compare(struct problem *, const struct tolerance *, struct compare_result *);
+struct status check_guard(struct problem *, struct guard_result *);
+
+/* ---- cuda_timer.cu ------------------------------------------------------------------------------------------- */
+
+struct status timer_open(struct cuda_device *);
+void timer_close(struct cuda_timer *);
+struct status timer_prepare(struct problem *, uint32_t *hot_launches, double *estimate_us);
+struct status timer_sample(struct problem *, enum time_mode, uint32_t n, double *us, double *sm_clock_mhz);
+struct status timer_sample_passes(struct problem *, uint32_t n, double *us);
+
+/* ---- cuda_nvtx.cu -------------------------------------------------------------------------------------------- */
+
+void range_push(struct device *, const char *name);
+void range_pop(struct device *);
+
+}  // namespace attn
+
+#endif

@@ -1,0 +1,289 @@
+/* Timing. One cold sample, all on one stream:
+ *
+ *   flush L2 | blocking kernel | event | passes of the plan | event      then, from the host, release the blocker
+ *
+ * The blocking kernel spins until the host has queued everything behind it, so that event, kernels and event run back
+ * to back and no host time is in the sample (the idea is nvbench's). A hot sample is the same with a graph of many
+ * launches and no flush. Every sample is checked for a blocker that gave up waiting; such a sample is an error. */
+#include <algorithm>
+#include <cmath>
+#include <vector>
+
+#include "kernels/cuda_device.cuh"
+
+namespace attn {
+
+namespace {
+
+constexpr uint64_t kBlockerLimitNs = 5'000'000'000; /* longer than any host stall between queueing and release */
+constexpr uint64_t kProbeLimitNs = 100'000'000;     /* for finding out that launches are serialised */
+constexpr double kHotSampleUs = 1000.0;             /* a hot sample lasts about this long */
+constexpr uint32_t kHotLaunchesMax = 200;
+constexpr size_t kFlushOverL2 = 3;
+constexpr double kStampMinNs = 200e3; /* the global timer may tick only every microsecond */
+
+/* ---- kernels ------------------------------------------------------------------------------------------------- */
+
+__device__ unsigned long long global_ns() {
+  unsigned long long ns;
+  asm volatile("mov.u64 %0, %%globaltimer;" : "=l"(ns));
+  return ns;
+}
+
+__global__ void blocking_kernel(volatile unsigned int *release, volatile unsigned int *expired, unsigned int ticket,
+                                uint64_t limit_ns) {
+  const unsigned long long start = global_ns();
+  while (static_cast<int>(*release - ticket) < 0) {
+    if (global_ns() - start < limit_ns) continue;
+    *expired = 1;
+    __threadfence_system();
+    return;
+  }
+}
+
+__global__ void empty_kernel() {}
+
+/* Reads more than L2 holds: evicts everything, writes back what was dirty, and leaves only clean lines. */
+__global__ void flush_kernel(const uint4 *data, size_t count, unsigned int *sink) {
+  unsigned int sum = 0;
+  const size_t stride = size_t{gridDim.x} * blockDim.x;
+  for (size_t i = size_t{blockIdx.x} * blockDim.x + threadIdx.x; i < count; i += stride) {
+    const uint4 x = __ldcg(data + i);
+    sum ^= x.x ^ x.y ^ x.z ^ x.w;
+  }
+  if (sum == 0x9e3779b9u) *sink = sum; /* never true for the zeros in the buffer, but the compiler cannot know */
+}
+
+/* One stamp per SM that a block lands on; more blocks than SMs, so that nearly all get one. */
+__global__ void stamp_kernel(struct clock_stamp *stamps) {
+  unsigned int sm;
+  asm volatile("mov.u32 %0, %%smid;" : "=r"(sm));
+  stamps[sm] = {static_cast<unsigned long long>(clock64()), global_ns(),
+                1u}; /* of several blocks on one SM any will do */
+}
+
+/* ---- blocker ------------------------------------------------------------------------------------------------- */
+
+struct status block_stream(struct cuda_device *d, uint64_t limit_ns) {
+  struct cuda_timer *t = &d->timer;
+  ++t->ticket;
+  if (!t->blocker_works) return status_ok();
+  blocking_kernel<<<1, 1, 0, d->stream>>>(t->release, t->expired, t->ticket, limit_ns);
+  CUDA_TRY(cudaGetLastError());
+  return status_ok();
+}
+
+/* Releases the blocker, waits for the stream, and fails when the blocker did not hold. */
+struct status release_and_wait(struct cuda_device *d) {
+  struct cuda_timer *t = &d->timer;
+  *t->release = t->ticket;
+  CUDA_TRY(cudaStreamSynchronize(d->stream));
+  if (*t->expired == 0) return status_ok();
+  *t->expired = 0;
+  return status_make(STATUS_DEVICE,
+                     "the blocking kernel timed out: something serialises launches; sample not usable");
+}
+
+/* Under tools that wait for each kernel before the next launch (ncu, sanitizers) the blocker can never be released
+ * in time: find out once, with a short limit. */
+struct status probe_blocker(struct cuda_device *d) {
+  struct cuda_timer *t = &d->timer;
+  t->blocker_works = true;
+  STATUS_TRY(block_stream(d, kProbeLimitNs));
+  empty_kernel<<<1, 1, 0, d->stream>>>();
+  CUDA_TRY(cudaGetLastError());
+  *t->release = t->ticket;
+  CUDA_TRY(cudaStreamSynchronize(d->stream));
+  t->blocker_works = *t->expired == 0;
+  *t->expired = 0;
+  d->base.info.hides_launches = t->blocker_works;
+  return status_ok();
+}
+
+/* ---- SM clock
+ * ------------------------------------------------------------------------------------------------------- */
+
+struct status stamp(struct cuda_device *d, int which) {
+  const uint32_t sms = d->base.info.sms;
+  struct clock_stamp *stamps = d->timer.stamps + size_t{sms} * which;
+  for (uint32_t i = 0; i < sms; ++i) stamps[i].seen = 0;
+  stamp_kernel<<<4 * sms, 1, 0, d->stream>>>(stamps);
+  CUDA_TRY(cudaGetLastError());
+  return status_ok();
+}
+
+/* Median over the SMs that were stamped twice. Call after the stream is idle. */
+double clock_between_stamps(const struct cuda_device *d) {
+  const uint32_t sms = d->base.info.sms;
+  std::vector<double> mhz;
+  for (uint32_t i = 0; i < sms; ++i) {
+    const struct clock_stamp &a = d->timer.stamps[i], &b = d->timer.stamps[sms + i];
+    if (a.seen == 0 || b.seen == 0) continue;
+    const double ns = static_cast<double>(b.nanoseconds - a.nanoseconds);
+    if (b.nanoseconds > a.nanoseconds && ns >= kStampMinNs) mhz.push_back((b.cycles - a.cycles) / ns * 1e3);
+  }
+  if (mhz.empty()) return NAN;
+  std::nth_element(mhz.begin(), mhz.begin() + mhz.size() / 2, mhz.end());
+  return mhz[mhz.size() / 2];
+}
+
+/* ---- samples
+ * -------------------------------------------------------------------------------------------------------- */
+
+struct status flush_l2(struct cuda_device *d) {
+  const struct cuda_timer *t = &d->timer;
+  flush_kernel<<<8 * d->base.info.sms, 256, 0, d->stream>>>(t->flush, t->flush_bytes / sizeof(uint4), t->sink);
+  CUDA_TRY(cudaGetLastError());
+  return status_ok();
+}
+
+struct status elapsed_us(const struct cuda_timer *t, uint32_t from, uint32_t to, double *us) {
+  float ms = 0;
+  CUDA_TRY(cudaEventElapsedTime(&ms, t->event[from], t->event[to]));
+  *us = ms * 1e3;
+  return status_ok();
+}
+
+struct status enqueue_hot(struct cuda_problem *p) {
+  CUDA_TRY(cudaGraphLaunch(p->graph, stream_of(p)));
+  return status_ok();
+}
+
+/* One sample of whatever `enqueue` puts on the stream. */
+struct status one_sample(struct cuda_problem *p, bool flush, struct status (*enqueue)(struct cuda_problem *),
+                         double *us) {
+  struct cuda_device *d = as_cuda(p->base.device);
+  if (flush) STATUS_TRY(flush_l2(d));
+  STATUS_TRY(block_stream(d, kBlockerLimitNs));
+  CUDA_TRY(cudaEventRecord(d->timer.event[0], d->stream));
+  STATUS_TRY(enqueue(p));
+  CUDA_TRY(cudaEventRecord(d->timer.event[1], d->stream));
+  STATUS_TRY(release_and_wait(d));
+  return elapsed_us(&d->timer, 0, 1, us);
+}
+
+/* Events between the passes: their cost is in the sample, so passes are sampled apart from the whole. */
+struct status one_pass_sample(struct cuda_problem *p, uint32_t n, uint32_t i, double *us) {
+  struct cuda_device *d = as_cuda(p->base.device);
+  const uint32_t passes = p->base.plan.pass_count;
+  STATUS_TRY(flush_l2(d));
+  STATUS_TRY(block_stream(d, kBlockerLimitNs));
+  CUDA_TRY(cudaEventRecord(d->timer.event[0], d->stream));
+  for (uint32_t pass = 0; pass < passes; ++pass) {
+    STATUS_TRY(enqueue_pass(p, pass));
+    CUDA_TRY(cudaEventRecord(d->timer.event[pass + 1], d->stream));
+  }
+  STATUS_TRY(release_and_wait(d));
+  for (uint32_t pass = 0; pass < passes; ++pass) {
+    STATUS_TRY(elapsed_us(&d->timer, pass, pass + 1, &us[size_t{pass} * n + i]));
+  }
+  return status_ok();
+}
+
+struct status capture_graph(struct cuda_problem *p, uint32_t launches) {
+  cudaGraph_t graph;
+  CUDA_TRY(cudaStreamBeginCapture(stream_of(p), cudaStreamCaptureModeThreadLocal));
+  struct status status = status_ok();
+  for (uint32_t i = 0; i < launches && status.code == STATUS_OK; ++i) status = enqueue_plan(p);
+  const cudaError_t ended = cudaStreamEndCapture(stream_of(p), &graph);
+  if (status.code != STATUS_OK) return status;
+  CUDA_TRY(ended);
+  const cudaError_t made = cudaGraphInstantiate(&p->graph, graph, 0);
+  cudaGraphDestroy(graph);
+  CUDA_TRY(made);
+  CUDA_TRY(cudaGraphUpload(p->graph, stream_of(p)));
+  return enqueue_hot(p); /* the first launch may still set things up: never behind the blocker */
+}
+
+/* What the two events cost themselves: an empty kernel between them, median of 31. */
+struct status measure_event_overhead(struct cuda_device *d) {
+  constexpr int kSamples = 31;
+  double us[kSamples];
+  for (double &sample : us) {
+    STATUS_TRY(block_stream(d, kBlockerLimitNs));
+    CUDA_TRY(cudaEventRecord(d->timer.event[0], d->stream));
+    empty_kernel<<<1, 1, 0, d->stream>>>();
+    CUDA_TRY(cudaEventRecord(d->timer.event[1], d->stream));
+    STATUS_TRY(release_and_wait(d));
+    STATUS_TRY(elapsed_us(&d->timer, 0, 1, &sample));
+  }
+  std::nth_element(us, us + kSamples / 2, us + kSamples);
+  d->base.event_overhead_us = us[kSamples / 2];
+  return status_ok();
+}
+
+struct status allocate(struct cuda_device *d) {
+  struct cuda_timer *t = &d->timer;
+  unsigned int *flags;
+  for (cudaEvent_t &event : t->event) CUDA_TRY(cudaEventCreate(&event));
+  CUDA_TRY(cudaMallocHost(&flags, 2 * sizeof *flags));
+  flags[0] = flags[1] = 0;
+  t->release = flags;
+  t->expired = flags + 1;
+  CUDA_TRY(cudaMallocHost(&t->stamps, 2 * size_t{d->base.info.sms} * sizeof *t->stamps));
+  t->flush_bytes = kFlushOverL2 * d->base.info.l2_bytes;
+  CUDA_TRY(cudaMalloc(&t->flush, t->flush_bytes));
+  CUDA_TRY(cudaMemset(t->flush, 0, t->flush_bytes));
+  CUDA_TRY(cudaMalloc(&t->sink, sizeof *t->sink));
+  return status_ok();
+}
+
+}  // namespace
+
+struct status timer_open(struct cuda_device *d) {
+  STATUS_TRY(allocate(d));
+  /* Kernels are loaded at their first launch, which must not happen behind the blocker. */
+  empty_kernel<<<1, 1, 0, d->stream>>>();
+  STATUS_TRY(flush_l2(d));
+  STATUS_TRY(stamp(d, 0));
+  CUDA_TRY(cudaStreamSynchronize(d->stream));
+  STATUS_TRY(probe_blocker(d));
+  return measure_event_overhead(d);
+}
+
+void timer_close(struct cuda_timer *t) {
+  for (const cudaEvent_t event : t->event) {
+    if (event != nullptr) cudaEventDestroy(event);
+  }
+  if (t->release != nullptr) cudaFreeHost(const_cast<unsigned int *>(t->release));
+  if (t->stamps != nullptr) cudaFreeHost(t->stamps);
+  if (t->flush != nullptr) cudaFree(t->flush);
+  if (t->sink != nullptr) cudaFree(t->sink);
+}
+
+struct status timer_prepare(struct problem *problem, uint32_t *hot_launches, double *estimate_us) {
+  struct cuda_problem *p = as_cuda(problem);
+  double us[3];
+  if (p->graph != nullptr) cudaGraphExecDestroy(p->graph);
+  p->graph = nullptr;
+  CUDA_TRY(cudaCtxResetPersistingL2Cache());
+  for (double &sample : us) STATUS_TRY(one_sample(p, false, enqueue_plan, &sample));
+  *estimate_us = *std::min_element(us, us + 3);
+  p->hot_launches = static_cast<uint32_t>(std::clamp(kHotSampleUs / *estimate_us, 1.0, double{kHotLaunchesMax}));
+  *hot_launches = p->hot_launches;
+  STATUS_TRY(capture_graph(p, p->hot_launches));
+  CUDA_TRY(cudaStreamSynchronize(stream_of(p)));
+  return status_ok();
+}
+
+struct status timer_sample(struct problem *problem, enum time_mode mode, uint32_t n, double *us,
+                           double *sm_clock_mhz) {
+  struct cuda_problem *p = as_cuda(problem);
+  struct cuda_device *d = as_cuda(problem->device);
+  STATUS_TRY(stamp(d, 0));
+  for (uint32_t i = 0; i < n; ++i) {
+    STATUS_TRY(one_sample(p, mode == TIME_COLD, mode == TIME_COLD ? enqueue_plan : enqueue_hot, &us[i]));
+    if (mode == TIME_HOT) us[i] /= p->hot_launches;
+  }
+  STATUS_TRY(stamp(d, 1));
+  CUDA_TRY(cudaStreamSynchronize(d->stream));
+  *sm_clock_mhz = clock_between_stamps(d);
+  return status_ok();
+}
+
+struct status timer_sample_passes(struct problem *problem, uint32_t n, double *us) {
+  for (uint32_t i = 0; i < n; ++i) STATUS_TRY(one_pass_sample(as_cuda(problem), n, i, us));
+  return status_ok();
+}
+
+}  // namespace attn

@@ -1,0 +1,175 @@
+#include "kernels/device.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "kernels/device_ops.h"
+
+enum { DEVICE_ORDINAL_MAX = 1023 };
+
+/* ---- opening ------------------------------------------------------------------------------------------------- */
+
+/* "cuda" is "cuda:0". Returns false when text is neither "" nor ":N". */
+static bool device_parse_ordinal(const char *text, int *ordinal) {
+  *ordinal = 0;
+  if (text[0] == '\0') return true;
+  if (text[0] != ':' || text[1] < '0' || text[1] > '9') return false;
+  char *end = NULL;
+  const long value = strtol(text + 1, &end, 10);
+  if (*end != '\0' || value > DEVICE_ORDINAL_MAX) return false;
+  *ordinal = (int)value;
+  return true;
+}
+
+struct status device_open(const char *spec, struct device **out) {
+  int ordinal = 0;
+  *out = NULL;
+  if (strcmp(spec, "cpu") == 0) return device_cpu_open(out);
+  if (strncmp(spec, "cuda", 4) == 0 && device_parse_ordinal(spec + 4, &ordinal)) {
+    return device_cuda_open(ordinal, out);
+  }
+  return status_make(STATUS_USAGE, "device \"%s\" is not known; use cpu, cuda or cuda:N with N from 0 to %d", spec,
+                     DEVICE_ORDINAL_MAX);
+}
+
+void device_close(struct device *device) {
+  if (device) device->ops->close(device);
+}
+
+const struct device_info *device_info(const struct device *device) { return &device->info; }
+
+double device_event_overhead_us(const struct device *device) { return device->event_overhead_us; }
+
+uint64_t device_memory_free(const struct device *device) { return device->ops->memory_free(device); }
+
+void device_range_push(struct device *device, const char *name) {
+  if (device->ops->range_push) device->ops->range_push(device, name);
+}
+
+void device_range_pop(struct device *device) {
+  if (device->ops->range_pop) device->ops->range_pop(device);
+}
+
+void device_health_read(struct device *device, struct device_health *out) { device->ops->health_read(device, out); }
+
+/* ---- sizes --------------------------------------------------------------------------------------------------- */
+
+const char *problem_tensor_name(enum problem_tensor tensor) {
+  static const char *const names[PROBLEM_TENSOR_COUNT] = {"q", "k", "v", "o", "workspace"};
+  return names[tensor];
+}
+
+uint64_t problem_elements(const struct attn_shape *shape, enum problem_tensor tensor) {
+  if (tensor == PROBLEM_WORKSPACE) return 0;
+  const bool of_queries = tensor == PROBLEM_Q || tensor == PROBLEM_O;
+  const uint64_t heads = of_queries ? shape->Hq : shape->Hkv, rows = of_queries ? shape->Sq : shape->Skv;
+  uint64_t elements = 0;
+  if (__builtin_mul_overflow((uint64_t)shape->B * heads, rows, &elements)) return 0;
+  if (__builtin_mul_overflow(elements, (uint64_t)shape->D, &elements)) return 0;
+  return elements;
+}
+
+uint64_t problem_block_bytes(uint64_t bytes) {
+  uint64_t padded = 0, block = 0;
+  if (__builtin_add_overflow(bytes, (uint64_t)DEVICE_ALIGN_BYTES - 1, &padded)) return 0;
+  padded -= padded % DEVICE_ALIGN_BYTES;
+  return __builtin_add_overflow(padded, 2 * (uint64_t)DEVICE_REDZONE_BYTES, &block) ? 0 : block;
+}
+
+/* Adds the allocation around count elements of size bytes; false on overflow or when count is 0. */
+static bool device_add_block(uint64_t *total, uint64_t count, uint64_t size) {
+  uint64_t bytes = 0;
+  if (count == 0 || __builtin_mul_overflow(count, size, &bytes)) return false;
+  const uint64_t block = problem_block_bytes(bytes);
+  return block != 0 && !__builtin_add_overflow(*total, block, total);
+}
+
+uint64_t problem_bytes(const struct attn_shape *shape, uint64_t workspace_bytes) {
+  uint64_t total = 0, reference = 0;
+  const uint64_t element_bytes = attn_dtype_bytes(shape->dtype), outputs = problem_elements(shape, PROBLEM_O);
+  for (enum problem_tensor t = PROBLEM_Q; t <= PROBLEM_O; ++t) {
+    if (!device_add_block(&total, problem_elements(shape, t), element_bytes)) return 0;
+  }
+  if (workspace_bytes && !device_add_block(&total, workspace_bytes, 1)) return 0;
+  if (__builtin_mul_overflow(outputs, 2 * (uint64_t)sizeof(double), &reference)) return 0;
+  return __builtin_add_overflow(total, reference, &total) ? 0 : total;
+}
+
+/* ---- problems ------------------------------------------------------------------------------------------------ */
+
+struct status problem_open(struct device *device, const struct attn_shape *shape, uint64_t seed,
+                           struct problem **out) {
+  *out = NULL;
+  return device->ops->problem_open(device, shape, seed, out);
+}
+
+void problem_close(struct problem *problem) {
+  if (problem) problem->device->ops->problem_close(problem);
+}
+
+struct status problem_reference(struct problem *problem, struct oracle_result *out) {
+  return problem->device->ops->reference(problem, out);
+}
+
+struct status problem_bind(struct problem *problem, const struct attn_variant *variant, const struct attn_plan *plan,
+                           struct pass_facts facts[ATTN_PASSES_MAX]) {
+  if (variant->runs_on != problem->device->info.kind) {
+    return status_make(STATUS_INTERNAL, "problem_bind: variant %s does not run on %s; choose it by runs_on",
+                       variant->name, problem->device->info.name);
+  }
+  return problem->device->ops->bind(problem, variant, plan, facts);
+}
+
+static struct status problem_require_bound(const struct problem *problem, const char *caller) {
+  if (problem->variant) return status_ok();
+  return status_make(STATUS_INTERNAL, "%s: no variant is bound; call problem_bind first", caller);
+}
+
+struct status problem_poison(struct problem *problem) {
+  return problem->device->ops->poison(problem);
+}
+
+struct status problem_launch(struct problem *problem) {
+  const struct status bound = problem_require_bound(problem, __func__);
+  return status_failed(&bound) ? bound : problem->device->ops->launch(problem);
+}
+
+struct status problem_compare(struct problem *problem, const struct tolerance *tolerance,
+                              struct compare_result *out) {
+  struct oracle_result oracle;
+  const struct status reference = problem->device->ops->reference(problem, &oracle);
+  return status_failed(&reference) ? reference : problem->device->ops->compare(problem, tolerance, out);
+}
+
+struct status problem_guard(struct problem *problem, struct guard_result *out) {
+  return problem->device->ops->guard(problem, out);
+}
+
+struct status problem_time_prepare(struct problem *problem, uint32_t *hot_launches, double *estimate_us) {
+  const struct status bound = problem_require_bound(problem, __func__);
+  return status_failed(&bound) ? bound : problem->device->ops->time_prepare(problem, hot_launches, estimate_us);
+}
+
+struct status problem_sample(struct problem *problem, enum time_mode mode, uint32_t n, double *us,
+                             double *sm_clock_mhz) {
+  const struct status bound = problem_require_bound(problem, __func__);
+  return status_failed(&bound) ? bound : problem->device->ops->sample(problem, mode, n, us, sm_clock_mhz);
+}
+
+struct status problem_sample_passes(struct problem *problem, uint32_t n, double *us) {
+  const struct status bound = problem_require_bound(problem, __func__);
+  if (status_failed(&bound)) return bound;
+  if (problem->plan.pass_count < 2) {
+    return status_make(STATUS_INTERNAL, "%s: %s has %u passes; call it for plans of at least two", __func__,
+                       problem->variant->name, problem->plan.pass_count);
+  }
+  return problem->device->ops->sample_passes(problem, n, us);
+}
+
+/* ---- comparing ----------------------------------------------------------------------------------------------- */
+
+void compare_finish(struct compare_partial *p) {
+  const double error = sqrt(p->error_squares), reference = sqrt(p->reference_squares);
+  p->result.rel_frobenius = reference > 0 ? error / reference : error;
+}

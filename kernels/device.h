@@ -1,0 +1,139 @@
+/* THE boundary to the GPU. Everything that touches CUDA, NVML or NVTX is behind these functions; no CUDA type
+ * crosses them. A device is used by one thread of a worker process. After a failure that names the device
+ * (STATUS_DEVICE) the process must not use the device again: CUDA errors are sticky.
+ *
+ * Order of use:  device_open -> problem_open -> problem_reference
+ *                  -> { problem_bind -> problem_poison -> problem_launch -> problem_compare -> problem_guard
+ *                       -> problem_settle -> problem_sample ... -> again poison/launch/compare/guard }*
+ *                -> problem_close -> device_close */
+#ifndef ATTNBENCH_KERNELS_DEVICE_H
+#define ATTNBENCH_KERNELS_DEVICE_H
+
+#include "kernels/status.h"
+#include "kernels/variant.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+struct device;
+struct problem;
+
+/* Opens "cpu" or "cuda:N". STATUS_NO_GPU when a GPU was asked for and there is none (or this build has no CUDA);
+ * the text says which. On success *out is the caller's, for device_close. */
+struct status device_open(const char *spec, struct device **out);
+void device_close(struct device *);
+const struct device_info *device_info(const struct device *);
+
+/* "13.0" or "none": the CUDA this binary was built with. */
+const char *device_build_cuda(void);
+
+/* Bytes that can be allocated now; UINT64_MAX when unknown. */
+uint64_t device_memory_free(const struct device *);
+
+/* NVTX range in domain "attnbench", nested; NAME is registered once and must match [A-Za-z0-9_.=-]+.
+ * No effect without a GPU. */
+void device_range_push(struct device *, const char *name);
+void device_range_pop(struct device *);
+
+/* ---- a problem: the tensors of one shape, their reference, and the variant bound to them --------------------- */
+
+/* Bytes that problem_open + reference + a workspace of this size will allocate, redzones included. 0 on overflow. */
+uint64_t problem_bytes(const struct attn_shape *, uint64_t workspace_bytes);
+
+/* Allocates Q, K, V, O between redzones and fills Q, K, V from the seed (input.h: same bytes on every machine).
+ * On success *out is the caller's, for problem_close. */
+struct status problem_open(struct device *, const struct attn_shape *, uint64_t seed, struct problem **out);
+void problem_close(struct problem *);
+
+/* What the reference was and how far it is to be trusted. */
+struct oracle_result {
+  const char *name;       /* "cpu_fp64" or "gpu_fp64" */
+  uint64_t rows_verified; /* rows of the GPU reference compared with the CPU oracle; all rows for "cpu_fp64" */
+  double max_difference;  /* largest |gpu - cpu| over those rows; 0 for "cpu_fp64" */
+};
+
+/* Computes the fp64 reference and the per-element error scale sum_j p_ij |v_jd|, once per problem. */
+struct status problem_reference(struct problem *, struct oracle_result *out);
+
+/* What the runtime says of one pass once it is bound. */
+struct pass_facts {
+  char kernel_name[192]; /* demangled, cut; "" on a CPU */
+  uint32_t registers;    /* per thread; 0 = unknown */
+  uint32_t static_smem_bytes;
+  uint32_t local_bytes;     /* per thread: spills and stack */
+  uint32_t resident_blocks; /* blocks that fit on one SM at once, from the occupancy API; 0 = unknown */
+};
+
+/* Prepares `variant` with `plan` for launching: workspace between redzones, kernel arguments, shared-memory opt-in,
+ * graph invalidated. facts[] has plan->pass_count entries. Replaces an earlier binding. */
+struct status problem_bind(struct problem *, const struct attn_variant *, const struct attn_plan *,
+                           struct pass_facts facts[ATTN_PASSES_MAX]);
+
+/* The same facts from the resource table that the build extracted from the compiled kernels; false when the build
+ * has none for this kernel on this compute capability. No GPU needed. */
+bool device_static_facts(const struct attn_pass *, const struct device_info *, struct pass_facts *out);
+
+/* Fills O and the workspace with NaN bytes. */
+struct status problem_poison(struct problem *);
+/* Launches the bound plan once and waits for it. */
+struct status problem_launch(struct problem *);
+
+/* |o - ref| <= relative * (sum_j p|v| + |ref|) + absolute, element by element. */
+struct tolerance {
+  double relative;
+  double absolute;
+  double frobenius; /* bound on ||o - ref|| / ||ref|| over the whole output */
+};
+
+struct compare_result {
+  uint64_t elements, nan_count, inf_count;
+  uint64_t bad_count;     /* elements outside the tolerance, NaN and Inf included */
+  uint64_t first_bad;     /* linear index in [B][Hq][Sq][D]; UINT64_MAX when none */
+  double max_abs_error;   /* over finite elements */
+  double max_bound_ratio; /* largest error / its own tolerance; > 1 is wrong */
+  double rel_frobenius;
+};
+struct status problem_compare(struct problem *, const struct tolerance *, struct compare_result *out);
+
+struct guard_result {
+  uint64_t redzone_bytes_changed;  /* over all tensors and the workspace */
+  uint64_t input_elements_changed; /* of Q, K, V */
+  const char *first;               /* "o", "workspace", ...: the first tensor whose redzone was hit; NULL when none */
+};
+struct status problem_guard(struct problem *, struct guard_result *out);
+
+/* ---- timing -------------------------------------------------------------------------------------------------- */
+
+enum time_mode { TIME_COLD, TIME_HOT, TIME_MODE_COUNT };
+
+/* NVML's view, sampled between batches; -1 or 0 where it is not available. */
+struct device_health {
+  double sm_clock_mhz, memory_clock_mhz, power_w, temperature_c; /* NAN when unknown */
+  uint64_t throttle_reasons; /* NVML clocks-event-reason bits; 0 = none or unknown */
+  bool known;
+};
+void device_health_read(struct device *, struct device_health *out);
+
+/* Chooses how many launches one hot sample averages over and builds what it needs; cold samples are one launch.
+ * Also returns a first estimate of one launch. Call after problem_bind and before problem_sample. */
+struct status problem_time_prepare(struct problem *, uint32_t *hot_launches, double *estimate_us);
+
+/* Takes n samples in microseconds per launch of the whole plan.
+ * TIME_COLD: caches flushed before every launch, one launch per sample, host gaps hidden by a blocking kernel.
+ * TIME_HOT:  hot_launches back-to-back launches on the same buffers per sample, as one graph.
+ * *sm_clock_mhz: SM clock measured on the SMs over the batch, NAN when it could not be.
+ * A sample that the blocker's timeout spoiled is an error, never a number. */
+struct status problem_sample(struct problem *, enum time_mode, uint32_t n, double *us, double *sm_clock_mhz);
+
+/* Cold time of each pass alone: n samples for each of the plan's passes, us[pass * n + i]; pass_count > 1 only. */
+struct status problem_sample_passes(struct problem *, uint32_t n, double *us);
+
+/* The constant inside a cold sample: median time between two events around an empty kernel, microseconds; 0 on a CPU.
+ * Measured at device_open and reported, never subtracted. */
+double device_event_overhead_us(const struct device *);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

@@ -1,0 +1,333 @@
+/* device.h over the CUDA runtime: opening, what the device is, problems, binding, launching. */
+#include <cxxabi.h>
+#include <dlfcn.h>
+
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <new>
+
+#include "kernels/cuda_device.cuh"
+#include "kernels/gpu_models.h"
+#include "kernels/kernel_resources.h"
+
+namespace attn {
+
+struct status cuda_status(cudaError_t error, const char *call, const char *file, int line) {
+  cudaGetLastError();
+  const bool no_memory = error == cudaErrorMemoryAllocation;
+  return status_make(no_memory ? STATUS_MEMORY : STATUS_DEVICE, "%s: %s (%s:%d: %s)", cudaGetErrorName(error),
+                     cudaGetErrorString(error), file, line, call);
+}
+
+namespace {
+
+/* ---- what the device is
+ * -------------------------------------------------------------------------------------------- */
+
+struct status attribute(int ordinal, enum cudaDeviceAttr which, uint32_t *out) {
+  int value = 0;
+  CUDA_TRY(cudaDeviceGetAttribute(&value, which, ordinal));
+  *out = static_cast<uint32_t>(value);
+  return status_ok();
+}
+
+/* Rates that the driver does not tell. Products of one architecture differ (GeForce halves the tensor rate), so a
+ * known name comes before its compute capability. */
+void read_rates(struct device_info *info) {
+  info->tensor_flop_per_clk_sm = gpu_tensor_flop_per_clk_sm(info->cc_major, info->cc_minor);
+  info->fp32_flop_per_clk_sm = gpu_fp32_flop_per_clk_sm(info->cc_major, info->cc_minor);
+  for (size_t i = 0; i < gpu_model_count(); ++i) {
+    const struct device_info &model = gpu_model_at(i)->info;
+    if (strcmp(model.name, info->name) != 0) continue;
+    info->tensor_flop_per_clk_sm = model.tensor_flop_per_clk_sm;
+    info->fp32_flop_per_clk_sm = model.fp32_flop_per_clk_sm;
+  }
+}
+
+struct status read_attributes(int ordinal, struct device_info *info) {
+  uint32_t clock_khz = 0, memory_clock_khz = 0, bus_bits = 0, l2_bytes = 0;
+  const struct {
+    enum cudaDeviceAttr which;
+    uint32_t *out;
+  } wanted[] = {
+      {cudaDevAttrComputeCapabilityMajor, &info->cc_major},
+      {cudaDevAttrComputeCapabilityMinor, &info->cc_minor},
+      {cudaDevAttrMultiProcessorCount, &info->sms},
+      {cudaDevAttrMaxThreadsPerMultiProcessor, &info->threads_per_sm},
+      {cudaDevAttrMaxBlocksPerMultiprocessor, &info->blocks_per_sm},
+      {cudaDevAttrMaxRegistersPerMultiprocessor, &info->regs_per_sm},
+      {cudaDevAttrMaxThreadsPerBlock, &info->threads_per_block},
+      {cudaDevAttrMaxSharedMemoryPerMultiprocessor, &info->smem_per_sm_bytes},
+      {cudaDevAttrMaxSharedMemoryPerBlockOptin, &info->smem_per_block_bytes},
+      {cudaDevAttrReservedSharedMemoryPerBlock, &info->smem_reserved_bytes},
+      {cudaDevAttrL2CacheSize, &l2_bytes},
+      {cudaDevAttrClockRate, &clock_khz},
+      {cudaDevAttrMemoryClockRate, &memory_clock_khz},
+      {cudaDevAttrGlobalMemoryBusWidth, &bus_bits},
+  };
+  for (const auto &w : wanted) STATUS_TRY(attribute(ordinal, w.which, w.out));
+  info->l2_bytes = l2_bytes;
+  info->sm_clock_max_mhz = clock_khz * 1e-3;
+  info->dram_gb_per_s = 2.0 * memory_clock_khz * 1e3 * bus_bits / 8 * 1e-9; /* two transfers per clock */
+  read_rates(info);
+  return status_ok();
+}
+
+void write_uuid(const cudaUUID_t &uuid, char *out, size_t size) {
+  const unsigned char *b = reinterpret_cast<const unsigned char *>(uuid.bytes);
+  snprintf(out, size, "GPU-%02x%02x%02x%02x-%02x%02x-%02x%02x-%02x%02x-%02x%02x%02x%02x%02x%02x", b[0], b[1], b[2],
+           b[3], b[4], b[5], b[6], b[7], b[8], b[9], b[10], b[11], b[12], b[13], b[14], b[15]);
+}
+
+struct status read_info(struct cuda_device *d) {
+  struct device_info *info = &d->base.info;
+  cudaDeviceProp properties;
+  char pci_bus_id[32] = "";
+  int driver = 0, runtime = 0;
+  info->kind = DEVICE_CUDA;
+  CUDA_TRY(cudaGetDeviceProperties(&properties, d->ordinal));
+  snprintf(info->name, sizeof info->name, "%.*s", static_cast<int>(sizeof info->name) - 1, properties.name);
+  write_uuid(properties.uuid, info->uuid, sizeof info->uuid);
+  info->memory_bytes = properties.totalGlobalMem;
+  STATUS_TRY(read_attributes(d->ordinal, info));
+  CUDA_TRY(cudaDriverGetVersion(&driver));
+  CUDA_TRY(cudaRuntimeGetVersion(&runtime));
+  info->driver_version = static_cast<uint32_t>(driver);
+  info->runtime_version = static_cast<uint32_t>(runtime);
+  CUDA_TRY(cudaDeviceGetPCIBusId(pci_bus_id, sizeof pci_bus_id, d->ordinal));
+  d->nvml = nvml_open(pci_bus_id);
+  nvml_driver_version(d->nvml, info->driver, sizeof info->driver);
+  return status_ok();
+}
+
+/* ---- device
+ * ---------------------------------------------------------------------------------------------------------- */
+
+void close_device(struct device *device) {
+  struct cuda_device *d = as_cuda(device);
+  timer_close(&d->timer);
+  nvml_close(d->nvml);
+  if (d->stream != nullptr) cudaStreamDestroy(d->stream);
+  delete d;
+}
+
+uint64_t memory_free(const struct device *) {
+  size_t free_bytes = 0, total_bytes = 0;
+  return cudaMemGetInfo(&free_bytes, &total_bytes) == cudaSuccess ? free_bytes : 0;
+}
+
+void health_read(struct device *device, struct device_health *out) { nvml_read(as_cuda(device)->nvml, out); }
+
+/* ---- problem
+ * --------------------------------------------------------------------------------------------------------- */
+
+void drop_graph(struct cuda_problem *p) {
+  if (p->graph != nullptr) cudaGraphExecDestroy(p->graph);
+  p->graph = nullptr;
+}
+
+void close_problem(struct problem *problem) {
+  struct cuda_problem *p = as_cuda(problem);
+  drop_graph(p);
+  for (unsigned char *block : p->block) cudaFree(block);
+  cudaFree(p->reference);
+  cudaFree(p->scale);
+  cudaFree(p->partials);
+  cudaFree(p->counters);
+  delete p;
+}
+
+struct status allocate_tensor(struct cuda_problem *p, enum problem_tensor t, uint64_t bytes) {
+  p->bytes[t] = bytes;
+  CUDA_TRY(cudaMalloc(&p->block[t], problem_block_bytes(bytes)));
+  return fill_redzones(p, t);
+}
+
+struct status fill_problem(struct cuda_problem *p) {
+  for (const enum problem_tensor t : {PROBLEM_Q, PROBLEM_K, PROBLEM_V, PROBLEM_O}) {
+    STATUS_TRY(allocate_tensor(p, t, problem_elements(&p->base.shape, t) * attn_dtype_bytes(p->base.shape.dtype)));
+  }
+  CUDA_TRY(cudaMalloc(&p->partials, COMPARE_BLOCKS * sizeof *p->partials));
+  CUDA_TRY(cudaMalloc(&p->counters, (PROBLEM_TENSOR_COUNT + 3) * sizeof *p->counters));
+  STATUS_TRY(fill_inputs(p));
+  CUDA_TRY(cudaStreamSynchronize(stream_of(p)));
+  return status_ok();
+}
+
+struct status open_problem(struct device *device, const struct attn_shape *shape, uint64_t seed,
+                           struct problem **out) {
+  struct cuda_problem *p = new (std::nothrow) cuda_problem();
+  if (p == nullptr) return status_make(STATUS_MEMORY, "no host memory for a problem");
+  p->base.device = device;
+  p->base.shape = *shape;
+  p->base.seed = seed;
+  const struct status status = fill_problem(p);
+  if (status.code != STATUS_OK) {
+    close_problem(&p->base);
+    return status;
+  }
+  *out = &p->base;
+  return status;
+}
+
+/* ---- binding and launching
+ * ------------------------------------------------------------------------------------------- */
+
+/* The symbol behind a kernel handle: the host stub has the kernel's own mangled name. */
+const char *kernel_symbol(const void *kernel) {
+  Dl_info info;
+  return kernel != nullptr && dladdr(kernel, &info) != 0 && info.dli_sname != nullptr ? info.dli_sname : "";
+}
+
+void write_demangled(const char *symbol, char *out, size_t size) {
+  int failed = 0;
+  char *demangled = abi::__cxa_demangle(symbol, nullptr, nullptr, &failed);
+  snprintf(out, size, "%s", failed == 0 ? demangled : symbol);
+  free(demangled);
+}
+
+struct status prepare_pass(const struct attn_pass *pass, struct pass_facts *facts) {
+  cudaFuncAttributes attributes;
+  int resident_blocks = 0;
+  if (pass->dynamic_smem_bytes > 0) {
+    CUDA_TRY(cudaFuncSetAttribute(pass->kernel, cudaFuncAttributeMaxDynamicSharedMemorySize,
+                                  static_cast<int>(pass->dynamic_smem_bytes)));
+  }
+  CUDA_TRY(cudaFuncGetAttributes(&attributes, pass->kernel));
+  CUDA_TRY(cudaOccupancyMaxActiveBlocksPerMultiprocessor(
+      &resident_blocks, pass->kernel, static_cast<int>(pass->block[0] * pass->block[1] * pass->block[2]),
+      pass->dynamic_smem_bytes));
+  write_demangled(kernel_symbol(pass->kernel), facts->kernel_name, sizeof facts->kernel_name);
+  facts->registers = static_cast<uint32_t>(attributes.numRegs);
+  facts->static_smem_bytes = static_cast<uint32_t>(attributes.sharedSizeBytes);
+  facts->local_bytes = static_cast<uint32_t>(attributes.localSizeBytes);
+  facts->resident_blocks = static_cast<uint32_t>(resident_blocks);
+  return status_ok();
+}
+
+struct status bind_problem(struct problem *problem, const struct attn_variant *variant, const struct attn_plan *plan,
+                           struct pass_facts *facts) {
+  struct cuda_problem *p = as_cuda(problem);
+  drop_graph(p);
+  cudaFree(p->block[PROBLEM_WORKSPACE]);
+  p->block[PROBLEM_WORKSPACE] = nullptr;
+  p->bytes[PROBLEM_WORKSPACE] = 0;
+  if (plan->workspace_bytes > 0) STATUS_TRY(allocate_tensor(p, PROBLEM_WORKSPACE, plan->workspace_bytes));
+  for (uint32_t i = 0; i < plan->pass_count; ++i) STATUS_TRY(prepare_pass(&plan->pass[i], &facts[i]));
+  problem->variant = variant;
+  problem->plan = *plan;
+  const struct attn_buffers buffers = {data_of(p, PROBLEM_Q), data_of(p, PROBLEM_K), data_of(p, PROBLEM_V),
+                                       data_of(p, PROBLEM_O), data_of(p, PROBLEM_WORKSPACE)};
+  variant->bind(&problem->shape, plan, &buffers, p->args);
+  return status_ok();
+}
+
+struct status launch_problem(struct problem *problem) {
+  struct cuda_problem *p = as_cuda(problem);
+  STATUS_TRY(enqueue_plan(p));
+  CUDA_TRY(cudaStreamSynchronize(stream_of(p)));
+  return status_ok();
+}
+
+const struct device_ops kOps = {
+    .close = close_device,
+    .memory_free = memory_free,
+    .range_push = range_push,
+    .range_pop = range_pop,
+    .health_read = health_read,
+    .problem_open = open_problem,
+    .problem_close = close_problem,
+    .reference = check_reference,
+    .bind = bind_problem,
+    .poison = check_poison,
+    .launch = launch_problem,
+    .compare = check_compare,
+    .guard = check_guard,
+    .time_prepare = timer_prepare,
+    .sample = timer_sample,
+    .sample_passes = timer_sample_passes,
+};
+
+struct status open_device(struct cuda_device *d) {
+  int count = 0;
+  const cudaError_t error = cudaGetDeviceCount(&count);
+  if (error != cudaSuccess || count == 0) {
+    cudaGetLastError();
+    return status_make(STATUS_NO_GPU, "no CUDA device on this machine (%s)", cudaGetErrorName(error));
+  }
+  if (d->ordinal >= count) {
+    return status_make(STATUS_NO_GPU, "no CUDA device %d: this machine has %d, numbered from 0", d->ordinal, count);
+  }
+  CUDA_TRY(cudaSetDevice(d->ordinal));
+  CUDA_TRY(cudaStreamCreateWithFlags(&d->stream, cudaStreamNonBlocking));
+  STATUS_TRY(read_info(d));
+  return timer_open(d);
+}
+
+}  // namespace
+
+struct status enqueue_pass(struct cuda_problem *p, uint32_t index) {
+  const struct attn_pass &pass = p->base.plan.pass[index];
+  cudaLaunchAttribute cluster = {};
+  cudaLaunchConfig_t config = {};
+  config.gridDim = dim3(pass.grid[0], pass.grid[1], pass.grid[2]);
+  config.blockDim = dim3(pass.block[0], pass.block[1], pass.block[2]);
+  config.dynamicSmemBytes = pass.dynamic_smem_bytes;
+  config.stream = stream_of(p);
+  if (pass.cluster[0] * pass.cluster[1] * pass.cluster[2] > 1) {
+    cluster.id = cudaLaunchAttributeClusterDimension;
+    cluster.val.clusterDim.x = pass.cluster[0];
+    cluster.val.clusterDim.y = pass.cluster[1];
+    cluster.val.clusterDim.z = pass.cluster[2];
+    config.attrs = &cluster;
+    config.numAttrs = 1;
+  }
+  void *arguments[] = {p->args[index].bytes};
+  CUDA_TRY(cudaLaunchKernelExC(&config, pass.kernel, arguments));
+  return status_ok();
+}
+
+struct status enqueue_plan(struct cuda_problem *p) {
+  for (uint32_t i = 0; i < p->base.plan.pass_count; ++i) STATUS_TRY(enqueue_pass(p, i));
+  return status_ok();
+}
+
+}  // namespace attn
+
+extern "C" struct status device_cuda_open(int ordinal, struct device **out) {
+  struct attn::cuda_device *d = new (std::nothrow) attn::cuda_device();
+  if (d == nullptr) return status_make(STATUS_MEMORY, "no host memory for the device");
+  d->base.ops = &attn::kOps;
+  d->ordinal = ordinal;
+  const struct status status = attn::open_device(d);
+  if (status.code != STATUS_OK) {
+    attn::close_device(&d->base);
+    return status;
+  }
+  *out = &d->base;
+  return status;
+}
+
+extern "C" const char *device_build_cuda(void) {
+  static char text[16];
+  snprintf(text, sizeof text, "%d.%d", CUDART_VERSION / 1000, CUDART_VERSION % 1000 / 10);
+  return text;
+}
+
+extern "C" bool device_static_facts(const struct attn_pass *pass, const struct device_info *device,
+                                    struct pass_facts *out) {
+  const char *symbol = attn::kernel_symbol(pass->kernel);
+  for (size_t i = 0; i < kernel_resource_count; ++i) {
+    const struct kernel_resource *r = &kernel_resources[i];
+    if (r->cc_major != device->cc_major || r->cc_minor != device->cc_minor || strcmp(r->symbol, symbol) != 0)
+      continue;
+    memset(out, 0, sizeof *out);
+    attn::write_demangled(symbol, out->kernel_name, sizeof out->kernel_name);
+    out->registers = r->registers;
+    out->static_smem_bytes = r->static_smem_bytes;
+    out->local_bytes = r->local_bytes;
+    return true;
+  }
+  return false;
+}

@@ -1,0 +1,151 @@
+/* Inside the device boundary: what a backend implements, and what all backends share so that they cannot disagree.
+ * Included by device.c, by the backends (device_cpu.c, device_cuda.cu) and by nothing in cli/. Valid C++ and CUDA.
+ *
+ * A backend derives its own device and problem by putting struct device / struct problem first, and reaches its own
+ * data by casting the pointer back. device.c owns the public functions of device.h and only dispatches.
+ *
+ * Memory layout of every tensor and of the workspace, one allocation each:
+ *
+ *   | front redzone, 4096 bytes | data, `bytes` bytes | padding up to 256 bytes | back redzone, 4096 bytes |
+ *                               ^ 256-byte aligned
+ *
+ * The padding holds the pattern too, so a write one byte past the data is seen. */
+#ifndef ATTNBENCH_KERNELS_DEVICE_OPS_H
+#define ATTNBENCH_KERNELS_DEVICE_OPS_H
+
+#include "kernels/device.h"
+#include "kernels/input.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+enum { DEVICE_REDZONE_BYTES = 4096, DEVICE_ALIGN_BYTES = 256, DEVICE_POISON_BYTE = 0xFF };
+
+struct device_ops;
+
+struct device {
+  const struct device_ops *ops;
+  struct device_info info;
+  double event_overhead_us;
+};
+
+/* The backend's problem_open fills device, shape and seed; its problem_bind fills variant and plan. */
+struct problem {
+  struct device *device;
+  struct attn_shape shape;
+  uint64_t seed;
+  const struct attn_variant *variant; /* NULL until bound */
+  struct attn_plan plan;
+};
+
+/* One entry per function of device.h, with its contract. device.c has checked nothing but NULL objects on close and
+ * that launch, time_prepare, sample and sample_passes come after a successful bind and compare after reference. */
+struct device_ops {
+  void (*close)(struct device *); /* frees the device itself too */
+  uint64_t (*memory_free)(const struct device *);
+  void (*range_push)(struct device *, const char *name); /* NULL: ranges have no effect */
+  void (*range_pop)(struct device *);
+  void (*health_read)(struct device *, struct device_health *out);
+
+  struct status (*problem_open)(struct device *, const struct attn_shape *, uint64_t seed, struct problem **out);
+  void (*problem_close)(struct problem *); /* frees the problem itself too */
+  /* Idempotent: a second call returns the first one's result without computing again. */
+  struct status (*reference)(struct problem *, struct oracle_result *out);
+  struct status (*bind)(struct problem *, const struct attn_variant *, const struct attn_plan *,
+                        struct pass_facts facts[ATTN_PASSES_MAX]);
+  struct status (*poison)(struct problem *);
+  struct status (*launch)(struct problem *);
+  struct status (*compare)(struct problem *, const struct tolerance *, struct compare_result *out);
+  /* Repairs what it reports (redzones and inputs), so that damage is charged to the variant that did it and the next
+   * one on the same problem starts clean. */
+  struct status (*guard)(struct problem *, struct guard_result *out);
+
+  struct status (*time_prepare)(struct problem *, uint32_t *hot_launches, double *estimate_us);
+  struct status (*sample)(struct problem *, enum time_mode, uint32_t n, double *us, double *sm_clock_mhz);
+  struct status (*sample_passes)(struct problem *, uint32_t n, double *us); /* pass_count > 1 was checked */
+};
+
+/* The backends. device_cuda_open is device_cuda.cu's, or device_none.c's in a build without CUDA. */
+struct status device_cpu_open(struct device **out);
+struct status device_cuda_open(int ordinal, struct device **out);
+
+/* ---- sizes --------------------------------------------------------------------------------------------------- */
+
+enum problem_tensor { PROBLEM_Q, PROBLEM_K, PROBLEM_V, PROBLEM_O, PROBLEM_WORKSPACE, PROBLEM_TENSOR_COUNT };
+
+/* "q", "k", "v", "o", "workspace": guard_result.first. */
+const char *problem_tensor_name(enum problem_tensor);
+
+/* Elements of Q, K, V or O; 0 for the workspace and on overflow. */
+uint64_t problem_elements(const struct attn_shape *, enum problem_tensor);
+
+/* Size of the allocation around `bytes` bytes of data: padding and both redzones. 0 on overflow. */
+uint64_t problem_block_bytes(uint64_t bytes);
+
+/* What a redzone or padding byte holds, by its offset from the start of the allocation. */
+static inline ATTN_HD unsigned char problem_redzone_byte(uint64_t offset) {
+  return (unsigned char)(0xA5u ^ (offset & 0xffu) ^ ((offset >> 8) & 0xffu));
+}
+
+/* ---- comparing ------------------------------------------------------------------------------------------------
+ * The one definition of compare_result: add() every element, merge() partial results in any order, finish() once. */
+
+struct compare_partial {
+  struct compare_result result; /* rel_frobenius is not used before finish */
+  double error_squares, reference_squares;
+};
+
+static inline ATTN_HD void compare_start(struct compare_partial *p) {
+  memset(p, 0, sizeof *p);
+  p->result.first_bad = UINT64_MAX;
+}
+
+/* Element `index` of the output against its fp64 reference; scale is sum_j p|v|. A NaN or infinity is bad and enters
+ * neither the maxima nor the norm. Exceeding a tolerance of zero gives the largest finite ratio. */
+static inline ATTN_HD void compare_add(struct compare_partial *p, const struct tolerance *t, uint64_t index, double o,
+                                       double reference, double scale) {
+  struct compare_result *r = &p->result;
+  const double largest = 1.7976931348623157e308, magnitude = o < 0 ? -o : o;
+  int bad = 1;
+  ++r->elements;
+  p->reference_squares += reference * reference;
+  if (o != o) {
+    ++r->nan_count;
+  } else if (magnitude > largest) {
+    ++r->inf_count;
+  } else {
+    const double difference = o - reference, error = difference < 0 ? -difference : difference;
+    const double bound = t->relative * (scale + (reference < 0 ? -reference : reference)) + t->absolute;
+    const double ratio = error == 0 ? 0 : bound > 0 ? error / bound : largest;
+    if (error > r->max_abs_error) r->max_abs_error = error;
+    if (ratio > r->max_bound_ratio) r->max_bound_ratio = ratio;
+    p->error_squares += error * error;
+    bad = !(error <= bound);
+  }
+  if (!bad) return;
+  ++r->bad_count;
+  if (index < r->first_bad) r->first_bad = index;
+}
+
+static inline ATTN_HD void compare_merge(struct compare_partial *into, const struct compare_partial *from) {
+  struct compare_result *a = &into->result;
+  const struct compare_result *b = &from->result;
+  a->elements += b->elements;
+  a->nan_count += b->nan_count;
+  a->inf_count += b->inf_count;
+  a->bad_count += b->bad_count;
+  if (b->first_bad < a->first_bad) a->first_bad = b->first_bad;
+  if (b->max_abs_error > a->max_abs_error) a->max_abs_error = b->max_abs_error;
+  if (b->max_bound_ratio > a->max_bound_ratio) a->max_bound_ratio = b->max_bound_ratio;
+  into->error_squares += from->error_squares;
+  into->reference_squares += from->reference_squares;
+}
+
+/* Fills rel_frobenius (over the finite elements; a zero reference with any error gives the error's own norm). */
+void compare_finish(struct compare_partial *);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

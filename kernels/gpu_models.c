@@ -1,0 +1,78 @@
+/* Limits: CUDA C++ Programming Guide, "Compute Capabilities" and the vendor's tuning guides. Rates: the vendor's data
+ * sheets, divided back to FLOP per clock per SM; tests/unit_occupancy.c multiplies them out again. Memory sizes and
+ * names are those the driver reports. */
+#include "kernels/gpu_models.h"
+
+#include <string.h>
+
+#define KIB(n) ((n)*1024u)
+#define MIB(n) (UINT64_C(n) << 20)
+
+/* What depends on the compute capability alone. */
+#define LIMITS_8_0                                                                                          \
+  .cc_major = 8, .cc_minor = 0, .threads_per_sm = 2048, .blocks_per_sm = 32, .smem_per_sm_bytes = KIB(164), \
+  .smem_per_block_bytes = KIB(163), .fp32_flop_per_clk_sm = 128
+#define LIMITS_8_9                                                                                          \
+  .cc_major = 8, .cc_minor = 9, .threads_per_sm = 1536, .blocks_per_sm = 24, .smem_per_sm_bytes = KIB(100), \
+  .smem_per_block_bytes = KIB(99), .fp32_flop_per_clk_sm = 256
+#define LIMITS_9_0                                                                                          \
+  .cc_major = 9, .cc_minor = 0, .threads_per_sm = 2048, .blocks_per_sm = 32, .smem_per_sm_bytes = KIB(228), \
+  .smem_per_block_bytes = KIB(227), .fp32_flop_per_clk_sm = 256
+#define LIMITS_ALL                                                                        \
+  .kind = DEVICE_CUDA, .modelled = true, .regs_per_sm = 65536, .threads_per_block = 1024, \
+  .smem_reserved_bytes = KIB(1)
+
+static const struct gpu_model models[] = {
+    {"l4",
+     {LIMITS_ALL, LIMITS_8_9, .name = "NVIDIA L4", .sms = 58, .l2_bytes = MIB(48), .memory_bytes = MIB(23034),
+      .sm_clock_max_mhz = 2040, .dram_gb_per_s = 300, .tensor_flop_per_clk_sm = 1024}},
+    {"a100",
+     {LIMITS_ALL, LIMITS_8_0, .name = "NVIDIA A100-SXM4-80GB", .sms = 108, .l2_bytes = MIB(40),
+      .memory_bytes = MIB(81920), .sm_clock_max_mhz = 1410, .dram_gb_per_s = 2039, .tensor_flop_per_clk_sm = 2048}},
+    {"h100",
+     {LIMITS_ALL, LIMITS_9_0, .name = "NVIDIA H100 80GB HBM3", .sms = 132, .l2_bytes = MIB(50),
+      .memory_bytes = MIB(81559), .sm_clock_max_mhz = 1980, .dram_gb_per_s = 3350, .tensor_flop_per_clk_sm = 4096}},
+    {"h200",
+     {LIMITS_ALL, LIMITS_9_0, .name = "NVIDIA H200", .sms = 132, .l2_bytes = MIB(60), .memory_bytes = MIB(143771),
+      .sm_clock_max_mhz = 1980, .dram_gb_per_s = 4800, .tensor_flop_per_clk_sm = 4096}},
+    /* GeForce Ada runs f16 products at half rate when they accumulate in fp32. */
+    {"rtx4090",
+     {LIMITS_ALL, LIMITS_8_9, .name = "NVIDIA GeForce RTX 4090", .sms = 128, .l2_bytes = MIB(72),
+      .memory_bytes = MIB(24564), .sm_clock_max_mhz = 2520, .dram_gb_per_s = 1008, .tensor_flop_per_clk_sm = 512}},
+};
+
+enum { MODEL_COUNT = sizeof models / sizeof models[0] };
+
+/* 8.6: the GeForce rate with fp32 accumulation, as on most cards of that capability (A10 and A40 reach twice it).
+ * 8.9: the data-centre rate (GeForce reaches half of it). */
+static const struct {
+  uint32_t cc_major, cc_minor;
+  double tensor, fp32;
+} rates[] = {
+    {8, 0, 2048, 128},
+    {8, 6, 512, 256},
+    {8, 9, 1024, 256},
+    {9, 0, 4096, 256},
+};
+
+size_t gpu_model_count(void) { return MODEL_COUNT; }
+
+const struct gpu_model *gpu_model_at(size_t index) { return index < MODEL_COUNT ? &models[index] : NULL; }
+
+const struct gpu_model *gpu_model_find(const char *name) {
+  for (size_t i = 0; i < MODEL_COUNT; i++)
+    if (strcmp(models[i].name, name) == 0) return &models[i];
+  return NULL;
+}
+
+double gpu_tensor_flop_per_clk_sm(uint32_t cc_major, uint32_t cc_minor) {
+  for (size_t i = 0; i < sizeof rates / sizeof rates[0]; i++)
+    if (rates[i].cc_major == cc_major && rates[i].cc_minor == cc_minor) return rates[i].tensor;
+  return 0;
+}
+
+double gpu_fp32_flop_per_clk_sm(uint32_t cc_major, uint32_t cc_minor) {
+  for (size_t i = 0; i < sizeof rates / sizeof rates[0]; i++)
+    if (rates[i].cc_major == cc_major && rates[i].cc_minor == cc_minor) return rates[i].fp32;
+  return 0;
+}

@@ -1,0 +1,25 @@
+/* Resident blocks per SM from a device's limits, for planning without a GPU. The allocation rules (register unit 256
+ * per warp, shared memory unit 128 bytes or the architecture's own, warps in fours) are those of CUDA's occupancy
+ * calculator. */
+#ifndef ATTNBENCH_KERNELS_OCCUPANCY_H
+#define ATTNBENCH_KERNELS_OCCUPANCY_H
+
+#include "kernels/variant.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+struct occupancy {
+  uint32_t resident_blocks; /* 0: the block does not fit at all */
+  const char *limited_by;   /* "registers", "shared memory", "threads", "blocks" */
+};
+
+/* registers_per_thread 0 = unknown: registers are left out, so the result is an upper bound. */
+struct occupancy occupancy_of(const struct device_info *, uint32_t threads_per_block, uint32_t registers_per_thread,
+                              uint64_t smem_bytes);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

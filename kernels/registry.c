@@ -1,0 +1,68 @@
+#include <string.h>
+
+#include "kernels/variant.h"
+
+#define VARIANT(name) extern const struct attn_variant attn_variant_##name;
+#include "kernels/variants.def"
+#ifdef ATTN_EXTRA_VARIANTS
+#include ATTN_EXTRA_VARIANTS
+#endif
+#undef VARIANT
+
+static const struct attn_variant *const registry[] = {
+#define VARIANT(name) &attn_variant_##name,
+#include "kernels/variants.def"
+#ifdef ATTN_EXTRA_VARIANTS
+#include ATTN_EXTRA_VARIANTS
+#endif
+#undef VARIANT
+};
+
+enum { REGISTRY_COUNT = sizeof registry / sizeof registry[0] };
+
+static const struct {
+  const char *name;
+  uint32_t bytes;
+} dtypes[ATTN_DTYPE_COUNT] = {
+    [ATTN_F16] = {"f16", 2},
+    [ATTN_BF16] = {"bf16", 2},
+    [ATTN_F32] = {"f32", 4},
+};
+
+const char *attn_dtype_name(enum attn_dtype dtype) { return dtypes[dtype].name; }
+
+uint32_t attn_dtype_bytes(enum attn_dtype dtype) { return dtypes[dtype].bytes; }
+
+size_t variant_count(void) { return REGISTRY_COUNT; }
+
+const struct attn_variant *variant_at(size_t index) { return index < REGISTRY_COUNT ? registry[index] : NULL; }
+
+const struct attn_variant *variant_find(const char *name) {
+  for (size_t i = 0; i < REGISTRY_COUNT; ++i) {
+    if (strcmp(registry[i]->name, name) == 0) return registry[i];
+  }
+  return NULL;
+}
+
+size_t variant_tunable_count(const struct attn_variant *variant) {
+  size_t count = 0;
+  if (!variant->tunables) return 0;
+  while (count < ATTN_TUNABLES_MAX && variant->tunables[count].name) ++count;
+  return count;
+}
+
+struct attn_tuning variant_default_tuning(const struct attn_variant *variant) {
+  struct attn_tuning tuning = {{0}};
+  const size_t count = variant_tunable_count(variant);
+  for (size_t i = 0; i < count; ++i) tuning.value[i] = variant->tunables[i].default_value;
+  return tuning;
+}
+
+void variant_plan(const struct attn_variant *variant, const struct attn_shape *shape,
+                  const struct attn_tuning *tuning, const struct device_info *device, struct attn_plan *plan) {
+  memset(plan, 0, sizeof *plan);
+  for (size_t pass = 0; pass < ATTN_PASSES_MAX; ++pass) {
+    for (size_t axis = 0; axis < 3; ++axis) plan->pass[pass].cluster[axis] = 1;
+  }
+  variant->plan(shape, tuning, device, plan);
+}

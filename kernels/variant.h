@@ -1,0 +1,168 @@
+/* What a kernel variant is: data and three pure functions. The runner owns all memory, launches exactly what
+ * plan() returned (one cudaLaunchKernelExC per pass) and reads its diagnostics from the same struct.
+ *
+ * To add a variant: one new file in kernels/variants/ that defines `const struct attn_variant attn_variant_NAME`
+ * and one line VARIANT(NAME) in kernels/variants.def. kernels/variants/scalar.cu is the commented template.
+ *
+ * Tensors are dense and row-major: Q and O are [B][Hq][Sq][D], K and V are [B][Hkv][Skv][D].
+ * Query head h reads KV head h / (Hq / Hkv). softmax scale = 1/sqrt(D).
+ * Causal masks are aligned bottom-right: query i attends key j when j <= i + (Skv - Sq). A query row that
+ * attends no key (Sq > Skv) has an output of zeros. */
+#ifndef ATTNBENCH_KERNELS_VARIANT_H
+#define ATTNBENCH_KERNELS_VARIANT_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "kernels/host_device.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+enum attn_dtype { ATTN_F16, ATTN_BF16, ATTN_F32, ATTN_DTYPE_COUNT };
+
+/* One attention problem. Limits on every field are in cli/sweep.h; here all are at least 1 and Hq % Hkv == 0. */
+struct attn_shape {
+  uint32_t B, Hq, Hkv, Sq, Skv, D;
+  enum attn_dtype dtype; /* of Q, K, V and O */
+  bool causal;
+};
+
+const char *attn_dtype_name(enum attn_dtype dtype); /* "f16", "bf16", "f32" */
+uint32_t attn_dtype_bytes(enum attn_dtype dtype);
+
+enum device_kind { DEVICE_CPU, DEVICE_CUDA };
+
+/* A device's limits and rates. Filled from the hardware (device.h) or from the table of known GPUs
+ * (gpu_models.h). A rate that is not known is 0. */
+struct device_info {
+  enum device_kind kind;
+  bool modelled;               /* true: from the table of known GPUs, no hardware behind it */
+  char name[64];               /* "NVIDIA H200"; for a CPU its model name */
+  char uuid[48];               /* "GPU-...", empty when there is none */
+  uint32_t cc_major, cc_minor; /* compute capability */
+  uint32_t sms;                /* streaming multiprocessors; for a CPU the threads used */
+  uint32_t threads_per_sm, blocks_per_sm, regs_per_sm;
+  uint32_t threads_per_block;
+  uint32_t smem_per_sm_bytes;    /* shared memory of one SM */
+  uint32_t smem_per_block_bytes; /* most that one block may ask for (opt-in) */
+  uint32_t smem_reserved_bytes;  /* taken by the system from each block's share */
+  uint64_t l2_bytes;
+  uint64_t memory_bytes; /* all of it */
+  double sm_clock_max_mhz;
+  double dram_gb_per_s;          /* vendor's peak: bus width x memory clock */
+  double tensor_flop_per_clk_sm; /* dense f16/bf16 with fp32 accumulation; one FMA = 2 FLOP */
+  double fp32_flop_per_clk_sm;
+  uint32_t driver_version, runtime_version; /* CUDA's own coding: 13000 = 13.0; 0 = none */
+  char driver[32];                          /* "580.159.03", from NVML; empty when unknown */
+  bool hides_launches;                      /* cold samples contain no host time: the blocking kernel works here */
+};
+
+/* ---- tunables ------------------------------------------------------------------------------------------------ */
+
+enum { ATTN_TUNABLES_MAX = 4 };
+
+/* One integer knob, written in a sweep as "name:key=value,key=value". */
+struct attn_tunable {
+  const char *name; /* NULL ends the array */
+  int32_t min, max, default_value;
+  const char *help; /* one line; what 0 means when 0 is allowed */
+};
+
+/* Values by index of the variant's tunables; defaults filled in. */
+struct attn_tuning {
+  int32_t value[ATTN_TUNABLES_MAX];
+};
+
+/* ---- plans --------------------------------------------------------------------------------------------------- */
+
+/* What one grid axis walks over; a bit set, since an axis may fold several. */
+enum attn_cover {
+  ATTN_COVERS_NOTHING = 0,
+  ATTN_COVERS_B = 1,
+  ATTN_COVERS_H = 2,     /* query heads */
+  ATTN_COVERS_Q = 4,     /* query tiles or rows */
+  ATTN_COVERS_SPLIT = 8, /* splits of the keys */
+};
+
+/* One kernel launch, exactly as it will be launched. */
+struct attn_pass {
+  const char *name;   /* [a-z_]+, unique in the plan: "main", "split", "combine" */
+  const void *kernel; /* host handle; NULL in a build without CUDA */
+  uint32_t grid[3], block[3];
+  uint32_t cluster[3]; /* {1,1,1}: no cluster attribute */
+  uint32_t dynamic_smem_bytes;
+  unsigned covers[3];   /* enum attn_cover bits per grid axis */
+  uint32_t row_threads; /* threads of a block that work on a query row in the compute phase */
+};
+
+enum { ATTN_PASSES_MAX = 4, ATTN_PASS_ARGS_MAX = 1024 };
+
+struct attn_plan {
+  struct attn_pass pass[ATTN_PASSES_MAX];
+  uint32_t pass_count; /* 0 for host variants */
+  uint64_t workspace_bytes;
+  uint32_t tile_q, tile_kv; /* rows of Q and of K/V per tile */
+  uint32_t splits;          /* KV splits; 1 when keys are not split */
+  uint32_t stages;          /* K/V tiles in flight; 1 when loads are not pipelined */
+};
+
+/* Device pointers for CUDA variants, host pointers for CPU variants. Owned by the runner. */
+struct attn_buffers {
+  const void *q, *k, *v;
+  void *o;
+  void *workspace; /* plan.workspace_bytes, 256-byte aligned; holds garbage at every launch */
+};
+
+/* A kernel takes one struct by value; bind() writes it here. */
+struct attn_pass_args {
+  unsigned char bytes[ATTN_PASS_ARGS_MAX] __attribute__((aligned(64)));
+};
+
+/* The pipe the variant's matrix products run on; names the compute roof a row is held against. */
+enum attn_math { ATTN_MATH_FP32, ATTN_MATH_TENSOR, ATTN_MATH_FP64_HOST, ATTN_MATH_FP32_HOST };
+
+struct attn_variant {
+  const char *name;    /* [a-z0-9_]+; the key in sweeps, reports and baselines; never renamed */
+  const char *summary; /* one line for `attnbench list` */
+  const char *limits;  /* one line: dtypes, head dimensions, compute capability */
+  enum device_kind runs_on;
+  enum attn_math math;
+  const struct attn_tunable *tunables; /* ends with a NULL name; NULL when there are none */
+
+  /* Pure. NULL: can run. Else a static sentence naming the field and the limit. */
+  const char *(*supports)(const struct attn_shape *, const struct attn_tuning *, const struct device_info *);
+  /* Pure; cannot fail once supports() said yes. *plan arrives zeroed. */
+  void (*plan)(const struct attn_shape *, const struct attn_tuning *, const struct device_info *,
+               struct attn_plan *plan);
+  /* CUDA variants: writes each pass's kernel argument into args[pass]. NULL in a build without CUDA. */
+  void (*bind)(const struct attn_shape *, const struct attn_plan *, const struct attn_buffers *,
+               struct attn_pass_args args[ATTN_PASSES_MAX]);
+  /* CPU variants: computes O with `threads` threads; returns after the last write. NULL for CUDA variants. */
+  void (*run)(const struct attn_shape *, const struct attn_plan *, const struct attn_buffers *, unsigned threads);
+};
+
+/* ---- registry (registry.c, from variants.def) ---------------------------------------------------------------- */
+
+size_t variant_count(void);
+const struct attn_variant *variant_at(size_t index);
+const struct attn_variant *variant_find(const char *name); /* NULL when there is none */
+size_t variant_tunable_count(const struct attn_variant *);
+struct attn_tuning variant_default_tuning(const struct attn_variant *);
+/* Zeroes *plan, fills clusters with {1,1,1}, calls variant->plan. */
+void variant_plan(const struct attn_variant *, const struct attn_shape *, const struct attn_tuning *,
+                  const struct device_info *, struct attn_plan *plan);
+
+/* Number of keys that query row i attends (bottom-right causal). */
+static inline ATTN_HD uint32_t attn_keys_of_row(const struct attn_shape *s, uint32_t row) {
+  if (!s->causal) return s->Skv;
+  const int64_t keys = (int64_t)row + 1 + (int64_t)s->Skv - (int64_t)s->Sq;
+  return keys <= 0 ? 0 : keys >= (int64_t)s->Skv ? s->Skv : (uint32_t)keys;
+}
+
+#ifdef __cplusplus
+}
+#endif
+#endif

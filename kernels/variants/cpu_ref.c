@@ -1,0 +1,43 @@
+/* cpu_ref: the fp64 oracle as a variant, so that a machine without a GPU has a second, independent answer to measure
+ * and check against. All scores of 16 query rows are kept per thread (16 * Skv * 8 bytes: 64 KiB at Skv = 512), so
+ * it leaves the caches where cpu_flash does not. */
+#include "kernels/oracle.h"
+#include "kernels/variant.h"
+
+enum { CPU_REF_D_MAX = 8192 };
+
+static const char *cpu_ref_supports(const struct attn_shape *shape, const struct attn_tuning *tuning,
+                                    const struct device_info *device) {
+  (void)tuning;
+  (void)device;
+  return shape->D <= CPU_REF_D_MAX ? NULL : "D is above 8192, the largest head dimension of cpu_ref";
+}
+
+static void cpu_ref_plan(const struct attn_shape *shape, const struct attn_tuning *tuning,
+                         const struct device_info *device, struct attn_plan *plan) {
+  (void)tuning;
+  plan->workspace_bytes = oracle_scratch_bytes(shape, device->sms ? device->sms : 1);
+  plan->tile_q = 16;
+  plan->tile_kv = 64;
+  plan->splits = 1;
+  plan->stages = 1;
+}
+
+static void cpu_ref_run(const struct attn_shape *shape, const struct attn_plan *plan,
+                        const struct attn_buffers *buffers, unsigned threads) {
+  const struct oracle_input input = {.q = buffers->q, .k = buffers->k, .v = buffers->v};
+  const struct oracle_output output = {.rounded = buffers->o};
+  const uint64_t room = plan->workspace_bytes / oracle_scratch_bytes(shape, 1);
+  oracle_compute(shape, &input, &output, buffers->workspace, threads < room ? threads : (unsigned)room);
+}
+
+const struct attn_variant attn_variant_cpu_ref = {
+    .name = "cpu_ref",
+    .summary = "fp64 oracle on the CPU: two-pass softmax straight from the definition, multithreaded",
+    .limits = "CPU; f16, bf16, f32; D <= 8192",
+    .runs_on = DEVICE_CPU,
+    .math = ATTN_MATH_FP64_HOST,
+    .supports = cpu_ref_supports,
+    .plan = cpu_ref_plan,
+    .run = cpu_ref_run,
+};

@@ -1,0 +1,137 @@
+/* scalar: FlashAttention-1 on CUDA cores, one thread per query row. Also the template for new
+ * variants: copy this file to kernels/variants/NAME.cu, rename, and add VARIANT(NAME) to
+ * kernels/variants.def.
+ *
+ * Idea: a block holds 64 query rows and streams over K and V in tiles of 64 keys through shared
+ *   memory. The softmax is online (a running maximum and sum per row), so the Sq x Skv scores never
+ *   exist in memory.
+ *
+ * Source: FlashAttention (Dao et al. 2022), algorithm 1, in its plainest CUDA form.
+ *
+ * Can win: where launch latency is everything (a few keys), in fp32, and at head dimensions that
+ *   tensor-core tiles do not take: any D from 1 to 128.
+ *
+ * Cannot: win anywhere else. 64 of the 256 threads hold a row; the other 192 only help to load, so a
+ *   block computes with 2 of its 8 warps. Every multiply-add runs on the FP32 pipe. The rows' results
+ *   leave one thread each, D elements apart, which is uncoalesced.
+ *
+ * Budget: shared memory, elements: Q 64 (DP + 4), K 64 DP, V 64 DP. At DP = 64 in f16 (64 * 68 + 2 *
+ *   64 * 64) * 2 = 25088 bytes, 8 blocks of 228 KB; at DP = 128 in fp32 99328 bytes. Registers per
+ *   thread: DP for the output row, 8 weights, 8 to 64 for operands of multiply-adds in flight, some 30
+ *   for addresses and loop state: 125 to 170 at DP = 64, 225 to 255 at DP = 128. Times 256 threads, that
+ *   allows 2 blocks or 1 on an SM of 65536 registers. */
+#include "kernels/attn_params.cuh"
+#include "kernels/row_tile.cuh"
+
+namespace attn {
+
+/* 1. The geometry, as constants that the kernel and the plan share. */
+constexpr uint32_t kScalarThreads = 256;
+constexpr uint32_t kScalarRows = 64; /* query rows of a block, one thread each */
+constexpr uint32_t kScalarKeys = 64; /* keys per tile */
+
+constexpr uint32_t scalar_smem_bytes(uint32_t D, uint32_t element_bytes) {
+  return row_tile::smem_bytes(kScalarRows, kScalarKeys, row_tile::padded_dim(D), element_bytes);
+}
+static_assert(scalar_smem_bytes(64, 2) == 25088, "the header's budget for f16 at DP = 64");
+static_assert(scalar_smem_bytes(128, 4) <= 99 * 1024, "the largest tiles fit a block on compute capability 8.9");
+static_assert(kScalarKeys % row_tile::kGroup == 0, "a tile is a whole number of softmax groups");
+
+/* 2. The kernel: one struct by value, external linkage, all memory from the runner. Everything that needs nvcc is in
+ *    this #ifdef; the rest of the file also compiles with a C++ compiler alone, for planning without CUDA. */
+#ifdef __CUDACC__
+
+template <typename T, uint32_t DP>
+__global__ void __launch_bounds__(kScalarThreads) scalar_kernel(const __grid_constant__ Params p) {
+  extern __shared__ __align__(128) unsigned char smem[];
+  constexpr uint32_t kQStride = DP + row_tile::kPad;
+  T *q_tile = reinterpret_cast<T *>(smem);     /* [kScalarRows][kQStride] */
+  T *k_tile = q_tile + kScalarRows * kQStride; /* [kScalarKeys][DP] */
+  T *v_tile = k_tile + kScalarKeys * DP;       /* [kScalarKeys][DP] */
+
+  const uint32_t h = blockIdx.x, b = blockIdx.y, row0 = blockIdx.z * kScalarRows;
+  const uint32_t rows = rows_in_tile(p.Sq, row0, kScalarRows), row = row0 + threadIdx.x;
+  const T *q = static_cast<const T *>(p.q) + row_offset(b, p.Hq, h, p.Sq, row0, p.D);
+  const size_t kv_offset = row_offset(b, p.Hkv, kv_head(p, h), p.Skv, 0, p.D);
+  const T *k = static_cast<const T *>(p.k) + kv_offset, *v = static_cast<const T *>(p.v) + kv_offset;
+  const bool has_row = threadIdx.x < rows;
+  const uint32_t row_keys = has_row ? visible_keys(p, row) : 0;
+  const uint32_t tile_keys = visible_keys(p, row0 + rows - 1); /* the tile's last row attends most */
+
+  row_tile::Row<DP> state;
+  state.reset();
+  row_tile::load_tile<DP, kScalarThreads>(q_tile, kQStride, q, kScalarRows, rows, p.D);
+  for (uint32_t first = 0; first < tile_keys; first += kScalarKeys) {
+    const uint32_t keys = rows_in_tile(p.Skv, first, kScalarKeys);
+    const size_t offset = (size_t)first * p.D;
+    __syncthreads(); /* orders the previous tile's reads of K and V before they are overwritten */
+    row_tile::load_tile<DP, kScalarThreads>(k_tile, DP, k + offset, kScalarKeys, keys, p.D);
+    row_tile::load_tile<DP, kScalarThreads>(v_tile, DP, v + offset, kScalarKeys, keys, p.D);
+    __syncthreads(); /* orders the stores of Q, K and V before the reads by the row threads */
+    if (has_row)
+      state.attend(q_tile + threadIdx.x * kQStride, k_tile, v_tile, rows_in_tile(row_keys, first, kScalarKeys),
+                   p.scale_log2);
+  }
+  if (has_row) state.store(static_cast<T *>(p.o) + row_offset(b, p.Hq, h, p.Sq, row, p.D), p.D);
+}
+
+template <typename T>
+static const void *scalar_of_dim(uint32_t D) {
+  return row_tile::padded_dim(D) == 64 ? handle(scalar_kernel<T, 64>) : handle(scalar_kernel<T, 128>);
+}
+
+/* 3. From a shape to the instance that runs it: the only place that names instances. */
+static const void *scalar_kernel_for(const attn_shape &shape) {
+  switch (shape.dtype) {
+    case ATTN_F16: return scalar_of_dim<__half>(shape.D);
+    case ATTN_BF16: return scalar_of_dim<__nv_bfloat16>(shape.D);
+    default: return scalar_of_dim<float>(shape.D);
+  }
+}
+
+/* 4. The argument of each pass. */
+static void scalar_bind(const attn_shape *shape, const attn_plan *, const attn_buffers *buffers,
+                        attn_pass_args args[ATTN_PASSES_MAX]) {
+  put_args(args[0], params_of(*shape, *buffers));
+}
+
+#else
+static const void *scalar_kernel_for(const attn_shape &) { return nullptr; }
+constexpr decltype(attn_variant::bind) scalar_bind = nullptr;
+#endif
+
+/* 5. What it can run, as a sentence when it cannot. */
+static const char *scalar_supports(const attn_shape *shape, const attn_tuning *, const device_info *device) {
+  if (shape->D > 128) return "D must be at most 128: a row's output is held in the registers of one thread";
+  if (shape->B > kGridYzMax) return "B must be at most 65535, the limit of grid.y";
+  if (ceil_div(shape->Sq, kScalarRows) > kGridYzMax) return "Sq must be at most 64 * 65535, the limit of grid.z";
+  return check_device(*device, scalar_smem_bytes(shape->D, attn_dtype_bytes(shape->dtype)));
+}
+
+/* 6. The launch, exactly as it will happen; diagnostics read the same struct. */
+static void scalar_plan(const attn_shape *shape, const attn_tuning *, const device_info *, attn_plan *plan) {
+  plan->pass_count = 1;
+  plan->tile_q = kScalarRows, plan->tile_kv = kScalarKeys;
+  plan->splits = 1, plan->stages = 1;
+  attn_pass &pass = plan->pass[0];
+  pass.name = "main";
+  pass.kernel = scalar_kernel_for(*shape);
+  set_grid(pass, shape->Hq, ATTN_COVERS_H, shape->B, ATTN_COVERS_B, ceil_div(shape->Sq, kScalarRows), ATTN_COVERS_Q);
+  set_block(pass, kScalarThreads, kScalarRows, scalar_smem_bytes(shape->D, attn_dtype_bytes(shape->dtype)));
+}
+
+}  // namespace attn
+
+/* 7. The descriptor that the registry finds. */
+extern "C" const struct attn_variant attn_variant_scalar = {
+    .name = "scalar",
+    .summary = "FlashAttention-1 on CUDA cores: 64x64 tiles, one thread per query row, 64 of 256 threads compute",
+    .limits = "f16, bf16, f32; D <= 128; compute capability >= 8.0",
+    .runs_on = DEVICE_CUDA,
+    .math = ATTN_MATH_FP32,
+    .tunables = nullptr,
+    .supports = attn::scalar_supports,
+    .plan = attn::scalar_plan,
+    .bind = attn::scalar_bind,
+    .run = nullptr,
+};

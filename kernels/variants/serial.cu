@@ -1,0 +1,131 @@
+/* serial: a grid that covers the query rows only; batch and heads are loops inside the kernel.
+ *
+ * Idea: one block takes 256 query rows, 128 at a time, and walks over B, over H and over the keys by
+ *   itself.
+ *
+ * Source: a common first draft: the launch is dim3 grid(blocks_of_S), and batch and heads become `for`
+ *   loops. Kept as a specimen of that mistake; the same row code under a full grid is `scalar`.
+ *
+ * Can win: never. At B = H = 1 and long S it is merely as good as any other one-thread-per-row kernel.
+ *
+ * Cannot: use the GPU: the number of blocks is ceil(Sq / 256) whatever B and H are (2 blocks at S =
+ *   512), so time grows as B * H on an empty GPU. The fix costs one line: put B * H on a grid axis.
+ *
+ * Budget: shared memory, elements: Q 128 (DP + 4), K 32 DP, V 32 DP; at DP = 128 in fp32 100352 bytes.
+ *   Registers per thread as in `scalar`: 128 to 170 at DP = 64, 225 to 255 at DP = 128. */
+#include "kernels/attn_params.cuh"
+#include "kernels/row_tile.cuh"
+
+namespace attn {
+
+constexpr uint32_t kSerialThreads = 128;
+constexpr uint32_t kSerialChunks = 2; /* chunks of kSerialThreads rows per block, one after the other */
+constexpr uint32_t kSerialBlockRows = kSerialThreads * kSerialChunks;
+constexpr uint32_t kSerialKeys = 32; /* keys per tile */
+
+constexpr uint32_t serial_smem_bytes(uint32_t D, uint32_t element_bytes) {
+  return row_tile::smem_bytes(kSerialThreads, kSerialKeys, row_tile::padded_dim(D), element_bytes);
+}
+static_assert(serial_smem_bytes(128, 4) == 100352, "the header's budget for fp32 at DP = 128");
+static_assert(serial_smem_bytes(128, 4) <= 99 * 1024, "the largest tiles fit a block on compute capability 8.9");
+static_assert(kSerialKeys % row_tile::kGroup == 0, "a tile is a whole number of softmax groups");
+
+#ifdef __CUDACC__
+
+/* One chunk of rows of one head: row0 + threadIdx.x is this thread's row. */
+template <typename T, uint32_t DP>
+__device__ __forceinline__ void serial_chunk(const Params &p, unsigned char *smem, uint32_t b, uint32_t h,
+                                             uint32_t row0) {
+  constexpr uint32_t kQStride = DP + row_tile::kPad;
+  T *q_tile = reinterpret_cast<T *>(smem);        /* [kSerialThreads][kQStride] */
+  T *k_tile = q_tile + kSerialThreads * kQStride; /* [kSerialKeys][DP] */
+  T *v_tile = k_tile + kSerialKeys * DP;          /* [kSerialKeys][DP] */
+  const uint32_t rows = rows_in_tile(p.Sq, row0, kSerialThreads), row = row0 + threadIdx.x;
+  const T *q = static_cast<const T *>(p.q) + row_offset(b, p.Hq, h, p.Sq, row0, p.D);
+  const size_t kv_offset = row_offset(b, p.Hkv, kv_head(p, h), p.Skv, 0, p.D);
+  const T *k = static_cast<const T *>(p.k) + kv_offset, *v = static_cast<const T *>(p.v) + kv_offset;
+  const uint32_t row_keys = threadIdx.x < rows ? visible_keys(p, row) : 0;
+  const uint32_t tile_keys = visible_keys(p, row0 + rows - 1); /* the chunk's last row attends most */
+
+  row_tile::Row<DP> state;
+  state.reset();
+  __syncthreads(); /* orders the previous chunk's last reads of Q before Q is overwritten */
+  row_tile::load_tile<DP, kSerialThreads>(q_tile, kQStride, q, kSerialThreads, rows, p.D);
+  for (uint32_t first = 0; first < tile_keys; first += kSerialKeys) {
+    const uint32_t keys = rows_in_tile(p.Skv, first, kSerialKeys);
+    const size_t offset = (size_t)first * p.D;
+    __syncthreads(); /* orders the previous tile's reads of K and V before they are overwritten */
+    row_tile::load_tile<DP, kSerialThreads>(k_tile, DP, k + offset, kSerialKeys, keys, p.D);
+    row_tile::load_tile<DP, kSerialThreads>(v_tile, DP, v + offset, kSerialKeys, keys, p.D);
+    __syncthreads(); /* orders the stores of Q, K and V before the reads by all rows */
+    state.attend(q_tile + threadIdx.x * kQStride, k_tile, v_tile, rows_in_tile(row_keys, first, kSerialKeys),
+                 p.scale_log2);
+  }
+  if (threadIdx.x < rows) state.store(static_cast<T *>(p.o) + row_offset(b, p.Hq, h, p.Sq, row, p.D), p.D);
+}
+
+template <typename T, uint32_t DP>
+__global__ void __launch_bounds__(kSerialThreads) serial_kernel(const __grid_constant__ Params p) {
+  extern __shared__ __align__(128) unsigned char smem[];
+  for (uint32_t b = 0; b < p.B; ++b)
+    for (uint32_t h = 0; h < p.Hq; ++h)
+      for (uint32_t chunk = 0; chunk < kSerialChunks; ++chunk) {
+        const uint32_t row0 = blockIdx.x * kSerialBlockRows + chunk * kSerialThreads;
+        if (row0 < p.Sq) serial_chunk<T, DP>(p, smem, b, h, row0);
+      }
+}
+
+template <typename T>
+static const void *serial_of_dim(uint32_t D) {
+  return row_tile::padded_dim(D) == 64 ? handle(serial_kernel<T, 64>) : handle(serial_kernel<T, 128>);
+}
+
+static const void *serial_kernel_for(const attn_shape &shape) {
+  switch (shape.dtype) {
+    case ATTN_F16: return serial_of_dim<__half>(shape.D);
+    case ATTN_BF16: return serial_of_dim<__nv_bfloat16>(shape.D);
+    default: return serial_of_dim<float>(shape.D);
+  }
+}
+
+static void serial_bind(const attn_shape *shape, const attn_plan *, const attn_buffers *buffers,
+                        attn_pass_args args[ATTN_PASSES_MAX]) {
+  put_args(args[0], params_of(*shape, *buffers));
+}
+
+#else
+static const void *serial_kernel_for(const attn_shape &) { return nullptr; }
+constexpr decltype(attn_variant::bind) serial_bind = nullptr;
+#endif
+
+static const char *serial_supports(const attn_shape *shape, const attn_tuning *, const device_info *device) {
+  if (shape->D > 128) return "D must be at most 128: a row's output is held in the registers of one thread";
+  return check_device(*device, serial_smem_bytes(shape->D, attn_dtype_bytes(shape->dtype)));
+}
+
+static void serial_plan(const attn_shape *shape, const attn_tuning *, const device_info *, attn_plan *plan) {
+  plan->pass_count = 1;
+  plan->tile_q = kSerialBlockRows, plan->tile_kv = kSerialKeys;
+  plan->splits = 1, plan->stages = 1;
+  attn_pass &pass = plan->pass[0];
+  pass.name = "main";
+  pass.kernel = serial_kernel_for(*shape);
+  set_grid(pass, ceil_div(shape->Sq, kSerialBlockRows), ATTN_COVERS_Q, 1, ATTN_COVERS_NOTHING, 1,
+           ATTN_COVERS_NOTHING);
+  set_block(pass, kSerialThreads, kSerialThreads, serial_smem_bytes(shape->D, attn_dtype_bytes(shape->dtype)));
+}
+
+}  // namespace attn
+
+extern "C" const struct attn_variant attn_variant_serial = {
+    .name = "serial",
+    .summary = "specimen of a mistake: the grid covers q rows only, B and H are loops inside the kernel",
+    .limits = "f16, bf16, f32; D <= 128; compute capability >= 8.0",
+    .runs_on = DEVICE_CUDA,
+    .math = ATTN_MATH_FP32,
+    .tunables = nullptr,
+    .supports = attn::serial_supports,
+    .plan = attn::serial_plan,
+    .bind = attn::serial_bind,
+    .run = nullptr,
+};

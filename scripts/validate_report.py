@@ -1,0 +1,132 @@
+#!/usr/bin/env python3
+"""Checks attnbench JSON reports against results/report.schema.json and against what a schema cannot say: counts add
+up, keys name their shapes, no cell stands twice, quantiles are ordered, a row that is not ok has no speed.
+
+usage: validate_report.py REPORT.json...     exit 0: all valid, 1: at least one is not, 2: usage or set-up
+"""
+
+import json
+import pathlib
+import sys
+
+try:
+    import jsonschema
+except ImportError:
+    sys.exit("validate_report.py: needs python3-jsonschema; apt-get install python3-jsonschema")
+
+SCHEMA_PATH = pathlib.Path(__file__).resolve().parent.parent / "results" / "report.schema.json"
+STATUSES = ["ok", "wrong", "skipped", "planned", "oom_predicted", "error", "crashed", "timeout"]
+COVERAGE = ["oom_predicted", "error", "crashed", "timeout"]
+QUANTILES = ["min_us", "p25_us", "median_us", "p75_us", "p95_us", "max_us"]
+
+
+def reject_constant(name):
+    raise ValueError(f"{name} is not JSON")
+
+
+def reject_duplicates(pairs):
+    keys = [key for key, _ in pairs]
+    for key in keys:
+        if keys.count(key) > 1:
+            raise ValueError(f'key "{key}" stands twice in one object')
+    return dict(pairs)
+
+
+def key_of(shape):
+    mask = "causal" if shape["causal"] else "full"
+    sizes = ".".join(f"{name}{shape[field]}" for name, field in
+                     [("B", "B"), ("H", "Hq"), ("Hkv", "Hkv"), ("Sq", "Sq"), ("Skv", "Skv"), ("D", "D")])
+    return f"{sizes}.{shape['dtype']}.{mask}"
+
+
+def check_nulls(value, where):
+    """A reason stands beside a null and nowhere else."""
+    if isinstance(value, list):
+        for i, item in enumerate(value):
+            yield from check_nulls(item, f"{where}[{i}]")
+    if isinstance(value, dict):
+        for key, item in value.items():
+            reason = key.removesuffix("_reason")
+            if reason in ("", key, "roof"):  # "reason" itself; roof_reason also explains {cold: null, hot: null}
+                pass
+            elif value.get(reason, 0) is not None:
+                yield f"{where}.{key} stands beside a value that is not null"
+            yield from check_nulls(item, f"{where}.{key}")
+
+
+def check_time(time, where):
+    for mode, stats in (time or {}).items():
+        if stats is None:
+            continue
+        quantiles = [stats[name] for name in QUANTILES]
+        if quantiles != sorted(quantiles):
+            yield f"{where}.time.{mode}: quantiles are not in order"
+        if not stats["min_us"] <= stats["ci95_low_us"] <= stats["median_us"] <= stats["ci95_high_us"] <= stats["max_us"]:
+            yield f"{where}.time.{mode}: the interval does not hold the median"
+
+
+def check_result(result, where):
+    if result["key"] != key_of(result["shape"]):
+        yield f"{where}.key is not that of its shape, {key_of(result['shape'])}"
+    yield from check_time(result["time"], where)
+    for mode in ("cold", "hot"):
+        timed = result["time"] is not None and result["time"][mode] is not None
+        has_rate = result["tflop_per_s"] is not None and result["tflop_per_s"][mode] is not None
+        if timed != has_rate:
+            yield f"{where}: tflop_per_s.{mode} and time.{mode} must be there together"
+    for i, launch in enumerate(result["launches"]):
+        grid = launch["grid"]
+        if launch["blocks"] != grid[0] * grid[1] * grid[2]:
+            yield f"{where}.launches[{i}].blocks is not the product of the grid"
+
+
+def check_report(report):
+    results, summary = report["results"], report["summary"]
+    for status in STATUSES:
+        count = sum(result["status"] == status for result in results)
+        if summary[status] != count:
+            yield f"summary.{status} is {summary[status]}, results have {count}"
+    if sum(summary[status] for status in STATUSES) != summary["cells"] or summary["cells"] != len(results):
+        yield f"summary.cells is {summary['cells']}, results have {len(results)}"
+    missing = len(results) < report["run"]["cells"]
+    coverage = missing or any(summary[status] for status in COVERAGE)
+    exit_code = 3 if summary["wrong"] else 4 if coverage else 0
+    if summary["exit_code"] != exit_code:
+        yield f"summary.exit_code is {summary['exit_code']}, the rows ask for {exit_code}"
+    cells = [(result["key"], result["variant"]) for result in results]
+    if len(set(cells)) != len(cells):
+        yield "results hold a cell twice"
+    for i, result in enumerate(results):
+        yield from check_result(result, f"results[{i}]")
+    yield from check_nulls(report, "report")
+
+
+def problems_of(path, validator):
+    try:
+        with open(path, encoding="utf-8") as file:
+            report = json.load(file, parse_constant=reject_constant, object_pairs_hook=reject_duplicates)
+    except (OSError, ValueError) as error:
+        return [str(error)]
+    errors = sorted(validator.iter_errors(report), key=lambda error: list(map(str, error.absolute_path)))
+    if errors:
+        return [f"{'/'.join(map(str, error.absolute_path)) or 'top level'}: {error.message[:300]}" for error in errors]
+    return list(check_report(report))
+
+
+def main(paths):
+    if not paths:
+        print(__doc__.strip(), file=sys.stderr)
+        return 2
+    with open(SCHEMA_PATH, encoding="utf-8") as file:
+        validator = jsonschema.Draft202012Validator(json.load(file))
+    bad = 0
+    for path in paths:
+        problems = problems_of(path, validator)
+        bad += bool(problems)
+        for problem in problems[:20]:
+            print(f"{path}: {problem}", file=sys.stderr)
+    return 1 if bad else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

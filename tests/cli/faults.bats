@@ -1,0 +1,99 @@
+load helper
+
+faulty() {
+  attn_faulty --sweep tests/data/sweeps/tiny.json --device cpu --check-only --json "$TMP/r.json" "$@"
+}
+
+# expect_rows VARIANT STATUS: every row of the variant has this status, a reason, and no speed.
+expect_rows() {
+  expect_json "$TMP/r.json" "[r['status'] for r in d['results'] if r['variant'] == '$1'] == ['$2'] * 2"
+  expect_json "$TMP/r.json" "all(r['reason'] and r['time'] is None and r['tflop_per_s'] is None
+    and r['gb_per_s'] is None for r in d['results'] if r['variant'] == '$1')"
+}
+
+@test "every planted wrong output is caught: status wrong, no speed, exit 3" {
+  for fault in skip_head last_tile mask_off_by_one missing_merge nan; do
+    faulty --variants "fault_$fault,cpu_flash"
+    expect_status 3
+    expect_rows "fault_$fault" wrong
+    expect_json "$TMP/r.json" 'all(r["status"] == "ok" for r in d["results"] if r["variant"] == "cpu_flash")'
+    expect_valid results/report.schema.json "$TMP/r.json"
+  done
+}
+
+@test "the reason places the first wrong element" {
+  faulty --variants fault_skip_head
+  expect_json "$TMP/r.json" '"first at [b=0, h=1, q=0, d=0]" in d["results"][0]["reason"]'
+  expect_json "$TMP/r.json" 'd["results"][0]["check"]["nan_count"] == 65 * 64'
+}
+
+@test "a write outside the tensors and a changed input are caught" {
+  faulty --variants fault_redzone,fault_input
+  expect_status 3
+  expect_rows fault_redzone wrong
+  expect_rows fault_input wrong
+  expect_json "$TMP/r.json" '"outside its tensors (first beside o)" in d["results"][0]["reason"]'
+  expect_json "$TMP/r.json" '"inputs" in d["results"][1]["reason"]'
+}
+
+@test "stale output and a variant that turns wrong later are caught after timing" {
+  attn_faulty --sweep tests/data/sweeps/tiny.json --device cpu --filter causal=false --variants fault_stale,fault_late \
+    --json "$TMP/r.json"
+  expect_status 3
+  expect_json "$TMP/r.json" 'all(r["status"] == "wrong" and r["time"] is None and r["check"]["after_timing"]
+    for r in d["results"])'
+}
+
+@test "a crash, an abort and an exit cost their own cells only" {
+  for fault in crash abort exit; do
+    faulty --variants "cpu_flash,fault_$fault"
+    expect_status 4
+    expect_rows "fault_$fault" crashed
+    expect_json "$TMP/r.json" '[r["status"] for r in d["results"] if r["variant"] == "cpu_flash"] == ["ok"] * 2'
+  done
+  faulty --variants fault_crash
+  expect_json "$TMP/r.json" '"signal 11" in d["results"][0]["reason"]'
+}
+
+@test "a hang is stopped at its deadline and costs its own cells only" {
+  faulty --variants fault_hang,cpu_flash --timeout 0.5
+  expect_status 4
+  expect_rows fault_hang timeout
+  expect_json "$TMP/r.json" '[r["status"] for r in d["results"] if r["variant"] == "cpu_flash"] == ["ok"] * 2'
+}
+
+@test "a worker killed from outside costs one cell" {
+  [ -n "$ATTNBENCH_FAULTY" ] || skip "ATTNBENCH_FAULTY is not set; make test sets it"
+  "$ATTNBENCH_FAULTY" --sweep tests/data/sweeps/tiny.json --device cpu --check-only --filter causal=false \
+    --variants fault_hang,cpu_flash,cpu_ref --json "$TMP/r.json" &
+  local run=$! worker=
+  for _ in $(seq 100); do
+    worker=$(pgrep -P "$run" || true)
+    [ -n "$worker" ] && break
+    sleep 0.05
+  done
+  sleep 0.5
+  kill -9 "$worker"
+  status=0
+  wait "$run" || status=$?
+  expect_status 4
+  expect_json "$TMP/r.json" '[r["status"] for r in d["results"]] == ["crashed", "ok", "ok"]'
+  expect_json "$TMP/r.json" '"signal 9" in d["results"][0]["reason"]'
+}
+
+@test "an interrupted run writes a partial report and ends with 130" {
+  [ -n "$ATTNBENCH_FAULTY" ] || skip "ATTNBENCH_FAULTY is not set; make test sets it"
+  for signal in INT:130 TERM:143; do
+    rm -f "$TMP/r.json"
+    # A background command of a shell ignores SIGINT; env --default-signal gives it back.
+    env --default-signal=INT "$ATTNBENCH_FAULTY" --sweep tests/data/sweeps/tiny.json --device cpu --check-only \
+      --variants cpu_flash,fault_hang --json "$TMP/r.json" 2>"$ERR" &
+    local run=$!
+    sleep 1.5
+    kill "-${signal%:*}" "$run"
+    status=0
+    wait "$run" || status=$?
+    expect_status "${signal#*:}"
+    expect_json "$TMP/r.json" 'd["run"]["state"] == "interrupted" and [r["status"] for r in d["results"]] == ["ok"]'
+  done
+}

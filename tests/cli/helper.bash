@@ -1,0 +1,115 @@
+# Loaded by every .bats file:  load helper
+# Works with bats 1.2 and newer. Tests run from the repository root, so `shapes/v3.json` can be written as it is.
+#
+#   ATTNBENCH          the binary under test (default ./attnbench)
+#   ATTNBENCH_FAULTY   the same with the planted faults of tests/faults.def linked in
+#
+# After `attn ARGS...`:  $status is the exit code, $OUT and $ERR are files holding stdout and stderr.
+# $TMP is an empty folder of this test's own.
+
+ROOT=$(cd "$(dirname "${BASH_SOURCE[0]}")/../.." && pwd)
+cd "$ROOT" || exit 1
+ATTNBENCH=${ATTNBENCH:-$ROOT/attnbench}
+ATTNBENCH_FAULTY=${ATTNBENCH_FAULTY:-}
+
+TMP=${BATS_TEST_TMPDIR:-$(mktemp -d "${BATS_TMPDIR:-/tmp}/attnbench.XXXXXX")}
+OUT=$TMP/.stdout
+ERR=$TMP/.stderr
+
+# No locale, pager or terminal of the caller's may change what is printed.
+export LC_ALL=C
+unset NO_COLOR CLICOLOR_FORCE COLUMNS
+
+# Runs a command with both streams kept; never fails by itself.
+capture() {
+  status=0
+  "$@" >"$OUT" 2>"$ERR" </dev/null || status=$?
+}
+
+attn() { capture "$ATTNBENCH" "$@"; }
+attn_faulty() {
+  [ -n "$ATTNBENCH_FAULTY" ] || skip "ATTNBENCH_FAULTY is not set; make test sets it"
+  capture "$ATTNBENCH_FAULTY" "$@"
+}
+
+# Fails with everything that is needed to see why.
+fail() {
+  printf '%s\n' "$*"
+  printf -- '--- status %s\n--- stdout\n' "${status:-none}"
+  if [ -f "$OUT" ]; then head -c 4000 "$OUT"; fi
+  printf -- '--- stderr\n'
+  if [ -f "$ERR" ]; then head -c 4000 "$ERR"; fi
+  return 1
+} >&2
+
+expect_status() { [ "$status" -eq "$1" ] || fail "exit status $status, expected $1"; }
+expect_out() { grep -qF -e "$1" "$OUT" || fail "stdout lacks: $1"; }
+expect_err() { grep -qF -e "$1" "$ERR" || fail "stderr lacks: $1"; }
+expect_out_matches() { grep -qE -e "$1" "$OUT" || fail "stdout has no match of: $1"; }
+expect_err_matches() { grep -qE -e "$1" "$ERR" || fail "stderr has no match of: $1"; }
+refute_out() { ! grep -qF -e "$1" "$OUT" || fail "stdout should not have: $1"; }
+refute_err() { ! grep -qF -e "$1" "$ERR" || fail "stderr should not have: $1"; }
+expect_no_out() { [ ! -s "$OUT" ] || fail "stdout should be empty"; }
+expect_no_err() { [ ! -s "$ERR" ] || fail "stderr should be empty"; }
+expect_err_lines() {
+  [ "$(wc -l <"$ERR")" -eq "$1" ] || fail "stderr has $(wc -l <"$ERR") lines, expected $1"
+}
+
+# attn ARGS, then its exit code and one fragment of stderr, and nothing on stdout:
+#   expect_refusal 2 '--nonsense' -- --nonsense
+expect_refusal() {
+  local code=$1 text=$2
+  shift 3
+  attn "$@"
+  expect_status "$code" && expect_err "$text" && expect_no_out
+}
+
+# Writes a sweep (or any text) to a file and prints its path:  sweep=$(write_file s.json '{...}')
+write_file() {
+  printf '%s' "$2" >"$TMP/$1"
+  printf '%s' "$TMP/$1"
+}
+
+# An interpreter that has the jsonschema module; a python3 earlier in PATH may lack the distribution's modules.
+python() {
+  local candidate
+  if [ -z "${ATTN_PYTHON:-}" ]; then
+    for candidate in /usr/bin/python3 python3; do
+      if "$candidate" -c 'import jsonschema' 2>/dev/null; then
+        ATTN_PYTHON=$candidate
+        break
+      fi
+    done
+  fi
+  [ -n "${ATTN_PYTHON:-}" ] || {
+    echo "no python3 with jsonschema; install python3-jsonschema or run make setup" >&2
+    return 1
+  }
+  "$ATTN_PYTHON" "$@"
+}
+
+# json FILE EXPRESSION prints a Python expression over the parsed document d, as JSON:
+#   [ "$(json "$OUT" 'd["summary"]["ok"]')" = 4 ]
+json() {
+  python -c '
+import json, sys
+d = json.load(open(sys.argv[1], encoding="utf-8"))
+print(json.dumps(eval(sys.argv[2])))' "$1" "$2"
+}
+
+# expect_json FILE EXPRESSION: the expression over d must be true.
+expect_json() { [ "$(json "$1" "bool($2)")" = true ] || fail "not true of $1: $2"; }
+
+# expect_valid SCHEMA FILE: FILE matches the JSON Schema; every violation is printed with its path.
+expect_valid() {
+  python -c '
+import json, sys, jsonschema
+schema, document = (json.load(open(p, encoding="utf-8")) for p in sys.argv[1:3])
+validator = jsonschema.validators.validator_for(schema)
+validator.check_schema(schema)
+errors = list(validator(schema).iter_errors(document))
+for e in errors[:10]:
+    print("/".join(map(str, e.absolute_path)) + ": " + e.message[:300], file=sys.stderr)
+sys.exit(1 if errors else 0)' "$1" "$2"
+}
+refute_valid() { ! expect_valid "$1" "$2" 2>/dev/null || fail "$2 should not match $1"; }

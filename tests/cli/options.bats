@@ -1,0 +1,66 @@
+load helper
+
+@test "--help names every verb, option, unit, default and exit code, on stdout" {
+  attn --help
+  expect_status 0
+  expect_no_err
+  for word in --sweep --variants --filter --device --gpu --seed --timeout --json --csv --journal --check-only \
+    "[default: auto]" "seconds" "plan" "list" "report" "Exit codes" " 77 "; do
+    expect_out "$word"
+  done
+  [ "$(awk 'length > 80' "$OUT" | wc -l)" -eq 0 ] || fail "a line is wider than 80 columns"
+}
+
+@test "--version tells version, commit, CUDA and cJSON" {
+  attn --version
+  expect_status 0
+  expect_out_matches '^attnbench [0-9.]+ \(commit [^)]+\), CUDA ([0-9.]+|none), cJSON [0-9.]+$'
+}
+
+@test "an unknown option offers the nearest one" {
+  expect_refusal 2 'did you mean --sweep?' -- --sweeps shapes/v3.json
+}
+
+@test "an option of another verb is unknown here" {
+  expect_refusal 2 'unknown option of attnbench list' -- list --sweep shapes/v3.json
+}
+
+@test "a misspelt verb is named" { expect_refusal 2 'did you mean the verb plan' -- plam; }
+@test "no sweep is a usage error" { expect_refusal 2 '--sweep is missing' -- ; }
+@test "plan without a GPU name is a usage error" { expect_refusal 2 '--gpu is missing' -- plan --sweep shapes/v3.json; }
+@test "an unknown GPU offers the nearest one" {
+  expect_refusal 2 'did you mean h100' -- plan --sweep shapes/v3.json --gpu h101
+}
+@test "a missing value is a usage error" { expect_refusal 2 '--sweep: needs a value' -- --sweep; }
+@test "a flag takes no value" { expect_refusal 2 'takes no value' -- --sweep shapes/v3.json --check-only=1; }
+@test "an option given twice is an error" { expect_refusal 2 'given twice' -- --sweep a --sweep b; }
+@test "a seed must be a whole number" { expect_refusal 2 '--seed: "x1"' -- --sweep shapes/v3.json --seed x1; }
+@test "a seed must fit 64 bits" {
+  expect_refusal 2 '--seed:' -- --sweep shapes/v3.json --seed 18446744073709551616
+}
+@test "a timeout must be above zero" { expect_refusal 2 '--timeout:' -- --sweep shapes/v3.json --timeout 0; }
+@test "two outputs cannot share stdout" {
+  expect_refusal 2 'cannot share stdout' -- --sweep shapes/v3.json --json - --csv -
+}
+@test "an unknown variant offers the nearest one" {
+  expect_refusal 2 'did you mean "split_kv"' -- --sweep shapes/v3.json --variants wmma,split_kw
+}
+@test "a tunable out of range is an error" {
+  expect_refusal 2 'from 2 to 3' -- --sweep shapes/v3.json --variants cp_async:stages=9
+}
+@test "a variant named twice is an error" {
+  expect_refusal 2 'named twice' -- --sweep shapes/v3.json --variants wmma,wmma
+}
+@test "an empty variant name is an error" { expect_refusal 2 'empty name' -- --sweep shapes/v3.json --variants wmma,; }
+@test "an unknown filter key is an error" {
+  expect_refusal 2 'is not a key' -- --sweep shapes/v3.json --filter batch=1
+}
+@test "a filter needs key=value" { expect_refusal 2 'not KEY=VALUE' -- --sweep shapes/v3.json --filter S512; }
+@test "a filter value must have its key's type" {
+  expect_refusal 2 'not a whole number' -- --sweep shapes/v3.json --filter B=one
+  expect_refusal 2 'write one of f16' -- --sweep shapes/v3.json --filter dtype=fp16
+}
+@test "an empty selection is a usage error" {
+  expect_refusal 2 'keeps none of the 3 cases' -- --sweep shapes/v3.json --filter S=513
+}
+@test "an unknown device is a usage error" { expect_refusal 2 'tpu' -- --sweep shapes/v3.json --device tpu; }

@@ -1,0 +1,57 @@
+load helper
+
+tiny() { attn --sweep tests/data/sweeps/tiny.json --device cpu --check-only --variants cpu_flash "$@"; }
+
+@test "an output in a missing folder is refused before anything is measured" {
+  tiny --json "$TMP/none/r.json"
+  expect_status 8
+  expect_err "$TMP/none"
+  expect_no_out
+}
+
+@test "a folder is no output" {
+  tiny --csv "$TMP"
+  expect_status 8
+  expect_err "$TMP"
+}
+
+@test "a full disk ends with 8 and keeps the journal" {
+  [ -e /dev/full ] || skip "no /dev/full here"
+  tiny --json /dev/full --journal "$TMP/run.journal"
+  expect_status 8
+  expect_err '/dev/full'
+  attn report "$TMP/run.journal" --json "$TMP/r.json"
+  expect_status 0
+  expect_json "$TMP/r.json" 'd["summary"]["ok"] == 2'
+}
+
+@test "a failed run leaves an existing report as it was" {
+  echo old >"$TMP/r.json"
+  attn --sweep tests/data/bad/dup_key.json --json "$TMP/r.json"
+  expect_status 7
+  [ "$(cat "$TMP/r.json")" = old ] || fail "the old report was touched"
+}
+
+@test "a finished run replaces the report and leaves nothing else behind" {
+  echo old >"$TMP/r.json"
+  tiny --json "$TMP/r.json"
+  expect_status 0
+  expect_json "$TMP/r.json" 'd["schema"] == "attnbench.report/1"'
+  [ "$(find "$TMP" -type f ! -name '.std*' | wc -l)" -eq 1 ] || fail "left behind: $(ls -A "$TMP")"
+}
+
+@test "a journal is never written over" {
+  echo precious >"$TMP/run.journal"
+  tiny --journal "$TMP/run.journal"
+  expect_status 8
+  [ "$(cat "$TMP/run.journal")" = precious ] || fail "the journal was touched"
+}
+
+@test "JSON and CSV can go to stdout" {
+  tiny --json -
+  expect_status 0
+  expect_json "$OUT" 'len(d["results"]) == 2'
+  tiny --csv -
+  expect_status 0
+  [ "$(wc -l <"$OUT")" -eq 5 ] || fail "expected a heading and four rows"
+}

@@ -1,0 +1,47 @@
+/* Right values, wrong use of memory: poison, the check after timing, redzones and inputs must see it. */
+#include <string.h>
+
+#include "tests/faults/fault.h"
+
+enum { RIGHT_LAUNCHES = 3, BYTES_BEYOND = 16 };
+
+static void fault_stale_run(const struct attn_shape *shape, const struct attn_plan *plan,
+                            const struct attn_buffers *buffers, unsigned threads) {
+  static bool launched;
+  if (!launched) attn_variant_cpu_ref.run(shape, plan, buffers, threads);
+  launched = true;
+}
+FAULT(stale, "writes its output in the first launch only");
+
+static uint32_t no_keys(const struct attn_shape *shape, uint32_t row) {
+  (void)shape;
+  (void)row;
+  return 0;
+}
+
+static void fault_late_run(const struct attn_shape *shape, const struct attn_plan *plan,
+                           const struct attn_buffers *buffers, unsigned threads) {
+  static unsigned launches;
+  if (launches < RIGHT_LAUNCHES) {
+    ++launches;
+    attn_variant_cpu_ref.run(shape, plan, buffers, threads);
+  } else {
+    fault_attention(shape, buffers, &(struct fault_rule){.keys = no_keys}, threads);
+  }
+}
+FAULT(late, "right in the first three launches, zeros afterwards");
+
+static void fault_redzone_run(const struct attn_shape *shape, const struct attn_plan *plan,
+                              const struct attn_buffers *buffers, unsigned threads) {
+  const uint64_t bytes = (uint64_t)shape->B * shape->Hq * shape->Sq * shape->D * attn_dtype_bytes(shape->dtype);
+  attn_variant_cpu_ref.run(shape, plan, buffers, threads);
+  memset((unsigned char *)buffers->o + bytes, 0, BYTES_BEYOND);
+}
+FAULT(redzone, "writes 16 bytes beyond O");
+
+static void fault_input_run(const struct attn_shape *shape, const struct attn_plan *plan,
+                            const struct attn_buffers *buffers, unsigned threads) {
+  attn_variant_cpu_ref.run(shape, plan, buffers, threads);
+  memset((void *)buffers->q, 0x3C, attn_dtype_bytes(shape->dtype));
+}
+FAULT(input, "changes one element of Q");

@@ -1,0 +1,38 @@
+/* libFuzzer entry: any bytes as a sweep file. Besides memory errors it looks for a failure without a message and for
+ * an accepted sweep that breaks the promises of cli/sweep.h. */
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "cli/sweep.h"
+
+static void expect(int promise) {
+  if (!promise) abort();
+}
+
+static void check_case(const struct attn_case *made) {
+  const struct attn_shape *shape = &made->shape;
+  char key[CASE_KEY_MAX];
+  case_key(shape, key);
+  expect(strcmp(key, made->key) == 0);
+  expect(shape->B >= 1 && shape->B <= SWEEP_B_MAX);
+  expect(shape->Hkv >= 1 && shape->Hq <= SWEEP_H_MAX && shape->Hq % shape->Hkv == 0);
+  expect(shape->Sq >= 1 && shape->Sq <= SWEEP_S_MAX && shape->Skv >= 1 && shape->Skv <= SWEEP_S_MAX);
+  expect(shape->D >= 1 && shape->D <= SWEEP_D_MAX && (unsigned)shape->dtype < ATTN_DTYPE_COUNT);
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
+  struct sweep sweep;
+  const struct status status = sweep_parse("fuzz.json", (const char *)data, size, &sweep);
+  if (status_failed(&status)) {
+    expect(strncmp(status.text, "fuzz.json:", 10) == 0);
+    return 0;
+  }
+  expect(sweep.case_count >= 1 && sweep.case_count <= SWEEP_CASES_MAX);
+  expect(sweep.variant_count <= SWEEP_VARIANTS_MAX && strlen(sweep.name) >= 1);
+  for (size_t i = 0; i < sweep.case_count; ++i) check_case(&sweep.cases[i]);
+  sweep_free(&sweep);
+  return 0;
+}

@@ -1,0 +1,85 @@
+load helper
+
+setup() { need_gpu; }
+
+@test "every variant matches the oracle over ragged, causal, GQA, bf16 and fp32 shapes" {
+  attn --sweep tests/data/sweeps/correctness.json --device cuda --check-only --json "$TMP/r.json"
+  expect_status 0
+  expect_json "$TMP/r.json" '{r["status"] for r in d["results"]} == {"ok", "skipped"}'
+  expect_json "$TMP/r.json" 'd["summary"]["ok"] >= 1500'
+  # A skip is about the dtype or the head dimension, never about a length, a mask or a head group.
+  expect_json "$TMP/r.json" 'all(r["shape"]["dtype"] == "f32" or r["shape"]["D"] not in (64, 128)
+    for r in d["results"] if r["status"] == "skipped")'
+  expect_json "$TMP/r.json" 'all(r["check"]["oracle"]["rows_verified"] > 0 for r in d["results"] if r["check"])'
+}
+
+@test "fp16 at S=512 keeps within a largest difference of 0.002" {
+  attn --sweep shapes/n6.json --device cuda --check-only --json "$TMP/r.json"
+  expect_status 0
+  expect_json "$TMP/r.json" 'all(r["check"]["max_abs_error"] < 0.002 for r in d["results"] if r["check"])'
+}
+
+@test "two runs of split_kv give the same error to the last bit" {
+  for _ in 1 2; do
+    attn --sweep shapes/mission.json --device cuda --check-only --variants split_kv:splits=4 --json -
+    expect_status 0
+    json "$OUT" '[(r["check"]["max_abs_error"], r["check"]["rel_frobenius"]) for r in d["results"]]' >>"$TMP/errors"
+  done
+  [ "$(sort -u "$TMP/errors" | wc -l)" -eq 1 ] || fail "$(cat "$TMP/errors")"
+}
+
+@test "what is planned is what is launched: geometry, registers and occupancy of a plan match the run" {
+  attn --sweep shapes/mission.json --device cuda --check-only --json "$TMP/run.json"
+  expect_status 0
+  expect_json "$TMP/run.json" 'd["device"]["name"] == "NVIDIA H200"' 2>/dev/null || skip "the plan to compare is for an H200"
+  attn plan --sweep shapes/mission.json --gpu h200 --json "$TMP/plan.json"
+  python - "$TMP/run.json" "$TMP/plan.json" <<'PY'
+import json, sys
+keys = ("name", "grid", "block", "cluster", "dynamic_smem_bytes", "static_smem_bytes", "registers", "local_bytes",
+        "resident_blocks", "limited_by", "waves", "kernel")
+run, plan = ({(r["key"], r["variant"]): [[l[k] for k in keys] for l in r["launches"]] for r in
+              json.load(open(p))["results"] if r["launches"]} for p in sys.argv[1:])
+assert run and run.keys() == plan.keys()
+for cell in run:
+    assert run[cell] == plan[cell], (cell, run[cell], plan[cell])
+PY
+}
+
+@test "planted faults of GPU kernels are caught, and cost their own cells only" {
+  for fault in skip_head last_tile mask_off_by_one missing_merge redzone; do
+    attn_faulty --sweep tests/data/sweeps/tiny.json --device cuda --check-only --variants "gpu_fault_$fault,wmma" \
+      --json "$TMP/r.json"
+    expect_status 3
+    expect_json "$TMP/r.json" '[r["status"] for r in d["results"]] == ["wrong", "ok"] * 2'
+  done
+  attn_faulty --sweep tests/data/sweeps/tiny.json --device cuda --filter causal=false --variants gpu_fault_stale \
+    --json "$TMP/r.json"
+  expect_status 3
+  expect_json "$TMP/r.json" 'd["results"][0]["status"] == "wrong" and d["results"][0]["check"]["after_timing"]'
+  for fault in illegal trap; do
+    attn_faulty --sweep tests/data/sweeps/tiny.json --device cuda --check-only --variants "gpu_fault_$fault,wmma" \
+      --json "$TMP/r.json"
+    expect_status 4
+    expect_json "$TMP/r.json" '[r["status"] for r in d["results"]] == ["error", "ok"] * 2'
+    expect_json "$TMP/r.json" '"cudaError" in d["results"][0]["reason"]'
+  done
+}
+
+@test "a kernel that never ends is stopped at its deadline and costs its own cell" {
+  attn_faulty --sweep tests/data/sweeps/tiny.json --device cuda --check-only --filter causal=true --timeout 3 \
+    --variants gpu_fault_hang,wmma --json "$TMP/r.json"
+  expect_status 4
+  expect_json "$TMP/r.json" '[r["status"] for r in d["results"]] == ["timeout", "ok"]'
+}
+
+@test "a worker killed with -9 in the middle of a sweep costs one cell" {
+  "$ATTNBENCH" --sweep shapes/v3.json --device cuda --variants serial,wmma --json "$TMP/r.json" &
+  local run=$!
+  sleep 2.5
+  pkill -9 -P "$run"
+  status=0
+  wait "$run" || status=$?
+  expect_status 4
+  expect_json "$TMP/r.json" 'sorted(r["status"] for r in d["results"]) == ["crashed"] + ["ok"] * 5'
+  expect_json "$TMP/r.json" 'all("signal 9" in r["reason"] for r in d["results"] if r["status"] == "crashed")'
+}

@@ -1,0 +1,521 @@
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "cli/check.h"
+#include "kernels/cpu_math.h"
+#include "kernels/device_ops.h"
+
+enum { SEED = 7 };
+
+static const struct attn_shape small = {1, 2, 1, 9, 7, 4, ATTN_F16, false}; /* O is 144 bytes: 112 of padding */
+static const struct tolerance loose = {.relative = 0x1p-10, .absolute = 0x1p-20, .frobenius = 0x1p-10};
+
+/* ---- a variant that does what a test tells it ---------------------------------------------------------------- */
+
+static void (*probe_action)(const struct attn_shape *, const struct attn_buffers *);
+static unsigned probe_launches;
+
+static void probe_plan(const struct attn_shape *shape, const struct attn_tuning *tuning,
+                       const struct device_info *device, struct attn_plan *plan) {
+  (void)shape, (void)tuning, (void)device;
+  plan->workspace_bytes = 100;
+}
+
+static void probe_run(const struct attn_shape *shape, const struct attn_plan *plan,
+                      const struct attn_buffers *buffers, unsigned threads) {
+  (void)plan, (void)threads;
+  ++probe_launches;
+  if (probe_action) probe_action(shape, buffers);
+}
+
+static const struct attn_variant probe = {
+    .name = "probe", .runs_on = DEVICE_CPU, .plan = probe_plan, .run = probe_run};
+
+struct fixture {
+  struct device *device;
+  struct problem *problem;
+};
+
+static int open_small(void **state) {
+  struct fixture *f = calloc(1, sizeof *f);
+  struct pass_facts facts[ATTN_PASSES_MAX];
+  struct attn_plan plan = {0};
+  probe_plan(NULL, NULL, NULL, &plan);
+  probe_action = NULL;
+  probe_launches = 0;
+  if (!f || device_open("cpu", &f->device).code != STATUS_OK) return -1;
+  if (problem_open(f->device, &small, SEED, &f->problem).code != STATUS_OK) return -1;
+  if (problem_bind(f->problem, &probe, &plan, facts).code != STATUS_OK) return -1;
+  *state = f;
+  return 0;
+}
+
+static int close_small(void **state) {
+  struct fixture *f = *state;
+  problem_close(f->problem);
+  device_close(f->device);
+  free(f);
+  return 0;
+}
+
+static struct guard_result guard_after(struct fixture *f,
+                                       void (*action)(const struct attn_shape *, const struct attn_buffers *)) {
+  struct guard_result guard;
+  probe_action = action;
+  assert_int_equal(problem_launch(f->problem).code, STATUS_OK);
+  assert_int_equal(problem_guard(f->problem, &guard).code, STATUS_OK);
+  return guard;
+}
+
+static struct compare_result compare_after(struct fixture *f,
+                                           void (*action)(const struct attn_shape *, const struct attn_buffers *)) {
+  struct compare_result compare;
+  probe_action = action;
+  assert_int_equal(problem_poison(f->problem).code, STATUS_OK);
+  assert_int_equal(problem_launch(f->problem).code, STATUS_OK);
+  assert_int_equal(problem_compare(f->problem, &loose, &compare).code, STATUS_OK);
+  return compare;
+}
+
+/* ---- opening ------------------------------------------------------------------------------------------------- */
+
+static void unknown_devices_are_usage_errors(void **state) {
+  (void)state;
+  static const char *const specs[] = {"",        "gpu",     "cpu:0",      "cuda:", "cuda:x",
+                                      "cuda:-1", "cuda:1x", "cuda:99999", "cudax"};
+  for (size_t i = 0; i < sizeof specs / sizeof specs[0]; ++i) {
+    struct device *device = (struct device *)&probe;
+    const struct status status = device_open(specs[i], &device);
+    assert_int_equal(status.code, STATUS_USAGE);
+    assert_non_null(strstr(status.text, "use cpu, cuda or cuda:N"));
+    assert_null(device);
+  }
+}
+
+static void cpu_describes_itself(void **state) {
+  struct fixture *f = *state;
+  const struct device_info *info = device_info(f->device);
+  assert_int_equal(info->kind, DEVICE_CPU);
+  assert_true(info->name[0] != '\0' && !strchr(info->name, '\n'));
+  assert_true(info->sms >= 1);
+  assert_true(info->l2_bytes >= 32768);
+  assert_true(info->memory_bytes > UINT64_C(1) << 26);
+  assert_true(device_memory_free(f->device) > 0);
+  assert_true(device_event_overhead_us(f->device) == 0);
+  assert_false(info->modelled);
+}
+
+static void health_is_unknown_on_a_cpu(void **state) {
+  struct fixture *f = *state;
+  struct device_health health;
+  device_health_read(f->device, &health);
+  assert_false(health.known);
+  assert_true(isnan(health.sm_clock_mhz) && isnan(health.power_w) && isnan(health.temperature_c));
+  device_range_push(f->device, "name");
+  device_range_pop(f->device);
+}
+
+static void problem_bytes_counts_tensors_redzones_and_reference(void **state) {
+  (void)state;
+  /* Q and O: 72 elements, 144 bytes, 256 padded; K and V: 28 elements, 56 bytes, 256 padded. */
+  assert_int_equal(problem_bytes(&small, 0), 4 * (256 + 8192) + 72 * 16);
+  assert_int_equal(problem_bytes(&small, 257), 4 * (256 + 8192) + 72 * 16 + 512 + 8192);
+}
+
+static void problem_bytes_is_zero_on_overflow(void **state) {
+  (void)state;
+  const uint32_t most = UINT32_MAX;
+  const struct attn_shape huge[] = {{most, most, 1, most, 1, most, ATTN_F32, false},
+                                    {most, 1, most, 1, most, 2, ATTN_F16, false},
+                                    {65536, 65536, 1, 65536, 1, 4096, ATTN_F32, false}};
+  for (size_t i = 0; i < sizeof huge / sizeof huge[0]; ++i) assert_int_equal(problem_bytes(&huge[i], 0), 0);
+  assert_int_equal(problem_bytes(&small, UINT64_MAX), 0);
+  assert_int_equal(problem_bytes(&small, UINT64_MAX - 8192), 0);
+}
+
+static void refused_memory_is_an_error_not_a_crash(void **state) {
+  struct fixture *f = *state;
+  const struct attn_shape huge = {65536, 1024, 1024, 1048576, 1, 64, ATTN_F32, false};
+  struct problem *problem = f->problem;
+  assert_int_equal(problem_open(f->device, &huge, SEED, &problem).code, STATUS_MEMORY);
+  assert_null(problem);
+}
+
+/* ---- binding and launching ----------------------------------------------------------------------------------- */
+
+static void launch_needs_a_bound_variant(void **state) {
+  struct fixture *f = *state;
+  struct problem *problem = NULL;
+  double us, mhz;
+  uint32_t launches;
+  assert_int_equal(problem_open(f->device, &small, SEED, &problem).code, STATUS_OK);
+  assert_int_equal(problem_launch(problem).code, STATUS_INTERNAL);
+  assert_int_equal(problem_time_prepare(problem, &launches, &us).code, STATUS_INTERNAL);
+  assert_int_equal(problem_sample(problem, TIME_HOT, 1, &us, &mhz).code, STATUS_INTERNAL);
+  assert_int_equal(problem_sample_passes(problem, 1, &us).code, STATUS_INTERNAL);
+  problem_close(problem);
+}
+
+static void cuda_variants_are_refused(void **state) {
+  struct fixture *f = *state;
+  const struct attn_variant cuda = {.name = "cuda_only", .runs_on = DEVICE_CUDA};
+  const struct attn_plan plan = {0};
+  struct pass_facts facts[ATTN_PASSES_MAX];
+  assert_int_equal(problem_bind(f->problem, &cuda, &plan, facts).code, STATUS_INTERNAL);
+}
+
+static void read_inputs(const struct attn_shape *s, const struct attn_buffers *b) {
+  const void *const data[] = {b->q, b->k, b->v};
+  for (enum input_tensor t = INPUT_Q; t <= INPUT_V; ++t) {
+    const uint64_t count = problem_elements(s, (enum problem_tensor)(PROBLEM_Q + t));
+    for (uint64_t i = 0; i < count; ++i)
+      assert_true(cpu_load(data[t], s->dtype, i) == cpu_input(SEED, t, s->dtype, i));
+    assert_int_equal((uintptr_t)data[t] % DEVICE_ALIGN_BYTES, 0);
+  }
+  assert_int_equal((uintptr_t)b->workspace % DEVICE_ALIGN_BYTES, 0);
+}
+
+static void inputs_are_those_of_the_seed(void **state) {
+  struct fixture *f = *state;
+  guard_after(f, read_inputs);
+  assert_int_equal(probe_launches, 1);
+}
+
+/* ---- poison and compare -------------------------------------------------------------------------------------- */
+
+static void unwritten_output_is_all_nan(void **state) {
+  struct fixture *f = *state;
+  const struct compare_result c = compare_after(f, NULL);
+  assert_int_equal(c.elements, 72);
+  assert_int_equal(c.nan_count, 72);
+  assert_int_equal(c.bad_count, 72);
+  assert_int_equal(c.first_bad, 0);
+}
+
+static void expect_poison(const struct attn_shape *shape, const struct attn_buffers *b) {
+  (void)shape;
+  for (unsigned i = 0; i < 100; ++i) assert_int_equal(((const unsigned char *)b->workspace)[i], 0xFF);
+  for (unsigned i = 0; i < 144; ++i) assert_int_equal(((const unsigned char *)b->o)[i], 0xFF);
+}
+
+static void poison_covers_output_and_workspace(void **state) { compare_after(*state, expect_poison); }
+
+/* The right answer, from cpu_ref run inside the probe. */
+static void write_right_output(const struct attn_shape *shape, const struct attn_buffers *b) {
+  const struct attn_variant *cpu_ref = variant_find("cpu_ref");
+  struct attn_plan plan;
+  const struct device_info one_thread = {.sms = 1};
+  const struct attn_tuning tuning = {{0}};
+  struct attn_buffers buffers = *b;
+  variant_plan(cpu_ref, shape, &tuning, &one_thread, &plan);
+  buffers.workspace = malloc(plan.workspace_bytes);
+  assert_non_null(buffers.workspace);
+  cpu_ref->run(shape, &plan, &buffers, 1);
+  free(buffers.workspace);
+}
+
+static void write_three_bad_elements(const struct attn_shape *shape, const struct attn_buffers *b) {
+  write_right_output(shape, b);
+  cpu_store(b->o, shape->dtype, 41, NAN);
+  cpu_store(b->o, shape->dtype, 17, -INFINITY);
+  cpu_store(b->o, shape->dtype, 50, cpu_load(b->o, shape->dtype, 50) + 2.0f);
+}
+
+static void right_output_has_no_bad_element(void **state) {
+  struct fixture *f = *state;
+  const struct compare_result c = compare_after(f, write_right_output);
+  assert_int_equal(c.bad_count, 0);
+  assert_true(c.first_bad == UINT64_MAX);
+  assert_true(c.max_bound_ratio > 0 && c.max_bound_ratio <= 1);
+  assert_true(c.rel_frobenius > 0 && c.rel_frobenius < 0x1p-11);
+}
+
+static void bad_elements_are_counted_and_the_first_is_named(void **state) {
+  struct fixture *f = *state;
+  const struct compare_result c = compare_after(f, write_three_bad_elements);
+  assert_int_equal(c.nan_count, 1);
+  assert_int_equal(c.inf_count, 1);
+  assert_int_equal(c.bad_count, 3);
+  assert_int_equal(c.first_bad, 17);
+  assert_true(fabs(c.max_abs_error - 2) < 0.01);
+  assert_true(c.max_bound_ratio > 100);
+  assert_true(c.rel_frobenius > 0.01);
+}
+
+static void tolerance_is_relative_to_scale_and_reference(void **state) {
+  (void)state;
+  const struct tolerance t = {.relative = 0.01, .absolute = 0.001};
+  static const struct {
+    double o, reference, scale;
+    bool bad;
+  } cases[] = {
+      {1.0, 1.0, 1.0, false},   {1.0209, 1.0, 1.0, false},    {1.0211, 1.0, 1.0, true}, {0.9789, 1.0, 1.0, true},
+      {-0.03, 0.0, 3.0, false}, {-0.032, 0.0, 3.0, true},     {0.0009, 0, 0, false},    {0.0011, 0, 0, true},
+      {NAN, 1.0, 1000.0, true}, {INFINITY, 1.0, 1e300, true},
+  };
+  for (size_t i = 0; i < sizeof cases / sizeof cases[0]; ++i) {
+    struct compare_partial p;
+    compare_start(&p);
+    compare_add(&p, &t, i, cases[i].o, cases[i].reference, cases[i].scale);
+    assert_int_equal(p.result.bad_count, cases[i].bad);
+    assert_true(p.result.first_bad == (cases[i].bad ? i : UINT64_MAX));
+  }
+}
+
+static void partial_results_merge_to_the_whole(void **state) {
+  (void)state;
+  struct compare_partial whole, part[2];
+  compare_start(&whole);
+  compare_start(&part[0]);
+  compare_start(&part[1]);
+  for (uint64_t i = 0; i < 100; ++i) {
+    const double reference = (double)i, o = reference + (i % 9 == 8 ? 0.5 : 1e-6);
+    compare_add(&whole, &loose, i, o, reference, 1.0);
+    compare_add(&part[i % 2], &loose, i, o, reference, 1.0);
+  }
+  compare_merge(&part[1], &part[0]);
+  compare_finish(&whole);
+  compare_finish(&part[1]);
+  const struct compare_result *a = &whole.result, *b = &part[1].result;
+  assert_int_equal(a->elements, 100);
+  assert_int_equal(b->elements, 100);
+  assert_true(a->bad_count > 0);
+  assert_int_equal(a->bad_count, b->bad_count);
+  assert_int_equal(a->first_bad, b->first_bad);
+  assert_true(a->max_abs_error == b->max_abs_error && a->max_bound_ratio == b->max_bound_ratio);
+  assert_true(fabs(a->rel_frobenius - b->rel_frobenius) < 1e-12);
+}
+
+/* ---- guard --------------------------------------------------------------------------------------------------- */
+
+static void write_beyond_o(const struct attn_shape *s, const struct attn_buffers *b) {
+  memset((unsigned char *)b->o + problem_elements(s, PROBLEM_O) * 2, 0, 16);
+}
+static void write_before_o(const struct attn_shape *s, const struct attn_buffers *b) {
+  (void)s;
+  ((unsigned char *)b->o)[-1] ^= 1;
+}
+static void write_far_beyond_k(const struct attn_shape *s, const struct attn_buffers *b) {
+  (void)s;
+  ((unsigned char *)(uintptr_t)b->k)[256 + 4095] ^= 0x80;
+}
+static void write_beyond_workspace(const struct attn_shape *s, const struct attn_buffers *b) {
+  (void)s;
+  memset((unsigned char *)b->workspace + 100, 0xFF, 8);
+}
+static void write_beside_v_and_o(const struct attn_shape *s, const struct attn_buffers *b) {
+  ((unsigned char *)(uintptr_t)b->v)[-4096] ^= 1;
+  write_before_o(s, b);
+}
+
+static void writes_into_redzones_are_seen_and_repaired(void **state) {
+  struct fixture *f = *state;
+  static const struct {
+    void (*action)(const struct attn_shape *, const struct attn_buffers *);
+    uint64_t least, most;
+    const char *first;
+  } cases[] = {
+      {NULL, 0, 0, NULL},
+      {write_beyond_o, 15, 16, "o"}, /* one byte of the pattern may be 0 */
+      {write_before_o, 1, 1, "o"},
+      {write_far_beyond_k, 1, 1, "k"},
+      {write_beyond_workspace, 7, 8, "workspace"},
+      {write_beside_v_and_o, 2, 2, "v"},
+  };
+  for (size_t i = 0; i < sizeof cases / sizeof cases[0]; ++i) {
+    const struct guard_result hit = guard_after(f, cases[i].action), clean = guard_after(f, NULL);
+    assert_in_range(hit.redzone_bytes_changed, cases[i].least, cases[i].most);
+    if (cases[i].first) assert_string_equal(hit.first, cases[i].first);
+    if (!cases[i].first) assert_null(hit.first);
+    assert_int_equal(hit.input_elements_changed, 0);
+    assert_int_equal(clean.redzone_bytes_changed, 0);
+    assert_null(clean.first);
+  }
+}
+
+static void change_three_inputs(const struct attn_shape *s, const struct attn_buffers *b) {
+  ((uint16_t *)(uintptr_t)b->q)[0] ^= 1;
+  ((uint16_t *)(uintptr_t)b->q)[problem_elements(s, PROBLEM_Q) - 1] ^= 0x8000;
+  ((uint16_t *)(uintptr_t)b->v)[5] ^= 2;
+}
+
+static void changed_inputs_are_counted_and_repaired(void **state) {
+  struct fixture *f = *state;
+  const struct guard_result hit = guard_after(f, change_three_inputs), clean = guard_after(f, NULL);
+  assert_int_equal(hit.input_elements_changed, 3);
+  assert_int_equal(hit.redzone_bytes_changed, 0);
+  assert_int_equal(clean.input_elements_changed, 0);
+}
+
+/* ---- timing -------------------------------------------------------------------------------------------------- */
+
+static void hot_samples_average_the_prepared_launches(void **state) {
+  struct fixture *f = *state;
+  uint32_t launches = 0;
+  double estimate_us = -1, us[3], mhz = 0;
+  probe_action = write_right_output;
+  assert_int_equal(problem_time_prepare(f->problem, &launches, &estimate_us).code, STATUS_OK);
+  assert_true(estimate_us > 0 && launches >= 1 && launches * estimate_us >= 1999);
+  probe_launches = 0;
+  assert_int_equal(problem_sample(f->problem, TIME_HOT, 3, us, &mhz).code, STATUS_OK);
+  assert_int_equal(probe_launches, 3 * launches);
+  for (unsigned i = 0; i < 3; ++i) assert_true(us[i] > 0 && us[i] < 1e6);
+  assert_true(isnan(mhz));
+}
+
+static void cold_samples_are_single_launches(void **state) {
+  struct fixture *f = *state;
+  double us[4] = {0}, mhz = 0;
+  assert_int_equal(problem_sample(f->problem, TIME_COLD, 4, us, &mhz).code, STATUS_OK);
+  assert_int_equal(probe_launches, 4);
+  for (unsigned i = 0; i < 4; ++i) assert_true(us[i] > 0);
+  assert_true(isnan(mhz));
+}
+
+static void passes_of_a_single_pass_plan_are_refused(void **state) {
+  struct fixture *f = *state;
+  double us;
+  assert_int_equal(problem_sample_passes(f->problem, 1, &us).code, STATUS_INTERNAL);
+}
+
+static void reference_is_the_oracle_and_computed_once(void **state) {
+  struct fixture *f = *state;
+  for (unsigned i = 0; i < 2; ++i) {
+    struct oracle_result oracle = {0};
+    assert_int_equal(problem_reference(f->problem, &oracle).code, STATUS_OK);
+    assert_string_equal(oracle.name, "cpu_fp64");
+    assert_int_equal(oracle.rows_verified, 18);
+    assert_true(oracle.max_difference == 0);
+  }
+}
+
+/* ---- the CPU variants ---------------------------------------------------------------------------------------- */
+
+static struct check_record check_bound(struct device *device, struct problem *problem,
+                                       const struct attn_variant *variant) {
+  const struct attn_shape *s = &problem->shape;
+  const struct attn_tuning tuning = variant_default_tuning(variant);
+  struct attn_plan plan;
+  struct pass_facts facts[ATTN_PASSES_MAX];
+  struct check_record check = {0};
+  char reason[RECORD_REASON_MAX];
+  variant_plan(variant, s, &tuning, device_info(device), &plan);
+  assert_int_equal(problem_bind(problem, variant, &plan, facts).code, STATUS_OK);
+  assert_int_equal(check_output(problem, s, &check).code, STATUS_OK);
+  check_explain(&check, s, reason);
+  if (!check.right) {
+    fail_msg("%s on Hq%u Hkv%u Sq%u Skv%u D%u %s causal %d: %s", variant->name, s->Hq, s->Hkv, s->Sq, s->Skv, s->D,
+             attn_dtype_name(s->dtype), s->causal, reason);
+  }
+  return check;
+}
+
+/* Both CPU variants, or those that take the shape, on one problem; returns how many. */
+static unsigned check_variants(struct device *device, const struct attn_shape *shape) {
+  static const char *const names[] = {"cpu_ref", "cpu_flash"};
+  struct problem *problem = NULL;
+  unsigned checked = 0;
+  assert_int_equal(problem_open(device, shape, SEED, &problem).code, STATUS_OK);
+  for (size_t i = 0; i < 2; ++i) {
+    const struct attn_variant *variant = variant_find(names[i]);
+    const struct attn_tuning tuning = variant_default_tuning(variant);
+    if (variant->supports(shape, &tuning, device_info(device))) continue;
+    check_bound(device, problem, variant);
+    ++checked;
+  }
+  problem_close(problem);
+  return checked;
+}
+
+static void cpu_variants_match_the_oracle(void **state) {
+  struct fixture *f = *state;
+  static const struct {
+    uint32_t Sq, Skv;
+  } lengths[] = {{1, 1}, {63, 63}, {64, 64}, {65, 65}, {127, 127}, {777, 777}, {1, 200}, {130, 70}, {64, 129}};
+  static const uint32_t dims[] = {4, 64, 128};
+  for (size_t l = 0; l < sizeof lengths / sizeof lengths[0]; ++l) {
+    for (unsigned i = 0; i < 3 * ATTN_DTYPE_COUNT * 2; ++i) {
+      const enum attn_dtype dtype = (enum attn_dtype)(i / 2 % ATTN_DTYPE_COUNT);
+      const struct attn_shape shape = {.B = lengths[l].Sq < 500 ? 2 : 1,
+                                       .Hq = 2,
+                                       .Hkv = 1 + l % 2,
+                                       .Sq = lengths[l].Sq,
+                                       .Skv = lengths[l].Skv,
+                                       .D = dims[i / 6],
+                                       .dtype = dtype,
+                                       .causal = i % 2};
+      assert_int_equal(check_variants(f->device, &shape), 2);
+    }
+  }
+}
+
+static void cpu_variants_take_odd_head_dimensions(void **state) {
+  struct fixture *f = *state;
+  static const uint32_t dims[] = {1, 3, 17, 72, 255, 256};
+  for (size_t i = 0; i < sizeof dims / sizeof dims[0]; ++i) {
+    const struct attn_shape shape = {1, 6, 2, 70, 90, dims[i], ATTN_F32, true};
+    assert_int_equal(check_variants(f->device, &shape), 2);
+  }
+  assert_int_equal(check_variants(f->device, &(struct attn_shape){1, 1, 1, 16, 16, 8192, ATTN_F32, false}), 1);
+}
+
+/* Far inside the checker's tolerance, which would not see a polynomial that is wrong in its last digits. */
+static void cpu_flash_is_exact_to_fp32_rounding(void **state) {
+  struct fixture *f = *state;
+  const struct attn_shape shape = {1, 1, 1, 128, 300, 32, ATTN_F32, false};
+  struct problem *problem = NULL;
+  assert_int_equal(problem_open(f->device, &shape, SEED, &problem).code, STATUS_OK);
+  const struct check_record check = check_bound(f->device, problem, variant_find("cpu_flash"));
+  assert_true(check.compare.rel_frobenius < 4e-7);
+  problem_close(problem);
+}
+
+static void cpu_flash_refuses_large_head_dimensions(void **state) {
+  struct fixture *f = *state;
+  const struct attn_variant *flash = variant_find("cpu_flash"), *ref = variant_find("cpu_ref");
+  const struct attn_tuning tuning = {{0}};
+  const struct attn_shape shape = {1, 1, 1, 16, 16, 257, ATTN_F32, false};
+  assert_non_null(strstr(flash->supports(&shape, &tuning, device_info(f->device)), "D is above 256"));
+  assert_null(ref->supports(&shape, &tuning, device_info(f->device)));
+}
+
+#define WITH_SMALL(test) cmocka_unit_test_setup_teardown(test, open_small, close_small)
+
+int main(void) {
+  const struct CMUnitTest tests[] = {
+      cmocka_unit_test(unknown_devices_are_usage_errors),
+      WITH_SMALL(cpu_describes_itself),
+      WITH_SMALL(health_is_unknown_on_a_cpu),
+      cmocka_unit_test(problem_bytes_counts_tensors_redzones_and_reference),
+      cmocka_unit_test(problem_bytes_is_zero_on_overflow),
+      WITH_SMALL(refused_memory_is_an_error_not_a_crash),
+      WITH_SMALL(launch_needs_a_bound_variant),
+      WITH_SMALL(cuda_variants_are_refused),
+      WITH_SMALL(inputs_are_those_of_the_seed),
+      WITH_SMALL(unwritten_output_is_all_nan),
+      WITH_SMALL(poison_covers_output_and_workspace),
+      WITH_SMALL(right_output_has_no_bad_element),
+      WITH_SMALL(bad_elements_are_counted_and_the_first_is_named),
+      cmocka_unit_test(tolerance_is_relative_to_scale_and_reference),
+      cmocka_unit_test(partial_results_merge_to_the_whole),
+      WITH_SMALL(writes_into_redzones_are_seen_and_repaired),
+      WITH_SMALL(changed_inputs_are_counted_and_repaired),
+      WITH_SMALL(hot_samples_average_the_prepared_launches),
+      WITH_SMALL(cold_samples_are_single_launches),
+      WITH_SMALL(passes_of_a_single_pass_plan_are_refused),
+      WITH_SMALL(reference_is_the_oracle_and_computed_once),
+      WITH_SMALL(cpu_variants_match_the_oracle),
+      WITH_SMALL(cpu_variants_take_odd_head_dimensions),
+      WITH_SMALL(cpu_flash_is_exact_to_fp32_rounding),
+      WITH_SMALL(cpu_flash_refuses_large_head_dimensions),
+  };
+  return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,382 @@
+/* Launch geometry of every CUDA variant in the registry over a grid of shapes, devices and tunables. No GPU. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include <string.h>
+
+#include "kernels/gpu_models.h"
+#include "kernels/occupancy.h"
+#include "kernels/variant.h"
+
+enum { GRID_X_MAX = INT32_MAX, GRID_YZ_MAX = 65535, WARP_THREADS = 32, SENTENCE_MIN = 10 };
+
+#define COUNT(array) (sizeof(array) / sizeof((array)[0]))
+
+/* One variant on one device with one shape and tuning. */
+struct point {
+  const struct attn_variant *variant;
+  const struct gpu_model *model;
+  struct attn_shape shape;
+  struct attn_tuning tuning;
+};
+
+static uint32_t ceil_div(uint32_t n, uint32_t d) { return n / d + (n % d != 0); }
+
+static void fail_at(const struct point *p, const char *what) {
+  const struct attn_shape *s = &p->shape;
+  fail_msg("%s(%d) on %s, B%u Hq%u Hkv%u Sq%u Skv%u D%u %s%s: not (%s)", p->variant->name, p->tuning.value[0],
+           p->model->name, s->B, s->Hq, s->Hkv, s->Sq, s->Skv, s->D, attn_dtype_name(s->dtype),
+           s->causal ? " causal" : "", what);
+}
+#define CHECK(point, condition) ((condition) ? (void)0 : fail_at(point, #condition))
+
+/* ---- the grid of points -------------------------------------------------------------------------------------- */
+
+static const uint32_t batches[] = {1, 3, 65536};
+static const uint32_t heads[][2] = {{1, 1}, {8, 8}, {8, 2}, {1024, 1}};
+static const uint32_t lengths[] = {1, 63, 64, 65, 127, 777, 1048576};
+static const uint32_t dims[] = {1, 4, 64, 72, 128, 129, 512};
+
+enum {
+  SHAPE_COUNT =
+      (int)(COUNT(batches) * COUNT(heads) * COUNT(lengths) * COUNT(lengths) * COUNT(dims) * ATTN_DTYPE_COUNT * 2)
+};
+
+static size_t take_digit(size_t *index, size_t base) {
+  const size_t digit = *index % base;
+  *index /= base;
+  return digit;
+}
+
+static struct attn_shape shape_at(size_t index) {
+  struct attn_shape s = {0};
+  s.causal = take_digit(&index, 2) == 1;
+  s.dtype = (enum attn_dtype)take_digit(&index, ATTN_DTYPE_COUNT);
+  s.D = dims[take_digit(&index, COUNT(dims))];
+  s.Skv = lengths[take_digit(&index, COUNT(lengths))];
+  s.Sq = lengths[take_digit(&index, COUNT(lengths))];
+  const size_t head = take_digit(&index, COUNT(heads));
+  s.Hq = heads[head][0], s.Hkv = heads[head][1];
+  s.B = batches[take_digit(&index, COUNT(batches))];
+  return s;
+}
+
+enum { TUNING_DEFAULT, TUNING_MIN, TUNING_MAX, TUNING_COUNT };
+
+static struct attn_tuning tuning_at(const struct attn_variant *variant, int which) {
+  struct attn_tuning tuning = variant_default_tuning(variant);
+  for (size_t i = 0; which != TUNING_DEFAULT && i < variant_tunable_count(variant); i++)
+    tuning.value[i] = which == TUNING_MIN ? variant->tunables[i].min : variant->tunables[i].max;
+  return tuning;
+}
+
+static void for_each_shape(const struct attn_variant *variant, const struct gpu_model *model, int tuning,
+                           void (*check)(const struct point *)) {
+  struct point p = {.variant = variant, .model = model, .tuning = tuning_at(variant, tuning)};
+  for (size_t i = 0; i < SHAPE_COUNT; i++) {
+    p.shape = shape_at(i);
+    check(&p);
+  }
+}
+
+static void for_each_point(void (*check)(const struct point *)) {
+  for (size_t v = 0; v < variant_count(); v++) {
+    const struct attn_variant *variant = variant_at(v);
+    const int tunings = variant_tunable_count(variant) > 0 ? TUNING_COUNT : 1;
+    if (variant->runs_on != DEVICE_CUDA) continue;
+    for (size_t m = 0; m < gpu_model_count(); m++)
+      for (int t = 0; t < tunings; t++) for_each_shape(variant, gpu_model_at(m), t, check);
+  }
+}
+
+static const char *refusal(const struct point *p) {
+  return p->variant->supports(&p->shape, &p->tuning, &p->model->info);
+}
+
+static struct attn_plan plan_of(const struct point *p) {
+  struct attn_plan plan;
+  variant_plan(p->variant, &p->shape, &p->tuning, &p->model->info, &plan);
+  return plan;
+}
+
+/* ---- properties of one pass ---------------------------------------------------------------------------------- */
+
+static void check_name(const struct point *p, const struct attn_pass *pass) {
+  CHECK(p, pass->name != NULL && pass->name[0] != '\0');
+  CHECK(p, strspn(pass->name, "abcdefghijklmnopqrstuvwxyz_") == strlen(pass->name));
+}
+
+static void check_grid(const struct point *p, const struct attn_pass *pass) {
+  CHECK(p, pass->grid[0] >= 1 && pass->grid[0] <= GRID_X_MAX);
+  CHECK(p, pass->grid[1] >= 1 && pass->grid[1] <= GRID_YZ_MAX);
+  CHECK(p, pass->grid[2] >= 1 && pass->grid[2] <= GRID_YZ_MAX);
+  for (size_t axis = 0; axis < 3; axis++) {
+    CHECK(p, pass->cluster[axis] >= 1 && pass->grid[axis] % pass->cluster[axis] == 0);
+    CHECK(p, pass->grid[axis] == 1 || pass->covers[axis] != ATTN_COVERS_NOTHING);
+  }
+}
+
+static void check_block(const struct point *p, const struct attn_pass *pass) {
+  const struct device_info *device = &p->model->info;
+  const uint64_t threads = (uint64_t)pass->block[0] * pass->block[1] * pass->block[2];
+  CHECK(p, threads >= 1 && threads <= device->threads_per_block);
+  CHECK(p, threads % WARP_THREADS == 0);
+  CHECK(p, pass->row_threads >= 1 && pass->row_threads <= threads);
+  CHECK(p, pass->dynamic_smem_bytes <= device->smem_per_block_bytes);
+  CHECK(p, occupancy_of(device, (uint32_t)threads, 0, pass->dynamic_smem_bytes).resident_blocks >= 1);
+}
+
+/* Least size of an axis that covers these dimensions of the problem. */
+static uint64_t items_covered(const struct point *p, const struct attn_plan *plan, unsigned covers) {
+  uint64_t items = 1;
+  if (covers & ATTN_COVERS_B) items *= p->shape.B;
+  if (covers & ATTN_COVERS_H) items *= p->shape.Hq;
+  if (covers & ATTN_COVERS_Q) items *= ceil_div(p->shape.Sq, plan->tile_q);
+  if (covers & ATTN_COVERS_SPLIT) items *= plan->splits;
+  return items;
+}
+
+static void check_cover(const struct point *p, const struct attn_plan *plan, const struct attn_pass *pass) {
+  unsigned seen = 0;
+  for (size_t axis = 0; axis < 3; axis++) {
+    CHECK(p, pass->grid[axis] >= items_covered(p, plan, pass->covers[axis]));
+    CHECK(p, (seen & pass->covers[axis]) == 0);
+    seen |= pass->covers[axis];
+  }
+  CHECK(p, seen & ATTN_COVERS_Q);
+}
+
+/* ---- properties of a plan ------------------------------------------------------------------------------------ */
+
+static void check_refusal_is_a_sentence(const struct point *p) {
+  const char *reason = refusal(p);
+  CHECK(p, reason == NULL || strlen(reason) >= SENTENCE_MIN);
+}
+
+static void check_launchable(const struct point *p) {
+  if (refusal(p)) return;
+  const struct attn_plan plan = plan_of(p);
+  CHECK(p, plan.pass_count >= 1 && plan.pass_count <= ATTN_PASSES_MAX);
+  for (uint32_t i = 0; i < plan.pass_count; i++) {
+    check_name(p, &plan.pass[i]);
+    check_grid(p, &plan.pass[i]);
+    check_block(p, &plan.pass[i]);
+    for (uint32_t j = 0; j < i; j++) CHECK(p, strcmp(plan.pass[i].name, plan.pass[j].name) != 0);
+  }
+}
+
+static void check_complete(const struct point *p) {
+  if (refusal(p)) return;
+  const struct attn_plan plan = plan_of(p);
+  CHECK(p, plan.tile_q >= 1 && plan.tile_kv >= 1);
+  CHECK(p, plan.splits >= 1 && plan.splits <= ceil_div(p->shape.Skv, plan.tile_kv));
+  CHECK(p, plan.stages >= 1);
+  CHECK(p, plan.pass_count > 1 || plan.splits > 1 || plan.workspace_bytes == 0);
+  for (uint32_t i = 0; i < plan.pass_count; i++) check_cover(p, &plan, &plan.pass[i]);
+}
+
+static void check_deterministic(const struct point *p) {
+  if (refusal(p)) return;
+  struct attn_plan first, second;
+  memset(&first, 0x00, sizeof first);
+  memset(&second, 0xff, sizeof second);
+  variant_plan(p->variant, &p->shape, &p->tuning, &p->model->info, &first);
+  variant_plan(p->variant, &p->shape, &p->tuning, &p->model->info, &second);
+  CHECK(p, memcmp(&first, &second, sizeof first) == 0);
+}
+
+static void refusals_are_sentences(void **state) {
+  (void)state;
+  for_each_point(check_refusal_is_a_sentence);
+}
+
+static void plans_stay_within_the_devices_limits(void **state) {
+  (void)state;
+  for_each_point(check_launchable);
+}
+
+static void plans_cover_every_query_tile_and_split(void **state) {
+  (void)state;
+  for_each_point(check_complete);
+}
+
+static void plans_are_the_same_bytes_each_time(void **state) {
+  (void)state;
+  for_each_point(check_deterministic);
+}
+
+/* ---- exact expectations -------------------------------------------------------------------------------------- */
+
+static struct point point_of(const char *variant, const char *model, struct attn_shape shape) {
+  struct point p = {.variant = variant_find(variant), .model = gpu_model_find(model), .shape = shape};
+  assert_non_null(p.variant);
+  assert_non_null(p.model);
+  p.tuning = variant_default_tuning(p.variant);
+  return p;
+}
+
+static struct attn_shape square(uint32_t B, uint32_t H, uint32_t S, uint32_t D, enum attn_dtype dtype) {
+  return (struct attn_shape){.B = B, .Hq = H, .Hkv = H, .Sq = S, .Skv = S, .D = D, .dtype = dtype};
+}
+
+static void assert_grid(const struct attn_pass *pass, uint32_t x, uint32_t y, uint32_t z) {
+  assert_int_equal(pass->grid[0], x);
+  assert_int_equal(pass->grid[1], y);
+  assert_int_equal(pass->grid[2], z);
+}
+
+static void serial_grid_ignores_batch_and_heads(void **state) {
+  (void)state;
+  static const uint32_t bh[][2] = {{1, 8}, {4, 16}, {8, 16}};
+  for (size_t i = 0; i < COUNT(bh); i++) {
+    const struct point p = point_of("serial", "l4", square(bh[i][0], bh[i][1], 512, 64, ATTN_F16));
+    assert_null(refusal(&p));
+    const struct attn_plan plan = plan_of(&p);
+    assert_grid(&plan.pass[0], 2, 1, 1);
+    assert_int_equal(plan.pass[0].block[0], 128);
+    assert_int_equal(plan.pass[0].covers[0], ATTN_COVERS_Q);
+  }
+}
+
+static void scalar_grid_is_heads_batches_q_tiles(void **state) {
+  (void)state;
+  static const struct {
+    uint32_t B, H, S, tiles;
+  } rows[] = {{1, 1, 4, 1}, {1, 1, 64, 1}, {1, 1, 65, 2}, {1, 1, 128, 2}, {8, 4, 128, 2}, {16, 8, 512, 8}};
+  for (size_t i = 0; i < COUNT(rows); i++) {
+    const struct point p = point_of("scalar", "l4", square(rows[i].B, rows[i].H, rows[i].S, 64, ATTN_F16));
+    const struct attn_plan plan = plan_of(&p);
+    assert_grid(&plan.pass[0], rows[i].H, rows[i].B, rows[i].tiles);
+    assert_int_equal(plan.pass[0].block[0], 256);
+    assert_int_equal(plan.pass[0].row_threads, 64);
+  }
+}
+
+static void scalar_takes_four_keys_of_dimension_four(void **state) {
+  (void)state;
+  for (int dtype = 0; dtype < ATTN_DTYPE_COUNT; dtype++) {
+    const struct point p = point_of("scalar", "l4", square(1, 1, 4, 4, (enum attn_dtype)dtype));
+    assert_null(refusal(&p));
+  }
+}
+
+static void cuda_core_variants_take_f32_and_tensor_variants_refuse_it(void **state) {
+  (void)state;
+  static const struct {
+    const char *name;
+    bool takes;
+  } rows[] = {{"serial", true}, {"scalar", true}, {"wmma", false}, {"cp_async", false}, {"split_kv", false}};
+  for (size_t i = 0; i < COUNT(rows); i++) {
+    const struct point p = point_of(rows[i].name, "l4", square(1, 8, 512, 128, ATTN_F32));
+    assert_int_equal(refusal(&p) == NULL, rows[i].takes);
+  }
+}
+
+static void every_variant_runs_f16_at_64_on_every_model(void **state) {
+  (void)state;
+  static const char *const names[] = {"serial", "scalar", "wmma", "cp_async", "split_kv"};
+  for (size_t i = 0; i < COUNT(names); i++)
+    for (size_t m = 0; m < gpu_model_count(); m++) {
+      const struct point p = point_of(names[i], gpu_model_at(m)->name, square(1, 8, 512, 64, ATTN_F16));
+      assert_null(refusal(&p));
+    }
+}
+
+static void cp_async_stages_set_shared_memory_and_refuse_small_devices(void **state) {
+  (void)state;
+  struct point p = point_of("cp_async", "l4", square(1, 8, 512, 128, ATTN_F16));
+  assert_non_null(refusal(&p));
+  p = point_of("cp_async", "h200", p.shape);
+  const struct attn_plan two = plan_of(&p);
+  p.tuning.value[0] = 3;
+  const struct attn_plan three = plan_of(&p);
+  assert_int_equal(two.stages, 2);
+  assert_int_equal(three.stages, 3);
+  /* One more stage is a K and a V tile of 64 rows of 128 + 8 two-byte elements. */
+  assert_int_equal(three.pass[0].dynamic_smem_bytes - two.pass[0].dynamic_smem_bytes, 2 * 64 * (128 + 8) * 2);
+}
+
+static void split_kv_has_a_split_and_a_combine_pass(void **state) {
+  (void)state;
+  struct point p = point_of("split_kv", "h200", square(2, 3, 200, 64, ATTN_F16));
+  p.tuning.value[0] = 3;
+  const struct attn_plan plan = plan_of(&p);
+  assert_int_equal(plan.pass_count, 2);
+  assert_string_equal(plan.pass[0].name, "split");
+  assert_string_equal(plan.pass[1].name, "combine");
+  assert_int_equal(plan.splits, 3);
+  assert_grid(&plan.pass[0], 4 * 3, 3, 2);
+  assert_int_equal(plan.pass[0].covers[0], ATTN_COVERS_Q | ATTN_COVERS_SPLIT);
+  /* 64 fp32 outputs, a maximum and a sum for each row and split */
+  assert_int_equal(plan.workspace_bytes, (64 + 2) * 4 * UINT64_C(2) * 3 * 200 * 3);
+}
+
+static void split_kv_chooses_splits_that_fill_at_most_one_wave(void **state) {
+  (void)state;
+  /* H200: 132 SMs x 3 resident blocks = 396 in a wave; L4: 58 x 1. */
+  static const struct {
+    const char *model;
+    uint32_t B, H, Sq, Skv;
+    bool causal;
+    uint32_t splits;
+  } rows[] = {
+      {"h200", 1, 1, 512, 512, false, 8},    /* 8 q tiles, every key tile its own split */
+      {"h200", 1, 8, 512, 512, false, 4},    /* 64 q tiles: 6 fit a wave, 4 leave blocks as short */
+      {"h200", 8, 16, 512, 512, false, 1},   /* 1024 q tiles fill the GPU */
+      {"h200", 1, 1, 64, 64, false, 1},      /* one key tile */
+      {"h200", 1, 32, 1, 131072, false, 12}, /* decoding: 32 blocks without splits */
+      {"h200", 1, 1, 1, 131072, false, 64},  /* the most there are */
+      {"h200", 1, 1, 1, 131072, true, 64},   /* the only query is the last one and sees all keys */
+      {"h200", 1, 1, 4096, 64, true, 1},     /* most rows see no key at all */
+      {"l4", 1, 1, 512, 512, false, 4},      /* 7 fit a wave, 4 leave blocks as short */
+      {"l4", 1, 8, 512, 512, false, 1},      /* 64 q tiles on 58 SMs */
+  };
+  for (size_t i = 0; i < COUNT(rows); i++) {
+    struct attn_shape shape = square(rows[i].B, rows[i].H, rows[i].Sq, 64, ATTN_F16);
+    shape.Skv = rows[i].Skv, shape.causal = rows[i].causal;
+    const struct point p = point_of("split_kv", rows[i].model, shape);
+    assert_int_equal(plan_of(&p).splits, rows[i].splits);
+  }
+}
+
+static void split_kv_never_splits_finer_than_a_key_tile(void **state) {
+  (void)state;
+  struct point p = point_of("split_kv", "h200", square(1, 1, 130, 64, ATTN_F16));
+  p.tuning.value[0] = 64;
+  assert_int_equal(plan_of(&p).splits, 3);
+}
+
+static void a_cpu_is_refused_by_every_cuda_variant(void **state) {
+  (void)state;
+  struct gpu_model cpu = *gpu_model_find("h200");
+  cpu.info.kind = DEVICE_CPU;
+  for (size_t v = 0; v < variant_count(); v++) {
+    const struct attn_shape shape = square(1, 8, 512, 64, ATTN_F16);
+    const struct attn_tuning tuning = variant_default_tuning(variant_at(v));
+    if (variant_at(v)->runs_on == DEVICE_CUDA) assert_non_null(variant_at(v)->supports(&shape, &tuning, &cpu.info));
+  }
+}
+
+int main(void) {
+  const struct CMUnitTest tests[] = {
+      cmocka_unit_test(refusals_are_sentences),
+      cmocka_unit_test(plans_stay_within_the_devices_limits),
+      cmocka_unit_test(plans_cover_every_query_tile_and_split),
+      cmocka_unit_test(plans_are_the_same_bytes_each_time),
+      cmocka_unit_test(serial_grid_ignores_batch_and_heads),
+      cmocka_unit_test(scalar_grid_is_heads_batches_q_tiles),
+      cmocka_unit_test(scalar_takes_four_keys_of_dimension_four),
+      cmocka_unit_test(cuda_core_variants_take_f32_and_tensor_variants_refuse_it),
+      cmocka_unit_test(every_variant_runs_f16_at_64_on_every_model),
+      cmocka_unit_test(cp_async_stages_set_shared_memory_and_refuse_small_devices),
+      cmocka_unit_test(split_kv_has_a_split_and_a_combine_pass),
+      cmocka_unit_test(split_kv_chooses_splits_that_fill_at_most_one_wave),
+      cmocka_unit_test(split_kv_never_splits_finer_than_a_key_tile),
+      cmocka_unit_test(a_cpu_is_refused_by_every_cuda_variant),
+  };
+  return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,292 @@
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include <fcntl.h>
+#include <math.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "cli/journal.h"
+#include "cli/json.h"
+#include "kernels/gpu_models.h"
+
+static char folder[64], path[128];
+
+static int make_folder(void **state) {
+  (void)state;
+  snprintf(folder, sizeof folder, "/tmp/attnbench-unit-XXXXXX");
+  if (mkdtemp(folder) == NULL) return 1;
+  snprintf(path, sizeof path, "%s/run.journal", folder);
+  return 0;
+}
+
+static int remove_folder(void **state) {
+  (void)state;
+  unlink(path);
+  return rmdir(folder);
+}
+
+static const struct run_info some_run = {.version = "0.1.0",
+                                         .git_commit = "0123abc",
+                                         .cuda = "13.0",
+                                         .cjson = "1.7.15",
+                                         .started_utc = "2026-11-20T11:04:00Z",
+                                         .command = "attnbench --sweep 'a b.json'",
+                                         .sweep_path = "shapes/v3.json",
+                                         .sweep_name = "v3",
+                                         .sweep_about = "about \"it\"",
+                                         .sweep_hash = "0123456789abcdef",
+                                         .has_baseline = true,
+                                         .baseline = {.B = 1, .Hq = 8},
+                                         .filter = "B=1",
+                                         .seed = UINT64_MAX,
+                                         .cell_count = 3,
+                                         .planned_gpu = "h200"};
+
+static struct record cell(uint32_t B, const char *variant) {
+  struct record record = {.status = CELL_skipped, .reason = "D must be 64"};
+  record.attn_case.shape = (struct attn_shape){B, 8, 8, 512, 512, 64, ATTN_F16, false};
+  case_key(&record.attn_case.shape, record.attn_case.key);
+  snprintf(record.variant, sizeof record.variant, "%s", variant);
+  snprintf(record.variant_name, sizeof record.variant_name, "%s", variant);
+  return record;
+}
+
+static void assert_ok(struct status status) {
+  if (status_failed(&status)) fail_msg("%s", status.text);
+}
+
+static void write_journal(size_t cells, bool ended) {
+  struct journal *journal;
+  unlink(path);
+  assert_ok(journal_create(path, &some_run, &journal));
+  assert_ok(journal_device(journal, &gpu_model_find("l4")->info, 1.25, &gpu_model_find("h200")->info));
+  for (size_t i = 0; i < cells; ++i) {
+    const struct record record = cell((uint32_t)i + 1, "serial");
+    assert_ok(journal_append(journal, &record));
+  }
+  if (ended) assert_ok(journal_end(journal, "complete", 6.5));
+  journal_close(journal);
+}
+
+static char *slurp(size_t *length) {
+  char *text;
+  assert_ok(json_read_file(path, 1 << 24, &text, length));
+  return text;
+}
+
+static void overwrite(const char *text, size_t length) {
+  FILE *file = fopen(path, "wb");
+  assert_non_null(file);
+  assert_int_equal(fwrite(text, 1, length, file), length);
+  assert_int_equal(fclose(file), 0);
+}
+
+static void assert_refused(const char *says) {
+  struct journal_data data;
+  const struct status status = journal_load(path, &data);
+  assert_int_equal(status.code, STATUS_INPUT);
+  if (strstr(status.text, says) == NULL) fail_msg("\"%s\" does not say \"%s\"", status.text, says);
+}
+
+static void what_was_written_is_read_back(void **state) {
+  (void)state;
+  struct journal_data data;
+  write_journal(3, true);
+  assert_ok(journal_load(path, &data));
+  assert_string_equal(data.run.command, some_run.command);
+  assert_string_equal(data.run.sweep_about, some_run.sweep_about);
+  assert_true(data.run.seed == UINT64_MAX);
+  assert_true(data.run.has_baseline);
+  assert_int_equal(data.run.baseline.Hq, 8);
+  assert_true(data.has_device && data.has_planned_device);
+  assert_string_equal(data.device.name, gpu_model_find("l4")->info.name);
+  assert_string_equal(data.planned_device.name, gpu_model_find("h200")->info.name);
+  assert_true(data.event_overhead_us == 1.25);
+  assert_int_equal(data.record_count, 3);
+  assert_string_equal(data.records[2].attn_case.key, "B3.H8.Hkv8.Sq512.Skv512.D64.f16.full");
+  assert_string_equal(data.state, "complete");
+  assert_true(data.wall_s == 6.5);
+  journal_free(&data);
+}
+
+static void a_journal_without_end_is_partial(void **state) {
+  (void)state;
+  struct journal_data data;
+  write_journal(2, false);
+  assert_ok(journal_load(path, &data));
+  assert_string_equal(data.state, "partial");
+  assert_int_equal(data.record_count, 2);
+  journal_free(&data);
+}
+
+static void a_torn_last_line_is_dropped_wherever_it_tears(void **state) {
+  (void)state;
+  size_t length, whole;
+  write_journal(1, false);
+  char *one = slurp(&whole);
+  free(one);
+  write_journal(2, false);
+  char *text = slurp(&length);
+  for (size_t cut = whole; cut < length; ++cut) {
+    struct journal_data data;
+    overwrite(text, cut);
+    assert_ok(journal_load(path, &data));
+    assert_int_equal(data.record_count, 1);
+    assert_string_equal(data.state, "partial");
+    journal_free(&data);
+  }
+  free(text);
+}
+
+static void a_torn_header_says_that_nothing_was_measured(void **state) {
+  (void)state;
+  overwrite("{\"journal\":\"attnb", 17);
+  assert_refused("nothing was measured");
+  overwrite("", 0);
+  assert_refused("nothing was measured");
+}
+
+static void damage_inside_names_its_line(void **state) {
+  (void)state;
+  size_t length;
+  write_journal(3, true);
+  char *text = slurp(&length), says[160];
+  snprintf(says, sizeof says, "%s:5: ", path);
+  char *line = text;
+  for (int i = 0; i < 4; ++i) line = strchr(line, '\n') + 1;
+  const size_t line_length = (size_t)(strchr(line, '\n') - line);
+  for (size_t i = 0; i < line_length; i += 7) {
+    const char saved = line[i];
+    line[i] = '\x01';
+    overwrite(text, length);
+    assert_refused(says);
+    line[i] = saved;
+  }
+  free(text);
+}
+
+static void lines_out_of_place_are_refused(void **state) {
+  (void)state;
+  static const struct {
+    int first, second; /* lines to write, by number in a good journal; 0 ends */
+    const char *says;
+  } orders[] = {{4, 1, ":1: "}, {1, 1, "second header"}, {2, 1, "attnbench.journal/1"}};
+  size_t length;
+  write_journal(1, true);
+  char *text = slurp(&length), *lines[8] = {0}, made[32768];
+  size_t count = 0;
+  for (char *line = strtok(text, "\n"); line != NULL; line = strtok(NULL, "\n")) lines[++count] = line;
+  assert_int_equal(count, 5);
+  for (size_t i = 0; i < sizeof orders / sizeof *orders; ++i) {
+    const int size = snprintf(made, sizeof made, "%s\n%s\n", lines[orders[i].first], lines[orders[i].second]);
+    overwrite(made, (size_t)size);
+    assert_refused(orders[i].says);
+  }
+  overwrite(made, (size_t)snprintf(made, sizeof made, "%s\n%s\n%s\n", lines[1], lines[2], lines[2]));
+  assert_refused("second device");
+  overwrite(made, (size_t)snprintf(made, sizeof made, "%s\n%s\n%s\n", lines[1], lines[5], lines[4]));
+  assert_refused("after the end line");
+  overwrite(made, (size_t)snprintf(made, sizeof made, "%s\n%s\n%s\n", lines[1], lines[4], lines[4]));
+  assert_refused("stands twice");
+  free(text);
+}
+
+static void an_existing_file_is_not_touched(void **state) {
+  (void)state;
+  struct journal *journal;
+  size_t length;
+  overwrite("precious", 8);
+  const struct status status = journal_create(path, &some_run, &journal);
+  assert_int_equal(status.code, STATUS_OUTPUT);
+  assert_non_null(strstr(status.text, path));
+  assert_null(journal);
+  char *text = slurp(&length);
+  assert_string_equal(text, "precious");
+  free(text);
+}
+
+/* A full disk is played by the file size limit of this process. */
+static void a_failed_append_leaves_whole_lines_and_stays_failed(void **state) {
+  (void)state;
+  struct journal *journal;
+  struct rlimit old;
+  struct stat info;
+  const struct record record = cell(1, "serial");
+  unlink(path);
+  assert_ok(journal_create(path, &some_run, &journal));
+  assert_ok(journal_append(journal, &record));
+  assert_int_equal(stat(path, &info), 0);
+  getrlimit(RLIMIT_FSIZE, &old);
+  signal(SIGXFSZ, SIG_IGN);
+  const struct rlimit tight = {.rlim_cur = (rlim_t)info.st_size + 10, .rlim_max = old.rlim_max};
+  setrlimit(RLIMIT_FSIZE, &tight);
+  const struct record second = cell(2, "serial");
+  const struct status status = journal_append(journal, &second);
+  setrlimit(RLIMIT_FSIZE, &old);
+  assert_int_equal(status.code, STATUS_OUTPUT);
+  assert_non_null(strstr(status.text, "File too large"));
+  assert_int_equal(journal_append(journal, &second).code, STATUS_OUTPUT);
+  journal_close(journal);
+
+  struct journal_data data;
+  struct stat after;
+  assert_int_equal(stat(path, &after), 0);
+  assert_int_equal(after.st_size, info.st_size);
+  assert_ok(journal_load(path, &data));
+  assert_int_equal(data.record_count, 1);
+  journal_free(&data);
+}
+
+static void a_foreign_command_line_does_not_spoil_the_journal(void **state) {
+  (void)state;
+  struct run_info run = some_run;
+  struct journal *journal;
+  struct journal_data data;
+  unlink(path);
+  memset(run.command, 0xfe, sizeof run.command - 1);
+  snprintf(run.sweep_path, sizeof run.sweep_path, "\x1b[31m\n\"\\.json");
+  assert_ok(journal_create(path, &run, &journal));
+  journal_close(journal);
+  assert_ok(journal_load(path, &data));
+  assert_string_equal(data.run.sweep_path, run.sweep_path);
+  assert_int_equal(strlen(data.run.command), sizeof run.command - 1);
+  journal_free(&data);
+}
+
+static void pass_names_stay_valid_in_a_loaded_journal(void **state) {
+  (void)state;
+  struct journal_data data;
+  assert_ok(journal_load("tests/data/report_gpu.jsonl", &data));
+  for (size_t i = 0; i < data.record_count; ++i) {
+    for (uint32_t pass = 0; pass < data.records[i].plan.pass_count; ++pass) {
+      assert_ptr_equal(data.records[i].pass[pass].pass.name, data.records[i].pass[pass].name);
+    }
+  }
+  journal_free(&data);
+}
+
+int main(void) {
+  const struct CMUnitTest tests[] = {
+      cmocka_unit_test(what_was_written_is_read_back),
+      cmocka_unit_test(a_journal_without_end_is_partial),
+      cmocka_unit_test(a_torn_last_line_is_dropped_wherever_it_tears),
+      cmocka_unit_test(a_torn_header_says_that_nothing_was_measured),
+      cmocka_unit_test(damage_inside_names_its_line),
+      cmocka_unit_test(lines_out_of_place_are_refused),
+      cmocka_unit_test(an_existing_file_is_not_touched),
+      cmocka_unit_test(a_failed_append_leaves_whole_lines_and_stays_failed),
+      cmocka_unit_test(a_foreign_command_line_does_not_spoil_the_journal),
+      cmocka_unit_test(pass_names_stay_valid_in_a_loaded_journal),
+  };
+  return cmocka_run_group_tests(tests, make_folder, remove_folder);
+}

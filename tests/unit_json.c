@@ -1,0 +1,382 @@
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include <locale.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "cli/json.h"
+#include "kernels/input.h"
+
+#define COUNT(array) (sizeof(array) / sizeof(array)[0])
+
+static struct json_doc parsed(const char *text) {
+  struct json_doc doc;
+  const struct status status = json_parse("t.json", text, strlen(text), &doc);
+  if (status_failed(&status)) fail_msg("%s", status.text);
+  return doc;
+}
+
+/* `count` copies of a byte between two texts. */
+static char *repeated(const char *before, char byte, size_t count, const char *after) {
+  const size_t head = strlen(before);
+  char *text = malloc(head + count + strlen(after) + 1);
+  assert_non_null(text);
+  memcpy(text, before, head);
+  memset(text + head, byte, count);
+  memcpy(text + head + count, after, strlen(after) + 1);
+  return text;
+}
+
+/* ---- places
+ * ---------------------------------------------------------------------------------------------------------- */
+
+static void errors_name_the_place_of_an_item(void **state) {
+  (void)state;
+  struct json_doc doc =
+      parsed("{\n  \"a\": [1, {\"b\" :\n  [2, \"x]}\\\"\", 72]}],\n  \"odd key\": {\"\\u001b\": 1}}");
+  const cJSON *list = json_get(json_get(doc.root, "a")->child->next, "b");
+  const cJSON *odd = json_get(doc.root, "odd key");
+  assert_string_equal(json_error(&doc, list->child->next->next, false, "is %d", 72).text,
+                      "t.json:3:16: a[1].b[2] is 72");
+  assert_string_equal(json_error(&doc, list, true, "x").text, "t.json:2:13: a[1].b x");
+  assert_string_equal(json_error(&doc, list, false, "x").text, "t.json:3:3: a[1].b x");
+  assert_string_equal(json_error(&doc, list->child, true, "x").text, "t.json:3:4: a[1].b[0] x");
+  assert_string_equal(json_error(&doc, odd->child, true, "x").text, "t.json:4:15: [\"odd key\"][\"\\u001b\"] x");
+  assert_string_equal(json_error(&doc, doc.root, true, "x").text, "t.json:1:1: top level x");
+  assert_int_equal(json_line(&doc, odd), 4);
+  json_free(&doc);
+}
+
+static void values_at_the_deepest_level_have_a_place(void **state) {
+  (void)state;
+  struct json_doc doc = parsed("[[[[[[[[[[[[[[[[7]]]]]]]]]]]]]]]]");
+  const cJSON *item = doc.root;
+  while (item->child) item = item->child;
+  assert_string_equal(json_error(&doc, item, false, "x").text,
+                      "t.json:1:17: [0][0][0][0][0][0][0][0][0][0][0][0][0][0][0][0] x");
+  json_free(&doc);
+}
+
+static void values_are_described_without_control_bytes(void **state) {
+  (void)state;
+  static const struct {
+    const char *text, *expected;
+  } rows[] = {
+      {"72", "72"},
+      {"0.1", "0.1"},
+      {"\"a\\u001b[2J\"", "\"a\\u001b[2J\""},
+      {"\"\\u009b\\u007f\"", "\"\\u009b\\u007f\""},
+      {"\"\\u00e9\"", "\"\xc3\xa9\""},
+      {"[]", "an array"},
+      {"{}", "an object"},
+      {"true", "true"},
+      {"false", "false"},
+      {"null", "null"},
+  };
+  for (size_t i = 0; i < COUNT(rows); ++i) {
+    char shown[JSON_VALUE_TEXT_MAX];
+    struct json_doc doc = parsed(rows[i].text);
+    json_describe(doc.root, shown);
+    assert_string_equal(shown, rows[i].expected);
+    json_free(&doc);
+  }
+}
+
+static void long_text_is_quoted_in_part(void **state) {
+  (void)state;
+  char shown[JSON_VALUE_TEXT_MAX];
+  char *plain = repeated("", 'a', 300, ""), *control = repeated("", '\x02', 300, "");
+  json_quote(plain, shown);
+  assert_string_equal(shown + strlen(shown) - 5, "a...\"");
+  json_quote(control, shown);
+  assert_string_equal(shown + strlen(shown) - 10, "\\u0002...\"");
+  free(plain);
+  free(control);
+}
+
+/* ---- keys
+ * ------------------------------------------------------------------------------------------------------------- */
+
+static void keys_must_be_known_and_single(void **state) {
+  (void)state;
+  static const char *const known[] = {"causal", "Skv", "B", NULL};
+  static const struct {
+    const char *text, *expected; /* NULL: accepted */
+  } rows[] = {
+      {"{}", NULL},
+      {"{\"B\": 1, \"causal\": 2}", NULL},
+      {"{\"B\": 1, \"causl\": 2}", "t.json:1:10: causl is not a key known here; did you mean \"causal\"?"},
+      {"{\"b\": 1}", "t.json:1:2: b is not a key known here; did you mean \"B\"?"},
+      {"{\"zzzzzzzz\": 1}", "remove it or use one of causal, Skv, B"},
+      {"{\"B\": 1,\n\"B\": 1}", "t.json:2:1: B stands twice"},
+      {"{\"B\": 1, \"\\u0042\": 1}", "t.json:1:10: B stands twice"},
+      {"{\"\": 1}", "t.json:1:2: [\"\"] is not a key known here"},
+  };
+  for (size_t i = 0; i < COUNT(rows); ++i) {
+    struct json_doc doc = parsed(rows[i].text);
+    const struct status status = json_check_keys(&doc, doc.root, known);
+    assert_int_equal(status_failed(&status), rows[i].expected != NULL);
+    if (rows[i].expected) assert_non_null(strstr(status.text, rows[i].expected));
+    json_free(&doc);
+  }
+}
+
+static void get_is_case_sensitive(void **state) {
+  (void)state;
+  struct json_doc doc = parsed("{\"b\": 1}");
+  assert_non_null(json_get(doc.root, "b"));
+  assert_null(json_get(doc.root, "B"));
+  json_free(&doc);
+}
+
+static void nearest_name_is_within_its_edits(void **state) {
+  (void)state;
+  static const char *const names[] = {"serial", "scalar", "wmma", "cp_async", "split_kv", "B", NULL};
+  static const struct {
+    const char *text, *expected;
+  } rows[] = {
+      {"split_kw", "split_kv"},
+      {"splitkv", "split_kv"},
+      {"Scaler", "scalar"},
+      {"cpasinc", "cp_async"},
+      {"wma", "wmma"},
+      {"wxyz", NULL},
+      {"b", "B"},
+      {"Q", NULL},
+      {"nothing_like", NULL},
+      {"", NULL},
+      {"serial", "serial"},
+  };
+  for (size_t i = 0; i < COUNT(rows); ++i) {
+    const char *nearest = json_nearest(rows[i].text, names);
+    if (!rows[i].expected) assert_null(nearest);
+    if (rows[i].expected) assert_string_equal(nearest, rows[i].expected);
+  }
+  char *long_text = repeated("", 's', 5000, "");
+  assert_null(json_nearest(long_text, names));
+  free(long_text);
+}
+
+/* ---- numbers
+ * ----------------------------------------------------------------------------------------------------------- */
+
+static void whole_numbers_are_exact_and_in_range(void **state) {
+  (void)state;
+  static const struct {
+    const char *text;
+    uint64_t min, max, value;
+    const char *expected; /* NULL: accepted */
+  } rows[] = {
+      {"0", 0, 8, 0, NULL},
+      {"8", 1, 8, 8, NULL},
+      {"512.0", 1, 1024, 512, NULL},
+      {"1e3", 1, 1024, 1000, NULL},
+      {"-0", 0, 8, 0, NULL},
+      {"9007199254740993", 0, UINT64_MAX, UINT64_C(9007199254740993), NULL},
+      {"18446744073709551615", 0, UINT64_MAX, UINT64_MAX, NULL},
+      {"18446744073709551616", 0, UINT64_MAX, 0, "give a whole number from 0 to 18446744073709551615"},
+      {"1e18", 0, UINT64_MAX, 0, "is 1e+18; give a whole number"},
+      {"9007199254740993", 0, 100, 0, "give a whole number from 0 to 100"},
+      {"9", 1, 8, 0, "t.json:1:1: top level is 9; give a whole number from 1 to 8"},
+      {"0", 1, 8, 0, "is 0; give a whole number from 1 to 8"},
+      {"-1", 0, 8, 0, "is -1; give"},
+      {"-9e18", 0, UINT64_MAX, 0, "is -9e+18; give"},
+      {"1.5", 1, 8, 0, "is 1.5, a fraction; give"},
+      {"2", 1, 1, 0, "is 2; the only value is 1"},
+      {"\"1\"", 1, 8, 0, "is \"1\"; give"},
+      {"null", 1, 8, 0, "is null; give"},
+      {"[1]", 1, 8, 0, "is an array; give"},
+  };
+  for (size_t i = 0; i < COUNT(rows); ++i) {
+    struct json_doc doc = parsed(rows[i].text);
+    uint64_t value = 12345;
+    const struct status status = json_whole(&doc, doc.root, rows[i].min, rows[i].max, &value);
+    if (status_failed(&status) != (rows[i].expected != NULL)) fail_msg("%s: %s", rows[i].text, status.text);
+    if (rows[i].expected) assert_non_null(strstr(status.text, rows[i].expected));
+    assert_true(value == (rows[i].expected ? 12345 : rows[i].value));
+    json_free(&doc);
+  }
+}
+
+static void a_missing_number_is_an_error(void **state) {
+  (void)state;
+  struct json_doc doc = parsed("{}");
+  uint64_t value;
+  const struct status status = json_whole(&doc, json_get(doc.root, "n"), 0, 1, &value);
+  assert_non_null(strstr(status.text, "is missing"));
+  json_free(&doc);
+}
+
+static void numbers_are_written_short(void **state) {
+  (void)state;
+  static const struct {
+    double value;
+    const char *expected;
+  } rows[] = {
+      {0.1 + 0.2, "0.30000000000000004"},
+      {0.1, "0.1"},
+      {512, "512"},
+      {-0.0, "-0"},
+      {123456789012345, "123456789012345"},
+      {1500000, "1500000"},
+      {1e300, "1e+300"},
+      {5e-324, "5e-324"},
+      {1234.5, "1234.5"},
+      {-2.5e-7, "-2.5e-07"},
+      {1e15, "1e+15"},
+      {1.7976931348623157e308, "1.7976931348623157e+308"},
+  };
+  for (size_t i = 0; i < COUNT(rows); ++i) {
+    char text[32];
+    json_format_number(rows[i].value, text);
+    assert_string_equal(text, rows[i].expected);
+  }
+}
+
+static double random_double(uint64_t index) {
+  const uint64_t bits = input_mix(index);
+  double value;
+  memcpy(&value, &bits, sizeof value);
+  /* Every other number from [0, 1000): times and rates, not the extremes of the exponent. */
+  return index % 2 == 0 && isfinite(value) ? value : (double)(bits >> 11) / 9007199254740992.0 * 1000.0;
+}
+
+static void a_hundred_thousand_doubles_survive_writing_and_reading(void **state) {
+  (void)state;
+  enum { DOUBLES = 100000 };
+  char *text = malloc(DOUBLES * 26 + 2);
+  size_t used = 0;
+  assert_non_null(text);
+  for (uint64_t i = 0; i < DOUBLES; ++i) {
+    char number[32];
+    json_format_number(random_double(i), number);
+    used += (size_t)sprintf(text + used, "%c%s", i ? ',' : '[', number);
+  }
+  strcpy(text + used, "]");
+  struct json_doc doc = parsed(text);
+  const cJSON *item = NULL;
+  uint64_t i = 0;
+  cJSON_ArrayForEach(item, doc.root) {
+    const double expected = random_double(i++);
+    if (memcmp(&item->valuedouble, &expected, sizeof expected) != 0) fail_msg("%a", expected);
+  }
+  assert_int_equal(i, DOUBLES);
+  json_free(&doc);
+  free(text);
+}
+
+static void a_comma_locale_does_not_reach_the_output(void **state) {
+  (void)state;
+  static const char *const locales[] = {"de_DE.UTF-8", "de_DE.utf8", "fr_FR.UTF-8", "de_DE", "fr_FR"};
+  const char *set = NULL;
+  for (size_t i = 0; i < COUNT(locales) && !set; ++i) set = setlocale(LC_NUMERIC, locales[i]);
+  if (!set) skip();
+  char text[32];
+  json_format_number(1234.5, text);
+  setlocale(LC_NUMERIC, "C");
+  assert_string_equal(text, "1234.5");
+}
+
+/* ---- writing
+ * -------------------------------------------------------------------------------------------------------------- */
+
+static void written_members_read_back(void **state) {
+  (void)state;
+  cJSON *object = cJSON_CreateObject();
+  json_add_number(object, "third", 1.0 / 3.0);
+  json_add_number(object, "nan", NAN);
+  json_add_number(object, "inf", -INFINITY);
+  json_add_uint(object, "most", UINT64_MAX);
+  json_add_string(object, "text", "a\"\n\xc3\xa9");
+  json_add_string(object, "broken", "a\xff\xe2\x82z");
+  json_add_string(object, "none", NULL);
+  json_add_bool(object, "yes", true);
+  char *printed = cJSON_PrintUnformatted(object);
+  assert_string_equal(printed,
+                      "{\"third\":0.3333333333333333,\"nan\":null,\"inf\":null,\"most\":18446744073709551615,"
+                      "\"text\":\"a\\\"\\n\xc3\xa9\",\"broken\":\"a\xef\xbf\xbd\xef\xbf\xbd\xef\xbf\xbdz\","
+                      "\"none\":null,\"yes\":true}");
+  struct json_doc doc = parsed(printed);
+  uint64_t most = 0;
+  const struct status status = json_whole(&doc, json_get(doc.root, "most"), 0, UINT64_MAX, &most);
+  assert_false(status_failed(&status));
+  assert_true(most == UINT64_MAX);
+  json_free(&doc);
+  cJSON_free(printed);
+  cJSON_Delete(object);
+}
+
+/* ---- files
+ * -----------------------------------------------------------------------------------------------------------------
+ */
+
+static void assert_unreadable(const char *path, size_t max_bytes, const char *expected) {
+  char *text = NULL;
+  size_t length = 0;
+  const struct status status = json_read_file(path, max_bytes, &text, &length);
+  assert_int_equal(status.code, STATUS_INPUT);
+  if (!strstr(status.text, expected) || !strstr(status.text, path)) fail_msg("%s", status.text);
+  assert_null(text);
+}
+
+static void files_are_read_whole_up_to_the_limit(void **state) {
+  (void)state;
+  char path[] = "/tmp/unit_json.XXXXXX";
+  const int file = mkstemp(path);
+  assert_true(file >= 0);
+  assert_int_equal(write(file, "a\0c", 3), 3);
+  char *text = NULL;
+  size_t length = 0;
+  const struct status status = json_read_file(path, 3, &text, &length);
+  assert_false(status_failed(&status));
+  assert_int_equal(length, 3);
+  assert_memory_equal(text, "a\0c", 4);
+  free(text);
+  assert_unreadable(path, 2, "has 3 bytes, more than the limit of 2");
+  close(file);
+  unlink(path);
+}
+
+static void what_is_not_a_regular_file_is_named(void **state) {
+  (void)state;
+  char path[] = "/tmp/unit_json.XXXXXX";
+  assert_non_null(mkdtemp(path));
+  char fifo[64];
+  snprintf(fifo, sizeof fifo, "%s/fifo", path);
+  assert_int_equal(mkfifo(fifo, 0600), 0);
+  assert_unreadable(path, 100, "is a directory");
+  assert_unreadable(fifo, 100, "is not a regular file");
+  unlink(fifo);
+  assert_unreadable(fifo, 100, "cannot be opened (No such file or directory)");
+  rmdir(path);
+}
+
+int main(void) {
+  const struct CMUnitTest tests[] = {
+      cmocka_unit_test(errors_name_the_place_of_an_item),
+      cmocka_unit_test(values_at_the_deepest_level_have_a_place),
+      cmocka_unit_test(values_are_described_without_control_bytes),
+      cmocka_unit_test(long_text_is_quoted_in_part),
+      cmocka_unit_test(keys_must_be_known_and_single),
+      cmocka_unit_test(get_is_case_sensitive),
+      cmocka_unit_test(nearest_name_is_within_its_edits),
+      cmocka_unit_test(whole_numbers_are_exact_and_in_range),
+      cmocka_unit_test(a_missing_number_is_an_error),
+      cmocka_unit_test(numbers_are_written_short),
+      cmocka_unit_test(a_hundred_thousand_doubles_survive_writing_and_reading),
+      cmocka_unit_test(a_comma_locale_does_not_reach_the_output),
+      cmocka_unit_test(written_members_read_back),
+      cmocka_unit_test(files_are_read_whole_up_to_the_limit),
+      cmocka_unit_test(what_is_not_a_regular_file_is_named),
+  };
+  return cmocka_run_group_tests(tests, NULL, NULL);
+}

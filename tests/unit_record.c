@@ -1,0 +1,430 @@
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include <float.h>
+#include <locale.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "cli/fields.h"
+#include "cli/record.h"
+#include "kernels/gpu_models.h"
+
+static struct stats some_stats(double us) {
+  return (struct stats){.n = 31,
+                        .min = us,
+                        .p25 = us + 0.1,
+                        .median = us + 1.0 / 3,
+                        .p75 = us + 2,
+                        .p95 = us + 3,
+                        .max = us + 1e9,
+                        .mad = DBL_MIN / 4,
+                        .ci_low = us + 0.2,
+                        .ci_high = us + 0.7};
+}
+
+static void fill_pass(struct record *record, uint32_t i, const char *name) {
+  struct pass_record *pass = &record->pass[i];
+  snprintf(pass->name, sizeof pass->name, "%s", name);
+  pass->pass = (struct attn_pass){.name = pass->name,
+                                  .grid = {UINT32_MAX, 8 + i, 2},
+                                  .block = {128, 1, 1},
+                                  .cluster = {2, 1, 1},
+                                  .dynamic_smem_bytes = 62464,
+                                  .covers = {ATTN_COVERS_H, ATTN_COVERS_B, ATTN_COVERS_Q | ATTN_COVERS_SPLIT},
+                                  .row_threads = 64};
+  pass->facts = (struct pass_facts){.kernel_name = "void kernel<64, \"x\">(args)",
+                                    .registers = 96,
+                                    .static_smem_bytes = 16,
+                                    .local_bytes = 8,
+                                    .resident_blocks = 3};
+  pass->facts_known = true;
+  pass->cold_us = i == 0 ? NAN : 10.1;
+  record->plan.pass[i] = pass->pass;
+}
+
+/* Every field set to something that would show if it were lost, swapped or rounded. */
+static void fill_record(struct record *record) {
+  memset(record, 0, sizeof *record);
+  record->attn_case.shape = (struct attn_shape){2, 32, 8, 512, 1024, 128, ATTN_BF16, true};
+  case_key(&record->attn_case.shape, record->attn_case.key);
+  snprintf(record->variant, sizeof record->variant, "split_kv:splits=4");
+  snprintf(record->variant_name, sizeof record->variant_name, "split_kv");
+  snprintf(record->reason, sizeof record->reason, "line\none, \"quoted\" \\ \x1b tab\t");
+  record->math = ATTN_MATH_FP32_HOST;
+  record->status = CELL_timeout;
+  record->check = (struct check_record){
+      .done = true,
+      .oracle = {.name = "gpu_fp64", .rows_verified = UINT64_MAX, .max_difference = 0x1.fffffffffffffp-700},
+      .tolerance = {.relative = 0.1, .absolute = DBL_MIN, .frobenius = 1.0 / 3},
+      .compare = {.elements = UINT64_MAX - 1,
+                  .nan_count = 1,
+                  .inf_count = 2,
+                  .bad_count = (UINT64_C(1) << 53) + 1,
+                  .first_bad = UINT64_MAX,
+                  .max_abs_error = DBL_MAX,
+                  .max_bound_ratio = INFINITY,
+                  .rel_frobenius = NAN},
+      .guard = {.redzone_bytes_changed = 3, .input_elements_changed = 4, .first = "workspace"},
+      .after_timing = true};
+  for (size_t mode = 0; mode < TIME_MODE_COUNT; ++mode) {
+    record->time[mode] = (struct time_record){.done = true,
+                                              .us = some_stats(10.0 + (double)mode),
+                                              .stop = mode == TIME_HOT ? STATS_STOP_BUDGET : STATS_STOP_INTERVAL,
+                                              .launches_per_sample = 20,
+                                              .settled = true,
+                                              .warmup_s = 0.1,
+                                              .elapsed_s = 0.7,
+                                              .sm_clock_mhz = 1979.9999999999998,
+                                              .power_w = NAN,
+                                              .temperature_c = -0.0,
+                                              .throttle_reasons = UINT64_MAX};
+  }
+  record->plan = (struct attn_plan){
+      .pass_count = 2, .workspace_bytes = UINT64_C(1) << 63, .tile_q = 64, .tile_kv = 32, .splits = 4, .stages = 3};
+  fill_pass(record, 0, "split");
+  fill_pass(record, 1, "combine");
+  record->wall_s = 0.1 + 0.2;
+  record->gpu_s = DBL_TRUE_MIN;
+}
+
+static void read_back(const struct record *record, struct record *out) {
+  char *line = record_to_line(record);
+  assert_non_null(line);
+  assert_null(strchr(line, '\n'));
+  const struct status status = record_from_line(line, strlen(line), out);
+  if (status_failed(&status)) fail_msg("%s", status.text);
+  free(line);
+}
+
+static void assert_same_bits(double a, double b) { assert_memory_equal(&a, &b, sizeof a); }
+
+static void round_trip_keeps_every_field(void **state) {
+  (void)state;
+  static struct record record, back;
+  fill_record(&record);
+  read_back(&record, &back);
+  char *first = record_to_line(&record), *second = record_to_line(&back);
+  assert_string_equal(first, second);
+  free(first);
+  free(second);
+
+  assert_int_equal(back.status, CELL_timeout);
+  assert_int_equal(back.math, ATTN_MATH_FP32_HOST);
+  assert_string_equal(back.reason, record.reason);
+  assert_memory_equal(&back.attn_case, &record.attn_case, sizeof back.attn_case);
+  assert_int_equal(back.plan.pass_count, 2);
+  assert_true(back.plan.workspace_bytes == UINT64_C(1) << 63);
+  assert_true(back.check.oracle.rows_verified == UINT64_MAX);
+  assert_true(back.check.compare.first_bad == UINT64_MAX);
+  assert_true(back.check.compare.elements == UINT64_MAX - 1);
+  assert_true(back.check.compare.bad_count == (UINT64_C(1) << 53) + 1);
+  assert_true(back.time[TIME_COLD].throttle_reasons == UINT64_MAX);
+  assert_true(back.pass[1].pass.grid[0] == UINT32_MAX);
+  assert_int_equal(back.pass[1].pass.covers[2], ATTN_COVERS_Q | ATTN_COVERS_SPLIT);
+  assert_int_equal(back.time[TIME_HOT].stop, STATS_STOP_BUDGET);
+  assert_int_equal(back.time[TIME_COLD].stop, STATS_STOP_INTERVAL);
+}
+
+static void doubles_survive_bit_for_bit(void **state) {
+  (void)state;
+  static const double values[] = {0.1,
+                                  1.0 / 3,
+                                  0.1 + 0.2,
+                                  DBL_MIN,
+                                  DBL_TRUE_MIN,
+                                  DBL_MAX,
+                                  -0.0,
+                                  1e22,
+                                  123456789.123456789,
+                                  9007199254740993.0,
+                                  -2.2250738585072011e-308,
+                                  5e-324,
+                                  1e15,
+                                  1e17 + 16};
+  static struct record record, back;
+  for (size_t i = 0; i < sizeof values / sizeof *values; ++i) {
+    fill_record(&record);
+    record.wall_s = record.time[TIME_HOT].us.p95 = record.check.tolerance.relative = values[i];
+    read_back(&record, &back);
+    assert_same_bits(back.wall_s, values[i]);
+    assert_same_bits(back.time[TIME_HOT].us.p95, values[i]);
+    assert_same_bits(back.check.tolerance.relative, values[i]);
+  }
+}
+
+static void non_finite_becomes_null_and_then_nan(void **state) {
+  (void)state;
+  static const double values[] = {NAN, INFINITY, -INFINITY};
+  static struct record record, back;
+  for (size_t i = 0; i < sizeof values / sizeof *values; ++i) {
+    fill_record(&record);
+    record.check.compare.max_abs_error = values[i];
+    char *line = record_to_line(&record);
+    assert_non_null(strstr(line, "\"max_abs_error\":null"));
+    free(line);
+    read_back(&record, &back);
+    assert_true(isnan(back.check.compare.max_abs_error));
+  }
+}
+
+static void static_strings_map_back_to_static_storage(void **state) {
+  (void)state;
+  static const char *const tensors[] = {"q", "k", "v", "o", "workspace"};
+  static struct record record, first, second;
+  fill_record(&record);
+  for (size_t i = 0; i < sizeof tensors / sizeof *tensors; ++i) {
+    record.check.guard.first = tensors[i];
+    read_back(&record, &first);
+    read_back(&record, &second);
+    assert_string_equal(first.check.guard.first, tensors[i]);
+    assert_ptr_equal(first.check.guard.first, second.check.guard.first);
+    assert_ptr_equal(first.check.oracle.name, second.check.oracle.name);
+  }
+  record.check.guard.first = NULL;
+  record.check.oracle.name = "an oracle nobody knows";
+  read_back(&record, &first);
+  assert_null(first.check.guard.first);
+  assert_string_equal(first.check.oracle.name, "other");
+}
+
+static void pass_names_point_into_the_record(void **state) {
+  (void)state;
+  static struct record record, back;
+  fill_record(&record);
+  read_back(&record, &back);
+  for (uint32_t i = 0; i < 2; ++i) {
+    assert_ptr_equal(back.pass[i].pass.name, back.pass[i].name);
+    assert_ptr_equal(back.plan.pass[i].name, back.pass[i].name);
+    assert_null(back.plan.pass[i].kernel);
+    assert_memory_equal(back.plan.pass[i].grid, record.pass[i].pass.grid, sizeof record.pass[i].pass.grid);
+  }
+}
+
+static void what_was_not_done_stays_undone(void **state) {
+  (void)state;
+  static struct record record, back;
+  fill_record(&record);
+  record.check.done = record.time[TIME_COLD].done = record.time[TIME_HOT].done = false;
+  record.plan.pass_count = 0;
+  read_back(&record, &back);
+  assert_false(back.check.done || back.time[TIME_COLD].done || back.time[TIME_HOT].done);
+  assert_int_equal(back.plan.pass_count, 0);
+  assert_true(isnan(back.time[TIME_HOT].sm_clock_mhz));
+}
+
+static void malformed_utf8_is_replaced_and_still_fits(void **state) {
+  (void)state;
+  static struct record record, back;
+  fill_record(&record);
+  memset(record.reason, 0xff, sizeof record.reason - 1);
+  record.reason[sizeof record.reason - 1] = '\0';
+  memcpy(record.reason, "\xc3\xa9", 2);
+  read_back(&record, &back);
+  assert_int_equal(strlen(back.reason), sizeof back.reason - 1);
+  assert_memory_equal(back.reason, "\xc3\xa9???", 5);
+}
+
+/* ---- strictness ---------------------------------------------------------------------------------------------- */
+
+static struct status read_tree(const cJSON *root) {
+  static struct record out;
+  char *line = cJSON_PrintUnformatted(root);
+  const struct status status = record_from_line(line, strlen(line), &out);
+  cJSON_free(line);
+  return status;
+}
+
+/* Takes each key of `object` and below away in turn: every one must be missed by name. Returns how many there are.
+ * The first member is put back as the last, so that after one round the order is as it was. */
+static size_t remove_each(const cJSON *root, cJSON *object) {
+  const int members = cJSON_GetArraySize(object);
+  size_t count = (size_t)members;
+  for (int i = 0; i < members; ++i) {
+    cJSON *item = object->child;
+    if (cJSON_IsObject(item)) count += remove_each(root, item);
+    if (cJSON_IsArray(item) && cJSON_IsObject(item->child)) count += remove_each(root, item->child);
+    cJSON_DetachItemViaPointer(object, item);
+    const struct status status = read_tree(root);
+    assert_int_equal(status.code, STATUS_INPUT);
+    if (strstr(status.text, item->string) == NULL) fail_msg("\"%s\" does not name %s", status.text, item->string);
+    char key[64];
+    snprintf(key, sizeof key, "%s", item->string);
+    cJSON_AddItemToObject(object, key, item);
+  }
+  return count;
+}
+
+/* Numbers that cJSON's own printer keeps exactly. */
+static cJSON *plain_tree(void) {
+  static struct record record;
+  fill_record(&record);
+  record.check.oracle.rows_verified = record.check.compare.elements = record.check.compare.bad_count = 7;
+  record.check.compare.first_bad = record.plan.workspace_bytes = 7;
+  record.check.compare.max_abs_error = 7;
+  record.time[TIME_COLD].throttle_reasons = record.time[TIME_HOT].throttle_reasons = 7;
+  char *line = record_to_line(&record);
+  cJSON *root = cJSON_Parse(line);
+  free(line);
+  assert_non_null(root);
+  const struct status status = read_tree(root);
+  assert_string_equal(status.text, "");
+  return root;
+}
+
+static void a_missing_field_is_named(void **state) {
+  (void)state;
+  cJSON *root = plain_tree();
+  assert_true(remove_each(root, root) > 90);
+  cJSON_Delete(root);
+}
+
+/* As remove_each, with a value of a type that no field has. */
+static size_t spoil_each(const cJSON *root, cJSON *object) {
+  size_t count = 0;
+  for (cJSON *item = object->child; item != NULL; item = item->next, ++count) {
+    if (cJSON_IsObject(item)) count += spoil_each(root, item);
+    if (cJSON_IsArray(item) && cJSON_IsObject(item->child)) count += spoil_each(root, item->child);
+    cJSON saved = *item;
+    item->type = cJSON_Array;
+    item->child = cJSON_CreateTrue();
+    const struct status status = read_tree(root);
+    cJSON_Delete(item->child);
+    item->type = saved.type;
+    item->child = saved.child;
+    assert_int_equal(status.code, STATUS_INPUT);
+    if (strstr(status.text, item->string) == NULL) fail_msg("\"%s\" does not name %s", status.text, item->string);
+  }
+  return count;
+}
+
+static void an_ill_typed_field_is_named(void **state) {
+  (void)state;
+  cJSON *root = plain_tree();
+  assert_true(spoil_each(root, root) > 90);
+  cJSON_Delete(root);
+}
+
+static void lines_that_are_no_record_are_refused(void **state) {
+  (void)state;
+  static const struct {
+    const char *from, *to, *says;
+  } edits[] = {
+      {"\"B\":2", "\"B\":3", "does not name its shape"},
+      {"\"B\":2", "\"B\":0", "shape.B"},
+      {"\"B\":2", "\"B\":2.5", "shape.B"},
+      {"\"B\":2", "\"B\":-2", "shape.B"},
+      {"\"B\":2", "\"B\":2,\"B\":2", "twice"},
+      {"\"wall_s\"", "\"walls\":1,\"wall_s\"", "walls"},
+      {"\"status\":\"timeout\"", "\"status\":\"fine\"", "fine"},
+      {"\"dtype\":\"bf16\"", "\"dtype\":\"f8\"", "f8"},
+      {"\"grid\":[4294967295,8,2]", "\"grid\":[1,8]", "grid"},
+      {"\"grid\":[4294967295,8,2]", "\"grid\":[4294967296,8,2]", "grid"},
+      {"\"covers\":[2,1,12]", "\"covers\":[2,1,16]", "covers"},
+      {"\"name\":\"split\"", "\"name\":\"a_name_that_is_longer_than_the_room_for_it\"", "name"},
+  };
+  static struct record record, out;
+  fill_record(&record);
+  char *line = record_to_line(&record), text[16384];
+  for (size_t i = 0; i < sizeof edits / sizeof *edits; ++i) {
+    const char *at = strstr(line, edits[i].from);
+    assert_non_null(at);
+    snprintf(text, sizeof text, "%.*s%s%s", (int)(at - line), line, edits[i].to, at + strlen(edits[i].from));
+    const struct status status = record_from_line(text, strlen(text), &out);
+    assert_int_equal(status.code, STATUS_INPUT);
+    if (strstr(status.text, edits[i].says) == NULL) fail_msg("%s: %s", edits[i].to, status.text);
+  }
+  free(line);
+}
+
+static void every_cut_of_a_line_is_refused(void **state) {
+  (void)state;
+  static struct record record, out;
+  fill_record(&record);
+  char *line = record_to_line(&record);
+  for (size_t length = 0; length < strlen(line); ++length) {
+    assert_int_equal(record_from_line(line, length, &out).code, STATUS_INPUT);
+  }
+  free(line);
+}
+
+/* ---- devices and names --------------------------------------------------------------------------------------- */
+
+static void device_lines_round_trip(void **state) {
+  (void)state;
+  for (size_t i = 0; i < gpu_model_count(); ++i) {
+    struct device_info info = gpu_model_at(i)->info, back;
+    snprintf(info.uuid, sizeof info.uuid, "GPU-1234");
+    snprintf(info.driver, sizeof info.driver, "580.95.05");
+    info.sm_clock_max_mhz = 1.0 / 3;
+    info.driver_version = 13000;
+    double overhead_us = 0;
+    char *line = device_info_to_line(&info, 1.2345678901234567), *again;
+    assert_non_null(line);
+    const struct status status = device_info_from_line(line, strlen(line), &back, &overhead_us);
+    assert_string_equal(status.text, "");
+    assert_same_bits(overhead_us, 1.2345678901234567);
+    assert_same_bits(back.sm_clock_max_mhz, 1.0 / 3);
+    assert_string_equal(back.uuid, "GPU-1234");
+    again = device_info_to_line(&back, overhead_us);
+    assert_string_equal(line, again);
+    free(line);
+    free(again);
+  }
+}
+
+static void statuses_have_names_exit_codes_and_help(void **state) {
+  (void)state;
+  assert_string_equal(cell_status_name(CELL_oom_predicted), "oom_predicted");
+  assert_int_equal(cell_status_exit_code(CELL_ok), EXIT_CODE_OK);
+  assert_int_equal(cell_status_exit_code(CELL_wrong), EXIT_CODE_WRONG);
+  assert_int_equal(cell_status_exit_code(CELL_planned), EXIT_CODE_OK);
+  assert_int_equal(cell_status_exit_code(CELL_crashed), EXIT_CODE_COVERAGE);
+  for (uint32_t i = 0; i < CELL_STATUS_COUNT; ++i) assert_true(strlen(cell_status_help((enum cell_status)i)) > 0);
+  assert_string_equal(time_mode_name(TIME_COLD), "cold");
+  assert_string_equal(time_mode_name(TIME_HOT), "hot");
+}
+
+static void a_comma_locale_changes_nothing(void **state) {
+  (void)state;
+  static const char *const locales[] = {"de_DE.UTF-8", "de_DE.utf8", "fr_FR.UTF-8", "de_DE", "fr_FR"};
+  static struct record record, back;
+  const char *set = NULL;
+  fill_record(&record);
+  char *plain = record_to_line(&record);
+  for (size_t i = 0; i < sizeof locales / sizeof *locales && set == NULL; ++i) set = setlocale(LC_ALL, locales[i]);
+  char *line = record_to_line(&record);
+  read_back(&record, &back);
+  setlocale(LC_ALL, "C");
+  assert_string_equal(plain, line);
+  assert_same_bits(back.wall_s, record.wall_s);
+  free(plain);
+  free(line);
+  if (set == NULL) skip(); /* no such locale here */
+}
+
+int main(void) {
+  const struct CMUnitTest tests[] = {
+      cmocka_unit_test(round_trip_keeps_every_field),
+      cmocka_unit_test(doubles_survive_bit_for_bit),
+      cmocka_unit_test(non_finite_becomes_null_and_then_nan),
+      cmocka_unit_test(static_strings_map_back_to_static_storage),
+      cmocka_unit_test(pass_names_point_into_the_record),
+      cmocka_unit_test(what_was_not_done_stays_undone),
+      cmocka_unit_test(malformed_utf8_is_replaced_and_still_fits),
+      cmocka_unit_test(a_missing_field_is_named),
+      cmocka_unit_test(an_ill_typed_field_is_named),
+      cmocka_unit_test(lines_that_are_no_record_are_refused),
+      cmocka_unit_test(every_cut_of_a_line_is_refused),
+      cmocka_unit_test(device_lines_round_trip),
+      cmocka_unit_test(statuses_have_names_exit_codes_and_help),
+      cmocka_unit_test(a_comma_locale_changes_nothing),
+  };
+  return cmocka_run_group_tests(tests, NULL, NULL);
+}

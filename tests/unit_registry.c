@@ -1,0 +1,105 @@
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include <string.h>
+
+#include "kernels/variant.h"
+
+static void every_variant_is_found_by_its_name(void **state) {
+  (void)state;
+  assert_true(variant_count() >= 7);
+  for (size_t i = 0; i < variant_count(); ++i) assert_ptr_equal(variant_find(variant_at(i)->name), variant_at(i));
+}
+
+static void unknown_names_and_indices_are_null(void **state) {
+  (void)state;
+  assert_null(variant_find("nothing"));
+  assert_null(variant_find(""));
+  assert_null(variant_find("WMMA"));
+  assert_null(variant_at(variant_count()));
+}
+
+static void names_are_keys(void **state) {
+  (void)state;
+  static const char allowed[] = "abcdefghijklmnopqrstuvwxyz0123456789_";
+  for (size_t i = 0; i < variant_count(); ++i) {
+    const char *name = variant_at(i)->name;
+    assert_true(strlen(name) > 0);
+    assert_int_equal(strspn(name, allowed), strlen(name));
+  }
+}
+
+static void default_tuning_holds_every_default_inside_its_range(void **state) {
+  (void)state;
+  for (size_t i = 0; i < variant_count(); ++i) {
+    const struct attn_variant *variant = variant_at(i);
+    const struct attn_tuning tuning = variant_default_tuning(variant);
+    for (size_t t = 0; t < ATTN_TUNABLES_MAX; ++t) {
+      if (t >= variant_tunable_count(variant)) {
+        assert_int_equal(tuning.value[t], 0);
+        continue;
+      }
+      assert_int_equal(tuning.value[t], variant->tunables[t].default_value);
+      assert_in_range(tuning.value[t] - variant->tunables[t].min, 0,
+                      variant->tunables[t].max - variant->tunables[t].min);
+    }
+  }
+}
+
+static struct attn_plan seen;
+
+static void keep_plan(const struct attn_shape *shape, const struct attn_tuning *tuning,
+                      const struct device_info *device, struct attn_plan *plan) {
+  (void)shape, (void)tuning, (void)device;
+  seen = *plan;
+  plan->pass_count = 1;
+}
+
+static void plan_arrives_zeroed_with_clusters_of_one(void **state) {
+  (void)state;
+  const struct attn_variant variant = {.name = "probe", .plan = keep_plan};
+  const struct attn_shape shape = {.B = 1, .Hq = 1, .Hkv = 1, .Sq = 1, .Skv = 1, .D = 1};
+  const struct attn_tuning tuning = {{0}};
+  const struct device_info device = {.kind = DEVICE_CPU};
+  struct attn_plan plan;
+  memset(&plan, 0xff, sizeof plan);
+  variant_plan(&variant, &shape, &tuning, &device, &plan);
+  for (size_t pass = 0; pass < ATTN_PASSES_MAX; ++pass) {
+    for (size_t axis = 0; axis < 3; ++axis) {
+      assert_int_equal(seen.pass[pass].cluster[axis], 1);
+      assert_int_equal(seen.pass[pass].grid[axis], 0);
+    }
+    assert_null(seen.pass[pass].name);
+  }
+  assert_int_equal(seen.pass_count, 0);
+  assert_int_equal(seen.workspace_bytes, 0);
+  assert_int_equal(plan.pass_count, 1);
+}
+
+static void dtypes_have_names_and_sizes(void **state) {
+  (void)state;
+  static const struct {
+    const char *name;
+    uint32_t bytes;
+  } rows[ATTN_DTYPE_COUNT] = {[ATTN_F16] = {"f16", 2}, [ATTN_BF16] = {"bf16", 2}, [ATTN_F32] = {"f32", 4}};
+  for (unsigned i = 0; i < ATTN_DTYPE_COUNT; ++i) {
+    assert_string_equal(attn_dtype_name((enum attn_dtype)i), rows[i].name);
+    assert_int_equal(attn_dtype_bytes((enum attn_dtype)i), rows[i].bytes);
+  }
+}
+
+int main(void) {
+  const struct CMUnitTest tests[] = {
+      cmocka_unit_test(every_variant_is_found_by_its_name),
+      cmocka_unit_test(unknown_names_and_indices_are_null),
+      cmocka_unit_test(names_are_keys),
+      cmocka_unit_test(default_tuning_holds_every_default_inside_its_range),
+      cmocka_unit_test(plan_arrives_zeroed_with_clusters_of_one),
+      cmocka_unit_test(dtypes_have_names_and_sizes),
+  };
+  return cmocka_run_group_tests(tests, NULL, NULL);
+}

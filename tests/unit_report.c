@@ -1,0 +1,512 @@
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include <locale.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "cli/json.h"
+#include "cli/report.h"
+#include "cli/text_table.h"
+#include "cli/units.h"
+
+/* Golden files are rewritten instead of compared with ATTN_UPDATE_GOLDEN=1 in the environment; read the difference.
+ */
+
+enum { TEXT_BYTES_MAX = 1 << 22 };
+
+typedef struct status writer(const struct report *, FILE *);
+
+struct built {
+  struct journal_data journal;
+  struct report report;
+};
+
+static void assert_ok(struct status status) {
+  if (status_failed(&status)) fail_msg("%s", status.text);
+}
+
+static void build(const char *path, struct built *out) {
+  assert_ok(journal_load(path, &out->journal));
+  assert_ok(report_build(&out->journal, &out->report));
+}
+
+static void discard(struct built *built) {
+  report_free(&built->report);
+  journal_free(&built->journal);
+}
+
+static char *text_of(const struct report *report, writer *write) {
+  char *text = NULL;
+  size_t length = 0;
+  FILE *file = open_memstream(&text, &length);
+  assert_non_null(file);
+  assert_ok(write(report, file));
+  assert_int_equal(fclose(file), 0);
+  return text;
+}
+
+static char *text_of_journal(const char *path, writer *write) {
+  struct built built;
+  build(path, &built);
+  char *text = text_of(&built.report, write);
+  discard(&built);
+  return text;
+}
+
+static void compare_golden(const char *path, const char *text) {
+  char *golden;
+  size_t length;
+  if (getenv("ATTN_UPDATE_GOLDEN") != NULL) {
+    FILE *file = fopen(path, "wb");
+    assert_non_null(file);
+    fputs(text, file);
+    assert_int_equal(fclose(file), 0);
+    return;
+  }
+  assert_ok(json_read_file(path, TEXT_BYTES_MAX, &golden, &length));
+  if (strcmp(golden, text) != 0) fail_msg("%s differs from:\n%s", path, text);
+  free(golden);
+}
+
+/* ---- building ------------------------------------------------------------------------------------------------ */
+
+static void counts_and_exit_code_come_from_the_rows(void **state) {
+  (void)state;
+  struct built built;
+  build("tests/data/report_gpu.jsonl", &built);
+  assert_int_equal(built.report.row_count, 7);
+  assert_int_equal(built.report.status_count[CELL_ok], 4);
+  assert_int_equal(built.report.status_count[CELL_wrong], 1);
+  assert_int_equal(built.report.status_count[CELL_skipped], 1);
+  assert_int_equal(built.report.status_count[CELL_crashed], 1);
+  assert_int_equal(built.report.exit_code, EXIT_CODE_WRONG);
+  discard(&built);
+}
+
+static void exit_code_is_the_worst_of_the_rows(void **state) {
+  (void)state;
+  static const struct {
+    enum cell_status first, second;
+    uint64_t cells;
+    enum exit_code exit;
+  } cases[] = {{CELL_ok, CELL_skipped, 2, EXIT_CODE_OK},         {CELL_ok, CELL_planned, 2, EXIT_CODE_OK},
+               {CELL_ok, CELL_ok, 3, EXIT_CODE_COVERAGE},        {CELL_crashed, CELL_ok, 2, EXIT_CODE_COVERAGE},
+               {CELL_ok, CELL_timeout, 2, EXIT_CODE_COVERAGE},   {CELL_ok, CELL_oom_predicted, 2, EXIT_CODE_COVERAGE},
+               {CELL_wrong, CELL_crashed, 2, EXIT_CODE_WRONG},   {CELL_crashed, CELL_wrong, 9, EXIT_CODE_WRONG},
+               {CELL_error, CELL_skipped, 2, EXIT_CODE_COVERAGE}};
+  struct journal_data journal;
+  assert_ok(journal_load("tests/data/report_cpu.jsonl", &journal));
+  journal.record_count = 2;
+  for (size_t i = 0; i < sizeof cases / sizeof *cases; ++i) {
+    struct report report;
+    journal.records[0].status = cases[i].first;
+    journal.records[1].status = cases[i].second;
+    journal.run.cell_count = cases[i].cells;
+    assert_ok(report_build(&journal, &report));
+    assert_int_equal(report.exit_code, cases[i].exit);
+    report_free(&report);
+  }
+  journal_free(&journal);
+}
+
+static void an_empty_journal_makes_an_empty_report(void **state) {
+  (void)state;
+  struct journal_data journal = {.state = "partial", .run.cell_count = 2};
+  struct report report;
+  assert_ok(report_build(&journal, &report));
+  assert_int_equal(report.row_count, 0);
+  assert_int_equal(report.exit_code, EXIT_CODE_COVERAGE);
+  char *text = text_of(&report, report_write_text), *json = text_of(&report, report_write_json);
+  assert_non_null(strstr(text, "0 of 2 cells; run partial"));
+  assert_non_null(strstr(json, "\"results\":\t[]"));
+  free(text);
+  free(json);
+  report_free(&report);
+}
+
+static void planned_rows_use_the_model_and_others_the_device(void **state) {
+  (void)state;
+  struct built built;
+  build("tests/data/report_cpu.jsonl", &built);
+  assert_string_equal(built.report.rows[0].device->name, "Some CPU @ 2.0 GHz");
+  assert_int_equal(built.report.rows[2].record->status, CELL_planned);
+  assert_string_equal(built.report.rows[2].device->name, "NVIDIA H200");
+  discard(&built);
+}
+
+/* ---- a wrong row has no speed -------------------------------------------------------------------------------- */
+
+static const cJSON *wrong_result(const cJSON *root) {
+  const cJSON *result = NULL;
+  cJSON_ArrayForEach(result, json_get(root, "results")) {
+    if (strcmp(json_get(result, "status")->valuestring, "wrong") == 0) return result;
+  }
+  return NULL;
+}
+
+static void a_wrong_row_has_no_speed_in_json(void **state) {
+  (void)state;
+  static const char *const speeds[] = {"time", "tflop_per_s", "gb_per_s", "roof"};
+  char *text = text_of_journal("tests/data/report_gpu.jsonl", report_write_json);
+  cJSON *root = cJSON_Parse(text);
+  const cJSON *result = wrong_result(root);
+  assert_non_null(result);
+  for (size_t i = 0; i < sizeof speeds / sizeof *speeds; ++i) assert_true(cJSON_IsNull(json_get(result, speeds[i])));
+  assert_true(cJSON_IsNull(json_get(json_get(result, "launches")->child, "cold_us")));
+  assert_true(cJSON_IsFalse(json_get(json_get(result, "check"), "right")));
+  assert_true(cJSON_IsString(json_get(result, "reason")));
+  cJSON_Delete(root);
+  free(text);
+}
+
+static void a_wrong_row_has_no_speed_in_any_report(void **state) {
+  (void)state;
+  /* The journal gives the wrong row 20 us cold and 10 us hot; with these instead, each would show. */
+  struct built built;
+  writer *const writers[] = {report_write_json, report_write_csv, report_write_text};
+  build("tests/data/report_gpu.jsonl", &built);
+  report_free(&built.report);
+  for (size_t mode = 0; mode < TIME_MODE_COUNT; ++mode) built.journal.records[2].time[mode].us.median = 77777.0;
+  built.journal.records[2].pass[0].cold_us = 77777.0;
+  assert_ok(report_build(&built.journal, &built.report));
+  for (size_t i = 0; i < sizeof writers / sizeof *writers; ++i) {
+    char *text = text_of(&built.report, writers[i]);
+    assert_null(strstr(text, "7777"));
+    free(text);
+  }
+  discard(&built);
+}
+
+/* ---- no memory ----------------------------------------------------------------------------------------------- */
+
+static size_t allocations_left;
+
+static void *scarce_malloc(size_t size) {
+  if (allocations_left == 0) return NULL;
+  --allocations_left;
+  return malloc(size);
+}
+
+/* Whichever allocation of cJSON fails, the report is refused as a whole, never cut. */
+static void json_is_whole_or_refused_without_memory(void **state) {
+  (void)state;
+  cJSON_Hooks scarce = {.malloc_fn = scarce_malloc, .free_fn = free};
+  struct built built;
+  struct status status;
+  size_t given = 0;
+  build("tests/data/report_cpu.jsonl", &built);
+  char *whole = text_of(&built.report, report_write_json), *text = NULL;
+  do {
+    size_t length = 0;
+    FILE *file = open_memstream(&text, &length);
+    assert_non_null(file);
+    allocations_left = given;
+    cJSON_InitHooks(&scarce);
+    status = report_write_json(&built.report, file);
+    cJSON_InitHooks(NULL);
+    assert_int_equal(fclose(file), 0);
+    assert_true(status.code == STATUS_OK || status.code == STATUS_MEMORY);
+    assert_string_equal(text, status_failed(&status) ? "" : whole);
+    free(text);
+    ++given;
+  } while (status_failed(&status));
+  assert_true(given > 500);
+  free(whole);
+  discard(&built);
+}
+
+/* ---- golden texts -------------------------------------------------------------------------------------------- */
+
+static void csv_is_as_golden(void **state) {
+  (void)state;
+  char *gpu = text_of_journal("tests/data/report_gpu.jsonl", report_write_csv);
+  char *cpu = text_of_journal("tests/data/report_cpu.jsonl", report_write_csv);
+  compare_golden("tests/data/report_gpu.csv", gpu);
+  compare_golden("tests/data/report_cpu.csv", cpu);
+  free(gpu);
+  free(cpu);
+}
+
+/* Without the first line, which names the build, and without the findings' own words. */
+static void cut_text(char *text) {
+  char *second = strchr(text, '\n') + 1, *findings = strstr(second, "\nfindings"),
+       *scaling = strstr(second, "\nscaling");
+  const char *rest = scaling != NULL ? scaling : strrchr(second, '\n');
+  assert_non_null(findings);
+  memmove(findings, rest, strlen(rest) + 1);
+  memmove(text, second, strlen(second) + 1);
+}
+
+static void text_is_as_golden(void **state) {
+  (void)state;
+  char *gpu = text_of_journal("tests/data/report_gpu.jsonl", report_write_text);
+  char *cpu = text_of_journal("tests/data/report_cpu.jsonl", report_write_text);
+  cut_text(gpu);
+  cut_text(cpu);
+  compare_golden("tests/data/report_gpu.txt", gpu);
+  compare_golden("tests/data/report_cpu.txt", cpu);
+  free(gpu);
+  free(cpu);
+}
+
+static void text_names_the_worst_finding_first_and_folds_cases(void **state) {
+  (void)state;
+  char *text = text_of_journal("tests/data/report_gpu.jsonl", report_write_text);
+  const char *findings = strstr(text, "findings, worst first\n");
+  assert_non_null(findings);
+  assert_non_null(strstr(findings, "severe   serial: grid_misses_bh at 8,16,512,64,f16,full (worst of 2 cases)\n"));
+  const char *severe = strstr(findings, "\nsevere "), *warning = strstr(findings, "\nwarning "),
+             *note = strstr(findings, "\nnote ");
+  assert_true(severe != NULL && warning != NULL && severe < warning);
+  assert_true(note == NULL || warning < note);
+  free(text);
+}
+
+static void text_lines_fit_and_carry_no_control_bytes(void **state) {
+  (void)state;
+  static const char *const journals[] = {"tests/data/report_gpu.jsonl", "tests/data/report_cpu.jsonl"};
+  for (size_t i = 0; i < 2; ++i) {
+    char *text = text_of_journal(journals[i], report_write_text);
+    for (char *line = strtok(text, "\n"); line != NULL; line = strtok(NULL, "\n")) {
+      if (strlen(line) > TEXT_WIDTH) fail_msg("too wide: %s", line);
+      for (const char *c = line; *c != '\0'; ++c) assert_true((unsigned char)*c >= 0x20 && *c != 0x7f);
+      assert_int_not_equal(line[strlen(line) - 1], ' ');
+    }
+    free(text);
+  }
+}
+
+static void hostile_text_is_quoted_and_defused_in_csv(void **state) {
+  (void)state;
+  static const struct {
+    const char *reason, *cell;
+  } cases[] = {{"=1+1", ",'=1+1,"},
+               {"+1", ",'+1,"},
+               {"-1", ",'-1,"},
+               {"@x", ",'@x,"},
+               {"\tx", ",'\tx,"},
+               {"\rx", ",\"'\rx\","},
+               {"a,b", ",\"a,b\","},
+               {"a\nb", ",\"a\nb\","},
+               {"say \"hi\"", ",\"say \"\"hi\"\"\","},
+               {"=\"a\"", ",\"'=\"\"a\"\"\","},
+               {"plain - text", ",plain - text,"}};
+  struct built built;
+  build("tests/data/report_gpu.jsonl", &built);
+  for (size_t i = 0; i < sizeof cases / sizeof *cases; ++i) {
+    struct record *record = &built.report.records[2];
+    snprintf(record->reason, sizeof record->reason, "%s", cases[i].reason);
+    char *text = text_of(&built.report, report_write_csv);
+    if (strstr(text, cases[i].cell) == NULL) fail_msg("%s is not in:\n%s", cases[i].cell, text);
+    free(text);
+  }
+  discard(&built);
+}
+
+/* Splits by RFC 4180; returns the number of fields of the row and moves *at past its CRLF. */
+static size_t csv_fields(const char **at) {
+  size_t fields = 1;
+  bool quoted = false;
+  for (const char *c = *at;; ++c) {
+    assert_int_not_equal(*c, '\0');
+    if (*c == '"') quoted = !quoted;
+    if (quoted) continue;
+    fields += *c == ',';
+    if (c[0] != '\r' || c[1] != '\n') continue;
+    *at = c + 2;
+    return fields;
+  }
+}
+
+static void csv_has_one_row_per_cell_and_mode(void **state) {
+  (void)state;
+  char *text = text_of_journal("tests/data/report_gpu.jsonl", report_write_csv);
+  const char *at = text;
+  const size_t columns = csv_fields(&at);
+  size_t rows = 0;
+  for (; *at != '\0'; ++rows) assert_int_equal(csv_fields(&at), columns);
+  assert_int_equal(rows, 7 * TIME_MODE_COUNT);
+  free(text);
+}
+
+/* Findings are worded when the report is built; what is under test here are the sinks. */
+static void a_comma_locale_changes_no_report(void **state) {
+  (void)state;
+  static const char *const locales[] = {"de_DE.UTF-8", "de_DE.utf8", "fr_FR.UTF-8", "de_DE", "fr_FR"};
+  writer *const writers[] = {report_write_json, report_write_csv, report_write_text};
+  struct built built;
+  const char *set = NULL;
+  char *plain[3], *under_locale[3];
+  build("tests/data/report_gpu.jsonl", &built);
+  for (size_t i = 0; i < 3; ++i) plain[i] = text_of(&built.report, writers[i]);
+  for (size_t i = 0; i < sizeof locales / sizeof *locales && set == NULL; ++i) set = setlocale(LC_ALL, locales[i]);
+  for (size_t i = 0; i < 3; ++i) under_locale[i] = text_of(&built.report, writers[i]);
+  setlocale(LC_ALL, "C");
+  for (size_t i = 0; i < 3; ++i) {
+    assert_string_equal(plain[i], under_locale[i]);
+    free(plain[i]);
+    free(under_locale[i]);
+  }
+  discard(&built);
+  if (set == NULL) skip(); /* no such locale here */
+}
+
+static void units_read_well(void **state) {
+  (void)state;
+  static const struct {
+    double value;
+    const char *text;
+  } cases[] = {{0, "0.000"},       {1, "1.000"},         {12.345, "12.35"},  {1234.5, "1234"},
+               {123456, "123456"}, {0.01234, "0.01234"}, {NAN, "-"},         {INFINITY, "-"},
+               {-2.5, "-2.500"},   {1e30, "1.00e+30"},   {9.9999, "10.000"}, {1e-12, "0.000000000"}};
+  for (size_t i = 0; i < sizeof cases / sizeof *cases; ++i) {
+    char text[UNITS_TEXT_MAX];
+    units_format(cases[i].value, text);
+    assert_string_equal(text, cases[i].text);
+  }
+}
+
+/* ---- saving -------------------------------------------------------------------------------------------------- */
+
+static char folder[64], target[128];
+
+static int make_folder(void **state) {
+  (void)state;
+  snprintf(folder, sizeof folder, "/tmp/attnbench-unit-XXXXXX");
+  if (mkdtemp(folder) == NULL) return 1;
+  snprintf(target, sizeof target, "%s/out.json", folder);
+  return 0;
+}
+
+/* Fails when anything but the target was left behind. */
+static int remove_folder(void **state) {
+  (void)state;
+  unlink(target);
+  return rmdir(folder);
+}
+
+static void assert_content(const char *path, const char *expected) {
+  char *text;
+  size_t length;
+  assert_ok(json_read_file(path, TEXT_BYTES_MAX, &text, &length));
+  assert_string_equal(text, expected);
+  free(text);
+}
+
+static struct status write_word(const struct report *report, FILE *file) {
+  (void)report;
+  fputs("word", file);
+  return status_ok();
+}
+
+static struct status write_and_fail(const struct report *report, FILE *file) {
+  (void)report;
+  fputs("half", file);
+  return status_make(STATUS_MEMORY, "no memory");
+}
+
+static void saving_replaces_the_whole_file(void **state) {
+  (void)state;
+  struct stat info;
+  const mode_t mask = umask(027);
+  assert_ok(report_save(NULL, target, write_word));
+  umask(mask);
+  assert_content(target, "word");
+  assert_int_equal(stat(target, &info), 0);
+  assert_int_equal(info.st_mode & 0777, 0640);
+}
+
+static void a_failed_writer_leaves_the_old_file(void **state) {
+  (void)state;
+  assert_ok(report_save(NULL, target, write_word));
+  assert_int_equal(report_save(NULL, target, write_and_fail).code, STATUS_MEMORY);
+  assert_content(target, "word");
+}
+
+static void a_symbolic_link_stays_one(void **state) {
+  (void)state;
+  char link_path[160];
+  struct stat info;
+  snprintf(link_path, sizeof link_path, "%s/link", folder);
+  assert_ok(report_save(NULL, target, write_word));
+  assert_int_equal(symlink(target, link_path), 0);
+  assert_ok(report_save(NULL, link_path, write_word));
+  assert_int_equal(lstat(link_path, &info), 0);
+  assert_true(S_ISLNK(info.st_mode));
+  unlink(link_path);
+}
+
+static void outputs_that_cannot_be_written_are_refused(void **state) {
+  (void)state;
+  char missing[160];
+  snprintf(missing, sizeof missing, "%s/none/out.json", folder);
+  const struct {
+    const char *path, *says;
+  } cases[] = {{missing, "does not exist"}, {folder, "is a directory"}, {"", "empty"}, {"/proc/out.json", "/proc"}};
+  for (size_t i = 0; i < sizeof cases / sizeof *cases; ++i) {
+    const struct status probed = report_probe(cases[i].path, "--json"),
+                        saved = report_save(NULL, cases[i].path, write_word);
+    assert_int_equal(probed.code, STATUS_OUTPUT);
+    assert_int_equal(saved.code, STATUS_OUTPUT);
+    if (strstr(probed.text, cases[i].says) == NULL)
+      fail_msg("\"%s\" does not say \"%s\"", probed.text, cases[i].says);
+    assert_non_null(strstr(probed.text, "--json"));
+  }
+}
+
+static void probing_leaves_nothing_and_touches_nothing(void **state) {
+  (void)state;
+  assert_ok(report_probe(target, "--json"));
+  assert_int_equal(access(target, F_OK), -1);
+  assert_ok(report_save(NULL, target, write_word));
+  assert_ok(report_probe(target, "--json"));
+  assert_content(target, "word");
+  assert_ok(report_probe("-", "--json"));
+}
+
+static void a_full_device_is_an_output_failure(void **state) {
+  (void)state;
+  if (access("/dev/full", W_OK) != 0) skip();
+  const struct status status = report_save(NULL, "/dev/full", write_word);
+  assert_int_equal(status.code, STATUS_OUTPUT);
+  assert_non_null(strstr(status.text, "No space left"));
+  assert_ok(report_save(NULL, "/dev/null", write_word));
+}
+
+#define saving_test(name) cmocka_unit_test_setup_teardown(name, make_folder, remove_folder)
+
+int main(void) {
+  const struct CMUnitTest tests[] = {
+      cmocka_unit_test(counts_and_exit_code_come_from_the_rows),
+      cmocka_unit_test(exit_code_is_the_worst_of_the_rows),
+      cmocka_unit_test(an_empty_journal_makes_an_empty_report),
+      cmocka_unit_test(planned_rows_use_the_model_and_others_the_device),
+      cmocka_unit_test(a_wrong_row_has_no_speed_in_json),
+      cmocka_unit_test(a_wrong_row_has_no_speed_in_any_report),
+      cmocka_unit_test(json_is_whole_or_refused_without_memory),
+      cmocka_unit_test(csv_is_as_golden),
+      cmocka_unit_test(text_is_as_golden),
+      cmocka_unit_test(text_names_the_worst_finding_first_and_folds_cases),
+      cmocka_unit_test(text_lines_fit_and_carry_no_control_bytes),
+      cmocka_unit_test(hostile_text_is_quoted_and_defused_in_csv),
+      cmocka_unit_test(csv_has_one_row_per_cell_and_mode),
+      cmocka_unit_test(a_comma_locale_changes_no_report),
+      cmocka_unit_test(units_read_well),
+      saving_test(saving_replaces_the_whole_file),
+      saving_test(a_failed_writer_leaves_the_old_file),
+      saving_test(a_symbolic_link_stays_one),
+      saving_test(outputs_that_cannot_be_written_are_refused),
+      saving_test(probing_leaves_nothing_and_touches_nothing),
+      saving_test(a_full_device_is_an_output_failure),
+  };
+  return cmocka_run_group_tests(tests, NULL, NULL);
+}

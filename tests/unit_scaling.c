@@ -1,0 +1,168 @@
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include "cli/scaling.h"
+#include "tests/unit_rows.h"
+
+static struct rows rows;
+
+#define SERIAL(b, h, us)                                                                       \
+  {                                                                                            \
+    .variant = "serial", .B = b, .H = h, .S = 512, .D = 64, .grid = {2, 1, 1}, .threads = 128, \
+    .covers = {ATTN_COVERS_Q}, .resident_blocks = 4, .cold_us = us                             \
+  }
+#define COVERING(name, b, h, us)                                                                 \
+  {                                                                                              \
+    .variant = name, .B = b, .H = h, .S = 512, .D = 64, .grid = {h, b, 8}, .threads = 256,       \
+    .covers = {ATTN_COVERS_H, ATTN_COVERS_B, ATTN_COVERS_Q}, .resident_blocks = 2, .cold_us = us \
+  }
+
+/* S0: 6.8, 45.3 and 117.2 ms for 1, 8 and 16 times the work: the residual is 1.08 per unit of work. */
+static void serial_grid_is_expected_to_grow_with_the_work(void **state) {
+  (void)state;
+  static const struct row_spec specs[] = {SERIAL(1, 8, 6800), SERIAL(4, 16, 45300), SERIAL(8, 16, 117200)};
+  rows_build(&rows, specs, 3, "l4", NULL);
+  assert_true(rows.scaling[0].known && rows.scaling[0].is_baseline);
+  static const double work[] = {1, 8, 16}, time[] = {1, 6.66, 17.24};
+  for (size_t i = 0; i < 3; i++) {
+    const struct scaling *s = &rows.scaling[i];
+    assert_string_equal(s->baseline_key, "B1.H8.Hkv8.Sq512.Skv512.D64.f16.full");
+    assert_int_equal(s->baseline_index, 0);
+    assert_int_equal(s->widest_index, 2);
+    assert_near(s->bh_ratio, work[i], 1e-12);
+    assert_near(s->work_ratio, work[i], 1e-12);
+    assert_near(s->wave_ratio, work[i], 1e-12);
+    assert_true(s->timed);
+    assert_near(s->time_ratio[TIME_COLD], time[i], 0.01);
+    assert_near(s->residual[TIME_COLD], time[i] / work[i], 0.01);
+    assert_true(isnan(s->time_ratio[TIME_HOT]) && isnan(s->residual[TIME_HOT]));
+  }
+}
+
+/* 64, 512 and 1024 blocks on 58 SMs x 2: 1, 5 and 9 waves, never the 8x and 16x of the work. */
+static void covering_grid_is_expected_to_grow_with_its_waves(void **state) {
+  (void)state;
+  static const struct row_spec specs[] = {COVERING("scalar", 1, 8, 100), COVERING("scalar", 4, 16, 480),
+                                          COVERING("scalar", 8, 16, 910)};
+  rows_build(&rows, specs, 3, "l4", NULL);
+  assert_near(rows.scaling[1].wave_ratio, 5, 1e-12);
+  assert_near(rows.scaling[2].wave_ratio, 9, 1e-12);
+  assert_near(rows.scaling[1].load_ratio, 9.0 / 2, 1e-12);
+  assert_near(rows.scaling[2].load_ratio, 18.0 / 2, 1e-12);
+  assert_near(rows.scaling[2].residual[TIME_COLD], 9.1 / 9, 1e-12);
+}
+
+static void passes_add_their_waves(void **state) {
+  (void)state;
+  static const struct row_spec specs[] = {COVERING("split_kv", 1, 8, 0), COVERING("split_kv", 8, 16, 0)};
+  rows_build(&rows, specs, 2, "l4", NULL);
+  for (size_t i = 0; i < 2; i++) {
+    rows.record[i].plan.pass_count = 2;
+    rows.record[i].pass[1] = rows.record[i].pass[0];
+    rows.record[i].pass[1].pass.grid[2] = 1; /* 8 blocks, then 128: 1 wave, then 2 */
+  }
+  rows_derive(&rows, "l4", NULL);
+  assert_near(rows.scaling[1].wave_ratio, (9 + 2) / 2.0, 1e-12);
+}
+
+static void planned_rows_have_geometry_but_no_time(void **state) {
+  (void)state;
+  static const struct row_spec specs[] = {COVERING("scalar", 1, 8, 0), COVERING("scalar", 8, 16, 0)};
+  rows_build(&rows, specs, 2, "l4", NULL);
+  assert_true(rows.scaling[1].known);
+  assert_false(rows.scaling[1].timed);
+  assert_near(rows.scaling[1].wave_ratio, 9, 1e-12);
+  assert_true(isnan(rows.scaling[1].time_ratio[TIME_COLD]));
+}
+
+static void groups_differ_in_b_and_h_only(void **state) {
+  (void)state;
+  static const struct row_spec specs[] = {COVERING("scalar", 1, 8, 100), COVERING("scalar", 8, 16, 900)};
+  enum { VARIANT, SQ, SKV, D, DTYPE, CAUSAL, RATIO, STATUS, CHANGES };
+  for (int change = 0; change < CHANGES; change++) {
+    rows_build(&rows, specs, 2, "l4", NULL);
+    assert_true(rows.scaling[1].known);
+    struct record *r = &rows.record[1];
+    struct attn_shape *s = &r->attn_case.shape;
+    if (change == VARIANT) snprintf(r->variant, sizeof r->variant, "scalar:tile=32");
+    if (change == SQ) s->Sq++;
+    if (change == SKV) s->Skv++;
+    if (change == D) s->D *= 2;
+    if (change == DTYPE) s->dtype = ATTN_BF16;
+    if (change == CAUSAL) s->causal = true;
+    if (change == RATIO) s->Hkv /= 2;
+    if (change == STATUS) r->status = CELL_wrong;
+    rows_derive(&rows, "l4", NULL);
+    assert_false(rows.scaling[0].known);
+    assert_false(rows.scaling[1].known);
+  }
+}
+
+static void grouped_query_rows_of_one_ratio_belong_together(void **state) {
+  (void)state;
+  static const struct row_spec specs[] = {COVERING("scalar", 1, 8, 100), COVERING("scalar", 1, 16, 200)};
+  rows_build(&rows, specs, 2, "l4", NULL);
+  rows.record[0].attn_case.shape.Hkv = 2;
+  rows.record[1].attn_case.shape.Hkv = 4;
+  rows_derive(&rows, "l4", NULL);
+  assert_true(rows.scaling[1].known);
+  assert_near(rows.scaling[1].bh_ratio, 2, 1e-12);
+}
+
+static void baseline_is_the_smallest_unless_the_sweep_names_one(void **state) {
+  (void)state;
+  static const struct row_spec specs[] = {COVERING("scalar", 8, 16, 900), COVERING("scalar", 4, 16, 480),
+                                          COVERING("scalar", 1, 8, 100)};
+  static const struct {
+    struct sweep_baseline want;
+    size_t expected;
+  } cases[] = {{{0, 0}, 2}, {{1, 8}, 2}, {{4, 0}, 1}, {{0, 16}, 1}, {{8, 16}, 0}, {{3, 3}, 2}};
+  rows_build(&rows, specs, 3, "l4", NULL);
+  assert_true(rows.scaling[2].is_baseline);
+  for (size_t i = 0; i < ROWS_COUNT(cases); i++) {
+    rows_build(&rows, specs, 3, "l4", &cases[i].want);
+    for (size_t row = 0; row < 3; row++) {
+      assert_int_equal(rows.scaling[row].baseline_index, cases[i].expected);
+      assert_int_equal(rows.scaling[row].is_baseline, row == cases[i].expected);
+    }
+  }
+}
+
+static void interleaved_variants_are_kept_apart(void **state) {
+  (void)state;
+  static const struct row_spec specs[] = {SERIAL(1, 8, 6800), COVERING("scalar", 1, 8, 100), SERIAL(8, 16, 117200),
+                                          COVERING("scalar", 8, 16, 900)};
+  rows_build(&rows, specs, 4, "l4", NULL);
+  assert_int_equal(rows.scaling[2].baseline_index, 0);
+  assert_int_equal(rows.scaling[3].baseline_index, 1);
+  assert_near(rows.scaling[3].time_ratio[TIME_COLD], 9, 1e-12);
+}
+
+static void host_rows_have_no_wave_ratio(void **state) {
+  (void)state;
+  static const struct row_spec specs[] = {COVERING("cpu_flash", 1, 8, 100), COVERING("cpu_flash", 8, 16, 1600)};
+  rows_build(&rows, specs, 2, "l4", NULL);
+  rows.record[0].plan.pass_count = rows.record[1].plan.pass_count = 0;
+  rows_derive(&rows, "l4", NULL);
+  assert_true(isnan(rows.scaling[1].wave_ratio));
+  assert_near(rows.scaling[1].time_ratio[TIME_COLD], 16, 1e-12);
+}
+
+int main(void) {
+  const struct CMUnitTest tests[] = {
+      cmocka_unit_test(serial_grid_is_expected_to_grow_with_the_work),
+      cmocka_unit_test(covering_grid_is_expected_to_grow_with_its_waves),
+      cmocka_unit_test(passes_add_their_waves),
+      cmocka_unit_test(planned_rows_have_geometry_but_no_time),
+      cmocka_unit_test(groups_differ_in_b_and_h_only),
+      cmocka_unit_test(grouped_query_rows_of_one_ratio_belong_together),
+      cmocka_unit_test(baseline_is_the_smallest_unless_the_sweep_names_one),
+      cmocka_unit_test(interleaved_variants_are_kept_apart),
+      cmocka_unit_test(host_rows_have_no_wave_ratio),
+  };
+  return cmocka_run_group_tests(tests, NULL, NULL);
+}

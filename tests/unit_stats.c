@@ -1,0 +1,148 @@
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include <math.h>
+
+#include "cli/stats.h"
+#include "tests/unit_near.h"
+
+static void fill_ramp(double *samples, size_t n) {
+  /* 1..n in an order that is not sorted: 7 is coprime to every n used here. */
+  for (size_t i = 0; i < n; i++) samples[i] = (double)(i * 7 % n + 1);
+}
+
+static void quantiles_interpolate_between_order_statistics(void **state) {
+  (void)state;
+  const double samples[] = {4, 1, 3, 2};
+  const struct stats s = stats_of(samples, 4);
+  assert_int_equal(s.n, 4);
+  assert_near(s.min, 1, 0);
+  assert_near(s.p25, 1.75, 1e-12);
+  assert_near(s.median, 2.5, 1e-12);
+  assert_near(s.p75, 3.25, 1e-12);
+  assert_near(s.p95, 3.85, 1e-12);
+  assert_near(s.max, 4, 0);
+  assert_near(s.mad, 1, 1e-12);
+}
+
+static void samples_are_left_as_they_are(void **state) {
+  (void)state;
+  double samples[] = {3, 1, 2};
+  stats_of(samples, 3);
+  assert_near(stats_median(samples, 3), 2, 0);
+  assert_near(samples[0], 3, 0);
+  assert_near(samples[2], 2, 0);
+}
+
+static void one_sample_is_every_statistic(void **state) {
+  (void)state;
+  const double sample = 5;
+  const struct stats s = stats_of(&sample, 1);
+  assert_near(s.median, 5, 0);
+  assert_near(s.p95, 5, 0);
+  assert_near(s.mad, 0, 0);
+  assert_near(s.ci_low, 5, 0);
+  assert_near(s.ci_high, 5, 0);
+}
+
+static void no_samples_give_no_numbers(void **state) {
+  (void)state;
+  const double nothing = 0;
+  assert_true(isnan(stats_of(&nothing, 0).median));
+  assert_true(isnan(stats_median(&nothing, 0)));
+}
+
+/* Ranks of the 95 % interval of the median from the tables of the sign test (lower rank, counted from 1). */
+static void interval_ranks_are_those_of_the_sign_test(void **state) {
+  (void)state;
+  static const struct {
+    size_t n, low;
+  } rows[] = {{2, 1},  {5, 1},  {6, 1},  {8, 1},   {9, 2},   {10, 2},
+              {15, 4}, {20, 6}, {25, 8}, {30, 10}, {50, 18}, {100, 40}};
+  double samples[100];
+  for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
+    for (size_t k = 0; k < rows[i].n; k++) samples[k] = (double)(k + 1);
+    const struct stats s = stats_of(samples, rows[i].n);
+    assert_near(s.ci_low, (double)rows[i].low, 0);
+    assert_near(s.ci_high, (double)(rows[i].n + 1 - rows[i].low), 0);
+  }
+}
+
+/* 2^-n underflows far below this n; the normal approximation gives n/2 - 0.98 sqrt(n). */
+static void interval_holds_for_thousands_of_samples(void **state) {
+  (void)state;
+  enum { N = 5000 };
+  static double samples[N];
+  fill_ramp(samples, N);
+  const struct stats s = stats_of(samples, N);
+  assert_near(s.median, 2500.5, 1e-9);
+  assert_near(s.ci_low, N / 2.0 - 0.98 * sqrt(N), 2);
+  assert_near(s.ci_low + s.ci_high, N + 1, 1e-9);
+}
+
+static void half_width_is_relative_to_the_median(void **state) {
+  (void)state;
+  const struct stats s = {.n = 30, .median = 200, .ci_low = 199, .ci_high = 201};
+  assert_near(stats_relative_half_width(&s), 0.005, 1e-12);
+  const struct stats zero = {.n = 30, .median = 0, .ci_low = 0, .ci_high = 0};
+  assert_true(isinf(stats_relative_half_width(&zero)));
+}
+
+static void stopping_names_the_first_reason(void **state) {
+  (void)state;
+  static const struct stats_rule rule = {
+      .min_samples = 30, .max_samples = 1000, .relative_half_width = 0.005, .budget_s = 2, .floor_samples = 5};
+  static const struct {
+    uint32_t n;
+    double half_width, elapsed_s;
+    enum stats_stop expected;
+  } rows[] = {
+      {29, 0, 0.1, STATS_GO_ON},           /* tight, but too few */
+      {30, 0.5, 0.1, STATS_STOP_INTERVAL}, /* 0.5 of 100 is exactly the target */
+      {30, 0.6, 0.1, STATS_GO_ON},
+      {4, 9, 99, STATS_GO_ON}, /* never below the floor */
+      {5, 9, 2, STATS_STOP_BUDGET},
+      {40, 0.1, 99, STATS_STOP_INTERVAL}, /* reaching the target outranks the budget */
+      {1000, 9, 0.1, STATS_STOP_SAMPLES},
+  };
+  for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
+    const struct stats s = {
+        .n = rows[i].n, .median = 100, .ci_low = 100 - rows[i].half_width, .ci_high = 100 + rows[i].half_width};
+    assert_int_equal(stats_should_stop(&rule, &s, rows[i].elapsed_s), rows[i].expected);
+  }
+}
+
+static void unknown_interval_never_counts_as_reached(void **state) {
+  (void)state;
+  static const struct stats_rule rule = {
+      .min_samples = 1, .max_samples = 1000, .relative_half_width = 0.005, .budget_s = 2, .floor_samples = 1};
+  const struct stats s = {.n = 40, .median = NAN, .ci_low = NAN, .ci_high = NAN};
+  assert_int_equal(stats_should_stop(&rule, &s, 0), STATS_GO_ON);
+}
+
+static void stop_names_are_stable(void **state) {
+  (void)state;
+  assert_string_equal(stats_stop_name(STATS_STOP_INTERVAL), "interval");
+  assert_string_equal(stats_stop_name(STATS_STOP_BUDGET), "budget");
+  assert_string_equal(stats_stop_name(STATS_STOP_SAMPLES), "max_samples");
+}
+
+int main(void) {
+  const struct CMUnitTest tests[] = {
+      cmocka_unit_test(quantiles_interpolate_between_order_statistics),
+      cmocka_unit_test(samples_are_left_as_they_are),
+      cmocka_unit_test(one_sample_is_every_statistic),
+      cmocka_unit_test(no_samples_give_no_numbers),
+      cmocka_unit_test(interval_ranks_are_those_of_the_sign_test),
+      cmocka_unit_test(interval_holds_for_thousands_of_samples),
+      cmocka_unit_test(half_width_is_relative_to_the_median),
+      cmocka_unit_test(stopping_names_the_first_reason),
+      cmocka_unit_test(unknown_interval_never_counts_as_reached),
+      cmocka_unit_test(stop_names_are_stable),
+  };
+  return cmocka_run_group_tests(tests, NULL, NULL);
+}

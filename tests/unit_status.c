@@ -1,0 +1,77 @@
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include <string.h>
+
+#include "kernels/status.h"
+
+static void ok_has_no_text_and_has_not_failed(void **state) {
+  (void)state;
+  const struct status status = status_ok();
+  assert_int_equal(status.code, STATUS_OK);
+  assert_string_equal(status.text, "");
+  assert_false(status_failed(&status));
+}
+
+static void make_formats_its_text_and_has_failed(void **state) {
+  (void)state;
+  const struct status status = status_make(STATUS_INPUT, "%s:%d: is wrong", "a.json", 3);
+  assert_int_equal(status.code, STATUS_INPUT);
+  assert_string_equal(status.text, "a.json:3: is wrong");
+  assert_true(status_failed(&status));
+}
+
+static void text_that_fits_exactly_is_kept(void **state) {
+  (void)state;
+  char text[STATUS_TEXT_MAX];
+  memset(text, 'a', sizeof text - 1);
+  text[sizeof text - 1] = '\0';
+  assert_string_equal(status_make(STATUS_INPUT, "%s", text).text, text);
+}
+
+static void text_one_byte_too_long_ends_with_dots(void **state) {
+  (void)state;
+  char text[STATUS_TEXT_MAX + 1];
+  memset(text, 'a', sizeof text - 1);
+  text[sizeof text - 1] = '\0';
+  const struct status status = status_make(STATUS_INPUT, "%s", text);
+  assert_int_equal(strlen(status.text), STATUS_TEXT_MAX - 1);
+  assert_string_equal(status.text + STATUS_TEXT_MAX - 5, "a...");
+}
+
+static void cut_never_splits_a_utf8_character(void **state) {
+  (void)state;
+  for (size_t shift = 0; shift < 3; ++shift) {
+    char text[2 * STATUS_TEXT_MAX + 4];
+    memset(text, 'a', shift);
+    for (size_t at = shift; at < STATUS_TEXT_MAX + shift; at += 3) memcpy(text + at, "\xe2\x82\xac", 4);
+    const struct status status = status_make(STATUS_INPUT, "%s", text);
+    const size_t kept = strlen(status.text) - strlen("...");
+    assert_string_equal(status.text + kept, "...");
+    assert_int_equal((kept - shift) % 3, 0);
+  }
+}
+
+static void every_code_has_its_published_exit_code(void **state) {
+  (void)state;
+  static const struct {
+    enum status_code code;
+    int exit;
+  } rows[] = {{STATUS_OK, 0},      {STATUS_USAGE, 2},  {STATUS_INPUT, 7},  {STATUS_OUTPUT, 8},
+              {STATUS_NO_GPU, 77}, {STATUS_MEMORY, 9}, {STATUS_DEVICE, 9}, {STATUS_INTERNAL, 9}};
+  assert_int_equal(sizeof rows / sizeof rows[0], STATUS_COUNT);
+  for (size_t i = 0; i < STATUS_COUNT; ++i) assert_int_equal(status_exit_code(rows[i].code), rows[i].exit);
+}
+
+int main(void) {
+  const struct CMUnitTest tests[] = {
+      cmocka_unit_test(ok_has_no_text_and_has_not_failed), cmocka_unit_test(make_formats_its_text_and_has_failed),
+      cmocka_unit_test(text_that_fits_exactly_is_kept),    cmocka_unit_test(text_one_byte_too_long_ends_with_dots),
+      cmocka_unit_test(cut_never_splits_a_utf8_character), cmocka_unit_test(every_code_has_its_published_exit_code),
+  };
+  return cmocka_run_group_tests(tests, NULL, NULL);
+}
