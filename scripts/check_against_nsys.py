@@ -17,6 +17,7 @@ import bisect
 import collections
 import json
 import pathlib
+import re
 import sqlite3
 import statistics
 import subprocess
@@ -117,7 +118,7 @@ def compare(report, found):
     for result in report["results"]:
         for mode in MODES if result["status"] == "ok" else ():
             median = result["time"][mode]["median_us"]
-            name = result["variant"].split(":")[0]
+            name = re.sub("[:,]", ".", result["variant"])
             yield (result, mode, median, median - overhead if mode == "cold" else median,
                    nsys_us(result, mode, found.get((result["key"], name, mode), [])))
 
