@@ -65,10 +65,10 @@ expect_rows() {
 @test "a worker killed from outside costs one cell" {
   [ -n "$ATTNBENCH_FAULTY" ] || skip "ATTNBENCH_FAULTY is not set; make test sets it"
   "$ATTNBENCH_FAULTY" --sweep tests/data/sweeps/tiny.json --device cpu --check-only --filter causal=false \
-    --variants fault_hang,cpu_flash,cpu_ref --json "$TMP/r.json" &
+    --timeout 60 --variants fault_hang,cpu_flash,cpu_ref --json "$TMP/r.json" &
   local run=$! worker=
   for _ in $(seq 100); do
-    worker=$(pgrep -P "$run" || true)
+    worker=$(children_of "$run")
     [ -n "$worker" ] && break
     sleep 0.05
   done

@@ -32,6 +32,16 @@ attn_faulty() {
   capture "$ATTNBENCH_FAULTY" "$@"
 }
 
+# The process ids of PID's children; procps is not everywhere.
+children_of() {
+  local stat parent
+  for stat in /proc/[0-9]*/stat; do
+    # The name in parentheses may hold spaces; the parent is the second field after it.
+    read -r _ parent _ < <(sed 's/.*) //' "$stat" 2>/dev/null) || continue
+    [ "$parent" != "$1" ] || basename "${stat%/stat}"
+  done
+}
+
 # Fails with everything that is needed to see why.
 fail() {
   printf '%s\n' "$*"

@@ -76,7 +76,7 @@ PY
   "$ATTNBENCH" --sweep shapes/v3.json --device cuda --variants serial,wmma --json "$TMP/r.json" &
   local run=$!
   sleep 2.5
-  pkill -9 -P "$run"
+  kill -9 "$(children_of "$run")"
   status=0
   wait "$run" || status=$?
   expect_status 4
