@@ -32,14 +32,29 @@ __device__ __forceinline__ void cp_async_wait() {
   asm volatile("cp.async.wait_group %0;" ::"n"(Pending) : "memory");
 }
 
-/* Named barriers 1..15 (0 is __syncthreads). `threads` counts those that arrive plus those that wait. */
-__device__ __forceinline__ void barrier_wait(uint32_t id, uint32_t threads) {
-  asm volatile("barrier.sync %0, %1;" ::"r"(id), "r"(threads) : "memory");
+/* mbarrier objects in shared memory. A phase ends when `arrivals` threads have arrived, and the next one begins;
+ * phases are told apart by their parity, 0 for the first. An arrival releases the thread's earlier accesses to those
+ * who then see the phase ended. The initialisation must be made visible by a block barrier. */
+__device__ __forceinline__ void mbarrier_init(uint64_t *barrier, uint32_t arrivals) {
+  asm volatile("mbarrier.init.shared.b64 [%0], %1;" ::"r"((uint32_t)__cvta_generic_to_shared(barrier)), "r"(arrivals)
+               : "memory");
 }
-/* Arrives without waiting. The fence makes the caller's earlier accesses precede what the waiters do next. */
-__device__ __forceinline__ void barrier_arrive(uint32_t id, uint32_t threads) {
-  __threadfence_block();
-  asm volatile("barrier.arrive %0, %1;" ::"r"(id), "r"(threads) : "memory");
+__device__ __forceinline__ void mbarrier_arrive(uint64_t *barrier) {
+  asm volatile("{\n.reg .b64 state;\nmbarrier.arrive.shared.b64 state, [%0];\n}" ::"r"(
+                   (uint32_t)__cvta_generic_to_shared(barrier))
+               : "memory");
+}
+/* Waits for the end of the phase with this parity. Called by whole warps, which leave it converged. */
+__device__ __forceinline__ void mbarrier_wait(uint64_t *barrier, uint32_t parity) {
+  const uint32_t address = (uint32_t)__cvta_generic_to_shared(barrier);
+  uint32_t ended = 0;
+  while (!ended) {
+    asm volatile("{\n.reg .pred p;\nmbarrier.test_wait.parity.shared.b64 p, [%1], %2;\nselp.u32 %0, 1, 0, p;\n}"
+                 : "=r"(ended)
+                 : "r"(address), "r"(parity)
+                 : "memory");
+  }
+  __syncwarp();
 }
 
 }  // namespace attn::ptx

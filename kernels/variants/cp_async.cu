@@ -12,8 +12,8 @@
  * Cannot: help a kernel that is bound by its own shared-memory traffic, as this WMMA tile mostly is;
  *   and each stage costs shared memory, hence resident blocks, which hide latency too.
  *
- * Handshake: full[s] and empty[s] are named barriers of all 160 threads. Producer: wait empty[s], fill
- *   s, wait for its copies, arrive full[s]. Compute warps: wait full[s], use s, arrive empty[s].
+ * Handshake: full[s] and empty[s] are mbarriers. Producer: wait empty[s], fill s, wait for its copies,
+ *   arrive full[s]. Compute warps: wait full[s], use s, arrive empty[s].
  *
  * Budget: shared memory: `stages` times K and V 2 * 64 (D + 8) * 2, then S, P and O as in `wmma`; with
  *   2 and 3 stages 79 KB and 97 KB at D = 64, 127 KB and 161 KB at D = 128. Registers: as in `wmma` plus
@@ -31,11 +31,20 @@ static_assert(pipe_smem_bytes(128, 3) <= 163 * 1024, "3 stages at D = 128 fit a 
 
 #ifdef __CUDACC__
 
-/* Barrier 0 is __syncthreads. */
-__device__ __forceinline__ uint32_t full_barrier(uint32_t stage) { return 1 + stage; }
+/* One phase of a barrier per use of its stage: tile i is use i / Stages of stage i % Stages. */
 template <uint32_t Stages>
-__device__ __forceinline__ uint32_t empty_barrier(uint32_t stage) {
-  return 1 + Stages + stage;
+struct PipeBarriers {
+  uint64_t full[Stages];  /* 32 arrivals: the producer's lanes */
+  uint64_t empty[Stages]; /* kComputeThreads arrivals */
+};
+
+template <uint32_t Stages>
+__device__ __forceinline__ void pipe_init(PipeBarriers<Stages> &barriers) {
+  if (threadIdx.x < Stages) {
+    ptx::mbarrier_init(&barriers.full[threadIdx.x], kWarp);
+    ptx::mbarrier_init(&barriers.empty[threadIdx.x], wmma_tile::kComputeThreads);
+  }
+  __syncthreads(); /* orders the initialisation before any arrival */
 }
 
 /* The asynchronous twin of wmma_tile::load_rows, for one warp and a tile of kKeys rows. */
@@ -54,8 +63,8 @@ __device__ __forceinline__ void copy_tile_async(T *tile, const T *rows, uint32_t
 /* Iteration i starts tile i and publishes tile i - (Stages - 1). The last iterations commit empty groups, so that the
  * number of groups after the published one is always Stages - 1. */
 template <typename T, uint32_t D, uint32_t Stages>
-__device__ __forceinline__ void pipe_produce(const wmma_tile::Smem<T, D> &smem, const T *k, const T *v, uint32_t Skv,
-                                             uint32_t tiles) {
+__device__ __forceinline__ void pipe_produce(const wmma_tile::Smem<T, D> &smem, PipeBarriers<Stages> &barriers,
+                                             const T *k, const T *v, uint32_t Skv, uint32_t tiles) {
   using namespace wmma_tile;
   const uint32_t lane = threadIdx.x % kWarp;
   for (uint32_t i = 0; i < tiles + Stages - 1; ++i) {
@@ -63,7 +72,7 @@ __device__ __forceinline__ void pipe_produce(const wmma_tile::Smem<T, D> &smem, 
       const uint32_t stage = i % Stages, keys = rows_in_tile(Skv, i * kKeys, kKeys);
       const size_t offset = (size_t)i * kKeys * D;
       /* Orders all compute warps' reads of tile i - Stages before its buffer is overwritten. */
-      if (i >= Stages) ptx::barrier_wait(empty_barrier<Stages>(stage), kPipeThreads);
+      if (i >= Stages) ptx::mbarrier_wait(&barriers.empty[stage], (i / Stages - 1) & 1);
       copy_tile_async<T, D>(smem.k(stage), k + offset, keys, lane);
       copy_tile_async<T, D>(smem.v(stage), v + offset, keys, lane);
     }
@@ -71,14 +80,15 @@ __device__ __forceinline__ void pipe_produce(const wmma_tile::Smem<T, D> &smem, 
     if (i >= Stages - 1) {
       ptx::cp_async_wait<(int)Stages - 1>(); /* this lane's copies of tile i - (Stages - 1) have landed */
       /* Orders the copied bytes before the compute warps' fragment loads. */
-      ptx::barrier_arrive(full_barrier((i - (Stages - 1)) % Stages), kPipeThreads);
+      ptx::mbarrier_arrive(&barriers.full[(i - (Stages - 1)) % Stages]);
     }
   }
 }
 
 template <typename T, uint32_t D, uint32_t Stages>
-__device__ __forceinline__ void pipe_consume(const Params &p, const wmma_tile::Smem<T, D> &smem, uint32_t warp,
-                                             uint32_t block_row, uint32_t tiles) {
+__device__ __forceinline__ void pipe_consume(const Params &p, const wmma_tile::Smem<T, D> &smem,
+                                             PipeBarriers<Stages> &barriers, uint32_t warp, uint32_t block_row,
+                                             uint32_t tiles) {
   using namespace wmma_tile;
   const uint32_t strip_row = block_row + warp * kFragment;
   const uint32_t strip_rows = rows_in_tile(p.Sq, strip_row, kFragment);
@@ -90,11 +100,9 @@ __device__ __forceinline__ void pipe_consume(const Params &p, const wmma_tile::S
   for (uint32_t i = 0; i < tiles; ++i) {
     const uint32_t stage = i % Stages;
     /* Orders the producer's copies of tile i before this warp's fragment loads. */
-    ptx::barrier_wait(full_barrier(stage), kPipeThreads);
+    ptx::mbarrier_wait(&barriers.full[stage], i / Stages & 1);
     strip.attend(smem.k(stage), smem.v(stage), rows_in_tile(row_keys, i * kKeys, kKeys), p.scale_log2);
-    /* Orders this warp's reads of tile i before the producer reuses the buffer; without a tile to come nobody waits.
-     */
-    if (i + Stages < tiles) ptx::barrier_arrive(empty_barrier<Stages>(stage), kPipeThreads);
+    ptx::mbarrier_arrive(&barriers.empty[stage]); /* orders this thread's reads of tile i before the buffer's reuse */
   }
   strip.store(static_cast<T *>(p.o) + q_offset, strip_rows);
 }
@@ -105,16 +113,18 @@ template <typename T, uint32_t D, uint32_t Stages>
 __global__ void __launch_bounds__(kPipeThreads, 2) cp_async_kernel(const __grid_constant__ Params p) {
   using namespace wmma_tile;
   extern __shared__ __align__(128) unsigned char smem_base[];
+  __shared__ PipeBarriers<Stages> barriers;
   const Smem<T, D> smem = {smem_base};
   const uint32_t warp = threadIdx.x / kWarp, block_row = blockIdx.x * kRows;
   const uint32_t block_rows = rows_in_tile(p.Sq, block_row, kRows);
   const uint32_t tiles = ceil_div(visible_keys(p, block_row + block_rows - 1), kKeys); /* last row attends most */
+  pipe_init(barriers);
   if (warp < kComputeWarps) {
-    pipe_consume<T, D, Stages>(p, smem, warp, block_row, tiles);
+    pipe_consume<T, D, Stages>(p, smem, barriers, warp, block_row, tiles);
   } else {
     const size_t kv_offset = row_offset(blockIdx.z, p.Hkv, kv_head(p, blockIdx.y), p.Skv, 0, D);
-    pipe_produce<T, D, Stages>(smem, static_cast<const T *>(p.k) + kv_offset, static_cast<const T *>(p.v) + kv_offset,
-                               p.Skv, tiles);
+    pipe_produce<T, D, Stages>(smem, barriers, static_cast<const T *>(p.k) + kv_offset,
+                               static_cast<const T *>(p.v) + kv_offset, p.Skv, tiles);
   }
 }
 
