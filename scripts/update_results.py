@@ -20,6 +20,8 @@ import sys
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 ATTNBENCH = os.environ.get("ATTNBENCH", ROOT / "attnbench")
 README_GPU = "h200"
+README_SWEEPS = ("mission", "n6")
+FINDINGS_SHOWN = 4
 
 
 def report(journal, *outputs):
@@ -63,22 +65,21 @@ def run_facts(data):
 
 def readme_blocks(reports, folder):
     """Text of each block by name."""
-    v3 = folder / "v3.journal"
-    text = report(v3).rstrip("\n").split("\n")
-    cut = next(i for i, line in enumerate(text) if line.startswith("more,") or re.match(r"^\d+ more,", line))
-    shown = text[:cut + 1]
-    tables = [f"`{name}` (hot, median, us)\n\n{speed_table(reports[name])}" for name in reports]
+    text = report(folder / "v3.journal").split("\n")
+    findings = [i for i, line in enumerate(text) if re.match(r"(severe|warning|note) ", line)]
+    shown = text[:findings[FINDINGS_SHOWN]] + ["..."]
+    tables = {name: f"`{name}`: {data['sweep']['about']}\n\n{speed_table(data)}" for name, data in reports.items()}
     return {"v3-output": "```\n$ ./attnbench --sweep shapes/v3.json\n" + "\n".join(shown) + "\n```",
             "v3-facts": run_facts(reports["v3"]),
-            "h200-tables": "\n\n".join(tables)}
+            "main-tables": "\n\n".join(tables[name] for name in README_SWEEPS),
+            "all-tables": "\n\n".join(tables.values())}
 
 
 def fill(text, blocks):
+    """The page with every block that it has a place for replaced."""
     for name, block in blocks.items():
-        pattern = re.compile(rf"(<!-- begin {name} -->\n).*?(\n<!-- end {name} -->)", re.S)
-        if not pattern.search(text):
-            continue
-        text = pattern.sub(lambda m: m.group(1) + block + m.group(2), text)
+        pattern = re.compile(rf"(<!-- begin {name} -->\n).*?(<!-- end {name} -->)", re.S)
+        text = pattern.sub(lambda match, block=block: f"{match.group(1)}{block}\n{match.group(2)}", text)
     return text
 
 
