@@ -11,7 +11,7 @@ static const double LOW_OCCUPANCY_MAX = 0.50;
 static const double IDLE_THREADS_MIN = 0.25;
 static const double SERIAL_GROWTH_MIN = 0.5; /* of the growth of the work: less does not show a serial grid */
 
-enum { GRID_YZ_MAX = 65535, SMEM_STEP_BYTES = 128 };
+enum { GRID_YZ_MAX = 65535, SMEM_STEP_BYTES = 128, D_SPLIT_MIN = 256, D_CHUNK_MIN = 64 };
 
 static uint64_t ceil_div(uint64_t a, uint64_t b) { return b == 0 ? 0 : (a + b - 1) / b; }
 
@@ -103,15 +103,34 @@ static uint64_t splits_to_fill(const struct diagnose_row *row, uint32_t pass, ui
   return can_split && splits > splits_now ? splits : splits_now;
 }
 
+/* Chunks of D that would bring the pass to one wave; 0 where D is on the grid already, or is no better choice than
+ * the keys: a chunk costs a part of all scores. */
+static uint64_t chunks_to_fill(const struct diagnose_row *row, uint32_t pass) {
+  const struct attn_shape *s = row->shape;
+  const struct record *r = row->record;
+  if (s->D < D_SPLIT_MIN || s->D < s->Skv) return 0;
+  for (uint32_t i = 0; i < r->plan.pass_count; i++)
+    for (int axis = 0; axis < 3; axis++)
+      if (r->pass[i].pass.covers[axis] & ATTN_COVERS_D) return 0;
+  const uint64_t wanted = ceil_div(slots_of(row, pass), row->metrics->pass[pass].blocks);
+  const uint64_t most = ceil_div(s->D, D_CHUNK_MIN);
+  return wanted < most ? wanted : most;
+}
+
 void diagnose_fill_advice(const struct diagnose_row *row, uint32_t pass, char out[FINDING_TEXT_MAX]) {
   const struct attn_plan *plan = &row->record->plan;
   const struct pass_metrics *m = &row->metrics->pass[pass];
   const uint64_t slots = slots_of(row, pass), splits_now = plan->splits > 1 ? plan->splits : 1;
   uint64_t wanted;
-  const uint64_t splits = splits_to_fill(row, pass, &wanted);
+  const uint64_t splits = splits_to_fill(row, pass, &wanted), chunks = chunks_to_fill(row, pass);
   if (serial_badness(row, pass) > 0)
     diagnose_put(out, "put %s on the grid first: %" PRIu64 " blocks instead of %" PRIu64, missing_axes(m),
                  m->blocks * (uint64_t)scaling_serial_pairs(row->shape, m), m->blocks);
+  else if (chunks > 1)
+    diagnose_put(out,
+                 "split D = %u over blocks (d_split): %" PRIu64 " chunks give %" PRIu64
+                 " blocks where one wave holds %" PRIu64 ", and let a block share K and V between queries",
+                 row->shape->D, chunks, m->blocks * chunks, slots);
   else if (splits > splits_now)
     diagnose_put(
         out, "%s %" PRIu64 " per q tile: %" PRIu64 " blocks where one wave holds %" PRIu64 "%s",

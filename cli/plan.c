@@ -22,7 +22,7 @@ static const char *refusal(const struct attn_case *attn_case, const struct varia
 
 void plan_record(const struct attn_case *attn_case, const struct variant_spec *spec, const struct device_info *device,
                  struct record *out) {
-  *out = (struct record){.attn_case = *attn_case, .math = spec->variant->math};
+  *out = (struct record){.attn_case = *attn_case, .math = variant_math(spec->variant, attn_case->shape.dtype)};
   snprintf(out->variant, sizeof out->variant, "%s", spec->text);
   snprintf(out->variant_name, sizeof out->variant_name, "%s", spec->variant->name);
   for (size_t mode = 0; mode < TIME_MODE_COUNT; ++mode) {

@@ -154,7 +154,7 @@ static const struct field pass_fields[] = {
     FIELD("block", U32X3, struct pass_record, pass.block, .min = 1),
     FIELD("cluster", U32X3, struct pass_record, pass.cluster, .min = 1),
     FIELD("dynamic_smem_bytes", U32, struct pass_record, pass.dynamic_smem_bytes),
-    FIELD("covers", U32X3, struct pass_record, pass.covers, .max = 15),
+    FIELD("covers", U32X3, struct pass_record, pass.covers, .max = 31),
     FIELD("row_threads", U32, struct pass_record, pass.row_threads),
     FIELD_TEXT_OF("kernel", struct pass_record, facts.kernel_name),
     FIELD("registers", U32, struct pass_record, facts.registers),

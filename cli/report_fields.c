@@ -38,7 +38,11 @@ void report_covers_text(unsigned covers, char out[16]) {
   static const struct {
     unsigned bit;
     const char *name;
-  } axes[] = {{ATTN_COVERS_B, "B"}, {ATTN_COVERS_H, "H"}, {ATTN_COVERS_Q, "Q"}, {ATTN_COVERS_SPLIT, "split"}};
+  } axes[] = {{ATTN_COVERS_B, "B"},
+              {ATTN_COVERS_H, "H"},
+              {ATTN_COVERS_Q, "Q"},
+              {ATTN_COVERS_SPLIT, "split"},
+              {ATTN_COVERS_D, "D"}};
   size_t used = 0;
   for (size_t i = 0; i < sizeof axes / sizeof *axes; ++i) {
     if ((covers & axes[i].bit) == 0) continue;

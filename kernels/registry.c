@@ -58,6 +58,11 @@ struct attn_tuning variant_default_tuning(const struct attn_variant *variant) {
   return tuning;
 }
 
+enum attn_math variant_math(const struct attn_variant *variant, enum attn_dtype dtype) {
+  if (variant->math != ATTN_MATH_FP32_OR_TENSOR) return variant->math;
+  return dtype == ATTN_F32 ? ATTN_MATH_FP32 : ATTN_MATH_TENSOR;
+}
+
 void variant_plan(const struct attn_variant *variant, const struct attn_shape *shape,
                   const struct attn_tuning *tuning, const struct device_info *device, struct attn_plan *plan) {
   memset(plan, 0, sizeof *plan);

@@ -85,6 +85,7 @@ enum attn_cover {
   ATTN_COVERS_H = 2,     /* query heads */
   ATTN_COVERS_Q = 4,     /* query tiles or rows */
   ATTN_COVERS_SPLIT = 8, /* splits of the keys */
+  ATTN_COVERS_D = 16,    /* chunks of the head dimension */
 };
 
 /* One kernel launch, exactly as it will be launched. */
@@ -122,7 +123,13 @@ struct attn_pass_args {
 };
 
 /* The pipe the variant's matrix products run on; names the compute roof a row is held against. */
-enum attn_math { ATTN_MATH_FP32, ATTN_MATH_TENSOR, ATTN_MATH_FP64_HOST, ATTN_MATH_FP32_HOST };
+enum attn_math {
+  ATTN_MATH_FP32,
+  ATTN_MATH_TENSOR,
+  ATTN_MATH_FP64_HOST,
+  ATTN_MATH_FP32_HOST,
+  ATTN_MATH_FP32_OR_TENSOR, /* fp32 for f32, tensor cores for 16-bit types; never in a record, see variant_math */
+};
 
 struct attn_variant {
   const char *name;    /* [a-z0-9_]+; the key in sweeps, reports and baselines; never renamed */
@@ -151,6 +158,8 @@ const struct attn_variant *variant_at(size_t index);
 const struct attn_variant *variant_find(const char *name); /* NULL when there is none */
 size_t variant_tunable_count(const struct attn_variant *);
 struct attn_tuning variant_default_tuning(const struct attn_variant *);
+/* The pipe that the variant uses for this type. */
+enum attn_math variant_math(const struct attn_variant *, enum attn_dtype);
 /* Zeroes *plan, fills clusters with {1,1,1}, calls variant->plan. */
 void variant_plan(const struct attn_variant *, const struct attn_shape *, const struct attn_tuning *,
                   const struct device_info *, struct attn_plan *plan);

@@ -197,6 +197,28 @@ static void fill_advice_raises_splits_that_are_there(void **state) {
   assert_advice(0, FINDING_ID_below_one_wave, "give each block fewer rows (q tile of 64 now)");
 }
 
+/* S3: 16 queries of one head, D = 8192, a block per query. */
+static void queries_of_a_huge_dimension_are_told_to_split_it(void **state) {
+  (void)state;
+  struct row_spec spec = {.variant = "one_query",
+                          .B = 1,
+                          .H = 1,
+                          .S = 16,
+                          .D = 8192,
+                          .grid = {16},
+                          .threads = 256,
+                          .row_threads = 256,
+                          .resident_blocks = 8,
+                          .covers = {ATTN_COVERS_B | ATTN_COVERS_H | ATTN_COVERS_Q}};
+  rows_build(&rows, &spec, 1, "a100", NULL);
+  assert_measured(0, FINDING_ID_below_one_wave, "16 blocks on 108 SMs");
+  assert_advice(0, FINDING_ID_below_one_wave,
+                "split D = 8192 over blocks (d_split): 54 chunks give 864 blocks where one wave holds 864");
+  spec.covers[0] |= ATTN_COVERS_D;
+  rows_build(&rows, &spec, 1, "a100", NULL);
+  assert_advice(0, FINDING_ID_below_one_wave, "give each block fewer rows");
+}
+
 static void residency_that_is_only_a_bound_is_said_to_be_one(void **state) {
   (void)state;
   struct row_spec spec = SCALAR(1, 1, 128, 0);
@@ -491,6 +513,7 @@ int main(void) {
       cmocka_unit_test(enough_blocks_are_neither_below_nor_past_a_wave),
       cmocka_unit_test(mostly_empty_last_wave_is_named),
       cmocka_unit_test(fill_advice_raises_splits_that_are_there),
+      cmocka_unit_test(queries_of_a_huge_dimension_are_told_to_split_it),
       cmocka_unit_test(residency_that_is_only_a_bound_is_said_to_be_one),
       cmocka_unit_test(growth_is_judged_against_waves_then_blocks_per_sm),
       cmocka_unit_test(growth_prefers_hot_time),

@@ -39,7 +39,7 @@ static void fail_at(const struct point *p, const char *what) {
 static const uint32_t batches[] = {1, 3, 65536};
 static const uint32_t heads[][2] = {{1, 1}, {8, 8}, {8, 2}, {1024, 1}};
 static const uint32_t lengths[] = {1, 63, 64, 65, 127, 777, 1048576};
-static const uint32_t dims[] = {1, 4, 64, 72, 128, 129, 512};
+static const uint32_t dims[] = {1, 4, 64, 72, 128, 129, 520, 8192};
 
 enum {
   SHAPE_COUNT =
@@ -269,7 +269,8 @@ static void cuda_core_variants_take_f32_and_tensor_variants_refuse_it(void **sta
   static const struct {
     const char *name;
     bool takes;
-  } rows[] = {{"serial", true}, {"scalar", true}, {"wmma", false}, {"cp_async", false}, {"split_kv", false}};
+  } rows[] = {{"serial", true},    {"scalar", true},    {"wmma", false},
+              {"cp_async", false}, {"split_kv", false}, {"one_query", true}};
   for (size_t i = 0; i < COUNT(rows); i++) {
     const struct point p = point_of(rows[i].name, "l4", square(1, 8, 512, 128, ATTN_F32));
     assert_int_equal(refusal(&p) == NULL, rows[i].takes);
@@ -278,7 +279,7 @@ static void cuda_core_variants_take_f32_and_tensor_variants_refuse_it(void **sta
 
 static void every_variant_runs_f16_at_64_on_every_model(void **state) {
   (void)state;
-  static const char *const names[] = {"serial", "scalar", "wmma", "cp_async", "split_kv"};
+  static const char *const names[] = {"serial", "scalar", "wmma", "cp_async", "split_kv", "one_query"};
   for (size_t i = 0; i < COUNT(names); i++)
     for (size_t m = 0; m < gpu_model_count(); m++) {
       const struct point p = point_of(names[i], gpu_model_at(m)->name, square(1, 8, 512, 64, ATTN_F16));
@@ -350,6 +351,78 @@ static void split_kv_never_splits_finer_than_a_key_tile(void **state) {
   assert_int_equal(plan_of(&p).splits, 3);
 }
 
+static void one_query_has_a_block_per_query_whatever_d_is(void **state) {
+  (void)state;
+  static const uint32_t dims_of_s3[] = {512, 2048, 4096, 8192};
+  for (size_t i = 0; i < COUNT(dims_of_s3); i++) {
+    const struct point p = point_of("one_query", "a100", square(1, 4, 64, dims_of_s3[i], ATTN_F32));
+    assert_null(refusal(&p));
+    const struct attn_plan plan = plan_of(&p);
+    assert_grid(&plan.pass[0], 4 * 64, 1, 1);
+    assert_int_equal(plan.pass[0].block[0], 256);
+    assert_int_equal(plan.pass[0].dynamic_smem_bytes, (64 + 32) * 4);
+  }
+}
+
+static void d_split_puts_d_on_the_grid_until_the_gpu_is_full(void **state) {
+  (void)state;
+  /* H200, 132 SMs; the output pass has q tiles * chunks blocks for each of 4 heads. */
+  static const struct {
+    uint32_t S, D, rows, q_tiles, chunks, passes;
+  } rows[] = {
+      {64, 512, 16, 4, 8, 2},    /* 64 rows would give 32 blocks */
+      {64, 1024, 16, 4, 8, 2},   /* chunks of 128 */
+      {64, 2048, 64, 1, 32, 3},  /* chunks of 64, too many parts for the output pass to add */
+      {64, 4096, 64, 1, 32, 3},  /* chunks of 128 */
+      {64, 8192, 64, 1, 32, 3},  /* chunks of 256 */
+      {16, 8192, 16, 1, 32, 3},  /* 16 rows are all there are */
+      {16, 512, 16, 1, 8, 2},    /* 32 blocks: no finer tile */
+      {300, 8192, 64, 5, 32, 3}, /* 640 blocks */
+  };
+  for (size_t i = 0; i < COUNT(rows); i++)
+    for (int dtype = 0; dtype < ATTN_DTYPE_COUNT; dtype++) {
+      const struct point p = point_of("d_split", "h200", square(1, 4, rows[i].S, rows[i].D, (enum attn_dtype)dtype));
+      assert_null(refusal(&p));
+      const struct attn_plan plan = plan_of(&p);
+      const struct attn_pass *output = &plan.pass[plan.pass_count - 1];
+      const uint32_t key_tiles = ceil_div(rows[i].S, 64);
+      assert_int_equal(plan.pass_count, rows[i].passes);
+      assert_int_equal(plan.tile_q, rows[i].rows);
+      assert_grid(&plan.pass[0], rows[i].q_tiles * key_tiles * rows[i].chunks, 4, 1);
+      assert_grid(output, rows[i].q_tiles * rows[i].chunks, 4, 1);
+      assert_int_equal(output->covers[0], ATTN_COVERS_Q | ATTN_COVERS_D);
+      assert_int_equal(plan.workspace_bytes, UINT64_C(4) * rows[i].q_tiles * rows[i].rows * key_tiles * 64 *
+                                                 rows[i].chunks * sizeof(float));
+    }
+}
+
+static void d_split_takes_256_keys_of_any_dimension_on_every_model(void **state) {
+  (void)state;
+  for (size_t m = 0; m < gpu_model_count(); m++)
+    for (uint32_t D = 256; D <= 8192; D += 8)
+      for (int dtype = 0; dtype < ATTN_DTYPE_COUNT; dtype++) {
+        const struct point p =
+            point_of("d_split", gpu_model_at(m)->name, square(1, 4, 256, D, (enum attn_dtype)dtype));
+        if (refusal(&p)) fail_at(&p, refusal(&p));
+      }
+}
+
+static void d_split_refuses_what_its_tiles_cannot_hold(void **state) {
+  (void)state;
+  struct point p = point_of("d_split", "h200", square(1, 4, 64, 248, ATTN_F32));
+  assert_non_null(strstr(refusal(&p), "D must be"));
+  p.shape.D = 516;
+  assert_non_null(strstr(refusal(&p), "multiple of 8"));
+  p.shape.D = 512, p.shape.Skv = 513;
+  assert_non_null(strstr(refusal(&p), "Skv must be at most 512"));
+  p.shape.Skv = 512, p.tuning.value[0] = 32;
+  assert_non_null(strstr(refusal(&p), "rows must be"));
+  p.tuning.value[0] = 64, p.tuning.value[1] = 256;
+  assert_null(refusal(&p));
+  p = (struct point){p.variant, gpu_model_find("l4"), p.shape, p.tuning};
+  assert_non_null(strstr(refusal(&p), "shared memory"));
+}
+
 static void a_cpu_is_refused_by_every_cuda_variant(void **state) {
   (void)state;
   struct gpu_model cpu = *gpu_model_find("h200");
@@ -376,6 +449,10 @@ int main(void) {
       cmocka_unit_test(split_kv_has_a_split_and_a_combine_pass),
       cmocka_unit_test(split_kv_chooses_splits_that_fill_at_most_one_wave),
       cmocka_unit_test(split_kv_never_splits_finer_than_a_key_tile),
+      cmocka_unit_test(one_query_has_a_block_per_query_whatever_d_is),
+      cmocka_unit_test(d_split_puts_d_on_the_grid_until_the_gpu_is_full),
+      cmocka_unit_test(d_split_takes_256_keys_of_any_dimension_on_every_model),
+      cmocka_unit_test(d_split_refuses_what_its_tiles_cannot_hold),
       cmocka_unit_test(a_cpu_is_refused_by_every_cuda_variant),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);

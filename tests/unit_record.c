@@ -326,7 +326,7 @@ static void lines_that_are_no_record_are_refused(void **state) {
       {"\"dtype\":\"bf16\"", "\"dtype\":\"f8\"", "f8"},
       {"\"grid\":[4294967295,8,2]", "\"grid\":[1,8]", "grid"},
       {"\"grid\":[4294967295,8,2]", "\"grid\":[4294967296,8,2]", "grid"},
-      {"\"covers\":[2,1,12]", "\"covers\":[2,1,16]", "covers"},
+      {"\"covers\":[2,1,12]", "\"covers\":[2,1,32]", "covers"},
       {"\"name\":\"split\"", "\"name\":\"a_name_that_is_longer_than_the_room_for_it\"", "name"},
   };
   static struct record record, out;

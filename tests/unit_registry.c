@@ -50,6 +50,15 @@ static void default_tuning_holds_every_default_inside_its_range(void **state) {
   }
 }
 
+static void the_pipe_may_follow_the_type(void **state) {
+  (void)state;
+  const struct attn_variant *d_split = variant_find("d_split"), *one_query = variant_find("one_query");
+  assert_int_equal(variant_math(d_split, ATTN_F32), ATTN_MATH_FP32);
+  assert_int_equal(variant_math(d_split, ATTN_F16), ATTN_MATH_TENSOR);
+  assert_int_equal(variant_math(d_split, ATTN_BF16), ATTN_MATH_TENSOR);
+  assert_int_equal(variant_math(one_query, ATTN_F16), ATTN_MATH_FP32);
+}
+
 static struct attn_plan seen;
 
 static void keep_plan(const struct attn_shape *shape, const struct attn_tuning *tuning,
@@ -98,6 +107,7 @@ int main(void) {
       cmocka_unit_test(unknown_names_and_indices_are_null),
       cmocka_unit_test(names_are_keys),
       cmocka_unit_test(default_tuning_holds_every_default_inside_its_range),
+      cmocka_unit_test(the_pipe_may_follow_the_type),
       cmocka_unit_test(plan_arrives_zeroed_with_clusters_of_one),
       cmocka_unit_test(dtypes_have_names_and_sizes),
   };

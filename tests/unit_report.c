@@ -15,6 +15,7 @@
 
 #include "cli/json.h"
 #include "cli/report.h"
+#include "cli/report_fields.h"
 #include "cli/text_table.h"
 #include "cli/units.h"
 
@@ -482,6 +483,22 @@ static void a_full_device_is_an_output_failure(void **state) {
   assert_ok(report_save(NULL, "/dev/null", write_word));
 }
 
+static void a_grid_axis_names_all_that_it_covers(void **state) {
+  (void)state;
+  static const struct {
+    unsigned covers;
+    const char *text;
+  } rows[] = {{ATTN_COVERS_NOTHING, "-"},
+              {ATTN_COVERS_B | ATTN_COVERS_H | ATTN_COVERS_Q, "B*H*Q"},
+              {ATTN_COVERS_Q | ATTN_COVERS_D, "Q*D"},
+              {31, "B*H*Q*split*D"}};
+  for (size_t i = 0; i < sizeof rows / sizeof *rows; ++i) {
+    char text[16];
+    report_covers_text(rows[i].covers, text);
+    assert_string_equal(text, rows[i].text);
+  }
+}
+
 #define saving_test(name) cmocka_unit_test_setup_teardown(name, make_folder, remove_folder)
 
 int main(void) {
@@ -501,6 +518,7 @@ int main(void) {
       cmocka_unit_test(csv_has_one_row_per_cell_and_mode),
       cmocka_unit_test(a_comma_locale_changes_no_report),
       cmocka_unit_test(units_read_well),
+      cmocka_unit_test(a_grid_axis_names_all_that_it_covers),
       saving_test(saving_replaces_the_whole_file),
       saving_test(a_failed_writer_leaves_the_old_file),
       saving_test(a_symbolic_link_stays_one),

@@ -13,8 +13,9 @@ load helper
   expect_valid results/report.schema.json "$TMP/plan.json"
   expect_json "$TMP/plan.json" '{r["variant"] for r in d["results"] if any(f["id"] == "grid_misses_bh"
     for f in r["findings"])} == {"serial"}'
-  expect_json "$TMP/plan.json" 'all(r["status"] == "planned" and r["time"] is None
+  expect_json "$TMP/plan.json" 'all(r["status"] in ("planned", "skipped") and r["time"] is None
     and r["tflop_per_s"] is None for r in d["results"])'
+  expect_json "$TMP/plan.json" 'all("D must be" in r["reason"] for r in d["results"] if r["status"] == "skipped")'
   expect_json "$TMP/plan.json" '[r["launches"][0]["grid"] for r in d["results"] if r["variant"] == "serial"]
     == [[2, 1, 1]] * 3'
 }

@@ -13,6 +13,27 @@ setup() { need_gpu; }
   expect_json "$TMP/r.json" 'all(r["check"]["oracle"]["rows_verified"] > 0 for r in d["results"] if r["check"])'
 }
 
+@test "one_query and every tile of d_split match the oracle up to D = 8192" {
+  attn --sweep tests/data/sweeps/large_d_correctness.json --device cuda --check-only --json "$TMP/r.json"
+  expect_status 0
+  expect_json "$TMP/r.json" 'd["summary"]["ok"] >= 1000'
+  # A skip is a tile that does not fit the shared memory of this GPU, never the default.
+  expect_json "$TMP/r.json" 'all("shared memory" in r["reason"] and ":" in r["variant"]
+    for r in d["results"] if r["status"] == "skipped")'
+  # fp32 keeps fp32's precision: TF32 would show about 1e-3.
+  expect_json "$TMP/r.json" 'all(r["check"]["rel_frobenius"] < 4e-6
+    for r in d["results"] if r["check"] and r["shape"]["dtype"] == "f32")'
+}
+
+@test "two runs of d_split give the same error to the last bit" {
+  for _ in 1 2; do
+    attn --sweep shapes/large_d.json --device cuda --check-only --variants d_split --json -
+    expect_status 0
+    json "$OUT" '[(r["check"]["max_abs_error"], r["check"]["rel_frobenius"]) for r in d["results"]]' >>"$TMP/errors"
+  done
+  [ "$(sort -u "$TMP/errors" | wc -l)" -eq 1 ] || fail "$(cat "$TMP/errors")"
+}
+
 @test "fp16 at S=512 keeps within a largest difference of 0.002" {
   attn --sweep shapes/n6.json --device cuda --check-only --json "$TMP/r.json"
   expect_status 0

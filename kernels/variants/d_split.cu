@@ -1,0 +1,398 @@
+/* d_split: attention for very large head dimensions, with D split over blocks and many queries per block.
+ *
+ * Idea: a head of D = 8192 with 64 queries is one q tile, so a grid over q tiles is one block per head.
+ *   Here a block takes a chunk of 64 to 256 columns of D. Pass "scores": each chunk's part of Q K^T, 64
+ *   keys at a time, to the workspace. Pass "sum": adds the parts of many chunks, element by element; up
+ *   to `fused` parts are added by the next pass itself. Pass "output": softmax of a q tile's rows over all
+ *   keys (repeated by every chunk: 4096 exponentials), times the chunk's columns of V.
+ *
+ * Source: split-K matrix products, applied to both products of attention: D is the inner dimension of the
+ *   first and an outer one of the second. All sums have a fixed order: the same bits in each run.
+ *
+ * Can win: where B * Hq * Sq / 64 blocks leave SMs idle and D is large: B = 1, H = 4, Sq = 64 are 4 blocks
+ *   without the split and 128 with it. K and V are read once per 64 queries, not once per query.
+ *
+ * Cannot: win for D up to 128, where one block holds whole rows; or for long keys, whose scores would not
+ *   fit: the parts take chunks * 4 bytes per (query, key) of workspace.
+ *
+ * Floors, H200, hot, B = 1, H = 4, Sq = Skv = 64: FLOPs at 67 TFLOP/s (fp32) or 990 (16-bit), tensors
+ *   from L2 at 8.9 TB/s, and 0.5 us for each pass after the first. Predicted: 60 % of fp32, and a chain of
+ *   load, product, store of about 1.2 us per pass:
+ *
+ *      D     MFLOP  MB f32 / f16   FLOPs us   L2 us       passes  predicted us f32 / f16
+ *      512     34    2.1 /  1.0    0.5 / 0.0  0.2 / 0.1     2        4.5 / 4.0
+ *      2048   134    8.4 /  4.2    2.0 / 0.1  0.9 / 0.5     3        7.0 / 5.0
+ *      4096   268   16.8 /  8.4    4.0 / 0.3  1.9 / 0.9     3       10   / 5.5
+ *      8192   537   33.6 / 16.8    8.0 / 0.5  3.8 / 1.9     3       16   / 7.5
+ *
+ * Budget: "scores" 73728 bytes of shared memory for 64 rows: two stages of a Q and a K slab of 64 x 68
+ *   floats are 69632, the results of four groups 4 * 64 * 72 * 4. "output" for 64 x 256 in fp32 and 64 keys:
+ *   64 factors, scores 64 * 68, two stages of V 32 * 260, all * 4 = 84224; 64 keys more are 17408 more.
+ *   Registers: 64 results, 36 operands, and addresses: 150 to 165 for 64 rows in fp32; 256 threads. */
+#include "kernels/d_tile.cuh"
+
+namespace attn {
+
+constexpr uint32_t kDSplitMinD = 256, kDSplitMaxD = 8192;
+constexpr uint32_t kDSplitMaxKeys = 512;
+constexpr uint32_t kDSumThreads = 64; /* small: a head has few scores, and every SM is to load some */
+
+/* The tile of a block: rows of Q, and the columns of D that are its chunk. */
+struct DSplitTile {
+  uint32_t rows, columns;
+};
+/* From most work per block, and so least traffic, to least. */
+constexpr DSplitTile kDSplitTiles[] = {{64, 256}, {64, 128}, {64, 64}, {16, 256}, {16, 128}, {16, 64}};
+constexpr uint32_t kDSplitTileCount = sizeof kDSplitTiles / sizeof kDSplitTiles[0];
+
+struct DSplitParams {
+  Params attention;
+  float *partial;         /* [chunks][B][Hq][padded_rows][padded_keys]; "sum" leaves the total in the first part */
+  uint64_t part_elements; /* of one chunk */
+  uint32_t chunks, chunk_columns;
+  uint32_t parts;                    /* that "output" adds */
+  uint32_t padded_rows, padded_keys; /* whole tiles, so that no score needs a bounds check */
+};
+
+struct DSplitHandles {
+  const void *scores, *sum, *output;
+};
+
+#ifdef __CUDACC__
+
+/* Scores of query row `row` of this block's head, in a part. */
+__device__ __forceinline__ size_t d_split_row(const DSplitParams &a, uint32_t row) {
+  return row_offset(blockIdx.z, a.attention.Hq, blockIdx.y, a.padded_rows, row, a.padded_keys);
+}
+
+/* Adds the groups' results and writes a [Rows][64] tile of scores. */
+template <uint32_t Rows, uint32_t Groups>
+__device__ __forceinline__ void d_split_store_scores(float *to, uint32_t stride, const float *results) {
+  using namespace d_tile;
+#pragma unroll
+  for (uint32_t i = threadIdx.x; i < Rows * kKeys / 4; i += kThreads) {
+    const uint32_t row = i / (kKeys / 4), key = i % (kKeys / 4) * 4;
+    float4 sum = load4(results + row * kGroupStride + key);
+#pragma unroll
+    for (uint32_t group = 1; group < Groups; ++group)
+      add_scaled(sum, 1.0f, load4(results + (group * Rows + row) * kGroupStride + key));
+    *reinterpret_cast<float4 *>(to + (size_t)row * stride + key) = sum;
+  }
+}
+
+/* grid ((q tile, key tile, chunk), Hq, B), the chunk running fastest. The plan aims at one block per SM; told so,
+ * ptxas does not spill to make room for a second. */
+template <typename T, uint32_t Rows>
+__global__ void __launch_bounds__(d_tile::kThreads, 1) d_split_scores_kernel(const __grid_constant__ DSplitParams a) {
+  using namespace d_tile;
+  using Scores = typename ScoresOf<T, Rows>::type;
+  constexpr uint32_t kStages = score_stages(sizeof(T)), kStageElements = (Rows + kKeys) * padded(kSlab, sizeof(T));
+  extern __shared__ __align__(128) unsigned char smem[];
+  T *tiles = reinterpret_cast<T *>(smem); /* [kStages]: Q slab [Rows], then K slab [kKeys] */
+  float *results = reinterpret_cast<float *>(smem);
+  const Params &p = a.attention;
+  const uint32_t chunk = blockIdx.x % a.chunks, tile = blockIdx.x / a.chunks, key_tiles = a.padded_keys / kKeys;
+  const uint32_t key0 = tile % key_tiles * kKeys, row0 = tile / key_tiles * Rows, column0 = chunk * a.chunk_columns;
+  const uint32_t columns = rows_in_tile(p.D, column0, a.chunk_columns), slabs = ceil_div(columns, kSlab);
+  const T *q = static_cast<const T *>(p.q) + row_offset(blockIdx.z, p.Hq, blockIdx.y, p.Sq, row0, p.D) + column0;
+  const T *k =
+      static_cast<const T *>(p.k) + row_offset(blockIdx.z, p.Hkv, kv_head(p, blockIdx.y), p.Skv, key0, p.D) + column0;
+
+  const auto load = [&](uint32_t slab) {
+    if (slab < slabs) {
+      T *stage = tiles + slab % kStages * kStageElements;
+      const uint32_t first = slab * kSlab;
+      load_async<Rows, kSlab>(stage, q + first, p.Sq - row0, columns - first, p.D);
+      load_async<kKeys, kSlab>(stage + Rows * padded(kSlab, sizeof(T)), k + first, p.Skv - key0, columns - first,
+                               p.D);
+    }
+    ptx::cp_async_commit(); /* also when empty, so that a slab's group has always the same age */
+  };
+#pragma unroll
+  for (uint32_t slab = 0; slab < kStages; ++slab) load(slab);
+  Scores scores;
+  scores.open();
+  for (uint32_t slab = 0; slab < slabs; ++slab) {
+    ptx::cp_async_wait<(int)kStages - 1>();
+    __syncthreads(); /* orders all threads' copies of this slab before the reads */
+    const T *stage = tiles + slab % kStages * kStageElements;
+    scores.add(stage, stage + Rows * padded(kSlab, sizeof(T)));
+    __syncthreads(); /* orders the reads before the slab, or the results, overwrite it */
+    load(slab + kStages);
+  }
+  scores.store(results);
+  __syncthreads(); /* orders the groups' results before they are added */
+  d_split_store_scores<Rows, Scores::kGroups>(a.partial + chunk * a.part_elements + d_split_row(a, row0) + key0,
+                                              a.padded_keys, results);
+}
+
+/* grid (elements of a head / kDSumThreads, Hq, B): the sum of all parts, in place of the first */
+__global__ void __launch_bounds__(kDSumThreads) d_split_sum_kernel(const __grid_constant__ DSplitParams a) {
+  float *element = a.partial + d_split_row(a, 0) + (size_t)blockIdx.x * kDSumThreads + threadIdx.x;
+  float sum = 0.0f;
+#pragma unroll 16
+  for (uint32_t chunk = 0; chunk < a.chunks; ++chunk) sum += element[chunk * a.part_elements];
+  *element = sum;
+}
+
+/* The masked scores of Rows query rows, all keys: adds the parts into [key tile][Rows][kScoreStride]. */
+template <uint32_t Rows>
+__device__ __forceinline__ void d_split_gather(float *scores, const DSplitParams &a, uint32_t row0) {
+  using namespace d_tile;
+  constexpr uint32_t kWords = kKeys / 4, kOwn = Rows * kWords / kThreads;
+  const uint32_t thread_row = threadIdx.x / kWords, word = threadIdx.x % kWords * 4;
+  for (uint32_t key0 = 0; key0 < a.padded_keys; key0 += kKeys) {
+    const float *from = a.partial + d_split_row(a, row0 + thread_row) + key0 + word;
+    float4 sum[kOwn];
+#pragma unroll
+    for (uint32_t n = 0; n < kOwn; ++n) sum[n] = make_float4(0.0f, 0.0f, 0.0f, 0.0f);
+#pragma unroll 4
+    for (uint32_t part = 0; part < a.parts; ++part, from += a.part_elements)
+#pragma unroll
+      for (uint32_t n = 0; n < kOwn; ++n)
+        add_scaled(sum[n], 1.0f, load4(from + (size_t)n * (kThreads / kWords) * a.padded_keys));
+#pragma unroll
+    for (uint32_t n = 0; n < kOwn; ++n) {
+      const uint32_t row = thread_row + n * (kThreads / kWords), key = key0 + word;
+      const uint32_t keys = visible_keys(a.attention, row0 + row);
+      const float hidden = minus_infinity();
+      *reinterpret_cast<float4 *>(scores + (key0 / kKeys * Rows + row) * kScoreStride + word) =
+          make_float4(key < keys ? sum[n].x : hidden, key + 1 < keys ? sum[n].y : hidden,
+                      key + 2 < keys ? sum[n].z : hidden, key + 3 < keys ? sum[n].w : hidden);
+    }
+  }
+}
+
+/* Turns scores into weights 2^(s - max), and leaves 1 / sum per row in factors. `weights` may be the scores' place.
+ */
+template <typename T, uint32_t Rows>
+__device__ __forceinline__ void d_split_softmax(T *weights, float *factors, const float *scores, uint32_t key_tiles,
+                                                float scale_log2) {
+  using namespace d_tile;
+  constexpr uint32_t kRowThreads = kThreads / Rows; /* neighbours in a warp */
+  const uint32_t row = threadIdx.x / kRowThreads, member = threadIdx.x % kRowThreads;
+  float max = minus_infinity(), sum = 0.0f;
+  for (uint32_t tile = 0; tile < key_tiles; ++tile)
+#pragma unroll
+    for (uint32_t key = 0; key < kKeys; key += kRowThreads)
+      max = fmaxf(max, scores[(tile * Rows + row) * kScoreStride + key + member]);
+#pragma unroll
+  for (uint32_t mask = kRowThreads / 2; mask; mask /= 2) max = fmaxf(max, __shfl_xor_sync(kFullWarp, max, mask));
+  const float base = max == minus_infinity() ? 0.0f : max; /* a row without keys: all weights are 2^-inf = 0 */
+  for (uint32_t tile = 0; tile < key_tiles; ++tile)
+#pragma unroll
+    for (uint32_t key = 0; key < kKeys; key += kRowThreads) {
+      const float score = scores[(tile * Rows + row) * kScoreStride + key + member];
+      const float weight = ptx::ex2((score - base) * scale_log2);
+      sum += weight;
+      weights[(tile * Rows + row) * weight_stride(sizeof(T)) + key + member] = from_float<T>(weight);
+    }
+#pragma unroll
+  for (uint32_t mask = kRowThreads / 2; mask; mask /= 2) sum += __shfl_xor_sync(kFullWarp, sum, mask);
+  if (member == 0) factors[row] = sum > 0.0f ? 1.0f / sum : 0.0f;
+}
+
+/* grid ((q tile, chunk), Hq, B), the chunk running fastest */
+template <typename T, uint32_t Rows, uint32_t Columns>
+__global__ void __launch_bounds__(d_tile::kThreads, 1) d_split_output_kernel(const __grid_constant__ DSplitParams a) {
+  using namespace d_tile;
+  extern __shared__ __align__(128) unsigned char smem[];
+  const Params &p = a.attention;
+  const uint32_t key_tiles = a.padded_keys / kKeys, v_elements = v_stage_bytes(Columns, sizeof(T)) / sizeof(T);
+  float *factors = reinterpret_cast<float *>(smem); /* [Rows] */
+  float *scores = factors + Rows;                   /* [key_tiles][Rows][kScoreStride] */
+  T *after_scores = reinterpret_cast<T *>(smem + Rows * 4 + key_tiles * tile_score_bytes(Rows));
+  T *weights = sizeof(T) == 4 ? reinterpret_cast<T *>(scores) : after_scores; /* [key_tiles][Rows][weight stride] */
+  T *v_tiles = after_scores + key_tiles * tile_weight_bytes(Rows, sizeof(T)) / sizeof(T); /* [kVStages][kVKeys] */
+
+  const uint32_t column0 = blockIdx.x % a.chunks * Columns, row0 = blockIdx.x / a.chunks * Rows;
+  const uint32_t rows = rows_in_tile(p.Sq, row0, Rows), columns = p.D - column0;
+  const uint32_t stages = ceil_div(visible_keys(p, row0 + rows - 1), kVKeys); /* the tile's last row attends most */
+  const T *v =
+      static_cast<const T *>(p.v) + row_offset(blockIdx.z, p.Hkv, kv_head(p, blockIdx.y), p.Skv, 0, p.D) + column0;
+  const auto load = [&](uint32_t stage) {
+    if (stage < stages)
+      load_async<kVKeys, Columns>(v_tiles + stage % kVStages * v_elements, v + (size_t)stage * kVKeys * p.D,
+                                  p.Skv - stage * kVKeys, columns, p.D);
+    ptx::cp_async_commit();
+  };
+#pragma unroll
+  for (uint32_t stage = 0; stage < kVStages; ++stage) load(stage);
+  d_split_gather<Rows>(scores, a, row0);
+  __syncthreads(); /* orders the stores of the scores before the row-wise reads */
+  d_split_softmax<T, Rows>(weights, factors, scores, key_tiles, p.scale_log2);
+  __syncthreads(); /* orders weights and factors before all threads read them */
+
+  typename OutputOf<T, Rows, Columns>::type output;
+  output.open();
+  for (uint32_t stage = 0; stage < stages; ++stage) {
+    ptx::cp_async_wait<(int)kVStages - 1>();
+    __syncthreads(); /* orders all threads' copies of this stage before the reads */
+    output.add(weights + stage * kVKeys / kKeys * Rows * weight_stride(sizeof(T)) + stage * kVKeys % kKeys,
+               v_tiles + stage % kVStages * v_elements);
+    __syncthreads(); /* orders the reads before the stage, or the results, overwrite it */
+    load(stage + kVStages);
+  }
+  T *o = static_cast<T *>(p.o) + row_offset(blockIdx.z, p.Hq, blockIdx.y, p.Sq, row0, p.D) + column0;
+  output.store(o, factors, scores, rows, columns, p.D);
+}
+
+template <typename T, uint32_t Rows>
+static DSplitHandles d_split_of_columns(uint32_t columns) {
+  const void *scores = handle(d_split_scores_kernel<T, Rows>), *sum = handle(d_split_sum_kernel);
+  if (columns == 64) return {scores, sum, handle(d_split_output_kernel<T, Rows, 64>)};
+  if (columns == 128) return {scores, sum, handle(d_split_output_kernel<T, Rows, 128>)};
+  return {scores, sum, handle(d_split_output_kernel<T, Rows, 256>)};
+}
+
+template <typename T>
+static DSplitHandles d_split_of_tile(DSplitTile tile) {
+  return tile.rows == 16 ? d_split_of_columns<T, 16>(tile.columns) : d_split_of_columns<T, 64>(tile.columns);
+}
+
+static DSplitHandles d_split_kernels_for(const attn_shape &shape, DSplitTile tile) {
+  switch (shape.dtype) {
+    case ATTN_F16: return d_split_of_tile<__half>(tile);
+    case ATTN_BF16: return d_split_of_tile<__nv_bfloat16>(tile);
+    default: return d_split_of_tile<float>(tile);
+  }
+}
+
+#else
+static DSplitHandles d_split_kernels_for(const attn_shape &, DSplitTile) { return {nullptr, nullptr, nullptr}; }
+#endif
+
+enum { D_SPLIT_ROWS, D_SPLIT_CHUNK, D_SPLIT_FUSED }; /* indices into the tuning */
+
+static const attn_tunable d_split_tunables[] = {
+    {"rows", 0, 64, 0, "query rows of a block: 16 or 64; 0 = chosen so that every SM gets a block"},
+    {"chunk", 0, 256, 0, "columns of D of a block: 64, 128 or 256; 0 = chosen so that every SM gets a block"},
+    {"fused", 1, 128, 8, "most partial scores that the output pass adds itself; more get a pass of their own"},
+    {nullptr, 0, 0, 0, nullptr},
+};
+
+static uint32_t d_split_key_tiles(const attn_shape &shape) { return ceil_div(shape.Skv, d_tile::kKeys); }
+
+/* Blocks of the output pass; the scores pass has a multiple. */
+static uint64_t d_split_blocks(const attn_shape &shape, DSplitTile tile) {
+  return (uint64_t)shape.B * shape.Hq * ceil_div(shape.Sq, tile.rows) * ceil_div(shape.D, tile.columns);
+}
+
+/* What the tunables ask for; 64 rows are not chosen where 16 hold all queries. */
+static bool d_split_wanted(const attn_shape &shape, const attn_tuning &tuning, DSplitTile tile) {
+  const uint32_t rows = (uint32_t)tuning.value[D_SPLIT_ROWS], columns = (uint32_t)tuning.value[D_SPLIT_CHUNK];
+  const bool rows_fit = rows == 0 ? tile.rows == 16 || shape.Sq > 16 : rows == tile.rows;
+  return rows_fit && (columns == 0 || columns == tile.columns);
+}
+
+static bool d_split_fits(const attn_shape &shape, const device_info &device, DSplitTile tile) {
+  const uint32_t element = attn_dtype_bytes(shape.dtype), limit = device.smem_per_block_bytes;
+  return d_tile::score_smem_bytes(tile.rows, element) <= limit &&
+         d_tile::output_smem_bytes(tile.rows, tile.columns, d_split_key_tiles(shape), element) <= limit;
+}
+
+/* The largest tile that gives (nearly) every SM a block; if none does, the one with most blocks. False: none fits. */
+static bool d_split_choose(const attn_shape &shape, const attn_tuning &tuning, const device_info &device,
+                           DSplitTile *out) {
+  uint64_t most = 0;
+  for (uint32_t i = 0; i < kDSplitTileCount; ++i) {
+    const DSplitTile tile = kDSplitTiles[i];
+    const uint64_t blocks = d_split_blocks(shape, tile);
+    if (!d_split_wanted(shape, tuning, tile) || !d_split_fits(shape, device, tile) || blocks <= most) continue;
+    most = blocks;
+    *out = tile;
+    if (blocks * 8 >= (uint64_t)device.sms * 7) break;
+  }
+  return most > 0;
+}
+
+static const char *d_split_supports(const attn_shape *shape, const attn_tuning *tuning, const device_info *device) {
+  const int32_t rows = tuning->value[D_SPLIT_ROWS], chunk = tuning->value[D_SPLIT_CHUNK];
+  DSplitTile tile;
+  if (rows != 0 && rows != 16 && rows != 64) return "rows must be 0, 16 or 64";
+  if (chunk != 0 && chunk != 64 && chunk != 128 && chunk != 256) return "chunk must be 0, 64, 128 or 256";
+  if (shape->D < kDSplitMinD || shape->D > kDSplitMaxD || shape->D % 8 != 0)
+    return "D must be 256 to 8192 and a multiple of 8: below that, one block holds whole rows";
+  if (shape->Skv > kDSplitMaxKeys) return "Skv must be at most 512: a q tile's scores for all keys are held at once";
+  if (const char *grid = check_grid_hb(*shape)) return grid;
+  if (const char *kind = check_device(*device, 0)) return kind;
+  if (!d_split_choose(*shape, *tuning, *device, &tile))
+    return "the shared memory of one block (smem_per_block_bytes) is too small for this Skv with these tunables";
+  return nullptr;
+}
+
+#ifdef __CUDACC__
+static uint32_t round_up(uint32_t n, uint32_t unit) { return ceil_div(n, unit) * unit; }
+
+/* The plan holds the tile: rows by name, columns as the only width that gives its number of chunks. */
+static uint32_t d_split_chunks(const attn_shape &shape, const attn_plan &plan) {
+  return plan.pass[plan.pass_count - 1].grid[0] / ceil_div(shape.Sq, plan.tile_q);
+}
+
+static uint32_t d_split_columns(const attn_shape &shape, uint32_t chunks) {
+  uint32_t columns = 256;
+  while (ceil_div(shape.D, columns) != chunks && columns > 64) columns /= 2;
+  return columns;
+}
+
+static void d_split_bind(const attn_shape *shape, const attn_plan *plan, const attn_buffers *buffers,
+                         attn_pass_args args[ATTN_PASSES_MAX]) {
+  DSplitParams params = {};
+  params.attention = params_of(*shape, *buffers);
+  params.partial = static_cast<float *>(buffers->workspace);
+  params.chunks = d_split_chunks(*shape, *plan);
+  params.chunk_columns = d_split_columns(*shape, params.chunks);
+  params.parts = plan->pass_count == 3 ? 1 : params.chunks;
+  params.padded_rows = round_up(shape->Sq, plan->tile_q);
+  params.padded_keys = round_up(shape->Skv, d_tile::kKeys);
+  params.part_elements = (uint64_t)shape->B * shape->Hq * params.padded_rows * params.padded_keys;
+  for (uint32_t pass = 0; pass < plan->pass_count; ++pass) put_args(args[pass], params);
+}
+#else
+constexpr decltype(attn_variant::bind) d_split_bind = nullptr;
+#endif
+
+static void d_split_plan_pass(attn_plan *plan, const attn_shape &shape, const char *name, const void *kernel,
+                              uint32_t x, unsigned covers_x, uint32_t threads, uint32_t smem_bytes) {
+  attn_pass &pass = plan->pass[plan->pass_count++];
+  pass.name = name;
+  pass.kernel = kernel;
+  set_grid(pass, x, covers_x, shape.Hq, ATTN_COVERS_H, shape.B, ATTN_COVERS_B);
+  set_block(pass, threads, threads, smem_bytes);
+}
+
+static void d_split_plan(const attn_shape *shape, const attn_tuning *tuning, const device_info *device,
+                         attn_plan *plan) {
+  DSplitTile tile = kDSplitTiles[kDSplitTileCount - 1];
+  d_split_choose(*shape, *tuning, *device, &tile);
+  const DSplitHandles kernels = d_split_kernels_for(*shape, tile);
+  const uint32_t element = attn_dtype_bytes(shape->dtype), key_tiles = d_split_key_tiles(*shape);
+  const uint32_t q_tiles = ceil_div(shape->Sq, tile.rows), chunks = ceil_div(shape->D, tile.columns);
+  const uint64_t head_scores = (uint64_t)q_tiles * tile.rows * key_tiles * d_tile::kKeys;
+  plan->tile_q = tile.rows, plan->tile_kv = d_tile::kKeys;
+  plan->splits = key_tiles, plan->stages = d_tile::score_stages(element);
+  plan->workspace_bytes = (uint64_t)shape->B * shape->Hq * head_scores * chunks * sizeof(float);
+  d_split_plan_pass(plan, *shape, "scores", kernels.scores, q_tiles * key_tiles * chunks,
+                    ATTN_COVERS_Q | ATTN_COVERS_SPLIT | ATTN_COVERS_D, d_tile::kThreads,
+                    d_tile::score_smem_bytes(tile.rows, element));
+  if (chunks > (uint32_t)tuning->value[D_SPLIT_FUSED])
+    d_split_plan_pass(plan, *shape, "sum", kernels.sum, (uint32_t)(head_scores / kDSumThreads),
+                      ATTN_COVERS_Q | ATTN_COVERS_SPLIT, kDSumThreads, 0);
+  d_split_plan_pass(plan, *shape, "output", kernels.output, q_tiles * chunks, ATTN_COVERS_Q | ATTN_COVERS_D,
+                    d_tile::kThreads, d_tile::output_smem_bytes(tile.rows, tile.columns, key_tiles, element));
+}
+
+}  // namespace attn
+
+extern "C" const struct attn_variant attn_variant_d_split = {
+    .name = "d_split",
+    .summary = "D split over blocks: partial scores of column chunks, their sum, softmax and PV per chunk",
+    .limits = "f16, bf16, f32; D 256 to 8192, a multiple of 8; Skv <= 512; compute capability >= 8.0",
+    .runs_on = DEVICE_CUDA,
+    .math = ATTN_MATH_FP32_OR_TENSOR,
+    .tunables = attn::d_split_tunables,
+    .supports = attn::d_split_supports,
+    .plan = attn::d_split_plan,
+    .bind = attn::d_split_bind,
+    .run = nullptr,
+};
