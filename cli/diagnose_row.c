@@ -19,8 +19,10 @@ uint32_t diagnose_pass_count(const struct diagnose_row *row) {
   return count < ATTN_PASSES_MAX ? count : ATTN_PASSES_MAX;
 }
 
-/* Share of the row's time that a pass takes; 1 when passes were not timed apart. */
+/* Share of the row's time that a pass takes; 1 when passes were not timed apart. Beside passes that work on query
+ * rows, one that only prepares memory has none: its grid is no reason for anything. */
 static double pass_share(const struct diagnose_row *row, uint32_t pass) {
+  if (diagnose_pass_count(row) > 1 && row->record->pass[pass].pass.row_threads == 0) return 0;
   double total_us = 0;
   for (uint32_t i = 0; i < diagnose_pass_count(row); i++) total_us += row->record->pass[i].cold_us;
   const bool timed =

@@ -69,5 +69,6 @@ void variant_plan(const struct attn_variant *variant, const struct attn_shape *s
   for (size_t pass = 0; pass < ATTN_PASSES_MAX; ++pass) {
     for (size_t axis = 0; axis < 3; ++axis) plan->pass[pass].cluster[axis] = 1;
   }
+  plan->tuning = *tuning;
   variant->plan(shape, tuning, device, plan);
 }

@@ -62,7 +62,7 @@ struct device_info {
 
 /* ---- tunables ------------------------------------------------------------------------------------------------ */
 
-enum { ATTN_TUNABLES_MAX = 4 };
+enum { ATTN_TUNABLES_MAX = 8 };
 
 /* One integer knob, written in a sweep as "name:key=value,key=value". */
 struct attn_tunable {
@@ -96,7 +96,8 @@ struct attn_pass {
   uint32_t cluster[3]; /* {1,1,1}: no cluster attribute */
   uint32_t dynamic_smem_bytes;
   unsigned covers[3];   /* enum attn_cover bits per grid axis */
-  uint32_t row_threads; /* threads of a block that work on a query row in the compute phase */
+  uint32_t row_threads; /* threads of a block that work on a query row in the compute phase; 0: none, the pass only
+                         * prepares memory */
 };
 
 enum { ATTN_PASSES_MAX = 4, ATTN_PASS_ARGS_MAX = 1024 };
@@ -105,9 +106,10 @@ struct attn_plan {
   struct attn_pass pass[ATTN_PASSES_MAX];
   uint32_t pass_count; /* 0 for host variants */
   uint64_t workspace_bytes;
-  uint32_t tile_q, tile_kv; /* rows of Q and of K/V per tile */
-  uint32_t splits;          /* KV splits; 1 when keys are not split */
-  uint32_t stages;          /* K/V tiles in flight; 1 when loads are not pipelined */
+  uint32_t tile_q, tile_kv;  /* rows of Q and of K/V per tile */
+  uint32_t splits;           /* KV splits; 1 when keys are not split */
+  uint32_t stages;           /* K/V tiles in flight; 1 when loads are not pipelined */
+  struct attn_tuning tuning; /* that the plan was made from, for bind(); variant_plan() fills it in */
 };
 
 /* Device pointers for CUDA variants, host pointers for CPU variants. Owned by the runner. */
@@ -160,7 +162,7 @@ size_t variant_tunable_count(const struct attn_variant *);
 struct attn_tuning variant_default_tuning(const struct attn_variant *);
 /* The pipe that the variant uses for this type. */
 enum attn_math variant_math(const struct attn_variant *, enum attn_dtype);
-/* Zeroes *plan, fills clusters with {1,1,1}, calls variant->plan. */
+/* Zeroes *plan, fills clusters with {1,1,1} and in the tuning, calls variant->plan. */
 void variant_plan(const struct attn_variant *, const struct attn_shape *, const struct attn_tuning *,
                   const struct device_info *, struct attn_plan *plan);
 

@@ -471,6 +471,27 @@ static void worst_pass_is_the_one_that_is_named(void **state) {
   assert_false(has(0, FINDING_ID_spills));
 }
 
+/* Clearing locks takes one small block per tile; that grid is nobody's problem, timed or only planned. */
+static void pass_that_only_prepares_memory_is_not_judged(void **state) {
+  (void)state;
+  struct row_spec spec = full_grid();
+  for (int timed = 0; timed < 2; timed++) {
+    spec.cold_us = timed ? 100 : 0;
+    rows_build(&rows, &spec, 1, "l4", NULL);
+    struct record *r = &rows.record[0];
+    r->plan.pass_count = 2;
+    r->pass[1] = r->pass[0];
+    snprintf(r->pass[0].name, sizeof r->pass[0].name, "reset");
+    r->pass[0].pass.grid[0] = r->pass[0].pass.grid[1] = r->pass[0].pass.grid[2] = 1;
+    r->pass[0].cold_us = r->pass[1].cold_us = timed ? 50 : 0;
+    rows_derive(&rows, "l4", NULL);
+    assert_true(has(0, FINDING_ID_below_one_wave));
+    r->pass[0].pass.row_threads = 0;
+    rows_derive(&rows, "l4", NULL);
+    assert_false(has(0, FINDING_ID_below_one_wave));
+  }
+}
+
 static void findings_are_sorted_and_appear_once(void **state) {
   (void)state;
   static const struct row_spec specs[] = {SERIAL(1, 8, 6800), SERIAL(8, 16, 117200), SCALAR(1, 1, 128, 543),
@@ -528,6 +549,7 @@ int main(void) {
       cmocka_unit_test(rows_without_a_speed_get_geometry_only),
       cmocka_unit_test(rows_without_passes_get_nothing),
       cmocka_unit_test(worst_pass_is_the_one_that_is_named),
+      cmocka_unit_test(pass_that_only_prepares_memory_is_not_judged),
       cmocka_unit_test(findings_are_sorted_and_appear_once),
       cmocka_unit_test(ids_and_severities_are_stable),
   };

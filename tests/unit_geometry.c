@@ -125,7 +125,7 @@ static void check_block(const struct point *p, const struct attn_pass *pass) {
   const uint64_t threads = (uint64_t)pass->block[0] * pass->block[1] * pass->block[2];
   CHECK(p, threads >= 1 && threads <= device->threads_per_block);
   CHECK(p, threads % WARP_THREADS == 0);
-  CHECK(p, pass->row_threads >= 1 && pass->row_threads <= threads);
+  CHECK(p, pass->row_threads <= threads);
   CHECK(p, pass->dynamic_smem_bytes <= device->smem_per_block_bytes);
   CHECK(p, occupancy_of(device, (uint32_t)threads, 0, pass->dynamic_smem_bytes).resident_blocks >= 1);
 }
@@ -140,10 +140,28 @@ static uint64_t items_covered(const struct point *p, const struct attn_plan *pla
   return items;
 }
 
+/* An axis that folds B, H and Q is walked by blocks that loop: it may be shorter, down to one wave. */
+static bool is_persistent(const struct attn_pass *pass) {
+  return pass->covers[0] == (ATTN_COVERS_B | ATTN_COVERS_H | ATTN_COVERS_Q);
+}
+
+static void check_axis(const struct point *p, const struct attn_plan *plan, const struct attn_pass *pass,
+                       size_t axis) {
+  const uint64_t items = items_covered(p, plan, pass->covers[axis]);
+  const struct device_info *device = &p->model->info;
+  const uint32_t resident = occupancy_of(device, pass->block[0], 0, pass->dynamic_smem_bytes).resident_blocks;
+  if (axis != 0 || !is_persistent(pass)) {
+    CHECK(p, pass->grid[axis] >= items);
+  } else {
+    CHECK(p, pass->grid[axis] <= items && pass->grid[axis] <= (uint64_t)device->sms * resident);
+    CHECK(p, pass->grid[axis] == items || pass->grid[axis] >= device->sms);
+  }
+}
+
 static void check_cover(const struct point *p, const struct attn_plan *plan, const struct attn_pass *pass) {
   unsigned seen = 0;
   for (size_t axis = 0; axis < 3; axis++) {
-    CHECK(p, pass->grid[axis] >= items_covered(p, plan, pass->covers[axis]));
+    check_axis(p, plan, pass, axis);
     CHECK(p, (seen & pass->covers[axis]) == 0);
     seen |= pass->covers[axis];
   }
@@ -175,8 +193,14 @@ static void check_complete(const struct point *p) {
   CHECK(p, plan.tile_q >= 1 && plan.tile_kv >= 1);
   CHECK(p, plan.splits >= 1 && plan.splits <= ceil_div(p->shape.Skv, plan.tile_kv));
   CHECK(p, plan.stages >= 1);
+  CHECK(p, memcmp(&plan.tuning, &p->tuning, sizeof plan.tuning) == 0);
   CHECK(p, plan.pass_count > 1 || plan.splits > 1 || plan.workspace_bytes == 0);
-  for (uint32_t i = 0; i < plan.pass_count; i++) check_cover(p, &plan, &plan.pass[i]);
+  bool computes = false;
+  for (uint32_t i = 0; i < plan.pass_count; i++) {
+    check_cover(p, &plan, &plan.pass[i]);
+    computes = computes || plan.pass[i].row_threads > 0;
+  }
+  CHECK(p, computes);
 }
 
 static void check_deterministic(const struct point *p) {
@@ -264,13 +288,81 @@ static void scalar_takes_four_keys_of_dimension_four(void **state) {
   }
 }
 
+enum { QUAD_ROWS, QUAD_VEC, QUAD_PAD, QUAD_PERSISTENT, QUAD_BOUNDS };
+
+static void scalar_quad_has_the_grid_of_scalar_and_no_idle_thread(void **state) {
+  (void)state;
+  const struct attn_shape shape = square(3, 5, 200, 64, ATTN_F16);
+  const struct point scalar = point_of("scalar", "l4", shape);
+  struct point p = point_of("scalar_quad", "l4", shape);
+  assert_memory_equal(plan_of(&p).pass[0].grid, plan_of(&scalar).pass[0].grid, sizeof(uint32_t[3]));
+  assert_int_equal(plan_of(&p).pass[0].row_threads, 256);
+  p.tuning.value[QUAD_ROWS] = 32;
+  assert_grid(&plan_of(&p).pass[0], 5, 3, 7);
+  assert_int_equal(plan_of(&p).pass[0].row_threads, 256);
+  p.tuning.value[QUAD_ROWS] = 48;
+  assert_string_equal(refusal(&p), "rows must be 32 or 64");
+}
+
+static void scalar_quad_takes_wide_copies_only_of_whole_words(void **state) {
+  (void)state;
+  static const struct {
+    uint32_t D;
+    enum attn_dtype dtype;
+    bool takes;
+  } rows[] = {{64, ATTN_F16, true}, {4, ATTN_F16, false}, {4, ATTN_F32, true},  {72, ATTN_BF16, true},
+              {1, ATTN_F32, false}, {2, ATTN_F32, false}, {8, ATTN_BF16, true}, {127, ATTN_F16, false}};
+  for (size_t i = 0; i < COUNT(rows); i++) {
+    struct point p = point_of("scalar_quad", "l4", square(1, 1, 64, rows[i].D, rows[i].dtype));
+    assert_null(refusal(&p));
+    p.tuning.value[QUAD_VEC] = 1;
+    assert_int_equal(refusal(&p) == NULL, rows[i].takes);
+  }
+}
+
+static void scalar_quad_padding_is_sixteen_bytes_a_row(void **state) {
+  (void)state;
+  static const uint32_t tile_rows[][2] = {{64, 64 + 2 * 64}, {32, 32 + 2 * 64}};
+  for (size_t i = 0; i < COUNT(tile_rows); i++) {
+    struct point p = point_of("scalar_quad", "h200", square(1, 8, 512, 128, ATTN_F32));
+    p.tuning.value[QUAD_ROWS] = (int32_t)tile_rows[i][0];
+    const uint32_t padded = plan_of(&p).pass[0].dynamic_smem_bytes;
+    p.tuning.value[QUAD_PAD] = 0;
+    assert_int_equal(plan_of(&p).pass[0].dynamic_smem_bytes, tile_rows[i][1] * 128 * 4);
+    assert_int_equal(padded - plan_of(&p).pass[0].dynamic_smem_bytes, tile_rows[i][1] * 16);
+  }
+}
+
+static void scalar_quad_persistent_launches_one_wave_or_one_block_per_item(void **state) {
+  (void)state;
+  static const struct {
+    uint32_t B, H, S, D;
+    enum attn_dtype dtype;
+    uint32_t blocks;
+  } rows[] = {
+      {1, 8, 512, 64, ATTN_F16, 64},        /* 64 items, fewer than a wave */
+      {16, 8, 512, 64, ATTN_F16, 132 * 4},  /* 1024 items */
+      {16, 8, 512, 128, ATTN_F16, 132 * 3}, /* more registers, fewer blocks */
+      {16, 8, 512, 128, ATTN_F32, 132},
+      {65536, 1, 64, 64, ATTN_F16, 132 * 4}, /* more batches than grid.y holds */
+  };
+  for (size_t i = 0; i < COUNT(rows); i++) {
+    struct point p =
+        point_of("scalar_quad", "h200", square(rows[i].B, rows[i].H, rows[i].S, rows[i].D, rows[i].dtype));
+    p.tuning.value[QUAD_PERSISTENT] = 1;
+    assert_null(refusal(&p));
+    assert_grid(&plan_of(&p).pass[0], rows[i].blocks, 1, 1);
+    assert_int_equal(plan_of(&p).pass[0].covers[0], ATTN_COVERS_B | ATTN_COVERS_H | ATTN_COVERS_Q);
+  }
+}
+
 static void cuda_core_variants_take_f32_and_tensor_variants_refuse_it(void **state) {
   (void)state;
   static const struct {
     const char *name;
     bool takes;
-  } rows[] = {{"serial", true},    {"scalar", true},    {"wmma", false},
-              {"cp_async", false}, {"split_kv", false}, {"one_query", true}};
+  } rows[] = {{"serial", true},    {"scalar", true},    {"scalar_quad", true},      {"wmma", false},
+              {"cp_async", false}, {"split_kv", false}, {"split_kv_atomic", false}, {"one_query", true}};
   for (size_t i = 0; i < COUNT(rows); i++) {
     const struct point p = point_of(rows[i].name, "l4", square(1, 8, 512, 128, ATTN_F32));
     assert_int_equal(refusal(&p) == NULL, rows[i].takes);
@@ -279,7 +371,8 @@ static void cuda_core_variants_take_f32_and_tensor_variants_refuse_it(void **sta
 
 static void every_variant_runs_f16_at_64_on_every_model(void **state) {
   (void)state;
-  static const char *const names[] = {"serial", "scalar", "wmma", "cp_async", "split_kv", "one_query"};
+  static const char *const names[] = {"serial",   "scalar",   "scalar_quad",     "wmma",
+                                      "cp_async", "split_kv", "split_kv_atomic", "one_query"};
   for (size_t i = 0; i < COUNT(names); i++)
     for (size_t m = 0; m < gpu_model_count(); m++) {
       const struct point p = point_of(names[i], gpu_model_at(m)->name, square(1, 8, 512, 64, ATTN_F16));
@@ -314,6 +407,27 @@ static void split_kv_has_a_split_and_a_combine_pass(void **state) {
   assert_int_equal(plan.pass[0].covers[0], ATTN_COVERS_Q | ATTN_COVERS_SPLIT);
   /* 64 fp32 outputs, a maximum and a sum for each row and split */
   assert_int_equal(plan.workspace_bytes, (64 + 2) * 4 * UINT64_C(2) * 3 * 200 * 3);
+}
+
+static void split_kv_atomic_differs_from_split_kv_in_the_merge_only(void **state) {
+  (void)state;
+  static const int32_t splits[] = {0, 1, 3, 64};
+  for (size_t i = 0; i < COUNT(splits); i++) {
+    struct point two_pass = point_of("split_kv", "h200", square(2, 3, 200, 64, ATTN_F16));
+    struct point atomic = point_of("split_kv_atomic", "h200", two_pass.shape);
+    two_pass.tuning.value[0] = atomic.tuning.value[0] = splits[i];
+    const struct attn_plan want = plan_of(&two_pass), plan = plan_of(&atomic);
+    assert_int_equal(plan.pass_count, 2);
+    assert_string_equal(plan.pass[0].name, "reset");
+    assert_int_equal(plan.pass[0].row_threads, 0);
+    assert_grid(&plan.pass[0], 4, 3, 2);
+    assert_int_equal(plan.splits, want.splits);
+    assert_string_equal(plan.pass[1].name, want.pass[0].name);
+    assert_memory_equal(plan.pass[1].grid, want.pass[0].grid, sizeof want.pass[0].grid);
+    assert_int_equal(plan.pass[1].dynamic_smem_bytes, want.pass[0].dynamic_smem_bytes);
+    /* 64 fp32 outputs, a maximum and a sum for each row whatever the splits; a lock for each 16 rows of a tile */
+    assert_int_equal(plan.workspace_bytes, (64 + 2) * 4 * UINT64_C(2) * 3 * 200 + 4 * UINT64_C(2) * 3 * 4 * 4);
+  }
 }
 
 static void split_kv_chooses_splits_that_fill_at_most_one_wave(void **state) {
@@ -443,10 +557,15 @@ int main(void) {
       cmocka_unit_test(serial_grid_ignores_batch_and_heads),
       cmocka_unit_test(scalar_grid_is_heads_batches_q_tiles),
       cmocka_unit_test(scalar_takes_four_keys_of_dimension_four),
+      cmocka_unit_test(scalar_quad_has_the_grid_of_scalar_and_no_idle_thread),
+      cmocka_unit_test(scalar_quad_takes_wide_copies_only_of_whole_words),
+      cmocka_unit_test(scalar_quad_padding_is_sixteen_bytes_a_row),
+      cmocka_unit_test(scalar_quad_persistent_launches_one_wave_or_one_block_per_item),
       cmocka_unit_test(cuda_core_variants_take_f32_and_tensor_variants_refuse_it),
       cmocka_unit_test(every_variant_runs_f16_at_64_on_every_model),
       cmocka_unit_test(cp_async_stages_set_shared_memory_and_refuse_small_devices),
       cmocka_unit_test(split_kv_has_a_split_and_a_combine_pass),
+      cmocka_unit_test(split_kv_atomic_differs_from_split_kv_in_the_merge_only),
       cmocka_unit_test(split_kv_chooses_splits_that_fill_at_most_one_wave),
       cmocka_unit_test(split_kv_never_splits_finer_than_a_key_tile),
       cmocka_unit_test(one_query_has_a_block_per_query_whatever_d_is),

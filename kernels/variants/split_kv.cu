@@ -17,21 +17,15 @@
  * Budget: split: shared memory and registers as in `wmma` (61 KB at D = 64, 93 KB at D = 128).
  *   combine: no shared memory; D / 32 sums, 2 pairs (maximum, sum) and loads in flight: 32 to 40
  *   registers. */
-#include "kernels/occupancy.h"
-#include "kernels/wmma_tile.cuh"
+#include "kernels/split_tile.cuh"
 
 namespace attn {
 
-constexpr uint32_t kSplitThreads = wmma_tile::kComputeThreads;
-constexpr uint32_t kSplitsMax = 64;
-constexpr uint32_t kCombineWarps = 8;
-static_assert(kSplitsMax <= 2 * 32, "a lane of the combining warp holds the maximum and sum of at most two splits");
+using split_tile::RowStats;
 
-/* Of one row and split. */
-struct RowStats {
-  float max; /* -inf: the row attends no key of this split, and its partial output may be garbage */
-  float sum;
-};
+constexpr uint32_t kCombineWarps = 8;
+static_assert(split_tile::kSplitsMax <= 2 * 32,
+              "a lane of the combining warp holds the maximum and sum of at most two splits");
 
 struct SplitParams {
   Params attention;
@@ -44,7 +38,6 @@ constexpr uint64_t partial_bytes(uint64_t rows, uint32_t splits, uint32_t D) {
   return rows * splits * D * sizeof(float);
 }
 constexpr uint64_t stats_bytes(uint64_t rows, uint32_t splits) { return rows * splits * sizeof(RowStats); }
-inline uint64_t query_rows(const attn_shape &shape) { return (uint64_t)shape.B * shape.Hq * shape.Sq; }
 
 struct SplitHandles {
   const void *split, *combine;
@@ -54,41 +47,16 @@ struct SplitHandles {
 
 /* grid (q tiles * splits, Hq, B), the split running fastest */
 template <typename T, uint32_t D>
-__global__ void __launch_bounds__(kSplitThreads) split_kernel(const __grid_constant__ SplitParams a) {
-  using namespace wmma_tile;
+__global__ void __launch_bounds__(split_tile::kThreads) split_kernel(const __grid_constant__ SplitParams a) {
   extern __shared__ __align__(128) unsigned char smem_base[];
   const Params &p = a.attention;
-  const Smem<T, D> smem = {smem_base};
-  const uint32_t h = blockIdx.y, b = blockIdx.z, warp = threadIdx.x / kWarp;
-  const uint32_t split = blockIdx.x % a.splits, block_row = blockIdx.x / a.splits * kRows;
-  const uint32_t strip_row = block_row + warp * kFragment;
-  const uint32_t strip_rows = rows_in_tile(p.Sq, strip_row, kFragment);
-  const uint32_t block_rows = rows_in_tile(p.Sq, block_row, kRows);
-  /* Each q tile divides its own key tiles, so that under a causal mask all its splits get work alike. */
-  const uint32_t tiles = ceil_div(visible_keys(p, block_row + block_rows - 1), kKeys);
-  const uint32_t first_tile = (uint32_t)((uint64_t)tiles * split / a.splits);
-  const uint32_t end_tile = (uint32_t)((uint64_t)tiles * (split + 1) / a.splits);
-  /* An empty strip's address stays inside the tensor, though nothing is read or written through it. */
-  const size_t q_offset = row_offset(b, p.Hq, h, p.Sq, strip_rows ? strip_row : block_row, D);
-  const size_t kv_offset = row_offset(b, p.Hkv, kv_head(p, h), p.Skv, 0, D);
-  const T *k = static_cast<const T *>(p.k) + kv_offset, *v = static_cast<const T *>(p.v) + kv_offset;
-
-  Strip<T, D> strip;
-  strip.open(smem, 1, warp, static_cast<const T *>(p.q) + q_offset, strip_rows);
-  const uint32_t row_keys = strip.row() < strip_rows ? visible_keys(p, strip_row + strip.row()) : 0;
-  for (uint32_t tile = first_tile; tile < end_tile; ++tile) {
-    const uint32_t first = tile * kKeys, keys = rows_in_tile(p.Skv, first, kKeys);
-    const size_t offset = (size_t)first * D;
-    __syncthreads(); /* orders all warps' reads of the previous K and V before they are overwritten */
-    load_rows<T, D>(smem.k(0), kv_stride(D), k + offset, kKeys, keys, threadIdx.x, kSplitThreads);
-    load_rows<T, D>(smem.v(0), kv_stride(D), v + offset, kKeys, keys, threadIdx.x, kSplitThreads);
-    __syncthreads(); /* orders the stores of K and V before all warps' fragment loads */
-    strip.attend(smem.k(0), smem.v(0), rows_in_tile(row_keys, first, kKeys), p.scale_log2);
-  }
-  const size_t row = row_offset(b, p.Hq, h, p.Sq, strip_row, 1);
-  if (first_tile < end_tile)
-    strip.store_partial(a.partial + (row * a.splits + split) * D, (size_t)a.splits * D, strip_rows);
-  if (strip.lane < strip_rows) a.stats[(row + strip.lane) * a.splits + split] = {strip.max, strip.sum};
+  const split_tile::Part part = split_tile::part_of(p, a.splits);
+  wmma_tile::Strip<T, D> strip;
+  split_tile::attend_part(strip, wmma_tile::Smem<T, D>{smem_base}, p, part);
+  const size_t row = row_offset(part.b, p.Hq, part.h, p.Sq, part.row, 1);
+  if (part.first_tile < part.end_tile)
+    strip.store_partial(a.partial + (row * a.splits + part.split) * D, (size_t)a.splits * D, part.rows);
+  if (strip.lane < part.rows) a.stats[(row + strip.lane) * a.splits + part.split] = {strip.max, strip.sum};
 }
 
 template <uint32_t N>
@@ -159,7 +127,8 @@ static void split_bind(const attn_shape *shape, const attn_plan *plan, const att
   params.splits = plan->splits;
   unsigned char *workspace = static_cast<unsigned char *>(buffers->workspace);
   params.partial = reinterpret_cast<float *>(workspace);
-  params.stats = reinterpret_cast<RowStats *>(workspace + partial_bytes(query_rows(*shape), plan->splits, shape->D));
+  params.stats =
+      reinterpret_cast<RowStats *>(workspace + partial_bytes(split_tile::query_rows(*shape), plan->splits, shape->D));
   put_args(args[0], params);
   put_args(args[1], params);
 }
@@ -169,77 +138,17 @@ static SplitHandles split_kernels_for(const attn_shape &) { return {nullptr, nul
 constexpr decltype(attn_variant::bind) split_bind = nullptr;
 #endif
 
-enum { SPLIT_SPLITS }; /* index into the tuning */
-
-static const attn_tunable split_tunables[] = {
-    {"splits", 0, (int32_t)kSplitsMax, 0, "blocks that share the keys of a q tile; 0 = chosen to fill one wave"},
-    {nullptr, 0, 0, 0, nullptr},
-};
-
-static const char *split_supports(const attn_shape *shape, const attn_tuning *tuning, const device_info *device) {
-  const int32_t splits = tuning->value[SPLIT_SPLITS];
-  if (splits < 0 || splits > (int32_t)kSplitsMax) return "splits must be 0 to 64";
-  if ((uint64_t)ceil_div(shape->Sq, wmma_tile::kRows) * kSplitsMax > INT32_MAX)
-    return "Sq must be at most 2^31, so that q tiles * splits fits grid.x";
-  return wmma_tile::check(*shape, *device, wmma_tile::smem_bytes(shape->D, 1));
-}
-
-/* Key tiles that q tile `tile` attends. */
-static uint32_t tiles_of(const attn_shape &shape, uint32_t tile) {
-  const uint64_t last = (uint64_t)tile * wmma_tile::kRows + wmma_tile::kRows - 1;
-  const uint32_t row = last < shape.Sq ? (uint32_t)last : shape.Sq - 1;
-  return ceil_div(attn_keys_of_row(&shape, row), wmma_tile::kKeys);
-}
-
-/* Blocks that have keys to work on: under a causal mask the upper q tiles have fewer key tiles than splits. Stops
- * counting above `limit`. */
-static uint64_t busy_blocks(const attn_shape &shape, uint32_t splits, uint64_t limit) {
-  const uint64_t heads = (uint64_t)shape.B * shape.Hq;
-  const uint32_t q_tiles = ceil_div(shape.Sq, wmma_tile::kRows);
-  uint64_t blocks = 0;
-  for (uint32_t tile = 0; tile < q_tiles && blocks <= limit; ++tile) {
-    const uint32_t tiles = tiles_of(shape, tile);
-    blocks += heads * (tiles < splits ? tiles : splits);
-  }
-  return blocks;
-}
-
-/* As many splits as one wave holds; then the fewest that leave the longest block just as short, since every split
- * adds partial results to write and read. */
-static uint32_t auto_splits(const attn_shape &shape, const device_info &device, uint32_t splits_max) {
-  const uint32_t resident =
-      occupancy_of(&device, kSplitThreads, 0, wmma_tile::smem_bytes(shape.D, 1)).resident_blocks;
-  const uint64_t wave = (uint64_t)device.sms * (resident ? resident : 1);
-  uint32_t splits = 1;
-  while (splits < splits_max && busy_blocks(shape, splits + 1, wave) <= wave) ++splits;
-  const uint32_t tiles = ceil_div(shape.Skv, wmma_tile::kKeys);
-  return ceil_div(tiles, ceil_div(tiles, splits));
-}
-
-/* Never more splits than key tiles. */
-static uint32_t resolve_splits(const attn_shape &shape, const attn_tuning &tuning, const device_info &device) {
-  const uint32_t tiles = ceil_div(shape.Skv, wmma_tile::kKeys), asked = (uint32_t)tuning.value[SPLIT_SPLITS];
-  const uint32_t most = tiles < kSplitsMax ? tiles : kSplitsMax;
-  if (asked == 0) return auto_splits(shape, device, most);
-  return asked < most ? asked : most;
-}
-
 static void split_plan(const attn_shape *shape, const attn_tuning *tuning, const device_info *device,
                        attn_plan *plan) {
   const SplitHandles kernels = split_kernels_for(*shape);
-  const uint32_t splits = resolve_splits(*shape, *tuning, *device);
+  const uint32_t splits = split_tile::resolve_splits(*shape, *tuning, *device);
   plan->pass_count = 2;
   plan->tile_q = wmma_tile::kRows, plan->tile_kv = wmma_tile::kKeys;
   plan->splits = splits, plan->stages = 1;
-  plan->workspace_bytes =
-      partial_bytes(query_rows(*shape), splits, shape->D) + stats_bytes(query_rows(*shape), splits);
+  plan->workspace_bytes = partial_bytes(split_tile::query_rows(*shape), splits, shape->D) +
+                          stats_bytes(split_tile::query_rows(*shape), splits);
 
-  attn_pass &split = plan->pass[0];
-  split.name = "split";
-  split.kernel = kernels.split;
-  set_grid(split, ceil_div(shape->Sq, wmma_tile::kRows) * splits, ATTN_COVERS_Q | ATTN_COVERS_SPLIT, shape->Hq,
-           ATTN_COVERS_H, shape->B, ATTN_COVERS_B);
-  set_block(split, kSplitThreads, kSplitThreads, wmma_tile::smem_bytes(shape->D, 1));
+  split_tile::plan_pass(*shape, splits, kernels.split, plan->pass[0]);
 
   attn_pass &combine = plan->pass[1];
   combine.name = "combine";
@@ -257,8 +166,8 @@ extern "C" const struct attn_variant attn_variant_split_kv = {
     .limits = "f16, bf16; D 64 or 128; compute capability >= 8.0",
     .runs_on = DEVICE_CUDA,
     .math = ATTN_MATH_TENSOR,
-    .tunables = attn::split_tunables,
-    .supports = attn::split_supports,
+    .tunables = attn::split_tile::tunables,
+    .supports = attn::split_tile::supports,
     .plan = attn::split_plan,
     .bind = attn::split_bind,
     .run = nullptr,
