@@ -32,16 +32,6 @@ __device__ __forceinline__ void cp_async_wait() {
   asm volatile("cp.async.wait_group %0;" ::"n"(Pending) : "memory");
 }
 
-/* Named barriers 1..15 (0 is __syncthreads). `threads` counts those that arrive plus those that wait. */
-__device__ __forceinline__ void barrier_wait(uint32_t id, uint32_t threads) {
-  asm volatile("barrier.sync %0, %1;" ::"r"(id), "r"(threads) : "memory");
-}
-/* Arrives without waiting. The fence makes the caller's earlier accesses precede what the waiters do next. */
-__device__ __forceinline__ void barrier_arrive(uint32_t id, uint32_t threads) {
-  __threadfence_block();
-  asm volatile("barrier.arrive %0, %1;" ::"r"(id), "r"(threads) : "memory");
-}
-
 }  // namespace attn::ptx
 
 #endif

@@ -12,8 +12,10 @@
  * Cannot: help a kernel that is bound by its own shared-memory traffic, as this WMMA tile mostly is;
  *   and each stage costs shared memory, hence resident blocks, which hide latency too.
  *
- * Handshake: full[s] and empty[s] are named barriers of all 160 threads. Producer: wait empty[s], fill
- *   s, wait for its copies, arrive full[s]. Compute warps: wait full[s], use s, arrive empty[s].
+ * Handshake: one __syncthreads per tile, before which the producer has waited for that tile's copies. It tells the
+ *   compute warps that tile i has landed, and the producer that tile i - 1 was used, so that its buffer may receive
+ *   tile i + stages - 1. Separate full and empty barriers would let nobody run further ahead: the compute warps
+ *   would meet at each full barrier anyway.
  *
  * Budget: shared memory: `stages` times K and V 2 * 64 (D + 8) * 2, then S, P and O as in `wmma`; with
  *   2 and 3 stages 79 KB and 97 KB at D = 64, 127 KB and 161 KB at D = 128. Registers: as in `wmma` plus
@@ -31,13 +33,6 @@ static_assert(pipe_smem_bytes(128, 3) <= 163 * 1024, "3 stages at D = 128 fit a 
 
 #ifdef __CUDACC__
 
-/* Barrier 0 is __syncthreads. */
-__device__ __forceinline__ uint32_t full_barrier(uint32_t stage) { return 1 + stage; }
-template <uint32_t Stages>
-__device__ __forceinline__ uint32_t empty_barrier(uint32_t stage) {
-  return 1 + Stages + stage;
-}
-
 /* The asynchronous twin of wmma_tile::load_rows, for one warp and a tile of kKeys rows. */
 template <typename T, uint32_t D>
 __device__ __forceinline__ void copy_tile_async(T *tile, const T *rows, uint32_t valid, uint32_t lane) {
@@ -51,53 +46,26 @@ __device__ __forceinline__ void copy_tile_async(T *tile, const T *rows, uint32_t
   }
 }
 
-/* Iteration i starts tile i and publishes tile i - (Stages - 1). The last iterations commit empty groups, so that the
- * number of groups after the published one is always Stages - 1. */
+/* The producer warp's side: starts tiles in order. */
 template <typename T, uint32_t D, uint32_t Stages>
-__device__ __forceinline__ void pipe_produce(const wmma_tile::Smem<T, D> &smem, const T *k, const T *v, uint32_t Skv,
-                                             uint32_t tiles) {
-  using namespace wmma_tile;
-  const uint32_t lane = threadIdx.x % kWarp;
-  for (uint32_t i = 0; i < tiles + Stages - 1; ++i) {
+struct PipeProducer {
+  wmma_tile::Smem<T, D> smem;
+  const T *k, *v;
+  uint32_t Skv, tiles, lane;
+
+  /* Starts tile i, if there is one. The group of copies is closed in any case, so that the number of groups after a
+   * tile's own depends on the number of stages alone. */
+  __device__ __forceinline__ void start(uint32_t i) const {
+    using namespace wmma_tile;
     if (i < tiles) {
       const uint32_t stage = i % Stages, keys = rows_in_tile(Skv, i * kKeys, kKeys);
       const size_t offset = (size_t)i * kKeys * D;
-      /* Orders all compute warps' reads of tile i - Stages before its buffer is overwritten. */
-      if (i >= Stages) ptx::barrier_wait(empty_barrier<Stages>(stage), kPipeThreads);
       copy_tile_async<T, D>(smem.k(stage), k + offset, keys, lane);
       copy_tile_async<T, D>(smem.v(stage), v + offset, keys, lane);
     }
     ptx::cp_async_commit();
-    if (i >= Stages - 1) {
-      ptx::cp_async_wait<(int)Stages - 1>(); /* this lane's copies of tile i - (Stages - 1) have landed */
-      /* Orders the copied bytes before the compute warps' fragment loads. */
-      ptx::barrier_arrive(full_barrier((i - (Stages - 1)) % Stages), kPipeThreads);
-    }
   }
-}
-
-template <typename T, uint32_t D, uint32_t Stages>
-__device__ __forceinline__ void pipe_consume(const Params &p, const wmma_tile::Smem<T, D> &smem, uint32_t warp,
-                                             uint32_t block_row, uint32_t tiles) {
-  using namespace wmma_tile;
-  const uint32_t strip_row = block_row + warp * kFragment;
-  const uint32_t strip_rows = rows_in_tile(p.Sq, strip_row, kFragment);
-  /* An empty strip's address stays inside the tensor, though nothing is read or written through it. */
-  const size_t q_offset = row_offset(blockIdx.z, p.Hq, blockIdx.y, p.Sq, strip_rows ? strip_row : block_row, D);
-  Strip<T, D> strip;
-  strip.open(smem, Stages, warp, static_cast<const T *>(p.q) + q_offset, strip_rows);
-  const uint32_t row_keys = strip.row() < strip_rows ? visible_keys(p, strip_row + strip.row()) : 0;
-  for (uint32_t i = 0; i < tiles; ++i) {
-    const uint32_t stage = i % Stages;
-    /* Orders the producer's copies of tile i before this warp's fragment loads. */
-    ptx::barrier_wait(full_barrier(stage), kPipeThreads);
-    strip.attend(smem.k(stage), smem.v(stage), rows_in_tile(row_keys, i * kKeys, kKeys), p.scale_log2);
-    /* Orders this warp's reads of tile i before the producer reuses the buffer; without a tile to come nobody waits.
-     */
-    if (i + Stages < tiles) ptx::barrier_arrive(empty_barrier<Stages>(stage), kPipeThreads);
-  }
-  strip.store(static_cast<T *>(p.o) + q_offset, strip_rows);
-}
+};
 
 /* grid (q tiles, Hq, B). Asking for two blocks per SM lets a thread have 65536 / 320 = 204 registers; left alone,
  * ptxas aims for fewer and spills. */
@@ -106,16 +74,39 @@ __global__ void __launch_bounds__(kPipeThreads, 2) cp_async_kernel(const __grid_
   using namespace wmma_tile;
   extern __shared__ __align__(128) unsigned char smem_base[];
   const Smem<T, D> smem = {smem_base};
-  const uint32_t warp = threadIdx.x / kWarp, block_row = blockIdx.x * kRows;
+  const uint32_t warp = threadIdx.x / kWarp, block_row = blockIdx.x * kRows, strip_row = block_row + warp * kFragment;
   const uint32_t block_rows = rows_in_tile(p.Sq, block_row, kRows);
   const uint32_t tiles = ceil_div(visible_keys(p, block_row + block_rows - 1), kKeys); /* last row attends most */
-  if (warp < kComputeWarps) {
-    pipe_consume<T, D, Stages>(p, smem, warp, block_row, tiles);
+  const bool producing = warp == kComputeWarps;
+  const uint32_t strip_rows = producing ? 0 : rows_in_tile(p.Sq, strip_row, kFragment);
+  /* An empty strip's address stays inside the tensor, though nothing is read or written through it. */
+  const size_t q_offset = row_offset(blockIdx.z, p.Hq, blockIdx.y, p.Sq, strip_rows ? strip_row : block_row, D);
+  const size_t kv_offset = row_offset(blockIdx.z, p.Hkv, kv_head(p, blockIdx.y), p.Skv, 0, D);
+  const PipeProducer<T, D, Stages> producer = {smem,
+                                               static_cast<const T *>(p.k) + kv_offset,
+                                               static_cast<const T *>(p.v) + kv_offset,
+                                               p.Skv,
+                                               tiles,
+                                               threadIdx.x % kWarp};
+  Strip<T, D> strip;
+  uint32_t row_keys = 0;
+  if (producing) {
+    for (uint32_t i = 0; i + 1 < Stages; ++i) producer.start(i);
   } else {
-    const size_t kv_offset = row_offset(blockIdx.z, p.Hkv, kv_head(p, blockIdx.y), p.Skv, 0, D);
-    pipe_produce<T, D, Stages>(smem, static_cast<const T *>(p.k) + kv_offset, static_cast<const T *>(p.v) + kv_offset,
-                               p.Skv, tiles);
+    strip.open(smem, Stages, warp, static_cast<const T *>(p.q) + q_offset, strip_rows);
+    row_keys = strip.row() < strip_rows ? visible_keys(p, strip_row + strip.row()) : 0;
   }
+  for (uint32_t i = 0; i < tiles; ++i) {
+    if (producing) ptx::cp_async_wait<(int)Stages - 2>(); /* this lane's copies of tile i have landed */
+    /* Orders the copies of tile i before the fragment loads, and those of tile i - 1 before its buffer's next tile.
+     */
+    __syncthreads();
+    if (producing)
+      producer.start(i + Stages - 1);
+    else
+      strip.attend(smem.k(i % Stages), smem.v(i % Stages), rows_in_tile(row_keys, i * kKeys, kKeys), p.scale_log2);
+  }
+  if (!producing) strip.store(static_cast<T *>(p.o) + q_offset, strip_rows);
 }
 
 template <typename T, uint32_t D>
