@@ -6,7 +6,7 @@
  *   tile, and hides which lane holds which element; so this rung leaves it, and the rest follows.
  *
  * Source: FlashAttention-2 (Dao 2023), its Ampere kernels' layout; the conditional rescaling of
- *   FlashAttention-4: the softmax reference moves only when it would grow by more than 2^8.
+ *   FlashAttention-4: the softmax reference moves only when it would grow by more than 2^2.
  *
  * Can win: against every WMMA variant. Clocks of an SM per 64 keys for 128 rows, D = 64 / 128:
  *     tensor cores    4 * 128 * 64 * D / 2720 FLOP of mma.sync             771 / 1542
