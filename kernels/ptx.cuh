@@ -2,6 +2,8 @@
 #ifndef ATTNBENCH_KERNELS_PTX_CUH
 #define ATTNBENCH_KERNELS_PTX_CUH
 
+#include <cuda_bf16.h>
+#include <cuda_fp16.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -15,12 +17,19 @@ __device__ __forceinline__ float ex2(float x) {
   return y;
 }
 
+/* An address in shared memory as the 32-bit number that PTX takes. */
+__device__ __forceinline__ uint32_t shared_address(const void *shared) {
+  return (uint32_t)__cvta_generic_to_shared(shared);
+}
+
 /* Starts an asynchronous copy of 16 bytes, global to shared, around L1. valid = false writes 16 zero bytes and reads
  * nothing, though `global` must still be a mapped address. */
-__device__ __forceinline__ void cp_async_16(void *shared, const void *global, bool valid) {
-  const uint32_t to = (uint32_t)__cvta_generic_to_shared(shared);
+__device__ __forceinline__ void cp_async_16(uint32_t shared, const void *global, bool valid) {
   const uint32_t bytes = valid ? 16u : 0u;
-  asm volatile("cp.async.cg.shared.global [%0], [%1], 16, %2;" ::"r"(to), "l"(global), "r"(bytes) : "memory");
+  asm volatile("cp.async.cg.shared.global [%0], [%1], 16, %2;" ::"r"(shared), "l"(global), "r"(bytes) : "memory");
+}
+__device__ __forceinline__ void cp_async_16(void *shared, const void *global, bool valid) {
+  cp_async_16(shared_address(shared), global, valid);
 }
 
 /* Closes the calling thread's current group of copies. */
@@ -55,6 +64,50 @@ __device__ __forceinline__ void mbarrier_wait(uint64_t *barrier, uint32_t parity
                  : "memory");
   }
   __syncwarp();
+}
+
+/* Loads four 8 x 8 matrices of 16-bit elements. Lanes 8 i .. 8 i + 7 give the addresses of the 16-byte rows of matrix
+ * i; of matrix i, lane l receives elements 2 (l % 4) and 2 (l % 4) + 1 of row l / 4. */
+__device__ __forceinline__ void ldmatrix_x4(uint32_t (&m)[4], uint32_t address) {
+  asm volatile("ldmatrix.sync.aligned.m8n8.x4.shared.b16 {%0, %1, %2, %3}, [%4];"
+               : "=r"(m[0]), "=r"(m[1]), "=r"(m[2]), "=r"(m[3])
+               : "r"(address)
+               : "memory");
+}
+/* The same of the transposed matrices: lane l receives elements l / 4 of rows 2 (l % 4) and 2 (l % 4) + 1. */
+__device__ __forceinline__ void ldmatrix_x4_trans(uint32_t (&m)[4], uint32_t address) {
+  asm volatile("ldmatrix.sync.aligned.m8n8.x4.trans.shared.b16 {%0, %1, %2, %3}, [%4];"
+               : "=r"(m[0]), "=r"(m[1]), "=r"(m[2]), "=r"(m[3])
+               : "r"(address)
+               : "memory");
+}
+
+/* c[16][8] += a[16][16] b[16][8] with fp32 accumulation. With g = lane / 4 and t = lane % 4:
+ *   c[0], c[1]: row g, columns 2t, 2t + 1          c[2], c[3]: row g + 8
+ *   a[0]: row g, columns 2t, 2t + 1; a[1]: row g + 8; a[2]: row g, columns 2t + 8, 2t + 9; a[3]: row g + 8
+ *   b0: rows 2t, 2t + 1 of column g; b1: rows 2t + 8, 2t + 9 */
+template <typename T>
+__device__ __forceinline__ void mma_16x8x16(float (&c)[4], const uint32_t (&a)[4], uint32_t b0, uint32_t b1);
+template <>
+__device__ __forceinline__ void mma_16x8x16<__half>(float (&c)[4], const uint32_t (&a)[4], uint32_t b0, uint32_t b1) {
+  asm("mma.sync.aligned.m16n8k16.row.col.f32.f16.f16.f32 {%0, %1, %2, %3}, {%4, %5, %6, %7}, {%8, %9}, "
+      "{%0, %1, %2, %3};"
+      : "+f"(c[0]), "+f"(c[1]), "+f"(c[2]), "+f"(c[3])
+      : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "r"(b0), "r"(b1));
+}
+template <>
+__device__ __forceinline__ void mma_16x8x16<__nv_bfloat16>(float (&c)[4], const uint32_t (&a)[4], uint32_t b0,
+                                                           uint32_t b1) {
+  asm("mma.sync.aligned.m16n8k16.row.col.f32.bf16.bf16.f32 {%0, %1, %2, %3}, {%4, %5, %6, %7}, {%8, %9}, "
+      "{%0, %1, %2, %3};"
+      : "+f"(c[0]), "+f"(c[1]), "+f"(c[2]), "+f"(c[3])
+      : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "r"(b0), "r"(b1));
+}
+
+/* x, of which the compiler knows nothing: what is computed from it is computed here, not kept in registers. */
+__device__ __forceinline__ uint32_t opaque(uint32_t x) {
+  asm volatile("" : "+r"(x));
+  return x;
 }
 
 }  // namespace attn::ptx

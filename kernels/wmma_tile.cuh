@@ -1,6 +1,6 @@
-/* The tensor-core tile that `wmma`, `cp_async` and `split_kv` share: 64 query rows against 64 keys at a time, by four
- * warps of 16 rows each. A warp needs nothing from the other three but the K and V tiles, so all synchronisation in
- * here is within a warp; when K and V may be read or overwritten is the kernel's business.
+/* The tensor-core tile that `wmma_qk`, `wmma`, `cp_async` and `split_kv` share: 64 query rows against 64 keys at a
+ * time, by four warps of 16 rows each. A warp needs nothing from the other three but the K and V tiles, so all
+ * synchronisation in here is within a warp; when K and V may be read or overwritten is the kernel's business.
  *
  * WMMA fragments do not say which lane holds which element. A kernel that works on rows (maximum, sum, rescaling)
  * therefore has to pass scores, weights and the output through shared memory: this is the price of the portable
@@ -46,12 +46,24 @@ static_assert(smem_bytes(64, 1) == 62464, "61 KB at D = 64: 3 blocks on an SM of
 static_assert(smem_bytes(128, 1) <= 99 * 1024, "D = 128 fits the 99 KB a block may have on compute capability 8.9");
 static_assert(kRows * kv_stride(128) * kElementBytes <= kScoreBytes, "Q passes through the space of the scores");
 
-/* What all three variants ask of a shape and a device. */
+/* What all four variants ask of a shape and a device. */
 inline const char *check(const attn_shape &shape, const device_info &device, uint32_t smem) {
   if (shape.dtype == ATTN_F32) return "dtype must be f16 or bf16: WMMA has no fp32 inputs";
   if (shape.D != 64 && shape.D != 128) return "D must be 64 or 128";
   if (const char *grid = check_grid_hb(shape)) return grid;
   return check_device(device, smem);
+}
+
+/* The plan of the variants without a pipeline: one block per q tile, which holds one K and one V tile. */
+inline void plan_blocks(const attn_shape &shape, const void *kernel, attn_plan &plan) {
+  plan.pass_count = 1;
+  plan.tile_q = kRows, plan.tile_kv = kKeys;
+  plan.splits = 1, plan.stages = 1;
+  attn_pass &pass = plan.pass[0];
+  pass.name = "main";
+  pass.kernel = kernel;
+  set_grid(pass, ceil_div(shape.Sq, kRows), ATTN_COVERS_Q, shape.Hq, ATTN_COVERS_H, shape.B, ATTN_COVERS_B);
+  set_block(pass, kComputeThreads, kComputeThreads, smem_bytes(shape.D, 1));
 }
 
 }  // namespace attn::wmma_tile
@@ -109,8 +121,11 @@ __device__ __forceinline__ void load_rows(T *tile, uint32_t stride, const T *row
   }
 }
 
+/* Which pipe multiplies P by V. */
+enum class PvOn { kTensorCores, kCudaCores };
+
 /* One warp's 16 query rows and their running softmax. */
-template <typename T, uint32_t D>
+template <typename T, uint32_t D, PvOn kPvOn = PvOn::kTensorCores>
 struct Strip {
   frag::fragment<frag::matrix_a, kF, kF, kF, T, frag::row_major> q[D / kFragment];
   float *scores, *out;
@@ -147,7 +162,10 @@ struct Strip {
     const float rescale = soften(visible, scale_log2);
     if (__any_sync(kFullWarp, rescale != 1.0f)) scale_out(rescale);
     __syncwarp(); /* orders the stores of P and O before the fragment loads */
-    multiply_pv(v_tile);
+    if constexpr (kPvOn == PvOn::kTensorCores)
+      multiply_pv(v_tile);
+    else
+      multiply_pv_on_cuda_cores(v_tile);
     __syncwarp(); /* orders the stores of O and the loads of P before the next tile's, or the epilogue's, accesses */
   }
 
@@ -262,7 +280,91 @@ struct Strip {
       frag::store_matrix_sync(out + d, o, out_stride(D), frag::mem_row_major);
     }
   }
+
+  /* Lane l multiplies rows 4 (l / 8) ... + 3 by D / 8 columns, 8 at a time: each 16 bytes of V then serve four rows.
+   */
+  __device__ __forceinline__ void multiply_pv_on_cuda_cores(const T *v_tile) {
+    static_assert(kFragment == 4 * (kWarp / 8), "eight lanes per group of four rows");
+    const uint32_t row = lane / 8 * 4;
+#pragma unroll
+    for (uint32_t block = 0; block < D; block += 64) {
+      const uint32_t column = block + lane % 8 * 8;
+      float acc[4][8];
+#pragma unroll
+      for (uint32_t r = 0; r < 4; ++r) load8(acc[r], out + (row + r) * out_stride(D) + column);
+#pragma unroll 2
+      for (uint32_t key = 0; key < kKeys; key += 4)
+        accumulate(acc, weights + row * kWeightStride + key, v_tile + key * kv_stride(D) + column);
+#pragma unroll
+      for (uint32_t r = 0; r < 4; ++r) {
+        float *o = out + (row + r) * out_stride(D) + column;
+        *reinterpret_cast<float4 *>(o) = make_float4(acc[r][0], acc[r][1], acc[r][2], acc[r][3]);
+        *reinterpret_cast<float4 *>(o + 4) = make_float4(acc[r][4], acc[r][5], acc[r][6], acc[r][7]);
+      }
+    }
+  }
+
+  static __device__ __forceinline__ void load8(float (&x)[8], const float *p) {
+    const float4 lo = load4(p), hi = load4(p + 4);
+    x[0] = lo.x, x[1] = lo.y, x[2] = lo.z, x[3] = lo.w;
+    x[4] = hi.x, x[5] = hi.y, x[6] = hi.z, x[7] = hi.w;
+  }
+  static __device__ __forceinline__ void load8(float (&x)[8], const T *p) {
+    const uint4 word = *reinterpret_cast<const uint4 *>(p);
+    alignas(16) T element[8];
+    memcpy(element, &word, sizeof word);
+    const float4 lo = load4(element), hi = load4(element + 4);
+    x[0] = lo.x, x[1] = lo.y, x[2] = lo.z, x[3] = lo.w;
+    x[4] = hi.x, x[5] = hi.y, x[6] = hi.z, x[7] = hi.w;
+  }
+
+  /* Four keys for four rows: p points at the first row's weights, v at the first key's columns. */
+  static __device__ __forceinline__ void accumulate(float (&acc)[4][8], const T *p, const T *v) {
+    float4 weight[4];
+#pragma unroll
+    for (uint32_t r = 0; r < 4; ++r) weight[r] = load4(p + r * kWeightStride);
+#pragma unroll
+    for (uint32_t j = 0; j < 4; ++j) {
+      float x[8];
+      load8(x, v + j * kv_stride(D));
+#pragma unroll
+      for (uint32_t r = 0; r < 4; ++r) {
+        const float w = j == 0 ? weight[r].x : j == 1 ? weight[r].y : j == 2 ? weight[r].z : weight[r].w;
+#pragma unroll
+        for (uint32_t c = 0; c < 8; ++c) acc[r][c] = fmaf(w, x[c], acc[r][c]);
+      }
+    }
+  }
 };
+
+/* A block of the variants without a pipeline: load K and V, wait, use them. grid (q tiles, Hq, B) */
+template <typename T, uint32_t D, PvOn kPvOn>
+__device__ __forceinline__ void attend_tiles(const Params &p, unsigned char *smem_base) {
+  const Smem<T, D> smem = {smem_base};
+  const uint32_t h = blockIdx.y, b = blockIdx.z, warp = threadIdx.x / kWarp;
+  const uint32_t block_row = blockIdx.x * kRows, strip_row = block_row + warp * kFragment;
+  const uint32_t strip_rows = rows_in_tile(p.Sq, strip_row, kFragment);
+  const uint32_t block_rows = rows_in_tile(p.Sq, block_row, kRows);
+  /* An empty strip's address stays inside the tensor, though nothing is read or written through it. */
+  const size_t q_offset = row_offset(b, p.Hq, h, p.Sq, strip_rows ? strip_row : block_row, D);
+  const size_t kv_offset = row_offset(b, p.Hkv, kv_head(p, h), p.Skv, 0, D);
+  const T *k = static_cast<const T *>(p.k) + kv_offset, *v = static_cast<const T *>(p.v) + kv_offset;
+
+  Strip<T, D, kPvOn> strip;
+  strip.open(smem, 1, warp, static_cast<const T *>(p.q) + q_offset, strip_rows);
+  const uint32_t row_keys = strip.row() < strip_rows ? visible_keys(p, strip_row + strip.row()) : 0;
+  const uint32_t block_keys = visible_keys(p, block_row + block_rows - 1); /* the last row attends most */
+  for (uint32_t first = 0; first < block_keys; first += kKeys) {
+    const uint32_t keys = rows_in_tile(p.Skv, first, kKeys);
+    const size_t offset = (size_t)first * D;
+    __syncthreads(); /* orders all warps' reads of the previous K and V before they are overwritten */
+    load_rows<T, D>(smem.k(0), kv_stride(D), k + offset, kKeys, keys, threadIdx.x, kComputeThreads);
+    load_rows<T, D>(smem.v(0), kv_stride(D), v + offset, kKeys, keys, threadIdx.x, kComputeThreads);
+    __syncthreads(); /* orders the stores of K and V before all warps' fragment loads */
+    strip.attend(smem.k(0), smem.v(0), rows_in_tile(row_keys, first, kKeys), p.scale_log2);
+  }
+  strip.store(static_cast<T *>(p.o) + q_offset, strip_rows);
+}
 
 }  // namespace attn::wmma_tile
 #endif

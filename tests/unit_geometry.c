@@ -361,8 +361,9 @@ static void cuda_core_variants_take_f32_and_tensor_variants_refuse_it(void **sta
   static const struct {
     const char *name;
     bool takes;
-  } rows[] = {{"serial", true},    {"scalar", true},    {"scalar_quad", true},      {"wmma", false},
-              {"cp_async", false}, {"split_kv", false}, {"split_kv_atomic", false}, {"one_query", true}};
+  } rows[] = {{"serial", true},    {"scalar", true},      {"scalar_quad", true},      {"wmma", false},
+              {"cp_async", false}, {"split_kv", false},   {"split_kv_atomic", false}, {"one_query", true},
+              {"wmma_qk", false},  {"mma_swizzle", false}};
   for (size_t i = 0; i < COUNT(rows); i++) {
     const struct point p = point_of(rows[i].name, "l4", square(1, 8, 512, 128, ATTN_F32));
     assert_int_equal(refusal(&p) == NULL, rows[i].takes);
@@ -371,8 +372,8 @@ static void cuda_core_variants_take_f32_and_tensor_variants_refuse_it(void **sta
 
 static void every_variant_runs_f16_at_64_on_every_model(void **state) {
   (void)state;
-  static const char *const names[] = {"serial",   "scalar",   "scalar_quad",     "wmma",
-                                      "cp_async", "split_kv", "split_kv_atomic", "one_query"};
+  static const char *const names[] = {"serial",   "scalar",          "scalar_quad", "wmma",    "cp_async",
+                                      "split_kv", "split_kv_atomic", "one_query",   "wmma_qk", "mma_swizzle"};
   for (size_t i = 0; i < COUNT(names); i++)
     for (size_t m = 0; m < gpu_model_count(); m++) {
       const struct point p = point_of(names[i], gpu_model_at(m)->name, square(1, 8, 512, 64, ATTN_F16));
@@ -392,6 +393,81 @@ static void cp_async_stages_set_shared_memory_and_refuse_small_devices(void **st
   assert_int_equal(three.stages, 3);
   /* One more stage is a K and a V tile of 64 rows of 128 + 8 two-byte elements. */
   assert_int_equal(three.pass[0].dynamic_smem_bytes - two.pass[0].dynamic_smem_bytes, 2 * 64 * (128 + 8) * 2);
+}
+
+static void wmma_qk_differs_from_wmma_in_its_kernel_alone(void **state) {
+  (void)state;
+  const struct point qk = point_of("wmma_qk", "h200", square(2, 3, 200, 128, ATTN_BF16));
+  const struct point both = point_of("wmma", "h200", qk.shape);
+  struct attn_plan a = plan_of(&qk), b = plan_of(&both);
+  assert_true(a.pass[0].kernel == NULL || a.pass[0].kernel != b.pass[0].kernel);
+  a.pass[0].kernel = b.pass[0].kernel = NULL;
+  assert_memory_equal(&a, &b, sizeof a);
+}
+
+/* mma_swizzle's tunables, in order */
+enum { SWIZZLE, EPILOGUE, PERSISTENT, STAGES };
+
+static void mma_swizzle_takes_128_rows_per_block_once_they_fill_the_gpu(void **state) {
+  (void)state;
+  static const struct {
+    const char *model;
+    uint32_t B, H, S, tile_q, items;
+  } rows[] = {
+      {"h200", 1, 8, 512, 64, 64}, /* 32 tiles of 128 rows for 132 SMs */
+      {"h200", 4, 16, 512, 128, 256},  {"h200", 8, 16, 512, 128, 512},
+      {"h200", 132, 1, 128, 128, 132}, /* just enough */
+      {"h200", 131, 1, 128, 64, 262},  /* one too few */
+      {"h200", 512, 8, 64, 64, 4096},  /* half of 128 rows would be empty */
+      {"l4", 1, 16, 512, 128, 64},     /* 58 SMs */
+  };
+  for (size_t i = 0; i < COUNT(rows); i++) {
+    struct point p = point_of("mma_swizzle", rows[i].model, square(rows[i].B, rows[i].H, rows[i].S, 64, ATTN_F16));
+    p.tuning.value[PERSISTENT] = 0;
+    const struct attn_plan plan = plan_of(&p);
+    assert_int_equal(plan.tile_q, rows[i].tile_q);
+    assert_grid(&plan.pass[0], rows[i].items, 1, 1);
+    assert_int_equal(plan.pass[0].covers[0], ATTN_COVERS_B | ATTN_COVERS_H | ATTN_COVERS_Q);
+  }
+}
+
+static void mma_swizzle_persistent_grid_is_what_fits_at_once(void **state) {
+  (void)state;
+  static const struct {
+    const char *model;
+    uint32_t D, stages, grid;
+  } rows[] = {
+      {"h200", 64, 2, 2 * 132},  /* registers: 2 blocks of 128 threads with up to 255 */
+      {"h200", 128, 2, 2 * 132}, /* 96 KB each of 228 KB */
+      {"h200", 128, 3, 132},     /* 128 KB each */
+      {"l4", 64, 2, 2 * 58},     /* 48 KB each of 100 KB */
+      {"l4", 128, 2, 58},        /* 96 KB each */
+  };
+  for (size_t i = 0; i < COUNT(rows); i++) {
+    struct point p = point_of("mma_swizzle", rows[i].model, square(8, 16, 512, rows[i].D, ATTN_F16));
+    p.tuning.value[STAGES] = (int32_t)rows[i].stages;
+    assert_null(refusal(&p));
+    assert_grid(&plan_of(&p).pass[0], rows[i].grid, 1, 1);
+  }
+}
+
+static void mma_swizzle_saves_the_padding(void **state) {
+  (void)state;
+  struct point p = point_of("mma_swizzle", "h200", square(8, 16, 512, 64, ATTN_F16));
+  /* 128 rows of Q and two stages of 64 rows of K and of V, 64 two-byte elements each */
+  assert_int_equal(plan_of(&p).pass[0].dynamic_smem_bytes, (128 + 2 * 2 * 64) * 64 * 2);
+  p.tuning.value[SWIZZLE] = 0;
+  assert_int_equal(plan_of(&p).pass[0].dynamic_smem_bytes, (128 + 2 * 2 * 64) * (64 + 8) * 2);
+  p.tuning.value[EPILOGUE] = 0; /* O takes the place of Q */
+  assert_int_equal(plan_of(&p).pass[0].dynamic_smem_bytes, (128 + 2 * 2 * 64) * (64 + 8) * 2);
+}
+
+static void mma_swizzle_refuses_more_q_tiles_than_a_grid_has_blocks(void **state) {
+  (void)state;
+  const struct point most = point_of("mma_swizzle", "h200", square(65536, 1024, 31 * 64, 64, ATTN_F16));
+  const struct point over = point_of("mma_swizzle", "h200", square(65536, 1024, 32 * 64, 64, ATTN_F16));
+  assert_null(refusal(&most));
+  assert_non_null(refusal(&over));
 }
 
 static void split_kv_has_a_split_and_a_combine_pass(void **state) {
@@ -564,6 +640,11 @@ int main(void) {
       cmocka_unit_test(cuda_core_variants_take_f32_and_tensor_variants_refuse_it),
       cmocka_unit_test(every_variant_runs_f16_at_64_on_every_model),
       cmocka_unit_test(cp_async_stages_set_shared_memory_and_refuse_small_devices),
+      cmocka_unit_test(wmma_qk_differs_from_wmma_in_its_kernel_alone),
+      cmocka_unit_test(mma_swizzle_takes_128_rows_per_block_once_they_fill_the_gpu),
+      cmocka_unit_test(mma_swizzle_persistent_grid_is_what_fits_at_once),
+      cmocka_unit_test(mma_swizzle_saves_the_padding),
+      cmocka_unit_test(mma_swizzle_refuses_more_q_tiles_than_a_grid_has_blocks),
       cmocka_unit_test(split_kv_has_a_split_and_a_combine_pass),
       cmocka_unit_test(split_kv_atomic_differs_from_split_kv_in_the_merge_only),
       cmocka_unit_test(split_kv_chooses_splits_that_fill_at_most_one_wave),

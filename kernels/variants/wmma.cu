@@ -20,39 +20,12 @@
 
 namespace attn {
 
-constexpr uint32_t kWmmaThreads = wmma_tile::kComputeThreads;
-
 #ifdef __CUDACC__
 
-/* grid (q tiles, Hq, B) */
 template <typename T, uint32_t D>
-__global__ void __launch_bounds__(kWmmaThreads) wmma_kernel(const __grid_constant__ Params p) {
-  using namespace wmma_tile;
+__global__ void __launch_bounds__(wmma_tile::kComputeThreads) wmma_kernel(const __grid_constant__ Params p) {
   extern __shared__ __align__(128) unsigned char smem_base[];
-  const Smem<T, D> smem = {smem_base};
-  const uint32_t h = blockIdx.y, b = blockIdx.z, warp = threadIdx.x / kWarp;
-  const uint32_t block_row = blockIdx.x * kRows, strip_row = block_row + warp * kFragment;
-  const uint32_t strip_rows = rows_in_tile(p.Sq, strip_row, kFragment);
-  const uint32_t block_rows = rows_in_tile(p.Sq, block_row, kRows);
-  /* An empty strip's address stays inside the tensor, though nothing is read or written through it. */
-  const size_t q_offset = row_offset(b, p.Hq, h, p.Sq, strip_rows ? strip_row : block_row, D);
-  const size_t kv_offset = row_offset(b, p.Hkv, kv_head(p, h), p.Skv, 0, D);
-  const T *k = static_cast<const T *>(p.k) + kv_offset, *v = static_cast<const T *>(p.v) + kv_offset;
-
-  Strip<T, D> strip;
-  strip.open(smem, 1, warp, static_cast<const T *>(p.q) + q_offset, strip_rows);
-  const uint32_t row_keys = strip.row() < strip_rows ? visible_keys(p, strip_row + strip.row()) : 0;
-  const uint32_t block_keys = visible_keys(p, block_row + block_rows - 1); /* the last row attends most */
-  for (uint32_t first = 0; first < block_keys; first += kKeys) {
-    const uint32_t keys = rows_in_tile(p.Skv, first, kKeys);
-    const size_t offset = (size_t)first * D;
-    __syncthreads(); /* orders all warps' reads of the previous K and V before they are overwritten */
-    load_rows<T, D>(smem.k(0), kv_stride(D), k + offset, kKeys, keys, threadIdx.x, kWmmaThreads);
-    load_rows<T, D>(smem.v(0), kv_stride(D), v + offset, kKeys, keys, threadIdx.x, kWmmaThreads);
-    __syncthreads(); /* orders the stores of K and V before all warps' fragment loads */
-    strip.attend(smem.k(0), smem.v(0), rows_in_tile(row_keys, first, kKeys), p.scale_log2);
-  }
-  strip.store(static_cast<T *>(p.o) + q_offset, strip_rows);
+  wmma_tile::attend_tiles<T, D, wmma_tile::PvOn::kTensorCores>(p, smem_base);
 }
 
 static const void *wmma_kernel_for(const attn_shape &shape) {
@@ -76,15 +49,7 @@ static const char *wmma_supports(const attn_shape *shape, const attn_tuning *, c
 }
 
 static void wmma_plan(const attn_shape *shape, const attn_tuning *, const device_info *, attn_plan *plan) {
-  plan->pass_count = 1;
-  plan->tile_q = wmma_tile::kRows, plan->tile_kv = wmma_tile::kKeys;
-  plan->splits = 1, plan->stages = 1;
-  attn_pass &pass = plan->pass[0];
-  pass.name = "main";
-  pass.kernel = wmma_kernel_for(*shape);
-  set_grid(pass, ceil_div(shape->Sq, wmma_tile::kRows), ATTN_COVERS_Q, shape->Hq, ATTN_COVERS_H, shape->B,
-           ATTN_COVERS_B);
-  set_block(pass, kWmmaThreads, kWmmaThreads, wmma_tile::smem_bytes(shape->D, 1));
+  wmma_tile::plan_blocks(*shape, wmma_kernel_for(*shape), *plan);
 }
 
 }  // namespace attn
