@@ -21,12 +21,12 @@ static struct status probe_gpu(void) {
 }
 
 static void list_text(const struct attn_variant *variant, const char *why_not, FILE *out) {
-  fprintf(out, "%-10s %s\n%10s limits: %s\n", variant->name, variant->summary, "", variant->limits);
+  fprintf(out, "%-15s %s\n%15s limits: %s\n", variant->name, variant->summary, "", variant->limits);
   for (const struct attn_tunable *t = variant->tunables; t != NULL && t->name != NULL; ++t) {
-    fprintf(out, "%10s tunable %s = %d..%d, default %d: %s\n", "", t->name, t->min, t->max, t->default_value,
+    fprintf(out, "%15s tunable %s = %d..%d, default %d: %s\n", "", t->name, t->min, t->max, t->default_value,
             t->help);
   }
-  fprintf(out, "%10s here: %s%s\n", "",
+  fprintf(out, "%15s here: %s%s\n", "",
           why_not == NULL ? "available" : "not available: ", why_not == NULL ? "" : why_not);
 }
 

@@ -60,6 +60,16 @@ double scaling_serial_pairs(const struct attn_shape *s, const struct pass_metric
   return (p->covers_b ? 1.0 : s->B) * (p->covers_h ? 1.0 : s->Hq);
 }
 
+/* Items that the busiest block works off in sequence: more than 1 in a persistent grid, which folds B, H and Q into
+ * one axis and starts a wave of blocks that loop over it. */
+static double rounds_of(const struct record *r, const struct pass_metrics *m, uint32_t pass) {
+  const unsigned folded = ATTN_COVERS_B | ATTN_COVERS_H | ATTN_COVERS_Q;
+  const struct attn_shape *s = &r->attn_case.shape;
+  if ((r->pass[pass].pass.covers[0] & folded) != folded || r->plan.tile_q == 0 || m->blocks == 0) return 1;
+  const double items = (double)scaling_pairs(s) * ceil((double)s->Sq / r->plan.tile_q);
+  return fmax(1, ceil(items / (double)m->blocks));
+}
+
 struct cost {
   double waves, load; /* NAN for a row without passes */
 };
@@ -67,7 +77,7 @@ struct cost {
 static struct cost cost_of(const struct record *r, const struct metrics *m) {
   struct cost cost = {0, 0};
   for (uint32_t i = 0; i < r->plan.pass_count && i < ATTN_PASSES_MAX; i++) {
-    const double serial = scaling_serial_pairs(&r->attn_case.shape, &m->pass[i]);
+    const double serial = scaling_serial_pairs(&r->attn_case.shape, &m->pass[i]) * rounds_of(r, &m->pass[i], i);
     cost.waves += ceil(m->pass[i].waves) * serial;
     cost.load += (double)m->pass[i].sm_blocks_max * serial;
   }

@@ -15,8 +15,9 @@ struct scaling {
   double bh_ratio;   /* B*Hq over the baseline's */
   double work_ratio; /* FLOPs over the baseline's */
   /* Expected time ratio: sum over passes of ceil(waves) over the baseline's, times the serial B*H work inside a block
-     where the grid does not cover it. NAN without passes. It assumes that blocks which share an SM do not slow each
-     other; load_ratio, with ceil(blocks / SMs) in place of ceil(waves), assumes that they take turns. */
+     where the grid does not cover it, or the rounds of a persistent grid. NAN without passes. It assumes that blocks
+     which share an SM do not slow each other; load_ratio, with ceil(blocks / SMs) in place of ceil(waves), assumes
+     that they take turns. */
   double wave_ratio, load_ratio;
   bool timed;                         /* the next two are known in at least one mode */
   double time_ratio[TIME_MODE_COUNT]; /* of medians; NAN when a mode is missing */

@@ -56,6 +56,21 @@ static void covering_grid_is_expected_to_grow_with_its_waves(void **state) {
   assert_near(rows.scaling[2].residual[TIME_COLD], 9.1 / 9, 1e-12);
 }
 
+/* 64, 512 and 1024 items: a block each, then one wave of 58 x 2 blocks that go round 5 and 9 times. */
+static void persistent_grid_is_expected_to_grow_with_its_rounds(void **state) {
+  (void)state;
+  struct row_spec specs[] = {COVERING("persistent", 1, 8, 100), COVERING("persistent", 4, 16, 480),
+                             COVERING("persistent", 8, 16, 910)};
+  for (size_t i = 0; i < 3; i++) {
+    specs[i].grid[0] = i == 0 ? 64 : 116, specs[i].grid[1] = specs[i].grid[2] = 1;
+    specs[i].covers[0] = ATTN_COVERS_B | ATTN_COVERS_H | ATTN_COVERS_Q, specs[i].covers[1] = specs[i].covers[2] = 0;
+  }
+  rows_build(&rows, specs, 3, "l4", NULL);
+  assert_near(rows.scaling[1].wave_ratio, 5, 1e-12);
+  assert_near(rows.scaling[2].wave_ratio, 9, 1e-12);
+  assert_near(rows.scaling[2].load_ratio, 18.0 / 2, 1e-12);
+}
+
 static void passes_add_their_waves(void **state) {
   (void)state;
   static const struct row_spec specs[] = {COVERING("split_kv", 1, 8, 0), COVERING("split_kv", 8, 16, 0)};
@@ -156,6 +171,7 @@ int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(serial_grid_is_expected_to_grow_with_the_work),
       cmocka_unit_test(covering_grid_is_expected_to_grow_with_its_waves),
+      cmocka_unit_test(persistent_grid_is_expected_to_grow_with_its_rounds),
       cmocka_unit_test(passes_add_their_waves),
       cmocka_unit_test(planned_rows_have_geometry_but_no_time),
       cmocka_unit_test(groups_differ_in_b_and_h_only),
