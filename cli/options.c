@@ -13,12 +13,13 @@ static const struct {
     [VERB_RUN] = {"run", "attnbench [run] --sweep FILE [options]", "measure a sweep (the default)"},
     [VERB_PLAN] = {"plan", "attnbench plan --sweep FILE --gpu NAME [options]",
                    "launch geometry and findings for a named GPU, without one"},
-    [VERB_LIST] = {"list", "attnbench list [--json]", "the kernel variants and where they run"},
+    [VERB_LIST] = {"list", "attnbench list [--json] [--load FILE]", "the kernel variants and where they run"},
     [VERB_REPORT] = {"report", "attnbench report JOURNAL [options]", "write reports from a run's journal again"},
-    [VERB_WORKER] = {"worker", NULL, NULL}, /* internal: what a run starts */
+    [VERB_WORKER] = {"worker", NULL, NULL},
+    [VERB_DESCRIBE] = {"describe", NULL, NULL},
 };
 
-enum kind { KIND_STRING, KIND_FLAG, KIND_FILTER };
+enum kind { KIND_STRING, KIND_FLAG, KIND_FILTER, KIND_LOAD };
 
 #define IN(verb)   (1u << VERB_##verb)
 #define AT(member) offsetof(struct options, member)
@@ -37,6 +38,8 @@ static const struct option_row {
      "variants to run instead of the sweep's: name or name:key=value,key=value, with commas between", NULL},
     {"Selection", "--filter", "KEY=VALUE", IN(RUN) | IN(PLAN), KIND_FILTER, 0,
      "only cases with this value; keys B H Hq Hkv S Sq Skv D dtype causal; repeat to narrow", NULL},
+    {"Selection", "--load", "FILE", IN(RUN) | IN(PLAN) | IN(LIST) | IN(WORKER) | IN(DESCRIBE), KIND_LOAD, 0,
+     "shared object with variants of your own (kernels/example/README.md); repeat for more", NULL},
     {"Device", "--device", "NAME", IN(RUN) | IN(WORKER), KIND_STRING, AT(device),
      "auto, cpu, cuda or cuda:N; auto takes a GPU when there is one", "auto"},
     {"Device", "--gpu", "NAME", IN(RUN) | IN(PLAN), KIND_STRING, AT(gpu),
@@ -111,6 +114,11 @@ static struct status store(const struct option_row *row, const char *value, stru
       return status_make(STATUS_USAGE, "--filter: given more than %d times", OPTIONS_FILTERS_MAX);
     }
     out->filter[out->filter_count++] = value;
+  } else if (row->kind == KIND_LOAD) {
+    if (out->load_count == OPTIONS_LOADS_MAX) {
+      return status_make(STATUS_USAGE, "--load: given more than %d times; load fewer objects", OPTIONS_LOADS_MAX);
+    }
+    out->load[out->load_count++] = value;
   } else if (*(const char **)at != NULL) {
     return status_make(STATUS_USAGE, "%s: given twice; give it once", row->name);
   } else {
