@@ -3,6 +3,8 @@
 #include "cli/cells.h"
 #include "cli/commands.h"
 #include "cli/load.h"
+#include "cli/merge.h"
+#include "cli/output.h"
 
 /* A plan's "journal" never touches a disk: nothing was measured that could be lost. */
 static struct status plan_cells(const struct cells *cells, const struct gpu_model *gpu, struct supervisor *worker,
@@ -58,10 +60,32 @@ struct status command_plan(const struct options *options, int argc, char **argv,
   return status;
 }
 
+/* Saved reports, or several of anything: a table of them side by side. */
+static struct status show_merged(const struct options *options, enum exit_code *exit_code) {
+  struct merge merge;
+  struct output output;
+  if (options->json != NULL || options->csv != NULL) {
+    return status_make(STATUS_USAGE,
+                       "--json and --csv are written from one journal; saved reports are shown as a table");
+  }
+  struct status status = merge_load(options->positional, options->positional_count, options->across_devices, &merge);
+  if (status_failed(&status)) return status;
+  status = output_open("-", &output);
+  if (!status_failed(&status)) {
+    status = merge_write_text(&merge, output.stream);
+    if (!status_failed(&status)) status = output_commit(&output);
+  }
+  *exit_code = merge.exit_code;
+  merge_free(&merge);
+  return status;
+}
+
 struct status command_report(const struct options *options, enum exit_code *exit_code) {
   struct journal_data data;
+  if (options->positional_count > 1 || merge_is_report(options->positional[0]))
+    return show_merged(options, exit_code);
   struct status status = command_probe_outputs(options);
-  if (!status_failed(&status)) status = journal_load(options->positional, &data);
+  if (!status_failed(&status)) status = journal_load(options->positional[0], &data);
   if (status_failed(&status)) return status;
   status = command_write_outputs(options, &data, exit_code);
   journal_free(&data);
