@@ -31,7 +31,7 @@ SPACE := $(EMPTY) $(EMPTY)
 .DEFAULT_GOAL := all
 .DELETE_ON_ERROR:
 .SUFFIXES:
-.PHONY: all run test test-gpu test-programs setup lint format format-check asan check-spills features help clean \
+.PHONY: all example run test test-gpu test-programs setup lint format format-check asan check-spills features help clean \
         install uninstall FORCE
 FORCE:
 
@@ -154,6 +154,8 @@ FAULTY_OBJECTS := $(filter-out $(call object,kernels/registry.c),$(OBJECTS)) $(F
     $(call object,$(FAULT_SOURCES))
 UNITS := $(patsubst tests/%.c,$(BUILD)/tests/%,$(UNIT_SOURCES))
 GPU_PROGRAMS := $(foreach source,$(GPU_SOURCES),$(BUILD)/tests/$(basename $(notdir $(source))))
+EXAMPLE_OBJECT := $(call object,kernels/example/example.cu)
+PLUGINS := $(patsubst tests/plugins/%.c,$(BUILD)/tests/plugins/%.so,$(wildcard tests/plugins/*.c))
 FAULTY := $(if $(wildcard tests/faults.def),$(BUILD)/attnbench-faulty)
 
 # ---- targets ----------------------------------------------------------------------------------------------------
@@ -163,6 +165,10 @@ all: attnbench
 
 attnbench: $(BUILD)/attnbench FORCE
 	$(Q)cmp -s $< $@ || { cp -f $< $@.new && mv -f $@.new $@; }
+
+## example: build the example of a kernel of your own, kernels/example/, for --load; prints its path
+example: $(BUILD)/example.so
+	@echo $<
 
 ## run: set up, build, and run the main sweep (SWEEP=shapes/v3.json)
 run:
@@ -194,8 +200,8 @@ lint:
 	@+MAKE='$(MAKE)' V='$(V)' scripts/run_tests.sh lint
 
 ## check-spills: every sm_90a kernel keeps its registers, or says why not (scripts/spills_allowed.txt)
-check-spills: $(BUILD)/attnbench
-	@scripts/check_spills.sh $(CU_OBJECTS:.o=.ptxas)
+check-spills: $(BUILD)/attnbench $(BUILD)/example.so
+	@scripts/check_spills.sh $(CU_OBJECTS:.o=.ptxas) $(EXAMPLE_OBJECT:.o=.ptxas)
 
 FORMAT_FILES = $(shell find cli kernels tests \( -name '*.[ch]' -o -name '*.cu' -o -name '*.cuh' \) -print)
 ## format: rewrite the sources with clang-format
@@ -251,7 +257,7 @@ help:
 print-%:
 	@printf '%s\n' '$($*)'
 
-test-programs: $(BUILD)/attnbench $(UNITS) $(GPU_PROGRAMS) $(FAULTY)
+test-programs: $(BUILD)/attnbench $(UNITS) $(GPU_PROGRAMS) $(FAULTY) $(BUILD)/example.so $(PLUGINS)
 
 # ---- rules ------------------------------------------------------------------------------------------------------
 
@@ -344,5 +350,21 @@ $(BUILD)/tests/$(basename $(notdir $(1))): $(BUILD)/$(1).o $(LIB_OBJECTS) $(OBJE
 endef
 $(foreach source,$(GPU_SOURCES),$(eval $(call gpu_program,$(source))))
 
+# Objects for --load. -Bsymbolic: what they define is theirs, whatever attnbench has of the same name.
+define LINK_SHARED
+$(call say,LINK,$@)
+$(Q)$(CXX) -shared -Wl,-Bsymbolic $(LDFLAGS) $(SANITIZE_FLAGS) $(filter %.o,$^) $(1) -o $@
+endef
+
+$(EXAMPLE_OBJECT): private CXX_ALL += -fPIC
+$(EXAMPLE_OBJECT): private NVCC_ALL += -Xcompiler -fPIC
+$(BUILD)/example.so: $(EXAMPLE_OBJECT)
+	$(call LINK_SHARED,$(if $(filter 1,$(WITH_CUDA)),$(CUDA_LIBS) -ldl -lpthread))
+
+$(BUILD)/tests/plugins/%: private C_ALL += -fPIC
+$(PLUGINS): %.so: %.c.o
+	$(call LINK_SHARED)
+
 .SECONDARY:
+-include $(EXAMPLE_OBJECT:.o=.d) $(PLUGINS:.so=.c.d)
 -include $(patsubst %.o,%.d,$(OBJECTS) $(FAULTY_OBJECTS) $(call object,$(UNIT_SOURCES) $(GPU_SOURCES)))

@@ -3,6 +3,7 @@
 
 #include "cli/commands.h"
 #include "cli/json.h"
+#include "cli/load.h"
 #include "cli/supervise.h"
 
 /* What a variant would meet here: NULL when it can run, else why not. */
@@ -56,6 +57,8 @@ static cJSON *list_json(const struct attn_variant *variant, const char *why_not)
 }
 
 struct status command_list(const struct options *options, FILE *out) {
+  const struct status loaded = load_objects(options->load, options->load_count);
+  if (status_failed(&loaded)) return loaded;
   const struct status gpu = probe_gpu();
   cJSON *root = cJSON_CreateObject(), *variants = cJSON_AddArrayToObject(root, "variants");
   for (size_t i = 0; i < variant_count(); ++i) {

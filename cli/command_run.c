@@ -5,7 +5,7 @@
 
 #include "cli/cells.h"
 #include "cli/commands.h"
-#include "cli/plan.h"
+#include "cli/load.h"
 #include "cli/progress.h"
 #include "cli/supervise.h"
 
@@ -64,7 +64,7 @@ static struct status do_cell(struct run *run, const struct cell *cell) {
   struct record record;
   struct status status = status_ok();
   if (cell->spec.variant->runs_on == DEVICE_CUDA && supervise_device(run->supervisor)->kind == DEVICE_CPU) {
-    plan_record(cell->attn_case, &cell->spec, &run->planned->info, &record);
+    status = command_plan_cell(cell, run->planned, run->supervisor, &record);
   } else {
     struct cell_request request = {
         .attn_case = *cell->attn_case, .seed = run->options->seed_value, .check_only = run->options->check_only};
@@ -147,6 +147,7 @@ struct status command_run(const struct options *options, int argc, char **argv, 
   struct sweep sweep;
   struct run run = {.options = options, .sweep = &sweep, .start_s = measure_now_s()};
   struct status status = command_gpu_model(options->gpu != NULL ? options->gpu : "h200", &run.planned);
+  if (!status_failed(&status)) status = load_objects(options->load, options->load_count);
   if (!status_failed(&status)) status = sweep_load(options->sweep, &sweep);
   if (status_failed(&status)) return status;
   status = command_probe_outputs(options);

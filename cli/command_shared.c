@@ -3,6 +3,7 @@
 
 #include "cli/commands.h"
 #include "cli/json.h"
+#include "cli/plan.h"
 #include "cli/version.h"
 #include "kernels/device.h"
 
@@ -53,6 +54,18 @@ void command_describe_run(const struct options *options, int argc, char **argv, 
     const size_t used = strlen(out->filter);
     snprintf(out->filter + used, sizeof out->filter - used, "%s%s", i > 0 ? " " : "", options->filter[i]);
   }
+}
+
+struct status command_plan_cell(const struct cell *cell, const struct gpu_model *gpu, struct supervisor *worker,
+                                struct record *out) {
+  if (!variant_is_stand_in(cell->spec.variant)) {
+    plan_record(cell->attn_case, &cell->spec, &gpu->info, out);
+    return status_ok();
+  }
+  struct cell_request request = {.attn_case = *cell->attn_case};
+  snprintf(request.variant, sizeof request.variant, "%s", cell->spec.text);
+  snprintf(request.plan_gpu, sizeof request.plan_gpu, "%s", gpu->name);
+  return supervise_cell(worker, &request, out);
 }
 
 struct status command_gpu_model(const char *name, const struct gpu_model **out) {

@@ -2,8 +2,10 @@
 #ifndef ATTNBENCH_CLI_COMMANDS_H
 #define ATTNBENCH_CLI_COMMANDS_H
 
+#include "cli/cells.h"
 #include "cli/options.h"
 #include "cli/report.h"
+#include "cli/supervise.h"
 #include "kernels/gpu_models.h"
 
 struct status command_run(const struct options *, int argc, char **argv, enum exit_code *exit_code);
@@ -18,6 +20,10 @@ void command_describe_run(const struct options *, int argc, char **argv, const s
 struct status command_write_outputs(const struct options *, const struct journal_data *, enum exit_code *exit_code);
 /* Shared: can every output be written? */
 struct status command_probe_outputs(const struct options *);
+/* Shared: a cell that is only planned, for a GPU that is not here. worker: of whatever device, for loaded variants,
+ * whose code does not run in this process; NULL when nothing was loaded. */
+struct status command_plan_cell(const struct cell *, const struct gpu_model *, struct supervisor *worker,
+                                struct record *out);
 /* Shared: the GPU model of --gpu, or the default for planned rows. */
 struct status command_gpu_model(const char *name, const struct gpu_model **out);
 

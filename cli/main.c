@@ -11,7 +11,8 @@ static struct status run_verb(const struct options *options, int argc, char **ar
     case VERB_PLAN: return command_plan(options, argc, argv, exit_code);
     case VERB_LIST: return command_list(options, stdout);
     case VERB_REPORT: return command_report(options, exit_code);
-    case VERB_WORKER: return worker_main(options->device);
+    case VERB_WORKER: return worker_main(options->device, options->load, options->load_count);
+    case VERB_DESCRIBE: return worker_describe(options->load, options->load_count);
     case VERB_COUNT: break;
   }
   return status_make(STATUS_INTERNAL, "no such verb");
@@ -33,6 +34,6 @@ int main(int argc, char **argv) {
   if (!status_failed(&status)) status = run_verb(&options, argc, argv, &exit_code);
   if (!status_failed(&status)) return exit_code;
   /* A worker reports its failures through its pipe. */
-  if (options.verb != VERB_WORKER) fprintf(stderr, "attnbench: %s\n", status.text);
+  if (options.verb < VERB_WORKER) fprintf(stderr, "attnbench: %s\n", status.text);
   return status_exit_code(status.code);
 }

@@ -13,12 +13,14 @@ static const struct {
     [VERB_RUN] = {"run", "attnbench [run] --sweep FILE [options]", "measure a sweep (the default)"},
     [VERB_PLAN] = {"plan", "attnbench plan --sweep FILE --gpu NAME [options]",
                    "launch geometry and findings for a named GPU, without one"},
-    [VERB_LIST] = {"list", "attnbench list [--json]", "the kernel variants and where they run"},
-    [VERB_REPORT] = {"report", "attnbench report JOURNAL [options]", "write reports from a run's journal again"},
-    [VERB_WORKER] = {"worker", NULL, NULL}, /* internal: what a run starts */
+    [VERB_LIST] = {"list", "attnbench list [--json] [--load FILE]", "the kernel variants and where they run"},
+    [VERB_REPORT] = {"report", "attnbench report JOURNAL|REPORT.json... [options]",
+                     "write reports from a run's journal again; show JSON reports side by side"},
+    [VERB_WORKER] = {"worker", NULL, NULL},
+    [VERB_DESCRIBE] = {"describe", NULL, NULL},
 };
 
-enum kind { KIND_STRING, KIND_FLAG, KIND_FILTER };
+enum kind { KIND_STRING, KIND_FLAG, KIND_FILTER, KIND_LOAD };
 
 #define IN(verb)   (1u << VERB_##verb)
 #define AT(member) offsetof(struct options, member)
@@ -37,6 +39,8 @@ static const struct option_row {
      "variants to run instead of the sweep's: name or name:key=value,key=value, with commas between", NULL},
     {"Selection", "--filter", "KEY=VALUE", IN(RUN) | IN(PLAN), KIND_FILTER, 0,
      "only cases with this value; keys B H Hq Hkv S Sq Skv D dtype causal; repeat to narrow", NULL},
+    {"Selection", "--load", "FILE", IN(RUN) | IN(PLAN) | IN(LIST) | IN(WORKER) | IN(DESCRIBE), KIND_LOAD, 0,
+     "shared object with variants of your own (kernels/example/README.md); repeat for more", NULL},
     {"Device", "--device", "NAME", IN(RUN) | IN(WORKER), KIND_STRING, AT(device),
      "auto, cpu, cuda or cuda:N; auto takes a GPU when there is one", "auto"},
     {"Device", "--gpu", "NAME", IN(RUN) | IN(PLAN), KIND_STRING, AT(gpu),
@@ -51,6 +55,8 @@ static const struct option_row {
     {"Output", "--journal", "FILE", IN(RUN), KIND_STRING, AT(journal),
      "keep the journal here (one JSON line per finished cell)", NULL},
     {"Output", "--json", NULL, IN(LIST), KIND_FLAG, AT(list_json), "list as JSON", NULL},
+    {"Output", "--across-devices", NULL, IN(REPORT), KIND_FLAG, AT(across_devices),
+     "show reports of unlike devices together; times are then compared within a device only", NULL},
     {"Help", "--help", NULL, ~0u, KIND_FLAG, AT(help), "this text", NULL},
     {"Help", "--version", NULL, ~0u, KIND_FLAG, AT(version), "version, git commit, CUDA and cJSON", NULL},
 };
@@ -111,6 +117,11 @@ static struct status store(const struct option_row *row, const char *value, stru
       return status_make(STATUS_USAGE, "--filter: given more than %d times", OPTIONS_FILTERS_MAX);
     }
     out->filter[out->filter_count++] = value;
+  } else if (row->kind == KIND_LOAD) {
+    if (out->load_count == OPTIONS_LOADS_MAX) {
+      return status_make(STATUS_USAGE, "--load: given more than %d times; load fewer objects", OPTIONS_LOADS_MAX);
+    }
+    out->load[out->load_count++] = value;
   } else if (*(const char **)at != NULL) {
     return status_make(STATUS_USAGE, "%s: given twice; give it once", row->name);
   } else {
@@ -137,8 +148,11 @@ static struct status take_option(int argc, char **argv, int *i, struct options *
 }
 
 static struct status take_positional(const char *text, struct options *out) {
-  if (out->verb == VERB_REPORT && out->positional == NULL) {
-    out->positional = text;
+  if (out->verb == VERB_REPORT) {
+    if (out->positional_count == OPTIONS_POSITIONALS_MAX) {
+      return status_make(STATUS_USAGE, "%s: more than %d reports; name fewer", text, OPTIONS_POSITIONALS_MAX);
+    }
+    out->positional[out->positional_count++] = text;
     return status_ok();
   }
   const char *names[VERB_COUNT + 1] = {0};
@@ -181,7 +195,7 @@ static struct status require(const struct options *o) {
   if (o->verb == VERB_PLAN && o->gpu == NULL) {
     return status_make(STATUS_USAGE, "--gpu is missing; one of l4, a100, h100, h200, rtx4090");
   }
-  if (o->verb == VERB_REPORT && o->positional == NULL) {
+  if (o->verb == VERB_REPORT && o->positional_count == 0) {
     return status_make(STATUS_USAGE, "the journal is missing; for example: attnbench report run.journal --json -");
   }
   if (o->json != NULL && o->csv != NULL && strcmp(o->json, "-") == 0 && strcmp(o->csv, "-") == 0) {
@@ -238,7 +252,10 @@ static void print_option(FILE *out, const struct option_row *row) {
   char head[64], text[256], where[64] = "";
   snprintf(head, sizeof head, "  %s %s", row->name, row->value != NULL ? row->value : "");
   if (row->verbs != ~0u && (row->verbs & IN(RUN)) == 0) {
-    snprintf(where, sizeof where, " (%s)", (row->verbs & IN(LIST)) != 0 ? "list" : "plan");
+    snprintf(where, sizeof where, " (%s)",
+             (row->verbs & IN(LIST)) != 0     ? "list"
+             : (row->verbs & IN(REPORT)) != 0 ? "report"
+                                              : "plan");
   }
   snprintf(text, sizeof text, "%s%s%s%s%s", row->help, where, row->default_value != NULL ? " [default: " : "",
            row->default_value != NULL ? row->default_value : "", row->default_value != NULL ? "]" : "");

@@ -9,18 +9,22 @@
 
 #include "kernels/status.h"
 
-enum verb { VERB_RUN, VERB_PLAN, VERB_LIST, VERB_REPORT, VERB_WORKER, VERB_COUNT };
+/* From VERB_WORKER on, verbs are internal: what a run starts. */
+enum verb { VERB_RUN, VERB_PLAN, VERB_LIST, VERB_REPORT, VERB_WORKER, VERB_DESCRIBE, VERB_COUNT };
 
-enum { OPTIONS_FILTERS_MAX = 16 };
+enum { OPTIONS_FILTERS_MAX = 16, OPTIONS_LOADS_MAX = 8, OPTIONS_POSITIONALS_MAX = 8 };
 
 /* Strings point into argv; NULL = not given and no default. */
 struct options {
   enum verb verb;
-  const char *positional; /* the journal of `report` */
+  const char *positional[OPTIONS_POSITIONALS_MAX]; /* the journal or the reports of `report` */
+  size_t positional_count;
   const char *sweep, *variants, *device, *gpu, *json, *csv, *journal, *seed, *timeout;
   const char *filter[OPTIONS_FILTERS_MAX];
   size_t filter_count;
-  bool check_only, list_json, help, version;
+  const char *load[OPTIONS_LOADS_MAX]; /* --load: shared objects with variants */
+  size_t load_count;
+  bool check_only, list_json, across_devices, help, version;
   uint64_t seed_value; /* --seed */
   double timeout_s;    /* --timeout */
 };

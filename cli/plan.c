@@ -3,6 +3,8 @@
 #include <math.h>
 #include <stdio.h>
 
+#include "kernels/plugin_load.h"
+
 static void plan_pass(const struct attn_pass *pass, const struct device_info *device, struct pass_record *out) {
   out->pass = *pass;
   snprintf(out->name, sizeof out->name, "%s", pass->name);
@@ -20,6 +22,15 @@ static const char *refusal(const struct attn_case *attn_case, const struct varia
   return variant->supports(&attn_case->shape, &spec->tuning, device);
 }
 
+/* The text may come from a loaded object, and a record holds valid text only. */
+static void set_outcome(struct record *record, enum cell_status status, const char *reason) {
+  record->status = status;
+  snprintf(record->reason, sizeof record->reason, "%s", reason);
+  for (char *c = record->reason; *c != '\0'; ++c) {
+    if (*c < ' ' || *c > '~') *c = '?';
+  }
+}
+
 void plan_record(const struct attn_case *attn_case, const struct variant_spec *spec, const struct device_info *device,
                  struct record *out) {
   *out = (struct record){.attn_case = *attn_case, .math = variant_math(spec->variant, attn_case->shape.dtype)};
@@ -28,13 +39,22 @@ void plan_record(const struct attn_case *attn_case, const struct variant_spec *s
   for (size_t mode = 0; mode < TIME_MODE_COUNT; ++mode) {
     out->time[mode].sm_clock_mhz = out->time[mode].power_w = out->time[mode].temperature_c = NAN;
   }
+  if (variant_is_stand_in(spec->variant)) {
+    set_outcome(out, CELL_error, "was not planned: its code runs in worker processes only");
+    return;
+  }
   const char *why_not = refusal(attn_case, spec, device);
   if (why_not != NULL) {
-    out->status = CELL_skipped;
-    snprintf(out->reason, sizeof out->reason, "%s", why_not);
+    set_outcome(out, CELL_skipped, why_not);
     return;
   }
   variant_plan(spec->variant, &attn_case->shape, &spec->tuning, device, &out->plan);
+  const char *problem = plugin_is_loaded(spec->variant) ? plugin_plan_problem(&out->plan, device) : NULL;
+  if (problem != NULL) {
+    out->plan = (struct attn_plan){0};
+    set_outcome(out, CELL_error, problem);
+    return;
+  }
   for (uint32_t i = 0; i < out->plan.pass_count; ++i) {
     plan_pass(&out->plan.pass[i], device, &out->pass[i]);
   }

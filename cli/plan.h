@@ -5,7 +5,9 @@
 #include "cli/record.h"
 
 /* Starts the record of one cell: identity, plan, passes, static kernel facts where the build knows them. Its status
- * is `skipped` with the reason when the variant does not take the shape on this device, else `planned`. */
+ * is `skipped` with the reason when the variant does not take the shape on this device, `error` when a loaded
+ * variant's plan breaks the limits of a launch or the variant is a stand-in, whose code runs in workers only, else
+ * `planned`. */
 void plan_record(const struct attn_case *, const struct variant_spec *, const struct device_info *,
                  struct record *out);
 

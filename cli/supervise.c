@@ -13,6 +13,7 @@
 
 #include "cli/json.h"
 #include "cli/plan.h"
+#include "kernels/plugin.h"
 
 extern char **environ;
 
@@ -28,6 +29,10 @@ struct supervisor {
 };
 
 static volatile sig_atomic_t interrupted_by;
+
+/* Objects that every worker opens. */
+static const char *objects[ATTN_PLUGINS_MAX];
+static size_t object_count;
 
 static void on_signal(int signal_number) { interrupted_by = signal_number; }
 
@@ -59,13 +64,14 @@ static bool make_pipe(int fds[2]) {
   return fds[0] >= 0 && fds[1] >= 0;
 }
 
-static int spawn_worker(const char *device_spec, int request_read, int reply_write, pid_t *pid) {
-  char *const argv[] = {"attnbench", "worker", "--device", (char *)device_spec, NULL};
+static int spawn_worker(char *const *argv, int request_read, int reply_write, pid_t *pid) {
   posix_spawn_file_actions_t actions;
   posix_spawnattr_t attributes;
   posix_spawn_file_actions_init(&actions);
   posix_spawn_file_actions_adddup2(&actions, request_read, WORKER_REQUEST_FD);
   posix_spawn_file_actions_adddup2(&actions, reply_write, WORKER_REPLY_FD);
+  /* What a kernel or a loaded object prints must not get among a report on stdout. */
+  posix_spawn_file_actions_adddup2(&actions, STDERR_FILENO, STDOUT_FILENO);
   posix_spawnattr_init(&attributes);
   posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETPGROUP); /* Ctrl-C reaches the parent only */
   const int error = posix_spawn(pid, "/proc/self/exe", &actions, &attributes, argv, environ);
@@ -74,12 +80,12 @@ static int spawn_worker(const char *device_spec, int request_read, int reply_wri
   return error;
 }
 
-static struct status start_process(struct supervisor *s) {
+static struct status start_process(struct supervisor *s, char *const *argv) {
   int request[2], reply[2];
   if (!make_pipe(request) || !make_pipe(reply)) {
     return status_make(STATUS_INTERNAL, "cannot make a pipe for the worker: %s", strerror(errno));
   }
-  const int error = spawn_worker(s->device_spec, request[0], reply[1], &s->pid);
+  const int error = spawn_worker(argv, request[0], reply[1], &s->pid);
   close(request[0]);
   close(reply[1]);
   s->request_fd = request[1];
@@ -211,11 +217,20 @@ static struct status take_hello(struct supervisor *s, const char *line, size_t l
   return status;
 }
 
+static struct status start_on_device(struct supervisor *s) {
+  char *argv[2 * ATTN_PLUGINS_MAX + 5] = {"attnbench", "worker", "--device", s->device_spec};
+  for (size_t i = 0; i < object_count; ++i) {
+    argv[2 * i + 4] = "--load";
+    argv[2 * i + 5] = (char *)objects[i];
+  }
+  return start_process(s, argv);
+}
+
 static struct status start_worker(struct supervisor *s) {
   const double open_timeout_s = 60.0;
   char *line, death[128];
   size_t length;
-  struct status status = start_process(s);
+  struct status status = start_on_device(s);
   if (status_failed(&status)) return status;
   const enum line_result got = read_line(s, measure_now_s() + open_timeout_s, &line, &length);
   if (got == LINE_GOT) {
@@ -255,6 +270,48 @@ void supervise_close(struct supervisor *s) {
 
 const struct device_info *supervise_device(const struct supervisor *s) { return &s->device; }
 double supervise_event_overhead_us(const struct supervisor *s) { return s->event_overhead_us; }
+
+/* ---- loaded objects ------------------------------------------------------------------------------------------ */
+
+static struct status keep_description(const char *text, size_t length, char **line) {
+  *line = strndup(text, length);
+  return *line != NULL ? status_ok() : status_make(STATUS_MEMORY, "no memory for an object's description");
+}
+
+/* Why no description came: the child is gone, or has to go. */
+static struct status no_description(struct supervisor *s, const char *path, enum line_result why, double timeout_s) {
+  char death[128];
+  describe_death(reap(s, why == LINE_EOF ? 2.0 : 0.0), death, sizeof death);
+  if (why == LINE_INTERRUPTED) return status_make(STATUS_INTERNAL, "interrupted");
+  if (why == LINE_DEADLINE) {
+    return status_make(STATUS_USAGE, "--load %s: opening it took more than %.0f s; look at its constructors", path,
+                       timeout_s);
+  }
+  return status_make(STATUS_USAGE, "--load %s: opening it failed: %s; look at its constructors and its attn_plugin",
+                     path, death);
+}
+
+struct status supervise_load(const char *path, char **line) {
+  const double load_timeout_s = 10.0;
+  char *const argv[] = {"attnbench", "describe", "--load", (char *)path, NULL};
+  struct supervisor s = {0};
+  char *text;
+  size_t length;
+  if (object_count == ATTN_PLUGINS_MAX) return status_make(STATUS_USAGE, "--load %s: one object too many", path);
+  install_handlers();
+  struct status status = start_process(&s, argv);
+  if (status_failed(&status)) return status;
+  const enum line_result got = read_line(&s, measure_now_s() + load_timeout_s, &text, &length);
+  if (got == LINE_GOT) {
+    status = keep_description(text, length, line);
+    reap(&s, 2.0);
+  } else {
+    status = no_description(&s, path, got, load_timeout_s);
+  }
+  free(s.buffer);
+  if (!status_failed(&status)) objects[object_count++] = path;
+  return status;
+}
 
 /* ---- cells
  * ---------------------------------------------------------------------------------------------------------------- */

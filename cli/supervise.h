@@ -8,6 +8,12 @@
 
 struct supervisor;
 
+/* Has a process of its own open the shared object at `path`, so that whatever its constructors do is done there. On
+ * success *line is what it said of itself (worker_describe; malloc'ed, the caller's), and every worker started from
+ * now on opens the object before its device. STATUS_USAGE when the object is bad, crashes, ends its process or does
+ * not come back. `path` must stay. */
+struct status supervise_load(const char *path, char **line);
+
 /* Starts a worker on device_spec and reads what device it found. STATUS_NO_GPU and other failures to open come back
  * as the worker reported them. On success *out is the caller's, for supervise_close. cell_timeout_s is a cell's
  * deadline. Installs handlers for SIGINT and SIGTERM (supervise_interrupted tells) and ignores SIGPIPE. */

@@ -12,6 +12,8 @@
 #include "cli/check.h"
 #include "cli/json.h"
 #include "cli/plan.h"
+#include "kernels/gpu_models.h"
+#include "kernels/plugin_load.h"
 
 /* What a worker keeps between cells: the open problem serves all variants of one case. */
 struct worker {
@@ -185,8 +187,10 @@ static struct status do_cell(struct worker *worker, const struct cell_request *r
   const double start_s = measure_now_s();
   struct status status = variant_spec_parse(request->variant, "request", STATUS_INTERNAL, &spec);
   if (status_failed(&status)) return status;
-  plan_record(&request->attn_case, &spec, device_info(worker->device), record);
-  if (record->status == CELL_skipped) return status_ok();
+  const struct gpu_model *planned = gpu_model_find(request->plan_gpu);
+  plan_record(&request->attn_case, &spec, planned != NULL ? &planned->info : device_info(worker->device), record);
+  if (planned != NULL) return status_ok();
+  if (record->status != CELL_planned) return status_ok(); /* skipped, or a plan that cannot be launched */
   if (strcmp(worker->case_key, request->attn_case.key) != 0) close_case(worker);
   if (predict_oom(worker, &request->attn_case.shape, record)) return status_ok();
 
@@ -218,10 +222,17 @@ static struct status serve(struct worker *worker) {
   return status;
 }
 
-struct status worker_main(const char *device_spec) {
+static struct status load_objects(const char *const *objects, size_t object_count) {
+  struct status status = status_ok();
+  for (size_t i = 0; i < object_count && !status_failed(&status); ++i) status = plugin_load(objects[i]);
+  return status;
+}
+
+struct status worker_main(const char *device_spec, const char *const *objects, size_t object_count) {
   prctl(PR_SET_PDEATHSIG, SIGKILL); /* a worker must not outlive its parent */
   struct worker worker = {0};
-  struct status status = device_open(device_spec, &worker.device);
+  struct status status = load_objects(objects, object_count);
+  if (!status_failed(&status)) status = device_open(device_spec, &worker.device);
   if (status_failed(&status)) {
     send_failure(&status);
     return status;
@@ -233,4 +244,44 @@ struct status worker_main(const char *device_spec) {
   if (worker.in_sweep_range) device_range_pop(worker.device);
   device_close(worker.device);
   return status;
+}
+
+/* ---- describing objects -------------------------------------------------------------------------------------- */
+
+static cJSON *describe_variant(const struct attn_variant *variant) {
+  cJSON *object = cJSON_CreateObject();
+  json_add_string(object, "name", variant->name);
+  json_add_string(object, "summary", variant->summary);
+  json_add_string(object, "limits", variant->limits);
+  json_add_uint(object, "runs_on", variant->runs_on);
+  json_add_uint(object, "math", variant->math);
+  cJSON *tunables = cJSON_AddArrayToObject(object, "tunables");
+  for (size_t i = 0; i < variant_tunable_count(variant); ++i) {
+    const struct attn_tunable *t = &variant->tunables[i];
+    cJSON *tunable = cJSON_CreateObject();
+    json_add_string(tunable, "name", t->name);
+    json_add_number(tunable, "min", t->min);
+    json_add_number(tunable, "max", t->max);
+    json_add_number(tunable, "default", t->default_value);
+    json_add_string(tunable, "help", t->help);
+    cJSON_AddItemToArray(tunables, tunable);
+  }
+  return object;
+}
+
+struct status worker_describe(const char *const *objects, size_t object_count) {
+  prctl(PR_SET_PDEATHSIG, SIGKILL);
+  const size_t built_in = variant_count();
+  struct status status = load_objects(objects, object_count);
+  if (status_failed(&status)) {
+    send_failure(&status);
+    return status;
+  }
+  cJSON *root = cJSON_CreateObject(), *variants = cJSON_AddArrayToObject(root, "variants");
+  for (size_t i = built_in; i < variant_count(); ++i) {
+    cJSON_AddItemToArray(variants, describe_variant(variant_at(i)));
+  }
+  char *line = cJSON_PrintUnformatted(root);
+  cJSON_Delete(root);
+  return send_line(line);
 }

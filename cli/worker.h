@@ -15,12 +15,18 @@ struct cell_request {
   char variant[VARIANT_SPEC_MAX];
   char sweep_name[SWEEP_NAME_MAX + 1]; /* for the outermost NVTX range */
   uint64_t seed;
-  bool check_only; /* no timing */
+  bool check_only;   /* no timing */
+  char plan_gpu[24]; /* not empty: only plan, for this known GPU; the parent does not run a loaded variant's code */
 };
 
-/* Runs until the request pipe ends. device_spec as for device_open. When the device cannot be opened, the first line
- * is
+/* Runs until the request pipe ends. device_spec as for device_open; objects are opened first (plugin_load). When an
+ * object or the device cannot be opened, the first line is
  * {"failed": {"code": status code, "text": ...}} and the failure is returned. */
-struct status worker_main(const char *device_spec);
+struct status worker_main(const char *device_spec, const char *const *objects, size_t object_count);
+
+/* Opens the objects, answers one line that says what was loaded, or what failed as above, and is done. The line is
+ * {"variants": [{"name", "summary", "limits", "runs_on", "math",
+ *                "tunables": [{"name", "min", "max", "default", "help"}]}]}, enumerators as numbers. */
+struct status worker_describe(const char *const *objects, size_t object_count);
 
 #endif

@@ -53,7 +53,8 @@ struct cuda_problem {
   struct compare_partial *partials; /* [COMPARE_BLOCKS] */
   unsigned long long *counters;     /* [PROBLEM_TENSOR_COUNT] redzone bytes, then [3] input elements */
   struct attn_pass_args args[ATTN_PASSES_MAX];
-  cudaGraphExec_t graph; /* of hot_launches launches; NULL until time_prepare */
+  const void *handle[ATTN_PASSES_MAX]; /* what this runtime launches; differs from the plan's in loaded variants */
+  cudaGraphExec_t graph;               /* of hot_launches launches; NULL until time_prepare */
   uint32_t hot_launches;
 };
 

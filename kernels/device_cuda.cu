@@ -10,6 +10,7 @@
 #include "kernels/cuda_device.cuh"
 #include "kernels/gpu_models.h"
 #include "kernels/kernel_resources.h"
+#include "kernels/plugin_load.h"
 
 namespace attn {
 
@@ -174,10 +175,32 @@ struct status open_problem(struct device *device, const struct attn_shape *shape
 /* ---- binding and launching
  * ------------------------------------------------------------------------------------------- */
 
-/* The symbol behind a kernel handle: the host stub has the kernel's own mangled name. */
+/* The symbol behind a plan's kernel: the host stub has the kernel's own mangled name. "" when it is not exported. */
 const char *kernel_symbol(const void *kernel) {
   Dl_info info;
-  return kernel != nullptr && dladdr(kernel, &info) != 0 && info.dli_sname != nullptr ? info.dli_sname : "";
+  return kernel != nullptr && dladdr(kernel, &info) != 0 && info.dli_sname != nullptr && info.dli_saddr == kernel
+             ? info.dli_sname
+             : "";
+}
+
+/* A loaded object may have a kernel of the same name, with registers of its own. */
+bool is_built_in(const void *kernel) {
+  Dl_info of_kernel, of_this;
+  return dladdr(kernel, &of_kernel) != 0 &&
+         dladdr(reinterpret_cast<const void *>(&device_cuda_open), &of_this) != 0 &&
+         of_kernel.dli_fbase == of_this.dli_fbase;
+}
+
+/* The runtime knows what the dynamic linker was not told: kernels that an object keeps to itself. */
+const char *runtime_symbol(const void *handle) {
+#if CUDART_VERSION >= 12030
+  const char *name = nullptr;
+  if (cudaFuncGetName(&name, handle) == cudaSuccess && name != nullptr) return name;
+  cudaGetLastError();
+#else
+  (void)handle;
+#endif
+  return "";
 }
 
 void write_demangled(const char *symbol, char *out, size_t size) {
@@ -187,18 +210,19 @@ void write_demangled(const char *symbol, char *out, size_t size) {
   free(demangled);
 }
 
-struct status prepare_pass(const struct attn_pass *pass, struct pass_facts *facts) {
+struct status prepare_pass(const struct attn_pass *pass, const void *handle, struct pass_facts *facts) {
   cudaFuncAttributes attributes;
   int resident_blocks = 0;
+  const char *symbol = kernel_symbol(pass->kernel);
   if (pass->dynamic_smem_bytes > 0) {
-    CUDA_TRY(cudaFuncSetAttribute(pass->kernel, cudaFuncAttributeMaxDynamicSharedMemorySize,
+    CUDA_TRY(cudaFuncSetAttribute(handle, cudaFuncAttributeMaxDynamicSharedMemorySize,
                                   static_cast<int>(pass->dynamic_smem_bytes)));
   }
-  CUDA_TRY(cudaFuncGetAttributes(&attributes, pass->kernel));
+  CUDA_TRY(cudaFuncGetAttributes(&attributes, handle));
   CUDA_TRY(cudaOccupancyMaxActiveBlocksPerMultiprocessor(
-      &resident_blocks, pass->kernel, static_cast<int>(pass->block[0] * pass->block[1] * pass->block[2]),
+      &resident_blocks, handle, static_cast<int>(pass->block[0] * pass->block[1] * pass->block[2]),
       pass->dynamic_smem_bytes));
-  write_demangled(kernel_symbol(pass->kernel), facts->kernel_name, sizeof facts->kernel_name);
+  write_demangled(symbol[0] != '\0' ? symbol : runtime_symbol(handle), facts->kernel_name, sizeof facts->kernel_name);
   facts->registers = static_cast<uint32_t>(attributes.numRegs);
   facts->static_smem_bytes = static_cast<uint32_t>(attributes.sharedSizeBytes);
   facts->local_bytes = static_cast<uint32_t>(attributes.localSizeBytes);
@@ -214,7 +238,10 @@ struct status bind_problem(struct problem *problem, const struct attn_variant *v
   p->block[PROBLEM_WORKSPACE] = nullptr;
   p->bytes[PROBLEM_WORKSPACE] = 0;
   if (plan->workspace_bytes > 0) STATUS_TRY(allocate_tensor(p, PROBLEM_WORKSPACE, plan->workspace_bytes));
-  for (uint32_t i = 0; i < plan->pass_count; ++i) STATUS_TRY(prepare_pass(&plan->pass[i], &facts[i]));
+  for (uint32_t i = 0; i < plan->pass_count; ++i) {
+    STATUS_TRY(plugin_launch_handle(variant, &plan->pass[i], &p->handle[i]));
+    STATUS_TRY(prepare_pass(&plan->pass[i], p->handle[i], &facts[i]));
+  }
   problem->variant = variant;
   problem->plan = *plan;
   const struct attn_buffers buffers = {data_of(p, PROBLEM_Q), data_of(p, PROBLEM_K), data_of(p, PROBLEM_V),
@@ -284,7 +311,7 @@ struct status enqueue_pass(struct cuda_problem *p, uint32_t index) {
     config.numAttrs = 1;
   }
   void *arguments[] = {p->args[index].bytes};
-  CUDA_TRY(cudaLaunchKernelExC(&config, pass.kernel, arguments));
+  CUDA_TRY(cudaLaunchKernelExC(&config, p->handle[index], arguments));
   return status_ok();
 }
 
@@ -318,6 +345,7 @@ extern "C" const char *device_build_cuda(void) {
 extern "C" bool device_static_facts(const struct attn_pass *pass, const struct device_info *device,
                                     struct pass_facts *out) {
   const char *symbol = attn::kernel_symbol(pass->kernel);
+  if (pass->kernel == nullptr || !attn::is_built_in(pass->kernel)) return false;
   for (size_t i = 0; i < kernel_resource_count; ++i) {
     const struct kernel_resource *r = &kernel_resources[i];
     if (r->cc_major != device->cc_major || r->cc_minor != device->cc_minor || strcmp(r->symbol, symbol) != 0)

@@ -20,6 +20,9 @@ static const struct attn_variant *const registry[] = {
 
 enum { REGISTRY_COUNT = sizeof registry / sizeof registry[0] };
 
+static const struct attn_variant *added[ATTN_VARIANTS_ADDED_MAX];
+static size_t added_count;
+
 static const struct {
   const char *name;
   uint32_t bytes;
@@ -33,13 +36,23 @@ const char *attn_dtype_name(enum attn_dtype dtype) { return dtypes[dtype].name; 
 
 uint32_t attn_dtype_bytes(enum attn_dtype dtype) { return dtypes[dtype].bytes; }
 
-size_t variant_count(void) { return REGISTRY_COUNT; }
+bool variant_add(const struct attn_variant *variant) {
+  if (added_count == ATTN_VARIANTS_ADDED_MAX || variant_find(variant->name) != NULL) return false;
+  added[added_count++] = variant;
+  return true;
+}
 
-const struct attn_variant *variant_at(size_t index) { return index < REGISTRY_COUNT ? registry[index] : NULL; }
+size_t variant_count(void) { return REGISTRY_COUNT + added_count; }
+
+const struct attn_variant *variant_at(size_t index) {
+  if (index < REGISTRY_COUNT) return registry[index];
+  return index < variant_count() ? added[index - REGISTRY_COUNT] : NULL;
+}
 
 const struct attn_variant *variant_find(const char *name) {
-  for (size_t i = 0; i < REGISTRY_COUNT; ++i) {
-    if (strcmp(registry[i]->name, name) == 0) return registry[i];
+  for (size_t i = 0; i < variant_count(); ++i) {
+    const struct attn_variant *variant = variant_at(i);
+    if (strcmp(variant->name, name) == 0) return variant;
   }
   return NULL;
 }

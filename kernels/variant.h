@@ -153,7 +153,14 @@ struct attn_variant {
   void (*run)(const struct attn_shape *, const struct attn_plan *, const struct attn_buffers *, unsigned threads);
 };
 
-/* ---- registry (registry.c, from variants.def) ---------------------------------------------------------------- */
+/* ---- registry (registry.c, from variants.def, then what was added) ------------------------------------------- */
+
+enum { ATTN_VARIANTS_ADDED_MAX = 16 };
+
+/* Adds a variant that outlives every use of the registry; false when there is no room or the name is taken. Its hooks
+ * are NULL in a process that knows the variant but must not run its code: a stand-in. */
+bool variant_add(const struct attn_variant *);
+static inline bool variant_is_stand_in(const struct attn_variant *variant) { return variant->plan == NULL; }
 
 size_t variant_count(void);
 const struct attn_variant *variant_at(size_t index);

@@ -25,12 +25,14 @@ measure   |              | record stats
 progress  |              | measure
 worker    |              | check json measure plan record sweep
 supervise |              | json plan record sweep worker
+load      |              | json supervise
 journal   |              | json output record sweep
 metrics   |              | record stats sweep
 scaling   |              | metrics record sweep
 diagnose  |              | metrics record scaling
 report    |              | diagnose journal json metrics output record scaling stats sweep text units version
-command   | commands     | cells journal json measure options output plan progress record report supervise sweep version
+merge     |              | journal json record report text units
+command   | commands     | cells journal json load measure merge options output plan progress record report supervise sweep version
 main      |              | command options version worker
 TABLE
 }

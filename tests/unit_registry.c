@@ -5,6 +5,7 @@
 
 #include <cmocka.h>
 
+#include <stdio.h>
 #include <string.h>
 
 #include "kernels/variant.h"
@@ -101,6 +102,27 @@ static void dtypes_have_names_and_sizes(void **state) {
   }
 }
 
+static void added_variants_are_found_until_the_room_is_full(void **state) {
+  (void)state;
+  static char names[ATTN_VARIANTS_ADDED_MAX + 1][16];
+  static struct attn_variant variants[ATTN_VARIANTS_ADDED_MAX + 1];
+  const size_t built_in = variant_count();
+  const struct attn_variant taken = {.name = variant_at(0)->name};
+  assert_false(variant_add(&taken));
+  for (size_t i = 0; i <= ATTN_VARIANTS_ADDED_MAX; ++i) {
+    snprintf(names[i], sizeof names[i], "added_%zu", i);
+    variants[i].name = names[i];
+    assert_int_equal(variant_add(&variants[i]), i < ATTN_VARIANTS_ADDED_MAX);
+  }
+  assert_false(variant_add(&variants[0]));
+  assert_int_equal(variant_count(), built_in + ATTN_VARIANTS_ADDED_MAX);
+  assert_ptr_equal(variant_at(built_in), &variants[0]);
+  assert_ptr_equal(variant_find("added_15"), &variants[15]);
+  assert_null(variant_find("added_16"));
+  assert_true(variant_is_stand_in(&variants[0]) && !variant_is_stand_in(variant_at(0)));
+  assert_null(variant_at(variant_count()));
+}
+
 int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(every_variant_is_found_by_its_name),
@@ -110,6 +132,7 @@ int main(void) {
       cmocka_unit_test(the_pipe_may_follow_the_type),
       cmocka_unit_test(plan_arrives_zeroed_with_clusters_of_one),
       cmocka_unit_test(dtypes_have_names_and_sizes),
+      cmocka_unit_test(added_variants_are_found_until_the_room_is_full),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,0 +1,261 @@
+/* example: a kernel of your own for `attnbench --load`, complete in one file. Copy the folder and change it.
+ *
+ * Two variants, so that the object is of use with and without a GPU:
+ *   example_warp   CUDA: one warp per query row
+ *   example_cpu    CPU: the same formula, one row after the other
+ *
+ * Idea: the 32 lanes of a warp share a row of Q and of the output, lane i holding elements i, i + 32, ...; for every
+ *   key they multiply, add up over the warp by shuffles, and fold the key into an online softmax.
+ *
+ * Source: the online softmax of Milakov and Gimelshein (arXiv 1805.02867), one key at a time.
+ *
+ * Can win: at one or two query rows per head, where tiles of 64 rows would be mostly empty. Rows are read whole by
+ *   neighbouring lanes, so every load is coalesced.
+ *
+ * Cannot: at more rows: every warp reads all of K and V by itself, Sq times as much as needed, and five dependent
+ *   shuffles per key bound it long before the memory does. No tensor cores.
+ *
+ * Budget: registers, at most 8 + 8 fp32 values of Q and of the output per lane (D <= 256), 52 at most in all; no
+ * shared memory. A block of `warps` warps has no other limit than 64 warps per SM. */
+#include <math.h>
+#include <string.h>
+
+#include "kernels/input.h" /* f16 and bf16 on the host */
+#include "kernels/plugin.h"
+
+#ifdef __CUDACC__
+#include <cuda_bf16.h>
+#include <cuda_fp16.h>
+#endif
+
+namespace example {
+
+/* ---- the CUDA variant: kernel, bind --------------------------------------------------------------------------- */
+
+constexpr uint32_t kWarp = 32, kLaneElements = 8, kMaxD = kWarp * kLaneElements, kMaxWarps = 8;
+
+/* The kernel's argument, passed by value. Whatever you need, up to ATTN_PASS_ARGS_MAX bytes. */
+struct Params {
+  const void *q, *k, *v;
+  void *o;
+  attn_shape shape;
+  float scale_log2; /* log2(e) / sqrt(D), so that the softmax costs exp2 */
+};
+
+#ifdef __CUDACC__
+
+__device__ __forceinline__ float to_float(float x) { return x; }
+__device__ __forceinline__ float to_float(__half x) { return __half2float(x); }
+__device__ __forceinline__ float to_float(__nv_bfloat16 x) { return __bfloat162float(x); }
+__device__ __forceinline__ void put(float *p, float x) { *p = x; }
+__device__ __forceinline__ void put(__half *p, float x) { *p = __float2half_rn(x); }
+__device__ __forceinline__ void put(__nv_bfloat16 *p, float x) { *p = __float2bfloat16_rn(x); }
+
+__device__ __forceinline__ float sum_over_warp(float x) {
+#pragma unroll
+  for (unsigned lanes = kWarp / 2; lanes > 0; lanes /= 2) x += __shfl_xor_sync(0xffffffffu, x, lanes);
+  return x;
+}
+
+/* This lane's elements of one row of D; elements behind the end are 0. */
+template <typename T>
+__device__ __forceinline__ void load_row(float (&out)[kLaneElements], const T *row, uint32_t D) {
+#pragma unroll
+  for (uint32_t i = 0; i < kLaneElements; ++i) {
+    const uint32_t d = threadIdx.x + kWarp * i;
+    out[i] = d < D ? to_float(row[d]) : 0.0f;
+  }
+}
+
+/* Grid: x walks blocks of blockDim.y query rows, y heads, z batch. threadIdx.x is the lane, threadIdx.y the warp. */
+template <typename T>
+__global__ void __launch_bounds__(kWarp *kMaxWarps) warp_kernel(const __grid_constant__ Params p) {
+  const attn_shape &s = p.shape;
+  const uint32_t row = blockIdx.x * blockDim.y + threadIdx.y;
+  if (row >= s.Sq) return; /* whole warps leave, so the shuffles below have all their lanes */
+  const size_t q_head = (size_t)blockIdx.z * s.Hq + blockIdx.y;
+  const size_t kv_head = (size_t)blockIdx.z * s.Hkv + blockIdx.y / (s.Hq / s.Hkv);
+  const T *k = static_cast<const T *>(p.k) + kv_head * s.Skv * s.D;
+  const T *v = static_cast<const T *>(p.v) + kv_head * s.Skv * s.D;
+  const size_t row_offset = (q_head * s.Sq + row) * s.D;
+
+  float q[kLaneElements], x[kLaneElements], o[kLaneElements] = {};
+  float top = -INFINITY, sum = 0.0f; /* largest score so far; sum of exp2(score - top) */
+  load_row(q, static_cast<const T *>(p.q) + row_offset, s.D);
+  const uint32_t keys = attn_keys_of_row(&s, row);
+  for (uint32_t key = 0; key < keys; ++key) {
+    float dot = 0.0f;
+    load_row(x, k + (size_t)key * s.D, s.D);
+#pragma unroll
+    for (uint32_t i = 0; i < kLaneElements; ++i) dot += q[i] * x[i];
+    const float score = sum_over_warp(dot) * p.scale_log2, new_top = fmaxf(top, score);
+    const float keep = exp2f(top - new_top), weight = exp2f(score - new_top); /* keep is 0 at the first key */
+    top = new_top;
+    sum = sum * keep + weight;
+    load_row(x, v + (size_t)key * s.D, s.D);
+#pragma unroll
+    for (uint32_t i = 0; i < kLaneElements; ++i) o[i] = o[i] * keep + weight * x[i];
+  }
+
+  const float inverse = keys > 0 ? 1.0f / sum : 0.0f; /* a row that attends no key has an output of zeros */
+#pragma unroll
+  for (uint32_t i = 0; i < kLaneElements; ++i) {
+    const uint32_t d = threadIdx.x + kWarp * i;
+    if (d < s.D) put(static_cast<T *>(p.o) + row_offset + d, o[i] * inverse);
+  }
+}
+
+static const void *kernel_for(attn_dtype dtype) {
+  switch (dtype) {
+    case ATTN_F16: return reinterpret_cast<const void *>(&warp_kernel<__half>);
+    case ATTN_BF16: return reinterpret_cast<const void *>(&warp_kernel<__nv_bfloat16>);
+    default: return reinterpret_cast<const void *>(&warp_kernel<float>);
+  }
+}
+
+/* Called once before the launches: writes the argument of every pass. */
+static void warp_bind(const attn_shape *shape, const attn_plan *, const attn_buffers *buffers,
+                      attn_pass_args args[ATTN_PASSES_MAX]) {
+  Params p = {};
+  p.q = buffers->q, p.k = buffers->k, p.v = buffers->v, p.o = buffers->o;
+  p.shape = *shape;
+  p.scale_log2 = (float)(M_LOG2E / sqrt((double)shape->D));
+  static_assert(sizeof p <= ATTN_PASS_ARGS_MAX, "a kernel argument must fit the runner's buffer");
+  memcpy(args[0].bytes, &p, sizeof p);
+}
+
+#else /* without nvcc the plan still works: `attnbench plan --gpu h200 --load example.so` */
+static const void *kernel_for(attn_dtype) { return nullptr; }
+constexpr decltype(attn_variant::bind) warp_bind = nullptr;
+#endif
+
+/* ---- the CUDA variant: supports, plan -------------------------------------------------------------------------- */
+
+static const attn_tunable warp_tunables[] = {
+    {"warps", 1, kMaxWarps, 4, "warps of a block, one query row each"},
+    {nullptr, 0, 0, 0, nullptr},
+};
+
+/* nullptr: takes the shape. Else a sentence with the field and its limit, which the report shows. */
+static const char *warp_supports(const attn_shape *shape, const attn_tuning *, const device_info *device) {
+  if (device->cc_major < 8) return "the compute capability must be at least 8.0";
+  if (shape->D > kMaxD) return "D must be at most 256: 32 lanes hold 8 elements of a row each";
+  if (shape->Hq > 65535 || shape->B > 65535) return "Hq and B must be at most 65535, the limit of grid.y and grid.z";
+  return nullptr;
+}
+
+/* What will be launched, and nothing else will. Pure: called without a GPU too. */
+static void warp_plan(const attn_shape *shape, const attn_tuning *tuning, const device_info *, attn_plan *plan) {
+  const uint32_t warps = (uint32_t)tuning->value[0];
+  plan->pass_count = 1;
+  plan->tile_q = warps, plan->tile_kv = 1; /* rows of Q and of K/V per block and step */
+  plan->splits = 1, plan->stages = 1;
+  attn_pass &pass = plan->pass[0];
+  pass.name = "main";
+  pass.kernel = kernel_for(shape->dtype);
+  pass.grid[0] = (shape->Sq - 1) / warps + 1, pass.covers[0] = ATTN_COVERS_Q;
+  pass.grid[1] = shape->Hq, pass.covers[1] = ATTN_COVERS_H;
+  pass.grid[2] = shape->B, pass.covers[2] = ATTN_COVERS_B;
+  pass.block[0] = kWarp, pass.block[1] = warps, pass.block[2] = 1;
+  pass.row_threads = kWarp * warps; /* every thread works on a row */
+}
+
+/* ---- the CPU variant ------------------------------------------------------------------------------------------- */
+
+static float host_load(const void *data, attn_dtype dtype, size_t index) {
+  if (dtype == ATTN_F32) return static_cast<const float *>(data)[index];
+  const uint16_t bits = static_cast<const uint16_t *>(data)[index];
+  return dtype == ATTN_F16 ? input_from_f16(bits) : input_from_bf16(bits);
+}
+
+static void host_store(void *data, attn_dtype dtype, size_t index, float x) {
+  if (dtype == ATTN_F32) {
+    static_cast<float *>(data)[index] = x;
+  } else {
+    static_cast<uint16_t *>(data)[index] = dtype == ATTN_F16 ? input_to_f16(x) : input_to_bf16(x);
+  }
+}
+
+static const char *cpu_supports(const attn_shape *shape, const attn_tuning *, const device_info *) {
+  return shape->D <= 1024 ? nullptr : "D must be at most 1024: nobody waits for a scalar loop over more";
+}
+
+/* The runner owns all memory: what run() needs besides the tensors is asked for here. */
+static void cpu_plan(const attn_shape *shape, const attn_tuning *, const device_info *, attn_plan *plan) {
+  plan->workspace_bytes = sizeof(float) * shape->Skv;
+  plan->tile_q = 1, plan->tile_kv = shape->Skv;
+  plan->splits = 1, plan->stages = 1;
+}
+
+/* Turns `keys` scores into weights that add up to 1. */
+static void softmax(float *scores, uint32_t keys) {
+  float top = -INFINITY, sum = 0.0f;
+  for (uint32_t key = 0; key < keys; ++key) top = fmaxf(top, scores[key]);
+  for (uint32_t key = 0; key < keys; ++key) sum += scores[key] = expf(scores[key] - top);
+  for (uint32_t key = 0; key < keys; ++key) scores[key] /= sum;
+}
+
+/* One query row: first element q of Q and of O, first element kv of its head in K and V. */
+static void cpu_row(const attn_shape *s, const attn_buffers *buffers, size_t q, size_t kv, uint32_t keys) {
+  float *scores = static_cast<float *>(buffers->workspace);
+  const float scale = 1.0f / sqrtf((float)s->D);
+  for (uint32_t key = 0; key < keys; ++key) {
+    float dot = 0.0f;
+    for (uint32_t d = 0; d < s->D; ++d) {
+      dot += host_load(buffers->q, s->dtype, q + d) * host_load(buffers->k, s->dtype, kv + (size_t)key * s->D + d);
+    }
+    scores[key] = dot * scale;
+  }
+  softmax(scores, keys);
+  for (uint32_t d = 0; d < s->D; ++d) {
+    float o = 0.0f;
+    for (uint32_t key = 0; key < keys; ++key) {
+      o += scores[key] * host_load(buffers->v, s->dtype, kv + (size_t)key * s->D + d);
+    }
+    host_store(buffers->o, s->dtype, q + d, o);
+  }
+}
+
+/* The last argument is the number of threads that may be used; this one is content with its own. */
+static void cpu_run(const attn_shape *s, const attn_plan *, const attn_buffers *buffers, unsigned) {
+  for (size_t head = 0; head < (size_t)s->B * s->Hq; ++head) {
+    const size_t kv_head = head / s->Hq * s->Hkv + head % s->Hq / (s->Hq / s->Hkv);
+    for (uint32_t row = 0; row < s->Sq; ++row) {
+      cpu_row(s, buffers, (head * s->Sq + row) * s->D, kv_head * s->Skv * s->D, attn_keys_of_row(s, row));
+    }
+  }
+}
+
+/* ---- what attnbench reads -------------------------------------------------------------------------------------- */
+
+static const attn_variant warp_variant = {
+    .name = "example_warp", /* yours; must not be the name of another variant */
+    .summary = "example of a loaded CUDA variant: one warp per query row",
+    .limits = "f16, bf16, f32; D <= 256; compute capability >= 8.0",
+    .runs_on = DEVICE_CUDA,
+    .math = ATTN_MATH_FP32, /* the roof that the report compares with */
+    .tunables = warp_tunables,
+    .supports = warp_supports,
+    .plan = warp_plan,
+    .bind = warp_bind,
+    .run = nullptr,
+};
+
+static const attn_variant cpu_variant = {
+    .name = "example_cpu",
+    .summary = "example of a loaded CPU variant: straight loops, one thread",
+    .limits = "CPU; f16, bf16, f32; D <= 1024",
+    .runs_on = DEVICE_CPU,
+    .math = ATTN_MATH_FP32_HOST,
+    .tunables = nullptr,
+    .supports = cpu_supports,
+    .plan = cpu_plan,
+    .bind = nullptr,
+    .run = cpu_run,
+};
+
+static const attn_variant *const variants[] = {&warp_variant, &cpu_variant};
+
+}  // namespace example
+
+ATTN_PLUGIN(example::variants, ATTN_PLUGIN_LAUNCH_HANDLE);

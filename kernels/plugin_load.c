@@ -1,0 +1,276 @@
+#include "kernels/plugin_load.h"
+
+#include <dlfcn.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+
+/* ---- checking a description ---------------------------------------------------------------------------------- */
+
+static const struct {
+  const char *name;
+  uint32_t bytes;
+} structs[ATTN_PLUGIN_STRUCT_COUNT] = {
+#define PLUGIN_STRUCT(name) {#name, (uint32_t)sizeof(struct name)},
+    ATTN_PLUGIN_STRUCTS(PLUGIN_STRUCT)
+#undef PLUGIN_STRUCT
+};
+
+struct status plugin_check(const char *path, const struct attn_plugin *plugin) {
+  if (plugin->abi != ATTN_PLUGIN_ABI) {
+    return status_make(STATUS_USAGE,
+                       "--load %s: was built for plugin ABI %" PRIu32
+                       " and this attnbench has %u; build it again with "
+                       "this attnbench's kernels/plugin.h",
+                       path, plugin->abi, ATTN_PLUGIN_ABI);
+  }
+  for (size_t i = 0; i < ATTN_PLUGIN_STRUCT_COUNT; ++i) {
+    if (plugin->bytes[i] == structs[i].bytes) continue;
+    return status_make(STATUS_USAGE,
+                       "--load %s: its struct %s has %" PRIu32 " bytes and attnbench's has %" PRIu32
+                       "; build it again "
+                       "with this attnbench's kernels/plugin.h",
+                       path, structs[i].name, plugin->bytes[i], structs[i].bytes);
+  }
+  if (plugin->variants == NULL || plugin->variant_count == 0 || plugin->variant_count > ATTN_PLUGIN_VARIANTS_MAX) {
+    return status_make(STATUS_USAGE, "--load %s: attn_plugin lists %" PRIu32 " variants%s; list 1 to %d", path,
+                       plugin->variant_count, plugin->variants == NULL ? " in an array that is NULL" : "",
+                       ATTN_PLUGIN_VARIANTS_MAX);
+  }
+  return status_ok();
+}
+
+/* 1 to max bytes, all of them of `set`, or printable ASCII when set is NULL. */
+static bool plugin_is_text(const char *text, size_t max, const char *set) {
+  const size_t length = text != NULL ? strnlen(text, max + 1) : 0;
+  for (size_t i = 0; i < length; ++i) {
+    if (set != NULL ? strchr(set, text[i]) == NULL : text[i] < ' ' || text[i] > '~') return false;
+  }
+  return length > 0 && length <= max;
+}
+
+static const char name_set[] = "abcdefghijklmnopqrstuvwxyz_0123456789";
+static const char pass_name_set[] = "abcdefghijklmnopqrstuvwxyz_";
+
+/* What is wrong with a variant's own fields; NULL: nothing. */
+static const char *plugin_variant_problem(const struct attn_variant *v) {
+  const struct {
+    bool broken;
+    const char *sentence;
+  } rules[] = {
+      {!plugin_is_text(v->summary, ATTN_PLUGIN_TEXT_MAX, NULL),
+       "summary must be a line of 1 to 240 ASCII characters"},
+      {!plugin_is_text(v->limits, ATTN_PLUGIN_TEXT_MAX, NULL), "limits must be a line of 1 to 240 ASCII characters"},
+      {v->runs_on != DEVICE_CPU && v->runs_on != DEVICE_CUDA, "runs_on must be DEVICE_CPU or DEVICE_CUDA"},
+      {(unsigned)v->math > ATTN_MATH_FP32_HOST, "math must be one of enum attn_math"},
+      {v->supports == NULL, "supports is NULL; it must say what shapes the variant takes"},
+      {v->plan == NULL, "plan is NULL; it must fill in the launch"},
+      {v->runs_on == DEVICE_CPU && v->run == NULL, "run is NULL; a CPU variant must have it"},
+      {v->runs_on == DEVICE_CUDA && v->run != NULL,
+       "run must be NULL in a CUDA variant, which is launched from its plan"},
+  };
+  for (size_t i = 0; i < sizeof rules / sizeof *rules; ++i) {
+    if (rules[i].broken) return rules[i].sentence;
+  }
+  return NULL;
+}
+
+static const char *plugin_tunables_problem(const struct attn_tunable *tunables) {
+  size_t count = 0;
+  for (; tunables != NULL && tunables[count].name != NULL; ++count) {
+    const struct attn_tunable *t = &tunables[count];
+    if (count == ATTN_TUNABLES_MAX)
+      return "tunables has no NULL name within its first 5 entries; 4 tunables are the most";
+    if (!plugin_is_text(t->name, ATTN_PLUGIN_NAME_MAX, name_set))
+      return "a tunable's name must be 1 to 32 of [a-z0-9_]";
+    if (!plugin_is_text(t->help, ATTN_PLUGIN_TEXT_MAX, NULL))
+      return "a tunable's help must be 1 to 240 ASCII characters";
+    if (t->min > t->default_value || t->default_value > t->max)
+      return "a tunable's default_value must be in min..max";
+    for (size_t i = 0; i < count; ++i) {
+      if (strcmp(tunables[i].name, t->name) == 0) return "two tunables have one name";
+    }
+  }
+  return NULL;
+}
+
+struct status plugin_check_variant(const char *path, const struct attn_variant *variant) {
+  if (variant == NULL) return status_make(STATUS_USAGE, "--load %s: attn_plugin lists a variant that is NULL", path);
+  if (!plugin_is_text(variant->name, ATTN_PLUGIN_NAME_MAX, name_set)) {
+    return status_make(STATUS_USAGE, "--load %s: a variant's name must be 1 to %d of [a-z0-9_]; rename it", path,
+                       ATTN_PLUGIN_NAME_MAX);
+  }
+  const char *problem = plugin_variant_problem(variant);
+  if (problem == NULL) problem = plugin_tunables_problem(variant->tunables);
+  if (problem == NULL) return status_ok();
+  return status_make(STATUS_USAGE, "--load %s: variant %s: %s", path, variant->name, problem);
+}
+
+/* ---- checking a plan ----------------------------------------------------------------------------------------- */
+
+enum { GRID_X_MAX = INT32_MAX, GRID_YZ_MAX = 65535, COVERS_ALL = 15, PASS_NAME_MAX = 23 };
+
+/* The product of three sizes that may be anything, without overflow; 0 when one of them is. */
+static uint64_t product_of(const uint32_t size[3], uint64_t most) {
+  uint64_t product = 1;
+  for (size_t axis = 0; axis < 3; ++axis) {
+    product *= size[axis];
+    if (product > most) return most + 1;
+  }
+  return product;
+}
+
+static const char *pass_problem(const struct attn_pass *pass, const struct device_info *device) {
+  const uint32_t most = device->threads_per_block != 0 ? device->threads_per_block : 1024;
+  const uint64_t threads = product_of(pass->block, most);
+  const struct {
+    bool broken;
+    const char *sentence;
+  } rules[] = {
+      {!plugin_is_text(pass->name, PASS_NAME_MAX, pass_name_set), "plan: a pass's name must be 1 to 23 of [a-z_]"},
+      {pass->grid[0] < 1 || pass->grid[0] > GRID_X_MAX, "plan: grid.x must be 1 to 2^31-1"},
+      {pass->grid[1] < 1 || pass->grid[1] > GRID_YZ_MAX, "plan: grid.y must be 1 to 65535"},
+      {pass->grid[2] < 1 || pass->grid[2] > GRID_YZ_MAX, "plan: grid.z must be 1 to 65535"},
+      {threads < 1 || threads > most, "plan: the threads of a block must be 1 to the device's threads_per_block"},
+      {product_of(pass->cluster, 16) - 1 >= 16, "plan: a cluster must have 1 to 16 blocks"},
+      {pass->dynamic_smem_bytes > device->smem_per_block_bytes,
+       "plan: dynamic_smem_bytes is above the device's smem_per_block_bytes; supports must refuse this shape"},
+      {pass->row_threads < 1 || pass->row_threads > threads, "plan: row_threads must be 1 to the threads of a block"},
+      {(pass->covers[0] | pass->covers[1] | pass->covers[2]) > COVERS_ALL,
+       "plan: covers holds bits of enum attn_cover"},
+  };
+  for (size_t i = 0; i < sizeof rules / sizeof *rules; ++i) {
+    if (rules[i].broken) return rules[i].sentence;
+  }
+  return NULL;
+}
+
+const char *plugin_plan_problem(const struct attn_plan *plan, const struct device_info *device) {
+  const bool launches = device->kind == DEVICE_CUDA;
+  if (plan->pass_count > ATTN_PASSES_MAX) return "plan: pass_count must be at most 4";
+  if (launches != (plan->pass_count > 0)) {
+    return launches ? "plan: pass_count is 0; a CUDA variant launches at least one pass"
+                    : "plan: pass_count must be 0 in a CPU variant";
+  }
+  if (launches && (plan->tile_q < 1 || plan->tile_kv < 1 || plan->splits < 1 || plan->stages < 1)) {
+    return "plan: tile_q, tile_kv, splits and stages must be at least 1";
+  }
+  for (uint32_t i = 0; i < plan->pass_count; ++i) {
+    const char *problem = pass_problem(&plan->pass[i], device);
+    if (problem != NULL) return problem;
+    for (uint32_t j = 0; j < i; ++j) {
+      if (strcmp(plan->pass[i].name, plan->pass[j].name) == 0) return "plan: two passes have one name";
+    }
+  }
+  return NULL;
+}
+
+/* ---- opening ------------------------------------------------------------------------------------------------- */
+
+static struct plugin {
+  char path[4096];
+  const struct attn_plugin *description;
+} plugins[ATTN_PLUGINS_MAX];
+static size_t plugin_count;
+
+static struct status plugin_open(const char *path, const struct attn_plugin **out) {
+  void *object = dlopen(path, RTLD_NOW | RTLD_LOCAL);
+  if (object == NULL) {
+    return status_make(STATUS_USAGE, "--load %s: cannot be opened as a shared object: %s", path, dlerror());
+  }
+  *out = dlsym(object, ATTN_PLUGIN_SYMBOL);
+  if (*out != NULL) return status_ok();
+  return status_make(STATUS_USAGE,
+                     "--load %s: exports no symbol " ATTN_PLUGIN_SYMBOL
+                     "; end its source with ATTN_PLUGIN(...) of "
+                     "kernels/plugin.h",
+                     path);
+}
+
+static bool plugin_has_name(const struct attn_plugin *plugin, uint32_t count, const char *name) {
+  for (uint32_t i = 0; i < count; ++i) {
+    if (strcmp(plugin->variants[i]->name, name) == 0) return true;
+  }
+  return false;
+}
+
+/* All of them before the first is added, so that a bad one leaves the registry as it was. */
+static struct status plugin_check_variants(const char *path, const struct attn_plugin *plugin) {
+  for (uint32_t i = 0; i < plugin->variant_count; ++i) {
+    const struct attn_variant *variant = plugin->variants[i];
+    const struct status status = plugin_check_variant(path, variant);
+    if (status_failed(&status)) return status;
+    if (variant_find(variant->name) == NULL && !plugin_has_name(plugin, i, variant->name)) continue;
+    return status_make(STATUS_USAGE, "--load %s: there is a variant %s already; rename it in the object", path,
+                       variant->name);
+  }
+  return status_ok();
+}
+
+static struct status plugin_add_variants(const char *path, const struct attn_plugin *plugin) {
+  uint32_t total = plugin->variant_count;
+  for (size_t i = 0; i < plugin_count; ++i) total += plugins[i].description->variant_count;
+  for (uint32_t i = 0; i < plugin->variant_count && total <= ATTN_PLUGIN_VARIANTS_MAX; ++i) {
+    variant_add(plugin->variants[i]); /* its name was found free, and there is room */
+  }
+  if (total <= ATTN_PLUGIN_VARIANTS_MAX) return status_ok();
+  return status_make(STATUS_USAGE, "--load %s: more than %d variants would be loaded; load fewer objects", path,
+                     ATTN_PLUGIN_VARIANTS_MAX);
+}
+
+struct status plugin_load(const char *path) {
+  const struct attn_plugin *description = NULL;
+  if (plugin_count == ATTN_PLUGINS_MAX) {
+    return status_make(STATUS_USAGE, "--load %s: more than %d objects; load fewer", path, ATTN_PLUGINS_MAX);
+  }
+  struct status status = plugin_open(path, &description);
+  if (!status_failed(&status)) status = plugin_check(path, description);
+  if (!status_failed(&status)) status = plugin_check_variants(path, description);
+  if (!status_failed(&status)) status = plugin_add_variants(path, description);
+  if (status_failed(&status)) return status;
+  struct plugin *plugin = &plugins[plugin_count++];
+  snprintf(plugin->path, sizeof plugin->path, "%s", path);
+  plugin->description = description;
+  return status;
+}
+
+/* ---- launching ----------------------------------------------------------------------------------------------- */
+
+static const struct plugin *plugin_of(const struct attn_variant *variant) {
+  for (size_t i = 0; i < plugin_count; ++i) {
+    const struct attn_plugin *description = plugins[i].description;
+    for (uint32_t v = 0; v < description->variant_count; ++v) {
+      if (description->variants[v] == variant) return &plugins[i];
+    }
+  }
+  return NULL;
+}
+
+bool plugin_is_loaded(const struct attn_variant *variant) { return plugin_of(variant) != NULL; }
+
+/* A kernel that the dynamic linker took from elsewhere would be measured under the wrong name. */
+static bool plugin_owns(const struct plugin *plugin, const void *kernel) {
+  Dl_info of_kernel, of_plugin;
+  return dladdr(kernel, &of_kernel) != 0 && dladdr(plugin->description, &of_plugin) != 0 &&
+         of_kernel.dli_fbase == of_plugin.dli_fbase;
+}
+
+struct status plugin_launch_handle(const struct attn_variant *variant, const struct attn_pass *pass,
+                                   const void **handle) {
+  const struct plugin *plugin = plugin_of(variant);
+  *handle = pass->kernel;
+  if (plugin == NULL) return status_ok();
+  const struct attn_plugin *description = plugin->description;
+  const char *problem = NULL;
+  if (variant->bind == NULL || pass->kernel == NULL) {
+    problem = "has no GPU code; build the object with nvcc";
+  } else if (!plugin_owns(plugin, pass->kernel)) {
+    problem = "has a kernel that the linker took from elsewhere; link the object with -Wl,-Bsymbolic";
+  } else if (description->launch_handle == NULL) {
+    problem = "cannot be launched: the object's launch_handle is NULL; give ATTN_PLUGIN_LAUNCH_HANDLE";
+  } else if ((*handle = description->launch_handle(pass->kernel)) == NULL) {
+    problem = "has a kernel that its CUDA runtime cannot load; build the object for this GPU";
+  }
+  if (problem == NULL) return status_ok();
+  return status_make(STATUS_DEVICE, "%s: pass %s of %s %s", plugin->path, pass->name, variant->name, problem);
+}

@@ -1,0 +1,126 @@
+# attnbench report with saved reports: several of them side by side.
+load helper
+
+# measure NAME ARGS...: a small report on the CPU, $TMP/NAME.json.
+measure() {
+  local name=$1
+  shift
+  attn --sweep tests/data/sweeps/tiny.json --device cpu --json "$TMP/$name.json" "$@"
+}
+
+# edit FROM TO STATEMENT: a copy of a report with a change, by a Python statement over the document d.
+edit() {
+  python -c '
+import json, sys
+d = json.load(open(sys.argv[1]))
+exec(sys.argv[3])
+json.dump(d, open(sys.argv[2], "w"))' "$TMP/$1.json" "$TMP/$2.json" "$3"
+}
+
+setup() {
+  measure a --variants cpu_flash,cpu_ref --check-only
+  edit a a '
+for r in d["results"]:
+    r["time"] = {"cold": {"median_us": 30.0}, "hot": {"median_us": 20.0 if r["variant"] == "cpu_flash" else 50.0}}'
+  edit a b '
+d["tool"]["name"], d["tool"]["version"] = "sdpa_baseline", "2.9"
+d["results"] = [r for r in d["results"] if r["variant"] == "cpu_flash"]
+for r in d["results"]:
+    r["variant"], r["time"]["hot"]["median_us"] = "sdpa_flash", 10.0'
+}
+
+@test "two reports are shown case by case, with the source of every row and its ratio to the best" {
+  attn report "$TMP/a.json" "$TMP/b.json"
+  expect_status 0
+  expect_no_err
+  expect_out_matches "^source 1 +.*a.json: attnbench [0-9.]+; sweep tiny; .* threads"
+  expect_out_matches "^source 2 +.*b.json: sdpa_baseline 2.9; sweep tiny"
+  awk '/^B1/ { print $1, $2, $3, $5, $8 }' "$OUT" >"$TMP/rows"
+  diff "$TMP/rows" - <<'ROWS' || fail "rows"
+B1.H2.Hkv2.Sq65.Skv65.D64.f16.full cpu_flash 1 20.00 2.00
+B1.H2.Hkv2.Sq65.Skv65.D64.f16.full cpu_ref 1 50.00 5.00
+B1.H2.Hkv2.Sq65.Skv65.D64.f16.full sdpa_flash 2 10.00 1.00
+B1.H2.Hkv2.Sq65.Skv65.D64.f16.causal cpu_flash 1 20.00 2.00
+B1.H2.Hkv2.Sq65.Skv65.D64.f16.causal cpu_ref 1 50.00 5.00
+B1.H2.Hkv2.Sq65.Skv65.D64.f16.causal sdpa_flash 2 10.00 1.00
+ROWS
+}
+
+@test "sweeps that overlap in part keep the cases of both" {
+  edit b c 'd["results"] = d["results"][1:]; d["results"][0]["key"] = "B9.H9.Hkv9.Sq9.Skv9.D64.f16.full"'
+  attn report "$TMP/a.json" "$TMP/b.json" "$TMP/c.json"
+  expect_status 0
+  [ "$(grep -c '^B1' "$OUT")" -eq 6 ] && [ "$(grep -c '^B9.* 3 ' "$OUT")" -eq 1 ] || fail "rows"
+}
+
+@test "one saved report is shown as a table; a journal stays a journal, alone or among reports" {
+  attn report "$TMP/b.json"
+  expect_status 0
+  expect_out "sdpa_flash"
+  measure j --variants cpu_flash --check-only --journal "$TMP/run.journal"
+  attn report "$TMP/run.journal"
+  expect_status 0
+  expect_out "2 of 2 cells: 2 ok"
+  attn report "$TMP/run.journal" "$TMP/b.json"
+  expect_status 0
+  expect_out_matches "^source 1 +.*run.journal: attnbench"
+  expect_out "sdpa_flash"
+}
+
+@test "reports of unlike devices are refused, and shown with their devices when that is asked for" {
+  edit b gpu 'd["device"].update(kind="cuda", name="NVIDIA H200", sms=132)'
+  attn report "$TMP/a.json" "$TMP/gpu.json"
+  expect_status 6
+  expect_err "on NVIDIA H200 (132): their times cannot be compared"
+  expect_err "--across-devices"
+  expect_no_out
+  attn report "$TMP/a.json" "$TMP/gpu.json" --across-devices
+  expect_status 0
+  expect_out_matches "sdpa_flash +2 ok +10.00 +30.00 +[^ ]+ +1.00 .*NVIDIA H200"
+  expect_out_matches "cpu_flash +1 ok +20.00 +30.00 +[^ ]+ +1.00 "
+  edit b plan 'd["device"] = None'
+  attn report "$TMP/a.json" "$TMP/plan.json"
+  expect_status 0
+  expect_out "nothing measured"
+}
+
+@test "the exit code is the worst of the reports', and reasons are told once" {
+  edit a wrong '
+d["summary"]["exit_code"] = 3
+for r in d["results"]:
+    r.update(status="wrong", reason="off by one", time=None, tflop_per_s=None)'
+  edit a lost 'd["summary"]["exit_code"] = 4'
+  attn report "$TMP/a.json" "$TMP/lost.json"
+  expect_status 4
+  attn report "$TMP/wrong.json" "$TMP/lost.json" "$TMP/a.json"
+  expect_status 3
+  [ "$(grep -c '^wrong: cpu_flash of source 1: off by one' "$OUT")" -eq 1 ] || fail "reasons"
+}
+
+@test "different seeds are told" {
+  edit b seed 'd["run"]["seed"] = 7'
+  attn report "$TMP/a.json" "$TMP/seed.json"
+  expect_out "the seeds differ"
+}
+
+@test "what is no report is refused with its place" {
+  edit b bad 'del d["results"][1]["status"]'
+  expect_refusal 7 'results[1] lacks the text "status"' -- report "$TMP/a.json" "$TMP/bad.json"
+  edit b bad 'd["schema"] = "attnbench.report/9"'
+  expect_refusal 7 'is not attnbench.report/1' -- report "$TMP/bad.json"
+  edit b bad 'del d["tool"]'
+  expect_refusal 7 'lacks the text "name"' -- report "$TMP/bad.json"
+  edit b bad 'del d["run"]'
+  expect_refusal 7 'lacks run.seed' -- report "$TMP/bad.json"
+  edit b bad 'd["results"] = 1'
+  expect_refusal 7 'has no array "results"' -- report "$TMP/bad.json"
+  head -c 300 "$TMP/b.json" >"$TMP/bad.json"
+  expect_refusal 7 'bad.json:1:' -- report "$TMP/a.json" "$TMP/bad.json"
+  expect_refusal 7 'cannot be opened' -- report "$TMP/a.json" "$TMP/none.json"
+}
+
+@test "the merged view has no file outputs, and a limit" {
+  expect_refusal 2 'saved reports are shown as a table' -- report "$TMP/a.json" "$TMP/b.json" --json "$TMP/x.json"
+  local nine=("$TMP"/{a,a,a,a,a,a,a,a,b}.json)
+  expect_refusal 2 'more than 8 reports' -- report "${nine[@]}"
+}

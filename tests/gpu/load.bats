@@ -1,0 +1,37 @@
+# A loaded CUDA variant: launched by a CUDA runtime that did not register its kernels.
+load helper
+
+setup() {
+  need_gpu
+  EXAMPLE=$(dirname "$ATTNBENCH")/example.so
+  [ -f "$EXAMPLE" ] || EXAMPLE=$(make -s print-BUILD)/example.so
+  [ -f "$EXAMPLE" ] || skip "no example.so beside $ATTNBENCH; make test-programs builds it"
+}
+
+@test "a loaded CUDA variant is right, timed in both modes, and its facts are its own" {
+  attn --sweep kernels/example/sweep.json --device cuda --load "$EXAMPLE" --variants example_warp,scalar --json "$TMP/r.json"
+  expect_status 0
+  expect_valid results/report.schema.json "$TMP/r.json"
+  expect_json "$TMP/r.json" '[r["status"] for r in d["results"] if r["variant"] == "example_warp"] == ["ok"] * 6'
+  expect_json "$TMP/r.json" 'all(r["time"]["hot"]["median_us"] > 0 and r["time"]["cold"]["median_us"] > 0
+    for r in d["results"] if r["variant"] == "example_warp")'
+  expect_json "$TMP/r.json" 'all("example::warp_kernel<" in l["kernel"] and 16 < l["registers"] < 80
+    and l["resident_exact"] for r in d["results"] if r["variant"] == "example_warp" for l in r["launches"])'
+}
+
+@test "every dtype, mask, head group and number of warps of the loaded variant matches the oracle" {
+  attn --sweep tests/data/sweeps/correctness.json --device cuda --check-only --load "$EXAMPLE" \
+    --variants example_warp,example_warp:warps=1,example_warp:warps=3,example_warp:warps=8 --json "$TMP/r.json"
+  expect_status 0
+  expect_json "$TMP/r.json" '{r["status"] for r in d["results"]} <= {"ok", "skipped"}'
+  expect_json "$TMP/r.json" 'all(r["shape"]["D"] > 256 for r in d["results"] if r["status"] == "skipped")'
+}
+
+@test "an object without GPU code is an error of its own cells" {
+  g++ -std=c++20 -O1 -I. -shared -fPIC -Wl,-Bsymbolic -o "$TMP/host.so" -x c++ kernels/example/example.cu
+  attn --sweep tests/data/sweeps/tiny.json --device cuda --check-only --load "$TMP/host.so" \
+    --variants example_warp,scalar --json "$TMP/r.json"
+  expect_status 4
+  expect_json "$TMP/r.json" '[r["status"] for r in d["results"]] == ["error", "ok"] * 2'
+  expect_json "$TMP/r.json" '"has no GPU code" in d["results"][0]["reason"]'
+}

@@ -1,0 +1,2 @@
+#define NAME "Bad-Name"
+#include "tests/plugins/plugin.h"

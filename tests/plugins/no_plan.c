@@ -1,0 +1,3 @@
+#define NAME "no_plan"
+#define PLAN NULL
+#include "tests/plugins/plugin.h"

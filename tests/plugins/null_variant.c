@@ -1,0 +1,3 @@
+#define VARIANTS \
+  { NULL }
+#include "tests/plugins/plugin.h"

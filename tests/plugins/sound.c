@@ -1,0 +1,1 @@
+#include "tests/plugins/plugin.h"

@@ -1,0 +1,2 @@
+#define NAME "cpu_flash"
+#include "tests/plugins/plugin.h"

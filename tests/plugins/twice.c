@@ -1,0 +1,3 @@
+#define VARIANTS \
+  { &variant, &variant }
+#include "tests/plugins/plugin.h"

@@ -1,0 +1,2 @@
+#define ABI 99
+#include "tests/plugins/plugin.h"

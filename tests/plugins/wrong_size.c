@@ -1,0 +1,2 @@
+#define EXTRA_BYTES 8
+#include "tests/plugins/plugin.h"
