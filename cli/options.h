@@ -9,14 +9,14 @@
 
 #include "kernels/status.h"
 
-enum verb { VERB_RUN, VERB_PLAN, VERB_LIST, VERB_REPORT, VERB_WORKER, VERB_COUNT };
+enum verb { VERB_RUN, VERB_PLAN, VERB_LIST, VERB_REPORT, VERB_DIAGNOSE, VERB_WORKER, VERB_COUNT };
 
 enum { OPTIONS_FILTERS_MAX = 16 };
 
 /* Strings point into argv; NULL = not given and no default. */
 struct options {
   enum verb verb;
-  const char *positional; /* the journal of `report` */
+  const char *positional; /* the journal of `report`, the file of `diagnose` */
   const char *sweep, *variants, *device, *gpu, *json, *csv, *journal, *seed, *timeout;
   const char *filter[OPTIONS_FILTERS_MAX];
   size_t filter_count;

@@ -26,11 +26,12 @@ progress  |              | measure
 worker    |              | check json measure plan record sweep
 supervise |              | json plan record sweep worker
 journal   |              | json output record sweep
+times     |              | json journal plan record sweep
 metrics   |              | record stats sweep
 scaling   |              | metrics record sweep
 diagnose  |              | metrics record scaling
 report    |              | diagnose journal json metrics output record scaling stats sweep text units version
-command   | commands     | cells journal json measure options output plan progress record report supervise sweep version
+command   | commands     | cells journal json measure options output plan progress record report supervise sweep times version
 main      |              | command options version worker
 TABLE
 }
