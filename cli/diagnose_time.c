@@ -85,13 +85,15 @@ static bool far_from_roofs(const struct diagnose_row *row, enum time_mode *mode)
          row->metrics->mode[*mode].roof_ratio < FAR_FROM_ROOF_MAX;
 }
 
-static bool is_launch_sized(const struct diagnose_row *row, enum time_mode mode) {
-  return row->record->time[mode].us.median < LAUNCH_SIZED_MAX_US * fmax(1, diagnose_pass_count(row));
+/* By the hot time where there is one: a cold time contains the events around it. */
+static bool is_launch_sized(const struct diagnose_row *row, enum time_mode *mode) {
+  *mode = row->metrics->mode[TIME_HOT].known ? TIME_HOT : TIME_COLD;
+  return row->record->time[*mode].us.median < LAUNCH_SIZED_MAX_US * fmax(1, diagnose_pass_count(row));
 }
 
 bool diagnose_launch_bound(const struct diagnose_row *row, struct finding *f) {
   enum time_mode mode = TIME_COLD;
-  if (!far_from_roofs(row, &mode) || !is_launch_sized(row, mode)) return false;
+  if (!far_from_roofs(row, &mode) || !is_launch_sized(row, &mode)) return false;
   const double median_us = row->record->time[mode].us.median;
   const uint32_t launches = diagnose_pass_count(row);
   diagnose_put(f->measured,
@@ -103,8 +105,8 @@ bool diagnose_launch_bound(const struct diagnose_row *row, struct finding *f) {
 }
 
 bool diagnose_latency_bound(const struct diagnose_row *row, struct finding *f) {
-  enum time_mode mode = TIME_COLD;
-  if (!far_from_roofs(row, &mode) || is_launch_sized(row, mode)) return false;
+  enum time_mode mode = TIME_COLD, judged;
+  if (!far_from_roofs(row, &mode) || is_launch_sized(row, &judged)) return false;
   const struct mode_metrics *m = &row->metrics->mode[mode];
   const double median_us = row->record->time[mode].us.median;
   f->pass = diagnose_slowest_pass(row);
