@@ -22,8 +22,8 @@ expect_findings() {
   shift
   expect_json "$TMP/plan.json" "[sorted(f['id'] for f in r['findings']) for r in d['results']
     if r['variant'] == 'gpu_defect_$variant'] == [sorted('$*'.split())]" ||
-    json "$TMP/plan.json" "[[f['id'], f['measured']] for r in d['results'] if r['variant'] == 'gpu_defect_$variant'
-      for f in r['findings']]" >&2
+    fail "$variant has $(json "$TMP/plan.json" "[[f['id'], f['measured']] for r in d['results']
+      if r['variant'] == 'gpu_defect_$variant' for f in r['findings']]"), wanted: $*"
 }
 
 plan_defects() {
