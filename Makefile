@@ -150,8 +150,10 @@ OBJECTS := $(call object,$(C_SOURCES)) $(CU_OBJECTS) $(BUILD)/gen/kernel_resourc
 MAIN_OBJECT := $(call object,cli/main.c)
 LIB_OBJECTS := $(filter-out $(MAIN_OBJECT),$(OBJECTS))
 FAULTY_REGISTRY := $(BUILD)/gen/registry_faulty.o
-FAULTY_OBJECTS := $(filter-out $(call object,kernels/registry.c),$(OBJECTS)) $(FAULTY_REGISTRY) \
-    $(call object,$(FAULT_SOURCES))
+FAULTY_RESOURCES := $(BUILD)/gen/kernel_resources_faulty
+FAULTY_OBJECTS := $(filter-out $(call object,kernels/registry.c) $(BUILD)/gen/kernel_resources.o,$(OBJECTS)) \
+    $(FAULTY_REGISTRY) $(FAULTY_RESOURCES).o $(call object,$(FAULT_SOURCES))
+FAULT_KERNELS := $(call object,$(filter %.cu,$(FAULT_SOURCES)))
 UNITS := $(patsubst tests/%.c,$(BUILD)/tests/%,$(UNIT_SOURCES))
 GPU_PROGRAMS := $(foreach source,$(GPU_SOURCES),$(BUILD)/tests/$(basename $(notdir $(source))))
 EXAMPLE_OBJECT := $(call object,kernels/example/example.cu)
@@ -302,11 +304,13 @@ $(BUILD)/%.cu.o: %.cu | $(BUILD)/.config
 	$(Q)$(CXX) $(CXX_ALL) -MMD -MP -x c++ -c $< -o $@
 endif
 
-$(BUILD)/gen/kernel_resources.c: $(VARIANT_OBJECTS) scripts/kernel_resources.sh | $(BUILD)/.config
+$(BUILD)/gen/kernel_resources.c: $(VARIANT_OBJECTS)
+$(FAULTY_RESOURCES).c: $(VARIANT_OBJECTS) $(FAULT_KERNELS)
+$(BUILD)/gen/kernel_resources.c $(FAULTY_RESOURCES).c: scripts/kernel_resources.sh | $(BUILD)/.config
 	$(call say,TABLE,$@)
-	$(Q)scripts/kernel_resources.sh --c $(if $(filter 1,$(WITH_CUDA)),$(VARIANT_OBJECTS:.o=.ptxas)) >$@
+	$(Q)scripts/kernel_resources.sh --c $(if $(filter 1,$(WITH_CUDA)),$(patsubst %.o,%.ptxas,$(filter %.o,$^))) >$@
 
-$(BUILD)/gen/kernel_resources.o: $(BUILD)/gen/kernel_resources.c
+$(BUILD)/gen/kernel_resources.o $(FAULTY_RESOURCES).o: %.o: %.c
 	$(Q)$(CC) $(C_ALL) -MMD -MP -c $< -o $@
 
 $(FAULTY_REGISTRY): kernels/registry.c tests/faults.def | $(BUILD)/.config

@@ -19,7 +19,9 @@ enum finding_severity { FINDING_NOTE, FINDING_WARNING, FINDING_SEVERE };
   X(memory_bound, NOTE, "close to the DRAM roof: only moving fewer bytes helps")                                   \
   X(compute_bound, NOTE, "close to the compute roof of the pipe it uses")                                          \
   X(latency_bound, WARNING, "far from every roof: time goes to waiting, not to bytes or FLOPs")                    \
-  X(scales_with_bh, NOTE, "time against B*H: what growth the waves explain and what they do not")
+  X(scales_with_bh, NOTE, "time against B*H: what growth the waves explain and what they do not")                  \
+  X(rereads_kv, WARNING, "K and V are asked for many times: by tiles of few query rows, or past what L2 holds")    \
+  X(launch_bound, WARNING, "no longer than a launch itself takes: the kernel's own work hardly counts")
 
 enum finding_id {
 #define FINDING_ENUM(name, severity, help) FINDING_ID_##name,
@@ -48,8 +50,8 @@ struct findings {
 
 /* Findings of row `index`. records, metrics and scaling (scaling_of) belong together; a row of a scaling group is
  * held against that group's baseline. Every finding appears at most once, about the pass where it is worst. Rows
- * without a launch plan get none, and only rows with status ok get findings that speak of time. `device` is that of
- * the row. */
+ * without a launch plan get none about geometry, and only rows with status ok get findings that speak of time.
+ * `device` is that of the row. */
 void diagnose(const struct record *records, const struct metrics *metrics, const struct scaling *scaling,
               size_t count, size_t index, const struct device_info *, struct findings *out);
 

@@ -137,6 +137,10 @@ void diagnose_fill_advice(const struct diagnose_row *row, uint32_t pass, char ou
         splits_now > 1 ? "raise the K/V splits to" : "split K/V over blocks (split_kv), splits =", splits,
         m->blocks / splits_now * splits, slots,
         splits < wanted ? "; there are no more K/V tiles, so the rest needs a smaller q tile or more B*H" : "");
+  else if (plan->tile_q <= 1)
+    diagnose_put(
+        out, "split D (columns of the output) over blocks, or batch %.1fx more B*H: one wave is %" PRIu64 " blocks",
+        1 / m->waves, slots);
   else
     diagnose_put(
         out, "give each block fewer rows (q tile of %u now), or batch %.1fx more B*H: one wave is %" PRIu64 " blocks",

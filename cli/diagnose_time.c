@@ -7,8 +7,6 @@
 static const double NEAR_ROOF_MIN = 0.60;
 static const double FAR_FROM_ROOF_MAX = 0.25;
 static const double LAUNCH_SIZED_MAX_US = 5.0;
-static const double FLAT_TIME_MAX = 1.2, FLAT_WORK_MIN = 2.0;
-static const double RESIDUAL_MIN = 0.8, RESIDUAL_MAX = 1.25;
 
 /* ---- time against the roofs ---------------------------------------------------------------------------------- */
 
@@ -66,14 +64,12 @@ bool diagnose_compute_bound(const struct diagnose_row *row, struct finding *f) {
   return true;
 }
 
-static void put_latency_advice(const struct diagnose_row *row, double median_us, char out[FINDING_TEXT_MAX]) {
+static void put_latency_advice(const struct diagnose_row *row, char out[FINDING_TEXT_MAX]) {
   const uint32_t pass = diagnose_slowest_pass(row);
   const struct pass_metrics *m = &row->metrics->pass[pass];
-  if (median_us < LAUNCH_SIZED_MAX_US)
-    diagnose_put(
-        out, "launch overhead dominates at %.1f us: batch more work per launch or replay the launches as one graph",
-        median_us);
-  else if (diagnose_pass_count(row) > 0 && m->sm_ratio < 1)
+  if (diagnose_pass_count(row) == 0)
+    diagnose_put(out, "its launches are not known; record grid and block to see whether SMs are idle");
+  else if (m->sm_ratio < 1)
     diagnose_fill_advice(row, pass, out);
   else
     diagnose_put(
@@ -83,10 +79,34 @@ static void put_latency_advice(const struct diagnose_row *row, double median_us,
         row->record->plan.stages + 1, row->record->plan.stages);
 }
 
-bool diagnose_latency_bound(const struct diagnose_row *row, struct finding *f) {
+/* Far from every roof; the mode that gets nearest to one. */
+static bool far_from_roofs(const struct diagnose_row *row, enum time_mode *mode) {
+  return nearest_roof(row, ROOFS_COMPUTE | ROOFS_DRAM, mode) &&
+         row->metrics->mode[*mode].roof_ratio < FAR_FROM_ROOF_MAX;
+}
+
+/* By the hot time where there is one: a cold time contains the events around it. */
+static bool is_launch_sized(const struct diagnose_row *row, enum time_mode *mode) {
+  *mode = row->metrics->mode[TIME_HOT].known ? TIME_HOT : TIME_COLD;
+  return row->record->time[*mode].us.median < LAUNCH_SIZED_MAX_US * fmax(1, diagnose_pass_count(row));
+}
+
+bool diagnose_launch_bound(const struct diagnose_row *row, struct finding *f) {
   enum time_mode mode = TIME_COLD;
-  if (!nearest_roof(row, ROOFS_COMPUTE | ROOFS_DRAM, &mode)) return false;
-  if (row->metrics->mode[mode].roof_ratio >= FAR_FROM_ROOF_MAX) return false;
+  if (!far_from_roofs(row, &mode) || !is_launch_sized(row, &mode)) return false;
+  const double median_us = row->record->time[mode].us.median;
+  const uint32_t launches = diagnose_pass_count(row);
+  diagnose_put(f->measured,
+               "%.2f us (%s) for %u launch%s, where the work needs %.3g us: launching costs about as much", median_us,
+               time_mode_name(mode), launches, launches == 1 ? "" : "es", row->metrics->mode[mode].floor_us);
+  diagnose_put(f->advice,
+               "batch more work per launch, merge it with its neighbours, or replay launches as one graph");
+  return true;
+}
+
+bool diagnose_latency_bound(const struct diagnose_row *row, struct finding *f) {
+  enum time_mode mode = TIME_COLD, judged;
+  if (!far_from_roofs(row, &mode) || is_launch_sized(row, &judged)) return false;
   const struct mode_metrics *m = &row->metrics->mode[mode];
   const double median_us = row->record->time[mode].us.median;
   f->pass = diagnose_slowest_pass(row);
@@ -94,64 +114,55 @@ bool diagnose_latency_bound(const struct diagnose_row *row, struct finding *f) {
                "%.3f TFLOP/s and %.1f GB/s = %.2g %% of the %s roof (%s): %.1f us where the shape's floor is %.2f us",
                m->tflop_per_s, m->gb_per_s, 100 * m->roof_ratio, roof_name(m->roof), time_mode_name(mode), median_us,
                m->floor_us);
-  put_latency_advice(row, median_us, f->advice);
+  put_latency_advice(row, f->advice);
   return true;
 }
 
 /* ---- growth with B*H ----------------------------------------------------------------------------------------- */
 
-static bool is_flat(const struct diagnose_row *row, double time) {
-  return row->scaling->work_ratio >= FLAT_WORK_MIN && time < FLAT_TIME_MAX;
-}
-static bool is_less(const struct diagnose_row *row, double time) {
-  return time < RESIDUAL_MIN * row->scaling->wave_ratio;
-}
-static bool is_as_waves(const struct diagnose_row *row, double time) {
-  return time <= RESIDUAL_MAX * row->scaling->wave_ratio;
-}
-static bool is_serial(const struct diagnose_row *row, double time) {
-  double pairs = 1;
-  for (uint32_t i = 0; i < diagnose_pass_count(row); i++)
-    pairs = fmax(pairs, scaling_serial_pairs(row->shape, &row->metrics->pass[i]));
-  return pairs > 1 && is_as_waves(row, time);
-}
-static bool is_shared(const struct diagnose_row *row, double time) {
-  return time <= RESIDUAL_MAX * row->scaling->load_ratio;
-}
-
-/* The first row that applies is the verdict; the last one always does. */
-static const struct {
-  bool (*applies)(const struct diagnose_row *, double time_ratio);
-  const char *verdict, *advice;
-} growths[] = {
-    {is_flat, "flat: idle SMs took the extra work",
-     "the smaller shape leaves the GPU idle; split its keys or rows finer"},
-    {is_less, "less than the waves say",
-     "part of the baseline's time does not grow (launch, first loads); compare against a larger baseline"},
-    {is_serial, "as the serial loop over B*H says",
-     "let the grid cover B*H: then blocks grow with it, and time only with the waves"},
-    {is_as_waves, "as the waves say", "nothing to fix in the growth; make one wave faster or need fewer of them"},
-    {is_shared, "more than the waves say, no more than the blocks per SM",
-     "blocks that share an SM slow each other: cut what one block asks of its SM before adding resident blocks"},
-    {NULL, "worse than the waves and the blocks per SM say",
-     "look for what all SMs share: L2 and DRAM traffic (K/V reread by every q tile), atomics, or a clock that fell"},
+static const char *const growth_advice[SCALING_VERDICT_COUNT] = {
+    [SCALING_none] = "",
+    [SCALING_flat] = "the smaller shape leaves the GPU idle; split its keys or rows finer",
+    [SCALING_less_than_waves] =
+        "part of the baseline's time does not grow (launch, first loads); compare against a larger baseline",
+    [SCALING_serial] = "let the grid cover B*H: then blocks grow with it, and time only with the waves",
+    [SCALING_linear] = "nothing to fix in the growth: make the work of one (batch, head) pair cheaper",
+    [SCALING_as_waves] = "nothing to fix in the growth; make one wave faster or need fewer of them",
+    [SCALING_as_blocks_per_sm] =
+        "blocks that share an SM slow each other: cut what one block asks of its SM before adding resident blocks",
+    [SCALING_worse_than_waves] =
+        "look for what all SMs share: L2 and DRAM traffic (K/V reread by every q tile), atomics, or a clock that "
+        "fell",
+    [SCALING_sublinear_without_grid] =
+        "record the launch: what idle SMs took and what launch overhead hid is in the grid",
+    [SCALING_linear_without_grid] =
+        "record the launch (grid, block, what each axis covers): blocks that do not grow with B*H are the serial "
+        "case",
+    [SCALING_superlinear_without_grid] = "record the launch: waves and blocks per SM tell what growth is expected",
 };
+
+static void put_growth(const struct diagnose_row *row, const struct scaling *s, char out[FINDING_TEXT_MAX]) {
+  const enum time_mode mode = s->verdict_mode;
+  const uint64_t pairs = scaling_pairs(&row->narrow->attn_case.shape);
+  const char *verdict = scaling_verdict_help(s->verdict);
+  if (isfinite(s->wave_ratio))
+    diagnose_put(
+        out,
+        "%s time %.2fx, work %.1fx, waves say %.1fx (residual %.2f), blocks per SM %.1fx, against B*H = %" PRIu64
+        ": %s",
+        time_mode_name(mode), s->time_ratio[mode], s->work_ratio, s->wave_ratio, s->residual[mode], s->load_ratio,
+        pairs, verdict);
+  else
+    diagnose_put(
+        out, "%s time %.2fx, work %.1fx (%.2fx per unit of work) against B*H = %" PRIu64 ", launches not known: %s",
+        time_mode_name(mode), s->time_ratio[mode], s->work_ratio, s->time_ratio[mode] / s->work_ratio, pairs,
+        verdict);
+}
 
 bool diagnose_scales_with_bh(const struct diagnose_row *row, struct finding *f) {
   const struct scaling *s = row->scaling;
-  enum time_mode mode;
-  /* Growth is told from less work to more; a row below the baseline has nothing to add. */
-  if (!s->known || s->is_baseline || !(s->work_ratio > 1) || !isfinite(s->wave_ratio)) return false;
-  if (!diagnose_pair_mode(row, &mode)) return false;
-  const double time = s->time_ratio[mode];
-  size_t i = 0;
-  while (growths[i].applies != NULL && !growths[i].applies(row, time)) i++;
-  diagnose_put(
-      f->measured,
-      "%s time %.2fx, work %.1fx, waves say %.1fx (residual %.2f), blocks per SM %.1fx, against B*H = %" PRIu64
-      ": %s",
-      time_mode_name(mode), time, s->work_ratio, s->wave_ratio, s->residual[mode], s->load_ratio,
-      scaling_pairs(&row->narrow->attn_case.shape), growths[i].verdict);
-  diagnose_put(f->advice, "%s", growths[i].advice);
+  if (!s->known || s->verdict == SCALING_none || row->narrow == NULL) return false;
+  put_growth(row, s, f->measured);
+  diagnose_put(f->advice, "%s", growth_advice[s->verdict]);
   return true;
 }

@@ -87,6 +87,11 @@ static bool write_text(cJSON *object, const struct field *field, const void *bas
   return write_string(object, field->key, text);
 }
 
+static bool write_label(cJSON *object, const struct field *field, const void *base) {
+  if (*(const char *)member_of(base, field->offset) != '\0') return write_text(object, field, base);
+  return write_string(object, field->key, NULL);
+}
+
 static const char *known_name(const struct field *field, const char *text) {
   const char *name = NULL, *next;
   for (uint32_t i = 0; (next = field->name(i)) != NULL; ++i) {
@@ -115,6 +120,27 @@ static bool write_bits(cJSON *object, const struct field *field, const void *bas
   for (uint32_t i = 0; bits != 0 && ok && field->name(i) != NULL; ++i, bits >>= 1) {
     const bool last = field->name(i + 1) == NULL;
     if ((bits & 1) != 0 || last) ok = cJSON_AddItemToArray(array, cJSON_CreateString(field->name(i)));
+  }
+  return ok;
+}
+
+void fields_set_text(unsigned bits, const char *(*name)(uint32_t index), char out[FIELDS_SET_TEXT_MAX]) {
+  size_t used = 0;
+  snprintf(out, FIELDS_SET_TEXT_MAX, "-");
+  for (uint32_t i = 0; name(i) != NULL && used < FIELDS_SET_TEXT_MAX; ++i) {
+    if ((bits & 1u << i) == 0) continue;
+    used += (size_t)snprintf(out + used, FIELDS_SET_TEXT_MAX - used, "%s%s", used > 0 ? "*" : "", name(i));
+  }
+}
+
+static bool write_setx3(cJSON *object, const struct field *field, const void *base) {
+  const unsigned *sets = member_of(base, field->offset);
+  cJSON *array = cJSON_AddArrayToObject(object, field->key);
+  bool ok = array != NULL;
+  for (size_t i = 0; i < 3 && ok; ++i) {
+    char text[FIELDS_SET_TEXT_MAX];
+    fields_set_text(sets[i], field->name, text);
+    ok = cJSON_AddItemToArray(array, cJSON_CreateString(text));
   }
   return ok;
 }
@@ -230,10 +256,54 @@ static struct status read_enum(const struct json_doc *doc, const cJSON *item, co
   return status;
 }
 
-static struct status read_never(const struct json_doc *doc, const cJSON *item, const struct field *field,
+static struct status read_label(const struct json_doc *doc, const cJSON *item, const struct field *field,
                                 void *base) {
-  (void)base;
-  return json_error(doc, item, false, "%s is only ever written", field->key);
+  return cJSON_IsNull(item) ? status_ok() : read_text(doc, item, field, base);
+}
+
+static struct status read_bits(const struct json_doc *doc, const cJSON *item, const struct field *field, void *base) {
+  uint64_t *bits = member_to(base, field->offset);
+  if (!cJSON_IsArray(item)) return json_error(doc, item, false, "must be an array of names");
+  for (const cJSON *element = item->child; element != NULL; element = element->next) {
+    uint32_t index;
+    const struct status status = find_name(doc, element, field, &index);
+    if (status_failed(&status)) return status;
+    *bits |= UINT64_C(1) << index;
+  }
+  return status_ok();
+}
+
+/* The set that a text names; false when it names anything else. */
+static bool parse_set(const char *text, const struct field *field, unsigned *out) {
+  *out = 0;
+  if (strcmp(text, "-") == 0) return true;
+  for (const char *part = text;; part += strcspn(part, "*") + 1) {
+    const size_t length = strcspn(part, "*");
+    const char *name;
+    uint32_t i = 0;
+    for (; (name = field->name(i)) != NULL; ++i) {
+      if (strlen(name) == length && memcmp(name, part, length) == 0) break;
+    }
+    if (name == NULL) return false;
+    *out |= 1u << i;
+    if (part[length] == '\0') return true;
+  }
+}
+
+static struct status read_setx3(const struct json_doc *doc, const cJSON *item, const struct field *field,
+                                void *base) {
+  unsigned *out = member_to(base, field->offset);
+  if (!cJSON_IsArray(item) || cJSON_GetArraySize(item) != 3) {
+    return json_error(doc, item, false, "must be an array of three texts, one per grid axis");
+  }
+  for (const cJSON *element = item->child; element != NULL; element = element->next, ++out) {
+    if (cJSON_IsString(element) && parse_set(element->valuestring, field, out)) continue;
+    char shown[JSON_VALUE_TEXT_MAX], names[FIELDS_SET_TEXT_MAX];
+    json_describe(element, shown);
+    fields_set_text(~0u, field->name, names);
+    return json_error(doc, element, false, "is %s; give a product of %s, or \"-\"", shown, names);
+  }
+  return status_ok();
 }
 
 static struct status read_object(const struct json_doc *doc, const cJSON *item, const struct field *field,
@@ -273,7 +343,8 @@ static const struct codec {
     [FIELD_U64] = {write_u64, read_u64},          [FIELD_U32X3] = {write_u32x3, read_u32x3},
     [FIELD_INDEX] = {write_index, read_index},    [FIELD_F64] = {write_f64, read_f64},
     [FIELD_TEXT] = {write_text, read_text},       [FIELD_NAME] = {write_name, read_name},
-    [FIELD_ENUM] = {write_enum, read_enum},       [FIELD_BITS] = {write_bits, read_never},
+    [FIELD_ENUM] = {write_enum, read_enum},       [FIELD_BITS] = {write_bits, read_bits},
+    [FIELD_LABEL] = {write_label, read_label},    [FIELD_SETX3] = {write_setx3, read_setx3},
     [FIELD_OBJECT] = {write_object, read_object}, [FIELD_OPTIONAL] = {write_optional, read_optional},
     [FIELD_ARRAY] = {write_array, read_array},
 };
@@ -293,25 +364,38 @@ char *fields_to_line(const struct field *fields, const void *base) {
   return line;
 }
 
+/* The keys of the table, and those that explain its nulls. */
 static struct status check_keys(const struct json_doc *doc, const cJSON *object, const struct field *fields) {
-  const char *known[FIELDS_MAX + 1];
-  size_t count = 0;
-  for (const struct field *field = fields; field->key != NULL && count < FIELDS_MAX; ++field) {
+  const char *known[2 * FIELDS_MAX + 1];
+  char reasons[FIELDS_MAX][FIELDS_MAX];
+  size_t count = 0, reason_count = 0;
+  for (const struct field *field = fields; field->key != NULL && reason_count < FIELDS_MAX; ++field) {
     known[count++] = field->key;
+    if (field->null_reason == NULL) continue;
+    snprintf(reasons[reason_count], FIELDS_MAX, "%s_reason", field->key);
+    known[count++] = reasons[reason_count++];
   }
   known[count] = NULL;
   return json_check_keys(doc, object, known);
 }
 
-struct status fields_read(const struct json_doc *doc, const cJSON *object, const struct field *fields, void *base) {
+struct status fields_read_part(const struct json_doc *doc, const cJSON *object, const struct field *fields,
+                               void *base) {
   if (!cJSON_IsObject(object)) return json_error(doc, object, false, "must be an object");
-  struct status status = check_keys(doc, object, fields);
+  struct status status = status_ok();
   for (const struct field *field = fields; field->key != NULL && !status_failed(&status); ++field) {
     const cJSON *item = json_get(object, field->key);
+    if (item == NULL && field->optional) continue;
     status = item != NULL ? codecs[field->kind].read(doc, item, field, base)
                           : json_error(doc, object, false, "has no \"%s\"", field->key);
   }
   return status;
+}
+
+struct status fields_read(const struct json_doc *doc, const cJSON *object, const struct field *fields, void *base) {
+  if (!cJSON_IsObject(object)) return json_error(doc, object, false, "must be an object");
+  const struct status status = check_keys(doc, object, fields);
+  return status_failed(&status) ? status : fields_read_part(doc, object, fields, base);
 }
 
 struct status fields_from_line(const char *what, const char *line, size_t length, const struct field *fields,

@@ -14,17 +14,19 @@
 
 /* The C type of the member, and its JSON. */
 enum field_kind {
-  FIELD_BOOL,   /* bool */
-  FIELD_U32,    /* uint32_t in [min, max]; max 0 = all of the type */
-  FIELD_U64,    /* uint64_t, likewise */
-  FIELD_INDEX,  /* uint64_t, UINT64_MAX for none: null */
-  FIELD_U32X3,  /* uint32_t[3], likewise: an array of three */
-  FIELD_F64,    /* double */
-  FIELD_TEXT,   /* char[capacity] */
-  FIELD_NAME,   /* const char * into static storage, or NULL (null); read back through name() */
-  FIELD_ENUM,   /* an enum, written as name(value) */
-  FIELD_BITS,   /* uint64_t: an array of the names of the bits set; bits past the last name count as it. Write only */
-  FIELD_OBJECT, /* a struct, by the table `fields` */
+  FIELD_BOOL,     /* bool */
+  FIELD_U32,      /* uint32_t in [min, max]; max 0 = all of the type */
+  FIELD_U64,      /* uint64_t, likewise */
+  FIELD_INDEX,    /* uint64_t, UINT64_MAX for none: null */
+  FIELD_U32X3,    /* uint32_t[3], likewise: an array of three */
+  FIELD_F64,      /* double */
+  FIELD_TEXT,     /* char[capacity] */
+  FIELD_LABEL,    /* likewise, the empty text as null */
+  FIELD_NAME,     /* const char * into static storage, or NULL (null); read back through name() */
+  FIELD_ENUM,     /* an enum, written as name(value) */
+  FIELD_BITS,     /* uint64_t: an array of the names of the bits set; bits past the last name count as it */
+  FIELD_SETX3,    /* unsigned[3]: an array of three texts, the names of the bits set with '*' between, "-" for none */
+  FIELD_OBJECT,   /* a struct, by the table `fields` */
   FIELD_OPTIONAL, /* likewise, null unless its bool at flag_offset (from the start of that struct) is set */
   FIELD_ARRAY,    /* uint32_t count at count_offset of the outer struct; elements `stride` apart, at most capacity */
 };
@@ -41,6 +43,7 @@ struct field {
   const struct field *fields;
   size_t flag_offset, count_offset, stride;
   const char *null_reason; /* F64: written beside a null as "<key>_reason"; NULL: no such sibling */
+  bool optional;           /* reading leaves the member as it is when the key is not there */
 };
 
 #define FIELD(key_, kind_, type, member, ...) \
@@ -55,6 +58,12 @@ char *fields_to_line(const struct field *fields, const void *base);
 
 /* Fills the zeroed struct at `base`. A missing, unknown or ill-typed field is STATUS_INPUT naming it. */
 struct status fields_read(const struct json_doc *, const cJSON *object, const struct field *fields, void *base);
+/* The same for an object that several tables describe: keys of other tables are not looked at. */
+struct status fields_read_part(const struct json_doc *, const cJSON *object, const struct field *fields, void *base);
+
+enum { FIELDS_SET_TEXT_MAX = 32 };
+/* "B", "H*Q", "-": the names of the bits set. */
+void fields_set_text(unsigned bits, const char *(*name)(uint32_t index), char out[FIELDS_SET_TEXT_MAX]);
 
 /* The reverse of fields_to_line; `what` leads error messages. */
 struct status fields_from_line(const char *what, const char *line, size_t length, const struct field *fields,

@@ -228,8 +228,7 @@ static int compare_records(const void *a, const void *b) {
   return by_key != 0 ? by_key : strcmp(left->variant, right->variant);
 }
 
-/* A cell that stands twice would count twice and hide a missing one. */
-static struct status check_unique(const char *path, const struct journal_data *data) {
+struct status journal_check_unique(const char *path, const struct journal_data *data) {
   struct status status = status_ok();
   if (data->record_count == 0) return status;
   const struct record **sorted = malloc(data->record_count * sizeof *sorted);
@@ -260,7 +259,7 @@ static struct status parse(const char *path, const char *text, size_t length, st
   if (out->records == NULL) return status_make(STATUS_MEMORY, "%s: no memory for its cells", path);
   struct reader reader = {.data = out};
   const struct status status = read_lines(path, text, length, &reader);
-  return status_failed(&status) ? status : check_unique(path, out);
+  return status_failed(&status) ? status : journal_check_unique(path, out);
 }
 
 struct status journal_load(const char *path, struct journal_data *out) {

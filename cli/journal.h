@@ -47,5 +47,7 @@ struct journal_data {
 };
 struct status journal_load(const char *path, struct journal_data *out);
 void journal_free(struct journal_data *);
+/* STATUS_INPUT when a cell stands twice: it would count twice and hide a missing one. `path` leads the message. */
+struct status journal_check_unique(const char *path, const struct journal_data *);
 
 #endif

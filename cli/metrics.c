@@ -136,6 +136,59 @@ static struct pass_metrics pass_metrics_of(const struct pass_record *p, const st
   return out;
 }
 
+/* ---- traffic ------------------------------------------------------------------------------------------------- */
+
+static uint64_t ceil_div(uint64_t a, uint64_t b) { return (a + b - 1) / b; }
+
+/* Keys that all q tiles of one head load together: whole K/V tiles up to the last key that a tile's last row attends.
+ */
+static double keys_loaded(const struct attn_shape *s, const struct attn_plan *plan) {
+  const uint64_t tiles = ceil_div(s->Sq, plan->tile_q);
+  if (!s->causal) return (double)tiles * s->Skv;
+  double keys = 0;
+  for (uint64_t tile = 0; tile < tiles; tile++) {
+    const uint64_t end = (tile + 1) * plan->tile_q, last = (end < s->Sq ? end : s->Sq) - 1;
+    const uint64_t loaded = ceil_div(attn_keys_of_row(s, (uint32_t)last), plan->tile_kv) * plan->tile_kv;
+    keys += (double)(loaded < s->Skv ? loaded : s->Skv);
+  }
+  return keys;
+}
+
+/* (batch, head) pairs among the blocks of one wave. Blocks start in grid order, x fastest; an axis that folds pairs
+ * with anything else is taken to walk a pair's own blocks first. */
+static double pairs_in_flight(const struct attn_shape *s, const struct attn_pass *pass, const struct pass_metrics *m,
+                              const struct device_info *dev) {
+  uint64_t window = (uint64_t)dev->sms * m->resident_blocks, pairs = 1;
+  for (int axis = 0; axis < 3; axis++) {
+    const uint64_t extent = pass->grid[axis], taken = window < extent ? window : extent;
+    const uint64_t walked = (uint64_t)((pass->covers[axis] & ATTN_COVERS_B) ? s->B : 1) *
+                            ((pass->covers[axis] & ATTN_COVERS_H) ? s->Hq : 1);
+    pairs *= taken * walked > extent ? ceil_div(taken * walked, extent) : 1;
+    window = ceil_div(window, extent);
+  }
+  const uint64_t all = (uint64_t)s->B * s->Hq;
+  return (double)(pairs < all ? pairs : all);
+}
+
+static struct traffic traffic_of(const struct record *r, const struct device_info *dev, const struct metrics *m) {
+  const struct attn_shape *s = &r->attn_case.shape;
+  const struct attn_plan *plan = &r->plan;
+  struct traffic out = {.requested_bytes = NAN, .reread_ratio = NAN, .working_set_bytes = NAN, .dram_bytes = NAN};
+  out.known = plan->pass_count > 0 && plan->tile_q > 0 && plan->tile_kv > 0 && m->pass[0].resident_blocks > 0;
+  if (!out.known) return out;
+  const double row_bytes = (double)s->D * attn_dtype_bytes(s->dtype), heads = (double)s->B * s->Hq;
+  const double held = 2 * row_bytes * s->B * s->Hkv * s->Skv, asked = 2 * row_bytes * heads * keys_loaded(s, plan);
+  const double queries = row_bytes * heads * s->Sq, passed_on = 2.0 * (double)plan->workspace_bytes;
+  const double in_flight = pairs_in_flight(s, &r->pass[0].pass, &m->pass[0], dev);
+  out.requested_bytes = queries * (plan->splits > 1 ? plan->splits : 1) + asked + queries + passed_on;
+  out.reread_ratio = asked / held;
+  out.working_set_bytes = 2 * row_bytes * s->Skv * ceil(in_flight * s->Hkv / s->Hq);
+  out.fits_l2 = out.working_set_bytes <= (double)dev->l2_bytes;
+  out.dram_bytes = out.fits_l2 ? m->bytes : out.requested_bytes;
+  if (out.fits_l2 && passed_on > 2.0 * (double)dev->l2_bytes) out.dram_bytes += passed_on;
+  return out;
+}
+
 void metrics_of(const struct record *r, const struct device_info *dev, struct metrics *out) {
   *out = (struct metrics){0};
   out->flops = metrics_flops(&r->attn_case.shape);
@@ -144,4 +197,5 @@ void metrics_of(const struct record *r, const struct device_info *dev, struct me
   for (enum time_mode mode = 0; mode < TIME_MODE_COUNT; mode++) out->mode[mode] = mode_metrics_of(r, dev, mode, out);
   for (uint32_t i = 0; i < r->plan.pass_count && i < ATTN_PASSES_MAX; i++)
     out->pass[i] = pass_metrics_of(&r->pass[i], dev);
+  out->traffic = traffic_of(r, dev, out);
 }

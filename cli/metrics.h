@@ -45,8 +45,22 @@ struct pass_metrics {
   double idle_thread_ratio; /* threads of a block that hold no row in the compute phase / threads */
 };
 
+/* What the blocks of a plan ask for, by its tiles and grid alone; the byte model above is the shape's and does not
+ * know them. A block is taken to stage each tile once, so L1 adds nothing and requests go to L2: Q once per split; K
+ * and V once per q tile and query head, under a causal mask up to the tile's last row; O once; the workspace written
+ * once and read once. */
+struct traffic {
+  bool known; /* false: no launches, or no tiles */
+  double requested_bytes;
+  double reread_ratio;      /* K and V asked for / K and V held */
+  double working_set_bytes; /* K and V of the heads that one wave of blocks works on, blocks starting in grid order */
+  bool fits_l2;             /* that working set does, so that rereads are L2 hits */
+  double dram_bytes;        /* of a cold launch: each tensor once when it fits, else up to all that is requested */
+};
+
 struct metrics {
   double flops, bytes, flop_per_byte;
+  struct traffic traffic;
   struct mode_metrics mode[TIME_MODE_COUNT];
   struct pass_metrics pass[ATTN_PASSES_MAX];
 };

@@ -16,6 +16,8 @@ static const struct {
     [VERB_LIST] = {"list", "attnbench list [--json] [--load FILE]", "the kernel variants and where they run"},
     [VERB_REPORT] = {"report", "attnbench report JOURNAL|REPORT.json... [options]",
                      "write reports from a run's journal again; show JSON reports side by side"},
+    [VERB_DIAGNOSE] = {"diagnose", "attnbench diagnose REPORT.json [options]",
+                       "derive everything again from a JSON report, or from times entered by hand"},
     [VERB_WORKER] = {"worker", NULL, NULL},
     [VERB_DESCRIBE] = {"describe", NULL, NULL},
 };
@@ -48,9 +50,9 @@ static const struct option_row {
     {"Measuring", "--seed", "N", IN(RUN), KIND_STRING, AT(seed), "seed of the inputs, 0 to 2^64-1", "1"},
     {"Measuring", "--timeout", "SECONDS", IN(RUN), KIND_STRING, AT(timeout), "deadline of one cell, seconds", "300"},
     {"Measuring", "--check-only", NULL, IN(RUN), KIND_FLAG, AT(check_only), "check results, take no times", NULL},
-    {"Output", "--json", "FILE", IN(RUN) | IN(PLAN) | IN(REPORT), KIND_STRING, AT(json),
+    {"Output", "--json", "FILE", IN(RUN) | IN(PLAN) | IN(REPORT) | IN(DIAGNOSE), KIND_STRING, AT(json),
      "write the report as JSON; - is stdout", NULL},
-    {"Output", "--csv", "FILE", IN(RUN) | IN(PLAN) | IN(REPORT), KIND_STRING, AT(csv),
+    {"Output", "--csv", "FILE", IN(RUN) | IN(PLAN) | IN(REPORT) | IN(DIAGNOSE), KIND_STRING, AT(csv),
      "write the report as CSV; - is stdout", NULL},
     {"Output", "--journal", "FILE", IN(RUN), KIND_STRING, AT(journal),
      "keep the journal here (one JSON line per finished cell)", NULL},
@@ -73,7 +75,7 @@ static const struct {
     {EXIT_CODE_COVERAGE, "a cell is missing, failed, crashed, timed out or would not fit"},
     {EXIT_CODE_INCONCLUSIVE, "too noisy to decide"},
     {EXIT_CODE_NOT_COMPARABLE, "baseline is not comparable"},
-    {EXIT_CODE_INPUT, "sweep, journal or baseline file invalid"},
+    {EXIT_CODE_INPUT, "sweep, journal, report or baseline file invalid"},
     {EXIT_CODE_OUTPUT, "an output could not be written"},
     {EXIT_CODE_INTERNAL, "internal error, or the device is unusable"},
     {EXIT_CODE_NO_GPU, "a GPU was required and there is none"},
@@ -147,10 +149,16 @@ static struct status take_option(int argc, char **argv, int *i, struct options *
   return store(row, value, out);
 }
 
+/* How many files a verb takes. */
+static size_t files_taken(enum verb verb) {
+  return verb == VERB_REPORT ? OPTIONS_POSITIONALS_MAX : verb == VERB_DIAGNOSE ? 1 : 0;
+}
+
 static struct status take_positional(const char *text, struct options *out) {
-  if (out->verb == VERB_REPORT) {
-    if (out->positional_count == OPTIONS_POSITIONALS_MAX) {
-      return status_make(STATUS_USAGE, "%s: more than %d reports; name fewer", text, OPTIONS_POSITIONALS_MAX);
+  const size_t most = files_taken(out->verb);
+  if (most > 0) {
+    if (out->positional_count == most) {
+      return status_make(STATUS_USAGE, "%s: more than %zu reports; name fewer", text, most);
     }
     out->positional[out->positional_count++] = text;
     return status_ok();
@@ -197,6 +205,9 @@ static struct status require(const struct options *o) {
   }
   if (o->verb == VERB_REPORT && o->positional_count == 0) {
     return status_make(STATUS_USAGE, "the journal is missing; for example: attnbench report run.journal --json -");
+  }
+  if (o->verb == VERB_DIAGNOSE && o->positional_count == 0) {
+    return status_make(STATUS_USAGE, "the report is missing; for example: attnbench diagnose report.json");
   }
   if (o->json != NULL && o->csv != NULL && strcmp(o->json, "-") == 0 && strcmp(o->csv, "-") == 0) {
     return status_make(STATUS_USAGE, "--json - and --csv - cannot share stdout; write one to a file");

@@ -10,14 +10,14 @@
 #include "kernels/status.h"
 
 /* From VERB_WORKER on, verbs are internal: what a run starts. */
-enum verb { VERB_RUN, VERB_PLAN, VERB_LIST, VERB_REPORT, VERB_WORKER, VERB_DESCRIBE, VERB_COUNT };
+enum verb { VERB_RUN, VERB_PLAN, VERB_LIST, VERB_REPORT, VERB_DIAGNOSE, VERB_WORKER, VERB_DESCRIBE, VERB_COUNT };
 
 enum { OPTIONS_FILTERS_MAX = 16, OPTIONS_LOADS_MAX = 8, OPTIONS_POSITIONALS_MAX = 8 };
 
 /* Strings point into argv; NULL = not given and no default. */
 struct options {
   enum verb verb;
-  const char *positional[OPTIONS_POSITIONALS_MAX]; /* the journal or the reports of `report` */
+  const char *positional[OPTIONS_POSITIONALS_MAX]; /* the journal or reports of `report`, the file of `diagnose` */
   size_t positional_count;
   const char *sweep, *variants, *device, *gpu, *json, *csv, *journal, *seed, *timeout;
   const char *filter[OPTIONS_FILTERS_MAX];

@@ -36,7 +36,7 @@ static const char *name_of_stop(uint32_t i) {
   return i < STATS_STOP_COUNT ? stats_stop_name((enum stats_stop)i) : NULL;
 }
 
-static const char *name_of_math(uint32_t i) {
+const char *record_math_name(uint32_t i) {
   static const char *const names[] = {[ATTN_MATH_FP32] = "fp32",
                                       [ATTN_MATH_TENSOR] = "tensor",
                                       [ATTN_MATH_FP64_HOST] = "fp64_host",
@@ -44,17 +44,22 @@ static const char *name_of_math(uint32_t i) {
   return i < sizeof names / sizeof *names ? names[i] : NULL;
 }
 
+const char *record_cover_name(uint32_t bit) {
+  static const char *const names[] = {"B", "H", "Q", "split", "D"};
+  return bit < sizeof names / sizeof *names ? names[bit] : NULL;
+}
+
 static const char *name_of_device_kind(uint32_t i) {
   static const char *const names[] = {[DEVICE_CPU] = "cpu", [DEVICE_CUDA] = "cuda"};
   return i < sizeof names / sizeof *names ? names[i] : NULL;
 }
 
-static const char *name_of_oracle(uint32_t i) {
+const char *record_oracle_name(uint32_t i) {
   static const char *const names[] = {"cpu_fp64", "gpu_fp64", "other"};
   return i < sizeof names / sizeof *names ? names[i] : NULL;
 }
 
-static const char *name_of_tensor(uint32_t i) {
+const char *record_tensor_name(uint32_t i) {
   static const char *const names[] = {"q", "k", "v", "o", "workspace", "other"};
   return i < sizeof names / sizeof *names ? names[i] : NULL;
 }
@@ -74,7 +79,7 @@ const struct field record_shape_fields[] = {
 };
 
 static const struct field oracle_fields[] = {
-    FIELD("name", NAME, struct oracle_result, name, .name = name_of_oracle),
+    FIELD("name", NAME, struct oracle_result, name, .name = record_oracle_name),
     FIELD("rows_verified", U64, struct oracle_result, rows_verified),
     FIELD("max_difference", F64, struct oracle_result, max_difference),
     {0},
@@ -102,7 +107,7 @@ static const struct field compare_fields[] = {
 static const struct field guard_fields[] = {
     FIELD("redzone_bytes_changed", U64, struct guard_result, redzone_bytes_changed),
     FIELD("input_elements_changed", U64, struct guard_result, input_elements_changed),
-    FIELD("first", NAME, struct guard_result, first, .name = name_of_tensor),
+    FIELD("first", NAME, struct guard_result, first, .name = record_tensor_name),
     {0},
 };
 
@@ -171,7 +176,7 @@ static const struct field record_fields[] = {
     FIELD("shape", OBJECT, struct record, attn_case.shape, .fields = record_shape_fields),
     FIELD_TEXT_OF("variant", struct record, variant),
     FIELD_TEXT_OF("variant_name", struct record, variant_name),
-    FIELD("math", ENUM, struct record, math, .name = name_of_math),
+    FIELD("math", ENUM, struct record, math, .name = record_math_name),
     FIELD("status", ENUM, struct record, status, .name = name_of_status),
     FIELD_TEXT_OF("reason", struct record, reason),
     FIELD("check", OPTIONAL, struct record, check, .fields = check_fields,
@@ -221,8 +226,16 @@ const struct field record_device_fields[] = {
 
 char *record_to_line(const struct record *record) { return fields_to_line(record_fields, record); }
 
+void record_start(struct record *record) {
+  memset(record, 0, sizeof *record);
+  for (size_t mode = 0; mode < TIME_MODE_COUNT; ++mode) {
+    record->time[mode].sm_clock_mhz = record->time[mode].power_w = record->time[mode].temperature_c = NAN;
+  }
+  for (size_t pass = 0; pass < ATTN_PASSES_MAX; ++pass) record->pass[pass].cold_us = NAN;
+}
+
 /* What the tables cannot say: the key is the shape's, and pass names point into the record. */
-static struct status finish_record(struct record *record) {
+struct status record_finish(struct record *record) {
   char key[CASE_KEY_MAX];
   case_key(&record->attn_case.shape, key);
   if (strcmp(key, record->attn_case.key) != 0) {
@@ -239,12 +252,9 @@ static struct status finish_record(struct record *record) {
 }
 
 struct status record_from_line(const char *line, size_t length, struct record *out) {
-  memset(out, 0, sizeof *out);
-  for (size_t mode = 0; mode < TIME_MODE_COUNT; ++mode) {
-    out->time[mode].sm_clock_mhz = out->time[mode].power_w = out->time[mode].temperature_c = NAN;
-  }
+  record_start(out);
   const struct status status = fields_from_line("record", line, length, record_fields, out);
-  return status_failed(&status) ? status : finish_record(out);
+  return status_failed(&status) ? status : record_finish(out);
 }
 
 char *device_info_to_line(const struct device_info *info, double event_overhead_us) {

@@ -14,4 +14,10 @@ struct device_line {
 extern const struct field record_device_fields[]; /* struct device_line; starts with those of struct device_info */
 extern const struct field record_shape_fields[];  /* struct attn_shape */
 
+/* Names by index, NULL past the last. */
+const char *record_oracle_name(uint32_t index);
+const char *record_tensor_name(uint32_t index);
+const char *record_math_name(uint32_t index); /* of enum attn_math */
+const char *record_cover_name(uint32_t bit);  /* of enum attn_cover, by bit */
+
 #endif

@@ -6,6 +6,7 @@
 
 #include "cli/diagnose.h"
 #include "cli/journal.h"
+#include "cli/json.h"
 
 #define REPORT_SCHEMA "attnbench.report/1"
 
@@ -34,6 +35,10 @@ void report_free(struct report *);
 struct status report_write_json(const struct report *, FILE *);
 struct status report_write_csv(const struct report *, FILE *);
 struct status report_write_text(const struct report *, FILE *);
+
+/* The reverse of report_write_json: the measured facts of a report, from which everything derived is derived again;
+ * what is written of them is the same report. STATUS_INPUT names the place. The caller frees with journal_free. */
+struct status report_read(const struct json_doc *, struct journal_data *out);
 
 struct report_sink {
   const char *option; /* "--json" */

@@ -10,11 +10,11 @@ enum { CSV_TEXT_MAX = 1024 };
 /* What one CSV row says beyond the report's own structs. */
 struct csv_view {
   const char *device, *sweep;
-  const char *mode, *reason;
+  const char *mode;
   uint32_t passes;
-  char covers[3][16]; /* of the first pass */
+  char covers[3][FIELDS_SET_TEXT_MAX]; /* of the first pass */
   char findings[CSV_TEXT_MAX];
-  double time_ratio, residual;
+  double time_ratio, residual, us_per_bh;
 };
 
 /* The structs that a row's cells come from; NULL: the cells stay empty. */
@@ -26,6 +26,7 @@ enum csv_source {
   CSV_MODE,
   CSV_ROOF,
   CSV_METRICS,
+  CSV_TRAFFIC,
   CSV_CHECK,
   CSV_PLAN,
   CSV_PASS,
@@ -57,7 +58,6 @@ static const struct field key_fields[] = {
 };
 
 static const struct field mode_fields[] = {
-    FIELD("reason", NAME, struct csv_view, reason),
     FIELD("mode", NAME, struct csv_view, mode),
     {0},
 };
@@ -74,6 +74,7 @@ static const struct field covers_fields[] = {
 static const struct field ratio_fields[] = {
     FIELD("time_ratio", F64, struct csv_view, time_ratio),
     FIELD("residual", F64, struct csv_view, residual),
+    FIELD("us_per_bh", F64, struct csv_view, us_per_bh),
     {0},
 };
 
@@ -93,6 +94,7 @@ static const struct csv_section {
     {"", CSV_MODE, report_rate_fields},
     {"roof_", CSV_ROOF, report_roof_fields},
     {"", CSV_METRICS, report_model_fields},
+    {"traffic_", CSV_TRAFFIC, report_traffic_fields},
     {"check_", CSV_CHECK, report_check_fields},
     {"plan_", CSV_PLAN, report_plan_fields},
     {"", CSV_VIEW, passes_fields},
@@ -161,7 +163,8 @@ static void put_value(FILE *file, const struct field *field, const void *member)
     case FIELD_U64: fprintf(file, "%" PRIu64, *(const uint64_t *)member); break;
     case FIELD_INDEX: put_index(file, *(const uint64_t *)member); break;
     case FIELD_F64: put_f64(file, *(const double *)member); break;
-    case FIELD_TEXT: put_text(file, member); break;
+    case FIELD_TEXT:
+    case FIELD_LABEL: put_text(file, member); break;
     case FIELD_NAME: put_name(file, *(const char *const *)member); break;
     case FIELD_ENUM: put_enum(file, field, member); break;
     case FIELD_BITS: put_bits(file, field, *(const uint64_t *)member); break;
@@ -236,12 +239,12 @@ static void fill_view(const struct report *report, const struct report_row *row,
   *view = (struct csv_view){.device = row->device->name,
                             .sweep = report->journal->run.sweep_name,
                             .mode = time_mode_name(mode),
-                            .reason = record->reason,
                             .passes = record->plan.pass_count,
                             .time_ratio = row->scaling.time_ratio[mode],
-                            .residual = row->scaling.residual[mode]};
+                            .residual = row->scaling.residual[mode],
+                            .us_per_bh = row->scaling.us_per_bh[mode]};
   for (size_t axis = 0; axis < 3 && view->passes > 0; ++axis) {
-    report_covers_text(record->pass[0].pass.covers[axis], view->covers[axis]);
+    fields_set_text(record->pass[0].pass.covers[axis], record_cover_name, view->covers[axis]);
   }
   join_findings(&row->findings, view->findings);
 }
@@ -260,6 +263,7 @@ static void put_mode(FILE *file, const struct report *report, const struct repor
       [CSV_MODE] = metrics->known ? metrics : NULL,
       [CSV_ROOF] = metrics->known && metrics->roof != ROOF_NONE ? metrics : NULL,
       [CSV_METRICS] = &row->metrics,
+      [CSV_TRAFFIC] = row->metrics.traffic.known ? &row->metrics.traffic : NULL,
       [CSV_CHECK] = record->check.done ? &record->check : NULL,
       [CSV_PLAN] = has_plan ? &record->plan : NULL,
       [CSV_PASS] = has_pass ? &record->pass[0] : NULL,

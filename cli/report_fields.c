@@ -1,7 +1,9 @@
 #include "cli/report_fields.h"
 
 #include <math.h>
-#include <stdio.h>
+#include <string.h>
+
+#include "cli/record_fields.h"
 
 static const char not_measured[] = "not measured";
 static const char no_counter[] = "the device does not tell";
@@ -20,6 +22,10 @@ static const char *name_of_stop(uint32_t i) {
 
 static const char *name_of_roof(uint32_t i) { return i < ROOF_COUNT ? roof_name((enum roof_kind)i) : NULL; }
 
+static const char *name_of_verdict(uint32_t i) {
+  return i < SCALING_VERDICT_COUNT ? scaling_verdict_name((enum scaling_verdict)i) : NULL;
+}
+
 const char *report_throttle_name(uint32_t bit) {
   static const char *const names[] = {"gpu_idle",
                                       "applications_clocks_setting",
@@ -34,41 +40,67 @@ const char *report_throttle_name(uint32_t bit) {
   return bit < sizeof names / sizeof *names ? names[bit] : NULL;
 }
 
-void report_covers_text(unsigned covers, char out[16]) {
-  static const struct {
-    unsigned bit;
-    const char *name;
-  } axes[] = {{ATTN_COVERS_B, "B"},
-              {ATTN_COVERS_H, "H"},
-              {ATTN_COVERS_Q, "Q"},
-              {ATTN_COVERS_SPLIT, "split"},
-              {ATTN_COVERS_D, "D"}};
-  size_t used = 0;
-  for (size_t i = 0; i < sizeof axes / sizeof *axes; ++i) {
-    if ((covers & axes[i].bit) == 0) continue;
-    used += (size_t)snprintf(out + used, 16 - used, "%s%s", used > 0 ? "*" : "", axes[i].name);
-  }
-  if (used == 0) snprintf(out, 16, "-");
-}
-
 struct launch_view report_launch_view(const struct pass_record *pass) {
   const struct pass_facts *facts = &pass->facts;
   const bool known = pass->facts_known || facts->registers > 0;
-  return (struct launch_view){.kernel = facts->kernel_name[0] != '\0' ? facts->kernel_name : NULL,
-                              .static_smem_bytes = known ? facts->static_smem_bytes : (double)NAN,
-                              .registers = known ? facts->registers : (double)NAN,
-                              .local_bytes = known ? facts->local_bytes : (double)NAN};
+  struct launch_view view = {.static_smem_bytes = known ? facts->static_smem_bytes : (double)NAN,
+                             .registers = known ? facts->registers : (double)NAN,
+                             .local_bytes = known ? facts->local_bytes : (double)NAN};
+  memcpy(view.kernel, facts->kernel_name, sizeof view.kernel);
+  return view;
 }
 
 /* ---- tables -------------------------------------------------------------------------------------------------- */
 
+const struct field report_tool_fields[] = {
+    FIELD_TEXT_OF("version", struct run_info, version),
+    FIELD_TEXT_OF("git_commit", struct run_info, git_commit),
+    FIELD_TEXT_OF("cuda", struct run_info, cuda),
+    FIELD_TEXT_OF("cjson", struct run_info, cjson),
+    {0},
+};
+
+const struct field report_run_fields[] = {
+    FIELD("started_utc", LABEL, struct journal_data, run.started_utc,
+          .capacity = sizeof((struct run_info *)0)->started_utc),
+    FIELD_TEXT_OF("command", struct journal_data, run.command),
+    FIELD("seed", U64, struct journal_data, run.seed),
+    FIELD("filter", LABEL, struct journal_data, run.filter, .capacity = sizeof((struct run_info *)0)->filter),
+    FIELD("cells", U64, struct journal_data, run.cell_count),
+    FIELD_TEXT_OF("state", struct journal_data, state),
+    {0},
+};
+
+const struct field report_sweep_fields[] = {
+    FIELD_TEXT_OF("path", struct run_info, sweep_path),
+    FIELD_TEXT_OF("name", struct run_info, sweep_name),
+    FIELD_TEXT_OF("about", struct run_info, sweep_about),
+    FIELD("hash", LABEL, struct run_info, sweep_hash, .capacity = sizeof((struct run_info *)0)->sweep_hash),
+    {0},
+};
+
+const struct field report_baseline_fields[] = {
+    FIELD("B", U32, struct sweep_baseline, B),
+    FIELD("Hq", U32, struct sweep_baseline, Hq),
+    {0},
+};
+
+const struct field report_case_fields[] = {
+    FIELD_TEXT_OF("key", struct record, attn_case.key),
+    FIELD_TEXT_OF("variant", struct record, variant),
+    FIELD("shape", OBJECT, struct record, attn_case.shape, .fields = record_shape_fields),
+    {0},
+};
+
 const struct field report_cell_fields[] = {
     FIELD("status", ENUM, struct record, status, .name = name_of_status),
+    FIELD("math", ENUM, struct record, math, .name = record_math_name),
+    FIELD("reason", LABEL, struct record, reason, .capacity = RECORD_REASON_MAX),
     {0},
 };
 
 static const struct field oracle_fields[] = {
-    FIELD("name", NAME, struct oracle_result, name),
+    FIELD("name", NAME, struct oracle_result, name, .name = record_oracle_name),
     FIELD("rows_verified", U64, struct oracle_result, rows_verified),
     FIELD("max_difference", F64, struct oracle_result, max_difference, .null_reason = not_finite),
     {0},
@@ -95,8 +127,14 @@ const struct field report_check_fields[] = {
     FIELD("first_bad", INDEX, struct check_record, compare.first_bad),
     FIELD("tolerance", OBJECT, struct check_record, tolerance, .fields = tolerance_fields),
     FIELD("redzone_bytes_changed", U64, struct check_record, guard.redzone_bytes_changed),
-    FIELD("redzone_first", NAME, struct check_record, guard.first),
+    FIELD("redzone_first", NAME, struct check_record, guard.first, .name = record_tensor_name),
     FIELD("input_elements_changed", U64, struct check_record, guard.input_elements_changed),
+    {0},
+};
+
+const struct field report_checked_fields[] = {
+    FIELD("check", OPTIONAL, struct record, check, .fields = report_check_fields,
+          .flag_offset = offsetof(struct check_record, done)),
     {0},
 };
 
@@ -104,6 +142,15 @@ const struct field report_model_fields[] = {
     FIELD("flops", F64, struct metrics, flops),
     FIELD("bytes", F64, struct metrics, bytes),
     FIELD("flop_per_byte", F64, struct metrics, flop_per_byte),
+    {0},
+};
+
+const struct field report_traffic_fields[] = {
+    FIELD("requested_bytes", F64, struct traffic, requested_bytes),
+    FIELD("reread_ratio", F64, struct traffic, reread_ratio),
+    FIELD("working_set_bytes", F64, struct traffic, working_set_bytes),
+    FIELD("fits_l2", BOOL, struct traffic, fits_l2),
+    FIELD("dram_bytes", F64, struct traffic, dram_bytes),
     {0},
 };
 
@@ -127,6 +174,14 @@ const struct field report_time_fields[] = {
     FIELD("power_w", F64, struct time_record, power_w, .null_reason = no_counter),
     FIELD("temperature_c", F64, struct time_record, temperature_c, .null_reason = no_counter),
     FIELD("throttle_reasons", BITS, struct time_record, throttle_reasons, .name = report_throttle_name),
+    {0},
+};
+
+const struct field report_times_fields[] = {
+    FIELD("cold", OPTIONAL, struct record, time[TIME_COLD], .fields = report_time_fields,
+          .flag_offset = offsetof(struct time_record, done)),
+    FIELD("hot", OPTIONAL, struct record, time[TIME_HOT], .fields = report_time_fields,
+          .flag_offset = offsetof(struct time_record, done)),
     {0},
 };
 
@@ -156,16 +211,21 @@ const struct field report_plan_fields[] = {
 
 const struct field report_pass_fields[] = {
     FIELD_TEXT_OF("name", struct pass_record, name),
-    FIELD("grid", U32X3, struct pass_record, pass.grid),
-    FIELD("block", U32X3, struct pass_record, pass.block),
-    FIELD("cluster", U32X3, struct pass_record, pass.cluster),
+    FIELD("grid", U32X3, struct pass_record, pass.grid, .min = 1),
+    FIELD("block", U32X3, struct pass_record, pass.block, .min = 1),
+    FIELD("cluster", U32X3, struct pass_record, pass.cluster, .min = 1),
     FIELD("dynamic_smem_bytes", U32, struct pass_record, pass.dynamic_smem_bytes),
     FIELD("row_threads", U32, struct pass_record, pass.row_threads),
     {0},
 };
 
+const struct field report_cover_fields[] = {
+    FIELD("axis_covers", SETX3, struct pass_record, pass.covers, .name = record_cover_name),
+    {0},
+};
+
 const struct field report_launch_fields[] = {
-    FIELD("kernel", NAME, struct launch_view, kernel),
+    FIELD("kernel", LABEL, struct launch_view, kernel, .capacity = sizeof((struct launch_view *)0)->kernel),
     FIELD("static_smem_bytes", F64, struct launch_view, static_smem_bytes, .null_reason = kernel_unknown),
     FIELD("registers", F64, struct launch_view, registers, .null_reason = kernel_unknown),
     FIELD("local_bytes", F64, struct launch_view, local_bytes, .null_reason = kernel_unknown),
@@ -203,6 +263,8 @@ const struct field report_scaling_fields[] = {
     FIELD("work_ratio", F64, struct scaling, work_ratio),
     FIELD("wave_ratio", F64, struct scaling, wave_ratio, .null_reason = "the plan has no launches"),
     FIELD("load_ratio", F64, struct scaling, load_ratio, .null_reason = "the plan has no launches"),
+    FIELD("full_bh", F64, struct scaling, full_bh, .null_reason = "no grid that grows with B*Hq is known"),
+    FIELD("verdict", ENUM, struct scaling, verdict, .name = name_of_verdict),
     {0},
 };
 

@@ -7,13 +7,7 @@
 
 /* Every add_* returns false when memory is out; nothing else can go wrong. */
 
-struct tool_view {
-  const char *name, *version, *git_commit, *cuda, *cjson;
-};
-
-struct run_view {
-  const char *started_utc, *command, *filter, *state;
-  uint64_t seed, cells;
+struct run_cost {
   double wall_s, gpu_s, overhead_s;
 };
 
@@ -23,47 +17,10 @@ struct finding_view {
 
 static const char no_end[] = "the run did not end in order";
 
-static const struct field tool_fields[] = {
-    FIELD("name", NAME, struct tool_view, name),
-    FIELD("version", NAME, struct tool_view, version),
-    FIELD("git_commit", NAME, struct tool_view, git_commit),
-    FIELD("cuda", NAME, struct tool_view, cuda),
-    FIELD("cjson", NAME, struct tool_view, cjson),
-    {0},
-};
-
-static const struct field run_fields[] = {
-    FIELD("started_utc", NAME, struct run_view, started_utc),
-    FIELD("command", NAME, struct run_view, command),
-    FIELD("seed", U64, struct run_view, seed),
-    FIELD("filter", NAME, struct run_view, filter),
-    FIELD("cells", U64, struct run_view, cells),
-    FIELD("state", NAME, struct run_view, state),
-    FIELD("wall_s", F64, struct run_view, wall_s, .null_reason = no_end),
-    FIELD("gpu_s", F64, struct run_view, gpu_s),
-    FIELD("overhead_s", F64, struct run_view, overhead_s, .null_reason = no_end),
-    {0},
-};
-
-static const struct field sweep_fields[] = {
-    FIELD_TEXT_OF("path", struct run_info, sweep_path),
-    FIELD_TEXT_OF("name", struct run_info, sweep_name),
-    FIELD_TEXT_OF("about", struct run_info, sweep_about),
-    FIELD_TEXT_OF("hash", struct run_info, sweep_hash),
-    {0},
-};
-
-static const struct field baseline_fields[] = {
-    FIELD("B", U32, struct sweep_baseline, B),
-    FIELD("Hq", U32, struct sweep_baseline, Hq),
-    {0},
-};
-
-static const struct field times_fields[] = {
-    FIELD("cold", OPTIONAL, struct record, time[TIME_COLD], .fields = report_time_fields,
-          .flag_offset = offsetof(struct time_record, done)),
-    FIELD("hot", OPTIONAL, struct record, time[TIME_HOT], .fields = report_time_fields,
-          .flag_offset = offsetof(struct time_record, done)),
+static const struct field cost_fields[] = {
+    FIELD("wall_s", F64, struct run_cost, wall_s, .null_reason = no_end),
+    FIELD("gpu_s", F64, struct run_cost, gpu_s),
+    FIELD("overhead_s", F64, struct run_cost, overhead_s, .null_reason = no_end),
     {0},
 };
 
@@ -91,14 +48,9 @@ static const struct field residual_fields[] = {
     {0},
 };
 
-static const struct field check_field[] = {
-    FIELD("check", OPTIONAL, struct record, check, .fields = report_check_fields,
-          .flag_offset = offsetof(struct check_record, done)),
-    {0},
-};
-
-static const struct field shape_field[] = {
-    FIELD("shape", OBJECT, struct record, attn_case.shape, .fields = record_shape_fields),
+static const struct field us_per_bh_fields[] = {
+    FIELD("cold", F64, struct scaling, us_per_bh[TIME_COLD]),
+    FIELD("hot", F64, struct scaling, us_per_bh[TIME_HOT]),
     {0},
 };
 
@@ -134,6 +86,13 @@ static cJSON *add_element(cJSON *array) {
   return NULL;
 }
 
+/* Rows that attnbench measured are checked; times from elsewhere are not, and say so. */
+static bool add_check(cJSON *result, const struct record *record) {
+  if (!fields_write(result, report_checked_fields, record)) return false;
+  return record->check.done || record->status != CELL_ok ||
+         add_text(result, "check_reason", "the times were entered by hand; attnbench checked nothing");
+}
+
 static bool has_roof(const struct report_row *row, enum time_mode mode) {
   return row->metrics.mode[mode].known && row->metrics.mode[mode].roof != ROOF_NONE;
 }
@@ -152,20 +111,9 @@ static bool add_roof(cJSON *result, const struct report_row *row) {
 
 static bool add_speed(cJSON *result, const struct report_row *row) {
   const bool measured = row->record->status == CELL_ok;
-  return add_object(result, "time", measured, times_fields, row->record) &&
+  return add_object(result, "time", measured, report_times_fields, row->record) &&
          add_object(result, "tflop_per_s", measured, tflop_fields, &row->metrics) &&
          add_object(result, "gb_per_s", measured, gb_fields, &row->metrics) && add_roof(result, row);
-}
-
-static bool add_axis_covers(cJSON *launch, const struct attn_pass *pass) {
-  cJSON *array = cJSON_AddArrayToObject(launch, "axis_covers");
-  bool ok = array != NULL;
-  for (size_t axis = 0; axis < 3 && ok; ++axis) {
-    char text[16];
-    report_covers_text(pass->covers[axis], text);
-    ok = cJSON_AddItemToArray(array, cJSON_CreateString(text));
-  }
-  return ok;
 }
 
 static bool add_launches(cJSON *result, const struct report_row *row) {
@@ -176,7 +124,7 @@ static bool add_launches(cJSON *result, const struct report_row *row) {
     const struct launch_view launch = report_launch_view(pass);
     cJSON *object = add_element(array);
     ok = fields_write(object, report_pass_fields, pass) && fields_write(object, report_launch_fields, &launch) &&
-         add_axis_covers(object, &pass->pass) &&
+         fields_write(object, report_cover_fields, pass) &&
          fields_write(object, report_pass_metrics_fields, &row->metrics.pass[i]) &&
          fields_write(object, report_pass_cost_fields, pass);
   }
@@ -205,15 +153,15 @@ static bool add_scaling(cJSON *result, const struct scaling *scaling) {
   cJSON *object = cJSON_AddObjectToObject(result, "scaling");
   return fields_write(object, report_scaling_fields, scaling) &&
          add_object(object, "time_ratio", scaling->timed, time_ratio_fields, scaling) &&
-         add_object(object, "residual", scaling->timed, residual_fields, scaling);
+         add_object(object, "residual", scaling->timed, residual_fields, scaling) &&
+         add_object(object, "us_per_bh", scaling->timed, us_per_bh_fields, scaling);
 }
 
 static bool add_result(cJSON *result, const struct report_row *row) {
   const struct record *record = row->record;
-  return add_text(result, "key", record->attn_case.key) && add_text(result, "variant", record->variant) &&
-         fields_write(result, shape_field, record) && fields_write(result, report_cell_fields, record) &&
-         (record->reason[0] != '\0' ? add_text(result, "reason", record->reason) : add_null(result, "reason")) &&
-         fields_write(result, check_field, record) && fields_write(result, report_model_fields, &row->metrics) &&
+  return fields_write(result, report_case_fields, record) && fields_write(result, report_cell_fields, record) &&
+         add_check(result, record) && fields_write(result, report_model_fields, &row->metrics) &&
+         add_object(result, "traffic", row->metrics.traffic.known, report_traffic_fields, &row->metrics.traffic) &&
          add_speed(result, row) &&
          add_object(result, "plan", record->plan.pass_count > 0 || record->plan.tile_q > 0, report_plan_fields,
                     &record->plan) &&
@@ -225,26 +173,17 @@ static bool add_result(cJSON *result, const struct report_row *row) {
 
 /* The tool that measured, which need not be the one that writes this report. */
 static bool add_tool(cJSON *root, const struct run_info *run) {
-  const struct tool_view tool = {.name = "attnbench",
-                                 .version = run->version,
-                                 .git_commit = run->git_commit,
-                                 .cuda = run->cuda,
-                                 .cjson = run->cjson};
-  return add_object(root, "tool", true, tool_fields, &tool);
+  cJSON *tool = cJSON_AddObjectToObject(root, "tool");
+  return tool != NULL && add_text(tool, "name", "attnbench") && fields_write(tool, report_tool_fields, run);
 }
 
 static bool add_run(cJSON *root, const struct report *report) {
   const struct journal_data *journal = report->journal;
-  struct run_view run = {.started_utc = journal->run.started_utc,
-                         .command = journal->run.command,
-                         .filter = journal->run.filter[0] != '\0' ? journal->run.filter : NULL,
-                         .state = journal->state,
-                         .seed = journal->run.seed,
-                         .cells = journal->run.cell_count,
-                         .wall_s = strcmp(journal->state, "partial") != 0 ? journal->wall_s : NAN};
-  for (size_t i = 0; i < report->row_count; ++i) run.gpu_s += report->rows[i].record->gpu_s;
-  run.overhead_s = run.wall_s - run.gpu_s;
-  return add_object(root, "run", true, run_fields, &run);
+  struct run_cost cost = {.wall_s = strcmp(journal->state, "partial") != 0 ? journal->wall_s : NAN};
+  for (size_t i = 0; i < report->row_count; ++i) cost.gpu_s += report->rows[i].record->gpu_s;
+  cost.overhead_s = cost.wall_s - cost.gpu_s;
+  cJSON *run = cJSON_AddObjectToObject(root, "run");
+  return fields_write(run, report_run_fields, journal) && fields_write(run, cost_fields, &cost);
 }
 
 static bool add_devices(cJSON *root, const struct journal_data *journal) {
@@ -256,8 +195,8 @@ static bool add_devices(cJSON *root, const struct journal_data *journal) {
 
 static bool add_sweep(cJSON *root, const struct run_info *run) {
   cJSON *sweep = cJSON_AddObjectToObject(root, "sweep");
-  return fields_write(sweep, sweep_fields, run) &&
-         add_object(sweep, "baseline", run->has_baseline, baseline_fields, &run->baseline);
+  return fields_write(sweep, report_sweep_fields, run) &&
+         add_object(sweep, "baseline", run->has_baseline, report_baseline_fields, &run->baseline);
 }
 
 static bool add_results(cJSON *root, const struct report *report) {

@@ -45,7 +45,7 @@ static bool is_doubtful(const struct time_record *time) {
 static void time_text(const struct time_record *time, char out[TEXT_CELL_MAX]) {
   char number[UNITS_TEXT_MAX];
   units_format(time->done ? time->us.median : (double)NAN, number);
-  snprintf(out, TEXT_CELL_MAX, "%s%s", is_doubtful(time) ? "*" : "", number);
+  snprintf(out, TEXT_CELL_MAX, "%s%s", is_doubtful(time) && time->us.n > 1 ? "*" : "", number);
 }
 
 static void cell_hot(const void *row, char out[TEXT_CELL_MAX]) { time_text(&record_of(row)->time[TIME_HOT], out); }
@@ -145,20 +145,36 @@ static void cell_residual(const void *row, char out[TEXT_CELL_MAX]) {
   scaled_text(scaling_at(row), scaling_at(row)->residual[TIME_HOT], out);
 }
 
-static void cell_baseline(const void *row, char out[TEXT_CELL_MAX]) {
-  snprintf(out, TEXT_CELL_MAX, "%s", scaling_at(row)->is_baseline ? "baseline" : "");
+static void cell_load_ratio(const void *row, char out[TEXT_CELL_MAX]) {
+  units_format(scaling_at(row)->load_ratio, out);
+}
+static void cell_full(const void *row, char out[TEXT_CELL_MAX]) { units_format(scaling_at(row)->full_bh, out); }
+
+static void cell_per_pair(const void *row, char out[TEXT_CELL_MAX]) {
+  const struct scaling *scaling = scaling_at(row);
+  const enum time_mode mode = isfinite(scaling->us_per_bh[TIME_HOT]) ? TIME_HOT : TIME_COLD;
+  units_format(scaling->timed ? scaling->us_per_bh[mode] : (double)NAN, out);
+}
+
+static void cell_verdict(const void *row, char out[TEXT_CELL_MAX]) {
+  const struct scaling *scaling = scaling_at(row);
+  const char *verdict = scaling->verdict != SCALING_none ? scaling_verdict_name(scaling->verdict) : "";
+  snprintf(out, TEXT_CELL_MAX, "%s", scaling->is_baseline ? "baseline" : verdict);
 }
 
 static const struct text_column scaling_columns[] = {
     {"variant", "", true, 12, cell_variant},
     {"case", "B,H,S,D,dtype,mask", true, 20, cell_case},
     {"B*H", "", false, 0, cell_bh},
+    {"full at", "B*H", false, 0, cell_full},
     {"work", "ratio", false, 0, cell_work_ratio},
     {"waves", "ratio", false, 0, cell_wave_ratio},
-    {"hot time", "ratio", false, 0, cell_hot_ratio},
-    {"cold time", "ratio", false, 0, cell_cold_ratio},
+    {"per SM", "ratio", false, 0, cell_load_ratio},
+    {"hot", "ratio", false, 0, cell_hot_ratio},
+    {"cold", "ratio", false, 0, cell_cold_ratio},
     {"residual", "hot/waves", false, 0, cell_residual},
-    {"", "", true, 0, cell_baseline},
+    {"time", "us/B*H", false, 0, cell_per_pair},
+    {"verdict", "", true, 0, cell_verdict},
 };
 
 /* ---- parts --------------------------------------------------------------------------------------------------- */
@@ -182,6 +198,8 @@ static void print_head(FILE *file, const struct report *report) {
   const struct run_info *run = &journal->run;
   char text[PARAGRAPH_MAX + SWEEP_ABOUT_MAX];
   snprintf(text, sizeof text, "%s (commit %s), CUDA %s", run->version, run->git_commit, run->cuda);
+  /* A journal has a start; a table that was typed in has none. */
+  if (run->started_utc[0] == '\0') snprintf(text, sizeof text, "did not measure this: times entered by hand");
   text_wrap(file, "attnbench ", 10, text);
   if (journal->has_device) print_device(file, "device    ", &journal->device);
   snprintf(text, sizeof text, "%s (%s)%s%s", run->sweep_name, run->sweep_path,
@@ -218,7 +236,8 @@ static bool leads_variant(const struct report *report, size_t index) {
 }
 
 static void print_doubts(FILE *file, const struct report *report) {
-  for (size_t i = 0; i < report->row_count; ++i) {
+  const bool by_hand = report->journal->run.started_utc[0] == '\0';
+  for (size_t i = 0; i < report->row_count && !by_hand; ++i) {
     if (!leads_variant(report, i)) continue;
     for (enum time_mode mode = 0; mode < TIME_MODE_COUNT; ++mode) {
       const struct doubt doubt = doubt_of(report, report->records[i].variant, mode);
@@ -302,6 +321,43 @@ static int compare_scaling(const void *a, const void *b) {
   return (left > right) - (left < right);
 }
 
+static bool same_group(const void *left, const void *right) {
+  return scaling_at(left)->baseline_index == scaling_at(right)->baseline_index;
+}
+
+/* "1.157 us per B*H at 8 (0.16 wave)" */
+static void put_pair_price(const void *row, char *out, size_t size) {
+  const struct pass_metrics *pass = &((const struct report_row *)row)->metrics.pass[0];
+  char price[TEXT_CELL_MAX], bh[TEXT_CELL_MAX], waves[UNITS_TEXT_MAX];
+  cell_per_pair(row, price);
+  cell_bh(row, bh);
+  units_format_fixed(pass->waves, pass->waves < 0.1 ? 4 : 2, waves);
+  if (has_launch(row)) {
+    snprintf(out, size, "%s us per B*H at %s (%s waves)", price, bh, waves);
+  } else {
+    snprintf(out, size, "%s us per B*H at %s", price, bh);
+  }
+}
+
+/* What the rows of a group say together: where its grid fills the GPU, and the price of a (batch, head) pair below
+ * and above. rows are in the order of B*H. */
+static void print_group(FILE *file, const void *const *rows, size_t count) {
+  const void *first = rows[0], *last = rows[count - 1];
+  char text[PARAGRAPH_MAX], full[TEXT_CELL_MAX], low[TEXT_CELL_MAX * 2], high[TEXT_CELL_MAX * 2], lead[TEXT_CELL_MAX];
+  const double full_bh = scaling_at(last)->full_bh;
+  if (!scaling_at(first)->timed) return;
+  cell_full(last, full);
+  put_pair_price(first, low, sizeof low);
+  put_pair_price(last, high, sizeof high);
+  snprintf(text, sizeof text, "%s%s; %s, %s: %s", isfinite(full_bh) ? "one wave is full at B*H = " : "",
+           isfinite(full_bh)   ? full
+           : has_launch(first) ? "the grid does not grow with B*H"
+                               : "the launches are not known",
+           low, high, scaling_verdict_help(scaling_at(last)->verdict));
+  snprintf(lead, sizeof lead, "%s: ", record_of(first)->variant);
+  text_wrap(file, lead, strlen(lead), text);
+}
+
 static bool print_scaling(FILE *file, const struct report *report, const void **rows) {
   size_t count = 0;
   for (size_t i = 0; i < report->row_count; ++i) {
@@ -310,7 +366,13 @@ static bool print_scaling(FILE *file, const struct report *report, const void **
   if (count == 0) return false;
   qsort(rows, count, sizeof *rows, compare_scaling);
   fputs("\nscaling over B*H, against each group's baseline row\n", file);
-  return text_table_print(file, scaling_columns, sizeof scaling_columns / sizeof *scaling_columns, rows, count);
+  const bool cut =
+      text_table_print(file, scaling_columns, sizeof scaling_columns / sizeof *scaling_columns, rows, count);
+  for (size_t start = 0, end; start < count; start = end) {
+    for (end = start + 1; end < count && same_group(rows[start], rows[end]);) ++end;
+    print_group(file, rows + start, end - start);
+  }
+  return cut;
 }
 
 static void print_summary(FILE *file, const struct report *report) {

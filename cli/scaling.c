@@ -84,12 +84,103 @@ static struct cost cost_of(const struct record *r, const struct metrics *m) {
   return r->plan.pass_count > 0 ? cost : (struct cost){NAN, NAN};
 }
 
+/* ---- verdicts ------------------------------------------------------------------------------------------------ */
+
+static const double FLAT_TIME_MAX = 1.2, FLAT_WORK_MIN = 2.0;
+static const double RESIDUAL_MIN = 0.8, RESIDUAL_MAX = 1.25;
+
+static const struct {
+  const char *name, *help;
+} verdicts[SCALING_VERDICT_COUNT] = {
+#define SCALING_ROW(name_, help_) {#name_, help_},
+    SCALING_MAP(SCALING_ROW)
+#undef SCALING_ROW
+};
+
+const char *scaling_verdict_name(enum scaling_verdict verdict) { return verdicts[verdict].name; }
+const char *scaling_verdict_help(enum scaling_verdict verdict) { return verdicts[verdict].help; }
+
+/* What a verdict is made from. */
+struct growth {
+  double time, work, waves, load; /* ratios; waves and load NAN without passes */
+  bool has_grid, serial, was_full;
+};
+
+static bool is_near(double a, double b) { return a >= RESIDUAL_MIN * b && a <= RESIDUAL_MAX * b; }
+
+static bool is_flat(const struct growth *g) { return g->work >= FLAT_WORK_MIN && g->time < FLAT_TIME_MAX; }
+static bool is_sublinear(const struct growth *g) { return !g->has_grid && g->time < RESIDUAL_MIN * g->work; }
+static bool is_linear_time(const struct growth *g) { return !g->has_grid && is_near(g->time, g->work); }
+static bool is_superlinear(const struct growth *g) { return !g->has_grid; }
+static bool is_less(const struct growth *g) { return g->time < RESIDUAL_MIN * g->waves; }
+static bool is_serial(const struct growth *g) { return g->serial && g->time <= RESIDUAL_MAX * g->waves; }
+static bool is_linear(const struct growth *g) {
+  return g->was_full && g->time <= RESIDUAL_MAX * g->waves && is_near(g->time, g->work);
+}
+static bool is_as_waves(const struct growth *g) { return g->time <= RESIDUAL_MAX * g->waves; }
+static bool is_as_load(const struct growth *g) { return g->time <= RESIDUAL_MAX * g->load; }
+
+/* The first row that applies is the verdict. */
+static enum scaling_verdict verdict_of(const struct growth *g) {
+  static const struct {
+    bool (*applies)(const struct growth *);
+    enum scaling_verdict verdict;
+  } order[] = {{is_flat, SCALING_flat},
+               {is_sublinear, SCALING_sublinear_without_grid},
+               {is_linear_time, SCALING_linear_without_grid},
+               {is_superlinear, SCALING_superlinear_without_grid},
+               {is_less, SCALING_less_than_waves},
+               {is_serial, SCALING_serial},
+               {is_linear, SCALING_linear},
+               {is_as_waves, SCALING_as_waves},
+               {is_as_load, SCALING_as_blocks_per_sm}};
+  for (size_t i = 0; i < sizeof order / sizeof *order; i++)
+    if (order[i].applies(g)) return order[i].verdict;
+  return SCALING_worse_than_waves;
+}
+
+static bool has_serial_loop(const struct record *r, const struct metrics *m) {
+  for (uint32_t i = 0; i < r->plan.pass_count && i < ATTN_PASSES_MAX; i++)
+    if (scaling_serial_pairs(&r->attn_case.shape, &m->pass[i]) > 1) return true;
+  return false;
+}
+
+/* Hot first: a cold sample carries a constant that hides growth. */
+static void judge(const struct record *r, const struct metrics *m, const struct metrics *base_metrics,
+                  struct scaling *out) {
+  static const enum time_mode preference[] = {TIME_HOT, TIME_COLD};
+  /* Growth is told from less work to more. */
+  if (out->is_baseline || !(out->work_ratio > 1)) return;
+  for (size_t i = 0; i < sizeof preference / sizeof *preference && out->verdict == SCALING_none; i++) {
+    if (!isfinite(out->time_ratio[preference[i]])) continue;
+    const struct growth growth = {.time = out->time_ratio[preference[i]],
+                                  .work = out->work_ratio,
+                                  .waves = out->wave_ratio,
+                                  .load = out->load_ratio,
+                                  .has_grid = isfinite(out->wave_ratio),
+                                  .serial = has_serial_loop(r, m),
+                                  .was_full = base_metrics->pass[0].waves >= 1};
+    out->verdict = verdict_of(&growth);
+    out->verdict_mode = preference[i];
+  }
+}
+
+static double full_pairs(const struct record *r, const struct metrics *m) {
+  const struct pass_metrics *p = &m->pass[0];
+  const bool grows = r->plan.pass_count > 0 && p->covers_bh && p->waves > 0;
+  return grows ? ceil((double)scaling_pairs(&r->attn_case.shape) / p->waves) : NAN;
+}
+
+/* ---- rows ---------------------------------------------------------------------------------------------------- */
+
 static void fill_time(const struct record *r, const struct metrics *m, const struct record *base,
                       const struct metrics *base_metrics, struct scaling *out) {
   for (enum time_mode mode = 0; mode < TIME_MODE_COUNT; mode++) {
     const bool known = m->mode[mode].known && base_metrics->mode[mode].known;
     out->time_ratio[mode] = known ? r->time[mode].us.median / base->time[mode].us.median : NAN;
     out->residual[mode] = out->time_ratio[mode] / out->wave_ratio;
+    out->us_per_bh[mode] =
+        m->mode[mode].known ? r->time[mode].us.median / (double)scaling_pairs(&r->attn_case.shape) : NAN;
     out->timed = out->timed || known;
   }
 }
@@ -106,9 +197,11 @@ static void fill_row(const struct record *records, const struct metrics *metrics
                                       (double)scaling_pairs(&records[base].attn_case.shape),
                           .work_ratio = metrics[index].flops / metrics[base].flops,
                           .wave_ratio = cost.waves / base_cost.waves,
-                          .load_ratio = cost.load / base_cost.load};
+                          .load_ratio = cost.load / base_cost.load,
+                          .full_bh = full_pairs(&records[index], &metrics[index])};
   memcpy(out->baseline_key, records[base].attn_case.key, sizeof out->baseline_key);
   fill_time(&records[index], &metrics[index], &records[base], &metrics[base], out);
+  judge(&records[index], &metrics[index], &metrics[base], out);
 }
 
 struct status scaling_of(const struct record *records, const struct metrics *metrics, size_t count,

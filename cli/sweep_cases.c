@@ -292,6 +292,17 @@ static struct status expand_all(struct expansion *expansion) {
   return status;
 }
 
+struct status sweep_read_shape(const struct json_doc *doc, const cJSON *defaults, const cJSON *entry,
+                               struct attn_shape *out) {
+  struct block base = {0}, block = {0};
+  struct status status = defaults ? read_block(doc, defaults, false, NULL, &base) : status_ok();
+  if (!status_failed(&status)) status = read_block(doc, entry, false, &base, &block);
+  if (!status_failed(&status)) status = check_complete(doc, &block);
+  if (status_failed(&status)) return status;
+  *out = shape_at(block.first);
+  return check_shape(doc, entry, out);
+}
+
 struct status sweep_read_cases(const struct json_doc *doc, struct sweep *out) {
   struct expansion expansion = {.doc = doc, .sweep = out};
   struct status status = status_make(STATUS_MEMORY, "%s: no memory for its cases; free some", doc->path);

@@ -1,4 +1,4 @@
-/* What the files behind sweep.h share. Nothing else includes this. */
+/* What the files behind sweep.h share with one another and with readers of other files that name shapes. */
 #ifndef ATTNBENCH_CLI_SWEEP_PARTS_H
 #define ATTNBENCH_CLI_SWEEP_PARTS_H
 
@@ -7,6 +7,10 @@
 
 /* Expands "defaults", "shapes" and "grid" into out->cases, which the caller frees also on failure. */
 struct status sweep_read_cases(const struct json_doc *, struct sweep *out);
+
+/* One shape: an entry of "shapes" with the keys of `defaults` merged in; defaults may be NULL. */
+struct status sweep_read_shape(const struct json_doc *, const cJSON *defaults, const cJSON *entry,
+                               struct attn_shape *out);
 
 /* The longest message that variant_spec_read writes. */
 enum { VARIANT_SPEC_PROBLEM_MAX = 400 };

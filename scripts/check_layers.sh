@@ -27,12 +27,13 @@ worker    |              | check json measure plan record sweep
 supervise |              | json plan record sweep worker
 load      |              | json supervise
 journal   |              | json output record sweep
+times     |              | json journal plan record sweep
 metrics   |              | record stats sweep
 scaling   |              | metrics record sweep
 diagnose  |              | metrics record scaling
 report    |              | diagnose journal json metrics output record scaling stats sweep text units version
 merge     |              | journal json record report text units
-command   | commands     | cells journal json load measure merge options output plan progress record report supervise sweep version
+command   | commands     | cells journal json load measure merge options output plan progress record report supervise sweep times version
 main      |              | command options version worker
 TABLE
 }

@@ -353,7 +353,9 @@ static void latency_advice_follows_the_cause(void **state) {
   for (size_t i = 0; i < 3; i++) specs[i].math = ATTN_MATH_FP32;
   rows_build(&rows, specs, 3, "l4", NULL);
   assert_advice(0, FINDING_ID_latency_bound, "split K/V");
-  assert_advice(1, FINDING_ID_latency_bound, "launch overhead dominates at 4.2 us");
+  assert_measured(1, FINDING_ID_launch_bound, "4.20 us (cold) for 1 launch");
+  assert_false(has(1, FINDING_ID_latency_bound));
+  assert_false(has(0, FINDING_ID_launch_bound));
   assert_advice(2, FINDING_ID_latency_bound, "put B*H on the grid first: 256 blocks instead of 2");
 }
 
@@ -420,11 +422,112 @@ static void long_prefill_near_the_tensor_peak_is_compute_bound(void **state) {
   }
 }
 
+/* S3: one query per block. The SMs are the cause, and the rereads are L2 hits. */
+static void rereads_by_single_queries_are_named_and_held_against_l2(void **state) {
+  (void)state;
+  const struct row_spec spec = {.B = 1,
+                                .H = 1,
+                                .S = 16,
+                                .D = 8192,
+                                .grid = {16},
+                                .covers = {ATTN_COVERS_B | ATTN_COVERS_H | ATTN_COVERS_Q},
+                                .threads = 256,
+                                .row_threads = 256,
+                                .resident_blocks = 8,
+                                .cold_us = 183};
+  static const struct {
+    uint32_t tile_q;
+    bool named;
+  } cases[] = {{1, true}, {4, true}, {8, false}, {16, false}, {64, false}};
+  for (size_t i = 0; i < ROWS_COUNT(cases); i++) {
+    rows_build(&rows, &spec, 1, "a100", NULL);
+    rows.record[0].attn_case.shape.dtype = ATTN_F32;
+    rows.record[0].plan.tile_q = cases[i].tile_q;
+    rows_derive(&rows, "a100", NULL);
+    assert_int_equal(has(0, FINDING_ID_rereads_kv), cases[i].named);
+    if (i > 0) continue;
+    assert_measured(0, FINDING_ID_rereads_kv, "asked for 16 times (1 query row per read): 17.8 MB");
+    assert_measured(0, FINDING_ID_rereads_kv, "the 1.05 MB of K and V in flight stay in the 41.9 MB of L2");
+    assert_advice(0, FINDING_ID_rereads_kv, "at least 16 query rows");
+    assert_measured(0, FINDING_ID_below_one_wave, "16 blocks on 108 SMs");
+  }
+}
+
+/* 512 heads of 4 MB: with heads on x all of them are in flight; with q tiles on x a handful is. */
+static void rereads_past_l2_are_a_matter_of_the_grid_order(void **state) {
+  (void)state;
+  struct row_spec spec = {.B = 16,
+                          .H = 32,
+                          .S = 8192,
+                          .D = 128,
+                          .grid = {32, 16, 128},
+                          .covers = {ATTN_COVERS_H, ATTN_COVERS_B, ATTN_COVERS_Q},
+                          .threads = 128,
+                          .row_threads = 128,
+                          .resident_blocks = 4};
+  rows_build(&rows, &spec, 1, "h200", NULL);
+  assert_measured(0, FINDING_ID_rereads_kv, "exceed the 62.9 MB of L2, so DRAM moves up to");
+  assert_advice(0, FINDING_ID_rereads_kv, "put the q tiles on the fastest grid axis");
+  const uint32_t q_first[3] = {128, 32, 16};
+  memcpy(rows.record[0].pass[0].pass.grid, q_first, sizeof q_first);
+  const unsigned covers[3] = {ATTN_COVERS_Q, ATTN_COVERS_H, ATTN_COVERS_B};
+  memcpy(rows.record[0].pass[0].pass.covers, covers, sizeof covers);
+  rows_derive(&rows, "h200", NULL);
+  assert_false(has(0, FINDING_ID_rereads_kv));
+}
+
+static void grouped_queries_of_one_row_are_told_to_share_a_tile(void **state) {
+  (void)state;
+  const struct row_spec spec = {.B = 64,
+                                .H = 32,
+                                .S = 4096,
+                                .D = 128,
+                                .grid = {1, 32, 64},
+                                .covers = {ATTN_COVERS_Q, ATTN_COVERS_H, ATTN_COVERS_B},
+                                .threads = 128,
+                                .row_threads = 128,
+                                .resident_blocks = 8};
+  rows_build(&rows, &spec, 1, "h200", NULL);
+  rows.record[0].attn_case.shape.Sq = 1;
+  rows_derive(&rows, "h200", NULL);
+  assert_int_equal(has(0, FINDING_ID_rereads_kv), rows.metrics[0].traffic.reread_ratio >= 2);
+  rows.record[0].attn_case.shape.Hkv = 4;
+  rows_derive(&rows, "h200", NULL);
+  assert_advice(0, FINDING_ID_rereads_kv, "take the 8 query heads of a KV head into one q tile");
+}
+
+/* Two-pass plans are two launches: 8 us is no more than they take. */
+static void launch_bound_counts_the_launches(void **state) {
+  (void)state;
+  struct row_spec spec = full_grid();
+  spec.math = ATTN_MATH_TENSOR, spec.B = 1, spec.H = 1, spec.S = 64, spec.cold_us = 8;
+  rows_build(&rows, &spec, 1, "l4", NULL);
+  assert_false(has(0, FINDING_ID_launch_bound));
+  rows.record[0].plan.pass_count = 2;
+  rows.record[0].pass[1] = rows.record[0].pass[0];
+  rows_derive(&rows, "l4", NULL);
+  assert_measured(0, FINDING_ID_launch_bound, "8.00 us (cold) for 2 launches");
+}
+
+/* S0 without its grid: linear growth has two explanations, and neither may be picked. */
+static void times_without_launches_get_growth_but_no_cause(void **state) {
+  (void)state;
+  static const struct row_spec specs[] = {SERIAL(1, 8, 6800), SERIAL(8, 16, 117200)};
+  rows_build(&rows, specs, 2, "l4", NULL);
+  for (size_t i = 0; i < 2; i++) rows.record[i].plan.pass_count = 0;
+  rows_derive(&rows, "l4", NULL);
+  assert_measured(1, FINDING_ID_scales_with_bh, "time alone cannot tell them apart");
+  assert_measured(1, FINDING_ID_scales_with_bh, "(1.08x per unit of work)");
+  assert_advice(1, FINDING_ID_scales_with_bh, "record the launch");
+  assert_false(has(1, FINDING_ID_grid_misses_bh));
+  assert_false(has(1, FINDING_ID_below_one_wave));
+}
+
 /* ---- the list ------------------------------------------------------------------------------------------------ */
 
 static bool speaks_of_time(enum finding_id id) {
   return id == FINDING_ID_memory_bound || id == FINDING_ID_compute_bound || id == FINDING_ID_latency_bound ||
-         id == FINDING_ID_scales_with_bh;
+         id == FINDING_ID_scales_with_bh || id == FINDING_ID_launch_bound;
 }
 
 static void rows_without_a_speed_get_geometry_only(void **state) {
@@ -546,6 +649,11 @@ int main(void) {
       cmocka_unit_test(latency_advice_follows_the_cause),
       cmocka_unit_test(streaming_keys_at_the_dram_rate_is_memory_bound),
       cmocka_unit_test(long_prefill_near_the_tensor_peak_is_compute_bound),
+      cmocka_unit_test(rereads_by_single_queries_are_named_and_held_against_l2),
+      cmocka_unit_test(rereads_past_l2_are_a_matter_of_the_grid_order),
+      cmocka_unit_test(grouped_queries_of_one_row_are_told_to_share_a_tile),
+      cmocka_unit_test(launch_bound_counts_the_launches),
+      cmocka_unit_test(times_without_launches_get_growth_but_no_cause),
       cmocka_unit_test(rows_without_a_speed_get_geometry_only),
       cmocka_unit_test(rows_without_passes_get_nothing),
       cmocka_unit_test(worst_pass_is_the_one_that_is_named),

@@ -302,6 +302,101 @@ static void covering_is_a_property_of_the_grid(void **state) {
   }
 }
 
+/* ---- traffic ------------------------------------------------------------------------------------------------- */
+
+static const struct device_info *h200(void) { return &gpu_model_find("h200")->info; }
+
+/* One head of 512 keys, D 64, f16: a tensor is 65536 bytes. */
+static struct record tiled_record(uint32_t tile_q, bool causal) {
+  const struct row_spec spec = {.B = 1,
+                                .H = 1,
+                                .S = 512,
+                                .D = 64,
+                                .grid = {8, 1, 1},
+                                .covers = {ATTN_COVERS_Q, ATTN_COVERS_H, ATTN_COVERS_B},
+                                .threads = 128,
+                                .resident_blocks = 2};
+  struct record r = rows_record(&spec);
+  r.attn_case.shape.causal = causal;
+  r.plan.tile_q = tile_q;
+  return r;
+}
+
+static void keys_and_values_are_requested_once_per_query_tile(void **state) {
+  (void)state;
+  static const struct {
+    uint32_t tile_q;
+    bool causal;
+    double rereads;
+  } cases[] = {{64, false, 8},  {512, false, 1},      {1024, false, 1}, {1, false, 512},
+               {100, false, 6}, {64, true, 36.0 / 8}, {512, true, 1},   {1, true, 36.0 * 64 / 8}};
+  for (size_t i = 0; i < ROWS_COUNT(cases); i++) {
+    const struct record r = tiled_record(cases[i].tile_q, cases[i].causal);
+    struct metrics m;
+    metrics_of(&r, h200(), &m);
+    assert_true(m.traffic.known && m.traffic.fits_l2);
+    assert_near(m.traffic.reread_ratio, cases[i].rereads, 1e-12);
+    assert_near(m.traffic.requested_bytes, 65536 * (2 + 2 * cases[i].rereads), 1e-12);
+    assert_near(m.traffic.working_set_bytes, 2 * 65536, 1e-12);
+    assert_near(m.traffic.dram_bytes, m.bytes, 1e-12);
+  }
+}
+
+static void splits_reread_queries_and_pass_on_a_workspace(void **state) {
+  (void)state;
+  struct record r = tiled_record(64, false);
+  struct metrics m;
+  r.plan.splits = 4, r.plan.workspace_bytes = 1000;
+  metrics_of(&r, h200(), &m);
+  assert_near(m.traffic.requested_bytes, 65536 * (4 + 2 * 8 + 1) + 2000, 1e-12);
+  assert_near(m.traffic.reread_ratio, 8, 1e-12);
+}
+
+static void grouped_heads_reread_the_same_keys(void **state) {
+  (void)state;
+  struct record r = tiled_record(512, false);
+  struct metrics m;
+  r.attn_case.shape.Hq = 8, r.attn_case.shape.Hkv = 2;
+  r.pass[0].pass.grid[0] = 1, r.pass[0].pass.grid[1] = 8;
+  metrics_of(&r, h200(), &m);
+  assert_near(m.traffic.reread_ratio, 4, 1e-12);
+  assert_near(m.traffic.working_set_bytes, 2 * 2 * 65536, 1e-12);
+}
+
+/* 132 SMs x 2 blocks: one wave sees 264 blocks. */
+static void working_set_is_the_heads_of_one_wave_in_grid_order(void **state) {
+  (void)state;
+  static const struct {
+    uint32_t grid[3];
+    unsigned covers[3];
+    double heads;
+  } cases[] = {{{8, 64, 16}, {ATTN_COVERS_Q, ATTN_COVERS_H, ATTN_COVERS_B}, 33},
+               {{64, 16, 8}, {ATTN_COVERS_H, ATTN_COVERS_B, ATTN_COVERS_Q}, 64 * 5},
+               {{8192, 1, 1}, {ATTN_COVERS_B | ATTN_COVERS_H | ATTN_COVERS_Q}, 33},
+               {{8, 1, 1}, {ATTN_COVERS_Q}, 1}};
+  for (size_t i = 0; i < ROWS_COUNT(cases); i++) {
+    struct record r = tiled_record(64, false);
+    struct metrics m;
+    r.attn_case.shape.B = 16, r.attn_case.shape.Hq = r.attn_case.shape.Hkv = 64;
+    memcpy(r.pass[0].pass.grid, cases[i].grid, sizeof cases[i].grid);
+    memcpy(r.pass[0].pass.covers, cases[i].covers, sizeof cases[i].covers);
+    metrics_of(&r, h200(), &m);
+    assert_near(m.traffic.working_set_bytes, cases[i].heads * 2 * 65536, 1e-12);
+  }
+}
+
+static void traffic_is_not_known_without_launches_or_tiles(void **state) {
+  (void)state;
+  struct record r = tiled_record(0, false);
+  struct metrics m;
+  metrics_of(&r, h200(), &m);
+  assert_false(m.traffic.known);
+  r = tiled_record(64, false);
+  r.plan.pass_count = 0;
+  metrics_of(&r, h200(), &m);
+  assert_false(m.traffic.known);
+}
+
 int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(causal_pairs_match_enumeration),
@@ -324,6 +419,11 @@ int main(void) {
       cmocka_unit_test(known_registers_make_planned_residency_exact),
       cmocka_unit_test(block_that_does_not_fit_has_no_waves),
       cmocka_unit_test(covering_is_a_property_of_the_grid),
+      cmocka_unit_test(keys_and_values_are_requested_once_per_query_tile),
+      cmocka_unit_test(splits_reread_queries_and_pass_on_a_workspace),
+      cmocka_unit_test(grouped_heads_reread_the_same_keys),
+      cmocka_unit_test(working_set_is_the_heads_of_one_wave_in_grid_order),
+      cmocka_unit_test(traffic_is_not_known_without_launches_or_tiles),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -286,6 +286,69 @@ static void text_lines_fit_and_carry_no_control_bytes(void **state) {
   }
 }
 
+/* ---- reading back -------------------------------------------------------------------------------------------- */
+
+/* Whatever is derived is derived again, so a report that is read and written is the same bytes. */
+static void a_report_read_back_is_the_same_report(void **state) {
+  (void)state;
+  static const char *const journals[] = {"tests/data/report_gpu.jsonl", "tests/data/report_cpu.jsonl"};
+  for (size_t i = 0; i < 2; ++i) {
+    struct json_doc doc;
+    struct built built, again;
+    build(journals[i], &built);
+    report_free(&built.report);
+    built.journal.records[0].time[TIME_HOT].throttle_reasons = 1u << 2 | 1u << 5; /* names in the report */
+    snprintf(built.journal.run.filter, sizeof built.journal.run.filter, "B=1 H=8");
+    assert_ok(report_build(&built.journal, &built.report));
+    char *first = text_of(&built.report, report_write_json);
+    discard(&built);
+    assert_non_null(strstr(first, "[\"sw_power_cap\", \"sw_thermal_slowdown\"]"));
+    assert_ok(json_parse("report", first, strlen(first), &doc));
+    assert_ok(report_read(&doc, &again.journal));
+    json_free(&doc);
+    assert_ok(report_build(&again.journal, &again.report));
+    char *second = text_of(&again.report, report_write_json);
+    assert_string_equal(first, second);
+    discard(&again);
+    free(first);
+    free(second);
+  }
+}
+
+static void replace_once(char *text, const char *from, const char *to) {
+  char *at = strstr(text, from);
+  assert_non_null(at);
+  assert_int_equal(strlen(from), strlen(to));
+  memcpy(at, to, strlen(to));
+}
+
+static void a_damaged_report_is_refused_with_its_place(void **state) {
+  (void)state;
+  static const struct {
+    const char *from, *to, *message;
+  } cases[] = {{"\"D\":\t64", "\"D\":\t65", "does not name its shape"},
+               {"\"variant\"", "\"varianz\"", "has no \"variant\""},
+               {"\"axis_covers\":\t[\"Q\"", "\"axis_covers\":\t[\"X\"", "give a product of B*H*Q*split"},
+               {"\"status\":\t\"ok\"", "\"status\":\t\"no\"", "does not know"},
+               {"\"launches\"", "\"launched\"", "has no \"launches\""},
+               {"\"results\"", "\"resultz\"", "has no array \"results\""},
+               {"\"sweep\"", "\"sweet\"", "has no \"sweep\""},
+               {"\"sms\":\t132", "\"sms\":\t-32", "sms"}};
+  for (size_t i = 0; i < sizeof cases / sizeof *cases; ++i) {
+    struct json_doc doc;
+    struct journal_data journal;
+    char *text = text_of_journal("tests/data/report_gpu.jsonl", report_write_json);
+    replace_once(text, cases[i].from, cases[i].to);
+    assert_ok(json_parse("r.json", text, strlen(text), &doc));
+    const struct status status = report_read(&doc, &journal);
+    assert_int_equal(status.code, STATUS_INPUT);
+    if (strstr(status.text, cases[i].message) == NULL) fail_msg("%s", status.text);
+    assert_non_null(strstr(status.text, "r.json:"));
+    json_free(&doc);
+    free(text);
+  }
+}
+
 static void hostile_text_is_quoted_and_defused_in_csv(void **state) {
   (void)state;
   static const struct {
@@ -514,6 +577,8 @@ int main(void) {
       cmocka_unit_test(text_is_as_golden),
       cmocka_unit_test(text_names_the_worst_finding_first_and_folds_cases),
       cmocka_unit_test(text_lines_fit_and_carry_no_control_bytes),
+      cmocka_unit_test(a_report_read_back_is_the_same_report),
+      cmocka_unit_test(a_damaged_report_is_refused_with_its_place),
       cmocka_unit_test(hostile_text_is_quoted_and_defused_in_csv),
       cmocka_unit_test(csv_has_one_row_per_cell_and_mode),
       cmocka_unit_test(a_comma_locale_changes_no_report),

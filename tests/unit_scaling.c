@@ -167,6 +167,76 @@ static void host_rows_have_no_wave_ratio(void **state) {
   assert_near(rows.scaling[1].time_ratio[TIME_COLD], 16, 1e-12);
 }
 
+/* The baseline's 8 pairs of 8 blocks on 58 SMs x 2, and a row of 128 pairs held against it. */
+static void verdict_follows_time_against_waves_and_blocks_per_sm(void **state) {
+  (void)state;
+  static const struct {
+    uint32_t b, h;
+    double base_us, us;
+    enum scaling_verdict verdict;
+  } cases[] = {
+      {1, 16, 100, 110, SCALING_flat},              /* 2 waves for twice the work, yet no longer */
+      {8, 16, 100, 600, SCALING_less_than_waves},   /* 9 waves */
+      {8, 16, 100, 900, SCALING_as_waves},          /* 9 waves for 16 times the work */
+      {8, 16, 100, 1600, SCALING_worse_than_waves}, /* 18 blocks per SM after 2 */
+  };
+  for (size_t i = 0; i < ROWS_COUNT(cases); i++) {
+    const struct row_spec specs[] = {COVERING("scalar", 1, 8, cases[i].base_us),
+                                     COVERING("scalar", cases[i].b, cases[i].h, cases[i].us)};
+    rows_build(&rows, specs, 2, "l4", NULL);
+    assert_int_equal(rows.scaling[0].verdict, SCALING_none);
+    assert_string_equal(scaling_verdict_name(rows.scaling[1].verdict), scaling_verdict_name(cases[i].verdict));
+  }
+}
+
+static void a_full_gpu_that_grows_with_the_work_is_linear(void **state) {
+  (void)state;
+  static const struct row_spec specs[] = {COVERING("scalar", 8, 16, 900), COVERING("scalar", 32, 16, 3600),
+                                          SERIAL(1, 8, 6800), SERIAL(8, 16, 117200)};
+  rows_build(&rows, specs, 4, "l4", NULL);
+  assert_int_equal(rows.scaling[1].verdict, SCALING_linear);
+  assert_int_equal(rows.scaling[3].verdict, SCALING_serial);
+}
+
+static void without_launches_only_the_times_are_judged(void **state) {
+  (void)state;
+  static const struct {
+    double us;
+    enum scaling_verdict verdict;
+  } cases[] = {{1000, SCALING_sublinear_without_grid},
+               {1600, SCALING_linear_without_grid},
+               {2100, SCALING_superlinear_without_grid},
+               {105, SCALING_flat}};
+  for (size_t i = 0; i < ROWS_COUNT(cases); i++) {
+    const struct row_spec specs[] = {COVERING("sdpa", 1, 8, 100), COVERING("sdpa", 8, 16, cases[i].us)};
+    rows_build(&rows, specs, 2, "l4", NULL);
+    rows.record[0].plan.pass_count = rows.record[1].plan.pass_count = 0;
+    rows_derive(&rows, "l4", NULL);
+    assert_string_equal(scaling_verdict_name(rows.scaling[1].verdict), scaling_verdict_name(cases[i].verdict));
+    assert_true(isnan(rows.scaling[1].full_bh));
+  }
+}
+
+/* 8 blocks per pair against 116 slots: 14.5 pairs fill the GPU. */
+static void the_pairs_that_fill_the_gpu_come_from_the_grid(void **state) {
+  (void)state;
+  static const struct row_spec specs[] = {COVERING("scalar", 1, 8, 100), COVERING("scalar", 8, 16, 900),
+                                          SERIAL(1, 8, 6800), SERIAL(8, 16, 117200)};
+  rows_build(&rows, specs, 4, "l4", NULL);
+  for (size_t i = 0; i < 2; i++) assert_near(rows.scaling[i].full_bh, 15, 1e-12);
+  for (size_t i = 2; i < 4; i++) assert_true(isnan(rows.scaling[i].full_bh));
+  assert_near(rows.scaling[0].us_per_bh[TIME_COLD], 100.0 / 8, 1e-12);
+  assert_near(rows.scaling[1].us_per_bh[TIME_COLD], 900.0 / 128, 1e-12);
+  assert_true(isnan(rows.scaling[1].us_per_bh[TIME_HOT]));
+}
+
+static void verdict_names_are_stable(void **state) {
+  (void)state;
+  assert_string_equal(scaling_verdict_name(SCALING_flat), "flat");
+  assert_string_equal(scaling_verdict_name(SCALING_worse_than_waves), "worse_than_waves");
+  for (enum scaling_verdict v = 0; v < SCALING_VERDICT_COUNT; v++) assert_true(strlen(scaling_verdict_help(v)) > 10);
+}
+
 int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(serial_grid_is_expected_to_grow_with_the_work),
@@ -179,6 +249,11 @@ int main(void) {
       cmocka_unit_test(baseline_is_the_smallest_unless_the_sweep_names_one),
       cmocka_unit_test(interleaved_variants_are_kept_apart),
       cmocka_unit_test(host_rows_have_no_wave_ratio),
+      cmocka_unit_test(verdict_follows_time_against_waves_and_blocks_per_sm),
+      cmocka_unit_test(a_full_gpu_that_grows_with_the_work_is_linear),
+      cmocka_unit_test(without_launches_only_the_times_are_judged),
+      cmocka_unit_test(the_pairs_that_fill_the_gpu_come_from_the_grid),
+      cmocka_unit_test(verdict_names_are_stable),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

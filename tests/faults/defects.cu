@@ -1,0 +1,347 @@
+/* Planted defects: kernels that are right, each slow for one reason, so that every finding can be held against a
+ * kernel that deserves it and against all that do not. tests/gpu/defects.bats and tests/cli/defects.bats have the
+ * table.
+ *
+ * Geometry is exact on any GPU: grids are persistent, a multiple of the SMs, and shared memory pins an SM to
+ * kResident blocks, so that `none` is one full wave at half occupancy or more. Each defect changes one thing: serial
+ * B and H are loops, the grid walks q tiles half_empty      half the blocks of a wave tail_wave       a wave and a
+ * quarter smem            all of a block's shared memory: one block per SM registers       a query row per thread,
+ * its output in registers: one or two blocks of 256 threads per SM spills          the same, forced into 64 registers
+ *   idle_threads    four of eight warps hold rows
+ *   rereads         every warp reads K and V for a single query row
+ *   bank_conflicts  K and V lie so that a warp's lanes meet in one bank
+ *   uncoalesced     neighbouring threads load elements of different rows
+ * The last two change neither launch nor traffic by tiles: only counters can see them, and no finding may. `none` is
+ * launch-bound on a shape with next to no work, and `rereads` is memory-bound when each head has one query. */
+#include "kernels/attn_params.cuh"
+#include "kernels/row_tile.cuh"
+
+namespace attn {
+
+enum defect {
+  DEFECT_NONE,
+  DEFECT_SERIAL,
+  DEFECT_HALF_EMPTY,
+  DEFECT_TAIL_WAVE,
+  DEFECT_SMEM,
+  DEFECT_REGISTERS,
+  DEFECT_SPILLS,
+  DEFECT_IDLE_THREADS,
+  DEFECT_REREADS,
+  DEFECT_BANK_CONFLICTS,
+  DEFECT_UNCOALESCED,
+};
+
+constexpr uint32_t kDefectDim = 64;
+constexpr uint32_t kDefectThreads = 256;
+constexpr uint32_t kDefectWarps = kDefectThreads / 32;
+constexpr uint32_t kResident = 4;    /* blocks per SM: 1024 threads, at least half of what any SM holds */
+constexpr uint32_t kRowsPerWarp = 4; /* of the staged kernel */
+constexpr uint32_t kDefectKeys = 32; /* per tile */
+constexpr uint32_t kRowWords = kDefectDim / 2;
+constexpr uint32_t kTileWords = kDefectKeys * kRowWords;
+constexpr uint32_t kGroupKeys = 8; /* keys in flight of the direct kernel */
+constexpr uint32_t kTilesBytes = 2 * kTileWords * 4;
+static_assert(kTilesBytes == 8192, "K and V tiles of 32 keys");
+
+struct DefectParams {
+  Params p;
+  uint32_t blocks; /* of the grid, all on x */
+  uint32_t tile_q;
+  enum defect defect;
+};
+
+#ifdef __CUDACC__
+
+__device__ __forceinline__ float warp_sum(float x) {
+#pragma unroll
+  for (uint32_t mask = kWarp / 2; mask > 0; mask /= 2) x += __shfl_xor_sync(kFullWarp, x, mask);
+  return x;
+}
+
+__device__ __forceinline__ const __half2 *head_words(const void *tensor, size_t element) {
+  return reinterpret_cast<const __half2 *>(static_cast<const __half *>(tensor) + element);
+}
+
+/* One query row, spread over a warp: two columns per lane. */
+struct WarpRow {
+  float2 q, acc;
+  float max, sum;
+
+  __device__ __forceinline__ void open(const __half2 *row, uint32_t lane, float scale_log2) {
+    q = __half22float2(row[lane]);
+    q.x *= scale_log2, q.y *= scale_log2;
+    acc = make_float2(0.0f, 0.0f);
+    max = minus_infinity(), sum = 0.0f;
+  }
+  __device__ __forceinline__ float score(const float2 &k) const { return warp_sum(fmaf(q.x, k.x, q.y * k.y)); }
+  __device__ __forceinline__ void rescale(float next) {
+    const float shrink = exp2f(max - next);
+    acc.x *= shrink, acc.y *= shrink, sum *= shrink, max = next;
+  }
+  __device__ __forceinline__ void add(float weight, const float2 &v) {
+    sum += weight;
+    acc.x = fmaf(weight, v.x, acc.x), acc.y = fmaf(weight, v.y, acc.y);
+  }
+  __device__ __forceinline__ void store(__half *o, uint32_t lane) const {
+    const float inverse = sum > 0.0f ? 1.0f / sum : 0.0f;
+    o[2 * lane] = __float2half_rn(acc.x * inverse);
+    o[2 * lane + 1] = __float2half_rn(acc.y * inverse);
+  }
+};
+
+/* ---- staged: K and V tiles in shared memory, kRowsPerWarp rows per warp -----------------------------------------
+ */
+
+/* Rotating each key's words lets both a row and a column of the tile be walked without a conflict. */
+__device__ __forceinline__ uint32_t word_at(enum defect defect, uint32_t key, uint32_t word) {
+  return defect == DEFECT_BANK_CONFLICTS ? word * kDefectKeys + key : key * kRowWords + (word + key) % kRowWords;
+}
+
+__device__ __forceinline__ void stage(const DefectParams &a, __half2 *tile, const __half2 *rows, uint32_t keys) {
+#pragma unroll 1
+  for (uint32_t i = threadIdx.x; i < kTileWords; i += kDefectThreads) {
+    const bool by_column = a.defect == DEFECT_UNCOALESCED;
+    const uint32_t key = by_column ? i % kDefectKeys : i / kRowWords,
+                   word = by_column ? i / kDefectKeys : i % kRowWords;
+    if (key < keys) tile[word_at(a.defect, key, word)] = rows[key * kRowWords + word];
+  }
+}
+
+/* One q tile of one head. All threads of the block take part. */
+__device__ __forceinline__ void staged_tile(const DefectParams &a, __half2 *smem, uint32_t b, uint32_t h,
+                                            uint32_t row0) {
+  const Params &p = a.p;
+  const uint32_t warp = threadIdx.x / kWarp, lane = threadIdx.x % kWarp;
+  const uint32_t rows = rows_in_tile(p.Sq, row0, a.tile_q), first_row = warp * kRowsPerWarp;
+  const size_t q_offset = row_offset(b, p.Hq, h, p.Sq, row0, kDefectDim);
+  const size_t kv_offset = row_offset(b, p.Hkv, kv_head(p, h), p.Skv, 0, kDefectDim);
+  const __half2 *q = head_words(p.q, q_offset), *k = head_words(p.k, kv_offset), *v = head_words(p.v, kv_offset);
+  const uint32_t tile_keys = visible_keys(p, row0 + rows - 1); /* the tile's last row attends most */
+  __half2 *k_tile = smem, *v_tile = smem + kTileWords;
+  WarpRow state[kRowsPerWarp];
+  uint32_t row_keys[kRowsPerWarp];
+#pragma unroll
+  for (uint32_t r = 0; r < kRowsPerWarp; ++r) {
+    const bool has_row = first_row + r < rows;
+    state[r].open(q + (has_row ? first_row + r : 0) * kRowWords, lane, p.scale_log2);
+    row_keys[r] = has_row ? visible_keys(p, row0 + first_row + r) : 0;
+  }
+  for (uint32_t first = 0; first < tile_keys; first += kDefectKeys) {
+    const uint32_t keys = rows_in_tile(p.Skv, first, kDefectKeys);
+    __syncthreads(); /* orders the previous tile's reads before they are overwritten */
+    stage(a, k_tile, k + (size_t)first * kRowWords, keys);
+    stage(a, v_tile, v + (size_t)first * kRowWords, keys);
+    __syncthreads(); /* orders the stores before the reads by all warps */
+    if (first_row >= rows) continue;
+#pragma unroll 1
+    for (uint32_t j = 0; j < keys; ++j) {
+      const uint32_t word = word_at(a.defect, j, lane);
+      const float2 k_pair = __half22float2(k_tile[word]), v_pair = __half22float2(v_tile[word]);
+#pragma unroll
+      for (uint32_t r = 0; r < kRowsPerWarp; ++r) {
+        const float score = state[r].score(k_pair);
+        if (first + j >= row_keys[r]) continue;
+        state[r].rescale(fmaxf(state[r].max, score));
+        state[r].add(exp2f(score - state[r].max), v_pair);
+      }
+    }
+  }
+  __half *o = static_cast<__half *>(p.o) + q_offset;
+#pragma unroll
+  for (uint32_t r = 0; r < kRowsPerWarp; ++r)
+    if (first_row + r < rows) state[r].store(o + (first_row + r) * kDefectDim, lane);
+}
+
+__global__ void __launch_bounds__(kDefectThreads, kResident)
+    defect_staged_kernel(const __grid_constant__ DefectParams a) {
+  extern __shared__ __align__(128) unsigned char smem[];
+  __half2 *tiles = reinterpret_cast<__half2 *>(smem);
+  const uint32_t q_tiles = ceil_div(a.p.Sq, a.tile_q), heads = a.p.B * a.p.Hq;
+  const bool serial = a.defect == DEFECT_SERIAL;
+  const uint32_t own_tiles = blockIdx.x < q_tiles ? ceil_div(q_tiles - blockIdx.x, a.blocks) : 0;
+  const uint32_t per_head = serial ? own_tiles : q_tiles, step = serial ? 1 : a.blocks;
+  for (uint32_t item = serial ? 0 : blockIdx.x; item < heads * per_head; item += step) {
+    const uint32_t head = item / per_head, in_head = item % per_head;
+    const uint32_t tile = serial ? blockIdx.x + in_head * a.blocks : in_head;
+    staged_tile(a, tiles, head / a.p.Hq, head % a.p.Hq, tile * a.tile_q);
+  }
+}
+
+/* ---- direct: every warp reads K and V from global memory for one row ---------------------------------------------
+ */
+
+__global__ void __launch_bounds__(kDefectThreads, kResident)
+    defect_direct_kernel(const __grid_constant__ DefectParams a) {
+  const Params &p = a.p;
+  const uint32_t warp = threadIdx.x / kWarp, lane = threadIdx.x % kWarp;
+  const uint64_t rows = (uint64_t)p.B * p.Hq * p.Sq;
+  for (uint64_t i = (uint64_t)blockIdx.x * kDefectWarps + warp; i < rows; i += (uint64_t)a.blocks * kDefectWarps) {
+    const uint32_t row = (uint32_t)(i % p.Sq), h = (uint32_t)(i / p.Sq % p.Hq), b = (uint32_t)(i / p.Sq / p.Hq);
+    const size_t kv_offset = row_offset(b, p.Hkv, kv_head(p, h), p.Skv, 0, kDefectDim);
+    const __half2 *k = head_words(p.k, kv_offset) + lane, *v = head_words(p.v, kv_offset) + lane;
+    const uint32_t keys = visible_keys(p, row);
+    WarpRow state;
+    state.open(head_words(p.q, i * kDefectDim), lane, p.scale_log2);
+    for (uint32_t first = 0; first < keys; first += kGroupKeys) {
+      __half2 k_words[kGroupKeys], v_words[kGroupKeys];
+      float score[kGroupKeys], next = state.max;
+#pragma unroll
+      for (uint32_t j = 0; j < kGroupKeys; ++j) {
+        const uint32_t key = min(first + j, keys - 1);
+        k_words[j] = k[(size_t)key * kRowWords], v_words[j] = v[(size_t)key * kRowWords];
+      }
+#pragma unroll
+      for (uint32_t j = 0; j < kGroupKeys; ++j) {
+        score[j] = state.score(__half22float2(k_words[j]));
+        if (first + j >= keys) score[j] = minus_infinity();
+        next = fmaxf(next, score[j]);
+      }
+      state.rescale(next);
+#pragma unroll
+      for (uint32_t j = 0; j < kGroupKeys; ++j) state.add(exp2f(score[j] - next), __half22float2(v_words[j]));
+    }
+    state.store(static_cast<__half *>(p.o) + i * kDefectDim, lane);
+  }
+}
+
+/* ---- one row per thread: the output row is 64 registers ----------------------------------------------------------
+ */
+
+__device__ __forceinline__ void thread_rows(const DefectParams &a, __half *smem) {
+  const Params &p = a.p;
+  const uint32_t q_tiles = ceil_div(p.Sq, kDefectThreads);
+  __half *k_tile = smem, *v_tile = smem + kDefectKeys * kDefectDim;
+  for (uint32_t item = blockIdx.x; item < p.B * p.Hq * q_tiles; item += a.blocks) {
+    const uint32_t head = item / q_tiles, b = head / p.Hq, h = head % p.Hq, row0 = item % q_tiles * kDefectThreads;
+    const uint32_t rows = rows_in_tile(p.Sq, row0, kDefectThreads);
+    const bool has_row = threadIdx.x < rows;
+    const size_t offset = row_offset(b, p.Hq, h, p.Sq, row0 + (has_row ? threadIdx.x : 0), kDefectDim);
+    const size_t kv_offset = row_offset(b, p.Hkv, kv_head(p, h), p.Skv, 0, kDefectDim);
+    const __half *q = static_cast<const __half *>(p.q) + offset, *k = static_cast<const __half *>(p.k) + kv_offset;
+    const __half *v = static_cast<const __half *>(p.v) + kv_offset;
+    const uint32_t row_keys = has_row ? visible_keys(p, row0 + threadIdx.x) : 0;
+    const uint32_t tile_keys = visible_keys(p, row0 + rows - 1);
+    row_tile::Row<kDefectDim> state;
+    state.reset();
+    for (uint32_t first = 0; first < tile_keys; first += kDefectKeys) {
+      const uint32_t keys = rows_in_tile(p.Skv, first, kDefectKeys);
+      __syncthreads(); /* orders the previous tile's reads before they are overwritten */
+      row_tile::load_tile<kDefectDim, kDefectThreads>(k_tile, kDefectDim, k + (size_t)first * kDefectDim, kDefectKeys,
+                                                      keys, kDefectDim);
+      row_tile::load_tile<kDefectDim, kDefectThreads>(v_tile, kDefectDim, v + (size_t)first * kDefectDim, kDefectKeys,
+                                                      keys, kDefectDim);
+      __syncthreads(); /* orders the stores before the reads by all threads */
+      state.attend(q, k_tile, v_tile, rows_in_tile(row_keys, first, kDefectKeys), p.scale_log2);
+    }
+    if (has_row) state.store(static_cast<__half *>(p.o) + offset, kDefectDim);
+  }
+}
+
+__global__ void __launch_bounds__(kDefectThreads) defect_registers_kernel(const __grid_constant__ DefectParams a) {
+  extern __shared__ __align__(128) unsigned char smem[];
+  thread_rows(a, reinterpret_cast<__half *>(smem));
+}
+
+__global__ void __launch_bounds__(kDefectThreads, kResident)
+    defect_spills_kernel(const __grid_constant__ DefectParams a) {
+  extern __shared__ __align__(128) unsigned char smem[];
+  thread_rows(a, reinterpret_cast<__half *>(smem));
+}
+
+static const void *defect_kernel_for(enum defect defect) {
+  switch (defect) {
+    case DEFECT_REREADS: return handle(defect_direct_kernel);
+    case DEFECT_REGISTERS: return handle(defect_registers_kernel);
+    case DEFECT_SPILLS: return handle(defect_spills_kernel);
+    default: return handle(defect_staged_kernel);
+  }
+}
+
+template <enum defect kDefect>
+static void defect_bind(const attn_shape *shape, const attn_plan *plan, const attn_buffers *buffers,
+                        attn_pass_args args[ATTN_PASSES_MAX]) {
+  put_args(args[0], DefectParams{params_of(*shape, *buffers), plan->pass[0].grid[0], plan->tile_q, kDefect});
+}
+#define DEFECT_BIND(defect) attn::defect_bind<attn::defect>
+
+#else
+static const void *defect_kernel_for(enum defect) { return nullptr; }
+#define DEFECT_BIND(defect) nullptr
+#endif
+
+/* What a defect changes of the plan: quarters of a wave, rows that share a read, threads that hold a row. */
+struct DefectPlan {
+  uint32_t wave_quarters, tile_q, tile_kv, row_threads;
+};
+
+constexpr DefectPlan defect_plan_of(enum defect defect) {
+  switch (defect) {
+    case DEFECT_HALF_EMPTY: return {2, 32, kDefectKeys, kDefectThreads};
+    case DEFECT_TAIL_WAVE: return {5, 32, kDefectKeys, kDefectThreads};
+    case DEFECT_SMEM: return {1, 32, kDefectKeys, kDefectThreads};
+    case DEFECT_REGISTERS: return {2, kDefectThreads, kDefectKeys, kDefectThreads};
+    case DEFECT_SPILLS: return {4, kDefectThreads, kDefectKeys, kDefectThreads};
+    case DEFECT_IDLE_THREADS: return {4, 16, kDefectKeys, kDefectThreads / 2};
+    case DEFECT_REREADS: return {4, 1, kGroupKeys, kDefectThreads};
+    default: return {4, 32, kDefectKeys, kDefectThreads};
+  }
+}
+static_assert(defect_plan_of(DEFECT_NONE).tile_q == kDefectWarps * kRowsPerWarp, "every warp holds its rows");
+static_assert(defect_plan_of(DEFECT_IDLE_THREADS).tile_q == kDefectWarps / 2 * kRowsPerWarp, "half the warps do");
+
+/* Shared memory that leaves room for exactly kResident blocks on an SM; registers alone decide where they are to. */
+static uint32_t defect_smem_bytes(enum defect defect, const device_info &device) {
+  if (defect == DEFECT_REGISTERS) return kTilesBytes;
+  if (defect == DEFECT_SMEM) return device.smem_per_block_bytes;
+  return (device.smem_per_sm_bytes / kResident - device.smem_reserved_bytes) / 128 * 128;
+}
+
+static const char *defect_supports(const attn_shape *shape, const attn_tuning *, const device_info *device) {
+  if (shape->dtype != ATTN_F16 || shape->D != kDefectDim) return "planted GPU defects take f16 with D = 64 only";
+  if ((uint64_t)shape->B * shape->Hq * shape->Sq > INT32_MAX) return "B * Hq * Sq must be below 2^31";
+  return check_device(*device, kTilesBytes);
+}
+
+template <enum defect kDefect>
+static void defect_plan(const attn_shape *, const attn_tuning *, const device_info *device, attn_plan *plan) {
+  constexpr DefectPlan wanted = defect_plan_of(kDefect);
+  constexpr unsigned heads = kDefect == DEFECT_SERIAL ? 0u : ATTN_COVERS_B | ATTN_COVERS_H;
+  plan->pass_count = 1;
+  plan->tile_q = wanted.tile_q, plan->tile_kv = wanted.tile_kv;
+  plan->splits = 1, plan->stages = 1;
+  attn_pass &pass = plan->pass[0];
+  pass.name = "main";
+  pass.kernel = defect_kernel_for(kDefect);
+  set_grid(pass, device->sms * wanted.wave_quarters * kResident / 4, heads | ATTN_COVERS_Q, 1, ATTN_COVERS_NOTHING, 1,
+           ATTN_COVERS_NOTHING);
+  set_block(pass, kDefectThreads, wanted.row_threads, defect_smem_bytes(kDefect, *device));
+}
+
+}  // namespace attn
+
+#define DEFECT(id, defect, text)                                        \
+  extern "C" const struct attn_variant attn_variant_gpu_defect_##id = { \
+      .name = "gpu_defect_" #id,                                        \
+      .summary = "planted defect: " text,                               \
+      .limits = "f16; D 64",                                            \
+      .runs_on = DEVICE_CUDA,                                           \
+      .math = ATTN_MATH_FP32,                                           \
+      .tunables = nullptr,                                              \
+      .supports = attn::defect_supports,                                \
+      .plan = attn::defect_plan<attn::defect>,                          \
+      .bind = DEFECT_BIND(defect),                                      \
+      .run = nullptr,                                                   \
+  }
+
+DEFECT(none, DEFECT_NONE, "none, to hold the others against");
+DEFECT(serial, DEFECT_SERIAL, "the grid misses B and H");
+DEFECT(half_empty, DEFECT_HALF_EMPTY, "half the blocks of one wave");
+DEFECT(tail_wave, DEFECT_TAIL_WAVE, "a wave and a quarter");
+DEFECT(smem, DEFECT_SMEM, "shared memory lets one block onto an SM");
+DEFECT(registers, DEFECT_REGISTERS, "registers let one or two blocks onto an SM");
+DEFECT(spills, DEFECT_SPILLS, "registers spill to local memory");
+DEFECT(idle_threads, DEFECT_IDLE_THREADS, "half the warps hold no query row");
+DEFECT(rereads, DEFECT_REREADS, "K and V are read for one query row at a time");
+DEFECT(bank_conflicts, DEFECT_BANK_CONFLICTS, "a warp's lanes meet in one bank of shared memory");
+DEFECT(uncoalesced, DEFECT_UNCOALESCED, "neighbouring threads load elements of different rows");

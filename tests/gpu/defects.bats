@@ -1,0 +1,73 @@
+load helper
+
+setup() { need_gpu; }
+
+# The planted defects of tests/faults/defects.cu, measured. Each line: shape by its number of queries, variant, then
+# every finding it must have. latency_bound is left out of the sets: none of these kernels is fast, so it stands beside
+# the cause, but never on the two rows whose time is the defect. Bank conflicts and uncoalesced access change neither
+# launch, time against B*H nor requests by tiles: only counters see them, so here they must be named as nothing else.
+table() {
+  cat <<'TABLE'
+32768 none
+32768 serial         grid_misses_bh
+32768 half_empty     below_one_wave
+32768 tail_wave      tail_wave
+32768 smem           smem_limits_occupancy
+32768 registers      registers_limit_occupancy
+32768 spills         spills
+32768 idle_threads   idle_threads
+32768 rereads        rereads_kv
+32768 bank_conflicts
+32768 uncoalesced
+4     none           launch_bound
+1     rereads        memory_bound
+TABLE
+}
+
+# run_shape SQ: the table's variants of this shape, right and measured, in $TMP/SQ.json.
+run_shape() {
+  attn_faulty --sweep tests/data/sweeps/defects.json --device cuda --filter "Sq=$1" --json "$TMP/$1.json" \
+    --variants "$(table | awk -v sq="$1" '$1 == sq {printf "%sgpu_defect_%s", sep, $2; sep = ","}')"
+  expect_status 0
+  expect_json "$TMP/$1.json" '{r["status"] for r in d["results"]} == {"ok"}'
+}
+
+@test "planted defects are right over ragged and causal shapes" {
+  attn_faulty --sweep tests/data/sweeps/tiny.json --device cuda --check-only --json "$TMP/r.json" \
+    --variants "$(table | awk '$1 == 32768 {printf "%sgpu_defect_%s", sep, $2; sep = ","}')"
+  expect_status 0
+  expect_json "$TMP/r.json" 'd["summary"]["ok"] == 22'
+}
+
+@test "every planted defect is named, and none on a kernel without it" {
+  for sq in 32768 4 1; do run_shape "$sq"; done
+  while read -r sq variant findings; do
+    expect_json "$TMP/$sq.json" "[sorted(f['id'] for f in r['findings'] if f['id'] != 'latency_bound')
+      for r in d['results'] if r['variant'] == 'gpu_defect_$variant'] == [sorted('$findings'.split())]" ||
+      fail "$variant at Sq=$sq has $(json "$TMP/$sq.json" "[[f['id'], f['measured']] for r in d['results']
+        if r['variant'] == 'gpu_defect_$variant' for f in r['findings']]"), wanted: $findings"
+  done < <(table)
+  for sq in 4 1; do
+    expect_json "$TMP/$sq.json" 'all(f["id"] != "latency_bound" for r in d["results"] for f in r["findings"])'
+  done
+}
+
+@test "a row is called memory-bound or compute-bound exactly when it reaches 60 % of that roof" {
+  sweep=$(write_file prefill.json '{"attnbench_sweep": 1, "name": "prefill", "shapes": [
+    {"B": 2, "H": 32, "S": 2048, "D": 128}, {"B": 1, "H": 8, "S": 512, "D": 64}, {"B": 64, "H": 32, "Sq": 1, "Skv": 4096, "D": 64}]}')
+  attn --sweep "$sweep" --device cuda --json "$TMP/r.json" --timeout 120
+  expect_json "$TMP/r.json" 'any(r["status"] == "ok" for r in d["results"])'
+  for bound in memory:dram compute:tensor_f16,fp32; do
+    expect_json "$TMP/r.json" "all(any(f['id'] == '${bound%:*}_bound' for f in r['findings'])
+      == any(m is not None and m['ratio'] >= 0.6 and m['name'] in '${bound#*:}' for m in r['roof'].values())
+      for r in d['results'] if r['status'] == 'ok')"
+  done
+}
+
+@test "a report of a run, diagnosed again, is the same report" {
+  attn --sweep shapes/v3.json --device cuda --json "$TMP/r.json"
+  expect_status 0
+  attn diagnose "$TMP/r.json" --json "$TMP/again.json"
+  expect_status 0
+  cmp "$TMP/r.json" "$TMP/again.json" || fail "the report came back different"
+}
