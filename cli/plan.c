@@ -20,6 +20,10 @@ static const char *refusal(const struct attn_case *attn_case, const struct varia
   return variant->supports(&attn_case->shape, &spec->tuning, device);
 }
 
+void plan_passes(const struct device_info *device, struct record *record) {
+  for (uint32_t i = 0; i < record->plan.pass_count; ++i) plan_pass(&record->plan.pass[i], device, &record->pass[i]);
+}
+
 void plan_record(const struct attn_case *attn_case, const struct variant_spec *spec, const struct device_info *device,
                  struct record *out) {
   *out = (struct record){.attn_case = *attn_case, .math = spec->variant->math};
@@ -35,9 +39,12 @@ void plan_record(const struct attn_case *attn_case, const struct variant_spec *s
     return;
   }
   variant_plan(spec->variant, &attn_case->shape, &spec->tuning, device, &out->plan);
-  for (uint32_t i = 0; i < out->plan.pass_count; ++i) {
-    plan_pass(&out->plan.pass[i], device, &out->pass[i]);
-  }
+  plan_passes(device, out);
   out->status = CELL_planned;
-  snprintf(out->reason, sizeof out->reason, "geometry for %s; not measured", device->name);
+  if (spec->variant->vendor != NULL) {
+    snprintf(out->reason, sizeof out->reason, "its library chooses a kernel when it runs; not measured on %s",
+             device->name);
+  } else {
+    snprintf(out->reason, sizeof out->reason, "geometry for %s; not measured", device->name);
+  }
 }

@@ -87,7 +87,7 @@ static void for_each_point(void (*check)(const struct point *)) {
   for (size_t v = 0; v < variant_count(); v++) {
     const struct attn_variant *variant = variant_at(v);
     const int tunings = variant_tunable_count(variant) > 0 ? TUNING_COUNT : 1;
-    if (variant->runs_on != DEVICE_CUDA) continue;
+    if (variant->runs_on != DEVICE_CUDA || variant->vendor) continue; /* a vendor chooses its launches itself */
     for (size_t m = 0; m < gpu_model_count(); m++)
       for (int t = 0; t < tunings; t++) for_each_shape(variant, gpu_model_at(m), t, check);
   }
