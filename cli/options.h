@@ -17,7 +17,7 @@ enum { OPTIONS_FILTERS_MAX = 16 };
 struct options {
   enum verb verb;
   const char *positional; /* the journal of `report` */
-  const char *sweep, *variants, *device, *gpu, *json, *csv, *journal, *seed, *timeout;
+  const char *sweep, *variants, *device, *gpu, *json, *csv, *journal, *seed, *timeout, *reference;
   const char *filter[OPTIONS_FILTERS_MAX];
   size_t filter_count;
   bool check_only, list_json, help, version;

@@ -38,7 +38,11 @@ void report_covers_text(unsigned covers, char out[16]) {
   static const struct {
     unsigned bit;
     const char *name;
-  } axes[] = {{ATTN_COVERS_B, "B"}, {ATTN_COVERS_H, "H"}, {ATTN_COVERS_Q, "Q"}, {ATTN_COVERS_SPLIT, "split"}};
+  } axes[] = {{ATTN_COVERS_B, "B"},
+              {ATTN_COVERS_H, "H"},
+              {ATTN_COVERS_Q, "Q"},
+              {ATTN_COVERS_SPLIT, "split"},
+              {ATTN_COVERS_UNKNOWN, "?"}};
   size_t used = 0;
   for (size_t i = 0; i < sizeof axes / sizeof *axes; ++i) {
     if ((covers & axes[i].bit) == 0) continue;
@@ -138,6 +142,19 @@ const struct field report_roof_fields[] = {
     FIELD("ratio", F64, struct mode_metrics, roof_ratio),
     FIELD("floor_us", F64, struct mode_metrics, floor_us),
     FIELD("floor_ratio", F64, struct mode_metrics, floor_ratio),
+    {0},
+};
+
+const struct field report_ratio_fields[] = {
+    FIELD("ratio", F64, struct ratio_record, ratio),
+    FIELD("ci95_low", F64, struct ratio_record, ci_low),
+    FIELD("ci95_high", F64, struct ratio_record, ci_high),
+    FIELD("rounds", U32, struct ratio_record, rounds),
+    {0},
+};
+
+const struct field report_reference_fields[] = {
+    FIELD_TEXT_OF("reference", struct speedup_record, reference),
     {0},
 };
 

@@ -17,6 +17,8 @@ extern const struct field report_model_fields[];        /* struct metrics */
 extern const struct field report_time_fields[];         /* struct time_record */
 extern const struct field report_rate_fields[];         /* struct mode_metrics */
 extern const struct field report_roof_fields[];         /* struct mode_metrics */
+extern const struct field report_ratio_fields[];        /* struct ratio_record */
+extern const struct field report_reference_fields[];    /* struct speedup_record */
 extern const struct field report_plan_fields[];         /* struct attn_plan */
 extern const struct field report_pass_fields[];         /* struct pass_record */
 extern const struct field report_launch_fields[];       /* struct launch_view */

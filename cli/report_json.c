@@ -150,11 +150,29 @@ static bool add_roof(cJSON *result, const struct report_row *row) {
   return add_text(result, "roof_reason", measured ? "no peak rate is known for this device" : "not measured");
 }
 
+static bool add_speedup_modes(cJSON *object, const struct speedup_record *speedup) {
+  bool ok = fields_write(object, report_reference_fields, speedup);
+  for (enum time_mode mode = 0; mode < TIME_MODE_COUNT && ok; ++mode) {
+    const struct ratio_record *ratio = &speedup->mode[mode];
+    ok = add_object(object, time_mode_name(mode), ratio->done, report_ratio_fields, ratio);
+  }
+  return ok;
+}
+
+static bool add_speedup(cJSON *result, const struct speedup_record *speedup) {
+  if (report_has_speedup(speedup)) {
+    return add_speedup_modes(cJSON_AddObjectToObject(result, "speedup_vs"), speedup);
+  }
+  return add_null(result, "speedup_vs") &&
+         add_text(result, "speedup_vs_reason", speedup->reason[0] != '\0' ? speedup->reason : "not measured");
+}
+
 static bool add_speed(cJSON *result, const struct report_row *row) {
   const bool measured = row->record->status == CELL_ok;
   return add_object(result, "time", measured, times_fields, row->record) &&
          add_object(result, "tflop_per_s", measured, tflop_fields, &row->metrics) &&
-         add_object(result, "gb_per_s", measured, gb_fields, &row->metrics) && add_roof(result, row);
+         add_object(result, "gb_per_s", measured, gb_fields, &row->metrics) && add_roof(result, row) &&
+         add_speedup(result, &row->record->speedup);
 }
 
 static bool add_axis_covers(cJSON *launch, const struct attn_pass *pass) {

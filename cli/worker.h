@@ -15,7 +15,8 @@ struct cell_request {
   char variant[VARIANT_SPEC_MAX];
   char sweep_name[SWEEP_NAME_MAX + 1]; /* for the outermost NVTX range */
   uint64_t seed;
-  bool check_only; /* no timing */
+  bool check_only;                  /* no timing */
+  char reference[VARIANT_SPEC_MAX]; /* what every row is timed against; empty: nothing */
 };
 
 /* Runs until the request pipe ends. device_spec as for device_open. When the device cannot be opened, the first line

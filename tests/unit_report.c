@@ -155,7 +155,7 @@ static const cJSON *wrong_result(const cJSON *root) {
 
 static void a_wrong_row_has_no_speed_in_json(void **state) {
   (void)state;
-  static const char *const speeds[] = {"time", "tflop_per_s", "gb_per_s", "roof"};
+  static const char *const speeds[] = {"time", "tflop_per_s", "gb_per_s", "roof", "speedup_vs"};
   char *text = text_of_journal("tests/data/report_gpu.jsonl", report_write_json);
   cJSON *root = cJSON_Parse(text);
   const cJSON *result = wrong_result(root);
@@ -177,6 +177,7 @@ static void a_wrong_row_has_no_speed_in_any_report(void **state) {
   report_free(&built.report);
   for (size_t mode = 0; mode < TIME_MODE_COUNT; ++mode) built.journal.records[2].time[mode].us.median = 77777.0;
   built.journal.records[2].pass[0].cold_us = 77777.0;
+  built.journal.records[2].speedup.mode[TIME_HOT].ratio = 77777.0;
   assert_ok(report_build(&built.journal, &built.report));
   for (size_t i = 0; i < sizeof writers / sizeof *writers; ++i) {
     char *text = text_of(&built.report, writers[i]);
