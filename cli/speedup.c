@@ -8,11 +8,12 @@
 
 enum {
   ROUNDS_MIN = 6, /* the fewest whose range is a 95 % interval */
-  COLD_BATCH = 5, /* cold samples per batch; a hot sample is a batch of launches already */
+  COLD_BATCH = 5, /* most cold samples per batch; a hot sample is a batch of launches already */
 };
 
 static const double budget_s[] = {[DEVICE_CPU] = 0.4, [DEVICE_CUDA] = 1.0}; /* per mode */
-static const double flush_us = 120.0; /* flush, blocker and synchronisation around one cold launch */
+static const double cold_batch_us = 20e3; /* a batch of slow launches is a single one */
+static const double flush_us = 120.0;     /* flush, blocker and synchronisation around one cold launch */
 
 /* ---- the reference ------------------------------------------------------------------------------------------- */
 
@@ -66,7 +67,9 @@ struct side {
 
 static struct side side_of(enum time_mode mode, uint32_t hot_launches, double estimate_us) {
   if (mode == TIME_HOT) return (struct side){1, estimate_us * hot_launches};
-  return (struct side){COLD_BATCH, COLD_BATCH * (estimate_us + flush_us)};
+  const double cost_us = estimate_us + flush_us, fit = cold_batch_us / cost_us;
+  const uint32_t samples = fit < 1 ? 1 : fit > COLD_BATCH ? COLD_BATCH : (uint32_t)fit;
+  return (struct side){samples, samples * cost_us};
 }
 
 static uint32_t rounds_for(enum device_kind kind, const struct side *variant, const struct side *reference) {
