@@ -141,7 +141,7 @@ check_variants() {
   present=$(for file in kernels/variants/*.c kernels/variants/*.cu kernels/reference/*.cu; do
     grep -oE '(^|[^n] )const struct attn_variant attn_variant_[a-z0-9_]+ *=' "$file" || echo "$file: defines no attn_variant_NAME"
   done | sed 's/.*attn_variant_\([a-z0-9_]*\) *=.*/\1/' | sort)
-  report "kernels/variants.def, kernels/variants/ and kernels/reference/ agree" \
+  report "kernels/variants.def and kernels/variants/ agree" \
     "$(diff <(echo "$listed") <(echo "$present") | sed -n 's/^</listed but not defined:/p; s/^>/defined but not listed:/p')"
 }
 

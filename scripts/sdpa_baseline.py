@@ -39,6 +39,7 @@ FLUSH_OVER_L2 = 3
 SLEEP_CYCLES = 1_000_000  # about half a millisecond: longer than the host needs to queue what follows
 WARM_UP_S = 0.1
 NOT_READ = "this script does not read it"
+REFUSALS = ("No available kernel", "No viable backend", "No execution plans", "No valid execution plans", "not supported")
 
 
 # ---- inputs: kernels/input.h, vectorised ------------------------------------------------------------------------
@@ -305,7 +306,7 @@ def run_backend(torch, backend, row, inputs, timer, rule):
 
 def measure_row(torch, case, backend, inputs, timer, rule):
     from torch.nn.attention import SDPBackend, sdpa_kernel
-    row, start = blank_row(case, backend), time.monotonic()
+    row, start, status = blank_row(case, backend), time.monotonic(), "skipped"
     reason = refusal(backend, case["shape"])
     with warnings.catch_warnings(record=True) as said:
         warnings.simplefilter("always")
@@ -314,13 +315,13 @@ def measure_row(torch, case, backend, inputs, timer, rule):
                 with torch.no_grad(), sdpa_kernel(getattr(SDPBackend, BACKENDS[backend])):
                     run_backend(torch, backend, row, inputs, timer, rule)
         except (RuntimeError, NotImplementedError, ValueError) as error:
-            refused = "No available kernel" in str(error) or "No viable backend" in str(error)
-            if not refused and timer.__class__ is CudaTimer and "CUDA error" in str(error):
+            if "CUDA error" in str(error):  # the context is gone: no later row could be trusted
                 raise
+            status = "skipped" if any(text in str(error) for text in REFUSALS) else "error"
             why = "; ".join([str(error)] + [str(w.message).split(" (Triggered")[0] for w in said])
             reason = "PyTorch: " + first_line(why)
     if reason is not None:
-        row.update(status="skipped", reason=reason, check=None, time=None)
+        row.update(status=status, reason=reason, check=None, time=None)
     row["wall_s"] = row["gpu_s"] = time.monotonic() - start
     return row
 
