@@ -114,17 +114,27 @@ static enum status_code code_of(cudnnStatus_t error) {
   return no_memory ? STATUS_MEMORY : STATUS_DEVICE;
 }
 
-/* Which call on what, the status's name, and what the library has to say about it, on one line. */
-static struct status error_status(cudnnStatus_t error, const char *call, const char *what) {
-  char detail[280] = "";
+/* The library's version and what it has to say about its last failure, on one line; the latter may be empty. */
+struct Detail {
+  char version[40], text[280];
+};
+
+static struct Detail detail_now() {
+  struct Detail d = {};
   const size_t v = api().version;
-  api().GetLastErrorString(detail, sizeof detail);
-  for (char *c = detail; *c != '\0'; ++c) {
+  snprintf(d.version, sizeof d.version, "cuDNN %zu.%zu.%zu", v / 10000, v / 100 % 100, v % 100);
+  api().GetLastErrorString(d.text, sizeof d.text);
+  for (char *c = d.text; *c != '\0'; ++c) {
     if (*c == '\n' || *c == '\r' || *c == '\t') *c = ' ';
   }
-  return status_make(code_of(error), "cuDNN %zu.%zu.%zu: %s of %s: %s (%d)%s%s", v / 10000, v / 100 % 100, v % 100,
-                     call, what, api().GetErrorString(error), static_cast<int>(error), detail[0] != '\0' ? ": " : "",
-                     detail);
+  return d;
+}
+
+/* Which call on what, the status's name, and the library's own words. */
+static struct status error_status(cudnnStatus_t error, const char *call, const char *what) {
+  const struct Detail d = detail_now();
+  return status_make(code_of(error), "%s: %s of %s: %s (%d)%s%s", d.version, call, what, api().GetErrorString(error),
+                     static_cast<int>(error), d.text[0] != '\0' ? ": " : "", d.text);
 }
 
 /* ---- descriptors --------------------------------------------------------------------------------------------- */
@@ -402,6 +412,11 @@ static std::vector<cudnnBackendDescriptor_t> offers(Builder &b, cudnnBackendDesc
   if (count > 0 && b.ok()) get(count, configs.data());
   configs.resize(heuristic.ok() && b.ok() ? static_cast<size_t>(count) : 0);
   if (!heuristic.ok()) *why = heuristic.status;
+  if (heuristic.ok() && count == 0) {
+    const struct Detail d = detail_now();
+    *why = status_make(STATUS_UNSUPPORTED, "%s offers no engine here%s%s", d.version, d.text[0] != '\0' ? ": " : "",
+                       d.text);
+  }
   return configs;
 }
 
@@ -419,13 +434,13 @@ static cudnnBackendDescriptor_t plan_of(Builder &b, cudnnBackendDescriptor_t con
   return nullptr;
 }
 
+/* Mode A alone: what the fallback heuristic offers for other graphs never takes attention, and its refusals would
+ * hide the reason that matters. */
 static struct status choose_plan(State *s, cudnnBackendDescriptor_t graph) {
-  struct status why = status_make(STATUS_UNSUPPORTED, "cuDNN offers no engine for this shape");
-  for (const cudnnBackendHeurMode_t mode : {CUDNN_HEUR_MODE_A, CUDNN_HEUR_MODE_FALLBACK}) {
-    for (cudnnBackendDescriptor_t config : offers(s->builder, graph, mode, &why)) {
-      s->plan = plan_of(s->builder, config, &why);
-      if (s->plan != nullptr) return status_ok();
-    }
+  struct status why = status_ok();
+  for (cudnnBackendDescriptor_t config : offers(s->builder, graph, CUDNN_HEUR_MODE_A, &why)) {
+    s->plan = plan_of(s->builder, config, &why);
+    if (s->plan != nullptr) return status_ok();
   }
   return s->builder.ok() ? why : s->builder.status;
 }
