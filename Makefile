@@ -134,10 +134,10 @@ BUILD := build/$(FLAVOUR)-$(shell printf '%s' '$(subst ','\'',$(FLAGS_TEXT))' | 
 # ---- sources ----------------------------------------------------------------------------------------------------
 
 C_SOURCES := $(wildcard cli/*.c kernels/*.c kernels/variants/*.c kernels/reference/*.c)
-CU_SOURCES := $(wildcard kernels/variants/*.cu)
+CU_SOURCES := $(wildcard kernels/variants/*.cu kernels/reference/*.cu)
 ifeq ($(WITH_CUDA),1)
 C_SOURCES := $(filter-out kernels/device_none.c,$(C_SOURCES))
-CU_SOURCES += $(wildcard kernels/*.cu kernels/reference/*.cu)
+CU_SOURCES += $(wildcard kernels/*.cu)
 endif
 FAULT_SOURCES := $(wildcard tests/faults/*.c tests/faults/*.cu)
 UNIT_SOURCES := $(wildcard tests/unit_*.c)

@@ -8,8 +8,9 @@
 
 /* What a variant would meet here: NULL when it can run, else why not. */
 static const char *why_unavailable(const struct attn_variant *variant, const struct status *gpu) {
-  if (variant->runs_on == DEVICE_CPU || !status_failed(gpu)) return NULL;
-  return gpu->text;
+  const char *missing = variant->vendor != NULL ? variant->vendor->missing() : NULL;
+  if (missing != NULL) return missing;
+  return variant->runs_on == DEVICE_CPU || !status_failed(gpu) ? NULL : gpu->text;
 }
 
 /* STATUS_OK when a GPU opens in a worker. */

@@ -15,7 +15,8 @@ struct run {
   const struct sweep *sweep;
   struct cells cells;
   struct supervisor *supervisor;
-  const struct gpu_model *planned; /* the GPU that planned rows are for */
+  const struct gpu_model *planned;  /* the GPU that planned rows are for */
+  char reference[VARIANT_SPEC_MAX]; /* what rows are timed against; empty: nothing */
   struct journal *journal;
   char journal_path[512];
   bool journal_kept; /* named by the user */
@@ -27,6 +28,37 @@ static struct status open_device(const struct options *options, struct superviso
   if (strcmp(options->device, "auto") != 0) return supervise_open(options->device, options->timeout_s, out);
   const struct status status = supervise_open("cuda", options->timeout_s, out);
   return status.code == STATUS_NO_GPU ? supervise_open("cpu", options->timeout_s, out) : status;
+}
+
+/* The first vendor's library that runs on the device; "" when there is none. */
+static const char *default_reference(enum device_kind kind) {
+  for (size_t i = 0; i < variant_count(); ++i) {
+    const struct attn_variant *variant = variant_at(i);
+    if (variant->vendor != NULL && variant->runs_on == kind) return variant->name;
+  }
+  return "";
+}
+
+static const char no_reference[] = "none";
+
+/* Before a device is opened, so that a misspelled name costs nothing. */
+static struct status parse_reference(const char *text, struct variant_spec *spec) {
+  if (text == NULL || strcmp(text, no_reference) == 0) return status_ok();
+  return variant_spec_parse(text, "--reference", STATUS_USAGE, spec);
+}
+
+static struct status choose_reference(struct run *run, const struct variant_spec *spec) {
+  const char *text = run->options->reference;
+  const struct device_info *device = supervise_device(run->supervisor);
+  if (text == NULL) {
+    snprintf(run->reference, sizeof run->reference, "%s", default_reference(device->kind));
+  } else if (spec->variant != NULL && spec->variant->runs_on != device->kind) {
+    return status_make(STATUS_USAGE, "--reference: %s does not run on this run's device, %s; choose another or none",
+                       spec->text, device->name);
+  } else if (spec->variant != NULL) {
+    snprintf(run->reference, sizeof run->reference, "%s", spec->text);
+  }
+  return status_ok();
 }
 
 /* Beside the first output file; in the temporary folder when there is none. */
@@ -69,6 +101,7 @@ static struct status do_cell(struct run *run, const struct cell *cell) {
     struct cell_request request = {
         .attn_case = *cell->attn_case, .seed = run->options->seed_value, .check_only = run->options->check_only};
     snprintf(request.variant, sizeof request.variant, "%s", cell->spec.text);
+    snprintf(request.reference, sizeof request.reference, "%s", run->reference);
     snprintf(request.sweep_name, sizeof request.sweep_name, "%s", run->sweep->name);
     status = supervise_cell(run->supervisor, &request, &record);
   }
@@ -135,7 +168,10 @@ static struct status select_and_open(struct run *run, int argc, char **argv) {
   /* Selected once for its errors, before a device is opened; what a sweep without variants means depends on the
    * device. */
   struct status status = cells_select(run->sweep, o->variants, o->filter, o->filter_count, DEVICE_CPU, &run->cells);
+  struct variant_spec reference = {.variant = NULL};
+  if (!status_failed(&status)) status = parse_reference(o->reference, &reference);
   if (!status_failed(&status)) status = open_device(o, &run->supervisor);
+  if (!status_failed(&status)) status = choose_reference(run, &reference);
   if (status_failed(&status)) return status;
   cells_free(&run->cells);
   status = cells_select(run->sweep, o->variants, o->filter, o->filter_count, supervise_device(run->supervisor)->kind,

@@ -38,10 +38,15 @@ static void pair_up(const struct record *records, const struct metrics *metrics,
   row->wide = &records[wide], row->wide_metrics = &metrics[wide];
 }
 
+/* A vendor's kernel is measured, not advised: nobody here can change its tiles, grid or registers. */
+static bool is_vendors(const struct record *record) {
+  return record->plan.pass_count > 0 && (record->pass[0].pass.covers[0] & ATTN_COVERS_UNKNOWN) != 0;
+}
+
 void diagnose(const struct record *records, const struct metrics *metrics, const struct scaling *scaling,
               size_t count, size_t index, const struct device_info *device, struct findings *out) {
   out->count = 0;
-  if (index >= count) return;
+  if (index >= count || is_vendors(&records[index])) return;
   struct diagnose_row row = {.record = &records[index],
                              .shape = &records[index].attn_case.shape,
                              .metrics = &metrics[index],

@@ -120,8 +120,10 @@ static void fill_waves(const struct device_info *dev, struct pass_metrics *out) 
 
 static void fill_cover(const struct attn_pass *pass, struct pass_metrics *out) {
   const unsigned covers = pass->covers[0] | pass->covers[1] | pass->covers[2];
-  out->covers_b = (covers & ATTN_COVERS_B) != 0;
-  out->covers_h = (covers & ATTN_COVERS_H) != 0;
+  /* What a vendor's axis walks is not known; that it leaves batch and heads out is nothing to assume. */
+  const bool unknown = (covers & ATTN_COVERS_UNKNOWN) != 0;
+  out->covers_b = unknown || (covers & ATTN_COVERS_B) != 0;
+  out->covers_h = unknown || (covers & ATTN_COVERS_H) != 0;
   out->covers_bh = out->covers_b && out->covers_h;
 }
 

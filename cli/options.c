@@ -47,6 +47,10 @@ static const struct option_row {
      "auto, cpu, cuda or cuda:N; auto takes a GPU when there is one", "auto"},
     {"Device", "--gpu", "NAME", IN(RUN) | IN(PLAN), KIND_STRING, AT(gpu),
      "l4, a100, h100, h200 or rtx4090: the GPU that planned rows are for (run: h200)", NULL},
+    {"Measuring", "--reference", "NAME", IN(RUN), KIND_STRING, AT(reference),
+     "variant that every row is timed against, in turns (speedup_vs); none: nothing. By default the vendor's library "
+     "of the device when it takes the shape, on a CPU none",
+     NULL},
     {"Measuring", "--seed", "N", IN(RUN), KIND_STRING, AT(seed), "seed of the inputs, 0 to 2^64-1", "1"},
     {"Measuring", "--timeout", "SECONDS", IN(RUN), KIND_STRING, AT(timeout), "deadline of one cell, seconds", "300"},
     {"Measuring", "--check-only", NULL, IN(RUN), KIND_FLAG, AT(check_only), "check results, take no times", NULL},

@@ -31,6 +31,10 @@ static void set_outcome(struct record *record, enum cell_status status, const ch
   }
 }
 
+void plan_passes(const struct device_info *device, struct record *record) {
+  for (uint32_t i = 0; i < record->plan.pass_count; ++i) plan_pass(&record->plan.pass[i], device, &record->pass[i]);
+}
+
 void plan_record(const struct attn_case *attn_case, const struct variant_spec *spec, const struct device_info *device,
                  struct record *out) {
   *out = (struct record){.attn_case = *attn_case, .math = variant_math(spec->variant, attn_case->shape.dtype)};
@@ -55,9 +59,12 @@ void plan_record(const struct attn_case *attn_case, const struct variant_spec *s
     set_outcome(out, CELL_error, problem);
     return;
   }
-  for (uint32_t i = 0; i < out->plan.pass_count; ++i) {
-    plan_pass(&out->plan.pass[i], device, &out->pass[i]);
-  }
+  plan_passes(device, out);
   out->status = CELL_planned;
-  snprintf(out->reason, sizeof out->reason, "geometry for %s; not measured", device->name);
+  if (spec->variant->vendor != NULL) {
+    snprintf(out->reason, sizeof out->reason, "its library chooses a kernel when it runs; not measured on %s",
+             device->name);
+  } else {
+    snprintf(out->reason, sizeof out->reason, "geometry for %s; not measured", device->name);
+  }
 }

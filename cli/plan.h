@@ -11,4 +11,7 @@
 void plan_record(const struct attn_case *, const struct variant_spec *, const struct device_info *,
                  struct record *out);
 
+/* Writes record->pass from record->plan: a vendor's plan has no passes before it is bound. */
+void plan_passes(const struct device_info *, struct record *);
+
 #endif

@@ -45,7 +45,7 @@ const char *record_math_name(uint32_t i) {
 }
 
 const char *record_cover_name(uint32_t bit) {
-  static const char *const names[] = {"B", "H", "Q", "split", "D"};
+  static const char *const names[] = {"B", "H", "Q", "split", "D", "?"};
   return bit < sizeof names / sizeof *names ? names[bit] : NULL;
 }
 
@@ -144,6 +144,24 @@ static const struct field time_fields[] = {
     {0},
 };
 
+static const struct field ratio_fields[] = {
+    FIELD("rounds", U32, struct ratio_record, rounds, .min = 1),
+    FIELD("ratio", F64, struct ratio_record, ratio),
+    FIELD("ci_low", F64, struct ratio_record, ci_low),
+    FIELD("ci_high", F64, struct ratio_record, ci_high),
+    {0},
+};
+
+static const struct field speedup_fields[] = {
+    FIELD_TEXT_OF("reference", struct speedup_record, reference),
+    FIELD_TEXT_OF("reason", struct speedup_record, reason),
+    FIELD("cold", OPTIONAL, struct speedup_record, mode[TIME_COLD], .fields = ratio_fields,
+          .flag_offset = offsetof(struct ratio_record, done)),
+    FIELD("hot", OPTIONAL, struct speedup_record, mode[TIME_HOT], .fields = ratio_fields,
+          .flag_offset = offsetof(struct ratio_record, done)),
+    {0},
+};
+
 static const struct field plan_fields[] = {
     FIELD("workspace_bytes", U64, struct attn_plan, workspace_bytes),
     FIELD("tile_q", U32, struct attn_plan, tile_q),
@@ -159,7 +177,7 @@ static const struct field pass_fields[] = {
     FIELD("block", U32X3, struct pass_record, pass.block, .min = 1),
     FIELD("cluster", U32X3, struct pass_record, pass.cluster, .min = 1),
     FIELD("dynamic_smem_bytes", U32, struct pass_record, pass.dynamic_smem_bytes),
-    FIELD("covers", U32X3, struct pass_record, pass.covers, .max = 31),
+    FIELD("covers", U32X3, struct pass_record, pass.covers, .max = 63),
     FIELD("row_threads", U32, struct pass_record, pass.row_threads),
     FIELD_TEXT_OF("kernel", struct pass_record, facts.kernel_name),
     FIELD("registers", U32, struct pass_record, facts.registers),
@@ -185,6 +203,7 @@ static const struct field record_fields[] = {
           .flag_offset = offsetof(struct time_record, done)),
     FIELD("hot", OPTIONAL, struct record, time[TIME_HOT], .fields = time_fields,
           .flag_offset = offsetof(struct time_record, done)),
+    FIELD("speedup", OBJECT, struct record, speedup, .fields = speedup_fields),
     FIELD("plan", OBJECT, struct record, plan, .fields = plan_fields),
     FIELD("passes", ARRAY, struct record, pass, .fields = pass_fields, .capacity = ATTN_PASSES_MAX,
           .count_offset = offsetof(struct record, plan.pass_count), .stride = sizeof(struct pass_record)),

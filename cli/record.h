@@ -62,6 +62,22 @@ struct pass_record {
   double cold_us;   /* median of the pass alone; NAN for single-pass plans */
 };
 
+/* Time of the reference over time of the row, measured in turns: above 1 the row is the faster one. */
+struct ratio_record {
+  bool done;
+  uint32_t rounds;
+  double ratio;           /* median over the rounds */
+  double ci_low, ci_high; /* 95 % interval of that median, from order statistics */
+};
+
+enum { SPEEDUP_REASON_MAX = 240 };
+
+struct speedup_record {
+  char reference[VARIANT_SPEC_MAX]; /* spec text; empty when there is none */
+  char reason[SPEEDUP_REASON_MAX];  /* why no mode was measured; empty when one was */
+  struct ratio_record mode[TIME_MODE_COUNT];
+};
+
 enum { RECORD_REASON_MAX = 400 };
 
 struct record {
@@ -73,6 +89,7 @@ struct record {
   char reason[RECORD_REASON_MAX]; /* empty only when status is ok */
   struct check_record check;
   struct time_record time[TIME_MODE_COUNT];
+  struct speedup_record speedup;
   struct attn_plan plan; /* .pass[].kernel NULL once read back; tiles, splits, stages, workspace */
   struct pass_record pass[ATTN_PASSES_MAX];
   double wall_s; /* of the whole cell */

@@ -13,6 +13,7 @@ static void clear_times(struct record *record) {
     record->time[mode] = (struct time_record){.sm_clock_mhz = NAN, .power_w = NAN, .temperature_c = NAN};
   }
   for (size_t i = 0; i < ATTN_PASSES_MAX; ++i) record->pass[i].cold_us = NAN;
+  record->speedup = (struct speedup_record){.reference = ""};
 }
 
 static const struct device_info *device_of(const struct journal_data *journal, const struct record *record) {

@@ -18,6 +18,11 @@ struct report_row {
   struct findings findings;
 };
 
+/* Was the row timed against a reference, in either mode? */
+static inline bool report_has_speedup(const struct speedup_record *speedup) {
+  return speedup->mode[TIME_COLD].done || speedup->mode[TIME_HOT].done;
+}
+
 struct report {
   const struct journal_data *journal;
   struct record *records;  /* copies without the times of rows that are not ok: those have no speed anywhere */

@@ -200,6 +200,28 @@ const struct field report_roof_fields[] = {
     {0},
 };
 
+const struct field report_ratio_fields[] = {
+    FIELD("ratio", F64, struct ratio_record, ratio),
+    FIELD("ci95_low", F64, struct ratio_record, ci_low),
+    FIELD("ci95_high", F64, struct ratio_record, ci_high),
+    FIELD("rounds", U32, struct ratio_record, rounds),
+    {0},
+};
+
+const struct field report_reference_fields[] = {
+    FIELD_TEXT_OF("reference", struct speedup_record, reference),
+    {0},
+};
+
+const struct field report_speedup_fields[] = {
+    FIELD_TEXT_OF("reference", struct speedup_record, reference),
+    FIELD("cold", OPTIONAL, struct speedup_record, mode[TIME_COLD], .fields = report_ratio_fields,
+          .flag_offset = offsetof(struct ratio_record, done)),
+    FIELD("hot", OPTIONAL, struct speedup_record, mode[TIME_HOT], .fields = report_ratio_fields,
+          .flag_offset = offsetof(struct ratio_record, done)),
+    {0},
+};
+
 const struct field report_plan_fields[] = {
     FIELD("tile_q", U32, struct attn_plan, tile_q),
     FIELD("tile_kv", U32, struct attn_plan, tile_kv),

@@ -25,6 +25,9 @@ extern const struct field report_times_fields[];        /* struct record */
 extern const struct field report_time_fields[];         /* struct time_record */
 extern const struct field report_rate_fields[];         /* struct mode_metrics */
 extern const struct field report_roof_fields[];         /* struct mode_metrics */
+extern const struct field report_ratio_fields[];        /* struct ratio_record */
+extern const struct field report_reference_fields[];    /* struct speedup_record */
+extern const struct field report_speedup_fields[];      /* struct speedup_record, as in JSON */
 extern const struct field report_plan_fields[];         /* struct attn_plan */
 extern const struct field report_pass_fields[];         /* struct pass_record */
 extern const struct field report_cover_fields[];        /* struct pass_record */

@@ -109,11 +109,20 @@ static bool add_roof(cJSON *result, const struct report_row *row) {
   return add_text(result, "roof_reason", measured ? "no peak rate is known for this device" : "not measured");
 }
 
+static bool add_speedup(cJSON *result, const struct speedup_record *speedup) {
+  if (report_has_speedup(speedup)) {
+    return add_object(result, "speedup_vs", true, report_speedup_fields, speedup);
+  }
+  return add_null(result, "speedup_vs") &&
+         add_text(result, "speedup_vs_reason", speedup->reason[0] != '\0' ? speedup->reason : "not measured");
+}
+
 static bool add_speed(cJSON *result, const struct report_row *row) {
   const bool measured = row->record->status == CELL_ok;
   return add_object(result, "time", measured, report_times_fields, row->record) &&
          add_object(result, "tflop_per_s", measured, tflop_fields, &row->metrics) &&
-         add_object(result, "gb_per_s", measured, gb_fields, &row->metrics) && add_roof(result, row);
+         add_object(result, "gb_per_s", measured, gb_fields, &row->metrics) && add_roof(result, row) &&
+         add_speedup(result, &row->record->speedup);
 }
 
 static bool add_launches(cJSON *result, const struct report_row *row) {

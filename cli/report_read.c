@@ -61,6 +61,12 @@ static struct status read_nullable(const struct json_doc *doc, const cJSON *resu
   return cJSON_IsNull(item) ? status_ok() : fields_read(doc, item, fields, base);
 }
 
+static struct status read_speedup(const struct json_doc *doc, const cJSON *result, struct speedup_record *out) {
+  const cJSON *reason = json_get(result, "speedup_vs_reason");
+  if (cJSON_IsString(reason)) snprintf(out->reason, sizeof out->reason, "%s", reason->valuestring);
+  return read_nullable(doc, result, "speedup_vs", report_speedup_fields, out);
+}
+
 static struct status read_result(const struct json_doc *doc, const cJSON *item, struct record *out) {
   record_start(out);
   struct status status = fields_read_part(doc, item, report_case_fields, out);
@@ -68,6 +74,7 @@ static struct status read_result(const struct json_doc *doc, const cJSON *item, 
   if (!status_failed(&status)) status = fields_read_part(doc, item, report_checked_fields, out);
   if (!status_failed(&status)) status = fields_read_part(doc, item, report_wall_fields, out);
   if (!status_failed(&status)) status = read_nullable(doc, item, "time", report_times_fields, out);
+  if (!status_failed(&status)) status = read_speedup(doc, item, &out->speedup);
   if (!status_failed(&status)) status = read_nullable(doc, item, "plan", report_plan_fields, &out->plan);
   const cJSON *launches = json_get(item, "launches");
   if (!status_failed(&status))

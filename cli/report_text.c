@@ -101,6 +101,12 @@ static void cell_error(const void *row, char out[TEXT_CELL_MAX]) {
   units_format_exponent(check->done ? check->compare.max_abs_error : (double)NAN, out);
 }
 
+static void cell_speedup(const void *row, char out[TEXT_CELL_MAX]) {
+  const struct ratio_record *ratio = &record_of(row)->speedup.mode[TIME_HOT];
+  units_format_fixed(ratio->done ? ratio->ratio : (double)NAN, ratio->ratio < 0.1 ? 3 : 2, out);
+}
+
+/* The last one is left out of a report whose rows were timed against nothing. */
 static const struct text_column main_columns[] = {
     {"case", "B,H,S,D,dtype,mask", true, 20, cell_case},
     {"variant", "", true, 12, cell_variant},
@@ -113,7 +119,9 @@ static const struct text_column main_columns[] = {
     {"blocks", "", false, 0, cell_blocks},
     {"waves", "", false, 0, cell_waves},
     {"error", "max abs", false, 0, cell_error},
+    {"vs ref", "hot", false, 0, cell_speedup},
 };
+enum { MAIN_COLUMN_COUNT = sizeof main_columns / sizeof *main_columns };
 
 /* ---- cells of the scaling table ------------------------------------------------------------------------------ */
 
@@ -251,6 +259,23 @@ static void print_doubts(FILE *file, const struct report *report) {
   }
 }
 
+/* The reference of the first row that was timed against one; NULL when none was. */
+static const struct speedup_record *first_speedup(const struct report *report) {
+  for (size_t i = 0; i < report->row_count; ++i) {
+    if (report_has_speedup(&report->records[i].speedup)) return &report->records[i].speedup;
+  }
+  return NULL;
+}
+
+static void print_reference(FILE *file, const struct report *report) {
+  const struct speedup_record *speedup = first_speedup(report);
+  char text[PARAGRAPH_MAX];
+  if (speedup == NULL) return;
+  snprintf(text, sizeof text, "time of %s over the row's, measured in turns: above 1 the row is faster",
+           speedup->reference);
+  text_wrap(file, "vs ref = ", 9, text);
+}
+
 static struct status print_reasons(FILE *file, const struct report *report) {
   struct folds folds;
   char text[PARAGRAPH_MAX], lead[TEXT_CELL_MAX];
@@ -276,6 +301,7 @@ static const struct device_info *planned_device_of(const struct report *report) 
 static struct status print_notes(FILE *file, const struct report *report, bool cut) {
   const struct device_info *planned = planned_device_of(report);
   print_doubts(file, report);
+  print_reference(file, report);
   if (planned != NULL) print_device(file, "planned = not measured, geometry for ", planned);
   if (cut) fputs("~ marks a name cut to fit; --csv and --json have it whole\n", file);
   return print_reasons(file, report);
@@ -400,7 +426,8 @@ struct status report_write_text(const struct report *report, FILE *file) {
   if (rows == NULL) return status_make(STATUS_MEMORY, "no memory for a table of %zu rows", report->row_count);
   print_head(file, report);
   const bool cut =
-      text_table_print(file, main_columns, sizeof main_columns / sizeof *main_columns, rows, report->row_count);
+      text_table_print(file, main_columns, first_speedup(report) != NULL ? MAIN_COLUMN_COUNT : MAIN_COLUMN_COUNT - 1,
+                       rows, report->row_count);
   struct status status = print_notes(file, report, cut);
   if (!status_failed(&status)) status = print_findings(file, report);
   if (!status_failed(&status)) print_scaling(file, report, rows);

@@ -12,6 +12,7 @@
 #include "cli/check.h"
 #include "cli/json.h"
 #include "cli/plan.h"
+#include "cli/speedup.h"
 #include "kernels/gpu_models.h"
 #include "kernels/plugin_load.h"
 
@@ -23,6 +24,7 @@ struct worker {
   char case_key[CASE_KEY_MAX]; /* of the open problem */
   uint64_t seed;
   struct oracle_result oracle;
+  struct speedup_reference reference; /* bound in the open problem's parked slot */
   bool in_sweep_range, in_case_range;
 };
 
@@ -68,6 +70,7 @@ static struct status send_failure(const struct status *failure) {
 static void close_case(struct worker *worker) {
   problem_close(worker->problem);
   worker->problem = NULL;
+  worker->reference = (struct speedup_reference){0};
   worker->case_key[0] = '\0';
   if (worker->in_case_range) device_range_pop(worker->device);
   worker->in_case_range = false;
@@ -122,18 +125,32 @@ static struct status check_cell(struct worker *worker, const struct attn_shape *
   return status;
 }
 
-static struct status time_cell(struct worker *worker, struct record *record) {
-  uint32_t hot_launches = 1;
-  double estimate_us = 0, pass_us[ATTN_PASSES_MAX];
-  struct status status = problem_time_prepare(worker->problem, &hot_launches, &estimate_us);
-  const enum time_mode order[] = {TIME_HOT, TIME_COLD}; /* hot first: it brings the clocks up */
-  for (size_t i = 0; i < sizeof order / sizeof *order && !status_failed(&status); ++i) {
-    status = measure_mode(worker->device, worker->problem, order[i], &worker->settings, hot_launches, estimate_us,
-                          &record->time[order[i]]);
+/* Fills record->speedup: measured, or why not. */
+static struct status compare_cell(struct worker *worker, const struct cell_request *request, uint32_t hot_launches,
+                                  double estimate_us, struct record *record) {
+  struct speedup_record *speedup = &record->speedup;
+  struct status status = status_ok();
+  snprintf(speedup->reference, sizeof speedup->reference, "%s", request->reference);
+  if (speedup->reference[0] == '\0') return speedup_none(speedup, "no reference was chosen");
+  if (strcmp(speedup->reference, record->variant) == 0) return speedup_none(speedup, "the row is the reference");
+  if (!worker->reference.tried) {
+    device_range_push(worker->device, "reference.bind");
+    status =
+        speedup_prepare(worker->device, worker->problem, &request->attn_case, request->reference, &worker->reference);
+    device_range_pop(worker->device);
   }
-  if (status_failed(&status) || record->plan.pass_count < 2) return status;
+  if (status_failed(&status)) return status;
+  if (worker->reference.problem[0] != '\0') return speedup_none(speedup, worker->reference.problem);
+  device_range_push(worker->device, "time.speedup");
+  status = speedup_measure(worker->device, worker->problem, &worker->reference, hot_launches, estimate_us, speedup);
+  device_range_pop(worker->device);
+  return status;
+}
+
+static struct status time_passes(struct worker *worker, double estimate_us, struct record *record) {
+  double pass_us[ATTN_PASSES_MAX];
   device_range_push(worker->device, "time.passes");
-  status = measure_passes(worker->problem, record->plan.pass_count, estimate_us, pass_us);
+  const struct status status = measure_passes(worker->problem, record->plan.pass_count, estimate_us, pass_us);
   device_range_pop(worker->device);
   for (uint32_t i = 0; i < record->plan.pass_count && !status_failed(&status); ++i) {
     record->pass[i].cold_us = pass_us[i];
@@ -141,11 +158,27 @@ static struct status time_cell(struct worker *worker, struct record *record) {
   return status;
 }
 
+static struct status time_cell(struct worker *worker, const struct cell_request *request,
+                               const struct variant_spec *spec, struct record *record) {
+  uint32_t hot_launches = 1;
+  double estimate_us = 0;
+  struct status status = problem_time_prepare(worker->problem, &hot_launches, &estimate_us);
+  const enum time_mode order[] = {TIME_HOT, TIME_COLD}; /* hot first: it brings the clocks up */
+  for (size_t i = 0; i < sizeof order / sizeof *order && !status_failed(&status); ++i) {
+    status = measure_mode(worker->device, worker->problem, order[i], &worker->settings, hot_launches, estimate_us,
+                          &record->time[order[i]]);
+  }
+  if (!status_failed(&status)) status = compare_cell(worker, request, hot_launches, estimate_us, record);
+  const bool has_passes = record->plan.pass_count > 1 && spec->variant->vendor == NULL;
+  return status_failed(&status) || !has_passes ? status : time_passes(worker, estimate_us, record);
+}
+
 static struct status bind_cell(struct worker *worker, const struct variant_spec *spec, struct record *record) {
   struct pass_facts facts[ATTN_PASSES_MAX] = {0};
   device_range_push(worker->device, "bind");
   const struct status status = problem_bind(worker->problem, spec->variant, &record->plan, facts);
   device_range_pop(worker->device);
+  if (spec->variant->vendor != NULL && !status_failed(&status)) plan_passes(device_info(worker->device), record);
   for (uint32_t i = 0; i < record->plan.pass_count && !status_failed(&status); ++i) {
     record->pass[i].facts = facts[i];
     record->pass[i].facts_known = facts[i].resident_blocks > 0;
@@ -159,7 +192,7 @@ static struct status run_cell(struct worker *worker, const struct cell_request *
   struct status status = bind_cell(worker, spec, record);
   if (!status_failed(&status)) status = check_cell(worker, shape, record);
   if (!status_failed(&status) && record->check.right && !request->check_only) {
-    status = time_cell(worker, record);
+    status = time_cell(worker, request, spec, record);
     if (!status_failed(&status)) status = check_cell(worker, shape, record);
   }
   if (status_failed(&status)) return status;
@@ -180,6 +213,19 @@ static void range_name(const char *spec, char out[VARIANT_SPEC_MAX]) {
   }
 }
 
+/* A vendor's library that is not here, or that does not take the shape, is no failure. */
+static bool vendor_is_missing(const struct attn_vendor *vendor, struct record *record) {
+  const char *why = vendor != NULL ? vendor->missing() : NULL;
+  if (why != NULL) set_reason(record, CELL_skipped, why);
+  return why != NULL;
+}
+
+static struct status settle_failure(const struct status *status, struct record *record) {
+  const bool refused = status->code == STATUS_UNSUPPORTED;
+  if (status_failed(status)) set_reason(record, refused ? CELL_skipped : CELL_error, status->text);
+  return refused ? status_ok() : *status;
+}
+
 /* Fills the record whatever happens; the status returned is a failure only when the device must not be used again. */
 static struct status do_cell(struct worker *worker, const struct cell_request *request, struct record *record) {
   struct variant_spec spec;
@@ -191,6 +237,7 @@ static struct status do_cell(struct worker *worker, const struct cell_request *r
   plan_record(&request->attn_case, &spec, planned != NULL ? &planned->info : device_info(worker->device), record);
   if (planned != NULL) return status_ok();
   if (record->status != CELL_planned) return status_ok(); /* skipped, or a plan that cannot be launched */
+  if (vendor_is_missing(spec.variant->vendor, record)) return status_ok();
   if (strcmp(worker->case_key, request->attn_case.key) != 0) close_case(worker);
   if (predict_oom(worker, &request->attn_case.shape, record)) return status_ok();
 
@@ -202,7 +249,7 @@ static struct status do_cell(struct worker *worker, const struct cell_request *r
     status = run_cell(worker, request, &spec, record);
     device_range_pop(worker->device);
   }
-  if (status_failed(&status)) set_reason(record, CELL_error, status.text);
+  status = settle_failure(&status, record);
   record->gpu_s = measure_now_s() - device_start_s;
   record->wall_s = measure_now_s() - start_s;
   return status;

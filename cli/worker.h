@@ -15,8 +15,9 @@ struct cell_request {
   char variant[VARIANT_SPEC_MAX];
   char sweep_name[SWEEP_NAME_MAX + 1]; /* for the outermost NVTX range */
   uint64_t seed;
-  bool check_only;   /* no timing */
-  char plan_gpu[24]; /* not empty: only plan, for this known GPU; the parent does not run a loaded variant's code */
+  bool check_only;                  /* no timing */
+  char plan_gpu[24];                /* not empty: only plan, for this known GPU; the parent runs no loaded code */
+  char reference[VARIANT_SPEC_MAX]; /* what every row is timed against; empty: nothing */
 };
 
 /* Runs until the request pipe ends. device_spec as for device_open; objects are opened first (plugin_load). When an

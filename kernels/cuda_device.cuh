@@ -1,5 +1,6 @@
 /* Inside the CUDA backend: its device and problem, and the parts it is made of.
  *   device_cuda.cu  opening, info, problems, binding, launching
+ *   cuda_vendor.cu  variants that are a vendor's library
  *   cuda_check.cu   inputs, poison, redzones, fp64 reference, comparing
  *   cuda_timer.cu   blocker, L2 flush, clock stamps, graphs, sampling
  *   cuda_nvtx.cu    NVTX ranges */
@@ -44,18 +45,26 @@ struct cuda_device {
 
 enum { COMPARE_BLOCKS = 1056, COMPARE_THREADS = 128 };
 
+/* What belongs to one binding beside its variant and plan. */
+struct cuda_binding {
+  unsigned char *workspace; /* an allocation like those of the tensors */
+  uint64_t workspace_bytes;
+  struct attn_pass_args args[ATTN_PASSES_MAX];
+  const void *handle[ATTN_PASSES_MAX]; /* what this runtime launches; differs from the plan's in loaded variants */
+  void *vendor_state;                  /* of a vendor's library, from its open(); else NULL */
+  cudaGraphExec_t graph;               /* of hot_launches launches; NULL until time_prepare */
+  uint32_t hot_launches;
+};
+
 struct cuda_problem {
   struct problem base;
   unsigned char *block[PROBLEM_TENSOR_COUNT]; /* allocations, redzones included; data at + DEVICE_REDZONE_BYTES */
   uint64_t bytes[PROBLEM_TENSOR_COUNT];       /* of data */
   double *reference, *scale;                  /* [B][Hq][Sq][D]; NULL until the reference was computed */
   struct oracle_result oracle;
-  struct compare_partial *partials; /* [COMPARE_BLOCKS] */
-  unsigned long long *counters;     /* [PROBLEM_TENSOR_COUNT] redzone bytes, then [3] input elements */
-  struct attn_pass_args args[ATTN_PASSES_MAX];
-  const void *handle[ATTN_PASSES_MAX]; /* what this runtime launches; differs from the plan's in loaded variants */
-  cudaGraphExec_t graph;               /* of hot_launches launches; NULL until time_prepare */
-  uint32_t hot_launches;
+  struct compare_partial *partials;  /* [COMPARE_BLOCKS] */
+  unsigned long long *counters;      /* [PROBLEM_TENSOR_COUNT] redzone bytes, then [3] input elements */
+  struct cuda_binding bound, parked; /* bound.workspace stands in block[] and bytes[] */
 };
 
 inline struct cuda_device *as_cuda(struct device *d) { return reinterpret_cast<struct cuda_device *>(d); }
@@ -71,6 +80,17 @@ inline void *data_of(const struct cuda_problem *p, enum problem_tensor t) {
 /* Enqueues one pass / all passes of the bound plan. */
 struct status enqueue_pass(struct cuda_problem *, uint32_t pass);
 struct status enqueue_plan(struct cuda_problem *);
+
+/* A mangled name for people; as it is when it is none. */
+void write_demangled(const char *symbol, char *out, size_t size);
+
+/* ---- cuda_vendor.cu ------------------------------------------------------------------------------------------ */
+
+/* Opens the library's state and sets plan->workspace_bytes. The state goes with the binding. */
+struct status vendor_open(struct cuda_problem *, const struct attn_vendor *, struct attn_plan *);
+/* Launches once, and writes the launches that this made into *plan and facts[]. */
+struct status vendor_attach(struct cuda_problem *, const struct attn_vendor *, const struct attn_buffers *,
+                            struct attn_plan *, struct pass_facts *facts);
 
 /* ---- cuda_check.cu ------------------------------------------------------------------------------------------- */
 

@@ -145,7 +145,7 @@ struct status elapsed_us(const struct cuda_timer *t, uint32_t from, uint32_t to,
 }
 
 struct status enqueue_hot(struct cuda_problem *p) {
-  CUDA_TRY(cudaGraphLaunch(p->graph, stream_of(p)));
+  CUDA_TRY(cudaGraphLaunch(p->bound.graph, stream_of(p)));
   return status_ok();
 }
 
@@ -188,10 +188,10 @@ struct status capture_graph(struct cuda_problem *p, uint32_t launches) {
   const cudaError_t ended = cudaStreamEndCapture(stream_of(p), &graph);
   if (status.code != STATUS_OK) return status;
   CUDA_TRY(ended);
-  const cudaError_t made = cudaGraphInstantiate(&p->graph, graph, 0);
+  const cudaError_t made = cudaGraphInstantiate(&p->bound.graph, graph, 0);
   cudaGraphDestroy(graph);
   CUDA_TRY(made);
-  CUDA_TRY(cudaGraphUpload(p->graph, stream_of(p)));
+  CUDA_TRY(cudaGraphUpload(p->bound.graph, stream_of(p)));
   return enqueue_hot(p); /* the first launch may still set things up: never behind the blocker */
 }
 
@@ -254,14 +254,15 @@ void timer_close(struct cuda_timer *t) {
 struct status timer_prepare(struct problem *problem, uint32_t *hot_launches, double *estimate_us) {
   struct cuda_problem *p = as_cuda(problem);
   double us[3];
-  if (p->graph != nullptr) cudaGraphExecDestroy(p->graph);
-  p->graph = nullptr;
+  if (p->bound.graph != nullptr) cudaGraphExecDestroy(p->bound.graph);
+  p->bound.graph = nullptr;
   CUDA_TRY(cudaCtxResetPersistingL2Cache());
   for (double &sample : us) STATUS_TRY(one_sample(p, false, enqueue_plan, &sample));
   *estimate_us = *std::min_element(us, us + 3);
-  p->hot_launches = static_cast<uint32_t>(std::clamp(kHotSampleUs / *estimate_us, 1.0, double{kHotLaunchesMax}));
-  *hot_launches = p->hot_launches;
-  STATUS_TRY(capture_graph(p, p->hot_launches));
+  p->bound.hot_launches =
+      static_cast<uint32_t>(std::clamp(kHotSampleUs / *estimate_us, 1.0, double{kHotLaunchesMax}));
+  *hot_launches = p->bound.hot_launches;
+  STATUS_TRY(capture_graph(p, p->bound.hot_launches));
   CUDA_TRY(cudaStreamSynchronize(stream_of(p)));
   return status_ok();
 }
@@ -273,7 +274,7 @@ struct status timer_sample(struct problem *problem, enum time_mode mode, uint32_
   STATUS_TRY(stamp(d, 0));
   for (uint32_t i = 0; i < n; ++i) {
     STATUS_TRY(one_sample(p, mode == TIME_COLD, mode == TIME_COLD ? enqueue_plan : enqueue_hot, &us[i]));
-    if (mode == TIME_HOT) us[i] /= p->hot_launches;
+    if (mode == TIME_HOT) us[i] /= p->bound.hot_launches;
   }
   STATUS_TRY(stamp(d, 1));
   CUDA_TRY(cudaStreamSynchronize(d->stream));

@@ -112,13 +112,23 @@ struct status problem_reference(struct problem *problem, struct oracle_result *o
   return problem->device->ops->reference(problem, out);
 }
 
-struct status problem_bind(struct problem *problem, const struct attn_variant *variant, const struct attn_plan *plan,
+struct status problem_bind(struct problem *problem, const struct attn_variant *variant, struct attn_plan *plan,
                            struct pass_facts facts[ATTN_PASSES_MAX]) {
   if (variant->runs_on != problem->device->info.kind) {
     return status_make(STATUS_INTERNAL, "problem_bind: variant %s does not run on %s; choose it by runs_on",
                        variant->name, problem->device->info.name);
   }
   return problem->device->ops->bind(problem, variant, plan, facts);
+}
+
+void problem_swap(struct problem *problem) {
+  const struct attn_variant *variant = problem->variant;
+  const struct attn_plan plan = problem->plan;
+  problem->variant = problem->parked_variant;
+  problem->plan = problem->parked_plan;
+  problem->parked_variant = variant;
+  problem->parked_plan = plan;
+  problem->device->ops->swap(problem);
 }
 
 static struct status problem_require_bound(const struct problem *problem, const char *caller) {
@@ -160,9 +170,9 @@ struct status problem_sample(struct problem *problem, enum time_mode mode, uint3
 struct status problem_sample_passes(struct problem *problem, uint32_t n, double *us) {
   const struct status bound = problem_require_bound(problem, __func__);
   if (status_failed(&bound)) return bound;
-  if (problem->plan.pass_count < 2) {
-    return status_make(STATUS_INTERNAL, "%s: %s has %u passes; call it for plans of at least two", __func__,
-                       problem->variant->name, problem->plan.pass_count);
+  if (problem->plan.pass_count < 2 || problem->variant->vendor) {
+    return status_make(STATUS_INTERNAL, "%s: %s has %u passes; call it for plans of at least two, no vendor's",
+                       __func__, problem->variant->name, problem->plan.pass_count);
   }
   return problem->device->ops->sample_passes(problem, n, us);
 }

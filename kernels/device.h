@@ -5,6 +5,7 @@
  * Order of use:  device_open -> problem_open -> problem_reference
  *                  -> { problem_bind -> problem_poison -> problem_launch -> problem_compare -> problem_guard
  *                       -> problem_settle -> problem_sample ... -> again poison/launch/compare/guard }*
+ *                -> (problem_swap -> the same for a second variant, to be timed in turns with the first)
  *                -> problem_close -> device_close */
 #ifndef ATTNBENCH_KERNELS_DEVICE_H
 #define ATTNBENCH_KERNELS_DEVICE_H
@@ -66,9 +67,16 @@ struct pass_facts {
 };
 
 /* Prepares `variant` with `plan` for launching: workspace between redzones, kernel arguments, shared-memory opt-in,
- * graph invalidated. facts[] has plan->pass_count entries. Replaces an earlier binding. */
-struct status problem_bind(struct problem *, const struct attn_variant *, const struct attn_plan *,
+ * graph invalidated. facts[] has plan->pass_count entries. Replaces an earlier binding. A vendor's variant comes with
+ * an empty plan: its library's launches and workspace are written into it, no launch at all when they cannot be read.
+ * STATUS_UNSUPPORTED: the vendor's library does not take this shape; nothing is bound, the device is as good as
+ * before. */
+struct status problem_bind(struct problem *, const struct attn_variant *, struct attn_plan *plan,
                            struct pass_facts facts[ATTN_PASSES_MAX]);
+
+/* A problem has room for two bindings over the same tensors, each with its own workspace and graph: the one that
+ * every other call works on, and a parked one, at first empty. Exchanges the two; costs no device work. */
+void problem_swap(struct problem *);
 
 /* The same facts from the resource table that the build extracted from the compiled kernels; false when the build
  * has none for this kernel on this compute capability. No GPU needed. */

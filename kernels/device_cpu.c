@@ -34,6 +34,8 @@ struct cpu_problem {
   struct cpu_block block[PROBLEM_TENSOR_COUNT];
   double *reference, *scale; /* [B][Hq][Sq][D]; NULL until problem_reference */
   uint32_t hot_launches;
+  struct cpu_block parked_workspace; /* of the other binding, with its hot_launches */
+  uint32_t parked_hot_launches;
 };
 
 static struct cpu_problem *cpu_problem_of(struct problem *problem) { return (struct cpu_problem *)problem; }
@@ -133,6 +135,7 @@ static uint64_t cpu_inputs_restore(const struct cpu_problem *problem) {
 static void cpu_problem_close(struct problem *base) {
   struct cpu_problem *problem = cpu_problem_of(base);
   for (enum problem_tensor t = PROBLEM_Q; t < PROBLEM_TENSOR_COUNT; ++t) cpu_block_close(&problem->block[t]);
+  cpu_block_close(&problem->parked_workspace);
   free(problem->reference);
   free(problem->scale);
   free(problem);
@@ -195,7 +198,7 @@ static struct status cpu_problem_reference(struct problem *base, struct oracle_r
 }
 
 static struct status cpu_problem_bind(struct problem *base, const struct attn_variant *variant,
-                                      const struct attn_plan *plan, struct pass_facts facts[ATTN_PASSES_MAX]) {
+                                      struct attn_plan *plan, struct pass_facts facts[ATTN_PASSES_MAX]) {
   struct cpu_problem *problem = cpu_problem_of(base);
   struct cpu_block *workspace = &problem->block[PROBLEM_WORKSPACE];
   struct status status = status_ok();
@@ -208,6 +211,16 @@ static struct status cpu_problem_bind(struct problem *base, const struct attn_va
   base->plan = *plan;
   problem->hot_launches = 1;
   return status;
+}
+
+static void cpu_problem_swap(struct problem *base) {
+  struct cpu_problem *problem = cpu_problem_of(base);
+  const struct cpu_block workspace = problem->block[PROBLEM_WORKSPACE];
+  const uint32_t hot_launches = problem->hot_launches;
+  problem->block[PROBLEM_WORKSPACE] = problem->parked_workspace;
+  problem->hot_launches = problem->parked_hot_launches;
+  problem->parked_workspace = workspace;
+  problem->parked_hot_launches = hot_launches;
 }
 
 static struct status cpu_problem_poison(struct problem *base) {
@@ -366,6 +379,7 @@ static const struct device_ops cpu_ops = {
     .problem_close = cpu_problem_close,
     .reference = cpu_problem_reference,
     .bind = cpu_problem_bind,
+    .swap = cpu_problem_swap,
     .poison = cpu_problem_poison,
     .launch = cpu_problem_launch,
     .compare = cpu_problem_compare,

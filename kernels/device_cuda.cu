@@ -6,6 +6,7 @@
 #include <cstdlib>
 #include <cstring>
 #include <new>
+#include <utility>
 
 #include "kernels/cuda_device.cuh"
 #include "kernels/gpu_models.h"
@@ -123,14 +124,32 @@ void health_read(struct device *device, struct device_health *out) { nvml_read(a
 /* ---- problem
  * --------------------------------------------------------------------------------------------------------- */
 
-void drop_graph(struct cuda_problem *p) {
-  if (p->graph != nullptr) cudaGraphExecDestroy(p->graph);
-  p->graph = nullptr;
+/* The workspace of the binding in use stands among the tensors, so that poison and guard see it. */
+void swap_problem(struct problem *problem) {
+  struct cuda_problem *p = as_cuda(problem);
+  p->bound.workspace = p->block[PROBLEM_WORKSPACE];
+  p->bound.workspace_bytes = p->bytes[PROBLEM_WORKSPACE];
+  std::swap(p->bound, p->parked);
+  p->block[PROBLEM_WORKSPACE] = p->bound.workspace;
+  p->bytes[PROBLEM_WORKSPACE] = p->bound.workspace_bytes;
+}
+
+/* Leaves the problem without a variant. */
+void drop_binding(struct cuda_problem *p) {
+  if (p->bound.graph != nullptr) cudaGraphExecDestroy(p->bound.graph);
+  if (p->bound.vendor_state != nullptr) p->base.variant->vendor->close(p->bound.vendor_state);
+  cudaFree(p->block[PROBLEM_WORKSPACE]);
+  p->block[PROBLEM_WORKSPACE] = nullptr;
+  p->bytes[PROBLEM_WORKSPACE] = 0;
+  p->bound = {};
+  p->base.variant = nullptr;
 }
 
 void close_problem(struct problem *problem) {
   struct cuda_problem *p = as_cuda(problem);
-  drop_graph(p);
+  drop_binding(p);
+  problem_swap(problem);
+  drop_binding(p);
   for (unsigned char *block : p->block) cudaFree(block);
   cudaFree(p->reference);
   cudaFree(p->scale);
@@ -203,13 +222,6 @@ const char *runtime_symbol(const void *handle) {
   return "";
 }
 
-void write_demangled(const char *symbol, char *out, size_t size) {
-  int failed = 0;
-  char *demangled = abi::__cxa_demangle(symbol, nullptr, nullptr, &failed);
-  snprintf(out, size, "%s", failed == 0 ? demangled : symbol);
-  free(demangled);
-}
-
 struct status prepare_pass(const struct attn_pass *pass, const void *handle, struct pass_facts *facts) {
   cudaFuncAttributes attributes;
   int resident_blocks = 0;
@@ -230,24 +242,37 @@ struct status prepare_pass(const struct attn_pass *pass, const void *handle, str
   return status_ok();
 }
 
-struct status bind_problem(struct problem *problem, const struct attn_variant *variant, const struct attn_plan *plan,
-                           struct pass_facts *facts) {
-  struct cuda_problem *p = as_cuda(problem);
-  drop_graph(p);
-  cudaFree(p->block[PROBLEM_WORKSPACE]);
-  p->block[PROBLEM_WORKSPACE] = nullptr;
-  p->bytes[PROBLEM_WORKSPACE] = 0;
-  if (plan->workspace_bytes > 0) STATUS_TRY(allocate_tensor(p, PROBLEM_WORKSPACE, plan->workspace_bytes));
+struct status bind_kernels(struct cuda_problem *p, const struct attn_variant *variant, const struct attn_plan *plan,
+                           const struct attn_buffers *buffers, struct pass_facts *facts) {
   for (uint32_t i = 0; i < plan->pass_count; ++i) {
-    STATUS_TRY(plugin_launch_handle(variant, &plan->pass[i], &p->handle[i]));
-    STATUS_TRY(prepare_pass(&plan->pass[i], p->handle[i], &facts[i]));
+    STATUS_TRY(plugin_launch_handle(variant, &plan->pass[i], &p->bound.handle[i]));
+    STATUS_TRY(prepare_pass(&plan->pass[i], p->bound.handle[i], &facts[i]));
   }
-  problem->variant = variant;
-  problem->plan = *plan;
+  variant->bind(&p->base.shape, plan, buffers, p->bound.args);
+  return status_ok();
+}
+
+struct status bind_dropped(struct cuda_problem *p, const struct attn_variant *variant, struct attn_plan *plan,
+                           struct pass_facts *facts) {
+  const struct attn_vendor *vendor = variant->vendor;
+  if (vendor != nullptr) STATUS_TRY(vendor_open(p, vendor, plan));
+  p->base.variant = variant; /* from here on drop_binding can close what was opened */
+  if (plan->workspace_bytes > 0) STATUS_TRY(allocate_tensor(p, PROBLEM_WORKSPACE, plan->workspace_bytes));
   const struct attn_buffers buffers = {data_of(p, PROBLEM_Q), data_of(p, PROBLEM_K), data_of(p, PROBLEM_V),
                                        data_of(p, PROBLEM_O), data_of(p, PROBLEM_WORKSPACE)};
-  variant->bind(&problem->shape, plan, &buffers, p->args);
+  STATUS_TRY(vendor != nullptr ? vendor_attach(p, vendor, &buffers, plan, facts)
+                               : bind_kernels(p, variant, plan, &buffers, facts));
+  p->base.plan = *plan;
   return status_ok();
+}
+
+struct status bind_problem(struct problem *problem, const struct attn_variant *variant, struct attn_plan *plan,
+                           struct pass_facts *facts) {
+  struct cuda_problem *p = as_cuda(problem);
+  drop_binding(p);
+  const struct status status = bind_dropped(p, variant, plan, facts);
+  if (status.code != STATUS_OK) drop_binding(p);
+  return status;
 }
 
 struct status launch_problem(struct problem *problem) {
@@ -267,6 +292,7 @@ const struct device_ops kOps = {
     .problem_close = close_problem,
     .reference = check_reference,
     .bind = bind_problem,
+    .swap = swap_problem,
     .poison = check_poison,
     .launch = launch_problem,
     .compare = check_compare,
@@ -294,6 +320,13 @@ struct status open_device(struct cuda_device *d) {
 
 }  // namespace
 
+void write_demangled(const char *symbol, char *out, size_t size) {
+  int failed = 0;
+  char *demangled = abi::__cxa_demangle(symbol, nullptr, nullptr, &failed);
+  snprintf(out, size, "%s", failed == 0 ? demangled : symbol);
+  free(demangled);
+}
+
 struct status enqueue_pass(struct cuda_problem *p, uint32_t index) {
   const struct attn_pass &pass = p->base.plan.pass[index];
   cudaLaunchAttribute cluster = {};
@@ -310,12 +343,14 @@ struct status enqueue_pass(struct cuda_problem *p, uint32_t index) {
     config.attrs = &cluster;
     config.numAttrs = 1;
   }
-  void *arguments[] = {p->args[index].bytes};
-  CUDA_TRY(cudaLaunchKernelExC(&config, p->handle[index], arguments));
+  void *arguments[] = {p->bound.args[index].bytes};
+  CUDA_TRY(cudaLaunchKernelExC(&config, p->bound.handle[index], arguments));
   return status_ok();
 }
 
 struct status enqueue_plan(struct cuda_problem *p) {
+  const struct attn_vendor *vendor = p->base.variant->vendor;
+  if (vendor != nullptr) return vendor->enqueue(p->bound.vendor_state);
   for (uint32_t i = 0; i < p->base.plan.pass_count; ++i) STATUS_TRY(enqueue_pass(p, i));
   return status_ok();
 }

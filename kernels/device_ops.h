@@ -37,6 +37,8 @@ struct problem {
   uint64_t seed;
   const struct attn_variant *variant; /* NULL until bound */
   struct attn_plan plan;
+  const struct attn_variant *parked_variant; /* of the other binding */
+  struct attn_plan parked_plan;
 };
 
 /* One entry per function of device.h, with its contract. device.c has checked nothing but NULL objects on close and
@@ -52,8 +54,9 @@ struct device_ops {
   void (*problem_close)(struct problem *); /* frees the problem itself too */
   /* Idempotent: a second call returns the first one's result without computing again. */
   struct status (*reference)(struct problem *, struct oracle_result *out);
-  struct status (*bind)(struct problem *, const struct attn_variant *, const struct attn_plan *,
+  struct status (*bind)(struct problem *, const struct attn_variant *, struct attn_plan *,
                         struct pass_facts facts[ATTN_PASSES_MAX]);
+  void (*swap)(struct problem *); /* exchanges the backend's own part of the two bindings; device.c does the rest */
   struct status (*poison)(struct problem *);
   struct status (*launch)(struct problem *);
   struct status (*compare)(struct problem *, const struct tolerance *, struct compare_result *out);
@@ -63,7 +66,8 @@ struct device_ops {
 
   struct status (*time_prepare)(struct problem *, uint32_t *hot_launches, double *estimate_us);
   struct status (*sample)(struct problem *, enum time_mode, uint32_t n, double *us, double *sm_clock_mhz);
-  struct status (*sample_passes)(struct problem *, uint32_t n, double *us); /* pass_count > 1 was checked */
+  struct status (*sample_passes)(struct problem *, uint32_t n,
+                                 double *us); /* pass_count > 1 and no vendor: checked */
 };
 
 /* The backends. device_cuda_open is device_cuda.cu's, or device_none.c's in a build without CUDA. */

@@ -75,12 +75,13 @@ static const char *plugin_variant_problem(const struct attn_variant *v) {
   return NULL;
 }
 
+_Static_assert(ATTN_TUNABLES_MAX == 8, "the message below names the limit");
 static const char *plugin_tunables_problem(const struct attn_tunable *tunables) {
   size_t count = 0;
   for (; tunables != NULL && tunables[count].name != NULL; ++count) {
     const struct attn_tunable *t = &tunables[count];
     if (count == ATTN_TUNABLES_MAX)
-      return "tunables has no NULL name within its first 5 entries; 4 tunables are the most";
+      return "tunables has no NULL name within its first 9 entries; 8 tunables are the most";
     if (!plugin_is_text(t->name, ATTN_PLUGIN_NAME_MAX, name_set))
       return "a tunable's name must be 1 to 32 of [a-z0-9_]";
     if (!plugin_is_text(t->help, ATTN_PLUGIN_TEXT_MAX, NULL))

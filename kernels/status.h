@@ -27,15 +27,16 @@ enum exit_code {
 };
 
 /* STATUS(name, exit code): why a function failed. */
-#define STATUS_MAP(X)                                                                    \
-  X(OK, EXIT_CODE_OK)                         /* no failure */                           \
-  X(USAGE, EXIT_CODE_USAGE)                   /* the command line is at fault */         \
-  X(INPUT, EXIT_CODE_INPUT)                   /* a file that was read is at fault */     \
-  X(OUTPUT, EXIT_CODE_OUTPUT)                 /* a file could not be written */          \
-  X(NOT_COMPARABLE, EXIT_CODE_NOT_COMPARABLE) /* two results cannot be compared */       \
-  X(NO_GPU, EXIT_CODE_NO_GPU)                 /* a GPU was required and there is none */ \
-  X(MEMORY, EXIT_CODE_INTERNAL)               /* an allocation was refused */            \
-  X(DEVICE, EXIT_CODE_INTERNAL)               /* a device call failed */                 \
+#define STATUS_MAP(X)                                                                                                \
+  X(OK, EXIT_CODE_OK)                         /* no failure */                                                       \
+  X(USAGE, EXIT_CODE_USAGE)                   /* the command line is at fault */                                     \
+  X(INPUT, EXIT_CODE_INPUT)                   /* a file that was read is at fault */                                 \
+  X(OUTPUT, EXIT_CODE_OUTPUT)                 /* a file could not be written */                                      \
+  X(NOT_COMPARABLE, EXIT_CODE_NOT_COMPARABLE) /* two results cannot be compared */                                   \
+  X(NO_GPU, EXIT_CODE_NO_GPU)                 /* a GPU was required and there is none */                             \
+  X(MEMORY, EXIT_CODE_INTERNAL)               /* an allocation was refused */                                        \
+  X(DEVICE, EXIT_CODE_INTERNAL)               /* a device call failed */                                             \
+  X(UNSUPPORTED, EXIT_CODE_INTERNAL)          /* a vendor library does not take the shape; the device is unharmed */ \
   X(INTERNAL, EXIT_CODE_INTERNAL)             /* the system or attnbench itself failed */
 
 enum status_code {

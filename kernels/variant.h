@@ -16,6 +16,7 @@
 #include <stdint.h>
 
 #include "kernels/host_device.h"
+#include "kernels/status.h"
 
 #ifdef __cplusplus
 extern "C" {
@@ -82,10 +83,11 @@ struct attn_tuning {
 enum attn_cover {
   ATTN_COVERS_NOTHING = 0,
   ATTN_COVERS_B = 1,
-  ATTN_COVERS_H = 2,     /* query heads */
-  ATTN_COVERS_Q = 4,     /* query tiles or rows */
-  ATTN_COVERS_SPLIT = 8, /* splits of the keys */
-  ATTN_COVERS_D = 16,    /* chunks of the head dimension */
+  ATTN_COVERS_H = 2,        /* query heads */
+  ATTN_COVERS_Q = 4,        /* query tiles or rows */
+  ATTN_COVERS_SPLIT = 8,    /* splits of the keys */
+  ATTN_COVERS_D = 16,       /* chunks of the head dimension */
+  ATTN_COVERS_UNKNOWN = 32, /* a vendor's kernel: its library does not tell */
 };
 
 /* One kernel launch, exactly as it will be launched. */
@@ -124,6 +126,22 @@ struct attn_pass_args {
   unsigned char bytes[ATTN_PASS_ARGS_MAX] __attribute__((aligned(64)));
 };
 
+/* A vendor library behind a variant: it chooses and launches its own kernels, so it plans no passes; the device reads
+ * what one enqueue() launched and reports that. `stream` is a cudaStream_t. Every call happens in the process that
+ * owns the device, on one thread. STATUS_UNSUPPORTED: the library does not take this shape, and says so. */
+struct attn_vendor {
+  /* Why the library cannot be used in this process, NULL when it can. Loads it at the first call. */
+  const char *(*missing)(void);
+  /* Chooses a kernel and builds everything that is not part of a launch. On success *state is the caller's, for
+   * close(), and *workspace_bytes is what attach() wants to find in buffers->workspace. */
+  struct status (*open)(const struct attn_shape *, void *stream, void **state, uint64_t *workspace_bytes);
+  /* Says where the tensors are; once, before the first enqueue(). */
+  struct status (*attach)(void *state, const struct attn_buffers *);
+  /* One launch on the stream. Asynchronous; can be captured into a CUDA graph. */
+  struct status (*enqueue)(void *state);
+  void (*close)(void *state);
+};
+
 /* The pipe the variant's matrix products run on; names the compute roof a row is held against. */
 enum attn_math {
   ATTN_MATH_FP32,
@@ -151,6 +169,8 @@ struct attn_variant {
                struct attn_pass_args args[ATTN_PASSES_MAX]);
   /* CPU variants: computes O with `threads` threads; returns after the last write. NULL for CUDA variants. */
   void (*run)(const struct attn_shape *, const struct attn_plan *, const struct attn_buffers *, unsigned threads);
+  /* Vendor libraries, which have neither bind() nor run() and whose plan() leaves everything zero; else NULL. */
+  const struct attn_vendor *vendor;
 };
 
 /* ---- registry (registry.c, from variants.def, then what was added) ------------------------------------------- */

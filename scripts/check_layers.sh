@@ -23,7 +23,8 @@ plan      |              | json record sweep
 check     |              | record
 measure   |              | record stats
 progress  |              | measure
-worker    |              | check json measure plan record sweep
+speedup   |              | check plan record stats sweep
+worker    |              | check json measure plan record speedup sweep
 supervise |              | json plan record sweep worker
 load      |              | json supervise
 journal   |              | json output record sweep
@@ -140,7 +141,7 @@ check_stages() {
 check_variants() {
   local listed present
   listed=$(grep -oE '^VARIANT\([a-z0-9_]+\)' kernels/variants.def | sed 's/.*(\(.*\))/\1/' | sort)
-  present=$(for file in kernels/variants/*.c kernels/variants/*.cu; do
+  present=$(for file in kernels/variants/*.c kernels/variants/*.cu kernels/reference/*.cu; do
     grep -oE '(^|[^n] )const struct attn_variant attn_variant_[a-z0-9_]+ *=' "$file" || echo "$file: defines no attn_variant_NAME"
   done | sed 's/.*attn_variant_\([a-z0-9_]*\) *=.*/\1/' | sort)
   report "kernels/variants.def and kernels/variants/ agree" \
@@ -151,7 +152,7 @@ check_variant_names() {
   local names
   names=$(grep -oE '^VARIANT\([a-z0-9_]+\)' kernels/variants.def | sed 's/.*(\(.*\))/\1/' | paste -sd'|')
   report "no variant is named outside its own file" \
-    "$(grep -E "^(cli|kernels)/[^:]*:[0-9]+:.*\"($names)\"" "$code" | grep -v '^kernels/variants/' || true)"
+    "$(grep -E "^(cli|kernels)/[^:]*:[0-9]+:.*\"($names)\"" "$code" | grep -vE '^kernels/(variants|reference)/' || true)"
 }
 
 # Formatted code: a function starts in column 0, ends with a } there.

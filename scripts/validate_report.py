@@ -65,10 +65,23 @@ def check_time(time, where):
             yield f"{where}.time.{mode}: the interval does not hold the median"
 
 
+def check_speedup(result, where):
+    speedup = result["speedup_vs"] or {"reference": None, "cold": None, "hot": None}
+    if speedup["reference"] == result["variant"]:
+        yield f"{where}.speedup_vs: the row is its own reference"
+    for mode in ("cold", "hot"):
+        ratio = speedup[mode]
+        if ratio is not None and result["time"][mode] is None:
+            yield f"{where}.speedup_vs.{mode} stands beside no time"
+        if ratio is not None and not ratio["ci95_low"] <= ratio["ratio"] <= ratio["ci95_high"]:
+            yield f"{where}.speedup_vs.{mode}: the interval does not hold the ratio"
+
+
 def check_result(result, where):
     if result["key"] != key_of(result["shape"]):
         yield f"{where}.key is not that of its shape, {key_of(result['shape'])}"
     yield from check_time(result["time"], where)
+    yield from check_speedup(result, where)
     for mode in ("cold", "hot"):
         timed = result["time"] is not None and result["time"][mode] is not None
         has_rate = result["tflop_per_s"] is not None and result["tflop_per_s"][mode] is not None

@@ -167,9 +167,41 @@ static void launch_needs_a_bound_variant(void **state) {
 static void cuda_variants_are_refused(void **state) {
   struct fixture *f = *state;
   const struct attn_variant cuda = {.name = "cuda_only", .runs_on = DEVICE_CUDA};
-  const struct attn_plan plan = {0};
+  struct attn_plan plan = {0};
   struct pass_facts facts[ATTN_PASSES_MAX];
   assert_int_equal(problem_bind(f->problem, &cuda, &plan, facts).code, STATUS_INTERNAL);
+}
+
+static unsigned other_launches;
+static void other_run(const struct attn_shape *shape, const struct attn_plan *plan,
+                      const struct attn_buffers *buffers, unsigned threads) {
+  (void)shape, (void)threads;
+  ++other_launches;
+  memset(buffers->workspace, 7, plan->workspace_bytes);
+}
+
+static void two_bindings_share_the_tensors_and_keep_their_own_workspace(void **state) {
+  struct fixture *f = *state;
+  static const struct attn_variant other = {.name = "other", .runs_on = DEVICE_CPU, .run = other_run};
+  struct attn_plan plan = {.workspace_bytes = 40};
+  struct pass_facts facts[ATTN_PASSES_MAX];
+  struct guard_result guard;
+  uint32_t launches;
+  double us, mhz;
+  assert_int_equal(problem_time_prepare(f->problem, &launches, &us).code, STATUS_OK);
+  problem_swap(f->problem);
+  assert_int_equal(problem_launch(f->problem).code, STATUS_INTERNAL); /* the parked slot starts empty */
+  assert_int_equal(problem_bind(f->problem, &other, &plan, facts).code, STATUS_OK);
+  other_launches = probe_launches = 0;
+  assert_int_equal(problem_launch(f->problem).code, STATUS_OK);
+  assert_int_equal(problem_guard(f->problem, &guard).code, STATUS_OK);
+  assert_int_equal(guard.redzone_bytes_changed, 0); /* 40 bytes of its own, not the probe's 100 */
+  problem_swap(f->problem);
+  assert_string_equal(f->problem->variant->name, "probe");
+  assert_int_equal(f->problem->plan.workspace_bytes, 100);
+  assert_int_equal(problem_sample(f->problem, TIME_HOT, 1, &us, &mhz).code, STATUS_OK);
+  assert_int_equal(other_launches, 1);
+  assert_int_equal(probe_launches, launches); /* prepared before the swap, and still */
 }
 
 static void read_inputs(const struct attn_shape *s, const struct attn_buffers *b) {
@@ -499,6 +531,7 @@ int main(void) {
       WITH_SMALL(refused_memory_is_an_error_not_a_crash),
       WITH_SMALL(launch_needs_a_bound_variant),
       WITH_SMALL(cuda_variants_are_refused),
+      WITH_SMALL(two_bindings_share_the_tensors_and_keep_their_own_workspace),
       WITH_SMALL(inputs_are_those_of_the_seed),
       WITH_SMALL(unwritten_output_is_all_nan),
       WITH_SMALL(poison_covers_output_and_workspace),

@@ -87,7 +87,7 @@ static void for_each_point(void (*check)(const struct point *)) {
   for (size_t v = 0; v < variant_count(); v++) {
     const struct attn_variant *variant = variant_at(v);
     const int tunings = variant_tunable_count(variant) > 0 ? TUNING_COUNT : 1;
-    if (variant->runs_on != DEVICE_CUDA) continue;
+    if (variant->runs_on != DEVICE_CUDA || variant->vendor) continue; /* a vendor chooses its launches itself */
     for (size_t m = 0; m < gpu_model_count(); m++)
       for (int t = 0; t < tunings; t++) for_each_shape(variant, gpu_model_at(m), t, check);
   }
@@ -140,9 +140,11 @@ static uint64_t items_covered(const struct point *p, const struct attn_plan *pla
   return items;
 }
 
-/* An axis that folds B, H and Q is walked by blocks that loop: it may be shorter, down to one wave. */
-static bool is_persistent(const struct attn_pass *pass) {
-  return pass->covers[0] == (ATTN_COVERS_B | ATTN_COVERS_H | ATTN_COVERS_Q);
+/* The tunable `persistent`: blocks that loop over the items of x, down to one wave of them. */
+static bool is_persistent(const struct point *p) {
+  for (size_t i = 0; i < variant_tunable_count(p->variant); i++)
+    if (strcmp(p->variant->tunables[i].name, "persistent") == 0) return p->tuning.value[i] != 0;
+  return false;
 }
 
 static void check_axis(const struct point *p, const struct attn_plan *plan, const struct attn_pass *pass,
@@ -150,7 +152,7 @@ static void check_axis(const struct point *p, const struct attn_plan *plan, cons
   const uint64_t items = items_covered(p, plan, pass->covers[axis]);
   const struct device_info *device = &p->model->info;
   const uint32_t resident = occupancy_of(device, pass->block[0], 0, pass->dynamic_smem_bytes).resident_blocks;
-  if (axis != 0 || !is_persistent(pass)) {
+  if (axis != 0 || !is_persistent(p)) {
     CHECK(p, pass->grid[axis] >= items);
   } else {
     CHECK(p, pass->grid[axis] <= items && pass->grid[axis] <= (uint64_t)device->sms * resident);

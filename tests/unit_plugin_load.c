@@ -148,8 +148,16 @@ static void tunables_are_checked(void **state) {
       {{{"A", 1, 4, 1, "h"}}, "tunable's name"},
       {{{"a", 1, 4, 1, NULL}}, "tunable's help"},
       {{{"a", 1, 4, 1, "h"}, {"a", 1, 4, 1, "h"}}, "one name"},
-      {{{"a", 0, 0, 0, "h"}, {"b", 0, 0, 0, "h"}, {"c", 0, 0, 0, "h"}, {"d", 0, 0, 0, "h"}, {"e", 0, 0, 0, "h"}},
-       "4 tunables are the most"},
+      {{{"a", 0, 0, 0, "h"},
+        {"b", 0, 0, 0, "h"},
+        {"c", 0, 0, 0, "h"},
+        {"d", 0, 0, 0, "h"},
+        {"e", 0, 0, 0, "h"},
+        {"f", 0, 0, 0, "h"},
+        {"g", 0, 0, 0, "h"},
+        {"h", 0, 0, 0, "h"},
+        {"i", 0, 0, 0, "h"}},
+       "8 tunables are the most"},
   };
   for (size_t i = 0; i < sizeof rows / sizeof *rows; ++i) {
     struct attn_variant variant = sound_variant();

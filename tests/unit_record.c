@@ -86,6 +86,10 @@ static void fill_record(struct record *record) {
                                               .temperature_c = -0.0,
                                               .throttle_reasons = UINT64_MAX};
   }
+  record->speedup = (struct speedup_record){
+      .reference = "wmma",
+      .reason = "why",
+      .mode[TIME_HOT] = {.done = true, .rounds = 15, .ratio = 1.0 / 3, .ci_low = 0.3, .ci_high = 0.4}};
   record->plan = (struct attn_plan){
       .pass_count = 2, .workspace_bytes = UINT64_C(1) << 63, .tile_q = 64, .tile_kv = 32, .splits = 4, .stages = 3};
   fill_pass(record, 0, "split");
@@ -126,6 +130,10 @@ static void round_trip_keeps_every_field(void **state) {
   assert_true(back.check.compare.elements == UINT64_MAX - 1);
   assert_true(back.check.compare.bad_count == (UINT64_C(1) << 53) + 1);
   assert_true(back.time[TIME_COLD].throttle_reasons == UINT64_MAX);
+  assert_string_equal(back.speedup.reference, "wmma");
+  assert_string_equal(back.speedup.reason, "why");
+  assert_false(back.speedup.mode[TIME_COLD].done);
+  assert_memory_equal(&back.speedup.mode[TIME_HOT].ratio, &record.speedup.mode[TIME_HOT].ratio, 3 * sizeof(double));
   assert_true(back.pass[1].pass.grid[0] == UINT32_MAX);
   assert_int_equal(back.pass[1].pass.covers[2], ATTN_COVERS_Q | ATTN_COVERS_SPLIT);
   assert_int_equal(back.time[TIME_HOT].stop, STATS_STOP_BUDGET);
@@ -326,7 +334,7 @@ static void lines_that_are_no_record_are_refused(void **state) {
       {"\"dtype\":\"bf16\"", "\"dtype\":\"f8\"", "f8"},
       {"\"grid\":[4294967295,8,2]", "\"grid\":[1,8]", "grid"},
       {"\"grid\":[4294967295,8,2]", "\"grid\":[4294967296,8,2]", "grid"},
-      {"\"covers\":[2,1,12]", "\"covers\":[2,1,32]", "covers"},
+      {"\"covers\":[2,1,12]", "\"covers\":[2,1,64]", "covers"},
       {"\"name\":\"split\"", "\"name\":\"a_name_that_is_longer_than_the_room_for_it\"", "name"},
   };
   static struct record record, out;

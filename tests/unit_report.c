@@ -14,6 +14,7 @@
 #include <unistd.h>
 
 #include "cli/json.h"
+#include "cli/record_fields.h"
 #include "cli/report.h"
 #include "cli/report_fields.h"
 #include "cli/text_table.h"
@@ -156,7 +157,7 @@ static const cJSON *wrong_result(const cJSON *root) {
 
 static void a_wrong_row_has_no_speed_in_json(void **state) {
   (void)state;
-  static const char *const speeds[] = {"time", "tflop_per_s", "gb_per_s", "roof"};
+  static const char *const speeds[] = {"time", "tflop_per_s", "gb_per_s", "roof", "speedup_vs"};
   char *text = text_of_journal("tests/data/report_gpu.jsonl", report_write_json);
   cJSON *root = cJSON_Parse(text);
   const cJSON *result = wrong_result(root);
@@ -178,6 +179,7 @@ static void a_wrong_row_has_no_speed_in_any_report(void **state) {
   report_free(&built.report);
   for (size_t mode = 0; mode < TIME_MODE_COUNT; ++mode) built.journal.records[2].time[mode].us.median = 77777.0;
   built.journal.records[2].pass[0].cold_us = 77777.0;
+  built.journal.records[2].speedup.mode[TIME_HOT].ratio = 77777.0;
   assert_ok(report_build(&built.journal, &built.report));
   for (size_t i = 0; i < sizeof writers / sizeof *writers; ++i) {
     char *text = text_of(&built.report, writers[i]);
@@ -556,8 +558,8 @@ static void a_grid_axis_names_all_that_it_covers(void **state) {
               {ATTN_COVERS_Q | ATTN_COVERS_D, "Q*D"},
               {31, "B*H*Q*split*D"}};
   for (size_t i = 0; i < sizeof rows / sizeof *rows; ++i) {
-    char text[16];
-    report_covers_text(rows[i].covers, text);
+    char text[FIELDS_SET_TEXT_MAX];
+    fields_set_text(rows[i].covers, record_cover_name, text);
     assert_string_equal(text, rows[i].text);
   }
 }

@@ -1,0 +1,570 @@
+/* cudnn: cuDNN's fused attention, the reference that the hand-written variants are held against.
+ *
+ * Idea. cuDNN takes attention as a graph of plain operations and fuses it into one kernel of its own choice:
+ *
+ *   Q [B,Hq,Sq,D] x K^T [B,Hkv,D,Skv] -> * 1/sqrt(D) -> causal: select(row + Skv - Sq >= column, score, -inf)
+ *     -> max, subtract, exp, sum, divide over the keys -> x V [B,Hkv,Skv,D] -> O [B,Hq,Sq,D]
+ *
+ * Everything between the two products is virtual (never in memory), in fp32 but for the probabilities, which are
+ * rounded to the dtype of V as its tensor cores want them. Heads broadcast: Hq a multiple of Hkv is GQA. K^T is K
+ * with its last two strides exchanged. This form is understood by every cuDNN 9; the single attention operation of
+ * later versions takes no mask before 9.21 and ends in the same kernels.
+ *
+ * Source. NVIDIA's documentation of the backend graph API and of the attention pattern; the frontend's node
+ * descriptions for which attributes each operation wants.
+ *
+ * The library is loaded with dlopen when it is first needed, so that the program runs without it; CUDNN_PATH names
+ * its folder where the loader does not find it. Its headers decide at compile time whether the variant is built.
+ * Choosing a kernel, compiling it and finding its workspace happen in open(); a launch is one cudnnBackendExecute,
+ * which reads its scalars from host memory while it enqueues.
+ *
+ * Why it can win: a kernel written per architecture (on Hopper: TMA, wgmma, ping-pong warp groups) and chosen by
+ * shape. Where it cannot: fp32, D above 256, D not a multiple of 8; launch-bound shapes, where any kernel is as good.
+ * Budget: its own; grid, registers and shared memory in the report are read back from what it launched. */
+#include "kernels/attn_params.cuh"
+
+#if defined(__CUDACC__) && __has_include(<cudnn.h>)
+#include <cudnn.h>
+#if CUDNN_MAJOR >= 9
+#define ATTN_WITH_CUDNN 1
+#endif
+#endif
+
+#ifdef ATTN_WITH_CUDNN
+#include <dlfcn.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#include <limits>
+#include <new>
+#include <vector>
+
+namespace attn {
+namespace cudnn {
+
+/* ---- the library --------------------------------------------------------------------------------------------- */
+
+#define CUDNN_CALLS(X)       \
+  X(GetVersion)              \
+  X(GetErrorString)          \
+  X(GetLastErrorString)      \
+  X(Create)                  \
+  X(SetStream)               \
+  X(BackendCreateDescriptor) \
+  X(BackendDestroyDescriptor) X(BackendSetAttribute) X(BackendGetAttribute) X(BackendFinalize) X(BackendExecute)
+
+struct Api {
+#define CUDNN_MEMBER(name) decltype(&::cudnn##name) name;
+  CUDNN_CALLS(CUDNN_MEMBER)
+#undef CUDNN_MEMBER
+  cudnnHandle_t handle; /* made at the first open(), kept for the process: it holds memory and takes long to make */
+  size_t version;       /* of the library that was loaded: 91400 = 9.14.0 */
+  char missing[384];    /* why it cannot be used; empty when it can */
+};
+
+static bool find_calls(void *library, Api *api) {
+#define CUDNN_FIND(name) \
+  if ((api->name = reinterpret_cast<decltype(api->name)>(dlsym(library, "cudnn" #name))) == nullptr) return false;
+  CUDNN_CALLS(CUDNN_FIND)
+#undef CUDNN_FIND
+  return true;
+}
+
+/* CUDNN_PATH, the folder that holds lib/, comes before the loader's own search. */
+static void *open_library() {
+  const char *folder = getenv("CUDNN_PATH");
+  for (const char *sub : {"lib", "lib64"}) {
+    char path[512];
+    if (folder == nullptr) break;
+    snprintf(path, sizeof path, "%s/%s/libcudnn.so.9", folder, sub);
+    if (void *library = dlopen(path, RTLD_NOW | RTLD_LOCAL)) return library;
+  }
+  return dlopen("libcudnn.so.9", RTLD_NOW | RTLD_LOCAL);
+}
+
+static Api load_api() {
+  Api api = {};
+  void *library = open_library();
+  if (library == nullptr) {
+    const char *why = dlerror();
+    snprintf(api.missing, sizeof api.missing, "cuDNN 9 cannot be loaded (%s); name its folder in CUDNN_PATH",
+             why != nullptr ? why : "no reason given");
+  } else if (!find_calls(library, &api)) {
+    snprintf(api.missing, sizeof api.missing,
+             "libcudnn.so.9 lacks a call of its backend API; install cuDNN 9.0 or newer");
+  } else {
+    api.version = api.GetVersion();
+  }
+  return api;
+}
+
+static Api &api() {
+  static Api loaded = load_api();
+  return loaded;
+}
+
+static const char *missing() { return api().missing[0] != '\0' ? api().missing : nullptr; }
+
+/* ---- errors -------------------------------------------------------------------------------------------------- */
+
+static enum status_code code_of(cudnnStatus_t error) {
+  if (error >= CUDNN_STATUS_NOT_SUPPORTED && error < CUDNN_STATUS_INTERNAL_ERROR) return STATUS_UNSUPPORTED;
+  const bool no_memory = error == CUDNN_STATUS_INTERNAL_ERROR_HOST_ALLOCATION_FAILED ||
+                         error == CUDNN_STATUS_INTERNAL_ERROR_DEVICE_ALLOCATION_FAILED;
+  return no_memory ? STATUS_MEMORY : STATUS_DEVICE;
+}
+
+/* The library's version and what it has to say about its last failure, on one line; the latter may be empty. */
+struct Detail {
+  char version[40], text[280];
+};
+
+static struct Detail detail_now() {
+  struct Detail d = {};
+  const size_t v = api().version;
+  snprintf(d.version, sizeof d.version, "cuDNN %zu.%zu.%zu", v / 10000, v / 100 % 100, v % 100);
+  api().GetLastErrorString(d.text, sizeof d.text);
+  for (char *c = d.text; *c != '\0'; ++c) {
+    if (*c == '\n' || *c == '\r' || *c == '\t') *c = ' ';
+  }
+  return d;
+}
+
+/* Which call on what, the status's name, and the library's own words. */
+static struct status error_status(cudnnStatus_t error, const char *call, const char *what) {
+  const struct Detail d = detail_now();
+  return status_make(code_of(error), "%s: %s of %s: %s (%d)%s%s", d.version, call, what, api().GetErrorString(error),
+                     static_cast<int>(error), d.text[0] != '\0' ? ": " : "", d.text);
+}
+
+/* ---- descriptors --------------------------------------------------------------------------------------------- */
+
+/* Descriptors under construction and their owner. The first failure is kept and every later call does nothing, so
+ * that a graph is written as a list of its nodes. `what` names the node in that failure. */
+class Builder {
+ public:
+  Builder() = default;
+  Builder(const Builder &) = delete;
+  Builder &operator=(const Builder &) = delete;
+  ~Builder() {
+    for (auto d = owned_.rbegin(); d != owned_.rend(); ++d) api().BackendDestroyDescriptor(*d);
+  }
+
+  bool ok() const { return status.code == STATUS_OK; }
+
+  void note(cudnnStatus_t error, const char *call, const char *what) {
+    if (ok() && error != CUDNN_STATUS_SUCCESS) status = error_status(error, call, what);
+  }
+
+  cudnnBackendDescriptor_t create(cudnnBackendDescriptorType_t type, const char *what) {
+    cudnnBackendDescriptor_t descriptor = nullptr;
+    if (!ok()) return nullptr;
+    note(api().BackendCreateDescriptor(type, &descriptor), "cudnnBackendCreateDescriptor", what);
+    if (ok()) owned_.push_back(descriptor);
+    return descriptor;
+  }
+
+  void set(cudnnBackendDescriptor_t descriptor, cudnnBackendAttributeName_t name, cudnnBackendAttributeType_t type,
+           int64_t count, const void *values, const char *call, const char *what) {
+    if (ok()) note(api().BackendSetAttribute(descriptor, name, type, count, values), call, what);
+  }
+
+  void finalize(cudnnBackendDescriptor_t descriptor, const char *what) {
+    if (ok()) note(api().BackendFinalize(descriptor), "cudnnBackendFinalize", what);
+  }
+
+  struct status status = status_ok();
+
+ private:
+  std::vector<cudnnBackendDescriptor_t> owned_;
+};
+
+#define CUDNN_SET(builder, descriptor, name, type, count, values, what)          \
+  (builder).set(descriptor, CUDNN_ATTR_##name, CUDNN_TYPE_##type, count, values, \
+                "cudnnBackendSetAttribute(CUDNN_ATTR_" #name ")", what)
+
+/* ---- tensors and operations ---------------------------------------------------------------------------------- */
+
+/* Every tensor has four dimensions: batch, head, and the rows and columns of a matrix. */
+struct Extent {
+  int64_t dim[4], stride[4];
+};
+
+static Extent dense(int64_t b, int64_t h, int64_t rows, int64_t columns) {
+  return {{b, h, rows, columns}, {h * rows * columns, rows * columns, columns, 1}};
+}
+
+static Extent transposed(const Extent &e) {
+  return {{e.dim[0], e.dim[1], e.dim[3], e.dim[2]}, {e.stride[0], e.stride[1], e.stride[3], e.stride[2]}};
+}
+
+enum Place { IN_MEMORY, VIRTUAL, BY_VALUE };
+
+/* Unique ids of what the variant pack points at; virtual tensors come after them. */
+enum TensorId : int64_t { ID_Q = 1, ID_K, ID_V, ID_O, ID_SCALE, ID_MINUS_INF, ID_SKV, ID_SQ, ID_VIRTUAL };
+
+/* Both pointers of the buffers and of the host scalars meet cuDNN's alignment for 16-byte loads. */
+constexpr int64_t kAlignment = 16;
+
+class Graph {
+ public:
+  Graph(const attn_shape &shape, Builder &builder)
+      : s_(shape),
+        b_(builder),
+        io_(shape.dtype == ATTN_BF16 ? CUDNN_DATA_BFLOAT16 : CUDNN_DATA_HALF),
+        score_(dense(shape.B, shape.Hq, shape.Sq, shape.Skv)),
+        row_(dense(shape.B, shape.Hq, shape.Sq, 1)) {}
+
+  /* The finalized operation graph; NULL when the builder failed. */
+  cudnnBackendDescriptor_t build(cudnnHandle_t handle);
+
+ private:
+  using Tensor = cudnnBackendDescriptor_t;
+
+  Tensor tensor(int64_t id, const Extent &extent, cudnnDataType_t type, Place place, const char *what);
+  Tensor scalar(int64_t id, cudnnDataType_t type, const char *what) {
+    return tensor(id, dense(1, 1, 1, 1), type, BY_VALUE, what);
+  }
+  Tensor between(const Extent &extent, cudnnDataType_t type, const char *what) {
+    return tensor(next_id_++, extent, type, VIRTUAL, what);
+  }
+  void matmul(Tensor a, Tensor b, Tensor c, const char *what);
+  void pointwise(cudnnPointwiseMode_t mode, cudnnDataType_t compute, Tensor x, Tensor b, Tensor t, Tensor y,
+                 int64_t axis, const char *what);
+  void reduce(cudnnReduceTensorOp_t op, Tensor x, Tensor y, const char *what);
+  Tensor binary(cudnnPointwiseMode_t mode, Tensor x, Tensor b, cudnnDataType_t out, const char *what);
+  Tensor index(int64_t axis, const char *what);
+  Tensor causal_mask(Tensor score);
+  Tensor softmax(Tensor score);
+
+  const attn_shape &s_;
+  Builder &b_;
+  const cudnnDataType_t io_;
+  const Extent score_, row_;
+  int64_t next_id_ = ID_VIRTUAL;
+  std::vector<cudnnBackendDescriptor_t> operations_;
+  Tensor indexed_ = nullptr; /* whose shape the indices take */
+};
+
+Graph::Tensor Graph::tensor(int64_t id, const Extent &extent, cudnnDataType_t type, Place place, const char *what) {
+  const bool is_virtual = place == VIRTUAL, by_value = place == BY_VALUE;
+  Tensor t = b_.create(CUDNN_BACKEND_TENSOR_DESCRIPTOR, what);
+  CUDNN_SET(b_, t, TENSOR_UNIQUE_ID, INT64, 1, &id, what);
+  CUDNN_SET(b_, t, TENSOR_DATA_TYPE, DATA_TYPE, 1, &type, what);
+  CUDNN_SET(b_, t, TENSOR_BYTE_ALIGNMENT, INT64, 1, &kAlignment, what);
+  CUDNN_SET(b_, t, TENSOR_DIMENSIONS, INT64, 4, extent.dim, what);
+  CUDNN_SET(b_, t, TENSOR_STRIDES, INT64, 4, extent.stride, what);
+  CUDNN_SET(b_, t, TENSOR_IS_VIRTUAL, BOOLEAN, 1, &is_virtual, what);
+  CUDNN_SET(b_, t, TENSOR_IS_BY_VALUE, BOOLEAN, 1, &by_value, what);
+  b_.finalize(t, what);
+  return t;
+}
+
+void Graph::matmul(Tensor a, Tensor b, Tensor c, const char *what) {
+  const cudnnDataType_t compute = CUDNN_DATA_FLOAT;
+  cudnnBackendDescriptor_t how = b_.create(CUDNN_BACKEND_MATMUL_DESCRIPTOR, what);
+  CUDNN_SET(b_, how, MATMUL_COMP_TYPE, DATA_TYPE, 1, &compute, what);
+  b_.finalize(how, what);
+  cudnnBackendDescriptor_t op = b_.create(CUDNN_BACKEND_OPERATION_MATMUL_DESCRIPTOR, what);
+  CUDNN_SET(b_, op, OPERATION_MATMUL_ADESC, BACKEND_DESCRIPTOR, 1, &a, what);
+  CUDNN_SET(b_, op, OPERATION_MATMUL_BDESC, BACKEND_DESCRIPTOR, 1, &b, what);
+  CUDNN_SET(b_, op, OPERATION_MATMUL_CDESC, BACKEND_DESCRIPTOR, 1, &c, what);
+  CUDNN_SET(b_, op, OPERATION_MATMUL_DESC, BACKEND_DESCRIPTOR, 1, &how, what);
+  b_.finalize(op, what);
+  operations_.push_back(op);
+}
+
+/* y = mode(x, b, t); b and t are NULL where the mode takes fewer inputs, axis is -1 for all but indices. */
+void Graph::pointwise(cudnnPointwiseMode_t mode, cudnnDataType_t compute, Tensor x, Tensor b, Tensor t, Tensor y,
+                      int64_t axis, const char *what) {
+  const float one = 1.0f;
+  cudnnBackendDescriptor_t how = b_.create(CUDNN_BACKEND_POINTWISE_DESCRIPTOR, what);
+  CUDNN_SET(b_, how, POINTWISE_MODE, POINTWISE_MODE, 1, &mode, what);
+  CUDNN_SET(b_, how, POINTWISE_MATH_PREC, DATA_TYPE, 1, &compute, what);
+  if (axis >= 0) CUDNN_SET(b_, how, POINTWISE_AXIS, INT64, 1, &axis, what);
+  b_.finalize(how, what);
+  cudnnBackendDescriptor_t op = b_.create(CUDNN_BACKEND_OPERATION_POINTWISE_DESCRIPTOR, what);
+  CUDNN_SET(b_, op, OPERATION_POINTWISE_PW_DESCRIPTOR, BACKEND_DESCRIPTOR, 1, &how, what);
+  CUDNN_SET(b_, op, OPERATION_POINTWISE_XDESC, BACKEND_DESCRIPTOR, 1, &x, what);
+  if (b != nullptr) CUDNN_SET(b_, op, OPERATION_POINTWISE_BDESC, BACKEND_DESCRIPTOR, 1, &b, what);
+  if (t != nullptr) CUDNN_SET(b_, op, OPERATION_POINTWISE_TDESC, BACKEND_DESCRIPTOR, 1, &t, what);
+  CUDNN_SET(b_, op, OPERATION_POINTWISE_YDESC, BACKEND_DESCRIPTOR, 1, &y, what);
+  CUDNN_SET(b_, op, OPERATION_POINTWISE_ALPHA1, FLOAT, 1, &one, what);
+  CUDNN_SET(b_, op, OPERATION_POINTWISE_ALPHA2, FLOAT, 1, &one, what);
+  b_.finalize(op, what);
+  operations_.push_back(op);
+}
+
+void Graph::reduce(cudnnReduceTensorOp_t how_to, Tensor x, Tensor y, const char *what) {
+  const cudnnDataType_t compute = CUDNN_DATA_FLOAT;
+  cudnnBackendDescriptor_t how = b_.create(CUDNN_BACKEND_REDUCTION_DESCRIPTOR, what);
+  CUDNN_SET(b_, how, REDUCTION_COMP_TYPE, DATA_TYPE, 1, &compute, what);
+  CUDNN_SET(b_, how, REDUCTION_OPERATOR, REDUCTION_OPERATOR_TYPE, 1, &how_to, what);
+  b_.finalize(how, what);
+  cudnnBackendDescriptor_t op = b_.create(CUDNN_BACKEND_OPERATION_REDUCTION_DESCRIPTOR, what);
+  CUDNN_SET(b_, op, OPERATION_REDUCTION_DESC, BACKEND_DESCRIPTOR, 1, &how, what);
+  CUDNN_SET(b_, op, OPERATION_REDUCTION_XDESC, BACKEND_DESCRIPTOR, 1, &x, what);
+  CUDNN_SET(b_, op, OPERATION_REDUCTION_YDESC, BACKEND_DESCRIPTOR, 1, &y, what);
+  b_.finalize(op, what);
+  operations_.push_back(op);
+}
+
+/* A new virtual tensor of the scores' shape: mode(x, b), computed in the type it is kept in; b may be NULL. */
+Graph::Tensor Graph::binary(cudnnPointwiseMode_t mode, Tensor x, Tensor b, cudnnDataType_t type, const char *what) {
+  Tensor y = between(score_, type, what);
+  pointwise(mode, type, x, b, nullptr, y, -1, what);
+  return y;
+}
+
+/* Every element's index along an axis of the scores. */
+Graph::Tensor Graph::index(int64_t axis, const char *what) {
+  Tensor y = between(score_, CUDNN_DATA_INT32, what);
+  pointwise(CUDNN_POINTWISE_GEN_INDEX, CUDNN_DATA_FLOAT, indexed_, nullptr, nullptr, y, axis, what);
+  return y;
+}
+
+/* Query i sees key j when i + Skv - Sq >= j. The order of these operations is the one that cuDNN recognises. */
+Graph::Tensor Graph::causal_mask(Tensor score) {
+  indexed_ = score;
+  Tensor row = index(2, "row index"), column = index(3, "column index");
+  if (s_.Skv != s_.Sq) {
+    Tensor skv = scalar(ID_SKV, CUDNN_DATA_INT32, "scalar Skv"), sq = scalar(ID_SQ, CUDNN_DATA_INT32, "scalar Sq");
+    row = binary(CUDNN_POINTWISE_ADD, row, skv, CUDNN_DATA_INT32, "row + Skv");
+    row = binary(CUDNN_POINTWISE_SUB, row, sq, CUDNN_DATA_INT32, "row + Skv - Sq");
+  }
+  Tensor seen = binary(CUDNN_POINTWISE_CMP_GE, row, column, CUDNN_DATA_BOOLEAN, "row >= column");
+  Tensor minus_inf = scalar(ID_MINUS_INF, CUDNN_DATA_FLOAT, "scalar -inf");
+  Tensor masked = between(score_, CUDNN_DATA_FLOAT, "masked scores");
+  pointwise(CUDNN_POINTWISE_BINARY_SELECT, CUDNN_DATA_FLOAT, score, minus_inf, seen, masked, -1, "causal select");
+  return masked;
+}
+
+/* The logarithm of the sum is asked of nobody, but without it cuDNN does not recognise a softmax. */
+Graph::Tensor Graph::softmax(Tensor score) {
+  const auto row = [this](const char *what) { return between(row_, CUDNN_DATA_FLOAT, what); };
+  Tensor largest = row("row maximum"), sum = row("row sum"), log_sum = row("log of the sum"), lse = row("LSE");
+  reduce(CUDNN_REDUCE_TENSOR_MAX, score, largest, "row maximum");
+  Tensor shifted = binary(CUDNN_POINTWISE_SUB, score, largest, CUDNN_DATA_FLOAT, "subtract the maximum");
+  Tensor power = binary(CUDNN_POINTWISE_EXP, shifted, nullptr, CUDNN_DATA_FLOAT, "exp");
+  reduce(CUDNN_REDUCE_TENSOR_ADD, power, sum, "row sum");
+  pointwise(CUDNN_POINTWISE_LOG, CUDNN_DATA_FLOAT, sum, nullptr, nullptr, log_sum, -1, "log of the sum");
+  pointwise(CUDNN_POINTWISE_ADD, CUDNN_DATA_FLOAT, largest, log_sum, nullptr, lse, -1, "LSE");
+  Tensor p = between(score_, io_, "probabilities");
+  pointwise(CUDNN_POINTWISE_DIV, CUDNN_DATA_FLOAT, power, sum, nullptr, p, -1, "divide by the sum");
+  return p;
+}
+
+cudnnBackendDescriptor_t Graph::build(cudnnHandle_t handle) {
+  const Extent kv = dense(s_.B, s_.Hkv, s_.Skv, s_.D), rows = dense(s_.B, s_.Hq, s_.Sq, s_.D);
+  Tensor q = tensor(ID_Q, rows, io_, IN_MEMORY, "tensor Q");
+  Tensor k = tensor(ID_K, transposed(kv), io_, IN_MEMORY, "tensor K^T");
+  Tensor v = tensor(ID_V, kv, io_, IN_MEMORY, "tensor V");
+  Tensor o = tensor(ID_O, rows, io_, IN_MEMORY, "tensor O");
+  Tensor raw = between(score_, CUDNN_DATA_FLOAT, "scores");
+  matmul(q, k, raw, "Q x K^T");
+  Tensor scale = scalar(ID_SCALE, CUDNN_DATA_FLOAT, "scalar 1/sqrt(D)");
+  Tensor score = binary(CUDNN_POINTWISE_MUL, raw, scale, CUDNN_DATA_FLOAT, "scale");
+  if (s_.causal) score = causal_mask(score);
+  matmul(softmax(score), v, o, "P x V");
+
+  const char *what = "the operation graph";
+  cudnnBackendDescriptor_t graph = b_.create(CUDNN_BACKEND_OPERATIONGRAPH_DESCRIPTOR, what);
+  CUDNN_SET(b_, graph, OPERATIONGRAPH_HANDLE, HANDLE, 1, &handle, what);
+  CUDNN_SET(b_, graph, OPERATIONGRAPH_OPS, BACKEND_DESCRIPTOR, static_cast<int64_t>(operations_.size()),
+            operations_.data(), what);
+  b_.finalize(graph, what);
+  return b_.ok() ? graph : nullptr;
+}
+
+/* ---- from the graph to a plan -------------------------------------------------------------------------------- */
+
+/* One bound shape. The scalars' addresses are in the variant pack, so it never moves. */
+struct State {
+  Builder builder;
+  attn_shape shape;
+  cudnnBackendDescriptor_t plan, pack;
+  float scale, minus_inf;
+  int32_t skv, sq;
+};
+
+/* The engine configurations that a heuristic offers, best first. None when it fails, which is noted in *why. */
+static std::vector<cudnnBackendDescriptor_t> offers(Builder &b, cudnnBackendDescriptor_t graph,
+                                                    cudnnBackendHeurMode_t mode, struct status *why) {
+  const char *what = "the engine heuristic";
+  Builder heuristic;
+  int64_t count = 0;
+  cudnnBackendDescriptor_t h = heuristic.create(CUDNN_BACKEND_ENGINEHEUR_DESCRIPTOR, what);
+  CUDNN_SET(heuristic, h, ENGINEHEUR_OPERATION_GRAPH, BACKEND_DESCRIPTOR, 1, &graph, what);
+  CUDNN_SET(heuristic, h, ENGINEHEUR_MODE, HEUR_MODE, 1, &mode, what);
+  heuristic.finalize(h, what);
+  const char *call = "cudnnBackendGetAttribute(CUDNN_ATTR_ENGINEHEUR_RESULTS)";
+  const auto get = [&](int64_t room, void *out) {
+    if (!heuristic.ok()) return;
+    heuristic.note(
+        api().BackendGetAttribute(h, CUDNN_ATTR_ENGINEHEUR_RESULTS, CUDNN_TYPE_BACKEND_DESCRIPTOR, room, &count, out),
+        call, what);
+  };
+  get(0, nullptr);
+  std::vector<cudnnBackendDescriptor_t> configs;
+  for (int64_t i = 0; i < count && b.ok(); ++i) {
+    configs.push_back(b.create(CUDNN_BACKEND_ENGINECFG_DESCRIPTOR, "an engine configuration"));
+  }
+  if (count > 0 && b.ok()) get(count, configs.data());
+  configs.resize(heuristic.ok() && b.ok() ? static_cast<size_t>(count) : 0);
+  if (!heuristic.ok()) *why = heuristic.status;
+  if (heuristic.ok() && count == 0) {
+    const struct Detail d = detail_now();
+    *why = status_make(STATUS_UNSUPPORTED, "%s offers no engine here%s%s", d.version, d.text[0] != '\0' ? ": " : "",
+                       d.text);
+  }
+  return configs;
+}
+
+/* Compiles one offer; NULL when the library cannot after all, which is noted in *why. */
+static cudnnBackendDescriptor_t plan_of(Builder &b, cudnnBackendDescriptor_t config, struct status *why) {
+  const char *what = "the execution plan";
+  Api &a = api();
+  cudnnBackendDescriptor_t plan = b.create(CUDNN_BACKEND_EXECUTION_PLAN_DESCRIPTOR, what);
+  CUDNN_SET(b, plan, EXECUTION_PLAN_HANDLE, HANDLE, 1, &a.handle, what);
+  CUDNN_SET(b, plan, EXECUTION_PLAN_ENGINE_CONFIG, BACKEND_DESCRIPTOR, 1, &config, what);
+  if (!b.ok()) return nullptr;
+  const cudnnStatus_t error = a.BackendFinalize(plan);
+  if (error == CUDNN_STATUS_SUCCESS) return plan;
+  *why = error_status(error, "cudnnBackendFinalize", what);
+  return nullptr;
+}
+
+/* Mode A alone: what the fallback heuristic offers for other graphs never takes attention, and its refusals would
+ * hide the reason that matters. */
+static struct status choose_plan(State *s, cudnnBackendDescriptor_t graph) {
+  struct status why = status_ok();
+  for (cudnnBackendDescriptor_t config : offers(s->builder, graph, CUDNN_HEUR_MODE_A, &why)) {
+    s->plan = plan_of(s->builder, config, &why);
+    if (s->plan != nullptr) return status_ok();
+  }
+  return s->builder.ok() ? why : s->builder.status;
+}
+
+static struct status workspace_of(State *s, uint64_t *workspace_bytes) {
+  int64_t bytes = 0, count = 0;
+  const cudnnStatus_t error = api().BackendGetAttribute(s->plan, CUDNN_ATTR_EXECUTION_PLAN_WORKSPACE_SIZE,
+                                                        CUDNN_TYPE_INT64, 1, &count, &bytes);
+  *workspace_bytes = static_cast<uint64_t>(bytes);
+  if (error == CUDNN_STATUS_SUCCESS) return status_ok();
+  return error_status(error, "cudnnBackendGetAttribute(CUDNN_ATTR_EXECUTION_PLAN_WORKSPACE_SIZE)",
+                      "the execution plan");
+}
+
+static struct status use_stream(void *stream) {
+  Api &a = api();
+  cudnnStatus_t error = a.handle == nullptr ? a.Create(&a.handle) : CUDNN_STATUS_SUCCESS;
+  if (error != CUDNN_STATUS_SUCCESS) return error_status(error, "cudnnCreate", "the handle");
+  error = a.SetStream(a.handle, static_cast<cudaStream_t>(stream));
+  return error == CUDNN_STATUS_SUCCESS ? status_ok() : error_status(error, "cudnnSetStream", "the handle");
+}
+
+static struct status open_state(State *s, uint64_t *workspace_bytes) {
+  cudnnBackendDescriptor_t graph = Graph(s->shape, s->builder).build(api().handle);
+  if (graph == nullptr) return s->builder.status;
+  const struct status chosen = choose_plan(s, graph);
+  return chosen.code != STATUS_OK ? chosen : workspace_of(s, workspace_bytes);
+}
+
+/* ---- the hooks ----------------------------------------------------------------------------------------------- */
+
+static void close(void *state) { delete static_cast<State *>(state); }
+
+static struct status open(const attn_shape *shape, void *stream, void **state, uint64_t *workspace_bytes) {
+  if (missing() != nullptr) return status_make(STATUS_UNSUPPORTED, "%s", missing());
+  struct status status = use_stream(stream);
+  if (status.code != STATUS_OK) return status;
+  State *s = new (std::nothrow) State();
+  if (s == nullptr) return status_make(STATUS_MEMORY, "no host memory for a cuDNN plan");
+  s->shape = *shape;
+  status = open_state(s, workspace_bytes);
+  if (status.code == STATUS_OK) {
+    *state = s;
+  } else {
+    close(s);
+  }
+  return status;
+}
+
+static struct status attach(void *state, const attn_buffers *buffers) {
+  State *s = static_cast<State *>(state);
+  /* Before 9.10 an infinity in the mask became NaN in the softmax. */
+  s->minus_inf =
+      api().version < 91000 ? std::numeric_limits<float>::lowest() : -std::numeric_limits<float>::infinity();
+  s->scale = static_cast<float>(1.0 / sqrt(static_cast<double>(s->shape.D)));
+  s->skv = static_cast<int32_t>(s->shape.Skv), s->sq = static_cast<int32_t>(s->shape.Sq);
+  std::vector<int64_t> ids = {ID_Q, ID_K, ID_V, ID_O, ID_SCALE};
+  std::vector<const void *> data = {buffers->q, buffers->k, buffers->v, buffers->o, &s->scale};
+  if (s->shape.causal) ids.push_back(ID_MINUS_INF), data.push_back(&s->minus_inf);
+  if (s->shape.causal && s->sq != s->skv) {
+    ids.insert(ids.end(), {ID_SKV, ID_SQ});
+    data.insert(data.end(), {&s->skv, &s->sq});
+  }
+  Builder &b = s->builder;
+  const char *what = "the variant pack";
+  const int64_t count = static_cast<int64_t>(ids.size());
+  s->pack = b.create(CUDNN_BACKEND_VARIANT_PACK_DESCRIPTOR, what);
+  CUDNN_SET(b, s->pack, VARIANT_PACK_UNIQUE_IDS, INT64, count, ids.data(), what);
+  CUDNN_SET(b, s->pack, VARIANT_PACK_DATA_POINTERS, VOID_PTR, count, data.data(), what);
+  CUDNN_SET(b, s->pack, VARIANT_PACK_WORKSPACE, VOID_PTR, 1, &buffers->workspace, what);
+  b.finalize(s->pack, what);
+  return b.status;
+}
+
+static struct status enqueue(void *state) {
+  const State *s = static_cast<const State *>(state);
+  const cudnnStatus_t error = api().BackendExecute(api().handle, s->plan, s->pack);
+  return error == CUDNN_STATUS_SUCCESS ? status_ok()
+                                       : error_status(error, "cudnnBackendExecute", "the execution plan");
+}
+
+}  // namespace cudnn
+}  // namespace attn
+
+static const struct attn_vendor cudnn_vendor = {attn::cudnn::missing, attn::cudnn::open, attn::cudnn::attach,
+                                                attn::cudnn::enqueue, attn::cudnn::close};
+
+#else
+
+static const char *cudnn_missing() {
+  return "not built: this attnbench was compiled without CUDA or without cuDNN 9's headers (cudnn.h)";
+}
+
+static const struct attn_vendor cudnn_vendor = {cudnn_missing, nullptr, nullptr, nullptr, nullptr};
+
+#endif
+
+namespace attn {
+
+static const char *cudnn_supports(const attn_shape *shape, const attn_tuning *, const device_info *device) {
+  if (shape->dtype == ATTN_F32) return "dtype must be f16 or bf16: cuDNN fuses attention on tensor cores only";
+  if (shape->D > 256) return "D must be at most 256, the largest that cuDNN fuses forward";
+  if (shape->D % 8 != 0) return "D must be a multiple of 8, cuDNN's 16-byte loads";
+  if (shape->causal && shape->Sq > shape->Skv)
+    return "Sq must be at most Skv under a causal mask: cuDNN does not define rows that attend no key";
+  return check_device(*device, 0);
+}
+
+/* Nothing is known before the library has chosen a kernel. */
+static void cudnn_plan(const attn_shape *, const attn_tuning *, const device_info *, attn_plan *) {}
+
+}  // namespace attn
+
+extern "C" const struct attn_variant attn_variant_cudnn = {
+    .name = "cudnn",
+    .summary = "cuDNN 9's fused attention through its backend graph API, loaded at run time: the reference",
+    .limits =
+        "f16, bf16; D <= 256, a multiple of 8; causal needs Sq <= Skv; compute capability >= 8.0; libcudnn.so.9",
+    .runs_on = DEVICE_CUDA,
+    .math = ATTN_MATH_TENSOR,
+    .tunables = nullptr,
+    .supports = attn::cudnn_supports,
+    .plan = attn::cudnn_plan,
+    .bind = nullptr,
+    .run = nullptr,
+    .vendor = &cudnn_vendor,
+};

@@ -1,0 +1,417 @@
+#!/usr/bin/env python3
+"""Measures PyTorch's scaled_dot_product_attention, one row per case and backend, over an attnbench sweep, and writes
+the same report (results/README.md), so that both can be read side by side.
+
+usage: sdpa_baseline.py --sweep FILE --json FILE [--backends flash,cudnn,efficient,math] [--device cuda|cpu]
+                        [--seed N] [--attnbench PATH]
+
+What is the same as in attnbench: the cases, FLOPs and bytes (attnbench plans the sweep), the inputs (the same bytes from
+the same seed), the fp64 check with its bounds before and after timing, cold (one call after an L2 flush, host time
+hidden behind a sleeping kernel) and hot (a CUDA graph of back-to-back calls on the same buffers, per call), and when
+to stop sampling. What is not: no redzones, and SM clock and power are not read.
+
+A case that a backend refuses is skipped with PyTorch's own words. Exit code: as attnbench's (0, 3 wrong, 4 errors),
+2: usage, 77: no GPU.
+"""
+
+import argparse
+import datetime
+import json
+import math
+import pathlib
+import shlex
+import subprocess
+import sys
+import tempfile
+import time
+import warnings
+
+ROOT = pathlib.Path(__file__).resolve().parent.parent
+BACKENDS = {"flash": "FLASH_ATTENTION", "cudnn": "CUDNN_ATTENTION", "efficient": "EFFICIENT_ATTENTION", "math": "MATH"}
+TOLERANCES = {"f16": (2.0**-10, 2.0**-20, 2.0**-10), "bf16": (2.0**-7, 2.0**-20, 2.0**-7),
+              "f32": (2.0**-14, 2.0**-22, 2.0**-16)}
+STATUSES = ["ok", "wrong", "skipped", "planned", "oom_predicted", "error", "crashed", "timeout"]
+RULE = {"cuda": {"min": 30, "max": 3000, "budget_s": 2.5, "floor": 5}, "cpu": {"min": 10, "max": 50, "budget_s": 0.4, "floor": 3}}
+HALF_WIDTH = 0.005
+HOT_SAMPLE_US = 1000.0
+HOT_LAUNCHES_MAX = 200
+FLUSH_OVER_L2 = 3
+SLEEP_CYCLES = 1_000_000  # about half a millisecond: longer than the host needs to queue what follows
+WARM_UP_S = 0.1
+NOT_READ = "this script does not read it"
+REFUSALS = ("No available kernel", "No viable backend", "No execution plans", "No valid execution plans", "not supported")
+
+
+# ---- inputs: kernels/input.h, vectorised ------------------------------------------------------------------------
+
+def signed(x):
+    """A 64-bit pattern as the int64 that torch holds it in."""
+    return x - (1 << 64) if x >= 1 << 63 else x
+
+
+def shift_right(x, n):
+    """Logical: torch's int64 shift keeps the sign."""
+    return (x >> n) & ((1 << (64 - n)) - 1)
+
+
+def mix(x):
+    x = x + signed(0x9E3779B97F4A7C15)
+    x = (x ^ shift_right(x, 30)) * signed(0xBF58476D1CE4E5B9)
+    x = (x ^ shift_right(x, 27)) * signed(0x94D049BB133111EB)
+    return x ^ shift_right(x, 31)
+
+
+def input_tensor(torch, seed, which, shape, dtype, device):
+    """Tensor number `which` (Q, K, V = 0, 1, 2) of a seed."""
+    start = mix(torch.tensor(signed((seed ^ ((which + 1) << 56)) % 2**64), dtype=torch.int64, device=device))
+    count = math.prod(shape)
+    out = torch.empty(count, dtype=dtype, device=device)
+    scale = torch.tensor(1.0, dtype=torch.float32, device=device) / torch.tensor(37837.2, dtype=torch.float32, device=device)
+    step = 1 << 24
+    for first in range(0, count, step):
+        bits = mix(start + torch.arange(first, min(first + step, count), dtype=torch.int64, device=device))
+        total = sum(shift_right(bits, 16 * part) & 0xFFFF if part else bits & 0xFFFF for part in range(4))
+        out[first:first + step] = ((total - 2 * 65535).to(torch.float32) * scale).to(dtype)
+    return out.reshape(shape)
+
+
+# ---- attention --------------------------------------------------------------------------------------------------
+
+def refusal(backend, shape):
+    """Why a case is not given to a backend at all; None when it is."""
+    if shape["causal"] and shape["Sq"] > shape["Skv"]:
+        return "Sq must be at most Skv under a causal mask: PyTorch gives NaN for rows that attend no key"
+    if shape["causal"] and shape["Sq"] != shape["Skv"] and backend == "cudnn":
+        return "causal needs Sq = Skv: PyTorch gives its cuDNN backend no mask that is aligned bottom-right"
+    return None
+
+
+def attention_of(torch, backend, shape, q, k, v):
+    """A function that computes the output once."""
+    sdpa = torch.nn.functional.scaled_dot_product_attention
+    options = {"enable_gqa": True} if shape["Hq"] != shape["Hkv"] else {}
+    if shape["causal"] and shape["Sq"] != shape["Skv"]:
+        if backend == "flash":
+            from torch.nn.attention.bias import causal_lower_right
+            options["attn_mask"] = causal_lower_right(shape["Sq"], shape["Skv"])
+        else:
+            ones = torch.ones(shape["Sq"], shape["Skv"], dtype=torch.bool, device=q.device)
+            options["attn_mask"] = ones.tril(shape["Skv"] - shape["Sq"])
+    elif shape["causal"]:
+        options["is_causal"] = True
+    return lambda: sdpa(q, k, v, **options)
+
+
+def oracle_rows(torch, shape, q, k, v):
+    """Yields (batch, head, fp64 output, sum_j p |v|), one head at a time to bound memory."""
+    group = shape["Hq"] // shape["Hkv"]
+    mask = None
+    if shape["causal"]:
+        ones = torch.ones(shape["Sq"], shape["Skv"], dtype=torch.bool, device=q.device)
+        mask = ~ones.tril(shape["Skv"] - shape["Sq"])
+    for b in range(shape["B"]):
+        for h in range(shape["Hq"]):
+            keys, values = k[b, h // group].double(), v[b, h // group].double()
+            score = q[b, h].double() @ keys.T / math.sqrt(shape["D"])
+            if mask is not None:
+                score = score.masked_fill(mask, -math.inf)
+            p = torch.softmax(score, dim=-1)
+            yield b, h, p @ values, p @ values.abs()
+
+
+def check(torch, shape, q, k, v, out, previous):
+    relative, absolute, frobenius = TOLERANCES[shape["dtype"]]
+    nan = inf = bad = 0
+    first, largest, worst, error_square, reference_square = None, 0.0, 0.0, 0.0, 0.0
+    for b, h, reference, scale in oracle_rows(torch, shape, q, k, v):
+        o = out[b, h].double()
+        finite = torch.isfinite(o)
+        error = torch.where(finite, (o - reference).abs(), torch.zeros_like(o))
+        bound = relative * (scale + reference.abs()) + absolute
+        wrong = (error > bound) | ~finite
+        nan += int(torch.isnan(o).sum())
+        inf += int(torch.isinf(o).sum())
+        if first is None and bool(wrong.any()):
+            first = (b * shape["Hq"] + h) * shape["Sq"] * shape["D"] + int(wrong.flatten().int().argmax())
+        bad += int(wrong.sum())
+        largest, worst = max(largest, float(error.max())), max(worst, float((error / bound).max()))
+        error_square += float((error * error).sum())
+        reference_square += float((reference * reference).sum())
+    norm = math.sqrt(error_square) / math.sqrt(reference_square) if reference_square > 0 else math.sqrt(error_square)
+    right = bad == 0 and norm <= frobenius
+    result = {
+        "right": right and (previous is None or previous["right"]), "after_timing": previous is not None,
+        "oracle": {"name": "torch_fp64", "rows_verified": 0, "max_difference": 0},
+        "max_abs_error": largest, "max_bound_ratio": worst, "rel_frobenius": norm, "elements": out.numel(),
+        "nan_count": nan, "inf_count": inf, "bad_count": bad, "first_bad": first,
+        "tolerance": {"relative": relative, "absolute": absolute, "frobenius": frobenius},
+        "redzone_bytes_changed": 0, "redzone_first": None, "input_elements_changed": 0}
+    if previous is not None and previous["max_bound_ratio"] > worst:
+        result = {**previous, "right": result["right"], "after_timing": True}
+    return result
+
+
+# ---- statistics: cli/stats.c ------------------------------------------------------------------------------------
+
+def quantile(ordered, p):
+    position = p * (len(ordered) - 1)
+    below = int(position)
+    if below + 1 >= len(ordered):
+        return ordered[-1]
+    return ordered[below] + (position - below) * (ordered[below + 1] - ordered[below])
+
+
+def interval_rank(n):
+    """Largest rank k with P(Binomial(n, 1/2) <= k) <= 2.5 %; 0 when there is none."""
+    log_mass, rank = -n * math.log(2.0), 0
+    cumulative = math.exp(log_mass)
+    for k in range(1, n // 2 + 1):
+        log_mass += math.log((n - k + 1) / k)
+        cumulative += math.exp(log_mass)
+        if cumulative > 0.025:
+            break
+        rank = k
+    return rank
+
+
+def stats_of(samples):
+    s = sorted(samples)
+    rank, median = interval_rank(len(s)), quantile(s, 0.5)
+    return {"n": len(s), "min_us": s[0], "p25_us": quantile(s, 0.25), "median_us": median, "p75_us": quantile(s, 0.75),
+            "p95_us": quantile(s, 0.95), "max_us": s[-1], "mad_us": quantile(sorted(abs(x - median) for x in s), 0.5),
+            "ci95_low_us": s[rank], "ci95_high_us": s[len(s) - 1 - rank]}
+
+
+def stop_reason(rule, stats, elapsed_s):
+    if stats["n"] >= rule["min"] and (stats["ci95_high_us"] - stats["ci95_low_us"]) / 2 <= HALF_WIDTH * stats["median_us"]:
+        return "interval"
+    if stats["n"] >= rule["max"]:
+        return "max_samples"
+    return "budget" if stats["n"] >= rule["floor"] and elapsed_s >= rule["budget_s"] else None
+
+
+# ---- timing -----------------------------------------------------------------------------------------------------
+
+class CudaTimer:
+    def __init__(self, torch, l2_bytes):
+        self.torch = torch
+        self.flush = torch.zeros(max(FLUSH_OVER_L2 * l2_bytes // 4, 1), dtype=torch.int32, device="cuda")
+        self.events = [torch.cuda.Event(enable_timing=True) for _ in range(2)]
+        self.graph, self.launches = None, 1
+
+    def timed(self, work, flush):
+        """Microseconds of what `work` queues, with the queueing itself hidden behind a sleeping kernel."""
+        if flush:
+            self.flush.max()
+        self.torch.cuda._sleep(SLEEP_CYCLES)
+        self.events[0].record()
+        work()
+        self.events[1].record()
+        self.torch.cuda.synchronize()
+        return self.events[0].elapsed_time(self.events[1]) * 1e3
+
+    def prepare(self, call):
+        torch, side = self.torch, self.torch.cuda.Stream()
+        side.wait_stream(torch.cuda.current_stream())
+        with torch.cuda.stream(side):
+            for _ in range(3):
+                call()
+        torch.cuda.current_stream().wait_stream(side)
+        estimate_us = min(self.timed(call, False) for _ in range(3))
+        self.launches = int(min(max(HOT_SAMPLE_US / estimate_us, 1), HOT_LAUNCHES_MAX))
+        self.graph = torch.cuda.CUDAGraph()
+        with torch.cuda.graph(self.graph):
+            for _ in range(self.launches):
+                call()
+
+    def sample(self, call, mode):
+        if mode == "cold":
+            return self.timed(call, True)
+        return self.timed(self.graph.replay, False) / self.launches
+
+
+class CpuTimer:
+    """For machines without a GPU: the same report from the wall clock, with caches flushed by a large buffer."""
+
+    def __init__(self, torch, l2_bytes):
+        self.flush, self.launches = torch.zeros(min(2 * l2_bytes, 1 << 28) // 4 + 1, dtype=torch.int32), 1
+
+    def prepare(self, call):
+        start = time.perf_counter()
+        call()
+        self.launches = int(min(max(HOT_SAMPLE_US / ((time.perf_counter() - start) * 1e6), 1), HOT_LAUNCHES_MAX))
+
+    def sample(self, call, mode):
+        launches = 1 if mode == "cold" else self.launches
+        if mode == "cold":
+            self.flush += 1
+        start = time.perf_counter()
+        for _ in range(launches):
+            call()
+        return (time.perf_counter() - start) * 1e6 / launches
+
+
+def measure(timer, call, mode, rule):
+    start, warm_up = time.monotonic(), []
+    while time.monotonic() - start < WARM_UP_S or len(warm_up) < 2:
+        warm_up.append(timer.sample(call, mode))
+    warmup_s, samples, reason = time.monotonic() - start, [], None
+    start = time.monotonic()
+    while reason is None:
+        samples += [timer.sample(call, mode) for _ in range(min(10, rule["max"] - len(samples)))]
+        stats = stats_of(samples)
+        reason = stop_reason(rule, stats, time.monotonic() - start)
+    record = {**stats, "stop": reason, "launches_per_sample": timer.launches if mode == "hot" else 1,
+              "settled": True, "warmup_s": warmup_s, "elapsed_s": time.monotonic() - start}
+    for key in ("sm_clock_mhz", "power_w", "temperature_c"):
+        record[key], record[key + "_reason"] = None, NOT_READ
+    return {**record, "throttle_reasons": []}
+
+
+# ---- one row ----------------------------------------------------------------------------------------------------
+
+def blank_row(case, backend):
+    return {"key": case["key"], "variant": f"torch_{backend}", "shape": case["shape"], "status": "ok", "reason": None,
+            "check": None, "flops": case["flops"], "bytes": case["bytes"], "flop_per_byte": case["flop_per_byte"],
+            "time": None, "tflop_per_s": None, "gb_per_s": None, "roof": None, "roof_reason": NOT_READ,
+            "speedup_vs": None, "speedup_vs_reason": "not measured in turns with anything", "plan": None,
+            "launches": [], "findings": [], "scaling": None, "wall_s": 0.0, "gpu_s": 0.0}
+
+
+def first_line(text):
+    return " ".join(str(text).split())[:380] or "no reason given"
+
+
+def wrong_reason(result):
+    return (f"{result['bad_count']} of {result['elements']} elements differ from the fp64 oracle beyond tolerance "
+            f"({result['nan_count']} NaN, {result['inf_count']} Inf; largest error {result['max_abs_error']:.3g})")
+
+
+def run_backend(torch, backend, row, inputs, timer, rule):
+    """Fills the row; what PyTorch refuses is raised."""
+    shape, call = row["shape"], attention_of(torch, backend, row["shape"], *inputs)
+    row["check"] = check(torch, shape, *inputs, call(), None)
+    if row["check"]["right"]:
+        timer.prepare(call)
+        row["time"] = {mode: measure(timer, call, mode, rule) for mode in ("hot", "cold")}
+        row["check"] = check(torch, shape, *inputs, call(), row["check"])
+    if not row["check"]["right"]:
+        row["status"], row["reason"], row["time"] = "wrong", wrong_reason(row["check"]), None
+        return
+    us = {mode: record["median_us"] for mode, record in row["time"].items()}
+    row["tflop_per_s"] = {mode: row["flops"] / us[mode] * 1e-6 for mode in ("cold", "hot")}
+    row["gb_per_s"] = {mode: row["bytes"] / us[mode] * 1e-3 for mode in ("cold", "hot")}
+    row["roof"] = {"cold": None, "hot": None}
+
+
+def measure_row(torch, case, backend, inputs, timer, rule):
+    from torch.nn.attention import SDPBackend, sdpa_kernel
+    row, start, status = blank_row(case, backend), time.monotonic(), "skipped"
+    reason = refusal(backend, case["shape"])
+    with warnings.catch_warnings(record=True) as said:
+        warnings.simplefilter("always")
+        try:
+            if reason is None:
+                with torch.no_grad(), sdpa_kernel(getattr(SDPBackend, BACKENDS[backend])):
+                    run_backend(torch, backend, row, inputs, timer, rule)
+        except (RuntimeError, NotImplementedError, ValueError) as error:
+            if "CUDA error" in str(error):  # the context is gone: no later row could be trusted
+                raise
+            status = "skipped" if any(text in str(error) for text in REFUSALS) else "error"
+            why = "; ".join([str(error)] + [str(w.message).split(" (Triggered")[0] for w in said])
+            reason = "PyTorch: " + first_line(why)
+    if reason is not None:
+        row.update(status=status, reason=reason, check=None, time=None)
+    row["wall_s"] = row["gpu_s"] = time.monotonic() - start
+    return row
+
+
+# ---- the report -------------------------------------------------------------------------------------------------
+
+def attnbench_json(program, *arguments):
+    done = subprocess.run([program, *arguments, "--json", "-"], capture_output=True, text=True, check=False)
+    if not done.stdout:
+        sys.exit(f"sdpa_baseline.py: {shlex.join([program, *arguments])}: {done.stderr.strip()}")
+    return json.loads(done.stdout)
+
+
+def device_of(program, kind):
+    """The device as attnbench describes it, from a run that measures nothing to speak of."""
+    with tempfile.NamedTemporaryFile("w", suffix=".json") as file:
+        json.dump({"attnbench_sweep": 1, "name": "device", "shapes": [{"B": 1, "H": 1, "S": 16, "D": 64}]}, file)
+        file.flush()
+        variant = "wmma" if kind == "cuda" else "cpu_flash"
+        return attnbench_json(program, "--sweep", file.name, "--device", kind, "--check-only", "--variants", variant)["device"]
+
+
+def write_report(path, plan, device, rows, arguments, started, versions):
+    counts = {status: sum(row["status"] == status for row in rows) for status in STATUSES}
+    wall_s, gpu_s = time.time() - started, sum(row["gpu_s"] for row in rows)
+    exit_code = 3 if counts["wrong"] else 4 if counts["error"] else 0
+    utc = datetime.datetime.fromtimestamp(started, datetime.timezone.utc)
+    report = {
+        "schema": plan["schema"], "tool": plan["tool"],
+        "run": {"started_utc": utc.strftime("%Y-%m-%dT%H:%M:%SZ"), "command": f"{shlex.join(sys.argv)} # {versions}",
+                "seed": arguments.seed, "filter": None, "cells": len(rows), "state": "complete", "wall_s": wall_s,
+                "gpu_s": gpu_s, "overhead_s": wall_s - gpu_s},
+        "device": device, "planned_device": None, "sweep": plan["sweep"], "results": rows,
+        "summary": {"cells": len(rows), **counts, "exit_code": exit_code}}
+    text = json.dumps(report, indent=1, allow_nan=False) + "\n"
+    if path == "-":
+        sys.stdout.write(text)
+    else:
+        pathlib.Path(path).write_text(text, encoding="utf-8")
+    return exit_code
+
+
+def parse_arguments():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--sweep", required=True)
+    parser.add_argument("--json", required=True)
+    parser.add_argument("--backends", default=",".join(BACKENDS), help="of " + ", ".join(BACKENDS))
+    parser.add_argument("--device", choices=["cuda", "cpu"], default="cuda")
+    parser.add_argument("--seed", type=int, default=1)
+    parser.add_argument("--attnbench", default=str(ROOT / "attnbench"))
+    arguments = parser.parse_args()
+    arguments.backends = arguments.backends.split(",")
+    for backend in arguments.backends:
+        if backend not in BACKENDS:
+            parser.error(f"--backends: {backend} is not one of {', '.join(BACKENDS)}")
+    return arguments
+
+
+def measure_cases(torch, plan, arguments, timer):
+    dtypes = {"f16": torch.float16, "bf16": torch.bfloat16, "f32": torch.float32}
+    rows = []
+    for case in plan["results"]:
+        s = case["shape"]
+        queries, keys = (s["B"], s["Hq"], s["Sq"], s["D"]), (s["B"], s["Hkv"], s["Skv"], s["D"])
+        inputs = [input_tensor(torch, arguments.seed, i, shape, dtypes[s["dtype"]], arguments.device)
+                  for i, shape in enumerate((queries, keys, keys))]
+        for backend in arguments.backends:
+            rows.append(measure_row(torch, case, backend, inputs, timer, RULE[arguments.device]))
+            median = rows[-1]["time"] and f"{rows[-1]['time']['hot']['median_us']:.4g} us hot"
+            print(f"{case['key']} torch_{backend}: {median or rows[-1]['status']}", file=sys.stderr)
+    return rows
+
+
+def main():
+    arguments, started = parse_arguments(), time.time()
+    try:
+        import torch
+    except ImportError:
+        sys.exit("sdpa_baseline.py: needs PyTorch; pip install torch")
+    if arguments.device == "cuda" and not torch.cuda.is_available():
+        print("sdpa_baseline.py: no CUDA device for PyTorch; --device cpu measures on the CPU", file=sys.stderr)
+        return 77
+    torch.backends.cuda.matmul.allow_tf32 = False
+    plan = attnbench_json(arguments.attnbench, "plan", "--sweep", arguments.sweep, "--gpu", "h200", "--variants", "cpu_ref")
+    device = device_of(arguments.attnbench, arguments.device)
+    timer = (CudaTimer if arguments.device == "cuda" else CpuTimer)(torch, device["l2_bytes"])
+    rows = measure_cases(torch, plan, arguments, timer)
+    versions = f"torch {torch.__version__}, CUDA {torch.version.cuda}, cuDNN {torch.backends.cudnn.version()}"
+    return write_report(arguments.json, plan, device, rows, arguments, started, versions)
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,45 @@
+# The PyTorch baseline. Its own arithmetic is tested everywhere; measuring needs PyTorch.
+load helper
+
+@test "its quantiles and interval ranks are those of cli/stats.c" {
+  python - <<'PY'
+import sys
+sys.path.insert(0, "scripts")
+import sdpa_baseline as s
+# The ranks of the exact binomial interval, as tests/unit_stats.c has them.
+assert [s.interval_rank(n) for n in (1, 5, 6, 15, 30, 100)] == [0, 0, 0, 3, 9, 39], [s.interval_rank(n) for n in (1, 5, 6, 15, 30, 100)]
+stats = s.stats_of([4.0, 1.0, 3.0, 2.0])
+assert (stats["median_us"], stats["p25_us"], stats["min_us"], stats["max_us"], stats["mad_us"]) == (2.5, 1.75, 1.0, 4.0, 1.0)
+assert s.stop_reason(s.RULE["cuda"], {"n": 29, "ci95_high_us": 1, "ci95_low_us": 1, "median_us": 1}, 0) is None
+assert s.stop_reason(s.RULE["cuda"], {"n": 30, "ci95_high_us": 1, "ci95_low_us": 1, "median_us": 1}, 0) == "interval"
+PY
+}
+
+@test "it refuses what PyTorch cannot say, in a sentence" {
+  python - <<'PY'
+import sys
+sys.path.insert(0, "scripts")
+import sdpa_baseline as s
+shape = {"Sq": 65, "Skv": 64, "causal": True}
+assert "attend no key" in s.refusal("flash", shape)
+shape["Skv"] = 128
+assert "bottom-right" in s.refusal("cudnn", shape) and s.refusal("math", shape) is None
+PY
+}
+
+@test "an unknown backend is a usage error" {
+  capture python scripts/sdpa_baseline.py --sweep shapes/smoke.json --json - --backends flesh
+  expect_status 2
+  expect_err 'flesh is not one of flash, cudnn, efficient, math'
+}
+
+@test "on a CPU it writes a valid report with the same inputs, checked and timed" {
+  python3 -c 'import torch' 2>/dev/null || skip "PyTorch is not installed"
+  capture python3 scripts/sdpa_baseline.py --sweep tests/data/sweeps/tiny.json --device cpu --attnbench "$ATTNBENCH" \
+    --json "$TMP/r.json"
+  expect_status 0
+  expect_valid results/report.schema.json "$TMP/r.json"
+  python scripts/validate_report.py "$TMP/r.json"
+  expect_json "$TMP/r.json" '{r["status"] for r in d["results"] if r["variant"] == "torch_math"} == {"ok"}'
+  expect_json "$TMP/r.json" 'all(r["reason"] for r in d["results"] if r["status"] == "skipped")'
+}

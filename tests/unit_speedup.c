@@ -1,0 +1,156 @@
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include <math.h>
+#include <string.h>
+
+#include "cli/check.h"
+#include "cli/speedup.h"
+
+#define COUNT(array) ((uint32_t)(sizeof(array) / sizeof(array)[0]))
+
+static void assert_near(double got, double want) {
+  if (!(fabs(got - want) <= 1e-12 * fabs(want))) fail_msg("%.17g is not %.17g", got, want);
+}
+
+/* ---- the ratio ----------------------------------------------------------------------------------------------- */
+
+static void a_steady_pair_gives_the_quotient_of_its_times(void **state) {
+  (void)state;
+  const double reference[] = {10, 10, 10, 10, 10, 10, 10}, variant[] = {40, 40, 40, 40, 40, 40};
+  const struct ratio_record r = speedup_of_batches(reference, variant, COUNT(variant));
+  assert_true(r.done);
+  assert_int_equal(r.rounds, 6);
+  assert_near(r.ratio, 0.25);
+  assert_near(r.ci_low, 0.25);
+  assert_near(r.ci_high, 0.25);
+}
+
+/* The clock falls steadily over the turns, by 3 % each: times taken apart would be 20 % off. */
+static void a_linear_drift_cancels(void **state) {
+  (void)state;
+  double reference[8], variant[7];
+  for (int turn = 0; turn < 15; ++turn) {
+    const double slower = 1 + 0.03 * turn;
+    if (turn % 2 == 0) reference[turn / 2] = 10 * slower;
+    if (turn % 2 == 1) variant[turn / 2] = 20 * slower;
+  }
+  const struct ratio_record r = speedup_of_batches(reference, variant, COUNT(variant));
+  assert_near(r.ratio, 0.5);
+  assert_near(r.ci_low, 0.5);
+  assert_near(r.ci_high, 0.5);
+}
+
+static void one_spoiled_batch_moves_neither_the_ratio_nor_its_interval(void **state) {
+  (void)state;
+  double reference[16], variant[15];
+  for (int i = 0; i < 16; ++i) reference[i] = 10;
+  for (int i = 0; i < 15; ++i) variant[i] = i == 4 ? 1000 : 5;
+  const struct ratio_record r = speedup_of_batches(reference, variant, COUNT(variant));
+  assert_near(r.ratio, 2);
+  assert_near(r.ci_low, 2);
+  assert_near(r.ci_high, 2);
+}
+
+static void the_interval_is_the_fourth_ratio_from_either_end_of_fifteen(void **state) {
+  (void)state;
+  double reference[16], variant[15];
+  for (int i = 0; i < 16; ++i) reference[i] = 1;
+  for (int i = 0; i < 15; ++i) variant[i] = 1.0 / (i + 1); /* ratios 1 to 15 */
+  const struct ratio_record r = speedup_of_batches(reference, variant, COUNT(variant));
+  assert_near(r.ratio, 8);
+  assert_near(r.ci_low, 4);
+  assert_near(r.ci_high, 12);
+}
+
+static void rounds_beyond_the_room_are_left_out(void **state) {
+  (void)state;
+  double reference[SPEEDUP_ROUNDS_MAX + 2], variant[SPEEDUP_ROUNDS_MAX + 1];
+  for (int i = 0; i < SPEEDUP_ROUNDS_MAX + 2; ++i) reference[i] = 1;
+  for (int i = 0; i < SPEEDUP_ROUNDS_MAX + 1; ++i) variant[i] = 1;
+  assert_int_equal(speedup_of_batches(reference, variant, COUNT(variant)).rounds, SPEEDUP_ROUNDS_MAX);
+}
+
+/* ---- on the CPU ---------------------------------------------------------------------------------------------- */
+
+struct bench {
+  struct device *device;
+  struct problem *problem;
+  struct attn_case attn_case;
+};
+
+static void bench_open(struct bench *b, uint32_t D) {
+  b->attn_case.shape = (struct attn_shape){1, 1, 1, 2, 2, D, ATTN_F32, false};
+  case_key(&b->attn_case.shape, b->attn_case.key);
+  assert_int_equal(device_open("cpu", &b->device).code, STATUS_OK);
+  assert_int_equal(problem_open(b->device, &b->attn_case.shape, 1, &b->problem).code, STATUS_OK);
+}
+
+static void bench_close(struct bench *b) {
+  problem_close(b->problem);
+  device_close(b->device);
+}
+
+static void a_reference_is_measured_in_both_modes_and_leaves_the_row_bound(void **state) {
+  (void)state;
+  struct bench b;
+  struct speedup_reference reference;
+  struct speedup_record speedup = {.reference = "cpu_ref"};
+  struct pass_facts facts[ATTN_PASSES_MAX];
+  struct attn_plan plan;
+  uint32_t launches;
+  double us;
+  bench_open(&b, 16);
+  const struct attn_variant *flash = variant_find("cpu_flash");
+  const struct attn_tuning tuning = variant_default_tuning(flash);
+  variant_plan(flash, &b.attn_case.shape, &tuning, device_info(b.device), &plan);
+  assert_int_equal(problem_bind(b.problem, flash, &plan, facts).code, STATUS_OK);
+  assert_int_equal(problem_time_prepare(b.problem, &launches, &us).code, STATUS_OK);
+  assert_int_equal(speedup_prepare(b.device, b.problem, &b.attn_case, "cpu_ref", &reference).code, STATUS_OK);
+  assert_true(reference.tried);
+  assert_string_equal(reference.problem, "");
+  assert_int_equal(speedup_measure(b.device, b.problem, &reference, launches, us, &speedup).code, STATUS_OK);
+  for (size_t mode = 0; mode < TIME_MODE_COUNT; ++mode) {
+    assert_true(speedup.mode[mode].done && speedup.mode[mode].rounds >= 6);
+    assert_true(speedup.mode[mode].ci_low > 0 && speedup.mode[mode].ci_low <= speedup.mode[mode].ratio);
+    assert_true(speedup.mode[mode].ratio <= speedup.mode[mode].ci_high);
+  }
+  struct check_record check = {0};
+  assert_int_equal(check_output(b.problem, &b.attn_case.shape, &check).code, STATUS_OK);
+  assert_true(check.right);
+  bench_close(&b);
+}
+
+static void a_reference_that_cannot_run_here_is_a_reason_not_a_failure(void **state) {
+  (void)state;
+  static const struct {
+    const char *spec, *reason;
+    uint32_t D;
+  } rows[] = {{"cpu_flash", "cpu_flash: D", 8000}, {"wmma", "wmma: needs a CUDA device", 16}};
+  for (size_t i = 0; i < COUNT(rows); ++i) {
+    struct bench b;
+    struct speedup_reference reference;
+    bench_open(&b, rows[i].D);
+    assert_int_equal(speedup_prepare(b.device, b.problem, &b.attn_case, rows[i].spec, &reference).code, STATUS_OK);
+    assert_true(reference.tried);
+    if (strstr(reference.problem, rows[i].reason) != reference.problem) fail_msg("%s", reference.problem);
+    bench_close(&b);
+  }
+}
+
+int main(void) {
+  const struct CMUnitTest tests[] = {
+      cmocka_unit_test(a_steady_pair_gives_the_quotient_of_its_times),
+      cmocka_unit_test(a_linear_drift_cancels),
+      cmocka_unit_test(one_spoiled_batch_moves_neither_the_ratio_nor_its_interval),
+      cmocka_unit_test(the_interval_is_the_fourth_ratio_from_either_end_of_fifteen),
+      cmocka_unit_test(rounds_beyond_the_room_are_left_out),
+      cmocka_unit_test(a_reference_is_measured_in_both_modes_and_leaves_the_row_bound),
+      cmocka_unit_test(a_reference_that_cannot_run_here_is_a_reason_not_a_failure),
+  };
+  return cmocka_run_group_tests(tests, NULL, NULL);
+}
