@@ -76,7 +76,8 @@ PY
   expect_status 0
   expect_no_err
   expect_out 'planned = not measured'
-  expect_out_matches '^14 of 14 cells: 4 ok, 10 planned'
+  [[ $(<"$OUT") =~ ([0-9]+)' of '([0-9]+)' cells: 4 ok, '([0-9]+)' planned' ]] || fail 'no summary'
+  [ "${BASH_REMATCH[1]}" -eq "${BASH_REMATCH[2]}" ] && [ $((4 + BASH_REMATCH[3])) -eq "${BASH_REMATCH[2]}" ]
 }
 
 @test "the same seed gives the same errors, another seed others" {
