@@ -57,8 +57,9 @@ template <typename T, uint32_t D, bool Swizzle, uint32_t Rows, uint32_t Threads>
 __device__ __forceinline__ void copy_rows(uint32_t tile, const T *rows, uint32_t valid, uint32_t thread) {
   constexpr uint32_t kChunks = D / kChunk, kStep = Threads / kChunks; /* chunks in a row, rows in a sweep */
   static_assert(Threads % kChunks == 0 && Rows % kStep == 0, "every thread copies equally many chunks");
+  constexpr int kUnroll = Threads == kWarp ? 4 : (int)(Rows / kStep); /* a warp would hold 16 addresses at once */
   const uint32_t row = thread / kChunks, chunk = thread % kChunks;
-#pragma unroll
+#pragma unroll kUnroll
   for (uint32_t r = 0; r < Rows; r += kStep) {
     const bool inside = row + r < valid;
     ptx::cp_async_16(tile + Layout<D, Swizzle>::at(row + r, chunk),
@@ -122,14 +123,13 @@ struct Strip {
   float max[Blocks][2]; /* a reference within 2^kGrowth of the largest score so far, unscaled; -inf before a key */
   float sum[Blocks][2]; /* this lane's part of the sum of 2^(scaled score - scaled max) */
   uint32_t q[Blocks][kHoldQ ? kSteps : 1][4];
-  uint32_t q_address;          /* of this lane's row for ldmatrix */
-  uint32_t k_offset, v_offset; /* the same within a K or V tile */
+  uint32_t q_tile;             /* address of the strip's rows of Q */
+  uint32_t k_offset, v_offset; /* of this lane's row for ldmatrix; within Q as within V */
 
-  __device__ __forceinline__ Strip(uint32_t q_tile) {
+  __device__ __forceinline__ Strip(uint32_t q_address) : q_tile(q_address) {
     const uint32_t matrix = threadIdx.x % kWarp / 8, row = threadIdx.x % 8;
-    q_address = q_tile + L::at(matrix % 2 * 8 + row, matrix / 2); /* a[1]: rows + 8; a[2]: columns + 8 */
-    k_offset = L::at(matrix / 2 * 8 + row, matrix % 2);           /* b1: columns + 8; the next 8 keys */
-    v_offset = L::at(matrix % 2 * 8 + row, matrix / 2);           /* b1: keys + 8; the next 8 columns */
+    k_offset = L::at(matrix / 2 * 8 + row, matrix % 2); /* b1: columns + 8; then the next 8 keys */
+    v_offset = L::at(matrix % 2 * 8 + row, matrix / 2); /* b1: keys + 8; then the next 8 columns; Q: a[1], a[2] */
   }
 
   __device__ __forceinline__ void reset() {
@@ -298,7 +298,7 @@ struct Strip {
   __device__ __forceinline__ void load_q(uint32_t d) {
 #pragma unroll
     for (uint32_t m = 0; m < Blocks; ++m)
-      ptx::ldmatrix_x4(q[m][kHoldQ ? d : 0], L::advance(q_address, d) + m * kFragmentRows * L::kRow);
+      ptx::ldmatrix_x4(q[m][kHoldQ ? d : 0], L::advance(q_tile + v_offset, d) + m * kFragmentRows * L::kRow);
   }
 
   /* The weights' reference need not be the maximum itself: any value gives the same quotients. It follows the maximum

@@ -50,8 +50,8 @@ struct MmaParams {
 
 constexpr ATTN_HD uint32_t mma_rows(uint32_t blocks) { return mma_tile::kWarps * mma_tile::kFragmentRows * blocks; }
 
-/* Blocks of 128 threads on an SM that __launch_bounds__ asks registers for: 65536 / (2 * 128) = 256 for a warp of 32
- * rows (255 can be addressed), 65536 / (3 * 128) = 170 for one of 16 rows. */
+/* Blocks of 128 threads on an SM that __launch_bounds__ asks registers for: 65536 / (2 * 128) = 256 where 32 rows
+ * per warp or D = 128 need more than the 170 of three blocks. */
 constexpr ATTN_HD uint32_t mma_blocks_per_sm(uint32_t D, uint32_t blocks) { return blocks == 2 || D == 128 ? 2 : 3; }
 
 #ifdef __CUDACC__
@@ -87,7 +87,8 @@ struct MmaLoader {
   static constexpr uint32_t kTileBytes = mma_tile::kKeys * mma_tile::row_bytes(D, Swizzle);
   const MmaParams &a;
   const uint32_t ring;
-  uint32_t stage, round, tile, tiles;
+  uint32_t stage; /* buffer of the next tile; also of the one in use, which is `stages` tiles behind */
+  uint32_t round, tile, tiles;
   size_t kv_offset = 0; /* of the item's KV head */
 
   __device__ __forceinline__ MmaLoader(const MmaParams &params, uint32_t ring_address)
@@ -104,10 +105,10 @@ struct MmaLoader {
       const size_t offset = kv_offset + (size_t)first * D;
       copy(to, static_cast<const T *>(p.k) + offset, keys);
       copy(to + kTileBytes, static_cast<const T *>(p.v) + offset, keys);
-      stage = stage + 1 == a.stages ? 0 : stage + 1;
       if (++tile == tiles) ++round, open();
     }
     ptx::cp_async_commit();
+    stage = stage + 1 == a.stages ? 0 : stage + 1;
   }
 
  private:
@@ -138,10 +139,12 @@ __device__ __forceinline__ size_t mma_strip_offset(const Params &p, const MmaIte
   return row_offset(item.b, p.Hq, item.h, p.Sq, row < p.Sq ? row : item.row, D);
 }
 
-/* Starts the copies of a warp's own Q rows: nobody else reads them, so nobody else has to be asked. */
+/* Starts the copies of a warp's own Q rows: nobody else reads them, so nobody else has to be asked. The item is
+ * worked out again here and in mma_store: what they need would occupy registers during the whole loop over the keys.
+ */
 template <typename T, uint32_t D, uint32_t Blocks, bool Swizzle>
 __device__ __forceinline__ void mma_load_q(const MmaParams &a, uint32_t round, uint32_t q_tile) {
-  const uint32_t index = mma_item_index(round);
+  const uint32_t index = mma_item_index(ptx::opaque(round));
   if (index < a.items) {
     const MmaItem item = mma_item<Blocks>(a, index);
     __syncwarp(); /* orders all lanes' reads of the previous Q, or of what was staged there, before the copies */
@@ -153,7 +156,7 @@ __device__ __forceinline__ void mma_load_q(const MmaParams &a, uint32_t round, u
   ptx::cp_async_commit();
 }
 
-/* Works the item out again: what it needs would occupy registers during the whole loop over the keys. */
+/* Writes the strip's rows of O. */
 template <typename T, uint32_t D, uint32_t Blocks, bool Swizzle, bool Fused>
 __device__ __forceinline__ void mma_store(const MmaParams &a, uint32_t round,
                                           const mma_tile::Strip<T, D, Blocks, Swizzle> &strip,
@@ -199,7 +202,6 @@ __global__ void __launch_bounds__(mma_tile::kThreads, mma_blocks_per_sm(D, Block
   Loader loader(a, ring);
   for (uint32_t i = 1; i < a.stages; ++i) loader.next();
   Strip<T, D, Blocks, Swizzle> strip(q_tile);
-  uint32_t stage = 0;
   for (uint32_t round = 0, index; (index = mma_item_index(round)) < a.items; ++round) {
     const MmaItem item = mma_item<Blocks>(a, index);
     const uint32_t first_row = mma_strip_row<Blocks>(item), valid = rows_in_tile(p.Sq, first_row, strip.kRows);
@@ -207,9 +209,8 @@ __global__ void __launch_bounds__(mma_tile::kThreads, mma_blocks_per_sm(D, Block
     const uint32_t strip_keys = valid ? visible_keys(p, first_row + valid - 1) : 0;
     strip.reset();
     for (uint32_t tile = 0; tile < item.tiles; ++tile) {
-      const uint32_t first = tile * kKeys, buffer = ring + 2 * stage * Loader::kTileBytes;
       mma_next_tile(loader, a.stages, tile == 0 && round != 0);
-      stage = stage + 1 == a.stages ? 0 : stage + 1;
+      const uint32_t first = tile * kKeys, buffer = loader.ring + 2 * loader.stage * Loader::kTileBytes;
       if (tile == 0) strip.take_q();
       if (first >= strip_keys) continue;
       strip.multiply_qk(buffer);
@@ -217,9 +218,9 @@ __global__ void __launch_bounds__(mma_tile::kThreads, mma_blocks_per_sm(D, Block
       strip.soften(p.scale_log2);
       strip.multiply_pv(buffer + Loader::kTileBytes);
     }
-    if (Fused) mma_load_q<T, D, Blocks, Swizzle>(a, round + 1, q_tile);
+    if (Fused) mma_load_q<T, D, Blocks, Swizzle>(a, round + 1, strip.q_tile);
     mma_store<T, D, Blocks, Swizzle, Fused>(a, round, strip, q_smem);
-    if (!Fused) mma_load_q<T, D, Blocks, Swizzle>(a, round + 1, q_tile);
+    if (!Fused) mma_load_q<T, D, Blocks, Swizzle>(a, round + 1, strip.q_tile);
   }
 }
 
