@@ -11,7 +11,7 @@ enum {
   PASS_SAMPLES_MAX = 31,
 };
 
-static const double window_target_s = 0.025;
+static const double window_target_s = 0.015;
 static const double pass_budget_s = 0.3;
 
 double measure_now_s(void) {
@@ -26,7 +26,7 @@ struct measure_settings measure_defaults(enum device_kind kind) {
                                                  .relative_half_width = 0.005,
                                                  .budget_s = 2.5,
                                                  .floor_samples = 5},
-                                        .settle_min_s = 0.04,
+                                        .settle_min_s = 0.025,
                                         .settle_max_s = 0.6,
                                         .settle_relative = 0.005};
   const struct measure_settings cpu = {.rule = {.min_samples = 30,
@@ -82,7 +82,7 @@ static struct status sample_until_stop(struct device *device, struct problem *pr
                                        struct time_record *out) {
   double clocks[CLOCK_BATCHES_MAX];
   uint32_t n = 0, clock_count = 0;
-  const uint32_t batch = samples_for(2 * window_target_s, cost_us, BATCH_MAX);
+  const uint32_t batch = samples_for(3 * window_target_s, cost_us, BATCH_MAX);
   const double start_s = measure_now_s();
   do {
     double clock_mhz;

@@ -42,17 +42,23 @@ def case_label(shape):
     return f"{shape['B']},{heads},{length},{shape['D']} {shape['dtype']} {mask}"
 
 
+def speed_cell(result):
+    """Hot median in us, and the reference's time over it where the two were timed in turns."""
+    if not result["time"]:
+        return result["status"]
+    against = (result["speedup_vs"] or {}).get("hot")
+    return microseconds(result["time"]["hot"]["median_us"]) + (f" ({against['ratio']:.2f}x)" if against else "")
+
+
 def speed_table(data):
-    """Hot median in us by case and variant."""
-    variants = list(dict.fromkeys(r["variant"] for r in data["results"]))
+    """One row a case, one column a variant that was measured anywhere in the sweep."""
+    variants = list(dict.fromkeys(r["variant"] for r in data["results"] if r["time"]))
     cases = {}
     for r in data["results"]:
         cases.setdefault(r["key"], (case_label(r["shape"]), {}))[1][r["variant"]] = r
     lines = ["| B,H,S,D | " + " | ".join(f"`{v}`" for v in variants) + " |", "|---" + "|--:" * len(variants) + "|"]
     for label, rows in cases.values():
-        cells = [microseconds(rows[v]["time"]["hot"]["median_us"]) if rows[v]["time"] else rows[v]["status"]
-                 for v in variants]
-        lines.append(f"| {label} | " + " | ".join(cells) + " |")
+        lines.append(f"| {label} | " + " | ".join(speed_cell(rows[v]) for v in variants) + " |")
     return "\n".join(lines)
 
 
