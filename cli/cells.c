@@ -175,8 +175,30 @@ static bool keeps(const struct filter *filters, size_t count, const struct attn_
   return true;
 }
 
+/* A stand-in's code does not run here, so whether it fits is not known. */
+static bool takes_some_shape(const struct variant_spec *spec, const struct sweep *sweep, const struct filter *filters,
+                             size_t filter_count, const struct device_info *gpu) {
+  if (spec->variant->runs_on != DEVICE_CUDA || spec->variant->supports == NULL) return true;
+  for (size_t i = 0; i < sweep->case_count; ++i) {
+    const struct attn_shape *shape = &sweep->cases[i].shape;
+    if (keeps(filters, filter_count, shape) && spec->variant->supports(shape, &spec->tuning, gpu) == NULL)
+      return true;
+  }
+  return false;
+}
+
+static void drop_unfit(struct spec_list *specs, const struct sweep *sweep, const struct filter *filters,
+                       size_t filter_count, const struct device_info *gpu) {
+  size_t kept = 0;
+  for (size_t i = 0; i < specs->count; ++i) {
+    if (takes_some_shape(&specs->items[i], sweep, filters, filter_count, gpu)) specs->items[kept++] = specs->items[i];
+  }
+  specs->count = kept;
+}
+
 struct status cells_select(const struct sweep *sweep, const char *variants, const char *const *filters,
-                           size_t filter_count, enum device_kind kind, struct cells *out) {
+                           size_t filter_count, enum device_kind kind, const struct device_info *gpu,
+                           struct cells *out) {
   struct spec_list specs = {.count = 0};
   struct filter parsed[16];
   *out = (struct cells){0};
@@ -184,6 +206,8 @@ struct status cells_select(const struct sweep *sweep, const char *variants, cons
   struct status status = choose_variants(sweep, variants, kind, &specs);
   for (size_t i = 0; i < filter_count && !status_failed(&status); ++i) status = parse_filter(filters[i], &parsed[i]);
   if (status_failed(&status)) return status;
+  const bool named = variants != NULL || sweep->variant_count > 0;
+  if (!named && gpu != NULL) drop_unfit(&specs, sweep, parsed, filter_count, gpu);
 
   out->items = malloc((sweep->case_count * specs.count + 1) * sizeof *out->items);
   if (out->items == NULL)

@@ -46,7 +46,8 @@ struct status command_plan(const struct options *options, int argc, char **argv,
   }
   status = command_probe_outputs(options);
   if (!status_failed(&status)) {
-    status = cells_select(&sweep, options->variants, options->filter, options->filter_count, DEVICE_CUDA, &cells);
+    status = cells_select(&sweep, options->variants, options->filter, options->filter_count, DEVICE_CUDA, &gpu->info,
+                          &cells);
   }
   if (!status_failed(&status)) {
     command_describe_run(options, argc, argv, &sweep, cells.count, &data.run);

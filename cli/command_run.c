@@ -167,15 +167,17 @@ static struct status select_and_open(struct run *run, int argc, char **argv) {
   const struct options *o = run->options;
   /* Selected once for its errors, before a device is opened; what a sweep without variants means depends on the
    * device. */
-  struct status status = cells_select(run->sweep, o->variants, o->filter, o->filter_count, DEVICE_CPU, &run->cells);
+  struct status status =
+      cells_select(run->sweep, o->variants, o->filter, o->filter_count, DEVICE_CPU, NULL, &run->cells);
   struct variant_spec reference = {.variant = NULL};
   if (!status_failed(&status)) status = parse_reference(o->reference, &reference);
   if (!status_failed(&status)) status = open_device(o, &run->supervisor);
   if (!status_failed(&status)) status = choose_reference(run, &reference);
   if (status_failed(&status)) return status;
   cells_free(&run->cells);
-  status = cells_select(run->sweep, o->variants, o->filter, o->filter_count, supervise_device(run->supervisor)->kind,
-                        &run->cells);
+  const struct device_info *device = supervise_device(run->supervisor);
+  const struct device_info *gpu = device->kind == DEVICE_CUDA ? device : &run->planned->info;
+  status = cells_select(run->sweep, o->variants, o->filter, o->filter_count, device->kind, gpu, &run->cells);
   return status_failed(&status) ? status : open_journal(run, argc, argv);
 }
 

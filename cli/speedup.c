@@ -11,7 +11,7 @@ enum {
   COLD_BATCH = 5, /* most cold samples per batch; a hot sample is a batch of launches already */
 };
 
-static const double budget_s[] = {[DEVICE_CPU] = 0.4, [DEVICE_CUDA] = 1.0}; /* per mode */
+static const double budget_s[] = {[DEVICE_CPU] = 0.4, [DEVICE_CUDA] = 0.2}; /* per mode */
 static const double cold_batch_us = 20e3; /* a batch of slow launches is a single one */
 static const double flush_us = 120.0;     /* flush, blocker and synchronisation around one cold launch */
 
