@@ -26,8 +26,8 @@ struct measure_settings measure_defaults(enum device_kind kind) {
                                                  .relative_half_width = 0.005,
                                                  .budget_s = 2.5,
                                                  .floor_samples = 5},
-                                        .settle_min_s = 0.025,
-                                        .settle_max_s = 0.2,
+                                        .settle_min_s = 0.015,
+                                        .settle_max_s = 0.1,
                                         .settle_relative = 0.005};
   const struct measure_settings cpu = {.rule = {.min_samples = 30,
                                                 .max_samples = 200,
