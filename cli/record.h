@@ -78,6 +78,17 @@ struct speedup_record {
   struct ratio_record mode[TIME_MODE_COUNT];
 };
 
+/* The medians of several fresh processes that measured the cell, in the order they ran: the evidence of the gate. The
+ * first is the process whose statistics stand in record.time. */
+enum { PROCESSES_MAX = 64 };
+
+struct process_record {
+  uint32_t count; /* 0: one process, known by record.time alone */
+  double median_us[PROCESSES_MAX];
+  double sm_clock_mhz[PROCESSES_MAX];       /* NAN when unknown */
+  uint64_t throttle_reasons[PROCESSES_MAX]; /* union over the process's batches */
+};
+
 enum { RECORD_REASON_MAX = 400 };
 
 struct record {
@@ -89,6 +100,7 @@ struct record {
   char reason[RECORD_REASON_MAX]; /* empty only when status is ok */
   struct check_record check;
   struct time_record time[TIME_MODE_COUNT];
+  struct process_record process[TIME_MODE_COUNT];
   struct speedup_record speedup;
   struct attn_plan plan; /* .pass[].kernel NULL once read back; tiles, splits, stages, workspace */
   struct pass_record pass[ATTN_PASSES_MAX];
