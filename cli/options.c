@@ -54,6 +54,10 @@ static const struct option_row {
     {"Measuring", "--seed", "N", IN(RUN), KIND_STRING, AT(seed), "seed of the inputs, 0 to 2^64-1", "1"},
     {"Measuring", "--timeout", "SECONDS", IN(RUN), KIND_STRING, AT(timeout), "deadline of one cell, seconds", "300"},
     {"Measuring", "--check-only", NULL, IN(RUN), KIND_FLAG, AT(check_only), "check results, take no times", NULL},
+    {"Testing", "--inject-slowdown", "GLOB:PERCENT", IN(RUN), KIND_STRING, AT(inject),
+     "make the launches of cells whose KEY/VARIANT matches PERCENT slower, above 0 to 1000, by a calibrated delay on "
+     "the device: a slowdown of known size for a gate to find",
+     NULL},
     {"Output", "--json", "FILE", IN(RUN) | IN(PLAN) | IN(REPORT) | IN(DIAGNOSE), KIND_STRING, AT(json),
      "write the report as JSON; - is stdout", NULL},
     {"Output", "--csv", "FILE", IN(RUN) | IN(PLAN) | IN(REPORT) | IN(DIAGNOSE), KIND_STRING, AT(csv),
@@ -212,6 +216,10 @@ static struct status require(const struct options *o) {
   }
   if (o->verb == VERB_DIAGNOSE && o->positional_count == 0) {
     return status_make(STATUS_USAGE, "the report is missing; for example: attnbench diagnose report.json");
+  }
+  if (o->inject != NULL && o->check_only) {
+    return status_make(STATUS_USAGE,
+                       "--inject-slowdown: --check-only takes no times that it could change; leave one out");
   }
   if (o->json != NULL && o->csv != NULL && strcmp(o->json, "-") == 0 && strcmp(o->csv, "-") == 0) {
     return status_make(STATUS_USAGE, "--json - and --csv - cannot share stdout; write one to a file");

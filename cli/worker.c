@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include "cli/check.h"
+#include "cli/inject.h"
 #include "cli/json.h"
 #include "cli/plan.h"
 #include "cli/speedup.h"
@@ -158,11 +159,23 @@ static struct status time_passes(struct worker *worker, double estimate_us, stru
   return status;
 }
 
+/* Ready for timing, with the slowdown that was asked for. */
+static struct status prepare_cell(struct worker *worker, const struct cell_request *request, struct record *record,
+                                  uint32_t *hot_launches, double *estimate_us) {
+  struct status status = problem_time_prepare(worker->problem, hot_launches, estimate_us);
+  if (status_failed(&status) || !(request->inject_percent > 0)) return status;
+  device_range_push(worker->device, "inject");
+  status =
+      inject_calibrate(worker->device, worker->problem, request->inject_percent, *estimate_us, &record->injected);
+  device_range_pop(worker->device);
+  return status_failed(&status) ? status : problem_time_prepare(worker->problem, hot_launches, estimate_us);
+}
+
 static struct status time_cell(struct worker *worker, const struct cell_request *request,
                                const struct variant_spec *spec, struct record *record) {
   uint32_t hot_launches = 1;
   double estimate_us = 0;
-  struct status status = problem_time_prepare(worker->problem, &hot_launches, &estimate_us);
+  struct status status = prepare_cell(worker, request, record, &hot_launches, &estimate_us);
   const enum time_mode order[] = {TIME_HOT, TIME_COLD}; /* hot first: it brings the clocks up */
   for (size_t i = 0; i < sizeof order / sizeof *order && !status_failed(&status); ++i) {
     status = measure_mode(worker->device, worker->problem, order[i], &worker->settings, hot_launches, estimate_us,

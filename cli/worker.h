@@ -18,6 +18,7 @@ struct cell_request {
   bool check_only;                  /* no timing */
   char plan_gpu[24];                /* not empty: only plan, for this known GPU; the parent runs no loaded code */
   char reference[VARIANT_SPEC_MAX]; /* what every row is timed against; empty: nothing */
+  double inject_percent;            /* slowdown to put in, percent; 0: none */
 };
 
 /* Runs until the request pipe ends. device_spec as for device_open; objects are opened first (plugin_load). When an

@@ -54,6 +54,7 @@ struct cuda_binding {
   void *vendor_state;                  /* of a vendor's library, from its open(); else NULL */
   cudaGraphExec_t graph;               /* of hot_launches launches; NULL until time_prepare */
   uint32_t hot_launches;
+  unsigned long long delay_cycles[TIME_MODE_COUNT]; /* of the spin behind every timed launch; 0: none */
 };
 
 struct cuda_problem {
@@ -109,6 +110,14 @@ void timer_close(struct cuda_timer *);
 struct status timer_prepare(struct problem *, uint32_t *hot_launches, double *estimate_us);
 struct status timer_sample(struct problem *, enum time_mode, uint32_t n, double *us, double *sm_clock_mhz);
 struct status timer_sample_passes(struct problem *, uint32_t n, double *us);
+struct status timer_delay(struct problem *, enum time_mode, double delay_us);
+
+/* The parts that a sample is made of, for the timer's own test. One sample of whatever `enqueue` puts on the stream,
+ * between two events and behind the blocker. */
+struct status timer_one_sample(struct cuda_problem *, bool flush, struct status (*enqueue)(struct cuda_problem *),
+                               double *us);
+/* Makes the binding's graph anew, of this many launches, and runs it once. */
+struct status timer_capture(struct cuda_problem *, uint32_t launches);
 
 /* ---- cuda_nvtx.cu -------------------------------------------------------------------------------------------- */
 

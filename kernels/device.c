@@ -177,6 +177,15 @@ struct status problem_sample_passes(struct problem *problem, uint32_t n, double 
   return problem->device->ops->sample_passes(problem, n, us);
 }
 
+struct status problem_delay(struct problem *problem, enum time_mode mode, double delay_us) {
+  const struct status bound = problem_require_bound(problem, __func__);
+  if (status_failed(&bound)) return bound;
+  if (!isfinite(delay_us) || delay_us < 0) {
+    return status_make(STATUS_INTERNAL, "%s: a delay of %g us; give 0 or more", __func__, delay_us);
+  }
+  return problem->device->ops->delay(problem, mode, delay_us);
+}
+
 /* ---- comparing ----------------------------------------------------------------------------------------------- */
 
 void compare_finish(struct compare_partial *p) {

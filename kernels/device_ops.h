@@ -42,7 +42,8 @@ struct problem {
 };
 
 /* One entry per function of device.h, with its contract. device.c has checked nothing but NULL objects on close and
- * that launch, time_prepare, sample and sample_passes come after a successful bind and compare after reference. */
+ * that launch, time_prepare, sample, sample_passes and delay come after a successful bind and compare after
+ * reference. */
 struct device_ops {
   void (*close)(struct device *); /* frees the device itself too */
   uint64_t (*memory_free)(const struct device *);
@@ -68,6 +69,7 @@ struct device_ops {
   struct status (*sample)(struct problem *, enum time_mode, uint32_t n, double *us, double *sm_clock_mhz);
   struct status (*sample_passes)(struct problem *, uint32_t n,
                                  double *us); /* pass_count > 1 and no vendor: checked */
+  struct status (*delay)(struct problem *, enum time_mode, double delay_us); /* finite and not negative: checked */
 };
 
 /* The backends. device_cuda_open is device_cuda.cu's, or device_none.c's in a build without CUDA. */
