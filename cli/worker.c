@@ -13,6 +13,7 @@
 #include "cli/inject.h"
 #include "cli/json.h"
 #include "cli/plan.h"
+#include "cli/selftest.h"
 #include "cli/speedup.h"
 #include "kernels/gpu_models.h"
 #include "kernels/plugin_load.h"
@@ -344,4 +345,28 @@ struct status worker_describe(const char *const *objects, size_t object_count) {
   char *line = cJSON_PrintUnformatted(root);
   cJSON_Delete(root);
   return send_line(line);
+}
+
+/* ---- the timer's self-test ----------------------------------------------------------------------------------- */
+
+static struct status measure_self(const char *device_spec, struct selftest_result *out) {
+  struct device *device = NULL;
+  struct status status = device_open(device_spec, &device);
+  if (status_failed(&status)) return status;
+  device_range_push(device, "selftest");
+  status = device_selftest(device, &out->facts);
+  device_range_pop(device);
+  out->device =
+      (struct device_line){.info = *device_info(device), .event_overhead_us = device_event_overhead_us(device)};
+  device_close(device);
+  return status;
+}
+
+struct status worker_selftest(const char *device_spec) {
+  prctl(PR_SET_PDEATHSIG, SIGKILL);
+  struct selftest_result result;
+  struct status status = measure_self(device_spec, &result);
+  if (!status_failed(&status)) return send_line(selftest_to_line(&result));
+  send_failure(&status);
+  return status;
 }

@@ -31,4 +31,7 @@ struct status worker_main(const char *device_spec, const char *const *objects, s
  *                "tunables": [{"name", "min", "max", "default", "help"}]}]}, enumerators as numbers. */
 struct status worker_describe(const char *const *objects, size_t object_count);
 
+/* Opens the device, runs its self-test, answers one line (selftest_to_line), or what failed as above, and is done. */
+struct status worker_selftest(const char *device_spec);
+
 #endif

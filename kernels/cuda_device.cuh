@@ -1,9 +1,10 @@
 /* Inside the CUDA backend: its device and problem, and the parts it is made of.
- *   device_cuda.cu  opening, info, problems, binding, launching
- *   cuda_vendor.cu  variants that are a vendor's library
- *   cuda_check.cu   inputs, poison, redzones, fp64 reference, comparing
- *   cuda_timer.cu   blocker, L2 flush, clock stamps, graphs, sampling
- *   cuda_nvtx.cu    NVTX ranges */
+ *   device_cuda.cu    opening, info, problems, binding, launching
+ *   cuda_vendor.cu    variants that are a vendor's library
+ *   cuda_check.cu     inputs, poison, redzones, fp64 reference, comparing
+ *   cuda_timer.cu     blocker, L2 flush, clock stamps, graphs, sampling
+ *   cuda_selftest.cu  the timer held against launches whose duration is known
+ *   cuda_nvtx.cu      NVTX ranges */
 #ifndef ATTNBENCH_KERNELS_CUDA_DEVICE_CUH
 #define ATTNBENCH_KERNELS_CUDA_DEVICE_CUH
 
@@ -118,6 +119,28 @@ struct status timer_one_sample(struct cuda_problem *, bool flush, struct status 
                                double *us);
 /* Makes the binding's graph anew, of this many launches, and runs it once. */
 struct status timer_capture(struct cuda_problem *, uint32_t launches);
+
+/* The global timer, nanoseconds. */
+inline __device__ unsigned long long global_ns() {
+  unsigned long long ns;
+  asm volatile("mov.u64 %0, %%globaltimer;" : "=l"(ns));
+  return ns;
+}
+
+/* Reads all of it past L1; the result is what keeps the reads from being dropped. */
+inline __device__ unsigned int read_all(const uint4 *data, size_t count) {
+  unsigned int sum = 0;
+  const size_t stride = size_t{gridDim.x} * blockDim.x;
+  for (size_t i = size_t{blockIdx.x} * blockDim.x + threadIdx.x; i < count; i += stride) {
+    const uint4 x = __ldcg(data + i);
+    sum ^= x.x ^ x.y ^ x.z ^ x.w;
+  }
+  return sum;
+}
+
+/* ---- cuda_selftest.cu ---------------------------------------------------------------------------------------- */
+
+struct status selftest_run(struct device *, struct selftest_facts *out);
 
 /* ---- cuda_nvtx.cu -------------------------------------------------------------------------------------------- */
 

@@ -186,6 +186,27 @@ struct status problem_delay(struct problem *problem, enum time_mode mode, double
   return problem->device->ops->delay(problem, mode, delay_us);
 }
 
+/* ---- self-test ----------------------------------------------------------------------------------------------- */
+
+const double selftest_spin_us[SELFTEST_SPINS] = {20, 50, 100, 200, 500, 1000, 2000, 5000, 10000};
+
+struct status device_selftest(struct device *device, struct selftest_facts *out) {
+  *out = (struct selftest_facts){.tick_us = NAN,
+                                 .event_step_us = NAN,
+                                 .event_pair_us = NAN,
+                                 .event_kernel_us = NAN,
+                                 .graph_launch_us = NAN,
+                                 .graph_node_us = NAN,
+                                 .read_bytes = NAN,
+                                 .flushed_us = NAN,
+                                 .unflushed_us = NAN,
+                                 .read_constant_us = NAN,
+                                 .spin_mhz = NAN,
+                                 .stamp_mhz = NAN,
+                                 .nvml_mhz = NAN};
+  return device->ops->selftest(device, out);
+}
+
 /* ---- comparing ----------------------------------------------------------------------------------------------- */
 
 void compare_finish(struct compare_partial *p) {

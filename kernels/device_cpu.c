@@ -408,6 +408,7 @@ static const struct device_ops cpu_ops = {
     .time_prepare = cpu_problem_time_prepare,
     .sample = cpu_problem_sample,
     .sample_passes = cpu_problem_sample_passes,
+    .selftest = cpu_selftest,
     .delay = cpu_problem_delay,
 };
 

@@ -15,6 +15,7 @@
 
 #include "kernels/device.h"
 #include "kernels/input.h"
+#include "kernels/selftest.h"
 
 #ifdef __cplusplus
 extern "C" {
@@ -68,13 +69,15 @@ struct device_ops {
   struct status (*time_prepare)(struct problem *, uint32_t *hot_launches, double *estimate_us);
   struct status (*sample)(struct problem *, enum time_mode, uint32_t n, double *us, double *sm_clock_mhz);
   struct status (*sample_passes)(struct problem *, uint32_t n,
-                                 double *us); /* pass_count > 1 and no vendor: checked */
+                                 double *us);                             /* pass_count > 1 and no vendor: checked */
+  struct status (*selftest)(struct device *, struct selftest_facts *out); /* *out arrives with nothing known */
   struct status (*delay)(struct problem *, enum time_mode, double delay_us); /* finite and not negative: checked */
 };
 
 /* The backends. device_cuda_open is device_cuda.cu's, or device_none.c's in a build without CUDA. */
 struct status device_cpu_open(struct device **out);
 struct status device_cuda_open(int ordinal, struct device **out);
+struct status cpu_selftest(struct device *, struct selftest_facts *out);
 
 /* ---- sizes --------------------------------------------------------------------------------------------------- */
 

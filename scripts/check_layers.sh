@@ -25,7 +25,8 @@ measure   |              | record stats
 progress  |              | measure
 speedup   |              | check plan record stats sweep
 inject    |              | record speedup stats sweep
-worker    |              | check inject json measure plan record speedup sweep
+selftest  |              | json record stats text units version
+worker    |              | check inject json measure plan record selftest speedup sweep
 supervise |              | json plan record sweep worker
 load      |              | json supervise
 journal   |              | json output record sweep
@@ -35,7 +36,7 @@ scaling   |              | metrics record sweep
 diagnose  |              | metrics record scaling
 report    |              | diagnose journal json metrics output record scaling stats sweep text units version
 merge     |              | journal json record report text units
-command   | commands     | cells inject journal json load measure merge options output plan progress record report supervise sweep times version
+command   | commands     | cells inject journal json load measure merge options output plan progress record report selftest supervise sweep times version
 main      |              | command options version worker
 TABLE
 }
