@@ -15,6 +15,7 @@
 #include "cli/plan.h"
 #include "cli/selftest.h"
 #include "cli/speedup.h"
+#include "cli/variant_json.h"
 #include "kernels/gpu_models.h"
 #include "kernels/plugin_load.h"
 
@@ -316,17 +317,7 @@ static cJSON *describe_variant(const struct attn_variant *variant) {
   json_add_string(object, "limits", variant->limits);
   json_add_uint(object, "runs_on", variant->runs_on);
   json_add_uint(object, "math", variant->math);
-  cJSON *tunables = cJSON_AddArrayToObject(object, "tunables");
-  for (size_t i = 0; i < variant_tunable_count(variant); ++i) {
-    const struct attn_tunable *t = &variant->tunables[i];
-    cJSON *tunable = cJSON_CreateObject();
-    json_add_string(tunable, "name", t->name);
-    json_add_number(tunable, "min", t->min);
-    json_add_number(tunable, "max", t->max);
-    json_add_number(tunable, "default", t->default_value);
-    json_add_string(tunable, "help", t->help);
-    cJSON_AddItemToArray(tunables, tunable);
-  }
+  variant_json_add_tunables(object, variant);
   return object;
 }
 
