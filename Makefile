@@ -126,7 +126,9 @@ LIBS_ALL = $(CJSON_LIBS) $(if $(filter 1,$(WITH_CUDA)),$(CUDA_LIBS)) -ldl -lpthr
 # CUDA=1 without nvcc must not find what CUDA=0 left behind.
 FLAVOUR := $(if $(filter 1,$(WITH_CUDA)),cuda,$(if $(filter 1,$(CUDA)),no-nvcc,host))$(if $(filter 1,$(DEBUG)),-debug)$(addprefix \
     -,$(subst $(COMMA),-,$(SANITIZE)))
-FLAGS_TEXT = $(CC) $(CXX) $(shell $(CC) -dumpfullversion 2>&1) $(shell $(CXX) -dumpfullversion 2>&1) $(NVCC) \
+# A compiler that is not there yet (set-up comes first) is no news.
+version_of = $(shell { $(1) -dumpfullversion; } 2>/dev/null)
+FLAGS_TEXT = $(CC) $(CXX) $(call version_of,$(CC)) $(call version_of,$(CXX)) $(NVCC) \
     $(NVCC_VERSION) $(C_ALL) $(KERNEL_CFLAGS) $(CXX_ALL) $(NVCC_ALL) $(LD_ALL) $(LIBS_ALL) $(CMOCKA_CFLAGS) $(CMOCKA_LIBS)
 BUILD :=
 BUILD := build/$(FLAVOUR)-$(shell printf '%s' '$(subst ','\'',$(FLAGS_TEXT))' | sha256sum | cut -c1-8)

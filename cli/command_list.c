@@ -5,6 +5,7 @@
 #include "cli/json.h"
 #include "cli/load.h"
 #include "cli/supervise.h"
+#include "cli/variant_json.h"
 
 /* What a variant would meet here: NULL when it can run, else why not. */
 static const char *why_unavailable(const struct attn_variant *variant, const struct status *gpu) {
@@ -38,16 +39,7 @@ static cJSON *list_json(const struct attn_variant *variant, const char *why_not)
   json_add_string(object, "summary", variant->summary);
   json_add_string(object, "limits", variant->limits);
   json_add_string(object, "runs_on", variant->runs_on == DEVICE_CPU ? "cpu" : "cuda");
-  cJSON *tunables = cJSON_AddArrayToObject(object, "tunables");
-  for (const struct attn_tunable *t = variant->tunables; t != NULL && t->name != NULL; ++t) {
-    cJSON *tunable = cJSON_CreateObject();
-    json_add_string(tunable, "name", t->name);
-    json_add_number(tunable, "min", t->min);
-    json_add_number(tunable, "max", t->max);
-    json_add_number(tunable, "default", t->default_value);
-    json_add_string(tunable, "help", t->help);
-    cJSON_AddItemToArray(tunables, tunable);
-  }
+  variant_json_add_tunables(object, variant);
   json_add_bool(object, "available", why_not == NULL);
   if (why_not == NULL) {
     cJSON_AddNullToObject(object, "reason");

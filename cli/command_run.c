@@ -5,6 +5,7 @@
 
 #include "cli/cells.h"
 #include "cli/commands.h"
+#include "cli/inject.h"
 #include "cli/load.h"
 #include "cli/progress.h"
 #include "cli/supervise.h"
@@ -17,6 +18,7 @@ struct run {
   struct supervisor *supervisor;
   const struct gpu_model *planned;  /* the GPU that planned rows are for */
   char reference[VARIANT_SPEC_MAX]; /* what rows are timed against; empty: nothing */
+  struct inject_rule inject;
   struct journal *journal;
   char journal_path[512];
   bool journal_kept; /* named by the user */
@@ -99,7 +101,10 @@ static struct status do_cell(struct run *run, const struct cell *cell) {
     status = command_plan_cell(cell, run->planned, run->supervisor, &record);
   } else {
     struct cell_request request = {
-        .attn_case = *cell->attn_case, .seed = run->options->seed_value, .check_only = run->options->check_only};
+        .attn_case = *cell->attn_case,
+        .seed = run->options->seed_value,
+        .check_only = run->options->check_only,
+        .inject_percent = inject_percent(&run->inject, cell->attn_case->key, cell->spec.text)};
     snprintf(request.variant, sizeof request.variant, "%s", cell->spec.text);
     snprintf(request.reference, sizeof request.reference, "%s", run->reference);
     snprintf(request.sweep_name, sizeof request.sweep_name, "%s", run->sweep->name);
@@ -163,6 +168,22 @@ static struct status measure_and_report(struct run *run, enum exit_code *exit_co
   return measured;
 }
 
+/* A control that is nowhere put in would find nothing, and look like a gate that works. */
+static struct status require_injected(const struct run *run) {
+  const enum device_kind kind = supervise_device(run->supervisor)->kind;
+  if (run->inject.glob[0] == '\0') return status_ok();
+  for (size_t i = 0; i < run->cells.count; ++i) {
+    const struct cell *cell = &run->cells.items[i];
+    if (cell->spec.variant->runs_on == kind &&
+        inject_percent(&run->inject, cell->attn_case->key, cell->spec.text) > 0)
+      return status_ok();
+  }
+  return status_make(STATUS_USAGE,
+                     "--inject-slowdown: \"%s\" matches none of the cells that are measured here; it is held against "
+                     "KEY/VARIANT, the first being %s/%s",
+                     run->inject.glob, run->cells.items[0].attn_case->key, run->cells.items[0].spec.text);
+}
+
 static struct status select_and_open(struct run *run, int argc, char **argv) {
   const struct options *o = run->options;
   /* Selected once for its errors, before a device is opened; what a sweep without variants means depends on the
@@ -178,6 +199,7 @@ static struct status select_and_open(struct run *run, int argc, char **argv) {
   const struct device_info *device = supervise_device(run->supervisor);
   const struct device_info *gpu = device->kind == DEVICE_CUDA ? device : &run->planned->info;
   status = cells_select(run->sweep, o->variants, o->filter, o->filter_count, device->kind, gpu, &run->cells);
+  if (!status_failed(&status)) status = require_injected(run);
   return status_failed(&status) ? status : open_journal(run, argc, argv);
 }
 
@@ -185,6 +207,7 @@ struct status command_run(const struct options *options, int argc, char **argv, 
   struct sweep sweep;
   struct run run = {.options = options, .sweep = &sweep, .start_s = measure_now_s()};
   struct status status = command_gpu_model(options->gpu != NULL ? options->gpu : "h200", &run.planned);
+  if (!status_failed(&status)) status = inject_parse(options->inject, &run.inject);
   if (!status_failed(&status)) status = load_objects(options->load, options->load_count);
   if (!status_failed(&status)) status = sweep_load(options->sweep, &sweep);
   if (status_failed(&status)) return status;

@@ -12,6 +12,7 @@ struct status command_run(const struct options *, int argc, char **argv, enum ex
 struct status command_plan(const struct options *, int argc, char **argv, enum exit_code *exit_code);
 struct status command_report(const struct options *, enum exit_code *exit_code);
 struct status command_diagnose(const struct options *, enum exit_code *exit_code);
+struct status command_selftest(const struct options *, enum exit_code *exit_code);
 struct status command_list(const struct options *, FILE *out);
 
 /* Shared: what a journal's header says of this invocation. */

@@ -152,6 +152,7 @@ static bool write_object(cJSON *object, const struct field *field, const void *b
 static bool write_optional(cJSON *object, const struct field *field, const void *base) {
   const char *member = member_of(base, field->offset);
   if (*(const bool *)member_of(member, field->flag_offset)) return write_object(object, field, base);
+  if (field->optional) return true;
   return cJSON_AddNullToObject(object, field->key) != NULL;
 }
 

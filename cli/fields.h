@@ -43,7 +43,8 @@ struct field {
   const struct field *fields;
   size_t flag_offset, count_offset, stride;
   const char *null_reason; /* F64: written beside a null as "<key>_reason"; NULL: no such sibling */
-  bool optional;           /* reading leaves the member as it is when the key is not there */
+  bool optional;           /* reading leaves the member as it is when the key is not there; an OPTIONAL that is not
+                              set is then not written at all */
 };
 
 #define FIELD(key_, kind_, type, member, ...) \

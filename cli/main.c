@@ -12,8 +12,10 @@ static struct status run_verb(const struct options *options, int argc, char **ar
     case VERB_LIST: return command_list(options, stdout);
     case VERB_REPORT: return command_report(options, exit_code);
     case VERB_DIAGNOSE: return command_diagnose(options, exit_code);
+    case VERB_SELFTEST: return command_selftest(options, exit_code);
     case VERB_WORKER: return worker_main(options->device, options->load, options->load_count);
     case VERB_DESCRIBE: return worker_describe(options->load, options->load_count);
+    case VERB_MEASURE_SELF: return worker_selftest(options->device);
     case VERB_COUNT: break;
   }
   return status_make(STATUS_INTERNAL, "no such verb");

@@ -18,8 +18,11 @@ static const struct {
                      "write reports from a run's journal again; show JSON reports side by side"},
     [VERB_DIAGNOSE] = {"diagnose", "attnbench diagnose REPORT.json [options]",
                        "derive everything again from a JSON report, or from times entered by hand"},
+    [VERB_SELFTEST] = {"selftest", "attnbench --selftest [--device NAME] [--json FILE]",
+                       "hold the timer itself against launches whose duration is known: is it to be trusted here?"},
     [VERB_WORKER] = {"worker", NULL, NULL},
     [VERB_DESCRIBE] = {"describe", NULL, NULL},
+    [VERB_MEASURE_SELF] = {"measure-self", NULL, NULL},
 };
 
 enum kind { KIND_STRING, KIND_FLAG, KIND_FILTER, KIND_LOAD };
@@ -43,7 +46,7 @@ static const struct option_row {
      "only cases with this value; keys B H Hq Hkv S Sq Skv D dtype causal; repeat to narrow", NULL},
     {"Selection", "--load", "FILE", IN(RUN) | IN(PLAN) | IN(LIST) | IN(WORKER) | IN(DESCRIBE), KIND_LOAD, 0,
      "shared object with variants of your own (kernels/example/README.md); repeat for more", NULL},
-    {"Device", "--device", "NAME", IN(RUN) | IN(WORKER), KIND_STRING, AT(device),
+    {"Device", "--device", "NAME", IN(RUN) | IN(WORKER) | IN(SELFTEST) | IN(MEASURE_SELF), KIND_STRING, AT(device),
      "auto, cpu, cuda or cuda:N; auto takes a GPU when there is one", "auto"},
     {"Device", "--gpu", "NAME", IN(RUN) | IN(PLAN), KIND_STRING, AT(gpu),
      "l4, a100, h100, h200 or rtx4090: the GPU that planned rows are for (run: h200)", NULL},
@@ -52,9 +55,16 @@ static const struct option_row {
      "of the device when it takes the shape, on a CPU none",
      NULL},
     {"Measuring", "--seed", "N", IN(RUN), KIND_STRING, AT(seed), "seed of the inputs, 0 to 2^64-1", "1"},
-    {"Measuring", "--timeout", "SECONDS", IN(RUN), KIND_STRING, AT(timeout), "deadline of one cell, seconds", "300"},
+    {"Measuring", "--timeout", "SECONDS", IN(RUN) | IN(SELFTEST), KIND_STRING, AT(timeout),
+     "deadline of one cell, or of the self-test, seconds", "300"},
     {"Measuring", "--check-only", NULL, IN(RUN), KIND_FLAG, AT(check_only), "check results, take no times", NULL},
-    {"Output", "--json", "FILE", IN(RUN) | IN(PLAN) | IN(REPORT) | IN(DIAGNOSE), KIND_STRING, AT(json),
+    {"Testing", "--selftest", NULL, IN(SELFTEST), KIND_FLAG, AT(selftest),
+     "test the timer, and nothing else: spins of 20 us to 10 ms, events, graphs, the flush, clocks", NULL},
+    {"Testing", "--inject-slowdown", "GLOB:PERCENT", IN(RUN), KIND_STRING, AT(inject),
+     "make the launches of cells whose KEY/VARIANT matches PERCENT slower, above 0 to 1000, by a calibrated delay on "
+     "the device: a slowdown of known size for a gate to find",
+     NULL},
+    {"Output", "--json", "FILE", IN(RUN) | IN(PLAN) | IN(REPORT) | IN(DIAGNOSE) | IN(SELFTEST), KIND_STRING, AT(json),
      "write the report as JSON; - is stdout", NULL},
     {"Output", "--csv", "FILE", IN(RUN) | IN(PLAN) | IN(REPORT) | IN(DIAGNOSE), KIND_STRING, AT(csv),
      "write the report as CSV; - is stdout", NULL},
@@ -81,7 +91,7 @@ static const struct {
     {EXIT_CODE_NOT_COMPARABLE, "baseline is not comparable"},
     {EXIT_CODE_INPUT, "sweep, journal, report or baseline file invalid"},
     {EXIT_CODE_OUTPUT, "an output could not be written"},
-    {EXIT_CODE_INTERNAL, "internal error, or the device is unusable"},
+    {EXIT_CODE_INTERNAL, "internal error, the device is unusable, or its timer is not right"},
     {EXIT_CODE_NO_GPU, "a GPU was required and there is none"},
     {EXIT_CODE_SIGINT, "interrupted (143: terminated); the partial report is written"},
 };
@@ -213,17 +223,25 @@ static struct status require(const struct options *o) {
   if (o->verb == VERB_DIAGNOSE && o->positional_count == 0) {
     return status_make(STATUS_USAGE, "the report is missing; for example: attnbench diagnose report.json");
   }
+  if (o->inject != NULL && o->check_only) {
+    return status_make(STATUS_USAGE,
+                       "--inject-slowdown: --check-only takes no times that it could change; leave one out");
+  }
   if (o->json != NULL && o->csv != NULL && strcmp(o->json, "-") == 0 && strcmp(o->csv, "-") == 0) {
     return status_make(STATUS_USAGE, "--json - and --csv - cannot share stdout; write one to a file");
   }
   return status_ok();
 }
 
+/* The verb may be the first word, or, of the self-test, an option anywhere. */
 static int take_verb(int argc, char **argv, struct options *out) {
   for (int verb = 0; argc > 1 && verb < VERB_COUNT; ++verb) {
     if (strcmp(argv[1], verbs[verb].name) != 0) continue;
     out->verb = (enum verb)verb;
     return 2;
+  }
+  for (int i = 1; i < argc; ++i) {
+    if (strcmp(argv[i], "--selftest") == 0) out->verb = VERB_SELFTEST;
   }
   return 1;
 }
@@ -268,13 +286,15 @@ static void print_option(FILE *out, const struct option_row *row) {
   snprintf(head, sizeof head, "  %s %s", row->name, row->value != NULL ? row->value : "");
   if (row->verbs != ~0u && (row->verbs & IN(RUN)) == 0) {
     snprintf(where, sizeof where, " (%s)",
-             (row->verbs & IN(LIST)) != 0     ? "list"
-             : (row->verbs & IN(REPORT)) != 0 ? "report"
-                                              : "plan");
+             (row->verbs & IN(LIST)) != 0       ? "list"
+             : (row->verbs & IN(REPORT)) != 0   ? "report"
+             : (row->verbs & IN(SELFTEST)) != 0 ? "selftest"
+                                                : "plan");
   }
   snprintf(text, sizeof text, "%s%s%s%s%s", row->help, where, row->default_value != NULL ? " [default: " : "",
            row->default_value != NULL ? row->default_value : "", row->default_value != NULL ? "]" : "");
   fprintf(out, "%-*s", HELP_INDENT, head);
+  if (strlen(head) >= HELP_INDENT) fprintf(out, "\n%*s", HELP_INDENT, "");
   print_wrapped(out, text);
 }
 

@@ -162,6 +162,13 @@ static const struct field speedup_fields[] = {
     {0},
 };
 
+const struct field record_injected_fields[] = {
+    FIELD("percent", F64, struct injected_record, percent),
+    FIELD("cold_ratio", F64, struct injected_record, ratio[TIME_COLD]),
+    FIELD("hot_ratio", F64, struct injected_record, ratio[TIME_HOT]),
+    {0},
+};
+
 static const struct field plan_fields[] = {
     FIELD("workspace_bytes", U64, struct attn_plan, workspace_bytes),
     FIELD("tile_q", U32, struct attn_plan, tile_q),
@@ -204,6 +211,8 @@ static const struct field record_fields[] = {
     FIELD("hot", OPTIONAL, struct record, time[TIME_HOT], .fields = time_fields,
           .flag_offset = offsetof(struct time_record, done)),
     FIELD("speedup", OBJECT, struct record, speedup, .fields = speedup_fields),
+    FIELD("injected", OPTIONAL, struct record, injected, .fields = record_injected_fields,
+          .flag_offset = offsetof(struct injected_record, done), .optional = true),
     FIELD("plan", OBJECT, struct record, plan, .fields = plan_fields),
     FIELD("passes", ARRAY, struct record, pass, .fields = pass_fields, .capacity = ATTN_PASSES_MAX,
           .count_offset = offsetof(struct record, plan.pass_count), .stride = sizeof(struct pass_record)),

@@ -89,6 +89,13 @@ struct process_record {
   uint64_t throttle_reasons[PROCESSES_MAX]; /* union over the process's batches */
 };
 
+/* A slowdown that was put in on purpose (--inject-slowdown): the row's times are longer by it. */
+struct injected_record {
+  bool done;
+  double percent;                /* that was asked for */
+  double ratio[TIME_MODE_COUNT]; /* time with over time without, as last measured in turns */
+};
+
 enum { RECORD_REASON_MAX = 400 };
 
 struct record {
@@ -102,6 +109,7 @@ struct record {
   struct time_record time[TIME_MODE_COUNT];
   struct process_record process[TIME_MODE_COUNT];
   struct speedup_record speedup;
+  struct injected_record injected;
   struct attn_plan plan; /* .pass[].kernel NULL once read back; tiles, splits, stages, workspace */
   struct pass_record pass[ATTN_PASSES_MAX];
   double wall_s; /* of the whole cell */

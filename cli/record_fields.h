@@ -11,8 +11,9 @@ struct device_line {
   double event_overhead_us;
 };
 
-extern const struct field record_device_fields[]; /* struct device_line; starts with those of struct device_info */
-extern const struct field record_shape_fields[];  /* struct attn_shape */
+extern const struct field record_device_fields[];   /* struct device_line; starts with those of struct device_info */
+extern const struct field record_shape_fields[];    /* struct attn_shape */
+extern const struct field record_injected_fields[]; /* struct injected_record */
 
 /* Names by index, NULL past the last. */
 const char *record_oracle_name(uint32_t index);

@@ -138,6 +138,12 @@ const struct field report_checked_fields[] = {
     {0},
 };
 
+const struct field report_injected_fields[] = {
+    FIELD("injected", OPTIONAL, struct record, injected, .fields = record_injected_fields,
+          .flag_offset = offsetof(struct injected_record, done), .optional = true),
+    {0},
+};
+
 const struct field report_model_fields[] = {
     FIELD("flops", F64, struct metrics, flops),
     FIELD("bytes", F64, struct metrics, bytes),

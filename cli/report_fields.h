@@ -19,6 +19,7 @@ extern const struct field report_case_fields[];         /* struct record: key, v
 extern const struct field report_cell_fields[];         /* struct record: status, math, reason */
 extern const struct field report_checked_fields[];      /* struct record: check */
 extern const struct field report_check_fields[];        /* struct check_record */
+extern const struct field report_injected_fields[];     /* struct record: injected */
 extern const struct field report_model_fields[];        /* struct metrics */
 extern const struct field report_traffic_fields[];      /* struct traffic */
 extern const struct field report_times_fields[];        /* struct record */

@@ -174,7 +174,8 @@ static bool add_result(cJSON *result, const struct report_row *row) {
          add_speed(result, row) &&
          add_object(result, "plan", record->plan.pass_count > 0 || record->plan.tile_q > 0, report_plan_fields,
                     &record->plan) &&
-         add_launches(result, row) && add_findings(result, row) && add_scaling(result, &row->scaling) &&
+         fields_write(result, report_injected_fields, record) && add_launches(result, row) &&
+         add_findings(result, row) && add_scaling(result, &row->scaling) &&
          fields_write(result, report_wall_fields, record);
 }
 

@@ -73,6 +73,7 @@ static struct status read_result(const struct json_doc *doc, const cJSON *item, 
   if (!status_failed(&status)) status = fields_read_part(doc, item, report_cell_fields, out);
   if (!status_failed(&status)) status = fields_read_part(doc, item, report_checked_fields, out);
   if (!status_failed(&status)) status = fields_read_part(doc, item, report_wall_fields, out);
+  if (!status_failed(&status)) status = fields_read_part(doc, item, report_injected_fields, out);
   if (!status_failed(&status)) status = read_nullable(doc, item, "time", report_times_fields, out);
   if (!status_failed(&status)) status = read_speedup(doc, item, &out->speedup);
   if (!status_failed(&status)) status = read_nullable(doc, item, "plan", report_plan_fields, &out->plan);

@@ -276,6 +276,12 @@ static void print_reference(FILE *file, const struct report *report) {
   text_wrap(file, "vs ref = ", 9, text);
 }
 
+static void print_injected(FILE *file, const struct report *report) {
+  size_t count = 0;
+  for (size_t i = 0; i < report->row_count; ++i) count += report->records[i].injected.done;
+  if (count > 0) fprintf(file, "%zu of these rows slowed down on purpose (--inject-slowdown)\n", count);
+}
+
 static struct status print_reasons(FILE *file, const struct report *report) {
   struct folds folds;
   char text[PARAGRAPH_MAX], lead[TEXT_CELL_MAX];
@@ -302,6 +308,7 @@ static struct status print_notes(FILE *file, const struct report *report, bool c
   const struct device_info *planned = planned_device_of(report);
   print_doubts(file, report);
   print_reference(file, report);
+  print_injected(file, report);
   if (planned != NULL) print_device(file, "planned = not measured, geometry for ", planned);
   if (cut) fputs("~ marks a name cut to fit; --csv and --json have it whole\n", file);
   return print_reasons(file, report);

@@ -202,7 +202,8 @@ static bool write_request(struct supervisor *s, const struct cell_request *reque
 /* ---- the worker's first line
  * -------------------------------------------------------------------------------------------- */
 
-static struct status take_hello(struct supervisor *s, const char *line, size_t length) {
+/* The failure that the line reports, if it is one. */
+static struct status take_failure(const char *line, size_t length) {
   struct json_doc doc;
   struct status status = json_parse("worker", line, length, &doc);
   if (status_failed(&status)) return status;
@@ -210,11 +211,14 @@ static struct status take_hello(struct supervisor *s, const char *line, size_t l
   const cJSON *code = json_get(failed, "code"), *text = json_get(failed, "text");
   if (cJSON_IsNumber(code) && cJSON_IsString(text)) {
     status = status_make((enum status_code)code->valuedouble, "%s", text->valuestring);
-  } else {
-    status = device_info_from_line(line, length, &s->device, &s->event_overhead_us);
   }
   json_free(&doc);
   return status;
+}
+
+static struct status take_hello(struct supervisor *s, const char *line, size_t length) {
+  const struct status status = take_failure(line, length);
+  return status_failed(&status) ? status : device_info_from_line(line, length, &s->device, &s->event_overhead_us);
 }
 
 static struct status start_on_device(struct supervisor *s) {
@@ -271,12 +275,46 @@ void supervise_close(struct supervisor *s) {
 const struct device_info *supervise_device(const struct supervisor *s) { return &s->device; }
 double supervise_event_overhead_us(const struct supervisor *s) { return s->event_overhead_us; }
 
-/* ---- loaded objects ------------------------------------------------------------------------------------------ */
+/* ---- the timer's self-test ----------------------------------------------------------------------------------- */
 
-static struct status keep_description(const char *text, size_t length, char **line) {
+static struct status keep_line(const char *text, size_t length, char **line) {
   *line = strndup(text, length);
-  return *line != NULL ? status_ok() : status_make(STATUS_MEMORY, "no memory for an object's description");
+  return *line != NULL ? status_ok() : status_make(STATUS_MEMORY, "no memory for a process's answer");
 }
+
+static struct status no_selftest(struct supervisor *s, enum line_result why, double timeout_s) {
+  char death[128];
+  describe_death(reap(s, why == LINE_EOF ? 2.0 : 0.0), death, sizeof death);
+  if (why == LINE_INTERRUPTED) return status_make(STATUS_INTERNAL, "interrupted");
+  if (why == LINE_DEADLINE) {
+    return status_make(STATUS_DEVICE, "the self-test of %s gave no answer within %g s (--timeout)", s->device_spec,
+                       timeout_s);
+  }
+  return status_make(STATUS_DEVICE, "the self-test of %s failed: %s", s->device_spec, death);
+}
+
+struct status supervise_selftest(const char *device_spec, double timeout_s, char **line) {
+  struct supervisor s = {.pid = 0};
+  char *text;
+  size_t length;
+  snprintf(s.device_spec, sizeof s.device_spec, "%s", device_spec);
+  char *const argv[] = {"attnbench", "measure-self", "--device", s.device_spec, NULL};
+  install_handlers();
+  struct status status = start_process(&s, argv);
+  if (status_failed(&status)) return status;
+  const enum line_result got = read_line(&s, measure_now_s() + timeout_s, &text, &length);
+  if (got == LINE_GOT) {
+    status = take_failure(text, length);
+    if (!status_failed(&status)) status = keep_line(text, length, line);
+    reap(&s, 2.0);
+  } else {
+    status = no_selftest(&s, got, timeout_s);
+  }
+  free(s.buffer);
+  return status;
+}
+
+/* ---- loaded objects ------------------------------------------------------------------------------------------ */
 
 /* Why no description came: the child is gone, or has to go. */
 static struct status no_description(struct supervisor *s, const char *path, enum line_result why, double timeout_s) {
@@ -303,7 +341,7 @@ struct status supervise_load(const char *path, char **line) {
   if (status_failed(&status)) return status;
   const enum line_result got = read_line(&s, measure_now_s() + load_timeout_s, &text, &length);
   if (got == LINE_GOT) {
-    status = keep_description(text, length, line);
+    status = keep_line(text, length, line);
     reap(&s, 2.0);
   } else {
     status = no_description(&s, path, got, load_timeout_s);

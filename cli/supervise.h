@@ -14,6 +14,10 @@ struct supervisor;
  * not come back. `path` must stay. */
 struct status supervise_load(const char *path, char **line);
 
+/* Has a process of its own run the self-test of a device. On success *line is its answer (selftest_from_line;
+ * malloc'ed, the caller's). Failures to open the device come back as that process reported them. */
+struct status supervise_selftest(const char *device_spec, double timeout_s, char **line);
+
 /* Starts a worker on device_spec and reads what device it found. STATUS_NO_GPU and other failures to open come back
  * as the worker reported them. On success *out is the caller's, for supervise_close. cell_timeout_s is a cell's
  * deadline. Installs handlers for SIGINT and SIGTERM (supervise_interrupted tells) and ignores SIGPIPE. */

@@ -10,9 +10,12 @@
 #include <unistd.h>
 
 #include "cli/check.h"
+#include "cli/inject.h"
 #include "cli/json.h"
 #include "cli/plan.h"
+#include "cli/selftest.h"
 #include "cli/speedup.h"
+#include "cli/variant_json.h"
 #include "kernels/gpu_models.h"
 #include "kernels/plugin_load.h"
 
@@ -158,11 +161,23 @@ static struct status time_passes(struct worker *worker, double estimate_us, stru
   return status;
 }
 
+/* Ready for timing, with the slowdown that was asked for. */
+static struct status prepare_cell(struct worker *worker, const struct cell_request *request, struct record *record,
+                                  uint32_t *hot_launches, double *estimate_us) {
+  struct status status = problem_time_prepare(worker->problem, hot_launches, estimate_us);
+  if (status_failed(&status) || !(request->inject_percent > 0)) return status;
+  device_range_push(worker->device, "inject");
+  status =
+      inject_calibrate(worker->device, worker->problem, request->inject_percent, *estimate_us, &record->injected);
+  device_range_pop(worker->device);
+  return status_failed(&status) ? status : problem_time_prepare(worker->problem, hot_launches, estimate_us);
+}
+
 static struct status time_cell(struct worker *worker, const struct cell_request *request,
                                const struct variant_spec *spec, struct record *record) {
   uint32_t hot_launches = 1;
   double estimate_us = 0;
-  struct status status = problem_time_prepare(worker->problem, &hot_launches, &estimate_us);
+  struct status status = prepare_cell(worker, request, record, &hot_launches, &estimate_us);
   const enum time_mode order[] = {TIME_HOT, TIME_COLD}; /* hot first: it brings the clocks up */
   for (size_t i = 0; i < sizeof order / sizeof *order && !status_failed(&status); ++i) {
     status = measure_mode(worker->device, worker->problem, order[i], &worker->settings, hot_launches, estimate_us,
@@ -302,17 +317,7 @@ static cJSON *describe_variant(const struct attn_variant *variant) {
   json_add_string(object, "limits", variant->limits);
   json_add_uint(object, "runs_on", variant->runs_on);
   json_add_uint(object, "math", variant->math);
-  cJSON *tunables = cJSON_AddArrayToObject(object, "tunables");
-  for (size_t i = 0; i < variant_tunable_count(variant); ++i) {
-    const struct attn_tunable *t = &variant->tunables[i];
-    cJSON *tunable = cJSON_CreateObject();
-    json_add_string(tunable, "name", t->name);
-    json_add_number(tunable, "min", t->min);
-    json_add_number(tunable, "max", t->max);
-    json_add_number(tunable, "default", t->default_value);
-    json_add_string(tunable, "help", t->help);
-    cJSON_AddItemToArray(tunables, tunable);
-  }
+  variant_json_add_tunables(object, variant);
   return object;
 }
 
@@ -331,4 +336,28 @@ struct status worker_describe(const char *const *objects, size_t object_count) {
   char *line = cJSON_PrintUnformatted(root);
   cJSON_Delete(root);
   return send_line(line);
+}
+
+/* ---- the timer's self-test ----------------------------------------------------------------------------------- */
+
+static struct status measure_self(const char *device_spec, struct selftest_result *out) {
+  struct device *device = NULL;
+  struct status status = device_open(device_spec, &device);
+  if (status_failed(&status)) return status;
+  device_range_push(device, "selftest");
+  status = device_selftest(device, &out->facts);
+  device_range_pop(device);
+  out->device =
+      (struct device_line){.info = *device_info(device), .event_overhead_us = device_event_overhead_us(device)};
+  device_close(device);
+  return status;
+}
+
+struct status worker_selftest(const char *device_spec) {
+  prctl(PR_SET_PDEATHSIG, SIGKILL);
+  struct selftest_result result;
+  struct status status = measure_self(device_spec, &result);
+  if (!status_failed(&status)) return send_line(selftest_to_line(&result));
+  send_failure(&status);
+  return status;
 }

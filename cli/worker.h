@@ -18,6 +18,7 @@ struct cell_request {
   bool check_only;                  /* no timing */
   char plan_gpu[24];                /* not empty: only plan, for this known GPU; the parent runs no loaded code */
   char reference[VARIANT_SPEC_MAX]; /* what every row is timed against; empty: nothing */
+  double inject_percent;            /* slowdown to put in, percent; 0: none */
 };
 
 /* Runs until the request pipe ends. device_spec as for device_open; objects are opened first (plugin_load). When an
@@ -29,5 +30,8 @@ struct status worker_main(const char *device_spec, const char *const *objects, s
  * {"variants": [{"name", "summary", "limits", "runs_on", "math",
  *                "tunables": [{"name", "min", "max", "default", "help"}]}]}, enumerators as numbers. */
 struct status worker_describe(const char *const *objects, size_t object_count);
+
+/* Opens the device, runs its self-test, answers one line (selftest_to_line), or what failed as above, and is done. */
+struct status worker_selftest(const char *device_spec);
 
 #endif

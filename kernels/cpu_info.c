@@ -4,6 +4,7 @@
 #include <stdio.h>
 #include <string.h>
 #include <sys/sysinfo.h>
+#include <time.h>
 
 #include "kernels/cpu_threads.h"
 
@@ -66,4 +67,10 @@ uint64_t cpu_info_memory_free(void) {
   uint64_t kilobytes = 0;
   if (!cpu_info_field("/proc/meminfo", "MemAvailable", text, sizeof text)) return UINT64_MAX;
   return sscanf(text, "%15" SCNu64, &kilobytes) == 1 ? kilobytes << 10 : UINT64_MAX;
+}
+
+double cpu_now_us(void) {
+  struct timespec now;
+  clock_gettime(CLOCK_MONOTONIC, &now);
+  return (double)now.tv_sec * 1e6 + (double)now.tv_nsec * 1e-3;
 }

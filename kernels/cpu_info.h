@@ -11,4 +11,7 @@ void cpu_info_read(struct device_info *out);
 /* Memory that can be allocated without swapping; UINT64_MAX when unknown. */
 uint64_t cpu_info_memory_free(void);
 
+/* The monotonic clock, microseconds. */
+double cpu_now_us(void);
+
 #endif

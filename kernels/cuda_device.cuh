@@ -1,9 +1,10 @@
 /* Inside the CUDA backend: its device and problem, and the parts it is made of.
- *   device_cuda.cu  opening, info, problems, binding, launching
- *   cuda_vendor.cu  variants that are a vendor's library
- *   cuda_check.cu   inputs, poison, redzones, fp64 reference, comparing
- *   cuda_timer.cu   blocker, L2 flush, clock stamps, graphs, sampling
- *   cuda_nvtx.cu    NVTX ranges */
+ *   device_cuda.cu    opening, info, problems, binding, launching
+ *   cuda_vendor.cu    variants that are a vendor's library
+ *   cuda_check.cu     inputs, poison, redzones, fp64 reference, comparing
+ *   cuda_timer.cu     blocker, L2 flush, clock stamps, graphs, sampling
+ *   cuda_selftest.cu  the timer held against launches whose duration is known
+ *   cuda_nvtx.cu      NVTX ranges */
 #ifndef ATTNBENCH_KERNELS_CUDA_DEVICE_CUH
 #define ATTNBENCH_KERNELS_CUDA_DEVICE_CUH
 
@@ -54,6 +55,7 @@ struct cuda_binding {
   void *vendor_state;                  /* of a vendor's library, from its open(); else NULL */
   cudaGraphExec_t graph;               /* of hot_launches launches; NULL until time_prepare */
   uint32_t hot_launches;
+  unsigned long long delay_cycles[TIME_MODE_COUNT]; /* of the spin behind every timed launch; 0: none */
 };
 
 struct cuda_problem {
@@ -109,6 +111,36 @@ void timer_close(struct cuda_timer *);
 struct status timer_prepare(struct problem *, uint32_t *hot_launches, double *estimate_us);
 struct status timer_sample(struct problem *, enum time_mode, uint32_t n, double *us, double *sm_clock_mhz);
 struct status timer_sample_passes(struct problem *, uint32_t n, double *us);
+struct status timer_delay(struct problem *, enum time_mode, double delay_us);
+
+/* The parts that a sample is made of, for the timer's own test. One sample of whatever `enqueue` puts on the stream,
+ * between two events and behind the blocker. */
+struct status timer_one_sample(struct cuda_problem *, bool flush, struct status (*enqueue)(struct cuda_problem *),
+                               double *us);
+/* Makes the binding's graph anew, of this many launches, and runs it once. */
+struct status timer_capture(struct cuda_problem *, uint32_t launches);
+
+/* The global timer, nanoseconds. */
+inline __device__ unsigned long long global_ns() {
+  unsigned long long ns;
+  asm volatile("mov.u64 %0, %%globaltimer;" : "=l"(ns));
+  return ns;
+}
+
+/* Reads all of it past L1; the result is what keeps the reads from being dropped. */
+inline __device__ unsigned int read_all(const uint4 *data, size_t count) {
+  unsigned int sum = 0;
+  const size_t stride = size_t{gridDim.x} * blockDim.x;
+  for (size_t i = size_t{blockIdx.x} * blockDim.x + threadIdx.x; i < count; i += stride) {
+    const uint4 x = __ldcg(data + i);
+    sum ^= x.x ^ x.y ^ x.z ^ x.w;
+  }
+  return sum;
+}
+
+/* ---- cuda_selftest.cu ---------------------------------------------------------------------------------------- */
+
+struct status selftest_run(struct device *, struct selftest_facts *out);
 
 /* ---- cuda_nvtx.cu -------------------------------------------------------------------------------------------- */
 

@@ -25,12 +25,6 @@ constexpr double kStampMinNs = 200e3; /* the global timer may tick only every mi
 
 /* ---- kernels ------------------------------------------------------------------------------------------------- */
 
-__device__ unsigned long long global_ns() {
-  unsigned long long ns;
-  asm volatile("mov.u64 %0, %%globaltimer;" : "=l"(ns));
-  return ns;
-}
-
 __global__ void blocking_kernel(volatile unsigned int *release, volatile unsigned int *expired, unsigned int ticket,
                                 uint64_t limit_ns) {
   const unsigned long long start = global_ns();
@@ -46,13 +40,18 @@ __global__ void empty_kernel() {}
 
 /* Reads more than L2 holds: evicts everything, writes back what was dirty, and leaves only clean lines. */
 __global__ void flush_kernel(const uint4 *data, size_t count, unsigned int *sink) {
-  unsigned int sum = 0;
-  const size_t stride = size_t{gridDim.x} * blockDim.x;
-  for (size_t i = size_t{blockIdx.x} * blockDim.x + threadIdx.x; i < count; i += stride) {
-    const uint4 x = __ldcg(data + i);
-    sum ^= x.x ^ x.y ^ x.z ^ x.w;
-  }
+  const unsigned int sum = read_all(data, count);
   if (sum == 0x9e3779b9u) *sink = sum; /* never true for the zeros in the buffer, but the compiler cannot know */
+}
+
+/* Behind the plan's last pass: a slowdown of known size. Where it can be, it is launched ahead of that pass's end and
+ * waits for it here, which halves the price of a launch, the least delay there is. */
+__global__ void delay_kernel(unsigned long long cycles) {
+#if __CUDA_ARCH__ >= 900
+  asm volatile("griddepcontrol.wait;" ::: "memory");
+#endif
+  const long long start = clock64();
+  while (static_cast<unsigned long long>(clock64() - start) < cycles) continue;
 }
 
 /* One stamp per SM that a block lands on; more blocks than SMs, so that nearly all get one. */
@@ -150,17 +149,31 @@ struct status enqueue_hot(struct cuda_problem *p) {
   return status_ok();
 }
 
-/* One sample of whatever `enqueue` puts on the stream. */
-struct status one_sample(struct cuda_problem *p, bool flush, struct status (*enqueue)(struct cuda_problem *),
-                         double *us) {
-  struct cuda_device *d = as_cuda(p->base.device);
-  if (flush) STATUS_TRY(flush_l2(d));
-  STATUS_TRY(block_stream(d, kBlockerLimitNs));
-  CUDA_TRY(cudaEventRecord(d->timer.event[0], d->stream));
-  STATUS_TRY(enqueue(p));
-  CUDA_TRY(cudaEventRecord(d->timer.event[1], d->stream));
-  STATUS_TRY(release_and_wait(d));
-  return elapsed_us(&d->timer, 0, 1, us);
+struct status enqueue_delay(struct cuda_problem *p, enum time_mode mode) {
+  const unsigned long long cycles = p->bound.delay_cycles[mode];
+  if (cycles == 0) return status_ok();
+  cudaLaunchAttribute ahead = {};
+  cudaLaunchConfig_t config = {};
+  config.gridDim = config.blockDim = dim3(1);
+  config.stream = stream_of(p);
+  if (p->base.device->info.cc_major >= 9) {
+    ahead.id = cudaLaunchAttributeProgrammaticStreamSerialization;
+    ahead.val.programmaticStreamSerializationAllowed = 1;
+    config.attrs = &ahead;
+    config.numAttrs = 1;
+  }
+  CUDA_TRY(cudaLaunchKernelEx(&config, delay_kernel, cycles));
+  return status_ok();
+}
+
+struct status enqueue_cold(struct cuda_problem *p) {
+  STATUS_TRY(enqueue_plan(p));
+  return enqueue_delay(p, TIME_COLD);
+}
+
+struct status enqueue_in_graph(struct cuda_problem *p) {
+  STATUS_TRY(enqueue_plan(p));
+  return enqueue_delay(p, TIME_HOT);
 }
 
 /* Events between the passes: their cost is in the sample, so passes are sampled apart from the whole. */
@@ -185,7 +198,7 @@ struct status capture_graph(struct cuda_problem *p, uint32_t launches) {
   cudaGraph_t graph;
   CUDA_TRY(cudaStreamBeginCapture(stream_of(p), cudaStreamCaptureModeThreadLocal));
   struct status status = status_ok();
-  for (uint32_t i = 0; i < launches && status.code == STATUS_OK; ++i) status = enqueue_plan(p);
+  for (uint32_t i = 0; i < launches && status.code == STATUS_OK; ++i) status = enqueue_in_graph(p);
   const cudaError_t ended = cudaStreamEndCapture(stream_of(p), &graph);
   if (status.code != STATUS_OK) return status;
   CUDA_TRY(ended);
@@ -231,6 +244,37 @@ struct status allocate(struct cuda_device *d) {
 
 }  // namespace
 
+struct status timer_one_sample(struct cuda_problem *p, bool flush, struct status (*enqueue)(struct cuda_problem *),
+                               double *us) {
+  struct cuda_device *d = as_cuda(p->base.device);
+  if (flush) STATUS_TRY(flush_l2(d));
+  STATUS_TRY(block_stream(d, kBlockerLimitNs));
+  CUDA_TRY(cudaEventRecord(d->timer.event[0], d->stream));
+  STATUS_TRY(enqueue(p));
+  CUDA_TRY(cudaEventRecord(d->timer.event[1], d->stream));
+  STATUS_TRY(release_and_wait(d));
+  return elapsed_us(&d->timer, 0, 1, us);
+}
+
+struct status timer_capture(struct cuda_problem *p, uint32_t launches) {
+  if (p->bound.graph != nullptr) cudaGraphExecDestroy(p->bound.graph);
+  p->bound.graph = nullptr;
+  p->bound.hot_launches = launches;
+  STATUS_TRY(capture_graph(p, launches));
+  CUDA_TRY(cudaStreamSynchronize(stream_of(p)));
+  return status_ok();
+}
+
+struct status timer_delay(struct problem *problem, enum time_mode mode, double delay_us) {
+  struct cuda_problem *p = as_cuda(problem);
+  const double cycles = delay_us * problem->device->info.sm_clock_max_mhz;
+  p->bound.delay_cycles[mode] = delay_us > 0 ? static_cast<unsigned long long>(std::max(cycles, 1.0)) : 0;
+  delay_kernel<<<1, 1, 0, stream_of(p)>>>(1); /* loaded at its first launch, which must not be behind the blocker */
+  CUDA_TRY(cudaGetLastError());
+  CUDA_TRY(cudaStreamSynchronize(stream_of(p)));
+  return status_ok();
+}
+
 struct status timer_open(struct cuda_device *d) {
   STATUS_TRY(allocate(d));
   /* Kernels are loaded at their first launch, which must not happen behind the blocker. */
@@ -254,21 +298,15 @@ void timer_close(struct cuda_timer *t) {
 
 struct status timer_prepare(struct problem *problem, uint32_t *hot_launches, double *estimate_us) {
   struct cuda_problem *p = as_cuda(problem);
-  if (p->bound.graph != nullptr) cudaGraphExecDestroy(p->bound.graph);
-  p->bound.graph = nullptr;
   CUDA_TRY(cudaCtxResetPersistingL2Cache());
   *estimate_us = INFINITY;
   for (int i = 0; i < 3 && !(*estimate_us > kSlowUs && std::isfinite(*estimate_us)); ++i) { /* a slow launch: once */
     double us = 0;
-    STATUS_TRY(one_sample(p, false, enqueue_plan, &us));
+    STATUS_TRY(timer_one_sample(p, false, enqueue_plan, &us));
     *estimate_us = std::min(*estimate_us, us);
   }
-  p->bound.hot_launches =
-      static_cast<uint32_t>(std::clamp(kHotSampleUs / *estimate_us, 1.0, double{kHotLaunchesMax}));
-  *hot_launches = p->bound.hot_launches;
-  STATUS_TRY(capture_graph(p, p->bound.hot_launches));
-  CUDA_TRY(cudaStreamSynchronize(stream_of(p)));
-  return status_ok();
+  *hot_launches = static_cast<uint32_t>(std::clamp(kHotSampleUs / *estimate_us, 1.0, double{kHotLaunchesMax}));
+  return timer_capture(p, *hot_launches);
 }
 
 struct status timer_sample(struct problem *problem, enum time_mode mode, uint32_t n, double *us,
@@ -277,7 +315,7 @@ struct status timer_sample(struct problem *problem, enum time_mode mode, uint32_
   struct cuda_device *d = as_cuda(problem->device);
   STATUS_TRY(stamp(d, 0));
   for (uint32_t i = 0; i < n; ++i) {
-    STATUS_TRY(one_sample(p, mode == TIME_COLD, mode == TIME_COLD ? enqueue_plan : enqueue_hot, &us[i]));
+    STATUS_TRY(timer_one_sample(p, mode == TIME_COLD, mode == TIME_COLD ? enqueue_cold : enqueue_hot, &us[i]));
     if (mode == TIME_HOT) us[i] /= p->bound.hot_launches;
   }
   STATUS_TRY(stamp(d, 1));

@@ -177,6 +177,36 @@ struct status problem_sample_passes(struct problem *problem, uint32_t n, double 
   return problem->device->ops->sample_passes(problem, n, us);
 }
 
+struct status problem_delay(struct problem *problem, enum time_mode mode, double delay_us) {
+  const struct status bound = problem_require_bound(problem, __func__);
+  if (status_failed(&bound)) return bound;
+  if (!isfinite(delay_us) || delay_us < 0) {
+    return status_make(STATUS_INTERNAL, "%s: a delay of %g us; give 0 or more", __func__, delay_us);
+  }
+  return problem->device->ops->delay(problem, mode, delay_us);
+}
+
+/* ---- self-test ----------------------------------------------------------------------------------------------- */
+
+const double selftest_spin_us[SELFTEST_SPINS] = {20, 50, 100, 200, 500, 1000, 2000, 5000, 10000};
+
+struct status device_selftest(struct device *device, struct selftest_facts *out) {
+  *out = (struct selftest_facts){.tick_us = NAN,
+                                 .event_step_us = NAN,
+                                 .event_pair_us = NAN,
+                                 .event_kernel_us = NAN,
+                                 .graph_launch_us = NAN,
+                                 .graph_node_us = NAN,
+                                 .read_bytes = NAN,
+                                 .flushed_us = NAN,
+                                 .unflushed_us = NAN,
+                                 .read_constant_us = NAN,
+                                 .spin_mhz = NAN,
+                                 .stamp_mhz = NAN,
+                                 .nvml_mhz = NAN};
+  return device->ops->selftest(device, out);
+}
+
 /* ---- comparing ----------------------------------------------------------------------------------------------- */
 
 void compare_finish(struct compare_partial *p) {

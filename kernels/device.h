@@ -134,6 +134,12 @@ struct status problem_time_prepare(struct problem *, uint32_t *hot_launches, dou
  * A sample that the blocker's timeout spoiled is an error, never a number. */
 struct status problem_sample(struct problem *, enum time_mode, uint32_t n, double *us, double *sm_clock_mhz);
 
+/* A known slowdown, for tests of what reads times: behind the last pass of every launch that problem_sample takes in
+ * this mode comes a kernel (on a CPU: a loop) that spins for delay_us. The least delay costs what one more kernel
+ * costs. 0 takes it away. It belongs to the binding, and touches no tensor; problem_launch and problem_sample_passes
+ * are without it. Call problem_time_prepare afterwards. */
+struct status problem_delay(struct problem *, enum time_mode, double delay_us);
+
 /* Cold time of each pass alone: n samples for each of the plan's passes, us[pass * n + i]; pass_count > 1 only. */
 struct status problem_sample_passes(struct problem *, uint32_t n, double *us);
 

@@ -3,7 +3,6 @@
 #include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
 #include "kernels/cpu_info.h"
 #include "kernels/cpu_math.h"
@@ -12,6 +11,7 @@
 #include "kernels/oracle.h"
 
 #if defined(__x86_64__)
+#include <cpuid.h>
 #include <immintrin.h>
 #endif
 
@@ -34,8 +34,10 @@ struct cpu_problem {
   struct cpu_block block[PROBLEM_TENSOR_COUNT];
   double *reference, *scale; /* [B][Hq][Sq][D]; NULL until problem_reference */
   uint32_t hot_launches;
-  struct cpu_block parked_workspace; /* of the other binding, with its hot_launches */
+  double delay_us[TIME_MODE_COUNT];
+  struct cpu_block parked_workspace; /* of the other binding, as what follows */
   uint32_t parked_hot_launches;
+  double parked_delay_us[TIME_MODE_COUNT];
 };
 
 static struct cpu_problem *cpu_problem_of(struct problem *problem) { return (struct cpu_problem *)problem; }
@@ -210,6 +212,7 @@ static struct status cpu_problem_bind(struct problem *base, const struct attn_va
   base->variant = variant;
   base->plan = *plan;
   problem->hot_launches = 1;
+  memset(problem->delay_us, 0, sizeof problem->delay_us);
   return status;
 }
 
@@ -221,6 +224,11 @@ static void cpu_problem_swap(struct problem *base) {
   problem->hot_launches = problem->parked_hot_launches;
   problem->parked_workspace = workspace;
   problem->parked_hot_launches = hot_launches;
+  for (enum time_mode mode = TIME_COLD; mode < TIME_MODE_COUNT; ++mode) {
+    const double delay_us = problem->delay_us[mode];
+    problem->delay_us[mode] = problem->parked_delay_us[mode];
+    problem->parked_delay_us[mode] = delay_us;
+  }
 }
 
 static struct status cpu_problem_poison(struct problem *base) {
@@ -272,23 +280,25 @@ static struct status cpu_problem_guard(struct problem *base, struct guard_result
 
 /* ---- timing -------------------------------------------------------------------------------------------------- */
 
-static double cpu_now_us(void) {
-  struct timespec now;
-  clock_gettime(CLOCK_MONOTONIC, &now);
-  return (double)now.tv_sec * 1e6 + (double)now.tv_nsec * 1e-3;
+static void cpu_spin(double us) {
+  const double end_us = cpu_now_us() + us;
+  while (cpu_now_us() < end_us) continue;
 }
 
-/* Microseconds per launch over `launches` launches back to back. */
-static double cpu_time_launches(struct problem *problem, uint32_t launches) {
+/* Microseconds per launch over `launches` launches back to back, each with the delay behind it. */
+static double cpu_time_launches(struct problem *problem, uint32_t launches, double delay_us) {
   const double start_us = cpu_now_us();
-  for (uint32_t i = 0; i < launches; ++i) cpu_problem_launch(problem);
+  for (uint32_t i = 0; i < launches; ++i) {
+    cpu_problem_launch(problem);
+    if (delay_us > 0) cpu_spin(delay_us);
+  }
   return (cpu_now_us() - start_us) / launches;
 }
 
 static struct status cpu_problem_time_prepare(struct problem *base, uint32_t *hot_launches, double *estimate_us) {
   double best_us = INFINITY;
   for (uint32_t i = 0; i < CPU_ESTIMATES; ++i) {
-    best_us = fmin(best_us, cpu_time_launches(base, 1));
+    best_us = fmin(best_us, cpu_time_launches(base, 1, 0));
     if (best_us > hot_sample_us) break; /* slow enough that one launch tells */
   }
   const double launches = ceil(hot_sample_us / fmax(best_us, 1e-3));
@@ -310,11 +320,17 @@ static void cpu_evict_ordered(const unsigned char *data, uint64_t bytes) {
   for (uint64_t i = 0; i < bytes; i += CPU_LINE_BYTES) _mm_clflush(data + i);
 }
 
+/* clang's __builtin_cpu_supports does not know this one. */
+static bool cpu_has_clflushopt(void) {
+  unsigned a, b = 0, c, d;
+  return __get_cpuid_count(7, 0, &a, &b, &c, &d) != 0 && (b & 1u << 23) != 0;
+}
+
 /* Evicts every line of the tensors and the workspace from all levels, by address: exact, and in time proportional to
  * the tensors, where displacing a last-level cache of hundreds of megabytes would dwarf what is measured. */
 static struct status cpu_caches_flush(const struct cpu_problem *problem) {
   void (*const evict)(const unsigned char *, uint64_t) =
-      __builtin_cpu_supports("clflushopt") ? cpu_evict_unordered : cpu_evict_ordered;
+      cpu_has_clflushopt() ? cpu_evict_unordered : cpu_evict_ordered;
   for (enum problem_tensor t = PROBLEM_Q; t < PROBLEM_TENSOR_COUNT; ++t) {
     const struct cpu_block *block = &problem->block[t];
     if (block->base) evict(cpu_block_data(block), block->bytes);
@@ -345,8 +361,13 @@ static struct status cpu_problem_sample(struct problem *base, enum time_mode mod
   for (uint32_t i = 0; i < n; ++i) {
     const struct status status = mode == TIME_COLD ? cpu_caches_flush(problem) : status_ok();
     if (status_failed(&status)) return status;
-    us[i] = cpu_time_launches(base, launches);
+    us[i] = cpu_time_launches(base, launches, problem->delay_us[mode]);
   }
+  return status_ok();
+}
+
+static struct status cpu_problem_delay(struct problem *base, enum time_mode mode, double delay_us) {
+  cpu_problem_of(base)->delay_us[mode] = delay_us;
   return status_ok();
 }
 
@@ -387,6 +408,8 @@ static const struct device_ops cpu_ops = {
     .time_prepare = cpu_problem_time_prepare,
     .sample = cpu_problem_sample,
     .sample_passes = cpu_problem_sample_passes,
+    .selftest = cpu_selftest,
+    .delay = cpu_problem_delay,
 };
 
 struct status device_cpu_open(struct device **out) {

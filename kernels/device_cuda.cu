@@ -300,6 +300,8 @@ const struct device_ops kOps = {
     .time_prepare = timer_prepare,
     .sample = timer_sample,
     .sample_passes = timer_sample_passes,
+    .selftest = selftest_run,
+    .delay = timer_delay,
 };
 
 struct status open_device(struct cuda_device *d) {

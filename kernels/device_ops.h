@@ -15,6 +15,7 @@
 
 #include "kernels/device.h"
 #include "kernels/input.h"
+#include "kernels/selftest.h"
 
 #ifdef __cplusplus
 extern "C" {
@@ -42,7 +43,8 @@ struct problem {
 };
 
 /* One entry per function of device.h, with its contract. device.c has checked nothing but NULL objects on close and
- * that launch, time_prepare, sample and sample_passes come after a successful bind and compare after reference. */
+ * that launch, time_prepare, sample, sample_passes and delay come after a successful bind and compare after
+ * reference. */
 struct device_ops {
   void (*close)(struct device *); /* frees the device itself too */
   uint64_t (*memory_free)(const struct device *);
@@ -67,12 +69,15 @@ struct device_ops {
   struct status (*time_prepare)(struct problem *, uint32_t *hot_launches, double *estimate_us);
   struct status (*sample)(struct problem *, enum time_mode, uint32_t n, double *us, double *sm_clock_mhz);
   struct status (*sample_passes)(struct problem *, uint32_t n,
-                                 double *us); /* pass_count > 1 and no vendor: checked */
+                                 double *us);                             /* pass_count > 1 and no vendor: checked */
+  struct status (*selftest)(struct device *, struct selftest_facts *out); /* *out arrives with nothing known */
+  struct status (*delay)(struct problem *, enum time_mode, double delay_us); /* finite and not negative: checked */
 };
 
 /* The backends. device_cuda_open is device_cuda.cu's, or device_none.c's in a build without CUDA. */
 struct status device_cpu_open(struct device **out);
 struct status device_cuda_open(int ordinal, struct device **out);
+struct status cpu_selftest(struct device *, struct selftest_facts *out);
 
 /* ---- sizes --------------------------------------------------------------------------------------------------- */
 

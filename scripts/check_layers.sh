@@ -17,6 +17,7 @@ text      |              | units
 stats     |              |
 options   |              | json
 sweep     | variant_spec | json
+variant_json |           | json
 cells     |              | json sweep
 record    |              | json stats sweep
 plan      |              | json record sweep
@@ -24,7 +25,9 @@ check     |              | record
 measure   |              | record stats
 progress  |              | measure
 speedup   |              | check plan record stats sweep
-worker    |              | check json measure plan record speedup sweep
+inject    |              | record speedup stats sweep
+selftest  |              | json record stats text units version
+worker    |              | check inject json measure plan record selftest speedup sweep variant_json
 supervise |              | json plan record sweep worker
 load      |              | json supervise
 journal   |              | json output record sweep
@@ -34,7 +37,7 @@ scaling   |              | metrics record sweep
 diagnose  |              | metrics record scaling
 report    |              | diagnose journal json metrics output record scaling stats sweep text units version
 merge     |              | journal json record report text units
-command   | commands     | cells journal json load measure merge options output plan progress record report supervise sweep times version
+command   | commands     | cells inject journal json load measure merge options output plan progress record report selftest supervise sweep times variant_json version
 main      |              | command options version worker
 TABLE
 }

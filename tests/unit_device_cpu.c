@@ -161,6 +161,7 @@ static void launch_needs_a_bound_variant(void **state) {
   assert_int_equal(problem_time_prepare(problem, &launches, &us).code, STATUS_INTERNAL);
   assert_int_equal(problem_sample(problem, TIME_HOT, 1, &us, &mhz).code, STATUS_INTERNAL);
   assert_int_equal(problem_sample_passes(problem, 1, &us).code, STATUS_INTERNAL);
+  assert_int_equal(problem_delay(problem, TIME_HOT, 1).code, STATUS_INTERNAL);
   problem_close(problem);
 }
 
@@ -412,6 +413,29 @@ static void cold_samples_are_single_launches(void **state) {
   assert_true(isnan(mhz));
 }
 
+static void a_delay_is_behind_every_timed_launch_of_its_mode_and_binding(void **state) {
+  struct fixture *f = *state;
+  const double delay_us = 3000;
+  uint32_t launches;
+  double estimate_us, us, mhz;
+  assert_int_equal(problem_delay(f->problem, TIME_COLD, -1).code, STATUS_INTERNAL);
+  assert_int_equal(problem_delay(f->problem, TIME_COLD, NAN).code, STATUS_INTERNAL);
+  assert_int_equal(problem_delay(f->problem, TIME_COLD, delay_us).code, STATUS_OK);
+  assert_int_equal(problem_time_prepare(f->problem, &launches, &estimate_us).code, STATUS_OK);
+  assert_true(estimate_us < delay_us);
+  assert_int_equal(problem_sample(f->problem, TIME_COLD, 1, &us, &mhz).code, STATUS_OK);
+  assert_true(us >= delay_us);
+  assert_int_equal(problem_sample(f->problem, TIME_HOT, 1, &us, &mhz).code, STATUS_OK);
+  assert_true(us < delay_us);
+  problem_swap(f->problem);
+  problem_swap(f->problem);
+  assert_int_equal(problem_sample(f->problem, TIME_COLD, 1, &us, &mhz).code, STATUS_OK);
+  assert_true(us >= delay_us);
+  assert_int_equal(problem_delay(f->problem, TIME_COLD, 0).code, STATUS_OK);
+  assert_int_equal(problem_sample(f->problem, TIME_COLD, 1, &us, &mhz).code, STATUS_OK);
+  assert_true(us < delay_us);
+}
+
 static void passes_of_a_single_pass_plan_are_refused(void **state) {
   struct fixture *f = *state;
   double us;
@@ -543,6 +567,7 @@ int main(void) {
       WITH_SMALL(changed_inputs_are_counted_and_repaired),
       WITH_SMALL(hot_samples_average_the_prepared_launches),
       WITH_SMALL(cold_samples_are_single_launches),
+      WITH_SMALL(a_delay_is_behind_every_timed_launch_of_its_mode_and_binding),
       WITH_SMALL(passes_of_a_single_pass_plan_are_refused),
       WITH_SMALL(reference_is_the_oracle_and_computed_once),
       WITH_SMALL(cpu_variants_match_the_oracle),

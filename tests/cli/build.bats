@@ -51,6 +51,19 @@ EOF
   expect_err "libcjson-dev"
 }
 
+@test "a compiler that set-up has yet to install is not complained about" {
+  capture make CUDA=0 CC=no-such-cc CXX=no-such-cxx print-BUILD
+  expect_status 0
+  expect_no_err
+  expect_out_matches '^build/host-'
+}
+
+@test "clang takes what is written for gcc" {
+  command -v clang >/dev/null || skip "no clang here"
+  capture clang -std=c11 -D_GNU_SOURCE -I. -Wall -Wextra -Werror -fsyntax-only kernels/*.c
+  expect_status 0
+}
+
 @test "make help lists the targets" {
   capture make help
   expect_status 0

@@ -4,7 +4,7 @@ load helper
   attn --help
   expect_status 0
   expect_no_err
-  for word in --sweep --variants --filter --load --device --gpu --seed --timeout --reference --json --csv --journal --check-only \
+  for word in --sweep --variants --filter --load --device --gpu --seed --timeout --reference --json --csv --journal --check-only --selftest --inject-slowdown \
     "[default: auto]" "seconds" "plan" "list" "report" "Exit codes" " 77 "; do
     expect_out "$word"
   done
