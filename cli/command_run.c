@@ -84,6 +84,7 @@ static struct status open_journal(struct run *run, int argc, char **argv) {
   struct run_info info;
   const bool plans = supervise_device(run->supervisor)->kind == DEVICE_CPU;
   command_describe_run(run->options, argc, argv, run->sweep, run->cells.count, &info);
+  snprintf(info.profiled, sizeof info.profiled, "%s", supervise_profiled(run->supervisor));
   if (plans) snprintf(info.planned_gpu, sizeof info.planned_gpu, "%s", run->planned->name);
   choose_journal_path(run);
   const struct status status = journal_create(run->journal_path, &info, &run->journal);

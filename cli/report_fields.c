@@ -68,6 +68,8 @@ const struct field report_run_fields[] = {
     FIELD("filter", LABEL, struct journal_data, run.filter, .capacity = sizeof((struct run_info *)0)->filter),
     FIELD("cells", U64, struct journal_data, run.cell_count),
     FIELD_TEXT_OF("state", struct journal_data, state),
+    FIELD("profiled", LABEL, struct journal_data, run.profiled, .capacity = INJECTED_TEXT_MAX, .optional = true),
+    FIELD("profile_launches", U32, struct journal_data, run.profile_launches, .optional = true),
     {0},
 };
 

@@ -24,8 +24,7 @@ struct supervisor {
   int request_fd, reply_fd;
   char *buffer; /* bytes of the reply pipe not yet taken as a line */
   size_t used, capacity;
-  struct device_info device;
-  double event_overhead_us;
+  struct worker_hello hello; /* of the last worker that started */
 };
 
 static volatile sig_atomic_t interrupted_by;
@@ -211,7 +210,7 @@ static struct status take_hello(struct supervisor *s, const char *line, size_t l
   if (cJSON_IsNumber(code) && cJSON_IsString(text)) {
     status = status_make((enum status_code)code->valuedouble, "%s", text->valuestring);
   } else {
-    status = device_info_from_line(line, length, &s->device, &s->event_overhead_us);
+    status = worker_hello_from_line(line, length, &s->hello);
   }
   json_free(&doc);
   return status;
@@ -268,8 +267,9 @@ void supervise_close(struct supervisor *s) {
   free(s);
 }
 
-const struct device_info *supervise_device(const struct supervisor *s) { return &s->device; }
-double supervise_event_overhead_us(const struct supervisor *s) { return s->event_overhead_us; }
+const struct device_info *supervise_device(const struct supervisor *s) { return &s->hello.device; }
+double supervise_event_overhead_us(const struct supervisor *s) { return s->hello.event_overhead_us; }
+const char *supervise_profiled(const struct supervisor *s) { return s->hello.profiled; }
 
 /* ---- loaded objects ------------------------------------------------------------------------------------------ */
 
@@ -322,7 +322,7 @@ static struct status lost_cell(struct supervisor *s, const struct cell_request *
   struct variant_spec spec;
   const struct status status = variant_spec_parse(request->variant, "request", STATUS_INTERNAL, &spec);
   if (status_failed(&status)) return status;
-  plan_record(&request->attn_case, &spec, &s->device, out);
+  plan_record(&request->attn_case, &spec, &s->hello.device, out);
   const int wait_status = reap(s, why == LINE_EOF ? 2.0 : 0.0);
   if (why == LINE_DEADLINE) {
     out->status = CELL_timeout;

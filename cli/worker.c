@@ -64,6 +64,12 @@ static struct status send_failure(const struct status *failure) {
   return send_line(line);
 }
 
+static struct status send_hello(const struct device *device) {
+  struct worker_hello hello = {.device = *device_info(device), .event_overhead_us = device_event_overhead_us(device)};
+  injected_tool(hello.profiled);
+  return send_line(worker_hello_to_line(&hello));
+}
+
 /* ---- the open problem
  * ---------------------------------------------------------------------------------------------- */
 
@@ -285,7 +291,7 @@ struct status worker_main(const char *device_spec, const char *const *objects, s
     return status;
   }
   worker.settings = measure_defaults(device_info(worker.device)->kind);
-  status = send_line(device_info_to_line(device_info(worker.device), device_event_overhead_us(worker.device)));
+  status = send_hello(worker.device);
   if (!status_failed(&status)) status = serve(&worker);
   close_case(&worker);
   if (worker.in_sweep_range) device_range_pop(worker.device);

@@ -14,6 +14,7 @@ output    |              |
 version   |              |
 units     |              |
 text      |              | units
+injected  |              |
 stats     |              |
 options   |              | json
 sweep     | variant_spec | json
@@ -24,10 +25,10 @@ check     |              | record
 measure   |              | record stats
 progress  |              | measure
 speedup   |              | check plan record stats sweep
-worker    |              | check json measure plan record speedup sweep
-supervise |              | json plan record sweep worker
+worker    |              | check injected json measure plan record speedup sweep
+supervise |              | injected json plan record sweep worker
 load      |              | json supervise
-journal   |              | json output record sweep
+journal   |              | injected json output record sweep
 times     |              | json journal plan record sweep
 metrics   |              | record stats sweep
 scaling   |              | metrics record sweep
