@@ -3,7 +3,7 @@
  *   cuda_vendor.cu  variants that are a vendor's library
  *   cuda_check.cu   inputs, poison, redzones, fp64 reference, comparing
  *   cuda_timer.cu   blocker, L2 flush, clock stamps, graphs, sampling
- *   cuda_nvtx.cu    NVTX ranges */
+ *   cuda_nvtx.cu    what profilers are told: NVTX ranges, start and stop */
 #ifndef ATTNBENCH_KERNELS_CUDA_DEVICE_CUH
 #define ATTNBENCH_KERNELS_CUDA_DEVICE_CUH
 
@@ -114,6 +114,8 @@ struct status timer_sample_passes(struct problem *, uint32_t n, double *us);
 
 void range_push(struct device *, const char *name);
 void range_pop(struct device *);
+struct status profile_start(struct device *);
+struct status profile_stop(struct device *);
 
 }  // namespace attn
 

@@ -22,11 +22,13 @@ cells     |              | json sweep
 record    |              | json stats sweep
 plan      |              | json record sweep
 check     |              | record
+bind      |              | plan record
 measure   |              | record stats
 progress  |              | measure
 speedup   |              | check plan record stats sweep
-worker    |              | check injected json measure plan record speedup sweep
+worker    |              | bind check injected json measure plan record speedup sweep
 supervise |              | injected json plan record sweep worker
+profile   |              | bind cells check measure plan record
 load      |              | json supervise
 journal   |              | injected json output record sweep
 times     |              | json journal plan record sweep
@@ -35,7 +37,7 @@ scaling   |              | metrics record sweep
 diagnose  |              | metrics record scaling
 report    |              | diagnose journal json metrics output record scaling stats sweep text units version
 merge     |              | journal json record report text units
-command   | commands     | cells journal json load measure merge options output plan progress record report supervise sweep times version
+command   | commands     | cells injected journal json load measure merge options output plan profile progress record report supervise sweep times version
 main      |              | command options version worker
 TABLE
 }

@@ -20,3 +20,27 @@ sweep() {
   attn diagnose "$TMP/r.json" --json "$TMP/again.json"
   cmp "$TMP/r.json" "$TMP/again.json" || fail "the report came back different"
 }
+
+@test "--profile takes a number of launches, with = only" {
+  for n in 0 1001 -1 x 3x '' ' 3'; do
+    attn --sweep "$(sweep)" "--profile=$n"
+    expect_status 2
+    expect_err '--profile: '
+    expect_no_out
+  done
+  expect_refusal 2 '"3": not understood here' -- --sweep "$(sweep)" --profile 3
+  expect_refusal 2 '--profile: given twice' -- --sweep "$(sweep)" --profile --profile=2
+}
+
+@test "--profile without a GPU is an error that says why, and writes nothing" {
+  expect_refusal 2 '--profile: nsys and ncu capture GPU kernels' -- --sweep "$(sweep)" --profile --device cpu
+  attn list --json
+  expect_json "$OUT" 'not any(v["available"] for v in d["variants"] if v["runs_on"] == "cuda")' 2>/dev/null || skip "there is a GPU"
+  attn --sweep "$(sweep)" --profile --json "$TMP/r.json" --journal "$TMP/j"
+  expect_status 77
+  [ ! -e "$TMP/r.json" ] && [ ! -e "$TMP/j" ] || fail "something was written"
+}
+
+@test "--profile and --reference exclude each other: nothing is timed" {
+  expect_refusal 2 '--reference: a run with --profile times nothing' -- --sweep "$(sweep)" --profile --reference scalar
+}
