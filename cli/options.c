@@ -38,6 +38,8 @@ static const struct option_row {
 } rows[] = {
     {"Input", "--sweep", "FILE", IN(RUN) | IN(PLAN), KIND_STRING, AT(sweep),
      "sweep to run (format: shapes/README.md)", NULL},
+    {"Input", "--counters", "FILE", IN(REPORT), KIND_STRING, AT(counters),
+     "counters of a profiler, from scripts/profile, for the rows of one report", NULL},
     {"Selection", "--variants", "A,B", IN(RUN) | IN(PLAN), KIND_STRING, AT(variants),
      "variants to run instead of the sweep's: name or name:key=value,key=value, with commas between", NULL},
     {"Selection", "--filter", "KEY=VALUE", IN(RUN) | IN(PLAN), KIND_FILTER, 0,

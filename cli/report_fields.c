@@ -292,6 +292,15 @@ const struct field report_scaling_fields[] = {
     {0},
 };
 
+const struct field report_counter_fields[] = {
+    FIELD("dram_gb_per_s", F64, struct counter_metrics, dram_gb_per_s),
+    FIELD("dram_ratio", F64, struct counter_metrics, dram_ratio),
+    FIELD("shared_conflict_ratio", F64, struct counter_metrics, shared_conflict_ratio),
+    FIELD("sectors_per_request", F64, struct counter_metrics, sectors_per_request),
+    FIELD("global_excess_ratio", F64, struct counter_metrics, global_excess_ratio),
+    {0},
+};
+
 const struct field report_wall_fields[] = {
     FIELD("wall_s", F64, struct record, wall_s, .null_reason = not_measured),
     FIELD("gpu_s", F64, struct record, gpu_s, .null_reason = not_measured),

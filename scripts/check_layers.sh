@@ -31,13 +31,14 @@ supervise |              | injected json plan record sweep worker
 profile   |              | bind cells check measure plan record
 load      |              | json supervise
 journal   |              | injected json output record sweep
+counters  |              | journal json record
 times     |              | json journal plan record sweep
 metrics   |              | record stats sweep
 scaling   |              | metrics record sweep
 diagnose  |              | metrics record scaling
 report    |              | diagnose journal json metrics output record scaling stats sweep text units version
 merge     |              | journal json record report text units
-command   | commands     | cells injected journal json load measure merge options output plan profile progress record report supervise sweep times version
+command   | commands     | cells counters injected journal json load measure merge options output plan profile progress record report supervise sweep times version
 main      |              | command options version worker
 TABLE
 }
