@@ -15,6 +15,8 @@ sweep() {
   expect_status 0
   expect_json "$TMP/r.json" 'd["run"]["profiled"] == "injection: CUDA_INJECTION64_PATH"'
   expect_valid results/report.schema.json "$TMP/r.json"
+  attn report "$TMP/j"
+  expect_out 'profiled  injection: CUDA_INJECTION64_PATH was inside the process that measured'
   attn report "$TMP/j" --json "$TMP/again.json"
   cmp "$TMP/r.json" "$TMP/again.json" || fail "the journal makes another report"
   attn diagnose "$TMP/r.json" --json "$TMP/again.json"
