@@ -76,3 +76,9 @@ void check_explain(const struct check_record *check, const struct attn_shape *sh
     explain_compare(check, shape, out, RECORD_REASON_MAX);
   }
 }
+
+void check_settle(struct record *record) {
+  record->status = record->check.right ? CELL_ok : CELL_wrong;
+  record->reason[0] = '\0';
+  check_explain(&record->check, &record->attn_case.shape, record->reason);
+}

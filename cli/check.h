@@ -18,6 +18,9 @@ struct tolerance check_tolerance(enum attn_dtype);
  * failed. */
 struct status check_output(struct problem *, const struct attn_shape *, struct check_record *out);
 
+/* The record's status after its checks: `ok`, or `wrong` with the reason. */
+void check_settle(struct record *);
+
 /* One sentence on what is wrong, for the row's reason. Empty when the check was right. */
 void check_explain(const struct check_record *, const struct attn_shape *, char out[RECORD_REASON_MAX]);
 

@@ -22,7 +22,7 @@ static struct status read_any(const struct json_doc *doc, struct journal_data *o
                     "is no report; its \"schema\" must be \"%s\" or \"%s\"", REPORT_SCHEMA, TIMES_SCHEMA);
 }
 
-static struct status load(const char *path, struct journal_data *out) {
+struct status command_load_facts(const char *path, struct journal_data *out) {
   struct json_doc doc;
   char *text;
   size_t length;
@@ -39,7 +39,7 @@ static struct status load(const char *path, struct journal_data *out) {
 struct status command_diagnose(const struct options *options, enum exit_code *exit_code) {
   struct journal_data data;
   struct status status = command_probe_outputs(options);
-  if (!status_failed(&status)) status = load(options->positional[0], &data);
+  if (!status_failed(&status)) status = command_load_facts(options->positional[0], &data);
   if (status_failed(&status)) return status;
   status = command_write_outputs(options, &data, exit_code);
   journal_free(&data);

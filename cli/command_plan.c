@@ -83,6 +83,7 @@ static struct status show_merged(const struct options *options, enum exit_code *
 
 struct status command_report(const struct options *options, enum exit_code *exit_code) {
   struct journal_data data;
+  if (options->counters != NULL) return command_report_counters(options, exit_code);
   if (options->positional_count > 1 || merge_is_report(options->positional[0]))
     return show_merged(options, exit_code);
   struct status status = command_probe_outputs(options);

@@ -20,8 +20,7 @@ struct run {
   char reference[VARIANT_SPEC_MAX]; /* what rows are timed against; empty: nothing */
   struct inject_rule inject;
   struct journal *journal;
-  char journal_path[512];
-  bool journal_kept; /* named by the user */
+  struct command_journal file; /* where the journal is */
   double start_s;
 };
 
@@ -63,32 +62,14 @@ static struct status choose_reference(struct run *run, const struct variant_spec
   return status_ok();
 }
 
-/* Beside the first output file; in the temporary folder when there is none. */
-static void choose_journal_path(struct run *run) {
-  const struct options *o = run->options;
-  const char *files[] = {o->json, o->csv};
-  run->journal_kept = o->journal != NULL;
-  if (run->journal_kept) {
-    snprintf(run->journal_path, sizeof run->journal_path, "%s", o->journal);
-    return;
-  }
-  for (size_t i = 0; i < 2; ++i) {
-    if (files[i] == NULL || strcmp(files[i], "-") == 0 || strncmp(files[i], "/dev/", 5) == 0) continue;
-    snprintf(run->journal_path, sizeof run->journal_path, "%s.journal", files[i]);
-    return;
-  }
-  const char *folder = getenv("TMPDIR");
-  snprintf(run->journal_path, sizeof run->journal_path, "%s/attnbench-%ld.journal", folder != NULL ? folder : "/tmp",
-           (long)getpid());
-}
-
 static struct status open_journal(struct run *run, int argc, char **argv) {
   struct run_info info;
   const bool plans = supervise_device(run->supervisor)->kind == DEVICE_CPU;
   command_describe_run(run->options, argc, argv, run->sweep, run->cells.count, &info);
+  snprintf(info.profiled, sizeof info.profiled, "%s", supervise_profiled(run->supervisor));
   if (plans) snprintf(info.planned_gpu, sizeof info.planned_gpu, "%s", run->planned->name);
-  choose_journal_path(run);
-  const struct status status = journal_create(run->journal_path, &info, &run->journal);
+  run->file = command_choose_journal(run->options);
+  const struct status status = journal_create(run->file.path, &info, &run->journal);
   if (status_failed(&status)) return status;
   return journal_device(run->journal, supervise_device(run->supervisor), supervise_event_overhead_us(run->supervisor),
                         plans ? &run->planned->info : NULL);
@@ -132,34 +113,14 @@ static struct status end_journal(struct run *run, bool complete) {
   return status;
 }
 
-/* Reports from the journal as it stands on disk, complete or not. */
-static struct status report_journal(struct run *run, enum exit_code *exit_code) {
-  struct journal_data data;
-  struct status status = journal_load(run->journal_path, &data);
-  if (status_failed(&status)) return status;
-  status = command_write_outputs(run->options, &data, exit_code);
-  journal_free(&data);
-  return status;
-}
-
-/* The journal goes only after everything made from it is safely written. */
-static void drop_journal(const struct run *run, const struct status *status) {
-  if (run->journal_path[0] == '\0' || access(run->journal_path, F_OK) != 0) return;
-  if (status_failed(status)) {
-    fprintf(stderr, "attnbench: results so far are kept: attnbench report %s\n", run->journal_path);
-  } else if (!run->journal_kept) {
-    unlink(run->journal_path);
-  }
-}
-
 static struct status measure_and_report(struct run *run, enum exit_code *exit_code) {
   const struct status measured = do_cells(run);
   const int signal_number = supervise_interrupted();
   supervise_close(run->supervisor);
   run->supervisor = NULL;
   struct status status = end_journal(run, !status_failed(&measured) && signal_number == 0);
-  if (!status_failed(&status)) status = report_journal(run, exit_code);
-  drop_journal(run, &status);
+  if (!status_failed(&status)) status = command_report_journal(run->options, &run->file, exit_code);
+  command_drop_journal(&run->file, &status);
   if (status_failed(&status)) return status;
   if (signal_number != 0) {
     *exit_code = signal_number == SIGINT ? EXIT_CODE_SIGINT : EXIT_CODE_SIGTERM;

@@ -1,5 +1,7 @@
+#include <stdlib.h>
 #include <string.h>
 #include <time.h>
+#include <unistd.h>
 
 #include "cli/commands.h"
 #include "cli/json.h"
@@ -99,4 +101,40 @@ struct status command_write_outputs(const struct options *options, const struct 
   *exit_code = report.exit_code;
   report_free(&report);
   return status;
+}
+
+struct command_journal command_choose_journal(const struct options *o) {
+  struct command_journal out = {.kept = o->journal != NULL};
+  const char *files[] = {o->json, o->csv};
+  if (out.kept) {
+    snprintf(out.path, sizeof out.path, "%s", o->journal);
+    return out;
+  }
+  for (size_t i = 0; i < 2; ++i) {
+    if (files[i] == NULL || strcmp(files[i], "-") == 0 || strncmp(files[i], "/dev/", 5) == 0) continue;
+    snprintf(out.path, sizeof out.path, "%s.journal", files[i]);
+    return out;
+  }
+  const char *folder = getenv("TMPDIR");
+  snprintf(out.path, sizeof out.path, "%s/attnbench-%ld.journal", folder != NULL ? folder : "/tmp", (long)getpid());
+  return out;
+}
+
+struct status command_report_journal(const struct options *options, const struct command_journal *file,
+                                     enum exit_code *exit_code) {
+  struct journal_data data;
+  struct status status = journal_load(file->path, &data);
+  if (status_failed(&status)) return status;
+  status = command_write_outputs(options, &data, exit_code);
+  journal_free(&data);
+  return status;
+}
+
+void command_drop_journal(const struct command_journal *file, const struct status *written) {
+  if (file->path[0] == '\0' || access(file->path, F_OK) != 0) return;
+  if (status_failed(written)) {
+    fprintf(stderr, "attnbench: results so far are kept: attnbench report %s\n", file->path);
+  } else if (!file->kept) {
+    unlink(file->path);
+  }
 }

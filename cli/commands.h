@@ -9,8 +9,12 @@
 #include "kernels/gpu_models.h"
 
 struct status command_run(const struct options *, int argc, char **argv, enum exit_code *exit_code);
+/* run with --profile: one process, launches for a profiler, no times. */
+struct status command_profile(const struct options *, int argc, char **argv, enum exit_code *exit_code);
 struct status command_plan(const struct options *, int argc, char **argv, enum exit_code *exit_code);
 struct status command_report(const struct options *, enum exit_code *exit_code);
+/* report with --counters. */
+struct status command_report_counters(const struct options *, enum exit_code *exit_code);
 struct status command_diagnose(const struct options *, enum exit_code *exit_code);
 struct status command_selftest(const struct options *, enum exit_code *exit_code);
 struct status command_list(const struct options *, FILE *out);
@@ -18,8 +22,22 @@ struct status command_list(const struct options *, FILE *out);
 /* Shared: what a journal's header says of this invocation. */
 void command_describe_run(const struct options *, int argc, char **argv, const struct sweep *, uint64_t cell_count,
                           struct run_info *out);
+/* Shared: the measured facts of a JSON report or of a table of times; the caller frees with journal_free. */
+struct status command_load_facts(const char *path, struct journal_data *out);
 /* Shared: every output that was asked for, or the table on stdout. */
 struct status command_write_outputs(const struct options *, const struct journal_data *, enum exit_code *exit_code);
+/* Shared: where a run's journal is: named by the user, else beside the first output file, else in the temporary
+ * folder. */
+struct command_journal {
+  char path[512];
+  bool kept; /* named by the user */
+};
+struct command_journal command_choose_journal(const struct options *);
+/* Shared: reports from the journal as it stands on disk, complete or not. */
+struct status command_report_journal(const struct options *, const struct command_journal *,
+                                     enum exit_code *exit_code);
+/* Shared: removes a journal that nobody named, once everything made from it is safely written. */
+void command_drop_journal(const struct command_journal *, const struct status *written);
 /* Shared: can every output be written? */
 struct status command_probe_outputs(const struct options *);
 /* Shared: a cell that is only planned, for a GPU that is not here. worker: of whatever device, for loaded variants,

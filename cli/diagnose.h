@@ -21,6 +21,9 @@ enum finding_severity { FINDING_NOTE, FINDING_WARNING, FINDING_SEVERE };
   X(latency_bound, WARNING, "far from every roof: time goes to waiting, not to bytes or FLOPs")                    \
   X(scales_with_bh, NOTE, "time against B*H: what growth the waves explain and what they do not")                  \
   X(rereads_kv, WARNING, "K and V are asked for many times: by tiles of few query rows, or past what L2 holds")    \
+  X(bank_conflicts, WARNING,                                                                                       \
+    "lanes of a warp meet in one bank of shared memory and go through it one after the other")                     \
+  X(uncoalesced, WARNING, "lanes of a warp touch more sectors of global memory than hold what they ask for")       \
   X(launch_bound, WARNING, "no longer than a launch itself takes: the kernel's own work hardly counts")
 
 enum finding_id {
@@ -48,7 +51,10 @@ struct findings {
   struct finding item[FINDINGS_MAX];
 };
 
-/* Findings of row `index`. records, metrics and scaling (scaling_of) belong together; a row of a scaling group is
+/* Where a row has counters (record.h), findings quote these instead of what launch, times and traffic model let one
+ * infer, and say which profiler counted; bank_conflicts and uncoalesced come from counters alone.
+ *
+ * Findings of row `index`. records, metrics and scaling (scaling_of) belong together; a row of a scaling group is
  * held against that group's baseline. Every finding appears at most once, about the pass where it is worst. Rows
  * without a launch plan get none about geometry, and only rows with status ok get findings that speak of time.
  * `device` is that of the row. */

@@ -1,5 +1,6 @@
 /* Findings from the launch geometry; time is quoted as evidence where there is some. */
 #include <inttypes.h>
+#include <math.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -228,6 +229,7 @@ bool diagnose_smem_limits_occupancy(const struct diagnose_row *row, struct findi
     bytes -= SMEM_STEP_BYTES;
   diagnose_put(f->measured, "%s%" PRIu64 " bytes of shared memory per block: blocks per SM %u, occupancy %.0f %%",
                diagnose_prefix_of(row, f->pass).text, smem_of(p), m->resident_blocks, 100 * m->occupancy_ratio);
+  diagnose_append_occupancy(row, f->pass, f->measured);
   diagnose_put(f->advice,
                "need at most %" PRIu64
                " bytes per block (fewer stages, smaller tiles, 16-bit staging) to fit %u blocks",
@@ -246,6 +248,7 @@ bool diagnose_registers_limit_occupancy(const struct diagnose_row *row, struct f
   diagnose_put(f->measured, "%s%u registers per thread x %u threads: blocks per SM %u, occupancy %.0f %%",
                diagnose_prefix_of(row, f->pass).text, p->facts.registers, m->threads_per_block, m->resident_blocks,
                100 * m->occupancy_ratio);
+  diagnose_append_occupancy(row, f->pass, f->measured);
   diagnose_put(
       f->advice,
       "need at most %u registers per thread to fit %u blocks: __launch_bounds__(%u, %u), or less state per thread",
@@ -253,20 +256,36 @@ bool diagnose_registers_limit_occupancy(const struct diagnose_row *row, struct f
   return true;
 }
 
+/* Local memory that is there but never touched costs nothing: where a profiler counted, its count decides. */
 static double local_memory(const struct diagnose_row *row, uint32_t pass) {
-  return row->record->pass[pass].facts.local_bytes;
+  const struct counter_values *counted = diagnose_counted_pass(row, pass);
+  const bool knows = counted != NULL && isfinite(counted->local_bytes);
+  return knows ? counted->local_bytes : row->record->pass[pass].facts.local_bytes;
+}
+
+/* A compiler's figure that is not known leaves the traffic alone to speak. */
+static void put_spills(const struct diagnose_row *row, uint32_t pass, char out[FINDING_TEXT_MAX]) {
+  const struct pass_facts *facts = &row->record->pass[pass].facts;
+  const struct counter_values *counted = diagnose_counted_pass(row, pass);
+  diagnose_put(out, "%s", diagnose_prefix_of(row, pass).text);
+  if (facts->local_bytes > 0)
+    diagnose_append(out, "%u bytes of local memory per thread at %u registers per thread", facts->local_bytes,
+                    facts->registers);
+  if (counted != NULL && isfinite(counted->local_bytes))
+    diagnose_append(out, "%s%.3g MB of local memory loaded and stored per launch (%s)",
+                    facts->local_bytes > 0 ? "; " : "", counted->local_bytes / 1e6, diagnose_source_of(row).text);
 }
 
 bool diagnose_spills(const struct diagnose_row *row, struct finding *f) {
   if (!diagnose_worst_pass(row, local_memory, &f->pass)) return false;
-  const struct pass_record *p = &row->record->pass[f->pass];
-  diagnose_put(f->measured, "%s%u bytes of local memory per thread at %u registers per thread",
-               diagnose_prefix_of(row, f->pass).text, p->facts.local_bytes, p->facts.registers);
-  diagnose_put(
-      f->advice,
-      "keep at least %u fewer 32-bit values alive per thread (smaller tile per thread, constant indices into "
-      "unrolled arrays), or allow more registers in __launch_bounds__",
-      (p->facts.local_bytes + 3) / 4);
+  const uint32_t bytes = row->record->pass[f->pass].facts.local_bytes;
+  char fewer[48] = "";
+  put_spills(row, f->pass, f->measured);
+  if (bytes > 0) snprintf(fewer, sizeof fewer, "at least %u ", (bytes + 3) / 4);
+  diagnose_put(f->advice,
+               "keep %sfewer 32-bit values alive per thread (smaller tile per thread, constant indices into "
+               "unrolled arrays), or allow more registers in __launch_bounds__",
+               fewer);
   return true;
 }
 

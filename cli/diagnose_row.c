@@ -3,6 +3,7 @@
 #include <math.h>
 #include <stdarg.h>
 #include <stdio.h>
+#include <string.h>
 
 /* A pass with less of the row's time than this is not worth a finding. */
 static const double PASS_SHARE_MIN = 0.10;
@@ -12,6 +13,30 @@ void diagnose_put(char out[FINDING_TEXT_MAX], const char *format, ...) {
   va_start(arguments, format);
   vsnprintf(out, FINDING_TEXT_MAX, format, arguments);
   va_end(arguments);
+}
+
+void diagnose_append(char out[FINDING_TEXT_MAX], const char *format, ...) {
+  const size_t used = strlen(out);
+  va_list arguments;
+  va_start(arguments, format);
+  vsnprintf(out + used, FINDING_TEXT_MAX - used, format, arguments);
+  va_end(arguments);
+}
+
+const struct counted *diagnose_counted(const struct diagnose_row *row) {
+  return row->metrics->counted.known && row->record->status == CELL_ok ? &row->metrics->counted : NULL;
+}
+
+const struct counter_values *diagnose_counted_pass(const struct diagnose_row *row, uint32_t pass) {
+  const bool known = diagnose_counted(row) != NULL && pass < row->record->counters.pass_count;
+  return known ? &row->record->counters.pass[pass].values : NULL;
+}
+
+struct diagnose_source diagnose_source_of(const struct diagnose_row *row) {
+  struct diagnose_source source;
+  snprintf(source.text, sizeof source.text, "measured by %s, %s", row->record->counters.source,
+           row->record->counters.cache);
+  return source;
 }
 
 uint32_t diagnose_pass_count(const struct diagnose_row *row) {

@@ -17,6 +17,25 @@ struct diagnose_row {
 
 void diagnose_put(char out[FINDING_TEXT_MAX], const char *format, ...) __attribute__((format(printf, 2, 3)));
 
+/* The same after what stands there already. */
+void diagnose_append(char out[FINDING_TEXT_MAX], const char *format, ...) __attribute__((format(printf, 2, 3)));
+
+/* What a profiler counted of this row, NULL when none did. */
+const struct counted *diagnose_counted(const struct diagnose_row *);
+/* Of one of its passes; NULL likewise. */
+const struct counter_values *diagnose_counted_pass(const struct diagnose_row *, uint32_t pass);
+/* "measured by ncu 2025.3.1, cold", for a row that has counters. */
+struct diagnose_source {
+  char text[80];
+};
+struct diagnose_source diagnose_source_of(const struct diagnose_row *);
+/* "; 23 % of the warps were resident (measured by ...)" where that is known. */
+void diagnose_append_occupancy(const struct diagnose_row *, uint32_t pass, char out[FINDING_TEXT_MAX]);
+
+/* What warps waited for, appended to the fact; and one change against it, false when none is known. */
+void diagnose_append_stall(const struct diagnose_row *, char out[FINDING_TEXT_MAX]);
+bool diagnose_stall_advice(const struct diagnose_row *, char out[FINDING_TEXT_MAX]);
+
 uint32_t diagnose_pass_count(const struct diagnose_row *);
 
 /* The pass with the highest badness among those that matter for the row's time; false when none is positive. */

@@ -7,6 +7,8 @@
 static const double NEAR_ROOF_MIN = 0.60;
 static const double FAR_FROM_ROOF_MAX = 0.25;
 static const double LAUNCH_SIZED_MAX_US = 5.0;
+static const double MOVED_AGAIN_MIN = 1.5;
+static const double MB = 1e6;
 
 /* ---- time against the roofs ---------------------------------------------------------------------------------- */
 
@@ -28,24 +30,58 @@ static bool near_roof(const struct diagnose_row *row, unsigned roofs, enum time_
   return nearest_roof(row, roofs, mode) && row->metrics->mode[*mode].roof_ratio >= NEAR_ROOF_MIN;
 }
 
+static void put_memory_advice(const struct diagnose_row *row, double gb_per_s, double ratio,
+                              char out[FINDING_TEXT_MAX]) {
+  const struct attn_shape *s = row->shape;
+  if (s->dtype == ATTN_F32)
+    diagnose_put(out, "store Q, K, V and O in 16 bits: half the bytes, %.0f us at this rate",
+                 row->metrics->bytes / 2e3 / gb_per_s);
+  else if (s->Hkv > 1)
+    diagnose_put(out, "at most %.2fx is left; move fewer bytes: fewer KV heads than %u for %u query heads", 1 / ratio,
+                 s->Hkv, s->Hq);
+  else
+    diagnose_put(out, "at most %.2fx is left; move fewer bytes: 8-bit K and V, or more query heads per KV head",
+                 1 / ratio);
+}
+
+/* By what DRAM really moved, which may be more than the shape needs, or less where L2 held it. */
+static bool is_memory_bound_as_counted(const struct diagnose_row *row, const struct counted *counted,
+                                       struct finding *f) {
+  const struct counter_metrics *m = &counted->metrics;
+  const double moved = counted->total.dram_read_bytes + counted->total.dram_write_bytes, needed = row->metrics->bytes;
+  if (m->dram_ratio < NEAR_ROOF_MIN) return false;
+  diagnose_put(f->measured,
+               "DRAM moved %.3g MB in %.1f us = %.0f GB/s, %.0f %% of the %.0f GB/s that it gives (%s); the shape "
+               "needs %.3g MB",
+               moved / MB, counted->total.gpu_time_us, m->dram_gb_per_s, 100 * m->dram_ratio,
+               row->device->dram_gb_per_s, diagnose_source_of(row).text, needed / MB);
+  if (moved >= MOVED_AGAIN_MIN * needed)
+    diagnose_put(f->advice,
+                 "move each byte once: %.2fx fewer bytes when blocks that run together share a head's K and V in L2",
+                 moved / needed);
+  else
+    put_memory_advice(row, m->dram_gb_per_s, m->dram_ratio, f->advice);
+  return true;
+}
+
 bool diagnose_memory_bound(const struct diagnose_row *row, struct finding *f) {
   enum time_mode mode = TIME_COLD;
+  const struct counted *counted = diagnose_counted(row);
+  if (counted != NULL && isfinite(counted->metrics.dram_ratio)) return is_memory_bound_as_counted(row, counted, f);
   if (!near_roof(row, ROOFS_DRAM, &mode)) return false;
   const struct mode_metrics *m = &row->metrics->mode[mode];
-  const struct attn_shape *s = row->shape;
   diagnose_put(f->measured, "%.0f GB/s = %.0f %% of the %.0f GB/s that DRAM gives (%s), at %.2f FLOP per byte",
                m->gb_per_s, 100 * m->roof_ratio, row->device->dram_gb_per_s, time_mode_name(mode),
                row->metrics->flop_per_byte);
-  if (s->dtype == ATTN_F32)
-    diagnose_put(f->advice, "store Q, K, V and O in 16 bits: half the bytes, %.0f us at this rate",
-                 row->metrics->bytes / 2e3 / m->gb_per_s);
-  else if (s->Hkv > 1)
-    diagnose_put(f->advice, "at most %.2fx is left; move fewer bytes: fewer KV heads than %u for %u query heads",
-                 1 / m->roof_ratio, s->Hkv, s->Hq);
-  else
-    diagnose_put(f->advice, "at most %.2fx is left; move fewer bytes: 8-bit K and V, or more query heads per KV head",
-                 1 / m->roof_ratio);
+  put_memory_advice(row, m->gb_per_s, m->roof_ratio, f->advice);
   return true;
+}
+
+static void append_tensor_pipe(const struct diagnose_row *row, char out[FINDING_TEXT_MAX]) {
+  const struct counted *counted = diagnose_counted(row);
+  if (counted == NULL || row->record->math != ATTN_MATH_TENSOR || !isfinite(counted->total.tensor_pipe_ratio)) return;
+  diagnose_append(out, "; the tensor pipe was at %.0f %% of its peak (%s)", 100 * counted->total.tensor_pipe_ratio,
+                  diagnose_source_of(row).text);
 }
 
 bool diagnose_compute_bound(const struct diagnose_row *row, struct finding *f) {
@@ -54,6 +90,7 @@ bool diagnose_compute_bound(const struct diagnose_row *row, struct finding *f) {
   const struct mode_metrics *m = &row->metrics->mode[mode];
   diagnose_put(f->measured, "%.4g TFLOP/s = %.0f %% of the %s roof at %.0f MHz (%s)", m->tflop_per_s,
                100 * m->roof_ratio, roof_name(m->roof), m->roof_clock_mhz, time_mode_name(mode));
+  append_tensor_pipe(row, f->measured);
   if (m->roof == ROOF_FP32 && row->shape->dtype != ATTN_F32)
     diagnose_put(f->advice, "move QK^T and PV to tensor cores: %.0fx the FLOPs per clock",
                  row->device->tensor_flop_per_clk_sm / row->device->fp32_flop_per_clk_sm);
@@ -71,7 +108,7 @@ static void put_latency_advice(const struct diagnose_row *row, char out[FINDING_
     diagnose_put(out, "its launches are not known; record grid and block to see whether SMs are idle");
   else if (m->sm_ratio < 1)
     diagnose_fill_advice(row, pass, out);
-  else
+  else if (!diagnose_stall_advice(row, out))
     diagnose_put(
         out,
         "every SM has work, so shorten each block's chain: keep scores and O in registers, fewer barriers per K/V "
@@ -114,6 +151,7 @@ bool diagnose_latency_bound(const struct diagnose_row *row, struct finding *f) {
                "%.3f TFLOP/s and %.1f GB/s = %.2g %% of the %s roof (%s): %.1f us where the shape's floor is %.2f us",
                m->tflop_per_s, m->gb_per_s, 100 * m->roof_ratio, roof_name(m->roof), time_mode_name(mode), median_us,
                m->floor_us);
+  diagnose_append_stall(row, f->measured);
   put_latency_advice(row, f->advice);
   return true;
 }

@@ -30,15 +30,40 @@ static void put_dram_share(const struct diagnose_row *row, char *out, size_t siz
     snprintf(out + used, size - (size_t)used, " at most, and nothing once the tensors are in L2");
 }
 
+/* The same by what a profiler counted; false when it did not. */
+static bool put_counted_share(const struct diagnose_row *row, char *out, size_t size) {
+  const struct counted *counted = diagnose_counted(row);
+  if (counted == NULL || !isfinite(counted->total.l2_bytes + counted->total.dram_read_bytes)) return false;
+  const int used = snprintf(out, size, "the SMs asked L2 for %.3g MB", counted->total.l2_bytes / MB);
+  if (isfinite(counted->total.l2_hit_ratio))
+    snprintf(out + used, size - (size_t)used, ", %.0f %% of it was there, and DRAM gave %.3g MB (%s)",
+             100 * counted->total.l2_hit_ratio, counted->total.dram_read_bytes / MB, diagnose_source_of(row).text);
+  else
+    snprintf(out + used, size - (size_t)used, " and DRAM gave %.3g MB (%s)", counted->total.dram_read_bytes / MB,
+             diagnose_source_of(row).text);
+  return true;
+}
+
+/* Do rereads reach DRAM? Counted with cold caches, reads beyond the tensors are just these; else by the model. */
+static bool rereads_dram(const struct diagnose_row *row) {
+  const struct traffic *t = &row->metrics->traffic;
+  const struct counted *counted = diagnose_counted(row);
+  const bool knows =
+      counted != NULL && isfinite(counted->total.dram_read_bytes) && strcmp(row->record->counters.cache, "cold") == 0;
+  const bool reaches =
+      knows ? counted->total.dram_read_bytes >= SPILLED_REREAD_MIN * row->metrics->bytes : !t->fits_l2;
+  return reaches && t->reread_ratio >= SPILLED_REREAD_MIN;
+}
+
 bool diagnose_rereads_kv(const struct diagnose_row *row, struct finding *f) {
   const struct traffic *t = &row->metrics->traffic;
   const struct attn_shape *s = row->shape;
   const uint32_t rows = rows_per_read(row);
   if (!t->known) return false;
   const bool few_rows = rows < FEW_ROWS_BELOW && t->reread_ratio >= FEW_ROWS_REREAD_MIN;
-  if (!few_rows && (t->fits_l2 || t->reread_ratio < SPILLED_REREAD_MIN)) return false;
+  if (!few_rows && !rereads_dram(row)) return false;
   char dram[200];
-  put_dram_share(row, dram, sizeof dram);
+  if (!put_counted_share(row, dram, sizeof dram)) put_dram_share(row, dram, sizeof dram);
   diagnose_put(f->measured,
                "K and V are asked for %.3g times (%u query row%s per read): %.3g MB requested of L2 for %.3g MB; %s",
                t->reread_ratio, rows, rows == 1 ? "" : "s", t->requested_bytes / MB, row->metrics->bytes / MB, dram);

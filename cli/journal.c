@@ -53,6 +53,8 @@ static const struct field run_fields[] = {
     FIELD("seed", U64, struct run_info, seed),
     FIELD("cell_count", U64, struct run_info, cell_count),
     FIELD_TEXT_OF("planned_gpu", struct run_info, planned_gpu),
+    FIELD("profiled", TEXT, struct run_info, profiled, .capacity = PROFILED_TEXT_MAX, .optional = true),
+    FIELD("profile_launches", U32, struct run_info, profile_launches, .optional = true),
     {0},
 };
 

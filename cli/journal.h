@@ -4,6 +4,7 @@
 #ifndef ATTNBENCH_CLI_JOURNAL_H
 #define ATTNBENCH_CLI_JOURNAL_H
 
+#include "cli/profiled.h"
 #include "cli/record.h"
 
 /* What a journal's first line says about the run. */
@@ -16,8 +17,10 @@ struct run_info {
   struct sweep_baseline baseline;
   char filter[128]; /* "" when none */
   uint64_t seed;
-  uint64_t cell_count;  /* cells that the run set out to do */
-  char planned_gpu[16]; /* model that planned rows are for; "" when none */
+  uint64_t cell_count;              /* cells that the run set out to do */
+  char planned_gpu[16];             /* model that planned rows are for; "" when none */
+  char profiled[PROFILED_TEXT_MAX]; /* the tool inside the process that measured (profiled_tool); "" when none */
+  uint32_t profile_launches;        /* of every cell, for a profiler to capture (--profile); 0: rows were timed */
 };
 
 struct journal; /* an open journal being written */

@@ -7,7 +7,9 @@
 
 static struct status run_verb(const struct options *options, int argc, char **argv, enum exit_code *exit_code) {
   switch (options->verb) {
-    case VERB_RUN: return command_run(options, argc, argv, exit_code);
+    case VERB_RUN:
+      return options->profile_launches > 0 ? command_profile(options, argc, argv, exit_code)
+                                           : command_run(options, argc, argv, exit_code);
     case VERB_PLAN: return command_plan(options, argc, argv, exit_code);
     case VERB_LIST: return command_list(options, stdout);
     case VERB_REPORT: return command_report(options, exit_code);

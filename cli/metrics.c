@@ -191,6 +191,30 @@ static struct traffic traffic_of(const struct record *r, const struct device_inf
   return out;
 }
 
+/* ---- counters ------------------------------------------------------------------------------------------------ */
+
+double metrics_shared_repeats(const struct counter_values *v) {
+  return isnan(v->shared_excess_wavefronts) ? v->shared_bank_conflicts : v->shared_excess_wavefronts;
+}
+
+/* 0 of 0 is none. */
+static double share(double part, double whole) { return whole > 0 ? part / whole : whole == 0 ? 0 : (double)NAN; }
+
+static struct counted counted_of(const struct counter_record *counters, const struct device_info *dev) {
+  struct counted out = {.known = counters->done};
+  if (!out.known) return out;
+  const struct counter_values *v = &out.total;
+  out.total = counter_totals(counters);
+  out.top_stall = counter_top_stall(counters);
+  const double dram_bytes = v->dram_read_bytes + v->dram_write_bytes;
+  out.metrics.dram_gb_per_s = v->gpu_time_us > 0 ? dram_bytes / v->gpu_time_us * 1e-3 : (double)NAN;
+  out.metrics.dram_ratio = dev->dram_gb_per_s > 0 ? out.metrics.dram_gb_per_s / dev->dram_gb_per_s : (double)NAN;
+  out.metrics.shared_conflict_ratio = share(metrics_shared_repeats(v), v->shared_wavefronts);
+  out.metrics.sectors_per_request = share(v->global_load_sectors, v->global_load_requests);
+  out.metrics.global_excess_ratio = share(v->global_excess_sectors, v->global_sectors);
+  return out;
+}
+
 void metrics_of(const struct record *r, const struct device_info *dev, struct metrics *out) {
   *out = (struct metrics){0};
   out->flops = metrics_flops(&r->attn_case.shape);
@@ -200,4 +224,5 @@ void metrics_of(const struct record *r, const struct device_info *dev, struct me
   for (uint32_t i = 0; i < r->plan.pass_count && i < ATTN_PASSES_MAX; i++)
     out->pass[i] = pass_metrics_of(&r->pass[i], dev);
   out->traffic = traffic_of(r, dev, out);
+  out->counted = counted_of(&r->counters, dev);
 }

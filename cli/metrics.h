@@ -58,12 +58,32 @@ struct traffic {
   double dram_bytes;        /* of a cold launch: each tensor once when it fits, else up to all that is requested */
 };
 
+/* What the counters of the row say together, for the whole plan. NAN where one that is needed is not known. */
+struct counter_metrics {
+  double dram_gb_per_s, dram_ratio; /* bytes read and written over the time; share of the device's peak */
+  double shared_conflict_ratio; /* passes through shared memory that are repeats / all: by the addresses where that
+                                   is known, else by the hardware's count */
+  double sectors_per_request;   /* of global loads: 4 for 4 bytes a lane side by side, 16 for 16 bytes */
+  double global_excess_ratio;   /* sectors that the addresses cost beyond the fewest / all */
+};
+
+struct counted {
+  bool known;
+  struct counter_values total;
+  struct counter_stall top_stall;
+  struct counter_metrics metrics;
+};
+
 struct metrics {
   double flops, bytes, flop_per_byte;
   struct traffic traffic;
   struct mode_metrics mode[TIME_MODE_COUNT];
   struct pass_metrics pass[ATTN_PASSES_MAX];
+  struct counted counted; /* from record.counters */
 };
+
+/* Passes through shared memory that are repeats, of one pass or a whole plan. */
+double metrics_shared_repeats(const struct counter_values *);
 
 /* Everything above for one record on one device. Passes are filled whenever the plan has passes, planned or not. */
 void metrics_of(const struct record *, const struct device_info *, struct metrics *out);

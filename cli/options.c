@@ -25,7 +25,8 @@ static const struct {
     [VERB_MEASURE_SELF] = {"measure-self", NULL, NULL},
 };
 
-enum kind { KIND_STRING, KIND_FLAG, KIND_FILTER, KIND_LOAD };
+/* KIND_COUNT: a flag that may be given a number, with "=" only; alone it is 1. */
+enum kind { KIND_STRING, KIND_FLAG, KIND_COUNT, KIND_FILTER, KIND_LOAD };
 
 #define IN(verb)   (1u << VERB_##verb)
 #define AT(member) offsetof(struct options, member)
@@ -40,6 +41,8 @@ static const struct option_row {
 } rows[] = {
     {"Input", "--sweep", "FILE", IN(RUN) | IN(PLAN), KIND_STRING, AT(sweep),
      "sweep to run (format: shapes/README.md)", NULL},
+    {"Input", "--counters", "FILE", IN(REPORT), KIND_STRING, AT(counters),
+     "counters of a profiler, from scripts/profile, for the rows of one report", NULL},
     {"Selection", "--variants", "A,B", IN(RUN) | IN(PLAN), KIND_STRING, AT(variants),
      "variants to run instead of the sweep's: name or name:key=value,key=value, with commas between", NULL},
     {"Selection", "--filter", "KEY=VALUE", IN(RUN) | IN(PLAN), KIND_FILTER, 0,
@@ -58,6 +61,10 @@ static const struct option_row {
     {"Measuring", "--timeout", "SECONDS", IN(RUN) | IN(SELFTEST), KIND_STRING, AT(timeout),
      "deadline of one cell, or of the self-test, seconds", "300"},
     {"Measuring", "--check-only", NULL, IN(RUN), KIND_FLAG, AT(check_only), "check results, take no times", NULL},
+    {"Measuring", "--profile", "[=N]", IN(RUN), KIND_COUNT, AT(profile),
+     "for nsys and ncu: one process, checks and warm-up first, then exactly N launches of each cell between "
+     "cudaProfilerStart and Stop and in the NVTX range profile of domain attnbench; no times, 1 to 1000",
+     NULL},
     {"Testing", "--selftest", NULL, IN(SELFTEST), KIND_FLAG, AT(selftest),
      "test the timer, and nothing else: spins of 20 us to 10 ms, events, graphs, the flush, clocks", NULL},
     {"Testing", "--inject-slowdown", "GLOB:PERCENT", IN(RUN), KIND_STRING, AT(inject),
@@ -156,9 +163,11 @@ static struct status take_option(int argc, char **argv, int *i, struct options *
     if (equals != NULL) return status_make(STATUS_USAGE, "%s: takes no value", row->name);
     return store(row, NULL, out);
   }
+  if (row->kind == KIND_COUNT && equals == NULL) return store(row, "1", out);
   const char *value = equals != NULL ? equals + 1 : *i + 1 < argc ? argv[++*i] : NULL;
   if (value == NULL || *value == '\0') {
-    return status_make(STATUS_USAGE, "%s: needs a value: %s %s", row->name, row->name, row->value);
+    return status_make(STATUS_USAGE, "%s: needs a value: %s%s%s", row->name, row->name,
+                       row->kind == KIND_COUNT ? "" : " ", row->value);
   }
   return store(row, value, out);
 }
@@ -205,6 +214,20 @@ static struct status parse_numbers(struct options *out) {
                        out->timeout);
   }
   return status_ok();
+}
+
+static struct status parse_profile(struct options *out) {
+  char *end;
+  if (out->profile == NULL) return status_ok();
+  const unsigned long launches =
+      out->profile[0] >= '0' && out->profile[0] <= '9' ? strtoul(out->profile, &end, 10) : 0;
+  if (launches < 1 || launches > OPTIONS_PROFILE_MAX || *end != '\0') {
+    return status_make(STATUS_USAGE, "--profile: \"%s\" is not a number of launches from 1 to %d", out->profile,
+                       OPTIONS_PROFILE_MAX);
+  }
+  out->profile_launches = (uint32_t)launches;
+  if (out->reference == NULL) return status_ok();
+  return status_make(STATUS_USAGE, "--reference: a run with --profile times nothing; leave one of the two out");
 }
 
 static struct status require(const struct options *o) {
@@ -254,7 +277,8 @@ struct status options_parse(int argc, char **argv, struct options *out) {
   }
   if (out->help || out->version) return status_ok();
   apply_defaults(out);
-  const struct status status = parse_numbers(out);
+  struct status status = parse_numbers(out);
+  if (!status_failed(&status)) status = parse_profile(out);
   return status_failed(&status) ? status : require(out);
 }
 
@@ -283,7 +307,8 @@ static void print_wrapped(FILE *out, const char *text) {
 
 static void print_option(FILE *out, const struct option_row *row) {
   char head[64], text[256], where[64] = "";
-  snprintf(head, sizeof head, "  %s %s", row->name, row->value != NULL ? row->value : "");
+  snprintf(head, sizeof head, "  %s%s%s", row->name, row->kind == KIND_COUNT ? "" : " ",
+           row->value != NULL ? row->value : "");
   if (row->verbs != ~0u && (row->verbs & IN(RUN)) == 0) {
     snprintf(where, sizeof where, " (%s)",
              (row->verbs & IN(LIST)) != 0       ? "list"

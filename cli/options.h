@@ -23,21 +23,23 @@ enum verb {
   VERB_COUNT
 };
 
-enum { OPTIONS_FILTERS_MAX = 16, OPTIONS_LOADS_MAX = 8, OPTIONS_POSITIONALS_MAX = 8 };
+enum { OPTIONS_FILTERS_MAX = 16, OPTIONS_LOADS_MAX = 8, OPTIONS_POSITIONALS_MAX = 8, OPTIONS_PROFILE_MAX = 1000 };
 
 /* Strings point into argv; NULL = not given and no default. */
 struct options {
   enum verb verb;
   const char *positional[OPTIONS_POSITIONALS_MAX]; /* the journal or reports of `report`, the file of `diagnose` */
   size_t positional_count;
-  const char *sweep, *variants, *device, *gpu, *json, *csv, *journal, *seed, *timeout, *reference, *inject;
+  const char *sweep, *variants, *device, *gpu, *json, *csv, *journal, *seed, *timeout, *reference, *inject, *profile,
+      *counters;
   const char *filter[OPTIONS_FILTERS_MAX];
   size_t filter_count;
   const char *load[OPTIONS_LOADS_MAX]; /* --load: shared objects with variants */
   size_t load_count;
   bool check_only, list_json, across_devices, selftest, help, version;
-  uint64_t seed_value; /* --seed */
-  double timeout_s;    /* --timeout */
+  uint64_t seed_value;       /* --seed */
+  double timeout_s;          /* --timeout */
+  uint32_t profile_launches; /* --profile; 0: not given */
 };
 
 /* STATUS_USAGE names the option, what is wrong and what to do. */

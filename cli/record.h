@@ -3,6 +3,7 @@
 #ifndef ATTNBENCH_CLI_RECORD_H
 #define ATTNBENCH_CLI_RECORD_H
 
+#include "cli/record_counters.h"
 #include "cli/stats.h"
 #include "cli/sweep.h"
 #include "kernels/device.h"
@@ -112,8 +113,9 @@ struct record {
   struct injected_record injected;
   struct attn_plan plan; /* .pass[].kernel NULL once read back; tiles, splits, stages, workspace */
   struct pass_record pass[ATTN_PASSES_MAX];
-  double wall_s; /* of the whole cell */
-  double gpu_s;  /* of which launches, flushes and checks kept the device busy or waited on it */
+  struct counter_record counters; /* from a profiler; not in the journal */
+  double wall_s;                  /* of the whole cell */
+  double gpu_s;                   /* of which launches, flushes and checks kept the device busy or waited on it */
 };
 
 /* One JSON object without newline, malloc'ed, caller frees; NULL without memory. Non-finite numbers become null. */

@@ -15,6 +15,12 @@ extern const struct field record_device_fields[];   /* struct device_line; start
 extern const struct field record_shape_fields[];    /* struct attn_shape */
 extern const struct field record_injected_fields[]; /* struct injected_record */
 
+extern const struct field record_counter_head_fields[];   /* struct counter_record: source, cache, launches */
+extern const struct field record_counter_passes_fields[]; /* struct counter_record: passes */
+extern const struct field record_counter_pass_fields[];   /* struct counter_pass */
+extern const struct field record_counter_value_fields[];  /* struct counter_values */
+extern const struct field record_counter_stall_fields[];  /* struct counter_stall */
+
 /* Names by index, NULL past the last. */
 const char *record_oracle_name(uint32_t index);
 const char *record_tensor_name(uint32_t index);

@@ -36,6 +36,10 @@ enum csv_source {
   CSV_PASS_METRICS,
   CSV_SCALING,
   CSV_SCALED_TIME,
+  CSV_COUNTERS,
+  CSV_COUNTER_VALUES,
+  CSV_COUNTER_STALL,
+  CSV_COUNTER_METRICS,
   CSV_SOURCE_COUNT
 };
 
@@ -111,6 +115,10 @@ static const struct csv_section {
     {"scaling_", CSV_SCALED_TIME, ratio_fields},
     {"", CSV_VIEW, findings_fields},
     {"", CSV_RECORD, report_wall_fields},
+    {"counters_", CSV_COUNTERS, record_counter_head_fields},
+    {"counters_", CSV_COUNTER_VALUES, record_counter_value_fields},
+    {"counters_top_stall_", CSV_COUNTER_STALL, record_counter_stall_fields},
+    {"counters_", CSV_COUNTER_METRICS, report_counter_fields},
 };
 
 /* ---- cells --------------------------------------------------------------------------------------------------- */
@@ -256,6 +264,7 @@ static void fill_view(const struct report *report, const struct report_row *row,
 static void put_mode(FILE *file, const struct report *report, const struct report_row *row, enum time_mode mode) {
   const struct record *record = row->record;
   const struct mode_metrics *metrics = &row->metrics.mode[mode];
+  const struct counted *counted = &row->metrics.counted;
   const bool has_pass = record->plan.pass_count > 0, has_plan = has_pass || record->plan.tile_q > 0;
   struct csv_row csv = {.launch = report_launch_view(&record->pass[0])};
   fill_view(report, row, mode, &csv.view);
@@ -277,6 +286,10 @@ static void put_mode(FILE *file, const struct report *report, const struct repor
       [CSV_PASS_METRICS] = has_pass ? &row->metrics.pass[0] : NULL,
       [CSV_SCALING] = row->scaling.known ? &row->scaling : NULL,
       [CSV_SCALED_TIME] = row->scaling.known && row->scaling.timed ? &csv.view : NULL,
+      [CSV_COUNTERS] = counted->known ? &record->counters : NULL,
+      [CSV_COUNTER_VALUES] = counted->known ? &counted->total : NULL,
+      [CSV_COUNTER_STALL] = counted->known && counted->top_stall.known ? &counted->top_stall : NULL,
+      [CSV_COUNTER_METRICS] = counted->known ? &counted->metrics : NULL,
   };
   memcpy(csv.source, source, sizeof source);
   put_row(file, &csv);

@@ -68,6 +68,8 @@ const struct field report_run_fields[] = {
     FIELD("filter", LABEL, struct journal_data, run.filter, .capacity = sizeof((struct run_info *)0)->filter),
     FIELD("cells", U64, struct journal_data, run.cell_count),
     FIELD_TEXT_OF("state", struct journal_data, state),
+    FIELD("profiled", LABEL, struct journal_data, run.profiled, .capacity = PROFILED_TEXT_MAX, .optional = true),
+    FIELD("profile_launches", U32, struct journal_data, run.profile_launches, .optional = true),
     {0},
 };
 
@@ -293,6 +295,15 @@ const struct field report_scaling_fields[] = {
     FIELD("load_ratio", F64, struct scaling, load_ratio, .null_reason = "the plan has no launches"),
     FIELD("full_bh", F64, struct scaling, full_bh, .null_reason = "no grid that grows with B*Hq is known"),
     FIELD("verdict", ENUM, struct scaling, verdict, .name = name_of_verdict),
+    {0},
+};
+
+const struct field report_counter_fields[] = {
+    FIELD("dram_gb_per_s", F64, struct counter_metrics, dram_gb_per_s),
+    FIELD("dram_ratio", F64, struct counter_metrics, dram_ratio),
+    FIELD("shared_conflict_ratio", F64, struct counter_metrics, shared_conflict_ratio),
+    FIELD("sectors_per_request", F64, struct counter_metrics, sectors_per_request),
+    FIELD("global_excess_ratio", F64, struct counter_metrics, global_excess_ratio),
     {0},
 };
 

@@ -37,6 +37,7 @@ extern const struct field report_pass_metrics_fields[]; /* struct pass_metrics *
 extern const struct field report_pass_cost_fields[];    /* struct pass_record */
 extern const struct field report_scaling_fields[];      /* struct scaling */
 extern const struct field report_wall_fields[];         /* struct record */
+extern const struct field report_counter_fields[];      /* struct counter_metrics */
 
 struct launch_view report_launch_view(const struct pass_record *);
 

@@ -166,6 +166,20 @@ static bool add_scaling(cJSON *result, const struct scaling *scaling) {
          add_object(object, "us_per_bh", scaling->timed, us_per_bh_fields, scaling);
 }
 
+/* Only rows that a profiler counted have the key. */
+static bool add_counters(cJSON *result, const struct report_row *row) {
+  const struct counter_record *counters = &row->record->counters;
+  const struct counted *counted = &row->metrics.counted;
+  if (!counters->done) return true;
+  cJSON *object = cJSON_AddObjectToObject(result, "counters");
+  return fields_write(object, record_counter_head_fields, counters) &&
+         fields_write(object, record_counter_value_fields, &counted->total) &&
+         add_object(object, "top_stall", counted->top_stall.known, record_counter_stall_fields,
+                    &counted->top_stall) &&
+         fields_write(object, report_counter_fields, &counted->metrics) &&
+         fields_write(object, record_counter_passes_fields, counters);
+}
+
 static bool add_result(cJSON *result, const struct report_row *row) {
   const struct record *record = row->record;
   return fields_write(result, report_case_fields, record) && fields_write(result, report_cell_fields, record) &&
@@ -175,7 +189,7 @@ static bool add_result(cJSON *result, const struct report_row *row) {
          add_object(result, "plan", record->plan.pass_count > 0 || record->plan.tile_q > 0, report_plan_fields,
                     &record->plan) &&
          fields_write(result, report_injected_fields, record) && add_launches(result, row) &&
-         add_findings(result, row) && add_scaling(result, &row->scaling) &&
+         add_counters(result, row) && add_findings(result, row) && add_scaling(result, &row->scaling) &&
          fields_write(result, report_wall_fields, record);
 }
 

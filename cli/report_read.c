@@ -67,6 +67,17 @@ static struct status read_speedup(const struct json_doc *doc, const cJSON *resul
   return read_nullable(doc, result, "speedup_vs", report_speedup_fields, out);
 }
 
+static struct status read_counters(const struct json_doc *doc, const cJSON *result, struct counter_record *out) {
+  const cJSON *item = json_get(result, "counters");
+  if (item == NULL || cJSON_IsNull(item)) return status_ok();
+  counter_record_start(out);
+  out->done = true;
+  struct status status = fields_read_part(doc, item, record_counter_head_fields, out);
+  if (!status_failed(&status)) status = fields_read_part(doc, item, record_counter_passes_fields, out);
+  if (status_failed(&status) || out->pass_count > 0) return status;
+  return json_error(doc, item, false, "has no passes");
+}
+
 static struct status read_result(const struct json_doc *doc, const cJSON *item, struct record *out) {
   record_start(out);
   struct status status = fields_read_part(doc, item, report_case_fields, out);
@@ -77,6 +88,7 @@ static struct status read_result(const struct json_doc *doc, const cJSON *item, 
   if (!status_failed(&status)) status = read_nullable(doc, item, "time", report_times_fields, out);
   if (!status_failed(&status)) status = read_speedup(doc, item, &out->speedup);
   if (!status_failed(&status)) status = read_nullable(doc, item, "plan", report_plan_fields, &out->plan);
+  if (!status_failed(&status)) status = read_counters(doc, item, &out->counters);
   const cJSON *launches = json_get(item, "launches");
   if (!status_failed(&status))
     status =

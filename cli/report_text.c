@@ -201,6 +201,21 @@ static void print_device(FILE *file, const char *lead, const struct device_info 
   text_wrap(file, lead, strlen(lead), text);
 }
 
+/* What makes the times of a run something else than a kernel's own. */
+static void print_profiled(FILE *file, const struct run_info *run) {
+  char text[256];
+  if (run->profiled[0] != '\0') {
+    snprintf(text, sizeof text, "%s was inside the process that measured: times hold the tool's work too",
+             run->profiled);
+    text_wrap(file, "profiled  ", 10, text);
+  }
+  if (run->profile_launches > 0) {
+    snprintf(text, sizeof text, "%" PRIu32 " launch%s of each row for a profiler to capture, checked, not timed",
+             run->profile_launches, run->profile_launches == 1 ? "" : "es");
+    text_wrap(file, "profile   ", 10, text);
+  }
+}
+
 static void print_head(FILE *file, const struct report *report) {
   const struct journal_data *journal = report->journal;
   const struct run_info *run = &journal->run;
@@ -213,6 +228,7 @@ static void print_head(FILE *file, const struct report *report) {
   snprintf(text, sizeof text, "%s (%s)%s%s", run->sweep_name, run->sweep_path,
            run->sweep_about[0] != '\0' ? ": " : "", run->sweep_about);
   text_wrap(file, "sweep     ", 10, text);
+  print_profiled(file, run);
   fputc('\n', file);
 }
 

@@ -24,8 +24,7 @@ struct supervisor {
   int request_fd, reply_fd;
   char *buffer; /* bytes of the reply pipe not yet taken as a line */
   size_t used, capacity;
-  struct device_info device;
-  double event_overhead_us;
+  struct worker_hello hello; /* of the last worker that started */
 };
 
 static volatile sig_atomic_t interrupted_by;
@@ -218,7 +217,7 @@ static struct status take_failure(const char *line, size_t length) {
 
 static struct status take_hello(struct supervisor *s, const char *line, size_t length) {
   const struct status status = take_failure(line, length);
-  return status_failed(&status) ? status : device_info_from_line(line, length, &s->device, &s->event_overhead_us);
+  return status_failed(&status) ? status : worker_hello_from_line(line, length, &s->hello);
 }
 
 static struct status start_on_device(struct supervisor *s) {
@@ -272,8 +271,9 @@ void supervise_close(struct supervisor *s) {
   free(s);
 }
 
-const struct device_info *supervise_device(const struct supervisor *s) { return &s->device; }
-double supervise_event_overhead_us(const struct supervisor *s) { return s->event_overhead_us; }
+const struct device_info *supervise_device(const struct supervisor *s) { return &s->hello.device; }
+double supervise_event_overhead_us(const struct supervisor *s) { return s->hello.event_overhead_us; }
+const char *supervise_profiled(const struct supervisor *s) { return s->hello.profiled; }
 
 /* ---- the timer's self-test ----------------------------------------------------------------------------------- */
 
@@ -360,7 +360,7 @@ static struct status lost_cell(struct supervisor *s, const struct cell_request *
   struct variant_spec spec;
   const struct status status = variant_spec_parse(request->variant, "request", STATUS_INTERNAL, &spec);
   if (status_failed(&status)) return status;
-  plan_record(&request->attn_case, &spec, &s->device, out);
+  plan_record(&request->attn_case, &spec, &s->hello.device, out);
   const int wait_status = reap(s, why == LINE_EOF ? 2.0 : 0.0);
   if (why == LINE_DEADLINE) {
     out->status = CELL_timeout;

@@ -27,6 +27,8 @@ void supervise_close(struct supervisor *);
 
 const struct device_info *supervise_device(const struct supervisor *);
 double supervise_event_overhead_us(const struct supervisor *);
+/* The tool inside the worker (profiled_tool), "" for none. */
+const char *supervise_profiled(const struct supervisor *);
 
 /* Does one cell; a new worker is started when the last one is gone. Whatever happens to the worker, *out is a
  * complete record: `crashed` with the signal or exit status, `timeout` with the deadline. A failure is returned only

@@ -9,6 +9,7 @@
 #include <sys/prctl.h>
 #include <unistd.h>
 
+#include "cli/bind.h"
 #include "cli/check.h"
 #include "cli/inject.h"
 #include "cli/json.h"
@@ -67,6 +68,12 @@ static struct status send_failure(const struct status *failure) {
   return send_line(line);
 }
 
+static struct status send_hello(const struct device *device) {
+  struct worker_hello hello = {.device = *device_info(device), .event_overhead_us = device_event_overhead_us(device)};
+  profiled_tool(hello.profiled);
+  return send_line(worker_hello_to_line(&hello));
+}
+
 /* ---- the open problem
  * ---------------------------------------------------------------------------------------------- */
 
@@ -101,11 +108,6 @@ static struct status open_case(struct worker *worker, const struct cell_request 
 
 /* ---- one cell
  * -------------------------------------------------------------------------------------------------------- */
-
-static void set_reason(struct record *record, enum cell_status status, const char *text) {
-  record->status = status;
-  snprintf(record->reason, sizeof record->reason, "%s", text);
-}
 
 /* True when the cell cannot fit; the record then says so. */
 static bool predict_oom(const struct worker *worker, const struct attn_shape *shape, struct record *record) {
@@ -188,35 +190,17 @@ static struct status time_cell(struct worker *worker, const struct cell_request 
   return status_failed(&status) || !has_passes ? status : time_passes(worker, estimate_us, record);
 }
 
-static struct status bind_cell(struct worker *worker, const struct variant_spec *spec, struct record *record) {
-  struct pass_facts facts[ATTN_PASSES_MAX] = {0};
-  device_range_push(worker->device, "bind");
-  const struct status status = problem_bind(worker->problem, spec->variant, &record->plan, facts);
-  device_range_pop(worker->device);
-  if (spec->variant->vendor != NULL && !status_failed(&status)) plan_passes(device_info(worker->device), record);
-  for (uint32_t i = 0; i < record->plan.pass_count && !status_failed(&status); ++i) {
-    record->pass[i].facts = facts[i];
-    record->pass[i].facts_known = facts[i].resident_blocks > 0;
-  }
-  return status;
-}
-
 static struct status run_cell(struct worker *worker, const struct cell_request *request,
                               const struct variant_spec *spec, struct record *record) {
   const struct attn_shape *shape = &request->attn_case.shape;
-  struct status status = bind_cell(worker, spec, record);
+  struct status status = bind_cell(worker->device, worker->problem, spec, record);
   if (!status_failed(&status)) status = check_cell(worker, shape, record);
   if (!status_failed(&status) && record->check.right && !request->check_only) {
     status = time_cell(worker, request, spec, record);
     if (!status_failed(&status)) status = check_cell(worker, shape, record);
   }
   if (status_failed(&status)) return status;
-  if (record->check.right) {
-    set_reason(record, CELL_ok, "");
-  } else {
-    record->status = CELL_wrong;
-    check_explain(&record->check, shape, record->reason);
-  }
+  check_settle(record);
   return status;
 }
 
@@ -226,19 +210,6 @@ static void range_name(const char *spec, char out[VARIANT_SPEC_MAX]) {
   for (char *c = out; *c != '\0'; ++c) {
     if (*c == ':' || *c == ',') *c = '.';
   }
-}
-
-/* A vendor's library that is not here, or that does not take the shape, is no failure. */
-static bool vendor_is_missing(const struct attn_vendor *vendor, struct record *record) {
-  const char *why = vendor != NULL ? vendor->missing() : NULL;
-  if (why != NULL) set_reason(record, CELL_skipped, why);
-  return why != NULL;
-}
-
-static struct status settle_failure(const struct status *status, struct record *record) {
-  const bool refused = status->code == STATUS_UNSUPPORTED;
-  if (status_failed(status)) set_reason(record, refused ? CELL_skipped : CELL_error, status->text);
-  return refused ? status_ok() : *status;
 }
 
 /* Fills the record whatever happens; the status returned is a failure only when the device must not be used again. */
@@ -252,7 +223,7 @@ static struct status do_cell(struct worker *worker, const struct cell_request *r
   plan_record(&request->attn_case, &spec, planned != NULL ? &planned->info : device_info(worker->device), record);
   if (planned != NULL) return status_ok();
   if (record->status != CELL_planned) return status_ok(); /* skipped, or a plan that cannot be launched */
-  if (vendor_is_missing(spec.variant->vendor, record)) return status_ok();
+  if (bind_library_missing(&spec, record)) return status_ok();
   if (strcmp(worker->case_key, request->attn_case.key) != 0) close_case(worker);
   if (predict_oom(worker, &request->attn_case.shape, record)) return status_ok();
 
@@ -264,7 +235,7 @@ static struct status do_cell(struct worker *worker, const struct cell_request *r
     status = run_cell(worker, request, &spec, record);
     device_range_pop(worker->device);
   }
-  status = settle_failure(&status, record);
+  status = bind_settle(&status, record);
   record->gpu_s = measure_now_s() - device_start_s;
   record->wall_s = measure_now_s() - start_s;
   return status;
@@ -300,7 +271,7 @@ struct status worker_main(const char *device_spec, const char *const *objects, s
     return status;
   }
   worker.settings = measure_defaults(device_info(worker.device)->kind);
-  status = send_line(device_info_to_line(device_info(worker.device), device_event_overhead_us(worker.device)));
+  status = send_hello(worker.device);
   if (!status_failed(&status)) status = serve(&worker);
   close_case(&worker);
   if (worker.in_sweep_range) device_range_pop(worker.device);

@@ -1,11 +1,12 @@
 /* The worker process: owns the device, does one cell after another. The parent writes struct cell_request to the
  * request pipe (both are the same binary, so the struct's bytes are the message) and reads one line per answer from
- * the reply pipe: first the device (device_info_to_line), then one record per request (record_to_line). A worker that
- * answered a cell with a device failure exits; end of file on the request pipe ends it normally. */
+ * the reply pipe: first its greeting (worker_hello_to_line), then one record per request (record_to_line). A worker
+ * that answered a cell with a device failure exits; end of file on the request pipe ends it normally. */
 #ifndef ATTNBENCH_CLI_WORKER_H
 #define ATTNBENCH_CLI_WORKER_H
 
 #include "cli/measure.h"
+#include "cli/profiled.h"
 #include "cli/record.h"
 
 enum { WORKER_REQUEST_FD = 3, WORKER_REPLY_FD = 4 };
@@ -20,6 +21,16 @@ struct cell_request {
   char reference[VARIANT_SPEC_MAX]; /* what every row is timed against; empty: nothing */
   double inject_percent;            /* slowdown to put in, percent; 0: none */
 };
+
+/* A worker's first line: the device, and what sits in its process. */
+struct worker_hello {
+  struct device_info device;
+  double event_overhead_us;
+  char profiled[PROFILED_TEXT_MAX]; /* a tool inside the worker, "" for none */
+};
+/* One JSON object without newline, malloc'ed, caller frees; NULL without memory. */
+char *worker_hello_to_line(const struct worker_hello *);
+struct status worker_hello_from_line(const char *line, size_t length, struct worker_hello *out);
 
 /* Runs until the request pipe ends. device_spec as for device_open; objects are opened first (plugin_load). When an
  * object or the device cannot be opened, the first line is

@@ -4,7 +4,7 @@
  *   cuda_check.cu     inputs, poison, redzones, fp64 reference, comparing
  *   cuda_timer.cu     blocker, L2 flush, clock stamps, graphs, sampling
  *   cuda_selftest.cu  the timer held against launches whose duration is known
- *   cuda_nvtx.cu      NVTX ranges */
+ *   cuda_nvtx.cu      what profilers are told: NVTX ranges, start and stop */
 #ifndef ATTNBENCH_KERNELS_CUDA_DEVICE_CUH
 #define ATTNBENCH_KERNELS_CUDA_DEVICE_CUH
 
@@ -146,6 +146,8 @@ struct status selftest_run(struct device *, struct selftest_facts *out);
 
 void range_push(struct device *, const char *name);
 void range_pop(struct device *);
+struct status profile_start(struct device *);
+struct status profile_stop(struct device *);
 
 }  // namespace attn
 

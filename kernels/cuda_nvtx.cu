@@ -1,5 +1,7 @@
-/* NVTX ranges in the domain "attnbench". nsys filters ranges by registered strings only, so every name is registered
- * once; names repeat for every cell, so the table stays small. */
+/* What profilers are told: when to capture, and NVTX ranges in the domain "attnbench". nsys filters ranges by
+ * registered strings only, so every name is registered once; names repeat for every cell, so the table stays small.
+ */
+#include <cuda_profiler_api.h>
 #include <nvtx3/nvToolsExt.h>
 
 #include <map>
@@ -35,5 +37,17 @@ void range_push(struct device *, const char *name) {
 }
 
 void range_pop(struct device *) { nvtxDomainRangePop(domain()); }
+
+/* Nothing may still run when a capture begins, or it would be in it. */
+struct status profile_start(struct device *) {
+  CUDA_TRY(cudaDeviceSynchronize());
+  CUDA_TRY(cudaProfilerStart());
+  return status_ok();
+}
+
+struct status profile_stop(struct device *) {
+  CUDA_TRY(cudaProfilerStop());
+  return status_ok();
+}
 
 }  // namespace attn

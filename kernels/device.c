@@ -51,6 +51,14 @@ void device_range_pop(struct device *device) {
   if (device->ops->range_pop) device->ops->range_pop(device);
 }
 
+struct status device_profile_start(struct device *device) {
+  return device->ops->profile_start ? device->ops->profile_start(device) : status_ok();
+}
+
+struct status device_profile_stop(struct device *device) {
+  return device->ops->profile_stop ? device->ops->profile_stop(device) : status_ok();
+}
+
 void device_health_read(struct device *device, struct device_health *out) { device->ops->health_read(device, out); }
 
 /* ---- sizes --------------------------------------------------------------------------------------------------- */

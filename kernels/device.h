@@ -37,6 +37,11 @@ uint64_t device_memory_free(const struct device *);
 void device_range_push(struct device *, const char *name);
 void device_range_pop(struct device *);
 
+/* Tells a profiler that watches this process to capture from here (cudaProfilerStart), and to stop. No effect without
+ * a GPU. Some tools collect only the first such span, and may end the process at its stop. */
+struct status device_profile_start(struct device *);
+struct status device_profile_stop(struct device *);
+
 /* ---- a problem: the tensors of one shape, their reference, and the variant bound to them --------------------- */
 
 /* Bytes that problem_open + reference + a workspace of this size will allocate, redzones included. 0 on overflow. */

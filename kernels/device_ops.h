@@ -50,6 +50,8 @@ struct device_ops {
   uint64_t (*memory_free)(const struct device *);
   void (*range_push)(struct device *, const char *name); /* NULL: ranges have no effect */
   void (*range_pop)(struct device *);
+  struct status (*profile_start)(struct device *); /* NULL: no effect */
+  struct status (*profile_stop)(struct device *);
   void (*health_read)(struct device *, struct device_health *out);
 
   struct status (*problem_open)(struct device *, const struct attn_shape *, uint64_t seed, struct problem **out);

@@ -14,6 +14,7 @@ output    |              |
 version   |              |
 units     |              |
 text      |              | units
+profiled  |              |
 stats     |              |
 options   |              | json
 sweep     | variant_spec | json
@@ -22,22 +23,25 @@ cells     |              | json sweep
 record    |              | json stats sweep
 plan      |              | json record sweep
 check     |              | record
+bind      |              | plan record
 measure   |              | record stats
 progress  |              | measure
 speedup   |              | check plan record stats sweep
 inject    |              | record speedup stats sweep
 selftest  |              | json record stats text units version
-worker    |              | check inject json measure plan record selftest speedup sweep variant_json
-supervise |              | json plan record sweep worker
+worker    |              | bind check inject profiled json measure plan record selftest speedup sweep variant_json
+supervise |              | profiled json plan record sweep worker
+profile   |              | bind cells check measure plan record
 load      |              | json supervise
-journal   |              | json output record sweep
+journal   |              | profiled json output record sweep
+counters  |              | journal json record
 times     |              | json journal plan record sweep
 metrics   |              | record stats sweep
 scaling   |              | metrics record sweep
 diagnose  |              | metrics record scaling
 report    |              | diagnose journal json metrics output record scaling stats sweep text units version
 merge     |              | journal json record report text units
-command   | commands     | cells inject journal json load measure merge options output plan progress record report selftest supervise sweep times variant_json version
+command   | commands     | cells counters inject profiled journal json load measure merge options output plan profile progress record report selftest supervise sweep times variant_json version
 main      |              | command options version worker
 TABLE
 }

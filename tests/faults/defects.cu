@@ -11,8 +11,9 @@
  *   rereads         every warp reads K and V for a single query row
  *   bank_conflicts  K and V lie so that a warp's lanes meet in one bank
  *   uncoalesced     neighbouring threads load elements of different rows
- * The last two change neither launch nor traffic by tiles: only counters can see them, and no finding may. `none` is
- * launch-bound on a shape with next to no work, and `rereads` is memory-bound when each head has one query. */
+ * The last two change neither launch nor traffic by tiles: counters alone can see them, and without any no finding
+ * may. `none` is launch-bound on a shape with next to no work, and `rereads` is memory-bound when each head has one
+ * query. */
 #include "kernels/attn_params.cuh"
 #include "kernels/row_tile.cuh"
 

@@ -1,0 +1,40 @@
+#include <stdlib.h>
+
+#include "cli/commands.h"
+#include "cli/counters.h"
+#include "cli/json.h"
+#include "cli/merge.h"
+
+#define COUNTERS_BYTES_MAX (UINT32_C(64) << 20)
+
+static struct status read_counters(const char *path, struct journal_data *into) {
+  struct json_doc doc;
+  char *text;
+  size_t length;
+  struct status status = json_read_file(path, COUNTERS_BYTES_MAX, &text, &length);
+  if (status_failed(&status)) return status;
+  status = json_parse(path, text, length, &doc);
+  free(text);
+  if (status_failed(&status)) return status;
+  status = counters_read(&doc, into);
+  json_free(&doc);
+  return status;
+}
+
+/* One report with what a profiler counted of its rows. */
+struct status command_report_counters(const struct options *options, enum exit_code *exit_code) {
+  const char *path = options->positional[0];
+  struct journal_data data;
+  if (options->positional_count > 1) {
+    return status_make(STATUS_USAGE, "--counters: belongs to one report; name one instead of %zu",
+                       options->positional_count);
+  }
+  struct status status = command_probe_outputs(options);
+  if (!status_failed(&status))
+    status = merge_is_report(path) ? command_load_facts(path, &data) : journal_load(path, &data);
+  if (status_failed(&status)) return status;
+  status = read_counters(options->counters, &data);
+  if (!status_failed(&status)) status = command_write_outputs(options, &data, exit_code);
+  journal_free(&data);
+  return status;
+}
