@@ -129,8 +129,9 @@ def ladder_blocks(reports, document):
     intro = ("Each rung, its gain over the rung below as predicted and as measured (hot medians; within "
              f"{percent(AS_PREDICTED)} of the range counts as predicted), the share of the roof it is held against, the worst finding or, "
              "without one, the roof that binds, and the reference's time over the rung's, timed in turns (above 1 the rung is "
-             "faster). Gains across two runs stand beside different names in the last column. Predictions were written before "
-             "measuring, in the kernels' headers or in `ladder.json`.")
+             "faster). A gain across two runs shows by different names in the last column. Predictions come from the kernels' "
+             "headers or, for the prefill shapes, from `ladder.json`, before the case was measured; where a header gives clocks and "
+             "not a gain, the gain follows from them.")
     return ["## The ladder", intro] + [block for ladder in document["ladders"] for block in ladder_section(reports, ladder)]
 
 
@@ -144,6 +145,38 @@ def seed_blocks(reports):
         rows = [[claim, measured, f"**{verdict}**" + (f": {because}" if because else "")] for claim, measured, verdict, because in judged]
         blocks += [f"### {name}: {title}", setting, table(["claim", "measured here", "verdict"], rows, [])]
     return blocks
+
+
+# ---- scaling ----------------------------------------------------------------------------------------------------
+
+SCALING_SWEEP = "v3"
+
+
+def scaling_row(variant, rows):
+    """Where the grid fills the GPU, and what a (batch, head) pair costs before and after."""
+    first, last = rows[0]["scaling"], rows[-1]["scaling"]
+    price = [microseconds(s["us_per_bh"]["hot"]) for s in (first, last)]
+    return [f"`{variant}`", f"{first['full_bh']:.0f}" if first["full_bh"] else "-", *price, f"{last['work_ratio']:.0f}x",
+            ratio(last["wave_ratio"]) if last["wave_ratio"] and not is_vendors(rows[-1]) else "-", ratio(last["time_ratio"]["hot"]),
+            ", ".join(dict.fromkeys(f"`{row['scaling']['verdict']}`" for row in rows[1:]))]
+
+
+def scaling_blocks(reports):
+    """Each variant's growth with B*H over one sweep, smallest B*H first."""
+    variants = {}
+    for row in reports.rows(SCALING_SWEEP):
+        if row["time"] and row["scaling"]:
+            variants.setdefault(row["variant"], []).append(row)
+    grown = {v: sorted(rows, key=lambda row: row["scaling"]["bh_ratio"]) for v, rows in variants.items() if len(rows) > 1}
+    if not grown:
+        return []
+    shapes = [row["shape"]["B"] * row["shape"]["Hq"] for row in next(iter(grown.values()))]
+    columns = ["variant", "full at B*H", f"us per (b, h) at B*H = {shapes[0]}", f"at {shapes[-1]}", "work", "expected by waves", "measured",
+               "verdicts"]
+    return [f"## Scaling over B*H, `{SCALING_SWEEP}`",
+            f"The B*H at which a variant's grid fills one wave, the price of one (batch, head) pair, and growth from B*H = {shapes[0]} to "
+            f"{shapes[-1]} (hot). Verdicts are defined in [results/README.md](../README.md).",
+            table(columns, [scaling_row(v, rows) for v, rows in grown.items()], columns[1:-1])]
 
 
 # ---- PyTorch ----------------------------------------------------------------------------------------------------
@@ -181,7 +214,8 @@ def same_library(reports, sweep):
     if not lines:
         return []
     versions = torch_versions(reports.torch[sweep])
-    ours = next((row["library"] for row in reports.rows(sweep) if row.get("library")), "cuDNN 9, loaded at run time")
+    names = [row["launches"][0]["name"] for row in reports.rows(sweep) if row["variant"] == REFERENCE and row["launches"]]
+    ours = next((name for name in names if name.startswith("cuDNN ")), "cuDNN 9, version not in the report")
     columns = ["B,H,S,D", "attnbench hot us", "PyTorch hot us", "difference", "attnbench cold us", "PyTorch cold us", "difference "]
     verdict = "agree within" if worst <= SAME_LIBRARY else "**differ by more than**"
     return [f"cuDNN's kernel as attnbench runs it ({ours}) and as PyTorch {versions.get('torch', '?')} runs it (cuDNN "
@@ -267,7 +301,7 @@ def page(folder, reports, ladder, plots):
                f"{device_text(reports)}; nothing was locked. `<sweep>.journal` is what a run measured, `<sweep>.json` the report that "
                "`attnbench report` makes of it ([format](../README.md)), `torch_<sweep>.json` what `scripts/sdpa_baseline.py` measured "
                "of PyTorch. This page and the plots are made from them by `scripts/update_results.py`; no figure is typed by hand."]
-    blocks = (opening + ladder_blocks(reports, ladder) + seed_blocks(reports) + plot_blocks(plots) + torch_blocks(reports)
+    blocks = (opening + ladder_blocks(reports, ladder) + seed_blocks(reports) + scaling_blocks(reports) + plot_blocks(plots) + torch_blocks(reports)
               + extra_blocks(reports, folder) + sweep_blocks(reports))
     return "\n\n".join(blocks) + "\n"
 
