@@ -13,7 +13,7 @@ GENERATED = "<!-- Made by scripts/update_results.py from the reports beside it; 
 TABLES = ("timer", "counters", "gate")
 README_SWEEPS = ("v3", "mission")
 TORCH_SWEEPS = ("mission", "it3", "n6", "prefill")
-AS_PREDICTED = 0.03  # a gain this close to the predicted range, relative, is as predicted
+AS_PREDICTED = 0.02  # a gain this close to the predicted range, relative, is as predicted
 SAME_LIBRARY = 0.05  # two programs that run one library's kernel should agree this well
 LONG_SPEC = 20       # variants whose names are longer than this head rows, not columns
 

@@ -138,7 +138,7 @@ import sys
 sys.path.insert(0, "scripts")
 from results_page import held_against, predicted_text
 cases = [((None, 50, 100), "2.00x"), ((None, 50, None), "-"), (([1.5, 1.8], 50, 100), "2.00x, above"),
-         (([1.5, 1.95], 50, 100), "2.00x, as predicted"), (([2.1, 2.5], 50, 100), "2.00x, below"), (([1, 2], 50, None), "-"),
+         (([1.5, 1.97], 50, 100), "2.00x, as predicted"), (([2.1, 2.5], 50, 100), "2.00x, below"), (([1, 2], 50, None), "-"),
          (({"us": 40}, 50, None), "1.25x the predicted time"), (({"us": 40}, 50, 100), "2.00x, 1.25x the predicted time"),
          (({"saves_us": 5}, 50, 100), "2.00x, 50.0 us less"), (({"saves_us": 5}, 100, 50), "0.50x, 50.0 us more")]
 for arguments, words in cases:
