@@ -96,8 +96,7 @@ bool read_node(const struct driver_calls *d, cudaGraphNode_t node, struct attn_p
   return true;
 }
 
-void read_nodes(cudaGraph_t graph, struct attn_plan *plan, struct pass_facts *facts) {
-  static const char *const names[ATTN_PASSES_MAX] = {"vendor", "vendor_b", "vendor_c", "vendor_d"};
+void read_nodes(cudaGraph_t graph, const char *library, struct attn_plan *plan, struct pass_facts *facts) {
   struct driver_calls d = {};
   size_t count = 0;
   if (!find_driver_calls(&d) || cudaGraphGetNodes(graph, nullptr, &count) != cudaSuccess) return;
@@ -107,7 +106,7 @@ void read_nodes(cudaGraph_t graph, struct attn_plan *plan, struct pass_facts *fa
     const uint32_t pass = plan->pass_count;
     if (pass == ATTN_PASSES_MAX) return;
     if (!read_node(&d, node, &plan->pass[pass], &facts[pass])) continue;
-    plan->pass[pass].name = names[pass];
+    plan->pass[pass].name = library;
     ++plan->pass_count;
   }
 }
@@ -135,7 +134,7 @@ struct status vendor_attach(struct cuda_problem *p, const struct attn_vendor *ve
   STATUS_TRY(vendor->enqueue(p->bound.vendor_state));
   CUDA_TRY(cudaStreamSynchronize(stream_of(p)));
   STATUS_TRY(capture_once(p, vendor, &graph));
-  read_nodes(graph, plan, facts);
+  read_nodes(graph, vendor->library(), plan, facts);
   cudaGraphDestroy(graph);
   cudaGetLastError(); /* a fact that could not be read is no error */
   return status_ok();

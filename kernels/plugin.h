@@ -25,7 +25,7 @@
 extern "C" {
 #endif
 
-#define ATTN_PLUGIN_ABI    1u
+#define ATTN_PLUGIN_ABI    2u
 #define ATTN_PLUGIN_SYMBOL "attn_plugin"
 
 /* Most objects of one command line, variants of all of them together, and bytes of a text. */
@@ -39,6 +39,7 @@ enum {
 /* Every struct whose layout both sides must share; attn_plugin.bytes[] has their sizes in this order. */
 #define ATTN_PLUGIN_STRUCTS(X) \
   X(attn_variant)              \
+  X(attn_vendor)               \
   X(attn_tunable)              \
   X(attn_tuning)               \
   X(attn_shape)                \

@@ -132,6 +132,8 @@ struct attn_pass_args {
 struct attn_vendor {
   /* Why the library cannot be used in this process, NULL when it can. Loads it at the first call. */
   const char *(*missing)(void);
+  /* The library and its version, "cuDNN 9.14.0", for reports; static. Called only where missing() is NULL. */
+  const char *(*library)(void);
   /* Chooses a kernel and builds everything that is not part of a launch. On success *state is the caller's, for
    * close(), and *workspace_bytes is what attach() wants to find in buffers->workspace. */
   struct status (*open)(const struct attn_shape *, void *stream, void **state, uint64_t *workspace_bytes);

@@ -39,6 +39,8 @@ FLUSH_OVER_L2 = 3
 SLEEP_CYCLES = 1_000_000  # about half a millisecond: longer than the host needs to queue what follows
 WARM_UP_S = 0.1
 NOT_READ = "this script does not read it"
+# The pipe of the products, TF32 being off.
+MATH = {"cuda": {"f16": "tensor", "bf16": "tensor", "f32": "fp32"}, "cpu": dict.fromkeys(("f16", "bf16", "f32"), "fp32_host")}
 REFUSALS = ("No available kernel", "No viable backend", "No execution plans", "No valid execution plans", "not supported")
 
 
@@ -270,12 +272,13 @@ def measure(timer, call, mode, rule):
 
 # ---- one row ----------------------------------------------------------------------------------------------------
 
-def blank_row(case, backend):
-    return {"key": case["key"], "variant": f"torch_{backend}", "shape": case["shape"], "status": "ok", "reason": None,
-            "check": None, "flops": case["flops"], "bytes": case["bytes"], "flop_per_byte": case["flop_per_byte"],
-            "time": None, "tflop_per_s": None, "gb_per_s": None, "roof": None, "roof_reason": NOT_READ,
-            "speedup_vs": None, "speedup_vs_reason": "not measured in turns with anything", "plan": None,
-            "launches": [], "findings": [], "scaling": None, "wall_s": 0.0, "gpu_s": 0.0}
+def blank_row(case, backend, device):
+    return {"key": case["key"], "variant": f"torch_{backend}", "shape": case["shape"], "status": "ok",
+            "math": MATH[device][case["shape"]["dtype"]], "reason": None, "check": None, "flops": case["flops"],
+            "bytes": case["bytes"], "flop_per_byte": case["flop_per_byte"], "traffic": None, "time": None,
+            "tflop_per_s": None, "gb_per_s": None, "roof": None, "roof_reason": NOT_READ, "speedup_vs": None,
+            "speedup_vs_reason": "not measured in turns with anything", "plan": None, "launches": [], "findings": [],
+            "scaling": None, "wall_s": 0.0, "gpu_s": 0.0}
 
 
 def first_line(text):
@@ -304,16 +307,16 @@ def run_backend(torch, backend, row, inputs, timer, rule):
     row["roof"] = {"cold": None, "hot": None}
 
 
-def measure_row(torch, case, backend, inputs, timer, rule):
+def measure_row(torch, case, backend, inputs, timer, device):
     from torch.nn.attention import SDPBackend, sdpa_kernel
-    row, start, status = blank_row(case, backend), time.monotonic(), "skipped"
+    row, start, status = blank_row(case, backend, device), time.monotonic(), "skipped"
     reason = refusal(backend, case["shape"])
     with warnings.catch_warnings(record=True) as said:
         warnings.simplefilter("always")
         try:
             if reason is None:
                 with torch.no_grad(), sdpa_kernel(getattr(SDPBackend, BACKENDS[backend])):
-                    run_backend(torch, backend, row, inputs, timer, rule)
+                    run_backend(torch, backend, row, inputs, timer, RULE[device])
         except (RuntimeError, NotImplementedError, ValueError) as error:
             if "CUDA error" in str(error):  # the context is gone: no later row could be trusted
                 raise
@@ -389,7 +392,7 @@ def measure_cases(torch, plan, arguments, timer):
         inputs = [input_tensor(torch, arguments.seed, i, shape, dtypes[s["dtype"]], arguments.device)
                   for i, shape in enumerate((queries, keys, keys))]
         for backend in arguments.backends:
-            rows.append(measure_row(torch, case, backend, inputs, timer, RULE[arguments.device]))
+            rows.append(measure_row(torch, case, backend, inputs, timer, arguments.device))
             median = rows[-1]["time"] and f"{rows[-1]['time']['hot']['median_us']:.4g} us hot"
             print(f"{case['key']} torch_{backend}: {median or rows[-1]['status']}", file=sys.stderr)
     return rows

@@ -1,13 +1,16 @@
 #!/usr/bin/env python3
-"""Makes everything that is derived from committed journals: results/<gpu>/<sweep>.json and the blocks in README.md.
+"""Makes everything that is derived from committed measurements: results/<gpu>/<sweep>.json, results/<gpu>/README.md with
+its plots, and the blocks in the top README.md.
 
 Journals (results/<gpu>/<sweep>.journal) are what runs measured and are never edited. `attnbench report` turns each into its
-JSON report; README.md's blocks between <!-- begin NAME --> and <!-- end NAME --> are made from journal and report.
+JSON report. The page (results_page.py) and the plots (results_plots.py) are made from the reports, from PyTorch's
+(torch_<sweep>.json, by sdpa_baseline.py), from predictions (ladder.json) and from tables of other scripts (timer.json,
+counters.json, gate.json); README.md's blocks between <!-- begin NAME --> and <!-- end NAME --> likewise.
 
   scripts/update_results.py            write what is out of date
   scripts/update_results.py --check    write nothing; exit 1 and name what differs
 
-Python's standard library only.
+Python's standard library only, except that a plot that is out of date needs matplotlib (python3-matplotlib) to be drawn.
 """
 import argparse
 import json
@@ -17,68 +20,28 @@ import re
 import subprocess
 import sys
 
+import results_page
+import results_plots
+from report_data import TORCH, Reports, read_json
+
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 ATTNBENCH = os.environ.get("ATTNBENCH", ROOT / "attnbench")
 README_GPU = "h200"
-README_SWEEPS = ("mission", "n6")
 FINDINGS_SHOWN = 4
 
 
 def report(journal, *outputs):
-    done = subprocess.run([ATTNBENCH, "report", journal, *outputs], capture_output=True, text=True)
+    done = subprocess.run([ATTNBENCH, "report", journal, *outputs], capture_output=True, text=True, check=False)
     if done.returncode != 0:
-        sys.exit(f"attnbench report {journal} ended with {done.returncode}: {done.stderr}")
+        raise ValueError(f"attnbench report {journal} ended with {done.returncode}: {done.stderr.strip()}")
     return done.stdout
 
 
-def microseconds(value):
-    return f"{value:.1f}" if value < 1000 else f"{value:.0f}"
-
-
-def case_label(shape):
-    heads = f"{shape['Hq']}" if shape["Hq"] == shape["Hkv"] else f"{shape['Hq']}/{shape['Hkv']}"
-    length = f"{shape['Sq']}" if shape["Sq"] == shape["Skv"] else f"{shape['Sq']}x{shape['Skv']}"
-    mask = "causal" if shape["causal"] else "full"
-    return f"{shape['B']},{heads},{length},{shape['D']} {shape['dtype']} {mask}"
-
-
-def speed_cell(result):
-    """Hot median in us, and the reference's time over it where the two were timed in turns."""
-    if not result["time"]:
-        return result["status"]
-    against = (result["speedup_vs"] or {}).get("hot")
-    return microseconds(result["time"]["hot"]["median_us"]) + (f" ({against['ratio']:.2f}x)" if against else "")
-
-
-def speed_table(data):
-    """One row a case, one column a variant that was measured anywhere in the sweep."""
-    variants = list(dict.fromkeys(r["variant"] for r in data["results"] if r["time"]))
-    cases = {}
-    for r in data["results"]:
-        cases.setdefault(r["key"], (case_label(r["shape"]), {}))[1][r["variant"]] = r
-    lines = ["| B,H,S,D | " + " | ".join(f"`{v}`" for v in variants) + " |", "|---" + "|--:" * len(variants) + "|"]
-    for label, rows in cases.values():
-        lines.append(f"| {label} | " + " | ".join(speed_cell(rows[v]) for v in variants) + " |")
-    return "\n".join(lines)
-
-
-def run_facts(data):
-    run, device = data["run"], data["device"]
-    return (f"Measured on one {device['name']} (driver {device['driver']}, CUDA {data['tool']['cuda']}, nothing locked): "
-            f"`{run['command']}`, {run['cells']} cells in {run['wall_s']:.1f} s wall, of which "
-            f"{run['overhead_s']:.2f} s were not device work.")
-
-
-def readme_blocks(reports, folder):
-    """Text of each block by name."""
-    text = report(folder / "v3.journal").split("\n")
+def v3_output(journal):
+    """attnbench's own table, with the first findings."""
+    text = report(journal).split("\n")
     findings = [i for i, line in enumerate(text) if re.match(r"(severe|warning|note) ", line)]
-    shown = text[:findings[FINDINGS_SHOWN]] + ["..."]
-    tables = {name: f"`{name}`: {data['sweep']['about']}\n\n{speed_table(data)}" for name, data in reports.items()}
-    return {"v3-output": "```\n$ ./attnbench --sweep shapes/v3.json\n" + "\n".join(shown) + "\n```",
-            "v3-facts": run_facts(reports["v3"]),
-            "main-tables": "\n\n".join(tables[name] for name in README_SWEEPS),
-            "all-tables": "\n\n".join(tables.values())}
+    return "\n".join(text[:findings[FINDINGS_SHOWN]] + ["..."])
 
 
 def fill(text, blocks):
@@ -89,20 +52,69 @@ def fill(text, blocks):
     return text
 
 
+def read_folder(folder):
+    """({path: text} of the JSON reports that the journals make, everything that the page is made from)."""
+    files, sweeps = {}, {}
+    for journal in sorted(folder.glob("*.journal")):
+        files[journal.with_suffix(".json")] = made = report(journal, "--json", "-")
+        sweeps[journal.stem] = json.loads(made)
+    torch = {path.stem.removeprefix(TORCH): read_json(path) for path in sorted(folder.glob(f"{TORCH}*.json"))}
+    tables = {name: read_json(folder / f"{name}.json") for name in results_page.TABLES if (folder / f"{name}.json").exists()}
+    return files, Reports(sweeps, torch, tables)
+
+
 def wanted_files():
-    """Every derived file and what it should hold."""
-    files = {}
+    """({path: text} of every derived text file, {path: plot})."""
+    files, pictures = {}, {}
     for folder in sorted(p for p in (ROOT / "results").iterdir() if p.is_dir()):
-        reports = {}
-        for journal in sorted(folder.glob("*.journal")):
-            files[journal.with_suffix(".json")] = made = report(journal, "--json", "-")
-            reports[journal.stem] = json.loads(made)
-        if folder.name == README_GPU and reports:
-            blocks = readme_blocks(reports, folder)
-            for page in (ROOT / "README.md", folder / "README.md"):
-                if page.exists():
-                    files[page] = fill(page.read_text(), blocks)
-    return files
+        made, reports = read_folder(folder)
+        files.update(made)
+        if not reports.sweeps:
+            continue
+        plots = results_plots.plots(reports)
+        pictures.update({folder / "plots" / f"{plot['name']}.svg": plot for plot in plots})
+        ladder = read_json(folder / "ladder.json") if (folder / "ladder.json").exists() else None
+        files[folder / "README.md"] = results_page.page(folder.name, reports, ladder, [(p["name"], p["title"], p["caption"]) for p in plots])
+        if folder.name == README_GPU:
+            output = v3_output(folder / "v3.journal") if "v3" in reports.sweeps else ""
+            files[ROOT / "README.md"] = fill((ROOT / "README.md").read_text(), results_page.readme_blocks(reports, output, folder.name))
+    return files, pictures
+
+
+def stale_texts(files):
+    return [path for path, text in files.items() if not path.exists() or path.read_text() != text]
+
+
+def stale_pictures(pictures):
+    """Pictures of other data or drawn by other code, and pictures that nothing makes."""
+    stale = [path for path, plot in pictures.items() if not path.exists() or not results_plots.is_current(plot, path.read_text())]
+    return stale, [path for path in sorted((ROOT / "results").glob("*/plots/*.svg")) if path not in pictures]
+
+
+def write_pictures(paths, pictures):
+    try:
+        for path in paths:
+            picture = results_plots.draw(pictures[path])
+            path.parent.mkdir(exist_ok=True)
+            path.write_bytes(picture)
+    except ImportError as error:
+        raise ValueError(f"{len(paths)} plots are out of date, and drawing them needs matplotlib ({error}): apt-get install "
+                         "python3-matplotlib, then run this script with /usr/bin/python3") from error
+
+
+def update(check):
+    files, pictures = wanted_files()
+    texts, (drawn, orphans) = stale_texts(files), stale_pictures(pictures)
+    for path in sorted([*texts, *drawn, *orphans]):
+        print(f"{'differs' if check else 'removed' if path in orphans else 'written'}: {path.relative_to(ROOT)}")
+    if check:
+        return 1 if texts or drawn or orphans else 0
+    for path in texts:
+        path.write_text(files[path])
+    for path in orphans:
+        path.unlink()
+    write_pictures(drawn, pictures)
+    return 0
 
 
 def main():
@@ -110,12 +122,11 @@ def main():
     parser.add_argument("--check", action="store_true")
     args = parser.parse_args()
     os.chdir(ROOT)
-    stale = [(path, text) for path, text in wanted_files().items() if not path.exists() or path.read_text() != text]
-    for path, text in stale:
-        print(f"{'differs' if args.check else 'written'}: {path.relative_to(ROOT)}")
-        if not args.check:
-            path.write_text(text)
-    return 1 if args.check and stale else 0
+    try:
+        return update(args.check)
+    except ValueError as error:
+        print(f"update_results.py: {error}", file=sys.stderr)
+        return 9
 
 
 if __name__ == "__main__":

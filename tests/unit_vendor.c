@@ -27,6 +27,7 @@ static void a_vendor_has_hooks_instead_of_kernels(void **state) {
     assert_true(variant->bind == NULL && variant->run == NULL);
     assert_true(missing == NULL || strlen(missing) > 20);
     assert_true(missing != NULL || (variant->vendor->open != NULL && variant->vendor->enqueue != NULL));
+    assert_true(missing != NULL || strpbrk(variant->vendor->library(), "0123456789") != NULL);
   }
   assert_true(seen > 0);
 }

@@ -59,6 +59,7 @@ struct Api {
 #undef CUDNN_MEMBER
   cudnnHandle_t handle; /* made at the first open(), kept for the process: it holds memory and takes long to make */
   size_t version;       /* of the library that was loaded: 91400 = 9.14.0 */
+  char name[40];        /* "cuDNN 9.14.0" */
   char missing[384];    /* why it cannot be used; empty when it can */
 };
 
@@ -93,7 +94,8 @@ static Api load_api() {
     snprintf(api.missing, sizeof api.missing,
              "libcudnn.so.9 lacks a call of its backend API; install cuDNN 9.0 or newer");
   } else {
-    api.version = api.GetVersion();
+    const size_t v = api.version = api.GetVersion();
+    snprintf(api.name, sizeof api.name, "cuDNN %zu.%zu.%zu", v / 10000, v / 100 % 100, v % 100);
   }
   return api;
 }
@@ -105,6 +107,8 @@ static Api &api() {
 
 static const char *missing() { return api().missing[0] != '\0' ? api().missing : nullptr; }
 
+static const char *library() { return api().name; }
+
 /* ---- errors -------------------------------------------------------------------------------------------------- */
 
 static enum status_code code_of(cudnnStatus_t error) {
@@ -114,15 +118,14 @@ static enum status_code code_of(cudnnStatus_t error) {
   return no_memory ? STATUS_MEMORY : STATUS_DEVICE;
 }
 
-/* The library's version and what it has to say about its last failure, on one line; the latter may be empty. */
+/* The library's name and what it has to say about its last failure, on one line; the latter may be empty. */
 struct Detail {
-  char version[40], text[280];
+  const char *version;
+  char text[280];
 };
 
 static struct Detail detail_now() {
-  struct Detail d = {};
-  const size_t v = api().version;
-  snprintf(d.version, sizeof d.version, "cuDNN %zu.%zu.%zu", v / 10000, v / 100 % 100, v % 100);
+  struct Detail d = {api().name, {}};
   api().GetLastErrorString(d.text, sizeof d.text);
   for (char *c = d.text; *c != '\0'; ++c) {
     if (*c == '\n' || *c == '\r' || *c == '\t') *c = ' ';
@@ -525,8 +528,8 @@ static struct status enqueue(void *state) {
 }  // namespace cudnn
 }  // namespace attn
 
-static const struct attn_vendor cudnn_vendor = {attn::cudnn::missing, attn::cudnn::open, attn::cudnn::attach,
-                                                attn::cudnn::enqueue, attn::cudnn::close};
+static const struct attn_vendor cudnn_vendor = {attn::cudnn::missing, attn::cudnn::library, attn::cudnn::open,
+                                                attn::cudnn::attach,  attn::cudnn::enqueue, attn::cudnn::close};
 
 #else
 
@@ -534,7 +537,7 @@ static const char *cudnn_missing() {
   return "not built: this attnbench was compiled without CUDA or without cuDNN 9's headers (cudnn.h)";
 }
 
-static const struct attn_vendor cudnn_vendor = {cudnn_missing, nullptr, nullptr, nullptr, nullptr};
+static const struct attn_vendor cudnn_vendor = {cudnn_missing, nullptr, nullptr, nullptr, nullptr, nullptr};
 
 #endif
 

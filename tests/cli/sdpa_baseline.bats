@@ -27,6 +27,21 @@ assert "bottom-right" in s.refusal("cudnn", shape) and s.refusal("math", shape) 
 PY
 }
 
+@test "its rows have every field of the schema, for each type and device" {
+  attn plan --sweep shapes/smoke.json --gpu h200 --variants cpu_ref --json "$TMP/plan.json"
+  PYTHONDONTWRITEBYTECODE=1 python - "$TMP/plan.json" "$TMP/r.json" <<'PY'
+import argparse, json, sys, time
+sys.path.insert(0, "scripts")
+import sdpa_baseline as s
+plan = json.load(open(sys.argv[1], encoding="utf-8"))
+rows = [{**s.blank_row(case, backend, device), "status": "skipped", "reason": "a test"}
+        for device, backend in (("cuda", "flash"), ("cpu", "math")) for case in plan["results"]]
+assert {r["math"] for r in rows} == {"tensor", "fp32", "fp32_host"}, rows
+s.write_report(sys.argv[2], plan, None, rows, argparse.Namespace(seed=1), time.time(), "torch 0")
+PY
+  python scripts/validate_report.py "$TMP/r.json"
+}
+
 @test "an unknown backend is a usage error" {
   capture python scripts/sdpa_baseline.py --sweep shapes/smoke.json --json - --backends flesh
   expect_status 2
