@@ -62,11 +62,9 @@ __device__ __forceinline__ void store8(T *p, const float (&x)[8]) {
 
 /* ---- shape arithmetic ---------------------------------------------------------------------------------------- */
 
-/* Keys that query `row` attends: keys [0, n). The device's twin of attn_keys_of_row. */
+/* Keys that query `row` attends: keys [0, n). */
 __device__ __forceinline__ uint32_t visible_keys(const Params &p, uint32_t row) {
-  if (!p.causal) return p.Skv;
-  const int64_t keys = (int64_t)row + 1 + (int64_t)p.Skv - (int64_t)p.Sq;
-  return keys <= 0 ? 0u : keys >= (int64_t)p.Skv ? p.Skv : (uint32_t)keys;
+  return attn_keys_under_mask(p.causal, p.Sq, p.Skv, row);
 }
 
 /* How many of the `tile` rows (or keys) that start at `first` lie below `end`. */

@@ -74,8 +74,8 @@ struct pass_facts {
 /* Prepares `variant` with `plan` for launching: workspace between redzones, kernel arguments, shared-memory opt-in,
  * graph invalidated. facts[] has plan->pass_count entries. Replaces an earlier binding. A vendor's variant comes with
  * an empty plan: its library's launches and workspace are written into it, no launch at all when they cannot be read.
- * STATUS_UNSUPPORTED: the vendor's library does not take this shape; nothing is bound, the device is as good as
- * before. */
+ * STATUS_UNSUPPORTED: the vendor's library does not take this shape, or the GPU has no room for a cluster of the
+ * plan; nothing is bound, the device is as good as before. */
 struct status problem_bind(struct problem *, const struct attn_variant *, struct attn_plan *plan,
                            struct pass_facts facts[ATTN_PASSES_MAX]);
 

@@ -222,6 +222,43 @@ const char *runtime_symbol(const void *handle) {
   return "";
 }
 
+uint32_t cluster_blocks(const struct attn_pass *pass) {
+  return pass->cluster[0] * pass->cluster[1] * pass->cluster[2];
+}
+
+/* `cluster` is the attribute that the configuration refers to. */
+cudaLaunchConfig_t launch_config(const struct attn_pass *pass, cudaStream_t stream, cudaLaunchAttribute *cluster) {
+  cudaLaunchConfig_t config = {};
+  config.gridDim = dim3(pass->grid[0], pass->grid[1], pass->grid[2]);
+  config.blockDim = dim3(pass->block[0], pass->block[1], pass->block[2]);
+  config.dynamicSmemBytes = pass->dynamic_smem_bytes;
+  config.stream = stream;
+  if (cluster_blocks(pass) > 1) {
+    cluster->id = cudaLaunchAttributeClusterDimension;
+    cluster->val.clusterDim.x = pass->cluster[0];
+    cluster->val.clusterDim.y = pass->cluster[1];
+    cluster->val.clusterDim.z = pass->cluster[2];
+    config.attrs = cluster;
+    config.numAttrs = 1;
+  }
+  return config;
+}
+
+/* More than 8 blocks in a cluster are not portable, and even 8 need as many SMs that lie together. */
+struct status prepare_cluster(const struct attn_pass *pass, const void *handle) {
+  constexpr uint32_t kPortable = 8;
+  int clusters = 0;
+  cudaLaunchAttribute attribute = {};
+  const cudaLaunchConfig_t config = launch_config(pass, nullptr, &attribute);
+  if (cluster_blocks(pass) > kPortable)
+    CUDA_TRY(cudaFuncSetAttribute(handle, cudaFuncAttributeNonPortableClusterSizeAllowed, 1));
+  CUDA_TRY(cudaOccupancyMaxActiveClusters(&clusters, handle, &config));
+  if (clusters > 0) return status_ok();
+  return status_make(STATUS_UNSUPPORTED,
+                     "this GPU has no room for a cluster of %u blocks with %u bytes of shared memory each",
+                     cluster_blocks(pass), pass->dynamic_smem_bytes);
+}
+
 struct status prepare_pass(const struct attn_pass *pass, const void *handle, struct pass_facts *facts) {
   cudaFuncAttributes attributes;
   int resident_blocks = 0;
@@ -230,6 +267,7 @@ struct status prepare_pass(const struct attn_pass *pass, const void *handle, str
     CUDA_TRY(cudaFuncSetAttribute(handle, cudaFuncAttributeMaxDynamicSharedMemorySize,
                                   static_cast<int>(pass->dynamic_smem_bytes)));
   }
+  if (cluster_blocks(pass) > 1) STATUS_TRY(prepare_cluster(pass, handle));
   CUDA_TRY(cudaFuncGetAttributes(&attributes, handle));
   CUDA_TRY(cudaOccupancyMaxActiveBlocksPerMultiprocessor(
       &resident_blocks, handle, static_cast<int>(pass->block[0] * pass->block[1] * pass->block[2]),
@@ -332,21 +370,8 @@ void write_demangled(const char *symbol, char *out, size_t size) {
 }
 
 struct status enqueue_pass(struct cuda_problem *p, uint32_t index) {
-  const struct attn_pass &pass = p->base.plan.pass[index];
   cudaLaunchAttribute cluster = {};
-  cudaLaunchConfig_t config = {};
-  config.gridDim = dim3(pass.grid[0], pass.grid[1], pass.grid[2]);
-  config.blockDim = dim3(pass.block[0], pass.block[1], pass.block[2]);
-  config.dynamicSmemBytes = pass.dynamic_smem_bytes;
-  config.stream = stream_of(p);
-  if (pass.cluster[0] * pass.cluster[1] * pass.cluster[2] > 1) {
-    cluster.id = cudaLaunchAttributeClusterDimension;
-    cluster.val.clusterDim.x = pass.cluster[0];
-    cluster.val.clusterDim.y = pass.cluster[1];
-    cluster.val.clusterDim.z = pass.cluster[2];
-    config.attrs = &cluster;
-    config.numAttrs = 1;
-  }
+  const cudaLaunchConfig_t config = launch_config(&p->base.plan.pass[index], stream_of(p), &cluster);
   void *arguments[] = {p->bound.args[index].bytes};
   CUDA_TRY(cudaLaunchKernelExC(&config, p->bound.handle[index], arguments));
   return status_ok();

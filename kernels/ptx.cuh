@@ -66,6 +66,77 @@ __device__ __forceinline__ void mbarrier_wait(uint64_t *barrier, uint32_t parity
   __syncwarp();
 }
 
+/* ---- clusters, compute capability 9.0 and up: blocks that run at once and reach each other's shared memory. A block
+ * that was launched without one is a cluster of its own. */
+__device__ __forceinline__ uint32_t cluster_rank() {
+  uint32_t rank;
+  asm volatile("mov.u32 %0, %%cluster_ctarank;" : "=r"(rank));
+  return rank;
+}
+/* Which cluster along x of the grid. */
+__device__ __forceinline__ uint32_t cluster_x() {
+  uint32_t x;
+  asm volatile("mov.u32 %0, %%clusterid.x;" : "=r"(x));
+  return x;
+}
+/* The cluster's barrier: all threads of all its blocks arrive, then wait. This arrival publishes no stores but
+ * mbarriers that cluster_publish_mbarriers() came after; one that does costs four times as much. */
+__device__ __forceinline__ void cluster_arrive_relaxed() {
+  asm volatile("barrier.cluster.arrive.relaxed.aligned;" ::: "memory");
+}
+__device__ __forceinline__ void cluster_wait() { asm volatile("barrier.cluster.wait.acquire.aligned;" ::: "memory"); }
+__device__ __forceinline__ void cluster_publish_mbarriers() {
+  asm volatile("fence.mbarrier_init.release.cluster;" ::: "memory");
+}
+/* The same place as `own`, in the shared memory of the block of this rank. */
+__device__ __forceinline__ uint32_t cluster_address(const void *own, uint32_t rank) {
+  uint32_t address;
+  asm volatile("mapa.shared::cluster.u32 %0, %1, %2;" : "=r"(address) : "r"(shared_address(own)), "r"(rank));
+  return address;
+}
+/* Asynchronous stores to a block of the cluster: `mbarrier`, in the same block, counts the bytes as they arrive. */
+__device__ __forceinline__ void cluster_send(uint32_t to, uint32_t mbarrier, float4 x) {
+  asm volatile("st.async.shared::cluster.mbarrier::complete_tx::bytes.v4.f32 [%0], {%1, %2, %3, %4}, [%5];" ::"r"(to),
+               "f"(x.x), "f"(x.y), "f"(x.z), "f"(x.w), "r"(mbarrier)
+               : "memory");
+}
+__device__ __forceinline__ void cluster_send(uint32_t to, uint32_t mbarrier, float2 x) {
+  asm volatile("st.async.shared::cluster.mbarrier::complete_tx::bytes.v2.f32 [%0], {%1, %2}, [%3];" ::"r"(to),
+               "f"(x.x), "f"(x.y), "r"(mbarrier)
+               : "memory");
+}
+__device__ __forceinline__ void cluster_send(uint32_t to, uint32_t mbarrier, float x) {
+  asm volatile("st.async.shared::cluster.mbarrier::complete_tx::bytes.f32 [%0], %1, [%2];" ::"r"(to), "f"(x),
+               "r"(mbarrier)
+               : "memory");
+}
+__device__ __forceinline__ void cluster_send(uint32_t to, uint32_t mbarrier, uint32_t x) {
+  asm volatile("st.async.shared::cluster.mbarrier::complete_tx::bytes.u32 [%0], %1, [%2];" ::"r"(to), "r"(x),
+               "r"(mbarrier)
+               : "memory");
+}
+/* An arrival that also makes the phase last until so many bytes have come. */
+__device__ __forceinline__ void mbarrier_expect(uint64_t *barrier, uint32_t bytes) {
+  asm volatile("{\n.reg .b64 state;\nmbarrier.arrive.expect_tx.shared::cta.b64 state, [%0], %1;\n}" ::"r"(
+                   shared_address(barrier)),
+               "r"(bytes)
+               : "memory");
+}
+/* Waits for the end of the first phase; what was sent to the block is then there. */
+__device__ __forceinline__ void mbarrier_wait_received(uint64_t *barrier) {
+  const uint32_t address = shared_address(barrier);
+  uint32_t ended = 0;
+  while (!ended) {
+    asm volatile(
+        "{\n.reg .pred p;\nmbarrier.try_wait.parity.acquire.cluster.shared::cta.b64 p, [%1], 0;\n"
+        "selp.u32 %0, 1, 0, p;\n}"
+        : "=r"(ended)
+        : "r"(address)
+        : "memory");
+  }
+  __syncwarp();
+}
+
 /* Loads four 8 x 8 matrices of 16-bit elements. Lanes 8 i .. 8 i + 7 give the addresses of the 16-byte rows of matrix
  * i; of matrix i, lane l receives elements 2 (l % 4) and 2 (l % 4) + 1 of row l / 4. */
 __device__ __forceinline__ void ldmatrix_x4(uint32_t (&m)[4], uint32_t address) {

@@ -36,7 +36,7 @@ enum exit_code {
   X(NO_GPU, EXIT_CODE_NO_GPU)                 /* a GPU was required and there is none */                             \
   X(MEMORY, EXIT_CODE_INTERNAL)               /* an allocation was refused */                                        \
   X(DEVICE, EXIT_CODE_INTERNAL)               /* a device call failed */                                             \
-  X(UNSUPPORTED, EXIT_CODE_INTERNAL)          /* a vendor library does not take the shape; the device is unharmed */ \
+  X(UNSUPPORTED, EXIT_CODE_INTERNAL)          /* a library or GPU does not take the shape; the device is unharmed */ \
   X(INTERNAL, EXIT_CODE_INTERNAL)             /* the system or attnbench itself failed */
 
 enum status_code {

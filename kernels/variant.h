@@ -196,10 +196,13 @@ void variant_plan(const struct attn_variant *, const struct attn_shape *, const 
                   const struct device_info *, struct attn_plan *plan);
 
 /* Number of keys that query row i attends (bottom-right causal). */
+static inline ATTN_HD uint32_t attn_keys_under_mask(bool causal, uint32_t Sq, uint32_t Skv, uint32_t row) {
+  if (!causal) return Skv;
+  const int64_t keys = (int64_t)row + 1 + (int64_t)Skv - (int64_t)Sq;
+  return keys <= 0 ? 0 : keys >= (int64_t)Skv ? Skv : (uint32_t)keys;
+}
 static inline ATTN_HD uint32_t attn_keys_of_row(const struct attn_shape *s, uint32_t row) {
-  if (!s->causal) return s->Skv;
-  const int64_t keys = (int64_t)row + 1 + (int64_t)s->Skv - (int64_t)s->Sq;
-  return keys <= 0 ? 0 : keys >= (int64_t)s->Skv ? s->Skv : (uint32_t)keys;
+  return attn_keys_under_mask(s->causal, s->Sq, s->Skv, row);
 }
 
 #ifdef __cplusplus

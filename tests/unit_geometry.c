@@ -147,13 +147,16 @@ static bool is_persistent(const struct point *p) {
   return false;
 }
 
+/* Query tiles that a block computes one after the other: the specimen's blocks take 256 rows, 128 at a time. */
+static uint64_t tiles_of_a_block(const struct point *p) { return strcmp(p->variant->name, "serial") == 0 ? 2 : 1; }
+
 static void check_axis(const struct point *p, const struct attn_plan *plan, const struct attn_pass *pass,
                        size_t axis) {
   const uint64_t items = items_covered(p, plan, pass->covers[axis]);
   const struct device_info *device = &p->model->info;
   const uint32_t resident = occupancy_of(device, pass->block[0], 0, pass->dynamic_smem_bytes).resident_blocks;
   if (axis != 0 || !is_persistent(p)) {
-    CHECK(p, pass->grid[axis] >= items);
+    CHECK(p, pass->grid[axis] * tiles_of_a_block(p) >= items);
   } else {
     CHECK(p, pass->grid[axis] <= items && pass->grid[axis] <= (uint64_t)device->sms * resident);
     CHECK(p, pass->grid[axis] == items || pass->grid[axis] >= device->sms);
@@ -265,6 +268,7 @@ static void serial_grid_ignores_batch_and_heads(void **state) {
     assert_grid(&plan.pass[0], 2, 1, 1);
     assert_int_equal(plan.pass[0].block[0], 128);
     assert_int_equal(plan.pass[0].covers[0], ATTN_COVERS_Q);
+    assert_int_equal(plan.tile_q, 128); /* K and V are read for 128 rows at a time: 4 times, not twice */
   }
 }
 
@@ -558,6 +562,9 @@ static void one_query_has_a_block_per_query_whatever_d_is(void **state) {
   }
 }
 
+enum { D_SPLIT_ROWS, D_SPLIT_CHUNK, D_SPLIT_FUSED, D_SPLIT_PATH, D_SPLIT_CLUSTER }; /* tunables, in order */
+enum { PATH_PASSES = 1, PATH_CLUSTERS };
+
 static void d_split_puts_d_on_the_grid_until_the_gpu_is_full(void **state) {
   (void)state;
   /* H200, 132 SMs; the output pass has q tiles * chunks blocks for each of 4 heads. */
@@ -575,7 +582,8 @@ static void d_split_puts_d_on_the_grid_until_the_gpu_is_full(void **state) {
   };
   for (size_t i = 0; i < COUNT(rows); i++)
     for (int dtype = 0; dtype < ATTN_DTYPE_COUNT; dtype++) {
-      const struct point p = point_of("d_split", "h200", square(1, 4, rows[i].S, rows[i].D, (enum attn_dtype)dtype));
+      struct point p = point_of("d_split", "h200", square(1, 4, rows[i].S, rows[i].D, (enum attn_dtype)dtype));
+      p.tuning.value[D_SPLIT_PATH] = PATH_PASSES;
       assert_null(refusal(&p));
       const struct attn_plan plan = plan_of(&p);
       const struct attn_pass *output = &plan.pass[plan.pass_count - 1];
@@ -588,6 +596,65 @@ static void d_split_puts_d_on_the_grid_until_the_gpu_is_full(void **state) {
       assert_int_equal(plan.workspace_bytes, UINT64_C(4) * rows[i].q_tiles * rows[i].rows * key_tiles * 64 *
                                                  rows[i].chunks * sizeof(float));
     }
+}
+
+static void d_split_takes_one_pass_of_clusters_where_each_block_gets_an_sm(void **state) {
+  (void)state;
+  static const struct {
+    const char *model;
+    uint32_t H, S, D, cluster, q_tiles; /* cluster 0: passes */
+  } rows[] = {
+      {"h200", 4, 64, 512, 8, 4},   {"h200", 4, 64, 2048, 8, 4},  {"h200", 4, 64, 8192, 8, 4},
+      {"h200", 4, 16, 8192, 8, 1},  {"h200", 4, 64, 256, 4, 4}, /* 64 columns each */
+      {"h200", 8, 64, 2048, 4, 4},                              /* 256 blocks of clusters of 8 for 132 SMs */
+      {"h200", 33, 64, 2048, 1, 4}, {"h200", 34, 64, 2048, 0, 0}, {"h200", 4, 65, 2048, 0, 0},
+      {"a100", 4, 64, 2048, 0, 0}, /* no clusters */
+  };
+  for (size_t i = 0; i < COUNT(rows); i++)
+    for (int dtype = 0; dtype < ATTN_DTYPE_COUNT; dtype++) {
+      const struct point p =
+          point_of("d_split", rows[i].model, square(1, rows[i].H, rows[i].S, rows[i].D, (enum attn_dtype)dtype));
+      assert_null(refusal(&p));
+      const struct attn_plan plan = plan_of(&p);
+      if (rows[i].cluster == 0) {
+        assert_true(plan.pass_count > 1);
+        continue;
+      }
+      assert_int_equal(plan.pass_count, 1);
+      assert_int_equal(plan.tile_q, 16);
+      assert_grid(&plan.pass[0], rows[i].q_tiles * rows[i].cluster, rows[i].H, 1);
+      assert_int_equal(plan.pass[0].cluster[0], rows[i].cluster);
+      assert_int_equal(plan.pass[0].covers[0], ATTN_COVERS_Q | ATTN_COVERS_D);
+      assert_int_equal(plan.workspace_bytes, 0);
+    }
+}
+
+static void d_split_path_and_cluster_can_be_forced(void **state) {
+  (void)state;
+  struct point p = point_of("d_split", "h200", square(8, 32, 300, 2048, ATTN_F16));
+  p.tuning.value[D_SPLIT_PATH] = PATH_CLUSTERS;
+  assert_non_null(strstr(refusal(&p), "at most the number of SMs"));
+  p.tuning.value[D_SPLIT_CLUSTER] = 16;
+  assert_null(refusal(&p));
+  assert_grid(&plan_of(&p).pass[0], 19 * 16, 32, 8);
+  p.tuning.value[D_SPLIT_CLUSTER] = 6;
+  assert_non_null(strstr(refusal(&p), "cluster must be"));
+  p.tuning.value[D_SPLIT_CLUSTER] = 8, p.tuning.value[D_SPLIT_ROWS] = 16;
+  assert_non_null(strstr(refusal(&p), "path=1"));
+  p.tuning.value[D_SPLIT_ROWS] = 0, p.shape.dtype = ATTN_F32;
+  assert_non_null(strstr(refusal(&p), "shared memory")); /* 300 keys of fp32 beside the slabs */
+  p.model = gpu_model_find("a100");
+  assert_non_null(strstr(refusal(&p), "compute capability 9.0"));
+  p.tuning.value[D_SPLIT_PATH] = PATH_PASSES;
+  assert_null(refusal(&p));
+}
+
+/* Every part of fp32, 64 keys and chunks of 256, in floats: slabs, V, group results, scores, weights, factors. */
+static void d_split_cluster_budget_is_what_its_file_says(void **state) {
+  (void)state;
+  const struct point p = point_of("d_split", "h200", square(1, 4, 64, 2048, ATTN_F32));
+  const uint32_t floats = 4 * (16 + 64) * 68 + 2 * 32 * 260 + 8 * 16 * 72 + 16 * 64 + 16 * 68 + 16;
+  assert_int_equal(plan_of(&p).pass[0].dynamic_smem_bytes, floats * 4 + 2 * 8);
 }
 
 static void d_split_takes_256_keys_of_any_dimension_on_every_model(void **state) {
@@ -655,6 +722,9 @@ int main(void) {
       cmocka_unit_test(split_kv_never_splits_finer_than_a_key_tile),
       cmocka_unit_test(one_query_has_a_block_per_query_whatever_d_is),
       cmocka_unit_test(d_split_puts_d_on_the_grid_until_the_gpu_is_full),
+      cmocka_unit_test(d_split_takes_one_pass_of_clusters_where_each_block_gets_an_sm),
+      cmocka_unit_test(d_split_path_and_cluster_can_be_forced),
+      cmocka_unit_test(d_split_cluster_budget_is_what_its_file_says),
       cmocka_unit_test(d_split_takes_256_keys_of_any_dimension_on_every_model),
       cmocka_unit_test(d_split_refuses_what_its_tiles_cannot_hold),
       cmocka_unit_test(a_cpu_is_refused_by_every_cuda_variant),

@@ -1,40 +1,54 @@
 /* d_split: attention for very large head dimensions, with D split over blocks and many queries per block.
  *
  * Idea: a head of D = 8192 with 64 queries is one q tile, so a grid over q tiles is one block per head.
- *   Here a block takes a chunk of 64 to 256 columns of D. Pass "scores": each chunk's part of Q K^T, 64
- *   keys at a time, to the workspace. Pass "sum": adds the parts of many chunks, element by element; up
- *   to `fused` parts are added by the next pass itself. Pass "output": softmax of a q tile's rows over all
- *   keys (repeated by every chunk: 4096 exponentials), times the chunk's columns of V.
+ *   Here a block takes a chunk of D.
+ *   path=1, passes: chunks of 64 to 256 columns. Pass "scores": each chunk's part of Q K^T, 64 keys at a
+ *   time, to the workspace. Pass "sum": adds the parts of many chunks, element by element; up to `fused`
+ *   parts are added by the next pass itself. Pass "output": softmax of a q tile's rows over all keys
+ *   (repeated by every chunk: 4096 exponentials), times the chunk's columns of V.
+ *   path=2, clusters: the chunks of 16 queries are the blocks of one cluster, which meet in each other's
+ *   shared memory, so that one pass does all. Block r of 8 receives all parts of rows 2 r and 2 r + 1,
+ *   adds them, and sends the two rows' weights to all blocks, each of which multiplies them with its
+ *   columns of V. Every load that fits is on its way before the first product.
  *
  * Source: split-K matrix products, applied to both products of attention: D is the inner dimension of the
  *   first and an outer one of the second. All sums have a fixed order: the same bits in each run.
  *
  * Can win: where B * Hq * Sq / 64 blocks leave SMs idle and D is large: B = 1, H = 4, Sq = 64 are 4 blocks
- *   without the split and 128 with it. K and V are read once per 64 queries, not once per query.
+ *   without the split and 128 with it. K and V are read once per 64 (path=1) or 16 queries, not once per
+ *   query.
  *
  * Cannot: win for D up to 128, where one block holds whole rows; or for long keys, whose scores would not
- *   fit: the parts take chunks * 4 bytes per (query, key) of workspace.
+ *   fit: the parts take chunks * 4 bytes per (query, key) of workspace. Clusters need compute capability
+ *   9.0, and are chosen for up to 64 queries where every block of theirs gets an SM of its own: with more
+ *   work than that, reading K and V four times as often costs more than two launches.
  *
  * Floors, H200, hot, B = 1, H = 4, Sq = Skv = 64: FLOPs at 67 TFLOP/s (fp32) or 990 (16-bit), tensors
- *   from L2 at 8.9 TB/s, and 0.5 us for each pass after the first. Predicted: 60 % of fp32, and a chain of
- *   load, product, store of about 1.2 us per pass:
+ *   from L2 at 8.9 TB/s. In passes, 0.5 us for each after the first and a chain of load, product and store
+ *   of about 2.5 us in each; in clusters one chain, of launch and first load 1.2 us, two exchanges of 0.2,
+ *   the softmax of two rows 0.2, the store 0.4; the products at 75 % of fp32, or behind K and V four times
+ *   where those take longer (16-bit):
  *
- *      D     MFLOP  MB f32 / f16   FLOPs us   L2 us       passes  predicted us f32 / f16
- *      512     34    2.1 /  1.0    0.5 / 0.0  0.2 / 0.1     2        4.5 / 4.0
- *      2048   134    8.4 /  4.2    2.0 / 0.1  0.9 / 0.5     3        7.0 / 5.0
- *      4096   268   16.8 /  8.4    4.0 / 0.3  1.9 / 0.9     3       10   / 5.5
- *      8192   537   33.6 / 16.8    8.0 / 0.5  3.8 / 1.9     3       16   / 7.5
+ *      D     MFLOP  MB f32 / f16   FLOPs us   L2 us, once / 4x f32   predicted us f32 / f16, clusters
+ *      512     34    2.1 /  1.0    0.5 / 0.0      0.2 / 0.6                4   / 3.5
+ *      2048   134    8.4 /  4.2    2.0 / 0.1      0.9 / 2.4                6.5 / 4.5
+ *      4096   268   16.8 /  8.4    4.0 / 0.3      1.9 / 4.7                9   / 6
+ *      8192   537   33.6 / 16.8    8.0 / 0.5      3.8 / 9.4               15   / 8.5
  *
  * Budget: "scores" 73728 bytes of shared memory for 64 rows: two stages of a Q and a K slab of 64 x 68
  *   floats are 69632, the results of four groups 4 * 64 * 72 * 4. "output" for 64 x 256 in fp32 and 64 keys:
  *   64 factors, scores 64 * 68, two stages of V 32 * 260, all * 4 = 84224; 64 keys more are 17408 more.
- *   Registers: 64 results, 36 operands, and addresses: 150 to 165 for 64 rows in fp32; 256 threads. */
+ *   Registers: 64 results, 36 operands, and addresses: 150 to 165 for 64 rows in fp32; 256 threads.
+ *   Clusters, fp32, 64 keys, chunks of 256 and more: four slabs of (16 + 64) x 68, two stages of V 32 x 260,
+ *   results of eight groups 16 x 72, scores 16 x 64, weights 16 x 68, 16 factors, all * 4, and two barriers
+ *   = 198992 bytes; registers: 32 results, 64 operands, addresses: 100 to 120; 256 threads. */
 #include "kernels/d_tile.cuh"
 
 namespace attn {
 
 constexpr uint32_t kDSplitMinD = 256, kDSplitMaxD = 8192;
 constexpr uint32_t kDSplitMaxKeys = 512;
+constexpr uint32_t kDSplitOnePassRows = 4 * d_tile::kClusterRows;
 constexpr uint32_t kDSumThreads = 64; /* small: a head has few scores, and every SM is to load some */
 
 /* The tile of a block: rows of Q, and the columns of D that are its chunk. */
@@ -49,13 +63,14 @@ struct DSplitParams {
   Params attention;
   float *partial;         /* [chunks][B][Hq][padded_rows][padded_keys]; "sum" leaves the total in the first part */
   uint64_t part_elements; /* of one chunk */
-  uint32_t chunks, chunk_columns;
+  uint32_t chunks, chunk_columns;    /* chunks: of a cluster, its blocks */
   uint32_t parts;                    /* that "output" adds */
   uint32_t padded_rows, padded_keys; /* whole tiles, so that no score needs a bounds check */
+  uint32_t own_rows_log2;            /* of a block of a cluster: rows whose softmax it computes */
 };
 
 struct DSplitHandles {
-  const void *scores, *sum, *output;
+  const void *scores, *sum, *output, *cluster;
 };
 
 #ifdef __CUDACC__
@@ -237,12 +252,262 @@ __global__ void __launch_bounds__(d_tile::kThreads, 1) d_split_output_kernel(con
   output.store(o, factors, scores, rows, columns, p.D);
 }
 
+/* ---- one pass: the chunks of a q tile are the blocks of a cluster ------------------------------------------------
+ */
+
+/* The shared memory of one block of a cluster, by cluster_layout. */
+template <typename T, uint32_t Columns>
+struct DSplitShared {
+  static constexpr uint32_t kSlabElements = d_tile::score_stage_bytes(d_tile::kClusterRows, sizeof(T)) / sizeof(T);
+  static constexpr uint32_t kVElements = d_tile::v_stage_bytes(Columns, sizeof(T)) / sizeof(T);
+  T *slabs;        /* [kClusterSlabs]: Q [16], then K [kKeys]; at the end the staged results of tensor cores */
+  T *v;            /* [kVStages][kVKeys] */
+  float *results;  /* [groups][16][kGroupStride] */
+  float *received; /* [chunks][rows of a block][padded_keys]: scores, by the block that sent them */
+  T *weights;      /* [key tiles][16][weight stride] */
+  float *factors;  /* [16] */
+  uint64_t *scores_came, *weights_came;
+
+  __device__ __forceinline__ DSplitShared(unsigned char *smem, uint32_t padded_keys) {
+    const d_tile::ClusterLayout at = d_tile::cluster_layout(Columns, padded_keys / d_tile::kKeys, sizeof(T));
+    slabs = reinterpret_cast<T *>(smem), v = reinterpret_cast<T *>(smem + at.v);
+    results = reinterpret_cast<float *>(smem + at.results), received = reinterpret_cast<float *>(smem + at.received);
+    weights = reinterpret_cast<T *>(smem + at.weights), factors = reinterpret_cast<float *>(smem + at.factors);
+    scores_came = reinterpret_cast<uint64_t *>(smem + at.barriers), weights_came = scores_came + 1;
+  }
+
+  /* Every block of the cluster sends its part of each own row's scores, and each row's weights and factor once. */
+  __device__ __forceinline__ void open_barriers(uint32_t key_tiles) const {
+    constexpr uint32_t kTileElements = d_tile::kClusterRows * d_tile::kKeys;
+    ptx::mbarrier_init(scores_came, 1);
+    ptx::mbarrier_init(weights_came, 1);
+    ptx::cluster_publish_mbarriers();
+    ptx::mbarrier_expect(scores_came, key_tiles * kTileElements * 4);
+    ptx::mbarrier_expect(weights_came, key_tiles * kTileElements * (uint32_t)sizeof(T) + d_tile::kClusterRows * 4);
+  }
+};
+
+/* The loads of one block, in the order of their use. Each call starts the next one and closes a group of copies, also
+ * when there is nothing left, so that a group has always the same age. */
+template <typename T, uint32_t Columns>
+struct DSplitLoads {
+  const T *q, *k, *v; /* at this block's first column; q at its q tile */
+  uint32_t rows, keys, skv, columns, D;
+  uint32_t slab = 0, slab_column = 0, slab_key = 0;
+  uint32_t stage = 0, stage_column = 0, stage_key = 0;
+
+  __device__ __forceinline__ void next_slab(const DSplitShared<T, Columns> &shared) {
+    using namespace d_tile;
+    if (slab_key < keys && slab_column < columns) {
+      T *to = shared.slabs + slab % kClusterSlabs * shared.kSlabElements;
+      load_async<kClusterRows, kSlab>(to, q + slab_column, rows, columns - slab_column, D);
+      load_async<kKeys, kSlab>(to + kClusterRows * padded(kSlab, sizeof(T)), k + (size_t)slab_key * D + slab_column,
+                               skv - slab_key, columns - slab_column, D);
+      ++slab, slab_column += kSlab;
+      if (slab_column >= columns) slab_column = 0, slab_key += kKeys;
+    }
+    ptx::cp_async_commit();
+  }
+
+  __device__ __forceinline__ void next_v(const DSplitShared<T, Columns> &shared) {
+    using namespace d_tile;
+    if (stage_key < keys && stage_column < columns) {
+      load_async<kVKeys, Columns>(shared.v + stage % kVStages * shared.kVElements,
+                                  v + (size_t)stage_key * D + stage_column, skv - stage_key, columns - stage_column,
+                                  D);
+      ++stage, stage_key += kVKeys;
+      if (stage_key >= keys) stage_key = 0, stage_column += Columns;
+    }
+    ptx::cp_async_commit();
+  }
+  /* Whether a further load waits for the place of what was read last. */
+  __device__ __forceinline__ bool slabs_left() const { return slab_key < keys && slab_column < columns; }
+  __device__ __forceinline__ bool v_left() const { return stage_key < keys && stage_column < columns; }
+};
+
+/* Adds the groups' results of a tile of 64 keys and sends each row to the block that owns it. */
+template <uint32_t Groups, typename Shared>
+__device__ __forceinline__ void d_split_send_scores(const DSplitParams &a, const Shared &shared, uint32_t rank,
+                                                    uint32_t key0) {
+  using namespace d_tile;
+  static_assert(kClusterRows * kKeys / 4 == kThreads, "a thread has one word");
+  const uint32_t row = threadIdx.x / (kKeys / 4), key = threadIdx.x % (kKeys / 4) * 4;
+  const uint32_t owner = row >> a.own_rows_log2, own_row = row - (owner << a.own_rows_log2);
+  float4 sum = load4(shared.results + row * kGroupStride + key);
+#pragma unroll
+  for (uint32_t group = 1; group < Groups; ++group)
+    add_scaled(sum, 1.0f, load4(shared.results + (group * kClusterRows + row) * kGroupStride + key));
+  const float *to = shared.received + ((rank << a.own_rows_log2) + own_row) * a.padded_keys + key0 + key;
+  ptx::cluster_send(ptx::cluster_address(to, owner), ptx::cluster_address(shared.scores_came, owner), sum);
+}
+
+/* A warp adds the parts of the 64 scores of a row from `from` on, two for each lane, and masks them. */
+__device__ __forceinline__ float2 d_split_masked_scores(const DSplitParams &a, const float *from, uint32_t first_key,
+                                                        uint32_t keys) {
+  float2 score = make_float2(0.0f, 0.0f);
+#pragma unroll 8
+  for (uint32_t part = 0; part < a.chunks; ++part) {
+    const float2 x = *reinterpret_cast<const float2 *>(from + (part << a.own_rows_log2) * a.padded_keys);
+    score.x += x.x, score.y += x.y;
+  }
+  if (first_key >= keys) score.x = minus_infinity();
+  if (first_key + 1 >= keys) score.y = minus_infinity();
+  return score;
+}
+
+/* Two neighbouring weights, rounded to T, to the block of this rank. */
+__device__ __forceinline__ void d_split_send_pair(const float *own, uint32_t rank, uint32_t mbarrier, float x,
+                                                  float y) {
+  ptx::cluster_send(ptx::cluster_address(own, rank), mbarrier, make_float2(x, y));
+}
+template <typename T>
+__device__ __forceinline__ void d_split_send_pair(const T *own, uint32_t rank, uint32_t mbarrier, float x, float y) {
+  const T pair[2] = {from_float<T>(x), from_float<T>(y)};
+  uint32_t word;
+  memcpy(&word, pair, sizeof word);
+  ptx::cluster_send(ptx::cluster_address(own, rank), mbarrier, word);
+}
+
+/* A warp turns a row's scores into weights and 1 / sum, in every block of the cluster. row: of the q tile, the
+ * own_row-th of this block; it attends `keys` keys. */
+template <typename T, uint32_t Columns>
+__device__ __forceinline__ void d_split_send_weights(const DSplitParams &a, const DSplitShared<T, Columns> &shared,
+                                                     uint32_t row, uint32_t own_row, uint32_t keys,
+                                                     uint32_t key_tiles) {
+  using namespace d_tile;
+  const uint32_t lane = threadIdx.x % kWarp;
+  float *scores = shared.received + own_row * a.padded_keys + 2 * lane; /* this lane's alone */
+  T *weights = shared.weights + row * weight_stride(sizeof(T)) + 2 * lane;
+  float max = minus_infinity(), sum = 0.0f;
+  for (uint32_t tile = 0; tile < key_tiles; ++tile) {
+    const float2 score = d_split_masked_scores(a, scores + tile * kKeys, tile * kKeys + 2 * lane, keys);
+    *reinterpret_cast<float2 *>(scores + tile * kKeys) = score;
+    max = fmaxf(max, fmaxf(score.x, score.y));
+  }
+#pragma unroll
+  for (uint32_t mask = kWarp / 2; mask; mask /= 2) max = fmaxf(max, __shfl_xor_sync(kFullWarp, max, mask));
+  const float base = max == minus_infinity() ? 0.0f : max; /* a row without keys: all weights are 2^-inf = 0 */
+  for (uint32_t tile = 0; tile < key_tiles; ++tile) {
+    const float2 score = *reinterpret_cast<const float2 *>(scores + tile * kKeys);
+    const float x = ptx::ex2((score.x - base) * a.attention.scale_log2);
+    const float y = ptx::ex2((score.y - base) * a.attention.scale_log2);
+    sum += x + y;
+#pragma unroll 8
+    for (uint32_t rank = 0; rank < a.chunks; ++rank)
+      d_split_send_pair(weights + tile * kClusterRows * weight_stride(sizeof(T)), rank,
+                        ptx::cluster_address(shared.weights_came, rank), x, y);
+  }
+#pragma unroll
+  for (uint32_t mask = kWarp / 2; mask; mask /= 2) sum += __shfl_xor_sync(kFullWarp, sum, mask);
+  if (lane < a.chunks)
+    ptx::cluster_send(ptx::cluster_address(shared.factors + row, lane),
+                      ptx::cluster_address(shared.weights_came, lane), sum > 0.0f ? 1.0f / sum : 0.0f);
+}
+
+/* This block's part of the scores of all keys, sent to the rows' owners. */
+template <typename T, uint32_t Columns>
+__device__ __forceinline__ void d_split_scores(const DSplitParams &a, const DSplitShared<T, Columns> &shared,
+                                               DSplitLoads<T, Columns> &loads, uint32_t rank) {
+  using namespace d_tile;
+  uint32_t item = 0;
+  for (uint32_t key0 = 0; key0 < loads.keys; key0 += kKeys) {
+    typename ScoresOf<T, kClusterRows>::type scores;
+    scores.open();
+    for (uint32_t column = 0; column < loads.columns; column += kSlab, ++item) {
+      if (item < kClusterSlabs) /* V's first stages were asked for after the first slabs */
+        ptx::cp_async_wait<(int)(kClusterSlabs + kVStages - 1)>();
+      else
+        ptx::cp_async_wait<(int)kClusterSlabs - 1>();
+      __syncthreads(); /* orders all threads' copies of this slab before the reads */
+      const T *slab = shared.slabs + item % kClusterSlabs * shared.kSlabElements;
+      scores.add(slab, slab + kClusterRows * padded(kSlab, sizeof(T)), loads.keys - key0);
+      if (loads.slabs_left()) __syncthreads(); /* orders the reads before the slab is overwritten */
+      loads.next_slab(shared);
+    }
+    __syncthreads(); /* orders the previous tile's reads of results before they are overwritten */
+    scores.store(shared.results);
+    __syncthreads(); /* orders the groups' results before they are added */
+    d_split_send_scores<decltype(scores)::kGroups>(a, shared, rank, key0);
+  }
+}
+
+/* This block's columns of the output, a tile of Columns at a time; o: at the first. */
+template <typename T, uint32_t Columns>
+__device__ __forceinline__ void d_split_output(T *o, const DSplitShared<T, Columns> &shared,
+                                               DSplitLoads<T, Columns> &loads) {
+  using namespace d_tile;
+  typename OutputOf<T, kClusterRows, Columns>::type output;
+  uint32_t item = 0;
+  for (uint32_t column = 0; column < loads.columns; column += Columns) {
+    output.open();
+    for (uint32_t key0 = 0; key0 < loads.keys; key0 += kVKeys, ++item) {
+      ptx::cp_async_wait<(int)kVStages - 1>();
+      __syncthreads(); /* orders all threads' copies of this stage before the reads */
+      output.add(shared.weights + key0 / kKeys * kClusterRows * weight_stride(sizeof(T)) + key0 % kKeys,
+                 shared.v + item % kVStages * shared.kVElements, min(loads.keys - key0, kVKeys));
+      if (loads.v_left()) __syncthreads(); /* orders the reads before the stage is overwritten */
+      loads.next_v(shared);
+    }
+    output.store(o + column, shared.factors, reinterpret_cast<float *>(shared.slabs), loads.rows,
+                 loads.columns - column, loads.D);
+    if (column + Columns < loads.columns)
+      __syncthreads(); /* orders the reads of staged results before the next ones */
+  }
+}
+
+/* grid ((q tile, chunk), Hq, B), the chunk running fastest; a cluster along x has the chunks of a q tile. No block
+ * reaches into another one that may have ended: each waits for all that is sent to it. */
+template <typename T, uint32_t Columns>
+__global__ void __launch_bounds__(d_tile::kThreads, 1)
+    d_split_cluster_kernel(const __grid_constant__ DSplitParams a) {
+#if __CUDA_ARCH__ >= 900
+  using namespace d_tile;
+  extern __shared__ __align__(128) unsigned char smem[];
+  const DSplitShared<T, Columns> shared(smem, a.padded_keys);
+  const Params &p = a.attention;
+  const uint32_t rank = ptx::cluster_rank(), row0 = ptx::cluster_x() * kClusterRows, column0 = rank * a.chunk_columns;
+  const uint32_t rows = rows_in_tile(p.Sq, row0, kClusterRows), keys = visible_keys(p, row0 + rows - 1);
+  const uint32_t columns = rows_in_tile(p.D, column0, a.chunk_columns), key_tiles = ceil_div(keys, kKeys);
+  const uint32_t kv = p.Hq == p.Hkv ? blockIdx.y : kv_head(p, blockIdx.y); /* spares two divisions */
+  const size_t q_offset = row_offset(blockIdx.z, p.Hq, blockIdx.y, p.Sq, row0, p.D) + column0;
+  const size_t kv_offset = row_offset(blockIdx.z, p.Hkv, kv, p.Skv, 0, p.D) + column0;
+  DSplitLoads<T, Columns> loads = {static_cast<const T *>(p.q) + q_offset,
+                                   static_cast<const T *>(p.k) + kv_offset,
+                                   static_cast<const T *>(p.v) + kv_offset,
+                                   rows,
+                                   keys,
+                                   p.Skv,
+                                   columns,
+                                   p.D};
+  if (threadIdx.x == 0) shared.open_barriers(key_tiles);
+  __syncwarp();
+  ptx::cluster_arrive_relaxed();
+#pragma unroll
+  for (uint32_t n = 0; n < kClusterSlabs; ++n) loads.next_slab(shared);
+#pragma unroll
+  for (uint32_t n = 0; n < kVStages; ++n) loads.next_v(shared);
+  ptx::cluster_wait(); /* all blocks run, and their barriers stand */
+
+  d_split_scores(a, shared, loads, rank);
+  if (threadIdx.x / kWarp < 1u << a.own_rows_log2) ptx::mbarrier_wait_received(shared.scores_came);
+  for (uint32_t own_row = threadIdx.x / kWarp; own_row < 1u << a.own_rows_log2; own_row += kWarps) {
+    const uint32_t row = (rank << a.own_rows_log2) + own_row;
+    d_split_send_weights(a, shared, row, own_row, visible_keys(p, row0 + row), key_tiles);
+  }
+  ptx::mbarrier_wait_received(shared.scores_came); /* before this block may end */
+  ptx::mbarrier_wait_received(shared.weights_came);
+  d_split_output(static_cast<T *>(p.o) + q_offset, shared, loads);
+#endif
+}
+
 template <typename T, uint32_t Rows>
 static DSplitHandles d_split_of_columns(uint32_t columns) {
   const void *scores = handle(d_split_scores_kernel<T, Rows>), *sum = handle(d_split_sum_kernel);
-  if (columns == 64) return {scores, sum, handle(d_split_output_kernel<T, Rows, 64>)};
-  if (columns == 128) return {scores, sum, handle(d_split_output_kernel<T, Rows, 128>)};
-  return {scores, sum, handle(d_split_output_kernel<T, Rows, 256>)};
+  if (columns == 64)
+    return {scores, sum, handle(d_split_output_kernel<T, Rows, 64>), handle(d_split_cluster_kernel<T, 64>)};
+  if (columns == 128)
+    return {scores, sum, handle(d_split_output_kernel<T, Rows, 128>), handle(d_split_cluster_kernel<T, 128>)};
+  return {scores, sum, handle(d_split_output_kernel<T, Rows, 256>), handle(d_split_cluster_kernel<T, 256>)};
 }
 
 template <typename T>
@@ -259,15 +524,22 @@ static DSplitHandles d_split_kernels_for(const attn_shape &shape, DSplitTile til
 }
 
 #else
-static DSplitHandles d_split_kernels_for(const attn_shape &, DSplitTile) { return {nullptr, nullptr, nullptr}; }
+static DSplitHandles d_split_kernels_for(const attn_shape &, DSplitTile) { return {}; }
 #endif
 
-enum { D_SPLIT_ROWS, D_SPLIT_CHUNK, D_SPLIT_FUSED }; /* indices into the tuning */
+enum { D_SPLIT_ROWS, D_SPLIT_CHUNK, D_SPLIT_FUSED, D_SPLIT_PATH, D_SPLIT_CLUSTER }; /* indices into the tuning */
+enum { D_SPLIT_ANY, D_SPLIT_PASSES, D_SPLIT_ONE };                                  /* values of `path` */
 
 static const attn_tunable d_split_tunables[] = {
-    {"rows", 0, 64, 0, "query rows of a block: 16 or 64; 0 = chosen so that every SM gets a block"},
-    {"chunk", 0, 256, 0, "columns of D of a block: 64, 128 or 256; 0 = chosen so that every SM gets a block"},
+    {"rows", 0, 64, 0, "query rows of a block: 16 or 64, in passes; 0 = chosen so that every SM gets a block"},
+    {"chunk", 0, 256, 0,
+     "columns of D of a block: 64, 128 or 256, in passes; 0 = chosen so that every SM gets a block"},
     {"fused", 1, 128, 8, "most partial scores that the output pass adds itself; more get a pass of their own"},
+    {"path", 0, 2, 0,
+     "1 = two or three passes, 2 = one pass of clusters; 0 = clusters for up to 64 queries that fit the GPU at once"},
+    {"cluster", 0, 16, 0,
+     "blocks of a cluster: 1, 2, 4, 8 or 16; 0 = the most up to 8 that leave a block 64 columns "
+     "and fit the GPU at once"},
     {nullptr, 0, 0, 0, nullptr},
 };
 
@@ -306,16 +578,74 @@ static bool d_split_choose(const attn_shape &shape, const attn_tuning &tuning, c
   return most > 0;
 }
 
-static const char *d_split_supports(const attn_shape *shape, const attn_tuning *tuning, const device_info *device) {
-  const int32_t rows = tuning->value[D_SPLIT_ROWS], chunk = tuning->value[D_SPLIT_CHUNK];
-  DSplitTile tile;
+/* Columns of D of a block of a cluster, and the width of the output tiles that it computes them in. */
+static uint32_t d_split_cluster_columns(const attn_shape &shape, uint32_t cluster) {
+  return ceil_div(ceil_div(shape.D, cluster), d_tile::kSlab) * d_tile::kSlab;
+}
+static uint32_t d_split_cluster_tile(const attn_shape &shape, uint32_t cluster) {
+  const uint32_t columns = d_split_cluster_columns(shape, cluster);
+  return columns <= 64 ? 64 : columns <= 128 ? 128 : 256;
+}
+
+static uint64_t d_split_clusters(const attn_shape &shape) {
+  return (uint64_t)shape.B * shape.Hq * ceil_div(shape.Sq, d_tile::kClusterRows);
+}
+
+static uint32_t d_split_cluster_smem(const attn_shape &shape, uint32_t cluster) {
+  return d_tile::cluster_layout(d_split_cluster_tile(shape, cluster), d_split_key_tiles(shape),
+                                attn_dtype_bytes(shape.dtype))
+      .end;
+}
+
+/* Blocks per cluster; 0: not even clusters of one block fit the GPU at once. */
+static uint32_t d_split_choose_cluster(const attn_shape &shape, const attn_tuning &tuning,
+                                       const device_info &device) {
+  if (tuning.value[D_SPLIT_CLUSTER] != 0) return (uint32_t)tuning.value[D_SPLIT_CLUSTER];
+  uint32_t cluster = d_tile::kClusterPortable;
+  while (cluster > 1 && shape.D < cluster * d_tile::kSlab) cluster /= 2;
+  while (cluster > 0 && d_split_clusters(shape) * cluster > device.sms) cluster /= 2;
+  return cluster;
+}
+
+/* Why the one pass of clusters cannot run; NULL when it can. */
+static const char *d_split_cluster_refusal(const attn_shape &shape, const attn_tuning &tuning,
+                                           const device_info &device) {
+  const uint32_t cluster = d_split_choose_cluster(shape, tuning, device);
+  if (device.cc_major < 9) return "path=2 needs clusters: compute capability 9.0";
+  if (cluster == 0) return "path=2 without cluster needs B * Hq * ceil(Sq / 16) to be at most the number of SMs";
+  if (tuning.value[D_SPLIT_ROWS] != 0 || tuning.value[D_SPLIT_CHUNK] != 0) return "rows and chunk are for path=1";
+  if (d_split_cluster_smem(shape, cluster) > device.smem_per_block_bytes)
+    return "the shared memory of one block (smem_per_block_bytes) is too small for this Skv in one pass";
+  return nullptr;
+}
+
+/* One pass wins by its shorter chain, and pays by reading K and V once per 16 queries: it is taken where the GPU has
+ * an SM for each of its blocks, and K and V are read at most four times. */
+static bool d_split_takes_clusters(const attn_shape &shape, const attn_tuning &tuning, const device_info &device) {
+  if (tuning.value[D_SPLIT_PATH] != D_SPLIT_ANY) return tuning.value[D_SPLIT_PATH] == D_SPLIT_ONE;
+  const uint32_t cluster = d_split_choose_cluster(shape, tuning, device);
+  return d_split_cluster_refusal(shape, tuning, device) == nullptr &&
+         d_split_clusters(shape) * cluster <= device.sms && shape.Sq <= kDSplitOnePassRows;
+}
+
+static const char *d_split_tuning_refusal(const attn_tuning &tuning) {
+  const int32_t rows = tuning.value[D_SPLIT_ROWS], chunk = tuning.value[D_SPLIT_CHUNK];
+  const int32_t cluster = tuning.value[D_SPLIT_CLUSTER];
   if (rows != 0 && rows != 16 && rows != 64) return "rows must be 0, 16 or 64";
   if (chunk != 0 && chunk != 64 && chunk != 128 && chunk != 256) return "chunk must be 0, 64, 128 or 256";
+  if ((cluster & (cluster - 1)) != 0) return "cluster must be 0, 1, 2, 4, 8 or 16";
+  return nullptr;
+}
+
+static const char *d_split_supports(const attn_shape *shape, const attn_tuning *tuning, const device_info *device) {
+  DSplitTile tile;
+  if (const char *wrong = d_split_tuning_refusal(*tuning)) return wrong;
   if (shape->D < kDSplitMinD || shape->D > kDSplitMaxD || shape->D % 8 != 0)
     return "D must be 256 to 8192 and a multiple of 8: below that, one block holds whole rows";
   if (shape->Skv > kDSplitMaxKeys) return "Skv must be at most 512: a q tile's scores for all keys are held at once";
   if (const char *grid = check_grid_hb(*shape)) return grid;
   if (const char *kind = check_device(*device, 0)) return kind;
+  if (d_split_takes_clusters(*shape, *tuning, *device)) return d_split_cluster_refusal(*shape, *tuning, *device);
   if (!d_split_choose(*shape, *tuning, *device, &tile))
     return "the shared memory of one block (smem_per_block_bytes) is too small for this Skv with these tunables";
   return nullptr;
@@ -335,10 +665,22 @@ static uint32_t d_split_columns(const attn_shape &shape, uint32_t chunks) {
   return columns;
 }
 
+static void d_split_bind_cluster(const attn_shape &shape, const attn_plan &plan, DSplitParams *params) {
+  params->chunks = d_split_chunks(shape, plan);
+  params->chunk_columns = d_split_cluster_columns(shape, params->chunks);
+  params->padded_keys = round_up(shape.Skv, d_tile::kKeys);
+  while (d_tile::kClusterRows >> (params->own_rows_log2 + 1) >= params->chunks) ++params->own_rows_log2;
+}
+
 static void d_split_bind(const attn_shape *shape, const attn_plan *plan, const attn_buffers *buffers,
                          attn_pass_args args[ATTN_PASSES_MAX]) {
   DSplitParams params = {};
   params.attention = params_of(*shape, *buffers);
+  if (plan->pass_count == 1) {
+    d_split_bind_cluster(*shape, *plan, &params);
+    put_args(args[0], params);
+    return;
+  }
   params.partial = static_cast<float *>(buffers->workspace);
   params.chunks = d_split_chunks(*shape, *plan);
   params.chunk_columns = d_split_columns(*shape, params.chunks);
@@ -361,8 +703,21 @@ static void d_split_plan_pass(attn_plan *plan, const attn_shape &shape, const ch
   set_block(pass, threads, threads, smem_bytes);
 }
 
+static void d_split_plan_cluster(const attn_shape &shape, const attn_tuning &tuning, const device_info &device,
+                                 attn_plan *plan) {
+  const uint32_t cluster = d_split_choose_cluster(shape, tuning, device);
+  const DSplitTile tile = {d_tile::kClusterRows, d_split_cluster_tile(shape, cluster)};
+  plan->tile_q = tile.rows, plan->tile_kv = d_tile::kKeys;
+  plan->splits = 1, plan->stages = d_tile::kClusterSlabs;
+  d_split_plan_pass(plan, shape, "main", d_split_kernels_for(shape, tile).cluster,
+                    ceil_div(shape.Sq, tile.rows) * cluster, ATTN_COVERS_Q | ATTN_COVERS_D, d_tile::kThreads,
+                    d_split_cluster_smem(shape, cluster));
+  plan->pass[0].cluster[0] = cluster;
+}
+
 static void d_split_plan(const attn_shape *shape, const attn_tuning *tuning, const device_info *device,
                          attn_plan *plan) {
+  if (d_split_takes_clusters(*shape, *tuning, *device)) return d_split_plan_cluster(*shape, *tuning, *device, plan);
   DSplitTile tile = kDSplitTiles[kDSplitTileCount - 1];
   d_split_choose(*shape, *tuning, *device, &tile);
   const DSplitHandles kernels = d_split_kernels_for(*shape, tile);

@@ -105,7 +105,7 @@ static const char *serial_supports(const attn_shape *shape, const attn_tuning *,
 
 static void serial_plan(const attn_shape *shape, const attn_tuning *, const device_info *, attn_plan *plan) {
   plan->pass_count = 1;
-  plan->tile_q = kSerialBlockRows, plan->tile_kv = kSerialKeys;
+  plan->tile_q = kSerialThreads, plan->tile_kv = kSerialKeys; /* rows that share a read of K and V, not a block's */
   plan->splits = 1, plan->stages = 1;
   attn_pass &pass = plan->pass[0];
   pass.name = "main";

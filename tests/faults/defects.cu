@@ -3,19 +3,28 @@
  * table.
  *
  * Geometry is exact on any GPU: grids are persistent, a multiple of the SMs, and shared memory pins an SM to
- * kResident blocks, so that `none` is one full wave at half occupancy or more. Each defect changes one thing: serial
- * B and H are loops, the grid walks q tiles half_empty      half the blocks of a wave tail_wave       a wave and a
- * quarter smem            all of a block's shared memory: one block per SM registers       a query row per thread,
- * its output in registers: one or two blocks of 256 threads per SM spills          the same, forced into 64 registers
+ * kResident blocks, so that `none` is one full wave at half occupancy or more. Each defect changes one thing:
+ *
+ *   serial          B and H are loops, the grid walks q tiles
+ *   half_empty      half the blocks of a wave
+ *   tail_wave       a wave and a quarter
+ *   smem            all of a block's shared memory: one block per SM
+ *   registers       a query row per thread, its output in registers: one or two blocks of 256 threads per SM
+ *   spills          the same, forced into 64 registers
  *   idle_threads    four of eight warps hold rows
  *   rereads         every warp reads K and V for a single query row
  *   bank_conflicts  K and V lie so that a warp's lanes meet in one bank
  *   uncoalesced     neighbouring threads load elements of different rows
- * The last two change neither launch nor traffic by tiles: counters alone can see them, and without any no finding
- * may. `none` is launch-bound on a shape with next to no work, and `rereads` is memory-bound when each head has one
- * query. */
+ *   compute_bound   both products at most of fp32's rate, from register tiles: what is left is the pipe itself
+ *
+ * bank_conflicts and uncoalesced change neither launch nor traffic by tiles: counters alone can see them, and without
+ * any no finding may. `none` is launch-bound on a shape with next to no work, and `rereads` is memory-bound when each
+ * head has one query. */
 #include "kernels/attn_params.cuh"
 #include "kernels/row_tile.cuh"
+#ifdef __CUDACC__
+#include "kernels/ptx.cuh"
+#endif
 
 namespace attn {
 
@@ -31,6 +40,7 @@ enum defect {
   DEFECT_REREADS,
   DEFECT_BANK_CONFLICTS,
   DEFECT_UNCOALESCED,
+  DEFECT_COMPUTE_BOUND,
 };
 
 constexpr uint32_t kDefectDim = 64;
@@ -44,6 +54,14 @@ constexpr uint32_t kTileWords = kDefectKeys * kRowWords;
 constexpr uint32_t kGroupKeys = 8; /* keys in flight of the direct kernel */
 constexpr uint32_t kTilesBytes = 2 * kTileWords * 4;
 static_assert(kTilesBytes == 8192, "K and V tiles of 32 keys");
+
+/* The compute-bound kernel: 64 rows x 64 keys, of which a thread has 8 x 4; three blocks fit an SM that has 228 KB.
+ */
+constexpr uint32_t kPipeThreads = 128, kPipeRows = 64, kPipeKeys = 64, kPipeBlocks = 3;
+constexpr uint32_t kPipeStride = kDefectDim + 4;  /* of Q, K and V, in floats: neighbouring rows are 4 banks apart */
+constexpr uint32_t kPipeWeights = kPipeKeys + 16; /* of P: the two rows that a warp writes are 16 banks apart */
+constexpr uint32_t kPipeBytes = (3 * kPipeRows * kPipeStride + kPipeRows * kPipeWeights) * 4;
+static_assert(kPipeRows == kPipeKeys && kPipeBytes == 72704, "tiles of Q, K, V and P in fp32");
 
 struct DefectParams {
   Params p;
@@ -250,8 +268,158 @@ __global__ void __launch_bounds__(kDefectThreads, kResident)
   thread_rows(a, reinterpret_cast<__half *>(smem));
 }
 
+/* ---- compute-bound: register tiles of 8 x 4 in both products, fp32 ------------------------------------------------
+ */
+
+/* A warp is 2 rows x 16 columns of threads, interleaved so that lanes i and i ^ 1 read the same row of Q or P, and
+ * lanes i and i ^ 2 the same of K or V: shared memory then serves two quarter warps at once. */
+struct PipeThread {
+  uint32_t row, column; /* 0..7, 0..15: of rows row + 8 i, keys column + 16 j, output columns 4 column + j */
+  float s[8][4];
+  float4 o[8];
+  float max[8], sum[8];
+};
+
+__device__ __forceinline__ float dot4(float4 a, float4 b, float sum) {
+  return fmaf(a.w, b.w, fmaf(a.z, b.z, fmaf(a.y, b.y, fmaf(a.x, b.x, sum))));
+}
+__device__ __forceinline__ void add_scaled(float4 &sum, float weight, float4 x) {
+  sum.x = fmaf(weight, x.x, sum.x), sum.y = fmaf(weight, x.y, sum.y);
+  sum.z = fmaf(weight, x.z, sum.z), sum.w = fmaf(weight, x.w, sum.w);
+}
+
+/* 64 rows as floats; rows from `rows` on become zeros. */
+__device__ __forceinline__ void pipe_load(float *tile, const __half *from, uint32_t rows, float scale) {
+#pragma unroll 4
+  for (uint32_t i = threadIdx.x; i < kPipeRows * kDefectDim / 4; i += kPipeThreads) {
+    const uint32_t row = i / (kDefectDim / 4), column = i % (kDefectDim / 4) * 4;
+    float4 x = make_float4(0.0f, 0.0f, 0.0f, 0.0f);
+    if (row < rows) x = load4(from + (size_t)row * kDefectDim + column);
+    *reinterpret_cast<float4 *>(tile + row * kPipeStride + column) =
+        make_float4(x.x * scale, x.y * scale, x.z * scale, x.w * scale);
+  }
+}
+
+__device__ __forceinline__ void pipe_scores(PipeThread &t, const float *q_tile, const float *k_tile) {
+  const float *q = q_tile + t.row * kPipeStride, *k = k_tile + t.column * kPipeStride;
+#pragma unroll
+  for (uint32_t i = 0; i < 8; ++i)
+#pragma unroll
+    for (uint32_t j = 0; j < 4; ++j) t.s[i][j] = 0.0f;
+#pragma unroll 2
+  for (uint32_t d = 0; d < kDefectDim; d += 4) {
+    float4 keys[4];
+#pragma unroll
+    for (uint32_t j = 0; j < 4; ++j) keys[j] = load4(k + j * 16 * kPipeStride + d);
+#pragma unroll
+    for (uint32_t i = 0; i < 8; ++i) {
+      const float4 row = load4(q + i * 8 * kPipeStride + d);
+#pragma unroll
+      for (uint32_t j = 0; j < 4; ++j) t.s[i][j] = dot4(row, keys[j], t.s[i][j]);
+    }
+  }
+}
+
+/* Scores become weights in p_tile; rows are this warp's alone. first_row, first_key: of the tiles. */
+__device__ __forceinline__ void pipe_softmax(PipeThread &t, const Params &p, float *p_tile, uint32_t first_row,
+                                             uint32_t first_key) {
+#pragma unroll
+  for (uint32_t i = 0; i < 8; ++i) {
+    const uint32_t row = t.row + i * 8, keys = rows_in_tile(visible_keys(p, first_row + row), first_key, kPipeKeys);
+    float next = t.max[i];
+#pragma unroll
+    for (uint32_t j = 0; j < 4; ++j) {
+      if (t.column + j * 16 >= keys) t.s[i][j] = minus_infinity();
+      next = fmaxf(next, t.s[i][j]);
+    }
+#pragma unroll
+    for (uint32_t mask = 16; mask > 0; mask /= 2)
+      if (mask != 2) next = fmaxf(next, __shfl_xor_sync(kFullWarp, next, mask)); /* bit 1 is the row's */
+    const float base = next == minus_infinity() ? 0.0f : next, shrink = ptx::ex2(t.max[i] - base);
+    t.max[i] = next, t.sum[i] *= shrink;
+    t.o[i].x *= shrink, t.o[i].y *= shrink, t.o[i].z *= shrink, t.o[i].w *= shrink;
+#pragma unroll
+    for (uint32_t j = 0; j < 4; ++j) {
+      const float weight = ptx::ex2(t.s[i][j] - base);
+      t.sum[i] += weight;
+      p_tile[row * kPipeWeights + t.column + j * 16] = weight;
+    }
+  }
+}
+
+__device__ __forceinline__ void pipe_output(PipeThread &t, const float *p_tile, const float *v_tile) {
+  const float *weights = p_tile + t.row * kPipeWeights, *v = v_tile + t.column * 4;
+#pragma unroll 2
+  for (uint32_t key = 0; key < kPipeKeys; key += 4) {
+    float4 values[4];
+#pragma unroll
+    for (uint32_t j = 0; j < 4; ++j) values[j] = load4(v + (key + j) * kPipeStride);
+#pragma unroll
+    for (uint32_t i = 0; i < 8; ++i) {
+      const float4 w = load4(weights + i * 8 * kPipeWeights + key);
+      add_scaled(t.o[i], w.x, values[0]), add_scaled(t.o[i], w.y, values[1]);
+      add_scaled(t.o[i], w.z, values[2]), add_scaled(t.o[i], w.w, values[3]);
+    }
+  }
+}
+
+__device__ __forceinline__ void pipe_store(PipeThread &t, __half *o, uint32_t rows) {
+#pragma unroll
+  for (uint32_t i = 0; i < 8; ++i) {
+    float sum = t.sum[i];
+#pragma unroll
+    for (uint32_t mask = 16; mask > 0; mask /= 2)
+      if (mask != 2) sum += __shfl_xor_sync(kFullWarp, sum, mask);
+    const float inverse = sum > 0.0f ? 1.0f / sum : 0.0f;
+    if (t.row + i * 8 >= rows) continue;
+    __half2 *to = reinterpret_cast<__half2 *>(o + (t.row + i * 8) * kDefectDim + t.column * 4);
+    to[0] = __floats2half2_rn(t.o[i].x * inverse, t.o[i].y * inverse);
+    to[1] = __floats2half2_rn(t.o[i].z * inverse, t.o[i].w * inverse);
+  }
+}
+
+/* One q tile of one head. All threads of the block take part. */
+__device__ __forceinline__ void pipe_tile(const Params &p, float *smem, uint32_t head, uint32_t row0) {
+  float *q_tile = smem, *k_tile = q_tile + kPipeRows * kPipeStride, *v_tile = k_tile + kPipeKeys * kPipeStride;
+  float *p_tile = v_tile + kPipeKeys * kPipeStride;
+  const uint32_t b = head / p.Hq, h = head % p.Hq, rows = rows_in_tile(p.Sq, row0, kPipeRows);
+  const size_t q_offset = row_offset(b, p.Hq, h, p.Sq, row0, kDefectDim);
+  const size_t kv_offset = row_offset(b, p.Hkv, kv_head(p, h), p.Skv, 0, kDefectDim);
+  const __half *k = static_cast<const __half *>(p.k) + kv_offset, *v = static_cast<const __half *>(p.v) + kv_offset;
+  const uint32_t tile_keys = visible_keys(p, row0 + rows - 1), lane = threadIdx.x % kWarp; /* the last row's */
+  PipeThread t;
+  t.row = threadIdx.x / kWarp * 2 + (lane >> 1 & 1), t.column = (lane & 1) | (lane >> 1 & 14);
+#pragma unroll
+  for (uint32_t i = 0; i < 8; ++i)
+    t.o[i] = make_float4(0.0f, 0.0f, 0.0f, 0.0f), t.max[i] = minus_infinity(), t.sum[i] = 0.0f;
+  __syncthreads(); /* orders the previous tile's reads of Q before it is overwritten */
+  pipe_load(q_tile, static_cast<const __half *>(p.q) + q_offset, rows, p.scale_log2);
+  for (uint32_t first = 0; first < tile_keys; first += kPipeKeys) {
+    const uint32_t keys = rows_in_tile(p.Skv, first, kPipeKeys);
+    __syncthreads(); /* orders the previous keys' reads before they are overwritten */
+    pipe_load(k_tile, k + (size_t)first * kDefectDim, keys, 1.0f);
+    pipe_load(v_tile, v + (size_t)first * kDefectDim, keys, 1.0f);
+    __syncthreads(); /* orders the stores before the reads by all warps */
+    pipe_scores(t, q_tile, k_tile);
+    __syncwarp(); /* orders the previous keys' reads of P before the warp overwrites it */
+    pipe_softmax(t, p, p_tile, row0, first);
+    __syncwarp(); /* orders the stores of P before the warp reads it */
+    pipe_output(t, p_tile, v_tile);
+  }
+  pipe_store(t, static_cast<__half *>(p.o) + q_offset, rows);
+}
+
+__global__ void __launch_bounds__(kPipeThreads, kPipeBlocks)
+    defect_pipe_kernel(const __grid_constant__ DefectParams a) {
+  extern __shared__ __align__(128) unsigned char smem[];
+  const uint32_t q_tiles = ceil_div(a.p.Sq, kPipeRows);
+  for (uint32_t item = blockIdx.x; item < a.p.B * a.p.Hq * q_tiles; item += a.blocks)
+    pipe_tile(a.p, reinterpret_cast<float *>(smem), item / q_tiles, item % q_tiles * kPipeRows);
+}
+
 static const void *defect_kernel_for(enum defect defect) {
   switch (defect) {
+    case DEFECT_COMPUTE_BOUND: return handle(defect_pipe_kernel);
     case DEFECT_REREADS: return handle(defect_direct_kernel);
     case DEFECT_REGISTERS: return handle(defect_registers_kernel);
     case DEFECT_SPILLS: return handle(defect_spills_kernel);
@@ -271,9 +439,9 @@ static const void *defect_kernel_for(enum defect) { return nullptr; }
 #define DEFECT_BIND(defect) nullptr
 #endif
 
-/* What a defect changes of the plan: quarters of a wave, rows that share a read, threads that hold a row. */
+/* What a defect changes of the plan: quarters of a wave, rows that share a read, threads that hold a row, and all. */
 struct DefectPlan {
-  uint32_t wave_quarters, tile_q, tile_kv, row_threads;
+  uint32_t wave_quarters, tile_q, tile_kv, row_threads, threads = kDefectThreads;
 };
 
 constexpr DefectPlan defect_plan_of(enum defect defect) {
@@ -285,6 +453,7 @@ constexpr DefectPlan defect_plan_of(enum defect defect) {
     case DEFECT_SPILLS: return {4, kDefectThreads, kDefectKeys, kDefectThreads};
     case DEFECT_IDLE_THREADS: return {4, 16, kDefectKeys, kDefectThreads / 2};
     case DEFECT_REREADS: return {4, 1, kGroupKeys, kDefectThreads};
+    case DEFECT_COMPUTE_BOUND: return {kPipeBlocks, kPipeRows, kPipeKeys, kPipeThreads, kPipeThreads};
     default: return {4, 32, kDefectKeys, kDefectThreads};
   }
 }
@@ -295,13 +464,14 @@ static_assert(defect_plan_of(DEFECT_IDLE_THREADS).tile_q == kDefectWarps / 2 * k
 static uint32_t defect_smem_bytes(enum defect defect, const device_info &device) {
   if (defect == DEFECT_REGISTERS) return kTilesBytes;
   if (defect == DEFECT_SMEM) return device.smem_per_block_bytes;
+  if (defect == DEFECT_COMPUTE_BOUND) return kPipeBytes;
   return (device.smem_per_sm_bytes / kResident - device.smem_reserved_bytes) / 128 * 128;
 }
 
 static const char *defect_supports(const attn_shape *shape, const attn_tuning *, const device_info *device) {
   if (shape->dtype != ATTN_F16 || shape->D != kDefectDim) return "planted GPU defects take f16 with D = 64 only";
   if ((uint64_t)shape->B * shape->Hq * shape->Sq > INT32_MAX) return "B * Hq * Sq must be below 2^31";
-  return check_device(*device, kTilesBytes);
+  return check_device(*device, kPipeBytes);
 }
 
 template <enum defect kDefect>
@@ -316,7 +486,7 @@ static void defect_plan(const attn_shape *, const attn_tuning *, const device_in
   pass.kernel = defect_kernel_for(kDefect);
   set_grid(pass, device->sms * wanted.wave_quarters * kResident / 4, heads | ATTN_COVERS_Q, 1, ATTN_COVERS_NOTHING, 1,
            ATTN_COVERS_NOTHING);
-  set_block(pass, kDefectThreads, wanted.row_threads, defect_smem_bytes(kDefect, *device));
+  set_block(pass, wanted.threads, wanted.row_threads, defect_smem_bytes(kDefect, *device));
 }
 
 }  // namespace attn
@@ -346,3 +516,4 @@ DEFECT(idle_threads, DEFECT_IDLE_THREADS, "half the warps hold no query row");
 DEFECT(rereads, DEFECT_REREADS, "K and V are read for one query row at a time");
 DEFECT(bank_conflicts, DEFECT_BANK_CONFLICTS, "a warp's lanes meet in one bank of shared memory");
 DEFECT(uncoalesced, DEFECT_UNCOALESCED, "neighbouring threads load elements of different rows");
+DEFECT(compute_bound, DEFECT_COMPUTE_BOUND, "fp32 products near the pipe's rate");
