@@ -21,7 +21,8 @@ import statistics
 import subprocess
 import sys
 
-USAGE, COVERAGE, INPUT, OUTPUT, INTERNAL = 2, 4, 7, 8, 9
+USAGE, WRONG, COVERAGE, INPUT, OUTPUT, INTERNAL = 2, 3, 4, 7, 8, 9
+ATTNBENCH_CODES = (2, 3, 4, 7, 8, 9, 77, 130, 143)
 SECTOR_BYTES = 32
 CACHE_CONTROL = {"cold": "all", "hot": "none"}  # of ncu: flush before every pass over a kernel, or leave as it is
 KERNEL_NAME_MAX = 191  # a report cuts a kernel's name there
@@ -205,10 +206,15 @@ def attnbench_command(args, *more):
     return command + [*more]
 
 
+def stem(export):
+    """A tool's report as the tool is told it: it adds the extension."""
+    return re.sub(r"\.(ncu|nsys)-rep$", "", str(export))
+
+
 def ncu_command(args, metrics, export, report, cache):
     return [tool_path("ncu") if not args.print_command else "ncu", "--nvtx", "--nvtx-include", "attnbench@profile/",
             "--clock-control", "none", "--cache-control", CACHE_CONTROL[cache], "--metrics", ",".join(metrics.names()),
-            "--force-overwrite", "--export", export,
+            "--force-overwrite", "--export", stem(export),
             *attnbench_command(args, f"--profile={args.launches}", "--json", report)]
 
 
@@ -221,12 +227,21 @@ def nsys_command(args, export, report):
     # The range's end must not end the program, which is the default.
     return [tool_path("nsys") if not args.print_command else "nsys", "profile", "--trace=cuda,nvtx", "--sample=none",
             "--cpuctxsw=none", "--capture-range=cudaProfilerApi", "--capture-range-end=stop", "--force-overwrite=true",
-            "-o", export, *attnbench_command(args, f"--profile={args.launches}", "--json", report)]
+            "-o", stem(export), *attnbench_command(args, f"--profile={args.launches}", "--json", report)]
 
 
 def nsys_export_command(args, export, database):
     return [tool_path("nsys") if not args.print_command else "nsys", "export", "--type=sqlite", "--force-overwrite=true",
             "-o", database, export]
+
+
+PROGRAM_ENDED = r"application returned an error code \((\d+)\)"
+
+
+def ended_with(done):
+    """The exit code of the program behind a tool, else the tool's own."""
+    found = re.search(PROGRAM_ENDED, done.stdout + done.stderr)
+    return int(found.group(1)) if found else done.returncode
 
 
 def explain(tool, done):
@@ -236,9 +251,9 @@ def explain(tool, done):
         return Failure(INTERNAL, f"{tool}: this user may not read the GPU's performance counters (ERR_NVGPUCTRPERM); run "
                                  "as root, or have the administrator load the driver with "
                                  "NVreg_RestrictProfilingToAdminUsers=0")
-    ended = re.search(r"application returned an error code \((\d+)\)", said)
-    code = int(ended.group(1)) if ended else INTERNAL
-    return Failure(code or INTERNAL, f"{tool} ended with {done.returncode}; its last lines:\n{last_lines(done)}")
+    code = ended_with(done)
+    text = f"{tool} ended with {done.returncode}; its last lines:\n{last_lines(done)}"
+    return Failure(code if code in ATTNBENCH_CODES else INTERNAL, text)
 
 
 def read_report(path):
@@ -323,14 +338,14 @@ def nsys_kernels(database):
 
 def base_name(kernel):
     """A kernel's identifier without return type, namespaces, template and call arguments, which tools write
-    differently."""
-    text = re.sub(r"(\(anonymous namespace\)|<?unnamed>)::", "", kernel).removeprefix("void ")
+    differently; "" of a vendor's kernel without a name."""
+    text = re.sub(r"(\(anonymous namespace\)|<?unnamed>)::", "", kernel or "").removeprefix("void ")
     return re.split(r"[<(]", text)[0].split("::")[-1]
 
 
 def same_name(reported, seen):
     ours, theirs = base_name(reported), base_name(seen)
-    return ours == theirs or (len(reported) >= KERNEL_NAME_MAX and theirs.startswith(ours))
+    return ours in ("", theirs) or (len(reported) >= KERNEL_NAME_MAX and theirs.startswith(ours))
 
 
 def describe(name, grid, block):
@@ -383,18 +398,21 @@ def over_launches(kernels, how=statistics.mean):
 # ---- a whole capture --------------------------------------------------------------------------------------------
 
 class Capture:
-    """What a tool saw of a sweep: source, cache, report (of the --profile run), rows of (row, kernels by pass)."""
+    """What a tool saw of a sweep: source, cache, report (of the --profile run), rows of (row, kernels by pass), and the
+    exit code that the rows which are not there ask for."""
 
-    def __init__(self, source, cache, report, rows):
-        self.source, self.cache, self.report, self.rows = source, cache, report, rows
+    def __init__(self, source, cache, report, rows, exit_code):
+        self.source, self.cache, self.report, self.rows, self.exit_code = source, cache, report, rows, exit_code
 
 
 def checked_report(tool, done, path):
-    """The report of a run under a tool, or why there is none."""
-    said = done.stdout + done.stderr
-    if "ERR_NVGPUCTRPERM" in said or done.returncode != 0 or not path.exists():
+    """(report, exit code) of a run under a tool; a cell that is wrong or failed costs only itself."""
+    code = ended_with(done)
+    if "ERR_NVGPUCTRPERM" in done.stdout + done.stderr or code not in (0, WRONG, COVERAGE) or not path.exists():
         raise explain(tool, done)
-    return read_report(path)
+    if code:
+        print(f"note: attnbench ended with {code}: cells that are not ok have no counters", file=sys.stderr)
+    return read_report(path), code
 
 
 def refused_metrics(done):
@@ -405,27 +423,29 @@ def capture_ncu(args, folder, keys, stalls, cache, export=None):
     export, report = export or folder / "profile.ncu-rep", folder / "profile.json"
     metrics = Metrics(keys, stalls, known_metrics())
     done = execute(ncu_command(args, metrics, export, report, cache))
-    refused = refused_metrics(done)
-    if done.returncode != 0 and refused:
-        metrics = Metrics(keys, stalls, metrics.known, refused)
+    while done.returncode != 0 and refused_metrics(done) - metrics.refused:  # ncu names one a time
+        metrics = Metrics(keys, stalls, metrics.known, metrics.refused | refused_metrics(done))
         report.unlink(missing_ok=True)
         done = execute(ncu_command(args, metrics, export, report, cache))
-    data = checked_report("ncu", done, report)
+    data, code = checked_report("ncu", done, report)
+    if not export.exists():
+        raise Failure(COVERAGE, f"ncu profiled no kernel; its last lines:\n{last_lines(done)}")
     if metrics.missing():
         print(f"note: this ncu counts nothing on this GPU for {', '.join(metrics.missing())}; left out", file=sys.stderr)
     table = execute(ncu_import_command(args, export))
     if table.returncode != 0:
         raise explain("ncu --import", table)
-    return Capture(version_of("ncu"), cache, data, give_back(data, ncu_kernels(table.stdout, metrics), "ncu"))
+    rows = give_back(data, ncu_kernels(table.stdout, metrics), "ncu")
+    return Capture(version_of("ncu"), cache, data, rows, code)
 
 
 def capture_nsys(args, folder, export=None):
     export, report, database = export or folder / "profile.nsys-rep", folder / "profile.json", folder / "profile.sqlite"
-    data = checked_report("nsys", execute(nsys_command(args, export, report)), report)
+    data, code = checked_report("nsys", execute(nsys_command(args, export, report)), report)
     done = execute(nsys_export_command(args, export, database))
     if done.returncode != 0 or not database.exists():
         raise explain("nsys export", done)
-    return Capture(version_of("nsys"), "hot", data, give_back(data, nsys_kernels(database), "nsys"))
+    return Capture(version_of("nsys"), "hot", data, give_back(data, nsys_kernels(database), "nsys"), code)
 
 
 def pass_counters(launch, kernels):

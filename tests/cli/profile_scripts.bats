@@ -32,7 +32,7 @@ script() {
   expect_status 0
   sed 's/--metrics [^ ]*/--metrics METRICS/' "$OUT" | diff - <(cat <<'END'
 ./attnbench --sweep shapes/v3.json --device cuda --variants wmma,scalar --filter H=8 --json times.json
-ncu --nvtx --nvtx-include attnbench@profile/ --clock-control none --cache-control none --metrics METRICS --force-overwrite --export profile.ncu-rep ./attnbench --sweep shapes/v3.json --device cuda --variants wmma,scalar --filter H=8 --profile=3 --json profile.json
+ncu --nvtx --nvtx-include attnbench@profile/ --clock-control none --cache-control none --metrics METRICS --force-overwrite --export profile ./attnbench --sweep shapes/v3.json --device cuda --variants wmma,scalar --filter H=8 --profile=3 --json profile.json
 ncu --import profile.ncu-rep --csv --page raw --print-units base --print-kernel-base demangled
 ./attnbench report times.json --counters counters.json --json out.json
 END
@@ -40,7 +40,7 @@ END
   capture python scripts/profile --tool nsys --sweep shapes/v3.json --attnbench ./attnbench --out v3.nsys-rep --print-command
   expect_status 0
   diff "$OUT" <(cat <<'END'
-nsys profile --trace=cuda,nvtx --sample=none --cpuctxsw=none --capture-range=cudaProfilerApi --capture-range-end=stop --force-overwrite=true -o v3.nsys-rep ./attnbench --sweep shapes/v3.json --device cuda --profile=1 --json profile.json
+nsys profile --trace=cuda,nvtx --sample=none --cpuctxsw=none --capture-range=cudaProfilerApi --capture-range-end=stop --force-overwrite=true -o v3 ./attnbench --sweep shapes/v3.json --device cuda --profile=1 --json profile.json
 nsys export --type=sqlite --force-overwrite=true -o profile.sqlite v3.nsys-rep
 END
   ) || fail "another command"
@@ -130,6 +130,19 @@ END
   [ ! -e "$TMP/c.json" ] || fail "an output is there"
 }
 
+@test "a cell that failed costs only itself, and the exit code" {
+  python - <<'PY'
+import json, os
+report = json.load(open(os.environ["FAKE_REPORT"]))
+report["results"][1].update(status="error", reason="no memory", time=None)
+json.dump(report, open(os.environ["FAKE_REPORT"], "w"))
+PY
+  FAKE_EXIT=4 script profile --tool ncu --counters "$TMP/c.json" --json "$TMP/r.json"
+  expect_status 4
+  expect_err 'attnbench ended with 4'
+  expect_json "$TMP/c.json" '[r["variant"] for r in d["rows"]] == ["serial", "wmma", "split_kv", "cudnn"]'
+}
+
 @test "wrong use is refused before anything runs" {
   script profile --tool ncu --launches 0
   expect_status 2
@@ -148,7 +161,7 @@ END
   expect_status 0
   expect_json "$TMP/t.json" 'd["schema"] == "attnbench.table/1"
     and all(len(row) == len(t["columns"]) for t in d["tables"] for row in t["rows"])'
-  expect_json "$TMP/t.json" 'd["unexplained"] == 0 and len(d["comparisons"]) == 45'
+  expect_json "$TMP/t.json" 'd["unexplained"] == 0 and len(d["comparisons"]) == 51'
   expect_json "$TMP/t.json" '{c["rule"] for c in d["comparisons"] if c["quantity"] == "DRAM written"} == {"write_back"}'
   expect_json "$TMP/t.json" '{c["verdict"] for c in d["comparisons"] if c["quantity"] in ("registers", "waves", "DRAM read")}
     == {"agrees"}'
