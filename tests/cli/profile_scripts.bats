@@ -1,0 +1,202 @@
+# scripts/profile, check_against_ncu and timer_truth with stand-ins for ncu, nsys and a GPU run (tests/fakes): everything but
+# the counters is real, the report being one that an H200 wrote.
+load helper
+
+setup() {
+  export PATH=$ROOT/tests/fakes:$PATH PYTHONDONTWRITEBYTECODE=1
+  export FAKE_REPORT=$TMP/times.json
+  unset NCU NSYS FAKE_NCU FAKE_NCU_SCALE FAKE_NSYS FAKE_NSYS_OFF_US FAKE_EXIT
+  some_of v3.json serial scalar wmma split_kv cudnn
+}
+
+# The rows of some variants of a committed report's first case.
+some_of() {
+  python - "results/h200/$1" "$FAKE_REPORT" "${@:2}" <<'PY'
+import json, sys
+report = json.load(open(sys.argv[1]))
+report["results"] = [r for r in report["results"] if r["variant"] in sys.argv[3:] and r["key"] == report["results"][0]["key"]]
+report["run"]["cells"] = report["summary"]["cells"] = report["summary"]["ok"] = len(report["results"])
+json.dump(report, open(sys.argv[2], "w"))
+PY
+}
+
+script() {
+  local name=$1
+  shift
+  capture python "scripts/$name" --attnbench "$ROOT/tests/fakes/attnbench" --sweep shapes/v3.json "$@"
+}
+
+@test "profile prints the commands it would run, and runs nothing" {
+  capture python scripts/profile --tool ncu --sweep shapes/v3.json --variants wmma,scalar --filter H=8 --launches 3 \
+    --cache hot --json out.json --attnbench ./attnbench --print-command
+  expect_status 0
+  sed 's/--metrics [^ ]*/--metrics METRICS/' "$OUT" | diff - <(cat <<'END'
+./attnbench --sweep shapes/v3.json --device cuda --variants wmma,scalar --filter H=8 --json times.json
+ncu --nvtx --nvtx-include attnbench@profile/ --clock-control none --cache-control none --metrics METRICS --force-overwrite --export profile ./attnbench --sweep shapes/v3.json --device cuda --variants wmma,scalar --filter H=8 --profile=3 --json profile.json
+ncu --import profile.ncu-rep --csv --page raw --print-units base --print-kernel-base demangled
+./attnbench report times.json --counters counters.json --json out.json
+END
+  ) || fail "another command"
+  capture python scripts/profile --tool nsys --sweep shapes/v3.json --attnbench ./attnbench --out v3.nsys-rep --print-command
+  expect_status 0
+  diff "$OUT" <(cat <<'END'
+nsys profile --trace=cuda,nvtx --sample=none --cpuctxsw=none --capture-range=cudaProfilerApi --capture-range-end=stop --force-overwrite=true -o v3 ./attnbench --sweep shapes/v3.json --device cuda --profile=1 --json profile.json
+nsys export --type=sqlite --force-overwrite=true -o profile.sqlite v3.nsys-rep
+END
+  ) || fail "another command"
+}
+
+@test "profile gives every kernel of ncu to the cell and pass that launched it" {
+  script profile --tool ncu --launches 2 --counters "$TMP/c.json" --json "$TMP/r.json" --out "$TMP/kept.ncu-rep"
+  expect_status 0
+  expect_json "$TMP/c.json" 'd["schema"] == "attnbench.counters/1" and d["source"] == "ncu 2025.3.1"
+    and d["cache"] == "cold" and d["launches"] == 2'
+  expect_json "$TMP/c.json" '[(r["variant"], len(r["passes"])) for r in d["rows"]]
+    == [("serial", 1), ("scalar", 1), ("wmma", 1), ("split_kv", 2), ("cudnn", 1)]'
+  # Each row's numbers are its own.
+  expect_json "$TMP/c.json" '[round(p["gpu_time_us"], 1) for r in d["rows"] if r["variant"] == "split_kv" for p in r["passes"]] == [13.4, 5.2]'
+  expect_json "$TMP/c.json" 'all(p["dram_read_bytes"] * len(r["passes"]) == 1572864 for r in d["rows"] for p in r["passes"])'
+  expect_json "$TMP/c.json" 'd["rows"][2]["passes"][0]["top_stall"] == {"name": "long_scoreboard", "ratio": 3 / 5.5}
+    and d["rows"][2]["passes"][0]["shared_excess_wavefronts"] == 200000
+    and d["rows"][2]["passes"][0]["issue_ratio"] == 0.3125'
+  # What this ncu does not list is left out, and said.
+  expect_json "$TMP/c.json" '"local_bytes" not in d["rows"][0]["passes"][0]'
+  expect_err_matches 'counts nothing on this GPU for .*local_bytes; left out'
+  expect_json "$TMP/r.json" 'all(len(r["counters"]) == len(r["launches"]) and r["time"] for r in d["results"])'
+  expect_out 'long_scoreboard 55 %'
+  [ -s "$TMP/kept.ncu-rep" ] || fail "the tool's report was not kept"
+}
+
+@test "a counter file says only what its format knows" {
+  script profile --tool ncu --counters "$TMP/c.json"
+  expect_status 0
+  expect_json "$TMP/c.json" 'set(d) == {"schema", "source", "cache", "launches", "rows"} and all(set(r) == {"key", "variant", "passes"}
+    for r in d["rows"]) and {k for r in d["rows"] for p in r["passes"] for k in p} <= {"kernel", "grid", "block", "gpu_time_us",
+    "sm_cycles", "dram_read_bytes", "dram_write_bytes", "l2_bytes", "l2_hit_ratio", "tensor_pipe_ratio", "issue_ratio",
+    "achieved_occupancy_ratio", "shared_wavefronts", "shared_bank_conflicts", "shared_excess_wavefronts",
+    "global_load_requests", "global_load_sectors", "global_sectors", "global_excess_sectors", "local_bytes", "top_stall"}'
+}
+
+@test "the report verb takes the counters" {
+  "$ATTNBENCH" --help | grep -q -- --counters || skip "this attnbench has no report --counters"
+  script profile --tool ncu --counters "$TMP/c.json"
+  expect_status 0
+  attn report "$FAKE_REPORT" --counters "$TMP/c.json" --json "$TMP/r.json"
+  expect_status 0
+  expect_json "$TMP/r.json" 'all(r["counters"] for r in d["results"])'
+}
+
+@test "profile with nsys has durations, and keeps the order" {
+  script profile --tool nsys --launches 3 --counters "$TMP/c.json"
+  expect_status 0
+  expect_json "$TMP/c.json" 'd["source"] == "nsys 2025.3.1" and d["cache"] == "hot"
+    and all(p["gpu_time_us"] == 12.5 for r in d["rows"] for p in r["passes"])'
+}
+
+@test "a capture that is not the cells' kernels is an error that names the first one, and writes nothing" {
+  for mode in lacks_kernel extra_kernel other_kernel other_grid other_cell; do
+    FAKE_NCU=$mode script profile --tool ncu --counters "$TMP/c.json" --json "$TMP/r.json" --out "$TMP/kept"
+    expect_status 4
+    expect_err 'nothing was attributed'
+    expect_no_out
+    [ ! -e "$TMP/c.json" ] && [ ! -e "$TMP/r.json" ] && [ ! -e "$TMP/kept" ] || fail "$mode left an output"
+  done
+  FAKE_NCU=other_kernel script profile --tool ncu
+  expect_err 'kernel 2 of ncu is flush_kernel grid (8,1,8) block (256,1,1) where B1.H8.Hkv8.Sq512.Skv512.D64.f16.full scalar'
+  FAKE_NSYS=lacks_kernel script profile --tool nsys
+  expect_status 4
+  expect_err 'kernel 1 of nsys is scalar_kernel'
+}
+
+@test "a metric that ncu refuses costs that metric only" {
+  FAKE_NCU=unknown_metric script profile --tool ncu --counters "$TMP/c.json"
+  expect_status 0
+  expect_json "$TMP/c.json" 'd["rows"][0]["passes"][0]["top_stall"] == {"name": "long_scoreboard", "ratio": 0.6}'
+}
+
+@test "without permission, tool or GPU the reason is said" {
+  FAKE_NCU=no_permission script profile --tool ncu --counters "$TMP/c.json"
+  expect_status 9
+  expect_err 'ERR_NVGPUCTRPERM'
+  expect_err_lines 1
+  FAKE_NCU=crashes script profile --tool ncu --counters "$TMP/c.json"
+  expect_status 9
+  expect_err 'Internal error'
+  FAKE_EXIT=77 script profile --tool ncu --counters "$TMP/c.json"
+  expect_status 77
+  NCU=/nowhere/ncu script profile --tool ncu --counters "$TMP/c.json"
+  expect_status 9
+  expect_err '/nowhere/ncu: not found; install Nsight Compute'
+  [ ! -e "$TMP/c.json" ] || fail "an output is there"
+}
+
+@test "a cell that failed costs only itself, and the exit code" {
+  python - <<'PY'
+import json, os
+report = json.load(open(os.environ["FAKE_REPORT"]))
+report["results"][1].update(status="error", reason="no memory", time=None)
+json.dump(report, open(os.environ["FAKE_REPORT"], "w"))
+PY
+  FAKE_EXIT=4 script profile --tool ncu --counters "$TMP/c.json" --json "$TMP/r.json"
+  expect_status 4
+  expect_err 'attnbench ended with 4'
+  expect_json "$TMP/c.json" '[r["variant"] for r in d["rows"]] == ["serial", "wmma", "split_kv", "cudnn"]'
+}
+
+@test "wrong use is refused before anything runs" {
+  script profile --tool ncu --launches 0
+  expect_status 2
+  script profile --tool gdb
+  expect_status 2
+  echo '{}' >"$TMP/not.json"
+  script profile --tool ncu --report "$TMP/not.json"
+  expect_status 7
+  expect_err 'schema is not attnbench.report/1'
+  script profile --tool ncu --counters "$TMP/no/such/folder.json"
+  expect_status 8
+}
+
+@test "check_against_ncu finds nothing unexplained where the counters are what attnbench says" {
+  script check_against_ncu --json "$TMP/t.json"
+  expect_status 0
+  expect_json "$TMP/t.json" 'd["schema"] == "attnbench.table/1"
+    and all(len(row) == len(t["columns"]) for t in d["tables"] for row in t["rows"])'
+  expect_json "$TMP/t.json" 'd["unexplained"] == 0 and len(d["comparisons"]) == 51'
+  expect_json "$TMP/t.json" '{c["rule"] for c in d["comparisons"] if c["quantity"] == "DRAM written"} == {"write_back"}'
+  expect_json "$TMP/t.json" '{c["verdict"] for c in d["comparisons"] if c["quantity"] in ("registers", "waves", "DRAM read")}
+    == {"agrees"}'
+}
+
+@test "check_against_ncu does not explain away a wrong model" {
+  for wrong in dram__bytes_read.sum=2 lts__t_sectors_srcunit_tex.sum=1.3 launch__registers_per_thread=1.2 \
+    launch__waves_per_multiprocessor=1.5 sm__warps_active.avg.pct_of_peak_sustained_active=0.3; do
+    some_of v3.json scalar
+    FAKE_NCU_SCALE=$wrong script check_against_ncu --json "$TMP/t.json"
+    expect_status 1
+    expect_json "$TMP/t.json" 'd["unexplained"] == 1'
+    expect_out '**unexplained**'
+  done
+}
+
+@test "timer_truth accepts a right clock and sees one that is 2 us off" {
+  script timer_truth --tools nsys --json "$TMP/t.json"
+  expect_status 0
+  expect_json "$TMP/t.json" '[row[:4] for row in d["rows"]] == [["hot, nsys", 5, 5, 0], ["cold, nsys", 5, 5, 0]]'
+  expect_out '| hot, nsys | 5 | 5 | 0 |'
+  some_of v3.json wmma split_kv cudnn
+  FAKE_NSYS_OFF_US=2 script timer_truth --tools nsys
+  expect_status 1
+  expect_out '| hot, nsys | 3 | 0 | 3 |'
+  FAKE_NSYS=no_ranges script timer_truth --tools nsys
+  expect_status 4
+  expect_err 'no attnbench range'
+}
+
+@test "timer_truth holds ncu's times against the medians, with the constants it states" {
+  script timer_truth --tools ncu --json "$TMP/t.json"
+  expect_status 1 # a cold launch is not what a hot one takes
+  # cold = median - (overhead - 1.5): the stand-in says an empty kernel lasts 1.5 us, and every single pass median - 1.4.
+  expect_json "$TMP/t.json" 'all(abs(row[3] - (2.88 - 1.5)) < 0.01 for row in d["tables"][1]["rows"])'
+  expect_json "$TMP/t.json" '[row[8] for row in d["tables"][1]["rows"] if row[1] == "`split_kv`"] == ["not judged"]'
+  expect_json "$TMP/t.json" 'all(abs(row[3] - (0.53 - 1.5) * (2 if row[1] == "`split_kv`" else 1)) < 1e-9 for row in d["tables"][0]["rows"])'
+}
