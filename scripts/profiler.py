@@ -75,12 +75,12 @@ QUANTITIES = {
     "shared_bank_conflicts": [(["l1tex__data_bank_conflicts_pipe_lsu_mem_shared.sum"], same)],
     # Counted by instrumented code, from the addresses alone.
     "shared_excess_wavefronts": [(["memory_l1_wavefronts_shared", "memory_l1_wavefronts_shared_ideal"],
-                                  lambda real, ideal: real - ideal)],
+                                  lambda real, ideal: max(0.0, real - ideal))],
     "global_load_requests": [(["l1tex__t_requests_pipe_lsu_mem_global_op_ld.sum"], same)],
     "global_load_sectors": [(["l1tex__t_sectors_pipe_lsu_mem_global_op_ld.sum"], same)],
     "global_sectors": [(["memory_l2_theoretical_sectors_global"], same)],
     "global_excess_sectors": [(["memory_l2_theoretical_sectors_global", "memory_l2_theoretical_sectors_global_ideal"],
-                               lambda real, ideal: real - ideal)],
+                               lambda real, ideal: max(0.0, real - ideal))],
     "local_bytes": [(["l1tex__t_bytes_pipe_lsu_mem_local_op_ld.sum", "l1tex__t_bytes_pipe_lsu_mem_local_op_st.sum"],
                      total)],
 }
