@@ -263,12 +263,13 @@ struct status prepare_pass(const struct attn_pass *pass, const void *handle, str
   cudaFuncAttributes attributes;
   int resident_blocks = 0;
   const char *symbol = kernel_symbol(pass->kernel);
-  if (pass->dynamic_smem_bytes > 0) {
+  CUDA_TRY(cudaFuncGetAttributes(&attributes, handle));
+  /* Never lowered: another binding of the same kernel may need more. */
+  if (static_cast<int64_t>(pass->dynamic_smem_bytes) > attributes.maxDynamicSharedSizeBytes) {
     CUDA_TRY(cudaFuncSetAttribute(handle, cudaFuncAttributeMaxDynamicSharedMemorySize,
                                   static_cast<int>(pass->dynamic_smem_bytes)));
   }
   if (cluster_blocks(pass) > 1) STATUS_TRY(prepare_cluster(pass, handle));
-  CUDA_TRY(cudaFuncGetAttributes(&attributes, handle));
   CUDA_TRY(cudaOccupancyMaxActiveBlocksPerMultiprocessor(
       &resident_blocks, handle, static_cast<int>(pass->block[0] * pass->block[1] * pass->block[2]),
       pass->dynamic_smem_bytes));

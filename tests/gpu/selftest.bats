@@ -30,8 +30,9 @@ slow() {
   expect_status 0
   expect_valid results/report.schema.json "$TMP/slow.json"
   expect_json "$TMP/slow.json" "all(r['status'] == 'ok' and r['check']['after_timing'] for r in d['results'])"
-  # Within half a point where it was calibrated; two processes differ by their own noise on top.
-  expect_json "$TMP/slow.json" "all(abs((r['injected'][m + '_ratio'] - 1) * 100 - $percent) <= 0.5
+  # Where it was calibrated within half a point, of large ones a twentieth; two processes differ by their own noise on
+  # top.
+  expect_json "$TMP/slow.json" "all(abs((r['injected'][m + '_ratio'] - 1) * 100 - $percent) <= max(0.5, $percent / 20)
     for r in d['results'] for m in ('cold', 'hot'))"
   python - "$TMP/plain.json" "$TMP/slow.json" "$percent" <<'PY'
 import json, sys
