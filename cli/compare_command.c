@@ -1,4 +1,3 @@
-#include <inttypes.h>
 #include <string.h>
 
 #include "cli/compare_sinks.h"
@@ -60,22 +59,6 @@ static void append_kept(const struct word *word, const char **command, char *out
   }
 }
 
-static void append_filters(const struct attn_shape *shape, char *out, size_t size) {
-  const struct {
-    const char *key;
-    uint32_t value;
-  } numbers[] = {{"B", shape->B},   {"Hq", shape->Hq},   {"Hkv", shape->Hkv},
-                 {"Sq", shape->Sq}, {"Skv", shape->Skv}, {"D", shape->D}};
-  char text[64];
-  for (size_t i = 0; i < sizeof numbers / sizeof *numbers; ++i) {
-    const int length = snprintf(text, sizeof text, "--filter %s=%" PRIu32, numbers[i].key, numbers[i].value);
-    append(out, size, text, (size_t)length);
-  }
-  const int length = snprintf(text, sizeof text, "--filter dtype=%s --filter causal=%s",
-                              attn_dtype_name(shape->dtype), shape->causal ? "true" : "false");
-  append(out, size, text, (size_t)length);
-}
-
 /* Does the program's name say attnbench? Reports of other programs do not come from its options. */
 static bool is_attnbench(const struct word *program) {
   static const char name[] = "attnbench";
@@ -98,7 +81,7 @@ static void whole_words(const struct run_info *run, char out[sizeof run->command
 void compare_row_command(const struct compare *compare, const struct compare_row *row, char *out, size_t size) {
   const struct run_info *run = &compare->now->run;
   const struct record *record = row->now.record != NULL ? row->now.record : row->base.record;
-  char words[sizeof run->command];
+  char words[sizeof run->command], cell[CASE_KEY_MAX + VARIANT_SPEC_MAX];
   whole_words(run, words);
   const char *rest = words;
   const struct word program = next_word(&rest);
@@ -119,7 +102,9 @@ void compare_row_command(const struct compare *compare, const struct compare_row
     const struct word word = next_word(&rest);
     append_kept(&word, &rest, out, size);
   }
+  snprintf(cell, sizeof cell, "%s/%s", record->attn_case.key, record->variant);
   append(out, size, "--variants ", strlen("--variants "));
   text_append_word(out, size, record->variant);
-  append_filters(&record->attn_case.shape, out, size);
+  append(out, size, "--only ", strlen("--only "));
+  text_append_word(out, size, cell);
 }

@@ -510,9 +510,7 @@ static void json_is_whole_or_refused_without_memory(void **state) {
 
 /* ---- the command that measures a row again ------------------------------------------------------------------- */
 
-#define CELL                                                                                                   \
-  " --variants wmma --filter B=1 --filter Hq=8 --filter Hkv=8 --filter Sq=512 --filter Skv=512 --filter D=64 " \
-  "--filter dtype=f16 --filter causal=false"
+#define CELL " --variants wmma --only B1.H8.Hkv8.Sq512.Skv512.D64.f16.full/wmma"
 
 static void a_row_is_measured_again_by_its_run_narrowed_to_it(void **state) {
   (void)state;
