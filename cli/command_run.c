@@ -64,13 +64,13 @@ static struct status choose_reference(struct run *run, const struct variant_spec
 /* Beside the first output file; in the temporary folder when there is none. */
 static void choose_journal_path(struct run *run) {
   const struct options *o = run->options;
-  const char *files[] = {o->json, o->csv};
+  const char *files[] = {o->json, o->csv, o->gbench};
   run->journal_kept = o->journal != NULL;
   if (run->journal_kept) {
     snprintf(run->journal_path, sizeof run->journal_path, "%s", o->journal);
     return;
   }
-  for (size_t i = 0; i < 2; ++i) {
+  for (size_t i = 0; i < sizeof files / sizeof *files; ++i) {
     if (files[i] == NULL || strcmp(files[i], "-") == 0 || strncmp(files[i], "/dev/", 5) == 0) continue;
     snprintf(run->journal_path, sizeof run->journal_path, "%s.journal", files[i]);
     return;

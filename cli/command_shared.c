@@ -1,32 +1,13 @@
+#include <stddef.h>
 #include <string.h>
 #include <time.h>
 
 #include "cli/commands.h"
 #include "cli/json.h"
 #include "cli/plan.h"
+#include "cli/text_table.h"
 #include "cli/version.h"
 #include "kernels/device.h"
-
-/* Appends text in a form that a POSIX shell reads back as one word; cuts what does not fit. */
-static void append_quoted(char *out, size_t size, const char *text) {
-  static const char plain[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-./=:,+@%";
-  size_t used = strlen(out);
-  if (*text != '\0' && strspn(text, plain) == strlen(text)) {
-    snprintf(out + used, size - used, "%s", text);
-    return;
-  }
-  snprintf(out + used, size - used, "'");
-  for (; *text != '\0'; ++text) {
-    used = strlen(out);
-    if (*text == '\'') {
-      snprintf(out + used, size - used, "'\\''");
-    } else {
-      snprintf(out + used, size - used, "%c", *text);
-    }
-  }
-  used = strlen(out);
-  snprintf(out + used, size - used, "'");
-}
 
 void command_describe_run(const struct options *options, int argc, char **argv, const struct sweep *sweep,
                           uint64_t cell_count, struct run_info *out) {
@@ -44,7 +25,7 @@ void command_describe_run(const struct options *options, int argc, char **argv, 
   strftime(out->started_utc, sizeof out->started_utc, "%Y-%m-%dT%H:%M:%SZ", &utc);
   for (int i = 0; i < argc; ++i) {
     if (i > 0) strncat(out->command, " ", sizeof out->command - strlen(out->command) - 1);
-    append_quoted(out->command, sizeof out->command, argv[i]);
+    text_append_word(out->command, sizeof out->command, argv[i]);
   }
   snprintf(out->sweep_path, sizeof out->sweep_path, "%s", sweep->path);
   snprintf(out->sweep_name, sizeof out->sweep_name, "%s", sweep->name);
@@ -79,10 +60,28 @@ struct status command_gpu_model(const char *name, const struct gpu_model **out) 
                      nearest != NULL ? "?)" : "");
 }
 
+/* The outputs of a report, and where the command line says they go. */
+static const struct report_output {
+  struct report_sink sink;
+  size_t path_offset;
+} outputs[] = {
+    {{"--json", report_write_json}, offsetof(struct options, json)},
+    {{"--csv", report_write_csv}, offsetof(struct options, csv)},
+    {{"--gbench", report_write_gbench}, offsetof(struct options, gbench)},
+};
+enum { OUTPUT_COUNT = sizeof outputs / sizeof *outputs };
+
+/* NULL when this output is not asked for. */
+static const char *output_path(const struct options *options, size_t index) {
+  return *(const char *const *)((const char *)options + outputs[index].path_offset);
+}
+
 struct status command_probe_outputs(const struct options *options) {
   struct status status = status_ok();
-  if (options->json != NULL) status = report_probe(options->json, "--json");
-  if (!status_failed(&status) && options->csv != NULL) status = report_probe(options->csv, "--csv");
+  for (size_t i = 0; i < OUTPUT_COUNT && !status_failed(&status); ++i) {
+    const char *path = output_path(options, i);
+    if (path != NULL) status = report_probe(path, outputs[i].sink.option);
+  }
   return status;
 }
 
@@ -91,11 +90,14 @@ struct status command_write_outputs(const struct options *options, const struct 
   struct report report;
   struct status status = report_build(journal, &report);
   if (status_failed(&status)) return status;
-  if (options->json != NULL) status = report_save(&report, options->json, report_write_json);
-  if (!status_failed(&status) && options->csv != NULL) status = report_save(&report, options->csv, report_write_csv);
-  if (!status_failed(&status) && options->json == NULL && options->csv == NULL) {
-    status = report_save(&report, "-", report_write_text);
+  bool any = false;
+  for (size_t i = 0; i < OUTPUT_COUNT && !status_failed(&status); ++i) {
+    const char *path = output_path(options, i);
+    if (path == NULL) continue;
+    any = true;
+    status = report_save(&report, path, outputs[i].sink.write);
   }
+  if (!status_failed(&status) && !any) status = report_save(&report, "-", report_write_text);
   *exit_code = report.exit_code;
   report_free(&report);
   return status;

@@ -58,6 +58,8 @@ static const struct option_row {
      "write the report as JSON; - is stdout", NULL},
     {"Output", "--csv", "FILE", IN(RUN) | IN(PLAN) | IN(REPORT) | IN(DIAGNOSE), KIND_STRING, AT(csv),
      "write the report as CSV; - is stdout", NULL},
+    {"Output", "--gbench", "FILE", IN(RUN) | IN(REPORT) | IN(DIAGNOSE), KIND_STRING, AT(gbench),
+     "write times and rates as google-benchmark's JSON, which dashboards read; - is stdout", NULL},
     {"Output", "--journal", "FILE", IN(RUN), KIND_STRING, AT(journal),
      "keep the journal here (one JSON line per finished cell)", NULL},
     {"Output", "--json", NULL, IN(LIST), KIND_FLAG, AT(list_json), "list as JSON", NULL},
@@ -197,6 +199,21 @@ static struct status parse_numbers(struct options *out) {
   return status_ok();
 }
 
+static struct status one_on_stdout(const struct options *o) {
+  const char *first = NULL;
+  for (size_t i = 0; i < ROW_COUNT; ++i) {
+    const bool is_file =
+        rows[i].kind == KIND_STRING && (rows[i].verbs & (1u << o->verb)) != 0 && strcmp(rows[i].group, "Output") == 0;
+    const char *path = is_file ? *(const char *const *)((const char *)o + rows[i].offset) : NULL;
+    if (path == NULL || strcmp(path, "-") != 0) continue;
+    if (first != NULL) {
+      return status_make(STATUS_USAGE, "%s - and %s - cannot share stdout; write one to a file", first, rows[i].name);
+    }
+    first = rows[i].name;
+  }
+  return status_ok();
+}
+
 static struct status require(const struct options *o) {
   const bool wants_sweep = o->verb == VERB_RUN || o->verb == VERB_PLAN;
   if (wants_sweep && o->sweep == NULL) {
@@ -213,10 +230,7 @@ static struct status require(const struct options *o) {
   if (o->verb == VERB_DIAGNOSE && o->positional_count == 0) {
     return status_make(STATUS_USAGE, "the report is missing; for example: attnbench diagnose report.json");
   }
-  if (o->json != NULL && o->csv != NULL && strcmp(o->json, "-") == 0 && strcmp(o->csv, "-") == 0) {
-    return status_make(STATUS_USAGE, "--json - and --csv - cannot share stdout; write one to a file");
-  }
-  return status_ok();
+  return one_on_stdout(o);
 }
 
 static int take_verb(int argc, char **argv, struct options *out) {
@@ -291,8 +305,8 @@ void options_help(FILE *out) {
     print_option(out, &rows[i]);
   }
   fputs(
-      "\nWith neither --json nor --csv a table is printed on stdout. Progress goes to\n"
-      "stderr, on a terminal only.\n\nExit codes\n",
+      "\nWithout --json, --csv and --gbench a table is printed on stdout. Progress goes\n"
+      "to stderr, on a terminal only.\n\nExit codes\n",
       out);
   for (size_t i = 0; i < sizeof exit_codes / sizeof *exit_codes; ++i) {
     fprintf(out, "  %3d  %s\n", exit_codes[i].code, exit_codes[i].meaning);

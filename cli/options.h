@@ -19,7 +19,7 @@ struct options {
   enum verb verb;
   const char *positional[OPTIONS_POSITIONALS_MAX]; /* the journal or reports of `report`, the file of `diagnose` */
   size_t positional_count;
-  const char *sweep, *variants, *device, *gpu, *json, *csv, *journal, *seed, *timeout, *reference;
+  const char *sweep, *variants, *device, *gpu, *json, *csv, *gbench, *journal, *seed, *timeout, *reference;
   const char *filter[OPTIONS_FILTERS_MAX];
   size_t filter_count;
   const char *load[OPTIONS_LOADS_MAX]; /* --load: shared objects with variants */

@@ -34,8 +34,8 @@ scaling   |              | metrics record sweep
 diagnose  |              | metrics record scaling
 report    |              | diagnose journal json metrics output record scaling stats sweep text units version
 merge     |              | journal json record report text units
-compare   |              | journal json record stats sweep text units
-command   | commands     | cells compare journal json load measure merge options output plan progress record report supervise sweep times version
+compare   |              | journal json record report stats sweep text units
+command   | commands     | cells compare journal json load measure merge options output plan progress record report supervise sweep text times version
 main      |              | command options version worker
 TABLE
 }
