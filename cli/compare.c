@@ -213,9 +213,10 @@ static void pool(const struct compare *compare, const struct compare *again, con
   if (again->base != compare->base) compare_observe(fresh->base.record, row->mode, &seen.base);
   compare_observe(fresh->now.record, row->mode, &seen.now);
   compare_judge(&compare->settings, &seen, &pooled);
-  if (pooled.verdict == COMPARE_regressed && !compare_over_line(fresh)) {
+  if (pooled.verdict == COMPARE_regressed && fresh->verdict != COMPARE_regressed) {
     pooled.verdict = COMPARE_inconclusive;
-    snprintf(pooled.reason, sizeof pooled.reason, "%+.2f %% over both measurements, but %+.2f %% in the second alone",
+    snprintf(pooled.reason, sizeof pooled.reason,
+             "%+.2f %% over both measurements, %+.2f %% in the second, which alone does not decide",
              100 * (pooled.ratio - 1), 100 * (fresh->ratio - 1));
   }
   take_judgement(&pooled, row);

@@ -84,8 +84,6 @@ static struct rank_interval interval(const struct compare_settings *settings, co
 
 static double line_of(const struct compare_row *row) { return log1p(COMPARE_LINE_RATIO * row->threshold); }
 
-bool compare_over_line(const struct compare_row *row) { return log(row->ratio) >= line_of(row); }
-
 /* The threshold whose line lies at the floor, when that is higher. The geometric mean makes it the same both ways. */
 static double raised_threshold(const struct compare_settings *settings, const struct compare_row *row) {
   const double around_us = sqrt(row->base.median_us * row->now.median_us);

@@ -24,9 +24,6 @@ void compare_judge(const struct compare_settings *, const struct compare_evidenc
 /* The verdict of a row that is not timed on both sides. */
 void compare_judge_untimed(struct compare_row *);
 
-/* Is the estimate on the wrong side of the line? */
-bool compare_over_line(const struct compare_row *);
-
 /* Fills difference and comparable. */
 void compare_identity(struct compare *);
 
