@@ -15,6 +15,7 @@ void command_describe_run(const struct options *options, int argc, char **argv, 
   struct tm utc;
   *out = (struct run_info){.has_baseline = sweep->has_baseline,
                            .baseline = sweep->baseline,
+                           .gate = sweep->gate,
                            .seed = options->seed_value,
                            .cell_count = cell_count};
   snprintf(out->version, sizeof out->version, "%s", version_string());
