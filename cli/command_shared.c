@@ -83,6 +83,13 @@ struct status command_probe_outputs(const struct options *options) {
     const char *path = output_path(options, i);
     if (path != NULL) status = report_probe(path, outputs[i].sink.option);
   }
+  const struct {
+    const char *option, *path;
+  } others[] = {
+      {"--markdown", options->markdown}, {"--junit", options->junit}, {"--annotations", options->annotations}};
+  for (size_t i = 0; i < sizeof others / sizeof *others && !status_failed(&status); ++i) {
+    if (others[i].path != NULL) status = report_probe(others[i].path, others[i].option);
+  }
   return status;
 }
 

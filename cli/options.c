@@ -18,13 +18,20 @@ static const struct {
                      "write reports from a run's journal again; show JSON reports side by side"},
     [VERB_DIAGNOSE] = {"diagnose", "attnbench diagnose REPORT.json [options]",
                        "derive everything again from a JSON report, or from times entered by hand"},
+    [VERB_COMPARE] = {"compare", "attnbench compare BASE NEW [options]",
+                      "is the new report slower? Reports or journals of several rounds; the exit code is the answer"},
+    [VERB_GATE] = {"gate", "attnbench gate --selftest --from FILE [options]",
+                   "the gate's false alarms and smallest slowdown found, with the noise of this machine"},
     [VERB_WORKER] = {"worker", NULL, NULL},
     [VERB_DESCRIBE] = {"describe", NULL, NULL},
 };
 
-enum kind { KIND_STRING, KIND_FLAG, KIND_FILTER, KIND_LOAD };
+enum kind { KIND_STRING, KIND_FLAG, KIND_FILTER, KIND_LOAD, KIND_THRESHOLD };
 
-#define IN(verb)   (1u << VERB_##verb)
+#define IN(verb) (1u << VERB_##verb)
+/* Verbs that judge, and those of them that end with one comparison. */
+#define JUDGES     (COMPARES | IN(GATE))
+#define COMPARES   IN(COMPARE)
 #define AT(member) offsetof(struct options, member)
 
 /* One row per option; the help text states unit and default. */
@@ -54,8 +61,30 @@ static const struct option_row {
     {"Measuring", "--seed", "N", IN(RUN), KIND_STRING, AT(seed), "seed of the inputs, 0 to 2^64-1", "1"},
     {"Measuring", "--timeout", "SECONDS", IN(RUN), KIND_STRING, AT(timeout), "deadline of one cell, seconds", "300"},
     {"Measuring", "--check-only", NULL, IN(RUN), KIND_FLAG, AT(check_only), "check results, take no times", NULL},
-    {"Output", "--json", "FILE", IN(RUN) | IN(PLAN) | IN(REPORT) | IN(DIAGNOSE), KIND_STRING, AT(json),
-     "write the report as JSON; - is stdout", NULL},
+    {"Gate", "--threshold", "PERCENT", JUDGES, KIND_STRING, AT(threshold),
+     "slowdown that is to be found, 0.5 to 50; by default the sweep's, else 2", NULL},
+    {"Gate", "--threshold-for", "GLOB=P", JUDGES, KIND_THRESHOLD, 0,
+     "the same for cells whose KEY/VARIANT matches; repeat for more, the last match wins", NULL},
+    {"Gate", "--floor-us", "US", JUDGES, KIND_STRING, AT(floor_us),
+     "smaller differences are no verdict, microseconds; by default 0.1 hot and 0.25 cold", NULL},
+    {"Gate", "--modes", "A,B", JUDGES, KIND_STRING, AT(modes), "which times are judged: hot, cold", "hot,cold"},
+    {"Gate", "--allow-new", NULL, COMPARES, KIND_FLAG, AT(allow_new), "cells that the base lacks are no failure",
+     NULL},
+    {"Gate", "--noise", "fail|warn", COMPARES, KIND_STRING, AT(noise),
+     "what cases do that cannot be decided: end with 5, or be shown only", "fail"},
+    {"Gate", "--selftest", NULL, IN(GATE), KIND_FLAG, AT(selftest), "what gate does; has to be given", NULL},
+    {"Gate", "--from", "FILE", IN(GATE), KIND_STRING, AT(from),
+     "report or journal of many rounds, at least twice --rounds, better four times", NULL},
+    {"Gate", "--rounds", "N", IN(GATE), KIND_STRING, AT(rounds),
+     "processes of each side in a gate run, 5 to 32; by default 7", NULL},
+    {"Output", "--json", "FILE", IN(RUN) | IN(PLAN) | IN(REPORT) | IN(DIAGNOSE) | JUDGES, KIND_STRING, AT(json),
+     "write the report, comparison or self-test as JSON; - is stdout", NULL},
+    {"Output", "--markdown", "FILE", COMPARES, KIND_STRING, AT(markdown),
+     "write the comparison as Markdown; - is stdout", NULL},
+    {"Output", "--junit", "FILE", COMPARES, KIND_STRING, AT(junit), "write the comparison as JUnit XML; - is stdout",
+     NULL},
+    {"Output", "--annotations", "FILE", COMPARES, KIND_STRING, AT(annotations),
+     "write the comparison as GitHub annotations; - is stdout", NULL},
     {"Output", "--csv", "FILE", IN(RUN) | IN(PLAN) | IN(REPORT) | IN(DIAGNOSE), KIND_STRING, AT(csv),
      "write the report as CSV; - is stdout", NULL},
     {"Output", "--gbench", "FILE", IN(RUN) | IN(REPORT) | IN(DIAGNOSE), KIND_STRING, AT(gbench),
@@ -130,6 +159,12 @@ static struct status store(const struct option_row *row, const char *value, stru
       return status_make(STATUS_USAGE, "--load: given more than %d times; load fewer objects", OPTIONS_LOADS_MAX);
     }
     out->load[out->load_count++] = value;
+  } else if (row->kind == KIND_THRESHOLD) {
+    if (out->threshold_for_count == OPTIONS_THRESHOLDS_MAX) {
+      return status_make(STATUS_USAGE, "--threshold-for: given more than %d times; use wider globs",
+                         OPTIONS_THRESHOLDS_MAX);
+    }
+    out->threshold_for[out->threshold_for_count++] = value;
   } else if (*(const char **)at != NULL) {
     return status_make(STATUS_USAGE, "%s: given twice; give it once", row->name);
   } else {
@@ -157,7 +192,9 @@ static struct status take_option(int argc, char **argv, int *i, struct options *
 
 /* How many files a verb takes. */
 static size_t files_taken(enum verb verb) {
-  return verb == VERB_REPORT ? OPTIONS_POSITIONALS_MAX : verb == VERB_DIAGNOSE ? 1 : 0;
+  static const size_t most[VERB_COUNT] = {
+      [VERB_REPORT] = OPTIONS_POSITIONALS_MAX, [VERB_DIAGNOSE] = 1, [VERB_COMPARE] = 2};
+  return most[verb];
 }
 
 static struct status take_positional(const char *text, struct options *out) {
@@ -196,7 +233,7 @@ static struct status parse_numbers(struct options *out) {
     return status_make(STATUS_USAGE, "--timeout: \"%s\" is not a number of seconds above 0, at most 86400",
                        out->timeout);
   }
-  return status_ok();
+  return options_parse_gate(out);
 }
 
 static struct status one_on_stdout(const struct options *o) {
@@ -229,6 +266,15 @@ static struct status require(const struct options *o) {
   }
   if (o->verb == VERB_DIAGNOSE && o->positional_count == 0) {
     return status_make(STATUS_USAGE, "the report is missing; for example: attnbench diagnose report.json");
+  }
+  if (o->verb == VERB_COMPARE && o->positional_count < 2) {
+    return status_make(STATUS_USAGE, "two reports are needed; for example: attnbench compare base.json new.json");
+  }
+  if (o->verb == VERB_GATE && (!o->selftest || o->from == NULL)) {
+    return status_make(
+        STATUS_USAGE,
+        "gate needs --selftest and --from, for example: attnbench gate --selftest --from many.json; to "
+        "gate a change use attnbench compare");
   }
   return one_on_stdout(o);
 }
@@ -284,6 +330,8 @@ static void print_option(FILE *out, const struct option_row *row) {
     snprintf(where, sizeof where, " (%s)",
              (row->verbs & IN(LIST)) != 0     ? "list"
              : (row->verbs & IN(REPORT)) != 0 ? "report"
+             : row->verbs == IN(GATE)         ? "gate"
+             : (row->verbs & COMPARES) != 0   ? "compare"
                                               : "plan");
   }
   snprintf(text, sizeof text, "%s%s%s%s%s", row->help, where, row->default_value != NULL ? " [default: " : "",

@@ -10,27 +10,56 @@
 #include "kernels/status.h"
 
 /* From VERB_WORKER on, verbs are internal: what a run starts. */
-enum verb { VERB_RUN, VERB_PLAN, VERB_LIST, VERB_REPORT, VERB_DIAGNOSE, VERB_WORKER, VERB_DESCRIBE, VERB_COUNT };
+enum verb {
+  VERB_RUN,
+  VERB_PLAN,
+  VERB_LIST,
+  VERB_REPORT,
+  VERB_DIAGNOSE,
+  VERB_COMPARE,
+  VERB_GATE,
+  VERB_WORKER,
+  VERB_DESCRIBE,
+  VERB_COUNT
+};
 
-enum { OPTIONS_FILTERS_MAX = 16, OPTIONS_LOADS_MAX = 8, OPTIONS_POSITIONALS_MAX = 8 };
+enum { OPTIONS_FILTERS_MAX = 16, OPTIONS_LOADS_MAX = 8, OPTIONS_POSITIONALS_MAX = 8, OPTIONS_THRESHOLDS_MAX = 32 };
+#define OPTIONS_THRESHOLD_MIN 0.5
+#define OPTIONS_THRESHOLD_MAX 50.0
+
+/* --threshold-for GLOB=PERCENT */
+struct options_threshold {
+  char glob[192];
+  double percent;
+};
 
 /* Strings point into argv; NULL = not given and no default. */
 struct options {
   enum verb verb;
-  const char *positional[OPTIONS_POSITIONALS_MAX]; /* the journal or reports of `report`, the file of `diagnose` */
+  const char *positional[OPTIONS_POSITIONALS_MAX]; /* the files of `report`, `diagnose`, `compare` */
   size_t positional_count;
   const char *sweep, *variants, *device, *gpu, *json, *csv, *gbench, *journal, *seed, *timeout, *reference;
   const char *filter[OPTIONS_FILTERS_MAX];
   size_t filter_count;
   const char *load[OPTIONS_LOADS_MAX]; /* --load: shared objects with variants */
   size_t load_count;
+  const char *threshold, *floor_us, *noise, *markdown, *junit, *annotations, *from, *rounds, *modes;
+  const char *threshold_for[OPTIONS_THRESHOLDS_MAX];
+  size_t threshold_for_count;
+  struct options_threshold threshold_for_value[OPTIONS_THRESHOLDS_MAX]; /* --threshold-for */
+  double threshold_value, floor_us_value;                               /* --threshold, --floor-us; NAN: not given */
+  bool allow_new, selftest;
   bool check_only, list_json, across_devices, help, version;
-  uint64_t seed_value; /* --seed */
-  double timeout_s;    /* --timeout */
+  uint64_t seed_value;   /* --seed */
+  double timeout_s;      /* --timeout */
+  uint32_t rounds_value; /* --rounds */
 };
 
 /* STATUS_USAGE names the option, what is wrong and what to do. */
 struct status options_parse(int argc, char **argv, struct options *out);
+
+/* The gate's options, from their texts; options_parse calls it. */
+struct status options_parse_gate(struct options *);
 
 /* --help: every verb, option, unit, default and exit code. */
 void options_help(FILE *);

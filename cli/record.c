@@ -28,6 +28,24 @@ const char *time_mode_name(enum time_mode mode) {
   return names[mode];
 }
 
+struct status time_modes_parse(const char *text, bool out[TIME_MODE_COUNT]) {
+  for (size_t mode = 0; mode < TIME_MODE_COUNT; ++mode) out[mode] = false;
+  for (const char *part = text;; part += strcspn(part, ",") + 1) {
+    const size_t length = strcspn(part, ",");
+    enum time_mode mode = 0;
+    while (mode < TIME_MODE_COUNT &&
+           (strlen(time_mode_name(mode)) != length || memcmp(time_mode_name(mode), part, length) != 0))
+      ++mode;
+    if (mode == TIME_MODE_COUNT) {
+      return status_make(STATUS_USAGE, "--modes: \"%.*s\" is no mode; write hot, cold or hot,cold", (int)length,
+                         part);
+    }
+    if (out[mode]) return status_make(STATUS_USAGE, "--modes: %s is named twice; name it once", time_mode_name(mode));
+    out[mode] = true;
+    if (part[length] == '\0') return status_ok();
+  }
+}
+
 static const char *name_of_status(uint32_t i) { return i < CELL_STATUS_COUNT ? cells[i].name : NULL; }
 static const char *name_of_dtype(uint32_t i) {
   return i < ATTN_DTYPE_COUNT ? attn_dtype_name((enum attn_dtype)i) : NULL;

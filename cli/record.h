@@ -124,5 +124,7 @@ struct status device_info_from_line(const char *line, size_t length, struct devi
                                     double *event_overhead_us);
 
 const char *time_mode_name(enum time_mode); /* "cold", "hot" */
+/* "hot,cold": the modes named, in any order. STATUS_USAGE leads with --modes. */
+struct status time_modes_parse(const char *text, bool out[TIME_MODE_COUNT]);
 
 #endif
