@@ -88,8 +88,8 @@ static struct status open_journal(struct run *run, int argc, char **argv) {
   choose_journal_path(run);
   const struct status status = journal_create(run->journal_path, &info, &run->journal);
   if (status_failed(&status)) return status;
-  return journal_device(run->journal, supervise_device(run->supervisor), supervise_event_overhead_us(run->supervisor),
-                        plans ? &run->planned->info : NULL);
+  return journal_device(run->journal, supervise_device(run->supervisor), supervise_policy(run->supervisor),
+                        supervise_event_overhead_us(run->supervisor), plans ? &run->planned->info : NULL);
 }
 
 static struct status do_cell(struct run *run, const struct cell *cell) {
@@ -98,8 +98,10 @@ static struct status do_cell(struct run *run, const struct cell *cell) {
   if (cell->spec.variant->runs_on == DEVICE_CUDA && supervise_device(run->supervisor)->kind == DEVICE_CPU) {
     status = command_plan_cell(cell, run->planned, run->supervisor, &record);
   } else {
-    struct cell_request request = {
-        .attn_case = *cell->attn_case, .seed = run->options->seed_value, .check_only = run->options->check_only};
+    struct cell_request request = {.attn_case = *cell->attn_case,
+                                   .seed = run->options->seed_value,
+                                   .check_only = run->options->check_only,
+                                   .modes = {true, true}};
     snprintf(request.variant, sizeof request.variant, "%s", cell->spec.text);
     snprintf(request.reference, sizeof request.reference, "%s", run->reference);
     snprintf(request.sweep_name, sizeof request.sweep_name, "%s", run->sweep->name);

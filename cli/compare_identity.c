@@ -1,4 +1,5 @@
 #include <inttypes.h>
+#include <math.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -32,6 +33,28 @@ DEVICE_TEXT(runtime, "%u.%u", (unsigned)(data->device.runtime_version / 1000),
 DEVICE_TEXT(cold_method, "%s", data->device.hides_launches ? "without host time" : "with host time")
 DEVICE_TEXT(driver, "%s", data->device.driver)
 DEVICE_TEXT(uuid, "%s", data->device.uuid)
+/* What the machine's owner told the device to do; "" when the report does not tell. */
+#define POLICY_TEXT(name_, known_, format_, ...)                                                \
+  static void name_(const struct journal_data *data, char out[IDENTITY_TEXT_MAX]) {             \
+    out[0] = '\0';                                                                              \
+    if (data->policy.known && (known_)) snprintf(out, IDENTITY_TEXT_MAX, format_, __VA_ARGS__); \
+  }
+
+POLICY_TEXT(mig, true, "%s", data->policy.mig)
+POLICY_TEXT(ecc, true, "%s", data->policy.ecc)
+POLICY_TEXT(power_limit, isfinite(data->policy.power_limit_w), "%.0f W", data->policy.power_limit_w)
+POLICY_TEXT(clocks,
+            isfinite(data->policy.application_sm_clock_mhz) && isfinite(data->policy.application_memory_clock_mhz),
+            "%.0f MHz, memory %.0f MHz", data->policy.application_sm_clock_mhz,
+            data->policy.application_memory_clock_mhz)
+POLICY_TEXT(clock_limits, isfinite(data->policy.max_sm_clock_mhz) && isfinite(data->policy.max_memory_clock_mhz),
+            "%.0f MHz, memory %.0f MHz", data->policy.max_sm_clock_mhz, data->policy.max_memory_clock_mhz)
+POLICY_TEXT(compute_mode, true, "%s", data->policy.compute_mode)
+POLICY_TEXT(persistence, true, "%s", data->policy.persistence)
+POLICY_TEXT(virtualization, true, "%s", data->policy.virtualization)
+POLICY_TEXT(host_cpu, true, "%s", data->policy.host_cpu)
+POLICY_TEXT(host_kernel, true, "%s", data->policy.host_kernel)
+TEXT(budget, "%s", data->run.quick ? "quick" : "full")
 TEXT(sweep, "%.40s, %s", data->run.sweep_name, data->run.sweep_hash)
 TEXT(seed, "%" PRIu64, data->run.seed)
 TEXT(commit, "%s", data->run.git_commit)
@@ -55,7 +78,18 @@ static const struct identity_key {
     {"cold times", true, false, cold_method},
     {"sweep", true, false, sweep},
     {"input seed", true, false, seed},
+    {"MIG", true, true, mig},
+    {"ECC", true, true, ecc},
+    {"power limit", true, true, power_limit},
+    {"clocks asked for", true, true, clocks},
+    {"clock limits", true, true, clock_limits},
+    {"virtualization", true, true, virtualization},
+    {"compute mode", false, true, compute_mode},
+    {"persistence", false, true, persistence},
+    {"time budget", false, false, budget},
     {"card", false, true, uuid},
+    {"host CPU", false, true, host_cpu},
+    {"host kernel", false, true, host_kernel},
     {"driver", false, true, driver},
     {"attnbench", false, true, version},
     {"commit", false, true, commit},

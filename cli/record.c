@@ -243,6 +243,26 @@ static const struct field record_fields[] = {
     {0},
 };
 
+static const struct field policy_fields[] = {
+    FIELD("mig", LABEL, struct device_policy, mig, .capacity = sizeof((struct device_policy *)0)->mig),
+    FIELD("ecc", LABEL, struct device_policy, ecc, .capacity = sizeof((struct device_policy *)0)->ecc),
+    FIELD("power_limit_w", F64, struct device_policy, power_limit_w),
+    FIELD("application_sm_clock_mhz", F64, struct device_policy, application_sm_clock_mhz),
+    FIELD("application_memory_clock_mhz", F64, struct device_policy, application_memory_clock_mhz),
+    FIELD("max_sm_clock_mhz", F64, struct device_policy, max_sm_clock_mhz),
+    FIELD("max_memory_clock_mhz", F64, struct device_policy, max_memory_clock_mhz),
+    FIELD("compute_mode", LABEL, struct device_policy, compute_mode,
+          .capacity = sizeof((struct device_policy *)0)->compute_mode),
+    FIELD("persistence", LABEL, struct device_policy, persistence,
+          .capacity = sizeof((struct device_policy *)0)->persistence),
+    FIELD("virtualization", LABEL, struct device_policy, virtualization,
+          .capacity = sizeof((struct device_policy *)0)->virtualization),
+    FIELD("host_cpu", LABEL, struct device_policy, host_cpu, .capacity = sizeof((struct device_policy *)0)->host_cpu),
+    FIELD("host_kernel", LABEL, struct device_policy, host_kernel,
+          .capacity = sizeof((struct device_policy *)0)->host_kernel),
+    {0},
+};
+
 const struct field record_device_fields[] = {
     FIELD("kind", ENUM, struct device_line, info.kind, .name = name_of_device_kind),
     FIELD("modelled", BOOL, struct device_line, info.modelled),
@@ -269,6 +289,8 @@ const struct field record_device_fields[] = {
     FIELD_TEXT_OF("driver", struct device_line, info.driver),
     FIELD("hides_launches", BOOL, struct device_line, info.hides_launches),
     FIELD("event_overhead_us", F64, struct device_line, event_overhead_us),
+    FIELD("policy", OPTIONAL, struct device_line, policy, .fields = policy_fields,
+          .flag_offset = offsetof(struct device_policy, known), .optional = true),
     {0},
 };
 
@@ -307,16 +329,19 @@ struct status record_from_line(const char *line, size_t length, struct record *o
   return status_failed(&status) ? status : record_finish(out);
 }
 
-char *device_info_to_line(const struct device_info *info, double event_overhead_us) {
-  const struct device_line device = {.info = *info, .event_overhead_us = event_overhead_us};
+char *device_info_to_line(const struct device_info *info, const struct device_policy *policy,
+                          double event_overhead_us) {
+  struct device_line device = {.info = *info, .event_overhead_us = event_overhead_us};
+  if (policy != NULL) device.policy = *policy;
   return fields_to_line(record_device_fields, &device);
 }
 
 struct status device_info_from_line(const char *line, size_t length, struct device_info *out,
-                                    double *event_overhead_us) {
-  struct device_line device = {0};
+                                    struct device_policy *policy, double *event_overhead_us) {
+  struct device_line device = {.event_overhead_us = 0};
   const struct status status = fields_from_line("device", line, length, record_device_fields, &device);
   *out = device.info;
+  *policy = device.policy;
   *event_overhead_us = device.event_overhead_us;
   return status;
 }

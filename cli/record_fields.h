@@ -5,10 +5,11 @@
 #include "cli/fields.h"
 #include "cli/record.h"
 
-/* struct device_info with the timer's constant cost beside it, as one JSON object. */
+/* struct device_info with the timer's constant cost and the device's policy beside it, as one JSON object. */
 struct device_line {
   struct device_info info;
   double event_overhead_us;
+  struct device_policy policy; /* no key at all when it is not known */
 };
 
 extern const struct field record_device_fields[]; /* struct device_line; starts with those of struct device_info */

@@ -25,6 +25,7 @@ struct supervisor {
   char *buffer; /* bytes of the reply pipe not yet taken as a line */
   size_t used, capacity;
   struct device_info device;
+  struct device_policy policy;
   double event_overhead_us;
 };
 
@@ -38,7 +39,7 @@ static void on_signal(int signal_number) { interrupted_by = signal_number; }
 
 int supervise_interrupted(void) { return interrupted_by; }
 
-static void install_handlers(void) {
+void supervise_watch_signals(void) {
   struct sigaction action = {.sa_handler = on_signal}; /* no SA_RESTART: poll must wake up */
   sigemptyset(&action.sa_mask);
   sigaction(SIGINT, &action, NULL);
@@ -211,7 +212,7 @@ static struct status take_hello(struct supervisor *s, const char *line, size_t l
   if (cJSON_IsNumber(code) && cJSON_IsString(text)) {
     status = status_make((enum status_code)code->valuedouble, "%s", text->valuestring);
   } else {
-    status = device_info_from_line(line, length, &s->device, &s->event_overhead_us);
+    status = device_info_from_line(line, length, &s->device, &s->policy, &s->event_overhead_us);
   }
   json_free(&doc);
   return status;
@@ -251,7 +252,7 @@ struct status supervise_open(const char *device_spec, double cell_timeout_s, str
   if (s == NULL) return status_make(STATUS_MEMORY, "no memory for the supervisor");
   snprintf(s->device_spec, sizeof s->device_spec, "%s", device_spec);
   s->cell_timeout_s = cell_timeout_s;
-  install_handlers();
+  supervise_watch_signals();
   const struct status status = start_worker(s);
   if (status_failed(&status)) {
     supervise_close(s);
@@ -269,7 +270,20 @@ void supervise_close(struct supervisor *s) {
 }
 
 const struct device_info *supervise_device(const struct supervisor *s) { return &s->device; }
+const struct device_policy *supervise_policy(const struct supervisor *s) { return &s->policy; }
 double supervise_event_overhead_us(const struct supervisor *s) { return s->event_overhead_us; }
+
+struct status supervise_renew(struct supervisor *s) {
+  const struct device_info before = s->device;
+  if (s->pid != 0) reap(s, 5.0);
+  struct status status = start_worker(s);
+  const bool is_same = strcmp(before.uuid, s->device.uuid) == 0 && strcmp(before.name, s->device.name) == 0;
+  if (!status_failed(&status) && !is_same) {
+    status = status_make(STATUS_DEVICE, "a fresh process found another device: %s %s instead of %s %s",
+                         s->device.name, s->device.uuid, before.name, before.uuid);
+  }
+  return status;
+}
 
 /* ---- loaded objects ------------------------------------------------------------------------------------------ */
 
@@ -298,7 +312,7 @@ struct status supervise_load(const char *path, char **line) {
   char *text;
   size_t length;
   if (object_count == ATTN_PLUGINS_MAX) return status_make(STATUS_USAGE, "--load %s: one object too many", path);
-  install_handlers();
+  supervise_watch_signals();
   struct status status = start_process(&s, argv);
   if (status_failed(&status)) return status;
   const enum line_result got = read_line(&s, measure_now_s() + load_timeout_s, &text, &length);

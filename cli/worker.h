@@ -16,6 +16,9 @@ struct cell_request {
   char sweep_name[SWEEP_NAME_MAX + 1]; /* for the outermost NVTX range */
   uint64_t seed;
   bool check_only;                  /* no timing */
+  bool modes[TIME_MODE_COUNT];      /* which are timed */
+  bool quick;                       /* with measure_quick's budget */
+  bool again;                       /* a later round: the modes alone, no reference and no passes */
   char plan_gpu[24];                /* not empty: only plan, for this known GPU; the parent runs no loaded code */
   char reference[VARIANT_SPEC_MAX]; /* what every row is timed against; empty: nothing */
 };

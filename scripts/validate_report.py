@@ -78,11 +78,23 @@ def check_speedup(result, where):
             yield f"{where}.speedup_vs.{mode}: the interval does not hold the ratio"
 
 
+def check_processes(result, where):
+    for mode, processes in result.get("processes", {}).items():
+        if processes is None:
+            continue
+        lists = [processes[name] for name in ("median_us", "sm_clock_mhz", "throttle_reasons")]
+        if any(len(values) != processes["count"] for values in lists):
+            yield f"{where}.processes.{mode}: lists are not of {processes['count']} processes"
+        elif result["time"][mode] is None or processes["median_us"][0] != result["time"][mode]["median_us"]:
+            yield f"{where}.processes.{mode}: the first median is not time.{mode}'s"
+
+
 def check_result(result, where):
     if result["key"] != key_of(result["shape"]):
         yield f"{where}.key is not that of its shape, {key_of(result['shape'])}"
     yield from check_time(result["time"], where)
     yield from check_speedup(result, where)
+    yield from check_processes(result, where)
     for mode in ("cold", "hot"):
         timed = result["time"] is not None and result["time"][mode] is not None
         has_rate = result["tflop_per_s"] is not None and result["tflop_per_s"][mode] is not None

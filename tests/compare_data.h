@@ -26,6 +26,15 @@ static inline struct journal_data data_report(size_t cells) {
   struct journal_data data = {.has_device = true, .device = gpu_model_find("h200")->info, .record_count = cells};
   snprintf(data.device.driver, sizeof data.device.driver, "580.159.04");
   snprintf(data.state, sizeof data.state, "complete");
+  data.policy = (struct device_policy){.known = true,
+                                       .mig = "off",
+                                       .ecc = "on",
+                                       .power_limit_w = 700,
+                                       .application_sm_clock_mhz = 1980,
+                                       .application_memory_clock_mhz = 3201,
+                                       .max_sm_clock_mhz = 1980,
+                                       .max_memory_clock_mhz = 3201,
+                                       .host_kernel = "Linux 6"};
   snprintf(data.run.sweep_name, sizeof data.run.sweep_name, "v3");
   snprintf(data.run.sweep_hash, sizeof data.run.sweep_hash, "0123456789abcdef");
   snprintf(data.run.version, sizeof data.run.version, "0.1.0");

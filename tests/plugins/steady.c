@@ -1,0 +1,47 @@
+/* A variant that is right for one query and one key (the output is V) and takes STEADY_US microseconds, eight times
+ * as long where B is STEADY_SLOW_B, for tests of what several processes measure. STEADY_FILE counts the processes
+ * that ran it; number STEADY_AT does what STEADY_HOW says: wrong, crash or hang. */
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "kernels/variant.h"
+
+static long number_of(const char *name) {
+  const char *text = getenv(name);
+  return text != NULL ? strtol(text, NULL, 10) : 0;
+}
+
+static void spin(double us) {
+  struct timespec start, now;
+  clock_gettime(CLOCK_MONOTONIC, &start);
+  do {
+    clock_gettime(CLOCK_MONOTONIC, &now);
+  } while ((double)(now.tv_sec - start.tv_sec) * 1e6 + (double)(now.tv_nsec - start.tv_nsec) * 1e-3 < us);
+}
+
+#define HOOKS                                                                                   \
+  static long process_number(void) {                                                            \
+    static long number;                                                                         \
+    const char *path = getenv("STEADY_FILE");                                                   \
+    FILE *file = number == 0 && path != NULL ? fopen(path, "a") : NULL;                         \
+    if (file == NULL) return number;                                                            \
+    fputc('.', file);                                                                           \
+    number = ftell(file);                                                                       \
+    fclose(file);                                                                               \
+    return number;                                                                              \
+  }                                                                                             \
+  static void steady(const struct attn_shape *s, const struct attn_plan *planned UNUSED,        \
+                     const struct attn_buffers *buffers, unsigned threads UNUSED) {             \
+    const char *how = process_number() == number_of("STEADY_AT") ? getenv("STEADY_HOW") : NULL; \
+    if (how != NULL && strcmp(how, "crash") == 0) raise(SIGSEGV);                               \
+    if (how != NULL && strcmp(how, "hang") == 0) pause();                                       \
+    spin((double)number_of("STEADY_US") * (s->B == number_of("STEADY_SLOW_B") ? 8 : 1));        \
+    const size_t bytes = s->dtype == ATTN_F32 ? 4 : 2;                                          \
+    if (how == NULL || strcmp(how, "wrong") != 0)                                               \
+      memcpy(buffers->o, buffers->v, bytes * s->B * s->Hq * s->Sq * s->D);                      \
+  }
+#define NAME "steady"
+#define RUN  steady
+#include "tests/plugins/plugin.h"
