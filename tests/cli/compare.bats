@@ -19,6 +19,62 @@ json.dump(d, open(sys.argv[2], "w"))' "$TMP/$1.json" "$TMP/$2.json" "$3"
 
 compare() { attn compare "$TMP/$1.json" "$TMP/$2.json" "${@:3}"; }
 
+# repeat IN OUT N FACTOR: the report as if N processes had measured it, all times multiplied, each process off by up to
+# 0.2 % in a fixed pattern.
+repeat() {
+  edit "$1" "$2" "
+for r in d['results']:
+    r['processes'] = {}
+    for m in ('cold', 'hot'):
+        us = r['time'][m]['median_us'] = 100 * $4
+        r['processes'][m] = {'count': $3, 'median_us': [us * (1 + (i * 7 % 5 - 2) / 1000) for i in range($3)],
+                             'sm_clock_mhz': [None] * $3, 'throttle_reasons': [[]] * $3}
+d['tool']['git_commit'] = '0123abc'"
+}
+
+@test "compare: slower by 3 % is exit 1, by 1 % and faster exit 0" {
+  sweep=$(write_file s.json '{"attnbench_sweep": 1, "name": "s", "shapes": [{"B": 1, "H": 1, "S": 16, "D": 16}],
+    "variants": ["cpu_ref", "cpu_flash"]}')
+  measure a
+  repeat a base 7 1
+  repeat a same 7 1.01
+  repeat a slow 7 1.03
+  repeat a fast 5 0.5
+  compare base same
+  expect_status 0
+  expect_no_err
+  compare base slow
+  expect_status 1
+  expect_out regressed
+  compare base slow --threshold 5
+  expect_status 0
+  compare base slow --threshold-for '*/cpu_ref=5' --json "$TMP/c.json"
+  expect_status 1
+  expect_json "$TMP/c.json" '[(r["variant"], r["verdict"]) for r in d["rows"]] == [("cpu_flash", "regressed")] * 2 + [("cpu_ref", "same")] * 2'
+  compare base fast
+  expect_status 0
+  expect_out improved
+  compare fast base
+  expect_status 1
+}
+
+@test "gate --selftest: rates from a report of many processes" {
+  measure a
+  repeat a many 28 1
+  attn gate --selftest --from "$TMP/many.json" --json "$TMP/gate.json"
+  expect_status 0
+  expect_no_err
+  expect_out "0 of 4000 suites without any change failed"
+  expect_json "$TMP/gate.json" 'd["schema"] == "attnbench.selftest/1" and d["method"]["processes"] == 28 and d["method"]["rounds"] == 7'
+  expect_json "$TMP/gate.json" '[s["paired"] for s in d["suites"]] == [True, False] and len(d["cases"]) == 4'
+  # cpu_ref has a threshold of 40 % in the sweep: 3 % is not for it to find.
+  expect_json "$TMP/gate.json" 'all((c["found_3_percent"] > 0.99) == (c["variant"] == "cpu_flash") for c in d["cases"])'
+  attn gate --selftest --from "$TMP/many.json" --json -
+  cmp "$OUT" "$TMP/gate.json"
+  repeat a few 9 1
+  expect_refusal 6 'need at least 10' -- gate --selftest --from "$TMP/few.json" --rounds 5
+}
+
 @test "compare: one process decides nothing, exit 5, or 0 with --noise=warn" {
   measure a
   compare a a
