@@ -19,7 +19,7 @@ struct compare_power_settings {
   struct compare_settings compare; /* .paired: as `ab`; else as `--baseline` */
   uint32_t rounds;                 /* processes per side of a suite */
   uint32_t suites;                 /* without any change, for the false alarms */
-  uint32_t trials;                 /* per case and slowdown */
+  uint32_t trials;                 /* per case and slowdown; 0: false alarms only */
   uint64_t seed;
 };
 
@@ -41,8 +41,9 @@ struct compare_power {
   bool leftover; /* the second measurement took processes that the first left over */
   struct compare_power_row *rows;
   size_t row_count;
-  uint64_t suites, failed, undecided;   /* suites of A/A that failed, or did not decide */
-  double failed_upper, undecided_upper; /* 95 % upper bounds of the rates, as far as drawing more suites goes */
+  uint64_t suites, failed, undecided;      /* suites of A/A that failed, or did not decide */
+  double failed_upper, undecided_upper;    /* 95 % upper bounds of the rates, as far as drawing more suites goes */
+  double least_2_percent, least_3_percent; /* found of the case that is found least, each in its better mode */
 };
 
 /* STATUS_NOT_COMPARABLE when the evidence does not carry it: fewer than 2 x rounds processes, cells with unequal

@@ -31,6 +31,8 @@ static const struct field suite_fields[] = {
     FIELD("false_alarms_upper", F64, struct compare_power, failed_upper),
     FIELD("inconclusive", U64, struct compare_power, undecided),
     FIELD("inconclusive_upper", F64, struct compare_power, undecided_upper),
+    FIELD("least_found_2_percent", F64, struct compare_power, least_2_percent),
+    FIELD("least_found_3_percent", F64, struct compare_power, least_3_percent),
     FIELD("leftover", BOOL, struct compare_power, leftover),
     {0},
 };

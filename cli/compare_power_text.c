@@ -97,7 +97,11 @@ struct status compare_power_write_text(const struct compare_power *power, size_t
   text_wrap(file, "", 0, method);
   fputc('\n', file);
   for (size_t i = 0; i < count; ++i) write_suites(&power[i], file);
-  fprintf(file, "\n%s, one case slower at a time\n", kind_of(power));
+  fprintf(file,
+          "\n%s, one case slower at a time: +2 %% found in at least %.1f %% of the trials, +3 %% in %.1f %%, "
+          "whichever case it "
+          "is\n",
+          kind_of(power), 100 * power->least_2_percent, 100 * power->least_3_percent);
   write_rows(power, file);
   return status_ok();
 }

@@ -66,7 +66,7 @@ static const struct option_row {
     {"Gate", "--threshold-for", "GLOB=P", JUDGES, KIND_THRESHOLD, 0,
      "the same for cells whose KEY/VARIANT matches; repeat for more, the last match wins", NULL},
     {"Gate", "--floor-us", "US", JUDGES, KIND_STRING, AT(floor_us),
-     "smaller differences are no verdict, microseconds; by default 0.1 hot and 0.25 cold", NULL},
+     "smaller differences are no verdict, microseconds; by default 0.1 hot and 0.15 cold", NULL},
     {"Gate", "--modes", "A,B", JUDGES, KIND_STRING, AT(modes), "which times are judged: hot, cold", "hot,cold"},
     {"Gate", "--allow-new", NULL, COMPARES, KIND_FLAG, AT(allow_new), "cells that the base lacks are no failure",
      NULL},

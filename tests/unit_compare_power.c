@@ -76,6 +76,8 @@ static void a_quiet_machine_finds_what_it_should(void **state) {
     assert_int_equal(power.processes, 28);
     assert_true(power.leftover);
     assert_int_equal(power.row_count, 3);
+    assert_true(power.least_3_percent >= 0.99 && power.least_2_percent >= 0.8);
+    assert_true(power.least_2_percent <= power.rows[1].found_2_percent);
     for (size_t i = 0; i < 3; ++i) {
       const struct compare_power_row *row = &power.rows[i];
       assert_near(row->median_us, 50, 0.2);
