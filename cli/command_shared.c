@@ -28,6 +28,14 @@ static void append_quoted(char *out, size_t size, const char *text) {
   snprintf(out + used, size - used, "'");
 }
 
+void command_quote(int argc, char **argv, char *out, size_t size) {
+  out[0] = '\0';
+  for (int i = 0; i < argc; ++i) {
+    if (i > 0) strncat(out, " ", size - strlen(out) - 1);
+    append_quoted(out, size, argv[i]);
+  }
+}
+
 void command_describe_run(const struct options *options, int argc, char **argv, const struct sweep *sweep,
                           uint64_t cell_count, struct run_info *out) {
   const time_t now = time(NULL);
@@ -35,17 +43,15 @@ void command_describe_run(const struct options *options, int argc, char **argv, 
   *out = (struct run_info){.has_baseline = sweep->has_baseline,
                            .baseline = sweep->baseline,
                            .seed = options->seed_value,
-                           .cell_count = cell_count};
+                           .cell_count = cell_count,
+                           .quick = options->quick};
   snprintf(out->version, sizeof out->version, "%s", version_string());
   snprintf(out->git_commit, sizeof out->git_commit, "%s", version_git_commit());
   snprintf(out->cuda, sizeof out->cuda, "%s", device_build_cuda());
   snprintf(out->cjson, sizeof out->cjson, "%s", version_cjson());
   gmtime_r(&now, &utc);
   strftime(out->started_utc, sizeof out->started_utc, "%Y-%m-%dT%H:%M:%SZ", &utc);
-  for (int i = 0; i < argc; ++i) {
-    if (i > 0) strncat(out->command, " ", sizeof out->command - strlen(out->command) - 1);
-    append_quoted(out->command, sizeof out->command, argv[i]);
-  }
+  command_quote(argc, argv, out->command, sizeof out->command);
   snprintf(out->sweep_path, sizeof out->sweep_path, "%s", sweep->path);
   snprintf(out->sweep_name, sizeof out->sweep_name, "%s", sweep->name);
   snprintf(out->sweep_about, sizeof out->sweep_about, "%s", sweep->about);
@@ -81,8 +87,18 @@ struct status command_gpu_model(const char *name, const struct gpu_model **out) 
 
 struct status command_probe_outputs(const struct options *options) {
   struct status status = status_ok();
-  if (options->json != NULL) status = report_probe(options->json, "--json");
-  if (!status_failed(&status) && options->csv != NULL) status = report_probe(options->csv, "--csv");
+  const struct {
+    const char *name, *value;
+  } outputs[] = {{"--json", options->json},
+                 {"--csv", options->csv},
+                 {"--base-json", options->base_json},
+                 {"--compare-json", options->compare_json},
+                 {"--markdown", options->markdown},
+                 {"--junit", options->junit},
+                 {"--annotations", options->annotations}};
+  for (size_t i = 0; i < sizeof outputs / sizeof *outputs && !status_failed(&status); ++i) {
+    if (outputs[i].value != NULL) status = report_probe(outputs[i].value, outputs[i].name);
+  }
   return status;
 }
 

@@ -3,6 +3,7 @@
 #define ATTNBENCH_CLI_COMMANDS_H
 
 #include "cli/cells.h"
+#include "cli/compare.h"
 #include "cli/options.h"
 #include "cli/report.h"
 #include "cli/supervise.h"
@@ -12,13 +13,24 @@ struct status command_run(const struct options *, int argc, char **argv, enum ex
 struct status command_plan(const struct options *, int argc, char **argv, enum exit_code *exit_code);
 struct status command_report(const struct options *, enum exit_code *exit_code);
 struct status command_diagnose(const struct options *, enum exit_code *exit_code);
+struct status command_ab(const struct options *, int argc, char **argv, enum exit_code *exit_code);
 struct status command_list(const struct options *, FILE *out);
 
 /* Shared: what a journal's header says of this invocation. */
 void command_describe_run(const struct options *, int argc, char **argv, const struct sweep *, uint64_t cell_count,
                           struct run_info *out);
+/* Shared: the command line, in a form that a POSIX shell reads back; cut to what fits. */
+void command_quote(int argc, char **argv, char *out, size_t size);
 /* Shared: every output that was asked for, or the table on stdout. */
 struct status command_write_outputs(const struct options *, const struct journal_data *, enum exit_code *exit_code);
+/* Shared: a JSON report, or a journal. The caller frees with journal_free. */
+struct status command_load_evidence(const char *path, struct journal_data *out);
+/* Shared: the gate's settings, from the command line over those of the sweep that `now` measured; .paired is false.
+ */
+struct status command_gate_settings(const struct options *, const struct journal_data *now,
+                                    struct compare_settings *out);
+/* Shared: the comparison, to every output that was asked for (json: a path or NULL), else as text on stdout. */
+struct status command_write_compare(const struct options *, const char *json, const struct compare *);
 /* Shared: can every output be written? */
 struct status command_probe_outputs(const struct options *);
 /* Shared: a cell that is only planned, for a GPU that is not here. worker: of whatever device, for loaded variants,

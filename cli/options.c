@@ -18,11 +18,13 @@ static const struct {
                      "write reports from a run's journal again; show JSON reports side by side"},
     [VERB_DIAGNOSE] = {"diagnose", "attnbench diagnose REPORT.json [options]",
                        "derive everything again from a JSON report, or from times entered by hand"},
+    [VERB_AB] = {"ab", "attnbench ab --base PROGRAM --sweep FILE [options]",
+                 "is this program slower than another attnbench? Fresh processes of both in turns on one device"},
     [VERB_WORKER] = {"worker", NULL, NULL},
     [VERB_DESCRIBE] = {"describe", NULL, NULL},
 };
 
-enum kind { KIND_STRING, KIND_FLAG, KIND_FILTER, KIND_LOAD };
+enum kind { KIND_STRING, KIND_FLAG, KIND_FILTER, KIND_LOAD, KIND_ONLY };
 
 #define IN(verb)   (1u << VERB_##verb)
 #define AT(member) offsetof(struct options, member)
@@ -35,15 +37,24 @@ static const struct option_row {
   size_t offset;
   const char *help, *default_value;
 } rows[] = {
-    {"Input", "--sweep", "FILE", IN(RUN) | IN(PLAN), KIND_STRING, AT(sweep),
+    {"Input", "--sweep", "FILE", IN(RUN) | IN(PLAN) | IN(AB), KIND_STRING, AT(sweep),
      "sweep to run (format: shapes/README.md)", NULL},
-    {"Selection", "--variants", "A,B", IN(RUN) | IN(PLAN), KIND_STRING, AT(variants),
+    {"Input", "--base", "PROGRAM", IN(AB), KIND_STRING, AT(base), "the attnbench to compare with", NULL},
+    {"Input", "--candidate", "PROGRAM", IN(AB), KIND_STRING, AT(candidate),
+     "the attnbench to judge; by default this one", NULL},
+    {"Input", "--baseline", "FILE", IN(RUN), KIND_STRING, AT(baseline),
+     "compare with this report or journal of at least 5 rounds, measured in the same way; the exit code is the "
+     "comparison's",
+     NULL},
+    {"Selection", "--variants", "A,B", IN(RUN) | IN(PLAN) | IN(AB), KIND_STRING, AT(variants),
      "variants to run instead of the sweep's: name or name:key=value,key=value, with commas between", NULL},
-    {"Selection", "--filter", "KEY=VALUE", IN(RUN) | IN(PLAN), KIND_FILTER, 0,
+    {"Selection", "--filter", "KEY=VALUE", IN(RUN) | IN(PLAN) | IN(AB), KIND_FILTER, 0,
      "only cases with this value; keys B H Hq Hkv S Sq Skv D dtype causal; repeat to narrow", NULL},
-    {"Selection", "--load", "FILE", IN(RUN) | IN(PLAN) | IN(LIST) | IN(WORKER) | IN(DESCRIBE), KIND_LOAD, 0,
+    {"Selection", "--only", "KEY/VARIANT", IN(RUN) | IN(AB), KIND_ONLY, 0,
+     "only this cell, its key and variant as reports have them; repeat for more", NULL},
+    {"Selection", "--load", "FILE", IN(RUN) | IN(AB) | IN(PLAN) | IN(LIST) | IN(WORKER) | IN(DESCRIBE), KIND_LOAD, 0,
      "shared object with variants of your own (kernels/example/README.md); repeat for more", NULL},
-    {"Device", "--device", "NAME", IN(RUN) | IN(WORKER), KIND_STRING, AT(device),
+    {"Device", "--device", "NAME", IN(RUN) | IN(AB) | IN(WORKER), KIND_STRING, AT(device),
      "auto, cpu, cuda or cuda:N; auto takes a GPU when there is one", "auto"},
     {"Device", "--gpu", "NAME", IN(RUN) | IN(PLAN), KIND_STRING, AT(gpu),
      "l4, a100, h100, h200 or rtx4090: the GPU that planned rows are for (run: h200)", NULL},
@@ -51,15 +62,36 @@ static const struct option_row {
      "variant that every row is timed against, in turns (speedup_vs); none: nothing. By default the vendor's library "
      "of the device when it takes the shape, on a CPU none",
      NULL},
-    {"Measuring", "--seed", "N", IN(RUN), KIND_STRING, AT(seed), "seed of the inputs, 0 to 2^64-1", "1"},
-    {"Measuring", "--timeout", "SECONDS", IN(RUN), KIND_STRING, AT(timeout), "deadline of one cell, seconds", "300"},
+    {"Measuring", "--rounds", "N", IN(RUN) | IN(AB), KIND_STRING, AT(rounds),
+     "fresh processes that measure every cell, 1 to 64: the evidence of the gate. By default 1, with --baseline 5, "
+     "and "
+     "7 of each program for ab (5 to 32)",
+     NULL},
+    {"Measuring", "--modes", "A,B", IN(RUN) | IN(AB), KIND_STRING, AT(modes), "which times are taken: hot, cold",
+     "hot,cold"},
+    {"Measuring", "--quick", NULL, IN(RUN), KIND_FLAG, AT(quick),
+     "a smaller time budget per cell, for many rounds; ab measures like this", NULL},
+    {"Measuring", "--seed", "N", IN(RUN) | IN(AB), KIND_STRING, AT(seed), "seed of the inputs, 0 to 2^64-1", "1"},
+    {"Measuring", "--timeout", "SECONDS", IN(RUN) | IN(AB), KIND_STRING, AT(timeout), "deadline of one cell, seconds",
+     "300"},
     {"Measuring", "--check-only", NULL, IN(RUN), KIND_FLAG, AT(check_only), "check results, take no times", NULL},
-    {"Output", "--json", "FILE", IN(RUN) | IN(PLAN) | IN(REPORT) | IN(DIAGNOSE), KIND_STRING, AT(json),
-     "write the report as JSON; - is stdout", NULL},
+    {"Output", "--json", "FILE", IN(RUN) | IN(PLAN) | IN(REPORT) | IN(DIAGNOSE) | IN(AB), KIND_STRING, AT(json),
+     "write the report (ab: the candidate's) as JSON; - is stdout", NULL},
+    {"Output", "--base-json", "FILE", IN(AB), KIND_STRING, AT(base_json), "write the base's report as JSON", NULL},
     {"Output", "--csv", "FILE", IN(RUN) | IN(PLAN) | IN(REPORT) | IN(DIAGNOSE), KIND_STRING, AT(csv),
      "write the report as CSV; - is stdout", NULL},
     {"Output", "--journal", "FILE", IN(RUN), KIND_STRING, AT(journal),
      "keep the journal here (one JSON line per finished cell)", NULL},
+    {"Output", "--keep", "FOLDER", IN(AB), KIND_STRING, AT(keep),
+     "keep every process's journal and messages in this new or empty folder", NULL},
+    {"Output", "--compare-json", "FILE", IN(RUN) | IN(AB), KIND_STRING, AT(compare_json),
+     "write the comparison as JSON; - is stdout", NULL},
+    {"Output", "--markdown", "FILE", IN(RUN) | IN(AB), KIND_STRING, AT(markdown),
+     "write the comparison as Markdown; - is stdout", NULL},
+    {"Output", "--junit", "FILE", IN(RUN) | IN(AB), KIND_STRING, AT(junit),
+     "write the comparison as JUnit XML; - is stdout", NULL},
+    {"Output", "--annotations", "FILE", IN(RUN) | IN(AB), KIND_STRING, AT(annotations),
+     "write the comparison as GitHub annotations; - is stdout", NULL},
     {"Output", "--json", NULL, IN(LIST), KIND_FLAG, AT(list_json), "list as JSON", NULL},
     {"Output", "--across-devices", NULL, IN(REPORT), KIND_FLAG, AT(across_devices),
      "show reports of unlike devices together; times are then compared within a device only", NULL},
@@ -128,6 +160,12 @@ static struct status store(const struct option_row *row, const char *value, stru
       return status_make(STATUS_USAGE, "--load: given more than %d times; load fewer objects", OPTIONS_LOADS_MAX);
     }
     out->load[out->load_count++] = value;
+  } else if (row->kind == KIND_ONLY) {
+    if (out->only_count == OPTIONS_ONLY_MAX) {
+      return status_make(STATUS_USAGE, "--only: given more than %d times; use --variants and --filter",
+                         OPTIONS_ONLY_MAX);
+    }
+    out->only[out->only_count++] = value;
   } else if (*(const char **)at != NULL) {
     return status_make(STATUS_USAGE, "%s: given twice; give it once", row->name);
   } else {
@@ -182,6 +220,21 @@ static void apply_defaults(struct options *out) {
   }
 }
 
+/* What a round is worth depends on what the rounds are for. ab may measure a cell twice as often to decide. */
+static struct status parse_rounds(struct options *out) {
+  const bool is_gate = out->verb == VERB_AB || out->baseline != NULL;
+  const unsigned long least = is_gate ? 5 : 1, most = out->verb == VERB_AB ? 32 : 64;
+  char *end = NULL;
+  out->rounds_value = out->verb == VERB_AB ? 7 : out->baseline != NULL ? 5 : 1;
+  if (out->rounds == NULL) return status_ok();
+  const unsigned long value = strtoul(out->rounds, &end, 10);
+  out->rounds_value = (uint32_t)value;
+  if (out->rounds[0] >= '0' && out->rounds[0] <= '9' && *end == '\0' && value >= least && value <= most)
+    return status_ok();
+  return status_make(STATUS_USAGE, "--rounds: \"%s\" is not a whole number from %lu to %lu%s", out->rounds, least,
+                     most, is_gate ? "; fewer than 5 processes are no evidence" : "");
+}
+
 static struct status parse_numbers(struct options *out) {
   char *end;
   errno = 0;
@@ -194,16 +247,63 @@ static struct status parse_numbers(struct options *out) {
     return status_make(STATUS_USAGE, "--timeout: \"%s\" is not a number of seconds above 0, at most 86400",
                        out->timeout);
   }
+  return parse_rounds(out);
+}
+
+/* Outputs that only make sense with a comparison, and comparisons that only make sense with times. */
+static struct status require_gate(const struct options *o) {
+  const bool is_gate = o->verb == VERB_AB || o->baseline != NULL;
+  const struct {
+    const char *name, *value;
+  } outputs[] = {{"--compare-json", o->compare_json},
+                 {"--markdown", o->markdown},
+                 {"--junit", o->junit},
+                 {"--annotations", o->annotations}};
+  for (size_t i = 0; i < sizeof outputs / sizeof *outputs && o->verb == VERB_RUN && !is_gate; ++i) {
+    if (outputs[i].value != NULL)
+      return status_make(STATUS_USAGE, "%s: nothing is compared; give --baseline FILE", outputs[i].name);
+  }
+  if (o->verb == VERB_AB && o->base == NULL) {
+    return status_make(STATUS_USAGE,
+                       "--base is missing; for example: attnbench ab --base ../main/attnbench --sweep %s", o->sweep);
+  }
+  if (o->check_only && (is_gate || o->rounds_value > 1))
+    return status_make(STATUS_USAGE, "--check-only takes no times, which --rounds and --baseline are about");
   return status_ok();
 }
 
-static struct status require(const struct options *o) {
-  const bool wants_sweep = o->verb == VERB_RUN || o->verb == VERB_PLAN;
-  if (wants_sweep && o->sweep == NULL) {
-    return status_make(STATUS_USAGE, "--sweep is missing; for example: %s",
-                       o->verb == VERB_RUN ? "attnbench --sweep shapes/v3.json"
-                                           : "attnbench plan --sweep shapes/v3.json --gpu h200");
+/* Two outputs on stdout could not be told apart. */
+static struct status require_one_stdout(const struct options *o) {
+  const struct {
+    const char *name, *value;
+  } outputs[] = {{"--json", o->json},
+                 {"--csv", o->csv},
+                 {"--base-json", o->base_json},
+                 {"--compare-json", o->compare_json},
+                 {"--markdown", o->markdown},
+                 {"--junit", o->junit},
+                 {"--annotations", o->annotations}};
+  const char *first = NULL;
+  for (size_t i = 0; i < sizeof outputs / sizeof *outputs; ++i) {
+    if (outputs[i].value == NULL || strcmp(outputs[i].value, "-") != 0) continue;
+    if (first != NULL)
+      return status_make(STATUS_USAGE, "%s - and %s - cannot share stdout; write one to a file", first,
+                         outputs[i].name);
+    first = outputs[i].name;
   }
+  return status_ok();
+}
+
+static const char *sweep_example(enum verb verb) {
+  return verb == VERB_RUN    ? "attnbench --sweep shapes/v3.json"
+         : verb == VERB_PLAN ? "attnbench plan --sweep shapes/v3.json --gpu h200"
+                             : "attnbench ab --base ../main/attnbench --sweep shapes/v3.json";
+}
+
+static struct status require(const struct options *o) {
+  const bool wants_sweep = o->verb == VERB_RUN || o->verb == VERB_PLAN || o->verb == VERB_AB;
+  if (wants_sweep && o->sweep == NULL)
+    return status_make(STATUS_USAGE, "--sweep is missing; for example: %s", sweep_example(o->verb));
   if (o->verb == VERB_PLAN && o->gpu == NULL) {
     return status_make(STATUS_USAGE, "--gpu is missing; one of l4, a100, h100, h200, rtx4090");
   }
@@ -213,10 +313,8 @@ static struct status require(const struct options *o) {
   if (o->verb == VERB_DIAGNOSE && o->positional_count == 0) {
     return status_make(STATUS_USAGE, "the report is missing; for example: attnbench diagnose report.json");
   }
-  if (o->json != NULL && o->csv != NULL && strcmp(o->json, "-") == 0 && strcmp(o->csv, "-") == 0) {
-    return status_make(STATUS_USAGE, "--json - and --csv - cannot share stdout; write one to a file");
-  }
-  return status_ok();
+  const struct status status = require_gate(o);
+  return status_failed(&status) ? status : require_one_stdout(o);
 }
 
 static int take_verb(int argc, char **argv, struct options *out) {
@@ -270,6 +368,7 @@ static void print_option(FILE *out, const struct option_row *row) {
     snprintf(where, sizeof where, " (%s)",
              (row->verbs & IN(LIST)) != 0     ? "list"
              : (row->verbs & IN(REPORT)) != 0 ? "report"
+             : (row->verbs & IN(AB)) != 0     ? "ab"
                                               : "plan");
   }
   snprintf(text, sizeof text, "%s%s%s%s%s", row->help, where, row->default_value != NULL ? " [default: " : "",

@@ -10,9 +10,19 @@
 #include "kernels/status.h"
 
 /* From VERB_WORKER on, verbs are internal: what a run starts. */
-enum verb { VERB_RUN, VERB_PLAN, VERB_LIST, VERB_REPORT, VERB_DIAGNOSE, VERB_WORKER, VERB_DESCRIBE, VERB_COUNT };
+enum verb {
+  VERB_RUN,
+  VERB_PLAN,
+  VERB_LIST,
+  VERB_REPORT,
+  VERB_DIAGNOSE,
+  VERB_AB,
+  VERB_WORKER,
+  VERB_DESCRIBE,
+  VERB_COUNT
+};
 
-enum { OPTIONS_FILTERS_MAX = 16, OPTIONS_LOADS_MAX = 8, OPTIONS_POSITIONALS_MAX = 8 };
+enum { OPTIONS_FILTERS_MAX = 16, OPTIONS_LOADS_MAX = 8, OPTIONS_POSITIONALS_MAX = 8, OPTIONS_ONLY_MAX = 1024 };
 
 /* Strings point into argv; NULL = not given and no default. */
 struct options {
@@ -24,9 +34,15 @@ struct options {
   size_t filter_count;
   const char *load[OPTIONS_LOADS_MAX]; /* --load: shared objects with variants */
   size_t load_count;
-  bool check_only, list_json, across_devices, help, version;
-  uint64_t seed_value; /* --seed */
-  double timeout_s;    /* --timeout */
+  const char *only[OPTIONS_ONLY_MAX]; /* --only: cells as "KEY/VARIANT" */
+  size_t only_count;
+  const char *rounds, *modes;                                 /* how often and what is timed */
+  const char *baseline, *base, *candidate, *keep, *base_json; /* of the gate: a file, programs, outputs */
+  const char *compare_json, *markdown, *junit, *annotations;  /* where the comparison goes */
+  bool check_only, quick, list_json, across_devices, help, version;
+  uint64_t seed_value;   /* --seed */
+  double timeout_s;      /* --timeout */
+  uint32_t rounds_value; /* --rounds, or the default of what is done */
 };
 
 /* STATUS_USAGE names the option, what is wrong and what to do. */

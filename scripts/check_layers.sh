@@ -34,7 +34,10 @@ scaling   |              | metrics record sweep
 diagnose  |              | metrics record scaling
 report    |              | diagnose journal json metrics output record scaling stats sweep text units version
 merge     |              | journal json record report text units
-command   | commands     | cells journal json load measure merge options output plan progress record report supervise sweep times version
+rounds    |              | journal record
+child     |              | measure supervise
+compare   |              | journal json output record report stats sweep text units
+command   | commands     | cells child compare journal json load measure merge options output plan progress record report rounds supervise sweep times version
 main      |              | command options version worker
 TABLE
 }
