@@ -47,13 +47,13 @@ static struct status choose_reference(struct run *run, const struct variant_spec
 /* Beside the first output file; in the temporary folder when there is none. */
 static void choose_journal_path(struct run *run) {
   const struct options *o = run->options;
-  const char *files[] = {o->json, o->csv};
+  const char *files[] = {o->json, o->csv, o->gbench};
   run->journal_kept = o->journal != NULL;
   if (run->journal_kept) {
     snprintf(run->journal_path, sizeof run->journal_path, "%s", o->journal);
     return;
   }
-  for (size_t i = 0; i < 2; ++i) {
+  for (size_t i = 0; i < sizeof files / sizeof *files; ++i) {
     if (files[i] == NULL || strcmp(files[i], "-") == 0 || strncmp(files[i], "/dev/", 5) == 0) continue;
     snprintf(run->journal_path, sizeof run->journal_path, "%s.journal", files[i]);
     return;
@@ -197,7 +197,7 @@ static struct status report_run(struct run *run, const struct journal_data *base
   const struct options *o = run->options;
   if (base == NULL || !is_whole) return command_write_outputs(o, data, exit_code);
   struct status status = status_ok();
-  if (o->json != NULL || o->csv != NULL) status = command_write_outputs(o, data, exit_code);
+  if (o->json != NULL || o->csv != NULL || o->gbench != NULL) status = command_write_outputs(o, data, exit_code);
   return status_failed(&status) ? status : command_baseline(run, base, data, exit_code);
 }
 

@@ -14,6 +14,8 @@ struct status command_plan(const struct options *, int argc, char **argv, enum e
 struct status command_report(const struct options *, enum exit_code *exit_code);
 struct status command_diagnose(const struct options *, enum exit_code *exit_code);
 struct status command_ab(const struct options *, int argc, char **argv, enum exit_code *exit_code);
+struct status command_compare(const struct options *, enum exit_code *exit_code);
+struct status command_gate(const struct options *, enum exit_code *exit_code);
 struct status command_list(const struct options *, FILE *out);
 
 /* Shared: what a journal's header says of this invocation. */
@@ -26,10 +28,11 @@ struct status command_write_outputs(const struct options *, const struct journal
 /* Shared: a JSON report, or a journal. The caller frees with journal_free. */
 struct status command_load_evidence(const char *path, struct journal_data *out);
 /* Shared: the gate's settings, from the command line over those of the sweep that `now` measured; .paired is false.
- */
+ * STATUS_USAGE when a glob of the command line matches no cell of `now`. */
 struct status command_gate_settings(const struct options *, const struct journal_data *now,
                                     struct compare_settings *out);
-/* Shared: the comparison, to every output that was asked for (json: a path or NULL), else as text on stdout. */
+/* Shared: the comparison to every output that was asked for (json: a path or NULL), and as text on stdout unless one
+ * of them goes there. */
 struct status command_write_compare(const struct options *, const char *json, const struct compare *);
 /* Shared: can every output be written? */
 struct status command_probe_outputs(const struct options *);

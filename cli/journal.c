@@ -54,6 +54,8 @@ static const struct field run_fields[] = {
     FIELD("seed", U64, struct run_info, seed),
     FIELD("cell_count", U64, struct run_info, cell_count),
     FIELD_TEXT_OF("planned_gpu", struct run_info, planned_gpu),
+    FIELD("gate", OPTIONAL, struct run_info, gate, .fields = record_gate_fields,
+          .flag_offset = offsetof(struct sweep_gate, known), .optional = true),
     FIELD("quick", BOOL, struct run_info, quick, .optional = true),
     {0},
 };

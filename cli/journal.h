@@ -16,9 +16,10 @@ struct run_info {
   struct sweep_baseline baseline;
   char filter[128]; /* "" when none */
   uint64_t seed;
-  uint64_t cell_count;  /* cells that the run set out to do */
-  bool quick;           /* measured with the smaller time budget (--quick) */
-  char planned_gpu[16]; /* model that planned rows are for; "" when none */
+  uint64_t cell_count;    /* cells that the run set out to do */
+  bool quick;             /* measured with the smaller time budget (--quick) */
+  struct sweep_gate gate; /* the sweep's own thresholds */
+  char planned_gpu[16];   /* model that planned rows are for; "" when none */
 };
 
 struct journal; /* an open journal being written */

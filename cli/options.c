@@ -20,13 +20,20 @@ static const struct {
                        "derive everything again from a JSON report, or from times entered by hand"},
     [VERB_AB] = {"ab", "attnbench ab --base PROGRAM --sweep FILE [options]",
                  "is this program slower than another attnbench? Fresh processes of both in turns on one device"},
+    [VERB_COMPARE] = {"compare", "attnbench compare BASE NEW [options]",
+                      "is the new report slower? Reports or journals of several rounds; the exit code is the answer"},
+    [VERB_GATE] = {"gate", "attnbench gate --selftest --from FILE [options]",
+                   "the gate's false alarms and smallest slowdown found, with the noise of this machine"},
     [VERB_WORKER] = {"worker", NULL, NULL},
     [VERB_DESCRIBE] = {"describe", NULL, NULL},
 };
 
-enum kind { KIND_STRING, KIND_FLAG, KIND_FILTER, KIND_LOAD, KIND_ONLY };
+enum kind { KIND_STRING, KIND_FLAG, KIND_FILTER, KIND_LOAD, KIND_ONLY, KIND_THRESHOLD };
 
-#define IN(verb)   (1u << VERB_##verb)
+#define IN(verb) (1u << VERB_##verb)
+/* Verbs that judge, and those of them that end with one comparison. */
+#define JUDGES     (COMPARES | IN(GATE))
+#define COMPARES   (IN(COMPARE) | IN(AB) | IN(RUN))
 #define AT(member) offsetof(struct options, member)
 
 /* One row per option; the help text states unit and default. */
@@ -75,23 +82,42 @@ static const struct option_row {
     {"Measuring", "--timeout", "SECONDS", IN(RUN) | IN(AB), KIND_STRING, AT(timeout), "deadline of one cell, seconds",
      "300"},
     {"Measuring", "--check-only", NULL, IN(RUN), KIND_FLAG, AT(check_only), "check results, take no times", NULL},
-    {"Output", "--json", "FILE", IN(RUN) | IN(PLAN) | IN(REPORT) | IN(DIAGNOSE) | IN(AB), KIND_STRING, AT(json),
-     "write the report (ab: the candidate's) as JSON; - is stdout", NULL},
+    {"Gate", "--threshold", "PERCENT", JUDGES, KIND_STRING, AT(threshold),
+     "slowdown that is to be found, 0.5 to 50; by default the sweep's, else 2", NULL},
+    {"Gate", "--threshold-for", "GLOB=P", JUDGES, KIND_THRESHOLD, 0,
+     "the same for cells whose KEY/VARIANT matches; repeat for more, the last match wins", NULL},
+    {"Gate", "--floor-us", "US", JUDGES, KIND_STRING, AT(floor_us),
+     "smaller differences are no verdict, microseconds; by default 0.1 hot and 0.25 cold", NULL},
+    {"Gate", "--modes", "A,B", IN(COMPARE) | IN(GATE), KIND_STRING, AT(modes), "which times are judged: hot, cold",
+     "hot,cold"},
+    {"Gate", "--allow-new", NULL, COMPARES, KIND_FLAG, AT(allow_new), "cells that the base lacks are no failure",
+     NULL},
+    {"Gate", "--noise", "fail|warn", COMPARES, KIND_STRING, AT(noise),
+     "what cases do that cannot be decided: end with 5, the default, or be shown only", NULL},
+    {"Gate", "--selftest", NULL, IN(GATE), KIND_FLAG, AT(selftest), "what gate does; has to be given", NULL},
+    {"Gate", "--from", "FILE", IN(GATE), KIND_STRING, AT(from),
+     "report or journal of many rounds, at least twice --rounds, better four times", NULL},
+    {"Gate", "--rounds", "N", IN(GATE), KIND_STRING, AT(rounds),
+     "processes of each side in a gate run, 5 to 32; by default 7", NULL},
+    {"Output", "--json", "FILE", IN(RUN) | IN(PLAN) | IN(REPORT) | IN(DIAGNOSE) | JUDGES, KIND_STRING, AT(json),
+     "write the report (ab: the candidate's), comparison or self-test as JSON; - is stdout", NULL},
     {"Output", "--base-json", "FILE", IN(AB), KIND_STRING, AT(base_json), "write the base's report as JSON", NULL},
+    {"Output", "--compare-json", "FILE", IN(RUN) | IN(AB), KIND_STRING, AT(compare_json),
+     "write the comparison as JSON; - is stdout", NULL},
+    {"Output", "--markdown", "FILE", COMPARES, KIND_STRING, AT(markdown),
+     "write the comparison as Markdown; - is stdout", NULL},
+    {"Output", "--junit", "FILE", COMPARES, KIND_STRING, AT(junit), "write the comparison as JUnit XML; - is stdout",
+     NULL},
+    {"Output", "--annotations", "FILE", COMPARES, KIND_STRING, AT(annotations),
+     "write the comparison as GitHub annotations; - is stdout", NULL},
     {"Output", "--csv", "FILE", IN(RUN) | IN(PLAN) | IN(REPORT) | IN(DIAGNOSE), KIND_STRING, AT(csv),
      "write the report as CSV; - is stdout", NULL},
+    {"Output", "--gbench", "FILE", IN(RUN) | IN(REPORT) | IN(DIAGNOSE), KIND_STRING, AT(gbench),
+     "write times and rates as google-benchmark's JSON, which dashboards read; - is stdout", NULL},
     {"Output", "--journal", "FILE", IN(RUN), KIND_STRING, AT(journal),
      "keep the journal here (one JSON line per finished cell)", NULL},
     {"Output", "--keep", "FOLDER", IN(AB), KIND_STRING, AT(keep),
      "keep every process's journal and messages in this new or empty folder", NULL},
-    {"Output", "--compare-json", "FILE", IN(RUN) | IN(AB), KIND_STRING, AT(compare_json),
-     "write the comparison as JSON; - is stdout", NULL},
-    {"Output", "--markdown", "FILE", IN(RUN) | IN(AB), KIND_STRING, AT(markdown),
-     "write the comparison as Markdown; - is stdout", NULL},
-    {"Output", "--junit", "FILE", IN(RUN) | IN(AB), KIND_STRING, AT(junit),
-     "write the comparison as JUnit XML; - is stdout", NULL},
-    {"Output", "--annotations", "FILE", IN(RUN) | IN(AB), KIND_STRING, AT(annotations),
-     "write the comparison as GitHub annotations; - is stdout", NULL},
     {"Output", "--json", NULL, IN(LIST), KIND_FLAG, AT(list_json), "list as JSON", NULL},
     {"Output", "--across-devices", NULL, IN(REPORT), KIND_FLAG, AT(across_devices),
      "show reports of unlike devices together; times are then compared within a device only", NULL},
@@ -166,6 +192,12 @@ static struct status store(const struct option_row *row, const char *value, stru
                          OPTIONS_ONLY_MAX);
     }
     out->only[out->only_count++] = value;
+  } else if (row->kind == KIND_THRESHOLD) {
+    if (out->threshold_for_count == OPTIONS_THRESHOLDS_MAX) {
+      return status_make(STATUS_USAGE, "--threshold-for: given more than %d times; use wider globs",
+                         OPTIONS_THRESHOLDS_MAX);
+    }
+    out->threshold_for[out->threshold_for_count++] = value;
   } else if (*(const char **)at != NULL) {
     return status_make(STATUS_USAGE, "%s: given twice; give it once", row->name);
   } else {
@@ -193,7 +225,9 @@ static struct status take_option(int argc, char **argv, int *i, struct options *
 
 /* How many files a verb takes. */
 static size_t files_taken(enum verb verb) {
-  return verb == VERB_REPORT ? OPTIONS_POSITIONALS_MAX : verb == VERB_DIAGNOSE ? 1 : 0;
+  static const size_t most[VERB_COUNT] = {
+      [VERB_REPORT] = OPTIONS_POSITIONALS_MAX, [VERB_DIAGNOSE] = 1, [VERB_COMPARE] = 2};
+  return most[verb];
 }
 
 static struct status take_positional(const char *text, struct options *out) {
@@ -247,21 +281,22 @@ static struct status parse_numbers(struct options *out) {
     return status_make(STATUS_USAGE, "--timeout: \"%s\" is not a number of seconds above 0, at most 86400",
                        out->timeout);
   }
-  return parse_rounds(out);
+  const struct status status = parse_rounds(out);
+  return status_failed(&status) ? status : options_parse_gate(out);
 }
 
-/* Outputs that only make sense with a comparison, and comparisons that only make sense with times. */
+/* Options that only make sense with a comparison, and comparisons that only make sense with times. */
 static struct status require_gate(const struct options *o) {
   const bool is_gate = o->verb == VERB_AB || o->baseline != NULL;
   const struct {
     const char *name, *value;
-  } outputs[] = {{"--compare-json", o->compare_json},
-                 {"--markdown", o->markdown},
-                 {"--junit", o->junit},
-                 {"--annotations", o->annotations}};
-  for (size_t i = 0; i < sizeof outputs / sizeof *outputs && o->verb == VERB_RUN && !is_gate; ++i) {
-    if (outputs[i].value != NULL)
-      return status_make(STATUS_USAGE, "%s: nothing is compared; give --baseline FILE", outputs[i].name);
+  } needing[] = {
+      {"--compare-json", o->compare_json}, {"--markdown", o->markdown},   {"--junit", o->junit},
+      {"--annotations", o->annotations},   {"--threshold", o->threshold}, {"--threshold-for", o->threshold_for[0]},
+      {"--floor-us", o->floor_us},         {"--noise", o->noise},         {"--allow-new", o->allow_new ? "" : NULL}};
+  for (size_t i = 0; i < sizeof needing / sizeof *needing && o->verb == VERB_RUN && !is_gate; ++i) {
+    if (needing[i].value != NULL)
+      return status_make(STATUS_USAGE, "%s: nothing is compared; give --baseline FILE", needing[i].name);
   }
   if (o->verb == VERB_AB && o->base == NULL) {
     return status_make(STATUS_USAGE,
@@ -272,24 +307,17 @@ static struct status require_gate(const struct options *o) {
   return status_ok();
 }
 
-/* Two outputs on stdout could not be told apart. */
-static struct status require_one_stdout(const struct options *o) {
-  const struct {
-    const char *name, *value;
-  } outputs[] = {{"--json", o->json},
-                 {"--csv", o->csv},
-                 {"--base-json", o->base_json},
-                 {"--compare-json", o->compare_json},
-                 {"--markdown", o->markdown},
-                 {"--junit", o->junit},
-                 {"--annotations", o->annotations}};
+static struct status one_on_stdout(const struct options *o) {
   const char *first = NULL;
-  for (size_t i = 0; i < sizeof outputs / sizeof *outputs; ++i) {
-    if (outputs[i].value == NULL || strcmp(outputs[i].value, "-") != 0) continue;
-    if (first != NULL)
-      return status_make(STATUS_USAGE, "%s - and %s - cannot share stdout; write one to a file", first,
-                         outputs[i].name);
-    first = outputs[i].name;
+  for (size_t i = 0; i < ROW_COUNT; ++i) {
+    const bool is_file =
+        rows[i].kind == KIND_STRING && (rows[i].verbs & (1u << o->verb)) != 0 && strcmp(rows[i].group, "Output") == 0;
+    const char *path = is_file ? *(const char *const *)((const char *)o + rows[i].offset) : NULL;
+    if (path == NULL || strcmp(path, "-") != 0) continue;
+    if (first != NULL) {
+      return status_make(STATUS_USAGE, "%s - and %s - cannot share stdout; write one to a file", first, rows[i].name);
+    }
+    first = rows[i].name;
   }
   return status_ok();
 }
@@ -313,8 +341,17 @@ static struct status require(const struct options *o) {
   if (o->verb == VERB_DIAGNOSE && o->positional_count == 0) {
     return status_make(STATUS_USAGE, "the report is missing; for example: attnbench diagnose report.json");
   }
+  if (o->verb == VERB_COMPARE && o->positional_count < 2) {
+    return status_make(STATUS_USAGE, "two reports are needed; for example: attnbench compare base.json new.json");
+  }
+  if (o->verb == VERB_GATE && (!o->selftest || o->from == NULL)) {
+    return status_make(
+        STATUS_USAGE,
+        "gate needs --selftest and --from, for example: attnbench gate --selftest --from many.json; to "
+        "gate a change use attnbench compare");
+  }
   const struct status status = require_gate(o);
-  return status_failed(&status) ? status : require_one_stdout(o);
+  return status_failed(&status) ? status : one_on_stdout(o);
 }
 
 static int take_verb(int argc, char **argv, struct options *out) {
@@ -369,6 +406,8 @@ static void print_option(FILE *out, const struct option_row *row) {
              (row->verbs & IN(LIST)) != 0     ? "list"
              : (row->verbs & IN(REPORT)) != 0 ? "report"
              : (row->verbs & IN(AB)) != 0     ? "ab"
+             : row->verbs == IN(GATE)         ? "gate"
+             : (row->verbs & COMPARES) != 0   ? "compare"
                                               : "plan");
   }
   snprintf(text, sizeof text, "%s%s%s%s%s", row->help, where, row->default_value != NULL ? " [default: " : "",
@@ -390,8 +429,8 @@ void options_help(FILE *out) {
     print_option(out, &rows[i]);
   }
   fputs(
-      "\nWith neither --json nor --csv a table is printed on stdout. Progress goes to\n"
-      "stderr, on a terminal only.\n\nExit codes\n",
+      "\nWithout --json, --csv and --gbench a table is printed on stdout. Progress goes\n"
+      "to stderr, on a terminal only.\n\nExit codes\n",
       out);
   for (size_t i = 0; i < sizeof exit_codes / sizeof *exit_codes; ++i) {
     fprintf(out, "  %3d  %s\n", exit_codes[i].code, exit_codes[i].meaning);

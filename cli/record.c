@@ -96,6 +96,19 @@ const struct field record_shape_fields[] = {
     {0},
 };
 
+static const struct field gate_case_fields[] = {
+    FIELD_TEXT_OF("glob", struct sweep_gate_case, glob),
+    FIELD("threshold_percent", F64, struct sweep_gate_case, threshold_percent),
+    {0},
+};
+
+const struct field record_gate_fields[] = {
+    FIELD("threshold_percent", F64, struct sweep_gate, threshold_percent),
+    FIELD("cases", ARRAY, struct sweep_gate, cases, .fields = gate_case_fields, .capacity = SWEEP_GATE_CASES_MAX,
+          .count_offset = offsetof(struct sweep_gate, case_count), .stride = sizeof(struct sweep_gate_case)),
+    {0},
+};
+
 static const struct field oracle_fields[] = {
     FIELD("name", NAME, struct oracle_result, name, .name = record_oracle_name),
     FIELD("rows_verified", U64, struct oracle_result, rows_verified),

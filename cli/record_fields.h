@@ -14,6 +14,7 @@ struct device_line {
 
 extern const struct field record_device_fields[]; /* struct device_line; starts with those of struct device_info */
 extern const struct field record_shape_fields[];  /* struct attn_shape */
+extern const struct field record_gate_fields[];   /* struct sweep_gate */
 
 /* Names by index, NULL past the last. */
 const char *record_oracle_name(uint32_t index);

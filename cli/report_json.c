@@ -219,7 +219,8 @@ static bool add_devices(cJSON *root, const struct journal_data *journal) {
 static bool add_sweep(cJSON *root, const struct run_info *run) {
   cJSON *sweep = cJSON_AddObjectToObject(root, "sweep");
   return fields_write(sweep, report_sweep_fields, run) &&
-         add_object(sweep, "baseline", run->has_baseline, report_baseline_fields, &run->baseline);
+         add_object(sweep, "baseline", run->has_baseline, report_baseline_fields, &run->baseline) &&
+         (!run->gate.known || add_object(sweep, "gate", true, record_gate_fields, &run->gate));
 }
 
 static bool add_results(cJSON *root, const struct report *report) {

@@ -117,8 +117,11 @@ static struct status read_device(const struct json_doc *doc, const char *key, bo
 static struct status read_sweep(const struct json_doc *doc, struct run_info *out) {
   const cJSON *sweep = json_get(doc->root, "sweep"), *baseline = json_get(sweep, "baseline");
   if (sweep == NULL) return json_error(doc, doc->root, false, "has no \"sweep\"");
-  const struct status status = fields_read_part(doc, sweep, report_sweep_fields, out);
+  const cJSON *gate = json_get(sweep, "gate");
+  struct status status = fields_read_part(doc, sweep, report_sweep_fields, out);
   out->has_baseline = cJSON_IsObject(baseline);
+  out->gate.known = gate != NULL;
+  if (!status_failed(&status) && gate != NULL) status = fields_read(doc, gate, record_gate_fields, &out->gate);
   if (status_failed(&status) || !out->has_baseline) return status;
   return fields_read(doc, baseline, report_baseline_fields, &out->baseline);
 }

@@ -36,8 +36,8 @@ report    |              | diagnose journal json metrics output record scaling s
 merge     |              | journal json record report text units
 rounds    |              | journal record
 child     |              | measure supervise
-compare   |              | journal json output record report stats sweep text units
-command   | commands     | cells child compare journal json load measure merge options output plan progress record report rounds supervise sweep times version
+compare   |              | journal json record report stats sweep text units
+command   | commands     | cells child compare journal json load measure merge options output plan progress record report rounds supervise sweep text times version
 main      |              | command options version worker
 TABLE
 }

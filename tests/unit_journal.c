@@ -50,6 +50,10 @@ static const struct run_info some_run = {.version = "0.1.0",
                                          .filter = "B=1",
                                          .seed = UINT64_MAX,
                                          .cell_count = 3,
+                                         .gate = {.known = true,
+                                                  .threshold_percent = 3,
+                                                  .case_count = 1,
+                                                  .cases = {{.glob = "*/wmma", .threshold_percent = 5.5}}},
                                          .planned_gpu = "h200"};
 
 static struct record cell(uint32_t B, const char *variant) {
@@ -108,6 +112,7 @@ static void what_was_written_is_read_back(void **state) {
   assert_true(data.run.seed == UINT64_MAX);
   assert_true(data.run.has_baseline);
   assert_int_equal(data.run.baseline.Hq, 8);
+  assert_memory_equal(&data.run.gate, &some_run.gate, sizeof data.run.gate);
   assert_true(data.has_device && data.has_planned_device);
   assert_string_equal(data.device.name, gpu_model_find("l4")->info.name);
   assert_string_equal(data.planned_device.name, gpu_model_find("h200")->info.name);
