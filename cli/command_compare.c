@@ -98,6 +98,8 @@ static struct status save(const struct compare *compare, const char *path,
   return status;
 }
 
+static bool is_stdout(const char *path) { return path != NULL && strcmp(path, "-") == 0; }
+
 struct status command_write_compare(const struct options *options, const char *json, const struct compare *compare) {
   const struct {
     const char *path;
@@ -107,10 +109,11 @@ struct status command_write_compare(const struct options *options, const char *j
                  {options->junit, compare_write_junit},
                  {options->annotations, compare_write_annotations}};
   struct status status = status_ok();
-  bool stdout_taken = false;
+  bool stdout_taken = is_stdout(options->json) || is_stdout(options->base_json) || is_stdout(options->csv) ||
+                      is_stdout(options->gbench);
   for (size_t i = 0; i < sizeof outputs / sizeof *outputs && !status_failed(&status); ++i) {
     if (outputs[i].path == NULL) continue;
-    stdout_taken = stdout_taken || strcmp(outputs[i].path, "-") == 0;
+    stdout_taken = stdout_taken || is_stdout(outputs[i].path);
     status = save(compare, outputs[i].path, outputs[i].write);
   }
   return status_failed(&status) || stdout_taken ? status : save(compare, "-", compare_write_text);

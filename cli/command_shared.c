@@ -9,6 +9,14 @@
 #include "cli/version.h"
 #include "kernels/device.h"
 
+void command_quote(int argc, char **argv, char *out, size_t size) {
+  out[0] = '\0';
+  for (int i = 0; i < argc; ++i) {
+    if (i > 0) strncat(out, " ", size - strlen(out) - 1);
+    text_append_word(out, size, argv[i]);
+  }
+}
+
 void command_describe_run(const struct options *options, int argc, char **argv, const struct sweep *sweep,
                           uint64_t cell_count, struct run_info *out) {
   const time_t now = time(NULL);
@@ -17,17 +25,15 @@ void command_describe_run(const struct options *options, int argc, char **argv, 
                            .baseline = sweep->baseline,
                            .gate = sweep->gate,
                            .seed = options->seed_value,
-                           .cell_count = cell_count};
+                           .cell_count = cell_count,
+                           .quick = options->quick};
   snprintf(out->version, sizeof out->version, "%s", version_string());
   snprintf(out->git_commit, sizeof out->git_commit, "%s", version_git_commit());
   snprintf(out->cuda, sizeof out->cuda, "%s", device_build_cuda());
   snprintf(out->cjson, sizeof out->cjson, "%s", version_cjson());
   gmtime_r(&now, &utc);
   strftime(out->started_utc, sizeof out->started_utc, "%Y-%m-%dT%H:%M:%SZ", &utc);
-  for (int i = 0; i < argc; ++i) {
-    if (i > 0) strncat(out->command, " ", sizeof out->command - strlen(out->command) - 1);
-    text_append_word(out->command, sizeof out->command, argv[i]);
-  }
+  command_quote(argc, argv, out->command, sizeof out->command);
   snprintf(out->sweep_path, sizeof out->sweep_path, "%s", sweep->path);
   snprintf(out->sweep_name, sizeof out->sweep_name, "%s", sweep->name);
   snprintf(out->sweep_about, sizeof out->sweep_about, "%s", sweep->about);
@@ -85,8 +91,11 @@ struct status command_probe_outputs(const struct options *options) {
   }
   const struct {
     const char *option, *path;
-  } others[] = {
-      {"--markdown", options->markdown}, {"--junit", options->junit}, {"--annotations", options->annotations}};
+  } others[] = {{"--base-json", options->base_json},
+                {"--compare-json", options->compare_json},
+                {"--markdown", options->markdown},
+                {"--junit", options->junit},
+                {"--annotations", options->annotations}};
   for (size_t i = 0; i < sizeof others / sizeof *others && !status_failed(&status); ++i) {
     if (others[i].path != NULL) status = report_probe(others[i].path, others[i].option);
   }

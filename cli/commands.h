@@ -13,6 +13,7 @@ struct status command_run(const struct options *, int argc, char **argv, enum ex
 struct status command_plan(const struct options *, int argc, char **argv, enum exit_code *exit_code);
 struct status command_report(const struct options *, enum exit_code *exit_code);
 struct status command_diagnose(const struct options *, enum exit_code *exit_code);
+struct status command_ab(const struct options *, int argc, char **argv, enum exit_code *exit_code);
 struct status command_compare(const struct options *, enum exit_code *exit_code);
 struct status command_gate(const struct options *, enum exit_code *exit_code);
 struct status command_list(const struct options *, FILE *out);
@@ -20,6 +21,8 @@ struct status command_list(const struct options *, FILE *out);
 /* Shared: what a journal's header says of this invocation. */
 void command_describe_run(const struct options *, int argc, char **argv, const struct sweep *, uint64_t cell_count,
                           struct run_info *out);
+/* Shared: the command line, in a form that a POSIX shell reads back; cut to what fits. */
+void command_quote(int argc, char **argv, char *out, size_t size);
 /* Shared: every output that was asked for, or the table on stdout. */
 struct status command_write_outputs(const struct options *, const struct journal_data *, enum exit_code *exit_code);
 /* Shared: a JSON report, or a journal. The caller frees with journal_free. */

@@ -9,6 +9,7 @@ static struct status run_verb(const struct options *options, int argc, char **ar
   switch (options->verb) {
     case VERB_RUN: return command_run(options, argc, argv, exit_code);
     case VERB_PLAN: return command_plan(options, argc, argv, exit_code);
+    case VERB_AB: return command_ab(options, argc, argv, exit_code);
     case VERB_LIST: return command_list(options, stdout);
     case VERB_REPORT: return command_report(options, exit_code);
     case VERB_DIAGNOSE: return command_diagnose(options, exit_code);

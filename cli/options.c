@@ -18,6 +18,8 @@ static const struct {
                      "write reports from a run's journal again; show JSON reports side by side"},
     [VERB_DIAGNOSE] = {"diagnose", "attnbench diagnose REPORT.json [options]",
                        "derive everything again from a JSON report, or from times entered by hand"},
+    [VERB_AB] = {"ab", "attnbench ab --base PROGRAM --sweep FILE [options]",
+                 "is this program slower than another attnbench? Fresh processes of both in turns on one device"},
     [VERB_COMPARE] = {"compare", "attnbench compare BASE NEW [options]",
                       "is the new report slower? Reports or journals of several rounds; the exit code is the answer"},
     [VERB_GATE] = {"gate", "attnbench gate --selftest --from FILE [options]",
@@ -26,12 +28,12 @@ static const struct {
     [VERB_DESCRIBE] = {"describe", NULL, NULL},
 };
 
-enum kind { KIND_STRING, KIND_FLAG, KIND_FILTER, KIND_LOAD, KIND_THRESHOLD };
+enum kind { KIND_STRING, KIND_FLAG, KIND_FILTER, KIND_LOAD, KIND_ONLY, KIND_THRESHOLD };
 
 #define IN(verb) (1u << VERB_##verb)
 /* Verbs that judge, and those of them that end with one comparison. */
 #define JUDGES     (COMPARES | IN(GATE))
-#define COMPARES   IN(COMPARE)
+#define COMPARES   (IN(COMPARE) | IN(AB) | IN(RUN))
 #define AT(member) offsetof(struct options, member)
 
 /* One row per option; the help text states unit and default. */
@@ -42,15 +44,24 @@ static const struct option_row {
   size_t offset;
   const char *help, *default_value;
 } rows[] = {
-    {"Input", "--sweep", "FILE", IN(RUN) | IN(PLAN), KIND_STRING, AT(sweep),
+    {"Input", "--sweep", "FILE", IN(RUN) | IN(PLAN) | IN(AB), KIND_STRING, AT(sweep),
      "sweep to run (format: shapes/README.md)", NULL},
-    {"Selection", "--variants", "A,B", IN(RUN) | IN(PLAN), KIND_STRING, AT(variants),
+    {"Input", "--base", "PROGRAM", IN(AB), KIND_STRING, AT(base), "the attnbench to compare with", NULL},
+    {"Input", "--candidate", "PROGRAM", IN(AB), KIND_STRING, AT(candidate),
+     "the attnbench to judge; by default this one", NULL},
+    {"Input", "--baseline", "FILE", IN(RUN), KIND_STRING, AT(baseline),
+     "compare with this report or journal of at least 5 rounds, measured in the same way; the exit code is the "
+     "comparison's",
+     NULL},
+    {"Selection", "--variants", "A,B", IN(RUN) | IN(PLAN) | IN(AB), KIND_STRING, AT(variants),
      "variants to run instead of the sweep's: name or name:key=value,key=value, with commas between", NULL},
-    {"Selection", "--filter", "KEY=VALUE", IN(RUN) | IN(PLAN), KIND_FILTER, 0,
+    {"Selection", "--filter", "KEY=VALUE", IN(RUN) | IN(PLAN) | IN(AB), KIND_FILTER, 0,
      "only cases with this value; keys B H Hq Hkv S Sq Skv D dtype causal; repeat to narrow", NULL},
-    {"Selection", "--load", "FILE", IN(RUN) | IN(PLAN) | IN(LIST) | IN(WORKER) | IN(DESCRIBE), KIND_LOAD, 0,
+    {"Selection", "--only", "KEY/VARIANT", IN(RUN) | IN(AB), KIND_ONLY, 0,
+     "only this cell, its key and variant as reports have them; repeat for more", NULL},
+    {"Selection", "--load", "FILE", IN(RUN) | IN(AB) | IN(PLAN) | IN(LIST) | IN(WORKER) | IN(DESCRIBE), KIND_LOAD, 0,
      "shared object with variants of your own (kernels/example/README.md); repeat for more", NULL},
-    {"Device", "--device", "NAME", IN(RUN) | IN(WORKER), KIND_STRING, AT(device),
+    {"Device", "--device", "NAME", IN(RUN) | IN(AB) | IN(WORKER), KIND_STRING, AT(device),
      "auto, cpu, cuda or cuda:N; auto takes a GPU when there is one", "auto"},
     {"Device", "--gpu", "NAME", IN(RUN) | IN(PLAN), KIND_STRING, AT(gpu),
      "l4, a100, h100, h200 or rtx4090: the GPU that planned rows are for (run: h200)", NULL},
@@ -58,8 +69,18 @@ static const struct option_row {
      "variant that every row is timed against, in turns (speedup_vs); none: nothing. By default the vendor's library "
      "of the device when it takes the shape, on a CPU none",
      NULL},
-    {"Measuring", "--seed", "N", IN(RUN), KIND_STRING, AT(seed), "seed of the inputs, 0 to 2^64-1", "1"},
-    {"Measuring", "--timeout", "SECONDS", IN(RUN), KIND_STRING, AT(timeout), "deadline of one cell, seconds", "300"},
+    {"Measuring", "--rounds", "N", IN(RUN) | IN(AB), KIND_STRING, AT(rounds),
+     "fresh processes that measure every cell, 1 to 64: the evidence of the gate. By default 1, with --baseline 5, "
+     "and "
+     "7 of each program for ab (5 to 32)",
+     NULL},
+    {"Measuring", "--modes", "A,B", IN(RUN) | IN(AB), KIND_STRING, AT(modes), "which times are taken: hot, cold",
+     "hot,cold"},
+    {"Measuring", "--quick", NULL, IN(RUN), KIND_FLAG, AT(quick),
+     "a smaller time budget per cell, for many rounds; ab measures like this", NULL},
+    {"Measuring", "--seed", "N", IN(RUN) | IN(AB), KIND_STRING, AT(seed), "seed of the inputs, 0 to 2^64-1", "1"},
+    {"Measuring", "--timeout", "SECONDS", IN(RUN) | IN(AB), KIND_STRING, AT(timeout), "deadline of one cell, seconds",
+     "300"},
     {"Measuring", "--check-only", NULL, IN(RUN), KIND_FLAG, AT(check_only), "check results, take no times", NULL},
     {"Gate", "--threshold", "PERCENT", JUDGES, KIND_STRING, AT(threshold),
      "slowdown that is to be found, 0.5 to 50; by default the sweep's, else 2", NULL},
@@ -67,18 +88,22 @@ static const struct option_row {
      "the same for cells whose KEY/VARIANT matches; repeat for more, the last match wins", NULL},
     {"Gate", "--floor-us", "US", JUDGES, KIND_STRING, AT(floor_us),
      "smaller differences are no verdict, microseconds; by default 0.1 hot and 0.15 cold", NULL},
-    {"Gate", "--modes", "A,B", JUDGES, KIND_STRING, AT(modes), "which times are judged: hot, cold", "hot,cold"},
+    {"Gate", "--modes", "A,B", IN(COMPARE) | IN(GATE), KIND_STRING, AT(modes), "which times are judged: hot, cold",
+     "hot,cold"},
     {"Gate", "--allow-new", NULL, COMPARES, KIND_FLAG, AT(allow_new), "cells that the base lacks are no failure",
      NULL},
     {"Gate", "--noise", "fail|warn", COMPARES, KIND_STRING, AT(noise),
-     "what cases do that cannot be decided: end with 5, or be shown only", "fail"},
+     "what cases do that cannot be decided: end with 5, the default, or be shown only", NULL},
     {"Gate", "--selftest", NULL, IN(GATE), KIND_FLAG, AT(selftest), "what gate does; has to be given", NULL},
     {"Gate", "--from", "FILE", IN(GATE), KIND_STRING, AT(from),
      "report or journal of many rounds, at least twice --rounds, better four times", NULL},
     {"Gate", "--rounds", "N", IN(GATE), KIND_STRING, AT(rounds),
      "processes of each side in a gate run, 5 to 32; by default 7", NULL},
     {"Output", "--json", "FILE", IN(RUN) | IN(PLAN) | IN(REPORT) | IN(DIAGNOSE) | JUDGES, KIND_STRING, AT(json),
-     "write the report, comparison or self-test as JSON; - is stdout", NULL},
+     "write the report (ab: the candidate's), comparison or self-test as JSON; - is stdout", NULL},
+    {"Output", "--base-json", "FILE", IN(AB), KIND_STRING, AT(base_json), "write the base's report as JSON", NULL},
+    {"Output", "--compare-json", "FILE", IN(RUN) | IN(AB), KIND_STRING, AT(compare_json),
+     "write the comparison as JSON; - is stdout", NULL},
     {"Output", "--markdown", "FILE", COMPARES, KIND_STRING, AT(markdown),
      "write the comparison as Markdown; - is stdout", NULL},
     {"Output", "--junit", "FILE", COMPARES, KIND_STRING, AT(junit), "write the comparison as JUnit XML; - is stdout",
@@ -91,6 +116,8 @@ static const struct option_row {
      "write times and rates as google-benchmark's JSON, which dashboards read; - is stdout", NULL},
     {"Output", "--journal", "FILE", IN(RUN), KIND_STRING, AT(journal),
      "keep the journal here (one JSON line per finished cell)", NULL},
+    {"Output", "--keep", "FOLDER", IN(AB), KIND_STRING, AT(keep),
+     "keep every process's journal and messages in this new or empty folder", NULL},
     {"Output", "--json", NULL, IN(LIST), KIND_FLAG, AT(list_json), "list as JSON", NULL},
     {"Output", "--across-devices", NULL, IN(REPORT), KIND_FLAG, AT(across_devices),
      "show reports of unlike devices together; times are then compared within a device only", NULL},
@@ -159,6 +186,12 @@ static struct status store(const struct option_row *row, const char *value, stru
       return status_make(STATUS_USAGE, "--load: given more than %d times; load fewer objects", OPTIONS_LOADS_MAX);
     }
     out->load[out->load_count++] = value;
+  } else if (row->kind == KIND_ONLY) {
+    if (out->only_count == OPTIONS_ONLY_MAX) {
+      return status_make(STATUS_USAGE, "--only: given more than %d times; use --variants and --filter",
+                         OPTIONS_ONLY_MAX);
+    }
+    out->only[out->only_count++] = value;
   } else if (row->kind == KIND_THRESHOLD) {
     if (out->threshold_for_count == OPTIONS_THRESHOLDS_MAX) {
       return status_make(STATUS_USAGE, "--threshold-for: given more than %d times; use wider globs",
@@ -221,6 +254,21 @@ static void apply_defaults(struct options *out) {
   }
 }
 
+/* What a round is worth depends on what the rounds are for. ab may measure a cell twice as often to decide. */
+static struct status parse_rounds(struct options *out) {
+  const bool is_gate = out->verb == VERB_AB || out->baseline != NULL;
+  const unsigned long least = is_gate ? 5 : 1, most = out->verb == VERB_AB ? 32 : 64;
+  char *end = NULL;
+  out->rounds_value = out->verb == VERB_AB ? 7 : out->baseline != NULL ? 5 : 1;
+  if (out->rounds == NULL) return status_ok();
+  const unsigned long value = strtoul(out->rounds, &end, 10);
+  out->rounds_value = (uint32_t)value;
+  if (out->rounds[0] >= '0' && out->rounds[0] <= '9' && *end == '\0' && value >= least && value <= most)
+    return status_ok();
+  return status_make(STATUS_USAGE, "--rounds: \"%s\" is not a whole number from %lu to %lu%s", out->rounds, least,
+                     most, is_gate ? "; fewer than 5 processes are no evidence" : "");
+}
+
 static struct status parse_numbers(struct options *out) {
   char *end;
   errno = 0;
@@ -233,7 +281,30 @@ static struct status parse_numbers(struct options *out) {
     return status_make(STATUS_USAGE, "--timeout: \"%s\" is not a number of seconds above 0, at most 86400",
                        out->timeout);
   }
-  return options_parse_gate(out);
+  const struct status status = parse_rounds(out);
+  return status_failed(&status) ? status : options_parse_gate(out);
+}
+
+/* Options that only make sense with a comparison, and comparisons that only make sense with times. */
+static struct status require_gate(const struct options *o) {
+  const bool is_gate = o->verb == VERB_AB || o->baseline != NULL;
+  const struct {
+    const char *name, *value;
+  } needing[] = {
+      {"--compare-json", o->compare_json}, {"--markdown", o->markdown},   {"--junit", o->junit},
+      {"--annotations", o->annotations},   {"--threshold", o->threshold}, {"--threshold-for", o->threshold_for[0]},
+      {"--floor-us", o->floor_us},         {"--noise", o->noise},         {"--allow-new", o->allow_new ? "" : NULL}};
+  for (size_t i = 0; i < sizeof needing / sizeof *needing && o->verb == VERB_RUN && !is_gate; ++i) {
+    if (needing[i].value != NULL)
+      return status_make(STATUS_USAGE, "%s: nothing is compared; give --baseline FILE", needing[i].name);
+  }
+  if (o->verb == VERB_AB && o->base == NULL) {
+    return status_make(STATUS_USAGE,
+                       "--base is missing; for example: attnbench ab --base ../main/attnbench --sweep %s", o->sweep);
+  }
+  if (o->check_only && (is_gate || o->rounds_value > 1))
+    return status_make(STATUS_USAGE, "--check-only takes no times, which --rounds and --baseline are about");
+  return status_ok();
 }
 
 static struct status one_on_stdout(const struct options *o) {
@@ -251,13 +322,16 @@ static struct status one_on_stdout(const struct options *o) {
   return status_ok();
 }
 
+static const char *sweep_example(enum verb verb) {
+  return verb == VERB_RUN    ? "attnbench --sweep shapes/v3.json"
+         : verb == VERB_PLAN ? "attnbench plan --sweep shapes/v3.json --gpu h200"
+                             : "attnbench ab --base ../main/attnbench --sweep shapes/v3.json";
+}
+
 static struct status require(const struct options *o) {
-  const bool wants_sweep = o->verb == VERB_RUN || o->verb == VERB_PLAN;
-  if (wants_sweep && o->sweep == NULL) {
-    return status_make(STATUS_USAGE, "--sweep is missing; for example: %s",
-                       o->verb == VERB_RUN ? "attnbench --sweep shapes/v3.json"
-                                           : "attnbench plan --sweep shapes/v3.json --gpu h200");
-  }
+  const bool wants_sweep = o->verb == VERB_RUN || o->verb == VERB_PLAN || o->verb == VERB_AB;
+  if (wants_sweep && o->sweep == NULL)
+    return status_make(STATUS_USAGE, "--sweep is missing; for example: %s", sweep_example(o->verb));
   if (o->verb == VERB_PLAN && o->gpu == NULL) {
     return status_make(STATUS_USAGE, "--gpu is missing; one of l4, a100, h100, h200, rtx4090");
   }
@@ -276,7 +350,8 @@ static struct status require(const struct options *o) {
         "gate needs --selftest and --from, for example: attnbench gate --selftest --from many.json; to "
         "gate a change use attnbench compare");
   }
-  return one_on_stdout(o);
+  const struct status status = require_gate(o);
+  return status_failed(&status) ? status : one_on_stdout(o);
 }
 
 static int take_verb(int argc, char **argv, struct options *out) {
@@ -330,6 +405,7 @@ static void print_option(FILE *out, const struct option_row *row) {
     snprintf(where, sizeof where, " (%s)",
              (row->verbs & IN(LIST)) != 0     ? "list"
              : (row->verbs & IN(REPORT)) != 0 ? "report"
+             : (row->verbs & IN(AB)) != 0     ? "ab"
              : row->verbs == IN(GATE)         ? "gate"
              : (row->verbs & COMPARES) != 0   ? "compare"
                                               : "plan");

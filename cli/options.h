@@ -16,6 +16,7 @@ enum verb {
   VERB_LIST,
   VERB_REPORT,
   VERB_DIAGNOSE,
+  VERB_AB,
   VERB_COMPARE,
   VERB_GATE,
   VERB_WORKER,
@@ -23,7 +24,13 @@ enum verb {
   VERB_COUNT
 };
 
-enum { OPTIONS_FILTERS_MAX = 16, OPTIONS_LOADS_MAX = 8, OPTIONS_POSITIONALS_MAX = 8, OPTIONS_THRESHOLDS_MAX = 32 };
+enum {
+  OPTIONS_FILTERS_MAX = 16,
+  OPTIONS_LOADS_MAX = 8,
+  OPTIONS_POSITIONALS_MAX = 8,
+  OPTIONS_ONLY_MAX = 1024,
+  OPTIONS_THRESHOLDS_MAX = 32
+};
 #define OPTIONS_THRESHOLD_MIN 0.5
 #define OPTIONS_THRESHOLD_MAX 50.0
 
@@ -43,16 +50,21 @@ struct options {
   size_t filter_count;
   const char *load[OPTIONS_LOADS_MAX]; /* --load: shared objects with variants */
   size_t load_count;
-  const char *threshold, *floor_us, *noise, *markdown, *junit, *annotations, *from, *rounds, *modes;
+  const char *only[OPTIONS_ONLY_MAX]; /* --only: cells as "KEY/VARIANT" */
+  size_t only_count;
+  const char *rounds, *modes;                                 /* how often and what is timed */
+  const char *baseline, *base, *candidate, *keep, *base_json; /* of the gate: a file, programs, outputs */
+  const char *compare_json, *markdown, *junit, *annotations;  /* where the comparison goes */
+  const char *threshold, *floor_us, *noise, *from;
   const char *threshold_for[OPTIONS_THRESHOLDS_MAX];
   size_t threshold_for_count;
   struct options_threshold threshold_for_value[OPTIONS_THRESHOLDS_MAX]; /* --threshold-for */
   double threshold_value, floor_us_value;                               /* --threshold, --floor-us; NAN: not given */
   bool allow_new, selftest;
-  bool check_only, list_json, across_devices, help, version;
+  bool check_only, quick, list_json, across_devices, help, version;
   uint64_t seed_value;   /* --seed */
   double timeout_s;      /* --timeout */
-  uint32_t rounds_value; /* --rounds */
+  uint32_t rounds_value; /* --rounds, or the default of what is done */
 };
 
 /* STATUS_USAGE names the option, what is wrong and what to do. */

@@ -34,8 +34,10 @@ scaling   |              | metrics record sweep
 diagnose  |              | metrics record scaling
 report    |              | diagnose journal json metrics output record scaling stats sweep text units version
 merge     |              | journal json record report text units
+rounds    |              | journal record
+child     |              | measure supervise
 compare   |              | journal json record report stats sweep text units
-command   | commands     | cells compare journal json load measure merge options output plan progress record report supervise sweep text times version
+command   | commands     | cells child compare journal json load measure merge options output plan progress record report rounds supervise sweep text times version
 main      |              | command options version worker
 TABLE
 }

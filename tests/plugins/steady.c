@@ -13,12 +13,10 @@ static long number_of(const char *name) {
   return text != NULL ? strtol(text, NULL, 10) : 0;
 }
 
-static void spin(double us) {
-  struct timespec start, now;
-  clock_gettime(CLOCK_MONOTONIC, &start);
-  do {
-    clock_gettime(CLOCK_MONOTONIC, &now);
-  } while ((double)(now.tv_sec - start.tv_sec) * 1e6 + (double)(now.tv_nsec - start.tv_nsec) * 1e-3 < us);
+/* Asleep, not spinning: other processes of a busy machine then change the time least. */
+static void rest(long us) {
+  const struct timespec time = {.tv_sec = us / 1000000, .tv_nsec = us % 1000000 * 1000};
+  nanosleep(&time, NULL);
 }
 
 #define HOOKS                                                                                   \
@@ -37,7 +35,7 @@ static void spin(double us) {
     const char *how = process_number() == number_of("STEADY_AT") ? getenv("STEADY_HOW") : NULL; \
     if (how != NULL && strcmp(how, "crash") == 0) raise(SIGSEGV);                               \
     if (how != NULL && strcmp(how, "hang") == 0) pause();                                       \
-    spin((double)number_of("STEADY_US") * (s->B == number_of("STEADY_SLOW_B") ? 8 : 1));        \
+    rest(number_of("STEADY_US") * (s->B == number_of("STEADY_SLOW_B") ? 8 : 1));                \
     const size_t bytes = s->dtype == ATTN_F32 ? 4 : 2;                                          \
     if (how == NULL || strcmp(how, "wrong") != 0)                                               \
       memcpy(buffers->o, buffers->v, bytes * s->B * s->Hq * s->Sq * s->D);                      \
