@@ -228,3 +228,43 @@ void cells_free(struct cells *cells) {
   free(cells->items);
   *cells = (struct cells){0};
 }
+
+/* ---- cells by name ------------------------------------------------------------------------------------------- */
+
+static void write_cell_name(const struct cell *cell, char out[CASE_KEY_MAX + VARIANT_SPEC_MAX]) {
+  snprintf(out, CASE_KEY_MAX + VARIANT_SPEC_MAX, "%s/%s", cell->attn_case->key, cell->spec.text);
+}
+
+static bool is_named(const struct cell *cell, const char *const *only, size_t only_count) {
+  char name[CASE_KEY_MAX + VARIANT_SPEC_MAX];
+  write_cell_name(cell, name);
+  for (size_t i = 0; i < only_count; ++i) {
+    if (strcmp(name, only[i]) == 0) return true;
+  }
+  return false;
+}
+
+static struct status check_names(const struct cells *cells, const char *const *only, size_t only_count) {
+  for (size_t i = 0; i < only_count; ++i) {
+    size_t found = 0;
+    for (size_t c = 0; c < cells->count && found == 0; ++c) found += is_named(&cells->items[c], &only[i], 1);
+    if (found > 0) continue;
+    return status_make(
+        STATUS_USAGE,
+        "--only: \"%s\" is not a cell of this run; write KEY/VARIANT as a report has them, for example "
+        "%s/%s",
+        only[i], cells->items[0].attn_case->key, cells->items[0].spec.text);
+  }
+  return status_ok();
+}
+
+struct status cells_keep_only(struct cells *cells, const char *const *only, size_t only_count) {
+  const struct status status = check_names(cells, only, only_count);
+  size_t kept = 0;
+  if (status_failed(&status) || only_count == 0) return status;
+  for (size_t i = 0; i < cells->count; ++i) {
+    if (is_named(&cells->items[i], only, only_count)) cells->items[kept++] = cells->items[i];
+  }
+  cells->count = kept;
+  return status;
+}

@@ -24,4 +24,8 @@ struct status cells_select(const struct sweep *, const char *variants, const cha
                            struct cells *out);
 void cells_free(struct cells *);
 
+/* Keeps the cells that are named, "KEY/VARIANT" each, in the order they have; none named keeps all. STATUS_USAGE when
+ * a name is no cell. */
+struct status cells_keep_only(struct cells *, const char *const *only, size_t only_count);
+
 #endif

@@ -65,9 +65,10 @@ struct status command_plan(const struct options *options, int argc, char **argv,
 static struct status show_merged(const struct options *options, enum exit_code *exit_code) {
   struct merge merge;
   struct output output;
-  if (options->json != NULL || options->csv != NULL) {
+  if (options->json != NULL || options->csv != NULL || options->gbench != NULL) {
     return status_make(STATUS_USAGE,
-                       "--json and --csv are written from one journal; saved reports are shown as a table");
+                       "--json, --csv and --gbench are written from one journal, by diagnose from one saved report; "
+                       "here saved reports are shown as a table");
   }
   struct status status = merge_load(options->positional, options->positional_count, options->across_devices, &merge);
   if (status_failed(&status)) return status;

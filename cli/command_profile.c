@@ -56,7 +56,9 @@ static struct status open_journal(struct profiling *p, int argc, char **argv) {
   p->file = command_choose_journal(p->options);
   const struct status status = journal_create(p->file.path, &info, &p->journal);
   if (status_failed(&status)) return status;
-  return journal_device(p->journal, device_info(p->device), device_event_overhead_us(p->device), NULL);
+  struct device_policy policy;
+  device_policy_read(p->device, &policy);
+  return journal_device(p->journal, device_info(p->device), &policy, device_event_overhead_us(p->device), NULL);
 }
 
 static struct status prepare_cells(struct profiling *p) {

@@ -1,3 +1,4 @@
+#include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
@@ -6,28 +7,16 @@
 #include "cli/commands.h"
 #include "cli/json.h"
 #include "cli/plan.h"
+#include "cli/text_table.h"
 #include "cli/version.h"
 #include "kernels/device.h"
 
-/* Appends text in a form that a POSIX shell reads back as one word; cuts what does not fit. */
-static void append_quoted(char *out, size_t size, const char *text) {
-  static const char plain[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-./=:,+@%";
-  size_t used = strlen(out);
-  if (*text != '\0' && strspn(text, plain) == strlen(text)) {
-    snprintf(out + used, size - used, "%s", text);
-    return;
+void command_quote(int argc, char **argv, char *out, size_t size) {
+  out[0] = '\0';
+  for (int i = 0; i < argc; ++i) {
+    if (i > 0) strncat(out, " ", size - strlen(out) - 1);
+    text_append_word(out, size, argv[i]);
   }
-  snprintf(out + used, size - used, "'");
-  for (; *text != '\0'; ++text) {
-    used = strlen(out);
-    if (*text == '\'') {
-      snprintf(out + used, size - used, "'\\''");
-    } else {
-      snprintf(out + used, size - used, "%c", *text);
-    }
-  }
-  used = strlen(out);
-  snprintf(out + used, size - used, "'");
 }
 
 void command_describe_run(const struct options *options, int argc, char **argv, const struct sweep *sweep,
@@ -36,18 +25,17 @@ void command_describe_run(const struct options *options, int argc, char **argv, 
   struct tm utc;
   *out = (struct run_info){.has_baseline = sweep->has_baseline,
                            .baseline = sweep->baseline,
+                           .gate = sweep->gate,
                            .seed = options->seed_value,
-                           .cell_count = cell_count};
+                           .cell_count = cell_count,
+                           .quick = options->quick};
   snprintf(out->version, sizeof out->version, "%s", version_string());
   snprintf(out->git_commit, sizeof out->git_commit, "%s", version_git_commit());
   snprintf(out->cuda, sizeof out->cuda, "%s", device_build_cuda());
   snprintf(out->cjson, sizeof out->cjson, "%s", version_cjson());
   gmtime_r(&now, &utc);
   strftime(out->started_utc, sizeof out->started_utc, "%Y-%m-%dT%H:%M:%SZ", &utc);
-  for (int i = 0; i < argc; ++i) {
-    if (i > 0) strncat(out->command, " ", sizeof out->command - strlen(out->command) - 1);
-    append_quoted(out->command, sizeof out->command, argv[i]);
-  }
+  command_quote(argc, argv, out->command, sizeof out->command);
   snprintf(out->sweep_path, sizeof out->sweep_path, "%s", sweep->path);
   snprintf(out->sweep_name, sizeof out->sweep_name, "%s", sweep->name);
   snprintf(out->sweep_about, sizeof out->sweep_about, "%s", sweep->about);
@@ -81,10 +69,38 @@ struct status command_gpu_model(const char *name, const struct gpu_model **out) 
                      nearest != NULL ? "?)" : "");
 }
 
+/* The outputs of a report, and where the command line says they go. */
+static const struct report_output {
+  struct report_sink sink;
+  size_t path_offset;
+} outputs[] = {
+    {{"--json", report_write_json}, offsetof(struct options, json)},
+    {{"--csv", report_write_csv}, offsetof(struct options, csv)},
+    {{"--gbench", report_write_gbench}, offsetof(struct options, gbench)},
+};
+enum { OUTPUT_COUNT = sizeof outputs / sizeof *outputs };
+
+/* NULL when this output is not asked for. */
+static const char *output_path(const struct options *options, size_t index) {
+  return *(const char *const *)((const char *)options + outputs[index].path_offset);
+}
+
 struct status command_probe_outputs(const struct options *options) {
   struct status status = status_ok();
-  if (options->json != NULL) status = report_probe(options->json, "--json");
-  if (!status_failed(&status) && options->csv != NULL) status = report_probe(options->csv, "--csv");
+  for (size_t i = 0; i < OUTPUT_COUNT && !status_failed(&status); ++i) {
+    const char *path = output_path(options, i);
+    if (path != NULL) status = report_probe(path, outputs[i].sink.option);
+  }
+  const struct {
+    const char *option, *path;
+  } others[] = {{"--base-json", options->base_json},
+                {"--compare-json", options->compare_json},
+                {"--markdown", options->markdown},
+                {"--junit", options->junit},
+                {"--annotations", options->annotations}};
+  for (size_t i = 0; i < sizeof others / sizeof *others && !status_failed(&status); ++i) {
+    if (others[i].path != NULL) status = report_probe(others[i].path, others[i].option);
+  }
   return status;
 }
 
@@ -93,11 +109,14 @@ struct status command_write_outputs(const struct options *options, const struct 
   struct report report;
   struct status status = report_build(journal, &report);
   if (status_failed(&status)) return status;
-  if (options->json != NULL) status = report_save(&report, options->json, report_write_json);
-  if (!status_failed(&status) && options->csv != NULL) status = report_save(&report, options->csv, report_write_csv);
-  if (!status_failed(&status) && options->json == NULL && options->csv == NULL) {
-    status = report_save(&report, "-", report_write_text);
+  bool any = false;
+  for (size_t i = 0; i < OUTPUT_COUNT && !status_failed(&status); ++i) {
+    const char *path = output_path(options, i);
+    if (path == NULL) continue;
+    any = true;
+    status = report_save(&report, path, outputs[i].sink.write);
   }
+  if (!status_failed(&status) && !any) status = report_save(&report, "-", report_write_text);
   *exit_code = report.exit_code;
   report_free(&report);
   return status;
@@ -105,12 +124,12 @@ struct status command_write_outputs(const struct options *options, const struct 
 
 struct command_journal command_choose_journal(const struct options *o) {
   struct command_journal out = {.kept = o->journal != NULL};
-  const char *files[] = {o->json, o->csv};
+  const char *files[] = {o->json, o->csv, o->gbench};
   if (out.kept) {
     snprintf(out.path, sizeof out.path, "%s", o->journal);
     return out;
   }
-  for (size_t i = 0; i < 2; ++i) {
+  for (size_t i = 0; i < sizeof files / sizeof *files; ++i) {
     if (files[i] == NULL || strcmp(files[i], "-") == 0 || strncmp(files[i], "/dev/", 5) == 0) continue;
     snprintf(out.path, sizeof out.path, "%s.journal", files[i]);
     return out;

@@ -3,6 +3,7 @@
 #define ATTNBENCH_CLI_COMMANDS_H
 
 #include "cli/cells.h"
+#include "cli/compare.h"
 #include "cli/options.h"
 #include "cli/report.h"
 #include "cli/supervise.h"
@@ -17,6 +18,9 @@ struct status command_report(const struct options *, enum exit_code *exit_code);
 struct status command_report_counters(const struct options *, enum exit_code *exit_code);
 struct status command_diagnose(const struct options *, enum exit_code *exit_code);
 struct status command_selftest(const struct options *, enum exit_code *exit_code);
+struct status command_ab(const struct options *, int argc, char **argv, enum exit_code *exit_code);
+struct status command_compare(const struct options *, enum exit_code *exit_code);
+struct status command_gate(const struct options *, enum exit_code *exit_code);
 struct status command_list(const struct options *, FILE *out);
 
 /* Shared: what a journal's header says of this invocation. */
@@ -38,6 +42,17 @@ struct status command_report_journal(const struct options *, const struct comman
                                      enum exit_code *exit_code);
 /* Shared: removes a journal that nobody named, once everything made from it is safely written. */
 void command_drop_journal(const struct command_journal *, const struct status *written);
+/* Shared: the command line, in a form that a POSIX shell reads back; cut to what fits. */
+void command_quote(int argc, char **argv, char *out, size_t size);
+/* Shared: a JSON report, or a journal. The caller frees with journal_free. */
+struct status command_load_evidence(const char *path, struct journal_data *out);
+/* Shared: the gate's settings, from the command line over those of the sweep that `now` measured; .paired is false.
+ * STATUS_USAGE when a glob of the command line matches no cell of `now`. */
+struct status command_gate_settings(const struct options *, const struct journal_data *now,
+                                    struct compare_settings *out);
+/* Shared: the comparison to every output that was asked for (json: a path or NULL), and as text on stdout unless one
+ * of them goes there. */
+struct status command_write_compare(const struct options *, const char *json, const struct compare *);
 /* Shared: can every output be written? */
 struct status command_probe_outputs(const struct options *);
 /* Shared: a cell that is only planned, for a GPU that is not here. worker: of whatever device, for loaded variants,

@@ -6,13 +6,34 @@
  * of the machine; unpaired ones (`--baseline FILE`, `attnbench compare`) are two samples.
  *
  * Per case and mode the ratio new/base is the Hodges-Lehmann estimate on logarithms, its bounds come from the exact
- * rank distribution (signed-rank when paired, rank-sum when not). A verdict needs magnitude and confidence both. */
+ * rank distribution (signed-rank when paired, rank-sum when not). A verdict needs magnitude and confidence both: with
+ * a threshold T a case is
+ *
+ *   regressed     estimate >= 1 + 0.75 T and lower bound > 1 + 0.1 T
+ *   improved      the same of base/new
+ *   same          estimate < 1 + 0.75 T and upper bound < 1 + T: a slowdown of T is excluded
+ *   inconclusive  otherwise, or with fewer than 5 pairs, 3 + 3 processes
+ *
+ * and what is regressed must be so again in fresh processes (compare_confirm). The line lies below T so that a true
+ * slowdown of T is found nearly always instead of half of the time; the bound keeps processes that fall into two
+ * groups from passing for one; the confirmation makes a rare false alarm rarer still. The rates that this gives stand
+ * in results/README.md, and `attnbench gate --selftest` measures them with the noise of a machine. */
 #ifndef ATTNBENCH_CLI_COMPARE_H
 #define ATTNBENCH_CLI_COMPARE_H
 
 #include <stdio.h>
 
 #include "cli/journal.h"
+
+/* The rule above. Ratios of the threshold, and the confidence of each one-sided bound. */
+#define COMPARE_LINE_RATIO  0.75
+#define COMPARE_BOUND_RATIO 0.1
+#define COMPARE_CONFIDENCE  0.95
+/* A slowdown that stays under the line in SM cycles is the clock's when the clock explains at least this much of it.
+ */
+#define COMPARE_CLOCK_SHARE 0.33
+/* Fewest processes that are judged: with fewer no bound reaches the confidence. */
+enum { COMPARE_PAIRS_MIN = 5, COMPARE_SIDE_MIN = 3, COMPARE_BASELINE_MIN = 5 };
 
 /* VERDICT(name, exit code that one such case asks for, what it means) */
 #define COMPARE_VERDICT_MAP(X)                                                                                     \
@@ -46,7 +67,7 @@ struct compare_override {
 
 struct compare_settings {
   double threshold;                 /* relative, default 0.02; a slowdown of this size is to be found */
-  double floor_us[TIME_MODE_COUNT]; /* smaller differences are never a verdict: event and graph resolution */
+  double floor_us[TIME_MODE_COUNT]; /* smaller differences are never a verdict: resolution of events and graphs */
   bool modes[TIME_MODE_COUNT];      /* which are judged; default both */
   bool paired;                      /* observation i of the base belongs to observation i of the new report */
   bool allow_new, noise_is_ok;      /* added -> exit 0; inconclusive and clock -> exit 0 (--noise=warn) */
@@ -75,15 +96,15 @@ struct compare_row {
   const char *key, *variant;
   enum time_mode mode;
   struct compare_side base, now;
-  double threshold;       /* that applied */
+  double threshold;       /* that applied: raised where the line would lie below the absolute floor */
   double ratio;           /* Hodges-Lehmann estimate of new/base time; > 1 is slower; NAN without times */
   double ci_low, ci_high; /* one-sided bounds at `confidence` each */
-  double confidence;      /* reached by the rank distribution, <= 0.99 */
+  double confidence;      /* reached by the rank distribution, at least COMPARE_CONFIDENCE unless inconclusive */
   double cycles_ratio;    /* the same estimate of time x SM clock; NAN when a clock is unknown */
   enum compare_verdict verdict;
   uint32_t rounds_needed;        /* inconclusive: rounds per side that would probably decide; 0 when not known */
-  bool was_suspect;              /* failed once and was measured again; verdict is that of the new processes */
-  double first_ratio;            /* the estimate that made it a suspect; NAN otherwise */
+  bool was_suspect;              /* measured again after a first estimate that failed or did not decide */
+  double first_ratio;            /* that first estimate; NAN otherwise */
   char reason[COMPARE_TEXT_MAX]; /* one sentence; empty for `same` */
 };
 
@@ -106,9 +127,19 @@ struct status compare_build(const struct journal_data *base, const struct journa
                             const struct compare_settings *, struct compare *out);
 void compare_free(struct compare *);
 
-/* Puts the rows of suspects measured again (`again`, a compare of fresh processes only) in the place of the first
- * ones: regressed only when both failed. */
+/* Should the cell of this row be measured again, in fresh processes, before its verdict stands? */
+bool compare_wants_again(const struct compare_row *);
+
+/* Takes the second measurement of the rows that wanted it. `again` compares fresh processes only, of these cells or
+ * more, and was built from base and new data of its own; unpaired from the same base data. A row that was regressed
+ * stays so only when the fresh processes alone say so too. One that did not decide is judged over both measurements
+ * together, and is regressed only when the fresh ones alone are over the line as well. Copies what it needs. */
 void compare_confirm(struct compare *, const struct compare *again);
+
+/* May this report be the base of `--baseline`? STATUS_NOT_COMPARABLE with what is wrong and how to make a better one:
+ * unfinished, of a tree with uncommitted changes, profiled, or fewer than COMPARE_BASELINE_MIN processes. `path`
+ * leads the message. */
+struct status compare_check_baseline(const char *path, const struct journal_data *);
 
 /* Sinks, each the whole comparison; pure. */
 struct status compare_write_text(const struct compare *, FILE *);

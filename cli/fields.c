@@ -168,6 +168,19 @@ static bool write_array(cJSON *object, const struct field *field, const void *ba
   return ok;
 }
 
+/* Each element is written as a member of an object, which is how the codecs write, and moved from there. */
+static bool write_list(cJSON *object, const struct field *field, const void *base) {
+  const uint32_t count = *(const uint32_t *)member_of(base, field->count_offset);
+  cJSON *array = cJSON_AddArrayToObject(object, field->key), *holder = cJSON_CreateObject();
+  bool ok = array != NULL && holder != NULL && count <= field->capacity;
+  for (uint32_t i = 0; i < count && ok; ++i) {
+    ok = fields_write(holder, field->fields, member_of(base, field->offset + i * field->stride)) &&
+         cJSON_AddItemToArray(array, cJSON_DetachItemFromObject(holder, field->fields->key));
+  }
+  cJSON_Delete(holder);
+  return ok;
+}
+
 /* ---- reading ------------------------------------------------------------------------------------------------- */
 
 static struct status read_bool(const struct json_doc *doc, const cJSON *item, const struct field *field, void *base) {
@@ -334,6 +347,22 @@ static struct status read_array(const struct json_doc *doc, const cJSON *item, c
   return status_ok();
 }
 
+static struct status read_value(const struct json_doc *, const cJSON *item, const struct field *, void *base);
+
+static struct status read_list(const struct json_doc *doc, const cJSON *item, const struct field *field, void *base) {
+  const uint32_t count = *(const uint32_t *)member_of(base, field->count_offset);
+  if (!cJSON_IsArray(item) || (uint32_t)cJSON_GetArraySize(item) != count || count > field->capacity) {
+    return json_error(doc, item, false, "must be an array of %u values", count);
+  }
+  char *out = member_to(base, field->offset);
+  struct status status = status_ok();
+  for (const cJSON *element = item->child; element != NULL && !status_failed(&status); element = element->next) {
+    status = read_value(doc, element, field->fields, out);
+    out += field->stride;
+  }
+  return status;
+}
+
 /* ---- tables -------------------------------------------------------------------------------------------------- */
 
 static const struct codec {
@@ -347,13 +376,25 @@ static const struct codec {
     [FIELD_ENUM] = {write_enum, read_enum},       [FIELD_BITS] = {write_bits, read_bits},
     [FIELD_LABEL] = {write_label, read_label},    [FIELD_SETX3] = {write_setx3, read_setx3},
     [FIELD_OBJECT] = {write_object, read_object}, [FIELD_OPTIONAL] = {write_optional, read_optional},
-    [FIELD_ARRAY] = {write_array, read_array},
+    [FIELD_ARRAY] = {write_array, read_array},    [FIELD_LIST] = {write_list, read_list},
 };
+
+static struct status read_value(const struct json_doc *doc, const cJSON *item, const struct field *field,
+                                void *base) {
+  return codecs[field->kind].read(doc, item, field, base);
+}
+
+/* An optional field that holds nothing to say. */
+static bool is_left_out(const struct field *field, const void *base) {
+  const char *member = member_of(base, field->offset);
+  const bool has_flag = field->kind == FIELD_BOOL || field->kind == FIELD_OPTIONAL;
+  return field->optional && has_flag && !*(const bool *)(member + field->flag_offset);
+}
 
 bool fields_write(cJSON *object, const struct field *fields, const void *base) {
   bool ok = object != NULL;
   for (const struct field *field = fields; field->key != NULL && ok; ++field) {
-    ok = codecs[field->kind].write(object, field, base);
+    ok = is_left_out(field, base) || codecs[field->kind].write(object, field, base);
   }
   return ok;
 }

@@ -29,6 +29,8 @@ enum field_kind {
   FIELD_OBJECT,   /* a struct, by the table `fields` */
   FIELD_OPTIONAL, /* likewise, null unless its bool at flag_offset (from the start of that struct) is set */
   FIELD_ARRAY,    /* uint32_t count at count_offset of the outer struct; elements `stride` apart, at most capacity */
+  FIELD_LIST, /* likewise, of plain values as the first of `fields` says, whose key is of no concern; the count is a
+               * field of its own that stands earlier in the table, and reading wants as many elements */
 };
 
 struct field {
@@ -43,8 +45,8 @@ struct field {
   const struct field *fields;
   size_t flag_offset, count_offset, stride;
   const char *null_reason; /* F64: written beside a null as "<key>_reason"; NULL: no such sibling */
-  bool optional;           /* reading leaves the member as it is when the key is not there; an OPTIONAL that is not
-                              set is then not written at all */
+  bool optional; /* reading leaves the member as it is when the key is not there; a BOOL that is false and an
+                  * OPTIONAL that is not set are then not written */
 };
 
 #define FIELD(key_, kind_, type, member, ...) \

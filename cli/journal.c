@@ -17,6 +17,7 @@ static const char header_open[] = "{\"journal\":\"attnbench.journal/1\",\"run\":
 static const char device_open_text[] = "{\"device\":";
 static const char planned_open[] = "{\"planned_device\":";
 static const char cell_open[] = "{\"cell\":";
+static const char again_open[] = "{\"again\":";
 static const char end_open[] = "{\"end\":";
 
 struct end_line {
@@ -55,6 +56,9 @@ static const struct field run_fields[] = {
     FIELD_TEXT_OF("planned_gpu", struct run_info, planned_gpu),
     FIELD("profiled", TEXT, struct run_info, profiled, .capacity = PROFILED_TEXT_MAX, .optional = true),
     FIELD("profile_launches", U32, struct run_info, profile_launches, .optional = true),
+    FIELD("gate", OPTIONAL, struct run_info, gate, .fields = record_gate_fields,
+          .flag_offset = offsetof(struct sweep_gate, known), .optional = true),
+    FIELD("quick", BOOL, struct run_info, quick, .optional = true),
     {0},
 };
 
@@ -122,15 +126,22 @@ struct status journal_create(const char *path, const struct run_info *run, struc
   return status;
 }
 
-struct status journal_device(struct journal *journal, const struct device_info *info, double event_overhead_us,
+struct status journal_device(struct journal *journal, const struct device_info *info,
+                             const struct device_policy *policy, double event_overhead_us,
                              const struct device_info *planned_for) {
-  const struct status status = write_line(journal, device_open_text, device_info_to_line(info, event_overhead_us));
+  const struct status status =
+      write_line(journal, device_open_text, device_info_to_line(info, policy, event_overhead_us));
   if (status_failed(&status) || planned_for == NULL) return status;
-  return write_line(journal, planned_open, device_info_to_line(planned_for, 0));
+  return write_line(journal, planned_open, device_info_to_line(planned_for, NULL, 0));
 }
 
 struct status journal_append(struct journal *journal, const struct record *record) {
   return write_line(journal, cell_open, record_to_line(record));
+}
+
+struct status journal_again(struct journal *journal, uint32_t round, const struct record *record) {
+  const struct again_line line = again_line_of(record, round);
+  return write_line(journal, again_open, again_line_to_text(&line));
 }
 
 struct status journal_end(struct journal *journal, const char *state, double wall_s) {
@@ -150,6 +161,7 @@ void journal_close(struct journal *journal) {
 struct reader {
   struct journal_data *data;
   bool has_header, has_end;
+  size_t next_again; /* the record that an again line probably is about: rounds go through the cells in order */
 };
 
 static struct status read_header(struct reader *reader, const char *body, size_t length) {
@@ -161,18 +173,40 @@ static struct status read_header(struct reader *reader, const char *body, size_t
 static struct status read_device(struct reader *reader, const char *body, size_t length) {
   if (reader->data->has_device) return status_make(STATUS_INPUT, "a second device");
   reader->data->has_device = true;
-  return device_info_from_line(body, length, &reader->data->device, &reader->data->event_overhead_us);
+  return device_info_from_line(body, length, &reader->data->device, &reader->data->policy,
+                               &reader->data->event_overhead_us);
 }
 
 static struct status read_planned(struct reader *reader, const char *body, size_t length) {
   double no_overhead_us;
+  struct device_policy no_policy;
   if (reader->data->has_planned_device) return status_make(STATUS_INPUT, "a second planned_device");
   reader->data->has_planned_device = true;
-  return device_info_from_line(body, length, &reader->data->planned_device, &no_overhead_us);
+  return device_info_from_line(body, length, &reader->data->planned_device, &no_policy, &no_overhead_us);
 }
 
 static struct status read_cell(struct reader *reader, const char *body, size_t length) {
   return record_from_line(body, length, &reader->data->records[reader->data->record_count++]);
+}
+
+static struct record *find_record(struct reader *reader, const char *key, const char *variant) {
+  const size_t count = reader->data->record_count;
+  for (size_t i = 0; i < count; ++i) {
+    struct record *record = &reader->data->records[(reader->next_again + i) % count];
+    if (strcmp(record->attn_case.key, key) != 0 || strcmp(record->variant, variant) != 0) continue;
+    reader->next_again = (reader->next_again + i + 1) % count;
+    return record;
+  }
+  return NULL;
+}
+
+static struct status read_again(struct reader *reader, const char *body, size_t length) {
+  struct again_line line;
+  const struct status status = again_line_from_text(body, length, &line);
+  if (status_failed(&status)) return status;
+  struct record *record = find_record(reader, line.key, line.variant);
+  if (record != NULL) return process_add(record, line.round, &line.sample);
+  return status_make(STATUS_INPUT, "again: cell %s of %s has no first round", line.key, line.variant);
 }
 
 static struct status read_end(struct reader *reader, const char *body, size_t length) {
@@ -191,11 +225,8 @@ static struct status read_end(struct reader *reader, const char *body, size_t le
 static const struct line_kind {
   const char *open;
   struct status (*read)(struct reader *, const char *body, size_t length);
-} line_kinds[] = {{header_open, read_header},
-                  {device_open_text, read_device},
-                  {planned_open, read_planned},
-                  {cell_open, read_cell},
-                  {end_open, read_end}};
+} line_kinds[] = {{header_open, read_header}, {device_open_text, read_device}, {planned_open, read_planned},
+                  {cell_open, read_cell},     {again_open, read_again},        {end_open, read_end}};
 
 static struct status read_line(struct reader *reader, const char *line, size_t length) {
   if (reader->has_end) return status_make(STATUS_INPUT, "a line after the end line");

@@ -1,11 +1,11 @@
-/* The journal: a header line, the device's line, then one synced JSON line per finished cell. It is the truth;
- * reports are made from it. A torn last line (power loss, kill) is dropped on reading; damage anywhere else is an
- * error. */
+/* The journal: a header line, the device's line, then one synced JSON line per finished cell, and one per cell that a
+ * later process measured again. It is the truth; reports are made from it. A torn last line (power loss, kill) is
+ * dropped on reading; damage anywhere else is an error. */
 #ifndef ATTNBENCH_CLI_JOURNAL_H
 #define ATTNBENCH_CLI_JOURNAL_H
 
 #include "cli/profiled.h"
-#include "cli/record.h"
+#include "cli/record_process.h"
 
 /* What a journal's first line says about the run. */
 struct run_info {
@@ -18,6 +18,8 @@ struct run_info {
   char filter[128]; /* "" when none */
   uint64_t seed;
   uint64_t cell_count;              /* cells that the run set out to do */
+  bool quick;                       /* measured with the smaller time budget (--quick) */
+  struct sweep_gate gate;           /* the sweep's own thresholds */
   char planned_gpu[16];             /* model that planned rows are for; "" when none */
   char profiled[PROFILED_TEXT_MAX]; /* the tool inside the process that measured (profiled_tool); "" when none */
   uint32_t profile_launches;        /* of every cell, for a profiler to capture (--profile); 0: rows were timed */
@@ -27,11 +29,13 @@ struct journal; /* an open journal being written */
 
 /* Creates the file (must not exist) and writes and syncs the header. */
 struct status journal_create(const char *path, const struct run_info *, struct journal **out);
-/* The device that measured, and its timer's constant cost. For a CPU run planned_for is the GPU model of the planned
- * rows, else NULL. */
-struct status journal_device(struct journal *, const struct device_info *, double event_overhead_us,
-                             const struct device_info *planned_for);
+/* The device that measured, its policy and its timer's constant cost. For a CPU run planned_for is the GPU model of
+ * the planned rows, else NULL. */
+struct status journal_device(struct journal *, const struct device_info *, const struct device_policy *,
+                             double event_overhead_us, const struct device_info *planned_for);
 struct status journal_append(struct journal *, const struct record *);
+/* What process number `round`, from 1, saw of a cell that stands in the journal already. */
+struct status journal_again(struct journal *, uint32_t round, const struct record *);
 struct status journal_end(struct journal *, const char *state, double wall_s); /* "complete" or "interrupted" */
 void journal_close(struct journal *);
 
@@ -39,7 +43,8 @@ void journal_close(struct journal *);
 struct journal_data {
   struct run_info run;
   bool has_device;
-  struct device_info device; /* the device that measured */
+  struct device_info device;   /* the device that measured */
+  struct device_policy policy; /* what it was told to do; .known is false when it did not say */
   double event_overhead_us;
   bool has_planned_device;
   struct device_info planned_device; /* the model behind planned rows */

@@ -12,6 +12,8 @@ struct measure_settings {
 };
 
 struct measure_settings measure_defaults(enum device_kind);
+/* The same with a smaller budget, for measurements that many processes repeat: --quick. */
+struct measure_settings measure_quick(enum device_kind);
 
 /* Fills *out. hot_launches and estimate_us come from problem_time_prepare. Device failures come back as they are. */
 struct status measure_mode(struct device *, struct problem *, enum time_mode, const struct measure_settings *,

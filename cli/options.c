@@ -20,15 +20,24 @@ static const struct {
                        "derive everything again from a JSON report, or from times entered by hand"},
     [VERB_SELFTEST] = {"selftest", "attnbench --selftest [--device NAME] [--json FILE]",
                        "hold the timer itself against launches whose duration is known: is it to be trusted here?"},
+    [VERB_AB] = {"ab", "attnbench ab --base PROGRAM --sweep FILE [options]",
+                 "is this program slower than another attnbench? Fresh processes of both in turns on one device"},
+    [VERB_COMPARE] = {"compare", "attnbench compare BASE NEW [options]",
+                      "is the new report slower? Reports or journals of several rounds; the exit code is the answer"},
+    [VERB_GATE] = {"gate", "attnbench gate --selftest --from FILE [options]",
+                   "the gate's false alarms and smallest slowdown found, with the noise of this machine"},
     [VERB_WORKER] = {"worker", NULL, NULL},
     [VERB_DESCRIBE] = {"describe", NULL, NULL},
     [VERB_MEASURE_SELF] = {"measure-self", NULL, NULL},
 };
 
 /* KIND_COUNT: a flag that may be given a number, with "=" only; alone it is 1. */
-enum kind { KIND_STRING, KIND_FLAG, KIND_COUNT, KIND_FILTER, KIND_LOAD };
+enum kind { KIND_STRING, KIND_FLAG, KIND_COUNT, KIND_FILTER, KIND_LOAD, KIND_ONLY, KIND_THRESHOLD };
 
-#define IN(verb)   (1u << VERB_##verb)
+#define IN(verb) (1u << VERB_##verb)
+/* Verbs that judge, and those of them that end with one comparison. */
+#define JUDGES     (COMPARES | IN(GATE))
+#define COMPARES   (IN(COMPARE) | IN(AB) | IN(RUN))
 #define AT(member) offsetof(struct options, member)
 
 /* One row per option; the help text states unit and default. */
@@ -39,44 +48,92 @@ static const struct option_row {
   size_t offset;
   const char *help, *default_value;
 } rows[] = {
-    {"Input", "--sweep", "FILE", IN(RUN) | IN(PLAN), KIND_STRING, AT(sweep),
+    {"Input", "--sweep", "FILE", IN(RUN) | IN(PLAN) | IN(AB), KIND_STRING, AT(sweep),
      "sweep to run (format: shapes/README.md)", NULL},
     {"Input", "--counters", "FILE", IN(REPORT), KIND_STRING, AT(counters),
      "counters of a profiler, from scripts/profile, for the rows of one report", NULL},
-    {"Selection", "--variants", "A,B", IN(RUN) | IN(PLAN), KIND_STRING, AT(variants),
+    {"Input", "--base", "PROGRAM", IN(AB), KIND_STRING, AT(base), "the attnbench to compare with", NULL},
+    {"Input", "--candidate", "PROGRAM", IN(AB), KIND_STRING, AT(candidate),
+     "the attnbench to judge; by default this one", NULL},
+    {"Input", "--baseline", "FILE", IN(RUN), KIND_STRING, AT(baseline),
+     "compare with this report or journal of at least 5 rounds, measured in the same way; the exit code is the "
+     "comparison's",
+     NULL},
+    {"Selection", "--variants", "A,B", IN(RUN) | IN(PLAN) | IN(AB), KIND_STRING, AT(variants),
      "variants to run instead of the sweep's: name or name:key=value,key=value, with commas between", NULL},
-    {"Selection", "--filter", "KEY=VALUE", IN(RUN) | IN(PLAN), KIND_FILTER, 0,
+    {"Selection", "--filter", "KEY=VALUE", IN(RUN) | IN(PLAN) | IN(AB), KIND_FILTER, 0,
      "only cases with this value; keys B H Hq Hkv S Sq Skv D dtype causal; repeat to narrow", NULL},
-    {"Selection", "--load", "FILE", IN(RUN) | IN(PLAN) | IN(LIST) | IN(WORKER) | IN(DESCRIBE), KIND_LOAD, 0,
+    {"Selection", "--only", "KEY/VARIANT", IN(RUN) | IN(AB), KIND_ONLY, 0,
+     "only this cell, its key and variant as reports have them; repeat for more", NULL},
+    {"Selection", "--load", "FILE", IN(RUN) | IN(AB) | IN(PLAN) | IN(LIST) | IN(WORKER) | IN(DESCRIBE), KIND_LOAD, 0,
      "shared object with variants of your own (kernels/example/README.md); repeat for more", NULL},
-    {"Device", "--device", "NAME", IN(RUN) | IN(WORKER) | IN(SELFTEST) | IN(MEASURE_SELF), KIND_STRING, AT(device),
-     "auto, cpu, cuda or cuda:N; auto takes a GPU when there is one", "auto"},
+    {"Device", "--device", "NAME", IN(RUN) | IN(AB) | IN(WORKER) | IN(SELFTEST) | IN(MEASURE_SELF), KIND_STRING,
+     AT(device), "auto, cpu, cuda or cuda:N; auto takes a GPU when there is one", "auto"},
     {"Device", "--gpu", "NAME", IN(RUN) | IN(PLAN), KIND_STRING, AT(gpu),
      "l4, a100, h100, h200 or rtx4090: the GPU that planned rows are for (run: h200)", NULL},
     {"Measuring", "--reference", "NAME", IN(RUN), KIND_STRING, AT(reference),
      "variant that every row is timed against, in turns (speedup_vs); none: nothing. By default the vendor's library "
      "of the device when it takes the shape, on a CPU none",
      NULL},
-    {"Measuring", "--seed", "N", IN(RUN), KIND_STRING, AT(seed), "seed of the inputs, 0 to 2^64-1", "1"},
-    {"Measuring", "--timeout", "SECONDS", IN(RUN) | IN(SELFTEST), KIND_STRING, AT(timeout),
+    {"Measuring", "--rounds", "N", IN(RUN) | IN(AB), KIND_STRING, AT(rounds),
+     "fresh processes that measure every cell, 1 to 64: the evidence of the gate. By default 1, with --baseline 5, "
+     "and "
+     "7 of each program for ab (5 to 32)",
+     NULL},
+    {"Measuring", "--modes", "A,B", IN(RUN) | IN(AB), KIND_STRING, AT(modes), "which times are taken: hot, cold",
+     "hot,cold"},
+    {"Measuring", "--quick", NULL, IN(RUN), KIND_FLAG, AT(quick),
+     "a smaller time budget per cell, for many rounds; ab measures like this", NULL},
+    {"Measuring", "--seed", "N", IN(RUN) | IN(AB), KIND_STRING, AT(seed), "seed of the inputs, 0 to 2^64-1", "1"},
+    {"Measuring", "--timeout", "SECONDS", IN(RUN) | IN(AB) | IN(SELFTEST), KIND_STRING, AT(timeout),
      "deadline of one cell, or of the self-test, seconds", "300"},
     {"Measuring", "--check-only", NULL, IN(RUN), KIND_FLAG, AT(check_only), "check results, take no times", NULL},
     {"Measuring", "--profile", "[=N]", IN(RUN), KIND_COUNT, AT(profile),
      "for nsys and ncu: one process, checks and warm-up first, then exactly N launches of each cell between "
      "cudaProfilerStart and Stop and in the NVTX range profile of domain attnbench; no times, 1 to 1000",
      NULL},
+    {"Gate", "--threshold", "PERCENT", JUDGES, KIND_STRING, AT(threshold),
+     "slowdown that is to be found, 0.5 to 50; by default the sweep's, else 2", NULL},
+    {"Gate", "--threshold-for", "GLOB=P", JUDGES, KIND_THRESHOLD, 0,
+     "the same for cells whose KEY/VARIANT matches; repeat for more, the last match wins", NULL},
+    {"Gate", "--floor-us", "US", JUDGES, KIND_STRING, AT(floor_us),
+     "smaller differences are no verdict, microseconds; by default 0.1 hot and 0.15 cold", NULL},
+    {"Gate", "--modes", "A,B", IN(COMPARE) | IN(GATE), KIND_STRING, AT(modes), "which times are judged: hot, cold",
+     "hot,cold"},
+    {"Gate", "--allow-new", NULL, COMPARES, KIND_FLAG, AT(allow_new), "cells that the base lacks are no failure",
+     NULL},
+    {"Gate", "--noise", "fail|warn", COMPARES, KIND_STRING, AT(noise),
+     "what cases do that cannot be decided: end with 5, the default, or be shown only", NULL},
+    {"Gate", "--selftest", NULL, IN(GATE), KIND_FLAG, AT(selftest), "what gate does; has to be given", NULL},
+    {"Gate", "--from", "FILE", IN(GATE), KIND_STRING, AT(from),
+     "report or journal of many rounds, at least twice --rounds, better four times", NULL},
+    {"Gate", "--rounds", "N", IN(GATE), KIND_STRING, AT(rounds),
+     "processes of each side in a gate run, 5 to 32; by default 7", NULL},
     {"Testing", "--selftest", NULL, IN(SELFTEST), KIND_FLAG, AT(selftest),
      "test the timer, and nothing else: spins of 20 us to 10 ms, events, graphs, the flush, clocks", NULL},
-    {"Testing", "--inject-slowdown", "GLOB:PERCENT", IN(RUN), KIND_STRING, AT(inject),
+    {"Testing", "--inject-slowdown", "GLOB:PERCENT", IN(RUN) | IN(AB), KIND_STRING, AT(inject),
      "make the launches of cells whose KEY/VARIANT matches PERCENT slower, above 0 to 1000, by a calibrated delay on "
      "the device: a slowdown of known size for a gate to find",
      NULL},
-    {"Output", "--json", "FILE", IN(RUN) | IN(PLAN) | IN(REPORT) | IN(DIAGNOSE) | IN(SELFTEST), KIND_STRING, AT(json),
-     "write the report as JSON; - is stdout", NULL},
+    {"Output", "--json", "FILE", IN(RUN) | IN(PLAN) | IN(REPORT) | IN(DIAGNOSE) | IN(SELFTEST) | JUDGES, KIND_STRING,
+     AT(json), "write the report (ab: the candidate's), comparison or self-test as JSON; - is stdout", NULL},
+    {"Output", "--base-json", "FILE", IN(AB), KIND_STRING, AT(base_json), "write the base's report as JSON", NULL},
+    {"Output", "--compare-json", "FILE", IN(RUN) | IN(AB), KIND_STRING, AT(compare_json),
+     "write the comparison as JSON; - is stdout", NULL},
+    {"Output", "--markdown", "FILE", COMPARES, KIND_STRING, AT(markdown),
+     "write the comparison as Markdown; - is stdout", NULL},
+    {"Output", "--junit", "FILE", COMPARES, KIND_STRING, AT(junit), "write the comparison as JUnit XML; - is stdout",
+     NULL},
+    {"Output", "--annotations", "FILE", COMPARES, KIND_STRING, AT(annotations),
+     "write the comparison as GitHub annotations; - is stdout", NULL},
     {"Output", "--csv", "FILE", IN(RUN) | IN(PLAN) | IN(REPORT) | IN(DIAGNOSE), KIND_STRING, AT(csv),
      "write the report as CSV; - is stdout", NULL},
+    {"Output", "--gbench", "FILE", IN(RUN) | IN(REPORT) | IN(DIAGNOSE), KIND_STRING, AT(gbench),
+     "write times and rates as google-benchmark's JSON, which dashboards read; - is stdout", NULL},
     {"Output", "--journal", "FILE", IN(RUN), KIND_STRING, AT(journal),
      "keep the journal here (one JSON line per finished cell)", NULL},
+    {"Output", "--keep", "FOLDER", IN(AB), KIND_STRING, AT(keep),
+     "keep every process's journal and messages in this new or empty folder", NULL},
     {"Output", "--json", NULL, IN(LIST), KIND_FLAG, AT(list_json), "list as JSON", NULL},
     {"Output", "--across-devices", NULL, IN(REPORT), KIND_FLAG, AT(across_devices),
      "show reports of unlike devices together; times are then compared within a device only", NULL},
@@ -145,6 +202,18 @@ static struct status store(const struct option_row *row, const char *value, stru
       return status_make(STATUS_USAGE, "--load: given more than %d times; load fewer objects", OPTIONS_LOADS_MAX);
     }
     out->load[out->load_count++] = value;
+  } else if (row->kind == KIND_ONLY) {
+    if (out->only_count == OPTIONS_ONLY_MAX) {
+      return status_make(STATUS_USAGE, "--only: given more than %d times; use --variants and --filter",
+                         OPTIONS_ONLY_MAX);
+    }
+    out->only[out->only_count++] = value;
+  } else if (row->kind == KIND_THRESHOLD) {
+    if (out->threshold_for_count == OPTIONS_THRESHOLDS_MAX) {
+      return status_make(STATUS_USAGE, "--threshold-for: given more than %d times; use wider globs",
+                         OPTIONS_THRESHOLDS_MAX);
+    }
+    out->threshold_for[out->threshold_for_count++] = value;
   } else if (*(const char **)at != NULL) {
     return status_make(STATUS_USAGE, "%s: given twice; give it once", row->name);
   } else {
@@ -174,7 +243,9 @@ static struct status take_option(int argc, char **argv, int *i, struct options *
 
 /* How many files a verb takes. */
 static size_t files_taken(enum verb verb) {
-  return verb == VERB_REPORT ? OPTIONS_POSITIONALS_MAX : verb == VERB_DIAGNOSE ? 1 : 0;
+  static const size_t most[VERB_COUNT] = {
+      [VERB_REPORT] = OPTIONS_POSITIONALS_MAX, [VERB_DIAGNOSE] = 1, [VERB_COMPARE] = 2};
+  return most[verb];
 }
 
 static struct status take_positional(const char *text, struct options *out) {
@@ -201,6 +272,21 @@ static void apply_defaults(struct options *out) {
   }
 }
 
+/* What a round is worth depends on what the rounds are for. ab may measure a cell twice as often to decide. */
+static struct status parse_rounds(struct options *out) {
+  const bool is_gate = out->verb == VERB_AB || out->baseline != NULL;
+  const unsigned long least = is_gate ? 5 : 1, most = out->verb == VERB_AB ? 32 : 64;
+  char *end = NULL;
+  out->rounds_value = out->verb == VERB_AB ? 7 : out->baseline != NULL ? 5 : 1;
+  if (out->rounds == NULL) return status_ok();
+  const unsigned long value = strtoul(out->rounds, &end, 10);
+  out->rounds_value = (uint32_t)value;
+  if (out->rounds[0] >= '0' && out->rounds[0] <= '9' && *end == '\0' && value >= least && value <= most)
+    return status_ok();
+  return status_make(STATUS_USAGE, "--rounds: \"%s\" is not a whole number from %lu to %lu%s", out->rounds, least,
+                     most, is_gate ? "; fewer than 5 processes are no evidence" : "");
+}
+
 static struct status parse_numbers(struct options *out) {
   char *end;
   errno = 0;
@@ -213,6 +299,29 @@ static struct status parse_numbers(struct options *out) {
     return status_make(STATUS_USAGE, "--timeout: \"%s\" is not a number of seconds above 0, at most 86400",
                        out->timeout);
   }
+  const struct status status = parse_rounds(out);
+  return status_failed(&status) ? status : options_parse_gate(out);
+}
+
+/* Options that only make sense with a comparison, and comparisons that only make sense with times. */
+static struct status require_gate(const struct options *o) {
+  const bool is_gate = o->verb == VERB_AB || o->baseline != NULL;
+  const struct {
+    const char *name, *value;
+  } needing[] = {
+      {"--compare-json", o->compare_json}, {"--markdown", o->markdown},   {"--junit", o->junit},
+      {"--annotations", o->annotations},   {"--threshold", o->threshold}, {"--threshold-for", o->threshold_for[0]},
+      {"--floor-us", o->floor_us},         {"--noise", o->noise},         {"--allow-new", o->allow_new ? "" : NULL}};
+  for (size_t i = 0; i < sizeof needing / sizeof *needing && o->verb == VERB_RUN && !is_gate; ++i) {
+    if (needing[i].value != NULL)
+      return status_make(STATUS_USAGE, "%s: nothing is compared; give --baseline FILE", needing[i].name);
+  }
+  if (o->verb == VERB_AB && o->base == NULL) {
+    return status_make(STATUS_USAGE,
+                       "--base is missing; for example: attnbench ab --base ../main/attnbench --sweep %s", o->sweep);
+  }
+  if (o->check_only && (is_gate || o->rounds_value > 1))
+    return status_make(STATUS_USAGE, "--check-only takes no times, which --rounds and --baseline are about");
   return status_ok();
 }
 
@@ -230,13 +339,31 @@ static struct status parse_profile(struct options *out) {
   return status_make(STATUS_USAGE, "--reference: a run with --profile times nothing; leave one of the two out");
 }
 
-static struct status require(const struct options *o) {
-  const bool wants_sweep = o->verb == VERB_RUN || o->verb == VERB_PLAN;
-  if (wants_sweep && o->sweep == NULL) {
-    return status_make(STATUS_USAGE, "--sweep is missing; for example: %s",
-                       o->verb == VERB_RUN ? "attnbench --sweep shapes/v3.json"
-                                           : "attnbench plan --sweep shapes/v3.json --gpu h200");
+static struct status one_on_stdout(const struct options *o) {
+  const char *first = NULL;
+  for (size_t i = 0; i < ROW_COUNT; ++i) {
+    const bool is_file =
+        rows[i].kind == KIND_STRING && (rows[i].verbs & (1u << o->verb)) != 0 && strcmp(rows[i].group, "Output") == 0;
+    const char *path = is_file ? *(const char *const *)((const char *)o + rows[i].offset) : NULL;
+    if (path == NULL || strcmp(path, "-") != 0) continue;
+    if (first != NULL) {
+      return status_make(STATUS_USAGE, "%s - and %s - cannot share stdout; write one to a file", first, rows[i].name);
+    }
+    first = rows[i].name;
   }
+  return status_ok();
+}
+
+static const char *sweep_example(enum verb verb) {
+  return verb == VERB_RUN    ? "attnbench --sweep shapes/v3.json"
+         : verb == VERB_PLAN ? "attnbench plan --sweep shapes/v3.json --gpu h200"
+                             : "attnbench ab --base ../main/attnbench --sweep shapes/v3.json";
+}
+
+static struct status require(const struct options *o) {
+  const bool wants_sweep = o->verb == VERB_RUN || o->verb == VERB_PLAN || o->verb == VERB_AB;
+  if (wants_sweep && o->sweep == NULL)
+    return status_make(STATUS_USAGE, "--sweep is missing; for example: %s", sweep_example(o->verb));
   if (o->verb == VERB_PLAN && o->gpu == NULL) {
     return status_make(STATUS_USAGE, "--gpu is missing; one of l4, a100, h100, h200, rtx4090");
   }
@@ -250,10 +377,17 @@ static struct status require(const struct options *o) {
     return status_make(STATUS_USAGE,
                        "--inject-slowdown: --check-only takes no times that it could change; leave one out");
   }
-  if (o->json != NULL && o->csv != NULL && strcmp(o->json, "-") == 0 && strcmp(o->csv, "-") == 0) {
-    return status_make(STATUS_USAGE, "--json - and --csv - cannot share stdout; write one to a file");
+  if (o->verb == VERB_COMPARE && o->positional_count < 2) {
+    return status_make(STATUS_USAGE, "two reports are needed; for example: attnbench compare base.json new.json");
   }
-  return status_ok();
+  if (o->verb == VERB_GATE && (!o->selftest || o->from == NULL)) {
+    return status_make(
+        STATUS_USAGE,
+        "gate needs --selftest and --from, for example: attnbench gate --selftest --from many.json; to "
+        "gate a change use attnbench compare");
+  }
+  const struct status status = require_gate(o);
+  return status_failed(&status) ? status : one_on_stdout(o);
 }
 
 /* The verb may be the first word, or, of the self-test, an option anywhere. */
@@ -311,10 +445,13 @@ static void print_option(FILE *out, const struct option_row *row) {
            row->value != NULL ? row->value : "");
   if (row->verbs != ~0u && (row->verbs & IN(RUN)) == 0) {
     snprintf(where, sizeof where, " (%s)",
-             (row->verbs & IN(LIST)) != 0       ? "list"
-             : (row->verbs & IN(REPORT)) != 0   ? "report"
-             : (row->verbs & IN(SELFTEST)) != 0 ? "selftest"
-                                                : "plan");
+             (row->verbs & IN(LIST)) != 0     ? "list"
+             : (row->verbs & IN(REPORT)) != 0 ? "report"
+             : (row->verbs & IN(AB)) != 0     ? "ab"
+             : row->verbs == IN(SELFTEST)     ? "selftest"
+             : row->verbs == IN(GATE)         ? "gate"
+             : (row->verbs & COMPARES) != 0   ? "compare"
+                                              : "plan");
   }
   snprintf(text, sizeof text, "%s%s%s%s%s", row->help, where, row->default_value != NULL ? " [default: " : "",
            row->default_value != NULL ? row->default_value : "", row->default_value != NULL ? "]" : "");
@@ -336,8 +473,8 @@ void options_help(FILE *out) {
     print_option(out, &rows[i]);
   }
   fputs(
-      "\nWith neither --json nor --csv a table is printed on stdout. Progress goes to\n"
-      "stderr, on a terminal only.\n\nExit codes\n",
+      "\nWithout --json, --csv and --gbench a table is printed on stdout. Progress goes\n"
+      "to stderr, on a terminal only.\n\nExit codes\n",
       out);
   for (size_t i = 0; i < sizeof exit_codes / sizeof *exit_codes; ++i) {
     fprintf(out, "  %3d  %s\n", exit_codes[i].code, exit_codes[i].meaning);

@@ -28,6 +28,24 @@ const char *time_mode_name(enum time_mode mode) {
   return names[mode];
 }
 
+struct status time_modes_parse(const char *text, bool out[TIME_MODE_COUNT]) {
+  for (size_t mode = 0; mode < TIME_MODE_COUNT; ++mode) out[mode] = false;
+  for (const char *part = text;; part += strcspn(part, ",") + 1) {
+    const size_t length = strcspn(part, ",");
+    enum time_mode mode = 0;
+    while (mode < TIME_MODE_COUNT &&
+           (strlen(time_mode_name(mode)) != length || memcmp(time_mode_name(mode), part, length) != 0))
+      ++mode;
+    if (mode == TIME_MODE_COUNT) {
+      return status_make(STATUS_USAGE, "--modes: \"%.*s\" is no mode; write hot, cold or hot,cold", (int)length,
+                         part);
+    }
+    if (out[mode]) return status_make(STATUS_USAGE, "--modes: %s is named twice; name it once", time_mode_name(mode));
+    out[mode] = true;
+    if (part[length] == '\0') return status_ok();
+  }
+}
+
 static const char *name_of_status(uint32_t i) { return i < CELL_STATUS_COUNT ? cells[i].name : NULL; }
 static const char *name_of_dtype(uint32_t i) {
   return i < ATTN_DTYPE_COUNT ? attn_dtype_name((enum attn_dtype)i) : NULL;
@@ -75,6 +93,19 @@ const struct field record_shape_fields[] = {
     FIELD("D", U32, struct attn_shape, D, .min = 1, .max = SWEEP_D_MAX),
     FIELD("dtype", ENUM, struct attn_shape, dtype, .name = name_of_dtype),
     FIELD("causal", BOOL, struct attn_shape, causal),
+    {0},
+};
+
+static const struct field gate_case_fields[] = {
+    FIELD_TEXT_OF("glob", struct sweep_gate_case, glob),
+    FIELD("threshold_percent", F64, struct sweep_gate_case, threshold_percent),
+    {0},
+};
+
+const struct field record_gate_fields[] = {
+    FIELD("threshold_percent", F64, struct sweep_gate, threshold_percent),
+    FIELD("cases", ARRAY, struct sweep_gate, cases, .fields = gate_case_fields, .capacity = SWEEP_GATE_CASES_MAX,
+          .count_offset = offsetof(struct sweep_gate, case_count), .stride = sizeof(struct sweep_gate_case)),
     {0},
 };
 
@@ -221,6 +252,26 @@ static const struct field record_fields[] = {
     {0},
 };
 
+static const struct field policy_fields[] = {
+    FIELD("mig", LABEL, struct device_policy, mig, .capacity = sizeof((struct device_policy *)0)->mig),
+    FIELD("ecc", LABEL, struct device_policy, ecc, .capacity = sizeof((struct device_policy *)0)->ecc),
+    FIELD("power_limit_w", F64, struct device_policy, power_limit_w),
+    FIELD("application_sm_clock_mhz", F64, struct device_policy, application_sm_clock_mhz),
+    FIELD("application_memory_clock_mhz", F64, struct device_policy, application_memory_clock_mhz),
+    FIELD("max_sm_clock_mhz", F64, struct device_policy, max_sm_clock_mhz),
+    FIELD("max_memory_clock_mhz", F64, struct device_policy, max_memory_clock_mhz),
+    FIELD("compute_mode", LABEL, struct device_policy, compute_mode,
+          .capacity = sizeof((struct device_policy *)0)->compute_mode),
+    FIELD("persistence", LABEL, struct device_policy, persistence,
+          .capacity = sizeof((struct device_policy *)0)->persistence),
+    FIELD("virtualization", LABEL, struct device_policy, virtualization,
+          .capacity = sizeof((struct device_policy *)0)->virtualization),
+    FIELD("host_cpu", LABEL, struct device_policy, host_cpu, .capacity = sizeof((struct device_policy *)0)->host_cpu),
+    FIELD("host_kernel", LABEL, struct device_policy, host_kernel,
+          .capacity = sizeof((struct device_policy *)0)->host_kernel),
+    {0},
+};
+
 const struct field record_device_fields[] = {
     FIELD("kind", ENUM, struct device_line, info.kind, .name = name_of_device_kind),
     FIELD("modelled", BOOL, struct device_line, info.modelled),
@@ -247,6 +298,8 @@ const struct field record_device_fields[] = {
     FIELD_TEXT_OF("driver", struct device_line, info.driver),
     FIELD("hides_launches", BOOL, struct device_line, info.hides_launches),
     FIELD("event_overhead_us", F64, struct device_line, event_overhead_us),
+    FIELD("policy", OPTIONAL, struct device_line, policy, .fields = policy_fields,
+          .flag_offset = offsetof(struct device_policy, known), .optional = true),
     {0},
 };
 
@@ -285,16 +338,19 @@ struct status record_from_line(const char *line, size_t length, struct record *o
   return status_failed(&status) ? status : record_finish(out);
 }
 
-char *device_info_to_line(const struct device_info *info, double event_overhead_us) {
-  const struct device_line device = {.info = *info, .event_overhead_us = event_overhead_us};
+char *device_info_to_line(const struct device_info *info, const struct device_policy *policy,
+                          double event_overhead_us) {
+  struct device_line device = {.info = *info, .event_overhead_us = event_overhead_us};
+  if (policy != NULL) device.policy = *policy;
   return fields_to_line(record_device_fields, &device);
 }
 
 struct status device_info_from_line(const char *line, size_t length, struct device_info *out,
-                                    double *event_overhead_us) {
-  struct device_line device = {0};
+                                    struct device_policy *policy, double *event_overhead_us) {
+  struct device_line device = {.event_overhead_us = 0};
   const struct status status = fields_from_line("device", line, length, record_device_fields, &device);
   *out = device.info;
+  *policy = device.policy;
   *event_overhead_us = device.event_overhead_us;
   return status;
 }

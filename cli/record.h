@@ -114,11 +114,12 @@ struct record {
   struct attn_plan plan; /* .pass[].kernel NULL once read back; tiles, splits, stages, workspace */
   struct pass_record pass[ATTN_PASSES_MAX];
   struct counter_record counters; /* from a profiler; not in the journal */
-  double wall_s;                  /* of the whole cell */
+  double wall_s;                  /* of the whole cell, over all its processes */
   double gpu_s;                   /* of which launches, flushes and checks kept the device busy or waited on it */
 };
 
-/* One JSON object without newline, malloc'ed, caller frees; NULL without memory. Non-finite numbers become null. */
+/* One JSON object without newline, malloc'ed, caller frees; NULL without memory. Non-finite numbers become null. The
+ * processes stay out: each has a line of its own (record_process.h). */
 char *record_to_line(const struct record *);
 /* The reverse; STATUS_INPUT when the line is not a record. Numbers survive bit for bit. */
 struct status record_from_line(const char *line, size_t length, struct record *out);
@@ -128,11 +129,13 @@ struct status record_from_line(const char *line, size_t length, struct record *o
 void record_start(struct record *);
 struct status record_finish(struct record *);
 
-/* device_info the same way (the journal's and the worker's first line). */
-char *device_info_to_line(const struct device_info *, double event_overhead_us);
+/* device_info the same way (the journal's and the worker's first line). policy may be NULL when writing. */
+char *device_info_to_line(const struct device_info *, const struct device_policy *, double event_overhead_us);
 struct status device_info_from_line(const char *line, size_t length, struct device_info *out,
-                                    double *event_overhead_us);
+                                    struct device_policy *policy, double *event_overhead_us);
 
 const char *time_mode_name(enum time_mode); /* "cold", "hot" */
+/* "hot,cold": the modes named, in any order. STATUS_USAGE leads with --modes. */
+struct status time_modes_parse(const char *text, bool out[TIME_MODE_COUNT]);
 
 #endif

@@ -70,6 +70,7 @@ const struct field report_run_fields[] = {
     FIELD_TEXT_OF("state", struct journal_data, state),
     FIELD("profiled", LABEL, struct journal_data, run.profiled, .capacity = PROFILED_TEXT_MAX, .optional = true),
     FIELD("profile_launches", U32, struct journal_data, run.profile_launches, .optional = true),
+    FIELD("quick", BOOL, struct journal_data, run.quick, .optional = true),
     {0},
 };
 
@@ -182,6 +183,25 @@ const struct field report_time_fields[] = {
     FIELD("power_w", F64, struct time_record, power_w, .null_reason = no_counter),
     FIELD("temperature_c", F64, struct time_record, temperature_c, .null_reason = no_counter),
     FIELD("throttle_reasons", BITS, struct time_record, throttle_reasons, .name = report_throttle_name),
+    {0},
+};
+
+static const struct field number_element[] = {{.key = "number", .kind = FIELD_F64}, {0}};
+static const struct field reasons_element[] = {
+    {.key = "reasons", .kind = FIELD_BITS, .name = report_throttle_name},
+    {0},
+};
+
+#define FIELD_PER_PROCESS(key_, member, element)                                                   \
+  FIELD(key_, LIST, struct process_record, member, .fields = (element), .capacity = PROCESSES_MAX, \
+        .count_offset = offsetof(struct process_record, count),                                    \
+        .stride = sizeof((struct process_record *)0)->member[0])
+
+const struct field report_process_fields[] = {
+    FIELD("count", U32, struct process_record, count, .min = 1, .max = PROCESSES_MAX),
+    FIELD_PER_PROCESS("median_us", median_us, number_element),
+    FIELD_PER_PROCESS("sm_clock_mhz", sm_clock_mhz, number_element),
+    FIELD_PER_PROCESS("throttle_reasons", throttle_reasons, reasons_element),
     {0},
 };
 

@@ -3,6 +3,7 @@
 #define ATTNBENCH_CLI_REPORT_FIELDS_H
 
 #include "cli/fields.h"
+#include "cli/record_process.h"
 #include "cli/report.h"
 
 /* A launch as it is reported: what is not known is NAN rather than 0. */
@@ -26,6 +27,7 @@ extern const struct field report_times_fields[];        /* struct record */
 extern const struct field report_time_fields[];         /* struct time_record */
 extern const struct field report_rate_fields[];         /* struct mode_metrics */
 extern const struct field report_roof_fields[];         /* struct mode_metrics */
+extern const struct field report_process_fields[];      /* struct process_record */
 extern const struct field report_ratio_fields[];        /* struct ratio_record */
 extern const struct field report_reference_fields[];    /* struct speedup_record */
 extern const struct field report_speedup_fields[];      /* struct speedup_record, as in JSON */

@@ -117,9 +117,22 @@ static bool add_speedup(cJSON *result, const struct speedup_record *speedup) {
          add_text(result, "speedup_vs_reason", speedup->reason[0] != '\0' ? speedup->reason : "not measured");
 }
 
+/* No key for a row that one process measured: its median is time.*.median_us. */
+static bool add_processes(cJSON *result, const struct record *record) {
+  if (process_count(record) < 2) return true;
+  cJSON *processes = cJSON_AddObjectToObject(result, "processes");
+  bool ok = processes != NULL;
+  for (enum time_mode mode = 0; mode < TIME_MODE_COUNT && ok; ++mode) {
+    const struct process_record *process = &record->process[mode];
+    ok = add_object(processes, time_mode_name(mode), process->count > 0, report_process_fields, process);
+  }
+  return ok;
+}
+
 static bool add_speed(cJSON *result, const struct report_row *row) {
   const bool measured = row->record->status == CELL_ok;
   return add_object(result, "time", measured, report_times_fields, row->record) &&
+         add_processes(result, row->record) &&
          add_object(result, "tflop_per_s", measured, tflop_fields, &row->metrics) &&
          add_object(result, "gb_per_s", measured, gb_fields, &row->metrics) && add_roof(result, row) &&
          add_speedup(result, &row->record->speedup);
@@ -211,7 +224,8 @@ static bool add_run(cJSON *root, const struct report *report) {
 }
 
 static bool add_devices(cJSON *root, const struct journal_data *journal) {
-  const struct device_line device = {.info = journal->device, .event_overhead_us = journal->event_overhead_us};
+  const struct device_line device = {
+      .info = journal->device, .event_overhead_us = journal->event_overhead_us, .policy = journal->policy};
   const struct device_line planned = {.info = journal->planned_device};
   return add_object(root, "device", journal->has_device, record_device_fields, &device) &&
          add_object(root, "planned_device", journal->has_planned_device, record_device_fields, &planned);
@@ -220,7 +234,8 @@ static bool add_devices(cJSON *root, const struct journal_data *journal) {
 static bool add_sweep(cJSON *root, const struct run_info *run) {
   cJSON *sweep = cJSON_AddObjectToObject(root, "sweep");
   return fields_write(sweep, report_sweep_fields, run) &&
-         add_object(sweep, "baseline", run->has_baseline, report_baseline_fields, &run->baseline);
+         add_object(sweep, "baseline", run->has_baseline, report_baseline_fields, &run->baseline) &&
+         (!run->gate.known || add_object(sweep, "gate", true, record_gate_fields, &run->gate));
 }
 
 static bool add_results(cJSON *root, const struct report *report) {

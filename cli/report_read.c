@@ -78,6 +78,19 @@ static struct status read_counters(const struct json_doc *doc, const cJSON *resu
   return json_error(doc, item, false, "has no passes");
 }
 
+static struct status read_processes(const struct json_doc *doc, const cJSON *result, struct record *out) {
+  const cJSON *processes = json_get(result, "processes");
+  struct status status = status_ok();
+  for (enum time_mode mode = 0; mode < TIME_MODE_COUNT && processes != NULL && !status_failed(&status); ++mode) {
+    struct process_record *process = &out->process[mode];
+    status = read_nullable(doc, processes, time_mode_name(mode), report_process_fields, process);
+    if (status_failed(&status) || process->count == 0 || out->time[mode].done) continue;
+    status = json_error(doc, processes, false, "has %s times beside no time.%s", time_mode_name(mode),
+                        time_mode_name(mode));
+  }
+  return status;
+}
+
 static struct status read_result(const struct json_doc *doc, const cJSON *item, struct record *out) {
   record_start(out);
   struct status status = fields_read_part(doc, item, report_case_fields, out);
@@ -86,6 +99,7 @@ static struct status read_result(const struct json_doc *doc, const cJSON *item, 
   if (!status_failed(&status)) status = fields_read_part(doc, item, report_wall_fields, out);
   if (!status_failed(&status)) status = fields_read_part(doc, item, report_injected_fields, out);
   if (!status_failed(&status)) status = read_nullable(doc, item, "time", report_times_fields, out);
+  if (!status_failed(&status)) status = read_processes(doc, item, out);
   if (!status_failed(&status)) status = read_speedup(doc, item, &out->speedup);
   if (!status_failed(&status)) status = read_nullable(doc, item, "plan", report_plan_fields, &out->plan);
   if (!status_failed(&status)) status = read_counters(doc, item, &out->counters);
@@ -102,12 +116,13 @@ static struct status read_result(const struct json_doc *doc, const cJSON *item, 
 /* ---- the report ---------------------------------------------------------------------------------------------- */
 
 static struct status read_device(const struct json_doc *doc, const char *key, bool *known, struct device_info *info,
-                                 double *event_overhead_us) {
-  struct device_line line = {0};
+                                 struct device_policy *policy, double *event_overhead_us) {
+  struct device_line line = {.event_overhead_us = 0};
   const struct status status = read_nullable(doc, doc->root, key, record_device_fields, &line);
   const cJSON *item = json_get(doc->root, key);
   *known = !status_failed(&status) && cJSON_IsObject(item);
   *info = line.info;
+  *policy = line.policy;
   *event_overhead_us = line.event_overhead_us;
   return status;
 }
@@ -115,8 +130,11 @@ static struct status read_device(const struct json_doc *doc, const char *key, bo
 static struct status read_sweep(const struct json_doc *doc, struct run_info *out) {
   const cJSON *sweep = json_get(doc->root, "sweep"), *baseline = json_get(sweep, "baseline");
   if (sweep == NULL) return json_error(doc, doc->root, false, "has no \"sweep\"");
-  const struct status status = fields_read_part(doc, sweep, report_sweep_fields, out);
+  const cJSON *gate = json_get(sweep, "gate");
+  struct status status = fields_read_part(doc, sweep, report_sweep_fields, out);
   out->has_baseline = cJSON_IsObject(baseline);
+  out->gate.known = gate != NULL;
+  if (!status_failed(&status) && gate != NULL) status = fields_read(doc, gate, record_gate_fields, &out->gate);
   if (status_failed(&status) || !out->has_baseline) return status;
   return fields_read(doc, baseline, report_baseline_fields, &out->baseline);
 }
@@ -144,12 +162,14 @@ static struct status read_results(const struct json_doc *doc, struct journal_dat
 
 struct status report_read(const struct json_doc *doc, struct journal_data *out) {
   double no_overhead_us;
+  struct device_policy no_policy;
   *out = (struct journal_data){0};
   struct status status = read_run(doc, out);
   if (!status_failed(&status))
-    status = read_device(doc, "device", &out->has_device, &out->device, &out->event_overhead_us);
+    status = read_device(doc, "device", &out->has_device, &out->device, &out->policy, &out->event_overhead_us);
   if (!status_failed(&status))
-    status = read_device(doc, "planned_device", &out->has_planned_device, &out->planned_device, &no_overhead_us);
+    status = read_device(doc, "planned_device", &out->has_planned_device, &out->planned_device, &no_policy,
+                         &no_overhead_us);
   if (!status_failed(&status)) status = read_sweep(doc, &out->run);
   if (!status_failed(&status)) status = read_results(doc, out);
   if (!status_failed(&status) && out->record_count > 0 && !out->has_device && !out->has_planned_device)

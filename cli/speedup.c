@@ -112,11 +112,12 @@ static struct status measure_turns(enum device_kind kind, struct problem *proble
 
 struct status speedup_measure(struct device *device, struct problem *problem,
                               const struct speedup_reference *reference, uint32_t hot_launches, double estimate_us,
-                              struct speedup_record *out) {
+                              const bool modes[TIME_MODE_COUNT], struct speedup_record *out) {
   static const enum time_mode order[] = {TIME_HOT, TIME_COLD};
   struct status status = status_ok();
   for (size_t i = 0; i < sizeof order / sizeof *order && !status_failed(&status); ++i) {
     const enum time_mode mode = order[i];
+    if (!modes[mode]) continue;
     const struct side variant = side_of(mode, hot_launches, estimate_us);
     const struct side other = side_of(mode, reference->hot_launches, reference->estimate_us);
     status = measure_turns(device_info(device)->kind, problem, mode, &variant, &other, &out->mode[mode]);

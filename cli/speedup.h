@@ -23,10 +23,11 @@ struct speedup_reference {
 struct status speedup_prepare(struct device *, struct problem *, const struct attn_case *, const char *spec,
                               struct speedup_reference *out);
 
-/* Both modes, for the bound variant against the parked reference, which must have no problem. hot_launches and
- * estimate_us are the variant's, from problem_time_prepare. */
+/* The modes that are asked for, for the bound variant against the parked reference, which must have no problem.
+ * hot_launches and estimate_us are the variant's, from problem_time_prepare. */
 struct status speedup_measure(struct device *, struct problem *, const struct speedup_reference *,
-                              uint32_t hot_launches, double estimate_us, struct speedup_record *out);
+                              uint32_t hot_launches, double estimate_us, const bool modes[TIME_MODE_COUNT],
+                              struct speedup_record *out);
 
 /* Writes why there is no speed-up. Succeeds. */
 struct status speedup_none(struct speedup_record *, const char *why);

@@ -37,7 +37,7 @@ static void on_signal(int signal_number) { interrupted_by = signal_number; }
 
 int supervise_interrupted(void) { return interrupted_by; }
 
-static void install_handlers(void) {
+void supervise_watch_signals(void) {
   struct sigaction action = {.sa_handler = on_signal}; /* no SA_RESTART: poll must wake up */
   sigemptyset(&action.sa_mask);
   sigaction(SIGINT, &action, NULL);
@@ -254,7 +254,7 @@ struct status supervise_open(const char *device_spec, double cell_timeout_s, str
   if (s == NULL) return status_make(STATUS_MEMORY, "no memory for the supervisor");
   snprintf(s->device_spec, sizeof s->device_spec, "%s", device_spec);
   s->cell_timeout_s = cell_timeout_s;
-  install_handlers();
+  supervise_watch_signals();
   const struct status status = start_worker(s);
   if (status_failed(&status)) {
     supervise_close(s);
@@ -272,6 +272,7 @@ void supervise_close(struct supervisor *s) {
 }
 
 const struct device_info *supervise_device(const struct supervisor *s) { return &s->hello.device; }
+const struct device_policy *supervise_policy(const struct supervisor *s) { return &s->hello.policy; }
 double supervise_event_overhead_us(const struct supervisor *s) { return s->hello.event_overhead_us; }
 const char *supervise_profiled(const struct supervisor *s) { return s->hello.profiled; }
 
@@ -299,7 +300,7 @@ struct status supervise_selftest(const char *device_spec, double timeout_s, char
   size_t length;
   snprintf(s.device_spec, sizeof s.device_spec, "%s", device_spec);
   char *const argv[] = {"attnbench", "measure-self", "--device", s.device_spec, NULL};
-  install_handlers();
+  supervise_watch_signals();
   struct status status = start_process(&s, argv);
   if (status_failed(&status)) return status;
   const enum line_result got = read_line(&s, measure_now_s() + timeout_s, &text, &length);
@@ -311,6 +312,19 @@ struct status supervise_selftest(const char *device_spec, double timeout_s, char
     status = no_selftest(&s, got, timeout_s);
   }
   free(s.buffer);
+  return status;
+}
+
+struct status supervise_renew(struct supervisor *s) {
+  const struct device_info before = s->hello.device;
+  if (s->pid != 0) reap(s, 5.0);
+  struct status status = start_worker(s);
+  const bool is_same =
+      strcmp(before.uuid, s->hello.device.uuid) == 0 && strcmp(before.name, s->hello.device.name) == 0;
+  if (!status_failed(&status) && !is_same) {
+    status = status_make(STATUS_DEVICE, "a fresh process found another device: %s %s instead of %s %s",
+                         s->hello.device.name, s->hello.device.uuid, before.name, before.uuid);
+  }
   return status;
 }
 
@@ -336,7 +350,7 @@ struct status supervise_load(const char *path, char **line) {
   char *text;
   size_t length;
   if (object_count == ATTN_PLUGINS_MAX) return status_make(STATUS_USAGE, "--load %s: one object too many", path);
-  install_handlers();
+  supervise_watch_signals();
   struct status status = start_process(&s, argv);
   if (status_failed(&status)) return status;
   const enum line_result got = read_line(&s, measure_now_s() + load_timeout_s, &text, &length);

@@ -26,15 +26,21 @@ struct status supervise_open(const char *device_spec, double cell_timeout_s, str
 void supervise_close(struct supervisor *);
 
 const struct device_info *supervise_device(const struct supervisor *);
+const struct device_policy *supervise_policy(const struct supervisor *);
 double supervise_event_overhead_us(const struct supervisor *);
 /* The tool inside the worker (profiled_tool), "" for none. */
 const char *supervise_profiled(const struct supervisor *);
+
+/* Ends the worker and starts another: what is measured from now on is a fresh process's, on the same device. */
+struct status supervise_renew(struct supervisor *);
 
 /* Does one cell; a new worker is started when the last one is gone. Whatever happens to the worker, *out is a
  * complete record: `crashed` with the signal or exit status, `timeout` with the deadline. A failure is returned only
  * when no worker can be started any more or the run was interrupted; *out is then not to be used. */
 struct status supervise_cell(struct supervisor *, const struct cell_request *, struct record *out);
 
+/* From here on SIGINT and SIGTERM are only noted and SIGPIPE is ignored; what starts a process does this first. */
+void supervise_watch_signals(void);
 /* The signal that asked the run to stop, 0 when none did. */
 int supervise_interrupted(void);
 

@@ -11,7 +11,7 @@
 enum { SWEEP_FORMAT = 1 };
 
 static const char *const top_keys[] = {"attnbench_sweep", "name",     "about", "defaults", "shapes", "grid",
-                                       "variants",        "baseline", NULL};
+                                       "variants",        "baseline", "gate",  NULL};
 static const char *const baseline_keys[] = {"B", "H", NULL};
 
 /* ---- texts
@@ -161,9 +161,9 @@ static void hash_text(const char *text, size_t length, char out[17]) {
 }
 
 static struct status read_document(const struct json_doc *doc, struct sweep *out) {
-  /* In this order: the baseline needs the cases. */
+  /* In this order: the baseline needs the cases, the gate the variants too. */
   static struct status (*const parts[])(const struct json_doc *, struct sweep *) = {
-      read_format, read_name, read_about, sweep_read_cases, read_variants, read_baseline,
+      read_format, read_name, read_about, sweep_read_cases, read_variants, read_baseline, sweep_read_gate,
   };
   if (!cJSON_IsObject(doc->root)) {
     return json_error(doc, doc->root, false, "is not an object; a sweep begins with {\"attnbench_sweep\": 1, ...");

@@ -18,7 +18,11 @@ enum {
   SWEEP_D_MAX = 8192,
   CASE_KEY_MAX = 96,
   VARIANT_SPEC_MAX = 96,
+  SWEEP_GATE_CASES_MAX = 32,
+  SWEEP_GATE_GLOB_MAX = 192,
 };
+#define SWEEP_GATE_PERCENT_MIN    0.5
+#define SWEEP_GATE_PERCENT_MAX    50.0
 #define SWEEP_TENSOR_ELEMENTS_MAX (UINT64_C(1) << 40) /* of any one of Q, K, V */
 
 /* One point of a sweep. */
@@ -39,6 +43,17 @@ struct sweep_baseline {
   uint32_t B, Hq;
 };
 
+/* How much slower the sweep's cases may get before a gate fails; the command line wins. */
+struct sweep_gate {
+  bool known;               /* the file says something */
+  double threshold_percent; /* of every case; 0: not given */
+  uint32_t case_count;
+  struct sweep_gate_case {
+    char glob[SWEEP_GATE_GLOB_MAX]; /* of "KEY/VARIANT"; the last match wins */
+    double threshold_percent;
+  } cases[SWEEP_GATE_CASES_MAX];
+};
+
 struct sweep {
   char path[256];
   char name[SWEEP_NAME_MAX + 1];
@@ -50,6 +65,7 @@ struct sweep {
   size_t variant_count; /* 0: the file names none, so every variant that runs on the device */
   bool has_baseline;
   struct sweep_baseline baseline;
+  struct sweep_gate gate;
 };
 
 /* Reads and validates a file. On success the caller frees with sweep_free; on failure *out needs no freeing. */

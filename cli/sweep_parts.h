@@ -8,6 +8,9 @@
 /* Expands "defaults", "shapes" and "grid" into out->cases, which the caller frees also on failure. */
 struct status sweep_read_cases(const struct json_doc *, struct sweep *out);
 
+/* Fills out->gate; wants the cases and variants. */
+struct status sweep_read_gate(const struct json_doc *, struct sweep *out);
+
 /* One shape: an entry of "shapes" with the keys of `defaults` merged in; defaults may be NULL. */
 struct status sweep_read_shape(const struct json_doc *, const cJSON *defaults, const cJSON *entry,
                                struct attn_shape *out);

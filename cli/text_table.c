@@ -16,6 +16,26 @@ void text_clean(const char *text, char *out, size_t size) {
   out[used] = '\0';
 }
 
+void text_append_word(char *out, size_t size, const char *text) {
+  static const char plain[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-./=:,+@%";
+  size_t used = strlen(out);
+  if (*text != '\0' && strspn(text, plain) == strlen(text)) {
+    snprintf(out + used, size - used, "%s", text);
+    return;
+  }
+  snprintf(out + used, size - used, "'");
+  for (; *text != '\0'; ++text) {
+    used = strlen(out);
+    if (*text == '\'') {
+      snprintf(out + used, size - used, "'\\''");
+    } else {
+      snprintf(out + used, size - used, "%c", *text);
+    }
+  }
+  used = strlen(out);
+  snprintf(out + used, size - used, "'");
+}
+
 static size_t longer(size_t width, const char *text) {
   const size_t length = strlen(text);
   return length > width ? length : width;

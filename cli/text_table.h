@@ -23,6 +23,9 @@ bool text_table_print(FILE *, const struct text_column *columns, size_t column_c
 /* Writes text wrapped at TEXT_WIDTH; the first line starts with `lead`, the others with `indent` spaces. */
 void text_wrap(FILE *, const char *lead, size_t indent, const char *text);
 
+/* Appends text to the string in `out` in a form that a POSIX shell reads back as one word; cuts what does not fit. */
+void text_append_word(char *out, size_t size, const char *text);
+
 /* Copies, with control bytes as '?'. */
 void text_clean(const char *text, char *out, size_t size);
 

@@ -23,7 +23,6 @@
 /* What a worker keeps between cells: the open problem serves all variants of one case. */
 struct worker {
   struct device *device;
-  struct measure_settings settings;
   struct problem *problem;
   char case_key[CASE_KEY_MAX]; /* of the open problem */
   uint64_t seed;
@@ -68,8 +67,9 @@ static struct status send_failure(const struct status *failure) {
   return send_line(line);
 }
 
-static struct status send_hello(const struct device *device) {
+static struct status send_hello(struct device *device) {
   struct worker_hello hello = {.device = *device_info(device), .event_overhead_us = device_event_overhead_us(device)};
+  device_policy_read(device, &hello.policy);
   profiled_tool(hello.profiled);
   return send_line(worker_hello_to_line(&hello));
 }
@@ -147,7 +147,8 @@ static struct status compare_cell(struct worker *worker, const struct cell_reque
   if (status_failed(&status)) return status;
   if (worker->reference.problem[0] != '\0') return speedup_none(speedup, worker->reference.problem);
   device_range_push(worker->device, "time.speedup");
-  status = speedup_measure(worker->device, worker->problem, &worker->reference, hot_launches, estimate_us, speedup);
+  status = speedup_measure(worker->device, worker->problem, &worker->reference, hot_launches, estimate_us,
+                           request->modes, speedup);
   device_range_pop(worker->device);
   return status;
 }
@@ -179,12 +180,16 @@ static struct status time_cell(struct worker *worker, const struct cell_request 
                                const struct variant_spec *spec, struct record *record) {
   uint32_t hot_launches = 1;
   double estimate_us = 0;
+  const enum device_kind kind = device_info(worker->device)->kind;
+  const struct measure_settings settings = request->quick ? measure_quick(kind) : measure_defaults(kind);
   struct status status = prepare_cell(worker, request, record, &hot_launches, &estimate_us);
   const enum time_mode order[] = {TIME_HOT, TIME_COLD}; /* hot first: it brings the clocks up */
   for (size_t i = 0; i < sizeof order / sizeof *order && !status_failed(&status); ++i) {
-    status = measure_mode(worker->device, worker->problem, order[i], &worker->settings, hot_launches, estimate_us,
+    if (!request->modes[order[i]]) continue;
+    status = measure_mode(worker->device, worker->problem, order[i], &settings, hot_launches, estimate_us,
                           &record->time[order[i]]);
   }
+  if (request->again) return status;
   if (!status_failed(&status)) status = compare_cell(worker, request, hot_launches, estimate_us, record);
   const bool has_passes = record->plan.pass_count > 1 && spec->variant->vendor == NULL;
   return status_failed(&status) || !has_passes ? status : time_passes(worker, estimate_us, record);
@@ -270,7 +275,6 @@ struct status worker_main(const char *device_spec, const char *const *objects, s
     send_failure(&status);
     return status;
   }
-  worker.settings = measure_defaults(device_info(worker.device)->kind);
   status = send_hello(worker.device);
   if (!status_failed(&status)) status = serve(&worker);
   close_case(&worker);

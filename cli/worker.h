@@ -17,6 +17,9 @@ struct cell_request {
   char sweep_name[SWEEP_NAME_MAX + 1]; /* for the outermost NVTX range */
   uint64_t seed;
   bool check_only;                  /* no timing */
+  bool modes[TIME_MODE_COUNT];      /* which are timed */
+  bool quick;                       /* with measure_quick's budget */
+  bool again;                       /* a later round: the modes alone, no reference and no passes */
   char plan_gpu[24];                /* not empty: only plan, for this known GPU; the parent runs no loaded code */
   char reference[VARIANT_SPEC_MAX]; /* what every row is timed against; empty: nothing */
   double inject_percent;            /* slowdown to put in, percent; 0: none */
@@ -25,6 +28,7 @@ struct cell_request {
 /* A worker's first line: the device, and what sits in its process. */
 struct worker_hello {
   struct device_info device;
+  struct device_policy policy;
   double event_overhead_us;
   char profiled[PROFILED_TEXT_MAX]; /* a tool inside the worker, "" for none */
 };

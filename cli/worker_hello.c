@@ -13,7 +13,8 @@ static const struct field hello_fields[] = {
 };
 
 char *worker_hello_to_line(const struct worker_hello *hello) {
-  struct hello_line line = {.device = {.info = hello->device, .event_overhead_us = hello->event_overhead_us}};
+  struct hello_line line = {
+      .device = {.info = hello->device, .policy = hello->policy, .event_overhead_us = hello->event_overhead_us}};
   snprintf(line.profiled, sizeof line.profiled, "%s", hello->profiled);
   return fields_to_line(hello_fields, &line);
 }
@@ -21,7 +22,8 @@ char *worker_hello_to_line(const struct worker_hello *hello) {
 struct status worker_hello_from_line(const char *text, size_t length, struct worker_hello *out) {
   struct hello_line line = {0};
   const struct status status = fields_from_line("worker", text, length, hello_fields, &line);
-  *out = (struct worker_hello){.device = line.device.info, .event_overhead_us = line.device.event_overhead_us};
+  *out = (struct worker_hello){
+      .device = line.device.info, .policy = line.device.policy, .event_overhead_us = line.device.event_overhead_us};
   snprintf(out->profiled, sizeof out->profiled, "%s", line.profiled);
   return status;
 }

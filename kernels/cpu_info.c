@@ -52,10 +52,12 @@ static uint64_t cpu_info_cache_bytes(void) {
   return largest ? largest : fallback_cache_bytes;
 }
 
+void cpu_info_name(char *out, size_t size) { cpu_info_field("/proc/cpuinfo", "model name", out, size); }
+
 void cpu_info_read(struct device_info *out) {
   struct sysinfo system;
   *out = (struct device_info){.kind = DEVICE_CPU, .name = "unknown CPU"};
-  cpu_info_field("/proc/cpuinfo", "model name", out->name, sizeof out->name);
+  cpu_info_name(out->name, sizeof out->name);
   out->sms = cpu_threads_available();
   out->l2_bytes = cpu_info_cache_bytes();
   if (sysinfo(&system) == 0) out->memory_bytes = (uint64_t)system.totalram * system.mem_unit;

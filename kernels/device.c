@@ -1,9 +1,12 @@
 #include "kernels/device.h"
 
 #include <math.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/utsname.h>
 
+#include "kernels/cpu_info.h"
 #include "kernels/device_ops.h"
 
 enum { DEVICE_ORDINAL_MAX = 1023 };
@@ -60,6 +63,19 @@ struct status device_profile_stop(struct device *device) {
 }
 
 void device_health_read(struct device *device, struct device_health *out) { device->ops->health_read(device, out); }
+
+void device_policy_read(struct device *device, struct device_policy *out) {
+  *out = (struct device_policy){.power_limit_w = NAN,
+                                .application_sm_clock_mhz = NAN,
+                                .application_memory_clock_mhz = NAN,
+                                .max_sm_clock_mhz = NAN,
+                                .max_memory_clock_mhz = NAN};
+  struct utsname host;
+  cpu_info_name(out->host_cpu, sizeof out->host_cpu);
+  if (uname(&host) == 0) snprintf(out->host_kernel, sizeof out->host_kernel, "%s %s", host.sysname, host.release);
+  out->known = out->host_cpu[0] != '\0' || out->host_kernel[0] != '\0';
+  if (device->ops->policy_read) device->ops->policy_read(device, out);
+}
 
 /* ---- sizes --------------------------------------------------------------------------------------------------- */
 

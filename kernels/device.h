@@ -26,6 +26,23 @@ struct status device_open(const char *spec, struct device **out);
 void device_close(struct device *);
 const struct device_info *device_info(const struct device *);
 
+/* What the machine's owner told the device to do, and where it runs: with device_info the identity by which two
+ * measurements can be compared. Texts are empty and numbers NAN when the device does not tell. A clock that is locked
+ * (nvidia-smi -lgc) cannot be asked for: NVML has no query for it; it shows in the measured SM clock alone. */
+struct device_policy {
+  bool known;
+  char mig[16];         /* "off", "on"; the profile is part of device_info's name */
+  char ecc[16];         /* "off", "on" */
+  double power_limit_w; /* enforced: the lowest of all that are set */
+  double application_sm_clock_mhz, application_memory_clock_mhz; /* the clocks that are asked for under load */
+  double max_sm_clock_mhz, max_memory_clock_mhz;                 /* the highest that the device may be asked for */
+  char compute_mode[24];                                         /* "default", "exclusive_process", ... */
+  char persistence[16];                                          /* "off", "on" */
+  char virtualization[24];                                       /* "none", "passthrough", "vgpu", ... */
+  char host_cpu[64], host_kernel[64];                            /* the host's processor; its system and release */
+};
+void device_policy_read(struct device *, struct device_policy *out);
+
 /* "13.0" or "none": the CUDA this binary was built with. */
 const char *device_build_cuda(void);
 

@@ -121,6 +121,8 @@ uint64_t memory_free(const struct device *) {
 
 void health_read(struct device *device, struct device_health *out) { nvml_read(as_cuda(device)->nvml, out); }
 
+void policy_read(struct device *device, struct device_policy *out) { nvml_policy(as_cuda(device)->nvml, out); }
+
 /* ---- problem
  * --------------------------------------------------------------------------------------------------------- */
 
@@ -329,6 +331,7 @@ const struct device_ops kOps = {
     .profile_start = profile_start,
     .profile_stop = profile_stop,
     .health_read = health_read,
+    .policy_read = policy_read,
     .problem_open = open_problem,
     .problem_close = close_problem,
     .reference = check_reference,

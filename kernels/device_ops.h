@@ -53,6 +53,7 @@ struct device_ops {
   struct status (*profile_start)(struct device *); /* NULL: no effect */
   struct status (*profile_stop)(struct device *);
   void (*health_read)(struct device *, struct device_health *out);
+  void (*policy_read)(struct device *, struct device_policy *); /* fills what it knows; NULL: nothing */
 
   struct status (*problem_open)(struct device *, const struct attn_shape *, uint64_t seed, struct problem **out);
   void (*problem_close)(struct problem *); /* frees the problem itself too */

@@ -1,5 +1,5 @@
-/* NVML through dlopen: clocks, power, temperature and the reasons why clocks are held back. A machine without the
- * library loses these columns and nothing else. */
+/* NVML through dlopen: clocks, power, temperature, the reasons why clocks are held back, and the device's policy. A
+ * machine without the library loses these columns and nothing else. */
 #ifndef ATTNBENCH_KERNELS_NVML_H
 #define ATTNBENCH_KERNELS_NVML_H
 
@@ -20,6 +20,9 @@ void nvml_driver_version(const struct nvml_device *, char *out, size_t size);
 
 /* n may be NULL: then nothing is known. */
 void nvml_read(const struct nvml_device *, struct device_health *out);
+
+/* Fills what NVML tells of MIG, ECC, power limit, clocks and modes, and leaves the rest alone. n may be NULL. */
+void nvml_policy(const struct nvml_device *, struct device_policy *out);
 
 #ifdef __cplusplus
 }

@@ -41,7 +41,10 @@ scaling   |              | metrics record sweep
 diagnose  |              | metrics record scaling
 report    |              | diagnose journal json metrics output record scaling stats sweep text units version
 merge     |              | journal json record report text units
-command   | commands     | cells counters inject profiled journal json load measure merge options output plan profile progress record report selftest supervise sweep times variant_json version
+rounds    |              | journal record
+child     |              | measure supervise
+compare   |              | journal json record report stats sweep text units
+command   | commands     | cells child compare counters inject profiled journal json load measure merge options output plan profile progress record report rounds selftest supervise sweep text times variant_json version
 main      |              | command options version worker
 TABLE
 }

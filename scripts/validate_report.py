@@ -1,8 +1,9 @@
 #!/usr/bin/env python3
-"""Checks attnbench JSON reports against results/report.schema.json and against what a schema cannot say: counts add
-up, keys name their shapes, no cell stands twice, quantiles are ordered, a row that is not ok has no speed.
+"""Checks attnbench JSON reports and comparisons against their schemas in results/ and against what a schema cannot say.
+Of a report: counts add up, keys name their shapes, no cell stands twice, quantiles are ordered, a row that is not ok has
+no speed. Of a comparison: counts and exit code are those of its rows, and no row stands twice.
 
-usage: validate_report.py REPORT.json...     exit 0: all valid, 1: at least one is not, 2: usage or set-up
+usage: validate_report.py FILE.json...     exit 0: all valid, 1: at least one is not, 2: usage or set-up
 """
 
 import json
@@ -14,7 +15,7 @@ try:
 except ImportError:
     sys.exit("validate_report.py: needs python3-jsonschema; apt-get install python3-jsonschema")
 
-SCHEMA_PATH = pathlib.Path(__file__).resolve().parent.parent / "results" / "report.schema.json"
+RESULTS = pathlib.Path(__file__).resolve().parent.parent / "results"
 STATUSES = ["ok", "wrong", "skipped", "planned", "oom_predicted", "error", "crashed", "timeout"]
 COVERAGE = ["oom_predicted", "error", "crashed", "timeout"]
 QUANTILES = ["min_us", "p25_us", "median_us", "p75_us", "p95_us", "max_us"]
@@ -77,11 +78,23 @@ def check_speedup(result, where):
             yield f"{where}.speedup_vs.{mode}: the interval does not hold the ratio"
 
 
+def check_processes(result, where):
+    for mode, processes in result.get("processes", {}).items():
+        if processes is None:
+            continue
+        lists = [processes[name] for name in ("median_us", "sm_clock_mhz", "throttle_reasons")]
+        if any(len(values) != processes["count"] for values in lists):
+            yield f"{where}.processes.{mode}: lists are not of {processes['count']} processes"
+        elif result["time"][mode] is None or processes["median_us"][0] != result["time"][mode]["median_us"]:
+            yield f"{where}.processes.{mode}: the first median is not time.{mode}'s"
+
+
 def check_result(result, where):
     if result["key"] != key_of(result["shape"]):
         yield f"{where}.key is not that of its shape, {key_of(result['shape'])}"
     yield from check_time(result["time"], where)
     yield from check_speedup(result, where)
+    yield from check_processes(result, where)
     for mode in ("cold", "hot"):
         timed = result["time"] is not None and result["time"][mode] is not None
         has_rate = result["tflop_per_s"] is not None and result["tflop_per_s"][mode] is not None
@@ -114,27 +127,76 @@ def check_report(report):
     yield from check_nulls(report, "report")
 
 
-def problems_of(path, validator):
+# Verdicts and the exit code each asks for, the worst first.
+VERDICT_CODES = [("wrong", 3), ("missing", 4), ("added", 4), ("regressed", 1), ("inconclusive", 5), ("clock", 5)]
+JUDGED = ["same", "improved", "regressed", "inconclusive", "clock", "wrong", "missing"]
+
+
+def expected_exit(comparison):
+    settings, summary = comparison["settings"], comparison["summary"]
+    if not comparison["identity"]["comparable"]:
+        return 6
+    if summary["compared"] == 0 and not summary["wrong"]:
+        return 4
+    forgiven = ["added"] * settings["allow_new"] + ["inconclusive", "clock"] * settings["noise_is_ok"]
+    codes = [code for verdict, code in VERDICT_CODES if summary[verdict] and verdict not in forgiven]
+    return codes[0] if codes else 0
+
+
+def check_comparison(comparison):
+    rows, summary = comparison["rows"], comparison["summary"]
+    counts = {verdict: sum(row["verdict"] == verdict for row in rows) for verdict in JUDGED + ["added", "untimed"]}
+    counts["rows"] = len(rows)
+    counts["expected"] = sum(counts[verdict] for verdict in JUDGED)
+    counts["compared"] = sum(row["time_ratio"] is not None for row in rows)
+    counts["exit_code"] = expected_exit(comparison)
+    for key, count in counts.items():
+        if summary[key] != count:
+            yield f"summary.{key} is {summary[key]}, the rows ask for {count}"
+    fatal = any(difference["fatal"] for difference in comparison["identity"]["differences"])
+    if fatal == comparison["identity"]["comparable"]:
+        yield "identity.comparable contradicts its differences"
+    names = [(row["key"], row["variant"], row["mode"]) for row in rows]
+    if len(set(names)) != len(names):
+        yield "rows hold a case twice"
+    for i, row in enumerate(rows):
+        if row["base"] is None and row["new"] is None:
+            yield f"rows[{i}] is in neither report"
+        if row["time_ratio"] is None and row["bound_low_ratio"] is not None:
+            yield f"rows[{i}] has bounds of a ratio that is not there"
+
+
+FORMATS = {
+    "attnbench.report/1": ("report.schema.json", check_report),
+    "attnbench.compare/1": ("compare.schema.json", check_comparison),
+}
+
+
+def problems_of(path):
     try:
         with open(path, encoding="utf-8") as file:
-            report = json.load(file, parse_constant=reject_constant, object_pairs_hook=reject_duplicates)
+            document = json.load(file, parse_constant=reject_constant, object_pairs_hook=reject_duplicates)
     except (OSError, ValueError) as error:
         return [str(error)]
-    errors = sorted(validator.iter_errors(report), key=lambda error: list(map(str, error.absolute_path)))
+    name = document.get("schema") if isinstance(document, dict) else None
+    if name not in FORMATS:
+        return [f"schema is {name!r}; must be one of {', '.join(FORMATS)}"]
+    schema_name, check = FORMATS[name]
+    with open(RESULTS / schema_name, encoding="utf-8") as file:
+        validator = jsonschema.Draft202012Validator(json.load(file))
+    errors = sorted(validator.iter_errors(document), key=lambda error: list(map(str, error.absolute_path)))
     if errors:
         return [f"{'/'.join(map(str, error.absolute_path)) or 'top level'}: {error.message[:300]}" for error in errors]
-    return list(check_report(report))
+    return list(check(document))
 
 
 def main(paths):
     if not paths:
         print(__doc__.strip(), file=sys.stderr)
         return 2
-    with open(SCHEMA_PATH, encoding="utf-8") as file:
-        validator = jsonschema.Draft202012Validator(json.load(file))
     bad = 0
     for path in paths:
-        problems = problems_of(path, validator)
+        problems = problems_of(path)
         bad += bool(problems)
         for problem in problems[:20]:
             print(f"{path}: {problem}", file=sys.stderr)

@@ -50,6 +50,10 @@ static const struct run_info some_run = {.version = "0.1.0",
                                          .filter = "B=1",
                                          .seed = UINT64_MAX,
                                          .cell_count = 3,
+                                         .gate = {.known = true,
+                                                  .threshold_percent = 3,
+                                                  .case_count = 1,
+                                                  .cases = {{.glob = "*/wmma", .threshold_percent = 5.5}}},
                                          .planned_gpu = "h200"};
 
 static struct record cell(uint32_t B, const char *variant) {
@@ -69,7 +73,7 @@ static void write_journal(size_t cells, bool ended) {
   struct journal *journal;
   unlink(path);
   assert_ok(journal_create(path, &some_run, &journal));
-  assert_ok(journal_device(journal, &gpu_model_find("l4")->info, 1.25, &gpu_model_find("h200")->info));
+  assert_ok(journal_device(journal, &gpu_model_find("l4")->info, NULL, 1.25, &gpu_model_find("h200")->info));
   for (size_t i = 0; i < cells; ++i) {
     const struct record record = cell((uint32_t)i + 1, "serial");
     assert_ok(journal_append(journal, &record));
@@ -108,6 +112,7 @@ static void what_was_written_is_read_back(void **state) {
   assert_true(data.run.seed == UINT64_MAX);
   assert_true(data.run.has_baseline);
   assert_int_equal(data.run.baseline.Hq, 8);
+  assert_memory_equal(&data.run.gate, &some_run.gate, sizeof data.run.gate);
   assert_true(data.has_device && data.has_planned_device);
   assert_string_equal(data.device.name, gpu_model_find("l4")->info.name);
   assert_string_equal(data.planned_device.name, gpu_model_find("h200")->info.name);
@@ -201,6 +206,118 @@ static void lines_out_of_place_are_refused(void **state) {
   free(text);
 }
 
+/* ---- rounds -------------------------------------------------------------------------------------------------- */
+
+static struct record timed_cell(uint32_t B, double us) {
+  struct record record = cell(B, "serial");
+  record.status = CELL_ok;
+  record.reason[0] = '\0';
+  record.time[TIME_HOT] = (struct time_record){
+      .done = true, .us = {.n = 30, .median = us}, .launches_per_sample = 1, .sm_clock_mhz = 1980, .power_w = NAN};
+  return record;
+}
+
+/* Two cells, `rounds` later rounds of both, the last one with `last` for its second cell. */
+static void write_rounds(uint32_t rounds, const struct record *last) {
+  struct journal *journal;
+  unlink(path);
+  assert_ok(journal_create(path, &some_run, &journal));
+  for (uint32_t B = 1; B <= 2; ++B) {
+    const struct record record = timed_cell(B, 10.0 * B);
+    assert_ok(journal_append(journal, &record));
+  }
+  for (uint32_t round = 1; round <= rounds; ++round) {
+    for (uint32_t B = 1; B <= 2; ++B) {
+      const struct record record = timed_cell(B, 10.0 * B + round / 3.0);
+      assert_ok(journal_again(journal, round, B == 2 && round == rounds && last != NULL ? last : &record));
+    }
+  }
+  journal_close(journal);
+}
+
+static void later_rounds_become_the_processes_of_a_record(void **state) {
+  (void)state;
+  struct journal_data data;
+  write_rounds(4, NULL);
+  assert_ok(journal_load(path, &data));
+  assert_int_equal(data.record_count, 2);
+  for (uint32_t i = 0; i < 2; ++i) {
+    const struct process_record *hot = &data.records[i].process[TIME_HOT];
+    assert_int_equal(data.records[i].process[TIME_COLD].count, 0);
+    assert_int_equal(hot->count, 5);
+    assert_true(hot->median_us[0] == data.records[i].time[TIME_HOT].us.median);
+    assert_true(hot->median_us[4] == 10.0 * (i + 1) + 4 / 3.0);
+    assert_true(hot->sm_clock_mhz[4] == 1980);
+  }
+  journal_free(&data);
+}
+
+static void a_later_round_that_fails_makes_the_cell_fail(void **state) {
+  (void)state;
+  static const struct {
+    enum cell_status seen, counts;
+  } cases[] = {{CELL_wrong, CELL_wrong},
+               {CELL_crashed, CELL_crashed},
+               {CELL_timeout, CELL_timeout},
+               {CELL_skipped, CELL_error},
+               {CELL_error, CELL_error}};
+  for (size_t i = 0; i < sizeof cases / sizeof *cases; ++i) {
+    struct journal_data data;
+    struct record last = timed_cell(2, 1);
+    last.status = cases[i].seen;
+    last.time[TIME_HOT].done = false;
+    snprintf(last.reason, sizeof last.reason, "element 7");
+    write_rounds(3, &last);
+    assert_ok(journal_load(path, &data));
+    assert_int_equal(data.records[0].status, CELL_ok);
+    assert_int_equal(data.records[1].status, cases[i].counts);
+    assert_ptr_equal(strstr(data.records[1].reason, "round 3: "), data.records[1].reason);
+    assert_non_null(strstr(data.records[1].reason, "element 7"));
+    journal_free(&data);
+  }
+}
+
+static void a_torn_later_round_is_dropped(void **state) {
+  (void)state;
+  size_t length;
+  write_rounds(2, NULL);
+  char *text = slurp(&length);
+  for (size_t cut = 1; text[length - 1 - cut] != '\n'; ++cut) {
+    struct journal_data data;
+    overwrite(text, length - cut);
+    assert_ok(journal_load(path, &data));
+    assert_int_equal(data.records[0].process[TIME_HOT].count, 3);
+    assert_int_equal(data.records[1].process[TIME_HOT].count, 2);
+    journal_free(&data);
+  }
+  free(text);
+}
+
+static void later_rounds_out_of_place_are_refused(void **state) {
+  (void)state;
+  static const struct {
+    const char *lines, *says; /* by number in a journal of two cells and two later rounds */
+  } orders[] = {{"126", ":3: round 2 of cell B1"},
+                {"12344", ":5: round 1 of cell B1"},
+                {"1244", "round 2 is the next one"},
+                {"143", ":2: again: cell B1"},
+                {"125", "has no first round"}};
+  size_t length;
+  write_rounds(2, NULL);
+  char *text = slurp(&length), *lines[8] = {0}, made[65536];
+  size_t count = 0;
+  for (char *line = strtok(text, "\n"); line != NULL; line = strtok(NULL, "\n")) lines[++count] = line;
+  assert_int_equal(count, 7);
+  for (size_t i = 0; i < sizeof orders / sizeof *orders; ++i) {
+    int size = 0;
+    for (const char *c = orders[i].lines; *c != '\0'; ++c)
+      size += snprintf(made + size, sizeof made - (size_t)size, "%s\n", lines[*c - '0']);
+    overwrite(made, (size_t)size);
+    assert_refused(orders[i].says);
+  }
+  free(text);
+}
+
 static void an_existing_file_is_not_touched(void **state) {
   (void)state;
   struct journal *journal;
@@ -283,6 +400,10 @@ int main(void) {
       cmocka_unit_test(a_torn_header_says_that_nothing_was_measured),
       cmocka_unit_test(damage_inside_names_its_line),
       cmocka_unit_test(lines_out_of_place_are_refused),
+      cmocka_unit_test(later_rounds_become_the_processes_of_a_record),
+      cmocka_unit_test(a_later_round_that_fails_makes_the_cell_fail),
+      cmocka_unit_test(a_torn_later_round_is_dropped),
+      cmocka_unit_test(later_rounds_out_of_place_are_refused),
       cmocka_unit_test(an_existing_file_is_not_touched),
       cmocka_unit_test(a_failed_append_leaves_whole_lines_and_stays_failed),
       cmocka_unit_test(a_foreign_command_line_does_not_spoil_the_journal),

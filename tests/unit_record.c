@@ -372,18 +372,74 @@ static void device_lines_round_trip(void **state) {
     snprintf(info.driver, sizeof info.driver, "580.95.05");
     info.sm_clock_max_mhz = 1.0 / 3;
     info.driver_version = 13000;
+    struct device_policy policy;
     double overhead_us = 0;
-    char *line = device_info_to_line(&info, 1.2345678901234567), *again;
+    char *line = device_info_to_line(&info, NULL, 1.2345678901234567), *again;
     assert_non_null(line);
-    const struct status status = device_info_from_line(line, strlen(line), &back, &overhead_us);
+    const struct status status = device_info_from_line(line, strlen(line), &back, &policy, &overhead_us);
     assert_string_equal(status.text, "");
     assert_same_bits(overhead_us, 1.2345678901234567);
     assert_same_bits(back.sm_clock_max_mhz, 1.0 / 3);
     assert_string_equal(back.uuid, "GPU-1234");
-    again = device_info_to_line(&back, overhead_us);
+    again = device_info_to_line(&back, &policy, overhead_us);
     assert_string_equal(line, again);
     free(line);
     free(again);
+  }
+}
+
+static void a_policy_round_trips_and_one_that_is_not_known_leaves_no_trace(void **state) {
+  (void)state;
+  const struct device_info info = gpu_model_find("h200")->info;
+  const struct device_policy policy = {.known = true,
+                                       .mig = "on",
+                                       .ecc = "on",
+                                       .power_limit_w = 650.25,
+                                       .application_sm_clock_mhz = 1980,
+                                       .application_memory_clock_mhz = NAN,
+                                       .max_sm_clock_mhz = 1.0 / 3,
+                                       .max_memory_clock_mhz = 3201,
+                                       .compute_mode = "exclusive_process",
+                                       .virtualization = "passthrough",
+                                       .host_cpu = "a \"CPU\""};
+  struct device_info info_back;
+  struct device_policy back;
+  double overhead_us;
+  char *line = device_info_to_line(&info, &policy, 1), *plain = device_info_to_line(&info, NULL, 1);
+  assert_null(strstr(plain, "policy"));
+  struct status status = device_info_from_line(plain, strlen(plain), &info_back, &back, &overhead_us);
+  assert_string_equal(status.text, "");
+  assert_false(back.known);
+  status = device_info_from_line(line, strlen(line), &info_back, &back, &overhead_us);
+  assert_string_equal(status.text, "");
+  assert_true(back.known);
+  assert_string_equal(back.mig, "on");
+  assert_string_equal(back.compute_mode, "exclusive_process");
+  assert_string_equal(back.persistence, "");
+  assert_string_equal(back.host_cpu, "a \"CPU\"");
+  assert_same_bits(back.max_sm_clock_mhz, 1.0 / 3);
+  assert_true(isnan(back.application_memory_clock_mhz));
+  char *again = device_info_to_line(&info_back, &back, overhead_us);
+  assert_string_equal(line, again);
+  free(line);
+  free(plain);
+  free(again);
+}
+
+static void modes_are_named_once_each(void **state) {
+  (void)state;
+  static const struct {
+    const char *text;
+    int cold, hot; /* -1: refused */
+  } cases[] = {{"hot,cold", 1, 1}, {"cold,hot", 1, 1}, {"hot", 0, 1},      {"cold", 1, 0}, {"", -1, 0},
+               {"hot,", -1, 0},    {"warm", -1, 0},    {"hot,hot", -1, 0}, {"ho", -1, 0},  {",cold", -1, 0}};
+  for (size_t i = 0; i < sizeof cases / sizeof *cases; ++i) {
+    bool modes[TIME_MODE_COUNT];
+    const struct status status = time_modes_parse(cases[i].text, modes);
+    assert_int_equal(status.code, cases[i].cold < 0 ? STATUS_USAGE : STATUS_OK);
+    if (cases[i].cold < 0) continue;
+    assert_int_equal(modes[TIME_COLD], cases[i].cold);
+    assert_int_equal(modes[TIME_HOT], cases[i].hot);
   }
 }
 
@@ -431,6 +487,8 @@ int main(void) {
       cmocka_unit_test(lines_that_are_no_record_are_refused),
       cmocka_unit_test(every_cut_of_a_line_is_refused),
       cmocka_unit_test(device_lines_round_trip),
+      cmocka_unit_test(a_policy_round_trips_and_one_that_is_not_known_leaves_no_trace),
+      cmocka_unit_test(modes_are_named_once_each),
       cmocka_unit_test(statuses_have_names_exit_codes_and_help),
       cmocka_unit_test(a_comma_locale_changes_nothing),
   };

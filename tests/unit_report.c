@@ -324,6 +324,104 @@ static void replace_once(char *text, const char *from, const char *to) {
   memcpy(at, to, strlen(to));
 }
 
+static void fill_processes(struct process_record *process, uint32_t count, double us) {
+  process->count = count;
+  for (uint32_t i = 0; i < count; ++i) {
+    process->median_us[i] = us * (1 + i / 3.0);
+    process->sm_clock_mhz[i] = i == 1 ? (double)NAN : 1980.0 / (i + 3);
+    process->throttle_reasons[i] = i == 0 ? 1u << 2 | 1u << 5 : 0;
+  }
+}
+
+static void several_processes_a_policy_and_quick_survive_bit_for_bit(void **state) {
+  (void)state;
+  struct json_doc doc;
+  struct built built, again;
+  build("tests/data/report_gpu.jsonl", &built);
+  report_free(&built.report);
+  struct record *record = &built.journal.records[0];
+  fill_processes(&record->process[TIME_COLD], 3, 1.0 / 3);
+  fill_processes(&record->process[TIME_HOT], PROCESSES_MAX, 0.1);
+  built.journal.run.quick = true;
+  built.journal.policy = (struct device_policy){.known = true,
+                                                .mig = "off",
+                                                .power_limit_w = 2100.0 / 3,
+                                                .application_sm_clock_mhz = NAN,
+                                                .host_kernel = "Linux \"6\""};
+  assert_ok(report_build(&built.journal, &built.report));
+  char *first = text_of(&built.report, report_write_json);
+  assert_ok(json_parse("report", first, strlen(first), &doc));
+  assert_ok(report_read(&doc, &again.journal));
+  json_free(&doc);
+  for (size_t mode = 0; mode < TIME_MODE_COUNT; ++mode) {
+    const struct process_record *a = &record->process[mode], *b = &again.journal.records[0].process[mode];
+    assert_int_equal(b->count, a->count);
+    assert_memory_equal(b->median_us, a->median_us, a->count * sizeof *a->median_us);
+    assert_memory_equal(b->throttle_reasons, a->throttle_reasons, a->count * sizeof *a->throttle_reasons);
+    assert_true(b->sm_clock_mhz[0] == a->sm_clock_mhz[0] && isnan(b->sm_clock_mhz[1]));
+  }
+  assert_int_equal(again.journal.records[1].process[TIME_HOT].count, 0);
+  assert_true(again.journal.run.quick && again.journal.policy.known);
+  assert_true(again.journal.policy.power_limit_w == 700.0 && isnan(again.journal.policy.application_sm_clock_mhz));
+  assert_string_equal(again.journal.policy.mig, "off");
+  assert_string_equal(again.journal.policy.ecc, "");
+  assert_string_equal(again.journal.policy.host_kernel, "Linux \"6\"");
+  assert_ok(report_build(&again.journal, &again.report));
+  char *second = text_of(&again.report, report_write_json);
+  assert_string_equal(first, second);
+  discard(&again);
+  discard(&built);
+  free(first);
+  free(second);
+}
+
+static void a_row_of_one_process_has_no_processes_and_a_failed_one_neither(void **state) {
+  (void)state;
+  struct built built;
+  char *plain = text_of_journal("tests/data/report_gpu.jsonl", report_write_json);
+  assert_null(strstr(plain, "\"processes\""));
+  assert_null(strstr(plain, "\"policy\""));
+  assert_null(strstr(plain, "\"quick\""));
+  free(plain);
+  build("tests/data/report_gpu.jsonl", &built);
+  report_free(&built.report);
+  fill_processes(&built.journal.records[0].process[TIME_HOT], 5, 1.5);
+  built.journal.records[0].status = CELL_wrong;
+  snprintf(built.journal.records[0].reason, RECORD_REASON_MAX, "round 4: wrong");
+  assert_ok(report_build(&built.journal, &built.report));
+  char *text = text_of(&built.report, report_write_json);
+  assert_null(strstr(text, "\"processes\""));
+  free(text);
+  discard(&built);
+}
+
+static void processes_that_cannot_be_are_refused(void **state) {
+  (void)state;
+  static const struct {
+    const char *from, *to, *message;
+  } cases[] = {{"\"count\":\t5", "\"count\":\t4", "must be an array of 4 values"},
+               {"\"count\":\t5", "\"count\":\t0", "count"},
+               {"\"median_us\":\t[1.5,", "\"median_us\":\t[\"1\",", "must be a number"}};
+  for (size_t i = 0; i < sizeof cases / sizeof *cases; ++i) {
+    struct json_doc doc;
+    struct journal_data journal;
+    struct built built;
+    build("tests/data/report_gpu.jsonl", &built);
+    report_free(&built.report);
+    fill_processes(&built.journal.records[0].process[TIME_HOT], 5, 1.5);
+    assert_ok(report_build(&built.journal, &built.report));
+    char *text = text_of(&built.report, report_write_json);
+    discard(&built);
+    replace_once(text, cases[i].from, cases[i].to);
+    assert_ok(json_parse("r.json", text, strlen(text), &doc));
+    const struct status status = report_read(&doc, &journal);
+    assert_int_equal(status.code, STATUS_INPUT);
+    if (strstr(status.text, cases[i].message) == NULL) fail_msg("%s", status.text);
+    json_free(&doc);
+    free(text);
+  }
+}
+
 static void a_damaged_report_is_refused_with_its_place(void **state) {
   (void)state;
   static const struct {
@@ -580,6 +678,9 @@ int main(void) {
       cmocka_unit_test(text_names_the_worst_finding_first_and_folds_cases),
       cmocka_unit_test(text_lines_fit_and_carry_no_control_bytes),
       cmocka_unit_test(a_report_read_back_is_the_same_report),
+      cmocka_unit_test(several_processes_a_policy_and_quick_survive_bit_for_bit),
+      cmocka_unit_test(a_row_of_one_process_has_no_processes_and_a_failed_one_neither),
+      cmocka_unit_test(processes_that_cannot_be_are_refused),
       cmocka_unit_test(a_damaged_report_is_refused_with_its_place),
       cmocka_unit_test(hostile_text_is_quoted_and_defused_in_csv),
       cmocka_unit_test(csv_has_one_row_per_cell_and_mode),

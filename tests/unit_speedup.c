@@ -113,12 +113,16 @@ static void a_reference_is_measured_in_both_modes_and_leaves_the_row_bound(void 
   assert_int_equal(speedup_prepare(b.device, b.problem, &b.attn_case, "cpu_ref", &reference).code, STATUS_OK);
   assert_true(reference.tried);
   assert_string_equal(reference.problem, "");
-  assert_int_equal(speedup_measure(b.device, b.problem, &reference, launches, us, &speedup).code, STATUS_OK);
+  const bool modes[TIME_MODE_COUNT] = {true, true}, hot_only[TIME_MODE_COUNT] = {[TIME_HOT] = true};
+  assert_int_equal(speedup_measure(b.device, b.problem, &reference, launches, us, modes, &speedup).code, STATUS_OK);
   for (size_t mode = 0; mode < TIME_MODE_COUNT; ++mode) {
     assert_true(speedup.mode[mode].done && speedup.mode[mode].rounds >= 6);
     assert_true(speedup.mode[mode].ci_low > 0 && speedup.mode[mode].ci_low <= speedup.mode[mode].ratio);
     assert_true(speedup.mode[mode].ratio <= speedup.mode[mode].ci_high);
   }
+  struct speedup_record hot = {.reference = "cpu_ref"};
+  assert_int_equal(speedup_measure(b.device, b.problem, &reference, launches, us, hot_only, &hot).code, STATUS_OK);
+  assert_true(hot.mode[TIME_HOT].done && !hot.mode[TIME_COLD].done);
   struct check_record check = {0};
   assert_int_equal(check_output(b.problem, &b.attn_case.shape, &check).code, STATUS_OK);
   assert_true(check.right);

@@ -433,6 +433,60 @@ static void single_byte_mutations_parse_or_are_explained(void **state) {
   free(text);
 }
 
+static void a_gate_is_read_with_its_place_in_errors(void **state) {
+  (void)state;
+  struct sweep sweep =
+      accepted(HEAD ONE_SHAPE ", \"gate\": {\"threshold_percent\": 3, \"cases\": {\"*/wmma\": 5, \"B1.*\": 0.5}}}");
+  assert_true(sweep.gate.known);
+  assert_true(sweep.gate.threshold_percent == 3);
+  assert_int_equal(sweep.gate.case_count, 2);
+  assert_string_equal(sweep.gate.cases[0].glob, "*/wmma");
+  assert_true(sweep.gate.cases[0].threshold_percent == 5 && sweep.gate.cases[1].threshold_percent == 0.5);
+  sweep_free(&sweep);
+  sweep = accepted(HEAD ONE_SHAPE "}");
+  assert_false(sweep.gate.known);
+  sweep_free(&sweep);
+  static const struct {
+    const char *gate, *expected;
+  } rows[] = {
+      {"{}", "1:"},
+      {"2", "is not an object"},
+      {"{\"threshold\": 2}", "threshold_percent"},
+      {"{\"threshold_percent\": 0.4}", "gate.threshold_percent is 0.4; give a number of percent from 0.5 to 50"},
+      {"{\"threshold_percent\": 51}", "is 51"},
+      {"{\"threshold_percent\": \"2\"}", "is \"2\""},
+      {"{\"cases\": [1]}", "gate.cases is not an object"},
+      {"{\"cases\": {\"*/wmma\": 60}}", "is 60"},
+      {"{\"cases\": {\"*/wmma\": 5, \"*/wmma\": 6}}", "twice"},
+      {"{\"cases\": {\"*/wmna\": 5}}", "matches no KEY/VARIANT"},
+      {"{\"cases\": {\"B2.*\": 5}}", "matches no KEY/VARIANT"},
+  };
+  for (size_t i = 0; i < COUNT(rows); ++i) {
+    char text[512];
+    snprintf(text, sizeof text, HEAD ONE_SHAPE ", \"gate\": %s}", rows[i].gate);
+    assert_refused(text, rows[i].expected);
+  }
+}
+
+static void a_gate_has_at_most_its_number_of_globs(void **state) {
+  (void)state;
+  char text[4096];
+  for (unsigned count = SWEEP_GATE_CASES_MAX; count <= SWEEP_GATE_CASES_MAX + 1; ++count) {
+    int used = snprintf(text, sizeof text, HEAD ONE_SHAPE ", \"gate\": {\"cases\": {");
+    for (unsigned i = 0; i < count; ++i) {
+      used += snprintf(text + used, sizeof text - (size_t)used, "%s\"%.*s*\": 5", i > 0 ? ", " : "", (int)i,
+                       "????????????????????????????????????");
+    }
+    snprintf(text + used, sizeof text - (size_t)used, "}}}");
+    if (count > SWEEP_GATE_CASES_MAX) {
+      assert_refused(text, "one too many");
+    } else {
+      struct sweep sweep = accepted(text);
+      sweep_free(&sweep);
+    }
+  }
+}
+
 int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(every_broken_file_is_refused_at_its_place),
@@ -452,6 +506,8 @@ int main(void) {
       cmocka_unit_test(shipped_sweeps_hold_their_cases),
       cmocka_unit_test(every_prefix_of_a_sweep_is_refused),
       cmocka_unit_test(single_byte_mutations_parse_or_are_explained),
+      cmocka_unit_test(a_gate_is_read_with_its_place_in_errors),
+      cmocka_unit_test(a_gate_has_at_most_its_number_of_globs),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -5,7 +5,8 @@ load helper
   expect_status 0
   expect_no_err
   for word in --sweep --variants --filter --load --device --gpu --seed --timeout --reference --json --csv --journal --check-only --selftest --inject-slowdown \
-    "[default: auto]" "seconds" "plan" "list" "report" "Exit codes" " 77 "; do
+    "[default: auto]" "seconds" "plan" "list" "report" "compare" "gate" \
+    --threshold --threshold-for --modes --noise --allow-new --markdown --junit --annotations "Exit codes" " 77 "; do
     expect_out "$word"
   done
   [ "$(awk 'length > 80' "$OUT" | wc -l)" -eq 0 ] || fail "a line is wider than 80 columns"

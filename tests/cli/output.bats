@@ -55,3 +55,23 @@ tiny() { attn --sweep tests/data/sweeps/tiny.json --device cpu --check-only --va
   expect_status 0
   [ "$(wc -l <"$OUT")" -eq 5 ] || fail "expected a heading and four rows"
 }
+
+@test "google-benchmark's JSON goes to a file beside the other outputs" {
+  attn --sweep tests/data/sweeps/tiny.json --device cpu --variants cpu_flash --json "$TMP/r.json" --gbench "$TMP/g.json"
+  expect_status 0
+  expect_no_out
+  expect_json "$TMP/g.json" 'len(d["benchmarks"]) == 4 and all(b["time_unit"] == "us" and b["real_time"] > 0 for b in d["benchmarks"])'
+  attn diagnose "$TMP/r.json" --gbench -
+  expect_status 0
+  diff "$OUT" "$TMP/g.json"
+  attn report "$TMP/r.json" --gbench "$TMP/again.json"
+  expect_status 2
+  expect_err 'by diagnose from one saved report'
+  attn --sweep tests/data/sweeps/tiny.json --gbench "$TMP/none/g.json"
+  expect_status 8
+  expect_err '--gbench'
+}
+
+@test "no two outputs share stdout" {
+  expect_refusal 2 '--json - and --gbench - cannot share stdout' -- --sweep shapes/v3.json --json - --gbench -
+}

@@ -19,6 +19,9 @@
 #ifndef PLAN
 #define PLAN plan
 #endif
+#ifndef RUN
+#define RUN run
+#endif
 #ifndef TUNABLES
 #define TUNABLES NULL
 #endif
@@ -66,7 +69,7 @@ UNUSED static const struct attn_variant variant = {
     .tunables = TUNABLES,
     .supports = SUPPORTS,
     .plan = PLAN,
-    .run = RUNS_ON == DEVICE_CPU ? run : NULL,
+    .run = RUNS_ON == DEVICE_CPU ? RUN : NULL,
 };
 
 static const struct attn_variant *const variants[] = VARIANTS;

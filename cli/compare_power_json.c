@@ -1,0 +1,90 @@
+#include <stdlib.h>
+
+#include "cli/compare_power.h"
+#include "cli/fields.h"
+#include "cli/json.h"
+
+#define SELFTEST_SCHEMA "attnbench.selftest/1"
+
+static const char *name_of_mode(uint32_t i) { return i < TIME_MODE_COUNT ? time_mode_name((enum time_mode)i) : NULL; }
+
+static const struct field row_fields[] = {
+    FIELD("key", NAME, struct compare_power_row, key),
+    FIELD("variant", NAME, struct compare_power_row, variant),
+    FIELD("mode", ENUM, struct compare_power_row, mode, .name = name_of_mode),
+    FIELD("median_us", F64, struct compare_power_row, median_us),
+    FIELD("spread_ratio", F64, struct compare_power_row, spread_ratio),
+    FIELD("threshold", F64, struct compare_power_row, threshold),
+    FIELD("false_alarms", U64, struct compare_power_row, false_alarms),
+    FIELD("inconclusive", U64, struct compare_power_row, inconclusive),
+    FIELD("found_2_percent", F64, struct compare_power_row, found_2_percent),
+    FIELD("found_3_percent", F64, struct compare_power_row, found_3_percent),
+    FIELD("slowdown_80", F64, struct compare_power_row, slowdown_80),
+    FIELD("slowdown_99", F64, struct compare_power_row, slowdown_99),
+    {0},
+};
+
+static const struct field suite_fields[] = {
+    FIELD("paired", BOOL, struct compare_power, settings.compare.paired),
+    FIELD("suites", U64, struct compare_power, suites),
+    FIELD("false_alarms", U64, struct compare_power, failed),
+    FIELD("false_alarms_upper", F64, struct compare_power, failed_upper),
+    FIELD("inconclusive", U64, struct compare_power, undecided),
+    FIELD("inconclusive_upper", F64, struct compare_power, undecided_upper),
+    FIELD("least_found_2_percent", F64, struct compare_power, least_2_percent),
+    FIELD("least_found_3_percent", F64, struct compare_power, least_3_percent),
+    FIELD("leftover", BOOL, struct compare_power, leftover),
+    {0},
+};
+
+static const struct field method_fields[] = {
+    FIELD("processes", U32, struct compare_power, processes),
+    FIELD("rounds", U32, struct compare_power, settings.rounds),
+    FIELD("trials", U32, struct compare_power, settings.trials),
+    FIELD("seed", U64, struct compare_power, settings.seed),
+    FIELD("threshold", F64, struct compare_power, settings.compare.threshold),
+    {0},
+};
+
+static const struct field source_fields[] = {
+    FIELD_TEXT_OF("device", struct journal_data, device.name),
+    FIELD_TEXT_OF("driver", struct journal_data, device.driver),
+    FIELD_TEXT_OF("sweep", struct journal_data, run.sweep_name),
+    FIELD_TEXT_OF("sweep_hash", struct journal_data, run.sweep_hash),
+    FIELD_TEXT_OF("version", struct journal_data, run.version),
+    FIELD_TEXT_OF("git_commit", struct journal_data, run.git_commit),
+    FIELD_TEXT_OF("started_utc", struct journal_data, run.started_utc),
+    {0},
+};
+
+static bool add_element(cJSON *array, const struct field *fields, const void *base) {
+  cJSON *element = cJSON_CreateObject();
+  if (!cJSON_AddItemToArray(array, element)) {
+    cJSON_Delete(element);
+    return false;
+  }
+  return fields_write(element, fields, base);
+}
+
+static bool add_all(cJSON *root, const struct compare_power *power, size_t count,
+                    const struct journal_data *evidence) {
+  json_add_string(root, "schema", SELFTEST_SCHEMA);
+  bool ok = fields_write(cJSON_AddObjectToObject(root, "evidence"), source_fields, evidence) &&
+            fields_write(cJSON_AddObjectToObject(root, "method"), method_fields, power);
+  cJSON *suites = cJSON_AddArrayToObject(root, "suites"), *rows = cJSON_AddArrayToObject(root, "cases");
+  for (size_t i = 0; i < count && ok; ++i) ok = add_element(suites, suite_fields, &power[i]);
+  for (size_t i = 0; i < power->row_count && ok; ++i) ok = add_element(rows, row_fields, &power->rows[i]);
+  return ok && cJSON_GetArraySize(root) == 5;
+}
+
+struct status compare_power_write_json(const struct compare_power *power, size_t count,
+                                       const struct journal_data *evidence, FILE *file) {
+  cJSON *root = cJSON_CreateObject();
+  char *text = root != NULL && add_all(root, power, count, evidence) ? cJSON_Print(root) : NULL;
+  cJSON_Delete(root);
+  if (text == NULL) return status_make(STATUS_MEMORY, "no memory for the self-test's JSON");
+  fputs(text, file);
+  fputc('\n', file);
+  free(text);
+  return status_ok();
+}

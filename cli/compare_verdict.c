@@ -1,0 +1,14 @@
+#include "cli/compare.h"
+
+static const struct {
+  const char *name, *help;
+  enum exit_code exit;
+} verdicts[COMPARE_VERDICT_COUNT] = {
+#define COMPARE_ROW(name_, exit_, help_) [COMPARE_##name_] = {#name_, help_, exit_},
+    COMPARE_VERDICT_MAP(COMPARE_ROW)
+#undef COMPARE_ROW
+};
+
+const char *compare_verdict_name(enum compare_verdict verdict) { return verdicts[verdict].name; }
+enum exit_code compare_verdict_exit_code(enum compare_verdict verdict) { return verdicts[verdict].exit; }
+const char *compare_verdict_help(enum compare_verdict verdict) { return verdicts[verdict].help; }

@@ -1,0 +1,195 @@
+# attnbench ab and --baseline: who measures what, in which order, and what happens when a program misbehaves. The
+# variant `steady` (tests/plugins/steady.c) takes as long as the environment says, so a wrapper that sets it is a slower
+# or faster program. What makes a verdict is tested elsewhere; here a program is several times slower, so that the noise
+# of a busy machine does not matter.
+load helper
+
+setup() {
+  FOLDER=$(dirname "$ATTNBENCH")
+  [ -d "$FOLDER/tests/plugins" ] || FOLDER=$(make -s print-BUILD)
+  STEADY=$FOLDER/tests/plugins/steady.so
+  [ -f "$STEADY" ] || skip "no $STEADY; make test-programs builds it"
+  SWEEP=$(write_file s.json '{"attnbench_sweep": 1, "name": "steady", "variants": ["steady"],
+    "shapes": [{"B": 1, "H": 2, "S": 1, "D": 8}, {"B": 2, "H": 2, "S": 1, "D": 8}]}')
+  export STEADY_US=600
+}
+COMMON=(--rounds 5 --modes hot)
+ab() { attn ab --sweep "$SWEEP" --device cpu --load "$STEADY" "${COMMON[@]}" "$@"; }
+
+# program NAME SHELL-TEXT: an executable that answers --version as attnbench does, then runs the text.
+program() {
+  printf '#!/bin/sh\n[ "$1" != --version ] || exec "%s" --version\n%s\n' "$ATTNBENCH" "$2" >"$TMP/$1"
+  chmod +x "$TMP/$1"
+  printf '%s' "$TMP/$1"
+}
+takes() { program "takes$1" "STEADY_US=$1 exec \"$ATTNBENCH\" \"\$@\""; }
+
+@test "a slower program is a regression, confirmed by fresh processes: exit 1" {
+  ab --base "$(takes 100)" --keep "$TMP/kept" --base-json "$TMP/base.json" --json "$TMP/new.json"
+  expect_status 1
+  expect_out regressed
+  [ "$(ls "$TMP/kept" | grep -c '^first-0[0-4]-base\.journal$')" -eq 5 ]
+  [ "$(ls "$TMP/kept" | grep -c '^again-0[0-4]-candidate\.journal$')" -eq 5 ]
+  for report in base new; do
+    python scripts/validate_report.py "$TMP/$report.json"
+    expect_json "$TMP/$report.json" '[r["processes"]["hot"]["count"] for r in d["results"]] == [5, 5]'
+    expect_json "$TMP/$report.json" 'd["run"]["command"].find(" ab ") > 0 and d["run"]["quick"]'
+  done
+  expect_json "$TMP/base.json" 'all(100 <= min(r["processes"]["hot"]["median_us"]) < 500 for r in d["results"])'
+  expect_json "$TMP/new.json" 'all(600 <= min(r["processes"]["hot"]["median_us"]) for r in d["results"])'
+}
+
+@test "a faster program passes, and the processes ran in ABBA order" {
+  ab --base "$(takes 3600)" --keep "$TMP/kept"
+  expect_status 0
+  expect_out improved
+  order=$(cd "$TMP/kept" && ls -tr -- first-*.journal | sed 's/.*-\(.\).*\.journal/\1/' | tr -d '\n')
+  [ "$order" = cbbccbbccb ] || fail "the order was $order"
+}
+
+@test "only what is suspected is measured again" {
+  export STEADY_SLOW_B=2
+  ab --base "$(program even "STEADY_SLOW_B=0 exec \"$ATTNBENCH\" \"\$@\"")" --keep "$TMP/kept"
+  # 5 when the noise of this machine left the other cell undecided.
+  [ "$status" -eq 1 ] || expect_status 5
+  [ "$(grep -c '^{"cell":' "$TMP/kept/first-00-base.journal")" -eq 2 ]
+  for journal in "$TMP"/kept/again-*.journal; do
+    grep -q '^{"cell":{"key":"B2\.' "$journal" || fail "$journal lacks the suspect"
+  done
+  grep -q -- '--only B2.H2.Hkv2.Sq1.Skv1.D8.f16.full/steady' "$TMP/kept/again-00-base.journal"
+}
+
+@test "a wrong candidate is exit 3, whatever its time" {
+  candidate=$(program wrong "STEADY_FILE=$TMP/n STEADY_AT=4 STEADY_HOW=wrong exec \"$ATTNBENCH\" \"\$@\"")
+  ab --base "$ATTNBENCH" --candidate "$candidate"
+  expect_status 3
+}
+
+@test "a cell that crashes in one of the candidate's processes is exit 4" {
+  candidate=$(program crashing "STEADY_FILE=$TMP/n STEADY_AT=2 STEADY_HOW=crash exec \"$ATTNBENCH\" \"\$@\"")
+  ab --base "$ATTNBENCH" --candidate "$candidate"
+  expect_status 4
+}
+
+@test "a base that is not there, or is not attnbench, is refused before anything is measured" {
+  local args=(--sweep "$SWEEP" --device cpu --load "$STEADY")
+  expect_refusal 2 '--base is missing' -- ab "${args[@]}"
+  expect_refusal 2 'cannot be started: No such file' -- ab "${args[@]}" --base "$TMP/nothing"
+  expect_refusal 2 'cannot be started: Permission denied' -- ab "${args[@]}" --base "$SWEEP"
+  expect_refusal 2 'does not answer --version as attnbench' -- ab "${args[@]}" --base /bin/true
+  expect_refusal 2 '--candidate /bin/false: does not answer' -- ab "${args[@]}" --base "$ATTNBENCH" --candidate /bin/false
+}
+
+@test "a base that fails says how, with what it said last" {
+  ab --base "$(program crash 'kill -SEGV $$')"
+  expect_status 9
+  expect_err_matches '--base .*/crash: killed by signal 11'
+  ab --base "$(program old 'echo "attnbench: --quick: unknown option of attnbench run" >&2; exit 2')"
+  expect_status 6
+  expect_err 'exit status 2: --quick: unknown option of attnbench run; the candidate takes this command'
+  ab --base "$(program silent 'exit 0')"
+  expect_status 6
+  expect_err 'left no journal that can be read'
+  ab --base "$(program other 'echo hello; exit 1')"
+  expect_status 9
+  expect_err_matches '--base .*/other: exit status 1'
+  expect_no_out
+  expect_err_lines 1
+}
+
+@test "a base that measures another sweep, or stops early, is refused" {
+  other=$(write_file other.json '{"attnbench_sweep": 1, "name": "other", "variants": ["cpu_ref"],
+    "shapes": [{"B": 1, "H": 1, "S": 8, "D": 8}]}')
+  ab --base "$(program other "shift 12; exec \"$ATTNBENCH\" run --quick --sweep $other --journal \$(ls -d ${TMPDIR:-/tmp}/attnbench-ab-*)/x --json /dev/null")"
+  expect_status 6
+}
+
+@test "a base that hangs is killed" {
+  ab --base "$(program hang 'sleep 1000')" --timeout 1
+  expect_status 9
+  expect_err 'no progress for 6 s, killed'
+}
+
+@test "what the user got wrong is told as the run tells it" {
+  local args=(--base "$ATTNBENCH" --load "$STEADY" --timeout 60)
+  expect_refusal 7 "$TMP/none.json" -- ab "${args[@]}" --sweep "$TMP/none.json"
+  expect_refusal 2 'not a variant' -- ab "${args[@]}" --sweep "$SWEEP" --variants stedy
+  expect_refusal 2 'keeps none' -- ab "${args[@]}" --sweep "$SWEEP" --filter D=99
+  expect_refusal 2 'from 5 to 32' -- ab "${args[@]}" --sweep "$SWEEP" --rounds 4
+  expect_refusal 77 'CUDA' -- ab "${args[@]}" --sweep "$SWEEP" --device cuda
+  expect_refusal 8 'not a new or empty folder' -- ab "${args[@]}" --sweep "$SWEEP" --keep "$ROOT/cli"
+  expect_refusal 8 '--base-json' -- ab "${args[@]}" --sweep "$SWEEP" --base-json "$TMP/no/such.json"
+}
+
+@test "an interrupted ab ends its processes, keeps what --keep asks for and says 130 or 143" {
+  for signal in INT:130 TERM:143; do
+    rm -rf "$TMP/kept" "$TMP/n"
+    env --default-signal=INT STEADY_FILE="$TMP/n" STEADY_AT=4 STEADY_HOW=hang "$ATTNBENCH" ab --base "$ATTNBENCH" \
+      --sweep "$SWEEP" --device cpu --load "$STEADY" "${COMMON[@]}" --keep "$TMP/kept" --json "$TMP/new.json" --base-json "$TMP/base.json" 2>"$ERR" &
+    local run=$! child=
+    for _ in $(seq 300); do
+      [ "$(cat "$TMP/n" 2>/dev/null)" != .... ] || break
+      sleep 0.05
+    done
+    child=$(children_of "$run")
+    [ -n "$child" ] || fail "no process of ab was running"
+    kill "-${signal%:*}" "$run"
+    status=0
+    wait "$run" || status=$?
+    expect_status "${signal#*:}"
+    expect_err "journals so far are kept in $TMP/kept"
+    [ ! -d "/proc/$child" ] || fail "process $child was left"
+    [ "$(ls "$TMP/kept" | grep -c 'journal$')" -eq 4 ]
+    expect_json "$TMP/base.json" 'd["run"]["state"] == "interrupted" and d["results"][0]["processes"]["hot"]["count"] == 2'
+    expect_json "$TMP/new.json" 'd["run"]["state"] == "interrupted" and "processes" not in d["results"][0]'
+  done
+}
+
+@test "nothing is left in the temporary folder" {
+  mkdir "$TMP/t"
+  TMPDIR=$TMP/t ab --base "$(program silent 'exit 0')"
+  expect_status 6
+  [ -z "$(ls -A "$TMP/t")" ] || fail "left: $(ls -A "$TMP/t")"
+}
+
+# ---- --baseline ----
+
+# baseline MICROSECONDS: a report that may be a baseline, whatever the state of this tree.
+baseline() {
+  STEADY_US=$1 "$ATTNBENCH" --sweep "$SWEEP" --device cpu --load "$STEADY" "${COMMON[@]}" --quick --json "$TMP/b.json"
+  sed 's/+dirty"/"/' "$TMP/b.json" >"$TMP/baseline-$1.json"
+  printf '%s' "$TMP/baseline-$1.json"
+}
+against() { attn --sweep "$SWEEP" --device cpu --load "$STEADY" --modes hot --quick --baseline "$@"; }
+
+@test "a run slower than its baseline is exit 1, measured twice; a faster one passes" {
+  local old
+  old=$(baseline 100)
+  against "$old" --json "$TMP/new.json" --journal "$TMP/j"
+  expect_status 1
+  expect_out regressed
+  expect_json "$TMP/new.json" '[r["processes"]["hot"]["count"] for r in d["results"]] == [5, 5]'
+  [ "$(grep -c '^{"again":' "$TMP/j.confirm")" -eq 8 ]
+  old=$(baseline 4800)
+  against "$old"
+  expect_status 0
+  expect_out improved
+}
+
+@test "a baseline that cannot be one costs no measuring" {
+  old=$(baseline 300)
+  against "$TMP/none.json"
+  expect_status 7
+  expect_no_out
+  python - "$old" <<'PY' >"$TMP/single.json"
+import json, sys
+d = json.load(open(sys.argv[1]))
+for r in d["results"]:
+    del r["processes"]
+print(json.dumps(d))
+PY
+  against "$TMP/single.json"
+  expect_status 6
+  expect_err "$TMP/single.json"
+  expect_no_out
+}

@@ -1,0 +1,226 @@
+load helper
+
+# A report of one process each for a plain run: enough for identity, coverage and the exit codes that need no rounds.
+setup() {
+  sweep=$(write_file s.json '{"attnbench_sweep": 1, "name": "s", "shapes": [{"B": 1, "H": 1, "S": 16, "D": 16}],
+    "variants": ["cpu_ref", "cpu_flash"], "gate": {"threshold_percent": 3, "cases": {"*/cpu_ref": 40}}}')
+}
+
+measure() { "$ATTNBENCH" --sweep "$sweep" --device cpu --json "$TMP/$1.json" --journal "$TMP/$1.journal" >/dev/null 2>&1; }
+
+# edit IN OUT STATEMENTS: Python over the document d.
+edit() {
+  python -c '
+import json, sys
+d = json.load(open(sys.argv[1]))
+exec(sys.argv[3])
+json.dump(d, open(sys.argv[2], "w"))' "$TMP/$1.json" "$TMP/$2.json" "$3"
+}
+
+compare() { attn compare "$TMP/$1.json" "$TMP/$2.json" "${@:3}"; }
+
+# repeat IN OUT N FACTOR: the report as if N processes had measured it, all times multiplied, each process off by up to
+# 0.2 % in a fixed pattern.
+repeat() {
+  edit "$1" "$2" "
+for r in d['results']:
+    r['processes'] = {}
+    for m in ('cold', 'hot'):
+        us = r['time'][m]['median_us'] = 100 * $4
+        r['processes'][m] = {'count': $3, 'median_us': [us * (1 + (i * 7 % 5 - 2) / 1000) for i in range($3)],
+                             'sm_clock_mhz': [None] * $3, 'throttle_reasons': [[]] * $3}
+d['tool']['git_commit'] = '0123abc'"
+}
+
+@test "compare: slower by 3 % is exit 1, by 1 % and faster exit 0" {
+  sweep=$(write_file s.json '{"attnbench_sweep": 1, "name": "s", "shapes": [{"B": 1, "H": 1, "S": 16, "D": 16}],
+    "variants": ["cpu_ref", "cpu_flash"]}')
+  measure a
+  repeat a base 7 1
+  repeat a same 7 1.01
+  repeat a slow 7 1.03
+  repeat a fast 5 0.5
+  compare base same
+  expect_status 0
+  expect_no_err
+  compare base slow
+  expect_status 1
+  expect_out regressed
+  compare base slow --threshold 5
+  expect_status 0
+  compare base slow --threshold-for '*/cpu_ref=5' --json "$TMP/c.json"
+  expect_status 1
+  expect_json "$TMP/c.json" '[(r["variant"], r["verdict"]) for r in d["rows"]] == [("cpu_flash", "regressed")] * 2 + [("cpu_ref", "same")] * 2'
+  compare base fast
+  expect_status 0
+  expect_out improved
+  compare fast base
+  expect_status 1
+}
+
+@test "gate --selftest: rates from a report of many processes" {
+  measure a
+  repeat a many 28 1
+  attn gate --selftest --from "$TMP/many.json" --json "$TMP/gate.json"
+  expect_status 0
+  expect_no_err
+  expect_out "0 of 4000 suites without any change failed"
+  expect_json "$TMP/gate.json" 'd["schema"] == "attnbench.selftest/1" and d["method"]["processes"] == 28 and d["method"]["rounds"] == 7'
+  expect_json "$TMP/gate.json" '[s["paired"] for s in d["suites"]] == [True, False] and len(d["cases"]) == 4'
+  # cpu_ref has a threshold of 40 % in the sweep: 3 % is not for it to find.
+  expect_json "$TMP/gate.json" 'all((c["found_3_percent"] > 0.99) == (c["variant"] == "cpu_flash") for c in d["cases"])'
+  attn gate --selftest --from "$TMP/many.json" --json -
+  cmp "$OUT" "$TMP/gate.json"
+  repeat a few 9 1
+  expect_refusal 6 'need at least 10' -- gate --selftest --from "$TMP/few.json" --rounds 5
+}
+
+@test "compare: one process decides nothing, exit 5, or 0 with --noise=warn" {
+  measure a
+  compare a a
+  expect_status 5
+  expect_out inconclusive
+  expect_no_err
+  compare a a --noise warn
+  expect_status 0
+  compare a a --noise=fail
+  expect_status 5
+}
+
+@test "compare: a report and the journal it came from are the same evidence" {
+  measure a
+  compare a a --json "$TMP/one.json"
+  attn compare "$TMP/a.journal" "$TMP/a.json" --json "$TMP/two.json"
+  expect_status 5
+  cmp "$TMP/one.json" "$TMP/two.json"
+}
+
+@test "compare: the same reports give the same bytes in every format" {
+  measure a
+  edit a b 'd["results"][0]["time"]["hot"]["median_us"] *= 2'
+  for format in json markdown junit annotations; do
+    compare a b "--$format" -
+    cp "$OUT" "$TMP/first"
+    compare a b "--$format" -
+    expect_status 5
+    cmp "$OUT" "$TMP/first"
+    [ -s "$OUT" ]
+  done
+  compare a b --json "$TMP/c.json"
+  python scripts/validate_report.py "$TMP/c.json"
+}
+
+@test "compare: the sweep's thresholds hold, and the command line wins" {
+  measure a
+  compare a a --json - --floor-us 0
+  expect_json "$OUT" 'd["settings"]["threshold_ratio"] == 0.03'
+  expect_json "$OUT" '{r["variant"]: r["threshold_ratio"] for r in d["rows"]} == {"cpu_ref": 0.4, "cpu_flash": 0.03}'
+  compare a a --json - --floor-us 0 --threshold 7 --threshold-for '*/cpu_ref=9' --threshold-for 'B1.*/cpu_flash=11'
+  expect_json "$OUT" '{r["variant"]: r["threshold_ratio"] for r in d["rows"]} == {"cpu_ref": 0.09, "cpu_flash": 0.11}'
+}
+
+@test "compare: --modes chooses what is judged" {
+  measure a
+  compare a a --json - --modes hot
+  expect_json "$OUT" '{r["mode"] for r in d["rows"]} == {"hot"} and len(d["rows"]) == 2'
+  expect_refusal 2 '--modes: "warm" is no mode' -- compare "$TMP/a.json" "$TMP/a.json" --modes warm
+}
+
+@test "compare: a wrong result is exit 3" {
+  measure a
+  edit a b 'r = d["results"][1]; r["status"] = "wrong"; r["reason"] = "3 of 4 elements"; r["time"] = None'
+  compare a b
+  expect_status 3
+  expect_out "3 of 4 elements"
+}
+
+@test "compare: a cell that went missing is exit 4" {
+  measure a
+  edit a b 'del d["results"][1]'
+  compare a b
+  expect_status 4
+  expect_out missing
+  edit a c 'r = d["results"][0]; r["status"] = "crashed"; r["reason"] = "signal 11"; r["time"] = None'
+  compare a c --noise warn
+  expect_status 4
+  expect_out "signal 11"
+}
+
+@test "compare: a new cell is exit 4 without --allow-new" {
+  measure a
+  edit a base 'del d["results"][1]; d["run"]["cells"] = 1'
+  compare base a --noise warn
+  expect_status 4
+  compare base a --noise warn --allow-new
+  expect_status 0
+}
+
+@test "compare: nothing in common is exit 4, whatever is allowed" {
+  measure a
+  edit a base 'del d["results"][1]; d["run"]["cells"] = 1'
+  edit a now 'del d["results"][0]; d["run"]["cells"] = 1'
+  compare base now --noise warn --allow-new
+  expect_status 4
+}
+
+@test "compare: unlike machines are exit 6 and every difference stands in two columns" {
+  measure a
+  edit a b 'd["device"]["name"] = "Other CPU"; d["device"]["memory_bytes"] *= 3'
+  compare a b
+  expect_status 6
+  expect_out "Other CPU"
+  expect_out memory
+  edit a c 'd["sweep"]["hash"] = "0123456789abcdef"'
+  compare a c
+  expect_status 6
+  edit a e 'd["run"]["seed"] = 77'
+  compare a e
+  expect_status 6
+  edit a f 'd["tool"]["git_commit"] = "fffffff"'
+  compare a f --noise warn
+  expect_status 0
+  expect_out fffffff
+}
+
+@test "compare: a file that is no report is exit 7, and names the place" {
+  measure a
+  no=$(write_file no.json '{"schema": "attnbench.report/2"}')
+  expect_refusal 7 'no.json:1:' -- compare "$TMP/a.json" "$no"
+  no=$(write_file no.json '{"schema": ')
+  expect_refusal 7 'no.json' -- compare "$no" "$TMP/a.json"
+  expect_refusal 7 'nowhere.json' -- compare "$TMP/a.json" "$TMP/nowhere.json"
+  times=tests/data/times_s0.json
+  expect_refusal 7 'no report that can be compared' -- compare "$times" "$times"
+}
+
+@test "compare: usage errors are exit 2" {
+  measure a
+  expect_refusal 2 'two reports are needed' -- compare "$TMP/a.json"
+  expect_refusal 2 'more than 2 reports' -- compare a b c
+  expect_refusal 2 '--threshold: "0.1"' -- compare a b --threshold 0.1
+  expect_refusal 2 '--threshold: "60"' -- compare a b --threshold 60
+  expect_refusal 2 '--threshold-for: "*/x"' -- compare a b --threshold-for '*/x'
+  expect_refusal 2 '--threshold-for: "=3"' -- compare a b --threshold-for '=3'
+  expect_refusal 2 '--noise: "maybe"' -- compare a b --noise maybe
+  expect_refusal 2 '--floor-us: "-1"' -- compare a b --floor-us=-1
+  expect_refusal 2 'cannot share stdout' -- compare a b --json - --junit -
+  expect_refusal 2 'matches no cell' -- compare "$TMP/a.json" "$TMP/a.json" --threshold-for '*/cpu_rff=5'
+}
+
+@test "compare: an output that cannot be written is exit 8" {
+  measure a
+  expect_refusal 8 '/nowhere/x' -- compare "$TMP/a.json" "$TMP/a.json" --markdown /nowhere/x
+}
+
+@test "gate: says what it needs" {
+  expect_refusal 2 '--selftest' -- gate
+  expect_refusal 2 '--rounds: "4"' -- gate --selftest --from x --rounds 4
+  measure a
+  expect_refusal 6 'holds one process' -- gate --selftest --from "$TMP/a.json"
+}
+
+@test "a sweep's gate is refused at its place" {
+  bad=$(write_file bad.json '{"attnbench_sweep": 1, "name": "s", "shapes": [{"B": 1, "H": 1, "S": 16, "D": 16}],
+"gate": {"threshold_percent": 80}}')
+  expect_refusal 7 'bad.json:2:31: gate.threshold_percent is 80' -- --sweep "$bad"
+}

@@ -1,0 +1,222 @@
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include "cli/compare_power.h"
+#include "cli/json.h"
+#include "tests/compare_data.h"
+
+static void assert_ok(struct status status) {
+  if (status_failed(&status)) fail_msg("%s", status.text);
+}
+
+static void assert_near(double value, double expected, double margin) {
+  if (!(fabs(value - expected) <= margin)) fail_msg("%.17g is not within %g of %.17g", value, margin, expected);
+}
+
+static uint64_t random_state;
+static double uniform(void) {
+  uint64_t z = random_state += UINT64_C(0x9e3779b97f4a7c15);
+  z = (z ^ (z >> 30)) * UINT64_C(0xbf58476d1ce4e5b9);
+  z = (z ^ (z >> 27)) * UINT64_C(0x94d049bb133111eb);
+  return ((double)((z ^ (z >> 31)) >> 11) + 0.5) * 0x1p-53;
+}
+static double normal(void) { return sqrt(-2 * log(uniform())) * cos(6.283185307179586 * uniform()); }
+
+/* Processes of a machine: cell i has a noise of its own, all cells of a process share `drift` times a random walk. */
+static struct journal_data evidence(size_t cells, unsigned processes, double sd, double drift) {
+  struct journal_data data = data_report(cells);
+  double walk = 0;
+  random_state = 7;
+  for (unsigned process = 0; process < processes; ++process) {
+    walk += drift * normal();
+    for (size_t i = 0; i < cells; ++i) {
+      data_observe(&data.records[i], TIME_HOT, 50 * (1 + sd * normal()) * (1 + walk), 1980);
+    }
+  }
+  return data;
+}
+
+static struct compare_power_settings settings(bool paired, uint32_t rounds) {
+  struct compare_power_settings out = {
+      .compare = compare_defaults(), .rounds = rounds, .suites = 500, .trials = 200, .seed = 1};
+  out.compare.paired = paired;
+  return out;
+}
+
+static struct compare_power measured(const struct journal_data *data, struct compare_power_settings wanted) {
+  struct compare_power power;
+  assert_ok(compare_power_measure("e.json", data, &wanted, &power));
+  return power;
+}
+
+/* ---- bounds -------------------------------------------------------------------------------------------------- */
+
+static void the_bound_of_a_rate_is_the_exact_one(void **state) {
+  (void)state;
+  assert_near(compare_power_upper(0, 100), 1 - pow(0.05, 0.01), 1e-9);
+  assert_near(compare_power_upper(1, 20), 0.216106, 1e-5); /* Clopper and Pearson's tables */
+  assert_near(compare_power_upper(10, 100), 0.164, 1e-3);
+  assert_near(compare_power_upper(20, 20), 1, 0);
+  for (uint64_t hits = 0; hits < 50; ++hits) assert_true(compare_power_upper(hits, 50) > (double)hits / 50);
+}
+
+/* ---- rates --------------------------------------------------------------------------------------------------- */
+
+static void a_quiet_machine_finds_what_it_should(void **state) {
+  (void)state;
+  struct journal_data data = evidence(3, 28, 0.002, 0);
+  for (unsigned paired = 0; paired < 2; ++paired) {
+    struct compare_power power = measured(&data, settings(paired != 0, 7));
+    assert_int_equal(power.suites, 500);
+    assert_int_equal(power.failed, 0);
+    assert_int_equal(power.processes, 28);
+    assert_true(power.leftover);
+    assert_int_equal(power.row_count, 3);
+    assert_true(power.least_3_percent >= 0.99 && power.least_2_percent >= 0.8);
+    assert_true(power.least_2_percent <= power.rows[1].found_2_percent);
+    for (size_t i = 0; i < 3; ++i) {
+      const struct compare_power_row *row = &power.rows[i];
+      assert_near(row->median_us, 50, 0.2);
+      assert_near(row->spread_ratio, 0.002, 0.001);
+      assert_true(row->found_3_percent >= 0.99 && row->found_2_percent >= 0.8);
+      /* Around the line, 1.5 %, and certain from the threshold on. */
+      assert_true(row->slowdown_80 >= 0.0125 && row->slowdown_80 <= 0.0175);
+      assert_true(row->slowdown_99 >= row->slowdown_80 && row->slowdown_99 <= 0.02);
+    }
+    compare_power_free(&power);
+  }
+  journal_free(&data);
+}
+
+static void a_noisy_machine_is_told_so(void **state) {
+  (void)state;
+  struct journal_data data = evidence(2, 28, 0.02, 0);
+  struct compare_power power = measured(&data, settings(true, 7));
+  assert_true(power.undecided > 10);
+  assert_true(power.rows[0].inconclusive + power.rows[1].inconclusive > 10);
+  assert_true(power.rows[0].found_2_percent < 0.8);
+  assert_true(power.rows[0].slowdown_80 > 0.02);
+  compare_power_free(&power);
+  journal_free(&data);
+}
+
+/* The clocks drift from process to process, for all cells alike: neighbours in time still agree. */
+static void pairs_do_not_see_a_drift_that_samples_see(void **state) {
+  (void)state;
+  struct journal_data data = evidence(2, 40, 0.0005, 0.008);
+  struct compare_power pairs = measured(&data, settings(true, 7)), samples = measured(&data, settings(false, 7));
+  assert_int_equal(pairs.failed + pairs.undecided, 0);
+  assert_true(samples.failed + samples.undecided > 0);
+  assert_true(pairs.rows[0].slowdown_99 < samples.rows[0].slowdown_99);
+  compare_power_free(&pairs);
+  compare_power_free(&samples);
+  journal_free(&data);
+}
+
+static void a_floor_above_the_slowdown_hides_it(void **state) {
+  (void)state;
+  struct journal_data data = evidence(1, 28, 0.002, 0);
+  struct compare_power_settings wanted = settings(true, 7);
+  wanted.compare.floor_us[TIME_HOT] = 2.5; /* 5 % of 50 us */
+  struct compare_power power = measured(&data, wanted);
+  assert_near(power.rows[0].found_3_percent, 0, 0);
+  assert_true(power.rows[0].slowdown_99 > 0.045 && power.rows[0].slowdown_99 < 0.06);
+  compare_power_free(&power);
+  journal_free(&data);
+}
+
+static void the_same_evidence_gives_the_same_numbers(void **state) {
+  (void)state;
+  struct journal_data data = evidence(2, 20, 0.008, 0);
+  struct compare_power one = measured(&data, settings(true, 5)), two = measured(&data, settings(true, 5));
+  assert_memory_equal(one.rows, two.rows, one.row_count * sizeof *one.rows);
+  assert_int_equal(one.undecided, two.undecided);
+  compare_power_free(&one);
+  compare_power_free(&two);
+  journal_free(&data);
+}
+
+/* ---- refusals ------------------------------------------------------------------------------------------------ */
+
+static void assert_refused(const struct journal_data *data, uint32_t rounds, const char *says) {
+  struct compare_power power;
+  const struct compare_power_settings wanted = settings(true, rounds);
+  const struct status status = compare_power_measure("e.json", data, &wanted, &power);
+  assert_int_equal(status.code, STATUS_NOT_COMPARABLE);
+  if (strstr(status.text, says) == NULL) fail_msg("\"%s\" does not say \"%s\"", status.text, says);
+}
+
+static void evidence_that_cannot_carry_it_is_refused(void **state) {
+  (void)state;
+  struct journal_data data = evidence(2, 13, 0.002, 0);
+  assert_refused(&data, 7, "at least 14");
+  data.records[1].process[TIME_HOT].count = 12;
+  assert_refused(&data, 5, "12 processes and other cells of 13");
+  data.records[0].process[TIME_HOT].count = 0;
+  assert_refused(&data, 5, "holds one process");
+  data.record_count = 0;
+  assert_refused(&data, 5, "no times");
+  journal_free(&data);
+}
+
+/* Too few processes for a second measurement of their own: said, not hidden. */
+static void processes_that_serve_twice_are_told(void **state) {
+  (void)state;
+  struct journal_data data = evidence(1, 16, 0.002, 0);
+  struct compare_power power = measured(&data, settings(true, 7));
+  char *text = NULL;
+  size_t length = 0;
+  FILE *file = open_memstream(&text, &length);
+  assert_non_null(file);
+  assert_false(power.leftover);
+  assert_ok(compare_power_write_text(&power, 1, file));
+  assert_int_equal(fclose(file), 0);
+  assert_non_null(strstr(text, "drawn again"));
+  free(text);
+  compare_power_free(&power);
+  journal_free(&data);
+}
+
+static void the_json_holds_every_number(void **state) {
+  (void)state;
+  struct journal_data data = evidence(2, 28, 0.002, 0);
+  struct compare_power power[] = {measured(&data, settings(true, 7)), measured(&data, settings(false, 7))};
+  struct json_doc doc;
+  char *text = NULL;
+  size_t length = 0;
+  FILE *file = open_memstream(&text, &length);
+  assert_non_null(file);
+  assert_ok(compare_power_write_json(power, 2, &data, file));
+  assert_int_equal(fclose(file), 0);
+  assert_ok(json_parse("selftest", text, length, &doc));
+  assert_string_equal(json_get(doc.root, "schema")->valuestring, "attnbench.selftest/1");
+  assert_int_equal(cJSON_GetArraySize(json_get(doc.root, "suites")), 2);
+  assert_int_equal(cJSON_GetArraySize(json_get(doc.root, "cases")), 2);
+  const cJSON *row = json_get(doc.root, "cases")->child;
+  assert_string_equal(json_get(row, "mode")->valuestring, "hot");
+  assert_near(json_get(row, "slowdown_99")->valuedouble, power[0].rows[0].slowdown_99, 0);
+  json_free(&doc);
+  free(text);
+  compare_power_free(&power[0]);
+  compare_power_free(&power[1]);
+  journal_free(&data);
+}
+
+int main(void) {
+  const struct CMUnitTest tests[] = {
+      cmocka_unit_test(the_bound_of_a_rate_is_the_exact_one),
+      cmocka_unit_test(a_quiet_machine_finds_what_it_should),
+      cmocka_unit_test(a_noisy_machine_is_told_so),
+      cmocka_unit_test(pairs_do_not_see_a_drift_that_samples_see),
+      cmocka_unit_test(a_floor_above_the_slowdown_hides_it),
+      cmocka_unit_test(the_same_evidence_gives_the_same_numbers),
+      cmocka_unit_test(evidence_that_cannot_carry_it_is_refused),
+      cmocka_unit_test(processes_that_serve_twice_are_told),
+      cmocka_unit_test(the_json_holds_every_number),
+  };
+  return cmocka_run_group_tests_name("compare_power", tests, NULL, NULL);
+}

@@ -1,0 +1,169 @@
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "cli/compare_rank.h"
+
+static void assert_near(double value, double expected, double margin) {
+  if (!(fabs(value - expected) <= margin)) fail_msg("%.17g is not within %g of %.17g", value, margin, expected);
+}
+
+/* ---- distributions against brute force ----------------------------------------------------------------------- */
+
+static double signed_tail_by_force(unsigned n, unsigned w) {
+  unsigned hits = 0;
+  for (unsigned signs = 0; signs < 1u << n; ++signs) {
+    unsigned sum = 0;
+    for (unsigned i = 0; i < n; ++i) sum += (signs >> i & 1) * (i + 1);
+    hits += sum <= w;
+  }
+  return hits / (double)(1u << n);
+}
+
+static void signed_rank_counts_every_sign_pattern(void **state) {
+  (void)state;
+  for (unsigned n = 1; n <= 10; ++n) {
+    for (unsigned w = 0; w <= n * (n + 1) / 2 + 1; ++w) {
+      assert_near(rank_signed_tail(n, w), signed_tail_by_force(n, w), 1e-15);
+    }
+  }
+}
+
+/* All orders of m base and n new observations: the positions of the base ones are the set bits. */
+static double sum_tail_by_force(unsigned m, unsigned n, unsigned u) {
+  unsigned hits = 0, all = 0;
+  for (unsigned order = 0; order < 1u << (m + n); ++order) {
+    if ((unsigned)__builtin_popcount(order) != m) continue;
+    unsigned wrong = 0;
+    for (unsigned i = 0; i < m + n; ++i) {
+      for (unsigned j = 0; j < i; ++j) wrong += (order >> i & 1) != 0 && (order >> j & 1) == 0;
+    }
+    ++all;
+    hits += wrong <= u;
+  }
+  return (double)hits / all;
+}
+
+static void rank_sum_counts_every_order(void **state) {
+  (void)state;
+  for (unsigned m = 1; m <= 5; ++m) {
+    for (unsigned n = 1; n <= 6; ++n) {
+      for (unsigned u = 0; u <= m * n; ++u) {
+        assert_near(rank_sum_tail(m, n, u), sum_tail_by_force(m, n, u), 1e-14);
+      }
+    }
+  }
+}
+
+/* Printed tables: Wilcoxon's critical values, and Mann and Whitney's. */
+static void the_tails_are_those_of_the_tables(void **state) {
+  (void)state;
+  assert_near(rank_signed_tail(5, 0), 1.0 / 32, 1e-16);
+  assert_near(rank_signed_tail(10, 5), 10.0 / 1024, 1e-15);  /* one-sided 0.01: 5 */
+  assert_near(rank_signed_tail(10, 10), 43.0 / 1024, 1e-15); /* one-sided 0.05: 10 */
+  assert_true(rank_signed_tail(20, 43) <= 0.01 && rank_signed_tail(20, 44) > 0.01);
+  assert_true(rank_signed_tail(50, 397) <= 0.01 && rank_signed_tail(50, 398) > 0.01);
+  assert_near(rank_sum_tail(5, 5, 0), 1.0 / 252, 1e-16);
+  assert_true(rank_sum_tail(5, 5, 1) <= 0.01 && rank_sum_tail(5, 5, 2) > 0.01);
+  assert_true(rank_sum_tail(7, 7, 6) <= 0.01 && rank_sum_tail(7, 7, 7) > 0.01);
+  assert_true(rank_sum_tail(20, 20, 114) <= 0.01 && rank_sum_tail(20, 20, 115) > 0.01);
+}
+
+static void large_samples_follow_the_normal_limit(void **state) {
+  (void)state;
+  const double n = RANK_MAX, middle = n * (n + 1) / 4, sd = sqrt(n * (n + 1) * (2 * n + 1) / 24);
+  assert_near(rank_signed_tail(RANK_MAX, (size_t)(middle - 2 * sd)), 0.02275, 3e-4);
+  const double pairs = n * n / 2, pairs_sd = sqrt(n * n * (2 * n + 1) / 12);
+  assert_near(rank_sum_tail(RANK_MAX, RANK_MAX, (size_t)(pairs - 2 * pairs_sd)), 0.02275, 3e-4);
+  assert_near(rank_sum_tail(RANK_MAX, RANK_MAX, RANK_MAX * RANK_MAX), 1, 1e-9);
+}
+
+/* ---- intervals ----------------------------------------------------------------------------------------------- */
+
+static void the_estimate_is_the_median_of_the_averages(void **state) {
+  (void)state;
+  const double difference[] = {1, 2, 9}; /* averages 1 1.5 2 5 5.5 9 */
+  const struct rank_interval paired = rank_paired(difference, 3, 0.95);
+  assert_near(paired.estimate, 3.5, 1e-15);
+  assert_near(paired.low, 1, 0);
+  assert_near(paired.high, 9, 0);
+  assert_near(paired.confidence, 7.0 / 8, 1e-15);
+  const double base[] = {0, 10}, now[] = {1, 12, 13}; /* differences 1 12 13 -9 2 3 */
+  const struct rank_interval unpaired = rank_unpaired(base, 2, now, 3, 0.95);
+  assert_near(unpaired.estimate, 2.5, 1e-15);
+  assert_near(unpaired.low, -9, 0);
+  assert_near(unpaired.confidence, 0.9, 1e-15);
+}
+
+static void more_observations_reach_more_confidence(void **state) {
+  (void)state;
+  double x[10];
+  for (size_t i = 0; i < 10; ++i) x[i] = (double)(i * i);
+  for (size_t n = 1; n <= 10; ++n) {
+    const double reached = rank_paired(x, n, 0.95).confidence;
+    if (n < 5) assert_near(reached, 1 - ldexp(1, -(int)n), 1e-15);
+    if (n >= 5) assert_true(reached >= 0.95 && reached < 0.98);
+  }
+  assert_near(rank_unpaired(x, 3, x, 3, 0.95).confidence, 0.95, 1e-15);
+  assert_near(rank_unpaired(x, 5, x, 5, 0.99).confidence, 1 - 2.0 / 252, 1e-15);
+}
+
+static void swapping_the_sides_swaps_the_bounds(void **state) {
+  (void)state;
+  const double base[] = {1.25, 0.75, 1.5, 1.125, 0.5}, now[] = {2, 1.75, 0.25, 3.5, 1, 0.875};
+  const struct rank_interval forth = rank_unpaired(base, 5, now, 6, 0.95),
+                             back = rank_unpaired(now, 6, base, 5, 0.95);
+  assert_true(forth.estimate == -back.estimate && forth.low == -back.high && forth.high == -back.low);
+  double negated[6];
+  for (size_t i = 0; i < 6; ++i) negated[i] = -now[i];
+  const struct rank_interval plus = rank_paired(now, 6, 0.95), minus = rank_paired(negated, 6, 0.95);
+  assert_true(plus.estimate == -minus.estimate && plus.low == -minus.high && plus.high == -minus.low);
+}
+
+/* Every sign pattern of five differences, or every way to deal 3 + 3 values, is equally likely when nothing changed:
+ * the share whose lower bound lies above zero is the error the bound admits, 1 - confidence. */
+static void a_bound_errs_exactly_as_often_as_it_says(void **state) {
+  (void)state;
+  const double size[] = {1, 2.5, 3.25, 4.75, 8};
+  unsigned above = 0;
+  for (unsigned signs = 0; signs < 32; ++signs) {
+    double x[5];
+    for (unsigned i = 0; i < 5; ++i) x[i] = (signs >> i & 1) != 0 ? size[i] : -size[i];
+    above += rank_paired(x, 5, 0.95).low > 0;
+  }
+  assert_int_equal(above, 1);
+  unsigned dealt = 0;
+  above = 0;
+  for (unsigned deal = 0; deal < 64; ++deal) {
+    const double value[] = {1, 1.5, 2.25, 4, 7, 7.75};
+    double side[2][6];
+    size_t count[2] = {0, 0};
+    for (unsigned i = 0; i < 6; ++i) side[deal >> i & 1][count[deal >> i & 1]++] = value[i];
+    if (count[0] != 3) continue;
+    ++dealt;
+    above += rank_unpaired(side[0], 3, side[1], 3, 0.95).low > 0;
+  }
+  assert_int_equal(dealt, 20);
+  assert_int_equal(above, 1);
+}
+
+int main(void) {
+  const struct CMUnitTest tests[] = {
+      cmocka_unit_test(signed_rank_counts_every_sign_pattern),
+      cmocka_unit_test(rank_sum_counts_every_order),
+      cmocka_unit_test(the_tails_are_those_of_the_tables),
+      cmocka_unit_test(large_samples_follow_the_normal_limit),
+      cmocka_unit_test(the_estimate_is_the_median_of_the_averages),
+      cmocka_unit_test(more_observations_reach_more_confidence),
+      cmocka_unit_test(swapping_the_sides_swaps_the_bounds),
+      cmocka_unit_test(a_bound_errs_exactly_as_often_as_it_says),
+  };
+  return cmocka_run_group_tests_name("compare_rank", tests, NULL, NULL);
+}
