@@ -8,12 +8,13 @@
 #   --base REF           revision to compare with; by default BASE_REF, else origin/GITHUB_BASE_REF, else HEAD^
 #   --sweep FILE         default shapes/gate.json
 #   --baseline FILE      default: results/*/baseline/<sweep>.json of this GPU's name
-#   --out FOLDER         where gate.json, gate.md, gate.xml and the reports go; default build/gate
+#   --out FOLDER         where gate.json, gate.md, gate.xml, the reports and attnbench-base go; default build/gate
 #   --skip-without-gpu   end with 0 where there is no GPU; without it with 77
 #   -- OPTIONS           passed on, such as --threshold 3 --rounds 10 --noise=warn
 #
-# gate.md is also appended to GITHUB_STEP_SUMMARY; annotations go to stdout. MAKE and GENCODE (of the Makefile) are
-# passed on, and apply to both builds. Exit codes: README.md; 9 when the checked-out revision does not build.
+# attnbench-base is the base's program: a row's command can be run again. gate.md is also appended to GITHUB_STEP_SUMMARY;
+# annotations go to stdout. MAKE and GENCODE (of the Makefile) are passed on and apply to both builds. Exit codes:
+# README.md; 9 when the checked-out revision does not build.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
@@ -83,6 +84,7 @@ build_base() {
     say "base $revision is too old to be measured in rounds"
     return 1
   }
+  cp "$worktree/attnbench" "$out/attnbench-base"
 }
 
 # The committed baseline of this sweep whose device has the name of the GPU that is here.
@@ -127,7 +129,7 @@ main() {
   }
   trap remove_worktree EXIT
   if revision=$(base_revision) && say "building the base, $revision" && build_base "$revision"; then
-    measure ab --base "$worktree/attnbench" --base-json "$out/base.json" || code=$?
+    measure ab --base "$out/attnbench-base" --base-json "$out/base.json" || code=$?
   else
     [ -n "$baseline" ] || baseline=$(find_baseline) || exit 6
     say "comparing with the committed $baseline"

@@ -10,7 +10,7 @@ setup() {
   cat >"$REPO/Makefile" <<'MAKE'
 all:
 	@test ! -e broken
-	@cp program attnbench
+	@sed "s/@version@/$$(cat version)/" program >attnbench && chmod +x attnbench
 MAKE
   cat >"$REPO/program" <<'PROGRAM'
 #!/usr/bin/env bash
@@ -18,10 +18,11 @@ if [ "$1" = --help ]; then
   [ -e "$(dirname "$0")/old" ] || echo "  --rounds N  fresh processes"
   exit 0
 fi
+[ "$1" != --version ] || exec echo @version@
 printf '%s\n' "$*" >>"$CALLS"
 while [ $# -gt 0 ]; do
   if [ "$1" = --markdown ]; then echo "summary of this gate" >"$2"; fi
-  if [ "$1" = --base ]; then "$2" --help >/dev/null && head -n 1 "$(dirname "$2")/version" >>"$CALLS"; fi
+  if [ "$1" = --base ]; then "$2" --version >>"$CALLS"; fi
   shift
 done
 exit "${ANSWER:-0}"
@@ -55,7 +56,7 @@ baseline() {
 @test "base and head are built and measured in turns, and nothing of the base stays" {
   gate
   expect_status 0
-  [ "$(sed -n 1p "$CALLS")" = "ab --base $REPO/build/gate/base/attnbench --base-json build/gate/base.json --sweep \
+  [ "$(sed -n 1p "$CALLS")" = "ab --base build/gate/attnbench-base --base-json build/gate/base.json --sweep \
 shapes/gate.json --json build/gate/new.json --compare-json build/gate/gate.json --markdown build/gate/gate.md --junit \
 build/gate/gate.xml --annotations -" ] || fail "$(cat "$CALLS")"
   [ "$(sed -n 2p "$CALLS")" = base ] || fail "the base is not the revision before"
