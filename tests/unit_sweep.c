@@ -357,10 +357,10 @@ static void shipped_sweeps_hold_their_cases(void **state) {
   (void)state;
   static const struct {
     const char *name;
-    size_t cases;
+    size_t cases, variants;
     bool has_baseline;
-  } rows[] = {{"v3", 3, true},   {"n6", 7, false},       {"batch", 5, true},
-              {"it3", 5, false}, {"mission", 10, false}, {"smoke", 8, false}};
+  } rows[] = {{"v3", 3, 0, true},        {"n6", 7, 0, false},    {"batch", 5, 0, true}, {"it3", 5, 0, false},
+              {"mission", 10, 0, false}, {"smoke", 8, 0, false}, {"gate", 10, 2, false}};
   for (size_t i = 0; i < COUNT(rows); ++i) {
     char path[64];
     struct sweep sweep;
@@ -370,7 +370,7 @@ static void shipped_sweeps_hold_their_cases(void **state) {
     assert_string_equal(sweep.name, rows[i].name);
     assert_int_equal(sweep.case_count, rows[i].cases);
     assert_int_equal(sweep.has_baseline, rows[i].has_baseline);
-    assert_int_equal(sweep.variant_count, 0);
+    assert_int_equal(sweep.variant_count, rows[i].variants);
     assert_true(strlen(sweep.about) > 0);
     sweep_free(&sweep);
   }

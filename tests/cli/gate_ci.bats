@@ -1,0 +1,158 @@
+# scripts/gate_ci.sh in a repository of its own, whose "attnbench" is a script that writes down how it was called and
+# ends as it is told.
+load helper
+
+setup() {
+  REPO=$TMP/repo
+  mkdir -p "$REPO/scripts" "$REPO/shapes" "$TMP/bin"
+  cp scripts/gate_ci.sh "$REPO/scripts"
+  echo '{}' >"$REPO/shapes/gate.json"
+  cat >"$REPO/Makefile" <<'MAKE'
+all:
+	@test ! -e broken
+	@sed "s/@version@/$$(cat version)/" program >attnbench && chmod +x attnbench
+MAKE
+  cat >"$REPO/program" <<'PROGRAM'
+#!/usr/bin/env bash
+if [ "$1" = --help ]; then
+  [ -e "$(dirname "$0")/old" ] || echo "  --rounds N  fresh processes"
+  exit 0
+fi
+[ "$1" != --version ] || exec echo @version@
+printf '%s\n' "$*" >>"$CALLS"
+while [ $# -gt 0 ]; do
+  if [ "$1" = --markdown ]; then echo "summary of this gate" >"$2"; fi
+  if [ "$1" = --base ]; then "$2" --version >>"$CALLS"; fi
+  shift
+done
+exit "${ANSWER:-0}"
+PROGRAM
+  chmod +x "$REPO/program"
+  printf 'build/\nattnbench\n' >"$REPO/.gitignore"
+  git -C "$REPO" init -q
+  echo base >"$REPO/version"
+  commit
+  echo head >"$REPO/version"
+  commit
+  printf '#!/bin/sh\n[ "$1" = -L ] && echo "GPU 0: NVIDIA H200" || echo "NVIDIA H200"\n' >"$TMP/bin/nvidia-smi"
+  chmod +x "$TMP/bin/nvidia-smi"
+  export PATH=$TMP/bin:$PATH CALLS=$TMP/calls
+  unset BASE_REF GITHUB_BASE_REF GITHUB_STEP_SUMMARY GITHUB_ACTIONS MAKEFLAGS MAKELEVEL
+}
+
+commit() {
+  git -C "$REPO" add -A
+  git -C "$REPO" -c user.name=test -c user.email=test@example.com commit -q -m "$(cat "$REPO/version")"
+}
+
+gate() { capture "$REPO/scripts/gate_ci.sh" "$@"; }
+
+# baseline GPU: a committed baseline of that GPU.
+baseline() {
+  mkdir -p "$REPO/results/some/baseline"
+  printf '{"device": {"name": "%s"}}' "$1" >"$REPO/results/some/baseline/gate.json"
+}
+
+@test "base and head are built and measured in turns, and nothing of the base stays" {
+  gate
+  expect_status 0
+  [ "$(sed -n 1p "$CALLS")" = "ab --base build/gate/attnbench-base --base-json build/gate/base.json --sweep \
+shapes/gate.json --json build/gate/new.json --compare-json build/gate/gate.json --markdown build/gate/gate.md --junit \
+build/gate/gate.xml --annotations -" ] || fail "$(cat "$CALLS")"
+  [ "$(sed -n 2p "$CALLS")" = base ] || fail "the base is not the revision before"
+  [ ! -e "$REPO/build/gate/base" ] || fail "the worktree is still there"
+  [ "$(git -C "$REPO" worktree list | wc -l)" -eq 1 ]
+  gate
+  expect_status 0
+}
+
+@test "the exit code of the gate is the job's" {
+  for code in 1 3 4 5 6 7 8 77; do
+    ANSWER=$code gate
+    expect_status "$code"
+  done
+}
+
+@test "the base is the one asked for, the pull request's or the commit before" {
+  git -C "$REPO" branch -q side HEAD^
+  git -C "$REPO" update-ref refs/remotes/origin/trunk HEAD
+  gate --base side
+  [ "$(tail -n 1 "$CALLS")" = base ] || fail "--base"
+  GITHUB_BASE_REF=trunk gate
+  [ "$(tail -n 1 "$CALLS")" = head ] || fail "GITHUB_BASE_REF"
+  BASE_REF=side GITHUB_BASE_REF=trunk gate
+  [ "$(tail -n 1 "$CALLS")" = base ] || fail "BASE_REF"
+}
+
+@test "options behind -- are passed on, and the sweep is the one named" {
+  echo '{}' >"$REPO/shapes/other.json"
+  gate --sweep shapes/other.json --out build/elsewhere -- --threshold 3 --noise=warn
+  expect_status 0
+  grep -q -e '--sweep shapes/other.json .*--annotations - --threshold 3 --noise=warn$' "$CALLS" || fail "$(cat "$CALLS")"
+  [ -e "$REPO/build/elsewhere/gate.md" ]
+}
+
+@test "the summary is appended to what the step has written" {
+  echo "written before" >"$TMP/summary"
+  GITHUB_STEP_SUMMARY=$TMP/summary ANSWER=1 gate
+  expect_status 1
+  [ "$(cat "$TMP/summary")" = "written before
+summary of this gate" ]
+}
+
+@test "a base that does not build or is too old gives way to the baseline of this GPU" {
+  baseline "NVIDIA H200"
+  for flaw in broken old; do
+    git -C "$REPO" checkout -q -B "with-$flaw"
+    touch "$REPO/$flaw"
+    commit
+    rm "$REPO/$flaw"
+    commit
+    rm -f "$CALLS"
+    ANSWER=5 gate
+    expect_status 5
+    grep -q -e '^--device cuda --quick --baseline results/some/baseline/gate.json --sweep ' "$CALLS" || fail "$flaw: $(cat "$CALLS")"
+  done
+}
+
+@test "a base that is no revision gives way to the baseline that is named" {
+  gate --base no-such-branch --baseline mine.json
+  expect_status 0
+  grep -q -e '--baseline mine.json' "$CALLS" || fail "$(cat "$CALLS")"
+}
+
+@test "with neither a base nor a baseline of this GPU nothing passes" {
+  baseline "NVIDIA L4"
+  gate --base no-such-branch
+  expect_status 6
+  expect_err 'nothing to compare with'
+  [ ! -e "$CALLS" ] || fail "something was measured"
+}
+
+@test "a head that does not build is told from a slow one" {
+  touch "$REPO/broken"
+  gate
+  expect_status 9
+  expect_err 'does not build'
+}
+
+@test "without a GPU the job ends with 77, or with 0 when that is asked for" {
+  compgen -G '/dev/nvidia[0-9]*' >/dev/null && skip "there is a GPU here"
+  printf '#!/bin/sh\nexit 9\n' >"$TMP/bin/nvidia-smi"
+  gate
+  expect_status 77
+  expect_err 'no GPU here'
+  gate --skip-without-gpu
+  expect_status 0
+  expect_out '::notice'
+  [ ! -e "$CALLS" ] || fail "something was measured"
+}
+
+@test "the command line of the job is checked" {
+  gate --sweeps x
+  expect_status 2
+  expect_err '--sweeps is not understood'
+  gate --base
+  expect_status 2
+  expect_err '--base needs a value'
+}
