@@ -41,9 +41,13 @@ static const struct relay {
   size_t offset; /* of a const char * in struct options */
   bool candidate_only;
 } relays[] = {
-    {"--sweep", offsetof(struct options, sweep), false},   {"--variants", offsetof(struct options, variants), false},
-    {"--modes", offsetof(struct options, modes), false},   {"--seed", offsetof(struct options, seed), false},
-    {"--device", offsetof(struct options, device), false}, {"--timeout", offsetof(struct options, timeout), false},
+    {"--sweep", offsetof(struct options, sweep), false},
+    {"--variants", offsetof(struct options, variants), false},
+    {"--modes", offsetof(struct options, modes), false},
+    {"--seed", offsetof(struct options, seed), false},
+    {"--device", offsetof(struct options, device), false},
+    {"--timeout", offsetof(struct options, timeout), false},
+    {"--inject-slowdown", offsetof(struct options, inject), true},
 };
 
 enum { ARGUMENTS_MAX = 64 + 2 * (OPTIONS_FILTERS_MAX + OPTIONS_LOADS_MAX + OPTIONS_ONLY_MAX) };

@@ -37,20 +37,22 @@ static struct status selftest(const struct options *options, const struct journa
   for (size_t i = 0; i < KINDS && !status_failed(&status); ++i) {
     settings.compare.paired = i == 0;
     settings.trials = i == 0 ? TRIALS : 0;
-    status = compare_power_measure(options->from, evidence, &settings, &power[i]);
+    status =
+        compare_power_measure(options->from != NULL ? options->from : options->sweep, evidence, &settings, &power[i]);
   }
   if (!status_failed(&status)) status = save_all(options, power, evidence);
   for (size_t i = 0; i < KINDS; ++i) compare_power_free(&power[i]);
   return status;
 }
 
-struct status command_gate(const struct options *options, enum exit_code *exit_code) {
+struct status command_gate(const struct options *options, int argc, char **argv, enum exit_code *exit_code) {
   struct journal_data evidence;
   struct status status = command_probe_outputs(options);
-  if (!status_failed(&status)) status = command_load_evidence(options->from, &evidence);
   if (status_failed(&status)) return status;
+  status = options->from != NULL ? command_load_evidence(options->from, &evidence)
+                                 : command_measure_processes(options, argc, argv, &evidence, exit_code);
+  if (status_failed(&status) || *exit_code != EXIT_CODE_OK) return status;
   status = selftest(options, &evidence);
-  *exit_code = EXIT_CODE_OK;
   journal_free(&evidence);
   return status;
 }
