@@ -261,7 +261,7 @@ static struct status measure_only(struct run *run, struct journal_data *out, enu
   if (!status_failed(&status) && !is_whole) journal_free(out);
   if (!status_failed(&status) && signal_number == 0) status = measured;
   if (signal_number != 0) *exit_code = exit_code_of_signal(signal_number);
-  drop_journal(run, &status);
+  command_drop_journal(&run->file, &status);
   return status;
 }
 
