@@ -15,7 +15,7 @@ struct status command_report(const struct options *, enum exit_code *exit_code);
 struct status command_diagnose(const struct options *, enum exit_code *exit_code);
 struct status command_ab(const struct options *, int argc, char **argv, enum exit_code *exit_code);
 struct status command_compare(const struct options *, enum exit_code *exit_code);
-struct status command_gate(const struct options *, enum exit_code *exit_code);
+struct status command_gate(const struct options *, int argc, char **argv, enum exit_code *exit_code);
 struct status command_list(const struct options *, FILE *out);
 
 /* Shared: what a journal's header says of this invocation. */

@@ -14,7 +14,7 @@ static struct status run_verb(const struct options *options, int argc, char **ar
     case VERB_REPORT: return command_report(options, exit_code);
     case VERB_DIAGNOSE: return command_diagnose(options, exit_code);
     case VERB_COMPARE: return command_compare(options, exit_code);
-    case VERB_GATE: return command_gate(options, exit_code);
+    case VERB_GATE: return command_gate(options, argc, argv, exit_code);
     case VERB_WORKER: return worker_main(options->device, options->load, options->load_count);
     case VERB_DESCRIBE: return worker_describe(options->load, options->load_count);
     case VERB_COUNT: break;

@@ -22,7 +22,7 @@ static const struct {
                  "is this program slower than another attnbench? Fresh processes of both in turns on one device"},
     [VERB_COMPARE] = {"compare", "attnbench compare BASE NEW [options]",
                       "is the new report slower? Reports or journals of several rounds; the exit code is the answer"},
-    [VERB_GATE] = {"gate", "attnbench gate --selftest --from FILE [options]",
+    [VERB_GATE] = {"gate", "attnbench gate --selftest --sweep FILE|--from FILE [options]",
                    "the gate's false alarms and smallest slowdown found, with the noise of this machine"},
     [VERB_WORKER] = {"worker", NULL, NULL},
     [VERB_DESCRIBE] = {"describe", NULL, NULL},
@@ -44,7 +44,7 @@ static const struct option_row {
   size_t offset;
   const char *help, *default_value;
 } rows[] = {
-    {"Input", "--sweep", "FILE", IN(RUN) | IN(PLAN) | IN(AB), KIND_STRING, AT(sweep),
+    {"Input", "--sweep", "FILE", IN(RUN) | IN(PLAN) | IN(AB) | IN(GATE), KIND_STRING, AT(sweep),
      "sweep to run (format: shapes/README.md)", NULL},
     {"Input", "--base", "PROGRAM", IN(AB), KIND_STRING, AT(base), "the attnbench to compare with", NULL},
     {"Input", "--candidate", "PROGRAM", IN(AB), KIND_STRING, AT(candidate),
@@ -53,15 +53,15 @@ static const struct option_row {
      "compare with this report or journal of at least 5 rounds, measured in the same way; the exit code is the "
      "comparison's",
      NULL},
-    {"Selection", "--variants", "A,B", IN(RUN) | IN(PLAN) | IN(AB), KIND_STRING, AT(variants),
+    {"Selection", "--variants", "A,B", IN(RUN) | IN(PLAN) | IN(AB) | IN(GATE), KIND_STRING, AT(variants),
      "variants to run instead of the sweep's: name or name:key=value,key=value, with commas between", NULL},
-    {"Selection", "--filter", "KEY=VALUE", IN(RUN) | IN(PLAN) | IN(AB), KIND_FILTER, 0,
+    {"Selection", "--filter", "KEY=VALUE", IN(RUN) | IN(PLAN) | IN(AB) | IN(GATE), KIND_FILTER, 0,
      "only cases with this value; keys B H Hq Hkv S Sq Skv D dtype causal; repeat to narrow", NULL},
-    {"Selection", "--only", "KEY/VARIANT", IN(RUN) | IN(AB), KIND_ONLY, 0,
+    {"Selection", "--only", "KEY/VARIANT", IN(RUN) | IN(AB) | IN(GATE), KIND_ONLY, 0,
      "only this cell, its key and variant as reports have them; repeat for more", NULL},
-    {"Selection", "--load", "FILE", IN(RUN) | IN(AB) | IN(PLAN) | IN(LIST) | IN(WORKER) | IN(DESCRIBE), KIND_LOAD, 0,
-     "shared object with variants of your own (kernels/example/README.md); repeat for more", NULL},
-    {"Device", "--device", "NAME", IN(RUN) | IN(AB) | IN(WORKER), KIND_STRING, AT(device),
+    {"Selection", "--load", "FILE", IN(RUN) | IN(AB) | IN(GATE) | IN(PLAN) | IN(LIST) | IN(WORKER) | IN(DESCRIBE),
+     KIND_LOAD, 0, "shared object with variants of your own (kernels/example/README.md); repeat for more", NULL},
+    {"Device", "--device", "NAME", IN(RUN) | IN(AB) | IN(GATE) | IN(WORKER), KIND_STRING, AT(device),
      "auto, cpu, cuda or cuda:N; auto takes a GPU when there is one", "auto"},
     {"Device", "--gpu", "NAME", IN(RUN) | IN(PLAN), KIND_STRING, AT(gpu),
      "l4, a100, h100, h200 or rtx4090: the GPU that planned rows are for (run: h200)", NULL},
@@ -78,9 +78,10 @@ static const struct option_row {
      "hot,cold"},
     {"Measuring", "--quick", NULL, IN(RUN), KIND_FLAG, AT(quick),
      "a smaller time budget per cell, for many rounds; ab measures like this", NULL},
-    {"Measuring", "--seed", "N", IN(RUN) | IN(AB), KIND_STRING, AT(seed), "seed of the inputs, 0 to 2^64-1", "1"},
-    {"Measuring", "--timeout", "SECONDS", IN(RUN) | IN(AB), KIND_STRING, AT(timeout), "deadline of one cell, seconds",
-     "300"},
+    {"Measuring", "--seed", "N", IN(RUN) | IN(AB) | IN(GATE), KIND_STRING, AT(seed),
+     "seed of the inputs, 0 to 2^64-1", "1"},
+    {"Measuring", "--timeout", "SECONDS", IN(RUN) | IN(AB) | IN(GATE), KIND_STRING, AT(timeout),
+     "deadline of one cell, seconds", "300"},
     {"Measuring", "--check-only", NULL, IN(RUN), KIND_FLAG, AT(check_only), "check results, take no times", NULL},
     {"Gate", "--threshold", "PERCENT", JUDGES, KIND_STRING, AT(threshold),
      "slowdown that is to be found, 0.5 to 50; by default the sweep's, else 2", NULL},
@@ -94,9 +95,12 @@ static const struct option_row {
      NULL},
     {"Gate", "--noise", "fail|warn", COMPARES, KIND_STRING, AT(noise),
      "what cases do that cannot be decided: end with 5, the default, or be shown only", NULL},
-    {"Gate", "--selftest", NULL, IN(GATE), KIND_FLAG, AT(selftest), "what gate does; has to be given", NULL},
+    {"Gate", "--selftest", NULL, IN(GATE), KIND_FLAG, AT(selftest),
+     "draw gate runs from processes without any change, and with slowdowns put in", NULL},
     {"Gate", "--from", "FILE", IN(GATE), KIND_STRING, AT(from),
-     "report or journal of many rounds, at least twice --rounds, better four times", NULL},
+     "report or journal of many rounds instead of a sweep to measure", NULL},
+    {"Gate", "--processes", "N", IN(GATE), KIND_STRING, AT(processes),
+     "fresh processes that measure the sweep, twice --rounds to 64; by default four times --rounds", NULL},
     {"Gate", "--rounds", "N", IN(GATE), KIND_STRING, AT(rounds),
      "processes of each side in a gate run, 5 to 32; by default 7", NULL},
     {"Output", "--json", "FILE", IN(RUN) | IN(PLAN) | IN(REPORT) | IN(DIAGNOSE) | JUDGES, KIND_STRING, AT(json),
@@ -114,7 +118,7 @@ static const struct option_row {
      "write the report as CSV; - is stdout", NULL},
     {"Output", "--gbench", "FILE", IN(RUN) | IN(REPORT) | IN(DIAGNOSE), KIND_STRING, AT(gbench),
      "write times and rates as google-benchmark's JSON, which dashboards read; - is stdout", NULL},
-    {"Output", "--journal", "FILE", IN(RUN), KIND_STRING, AT(journal),
+    {"Output", "--journal", "FILE", IN(RUN) | IN(GATE), KIND_STRING, AT(journal),
      "keep the journal here (one JSON line per finished cell)", NULL},
     {"Output", "--keep", "FOLDER", IN(AB), KIND_STRING, AT(keep),
      "keep every process's journal and messages in this new or empty folder", NULL},
@@ -256,6 +260,7 @@ static void apply_defaults(struct options *out) {
 
 /* What a round is worth depends on what the rounds are for. ab may measure a cell twice as often to decide. */
 static struct status parse_rounds(struct options *out) {
+  if (out->verb == VERB_GATE) return status_ok();
   const bool is_gate = out->verb == VERB_AB || out->baseline != NULL;
   const unsigned long least = is_gate ? 5 : 1, most = out->verb == VERB_AB ? 32 : 64;
   char *end = NULL;
@@ -344,11 +349,10 @@ static struct status require(const struct options *o) {
   if (o->verb == VERB_COMPARE && o->positional_count < 2) {
     return status_make(STATUS_USAGE, "two reports are needed; for example: attnbench compare base.json new.json");
   }
-  if (o->verb == VERB_GATE && (!o->selftest || o->from == NULL)) {
-    return status_make(
-        STATUS_USAGE,
-        "gate needs --selftest and --from, for example: attnbench gate --selftest --from many.json; to "
-        "gate a change use attnbench compare");
+  if (o->verb == VERB_GATE && (!o->selftest || (o->from == NULL) == (o->sweep == NULL))) {
+    return status_make(STATUS_USAGE,
+                       "gate needs --selftest and one of --sweep and --from, for example: attnbench gate --selftest "
+                       "--sweep shapes/v3.json; to gate a change use attnbench ab or compare");
   }
   const struct status status = require_gate(o);
   return status_failed(&status) ? status : one_on_stdout(o);

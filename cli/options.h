@@ -29,7 +29,8 @@ enum {
   OPTIONS_LOADS_MAX = 8,
   OPTIONS_POSITIONALS_MAX = 8,
   OPTIONS_ONLY_MAX = 1024,
-  OPTIONS_THRESHOLDS_MAX = 32
+  OPTIONS_THRESHOLDS_MAX = 32,
+  OPTIONS_PROCESSES_MAX = 64
 };
 #define OPTIONS_THRESHOLD_MIN 0.5
 #define OPTIONS_THRESHOLD_MAX 50.0
@@ -55,16 +56,17 @@ struct options {
   const char *rounds, *modes;                                 /* how often and what is timed */
   const char *baseline, *base, *candidate, *keep, *base_json; /* of the gate: a file, programs, outputs */
   const char *compare_json, *markdown, *junit, *annotations;  /* where the comparison goes */
-  const char *threshold, *floor_us, *noise, *from;
+  const char *threshold, *floor_us, *noise, *from, *processes;
   const char *threshold_for[OPTIONS_THRESHOLDS_MAX];
   size_t threshold_for_count;
   struct options_threshold threshold_for_value[OPTIONS_THRESHOLDS_MAX]; /* --threshold-for */
   double threshold_value, floor_us_value;                               /* --threshold, --floor-us; NAN: not given */
   bool allow_new, selftest;
   bool check_only, quick, list_json, across_devices, help, version;
-  uint64_t seed_value;   /* --seed */
-  double timeout_s;      /* --timeout */
-  uint32_t rounds_value; /* --rounds, or the default of what is done */
+  uint64_t seed_value;      /* --seed */
+  double timeout_s;         /* --timeout */
+  uint32_t rounds_value;    /* --rounds, or the default of what is done */
+  uint32_t processes_value; /* --processes, likewise */
 };
 
 /* STATUS_USAGE names the option, what is wrong and what to do. */

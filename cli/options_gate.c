@@ -34,6 +34,13 @@ static struct status parse_rounds(struct options *out) {
     return status_make(STATUS_USAGE, "--rounds: \"%s\" is not a whole number from 5 to 32", out->rounds);
   }
   out->rounds_value = (uint32_t)rounds;
+  double processes = fmin(4 * rounds, OPTIONS_PROCESSES_MAX);
+  if (out->processes != NULL && (!read_number(out->processes, 2 * rounds, OPTIONS_PROCESSES_MAX, &processes) ||
+                                 processes != floor(processes))) {
+    return status_make(STATUS_USAGE, "--processes: \"%s\" is not a whole number from %.0f, twice --rounds, to %d",
+                       out->processes, 2 * rounds, OPTIONS_PROCESSES_MAX);
+  }
+  out->processes_value = (uint32_t)processes;
   return status_ok();
 }
 
