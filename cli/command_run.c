@@ -256,6 +256,43 @@ static struct status load_baseline(const char *path, struct journal_data *out) {
   return status_failed(&status) ? status : compare_check_baseline(path, out);
 }
 
+static void close_run(struct run *run) {
+  journal_close(run->journal);
+  supervise_close(run->supervisor);
+  cells_free(&run->cells);
+}
+
+static struct status measure_only(struct run *run, struct journal_data *out, enum exit_code *exit_code) {
+  struct status measured, status = run_take(run, out, &measured);
+  const int signal_number = supervise_interrupted();
+  const bool is_whole = !status_failed(&status) && !status_failed(&measured) && signal_number == 0;
+  if (!status_failed(&status) && !is_whole) journal_free(out);
+  if (!status_failed(&status) && signal_number == 0) status = measured;
+  if (signal_number != 0) *exit_code = exit_code_of_signal(signal_number);
+  drop_journal(run, &status);
+  return status;
+}
+
+struct status command_measure_processes(const struct options *options, int argc, char **argv,
+                                        struct journal_data *out, enum exit_code *exit_code) {
+  struct sweep sweep;
+  struct options own = *options;
+  struct run run = {.options = &own, .argc = argc, .argv = argv, .sweep = &sweep, .start_s = measure_now_s()};
+  own.rounds_value = options->processes_value;
+  own.quick = true;
+  own.reference = no_reference;
+  own.json = NULL;
+  struct status status = command_gpu_model("h200", &run.planned);
+  if (!status_failed(&status)) status = load_objects(own.load, own.load_count);
+  if (!status_failed(&status)) status = sweep_load(own.sweep, &sweep);
+  if (status_failed(&status)) return status;
+  status = select_and_open(&run);
+  if (!status_failed(&status)) status = measure_only(&run, out, exit_code);
+  close_run(&run);
+  sweep_free(&sweep);
+  return status;
+}
+
 struct status command_run(const struct options *options, int argc, char **argv, enum exit_code *exit_code) {
   struct sweep sweep;
   struct journal_data base = {.records = NULL};
@@ -268,9 +305,7 @@ struct status command_run(const struct options *options, int argc, char **argv, 
   if (!status_failed(&status)) status = load_baseline(options->baseline, &base);
   if (!status_failed(&status)) status = select_and_open(&run);
   if (!status_failed(&status)) status = measure_and_report(&run, options->baseline != NULL ? &base : NULL, exit_code);
-  journal_close(run.journal);
-  supervise_close(run.supervisor);
-  cells_free(&run.cells);
+  close_run(&run);
   journal_free(&base);
   sweep_free(&sweep);
   return status;

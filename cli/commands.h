@@ -27,6 +27,11 @@ void command_quote(int argc, char **argv, char *out, size_t size);
 struct status command_write_outputs(const struct options *, const struct journal_data *, enum exit_code *exit_code);
 /* Shared: a JSON report, or a journal. The caller frees with journal_free. */
 struct status command_load_evidence(const char *path, struct journal_data *out);
+/* Shared: the sweep, measured as `ab` measures it by options->processes_value fresh processes. The journal goes
+ * unless
+ * --journal names it. The caller frees *out, which is nothing when *exit_code says that a signal ended it. */
+struct status command_measure_processes(const struct options *, int argc, char **argv, struct journal_data *out,
+                                        enum exit_code *exit_code);
 /* Shared: the gate's settings, from the command line over those of the sweep that `now` measured; .paired is false.
  * STATUS_USAGE when a glob of the command line matches no cell of `now`. */
 struct status command_gate_settings(const struct options *, const struct journal_data *now,

@@ -55,13 +55,13 @@ static const struct option_row {
      NULL},
     {"Selection", "--variants", "A,B", IN(RUN) | IN(PLAN) | IN(AB) | IN(GATE), KIND_STRING, AT(variants),
      "variants to run instead of the sweep's: name or name:key=value,key=value, with commas between", NULL},
-    {"Selection", "--filter", "KEY=VALUE", IN(RUN) | IN(PLAN) | IN(AB) | IN(GATE), KIND_FILTER, 0,
+    {"Selection", "--filter", "KEY=VALUE", IN(RUN) | IN(GATE) | IN(PLAN) | IN(AB), KIND_FILTER, 0,
      "only cases with this value; keys B H Hq Hkv S Sq Skv D dtype causal; repeat to narrow", NULL},
-    {"Selection", "--only", "KEY/VARIANT", IN(RUN) | IN(AB) | IN(GATE), KIND_ONLY, 0,
+    {"Selection", "--only", "KEY/VARIANT", IN(RUN) | IN(GATE) | IN(AB), KIND_ONLY, 0,
      "only this cell, its key and variant as reports have them; repeat for more", NULL},
-    {"Selection", "--load", "FILE", IN(RUN) | IN(AB) | IN(GATE) | IN(PLAN) | IN(LIST) | IN(WORKER) | IN(DESCRIBE),
+    {"Selection", "--load", "FILE", IN(RUN) | IN(GATE) | IN(AB) | IN(PLAN) | IN(LIST) | IN(WORKER) | IN(DESCRIBE),
      KIND_LOAD, 0, "shared object with variants of your own (kernels/example/README.md); repeat for more", NULL},
-    {"Device", "--device", "NAME", IN(RUN) | IN(AB) | IN(GATE) | IN(WORKER), KIND_STRING, AT(device),
+    {"Device", "--device", "NAME", IN(RUN) | IN(GATE) | IN(AB) | IN(WORKER), KIND_STRING, AT(device),
      "auto, cpu, cuda or cuda:N; auto takes a GPU when there is one", "auto"},
     {"Device", "--gpu", "NAME", IN(RUN) | IN(PLAN), KIND_STRING, AT(gpu),
      "l4, a100, h100, h200 or rtx4090: the GPU that planned rows are for (run: h200)", NULL},
@@ -78,9 +78,9 @@ static const struct option_row {
      "hot,cold"},
     {"Measuring", "--quick", NULL, IN(RUN), KIND_FLAG, AT(quick),
      "a smaller time budget per cell, for many rounds; ab measures like this", NULL},
-    {"Measuring", "--seed", "N", IN(RUN) | IN(AB) | IN(GATE), KIND_STRING, AT(seed),
+    {"Measuring", "--seed", "N", IN(RUN) | IN(GATE) | IN(AB), KIND_STRING, AT(seed),
      "seed of the inputs, 0 to 2^64-1", "1"},
-    {"Measuring", "--timeout", "SECONDS", IN(RUN) | IN(AB) | IN(GATE), KIND_STRING, AT(timeout),
+    {"Measuring", "--timeout", "SECONDS", IN(RUN) | IN(GATE) | IN(AB), KIND_STRING, AT(timeout),
      "deadline of one cell, seconds", "300"},
     {"Measuring", "--check-only", NULL, IN(RUN), KIND_FLAG, AT(check_only), "check results, take no times", NULL},
     {"Gate", "--threshold", "PERCENT", JUDGES, KIND_STRING, AT(threshold),
@@ -100,7 +100,7 @@ static const struct option_row {
     {"Gate", "--from", "FILE", IN(GATE), KIND_STRING, AT(from),
      "report or journal of many rounds instead of a sweep to measure", NULL},
     {"Gate", "--processes", "N", IN(GATE), KIND_STRING, AT(processes),
-     "fresh processes that measure the sweep, twice --rounds to 64; by default four times --rounds", NULL},
+     "fresh processes that measure the sweep, twice --rounds to 64; four times are better", "28"},
     {"Gate", "--rounds", "N", IN(GATE), KIND_STRING, AT(rounds),
      "processes of each side in a gate run, 5 to 32; by default 7", NULL},
     {"Output", "--json", "FILE", IN(RUN) | IN(PLAN) | IN(REPORT) | IN(DIAGNOSE) | JUDGES, KIND_STRING, AT(json),
@@ -260,7 +260,7 @@ static void apply_defaults(struct options *out) {
 
 /* What a round is worth depends on what the rounds are for. ab may measure a cell twice as often to decide. */
 static struct status parse_rounds(struct options *out) {
-  if (out->verb == VERB_GATE) return status_ok();
+  if (out->verb == VERB_GATE) return status_ok(); /* options_parse_gate's */
   const bool is_gate = out->verb == VERB_AB || out->baseline != NULL;
   const unsigned long least = is_gate ? 5 : 1, most = out->verb == VERB_AB ? 32 : 64;
   char *end = NULL;

@@ -29,8 +29,7 @@ enum {
   OPTIONS_LOADS_MAX = 8,
   OPTIONS_POSITIONALS_MAX = 8,
   OPTIONS_ONLY_MAX = 1024,
-  OPTIONS_THRESHOLDS_MAX = 32,
-  OPTIONS_PROCESSES_MAX = 64
+  OPTIONS_THRESHOLDS_MAX = 32
 };
 #define OPTIONS_THRESHOLD_MIN 0.5
 #define OPTIONS_THRESHOLD_MAX 50.0
@@ -66,7 +65,7 @@ struct options {
   uint64_t seed_value;      /* --seed */
   double timeout_s;         /* --timeout */
   uint32_t rounds_value;    /* --rounds, or the default of what is done */
-  uint32_t processes_value; /* --processes, likewise */
+  uint32_t processes_value; /* --processes */
 };
 
 /* STATUS_USAGE names the option, what is wrong and what to do. */

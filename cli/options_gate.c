@@ -29,18 +29,19 @@ static struct status read_threshold_for(const char *text, struct options_thresho
 
 /* Of the gate runs that a self-test draws. */
 static struct status parse_rounds(struct options *out) {
-  double rounds = 7;
+  double rounds = 7, processes = 0;
+  if (!read_number(out->processes, 10, 64, &processes) || processes != floor(processes)) {
+    return status_make(STATUS_USAGE, "--processes: \"%s\" is not a whole number from 10 to 64", out->processes);
+  }
+  out->processes_value = (uint32_t)processes;
   if (out->rounds != NULL && (!read_number(out->rounds, 5, 32, &rounds) || rounds != floor(rounds))) {
     return status_make(STATUS_USAGE, "--rounds: \"%s\" is not a whole number from 5 to 32", out->rounds);
   }
   out->rounds_value = (uint32_t)rounds;
-  double processes = fmin(4 * rounds, OPTIONS_PROCESSES_MAX);
-  if (out->processes != NULL && (!read_number(out->processes, 2 * rounds, OPTIONS_PROCESSES_MAX, &processes) ||
-                                 processes != floor(processes))) {
-    return status_make(STATUS_USAGE, "--processes: \"%s\" is not a whole number from %.0f, twice --rounds, to %d",
-                       out->processes, 2 * rounds, OPTIONS_PROCESSES_MAX);
+  if (out->sweep != NULL && processes < 2 * rounds) {
+    return status_make(STATUS_USAGE, "--processes: %g are too few for two sides of --rounds %g; at least %g",
+                       processes, rounds, 2 * rounds);
   }
-  out->processes_value = (uint32_t)processes;
   return status_ok();
 }
 

@@ -193,3 +193,36 @@ PY
   expect_err "$TMP/single.json"
   expect_no_out
 }
+
+# ---- gate --selftest --sweep ----
+
+@test "the self-test measures the sweep with fresh processes, and its journal gives the same rates again" {
+  STEADY_FILE=$TMP/n attn gate --selftest --sweep "$SWEEP" --device cpu --load "$STEADY" --modes hot --rounds 5 \
+    --processes 12 --journal "$TMP/j" --json "$TMP/a.json"
+  expect_status 0
+  [ "$(wc -c <"$TMP/n")" -eq 12 ] || fail "not twelve processes"
+  expect_json "$TMP/a.json" 'd["method"]["processes"] == 12 and d["method"]["rounds"] == 5'
+  attn gate --selftest --from "$TMP/j" --modes hot --rounds 5 --json "$TMP/b.json"
+  expect_status 0
+  cmp "$TMP/a.json" "$TMP/b.json"
+  expect_refusal 2 'at least 20' -- gate --selftest --sweep "$SWEEP" --rounds 10 --processes 12
+  expect_refusal 2 'one of --sweep and --from' -- gate --selftest --sweep "$SWEEP" --from "$TMP/j"
+  expect_refusal 2 'from 10 to 64' -- gate --selftest --sweep "$SWEEP" --processes 65
+}
+
+@test "a self-test that is interrupted measures nothing and says 130" {
+  export STEADY_FILE=$TMP/n STEADY_AT=3 STEADY_HOW=hang
+  env --default-signal=INT "$ATTNBENCH" gate --selftest --sweep "$SWEEP" --device cpu --load "$STEADY" --json "$TMP/a.json" \
+    >"$OUT" 2>"$ERR" &
+  local run=$!
+  for _ in $(seq 200); do
+    [ "$(cat "$TMP/n" 2>/dev/null)" != ... ] || break
+    sleep 0.05
+  done
+  kill -INT "$run"
+  status=0
+  wait "$run" || status=$?
+  expect_status 130
+  expect_no_out
+  [ ! -e "$TMP/a.json" ]
+}

@@ -83,6 +83,7 @@ d['tool']['git_commit'] = '0123abc'"
   expect_json "$TMP/gate.json" 'not d["suites"][0]["leftover"] and d["suites"][0]["suites"] == 4000'
   attn gate --selftest --from "$TMP/many.journal" --modes hot --rounds 5 --json -
   cmp "$OUT" "$TMP/gate.json"
+  expect_refusal 2 'at least 14' -- gate --selftest --sweep "$sweep" --processes 13
   expect_refusal 2 '--processes: "9"' -- gate --selftest --sweep "$sweep" --rounds 5 --processes 9
   expect_refusal 2 'one of --sweep and --from' -- gate --selftest --sweep "$sweep" --from "$TMP/many.journal"
 }
