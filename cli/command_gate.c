@@ -45,6 +45,20 @@ static struct status selftest(const struct options *options, const struct journa
   return status;
 }
 
+/* Rates over cells that went wrong or missing would be rates of something else. */
+static struct status check_cells(const struct journal_data *evidence, enum exit_code *exit_code) {
+  struct report report;
+  const struct status status = report_build(evidence, &report);
+  if (status_failed(&status)) return status;
+  *exit_code = report.exit_code;
+  report_free(&report);
+  if (*exit_code != EXIT_CODE_OK) {
+    fprintf(stderr, "attnbench: cells are wrong, failed or missing (exit code %d), so there are no rates\n",
+            (int)*exit_code);
+  }
+  return status;
+}
+
 struct status command_gate(const struct options *options, int argc, char **argv, enum exit_code *exit_code) {
   struct journal_data evidence;
   struct status status = command_probe_outputs(options);
@@ -52,7 +66,8 @@ struct status command_gate(const struct options *options, int argc, char **argv,
   status = options->from != NULL ? command_load_evidence(options->from, &evidence)
                                  : command_measure_processes(options, argc, argv, &evidence, exit_code);
   if (status_failed(&status) || *exit_code != EXIT_CODE_OK) return status;
-  status = selftest(options, &evidence);
+  status = check_cells(&evidence, exit_code);
+  if (!status_failed(&status) && *exit_code == EXIT_CODE_OK) status = selftest(options, &evidence);
   journal_free(&evidence);
   return status;
 }

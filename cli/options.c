@@ -105,11 +105,12 @@ static const struct option_row {
      NULL},
     {"Gate", "--noise", "fail|warn", COMPARES, KIND_STRING, AT(noise),
      "what cases do that cannot be decided: end with 5, the default, or be shown only", NULL},
-    {"Gate", "--selftest", NULL, IN(GATE), KIND_FLAG, AT(selftest), "what gate does; has to be given", NULL},
+    {"Gate", "--selftest", NULL, IN(GATE), KIND_FLAG, AT(selftest),
+     "draw gate runs from processes without any change, and with slowdowns put in", NULL},
     {"Gate", "--from", "FILE", IN(GATE), KIND_STRING, AT(from),
-     "report or journal of many rounds, at least twice --rounds, better four times", NULL},
+     "report or journal of many rounds instead of a sweep to measure", NULL},
     {"Gate", "--processes", "N", IN(GATE), KIND_STRING, AT(processes),
-     "fresh processes that measure the sweep for the self-test, 10 to 64", "28"},
+     "fresh processes that measure the sweep, twice --rounds to 64; four times are better", "28"},
     {"Gate", "--rounds", "N", IN(GATE), KIND_STRING, AT(rounds),
      "processes of each side in a gate run, 5 to 32; by default 7", NULL},
     {"Testing", "--selftest", NULL, IN(SELFTEST), KIND_FLAG, AT(selftest),
@@ -277,6 +278,7 @@ static void apply_defaults(struct options *out) {
 
 /* What a round is worth depends on what the rounds are for. ab may measure a cell twice as often to decide. */
 static struct status parse_rounds(struct options *out) {
+  if (out->verb == VERB_GATE) return status_ok(); /* options_parse_gate's */
   const bool is_gate = out->verb == VERB_AB || out->baseline != NULL;
   const unsigned long least = is_gate ? 5 : 1, most = out->verb == VERB_AB ? 32 : 64;
   char *end = NULL;

@@ -75,6 +75,28 @@ d['tool']['git_commit'] = '0123abc'"
   expect_refusal 6 'need at least 10' -- gate --selftest --from "$TMP/few.json" --rounds 5
 }
 
+@test "gate --selftest: measures a sweep itself, and keeps the journal when asked" {
+  attn gate --selftest --sweep "$sweep" --device cpu --modes hot --rounds 5 --processes 11 --journal "$TMP/many.journal" \
+    --json "$TMP/gate.json"
+  expect_status 0
+  expect_json "$TMP/gate.json" 'd["method"]["processes"] == 11 and {c["mode"] for c in d["cases"]} == {"hot"}'
+  expect_json "$TMP/gate.json" 'not d["suites"][0]["leftover"] and d["suites"][0]["suites"] == 4000'
+  attn gate --selftest --from "$TMP/many.journal" --modes hot --rounds 5 --json -
+  cmp "$OUT" "$TMP/gate.json"
+  expect_refusal 2 'at least 14' -- gate --selftest --sweep "$sweep" --processes 13
+  expect_refusal 2 '--processes: "9"' -- gate --selftest --sweep "$sweep" --rounds 5 --processes 9
+  expect_refusal 2 'one of --sweep and --from' -- gate --selftest --sweep "$sweep" --from "$TMP/many.journal"
+}
+
+@test "gate --selftest: cells that are wrong give no rates" {
+  wrong=$(write_file w.json '{"attnbench_sweep": 1, "name": "s", "shapes": [{"B": 1, "H": 1, "S": 16, "D": 16}],
+    "variants": ["cpu_flash", "fault_nan"]}')
+  attn_faulty gate --selftest --sweep "$wrong" --device cpu --modes hot --rounds 5 --processes 10
+  expect_status 3
+  expect_no_out
+  expect_err "exit code 3"
+}
+
 @test "compare: one process decides nothing, exit 5, or 0 with --noise=warn" {
   measure a
   compare a a

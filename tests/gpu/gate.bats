@@ -1,0 +1,41 @@
+# Several processes, the device's policy and ab, on a GPU.
+load helper
+
+setup() {
+  need_gpu
+  SWEEP=$(write_file s.json '{"attnbench_sweep": 1, "name": "gate", "variants": ["mma_swizzle", "wmma"],
+    "shapes": [{"B": 4, "H": 16, "S": 512, "D": 64}, {"B": 1, "H": 16, "S": 1024, "D": 128}]}')
+}
+
+@test "every process of a run has its medians and SM clocks, and they agree" {
+  attn --sweep "$SWEEP" --device cuda --rounds 4 --quick --reference none --json "$TMP/r.json"
+  expect_status 0
+  python scripts/validate_report.py "$TMP/r.json"
+  expect_json "$TMP/r.json" 'all(r["processes"][m]["count"] == 4 for r in d["results"] for m in ("cold", "hot"))'
+  expect_json "$TMP/r.json" 'all(mhz and mhz > 300 for r in d["results"] for m in ("cold", "hot")
+    for mhz in r["processes"][m]["sm_clock_mhz"])'
+  expect_json "$TMP/r.json" 'all(max(us) / min(us) < 1.05 for r in d["results"]
+    for us in [r["processes"]["hot"]["median_us"]])'
+  expect_json "$TMP/r.json" 'all(t["elapsed_s"] < 0.2 and t["n"] >= 20 for r in d["results"]
+    for t in r["time"].values())'
+}
+
+@test "the report has what NVML tells of the device's policy" {
+  command -v nvidia-smi >/dev/null || skip "no nvidia-smi to compare with"
+  attn --sweep "$SWEEP" --device cuda --variants wmma --check-only --json "$TMP/r.json"
+  expect_status 0
+  local uuid limit
+  uuid=$(json "$TMP/r.json" 'd["device"]["uuid"]' | tr -d '"')
+  limit=$(nvidia-smi -i "$uuid" --query-gpu=enforced.power.limit --format=csv,noheader,nounits)
+  expect_json "$TMP/r.json" "abs((d['device']['policy']['power_limit_w'] or 0) - $limit) < 1"
+  expect_json "$TMP/r.json" 'd["device"]["policy"]["max_sm_clock_mhz"] > 300 and d["device"]["policy"]["host_kernel"]'
+}
+
+@test "a program against itself passes, in little time" {
+  local start=$SECONDS
+  attn ab --base "$ATTNBENCH" --sweep "$SWEEP" --device cuda --base-json "$TMP/base.json" --json "$TMP/new.json"
+  expect_status 0
+  [ $((SECONDS - start)) -lt 90 ] || fail "took $((SECONDS - start)) s"
+  expect_json "$TMP/new.json" '{r["processes"]["hot"]["count"] for r in d["results"]} == {7}'
+  expect_json "$TMP/base.json" 'd["run"]["quick"] and d["device"]["policy"]'
+}
