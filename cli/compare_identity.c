@@ -117,9 +117,27 @@ static void check_whole(struct compare *out) {
   add_difference(out, "measured", true, base, "a base must be whole");
 }
 
+static bool any_injected(const struct journal_data *data) {
+  for (size_t i = 0; i < data->record_count; ++i) {
+    if (data->records[i].injected.done) return true;
+  }
+  return false;
+}
+
+/* Times that hold a tool's work, or a slowdown put in on purpose, say nothing of the kernels. A new report with an
+ * injected slowdown is the gate's positive control and may be judged. */
+static void check_honest(struct compare *out) {
+  const char *base = out->base->run.profiled, *now = out->now->run.profiled;
+  if (base[0] != '\0' || now[0] != '\0') {
+    add_difference(out, "profiler", true, base[0] != '\0' ? base : "none", now[0] != '\0' ? now : "none");
+  }
+  if (any_injected(out->base)) add_difference(out, "injected slowdown", true, "some cells", "a base must have none");
+}
+
 void compare_identity(struct compare *out) {
   out->comparable = true;
   check_whole(out);
+  check_honest(out);
   for (size_t i = 0; i < sizeof keys / sizeof *keys; ++i) {
     char base[IDENTITY_TEXT_MAX], now[IDENTITY_TEXT_MAX];
     keys[i].text(out->base, base);
@@ -162,6 +180,14 @@ struct status compare_check_baseline(const char *path, const struct journal_data
     return status_make(STATUS_NOT_COMPARABLE,
                        "%s: measured with uncommitted changes (%s), so nobody can make it again; commit and measure",
                        path, data->run.git_commit);
+  }
+  if (data->run.profiled[0] != '\0') {
+    return status_make(STATUS_NOT_COMPARABLE, "%s: measured under %s, whose work is in its times; measure without it",
+                       path, data->run.profiled);
+  }
+  if (any_injected(data)) {
+    return status_make(STATUS_NOT_COMPARABLE,
+                       "%s: has cells with a slowdown put in (--inject-slowdown); measure without it", path);
   }
   if (processes < COMPARE_BASELINE_MIN) {
     return status_make(STATUS_NOT_COMPARABLE,

@@ -138,13 +138,14 @@ static uint32_t samples_of(enum time_mode mode, double estimate_us) {
   return fit < 3 ? 3 : fit > BATCH_MAX ? BATCH_MAX : (uint32_t)fit;
 }
 
-struct status inject_calibrate(struct device *device, struct problem *problem, double percent, double estimate_us,
-                               struct injected_record *out) {
+struct status inject_calibrate(struct device *device, struct problem *problem, const bool modes[TIME_MODE_COUNT],
+                               double percent, double estimate_us, struct injected_record *out) {
   static const enum time_mode order[] = {TIME_HOT, TIME_COLD}; /* hot first: it brings the clocks up */
   const bool exact = device_info(device)->kind == DEVICE_CPU;
-  struct injected_record injected = {.done = true, .percent = percent};
+  struct injected_record injected = {.done = true, .percent = percent, .ratio = {NAN, NAN}};
   for (size_t i = 0; i < sizeof order / sizeof *order; ++i) {
     const enum time_mode mode = order[i];
+    if (!modes[mode]) continue;
     struct trial trial = {.problem = problem, .mode = mode, .samples = samples_of(mode, estimate_us)};
     double delay_us = 0;
     struct status status = take_turn(&trial, 0, &trial.base_us); /* warm-up */

@@ -20,12 +20,12 @@ struct status inject_parse(const char *text, struct inject_rule *out);
 /* The percentage for this cell; 0 when the rule is not for it. */
 double inject_percent(const struct inject_rule *, const char *key, const char *variant);
 
-/* Gives the bound variant's launches a delay, per mode, with which they take percent / 100 longer than without: the
- * two are timed in turns, and on a GPU the delay is corrected until the ratio is right. Call after
+/* Gives the bound variant's launches a delay, per mode that is timed, with which they take percent / 100 longer than
+ * without: the two are timed in turns, and on a GPU the delay is corrected until the ratio is right. Call after
  * problem_time_prepare, and call that again afterwards. Microseconds of one launch: estimate_us. A failure that is
  * not the device's says that the cell is too short for so small a slowdown, or too restless. */
-struct status inject_calibrate(struct device *, struct problem *, double percent, double estimate_us,
-                               struct injected_record *out);
+struct status inject_calibrate(struct device *, struct problem *, const bool modes[TIME_MODE_COUNT], double percent,
+                               double estimate_us, struct injected_record *out);
 
 /* Pure: the next delay to try when delay_us added added_us, of which any delay adds least_added_us, and wanted_us was
  * meant. delay_us > 0. */

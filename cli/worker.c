@@ -170,8 +170,8 @@ static struct status prepare_cell(struct worker *worker, const struct cell_reque
   struct status status = problem_time_prepare(worker->problem, hot_launches, estimate_us);
   if (status_failed(&status) || !(request->inject_percent > 0)) return status;
   device_range_push(worker->device, "inject");
-  status =
-      inject_calibrate(worker->device, worker->problem, request->inject_percent, *estimate_us, &record->injected);
+  status = inject_calibrate(worker->device, worker->problem, request->modes, request->inject_percent, *estimate_us,
+                            &record->injected);
   device_range_pop(worker->device);
   return status_failed(&status) ? status : problem_time_prepare(worker->problem, hot_launches, estimate_us);
 }

@@ -364,6 +364,7 @@ static void change_kernel(struct journal_data *d) { snprintf(d->policy.host_kern
 static void change_budget(struct journal_data *d) { d->run.quick = true; }
 static void forget_policy(struct journal_data *d) { d->policy = (struct device_policy){.known = false}; }
 static void forget_power(struct journal_data *d) { d->policy.power_limit_w = NAN; }
+static void change_profiled(struct journal_data *d) { snprintf(d->run.profiled, sizeof d->run.profiled, "nsys"); }
 static void change_card(struct journal_data *d) { snprintf(d->device.uuid, sizeof d->device.uuid, "GPU-2"); }
 
 static const struct {
@@ -381,6 +382,7 @@ static const struct {
     {change_kind, "device kind", true},
     {change_sweep, "sweep", true},
     {change_seed, "input seed", true},
+    {change_profiled, "profiler", true},
     {lose_device, "device", true},
     {change_patch, "driver", false},
     {change_commit, "commit", false},

@@ -11,6 +11,8 @@
 #include "cli/inject.h"
 #include "kernels/device_ops.h"
 
+static const bool both[TIME_MODE_COUNT] = {true, true};
+
 #define COUNT(array) (sizeof(array) / sizeof(array)[0])
 
 /* ---- rules --------------------------------------------------------------------------------------------------- */
@@ -105,7 +107,7 @@ static void expect_slowdown(struct world *w, double percent, double points) {
   struct injected_record injected;
   uint32_t launches;
   double us;
-  assert_int_equal(inject_calibrate(&w->device, &w->problem, percent, w->base_us[TIME_HOT], &injected).code,
+  assert_int_equal(inject_calibrate(&w->device, &w->problem, both, percent, w->base_us[TIME_HOT], &injected).code,
                    STATUS_OK);
   assert_true(injected.done && injected.percent == percent);
   assert_int_equal(problem_time_prepare(&w->problem, &launches, &us).code, STATUS_OK);
@@ -152,7 +154,7 @@ static void a_slowdown_below_the_price_of_a_launch_is_refused(void **state) {
   struct world w;
   struct injected_record injected = {0};
   world_open(&w, 10, 0.6);
-  const struct status status = inject_calibrate(&w.device, &w.problem, 3, 10, &injected);
+  const struct status status = inject_calibrate(&w.device, &w.problem, both, 3, 10, &injected);
   assert_int_equal(status.code, STATUS_USAGE);
   assert_non_null(strstr(status.text, "needs at least 6.0"));
   assert_non_null(strstr(status.text, "choose a longer cell"));
@@ -172,7 +174,7 @@ static void a_cell_that_does_not_come_near_is_refused(void **state) {
   struct injected_record injected = {0};
   world_open(&w, 100, 0.6);
   w.device.ops = &ops;
-  const struct status status = inject_calibrate(&w.device, &w.problem, 20, 100, &injected);
+  const struct status status = inject_calibrate(&w.device, &w.problem, both, 20, 100, &injected);
   assert_int_equal(status.code, STATUS_USAGE);
   assert_non_null(strstr(status.text, "too restless"));
   assert_false(injected.done);
