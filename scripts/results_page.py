@@ -351,5 +351,6 @@ def readme_blocks(reports, v3_output, folder):
         blocks["v3-story"] = v3_story(reports)
         blocks["headline"] = headline(reports)
     if "gate" in reports.tables:
-        blocks["gate-rates"] = "\n\n".join(table_blocks(reports.tables["gate"], f"{folder}/gate.json"))
+        summary = {key: value for key, value in reports.tables["gate"].items() if key != "tables"}
+        blocks["gate-rates"] = "\n\n".join(table_blocks(summary, f"{folder}/gate.json"))
     return blocks
