@@ -178,6 +178,42 @@ PY
   done
 }
 
+# explained VARIANT QUANTITY RULE SCALES: with these counters the rule explains exactly that; less of its own does not.
+explained() {
+  some_of v3.json "$1"
+  FAKE_NCU_SCALE=$4 script check_against_ncu --json "$TMP/t.json"
+  expect_status 0
+  expect_json "$TMP/t.json" "[c['rule'] for c in d['comparisons'] if c['quantity'] == '$2' and c['rule']] == ['$3']"
+  expect_out "\`$3\`: "
+}
+
+@test "check_against_ncu explains what the same kernel's other counters hold, and no more" {
+  local lts=lts__t_sectors_srcunit_tex.sum touched=memory_l2_theoretical_sectors_global
+  local copies=smsp__sass_l1tex_m_xbar2l1tex_read_sectors_mem_global_op_ldgsts_cache_bypass.sum
+  local warps=sm__warps_active.avg.pct_of_peak_sustained_active
+  explained wmma "L2 requests" joined_on_the_way $lts=0.5
+  explained scalar "L2 requests" partial_sectors $lts=1.8,$touched=110
+  explained cp_async "L2 requests" split_copies $lts=1.4,$copies=130
+  explained cudnn "achieved occupancy" producer_group $warps=0.76
+  explained one_query "achieved occupancy" warps_end_early $warps=0.7
+  for less in "wmma $lts=0.5,l1tex__m_xbar2l1tex_read_sectors.sum=0.4" "scalar $lts=1.8,$touched=70" \
+    "cp_async $lts=1.4,$copies=50" "cudnn $warps=0.6" "one_query $warps=0.2"; do
+    some_of v3.json "${less% *}"
+    FAKE_NCU_SCALE=${less#* } script check_against_ncu --json "$TMP/t.json"
+    expect_status 1
+    expect_json "$TMP/t.json" 'd["unexplained"] == 1'
+  done
+}
+
+@test "check_against_ncu knows that a thread has 16 registers at least" {
+  some_of v3.json split_kv_atomic
+  FAKE_NCU_SCALE=launch__registers_per_thread=1.6 script check_against_ncu --json "$TMP/t.json"
+  expect_status 1
+  expect_json "$TMP/t.json" '[(c["pass"], c["ncu"], c["rule"]) for c in d["comparisons"] if c["quantity"] == "registers"][0]
+    == ("reset", 16, "least_registers")'
+  expect_json "$TMP/t.json" 'd["unexplained"] == 1'
+}
+
 @test "timer_truth accepts a right clock and sees one that is 2 us off" {
   script timer_truth --tools nsys --json "$TMP/t.json"
   expect_status 0
