@@ -65,7 +65,10 @@ QUANTITIES = {
     "l2_bytes": [(["lts__t_sectors_srcunit_tex.sum"], lambda sectors: sectors * SECTOR_BYTES)],
     "l2_hit_ratio": [(["lts__t_sectors_srcunit_tex_lookup_hit.sum", "lts__t_sectors_srcunit_tex_lookup_miss.sum"], share),
                      (["lts__t_sector_hit_rate.pct"], percent)],
-    "tensor_pipe_ratio": [(["sm__pipe_tensor_cycles_active.avg.pct_of_peak_sustained_elapsed"], percent),
+    # Matrix products alone where that can be had: sm_90 runs some HFMA2 on the tensor pipe too.
+    "tensor_pipe_ratio": [(["sm__pipe_tensor_op_hmma_type_hmma_hgmma_qgmma_cycles_active"
+                            ".avg.pct_of_peak_sustained_elapsed"], percent),
+                          (["sm__pipe_tensor_cycles_active.avg.pct_of_peak_sustained_elapsed"], percent),
                           (["sm__pipe_tensor_op_hmma_cycles_active.avg.pct_of_peak_sustained_elapsed"], percent),
                           (["sm__inst_executed_pipe_tensor.avg.pct_of_peak_sustained_elapsed"], percent)],
     "issue_ratio": [(["smsp__issue_active.avg.pct_of_peak_sustained_active"], percent),
@@ -90,6 +93,15 @@ EXTRAS = {
     "waves": [(["launch__waves_per_multiprocessor"], same)],
     "occupancy_ratio": [(["sm__maximum_warps_per_active_cycle_pct"], percent)],
     "l1_hit_ratio": [(["l1tex__t_sector_hit_rate.pct"], percent)],
+    # Over the SMs' side of the crossbar, where requests of neighbouring SMs are not yet joined.
+    "crossbar_bytes": [(["l1tex__m_xbar2l1tex_read_sectors.sum", "l1tex__m_l1tex2xbar_write_sectors.sum"],
+                        lambda read, written: (read + written) * SECTOR_BYTES)],
+    "global_load_store_sectors": [(["l1tex__t_sectors_pipe_lsu_mem_global_op_ld.sum",
+                                    "l1tex__t_sectors_pipe_lsu_mem_global_op_st.sum"], total)],
+    # cp.async past L1: what came for it less what was asked for.
+    "copy_excess_bytes": [(["smsp__sass_l1tex_m_xbar2l1tex_read_sectors_mem_global_op_ldgsts_cache_bypass.sum",
+                            "smsp__sass_data_bytes_mem_global_op_ldgsts_cache_bypass.sum"],
+                           lambda sectors, asked: max(0.0, sectors * SECTOR_BYTES - asked))],
     "sm_clock_mhz": [(["gpc__cycles_elapsed.avg.per_second"], lambda hz: hz * 1e-6)],
     "tensor_flops": [([f"sm__ops_path_tensor_op_{op}.sum" for op in  # sm_90
                        ("hmma_src_fp16_dst_fp32", "hmma_src_bf16_dst_fp32", "hgmma_src_fp16", "hgmma_src_bf16_dst_fp32")],

@@ -178,25 +178,135 @@ PY
   done
 }
 
+# explained VARIANT QUANTITY RULE SCALES: with these counters the rule explains exactly that; less of its own does not.
+explained() {
+  some_of v3.json "$1"
+  FAKE_NCU_SCALE=$4 script check_against_ncu --json "$TMP/t.json"
+  expect_status 0
+  expect_json "$TMP/t.json" "[c['rule'] for c in d['comparisons'] if c['quantity'] == '$2' and c['rule']] == ['$3']"
+  expect_out "\`$3\`: "
+}
+
+@test "check_against_ncu explains what the same kernel's other counters hold, and no more" {
+  local lts=lts__t_sectors_srcunit_tex.sum touched=memory_l2_theoretical_sectors_global
+  local copies=smsp__sass_l1tex_m_xbar2l1tex_read_sectors_mem_global_op_ldgsts_cache_bypass.sum
+  local warps=sm__warps_active.avg.pct_of_peak_sustained_active
+  explained wmma "L2 requests" joined_on_the_way $lts=0.5
+  explained scalar "L2 requests" partial_sectors $lts=1.8,$touched=110
+  explained cp_async "L2 requests" split_copies $lts=1.4,$copies=130
+  explained cudnn "achieved occupancy" producer_group $warps=0.76
+  explained one_query "achieved occupancy" warps_end_early $warps=0.7
+  for less in "wmma $lts=0.5,l1tex__m_xbar2l1tex_read_sectors.sum=0.4" "scalar $lts=1.8,$touched=70" \
+    "cp_async $lts=1.4,$copies=50" "cudnn $warps=0.6" "one_query $warps=0.2"; do
+    some_of v3.json "${less% *}"
+    FAKE_NCU_SCALE=${less#* } script check_against_ncu --json "$TMP/t.json"
+    expect_status 1
+    expect_json "$TMP/t.json" 'd["unexplained"] == 1'
+  done
+}
+
+@test "check_against_ncu knows that a thread has 16 registers at least" {
+  some_of v3.json split_kv_atomic
+  FAKE_NCU_SCALE=launch__registers_per_thread=1.6 script check_against_ncu --json "$TMP/t.json"
+  expect_status 1
+  expect_json "$TMP/t.json" '[(c["pass"], c["ncu"], c["rule"]) for c in d["comparisons"] if c["quantity"] == "registers"][0]
+    == ("reset", 16, "least_registers")'
+  expect_json "$TMP/t.json" 'd["unexplained"] == 1'
+}
+
 @test "timer_truth accepts a right clock and sees one that is 2 us off" {
   script timer_truth --tools nsys --json "$TMP/t.json"
   expect_status 0
-  expect_json "$TMP/t.json" '[row[:4] for row in d["rows"]] == [["hot, nsys", 5, 5, 0], ["cold, nsys", 5, 5, 0]]'
-  expect_out '| hot, nsys | 5 | 5 | 0 |'
+  expect_json "$TMP/t.json" '[row[:5] for row in d["rows"]] == [["hot, nsys", 5, 5, 0, 0], ["cold, nsys", 5, 5, 0, 0]]'
+  expect_json "$TMP/t.json" '[t["title"] for t in d["tables"]] == ["hot, nsys", "cold, nsys"]
+    and all(len(row) == len(t["columns"]) for t in d["tables"] for row in t["rows"])'
+  expect_out '| hot, nsys | 5 | 5 | 0 | 0 |'
+  FAKE_NSYS=untraced_calls script timer_truth --tools nsys
+  expect_status 0
   some_of v3.json wmma split_kv cudnn
-  FAKE_NSYS_OFF_US=2 script timer_truth --tools nsys
-  expect_status 1
-  expect_out '| hot, nsys | 3 | 0 | 3 |'
+  for off in 2 -2; do
+    FAKE_NSYS_OFF_US=$off script timer_truth --tools nsys
+    expect_status 1
+    expect_out '| hot, nsys | 3 | 0 | 0 | 3 |'
+    expect_out '| cold, nsys | 3 | 0 | 0 | 3 |'
+  done
   FAKE_NSYS=no_ranges script timer_truth --tools nsys
   expect_status 4
   expect_err 'no attnbench range'
+}
+
+@test "timer_truth explains what a launch costs before its first kernel by the same trace's gaps, and no more" {
+  some_of v3.json wmma cudnn
+  # A cold launch's first kernel comes 2 us late, and so do the graph's.
+  FAKE_NSYS_GAP_US=2 script timer_truth --tools nsys --json "$TMP/t.json"
+  expect_status 0
+  expect_json "$TMP/t.json" '[row[:5] for row in d["rows"]] == [["hot, nsys", 2, 2, 0, 0], ["cold, nsys", 2, 0, 2, 0]]'
+  expect_json "$TMP/t.json" 'all(row[5:] == ["launch", 0.0, 2.0] and abs(row[3] - 2) < 0.01 for row in d["tables"][0]["rows"])'
+  expect_out '`launch`: the constant is of an empty kernel'
+  # 3 us more than the gaps hold.
+  FAKE_NSYS_GAP_US=2 FAKE_NSYS_OFF_US=-3 script timer_truth --tools nsys
+  expect_status 1
+  expect_out '| cold, nsys | 2 | 0 | 0 | 2 |'
 }
 
 @test "timer_truth holds ncu's times against the medians, with the constants it states" {
   script timer_truth --tools ncu --json "$TMP/t.json"
   expect_status 1 # a cold launch is not what a hot one takes
   # cold = median - (overhead - 1.5): the stand-in says an empty kernel lasts 1.5 us, and every single pass median - 1.4.
-  expect_json "$TMP/t.json" 'all(abs(row[3] - (2.88 - 1.5)) < 0.01 for row in d["tables"][1]["rows"])'
-  expect_json "$TMP/t.json" '[row[8] for row in d["tables"][1]["rows"] if row[1] == "`split_kv`"] == ["not judged"]'
-  expect_json "$TMP/t.json" 'all(abs(row[3] - (0.53 - 1.5) * (2 if row[1] == "`split_kv`" else 1)) < 1e-9 for row in d["tables"][0]["rows"])'
+  expect_json "$TMP/t.json" '[t["title"] for t in d["tables"]] == ["Rows outside of the bar, and why", "hot, ncu", "cold, ncu"]'
+  expect_json "$TMP/t.json" 'all(abs(row[3] - (2.88 - 1.5)) < 0.01 for row in d["tables"][2]["rows"])'
+  expect_json "$TMP/t.json" '[row[7] for row in d["tables"][2]["rows"]]
+    == ["right", "right", "right", "flushed_between_passes", "right"]'
+  expect_json "$TMP/t.json" 'all(abs(row[3] - (0.53 - 1.5) * (2 if row[1] == "`split_kv`" else 1)) < 1e-9 for row in d["tables"][1]["rows"])'
+}
+
+# Judged as timer_truth would: "mode median, process medians, ncu times, other clock's factor, gap, nsys busy" -> verdict.
+reason_of() {
+  python - "$@" <<'PY'
+import importlib.machinery, importlib.util, json, sys
+sys.path.insert(0, "scripts")
+loader = importlib.machinery.SourceFileLoader("timer_truth", "scripts/timer_truth")
+truth = importlib.util.module_from_spec(importlib.util.spec_from_loader("timer_truth", loader))
+loader.exec_module(truth)
+from profiler import Kernel
+a = json.loads(sys.argv[1])
+
+def row(median):
+    time = {"median_us": median, "sm_clock_mhz": 1900, "launches_per_sample": 1}
+    return {"key": "k", "variant": "v", "status": "ok", "launches": [{"kernel": "v"}], "time": {a["mode"]: time, "hot" if
+            a["mode"] == "cold" else "cold": None}}
+
+def report(median):
+    return {"device": {"event_overhead_us": 2.5}, "results": [row(median)]}
+
+traced = None
+if "traced" in a:
+    traced = truth.Trace(report(a["traced"]), {}, [0.5])
+    traced.seen["k", "v", a["mode"]] = truth.Seen(a["traced"] - 2, a["busy"], a.get("gap", 0), a.get("spread", 0))
+kernels = [Kernel("v", [1], [1], {"gpu_time_us": us, "sm_clock_mhz": a.get("ncu_mhz", 1900), "stalls": {}}, None)
+           for us in a["ncu"]]
+one = truth.NcuRow(row(0), a["mode"], [kernels], truth.Processes([report(m) for m in a["processes"]], traced), 1.5, 0.5)
+print(one.judged().verdict)
+PY
+}
+
+@test "a time that ncu does not confirm has a reason only when the same runs' numbers hold it" {
+  is() { [ "$(reason_of "$2")" = "$1" ] || fail "$2 is $(reason_of "$2"), not $1"; }
+  is right '{"mode": "cold", "processes": [21], "ncu": [20]}'
+  is '**wrong**' '{"mode": "cold", "processes": [23], "ncu": [20]}'
+  is processes '{"mode": "cold", "processes": [23, 23, 21], "ncu": [20]}'
+  is '**wrong**' '{"mode": "cold", "processes": [23, 24, 25], "ncu": [20]}'
+  is launches '{"mode": "cold", "processes": [23], "ncu": [20, 20, 22]}'
+  is '**wrong**' '{"mode": "cold", "processes": [23], "ncu": [18, 20, 20]}'
+  # ncu's clock is lower: its time is too long, never too short.
+  is clock '{"mode": "cold", "processes": [19], "ncu": [20], "ncu_mhz": 1710}'
+  is '**wrong**' '{"mode": "cold", "processes": [23], "ncu": [20], "ncu_mhz": 1710}'
+  # A hot time is taken to attnbench's clock.
+  is right '{"mode": "hot", "processes": [17], "ncu": [20], "ncu_mhz": 1710}'
+  is '**wrong**' '{"mode": "hot", "processes": [21], "ncu": [20]}'
+  is gap '{"mode": "hot", "processes": [21], "ncu": [20], "traced": 21, "busy": 19, "gap": 3}'
+  is '**wrong**' '{"mode": "hot", "processes": [21], "ncu": [20], "traced": 21, "busy": 19, "gap": 0.6}'
+  # The tools differ as much on the kernels alone, or they do not.
+  is other_launches '{"mode": "cold", "processes": [23], "ncu": [20], "traced": 23, "busy": 21}'
+  is '**wrong**' '{"mode": "cold", "processes": [23], "ncu": [20], "traced": 23, "busy": 19}'
 }

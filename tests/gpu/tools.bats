@@ -20,7 +20,7 @@ sanitize() {
   need_tool nsys
   capture scripts/timer_truth --tools nsys --attnbench "$ATTNBENCH" --sweep shapes/v3.json --json "$TMP/timer.json"
   expect_status 0
-  expect_json "$TMP/timer.json" '[row[3] for row in d["rows"]] == [0, 0] and all(row[1] > 0 for row in d["rows"])'
+  expect_json "$TMP/timer.json" '[row[4] for row in d["rows"]] == [0, 0] and all(row[1] > 0 for row in d["rows"])'
 }
 
 # A machine whose users may not read the counters cannot run these.
