@@ -24,12 +24,17 @@
  *   9.0.
  *
  * Which path: a cluster has one chain of launch, load, product and store where passes have two or three,
- *   and pays with tiles of 16 rows. Measured, H200, hot, B = 1, H = 4, no early start, us per 1024 columns
- *   of D in clusters / in passes: fp32 5.5 / 2.2 with 64 queries, 1.3 / 0.5 with 16; 16-bit 2.1 / 0.6 and
- *   1.1 / 0.2. The chains of passes take 2.5 us more where a start is early, which is worth 1.6 of that
- *   difference per 1024 columns up to D = 2048, but not where it is 3.3. So clusters are taken where all
- *   columns of a block are on their way before its first product: 256 in each of 8 blocks, D = 2048; for
- *   one q tile in fp32 and up to four in 16-bit types; and where each block gets an SM of its own.
+ *   and pays for it with tiles of 16 rows. Measured, H200, hot, B = 1, H = 4, without an early start, us as
+ *   chain + columns of D / 1024 * price:
+ *
+ *                  fp32, 64 queries   fp32, 16    16-bit, 64   16-bit, 16
+ *      clusters       4.8 + 5.5       2.5 + 1.3   2.6 + 2.1    2.4 + 1.1
+ *      passes         8.6 + 2.2       6.7 + 0.5   8.3 + 0.6    6.7 + 0.2
+ *
+ *   An early start is to take 2 off the chain of passes. The lines then cross at 550 columns for fp32 with
+ *   64 queries and at 2500 to 2750 for the others, so clusters are taken where all columns of a block are on
+ *   their way before its first product: 256 in each of 8 blocks, D = 2048; for one q tile in fp32 and up to
+ *   four, which read K and V four times, in 16-bit types; and where each block gets an SM of its own.
  *
  * Floors, H200, hot, B = 1, H = 4, Sq = Skv = 64: FLOPs at 67 TFLOP/s (fp32) or 990 (16-bit), tensors
  *   from L2 at 8.9 TB/s. In passes, 0.5 us for each after the first and a chain of load, product and store
@@ -44,8 +49,9 @@
  *      8192   537   33.6 / 16.8    8.0 / 0.5      3.8 / 9.4               15   / 8.5
  *
  * Budget: "scores" 73728 bytes of shared memory for 64 rows: two stages of a Q and a K slab of 64 x 68
- *   floats are 69632, the results of four groups 4 * 64 * 72 * 4. "output" for 64 x 256 in fp32 and 64 keys:
- *   64 factors, scores 64 * 68, two stages of V 32 * 260, all * 4 = 84224; 64 keys more are 17408 more.
+ *   floats are 69632, the results of four groups 4 * 64 * 72 * 4; for 16 rows four stages of (16 + 64) x 68
+ *   floats are 87040. "output" for 64 x 256 in fp32 and 64 keys: 64 factors, scores 64 * 68, two stages of V
+ *   32 * 260, all * 4 = 84224; 64 keys more are 17408 more.
  *   Registers: 64 results, 36 operands, and addresses: 150 to 165 for 64 rows in fp32; 256 threads.
  *   Clusters, fp32, 64 keys, chunks of 256 and more: four slabs of (16 + 64) x 68, two stages of V 32 x 260,
  *   results of eight groups 16 x 72, scores 16 x 64, weights 16 x 68, 16 factors, all * 4, and two barriers
@@ -111,7 +117,8 @@ template <typename T, uint32_t Rows>
 __global__ void __launch_bounds__(d_tile::kThreads, 1) d_split_scores_kernel(const __grid_constant__ DSplitParams a) {
   using namespace d_tile;
   using Scores = typename ScoresOf<T, Rows>::type;
-  constexpr uint32_t kStages = score_stages(sizeof(T)), kStageElements = (Rows + kKeys) * padded(kSlab, sizeof(T));
+  constexpr uint32_t kStages = score_stages(Rows, sizeof(T));
+  constexpr uint32_t kStageElements = (Rows + kKeys) * padded(kSlab, sizeof(T));
   extern __shared__ __align__(128) unsigned char smem[];
   T *tiles = reinterpret_cast<T *>(smem); /* [kStages]: Q slab [Rows], then K slab [kKeys] */
   float *results = reinterpret_cast<float *>(smem);
@@ -751,7 +758,7 @@ static void d_split_plan(const attn_shape *shape, const attn_tuning *tuning, con
   const uint32_t q_tiles = ceil_div(shape->Sq, tile.rows), chunks = ceil_div(shape->D, tile.columns);
   const uint64_t head_scores = (uint64_t)q_tiles * tile.rows * key_tiles * d_tile::kKeys;
   plan->tile_q = tile.rows, plan->tile_kv = d_tile::kKeys;
-  plan->splits = key_tiles, plan->stages = d_tile::score_stages(element);
+  plan->splits = key_tiles, plan->stages = d_tile::score_stages(tile.rows, element);
   plan->workspace_bytes = (uint64_t)shape->B * shape->Hq * head_scores * chunks * sizeof(float);
   d_split_plan_pass(plan, *shape, "scores", kernels.scores, q_tiles * key_tiles * chunks,
                     ATTN_COVERS_Q | ATTN_COVERS_SPLIT | ATTN_COVERS_D, d_tile::kThreads,
