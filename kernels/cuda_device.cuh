@@ -79,8 +79,9 @@ inline void *data_of(const struct cuda_problem *p, enum problem_tensor t) {
   return p->block[t] == nullptr ? nullptr : p->block[t] + DEVICE_REDZONE_BYTES;
 }
 
-/* Enqueues one pass / all passes of the bound plan. */
-struct status enqueue_pass(struct cuda_problem *, uint32_t pass);
+/* Enqueues one pass / all passes of the bound plan. alone: whatever attn_pass.early_start says, after all that came
+ * before. */
+struct status enqueue_pass(struct cuda_problem *, uint32_t pass, bool alone);
 struct status enqueue_plan(struct cuda_problem *);
 
 /* A mangled name for people; as it is when it is none. */

@@ -184,7 +184,7 @@ struct status one_pass_sample(struct cuda_problem *p, uint32_t n, uint32_t i, do
   STATUS_TRY(block_stream(d, kBlockerLimitNs));
   CUDA_TRY(cudaEventRecord(d->timer.event[0], d->stream));
   for (uint32_t pass = 0; pass < passes; ++pass) {
-    STATUS_TRY(enqueue_pass(p, pass));
+    STATUS_TRY(enqueue_pass(p, pass, true));
     CUDA_TRY(cudaEventRecord(d->timer.event[pass + 1], d->stream));
   }
   STATUS_TRY(release_and_wait(d));

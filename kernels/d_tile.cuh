@@ -35,9 +35,11 @@ constexpr ATTN_HD uint32_t padded(uint32_t columns, uint32_t element_bytes) { re
 constexpr uint32_t kGroupStride = kKeys + 8;
 constexpr uint32_t kScoreStride = kKeys + 4;
 
-/* fp32 computes long enough on a slab to hide the next one's latency; a tensor core does not, so that all four slabs
- * of the largest chunk are on their way at once. */
-constexpr ATTN_HD uint32_t score_stages(uint32_t element_bytes) { return element_bytes == 4 ? 2 : 4; }
+/* 64 rows of fp32 compute long enough on a slab to hide the next one's latency; 16 rows and a tensor core do not, so
+ * that all four slabs of the largest chunk are on their way at once. */
+constexpr ATTN_HD uint32_t score_stages(uint32_t rows, uint32_t element_bytes) {
+  return element_bytes == 4 && rows == 64 ? 2 : 4;
+}
 
 /* Groups that share the inner dimension of the scores: in fp32 8 x 8 threads hold 64 rows and a warp holds 16, so
  * there are 4 and 8 groups; of 16-bit fragments 8 warps hold 2 of the 16 of 64 rows, or in 2 groups 1 of the 4 of 16
@@ -55,7 +57,7 @@ constexpr ATTN_HD uint32_t score_stage_bytes(uint32_t rows, uint32_t element_byt
 }
 /* The groups' results take the place of the last slabs. */
 constexpr uint32_t score_smem_bytes(uint32_t rows, uint32_t element_bytes) {
-  return larger(score_stages(element_bytes) * score_stage_bytes(rows, element_bytes),
+  return larger(score_stages(rows, element_bytes) * score_stage_bytes(rows, element_bytes),
                 score_groups(rows, element_bytes) * rows * kGroupStride * 4);
 }
 
@@ -108,6 +110,7 @@ static_assert(kClusterRows * padded(256, 4) * 4 <= kClusterSlabs * score_stage_b
 
 static_assert(score_smem_bytes(64, 4) == 73728, "the fp32 results of four groups; two stages of slabs are 69632");
 static_assert(score_smem_bytes(64, 2) == 73728, "four stages of 16-bit slabs");
+static_assert(score_smem_bytes(16, 4) == 87040, "four stages of fp32 slabs");
 static_assert(output_smem_bytes(64, 256, 1, 4) == 84224, "the header's budget in d_split.cu");
 
 }  // namespace attn::d_tile

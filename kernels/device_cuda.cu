@@ -228,30 +228,47 @@ uint32_t cluster_blocks(const struct attn_pass *pass) {
   return pass->cluster[0] * pass->cluster[1] * pass->cluster[2];
 }
 
-/* `cluster` is the attribute that the configuration refers to. */
-cudaLaunchConfig_t launch_config(const struct attn_pass *pass, cudaStream_t stream, cudaLaunchAttribute *cluster) {
+enum { LAUNCH_ATTRIBUTES_MAX = 2 };
+
+/* `attributes` has room for LAUNCH_ATTRIBUTES_MAX, to which the configuration refers. */
+cudaLaunchConfig_t launch_config(const struct attn_pass *pass, cudaStream_t stream, bool early,
+                                 cudaLaunchAttribute *attributes) {
   cudaLaunchConfig_t config = {};
   config.gridDim = dim3(pass->grid[0], pass->grid[1], pass->grid[2]);
   config.blockDim = dim3(pass->block[0], pass->block[1], pass->block[2]);
   config.dynamicSmemBytes = pass->dynamic_smem_bytes;
   config.stream = stream;
+  config.attrs = attributes;
   if (cluster_blocks(pass) > 1) {
+    cudaLaunchAttribute *cluster = &attributes[config.numAttrs++];
     cluster->id = cudaLaunchAttributeClusterDimension;
     cluster->val.clusterDim.x = pass->cluster[0];
     cluster->val.clusterDim.y = pass->cluster[1];
     cluster->val.clusterDim.z = pass->cluster[2];
-    config.attrs = cluster;
-    config.numAttrs = 1;
+  }
+  if (early) {
+    cudaLaunchAttribute *ahead = &attributes[config.numAttrs++];
+    ahead->id = cudaLaunchAttributeProgrammaticStreamSerialization;
+    ahead->val.programmaticStreamSerializationAllowed = 1;
   }
   return config;
+}
+
+/* Whether a pass is launched ahead of the end of the one before it: the same launch's, so never the first. Graphs
+ * take such an edge since CUDA 12.3. */
+bool starts_early(const struct cuda_problem *p, uint32_t index) {
+  constexpr uint32_t kSince = 12030;
+  const struct device_info *info = &p->base.device->info;
+  return index > 0 && p->base.plan.pass[index].early_start && info->cc_major >= 9 && info->driver_version >= kSince &&
+         info->runtime_version >= kSince;
 }
 
 /* More than 8 blocks in a cluster are not portable, and even 8 need as many SMs that lie together. */
 struct status prepare_cluster(const struct attn_pass *pass, const void *handle) {
   constexpr uint32_t kPortable = 8;
   int clusters = 0;
-  cudaLaunchAttribute attribute = {};
-  const cudaLaunchConfig_t config = launch_config(pass, nullptr, &attribute);
+  cudaLaunchAttribute attributes[LAUNCH_ATTRIBUTES_MAX] = {};
+  const cudaLaunchConfig_t config = launch_config(pass, nullptr, false, attributes);
   if (cluster_blocks(pass) > kPortable)
     CUDA_TRY(cudaFuncSetAttribute(handle, cudaFuncAttributeNonPortableClusterSizeAllowed, 1));
   CUDA_TRY(cudaOccupancyMaxActiveClusters(&clusters, handle, &config));
@@ -373,9 +390,10 @@ void write_demangled(const char *symbol, char *out, size_t size) {
   free(demangled);
 }
 
-struct status enqueue_pass(struct cuda_problem *p, uint32_t index) {
-  cudaLaunchAttribute cluster = {};
-  const cudaLaunchConfig_t config = launch_config(&p->base.plan.pass[index], stream_of(p), &cluster);
+struct status enqueue_pass(struct cuda_problem *p, uint32_t index, bool alone) {
+  cudaLaunchAttribute attributes[LAUNCH_ATTRIBUTES_MAX] = {};
+  const bool early = !alone && starts_early(p, index);
+  const cudaLaunchConfig_t config = launch_config(&p->base.plan.pass[index], stream_of(p), early, attributes);
   void *arguments[] = {p->bound.args[index].bytes};
   CUDA_TRY(cudaLaunchKernelExC(&config, p->bound.handle[index], arguments));
   return status_ok();
@@ -384,7 +402,7 @@ struct status enqueue_pass(struct cuda_problem *p, uint32_t index) {
 struct status enqueue_plan(struct cuda_problem *p) {
   const struct attn_vendor *vendor = p->base.variant->vendor;
   if (vendor != nullptr) return vendor->enqueue(p->bound.vendor_state);
-  for (uint32_t i = 0; i < p->base.plan.pass_count; ++i) STATUS_TRY(enqueue_pass(p, i));
+  for (uint32_t i = 0; i < p->base.plan.pass_count; ++i) STATUS_TRY(enqueue_pass(p, i, false));
   return status_ok();
 }
 

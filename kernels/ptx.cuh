@@ -66,8 +66,22 @@ __device__ __forceinline__ void mbarrier_wait(uint64_t *barrier, uint32_t parity
   __syncwarp();
 }
 
-/* ---- clusters, compute capability 9.0 and up: blocks that run at once and reach each other's shared memory. A block
- * that was launched without one is a cluster of its own. */
+/* ---- passes that overlap, compute capability 9.0 and up; no effect below, nor in a kernel that was launched without
+ * (attn_pass.early_start). Once all blocks of a kernel have called the first, the next pass may start; it then waits
+ * by the second until all earlier passes have ended and their stores are seen. */
+__device__ __forceinline__ void start_next_pass() {
+#if __CUDA_ARCH__ >= 900
+  asm volatile("griddepcontrol.launch_dependents;");
+#endif
+}
+__device__ __forceinline__ void wait_for_earlier_passes() {
+#if __CUDA_ARCH__ >= 900
+  asm volatile("griddepcontrol.wait;" ::: "memory");
+#endif
+}
+
+/* ---- clusters, compute capability 9.0 and up: blocks that run at once and reach each other's shared memory. In
+ * a kernel launched without a cluster some of these instructions are illegal. */
 __device__ __forceinline__ uint32_t cluster_rank() {
   uint32_t rank;
   asm volatile("mov.u32 %0, %%cluster_ctarank;" : "=r"(rank));

@@ -100,6 +100,9 @@ struct attn_pass {
   unsigned covers[3];   /* enum attn_cover bits per grid axis */
   uint32_t row_threads; /* threads of a block that work on a query row in the compute phase; 0: none, the pass only
                          * prepares memory */
+  bool early_start; /* may start while the pass before it in the plan still runs, on GPUs that can (compute capability
+                     * 9.0); every block executes griddepcontrol.wait before it touches what earlier passes write,
+                     * and before it ends. Of no meaning in the first pass, which starts after all that came before */
 };
 
 enum { ATTN_PASSES_MAX = 4, ATTN_PASS_ARGS_MAX = 1024 };

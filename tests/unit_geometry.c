@@ -562,7 +562,8 @@ static void one_query_has_a_block_per_query_whatever_d_is(void **state) {
   }
 }
 
-enum { D_SPLIT_ROWS, D_SPLIT_CHUNK, D_SPLIT_FUSED, D_SPLIT_PATH, D_SPLIT_CLUSTER }; /* tunables, in order */
+/* Tunables, in order. */
+enum { D_SPLIT_ROWS, D_SPLIT_CHUNK, D_SPLIT_FUSED, D_SPLIT_PATH, D_SPLIT_CLUSTER, D_SPLIT_EARLY };
 enum { PATH_PASSES = 1, PATH_CLUSTERS };
 
 static void d_split_puts_d_on_the_grid_until_the_gpu_is_full(void **state) {
@@ -598,17 +599,34 @@ static void d_split_puts_d_on_the_grid_until_the_gpu_is_full(void **state) {
     }
 }
 
-static void d_split_takes_one_pass_of_clusters_where_each_block_gets_an_sm(void **state) {
+static void every_pass_of_d_split_but_the_first_starts_early_when_told_so(void **state) {
+  (void)state;
+  struct point p = point_of("d_split", "h200", square(1, 4, 64, 2048, ATTN_F32));
+  for (int early = 1; early >= 0; early--) {
+    assert_int_equal(p.tuning.value[D_SPLIT_EARLY], early); /* the default is 1 */
+    const struct attn_plan plan = plan_of(&p);
+    assert_int_equal(plan.pass_count, 3);
+    for (uint32_t i = 0; i < plan.pass_count; i++) assert_int_equal(plan.pass[i].early_start, early && i > 0);
+    p.tuning.value[D_SPLIT_EARLY] = 0;
+  }
+}
+
+static void d_split_takes_clusters_where_all_loads_are_in_flight_and_each_block_gets_an_sm(void **state) {
   (void)state;
   static const struct {
     const char *model;
-    uint32_t H, S, D, cluster, q_tiles; /* cluster 0: passes */
+    uint32_t H, S, D, cluster, fp32_cluster, q_tiles; /* cluster 0: passes */
   } rows[] = {
-      {"h200", 4, 64, 512, 8, 4},   {"h200", 4, 64, 2048, 8, 4},  {"h200", 4, 64, 8192, 8, 4},
-      {"h200", 4, 16, 8192, 8, 1},  {"h200", 4, 64, 256, 4, 4}, /* 64 columns each */
-      {"h200", 8, 64, 2048, 4, 4},                              /* 256 blocks of clusters of 8 for 132 SMs */
-      {"h200", 33, 64, 2048, 1, 4}, {"h200", 34, 64, 2048, 0, 0}, {"h200", 4, 65, 2048, 0, 0},
-      {"a100", 4, 64, 2048, 0, 0}, /* no clusters */
+      {"h200", 4, 64, 512, 8, 0, 4},  {"h200", 4, 64, 2048, 8, 0, 4},
+      {"h200", 4, 64, 2056, 0, 0, 0}, /* a fifth slab for some blocks */
+      {"h200", 4, 16, 2048, 8, 8, 1}, {"h200", 4, 16, 2056, 0, 0, 0},
+      {"h200", 4, 17, 512, 8, 0, 2},  {"h200", 4, 65, 512, 0, 0, 0},
+      {"h200", 4, 64, 256, 4, 0, 4},  /* 64 columns each */
+      {"h200", 8, 64, 1024, 4, 0, 4}, /* 256 blocks of clusters of 8 for 132 SMs */
+      {"h200", 8, 64, 2048, 0, 0, 0}, /* 512 columns in each of 4 blocks */
+      {"h200", 33, 16, 512, 4, 4, 1}, {"h200", 66, 16, 512, 2, 2, 1},
+      {"h200", 67, 16, 512, 0, 0, 0}, /* no clusters of one block */
+      {"a100", 4, 64, 2048, 0, 0, 0}, /* no clusters */
   };
   for (size_t i = 0; i < COUNT(rows); i++)
     for (int dtype = 0; dtype < ATTN_DTYPE_COUNT; dtype++) {
@@ -616,14 +634,15 @@ static void d_split_takes_one_pass_of_clusters_where_each_block_gets_an_sm(void 
           point_of("d_split", rows[i].model, square(1, rows[i].H, rows[i].S, rows[i].D, (enum attn_dtype)dtype));
       assert_null(refusal(&p));
       const struct attn_plan plan = plan_of(&p);
-      if (rows[i].cluster == 0) {
+      const uint32_t cluster = dtype == ATTN_F32 ? rows[i].fp32_cluster : rows[i].cluster;
+      if (cluster == 0) {
         assert_true(plan.pass_count > 1);
         continue;
       }
       assert_int_equal(plan.pass_count, 1);
       assert_int_equal(plan.tile_q, 16);
-      assert_grid(&plan.pass[0], rows[i].q_tiles * rows[i].cluster, rows[i].H, 1);
-      assert_int_equal(plan.pass[0].cluster[0], rows[i].cluster);
+      assert_grid(&plan.pass[0], rows[i].q_tiles * cluster, rows[i].H, 1);
+      assert_int_equal(plan.pass[0].cluster[0], cluster);
       assert_int_equal(plan.pass[0].covers[0], ATTN_COVERS_Q | ATTN_COVERS_D);
       assert_int_equal(plan.workspace_bytes, 0);
     }
@@ -633,12 +652,14 @@ static void d_split_path_and_cluster_can_be_forced(void **state) {
   (void)state;
   struct point p = point_of("d_split", "h200", square(8, 32, 300, 2048, ATTN_F16));
   p.tuning.value[D_SPLIT_PATH] = PATH_CLUSTERS;
-  assert_non_null(strstr(refusal(&p), "at most the number of SMs"));
+  assert_non_null(strstr(refusal(&p), "at most half the number of SMs"));
   p.tuning.value[D_SPLIT_CLUSTER] = 16;
   assert_null(refusal(&p));
   assert_grid(&plan_of(&p).pass[0], 19 * 16, 32, 8);
-  p.tuning.value[D_SPLIT_CLUSTER] = 6;
-  assert_non_null(strstr(refusal(&p), "cluster must be"));
+  for (int32_t cluster = 1; cluster <= 6; cluster += 5) {
+    p.tuning.value[D_SPLIT_CLUSTER] = cluster;
+    assert_non_null(strstr(refusal(&p), "cluster must be 0, 2, 4, 8 or 16"));
+  }
   p.tuning.value[D_SPLIT_CLUSTER] = 8, p.tuning.value[D_SPLIT_ROWS] = 16;
   assert_non_null(strstr(refusal(&p), "path=1"));
   p.tuning.value[D_SPLIT_ROWS] = 0, p.shape.dtype = ATTN_F32;
@@ -652,7 +673,8 @@ static void d_split_path_and_cluster_can_be_forced(void **state) {
 /* Every part of fp32, 64 keys and chunks of 256, in floats: slabs, V, group results, scores, weights, factors. */
 static void d_split_cluster_budget_is_what_its_file_says(void **state) {
   (void)state;
-  const struct point p = point_of("d_split", "h200", square(1, 4, 64, 2048, ATTN_F32));
+  struct point p = point_of("d_split", "h200", square(1, 4, 64, 2048, ATTN_F32));
+  p.tuning.value[D_SPLIT_PATH] = PATH_CLUSTERS;
   const uint32_t floats = 4 * (16 + 64) * 68 + 2 * 32 * 260 + 8 * 16 * 72 + 16 * 64 + 16 * 68 + 16;
   assert_int_equal(plan_of(&p).pass[0].dynamic_smem_bytes, floats * 4 + 2 * 8);
 }
@@ -722,7 +744,8 @@ int main(void) {
       cmocka_unit_test(split_kv_never_splits_finer_than_a_key_tile),
       cmocka_unit_test(one_query_has_a_block_per_query_whatever_d_is),
       cmocka_unit_test(d_split_puts_d_on_the_grid_until_the_gpu_is_full),
-      cmocka_unit_test(d_split_takes_one_pass_of_clusters_where_each_block_gets_an_sm),
+      cmocka_unit_test(every_pass_of_d_split_but_the_first_starts_early_when_told_so),
+      cmocka_unit_test(d_split_takes_clusters_where_all_loads_are_in_flight_and_each_block_gets_an_sm),
       cmocka_unit_test(d_split_path_and_cluster_can_be_forced),
       cmocka_unit_test(d_split_cluster_budget_is_what_its_file_says),
       cmocka_unit_test(d_split_takes_256_keys_of_any_dimension_on_every_model),

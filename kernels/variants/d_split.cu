@@ -5,7 +5,8 @@
  *   path=1, passes: chunks of 64 to 256 columns. Pass "scores": each chunk's part of Q K^T, 64 keys at a
  *   time, to the workspace. Pass "sum": adds the parts of many chunks, element by element; up to `fused`
  *   parts are added by the next pass itself. Pass "output": softmax of a q tile's rows over all keys
- *   (repeated by every chunk: 4096 exponentials), times the chunk's columns of V.
+ *   (repeated by every chunk: 4096 exponentials), times the chunk's columns of V. A pass starts early:
+ *   "output" asks for its first columns of V while "scores" runs.
  *   path=2, clusters: the chunks of 16 queries are the blocks of one cluster, which meet in each other's
  *   shared memory, so that one pass does all. Block r of 8 receives all parts of rows 2 r and 2 r + 1,
  *   adds them, and sends the two rows' weights to all blocks, each of which multiplies them with its
@@ -20,14 +21,26 @@
  *
  * Cannot: win for D up to 128, where one block holds whole rows; or for long keys, whose scores would not
  *   fit: the parts take chunks * 4 bytes per (query, key) of workspace. Clusters need compute capability
- *   9.0, and are chosen for up to 64 queries where every block of theirs gets an SM of its own: with more
- *   work than that, reading K and V four times as often costs more than two launches.
+ *   9.0.
+ *
+ * Which path: a cluster has one chain of launch, load, product and store where passes have two or three,
+ *   and pays for it with tiles of 16 rows. Measured, H200, hot, B = 1, H = 4, without an early start, us as
+ *   chain + columns of D / 1024 * price:
+ *
+ *                  fp32, 64 queries   fp32, 16    16-bit, 64   16-bit, 16
+ *      clusters       4.8 + 5.5       2.5 + 1.3   2.6 + 2.1    2.4 + 1.1
+ *      passes         8.6 + 2.2       6.7 + 0.5   8.3 + 0.6    6.7 + 0.2
+ *
+ *   An early start is to take 2 off the chain of passes. The lines then cross at 550 columns for fp32 with
+ *   64 queries and at 2500 to 2750 for the others, so clusters are taken where all columns of a block are on
+ *   their way before its first product: 256 in each of 8 blocks, D = 2048; for one q tile in fp32 and up to
+ *   four, which read K and V four times, in 16-bit types; and where each block gets an SM of its own.
  *
  * Floors, H200, hot, B = 1, H = 4, Sq = Skv = 64: FLOPs at 67 TFLOP/s (fp32) or 990 (16-bit), tensors
  *   from L2 at 8.9 TB/s. In passes, 0.5 us for each after the first and a chain of load, product and store
- *   of about 2.5 us in each; in clusters one chain, of launch and first load 1.2 us, two exchanges of 0.2,
- *   the softmax of two rows 0.2, the store 0.4; the products at 75 % of fp32, or behind K and V four times
- *   where those take longer (16-bit):
+ *   of about 2.5 us in each, 1.5 after an early start; in clusters one chain, of launch and first load 1.2 us, two
+ * exchanges of 0.2, the softmax of two rows 0.2, the store 0.4; the products at 75 % of fp32, or behind K and V four
+ * times where those take longer (16-bit):
  *
  *      D     MFLOP  MB f32 / f16   FLOPs us   L2 us, once / 4x f32   predicted us f32 / f16, clusters
  *      512     34    2.1 /  1.0    0.5 / 0.0      0.2 / 0.6                4   / 3.5
@@ -36,8 +49,9 @@
  *      8192   537   33.6 / 16.8    8.0 / 0.5      3.8 / 9.4               15   / 8.5
  *
  * Budget: "scores" 73728 bytes of shared memory for 64 rows: two stages of a Q and a K slab of 64 x 68
- *   floats are 69632, the results of four groups 4 * 64 * 72 * 4. "output" for 64 x 256 in fp32 and 64 keys:
- *   64 factors, scores 64 * 68, two stages of V 32 * 260, all * 4 = 84224; 64 keys more are 17408 more.
+ *   floats are 69632, the results of four groups 4 * 64 * 72 * 4; for 16 rows four stages of (16 + 64) x 68
+ *   floats are 87040. "output" for 64 x 256 in fp32 and 64 keys: 64 factors, scores 64 * 68, two stages of V
+ *   32 * 260, all * 4 = 84224; 64 keys more are 17408 more.
  *   Registers: 64 results, 36 operands, and addresses: 150 to 165 for 64 rows in fp32; 256 threads.
  *   Clusters, fp32, 64 keys, chunks of 256 and more: four slabs of (16 + 64) x 68, two stages of V 32 x 260,
  *   results of eight groups 16 x 72, scores 16 x 64, weights 16 x 68, 16 factors, all * 4, and two barriers
@@ -49,7 +63,9 @@ namespace attn {
 constexpr uint32_t kDSplitMinD = 256, kDSplitMaxD = 8192;
 constexpr uint32_t kDSplitMaxKeys = 512;
 constexpr uint32_t kDSplitOnePassRows = 4 * d_tile::kClusterRows;
+constexpr uint32_t kDSplitOnePassColumns = d_tile::kClusterSlabs * d_tile::kSlab; /* of a block */
 constexpr uint32_t kDSumThreads = 64; /* small: a head has few scores, and every SM is to load some */
+constexpr uint32_t kDSumParts = 32;   /* loads in flight of a thread: all, where D is 2048 in chunks of 64 */
 
 /* The tile of a block: rows of Q, and the columns of D that are its chunk. */
 struct DSplitTile {
@@ -101,7 +117,8 @@ template <typename T, uint32_t Rows>
 __global__ void __launch_bounds__(d_tile::kThreads, 1) d_split_scores_kernel(const __grid_constant__ DSplitParams a) {
   using namespace d_tile;
   using Scores = typename ScoresOf<T, Rows>::type;
-  constexpr uint32_t kStages = score_stages(sizeof(T)), kStageElements = (Rows + kKeys) * padded(kSlab, sizeof(T));
+  constexpr uint32_t kStages = score_stages(Rows, sizeof(T));
+  constexpr uint32_t kStageElements = (Rows + kKeys) * padded(kSlab, sizeof(T));
   extern __shared__ __align__(128) unsigned char smem[];
   T *tiles = reinterpret_cast<T *>(smem); /* [kStages]: Q slab [Rows], then K slab [kKeys] */
   float *results = reinterpret_cast<float *>(smem);
@@ -125,6 +142,7 @@ __global__ void __launch_bounds__(d_tile::kThreads, 1) d_split_scores_kernel(con
   };
 #pragma unroll
   for (uint32_t slab = 0; slab < kStages; ++slab) load(slab);
+  ptx::start_next_pass(); /* its loads come behind these */
   Scores scores;
   scores.open();
   for (uint32_t slab = 0; slab < slabs; ++slab) {
@@ -145,8 +163,16 @@ __global__ void __launch_bounds__(d_tile::kThreads, 1) d_split_scores_kernel(con
 __global__ void __launch_bounds__(kDSumThreads) d_split_sum_kernel(const __grid_constant__ DSplitParams a) {
   float *element = a.partial + d_split_row(a, 0) + (size_t)blockIdx.x * kDSumThreads + threadIdx.x;
   float sum = 0.0f;
-#pragma unroll 16
-  for (uint32_t chunk = 0; chunk < a.chunks; ++chunk) sum += element[chunk * a.part_elements];
+  ptx::start_next_pass();
+  ptx::wait_for_earlier_passes();
+  for (uint32_t first = 0; first < a.chunks; first += kDSumParts) {
+    float part[kDSumParts];
+#pragma unroll
+    for (uint32_t n = 0; n < kDSumParts; ++n)
+      part[n] = first + n < a.chunks ? element[(first + n) * a.part_elements] : 0.0f;
+#pragma unroll
+    for (uint32_t n = 0; n < kDSumParts; ++n) sum += part[n];
+  }
   *element = sum;
 }
 
@@ -233,6 +259,7 @@ __global__ void __launch_bounds__(d_tile::kThreads, 1) d_split_output_kernel(con
   };
 #pragma unroll
   for (uint32_t stage = 0; stage < kVStages; ++stage) load(stage);
+  ptx::wait_for_earlier_passes();
   d_split_gather<Rows>(scores, a, row0);
   __syncthreads(); /* orders the stores of the scores before the row-wise reads */
   d_split_softmax<T, Rows>(weights, factors, scores, key_tiles, p.scale_log2);
@@ -527,8 +554,9 @@ static DSplitHandles d_split_kernels_for(const attn_shape &shape, DSplitTile til
 static DSplitHandles d_split_kernels_for(const attn_shape &, DSplitTile) { return {}; }
 #endif
 
-enum { D_SPLIT_ROWS, D_SPLIT_CHUNK, D_SPLIT_FUSED, D_SPLIT_PATH, D_SPLIT_CLUSTER }; /* indices into the tuning */
-enum { D_SPLIT_ANY, D_SPLIT_PASSES, D_SPLIT_ONE };                                  /* values of `path` */
+/* Indices into the tuning, and values of `path`. */
+enum { D_SPLIT_ROWS, D_SPLIT_CHUNK, D_SPLIT_FUSED, D_SPLIT_PATH, D_SPLIT_CLUSTER, D_SPLIT_EARLY };
+enum { D_SPLIT_ANY, D_SPLIT_PASSES, D_SPLIT_ONE };
 
 static const attn_tunable d_split_tunables[] = {
     {"rows", 0, 64, 0, "query rows of a block: 16 or 64, in passes; 0 = chosen so that every SM gets a block"},
@@ -536,10 +564,13 @@ static const attn_tunable d_split_tunables[] = {
      "columns of D of a block: 64, 128 or 256, in passes; 0 = chosen so that every SM gets a block"},
     {"fused", 1, 128, 8, "most partial scores that the output pass adds itself; more get a pass of their own"},
     {"path", 0, 2, 0,
-     "1 = two or three passes, 2 = one pass of clusters; 0 = clusters for up to 64 queries that fit the GPU at once"},
+     "1 = two or three passes, 2 = one pass of clusters; 0 = clusters for up to 64 queries (fp32: 16) and 256 "
+     "columns "
+     "of D per block that fit the GPU at once"},
     {"cluster", 0, 16, 0,
-     "blocks of a cluster: 1, 2, 4, 8 or 16; 0 = the most up to 8 that leave a block 64 columns "
+     "blocks of a cluster: 2, 4, 8 or 16; 0 = the most up to 8 that leave a block 64 columns "
      "and fit the GPU at once"},
+    {"early", 0, 1, 1, "1 = a pass loads V while the one before it runs (compute capability 9.0), 0 = after its end"},
     {nullptr, 0, 0, 0, nullptr},
 };
 
@@ -597,14 +628,15 @@ static uint32_t d_split_cluster_smem(const attn_shape &shape, uint32_t cluster) 
       .end;
 }
 
-/* Blocks per cluster; 0: not even clusters of one block fit the GPU at once. */
+/* Blocks per cluster, at least two: instructions for clusters are illegal in a launch without one. 0: not even
+ * clusters of two blocks fit the GPU at once. */
 static uint32_t d_split_choose_cluster(const attn_shape &shape, const attn_tuning &tuning,
                                        const device_info &device) {
   if (tuning.value[D_SPLIT_CLUSTER] != 0) return (uint32_t)tuning.value[D_SPLIT_CLUSTER];
   uint32_t cluster = d_tile::kClusterPortable;
-  while (cluster > 1 && shape.D < cluster * d_tile::kSlab) cluster /= 2;
-  while (cluster > 0 && d_split_clusters(shape) * cluster > device.sms) cluster /= 2;
-  return cluster;
+  while (shape.D < cluster * d_tile::kSlab) cluster /= 2;
+  while (cluster > 1 && d_split_clusters(shape) * cluster > device.sms) cluster /= 2;
+  return cluster > 1 ? cluster : 0;
 }
 
 /* Why the one pass of clusters cannot run; NULL when it can. */
@@ -612,20 +644,21 @@ static const char *d_split_cluster_refusal(const attn_shape &shape, const attn_t
                                            const device_info &device) {
   const uint32_t cluster = d_split_choose_cluster(shape, tuning, device);
   if (device.cc_major < 9) return "path=2 needs clusters: compute capability 9.0";
-  if (cluster == 0) return "path=2 without cluster needs B * Hq * ceil(Sq / 16) to be at most the number of SMs";
+  if (cluster == 0) return "path=2 without cluster needs B * Hq * ceil(Sq / 16) to be at most half the number of SMs";
   if (tuning.value[D_SPLIT_ROWS] != 0 || tuning.value[D_SPLIT_CHUNK] != 0) return "rows and chunk are for path=1";
   if (d_split_cluster_smem(shape, cluster) > device.smem_per_block_bytes)
     return "the shared memory of one block (smem_per_block_bytes) is too small for this Skv in one pass";
   return nullptr;
 }
 
-/* One pass wins by its shorter chain, and pays by reading K and V once per 16 queries: it is taken where the GPU has
- * an SM for each of its blocks, and K and V are read at most four times. */
+/* The rule that the top of this file explains. */
 static bool d_split_takes_clusters(const attn_shape &shape, const attn_tuning &tuning, const device_info &device) {
   if (tuning.value[D_SPLIT_PATH] != D_SPLIT_ANY) return tuning.value[D_SPLIT_PATH] == D_SPLIT_ONE;
+  if (d_split_cluster_refusal(shape, tuning, device) != nullptr) return false;
   const uint32_t cluster = d_split_choose_cluster(shape, tuning, device);
-  return d_split_cluster_refusal(shape, tuning, device) == nullptr &&
-         d_split_clusters(shape) * cluster <= device.sms && shape.Sq <= kDSplitOnePassRows;
+  return d_split_clusters(shape) * cluster <= device.sms &&
+         d_split_cluster_columns(shape, cluster) <= kDSplitOnePassColumns &&
+         shape.Sq <= (shape.dtype == ATTN_F32 ? d_tile::kClusterRows : kDSplitOnePassRows);
 }
 
 static const char *d_split_tuning_refusal(const attn_tuning &tuning) {
@@ -633,7 +666,7 @@ static const char *d_split_tuning_refusal(const attn_tuning &tuning) {
   const int32_t cluster = tuning.value[D_SPLIT_CLUSTER];
   if (rows != 0 && rows != 16 && rows != 64) return "rows must be 0, 16 or 64";
   if (chunk != 0 && chunk != 64 && chunk != 128 && chunk != 256) return "chunk must be 0, 64, 128 or 256";
-  if ((cluster & (cluster - 1)) != 0) return "cluster must be 0, 1, 2, 4, 8 or 16";
+  if (cluster == 1 || (cluster & (cluster - 1)) != 0) return "cluster must be 0, 2, 4, 8 or 16";
   return nullptr;
 }
 
@@ -725,7 +758,7 @@ static void d_split_plan(const attn_shape *shape, const attn_tuning *tuning, con
   const uint32_t q_tiles = ceil_div(shape->Sq, tile.rows), chunks = ceil_div(shape->D, tile.columns);
   const uint64_t head_scores = (uint64_t)q_tiles * tile.rows * key_tiles * d_tile::kKeys;
   plan->tile_q = tile.rows, plan->tile_kv = d_tile::kKeys;
-  plan->splits = key_tiles, plan->stages = d_tile::score_stages(element);
+  plan->splits = key_tiles, plan->stages = d_tile::score_stages(tile.rows, element);
   plan->workspace_bytes = (uint64_t)shape->B * shape->Hq * head_scores * chunks * sizeof(float);
   d_split_plan_pass(plan, *shape, "scores", kernels.scores, q_tiles * key_tiles * chunks,
                     ATTN_COVERS_Q | ATTN_COVERS_SPLIT | ATTN_COVERS_D, d_tile::kThreads,
@@ -735,6 +768,7 @@ static void d_split_plan(const attn_shape *shape, const attn_tuning *tuning, con
                       ATTN_COVERS_Q | ATTN_COVERS_SPLIT, kDSumThreads, 0);
   d_split_plan_pass(plan, *shape, "output", kernels.output, q_tiles * chunks, ATTN_COVERS_Q | ATTN_COVERS_D,
                     d_tile::kThreads, d_tile::output_smem_bytes(tile.rows, tile.columns, key_tiles, element));
+  for (uint32_t i = 1; i < plan->pass_count; ++i) plan->pass[i].early_start = tuning->value[D_SPLIT_EARLY] != 0;
 }
 
 }  // namespace attn

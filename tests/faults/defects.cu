@@ -55,13 +55,15 @@ constexpr uint32_t kGroupKeys = 8; /* keys in flight of the direct kernel */
 constexpr uint32_t kTilesBytes = 2 * kTileWords * 4;
 static_assert(kTilesBytes == 8192, "K and V tiles of 32 keys");
 
-/* The compute-bound kernel: 64 rows x 64 keys, of which a thread has 8 x 4; three blocks fit an SM that has 228 KB.
- */
-constexpr uint32_t kPipeThreads = 128, kPipeRows = 64, kPipeKeys = 64, kPipeBlocks = 3;
-constexpr uint32_t kPipeStride = kDefectDim + 4;  /* of Q, K and V, in floats: neighbouring rows are 4 banks apart */
-constexpr uint32_t kPipeWeights = kPipeKeys + 16; /* of P: the two rows that a warp writes are 16 banks apart */
-constexpr uint32_t kPipeBytes = (3 * kPipeRows * kPipeStride + kPipeRows * kPipeWeights) * 4;
-static_assert(kPipeRows == kPipeKeys && kPipeBytes == 72704, "tiles of Q, K, V and P in fp32");
+/* The compute-bound kernel: 128 rows x 64 keys, of which a thread has 8 x 8: 16 multiplications for each 16-byte read
+ * of shared memory. Two blocks fit an SM that has 228 KB. */
+constexpr uint32_t kPipeThreads = 128, kPipeRows = 128, kPipeKeys = 64, kPipeBlocks = 2;
+constexpr uint32_t kPipeOwn = 8, kPipeRowStep = kPipeRows / kPipeOwn, kPipeKeyStep = kPipeKeys / kPipeOwn;
+constexpr uint32_t kPipeStride = kDefectDim + 4; /* of Q, K and V, in floats: neighbouring rows are 4 banks apart */
+constexpr uint32_t kPipeWeights = kPipeKeys + 8; /* of P: the four rows that a warp writes are 8 banks apart */
+constexpr uint32_t kPipeBytes = ((kPipeRows + 2 * kPipeKeys) * kPipeStride + kPipeRows * kPipeWeights) * 4;
+static_assert(kPipeRowStep * kPipeKeyStep == kPipeThreads && kPipeKeys == kDefectDim, "each result has one owner");
+static_assert(kPipeBytes == 106496, "tiles of Q, K, V and P in fp32");
 
 struct DefectParams {
   Params p;
@@ -268,17 +270,30 @@ __global__ void __launch_bounds__(kDefectThreads, kResident)
   thread_rows(a, reinterpret_cast<__half *>(smem));
 }
 
-/* ---- compute-bound: register tiles of 8 x 4 in both products, fp32 ------------------------------------------------
+/* ---- compute-bound: register tiles of 8 x 8 in both products, fp32 ------------------------------------------------
  */
 
-/* A warp is 2 rows x 16 columns of threads, interleaved so that lanes i and i ^ 1 read the same row of Q or P, and
+/* A warp is 4 rows x 8 columns of threads, interleaved so that lanes i and i ^ 1 read the same row of Q or P, and
  * lanes i and i ^ 2 the same of K or V: shared memory then serves two quarter warps at once. */
 struct PipeThread {
-  uint32_t row, column; /* 0..7, 0..15: of rows row + 8 i, keys column + 16 j, output columns 4 column + j */
-  float s[8][4];
-  float4 o[8];
-  float max[8], sum[8];
+  uint32_t row,
+      column; /* 0..15, 0..7: of rows row + 16 i, keys column + 8 j, output columns 4 column + 32 c + 0..3 */
+  float s[kPipeOwn][kPipeOwn];
+  float4 o[kPipeOwn][2];
+  float max[kPipeOwn], sum[kPipeOwn];
 };
+
+/* Over the eight threads of a row: bits 1 and 4 of the lane are the row's. */
+__device__ __forceinline__ float pipe_row_max(float x) {
+  x = fmaxf(x, __shfl_xor_sync(kFullWarp, x, 1));
+  x = fmaxf(x, __shfl_xor_sync(kFullWarp, x, 4));
+  return fmaxf(x, __shfl_xor_sync(kFullWarp, x, 8));
+}
+__device__ __forceinline__ float pipe_row_sum(float x) {
+  x += __shfl_xor_sync(kFullWarp, x, 1);
+  x += __shfl_xor_sync(kFullWarp, x, 4);
+  return x + __shfl_xor_sync(kFullWarp, x, 8);
+}
 
 __device__ __forceinline__ float dot4(float4 a, float4 b, float sum) {
   return fmaf(a.w, b.w, fmaf(a.z, b.z, fmaf(a.y, b.y, fmaf(a.x, b.x, sum))));
@@ -288,10 +303,12 @@ __device__ __forceinline__ void add_scaled(float4 &sum, float weight, float4 x) 
   sum.z = fmaf(weight, x.z, sum.z), sum.w = fmaf(weight, x.w, sum.w);
 }
 
-/* 64 rows as floats; rows from `rows` on become zeros. */
+/* `Rows` rows as floats; rows from `rows` on become zeros. */
+template <uint32_t Rows>
 __device__ __forceinline__ void pipe_load(float *tile, const __half *from, uint32_t rows, float scale) {
-#pragma unroll 4
-  for (uint32_t i = threadIdx.x; i < kPipeRows * kDefectDim / 4; i += kPipeThreads) {
+#pragma unroll 8
+  for (uint32_t n = 0; n < Rows * kDefectDim / 4 / kPipeThreads; ++n) {
+    const uint32_t i = threadIdx.x + n * kPipeThreads;
     const uint32_t row = i / (kDefectDim / 4), column = i % (kDefectDim / 4) * 4;
     float4 x = make_float4(0.0f, 0.0f, 0.0f, 0.0f);
     if (row < rows) x = load4(from + (size_t)row * kDefectDim + column);
@@ -303,46 +320,55 @@ __device__ __forceinline__ void pipe_load(float *tile, const __half *from, uint3
 __device__ __forceinline__ void pipe_scores(PipeThread &t, const float *q_tile, const float *k_tile) {
   const float *q = q_tile + t.row * kPipeStride, *k = k_tile + t.column * kPipeStride;
 #pragma unroll
-  for (uint32_t i = 0; i < 8; ++i)
+  for (uint32_t i = 0; i < kPipeOwn; ++i)
 #pragma unroll
-    for (uint32_t j = 0; j < 4; ++j) t.s[i][j] = 0.0f;
+    for (uint32_t j = 0; j < kPipeOwn; ++j) t.s[i][j] = 0.0f;
 #pragma unroll 2
   for (uint32_t d = 0; d < kDefectDim; d += 4) {
-    float4 keys[4];
+    float4 keys[kPipeOwn];
 #pragma unroll
-    for (uint32_t j = 0; j < 4; ++j) keys[j] = load4(k + j * 16 * kPipeStride + d);
+    for (uint32_t j = 0; j < kPipeOwn; ++j) keys[j] = load4(k + j * kPipeKeyStep * kPipeStride + d);
 #pragma unroll
-    for (uint32_t i = 0; i < 8; ++i) {
-      const float4 row = load4(q + i * 8 * kPipeStride + d);
+    for (uint32_t i = 0; i < kPipeOwn; ++i) {
+      const float4 row = load4(q + i * kPipeRowStep * kPipeStride + d);
 #pragma unroll
-      for (uint32_t j = 0; j < 4; ++j) t.s[i][j] = dot4(row, keys[j], t.s[i][j]);
+      for (uint32_t j = 0; j < kPipeOwn; ++j) t.s[i][j] = dot4(row, keys[j], t.s[i][j]);
     }
   }
 }
 
-/* Scores become weights in p_tile; rows are this warp's alone. first_row, first_key: of the tiles. */
+/* Hides the keys that a row does not attend. first_row, first_key: of the tiles, as below. */
+__device__ __forceinline__ void pipe_mask(PipeThread &t, const Params &p, uint32_t first_row, uint32_t first_key) {
+#pragma unroll
+  for (uint32_t i = 0; i < kPipeOwn; ++i) {
+    const uint32_t keys = visible_keys(p, first_row + t.row + i * kPipeRowStep);
+#pragma unroll
+    for (uint32_t j = 0; j < kPipeOwn; ++j)
+      if (first_key + t.column + j * kPipeKeyStep >= keys) t.s[i][j] = minus_infinity();
+  }
+}
+
+/* Scores become weights in p_tile; rows are this warp's alone. */
 __device__ __forceinline__ void pipe_softmax(PipeThread &t, const Params &p, float *p_tile, uint32_t first_row,
                                              uint32_t first_key) {
+  /* The tile's first row attends least. */
+  if (visible_keys(p, first_row) < first_key + kPipeKeys) pipe_mask(t, p, first_row, first_key);
 #pragma unroll
-  for (uint32_t i = 0; i < 8; ++i) {
-    const uint32_t row = t.row + i * 8, keys = rows_in_tile(visible_keys(p, first_row + row), first_key, kPipeKeys);
+  for (uint32_t i = 0; i < kPipeOwn; ++i) {
     float next = t.max[i];
 #pragma unroll
-    for (uint32_t j = 0; j < 4; ++j) {
-      if (t.column + j * 16 >= keys) t.s[i][j] = minus_infinity();
-      next = fmaxf(next, t.s[i][j]);
-    }
-#pragma unroll
-    for (uint32_t mask = 16; mask > 0; mask /= 2)
-      if (mask != 2) next = fmaxf(next, __shfl_xor_sync(kFullWarp, next, mask)); /* bit 1 is the row's */
+    for (uint32_t j = 0; j < kPipeOwn; ++j) next = fmaxf(next, t.s[i][j]);
+    next = pipe_row_max(next);
     const float base = next == minus_infinity() ? 0.0f : next, shrink = ptx::ex2(t.max[i] - base);
     t.max[i] = next, t.sum[i] *= shrink;
-    t.o[i].x *= shrink, t.o[i].y *= shrink, t.o[i].z *= shrink, t.o[i].w *= shrink;
 #pragma unroll
-    for (uint32_t j = 0; j < 4; ++j) {
+    for (uint32_t c = 0; c < 2; ++c)
+      t.o[i][c].x *= shrink, t.o[i][c].y *= shrink, t.o[i][c].z *= shrink, t.o[i][c].w *= shrink;
+#pragma unroll
+    for (uint32_t j = 0; j < kPipeOwn; ++j) {
       const float weight = ptx::ex2(t.s[i][j] - base);
       t.sum[i] += weight;
-      p_tile[row * kPipeWeights + t.column + j * 16] = weight;
+      p_tile[(t.row + i * kPipeRowStep) * kPipeWeights + t.column + j * kPipeKeyStep] = weight;
     }
   }
 }
@@ -351,30 +377,34 @@ __device__ __forceinline__ void pipe_output(PipeThread &t, const float *p_tile, 
   const float *weights = p_tile + t.row * kPipeWeights, *v = v_tile + t.column * 4;
 #pragma unroll 2
   for (uint32_t key = 0; key < kPipeKeys; key += 4) {
-    float4 values[4];
+    float4 values[4][2];
 #pragma unroll
-    for (uint32_t j = 0; j < 4; ++j) values[j] = load4(v + (key + j) * kPipeStride);
+    for (uint32_t j = 0; j < 4; ++j)
+      values[j][0] = load4(v + (key + j) * kPipeStride), values[j][1] = load4(v + (key + j) * kPipeStride + 32);
 #pragma unroll
-    for (uint32_t i = 0; i < 8; ++i) {
-      const float4 w = load4(weights + i * 8 * kPipeWeights + key);
-      add_scaled(t.o[i], w.x, values[0]), add_scaled(t.o[i], w.y, values[1]);
-      add_scaled(t.o[i], w.z, values[2]), add_scaled(t.o[i], w.w, values[3]);
+    for (uint32_t i = 0; i < kPipeOwn; ++i) {
+      const float4 w = load4(weights + i * kPipeRowStep * kPipeWeights + key);
+#pragma unroll
+      for (uint32_t c = 0; c < 2; ++c) {
+        add_scaled(t.o[i][c], w.x, values[0][c]), add_scaled(t.o[i][c], w.y, values[1][c]);
+        add_scaled(t.o[i][c], w.z, values[2][c]), add_scaled(t.o[i][c], w.w, values[3][c]);
+      }
     }
   }
 }
 
 __device__ __forceinline__ void pipe_store(PipeThread &t, __half *o, uint32_t rows) {
 #pragma unroll
-  for (uint32_t i = 0; i < 8; ++i) {
-    float sum = t.sum[i];
+  for (uint32_t i = 0; i < kPipeOwn; ++i) {
+    const float sum = pipe_row_sum(t.sum[i]), inverse = sum > 0.0f ? 1.0f / sum : 0.0f;
+    const uint32_t row = t.row + i * kPipeRowStep;
+    if (row >= rows) continue;
 #pragma unroll
-    for (uint32_t mask = 16; mask > 0; mask /= 2)
-      if (mask != 2) sum += __shfl_xor_sync(kFullWarp, sum, mask);
-    const float inverse = sum > 0.0f ? 1.0f / sum : 0.0f;
-    if (t.row + i * 8 >= rows) continue;
-    __half2 *to = reinterpret_cast<__half2 *>(o + (t.row + i * 8) * kDefectDim + t.column * 4);
-    to[0] = __floats2half2_rn(t.o[i].x * inverse, t.o[i].y * inverse);
-    to[1] = __floats2half2_rn(t.o[i].z * inverse, t.o[i].w * inverse);
+    for (uint32_t c = 0; c < 2; ++c) {
+      __half2 *to = reinterpret_cast<__half2 *>(o + row * kDefectDim + t.column * 4 + c * 32);
+      to[0] = __floats2half2_rn(t.o[i][c].x * inverse, t.o[i][c].y * inverse);
+      to[1] = __floats2half2_rn(t.o[i][c].z * inverse, t.o[i][c].w * inverse);
+    }
   }
 }
 
@@ -388,17 +418,19 @@ __device__ __forceinline__ void pipe_tile(const Params &p, float *smem, uint32_t
   const __half *k = static_cast<const __half *>(p.k) + kv_offset, *v = static_cast<const __half *>(p.v) + kv_offset;
   const uint32_t tile_keys = visible_keys(p, row0 + rows - 1), lane = threadIdx.x % kWarp; /* the last row's */
   PipeThread t;
-  t.row = threadIdx.x / kWarp * 2 + (lane >> 1 & 1), t.column = (lane & 1) | (lane >> 1 & 14);
+  t.row = threadIdx.x / kWarp * 4 + ((lane >> 1 & 1) | (lane >> 3 & 2)), t.column = (lane & 1) | (lane >> 1 & 6);
 #pragma unroll
-  for (uint32_t i = 0; i < 8; ++i)
-    t.o[i] = make_float4(0.0f, 0.0f, 0.0f, 0.0f), t.max[i] = minus_infinity(), t.sum[i] = 0.0f;
+  for (uint32_t i = 0; i < kPipeOwn; ++i) {
+    t.o[i][0] = t.o[i][1] = make_float4(0.0f, 0.0f, 0.0f, 0.0f);
+    t.max[i] = minus_infinity(), t.sum[i] = 0.0f;
+  }
   __syncthreads(); /* orders the previous tile's reads of Q before it is overwritten */
-  pipe_load(q_tile, static_cast<const __half *>(p.q) + q_offset, rows, p.scale_log2);
+  pipe_load<kPipeRows>(q_tile, static_cast<const __half *>(p.q) + q_offset, rows, p.scale_log2);
   for (uint32_t first = 0; first < tile_keys; first += kPipeKeys) {
     const uint32_t keys = rows_in_tile(p.Skv, first, kPipeKeys);
     __syncthreads(); /* orders the previous keys' reads before they are overwritten */
-    pipe_load(k_tile, k + (size_t)first * kDefectDim, keys, 1.0f);
-    pipe_load(v_tile, v + (size_t)first * kDefectDim, keys, 1.0f);
+    pipe_load<kPipeKeys>(k_tile, k + (size_t)first * kDefectDim, keys, 1.0f);
+    pipe_load<kPipeKeys>(v_tile, v + (size_t)first * kDefectDim, keys, 1.0f);
     __syncthreads(); /* orders the stores before the reads by all warps */
     pipe_scores(t, q_tile, k_tile);
     __syncwarp(); /* orders the previous keys' reads of P before the warp overwrites it */
@@ -468,10 +500,11 @@ static uint32_t defect_smem_bytes(enum defect defect, const device_info &device)
   return (device.smem_per_sm_bytes / kResident - device.smem_reserved_bytes) / 128 * 128;
 }
 
+template <enum defect kDefect>
 static const char *defect_supports(const attn_shape *shape, const attn_tuning *, const device_info *device) {
   if (shape->dtype != ATTN_F16 || shape->D != kDefectDim) return "planted GPU defects take f16 with D = 64 only";
   if ((uint64_t)shape->B * shape->Hq * shape->Sq > INT32_MAX) return "B * Hq * Sq must be below 2^31";
-  return check_device(*device, kPipeBytes);
+  return check_device(*device, defect_smem_bytes(kDefect, *device));
 }
 
 template <enum defect kDefect>
@@ -499,7 +532,7 @@ static void defect_plan(const attn_shape *, const attn_tuning *, const device_in
       .runs_on = DEVICE_CUDA,                                           \
       .math = ATTN_MATH_FP32,                                           \
       .tunables = nullptr,                                              \
-      .supports = attn::defect_supports,                                \
+      .supports = attn::defect_supports<attn::defect>,                  \
       .plan = attn::defect_plan<attn::defect>,                          \
       .bind = DEFECT_BIND(defect),                                      \
       .run = nullptr,                                                   \

@@ -16,7 +16,7 @@ setup() { need_gpu; }
 @test "one_query and every tile of d_split match the oracle up to D = 8192" {
   attn --sweep tests/data/sweeps/large_d_correctness.json --device cuda --check-only --json "$TMP/r.json"
   expect_status 0
-  expect_json "$TMP/r.json" 'd["summary"]["ok"] >= 1000'
+  expect_json "$TMP/r.json" 'd["summary"]["ok"] >= 540'
   # A skip is a tile or a cluster that this GPU has no room for, never the default.
   expect_json "$TMP/r.json" 'all(":" in r["variant"] and ("shared memory" in r["reason"] or
     "path=2" in r["variant"] and "compute capability" in r["reason"])
