@@ -44,12 +44,13 @@ static bool put_counted_share(const struct diagnose_row *row, char *out, size_t 
   return true;
 }
 
-/* Do rereads reach DRAM? Counted with cold caches, reads beyond the tensors are just these; else by the model. */
+/* Do rereads reach DRAM? Counted with cold caches, reads beyond the tensors are just these, unless registers spill:
+ * local memory is read too. Else by the model. */
 static bool rereads_dram(const struct diagnose_row *row) {
   const struct traffic *t = &row->metrics->traffic;
   const struct counted *counted = diagnose_counted(row);
-  const bool knows =
-      counted != NULL && isfinite(counted->total.dram_read_bytes) && strcmp(row->record->counters.cache, "cold") == 0;
+  const bool knows = counted != NULL && isfinite(counted->total.dram_read_bytes) &&
+                     !(counted->total.local_bytes > 0) && strcmp(row->record->counters.cache, "cold") == 0;
   const bool reaches =
       knows ? counted->total.dram_read_bytes >= SPILLED_REREAD_MIN * row->metrics->bytes : !t->fits_l2;
   return reaches && t->reread_ratio >= SPILLED_REREAD_MIN;

@@ -572,13 +572,13 @@ static void d_split_puts_d_on_the_grid_until_the_gpu_is_full(void **state) {
   static const struct {
     uint32_t S, D, rows, q_tiles, chunks, passes;
   } rows[] = {
-      {64, 512, 16, 4, 8, 2},    /* 64 rows would give 32 blocks */
-      {64, 1024, 16, 4, 8, 2},   /* chunks of 128 */
-      {64, 2048, 64, 1, 32, 3},  /* chunks of 64, too many parts for the output pass to add */
-      {64, 4096, 64, 1, 32, 3},  /* chunks of 128 */
-      {64, 8192, 64, 1, 32, 3},  /* chunks of 256 */
-      {16, 8192, 16, 1, 32, 3},  /* 16 rows are all there are */
-      {16, 512, 16, 1, 8, 2},    /* 32 blocks: no finer tile */
+      {64, 512, 16, 4, 8, 2},   /* 64 rows would give 32 blocks */
+      {64, 1024, 16, 4, 8, 2},  /* chunks of 128 */
+      {64, 2048, 16, 4, 8, 2},  /* chunks of 256: 64 rows would leave 32 parts, too many for the output pass to add */
+      {64, 4096, 64, 1, 32, 3}, /* chunks of 128 */
+      {64, 8192, 64, 1, 32, 3}, /* chunks of 256 */
+      {16, 8192, 16, 1, 32, 3}, /* 16 rows are all there are */
+      {16, 512, 16, 1, 8, 2},   /* 32 blocks: no finer tile */
       {300, 8192, 64, 5, 32, 3}, /* 640 blocks */
   };
   for (size_t i = 0; i < COUNT(rows); i++)
@@ -599,15 +599,22 @@ static void d_split_puts_d_on_the_grid_until_the_gpu_is_full(void **state) {
     }
 }
 
-static void every_pass_of_d_split_but_the_first_starts_early_when_told_so(void **state) {
+static void passes_of_d_split_start_early_when_told_so_and_by_default_where_it_helps(void **state) {
   (void)state;
-  struct point p = point_of("d_split", "h200", square(1, 4, 64, 2048, ATTN_F32));
-  for (int early = 1; early >= 0; early--) {
-    assert_int_equal(p.tuning.value[D_SPLIT_EARLY], early); /* the default is 1 */
+  static const struct {
+    enum attn_dtype dtype;
+    int32_t early;
+    bool starts_early;
+  } rows[] = {
+      {ATTN_F32, 0, false}, {ATTN_F32, 1, true}, {ATTN_F32, 2, false}, {ATTN_F16, 0, false}, {ATTN_F16, 2, true}};
+  for (size_t i = 0; i < COUNT(rows); i++) {
+    struct point p = point_of("d_split", "h200", square(1, 4, 64, 4096, rows[i].dtype));
+    assert_int_equal(p.tuning.value[D_SPLIT_EARLY], 2);
+    p.tuning.value[D_SPLIT_EARLY] = rows[i].early;
     const struct attn_plan plan = plan_of(&p);
     assert_int_equal(plan.pass_count, 3);
-    for (uint32_t i = 0; i < plan.pass_count; i++) assert_int_equal(plan.pass[i].early_start, early && i > 0);
-    p.tuning.value[D_SPLIT_EARLY] = 0;
+    for (uint32_t pass = 0; pass < plan.pass_count; pass++)
+      assert_int_equal(plan.pass[pass].early_start, rows[i].starts_early && pass > 0);
   }
 }
 
@@ -744,7 +751,7 @@ int main(void) {
       cmocka_unit_test(split_kv_never_splits_finer_than_a_key_tile),
       cmocka_unit_test(one_query_has_a_block_per_query_whatever_d_is),
       cmocka_unit_test(d_split_puts_d_on_the_grid_until_the_gpu_is_full),
-      cmocka_unit_test(every_pass_of_d_split_but_the_first_starts_early_when_told_so),
+      cmocka_unit_test(passes_of_d_split_start_early_when_told_so_and_by_default_where_it_helps),
       cmocka_unit_test(d_split_takes_clusters_where_all_loads_are_in_flight_and_each_block_gets_an_sm),
       cmocka_unit_test(d_split_path_and_cluster_can_be_forced),
       cmocka_unit_test(d_split_cluster_budget_is_what_its_file_says),

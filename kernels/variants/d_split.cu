@@ -5,8 +5,8 @@
  *   path=1, passes: chunks of 64 to 256 columns. Pass "scores": each chunk's part of Q K^T, 64 keys at a
  *   time, to the workspace. Pass "sum": adds the parts of many chunks, element by element; up to `fused`
  *   parts are added by the next pass itself. Pass "output": softmax of a q tile's rows over all keys
- *   (repeated by every chunk: 4096 exponentials), times the chunk's columns of V. A pass starts early:
- *   "output" asks for its first columns of V while "scores" runs.
+ *   (repeated by every chunk: 4096 exponentials), times the chunk's columns of V. A pass may start early:
+ *   "output" then asks for its first columns of V while "scores" runs.
  *   path=2, clusters: the chunks of 16 queries are the blocks of one cluster, which meet in each other's
  *   shared memory, so that one pass does all. Block r of 8 receives all parts of rows 2 r and 2 r + 1,
  *   adds them, and sends the two rows' weights to all blocks, each of which multiplies them with its
@@ -31,10 +31,13 @@
  *      clusters       4.8 + 5.5       2.5 + 1.3   2.6 + 2.1    2.4 + 1.1
  *      passes         8.6 + 2.2       6.7 + 0.5   8.3 + 0.6    6.7 + 0.2
  *
- *   An early start is to take 2 off the chain of passes. The lines then cross at 550 columns for fp32 with
- *   64 queries and at 2500 to 2750 for the others, so clusters are taken where all columns of a block are on
- *   their way before its first product: 256 in each of 8 blocks, D = 2048; for one q tile in fp32 and up to
- *   four, which read K and V four times, in 16-bit types; and where each block gets an SM of its own.
+ *   An early start takes about 1 off the chain of passes (fp32 with 16 rows at D = 2048 10.7 -> 9.8, f16 with
+ *   64 queries at 512, 2048, 4096 5.5 -> 4.8, 9.4 -> 8.5, 10.7 -> 9.6), but not for 64 rows of fp32, whose
+ *   blocks leave no registers for another on their SM: 12.4 -> 17.1 at D = 2048. Those start late. The lines
+ *   then cross near D = 2500 but for fp32 with 64 queries, where passes always win, so clusters are taken where
+ *   all columns of a block are on their way before its first product: 256 in each of 8 blocks, D = 2048; for
+ *   one q tile in fp32 and up to four, which read K and V four times, in 16-bit types; and where each block
+ *   gets an SM of its own.
  *
  * Floors, H200, hot, B = 1, H = 4, Sq = Skv = 64: FLOPs at 67 TFLOP/s (fp32) or 990 (16-bit), tensors
  *   from L2 at 8.9 TB/s. In passes, 0.5 us for each after the first and a chain of load, product and store
@@ -47,6 +50,8 @@
  *      2048   134    8.4 /  4.2    2.0 / 0.1      0.9 / 2.4                6.5 / 4.5
  *      4096   268   16.8 /  8.4    4.0 / 0.3      1.9 / 4.7                9   / 6
  *      8192   537   33.6 / 16.8    8.0 / 0.5      3.8 / 9.4               15   / 8.5
+ *
+ *   The prediction for clusters was too low by 2 and more where K and V are read four times; see the fit above.
  *
  * Budget: "scores" 73728 bytes of shared memory for 64 rows: two stages of a Q and a K slab of 64 x 68
  *   floats are 69632, the results of four groups 4 * 64 * 72 * 4; for 16 rows four stages of (16 + 64) x 68
@@ -554,8 +559,9 @@ static DSplitHandles d_split_kernels_for(const attn_shape &shape, DSplitTile til
 static DSplitHandles d_split_kernels_for(const attn_shape &, DSplitTile) { return {}; }
 #endif
 
-/* Indices into the tuning, and values of `path`. */
+/* Indices into the tuning, and values of `path` and `early`. */
 enum { D_SPLIT_ROWS, D_SPLIT_CHUNK, D_SPLIT_FUSED, D_SPLIT_PATH, D_SPLIT_CLUSTER, D_SPLIT_EARLY };
+enum { D_SPLIT_LATE, D_SPLIT_EARLIER, D_SPLIT_EARLY_WHERE_IT_HELPS };
 enum { D_SPLIT_ANY, D_SPLIT_PASSES, D_SPLIT_ONE };
 
 static const attn_tunable d_split_tunables[] = {
@@ -570,7 +576,9 @@ static const attn_tunable d_split_tunables[] = {
     {"cluster", 0, 16, 0,
      "blocks of a cluster: 2, 4, 8 or 16; 0 = the most up to 8 that leave a block 64 columns "
      "and fit the GPU at once"},
-    {"early", 0, 1, 1, "1 = a pass loads V while the one before it runs (compute capability 9.0), 0 = after its end"},
+    {"early", 0, 2, 2,
+     "1 = a pass loads V while the one before it runs (compute capability 9.0), 0 = after its end; 2 = 1 but for "
+     "fp32 with 64 rows"},
     {nullptr, 0, 0, 0, nullptr},
 };
 
@@ -594,9 +602,28 @@ static bool d_split_fits(const attn_shape &shape, const device_info &device, DSp
          d_tile::output_smem_bytes(tile.rows, tile.columns, d_split_key_tiles(shape), element) <= limit;
 }
 
-/* The largest tile that gives (nearly) every SM a block; if none does, the one with most blocks. False: none fits. */
+/* The largest tile that gives (nearly) every SM one block and leaves so few parts that no pass of their own adds
+ * them.
+ */
+static bool d_split_choose_fused(const attn_shape &shape, const attn_tuning &tuning, const device_info &device,
+                                 DSplitTile *out) {
+  for (uint32_t i = 0; i < kDSplitTileCount; ++i) {
+    const DSplitTile tile = kDSplitTiles[i];
+    const uint64_t blocks = d_split_blocks(shape, tile);
+    if (!d_split_wanted(shape, tuning, tile) || !d_split_fits(shape, device, tile)) continue;
+    if (blocks * 8 < (uint64_t)device.sms * 7 || blocks > device.sms) continue;
+    if (ceil_div(shape.D, tile.columns) > (uint32_t)tuning.value[D_SPLIT_FUSED]) continue;
+    *out = tile;
+    return true;
+  }
+  return false;
+}
+
+/* Such a tile; else the largest that gives (nearly) every SM a block; if none does, the one with most blocks. False:
+ * none fits. */
 static bool d_split_choose(const attn_shape &shape, const attn_tuning &tuning, const device_info &device,
                            DSplitTile *out) {
+  if (d_split_choose_fused(shape, tuning, device, out)) return true;
   uint64_t most = 0;
   for (uint32_t i = 0; i < kDSplitTileCount; ++i) {
     const DSplitTile tile = kDSplitTiles[i];
@@ -768,7 +795,11 @@ static void d_split_plan(const attn_shape *shape, const attn_tuning *tuning, con
                       ATTN_COVERS_Q | ATTN_COVERS_SPLIT, kDSumThreads, 0);
   d_split_plan_pass(plan, *shape, "output", kernels.output, q_tiles * chunks, ATTN_COVERS_Q | ATTN_COVERS_D,
                     d_tile::kThreads, d_tile::output_smem_bytes(tile.rows, tile.columns, key_tiles, element));
-  for (uint32_t i = 1; i < plan->pass_count; ++i) plan->pass[i].early_start = tuning->value[D_SPLIT_EARLY] != 0;
+  const int32_t early = tuning->value[D_SPLIT_EARLY];
+  const bool helps = tile.rows < 64 || element < sizeof(float);
+  for (uint32_t i = 1; i < plan->pass_count; ++i) {
+    plan->pass[i].early_start = early == D_SPLIT_EARLIER || (early == D_SPLIT_EARLY_WHERE_IT_HELPS && helps);
+  }
 }
 
 }  // namespace attn
