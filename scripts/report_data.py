@@ -10,10 +10,10 @@ REFERENCE = "cudnn"
 
 
 class Reports:
-    """The reports of one GPU: attnbench's by sweep, PyTorch's by sweep, and tables made by other scripts."""
+    """The reports of one GPU: attnbench's by sweep, PyTorch's by sweep, tables made by other scripts, the timer's self-test."""
 
-    def __init__(self, sweeps, torch=None, tables=None):
-        self.sweeps, self.torch, self.tables = sweeps, torch or {}, tables or {}
+    def __init__(self, sweeps, torch=None, tables=None, selftest=None):
+        self.sweeps, self.torch, self.tables, self.selftest = sweeps, torch or {}, tables or {}, selftest
 
     def rows(self, sweep):
         return self.sweeps[sweep]["results"] if sweep in self.sweeps else []

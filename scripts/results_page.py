@@ -198,6 +198,15 @@ def torch_table(reports, sweep):
     return table(["B,H,S,D", "fastest here", "hot us", "fastest in PyTorch", "hot us ", "ratio"], lines, ["hot us", "hot us ", "ratio"])
 
 
+def library_version(reports, sweep):
+    """What a vendor's row calls its library: in this sweep's report, else in another one's."""
+    for name in (sweep, *reports.sweeps):
+        for row in reports.rows(name):
+            if row["variant"] == REFERENCE and row["launches"] and row["launches"][0]["name"].startswith("cuDNN "):
+                return row["launches"][0]["name"] + ("" if name == sweep else f", by the report of `{name}`")
+    return "cuDNN 9, version not in the report"
+
+
 def same_library(reports, sweep):
     """attnbench's cuDNN against PyTorch's: the table, and a sentence on how far they are apart."""
     lines, worst = [], 0.0
@@ -214,8 +223,7 @@ def same_library(reports, sweep):
     if not lines:
         return []
     versions = torch_versions(reports.torch[sweep])
-    names = [row["launches"][0]["name"] for row in reports.rows(sweep) if row["variant"] == REFERENCE and row["launches"]]
-    ours = next((name for name in names if name.startswith("cuDNN ")), "cuDNN 9, version not in the report")
+    ours = library_version(reports, sweep)
     columns = ["B,H,S,D", "attnbench hot us", "PyTorch hot us", "difference", "attnbench cold us", "PyTorch cold us", "difference "]
     verdict = "agree within" if worst <= SAME_LIBRARY else "**differ by more than**"
     return [f"cuDNN's kernel as attnbench runs it ({ours}) and as PyTorch {versions.get('torch', '?')} runs it (cuDNN "
@@ -266,13 +274,22 @@ def run_facts(report):
             f"{run['overhead_s']:.2f} s were not device work.")
 
 
+def card_facts(report):
+    device = report["device"]
+    return (f"Card {device['uuid'][:12]}, where an empty kernel between two events took {device['event_overhead_us']:.2f} us: that much is "
+            "in every cold time.")
+
+
 def sweep_blocks(reports):
     blocks = ["## Every sweep",
               "Medians in microseconds, hot (back-to-back launches on the same buffers, as a graph), each sweep from one run; in "
               "parentheses cuDNN's time over the row's, the two timed in turns (above 1 the row is faster). Cold times, intervals, "
-              "clocks, geometry and findings are in the reports."]
+              "clocks, geometry and findings are in the reports. Sweeps were measured on several cards of this kind, one card for "
+              "each. Hosts differ in what a launch costs, which moves kernels of a few microseconds: compare such rows within a "
+              "sweep, where they shared a card and a process."]
     for sweep, report in reports.sweeps.items():
-        blocks += [f"### `{sweep}`", report["sweep"]["about"] + ".", speed_table(reports, sweep), run_facts(report)]
+        blocks += [f"### `{sweep}`", report["sweep"]["about"] + ".", speed_table(reports, sweep),
+                   run_facts(report) + " " + card_facts(report)]
     return blocks
 
 
@@ -290,8 +307,22 @@ def plot_blocks(plots):
     return ["## Plots"] + [f"![{title}](plots/{name}.svg)\n\n{caption}" for name, title, caption in plots]
 
 
+def selftest_blocks(data):
+    """`attnbench --selftest --json`."""
+    def bound(line):
+        low, high = ("-" if line[end] is None else significant(line[end]) for end in ("low", "high"))
+        return f"{low} to {high}"
+    rows = [[line["name"], line["unit"] or "-", "-" if line["value"] is None else significant(line["value"]), bound(line), line["verdict"],
+             line["about"]] for line in data["lines"]]
+    return ["## The timer's self-test",
+            f"`attnbench --selftest` on {data['device']['name']}: the timer held against launches whose duration is known. `cold` and `hot` "
+            "lines are its error, microseconds.",
+            table(["check", "unit", "value", "bounds", "verdict", "about"], rows, ["value"])]
+
+
 def extra_blocks(reports, folder):
-    return [block for name in TABLES if name in reports.tables
+    selftest = selftest_blocks(reports.selftest) if reports.selftest else []
+    return selftest + [block for name in TABLES if name in reports.tables
             for block in [f"## {reports.tables[name]['title']}", *table_blocks(reports.tables[name], f"{folder}/{name}.json")]]
 
 

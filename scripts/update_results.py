@@ -4,8 +4,9 @@ its plots, and the blocks in the top README.md.
 
 Journals (results/<gpu>/<sweep>.journal) are what runs measured and are never edited. `attnbench report` turns each into its
 JSON report. The page (results_page.py) and the plots (results_plots.py) are made from the reports, from PyTorch's
-(torch_<sweep>.json, by sdpa_baseline.py), from predictions (ladder.json) and from tables of other scripts (timer.json,
-counters.json, gate.json); README.md's blocks between <!-- begin NAME --> and <!-- end NAME --> likewise.
+(torch_<sweep>.json, by sdpa_baseline.py), from the timer's self-test (timer_selftest.json), from predictions (ladder.json)
+and from tables of other scripts (timer.json, counters.json, gate.json); README.md's blocks between <!-- begin NAME --> and
+<!-- end NAME --> likewise.
 
   scripts/update_results.py            write what is out of date
   scripts/update_results.py --check    write nothing; exit 1 and name what differs
@@ -60,7 +61,8 @@ def read_folder(folder):
         sweeps[journal.stem] = json.loads(made)
     torch = {path.stem.removeprefix(TORCH): read_json(path) for path in sorted(folder.glob(f"{TORCH}*.json"))}
     tables = {name: read_json(folder / f"{name}.json") for name in results_page.TABLES if (folder / f"{name}.json").exists()}
-    return files, Reports(sweeps, torch, tables)
+    selftest = folder / "timer_selftest.json"
+    return files, Reports(sweeps, torch, tables, read_json(selftest) if selftest.exists() else None)
 
 
 def wanted_files():

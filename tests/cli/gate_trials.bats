@@ -1,0 +1,78 @@
+# scripts/gate_trials with a stand-in for attnbench: what it counts, what it ends with.
+load helper
+
+# A program that measures two cases, and whose ab finds what --inject-slowdown put in. FALSE_ALARM: an unchanged trial fails;
+# BLIND: a slowed one passes; RESTLESS: the first control cannot be put in.
+setup() {
+  cat >"$TMP/attnbench" <<'PY'
+#!/usr/bin/env python3
+import json, os, pathlib, sys
+args = sys.argv[1:]
+value = lambda name: args[args.index(name) + 1] if name in args else None
+if args[0] != "ab":
+    rows = [{"key": "K1", "variant": v, "status": "ok", "time": {"hot": {"median_us": us}}} for v, us in (("long", 90), ("short", 9))]
+    report = {"results": rows, "device": {"name": "a device", "driver": "1"}, "sweep": {"name": "s"}}
+    pathlib.Path(value("--json")).write_text(json.dumps(report))
+    sys.exit(0)
+slowed, rows, code = value("--inject-slowdown"), [], 0
+mark = pathlib.Path(os.environ["MARK"])
+if slowed and os.environ.get("RESTLESS") and not mark.exists():
+    mark.touch()
+    rows, code = [{"key": "K1", "variant": "long", "verdict": "missing", "reason": "error (--inject-slowdown: too restless)"}], 4
+elif slowed and not os.environ.get("BLIND") or not slowed and os.environ.get("FALSE_ALARM"):
+    rows, code = [{"key": "K1", "variant": "long", "verdict": "regressed", "reason": "slower"}], 1
+pathlib.Path(value("--compare-json")).write_text(json.dumps({"summary": {}, "rows": rows}))
+sys.exit(code)
+PY
+  chmod +x "$TMP/attnbench"
+  export MARK=$TMP/mark
+}
+
+trials() {
+  capture python scripts/gate_trials --attnbench "$TMP/attnbench" --sweep s.json --json "$TMP/gate.json" --processes 0 "$@"
+}
+
+@test "gates without a change pass, slowed ones are found, and only cases that are long enough are slowed" {
+  trials --same 3 --slowed 2 --gpus 0,1
+  expect_status 0
+  expect_json "$TMP/gate.json" '[r[1] for r in d["rows"][:2]] == ["0 of 3", "2 of 2"]'
+  expect_json "$TMP/gate.json" '[t["slowed"] for t in d["trials"] if t["slowed"]] == ["K1/long"] * 2'
+  [ ! -e "$TMP/gate.json.trials" ] || fail "the log of a whole run stays"
+}
+
+@test "a false alarm and a slowdown that is not found fail" {
+  FALSE_ALARM=1 trials --same 2 --slowed 0
+  expect_status 1
+  expect_json "$TMP/gate.json" 'd["rows"][0][1] == "2 of 2"'
+  BLIND=1 trials --same 0 --slowed 2
+  expect_status 1
+  expect_json "$TMP/gate.json" 'd["rows"][1][1] == "0 of 2"'
+}
+
+@test "a control that could not be put in does not count, and another takes its place" {
+  RESTLESS=1 trials --same 0 --slowed 2
+  expect_status 0
+  expect_json "$TMP/gate.json" 'd["rows"][1][1] == "2 of 2" and len(d["trials"]) == 3 and "do not count" in d["notes"][0]'
+}
+
+@test "a run that was cut short is taken up" {
+  trials --same 2 --slowed 0
+  python - "$TMP/gate.json" "$TMP/earlier" <<'PY'
+import json, sys
+with open(sys.argv[2], "w") as file:
+    file.writelines(json.dumps(trial) + "\n" for trial in json.load(open(sys.argv[1]))["trials"])
+PY
+  trials --same 3 --slowed 1 --resume "$TMP/earlier"
+  expect_status 0
+  expect_json "$TMP/gate.json" '[r[1] for r in d["rows"][:2]] == ["0 of 3", "1 of 1"] and len(d["trials"]) == 4'
+}
+
+@test "no case that is long enough, and a sweep that fails, are said" {
+  trials --slowed 1 --least-us 1000
+  expect_status 4
+  expect_err "no case takes 1000 us or more"
+  printf '#!/bin/sh\necho "attnbench: no such file" >&2\nexit 7\n' >"$TMP/attnbench"
+  trials
+  expect_status 7
+  expect_err "no such file"
+}
