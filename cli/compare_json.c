@@ -1,6 +1,4 @@
 #include <math.h>
-#include <stdlib.h>
-#include <string.h>
 
 #include "cli/compare_sinks.h"
 #include "cli/record_fields.h"
@@ -90,35 +88,24 @@ static const struct field row_fields[] = {
 
 /* ---- parts --------------------------------------------------------------------------------------------------- */
 
-static bool add_object(cJSON *object, const char *key, bool known, const struct field *fields, const void *base) {
-  if (!known) return cJSON_AddNullToObject(object, key) != NULL;
-  return fields_write(cJSON_AddObjectToObject(object, key), fields, base);
-}
-
-static cJSON *add_element(cJSON *array) {
-  cJSON *element = cJSON_CreateObject();
-  if (cJSON_AddItemToArray(array, element)) return element;
-  cJSON_Delete(element);
-  return NULL;
-}
-
 static bool add_report(cJSON *root, const char *key, const struct journal_data *journal) {
-  const struct device_line device = {.info = journal->device, .event_overhead_us = journal->event_overhead_us};
+  const struct device_line device = {
+      .info = journal->device, .event_overhead_us = journal->event_overhead_us, .policy = journal->policy};
   cJSON *object = cJSON_AddObjectToObject(root, key);
-  return object != NULL && add_object(object, "tool", true, report_tool_fields, &journal->run) &&
-         add_object(object, "run", true, report_run_fields, journal) &&
-         add_object(object, "sweep", true, report_sweep_fields, &journal->run) &&
-         add_object(object, "device", journal->has_device, record_device_fields, &device);
+  return object != NULL && fields_add(object, "tool", true, report_tool_fields, &journal->run) &&
+         fields_add(object, "run", true, report_run_fields, journal) &&
+         fields_add(object, "sweep", true, report_sweep_fields, &journal->run) &&
+         fields_add(object, "device", journal->has_device, record_device_fields, &device);
 }
 
 static bool add_settings(cJSON *root, const struct compare_settings *settings) {
   cJSON *object = cJSON_AddObjectToObject(root, "settings");
   bool ok = object != NULL && fields_write(object, settings_fields, settings) &&
-            add_object(object, "floor_us", true, floor_fields, settings) &&
-            add_object(object, "modes", true, mode_fields, settings);
+            fields_add(object, "floor_us", true, floor_fields, settings) &&
+            fields_add(object, "modes", true, mode_fields, settings);
   cJSON *array = ok ? cJSON_AddArrayToObject(object, "overrides") : NULL;
   for (size_t i = 0; i < settings->override_count && array != NULL && ok; ++i) {
-    ok = fields_write(add_element(array), override_fields, &settings->override[i]);
+    ok = fields_write(json_add_element(array), override_fields, &settings->override[i]);
   }
   return ok && array != NULL;
 }
@@ -129,7 +116,7 @@ static bool add_identity(cJSON *root, const struct compare *compare) {
   cJSON *array = cJSON_AddArrayToObject(object, "differences");
   bool ok = array != NULL && cJSON_GetArraySize(object) == 2;
   for (size_t i = 0; i < compare->difference_count && ok; ++i) {
-    ok = fields_write(add_element(array), difference_fields, &compare->difference[i]);
+    ok = fields_write(json_add_element(array), difference_fields, &compare->difference[i]);
   }
   return ok;
 }
@@ -156,7 +143,7 @@ static bool add_side(cJSON *row, const char *key, const struct compare_side *sid
 
 static bool add_row(cJSON *array, const struct compare *compare, const struct compare_row *row) {
   char command[COMPARE_COMMAND_MAX];
-  cJSON *object = add_element(array);
+  cJSON *object = json_add_element(array);
   compare_row_command(compare, row, command, sizeof command);
   if (!fields_write(object, row_fields, row) || !add_side(object, "base", &row->base, row->mode) ||
       !add_side(object, "new", &row->now, row->mode)) {
@@ -194,11 +181,5 @@ static bool add_compare(cJSON *root, const struct compare *compare) {
 
 struct status compare_write_json(const struct compare *compare, FILE *file) {
   cJSON *root = cJSON_CreateObject();
-  char *text = root != NULL && add_compare(root, compare) ? cJSON_Print(root) : NULL;
-  cJSON_Delete(root);
-  if (text == NULL) return status_make(STATUS_MEMORY, "no memory for a comparison of %zu rows", compare->row_count);
-  fputs(text, file);
-  fputc('\n', file);
-  free(text);
-  return status_ok();
+  return json_write(root, root != NULL && add_compare(root, compare), "a comparison", file);
 }

@@ -1,4 +1,3 @@
-#include <stdlib.h>
 
 #include "cli/compare_power.h"
 #include "cli/fields.h"
@@ -57,34 +56,20 @@ static const struct field source_fields[] = {
     {0},
 };
 
-static bool add_element(cJSON *array, const struct field *fields, const void *base) {
-  cJSON *element = cJSON_CreateObject();
-  if (!cJSON_AddItemToArray(array, element)) {
-    cJSON_Delete(element);
-    return false;
-  }
-  return fields_write(element, fields, base);
-}
-
 static bool add_all(cJSON *root, const struct compare_power *power, size_t count,
                     const struct journal_data *evidence) {
   json_add_string(root, "schema", SELFTEST_SCHEMA);
   bool ok = fields_write(cJSON_AddObjectToObject(root, "evidence"), source_fields, evidence) &&
             fields_write(cJSON_AddObjectToObject(root, "method"), method_fields, power);
   cJSON *suites = cJSON_AddArrayToObject(root, "suites"), *rows = cJSON_AddArrayToObject(root, "cases");
-  for (size_t i = 0; i < count && ok; ++i) ok = add_element(suites, suite_fields, &power[i]);
-  for (size_t i = 0; i < power->row_count && ok; ++i) ok = add_element(rows, row_fields, &power->rows[i]);
+  for (size_t i = 0; i < count && ok; ++i) ok = fields_write(json_add_element(suites), suite_fields, &power[i]);
+  for (size_t i = 0; i < power->row_count && ok; ++i)
+    ok = fields_write(json_add_element(rows), row_fields, &power->rows[i]);
   return ok && cJSON_GetArraySize(root) == 5;
 }
 
 struct status compare_power_write_json(const struct compare_power *power, size_t count,
                                        const struct journal_data *evidence, FILE *file) {
   cJSON *root = cJSON_CreateObject();
-  char *text = root != NULL && add_all(root, power, count, evidence) ? cJSON_Print(root) : NULL;
-  cJSON_Delete(root);
-  if (text == NULL) return status_make(STATUS_MEMORY, "no memory for the self-test's JSON");
-  fputs(text, file);
-  fputc('\n', file);
-  free(text);
-  return status_ok();
+  return json_write(root, root != NULL && add_all(root, power, count, evidence), "the self-test's JSON", file);
 }

@@ -399,6 +399,11 @@ bool fields_write(cJSON *object, const struct field *fields, const void *base) {
   return ok;
 }
 
+bool fields_add(cJSON *object, const char *key, bool known, const struct field *fields, const void *base) {
+  if (!known) return cJSON_AddNullToObject(object, key) != NULL;
+  return fields_write(cJSON_AddObjectToObject(object, key), fields, base);
+}
+
 char *fields_to_line(const struct field *fields, const void *base) {
   cJSON *object = cJSON_CreateObject();
   char *line = fields_write(object, fields, base) ? cJSON_PrintUnformatted(object) : NULL;

@@ -56,6 +56,10 @@ struct field {
 /* Adds every field of the struct at `base` to `object`. False when out of memory. */
 bool fields_write(cJSON *object, const struct field *fields, const void *base);
 
+/* Adds the struct at `base` to `object` as an object of its own, or null when it is not known. False when out of
+ * memory. */
+bool fields_add(cJSON *object, const char *key, bool known, const struct field *fields, const void *base);
+
 /* The object as one line of JSON, malloc'ed, the caller's; NULL when out of memory. */
 char *fields_to_line(const struct field *fields, const void *base);
 

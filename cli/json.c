@@ -444,3 +444,20 @@ void json_add_string(cJSON *object, const char *key, const char *value) {
 }
 
 void json_add_bool(cJSON *object, const char *key, bool value) { cJSON_AddBoolToObject(object, key, value); }
+
+cJSON *json_add_element(cJSON *array) {
+  cJSON *element = cJSON_CreateObject();
+  if (cJSON_AddItemToArray(array, element)) return element;
+  cJSON_Delete(element);
+  return NULL;
+}
+
+struct status json_write(cJSON *root, bool is_whole, const char *what, FILE *file) {
+  char *text = root != NULL && is_whole ? cJSON_Print(root) : NULL;
+  cJSON_Delete(root);
+  if (text == NULL) return status_make(STATUS_MEMORY, "no memory for %s", what);
+  fputs(text, file);
+  fputc('\n', file);
+  free(text);
+  return status_ok();
+}

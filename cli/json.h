@@ -7,6 +7,7 @@
 
 #include <stdbool.h>
 #include <stdint.h>
+#include <stdio.h>
 
 #include <cjson/cJSON.h>
 
@@ -62,7 +63,12 @@ void json_add_number(cJSON *object, const char *key, double value); /* null when
 void json_add_uint(cJSON *object, const char *key, uint64_t value); /* exact for all 64 bits */
 void json_add_string(cJSON *object, const char *key, const char *value);
 void json_add_bool(cJSON *object, const char *key, bool value);
+/* A new object at the end of the array; NULL when memory is out, also before: an array of NULL. */
+cJSON *json_add_element(cJSON *array);
 /* Shortest decimal text of a finite double that reads back to it; locale-independent. */
 void json_format_number(double value, char out[32]);
+/* Writes the document and a newline, and frees it. STATUS_MEMORY, naming `what`, when it is not whole (is_whole
+ * false) or does not print; nothing is written then. */
+struct status json_write(cJSON *root, bool is_whole, const char *what, FILE *file);
 
 #endif

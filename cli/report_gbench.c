@@ -68,13 +68,6 @@ static const struct field device_fields[] = {
 
 /* ---- entries ------------------------------------------------------------------------------------------------- */
 
-static cJSON *add_entry(cJSON *array) {
-  cJSON *item = cJSON_CreateObject();
-  if (cJSON_AddItemToArray(array, item)) return item;
-  cJSON_Delete(item);
-  return NULL;
-}
-
 static bool add_finite(cJSON *object, const char *key, double value) {
   if (!isfinite(value)) return true; /* null is no number to these readers */
   json_add_number(object, key, value);
@@ -105,7 +98,7 @@ static bool add_counters(cJSON *object, const struct report_row *row, enum time_
 
 static bool add_iteration(cJSON *array, const struct report_row *row, const struct entry *entry, enum time_mode mode,
                           double sm_clock_mhz) {
-  cJSON *object = add_entry(array);
+  cJSON *object = json_add_element(array);
   return fields_write(object, name_fields, entry) && fields_write(object, repetition_fields, entry) &&
          fields_write(object, threads_fields, entry) && fields_write(object, time_fields, entry) &&
          (entry->repetition > 0 || add_counters(object, row, mode)) &&
@@ -121,7 +114,7 @@ static bool add_aggregate(cJSON *array, const struct entry *base, const char *na
   entry.iterations = base->repetitions;
   entry.real_time = value;
   snprintf(entry.name, sizeof entry.name, "%s_%s", base->run_name, name);
-  cJSON *object = add_entry(array);
+  cJSON *object = json_add_element(array);
   return fields_write(object, name_fields, &entry) && fields_write(object, threads_fields, &entry) &&
          fields_write(object, aggregate_fields, &entry) && fields_write(object, time_fields, &entry);
 }
@@ -167,7 +160,7 @@ static bool add_failed(cJSON *array, const struct report_row *row, uint64_t fami
   snprintf(entry.name, sizeof entry.name, "%s", entry.run_name);
   char message[RECORD_REASON_MAX + 32];
   snprintf(message, sizeof message, "%s: %s", cell_status_name(row->record->status), row->record->reason);
-  cJSON *object = add_entry(array);
+  cJSON *object = json_add_element(array);
   if (!fields_write(object, name_fields, &entry) || !fields_write(object, repetition_fields, &entry) ||
       !fields_write(object, threads_fields, &entry)) {
     return false;
@@ -203,11 +196,5 @@ struct status report_write_gbench(const struct report *report, FILE *file) {
   cJSON *array = ok ? cJSON_AddArrayToObject(root, "benchmarks") : NULL;
   ok = array != NULL;
   for (size_t i = 0; i < report->row_count && ok; ++i) ok = add_row(array, &report->rows[i], i);
-  char *text = ok ? cJSON_Print(root) : NULL;
-  cJSON_Delete(root);
-  if (text == NULL) return status_make(STATUS_MEMORY, "no memory for a report of %zu rows", report->row_count);
-  fputs(text, file);
-  fputc('\n', file);
-  free(text);
-  return status_ok();
+  return json_write(root, ok, "a report", file);
 }

@@ -1,5 +1,4 @@
 #include <math.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "cli/record_fields.h"
@@ -73,19 +72,6 @@ static bool add_text(cJSON *object, const char *key, const char *text) {
   return cJSON_HasObjectItem(object, key);
 }
 
-/* The object, or null when `known` is false. */
-static bool add_object(cJSON *object, const char *key, bool known, const struct field *fields, const void *base) {
-  if (!known) return add_null(object, key);
-  return fields_write(cJSON_AddObjectToObject(object, key), fields, base);
-}
-
-static cJSON *add_element(cJSON *array) {
-  cJSON *element = cJSON_CreateObject();
-  if (cJSON_AddItemToArray(array, element)) return element;
-  cJSON_Delete(element);
-  return NULL;
-}
-
 /* Rows that attnbench measured are checked; times from elsewhere are not, and say so. */
 static bool add_check(cJSON *result, const struct record *record) {
   if (!fields_write(result, report_checked_fields, record)) return false;
@@ -103,7 +89,7 @@ static bool add_roof(cJSON *result, const struct report_row *row) {
   bool ok = roof != NULL, any = false;
   for (enum time_mode mode = 0; mode < TIME_MODE_COUNT && ok && measured; ++mode) {
     any = any || has_roof(row, mode);
-    ok = add_object(roof, time_mode_name(mode), has_roof(row, mode), report_roof_fields, &row->metrics.mode[mode]);
+    ok = fields_add(roof, time_mode_name(mode), has_roof(row, mode), report_roof_fields, &row->metrics.mode[mode]);
   }
   if (!ok || any) return ok;
   return add_text(result, "roof_reason", measured ? "no peak rate is known for this device" : "not measured");
@@ -111,7 +97,7 @@ static bool add_roof(cJSON *result, const struct report_row *row) {
 
 static bool add_speedup(cJSON *result, const struct speedup_record *speedup) {
   if (report_has_speedup(speedup)) {
-    return add_object(result, "speedup_vs", true, report_speedup_fields, speedup);
+    return fields_add(result, "speedup_vs", true, report_speedup_fields, speedup);
   }
   return add_null(result, "speedup_vs") &&
          add_text(result, "speedup_vs_reason", speedup->reason[0] != '\0' ? speedup->reason : "not measured");
@@ -124,17 +110,17 @@ static bool add_processes(cJSON *result, const struct record *record) {
   bool ok = processes != NULL;
   for (enum time_mode mode = 0; mode < TIME_MODE_COUNT && ok; ++mode) {
     const struct process_record *process = &record->process[mode];
-    ok = add_object(processes, time_mode_name(mode), process->count > 0, report_process_fields, process);
+    ok = fields_add(processes, time_mode_name(mode), process->count > 0, report_process_fields, process);
   }
   return ok;
 }
 
 static bool add_speed(cJSON *result, const struct report_row *row) {
   const bool measured = row->record->status == CELL_ok;
-  return add_object(result, "time", measured, report_times_fields, row->record) &&
+  return fields_add(result, "time", measured, report_times_fields, row->record) &&
          add_processes(result, row->record) &&
-         add_object(result, "tflop_per_s", measured, tflop_fields, &row->metrics) &&
-         add_object(result, "gb_per_s", measured, gb_fields, &row->metrics) && add_roof(result, row) &&
+         fields_add(result, "tflop_per_s", measured, tflop_fields, &row->metrics) &&
+         fields_add(result, "gb_per_s", measured, gb_fields, &row->metrics) && add_roof(result, row) &&
          add_speedup(result, &row->record->speedup);
 }
 
@@ -144,7 +130,7 @@ static bool add_launches(cJSON *result, const struct report_row *row) {
   for (uint32_t i = 0; i < row->record->plan.pass_count && ok; ++i) {
     const struct pass_record *pass = &row->record->pass[i];
     const struct launch_view launch = report_launch_view(pass);
-    cJSON *object = add_element(array);
+    cJSON *object = json_add_element(array);
     ok = fields_write(object, report_pass_fields, pass) && fields_write(object, report_launch_fields, &launch) &&
          fields_write(object, report_cover_fields, pass) &&
          fields_write(object, report_pass_metrics_fields, &row->metrics.pass[i]) &&
@@ -165,7 +151,7 @@ static bool add_findings(cJSON *result, const struct report_row *row) {
         .measured = finding->measured,
         .meaning = finding_help(finding->id),
         .advice = finding->advice};
-    ok = fields_write(add_element(array), finding_fields, &view);
+    ok = fields_write(json_add_element(array), finding_fields, &view);
   }
   return ok;
 }
@@ -174,9 +160,9 @@ static bool add_scaling(cJSON *result, const struct scaling *scaling) {
   if (!scaling->known) return add_null(result, "scaling");
   cJSON *object = cJSON_AddObjectToObject(result, "scaling");
   return fields_write(object, report_scaling_fields, scaling) &&
-         add_object(object, "time_ratio", scaling->timed, time_ratio_fields, scaling) &&
-         add_object(object, "residual", scaling->timed, residual_fields, scaling) &&
-         add_object(object, "us_per_bh", scaling->timed, us_per_bh_fields, scaling);
+         fields_add(object, "time_ratio", scaling->timed, time_ratio_fields, scaling) &&
+         fields_add(object, "residual", scaling->timed, residual_fields, scaling) &&
+         fields_add(object, "us_per_bh", scaling->timed, us_per_bh_fields, scaling);
 }
 
 /* Only rows that a profiler counted have the key. */
@@ -187,7 +173,7 @@ static bool add_counters(cJSON *result, const struct report_row *row) {
   cJSON *object = cJSON_AddObjectToObject(result, "counters");
   return fields_write(object, record_counter_head_fields, counters) &&
          fields_write(object, record_counter_value_fields, &counted->total) &&
-         add_object(object, "top_stall", counted->top_stall.known, record_counter_stall_fields,
+         fields_add(object, "top_stall", counted->top_stall.known, record_counter_stall_fields,
                     &counted->top_stall) &&
          fields_write(object, report_counter_fields, &counted->metrics) &&
          fields_write(object, record_counter_passes_fields, counters);
@@ -197,9 +183,9 @@ static bool add_result(cJSON *result, const struct report_row *row) {
   const struct record *record = row->record;
   return fields_write(result, report_case_fields, record) && fields_write(result, report_cell_fields, record) &&
          add_check(result, record) && fields_write(result, report_model_fields, &row->metrics) &&
-         add_object(result, "traffic", row->metrics.traffic.known, report_traffic_fields, &row->metrics.traffic) &&
+         fields_add(result, "traffic", row->metrics.traffic.known, report_traffic_fields, &row->metrics.traffic) &&
          add_speed(result, row) &&
-         add_object(result, "plan", record->plan.pass_count > 0 || record->plan.tile_q > 0, report_plan_fields,
+         fields_add(result, "plan", record->plan.pass_count > 0 || record->plan.tile_q > 0, report_plan_fields,
                     &record->plan) &&
          fields_write(result, report_injected_fields, record) && add_launches(result, row) &&
          add_counters(result, row) && add_findings(result, row) && add_scaling(result, &row->scaling) &&
@@ -227,22 +213,22 @@ static bool add_devices(cJSON *root, const struct journal_data *journal) {
   const struct device_line device = {
       .info = journal->device, .event_overhead_us = journal->event_overhead_us, .policy = journal->policy};
   const struct device_line planned = {.info = journal->planned_device};
-  return add_object(root, "device", journal->has_device, record_device_fields, &device) &&
-         add_object(root, "planned_device", journal->has_planned_device, record_device_fields, &planned);
+  return fields_add(root, "device", journal->has_device, record_device_fields, &device) &&
+         fields_add(root, "planned_device", journal->has_planned_device, record_device_fields, &planned);
 }
 
 static bool add_sweep(cJSON *root, const struct run_info *run) {
   cJSON *sweep = cJSON_AddObjectToObject(root, "sweep");
   return fields_write(sweep, report_sweep_fields, run) &&
-         add_object(sweep, "baseline", run->has_baseline, report_baseline_fields, &run->baseline) &&
-         (!run->gate.known || add_object(sweep, "gate", true, record_gate_fields, &run->gate));
+         fields_add(sweep, "baseline", run->has_baseline, report_baseline_fields, &run->baseline) &&
+         (!run->gate.known || fields_add(sweep, "gate", true, record_gate_fields, &run->gate));
 }
 
 static bool add_results(cJSON *root, const struct report *report) {
   cJSON *results = cJSON_AddArrayToObject(root, "results");
   bool ok = results != NULL;
   for (size_t i = 0; i < report->row_count && ok; ++i) {
-    cJSON *result = add_element(results);
+    cJSON *result = json_add_element(results);
     ok = result != NULL && add_result(result, &report->rows[i]);
   }
   return ok;
@@ -266,11 +252,5 @@ static bool add_report(cJSON *root, const struct report *report) {
 
 struct status report_write_json(const struct report *report, FILE *file) {
   cJSON *root = cJSON_CreateObject();
-  char *text = root != NULL && add_report(root, report) ? cJSON_Print(root) : NULL;
-  cJSON_Delete(root);
-  if (text == NULL) return status_make(STATUS_MEMORY, "no memory for a report of %zu rows", report->row_count);
-  fputs(text, file);
-  fputc('\n', file);
-  free(text);
-  return status_ok();
+  return json_write(root, root != NULL && add_report(root, report), "a report", file);
 }

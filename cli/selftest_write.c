@@ -1,6 +1,4 @@
 #include <math.h>
-#include <stdlib.h>
-#include <string.h>
 
 #include "cli/json.h"
 #include "cli/selftest.h"
@@ -72,7 +70,7 @@ struct status selftest_write_text(const struct selftest_report *report, FILE *fi
 /* ---- JSON ---------------------------------------------------------------------------------------------------- */
 
 static void add_line(cJSON *array, const struct selftest_line *line) {
-  cJSON *object = cJSON_CreateObject();
+  cJSON *object = json_add_element(array);
   json_add_string(object, "name", line->name);
   json_add_string(object, "unit", line->unit);
   json_add_number(object, "value", line->value);
@@ -80,7 +78,6 @@ static void add_line(cJSON *array, const struct selftest_line *line) {
   json_add_number(object, "high", line->high);
   json_add_string(object, "verdict", selftest_verdict_name(line->verdict));
   json_add_string(object, "about", line->about);
-  cJSON_AddItemToArray(array, object);
 }
 
 static void add_tool(cJSON *root) {
@@ -107,10 +104,5 @@ struct status selftest_write_json(const struct selftest_report *report, FILE *fi
   cJSON *lines = cJSON_AddArrayToObject(root, "lines");
   for (size_t i = 0; i < report->judgement->line_count; ++i) add_line(lines, &report->judgement->line[i]);
   add_summary(root, report->judgement);
-  char *text = written && lines != NULL ? cJSON_Print(root) : NULL;
-  cJSON_Delete(root);
-  if (text == NULL) return status_make(STATUS_MEMORY, "no memory for the self-test's report");
-  fprintf(file, "%s\n", text);
-  free(text);
-  return status_ok();
+  return json_write(root, written && lines != NULL, "the self-test's report", file);
 }
