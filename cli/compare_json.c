@@ -10,14 +10,8 @@
 
 /* ---- tables -------------------------------------------------------------------------------------------------- */
 
-static const char *name_of_mode(uint32_t i) { return i < TIME_MODE_COUNT ? time_mode_name((enum time_mode)i) : NULL; }
-
 static const char *name_of_verdict(uint32_t i) {
   return i < COMPARE_VERDICT_COUNT ? compare_verdict_name((enum compare_verdict)i) : NULL;
-}
-
-static const char *name_of_status(uint32_t i) {
-  return i < CELL_STATUS_COUNT ? cell_status_name((enum cell_status)i) : NULL;
 }
 
 static const struct field settings_fields[] = {
@@ -55,7 +49,7 @@ static const struct field difference_fields[] = {
 };
 
 static const struct field status_fields[] = {
-    FIELD("status", ENUM, struct record, status, .name = name_of_status),
+    FIELD("status", ENUM, struct record, status, .name = record_status_name),
     FIELD("reason", LABEL, struct record, reason, .capacity = RECORD_REASON_MAX),
     {0},
 };
@@ -71,7 +65,7 @@ static const struct field side_fields[] = {
 static const struct field row_fields[] = {
     FIELD("key", NAME, struct compare_row, key),
     FIELD("variant", NAME, struct compare_row, variant),
-    FIELD("mode", ENUM, struct compare_row, mode, .name = name_of_mode),
+    FIELD("mode", ENUM, struct compare_row, mode, .name = record_mode_name),
     FIELD("verdict", ENUM, struct compare_row, verdict, .name = name_of_verdict),
     FIELD("reason", LABEL, struct compare_row, reason, .capacity = COMPARE_TEXT_MAX),
     FIELD("threshold_ratio", F64, struct compare_row, threshold),

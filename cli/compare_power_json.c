@@ -2,15 +2,14 @@
 #include "cli/compare_power.h"
 #include "cli/fields.h"
 #include "cli/json.h"
+#include "cli/record_fields.h"
 
 #define SELFTEST_SCHEMA "attnbench.selftest/1"
-
-static const char *name_of_mode(uint32_t i) { return i < TIME_MODE_COUNT ? time_mode_name((enum time_mode)i) : NULL; }
 
 static const struct field row_fields[] = {
     FIELD("key", NAME, struct compare_power_row, key),
     FIELD("variant", NAME, struct compare_power_row, variant),
-    FIELD("mode", ENUM, struct compare_power_row, mode, .name = name_of_mode),
+    FIELD("mode", ENUM, struct compare_power_row, mode, .name = record_mode_name),
     FIELD("median_us", F64, struct compare_power_row, median_us),
     FIELD("spread_ratio", F64, struct compare_power_row, spread_ratio),
     FIELD("threshold", F64, struct compare_power_row, threshold),

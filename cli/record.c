@@ -46,13 +46,13 @@ struct status time_modes_parse(const char *text, bool out[TIME_MODE_COUNT]) {
   }
 }
 
-static const char *name_of_status(uint32_t i) { return i < CELL_STATUS_COUNT ? cells[i].name : NULL; }
+const char *record_status_name(uint32_t i) { return i < CELL_STATUS_COUNT ? cells[i].name : NULL; }
 static const char *name_of_dtype(uint32_t i) {
   return i < ATTN_DTYPE_COUNT ? attn_dtype_name((enum attn_dtype)i) : NULL;
 }
-static const char *name_of_stop(uint32_t i) {
-  return i < STATS_STOP_COUNT ? stats_stop_name((enum stats_stop)i) : NULL;
-}
+const char *record_mode_name(uint32_t i) { return i < TIME_MODE_COUNT ? time_mode_name((enum time_mode)i) : NULL; }
+
+const char *record_stop_name(uint32_t i) { return i < STATS_STOP_COUNT ? stats_stop_name((enum stats_stop)i) : NULL; }
 
 const char *record_math_name(uint32_t i) {
   static const char *const names[] = {[ATTN_MATH_FP32] = "fp32",
@@ -163,7 +163,7 @@ static const struct field time_fields[] = {
     FIELD("mad_us", F64, struct time_record, us.mad),
     FIELD("ci_low_us", F64, struct time_record, us.ci_low),
     FIELD("ci_high_us", F64, struct time_record, us.ci_high),
-    FIELD("stop", ENUM, struct time_record, stop, .name = name_of_stop),
+    FIELD("stop", ENUM, struct time_record, stop, .name = record_stop_name),
     FIELD("launches_per_sample", U32, struct time_record, launches_per_sample),
     FIELD("settled", BOOL, struct time_record, settled),
     FIELD("warmup_s", F64, struct time_record, warmup_s),
@@ -233,7 +233,7 @@ static const struct field record_fields[] = {
     FIELD_TEXT_OF("variant", struct record, variant),
     FIELD_TEXT_OF("variant_name", struct record, variant_name),
     FIELD("math", ENUM, struct record, math, .name = record_math_name),
-    FIELD("status", ENUM, struct record, status, .name = name_of_status),
+    FIELD("status", ENUM, struct record, status, .name = record_status_name),
     FIELD_TEXT_OF("reason", struct record, reason),
     FIELD("check", OPTIONAL, struct record, check, .fields = check_fields,
           .flag_offset = offsetof(struct check_record, done)),

@@ -25,6 +25,9 @@ extern const struct field record_counter_stall_fields[];  /* struct counter_stal
 
 /* Names by index, NULL past the last. */
 const char *record_oracle_name(uint32_t index);
+const char *record_status_name(uint32_t index); /* of enum cell_status */
+const char *record_mode_name(uint32_t index);   /* of enum time_mode */
+const char *record_stop_name(uint32_t index);   /* of enum stats_stop */
 const char *record_tensor_name(uint32_t index);
 const char *record_math_name(uint32_t index); /* of enum attn_math */
 const char *record_cover_name(uint32_t bit);  /* of enum attn_cover, by bit */

@@ -6,10 +6,6 @@
 
 #include "cli/record_fields.h"
 
-static const char *name_of_status(uint32_t i) {
-  return i < CELL_STATUS_COUNT ? cell_status_name((enum cell_status)i) : NULL;
-}
-
 static const struct field time_fields[] = {
     FIELD("median_us", F64, struct process_time, median_us),
     FIELD("sm_clock_mhz", F64, struct process_time, sm_clock_mhz),
@@ -21,7 +17,7 @@ static const struct field again_fields[] = {
     FIELD_TEXT_OF("key", struct again_line, key),
     FIELD_TEXT_OF("variant", struct again_line, variant),
     FIELD("round", U32, struct again_line, round, .min = 1, .max = PROCESSES_MAX - 1),
-    FIELD("status", ENUM, struct again_line, sample.status, .name = name_of_status),
+    FIELD("status", ENUM, struct again_line, sample.status, .name = record_status_name),
     FIELD_TEXT_OF("reason", struct again_line, sample.reason),
     FIELD("cold", OPTIONAL, struct again_line, sample.mode[TIME_COLD], .fields = time_fields,
           .flag_offset = offsetof(struct process_time, done)),

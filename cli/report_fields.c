@@ -12,14 +12,6 @@ static const char kernel_unknown[] = "the compiled kernel's resources are not kn
 
 /* ---- names --------------------------------------------------------------------------------------------------- */
 
-static const char *name_of_status(uint32_t i) {
-  return i < CELL_STATUS_COUNT ? cell_status_name((enum cell_status)i) : NULL;
-}
-
-static const char *name_of_stop(uint32_t i) {
-  return i < STATS_STOP_COUNT ? stats_stop_name((enum stats_stop)i) : NULL;
-}
-
 static const char *name_of_roof(uint32_t i) { return i < ROOF_COUNT ? roof_name((enum roof_kind)i) : NULL; }
 
 static const char *name_of_verdict(uint32_t i) {
@@ -96,7 +88,7 @@ const struct field report_case_fields[] = {
 };
 
 const struct field report_cell_fields[] = {
-    FIELD("status", ENUM, struct record, status, .name = name_of_status),
+    FIELD("status", ENUM, struct record, status, .name = record_status_name),
     FIELD("math", ENUM, struct record, math, .name = record_math_name),
     FIELD("reason", LABEL, struct record, reason, .capacity = RECORD_REASON_MAX),
     {0},
@@ -174,7 +166,7 @@ const struct field report_time_fields[] = {
     FIELD("mad_us", F64, struct time_record, us.mad),
     FIELD("ci95_low_us", F64, struct time_record, us.ci_low),
     FIELD("ci95_high_us", F64, struct time_record, us.ci_high),
-    FIELD("stop", ENUM, struct time_record, stop, .name = name_of_stop),
+    FIELD("stop", ENUM, struct time_record, stop, .name = record_stop_name),
     FIELD("launches_per_sample", U32, struct time_record, launches_per_sample),
     FIELD("settled", BOOL, struct time_record, settled),
     FIELD("warmup_s", F64, struct time_record, warmup_s),
