@@ -52,7 +52,7 @@ trials() {
 @test "a control that could not be put in does not count, and another takes its place" {
   RESTLESS=1 trials --same 0 --slowed 2
   expect_status 0
-  expect_json "$TMP/gate.json" 'd["rows"][1][1] == "2 of 2" and len(d["trials"]) == 3 and "do not count" in d["notes"][0]'
+  expect_json "$TMP/gate.json" 'd["rows"][1][1] == "2 of 2" and len(d["trials"]) == 3 and "Not counted" in d["notes"][0]'
 }
 
 @test "a run that was cut short is taken up" {
