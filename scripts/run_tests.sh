@@ -9,7 +9,8 @@
 #   run_tests.sh gpu --no-build   the same with what ATTNBENCH_BUILD holds, where there is no compiler
 #
 # Each rung speaks TAP, kept in build/test-logs/. The last line is "N passed, N failed, N skipped". The exit status is
-# 0 only when nothing failed and something passed. Environment: MAKE, BATS, V=1 (show every test).
+# 0 only when nothing failed and something passed. Environment: MAKE, BATS, V=1 (show every test), TEST_JOBS (rungs at
+# once; default: every core).
 # shellcheck disable=SC2317  # rung and step call functions by name
 set -uo pipefail
 cd "$(dirname "$0")/.." || exit 1
@@ -18,7 +19,13 @@ MAKE=${MAKE:-make}
 BATS=${BATS:-bats}
 LOGS=build/test-logs
 SANITIZERS=(CUDA=0 "SANITIZE=address,undefined")
+JOBS=${TEST_JOBS:-$(nproc 2>/dev/null || echo 1)}
+# These time the CPU against a bound, or build: nothing else may run beside them.
+ALONE="build.bats inject.bats selftest.bats"
+# Tests of scripts and of the build: the program's own code has other tests.
+NOT_SANITIZED="build.bats gate_ci.bats gate_trials.bats profile_scripts.bats results.bats sdpa_baseline.bats update_baseline.bats"
 passed=0 failed=0 skipped=0
+beside=()
 
 # Counts TAP on stdin: prints "passed failed skipped". A test that the plan promised and that never came has failed.
 # cmocka writes a skipped test as "not ok N # SKIP", so the directive is looked at first.
@@ -53,13 +60,23 @@ show_tap() {
   fi
 }
 
-# rung NAME COMMAND...: runs a command that writes TAP, and adds its counts.
-rung() {
-  local name=$1 log ok bad skip code start=$SECONDS
+log_of() { printf '%s/%s.tap' "$LOGS" "${1//[^A-Za-z0-9]/_}"; }
+
+# run_logged NAME COMMAND...: runs a command that writes TAP into its log; how it ended goes beside it.
+run_logged() {
+  local log start=$SECONDS
+  log=$(log_of "$1")
   shift
-  log=$LOGS/${name//[^A-Za-z0-9]/_}.tap
   "$@" >"$log" 2>&1 </dev/null
-  code=$?
+  echo "$? $((SECONDS - start))" >"$log.end"
+}
+
+# tell NAME: shows a rung that has ended, and adds its counts.
+tell() {
+  local name=$1 log ok bad skip code seconds
+  log=$(log_of "$name")
+  read -r code seconds <"$log.end" || code=1 seconds=0
+  rm -f "$log.end"
   read -r ok bad skip < <(count_tap <"$log")
   if [ "$code" -ne 0 ] && [ "$bad" -eq 0 ]; then
     echo "not ok - ended with status $code although no test failed" >>"$log"
@@ -69,8 +86,28 @@ rung() {
     bad=1
   fi
   show_tap <"$log"
-  printf '%-28s %4d passed, %d failed, %d skipped  (%d s)\n' "$name" "$ok" "$bad" "$skip" $((SECONDS - start))
+  printf '%-28s %4d passed, %d failed, %d skipped  (%d s)\n' "$name" "$ok" "$bad" "$skip" "$seconds"
   passed=$((passed + ok)) failed=$((failed + bad)) skipped=$((skipped + skip))
+}
+
+rung() {
+  run_logged "$@"
+  tell "$1"
+}
+
+# rung_beside NAME COMMAND...: the same beside others, at most JOBS at once; all of them have been told after rungs_end.
+rung_beside() {
+  while [ "$(jobs -rp | wc -l)" -ge "$JOBS" ]; do wait -n; done
+  rm -f "$(log_of "$1").end"
+  run_logged "$@" &
+  beside+=("$1")
+}
+
+rungs_end() {
+  local name
+  wait
+  for name in "${beside[@]}"; do tell "$name"; done
+  beside=()
 }
 
 # One step as one test: its output is shown when it fails.
@@ -129,19 +166,25 @@ units() {
   for program in "$folder"/tests/unit_*; do
     case $program in *.[doc] | *\*) continue ;; esac
     [ -f "tests/${program##*/}.c" ] || continue
-    CMOCKA_MESSAGE_OUTPUT=TAP rung "$label${program##*/}" "$program"
+    CMOCKA_MESSAGE_OUTPUT=TAP rung_beside "$label${program##*/}" "$program"
   done
+  rungs_end
 }
 
-# command_line LABEL FOLDER [FILE]: every .bats file but FILE, which does not use the program.
+is_one_of() { [[ " $2 " == *" $1 "* ]]; }
+
+# command_line LABEL FOLDER [FILES]: every .bats file but FILES.
 command_line() {
   local label=$1 folder=$2 except=${3:-} file
   export ATTNBENCH=$PWD/$folder/attnbench ATTNBENCH_FAULTY=
   [ ! -x "$folder/attnbench-faulty" ] || ATTNBENCH_FAULTY=$PWD/$folder/attnbench-faulty
   for file in tests/cli/*.bats; do
-    [ -e "$file" ] || continue
-    [ "${file##*/}" != "$except" ] || continue
-    rung "$label${file#tests/}" "$BATS" --tap "$file"
+    if [ ! -e "$file" ] || is_one_of "${file##*/}" "$except $ALONE"; then continue; fi
+    rung_beside "$label${file#tests/}" "$BATS" --tap "$file"
+  done
+  rungs_end
+  for file in $ALONE; do
+    is_one_of "$file" "$except" || rung "${label}cli/$file" "$BATS" --tap "tests/cli/$file"
   done
 }
 
@@ -172,7 +215,7 @@ sanitized() {
   export ASAN_OPTIONS=exitcode=99:fast_unwind_on_malloc=0:log_path=$reports
   ASAN_OPTIONS+=:handle_segv=0:handle_abort=0:handle_sigbus=0:handle_sigfpe=0
   units "sanitized: " "$folder"
-  command_line "sanitized: " "$folder" build.bats
+  command_line "sanitized: " "$folder" "$NOT_SANITIZED"
   rung "sanitized: reports" sanitizer_reports "$reports"
   unset UBSAN_OPTIONS ASAN_OPTIONS
 }
