@@ -14,13 +14,11 @@
 #include "cli/json.h"
 #include "cli/report.h"
 #include "kernels/gpu_models.h"
-
-/* Golden files are rewritten instead of compared with ATTN_UPDATE_GOLDEN=1 in the environment; read the difference.
- */
+#include "tests/unit_golden.h"
 
 typedef struct status writer(const struct compare *, FILE *);
 
-enum { ROWS_MAX = 80, GOLDEN_BYTES_MAX = 1 << 22 };
+enum { ROWS_MAX = 80 };
 
 /* Every character that some format takes for its own, a control of each kind, UTF-8 of two to four bytes, and bytes
  * that are no UTF-8. */
@@ -214,22 +212,6 @@ static char *text_of(const struct compare *compare, writer *write) {
   assert_int_equal(fclose(file), 0);
   assert_int_equal(strlen(text), length);
   return text;
-}
-
-static void compare_golden(const char *path, const char *text) {
-  char *golden;
-  size_t length;
-  if (getenv("ATTN_UPDATE_GOLDEN") != NULL) {
-    FILE *file = fopen(path, "wb");
-    assert_non_null(file);
-    fputs(text, file);
-    assert_int_equal(fclose(file), 0);
-    return;
-  }
-  const struct status status = json_read_file(path, GOLDEN_BYTES_MAX, &golden, &length);
-  if (status_failed(&status)) fail_msg("%s", status.text);
-  if (strcmp(golden, text) != 0) fail_msg("%s differs from:\n%s", path, text);
-  free(golden);
 }
 
 static const struct {
@@ -473,14 +455,6 @@ static void percents_read_as_changes(void **state) {
 }
 
 /* ---- JSON ---------------------------------------------------------------------------------------------------- */
-
-static size_t allocations_left;
-
-static void *scarce_malloc(size_t size) {
-  if (allocations_left == 0) return NULL;
-  --allocations_left;
-  return malloc(size);
-}
 
 static void json_is_whole_or_refused_without_memory(void **state) {
   (void)state;

@@ -19,11 +19,7 @@
 #include "cli/report_fields.h"
 #include "cli/text_table.h"
 #include "cli/units.h"
-
-/* Golden files are rewritten instead of compared with ATTN_UPDATE_GOLDEN=1 in the environment; read the difference.
- */
-
-enum { TEXT_BYTES_MAX = 1 << 22 };
+#include "tests/unit_golden.h"
 
 typedef struct status writer(const struct report *, FILE *);
 
@@ -62,21 +58,6 @@ static char *text_of_journal(const char *path, writer *write) {
   char *text = text_of(&built.report, write);
   discard(&built);
   return text;
-}
-
-static void compare_golden(const char *path, const char *text) {
-  char *golden;
-  size_t length;
-  if (getenv("ATTN_UPDATE_GOLDEN") != NULL) {
-    FILE *file = fopen(path, "wb");
-    assert_non_null(file);
-    fputs(text, file);
-    assert_int_equal(fclose(file), 0);
-    return;
-  }
-  assert_ok(json_read_file(path, TEXT_BYTES_MAX, &golden, &length));
-  if (strcmp(golden, text) != 0) fail_msg("%s differs from:\n%s", path, text);
-  free(golden);
 }
 
 /* ---- building ------------------------------------------------------------------------------------------------ */
@@ -190,14 +171,6 @@ static void a_wrong_row_has_no_speed_in_any_report(void **state) {
 }
 
 /* ---- no memory ----------------------------------------------------------------------------------------------- */
-
-static size_t allocations_left;
-
-static void *scarce_malloc(size_t size) {
-  if (allocations_left == 0) return NULL;
-  --allocations_left;
-  return malloc(size);
-}
 
 /* Whichever allocation of cJSON fails, the report is refused as a whole, never cut. */
 static void json_is_whole_or_refused_without_memory(void **state) {
@@ -561,7 +534,7 @@ static int remove_folder(void **state) {
 static void assert_content(const char *path, const char *expected) {
   char *text;
   size_t length;
-  assert_ok(json_read_file(path, TEXT_BYTES_MAX, &text, &length));
+  assert_ok(json_read_file(path, GOLDEN_BYTES_MAX, &text, &length));
   assert_string_equal(text, expected);
   free(text);
 }

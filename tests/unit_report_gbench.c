@@ -12,9 +12,8 @@
 
 #include "cli/json.h"
 #include "cli/report.h"
+#include "tests/unit_golden.h"
 #include "tests/unit_near.h"
-
-enum { TEXT_BYTES_MAX = 1 << 22 };
 
 struct built {
   struct journal_data journal;
@@ -77,24 +76,11 @@ static const cJSON *entry_of(const cJSON *root, const char *name, double repetit
 
 #define FIRST "serial/B1.H8.Hkv8.Sq512.Skv512.D64.f16.full/hot"
 
-/* Rewritten instead of compared with ATTN_UPDATE_GOLDEN=1 in the environment; read the difference. */
 static void gbench_is_as_golden(void **state) {
   (void)state;
-  static const char path[] = "tests/data/report_gpu.gbench.json";
   struct built built;
-  char *golden;
-  size_t length;
   build(&built);
-  if (getenv("ATTN_UPDATE_GOLDEN") != NULL) {
-    FILE *file = fopen(path, "wb");
-    assert_non_null(file);
-    fputs(built.text, file);
-    assert_int_equal(fclose(file), 0);
-  } else {
-    assert_ok(json_read_file(path, TEXT_BYTES_MAX, &golden, &length));
-    assert_string_equal(golden, built.text);
-    free(golden);
-  }
+  compare_golden("tests/data/report_gpu.gbench.json", built.text);
   discard(&built);
 }
 
@@ -158,14 +144,6 @@ static void a_failed_row_is_an_error_without_a_time_and_a_skipped_one_is_not_the
   assert_int_equal(errors, 2);
   assert_int_equal(timed, 4 * 2 - 1 + 5 + 4);
   discard(&built);
-}
-
-static size_t allocations_left;
-
-static void *scarce_malloc(size_t size) {
-  if (allocations_left == 0) return NULL;
-  --allocations_left;
-  return malloc(size);
 }
 
 static void gbench_is_whole_or_refused_without_memory(void **state) {

@@ -1,0 +1,40 @@
+/* For tests of what is written: golden files, and a cJSON that runs out of memory. Include after cmocka.h. */
+#ifndef ATTNBENCH_TESTS_UNIT_GOLDEN_H
+#define ATTNBENCH_TESTS_UNIT_GOLDEN_H
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "cli/json.h"
+
+enum { GOLDEN_BYTES_MAX = 1 << 22 };
+
+/* Fails unless the file holds exactly this text. With ATTN_UPDATE_GOLDEN=1 in the environment the file is rewritten
+ * instead; read the difference. */
+static inline void compare_golden(const char *path, const char *text) {
+  char *golden;
+  size_t length;
+  if (getenv("ATTN_UPDATE_GOLDEN") != NULL) {
+    FILE *file = fopen(path, "wb");
+    assert_non_null(file);
+    fputs(text, file);
+    assert_int_equal(fclose(file), 0);
+    return;
+  }
+  const struct status status = json_read_file(path, GOLDEN_BYTES_MAX, &golden, &length);
+  if (status_failed(&status)) fail_msg("%s", status.text);
+  if (strcmp(golden, text) != 0) fail_msg("%s differs from:\n%s", path, text);
+  free(golden);
+}
+
+/* For cJSON_Hooks: as many allocations as allocations_left says succeed, then none. */
+static size_t allocations_left;
+
+static inline void *scarce_malloc(size_t size) {
+  if (allocations_left == 0) return NULL;
+  --allocations_left;
+  return malloc(size);
+}
+
+#endif
