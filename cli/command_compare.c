@@ -90,12 +90,8 @@ struct status command_gate_settings(const struct options *options, const struct 
 static struct status save(const struct compare *compare, const char *path,
                           struct status (*write)(const struct compare *, FILE *)) {
   struct output output;
-  struct status status = output_open(path, &output);
-  if (status_failed(&status)) return status;
-  status = write(compare, output.stream);
-  if (!status_failed(&status)) return output_commit(&output);
-  output_abandon(&output);
-  return status;
+  const struct status status = output_open(path, &output);
+  return status_failed(&status) ? status : output_end(&output, write(compare, output.stream));
 }
 
 static bool is_stdout(const char *path) { return path != NULL && strcmp(path, "-") == 0; }

@@ -9,12 +9,7 @@
 
 static struct status read_counters(const char *path, struct journal_data *into) {
   struct json_doc doc;
-  char *text;
-  size_t length;
-  struct status status = json_read_file(path, COUNTERS_BYTES_MAX, &text, &length);
-  if (status_failed(&status)) return status;
-  status = json_parse(path, text, length, &doc);
-  free(text);
+  struct status status = json_load(path, COUNTERS_BYTES_MAX, &doc);
   if (status_failed(&status)) return status;
   status = counters_read(&doc, into);
   json_free(&doc);

@@ -24,12 +24,7 @@ static struct status read_any(const struct json_doc *doc, struct journal_data *o
 
 struct status command_load_facts(const char *path, struct journal_data *out) {
   struct json_doc doc;
-  char *text;
-  size_t length;
-  struct status status = json_read_file(path, DIAGNOSE_BYTES_MAX, &text, &length);
-  if (status_failed(&status)) return status;
-  status = json_parse(path, text, length, &doc);
-  free(text);
+  struct status status = json_load(path, DIAGNOSE_BYTES_MAX, &doc);
   if (status_failed(&status)) return status;
   status = read_any(&doc, out);
   json_free(&doc);

@@ -10,13 +10,10 @@ enum { SUITES = 4000, TRIALS = 400, KINDS = 2 };
 static struct status save(const char *path, bool as_json, const struct compare_power *power,
                           const struct journal_data *evidence) {
   struct output output;
-  struct status status = output_open(path, &output);
+  const struct status status = output_open(path, &output);
   if (status_failed(&status)) return status;
-  status = as_json ? compare_power_write_json(power, KINDS, evidence, output.stream)
-                   : compare_power_write_text(power, KINDS, output.stream);
-  if (!status_failed(&status)) return output_commit(&output);
-  output_abandon(&output);
-  return status;
+  return output_end(&output, as_json ? compare_power_write_json(power, KINDS, evidence, output.stream)
+                                     : compare_power_write_text(power, KINDS, output.stream));
 }
 
 /* The text too, unless the JSON has taken stdout. */

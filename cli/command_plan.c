@@ -73,10 +73,7 @@ static struct status show_merged(const struct options *options, enum exit_code *
   struct status status = merge_load(options->positional, options->positional_count, options->across_devices, &merge);
   if (status_failed(&status)) return status;
   status = output_open("-", &output);
-  if (!status_failed(&status)) {
-    status = merge_write_text(&merge, output.stream);
-    if (!status_failed(&status)) status = output_commit(&output);
-  }
+  if (!status_failed(&status)) status = output_end(&output, merge_write_text(&merge, output.stream));
   *exit_code = merge.exit_code;
   merge_free(&merge);
   return status;

@@ -15,12 +15,8 @@ static struct status measure(const struct options *options, char **line) {
 static struct status save(const struct selftest_report *report, const char *path,
                           struct status (*write)(const struct selftest_report *, FILE *)) {
   struct output output;
-  struct status status = output_open(path, &output);
-  if (status_failed(&status)) return status;
-  status = write(report, output.stream);
-  if (!status_failed(&status)) return output_commit(&output);
-  output_abandon(&output);
-  return status;
+  const struct status status = output_open(path, &output);
+  return status_failed(&status) ? status : output_end(&output, write(report, output.stream));
 }
 
 static struct status judge_and_write(const struct options *options, const struct selftest_result *result,

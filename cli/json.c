@@ -267,6 +267,16 @@ void json_free(struct json_doc *doc) {
   doc->text = NULL;
 }
 
+struct status json_load(const char *path, size_t max_bytes, struct json_doc *out) {
+  char *text;
+  size_t length;
+  struct status status = json_read_file(path, max_bytes, &text, &length);
+  if (status_failed(&status)) return status;
+  status = json_parse(path, text, length, out);
+  free(text);
+  return status;
+}
+
 const cJSON *json_get(const cJSON *object, const char *key) { return cJSON_GetObjectItemCaseSensitive(object, key); }
 
 /* ---- keys

@@ -29,6 +29,8 @@ struct status json_read_file(const char *path, size_t max_bytes, char **text, si
 /* Parses strictly. On success the caller frees with json_free. */
 struct status json_parse(const char *path, const char *text, size_t length, struct json_doc *out);
 void json_free(struct json_doc *);
+/* Reads a file and parses it; the same as the two calls above. */
+struct status json_load(const char *path, size_t max_bytes, struct json_doc *out);
 
 /* STATUS_INPUT whose text is "path:line:column: pointer " followed by the message, where pointer is like grid[0].D[2]
  * and the position is that of `item` (or of `item`'s key when at_key). */

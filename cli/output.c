@@ -137,3 +137,9 @@ void output_abandon(struct output *output) {
   if (output->temporary[0] != '\0') unlink(output->temporary);
   *output = (struct output){0};
 }
+
+struct status output_end(struct output *output, struct status written) {
+  if (!status_failed(&written)) return output_commit(output);
+  output_abandon(output);
+  return written;
+}

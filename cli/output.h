@@ -15,11 +15,13 @@ struct output {
   char temporary[PATH_MAX + 32]; /* "" when stream is written directly */
 };
 
-/* On success the caller ends the output with exactly one of commit and abandon. */
+/* On success the caller ends the output with exactly one of end, commit and abandon. */
 struct status output_open(const char *path, struct output *out);
 /* Flushes, checks, syncs and renames. On failure nothing is left behind and the old file stands. */
 struct status output_commit(struct output *);
 void output_abandon(struct output *);
+/* Commits what was written, or abandons it when `written` is a failure, which is then returned. */
+struct status output_end(struct output *, struct status written);
 
 /* Writes all bytes to fd, whatever the signals and short writes. `path` is for the message. */
 struct status output_write_all(int fd, const char *path, const char *bytes, size_t length);

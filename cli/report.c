@@ -88,12 +88,8 @@ void report_free(struct report *report) {
 struct status report_save(const struct report *report, const char *path,
                           struct status (*write)(const struct report *, FILE *)) {
   struct output output;
-  struct status status = output_open(path, &output);
-  if (status_failed(&status)) return status;
-  status = write(report, output.stream);
-  if (!status_failed(&status)) return output_commit(&output);
-  output_abandon(&output);
-  return status;
+  const struct status status = output_open(path, &output);
+  return status_failed(&status) ? status : output_end(&output, write(report, output.stream));
 }
 
 struct status report_probe(const char *path, const char *option) {

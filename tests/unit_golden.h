@@ -37,4 +37,29 @@ static inline void *scarce_malloc(size_t size) {
   return malloc(size);
 }
 
+/* Writes again and again, each time with one allocation of cJSON more, until it succeeds: what comes out is all of
+ * `whole` or nothing. Returns how many allocations failed in their turn. */
+static inline size_t assert_whole_or_refused(struct status (*write)(const void *, FILE *), const void *data,
+                                             const char *whole) {
+  cJSON_Hooks scarce = {.malloc_fn = scarce_malloc, .free_fn = free};
+  struct status status;
+  size_t given = 0;
+  do {
+    char *text = NULL;
+    size_t length = 0;
+    FILE *file = open_memstream(&text, &length);
+    assert_non_null(file);
+    allocations_left = given;
+    cJSON_InitHooks(&scarce);
+    status = write(data, file);
+    cJSON_InitHooks(NULL);
+    assert_int_equal(fclose(file), 0);
+    assert_true(status.code == STATUS_OK || status.code == STATUS_MEMORY);
+    assert_string_equal(text, status_failed(&status) ? "" : whole);
+    free(text);
+    ++given;
+  } while (status_failed(&status));
+  return given;
+}
+
 #endif

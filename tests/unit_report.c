@@ -172,29 +172,17 @@ static void a_wrong_row_has_no_speed_in_any_report(void **state) {
 
 /* ---- no memory ----------------------------------------------------------------------------------------------- */
 
+static struct status write_untyped(const void *data, FILE *file) {
+  return report_write_json((const struct report *)data, file);
+}
+
 /* Whichever allocation of cJSON fails, the report is refused as a whole, never cut. */
 static void json_is_whole_or_refused_without_memory(void **state) {
   (void)state;
-  cJSON_Hooks scarce = {.malloc_fn = scarce_malloc, .free_fn = free};
   struct built built;
-  struct status status;
-  size_t given = 0;
   build("tests/data/report_cpu.jsonl", &built);
-  char *whole = text_of(&built.report, report_write_json), *text = NULL;
-  do {
-    size_t length = 0;
-    FILE *file = open_memstream(&text, &length);
-    assert_non_null(file);
-    allocations_left = given;
-    cJSON_InitHooks(&scarce);
-    status = report_write_json(&built.report, file);
-    cJSON_InitHooks(NULL);
-    assert_int_equal(fclose(file), 0);
-    assert_true(status.code == STATUS_OK || status.code == STATUS_MEMORY);
-    assert_string_equal(text, status_failed(&status) ? "" : whole);
-    free(text);
-    ++given;
-  } while (status_failed(&status));
+  char *whole = text_of(&built.report, report_write_json);
+  const size_t given = assert_whole_or_refused(write_untyped, &built.report, whole);
   assert_true(given > 500);
   free(whole);
   discard(&built);
