@@ -175,10 +175,6 @@ static struct status report_run(struct run *run, const struct journal_data *base
   return status_failed(&status) ? status : command_baseline(run, base, data, exit_code);
 }
 
-static enum exit_code exit_code_of_signal(int signal_number) {
-  return signal_number == SIGINT ? EXIT_CODE_SIGINT : EXIT_CODE_SIGTERM;
-}
-
 static struct status measure_and_report(struct run *run, const struct journal_data *base, enum exit_code *exit_code) {
   struct journal_data data;
   struct status measured, status = run_take(run, &data, &measured);
@@ -192,7 +188,7 @@ static struct status measure_and_report(struct run *run, const struct journal_da
   command_drop_journal(&run->file, &status);
   if (status_failed(&status)) return status;
   if (signal_number != 0) {
-    *exit_code = exit_code_of_signal(signal_number);
+    *exit_code = command_signal_exit_code(signal_number);
     return status_ok();
   }
   return measured;
@@ -260,7 +256,7 @@ static struct status measure_only(struct run *run, struct journal_data *out, enu
   const bool is_whole = !status_failed(&status) && !status_failed(&measured) && signal_number == 0;
   if (!status_failed(&status) && !is_whole) journal_free(out);
   if (!status_failed(&status) && signal_number == 0) status = measured;
-  if (signal_number != 0) *exit_code = exit_code_of_signal(signal_number);
+  if (signal_number != 0) *exit_code = command_signal_exit_code(signal_number);
   command_drop_journal(&run->file, &status);
   return status;
 }

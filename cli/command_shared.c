@@ -1,3 +1,4 @@
+#include <signal.h>
 #include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
@@ -83,6 +84,10 @@ enum { OUTPUT_COUNT = sizeof outputs / sizeof *outputs };
 /* NULL when this output is not asked for. */
 static const char *output_path(const struct options *options, size_t index) {
   return *(const char *const *)((const char *)options + outputs[index].path_offset);
+}
+
+enum exit_code command_signal_exit_code(int signal_number) {
+  return signal_number == SIGINT ? EXIT_CODE_SIGINT : EXIT_CODE_SIGTERM;
 }
 
 struct status command_probe_outputs(const struct options *options) {

@@ -58,6 +58,8 @@ struct status command_gate_settings(const struct options *, const struct journal
 /* Shared: the comparison to every output that was asked for (json: a path or NULL), and as text on stdout unless one
  * of them goes there. */
 struct status command_write_compare(const struct options *, const char *json, const struct compare *);
+/* Shared: 130 or 143. */
+enum exit_code command_signal_exit_code(int signal_number);
 /* Shared: can every output be written? */
 struct status command_probe_outputs(const struct options *);
 /* Shared: a cell that is only planned, for a GPU that is not here. worker: of whatever device, for loaded variants,

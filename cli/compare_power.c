@@ -362,3 +362,9 @@ void compare_power_free(struct compare_power *power) {
   power->rows = NULL;
   power->row_count = 0;
 }
+
+bool compare_power_is_control(const struct compare_power_control *control) { return !isnan(control->injected_ratio); }
+
+bool compare_power_is_found(const struct compare_power_control *control) {
+  return compare_power_is_control(control) && control->verdict == COMPARE_regressed;
+}

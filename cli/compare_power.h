@@ -56,10 +56,31 @@ void compare_power_free(struct compare_power *);
 /* One-sided 95 % upper bound of a rate of which `hits` of n were seen (Clopper and Pearson). */
 double compare_power_upper(uint64_t hits, uint64_t n);
 
-/* The table for people, and attnbench.selftest/1: one or several measurements of the same evidence (paired,
- * unpaired), the cases of the first. */
-struct status compare_power_write_text(const struct compare_power *, size_t count, FILE *);
-struct status compare_power_write_json(const struct compare_power *, size_t count,
-                                       const struct journal_data *evidence, FILE *);
+/* A real slowdown: put into one cell of a candidate that is otherwise the base, and given to a real gate run. */
+struct compare_power_control {
+  const char *key, *variant; /* point into the evidence */
+  enum time_mode mode;
+  double percent;        /* that was asked for */
+  double injected_ratio; /* time with the slowdown over time without, in turns; NAN: it could not be put in, so this
+                          * is no control */
+  double time_ratio;     /* the gate run's estimate; NAN likewise */
+  enum compare_verdict verdict;
+  char reason[COMPARE_TEXT_MAX]; /* of the verdict, or why it could not be put in */
+};
+bool compare_power_is_control(const struct compare_power_control *);
+bool compare_power_is_found(const struct compare_power_control *);
+
+/* What is written: one or several measurements of the same evidence (paired, unpaired), and the controls. */
+struct compare_power_report {
+  const struct journal_data *evidence;
+  const struct compare_power *power;
+  size_t power_count;
+  const struct compare_power_control *control;
+  size_t control_count;
+};
+
+/* The table for people, and attnbench.selftest/1; the cases of the first measurement. */
+struct status compare_power_write_text(const struct compare_power_report *, FILE *);
+struct status compare_power_write_json(const struct compare_power_report *, FILE *);
 
 #endif

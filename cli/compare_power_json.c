@@ -35,6 +35,23 @@ static const struct field suite_fields[] = {
     {0},
 };
 
+static const char *verdict_name(uint32_t index) {
+  return index < COMPARE_VERDICT_COUNT ? compare_verdict_name((enum compare_verdict)index) : NULL;
+}
+
+static const struct field control_fields[] = {
+    FIELD("key", NAME, struct compare_power_control, key),
+    FIELD("variant", NAME, struct compare_power_control, variant),
+    FIELD("mode", ENUM, struct compare_power_control, mode, .name = record_mode_name),
+    FIELD("percent", F64, struct compare_power_control, percent),
+    FIELD("injected_ratio", F64, struct compare_power_control, injected_ratio),
+    FIELD("time_ratio", F64, struct compare_power_control, time_ratio),
+    FIELD("verdict", ENUM, struct compare_power_control, verdict, .name = verdict_name),
+    FIELD("reason", LABEL, struct compare_power_control, reason,
+          .capacity = sizeof((struct compare_power_control *)0)->reason),
+    {0},
+};
+
 static const struct field method_fields[] = {
     FIELD("processes", U32, struct compare_power, processes),
     FIELD("rounds", U32, struct compare_power, settings.rounds),
@@ -55,20 +72,23 @@ static const struct field source_fields[] = {
     {0},
 };
 
-static bool add_all(cJSON *root, const struct compare_power *power, size_t count,
-                    const struct journal_data *evidence) {
+static bool add_all(cJSON *root, const struct compare_power_report *report) {
+  const struct compare_power *power = report->power;
   json_add_string(root, "schema", SELFTEST_SCHEMA);
-  bool ok = fields_write(cJSON_AddObjectToObject(root, "evidence"), source_fields, evidence) &&
+  bool ok = fields_write(cJSON_AddObjectToObject(root, "evidence"), source_fields, report->evidence) &&
             fields_write(cJSON_AddObjectToObject(root, "method"), method_fields, power);
-  cJSON *suites = cJSON_AddArrayToObject(root, "suites"), *rows = cJSON_AddArrayToObject(root, "cases");
-  for (size_t i = 0; i < count && ok; ++i) ok = fields_write(json_add_element(suites), suite_fields, &power[i]);
+  cJSON *suites = cJSON_AddArrayToObject(root, "suites"), *controls = cJSON_AddArrayToObject(root, "controls");
+  cJSON *rows = cJSON_AddArrayToObject(root, "cases");
+  for (size_t i = 0; i < report->power_count && ok; ++i)
+    ok = fields_write(json_add_element(suites), suite_fields, &power[i]);
+  for (size_t i = 0; i < report->control_count && ok; ++i)
+    ok = fields_write(json_add_element(controls), control_fields, &report->control[i]);
   for (size_t i = 0; i < power->row_count && ok; ++i)
     ok = fields_write(json_add_element(rows), row_fields, &power->rows[i]);
-  return ok && cJSON_GetArraySize(root) == 5;
+  return ok && cJSON_GetArraySize(root) == 6;
 }
 
-struct status compare_power_write_json(const struct compare_power *power, size_t count,
-                                       const struct journal_data *evidence, FILE *file) {
+struct status compare_power_write_json(const struct compare_power_report *report, FILE *file) {
   cJSON *root = cJSON_CreateObject();
-  return json_write(root, root != NULL && add_all(root, power, count, evidence), "the self-test's JSON", file);
+  return json_write(root, root != NULL && add_all(root, report), "the self-test's JSON", file);
 }

@@ -85,22 +85,55 @@ static void write_suites(const struct compare_power *power, FILE *file) {
           100 * power->failed_upper, power->undecided, 100 * (double)power->undecided / suites);
 }
 
-struct status compare_power_write_text(const struct compare_power *power, size_t count, FILE *file) {
-  char method[400];
+static void write_method(const struct compare_power *power, FILE *file) {
+  char text[400];
   snprintf(
-      method, sizeof method,
-      "%u processes, suites of %u rounds drawn from them; suspects are measured again with processes that %s. What "
-      "is "
-      "drawn cannot be noisier than what was measured: measure again on another day.",
+      text, sizeof text,
+      "%u processes, suites of %u rounds drawn from them; suspects are measured again with processes that %s. "
+      "What is drawn cannot be noisier than what was measured: measure again on another day.",
       (unsigned)power->processes, (unsigned)power->settings.rounds,
       power->leftover ? "the first measurement left over" : "are drawn again, since there are too few to leave any");
-  text_wrap(file, "", 0, method);
+  text_wrap(file, "", 0, text);
+}
+
+/* ---- the controls -------------------------------------------------------------------------------------------- */
+
+static void write_control(const struct compare_power_control *control, FILE *file) {
+  char lead[CASE_KEY_MAX + VARIANT_SPEC_MAX + 64], said[COMPARE_TEXT_MAX + 64];
+  snprintf(lead, sizeof lead, "%s %s %s", control->key, control->variant, time_mode_name(control->mode));
+  if (compare_power_is_control(control)) {
+    snprintf(said, sizeof said, "%s: %+.2f %% put in, %s, seen as %+.2f %%", lead,
+             100 * (control->injected_ratio - 1), compare_verdict_name(control->verdict),
+             100 * (control->time_ratio - 1));
+  } else {
+    snprintf(said, sizeof said, "%s: could not be put in, so it does not count: %s", lead, control->reason);
+  }
+  text_wrap(file, "  ", 4, said);
+}
+
+static void write_controls(const struct compare_power_report *report, FILE *file) {
+  size_t controls = 0, found = 0;
+  for (size_t i = 0; i < report->control_count; ++i) {
+    controls += compare_power_is_control(&report->control[i]);
+    found += compare_power_is_found(&report->control[i]);
+  }
+  if (report->control_count == 0) return;
+  fprintf(file, "\ncontrols: %zu of %zu slowdowns that were put into one cell each were found by a real gate run\n",
+          found, controls);
+  for (size_t i = 0; i < report->control_count; ++i) write_control(&report->control[i], file);
+}
+
+/* ---- the whole ----------------------------------------------------------------------------------------------- */
+
+struct status compare_power_write_text(const struct compare_power_report *report, FILE *file) {
+  const struct compare_power *power = report->power;
+  write_method(power, file);
   fputc('\n', file);
-  for (size_t i = 0; i < count; ++i) write_suites(&power[i], file);
+  for (size_t i = 0; i < report->power_count; ++i) write_suites(&power[i], file);
+  write_controls(report, file);
   fprintf(file,
           "\n%s, one case slower at a time: +2 %% found in at least %.1f %% of the trials, +3 %% in %.1f %%, "
-          "whichever case it "
-          "is\n",
+          "whichever case it is\n",
           kind_of(power), 100 * power->least_2_percent, 100 * power->least_3_percent);
   write_rows(power, file);
   return status_ok();

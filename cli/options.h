@@ -59,7 +59,7 @@ struct options {
   const char *rounds, *modes;                                 /* how often and what is timed */
   const char *baseline, *base, *candidate, *keep, *base_json; /* of the gate: a file, programs, outputs */
   const char *compare_json, *markdown, *junit, *annotations;  /* where the comparison goes */
-  const char *threshold, *floor_us, *noise, *from, *processes;
+  const char *threshold, *floor_us, *noise, *from, *processes, *controls;
   const char *threshold_for[OPTIONS_THRESHOLDS_MAX];
   size_t threshold_for_count;
   struct options_threshold threshold_for_value[OPTIONS_THRESHOLDS_MAX]; /* --threshold-for */
@@ -70,6 +70,7 @@ struct options {
   double timeout_s;          /* --timeout */
   uint32_t rounds_value;     /* --rounds, or the default of what is done */
   uint32_t processes_value;  /* --processes */
+  uint32_t controls_value;   /* --controls */
   uint32_t profile_launches; /* --profile; 0: not given */
 };
 

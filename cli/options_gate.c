@@ -27,6 +27,18 @@ static struct status read_threshold_for(const char *text, struct options_thresho
   return status_ok();
 }
 
+static struct status parse_controls(struct options *out) {
+  double controls = out->sweep != NULL ? 3 : 0;
+  if (out->controls != NULL && (!read_number(out->controls, 0, 20, &controls) || controls != floor(controls))) {
+    return status_make(STATUS_USAGE, "--controls: \"%s\" is not a whole number from 0 to 20", out->controls);
+  }
+  if (out->sweep == NULL && controls > 0) {
+    return status_make(STATUS_USAGE, "--controls: a slowdown is put into cells of a sweep; give --sweep, not --from");
+  }
+  out->controls_value = (uint32_t)controls;
+  return status_ok();
+}
+
 /* Of the gate runs that a self-test draws. */
 static struct status parse_rounds(struct options *out) {
   double rounds = 7, processes = 0;
@@ -42,7 +54,7 @@ static struct status parse_rounds(struct options *out) {
     return status_make(STATUS_USAGE, "--processes: %g are too few for two sides of --rounds %g; at least %g",
                        processes, rounds, 2 * rounds);
   }
-  return status_ok();
+  return parse_controls(out);
 }
 
 struct status options_parse_gate(struct options *out) {

@@ -163,18 +163,24 @@ static void evidence_that_cannot_carry_it_is_refused(void **state) {
   journal_free(&data);
 }
 
+static char *text_of(const struct compare_power_report *report,
+                     struct status (*write)(const struct compare_power_report *, FILE *)) {
+  char *text = NULL;
+  size_t length = 0;
+  FILE *file = open_memstream(&text, &length);
+  assert_non_null(file);
+  assert_ok(write(report, file));
+  assert_int_equal(fclose(file), 0);
+  return text;
+}
+
 /* Too few processes for a second measurement of their own: said, not hidden. */
 static void processes_that_serve_twice_are_told(void **state) {
   (void)state;
   struct journal_data data = evidence(1, 16, 0.002, 0);
   struct compare_power power = measured(&data, settings(true, 7));
-  char *text = NULL;
-  size_t length = 0;
-  FILE *file = open_memstream(&text, &length);
-  assert_non_null(file);
   assert_false(power.leftover);
-  assert_ok(compare_power_write_text(&power, 1, file));
-  assert_int_equal(fclose(file), 0);
+  char *text = text_of(&(struct compare_power_report){.power = &power, .power_count = 1}, compare_power_write_text);
   assert_non_null(strstr(text, "drawn again"));
   free(text);
   compare_power_free(&power);
@@ -186,13 +192,9 @@ static void the_json_holds_every_number(void **state) {
   struct journal_data data = evidence(2, 28, 0.002, 0);
   struct compare_power power[] = {measured(&data, settings(true, 7)), measured(&data, settings(false, 7))};
   struct json_doc doc;
-  char *text = NULL;
-  size_t length = 0;
-  FILE *file = open_memstream(&text, &length);
-  assert_non_null(file);
-  assert_ok(compare_power_write_json(power, 2, &data, file));
-  assert_int_equal(fclose(file), 0);
-  assert_ok(json_parse("selftest", text, length, &doc));
+  const struct compare_power_report report = {.evidence = &data, .power = power, .power_count = 2};
+  char *text = text_of(&report, compare_power_write_json);
+  assert_ok(json_parse("selftest", text, strlen(text), &doc));
   assert_string_equal(json_get(doc.root, "schema")->valuestring, "attnbench.selftest/1");
   assert_int_equal(cJSON_GetArraySize(json_get(doc.root, "suites")), 2);
   assert_int_equal(cJSON_GetArraySize(json_get(doc.root, "cases")), 2);
@@ -203,6 +205,37 @@ static void the_json_holds_every_number(void **state) {
   free(text);
   compare_power_free(&power[0]);
   compare_power_free(&power[1]);
+  journal_free(&data);
+}
+
+/* A slowdown that could not be put in is told, but is neither found nor missed. */
+static void controls_are_told_and_counted(void **state) {
+  (void)state;
+  struct journal_data data = evidence(2, 28, 0.002, 0);
+  struct compare_power power = measured(&data, settings(true, 7));
+  const struct compare_power_control controls[] = {
+      {"A", "wmma", TIME_HOT, 3, 1.031, 1.029, COMPARE_regressed, "+2.90 %"},
+      {"B", "wmma", TIME_HOT, 3, 1.03, 1.004, COMPARE_same, ""},
+      {"C", "wmma", TIME_HOT, 3, NAN, NAN, COMPARE_missing, "--inject-slowdown: too short"},
+  };
+  const struct compare_power_report report = {&data, &power, 1, controls, 3};
+  char *text = text_of(&report, compare_power_write_text), *json = text_of(&report, compare_power_write_json);
+  struct json_doc doc;
+  assert_non_null(strstr(text, "controls: 1 of 2 slowdowns"));
+  assert_non_null(strstr(text, "A wmma hot: +3.10 % put in, regressed, seen as +2.90 %"));
+  assert_non_null(strstr(text, "B wmma hot: +3.00 % put in, same, seen as +0.40 %"));
+  assert_non_null(
+      strstr(text, "C wmma hot: could not be put in, so it does not count: --inject-slowdown: too short"));
+  assert_ok(json_parse("selftest", json, strlen(json), &doc));
+  const cJSON *written = json_get(doc.root, "controls");
+  assert_int_equal(cJSON_GetArraySize(written), 3);
+  assert_string_equal(json_get(cJSON_GetArrayItem(written, 0), "verdict")->valuestring, "regressed");
+  assert_true(cJSON_IsNull(json_get(cJSON_GetArrayItem(written, 1), "reason")));
+  assert_true(cJSON_IsNull(json_get(cJSON_GetArrayItem(written, 2), "injected_ratio")));
+  json_free(&doc);
+  free(text);
+  free(json);
+  compare_power_free(&power);
   journal_free(&data);
 }
 
@@ -217,6 +250,7 @@ int main(void) {
       cmocka_unit_test(evidence_that_cannot_carry_it_is_refused),
       cmocka_unit_test(processes_that_serve_twice_are_told),
       cmocka_unit_test(the_json_holds_every_number),
+      cmocka_unit_test(controls_are_told_and_counted),
   };
   return cmocka_run_group_tests_name("compare_power", tests, NULL, NULL);
 }

@@ -76,8 +76,8 @@ d['tool']['git_commit'] = '0123abc'"
 }
 
 @test "gate --selftest: measures a sweep itself, and keeps the journal when asked" {
-  attn gate --selftest --sweep "$sweep" --device cpu --modes hot --rounds 5 --processes 11 --journal "$TMP/many.journal" \
-    --json "$TMP/gate.json"
+  attn gate --selftest --sweep "$sweep" --device cpu --modes hot --rounds 5 --processes 11 --controls 0 \
+    --journal "$TMP/many.journal" --json "$TMP/gate.json"
   expect_status 0
   expect_json "$TMP/gate.json" 'd["method"]["processes"] == 11 and {c["mode"] for c in d["cases"]} == {"hot"}'
   expect_json "$TMP/gate.json" 'not d["suites"][0]["leftover"] and d["suites"][0]["suites"] == 4000'
@@ -86,6 +86,19 @@ d['tool']['git_commit'] = '0123abc'"
   expect_refusal 2 'at least 14' -- gate --selftest --sweep "$sweep" --processes 13
   expect_refusal 2 '--processes: "9"' -- gate --selftest --sweep "$sweep" --rounds 5 --processes 9
   expect_refusal 2 'one of --sweep and --from' -- gate --selftest --sweep "$sweep" --from "$TMP/many.journal"
+}
+
+# What a busy CPU makes of the slowdowns is not for this test; that they are tried, told and counted is.
+@test "gate --selftest: puts real slowdowns in, and its exit code says whether all were found" {
+  attn gate --selftest --sweep "$sweep" --device cpu --modes hot --filter S=16 --variants cpu_flash --threshold 50 \
+    --rounds 5 --processes 10 --controls 1 --json "$TMP/gate.json"
+  expect_json "$TMP/gate.json" 'len(d["controls"]) == 1 and d["controls"][0]["percent"] == 75'
+  expect_json "$TMP/gate.json" 'all(c["key"] == d["cases"][0]["key"] and c["mode"] == "hot" for c in d["controls"])'
+  put_in=$(json "$TMP/gate.json" '[c["verdict"] == "regressed" for c in d["controls"] if c["injected_ratio"]]')
+  case $put_in in *false*) expect_status 5 ;; *) expect_status 0 ;; esac
+  expect_out 'were found by a real gate run'
+  expect_refusal 2 '--controls: "21"' -- gate --selftest --sweep "$sweep" --controls 21
+  expect_refusal 2 'give --sweep, not --from' -- gate --selftest --from "$TMP/gate.json" --controls 1
 }
 
 @test "gate --selftest: cells that are wrong give no rates" {

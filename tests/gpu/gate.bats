@@ -39,3 +39,10 @@ setup() {
   expect_json "$TMP/new.json" '{r["processes"]["hot"]["count"] for r in d["results"]} == {7}'
   expect_json "$TMP/base.json" 'd["run"]["quick"] and d["device"]["policy"]'
 }
+
+@test "gate --selftest finds every slowdown that it puts in" {
+  attn gate --selftest --sweep "$SWEEP" --device cuda --modes hot --rounds 5 --processes 10 --controls 2 --json "$TMP/s.json"
+  expect_status 0
+  expect_json "$TMP/s.json" '[c["verdict"] for c in d["controls"] if c["injected_ratio"]] == ["regressed"] * 2'
+  expect_json "$TMP/s.json" 'all(abs(c["injected_ratio"] - 1.03) < 0.005 for c in d["controls"] if c["injected_ratio"])'
+}
