@@ -285,15 +285,14 @@ struct status worker_main(const char *device_spec, const char *const *objects, s
 
 /* ---- describing objects -------------------------------------------------------------------------------------- */
 
-static cJSON *describe_variant(const struct attn_variant *variant) {
-  cJSON *object = cJSON_CreateObject();
+/* False when out of memory. A key that is missing for that reason is refused where the line is read. */
+static bool describe_variant(cJSON *object, const struct attn_variant *variant) {
   json_add_string(object, "name", variant->name);
   json_add_string(object, "summary", variant->summary);
   json_add_string(object, "limits", variant->limits);
   json_add_uint(object, "runs_on", variant->runs_on);
   json_add_uint(object, "math", variant->math);
-  variant_json_add_tunables(object, variant);
-  return object;
+  return variant_json_add_tunables(object, variant);
 }
 
 struct status worker_describe(const char *const *objects, size_t object_count) {
@@ -305,10 +304,11 @@ struct status worker_describe(const char *const *objects, size_t object_count) {
     return status;
   }
   cJSON *root = cJSON_CreateObject(), *variants = cJSON_AddArrayToObject(root, "variants");
-  for (size_t i = built_in; i < variant_count(); ++i) {
-    cJSON_AddItemToArray(variants, describe_variant(variant_at(i)));
+  bool ok = variants != NULL;
+  for (size_t i = built_in; i < variant_count() && ok; ++i) {
+    ok = describe_variant(json_add_element(variants), variant_at(i));
   }
-  char *line = cJSON_PrintUnformatted(root);
+  char *line = ok ? cJSON_PrintUnformatted(root) : NULL;
   cJSON_Delete(root);
   return send_line(line);
 }
