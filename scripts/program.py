@@ -12,7 +12,7 @@ import signal
 import subprocess
 import sys
 
-USAGE, WRONG, COVERAGE, NOT_COMPARABLE, INPUT, OUTPUT, INTERNAL = 2, 3, 4, 6, 7, 8, 9
+USAGE, WRONG, COVERAGE, NOT_COMPARABLE, INPUT, OUTPUT, INTERNAL, NO_GPU = 2, 3, 4, 6, 7, 8, 9, 77
 ATTNBENCH_CODES = (2, 3, 4, 7, 8, 9, 77, 130, 143)
 PATIENCE_S = 5.0  # from asking a program to end to ending it
 
