@@ -209,14 +209,6 @@ static struct status run_cell(struct worker *worker, const struct cell_request *
   return status;
 }
 
-/* The spec as a range name: profilers' filters give ':' and ',' a meaning of their own. */
-static void range_name(const char *spec, char out[VARIANT_SPEC_MAX]) {
-  snprintf(out, VARIANT_SPEC_MAX, "%s", spec);
-  for (char *c = out; *c != '\0'; ++c) {
-    if (*c == ':' || *c == ',') *c = '.';
-  }
-}
-
 /* Fills the record whatever happens; the status returned is a failure only when the device must not be used again. */
 static struct status do_cell(struct worker *worker, const struct cell_request *request, struct record *record) {
   struct variant_spec spec;
@@ -235,7 +227,8 @@ static struct status do_cell(struct worker *worker, const struct cell_request *r
   const double device_start_s = measure_now_s();
   status = open_case(worker, request);
   if (!status_failed(&status)) {
-    range_name(spec.text, name);
+    snprintf(name, sizeof name, "%s", spec.text);
+    measure_range_name(name);
     device_range_push(worker->device, name);
     status = run_cell(worker, request, &spec, record);
     device_range_pop(worker->device);

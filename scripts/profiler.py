@@ -421,9 +421,9 @@ def describe(name, grid, block):
     return f"{base_name(name)} grid ({','.join(map(str, grid))}) block ({','.join(map(str, block))})"
 
 
-def range_name(row):
-    """The NVTX range around a cell's launches of a --profile run."""
-    return re.sub("[:,]", ".", f"{row['key']}.{row['variant']}")
+def range_name(text):
+    """As attnbench names its NVTX ranges (cli/measure.h)."""
+    return re.sub("[:,]", ".", text)
 
 
 def expected_launches(report):
@@ -441,7 +441,7 @@ def give_back(report, kernels, tool):
     passes = {}
     for at, ((row, i, launch), kernel) in enumerate(zip(expected, kernels)):
         ours = launch["kernel"], launch["grid"], launch["block"]
-        elsewhere = kernel.cell not in (None, "profile", range_name(row))
+        elsewhere = kernel.cell not in (None, "profile", range_name(f"{row['key']}.{row['variant']}"))
         if elsewhere or not same_name(ours[0], kernel.name) or ours[1:] != (kernel.grid, kernel.block):
             raise Failure(COVERAGE, f"kernel {at + 1} of {tool} is {describe(*kernel[:3])} where {row['key']} "
                                     f"{row['variant']} launched {describe(*ours)}: nothing was attributed; the capture "
