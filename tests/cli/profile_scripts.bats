@@ -31,9 +31,9 @@ script() {
     --cache hot --json out.json --attnbench ./attnbench --print-command
   expect_status 0
   sed 's/--metrics [^ ]*/--metrics METRICS/' "$OUT" | diff - <(cat <<'END'
-./attnbench --sweep shapes/v3.json --device cuda --variants wmma,scalar --filter H=8 --json times.json
 ncu --nvtx --nvtx-include attnbench@profile/ --clock-control none --cache-control none --metrics METRICS --force-overwrite --export profile ./attnbench --sweep shapes/v3.json --device cuda --variants wmma,scalar --filter H=8 --profile=3 --json profile.json
 ncu --import profile.ncu-rep --csv --page raw --print-units base --print-kernel-base demangled
+./attnbench --sweep shapes/v3.json --device cuda --variants wmma,scalar --filter H=8 --json times.json
 ./attnbench report times.json --counters counters.json --json out.json
 END
   ) || fail "another command"
@@ -232,6 +232,13 @@ PY
   expect_status 3
   expect_err 'scalar is not ok in the report; left out'
   expect_json "$TMP/r.json" 'sum(bool(r["counters"]) for r in d["results"]) == 4'
+}
+
+@test "a capture is kept when the sweep cannot be measured after it" {
+  FAKE_REPORT_EXIT=9 script profile --tool ncu --counters "$TMP/c.json" --out "$TMP/kept.ncu-rep" --json "$TMP/r.json"
+  expect_status 9
+  expect_err 'attnbench ended with 9'
+  [ -s "$TMP/c.json" ] && [ -s "$TMP/kept.ncu-rep" ] && [ ! -e "$TMP/r.json" ] || fail "not what was to be kept"
 }
 
 @test "an output is refused before anything runs, and what is there is not lost" {
