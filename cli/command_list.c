@@ -2,7 +2,6 @@
 #include <string.h>
 
 #include "cli/commands.h"
-#include "cli/json.h"
 #include "cli/load.h"
 #include "cli/supervise.h"
 #include "cli/variant_json.h"
@@ -33,40 +32,29 @@ static void list_text(const struct attn_variant *variant, const char *why_not, F
           why_not == NULL ? "available" : "not available: ", why_not == NULL ? "" : why_not);
 }
 
-static cJSON *list_json(const struct attn_variant *variant, const char *why_not) {
-  cJSON *object = cJSON_CreateObject();
-  json_add_string(object, "name", variant->name);
-  json_add_string(object, "summary", variant->summary);
-  json_add_string(object, "limits", variant->limits);
-  json_add_string(object, "runs_on", variant->runs_on == DEVICE_CPU ? "cpu" : "cuda");
-  variant_json_add_tunables(object, variant);
-  json_add_bool(object, "available", why_not == NULL);
-  if (why_not == NULL) {
-    cJSON_AddNullToObject(object, "reason");
-  } else {
-    json_add_string(object, "reason", why_not);
+static struct status list_json(const struct status *gpu, FILE *out) {
+  const size_t count = variant_count();
+  struct variant_here *variants = calloc(count + 1, sizeof *variants);
+  if (variants == NULL) return status_make(STATUS_MEMORY, "no memory for the list of variants");
+  for (size_t i = 0; i < count; ++i) {
+    variants[i] = (struct variant_here){.variant = variant_at(i), .why_not = why_unavailable(variant_at(i), gpu)};
   }
-  return object;
+  const struct status status = variant_json_write(variants, count, out);
+  free(variants);
+  return status;
 }
 
 struct status command_list(const struct options *options, FILE *out) {
-  const struct status loaded = load_objects(options->load, options->load_count);
-  if (status_failed(&loaded)) return loaded;
+  struct status status = load_objects(options->load, options->load_count);
+  if (status_failed(&status)) return status;
   const struct status gpu = probe_gpu();
-  cJSON *root = cJSON_CreateObject(), *variants = cJSON_AddArrayToObject(root, "variants");
-  for (size_t i = 0; i < variant_count(); ++i) {
-    const struct attn_variant *variant = variant_at(i);
-    const char *why_not = why_unavailable(variant, &gpu);
-    if (options->list_json) {
-      cJSON_AddItemToArray(variants, list_json(variant, why_not));
-    } else {
-      list_text(variant, why_not, out);
+  if (options->list_json) {
+    status = list_json(&gpu, out);
+  } else {
+    for (size_t i = 0; i < variant_count(); ++i) {
+      list_text(variant_at(i), why_unavailable(variant_at(i), &gpu), out);
     }
   }
-  char *text = options->list_json ? cJSON_Print(root) : NULL;
-  if (text != NULL) fprintf(out, "%s\n", text);
-  free(text);
-  cJSON_Delete(root);
-  if (fflush(out) != 0) return status_make(STATUS_OUTPUT, "stdout: cannot be written");
-  return status_ok();
+  if (status_failed(&status)) return status;
+  return fflush(out) == 0 ? status : status_make(STATUS_OUTPUT, "stdout: cannot be written");
 }

@@ -14,6 +14,12 @@ enum {
 static const double window_target_s = 0.015;
 static const double pass_budget_s = 0.3;
 
+void measure_range_name(char *text) {
+  for (char *c = text; *c != '\0'; ++c) {
+    if (*c == ':' || *c == ',') *c = '.';
+  }
+}
+
 double measure_now_s(void) {
   struct timespec now;
   clock_gettime(CLOCK_MONOTONIC, &now);

@@ -22,6 +22,10 @@ struct status measure_mode(struct device *, struct problem *, enum time_mode, co
 /* Median cold time of each pass alone into pass_us[0..pass_count). */
 struct status measure_passes(struct problem *, uint32_t pass_count, double estimate_us, double *pass_us);
 
+/* Turns a text into the name of a range: profilers' filters give ':' and ',' a meaning of their own, so '.' stands
+ * for them. scripts/profiler.py does the same. */
+void measure_range_name(char *text);
+
 /* Seconds on the monotonic clock. */
 double measure_now_s(void);
 

@@ -68,14 +68,6 @@ static struct status require_launches(const struct profile *profile, const struc
                      "its library's launches cannot be read, so captured kernels could not be told apart");
 }
 
-/* Filters of tools give ':', ',' and '/' a meaning of their own. */
-static void name_range(const struct record *record, char *out, size_t size) {
-  snprintf(out, size, "%s.%s", record->attn_case.key, record->variant);
-  for (char *c = out; *c != '\0'; ++c) {
-    if (*c == ':' || *c == ',') *c = '.';
-  }
-}
-
 static struct status open_and_check(struct profile *profile, const struct variant_spec *spec, uint64_t seed,
                                     struct record *record) {
   struct problem **problem = &profile->cells[profile->count].problem;
@@ -103,7 +95,8 @@ struct status profile_prepare(struct profile *profile, const struct cell *cell, 
   status = bind_settle(&status, out);
   if (out->status == CELL_ok) {
     struct prepared *ready = &profile->cells[profile->count++];
-    name_range(out, ready->range, sizeof ready->range);
+    snprintf(ready->range, sizeof ready->range, "%s.%s", out->attn_case.key, out->variant);
+    measure_range_name(ready->range);
   } else {
     problem_close(profile->cells[profile->count].problem);
     profile->cells[profile->count].problem = NULL;

@@ -116,7 +116,7 @@ static const struct field oracle_fields[] = {
     {0},
 };
 
-static const struct field tolerance_fields[] = {
+const struct field record_tolerance_fields[] = {
     FIELD("relative", F64, struct tolerance, relative),
     FIELD("absolute", F64, struct tolerance, absolute),
     FIELD("frobenius", F64, struct tolerance, frobenius),
@@ -146,7 +146,7 @@ static const struct field check_fields[] = {
     FIELD("right", BOOL, struct check_record, right),
     FIELD("after_timing", BOOL, struct check_record, after_timing),
     FIELD("oracle", OBJECT, struct check_record, oracle, .fields = oracle_fields),
-    FIELD("tolerance", OBJECT, struct check_record, tolerance, .fields = tolerance_fields),
+    FIELD("tolerance", OBJECT, struct check_record, tolerance, .fields = record_tolerance_fields),
     FIELD("compare", OBJECT, struct check_record, compare, .fields = compare_fields),
     FIELD("guard", OBJECT, struct check_record, guard, .fields = guard_fields),
     {0},

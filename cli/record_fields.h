@@ -12,10 +12,11 @@ struct device_line {
   struct device_policy policy; /* no key at all when it is not known */
 };
 
-extern const struct field record_device_fields[];   /* struct device_line; starts with those of struct device_info */
-extern const struct field record_shape_fields[];    /* struct attn_shape */
-extern const struct field record_injected_fields[]; /* struct injected_record */
-extern const struct field record_gate_fields[];     /* struct sweep_gate */
+extern const struct field record_device_fields[];    /* struct device_line; starts with those of struct device_info */
+extern const struct field record_shape_fields[];     /* struct attn_shape */
+extern const struct field record_tolerance_fields[]; /* struct tolerance */
+extern const struct field record_injected_fields[];  /* struct injected_record */
+extern const struct field record_gate_fields[];      /* struct sweep_gate */
 
 extern const struct field record_counter_head_fields[];   /* struct counter_record: source, cache, launches */
 extern const struct field record_counter_passes_fields[]; /* struct counter_record: passes */

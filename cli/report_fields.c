@@ -101,13 +101,6 @@ static const struct field oracle_fields[] = {
     {0},
 };
 
-static const struct field tolerance_fields[] = {
-    FIELD("relative", F64, struct tolerance, relative),
-    FIELD("absolute", F64, struct tolerance, absolute),
-    FIELD("frobenius", F64, struct tolerance, frobenius),
-    {0},
-};
-
 const struct field report_check_fields[] = {
     FIELD("right", BOOL, struct check_record, right),
     FIELD("after_timing", BOOL, struct check_record, after_timing),
@@ -120,7 +113,7 @@ const struct field report_check_fields[] = {
     FIELD("inf_count", U64, struct check_record, compare.inf_count),
     FIELD("bad_count", U64, struct check_record, compare.bad_count),
     FIELD("first_bad", INDEX, struct check_record, compare.first_bad),
-    FIELD("tolerance", OBJECT, struct check_record, tolerance, .fields = tolerance_fields),
+    FIELD("tolerance", OBJECT, struct check_record, tolerance, .fields = record_tolerance_fields),
     FIELD("redzone_bytes_changed", U64, struct check_record, guard.redzone_bytes_changed),
     FIELD("redzone_first", NAME, struct check_record, guard.first, .name = record_tensor_name),
     FIELD("input_elements_changed", U64, struct check_record, guard.input_elements_changed),

@@ -5,7 +5,17 @@
 #include "cli/json.h"
 #include "kernels/variant.h"
 
-/* Adds "tunables": [{"name", "min", "max", "default", "help"}], empty when there are none. */
-void variant_json_add_tunables(cJSON *object, const struct attn_variant *);
+/* A variant, and what it meets on this machine. */
+struct variant_here {
+  const struct attn_variant *variant;
+  const char *why_not; /* NULL: it can run */
+};
+
+/* Adds "tunables": [{"name", "min", "max", "default", "help"}], empty when there are none. False when out of
+ * memory. */
+bool variant_json_add_tunables(cJSON *object, const struct attn_variant *);
+
+/* {"variants": [...]} of `attnbench list --json`; whole, or STATUS_MEMORY and nothing. */
+struct status variant_json_write(const struct variant_here *, size_t count, FILE *);
 
 #endif

@@ -209,14 +209,6 @@ static struct status run_cell(struct worker *worker, const struct cell_request *
   return status;
 }
 
-/* The spec as a range name: profilers' filters give ':' and ',' a meaning of their own. */
-static void range_name(const char *spec, char out[VARIANT_SPEC_MAX]) {
-  snprintf(out, VARIANT_SPEC_MAX, "%s", spec);
-  for (char *c = out; *c != '\0'; ++c) {
-    if (*c == ':' || *c == ',') *c = '.';
-  }
-}
-
 /* Fills the record whatever happens; the status returned is a failure only when the device must not be used again. */
 static struct status do_cell(struct worker *worker, const struct cell_request *request, struct record *record) {
   struct variant_spec spec;
@@ -235,7 +227,8 @@ static struct status do_cell(struct worker *worker, const struct cell_request *r
   const double device_start_s = measure_now_s();
   status = open_case(worker, request);
   if (!status_failed(&status)) {
-    range_name(spec.text, name);
+    snprintf(name, sizeof name, "%s", spec.text);
+    measure_range_name(name);
     device_range_push(worker->device, name);
     status = run_cell(worker, request, &spec, record);
     device_range_pop(worker->device);
@@ -285,15 +278,14 @@ struct status worker_main(const char *device_spec, const char *const *objects, s
 
 /* ---- describing objects -------------------------------------------------------------------------------------- */
 
-static cJSON *describe_variant(const struct attn_variant *variant) {
-  cJSON *object = cJSON_CreateObject();
+/* False when out of memory. A key that is missing for that reason is refused where the line is read. */
+static bool describe_variant(cJSON *object, const struct attn_variant *variant) {
   json_add_string(object, "name", variant->name);
   json_add_string(object, "summary", variant->summary);
   json_add_string(object, "limits", variant->limits);
   json_add_uint(object, "runs_on", variant->runs_on);
   json_add_uint(object, "math", variant->math);
-  variant_json_add_tunables(object, variant);
-  return object;
+  return variant_json_add_tunables(object, variant);
 }
 
 struct status worker_describe(const char *const *objects, size_t object_count) {
@@ -305,10 +297,11 @@ struct status worker_describe(const char *const *objects, size_t object_count) {
     return status;
   }
   cJSON *root = cJSON_CreateObject(), *variants = cJSON_AddArrayToObject(root, "variants");
-  for (size_t i = built_in; i < variant_count(); ++i) {
-    cJSON_AddItemToArray(variants, describe_variant(variant_at(i)));
+  bool ok = variants != NULL;
+  for (size_t i = built_in; i < variant_count() && ok; ++i) {
+    ok = describe_variant(json_add_element(variants), variant_at(i));
   }
-  char *line = cJSON_PrintUnformatted(root);
+  char *line = ok ? cJSON_PrintUnformatted(root) : NULL;
   cJSON_Delete(root);
   return send_line(line);
 }

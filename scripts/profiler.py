@@ -5,12 +5,14 @@ The map is order: attnbench --profile=N launches, for every row that is `ok` and
 row's `launches`, and nothing else. Every kernel's name, grid and block are compared with the launch it is taken for,
 so that a capture with one kernel too many or too few is an error and never a shift.
 
-Errors are raised as Failure, with the exit code that the program ends with. Python's standard library only.
+Python's standard library only.
 """
 import collections
+import contextlib
 import csv
 import io
 import json
+import math
 import os
 import pathlib
 import re
@@ -18,20 +20,14 @@ import shlex
 import shutil
 import sqlite3
 import statistics
-import subprocess
 import sys
 
-USAGE, WRONG, COVERAGE, INPUT, OUTPUT, INTERNAL = 2, 3, 4, 7, 8, 9
-ATTNBENCH_CODES = (2, 3, 4, 7, 8, 9, 77, 130, 143)
+from program import COVERAGE, INPUT, INTERNAL, NOT_COMPARABLE, WRONG, Failure, code_of, execute, last_lines
+from report_data import table_blocks
+
 SECTOR_BYTES = 32
 CACHE_CONTROL = {"cold": "all", "hot": "none"}  # of ncu: flush before every pass over a kernel, or leave as it is
 KERNEL_NAME_MAX = 191  # a report cuts a kernel's name there
-
-
-class Failure(Exception):
-    def __init__(self, code, text):
-        super().__init__(text)
-        self.code = code
 
 
 # ---- metrics ----------------------------------------------------------------------------------------------------
@@ -112,9 +108,13 @@ STALL = "smsp__average_warps_issue_stalled_{}_per_issue_active"
 STALLS = ("barrier", "branch_resolving", "dispatch_stall", "drain", "gmma", "imc_miss", "lg_throttle", "long_scoreboard",
           "math_pipe_throttle", "membar", "mio_throttle", "misc", "no_instruction", "not_selected", "selected",
           "short_scoreboard", "sleeping", "tex_throttle", "wait")
-TEXT_UNITS = {"nsecond": 1, "ns": 1, "usecond": 1e3, "us": 1e3, "msecond": 1e6, "ms": 1e6, "second": 1e9, "s": 1e9,
-              "Kbyte": 1e3, "Mbyte": 1e6, "Gbyte": 1e9, "KB": 1e3, "MB": 1e6, "GB": 1e9,
-              "cycle/nsecond": 1e9, "cycle/usecond": 1e6, "Ghz": 1e9, "Mhz": 1e6, "GHz": 1e9, "MHz": 1e6}
+# What versions of ncu call a unit, and how many base units (ns, byte, Hz) it is.
+UNITS = {"": 1, "nsecond": 1, "ns": 1, "usecond": 1e3, "us": 1e3, "msecond": 1e6, "ms": 1e6, "second": 1e9, "s": 1e9,
+         "byte": 1, "B": 1, "Kbyte": 1e3, "KB": 1e3, "Mbyte": 1e6, "MB": 1e6, "Gbyte": 1e9, "GB": 1e9, "Tbyte": 1e12,
+         "TB": 1e12, "hz": 1, "Hz": 1, "cycle/second": 1, "cycle/s": 1, "Khz": 1e3, "KHz": 1e3, "cycle/msecond": 1e3,
+         "Mhz": 1e6, "MHz": 1e6, "cycle/usecond": 1e6, "cycle/us": 1e6, "Ghz": 1e9, "GHz": 1e9, "cycle/nsecond": 1e9,
+         "cycle/ns": 1e9}
+SCALED = re.compile("duration|bytes|per_second")  # metrics whose unit ncu may choose; all others are counts or shares
 
 
 def stall_metrics(known):
@@ -175,7 +175,7 @@ def top_stall(stalls):
 
 def tool_path(tool):
     """The tool's program: of the environment (NCU, NSYS) or the PATH."""
-    named = os.environ.get(tool.upper(), tool)
+    named = os.environ.get(tool.upper()) or tool
     path = shutil.which(named)
     if path is None:
         product = {"ncu": "Nsight Compute", "nsys": "Nsight Systems"}[tool]
@@ -184,28 +184,20 @@ def tool_path(tool):
     return path
 
 
-def execute(command):
-    environment = {**os.environ, "LC_ALL": "C"}
-    try:
-        return subprocess.run([str(word) for word in command], capture_output=True, text=True, env=environment,
-                              stdin=subprocess.DEVNULL, errors="replace")
-    except OSError as error:
-        raise Failure(INTERNAL, f"{command[0]}: {error.strerror}") from error
-
-
-def last_lines(done, count=12):
-    return "\n".join((done.stdout + done.stderr).strip().splitlines()[-count:])
+def run_tool(command):
+    """Runs a command that begins with a tool's name."""
+    return execute([tool_path(command[0]), *command[1:]])
 
 
 def version_of(tool):
     """"ncu 2025.3.1": tool and version as its own --version says."""
-    found = re.search(r"[Vv]ersion (\d+(?:\.\d+){1,2})", execute([tool_path(tool), "--version"]).stdout)
+    found = re.search(r"[Vv]ersion (\d+(?:\.\d+){1,2})", run_tool([tool, "--version"]).stdout)
     return f"{tool} {found.group(1) if found else 'of unknown version'}"
 
 
 def known_metrics():
     """Names without suffix that ncu lists for the GPUs of this machine; None when it cannot say."""
-    done = execute([tool_path("ncu"), "--query-metrics"])
+    done = run_tool(["ncu", "--query-metrics"])
     names = set(re.findall(r"^([A-Za-z_][\w.]*__\w+) ", done.stdout, re.M))
     return names or None
 
@@ -224,27 +216,25 @@ def stem(export):
 
 
 def ncu_command(args, metrics, export, report, cache):
-    return [tool_path("ncu") if not args.print_command else "ncu", "--nvtx", "--nvtx-include", "attnbench@profile/",
-            "--clock-control", "none", "--cache-control", CACHE_CONTROL[cache], "--metrics", ",".join(metrics.names()),
-            "--force-overwrite", "--export", stem(export),
+    return ["ncu", "--nvtx", "--nvtx-include", "attnbench@profile/", "--clock-control", "none", "--cache-control",
+            CACHE_CONTROL[cache], "--metrics", ",".join(metrics.names()), "--force-overwrite", "--export", stem(export),
             *attnbench_command(args, f"--profile={args.launches}", "--json", report)]
 
 
-def ncu_import_command(args, export):
-    return [tool_path("ncu") if not args.print_command else "ncu", "--import", export, "--csv", "--page", "raw",
-            "--print-units", "base", "--print-kernel-base", "demangled"]
+def ncu_import_command(export):
+    return ["ncu", "--import", export, "--csv", "--page", "raw", "--print-units", "base", "--print-kernel-base",
+            "demangled"]
 
 
 def nsys_command(args, export, report):
     # The range's end must not end the program, which is the default.
-    return [tool_path("nsys") if not args.print_command else "nsys", "profile", "--trace=cuda,nvtx", "--sample=none",
-            "--cpuctxsw=none", "--capture-range=cudaProfilerApi", "--capture-range-end=stop", "--force-overwrite=true",
-            "-o", stem(export), *attnbench_command(args, f"--profile={args.launches}", "--json", report)]
+    return ["nsys", "profile", "--trace=cuda,nvtx", "--sample=none", "--cpuctxsw=none",
+            "--capture-range=cudaProfilerApi", "--capture-range-end=stop", "--force-overwrite=true", "-o", stem(export),
+            *attnbench_command(args, f"--profile={args.launches}", "--json", report)]
 
 
-def nsys_export_command(args, export, database):
-    return [tool_path("nsys") if not args.print_command else "nsys", "export", "--type=sqlite", "--force-overwrite=true",
-            "-o", database, export]
+def nsys_export_command(export, database):
+    return ["nsys", "export", "--type=sqlite", "--force-overwrite=true", "-o", database, export]
 
 
 PROGRAM_ENDED = r"application returned an error code \((\d+)\)"
@@ -265,10 +255,14 @@ def explain(tool, done):
                                  "NVreg_RestrictProfilingToAdminUsers=0")
     code = ended_with(done)
     text = f"{tool} ended with {done.returncode}; its last lines:\n{last_lines(done)}"
-    return Failure(code if code in ATTNBENCH_CODES else INTERNAL, text)
+    return Failure(code_of(code), text)
+
+
+REPORT_PARTS = {"tool": dict, "run": dict, "sweep": dict, "results": list}
 
 
 def read_report(path):
+    """A report of a run that measured something."""
     try:
         with open(path, encoding="utf-8") as file:
             report = json.load(file)
@@ -276,16 +270,36 @@ def read_report(path):
         raise Failure(INPUT, f"{path}: not a report: {error}; write it with attnbench --json") from error
     if not isinstance(report, dict) or report.get("schema") != "attnbench.report/1":
         raise Failure(INPUT, f"{path}: schema is not attnbench.report/1; write it with attnbench --json")
+    for part, kind in REPORT_PARTS.items():
+        if not isinstance(report.get(part), kind):
+            raise Failure(INPUT, f'{path}: has no "{part}"; write it with attnbench --json')
+    if not isinstance(report.get("device"), dict) or "name" not in report["device"]:
+        raise Failure(INPUT, f"{path}: nothing was measured in it; a plan cannot be held against a tool")
     return report
+
+
+def require_comparable(report, path, captured):
+    """A report that was given holds the rows of a capture, measured on such a GPU."""
+    ours, theirs = report["device"]["name"], captured["device"]["name"]
+    if ours != theirs:
+        raise Failure(NOT_COMPARABLE, f"{path}: was measured on {ours}, the tool ran on {theirs}; measure the sweep here")
+    if not ok_rows(report) & ok_rows(captured):
+        raise Failure(COVERAGE, f"{path}: has none of the rows that are ok in sweep {captured['sweep']['name']} under the "
+                                "tool; give a report of that sweep")
+
+
+def ok_rows(report):
+    return {(row["key"], row["variant"]) for row in report["results"] if row["status"] == "ok"}
 
 
 def measure(args, folder):
     """An ordinary run without any tool: the report with the times."""
     path = folder / "times.json"
+    path.unlink(missing_ok=True)
     done = execute(attnbench_command(args, "--json", path))
-    if not path.exists():
-        raise Failure(done.returncode or INTERNAL, f"{args.attnbench} ended with {done.returncode}; its last lines:\n"
-                                                   f"{last_lines(done)}")
+    if done.returncode not in (0, WRONG, COVERAGE) or not path.exists():
+        raise Failure(code_of(done.returncode), f"{args.attnbench} ended with {done.returncode}; its last lines:\n"
+                                                f"{last_lines(done)}")
     return path
 
 
@@ -294,12 +308,15 @@ def measure(args, folder):
 Kernel = collections.namedtuple("Kernel", "name grid block values cell")  # cell: of the NVTX range around it, or None
 
 
-def number(text, unit=""):
-    """A value of ncu's table in base units; None for what is no number ("n/a", "")."""
+def number(text, unit, name):
+    """A metric's value in base units; None for what is no number ("n/a", "nan", "")."""
+    if unit not in UNITS and SCALED.search(name):
+        raise Failure(INTERNAL, f'ncu gives {name} in "{unit}", a unit that attnbench does not know')
     try:
-        return float(text.replace(",", "")) * TEXT_UNITS.get(unit, 1)
+        value = float(text.replace(",", ""))
     except ValueError:
         return None
+    return value * UNITS.get(unit, 1) if math.isfinite(value) else None
 
 
 def triple(text):
@@ -313,26 +330,67 @@ def innermost_range(stack):
     return names[-1] if names else None
 
 
-def ncu_kernels(text, metrics):
-    """The kernels of `ncu --csv --page raw`, in order of launch."""
+def ncu_table(text):
+    """(header, units, rows) of `ncu --csv --page raw`; None when there is no table in it."""
     lines = text.splitlines(keepends=True)
     start = next((i for i, line in enumerate(lines) if line.startswith('"ID"')), None)
     if start is None:
-        return []
-    header, units, *rows = csv.reader(io.StringIO("".join(lines[start:])))
-    at = {name: i for i, name in enumerate(header)}
-    stack = next((i for i, name in enumerate(header) if "Push/Pop_Range" in name), None)
-    for column in ("Kernel Name", "Grid Size", "Block Size"):
-        if column not in at:
-            raise Failure(INTERNAL, f'ncu\'s table has no column "{column}"; attnbench does not know this version of ncu')
-    kernels = []
+        return None
+    try:
+        header, *rows = csv.reader(io.StringIO("".join(lines[start:])))
+    except csv.Error as error:
+        raise Failure(INTERNAL, f"ncu's table cannot be read: {error}") from error
     for row in rows:
         if len(row) != len(header):
             raise Failure(INTERNAL, f"ncu's table has a row of {len(row)} cells where its header has {len(header)}")
-        raw = {name: number(row[i], units[i]) for name, i in at.items() if name in set(metrics.names())}
+    for column in ("Kernel Name", "Grid Size", "Block Size"):
+        if column not in header:
+            raise Failure(INTERNAL, f'ncu\'s table has no column "{column}"; attnbench does not know this version of ncu')
+    if not rows:
+        raise Failure(INTERNAL, "ncu's table ends after its header, without a line of units")
+    return header, rows[0], rows[1:]
+
+
+def ncu_kernels(text, metrics):
+    """The kernels of `ncu --csv --page raw`, in order of launch."""
+    table = ncu_table(text)
+    if table is None:
+        return []
+    header, units, rows = table
+    at = {name: i for i, name in enumerate(header)}
+    wanted = [(name, at[name]) for name in metrics.names() if name in at]
+    stack = next((i for i, name in enumerate(header) if "Push/Pop_Range" in name), None)
+    kernels = []
+    for row in rows:
+        raw = {name: number(row[i], units[i], name) for name, i in wanted}
         kernels.append(Kernel(row[at["Kernel Name"]], triple(row[at["Grid Size"]]), triple(row[at["Block Size"]]),
                               metrics.values(raw), innermost_range(row[stack]) if stack is not None else None))
     return kernels
+
+
+@contextlib.contextmanager
+def open_trace(database):
+    """An exported nsys trace. What a reader cannot find in it is a Failure."""
+    try:
+        with contextlib.closing(sqlite3.connect(database)) as db:
+            db.text_factory = lambda text: text.decode(errors="replace")
+            yield db
+    except sqlite3.Error as error:
+        raise Failure(INTERNAL, f"nsys' exported trace cannot be read: {error}; attnbench does not know this version of "
+                                "nsys") from error
+
+
+def has_table(db, name):
+    """nsys leaves out tables of what it did not see."""
+    return db.execute("SELECT 1 FROM sqlite_master WHERE name = ?", (name,)).fetchone() is not None
+
+
+def imported_kernels(export, metrics):
+    """The kernels of ncu's own report."""
+    done = run_tool(ncu_import_command(export))
+    if done.returncode != 0:
+        raise explain("ncu --import", done)
+    return ncu_kernels(done.stdout, metrics)
 
 
 NSYS_KERNELS = ("SELECT s.value, k.gridX, k.gridY, k.gridZ, k.blockX, k.blockY, k.blockZ, k.start, k.end "
@@ -341,9 +399,8 @@ NSYS_KERNELS = ("SELECT s.value, k.gridX, k.gridY, k.gridZ, k.blockX, k.blockY, 
 
 def nsys_kernels(database):
     """The kernels of an exported nsys trace, in order of start."""
-    with sqlite3.connect(database) as db:
-        tables = {name for (name,) in db.execute("SELECT name FROM sqlite_master")}
-        rows = db.execute(NSYS_KERNELS).fetchall() if "CUPTI_ACTIVITY_KIND_KERNEL" in tables else []
+    with open_trace(database) as db:
+        rows = db.execute(NSYS_KERNELS).fetchall() if has_table(db, "CUPTI_ACTIVITY_KIND_KERNEL") else []
     return [Kernel(row[0], list(row[1:4]), list(row[4:7]), {"gpu_time_us": (row[8] - row[7]) * 1e-3, "stalls": {}}, None)
             for row in rows]
 
@@ -364,9 +421,9 @@ def describe(name, grid, block):
     return f"{base_name(name)} grid ({','.join(map(str, grid))}) block ({','.join(map(str, block))})"
 
 
-def range_name(row):
-    """The NVTX range around a cell's launches of a --profile run."""
-    return re.sub("[:,]", ".", f"{row['key']}.{row['variant']}")
+def range_name(text):
+    """As attnbench names its NVTX ranges (cli/measure.h)."""
+    return re.sub("[:,]", ".", text)
 
 
 def expected_launches(report):
@@ -384,7 +441,7 @@ def give_back(report, kernels, tool):
     passes = {}
     for at, ((row, i, launch), kernel) in enumerate(zip(expected, kernels)):
         ours = launch["kernel"], launch["grid"], launch["block"]
-        elsewhere = kernel.cell not in (None, "profile", range_name(row))
+        elsewhere = kernel.cell not in (None, "profile", range_name(f"{row['key']}.{row['variant']}"))
         if elsewhere or not same_name(ours[0], kernel.name) or ours[1:] != (kernel.grid, kernel.block):
             raise Failure(COVERAGE, f"kernel {at + 1} of {tool} is {describe(*kernel[:3])} where {row['key']} "
                                     f"{row['variant']} launched {describe(*ours)}: nothing was attributed; the capture "
@@ -434,27 +491,24 @@ def refused_metrics(done):
 def capture_ncu(args, folder, keys, stalls, cache, export=None):
     export, report = export or folder / "profile.ncu-rep", folder / "profile.json"
     metrics = Metrics(keys, stalls, known_metrics())
-    done = execute(ncu_command(args, metrics, export, report, cache))
+    done = run_tool(ncu_command(args, metrics, export, report, cache))
     while done.returncode != 0 and refused_metrics(done) - metrics.refused:  # ncu names one a time
         metrics = Metrics(keys, stalls, metrics.known, metrics.refused | refused_metrics(done))
         report.unlink(missing_ok=True)
-        done = execute(ncu_command(args, metrics, export, report, cache))
+        done = run_tool(ncu_command(args, metrics, export, report, cache))
     data, code = checked_report("ncu", done, report)
     if not export.exists():
         raise Failure(COVERAGE, f"ncu profiled no kernel; its last lines:\n{last_lines(done)}")
     if metrics.missing():
         print(f"note: this ncu counts nothing on this GPU for {', '.join(metrics.missing())}; left out", file=sys.stderr)
-    table = execute(ncu_import_command(args, export))
-    if table.returncode != 0:
-        raise explain("ncu --import", table)
-    rows = give_back(data, ncu_kernels(table.stdout, metrics), "ncu")
+    rows = give_back(data, imported_kernels(export, metrics), "ncu")
     return Capture(version_of("ncu"), cache, data, rows, code)
 
 
 def capture_nsys(args, folder, export=None):
     export, report, database = export or folder / "profile.nsys-rep", folder / "profile.json", folder / "profile.sqlite"
-    data, code = checked_report("nsys", execute(nsys_command(args, export, report)), report)
-    done = execute(nsys_export_command(args, export, database))
+    data, code = checked_report("nsys", run_tool(nsys_command(args, export, report)), report)
+    done = run_tool(nsys_export_command(export, database))
     if done.returncode != 0 or not database.exists():
         raise explain("nsys export", done)
     return Capture(version_of("nsys"), "hot", data, give_back(data, nsys_kernels(database), "nsys"), code)
@@ -490,7 +544,6 @@ def add_options(parser):
     parser.add_argument("--launches", type=int, default=1, metavar="N",
                         help="launches of every cell's plan, 1 to 1000; counters are their mean (default: 1)")
     parser.add_argument("--attnbench", default=os.environ.get("ATTNBENCH", str(root / "attnbench")), metavar="PATH")
-    parser.set_defaults(print_command=False)
 
 
 def check_options(parser, args):
@@ -498,78 +551,10 @@ def check_options(parser, args):
         parser.error(f"--launches: {args.launches} is not from 1 to 1000")
 
 
-def check_output(path):
-    """Fails when a file cannot be written there, before anything takes time."""
-    folder = pathlib.Path(path).resolve().parent
-    if str(path) != "-" and not (folder.is_dir() and os.access(folder, os.W_OK)):
-        raise Failure(OUTPUT, f"{path}: cannot be written: its folder is missing or not writable; make it first")
-
-
-def write_whole(path, text):
-    """Writes a file that is either whole or not there; "-" is stdout."""
-    if str(path) == "-":
-        sys.stdout.write(text)
-        return
-    path = pathlib.Path(path)
-    part = path.with_name(f".{path.name}.part")
-    try:
-        part.write_text(text, encoding="utf-8", newline="")
-        os.replace(part, path)
-    except OSError as error:
-        raise Failure(OUTPUT, f"{path}: cannot be written: {error.strerror}") from error
-
-
-def json_text(document):
-    return json.dumps(document, indent=1, allow_nan=False) + "\n"
-
-
 def shell(command):
     return shlex.join(str(word) for word in command)
 
 
-def run_program(name, main):
-    try:
-        sys.exit(main())
-    except Failure as failure:
-        print(f"{name}: {failure}", file=sys.stderr)
-        sys.exit(failure.code)
-    except KeyboardInterrupt:
-        sys.exit(130)
-
-
-# ---- text -------------------------------------------------------------------------------------------------------
-
-def cell_text(value):
-    if value is None:
-        return "-"
-    if isinstance(value, bool):
-        return "yes" if value else "no"
-    if isinstance(value, float):
-        return f"{value:.4g}"
-    return str(value).replace("|", "\\|")
-
-
-def case_name(shape):
-    """A case as tables for people write it: "1,8,512,64 f16 full"."""
-    heads = shape["Hq"] if shape["Hq"] == shape["Hkv"] else f"{shape['Hq']}/{shape['Hkv']}"
-    length = shape["Sq"] if shape["Sq"] == shape["Skv"] else f"{shape['Sq']}x{shape['Skv']}"
-    return f"{shape['B']},{heads},{length},{shape['D']} {shape['dtype']} {'causal' if shape['causal'] else 'full'}"
-
-
-def markdown_table(columns, rows):
-    """A Markdown table; columns whose cells are all numbers or unknown stand right."""
-    def numeric(i):
-        return all(row[i] is None or type(row[i]) in (int, float) for row in rows)
-    rule = "|".join("--:" if numeric(i) else "---" for i in range(len(columns)))
-    lines = ["| " + " | ".join(columns) + " |", f"|{rule}|"]
-    return "\n".join(lines + ["| " + " | ".join(map(cell_text, row)) + " |" for row in rows])
-
-
 def markdown_section(document):
     """A document of tables (schema attnbench.table/1) as Markdown."""
-    parts = [f"## {document['title']}", document.get("about", "")]
-    for table in [document] + document.get("tables", []):
-        parts += [f"### {table['title']}"] if table is not document and table.get("title") else []
-        parts += [markdown_table(table["columns"], table["rows"])] if table.get("columns") else []
-        parts += ["\n".join(f"- {note}" for note in table.get("notes", []))]
-    return "\n\n".join(part for part in parts if part) + "\n"
+    return "\n\n".join([f"## {document['title']}", *table_blocks(document, document["title"])]) + "\n"

@@ -1,6 +1,7 @@
-"""What the results page reads: committed reports by sweep, their rows by (case, variant), and how numbers are written.
+"""What the results page reads: committed reports by sweep, their rows by (case, variant), and how numbers and tables are
+written, there and by the scripts that make tables.
 
-A library of update_results.py and its parts. Python's standard library only.
+A library of update_results.py and its parts, and of profiler.py. Python's standard library only.
 """
 import json
 import re
@@ -170,6 +171,8 @@ def table_cell(value):
 
 
 def check_table(part, where):
+    if not isinstance(part.get("columns"), list):
+        raise ValueError(f'{where}: has "rows" without "columns"')
     columns = [c if isinstance(c, str) else c["name"] for c in part["columns"]]
     for i, row in enumerate(part["rows"]):
         if len(row) != len(columns):
@@ -197,7 +200,7 @@ def table_part(part, where):
 
 def table_blocks(data, where):
     """The blocks under the title of an attnbench.table/1 document."""
-    if data.get("schema") != "attnbench.table/1" or "title" not in data:
+    if not isinstance(data, dict) or data.get("schema") != "attnbench.table/1" or "title" not in data:
         raise ValueError(f'{where}: not a table; it needs "schema": "attnbench.table/1" and "title"')
     blocks = [data["about"]] if data.get("about") else []
     blocks += table_part(data, where)

@@ -5,8 +5,8 @@ predictions.
 """
 import textwrap
 
-from report_data import (REFERENCE, case_label, hot_us, is_vendors, limit, microseconds, percent, ratio, roof_share, shape_of_key, significant,
-                         speedup, table, table_blocks, tflops, torch_versions)
+from report_data import (REFERENCE, case_label, hot_us, is_vendors, limit, microseconds, percent, ratio, read_json, roof_share, shape_of_key,
+                         significant, speedup, table, table_blocks, tflops, torch_versions)
 from results_seeds import verdicts
 
 GENERATED = "<!-- Made by scripts/update_results.py from the reports beside it; edits are overwritten. -->"
@@ -19,6 +19,42 @@ LONG_SPEC = 20       # variants whose names are longer than this head rows, not 
 
 
 # ---- the ladder -------------------------------------------------------------------------------------------------
+
+def is_prediction(value):
+    """[low, high], {"us": time}, {"saves_us": difference} or null."""
+    if isinstance(value, dict):
+        return list(value) in (["us"], ["saves_us"]) and all(isinstance(one, (int, float)) for one in value.values())
+    return value is None or (isinstance(value, list) and len(value) == 2 and all(isinstance(one, (int, float)) for one in value))
+
+
+def check_rung(ladder, rung, where):
+    missing = [key for key in ("variant", "what") if not isinstance(rung.get(key), str)]
+    if missing:
+        raise ValueError(f'{where}: a rung of {ladder["id"]} has no "{missing[0]}"')
+    named = f"{where}: {ladder['id']}, rung {rung['variant']}"
+    predicted = rung.get("predicted", [None] * len(ladder["cases"]))
+    if len(predicted) != len(ladder["cases"]):
+        raise ValueError(f"{named} has {len(predicted)} predictions for {len(ladder['cases'])} cases; give one each, or null")
+    for value in predicted:
+        if not is_prediction(value):
+            raise ValueError(f'{named}: {value} is no prediction; write [low, high], {{"us": time}}, {{"saves_us": difference}} or null')
+    if rung.get("over") is not None and rung["over"] not in [other.get("variant") for other in ladder["rungs"]]:
+        raise ValueError(f"{named} is over {rung['over']}, which is no rung of this ladder")
+
+
+def read_ladder(path):
+    """ladder.json, which is written by hand."""
+    document = read_json(path)
+    if not isinstance(document, dict) or document.get("schema") != "attnbench.ladder/1" or not isinstance(document.get("ladders"), list):
+        raise ValueError(f'{path}: not predictions; it needs "schema": "attnbench.ladder/1" and "ladders"')
+    for ladder in document["ladders"]:
+        missing = [key for key in ("id", "title", "about", "sources", "cases", "rungs") if key not in ladder]
+        if missing:
+            raise ValueError(f'{path}: ladder {ladder.get("id", "without id")} has no "{missing[0]}"')
+        for rung in ladder["rungs"]:
+            check_rung(ladder, rung, path)
+    return document
+
 
 def predicted_text(prediction):
     if prediction is None:
@@ -261,6 +297,8 @@ def speed_table(reports, sweep):
     """Cases against variants that were measured anywhere in the sweep; the longer names head rows."""
     variants = list(dict.fromkeys(r["variant"] for r in reports.rows(sweep) if r["time"]))
     cases = {key: (case_label(next(iter(rows.values()))["shape"]), rows) for key, rows in reports.cases(sweep).items()}
+    if not variants:
+        return "Nothing was timed."
     if max(map(len, variants)) > LONG_SPEC:
         return table(["variant", *(label for label, _ in cases.values())],
                      [[f"`{v}`", *(speed_cell(rows.get(v)) for _, rows in cases.values())] for v in variants])
@@ -288,7 +326,8 @@ def sweep_blocks(reports):
               "each. Hosts differ in what a launch costs, which moves kernels of a few microseconds: compare such rows within a "
               "sweep, where they shared a card and a process."]
     for sweep, report in reports.sweeps.items():
-        blocks += [f"### `{sweep}`", report["sweep"]["about"] + ".", speed_table(reports, sweep),
+        about = report["sweep"]["about"]
+        blocks += [f"### `{sweep}`", *([about + "."] if about else []), speed_table(reports, sweep),
                    run_facts(report) + " " + card_facts(report)]
     return blocks
 
@@ -321,9 +360,12 @@ def selftest_blocks(data):
 
 
 def extra_blocks(reports, folder):
-    selftest = selftest_blocks(reports.selftest) if reports.selftest else []
-    return selftest + [block for name in TABLES if name in reports.tables
-            for block in [f"## {reports.tables[name]['title']}", *table_blocks(reports.tables[name], f"{folder}/{name}.json")]]
+    blocks = selftest_blocks(reports.selftest) if reports.selftest else []
+    for name in TABLES:
+        if name in reports.tables:
+            body = table_blocks(reports.tables[name], f"{folder}/{name}.json")
+            blocks += [f"## {reports.tables[name]['title']}", *body]
+    return blocks
 
 
 def page(folder, reports, ladder, plots):
@@ -360,10 +402,12 @@ def headline(reports):
 
 def v3_story(reports):
     """What the opening example shows, in its own figures."""
-    rows = [row for row in reports.rows("v3") if row["variant"] == "serial"]
+    rows = [row for row in reports.rows("v3") if row["variant"] == "serial" and row["time"]]
+    scalar = reports.row("v3", rows[-1]["key"], "scalar") if rows else None
+    if not scalar:
+        raise ValueError("v3: no times of serial and scalar, whose story the top README tells")
     first, last = rows[0], rows[-1]
     batch = last["shape"]["B"] // first["shape"]["B"]
-    scalar = reports.row("v3", last["key"], "scalar")
     return textwrap.fill(f"The sweep is the story of a kernel that was thought to \"not scale\": `serial` takes {ratio(hot_us(last) / hot_us(first))} the time while "
             f"the batch grows {batch} times. Time alone cannot say whether that is a fault (the work grows "
             f"{last['flops'] // first['flops']} times, and a full GPU is linear too); the launch grid can. `serial` launches "

@@ -10,8 +10,9 @@ the same seed), the fp64 check with its bounds before and after timing, cold (on
 hidden behind a sleeping kernel) and hot (a CUDA graph of back-to-back calls on the same buffers, per call), and when
 to stop sampling. What is not: no redzones, and SM clock and power are not read.
 
-A case that a backend refuses is skipped with PyTorch's own words. Exit code: as attnbench's (0, 3 wrong, 4 errors),
-2: usage, 77: no GPU.
+A case that a backend refuses is skipped with PyTorch's own words. Exit code: as attnbench's (0, 3 wrong, 4 errors, 7 bad
+sweep, 8 output, 77 no GPU, 130 and 143 interrupted), 2 usage, 9 no PyTorch or attnbench, or the device is unusable. A run
+that does not come to its end writes the rows that it has.
 """
 
 import argparse
@@ -20,11 +21,14 @@ import json
 import math
 import pathlib
 import shlex
-import subprocess
+import signal
 import sys
 import tempfile
 import time
 import warnings
+
+import program
+from program import Failure
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 BACKENDS = {"flash": "FLASH_ATTENTION", "cudnn": "CUDNN_ATTENTION", "efficient": "EFFICIENT_ATTENTION", "math": "MATH"}
@@ -331,39 +335,39 @@ def measure_row(torch, case, backend, inputs, timer, device):
 
 # ---- the report -------------------------------------------------------------------------------------------------
 
-def attnbench_json(program, *arguments):
-    done = subprocess.run([program, *arguments, "--json", "-"], capture_output=True, text=True, check=False)
-    if not done.stdout:
-        sys.exit(f"sdpa_baseline.py: {shlex.join([program, *arguments])}: {done.stderr.strip()}")
-    return json.loads(done.stdout)
+def attnbench_json(attnbench, *arguments):
+    done = program.execute([attnbench, *arguments, "--json", "-"])
+    try:
+        return json.loads(done.stdout)
+    except ValueError as error:
+        raise Failure(program.code_of(done.returncode), f"{shlex.join([attnbench, *arguments])} ended with "
+                                                        f"{done.returncode}: {done.stderr.strip()}") from error
 
 
-def device_of(program, kind):
+def device_of(attnbench, kind):
     """The device as attnbench describes it, from a run that measures nothing to speak of."""
     with tempfile.NamedTemporaryFile("w", suffix=".json") as file:
         json.dump({"attnbench_sweep": 1, "name": "device", "shapes": [{"B": 1, "H": 1, "S": 16, "D": 64}]}, file)
         file.flush()
         variant = "wmma" if kind == "cuda" else "cpu_flash"
-        return attnbench_json(program, "--sweep", file.name, "--device", kind, "--check-only", "--variants", variant)["device"]
+        return attnbench_json(attnbench, "--sweep", file.name, "--device", kind, "--check-only", "--variants", variant)["device"]
 
 
-def write_report(path, plan, device, rows, arguments, started, versions):
+def write_report(plan, device, rows, state, arguments, started, versions):
+    """Returns the exit code that the rows ask for."""
+    cells = len(plan["results"]) * len(arguments.backends)
     counts = {status: sum(row["status"] == status for row in rows) for status in STATUSES}
     wall_s, gpu_s = time.time() - started, sum(row["gpu_s"] for row in rows)
-    exit_code = 3 if counts["wrong"] else 4 if counts["error"] else 0
+    exit_code = program.WRONG if counts["wrong"] else program.COVERAGE if counts["error"] or len(rows) < cells else 0
     utc = datetime.datetime.fromtimestamp(started, datetime.timezone.utc)
     report = {
         "schema": plan["schema"], "tool": plan["tool"],
         "run": {"started_utc": utc.strftime("%Y-%m-%dT%H:%M:%SZ"), "command": f"{shlex.join(sys.argv)} # {versions}",
-                "seed": arguments.seed, "filter": None, "cells": len(rows), "state": "complete", "wall_s": wall_s,
+                "seed": arguments.seed, "filter": None, "cells": cells, "state": state, "wall_s": wall_s,
                 "gpu_s": gpu_s, "overhead_s": wall_s - gpu_s},
         "device": device, "planned_device": None, "sweep": plan["sweep"], "results": rows,
         "summary": {"cells": len(rows), **counts, "exit_code": exit_code}}
-    text = json.dumps(report, indent=1, allow_nan=False) + "\n"
-    if path == "-":
-        sys.stdout.write(text)
-    else:
-        pathlib.Path(path).write_text(text, encoding="utf-8")
+    program.write_whole(arguments.json, program.json_text(report))
     return exit_code
 
 
@@ -380,41 +384,68 @@ def parse_arguments():
     for backend in arguments.backends:
         if backend not in BACKENDS:
             parser.error(f"--backends: {backend} is not one of {', '.join(BACKENDS)}")
+        if arguments.backends.count(backend) > 1:
+            parser.error(f"--backends: {backend} is named twice")
+    if not 0 <= arguments.seed < 2**64:
+        parser.error(f"--seed: {arguments.seed} is not from 0 to 2^64 - 1")
     return arguments
 
 
 def measure_cases(torch, plan, arguments, timer):
+    """Yields a row per case and backend."""
     dtypes = {"f16": torch.float16, "bf16": torch.bfloat16, "f32": torch.float32}
-    rows = []
     for case in plan["results"]:
         s = case["shape"]
         queries, keys = (s["B"], s["Hq"], s["Sq"], s["D"]), (s["B"], s["Hkv"], s["Skv"], s["D"])
         inputs = [input_tensor(torch, arguments.seed, i, shape, dtypes[s["dtype"]], arguments.device)
                   for i, shape in enumerate((queries, keys, keys))]
         for backend in arguments.backends:
-            rows.append(measure_row(torch, case, backend, inputs, timer, arguments.device))
-            median = rows[-1]["time"] and f"{rows[-1]['time']['hot']['median_us']:.4g} us hot"
-            print(f"{case['key']} torch_{backend}: {median or rows[-1]['status']}", file=sys.stderr)
-    return rows
+            row = measure_row(torch, case, backend, inputs, timer, arguments.device)
+            median = row["time"] and f"{row['time']['hot']['median_us']:.4g} us hot"
+            print(f"{case['key']} torch_{backend}: {median or row['status']}", file=sys.stderr)
+            yield row
+
+
+def take_rows(measured):
+    """(the rows that came, what ended them before their end or None)."""
+    rows = []
+    try:
+        for row in measured:
+            rows.append(row)
+    except KeyboardInterrupt:
+        return rows, Failure(128 + signal.SIGINT, "interrupted; the report holds the rows until then")
+    except SystemExit as stopped:
+        return rows, Failure(stopped.code, "terminated; the report holds the rows until then")
+    except RuntimeError as error:  # PyTorch's, such as a device that failed
+        return rows, Failure(program.INTERNAL, f"PyTorch: {first_line(error)}; the report holds the rows until then")
+    return rows, None
+
+
+def import_torch(device):
+    try:
+        import torch
+    except ImportError as error:
+        raise Failure(program.INTERNAL, "needs PyTorch; pip install torch") from error
+    if device == "cuda" and not torch.cuda.is_available():
+        raise Failure(program.NO_GPU, "no CUDA device for PyTorch; --device cpu measures on the CPU")
+    return torch
 
 
 def main():
     arguments, started = parse_arguments(), time.time()
-    try:
-        import torch
-    except ImportError:
-        sys.exit("sdpa_baseline.py: needs PyTorch; pip install torch")
-    if arguments.device == "cuda" and not torch.cuda.is_available():
-        print("sdpa_baseline.py: no CUDA device for PyTorch; --device cpu measures on the CPU", file=sys.stderr)
-        return 77
+    program.check_output(arguments.json)
+    torch = import_torch(arguments.device)
     torch.backends.cuda.matmul.allow_tf32 = False
     plan = attnbench_json(arguments.attnbench, "plan", "--sweep", arguments.sweep, "--gpu", "h200", "--variants", "cpu_ref")
     device = device_of(arguments.attnbench, arguments.device)
     timer = (CudaTimer if arguments.device == "cuda" else CpuTimer)(torch, device["l2_bytes"])
-    rows = measure_cases(torch, plan, arguments, timer)
+    rows, ended = take_rows(measure_cases(torch, plan, arguments, timer))
     versions = f"torch {torch.__version__}, CUDA {torch.version.cuda}, cuDNN {torch.backends.cudnn.version()}"
-    return write_report(arguments.json, plan, device, rows, arguments, started, versions)
+    exit_code = write_report(plan, device, rows, "interrupted" if ended else "complete", arguments, started, versions)
+    if ended:
+        raise ended
+    return exit_code
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    program.run_program("sdpa_baseline.py", main)

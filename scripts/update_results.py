@@ -11,6 +11,7 @@ and from tables of other scripts (timer.json, counters.json, gate.json); README.
   scripts/update_results.py            write what is out of date
   scripts/update_results.py --check    write nothing; exit 1 and name what differs
 
+exit 8: a file cannot be written; 9: something that the page is made from is missing or is not what it should be
 Python's standard library only, except that a plot that is out of date needs matplotlib (python3-matplotlib) to be drawn.
 """
 import argparse
@@ -32,7 +33,10 @@ FINDINGS_SHOWN = 4
 
 
 def report(journal, *outputs):
-    done = subprocess.run([ATTNBENCH, "report", journal, *outputs], capture_output=True, text=True, check=False)
+    try:
+        done = subprocess.run([ATTNBENCH, "report", journal, *outputs], capture_output=True, encoding="utf-8", check=False)
+    except OSError as error:
+        raise ValueError(f"{ATTNBENCH}: cannot be run: {error.strerror}; build it with make, or name it in ATTNBENCH") from error
     if done.returncode != 0:
         raise ValueError(f"attnbench report {journal} ended with {done.returncode}: {done.stderr.strip()}")
     return done.stdout
@@ -42,14 +46,21 @@ def v3_output(journal):
     """attnbench's own table, with the first findings."""
     text = report(journal).split("\n")
     findings = [i for i, line in enumerate(text) if re.match(r"(severe|warning|note) ", line)]
+    if len(findings) <= FINDINGS_SHOWN:
+        return "\n".join(text).rstrip("\n")
     return "\n".join(text[:findings[FINDINGS_SHOWN]] + ["..."])
 
 
-def fill(text, blocks):
-    """The page with every block that it has a place for replaced."""
-    for name, block in blocks.items():
-        pattern = re.compile(rf"(<!-- begin {name} -->\n).*?(<!-- end {name} -->)", re.S)
-        text = pattern.sub(lambda match, block=block: f"{match.group(1)}{block}\n{match.group(2)}", text)
+def fill(text, blocks, where):
+    """The page with all its blocks replaced; one that nothing makes would keep figures that no report holds."""
+    for name in dict.fromkeys(re.findall(r"<!-- begin (\S+) -->", text)):
+        if name not in blocks:
+            raise ValueError(f"{where}: nothing makes its block {name}; bring its report back, or take the block out")
+        pattern = re.compile(rf"(<!-- begin {name} -->\n)(?:(?!<!-- begin ).)*?(<!-- end {name} -->)", re.S)
+        filled = pattern.sub(lambda match, block=blocks[name]: f"{match.group(1)}{block}\n{match.group(2)}", text)
+        if len(pattern.findall(text)) != text.count(f"<!-- begin {name} -->"):
+            raise ValueError(f"{where}: block {name} has no <!-- end {name} -->")
+        text = filled
     return text
 
 
@@ -75,30 +86,36 @@ def wanted_files():
             continue
         plots = results_plots.plots(reports)
         pictures.update({folder / "plots" / f"{plot['name']}.svg": plot for plot in plots})
-        ladder = read_json(folder / "ladder.json") if (folder / "ladder.json").exists() else None
+        ladder = results_page.read_ladder(folder / "ladder.json") if (folder / "ladder.json").exists() else None
         files[folder / "README.md"] = results_page.page(folder.name, reports, ladder, [(p["name"], p["title"], p["caption"]) for p in plots])
         if folder.name == README_GPU:
             output = v3_output(folder / "v3.journal") if "v3" in reports.sweeps else ""
-            files[ROOT / "README.md"] = fill((ROOT / "README.md").read_text(), results_page.readme_blocks(reports, output, folder.name))
+            blocks = results_page.readme_blocks(reports, output, folder.name)
+            files[ROOT / "README.md"] = fill(read_text(ROOT / "README.md"), blocks, "README.md")
     return files, pictures
 
 
+def read_text(path):
+    try:
+        return path.read_text(encoding="utf-8")
+    except ValueError as error:
+        raise ValueError(f"{path}: {error}") from error
+
+
 def stale_texts(files):
-    return [path for path, text in files.items() if not path.exists() or path.read_text() != text]
+    return [path for path, text in files.items() if not path.exists() or read_text(path) != text]
 
 
 def stale_pictures(pictures):
     """Pictures of other data or drawn by other code, and pictures that nothing makes."""
-    stale = [path for path, plot in pictures.items() if not path.exists() or not results_plots.is_current(plot, path.read_text())]
+    stale = [path for path, plot in pictures.items() if not path.exists() or not results_plots.is_current(plot, read_text(path))]
     return stale, [path for path in sorted((ROOT / "results").glob("*/plots/*.svg")) if path not in pictures]
 
 
-def write_pictures(paths, pictures):
+def draw_pictures(paths, pictures):
+    """{path: bytes}"""
     try:
-        for path in paths:
-            picture = results_plots.draw(pictures[path])
-            path.parent.mkdir(exist_ok=True)
-            path.write_bytes(picture)
+        return {path: results_plots.draw(pictures[path]) for path in paths}
     except ImportError as error:
         raise ValueError(f"{len(paths)} plots are out of date, and drawing them needs matplotlib ({error}): apt-get install "
                          "python3-matplotlib, then run this script with /usr/bin/python3") from error
@@ -107,15 +124,18 @@ def write_pictures(paths, pictures):
 def update(check):
     files, pictures = wanted_files()
     texts, (drawn, orphans) = stale_texts(files), stale_pictures(pictures)
-    for path in sorted([*texts, *drawn, *orphans]):
-        print(f"{'differs' if check else 'removed' if path in orphans else 'written'}: {path.relative_to(ROOT)}")
     if check:
+        for path in sorted([*texts, *drawn, *orphans]):
+            print(f"differs: {path.relative_to(ROOT)}")
         return 1 if texts or drawn or orphans else 0
-    for path in texts:
-        path.write_text(files[path])
+    made = {**draw_pictures(drawn, pictures), **{path: files[path].encode() for path in texts}}
+    for path in sorted(made):
+        path.parent.mkdir(exist_ok=True)
+        path.write_bytes(made[path])
+        print(f"written: {path.relative_to(ROOT)}")
     for path in orphans:
         path.unlink()
-    write_pictures(drawn, pictures)
+        print(f"removed: {path.relative_to(ROOT)}")
     return 0
 
 
@@ -129,6 +149,9 @@ def main():
     except ValueError as error:
         print(f"update_results.py: {error}", file=sys.stderr)
         return 9
+    except OSError as error:
+        print(f"update_results.py: {error.filename}: {error.strerror}", file=sys.stderr)
+        return 8
 
 
 if __name__ == "__main__":

@@ -5,7 +5,7 @@ load helper
 setup() {
   export PATH=$ROOT/tests/fakes:$PATH PYTHONDONTWRITEBYTECODE=1
   export FAKE_REPORT=$TMP/times.json
-  unset NCU NSYS FAKE_NCU FAKE_NCU_SCALE FAKE_NSYS FAKE_NSYS_OFF_US FAKE_EXIT
+  unset NCU NSYS FAKE_NCU FAKE_NCU_SCALE FAKE_NSYS FAKE_NSYS_OFF_US FAKE_EXIT FAKE_REPORT_EXIT FAKE_PIDS
   some_of v3.json serial scalar wmma split_kv cudnn
 }
 
@@ -31,9 +31,9 @@ script() {
     --cache hot --json out.json --attnbench ./attnbench --print-command
   expect_status 0
   sed 's/--metrics [^ ]*/--metrics METRICS/' "$OUT" | diff - <(cat <<'END'
-./attnbench --sweep shapes/v3.json --device cuda --variants wmma,scalar --filter H=8 --json times.json
 ncu --nvtx --nvtx-include attnbench@profile/ --clock-control none --cache-control none --metrics METRICS --force-overwrite --export profile ./attnbench --sweep shapes/v3.json --device cuda --variants wmma,scalar --filter H=8 --profile=3 --json profile.json
 ncu --import profile.ncu-rep --csv --page raw --print-units base --print-kernel-base demangled
+./attnbench --sweep shapes/v3.json --device cuda --variants wmma,scalar --filter H=8 --json times.json
 ./attnbench report times.json --counters counters.json --json out.json
 END
   ) || fail "another command"
@@ -154,6 +154,169 @@ PY
   expect_err 'schema is not attnbench.report/1'
   script profile --tool ncu --counters "$TMP/no/such/folder.json"
   expect_status 8
+}
+
+@test "a value that is no number is not known, and units of other versions are taken to base units" {
+  FAKE_NCU=nan script profile --tool ncu --counters "$TMP/c.json"
+  expect_status 0
+  expect_json "$TMP/c.json" 'all("top_stall" not in p and "global_sectors" not in p and p["gpu_time_us"] > 0
+    for r in d["rows"] for p in r["passes"])'
+  FAKE_NCU=old_units script profile --tool ncu --counters "$TMP/c.json"
+  expect_status 0
+  expect_json "$TMP/c.json" '[round(p["gpu_time_us"], 1) for r in d["rows"] if r["variant"] == "split_kv" for p in r["passes"]] == [13.4, 5.2]'
+  expect_json "$TMP/c.json" 'abs(d["rows"][0]["passes"][0]["dram_read_bytes"] / 1572864 - 1) < 0.01'
+}
+
+@test "a table or trace that is not understood is an error of one line, and no traceback" {
+  while IFS='|' read -r mode text; do
+    FAKE_NCU=$mode script profile --tool ncu --counters "$TMP/c.json"
+    expect_status 9
+    expect_err "$text"
+    refute_err Traceback
+    [ ! -e "$TMP/c.json" ] || fail "$mode left an output"
+  done <<'TABLE'
+odd_unit|ncu gives gpu__time_duration.sum in "fortnight", a unit that attnbench does not know
+no_units|ends after its header
+cut|a row of 3 cells
+no_column|no column "Grid Size"
+long_cell|ncu's table cannot be read: field larger than field limit
+TABLE
+  for mode in other_columns no_database; do
+    FAKE_NSYS=$mode script profile --tool nsys
+    expect_status 9
+    expect_err "nsys' exported trace cannot be read"
+    FAKE_NSYS=$mode script timer_truth --tools nsys
+    expect_status 9
+    expect_err_lines 1
+  done
+  FAKE_NSYS=no_tables script profile --tool nsys
+  expect_status 4
+  expect_err 'nsys saw 0 kernels'
+  FAKE_NSYS=no_tables script timer_truth --tools nsys
+  expect_status 4
+  expect_err 'no attnbench range'
+}
+
+@test "a report of another sweep or GPU, or a plan, is refused: nothing is mixed" {
+  "$ATTNBENCH" plan --sweep shapes/v3.json --gpu h200 --json "$TMP/plan.json"
+  sed 's/"NVIDIA H200"/"NVIDIA L4"/' "$FAKE_REPORT" >"$TMP/other_gpu.json"
+  echo '{"schema": "attnbench.report/1", "device": {}}' >"$TMP/bare.json"
+  for command in "profile --tool ncu --json $TMP/out.json" check_against_ncu "timer_truth --tools ncu"; do
+    # shellcheck disable=SC2086  # a command and its options
+    {
+      script $command --report results/h200/n6.json
+      expect_status 4
+      expect_err 'has none of the rows that are ok in sweep v3 under the tool'
+      script $command --report "$TMP/other_gpu.json"
+      expect_status 6
+      expect_err 'was measured on NVIDIA L4, the tool ran on NVIDIA H200'
+      script $command --report "$TMP/plan.json"
+      expect_status 7
+      expect_err 'nothing was measured in it'
+      script $command --report "$TMP/bare.json"
+      expect_status 7
+      expect_err 'has no "tool"'
+    }
+  done
+  [ ! -e "$TMP/out.json" ] || fail "a report was written"
+}
+
+@test "profile ends with what the report asks for when the capture is whole" {
+  python - <<'PY'
+import json, os
+report = json.load(open(os.environ["FAKE_REPORT"]))
+report["results"][1].update(status="wrong", reason="a test", time=None)
+json.dump(report, open(os.environ["FAKE_REPORT"] + ".wrong", "w"))
+PY
+  FAKE_REPORT_EXIT=3 script profile --tool ncu --report "$FAKE_REPORT.wrong" --json "$TMP/r.json"
+  expect_status 3
+  expect_err 'scalar is not ok in the report; left out'
+  expect_json "$TMP/r.json" 'sum(bool(r["counters"]) for r in d["results"]) == 4'
+}
+
+@test "a capture is kept when the sweep cannot be measured after it" {
+  FAKE_REPORT_EXIT=9 script profile --tool ncu --counters "$TMP/c.json" --out "$TMP/kept.ncu-rep" --json "$TMP/r.json"
+  expect_status 9
+  expect_err 'attnbench ended with 9'
+  [ -s "$TMP/c.json" ] && [ -s "$TMP/kept.ncu-rep" ] && [ ! -e "$TMP/r.json" ] || fail "not what was to be kept"
+}
+
+@test "an output is refused before anything runs, and what is there is not lost" {
+  mkdir "$TMP/folder"
+  for option in --json --csv --counters --out; do
+    script profile --tool ncu "$option" "$TMP/folder"
+    expect_status 8
+    expect_err 'is a directory; name a file in it'
+    script profile --tool ncu "$option" ''
+    expect_status 8
+    expect_err 'the output path is empty'
+  done
+  script profile --tool ncu --json "$TMP/x" --out "$TMP/x"
+  expect_status 2
+  expect_err "$TMP/x is named for two outputs"
+  script profile --tool ncu --json - --counters -
+  expect_status 2
+  script profile --tool nsys --cache cold
+  expect_status 2
+  expect_err 'nsys cannot flush the caches'
+  [ ! -s "$OUT" ] && [ "$(ls "$TMP")" = "$(printf 'folder\ntimes.json')" ] || fail "something ran"
+  # A link is followed, and a pipe is written to, not replaced.
+  ln -s target.json "$TMP/link.json"
+  script profile --tool ncu --counters "$TMP/link.json" --json /dev/null
+  expect_status 0
+  [ -L "$TMP/link.json" ] && [ -c /dev/null ] || fail "it was replaced"
+  expect_json "$TMP/target.json" 'd["schema"] == "attnbench.counters/1"'
+  mkfifo "$TMP/fifo"
+  cat "$TMP/fifo" >"$TMP/piped.json" &
+  script profile --tool ncu --counters "$TMP/fifo"
+  wait
+  expect_status 0
+  cmp "$TMP/piped.json" "$TMP/target.json" || fail "the pipe got something else"
+  capture bash -c "'$ROOT/scripts/profile' --tool ncu --attnbench '$ROOT/tests/fakes/attnbench' --sweep shapes/v3.json >/dev/full"
+  expect_status 8
+  refute_err Traceback
+}
+
+@test "a missing attnbench is said before a tool runs; an empty NCU is none" {
+  for command in 'profile --tool ncu' check_against_ncu timer_truth; do
+    # shellcheck disable=SC2086  # a command and its options
+    capture python scripts/${command%% *} ${command#"${command%% *}"} --sweep shapes/v3.json --attnbench "$TMP/nothing"
+    expect_status 9
+    expect_err "$TMP/nothing: not found"
+    expect_err_lines 1
+  done
+  NCU='' script profile --tool ncu --counters "$TMP/c.json"
+  expect_status 0
+}
+
+# Within 10 s; one that nobody has waited for has ended, too.
+has_ended() {
+  local tries=100
+  while grep -qs '^State:[[:space:]]*[^ZX[:space:]]' "/proc/$1/status"; do
+    [ $((tries -= 1)) -gt 0 ] || return 1
+    sleep 0.1
+  done
+}
+
+@test "an interrupted script ends its tool and leaves nothing behind" {
+  local signal pids
+  mkdir "$TMP/tmp"
+  export FAKE_PIDS=$TMP/pids
+  for signal in TERM HUP; do
+    rm -f "$FAKE_PIDS"
+    TMPDIR=$TMP/tmp FAKE_NCU=hangs "$ROOT/scripts/profile" --tool ncu --attnbench "$ROOT/tests/fakes/attnbench" \
+      --sweep shapes/v3.json --counters "$TMP/c.json" >"$OUT" 2>"$ERR" &
+    until [ -e "$FAKE_PIDS" ]; do sleep 0.1; done
+    kill -s $signal $!
+    status=0
+    wait $! || status=$?
+    expect_status $((128 + $(kill -l $signal)))
+    refute_err Traceback
+    read -r -a pids <"$FAKE_PIDS"
+    has_ended "${pids[0]}" || fail "the tool runs on"
+    has_ended "${pids[1]}" || fail "its program runs on"
+    [ -z "$(ls "$TMP/tmp")" ] && [ ! -e "$TMP/c.json" ] || fail "something was left"
+  done
 }
 
 @test "check_against_ncu finds nothing unexplained where the counters are what attnbench says" {
@@ -285,7 +448,7 @@ if "traced" in a:
     traced.seen["k", "v", a["mode"]] = truth.Seen(a["traced"] - 2, a["busy"], a.get("gap", 0), a.get("spread", 0))
 kernels = [Kernel("v", [1], [1], {"gpu_time_us": us, "sm_clock_mhz": a.get("ncu_mhz", 1900), "stalls": {}}, None)
            for us in a["ncu"]]
-one = truth.NcuRow(row(0), a["mode"], [kernels], truth.Processes([report(m) for m in a["processes"]], traced), 1.5, 0.5)
+one = truth.NcuRow(row(0), a["mode"], [kernels], truth.Processes({i: report(m) for i, m in enumerate(a["processes"])}, traced), 1.5, 0.5)
 print(one.judged().verdict)
 PY
 }

@@ -110,6 +110,86 @@ JSON
   expect_err 'gate.json: row 1 has 1 cells for 2 columns'
 }
 
+# refused STATUS TEXT [OPTION...]: the copy's script says TEXT in a line.
+refused() {
+  update_copy "${@:3}"
+  expect_status "$1"
+  expect_err "$2"
+  expect_err_lines 1
+}
+
+@test "what the page cannot be made from is an error that names it, and nothing is written" {
+  copy_tree
+  gpu=$TMP/copy/results/h200
+  cp "$TMP/copy/README.md" "$TMP/readme"
+  cp "$gpu/ladder.json" "$TMP/ladder.json"
+  while IFS='|' read -r change text; do
+    sed "$change" "$TMP/ladder.json" >"$gpu/ladder.json"
+    refused 9 "$text" --check
+  done <<'TABLE'
+s/attnbench.ladder.1/attnbench.report\/1/|ladder.json: not predictions
+s/"sources"/"source"/|has no "sources"
+0,/"what"/s//"that"/|has no "what"
+0,/"predicted": \[/s//"predicted": [null, /|predictions for 3 cases
+0,/"over": "[^"]*"/s//"over": "nobody"/|is over nobody, which is no rung of this ladder
+0,/\[1.85, 1.85\]/s//"fast"/|fast is no prediction
+TABLE
+  cp "$TMP/ladder.json" "$gpu/ladder.json"
+  sed -i 's/-- end headline --/-- headline --/' "$TMP/copy/README.md"
+  refused 9 'README.md: block headline has no <!-- end headline -->' --check
+  cp "$TMP/readme" "$TMP/copy/README.md"
+  ATTNBENCH=$TMP/nothing refused 9 "$TMP/nothing: cannot be run"
+  printf '\xff' >>"$gpu/README.md"
+  refused 9 "$gpu/README.md: 'utf-8'"
+  git -C "$ROOT" show HEAD:results/h200/README.md >"$gpu/README.md"
+  for table in '[]' '{"schema": "attnbench.table/1"}'; do
+    echo "$table" >"$gpu/counters.json"
+    refused 9 'h200/counters.json: not a table'
+  done
+  echo '{"schema": "attnbench.table/1", "title": "t", "rows": [[1]]}' >"$gpu/counters.json"
+  refused 9 'h200/counters.json: has "rows" without "columns"'
+  cmp "$TMP/readme" "$TMP/copy/README.md" || fail "README.md was written"
+}
+
+@test "a block of README whose report is gone is an error, not an old figure" {
+  copy_tree
+  rm "$TMP/copy/results/h200/gate.json"
+  refused 9 'README.md: nothing makes its block gate-rates' --check
+}
+
+@test "a plot that cannot be drawn leaves everything as it is" {
+  copy_tree
+  sed -i 's/drawn from sha256:...../drawn from sha256:00000/' "$TMP/copy/results/h200/plots/roofline.svg"
+  sed -i '0,/us |/s//us  |/' "$TMP/copy/results/h200/README.md"
+  cp -r "$TMP/copy/results" "$TMP/before"
+  echo 'raise ImportError("none here")' >"$TMP/matplotlib.py"
+  PYTHONPATH=$TMP refused 9 '1 plots are out of date, and drawing them needs matplotlib'
+  expect_no_out
+  diff -r "$TMP/before" "$TMP/copy/results" || fail "something was written"
+}
+
+@test "a sweep without times and one without findings have their place" {
+  PYTHONDONTWRITEBYTECODE=1 python - <<'PY'
+import json, pathlib, sys
+sys.path.insert(0, "scripts")
+import results_page, update_results
+from report_data import Reports
+sweep = json.loads(pathlib.Path("results/h200/v3.json").read_text())
+sweep["sweep"]["about"] = ""
+for row in sweep["results"]:
+    row.update(time=None, status="skipped")
+blocks = results_page.sweep_blocks(Reports({"v3": sweep}))
+assert blocks[2:4] == ["### `v3`", "Nothing was timed."], blocks
+try:
+    results_page.v3_story(Reports({"v3": sweep}))
+    raise AssertionError("a story of nothing")
+except ValueError as error:
+    assert "serial and scalar" in str(error)
+update_results.report = lambda journal: "head\n\nwarning  one\n         more\n"
+assert update_results.v3_output("j") == "head\n\nwarning  one\n         more"
+PY
+}
+
 @test "the page is made without what is not there: no PyTorch, no predictions" {
   copy_tree
   rm -f "$TMP"/copy/results/h200/torch_*.json "$TMP/copy/results/h200/ladder.json"

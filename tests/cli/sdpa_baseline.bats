@@ -37,9 +37,66 @@ plan = json.load(open(sys.argv[1], encoding="utf-8"))
 rows = [{**s.blank_row(case, backend, device), "status": "skipped", "reason": "a test"}
         for device, backend in (("cuda", "flash"), ("cpu", "math")) for case in plan["results"]]
 assert {r["math"] for r in rows} == {"tensor", "fp32", "fp32_host"}, rows
-s.write_report(sys.argv[2], plan, None, rows, argparse.Namespace(seed=1), time.time(), "torch 0")
+arguments = argparse.Namespace(seed=1, backends=["flash", "math"], json=sys.argv[2])
+assert s.write_report(plan, None, rows, "complete", arguments, time.time(), "torch 0") == 0
 PY
   python scripts/validate_report.py "$TMP/r.json"
+}
+
+@test "a run that is cut short writes the rows that it has" {
+  attn plan --sweep shapes/smoke.json --gpu h200 --variants cpu_ref --json "$TMP/plan.json"
+  PYTHONDONTWRITEBYTECODE=1 python - "$TMP/plan.json" "$TMP/r.json" <<'PY'
+import argparse, json, sys, time
+sys.path.insert(0, "scripts")
+import sdpa_baseline as s
+plan = json.load(open(sys.argv[1], encoding="utf-8"))
+skipped = {**s.blank_row(plan["results"][0], "math", "cpu"), "status": "skipped", "reason": "a test"}
+
+def measured(end):
+    yield skipped
+    raise end
+
+for end, code in ((KeyboardInterrupt(), 130), (SystemExit(143), 143), (RuntimeError("CUDA error: an illegal access"), 9)):
+    rows, ended = s.take_rows(measured(end))
+    assert rows == [skipped] and ended.code == code, (rows, ended.code)
+assert "CUDA error" in str(ended)
+assert s.take_rows(iter([skipped])) == ([skipped], None)
+arguments = argparse.Namespace(seed=1, backends=["math"], json=sys.argv[2])
+assert s.write_report(plan, None, rows, "interrupted", arguments, time.time(), "torch 0") == 4
+PY
+  python scripts/validate_report.py "$TMP/r.json"
+  expect_json "$TMP/r.json" 'd["run"]["state"] == "interrupted" and d["run"]["cells"] > len(d["results"]) == 1'
+}
+
+@test "what is missing or wrong before measuring is said in a line, with its exit code" {
+  mkdir "$TMP/torch"
+  cat >"$TMP/torch/__init__.py" <<'PY'
+import types
+cuda = types.SimpleNamespace(is_available=lambda: False)
+backends = types.SimpleNamespace(cuda=types.SimpleNamespace(matmul=types.SimpleNamespace()))
+PY
+  baseline() { PYTHONPATH=$TMP PYTHONDONTWRITEBYTECODE=1 capture python scripts/sdpa_baseline.py --attnbench "$ATTNBENCH" "$@"; }
+  baseline --sweep shapes/smoke.json --json "$TMP/r.json" --device cpu --attnbench "$TMP/nothing"
+  expect_status 9
+  expect_err "$TMP/nothing: cannot be run"
+  expect_err_lines 1
+  baseline --sweep "$TMP/none.json" --json "$TMP/r.json" --device cpu
+  expect_status 7
+  expect_err "$TMP/none.json"
+  baseline --sweep shapes/smoke.json --json "$TMP/r.json"
+  expect_status 77
+  baseline --sweep shapes/smoke.json --json "$TMP" --device cpu
+  expect_status 8
+  expect_err 'is a directory'
+  baseline --sweep shapes/smoke.json --json - --backends math,math
+  expect_status 2
+  baseline --sweep shapes/smoke.json --json - --seed -1
+  expect_status 2
+  echo 'raise ImportError("none")' >"$TMP/torch/__init__.py"
+  baseline --sweep shapes/smoke.json --json "$TMP/r.json"
+  expect_status 9
+  expect_err 'needs PyTorch'
+  [ ! -e "$TMP/r.json" ] || fail "a report was written"
 }
 
 @test "an unknown backend is a usage error" {
