@@ -43,6 +43,7 @@ void supervise_watch_signals(void) {
   sigaction(SIGINT, &action, NULL);
   sigaction(SIGTERM, &action, NULL);
   signal(SIGPIPE, SIG_IGN);
+  signal(SIGCHLD, SIG_DFL); /* ignored, as some runners leave it, a child's end could not be waited for */
 }
 
 /* ---- starting and ending
