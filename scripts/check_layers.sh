@@ -45,7 +45,7 @@ rounds    |              | journal record
 child     |              | measure supervise
 compare   |              | journal json record report stats sweep text units
 command   | commands     | cells child compare counters inject profiled journal json load measure merge options output plan profile progress record report rounds selftest supervise sweep text times variant_json version
-main      |              | command options version worker
+main      |              | command options output version worker
 TABLE
 }
 

@@ -25,6 +25,30 @@ tiny() { attn --sweep tests/data/sweeps/tiny.json --device cpu --check-only --va
   expect_json "$TMP/r.json" 'd["summary"]["ok"] == 2'
 }
 
+@test "help and version that cannot be written end with 8" {
+  [ -e /dev/full ] || skip "no /dev/full here"
+  for option in --help --version; do
+    status=0
+    "$ATTNBENCH" "$option" >/dev/full 2>"$ERR" || status=$?
+    expect_status 8
+    expect_err 'No space left'
+  done
+}
+
+@test "a closed standard stream costs what would go there and nothing else" {
+  local run=("$ATTNBENCH" --sweep tests/data/sweeps/tiny.json --device cpu --check-only --variants cpu_flash)
+  "${run[@]}" --json "$TMP/r.json" --journal "$TMP/1.journal" 2>&- || fail "without stderr"
+  "${run[@]}" --json "$TMP/r.json" --journal "$TMP/2.journal" <&- 2>&- >&- || fail "without any"
+  expect_json "$TMP/r.json" 'd["summary"]["ok"] == 2'
+  status=0
+  "${run[@]}" --journal "$TMP/3.journal" >&- 2>"$ERR" || status=$?
+  expect_status 8
+  for journal in "$TMP"/[123].journal; do
+    attn report "$journal"
+    expect_status 0
+  done
+}
+
 @test "a failed run leaves an existing report as it was" {
   echo old >"$TMP/r.json"
   attn --sweep tests/data/bad/dup_key.json --json "$TMP/r.json"
