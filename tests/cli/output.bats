@@ -64,6 +64,25 @@ tiny() { attn --sweep tests/data/sweeps/tiny.json --device cpu --check-only --va
   [ "$(find "$TMP" -type f ! -name '.std*' | wc -l)" -eq 1 ] || fail "left behind: $(ls -A "$TMP")"
 }
 
+@test "a report goes whole through a named pipe" {
+  mkfifo "$TMP/pipe"
+  timeout 20 cat "$TMP/pipe" >"$TMP/r.json" &
+  capture timeout 20 "$ATTNBENCH" --sweep tests/data/sweeps/tiny.json --device cpu --check-only --variants cpu_flash \
+    --json "$TMP/pipe"
+  wait
+  expect_status 0
+  expect_json "$TMP/r.json" 'd["summary"]["ok"] == 2'
+}
+
+@test "a report that is replaced keeps its permissions" {
+  echo old >"$TMP/r.json"
+  chmod 600 "$TMP/r.json"
+  tiny --json "$TMP/r.json"
+  expect_status 0
+  expect_json "$TMP/r.json" 'd["summary"]["ok"] == 2'
+  [ "$(stat -c %a "$TMP/r.json")" = 600 ] || fail "now $(stat -c %a "$TMP/r.json")"
+}
+
 @test "a journal is never written over" {
   echo precious >"$TMP/run.journal"
   tiny --journal "$TMP/run.journal"
