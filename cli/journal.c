@@ -99,7 +99,10 @@ static struct status write_line(struct journal *journal, const char *open_text, 
 
 static struct status open_new(const char *path, struct journal *journal) {
   const size_t length = strlen(path);
-  if (length >= sizeof journal->path) return status_make(STATUS_OUTPUT, "%s: the path is too long", path);
+  if (length >= sizeof journal->path) {
+    return status_make(STATUS_OUTPUT, "the journal's path is too long, at most %zu bytes fit; shorten %s",
+                       sizeof journal->path - 1, path);
+  }
   memcpy(journal->path, path, length + 1);
   journal->fd = open(path, O_WRONLY | O_CREAT | O_EXCL | O_APPEND | O_CLOEXEC, 0644);
   if (journal->fd >= 0) return status_ok();

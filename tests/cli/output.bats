@@ -90,6 +90,17 @@ tiny() { attn --sweep tests/data/sweeps/tiny.json --device cpu --check-only --va
   [ "$(cat "$TMP/run.journal")" = precious ] || fail "the journal was touched"
 }
 
+@test "a journal stands where it was named, however long that is" {
+  local folder=$TMP/$(printf 'a%.0s' {1..250})/$(printf 'b%.0s' {1..250})
+  mkdir -p "$folder"
+  tiny --journal "$folder/run.journal"
+  expect_status 0
+  [ -s "$folder/run.journal" ] || fail "not there: $(find "$TMP" -type f ! -name '.std*')"
+  tiny --journal "$TMP/$(printf './%.0s' {1..3000})run.journal"
+  expect_status 8
+  expect_err "too long"
+}
+
 @test "JSON and CSV can go to stdout" {
   tiny --json -
   expect_status 0
