@@ -29,8 +29,8 @@ progress  |              | measure
 speedup   |              | check plan record stats sweep
 inject    |              | record speedup stats sweep
 selftest  |              | json record stats text units version
-worker    |              | bind check inject profiled json measure plan record selftest speedup sweep variant_json
-supervise |              | profiled json plan record sweep worker
+worker    |              | bind check inject profiled json measure output plan record selftest speedup sweep variant_json
+supervise |              | profiled json output plan record sweep worker
 profile   |              | bind cells check measure plan record
 load      |              | json supervise
 journal   |              | profiled json output record sweep
