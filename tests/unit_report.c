@@ -222,6 +222,31 @@ static void text_is_as_golden(void **state) {
   free(cpu);
 }
 
+static void text_says_why_a_time_is_doubtful(void **state) {
+  (void)state;
+  static const struct {
+    uint32_t n;
+    enum stats_stop stop;
+    const char *says;
+  } cases[] = {{5, STATS_STOP_BUDGET, " with a wide interval, fewest n=5, stopped by the time budget\n"},
+               {600, STATS_STOP_SAMPLES, " with a wide interval, fewest n=600, stopped by the sample limit\n"},
+               {20, STATS_STOP_INTERVAL, " with few samples, fewest n=20\n"}};
+  for (size_t i = 0; i < sizeof cases / sizeof *cases; ++i) {
+    struct built built;
+    build("tests/data/report_cpu.jsonl", &built);
+    for (size_t row = 0; row < built.report.row_count; ++row) {
+      for (size_t mode = 0; mode < TIME_MODE_COUNT; ++mode) {
+        built.report.records[row].time[mode].us.n = cases[i].n;
+        built.report.records[row].time[mode].stop = cases[i].stop;
+      }
+    }
+    char *text = text_of(&built.report, report_write_text);
+    assert_non_null(strstr(text, cases[i].says));
+    free(text);
+    discard(&built);
+  }
+}
+
 static void text_names_the_worst_finding_first_and_folds_cases(void **state) {
   (void)state;
   char *text = text_of_journal("tests/data/report_gpu.jsonl", report_write_text);
@@ -636,6 +661,7 @@ int main(void) {
       cmocka_unit_test(json_is_whole_or_refused_without_memory),
       cmocka_unit_test(csv_is_as_golden),
       cmocka_unit_test(text_is_as_golden),
+      cmocka_unit_test(text_says_why_a_time_is_doubtful),
       cmocka_unit_test(text_names_the_worst_finding_first_and_folds_cases),
       cmocka_unit_test(text_lines_fit_and_carry_no_control_bytes),
       cmocka_unit_test(a_report_read_back_is_the_same_report),
