@@ -310,6 +310,27 @@ static void replace_once(char *text, const char *from, const char *to) {
   memcpy(at, to, strlen(to));
 }
 
+static void bytes_that_a_report_does_not_know_are_none(void **state) {
+  (void)state;
+  struct json_doc doc;
+  struct journal_data journal;
+  struct built built;
+  build("tests/data/report_gpu.jsonl", &built);
+  report_free(&built.report);
+  built.journal.records[0].pass[0].facts.static_smem_bytes = 1024;
+  assert_ok(report_build(&built.journal, &built.report));
+  char *text = text_of(&built.report, report_write_json);
+  discard(&built);
+  replace_once(text, "\"static_smem_bytes\":\t1024", "\"static_smem_bytes\":\tnull");
+  assert_ok(json_parse("r.json", text, strlen(text), &doc));
+  assert_ok(report_read(&doc, &journal));
+  assert_true(journal.records[0].pass[0].facts_known);
+  assert_int_equal(journal.records[0].pass[0].facts.static_smem_bytes, 0);
+  json_free(&doc);
+  journal_free(&journal);
+  free(text);
+}
+
 static void fill_processes(struct process_record *process, uint32_t count, double us) {
   process->count = count;
   for (uint32_t i = 0; i < count; ++i) {
@@ -665,6 +686,7 @@ int main(void) {
       cmocka_unit_test(text_names_the_worst_finding_first_and_folds_cases),
       cmocka_unit_test(text_lines_fit_and_carry_no_control_bytes),
       cmocka_unit_test(a_report_read_back_is_the_same_report),
+      cmocka_unit_test(bytes_that_a_report_does_not_know_are_none),
       cmocka_unit_test(several_processes_a_policy_and_quick_survive_bit_for_bit),
       cmocka_unit_test(a_row_of_one_process_has_no_processes_and_a_failed_one_neither),
       cmocka_unit_test(processes_that_cannot_be_are_refused),
