@@ -15,7 +15,7 @@ struct run_info {
   char sweep_path[256], sweep_name[SWEEP_NAME_MAX + 1], sweep_about[SWEEP_ABOUT_MAX + 1], sweep_hash[17];
   bool has_baseline;
   struct sweep_baseline baseline;
-  char filter[128]; /* "" when none */
+  char filter[256]; /* "" when none; holds as many as the command line takes */
   uint64_t seed;
   uint64_t cell_count;              /* cells that the run set out to do */
   bool quick;                       /* measured with the smaller time budget (--quick) */

@@ -101,6 +101,17 @@ tiny() { attn --sweep tests/data/sweeps/tiny.json --device cpu --check-only --va
   expect_err "too long"
 }
 
+@test "a report says every filter" {
+  local filters=() said=
+  for _ in {1..16}; do
+    filters+=(--filter causal=false)
+    said="$said causal=false"
+  done
+  tiny "${filters[@]}" --json "$TMP/r.json"
+  expect_status 0
+  expect_json "$TMP/r.json" "d['run']['filter'] == '${said# }'"
+}
+
 @test "JSON and CSV can go to stdout" {
   tiny --json -
   expect_status 0
