@@ -6,8 +6,7 @@
 
 #include "cli/json.h"
 
-/* ---- filters
- * --------------------------------------------------------------------------------------------------------- */
+/* ---- filters ------------------------------------------------------------------------------------------------- */
 
 enum filter_field { FIELD_NUMBER, FIELD_DTYPE, FIELD_CAUSAL };
 
@@ -93,8 +92,7 @@ static bool filter_keeps(const struct filter *filter, const struct attn_shape *s
   return true;
 }
 
-/* ---- variants
- * --------------------------------------------------------------------------------------------------------- */
+/* ---- variants ------------------------------------------------------------------------------------------------ */
 
 struct spec_list {
   struct variant_spec items[SWEEP_VARIANTS_MAX];
@@ -165,8 +163,7 @@ static struct status choose_variants(const struct sweep *sweep, const char *vari
   return status_ok();
 }
 
-/* ---- selection
- * --------------------------------------------------------------------------------------------------------- */
+/* ---- selection ----------------------------------------------------------------------------------------------- */
 
 static bool keeps(const struct filter *filters, size_t count, const struct attn_shape *shape) {
   for (size_t i = 0; i < count; ++i) {

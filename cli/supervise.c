@@ -47,8 +47,7 @@ void supervise_watch_signals(void) {
   signal(SIGCHLD, SIG_DFL); /* ignored, as some runners leave it, a child's end could not be waited for */
 }
 
-/* ---- starting and ending
- * -------------------------------------------------------------------------------------------- */
+/* ---- starting and ending ------------------------------------------------------------------------------------- */
 
 /* A descriptor of the child may not be one it will be moved over. */
 static int above_reserved(int fd) {
@@ -145,8 +144,7 @@ static void describe_death(int wait_status, char *out, size_t size) {
   }
 }
 
-/* ---- lines
- * ------------------------------------------------------------------------------------------------------------ */
+/* ---- lines --------------------------------------------------------------------------------------------------- */
 
 /* LINE_UNREADABLE: something came that is no answer. */
 enum line_result { LINE_GOT, LINE_EOF, LINE_DEADLINE, LINE_INTERRUPTED, LINE_NO_MEMORY, LINE_UNREADABLE };
@@ -211,8 +209,7 @@ static bool write_request(struct supervisor *s, const struct cell_request *reque
   return !status_failed(&status);
 }
 
-/* ---- the worker's first line
- * -------------------------------------------------------------------------------------------- */
+/* ---- the worker's first line --------------------------------------------------------------------------------- */
 
 /* The failure that the line reports, if it is one. */
 static struct status take_failure(const char *line, size_t length) {
@@ -378,8 +375,7 @@ struct status supervise_load(const char *path, char **line) {
   return status;
 }
 
-/* ---- cells
- * ---------------------------------------------------------------------------------------------------------------- */
+/* ---- cells --------------------------------------------------------------------------------------------------- */
 
 /* The record of a cell whose worker gave no answer, and has to go. */
 static struct status lost_cell(struct supervisor *s, const struct cell_request *request, enum line_result why,

@@ -5,8 +5,7 @@
 
 #include "cli/sweep_parts.h"
 
-/* ---- axes: the keys of a shape
- * ---------------------------------------------------------------------------------------- */
+/* ---- axes: the keys of a shape ------------------------------------------------------------------------------- */
 
 /* In the order of expansion: the last one varies fastest. */
 enum axis {
@@ -56,8 +55,7 @@ static struct status check_value(const struct json_doc *doc, enum axis axis, con
   return json_error(doc, item, false, "is %s; give \"f16\", \"bf16\" or \"f32\"", shown);
 }
 
-/* ---- blocks: one entry of "shapes" or "grid", with the defaults merged in
- * ----------------------------------------------- */
+/* ---- blocks: one entry of "shapes" or "grid", with the defaults merged in ------------------------------------ */
 
 struct block {
   const cJSON *entry;
@@ -148,8 +146,7 @@ static struct status check_complete(const struct json_doc *doc, const struct blo
   return status_ok();
 }
 
-/* ---- expansion
- * ---------------------------------------------------------------------------------------------------------- */
+/* ---- expansion ----------------------------------------------------------------------------------------------- */
 
 struct expansion {
   const struct json_doc *doc;
@@ -240,8 +237,7 @@ static struct status expand_list(struct expansion *expansion, const char *key, b
   return status_ok();
 }
 
-/* ---- duplicates
- * ----------------------------------------------------------------------------------------------------------- */
+/* ---- duplicates ---------------------------------------------------------------------------------------------- */
 
 static int compare_cases(const void *a, const void *b) {
   const struct attn_case *const *left = a, *const *right = b;

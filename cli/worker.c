@@ -74,8 +74,7 @@ static struct status send_hello(struct device *device) {
   return send_line(worker_hello_to_line(&hello));
 }
 
-/* ---- the open problem
- * ---------------------------------------------------------------------------------------------- */
+/* ---- the open problem ---------------------------------------------------------------------------------------- */
 
 static void close_case(struct worker *worker) {
   problem_close(worker->problem);
@@ -106,8 +105,7 @@ static struct status open_case(struct worker *worker, const struct cell_request 
   return status;
 }
 
-/* ---- one cell
- * -------------------------------------------------------------------------------------------------------- */
+/* ---- one cell ------------------------------------------------------------------------------------------------ */
 
 /* True when the cell cannot fit; the record then says so. */
 static bool predict_oom(const struct worker *worker, const struct attn_shape *shape, struct record *record) {
