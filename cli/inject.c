@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "cli/measure.h"
 #include "cli/speedup.h"
 
 enum {
@@ -16,7 +17,6 @@ enum {
 
 /* Of a turn. Hot samples are batches of launches already, and agree to a tenth of a percent. */
 static const double batch_us[TIME_MODE_COUNT] = {[TIME_COLD] = 5000, [TIME_HOT] = 2800};
-static const double flush_us = 120.0; /* flush, blocker and synchronisation around one cold launch */
 static const double least_delay_us = 1e-3;
 static const double percent_max = 1000.0;
 static const double close_enough = 0.002; /* of the ratio: no further correction */
@@ -133,7 +133,8 @@ static struct status compute(struct trial *trial, double wanted, double *delay_u
 
 static uint32_t samples_of(enum time_mode mode, double estimate_us) {
   const double hot_sample_us = 700.0;
-  const double cost_us = mode == TIME_COLD ? estimate_us + flush_us : fmax(estimate_us, hot_sample_us);
+  const double cost_us =
+      mode == TIME_HOT ? fmax(estimate_us, hot_sample_us) : measure_sample_us(mode, 1, estimate_us);
   const double fit = batch_us[mode] / cost_us;
   return fit < 3 ? 3 : fit > BATCH_MAX ? BATCH_MAX : (uint32_t)fit;
 }

@@ -22,6 +22,10 @@ struct status measure_mode(struct device *, struct problem *, enum time_mode, co
 /* Median cold time of each pass alone into pass_us[0..pass_count). */
 struct status measure_passes(struct problem *, uint32_t pass_count, double estimate_us, double *pass_us);
 
+/* About how long one sample of a mode occupies the device, microseconds: hot a graph of launches, cold a launch with
+ * what stands around it. */
+double measure_sample_us(enum time_mode, uint32_t hot_launches, double estimate_us);
+
 /* Seconds on the monotonic clock. */
 double measure_now_s(void);
 

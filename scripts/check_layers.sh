@@ -26,8 +26,8 @@ check     |              | record
 bind      |              | plan record
 measure   |              | record stats
 progress  |              | measure
-speedup   |              | check plan record stats sweep
-inject    |              | record speedup stats sweep
+speedup   |              | check measure plan record stats sweep
+inject    |              | measure record speedup stats sweep
 selftest  |              | json record stats text units version
 worker    |              | bind check inject profiled json measure output plan record selftest speedup sweep variant_json
 supervise |              | profiled json output plan record sweep worker
