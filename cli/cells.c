@@ -228,13 +228,9 @@ void cells_free(struct cells *cells) {
 
 /* ---- cells by name ------------------------------------------------------------------------------------------- */
 
-static void write_cell_name(const struct cell *cell, char out[CASE_KEY_MAX + VARIANT_SPEC_MAX]) {
-  snprintf(out, CASE_KEY_MAX + VARIANT_SPEC_MAX, "%s/%s", cell->attn_case->key, cell->spec.text);
-}
-
 static bool is_named(const struct cell *cell, const char *const *only, size_t only_count) {
-  char name[CASE_KEY_MAX + VARIANT_SPEC_MAX];
-  write_cell_name(cell, name);
+  char name[CELL_NAME_MAX];
+  case_variant_name(cell->attn_case->key, cell->spec.text, name);
   for (size_t i = 0; i < only_count; ++i) {
     if (strcmp(name, only[i]) == 0) return true;
   }

@@ -1,8 +1,6 @@
 #include "cli/inject.h"
 
-#include <fnmatch.h>
 #include <math.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -33,7 +31,7 @@ struct status inject_parse(const char *text, struct inject_rule *out) {
     return status_make(
         STATUS_USAGE,
         "--inject-slowdown: \"%s\" is not GLOB:PERCENT with a glob of 1 to %d bytes; for example '*/wmma:3'", text,
-        INJECT_GLOB_MAX - 1);
+        CELL_GLOB_MAX - 1);
   }
   char *end;
   out->percent = strtod(colon + 1, &end);
@@ -46,10 +44,8 @@ struct status inject_parse(const char *text, struct inject_rule *out) {
 }
 
 double inject_percent(const struct inject_rule *rule, const char *key, const char *variant) {
-  char cell[CASE_KEY_MAX + VARIANT_SPEC_MAX];
   if (rule->glob[0] == '\0') return 0;
-  snprintf(cell, sizeof cell, "%s/%s", key, variant);
-  return fnmatch(rule->glob, cell, 0) == 0 ? rule->percent : 0;
+  return case_variant_matches(rule->glob, key, variant) ? rule->percent : 0;
 }
 
 /* ---- calibrating --------------------------------------------------------------------------------------------- */

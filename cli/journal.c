@@ -11,8 +11,6 @@
 #include "cli/output.h"
 #include "cli/record_fields.h"
 
-#define JOURNAL_BYTES_MAX (UINT32_C(256) << 20)
-
 static const char header_open[] = "{\"journal\":\"attnbench.journal/1\",\"run\":";
 static const char device_open_text[] = "{\"device\":";
 static const char planned_open[] = "{\"planned_device\":";
@@ -309,6 +307,8 @@ struct status journal_load(const char *path, struct journal_data *out) {
   if (status_failed(&status)) journal_free(out);
   return status;
 }
+
+bool journal_starts(const char *text) { return strncmp(text, header_open, strcspn(header_open, ":") + 1) == 0; }
 
 void journal_free(struct journal_data *data) {
   free(data->records);

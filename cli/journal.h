@@ -53,7 +53,11 @@ struct journal_data {
   char state[16]; /* "complete", "interrupted", or "partial" when there is no end line */
   double wall_s;  /* 0 when there is no end line */
 };
+/* Of a journal, or of a report made from one: the most that is read. */
+#define JOURNAL_BYTES_MAX (UINT32_C(256) << 20)
 struct status journal_load(const char *path, struct journal_data *out);
+/* Does a file that starts with this NUL-terminated text mean to be a journal? */
+bool journal_starts(const char *text);
 void journal_free(struct journal_data *);
 /* STATUS_INPUT when a cell stands twice: it would count twice and hide a missing one. `path` leads the message. */
 struct status journal_check_unique(const char *path, const struct journal_data *);

@@ -1,3 +1,4 @@
+#include <fnmatch.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -315,4 +316,14 @@ void case_key(const struct attn_shape *shape, char out[CASE_KEY_MAX]) {
            "B%" PRIu32 ".H%" PRIu32 ".Hkv%" PRIu32 ".Sq%" PRIu32 ".Skv%" PRIu32 ".D%" PRIu32 ".%s.%s", shape->B,
            shape->Hq, shape->Hkv, shape->Sq, shape->Skv, shape->D, attn_dtype_name(shape->dtype),
            shape->causal ? "causal" : "full");
+}
+
+void case_variant_name(const char *key, const char *variant, char out[CELL_NAME_MAX]) {
+  snprintf(out, CELL_NAME_MAX, "%s/%s", key, variant);
+}
+
+bool case_variant_matches(const char *glob, const char *key, const char *variant) {
+  char name[CELL_NAME_MAX];
+  case_variant_name(key, variant, name);
+  return fnmatch(glob, name, 0) == 0;
 }
