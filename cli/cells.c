@@ -6,8 +6,7 @@
 
 #include "cli/json.h"
 
-/* ---- filters
- * --------------------------------------------------------------------------------------------------------- */
+/* ---- filters ------------------------------------------------------------------------------------------------- */
 
 enum filter_field { FIELD_NUMBER, FIELD_DTYPE, FIELD_CAUSAL };
 
@@ -93,8 +92,7 @@ static bool filter_keeps(const struct filter *filter, const struct attn_shape *s
   return true;
 }
 
-/* ---- variants
- * --------------------------------------------------------------------------------------------------------- */
+/* ---- variants ------------------------------------------------------------------------------------------------ */
 
 struct spec_list {
   struct variant_spec items[SWEEP_VARIANTS_MAX];
@@ -165,8 +163,7 @@ static struct status choose_variants(const struct sweep *sweep, const char *vari
   return status_ok();
 }
 
-/* ---- selection
- * --------------------------------------------------------------------------------------------------------- */
+/* ---- selection ----------------------------------------------------------------------------------------------- */
 
 static bool keeps(const struct filter *filters, size_t count, const struct attn_shape *shape) {
   for (size_t i = 0; i < count; ++i) {
@@ -231,13 +228,9 @@ void cells_free(struct cells *cells) {
 
 /* ---- cells by name ------------------------------------------------------------------------------------------- */
 
-static void write_cell_name(const struct cell *cell, char out[CASE_KEY_MAX + VARIANT_SPEC_MAX]) {
-  snprintf(out, CASE_KEY_MAX + VARIANT_SPEC_MAX, "%s/%s", cell->attn_case->key, cell->spec.text);
-}
-
 static bool is_named(const struct cell *cell, const char *const *only, size_t only_count) {
-  char name[CASE_KEY_MAX + VARIANT_SPEC_MAX];
-  write_cell_name(cell, name);
+  char name[CELL_NAME_MAX];
+  case_variant_name(cell->attn_case->key, cell->spec.text, name);
   for (size_t i = 0; i < only_count; ++i) {
     if (strcmp(name, only[i]) == 0) return true;
   }

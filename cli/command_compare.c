@@ -1,5 +1,4 @@
 /* attnbench compare BASE NEW, and what every gate shares: reading evidence, settings, outputs. */
-#include <fnmatch.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -7,8 +6,6 @@
 #include "cli/commands.h"
 #include "cli/json.h"
 #include "cli/output.h"
-
-#define EVIDENCE_BYTES_MAX (UINT32_C(256) << 20)
 
 /* ---- evidence ------------------------------------------------------------------------------------------------ */
 
@@ -28,12 +25,11 @@ static struct status read_report(const char *path, const char *text, size_t leng
 }
 
 struct status command_load_evidence(const char *path, struct journal_data *out) {
-  static const char journal_open[] = "{\"journal\":";
   char *text;
   size_t length;
-  struct status status = json_read_file(path, EVIDENCE_BYTES_MAX, &text, &length);
+  struct status status = json_read_file(path, JOURNAL_BYTES_MAX, &text, &length);
   if (status_failed(&status)) return status;
-  const bool is_journal = strncmp(text, journal_open, sizeof journal_open - 1) == 0;
+  const bool is_journal = journal_starts(text);
   if (!is_journal) status = read_report(path, text, length, out);
   free(text);
   return is_journal ? journal_load(path, out) : status;
@@ -47,14 +43,13 @@ static void add_override(struct compare_settings *out, const char *glob, double 
   to->threshold = percent / 100;
 }
 
+_Static_assert(sizeof((struct options_threshold *)0)->glob <= CELL_GLOB_MAX, "no glob of the command line is cut");
 _Static_assert((int)SWEEP_GATE_CASES_MAX + (int)OPTIONS_THRESHOLDS_MAX <= (int)COMPARE_OVERRIDES_MAX,
                "every threshold of the sweep and of the command line has room");
 
 static bool matches_any(const char *glob, const struct journal_data *data) {
-  char name[CASE_KEY_MAX + VARIANT_SPEC_MAX + 1];
   for (size_t i = 0; i < data->record_count; ++i) {
-    snprintf(name, sizeof name, "%s/%s", data->records[i].attn_case.key, data->records[i].variant);
-    if (fnmatch(glob, name, 0) == 0) return true;
+    if (case_variant_matches(glob, data->records[i].attn_case.key, data->records[i].variant)) return true;
   }
   return false;
 }

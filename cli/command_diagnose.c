@@ -5,8 +5,6 @@
 #include "cli/json.h"
 #include "cli/times.h"
 
-#define DIAGNOSE_BYTES_MAX (UINT32_C(256) << 20)
-
 static const struct {
   const char *schema;
   struct status (*read)(const struct json_doc *, struct journal_data *out);
@@ -24,7 +22,7 @@ static struct status read_any(const struct json_doc *doc, struct journal_data *o
 
 struct status command_load_facts(const char *path, struct journal_data *out) {
   struct json_doc doc;
-  struct status status = json_load(path, DIAGNOSE_BYTES_MAX, &doc);
+  struct status status = json_load(path, JOURNAL_BYTES_MAX, &doc);
   if (status_failed(&status)) return status;
   status = read_any(&doc, out);
   json_free(&doc);

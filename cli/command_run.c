@@ -143,8 +143,7 @@ struct status run_take_again(struct run *run, const char *const *only, size_t on
   struct run second = *run;
   struct status measured;
   second.start_s = measure_now_s();
-  snprintf(second.file.path, sizeof second.file.path, "%.*s.confirm", (int)sizeof run->file.path - 16,
-           run->file.path);
+  snprintf(second.file.path, sizeof second.file.path, "%s.confirm", run->file.path);
   second.cells.items = malloc(run->cells.count * sizeof *second.cells.items);
   if (second.cells.items == NULL) return status_make(STATUS_MEMORY, "no memory for %zu cells", run->cells.count);
   memcpy(second.cells.items, run->cells.items, run->cells.count * sizeof *second.cells.items);

@@ -1,12 +1,11 @@
 #include "cli/command_suspects.h"
 
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 static void add(struct suspects *suspects, const struct compare_row *row) {
   char *text = suspects->text[suspects->count];
-  snprintf(text, sizeof *suspects->text, "%s/%s", row->key, row->variant);
+  case_variant_name(row->key, row->variant, text);
   for (size_t i = 0; i < suspects->count; ++i) {
     if (strcmp(suspects->only[i], text) == 0) return; /* its other mode */
   }

@@ -5,7 +5,7 @@
 #include "cli/compare.h"
 
 struct suspects {
-  char (*text)[CASE_KEY_MAX + VARIANT_SPEC_MAX];
+  char (*text)[CELL_NAME_MAX];
   const char **only; /* "KEY/VARIANT", each cell once; points into text */
   size_t count;
 };

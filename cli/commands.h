@@ -2,6 +2,8 @@
 #ifndef ATTNBENCH_CLI_COMMANDS_H
 #define ATTNBENCH_CLI_COMMANDS_H
 
+#include <limits.h>
+
 #include "cli/cells.h"
 #include "cli/compare.h"
 #include "cli/options.h"
@@ -33,8 +35,8 @@ struct status command_write_outputs(const struct options *, const struct journal
 /* Shared: where a run's journal is: named by the user, else beside the first output file, else in the temporary
  * folder. */
 struct command_journal {
-  char path[512];
-  bool kept; /* named by the user */
+  char path[PATH_MAX + 16]; /* one that was cut is still too long for a file, and so names none */
+  bool kept;                /* named by the user */
 };
 struct command_journal command_choose_journal(const struct options *);
 /* Shared: reports from the journal as it stands on disk, complete or not. */
@@ -47,8 +49,7 @@ void command_quote(int argc, char **argv, char *out, size_t size);
 /* Shared: a JSON report, or a journal. The caller frees with journal_free. */
 struct status command_load_evidence(const char *path, struct journal_data *out);
 /* Shared: the sweep, measured as `ab` measures it by options->processes_value fresh processes. The journal goes
- * unless
- * --journal names it. The caller frees *out, which is nothing when *exit_code says that a signal ended it. */
+ * unless --journal names it. The caller frees *out, which is nothing when *exit_code says that a signal ended it. */
 struct status command_measure_processes(const struct options *, int argc, char **argv, struct journal_data *out,
                                         enum exit_code *exit_code);
 /* Shared: the gate's settings, from the command line over those of the sweep that `now` measured; .paired is false.

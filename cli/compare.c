@@ -1,6 +1,5 @@
 #include "cli/compare.h"
 
-#include <fnmatch.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -18,11 +17,10 @@ struct compare_settings compare_defaults(void) {
 /* ---- rows ---------------------------------------------------------------------------------------------------- */
 
 static double threshold_for(const struct compare_settings *settings, const struct record *record) {
-  char name[CASE_KEY_MAX + VARIANT_SPEC_MAX + 1];
   double threshold = settings->threshold;
-  snprintf(name, sizeof name, "%s/%s", record->attn_case.key, record->variant);
   for (size_t i = 0; i < settings->override_count; ++i) {
-    if (fnmatch(settings->override[i].glob, name, 0) == 0) threshold = settings->override[i].threshold;
+    const struct compare_override *override = &settings->override[i];
+    if (case_variant_matches(override->glob, record->attn_case.key, record->variant)) threshold = override->threshold;
   }
   return threshold;
 }

@@ -57,11 +57,11 @@ const char *compare_verdict_name(enum compare_verdict);
 enum exit_code compare_verdict_exit_code(enum compare_verdict);
 const char *compare_verdict_help(enum compare_verdict);
 
-enum { COMPARE_OVERRIDES_MAX = 64, COMPARE_GLOB_MAX = 192, COMPARE_DIFFERENCES_MAX = 32, COMPARE_TEXT_MAX = 400 };
+enum { COMPARE_OVERRIDES_MAX = 64, COMPARE_DIFFERENCES_MAX = 32, COMPARE_TEXT_MAX = 400 };
 
 /* The threshold of cases whose "KEY/VARIANT" matches the glob (fnmatch); the last match wins. */
 struct compare_override {
-  char glob[COMPARE_GLOB_MAX];
+  char glob[CELL_GLOB_MAX];
   double threshold; /* relative: 0.02 = 2 % */
 };
 

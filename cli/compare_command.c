@@ -81,7 +81,7 @@ static void whole_words(const struct run_info *run, char out[sizeof run->command
 void compare_row_command(const struct compare *compare, const struct compare_row *row, char *out, size_t size) {
   const struct run_info *run = &compare->now->run;
   const struct record *record = row->now.record != NULL ? row->now.record : row->base.record;
-  char words[sizeof run->command], cell[CASE_KEY_MAX + VARIANT_SPEC_MAX];
+  char words[sizeof run->command], cell[CELL_NAME_MAX];
   whole_words(run, words);
   const char *rest = words;
   const struct word program = next_word(&rest);
@@ -102,7 +102,7 @@ void compare_row_command(const struct compare *compare, const struct compare_row
     const struct word word = next_word(&rest);
     append_kept(&word, &rest, out, size);
   }
-  snprintf(cell, sizeof cell, "%s/%s", record->attn_case.key, record->variant);
+  case_variant_name(record->attn_case.key, record->variant, cell);
   append(out, size, "--variants ", strlen("--variants "));
   text_append_word(out, size, record->variant);
   append(out, size, "--only ", strlen("--only "));

@@ -3,12 +3,9 @@
 #include <math.h>
 #include <stdlib.h>
 
-enum { WALSH_MAX = RANK_MAX * (RANK_MAX + 1) / 2, PAIRS_MAX = RANK_MAX * RANK_MAX };
+#include "cli/stats.h"
 
-static int compare_doubles(const void *left, const void *right) {
-  const double a = *(const double *)left, b = *(const double *)right;
-  return (a > b) - (a < b);
-}
+enum { WALSH_MAX = RANK_MAX * (RANK_MAX + 1) / 2, PAIRS_MAX = RANK_MAX * RANK_MAX };
 
 /* ---- distributions ------------------------------------------------------------------------------------------- */
 
@@ -75,7 +72,7 @@ static size_t critical_rank(const double *count, size_t top, double all, double 
 }
 
 static struct rank_interval interval_of(double *value, size_t count, size_t rank, double confidence) {
-  qsort(value, count, sizeof *value, compare_doubles);
+  qsort(value, count, sizeof *value, stats_order);
   return (struct rank_interval){.estimate = value[(count - 1) / 2] / 2 + value[count / 2] / 2,
                                 .low = value[rank - 1],
                                 .high = value[count - rank],

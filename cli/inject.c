@@ -1,11 +1,10 @@
 #include "cli/inject.h"
 
-#include <fnmatch.h>
 #include <math.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "cli/measure.h"
 #include "cli/speedup.h"
 
 enum {
@@ -16,7 +15,6 @@ enum {
 
 /* Of a turn. Hot samples are batches of launches already, and agree to a tenth of a percent. */
 static const double batch_us[TIME_MODE_COUNT] = {[TIME_COLD] = 5000, [TIME_HOT] = 2800};
-static const double flush_us = 120.0; /* flush, blocker and synchronisation around one cold launch */
 static const double least_delay_us = 1e-3;
 static const double percent_max = 1000.0;
 static const double close_enough = 0.002; /* of the ratio: no further correction */
@@ -33,7 +31,7 @@ struct status inject_parse(const char *text, struct inject_rule *out) {
     return status_make(
         STATUS_USAGE,
         "--inject-slowdown: \"%s\" is not GLOB:PERCENT with a glob of 1 to %d bytes; for example '*/wmma:3'", text,
-        INJECT_GLOB_MAX - 1);
+        CELL_GLOB_MAX - 1);
   }
   char *end;
   out->percent = strtod(colon + 1, &end);
@@ -46,10 +44,8 @@ struct status inject_parse(const char *text, struct inject_rule *out) {
 }
 
 double inject_percent(const struct inject_rule *rule, const char *key, const char *variant) {
-  char cell[CASE_KEY_MAX + VARIANT_SPEC_MAX];
   if (rule->glob[0] == '\0') return 0;
-  snprintf(cell, sizeof cell, "%s/%s", key, variant);
-  return fnmatch(rule->glob, cell, 0) == 0 ? rule->percent : 0;
+  return case_variant_matches(rule->glob, key, variant) ? rule->percent : 0;
 }
 
 /* ---- calibrating --------------------------------------------------------------------------------------------- */
@@ -133,7 +129,8 @@ static struct status compute(struct trial *trial, double wanted, double *delay_u
 
 static uint32_t samples_of(enum time_mode mode, double estimate_us) {
   const double hot_sample_us = 700.0;
-  const double cost_us = mode == TIME_COLD ? estimate_us + flush_us : fmax(estimate_us, hot_sample_us);
+  const double cost_us =
+      mode == TIME_HOT ? fmax(estimate_us, hot_sample_us) : measure_sample_us(mode, 1, estimate_us);
   const double fit = batch_us[mode] / cost_us;
   return fit < 3 ? 3 : fit > BATCH_MAX ? BATCH_MAX : (uint32_t)fit;
 }

@@ -5,11 +5,9 @@
 
 #include "cli/record.h"
 
-enum { INJECT_GLOB_MAX = 192 };
-
 /* Cells whose "KEY/VARIANT" matches the glob (fnmatch; * also matches / and .) take `percent` longer. */
 struct inject_rule {
-  char glob[INJECT_GLOB_MAX]; /* empty: nothing is injected */
+  char glob[CELL_GLOB_MAX]; /* empty: nothing is injected */
   double percent;
 };
 

@@ -11,8 +11,6 @@
 #include "cli/output.h"
 #include "cli/record_fields.h"
 
-#define JOURNAL_BYTES_MAX (UINT32_C(256) << 20)
-
 static const char header_open[] = "{\"journal\":\"attnbench.journal/1\",\"run\":";
 static const char device_open_text[] = "{\"device\":";
 static const char planned_open[] = "{\"planned_device\":";
@@ -99,7 +97,10 @@ static struct status write_line(struct journal *journal, const char *open_text, 
 
 static struct status open_new(const char *path, struct journal *journal) {
   const size_t length = strlen(path);
-  if (length >= sizeof journal->path) return status_make(STATUS_OUTPUT, "%s: the path is too long", path);
+  if (length >= sizeof journal->path) {
+    return status_make(STATUS_OUTPUT, "the journal's path is too long, at most %zu bytes fit; shorten %s",
+                       sizeof journal->path - 1, path);
+  }
   memcpy(journal->path, path, length + 1);
   journal->fd = open(path, O_WRONLY | O_CREAT | O_EXCL | O_APPEND | O_CLOEXEC, 0644);
   if (journal->fd >= 0) return status_ok();
@@ -306,6 +307,8 @@ struct status journal_load(const char *path, struct journal_data *out) {
   if (status_failed(&status)) journal_free(out);
   return status;
 }
+
+bool journal_starts(const char *text) { return strncmp(text, header_open, strcspn(header_open, ":") + 1) == 0; }
 
 void journal_free(struct journal_data *data) {
   free(data->records);

@@ -15,7 +15,7 @@ struct run_info {
   char sweep_path[256], sweep_name[SWEEP_NAME_MAX + 1], sweep_about[SWEEP_ABOUT_MAX + 1], sweep_hash[17];
   bool has_baseline;
   struct sweep_baseline baseline;
-  char filter[128]; /* "" when none */
+  char filter[256]; /* "" when none; holds as many as the command line takes */
   uint64_t seed;
   uint64_t cell_count;              /* cells that the run set out to do */
   bool quick;                       /* measured with the smaller time budget (--quick) */
@@ -53,7 +53,11 @@ struct journal_data {
   char state[16]; /* "complete", "interrupted", or "partial" when there is no end line */
   double wall_s;  /* 0 when there is no end line */
 };
+/* Of a journal, or of a report made from one: the most that is read. */
+#define JOURNAL_BYTES_MAX (UINT32_C(256) << 20)
 struct status journal_load(const char *path, struct journal_data *out);
+/* Does a file that starts with this NUL-terminated text mean to be a journal? */
+bool journal_starts(const char *text);
 void journal_free(struct journal_data *);
 /* STATUS_INPUT when a cell stands twice: it would count twice and hide a missing one. `path` leads the message. */
 struct status journal_check_unique(const char *path, const struct journal_data *);

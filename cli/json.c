@@ -86,8 +86,7 @@ static bool is_plain_key(const char *key) {
   return *key == '\0';
 }
 
-/* ---- places
- * -------------------------------------------------------------------------------------------------------- */
+/* ---- places -------------------------------------------------------------------------------------------------- */
 
 /* An item's place in the tree: the ancestors below the root, itself last, and each one's index in its parent. */
 struct place {
@@ -162,8 +161,7 @@ struct status json_error(const struct json_doc *doc, const cJSON *item, bool at_
   return status_make(STATUS_INPUT, "%s:%zu:%zu: %s %s", doc->path, line, column, pointer, message);
 }
 
-/* ---- reading
- * -------------------------------------------------------------------------------------------------------- */
+/* ---- reading ------------------------------------------------------------------------------------------------- */
 
 /* Reads until `size` bytes or the end of the file. */
 static struct status read_whole(const char *path, int file, char *text, size_t size, size_t *length) {
@@ -279,8 +277,7 @@ struct status json_load(const char *path, size_t max_bytes, struct json_doc *out
 
 const cJSON *json_get(const cJSON *object, const char *key) { return cJSON_GetObjectItemCaseSensitive(object, key); }
 
-/* ---- keys
- * ------------------------------------------------------------------------------------------------------------ */
+/* ---- keys ---------------------------------------------------------------------------------------------------- */
 
 enum { NEAREST_TEXT_MAX = 64, NEAREST_EDITS_MAX = 3, NEAREST_SHORT_NAME = 4, NEAREST_SHORT_EDITS_MAX = 2 };
 
@@ -344,8 +341,7 @@ struct status json_check_keys(const struct json_doc *doc, const cJSON *object, c
   return status_ok();
 }
 
-/* ---- numbers
- * ----------------------------------------------------------------------------------------------------------- */
+/* ---- numbers ------------------------------------------------------------------------------------------------- */
 
 static const double two_to_53 = 9007199254740992.0;
 
@@ -386,8 +382,7 @@ struct status json_whole(const struct json_doc *doc, const cJSON *item, uint64_t
                     max);
 }
 
-/* ---- writing
- * ------------------------------------------------------------------------------------------------------------ */
+/* ---- writing ------------------------------------------------------------------------------------------------- */
 
 void json_format_number(double value, char out[32]) {
   char printed[32];

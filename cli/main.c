@@ -1,7 +1,10 @@
 /* attnbench: verbs to commands to exit code, and the only place that prints an error. */
+#include <fcntl.h>
 #include <stdio.h>
+#include <unistd.h>
 
 #include "cli/commands.h"
+#include "cli/output.h"
 #include "cli/version.h"
 #include "cli/worker.h"
 
@@ -26,20 +29,36 @@ static struct status run_verb(const struct options *options, int argc, char **ar
   return status_make(STATUS_INTERNAL, "no such verb");
 }
 
+/* --help or --version. */
+static struct status print_about(const struct options *options) {
+  struct output output;
+  const struct status status = output_open("-", &output);
+  if (status_failed(&status)) return status;
+  if (options->help) {
+    options_help(output.stream);
+  } else {
+    fprintf(output.stream, "attnbench %s (commit %s), CUDA %s, cJSON %s\n", version_string(), version_git_commit(),
+            device_build_cuda(), version_cjson());
+  }
+  return output_commit(&output);
+}
+
+/* The number of a closed stream would go to the next file that is opened, and what prints to the stream would go into
+ * that file. What stands in for it is open in the wrong direction: its use fails as that of a closed one does. */
+static void fill_standard_streams(void) {
+  for (int fd = STDIN_FILENO; fd <= STDERR_FILENO; ++fd) {
+    const bool closed = fcntl(fd, F_GETFD) < 0;
+    if (closed && open("/dev/null", fd == STDIN_FILENO ? O_WRONLY : O_RDONLY) != fd) return;
+  }
+}
+
 int main(int argc, char **argv) {
   struct options options;
   enum exit_code exit_code = EXIT_CODE_OK;
+  fill_standard_streams();
   struct status status = options_parse(argc, argv, &options);
-  if (!status_failed(&status) && options.help) {
-    options_help(stdout);
-    return EXIT_CODE_OK;
-  }
-  if (!status_failed(&status) && options.version) {
-    printf("attnbench %s (commit %s), CUDA %s, cJSON %s\n", version_string(), version_git_commit(),
-           device_build_cuda(), version_cjson());
-    return EXIT_CODE_OK;
-  }
-  if (!status_failed(&status)) status = run_verb(&options, argc, argv, &exit_code);
+  const bool about = options.help || options.version;
+  if (!status_failed(&status)) status = about ? print_about(&options) : run_verb(&options, argc, argv, &exit_code);
   if (!status_failed(&status)) return exit_code;
   /* A worker reports its failures through its pipe. */
   if (options.verb < VERB_WORKER) fprintf(stderr, "attnbench: %s\n", status.text);

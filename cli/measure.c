@@ -65,7 +65,7 @@ static uint32_t samples_for(double target_s, double sample_us, uint32_t most) {
   return fit < 1.0 ? 1 : fit > (double)most ? most : (uint32_t)fit;
 }
 
-static double sample_cost_us(enum time_mode mode, uint32_t hot_launches, double estimate_us) {
+double measure_sample_us(enum time_mode mode, uint32_t hot_launches, double estimate_us) {
   const double flush_us = 120.0; /* flush, blocker and synchronisation around one cold launch */
   return mode == TIME_HOT ? estimate_us * hot_launches : estimate_us + flush_us;
 }
@@ -126,7 +126,7 @@ struct status measure_mode(struct device *device, struct problem *problem, enum 
   out->launches_per_sample = mode == TIME_HOT ? hot_launches : 1;
   double *us = malloc(settings->rule.max_samples * sizeof *us);
   if (us == NULL) return status_make(STATUS_MEMORY, "no memory for %u samples", settings->rule.max_samples);
-  const double cost_us = sample_cost_us(mode, hot_launches, estimate_us);
+  const double cost_us = measure_sample_us(mode, hot_launches, estimate_us);
   device_range_push(device, "settle");
   struct status status = settle(problem, mode, settings, cost_us, out);
   device_range_pop(device);
@@ -143,7 +143,7 @@ struct status measure_mode(struct device *device, struct problem *problem, enum 
 struct status measure_passes(struct problem *problem, uint32_t pass_count, double estimate_us, double *pass_us) {
   double us[ATTN_PASSES_MAX * PASS_SAMPLES_MAX];
   const uint32_t n =
-      samples_for(pass_budget_s, sample_cost_us(TIME_COLD, 1, estimate_us) * pass_count, PASS_SAMPLES_MAX);
+      samples_for(pass_budget_s, measure_sample_us(TIME_COLD, 1, estimate_us) * pass_count, PASS_SAMPLES_MAX);
   const struct status status = problem_sample_passes(problem, n, us);
   if (status_failed(&status)) return status;
   for (uint32_t pass = 0; pass < pass_count; ++pass) pass_us[pass] = stats_median(us + (size_t)pass * n, n);

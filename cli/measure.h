@@ -26,6 +26,10 @@ struct status measure_passes(struct problem *, uint32_t pass_count, double estim
  * for them. scripts/profiler.py does the same. */
 void measure_range_name(char *text);
 
+/* About how long one sample of a mode occupies the device, microseconds: hot a graph of launches, cold a launch with
+ * what stands around it. */
+double measure_sample_us(enum time_mode, uint32_t hot_launches, double estimate_us);
+
 /* Seconds on the monotonic clock. */
 double measure_now_s(void);
 

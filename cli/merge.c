@@ -6,20 +6,14 @@
 
 #include "cli/report.h"
 
-#define MERGE_BYTES_MAX (UINT32_C(256) << 20)
-
-static const char journal_open[] = "{\"journal\":";
-
 /* ---- files --------------------------------------------------------------------------------------------------- */
-
-static bool starts_as_journal(const char *text) { return strncmp(text, journal_open, sizeof journal_open - 1) == 0; }
 
 bool merge_is_report(const char *path) {
   char *text = NULL;
   size_t length = 0;
-  const struct status status = json_read_file(path, MERGE_BYTES_MAX, &text, &length);
+  const struct status status = json_read_file(path, JOURNAL_BYTES_MAX, &text, &length);
   if (status_failed(&status)) return false;
-  const bool is_report = !starts_as_journal(text) && strstr(text, "\"attnbench.report/") != NULL;
+  const bool is_report = !journal_starts(text) && strstr(text, "\"attnbench.report/") != NULL;
   free(text);
   return is_report;
 }
@@ -48,8 +42,8 @@ static struct status report_of_journal(const char *path, char **text, size_t *le
 }
 
 static struct status read_text(const char *path, char **text, size_t *length) {
-  const struct status status = json_read_file(path, MERGE_BYTES_MAX, text, length);
-  if (status_failed(&status) || !starts_as_journal(*text)) return status;
+  const struct status status = json_read_file(path, JOURNAL_BYTES_MAX, text, length);
+  if (status_failed(&status) || !journal_starts(*text)) return status;
   free(*text);
   *text = NULL;
   return report_of_journal(path, text, length);

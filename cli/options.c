@@ -31,8 +31,8 @@ static const struct {
     [VERB_MEASURE_SELF] = {"measure-self", NULL, NULL},
 };
 
-/* KIND_COUNT: a flag that may be given a number, with "=" only; alone it is 1. */
-enum kind { KIND_STRING, KIND_FLAG, KIND_COUNT, KIND_FILTER, KIND_LOAD, KIND_ONLY, KIND_THRESHOLD };
+/* KIND_COUNT: a flag that may be given a number, with "=" only; alone it is 1. KIND_LIST: may be repeated. */
+enum kind { KIND_STRING, KIND_FLAG, KIND_COUNT, KIND_LIST };
 
 #define IN(verb) (1u << VERB_##verb)
 /* Verbs that judge, and those of them that end with one comparison. */
@@ -61,12 +61,13 @@ static const struct option_row {
      NULL},
     {"Selection", "--variants", "A,B", IN(RUN) | IN(PLAN) | IN(AB) | IN(GATE), KIND_STRING, AT(variants),
      "variants to run instead of the sweep's: name or name:key=value,key=value, with commas between", NULL},
-    {"Selection", "--filter", "KEY=VALUE", IN(RUN) | IN(GATE) | IN(PLAN) | IN(AB), KIND_FILTER, 0,
+    {"Selection", "--filter", "KEY=VALUE", IN(RUN) | IN(GATE) | IN(PLAN) | IN(AB), KIND_LIST, AT(filter),
      "only cases with this value; keys B H Hq Hkv S Sq Skv D dtype causal; repeat to narrow", NULL},
-    {"Selection", "--only", "KEY/VARIANT", IN(RUN) | IN(GATE) | IN(AB), KIND_ONLY, 0,
+    {"Selection", "--only", "KEY/VARIANT", IN(RUN) | IN(GATE) | IN(AB), KIND_LIST, AT(only),
      "only this cell, its key and variant as reports have them; repeat for more", NULL},
     {"Selection", "--load", "FILE", IN(RUN) | IN(GATE) | IN(AB) | IN(PLAN) | IN(LIST) | IN(WORKER) | IN(DESCRIBE),
-     KIND_LOAD, 0, "shared object with variants of your own (kernels/example/README.md); repeat for more", NULL},
+     KIND_LIST, AT(load), "shared object with variants of your own (kernels/example/README.md); repeat for more",
+     NULL},
     {"Device", "--device", "NAME", IN(RUN) | IN(GATE) | IN(AB) | IN(WORKER) | IN(SELFTEST) | IN(MEASURE_SELF),
      KIND_STRING, AT(device), "auto, cpu, cuda or cuda:N; auto takes a GPU when there is one", "auto"},
     {"Device", "--gpu", "NAME", IN(RUN) | IN(PLAN), KIND_STRING, AT(gpu),
@@ -95,7 +96,7 @@ static const struct option_row {
      NULL},
     {"Gate", "--threshold", "PERCENT", JUDGES, KIND_STRING, AT(threshold),
      "slowdown that is to be found, 0.5 to 50; by default the sweep's, else 2", NULL},
-    {"Gate", "--threshold-for", "GLOB=P", JUDGES, KIND_THRESHOLD, 0,
+    {"Gate", "--threshold-for", "GLOB=P", JUDGES, KIND_LIST, AT(threshold_for),
      "the same for cells whose KEY/VARIANT matches; repeat for more, the last match wins", NULL},
     {"Gate", "--floor-us", "US", JUDGES, KIND_STRING, AT(floor_us),
      "smaller differences are no verdict, microseconds; by default 0.1 hot and 0.15 cold", NULL},
@@ -151,6 +152,18 @@ static const struct option_row {
 };
 enum { ROW_COUNT = sizeof rows / sizeof *rows };
 
+/* The KIND_LIST options: where their values and the number of these are, and what is said to one too many. */
+static const struct option_list {
+  size_t offset, count_offset;
+  size_t most;
+  const char *advice;
+} lists[] = {
+    {AT(filter), AT(filter_count), OPTIONS_FILTERS_MAX, "write a narrower sweep"},
+    {AT(load), AT(load_count), OPTIONS_LOADS_MAX, "load fewer objects"},
+    {AT(only), AT(only_count), OPTIONS_ONLY_MAX, "use --variants and --filter"},
+    {AT(threshold_for), AT(threshold_for_count), OPTIONS_THRESHOLDS_MAX, "use wider globs"},
+};
+
 static const struct {
   enum exit_code code;
   const char *meaning;
@@ -197,32 +210,23 @@ static struct status unknown_option(enum verb verb, const char *name) {
                      verbs[verb].name);
 }
 
+static struct status append(const struct option_row *row, const char *value, struct options *out) {
+  const struct option_list *list = lists;
+  while (list->offset != row->offset) ++list;
+  const char **values = (const char **)((char *)out + list->offset);
+  size_t *count = (size_t *)((char *)out + list->count_offset);
+  if (*count == list->most) {
+    return status_make(STATUS_USAGE, "%s: given more than %zu times; %s", row->name, list->most, list->advice);
+  }
+  values[(*count)++] = value;
+  return status_ok();
+}
+
 static struct status store(const struct option_row *row, const char *value, struct options *out) {
   char *at = (char *)out + row->offset;
+  if (row->kind == KIND_LIST) return append(row, value, out);
   if (row->kind == KIND_FLAG) {
     *(bool *)at = true;
-  } else if (row->kind == KIND_FILTER) {
-    if (out->filter_count == OPTIONS_FILTERS_MAX) {
-      return status_make(STATUS_USAGE, "--filter: given more than %d times", OPTIONS_FILTERS_MAX);
-    }
-    out->filter[out->filter_count++] = value;
-  } else if (row->kind == KIND_LOAD) {
-    if (out->load_count == OPTIONS_LOADS_MAX) {
-      return status_make(STATUS_USAGE, "--load: given more than %d times; load fewer objects", OPTIONS_LOADS_MAX);
-    }
-    out->load[out->load_count++] = value;
-  } else if (row->kind == KIND_ONLY) {
-    if (out->only_count == OPTIONS_ONLY_MAX) {
-      return status_make(STATUS_USAGE, "--only: given more than %d times; use --variants and --filter",
-                         OPTIONS_ONLY_MAX);
-    }
-    out->only[out->only_count++] = value;
-  } else if (row->kind == KIND_THRESHOLD) {
-    if (out->threshold_for_count == OPTIONS_THRESHOLDS_MAX) {
-      return status_make(STATUS_USAGE, "--threshold-for: given more than %d times; use wider globs",
-                         OPTIONS_THRESHOLDS_MAX);
-    }
-    out->threshold_for[out->threshold_for_count++] = value;
   } else if (*(const char **)at != NULL) {
     return status_make(STATUS_USAGE, "%s: given twice; give it once", row->name);
   } else {

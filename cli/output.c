@@ -70,6 +70,12 @@ static struct status explain_open(const char *path, int error) {
   return failure(path, "create a temporary file beside it", error);
 }
 
+/* A file that only its owner could read stays so when it is replaced. */
+static void take_mode(const char *from, int fd) {
+  struct stat info;
+  if (stat(from, &info) == 0 && fchmod(fd, info.st_mode & 07777) != 0) errno = 0;
+}
+
 static struct status open_temporary(struct output *out) {
   int fd = -1;
   for (unsigned i = 0; i < TEMPORARY_TRIES && fd < 0; ++i) {
@@ -78,6 +84,7 @@ static struct status open_temporary(struct output *out) {
     if (fd < 0 && errno != EEXIST) break;
   }
   if (fd < 0) return explain_open(out->target, errno);
+  take_mode(out->target, fd);
   out->stream = fdopen(fd, "w");
   if (out->stream != NULL) return status_ok();
   const int error = errno;
@@ -96,18 +103,36 @@ static struct status resolve_target(const char *path, struct output *out) {
   return status_ok();
 }
 
-struct status output_open(const char *path, struct output *out) {
+/* *direct: there is something that is no regular file. */
+static struct status check_target(const char *path, bool *direct) {
   struct stat info;
-  *out = (struct output){.stream = stdout, .target = "the standard output"};
-  if (strcmp(path, "-") == 0) return status_ok();
   const bool exists = stat(path, &info) == 0;
+  *direct = exists && !S_ISREG(info.st_mode);
   if (exists && S_ISDIR(info.st_mode)) {
     return status_make(STATUS_OUTPUT, "%s: is a directory; name a file in it", path);
   }
-  if (exists && access(path, W_OK) != 0) return failure(path, "write", errno);
-  if (exists && !S_ISREG(info.st_mode)) return open_direct(path, out);
-  const struct status status = resolve_target(path, out);
+  return exists && access(path, W_OK) != 0 ? failure(path, "write", errno) : status_ok();
+}
+
+struct status output_open(const char *path, struct output *out) {
+  bool direct;
+  *out = (struct output){.stream = stdout, .target = "the standard output"};
+  if (strcmp(path, "-") == 0) return status_ok();
+  struct status status = check_target(path, &direct);
+  if (status_failed(&status)) return status;
+  if (direct) return open_direct(path, out);
+  status = resolve_target(path, out);
   return status_failed(&status) ? status : open_temporary(out);
+}
+
+struct status output_probe(const char *path) {
+  struct output output;
+  bool direct = false;
+  struct status status = strcmp(path, "-") != 0 ? check_target(path, &direct) : status_ok();
+  if (status_failed(&status) || direct) return status;
+  status = output_open(path, &output);
+  if (!status_failed(&status)) output_abandon(&output);
+  return status;
 }
 
 /* Closes the stream (stdout is only flushed); the first error of writing, flushing, syncing and closing, or 0. */

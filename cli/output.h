@@ -1,6 +1,7 @@
-/* Files that are either whole or not there: a temporary file beside the target, synced, then renamed over it. A
- * target that exists and is no regular file (/dev/stdout, a pipe) is written directly, and "-" is the standard
- * output. All failures are STATUS_OUTPUT naming the path and the system's reason. */
+/* Files that are either whole or not there: a temporary file beside the target, synced, then renamed over it, with
+ * the permissions of a file that is replaced. A target that exists and is no regular file (/dev/stdout, a pipe) is
+ * written directly, and "-" is the standard output. All failures are STATUS_OUTPUT naming the path and the system's
+ * reason. */
 #ifndef ATTNBENCH_CLI_OUTPUT_H
 #define ATTNBENCH_CLI_OUTPUT_H
 
@@ -22,6 +23,10 @@ struct status output_commit(struct output *);
 void output_abandon(struct output *);
 /* Commits what was written, or abandons it when `written` is a failure, which is then returned. */
 struct status output_end(struct output *, struct status written);
+
+/* Could output_open write there? Leaves nothing behind, and opens no pipe: its reader would take that for the whole.
+ */
+struct status output_probe(const char *path);
 
 /* Writes all bytes to fd, whatever the signals and short writes. `path` is for the message. */
 struct status output_write_all(int fd, const char *path, const char *bytes, size_t length);

@@ -37,12 +37,11 @@ void plan_passes(const struct device_info *device, struct record *record) {
 
 void plan_record(const struct attn_case *attn_case, const struct variant_spec *spec, const struct device_info *device,
                  struct record *out) {
-  *out = (struct record){.attn_case = *attn_case, .math = variant_math(spec->variant, attn_case->shape.dtype)};
+  record_start(out);
+  out->attn_case = *attn_case;
+  out->math = variant_math(spec->variant, attn_case->shape.dtype);
   snprintf(out->variant, sizeof out->variant, "%s", spec->text);
   snprintf(out->variant_name, sizeof out->variant_name, "%s", spec->variant->name);
-  for (size_t mode = 0; mode < TIME_MODE_COUNT; ++mode) {
-    out->time[mode].sm_clock_mhz = out->time[mode].power_w = out->time[mode].temperature_c = NAN;
-  }
   if (variant_is_stand_in(spec->variant)) {
     set_outcome(out, CELL_error, "was not planned: its code runs in worker processes only");
     return;

@@ -124,9 +124,10 @@ char *record_to_line(const struct record *);
 /* The reverse; STATUS_INPUT when the line is not a record. Numbers survive bit for bit. */
 struct status record_from_line(const char *line, size_t length, struct record *out);
 
-/* For readers of other formats: an empty record in which nothing is known; and, once its fields are filled, the pass
- * names that point into it. STATUS_INPUT when the key does not name the shape. A record must not move afterwards. */
+/* An empty record in which nothing is known. */
 void record_start(struct record *);
+/* For readers of other formats: once the fields are filled, the pass names that point into the record, which must not
+ * move afterwards. STATUS_INPUT when the key does not name the shape. */
 struct status record_finish(struct record *);
 
 /* device_info the same way (the journal's and the worker's first line). policy may be NULL when writing. */

@@ -93,9 +93,6 @@ struct status report_save(const struct report *report, const char *path,
 }
 
 struct status report_probe(const char *path, const char *option) {
-  struct output output;
-  const struct status status = output_open(path, &output);
-  if (status_failed(&status)) return status_make(status.code, "%s %s", option, status.text);
-  output_abandon(&output);
-  return status;
+  const struct status status = output_probe(path);
+  return status_failed(&status) ? status_make(status.code, "%s %s", option, status.text) : status;
 }

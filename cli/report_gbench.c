@@ -1,5 +1,4 @@
 #include <math.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "cli/report_fields.h"
@@ -119,19 +118,14 @@ static bool add_aggregate(cJSON *array, const struct entry *base, const char *na
          fields_write(object, aggregate_fields, &entry) && fields_write(object, time_fields, &entry);
 }
 
-static int compare_doubles(const void *a, const void *b) {
-  const double left = *(const double *)a, right = *(const double *)b;
-  return (left > right) - (left < right);
-}
-
 static bool add_aggregates(cJSON *array, const struct entry *entry, const struct process_record *process) {
-  double sorted[PROCESSES_MAX], sum = 0, squares = 0;
+  double sum = 0, squares = 0;
   const uint32_t n = process->count;
-  for (uint32_t i = 0; i < n; ++i) sum += sorted[i] = process->median_us[i];
+  const double *us = process->median_us;
+  for (uint32_t i = 0; i < n; ++i) sum += us[i];
   const double mean = sum / n;
-  for (uint32_t i = 0; i < n; ++i) squares += (sorted[i] - mean) * (sorted[i] - mean);
-  qsort(sorted, n, sizeof *sorted, compare_doubles);
-  const double median = (sorted[(n - 1) / 2] + sorted[n / 2]) / 2, stddev = sqrt(squares / (n - 1));
+  for (uint32_t i = 0; i < n; ++i) squares += (us[i] - mean) * (us[i] - mean);
+  const double median = stats_median(us, n), stddev = sqrt(squares / (n - 1));
   return add_aggregate(array, entry, "mean", mean) && add_aggregate(array, entry, "median", median) &&
          add_aggregate(array, entry, "stddev", stddev) && add_aggregate(array, entry, "cv", stddev / mean);
 }

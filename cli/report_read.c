@@ -14,14 +14,17 @@ static const struct field residency_fields[] = {
     {0},
 };
 
+/* What is not known is 0 in the facts. */
+static uint32_t count_of(double value) { return isnan(value) ? 0 : (uint32_t)value; }
+
 /* The reverse of report_launch_view. A number of blocks that was only an upper bound is computed again. */
 static void fill_facts(const struct launch_view *view, const struct pass_metrics *residency,
                        struct pass_record *out) {
   out->facts_known = !isnan(view->registers);
   if (out->facts_known) {
-    out->facts.registers = (uint32_t)view->registers;
-    out->facts.static_smem_bytes = (uint32_t)view->static_smem_bytes;
-    out->facts.local_bytes = (uint32_t)view->local_bytes;
+    out->facts.registers = count_of(view->registers);
+    out->facts.static_smem_bytes = count_of(view->static_smem_bytes);
+    out->facts.local_bytes = count_of(view->local_bytes);
   }
   if (residency->resident_exact) out->facts.resident_blocks = residency->resident_blocks;
   memcpy(out->facts.kernel_name, view->kernel, sizeof out->facts.kernel_name);

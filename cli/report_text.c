@@ -232,11 +232,11 @@ static void print_head(FILE *file, const struct report *report) {
   fputc('\n', file);
 }
 
-/* How many rows of this variant are doubtful in this mode, and how bad the worst of them is. */
+/* How many rows of this variant are doubtful in this mode, how bad the worst of them is, and what stopped any. */
 struct doubt {
   size_t rows;
   uint32_t least_samples;
-  bool budget;
+  bool stopped_by[STATS_STOP_COUNT];
 };
 
 static struct doubt doubt_of(const struct report *report, const char *variant, enum time_mode mode) {
@@ -246,7 +246,7 @@ static struct doubt doubt_of(const struct report *report, const char *variant, e
     if (!is_doubtful(time) || strcmp(report->records[i].variant, variant) != 0) continue;
     ++doubt.rows;
     if (time->us.n < doubt.least_samples) doubt.least_samples = time->us.n;
-    doubt.budget = doubt.budget || time->stop == STATS_STOP_BUDGET;
+    doubt.stopped_by[time->stop] = true;
   }
   return doubt;
 }
@@ -259,18 +259,26 @@ static bool leads_variant(const struct report *report, size_t index) {
   return true;
 }
 
+/* A narrow interval of few samples is doubtful too. */
+static void print_doubt(FILE *file, const char *variant, enum time_mode mode, const struct doubt *doubt) {
+  char text[PARAGRAPH_MAX];
+  const bool budget = doubt->stopped_by[STATS_STOP_BUDGET], wide = budget || doubt->stopped_by[STATS_STOP_SAMPLES];
+  snprintf(text, sizeof text, "%s %s: %zu %s with %s, fewest n=%" PRIu32 "%s", variant, time_mode_name(mode),
+           doubt->rows, doubt->rows == 1 ? "row" : "rows", wide ? "a wide interval" : "few samples",
+           doubt->least_samples,
+           budget ? ", stopped by the time budget"
+           : wide ? ", stopped by the sample limit"
+                  : "");
+  text_wrap(file, "* ", 2, text);
+}
+
 static void print_doubts(FILE *file, const struct report *report) {
   const bool by_hand = report->journal->run.started_utc[0] == '\0';
   for (size_t i = 0; i < report->row_count && !by_hand; ++i) {
     if (!leads_variant(report, i)) continue;
     for (enum time_mode mode = 0; mode < TIME_MODE_COUNT; ++mode) {
       const struct doubt doubt = doubt_of(report, report->records[i].variant, mode);
-      char text[PARAGRAPH_MAX];
-      if (doubt.rows == 0) continue;
-      snprintf(text, sizeof text, "%s %s: %zu %s with a wide interval, fewest n=%" PRIu32 ", stopped by %s",
-               report->records[i].variant, time_mode_name(mode), doubt.rows, doubt.rows == 1 ? "row" : "rows",
-               doubt.least_samples, doubt.budget ? "the time budget" : "the sample limit");
-      text_wrap(file, "* ", 2, text);
+      if (doubt.rows > 0) print_doubt(file, report->records[i].variant, mode, &doubt);
     }
   }
 }

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "cli/json.h"
+#include "cli/stats.h"
 
 /* ---- the worker's line --------------------------------------------------------------------------------------- */
 
@@ -65,17 +66,12 @@ struct status selftest_from_line(const char *line, size_t length, struct selftes
 
 static const double spin_bound_us = 1.0, spin_bound_ratio = 0.01;
 
-static int compare_numbers(const void *a, const void *b) {
-  const double left = *(const double *)a, right = *(const double *)b;
-  return (left > right) - (left < right);
-}
-
 double selftest_residual_us(const struct selftest_timing *timing) {
   double us[SELFTEST_SAMPLES], sum_us = 0;
   const uint32_t n = timing->count, cut = n / 4;
   if (n == 0) return NAN;
   for (uint32_t i = 0; i < n; ++i) us[i] = timing->sample[i].time_us - timing->sample[i].truth_us;
-  qsort(us, n, sizeof *us, compare_numbers);
+  qsort(us, n, sizeof *us, stats_order);
   for (uint32_t i = cut; i < n - cut; ++i) sum_us += us[i];
   return sum_us / (n - 2 * cut) - timing->constant_us;
 }

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "cli/check.h"
+#include "cli/measure.h"
 #include "cli/plan.h"
 
 enum {
@@ -13,7 +14,6 @@ enum {
 
 static const double budget_s[] = {[DEVICE_CPU] = 0.4, [DEVICE_CUDA] = 0.2}; /* per mode */
 static const double cold_batch_us = 20e3; /* a batch of slow launches is a single one */
-static const double flush_us = 120.0;     /* flush, blocker and synchronisation around one cold launch */
 
 /* ---- the reference ------------------------------------------------------------------------------------------- */
 
@@ -66,8 +66,8 @@ struct side {
 };
 
 static struct side side_of(enum time_mode mode, uint32_t hot_launches, double estimate_us) {
-  if (mode == TIME_HOT) return (struct side){1, estimate_us * hot_launches};
-  const double cost_us = estimate_us + flush_us, fit = cold_batch_us / cost_us;
+  const double cost_us = measure_sample_us(mode, hot_launches, estimate_us), fit = cold_batch_us / cost_us;
+  if (mode == TIME_HOT) return (struct side){1, cost_us};
   const uint32_t samples = fit < 1 ? 1 : fit > COLD_BATCH ? COLD_BATCH : (uint32_t)fit;
   return (struct side){samples, samples * cost_us};
 }

@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-static int compare_doubles(const void *left, const void *right) {
+int stats_order(const void *left, const void *right) {
   const double a = *(const double *)left, b = *(const double *)right;
   return (a > b) - (a < b);
 }
@@ -13,7 +13,7 @@ static double *sorted_copy(const double *samples, size_t n) {
   double *copy = n <= SIZE_MAX / sizeof *copy ? malloc(n * sizeof *copy) : NULL;
   if (copy == NULL) return NULL;
   memcpy(copy, samples, n * sizeof *copy);
-  qsort(copy, n, sizeof *copy, compare_doubles);
+  qsort(copy, n, sizeof *copy, stats_order);
   return copy;
 }
 
@@ -43,7 +43,7 @@ static size_t interval_rank(size_t n) {
 /* Overwrites sorted, which is no longer needed in order. */
 static double deviation(double *sorted, size_t n, double median) {
   for (size_t i = 0; i < n; i++) sorted[i] = fabs(sorted[i] - median);
-  qsort(sorted, n, sizeof *sorted, compare_doubles);
+  qsort(sorted, n, sizeof *sorted, stats_order);
   return quantile(sorted, n, 0.5);
 }
 

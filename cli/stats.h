@@ -18,6 +18,9 @@ struct stats {
 /* Does not change samples. n >= 1. Without memory everything but n is NAN, which no rule takes for settled. */
 struct stats stats_of(const double *samples, size_t n);
 
+/* For qsort, of doubles: ascending. */
+int stats_order(const void *left, const void *right);
+
 /* Half-width of the interval relative to the median; infinite when the median is 0. */
 double stats_relative_half_width(const struct stats *);
 

@@ -12,6 +12,7 @@
 #include <unistd.h>
 
 #include "cli/json.h"
+#include "cli/output.h"
 #include "cli/plan.h"
 #include "kernels/plugin.h"
 
@@ -43,10 +44,10 @@ void supervise_watch_signals(void) {
   sigaction(SIGINT, &action, NULL);
   sigaction(SIGTERM, &action, NULL);
   signal(SIGPIPE, SIG_IGN);
+  signal(SIGCHLD, SIG_DFL); /* ignored, as some runners leave it, a child's end could not be waited for */
 }
 
-/* ---- starting and ending
- * -------------------------------------------------------------------------------------------- */
+/* ---- starting and ending ------------------------------------------------------------------------------------- */
 
 /* A descriptor of the child may not be one it will be moved over. */
 static int above_reserved(int fd) {
@@ -56,11 +57,20 @@ static int above_reserved(int fd) {
   return moved;
 }
 
-static bool make_pipe(int fds[2]) {
-  if (pipe2(fds, O_CLOEXEC) != 0) return false;
-  fds[0] = above_reserved(fds[0]);
-  fds[1] = above_reserved(fds[1]);
-  return fds[0] >= 0 && fds[1] >= 0;
+static void close_pipe(const int fds[2]) {
+  for (size_t i = 0; i < 2; ++i) {
+    if (fds[i] >= 0) close(fds[i]);
+  }
+}
+
+static struct status make_pipe(int fds[2]) {
+  if (pipe2(fds, O_CLOEXEC) == 0) {
+    fds[0] = above_reserved(fds[0]);
+    fds[1] = above_reserved(fds[1]);
+    if (fds[0] >= 0 && fds[1] >= 0) return status_ok();
+    close_pipe(fds);
+  }
+  return status_make(STATUS_INTERNAL, "cannot make a pipe for the worker: %s", strerror(errno));
 }
 
 static int spawn_worker(char *const *argv, int request_read, int reply_write, pid_t *pid) {
@@ -81,8 +91,12 @@ static int spawn_worker(char *const *argv, int request_read, int reply_write, pi
 
 static struct status start_process(struct supervisor *s, char *const *argv) {
   int request[2], reply[2];
-  if (!make_pipe(request) || !make_pipe(reply)) {
-    return status_make(STATUS_INTERNAL, "cannot make a pipe for the worker: %s", strerror(errno));
+  struct status status = make_pipe(request);
+  if (status_failed(&status)) return status;
+  status = make_pipe(reply);
+  if (status_failed(&status)) {
+    close_pipe(request);
+    return status;
   }
   const int error = spawn_worker(argv, request[0], reply[1], &s->pid);
   close(request[0]);
@@ -130,10 +144,10 @@ static void describe_death(int wait_status, char *out, size_t size) {
   }
 }
 
-/* ---- lines
- * ------------------------------------------------------------------------------------------------------------ */
+/* ---- lines --------------------------------------------------------------------------------------------------- */
 
-enum line_result { LINE_GOT, LINE_EOF, LINE_DEADLINE, LINE_INTERRUPTED, LINE_NO_MEMORY };
+/* LINE_UNREADABLE: something came that is no answer. */
+enum line_result { LINE_GOT, LINE_EOF, LINE_DEADLINE, LINE_INTERRUPTED, LINE_NO_MEMORY, LINE_UNREADABLE };
 
 static bool grow_buffer(struct supervisor *s) {
   if (s->used + 1 < s->capacity) return true;
@@ -188,18 +202,14 @@ static enum line_result read_line(struct supervisor *s, double deadline_s, char 
   }
 }
 
+/* False when the worker is gone. */
 static bool write_request(struct supervisor *s, const struct cell_request *request) {
-  size_t sent = 0;
-  while (sent < sizeof *request) {
-    const ssize_t n = write(s->request_fd, (const char *)request + sent, sizeof *request - sent);
-    if (n < 0 && errno != EINTR) return false;
-    if (n > 0) sent += (size_t)n;
-  }
-  return true;
+  const struct status status =
+      output_write_all(s->request_fd, "the pipe to the worker", (const char *)request, sizeof *request);
+  return !status_failed(&status);
 }
 
-/* ---- the worker's first line
- * -------------------------------------------------------------------------------------------- */
+/* ---- the worker's first line --------------------------------------------------------------------------------- */
 
 /* The failure that the line reports, if it is one. */
 static struct status take_failure(const char *line, size_t length) {
@@ -365,10 +375,9 @@ struct status supervise_load(const char *path, char **line) {
   return status;
 }
 
-/* ---- cells
- * ---------------------------------------------------------------------------------------------------------------- */
+/* ---- cells --------------------------------------------------------------------------------------------------- */
 
-/* The record of a cell whose worker gave no answer. */
+/* The record of a cell whose worker gave no answer, and has to go. */
 static struct status lost_cell(struct supervisor *s, const struct cell_request *request, enum line_result why,
                                double started_s, struct record *out) {
   struct variant_spec spec;
@@ -380,12 +389,28 @@ static struct status lost_cell(struct supervisor *s, const struct cell_request *
     out->status = CELL_timeout;
     snprintf(out->reason, sizeof out->reason, "no answer within %g s (--timeout); the worker was killed",
              s->cell_timeout_s);
+  } else if (why == LINE_UNREADABLE) {
+    out->status = CELL_crashed;
+    snprintf(
+        out->reason, sizeof out->reason,
+        "the worker process gave an answer that is none, and was killed: something in it wrote to its pipe, file "
+        "descriptor %d, or over its memory",
+        WORKER_REPLY_FD);
   } else {
     out->status = CELL_crashed;
     describe_death(wait_status, out->reason, sizeof out->reason);
   }
   out->wall_s = measure_now_s() - started_s;
   return status_ok();
+}
+
+/* STATUS_INPUT: the line is no record of what was asked for. */
+static struct status read_answer(const struct cell_request *request, const char *line, size_t length,
+                                 struct record *out) {
+  const struct status status = record_from_line(line, length, out);
+  const bool asked = status_failed(&status) || (strcmp(out->attn_case.key, request->attn_case.key) == 0 &&
+                                                strcmp(out->variant, request->variant) == 0);
+  return asked ? status : status_make(STATUS_INPUT, "%s of %s was not asked for", out->attn_case.key, out->variant);
 }
 
 struct status supervise_cell(struct supervisor *s, const struct cell_request *request, struct record *out) {
@@ -401,7 +426,8 @@ struct status supervise_cell(struct supervisor *s, const struct cell_request *re
   if (got == LINE_INTERRUPTED) return status_make(STATUS_INTERNAL, "interrupted");
   if (got == LINE_NO_MEMORY) return status_make(STATUS_MEMORY, "no memory for a worker's answer");
   if (got != LINE_GOT) return lost_cell(s, request, got, started_s, out);
-  const struct status status = record_from_line(line, length, out);
+  const struct status status = read_answer(request, line, length, out);
+  if (status.code == STATUS_INPUT) return lost_cell(s, request, LINE_UNREADABLE, started_s, out);
   if (!status_failed(&status) && out->status == CELL_error) reap(s, 2.0); /* its device may be unusable */
   return status;
 }

@@ -20,9 +20,9 @@ struct status supervise_selftest(const char *device_spec, double timeout_s, char
 
 /* Starts a worker on device_spec and reads what device it found. STATUS_NO_GPU and other failures to open come back
  * as the worker reported them. On success *out is the caller's, for supervise_close. cell_timeout_s is a cell's
- * deadline. Installs handlers for SIGINT and SIGTERM (supervise_interrupted tells) and ignores SIGPIPE. */
+ * deadline. Calls supervise_watch_signals. */
 struct status supervise_open(const char *device_spec, double cell_timeout_s, struct supervisor **out);
-/* Lets the worker end on its own, kills it when it does not within two seconds. */
+/* Lets the worker end on its own, kills it when it does not within five seconds, at once after an interrupt. */
 void supervise_close(struct supervisor *);
 
 const struct device_info *supervise_device(const struct supervisor *);
@@ -35,11 +35,13 @@ const char *supervise_profiled(const struct supervisor *);
 struct status supervise_renew(struct supervisor *);
 
 /* Does one cell; a new worker is started when the last one is gone. Whatever happens to the worker, *out is a
- * complete record: `crashed` with the signal or exit status, `timeout` with the deadline. A failure is returned only
- * when no worker can be started any more or the run was interrupted; *out is then not to be used. */
+ * complete record: `crashed` with the signal, the exit status or that its answer was none, `timeout` with the
+ * deadline. A failure is returned only when no worker can be started any more or the run was interrupted; *out is
+ * then not to be used. */
 struct status supervise_cell(struct supervisor *, const struct cell_request *, struct record *out);
 
-/* From here on SIGINT and SIGTERM are only noted and SIGPIPE is ignored; what starts a process does this first. */
+/* From here on SIGINT and SIGTERM are only noted, SIGPIPE is ignored, and children can be waited for whatever was
+ * inherited for SIGCHLD; what starts a process does this first. */
 void supervise_watch_signals(void);
 /* The signal that asked the run to stop, 0 when none did. */
 int supervise_interrupted(void);

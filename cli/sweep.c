@@ -14,8 +14,7 @@ static const char *const top_keys[] = {"attnbench_sweep", "name",     "about", "
                                        "variants",        "baseline", "gate",  NULL};
 static const char *const baseline_keys[] = {"B", "H", NULL};
 
-/* ---- texts
- * --------------------------------------------------------------------------------------------------------- */
+/* ---- texts --------------------------------------------------------------------------------------------------- */
 
 static struct status read_format(const struct json_doc *doc, struct sweep *out) {
   const cJSON *item = json_get(doc->root, "attnbench_sweep");
@@ -68,8 +67,7 @@ static struct status read_about(const struct json_doc *doc, struct sweep *out) {
   return status_ok();
 }
 
-/* ---- variants
- * ------------------------------------------------------------------------------------------------------- */
+/* ---- variants ------------------------------------------------------------------------------------------------ */
 
 static struct status read_variant(const struct json_doc *doc, const cJSON *item, struct sweep *out) {
   struct variant_spec *spec = &out->variants[out->variant_count];
@@ -110,8 +108,7 @@ static struct status read_variants(const struct json_doc *doc, struct sweep *out
   return status_ok();
 }
 
-/* ---- baseline
- * ------------------------------------------------------------------------------------------------------- */
+/* ---- baseline ------------------------------------------------------------------------------------------------ */
 
 /* An absent key leaves *out as it is. */
 static struct status read_whole_at(const struct json_doc *doc, const cJSON *object, const char *key, uint64_t max,
@@ -150,8 +147,7 @@ static struct status read_baseline(const struct json_doc *doc, struct sweep *out
   return status_ok();
 }
 
-/* ---- the whole file
- * -------------------------------------------------------------------------------------------------- */
+/* ---- the whole file ------------------------------------------------------------------------------------------ */
 
 /* FNV-1a, 64 bits (Fowler, Noll, Vo). */
 static void hash_text(const char *text, size_t length, char out[17]) {

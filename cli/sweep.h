@@ -19,7 +19,8 @@ enum {
   CASE_KEY_MAX = 96,
   VARIANT_SPEC_MAX = 96,
   SWEEP_GATE_CASES_MAX = 32,
-  SWEEP_GATE_GLOB_MAX = 192,
+  CELL_NAME_MAX = CASE_KEY_MAX + VARIANT_SPEC_MAX,
+  CELL_GLOB_MAX = CELL_NAME_MAX,
 };
 #define SWEEP_GATE_PERCENT_MIN    0.5
 #define SWEEP_GATE_PERCENT_MAX    50.0
@@ -49,7 +50,7 @@ struct sweep_gate {
   double threshold_percent; /* of every case; 0: not given */
   uint32_t case_count;
   struct sweep_gate_case {
-    char glob[SWEEP_GATE_GLOB_MAX]; /* of "KEY/VARIANT"; the last match wins */
+    char glob[CELL_GLOB_MAX]; /* of "KEY/VARIANT"; the last match wins */
     double threshold_percent;
   } cases[SWEEP_GATE_CASES_MAX];
 };
@@ -76,6 +77,11 @@ void sweep_free(struct sweep *);
 
 /* Writes the case key into out. */
 void case_key(const struct attn_shape *, char out[CASE_KEY_MAX]);
+
+/* A cell, which is a variant on a case, as the command line and messages name it: "KEY/VARIANT". */
+void case_variant_name(const char *key, const char *variant, char out[CELL_NAME_MAX]);
+/* Does its name match the glob? As fnmatch does, * also matches / and the dots of the key. */
+bool case_variant_matches(const char *glob, const char *key, const char *variant);
 
 /* "name" or "name:key=value,key=value" -> spec. The message names the nearest known variant or tunable. `where` leads
  * the message ("--variants" or "file:line:column: variants[2]"); code is STATUS_USAGE or STATUS_INPUT. */

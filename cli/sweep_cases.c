@@ -1,3 +1,4 @@
+#include <fnmatch.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -5,8 +6,7 @@
 
 #include "cli/sweep_parts.h"
 
-/* ---- axes: the keys of a shape
- * ---------------------------------------------------------------------------------------- */
+/* ---- axes: the keys of a shape ------------------------------------------------------------------------------- */
 
 /* In the order of expansion: the last one varies fastest. */
 enum axis {
@@ -56,8 +56,7 @@ static struct status check_value(const struct json_doc *doc, enum axis axis, con
   return json_error(doc, item, false, "is %s; give \"f16\", \"bf16\" or \"f32\"", shown);
 }
 
-/* ---- blocks: one entry of "shapes" or "grid", with the defaults merged in
- * ----------------------------------------------- */
+/* ---- blocks: one entry of "shapes" or "grid", with the defaults merged in ------------------------------------ */
 
 struct block {
   const cJSON *entry;
@@ -148,8 +147,7 @@ static struct status check_complete(const struct json_doc *doc, const struct blo
   return status_ok();
 }
 
-/* ---- expansion
- * ---------------------------------------------------------------------------------------------------------- */
+/* ---- expansion ----------------------------------------------------------------------------------------------- */
 
 struct expansion {
   const struct json_doc *doc;
@@ -240,8 +238,7 @@ static struct status expand_list(struct expansion *expansion, const char *key, b
   return status_ok();
 }
 
-/* ---- duplicates
- * ----------------------------------------------------------------------------------------------------------- */
+/* ---- duplicates ---------------------------------------------------------------------------------------------- */
 
 static int compare_cases(const void *a, const void *b) {
   const struct attn_case *const *left = a, *const *right = b;
@@ -319,4 +316,14 @@ void case_key(const struct attn_shape *shape, char out[CASE_KEY_MAX]) {
            "B%" PRIu32 ".H%" PRIu32 ".Hkv%" PRIu32 ".Sq%" PRIu32 ".Skv%" PRIu32 ".D%" PRIu32 ".%s.%s", shape->B,
            shape->Hq, shape->Hkv, shape->Sq, shape->Skv, shape->D, attn_dtype_name(shape->dtype),
            shape->causal ? "causal" : "full");
+}
+
+void case_variant_name(const char *key, const char *variant, char out[CELL_NAME_MAX]) {
+  snprintf(out, CELL_NAME_MAX, "%s/%s", key, variant);
+}
+
+bool case_variant_matches(const char *glob, const char *key, const char *variant) {
+  char name[CELL_NAME_MAX];
+  case_variant_name(key, variant, name);
+  return fnmatch(glob, name, 0) == 0;
 }

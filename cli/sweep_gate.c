@@ -1,5 +1,4 @@
 /* The "gate" of a sweep: how much slower its cases may get. */
-#include <fnmatch.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -19,14 +18,12 @@ static struct status read_percent(const struct json_doc *doc, const cJSON *item,
 /* By one of the sweep's own variants, or of all when it names none: with default tunables, so that a glob with
  * tunables of its own is not looked at. */
 static bool glob_matches(const struct sweep *sweep, const char *glob) {
-  char name[CASE_KEY_MAX + VARIANT_SPEC_MAX + 1];
   const size_t variants = sweep->variant_count > 0 ? sweep->variant_count : variant_count();
   if (sweep->variant_count == 0 && strchr(glob, ':') != NULL) return true;
   for (size_t i = 0; i < sweep->case_count * variants; ++i) {
     const char *variant =
         sweep->variant_count > 0 ? sweep->variants[i % variants].text : variant_at(i % variants)->name;
-    snprintf(name, sizeof name, "%s/%s", sweep->cases[i / variants].key, variant);
-    if (fnmatch(glob, name, 0) == 0) return true;
+    if (case_variant_matches(glob, sweep->cases[i / variants].key, variant)) return true;
   }
   return false;
 }

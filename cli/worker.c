@@ -1,5 +1,6 @@
 #include "cli/worker.h"
 
+#include <errno.h>
 #include <inttypes.h>
 #include <math.h>
 #include <signal.h>
@@ -13,6 +14,7 @@
 #include "cli/check.h"
 #include "cli/inject.h"
 #include "cli/json.h"
+#include "cli/output.h"
 #include "cli/plan.h"
 #include "cli/selftest.h"
 #include "cli/speedup.h"
@@ -33,18 +35,15 @@ struct worker {
 
 /* ---- pipes --------------------------------------------------------------------------------------------------- */
 
+/* Profilers and loaded objects put signal handlers into a worker, so that its reads and writes may be interrupted. */
+
 static struct status send_line(char *line) {
   if (line == NULL) return status_make(STATUS_MEMORY, "no memory for a reply");
   const size_t length = strlen(line);
   line[length] = '\n'; /* the terminating NUL makes room for it */
-  size_t sent = 0;
-  while (sent <= length) {
-    const ssize_t n = write(WORKER_REPLY_FD, line + sent, length + 1 - sent);
-    if (n < 0) break;
-    sent += (size_t)n;
-  }
+  const struct status status = output_write_all(WORKER_REPLY_FD, "the pipe to the parent process", line, length + 1);
   free(line);
-  return sent > length ? status_ok() : status_make(STATUS_INTERNAL, "the parent process went away");
+  return status;
 }
 
 /* False at the end of the pipe. */
@@ -52,6 +51,7 @@ static bool receive_request(struct cell_request *request) {
   size_t got = 0;
   while (got < sizeof *request) {
     const ssize_t n = read(WORKER_REQUEST_FD, (char *)request + got, sizeof *request - got);
+    if (n < 0 && errno == EINTR) continue;
     if (n <= 0) return false;
     got += (size_t)n;
   }
@@ -74,8 +74,7 @@ static struct status send_hello(struct device *device) {
   return send_line(worker_hello_to_line(&hello));
 }
 
-/* ---- the open problem
- * ---------------------------------------------------------------------------------------------- */
+/* ---- the open problem ---------------------------------------------------------------------------------------- */
 
 static void close_case(struct worker *worker) {
   problem_close(worker->problem);
@@ -106,8 +105,7 @@ static struct status open_case(struct worker *worker, const struct cell_request 
   return status;
 }
 
-/* ---- one cell
- * -------------------------------------------------------------------------------------------------------- */
+/* ---- one cell ------------------------------------------------------------------------------------------------ */
 
 /* True when the cell cannot fit; the record then says so. */
 static bool predict_oom(const struct worker *worker, const struct attn_shape *shape, struct record *record) {

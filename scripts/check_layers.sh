@@ -26,11 +26,11 @@ check     |              | record
 bind      |              | plan record
 measure   |              | record stats
 progress  |              | measure
-speedup   |              | check plan record stats sweep
-inject    |              | record speedup stats sweep
+speedup   |              | check measure plan record stats sweep
+inject    |              | measure record speedup stats sweep
 selftest  |              | json record stats text units version
-worker    |              | bind check inject profiled json measure plan record selftest speedup sweep variant_json
-supervise |              | profiled json plan record sweep worker
+worker    |              | bind check inject profiled json measure output plan record selftest speedup sweep variant_json
+supervise |              | profiled json output plan record sweep worker
 profile   |              | bind cells check measure plan record
 load      |              | json supervise
 journal   |              | profiled json output record sweep
@@ -45,7 +45,7 @@ rounds    |              | journal record
 child     |              | measure supervise
 compare   |              | journal json record report stats sweep text units
 command   | commands     | cells child compare counters inject profiled journal json load measure merge options output plan profile progress record report rounds selftest supervise sweep text times variant_json version
-main      |              | command options version worker
+main      |              | command options output version worker
 TABLE
 }
 

@@ -27,9 +27,9 @@ static void a_rule_is_parted_at_its_last_colon(void **state) {
 
 static void bad_rules_are_usage_errors(void **state) {
   (void)state;
-  char long_glob[INJECT_GLOB_MAX + 8];
+  char long_glob[CELL_GLOB_MAX + 8];
   memset(long_glob, 'a', sizeof long_glob);
-  memcpy(long_glob + INJECT_GLOB_MAX, ":3", 3);
+  memcpy(long_glob + CELL_GLOB_MAX, ":3", 3);
   const char *const texts[] = {"",         "3",         ":3",         "*/wmma:",     "*/wmma:x", "*/wmma:3x",
                                "*/wmma:0", "*/wmma:-3", "*/wmma:nan", "*/wmma:1001", long_glob};
   for (size_t i = 0; i < COUNT(texts); ++i) {

@@ -36,8 +36,7 @@ static char *repeated(const char *before, char byte, size_t count, const char *a
   return text;
 }
 
-/* ---- places
- * ---------------------------------------------------------------------------------------------------------- */
+/* ---- places -------------------------------------------------------------------------------------------------- */
 
 static void errors_name_the_place_of_an_item(void **state) {
   (void)state;
@@ -103,8 +102,7 @@ static void long_text_is_quoted_in_part(void **state) {
   free(control);
 }
 
-/* ---- keys
- * ------------------------------------------------------------------------------------------------------------- */
+/* ---- keys ---------------------------------------------------------------------------------------------------- */
 
 static void keys_must_be_known_and_single(void **state) {
   (void)state;
@@ -166,8 +164,7 @@ static void nearest_name_is_within_its_edits(void **state) {
   free(long_text);
 }
 
-/* ---- numbers
- * ----------------------------------------------------------------------------------------------------------- */
+/* ---- numbers ------------------------------------------------------------------------------------------------- */
 
 static void whole_numbers_are_exact_and_in_range(void **state) {
   (void)state;
@@ -286,8 +283,7 @@ static void a_comma_locale_does_not_reach_the_output(void **state) {
   assert_string_equal(text, "1234.5");
 }
 
-/* ---- writing
- * -------------------------------------------------------------------------------------------------------------- */
+/* ---- writing ------------------------------------------------------------------------------------------------- */
 
 static void written_members_read_back(void **state) {
   (void)state;

@@ -222,6 +222,31 @@ static void text_is_as_golden(void **state) {
   free(cpu);
 }
 
+static void text_says_why_a_time_is_doubtful(void **state) {
+  (void)state;
+  static const struct {
+    uint32_t n;
+    enum stats_stop stop;
+    const char *says;
+  } cases[] = {{5, STATS_STOP_BUDGET, " with a wide interval, fewest n=5, stopped by the time budget\n"},
+               {600, STATS_STOP_SAMPLES, " with a wide interval, fewest n=600, stopped by the sample limit\n"},
+               {20, STATS_STOP_INTERVAL, " with few samples, fewest n=20\n"}};
+  for (size_t i = 0; i < sizeof cases / sizeof *cases; ++i) {
+    struct built built;
+    build("tests/data/report_cpu.jsonl", &built);
+    for (size_t row = 0; row < built.report.row_count; ++row) {
+      for (size_t mode = 0; mode < TIME_MODE_COUNT; ++mode) {
+        built.report.records[row].time[mode].us.n = cases[i].n;
+        built.report.records[row].time[mode].stop = cases[i].stop;
+      }
+    }
+    char *text = text_of(&built.report, report_write_text);
+    assert_non_null(strstr(text, cases[i].says));
+    free(text);
+    discard(&built);
+  }
+}
+
 static void text_names_the_worst_finding_first_and_folds_cases(void **state) {
   (void)state;
   char *text = text_of_journal("tests/data/report_gpu.jsonl", report_write_text);
@@ -283,6 +308,27 @@ static void replace_once(char *text, const char *from, const char *to) {
   assert_non_null(at);
   assert_int_equal(strlen(from), strlen(to));
   memcpy(at, to, strlen(to));
+}
+
+static void bytes_that_a_report_does_not_know_are_none(void **state) {
+  (void)state;
+  struct json_doc doc;
+  struct journal_data journal;
+  struct built built;
+  build("tests/data/report_gpu.jsonl", &built);
+  report_free(&built.report);
+  built.journal.records[0].pass[0].facts.static_smem_bytes = 1024;
+  assert_ok(report_build(&built.journal, &built.report));
+  char *text = text_of(&built.report, report_write_json);
+  discard(&built);
+  replace_once(text, "\"static_smem_bytes\":\t1024", "\"static_smem_bytes\":\tnull");
+  assert_ok(json_parse("r.json", text, strlen(text), &doc));
+  assert_ok(report_read(&doc, &journal));
+  assert_true(journal.records[0].pass[0].facts_known);
+  assert_int_equal(journal.records[0].pass[0].facts.static_smem_bytes, 0);
+  json_free(&doc);
+  journal_free(&journal);
+  free(text);
 }
 
 static void fill_processes(struct process_record *process, uint32_t count, double us) {
@@ -636,9 +682,11 @@ int main(void) {
       cmocka_unit_test(json_is_whole_or_refused_without_memory),
       cmocka_unit_test(csv_is_as_golden),
       cmocka_unit_test(text_is_as_golden),
+      cmocka_unit_test(text_says_why_a_time_is_doubtful),
       cmocka_unit_test(text_names_the_worst_finding_first_and_folds_cases),
       cmocka_unit_test(text_lines_fit_and_carry_no_control_bytes),
       cmocka_unit_test(a_report_read_back_is_the_same_report),
+      cmocka_unit_test(bytes_that_a_report_does_not_know_are_none),
       cmocka_unit_test(several_processes_a_policy_and_quick_survive_bit_for_bit),
       cmocka_unit_test(a_row_of_one_process_has_no_processes_and_a_failed_one_neither),
       cmocka_unit_test(processes_that_cannot_be_are_refused),

@@ -39,8 +39,7 @@ static void assert_refused(const char *text, const char *expected) {
   if (!strstr(status.text, expected)) fail_msg("\"%s\" lacks \"%s\"", status.text, expected);
 }
 
-/* ---- the corpus of broken files
- * -------------------------------------------------------------------------------------- */
+/* ---- the corpus of broken files ------------------------------------------------------------------------------ */
 
 static void check_broken_file(const char *file, const char *position, const char *phrase) {
   char path[256], where[300];
@@ -74,8 +73,7 @@ static void every_broken_file_is_refused_at_its_place(void **state) {
   assert_true(files >= 60);
 }
 
-/* ---- limits
- * ------------------------------------------------------------------------------------------------------------ */
+/* ---- limits -------------------------------------------------------------------------------------------------- */
 
 static void each_dimension_is_taken_at_its_limit_and_refused_above(void **state) {
   (void)state;
@@ -224,8 +222,7 @@ static void files_are_taken_at_their_limit_and_refused_above(void **state) {
   free(text);
 }
 
-/* ---- meaning
- * ------------------------------------------------------------------------------------------------------------ */
+/* ---- meaning ------------------------------------------------------------------------------------------------- */
 
 static void shapes_expand_as_documented(void **state) {
   (void)state;
@@ -376,8 +373,7 @@ static void shipped_sweeps_hold_their_cases(void **state) {
   }
 }
 
-/* ---- robustness
- * --------------------------------------------------------------------------------------------------------------- */
+/* ---- robustness ---------------------------------------------------------------------------------------------- */
 
 static void load_text(const char *path, char **text, size_t *length) {
   const struct status status = json_read_file(path, JSON_FILE_BYTES_MAX, text, length);

@@ -55,6 +55,14 @@ expect_rows() {
   expect_json "$TMP/r.json" '"signal 11" in d["results"][0]["reason"]'
 }
 
+@test "how a worker ended is told where SIGCHLD was inherited as ignored" {
+  [ -n "$ATTNBENCH_FAULTY" ] || skip "ATTNBENCH_FAULTY is not set; make test sets it"
+  capture env --ignore-signal=CHLD "$ATTNBENCH_FAULTY" --sweep tests/data/sweeps/tiny.json --device cpu --check-only \
+    --variants fault_crash --json "$TMP/r.json"
+  expect_status 4
+  expect_json "$TMP/r.json" 'all("signal 11" in r["reason"] for r in d["results"])'
+}
+
 @test "a hang is stopped at its deadline and costs its own cells only" {
   faulty --variants fault_hang,cpu_flash --timeout 0.5
   expect_status 4

@@ -151,6 +151,19 @@ expect_bad() {
   expect_json "$TMP/r.json" 'd["results"][0]["reason"] == "not? ? text"'
 }
 
+@test "an object that writes to the worker's pipe costs its own cells only" {
+  run_with "$(plugin answers)" --variants cpu_ref,answers,cpu_flash
+  expect_status 4
+  expect_json "$TMP/r.json" '[r["status"] for r in d["results"]] == ["ok", "crashed", "ok"] * 2'
+  expect_json "$TMP/r.json" '"file descriptor 4" in d["results"][1]["reason"]'
+}
+
+@test "an object whose signals interrupt the worker costs nothing" {
+  run_with "$(plugin interrupts)" --variants cpu_ref,cpu_flash
+  expect_status 0
+  expect_json "$TMP/r.json" 'd["summary"]["ok"] == 4'
+}
+
 @test "what an object prints does not get into a report on stdout" {
   attn --sweep tests/data/sweeps/tiny.json --device cpu --check-only --load "$(plugin prints)" --variants cpu_flash --json -
   expect_status 0

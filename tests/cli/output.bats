@@ -25,6 +25,30 @@ tiny() { attn --sweep tests/data/sweeps/tiny.json --device cpu --check-only --va
   expect_json "$TMP/r.json" 'd["summary"]["ok"] == 2'
 }
 
+@test "help and version that cannot be written end with 8" {
+  [ -e /dev/full ] || skip "no /dev/full here"
+  for option in --help --version; do
+    status=0
+    "$ATTNBENCH" "$option" >/dev/full 2>"$ERR" || status=$?
+    expect_status 8
+    expect_err 'No space left'
+  done
+}
+
+@test "a closed standard stream costs what would go there and nothing else" {
+  local run=("$ATTNBENCH" --sweep tests/data/sweeps/tiny.json --device cpu --check-only --variants cpu_flash)
+  "${run[@]}" --json "$TMP/r.json" --journal "$TMP/1.journal" 2>&- || fail "without stderr"
+  "${run[@]}" --json "$TMP/r.json" --journal "$TMP/2.journal" <&- 2>&- >&- || fail "without any"
+  expect_json "$TMP/r.json" 'd["summary"]["ok"] == 2'
+  status=0
+  "${run[@]}" --journal "$TMP/3.journal" >&- 2>"$ERR" || status=$?
+  expect_status 8
+  for journal in "$TMP"/[123].journal; do
+    attn report "$journal"
+    expect_status 0
+  done
+}
+
 @test "a failed run leaves an existing report as it was" {
   echo old >"$TMP/r.json"
   attn --sweep tests/data/bad/dup_key.json --json "$TMP/r.json"
@@ -40,11 +64,52 @@ tiny() { attn --sweep tests/data/sweeps/tiny.json --device cpu --check-only --va
   [ "$(find "$TMP" -type f ! -name '.std*' | wc -l)" -eq 1 ] || fail "left behind: $(ls -A "$TMP")"
 }
 
+@test "a report goes whole through a named pipe" {
+  mkfifo "$TMP/pipe"
+  timeout 20 cat "$TMP/pipe" >"$TMP/r.json" &
+  capture timeout 20 "$ATTNBENCH" --sweep tests/data/sweeps/tiny.json --device cpu --check-only --variants cpu_flash \
+    --json "$TMP/pipe"
+  wait
+  expect_status 0
+  expect_json "$TMP/r.json" 'd["summary"]["ok"] == 2'
+}
+
+@test "a report that is replaced keeps its permissions" {
+  echo old >"$TMP/r.json"
+  chmod 600 "$TMP/r.json"
+  tiny --json "$TMP/r.json"
+  expect_status 0
+  expect_json "$TMP/r.json" 'd["summary"]["ok"] == 2'
+  [ "$(stat -c %a "$TMP/r.json")" = 600 ] || fail "now $(stat -c %a "$TMP/r.json")"
+}
+
 @test "a journal is never written over" {
   echo precious >"$TMP/run.journal"
   tiny --journal "$TMP/run.journal"
   expect_status 8
   [ "$(cat "$TMP/run.journal")" = precious ] || fail "the journal was touched"
+}
+
+@test "a journal stands where it was named, however long that is" {
+  local folder=$TMP/$(printf 'a%.0s' {1..250})/$(printf 'b%.0s' {1..250})
+  mkdir -p "$folder"
+  tiny --journal "$folder/run.journal"
+  expect_status 0
+  [ -s "$folder/run.journal" ] || fail "not there: $(find "$TMP" -type f ! -name '.std*')"
+  tiny --journal "$TMP/$(printf './%.0s' {1..3000})run.journal"
+  expect_status 8
+  expect_err "too long"
+}
+
+@test "a report says every filter" {
+  local filters=() said=
+  for _ in {1..16}; do
+    filters+=(--filter causal=false)
+    said="$said causal=false"
+  done
+  tiny "${filters[@]}" --json "$TMP/r.json"
+  expect_status 0
+  expect_json "$TMP/r.json" "d['run']['filter'] == '${said# }'"
 }
 
 @test "JSON and CSV can go to stdout" {
