@@ -6,6 +6,7 @@
 
 #include "cli/commands.h"
 #include "cli/json.h"
+#include "cli/output.h"
 #include "cli/plan.h"
 #include "cli/text_table.h"
 #include "cli/version.h"
@@ -85,8 +86,21 @@ static const char *output_path(const struct options *options, size_t index) {
   return *(const char *const *)((const char *)options + outputs[index].path_offset);
 }
 
+/* The later output would replace the earlier one, or what was read. */
+static struct status check_distinct(const struct options *options) {
+  struct options_file files[OPTIONS_FILES_MAX];
+  const size_t count = options_files(options, files);
+  for (size_t i = 0; i < count * count; ++i) {
+    const struct options_file *output = &files[i / count], *other = &files[i % count];
+    if (output == other || !output->is_output || !output_is_same_file(output->path, other->path)) continue;
+    return status_make(STATUS_USAGE, "%s %s and %s %s are one file; give %s a file of its own", output->option,
+                       output->path, other->option, other->path, output->option);
+  }
+  return status_ok();
+}
+
 struct status command_probe_outputs(const struct options *options) {
-  struct status status = status_ok();
+  struct status status = check_distinct(options);
   for (size_t i = 0; i < OUTPUT_COUNT && !status_failed(&status); ++i) {
     const char *path = output_path(options, i);
     if (path != NULL) status = report_probe(path, outputs[i].sink.option);

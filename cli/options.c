@@ -359,6 +359,25 @@ static struct status one_on_stdout(const struct options *o) {
   return status_ok();
 }
 
+static void add_file(const char *option, const char *path, bool is_output, struct options_file *out, size_t *count) {
+  if (path == NULL || strcmp(path, "-") == 0 || *count == OPTIONS_FILES_MAX) return;
+  out[(*count)++] = (struct options_file){option, path, is_output};
+}
+
+size_t options_files(const struct options *o, struct options_file out[OPTIONS_FILES_MAX]) {
+  size_t count = 0;
+  for (size_t i = 0; i < o->positional_count; ++i) add_file("the report", o->positional[i], false, out, &count);
+  for (size_t i = 0; i < o->load_count; ++i) add_file("--load", o->load[i], false, out, &count);
+  for (size_t i = 0; i < ROW_COUNT; ++i) {
+    const struct option_row *row = &rows[i];
+    const bool is_here = row->kind == KIND_STRING && (row->verbs & (1u << o->verb)) != 0;
+    if (!is_here || (strcmp(row->value, "FILE") != 0 && strcmp(row->value, "PROGRAM") != 0)) continue;
+    const char *path = *(const char *const *)((const char *)o + row->offset);
+    add_file(row->name, path, strcmp(row->group, "Output") == 0, out, &count);
+  }
+  return count;
+}
+
 static const char *sweep_example(enum verb verb) {
   return verb == VERB_RUN    ? "attnbench --sweep shapes/v3.json"
          : verb == VERB_PLAN ? "attnbench plan --sweep shapes/v3.json --gpu h200"
