@@ -94,6 +94,10 @@ static struct status save(const struct compare *compare, const char *path,
   return status_failed(&status) ? status : output_end(&output, write(compare, output.stream));
 }
 
+static void keep_first(struct status *first, struct status next) {
+  if (!status_failed(first)) *first = next;
+}
+
 static bool is_stdout(const char *path) { return path != NULL && strcmp(path, "-") == 0; }
 
 struct status command_write_compare(const struct options *options, const char *json, const struct compare *compare) {
@@ -107,12 +111,14 @@ struct status command_write_compare(const struct options *options, const char *j
   struct status status = status_ok();
   bool stdout_taken = is_stdout(options->json) || is_stdout(options->base_json) || is_stdout(options->csv) ||
                       is_stdout(options->gbench);
-  for (size_t i = 0; i < sizeof outputs / sizeof *outputs && !status_failed(&status); ++i) {
+  /* One that cannot be written takes no other one with it: what was measured for them is not measured again. */
+  for (size_t i = 0; i < sizeof outputs / sizeof *outputs; ++i) {
     if (outputs[i].path == NULL) continue;
     stdout_taken = stdout_taken || is_stdout(outputs[i].path);
-    status = save(compare, outputs[i].path, outputs[i].write);
+    keep_first(&status, save(compare, outputs[i].path, outputs[i].write));
   }
-  return status_failed(&status) || stdout_taken ? status : save(compare, "-", compare_write_text);
+  if (!stdout_taken) keep_first(&status, save(compare, "-", compare_write_text));
+  return status;
 }
 
 /* ---- the verb ------------------------------------------------------------------------------------------------ */

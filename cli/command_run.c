@@ -172,7 +172,8 @@ static struct status report_run(struct run *run, const struct journal_data *base
   if (base == NULL || !is_whole) return command_write_outputs(o, data, exit_code);
   struct status status = status_ok();
   if (o->json != NULL || o->csv != NULL || o->gbench != NULL) status = command_write_outputs(o, data, exit_code);
-  return status_failed(&status) ? status : command_baseline(run, base, data, exit_code);
+  const struct status judged = command_baseline(run, base, data, exit_code);
+  return status_failed(&status) ? status : judged;
 }
 
 static enum exit_code exit_code_of_signal(int signal_number) {

@@ -6,7 +6,7 @@ load helper
 
 setup() {
   FOLDER=$(dirname "$ATTNBENCH")
-  [ -d "$FOLDER/tests/plugins" ] || FOLDER=$(make -s print-BUILD)
+  [ -f "$FOLDER/tests/plugins/steady.so" ] || FOLDER=$(make -s print-BUILD)
   STEADY=$FOLDER/tests/plugins/steady.so
   [ -f "$STEADY" ] || skip "no $STEADY; make test-programs builds it"
   SWEEP=$(write_file s.json '{"attnbench_sweep": 1, "name": "steady", "variants": ["steady"],
@@ -174,6 +174,17 @@ against() { attn --sweep "$SWEEP" --device cpu --load "$STEADY" --modes hot --qu
   against "$old"
   expect_status 0
   expect_out improved
+}
+
+@test "a report that cannot be written does not cost the comparison" {
+  [ -e /dev/full ] || skip "no /dev/full here"
+  local old
+  old=$(baseline 4800)
+  against "$old" --json /dev/full --markdown "$TMP/gate.md" --journal "$TMP/j"
+  expect_status 8
+  expect_err "results so far are kept: attnbench report $TMP/j"
+  expect_out improved
+  grep -q improved "$TMP/gate.md"
 }
 
 @test "a baseline that cannot be one costs no measuring" {

@@ -234,6 +234,18 @@ d['tool']['git_commit'] = '0123abc'"
   expect_refusal 8 '/nowhere/x' -- compare "$TMP/a.json" "$TMP/a.json" --markdown /nowhere/x
 }
 
+@test "compare: an output that cannot be written takes no other with it" {
+  [ -e /dev/full ] || skip "no /dev/full here"
+  measure a
+  compare a a --json /dev/full --markdown "$TMP/a.md" --junit "$TMP/a.xml"
+  expect_status 8
+  expect_err '/dev/full: cannot write'
+  expect_err_lines 1
+  expect_out 'exit code 5'
+  grep -q 'exit code 5' "$TMP/a.md"
+  [ -s "$TMP/a.xml" ]
+}
+
 @test "gate: says what it needs" {
   expect_refusal 2 '--selftest' -- gate
   expect_refusal 2 '--rounds: "4"' -- gate --selftest --from x --rounds 4
