@@ -50,13 +50,33 @@ static void add_override(struct compare_settings *out, const char *glob, double 
 _Static_assert((int)SWEEP_GATE_CASES_MAX + (int)OPTIONS_THRESHOLDS_MAX <= (int)COMPARE_OVERRIDES_MAX,
                "every threshold of the sweep and of the command line has room");
 
-static bool matches_any(const char *glob, const struct journal_data *data) {
+static bool matches(const char *glob, const char *key, const char *variant) {
   char name[CASE_KEY_MAX + VARIANT_SPEC_MAX + 1];
+  snprintf(name, sizeof name, "%s/%s", key, variant);
+  return fnmatch(glob, name, 0) == 0;
+}
+
+static struct status matches_none(const char *glob, const char *example_key) {
+  return status_make(STATUS_USAGE,
+                     "--threshold-for: \"%s\" matches no cell; a glob matches KEY/VARIANT, such as \"%s/*\"", glob,
+                     example_key);
+}
+
+static bool matches_any(const char *glob, const struct journal_data *data) {
   for (size_t i = 0; i < data->record_count; ++i) {
-    snprintf(name, sizeof name, "%s/%s", data->records[i].attn_case.key, data->records[i].variant);
-    if (fnmatch(glob, name, 0) == 0) return true;
+    if (matches(glob, data->records[i].attn_case.key, data->records[i].variant)) return true;
   }
   return false;
+}
+
+struct status command_check_thresholds(const struct options *options, const struct cells *cells) {
+  for (size_t i = 0; i < options->threshold_for_count; ++i) {
+    const char *glob = options->threshold_for_value[i].glob;
+    size_t at = 0;
+    while (at < cells->count && !matches(glob, cells->items[at].attn_case->key, cells->items[at].spec.text)) ++at;
+    if (at == cells->count) return matches_none(glob, cells->items[0].attn_case->key);
+  }
+  return status_ok();
 }
 
 struct status command_gate_settings(const struct options *options, const struct journal_data *now,
@@ -76,9 +96,7 @@ struct status command_gate_settings(const struct options *options, const struct 
   for (size_t i = 0; i < options->threshold_for_count; ++i) {
     const struct options_threshold *one = &options->threshold_for_value[i];
     if (!matches_any(one->glob, now)) {
-      return status_make(STATUS_USAGE,
-                         "--threshold-for: \"%s\" matches no cell; a glob matches KEY/VARIANT, such as \"%s/*\"",
-                         one->glob, now->record_count > 0 ? now->records[0].attn_case.key : "B1.*");
+      return matches_none(one->glob, now->record_count > 0 ? now->records[0].attn_case.key : "B1.*");
     }
     add_override(out, one->glob, one->percent);
   }

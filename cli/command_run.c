@@ -238,6 +238,7 @@ static struct status select_and_open(struct run *run) {
   const struct device_info *device = supervise_device(run->supervisor);
   status = select_cells(run, device->kind, device->kind == DEVICE_CUDA ? device : &run->planned->info);
   if (!status_failed(&status)) status = require_injected(run);
+  if (!status_failed(&status)) status = command_check_thresholds(o, &run->cells);
   run->file = command_choose_journal(run->options);
   return status_failed(&status) ? status : open_journal(run);
 }

@@ -55,6 +55,8 @@ struct status command_measure_processes(const struct options *, int argc, char *
  * STATUS_USAGE when a glob of the command line matches no cell of `now`. */
 struct status command_gate_settings(const struct options *, const struct journal_data *now,
                                     struct compare_settings *out);
+/* Shared: the same of the globs, of at least one cell that is to be measured. */
+struct status command_check_thresholds(const struct options *, const struct cells *);
 /* Shared: the comparison to every output that was asked for (json: a path or NULL), and as text on stdout unless one
  * of them goes there. */
 struct status command_write_compare(const struct options *, const char *json, const struct compare *);

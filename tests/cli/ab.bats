@@ -203,6 +203,11 @@ PY
   expect_status 6
   expect_err "$TMP/single.json"
   expect_no_out
+  export STEADY_FILE=$TMP/n
+  against "$old" --threshold-for '*/stedy=5'
+  expect_status 2
+  expect_err '"*/stedy" matches no cell; a glob matches KEY/VARIANT, such as "B1.H2'
+  [ ! -e "$TMP/n" ] || fail "it was measured first"
 }
 
 # ---- gate --selftest --sweep ----
