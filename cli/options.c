@@ -340,8 +340,15 @@ static struct status parse_profile(struct options *out) {
                        OPTIONS_PROFILE_MAX);
   }
   out->profile_launches = (uint32_t)launches;
-  if (out->reference == NULL) return status_ok();
-  return status_make(STATUS_USAGE, "--reference: a run with --profile times nothing; leave one of the two out");
+  const struct {
+    const char *name, *value;
+  } of_times[] = {{"--reference", out->reference}, {"--baseline", out->baseline}, {"--rounds", out->rounds}};
+  for (size_t i = 0; i < sizeof of_times / sizeof *of_times; ++i) {
+    if (of_times[i].value == NULL) continue;
+    return status_make(STATUS_USAGE, "%s: a run with --profile times nothing; leave one of the two out",
+                       of_times[i].name);
+  }
+  return status_ok();
 }
 
 static struct status one_on_stdout(const struct options *o) {
