@@ -69,8 +69,11 @@ static bool matches_any(const char *glob, const struct journal_data *data) {
   return false;
 }
 
+/* Of cells picked one by one, as a row's command picks its own, none needs be that of a glob for the whole sweep. */
+static bool must_match(const struct options *options) { return options->only_count == 0; }
+
 struct status command_check_thresholds(const struct options *options, const struct cells *cells) {
-  for (size_t i = 0; i < options->threshold_for_count; ++i) {
+  for (size_t i = 0; i < options->threshold_for_count && must_match(options); ++i) {
     const char *glob = options->threshold_for_value[i].glob;
     size_t at = 0;
     while (at < cells->count && !matches(glob, cells->items[at].attn_case->key, cells->items[at].spec.text)) ++at;
@@ -95,7 +98,7 @@ struct status command_gate_settings(const struct options *options, const struct 
   }
   for (size_t i = 0; i < options->threshold_for_count; ++i) {
     const struct options_threshold *one = &options->threshold_for_value[i];
-    if (!matches_any(one->glob, now)) {
+    if (must_match(options) && !matches_any(one->glob, now)) {
       return matches_none(one->glob, now->record_count > 0 ? now->records[0].attn_case.key : "B1.*");
     }
     add_override(out, one->glob, one->percent);

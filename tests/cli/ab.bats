@@ -59,6 +59,14 @@ takes() { program "takes$1" "STEADY_US=$1 exec \"$ATTNBENCH\" \"\$@\""; }
   grep -q -- '--only B2.H2.Hkv2.Sq1.Skv1.D8.f16.full/steady' "$TMP/kept/again-00-base.journal"
 }
 
+@test "the command of a row measures it again, whatever the thresholds of other cells" {
+  ab --base "$(takes 100)" --threshold-for 'B2.*/steady=50' --only B1.H2.Hkv2.Sq1.Skv1.D8.f16.full/steady
+  expect_status 1
+  expect_out regressed
+  against "$(baseline 4800)" --threshold-for 'B2.*=50' --only B1.H2.Hkv2.Sq1.Skv1.D8.f16.full/steady
+  refute_err 'matches no cell'
+}
+
 @test "a wrong candidate is exit 3, whatever its time" {
   candidate=$(program wrong "STEADY_FILE=$TMP/n STEADY_AT=4 STEADY_HOW=wrong exec \"$ATTNBENCH\" \"\$@\"")
   ab --base "$ATTNBENCH" --candidate "$candidate"
