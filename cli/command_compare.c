@@ -47,11 +47,32 @@ _Static_assert(sizeof((struct options_threshold *)0)->glob <= CELL_GLOB_MAX, "no
 _Static_assert((int)SWEEP_GATE_CASES_MAX + (int)OPTIONS_THRESHOLDS_MAX <= (int)COMPARE_OVERRIDES_MAX,
                "every threshold of the sweep and of the command line has room");
 
+static struct status matches_none(const char *glob, const char *example_key) {
+  return status_make(STATUS_USAGE,
+                     "--threshold-for: \"%s\" matches no cell; a glob matches KEY/VARIANT, such as \"%s/*\"", glob,
+                     example_key);
+}
+
 static bool matches_any(const char *glob, const struct journal_data *data) {
   for (size_t i = 0; i < data->record_count; ++i) {
     if (case_variant_matches(glob, data->records[i].attn_case.key, data->records[i].variant)) return true;
   }
   return false;
+}
+
+/* Of cells picked one by one, as a row's command picks its own, none needs be that of a glob for the whole sweep. */
+static bool must_match(const struct options *options) { return options->only_count == 0; }
+
+struct status command_check_thresholds(const struct options *options, const struct cells *cells) {
+  for (size_t i = 0; i < options->threshold_for_count && must_match(options); ++i) {
+    const char *glob = options->threshold_for_value[i].glob;
+    size_t at = 0;
+    while (at < cells->count &&
+           !case_variant_matches(glob, cells->items[at].attn_case->key, cells->items[at].spec.text))
+      ++at;
+    if (at == cells->count) return matches_none(glob, cells->items[0].attn_case->key);
+  }
+  return status_ok();
 }
 
 struct status command_gate_settings(const struct options *options, const struct journal_data *now,
@@ -70,10 +91,8 @@ struct status command_gate_settings(const struct options *options, const struct 
   }
   for (size_t i = 0; i < options->threshold_for_count; ++i) {
     const struct options_threshold *one = &options->threshold_for_value[i];
-    if (!matches_any(one->glob, now)) {
-      return status_make(STATUS_USAGE,
-                         "--threshold-for: \"%s\" matches no cell; a glob matches KEY/VARIANT, such as \"%s/*\"",
-                         one->glob, now->record_count > 0 ? now->records[0].attn_case.key : "B1.*");
+    if (must_match(options) && !matches_any(one->glob, now)) {
+      return matches_none(one->glob, now->record_count > 0 ? now->records[0].attn_case.key : "B1.*");
     }
     add_override(out, one->glob, one->percent);
   }
@@ -89,6 +108,10 @@ static struct status save(const struct compare *compare, const char *path,
   return status_failed(&status) ? status : output_end(&output, write(compare, output.stream));
 }
 
+static void keep_first(struct status *first, struct status next) {
+  if (!status_failed(first)) *first = next;
+}
+
 static bool is_stdout(const char *path) { return path != NULL && strcmp(path, "-") == 0; }
 
 struct status command_write_compare(const struct options *options, const char *json, const struct compare *compare) {
@@ -102,12 +125,14 @@ struct status command_write_compare(const struct options *options, const char *j
   struct status status = status_ok();
   bool stdout_taken = is_stdout(options->json) || is_stdout(options->base_json) || is_stdout(options->csv) ||
                       is_stdout(options->gbench);
-  for (size_t i = 0; i < sizeof outputs / sizeof *outputs && !status_failed(&status); ++i) {
+  /* One that cannot be written takes no other one with it: what was measured for them is not measured again. */
+  for (size_t i = 0; i < sizeof outputs / sizeof *outputs; ++i) {
     if (outputs[i].path == NULL) continue;
     stdout_taken = stdout_taken || is_stdout(outputs[i].path);
-    status = save(compare, outputs[i].path, outputs[i].write);
+    keep_first(&status, save(compare, outputs[i].path, outputs[i].write));
   }
-  return status_failed(&status) || stdout_taken ? status : save(compare, "-", compare_write_text);
+  if (!stdout_taken) keep_first(&status, save(compare, "-", compare_write_text));
+  return status;
 }
 
 /* ---- the verb ------------------------------------------------------------------------------------------------ */

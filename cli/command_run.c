@@ -171,7 +171,8 @@ static struct status report_run(struct run *run, const struct journal_data *base
   if (base == NULL || !is_whole) return command_write_outputs(o, data, exit_code);
   struct status status = status_ok();
   if (o->json != NULL || o->csv != NULL || o->gbench != NULL) status = command_write_outputs(o, data, exit_code);
-  return status_failed(&status) ? status : command_baseline(run, base, data, exit_code);
+  const struct status judged = command_baseline(run, base, data, exit_code);
+  return status_failed(&status) ? status : judged;
 }
 
 static struct status measure_and_report(struct run *run, const struct journal_data *base, enum exit_code *exit_code) {
@@ -232,6 +233,7 @@ static struct status select_and_open(struct run *run) {
   const struct device_info *device = supervise_device(run->supervisor);
   status = select_cells(run, device->kind, device->kind == DEVICE_CUDA ? device : &run->planned->info);
   if (!status_failed(&status)) status = require_injected(run);
+  if (!status_failed(&status)) status = command_check_thresholds(o, &run->cells);
   run->file = command_choose_journal(run->options);
   return status_failed(&status) ? status : open_journal(run);
 }

@@ -7,6 +7,7 @@
 
 #include "cli/commands.h"
 #include "cli/json.h"
+#include "cli/output.h"
 #include "cli/plan.h"
 #include "cli/text_table.h"
 #include "cli/version.h"
@@ -90,8 +91,21 @@ enum exit_code command_signal_exit_code(int signal_number) {
   return signal_number == SIGINT ? EXIT_CODE_SIGINT : EXIT_CODE_SIGTERM;
 }
 
+/* The later output would replace the earlier one, or what was read. */
+static struct status check_distinct(const struct options *options) {
+  struct options_file files[OPTIONS_FILES_MAX];
+  const size_t count = options_files(options, files);
+  for (size_t i = 0; i < count * count; ++i) {
+    const struct options_file *output = &files[i / count], *other = &files[i % count];
+    if (output == other || !output->is_output || !output_is_same_file(output->path, other->path)) continue;
+    return status_make(STATUS_USAGE, "%s %s and %s %s are one file; give %s a file of its own", output->option,
+                       output->path, other->option, other->path, output->option);
+  }
+  return status_ok();
+}
+
 struct status command_probe_outputs(const struct options *options) {
-  struct status status = status_ok();
+  struct status status = check_distinct(options);
   for (size_t i = 0; i < OUTPUT_COUNT && !status_failed(&status); ++i) {
     const char *path = output_path(options, i);
     if (path != NULL) status = report_probe(path, outputs[i].sink.option);

@@ -53,9 +53,11 @@ struct status command_load_evidence(const char *path, struct journal_data *out);
 struct status command_measure_processes(const struct options *, int argc, char **argv, struct journal_data *out,
                                         enum exit_code *exit_code);
 /* Shared: the gate's settings, from the command line over those of the sweep that `now` measured; .paired is false.
- * STATUS_USAGE when a glob of the command line matches no cell of `now`. */
+ * STATUS_USAGE when a glob of the command line matches no cell of `now`, unless --only picked the cells. */
 struct status command_gate_settings(const struct options *, const struct journal_data *now,
                                     struct compare_settings *out);
+/* Shared: the same of the globs, before cells are measured, of which there is at least one. */
+struct status command_check_thresholds(const struct options *, const struct cells *);
 /* Shared: the comparison to every output that was asked for (json: a path or NULL), and as text on stdout unless one
  * of them goes there. */
 struct status command_write_compare(const struct options *, const char *json, const struct compare *);

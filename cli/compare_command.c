@@ -11,7 +11,7 @@ static const struct {
     {"--base", true},      {"--candidate", true},     {"--baseline", true},  {"--load", true},
     {"--device", true},    {"--seed", true},          {"--reference", true}, {"--timeout", true},
     {"--rounds", true},    {"--modes", true},         {"--quick", false},    {"--inject-slowdown", true},
-    {"--threshold", true}, {"--threshold-for", true},
+    {"--threshold", true}, {"--threshold-for", true}, {"--floor-us", true},
 };
 
 /* A shell word as it stands in the command, quotes included. */

@@ -106,16 +106,21 @@ static enum compare_verdict verdict_of(const struct compare_row *row, const stru
   return time->estimate < line && time->high < log1p(row->threshold) ? COMPARE_same : COMPARE_inconclusive;
 }
 
+/* --rounds of `attnbench ab`: it measures what does not decide as often again, and judges over both. */
+enum { PAIRED_ROUNDS_MAX = PROCESSES_MAX / 2 };
+
 /* An interval narrows with the square root of the processes. How far the estimate lies from what would have to be
  * excluded says how narrow it must be: from a slowdown of the threshold, or from none. */
-static uint32_t rounds_to_decide(const struct compare_row *row, const struct rank_interval *time, size_t fewest) {
+static uint32_t rounds_to_decide(const struct compare_row *row, const struct rank_interval *time, size_t fewest,
+                                 bool paired) {
   const bool over = time->estimate >= line_of(row);
   const double wide = over ? time->estimate - time->low : time->high - time->estimate;
   const double room =
       over ? time->estimate - log1p(COMPARE_BOUND_RATIO * row->threshold) : log1p(row->threshold) - time->estimate;
   const double times = room > 0 ? wide * wide / (room * room) : INFINITY;
   const double rounds = fmax(ceil((double)fewest * times), (double)fewest + 1);
-  return rounds <= PROCESSES_MAX ? (uint32_t)rounds : 0;
+  if (!(rounds <= PROCESSES_MAX)) return 0;
+  return paired && rounds > PAIRED_ROUNDS_MAX ? PAIRED_ROUNDS_MAX : (uint32_t)rounds;
 }
 
 static double percent(double log_ratio) { return 100 * expm1(log_ratio); }
@@ -181,7 +186,8 @@ void compare_judge(const struct compare_settings *settings, const struct compare
     explain_few(settings, fewest, row);
     return;
   }
-  if (row->verdict == COMPARE_inconclusive) row->rounds_needed = rounds_to_decide(row, &time, fewest);
+  if (row->verdict == COMPARE_inconclusive)
+    row->rounds_needed = rounds_to_decide(row, &time, fewest, settings->paired);
   explain(&time, &cycles, row);
 }
 

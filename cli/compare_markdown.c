@@ -103,7 +103,7 @@ static void put_rest(FILE *file, const struct compare *compare) {
   fprintf(file, "\nand %zu more, none worse than these: %s\n", compare->row_count - COMPARE_ROWS_SHOWN, line);
 }
 
-/* A line of code cannot end its own block: it never begins with the fence. */
+/* A line of code cannot end its own block: a fence is indented by at most three spaces. */
 static void put_commands(FILE *file, const struct compare *compare) {
   char command[COMPARE_COMMAND_MAX];
   bool any = false;
@@ -118,7 +118,7 @@ static void put_commands(FILE *file, const struct compare *compare) {
     compare_put_line(file, row->variant);
     fprintf(file, " %s\n", time_mode_name(row->mode));
     compare_row_command(compare, row, command, sizeof command);
-    fputs("  ", file);
+    fputs("    ", file);
     compare_put_line(file, command);
     fputc('\n', file);
   }

@@ -262,20 +262,29 @@ static int compare_records(const void *a, const void *b) {
   return by_key != 0 ? by_key : strcmp(left->variant, right->variant);
 }
 
-struct status journal_check_unique(const char *path, const struct journal_data *data) {
-  struct status status = status_ok();
-  if (data->record_count == 0) return status;
+/* The later one of two records of one cell; NULL when there are none. */
+static struct status find_twice(const char *path, const struct journal_data *data, const struct record **out) {
+  *out = NULL;
+  if (data->record_count == 0) return status_ok();
   const struct record **sorted = malloc(data->record_count * sizeof *sorted);
   if (sorted == NULL) return status_make(STATUS_MEMORY, "%s: no memory for %zu cells", path, data->record_count);
   for (size_t i = 0; i < data->record_count; ++i) sorted[i] = &data->records[i];
   qsort(sorted, data->record_count, sizeof *sorted, compare_records);
-  for (size_t i = 1; i < data->record_count && !status_failed(&status); ++i) {
-    if (compare_records(&sorted[i - 1], &sorted[i]) != 0) continue;
-    status = status_make(STATUS_INPUT, "%s: cell %s of %s stands twice", path, sorted[i]->attn_case.key,
-                         sorted[i]->variant);
+  for (size_t i = 1; i < data->record_count && *out == NULL; ++i) {
+    if (compare_records(&sorted[i - 1], &sorted[i]) == 0)
+      *out = sorted[i] > sorted[i - 1] ? sorted[i] : sorted[i - 1];
   }
   free(sorted);
-  return status;
+  return status_ok();
+}
+
+struct status journal_check_unique(const struct journal_data *data, const struct json_doc *doc, const cJSON *list) {
+  const struct record *twice;
+  const struct status status = find_twice(doc->path, data, &twice);
+  if (status_failed(&status) || twice == NULL) return status;
+  return json_error(doc, cJSON_GetArrayItem(list, (int)(twice - data->records)), false,
+                    "is cell %s of %s, which stands twice; remove one of the two", twice->attn_case.key,
+                    twice->variant);
 }
 
 static size_t count_cells(const char *text, size_t length) {
@@ -292,8 +301,12 @@ static struct status parse(const char *path, const char *text, size_t length, st
   out->records = calloc(count_cells(text, length) + 1, sizeof *out->records);
   if (out->records == NULL) return status_make(STATUS_MEMORY, "%s: no memory for its cells", path);
   struct reader reader = {.data = out};
-  const struct status status = read_lines(path, text, length, &reader);
-  return status_failed(&status) ? status : journal_check_unique(path, out);
+  const struct record *twice = NULL;
+  struct status status = read_lines(path, text, length, &reader);
+  if (!status_failed(&status)) status = find_twice(path, out, &twice);
+  if (status_failed(&status) || twice == NULL) return status;
+  return status_make(STATUS_INPUT, "%s: cell %s of %s stands twice; remove one of its lines", path,
+                     twice->attn_case.key, twice->variant);
 }
 
 struct status journal_load(const char *path, struct journal_data *out) {

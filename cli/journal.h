@@ -4,6 +4,7 @@
 #ifndef ATTNBENCH_CLI_JOURNAL_H
 #define ATTNBENCH_CLI_JOURNAL_H
 
+#include "cli/json.h"
 #include "cli/profiled.h"
 #include "cli/record_process.h"
 
@@ -59,7 +60,8 @@ struct status journal_load(const char *path, struct journal_data *out);
 /* Does a file that starts with this NUL-terminated text mean to be a journal? */
 bool journal_starts(const char *text);
 void journal_free(struct journal_data *);
-/* STATUS_INPUT when a cell stands twice: it would count twice and hide a missing one. `path` leads the message. */
-struct status journal_check_unique(const char *path, const struct journal_data *);
+/* STATUS_INPUT when a cell stands twice: it would count twice and hide a missing one. `list` is the array of the
+ * document that the records were read from, in order, so that the message names the place of the second one. */
+struct status journal_check_unique(const struct journal_data *, const struct json_doc *, const cJSON *list);
 
 #endif

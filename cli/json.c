@@ -341,6 +341,37 @@ struct status json_check_keys(const struct json_doc *doc, const cJSON *object, c
   return status_ok();
 }
 
+static int by_key(const void *a, const void *b) {
+  return strcmp((*(const cJSON *const *)a)->string, (*(const cJSON *const *)b)->string);
+}
+
+static struct status twice_in(const struct json_doc *doc, const cJSON *object) {
+  const size_t count = (size_t)cJSON_GetArraySize(object);
+  const cJSON **sorted = malloc((count + 1) * sizeof *sorted), *item = NULL;
+  struct status status = status_ok();
+  size_t used = 0;
+  if (sorted == NULL) return status_make(STATUS_MEMORY, "%s: no memory for %zu keys", doc->path, count);
+  cJSON_ArrayForEach(item, object) sorted[used++] = item;
+  qsort(sorted, used, sizeof *sorted, by_key);
+  for (size_t i = 1; i < used && !status_failed(&status); ++i) {
+    if (by_key(&sorted[i - 1], &sorted[i]) == 0)
+      status = json_error(doc, sorted[i], true, "stands twice in its object; remove one of the two");
+  }
+  free(sorted);
+  return status;
+}
+
+static struct status twice_below(const struct json_doc *doc, const cJSON *value) {
+  struct status status = cJSON_IsObject(value) ? twice_in(doc, value) : status_ok();
+  for (const cJSON *item = value->child; item != NULL && !status_failed(&status); item = item->next)
+    status = twice_below(doc, item);
+  return status;
+}
+
+struct status json_check_unique(const struct json_doc *doc) {
+  return twice_below(doc, doc->root);
+}
+
 /* ---- numbers ------------------------------------------------------------------------------------------------- */
 
 static const double two_to_53 = 9007199254740992.0;

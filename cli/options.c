@@ -349,8 +349,15 @@ static struct status parse_profile(struct options *out) {
                        OPTIONS_PROFILE_MAX);
   }
   out->profile_launches = (uint32_t)launches;
-  if (out->reference == NULL) return status_ok();
-  return status_make(STATUS_USAGE, "--reference: a run with --profile times nothing; leave one of the two out");
+  const struct {
+    const char *name, *value;
+  } of_times[] = {{"--reference", out->reference}, {"--baseline", out->baseline}, {"--rounds", out->rounds}};
+  for (size_t i = 0; i < sizeof of_times / sizeof *of_times; ++i) {
+    if (of_times[i].value == NULL) continue;
+    return status_make(STATUS_USAGE, "%s: a run with --profile times nothing; leave one of the two out",
+                       of_times[i].name);
+  }
+  return status_ok();
 }
 
 static struct status one_on_stdout(const struct options *o) {
@@ -366,6 +373,25 @@ static struct status one_on_stdout(const struct options *o) {
     first = rows[i].name;
   }
   return status_ok();
+}
+
+static void add_file(const char *option, const char *path, bool is_output, struct options_file *out, size_t *count) {
+  if (path == NULL || strcmp(path, "-") == 0 || *count == OPTIONS_FILES_MAX) return;
+  out[(*count)++] = (struct options_file){option, path, is_output};
+}
+
+size_t options_files(const struct options *o, struct options_file out[OPTIONS_FILES_MAX]) {
+  size_t count = 0;
+  for (size_t i = 0; i < o->positional_count; ++i) add_file("the report", o->positional[i], false, out, &count);
+  for (size_t i = 0; i < o->load_count; ++i) add_file("--load", o->load[i], false, out, &count);
+  for (size_t i = 0; i < ROW_COUNT; ++i) {
+    const struct option_row *row = &rows[i];
+    const bool is_here = row->kind == KIND_STRING && (row->verbs & (1u << o->verb)) != 0;
+    if (!is_here || (strcmp(row->value, "FILE") != 0 && strcmp(row->value, "PROGRAM") != 0)) continue;
+    const char *path = *(const char *const *)((const char *)o + row->offset);
+    add_file(row->name, path, strcmp(row->group, "Output") == 0, out, &count);
+  }
+  return count;
 }
 
 static const char *sweep_example(enum verb verb) {

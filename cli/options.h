@@ -77,6 +77,15 @@ struct options {
 /* STATUS_USAGE names the option, what is wrong and what to do. */
 struct status options_parse(int argc, char **argv, struct options *out);
 
+/* A file that the command line names; of those without an option of their own `option` says what they are. */
+struct options_file {
+  const char *option, *path;
+  bool is_output;
+};
+enum { OPTIONS_FILES_MAX = 48 };
+/* Every file that is read or written, the standard output ("-") excepted; how many. */
+size_t options_files(const struct options *, struct options_file out[OPTIONS_FILES_MAX]);
+
 /* The gate's options, from their texts; options_parse calls it. */
 struct status options_parse_gate(struct options *);
 

@@ -46,6 +46,26 @@ struct status output_sync_parent(const char *path) {
   return status;
 }
 
+/* Of a path whose last part does not exist: its folder, resolved, and that part. */
+static bool resolve_missing(const char *path, char folder[PATH_MAX], const char **name) {
+  char parent[PATH_MAX];
+  const struct status status = parent_of(path, parent);
+  const char *slash = strrchr(path, '/');
+  *name = slash != NULL ? slash + 1 : path;
+  return !status_failed(&status) && realpath(parent, folder) != NULL;
+}
+
+bool output_is_same_file(const char *a, const char *b) {
+  struct stat info_a, info_b;
+  char folder_a[PATH_MAX], folder_b[PATH_MAX];
+  const char *name_a, *name_b;
+  const bool is_a = stat(a, &info_a) == 0, is_b = stat(b, &info_b) == 0;
+  if (is_a != is_b) return false;
+  if (is_a) return S_ISREG(info_a.st_mode) && info_a.st_dev == info_b.st_dev && info_a.st_ino == info_b.st_ino;
+  return resolve_missing(a, folder_a, &name_a) && resolve_missing(b, folder_b, &name_b) &&
+         strcmp(folder_a, folder_b) == 0 && strcmp(name_a, name_b) == 0;
+}
+
 static struct status open_direct(const char *path, struct output *out) {
   snprintf(out->target, sizeof out->target, "%s", path);
   const int fd = open(path, O_WRONLY | O_CLOEXEC);

@@ -31,6 +31,9 @@ struct status output_probe(const char *path);
 /* Writes all bytes to fd, whatever the signals and short writes. `path` is for the message. */
 struct status output_write_all(int fd, const char *path, const char *bytes, size_t length);
 
+/* Do both paths name one regular file, there or yet to be written? Devices and pipes may be named twice. */
+bool output_is_same_file(const char *a, const char *b);
+
 /* Syncs the directory that holds `path`, so that a new name in it survives a power loss. */
 struct status output_sync_parent(const char *path);
 

@@ -130,14 +130,28 @@ static struct status read_device(const struct json_doc *doc, const char *key, bo
   return status;
 }
 
+static bool is_threshold(double percent) {
+  return percent >= SWEEP_GATE_PERCENT_MIN && percent <= SWEEP_GATE_PERCENT_MAX;
+}
+
+static struct status read_gate(const struct json_doc *doc, const cJSON *item, struct sweep_gate *out) {
+  out->known = true;
+  const struct status status = fields_read(doc, item, record_gate_fields, out);
+  if (status_failed(&status)) return status;
+  bool is_sound = out->threshold_percent == 0 || is_threshold(out->threshold_percent);
+  for (uint32_t i = 0; i < out->case_count; ++i) is_sound = is_sound && is_threshold(out->cases[i].threshold_percent);
+  if (is_sound) return status;
+  return json_error(doc, item, false, "has a threshold that is not from %g to %g percent", SWEEP_GATE_PERCENT_MIN,
+                    SWEEP_GATE_PERCENT_MAX);
+}
+
 static struct status read_sweep(const struct json_doc *doc, struct run_info *out) {
   const cJSON *sweep = json_get(doc->root, "sweep"), *baseline = json_get(sweep, "baseline");
   if (sweep == NULL) return json_error(doc, doc->root, false, "has no \"sweep\"");
   const cJSON *gate = json_get(sweep, "gate");
   struct status status = fields_read_part(doc, sweep, report_sweep_fields, out);
   out->has_baseline = cJSON_IsObject(baseline);
-  out->gate.known = gate != NULL;
-  if (!status_failed(&status) && gate != NULL) status = fields_read(doc, gate, record_gate_fields, &out->gate);
+  if (!status_failed(&status) && gate != NULL) status = read_gate(doc, gate, &out->gate);
   if (status_failed(&status) || !out->has_baseline) return status;
   return fields_read(doc, baseline, report_baseline_fields, &out->baseline);
 }
@@ -160,14 +174,15 @@ static struct status read_results(const struct json_doc *doc, struct journal_dat
   struct status status = status_ok();
   for (const cJSON *item = list->child; item != NULL && !status_failed(&status); item = item->next)
     status = read_result(doc, item, &out->records[out->record_count++]);
-  return status_failed(&status) ? status : journal_check_unique(doc->path, out);
+  return status_failed(&status) ? status : journal_check_unique(out, doc, list);
 }
 
 struct status report_read(const struct json_doc *doc, struct journal_data *out) {
   double no_overhead_us;
   struct device_policy no_policy;
   *out = (struct journal_data){0};
-  struct status status = read_run(doc, out);
+  struct status status = json_check_unique(doc);
+  if (!status_failed(&status)) status = read_run(doc, out);
   if (!status_failed(&status))
     status = read_device(doc, "device", &out->has_device, &out->device, &out->policy, &out->event_overhead_us);
   if (!status_failed(&status))

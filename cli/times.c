@@ -186,7 +186,7 @@ static struct status read_rows(const struct json_doc *doc, struct journal_data *
   struct status status = status_ok();
   for (const cJSON *item = rows->child; item != NULL && !status_failed(&status); item = item->next)
     status = read_row(doc, item, &out->device, &out->records[out->record_count++]);
-  return status_failed(&status) ? status : journal_check_unique(doc->path, out);
+  return status_failed(&status) ? status : journal_check_unique(out, doc, rows);
 }
 
 struct status times_read(const struct json_doc *doc, struct journal_data *out) {

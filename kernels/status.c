@@ -17,6 +17,13 @@ static void mark_cut(char text[STATUS_TEXT_MAX]) {
   memcpy(text + end, "...", sizeof "...");
 }
 
+/* Names and texts of files that were read stand in messages; a line end or an escape of theirs is shown, not done. */
+static void mark_controls(char text[STATUS_TEXT_MAX]) {
+  for (char *c = text; *c != '\0'; ++c) {
+    if ((unsigned char)*c < ' ' || *c == 0x7f) *c = '?';
+  }
+}
+
 struct status status_ok(void) {
   return (struct status){.code = STATUS_OK};
 }
@@ -28,6 +35,7 @@ struct status status_make(enum status_code code, const char *format, ...) {
   const int length = vsnprintf(status.text, sizeof status.text, format, args);
   va_end(args);
   if (length >= STATUS_TEXT_MAX) mark_cut(status.text);
+  mark_controls(status.text);
   return status;
 }
 

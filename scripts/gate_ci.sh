@@ -21,7 +21,7 @@ cd "$(dirname "$0")/.."
 MAKE=${MAKE:-make}
 base='' sweep=shapes/gate.json baseline='' out=build/gate skip=0
 options=()
-worktree=''
+worktree='' measuring=''
 
 say() { printf 'gate: %s\n' "$*" >&2; }
 
@@ -51,14 +51,19 @@ parse() {
   done
 }
 
+# grep -q ends at the first match, and a writer that is not done then dies of the broken pipe: with pipefail no match.
+has() { grep -c "$@" >/dev/null; }
+
 have_gpu() {
-  if command -v nvidia-smi >/dev/null && nvidia-smi -L 2>/dev/null | grep -q '^GPU '; then return 0; fi
+  if command -v nvidia-smi >/dev/null && nvidia-smi -L 2>/dev/null | has '^GPU '; then return 0; fi
   compgen -G '/dev/nvidia[0-9]*' >/dev/null || [ -e /dev/dxg ]
 }
 
 base_revision() {
   local ref=${base:-${BASE_REF:-${GITHUB_BASE_REF:+origin/$GITHUB_BASE_REF}}}
-  git rev-parse --verify --quiet "${ref:-HEAD^}^{commit}"
+  git rev-parse --verify --quiet "${ref:-HEAD^}^{commit}" && return
+  say "the base ${ref:-HEAD^} is no revision of this clone: fetch it (fetch-depth: 0), or name another with --base"
+  return 1
 }
 
 # Called by the trap.
@@ -80,7 +85,7 @@ build_base() {
     tail -n 5 "$out/base-build.log" >&2
     return 1
   }
-  "$worktree/attnbench" --help | grep -q -e ' --rounds ' || {
+  "$worktree/attnbench" --help | has -e ' --rounds ' || {
     say "base $revision is too old to be measured in rounds"
     return 1
   }
@@ -102,11 +107,24 @@ find_baseline() {
   return 1
 }
 
+# Called by the traps: what measures would otherwise go on, and disturb the next gate on this GPU.
+# shellcheck disable=SC2317
+stop_measuring() {
+  kill -TERM "$measuring" 2>/dev/null || true
+  wait "$measuring" || true
+  exit "$1"
+}
+
 # Runs attnbench with what every gate writes; its exit code is the gate's.
 measure() {
   local code=0
+  trap 'stop_measuring 130' INT
+  trap 'stop_measuring 143' TERM
   ./attnbench "$@" --sweep "$sweep" --json "$out/new.json" --compare-json "$out/gate.json" --markdown "$out/gate.md" \
-    --junit "$out/gate.xml" --annotations - ${options[@]+"${options[@]}"} || code=$?
+    --junit "$out/gate.xml" --annotations - ${options[@]+"${options[@]}"} &
+  measuring=$!
+  wait "$measuring" || code=$?
+  trap - INT TERM
   if [ -n "${GITHUB_STEP_SUMMARY:-}" ] && [ -e "$out/gate.md" ]; then cat "$out/gate.md" >>"$GITHUB_STEP_SUMMARY"; fi
   return "$code"
 }
@@ -119,7 +137,7 @@ main() {
     echo "::notice title=attnbench::no GPU here, nothing was measured"
     exit 0
   fi
-  mkdir -p "$out"
+  mkdir -p "$out" || exit 8
   rm -f "$out"/gate.* "$out"/new.json "$out"/base.json
   local revision code=0
   say "building what is checked out"

@@ -7,6 +7,7 @@ usage: validate_report.py FILE.json...     exit 0: all valid, 1: at least one is
 """
 
 import json
+import math
 import pathlib
 import sys
 
@@ -23,6 +24,12 @@ QUANTILES = ["min_us", "p25_us", "median_us", "p75_us", "p95_us", "max_us"]
 
 def reject_constant(name):
     raise ValueError(f"{name} is not JSON")
+
+
+def finite(text):
+    if math.isinf(float(text)):
+        raise ValueError(f"{text} is too large for a double")
+    return float(text)
 
 
 def reject_duplicates(pairs):
@@ -175,8 +182,8 @@ FORMATS = {
 def problems_of(path):
     try:
         with open(path, encoding="utf-8") as file:
-            document = json.load(file, parse_constant=reject_constant, object_pairs_hook=reject_duplicates)
-    except (OSError, ValueError) as error:
+            document = json.load(file, parse_constant=reject_constant, parse_float=finite, object_pairs_hook=reject_duplicates)
+    except (OSError, ValueError, RecursionError) as error:
         return [str(error)]
     name = document.get("schema") if isinstance(document, dict) else None
     if name not in FORMATS:

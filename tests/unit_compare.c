@@ -131,6 +131,28 @@ static void noise_is_inconclusive_and_says_how_many_rounds(void **state) {
   discard(&pair);
 }
 
+/* A number that `attnbench ab --rounds` takes: 33 to 64 pairs come of 32 rounds, measured again. */
+static void rounds_that_pairs_need_can_be_asked_for(void **state) {
+  (void)state;
+  uint32_t most[2] = {0};
+  for (unsigned wide = 20; wide < 60; ++wide) {
+    for (int paired = 0; paired < 2; ++paired) {
+      struct pair pair;
+      start(&pair, 1);
+      pair.settings.paired = paired;
+      for (unsigned i = 0; i < 8; ++i) {
+        data_observe(pair.base.records, TIME_HOT, 100, 1980);
+        data_observe(pair.now.records, TIME_HOT, 100 + (i % 2 == 0 ? 0.1 : -0.1) * wide, 1980);
+      }
+      build(&pair);
+      if (pair.compare.rows->rounds_needed > most[paired]) most[paired] = pair.compare.rows->rounds_needed;
+      discard(&pair);
+    }
+  }
+  assert_in_range(most[false], 33, PROCESSES_MAX);
+  assert_int_equal(most[true], 32);
+}
+
 /* Pairs share the machine's drift; two samples do not. */
 static void a_drift_cancels_in_pairs_only(void **state) {
   (void)state;
@@ -686,6 +708,7 @@ int main(void) {
       cmocka_unit_test(few_processes_decide_nothing),
       cmocka_unit_test(a_plain_report_is_one_process),
       cmocka_unit_test(noise_is_inconclusive_and_says_how_many_rounds),
+      cmocka_unit_test(rounds_that_pairs_need_can_be_asked_for),
       cmocka_unit_test(a_drift_cancels_in_pairs_only),
       cmocka_unit_test(a_difference_below_the_floor_is_none),
       cmocka_unit_test(a_lower_clock_is_no_regression),

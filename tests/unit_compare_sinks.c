@@ -384,6 +384,22 @@ static void markdown_of_the_longest_texts_stays_below_the_limit(void **state) {
   free(made);
 }
 
+/* A line of tildes, indented by less than four spaces, ends the block of commands. */
+static void a_command_cannot_end_its_block_in_markdown(void **state) {
+  (void)state;
+  struct made *made = make_mixed();
+  size_t fences = 0;
+  snprintf(made->now.run.command, sizeof made->now.run.command, "~~~~");
+  char *text = text_of(&made->compare, compare_write_markdown);
+  for (const char *line = text; line != NULL; line = strchr(line, '\n'), line += line != NULL) {
+    const size_t indent = strspn(line, " ");
+    fences += indent < 4 && strncmp(line + indent, "~~~~", 4) == 0;
+  }
+  assert_int_equal(fences, 2);
+  free(text);
+  free(made);
+}
+
 static void a_capped_text_ends_with_a_whole_line_that_says_so(void **state) {
   (void)state;
   static const char text[] =
@@ -492,6 +508,8 @@ static void a_row_is_measured_again_by_its_run_narrowed_to_it(void **state) {
        "'/my bin/attnbench' ab --sweep shapes/gate.json --base '/old bin/attnbench' '--baseline=x y.json'" CELL},
       {"/proc/self/exe --sweep shapes/gate.json --reference none --journal /tmp/x/j",
        "attnbench --sweep shapes/gate.json --reference none" CELL},
+      {"./attnbench --sweep shapes/gate.json --floor-us 0.5 --threshold-for '*/wmma=5' --noise warn",
+       "./attnbench --sweep shapes/gate.json --floor-us 0.5 --threshold-for '*/wmma=5'" CELL},
       {"./attnbench --sweep shapes/gate.json --rounds", "./attnbench --sweep shapes/gate.json" CELL},
       {"scripts/sdpa_baseline.py --sweep shapes/gate.json (torch 2.9)",
        "scripts/sdpa_baseline.py --sweep shapes/gate.json (torch 2.9)"},
@@ -543,6 +561,7 @@ int main(void) {
       cmocka_unit_test(an_annotation_is_one_line_whatever_its_texts_are),
       cmocka_unit_test(markdown_shows_fifty_rows_and_counts_the_rest),
       cmocka_unit_test(markdown_of_the_longest_texts_stays_below_the_limit),
+      cmocka_unit_test(a_command_cannot_end_its_block_in_markdown),
       cmocka_unit_test(a_capped_text_ends_with_a_whole_line_that_says_so),
       cmocka_unit_test(junit_counts_what_it_holds),
       cmocka_unit_test(a_new_case_fails_unless_it_is_allowed),

@@ -128,6 +128,25 @@ static void keys_must_be_known_and_single(void **state) {
   }
 }
 
+static void a_key_stands_once_in_its_object_at_any_depth(void **state) {
+  (void)state;
+  static const struct {
+    const char *text, *expected; /* NULL: accepted */
+  } rows[] = {
+      {"7", NULL},
+      {"[{\"a\": {\"a\": 1}}, {\"a\": 2, \"A\": 3}]", NULL},
+      {"{\"b\": [], \"a\": 1,\n\"b\": 2}", "t.json:2:1: b stands twice in its object"},
+      {"[1, {\"c\": {\"x\": 1, \"y\": 2, \"x\": 3}}]", "t.json:1:28: [1].c.x stands twice"},
+  };
+  for (size_t i = 0; i < COUNT(rows); ++i) {
+    struct json_doc doc = parsed(rows[i].text);
+    const struct status status = json_check_unique(&doc);
+    assert_int_equal(status_failed(&status), rows[i].expected != NULL);
+    if (rows[i].expected && strstr(status.text, rows[i].expected) == NULL) fail_msg("%s", status.text);
+    json_free(&doc);
+  }
+}
+
 static void get_is_case_sensitive(void **state) {
   (void)state;
   struct json_doc doc = parsed("{\"b\": 1}");
@@ -363,6 +382,7 @@ int main(void) {
       cmocka_unit_test(values_are_described_without_control_bytes),
       cmocka_unit_test(long_text_is_quoted_in_part),
       cmocka_unit_test(keys_must_be_known_and_single),
+      cmocka_unit_test(a_key_stands_once_in_its_object_at_any_depth),
       cmocka_unit_test(get_is_case_sensitive),
       cmocka_unit_test(nearest_name_is_within_its_edits),
       cmocka_unit_test(whole_numbers_are_exact_and_in_range),

@@ -43,6 +43,12 @@ static void text_one_byte_too_long_ends_with_dots(void **state) {
   assert_string_equal(status.text + STATUS_TEXT_MAX - 5, "a...");
 }
 
+static void text_is_one_line_without_controls(void **state) {
+  (void)state;
+  assert_string_equal(status_make(STATUS_INPUT, "key \"%s\"", "a\n::error::b\x1b[31m\t\x7f \xc3\xa9").text,
+                      "key \"a?::error::b?[31m?? \xc3\xa9\"");
+}
+
 static void cut_never_splits_a_utf8_character(void **state) {
   (void)state;
   for (size_t shift = 0; shift < 3; ++shift) {
@@ -71,9 +77,13 @@ static void every_code_has_its_published_exit_code(void **state) {
 
 int main(void) {
   const struct CMUnitTest tests[] = {
-      cmocka_unit_test(ok_has_no_text_and_has_not_failed), cmocka_unit_test(make_formats_its_text_and_has_failed),
-      cmocka_unit_test(text_that_fits_exactly_is_kept),    cmocka_unit_test(text_one_byte_too_long_ends_with_dots),
-      cmocka_unit_test(cut_never_splits_a_utf8_character), cmocka_unit_test(every_code_has_its_published_exit_code),
+      cmocka_unit_test(ok_has_no_text_and_has_not_failed),
+      cmocka_unit_test(make_formats_its_text_and_has_failed),
+      cmocka_unit_test(text_that_fits_exactly_is_kept),
+      cmocka_unit_test(text_one_byte_too_long_ends_with_dots),
+      cmocka_unit_test(text_is_one_line_without_controls),
+      cmocka_unit_test(cut_never_splits_a_utf8_character),
+      cmocka_unit_test(every_code_has_its_published_exit_code),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -6,7 +6,7 @@ load helper
 
 setup() {
   FOLDER=$(dirname "$ATTNBENCH")
-  [ -d "$FOLDER/tests/plugins" ] || FOLDER=$(make -s print-BUILD)
+  [ -f "$FOLDER/tests/plugins/steady.so" ] || FOLDER=$(make -s print-BUILD)
   STEADY=$FOLDER/tests/plugins/steady.so
   [ -f "$STEADY" ] || skip "no $STEADY; make test-programs builds it"
   SWEEP=$(write_file s.json '{"attnbench_sweep": 1, "name": "steady", "variants": ["steady"],
@@ -57,6 +57,14 @@ takes() { program "takes$1" "STEADY_US=$1 exec \"$ATTNBENCH\" \"\$@\""; }
     grep -q '^{"cell":{"key":"B2\.' "$journal" || fail "$journal lacks the suspect"
   done
   grep -q -- '--only B2.H2.Hkv2.Sq1.Skv1.D8.f16.full/steady' "$TMP/kept/again-00-base.journal"
+}
+
+@test "the command of a row measures it again, whatever the thresholds of other cells" {
+  ab --base "$(takes 100)" --threshold-for 'B2.*/steady=50' --only B1.H2.Hkv2.Sq1.Skv1.D8.f16.full/steady
+  expect_status 1
+  expect_out regressed
+  against "$(baseline 4800)" --threshold-for 'B2.*=50' --only B1.H2.Hkv2.Sq1.Skv1.D8.f16.full/steady
+  refute_err 'matches no cell'
 }
 
 @test "a wrong candidate is exit 3, whatever its time" {
@@ -176,6 +184,17 @@ against() { attn --sweep "$SWEEP" --device cpu --load "$STEADY" --modes hot --qu
   expect_out improved
 }
 
+@test "a report that cannot be written does not cost the comparison" {
+  [ -e /dev/full ] || skip "no /dev/full here"
+  local old
+  old=$(baseline 4800)
+  against "$old" --json /dev/full --markdown "$TMP/gate.md" --journal "$TMP/j"
+  expect_status 8
+  expect_err "results so far are kept: attnbench report $TMP/j"
+  expect_out improved
+  grep -q improved "$TMP/gate.md"
+}
+
 @test "a baseline that cannot be one costs no measuring" {
   old=$(baseline 300)
   against "$TMP/none.json"
@@ -192,6 +211,11 @@ PY
   expect_status 6
   expect_err "$TMP/single.json"
   expect_no_out
+  export STEADY_FILE=$TMP/n
+  against "$old" --threshold-for '*/stedy=5'
+  expect_status 2
+  expect_err '"*/stedy" matches no cell; a glob matches KEY/VARIANT, such as "B1.H2'
+  [ ! -e "$TMP/n" ] || fail "it was measured first"
 }
 
 # ---- gate --selftest --sweep ----

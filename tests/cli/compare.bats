@@ -228,6 +228,24 @@ d['tool']['git_commit'] = '0123abc'"
   expect_refusal 7 'no report that can be compared' -- compare "$times" "$times"
 }
 
+@test "compare: a report that contradicts itself is exit 7, and names the place" {
+  local cell
+  measure a
+  edit a twice 'd["results"].append(d["results"][0])'
+  cell=$(json "$TMP/a.json" 'd["results"][0]["key"]' | tr -d '"')
+  expect_refusal 7 "results[2] is cell $cell of cpu_ref, which stands twice" -- compare "$TMP/a.json" "$TMP/twice.json"
+  expect_err_matches '^attnbench: [^ ]*/twice\.json:[0-9]+:[0-9]+: '
+  sed '0,/"results"/s//"results": [], &/' "$TMP/a.json" >"$TMP/keys.json"
+  expect_refusal 7 'results stands twice in its object' -- compare "$TMP/keys.json" "$TMP/a.json"
+  edit a gate 'd["sweep"]["gate"]["threshold_percent"] = 1e9'
+  expect_refusal 7 'sweep.gate has a threshold that is not from 0.5 to 50 percent' -- compare "$TMP/a.json" "$TMP/gate.json"
+  edit a gate 'd["sweep"]["gate"]["cases"][0]["threshold_percent"] = 0'
+  expect_refusal 7 'sweep.gate has a threshold' -- compare "$TMP/gate.json" "$TMP/a.json"
+  edit a evil 'd["results"][0]["key"] = "x\n::error::y"'
+  expect_refusal 7 'key "x?::error::y" does not name its shape' -- compare "$TMP/evil.json" "$TMP/a.json"
+  expect_err_lines 1
+}
+
 @test "compare: usage errors are exit 2" {
   measure a
   expect_refusal 2 'two reports are needed' -- compare "$TMP/a.json"
@@ -245,6 +263,18 @@ d['tool']['git_commit'] = '0123abc'"
 @test "compare: an output that cannot be written is exit 8" {
   measure a
   expect_refusal 8 '/nowhere/x' -- compare "$TMP/a.json" "$TMP/a.json" --markdown /nowhere/x
+}
+
+@test "compare: an output that cannot be written takes no other with it" {
+  [ -e /dev/full ] || skip "no /dev/full here"
+  measure a
+  compare a a --json /dev/full --markdown "$TMP/a.md" --junit "$TMP/a.xml"
+  expect_status 8
+  expect_err '/dev/full: cannot write'
+  expect_err_lines 1
+  expect_out 'exit code 5'
+  grep -q 'exit code 5' "$TMP/a.md"
+  [ -s "$TMP/a.xml" ]
 }
 
 @test "gate: says what it needs" {

@@ -16,10 +16,12 @@ MAKE
 #!/usr/bin/env bash
 if [ "$1" = --help ]; then
   [ -e "$(dirname "$0")/old" ] || echo "  --rounds N  fresh processes"
-  exit 0
+  printf '%200000s\n' "more than a pipe holds" # to whoever reads to the end
+  exit
 fi
 [ "$1" != --version ] || exec echo @version@
 printf '%s\n' "$*" >>"$CALLS"
+[ -z "${HANG:-}" ] || { trap 'echo stopped >>"$CALLS"; exit 1' TERM; while :; do sleep 0.05; done; }
 while [ $# -gt 0 ]; do
   if [ "$1" = --markdown ]; then echo "summary of this gate" >"$2"; fi
   if [ "$1" = --base ]; then "$2" --version >>"$CALLS"; fi
@@ -126,6 +128,31 @@ summary of this gate" ]
   gate --base no-such-branch
   expect_status 6
   expect_err 'nothing to compare with'
+  expect_err 'no-such-branch is no revision of this clone'
+  [ ! -e "$CALLS" ] || fail "something was measured"
+}
+
+@test "a gate that is stopped leaves nothing that measures" {
+  for signal in INT:130 TERM:143; do
+    rm -f "$CALLS"
+    HANG=1 env --default-signal=INT "$REPO/scripts/gate_ci.sh" >"$OUT" 2>"$ERR" &
+    local run=$!
+    for _ in $(seq 300); do
+      [ ! -e "$CALLS" ] || break
+      sleep 0.05
+    done
+    kill "-${signal%:*}" "$run"
+    status=0
+    wait "$run" || status=$?
+    expect_status "${signal#*:}"
+    [ "$(tail -n 1 "$CALLS")" = stopped ] || fail "it was left measuring: $(cat "$CALLS")"
+    [ ! -e "$REPO/build/gate/base" ] || fail "the worktree is still there"
+  done
+}
+
+@test "a folder that cannot be made is an output that cannot be written, not a slower case" {
+  gate --out Makefile/below
+  expect_status 8
   [ ! -e "$CALLS" ] || fail "something was measured"
 }
 

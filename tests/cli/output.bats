@@ -140,3 +140,23 @@ tiny() { attn --sweep tests/data/sweeps/tiny.json --device cpu --check-only --va
 @test "no two outputs share stdout" {
   expect_refusal 2 '--json - and --gbench - cannot share stdout' -- --sweep shapes/v3.json --json - --gbench -
 }
+
+@test "no output replaces another one or what is read" {
+  attn report tests/data/report_cpu.jsonl --json "$TMP/a.json"
+  cp "$TMP/a.json" "$TMP/b.json"
+  cp tests/data/sweeps/tiny.json "$TMP/s.json"
+  ln -s b.json "$TMP/link.json"
+  mkdir "$TMP/folder"
+  expect_refusal 2 'are one file; give --json a file of its own' -- --sweep "$TMP/s.json" --csv "$TMP/x" --json "$TMP/folder/../x"
+  expect_refusal 2 'are one file' -- --sweep "$TMP/s.json" --journal "$TMP/x" --csv "$TMP/x"
+  expect_refusal 2 'and --sweep' -- --sweep "$TMP/s.json" --json "$TMP/s.json"
+  expect_refusal 2 'and --baseline' -- --sweep "$TMP/s.json" --baseline "$TMP/b.json" --json "$TMP/b.json"
+  expect_refusal 2 'and --base' -- ab --sweep "$TMP/s.json" --base "$TMP/a.json" --base-json "$TMP/a.json"
+  expect_refusal 2 'and the report' -- compare "$TMP/a.json" "$TMP/b.json" --json "$TMP/link.json"
+  expect_refusal 2 'are one file' -- compare "$TMP/a.json" "$TMP/b.json" --markdown "$TMP/x" --junit "$TMP/x"
+  expect_refusal 2 'and the report' -- report tests/data/report_cpu.jsonl --json tests/data/report_cpu.jsonl
+  cmp "$TMP/a.json" "$TMP/b.json"
+  cmp tests/data/sweeps/tiny.json "$TMP/s.json"
+  attn compare "$TMP/a.json" "$TMP/a.json" --json /dev/null --markdown /dev/null
+  refute_err 'one file'
+}

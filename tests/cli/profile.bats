@@ -43,6 +43,8 @@ sweep() {
   [ ! -e "$TMP/r.json" ] && [ ! -e "$TMP/j" ] || fail "something was written"
 }
 
-@test "--profile and --reference exclude each other: nothing is timed" {
+@test "--profile excludes what is about times: nothing is timed" {
   expect_refusal 2 '--reference: a run with --profile times nothing' -- --sweep "$(sweep)" --profile --reference scalar
+  expect_refusal 2 '--baseline: a run with --profile times nothing' -- --sweep "$(sweep)" --profile --baseline b.json
+  expect_refusal 2 '--rounds: a run with --profile times nothing' -- --sweep "$(sweep)" --profile --rounds 5
 }

@@ -4,7 +4,7 @@ load helper
 
 setup() {
   FOLDER=$(dirname "$ATTNBENCH")
-  [ -d "$FOLDER/tests/plugins" ] || FOLDER=$(make -s print-BUILD)
+  [ -f "$FOLDER/tests/plugins/steady.so" ] || FOLDER=$(make -s print-BUILD)
   STEADY=$FOLDER/tests/plugins/steady.so
   [ -f "$STEADY" ] || skip "no $STEADY; make test-programs builds it"
   SWEEP=$(write_file s.json '{"attnbench_sweep": 1, "name": "steady", "variants": ["steady", "cpu_ref"],

@@ -140,6 +140,7 @@ compare ${BASELINE%.json}.anchor.json" ] || fail "$(cat "$TMP/asked")"
   promote good
   expect_status 1
   expect_err 'slower than the anchor'
+  expect_err_matches ' hot: \+2\.60 %, at least'
 }
 
 @test "what the comparison cannot judge is not promoted" {
@@ -237,9 +238,22 @@ UNFIT
   echo '{"schema": "attnbench.report/1"}' >"$TMP/broken.json"
   promote broken
   refused 7 'is no valid report'
+  sed 's/"wall_s": [0-9.]*/"wall_s": 1e999/' "$TMP/good.json" >"$TMP/huge.json"
+  promote huge
+  refused 7 '1e999 is too large'
+  printf '%05000d' 0 | tr 0 '[' >"$TMP/deep.json"
+  promote deep
+  refused 7 'recursion'
+  refute_err Traceback
   cp tests/data/compare_many.json "$TMP/comparison.json"
   promote comparison
   refused 7 'a baseline is a report'
+}
+
+@test "a reason of any bytes is logged with what it is the reason of" {
+  ATTNBENCH=$ATTNBENCH_STUB capture python "$REPO/scripts/update_baseline" "$TMP/good.json" --to "$BASELINE" --reason $'na\xefve \xc3\xa9'
+  expect_status 0
+  [ "$(log_of '[d["baseline"], d["reason"].endswith("\u00e9"), "\udcef" in d["reason"]]')" = '["v3.json", true, true]' ] || fail "$(cat "$REPO"/results/h200/baseline/*.jsonl)"
 }
 
 @test "a baseline that cannot be written leaves the old one" {
@@ -273,4 +287,5 @@ for r in d["results"]:
   promote steps
   expect_status 1
   expect_err 'slower than the anchor'
+  expect_err_matches ' hot: \+2\.60 %, at least'
 }
