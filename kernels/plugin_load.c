@@ -109,7 +109,9 @@ struct status plugin_check_variant(const char *path, const struct attn_variant *
 
 /* ---- checking a plan ----------------------------------------------------------------------------------------- */
 
-enum { GRID_X_MAX = INT32_MAX, GRID_YZ_MAX = 65535, COVERS_ALL = 15, PASS_NAME_MAX = 23 };
+enum { GRID_X_MAX = INT32_MAX, GRID_YZ_MAX = 65535, PASS_NAME_MAX = 23 };
+/* Whoever plans a launch knows what its axes walk over: not ATTN_COVERS_UNKNOWN. */
+enum { COVERS_ALL = ATTN_COVERS_B | ATTN_COVERS_H | ATTN_COVERS_Q | ATTN_COVERS_SPLIT | ATTN_COVERS_D };
 
 /* The product of three sizes that may be anything, without overflow; 0 when one of them is. */
 static uint64_t product_of(const uint32_t size[3], uint64_t most) {
@@ -136,7 +138,7 @@ static const char *pass_problem(const struct attn_pass *pass, const struct devic
       {product_of(pass->cluster, 16) - 1 >= 16, "plan: a cluster must have 1 to 16 blocks"},
       {pass->dynamic_smem_bytes > device->smem_per_block_bytes,
        "plan: dynamic_smem_bytes is above the device's smem_per_block_bytes; supports must refuse this shape"},
-      {pass->row_threads < 1 || pass->row_threads > threads, "plan: row_threads must be 1 to the threads of a block"},
+      {pass->row_threads > threads, "plan: row_threads must be at most the threads of a block"},
       {(pass->covers[0] | pass->covers[1] | pass->covers[2]) > COVERS_ALL,
        "plan: covers holds bits of enum attn_cover"},
   };
@@ -156,13 +158,16 @@ const char *plugin_plan_problem(const struct attn_plan *plan, const struct devic
   if (launches && (plan->tile_q < 1 || plan->tile_kv < 1 || plan->splits < 1 || plan->stages < 1)) {
     return "plan: tile_q, tile_kv, splits and stages must be at least 1";
   }
+  uint32_t row_threads = 0;
   for (uint32_t i = 0; i < plan->pass_count; ++i) {
     const char *problem = pass_problem(&plan->pass[i], device);
     if (problem != NULL) return problem;
+    row_threads |= plan->pass[i].row_threads;
     for (uint32_t j = 0; j < i; ++j) {
       if (strcmp(plan->pass[i].name, plan->pass[j].name) == 0) return "plan: two passes have one name";
     }
   }
+  if (launches && row_threads == 0) return "plan: row_threads is 0 in every pass; some pass must work on query rows";
   return NULL;
 }
 
