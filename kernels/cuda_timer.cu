@@ -54,10 +54,12 @@ __global__ void delay_kernel(unsigned long long cycles) {
   while (static_cast<unsigned long long>(clock64() - start) < cycles) continue;
 }
 
-/* One stamp per SM that a block lands on; more blocks than SMs, so that nearly all get one. */
-__global__ void stamp_kernel(struct clock_stamp *stamps) {
+/* One stamp per SM that a block lands on; more blocks than SMs, so that nearly all get one. SMs need not be numbered
+ * without gaps: one with a number from `sms` on gets none. */
+__global__ void stamp_kernel(struct clock_stamp *stamps, unsigned int sms) {
   unsigned int sm;
   asm volatile("mov.u32 %0, %%smid;" : "=r"(sm));
+  if (sm >= sms) return;
   stamps[sm] = {static_cast<unsigned long long>(clock64()), global_ns(),
                 1u}; /* of several blocks on one SM any will do */
 }
@@ -107,7 +109,7 @@ struct status stamp(struct cuda_device *d, int which) {
   const uint32_t sms = d->base.info.sms;
   struct clock_stamp *stamps = d->timer.stamps + size_t{sms} * which;
   for (uint32_t i = 0; i < sms; ++i) stamps[i].seen = 0;
-  stamp_kernel<<<4 * sms, 1, 0, d->stream>>>(stamps);
+  stamp_kernel<<<4 * sms, 1, 0, d->stream>>>(stamps, sms);
   CUDA_TRY(cudaGetLastError());
   return status_ok();
 }
