@@ -84,6 +84,11 @@ inline void *data_of(const struct cuda_problem *p, enum problem_tensor t) {
 struct status enqueue_pass(struct cuda_problem *, uint32_t pass, bool alone);
 struct status enqueue_plan(struct cuda_problem *);
 
+/* What `enqueue` puts on the stream in so many calls, as a graph. On success *out is the caller's, for
+ * cudaGraphDestroy; on failure nothing is left. */
+struct status capture_launches(struct cuda_problem *, uint32_t launches,
+                               struct status (*enqueue)(struct cuda_problem *), cudaGraph_t *out);
+
 /* A mangled name for people; as it is when it is none. */
 void write_demangled(const char *symbol, char *out, size_t size);
 

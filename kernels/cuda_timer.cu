@@ -198,12 +198,7 @@ struct status one_pass_sample(struct cuda_problem *p, uint32_t n, uint32_t i, do
 
 struct status capture_graph(struct cuda_problem *p, uint32_t launches) {
   cudaGraph_t graph;
-  CUDA_TRY(cudaStreamBeginCapture(stream_of(p), cudaStreamCaptureModeThreadLocal));
-  struct status status = status_ok();
-  for (uint32_t i = 0; i < launches && status.code == STATUS_OK; ++i) status = enqueue_in_graph(p);
-  const cudaError_t ended = cudaStreamEndCapture(stream_of(p), &graph);
-  if (status.code != STATUS_OK) return status;
-  CUDA_TRY(ended);
+  STATUS_TRY(capture_launches(p, launches, enqueue_in_graph, &graph));
   const cudaError_t made = cudaGraphInstantiate(&p->bound.graph, graph, 0);
   cudaGraphDestroy(graph);
   CUDA_TRY(made);

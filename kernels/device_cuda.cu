@@ -406,6 +406,23 @@ struct status enqueue_plan(struct cuda_problem *p) {
   return status_ok();
 }
 
+struct status capture_launches(struct cuda_problem *p, uint32_t launches,
+                               struct status (*enqueue)(struct cuda_problem *), cudaGraph_t *out) {
+  cudaGraph_t graph = nullptr;
+  CUDA_TRY(cudaStreamBeginCapture(stream_of(p), cudaStreamCaptureModeThreadLocal));
+  struct status status = status_ok();
+  for (uint32_t i = 0; i < launches && status.code == STATUS_OK; ++i) status = enqueue(p);
+  const cudaError_t ended = cudaStreamEndCapture(stream_of(p), &graph);
+  if (status.code == STATUS_OK && ended == cudaSuccess) {
+    *out = graph;
+    return status;
+  }
+  if (graph != nullptr) cudaGraphDestroy(graph);
+  cudaGetLastError(); /* a capture that a failure broke leaves an error of its own behind */
+  if (status.code == STATUS_OK) CUDA_TRY(ended);
+  return status;
+}
+
 }  // namespace attn
 
 extern "C" struct status device_cuda_open(int ordinal, struct device **out) {
