@@ -79,6 +79,12 @@ inline void *data_of(const struct cuda_problem *p, enum problem_tensor t) {
   return p->block[t] == nullptr ? nullptr : p->block[t] + DEVICE_REDZONE_BYTES;
 }
 
+/* Whether a kernel may start ahead of the end of the one before it; graphs take such an edge since CUDA 12.3. */
+inline bool launches_ahead(const struct device_info *info) {
+  constexpr uint32_t kSince = 12030;
+  return info->cc_major >= 9 && info->driver_version >= kSince && info->runtime_version >= kSince;
+}
+
 /* Enqueues one pass / all passes of the bound plan. alone: whatever attn_pass.early_start says, after all that came
  * before. */
 struct status enqueue_pass(struct cuda_problem *, uint32_t pass, bool alone);

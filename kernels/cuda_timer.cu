@@ -158,7 +158,7 @@ struct status enqueue_delay(struct cuda_problem *p, enum time_mode mode) {
   cudaLaunchConfig_t config = {};
   config.gridDim = config.blockDim = dim3(1);
   config.stream = stream_of(p);
-  if (p->base.device->info.cc_major >= 9) {
+  if (launches_ahead(&p->base.device->info)) {
     ahead.id = cudaLaunchAttributeProgrammaticStreamSerialization;
     ahead.val.programmaticStreamSerializationAllowed = 1;
     config.attrs = &ahead;

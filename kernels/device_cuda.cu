@@ -254,13 +254,9 @@ cudaLaunchConfig_t launch_config(const struct attn_pass *pass, cudaStream_t stre
   return config;
 }
 
-/* Whether a pass is launched ahead of the end of the one before it: the same launch's, so never the first. Graphs
- * take such an edge since CUDA 12.3. */
+/* Whether a pass is launched ahead of the end of the one before it: the same launch's, so never the first. */
 bool starts_early(const struct cuda_problem *p, uint32_t index) {
-  constexpr uint32_t kSince = 12030;
-  const struct device_info *info = &p->base.device->info;
-  return index > 0 && p->base.plan.pass[index].early_start && info->cc_major >= 9 && info->driver_version >= kSince &&
-         info->runtime_version >= kSince;
+  return index > 0 && p->base.plan.pass[index].early_start && launches_ahead(&p->base.device->info);
 }
 
 /* More than 8 blocks in a cluster are not portable, and even 8 need as many SMs that lie together. */
