@@ -62,11 +62,11 @@ struct cuda_problem {
   struct problem base;
   unsigned char *block[PROBLEM_TENSOR_COUNT]; /* allocations, redzones included; data at + DEVICE_REDZONE_BYTES */
   uint64_t bytes[PROBLEM_TENSOR_COUNT];       /* of data */
-  double *reference, *scale;                  /* [B][Hq][Sq][D]; NULL until the reference was computed */
-  struct oracle_result oracle;
-  struct compare_partial *partials;  /* [COMPARE_BLOCKS] */
-  unsigned long long *counters;      /* [PROBLEM_TENSOR_COUNT] redzone bytes, then [3] input elements */
-  struct cuda_binding bound, parked; /* bound.workspace stands in block[] and bytes[] */
+  double *reference, *scale;                  /* [B][Hq][Sq][D]; NULL until the reference was asked for */
+  struct oracle_result oracle;                /* its name is NULL until the reference was computed and verified */
+  struct compare_partial *partials;           /* [COMPARE_BLOCKS] */
+  unsigned long long *counters;               /* [PROBLEM_TENSOR_COUNT] redzone bytes, then [3] input elements */
+  struct cuda_binding bound, parked;          /* bound.workspace stands in block[] and bytes[] */
 };
 
 inline struct cuda_device *as_cuda(struct device *d) { return reinterpret_cast<struct cuda_device *>(d); }
