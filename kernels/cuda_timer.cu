@@ -234,7 +234,7 @@ struct status allocate(struct cuda_device *d) {
   CUDA_TRY(cudaMallocHost(&t->stamps, 2 * size_t{d->base.info.sms} * sizeof *t->stamps));
   t->flush_bytes = kFlushOverL2 * d->base.info.l2_bytes;
   CUDA_TRY(cudaMalloc(&t->flush, t->flush_bytes));
-  CUDA_TRY(cudaMemset(t->flush, 0, t->flush_bytes));
+  CUDA_TRY(cudaMemsetAsync(t->flush, 0, t->flush_bytes, d->stream)); /* which the default stream does not order */
   CUDA_TRY(cudaMalloc(&t->sink, sizeof *t->sink));
   return status_ok();
 }
