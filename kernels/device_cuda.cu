@@ -116,7 +116,9 @@ void close_device(struct device *device) {
 
 uint64_t memory_free(const struct device *) {
   size_t free_bytes = 0, total_bytes = 0;
-  return cudaMemGetInfo(&free_bytes, &total_bytes) == cudaSuccess ? free_bytes : 0;
+  if (cudaMemGetInfo(&free_bytes, &total_bytes) == cudaSuccess) return free_bytes;
+  cudaGetLastError();
+  return UINT64_MAX; /* unknown: the next call that needs the device says why */
 }
 
 void health_read(struct device *device, struct device_health *out) { nvml_read(as_cuda(device)->nvml, out); }
