@@ -123,6 +123,13 @@ static uint64_t product_of(const uint32_t size[3], uint64_t most) {
   return product;
 }
 
+static bool pass_splits_cluster(const struct attn_pass *pass) {
+  for (size_t axis = 0; axis < 3; ++axis) {
+    if (pass->cluster[axis] != 0 && pass->grid[axis] % pass->cluster[axis] != 0) return true;
+  }
+  return false;
+}
+
 static const char *pass_problem(const struct attn_pass *pass, const struct device_info *device) {
   const uint32_t most = device->threads_per_block != 0 ? device->threads_per_block : 1024;
   const uint64_t threads = product_of(pass->block, most);
@@ -136,6 +143,9 @@ static const char *pass_problem(const struct attn_pass *pass, const struct devic
       {pass->grid[2] < 1 || pass->grid[2] > GRID_YZ_MAX, "plan: grid.z must be 1 to 65535"},
       {threads < 1 || threads > most, "plan: the threads of a block must be 1 to the device's threads_per_block"},
       {product_of(pass->cluster, 16) - 1 >= 16, "plan: a cluster must have 1 to 16 blocks"},
+      {product_of(pass->cluster, 16) > 1 && device->cc_major < 9,
+       "plan: a cluster needs compute capability 9.0; supports must refuse this device"},
+      {pass_splits_cluster(pass), "plan: the grid must be a multiple of the cluster on every axis"},
       {pass->dynamic_smem_bytes > device->smem_per_block_bytes,
        "plan: dynamic_smem_bytes is above the device's smem_per_block_bytes; supports must refuse this shape"},
       {pass->row_threads > threads, "plan: row_threads must be at most the threads of a block"},

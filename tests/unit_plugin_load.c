@@ -191,10 +191,11 @@ static void plans_within_the_limits_pass(void **state) {
   planned.pass[0].grid[1] = planned.pass[0].grid[2] = 65535;
   planned.pass[0].block[1] = 32;
   planned.pass[0].dynamic_smem_bytes = gpu->smem_per_block_bytes;
-  planned.pass[0].cluster[0] = 16;
   planned.pass_count = 2;
   planned.pass[1] = planned.pass[0];
   planned.pass[1].name = "second";
+  planned.pass[1].grid[0] = 32;
+  planned.pass[1].cluster[0] = 16;
   assert_null(plugin_plan_problem(&planned, gpu));
   planned = (struct attn_plan){0};
   assert_null(plugin_plan_problem(&planned, &cpu));
@@ -208,6 +209,19 @@ static void every_axis_that_a_plan_may_walk_passes(void **state) {
     planned.pass[0].covers[0] = axes[i];
     assert_null(plugin_plan_problem(&planned, &gpu_model_find("h200")->info));
   }
+}
+
+static void clusters_divide_the_grid_of_a_device_that_has_them(void **state) {
+  (void)state;
+  struct attn_plan planned = sound_plan();
+  planned.pass[0].grid[0] = 6;
+  planned.pass[0].cluster[0] = 2;
+  assert_null(plugin_plan_problem(&planned, &gpu_model_find("h200")->info));
+  const char *problem = plugin_plan_problem(&planned, &gpu_model_find("a100")->info);
+  assert_non_null(problem);
+  assert_non_null(strstr(problem, "compute capability 9.0"));
+  planned.pass[0].cluster[0] = 4;
+  expect_plan_problem(&planned, "multiple of the cluster");
 }
 
 static void a_pass_may_work_on_no_rows_beside_one_that_does(void **state) {
@@ -297,6 +311,7 @@ int main(void) {
       cmocka_unit_test(plans_within_the_limits_pass),
       cmocka_unit_test(every_axis_that_a_plan_may_walk_passes),
       cmocka_unit_test(a_pass_may_work_on_no_rows_beside_one_that_does),
+      cmocka_unit_test(clusters_divide_the_grid_of_a_device_that_has_them),
       cmocka_unit_test(pass_counts_fit_the_device),
       cmocka_unit_test(every_limit_of_a_pass_is_checked),
       cmocka_unit_test(built_in_variants_are_launched_by_their_own_handle),
