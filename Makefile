@@ -203,7 +203,7 @@ setup:
 lint:
 	@+MAKE='$(MAKE)' V='$(V)' scripts/run_tests.sh lint
 
-## check-spills: every sm_90a kernel keeps its registers, or says why not (scripts/spills_allowed.txt)
+## check-spills: every kernel keeps its registers on every architecture, or says why not (scripts/spills_allowed.txt)
 check-spills: $(BUILD)/attnbench $(BUILD)/example.so
 	@scripts/check_spills.sh $(CU_OBJECTS:.o=.ptxas) $(EXAMPLE_OBJECT:.o=.ptxas)
 

@@ -1,4 +1,4 @@
-/* Device code that every attention kernel here uses: element types, masks, head offsets, reductions. */
+/* Device code that every attention kernel here uses: element types, masks, offsets of rows and heads. */
 #ifndef ATTNBENCH_KERNELS_ATTN_DEVICE_CUH
 #define ATTNBENCH_KERNELS_ATTN_DEVICE_CUH
 

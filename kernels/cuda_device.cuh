@@ -62,11 +62,11 @@ struct cuda_problem {
   struct problem base;
   unsigned char *block[PROBLEM_TENSOR_COUNT]; /* allocations, redzones included; data at + DEVICE_REDZONE_BYTES */
   uint64_t bytes[PROBLEM_TENSOR_COUNT];       /* of data */
-  double *reference, *scale;                  /* [B][Hq][Sq][D]; NULL until the reference was computed */
-  struct oracle_result oracle;
-  struct compare_partial *partials;  /* [COMPARE_BLOCKS] */
-  unsigned long long *counters;      /* [PROBLEM_TENSOR_COUNT] redzone bytes, then [3] input elements */
-  struct cuda_binding bound, parked; /* bound.workspace stands in block[] and bytes[] */
+  double *reference, *scale;                  /* [B][Hq][Sq][D]; NULL until the reference was asked for */
+  struct oracle_result oracle;                /* its name is NULL until the reference was computed and verified */
+  struct compare_partial *partials;           /* [COMPARE_BLOCKS] */
+  unsigned long long *counters;               /* [PROBLEM_TENSOR_COUNT] redzone bytes, then [3] input elements */
+  struct cuda_binding bound, parked;          /* bound.workspace stands in block[] and bytes[] */
 };
 
 inline struct cuda_device *as_cuda(struct device *d) { return reinterpret_cast<struct cuda_device *>(d); }
@@ -79,10 +79,21 @@ inline void *data_of(const struct cuda_problem *p, enum problem_tensor t) {
   return p->block[t] == nullptr ? nullptr : p->block[t] + DEVICE_REDZONE_BYTES;
 }
 
+/* Whether a kernel may start ahead of the end of the one before it; graphs take such an edge since CUDA 12.3. */
+inline bool launches_ahead(const struct device_info *info) {
+  constexpr uint32_t kSince = 12030;
+  return info->cc_major >= 9 && info->driver_version >= kSince && info->runtime_version >= kSince;
+}
+
 /* Enqueues one pass / all passes of the bound plan. alone: whatever attn_pass.early_start says, after all that came
  * before. */
 struct status enqueue_pass(struct cuda_problem *, uint32_t pass, bool alone);
 struct status enqueue_plan(struct cuda_problem *);
+
+/* What `enqueue` puts on the stream in so many calls, as a graph. On success *out is the caller's, for
+ * cudaGraphDestroy; on failure nothing is left. */
+struct status capture_launches(struct cuda_problem *, uint32_t launches,
+                               struct status (*enqueue)(struct cuda_problem *), cudaGraph_t *out);
 
 /* A mangled name for people; as it is when it is none. */
 void write_demangled(const char *symbol, char *out, size_t size);

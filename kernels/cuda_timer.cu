@@ -54,10 +54,12 @@ __global__ void delay_kernel(unsigned long long cycles) {
   while (static_cast<unsigned long long>(clock64() - start) < cycles) continue;
 }
 
-/* One stamp per SM that a block lands on; more blocks than SMs, so that nearly all get one. */
-__global__ void stamp_kernel(struct clock_stamp *stamps) {
+/* One stamp per SM that a block lands on; more blocks than SMs, so that nearly all get one. SMs need not be numbered
+ * without gaps: one with a number from `sms` on gets none. */
+__global__ void stamp_kernel(struct clock_stamp *stamps, unsigned int sms) {
   unsigned int sm;
   asm volatile("mov.u32 %0, %%smid;" : "=r"(sm));
+  if (sm >= sms) return;
   stamps[sm] = {static_cast<unsigned long long>(clock64()), global_ns(),
                 1u}; /* of several blocks on one SM any will do */
 }
@@ -107,7 +109,7 @@ struct status stamp(struct cuda_device *d, int which) {
   const uint32_t sms = d->base.info.sms;
   struct clock_stamp *stamps = d->timer.stamps + size_t{sms} * which;
   for (uint32_t i = 0; i < sms; ++i) stamps[i].seen = 0;
-  stamp_kernel<<<4 * sms, 1, 0, d->stream>>>(stamps);
+  stamp_kernel<<<4 * sms, 1, 0, d->stream>>>(stamps, sms);
   CUDA_TRY(cudaGetLastError());
   return status_ok();
 }
@@ -156,7 +158,7 @@ struct status enqueue_delay(struct cuda_problem *p, enum time_mode mode) {
   cudaLaunchConfig_t config = {};
   config.gridDim = config.blockDim = dim3(1);
   config.stream = stream_of(p);
-  if (p->base.device->info.cc_major >= 9) {
+  if (launches_ahead(&p->base.device->info)) {
     ahead.id = cudaLaunchAttributeProgrammaticStreamSerialization;
     ahead.val.programmaticStreamSerializationAllowed = 1;
     config.attrs = &ahead;
@@ -196,12 +198,7 @@ struct status one_pass_sample(struct cuda_problem *p, uint32_t n, uint32_t i, do
 
 struct status capture_graph(struct cuda_problem *p, uint32_t launches) {
   cudaGraph_t graph;
-  CUDA_TRY(cudaStreamBeginCapture(stream_of(p), cudaStreamCaptureModeThreadLocal));
-  struct status status = status_ok();
-  for (uint32_t i = 0; i < launches && status.code == STATUS_OK; ++i) status = enqueue_in_graph(p);
-  const cudaError_t ended = cudaStreamEndCapture(stream_of(p), &graph);
-  if (status.code != STATUS_OK) return status;
-  CUDA_TRY(ended);
+  STATUS_TRY(capture_launches(p, launches, enqueue_in_graph, &graph));
   const cudaError_t made = cudaGraphInstantiate(&p->bound.graph, graph, 0);
   cudaGraphDestroy(graph);
   CUDA_TRY(made);
@@ -237,7 +234,7 @@ struct status allocate(struct cuda_device *d) {
   CUDA_TRY(cudaMallocHost(&t->stamps, 2 * size_t{d->base.info.sms} * sizeof *t->stamps));
   t->flush_bytes = kFlushOverL2 * d->base.info.l2_bytes;
   CUDA_TRY(cudaMalloc(&t->flush, t->flush_bytes));
-  CUDA_TRY(cudaMemset(t->flush, 0, t->flush_bytes));
+  CUDA_TRY(cudaMemsetAsync(t->flush, 0, t->flush_bytes, d->stream)); /* which the default stream does not order */
   CUDA_TRY(cudaMalloc(&t->sink, sizeof *t->sink));
   return status_ok();
 }

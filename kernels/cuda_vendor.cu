@@ -111,15 +111,6 @@ void read_nodes(cudaGraph_t graph, const char *library, struct attn_plan *plan, 
   }
 }
 
-struct status capture_once(struct cuda_problem *p, const struct attn_vendor *vendor, cudaGraph_t *graph) {
-  CUDA_TRY(cudaStreamBeginCapture(stream_of(p), cudaStreamCaptureModeThreadLocal));
-  const struct status status = vendor->enqueue(p->bound.vendor_state);
-  const cudaError_t ended = cudaStreamEndCapture(stream_of(p), graph);
-  if (status.code != STATUS_OK) return status;
-  CUDA_TRY(ended);
-  return status;
-}
-
 }  // namespace
 
 struct status vendor_open(struct cuda_problem *p, const struct attn_vendor *vendor, struct attn_plan *plan) {
@@ -129,11 +120,11 @@ struct status vendor_open(struct cuda_problem *p, const struct attn_vendor *vend
 /* The first launch is a plain one: it may load modules, which has no place in a capture or behind the blocker. */
 struct status vendor_attach(struct cuda_problem *p, const struct attn_vendor *vendor,
                             const struct attn_buffers *buffers, struct attn_plan *plan, struct pass_facts *facts) {
-  cudaGraph_t graph = nullptr;
+  cudaGraph_t graph;
   STATUS_TRY(vendor->attach(p->bound.vendor_state, buffers));
-  STATUS_TRY(vendor->enqueue(p->bound.vendor_state));
+  STATUS_TRY(enqueue_plan(p));
   CUDA_TRY(cudaStreamSynchronize(stream_of(p)));
-  STATUS_TRY(capture_once(p, vendor, &graph));
+  STATUS_TRY(capture_launches(p, 1, enqueue_plan, &graph));
   read_nodes(graph, vendor->library(), plan, facts);
   cudaGraphDestroy(graph);
   cudaGetLastError(); /* a fact that could not be read is no error */

@@ -116,7 +116,9 @@ void close_device(struct device *device) {
 
 uint64_t memory_free(const struct device *) {
   size_t free_bytes = 0, total_bytes = 0;
-  return cudaMemGetInfo(&free_bytes, &total_bytes) == cudaSuccess ? free_bytes : 0;
+  if (cudaMemGetInfo(&free_bytes, &total_bytes) == cudaSuccess) return free_bytes;
+  cudaGetLastError();
+  return UINT64_MAX; /* unknown: the next call that needs the device says why */
 }
 
 void health_read(struct device *device, struct device_health *out) { nvml_read(as_cuda(device)->nvml, out); }
@@ -254,13 +256,9 @@ cudaLaunchConfig_t launch_config(const struct attn_pass *pass, cudaStream_t stre
   return config;
 }
 
-/* Whether a pass is launched ahead of the end of the one before it: the same launch's, so never the first. Graphs
- * take such an edge since CUDA 12.3. */
+/* Whether a pass is launched ahead of the end of the one before it: the same launch's, so never the first. */
 bool starts_early(const struct cuda_problem *p, uint32_t index) {
-  constexpr uint32_t kSince = 12030;
-  const struct device_info *info = &p->base.device->info;
-  return index > 0 && p->base.plan.pass[index].early_start && info->cc_major >= 9 && info->driver_version >= kSince &&
-         info->runtime_version >= kSince;
+  return index > 0 && p->base.plan.pass[index].early_start && launches_ahead(&p->base.device->info);
 }
 
 /* More than 8 blocks in a cluster are not portable, and even 8 need as many SMs that lie together. */
@@ -404,6 +402,23 @@ struct status enqueue_plan(struct cuda_problem *p) {
   if (vendor != nullptr) return vendor->enqueue(p->bound.vendor_state);
   for (uint32_t i = 0; i < p->base.plan.pass_count; ++i) STATUS_TRY(enqueue_pass(p, i, false));
   return status_ok();
+}
+
+struct status capture_launches(struct cuda_problem *p, uint32_t launches,
+                               struct status (*enqueue)(struct cuda_problem *), cudaGraph_t *out) {
+  cudaGraph_t graph = nullptr;
+  CUDA_TRY(cudaStreamBeginCapture(stream_of(p), cudaStreamCaptureModeThreadLocal));
+  struct status status = status_ok();
+  for (uint32_t i = 0; i < launches && status.code == STATUS_OK; ++i) status = enqueue(p);
+  const cudaError_t ended = cudaStreamEndCapture(stream_of(p), &graph);
+  if (status.code == STATUS_OK && ended == cudaSuccess) {
+    *out = graph;
+    return status;
+  }
+  if (graph != nullptr) cudaGraphDestroy(graph);
+  cudaGetLastError(); /* a capture that a failure broke leaves an error of its own behind */
+  if (status.code == STATUS_OK) CUDA_TRY(ended);
+  return status;
 }
 
 }  // namespace attn

@@ -1,6 +1,6 @@
 /* Resident blocks per SM from a device's limits, for planning without a GPU. The allocation rules (register unit 256
- * per warp, shared memory unit 128 bytes or the architecture's own, warps in fours) are those of CUDA's occupancy
- * calculator. */
+ * per warp, shared memory unit 128 bytes, warps in fours) are those of CUDA's occupancy calculator for compute
+ * capability 8.0 to 9.0. */
 #ifndef ATTNBENCH_KERNELS_OCCUPANCY_H
 #define ATTNBENCH_KERNELS_OCCUPANCY_H
 

@@ -109,7 +109,9 @@ struct status plugin_check_variant(const char *path, const struct attn_variant *
 
 /* ---- checking a plan ----------------------------------------------------------------------------------------- */
 
-enum { GRID_X_MAX = INT32_MAX, GRID_YZ_MAX = 65535, COVERS_ALL = 15, PASS_NAME_MAX = 23 };
+enum { GRID_X_MAX = INT32_MAX, GRID_YZ_MAX = 65535, PASS_NAME_MAX = 23 };
+/* Whoever plans a launch knows what its axes walk over: not ATTN_COVERS_UNKNOWN. */
+enum { COVERS_ALL = ATTN_COVERS_B | ATTN_COVERS_H | ATTN_COVERS_Q | ATTN_COVERS_SPLIT | ATTN_COVERS_D };
 
 /* The product of three sizes that may be anything, without overflow; 0 when one of them is. */
 static uint64_t product_of(const uint32_t size[3], uint64_t most) {
@@ -119,6 +121,13 @@ static uint64_t product_of(const uint32_t size[3], uint64_t most) {
     if (product > most) return most + 1;
   }
   return product;
+}
+
+static bool pass_splits_cluster(const struct attn_pass *pass) {
+  for (size_t axis = 0; axis < 3; ++axis) {
+    if (pass->cluster[axis] != 0 && pass->grid[axis] % pass->cluster[axis] != 0) return true;
+  }
+  return false;
 }
 
 static const char *pass_problem(const struct attn_pass *pass, const struct device_info *device) {
@@ -134,9 +143,12 @@ static const char *pass_problem(const struct attn_pass *pass, const struct devic
       {pass->grid[2] < 1 || pass->grid[2] > GRID_YZ_MAX, "plan: grid.z must be 1 to 65535"},
       {threads < 1 || threads > most, "plan: the threads of a block must be 1 to the device's threads_per_block"},
       {product_of(pass->cluster, 16) - 1 >= 16, "plan: a cluster must have 1 to 16 blocks"},
+      {product_of(pass->cluster, 16) > 1 && device->cc_major < 9,
+       "plan: a cluster needs compute capability 9.0; supports must refuse this device"},
+      {pass_splits_cluster(pass), "plan: the grid must be a multiple of the cluster on every axis"},
       {pass->dynamic_smem_bytes > device->smem_per_block_bytes,
        "plan: dynamic_smem_bytes is above the device's smem_per_block_bytes; supports must refuse this shape"},
-      {pass->row_threads < 1 || pass->row_threads > threads, "plan: row_threads must be 1 to the threads of a block"},
+      {pass->row_threads > threads, "plan: row_threads must be at most the threads of a block"},
       {(pass->covers[0] | pass->covers[1] | pass->covers[2]) > COVERS_ALL,
        "plan: covers holds bits of enum attn_cover"},
   };
@@ -156,13 +168,16 @@ const char *plugin_plan_problem(const struct attn_plan *plan, const struct devic
   if (launches && (plan->tile_q < 1 || plan->tile_kv < 1 || plan->splits < 1 || plan->stages < 1)) {
     return "plan: tile_q, tile_kv, splits and stages must be at least 1";
   }
+  uint32_t row_threads = 0;
   for (uint32_t i = 0; i < plan->pass_count; ++i) {
     const char *problem = pass_problem(&plan->pass[i], device);
     if (problem != NULL) return problem;
+    row_threads |= plan->pass[i].row_threads;
     for (uint32_t j = 0; j < i; ++j) {
       if (strcmp(plan->pass[i].name, plan->pass[j].name) == 0) return "plan: two passes have one name";
     }
   }
+  if (launches && row_threads == 0) return "plan: row_threads is 0 in every pass; some pass must work on query rows";
   return NULL;
 }
 

@@ -1,5 +1,5 @@
 /* What `split_kv` and `split_kv_atomic` share: the keys of a q tile divided over blocks, each of which runs the
- * tensor- core tile of wmma_tile.cuh over its part. The two differ in how the parts of a row come together again. */
+ * tensor-core tile of wmma_tile.cuh over its part. The two differ in how the parts of a row come together again. */
 #ifndef ATTNBENCH_KERNELS_SPLIT_TILE_CUH
 #define ATTNBENCH_KERNELS_SPLIT_TILE_CUH
 

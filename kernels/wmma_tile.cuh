@@ -1,6 +1,7 @@
-/* The tensor-core tile that `wmma_qk`, `wmma`, `cp_async` and `split_kv` share: 64 query rows against 64 keys at a
- * time, by four warps of 16 rows each. A warp needs nothing from the other three but the K and V tiles, so all
- * synchronisation in here is within a warp; when K and V may be read or overwritten is the kernel's business.
+/* The tensor-core tile that `wmma_qk`, `wmma`, `cp_async`, `split_kv` and `split_kv_atomic` share: 64 query rows
+ * against 64 keys at a time, by four warps of 16 rows each. A warp needs nothing from the other three but the K and V
+ * tiles, so all synchronisation in here is within a warp; when K and V may be read or overwritten is the kernel's
+ * business.
  *
  * WMMA fragments do not say which lane holds which element. A kernel that works on rows (maximum, sum, rescaling)
  * therefore has to pass scores, weights and the output through shared memory: this is the price of the portable
@@ -46,7 +47,7 @@ static_assert(smem_bytes(64, 1) == 62464, "61 KB at D = 64: 3 blocks on an SM of
 static_assert(smem_bytes(128, 1) <= 99 * 1024, "D = 128 fits the 99 KB a block may have on compute capability 8.9");
 static_assert(kRows * kv_stride(128) * kElementBytes <= kScoreBytes, "Q passes through the space of the scores");
 
-/* What all four variants ask of a shape and a device. */
+/* What all variants with this tile ask of a shape and a device. */
 inline const char *check(const attn_shape &shape, const device_info &device, uint32_t smem) {
   if (shape.dtype == ATTN_F32) return "dtype must be f16 or bf16: WMMA has no fp32 inputs";
   if (shape.D != 64 && shape.D != 128) return "D must be 64 or 128";

@@ -191,13 +191,49 @@ static void plans_within_the_limits_pass(void **state) {
   planned.pass[0].grid[1] = planned.pass[0].grid[2] = 65535;
   planned.pass[0].block[1] = 32;
   planned.pass[0].dynamic_smem_bytes = gpu->smem_per_block_bytes;
-  planned.pass[0].cluster[0] = 16;
   planned.pass_count = 2;
   planned.pass[1] = planned.pass[0];
   planned.pass[1].name = "second";
+  planned.pass[1].grid[0] = 32;
+  planned.pass[1].cluster[0] = 16;
   assert_null(plugin_plan_problem(&planned, gpu));
   planned = (struct attn_plan){0};
   assert_null(plugin_plan_problem(&planned, &cpu));
+}
+
+static void every_axis_that_a_plan_may_walk_passes(void **state) {
+  (void)state;
+  const unsigned axes[] = {ATTN_COVERS_B, ATTN_COVERS_H, ATTN_COVERS_Q, ATTN_COVERS_SPLIT, ATTN_COVERS_D};
+  for (size_t i = 0; i < sizeof axes / sizeof *axes; ++i) {
+    struct attn_plan planned = sound_plan();
+    planned.pass[0].covers[0] = axes[i];
+    assert_null(plugin_plan_problem(&planned, &gpu_model_find("h200")->info));
+  }
+}
+
+static void clusters_divide_the_grid_of_a_device_that_has_them(void **state) {
+  (void)state;
+  struct attn_plan planned = sound_plan();
+  planned.pass[0].grid[0] = 6;
+  planned.pass[0].cluster[0] = 2;
+  assert_null(plugin_plan_problem(&planned, &gpu_model_find("h200")->info));
+  const char *problem = plugin_plan_problem(&planned, &gpu_model_find("a100")->info);
+  assert_non_null(problem);
+  assert_non_null(strstr(problem, "compute capability 9.0"));
+  planned.pass[0].cluster[0] = 4;
+  expect_plan_problem(&planned, "multiple of the cluster");
+}
+
+static void a_pass_may_work_on_no_rows_beside_one_that_does(void **state) {
+  (void)state;
+  struct attn_plan planned = sound_plan();
+  planned.pass_count = 2;
+  planned.pass[1] = planned.pass[0];
+  planned.pass[0].name = "reset";
+  planned.pass[0].row_threads = 0;
+  assert_null(plugin_plan_problem(&planned, &gpu_model_find("h200")->info));
+  planned.pass[1].row_threads = 0;
+  expect_plan_problem(&planned, "row_threads is 0 in every pass");
 }
 
 static void pass_counts_fit_the_device(void **state) {
@@ -240,7 +276,7 @@ static void every_limit_of_a_pass_is_checked(void **state) {
       {offsetof(struct attn_pass, dynamic_smem_bytes), UINT32_MAX, "dynamic_smem_bytes"},
       {offsetof(struct attn_pass, row_threads), 0, "row_threads"},
       {offsetof(struct attn_pass, row_threads), 33, "row_threads"},
-      {offsetof(struct attn_pass, covers[0]), 16, "covers"},
+      {offsetof(struct attn_pass, covers[0]), ATTN_COVERS_UNKNOWN, "covers"},
   };
   for (size_t i = 0; i < sizeof rows / sizeof *rows; ++i) {
     struct attn_plan planned = sound_plan();
@@ -273,6 +309,9 @@ int main(void) {
       cmocka_unit_test(missing_hooks_are_named),
       cmocka_unit_test(tunables_are_checked),
       cmocka_unit_test(plans_within_the_limits_pass),
+      cmocka_unit_test(every_axis_that_a_plan_may_walk_passes),
+      cmocka_unit_test(a_pass_may_work_on_no_rows_beside_one_that_does),
+      cmocka_unit_test(clusters_divide_the_grid_of_a_device_that_has_them),
       cmocka_unit_test(pass_counts_fit_the_device),
       cmocka_unit_test(every_limit_of_a_pass_is_checked),
       cmocka_unit_test(built_in_variants_are_launched_by_their_own_handle),

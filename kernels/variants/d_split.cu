@@ -41,9 +41,9 @@
  *
  * Floors, H200, hot, B = 1, H = 4, Sq = Skv = 64: FLOPs at 67 TFLOP/s (fp32) or 990 (16-bit), tensors
  *   from L2 at 8.9 TB/s. In passes, 0.5 us for each after the first and a chain of load, product and store
- *   of about 2.5 us in each, 1.5 after an early start; in clusters one chain, of launch and first load 1.2 us, two
- * exchanges of 0.2, the softmax of two rows 0.2, the store 0.4; the products at 75 % of fp32, or behind K and V four
- * times where those take longer (16-bit):
+ *   of about 2.5 us in each, 1.5 after an early start; in clusters one chain, of launch and first load 1.2 us,
+ *   two exchanges of 0.2, the softmax of two rows 0.2, the store 0.4; the products at 75 % of fp32, or behind K
+ *   and V four times where those take longer (16-bit):
  *
  *      D     MFLOP  MB f32 / f16   FLOPs us   L2 us, once / 4x f32   predicted us f32 / f16, clusters
  *      512     34    2.1 /  1.0    0.5 / 0.0      0.2 / 0.6                4   / 3.5
@@ -57,10 +57,10 @@
  *   floats are 69632, the results of four groups 4 * 64 * 72 * 4; for 16 rows four stages of (16 + 64) x 68
  *   floats are 87040. "output" for 64 x 256 in fp32 and 64 keys: 64 factors, scores 64 * 68, two stages of V
  *   32 * 260, all * 4 = 84224; 64 keys more are 17408 more.
- *   Registers: 64 results, 36 operands, and addresses: 150 to 165 for 64 rows in fp32; 256 threads.
+ *   Registers: 64 results, 36 operands, and addresses: 147 to 168 for 64 rows in fp32; 256 threads.
  *   Clusters, fp32, 64 keys, chunks of 256 and more: four slabs of (16 + 64) x 68, two stages of V 32 x 260,
  *   results of eight groups 16 x 72, scores 16 x 64, weights 16 x 68, 16 factors, all * 4, and two barriers
- *   = 198992 bytes; registers: 32 results, 64 operands, addresses: 100 to 120; 256 threads. */
+ *   = 198992 bytes; registers: 32 results, 64 operands, addresses: 120 to 128; 256 threads. */
 #include "kernels/d_tile.cuh"
 
 namespace attn {

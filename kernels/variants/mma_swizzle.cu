@@ -80,6 +80,30 @@ __device__ __forceinline__ MmaItem mma_item(const MmaParams &a, uint32_t index) 
   return {head / p.Hq, head % p.Hq, row, ceil_div(visible_keys(p, last), mma_tile::kKeys)};
 }
 
+/* Where K and V of an item's head begin. The offset takes two registers all through the loop over the keys. Below
+ * compute capability 9.0 ptxas spills others for it (D = 128, 32 padded rows per warp), so there the head's number is
+ * kept, in one, and multiplied out for each tile. */
+template <uint32_t D>
+struct MmaKvHead {
+#if __CUDA_ARCH__ >= 900
+  size_t offset = 0;
+
+  __device__ __forceinline__ void open(const Params &p, const MmaItem &item) {
+    offset = row_offset(item.b, p.Hkv, kv_head(p, item.h), p.Skv, 0, D);
+  }
+  __device__ __forceinline__ size_t at(const Params &, uint32_t key) const { return offset + (size_t)key * D; }
+#else
+  uint32_t number = 0;
+
+  __device__ __forceinline__ void open(const Params &p, const MmaItem &item) {
+    number = item.b * p.Hkv + kv_head(p, item.h);
+  }
+  __device__ __forceinline__ size_t at(const Params &p, uint32_t key) const {
+    return ((size_t)number * p.Skv + key) * D;
+  }
+#endif
+};
+
 /* Copies K and V tiles into the ring, in the order in which all items of this block use them: with a tile ahead of
  * the computation it is already in the next item while the last tiles of one are at work. Called by all threads. */
 template <typename T, uint32_t D, uint32_t Blocks, bool Swizzle>
@@ -89,7 +113,7 @@ struct MmaLoader {
   const uint32_t ring;
   uint32_t stage; /* buffer of the next tile; also of the one in use, which is `stages` tiles behind */
   uint32_t round, tile, tiles;
-  size_t kv_offset = 0; /* of the item's KV head */
+  MmaKvHead<D> head; /* of the item */
 
   __device__ __forceinline__ MmaLoader(const MmaParams &params, uint32_t ring_address)
       : a(params), ring(ring_address), stage(0), round(0) {
@@ -102,7 +126,7 @@ struct MmaLoader {
       const Params &p = a.attention;
       const uint32_t first = tile * mma_tile::kKeys, to = ring + 2 * stage * kTileBytes;
       const uint32_t keys = rows_in_tile(p.Skv, first, mma_tile::kKeys);
-      const size_t offset = kv_offset + (size_t)first * D;
+      const size_t offset = head.at(p, first);
       copy(to, static_cast<const T *>(p.k) + offset, keys);
       copy(to + kTileBytes, static_cast<const T *>(p.v) + offset, keys);
       if (++tile == tiles) ++round, open();
@@ -118,7 +142,7 @@ struct MmaLoader {
     for (uint32_t index; tiles == 0 && (index = mma_item_index(round)) < a.items; round += tiles == 0) {
       const MmaItem item = mma_item<Blocks>(a, index);
       tiles = item.tiles;
-      kv_offset = row_offset(item.b, a.attention.Hkv, kv_head(a.attention, item.h), a.attention.Skv, 0, D);
+      head.open(a.attention, item);
     }
   }
   static __device__ __forceinline__ void copy(uint32_t to, const T *rows, uint32_t valid) {

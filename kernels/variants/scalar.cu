@@ -18,7 +18,7 @@
  * Budget: shared memory, elements: Q 64 (DP + 4), K 64 DP, V 64 DP. At DP = 64 in f16 (64 * 68 + 2 *
  *   64 * 64) * 2 = 25088 bytes, 8 blocks of 228 KB; at DP = 128 in fp32 99328 bytes. Registers per
  *   thread: DP for the output row, 8 weights, 8 to 64 for operands of multiply-adds in flight, some 30
- *   for addresses and loop state: 125 to 170 at DP = 64, 225 to 255 at DP = 128. Times 256 threads, that
+ *   for addresses and loop state: 125 to 170 at DP = 64, 220 to 255 at DP = 128. Times 256 threads, that
  *   allows 2 blocks or 1 on an SM of 65536 registers. */
 #include "kernels/attn_params.cuh"
 #include "kernels/row_tile.cuh"

@@ -41,7 +41,7 @@
  * Budget: shared memory, with stride DP elements + 16 bytes: (rows + 128) * stride, at DP = 64 in f16 192 * 144 =
  *   27648 bytes, 8 blocks of 228 KB; at DP = 128 in fp32 101376, 2 blocks. Registers: DP / 4 sums (DP / 8 with
  *   rows=32), 4 scores, 20 to 60 operands in flight, 30 for addresses and loops: 80 at DP = 64, 128 to 148
- *   at DP = 128, 102 to 154 in fp32. With bounds=1 at most 64 and 80 in 16 bits (4 and 3 blocks); fp32 at DP = 64
+ *   at DP = 128, 96 to 160 in fp32. With bounds=1 at most 64 and 80 in 16 bits (4 and 3 blocks); fp32 at DP = 64
  *   fits 2 blocks either way. */
 #include "kernels/attn_params.cuh"
 #include "kernels/occupancy.h"

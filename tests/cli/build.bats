@@ -19,11 +19,11 @@ expect_lint_failure() {
   expect_out "$2"
 }
 
-# ptxas_report FILE KERNEL SPILLED: what ptxas -v says of one kernel.
+# ptxas_report FILE KERNEL SPILLED [ARCH]: what ptxas -v says of one kernel.
 ptxas_report() {
   cat >"$TMP/$1" <<EOF
 ptxas info    : 0 bytes gmem
-ptxas info    : Compiling entry function '$2' for 'sm_90a'
+ptxas info    : Compiling entry function '$2' for '${4:-sm_90a}'
 ptxas info    : Function properties for $2
     48 bytes stack frame, $3 bytes spill stores, $3 bytes spill loads
 ptxas info    : Used 72 registers, used 1 barriers, 1024 bytes smem, 360 bytes cmem[0]
@@ -190,6 +190,16 @@ EOF
   capture scripts/check_spills.sh "$TMP/a.ptxas"
   expect_status 1
   expect_out "no kernel spills any more"
+}
+
+@test "a spill on any architecture fails" {
+  ptxas_report a.ptxas _Z4leakv 0
+  ptxas_report b.ptxas _Z4leakv 16 sm_80
+  ptxas_report c.ptxas _Z4calmv 0 sm_80
+  capture scripts/check_spills.sh "$TMP"/[abc].ptxas
+  expect_status 1
+  expect_out "not ok - leak(): sm_80 72 registers, 1024 B shared, 16 B spilled; sm_90a 72"
+  expect_out "ok - calm(): sm_80 72 registers, 1024 B shared, 0 B spilled"
 }
 
 @test "a remark that wgmma is serialised fails" {
