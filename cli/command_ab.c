@@ -34,11 +34,17 @@ static struct status judge(const struct pairs *pairs, enum exit_code *exit_code)
   return status;
 }
 
+/* Reports that cannot be written cost no verdict, and the processes behind them stay in their folder; so do those of
+ * an interrupted run whose reports nobody asked for. */
 static struct status measure_and_judge(struct pairs *pairs, int argc, char **argv, enum exit_code *exit_code) {
+  const struct options *o = pairs->options;
   struct status status = pairs_measure(pairs);
-  const struct status saved = save_sides(pairs, argc, argv, !status_failed(&status));
-  if (!status_failed(&status)) status = saved;
-  return status_failed(&status) ? status : judge(pairs, exit_code);
+  const bool is_whole = !status_failed(&status);
+  const struct status saved = save_sides(pairs, argc, argv, is_whole);
+  const bool is_asked_for = o->base_json != NULL && o->json != NULL;
+  pairs->is_kept = status_failed(&saved) || (supervise_interrupted() != 0 && !is_asked_for);
+  if (is_whole) status = judge(pairs, exit_code);
+  return status_failed(&status) ? status : saved;
 }
 
 struct status command_ab(const struct options *options, int argc, char **argv, enum exit_code *exit_code) {
@@ -48,8 +54,10 @@ struct status command_ab(const struct options *options, int argc, char **argv, e
   status = pairs_open(options, &pairs);
   if (!status_failed(&status)) status = measure_and_judge(&pairs, argc, argv, exit_code);
   const int signal_number = supervise_interrupted();
+  if (pairs.is_kept || (signal_number != 0 && options->keep != NULL)) {
+    fprintf(stderr, "attnbench: journals so far are kept in %s\n", pairs.folder);
+  }
   if (signal_number != 0 && status.code == STATUS_INTERNAL) {
-    if (options->keep != NULL) fprintf(stderr, "attnbench: journals so far are kept in %s\n", options->keep);
     *exit_code = command_signal_exit_code(signal_number);
     status = status_ok();
   }

@@ -66,8 +66,6 @@ static struct status run_control(const struct options *options, struct compare_p
   own.modes = time_mode_name(out->mode);
   own.only[0] = cell;
   own.only_count = 1;
-  own.threshold_for_count = 0; /* its globs are of other cells too; the cell's threshold is given instead */
-  own.threshold_value = out->percent / control_size;
   own.inject = rule;
   struct status status = pairs_open(&own, &pairs);
   if (!status_failed(&status)) status = pairs_measure(&pairs);

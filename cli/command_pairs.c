@@ -3,6 +3,7 @@
 
 #include <dirent.h>
 #include <errno.h>
+#include <ftw.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -83,14 +84,22 @@ static void write_arguments(const struct pairs *pairs, int side, const struct su
 
 /* ---- what a process left ------------------------------------------------------------------------------------- */
 
+/* The end of a file, however long it is; "" when it cannot be read. */
+static void read_end(const char *path, char *out, size_t size) {
+  FILE *file = fopen(path, "rb");
+  out[0] = '\0';
+  if (file == NULL) return;
+  if (fseek(file, -(long)(size - 1), SEEK_END) != 0) rewind(file);
+  out[fread(out, 1, size - 1, file)] = '\0';
+  fclose(file);
+}
+
 /* The last line that a process wrote, "" when it wrote none. */
 static void last_line(const char *path, char *out, size_t size) {
-  char *text = NULL;
-  size_t length = 0;
   static const char lead[] = "attnbench: ";
-  out[0] = '\0';
-  const struct status status = json_read_file(path, UINT32_C(1) << 20, &text, &length);
-  if (status_failed(&status)) return;
+  char text[4096];
+  read_end(path, text, sizeof text);
+  size_t length = strlen(text);
   while (length > 0 && text[length - 1] == '\n') text[--length] = '\0';
   const char *line = strrchr(text, '\n') != NULL ? strrchr(text, '\n') + 1 : text;
   if (strncmp(line, lead, sizeof lead - 1) == 0) line += sizeof lead - 1;
@@ -98,7 +107,6 @@ static void last_line(const char *path, char *out, size_t size) {
   for (char *c = out; *c != '\0'; ++c) {
     if ((unsigned char)*c < ' ') *c = '?';
   }
-  free(text);
 }
 
 /* The candidate goes first, so what only the base refuses is something that the two do not share. */
@@ -178,6 +186,12 @@ static struct status add_process(const struct pairs *pairs, int side, struct set
   return status_make(status.code, "%s %s: %s", sides[side].option, pairs->program[side], status.text);
 }
 
+/* A glob of the command line that is for no cell costs one process, not all. */
+static struct status check_settings(const struct pairs *pairs) {
+  struct compare_settings settings;
+  return command_gate_settings(pairs->options, &pairs->data[PAIRS_CANDIDATE], &settings);
+}
+
 /* Candidate, base, base, candidate, ...: a drift that is linear over four processes favours neither. */
 static struct status measure_set(const struct pairs *pairs, struct set *set) {
   const uint32_t rounds = pairs->options->rounds_value;
@@ -190,6 +204,7 @@ static struct status measure_set(const struct pairs *pairs, struct set *set) {
     snprintf(text, sizeof text, "%s round %u of %u:", set->name, round + 1, rounds);
     progress_cell(&progress, text, sides[side].name);
     status = add_process(pairs, side, set, round);
+    if (!status_failed(&status) && i == 0 && set->only == NULL) status = check_settings(pairs);
   }
   progress_end(&progress);
   return status;
@@ -269,16 +284,16 @@ static struct status make_folder(struct pairs *pairs) {
   return status_make(STATUS_OUTPUT, "--keep %s: is not a new or empty folder: %s", keep, strerror(errno));
 }
 
+static int remove_entry(const char *path, const struct stat *stat, int kind, struct FTW *walk) {
+  (void)stat, (void)kind, (void)walk;
+  return remove(path);
+}
+
+/* With whatever a program left in it. */
 static void drop_folder(const struct pairs *pairs) {
-  char path[1024];
-  if (pairs->options->keep != NULL) return;
-  DIR *folder = opendir(pairs->folder);
-  for (const struct dirent *entry; folder != NULL && (entry = readdir(folder)) != NULL;) {
-    snprintf(path, sizeof path, "%s/%s", pairs->folder, entry->d_name);
-    if (!is_dot(entry->d_name)) unlink(path);
-  }
-  if (folder != NULL) closedir(folder);
-  rmdir(pairs->folder);
+  enum { OPEN_FOLDERS_MAX = 8 };
+  if (pairs->options->keep != NULL || pairs->is_kept) return;
+  nftw(pairs->folder, remove_entry, OPEN_FOLDERS_MAX, FTW_DEPTH | FTW_PHYS);
 }
 
 /* Asks before anything is measured, and in seconds, whether this is attnbench at all. */
@@ -289,10 +304,11 @@ static struct status check_program(const struct pairs *pairs, int side) {
   snprintf(path, sizeof path, "%s/%s.version", pairs->folder, sides[side].name);
   const struct child_watch watch = {.stdout_path = path, .stall_s = 10.0};
   struct status status = child_run(argv, &watch, &end);
+  last_line(path, said, sizeof said);
+  unlink(path);
   if (status_failed(&status)) {
     return status.code == STATUS_USAGE ? status_make(STATUS_USAGE, "%s %s", sides[side].option, status.text) : status;
   }
-  last_line(path, said, sizeof said);
   if (!end.stalled && end.signal_number == 0 && end.exit_status == 0 && strstr(said, "commit") != NULL) return status;
   return status_make(STATUS_USAGE,
                      "%s %s: does not answer --version as attnbench does (\"%s\"); name an attnbench "

@@ -184,8 +184,8 @@ static struct status measure_and_report(struct run *run, const struct journal_da
     journal_free(&data);
   }
   const int signal_number = supervise_interrupted();
-  if (signal_number != 0 && status.code == STATUS_INTERNAL) status = status_ok(); /* the signal is the reason */
   command_drop_journal(&run->file, &status);
+  if (signal_number != 0 && status.code == STATUS_INTERNAL) status = status_ok(); /* the signal is the reason */
   if (status_failed(&status)) return status;
   if (signal_number != 0) {
     *exit_code = command_signal_exit_code(signal_number);

@@ -5,9 +5,9 @@
 #include <time.h>
 
 enum {
-  WINDOW_MAX = 64,        /* samples per settle window */
-  BATCH_MAX = 16,         /* samples between two looks at the stop rule */
-  CLOCK_BATCHES_MAX = 64, /* SM clock readings kept; further ones are not needed for a median */
+  WINDOW_MAX = 64,         /* samples per settle window */
+  BATCH_MAX = 16,          /* samples between two looks at the stop rule */
+  CLOCK_BATCHES_MAX = 256, /* SM clock readings kept: of all the batches that a mode takes */
   PASS_SAMPLES_MAX = 31,
 };
 

@@ -153,9 +153,61 @@ takes() { program "takes$1" "STEADY_US=$1 exec \"$ATTNBENCH\" \"\$@\""; }
   done
 }
 
+# hold_at N: the program after it stands still in its Nth process; interrupt RUN ends it there.
+hold_at() { export STEADY_FILE="$TMP/n" STEADY_AT=$1 STEADY_HOW=hang; }
+interrupt() {
+  for _ in $(seq 400); do
+    [ "$(cat "$TMP/n" 2>/dev/null | wc -c)" -lt "$STEADY_AT" ] || break
+    sleep 0.05
+  done
+  kill -INT "$1"
+  status=0
+  wait "$1" || status=$?
+  expect_status 130
+}
+
+@test "an interrupted ab that nobody asked for reports leaves its journals and says where" {
+  mkdir "$TMP/t"
+  hold_at 3
+  TMPDIR=$TMP/t env --default-signal=INT "$ATTNBENCH" ab --base "$ATTNBENCH" --sweep "$SWEEP" --device cpu --load "$STEADY" \
+    "${COMMON[@]}" >"$OUT" 2>"$ERR" &
+  interrupt $!
+  expect_err "journals so far are kept in $(echo "$TMP"/t/attnbench-ab-*)"
+  [ -s "$(echo "$TMP"/t/attnbench-ab-*)/first-00-candidate.journal" ]
+}
+
+@test "a report that cannot be written costs no verdict, and its processes are kept" {
+  mkdir "$TMP/t"
+  TMPDIR=$TMP/t ab --base "$(takes 100)" --json /dev/full
+  expect_status 8
+  expect_out regressed
+  expect_err "journals so far are kept in $(echo "$TMP"/t/attnbench-ab-*)"
+}
+
+@test "a threshold for no cell is refused after one process" {
+  export STEADY_FILE=$TMP/n
+  ab --base "$ATTNBENCH" --threshold-for '*/nothing=5'
+  expect_status 2
+  expect_err 'matches no cell'
+  [ "$(wc -c <"$TMP/n")" -eq 1 ]
+}
+
+@test "a start that was refused leaves a folder to keep as empty as it was" {
+  ab --base "$(program other 'exit 0')x" --keep "$TMP/kept"
+  expect_status 2
+  ab --base "$(takes 3600)" --keep "$TMP/kept"
+  expect_status 0
+}
+
+@test "the last line of a program that says much is told" {
+  ab --base "$(program loud 'yes | head -c 3000000 >&2; echo "attnbench: the reason" >&2; exit 9')"
+  expect_status 9
+  expect_err 'exit status 9: the reason'
+}
+
 @test "nothing is left in the temporary folder" {
   mkdir "$TMP/t"
-  TMPDIR=$TMP/t ab --base "$(program silent 'exit 0')"
+  TMPDIR=$TMP/t ab --base "$(program silent 'mkdir "$(dirname "$(ls -d "$TMPDIR"/attnbench-ab-*/first*.log | tail -n 1)")/more"')"
   expect_status 6
   [ -z "$(ls -A "$TMP/t")" ] || fail "left: $(ls -A "$TMP/t")"
 }
@@ -169,6 +221,19 @@ baseline() {
   printf '%s' "$TMP/baseline-$1.json"
 }
 against() { attn --sweep "$SWEEP" --device cpu --load "$STEADY" --modes hot --quick --baseline "$@"; }
+
+@test "a baseline's second measurement that is interrupted keeps the first" {
+  baseline 600
+  mkdir "$TMP/t"
+  hold_at 7
+  TMPDIR=$TMP/t STEADY_US=3600 env --default-signal=INT "$ATTNBENCH" --sweep "$SWEEP" --device cpu --load "$STEADY" --quick \
+    "${COMMON[@]}" --baseline "$TMP/baseline-600.json" >"$OUT" 2>"$ERR" &
+  interrupt $!
+  journal=$(sed -n 's/.*kept: attnbench report //p' "$ERR")
+  attn report "$journal" --json "$TMP/r.json"
+  expect_status 0
+  expect_json "$TMP/r.json" '[r["processes"]["hot"]["count"] for r in d["results"]] == [5, 5]'
+}
 
 @test "a run slower than its baseline is exit 1, measured twice; a faster one passes" {
   local old
@@ -222,7 +287,7 @@ PY
 
 @test "the self-test measures the sweep with fresh processes, and its journal gives the same rates again" {
   STEADY_FILE=$TMP/n attn gate --selftest --sweep "$SWEEP" --device cpu --load "$STEADY" --modes hot --rounds 5 \
-    --processes 12 --journal "$TMP/j" --json "$TMP/a.json"
+    --processes 12 --controls 0 --journal "$TMP/j" --json "$TMP/a.json"
   expect_status 0
   [ "$(wc -c <"$TMP/n")" -eq 12 ] || fail "not twelve processes"
   expect_json "$TMP/a.json" 'd["method"]["processes"] == 12 and d["method"]["rounds"] == 5'
