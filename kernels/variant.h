@@ -95,7 +95,7 @@ struct attn_pass {
   const char *name;   /* [a-z_]+, unique in the plan: "main", "split", "combine" */
   const void *kernel; /* host handle; NULL in a build without CUDA */
   uint32_t grid[3], block[3];
-  uint32_t cluster[3]; /* {1,1,1}: no cluster attribute */
+  uint32_t cluster[3]; /* {1,1,1}: no cluster attribute; divides the grid on every axis */
   uint32_t dynamic_smem_bytes;
   unsigned covers[3];   /* enum attn_cover bits per grid axis */
   uint32_t row_threads; /* threads of a block that work on a query row in the compute phase; 0: none, the pass only
