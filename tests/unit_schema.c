@@ -42,11 +42,16 @@ static const struct {
   const char *file, *definition, *property;
   const char *(*word)(uint32_t index); /* NULL past the last */
 } enumerations[] = {
-    {REPORT, "finding", "id", finding_word},          {REPORT, "finding", "severity", severity_word},
-    {REPORT, "scaling", "verdict", scaling_word},     {REPORT, "shape", "dtype", dtype_word},
-    {REPORT, "time", "stop", stop_word},       {REPORT, "counters", "cache", record_mode_name},
-    {REPORT, "result", "status", record_status_name}, {REPORT, "result", "math", record_math_name},
-    {COMPARE, "side", "status", record_status_name},  {COMPARE, "row", "mode", record_mode_name},
+    {REPORT, "finding", "id", finding_word},
+    {REPORT, "finding", "severity", severity_word},
+    {REPORT, "scaling", "verdict", scaling_word},
+    {REPORT, "shape", "dtype", dtype_word},
+    {REPORT, "time", "stop", stop_word},
+    {REPORT, "counters", "cache", record_mode_name},
+    {REPORT, "result", "status", record_status_name},
+    {REPORT, "result", "math", record_math_name},
+    {COMPARE, "side", "status", record_status_name},
+    {COMPARE, "row", "mode", record_mode_name},
     {COMPARE, "row", "verdict", verdict_word},
 };
 
