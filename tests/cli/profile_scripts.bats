@@ -359,6 +359,8 @@ explained() {
   explained cp_async "L2 requests" split_copies $lts=1.4,$copies=130
   explained cudnn "achieved occupancy" producer_group $warps=0.76
   explained one_query "achieved occupancy" warps_end_early $warps=0.7
+  # The same cycles on a slower clock.
+  explained mma_swizzle "tensor pipe" mma_sync gpu__time_duration.sum=1.5
   for less in "wmma $lts=0.5,l1tex__m_xbar2l1tex_read_sectors.sum=0.4" "scalar $lts=1.8,$touched=70" \
     "cp_async $lts=1.4,$copies=50" "cudnn $warps=0.6" "one_query $warps=0.2"; do
     some_of v3.json "${less% *}"

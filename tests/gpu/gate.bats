@@ -41,8 +41,9 @@ setup() {
 }
 
 @test "gate --selftest finds every slowdown that it puts in" {
-  attn gate --selftest --sweep "$SWEEP" --device cuda --modes hot --rounds 5 --processes 10 --controls 2 --json "$TMP/s.json"
+  attn gate --selftest --sweep "$SWEEP" --device cuda --modes hot --rounds 5 --processes 10 --controls 2 \
+    --json "$TMP/selftest.json"
   expect_status 0
-  expect_json "$TMP/s.json" '[c["verdict"] for c in d["controls"] if c["injected_ratio"]] == ["regressed"] * 2'
-  expect_json "$TMP/s.json" 'all(abs(c["injected_ratio"] - 1.03) < 0.005 for c in d["controls"] if c["injected_ratio"])'
+  expect_json "$TMP/selftest.json" '[c["verdict"] for c in d["controls"] if c["injected_ratio"]] == ["regressed"] * 2'
+  expect_json "$TMP/selftest.json" 'all(abs(c["injected_ratio"] - 1.03) < 0.005 for c in d["controls"] if c["injected_ratio"])'
 }
