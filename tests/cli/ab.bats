@@ -131,14 +131,12 @@ takes() { program "takes$1" "STEADY_US=$1 exec \"$ATTNBENCH\" \"\$@\""; }
 
 @test "an interrupted ab ends its processes, keeps what --keep asks for and says 130 or 143" {
   for signal in INT:130 TERM:143; do
-    rm -rf "$TMP/kept" "$TMP/n"
-    env --default-signal=INT STEADY_FILE="$TMP/n" STEADY_AT=4 STEADY_HOW=hang "$ATTNBENCH" ab --base "$ATTNBENCH" \
+    rm -rf "$TMP/kept" "$TMP/processes"
+    hold_at 4
+    env --default-signal=INT "$ATTNBENCH" ab --base "$ATTNBENCH" \
       --sweep "$SWEEP" --device cpu --load "$STEADY" "${COMMON[@]}" --keep "$TMP/kept" --json "$TMP/new.json" --base-json "$TMP/base.json" 2>"$ERR" &
     local run=$! child=
-    for _ in $(seq 300); do
-      [ "$(cat "$TMP/n" 2>/dev/null)" != .... ] || break
-      sleep 0.05
-    done
+    wait_for_hold
     child=$(children_of "$run")
     [ -n "$child" ] || fail "no process of ab was running"
     kill "-${signal%:*}" "$run"
@@ -151,19 +149,6 @@ takes() { program "takes$1" "STEADY_US=$1 exec \"$ATTNBENCH\" \"\$@\""; }
     expect_json "$TMP/base.json" 'd["run"]["state"] == "interrupted" and d["results"][0]["processes"]["hot"]["count"] == 2'
     expect_json "$TMP/new.json" 'd["run"]["state"] == "interrupted" and "processes" not in d["results"][0]'
   done
-}
-
-# hold_at N: the program after it stands still in its Nth process; interrupt RUN ends it there.
-hold_at() { export STEADY_FILE="$TMP/n" STEADY_AT=$1 STEADY_HOW=hang; }
-interrupt() {
-  for _ in $(seq 400); do
-    [ "$(cat "$TMP/n" 2>/dev/null | wc -c)" -lt "$STEADY_AT" ] || break
-    sleep 0.05
-  done
-  kill -INT "$1"
-  status=0
-  wait "$1" || status=$?
-  expect_status 130
 }
 
 @test "an interrupted ab that nobody asked for reports leaves its journals and says where" {
@@ -300,18 +285,10 @@ PY
 }
 
 @test "a self-test that is interrupted measures nothing and says 130" {
-  export STEADY_FILE=$TMP/n STEADY_AT=3 STEADY_HOW=hang
+  hold_at 3
   env --default-signal=INT "$ATTNBENCH" gate --selftest --sweep "$SWEEP" --device cpu --load "$STEADY" --json "$TMP/a.json" \
     >"$OUT" 2>"$ERR" &
-  local run=$!
-  for _ in $(seq 200); do
-    [ "$(cat "$TMP/n" 2>/dev/null)" != ... ] || break
-    sleep 0.05
-  done
-  kill -INT "$run"
-  status=0
-  wait "$run" || status=$?
-  expect_status 130
+  interrupt $!
   expect_no_out
   [ ! -e "$TMP/a.json" ]
 }

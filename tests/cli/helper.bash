@@ -42,6 +42,24 @@ children_of() {
   done
 }
 
+# hold_at N: programs started from here on stand still in the Nth process that runs the variant `steady` (tests/plugins);
+# wait_for_hold: until one does; interrupt PID: interrupts the program then, which must end with 130.
+hold_at() { export STEADY_FILE="$TMP/processes" STEADY_AT=$1 STEADY_HOW=hang; }
+wait_for_hold() {
+  for _ in $(seq 400); do
+    if [ -e "$STEADY_FILE" ] && [ "$(wc -c <"$STEADY_FILE")" -ge "$STEADY_AT" ]; then return; fi
+    sleep 0.05
+  done
+  fail "process $STEADY_AT did not come"
+}
+interrupt() {
+  wait_for_hold
+  kill -INT "$1"
+  status=0
+  wait "$1" || status=$?
+  expect_status 130
+}
+
 # Fails with everything that is needed to see why.
 fail() {
   printf '%s\n' "$*"

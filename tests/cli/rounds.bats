@@ -78,18 +78,10 @@ rounds() { attn --sweep "$SWEEP" --device cpu --load "$STEADY" --quick --json "$
 }
 
 @test "an interrupted run keeps the rounds it has" {
-  misbehave 3 hang
+  hold_at 3
   env --default-signal=INT "$ATTNBENCH" --sweep "$SWEEP" --device cpu --load "$STEADY" --quick --rounds 9 \
     --json "$TMP/r.json" --journal "$TMP/j" 2>"$ERR" &
-  local run=$!
-  for _ in $(seq 200); do
-    [ "$(cat "$TMP/processes" 2>/dev/null)" != ... ] || break
-    sleep 0.05
-  done
-  kill -INT "$run"
-  status=0
-  wait "$run" || status=$?
-  expect_status 130
+  interrupt $!
   expect_json "$TMP/r.json" 'd["run"]["state"] == "interrupted"
     and {r["processes"]["hot"]["count"] for r in d["results"]} == {2}'
 }
