@@ -74,7 +74,11 @@ static void write_arguments(const struct pairs *pairs, int side, const struct su
       add_option(out, relays[i].name, value);
   }
   add_list(out, "--filter", o->filter, o->filter_count);
-  add_list(out, "--load", o->load, o->load_count);
+  if (side == PAIRS_BASE && o->base_load_count > 0) {
+    add_list(out, "--load", o->base_load, o->base_load_count);
+  } else {
+    add_list(out, "--load", o->load, o->load_count);
+  }
   if (only == NULL) {
     add_list(out, "--only", o->only, o->only_count);
   } else if (only->count <= OPTIONS_ONLY_MAX) {

@@ -12,7 +12,7 @@ struct pairs {
   const struct options *options;
   const char *program[PAIRS_SIDES];
   char folder[512]; /* of journals and messages */
-  bool is_kept; /* pairs_close leaves the folder; with --keep it does so in any case */
+  bool is_kept;     /* pairs_close leaves the folder; with --keep it does so in any case */
   double stall_s;
   struct journal_data data[PAIRS_SIDES]; /* as far as measured; for the caller to read and to relabel */
 };
@@ -22,9 +22,9 @@ struct pairs {
  * process's command line. Afterwards pairs_close, also after a failure. */
 struct status pairs_open(const struct options *, struct pairs *out);
 
-/* options->rounds_value processes of each. Options of the gate that are not for these cells are refused after the first
- * process. A failure names the program and what it said; STATUS_INTERNAL when a
- * signal asked to stop (supervise_interrupted). */
+/* options->rounds_value processes of each. Options of the gate that are not for these cells are refused after the
+ * first process. A failure names the program and what it said; STATUS_INTERNAL when a signal asked to stop
+ * (supervise_interrupted). */
 struct status pairs_measure(struct pairs *);
 
 /* Judges what pairs_measure measured, suspects in fresh processes once more. On success the caller frees *out, which

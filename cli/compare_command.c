@@ -8,10 +8,22 @@ static const struct {
   const char *option;
   bool has_value;
 } kept[] = {
-    {"--base", true},      {"--candidate", true},     {"--baseline", true},  {"--load", true},
-    {"--device", true},    {"--seed", true},          {"--reference", true}, {"--timeout", true},
-    {"--rounds", true},    {"--modes", true},         {"--quick", false},    {"--inject-slowdown", true},
-    {"--threshold", true}, {"--threshold-for", true}, {"--floor-us", true},
+    {"--base", true},
+    {"--candidate", true},
+    {"--baseline", true},
+    {"--load", true},
+    {"--base-load", true},
+    {"--device", true},
+    {"--seed", true},
+    {"--reference", true},
+    {"--timeout", true},
+    {"--rounds", true},
+    {"--modes", true},
+    {"--quick", false},
+    {"--inject-slowdown", true},
+    {"--threshold", true},
+    {"--threshold-for", true},
+    {"--floor-us", true},
 };
 
 /* A shell word as it stands in the command, quotes included. */

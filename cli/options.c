@@ -53,6 +53,11 @@ static const struct option_row {
     {"Input", "--counters", "FILE", IN(REPORT), KIND_STRING, AT(counters),
      "counters of a profiler, from scripts/profile, for the rows of one report", NULL},
     {"Input", "--base", "PROGRAM", IN(AB), KIND_STRING, AT(base), "the attnbench to compare with", NULL},
+    {"Input", "--base-load", "FILE", IN(AB), KIND_LIST, AT(base_load),
+     "shared object that the base loads instead of those of --load, for a kernel of your own; without --base the "
+     "base "
+     "is this program; repeat for more",
+     NULL},
     {"Input", "--candidate", "PROGRAM", IN(AB), KIND_STRING, AT(candidate),
      "the attnbench to judge; by default this one", NULL},
     {"Input", "--baseline", "FILE", IN(RUN), KIND_STRING, AT(baseline),
@@ -160,6 +165,7 @@ static const struct option_list {
 } lists[] = {
     {AT(filter), AT(filter_count), OPTIONS_FILTERS_MAX, "write a narrower sweep"},
     {AT(load), AT(load_count), OPTIONS_LOADS_MAX, "load fewer objects"},
+    {AT(base_load), AT(base_load_count), OPTIONS_LOADS_MAX, "load fewer objects"},
     {AT(only), AT(only_count), OPTIONS_ONLY_MAX, "use --variants and --filter"},
     {AT(threshold_for), AT(threshold_for_count), OPTIONS_THRESHOLDS_MAX, "use wider globs"},
 };
@@ -330,9 +336,12 @@ static struct status require_gate(const struct options *o) {
     if (needing[i].value != NULL)
       return status_make(STATUS_USAGE, "%s: nothing is compared; give --baseline FILE", needing[i].name);
   }
-  if (o->verb == VERB_AB && o->base == NULL) {
-    return status_make(STATUS_USAGE,
-                       "--base is missing; for example: attnbench ab --base ../main/attnbench --sweep %s", o->sweep);
+  if (o->verb == VERB_AB && o->base == NULL && o->base_load_count == 0) {
+    return status_make(
+        STATUS_USAGE,
+        "--base is missing; for example: attnbench ab --base ../main/attnbench --sweep %s; or --base-load for a "
+        "kernel of your own",
+        o->sweep);
   }
   if (o->check_only && (is_gate || o->rounds_value > 1))
     return status_make(STATUS_USAGE, "--check-only takes no times, which --rounds and --baseline are about");
@@ -384,6 +393,7 @@ size_t options_files(const struct options *o, struct options_file out[OPTIONS_FI
   size_t count = 0;
   for (size_t i = 0; i < o->positional_count; ++i) add_file("the report", o->positional[i], false, out, &count);
   for (size_t i = 0; i < o->load_count; ++i) add_file("--load", o->load[i], false, out, &count);
+  for (size_t i = 0; i < o->base_load_count; ++i) add_file("--base-load", o->base_load[i], false, out, &count);
   for (size_t i = 0; i < ROW_COUNT; ++i) {
     const struct option_row *row = &rows[i];
     const bool is_here = row->kind == KIND_STRING && (row->verbs & (1u << o->verb)) != 0;

@@ -54,6 +54,8 @@ struct options {
   size_t filter_count;
   const char *load[OPTIONS_LOADS_MAX]; /* --load: shared objects with variants */
   size_t load_count;
+  const char *base_load[OPTIONS_LOADS_MAX]; /* --base-load: what the base loads instead */
+  size_t base_load_count;
   const char *only[OPTIONS_ONLY_MAX]; /* --only: cells as "KEY/VARIANT" */
   size_t only_count;
   const char *rounds, *modes;                                 /* how often and what is timed */

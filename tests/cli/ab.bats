@@ -47,6 +47,20 @@ takes() { program "takes$1" "STEADY_US=$1 exec \"$ATTNBENCH\" \"\$@\""; }
   [ "$order" = cbbccbbccb ] || fail "the order was $order"
 }
 
+@test "a kernel of one's own is compared with its older object, by one program" {
+  cp "$STEADY" "$TMP/old.so"
+  attn ab --base-load "$TMP/old.so" --load "$STEADY" --sweep "$SWEEP" --device cpu "${COMMON[@]}" --threshold 50 --keep "$TMP/kept" \
+    --json "$TMP/new.json"
+  expect_status 0
+  for side in base:"$TMP/old.so" candidate:"$STEADY"; do
+    grep -q -- "--load ${side#*:}[ \"]" "$TMP/kept/first-00-${side%%:*}.journal" || fail "${side%%:*} loaded something else"
+  done
+  expect_json "$TMP/new.json" '"--base-load" in d["run"]["command"]'
+  attn ab --base-load "$TMP/none.so" --load "$STEADY" --sweep "$SWEEP" --device cpu
+  expect_status 6
+  expect_err "$TMP/none.so"
+}
+
 @test "only what is suspected is measured again" {
   export STEADY_SLOW_B=2
   ab --base "$(program even "STEADY_SLOW_B=0 exec \"$ATTNBENCH\" \"\$@\"")" --keep "$TMP/kept"
