@@ -10,7 +10,7 @@
 #
 # Each rung speaks TAP, kept in build/test-logs/. The last line is "N passed, N failed, N skipped". The exit status is
 # 0 only when nothing failed and something passed. Environment: MAKE, BATS, V=1 (show every test), TEST_JOBS (rungs at
-# once; default: every core).
+# once; default: three for every two cores).
 # shellcheck disable=SC2317  # rung and step call functions by name
 set -uo pipefail
 cd "$(dirname "$0")/.." || exit 1
@@ -19,7 +19,8 @@ MAKE=${MAKE:-make}
 BATS=${BATS:-bats}
 LOGS=build/test-logs
 SANITIZERS=(CUDA=0 "SANITIZE=address,undefined")
-JOBS=${TEST_JOBS:-$(nproc 2>/dev/null || echo 1)}
+# Half of the command-line tests wait for sleeping programs.
+JOBS=${TEST_JOBS:-$((($(nproc 2>/dev/null || echo 1) * 3 + 1) / 2))}
 # These time the CPU against a bound, or build: nothing else may run beside them.
 ALONE="build.bats inject.bats selftest.bats"
 # Tests of scripts and of the build: the program's own code has other tests.

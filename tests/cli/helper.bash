@@ -128,16 +128,18 @@ print(json.dumps(eval(sys.argv[2])))' "$1" "$2"
 # expect_json FILE EXPRESSION: the expression over d must be true.
 expect_json() { [ "$(json "$1" "bool($2)")" = true ] || fail "not true of $1: $2"; }
 
-# expect_valid SCHEMA FILE: FILE matches the JSON Schema; every violation is printed with its path.
+# expect_valid SCHEMA FILE...: each FILE matches the JSON Schema; every violation is printed with its path.
 expect_valid() {
   python -c '
 import json, sys, jsonschema
-schema, document = (json.load(open(p, encoding="utf-8")) for p in sys.argv[1:3])
+schema = json.load(open(sys.argv[1], encoding="utf-8"))
 validator = jsonschema.validators.validator_for(schema)
 validator.check_schema(schema)
-errors = list(validator(schema).iter_errors(document))
-for e in errors[:10]:
-    print("/".join(map(str, e.absolute_path)) + ": " + e.message[:300], file=sys.stderr)
-sys.exit(1 if errors else 0)' "$1" "$2"
+bad = False
+for path in sys.argv[2:]:
+    for e in list(validator(schema).iter_errors(json.load(open(path, encoding="utf-8"))))[:10]:
+        print(path + ": " + "/".join(map(str, e.absolute_path)) + ": " + e.message[:300], file=sys.stderr)
+        bad = True
+sys.exit(bad)' "$@"
 }
 refute_valid() { ! expect_valid "$1" "$2" 2>/dev/null || fail "$2 should not match $1"; }
