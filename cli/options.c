@@ -54,9 +54,8 @@ static const struct option_row {
      "counters of a profiler, from scripts/profile, for the rows of one report", NULL},
     {"Input", "--base", "PROGRAM", IN(AB), KIND_STRING, AT(base), "the attnbench to compare with", NULL},
     {"Input", "--base-load", "FILE", IN(AB), KIND_LIST, AT(base_load),
-     "shared object that the base loads instead of those of --load, for a kernel of your own; without --base the "
-     "base "
-     "is this program; repeat for more",
+     "shared object that the base loads instead of those of --load: a kernel of your own as it was; repeat for more. "
+     "Without --base the base is this program",
      NULL},
     {"Input", "--candidate", "PROGRAM", IN(AB), KIND_STRING, AT(candidate),
      "the attnbench to judge; by default this one", NULL},
@@ -216,9 +215,14 @@ static struct status unknown_option(enum verb verb, const char *name) {
                      verbs[verb].name);
 }
 
-static struct status append(const struct option_row *row, const char *value, struct options *out) {
+static const struct option_list *list_of(const struct option_row *row) {
   const struct option_list *list = lists;
   while (list->offset != row->offset) ++list;
+  return list;
+}
+
+static struct status append(const struct option_row *row, const char *value, struct options *out) {
+  const struct option_list *list = list_of(row);
   const char **values = (const char **)((char *)out + list->offset);
   size_t *count = (size_t *)((char *)out + list->count_offset);
   if (*count == list->most) {
@@ -392,14 +396,16 @@ static void add_file(const char *option, const char *path, bool is_output, struc
 size_t options_files(const struct options *o, struct options_file out[OPTIONS_FILES_MAX]) {
   size_t count = 0;
   for (size_t i = 0; i < o->positional_count; ++i) add_file("the report", o->positional[i], false, out, &count);
-  for (size_t i = 0; i < o->load_count; ++i) add_file("--load", o->load[i], false, out, &count);
-  for (size_t i = 0; i < o->base_load_count; ++i) add_file("--base-load", o->base_load[i], false, out, &count);
   for (size_t i = 0; i < ROW_COUNT; ++i) {
     const struct option_row *row = &rows[i];
-    const bool is_here = row->kind == KIND_STRING && (row->verbs & (1u << o->verb)) != 0;
-    if (!is_here || (strcmp(row->value, "FILE") != 0 && strcmp(row->value, "PROGRAM") != 0)) continue;
-    const char *path = *(const char *const *)((const char *)o + row->offset);
-    add_file(row->name, path, strcmp(row->group, "Output") == 0, out, &count);
+    const bool takes_value = row->kind == KIND_STRING || row->kind == KIND_LIST;
+    if (!takes_value || (row->verbs & (1u << o->verb)) == 0) continue;
+    if (strcmp(row->value, "FILE") != 0 && strcmp(row->value, "PROGRAM") != 0) continue;
+    const char *const *paths = (const char *const *)((const char *)o + row->offset);
+    const size_t given = row->kind == KIND_LIST ? *(const size_t *)((const char *)o + list_of(row)->count_offset) : 1;
+    for (size_t j = 0; j < given; ++j) {
+      add_file(row->name, paths[j], strcmp(row->group, "Output") == 0, out, &count);
+    }
   }
   return count;
 }
