@@ -53,14 +53,10 @@ struct status command_ab(const struct options *options, int argc, char **argv, e
   if (status_failed(&status)) return status;
   status = pairs_open(options, &pairs);
   if (!status_failed(&status)) status = measure_and_judge(&pairs, argc, argv, exit_code);
-  const int signal_number = supervise_interrupted();
-  if (pairs.is_kept || (signal_number != 0 && options->keep != NULL)) {
+  if (pairs.is_kept || (supervise_interrupted() != 0 && options->keep != NULL)) {
     fprintf(stderr, "attnbench: journals so far are kept in %s\n", pairs.folder);
   }
-  if (signal_number != 0 && status.code == STATUS_INTERNAL) {
-    *exit_code = command_signal_exit_code(signal_number);
-    status = status_ok();
-  }
+  command_end_of_signal(&status, exit_code);
   pairs_close(&pairs);
   return status;
 }

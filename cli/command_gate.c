@@ -57,10 +57,10 @@ static struct status judge_control(const struct pairs *pairs, struct compare_pow
 /* One real gate run of this program against itself, over one cell in one mode, the candidate's slower by `percent`.
  */
 static struct status run_control(const struct options *options, struct compare_power_control *out) {
-  char cell[CASE_KEY_MAX + VARIANT_SPEC_MAX], rule[sizeof cell + 32];
+  char cell[CELL_NAME_MAX], rule[sizeof cell + 32];
   struct options own = *options;
   struct pairs pairs;
-  snprintf(cell, sizeof cell, "%s/%s", out->key, out->variant);
+  case_variant_name(out->key, out->variant, cell);
   snprintf(rule, sizeof rule, "%s:%g", cell, out->percent);
   own.base = own.candidate = own.keep = NULL;
   own.modes = time_mode_name(out->mode);
@@ -174,11 +174,8 @@ static struct status selftest(const struct options *options, const struct journa
     const struct status saved = save_all(&test);
     if (!status_failed(&status)) status = saved;
   }
-  const int signal_number = supervise_interrupted();
-  if (signal_number != 0 && status.code == STATUS_INTERNAL) {
-    *exit_code = command_signal_exit_code(signal_number);
-    status = status_ok();
-  } else if (count_controls(&test, compare_power_is_found) < count_controls(&test, compare_power_is_control)) {
+  if (!command_end_of_signal(&status, exit_code) &&
+      count_controls(&test, compare_power_is_found) < count_controls(&test, compare_power_is_control)) {
     *exit_code = EXIT_CODE_INCONCLUSIVE;
   }
   for (size_t i = 0; i < KINDS; ++i) compare_power_free(&test.power[i]);

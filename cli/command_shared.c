@@ -91,6 +91,14 @@ enum exit_code command_signal_exit_code(int signal_number) {
   return signal_number == SIGINT ? EXIT_CODE_SIGINT : EXIT_CODE_SIGTERM;
 }
 
+bool command_end_of_signal(struct status *status, enum exit_code *exit_code) {
+  const int signal_number = supervise_interrupted();
+  if (signal_number == 0 || status->code != STATUS_INTERNAL) return false;
+  *exit_code = command_signal_exit_code(signal_number);
+  *status = status_ok();
+  return true;
+}
+
 /* The later output would replace the earlier one, or what was read. */
 static struct status check_distinct(const struct options *options) {
   struct options_file files[OPTIONS_FILES_MAX];

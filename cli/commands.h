@@ -63,6 +63,9 @@ struct status command_check_thresholds(const struct options *, const struct cell
 struct status command_write_compare(const struct options *, const char *json, const struct compare *);
 /* Shared: 130 or 143. */
 enum exit_code command_signal_exit_code(int signal_number);
+/* Shared: when a signal is what failed, that is an exit code and no failure. False, and nothing changes: it is not.
+ */
+bool command_end_of_signal(struct status *, enum exit_code *exit_code);
 /* Shared: can every output be written? */
 struct status command_probe_outputs(const struct options *);
 /* Shared: a cell that is only planned, for a GPU that is not here. worker: of whatever device, for loaded variants,

@@ -54,6 +54,7 @@ enum compare_verdict {
       COMPARE_VERDICT_COUNT
 };
 const char *compare_verdict_name(enum compare_verdict);
+const char *compare_verdict_at(uint32_t index); /* the same by number; NULL past the last */
 enum exit_code compare_verdict_exit_code(enum compare_verdict);
 const char *compare_verdict_help(enum compare_verdict);
 

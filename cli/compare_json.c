@@ -10,10 +10,6 @@
 
 /* ---- tables -------------------------------------------------------------------------------------------------- */
 
-static const char *name_of_verdict(uint32_t i) {
-  return i < COMPARE_VERDICT_COUNT ? compare_verdict_name((enum compare_verdict)i) : NULL;
-}
-
 static const struct field settings_fields[] = {
     FIELD("threshold_ratio", F64, struct compare_settings, threshold),
     FIELD("paired", BOOL, struct compare_settings, paired),
@@ -66,7 +62,7 @@ static const struct field row_fields[] = {
     FIELD("key", NAME, struct compare_row, key),
     FIELD("variant", NAME, struct compare_row, variant),
     FIELD("mode", ENUM, struct compare_row, mode, .name = record_mode_name),
-    FIELD("verdict", ENUM, struct compare_row, verdict, .name = name_of_verdict),
+    FIELD("verdict", ENUM, struct compare_row, verdict, .name = compare_verdict_at),
     FIELD("reason", LABEL, struct compare_row, reason, .capacity = COMPARE_TEXT_MAX),
     FIELD("threshold_ratio", F64, struct compare_row, threshold),
     FIELD("time_ratio", F64, struct compare_row, ratio),

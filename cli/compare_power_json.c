@@ -35,10 +35,6 @@ static const struct field suite_fields[] = {
     {0},
 };
 
-static const char *verdict_name(uint32_t index) {
-  return index < COMPARE_VERDICT_COUNT ? compare_verdict_name((enum compare_verdict)index) : NULL;
-}
-
 static const struct field control_fields[] = {
     FIELD("key", NAME, struct compare_power_control, key),
     FIELD("variant", NAME, struct compare_power_control, variant),
@@ -46,7 +42,7 @@ static const struct field control_fields[] = {
     FIELD("percent", F64, struct compare_power_control, percent),
     FIELD("injected_ratio", F64, struct compare_power_control, injected_ratio),
     FIELD("time_ratio", F64, struct compare_power_control, time_ratio),
-    FIELD("verdict", ENUM, struct compare_power_control, verdict, .name = verdict_name),
+    FIELD("verdict", ENUM, struct compare_power_control, verdict, .name = compare_verdict_at),
     FIELD("reason", LABEL, struct compare_power_control, reason,
           .capacity = sizeof((struct compare_power_control *)0)->reason),
     {0},

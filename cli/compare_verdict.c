@@ -10,5 +10,6 @@ static const struct {
 };
 
 const char *compare_verdict_name(enum compare_verdict verdict) { return verdicts[verdict].name; }
+const char *compare_verdict_at(uint32_t index) { return index < COMPARE_VERDICT_COUNT ? verdicts[index].name : NULL; }
 enum exit_code compare_verdict_exit_code(enum compare_verdict verdict) { return verdicts[verdict].exit; }
 const char *compare_verdict_help(enum compare_verdict verdict) { return verdicts[verdict].help; }

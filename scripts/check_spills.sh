@@ -19,7 +19,8 @@ if [ -z "$rows" ]; then
   exit 0
 fi
 
-# Reads rows of one kernel after the other. ALLOWED holds: most bytes spilled, a fragment of the demangled kernel name, why; separated by tabs. An entry that
+# Reads rows of one kernel after the other. ALLOWED holds: most bytes spilled, a fragment of the demangled kernel name,
+# why; separated by tabs. An entry that
 # no kernel needs any more is a failure too.
 check() {
   awk -F'\t' -v allowed="$ALLOWED" '

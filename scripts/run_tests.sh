@@ -222,7 +222,7 @@ sanitized() {
 }
 
 gpu_missing() {
-  if command -v nvidia-smi >/dev/null && nvidia-smi -L 2>/dev/null | grep -q '^GPU '; then return 1; fi
+  if command -v nvidia-smi >/dev/null && nvidia-smi -L 2>/dev/null | grep -c '^GPU ' >/dev/null; then return 1; fi
   if compgen -G '/dev/nvidia[0-9]*' >/dev/null || [ -e /dev/dxg ]; then return 1; fi
 }
 

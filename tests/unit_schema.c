@@ -23,10 +23,6 @@ static const char *severity_word(uint32_t i) {
   return i <= FINDING_SEVERE ? finding_severity_name((enum finding_severity)i) : NULL;
 }
 
-static const char *verdict_word(uint32_t i) {
-  return i < COMPARE_VERDICT_COUNT ? compare_verdict_name((enum compare_verdict)i) : NULL;
-}
-
 static const char *scaling_word(uint32_t i) {
   return i < SCALING_VERDICT_COUNT ? scaling_verdict_name((enum scaling_verdict)i) : NULL;
 }
@@ -52,7 +48,7 @@ static const struct {
     {REPORT, "result", "math", record_math_name},
     {COMPARE, "side", "status", record_status_name},
     {COMPARE, "row", "mode", record_mode_name},
-    {COMPARE, "row", "verdict", verdict_word},
+    {COMPARE, "row", "verdict", compare_verdict_at},
 };
 
 static bool has_word(const cJSON *list, const char *word) {
