@@ -8,6 +8,7 @@
 #include "cli/compare_power.h"
 #include "cli/json.h"
 #include "tests/compare_data.h"
+#include "tests/unit_golden.h"
 
 static void assert_ok(struct status status) {
   if (status_failed(&status)) fail_msg("%s", status.text);
@@ -165,13 +166,10 @@ static void evidence_that_cannot_carry_it_is_refused(void **state) {
 
 static char *text_of(const struct compare_power_report *report,
                      struct status (*write)(const struct compare_power_report *, FILE *)) {
-  char *text = NULL;
-  size_t length = 0;
-  FILE *file = open_memstream(&text, &length);
-  assert_non_null(file);
-  assert_ok(write(report, file));
-  assert_int_equal(fclose(file), 0);
-  return text;
+  struct text_stream stream;
+  text_open(&stream);
+  assert_ok(write(report, stream.file));
+  return text_close(&stream);
 }
 
 /* Too few processes for a second measurement of their own: said, not hidden. */

@@ -203,14 +203,12 @@ static struct made *make_many(void) {
 /* ---- golden texts -------------------------------------------------------------------------------------------- */
 
 static char *text_of(const struct compare *compare, writer *write) {
-  char *text = NULL;
-  size_t length = 0;
-  FILE *file = open_memstream(&text, &length);
-  assert_non_null(file);
-  const struct status status = write(compare, file);
+  struct text_stream stream;
+  text_open(&stream);
+  const struct status status = write(compare, stream.file);
   if (status_failed(&status)) fail_msg("%s", status.text);
-  assert_int_equal(fclose(file), 0);
-  assert_int_equal(strlen(text), length);
+  char *text = text_close(&stream);
+  assert_int_equal(strlen(text), stream.length);
   return text;
 }
 
@@ -405,13 +403,11 @@ static void a_capped_text_ends_with_a_whole_line_that_says_so(void **state) {
   static const char text[] =
       "first line\nsecond line\nthird line that is much longer than the others, for the notice\n";
   for (size_t most = 60; most <= sizeof text; ++most) {
-    char *out = NULL;
-    size_t length = 0;
-    FILE *file = open_memstream(&out, &length);
-    assert_non_null(file);
-    compare_put_capped(file, text, sizeof text - 1, most);
-    assert_int_equal(fclose(file), 0);
-    assert_true(length <= most);
+    struct text_stream stream;
+    text_open(&stream);
+    compare_put_capped(stream.file, text, sizeof text - 1, most);
+    char *out = text_close(&stream);
+    assert_true(stream.length <= most);
     if (most >= sizeof text - 1) {
       assert_string_equal(out, text);
     } else {

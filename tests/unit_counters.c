@@ -12,6 +12,7 @@
 
 #include "cli/counters.h"
 #include "cli/report.h"
+#include "tests/unit_golden.h"
 
 /* Has rows of one pass and of two. */
 #define REPORT "tests/data/report_gpu.jsonl"
@@ -178,14 +179,12 @@ static void files_that_are_no_counter_files_are_refused(void **state) {
 
 static char *json_of(const struct journal_data *data) {
   struct report report;
-  char *text = NULL;
-  size_t length;
+  struct text_stream stream;
   assert_int_equal(report_build(data, &report).code, STATUS_OK);
-  FILE *file = open_memstream(&text, &length);
-  assert_int_equal(report_write_json(&report, file).code, STATUS_OK);
-  fclose(file);
+  text_open(&stream);
+  assert_int_equal(report_write_json(&report, stream.file).code, STATUS_OK);
   report_free(&report);
-  return text;
+  return text_close(&stream);
 }
 
 static void a_report_with_counters_reads_back_to_itself(void **state) {

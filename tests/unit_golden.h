@@ -28,6 +28,24 @@ static inline void compare_golden(const char *path, const char *text) {
   free(golden);
 }
 
+/* A stream, and after text_close all that was written into it, which the caller frees. */
+struct text_stream {
+  FILE *file;
+  char *text;
+  size_t length;
+};
+
+static inline void text_open(struct text_stream *out) {
+  *out = (struct text_stream){.text = NULL};
+  out->file = open_memstream(&out->text, &out->length);
+  assert_non_null(out->file);
+}
+
+static inline char *text_close(struct text_stream *stream) {
+  assert_int_equal(fclose(stream->file), 0);
+  return stream->text;
+}
+
 /* For cJSON_Hooks: as many allocations as allocations_left says succeed, then none. */
 static size_t allocations_left;
 
@@ -45,15 +63,13 @@ static inline size_t assert_whole_or_refused(struct status (*write)(const void *
   struct status status;
   size_t given = 0;
   do {
-    char *text = NULL;
-    size_t length = 0;
-    FILE *file = open_memstream(&text, &length);
-    assert_non_null(file);
+    struct text_stream stream;
+    text_open(&stream);
     allocations_left = given;
     cJSON_InitHooks(&scarce);
-    status = write(data, file);
+    status = write(data, stream.file);
     cJSON_InitHooks(NULL);
-    assert_int_equal(fclose(file), 0);
+    char *text = text_close(&stream);
     assert_true(status.code == STATUS_OK || status.code == STATUS_MEMORY);
     assert_string_equal(text, status_failed(&status) ? "" : whole);
     free(text);

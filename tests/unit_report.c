@@ -43,13 +43,10 @@ static void discard(struct built *built) {
 }
 
 static char *text_of(const struct report *report, writer *write) {
-  char *text = NULL;
-  size_t length = 0;
-  FILE *file = open_memstream(&text, &length);
-  assert_non_null(file);
-  assert_ok(write(report, file));
-  assert_int_equal(fclose(file), 0);
-  return text;
+  struct text_stream stream;
+  text_open(&stream);
+  assert_ok(write(report, stream.file));
+  return text_close(&stream);
 }
 
 static char *text_of_journal(const char *path, writer *write) {

@@ -29,7 +29,7 @@ static void assert_ok(struct status status) {
 /* The first row gets five processes, as a run of five rounds would leave them. */
 static void build(struct built *out) {
   static const double medians[] = {10, 12, 11, 14, 13};
-  size_t length = 0;
+  struct text_stream stream;
   assert_ok(journal_load("tests/data/report_gpu.jsonl", &out->journal));
   struct process_record *process = &out->journal.records[0].process[TIME_HOT];
   process->count = 5;
@@ -38,10 +38,9 @@ static void build(struct built *out) {
     process->sm_clock_mhz[i] = i == 3 ? (double)NAN : 1980;
   }
   assert_ok(report_build(&out->journal, &out->report));
-  FILE *file = open_memstream(&out->text, &length);
-  assert_non_null(file);
-  assert_ok(report_write_gbench(&out->report, file));
-  assert_int_equal(fclose(file), 0);
+  text_open(&stream);
+  assert_ok(report_write_gbench(&out->report, stream.file));
+  out->text = text_close(&stream);
   out->root = cJSON_Parse(out->text);
   assert_non_null(out->root);
 }

@@ -12,6 +12,7 @@
 #include "cli/json.h"
 #include "cli/selftest.h"
 #include "kernels/gpu_models.h"
+#include "tests/unit_golden.h"
 
 #define COUNT(array) (sizeof(array) / sizeof(array)[0])
 
@@ -238,14 +239,11 @@ static char *written(struct status (*write)(const struct selftest_report *, FILE
                      const struct selftest_result *r) {
   struct selftest_judgement judgement;
   const struct selftest_report report = {r, &judgement};
-  char *text = NULL;
-  size_t length = 0;
-  FILE *file = open_memstream(&text, &length);
+  struct text_stream stream;
+  text_open(&stream);
   selftest_judge(r, &judgement);
-  assert_non_null(file);
-  assert_int_equal(write(&report, file).code, STATUS_OK);
-  fclose(file);
-  return text;
+  assert_int_equal(write(&report, stream.file).code, STATUS_OK);
+  return text_close(&stream);
 }
 
 static void the_table_says_what_failed(void **state) {

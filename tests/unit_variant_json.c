@@ -31,13 +31,10 @@ static struct status write_here(const void *data, FILE *file) {
 }
 
 static char *text_of_here(void) {
-  char *text = NULL;
-  size_t length = 0;
-  FILE *file = open_memstream(&text, &length);
-  assert_non_null(file);
-  assert_int_equal(write_here(here, file).code, STATUS_OK);
-  assert_int_equal(fclose(file), 0);
-  return text;
+  struct text_stream stream;
+  text_open(&stream);
+  assert_int_equal(write_here(here, stream.file).code, STATUS_OK);
+  return text_close(&stream);
 }
 
 static void a_variant_says_what_it_is_and_why_it_cannot_run(void **state) {

@@ -42,6 +42,15 @@ children_of() {
   done
 }
 
+# The object of the variant `steady` (tests/plugins/steady.c): beside the program, or in the build of ./attnbench.
+need_steady() {
+  local folder
+  folder=$(dirname "$ATTNBENCH")
+  [ -f "$folder/tests/plugins/steady.so" ] || folder=$(make -s print-BUILD)
+  STEADY=$folder/tests/plugins/steady.so
+  [ -f "$STEADY" ] || skip "no $STEADY; make test-programs builds it"
+}
+
 # hold_at N: programs started from here on stand still in the Nth process that runs the variant `steady` (tests/plugins);
 # wait_for_hold: until one does; interrupt PID: interrupts the program then, which must end with 130.
 hold_at() { export STEADY_FILE="$TMP/processes" STEADY_AT=$1 STEADY_HOW=hang; }

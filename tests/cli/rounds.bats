@@ -3,10 +3,7 @@
 load helper
 
 setup() {
-  FOLDER=$(dirname "$ATTNBENCH")
-  [ -f "$FOLDER/tests/plugins/steady.so" ] || FOLDER=$(make -s print-BUILD)
-  STEADY=$FOLDER/tests/plugins/steady.so
-  [ -f "$STEADY" ] || skip "no $STEADY; make test-programs builds it"
+  need_steady
   SWEEP=$(write_file s.json '{"attnbench_sweep": 1, "name": "steady", "variants": ["steady", "cpu_ref"],
     "shapes": [{"B": 1, "H": 2, "S": 1, "D": 8}, {"B": 2, "H": 2, "S": 1, "D": 8}]}')
   export STEADY_US=300
