@@ -135,11 +135,11 @@ BUILD := build/$(FLAVOUR)-$(shell printf '%s' '$(subst ','\'',$(FLAGS_TEXT))' | 
 
 # ---- sources ----------------------------------------------------------------------------------------------------
 
-C_SOURCES := $(wildcard cli/*.c kernels/*.c kernels/variants/*.c kernels/reference/*.c)
+C_SOURCES := $(wildcard cli/*.c cli/*/*.c kernels/*.c $(foreach room,cpu cuda variants reference,kernels/$(room)/*.c))
 CU_SOURCES := $(wildcard kernels/variants/*.cu kernels/reference/*.cu)
 ifeq ($(WITH_CUDA),1)
-C_SOURCES := $(filter-out kernels/device_none.c,$(C_SOURCES))
-CU_SOURCES += $(wildcard kernels/*.cu)
+C_SOURCES := $(filter-out kernels/cuda/no_cuda.c,$(C_SOURCES))
+CU_SOURCES += $(wildcard kernels/cuda/*.cu)
 endif
 FAULT_SOURCES := $(wildcard tests/faults/*.c tests/faults/*.cu)
 UNIT_SOURCES := $(wildcard tests/unit_*.c)
@@ -328,7 +328,7 @@ $(VERSION_HEADER): FORCE | $(BUILD)/.config
 	fi; \
 	printf '#define ATTNBENCH_VERSION "%s"\n#define ATTNBENCH_GIT_COMMIT "%s"\n' '$(VERSION)' "$$commit" >$@.new; \
 	if cmp -s $@.new $@; then rm $@.new; else mv $@.new $@; fi
-$(call object,cli/version.c): $(VERSION_HEADER)
+$(call object,cli/base/version.c): $(VERSION_HEADER)
 
 define LINK
 $(call say,LINK,$@)

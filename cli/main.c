@@ -3,24 +3,24 @@
 #include <stdio.h>
 #include <unistd.h>
 
-#include "cli/commands.h"
-#include "cli/output.h"
-#include "cli/version.h"
-#include "cli/worker.h"
+#include "cli/base/output.h"
+#include "cli/base/version.h"
+#include "cli/command/commands.h"
+#include "cli/measure/worker.h"
 
 static struct status run_verb(const struct options *options, int argc, char **argv, enum exit_code *exit_code) {
   switch (options->verb) {
     case VERB_RUN:
-      return options->profile_launches > 0 ? command_profile(options, argc, argv, exit_code)
-                                           : command_run(options, argc, argv, exit_code);
-    case VERB_PLAN: return command_plan(options, argc, argv, exit_code);
-    case VERB_AB: return command_ab(options, argc, argv, exit_code);
-    case VERB_LIST: return command_list(options, stdout);
-    case VERB_REPORT: return command_report(options, exit_code);
-    case VERB_DIAGNOSE: return command_diagnose(options, exit_code);
-    case VERB_SELFTEST: return command_selftest(options, exit_code);
-    case VERB_COMPARE: return command_compare(options, exit_code);
-    case VERB_GATE: return command_gate(options, argc, argv, exit_code);
+      return options->profile_launches > 0 ? verb_profile(options, argc, argv, exit_code)
+                                           : verb_run(options, argc, argv, exit_code);
+    case VERB_PLAN: return verb_plan(options, argc, argv, exit_code);
+    case VERB_AB: return verb_ab(options, argc, argv, exit_code);
+    case VERB_LIST: return verb_list(options, stdout);
+    case VERB_REPORT: return verb_report(options, exit_code);
+    case VERB_DIAGNOSE: return verb_diagnose(options, exit_code);
+    case VERB_SELFTEST: return verb_selftest(options, exit_code);
+    case VERB_COMPARE: return verb_compare(options, exit_code);
+    case VERB_GATE: return verb_gate(options, argc, argv, exit_code);
     case VERB_WORKER: return worker_main(options->device, options->load, options->load_count);
     case VERB_DESCRIBE: return worker_describe(options->load, options->load_count);
     case VERB_MEASURE_SELF: return worker_selftest(options->device);

@@ -1,3 +1,4 @@
+/* The public functions of the device boundary: each hands over to the backend that owns the device. */
 #include "kernels/device.h"
 
 #include <math.h>
@@ -6,7 +7,7 @@
 #include <string.h>
 #include <sys/utsname.h>
 
-#include "kernels/cpu_info.h"
+#include "kernels/cpu/host_info.h"
 #include "kernels/device_ops.h"
 
 enum { DEVICE_ORDINAL_MAX = 1023 };

@@ -1,5 +1,5 @@
 /* Inside the device boundary: what a backend implements, and what all backends share so that they cannot disagree.
- * Included by device.c, by the backends (device_cpu.c, device_cuda.cu) and by nothing in cli/. Valid C++ and CUDA.
+ * Included by device.c, by the backends (cpu/backend.c, cuda/backend.cu) and by nothing in cli/. Valid C++ and CUDA.
  *
  * A backend derives its own device and problem by putting struct device / struct problem first, and reaches its own
  * data by casting the pointer back. device.c owns the public functions of device.h and only dispatches.
@@ -15,7 +15,7 @@
 
 #include "kernels/device.h"
 #include "kernels/input.h"
-#include "kernels/selftest.h"
+#include "kernels/timer_facts.h"
 
 #ifdef __cplusplus
 extern "C" {
@@ -77,7 +77,7 @@ struct device_ops {
   struct status (*delay)(struct problem *, enum time_mode, double delay_us); /* finite and not negative: checked */
 };
 
-/* The backends. device_cuda_open is device_cuda.cu's, or device_none.c's in a build without CUDA. */
+/* The backends. device_cuda_open is that of cuda/backend.cu, or of cuda/no_cuda.c in a build without CUDA. */
 struct status device_cpu_open(struct device **out);
 struct status device_cuda_open(int ordinal, struct device **out);
 struct status cpu_selftest(struct device *, struct selftest_facts *out);

@@ -1,3 +1,4 @@
+/* Computes how many blocks an SM holds at once. */
 #include "kernels/occupancy.h"
 
 /* Allocation units shared by compute capability 8.0 to 9.0: registers are given to warps in units of 256, each of the

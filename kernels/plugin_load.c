@@ -1,3 +1,4 @@
+/* Opens a user's shared object and checks what it promises. */
 #include "kernels/plugin_load.h"
 
 #include <dlfcn.h>

@@ -1,3 +1,4 @@
+/* The list of variants: those of variants.def, then those that were loaded. */
 #include <string.h>
 
 #include "kernels/variant.h"

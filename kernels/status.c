@@ -1,3 +1,4 @@
+/* Makes failures and joins their texts. */
 #include "kernels/status.h"
 
 #include <stdarg.h>

@@ -24,7 +24,8 @@ extern "C" {
 
 enum attn_dtype { ATTN_F16, ATTN_BF16, ATTN_F32, ATTN_DTYPE_COUNT };
 
-/* One attention problem. Limits on every field are in cli/sweep.h; here all are at least 1 and Hq % Hkv == 0. */
+/* One attention problem. Limits on every field are in cli/sweep/sweep.h; here all are at least 1 and Hq % Hkv == 0.
+ */
 struct attn_shape {
   uint32_t B, Hq, Hkv, Sq, Skv, D;
   enum attn_dtype dtype; /* of Q, K, V and O */

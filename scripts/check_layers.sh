@@ -1,51 +1,23 @@
 #!/usr/bin/env bash
-# Fails when a source breaks the structure: the boundary to the GPU, the order of the stages, the list of variants,
+# Fails when a source breaks the structure: the boundary to the GPU, the order of the rooms, the list of variants,
 # banned calls. Writes TAP; each failure is followed by file:line of every offence. No argument; run from anywhere.
 set -euo pipefail
 cd "${ATTN_ROOT:-$(dirname "$0")/..}"
 shopt -s nullglob
 
-# Stage | other files that belong to it (STAGE_*.c and .h always do) | stages whose headers it may include.
-# Data flows down this table. A new stage needs its line here.
-stages() {
+# The rooms of cli/, in the order in which data flows through them. The sources of a room may include their own room
+# and those above it in this table; main.c may include all.
+rooms() {
   sed 's/ *#.*//; /^$/d' <<'TABLE'
-json      | fields       |
-output    |              |
-version   |              |
-units     |              |
-text      |              | units
-profiled  |              |
-stats     |              |
-options   |              | json
-sweep     | variant_spec | json
-variant_json |           | json
-cells     |              | json sweep
-record    |              | json stats sweep
-plan      |              | json record sweep
-check     |              | record
-bind      |              | plan record
-measure   |              | record stats
-progress  |              | measure
-speedup   |              | check measure plan record stats sweep
-inject    |              | measure record speedup stats sweep
-selftest  |              | json record stats text units version
-worker    |              | bind check inject profiled json measure output plan record selftest speedup sweep variant_json
-supervise |              | profiled json output plan record sweep worker
-profile   |              | bind cells check measure plan record
-load      |              | json supervise
-journal   |              | profiled json output record sweep
-counters  |              | journal json record
-times     |              | json journal plan record sweep
-metrics   |              | record stats sweep
-scaling   |              | metrics record sweep
-diagnose  |              | metrics record scaling
-report    |              | diagnose journal json metrics output record scaling stats sweep text units version
-merge     |              | journal json record report text units
-rounds    |              | journal record
-child     |              | measure supervise
-compare   |              | journal json record report stats sweep text units
-command   | commands     | cells child compare counters inject profiled journal json load measure merge options output plan profile progress record report rounds selftest supervise sweep text times variant_json version
-main      |              | command options output version worker
+base      # JSON, text, output files, statistics, processes: knows nothing of attention
+sweep     # sweep files, cases, variants by name, the cells of a run
+record    # what is known of a cell, and the files that hold it
+selftest  # whether the timer is right
+measure   # workers: launch, check, time
+analyse   # rates, scaling, findings
+report    # rows as text, JSON, CSV; saved reports side by side
+gate      # whether a new report is slower than an old one
+command   # the command line and its verbs
 TABLE
 }
 
@@ -53,13 +25,13 @@ TABLE
 # match. Comments are not code.
 bans() {
   cat <<'TABLE'
-cli/ sees no CUDA|cli/*.c cli/*.h||#[[:space:]]*include[[:space:]]*[<"](cuda|nv|mma|cooperative)|#[[:space:]]*(el)?if.*CUDA|__CUDACC__
-CUDA headers stand in .cu and .cuh files only|kernels/*.c kernels/*.h kernels/*/*.c kernels/*/*.h||#[[:space:]]*include[[:space:]]*[<"](cuda|nvtx|nvml\.h>|mma\.h|cooperative)
+cli/ sees no CUDA|cli/*.[ch] cli/*/*.[ch]||#[[:space:]]*include[[:space:]]*[<"](cuda|nv|mma|cooperative)|#[[:space:]]*(el)?if.*CUDA|__CUDACC__
+CUDA headers are included by .cu and .cuh files only|kernels/*.[ch] kernels/*/*.[ch]||#[[:space:]]*include[[:space:]]*[<"](cuda|nvtx|nvml\.h>|mma\.h|cooperative)
 kernels/ includes nothing from cli/|kernels/* kernels/*/*||#[[:space:]]*include[[:space:]]*"cli/
-cJSON comes through cli/json.h|cli/*.c cli/*.h kernels/*|cli/json.h cli/version.c|#[[:space:]]*include[[:space:]]*[<"].*cJSON
-no cJSON call that truncates, clones or patches|cli/*.c cli/*.h||valueint|cJSON_(Minify|Duplicate|SetValuestring|InsertItemInArray|GetNumberValue)|cJSONUtils
-no shell and no unbounded string call|cli/*.c kernels/*.c kernels/*/*.c||(^|[^A-Za-z0-9_])(system|popen|strcpy|strcat|sprintf|vsprintf|gets|strtok|atoi|atof)[[:space:]]*\(
-only main.c prints to stdout and exits|cli/*.c kernels/*.c kernels/*/*.c|cli/main.c|(^|[^A-Za-z0-9_])(exit|printf|puts|putchar|perror|abort)[[:space:]]*\(
+cJSON comes through cli/base/json.h|cli/*.[ch] cli/*/*.[ch] kernels/* kernels/*/*|cli/base/json.h cli/base/version.c|#[[:space:]]*include[[:space:]]*[<"].*cJSON
+no cJSON call that truncates, clones or patches|cli/*.[ch] cli/*/*.[ch]||valueint|cJSON_(Minify|Duplicate|SetValuestring|InsertItemInArray|GetNumberValue)|cJSONUtils
+no shell and no unbounded string call|cli/*.c cli/*/*.c kernels/*.c kernels/*/*.c||(^|[^A-Za-z0-9_])(system|popen|strcpy|strcat|sprintf|vsprintf|gets|strtok|atoi|atof)[[:space:]]*\(
+only main.c prints to stdout and exits|cli/*.c cli/*/*.c kernels/*.c kernels/*/*.c|cli/main.c|(^|[^A-Za-z0-9_])(exit|printf|puts|putchar|perror|abort)[[:space:]]*\(
 TABLE
 }
 
@@ -117,34 +89,49 @@ lines_of() {
   printf '%s\n' "$@" | awk -F: 'NR == FNR { wanted[$0]; next } $1 in wanted' - "$code"
 }
 
-check_stages() {
+check_rooms() {
   local offences
   offences=$(grep -E '^cli/[^:]*:[0-9]+:[[:space:]]*#[[:space:]]*include[[:space:]]*"cli/' "$code" | awk -F: '
-    function stage_of(file,   name) {
-      name = file
-      sub(/^cli\//, "", name); sub(/\.[ch]$/, "", name)
-      if (name in alias) return alias[name]
-      while (!(name in allowed) && sub(/_[^_]*$/, "", name)) {}
-      return name in allowed ? name : ""
-    }
-    NR == FNR {
-      split($0, column, "|")
-      stage = column[1]; gsub(/ /, "", stage)
-      allowed[stage] = " " column[3] " "
-      n = split(column[2], extra, " ")
-      for (i = 1; i <= n; ++i) alias[extra[i]] = stage
-      next
-    }
+    function room_of(file,   part) { return split(file, part, "/") == 3 ? part[2] : "" }
+    NR == FNR { sub(/ .*/, "", $1); floor[$1] = FNR; next }
+    $1 == "cli/main.c" { next }
     {
       match($3, /"[^"]*"/)
       target = substr($3, RSTART + 1, RLENGTH - 2)
-      from = stage_of($1); to = stage_of(target)
-      if (from == "") { if (!told[$1]++) printf "%s: no stage in scripts/check_layers.sh\n", $1 }
-      else if (to == "") printf "%s:%s: %s has no stage in scripts/check_layers.sh\n", $1, $2, target
-      else if (from != to && !index(allowed[from], " " to " "))
-        printf "%s:%s: %s must not include %s\n", $1, $2, from, target
-    }' <(stages) -)
-  report "includes follow the stages" "$offences"
+      from = room_of($1); to = room_of(target)
+      if (!(from in floor)) { if (!told[$1]++) printf "%s: is in no room of scripts/check_layers.sh\n", $1 }
+      else if (!(to in floor)) printf "%s:%s: %s is in no room of scripts/check_layers.sh\n", $1, $2, target
+      else if (floor[to] > floor[from]) printf "%s:%s: %s must not include %s\n", $1, $2, from, target
+    }' <(rooms) -)
+  report "includes follow the rooms" "$offences"
+}
+
+# One guess finds a file: its name is not used twice and does not repeat its folder, and what it defines for others
+# starts with its name (or with its folder and its name).
+check_names() {
+  local file folder name
+  report "no two sources have one name" \
+    "$(printf '%s\n' cli/*.[ch] cli/*/*.[ch] kernels/*.* kernels/*/*.{c,h,cu,cuh} | sed 's|.*/||' | sort | uniq -d)"
+  report "no source repeats the name of its folder" "$(for file in cli/*/* kernels/{cpu,cuda,tiles,variants,reference}/*; do
+    folder=${file%/*} name=${file##*/}
+    case $name in "${folder##*/}"_*) echo "$file" ;; esac
+  done)"
+  report "every source opens with what it is" "$(for file in cli/*.[ch] cli/*/*.[ch] kernels/*.[ch] kernels/*/*.{c,h,cu,cuh}; do
+    head -n 1 "$file" | grep -qE '^/[*/]' || echo "$file"
+  done)"
+}
+
+check_functions() {
+  local file folder name
+  report "a public function is in the file of its name" "$(for file in cli/*/*.c; do
+    name=${file##*/} folder=${file%/*}
+    awk -v file="$file" -v name="${name%.c}" -v folder="${folder##*/}" '
+      /^[a-z].*[ *][a-z0-9_]+\(/ && !/^static / && !/;$/ {
+        match($0, /[a-z0-9_]+\(/)
+        called = substr($0, RSTART, RLENGTH - 1)
+        if (index(called, name) != 1 && index(called, folder "_" name) != 1) print file ":" FNR ": " called
+      }' "$file"
+  done)"
 }
 
 # The list and the folder name the same variants.
@@ -174,17 +161,19 @@ check_function_length() {
     /^(}|[A-Za-z].*(}|;)$)/ {
       if (start && FNR - start + 1 > longest) printf "%s:%d: %d lines: %s\n", FILENAME, start, FNR - start + 1, name
       start = 0
-    }' cli/*.c kernels/*.c kernels/*/*.c)"
+    }' cli/*.c cli/*/*.c kernels/*.c kernels/*/*.c)"
 }
 
 check_marks() {
   report "nothing is left to do in the sources" \
-    "$(grep -nE '(^|[^A-Za-z])(TO''DO|FIX''ME|XX''X)([^A-Za-z]|$)' Makefile cli/* kernels/*.* kernels/*/* scripts/*.sh tests/*.c tests/*/*.ba* 2>/dev/null || true)"
+    "$(grep -nE '(^|[^A-Za-z])(TO''DO|FIX''ME|XX''X)([^A-Za-z]|$)' Makefile cli/*.c cli/*/* kernels/*.* kernels/*/* scripts/*.sh tests/*.c tests/*/*.ba* 2>/dev/null || true)"
 }
 
-strip_comments cli/*.[ch] kernels/*.{c,h,cu,cuh} kernels/*/*.{c,h,cu,cuh} >"$code"
+strip_comments cli/*.[ch] cli/*/*.[ch] kernels/*.{c,h,cu,cuh} kernels/*/*.{c,h,cu,cuh} >"$code"
 check_bans
-check_stages
+check_rooms
+check_names
+[ -z "${CHECK_FUNCTIONS:-}" ] || check_functions
 check_variants
 check_variant_names
 check_function_length

@@ -422,7 +422,7 @@ def describe(name, grid, block):
 
 
 def range_name(text):
-    """As attnbench names its NVTX ranges (cli/measure.h)."""
+    """As attnbench names its NVTX ranges (cli/measure/measure.h)."""
     return re.sub("[:,]", ".", text)
 
 

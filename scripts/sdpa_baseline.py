@@ -157,7 +157,7 @@ def check(torch, shape, q, k, v, out, previous):
     return result
 
 
-# ---- statistics: cli/stats.c ------------------------------------------------------------------------------------
+# ---- statistics: cli/base/stats.c ------------------------------------------------------------------------------------
 
 def quantile(ordered, p):
     position = p * (len(ordered) - 1)

@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "cli/compare.h"
+#include "cli/gate/compare.h"
 #include "kernels/gpu_models.h"
 
 static inline void data_record(struct record *out, uint32_t batch, const char *variant, enum cell_status status) {

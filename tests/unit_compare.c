@@ -54,7 +54,7 @@ static struct compare_row verdict_of(double percent, unsigned rounds, bool paire
 }
 
 static void assert_verdict(enum compare_verdict verdict, enum compare_verdict expected) {
-  if (verdict != expected) fail_msg("%s, expected %s", compare_verdict_name(verdict), compare_verdict_name(expected));
+  if (verdict != expected) fail_msg("%s, expected %s", verdict_name(verdict), verdict_name(expected));
 }
 
 /* ---- the rule ------------------------------------------------------------------------------------------------ */
@@ -204,7 +204,7 @@ static void a_lower_clock_is_no_regression(void **state) {
     }
     build(&pair);
     assert_verdict(pair.compare.rows[0].verdict, cases[i].expected);
-    assert_int_equal(pair.compare.exit_code, compare_verdict_exit_code(cases[i].expected));
+    assert_int_equal(pair.compare.exit_code, verdict_exit_code(cases[i].expected));
     discard(&pair);
   }
 }
@@ -312,7 +312,7 @@ static void every_way_to_lose_a_cell_has_its_verdict(void **state) {
     const enum compare_verdict verdict =
         beside(cases[i].base, cases[i].now, cases[i].base_timed, cases[i].now_timed, &exit_code, cases[i].allow_new);
     if (verdict != cases[i].verdict || exit_code != cases[i].exit_code) {
-      fail_msg("case %zu: %s with exit code %d", i, compare_verdict_name(verdict), (int)exit_code);
+      fail_msg("case %zu: %s with exit code %d", i, verdict_name(verdict), (int)exit_code);
     }
   }
 }
@@ -463,23 +463,23 @@ static void a_baseline_is_whole_clean_and_repeated(void **state) {
   (void)state;
   struct journal_data data = data_report(2);
   data_measure(&data, 100, 5);
-  assert_ok(compare_check_baseline("b.json", &data));
+  assert_ok(identity_check_baseline("b.json", &data));
   struct status status = status_ok();
   --data.records[1].process[TIME_HOT].count;
-  status = compare_check_baseline("b.json", &data);
+  status = identity_check_baseline("b.json", &data);
   assert_int_equal(status.code, STATUS_NOT_COMPARABLE);
   assert_non_null(strstr(status.text, "--rounds 5"));
   ++data.records[1].process[TIME_HOT].count;
   snprintf(data.run.git_commit, sizeof data.run.git_commit, "0123abc+dirty");
-  status = compare_check_baseline("b.json", &data);
+  status = identity_check_baseline("b.json", &data);
   assert_int_equal(status.code, STATUS_NOT_COMPARABLE);
   data.run.git_commit[7] = '\0';
   snprintf(data.state, sizeof data.state, "interrupted");
-  status = compare_check_baseline("b.json", &data);
+  status = identity_check_baseline("b.json", &data);
   assert_int_equal(status.code, STATUS_NOT_COMPARABLE);
   snprintf(data.state, sizeof data.state, "complete");
   data.record_count = 0;
-  status = compare_check_baseline("b.json", &data);
+  status = identity_check_baseline("b.json", &data);
   assert_int_equal(status.code, STATUS_NOT_COMPARABLE);
   journal_free(&data);
 }

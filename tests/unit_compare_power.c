@@ -5,8 +5,8 @@
 
 #include <cmocka.h>
 
-#include "cli/compare_power.h"
-#include "cli/json.h"
+#include "cli/base/json.h"
+#include "cli/gate/power.h"
 #include "tests/compare_data.h"
 #include "tests/unit_golden.h"
 
@@ -50,7 +50,7 @@ static struct compare_power_settings settings(bool paired, uint32_t rounds) {
 
 static struct compare_power measured(const struct journal_data *data, struct compare_power_settings wanted) {
   struct compare_power power;
-  assert_ok(compare_power_measure("e.json", data, &wanted, &power));
+  assert_ok(power_measure("e.json", data, &wanted, &power));
   return power;
 }
 
@@ -58,11 +58,11 @@ static struct compare_power measured(const struct journal_data *data, struct com
 
 static void the_bound_of_a_rate_is_the_exact_one(void **state) {
   (void)state;
-  assert_near(compare_power_upper(0, 100), 1 - pow(0.05, 0.01), 1e-9);
-  assert_near(compare_power_upper(1, 20), 0.216106, 1e-5); /* Clopper and Pearson's tables */
-  assert_near(compare_power_upper(10, 100), 0.164, 1e-3);
-  assert_near(compare_power_upper(20, 20), 1, 0);
-  for (uint64_t hits = 0; hits < 50; ++hits) assert_true(compare_power_upper(hits, 50) > (double)hits / 50);
+  assert_near(power_upper(0, 100), 1 - pow(0.05, 0.01), 1e-9);
+  assert_near(power_upper(1, 20), 0.216106, 1e-5); /* Clopper and Pearson's tables */
+  assert_near(power_upper(10, 100), 0.164, 1e-3);
+  assert_near(power_upper(20, 20), 1, 0);
+  for (uint64_t hits = 0; hits < 50; ++hits) assert_true(power_upper(hits, 50) > (double)hits / 50);
 }
 
 /* ---- rates --------------------------------------------------------------------------------------------------- */
@@ -88,7 +88,7 @@ static void a_quiet_machine_finds_what_it_should(void **state) {
       assert_true(row->slowdown_80 >= 0.0125 && row->slowdown_80 <= 0.0175);
       assert_true(row->slowdown_99 >= row->slowdown_80 && row->slowdown_99 <= 0.02);
     }
-    compare_power_free(&power);
+    power_free(&power);
   }
   journal_free(&data);
 }
@@ -101,7 +101,7 @@ static void a_noisy_machine_is_told_so(void **state) {
   assert_true(power.rows[0].inconclusive + power.rows[1].inconclusive > 10);
   assert_true(power.rows[0].found_2_percent < 0.8);
   assert_true(power.rows[0].slowdown_80 > 0.02);
-  compare_power_free(&power);
+  power_free(&power);
   journal_free(&data);
 }
 
@@ -113,8 +113,8 @@ static void pairs_do_not_see_a_drift_that_samples_see(void **state) {
   assert_int_equal(pairs.failed + pairs.undecided, 0);
   assert_true(samples.failed + samples.undecided > 0);
   assert_true(pairs.rows[0].slowdown_99 < samples.rows[0].slowdown_99);
-  compare_power_free(&pairs);
-  compare_power_free(&samples);
+  power_free(&pairs);
+  power_free(&samples);
   journal_free(&data);
 }
 
@@ -126,7 +126,7 @@ static void a_floor_above_the_slowdown_hides_it(void **state) {
   struct compare_power power = measured(&data, wanted);
   assert_near(power.rows[0].found_3_percent, 0, 0);
   assert_true(power.rows[0].slowdown_99 > 0.045 && power.rows[0].slowdown_99 < 0.06);
-  compare_power_free(&power);
+  power_free(&power);
   journal_free(&data);
 }
 
@@ -136,8 +136,8 @@ static void the_same_evidence_gives_the_same_numbers(void **state) {
   struct compare_power one = measured(&data, settings(true, 5)), two = measured(&data, settings(true, 5));
   assert_memory_equal(one.rows, two.rows, one.row_count * sizeof *one.rows);
   assert_int_equal(one.undecided, two.undecided);
-  compare_power_free(&one);
-  compare_power_free(&two);
+  power_free(&one);
+  power_free(&two);
   journal_free(&data);
 }
 
@@ -146,7 +146,7 @@ static void the_same_evidence_gives_the_same_numbers(void **state) {
 static void assert_refused(const struct journal_data *data, uint32_t rounds, const char *says) {
   struct compare_power power;
   const struct compare_power_settings wanted = settings(true, rounds);
-  const struct status status = compare_power_measure("e.json", data, &wanted, &power);
+  const struct status status = power_measure("e.json", data, &wanted, &power);
   assert_int_equal(status.code, STATUS_NOT_COMPARABLE);
   if (strstr(status.text, says) == NULL) fail_msg("\"%s\" does not say \"%s\"", status.text, says);
 }
@@ -178,10 +178,10 @@ static void processes_that_serve_twice_are_told(void **state) {
   struct journal_data data = evidence(1, 16, 0.002, 0);
   struct compare_power power = measured(&data, settings(true, 7));
   assert_false(power.leftover);
-  char *text = text_of(&(struct compare_power_report){.power = &power, .power_count = 1}, compare_power_write_text);
+  char *text = text_of(&(struct compare_power_report){.power = &power, .power_count = 1}, power_text_write);
   assert_non_null(strstr(text, "drawn again"));
   free(text);
-  compare_power_free(&power);
+  power_free(&power);
   journal_free(&data);
 }
 
@@ -191,7 +191,7 @@ static void the_json_holds_every_number(void **state) {
   struct compare_power power[] = {measured(&data, settings(true, 7)), measured(&data, settings(false, 7))};
   struct json_doc doc;
   const struct compare_power_report report = {.evidence = &data, .power = power, .power_count = 2};
-  char *text = text_of(&report, compare_power_write_json);
+  char *text = text_of(&report, power_json_write);
   assert_ok(json_parse("selftest", text, strlen(text), &doc));
   assert_string_equal(json_get(doc.root, "schema")->valuestring, "attnbench.selftest/1");
   assert_int_equal(cJSON_GetArraySize(json_get(doc.root, "suites")), 2);
@@ -201,8 +201,8 @@ static void the_json_holds_every_number(void **state) {
   assert_near(json_get(row, "slowdown_99")->valuedouble, power[0].rows[0].slowdown_99, 0);
   json_free(&doc);
   free(text);
-  compare_power_free(&power[0]);
-  compare_power_free(&power[1]);
+  power_free(&power[0]);
+  power_free(&power[1]);
   journal_free(&data);
 }
 
@@ -217,7 +217,7 @@ static void controls_are_told_and_counted(void **state) {
       {"C", "wmma", TIME_HOT, 3, NAN, NAN, COMPARE_missing, "--inject-slowdown: too short"},
   };
   const struct compare_power_report report = {&data, &power, 1, controls, 3};
-  char *text = text_of(&report, compare_power_write_text), *json = text_of(&report, compare_power_write_json);
+  char *text = text_of(&report, power_text_write), *json = text_of(&report, power_json_write);
   struct json_doc doc;
   assert_non_null(strstr(text, "controls: 1 of 2 slowdowns"));
   assert_non_null(strstr(text, "A wmma hot: +3.10 % put in, regressed, seen as +2.90 %"));
@@ -233,7 +233,7 @@ static void controls_are_told_and_counted(void **state) {
   json_free(&doc);
   free(text);
   free(json);
-  compare_power_free(&power);
+  power_free(&power);
   journal_free(&data);
 }
 

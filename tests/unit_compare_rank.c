@@ -9,7 +9,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "cli/compare_rank.h"
+#include "cli/gate/rank.h"
 
 static void assert_near(double value, double expected, double margin) {
   if (!(fabs(value - expected) <= margin)) fail_msg("%.17g is not within %g of %.17g", value, margin, expected);

@@ -1,6 +1,6 @@
-/* The rates that the rule of cli/compare.h gives, by synthetic suites that go through the very comparison. The table
- * in results/README.md is made here: ATTN_UPDATE_GOLDEN=1 writes it (half a minute), else one of its rows is made
- * again. */
+/* The rates that the rule of cli/gate/compare.h gives, by synthetic suites that go through the very comparison. The
+ * table in results/README.md is made here: ATTN_UPDATE_GOLDEN=1 writes it (half a minute), else one of its rows is
+ * made again. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -8,7 +8,7 @@
 
 #include <cmocka.h>
 
-#include "cli/json.h"
+#include "cli/base/json.h"
 #include "tests/compare_data.h"
 
 static void assert_ok(struct status status) {

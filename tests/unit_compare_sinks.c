@@ -10,9 +10,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "cli/compare_sinks.h"
-#include "cli/json.h"
-#include "cli/report.h"
+#include "cli/base/json.h"
+#include "cli/gate/sinks.h"
+#include "cli/report/report.h"
 #include "kernels/gpu_models.h"
 #include "tests/unit_golden.h"
 
@@ -215,11 +215,11 @@ static char *text_of(const struct compare *compare, writer *write) {
 static const struct {
   const char *suffix;
   writer *write;
-} formats[] = {{"txt", compare_write_text},
-               {"json", compare_write_json},
-               {"md", compare_write_markdown},
-               {"xml", compare_write_junit},
-               {"annotations", compare_write_annotations}};
+} formats[] = {{"txt", verdict_text_write},
+               {"json", verdict_json_write},
+               {"md", verdict_markdown_write},
+               {"xml", verdict_junit_write},
+               {"annotations", verdict_annotations_write}};
 enum { FORMAT_COUNT = sizeof formats / sizeof *formats };
 
 static const struct {
@@ -278,7 +278,7 @@ static void no_format_lets_a_control_or_a_broken_byte_through(void **state) {
       const char *rest = text;
       while (*rest != '\0') {
         const char *at = rest;
-        const uint32_t c = compare_next_char(&rest);
+        const uint32_t c = sinks_next_char(&rest);
         const bool was_replaced = strncmp(at, "\xef\xbf\xbd", 3) == 0;
         if (c == 0xfffd && !was_replaced) fail_msg("byte %02x in %s", (unsigned char)*at, formats[k].suffix);
         assert_int_not_equal(c, '\r');
@@ -292,7 +292,7 @@ static void no_format_lets_a_control_or_a_broken_byte_through(void **state) {
 static void text_gives_a_runner_no_command(void **state) {
   (void)state;
   struct made *made = make_mixed();
-  char *text = text_of(&made->compare, compare_write_text);
+  char *text = text_of(&made->compare, verdict_text_write);
   for (char *line = strtok(text, "\n"); line != NULL; line = strtok(NULL, "\n")) {
     line += strspn(line, " ");
     if (strncmp(line, "::", 2) == 0 || strstr(line, "##[") != NULL) fail_msg("a command: %s", line);
@@ -305,13 +305,13 @@ static void text_gives_a_runner_no_command(void **state) {
 static void annotations_are_at_most_ten_and_the_last_counts_the_rest(void **state) {
   (void)state;
   struct made *made = make_many();
-  char *text = text_of(&made->compare, compare_write_annotations);
+  char *text = text_of(&made->compare, verdict_annotations_write);
   assert_int_equal(count_of(text, "\n"), 10);
   assert_int_equal(count_of(text, "::error "), 10);
   assert_non_null(strstr(text, "::and 5 more, none worse than these; 73 compared of 73 expected"));
   free(text);
   made->compare.row_count = 10; /* ten fit without one that counts */
-  text = text_of(&made->compare, compare_write_annotations);
+  text = text_of(&made->compare, verdict_annotations_write);
   assert_int_equal(count_of(text, "\n"), 10);
   assert_null(strstr(text, "more"));
   free(text);
@@ -321,12 +321,12 @@ static void annotations_are_at_most_ten_and_the_last_counts_the_rest(void **stat
 static void annotations_of_what_passes_are_warnings_or_none(void **state) {
   (void)state;
   struct made *made = make_lenient();
-  char *text = text_of(&made->compare, compare_write_annotations);
+  char *text = text_of(&made->compare, verdict_annotations_write);
   assert_int_equal(count_of(text, "::warning "), 2);
   assert_int_equal(count_of(text, "::error "), 0);
   free(text);
   made->compare.row_count = 0;
-  text = text_of(&made->compare, compare_write_annotations);
+  text = text_of(&made->compare, verdict_annotations_write);
   assert_string_equal(text, "");
   free(text);
   free(made);
@@ -336,13 +336,13 @@ static void an_annotation_is_one_line_whatever_its_texts_are(void **state) {
   (void)state;
   struct made *made = make_mixed();
   snprintf(made->now.run.sweep_path, sizeof made->now.run.sweep_path, "a,b:c%%d.json");
-  char *text = text_of(&made->compare, compare_write_annotations);
+  char *text = text_of(&made->compare, verdict_annotations_write);
   assert_int_equal(count_of(text, "\n"), 6);
   assert_int_equal(count_of(text, "file=a%2Cb%3Ac%25d.json,line=1,title=attnbench%3A "), 6);
   assert_non_null(strstr(text, "%2525 ::error:: ##[error]"));
   free(text);
   snprintf(made->now.run.sweep_path, sizeof made->now.run.sweep_path, "/tmp/sweep.json");
-  text = text_of(&made->compare, compare_write_annotations);
+  text = text_of(&made->compare, verdict_annotations_write);
   assert_null(strstr(text, "file="));
   free(text);
   free(made);
@@ -351,7 +351,7 @@ static void an_annotation_is_one_line_whatever_its_texts_are(void **state) {
 static void markdown_shows_fifty_rows_and_counts_the_rest(void **state) {
   (void)state;
   struct made *made = make_many();
-  char *text = text_of(&made->compare, compare_write_markdown);
+  char *text = text_of(&made->compare, verdict_markdown_write);
   assert_memory_equal(text, "**73 compared of 73 expected: 14 regressed, 59 same**\n", 54);
   assert_int_equal(count_of(text, "| wmma | hot |"), 50);
   assert_int_equal(count_of(text, "| **regressed** |"), 14);
@@ -376,7 +376,7 @@ static void markdown_of_the_longest_texts_stays_below_the_limit(void **state) {
     memset(made->compare.difference[i].base, '<', sizeof made->compare.difference[i].base - 1);
     memset(made->compare.difference[i].now, '<', sizeof made->compare.difference[i].now - 1);
   }
-  char *text = text_of(&made->compare, compare_write_markdown);
+  char *text = text_of(&made->compare, verdict_markdown_write);
   assert_true(strlen(text) > 50 * 2 * 399 && strlen(text) < 900 * 1024);
   free(text);
   free(made);
@@ -388,7 +388,7 @@ static void a_command_cannot_end_its_block_in_markdown(void **state) {
   struct made *made = make_mixed();
   size_t fences = 0;
   snprintf(made->now.run.command, sizeof made->now.run.command, "~~~~");
-  char *text = text_of(&made->compare, compare_write_markdown);
+  char *text = text_of(&made->compare, verdict_markdown_write);
   for (const char *line = text; line != NULL; line = strchr(line, '\n'), line += line != NULL) {
     const size_t indent = strspn(line, " ");
     fences += indent < 4 && strncmp(line + indent, "~~~~", 4) == 0;
@@ -405,7 +405,7 @@ static void a_capped_text_ends_with_a_whole_line_that_says_so(void **state) {
   for (size_t most = 60; most <= sizeof text; ++most) {
     struct text_stream stream;
     text_open(&stream);
-    compare_put_capped(stream.file, text, sizeof text - 1, most);
+    sinks_put_capped(stream.file, text, sizeof text - 1, most);
     char *out = text_close(&stream);
     assert_true(stream.length <= most);
     if (most >= sizeof text - 1) {
@@ -431,7 +431,7 @@ static void junit_counts_what_it_holds(void **state) {
                   {make_empty, "tests=\"1\" failures=\"0\" errors=\"1\" skipped=\"0\"", 0, 1, 0, 1}};
   for (size_t i = 0; i < sizeof expected / sizeof *expected; ++i) {
     struct made *made = expected[i].make();
-    char *text = text_of(&made->compare, compare_write_junit);
+    char *text = text_of(&made->compare, verdict_junit_write);
     assert_int_equal(count_of(text, expected[i].counts), 2);
     assert_int_equal(count_of(text, "<failure "), expected[i].failures);
     assert_int_equal(count_of(text, "<error "), expected[i].errors);
@@ -445,10 +445,10 @@ static void junit_counts_what_it_holds(void **state) {
 static void a_new_case_fails_unless_it_is_allowed(void **state) {
   (void)state;
   struct made *made = make(mixed_specs + 2, 1, EXIT_CODE_COVERAGE);
-  assert_true(compare_row_fails(&made->compare, &made->row[0]));
+  assert_true(sinks_row_fails(&made->compare, &made->row[0]));
   made->compare.settings.allow_new = true;
-  assert_false(compare_row_fails(&made->compare, &made->row[0]));
-  assert_int_equal(compare_expected(&made->compare), 0);
+  assert_false(sinks_row_fails(&made->compare, &made->row[0]));
+  assert_int_equal(sinks_expected(&made->compare), 0);
   free(made);
 }
 
@@ -461,7 +461,7 @@ static void percents_read_as_changes(void **state) {
                {2.5, "+150.00 %"}, {NAN, "-"},         {INFINITY, "-"}};
   for (size_t i = 0; i < sizeof cases / sizeof *cases; ++i) {
     char text[COMPARE_PERCENT_MAX];
-    compare_percent(cases[i].ratio, text);
+    sinks_percent(cases[i].ratio, text);
     assert_string_equal(text, cases[i].text);
   }
 }
@@ -469,13 +469,13 @@ static void percents_read_as_changes(void **state) {
 /* ---- JSON ---------------------------------------------------------------------------------------------------- */
 
 static struct status write_untyped(const void *data, FILE *file) {
-  return compare_write_json((const struct compare *)data, file);
+  return verdict_json_write((const struct compare *)data, file);
 }
 
 static void json_is_whole_or_refused_without_memory(void **state) {
   (void)state;
   struct made *made = make_mixed();
-  char *whole = text_of(&made->compare, compare_write_json);
+  char *whole = text_of(&made->compare, verdict_json_write);
   const size_t given = assert_whole_or_refused(write_untyped, &made->compare, whole);
   assert_true(given > 300);
   free(whole);
@@ -514,7 +514,7 @@ static void a_row_is_measured_again_by_its_run_narrowed_to_it(void **state) {
   for (size_t i = 0; i < sizeof cases / sizeof *cases; ++i) {
     char command[COMPARE_COMMAND_MAX];
     snprintf(made->now.run.command, sizeof made->now.run.command, "%s", cases[i].command);
-    compare_row_command(&made->compare, &made->row[0], command, sizeof command);
+    again_command(&made->compare, &made->row[0], command, sizeof command);
     if (strcmp(command, cases[i].again) != 0) fail_msg("of \"%s\":\n%s", cases[i].command, command);
   }
   free(made);
@@ -527,7 +527,7 @@ static void a_missing_row_is_named_by_its_base(void **state) {
   struct made *made = make(&spec, 1, EXIT_CODE_COVERAGE);
   made->now.run.command[0] = '\0';
   snprintf(made->now.run.sweep_path, sizeof made->now.run.sweep_path, "it's mine.json");
-  compare_row_command(&made->compare, &made->row[0], command, sizeof command);
+  again_command(&made->compare, &made->row[0], command, sizeof command);
   assert_string_equal(command, "attnbench --sweep 'it'\\''s mine.json'" CELL);
   free(made);
 }
@@ -540,7 +540,7 @@ static void a_cut_command_loses_its_last_word_only(void **state) {
   const size_t room = sizeof made->now.run.command;
   snprintf(made->now.run.command, room, "./attnbench --sweep s.json --rounds 7 --load '%0600d'", 1);
   assert_int_equal(strlen(made->now.run.command), room - 1);
-  compare_row_command(&made->compare, &made->row[0], command, sizeof command);
+  again_command(&made->compare, &made->row[0], command, sizeof command);
   assert_null(strchr(command, '\''));
   assert_non_null(strstr(command, "--rounds 7"));
   free(made);

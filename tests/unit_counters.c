@@ -10,8 +10,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "cli/counters.h"
-#include "cli/report.h"
+#include "cli/record/counters.h"
+#include "cli/report/report.h"
 #include "tests/unit_golden.h"
 
 /* Has rows of one pass and of two. */

@@ -8,7 +8,7 @@
 #include <math.h>
 #include <stdlib.h>
 
-#include "kernels/cpu_math.h"
+#include "kernels/cpu/arithmetic.h"
 
 enum { HALVES = 65536, ROWS = 8, COLUMNS = 48, DEPTH = 37, STRIDE = 53 };
 

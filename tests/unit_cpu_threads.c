@@ -8,7 +8,7 @@
 #include <stdatomic.h>
 #include <stdbool.h>
 
-#include "kernels/cpu_threads.h"
+#include "kernels/cpu/threads.h"
 
 enum { TASKS = 1000 };
 

@@ -9,8 +9,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "cli/check.h"
-#include "kernels/cpu_math.h"
+#include "cli/measure/check.h"
+#include "kernels/cpu/arithmetic.h"
 #include "kernels/device_ops.h"
 
 enum { SEED = 7 };

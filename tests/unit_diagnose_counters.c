@@ -6,7 +6,7 @@
 
 #include <cmocka.h>
 
-#include "cli/diagnose.h"
+#include "cli/analyse/diagnose.h"
 #include "tests/unit_rows.h"
 
 static struct rows rows;

@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "cli/json.h"
+#include "cli/base/json.h"
 
 enum { GOLDEN_BYTES_MAX = 1 << 22 };
 

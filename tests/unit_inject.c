@@ -8,7 +8,7 @@
 #include <math.h>
 #include <string.h>
 
-#include "cli/inject.h"
+#include "cli/measure/inject.h"
 #include "kernels/device_ops.h"
 
 static const bool both[TIME_MODE_COUNT] = {true, true};

@@ -15,8 +15,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "cli/journal.h"
-#include "cli/json.h"
+#include "cli/base/json.h"
+#include "cli/record/journal.h"
 #include "kernels/gpu_models.h"
 
 static char folder[64], path[128];

@@ -13,7 +13,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "cli/json.h"
+#include "cli/base/json.h"
 #include "kernels/input.h"
 
 #define COUNT(array) (sizeof(array) / sizeof(array)[0])

@@ -8,8 +8,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "cli/json.h"
-#include "cli/json_scan.h"
+#include "cli/base/json.h"
+#include "cli/base/json_scan.h"
 
 #define COUNT(array) (sizeof(array) / sizeof(array)[0])
 

@@ -7,7 +7,7 @@
 
 #include <stdio.h>
 
-#include "cli/measure.h"
+#include "cli/measure/measure.h"
 
 static void a_range_has_no_letter_that_filters_of_tools_read(void **state) {
   (void)state;

@@ -5,7 +5,7 @@
 
 #include <cmocka.h>
 
-#include "cli/metrics.h"
+#include "cli/analyse/metrics.h"
 #include "tests/unit_rows.h"
 
 static struct attn_shape shape_of(uint32_t B, uint32_t H, uint32_t S, uint32_t D) {
@@ -199,10 +199,10 @@ static void only_right_rows_have_a_speed(void **state) {
 
 static void roof_names_are_stable(void **state) {
   (void)state;
-  assert_string_equal(roof_name(ROOF_NONE), "none");
-  assert_string_equal(roof_name(ROOF_TENSOR), "tensor_f16");
-  assert_string_equal(roof_name(ROOF_FP32), "fp32");
-  assert_string_equal(roof_name(ROOF_DRAM), "dram");
+  assert_string_equal(metrics_roof_name(ROOF_NONE), "none");
+  assert_string_equal(metrics_roof_name(ROOF_TENSOR), "tensor_f16");
+  assert_string_equal(metrics_roof_name(ROOF_FP32), "fp32");
+  assert_string_equal(metrics_roof_name(ROOF_DRAM), "dram");
 }
 
 /* ---- launch geometry ----------------------------------------------------------------------------------------- */

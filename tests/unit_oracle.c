@@ -8,9 +8,9 @@
 #include <math.h>
 #include <stdlib.h>
 
-#include "kernels/cpu_math.h"
+#include "kernels/cpu/arithmetic.h"
+#include "kernels/cpu/oracle.h"
 #include "kernels/device_ops.h"
-#include "kernels/oracle.h"
 
 enum { SEED = 20260101, KEYS_MAX = 1024 };
 

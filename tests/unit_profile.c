@@ -8,7 +8,7 @@
 #include <signal.h>
 #include <string.h>
 
-#include "cli/profile.h"
+#include "cli/measure/profile.h"
 
 /* Launches of the two probes below, in order: 'a' and 'b'. */
 static char launched[64];

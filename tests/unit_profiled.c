@@ -7,7 +7,7 @@
 
 #include <string.h>
 
-#include "cli/profiled.h"
+#include "cli/base/profiled.h"
 
 static const char *set_name, *set_value;
 

@@ -12,8 +12,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "cli/fields.h"
-#include "cli/record.h"
+#include "cli/base/fields.h"
+#include "cli/record/record.h"
 #include "kernels/gpu_models.h"
 
 static struct stats some_stats(double us) {

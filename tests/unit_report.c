@@ -13,12 +13,12 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "cli/json.h"
-#include "cli/record_fields.h"
-#include "cli/report.h"
-#include "cli/report_fields.h"
-#include "cli/text_table.h"
-#include "cli/units.h"
+#include "cli/base/json.h"
+#include "cli/base/text.h"
+#include "cli/base/units.h"
+#include "cli/record/field_tables.h"
+#include "cli/report/report.h"
+#include "cli/report/views.h"
 #include "tests/unit_golden.h"
 
 typedef struct status writer(const struct report *, FILE *);

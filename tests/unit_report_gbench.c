@@ -10,8 +10,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "cli/json.h"
-#include "cli/report.h"
+#include "cli/base/json.h"
+#include "cli/report/report.h"
 #include "tests/unit_golden.h"
 #include "tests/unit_near.h"
 

@@ -10,7 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "cli/rounds.h"
+#include "cli/record/rounds.h"
 
 enum { CELLS = 3 };
 

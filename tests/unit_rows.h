@@ -6,7 +6,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "cli/diagnose.h"
+#include "cli/analyse/diagnose.h"
 #include "kernels/gpu_models.h"
 #include "tests/unit_near.h"
 

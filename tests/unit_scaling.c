@@ -5,7 +5,7 @@
 
 #include <cmocka.h>
 
-#include "cli/scaling.h"
+#include "cli/analyse/scaling.h"
 #include "tests/unit_rows.h"
 
 static struct rows rows;

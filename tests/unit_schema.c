@@ -9,10 +9,10 @@
 
 #include <string.h>
 
-#include "cli/compare.h"
-#include "cli/diagnose.h"
-#include "cli/json.h"
-#include "cli/record_fields.h"
+#include "cli/analyse/diagnose.h"
+#include "cli/base/json.h"
+#include "cli/gate/compare.h"
+#include "cli/record/field_tables.h"
 
 #define REPORT  "results/report.schema.json"
 #define COMPARE "results/compare.schema.json"
@@ -48,7 +48,7 @@ static const struct {
     {REPORT, "result", "math", record_math_name},
     {COMPARE, "side", "status", record_status_name},
     {COMPARE, "row", "mode", record_mode_name},
-    {COMPARE, "row", "verdict", compare_verdict_at},
+    {COMPARE, "row", "verdict", verdict_at},
 };
 
 static bool has_word(const cJSON *list, const char *word) {

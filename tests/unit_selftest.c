@@ -9,8 +9,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "cli/json.h"
-#include "cli/selftest.h"
+#include "cli/base/json.h"
+#include "cli/selftest/selftest.h"
 #include "kernels/gpu_models.h"
 #include "tests/unit_golden.h"
 
@@ -249,12 +249,12 @@ static char *written(struct status (*write)(const struct selftest_report *, FILE
 static void the_table_says_what_failed(void **state) {
   (void)state;
   struct selftest_result r = sound_gpu();
-  char *text = written(selftest_write_text, &r);
+  char *text = written(selftest_print_text, &r);
   assert_non_null(strstr(text, "29 checks: 29 pass, 0 fail, 0 unknown: the timer is right"));
   assert_null(strstr(text, "FAIL"));
   free(text);
   r.facts.unflushed_us = 13.5;
-  text = written(selftest_write_text, &r);
+  text = written(selftest_print_text, &r);
   assert_non_null(strstr(text, "FAIL"));
   assert_non_null(strstr(text, "28 pass, 1 fail, 0 unknown: the times of this device are not to be trusted"));
   free(text);
@@ -265,7 +265,7 @@ static void the_json_holds_lines_facts_and_exit_code(void **state) {
   struct selftest_result r = sound_gpu();
   struct json_doc doc;
   r.facts.stamp_mhz = 1900;
-  char *text = written(selftest_write_json, &r);
+  char *text = written(selftest_print_json, &r);
   assert_int_equal(json_parse("selftest", text, strlen(text), &doc).code, STATUS_OK);
   assert_string_equal(json_get(doc.root, "schema")->valuestring, SELFTEST_SCHEMA);
   assert_int_equal(cJSON_GetArraySize(json_get(doc.root, "lines")), 2 * SELFTEST_SPINS + 11);

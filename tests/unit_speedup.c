@@ -8,8 +8,8 @@
 #include <math.h>
 #include <string.h>
 
-#include "cli/check.h"
-#include "cli/speedup.h"
+#include "cli/measure/check.h"
+#include "cli/measure/speedup.h"
 
 #define COUNT(array) ((uint32_t)(sizeof(array) / sizeof(array)[0]))
 

@@ -7,7 +7,7 @@
 
 #include <math.h>
 
-#include "cli/stats.h"
+#include "cli/base/stats.h"
 #include "tests/unit_near.h"
 
 static void fill_ramp(double *samples, size_t n) {

@@ -8,7 +8,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "cli/command_suspects.h"
+#include "cli/gate/suspects.h"
 
 #define COUNT(array) (sizeof(array) / sizeof *(array))
 
@@ -66,7 +66,7 @@ static void the_worse_of_comparison_and_cells_decides(void **state) {
     const struct journal_data now = {
         .records = records, .record_count = COUNT(records), .run.cell_count = COUNT(records) + cases[i].missing};
     const struct compare compare = {.now = &now, .exit_code = cases[i].compared};
-    assert_int_equal(gate_exit_code(&compare), cases[i].expected);
+    assert_int_equal(suspects_exit_code(&compare), cases[i].expected);
   }
 }
 

@@ -9,8 +9,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "cli/json.h"
-#include "cli/sweep.h"
+#include "cli/base/json.h"
+#include "cli/sweep/sweep.h"
 #include "kernels/input.h"
 
 #define COUNT(array) (sizeof(array) / sizeof(array)[0])

@@ -10,7 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "cli/variant_json.h"
+#include "cli/sweep/variant_json.h"
 #include "unit_golden.h"
 
 static const struct attn_tunable tunables[] = {

@@ -8,7 +8,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "cli/sweep.h"
+#include "cli/sweep/sweep.h"
 
 #define COUNT(array) (sizeof(array) / sizeof(array)[0])
 

@@ -6,9 +6,9 @@
 
 #include <cmocka.h>
 
-#include "cli/plan.h"
-#include "cli/record_fields.h"
-#include "cli/report_fields.h"
+#include "cli/record/field_tables.h"
+#include "cli/record/plan.h"
+#include "cli/report/views.h"
 #include "tests/unit_rows.h"
 
 static const struct attn_variant *vendor_at(size_t *index) {

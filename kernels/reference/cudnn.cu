@@ -21,7 +21,7 @@
  * Why it can win: a kernel written per architecture (on Hopper: TMA, wgmma, ping-pong warp groups) and chosen by
  * shape. Where it cannot: fp32, D above 256, D not a multiple of 8; launch-bound shapes, where any kernel is as good.
  * Budget: its own; grid, registers and shared memory in the report are read back from what it launched. */
-#include "kernels/attn_params.cuh"
+#include "kernels/tiles/attn_params.cuh"
 
 #if defined(__CUDACC__) && __has_include(<cudnn.h>)
 #include <cudnn.h>

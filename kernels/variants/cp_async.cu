@@ -18,7 +18,7 @@
  * Budget: shared memory: `stages` times K and V 2 * 64 (D + 8) * 2, then S, P and O as in `wmma`; with
  *   2 and 3 stages 79 KB and 97 KB at D = 64, 127 KB and 161 KB at D = 128. Registers: as in `wmma` plus
  *   the producer's addresses, 123 to 158. */
-#include "kernels/wmma_tile.cuh"
+#include "kernels/tiles/wmma_tile.cuh"
 
 namespace attn {
 

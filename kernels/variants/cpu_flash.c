@@ -8,8 +8,8 @@
 #include <math.h>
 #include <string.h>
 
-#include "kernels/cpu_math.h"
-#include "kernels/cpu_threads.h"
+#include "kernels/cpu/arithmetic.h"
+#include "kernels/cpu/threads.h"
 #include "kernels/variant.h"
 
 enum { FLASH_ROWS = 64, FLASH_KEYS = 64, FLASH_D_MAX = 256 };

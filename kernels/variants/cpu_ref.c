@@ -1,7 +1,7 @@
 /* cpu_ref: the fp64 oracle as a variant, so that a machine without a GPU has a second, independent answer to measure
  * and check against. All scores of 16 query rows are kept per thread (16 * Skv * 8 bytes: 64 KiB at Skv = 512), so
  * it leaves the caches where cpu_flash does not. */
-#include "kernels/oracle.h"
+#include "kernels/cpu/oracle.h"
 #include "kernels/variant.h"
 
 enum { CPU_REF_D_MAX = 8192 };

@@ -61,7 +61,7 @@
  *   Clusters, fp32, 64 keys, chunks of 256 and more: four slabs of (16 + 64) x 68, two stages of V 32 x 260,
  *   results of eight groups 16 x 72, scores 16 x 64, weights 16 x 68, 16 factors, all * 4, and two barriers
  *   = 198992 bytes; registers: 32 results, 64 operands, addresses: 120 to 128; 256 threads. */
-#include "kernels/d_tile.cuh"
+#include "kernels/tiles/d_tile.cuh"
 
 namespace attn {
 

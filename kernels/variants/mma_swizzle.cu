@@ -37,8 +37,8 @@
  *   stages: 48 KB at D = 64, 96 KB at D = 128, 2 blocks of 228 KB. Registers for 32 rows per warp: O 2 * D / 2,
  *   S 64, Q 32 at D = 64 (at D = 128 read again for each tile), K or V 4 to 8, maximum and sum 8, addresses 20 to
  *   30: 64 + 64 + 32 = 160 plus 65 at D = 64; 128 + 64 + 8 = 200 plus 55 at D = 128, of 255. */
-#include "kernels/mma_tile.cuh"
 #include "kernels/occupancy.h"
+#include "kernels/tiles/mma_tile.cuh"
 
 namespace attn {
 

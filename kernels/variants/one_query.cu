@@ -20,11 +20,11 @@
  *
  * Budget: (Skv + 32) * 4 bytes of shared memory: the scores, and a slot per warp for block-wide sums. At
  *   most 40 registers: 4 products in flight, addresses. 8 blocks per SM. */
-#include "kernels/attn_params.cuh"
+#include "kernels/tiles/attn_params.cuh"
 
 #ifdef __CUDACC__
-#include "kernels/attn_device.cuh"
-#include "kernels/ptx.cuh"
+#include "kernels/tiles/attn_device.cuh"
+#include "kernels/tiles/ptx.cuh"
 #endif
 
 namespace attn {

@@ -20,8 +20,8 @@
  *   thread: DP for the output row, 8 weights, 8 to 64 for operands of multiply-adds in flight, some 30
  *   for addresses and loop state: 125 to 170 at DP = 64, 220 to 255 at DP = 128. Times 256 threads, that
  *   allows 2 blocks or 1 on an SM of 65536 registers. */
-#include "kernels/attn_params.cuh"
-#include "kernels/row_tile.cuh"
+#include "kernels/tiles/attn_params.cuh"
+#include "kernels/tiles/row_tile.cuh"
 
 namespace attn {
 

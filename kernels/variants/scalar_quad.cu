@@ -43,9 +43,9 @@
  *   rows=32), 4 scores, 20 to 60 operands in flight, 30 for addresses and loops: 80 at DP = 64, 128 to 148
  *   at DP = 128, 96 to 160 in fp32. With bounds=1 at most 64 and 80 in 16 bits (4 and 3 blocks); fp32 at DP = 64
  *   fits 2 blocks either way. */
-#include "kernels/attn_params.cuh"
 #include "kernels/occupancy.h"
-#include "kernels/row_tile.cuh"
+#include "kernels/tiles/attn_params.cuh"
+#include "kernels/tiles/row_tile.cuh"
 
 namespace attn {
 

@@ -13,8 +13,8 @@
  *
  * Budget: shared memory, elements: Q 128 (DP + 4), K 32 DP, V 32 DP; at DP = 128 in fp32 100352 bytes.
  *   Registers per thread as in `scalar`: 128 to 170 at DP = 64, 225 to 255 at DP = 128. */
-#include "kernels/attn_params.cuh"
-#include "kernels/row_tile.cuh"
+#include "kernels/tiles/attn_params.cuh"
+#include "kernels/tiles/row_tile.cuh"
 
 namespace attn {
 

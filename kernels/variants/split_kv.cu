@@ -17,7 +17,7 @@
  * Budget: split: shared memory and registers as in `wmma` (61 KB at D = 64, 93 KB at D = 128).
  *   combine: no shared memory; D / 32 sums, 2 pairs (maximum, sum) and loads in flight: 32 to 40
  *   registers. */
-#include "kernels/split_tile.cuh"
+#include "kernels/tiles/split_tile.cuh"
 
 namespace attn {
 

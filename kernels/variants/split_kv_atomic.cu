@@ -27,7 +27,7 @@
  * Budget: shared memory and registers of "split" as in `wmma` (61 KB at D = 64, 93 KB at D = 128); the
  *   merge works on the strip's output in shared memory and needs some 20 registers, after the fragments
  *   are dead. "reset": one warp per q tile, 4 words. */
-#include "kernels/split_tile.cuh"
+#include "kernels/tiles/split_tile.cuh"
 
 namespace attn {
 

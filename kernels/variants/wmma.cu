@@ -16,7 +16,7 @@
  * Budget: shared memory: K and V 2 * 64 (D + 8) * 2, S 64 * 68 * 4, P 64 * 72 * 2, O 64 (D + 4) * 4;
  *   sum 61 KB at D = 64 (3 blocks of 228 KB) and 93 KB at D = 128 (2 blocks). Registers: D / 16
  *   fragments of Q at 8, 4 of P at 8, 32 scores, addresses: 80 to 130. */
-#include "kernels/wmma_tile.cuh"
+#include "kernels/tiles/wmma_tile.cuh"
 
 namespace attn {
 

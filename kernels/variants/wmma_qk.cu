@@ -18,7 +18,7 @@
  *
  * Budget: shared memory as `wmma`: 61 KB at D = 64 (3 blocks of 228 KB), 93 KB at D = 128 (2 blocks). Registers: a
  *   lane's 4 rows x 8 columns of O, 8 of V, 16 weights, D / 16 fragments of Q at 8: 79 to 128. */
-#include "kernels/wmma_tile.cuh"
+#include "kernels/tiles/wmma_tile.cuh"
 
 namespace attn {
 

@@ -60,7 +60,7 @@ EOF
 
 @test "clang takes what is written for gcc" {
   command -v clang >/dev/null || skip "no clang here"
-  capture clang -std=c11 -D_GNU_SOURCE -I. -Wall -Wextra -Werror -fsyntax-only kernels/*.c
+  capture clang -std=c11 -D_GNU_SOURCE -I. -Wall -Wextra -Werror -fsyntax-only kernels/*.c kernels/cpu/*.c kernels/cuda/*.c
   expect_status 0
 }
 
@@ -116,24 +116,24 @@ EOF
 
 @test "lint sees a CUDA header in cli" {
   lint_tree
-  echo '#include <cuda_runtime.h>' >>"$TMP/tree/cli/stats.c"
-  expect_lint_failure "cli/ sees no CUDA" "cli/stats.c:"
+  echo '#include <cuda_runtime.h>' >>"$TMP/tree/cli/base/stats.c"
+  expect_lint_failure "cli/ sees no CUDA" "cli/base/stats.c:"
 }
 
-@test "lint sees an include against the stages" {
+@test "lint sees an include against the rooms" {
   lint_tree
-  echo '#include "cli/report.h"' >>"$TMP/tree/cli/stats.h"
-  expect_lint_failure "includes follow the stages" "stats must not include cli/report.h"
+  echo '#include "cli/report/report.h"' >>"$TMP/tree/cli/base/stats.h"
+  expect_lint_failure "includes follow the rooms" "base must not include cli/report/report.h"
 }
 
 @test "lint sees a banned call but not its name in a comment or a longer name" {
   lint_tree
-  echo '/* strcpy( */ // sprintf(' >>"$TMP/tree/cli/stats.c"
-  echo 'int my_system(int);' >>"$TMP/tree/cli/stats.c"
+  echo '/* strcpy( */ // sprintf(' >>"$TMP/tree/cli/base/stats.c"
+  echo 'int my_system(int);' >>"$TMP/tree/cli/base/stats.c"
   capture scripts/check_layers.sh
-  refute_out "cli/stats.c:"
-  echo 'void bad(char *a) { strcpy(a, "/* text"); }' >>"$TMP/tree/cli/stats.c"
-  expect_lint_failure "no shell and no unbounded string call" "cli/stats.c:"
+  refute_out "cli/base/stats.c:"
+  echo 'void bad(char *a) { strcpy(a, "/* text"); }' >>"$TMP/tree/cli/base/stats.c"
+  expect_lint_failure "no shell and no unbounded string call" "cli/base/stats.c:"
 }
 
 @test "lint sees a variant without its line" {
@@ -144,13 +144,13 @@ EOF
 
 @test "lint sees a variant's name in the host code" {
   lint_tree
-  echo 'static const char *const favourite = "wmma";' >>"$TMP/tree/cli/stats.c"
-  expect_lint_failure "no variant is named outside its own file" "cli/stats.c:"
+  echo 'static const char *const favourite = "wmma";' >>"$TMP/tree/cli/base/stats.c"
+  expect_lint_failure "no variant is named outside its own file" "cli/base/stats.c:"
 }
 
 @test "lint sees a long function" {
   lint_tree
-  { echo 'int long_one(void) {' && yes '  ;' | head -n 60 && echo '}'; } >>"$TMP/tree/cli/stats.c"
+  { echo 'int long_one(void) {' && yes '  ;' | head -n 60 && echo '}'; } >>"$TMP/tree/cli/base/stats.c"
   expect_lint_failure "no host function is longer than 60 lines" "62 lines: int long_one"
 }
 

@@ -1,7 +1,7 @@
 # The PyTorch baseline. Its own arithmetic is tested everywhere; measuring needs PyTorch.
 load helper
 
-@test "its quantiles and interval ranks are those of cli/stats.c" {
+@test "its quantiles and interval ranks are those of cli/base/stats.c" {
   python - <<'PY'
 import sys
 sys.path.insert(0, "scripts")

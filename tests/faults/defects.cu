@@ -20,10 +20,10 @@
  * bank_conflicts and uncoalesced change neither launch nor traffic by tiles: counters alone can see them, and without
  * any no finding may. `none` is launch-bound on a shape with next to no work, and `rereads` is memory-bound when each
  * head has one query. */
-#include "kernels/attn_params.cuh"
-#include "kernels/row_tile.cuh"
+#include "kernels/tiles/attn_params.cuh"
+#include "kernels/tiles/row_tile.cuh"
 #ifdef __CUDACC__
-#include "kernels/ptx.cuh"
+#include "kernels/tiles/ptx.cuh"
 #endif
 
 namespace attn {

@@ -2,8 +2,8 @@
 
 #include <math.h>
 
-#include "kernels/cpu_math.h"
-#include "kernels/cpu_threads.h"
+#include "kernels/cpu/arithmetic.h"
+#include "kernels/cpu/threads.h"
 
 enum { FAULT_D_MAX = 256 };
 

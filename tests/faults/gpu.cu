@@ -1,8 +1,8 @@
 /* Planted faults on the GPU: one naive kernel, each variant breaks it in one way. The first five give wrong output;
  * the others damage memory, the context or the run. */
-#include "kernels/attn_params.cuh"
+#include "kernels/tiles/attn_params.cuh"
 #ifdef __CUDACC__
-#include "kernels/attn_device.cuh"
+#include "kernels/tiles/attn_device.cuh"
 #endif
 
 namespace attn {

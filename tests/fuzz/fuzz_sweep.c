@@ -1,10 +1,10 @@
 /* libFuzzer entry: any bytes as a sweep file. Besides memory errors it looks for a failure without a message and for
- * an accepted sweep that breaks the promises of cli/sweep.h. */
+ * an accepted sweep that breaks the promises of cli/sweep/sweep.h. */
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "cli/sweep.h"
+#include "cli/sweep/sweep.h"
 
 static void expect(int promise) {
   if (!promise) abort();

@@ -1,0 +1,229 @@
+/* Computes rates, roofs, waves and traffic from a record and its plan. */
+#include "cli/analyse/metrics.h"
+
+#include <math.h>
+
+#include "kernels/occupancy.h"
+
+uint64_t metrics_attended_pairs(const struct attn_shape *s) {
+  const uint64_t rows = s->Sq, keys = s->Skv;
+  if (!s->causal) return rows * keys;
+  /* A trapezoid when every row attends something, else a triangle under the rows that attend nothing. */
+  return keys >= rows ? rows * (keys - rows) + rows * (rows + 1) / 2 : keys * (keys + 1) / 2;
+}
+
+double metrics_flops(const struct attn_shape *s) {
+  return 4.0 * s->B * s->Hq * s->D * (double)metrics_attended_pairs(s);
+}
+
+double metrics_bytes(const struct attn_shape *s) {
+  const double query_rows = (double)s->B * s->Hq * s->Sq, key_rows = (double)s->B * s->Hkv * s->Skv;
+  return 2.0 * attn_dtype_bytes(s->dtype) * s->D * (query_rows + key_rows);
+}
+
+const char *metrics_roof_name(enum roof_kind kind) {
+  static const char *const names[ROOF_COUNT] = {"none", "tensor_f16", "fp32", "dram"};
+  return names[kind];
+}
+
+/* ---- rates and roofs ----------------------------------------------------------------------------------------- */
+
+/* Microseconds for `flops` on a pipe; 0 when the pipe's rate or the clock is not known. */
+static double pipe_us(const struct device_info *dev, enum roof_kind pipe, double clock_mhz, double flops) {
+  const double per_clk_sm = pipe == ROOF_TENSOR ? dev->tensor_flop_per_clk_sm : dev->fp32_flop_per_clk_sm;
+  const double flop_per_us = per_clk_sm * dev->sms * clock_mhz;
+  return flop_per_us > 0 ? flops / flop_per_us : 0;
+}
+
+/* Microseconds to move `bytes` through DRAM; 0 when it does not bind: rate unknown, or the tensors stay in L2 from
+ * one launch to the next. */
+static double dram_us(const struct device_info *dev, enum time_mode mode, double bytes) {
+  const bool stays_in_l2 = mode == TIME_HOT && bytes <= (double)dev->l2_bytes;
+  return stays_in_l2 || !(dev->dram_gb_per_s > 0) ? 0 : bytes / dev->dram_gb_per_s * 1e-3;
+}
+
+static enum roof_kind pipe_of_math(enum attn_math math) {
+  return math == ATTN_MATH_TENSOR ? ROOF_TENSOR : math == ATTN_MATH_FP32 ? ROOF_FP32 : ROOF_NONE;
+}
+
+static double clock_of(const struct time_record *time, const struct device_info *dev) {
+  return time->sm_clock_mhz > 0 ? time->sm_clock_mhz : dev->sm_clock_max_mhz;
+}
+
+static void hold_against_roofs(const struct record *r, const struct device_info *dev, enum time_mode mode,
+                               const struct metrics *m, struct mode_metrics *out) {
+  const enum roof_kind pipe = pipe_of_math(r->math);
+  const enum roof_kind fastest_pipe = r->attn_case.shape.dtype == ATTN_F32 ? ROOF_FP32 : ROOF_TENSOR;
+  if (dev->kind == DEVICE_CPU || pipe == ROOF_NONE) return;
+
+  const double median_us = r->time[mode].us.median, clock_mhz = clock_of(&r->time[mode], dev);
+  const double compute_us = pipe_us(dev, pipe, clock_mhz, m->flops);
+  const double bytes_us = dram_us(dev, mode, m->bytes);
+  const double roof_us = fmax(compute_us, bytes_us);
+  const double floor_us = fmax(pipe_us(dev, fastest_pipe, clock_mhz, m->flops), bytes_us);
+  if (roof_us > 0) {
+    out->roof = bytes_us > compute_us ? ROOF_DRAM : pipe;
+    out->roof_clock_mhz = clock_mhz;
+    out->roof_ratio = roof_us / median_us;
+  }
+  if (floor_us > 0) {
+    out->floor_us = floor_us;
+    out->floor_ratio = median_us / floor_us;
+  }
+}
+
+static struct mode_metrics mode_metrics_of(const struct record *r, const struct device_info *dev, enum time_mode mode,
+                                           const struct metrics *m) {
+  struct mode_metrics out = {.roof = ROOF_NONE,
+                             .tflop_per_s = NAN,
+                             .gb_per_s = NAN,
+                             .roof_clock_mhz = NAN,
+                             .roof_ratio = NAN,
+                             .floor_us = NAN,
+                             .floor_ratio = NAN};
+  const double median_us = r->time[mode].us.median;
+  /* Only a row that was right has a speed. */
+  out.known = r->status == CELL_ok && r->time[mode].done && median_us > 0;
+  if (!out.known) return out;
+  out.tflop_per_s = m->flops / median_us * 1e-6;
+  out.gb_per_s = m->bytes / median_us * 1e-3;
+  hold_against_roofs(r, dev, mode, m, &out);
+  return out;
+}
+
+/* ---- launch geometry ----------------------------------------------------------------------------------------- */
+
+static uint64_t product(const uint32_t extent[3]) { return (uint64_t)extent[0] * extent[1] * extent[2]; }
+
+static void fill_residency(const struct pass_record *p, const struct device_info *dev, struct pass_metrics *out) {
+  const uint64_t smem_bytes = (uint64_t)p->pass.dynamic_smem_bytes + p->facts.static_smem_bytes;
+  const struct occupancy computed = occupancy_of(dev, out->threads_per_block, p->facts.registers, smem_bytes);
+  const bool measured = p->facts_known && p->facts.resident_blocks > 0;
+  out->resident_blocks = measured ? p->facts.resident_blocks : computed.resident_blocks;
+  out->resident_exact = measured || p->facts.registers > 0;
+  out->limited_by = computed.limited_by;
+  const uint32_t warp_threads = (out->threads_per_block + 31) / 32 * 32;
+  if (dev->threads_per_sm > 0)
+    out->occupancy_ratio = (double)out->resident_blocks * warp_threads / dev->threads_per_sm;
+}
+
+static void fill_waves(const struct device_info *dev, struct pass_metrics *out) {
+  const uint64_t slots = (uint64_t)dev->sms * out->resident_blocks;
+  out->sm_ratio = out->waves = out->tail_waste_ratio = NAN;
+  if (dev->sms == 0) return;
+  out->sm_ratio = fmin(1.0, (double)out->blocks / dev->sms);
+  out->sm_blocks_max = (out->blocks + dev->sms - 1) / dev->sms;
+  if (slots == 0 || out->blocks == 0) return;
+  out->waves = (double)out->blocks / (double)slots;
+  out->tail_blocks = out->blocks % slots;
+  out->tail_waste_ratio = 1 - out->waves / ceil(out->waves);
+}
+
+static void fill_cover(const struct attn_pass *pass, struct pass_metrics *out) {
+  const unsigned covers = pass->covers[0] | pass->covers[1] | pass->covers[2];
+  /* What a vendor's axis walks is not known; that it leaves batch and heads out is nothing to assume. */
+  const bool unknown = (covers & ATTN_COVERS_UNKNOWN) != 0;
+  out->covers_b = unknown || (covers & ATTN_COVERS_B) != 0;
+  out->covers_h = unknown || (covers & ATTN_COVERS_H) != 0;
+  out->covers_bh = out->covers_b && out->covers_h;
+}
+
+static struct pass_metrics pass_metrics_of(const struct pass_record *p, const struct device_info *dev) {
+  struct pass_metrics out = {.blocks = product(p->pass.grid), .threads_per_block = (uint32_t)product(p->pass.block)};
+  fill_residency(p, dev, &out);
+  fill_waves(dev, &out);
+  fill_cover(&p->pass, &out);
+  /* row_threads 0: the pass has no compute phase over rows. */
+  if (p->pass.row_threads > 0 && p->pass.row_threads < out.threads_per_block)
+    out.idle_thread_ratio = 1 - (double)p->pass.row_threads / out.threads_per_block;
+  return out;
+}
+
+/* ---- traffic ------------------------------------------------------------------------------------------------- */
+
+static uint64_t ceil_div(uint64_t a, uint64_t b) { return (a + b - 1) / b; }
+
+/* Keys that all q tiles of one head load together: whole K/V tiles up to the last key that a tile's last row attends.
+ */
+static double keys_loaded(const struct attn_shape *s, const struct attn_plan *plan) {
+  const uint64_t tiles = ceil_div(s->Sq, plan->tile_q);
+  if (!s->causal) return (double)tiles * s->Skv;
+  double keys = 0;
+  for (uint64_t tile = 0; tile < tiles; tile++) {
+    const uint64_t end = (tile + 1) * plan->tile_q, last = (end < s->Sq ? end : s->Sq) - 1;
+    const uint64_t loaded = ceil_div(attn_keys_of_row(s, (uint32_t)last), plan->tile_kv) * plan->tile_kv;
+    keys += (double)(loaded < s->Skv ? loaded : s->Skv);
+  }
+  return keys;
+}
+
+/* (batch, head) pairs among the blocks of one wave. Blocks start in grid order, x fastest; an axis that folds pairs
+ * with anything else is taken to walk a pair's own blocks first. */
+static double pairs_in_flight(const struct attn_shape *s, const struct attn_pass *pass, const struct pass_metrics *m,
+                              const struct device_info *dev) {
+  uint64_t window = (uint64_t)dev->sms * m->resident_blocks, pairs = 1;
+  for (int axis = 0; axis < 3; axis++) {
+    const uint64_t extent = pass->grid[axis], taken = window < extent ? window : extent;
+    const uint64_t walked = (uint64_t)((pass->covers[axis] & ATTN_COVERS_B) ? s->B : 1) *
+                            ((pass->covers[axis] & ATTN_COVERS_H) ? s->Hq : 1);
+    pairs *= taken * walked > extent ? ceil_div(taken * walked, extent) : 1;
+    window = ceil_div(window, extent);
+  }
+  const uint64_t all = (uint64_t)s->B * s->Hq;
+  return (double)(pairs < all ? pairs : all);
+}
+
+static struct traffic traffic_of(const struct record *r, const struct device_info *dev, const struct metrics *m) {
+  const struct attn_shape *s = &r->attn_case.shape;
+  const struct attn_plan *plan = &r->plan;
+  struct traffic out = {.requested_bytes = NAN, .reread_ratio = NAN, .working_set_bytes = NAN, .dram_bytes = NAN};
+  out.known = plan->pass_count > 0 && plan->tile_q > 0 && plan->tile_kv > 0 && m->pass[0].resident_blocks > 0;
+  if (!out.known) return out;
+  const double row_bytes = (double)s->D * attn_dtype_bytes(s->dtype), heads = (double)s->B * s->Hq;
+  const double held = 2 * row_bytes * s->B * s->Hkv * s->Skv, asked = 2 * row_bytes * heads * keys_loaded(s, plan);
+  const double queries = row_bytes * heads * s->Sq, passed_on = 2.0 * (double)plan->workspace_bytes;
+  const double in_flight = pairs_in_flight(s, &r->pass[0].pass, &m->pass[0], dev);
+  out.requested_bytes = queries * (plan->splits > 1 ? plan->splits : 1) + asked + queries + passed_on;
+  out.reread_ratio = asked / held;
+  out.working_set_bytes = 2 * row_bytes * s->Skv * ceil(in_flight * s->Hkv / s->Hq);
+  out.fits_l2 = out.working_set_bytes <= (double)dev->l2_bytes;
+  out.dram_bytes = out.fits_l2 ? m->bytes : out.requested_bytes;
+  if (out.fits_l2 && passed_on > 2.0 * (double)dev->l2_bytes) out.dram_bytes += passed_on;
+  return out;
+}
+
+/* ---- counters ------------------------------------------------------------------------------------------------ */
+
+double metrics_shared_repeats(const struct counter_values *v) {
+  return isnan(v->shared_excess_wavefronts) ? v->shared_bank_conflicts : v->shared_excess_wavefronts;
+}
+
+/* 0 of 0 is none. */
+static double share(double part, double whole) { return whole > 0 ? part / whole : whole == 0 ? 0 : (double)NAN; }
+
+static struct counted counted_of(const struct counter_record *counters, const struct device_info *dev) {
+  struct counted out = {.known = counters->done};
+  if (!out.known) return out;
+  const struct counter_values *v = &out.total;
+  out.total = counter_totals(counters);
+  out.top_stall = counter_top_stall(counters);
+  const double dram_bytes = v->dram_read_bytes + v->dram_write_bytes;
+  out.metrics.dram_gb_per_s = v->gpu_time_us > 0 ? dram_bytes / v->gpu_time_us * 1e-3 : (double)NAN;
+  out.metrics.dram_ratio = dev->dram_gb_per_s > 0 ? out.metrics.dram_gb_per_s / dev->dram_gb_per_s : (double)NAN;
+  out.metrics.shared_conflict_ratio = share(metrics_shared_repeats(v), v->shared_wavefronts);
+  out.metrics.sectors_per_request = share(v->global_load_sectors, v->global_load_requests);
+  out.metrics.global_excess_ratio = share(v->global_excess_sectors, v->global_sectors);
+  return out;
+}
+
+void metrics_of(const struct record *r, const struct device_info *dev, struct metrics *out) {
+  *out = (struct metrics){0};
+  out->flops = metrics_flops(&r->attn_case.shape);
+  out->bytes = metrics_bytes(&r->attn_case.shape);
+  out->flop_per_byte = out->flops / out->bytes;
+  for (enum time_mode mode = 0; mode < TIME_MODE_COUNT; mode++) out->mode[mode] = mode_metrics_of(r, dev, mode, out);
+  for (uint32_t i = 0; i < r->plan.pass_count && i < ATTN_PASSES_MAX; i++)
+    out->pass[i] = pass_metrics_of(&r->pass[i], dev);
+  out->traffic = traffic_of(r, dev, out);
+  out->counted = counted_of(&r->counters, dev);
+}

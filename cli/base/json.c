@@ -1,0 +1,500 @@
+/* Parses JSON strictly through cJSON, names places in it, and writes it. */
+#include "cli/base/json.h"
+
+#include <ctype.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <math.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "cli/base/json_scan.h"
+
+enum {
+  POINTER_TEXT_MAX = 160, /* "grid[0].D[2]" in messages */
+  QUOTED_BYTES_MAX = 40,  /* of a string shown in messages */
+};
+
+/* ---- text for messages --------------------------------------------------------------------------------------- */
+
+/* Text built up in a fixed buffer; what does not fit is dropped. */
+struct text {
+  char *bytes;
+  size_t size, used;
+};
+
+__attribute__((format(printf, 2, 3))) static void text_add(struct text *text, const char *format, ...) {
+  va_list args;
+  va_start(args, format);
+  const int length = vsnprintf(text->bytes + text->used, text->size - text->used, format, args);
+  va_end(args);
+  if (length < 0) return;
+  const size_t left = text->size - text->used - 1;
+  text->used += (size_t)length < left ? (size_t)length : left;
+}
+
+/* Control bytes could drive a terminal, so they are shown as escapes; so are C1 controls, which UTF-8 writes as
+ * 0xc2 0x80..0x9f. */
+static void text_add_quoted(struct text *text, const char *string) {
+  const size_t length = strlen(string);
+  size_t at = 0;
+  text_add(text, "\"");
+  /* Room for the longest escape, the closing mark and the NUL. */
+  while (at < length && at < QUOTED_BYTES_MAX && text->size - text->used > sizeof "\\u0000...\"") {
+    const size_t bytes = json_scan_utf8(string + at, length - at);
+    const unsigned char first = (unsigned char)string[at], second = (unsigned char)(bytes == 2 ? string[at + 1] : 0);
+    if (bytes == 0 || first < 0x20 || first == 0x7f) {
+      text_add(text, "\\u%04x", (unsigned)first);
+    } else if (first == 0xc2 && second < 0xa0) {
+      text_add(text, "\\u%04x", (unsigned)second);
+    } else {
+      text_add(text, "%.*s", (int)bytes, string + at);
+    }
+    at += bytes ? bytes : 1;
+  }
+  text_add(text, at < length ? "...\"" : "\"");
+}
+
+void json_quote(const char *string, char out[JSON_VALUE_TEXT_MAX]) {
+  struct text text = {.bytes = out, .size = JSON_VALUE_TEXT_MAX};
+  text_add_quoted(&text, string);
+}
+
+void json_describe(const cJSON *item, char out[JSON_VALUE_TEXT_MAX]) {
+  if (cJSON_IsString(item)) {
+    json_quote(item->valuestring, out);
+  } else if (cJSON_IsNumber(item)) {
+    json_format_number(item->valuedouble, out);
+  } else {
+    snprintf(out, JSON_VALUE_TEXT_MAX, "%s",
+             !item                  ? "missing"
+             : cJSON_IsObject(item) ? "an object"
+             : cJSON_IsArray(item)  ? "an array"
+             : cJSON_IsTrue(item)   ? "true"
+             : cJSON_IsFalse(item)  ? "false"
+                                    : "null");
+  }
+}
+
+static bool is_plain_key(const char *key) {
+  if (!isalpha((unsigned char)*key) && *key != '_') return false;
+  while (isalnum((unsigned char)*key) || *key == '_') ++key;
+  return *key == '\0';
+}
+
+/* ---- places -------------------------------------------------------------------------------------------------- */
+
+/* An item's place in the tree: the ancestors below the root, itself last, and each one's index in its parent. */
+struct place {
+  const cJSON *item[JSON_DEPTH_MAX];
+  size_t index[JSON_DEPTH_MAX];
+  size_t depth;
+};
+
+static bool place_find(const cJSON *parent, const cJSON *wanted, struct place *place) {
+  const cJSON *child = NULL;
+  const size_t level = place->depth;
+  size_t index = 0;
+  if (parent == wanted) return true;
+  if (level >= JSON_DEPTH_MAX) return false;
+  cJSON_ArrayForEach(child, parent) {
+    place->item[level] = child;
+    place->index[level] = index++;
+    place->depth = level + 1;
+    if (place_find(child, wanted, place)) return true;
+  }
+  place->depth = level;
+  return false;
+}
+
+static struct place place_of(const struct json_doc *doc, const cJSON *item) {
+  struct place place = {.depth = 0};
+  place_find(doc->root, item, &place);
+  return place;
+}
+
+static void place_pointer(const struct place *place, char out[POINTER_TEXT_MAX]) {
+  struct text text = {.bytes = out, .size = POINTER_TEXT_MAX};
+  out[0] = '\0';
+  for (size_t i = 0; i < place->depth; ++i) {
+    const char *key = place->item[i]->string;
+    if (!key) {
+      text_add(&text, "[%zu]", place->index[i]);
+    } else if (is_plain_key(key)) {
+      text_add(&text, "%s%.*s%s", i ? "." : "", QUOTED_BYTES_MAX, key, strlen(key) > QUOTED_BYTES_MAX ? "..." : "");
+    } else {
+      text_add(&text, "[");
+      text_add_quoted(&text, key);
+      text_add(&text, "]");
+    }
+  }
+  if (place->depth == 0) text_add(&text, "top level");
+}
+
+static void place_position(const struct json_doc *doc, const struct place *place, bool at_key, size_t *line,
+                           size_t *column) {
+  const size_t offset = json_scan_find(doc->text, doc->length, place->index, place->depth, at_key);
+  json_scan_position(doc->text, offset, line, column);
+}
+
+size_t json_line(const struct json_doc *doc, const cJSON *item) {
+  const struct place place = place_of(doc, item);
+  size_t line, column;
+  place_position(doc, &place, false, &line, &column);
+  return line;
+}
+
+struct status json_error(const struct json_doc *doc, const cJSON *item, bool at_key, const char *format, ...) {
+  const struct place place = place_of(doc, item);
+  char pointer[POINTER_TEXT_MAX], message[STATUS_TEXT_MAX];
+  size_t line, column;
+  va_list args;
+  va_start(args, format);
+  vsnprintf(message, sizeof message, format, args);
+  va_end(args);
+  place_pointer(&place, pointer);
+  place_position(doc, &place, at_key && place.depth > 0 && place.item[place.depth - 1]->string, &line, &column);
+  return status_make(STATUS_INPUT, "%s:%zu:%zu: %s %s", doc->path, line, column, pointer, message);
+}
+
+/* ---- reading ------------------------------------------------------------------------------------------------- */
+
+/* Reads until `size` bytes or the end of the file. */
+static struct status read_whole(const char *path, int file, char *text, size_t size, size_t *length) {
+  *length = 0;
+  while (*length < size) {
+    const ssize_t got = read(file, text + *length, size - *length);
+    if (got < 0 && errno == EINTR) continue;
+    if (got < 0) return status_make(STATUS_INPUT, "%s: cannot be read (%s); check the file", path, strerror(errno));
+    if (got == 0) break;
+    *length += (size_t)got;
+  }
+  return status_ok();
+}
+
+static struct status check_file(const char *path, const struct stat *info, size_t max_bytes) {
+  if (S_ISDIR(info->st_mode)) return status_make(STATUS_INPUT, "%s: is a directory; name a file in it", path);
+  if (!S_ISREG(info->st_mode)) {
+    return status_make(STATUS_INPUT, "%s: is not a regular file; save its content to one and name that", path);
+  }
+  if ((uintmax_t)info->st_size > max_bytes) {
+    return status_make(STATUS_INPUT, "%s: has %jd bytes, more than the limit of %zu; split it", path,
+                       (intmax_t)info->st_size, max_bytes);
+  }
+  return status_ok();
+}
+
+static struct status read_open_file(const char *path, int file, size_t max_bytes, char **text, size_t *length) {
+  struct stat info;
+  if (fstat(file, &info) != 0) {
+    return status_make(STATUS_INPUT, "%s: cannot be examined (%s); check the file", path, strerror(errno));
+  }
+  struct status status = check_file(path, &info, max_bytes);
+  if (status_failed(&status)) return status;
+  const size_t size = (size_t)info.st_size;
+  char *bytes = malloc(size + 1);
+  if (!bytes) return status_make(STATUS_MEMORY, "%s: no memory for its %zu bytes; free some", path, size);
+  status = read_whole(path, file, bytes, size, length);
+  if (status_failed(&status)) {
+    free(bytes);
+    return status;
+  }
+  bytes[*length] = '\0';
+  *text = bytes;
+  return status_ok();
+}
+
+struct status json_read_file(const char *path, size_t max_bytes, char **text, size_t *length) {
+  /* Without O_NONBLOCK, opening a FIFO waits for a writer that may never come. */
+  const int file = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+  if (file < 0) {
+    return status_make(STATUS_INPUT, "%s: cannot be opened (%s); check the path and its permissions", path,
+                       strerror(errno));
+  }
+  const struct status status = read_open_file(path, file, max_bytes, text, length);
+  close(file);
+  return status;
+}
+
+static struct status syntax_error(const char *path, const struct json_scan *scan) {
+  char found[24] = "the end of the file";
+  size_t line, column;
+  json_scan_position(scan->text, scan->at, &line, &column);
+  if (!scan->wants) return status_make(STATUS_INPUT, "%s:%zu:%zu: %s", path, line, column, scan->problem);
+  if (scan->at < scan->length) {
+    const unsigned char byte = (unsigned char)scan->text[scan->at];
+    snprintf(found, sizeof found, byte > 0x20 && byte < 0x7f ? "'%c'" : "byte 0x%02x", byte);
+  }
+  return status_make(STATUS_INPUT, "%s:%zu:%zu: %s, found %s; correct the JSON there", path, line, column,
+                     scan->problem, found);
+}
+
+/* doc->text is this parse's own copy; freed by the caller on failure. */
+static struct status parse_copy(struct json_doc *doc) {
+  struct json_scan scan = {.text = doc->text, .length = doc->length};
+  const char *end = NULL;
+  if (doc->length == 0) return status_make(STATUS_INPUT, "%s:1:1: is empty; write a JSON value into it", doc->path);
+  if (!json_scan_document(&scan)) return syntax_error(doc->path, &scan);
+  /* The NUL must lie inside the length: cJSON before 1.7.18 reads past a text that it thinks is cut. */
+  doc->root = cJSON_ParseWithLengthOpts(doc->text, doc->length + 1, &end, 1);
+  if (!doc->root) return status_make(STATUS_MEMORY, "%s: no memory for its values; free some", doc->path);
+  return status_ok();
+}
+
+struct status json_parse(const char *path, const char *text, size_t length, struct json_doc *out) {
+  memset(out, 0, sizeof *out);
+  snprintf(out->path, sizeof out->path, "%s", path);
+  out->length = length;
+  out->text = malloc(length + 1);
+  if (!out->text) return status_make(STATUS_MEMORY, "%s: no memory for its %zu bytes; free some", path, length);
+  if (length > 0) memcpy(out->text, text, length);
+  out->text[length] = '\0';
+  const struct status status = parse_copy(out);
+  if (status_failed(&status)) json_free(out);
+  return status;
+}
+
+void json_free(struct json_doc *doc) {
+  cJSON_Delete(doc->root);
+  free(doc->text);
+  doc->root = NULL;
+  doc->text = NULL;
+}
+
+struct status json_load(const char *path, size_t max_bytes, struct json_doc *out) {
+  char *text;
+  size_t length;
+  struct status status = json_read_file(path, max_bytes, &text, &length);
+  if (status_failed(&status)) return status;
+  status = json_parse(path, text, length, out);
+  free(text);
+  return status;
+}
+
+const cJSON *json_get(const cJSON *object, const char *key) { return cJSON_GetObjectItemCaseSensitive(object, key); }
+
+/* ---- keys ---------------------------------------------------------------------------------------------------- */
+
+enum { NEAREST_TEXT_MAX = 64, NEAREST_EDITS_MAX = 3, NEAREST_SHORT_NAME = 4, NEAREST_SHORT_EDITS_MAX = 2 };
+
+/* Levenshtein distance, letter case free. Both texts are shorter than NEAREST_TEXT_MAX. */
+static size_t edit_distance(const char *a, size_t a_length, const char *b, size_t b_length) {
+  size_t row[NEAREST_TEXT_MAX];
+  for (size_t j = 0; j <= b_length; ++j) row[j] = j;
+  for (size_t i = 1; i <= a_length; ++i) {
+    size_t diagonal = row[0];
+    row[0] = i;
+    for (size_t j = 1; j <= b_length; ++j) {
+      const bool same = tolower((unsigned char)a[i - 1]) == tolower((unsigned char)b[j - 1]);
+      const size_t replaced = diagonal + !same;
+      const size_t inserted = 1 + (row[j] < row[j - 1] ? row[j] : row[j - 1]);
+      diagonal = row[j];
+      row[j] = replaced < inserted ? replaced : inserted;
+    }
+  }
+  return row[b_length];
+}
+
+const char *json_nearest(const char *text, const char *const *names) {
+  const size_t length = strlen(text);
+  const char *nearest = NULL;
+  size_t least = SIZE_MAX;
+  for (; *names; ++names) {
+    const size_t name_length = strlen(*names);
+    if (length >= NEAREST_TEXT_MAX || name_length >= NEAREST_TEXT_MAX) continue;
+    const size_t edits = edit_distance(text, length, *names, name_length);
+    const size_t most = name_length <= NEAREST_SHORT_NAME ? NEAREST_SHORT_EDITS_MAX : NEAREST_EDITS_MAX;
+    /* As many edits as letters would be another name altogether. */
+    const bool shares_a_letter = edits < (length > name_length ? length : name_length);
+    if (edits > most || !shares_a_letter || edits >= least) continue;
+    least = edits;
+    nearest = *names;
+  }
+  return nearest;
+}
+
+static struct status unknown_key(const struct json_doc *doc, const cJSON *item, const char *const *known) {
+  const char *nearest = json_nearest(item->string, known);
+  char list[256];
+  struct text text = {.bytes = list, .size = sizeof list};
+  if (nearest) return json_error(doc, item, true, "is not a key known here; did you mean \"%s\"?", nearest);
+  list[0] = '\0';
+  for (const char *const *name = known; *name; ++name) text_add(&text, "%s%s", name == known ? "" : ", ", *name);
+  return json_error(doc, item, true, "is not a key known here; remove it or use one of %s", list);
+}
+
+struct status json_check_keys(const struct json_doc *doc, const cJSON *object, const char *const *known) {
+  enum { SEEN_MAX = 64 };
+  uint64_t seen = 0;
+  const cJSON *item = NULL;
+  cJSON_ArrayForEach(item, object) {
+    size_t index = 0;
+    while (known[index] && strcmp(known[index], item->string) != 0) ++index;
+    if (!known[index] || index >= SEEN_MAX) return unknown_key(doc, item, known);
+    if (seen >> index & 1u) return json_error(doc, item, true, "stands twice in its object; remove one of the two");
+    seen |= UINT64_C(1) << index;
+  }
+  return status_ok();
+}
+
+static int by_key(const void *a, const void *b) {
+  return strcmp((*(const cJSON *const *)a)->string, (*(const cJSON *const *)b)->string);
+}
+
+static struct status twice_in(const struct json_doc *doc, const cJSON *object) {
+  const size_t count = (size_t)cJSON_GetArraySize(object);
+  const cJSON **sorted = malloc((count + 1) * sizeof *sorted), *item = NULL;
+  struct status status = status_ok();
+  size_t used = 0;
+  if (sorted == NULL) return status_make(STATUS_MEMORY, "%s: no memory for %zu keys", doc->path, count);
+  cJSON_ArrayForEach(item, object) sorted[used++] = item;
+  qsort(sorted, used, sizeof *sorted, by_key);
+  for (size_t i = 1; i < used && !status_failed(&status); ++i) {
+    if (by_key(&sorted[i - 1], &sorted[i]) == 0)
+      status = json_error(doc, sorted[i], true, "stands twice in its object; remove one of the two");
+  }
+  free(sorted);
+  return status;
+}
+
+static struct status twice_below(const struct json_doc *doc, const cJSON *value) {
+  struct status status = cJSON_IsObject(value) ? twice_in(doc, value) : status_ok();
+  for (const cJSON *item = value->child; item != NULL && !status_failed(&status); item = item->next)
+    status = twice_below(doc, item);
+  return status;
+}
+
+struct status json_check_unique(const struct json_doc *doc) {
+  return twice_below(doc, doc->root);
+}
+
+/* ---- numbers ------------------------------------------------------------------------------------------------- */
+
+static const double two_to_53 = 9007199254740992.0;
+
+/* The value of a whole, non-negative number item. Above 2^53 a double no longer holds every whole number, so the
+ * digits are read from the text. False when it does not fit 64 bits or is written with a fraction or exponent. */
+static bool exact_whole(const struct json_doc *doc, const cJSON *item, uint64_t *out) {
+  if (item->valuedouble < two_to_53) {
+    *out = (uint64_t)item->valuedouble;
+    return true;
+  }
+  const struct place place = place_of(doc, item);
+  const char *digits = doc->text + json_scan_find(doc->text, doc->length, place.index, place.depth, false);
+  char *end = NULL;
+  if (!isdigit((unsigned char)*digits)) return false;
+  errno = 0;
+  const unsigned long long value = strtoull(digits, &end, 10);
+  *out = value;
+  return errno == 0 && !strchr(".eE", *end == '\0' ? ' ' : *end);
+}
+
+struct status json_whole(const struct json_doc *doc, const cJSON *item, uint64_t min, uint64_t max, uint64_t *out) {
+  const char *kind = "";
+  uint64_t whole = 0;
+  if (cJSON_IsNumber(item)) {
+    const double value = item->valuedouble;
+    if (value != floor(value)) {
+      kind = ", a fraction";
+    } else if (value >= 0 && (value < two_to_53 || (double)max >= two_to_53) && exact_whole(doc, item, &whole) &&
+               whole >= min && whole <= max) {
+      *out = whole;
+      return status_ok();
+    }
+  }
+  char shown[JSON_VALUE_TEXT_MAX];
+  json_describe(item, shown);
+  if (min == max) return json_error(doc, item, false, "is %s%s; the only value is %" PRIu64, shown, kind, min);
+  return json_error(doc, item, false, "is %s%s; give a whole number from %" PRIu64 " to %" PRIu64, shown, kind, min,
+                    max);
+}
+
+/* ---- writing ------------------------------------------------------------------------------------------------- */
+
+void json_format_number(double value, char out[32]) {
+  char printed[32];
+  int digits = 1;
+  if (value == floor(value) && fabs(value) < 1e15) {
+    snprintf(out, 32, "%.0f", value);
+    return;
+  }
+  /* 17 significant digits always suffice for IEEE binary64. */
+  do {
+    snprintf(printed, sizeof printed, "%.*g", digits, value);
+  } while (strtod(printed, NULL) != value && ++digits <= 17);
+  /* The locale may write the decimal point as another character, or as several. */
+  size_t used = 0;
+  for (const char *c = printed; *c; ++c) {
+    const bool plain = strchr("0123456789+-e", *c) != NULL;
+    if (plain) out[used++] = *c;
+    if (!plain && used > 0 && out[used - 1] != '.') out[used++] = '.';
+  }
+  out[used] = '\0';
+}
+
+void json_add_number(cJSON *object, const char *key, double value) {
+  char number[32];
+  if (!isfinite(value)) {
+    cJSON_AddNullToObject(object, key);
+    return;
+  }
+  json_format_number(value, number);
+  cJSON_AddRawToObject(object, key, number); /* cJSON's own printer keeps 15 digits where it thinks them enough */
+}
+
+void json_add_uint(cJSON *object, const char *key, uint64_t value) {
+  char number[32];
+  snprintf(number, sizeof number, "%" PRIu64, value);
+  cJSON_AddRawToObject(object, key, number);
+}
+
+/* Copies `value` with each malformed byte replaced by U+FFFD. NULL when out of memory. */
+static char *repaired_utf8(const char *value) {
+  static const char replacement[] = "\xef\xbf\xbd";
+  const size_t length = strlen(value);
+  char *copy = malloc(3 * length + 1);
+  size_t used = 0;
+  if (!copy) return NULL;
+  for (size_t at = 0; at < length;) {
+    const size_t bytes = json_scan_utf8(value + at, length - at);
+    memcpy(copy + used, bytes ? value + at : replacement, bytes ? bytes : 3);
+    used += bytes ? bytes : 3;
+    at += bytes ? bytes : 1;
+  }
+  copy[used] = '\0';
+  return copy;
+}
+
+void json_add_string(cJSON *object, const char *key, const char *value) {
+  char *text = value ? repaired_utf8(value) : NULL;
+  if (text) {
+    cJSON_AddStringToObject(object, key, text);
+  } else {
+    cJSON_AddNullToObject(object, key);
+  }
+  free(text);
+}
+
+void json_add_bool(cJSON *object, const char *key, bool value) { cJSON_AddBoolToObject(object, key, value); }
+
+cJSON *json_add_element(cJSON *array) {
+  cJSON *element = cJSON_CreateObject();
+  if (cJSON_AddItemToArray(array, element)) return element;
+  cJSON_Delete(element);
+  return NULL;
+}
+
+struct status json_write(cJSON *root, bool is_whole, const char *what, FILE *file) {
+  char *text = root != NULL && is_whole ? cJSON_Print(root) : NULL;
+  cJSON_Delete(root);
+  if (text == NULL) return status_make(STATUS_MEMORY, "no memory for %s", what);
+  fputs(text, file);
+  fputc('\n', file);
+  free(text);
+  return status_ok();
+}

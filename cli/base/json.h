@@ -1,0 +1,80 @@
+/* Strict reading and exact writing on top of cJSON.
+ * Reading: size, UTF-8, control bytes, depth and syntax are checked before cJSON sees the text; errors carry
+ * file:line:column. Only case-sensitive look-ups, never valueint. Writing: numbers are the shortest text that reads
+ * back to the same double; non-finite numbers become null. */
+#ifndef ATTNBENCH_CLI_BASE_JSON_H
+#define ATTNBENCH_CLI_BASE_JSON_H
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <stdio.h>
+
+#include <cjson/cJSON.h>
+
+#include "kernels/status.h"
+
+enum { JSON_FILE_BYTES_MAX = 1 << 20, JSON_DEPTH_MAX = 16, JSON_STRING_MAX = 4096 };
+
+/* A parsed document with its text, for positions. */
+struct json_doc {
+  char path[256];
+  char *text; /* NUL-terminated copy */
+  size_t length;
+  cJSON *root;
+};
+
+/* Reads a regular file of at most max_bytes whole. *text is malloc'ed, NUL-terminated, the caller's. */
+struct status json_read_file(const char *path, size_t max_bytes, char **text, size_t *length);
+
+/* Parses strictly. On success the caller frees with json_free. */
+struct status json_parse(const char *path, const char *text, size_t length, struct json_doc *out);
+void json_free(struct json_doc *);
+/* Reads a file and parses it; the same as the two calls above. */
+struct status json_load(const char *path, size_t max_bytes, struct json_doc *out);
+
+/* STATUS_INPUT whose text is "path:line:column: pointer " followed by the message, where pointer is like grid[0].D[2]
+ * and the position is that of `item` (or of `item`'s key when at_key). */
+struct status json_error(const struct json_doc *, const cJSON *item, bool at_key, const char *format, ...)
+    __attribute__((format(printf, 4, 5)));
+
+/* The line that `item` begins on, from 1; for messages that name a second place. */
+size_t json_line(const struct json_doc *, const cJSON *item);
+
+enum { JSON_VALUE_TEXT_MAX = 64 };
+/* Text of any origin the way messages show it: in quotes, without control bytes, cut when long. */
+void json_quote(const char *text, char out[JSON_VALUE_TEXT_MAX]);
+/* A value the way messages name it: 72, "f17", true, an array. */
+void json_describe(const cJSON *item, char out[JSON_VALUE_TEXT_MAX]);
+
+/* A child by exact name; NULL when absent. */
+const cJSON *json_get(const cJSON *object, const char *key);
+
+/* Fails on the first key of `object` not in the NULL-ended `known`, or standing twice; offers the nearest. */
+struct status json_check_keys(const struct json_doc *, const cJSON *object, const char *const *known);
+
+/* Fails when a key stands twice in any object of the document, whatever the keys: readers would differ in which they
+ * take. */
+struct status json_check_unique(const struct json_doc *);
+
+/* A whole number in [min, max]. */
+struct status json_whole(const struct json_doc *, const cJSON *item, uint64_t min, uint64_t max, uint64_t *out);
+
+/* The entry of NULL-ended `names` nearest to `text` by edit distance, or NULL when none is within 3 edits (2 for
+ * names of up to four characters). */
+const char *json_nearest(const char *text, const char *const *names);
+
+/* ---- writing ------------------------------------------------------------------------------------------------- */
+
+void json_add_number(cJSON *object, const char *key, double value); /* null when not finite */
+void json_add_uint(cJSON *object, const char *key, uint64_t value); /* exact for all 64 bits */
+void json_add_string(cJSON *object, const char *key, const char *value);
+void json_add_bool(cJSON *object, const char *key, bool value);
+/* A new object at the end of the array; NULL when memory is out, also before: an array of NULL. */
+cJSON *json_add_element(cJSON *array);
+/* Shortest decimal text of a finite double that reads back to it; locale-independent. */
+void json_format_number(double value, char out[32]);
+/* Writes the document and a newline, and frees it. STATUS_MEMORY, naming `what`, when it is not whole (is_whole
+ * false) or does not print; nothing is written then. */
+struct status json_write(cJSON *root, bool is_whole, const char *what, FILE *file);
+
+#endif

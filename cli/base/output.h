@@ -1,0 +1,40 @@
+/* Files that are either whole or not there: a temporary file beside the target, synced, then renamed over it, with
+ * the permissions of a file that is replaced. A target that exists and is no regular file (/dev/stdout, a pipe) is
+ * written directly, and "-" is the standard output. All failures are STATUS_OUTPUT naming the path and the system's
+ * reason. */
+#ifndef ATTNBENCH_CLI_BASE_OUTPUT_H
+#define ATTNBENCH_CLI_BASE_OUTPUT_H
+
+#include <limits.h>
+#include <stdio.h>
+
+#include "kernels/status.h"
+
+struct output {
+  FILE *stream;
+  char target[PATH_MAX];         /* symbolic links resolved; what messages name */
+  char temporary[PATH_MAX + 32]; /* "" when stream is written directly */
+};
+
+/* On success the caller ends the output with exactly one of end, commit and abandon. */
+struct status output_open(const char *path, struct output *out);
+/* Flushes, checks, syncs and renames. On failure nothing is left behind and the old file stands. */
+struct status output_commit(struct output *);
+void output_abandon(struct output *);
+/* Commits what was written, or abandons it when `written` is a failure, which is then returned. */
+struct status output_end(struct output *, struct status written);
+
+/* Could output_open write there? Leaves nothing behind, and opens no pipe: its reader would take that for the whole.
+ */
+struct status output_probe(const char *path);
+
+/* Writes all bytes to fd, whatever the signals and short writes. `path` is for the message. */
+struct status output_write_all(int fd, const char *path, const char *bytes, size_t length);
+
+/* Do both paths name one regular file, there or yet to be written? Devices and pipes may be named twice. */
+bool output_is_same_file(const char *a, const char *b);
+
+/* Syncs the directory that holds `path`, so that a new name in it survives a power loss. */
+struct status output_sync_parent(const char *path);
+
+#endif

@@ -1,0 +1,43 @@
+/* Samples to robust statistics, and the rule that says when there are enough of them. Pure. */
+#ifndef ATTNBENCH_CLI_BASE_STATS_H
+#define ATTNBENCH_CLI_BASE_STATS_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+/* All in the unit of the samples. Quantiles interpolate linearly between order statistics (type 7). */
+struct stats {
+  uint32_t n;
+  double min, p25, median, p75, p95, max;
+  double mad;             /* median absolute deviation from the median, unscaled */
+  double ci_low, ci_high; /* 95 % interval of the median from order statistics (exact binomial ranks, so
+                             coverage is at least 95 %); min and max when n < 6 */
+};
+
+/* Does not change samples. n >= 1. Without memory everything but n is NAN, which no rule takes for settled. */
+struct stats stats_of(const double *samples, size_t n);
+
+/* For qsort, of doubles: ascending. */
+int stats_order(const void *left, const void *right);
+
+/* Half-width of the interval relative to the median; infinite when the median is 0. */
+double stats_relative_half_width(const struct stats *);
+
+double stats_median(const double *samples, size_t n);
+
+enum stats_stop { STATS_GO_ON, STATS_STOP_INTERVAL, STATS_STOP_BUDGET, STATS_STOP_SAMPLES, STATS_STOP_COUNT };
+
+struct stats_rule {
+  uint32_t min_samples, max_samples;
+  double relative_half_width; /* 0.005 */
+  double budget_s;            /* wall time for this mode; reached: stop whatever n is (n >= floor_samples) */
+  uint32_t floor_samples;     /* never fewer than this, whatever the budget */
+};
+
+/* Why measuring should stop now, or STATS_GO_ON. */
+enum stats_stop stats_should_stop(const struct stats_rule *, const struct stats *, double elapsed_s);
+
+const char *stats_stop_name(enum stats_stop); /* "interval", "budget", "max_samples" */
+
+#endif

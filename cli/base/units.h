@@ -1,0 +1,14 @@
+/* Numbers as a person reads them, in any locale with a point. */
+#ifndef ATTNBENCH_CLI_BASE_UNITS_H
+#define ATTNBENCH_CLI_BASE_UNITS_H
+
+enum { UNITS_TEXT_MAX = 24 };
+
+/* Four significant digits without an exponent: "0.01234", "1.234", "12.34", "1234", "123400"; "-" when not finite. */
+void units_format(double value, char out[UNITS_TEXT_MAX]);
+/* That many digits after the point; "-" when not finite. */
+void units_format_fixed(double value, int decimals, char out[UNITS_TEXT_MAX]);
+/* Three significant digits with an exponent: "1.95e-03"; "-" when not finite. */
+void units_format_exponent(double value, char out[UNITS_TEXT_MAX]);
+
+#endif

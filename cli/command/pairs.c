@@ -1,0 +1,349 @@
+/* Whole fresh processes of two programs in turns: their command lines, what they leave, and the verdict. */
+#include "cli/command/pairs.h"
+#include "cli/base/signals.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <ftw.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "cli/base/child.h"
+#include "cli/base/json.h"
+#include "cli/command/commands.h"
+#include "cli/command/progress.h"
+#include "cli/gate/suspects.h"
+#include "cli/record/rounds.h"
+
+static const struct {
+  const char *name, *option;
+} sides[PAIRS_SIDES] = {[PAIRS_BASE] = {"base", "--base"}, [PAIRS_CANDIDATE] = {"candidate", "--candidate"}};
+
+/* One set of processes: the first measurement of all cells, or the second one of the suspects. */
+struct set {
+  const char *name; /* leads the names of its files */
+  const struct suspects *only;
+  struct journal_data *data; /* PAIRS_SIDES */
+};
+
+/* ---- command lines ------------------------------------------------------------------------------------------- */
+
+/* What the processes are told of this command line. */
+static const struct relay {
+  const char *name;
+  size_t offset; /* of a const char * in struct options */
+  bool candidate_only;
+} relays[] = {
+    {"--sweep", offsetof(struct options, sweep), false},
+    {"--variants", offsetof(struct options, variants), false},
+    {"--modes", offsetof(struct options, modes), false},
+    {"--seed", offsetof(struct options, seed), false},
+    {"--device", offsetof(struct options, device), false},
+    {"--timeout", offsetof(struct options, timeout), false},
+    {"--inject-slowdown", offsetof(struct options, inject), true},
+};
+
+enum { ARGUMENTS_MAX = 64 + 2 * (OPTIONS_FILTERS_MAX + OPTIONS_LOADS_MAX + OPTIONS_ONLY_MAX) };
+
+struct arguments {
+  char *item[ARGUMENTS_MAX];
+  size_t count;
+};
+
+static void add_option(struct arguments *out, const char *name, const char *value) {
+  out->item[out->count++] = (char *)name;
+  out->item[out->count++] = (char *)value;
+}
+
+static void add_list(struct arguments *out, const char *name, const char *const *values, size_t count) {
+  for (size_t i = 0; i < count; ++i) add_option(out, name, values[i]);
+}
+
+/* One round without a reference: two processes of the same kind differ in nothing but the program. */
+static void write_arguments(const struct pairs *pairs, int side, const struct suspects *only, const char *journal,
+                            struct arguments *out) {
+  static char *const fixed[] = {"run", "--rounds", "1", "--quick", "--reference", "none", "--json", "/dev/null"};
+  const struct options *o = pairs->options;
+  *out = (struct arguments){.item = {(char *)pairs->program[side]}, .count = 1};
+  for (size_t i = 0; i < sizeof fixed / sizeof *fixed; ++i) out->item[out->count++] = fixed[i];
+  add_option(out, "--journal", journal);
+  for (size_t i = 0; i < sizeof relays / sizeof *relays; ++i) {
+    const char *value = *(const char *const *)((const char *)o + relays[i].offset);
+    if (value != NULL && (side == PAIRS_CANDIDATE || !relays[i].candidate_only))
+      add_option(out, relays[i].name, value);
+  }
+  add_list(out, "--filter", o->filter, o->filter_count);
+  if (side == PAIRS_BASE && o->base_load_count > 0) {
+    add_list(out, "--load", o->base_load, o->base_load_count);
+  } else {
+    add_list(out, "--load", o->load, o->load_count);
+  }
+  if (only == NULL) {
+    add_list(out, "--only", o->only, o->only_count);
+  } else if (only->count <= OPTIONS_ONLY_MAX) {
+    add_list(out, "--only", only->only, only->count);
+  }
+}
+
+/* ---- what a process left ------------------------------------------------------------------------------------- */
+
+/* The end of a file, however long it is; "" when it cannot be read. */
+static void read_end(const char *path, char *out, size_t size) {
+  FILE *file = fopen(path, "rb");
+  out[0] = '\0';
+  if (file == NULL) return;
+  if (fseek(file, -(long)(size - 1), SEEK_END) != 0) rewind(file);
+  out[fread(out, 1, size - 1, file)] = '\0';
+  fclose(file);
+}
+
+/* The last line that a process wrote, "" when it wrote none. */
+static void last_line(const char *path, char *out, size_t size) {
+  static const char lead[] = "attnbench: ";
+  char text[4096];
+  read_end(path, text, sizeof text);
+  size_t length = strlen(text);
+  while (length > 0 && text[length - 1] == '\n') text[--length] = '\0';
+  const char *line = strrchr(text, '\n') != NULL ? strrchr(text, '\n') + 1 : text;
+  if (strncmp(line, lead, sizeof lead - 1) == 0) line += sizeof lead - 1;
+  snprintf(out, size, "%s", line);
+  for (char *c = out; *c != '\0'; ++c) {
+    if ((unsigned char)*c < ' ') *c = '?';
+  }
+}
+
+/* The candidate goes first, so what only the base refuses is something that the two do not share. */
+static enum status_code code_of_exit(int side, int exit_status) {
+  static const struct {
+    int exit_status;
+    enum status_code code[PAIRS_SIDES];
+  } codes[] = {{EXIT_CODE_USAGE, {STATUS_NOT_COMPARABLE, STATUS_USAGE}},
+               {EXIT_CODE_INPUT, {STATUS_NOT_COMPARABLE, STATUS_INPUT}},
+               {EXIT_CODE_OUTPUT, {STATUS_OUTPUT, STATUS_OUTPUT}},
+               {EXIT_CODE_NO_GPU, {STATUS_NO_GPU, STATUS_NO_GPU}}};
+  for (size_t i = 0; i < sizeof codes / sizeof *codes; ++i) {
+    if (codes[i].exit_status == exit_status) return codes[i].code[side];
+  }
+  return STATUS_DEVICE;
+}
+
+static struct status check_end(const struct pairs *pairs, int side, const struct child_end *end,
+                               const char *messages) {
+  char how[128], said[320];
+  const bool has_journal = !end->stalled && end->signal_number == 0 &&
+                           (end->exit_status == EXIT_CODE_OK || end->exit_status == EXIT_CODE_WRONG ||
+                            end->exit_status == EXIT_CODE_COVERAGE);
+  if (has_journal) return status_ok();
+  child_describe(end, pairs->stall_s, how, sizeof how);
+  last_line(messages, said, sizeof said);
+  const enum status_code code =
+      end->stalled || end->signal_number != 0 ? STATUS_DEVICE : code_of_exit(side, end->exit_status);
+  return status_make(code, "%s %s: %s%s%s%s", sides[side].option, pairs->program[side], how,
+                     said[0] != '\0' ? ": " : "", said,
+                     code == STATUS_NOT_COMPARABLE
+                         ? "; the candidate takes this command, so choose variants and cells that both have"
+                         : "");
+}
+
+static struct status load_journal(const struct pairs *pairs, int side, const char *path, struct journal_data *out) {
+  const struct status status = journal_load(path, out);
+  if (status_failed(&status)) {
+    return status_make(STATUS_NOT_COMPARABLE,
+                       "%s %s: left no journal that can be read (%s); is it an attnbench "
+                       "like this one?",
+                       sides[side].option, pairs->program[side], status.text);
+  }
+  if (strcmp(out->state, "complete") == 0 && out->record_count == out->run.cell_count) return status;
+  journal_free(out);
+  return status_make(STATUS_NOT_COMPARABLE, "%s %s: ended well, but its journal is not complete", sides[side].option,
+                     pairs->program[side]);
+}
+
+/* ---- measuring ----------------------------------------------------------------------------------------------- */
+
+static struct status run_process(const struct pairs *pairs, int side, const struct set *set, uint32_t round,
+                                 struct journal_data *out) {
+  char journal[640], messages[640];
+  struct arguments *arguments = malloc(sizeof *arguments);
+  struct child_end end;
+  if (arguments == NULL) return status_make(STATUS_MEMORY, "no memory for a command line");
+  snprintf(journal, sizeof journal, "%s/%s-%02u-%s.journal", pairs->folder, set->name, round, sides[side].name);
+  snprintf(messages, sizeof messages, "%s/%s-%02u-%s.log", pairs->folder, set->name, round, sides[side].name);
+  write_arguments(pairs, side, set->only, journal, arguments);
+  const struct child_watch watch = {.stderr_path = messages, .grows = journal, .stall_s = pairs->stall_s};
+  struct status status = child_run(arguments->item, &watch, &end);
+  if (!status_failed(&status)) status = check_end(pairs, side, &end, messages);
+  free(arguments);
+  return status_failed(&status) ? status : load_journal(pairs, side, journal, out);
+}
+
+static struct status add_process(const struct pairs *pairs, int side, struct set *set, uint32_t round) {
+  struct journal_data next;
+  struct journal_data *data = &set->data[side];
+  if (round == 0) return run_process(pairs, side, set, round, data);
+  struct status status = run_process(pairs, side, set, round, &next);
+  if (status_failed(&status)) return status;
+  status = rounds_add(data, &next);
+  journal_free(&next);
+  if (!status_failed(&status)) return status;
+  return status_make(status.code, "%s %s: %s", sides[side].option, pairs->program[side], status.text);
+}
+
+/* A glob of the command line that is for no cell costs one process, not all. */
+static struct status check_settings(const struct pairs *pairs) {
+  struct compare_settings settings;
+  return command_gate_settings(pairs->options, &pairs->data[PAIRS_CANDIDATE], &settings);
+}
+
+/* Candidate, base, base, candidate, ...: a drift that is linear over four processes favours neither. */
+static struct status measure_set(const struct pairs *pairs, struct set *set) {
+  const uint32_t rounds = pairs->options->rounds_value;
+  struct progress progress = progress_start((size_t)rounds * PAIRS_SIDES);
+  struct status status = status_ok();
+  char text[64];
+  for (uint32_t i = 0; i < rounds * PAIRS_SIDES && !status_failed(&status); ++i) {
+    const uint32_t round = i / PAIRS_SIDES;
+    const int side = (i + round) % PAIRS_SIDES == 0 ? PAIRS_CANDIDATE : PAIRS_BASE;
+    snprintf(text, sizeof text, "%s round %u of %u:", set->name, round + 1, rounds);
+    progress_cell(&progress, text, sides[side].name);
+    status = add_process(pairs, side, set, round);
+    if (!status_failed(&status) && i == 0 && set->only == NULL) status = check_settings(pairs);
+  }
+  progress_end(&progress);
+  return status;
+}
+
+static struct status check_one_device(const struct journal_data *data) {
+  const struct device_info *base = &data[PAIRS_BASE].device, *now = &data[PAIRS_CANDIDATE].device;
+  if (strcmp(base->uuid, now->uuid) == 0) return status_ok();
+  return status_make(STATUS_NOT_COMPARABLE,
+                     "the programs measured on two devices, %s %s and %s %s; name one with "
+                     "--device",
+                     base->name, base->uuid, now->name, now->uuid);
+}
+
+/* ---- judging ------------------------------------------------------------------------------------------------- */
+
+static void free_data(struct journal_data *data) {
+  for (size_t i = 0; i < PAIRS_SIDES; ++i) journal_free(&data[i]);
+}
+
+static struct status confirm(const struct pairs *pairs, const struct suspects *suspects, struct compare *compare) {
+  struct journal_data data[PAIRS_SIDES] = {{.records = NULL}};
+  struct compare again;
+  struct status status = measure_set(pairs, &(struct set){.name = "again", .only = suspects, .data = data});
+  if (!status_failed(&status))
+    status = compare_build(&data[PAIRS_BASE], &data[PAIRS_CANDIDATE], &compare->settings, &again);
+  if (!status_failed(&status)) {
+    compare_confirm(compare, &again);
+    compare_free(&again);
+  }
+  free_data(data);
+  return status;
+}
+
+struct status pairs_judge(const struct pairs *pairs, struct compare *out) {
+  const struct journal_data *base = &pairs->data[PAIRS_BASE], *now = &pairs->data[PAIRS_CANDIDATE];
+  struct compare_settings settings;
+  struct suspects suspects;
+  struct status status = command_gate_settings(pairs->options, now, &settings);
+  settings.paired = true;
+  if (!status_failed(&status)) status = compare_build(base, now, &settings, out);
+  if (status_failed(&status)) return status;
+  status = suspects_of(out, &suspects);
+  if (!status_failed(&status)) {
+    if (suspects.count > 0) status = confirm(pairs, &suspects, out);
+    suspects_free(&suspects);
+  }
+  if (status_failed(&status)) compare_free(out);
+  return status;
+}
+
+/* ---- folder and programs
+ * ---------------------------------------------------------------------------------------------- */
+
+static bool is_dot(const char *name) { return strcmp(name, ".") == 0 || strcmp(name, "..") == 0; }
+
+static bool is_empty_folder(const char *path) {
+  DIR *folder = opendir(path);
+  bool empty = folder != NULL;
+  for (const struct dirent *entry; empty && (entry = readdir(folder)) != NULL;) empty = is_dot(entry->d_name);
+  if (folder != NULL) closedir(folder);
+  return empty;
+}
+
+static struct status make_folder(struct pairs *pairs) {
+  const char *keep = pairs->options->keep, *temporary = getenv("TMPDIR");
+  if (keep == NULL) {
+    snprintf(pairs->folder, sizeof pairs->folder, "%s/attnbench-ab-XXXXXX", temporary != NULL ? temporary : "/tmp");
+    if (mkdtemp(pairs->folder) != NULL) return status_ok();
+    return status_make(STATUS_OUTPUT, "%s: cannot make a temporary folder: %s; TMPDIR names another place",
+                       pairs->folder, strerror(errno));
+  }
+  if (strlen(keep) >= sizeof pairs->folder)
+    return status_make(STATUS_OUTPUT, "--keep %s: the path is too long", keep);
+  snprintf(pairs->folder, sizeof pairs->folder, "%s", keep);
+  if (mkdir(keep, 0777) == 0 || is_empty_folder(keep)) return status_ok();
+  return status_make(STATUS_OUTPUT, "--keep %s: is not a new or empty folder: %s", keep, strerror(errno));
+}
+
+static int remove_entry(const char *path, const struct stat *stat, int kind, struct FTW *walk) {
+  (void)stat, (void)kind, (void)walk;
+  return remove(path);
+}
+
+/* With whatever a program left in it. */
+static void drop_folder(const struct pairs *pairs) {
+  enum { OPEN_FOLDERS_MAX = 8 };
+  if (pairs->options->keep != NULL || pairs->is_kept) return;
+  nftw(pairs->folder, remove_entry, OPEN_FOLDERS_MAX, FTW_DEPTH | FTW_PHYS);
+}
+
+/* Asks before anything is measured, and in seconds, whether this is attnbench at all. */
+static struct status check_program(const struct pairs *pairs, int side) {
+  char path[640], said[320];
+  char *const argv[] = {(char *)pairs->program[side], "--version", NULL};
+  struct child_end end;
+  snprintf(path, sizeof path, "%s/%s.version", pairs->folder, sides[side].name);
+  const struct child_watch watch = {.stdout_path = path, .stall_s = 10.0};
+  struct status status = child_run(argv, &watch, &end);
+  last_line(path, said, sizeof said);
+  unlink(path);
+  if (status_failed(&status)) {
+    return status.code == STATUS_USAGE ? status_make(STATUS_USAGE, "%s %s", sides[side].option, status.text) : status;
+  }
+  if (!end.stalled && end.signal_number == 0 && end.exit_status == 0 && strstr(said, "commit") != NULL) return status;
+  return status_make(STATUS_USAGE,
+                     "%s %s: does not answer --version as attnbench does (\"%s\"); name an attnbench "
+                     "program",
+                     sides[side].option, pairs->program[side], said);
+}
+
+/* ---- the whole ----------------------------------------------------------------------------------------------- */
+
+struct status pairs_open(const struct options *options, struct pairs *out) {
+  static const char this_program[] = "/proc/self/exe";
+  const double timeout_s = options->timeout_s;
+  *out =
+      (struct pairs){.options = options,
+                     .program = {[PAIRS_BASE] = options->base != NULL ? options->base : this_program,
+                                 [PAIRS_CANDIDATE] = options->candidate != NULL ? options->candidate : this_program},
+                     .stall_s = timeout_s + (timeout_s < 12 ? 5 * timeout_s : 60)};
+  signals_watch();
+  struct status status = make_folder(out);
+  if (status_failed(&status)) out->folder[0] = '\0';
+  for (int side = 0; side < PAIRS_SIDES && !status_failed(&status); ++side) status = check_program(out, side);
+  return status;
+}
+
+struct status pairs_measure(struct pairs *pairs) {
+  const struct status status = measure_set(pairs, &(struct set){.name = "first", .data = pairs->data});
+  return status_failed(&status) ? status : check_one_device(pairs->data);
+}
+
+void pairs_close(struct pairs *pairs) {
+  if (pairs->folder[0] != '\0') drop_folder(pairs);
+  free_data(pairs->data);
+}

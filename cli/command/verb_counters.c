@@ -1,0 +1,36 @@
+/* report --counters: a report's rows with the counters of a profiler. */
+#include <stdlib.h>
+
+#include "cli/base/json.h"
+#include "cli/command/commands.h"
+#include "cli/record/counters.h"
+#include "cli/report/merge.h"
+
+#define COUNTERS_BYTES_MAX (UINT32_C(64) << 20)
+
+static struct status read_counters(const char *path, struct journal_data *into) {
+  struct json_doc doc;
+  struct status status = json_load(path, COUNTERS_BYTES_MAX, &doc);
+  if (status_failed(&status)) return status;
+  status = counters_read(&doc, into);
+  json_free(&doc);
+  return status;
+}
+
+/* One report with what a profiler counted of its rows. */
+struct status verb_counters(const struct options *options, enum exit_code *exit_code) {
+  const char *path = options->positional[0];
+  struct journal_data data;
+  if (options->positional_count > 1) {
+    return status_make(STATUS_USAGE, "--counters: belongs to one report; name one instead of %zu",
+                       options->positional_count);
+  }
+  struct status status = command_probe_outputs(options);
+  if (!status_failed(&status))
+    status = merge_is_report(path) ? command_load_facts(path, &data) : journal_load(path, &data);
+  if (status_failed(&status)) return status;
+  status = read_counters(options->counters, &data);
+  if (!status_failed(&status)) status = command_write_outputs(options, &data, exit_code);
+  journal_free(&data);
+  return status;
+}

@@ -1,0 +1,197 @@
+/* attnbench gate --selftest: what the gate is worth with the noise that a machine was seen to have. */
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "cli/base/output.h"
+#include "cli/command/commands.h"
+#include "cli/command/pairs.h"
+#include "cli/gate/power.h"
+
+enum { SUITES = 4000, TRIALS = 400, KINDS = 2 };
+
+/* Of the threshold. A slowdown of the threshold itself is missed now and then; one of this size should not be. */
+static const double control_size = 1.5;
+
+struct selftest {
+  const struct options *options;
+  const struct journal_data *evidence;
+  struct compare_power power[KINDS]; /* as pairs, which `ab` measures; as two samples, which --baseline compares */
+  struct compare_power_control *control;
+  size_t control_count;
+};
+
+/* ---- drawn rates --------------------------------------------------------------------------------------------- */
+
+static struct status draw_rates(struct selftest *test) {
+  const struct options *o = test->options;
+  struct compare_power_settings settings = {.rounds = o->rounds_value, .suites = SUITES, .seed = o->seed_value};
+  struct status status = command_gate_settings(o, test->evidence, &settings.compare);
+  for (size_t i = 0; i < KINDS && !status_failed(&status); ++i) {
+    settings.compare.paired = i == 0;
+    settings.trials = i == 0 ? TRIALS : 0;
+    status = power_measure(o->from != NULL ? o->from : o->sweep, test->evidence, &settings, &test->power[i]);
+  }
+  return status;
+}
+
+/* ---- controls ------------------------------------------------------------------------------------------------ */
+
+static struct status judge_control(const struct pairs *pairs, struct compare_power_control *out) {
+  struct compare compare;
+  const struct status status = pairs_judge(pairs, &compare);
+  if (status_failed(&status)) return status;
+  const struct record *now = &pairs->data[PAIRS_CANDIDATE].records[0];
+  snprintf(out->reason, sizeof out->reason, "%s", now->reason);
+  if (compare.row_count > 0) {
+    const struct compare_row *row = &compare.rows[0];
+    out->verdict = row->verdict;
+    out->time_ratio = row->ratio;
+    if (row->reason[0] != '\0') snprintf(out->reason, sizeof out->reason, "%s", row->reason);
+    if (now->injected.done && now->status == CELL_ok) out->injected_ratio = now->injected.ratio[out->mode];
+  }
+  compare_free(&compare);
+  return status;
+}
+
+/* One real gate run of this program against itself, over one cell in one mode, the candidate's slower by `percent`.
+ */
+static struct status run_control(const struct options *options, struct compare_power_control *out) {
+  char cell[CELL_NAME_MAX], rule[sizeof cell + 32];
+  struct options own = *options;
+  struct pairs pairs;
+  cell_name(out->key, out->variant, cell);
+  snprintf(rule, sizeof rule, "%s:%g", cell, out->percent);
+  own.base = own.candidate = own.keep = NULL;
+  own.modes = time_mode_name(out->mode);
+  own.only[0] = cell;
+  own.only_count = 1;
+  own.inject = rule;
+  struct status status = pairs_open(&own, &pairs);
+  if (!status_failed(&status)) status = pairs_measure(&pairs);
+  if (!status_failed(&status)) status = judge_control(&pairs, out);
+  pairs_close(&pairs);
+  return status;
+}
+
+static bool is_tried(const struct selftest *test, const struct compare_power_row *row) {
+  for (size_t i = 0; i < test->control_count; ++i) {
+    if (test->control[i].key == row->key && test->control[i].variant == row->variant) return true;
+  }
+  return false;
+}
+
+/* The longest cell that was not tried yet, hot where that is judged: the delay is a launch of its own, which cannot
+ * be short enough for a small slowdown of a short cell. NULL: none is left. */
+static const struct compare_power_row *next_cell(const struct selftest *test) {
+  const struct compare_power *power = &test->power[0];
+  const enum time_mode mode = power->settings.compare.modes[TIME_HOT] ? TIME_HOT : TIME_COLD;
+  const struct compare_power_row *longest = NULL;
+  for (size_t i = 0; i < power->row_count; ++i) {
+    const struct compare_power_row *row = &power->rows[i];
+    if (row->mode != mode || is_tried(test, row)) continue;
+    if (longest == NULL || row->median_us > longest->median_us) longest = row;
+  }
+  return longest;
+}
+
+static size_t count_controls(const struct selftest *test, bool (*is)(const struct compare_power_control *)) {
+  size_t count = 0;
+  for (size_t i = 0; i < test->control_count; ++i) count += is(&test->control[i]);
+  return count;
+}
+
+/* Another cell takes the place of one that could not be slowed down, as long as there are others. */
+static struct status run_controls(struct selftest *test) {
+  const uint32_t wanted = test->options->controls_value;
+  struct status status = status_ok();
+  test->control = calloc(2 * (size_t)wanted + 1, sizeof *test->control);
+  if (test->control == NULL) return status_make(STATUS_MEMORY, "no memory for %u controls", (unsigned)wanted);
+  while (test->control_count < 2 * (size_t)wanted && count_controls(test, power_is_control) < wanted) {
+    const struct compare_power_row *row = next_cell(test);
+    if (row == NULL) break;
+    struct compare_power_control *control = &test->control[test->control_count];
+    *control = (struct compare_power_control){.key = row->key,
+                                              .variant = row->variant,
+                                              .mode = row->mode,
+                                              .percent = 100 * control_size * row->threshold,
+                                              .injected_ratio = NAN,
+                                              .time_ratio = NAN,
+                                              .verdict = COMPARE_missing};
+    status = run_control(test->options, control);
+    if (status_failed(&status)) break;
+    ++test->control_count;
+  }
+  return status;
+}
+
+/* ---- outputs ------------------------------------------------------------------------------------------------- */
+
+static struct status save(const char *path, struct status (*write)(const struct compare_power_report *, FILE *),
+                          const struct compare_power_report *report) {
+  struct output output;
+  const struct status status = output_open(path, &output);
+  return status_failed(&status) ? status : output_end(&output, write(report, output.stream));
+}
+
+/* The text too, unless the JSON has taken stdout. */
+static struct status save_all(const struct selftest *test) {
+  const char *json = test->options->json;
+  const struct compare_power_report report = {.evidence = test->evidence,
+                                              .power = test->power,
+                                              .power_count = KINDS,
+                                              .control = test->control,
+                                              .control_count = test->control_count};
+  struct status status = status_ok();
+  if (json != NULL) status = save(json, power_json_write, &report);
+  if (status_failed(&status) || (json != NULL && strcmp(json, "-") == 0)) return status;
+  return save("-", power_text_write, &report);
+}
+
+/* ---- from evidence to exit code ------------------------------------------------------------------------------ */
+
+/* Rates over cells that went wrong or missing would be rates of something else. */
+static struct status check_cells(const struct journal_data *evidence, enum exit_code *exit_code) {
+  struct report report;
+  const struct status status = report_build(evidence, &report);
+  if (status_failed(&status)) return status;
+  *exit_code = report.exit_code;
+  report_free(&report);
+  if (*exit_code != EXIT_CODE_OK) {
+    fprintf(stderr, "attnbench: cells are wrong, failed or missing (exit code %d), so there are no rates\n",
+            (int)*exit_code);
+  }
+  return status;
+}
+
+/* The rates are written even when a signal or a failure ends the controls. */
+static struct status selftest(const struct options *options, const struct journal_data *evidence,
+                              enum exit_code *exit_code) {
+  struct selftest test = {.options = options, .evidence = evidence};
+  struct status status = draw_rates(&test);
+  if (!status_failed(&status)) {
+    status = run_controls(&test);
+    const struct status saved = save_all(&test);
+    if (!status_failed(&status)) status = saved;
+  }
+  if (!command_end_of_signal(&status, exit_code) &&
+      count_controls(&test, power_is_found) < count_controls(&test, power_is_control)) {
+    *exit_code = EXIT_CODE_INCONCLUSIVE;
+  }
+  for (size_t i = 0; i < KINDS; ++i) power_free(&test.power[i]);
+  free(test.control);
+  return status;
+}
+
+struct status verb_gate(const struct options *options, int argc, char **argv, enum exit_code *exit_code) {
+  struct journal_data evidence;
+  struct status status = command_probe_outputs(options);
+  if (status_failed(&status)) return status;
+  status = options->from != NULL ? command_load_evidence(options->from, &evidence)
+                                 : command_measure_processes(options, argc, argv, &evidence, exit_code);
+  if (status_failed(&status) || *exit_code != EXIT_CODE_OK) return status;
+  status = check_cells(&evidence, exit_code);
+  if (!status_failed(&status) && *exit_code == EXIT_CODE_OK) status = selftest(options, &evidence, exit_code);
+  journal_free(&evidence);
+  return status;
+}

@@ -1,0 +1,114 @@
+/* run --profile: launches for a profiler, in one process and without times. */
+#include <inttypes.h>
+#include <string.h>
+
+#include "cli/base/clock.h"
+#include "cli/command/commands.h"
+#include "cli/command/progress.h"
+#include "cli/measure/profile.h"
+#include "kernels/plugin_load.h"
+
+/* One process does it all: a profiler follows the process that it started, and every cell's tensors live until the
+ * launches. */
+struct profiling {
+  const struct options *options;
+  struct sweep sweep;
+  struct cells cells;
+  struct device *device;
+  struct profile *profile;
+  struct journal *journal;
+  struct command_journal file;
+  double start_s;
+};
+
+static struct status open_gpu(struct profiling *p) {
+  const char *spec = strcmp(p->options->device, "auto") == 0 ? "cuda" : p->options->device;
+  if (strcmp(spec, "cpu") == 0) {
+    return status_make(STATUS_USAGE,
+                       "--profile: nsys and ncu capture GPU kernels, --device cpu launches none; leave one out");
+  }
+  return device_open(spec, &p->device);
+}
+
+/* Here, not in a worker: their kernels are launched by this process. */
+static struct status load_objects(const struct options *options) {
+  struct status status = status_ok();
+  for (size_t i = 0; i < options->load_count && !status_failed(&status); ++i) status = plugin_load(options->load[i]);
+  return status;
+}
+
+static struct status select_cells(struct profiling *p) {
+  const struct options *o = p->options;
+  const struct device_info *device = device_info(p->device);
+  uint64_t need = 0, have = 0;
+  const struct status status =
+      cells_select(&p->sweep, o->variants, o->filter, o->filter_count, device->kind, device, &p->cells);
+  if (status_failed(&status) || profile_fits(p->device, &p->cells, &need, &have)) return status;
+  return status_make(STATUS_USAGE,
+                     "--profile: the %zu selected cells need %" PRIu64 " bytes at the same time, %" PRIu64
+                     " are free on %s; select fewer with --filter or --variants",
+                     p->cells.count, need, have, device->name);
+}
+
+static struct status open_journal(struct profiling *p, int argc, char **argv) {
+  struct run_info info;
+  command_describe_run(p->options, argc, argv, &p->sweep, p->cells.count, &info);
+  profiled_tool(info.profiled);
+  info.profile_launches = p->options->profile_launches;
+  p->file = command_choose_journal(p->options);
+  const struct status status = journal_create(p->file.path, &info, &p->journal);
+  if (status_failed(&status)) return status;
+  struct device_policy policy;
+  device_policy_read(p->device, &policy);
+  return journal_device(p->journal, device_info(p->device), &policy, device_event_overhead_us(p->device), NULL);
+}
+
+static struct status prepare_cells(struct profiling *p) {
+  struct progress progress = progress_start(p->cells.count);
+  struct status status = profile_open(p->device, p->cells.count, &p->profile);
+  for (size_t i = 0; i < p->cells.count && !status_failed(&status); ++i) {
+    struct record record;
+    progress_cell(&progress, p->cells.items[i].attn_case->key, p->cells.items[i].spec.text);
+    status = profile_prepare(p->profile, &p->cells.items[i], p->options->seed_value, &record);
+    const struct status written = journal_append(p->journal, &record);
+    if (!status_failed(&status)) status = written;
+  }
+  progress_end(&progress);
+  return status_failed(&status) ? status : profile_warm_up(p->profile);
+}
+
+/* Everything is on disk before the launches: a tool may end the process right after them. */
+static struct status write_reports(struct profiling *p, bool complete, enum exit_code *exit_code) {
+  struct status status = journal_end(p->journal, complete ? "complete" : "interrupted", clock_now_s() - p->start_s);
+  journal_close(p->journal);
+  p->journal = NULL;
+  if (!status_failed(&status)) status = command_report_journal(p->options, &p->file, exit_code);
+  command_drop_journal(&p->file, &status);
+  return status;
+}
+
+static struct status prepare_and_capture(struct profiling *p, int argc, char **argv, enum exit_code *exit_code) {
+  struct status status = open_journal(p, argc, argv);
+  if (status_failed(&status)) return status;
+  const struct status prepared = prepare_cells(p);
+  status = write_reports(p, !status_failed(&prepared), exit_code);
+  if (status_failed(&prepared)) return prepared;
+  return status_failed(&status) ? status : profile_capture(p->profile, p->options->profile_launches);
+}
+
+struct status verb_profile(const struct options *options, int argc, char **argv, enum exit_code *exit_code) {
+  struct profiling p = {.options = options, .start_s = clock_now_s()};
+  struct status status = load_objects(options);
+  if (!status_failed(&status)) status = sweep_load(options->sweep, &p.sweep);
+  if (status_failed(&status)) return status;
+  status = command_probe_outputs(options);
+  if (!status_failed(&status)) status = open_gpu(&p);
+  if (!status_failed(&status)) status = select_cells(&p);
+  if (!status_failed(&status)) status = prepare_and_capture(&p, argc, argv, exit_code);
+  journal_close(p.journal);
+  profile_close(p.profile);
+  cells_free(&p.cells);
+  sweep_free(&p.sweep);
+  device_close(p.device);
+  return status;
+}

@@ -1,0 +1,123 @@
+/* Writes the command that measures one row of a comparison again. */
+#include <string.h>
+
+#include "cli/base/text.h"
+#include "cli/gate/sinks.h"
+
+/* What the command of a run says beyond which cells: it stays as it was. The cells and the outputs do not. */
+static const struct {
+  const char *option;
+  bool has_value;
+} kept[] = {
+    {"--base", true},
+    {"--candidate", true},
+    {"--baseline", true},
+    {"--load", true},
+    {"--base-load", true},
+    {"--device", true},
+    {"--seed", true},
+    {"--reference", true},
+    {"--timeout", true},
+    {"--rounds", true},
+    {"--modes", true},
+    {"--quick", false},
+    {"--inject-slowdown", true},
+    {"--threshold", true},
+    {"--threshold-for", true},
+    {"--floor-us", true},
+};
+
+/* A shell word as it stands in the command, quotes included. */
+struct word {
+  const char *at;
+  size_t length;
+};
+
+static struct word next_word(const char **command) {
+  const char *at = *command + strspn(*command, " "), *end = at;
+  bool quoted = false;
+  for (; *end != '\0' && (quoted || *end != ' '); ++end) {
+    if (*end == '\'') quoted = !quoted;
+    if (*end == '\\' && !quoted && end[1] != '\0') ++end;
+  }
+  *command = end;
+  return (struct word){at, (size_t)(end - at)};
+}
+
+/* The rest of a word behind the option's name: "" or "=..."; NULL when it is another option. */
+static const char *after_name(const struct word *word, const char *name, bool *whole) {
+  const size_t quote = word->length > 0 && *word->at == '\'', length = strlen(name);
+  if (word->length < length + quote || strncmp(word->at + quote, name, length) != 0) return NULL;
+  const char *rest = word->at + quote + length;
+  *whole = rest == word->at + word->length;
+  return *whole || *rest == '=' ? rest : NULL;
+}
+
+static void append(char *out, size_t size, const char *text, size_t length) {
+  const size_t used = strlen(out);
+  snprintf(out + used, size - used, "%s%.*s", used > 0 ? " " : "", (int)length, text);
+}
+
+/* Adds the option when it is one of those kept; its value may be the next word. */
+static void append_kept(const struct word *word, const char **command, char *out, size_t size) {
+  for (size_t i = 0; i < sizeof kept / sizeof *kept; ++i) {
+    bool whole = false;
+    if (after_name(word, kept[i].option, &whole) == NULL) continue;
+    const bool takes_next = whole && kept[i].has_value;
+    const struct word value = takes_next ? next_word(command) : *word;
+    if (value.length == 0) return; /* the value was cut off */
+    append(out, size, word->at, word->length);
+    if (takes_next) append(out, size, value.at, value.length);
+    return;
+  }
+}
+
+/* Does the program's name say attnbench? Reports of other programs do not come from its options. */
+static bool is_attnbench(const struct word *program) {
+  static const char name[] = "attnbench";
+  for (size_t i = 0; i + sizeof name - 1 <= program->length; ++i) {
+    if (strncmp(program->at + i, name, sizeof name - 1) == 0) return true;
+  }
+  return program->length == 0 || strncmp(program->at, "/proc/", 6) == 0;
+}
+
+/* The command as the run was given it, without a last word that its field had no room for. */
+static void whole_words(const struct run_info *run, char out[sizeof run->command]) {
+  snprintf(out, sizeof run->command, "%s", run->command);
+  if (strlen(out) + 1 < sizeof run->command) return;
+  const char *rest = out;
+  struct word last = next_word(&rest);
+  while (*rest != '\0') last = next_word(&rest);
+  out[last.at - out] = '\0';
+}
+
+void again_command(const struct compare *compare, const struct compare_row *row, char *out, size_t size) {
+  const struct run_info *run = &compare->now->run;
+  const struct record *record = row->now.record != NULL ? row->now.record : row->base.record;
+  char words[sizeof run->command], cell[CELL_NAME_MAX];
+  whole_words(run, words);
+  const char *rest = words;
+  const struct word program = next_word(&rest);
+  bool whole = false;
+  out[0] = '\0';
+  if (!is_attnbench(&program) || record == NULL) {
+    snprintf(out, size, "%s", run->command);
+    return;
+  }
+  const bool named = program.length > 0 && strncmp(program.at, "/proc/", 6) != 0;
+  append(out, size, named ? program.at : "attnbench", named ? program.length : strlen("attnbench"));
+  const char *after_verb = rest;
+  const struct word verb = next_word(&after_verb);
+  if (after_name(&verb, "ab", &whole) != NULL && whole) append(out, size, verb.at, verb.length);
+  append(out, size, "--sweep ", strlen("--sweep "));
+  text_append_word(out, size, run->sweep_path);
+  while (*rest != '\0') {
+    const struct word word = next_word(&rest);
+    append_kept(&word, &rest, out, size);
+  }
+  cell_name(record->attn_case.key, record->variant, cell);
+  append(out, size, "--variants ", strlen("--variants "));
+  text_append_word(out, size, record->variant);
+  append(out, size, "--only ", strlen("--only "));
+  text_append_word(out, size, cell);
+}

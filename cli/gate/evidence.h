@@ -1,0 +1,30 @@
+/* What the files of the comparison share: the evidence of one row, and its verdict. Not for other stages. */
+#ifndef ATTNBENCH_CLI_GATE_EVIDENCE_H
+#define ATTNBENCH_CLI_GATE_EVIDENCE_H
+
+#include "cli/gate/compare.h"
+#include "cli/gate/rank.h"
+
+/* Observations of both sides, one per process: microseconds, and the SM clock, NAN when unknown. */
+struct compare_evidence {
+  struct compare_observations {
+    uint32_t count;
+    double us[RANK_MAX], mhz[RANK_MAX];
+  } base, now;
+};
+
+/* Was this mode of the record timed? False for NULL. */
+bool judge_is_timed(const struct record *, enum time_mode);
+/* What the record holds of the mode, behind what is there already. */
+void judge_observe(const struct record *, enum time_mode, struct compare_observations *);
+
+/* Sides, estimates, verdict and reason of a row that is timed on both sides. row->threshold is the one asked for and
+ * is raised here where the floor asks for more. */
+void judge_timed(const struct compare_settings *, const struct compare_evidence *, struct compare_row *);
+/* The verdict of a row that is not timed on both sides. */
+void judge_untimed(struct compare_row *);
+
+/* Fills difference and comparable. */
+void identity_compare(struct compare *);
+
+#endif

@@ -1,0 +1,164 @@
+/* Texts and escapes that all sinks of a comparison share. */
+#include "cli/gate/sinks.h"
+
+#include <inttypes.h>
+#include <math.h>
+#include <string.h>
+
+#include "cli/base/json_scan.h"
+#include "cli/base/units.h"
+
+static const uint32_t replacement = 0xfffd;
+
+/* ---- words --------------------------------------------------------------------------------------------------- */
+
+static const struct {
+  enum exit_code code;
+  const char *meaning;
+} outcomes[] = {
+    {EXIT_CODE_OK, "every expected case is present, right and not slower"},
+    {EXIT_CODE_REGRESSION, "a case is slower"},
+    {EXIT_CODE_WRONG, "a result did not match the oracle"},
+    {EXIT_CODE_COVERAGE, "a case is missing, failed, new, or nothing was compared"},
+    {EXIT_CODE_INCONCLUSIVE, "too noisy, or too few processes, to decide"},
+    {EXIT_CODE_NOT_COMPARABLE, "the two reports are not comparable"},
+};
+
+uint64_t sinks_expected(const struct compare *compare) {
+  return compare->row_count - compare->verdict_count[COMPARE_added] - compare->verdict_count[COMPARE_untimed];
+}
+
+bool sinks_row_fails(const struct compare *compare, const struct compare_row *row) {
+  const enum exit_code code = verdict_exit_code(row->verdict);
+  if (row->verdict == COMPARE_added && compare->settings.allow_new) return false;
+  return code != EXIT_CODE_OK && !(code == EXIT_CODE_INCONCLUSIVE && compare->settings.noise_is_ok);
+}
+
+/* Worst first, as rows are. */
+static const enum compare_verdict counted[COMPARE_VERDICT_COUNT] = {
+    COMPARE_wrong, COMPARE_missing,  COMPARE_added, COMPARE_regressed, COMPARE_inconclusive,
+    COMPARE_clock, COMPARE_improved, COMPARE_same,  COMPARE_untimed};
+
+void sinks_verdicts_text(const uint64_t count[COMPARE_VERDICT_COUNT], char out[COMPARE_LINE_MAX]) {
+  size_t used = 0;
+  out[0] = '\0';
+  for (size_t i = 0; i < COMPARE_VERDICT_COUNT; ++i) {
+    if (count[counted[i]] == 0) continue;
+    used += (size_t)snprintf(out + used, COMPARE_LINE_MAX - used, "%s%" PRIu64 " %s", used > 0 ? ", " : "",
+                             count[counted[i]], verdict_name(counted[i]));
+  }
+}
+
+void sinks_counts_text(const struct compare *compare, char out[COMPARE_LINE_MAX]) {
+  char verdicts_text[COMPARE_LINE_MAX];
+  sinks_verdicts_text(compare->verdict_count, verdicts_text);
+  snprintf(out, COMPARE_LINE_MAX, "%" PRIu64 " compared of %" PRIu64 " expected%s%.400s", compare->compared,
+           sinks_expected(compare), verdicts_text[0] != '\0' ? ": " : "", verdicts_text);
+}
+
+void sinks_outcome_text(const struct compare *compare, char out[COMPARE_LINE_MAX]) {
+  const char *meaning = "";
+  for (size_t i = 0; i < sizeof outcomes / sizeof *outcomes; ++i) {
+    if (outcomes[i].code == compare->exit_code) meaning = outcomes[i].meaning;
+  }
+  if (compare->exit_code == EXIT_CODE_OK) {
+    snprintf(out, COMPARE_LINE_MAX, "passed: %s", meaning);
+  } else {
+    snprintf(out, COMPARE_LINE_MAX, "FAILED, exit code %d: %s", (int)compare->exit_code, meaning);
+  }
+}
+
+void sinks_report_text(const struct journal_data *journal, char out[COMPARE_LINE_MAX]) {
+  const struct run_info *run = &journal->run;
+  snprintf(out, COMPARE_LINE_MAX, "attnbench %s (commit %s), %s%s%s, sweep %s%s%s", run->version, run->git_commit,
+           journal->has_device ? journal->device.name : "nothing measured",
+           journal->has_device && journal->device.driver[0] != '\0' ? ", driver " : "",
+           journal->has_device ? journal->device.driver : "", run->sweep_name,
+           run->started_utc[0] != '\0' ? ", " : "", run->started_utc);
+}
+
+const char *sinks_row_text(const struct compare_row *row) {
+  return row->reason[0] != '\0' ? row->reason : verdict_help(row->verdict);
+}
+
+/* ---- numbers ------------------------------------------------------------------------------------------------- */
+
+static void signed_percent(double ratio, char out[UNITS_TEXT_MAX]) {
+  char digits[UNITS_TEXT_MAX];
+  const double percent = (ratio - 1) * 100;
+  units_format_fixed(fabs(percent), 2, digits);
+  snprintf(out, UNITS_TEXT_MAX, "%s%s", percent < 0 && strcmp(digits, "0.00") != 0 ? "-" : "+", digits);
+}
+
+void sinks_percent(double ratio, char out[COMPARE_PERCENT_MAX]) {
+  char text[UNITS_TEXT_MAX];
+  signed_percent(ratio, text);
+  snprintf(out, COMPARE_PERCENT_MAX, isfinite(ratio) ? "%.24s %%" : "-", text);
+}
+
+void sinks_bounds(const struct compare_row *row, char out[COMPARE_PERCENT_MAX]) {
+  char low[UNITS_TEXT_MAX], high[UNITS_TEXT_MAX];
+  signed_percent(row->ci_low, low);
+  signed_percent(row->ci_high, high);
+  const bool known = isfinite(row->ci_low) && isfinite(row->ci_high);
+  snprintf(out, COMPARE_PERCENT_MAX, known ? "%.10s to %.10s %%" : "-", low, high);
+}
+
+void sinks_processes(const struct compare_row *row, char out[COMPARE_PERCENT_MAX]) {
+  const struct compare_side *const sides[] = {&row->base, &row->now};
+  size_t used = 0;
+  for (size_t i = 0; i < 2; ++i) {
+    const bool known = sides[i]->record != NULL && sides[i]->processes > 0;
+    used += (size_t)snprintf(out + used, COMPARE_PERCENT_MAX - used, known ? "%s%" PRIu32 : "%s-", i > 0 ? "+" : "",
+                             sides[i]->processes);
+  }
+}
+
+/* ---- characters ---------------------------------------------------------------------------------------------- */
+
+static uint32_t decode(const unsigned char *bytes, size_t count) {
+  static const unsigned char first_bits[] = {0, 0x7f, 0x1f, 0x0f, 0x07};
+  uint32_t character = bytes[0] & first_bits[count];
+  for (size_t i = 1; i < count; ++i) character = character << 6 | (bytes[i] & 0x3f);
+  return character;
+}
+
+static bool is_forbidden(uint32_t c) {
+  const bool kept = c == '\t' || c == '\n' || c == '\r';
+  return (c < 0x20 && !kept) || (c >= 0x7f && c < 0xa0) || c == 0xfffe || c == 0xffff;
+}
+
+uint32_t sinks_next_char(const char **text) {
+  if (**text == '\0') return 0;
+  const size_t count = json_scan_utf8(*text, strlen(*text));
+  const uint32_t character = count > 0 ? decode((const unsigned char *)*text, count) : replacement;
+  *text += count > 0 ? count : 1;
+  return is_forbidden(character) ? replacement : character;
+}
+
+void sinks_put_char(FILE *file, uint32_t c) {
+  if (c < 0x80) {
+    fputc((int)c, file);
+  } else if (c < 0x800) {
+    fprintf(file, "%c%c", (int)(0xc0 | c >> 6), (int)(0x80 | (c & 0x3f)));
+  } else if (c < 0x10000) {
+    fprintf(file, "%c%c%c", (int)(0xe0 | c >> 12), (int)(0x80 | (c >> 6 & 0x3f)), (int)(0x80 | (c & 0x3f)));
+  } else {
+    fprintf(file, "%c%c%c%c", (int)(0xf0 | c >> 18), (int)(0x80 | (c >> 12 & 0x3f)), (int)(0x80 | (c >> 6 & 0x3f)),
+            (int)(0x80 | (c & 0x3f)));
+  }
+}
+
+void sinks_put_line(FILE *file, const char *text) {
+  for (uint32_t c; (c = sinks_next_char(&text)) != 0;) sinks_put_char(file, c < 0x20 ? ' ' : c);
+}
+
+void sinks_put_capped(FILE *file, const char *text, size_t length, size_t most) {
+  static const char notice[] = "\n... cut here: the rest would not fit\n";
+  if (length > most) {
+    length = most - (sizeof notice - 1);
+    while (length > 0 && text[length - 1] != '\n') --length;
+  }
+  fwrite(text, 1, length, file);
+  if (text[length] != '\0') fputs(notice, file);
+}

@@ -1,0 +1,42 @@
+/* What the sinks of a comparison share: the words for its outcome, and texts of any origin character by character. */
+#ifndef ATTNBENCH_CLI_GATE_SINKS_H
+#define ATTNBENCH_CLI_GATE_SINKS_H
+
+#include "cli/gate/compare.h"
+
+enum { COMPARE_ROWS_SHOWN = 50, COMPARE_LINE_MAX = 640, COMPARE_COMMAND_MAX = 1536, COMPARE_PERCENT_MAX = 32 };
+
+/* Cells x modes that the base has and that can be judged: what `compared` is held against. */
+uint64_t sinks_expected(const struct compare *);
+/* Does this row keep the exit code from being 0, the settings considered? */
+bool sinks_row_fails(const struct compare *, const struct compare_row *);
+/* "38 compared of 40 expected: 1 regressed, 1 missing, 38 same" */
+void sinks_counts_text(const struct compare *, char out[COMPARE_LINE_MAX]);
+/* "1 regressed, 38 same": those that are not 0, worst first */
+void sinks_verdicts_text(const uint64_t count[COMPARE_VERDICT_COUNT], char out[COMPARE_LINE_MAX]);
+/* "FAILED, exit code 1: a case is slower", "passed: ..." */
+void sinks_outcome_text(const struct compare *, char out[COMPARE_LINE_MAX]);
+/* "attnbench 0.1.0 (commit 0123abc), NVIDIA H200, driver 580.95.05, sweep v3, 2026-11-20T11:04:00Z" */
+void sinks_report_text(const struct journal_data *, char out[COMPARE_LINE_MAX]);
+/* The row as one sentence: its reason, else what its verdict means. */
+const char *sinks_row_text(const struct compare_row *);
+
+/* A ratio as a change: 1.031 is "+3.10 %"; "-" when not finite. */
+void sinks_percent(double ratio, char out[COMPARE_PERCENT_MAX]);
+/* "+1.20 to +4.90 %"; "-" when not known. */
+void sinks_bounds(const struct compare_row *, char out[COMPARE_PERCENT_MAX]);
+/* "7+7": processes of the base and of the new report; "-" for a side that has none. */
+void sinks_processes(const struct compare_row *, char out[COMPARE_PERCENT_MAX]);
+
+/* The next character of a text of any origin, which moves on behind it; 0 at its end. Tab, line feed and carriage
+ * return come as they are; every other control and every malformed byte is U+FFFD, so that what is written is UTF-8
+ * and XML. */
+uint32_t sinks_next_char(const char **text);
+void sinks_put_char(FILE *, uint32_t character);
+/* The text on one line: line ends and tabs as spaces. */
+void sinks_put_line(FILE *, const char *text);
+
+/* At most `most` bytes of text, cut behind a whole line that then says so. */
+void sinks_put_capped(FILE *, const char *text, size_t length, size_t most);
+
+#endif

@@ -1,0 +1,48 @@
+/* The cells that a comparison wants to see measured again. */
+#include "cli/gate/suspects.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+static void add(struct suspects *suspects, const struct compare_row *row) {
+  char *text = suspects->text[suspects->count];
+  cell_name(row->key, row->variant, text);
+  for (size_t i = 0; i < suspects->count; ++i) {
+    if (strcmp(suspects->only[i], text) == 0) return; /* its other mode */
+  }
+  suspects->only[suspects->count++] = text;
+}
+
+struct status suspects_of(const struct compare *compare, struct suspects *out) {
+  *out = (struct suspects){.text = calloc(compare->row_count + 1, sizeof *out->text),
+                           .only = calloc(compare->row_count + 1, sizeof *out->only)};
+  if (out->text == NULL || out->only == NULL) {
+    suspects_free(out);
+    return status_make(STATUS_MEMORY, "no memory for the suspects of %zu rows", compare->row_count);
+  }
+  for (size_t i = 0; i < compare->row_count; ++i) {
+    if (compare_wants_again(&compare->rows[i])) add(out, &compare->rows[i]);
+  }
+  return status_ok();
+}
+
+void suspects_free(struct suspects *suspects) {
+  free(suspects->text);
+  free(suspects->only);
+  *suspects = (struct suspects){.count = 0};
+}
+
+enum exit_code suspects_exit_code(const struct compare *compare) {
+  static const enum exit_code worst_first[] = {EXIT_CODE_NOT_COMPARABLE, EXIT_CODE_WRONG,        EXIT_CODE_COVERAGE,
+                                               EXIT_CODE_REGRESSION,     EXIT_CODE_INCONCLUSIVE, EXIT_CODE_OK};
+  const struct journal_data *now = compare->now;
+  const bool missing = now->record_count < now->run.cell_count;
+  for (size_t i = 0; i < sizeof worst_first / sizeof *worst_first; ++i) {
+    const enum exit_code code = worst_first[i];
+    if (compare->exit_code == code || (missing && code == EXIT_CODE_COVERAGE)) return code;
+    for (size_t r = 0; r < now->record_count; ++r) {
+      if (code != EXIT_CODE_OK && cell_status_exit_code(now->records[r].status) == code) return code;
+    }
+  }
+  return compare->exit_code;
+}

@@ -1,0 +1,110 @@
+/* A comparison as annotations of a CI log. */
+#include <string.h>
+
+#include "cli/gate/sinks.h"
+
+/* GitHub shows ten annotations of a step and drops the others. */
+enum { ANNOTATIONS_MAX = 10 };
+
+/* '%' and line ends would change the message, ':' and ',' would end a property. */
+static void put_escaped(FILE *file, const char *text, const char *special) {
+  for (uint32_t c; (c = sinks_next_char(&text)) != 0;) {
+    if (c < 0x80 && strchr(special, (int)c) != NULL) {
+      fprintf(file, "%%%02X", (unsigned)c);
+    } else {
+      sinks_put_char(file, c);
+    }
+  }
+}
+
+static void put_data(FILE *file, const char *text) { put_escaped(file, text, "%\r\n"); }
+static void put_property(FILE *file, const char *text) { put_escaped(file, text, "%\r\n:,"); }
+
+/* The file is named so that the annotation stands in the diff view when the sweep is in the repository. */
+static void put_start(FILE *file, const struct compare *compare, bool fails, const char *title) {
+  const char *sweep = compare->now->run.sweep_path;
+  fprintf(file, "::%s ", fails ? "error" : "warning");
+  if (sweep[0] != '\0' && sweep[0] != '/') {
+    fputs("file=", file);
+    put_property(file, sweep);
+    fputs(",line=1,", file);
+  }
+  fputs("title=", file);
+  put_property(file, title);
+  fputs("::", file);
+}
+
+static void put_difference(FILE *file, const struct compare *compare, const struct compare_difference *difference) {
+  put_start(file, compare, true, "attnbench: not comparable");
+  put_data(file, difference->key);
+  fputs(" is ", file);
+  put_data(file, difference->base);
+  fputs(" in the base and ", file);
+  put_data(file, difference->now);
+  fputs(" in the new report\n", file);
+}
+
+static void put_row(FILE *file, const struct compare *compare, const struct compare_row *row) {
+  char title[64], change[COMPARE_PERCENT_MAX], command[COMPARE_COMMAND_MAX];
+  snprintf(title, sizeof title, "attnbench: %s", verdict_name(row->verdict));
+  put_start(file, compare, sinks_row_fails(compare, row), title);
+  put_data(file, row->key);
+  fputc(' ', file);
+  put_data(file, row->variant);
+  sinks_percent(row->ratio, change);
+  fprintf(file, " %s", time_mode_name(row->mode));
+  if (strcmp(change, "-") != 0) {
+    fputs(" changed by ", file);
+    put_data(file, change);
+  }
+  fputs(": ", file);
+  put_data(file, sinks_row_text(row));
+  again_command(compare, row, command, sizeof command);
+  fputs("%0Aagain: ", file);
+  put_data(file, command);
+  fputc('\n', file);
+}
+
+/* Rows that fail, and those that only the settings let pass. */
+static bool is_annotated(const struct compare_row *row) { return verdict_exit_code(row->verdict) != EXIT_CODE_OK; }
+
+static size_t count_all(const struct compare *compare) {
+  size_t count = 0;
+  for (size_t i = 0; i < compare->difference_count; ++i) count += compare->difference[i].fatal;
+  for (size_t i = 0; i < compare->row_count; ++i) count += is_annotated(&compare->rows[i]);
+  return count;
+}
+
+/* A comparison that fails without any row or difference to blame compared nothing. */
+static void put_outcome(FILE *file, const struct compare *compare) {
+  char text[COMPARE_LINE_MAX];
+  put_start(file, compare, true, "attnbench: nothing compared");
+  sinks_outcome_text(compare, text);
+  put_data(file, text);
+  fputc('\n', file);
+}
+
+struct status verdict_annotations_write(const struct compare *compare, FILE *file) {
+  const size_t all = count_all(compare), most = all > ANNOTATIONS_MAX ? ANNOTATIONS_MAX - 1 : ANNOTATIONS_MAX;
+  size_t shown = 0;
+  for (size_t i = 0; i < compare->difference_count && shown < most; ++i) {
+    if (!compare->difference[i].fatal) continue;
+    put_difference(file, compare, &compare->difference[i]);
+    ++shown;
+  }
+  for (size_t i = 0; i < compare->row_count && shown < most; ++i) {
+    if (!is_annotated(&compare->rows[i])) continue;
+    put_row(file, compare, &compare->rows[i]);
+    ++shown;
+  }
+  if (all > shown) {
+    char counts[COMPARE_LINE_MAX];
+    sinks_counts_text(compare, counts);
+    put_start(file, compare, compare->exit_code != EXIT_CODE_OK, "attnbench");
+    fprintf(file, "and %zu more, none worse than these; ", all - shown);
+    put_data(file, counts);
+    fputc('\n', file);
+  }
+  if (all == 0 && compare->exit_code != EXIT_CODE_OK) put_outcome(file, compare);
+  return status_ok();
+}

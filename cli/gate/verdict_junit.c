@@ -1,0 +1,173 @@
+/* A comparison as JUnit XML. */
+#include <inttypes.h>
+#include <math.h>
+#include <string.h>
+
+#include "cli/base/units.h"
+#include "cli/gate/sinks.h"
+
+/* What a verdict is in JUnit's words. A failure is a judgement, an error is one that could not be made. */
+enum outcome { OUTCOME_PASSED, OUTCOME_FAILURE, OUTCOME_ERROR, OUTCOME_SKIPPED, OUTCOME_COUNT };
+
+static enum outcome outcome_of(const struct compare *compare, const struct compare_row *row) {
+  const enum exit_code code = verdict_exit_code(row->verdict);
+  if (row->verdict == COMPARE_untimed) return OUTCOME_SKIPPED;
+  if (sinks_row_fails(compare, row)) {
+    return code == EXIT_CODE_COVERAGE || code == EXIT_CODE_INCONCLUSIVE ? OUTCOME_ERROR : OUTCOME_FAILURE;
+  }
+  return code == EXIT_CODE_INCONCLUSIVE ? OUTCOME_SKIPPED : OUTCOME_PASSED;
+}
+
+/* ---- XML ----------------------------------------------------------------------------------------------------- */
+
+static void put_text(FILE *file, const char *text) {
+  static const struct {
+    uint32_t character;
+    const char *entity;
+  } entities[] = {{'&', "&amp;"},  {'<', "&lt;"},  {'>', "&gt;"},   {'"', "&quot;"},
+                  {'\'', "&#39;"}, {'\t', "&#9;"}, {'\n', "&#10;"}, {'\r', "&#13;"}};
+  for (uint32_t c; (c = sinks_next_char(&text)) != 0;) {
+    const char *entity = NULL;
+    for (size_t i = 0; i < sizeof entities / sizeof *entities; ++i) {
+      if (entities[i].character == c) entity = entities[i].entity;
+    }
+    if (entity != NULL) {
+      fputs(entity, file);
+    } else {
+      sinks_put_char(file, c);
+    }
+  }
+}
+
+static void put_attribute(FILE *file, const char *name, const char *value) {
+  fprintf(file, " %s=\"", name);
+  put_text(file, value);
+  fputc('"', file);
+}
+
+static void put_property(FILE *file, const char *name, const char *value) {
+  fputs("      <property", file);
+  put_attribute(file, "name", name);
+  put_attribute(file, "value", value);
+  fputs("/>\n", file);
+}
+
+/* ---- test cases ---------------------------------------------------------------------------------------------- */
+
+static const char *suite_name(const struct compare *compare) {
+  const char *name = compare->now->run.sweep_name;
+  return name[0] != '\0' ? name : "attnbench";
+}
+
+/* classname is SWEEP.VARIANT: viewers show the part up to the last point as a folder. */
+static void put_row_start(FILE *file, const struct compare *compare, const struct compare_row *row) {
+  char class[SWEEP_NAME_MAX + VARIANT_SPEC_MAX + 2], name[CASE_KEY_MAX + 16], seconds[UNITS_TEXT_MAX];
+  snprintf(class, sizeof class, "%s.%s", suite_name(compare), row->variant);
+  snprintf(name, sizeof name, "%s %s", row->key, time_mode_name(row->mode));
+  const bool timed = row->now.record != NULL && isfinite(row->now.median_us);
+  units_format_fixed(timed ? row->now.median_us * 1e-6 : 0, 9, seconds);
+  fputs("    <testcase", file);
+  put_attribute(file, "classname", class);
+  put_attribute(file, "name", name);
+  put_attribute(file, "time", seconds);
+}
+
+static void put_numbers(FILE *file, const struct compare *compare, const struct compare_row *row) {
+  char change[COMPARE_PERCENT_MAX], bounds[COMPARE_PERCENT_MAX], base[UNITS_TEXT_MAX] = "-",
+                                                                 now[UNITS_TEXT_MAX] = "-";
+  char text[COMPARE_LINE_MAX], command[COMPARE_COMMAND_MAX];
+  sinks_percent(row->ratio, change);
+  sinks_bounds(row, bounds);
+  if (row->base.record != NULL) units_format(row->base.median_us, base);
+  if (row->now.record != NULL) units_format(row->now.median_us, now);
+  snprintf(text, sizeof text, "base %s us, new %s us, change %s, bounds %s\nagain: ", base, now, change, bounds);
+  put_text(file, text);
+  again_command(compare, row, command, sizeof command);
+  put_text(file, command);
+}
+
+static void put_row(FILE *file, const struct compare *compare, const struct compare_row *row) {
+  const enum outcome outcome = outcome_of(compare, row);
+  put_row_start(file, compare, row);
+  if (outcome == OUTCOME_PASSED) {
+    fputs("/>\n", file);
+    return;
+  }
+  fputs(">\n      ", file);
+  if (outcome == OUTCOME_SKIPPED) {
+    fputs("<skipped", file);
+    put_attribute(file, "message", sinks_row_text(row));
+    fputs("/>\n", file);
+  } else {
+    const char *tag = outcome == OUTCOME_ERROR ? "error" : "failure";
+    fprintf(file, "<%s", tag);
+    put_attribute(file, "type", verdict_name(row->verdict));
+    put_attribute(file, "message", sinks_row_text(row));
+    fputc('>', file);
+    put_numbers(file, compare, row);
+    fprintf(file, "</%s>\n", tag);
+  }
+  fputs("    </testcase>\n", file);
+}
+
+/* Without this case a comparison of nothing would be a file without failures. */
+static bool can_judge(const struct compare *compare) { return compare->comparable && compare->compared > 0; }
+
+static void put_comparable(FILE *file, const struct compare *compare) {
+  char line[COMPARE_LINE_MAX];
+  fputs("    <testcase", file);
+  put_attribute(file, "classname", suite_name(compare));
+  fputs(" name=\"comparable\" time=\"0\"", file);
+  if (can_judge(compare)) {
+    fputs("/>\n", file);
+    return;
+  }
+  fputs(">\n      <error type=\"comparable\"", file);
+  sinks_outcome_text(compare, line);
+  put_attribute(file, "message", line);
+  fputc('>', file);
+  for (size_t i = 0; i < compare->difference_count; ++i) {
+    const struct compare_difference *difference = &compare->difference[i];
+    if (!difference->fatal) continue;
+    snprintf(line, sizeof line, "%s: base %s, new %s\n", difference->key, difference->base, difference->now);
+    put_text(file, line);
+  }
+  fputs("</error>\n    </testcase>\n", file);
+}
+
+/* ---- the file ------------------------------------------------------------------------------------------------ */
+
+static void put_counts(FILE *file, const struct compare *compare) {
+  size_t count[OUTCOME_COUNT] = {0};
+  for (size_t i = 0; i < compare->row_count; ++i) ++count[outcome_of(compare, &compare->rows[i])];
+  fprintf(file, " tests=\"%zu\" failures=\"%zu\" errors=\"%zu\" skipped=\"%zu\"", compare->row_count + 1,
+          count[OUTCOME_FAILURE], count[OUTCOME_ERROR] + !can_judge(compare), count[OUTCOME_SKIPPED]);
+}
+
+static void put_properties(FILE *file, const struct compare *compare) {
+  char line[COMPARE_LINE_MAX];
+  fputs("    <properties>\n", file);
+  sinks_counts_text(compare, line);
+  put_property(file, "counts", line);
+  sinks_outcome_text(compare, line);
+  put_property(file, "outcome", line);
+  sinks_report_text(compare->base, line);
+  put_property(file, "base", line);
+  sinks_report_text(compare->now, line);
+  put_property(file, "new", line);
+  fputs("    </properties>\n", file);
+}
+
+struct status verdict_junit_write(const struct compare *compare, FILE *file) {
+  fputs("<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n<testsuites name=\"attnbench gate\"", file);
+  put_counts(file, compare);
+  fputs(">\n  <testsuite", file);
+  put_attribute(file, "name", suite_name(compare));
+  put_counts(file, compare);
+  fputs(">\n", file);
+  put_properties(file, compare);
+  put_comparable(file, compare);
+  for (size_t i = 0; i < compare->row_count; ++i) put_row(file, compare, &compare->rows[i]);
+  fputs("  </testsuite>\n</testsuites>\n", file);
+  return status_ok();
+}

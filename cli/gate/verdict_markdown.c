@@ -1,0 +1,152 @@
+/* A comparison as Markdown. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "cli/base/units.h"
+#include "cli/gate/sinks.h"
+
+/* GitHub drops a step summary above 1 MiB without a word, and several steps may share one. */
+#define MARKDOWN_BYTES_MAX (UINT32_C(900) << 10)
+
+/* ---- escaping ------------------------------------------------------------------------------------------------ */
+
+static bool is_word(uint32_t c) {
+  return c >= 0x80 || (c >= '0' && c <= '9') || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z');
+}
+
+/* On one line, with a backslash before what Markdown or a table would take for its own. An underscore inside a word
+ * is none of these. */
+static void put_text(FILE *file, const char *text) {
+  uint32_t before = ' ';
+  for (uint32_t c; (c = sinks_next_char(&text)) != 0; before = c) {
+    const bool inside_word = c == '_' && is_word(before) && is_word((unsigned char)*text);
+    if (c < 0x20) c = ' ';
+    if (c < 0x80 && strchr("\\`*_[]<>|&~$@#!", (int)c) != NULL && !inside_word) fputc('\\', file);
+    sinks_put_char(file, c);
+  }
+}
+
+static void put_us(FILE *file, const struct compare_side *side) {
+  char text[UNITS_TEXT_MAX] = "-";
+  if (side->record != NULL) units_format(side->median_us, text);
+  fputs(text, file);
+}
+
+/* ---- parts --------------------------------------------------------------------------------------------------- */
+
+static void put_head(FILE *file, const struct compare *compare) {
+  char line[COMPARE_LINE_MAX];
+  sinks_counts_text(compare, line);
+  fprintf(file, "**%s**\n\n", line);
+  sinks_outcome_text(compare, line);
+  fprintf(file, "attnbench gate %s\n\n| | report |\n|---|---|\n", line);
+  sinks_report_text(compare->base, line);
+  fputs("| base | ", file);
+  put_text(file, line);
+  sinks_report_text(compare->now, line);
+  fputs(" |\n| new | ", file);
+  put_text(file, line);
+  fputs(" |\n", file);
+}
+
+static void put_differences(FILE *file, const struct compare *compare, bool fatal, const char *heading) {
+  bool any = false;
+  for (size_t i = 0; i < compare->difference_count; ++i) {
+    const struct compare_difference *difference = &compare->difference[i];
+    if (difference->fatal != fatal) continue;
+    if (!any) fprintf(file, "\n%s\n\n| | base | new |\n|---|---|---|\n", heading);
+    any = true;
+    fputs("| ", file);
+    put_text(file, difference->key);
+    fputs(" | ", file);
+    put_text(file, difference->base);
+    fputs(" | ", file);
+    put_text(file, difference->now);
+    fputs(" |\n", file);
+  }
+}
+
+static void put_row(FILE *file, const struct compare *compare, const struct compare_row *row) {
+  char change[COMPARE_PERCENT_MAX], bounds[COMPARE_PERCENT_MAX], processes[COMPARE_PERCENT_MAX];
+  const char *mark = sinks_row_fails(compare, row) ? "**" : "";
+  sinks_percent(row->ratio, change);
+  sinks_bounds(row, bounds);
+  sinks_processes(row, processes);
+  fprintf(file, "| %s%s%s | ", mark, verdict_name(row->verdict), mark);
+  put_text(file, row->key);
+  fputs(" | ", file);
+  put_text(file, row->variant);
+  fprintf(file, " | %s | ", time_mode_name(row->mode));
+  put_us(file, &row->base);
+  fputs(" | ", file);
+  put_us(file, &row->now);
+  fprintf(file, " | %s | %s | %s | ", change, bounds, processes);
+  put_text(file, row->reason);
+  fputs(" |\n", file);
+}
+
+static void put_rows(FILE *file, const struct compare *compare) {
+  if (compare->row_count == 0) return;
+  fputs(
+      "\n| verdict | case | variant | mode | base µs | new µs | change | bounds | runs | why |\n"
+      "|---|---|---|---|--:|--:|--:|--:|--:|---|\n",
+      file);
+  for (size_t i = 0; i < compare->row_count && i < COMPARE_ROWS_SHOWN; ++i) put_row(file, compare, &compare->rows[i]);
+}
+
+/* What the rows that are not shown are. */
+static void put_rest(FILE *file, const struct compare *compare) {
+  uint64_t count[COMPARE_VERDICT_COUNT] = {0};
+  char line[COMPARE_LINE_MAX];
+  if (compare->row_count <= COMPARE_ROWS_SHOWN) return;
+  for (size_t i = COMPARE_ROWS_SHOWN; i < compare->row_count; ++i) ++count[compare->rows[i].verdict];
+  sinks_verdicts_text(count, line);
+  fprintf(file, "\nand %zu more, none worse than these: %s\n", compare->row_count - COMPARE_ROWS_SHOWN, line);
+}
+
+/* A line of code cannot end its own block: a fence is indented by at most three spaces. */
+static void put_commands(FILE *file, const struct compare *compare) {
+  char command[COMPARE_COMMAND_MAX];
+  bool any = false;
+  for (size_t i = 0; i < compare->row_count && i < COMPARE_ROWS_SHOWN; ++i) {
+    const struct compare_row *row = &compare->rows[i];
+    if (!sinks_row_fails(compare, row)) continue;
+    if (!any) fputs("\n<details><summary>Measure these rows again</summary>\n\n~~~~sh\n", file);
+    any = true;
+    fprintf(file, "# %s: ", verdict_name(row->verdict));
+    sinks_put_line(file, row->key);
+    fputc(' ', file);
+    sinks_put_line(file, row->variant);
+    fprintf(file, " %s\n", time_mode_name(row->mode));
+    again_command(compare, row, command, sizeof command);
+    fputs("    ", file);
+    sinks_put_line(file, command);
+    fputc('\n', file);
+  }
+  if (any) fputs("~~~~\n\n</details>\n", file);
+}
+
+static void put_all(FILE *file, const struct compare *compare) {
+  put_head(file, compare);
+  put_differences(file, compare, true, "Not comparable:");
+  put_rows(file, compare);
+  put_rest(file, compare);
+  put_commands(file, compare);
+  put_differences(file, compare, false, "Remarks:");
+}
+
+struct status verdict_markdown_write(const struct compare *compare, FILE *file) {
+  char *text = NULL;
+  size_t length = 0;
+  FILE *memory = open_memstream(&text, &length);
+  if (memory == NULL) return status_make(STATUS_MEMORY, "no memory for the Markdown summary");
+  put_all(memory, compare);
+  const bool failed = ferror(memory) != 0;
+  if (fclose(memory) != 0 || failed) {
+    free(text);
+    return status_make(STATUS_MEMORY, "no memory for the Markdown summary");
+  }
+  sinks_put_capped(file, text, length, MARKDOWN_BYTES_MAX);
+  free(text);
+  return status_ok();
+}

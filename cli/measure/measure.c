@@ -1,0 +1,147 @@
+/* Warms up until the latency settles, then samples until the median is known well enough. */
+#include "cli/measure/measure.h"
+#include "cli/base/clock.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <time.h>
+
+enum {
+  WINDOW_MAX = 64,         /* samples per settle window */
+  BATCH_MAX = 16,          /* samples between two looks at the stop rule */
+  CLOCK_BATCHES_MAX = 256, /* SM clock readings kept: of all the batches that a mode takes */
+  PASS_SAMPLES_MAX = 31,
+};
+
+static const double window_target_s = 0.015;
+static const double pass_budget_s = 0.3;
+
+void measure_range_name(char *text) {
+  for (char *c = text; *c != '\0'; ++c) {
+    if (*c == ':' || *c == ',') *c = '.';
+  }
+}
+
+struct measure_settings measure_defaults(enum device_kind kind) {
+  const struct measure_settings cuda = {.rule = {.min_samples = 30,
+                                                 .max_samples = 3000,
+                                                 .relative_half_width = 0.005,
+                                                 .budget_s = 2.5,
+                                                 .floor_samples = 5},
+                                        .settle_min_s = 0.015,
+                                        .settle_max_s = 0.1,
+                                        .settle_relative = 0.005};
+  const struct measure_settings cpu = {.rule = {.min_samples = 30,
+                                                .max_samples = 200,
+                                                .relative_half_width = 0.005,
+                                                .budget_s = 0.8,
+                                                .floor_samples = 3},
+                                       .settle_min_s = 0.0,
+                                       .settle_max_s = 0.2,
+                                       .settle_relative = 0.02};
+  return kind == DEVICE_CUDA ? cuda : cpu;
+}
+
+/* A gate's evidence is one median per process, and the medians of one kernel in several processes on an H200 differ
+ * by 0.1 to 0.45 % (standard deviation) however long each measures. An interval of the median of 0.2 % adds little to
+ * that, and 60 ms are 80 hot samples, enough for it; so a process spends some 0.1 s per cell and mode at most, and
+ * more processes fit into the time. The clocks get as long to settle as elsewhere. */
+struct measure_settings measure_quick(enum device_kind kind) {
+  struct measure_settings settings = measure_defaults(kind);
+  settings.rule.min_samples = 20;
+  settings.rule.max_samples = 600;
+  settings.rule.relative_half_width = 0.002;
+  settings.rule.budget_s = kind == DEVICE_CUDA ? 0.06 : 0.1;
+  return settings;
+}
+
+/* How many samples of `sample_us` fit into target_s, at least 1. */
+static uint32_t samples_for(double target_s, double sample_us, uint32_t most) {
+  const double fit = target_s * 1e6 / (sample_us > 1.0 ? sample_us : 1.0);
+  return fit < 1.0 ? 1 : fit > (double)most ? most : (uint32_t)fit;
+}
+
+double measure_sample_us(enum time_mode mode, uint32_t hot_launches, double estimate_us) {
+  const double flush_us = 120.0; /* flush, blocker and synchronisation around one cold launch */
+  return mode == TIME_HOT ? estimate_us * hot_launches : estimate_us + flush_us;
+}
+
+static struct status settle(struct problem *problem, enum time_mode mode, const struct measure_settings *settings,
+                            double cost_us, struct time_record *out) {
+  double us[WINDOW_MAX], clock_mhz, previous = NAN;
+  const uint32_t window = samples_for(window_target_s, cost_us, WINDOW_MAX);
+  const double start_s = clock_now_s();
+  while (!out->settled && out->warmup_s < settings->settle_max_s) {
+    const struct status status = problem_sample(problem, mode, window, us, &clock_mhz);
+    if (status_failed(&status)) return status;
+    const double median = stats_median(us, window);
+    out->warmup_s = clock_now_s() - start_s;
+    out->settled =
+        out->warmup_s >= settings->settle_min_s && fabs(median - previous) < settings->settle_relative * median;
+    previous = median;
+  }
+  return status_ok();
+}
+
+static void note_health(struct device *device, struct time_record *out) {
+  struct device_health health;
+  device_health_read(device, &health);
+  if (!health.known) return;
+  out->power_w = fmax(out->power_w, health.power_w); /* fmax ignores the NAN it starts from */
+  out->temperature_c = fmax(out->temperature_c, health.temperature_c);
+  out->throttle_reasons |= health.throttle_reasons;
+}
+
+static struct status sample_until_stop(struct device *device, struct problem *problem, enum time_mode mode,
+                                       const struct stats_rule *rule, double cost_us, double *us,
+                                       struct time_record *out) {
+  double clocks[CLOCK_BATCHES_MAX];
+  uint32_t n = 0, clock_count = 0;
+  const uint32_t batch = samples_for(3 * window_target_s, cost_us, BATCH_MAX);
+  const double start_s = clock_now_s();
+  do {
+    double clock_mhz;
+    const uint32_t take = rule->max_samples - n < batch ? rule->max_samples - n : batch;
+    const struct status status = problem_sample(problem, mode, take, us + n, &clock_mhz);
+    if (status_failed(&status)) return status;
+    n += take;
+    if (isfinite(clock_mhz) && clock_count < CLOCK_BATCHES_MAX) clocks[clock_count++] = clock_mhz;
+    note_health(device, out);
+    out->us = stats_of(us, n);
+    out->elapsed_s = clock_now_s() - start_s;
+    out->stop = stats_should_stop(rule, &out->us, out->elapsed_s);
+  } while (out->stop == STATS_GO_ON);
+  out->sm_clock_mhz = clock_count > 0 ? stats_median(clocks, clock_count) : NAN;
+  return status_ok();
+}
+
+struct status measure_mode(struct device *device, struct problem *problem, enum time_mode mode,
+                           const struct measure_settings *settings, uint32_t hot_launches, double estimate_us,
+                           struct time_record *out) {
+  *out = (struct time_record){.power_w = NAN, .temperature_c = NAN, .sm_clock_mhz = NAN};
+  out->launches_per_sample = mode == TIME_HOT ? hot_launches : 1;
+  double *us = malloc(settings->rule.max_samples * sizeof *us);
+  if (us == NULL) return status_make(STATUS_MEMORY, "no memory for %u samples", settings->rule.max_samples);
+  const double cost_us = measure_sample_us(mode, hot_launches, estimate_us);
+  device_range_push(device, "settle");
+  struct status status = settle(problem, mode, settings, cost_us, out);
+  device_range_pop(device);
+  if (!status_failed(&status)) {
+    device_range_push(device, mode == TIME_HOT ? "time.hot" : "time.cold");
+    status = sample_until_stop(device, problem, mode, &settings->rule, cost_us, us, out);
+    device_range_pop(device);
+  }
+  out->done = !status_failed(&status);
+  free(us);
+  return status;
+}
+
+struct status measure_passes(struct problem *problem, uint32_t pass_count, double estimate_us, double *pass_us) {
+  double us[ATTN_PASSES_MAX * PASS_SAMPLES_MAX];
+  const uint32_t n =
+      samples_for(pass_budget_s, measure_sample_us(TIME_COLD, 1, estimate_us) * pass_count, PASS_SAMPLES_MAX);
+  const struct status status = problem_sample_passes(problem, n, us);
+  if (status_failed(&status)) return status;
+  for (uint32_t pass = 0; pass < pass_count; ++pass) pass_us[pass] = stats_median(us + (size_t)pass * n, n);
+  return status_ok();
+}

@@ -1,0 +1,141 @@
+/* Times a cell and its reference in turns and takes the ratio. */
+#include "cli/measure/speedup.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include "cli/measure/check.h"
+#include "cli/measure/measure.h"
+#include "cli/record/plan.h"
+
+enum {
+  ROUNDS_MIN = 6, /* the fewest whose range is a 95 % interval */
+  COLD_BATCH = 5, /* most cold samples per batch; a hot sample is a batch of launches already */
+};
+
+static const double budget_s[] = {[DEVICE_CPU] = 0.4, [DEVICE_CUDA] = 0.2}; /* per mode */
+static const double cold_batch_us = 20e3; /* a batch of slow launches is a single one */
+
+/* ---- the reference ------------------------------------------------------------------------------------------- */
+
+/* The record's reason says why when its status is not planned. */
+static struct status bind_reference(struct device *device, struct problem *problem, const struct attn_case *attn_case,
+                                    const struct variant_spec *spec, struct speedup_reference *out) {
+  struct pass_facts facts[ATTN_PASSES_MAX] = {0};
+  struct check_record check = {0};
+  char reason[RECORD_REASON_MAX];
+  struct record record;
+  plan_record(attn_case, spec, device_info(device), &record);
+  if (record.status == CELL_skipped) return status_make(STATUS_UNSUPPORTED, "%s", record.reason);
+  struct status status = problem_bind(problem, spec->variant, &record.plan, facts);
+  if (!status_failed(&status)) status = check_output(problem, &attn_case->shape, &check);
+  if (!status_failed(&status) && check.right) {
+    return problem_time_prepare(problem, &out->hot_launches, &out->estimate_us);
+  }
+  if (status_failed(&status)) return status;
+  check_explain(&check, &attn_case->shape, reason);
+  return status_make(STATUS_UNSUPPORTED, "is wrong here: %s", reason);
+}
+
+/* Memory that the reference alone would need is no failure of the row. */
+static bool is_harmless(const struct status *status) {
+  return status->code == STATUS_UNSUPPORTED || status->code == STATUS_MEMORY;
+}
+
+struct status speedup_prepare(struct device *device, struct problem *problem, const struct attn_case *attn_case,
+                              const char *spec_text, struct speedup_reference *out) {
+  struct variant_spec spec;
+  struct status status = variant_spec_parse(spec_text, "reference", STATUS_INTERNAL, &spec);
+  *out = (struct speedup_reference){.tried = true};
+  if (status_failed(&status)) return status;
+  const char *missing = spec.variant->vendor != NULL ? spec.variant->vendor->missing() : NULL;
+  problem_swap(problem);
+  status = missing != NULL ? status_make(STATUS_UNSUPPORTED, "%s", missing)
+                           : bind_reference(device, problem, attn_case, &spec, out);
+  problem_swap(problem);
+  if (!is_harmless(&status)) return status;
+  snprintf(out->problem, sizeof out->problem, "%s: %s", spec.text, status.text);
+  return status_ok();
+}
+
+/* ---- the rounds ---------------------------------------------------------------------------------------------- */
+
+/* One side of the comparison: how its batches are taken. */
+struct side {
+  uint32_t samples; /* per batch */
+  double cost_us;   /* of a batch */
+};
+
+static struct side side_of(enum time_mode mode, uint32_t hot_launches, double estimate_us) {
+  const double cost_us = measure_sample_us(mode, hot_launches, estimate_us), fit = cold_batch_us / cost_us;
+  if (mode == TIME_HOT) return (struct side){1, cost_us};
+  const uint32_t samples = fit < 1 ? 1 : fit > COLD_BATCH ? COLD_BATCH : (uint32_t)fit;
+  return (struct side){samples, samples * cost_us};
+}
+
+static uint32_t rounds_for(enum device_kind kind, const struct side *variant, const struct side *reference) {
+  const double fit = budget_s[kind] * 1e6 / (variant->cost_us + reference->cost_us);
+  return fit <= ROUNDS_MIN ? ROUNDS_MIN : fit >= SPEEDUP_ROUNDS_MAX ? SPEEDUP_ROUNDS_MAX : (uint32_t)fit;
+}
+
+static struct status take_batch(struct problem *problem, enum time_mode mode, const struct side *side,
+                                double *median_us) {
+  double us[COLD_BATCH], clock_mhz;
+  const struct status status = problem_sample(problem, mode, side->samples, us, &clock_mhz);
+  *median_us = status_failed(&status) ? 0 : stats_median(us, side->samples);
+  return status;
+}
+
+static struct status take_reference(struct problem *problem, enum time_mode mode, const struct side *side,
+                                    double *median_us) {
+  problem_swap(problem);
+  const struct status status = take_batch(problem, mode, side, median_us);
+  problem_swap(problem);
+  return status;
+}
+
+static struct status measure_turns(enum device_kind kind, struct problem *problem, enum time_mode mode,
+                                   const struct side *variant, const struct side *reference,
+                                   struct ratio_record *out) {
+  double reference_us[SPEEDUP_ROUNDS_MAX + 1], variant_us[SPEEDUP_ROUNDS_MAX];
+  const uint32_t rounds = rounds_for(kind, variant, reference);
+  /* The first turn of each side finds the other mode's caches and clocks: taken, and taken again. */
+  struct status status = take_reference(problem, mode, reference, &reference_us[0]);
+  if (!status_failed(&status)) status = take_batch(problem, mode, variant, &variant_us[0]);
+  if (!status_failed(&status)) status = take_reference(problem, mode, reference, &reference_us[0]);
+  for (uint32_t i = 0; i < rounds && !status_failed(&status); ++i) {
+    status = take_batch(problem, mode, variant, &variant_us[i]);
+    if (!status_failed(&status)) status = take_reference(problem, mode, reference, &reference_us[i + 1]);
+  }
+  if (!status_failed(&status)) *out = speedup_of_batches(reference_us, variant_us, rounds);
+  return status;
+}
+
+struct status speedup_measure(struct device *device, struct problem *problem,
+                              const struct speedup_reference *reference, uint32_t hot_launches, double estimate_us,
+                              const bool modes[TIME_MODE_COUNT], struct speedup_record *out) {
+  static const enum time_mode order[] = {TIME_HOT, TIME_COLD};
+  struct status status = status_ok();
+  for (size_t i = 0; i < sizeof order / sizeof *order && !status_failed(&status); ++i) {
+    const enum time_mode mode = order[i];
+    if (!modes[mode]) continue;
+    const struct side variant = side_of(mode, hot_launches, estimate_us);
+    const struct side other = side_of(mode, reference->hot_launches, reference->estimate_us);
+    status = measure_turns(device_info(device)->kind, problem, mode, &variant, &other, &out->mode[mode]);
+  }
+  return status;
+}
+
+struct status speedup_none(struct speedup_record *out, const char *why) {
+  snprintf(out->reason, sizeof out->reason, "%s", why);
+  return status_ok();
+}
+
+struct ratio_record speedup_of_batches(const double *reference_us, const double *variant_us, uint32_t rounds) {
+  double ratio[SPEEDUP_ROUNDS_MAX];
+  if (rounds > SPEEDUP_ROUNDS_MAX) rounds = SPEEDUP_ROUNDS_MAX;
+  for (uint32_t i = 0; i < rounds; ++i) ratio[i] = (reference_us[i] + reference_us[i + 1]) / 2 / variant_us[i];
+  const struct stats stats = stats_of(ratio, rounds);
+  return (struct ratio_record){
+      .done = true, .rounds = rounds, .ratio = stats.median, .ci_low = stats.ci_low, .ci_high = stats.ci_high};
+}

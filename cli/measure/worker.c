@@ -1,0 +1,331 @@
+/* The worker's loop: read a request, launch, check and time the cell, answer with its record. */
+#include "cli/measure/worker.h"
+#include "cli/base/clock.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <math.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <unistd.h>
+
+#include "cli/base/json.h"
+#include "cli/base/output.h"
+#include "cli/measure/bind.h"
+#include "cli/measure/check.h"
+#include "cli/measure/inject.h"
+#include "cli/measure/speedup.h"
+#include "cli/record/plan.h"
+#include "cli/selftest/selftest.h"
+#include "cli/sweep/variant_json.h"
+#include "kernels/gpu_models.h"
+#include "kernels/plugin_load.h"
+
+/* What a worker keeps between cells: the open problem serves all variants of one case. */
+struct worker {
+  struct device *device;
+  struct problem *problem;
+  char case_key[CASE_KEY_MAX]; /* of the open problem */
+  uint64_t seed;
+  struct oracle_result oracle;
+  struct speedup_reference reference; /* bound in the open problem's parked slot */
+  bool in_sweep_range, in_case_range;
+};
+
+/* ---- pipes --------------------------------------------------------------------------------------------------- */
+
+/* Profilers and loaded objects put signal handlers into a worker, so that its reads and writes may be interrupted. */
+
+static struct status send_line(char *line) {
+  if (line == NULL) return status_make(STATUS_MEMORY, "no memory for a reply");
+  const size_t length = strlen(line);
+  line[length] = '\n'; /* the terminating NUL makes room for it */
+  const struct status status = output_write_all(WORKER_REPLY_FD, "the pipe to the parent process", line, length + 1);
+  free(line);
+  return status;
+}
+
+/* False at the end of the pipe. */
+static bool receive_request(struct cell_request *request) {
+  size_t got = 0;
+  while (got < sizeof *request) {
+    const ssize_t n = read(WORKER_REQUEST_FD, (char *)request + got, sizeof *request - got);
+    if (n < 0 && errno == EINTR) continue;
+    if (n <= 0) return false;
+    got += (size_t)n;
+  }
+  return true;
+}
+
+static struct status send_failure(const struct status *failure) {
+  cJSON *root = cJSON_CreateObject(), *failed = cJSON_AddObjectToObject(root, "failed");
+  json_add_uint(failed, "code", failure->code);
+  json_add_string(failed, "text", failure->text);
+  char *line = cJSON_PrintUnformatted(root);
+  cJSON_Delete(root);
+  return send_line(line);
+}
+
+static struct status send_hello(struct device *device) {
+  struct worker_hello hello = {.device = *device_info(device), .event_overhead_us = device_event_overhead_us(device)};
+  device_policy_read(device, &hello.policy);
+  profiled_tool(hello.profiled);
+  return send_line(hello_to_line(&hello));
+}
+
+/* ---- the open problem ---------------------------------------------------------------------------------------- */
+
+static void close_case(struct worker *worker) {
+  problem_close(worker->problem);
+  worker->problem = NULL;
+  worker->reference = (struct speedup_reference){0};
+  worker->case_key[0] = '\0';
+  if (worker->in_case_range) device_range_pop(worker->device);
+  worker->in_case_range = false;
+}
+
+static struct status open_case(struct worker *worker, const struct cell_request *request) {
+  if (worker->problem != NULL && worker->seed == request->seed &&
+      strcmp(worker->case_key, request->attn_case.key) == 0) {
+    return status_ok();
+  }
+  close_case(worker);
+  device_range_push(worker->device, request->attn_case.key);
+  worker->in_case_range = true;
+  device_range_push(worker->device, "init");
+  struct status status = problem_open(worker->device, &request->attn_case.shape, request->seed, &worker->problem);
+  device_range_pop(worker->device);
+  if (status_failed(&status)) return status;
+  device_range_push(worker->device, "reference");
+  status = problem_reference(worker->problem, &worker->oracle);
+  device_range_pop(worker->device);
+  snprintf(worker->case_key, sizeof worker->case_key, "%s", request->attn_case.key);
+  worker->seed = request->seed;
+  return status;
+}
+
+/* ---- one cell ------------------------------------------------------------------------------------------------ */
+
+/* True when the cell cannot fit; the record then says so. */
+static bool predict_oom(const struct worker *worker, const struct attn_shape *shape, struct record *record) {
+  const uint64_t need = problem_bytes(shape, record->plan.workspace_bytes);
+  uint64_t free_bytes = device_memory_free(worker->device);
+  if (worker->problem != NULL) return false; /* this case's tensors are already allocated */
+  if (need != 0 && need <= free_bytes) return false;
+  record->status = CELL_oom_predicted;
+  snprintf(record->reason, sizeof record->reason,
+           "needs %" PRIu64 " bytes with its reference and redzones, %" PRIu64 " are free; choose smaller shapes",
+           need, free_bytes);
+  return true;
+}
+
+static struct status check_cell(struct worker *worker, const struct attn_shape *shape, struct record *record) {
+  device_range_push(worker->device, "check");
+  const struct status status = check_output(worker->problem, shape, &record->check);
+  device_range_pop(worker->device);
+  record->check.oracle = worker->oracle;
+  return status;
+}
+
+/* Fills record->speedup: measured, or why not. */
+static struct status compare_cell(struct worker *worker, const struct cell_request *request, uint32_t hot_launches,
+                                  double estimate_us, struct record *record) {
+  struct speedup_record *speedup = &record->speedup;
+  struct status status = status_ok();
+  snprintf(speedup->reference, sizeof speedup->reference, "%s", request->reference);
+  if (speedup->reference[0] == '\0') return speedup_none(speedup, "no reference was chosen");
+  if (strcmp(speedup->reference, record->variant) == 0) return speedup_none(speedup, "the row is the reference");
+  if (!worker->reference.tried) {
+    device_range_push(worker->device, "reference.bind");
+    status =
+        speedup_prepare(worker->device, worker->problem, &request->attn_case, request->reference, &worker->reference);
+    device_range_pop(worker->device);
+  }
+  if (status_failed(&status)) return status;
+  if (worker->reference.problem[0] != '\0') return speedup_none(speedup, worker->reference.problem);
+  device_range_push(worker->device, "time.speedup");
+  status = speedup_measure(worker->device, worker->problem, &worker->reference, hot_launches, estimate_us,
+                           request->modes, speedup);
+  device_range_pop(worker->device);
+  return status;
+}
+
+static struct status time_passes(struct worker *worker, double estimate_us, struct record *record) {
+  double pass_us[ATTN_PASSES_MAX];
+  device_range_push(worker->device, "time.passes");
+  const struct status status = measure_passes(worker->problem, record->plan.pass_count, estimate_us, pass_us);
+  device_range_pop(worker->device);
+  for (uint32_t i = 0; i < record->plan.pass_count && !status_failed(&status); ++i) {
+    record->pass[i].cold_us = pass_us[i];
+  }
+  return status;
+}
+
+/* Ready for timing, with the slowdown that was asked for. */
+static struct status prepare_cell(struct worker *worker, const struct cell_request *request, struct record *record,
+                                  uint32_t *hot_launches, double *estimate_us) {
+  struct status status = problem_time_prepare(worker->problem, hot_launches, estimate_us);
+  if (status_failed(&status) || !(request->inject_percent > 0)) return status;
+  device_range_push(worker->device, "inject");
+  status = inject_calibrate(worker->device, worker->problem, request->modes, request->inject_percent, *estimate_us,
+                            &record->injected);
+  device_range_pop(worker->device);
+  return status_failed(&status) ? status : problem_time_prepare(worker->problem, hot_launches, estimate_us);
+}
+
+static struct status time_cell(struct worker *worker, const struct cell_request *request,
+                               const struct variant_spec *spec, struct record *record) {
+  uint32_t hot_launches = 1;
+  double estimate_us = 0;
+  const enum device_kind kind = device_info(worker->device)->kind;
+  const struct measure_settings settings = request->quick ? measure_quick(kind) : measure_defaults(kind);
+  struct status status = prepare_cell(worker, request, record, &hot_launches, &estimate_us);
+  const enum time_mode order[] = {TIME_HOT, TIME_COLD}; /* hot first: it brings the clocks up */
+  for (size_t i = 0; i < sizeof order / sizeof *order && !status_failed(&status); ++i) {
+    if (!request->modes[order[i]]) continue;
+    status = measure_mode(worker->device, worker->problem, order[i], &settings, hot_launches, estimate_us,
+                          &record->time[order[i]]);
+  }
+  if (request->again) return status;
+  if (!status_failed(&status)) status = compare_cell(worker, request, hot_launches, estimate_us, record);
+  const bool has_passes = record->plan.pass_count > 1 && spec->variant->vendor == NULL;
+  return status_failed(&status) || !has_passes ? status : time_passes(worker, estimate_us, record);
+}
+
+static struct status run_cell(struct worker *worker, const struct cell_request *request,
+                              const struct variant_spec *spec, struct record *record) {
+  const struct attn_shape *shape = &request->attn_case.shape;
+  struct status status = bind_cell(worker->device, worker->problem, spec, record);
+  if (!status_failed(&status)) status = check_cell(worker, shape, record);
+  if (!status_failed(&status) && record->check.right && !request->check_only) {
+    status = time_cell(worker, request, spec, record);
+    if (!status_failed(&status)) status = check_cell(worker, shape, record);
+  }
+  if (status_failed(&status)) return status;
+  check_settle(record);
+  return status;
+}
+
+/* Fills the record whatever happens; the status returned is a failure only when the device must not be used again. */
+static struct status do_cell(struct worker *worker, const struct cell_request *request, struct record *record) {
+  struct variant_spec spec;
+  char name[VARIANT_SPEC_MAX];
+  const double start_s = clock_now_s();
+  struct status status = variant_spec_parse(request->variant, "request", STATUS_INTERNAL, &spec);
+  if (status_failed(&status)) return status;
+  const struct gpu_model *planned = gpu_model_find(request->plan_gpu);
+  plan_record(&request->attn_case, &spec, planned != NULL ? &planned->info : device_info(worker->device), record);
+  if (planned != NULL) return status_ok();
+  if (record->status != CELL_planned) return status_ok(); /* skipped, or a plan that cannot be launched */
+  if (bind_library_missing(&spec, record)) return status_ok();
+  if (strcmp(worker->case_key, request->attn_case.key) != 0) close_case(worker);
+  if (predict_oom(worker, &request->attn_case.shape, record)) return status_ok();
+
+  const double device_start_s = clock_now_s();
+  status = open_case(worker, request);
+  if (!status_failed(&status)) {
+    snprintf(name, sizeof name, "%s", spec.text);
+    measure_range_name(name);
+    device_range_push(worker->device, name);
+    status = run_cell(worker, request, &spec, record);
+    device_range_pop(worker->device);
+  }
+  status = bind_settle(&status, record);
+  record->gpu_s = clock_now_s() - device_start_s;
+  record->wall_s = clock_now_s() - start_s;
+  return status;
+}
+
+static struct status serve(struct worker *worker) {
+  struct cell_request request;
+  struct status status = status_ok();
+  while (!status_failed(&status) && receive_request(&request)) {
+    if (!worker->in_sweep_range) device_range_push(worker->device, request.sweep_name);
+    worker->in_sweep_range = true;
+    struct record record = {.status = CELL_error};
+    const struct status cell = do_cell(worker, &request, &record);
+    status = send_line(record_to_line(&record));
+    if (status_failed(&cell)) return cell;
+  }
+  return status;
+}
+
+static struct status load_objects(const char *const *objects, size_t object_count) {
+  struct status status = status_ok();
+  for (size_t i = 0; i < object_count && !status_failed(&status); ++i) status = plugin_load(objects[i]);
+  return status;
+}
+
+struct status worker_main(const char *device_spec, const char *const *objects, size_t object_count) {
+  prctl(PR_SET_PDEATHSIG, SIGKILL); /* a worker must not outlive its parent */
+  struct worker worker = {0};
+  struct status status = load_objects(objects, object_count);
+  if (!status_failed(&status)) status = device_open(device_spec, &worker.device);
+  if (status_failed(&status)) {
+    send_failure(&status);
+    return status;
+  }
+  status = send_hello(worker.device);
+  if (!status_failed(&status)) status = serve(&worker);
+  close_case(&worker);
+  if (worker.in_sweep_range) device_range_pop(worker.device);
+  device_close(worker.device);
+  return status;
+}
+
+/* ---- describing objects -------------------------------------------------------------------------------------- */
+
+/* False when out of memory. A key that is missing for that reason is refused where the line is read. */
+static bool describe_variant(cJSON *object, const struct attn_variant *variant) {
+  json_add_string(object, "name", variant->name);
+  json_add_string(object, "summary", variant->summary);
+  json_add_string(object, "limits", variant->limits);
+  json_add_uint(object, "runs_on", variant->runs_on);
+  json_add_uint(object, "math", variant->math);
+  return variant_json_add_tunables(object, variant);
+}
+
+struct status worker_describe(const char *const *objects, size_t object_count) {
+  prctl(PR_SET_PDEATHSIG, SIGKILL);
+  const size_t built_in = variant_count();
+  struct status status = load_objects(objects, object_count);
+  if (status_failed(&status)) {
+    send_failure(&status);
+    return status;
+  }
+  cJSON *root = cJSON_CreateObject(), *variants = cJSON_AddArrayToObject(root, "variants");
+  bool ok = variants != NULL;
+  for (size_t i = built_in; i < variant_count() && ok; ++i) {
+    ok = describe_variant(json_add_element(variants), variant_at(i));
+  }
+  char *line = ok ? cJSON_PrintUnformatted(root) : NULL;
+  cJSON_Delete(root);
+  return send_line(line);
+}
+
+/* ---- the timer's self-test ----------------------------------------------------------------------------------- */
+
+static struct status measure_self(const char *device_spec, struct selftest_result *out) {
+  struct device *device = NULL;
+  struct status status = device_open(device_spec, &device);
+  if (status_failed(&status)) return status;
+  device_range_push(device, "selftest");
+  status = device_selftest(device, &out->facts);
+  device_range_pop(device);
+  out->device =
+      (struct device_line){.info = *device_info(device), .event_overhead_us = device_event_overhead_us(device)};
+  device_close(device);
+  return status;
+}
+
+struct status worker_selftest(const char *device_spec) {
+  prctl(PR_SET_PDEATHSIG, SIGKILL);
+  struct selftest_result result;
+  struct status status = measure_self(device_spec, &result);
+  if (!status_failed(&status)) return send_line(selftest_to_line(&result));
+  send_failure(&status);
+  return status;
+}

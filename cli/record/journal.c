@@ -1,0 +1,331 @@
+/* Appends synced lines to a journal, and reads one back. */
+#include "cli/record/journal.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "cli/base/output.h"
+#include "cli/record/field_tables.h"
+
+static const char header_open[] = "{\"journal\":\"attnbench.journal/1\",\"run\":";
+static const char device_open_text[] = "{\"device\":";
+static const char planned_open[] = "{\"planned_device\":";
+static const char cell_open[] = "{\"cell\":";
+static const char again_open[] = "{\"again\":";
+static const char end_open[] = "{\"end\":";
+
+struct end_line {
+  char state[16];
+  double wall_s;
+};
+
+static const struct field end_fields[] = {
+    FIELD_TEXT_OF("state", struct end_line, state),
+    FIELD("wall_s", F64, struct end_line, wall_s),
+    {0},
+};
+
+static const struct field baseline_fields[] = {
+    FIELD("B", U32, struct sweep_baseline, B),
+    FIELD("Hq", U32, struct sweep_baseline, Hq),
+    {0},
+};
+
+static const struct field run_fields[] = {
+    FIELD_TEXT_OF("version", struct run_info, version),
+    FIELD_TEXT_OF("git_commit", struct run_info, git_commit),
+    FIELD_TEXT_OF("cuda", struct run_info, cuda),
+    FIELD_TEXT_OF("cjson", struct run_info, cjson),
+    FIELD_TEXT_OF("started_utc", struct run_info, started_utc),
+    FIELD_TEXT_OF("command", struct run_info, command),
+    FIELD_TEXT_OF("sweep_path", struct run_info, sweep_path),
+    FIELD_TEXT_OF("sweep_name", struct run_info, sweep_name),
+    FIELD_TEXT_OF("sweep_about", struct run_info, sweep_about),
+    FIELD_TEXT_OF("sweep_hash", struct run_info, sweep_hash),
+    FIELD("has_baseline", BOOL, struct run_info, has_baseline),
+    FIELD("baseline", OBJECT, struct run_info, baseline, .fields = baseline_fields),
+    FIELD_TEXT_OF("filter", struct run_info, filter),
+    FIELD("seed", U64, struct run_info, seed),
+    FIELD("cell_count", U64, struct run_info, cell_count),
+    FIELD_TEXT_OF("planned_gpu", struct run_info, planned_gpu),
+    FIELD("profiled", TEXT, struct run_info, profiled, .capacity = PROFILED_TEXT_MAX, .optional = true),
+    FIELD("profile_launches", U32, struct run_info, profile_launches, .optional = true),
+    FIELD("gate", OPTIONAL, struct run_info, gate, .fields = record_gate_fields,
+          .flag_offset = offsetof(struct sweep_gate, known), .optional = true),
+    FIELD("quick", BOOL, struct run_info, quick, .optional = true),
+    {0},
+};
+
+/* ---- writing ------------------------------------------------------------------------------------------------- */
+
+struct journal {
+  int fd;
+  char path[PATH_MAX];
+  off_t length;         /* of the whole lines written so far */
+  struct status broken; /* the first failure: nothing may follow a torn line */
+};
+
+static struct status fail(struct journal *journal, struct status status) {
+  /* A torn line must stay the last one, and better there is none. When the cut fails too, the reader drops it. */
+  if (ftruncate(journal->fd, journal->length) != 0) errno = 0;
+  return journal->broken = status;
+}
+
+/* Takes ownership of body, the JSON text after `open`; a NULL body is lack of memory. */
+static struct status write_line(struct journal *journal, const char *open_text, char *body) {
+  if (status_failed(&journal->broken)) {
+    free(body);
+    return journal->broken;
+  }
+  char *line = NULL;
+  const int length = body == NULL ? -1 : asprintf(&line, "%s%s}\n", open_text, body);
+  free(body);
+  if (length < 0) return status_make(STATUS_MEMORY, "%s: no memory for a line", journal->path);
+  struct status status = output_write_all(journal->fd, journal->path, line, (size_t)length);
+  free(line);
+  if (status_failed(&status)) return fail(journal, status);
+  if (fdatasync(journal->fd) != 0 && errno != EINVAL) {
+    return fail(journal, status_make(STATUS_OUTPUT, "%s: cannot sync: %s", journal->path, strerror(errno)));
+  }
+  journal->length += length;
+  return status_ok();
+}
+
+static struct status open_new(const char *path, struct journal *journal) {
+  const size_t length = strlen(path);
+  if (length >= sizeof journal->path) {
+    return status_make(STATUS_OUTPUT, "the journal's path is too long, at most %zu bytes fit; shorten %s",
+                       sizeof journal->path - 1, path);
+  }
+  memcpy(journal->path, path, length + 1);
+  journal->fd = open(path, O_WRONLY | O_CREAT | O_EXCL | O_APPEND | O_CLOEXEC, 0644);
+  if (journal->fd >= 0) return status_ok();
+  return status_make(STATUS_OUTPUT, "%s: cannot create the journal: %s", path, strerror(errno));
+}
+
+struct status journal_create(const char *path, const struct run_info *run, struct journal **out) {
+  struct journal *journal = calloc(1, sizeof *journal);
+  *out = NULL;
+  if (journal == NULL) return status_make(STATUS_MEMORY, "%s: no memory for the journal", path);
+  struct status status = open_new(path, journal);
+  if (status_failed(&status)) {
+    free(journal);
+    return status;
+  }
+  status = write_line(journal, header_open, fields_to_line(run_fields, run));
+  if (!status_failed(&status)) status = output_sync_parent(path);
+  if (status_failed(&status)) {
+    journal_close(journal);
+    unlink(path);
+    return status;
+  }
+  *out = journal;
+  return status;
+}
+
+struct status journal_device(struct journal *journal, const struct device_info *info,
+                             const struct device_policy *policy, double event_overhead_us,
+                             const struct device_info *planned_for) {
+  const struct status status =
+      write_line(journal, device_open_text, device_info_to_line(info, policy, event_overhead_us));
+  if (status_failed(&status) || planned_for == NULL) return status;
+  return write_line(journal, planned_open, device_info_to_line(planned_for, NULL, 0));
+}
+
+struct status journal_append(struct journal *journal, const struct record *record) {
+  return write_line(journal, cell_open, record_to_line(record));
+}
+
+struct status journal_again(struct journal *journal, uint32_t round, const struct record *record) {
+  const struct again_line line = again_line_of(record, round);
+  return write_line(journal, again_open, again_line_to_text(&line));
+}
+
+struct status journal_end(struct journal *journal, const char *state, double wall_s) {
+  struct end_line end = {.wall_s = wall_s};
+  snprintf(end.state, sizeof end.state, "%s", state);
+  return write_line(journal, end_open, fields_to_line(end_fields, &end));
+}
+
+void journal_close(struct journal *journal) {
+  if (journal == NULL) return;
+  close(journal->fd);
+  free(journal);
+}
+
+/* ---- reading ------------------------------------------------------------------------------------------------- */
+
+struct reader {
+  struct journal_data *data;
+  bool has_header, has_end;
+  size_t next_again; /* the record that an again line probably is about: rounds go through the cells in order */
+};
+
+static struct status read_header(struct reader *reader, const char *body, size_t length) {
+  if (reader->has_header) return status_make(STATUS_INPUT, "a second header");
+  reader->has_header = true;
+  return fields_from_line("run", body, length, run_fields, &reader->data->run);
+}
+
+static struct status read_device(struct reader *reader, const char *body, size_t length) {
+  if (reader->data->has_device) return status_make(STATUS_INPUT, "a second device");
+  reader->data->has_device = true;
+  return device_info_from_line(body, length, &reader->data->device, &reader->data->policy,
+                               &reader->data->event_overhead_us);
+}
+
+static struct status read_planned(struct reader *reader, const char *body, size_t length) {
+  double no_overhead_us;
+  struct device_policy no_policy;
+  if (reader->data->has_planned_device) return status_make(STATUS_INPUT, "a second planned_device");
+  reader->data->has_planned_device = true;
+  return device_info_from_line(body, length, &reader->data->planned_device, &no_policy, &no_overhead_us);
+}
+
+static struct status read_cell(struct reader *reader, const char *body, size_t length) {
+  return record_from_line(body, length, &reader->data->records[reader->data->record_count++]);
+}
+
+static struct record *find_record(struct reader *reader, const char *key, const char *variant) {
+  const size_t count = reader->data->record_count;
+  for (size_t i = 0; i < count; ++i) {
+    struct record *record = &reader->data->records[(reader->next_again + i) % count];
+    if (strcmp(record->attn_case.key, key) != 0 || strcmp(record->variant, variant) != 0) continue;
+    reader->next_again = (reader->next_again + i + 1) % count;
+    return record;
+  }
+  return NULL;
+}
+
+static struct status read_again(struct reader *reader, const char *body, size_t length) {
+  struct again_line line;
+  const struct status status = again_line_from_text(body, length, &line);
+  if (status_failed(&status)) return status;
+  struct record *record = find_record(reader, line.key, line.variant);
+  if (record != NULL) return process_add(record, line.round, &line.sample);
+  return status_make(STATUS_INPUT, "again: cell %s of %s has no first round", line.key, line.variant);
+}
+
+static struct status read_end(struct reader *reader, const char *body, size_t length) {
+  struct end_line end = {0};
+  const struct status status = fields_from_line("end", body, length, end_fields, &end);
+  if (status_failed(&status)) return status;
+  if (strcmp(end.state, "complete") != 0 && strcmp(end.state, "interrupted") != 0) {
+    return status_make(STATUS_INPUT, "end: state is \"%s\", not complete or interrupted", end.state);
+  }
+  reader->has_end = true;
+  memcpy(reader->data->state, end.state, sizeof end.state);
+  reader->data->wall_s = end.wall_s;
+  return status;
+}
+
+static const struct line_kind {
+  const char *open;
+  struct status (*read)(struct reader *, const char *body, size_t length);
+} line_kinds[] = {{header_open, read_header}, {device_open_text, read_device}, {planned_open, read_planned},
+                  {cell_open, read_cell},     {again_open, read_again},        {end_open, read_end}};
+
+static struct status read_line(struct reader *reader, const char *line, size_t length) {
+  if (reader->has_end) return status_make(STATUS_INPUT, "a line after the end line");
+  for (size_t i = 0; i < sizeof line_kinds / sizeof *line_kinds; ++i) {
+    const size_t open_length = strlen(line_kinds[i].open);
+    if (length <= open_length || memcmp(line, line_kinds[i].open, open_length) != 0 || line[length - 1] != '}') {
+      continue;
+    }
+    if (!reader->has_header && line_kinds[i].read != read_header) break;
+    return line_kinds[i].read(reader, line + open_length, length - open_length - 1);
+  }
+  return status_make(STATUS_INPUT, reader->has_header
+                                       ? "not a line of an attnbench journal; the file is damaged"
+                                       : "not an attnbench.journal/1 header; name a journal that attnbench wrote");
+}
+
+/* Bytes after the last newline are a line that was torn by a kill or a power loss: dropped. */
+static struct status read_lines(const char *path, const char *text, size_t length, struct reader *reader) {
+  size_t number = 1;
+  const char *line = text, *end;
+  for (; (end = memchr(line, '\n', length - (size_t)(line - text))) != NULL; line = end + 1, ++number) {
+    const struct status status = read_line(reader, line, (size_t)(end - line));
+    if (status_failed(&status)) return status_make(status.code, "%s:%zu: %s", path, number, status.text);
+  }
+  if (reader->has_header) return status_ok();
+  return status_make(STATUS_INPUT, "%s: has no whole line; nothing was measured, run the sweep again", path);
+}
+
+static int compare_records(const void *a, const void *b) {
+  const struct record *left = *(const struct record *const *)a, *right = *(const struct record *const *)b;
+  const int by_key = strcmp(left->attn_case.key, right->attn_case.key);
+  return by_key != 0 ? by_key : strcmp(left->variant, right->variant);
+}
+
+/* The later one of two records of one cell; NULL when there are none. */
+static struct status find_twice(const char *path, const struct journal_data *data, const struct record **out) {
+  *out = NULL;
+  if (data->record_count == 0) return status_ok();
+  const struct record **sorted = malloc(data->record_count * sizeof *sorted);
+  if (sorted == NULL) return status_make(STATUS_MEMORY, "%s: no memory for %zu cells", path, data->record_count);
+  for (size_t i = 0; i < data->record_count; ++i) sorted[i] = &data->records[i];
+  qsort(sorted, data->record_count, sizeof *sorted, compare_records);
+  for (size_t i = 1; i < data->record_count && *out == NULL; ++i) {
+    if (compare_records(&sorted[i - 1], &sorted[i]) == 0)
+      *out = sorted[i] > sorted[i - 1] ? sorted[i] : sorted[i - 1];
+  }
+  free(sorted);
+  return status_ok();
+}
+
+struct status journal_check_unique(const struct journal_data *data, const struct json_doc *doc, const cJSON *list) {
+  const struct record *twice;
+  const struct status status = find_twice(doc->path, data, &twice);
+  if (status_failed(&status) || twice == NULL) return status;
+  return json_error(doc, cJSON_GetArrayItem(list, (int)(twice - data->records)), false,
+                    "is cell %s of %s, which stands twice; remove one of the two", twice->attn_case.key,
+                    twice->variant);
+}
+
+static size_t count_cells(const char *text, size_t length) {
+  size_t count = 0;
+  const char *line = text, *end;
+  for (; (end = memchr(line, '\n', length - (size_t)(line - text))) != NULL; line = end + 1) {
+    count += strncmp(line, cell_open, sizeof cell_open - 1) == 0;
+  }
+  return count;
+}
+
+static struct status parse(const char *path, const char *text, size_t length, struct journal_data *out) {
+  /* One allocation of the final size: a record points into itself and must not move. */
+  out->records = calloc(count_cells(text, length) + 1, sizeof *out->records);
+  if (out->records == NULL) return status_make(STATUS_MEMORY, "%s: no memory for its cells", path);
+  struct reader reader = {.data = out};
+  const struct record *twice = NULL;
+  struct status status = read_lines(path, text, length, &reader);
+  if (!status_failed(&status)) status = find_twice(path, out, &twice);
+  if (status_failed(&status) || twice == NULL) return status;
+  return status_make(STATUS_INPUT, "%s: cell %s of %s stands twice; remove one of its lines", path,
+                     twice->attn_case.key, twice->variant);
+}
+
+struct status journal_load(const char *path, struct journal_data *out) {
+  char *text;
+  size_t length;
+  *out = (struct journal_data){.state = "partial"};
+  struct status status = json_read_file(path, JOURNAL_BYTES_MAX, &text, &length);
+  if (status_failed(&status)) return status;
+  status = parse(path, text, length, out);
+  free(text);
+  if (status_failed(&status)) journal_free(out);
+  return status;
+}
+
+bool journal_starts(const char *text) { return strncmp(text, header_open, strcspn(header_open, ":") + 1) == 0; }
+
+void journal_free(struct journal_data *data) {
+  free(data->records);
+  data->records = NULL;
+  data->record_count = 0;
+}

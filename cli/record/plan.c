@@ -1,0 +1,70 @@
+/* Plans one cell without a GPU and starts its record. */
+#include "cli/record/plan.h"
+
+#include <math.h>
+#include <stdio.h>
+
+#include "kernels/plugin_load.h"
+
+static void plan_pass(const struct attn_pass *pass, const struct device_info *device, struct pass_record *out) {
+  out->pass = *pass;
+  snprintf(out->name, sizeof out->name, "%s", pass->name);
+  out->pass.name = out->name;
+  out->facts_known = device_static_facts(pass, device, &out->facts);
+  out->cold_us = NAN;
+}
+
+static const char *refusal(const struct attn_case *attn_case, const struct variant_spec *spec,
+                           const struct device_info *device) {
+  const struct attn_variant *variant = spec->variant;
+  if (variant->runs_on != device->kind) {
+    return variant->runs_on == DEVICE_CPU ? "runs on the CPU only; use --device cpu" : "needs a CUDA device";
+  }
+  return variant->supports(&attn_case->shape, &spec->tuning, device);
+}
+
+/* The text may come from a loaded object, and a record holds valid text only. */
+static void set_outcome(struct record *record, enum cell_status status, const char *reason) {
+  record->status = status;
+  snprintf(record->reason, sizeof record->reason, "%s", reason);
+  for (char *c = record->reason; *c != '\0'; ++c) {
+    if (*c < ' ' || *c > '~') *c = '?';
+  }
+}
+
+void plan_passes(const struct device_info *device, struct record *record) {
+  for (uint32_t i = 0; i < record->plan.pass_count; ++i) plan_pass(&record->plan.pass[i], device, &record->pass[i]);
+}
+
+void plan_record(const struct attn_case *attn_case, const struct variant_spec *spec, const struct device_info *device,
+                 struct record *out) {
+  record_start(out);
+  out->attn_case = *attn_case;
+  out->math = variant_math(spec->variant, attn_case->shape.dtype);
+  snprintf(out->variant, sizeof out->variant, "%s", spec->text);
+  snprintf(out->variant_name, sizeof out->variant_name, "%s", spec->variant->name);
+  if (variant_is_stand_in(spec->variant)) {
+    set_outcome(out, CELL_error, "was not planned: its code runs in worker processes only");
+    return;
+  }
+  const char *why_not = refusal(attn_case, spec, device);
+  if (why_not != NULL) {
+    set_outcome(out, CELL_skipped, why_not);
+    return;
+  }
+  variant_plan(spec->variant, &attn_case->shape, &spec->tuning, device, &out->plan);
+  const char *problem = plugin_is_loaded(spec->variant) ? plugin_plan_problem(&out->plan, device) : NULL;
+  if (problem != NULL) {
+    out->plan = (struct attn_plan){0};
+    set_outcome(out, CELL_error, problem);
+    return;
+  }
+  plan_passes(device, out);
+  out->status = CELL_planned;
+  if (spec->variant->vendor != NULL) {
+    snprintf(out->reason, sizeof out->reason, "its library chooses a kernel when it runs; not measured on %s",
+             device->name);
+  } else {
+    snprintf(out->reason, sizeof out->reason, "geometry for %s; not measured", device->name);
+  }
+}

@@ -1,0 +1,199 @@
+/* Reads a table of times that was entered by hand. */
+#include "cli/record/times.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "cli/record/field_tables.h"
+#include "cli/record/plan.h"
+#include "cli/sweep/reading.h"
+#include "kernels/gpu_models.h"
+
+/* What a row says besides its record. */
+struct row {
+  char like[VARIANT_SPEC_MAX];
+  double time_us[TIME_MODE_COUNT];
+};
+
+static const struct field baseline_fields[] = {
+    FIELD("B", U32, struct sweep_baseline, B, .optional = true),
+    FIELD("Hq", U32, struct sweep_baseline, Hq, .optional = true),
+    {0},
+};
+
+static const struct field header_fields[] = {
+    FIELD_TEXT_OF("name", struct run_info, sweep_name),
+    FIELD("about", TEXT, struct run_info, sweep_about, .capacity = SWEEP_ABOUT_MAX + 1, .optional = true),
+    {0},
+};
+
+static const struct field row_fields[] = {
+    FIELD("like", TEXT, struct row, like, .capacity = VARIANT_SPEC_MAX, .optional = true),
+    FIELD("cold_us", F64, struct row, time_us[TIME_COLD], .optional = true),
+    FIELD("hot_us", F64, struct row, time_us[TIME_HOT], .optional = true),
+    {0},
+};
+
+static const struct field launch_fields[] = {
+    FIELD("name", TEXT, struct pass_record, name, .capacity = sizeof((struct pass_record *)0)->name,
+          .optional = true),
+    FIELD("grid", U32X3, struct pass_record, pass.grid, .min = 1),
+    FIELD("block", U32X3, struct pass_record, pass.block, .min = 1),
+    FIELD("axis_covers", SETX3, struct pass_record, pass.covers, .name = record_cover_name),
+    FIELD("dynamic_smem_bytes", U32, struct pass_record, pass.dynamic_smem_bytes, .optional = true),
+    FIELD("static_smem_bytes", U32, struct pass_record, facts.static_smem_bytes, .optional = true),
+    FIELD("row_threads", U32, struct pass_record, pass.row_threads, .optional = true),
+    FIELD("registers", U32, struct pass_record, facts.registers, .optional = true),
+    FIELD("local_bytes", U32, struct pass_record, facts.local_bytes, .optional = true),
+    FIELD("cold_us", F64, struct pass_record, cold_us, .optional = true),
+    {0},
+};
+
+static const struct field record_fields[] = {
+    FIELD_TEXT_OF("variant", struct record, variant),
+    FIELD("math", ENUM, struct record, math, .name = record_math_name, .optional = true),
+    FIELD("tile_q", U32, struct record, plan.tile_q, .min = 1, .optional = true),
+    FIELD("tile_kv", U32, struct record, plan.tile_kv, .min = 1, .optional = true),
+    FIELD("splits", U32, struct record, plan.splits, .min = 1, .optional = true),
+    FIELD("stages", U32, struct record, plan.stages, .min = 1, .optional = true),
+    FIELD("workspace_bytes", U64, struct record, plan.workspace_bytes, .optional = true),
+    FIELD("launches", ARRAY, struct record, pass, .fields = launch_fields, .capacity = ATTN_PASSES_MAX,
+          .count_offset = offsetof(struct record, plan.pass_count), .stride = sizeof(struct pass_record),
+          .optional = true),
+    {0},
+};
+
+static const char *const file_keys[] = {"schema", "name", "about", "gpu", "baseline", "defaults", "rows", NULL};
+static const char *const row_keys[] = {"variant",         "math",     "shape",   "like",   "cold_us",
+                                       "hot_us",          "tile_q",   "tile_kv", "splits", "stages",
+                                       "workspace_bytes", "launches", NULL};
+
+/* ---- rows ---------------------------------------------------------------------------------------------------- */
+
+static struct time_record time_of(double us) {
+  return (struct time_record){
+      .done = true,
+      .us =
+          {.n = 1, .min = us, .p25 = us, .median = us, .p75 = us, .p95 = us, .max = us, .ci_low = us, .ci_high = us},
+      .stop = STATS_STOP_SAMPLES,
+      .launches_per_sample = 1,
+      .sm_clock_mhz = NAN,
+      .power_w = NAN,
+      .temperature_c = NAN};
+}
+
+/* Geometry that is given by naming a variant of the registry. */
+static struct status plan_like(const struct json_doc *doc, const cJSON *item, const char *like,
+                               const struct device_info *device, struct record *out) {
+  struct variant_spec spec;
+  char problem[VARIANT_SPEC_PROBLEM_MAX];
+  const struct attn_case attn_case = out->attn_case;
+  if (json_get(item, "launches") != NULL || json_get(item, "math") != NULL)
+    return json_error(doc, item, false, "has \"like\" beside \"launches\" or \"math\"; give the one or the other");
+  if (!variant_spec_read(like, &spec, problem)) return json_error(doc, json_get(item, "like"), false, "%s", problem);
+  plan_record(&attn_case, &spec, device, out);
+  if (out->status == CELL_planned) return status_ok();
+  return json_error(doc, item, false, "is like %s, which does not take this shape: %s", like, out->reason);
+}
+
+/* Geometry that is given in full, or not at all. */
+static struct status take_launches(const struct json_doc *doc, const cJSON *item, struct record *out) {
+  if (json_get(item, "math") == NULL)
+    return json_error(doc, item, false,
+                      "has neither \"math\" (fp32 or tensor: the pipe of its products) nor \"like\"");
+  if (out->plan.pass_count > 0 && (out->plan.tile_q == 0 || out->plan.tile_kv == 0))
+    return json_error(doc, item, false, "has \"launches\" without \"tile_q\" and \"tile_kv\"; add both");
+  if (out->plan.tile_q > 0 && out->plan.splits == 0) out->plan.splits = 1;
+  if (out->plan.tile_q > 0 && out->plan.stages == 0) out->plan.stages = 1;
+  for (uint32_t i = 0; i < out->plan.pass_count; ++i) {
+    struct pass_record *pass = &out->pass[i];
+    if (pass->name[0] == '\0') snprintf(pass->name, sizeof pass->name, "main");
+    for (size_t axis = 0; axis < 3; ++axis) pass->pass.cluster[axis] = 1;
+  }
+  return status_ok();
+}
+
+static struct status take_times(const struct json_doc *doc, const cJSON *item, const struct row *row,
+                                struct record *out) {
+  out->status = CELL_planned;
+  snprintf(out->reason, sizeof out->reason, "entered by hand without a time");
+  for (enum time_mode mode = 0; mode < TIME_MODE_COUNT; ++mode) {
+    if (isnan(row->time_us[mode])) continue;
+    if (!(row->time_us[mode] > 0)) return json_error(doc, item, false, "has a time that is not above 0");
+    out->time[mode] = time_of(row->time_us[mode]);
+    out->status = CELL_ok;
+    out->reason[0] = '\0';
+  }
+  return status_ok();
+}
+
+static struct status read_row(const struct json_doc *doc, const cJSON *item, const struct device_info *device,
+                              struct record *out) {
+  struct row row = {.time_us = {NAN, NAN}};
+  char variant[VARIANT_SPEC_MAX];
+  const cJSON *shape = json_get(item, "shape");
+  record_start(out);
+  struct status status = fields_read_part(doc, item, row_fields, &row);
+  if (!status_failed(&status)) status = json_check_keys(doc, item, row_keys);
+  if (!status_failed(&status)) status = fields_read_part(doc, item, record_fields, out);
+  if (!status_failed(&status) && shape == NULL) status = json_error(doc, item, false, "has no \"shape\"");
+  if (!status_failed(&status))
+    status = cases_read_shape(doc, json_get(doc->root, "defaults"), shape, &out->attn_case.shape);
+  if (status_failed(&status)) return status;
+  case_key(&out->attn_case.shape, out->attn_case.key);
+  memcpy(variant, out->variant, sizeof variant);
+  status = row.like[0] != '\0' ? plan_like(doc, item, row.like, device, out) : take_launches(doc, item, out);
+  if (!status_failed(&status)) status = take_times(doc, item, &row, out);
+  if (status_failed(&status)) return status;
+  memcpy(out->variant, variant, sizeof out->variant);
+  snprintf(out->variant_name, sizeof out->variant_name, "%.*s", (int)strcspn(variant, ":"), variant);
+  return record_finish(out);
+}
+
+/* ---- the file ------------------------------------------------------------------------------------------------ */
+
+static struct status read_header(const struct json_doc *doc, struct journal_data *out) {
+  const cJSON *gpu = json_get(doc->root, "gpu"), *baseline = json_get(doc->root, "baseline");
+  struct status status = json_check_keys(doc, doc->root, file_keys);
+  if (!status_failed(&status)) status = fields_read_part(doc, doc->root, header_fields, &out->run);
+  if (!status_failed(&status) && baseline != NULL)
+    status = fields_read(doc, baseline, baseline_fields, &out->run.baseline);
+  if (status_failed(&status)) return status;
+  const struct gpu_model *model = cJSON_IsString(gpu) ? gpu_model_find(gpu->valuestring) : NULL;
+  if (model == NULL)
+    return json_error(doc, gpu != NULL ? gpu : doc->root, false, "needs \"gpu\": l4, a100, h100, h200 or rtx4090");
+  out->run.has_baseline = baseline != NULL;
+  out->has_device = true;
+  out->device = model->info;
+  snprintf(out->run.version, sizeof out->run.version, "by hand");
+  snprintf(out->run.git_commit, sizeof out->run.git_commit, "none");
+  snprintf(out->run.cuda, sizeof out->run.cuda, "none");
+  snprintf(out->run.cjson, sizeof out->run.cjson, "none");
+  snprintf(out->run.sweep_path, sizeof out->run.sweep_path, "%s", doc->path);
+  snprintf(out->state, sizeof out->state, "complete");
+  return status;
+}
+
+static struct status read_rows(const struct json_doc *doc, struct journal_data *out) {
+  const cJSON *rows = json_get(doc->root, "rows");
+  if (!cJSON_IsArray(rows) || rows->child == NULL)
+    return json_error(doc, rows != NULL ? rows : doc->root, false, "needs \"rows\": an array of at least one row");
+  out->run.cell_count = (uint64_t)cJSON_GetArraySize(rows);
+  /* One allocation of the final size: a record points into itself and must not move. */
+  out->records = calloc(out->run.cell_count, sizeof *out->records);
+  if (out->records == NULL) return status_make(STATUS_MEMORY, "%s: no memory for its rows", doc->path);
+  struct status status = status_ok();
+  for (const cJSON *item = rows->child; item != NULL && !status_failed(&status); item = item->next)
+    status = read_row(doc, item, &out->device, &out->records[out->record_count++]);
+  return status_failed(&status) ? status : journal_check_unique(out, doc, rows);
+}
+
+struct status times_read(const struct json_doc *doc, struct journal_data *out) {
+  *out = (struct journal_data){0};
+  struct status status = read_header(doc, out);
+  if (!status_failed(&status)) status = read_rows(doc, out);
+  if (status_failed(&status)) journal_free(out);
+  return status;
+}

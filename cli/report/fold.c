@@ -1,0 +1,105 @@
+/* Folds equal findings and reasons of several rows into one. */
+#include "cli/report/fold.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/* Microseconds, hot if there are any; 0 when nothing was timed. */
+static double slowness(const struct report_row *row) {
+  const struct time_record *time = row->record->time;
+  if (time[TIME_HOT].done) return time[TIME_HOT].us.median;
+  return time[TIME_COLD].done ? time[TIME_COLD].us.median : 0;
+}
+
+/* Timed rows: the slower is the worse. Else the one that fills fewer SMs, then the one with more work. */
+static bool is_worse(const struct report_row *a, const struct report_row *b) {
+  const double a_us = slowness(a), b_us = slowness(b);
+  const double a_filled = a->metrics.pass[0].sm_ratio, b_filled = b->metrics.pass[0].sm_ratio;
+  if (a_us > b_us || a_us < b_us) return a_us > b_us;
+  if (a_filled > b_filled || a_filled < b_filled) return a_filled < b_filled;
+  return a->metrics.flops > b->metrics.flops;
+}
+
+static bool same_text(const char *a, const char *b) {
+  return a == b || (a != NULL && b != NULL && strcmp(a, b) == 0);
+}
+
+static bool grow(struct folds *folds) {
+  const size_t room = folds->room == 0 ? 32 : 2 * folds->room;
+  struct fold *item = realloc(folds->item, room * sizeof *item);
+  if (item == NULL) return false;
+  folds->item = item;
+  folds->room = room;
+  return true;
+}
+
+static struct status add(struct folds *folds, struct fold fold) {
+  for (size_t i = 0; i < folds->count; ++i) {
+    struct fold *item = &folds->item[i];
+    const bool same =
+        item->kind == fold.kind && same_text(item->variant, fold.variant) && same_text(item->text, fold.text);
+    if (!same) continue;
+    ++item->count;
+    if (is_worse(fold.worst, item->worst)) {
+      item->worst = fold.worst;
+      item->finding = fold.finding;
+    }
+    return status_ok();
+  }
+  if (folds->count == folds->room && !grow(folds)) return status_make(STATUS_MEMORY, "no memory for the text report");
+  fold.count = 1;
+  folds->item[folds->count++] = fold;
+  return status_ok();
+}
+
+/* Ties keep a stable order: ids as declared, then variants by name. */
+static int compare(const void *a, const void *b) {
+  const struct fold *left = a, *right = b;
+  if (left->severity != right->severity) return left->severity > right->severity ? -1 : 1;
+  if (left->kind != right->kind) return left->kind < right->kind ? -1 : 1;
+  if (is_worse(left->worst, right->worst)) return -1;
+  if (is_worse(right->worst, left->worst)) return 1;
+  return strcmp(left->variant, right->variant);
+}
+
+static struct status finish(struct folds *folds, struct status status) {
+  if (status_failed(&status)) fold_free(folds);
+  if (folds->count > 0) qsort(folds->item, folds->count, sizeof *folds->item, compare);
+  return status;
+}
+
+struct status fold_findings(const struct report *report, struct folds *out) {
+  struct status status = status_ok();
+  *out = (struct folds){0};
+  for (size_t i = 0; i < report->row_count; ++i) {
+    const struct report_row *row = &report->rows[i];
+    for (size_t f = 0; f < row->findings.count && !status_failed(&status); ++f) {
+      const struct finding *finding = &row->findings.item[f];
+      status = add(out, (struct fold){.kind = finding->id,
+                                      .variant = row->record->variant,
+                                      .severity = finding_severity(finding->id),
+                                      .worst = row,
+                                      .finding = finding});
+    }
+  }
+  return finish(out, status);
+}
+
+struct status fold_reasons(const struct report *report, struct folds *out) {
+  struct status status = status_ok();
+  *out = (struct folds){0};
+  for (size_t i = 0; i < report->row_count && !status_failed(&status); ++i) {
+    const struct record *record = report->rows[i].record;
+    if (record->status == CELL_ok || record->status == CELL_planned) continue;
+    status = add(
+        out,
+        (struct fold){
+            .kind = record->status, .variant = record->variant, .text = record->reason, .worst = &report->rows[i]});
+  }
+  return finish(out, status);
+}
+
+void fold_free(struct folds *folds) {
+  free(folds->item);
+  *folds = (struct folds){0};
+}

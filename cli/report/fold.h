@@ -1,0 +1,28 @@
+/* Rows that say the same of one variant, folded into one entry with the worst row's words. For the text report. */
+#ifndef ATTNBENCH_CLI_REPORT_FOLD_H
+#define ATTNBENCH_CLI_REPORT_FOLD_H
+
+#include "cli/report/report.h"
+
+struct fold {
+  uint32_t kind;       /* the caller's: a finding id, a status */
+  const char *variant; /* of the first row */
+  const char *text;    /* rows fold only when it is equal; may be NULL */
+  size_t count;        /* rows folded */
+  uint32_t severity;
+  const struct report_row *worst; /* the slowest; without times the one that fills the fewest SMs */
+  const struct finding *finding;  /* of the worst row; NULL when it is not about findings */
+};
+
+struct folds {
+  struct fold *item;
+  size_t count, room;
+};
+
+/* One entry per finding id and variant, worst severity first. The caller frees. */
+struct status fold_findings(const struct report *, struct folds *out);
+/* One entry per status, variant and reason of rows that are neither ok nor planned. The caller frees. */
+struct status fold_reasons(const struct report *, struct folds *out);
+void fold_free(struct folds *);
+
+#endif

@@ -1,0 +1,99 @@
+/* Builds a report from a journal and hands it to the sinks that were asked for. */
+#include "cli/report/report.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "cli/base/output.h"
+
+/* ---- building ------------------------------------------------------------------------------------------------ */
+
+static void clear_times(struct record *record) {
+  for (size_t mode = 0; mode < TIME_MODE_COUNT; ++mode) {
+    record->time[mode] = (struct time_record){.sm_clock_mhz = NAN, .power_w = NAN, .temperature_c = NAN};
+    record->process[mode].count = 0;
+  }
+  for (size_t i = 0; i < ATTN_PASSES_MAX; ++i) record->pass[i].cold_us = NAN;
+  record->speedup = (struct speedup_record){.reference = ""};
+}
+
+static const struct device_info *device_of(const struct journal_data *journal, const struct record *record) {
+  const bool planned = record->status == CELL_planned || !journal->has_device;
+  return planned && journal->has_planned_device ? &journal->planned_device : &journal->device;
+}
+
+/* Derives the rows. metrics and scaling are scratch of row_count entries each. */
+static struct status derive_rows(struct report *report, struct metrics *metrics, struct scaling *scaling) {
+  const struct run_info *run = &report->journal->run;
+  for (size_t i = 0; i < report->row_count; ++i) {
+    report->records[i] = report->journal->records[i];
+    if (report->records[i].status != CELL_ok) clear_times(&report->records[i]);
+    report->rows[i].record = &report->records[i];
+    report->rows[i].device = device_of(report->journal, &report->records[i]);
+    metrics_of(&report->records[i], report->rows[i].device, &metrics[i]);
+  }
+  const struct status status =
+      scaling_of(report->records, metrics, report->row_count, run->has_baseline ? &run->baseline : NULL, scaling);
+  for (size_t i = 0; i < report->row_count && !status_failed(&status); ++i) {
+    struct report_row *row = &report->rows[i];
+    row->metrics = metrics[i];
+    row->scaling = scaling[i];
+    diagnose(report->records, metrics, scaling, report->row_count, i, row->device, &row->findings);
+  }
+  return status;
+}
+
+static void count_statuses(struct report *report) {
+  const bool missing = report->row_count < report->journal->run.cell_count;
+  enum exit_code worst = missing ? EXIT_CODE_COVERAGE : EXIT_CODE_OK;
+  for (size_t i = 0; i < report->row_count; ++i) {
+    const enum cell_status status = report->records[i].status;
+    const enum exit_code exit = cell_status_exit_code(status);
+    ++report->status_count[status];
+    if (exit != EXIT_CODE_OK && worst != EXIT_CODE_WRONG) worst = exit;
+  }
+  report->exit_code = worst;
+}
+
+struct status report_build(const struct journal_data *journal, struct report *out) {
+  const size_t count = journal->record_count, room = count + 1; /* never zero */
+  *out = (struct report){.journal = journal, .row_count = count};
+  struct metrics *metrics = calloc(room, sizeof *metrics);
+  struct scaling *scaling = calloc(room, sizeof *scaling);
+  out->records = calloc(room, sizeof *out->records);
+  out->rows = calloc(room, sizeof *out->rows);
+  const bool have_memory = metrics != NULL && scaling != NULL && out->records != NULL && out->rows != NULL;
+  const struct status status = have_memory ? derive_rows(out, metrics, scaling)
+                                           : status_make(STATUS_MEMORY, "no memory for a report of %zu rows", count);
+  free(metrics);
+  free(scaling);
+  if (status_failed(&status)) {
+    report_free(out);
+  } else {
+    count_statuses(out);
+  }
+  return status;
+}
+
+void report_free(struct report *report) {
+  free(report->records);
+  free(report->rows);
+  report->records = NULL;
+  report->rows = NULL;
+  report->row_count = 0;
+}
+
+/* ---- saving -------------------------------------------------------------------------------------------------- */
+
+struct status report_save(const struct report *report, const char *path,
+                          struct status (*write)(const struct report *, FILE *)) {
+  struct output output;
+  const struct status status = output_open(path, &output);
+  return status_failed(&status) ? status : output_end(&output, write(report, output.stream));
+}
+
+struct status report_probe(const char *path, const char *option) {
+  const struct status status = output_probe(path);
+  return status_failed(&status) ? status_make(status.code, "%s %s", option, status.text) : status;
+}

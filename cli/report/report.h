@@ -1,0 +1,62 @@
+/* Journal data with everything derived from it, and the sinks that write it: pure functions of the report. */
+#ifndef ATTNBENCH_CLI_REPORT_REPORT_H
+#define ATTNBENCH_CLI_REPORT_REPORT_H
+
+#include <stdio.h>
+
+#include "cli/analyse/diagnose.h"
+#include "cli/base/json.h"
+#include "cli/record/journal.h"
+
+#define REPORT_SCHEMA "attnbench.report/1"
+
+struct report_row {
+  const struct record *record;
+  const struct device_info *device; /* the device of this row: measured, or the model of planned rows */
+  struct metrics metrics;
+  struct scaling scaling;
+  struct findings findings;
+};
+
+/* Was the row timed against a reference, in either mode? */
+static inline bool report_has_speedup(const struct speedup_record *speedup) {
+  return speedup->mode[TIME_COLD].done || speedup->mode[TIME_HOT].done;
+}
+
+struct report {
+  const struct journal_data *journal;
+  struct record *records;  /* copies without the times of rows that are not ok: those have no speed anywhere */
+  struct report_row *rows; /* one per record, pointing into records */
+  size_t row_count;
+  uint64_t status_count[CELL_STATUS_COUNT];
+  enum exit_code exit_code; /* what the rows ask for: worst of wrong, coverage, ok; missing cells are coverage */
+};
+
+/* journal must outlive the report. */
+struct status report_build(const struct journal_data *journal, struct report *out);
+void report_free(struct report *);
+
+/* Each writes the whole report to an open stream; the caller checks ferror. */
+struct status report_write_json(const struct report *, FILE *);
+struct status report_write_csv(const struct report *, FILE *);
+struct status report_write_text(const struct report *, FILE *);
+/* google-benchmark's JSON, for what reads that: times and rates only. */
+struct status report_write_gbench(const struct report *, FILE *);
+
+/* The reverse of report_write_json: the measured facts of a report, from which everything derived is derived again;
+ * what is written of them is the same report. STATUS_INPUT names the place. The caller frees with journal_free. */
+struct status report_read(const struct json_doc *, struct journal_data *out);
+
+struct report_sink {
+  const char *option; /* "--json" */
+  struct status (*write)(const struct report *, FILE *);
+};
+
+/* Writes to `path` atomically: a temporary file beside it, synced, then renamed over it; "-" is stdout. An existing
+ * file is untouched until the new one is complete. STATUS_OUTPUT on failure. */
+struct status report_save(const struct report *, const char *path,
+                          struct status (*write)(const struct report *, FILE *));
+/* Can `path` be written? Checked before anything is measured; leaves nothing behind. */
+struct status report_probe(const char *path, const char *option);
+
+#endif

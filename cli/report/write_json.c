@@ -1,0 +1,257 @@
+/* A report as JSON. */
+#include <math.h>
+#include <string.h>
+
+#include "cli/record/field_tables.h"
+#include "cli/report/views.h"
+
+/* Every add_* returns false when memory is out; nothing else can go wrong. */
+
+struct run_cost {
+  double wall_s, gpu_s, overhead_s;
+};
+
+struct finding_view {
+  const char *id, *severity, *pass, *measured, *meaning, *advice;
+};
+
+static const char no_end[] = "the run did not end in order";
+
+static const struct field cost_fields[] = {
+    FIELD("wall_s", F64, struct run_cost, wall_s, .null_reason = no_end),
+    FIELD("gpu_s", F64, struct run_cost, gpu_s),
+    FIELD("overhead_s", F64, struct run_cost, overhead_s, .null_reason = no_end),
+    {0},
+};
+
+static const struct field tflop_fields[] = {
+    FIELD("cold", F64, struct metrics, mode[TIME_COLD].tflop_per_s),
+    FIELD("hot", F64, struct metrics, mode[TIME_HOT].tflop_per_s),
+    {0},
+};
+
+static const struct field gb_fields[] = {
+    FIELD("cold", F64, struct metrics, mode[TIME_COLD].gb_per_s),
+    FIELD("hot", F64, struct metrics, mode[TIME_HOT].gb_per_s),
+    {0},
+};
+
+static const struct field time_ratio_fields[] = {
+    FIELD("cold", F64, struct scaling, time_ratio[TIME_COLD]),
+    FIELD("hot", F64, struct scaling, time_ratio[TIME_HOT]),
+    {0},
+};
+
+static const struct field residual_fields[] = {
+    FIELD("cold", F64, struct scaling, residual[TIME_COLD]),
+    FIELD("hot", F64, struct scaling, residual[TIME_HOT]),
+    {0},
+};
+
+static const struct field us_per_bh_fields[] = {
+    FIELD("cold", F64, struct scaling, us_per_bh[TIME_COLD]),
+    FIELD("hot", F64, struct scaling, us_per_bh[TIME_HOT]),
+    {0},
+};
+
+static const struct field finding_fields[] = {
+    FIELD("id", NAME, struct finding_view, id),
+    FIELD("severity", NAME, struct finding_view, severity),
+    FIELD("pass", NAME, struct finding_view, pass),
+    FIELD("measured", NAME, struct finding_view, measured),
+    FIELD("meaning", NAME, struct finding_view, meaning),
+    FIELD("advice", NAME, struct finding_view, advice),
+    {0},
+};
+
+/* ---- parts of a result --------------------------------------------------------------------------------------- */
+
+static bool add_null(cJSON *object, const char *key) { return cJSON_AddNullToObject(object, key) != NULL; }
+
+static bool add_text(cJSON *object, const char *key, const char *text) {
+  json_add_string(object, key, text);
+  return cJSON_HasObjectItem(object, key);
+}
+
+/* Rows that attnbench measured are checked; times from elsewhere are not, and say so. */
+static bool add_check(cJSON *result, const struct record *record) {
+  if (!fields_write(result, report_checked_fields, record)) return false;
+  return record->check.done || record->status != CELL_ok ||
+         add_text(result, "check_reason", "the times were entered by hand; attnbench checked nothing");
+}
+
+static bool has_roof(const struct report_row *row, enum time_mode mode) {
+  return row->metrics.mode[mode].known && row->metrics.mode[mode].roof != ROOF_NONE;
+}
+
+static bool add_roof(cJSON *result, const struct report_row *row) {
+  const bool measured = row->record->status == CELL_ok;
+  cJSON *roof = measured ? cJSON_AddObjectToObject(result, "roof") : cJSON_AddNullToObject(result, "roof");
+  bool ok = roof != NULL, any = false;
+  for (enum time_mode mode = 0; mode < TIME_MODE_COUNT && ok && measured; ++mode) {
+    any = any || has_roof(row, mode);
+    ok = fields_add(roof, time_mode_name(mode), has_roof(row, mode), report_roof_fields, &row->metrics.mode[mode]);
+  }
+  if (!ok || any) return ok;
+  return add_text(result, "roof_reason", measured ? "no peak rate is known for this device" : "not measured");
+}
+
+static bool add_speedup(cJSON *result, const struct speedup_record *speedup) {
+  if (report_has_speedup(speedup)) {
+    return fields_add(result, "speedup_vs", true, report_speedup_fields, speedup);
+  }
+  return add_null(result, "speedup_vs") &&
+         add_text(result, "speedup_vs_reason", speedup->reason[0] != '\0' ? speedup->reason : "not measured");
+}
+
+/* No key for a row that one process measured: its median is time.*.median_us. */
+static bool add_processes(cJSON *result, const struct record *record) {
+  if (process_count(record) < 2) return true;
+  cJSON *processes = cJSON_AddObjectToObject(result, "processes");
+  bool ok = processes != NULL;
+  for (enum time_mode mode = 0; mode < TIME_MODE_COUNT && ok; ++mode) {
+    const struct process_record *process = &record->process[mode];
+    ok = fields_add(processes, time_mode_name(mode), process->count > 0, report_process_fields, process);
+  }
+  return ok;
+}
+
+static bool add_speed(cJSON *result, const struct report_row *row) {
+  const bool measured = row->record->status == CELL_ok;
+  return fields_add(result, "time", measured, report_times_fields, row->record) &&
+         add_processes(result, row->record) &&
+         fields_add(result, "tflop_per_s", measured, tflop_fields, &row->metrics) &&
+         fields_add(result, "gb_per_s", measured, gb_fields, &row->metrics) && add_roof(result, row) &&
+         add_speedup(result, &row->record->speedup);
+}
+
+static bool add_launches(cJSON *result, const struct report_row *row) {
+  cJSON *array = cJSON_AddArrayToObject(result, "launches");
+  bool ok = array != NULL;
+  for (uint32_t i = 0; i < row->record->plan.pass_count && ok; ++i) {
+    const struct pass_record *pass = &row->record->pass[i];
+    const struct launch_view launch = report_launch_view(pass);
+    cJSON *object = json_add_element(array);
+    ok = fields_write(object, report_pass_fields, pass) && fields_write(object, report_launch_fields, &launch) &&
+         fields_write(object, report_cover_fields, pass) &&
+         fields_write(object, report_pass_metrics_fields, &row->metrics.pass[i]) &&
+         fields_write(object, report_pass_cost_fields, pass);
+  }
+  return ok;
+}
+
+static bool add_findings(cJSON *result, const struct report_row *row) {
+  cJSON *array = cJSON_AddArrayToObject(result, "findings");
+  bool ok = array != NULL;
+  for (size_t i = 0; i < row->findings.count && ok; ++i) {
+    const struct finding *finding = &row->findings.item[i];
+    const struct finding_view view = {
+        .id = finding_name(finding->id),
+        .severity = finding_severity_name(finding_severity(finding->id)),
+        .pass = finding->pass < row->record->plan.pass_count ? row->record->pass[finding->pass].name : NULL,
+        .measured = finding->measured,
+        .meaning = finding_help(finding->id),
+        .advice = finding->advice};
+    ok = fields_write(json_add_element(array), finding_fields, &view);
+  }
+  return ok;
+}
+
+static bool add_scaling(cJSON *result, const struct scaling *scaling) {
+  if (!scaling->known) return add_null(result, "scaling");
+  cJSON *object = cJSON_AddObjectToObject(result, "scaling");
+  return fields_write(object, report_scaling_fields, scaling) &&
+         fields_add(object, "time_ratio", scaling->timed, time_ratio_fields, scaling) &&
+         fields_add(object, "residual", scaling->timed, residual_fields, scaling) &&
+         fields_add(object, "us_per_bh", scaling->timed, us_per_bh_fields, scaling);
+}
+
+/* Only rows that a profiler counted have the key. */
+static bool add_counters(cJSON *result, const struct report_row *row) {
+  const struct counter_record *counters = &row->record->counters;
+  const struct counted *counted = &row->metrics.counted;
+  if (!counters->done) return true;
+  cJSON *object = cJSON_AddObjectToObject(result, "counters");
+  return fields_write(object, record_counter_head_fields, counters) &&
+         fields_write(object, record_counter_value_fields, &counted->total) &&
+         fields_add(object, "top_stall", counted->top_stall.known, record_counter_stall_fields,
+                    &counted->top_stall) &&
+         fields_write(object, report_counter_fields, &counted->metrics) &&
+         fields_write(object, record_counter_passes_fields, counters);
+}
+
+static bool add_result(cJSON *result, const struct report_row *row) {
+  const struct record *record = row->record;
+  return fields_write(result, report_case_fields, record) && fields_write(result, report_cell_fields, record) &&
+         add_check(result, record) && fields_write(result, report_model_fields, &row->metrics) &&
+         fields_add(result, "traffic", row->metrics.traffic.known, report_traffic_fields, &row->metrics.traffic) &&
+         add_speed(result, row) &&
+         fields_add(result, "plan", record->plan.pass_count > 0 || record->plan.tile_q > 0, report_plan_fields,
+                    &record->plan) &&
+         fields_write(result, report_injected_fields, record) && add_launches(result, row) &&
+         add_counters(result, row) && add_findings(result, row) && add_scaling(result, &row->scaling) &&
+         fields_write(result, report_wall_fields, record);
+}
+
+/* ---- parts of the report ------------------------------------------------------------------------------------- */
+
+/* The tool that measured, which need not be the one that writes this report. */
+static bool add_tool(cJSON *root, const struct run_info *run) {
+  cJSON *tool = cJSON_AddObjectToObject(root, "tool");
+  return tool != NULL && add_text(tool, "name", "attnbench") && fields_write(tool, report_tool_fields, run);
+}
+
+static bool add_run(cJSON *root, const struct report *report) {
+  const struct journal_data *journal = report->journal;
+  struct run_cost cost = {.wall_s = strcmp(journal->state, "partial") != 0 ? journal->wall_s : NAN};
+  for (size_t i = 0; i < report->row_count; ++i) cost.gpu_s += report->rows[i].record->gpu_s;
+  cost.overhead_s = cost.wall_s - cost.gpu_s;
+  cJSON *run = cJSON_AddObjectToObject(root, "run");
+  return fields_write(run, report_run_fields, journal) && fields_write(run, cost_fields, &cost);
+}
+
+static bool add_devices(cJSON *root, const struct journal_data *journal) {
+  const struct device_line device = {
+      .info = journal->device, .event_overhead_us = journal->event_overhead_us, .policy = journal->policy};
+  const struct device_line planned = {.info = journal->planned_device};
+  return fields_add(root, "device", journal->has_device, record_device_fields, &device) &&
+         fields_add(root, "planned_device", journal->has_planned_device, record_device_fields, &planned);
+}
+
+static bool add_sweep(cJSON *root, const struct run_info *run) {
+  cJSON *sweep = cJSON_AddObjectToObject(root, "sweep");
+  return fields_write(sweep, report_sweep_fields, run) &&
+         fields_add(sweep, "baseline", run->has_baseline, report_baseline_fields, &run->baseline) &&
+         (!run->gate.known || fields_add(sweep, "gate", true, record_gate_fields, &run->gate));
+}
+
+static bool add_results(cJSON *root, const struct report *report) {
+  cJSON *results = cJSON_AddArrayToObject(root, "results");
+  bool ok = results != NULL;
+  for (size_t i = 0; i < report->row_count && ok; ++i) {
+    cJSON *result = json_add_element(results);
+    ok = result != NULL && add_result(result, &report->rows[i]);
+  }
+  return ok;
+}
+
+static bool add_summary(cJSON *root, const struct report *report) {
+  cJSON *summary = cJSON_AddObjectToObject(root, "summary");
+  json_add_uint(summary, "cells", report->row_count);
+  for (enum cell_status status = 0; status < CELL_STATUS_COUNT; ++status) {
+    json_add_uint(summary, cell_status_name(status), report->status_count[status]);
+  }
+  json_add_uint(summary, "exit_code", report->exit_code);
+  return cJSON_GetArraySize(summary) == CELL_STATUS_COUNT + 2;
+}
+
+static bool add_report(cJSON *root, const struct report *report) {
+  return add_text(root, "schema", REPORT_SCHEMA) && add_tool(root, &report->journal->run) && add_run(root, report) &&
+         add_devices(root, report->journal) && add_sweep(root, &report->journal->run) && add_results(root, report) &&
+         add_summary(root, report);
+}
+
+struct status report_write_json(const struct report *report, FILE *file) {
+  cJSON *root = cJSON_CreateObject();
+  return json_write(root, root != NULL && add_report(root, report), "a report", file);
+}

@@ -1,0 +1,264 @@
+/* Selects the cells of a run from a sweep, a list of variants and filters. */
+#include "cli/sweep/cells.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "cli/base/json.h"
+
+/* ---- filters ------------------------------------------------------------------------------------------------- */
+
+enum filter_field { FIELD_NUMBER, FIELD_DTYPE, FIELD_CAUSAL };
+
+/* S and H match both of the fields they stand for in a sweep. */
+static const struct filter_key {
+  const char *name;
+  enum filter_field field;
+  size_t offset[2]; /* of uint32_t members of struct attn_shape */
+} filter_keys[] = {
+    {"B", FIELD_NUMBER, {offsetof(struct attn_shape, B), offsetof(struct attn_shape, B)}},
+    {"H", FIELD_NUMBER, {offsetof(struct attn_shape, Hq), offsetof(struct attn_shape, Hkv)}},
+    {"Hq", FIELD_NUMBER, {offsetof(struct attn_shape, Hq), offsetof(struct attn_shape, Hq)}},
+    {"Hkv", FIELD_NUMBER, {offsetof(struct attn_shape, Hkv), offsetof(struct attn_shape, Hkv)}},
+    {"S", FIELD_NUMBER, {offsetof(struct attn_shape, Sq), offsetof(struct attn_shape, Skv)}},
+    {"Sq", FIELD_NUMBER, {offsetof(struct attn_shape, Sq), offsetof(struct attn_shape, Sq)}},
+    {"Skv", FIELD_NUMBER, {offsetof(struct attn_shape, Skv), offsetof(struct attn_shape, Skv)}},
+    {"D", FIELD_NUMBER, {offsetof(struct attn_shape, D), offsetof(struct attn_shape, D)}},
+    {"dtype", FIELD_DTYPE, {0, 0}},
+    {"causal", FIELD_CAUSAL, {0, 0}},
+};
+enum { FILTER_KEY_COUNT = sizeof filter_keys / sizeof *filter_keys };
+
+struct filter {
+  const struct filter_key *key;
+  uint32_t number; /* the value, a dtype or 0/1 for causal */
+};
+
+static struct status find_key(const char *text, size_t length, const struct filter_key **out) {
+  const char *names[FILTER_KEY_COUNT + 1] = {0};
+  char name[32];
+  for (size_t i = 0; i < FILTER_KEY_COUNT; ++i) {
+    names[i] = filter_keys[i].name;
+    *out = &filter_keys[i];
+    if (strlen(names[i]) == length && strncmp(names[i], text, length) == 0) return status_ok();
+  }
+  snprintf(name, sizeof name, "%.*s", (int)length, text);
+  const char *nearest = json_nearest(name, names);
+  return status_make(STATUS_USAGE, "--filter: \"%s\" is not a key%s%s%s; keys are B H Hq Hkv S Sq Skv D dtype causal",
+                     name, nearest != NULL ? " (did you mean " : "", nearest != NULL ? nearest : "",
+                     nearest != NULL ? "?)" : "");
+}
+
+/* Position of text in a NULL-ended list, or -1. */
+static int index_of(const char *text, const char *const *list) {
+  for (int i = 0; list[i] != NULL; ++i) {
+    if (strcmp(text, list[i]) == 0) return i;
+  }
+  return -1;
+}
+
+static struct status parse_value(const char *text, struct filter *out) {
+  static const char *const dtypes[] = {"f16", "bf16", "f32", NULL}, *const booleans[] = {"false", "true", NULL};
+  const enum filter_field field = out->key->field;
+  if (field != FIELD_NUMBER) {
+    const int index = index_of(text, field == FIELD_DTYPE ? dtypes : booleans);
+    out->number = (uint32_t)index;
+    if (index >= 0) return status_ok();
+    return status_make(STATUS_USAGE, "--filter: %s=%s is not a value; write one of %s", out->key->name, text,
+                       field == FIELD_DTYPE ? "f16, bf16, f32" : "true, false");
+  }
+  char *end;
+  const unsigned long value = strtoul(text, &end, 10);
+  out->number = (uint32_t)value;
+  if (*text >= '0' && *text <= '9' && *end == '\0' && value <= UINT32_MAX) return status_ok();
+  return status_make(STATUS_USAGE, "--filter: %s=%s is not a whole number", out->key->name, text);
+}
+
+static struct status parse_filter(const char *text, struct filter *out) {
+  const char *equals = strchr(text, '=');
+  if (equals == NULL) return status_make(STATUS_USAGE, "--filter: \"%s\" is not KEY=VALUE; for example S=512", text);
+  const struct status status = find_key(text, (size_t)(equals - text), &out->key);
+  return status_failed(&status) ? status : parse_value(equals + 1, out);
+}
+
+static bool filter_keeps(const struct filter *filter, const struct attn_shape *shape) {
+  if (filter->key->field == FIELD_DTYPE) return shape->dtype == filter->number;
+  if (filter->key->field == FIELD_CAUSAL) return shape->causal == (filter->number != 0);
+  for (size_t i = 0; i < 2; ++i) {
+    uint32_t value;
+    memcpy(&value, (const char *)shape + filter->key->offset[i], sizeof value);
+    if (value != filter->number) return false;
+  }
+  return true;
+}
+
+/* ---- variants ------------------------------------------------------------------------------------------------ */
+
+struct spec_list {
+  struct variant_spec items[SWEEP_VARIANTS_MAX];
+  size_t count;
+};
+
+static struct status add_spec(const char *text, struct spec_list *out) {
+  struct variant_spec spec;
+  const struct status status = variant_spec_parse(text, "--variants", STATUS_USAGE, &spec);
+  if (status_failed(&status)) return status;
+  for (size_t i = 0; i < out->count; ++i) {
+    if (strcmp(out->items[i].text, spec.text) == 0) {
+      return status_make(STATUS_USAGE, "--variants: %s is named twice; name it once", spec.text);
+    }
+  }
+  if (out->count == SWEEP_VARIANTS_MAX) {
+    return status_make(STATUS_USAGE, "--variants: names more than %d variants", SWEEP_VARIANTS_MAX);
+  }
+  out->items[out->count++] = spec;
+  return status_ok();
+}
+
+/* Length of the first spec of a list: a comma ends it unless another key=value of the same variant follows. */
+static size_t spec_length(const char *text) {
+  size_t length = strcspn(text, ",");
+  while (text[length] == ',') {
+    const char *next = text + length + 1;
+    const size_t part = strcspn(next, ",");
+    if (memchr(next, '=', part) == NULL || memchr(next, ':', part) != NULL) break;
+    length += 1 + part;
+  }
+  return length;
+}
+
+static struct status parse_variants(const char *text, struct spec_list *out) {
+  char spec[2 * VARIANT_SPEC_MAX];
+  for (;;) {
+    const size_t length = spec_length(text);
+    if (length == 0)
+      return status_make(STATUS_USAGE, "--variants: empty name before or after a comma; remove the comma");
+    snprintf(spec, sizeof spec, "%.*s", (int)length, text);
+    const struct status status = add_spec(spec, out);
+    if (status_failed(&status) || text[length] == '\0') return status;
+    text += length + 1;
+  }
+}
+
+static void add_default_variants(enum device_kind runs_on, struct spec_list *out) {
+  for (size_t i = 0; i < variant_count() && out->count < SWEEP_VARIANTS_MAX; ++i) {
+    const struct attn_variant *variant = variant_at(i);
+    if (variant->runs_on != runs_on) continue;
+    struct variant_spec *spec = &out->items[out->count++];
+    *spec = (struct variant_spec){.variant = variant, .tuning = variant_default_tuning(variant)};
+    snprintf(spec->text, sizeof spec->text, "%s", variant->name);
+  }
+}
+
+static struct status choose_variants(const struct sweep *sweep, const char *variants, enum device_kind kind,
+                                     struct spec_list *out) {
+  if (variants != NULL) return parse_variants(variants, out);
+  if (sweep->variant_count > 0) {
+    memcpy(out->items, sweep->variants, sweep->variant_count * sizeof *out->items);
+    out->count = sweep->variant_count;
+    return status_ok();
+  }
+  if (kind == DEVICE_CPU) add_default_variants(DEVICE_CPU, out);
+  add_default_variants(DEVICE_CUDA, out);
+  return status_ok();
+}
+
+/* ---- selection ----------------------------------------------------------------------------------------------- */
+
+static bool keeps(const struct filter *filters, size_t count, const struct attn_shape *shape) {
+  for (size_t i = 0; i < count; ++i) {
+    if (!filter_keeps(&filters[i], shape)) return false;
+  }
+  return true;
+}
+
+/* A stand-in's code does not run here, so whether it fits is not known. */
+static bool takes_some_shape(const struct variant_spec *spec, const struct sweep *sweep, const struct filter *filters,
+                             size_t filter_count, const struct device_info *gpu) {
+  if (spec->variant->runs_on != DEVICE_CUDA || spec->variant->supports == NULL) return true;
+  for (size_t i = 0; i < sweep->case_count; ++i) {
+    const struct attn_shape *shape = &sweep->cases[i].shape;
+    if (keeps(filters, filter_count, shape) && spec->variant->supports(shape, &spec->tuning, gpu) == NULL)
+      return true;
+  }
+  return false;
+}
+
+static void drop_unfit(struct spec_list *specs, const struct sweep *sweep, const struct filter *filters,
+                       size_t filter_count, const struct device_info *gpu) {
+  size_t kept = 0;
+  for (size_t i = 0; i < specs->count; ++i) {
+    if (takes_some_shape(&specs->items[i], sweep, filters, filter_count, gpu)) specs->items[kept++] = specs->items[i];
+  }
+  specs->count = kept;
+}
+
+struct status cells_select(const struct sweep *sweep, const char *variants, const char *const *filters,
+                           size_t filter_count, enum device_kind kind, const struct device_info *gpu,
+                           struct cells *out) {
+  struct spec_list specs = {.count = 0};
+  struct filter parsed[16];
+  *out = (struct cells){0};
+  if (filter_count > sizeof parsed / sizeof *parsed) return status_make(STATUS_USAGE, "--filter: given too often");
+  struct status status = choose_variants(sweep, variants, kind, &specs);
+  for (size_t i = 0; i < filter_count && !status_failed(&status); ++i) status = parse_filter(filters[i], &parsed[i]);
+  if (status_failed(&status)) return status;
+  const bool named = variants != NULL || sweep->variant_count > 0;
+  if (!named && gpu != NULL) drop_unfit(&specs, sweep, parsed, filter_count, gpu);
+
+  out->items = malloc((sweep->case_count * specs.count + 1) * sizeof *out->items);
+  if (out->items == NULL)
+    return status_make(STATUS_MEMORY, "no memory for %zu cells", sweep->case_count * specs.count);
+  for (size_t i = 0; i < sweep->case_count; ++i) {
+    if (!keeps(parsed, filter_count, &sweep->cases[i].shape)) continue;
+    for (size_t v = 0; v < specs.count; ++v) {
+      out->items[out->count++] = (struct cell){.attn_case = &sweep->cases[i], .spec = specs.items[v]};
+    }
+  }
+  if (out->count > 0) return status_ok();
+  cells_free(out);
+  return status_make(STATUS_USAGE, "--filter: keeps none of the %zu cases of %s; loosen it", sweep->case_count,
+                     sweep->path);
+}
+
+void cells_free(struct cells *cells) {
+  free(cells->items);
+  *cells = (struct cells){0};
+}
+
+/* ---- cells by name ------------------------------------------------------------------------------------------- */
+
+static bool is_named(const struct cell *cell, const char *const *only, size_t only_count) {
+  char name[CELL_NAME_MAX];
+  cell_name(cell->attn_case->key, cell->spec.text, name);
+  for (size_t i = 0; i < only_count; ++i) {
+    if (strcmp(name, only[i]) == 0) return true;
+  }
+  return false;
+}
+
+static struct status check_names(const struct cells *cells, const char *const *only, size_t only_count) {
+  for (size_t i = 0; i < only_count; ++i) {
+    size_t found = 0;
+    for (size_t c = 0; c < cells->count && found == 0; ++c) found += is_named(&cells->items[c], &only[i], 1);
+    if (found > 0) continue;
+    return status_make(
+        STATUS_USAGE,
+        "--only: \"%s\" is not a cell of this run; write KEY/VARIANT as a report has them, for example "
+        "%s/%s",
+        only[i], cells->items[0].attn_case->key, cells->items[0].spec.text);
+  }
+  return status_ok();
+}
+
+struct status cells_keep_only(struct cells *cells, const char *const *only, size_t only_count) {
+  const struct status status = check_names(cells, only, only_count);
+  size_t kept = 0;
+  if (status_failed(&status) || only_count == 0) return status;
+  for (size_t i = 0; i < cells->count; ++i) {
+    if (is_named(&cells->items[i], only, only_count)) cells->items[kept++] = cells->items[i];
+  }
+  cells->count = kept;
+  return status;
+}

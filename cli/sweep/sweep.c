@@ -1,0 +1,205 @@
+/* Reads and validates a sweep file. */
+#include "cli/sweep/sweep.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "cli/base/json.h"
+#include "cli/sweep/reading.h"
+
+enum { SWEEP_FORMAT = 1 };
+
+static const char *const top_keys[] = {"attnbench_sweep", "name",     "about", "defaults", "shapes", "grid",
+                                       "variants",        "baseline", "gate",  NULL};
+static const char *const baseline_keys[] = {"B", "H", NULL};
+
+/* ---- texts --------------------------------------------------------------------------------------------------- */
+
+static struct status read_format(const struct json_doc *doc, struct sweep *out) {
+  const cJSON *item = json_get(doc->root, "attnbench_sweep");
+  uint64_t format = 0;
+  (void)out;
+  if (!item) return json_error(doc, doc->root, false, "has no \"attnbench_sweep\"; add \"attnbench_sweep\": 1");
+  return json_whole(doc, item, SWEEP_FORMAT, SWEEP_FORMAT, &format);
+}
+
+static bool is_name(const char *text) {
+  static const char allowed[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_.=-";
+  const size_t length = strlen(text);
+  return length >= 1 && length <= SWEEP_NAME_MAX && strspn(text, allowed) == length;
+}
+
+static struct status read_name(const struct json_doc *doc, struct sweep *out) {
+  const cJSON *item = json_get(doc->root, "name");
+  if (!item) return json_error(doc, doc->root, false, "has no \"name\"; add one, such as \"name\": \"mine\"");
+  if (!cJSON_IsString(item) || !is_name(item->valuestring)) {
+    char shown[JSON_VALUE_TEXT_MAX];
+    json_describe(item, shown);
+    return json_error(doc, item, false, "is %s; give 1 to %d characters of A-Z a-z 0-9 _ . = -", shown,
+                      SWEEP_NAME_MAX);
+  }
+  snprintf(out->name, sizeof out->name, "%s", item->valuestring);
+  return status_ok();
+}
+
+static bool is_one_line(const char *text) {
+  for (; *text; ++text) {
+    if ((unsigned char)*text < 0x20 || *text == 0x7f) return false;
+  }
+  return true;
+}
+
+static struct status read_about(const struct json_doc *doc, struct sweep *out) {
+  const cJSON *item = json_get(doc->root, "about");
+  if (!item) return status_ok();
+  if (!cJSON_IsString(item)) {
+    char shown[JSON_VALUE_TEXT_MAX];
+    json_describe(item, shown);
+    return json_error(doc, item, false, "is %s; give a sentence in double quotes", shown);
+  }
+  const size_t length = strlen(item->valuestring);
+  if (length > SWEEP_ABOUT_MAX) {
+    return json_error(doc, item, false, "has %zu bytes; shorten it to at most %d", length, SWEEP_ABOUT_MAX);
+  }
+  if (!is_one_line(item->valuestring)) return json_error(doc, item, false, "holds a control character; remove it");
+  snprintf(out->about, sizeof out->about, "%s", item->valuestring);
+  return status_ok();
+}
+
+/* ---- variants ------------------------------------------------------------------------------------------------ */
+
+static struct status read_variant(const struct json_doc *doc, const cJSON *item, struct sweep *out) {
+  struct variant_spec *spec = &out->variants[out->variant_count];
+  char problem[VARIANT_SPEC_PROBLEM_MAX];
+  if (!cJSON_IsString(item)) {
+    char shown[JSON_VALUE_TEXT_MAX];
+    json_describe(item, shown);
+    return json_error(doc, item, false, "is %s; give a variant as a string, such as \"wmma\"", shown);
+  }
+  if (!variant_spec_read(item->valuestring, spec, problem)) return json_error(doc, item, false, "%s", problem);
+  for (size_t i = 0; i < out->variant_count; ++i) {
+    if (strcmp(out->variants[i].text, spec->text) != 0) continue;
+    return json_error(doc, item, false, "is \"%s\", which variants[%zu] is already; remove one of the two",
+                      spec->text, i);
+  }
+  ++out->variant_count;
+  return status_ok();
+}
+
+static struct status read_variants(const struct json_doc *doc, struct sweep *out) {
+  const cJSON *list = json_get(doc->root, "variants"), *item = NULL;
+  if (!list) return status_ok();
+  if (!cJSON_IsArray(list) || !list->child) {
+    char shown[JSON_VALUE_TEXT_MAX];
+    json_describe(list, shown);
+    return json_error(doc, list, false, "is %s; list at least one variant, or remove the key to run every one",
+                      cJSON_IsArray(list) ? "an empty array" : shown);
+  }
+  out->variants = calloc(SWEEP_VARIANTS_MAX, sizeof *out->variants);
+  if (!out->variants) return status_make(STATUS_MEMORY, "%s: no memory for its variants; free some", doc->path);
+  cJSON_ArrayForEach(item, list) {
+    if (out->variant_count == SWEEP_VARIANTS_MAX) {
+      return json_error(doc, item, false, "is one variant too many; list at most %d", SWEEP_VARIANTS_MAX);
+    }
+    const struct status status = read_variant(doc, item, out);
+    if (status_failed(&status)) return status;
+  }
+  return status_ok();
+}
+
+/* ---- baseline ------------------------------------------------------------------------------------------------ */
+
+/* An absent key leaves *out as it is. */
+static struct status read_whole_at(const struct json_doc *doc, const cJSON *object, const char *key, uint64_t max,
+                                   uint32_t *out) {
+  const cJSON *item = json_get(object, key);
+  uint64_t value = 0;
+  if (!item) return status_ok();
+  const struct status status = json_whole(doc, item, 1, max, &value);
+  if (!status_failed(&status)) *out = (uint32_t)value;
+  return status;
+}
+
+static bool baseline_matches(const struct sweep *sweep) {
+  const struct sweep_baseline *wanted = &sweep->baseline;
+  for (size_t i = 0; i < sweep->case_count; ++i) {
+    const struct attn_shape *shape = &sweep->cases[i].shape;
+    if ((!wanted->B || wanted->B == shape->B) && (!wanted->Hq || wanted->Hq == shape->Hq)) return true;
+  }
+  return false;
+}
+
+static struct status read_baseline(const struct json_doc *doc, struct sweep *out) {
+  const cJSON *item = json_get(doc->root, "baseline");
+  if (!item) return status_ok();
+  if (!cJSON_IsObject(item) || !item->child) {
+    return json_error(doc, item, false, "is not an object with values; give it \"B\", \"H\" or both, or remove it");
+  }
+  struct status status = json_check_keys(doc, item, baseline_keys);
+  if (!status_failed(&status)) status = read_whole_at(doc, item, "B", SWEEP_B_MAX, &out->baseline.B);
+  if (!status_failed(&status)) status = read_whole_at(doc, item, "H", SWEEP_H_MAX, &out->baseline.Hq);
+  if (status_failed(&status)) return status;
+  if (!baseline_matches(out)) {
+    return json_error(doc, item, false, "matches no case; give the \"B\" and \"H\" of a case in this sweep");
+  }
+  out->has_baseline = true;
+  return status_ok();
+}
+
+/* ---- the whole file ------------------------------------------------------------------------------------------ */
+
+/* FNV-1a, 64 bits (Fowler, Noll, Vo). */
+static void hash_text(const char *text, size_t length, char out[17]) {
+  uint64_t hash = UINT64_C(0xcbf29ce484222325);
+  for (size_t i = 0; i < length; ++i) hash = (hash ^ (unsigned char)text[i]) * UINT64_C(0x100000001b3);
+  snprintf(out, 17, "%016" PRIx64, hash);
+}
+
+static struct status read_document(const struct json_doc *doc, struct sweep *out) {
+  /* In this order: the baseline needs the cases, the gate the variants too. */
+  static struct status (*const parts[])(const struct json_doc *, struct sweep *) = {
+      read_format, read_name, read_about, cases_read, read_variants, read_baseline, gate_settings_read,
+  };
+  if (!cJSON_IsObject(doc->root)) {
+    return json_error(doc, doc->root, false, "is not an object; a sweep begins with {\"attnbench_sweep\": 1, ...");
+  }
+  struct status status = json_check_keys(doc, doc->root, top_keys);
+  for (size_t i = 0; i < sizeof parts / sizeof parts[0] && !status_failed(&status); ++i) status = parts[i](doc, out);
+  return status;
+}
+
+struct status sweep_parse(const char *path, const char *text, size_t length, struct sweep *out) {
+  struct json_doc doc;
+  memset(out, 0, sizeof *out);
+  if (length > JSON_FILE_BYTES_MAX) {
+    return status_make(STATUS_INPUT, "%s: has %zu bytes, more than the limit of %d; split it", path, length,
+                       JSON_FILE_BYTES_MAX);
+  }
+  struct status status = json_parse(path, text, length, &doc);
+  if (status_failed(&status)) return status;
+  snprintf(out->path, sizeof out->path, "%s", path);
+  hash_text(text, length, out->hash);
+  status = read_document(&doc, out);
+  json_free(&doc);
+  if (status_failed(&status)) sweep_free(out);
+  return status;
+}
+
+struct status sweep_load(const char *path, struct sweep *out) {
+  char *text = NULL;
+  size_t length = 0;
+  memset(out, 0, sizeof *out);
+  struct status status = json_read_file(path, JSON_FILE_BYTES_MAX, &text, &length);
+  if (status_failed(&status)) return status;
+  status = sweep_parse(path, text, length, out);
+  free(text);
+  return status;
+}
+
+void sweep_free(struct sweep *sweep) {
+  free(sweep->cases);
+  free(sweep->variants);
+  memset(sweep, 0, sizeof *sweep);
+}

@@ -1,0 +1,140 @@
+/* Reads a variant spec, and names the nearest variant or tunable where one is unknown. */
+#include "cli/sweep/variant_spec.h"
+
+#include <inttypes.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "cli/base/json.h"
+
+/* "name:key=value,key=value" being read, left to right. */
+struct spec_reader {
+  const char *text;
+  char *problem; /* VARIANT_SPEC_PROBLEM_MAX bytes */
+  struct variant_spec *out;
+  bool given[ATTN_TUNABLES_MAX];
+};
+
+__attribute__((format(printf, 2, 3))) static bool refuse(struct spec_reader *reader, const char *format, ...) {
+  va_list args;
+  va_start(args, format);
+  vsnprintf(reader->problem, VARIANT_SPEC_PROBLEM_MAX, format, args);
+  va_end(args);
+  return false;
+}
+
+/* json_quote as a value, to stand among a message's arguments. */
+struct shown {
+  char text[JSON_VALUE_TEXT_MAX];
+};
+static struct shown show(const char *text) {
+  struct shown shown;
+  json_quote(text, shown.text);
+  return shown;
+}
+
+static bool unknown_variant(struct spec_reader *reader, const char *name) {
+  const char *names[SWEEP_VARIANTS_MAX + 1] = {NULL};
+  for (size_t i = 0; i < variant_count() && i < SWEEP_VARIANTS_MAX; ++i) names[i] = variant_at(i)->name;
+  const char *nearest = json_nearest(name, names);
+  if (!nearest) {
+    return refuse(reader, "has %s, which is not a variant; `attnbench list` shows the variants", show(name).text);
+  }
+  return refuse(reader, "has %s, which is not a variant; did you mean \"%s\"?", show(name).text, nearest);
+}
+
+static bool unknown_tunable(struct spec_reader *reader, const char *key) {
+  const struct attn_variant *variant = reader->out->variant;
+  const char *names[ATTN_TUNABLES_MAX + 1] = {NULL};
+  const size_t count = variant_tunable_count(variant);
+  if (count == 0) {
+    return refuse(reader, "has %s, but %s has no tunables; write \"%s\" alone", show(reader->text).text,
+                  variant->name, variant->name);
+  }
+  for (size_t i = 0; i < count; ++i) names[i] = variant->tunables[i].name;
+  const char *nearest = json_nearest(key, names);
+  return refuse(reader, "has %s, but %s has no tunable %s; did you mean \"%s\"?", show(reader->text).text,
+                variant->name, show(key).text, nearest ? nearest : names[0]);
+}
+
+/* A plain decimal integer: no space, no plus sign, no leading zero. */
+static bool parse_integer(const char *text, int64_t *out) {
+  const char *digits = text + (*text == '-');
+  const size_t length = strspn(digits, "0123456789");
+  if (length == 0 || length > 10 || digits[length] != '\0' || (*digits == '0' && length > 1)) return false;
+  *out = strtoll(text, NULL, 10);
+  return true;
+}
+
+/* One "key=value"; writes over it. */
+static bool read_setting(struct spec_reader *reader, char *setting) {
+  const struct attn_tunable *tunables = reader->out->variant->tunables;
+  const size_t count = variant_tunable_count(reader->out->variant);
+  char *equals = strchr(setting, '=');
+  size_t index = 0;
+  int64_t value = 0;
+  if (!equals) {
+    return refuse(reader, "has %s; write a tunable as key=value after \"%s:\"", show(reader->text).text,
+                  reader->out->variant->name);
+  }
+  *equals = '\0';
+  while (index < count && strcmp(tunables[index].name, setting) != 0) ++index;
+  if (index == count) return unknown_tunable(reader, setting);
+  if (reader->given[index]) {
+    return refuse(reader, "has %s, which sets %s twice; remove one of the two", show(reader->text).text, setting);
+  }
+  if (!parse_integer(equals + 1, &value) || value < tunables[index].min || value > tunables[index].max) {
+    return refuse(reader, "has %s, whose %s must be a whole number from %" PRId32 " to %" PRId32 "; change it",
+                  show(reader->text).text, setting, tunables[index].min, tunables[index].max);
+  }
+  reader->given[index] = true;
+  reader->out->tuning.value[index] = (int32_t)value;
+  return true;
+}
+
+/* Cannot overflow: it is the given text with its settings in another order. */
+static void write_canonical(const struct spec_reader *reader) {
+  struct variant_spec *out = reader->out;
+  const size_t count = variant_tunable_count(out->variant);
+  int used = snprintf(out->text, sizeof out->text, "%s", out->variant->name);
+  char separator = ':';
+  for (size_t i = 0; i < count; ++i) {
+    if (!reader->given[i]) continue;
+    used += snprintf(out->text + used, sizeof out->text - (size_t)used, "%c%s=%" PRId32, separator,
+                     out->variant->tunables[i].name, out->tuning.value[i]);
+    separator = ',';
+  }
+}
+
+bool variant_spec_read(const char *text, struct variant_spec *out, char problem[VARIANT_SPEC_PROBLEM_MAX]) {
+  struct spec_reader reader = {.text = text, .problem = problem, .out = out};
+  char copy[VARIANT_SPEC_MAX];
+  memset(out, 0, sizeof *out);
+  if (strlen(text) >= sizeof copy) {
+    return refuse(&reader, "has %s, which is longer than %d bytes; shorten it", show(text).text,
+                  VARIANT_SPEC_MAX - 1);
+  }
+  memcpy(copy, text, strlen(text) + 1);
+  char *rest = strchr(copy, ':');
+  if (rest) *rest++ = '\0';
+  out->variant = variant_find(copy);
+  if (!out->variant) return unknown_variant(&reader, copy);
+  out->tuning = variant_default_tuning(out->variant);
+  while (rest) {
+    char *setting = rest;
+    rest = strchr(setting, ',');
+    if (rest) *rest++ = '\0';
+    if (!read_setting(&reader, setting)) return false;
+  }
+  write_canonical(&reader);
+  return true;
+}
+
+struct status variant_spec_parse(const char *text, const char *where, enum status_code code,
+                                 struct variant_spec *out) {
+  char problem[VARIANT_SPEC_PROBLEM_MAX];
+  if (variant_spec_read(text, out, problem)) return status_ok();
+  return status_make(code, "%s %s", where, problem);
+}

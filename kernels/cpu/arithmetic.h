@@ -1,0 +1,65 @@
+/* Vectorised pieces that the CPU oracle, the CPU variants and the CPU device are made of.
+ *
+ * One source for every x86-64: CPU_SIMD compiles a function for AVX2 and for the baseline and picks at load time. No
+ * multiply-add is contracted (C11 mode), so both give the same bits. */
+#ifndef ATTNBENCH_KERNELS_CPU_ARITHMETIC_H
+#define ATTNBENCH_KERNELS_CPU_ARITHMETIC_H
+
+#include <features.h>
+#include <stdint.h>
+
+#include "kernels/input.h"
+#include "kernels/variant.h"
+
+/* Selection at load time needs glibc's indirect functions; ThreadSanitizer cannot run that early. */
+#if defined(__x86_64__) && defined(__GLIBC__) && !defined(__clang__) && !defined(__SANITIZE_THREAD__)
+#define CPU_SIMD __attribute__((target_clones("avx2", "default")))
+#else
+#define CPU_SIMD
+#endif
+
+/* Vectors that may point into any array of their element type. */
+typedef float cpu_f32x8 __attribute__((vector_size(32), aligned(4), may_alias));
+typedef double cpu_f64x4 __attribute__((vector_size(32), aligned(8), may_alias));
+typedef int32_t cpu_i32x8 __attribute__((vector_size(32), aligned(4), may_alias));
+
+enum { CPU_MATMUL_ROWS = 4, CPU_MATMUL_COLUMNS = 16 };
+
+/* C[rows][columns] += A[rows][depth] x B[depth][columns], row-major with the given row lengths. rows is a multiple of
+ * CPU_MATMUL_ROWS and columns of CPU_MATMUL_COLUMNS. Each element is summed in the order of depth. */
+void cpu_matmul_f32(uint32_t rows, uint32_t columns, uint32_t depth, const float *a, uint64_t a_stride,
+                    const float *b, uint64_t b_stride, float *c, uint64_t c_stride);
+void cpu_matmul_f64(uint32_t rows, uint32_t columns, uint32_t depth, const double *a, uint64_t a_stride,
+                    const double *b, uint64_t b_stride, double *c, uint64_t c_stride);
+
+/* out[i] = data[first + i], exact. */
+void cpu_load_f32(const void *data, enum attn_dtype dtype, uint64_t first, uint32_t count, float *out);
+
+/* Element `index` of a tensor of this dtype. */
+static inline float cpu_load(const void *data, enum attn_dtype dtype, uint64_t index) {
+  if (dtype == ATTN_F32) return ((const float *)data)[index];
+  const uint16_t bits = ((const uint16_t *)data)[index];
+  return dtype == ATTN_F16 ? input_from_f16(bits) : input_from_bf16(bits);
+}
+
+/* data[index] = value, rounded to nearest even. */
+static inline void cpu_store(void *data, enum attn_dtype dtype, uint64_t index, float value) {
+  if (dtype == ATTN_F32) {
+    ((float *)data)[index] = value;
+  } else {
+    ((uint16_t *)data)[index] = dtype == ATTN_F16 ? input_to_f16(value) : input_to_bf16(value);
+  }
+}
+
+/* Input element `index` as its dtype holds it. */
+static inline float cpu_input(uint64_t seed, enum input_tensor tensor, enum attn_dtype dtype, uint64_t index) {
+  const float value = input_value(seed, tensor, index);
+  if (dtype == ATTN_F32) return value;
+  return dtype == ATTN_F16 ? input_from_f16(input_to_f16(value)) : input_from_bf16(input_to_bf16(value));
+}
+
+static inline uint32_t cpu_round_up(uint32_t value, uint32_t multiple) {
+  return (value + multiple - 1) / multiple * multiple;
+}
+
+#endif

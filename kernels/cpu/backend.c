@@ -1,0 +1,422 @@
+/* The CPU as a device: tensors in host memory between redzones, the fp64 oracle as reference, the monotonic clock. */
+#include <math.h>
+#include <stdatomic.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "kernels/cpu/arithmetic.h"
+#include "kernels/cpu/host_info.h"
+#include "kernels/cpu/oracle.h"
+#include "kernels/cpu/threads.h"
+#include "kernels/device_ops.h"
+
+#if defined(__x86_64__)
+#include <cpuid.h>
+#include <immintrin.h>
+#endif
+
+enum {
+  CPU_INPUT_CHUNK = 4096, /* elements that one task of filling or checking covers */
+  CPU_HOT_LAUNCHES_MAX = 10000,
+  CPU_ESTIMATES = 3,
+};
+
+static const double hot_sample_us = 2000.0;
+
+/* One allocation as device_ops.h lays it out. base is NULL for a workspace that is not needed. */
+struct cpu_block {
+  unsigned char *base;
+  uint64_t bytes; /* of data */
+};
+
+struct cpu_problem {
+  struct problem base;
+  struct cpu_block block[PROBLEM_TENSOR_COUNT];
+  double *reference, *scale; /* [B][Hq][Sq][D]; NULL until problem_reference */
+  uint32_t hot_launches;
+  double delay_us[TIME_MODE_COUNT];
+  struct cpu_block parked_workspace; /* of the other binding, as what follows */
+  uint32_t parked_hot_launches;
+  double parked_delay_us[TIME_MODE_COUNT];
+};
+
+static struct cpu_problem *cpu_problem_of(struct problem *problem) { return (struct cpu_problem *)problem; }
+
+/* ---- blocks and redzones ------------------------------------------------------------------------------------- */
+
+static unsigned char *cpu_block_data(const struct cpu_block *block) {
+  return block->base ? block->base + DEVICE_REDZONE_BYTES : NULL;
+}
+
+/* Counts and restores the bytes of [first, end) that do not hold the pattern. */
+static uint64_t cpu_redzone_restore(const struct cpu_block *block, uint64_t first, uint64_t end) {
+  uint64_t changed = 0;
+  for (uint64_t i = first; i < end; ++i) {
+    const unsigned char expected = problem_redzone_byte(i);
+    changed += block->base[i] != expected;
+    block->base[i] = expected;
+  }
+  return changed;
+}
+
+static uint64_t cpu_block_restore(const struct cpu_block *block) {
+  if (!block->base) return 0;
+  return cpu_redzone_restore(block, 0, DEVICE_REDZONE_BYTES) +
+         cpu_redzone_restore(block, DEVICE_REDZONE_BYTES + block->bytes, problem_block_bytes(block->bytes));
+}
+
+static void cpu_block_poison(const struct cpu_block *block) {
+  if (block->base) memset(cpu_block_data(block), DEVICE_POISON_BYTE, block->bytes);
+}
+
+static struct status cpu_block_open(struct cpu_block *block, uint64_t bytes, enum problem_tensor tensor) {
+  const uint64_t size = problem_block_bytes(bytes);
+  block->base = size ? aligned_alloc(DEVICE_ALIGN_BYTES, size) : NULL;
+  block->bytes = bytes;
+  if (!block->base) {
+    return status_make(STATUS_MEMORY, "cpu: %.1f MB for tensor %s were refused; use a smaller shape or free memory",
+                       (double)bytes / 1e6, problem_tensor_name(tensor));
+  }
+  memset(block->base, DEVICE_POISON_BYTE, size);
+  cpu_block_restore(block);
+  return status_ok();
+}
+
+static void cpu_block_close(struct cpu_block *block) {
+  free(block->base);
+  *block = (struct cpu_block){0};
+}
+
+/* ---- inputs -------------------------------------------------------------------------------------------------- */
+
+struct cpu_input_job {
+  const struct cpu_problem *problem;
+  enum problem_tensor tensor;
+  uint64_t elements;
+  atomic_uint_fast64_t changed;
+};
+
+static void cpu_input_task(void *context, uint64_t index, unsigned worker) {
+  (void)worker;
+  static const enum input_tensor inputs[] = {[PROBLEM_Q] = INPUT_Q, [PROBLEM_K] = INPUT_K, [PROBLEM_V] = INPUT_V};
+  struct cpu_input_job *job = context;
+  const struct problem *problem = &job->problem->base;
+  const uint64_t first = index * CPU_INPUT_CHUNK, left = job->elements - first;
+  const uint64_t count = left < CPU_INPUT_CHUNK ? left : CPU_INPUT_CHUNK;
+  const uint64_t size = attn_dtype_bytes(problem->shape.dtype);
+  unsigned char *data = cpu_block_data(&job->problem->block[job->tensor]) + first * size;
+  union {
+    float f32[CPU_INPUT_CHUNK];
+    uint16_t u16[CPU_INPUT_CHUNK];
+    unsigned char bytes[CPU_INPUT_CHUNK * sizeof(float)];
+  } expected = {{0}};
+  for (uint64_t i = 0; i < count; ++i) {
+    cpu_store(&expected, problem->shape.dtype, i, input_value(problem->seed, inputs[job->tensor], first + i));
+  }
+  if (memcmp(data, expected.bytes, count * size) == 0) return;
+  for (uint64_t i = 0; i < count; ++i) {
+    job->changed += memcmp(data + i * size, expected.bytes + i * size, size) != 0;
+  }
+  memcpy(data, expected.bytes, count * size);
+}
+
+/* Makes Q, K and V what the seed says and returns how many elements were not. */
+static uint64_t cpu_inputs_restore(const struct cpu_problem *problem) {
+  uint64_t changed = 0;
+  for (enum problem_tensor t = PROBLEM_Q; t <= PROBLEM_V; ++t) {
+    struct cpu_input_job job = {.problem = problem, .tensor = t};
+    job.elements = problem_elements(&problem->base.shape, t);
+    cpu_parallel_for(problem->base.device->info.sms, (job.elements - 1) / CPU_INPUT_CHUNK + 1, cpu_input_task, &job);
+    changed += job.changed;
+  }
+  return changed;
+}
+
+/* ---- problems ------------------------------------------------------------------------------------------------ */
+
+static void cpu_problem_close(struct problem *base) {
+  struct cpu_problem *problem = cpu_problem_of(base);
+  for (enum problem_tensor t = PROBLEM_Q; t < PROBLEM_TENSOR_COUNT; ++t) cpu_block_close(&problem->block[t]);
+  cpu_block_close(&problem->parked_workspace);
+  free(problem->reference);
+  free(problem->scale);
+  free(problem);
+}
+
+/* Asked before allocating: Linux grants more than there is and kills the process that touches it. */
+static struct status cpu_problem_fits(const struct device *device, const struct attn_shape *shape) {
+  const uint64_t bytes = problem_bytes(shape, 0), memory_bytes = device->info.memory_bytes;
+  if (bytes != 0 && (memory_bytes == 0 || bytes <= memory_bytes)) return status_ok();
+  return status_make(STATUS_MEMORY, "cpu: the tensors take %.1f MB and this machine has %.1f MB; use a smaller shape",
+                     bytes ? (double)bytes / 1e6 : INFINITY, (double)memory_bytes / 1e6);
+}
+
+static struct status cpu_problem_open(struct device *device, const struct attn_shape *shape, uint64_t seed,
+                                      struct problem **out) {
+  const struct status fits = cpu_problem_fits(device, shape);
+  if (status_failed(&fits)) return fits;
+  struct cpu_problem *problem = calloc(1, sizeof *problem);
+  if (!problem) return status_make(STATUS_MEMORY, "cpu: no memory for a problem; free memory");
+  problem->base = (struct problem){.device = device, .shape = *shape, .seed = seed};
+  for (enum problem_tensor t = PROBLEM_Q; t <= PROBLEM_O; ++t) {
+    const uint64_t bytes = problem_elements(shape, t) * attn_dtype_bytes(shape->dtype);
+    const struct status status = cpu_block_open(&problem->block[t], bytes, t);
+    if (status_failed(&status)) {
+      cpu_problem_close(&problem->base);
+      return status;
+    }
+  }
+  cpu_inputs_restore(problem);
+  *out = &problem->base;
+  return status_ok();
+}
+
+static struct status cpu_reference_compute(struct cpu_problem *problem) {
+  const struct attn_shape *shape = &problem->base.shape;
+  const struct oracle_input input = {.q = cpu_block_data(&problem->block[PROBLEM_Q]),
+                                     .k = cpu_block_data(&problem->block[PROBLEM_K]),
+                                     .v = cpu_block_data(&problem->block[PROBLEM_V])};
+  const uint64_t elements = problem_elements(shape, PROBLEM_O);
+  struct oracle_output output = {.o = calloc(elements, sizeof(double)), .scale = calloc(elements, sizeof(double))};
+  struct status status =
+      status_make(STATUS_MEMORY, "cpu: %.1f MB for the reference were refused; use a smaller shape",
+                  (double)elements * 2 * sizeof(double) / 1e6);
+  if (output.o && output.scale) status = oracle_run(shape, &input, &output, problem->base.device->info.sms);
+  if (status_failed(&status)) {
+    free(output.o);
+    free(output.scale);
+    return status;
+  }
+  problem->reference = output.o;
+  problem->scale = output.scale;
+  return status;
+}
+
+static struct status cpu_problem_reference(struct problem *base, struct oracle_result *out) {
+  struct cpu_problem *problem = cpu_problem_of(base);
+  const struct attn_shape *s = &base->shape;
+  *out = (struct oracle_result){.name = "cpu_fp64", .rows_verified = (uint64_t)s->B * s->Hq * s->Sq};
+  return problem->reference ? status_ok() : cpu_reference_compute(problem);
+}
+
+static struct status cpu_problem_bind(struct problem *base, const struct attn_variant *variant,
+                                      struct attn_plan *plan, struct pass_facts facts[ATTN_PASSES_MAX]) {
+  struct cpu_problem *problem = cpu_problem_of(base);
+  struct cpu_block *workspace = &problem->block[PROBLEM_WORKSPACE];
+  struct status status = status_ok();
+  memset(facts, 0, ATTN_PASSES_MAX * sizeof *facts);
+  base->variant = NULL;
+  cpu_block_close(workspace);
+  if (plan->workspace_bytes) status = cpu_block_open(workspace, plan->workspace_bytes, PROBLEM_WORKSPACE);
+  if (status_failed(&status)) return status;
+  base->variant = variant;
+  base->plan = *plan;
+  problem->hot_launches = 1;
+  memset(problem->delay_us, 0, sizeof problem->delay_us);
+  return status;
+}
+
+static void cpu_problem_swap(struct problem *base) {
+  struct cpu_problem *problem = cpu_problem_of(base);
+  const struct cpu_block workspace = problem->block[PROBLEM_WORKSPACE];
+  const uint32_t hot_launches = problem->hot_launches;
+  problem->block[PROBLEM_WORKSPACE] = problem->parked_workspace;
+  problem->hot_launches = problem->parked_hot_launches;
+  problem->parked_workspace = workspace;
+  problem->parked_hot_launches = hot_launches;
+  for (enum time_mode mode = TIME_COLD; mode < TIME_MODE_COUNT; ++mode) {
+    const double delay_us = problem->delay_us[mode];
+    problem->delay_us[mode] = problem->parked_delay_us[mode];
+    problem->parked_delay_us[mode] = delay_us;
+  }
+}
+
+static struct status cpu_problem_poison(struct problem *base) {
+  cpu_block_poison(&cpu_problem_of(base)->block[PROBLEM_O]);
+  cpu_block_poison(&cpu_problem_of(base)->block[PROBLEM_WORKSPACE]);
+  return status_ok();
+}
+
+static struct status cpu_problem_launch(struct problem *base) {
+  const struct cpu_block *block = cpu_problem_of(base)->block;
+  const struct attn_buffers buffers = {.q = cpu_block_data(&block[PROBLEM_Q]),
+                                       .k = cpu_block_data(&block[PROBLEM_K]),
+                                       .v = cpu_block_data(&block[PROBLEM_V]),
+                                       .o = cpu_block_data(&block[PROBLEM_O]),
+                                       .workspace = cpu_block_data(&block[PROBLEM_WORKSPACE])};
+  base->variant->run(&base->shape, &base->plan, &buffers, base->device->info.sms);
+  return status_ok();
+}
+
+/* ---- checking ------------------------------------------------------------------------------------------------ */
+
+static struct status cpu_problem_compare(struct problem *base, const struct tolerance *tolerance,
+                                         struct compare_result *out) {
+  const struct cpu_problem *problem = cpu_problem_of(base);
+  const void *o = cpu_block_data(&problem->block[PROBLEM_O]);
+  const uint64_t elements = problem_elements(&base->shape, PROBLEM_O);
+  struct compare_partial partial;
+  compare_start(&partial);
+  for (uint64_t i = 0; i < elements; ++i) {
+    const double value = (double)cpu_load(o, base->shape.dtype, i);
+    compare_add(&partial, tolerance, i, value, problem->reference[i], problem->scale[i]);
+  }
+  compare_finish(&partial);
+  *out = partial.result;
+  return status_ok();
+}
+
+static struct status cpu_problem_guard(struct problem *base, struct guard_result *out) {
+  const struct cpu_problem *problem = cpu_problem_of(base);
+  *out = (struct guard_result){0};
+  for (enum problem_tensor t = PROBLEM_Q; t < PROBLEM_TENSOR_COUNT; ++t) {
+    const uint64_t changed = cpu_block_restore(&problem->block[t]);
+    if (changed && !out->first) out->first = problem_tensor_name(t);
+    out->redzone_bytes_changed += changed;
+  }
+  out->input_elements_changed = cpu_inputs_restore(problem);
+  return status_ok();
+}
+
+/* ---- timing -------------------------------------------------------------------------------------------------- */
+
+static void cpu_spin(double us) {
+  const double end_us = cpu_now_us() + us;
+  while (cpu_now_us() < end_us) continue;
+}
+
+/* Microseconds per launch over `launches` launches back to back, each with the delay behind it. */
+static double cpu_time_launches(struct problem *problem, uint32_t launches, double delay_us) {
+  const double start_us = cpu_now_us();
+  for (uint32_t i = 0; i < launches; ++i) {
+    cpu_problem_launch(problem);
+    if (delay_us > 0) cpu_spin(delay_us);
+  }
+  return (cpu_now_us() - start_us) / launches;
+}
+
+static struct status cpu_problem_time_prepare(struct problem *base, uint32_t *hot_launches, double *estimate_us) {
+  double best_us = INFINITY;
+  for (uint32_t i = 0; i < CPU_ESTIMATES; ++i) {
+    best_us = fmin(best_us, cpu_time_launches(base, 1, 0));
+    if (best_us > hot_sample_us) break; /* slow enough that one launch tells */
+  }
+  const double launches = ceil(hot_sample_us / fmax(best_us, 1e-3));
+  *hot_launches = launches > CPU_HOT_LAUNCHES_MAX ? CPU_HOT_LAUNCHES_MAX : (uint32_t)launches;
+  *estimate_us = best_us;
+  cpu_problem_of(base)->hot_launches = *hot_launches;
+  return status_ok();
+}
+
+#if defined(__x86_64__)
+enum { CPU_LINE_BYTES = 64 };
+
+/* Unordered among themselves, hence tens of times faster than clflush. */
+__attribute__((target("clflushopt"))) static void cpu_evict_unordered(const unsigned char *data, uint64_t bytes) {
+  for (uint64_t i = 0; i < bytes; i += CPU_LINE_BYTES) _mm_clflushopt((void *)(uintptr_t)(data + i));
+}
+
+static void cpu_evict_ordered(const unsigned char *data, uint64_t bytes) {
+  for (uint64_t i = 0; i < bytes; i += CPU_LINE_BYTES) _mm_clflush(data + i);
+}
+
+/* clang's __builtin_cpu_supports does not know this one. */
+static bool cpu_has_clflushopt(void) {
+  unsigned a, b = 0, c, d;
+  return __get_cpuid_count(7, 0, &a, &b, &c, &d) != 0 && (b & 1u << 23) != 0;
+}
+
+/* Evicts every line of the tensors and the workspace from all levels, by address: exact, and in time proportional to
+ * the tensors, where displacing a last-level cache of hundreds of megabytes would dwarf what is measured. */
+static struct status cpu_caches_flush(const struct cpu_problem *problem) {
+  void (*const evict)(const unsigned char *, uint64_t) =
+      cpu_has_clflushopt() ? cpu_evict_unordered : cpu_evict_ordered;
+  for (enum problem_tensor t = PROBLEM_Q; t < PROBLEM_TENSOR_COUNT; ++t) {
+    const struct cpu_block *block = &problem->block[t];
+    if (block->base) evict(cpu_block_data(block), block->bytes);
+  }
+  _mm_mfence();
+  return status_ok();
+}
+#else
+/* Displaces the caches by writing and reading a buffer of twice the largest one, at most 256 MiB. */
+static struct status cpu_caches_flush(const struct cpu_problem *problem) {
+  const uint64_t most = UINT64_C(256) << 20, twice = 2 * problem->base.device->info.l2_bytes;
+  const uint64_t bytes = twice < most ? twice : most;
+  volatile unsigned char *buffer = malloc(bytes);
+  if (!buffer)
+    return status_make(STATUS_MEMORY, "cpu: no memory to flush the caches; free %.1f MB", (double)bytes / 1e6);
+  for (uint64_t i = 0; i < bytes; i += 64) buffer[i] = 1;
+  for (uint64_t i = 0; i < bytes; i += 64) (void)buffer[i];
+  free((void *)buffer);
+  return status_ok();
+}
+#endif
+
+static struct status cpu_problem_sample(struct problem *base, enum time_mode mode, uint32_t n, double *us,
+                                        double *sm_clock_mhz) {
+  const struct cpu_problem *problem = cpu_problem_of(base);
+  const uint32_t launches = mode == TIME_HOT ? problem->hot_launches : 1;
+  *sm_clock_mhz = NAN;
+  for (uint32_t i = 0; i < n; ++i) {
+    const struct status status = mode == TIME_COLD ? cpu_caches_flush(problem) : status_ok();
+    if (status_failed(&status)) return status;
+    us[i] = cpu_time_launches(base, launches, problem->delay_us[mode]);
+  }
+  return status_ok();
+}
+
+static struct status cpu_problem_delay(struct problem *base, enum time_mode mode, double delay_us) {
+  cpu_problem_of(base)->delay_us[mode] = delay_us;
+  return status_ok();
+}
+
+static struct status cpu_problem_sample_passes(struct problem *base, uint32_t n, double *us) {
+  (void)n;
+  (void)us;
+  return status_make(STATUS_INTERNAL, "cpu: %s has no passes to time alone; CPU plans have pass_count 0",
+                     base->variant->name);
+}
+
+/* ---- the device ---------------------------------------------------------------------------------------------- */
+
+static void cpu_device_close(struct device *device) { free(device); }
+
+static uint64_t cpu_device_memory_free(const struct device *device) {
+  (void)device;
+  return cpu_info_memory_free();
+}
+
+static void cpu_device_health_read(struct device *device, struct device_health *out) {
+  (void)device;
+  *out = (struct device_health){.sm_clock_mhz = NAN, .memory_clock_mhz = NAN, .power_w = NAN, .temperature_c = NAN};
+}
+
+static const struct device_ops cpu_ops = {
+    .close = cpu_device_close,
+    .memory_free = cpu_device_memory_free,
+    .health_read = cpu_device_health_read,
+    .problem_open = cpu_problem_open,
+    .problem_close = cpu_problem_close,
+    .reference = cpu_problem_reference,
+    .bind = cpu_problem_bind,
+    .swap = cpu_problem_swap,
+    .poison = cpu_problem_poison,
+    .launch = cpu_problem_launch,
+    .compare = cpu_problem_compare,
+    .guard = cpu_problem_guard,
+    .time_prepare = cpu_problem_time_prepare,
+    .sample = cpu_problem_sample,
+    .sample_passes = cpu_problem_sample_passes,
+    .selftest = cpu_selftest,
+    .delay = cpu_problem_delay,
+};
+
+struct status device_cpu_open(struct device **out) {
+  struct device *device = calloc(1, sizeof *device);
+  if (!device) return status_make(STATUS_MEMORY, "cpu: no memory for a device; free memory");
+  device->ops = &cpu_ops;
+  cpu_info_read(&device->info);
+  *out = device;
+  return status_ok();
+}

@@ -1,0 +1,207 @@
+/* The fp64 reference on the CPU, and the comparison of an output with it. */
+#include "kernels/cpu/oracle.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "kernels/cpu/arithmetic.h"
+#include "kernels/cpu/threads.h"
+
+enum { ORACLE_ROWS = 16, ORACLE_KEYS = 64, ORACLE_CHUNK = 256 };
+
+/* One worker's memory: a tile of query rows of one head, all their scores, and one block of keys at a time. */
+struct oracle_tile {
+  double *q, *o, *scale; /* [tile_rows][width] */
+  double *p;             /* [tile_rows][keys]: scores, then exponentials */
+  double *kt;            /* [D][ORACLE_KEYS] */
+  double *v, *v_abs;     /* [ORACLE_KEYS][width] */
+  double sum[ORACLE_ROWS];
+};
+
+struct oracle_job {
+  const struct attn_shape *shape;
+  const struct oracle_input *input;
+  const struct oracle_output *output;
+  double *scratch;
+  uint32_t tile_rows; /* allocated rows of a tile, a multiple of CPU_MATMUL_ROWS */
+  uint32_t width;     /* D, padded */
+  uint32_t keys;      /* Skv, padded */
+};
+
+static struct oracle_job oracle_job_of(const struct attn_shape *shape, uint32_t tile_rows) {
+  return (struct oracle_job){.shape = shape,
+                             .tile_rows = tile_rows,
+                             .width = cpu_round_up(shape->D, CPU_MATMUL_COLUMNS),
+                             .keys = cpu_round_up(shape->Skv, ORACLE_KEYS)};
+}
+
+static uint64_t oracle_worker_doubles(const struct oracle_job *job) {
+  const uint64_t rows = job->tile_rows, width = job->width;
+  return rows * (3 * width + job->keys) + 3 * ORACLE_KEYS * width;
+}
+
+static struct oracle_tile oracle_tile_of(const struct oracle_job *job, unsigned worker) {
+  struct oracle_tile tile = {.q = job->scratch + worker * oracle_worker_doubles(job)};
+  const uint64_t rows = (uint64_t)job->tile_rows * job->width, block = (uint64_t)ORACLE_KEYS * job->width;
+  tile.o = tile.q + rows;
+  tile.scale = tile.o + rows;
+  tile.kt = tile.scale + rows;
+  tile.v = tile.kt + block;
+  tile.v_abs = tile.v + block;
+  tile.p = tile.v_abs + block;
+  return tile;
+}
+
+/* ---- the definition, one tile of rows at a time -------------------------------------------------------------- */
+
+static void oracle_load(const struct oracle_job *job, enum input_tensor tensor, uint64_t first, double *out,
+                        uint64_t stride) {
+  const void *const data[] = {job->input->q, job->input->k, job->input->v};
+  const enum attn_dtype dtype = job->shape->dtype;
+  float chunk[ORACLE_CHUNK];
+  for (uint32_t d = 0; d < job->shape->D; d += ORACLE_CHUNK) {
+    const uint32_t left = job->shape->D - d, count = left < ORACLE_CHUNK ? left : ORACLE_CHUNK;
+    if (data[tensor]) {
+      cpu_load_f32(data[tensor], dtype, first + d, count, chunk);
+    } else {
+      for (uint32_t i = 0; i < count; ++i) chunk[i] = cpu_input(job->input->seed, tensor, dtype, first + d + i);
+    }
+    for (uint32_t i = 0; i < count; ++i) out[(d + i) * stride] = (double)chunk[i];
+  }
+}
+
+/* p[r][j] = q_r . k_j for the keys below `keys`. */
+static void oracle_scores(const struct oracle_job *job, struct oracle_tile *tile, uint64_t kv_row, uint32_t keys) {
+  const uint32_t D = job->shape->D;
+  memset(tile->p, 0, sizeof(double) * job->tile_rows * job->keys);
+  memset(tile->kt, 0, sizeof(double) * D * ORACLE_KEYS);
+  for (uint32_t j = 0; j < keys; j += ORACLE_KEYS) {
+    for (uint32_t x = 0; x < ORACLE_KEYS && j + x < keys; ++x) {
+      oracle_load(job, INPUT_K, (kv_row + j + x) * D, tile->kt + x, ORACLE_KEYS);
+    }
+    cpu_matmul_f64(job->tile_rows, ORACLE_KEYS, D, tile->q, job->width, tile->kt, ORACLE_KEYS, tile->p + j,
+                   job->keys);
+  }
+}
+
+/* Scores of one row to exp(scale * (score - maximum)), zero for the keys it does not attend; returns their sum. */
+static double oracle_softmax(double *p, uint32_t attended, uint32_t keys, double softmax_scale) {
+  double maximum = -INFINITY, sum = 0;
+  for (uint32_t j = 0; j < attended; ++j) maximum = fmax(maximum, p[j]);
+  for (uint32_t j = 0; j < attended; ++j) {
+    p[j] = exp(softmax_scale * (p[j] - maximum));
+    sum += p[j];
+  }
+  for (uint32_t j = attended; j < keys; ++j) p[j] = 0;
+  return sum;
+}
+
+/* o = p x v and, where it is wanted, scale = p x |v|. */
+static void oracle_weigh(const struct oracle_job *job, struct oracle_tile *tile, uint64_t kv_row, uint32_t keys) {
+  const uint32_t width = job->width, D = job->shape->D;
+  memset(tile->o, 0, sizeof(double) * job->tile_rows * width);
+  memset(tile->scale, 0, sizeof(double) * job->tile_rows * width);
+  memset(tile->v, 0, sizeof(double) * ORACLE_KEYS * width);
+  for (uint32_t j = 0; j < keys; j += ORACLE_KEYS) {
+    const uint32_t left = keys - j, count = left < ORACLE_KEYS ? left : ORACLE_KEYS;
+    for (uint32_t x = 0; x < count; ++x) {
+      oracle_load(job, INPUT_V, (kv_row + j + x) * D, tile->v + (uint64_t)x * width, 1);
+    }
+    cpu_matmul_f64(job->tile_rows, width, count, tile->p + j, job->keys, tile->v, width, tile->o, width);
+    if (!job->output->scale) continue;
+    for (uint64_t i = 0; i < (uint64_t)count * width; ++i) tile->v_abs[i] = fabs(tile->v[i]);
+    cpu_matmul_f64(job->tile_rows, width, count, tile->p + j, job->keys, tile->v_abs, width, tile->scale, width);
+  }
+}
+
+/* Rows first .. first + rows of [B][Hq][Sq], all of one head. */
+static void oracle_tile_compute(const struct oracle_job *job, struct oracle_tile *tile, uint64_t first,
+                                uint32_t rows) {
+  const struct attn_shape *s = job->shape;
+  const uint64_t head = first / s->Sq, batch = head / s->Hq;
+  const uint64_t kv_row = (batch * s->Hkv + head % s->Hq / (s->Hq / s->Hkv)) * s->Skv;
+  const uint32_t row = (uint32_t)(first % s->Sq), keys = attn_keys_of_row(s, row + rows - 1);
+  memset(tile->q, 0, sizeof(double) * job->tile_rows * job->width);
+  for (uint32_t r = 0; r < rows; ++r) {
+    oracle_load(job, INPUT_Q, (first + r) * s->D, tile->q + (uint64_t)r * job->width, 1);
+  }
+  oracle_scores(job, tile, kv_row, keys);
+  for (uint32_t r = 0; r < rows; ++r) {
+    double *p = tile->p + (uint64_t)r * job->keys;
+    tile->sum[r] = oracle_softmax(p, attn_keys_of_row(s, row + r), keys, 1 / sqrt((double)s->D));
+  }
+  oracle_weigh(job, tile, kv_row, keys);
+}
+
+/* ---- output -------------------------------------------------------------------------------------------------- */
+
+static void oracle_write_row(const struct oracle_job *job, const struct oracle_tile *tile, uint32_t r, uint64_t row) {
+  const struct oracle_output *out = job->output;
+  const double *o = tile->o + (uint64_t)r * job->width, *scale = tile->scale + (uint64_t)r * job->width;
+  const double sum = tile->sum[r];
+  for (uint32_t d = 0; d < job->shape->D; ++d) {
+    const uint64_t index = row * job->shape->D + d;
+    const double value = sum > 0 ? o[d] / sum : 0; /* a row without keys */
+    if (out->o) out->o[index] = value;
+    if (out->scale) out->scale[index] = sum > 0 ? scale[d] / sum : 0;
+    if (out->rounded) cpu_store(out->rounded, job->shape->dtype, index, (float)value);
+  }
+}
+
+static uint32_t oracle_tiles_per_head(const struct attn_shape *shape) { return (shape->Sq - 1) / ORACLE_ROWS + 1; }
+
+static void oracle_task(void *context, uint64_t index, unsigned worker) {
+  const struct oracle_job *job = context;
+  const uint32_t Sq = job->shape->Sq, tiles = oracle_tiles_per_head(job->shape);
+  const uint32_t row = (uint32_t)(index % tiles) * ORACLE_ROWS;
+  const uint32_t rows = Sq - row < ORACLE_ROWS ? Sq - row : ORACLE_ROWS;
+  const uint64_t first = index / tiles * Sq + row;
+  struct oracle_tile tile = oracle_tile_of(job, worker);
+  oracle_tile_compute(job, &tile, first, rows);
+  for (uint32_t r = 0; r < rows; ++r) oracle_write_row(job, &tile, r, first + r);
+}
+
+uint64_t oracle_scratch_bytes(const struct attn_shape *shape, unsigned threads) {
+  const struct oracle_job job = oracle_job_of(shape, ORACLE_ROWS);
+  return threads * oracle_worker_doubles(&job) * sizeof(double);
+}
+
+void oracle_compute(const struct attn_shape *shape, const struct oracle_input *input,
+                    const struct oracle_output *output, void *scratch, unsigned threads) {
+  struct oracle_job job = oracle_job_of(shape, ORACLE_ROWS);
+  job.input = input;
+  job.output = output;
+  job.scratch = scratch;
+  cpu_parallel_for(threads, (uint64_t)shape->B * shape->Hq * oracle_tiles_per_head(shape), oracle_task, &job);
+}
+
+static struct status oracle_no_memory(uint64_t bytes) {
+  return status_make(STATUS_MEMORY, "oracle: %.1f MB of scratch memory were refused; use a smaller shape",
+                     (double)bytes / 1e6);
+}
+
+struct status oracle_run(const struct attn_shape *shape, const struct oracle_input *input,
+                         const struct oracle_output *output, unsigned threads) {
+  const uint64_t bytes = oracle_scratch_bytes(shape, threads);
+  void *scratch = malloc(bytes);
+  if (!scratch) return oracle_no_memory(bytes);
+  oracle_compute(shape, input, output, scratch, threads);
+  free(scratch);
+  return status_ok();
+}
+
+struct status oracle_row(const struct attn_shape *shape, uint64_t seed, uint64_t row, double *o, double *scale) {
+  const struct oracle_input input = {.seed = seed};
+  const struct oracle_output output = {.o = o, .scale = scale};
+  struct oracle_job job = oracle_job_of(shape, CPU_MATMUL_ROWS);
+  job.input = &input;
+  job.output = &output;
+  job.scratch = malloc(oracle_worker_doubles(&job) * sizeof(double));
+  if (!job.scratch) return oracle_no_memory(oracle_worker_doubles(&job) * sizeof(double));
+  struct oracle_tile tile = oracle_tile_of(&job, 0);
+  oracle_tile_compute(&job, &tile, row, 1);
+  oracle_write_row(&job, &tile, 0, 0);
+  free(job.scratch);
+  return status_ok();
+}

@@ -1,0 +1,48 @@
+/* The oracle: attention in fp64 straight from the definition in variant.h. Inputs are the values that the dtype
+ * holds; everything after them is double: scores, two-pass softmax (maximum first, then exponentials and their sum),
+ * weighted sum. No online rescaling, no reassociation: each sum runs in the order of its index, so a row's bits do
+ * not depend on threads, tiles or machine (libm's exp aside).
+ *
+ * Beside O it gives the error scale A[i][d] = sum_j p_ij |v_jd|: what rounding errors of a correct kernel are
+ * proportional to, however much the terms of O cancel. */
+#ifndef ATTNBENCH_KERNELS_CPU_ORACLE_H
+#define ATTNBENCH_KERNELS_CPU_ORACLE_H
+
+#include "kernels/status.h"
+#include "kernels/variant.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* Host arrays of shape.dtype, or q = k = v = NULL: elements are made from the seed as they are needed. */
+struct oracle_input {
+  const void *q, *k, *v;
+  uint64_t seed;
+};
+
+/* Each [B][Hq][Sq][D]; NULL: not wanted. */
+struct oracle_output {
+  double *o, *scale;
+  void *rounded; /* o in shape.dtype */
+};
+
+/* Scratch memory that oracle_compute needs with this many threads. */
+uint64_t oracle_scratch_bytes(const struct attn_shape *, unsigned threads);
+
+/* The whole output. scratch holds oracle_scratch_bytes(shape, threads) bytes, 64-byte aligned. */
+void oracle_compute(const struct attn_shape *, const struct oracle_input *, const struct oracle_output *,
+                    void *scratch, unsigned threads);
+
+/* The same with scratch of its own. STATUS_MEMORY when there is none. */
+struct status oracle_run(const struct attn_shape *, const struct oracle_input *, const struct oracle_output *,
+                         unsigned threads);
+
+/* One query row, straight from the seed: `row` is its linear index in [B][Hq][Sq], o and scale get D doubles each.
+ * The same bits as oracle_run's row. Work and memory are those of the row: Skv * D. */
+struct status oracle_row(const struct attn_shape *, uint64_t seed, uint64_t row, double *o, double *scale);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

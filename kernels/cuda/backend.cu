@@ -1,0 +1,462 @@
+/* device.h over the CUDA runtime: opening, what the device is, problems, binding, launching. */
+#include <cxxabi.h>
+#include <dlfcn.h>
+
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <new>
+#include <utility>
+
+#include "kernels/cuda/backend.cuh"
+#include "kernels/gpu_models.h"
+#include "kernels/kernel_resources.h"
+#include "kernels/plugin_load.h"
+
+namespace attn {
+
+struct status cuda_status(cudaError_t error, const char *call, const char *file, int line) {
+  cudaGetLastError();
+  const bool no_memory = error == cudaErrorMemoryAllocation;
+  return status_make(no_memory ? STATUS_MEMORY : STATUS_DEVICE, "%s: %s (%s:%d: %s)", cudaGetErrorName(error),
+                     cudaGetErrorString(error), file, line, call);
+}
+
+namespace {
+
+/* ---- what the device is
+ * -------------------------------------------------------------------------------------------- */
+
+struct status attribute(int ordinal, enum cudaDeviceAttr which, uint32_t *out) {
+  int value = 0;
+  CUDA_TRY(cudaDeviceGetAttribute(&value, which, ordinal));
+  *out = static_cast<uint32_t>(value);
+  return status_ok();
+}
+
+/* Rates that the driver does not tell. Products of one architecture differ (GeForce halves the tensor rate), so a
+ * known name comes before its compute capability. */
+void read_rates(struct device_info *info) {
+  info->tensor_flop_per_clk_sm = gpu_tensor_flop_per_clk_sm(info->cc_major, info->cc_minor);
+  info->fp32_flop_per_clk_sm = gpu_fp32_flop_per_clk_sm(info->cc_major, info->cc_minor);
+  for (size_t i = 0; i < gpu_model_count(); ++i) {
+    const struct device_info &model = gpu_model_at(i)->info;
+    if (strcmp(model.name, info->name) != 0) continue;
+    info->tensor_flop_per_clk_sm = model.tensor_flop_per_clk_sm;
+    info->fp32_flop_per_clk_sm = model.fp32_flop_per_clk_sm;
+  }
+}
+
+struct status read_attributes(int ordinal, struct device_info *info) {
+  uint32_t clock_khz = 0, memory_clock_khz = 0, bus_bits = 0, l2_bytes = 0;
+  const struct {
+    enum cudaDeviceAttr which;
+    uint32_t *out;
+  } wanted[] = {
+      {cudaDevAttrComputeCapabilityMajor, &info->cc_major},
+      {cudaDevAttrComputeCapabilityMinor, &info->cc_minor},
+      {cudaDevAttrMultiProcessorCount, &info->sms},
+      {cudaDevAttrMaxThreadsPerMultiProcessor, &info->threads_per_sm},
+      {cudaDevAttrMaxBlocksPerMultiprocessor, &info->blocks_per_sm},
+      {cudaDevAttrMaxRegistersPerMultiprocessor, &info->regs_per_sm},
+      {cudaDevAttrMaxThreadsPerBlock, &info->threads_per_block},
+      {cudaDevAttrMaxSharedMemoryPerMultiprocessor, &info->smem_per_sm_bytes},
+      {cudaDevAttrMaxSharedMemoryPerBlockOptin, &info->smem_per_block_bytes},
+      {cudaDevAttrReservedSharedMemoryPerBlock, &info->smem_reserved_bytes},
+      {cudaDevAttrL2CacheSize, &l2_bytes},
+      {cudaDevAttrClockRate, &clock_khz},
+      {cudaDevAttrMemoryClockRate, &memory_clock_khz},
+      {cudaDevAttrGlobalMemoryBusWidth, &bus_bits},
+  };
+  for (const auto &w : wanted) STATUS_TRY(attribute(ordinal, w.which, w.out));
+  info->l2_bytes = l2_bytes;
+  info->sm_clock_max_mhz = clock_khz * 1e-3;
+  info->dram_gb_per_s = 2.0 * memory_clock_khz * 1e3 * bus_bits / 8 * 1e-9; /* two transfers per clock */
+  read_rates(info);
+  return status_ok();
+}
+
+void write_uuid(const cudaUUID_t &uuid, char *out, size_t size) {
+  const unsigned char *b = reinterpret_cast<const unsigned char *>(uuid.bytes);
+  snprintf(out, size, "GPU-%02x%02x%02x%02x-%02x%02x-%02x%02x-%02x%02x-%02x%02x%02x%02x%02x%02x", b[0], b[1], b[2],
+           b[3], b[4], b[5], b[6], b[7], b[8], b[9], b[10], b[11], b[12], b[13], b[14], b[15]);
+}
+
+struct status read_info(struct cuda_device *d) {
+  struct device_info *info = &d->base.info;
+  cudaDeviceProp properties;
+  char pci_bus_id[32] = "";
+  int driver = 0, runtime = 0;
+  info->kind = DEVICE_CUDA;
+  CUDA_TRY(cudaGetDeviceProperties(&properties, d->ordinal));
+  snprintf(info->name, sizeof info->name, "%.*s", static_cast<int>(sizeof info->name) - 1, properties.name);
+  write_uuid(properties.uuid, info->uuid, sizeof info->uuid);
+  info->memory_bytes = properties.totalGlobalMem;
+  STATUS_TRY(read_attributes(d->ordinal, info));
+  CUDA_TRY(cudaDriverGetVersion(&driver));
+  CUDA_TRY(cudaRuntimeGetVersion(&runtime));
+  info->driver_version = static_cast<uint32_t>(driver);
+  info->runtime_version = static_cast<uint32_t>(runtime);
+  CUDA_TRY(cudaDeviceGetPCIBusId(pci_bus_id, sizeof pci_bus_id, d->ordinal));
+  d->nvml = nvml_open(pci_bus_id);
+  nvml_driver_version(d->nvml, info->driver, sizeof info->driver);
+  return status_ok();
+}
+
+/* ---- device
+ * ---------------------------------------------------------------------------------------------------------- */
+
+void close_device(struct device *device) {
+  struct cuda_device *d = as_cuda(device);
+  timer_close(&d->timer);
+  nvml_close(d->nvml);
+  if (d->stream != nullptr) cudaStreamDestroy(d->stream);
+  delete d;
+}
+
+uint64_t memory_free(const struct device *) {
+  size_t free_bytes = 0, total_bytes = 0;
+  if (cudaMemGetInfo(&free_bytes, &total_bytes) == cudaSuccess) return free_bytes;
+  cudaGetLastError();
+  return UINT64_MAX; /* unknown: the next call that needs the device says why */
+}
+
+void health_read(struct device *device, struct device_health *out) { nvml_read(as_cuda(device)->nvml, out); }
+
+void policy_read(struct device *device, struct device_policy *out) { nvml_policy(as_cuda(device)->nvml, out); }
+
+/* ---- problem
+ * --------------------------------------------------------------------------------------------------------- */
+
+/* The workspace of the binding in use stands among the tensors, so that poison and guard see it. */
+void swap_problem(struct problem *problem) {
+  struct cuda_problem *p = as_cuda(problem);
+  p->bound.workspace = p->block[PROBLEM_WORKSPACE];
+  p->bound.workspace_bytes = p->bytes[PROBLEM_WORKSPACE];
+  std::swap(p->bound, p->parked);
+  p->block[PROBLEM_WORKSPACE] = p->bound.workspace;
+  p->bytes[PROBLEM_WORKSPACE] = p->bound.workspace_bytes;
+}
+
+/* Leaves the problem without a variant. */
+void drop_binding(struct cuda_problem *p) {
+  if (p->bound.graph != nullptr) cudaGraphExecDestroy(p->bound.graph);
+  if (p->bound.vendor_state != nullptr) p->base.variant->vendor->close(p->bound.vendor_state);
+  cudaFree(p->block[PROBLEM_WORKSPACE]);
+  p->block[PROBLEM_WORKSPACE] = nullptr;
+  p->bytes[PROBLEM_WORKSPACE] = 0;
+  p->bound = {};
+  p->base.variant = nullptr;
+}
+
+void close_problem(struct problem *problem) {
+  struct cuda_problem *p = as_cuda(problem);
+  drop_binding(p);
+  problem_swap(problem);
+  drop_binding(p);
+  for (unsigned char *block : p->block) cudaFree(block);
+  cudaFree(p->reference);
+  cudaFree(p->scale);
+  cudaFree(p->partials);
+  cudaFree(p->counters);
+  delete p;
+}
+
+struct status allocate_tensor(struct cuda_problem *p, enum problem_tensor t, uint64_t bytes) {
+  p->bytes[t] = bytes;
+  CUDA_TRY(cudaMalloc(&p->block[t], problem_block_bytes(bytes)));
+  return fill_redzones(p, t);
+}
+
+struct status fill_problem(struct cuda_problem *p) {
+  for (const enum problem_tensor t : {PROBLEM_Q, PROBLEM_K, PROBLEM_V, PROBLEM_O}) {
+    STATUS_TRY(allocate_tensor(p, t, problem_elements(&p->base.shape, t) * attn_dtype_bytes(p->base.shape.dtype)));
+  }
+  CUDA_TRY(cudaMalloc(&p->partials, COMPARE_BLOCKS * sizeof *p->partials));
+  CUDA_TRY(cudaMalloc(&p->counters, (PROBLEM_TENSOR_COUNT + 3) * sizeof *p->counters));
+  STATUS_TRY(fill_inputs(p));
+  CUDA_TRY(cudaStreamSynchronize(stream_of(p)));
+  return status_ok();
+}
+
+struct status open_problem(struct device *device, const struct attn_shape *shape, uint64_t seed,
+                           struct problem **out) {
+  struct cuda_problem *p = new (std::nothrow) cuda_problem();
+  if (p == nullptr) return status_make(STATUS_MEMORY, "no host memory for a problem");
+  p->base.device = device;
+  p->base.shape = *shape;
+  p->base.seed = seed;
+  const struct status status = fill_problem(p);
+  if (status.code != STATUS_OK) {
+    close_problem(&p->base);
+    return status;
+  }
+  *out = &p->base;
+  return status;
+}
+
+/* ---- binding and launching
+ * ------------------------------------------------------------------------------------------- */
+
+/* The symbol behind a plan's kernel: the host stub has the kernel's own mangled name. "" when it is not exported. */
+const char *kernel_symbol(const void *kernel) {
+  Dl_info info;
+  return kernel != nullptr && dladdr(kernel, &info) != 0 && info.dli_sname != nullptr && info.dli_saddr == kernel
+             ? info.dli_sname
+             : "";
+}
+
+/* A loaded object may have a kernel of the same name, with registers of its own. */
+bool is_built_in(const void *kernel) {
+  Dl_info of_kernel, of_this;
+  return dladdr(kernel, &of_kernel) != 0 &&
+         dladdr(reinterpret_cast<const void *>(&device_cuda_open), &of_this) != 0 &&
+         of_kernel.dli_fbase == of_this.dli_fbase;
+}
+
+/* The runtime knows what the dynamic linker was not told: kernels that an object keeps to itself. */
+const char *runtime_symbol(const void *handle) {
+#if CUDART_VERSION >= 12030
+  const char *name = nullptr;
+  if (cudaFuncGetName(&name, handle) == cudaSuccess && name != nullptr) return name;
+  cudaGetLastError();
+#else
+  (void)handle;
+#endif
+  return "";
+}
+
+uint32_t cluster_blocks(const struct attn_pass *pass) {
+  return pass->cluster[0] * pass->cluster[1] * pass->cluster[2];
+}
+
+enum { LAUNCH_ATTRIBUTES_MAX = 2 };
+
+/* `attributes` has room for LAUNCH_ATTRIBUTES_MAX, to which the configuration refers. */
+cudaLaunchConfig_t launch_config(const struct attn_pass *pass, cudaStream_t stream, bool early,
+                                 cudaLaunchAttribute *attributes) {
+  cudaLaunchConfig_t config = {};
+  config.gridDim = dim3(pass->grid[0], pass->grid[1], pass->grid[2]);
+  config.blockDim = dim3(pass->block[0], pass->block[1], pass->block[2]);
+  config.dynamicSmemBytes = pass->dynamic_smem_bytes;
+  config.stream = stream;
+  config.attrs = attributes;
+  if (cluster_blocks(pass) > 1) {
+    cudaLaunchAttribute *cluster = &attributes[config.numAttrs++];
+    cluster->id = cudaLaunchAttributeClusterDimension;
+    cluster->val.clusterDim.x = pass->cluster[0];
+    cluster->val.clusterDim.y = pass->cluster[1];
+    cluster->val.clusterDim.z = pass->cluster[2];
+  }
+  if (early) {
+    cudaLaunchAttribute *ahead = &attributes[config.numAttrs++];
+    ahead->id = cudaLaunchAttributeProgrammaticStreamSerialization;
+    ahead->val.programmaticStreamSerializationAllowed = 1;
+  }
+  return config;
+}
+
+/* Whether a pass is launched ahead of the end of the one before it: the same launch's, so never the first. */
+bool starts_early(const struct cuda_problem *p, uint32_t index) {
+  return index > 0 && p->base.plan.pass[index].early_start && launches_ahead(&p->base.device->info);
+}
+
+/* More than 8 blocks in a cluster are not portable, and even 8 need as many SMs that lie together. */
+struct status prepare_cluster(const struct attn_pass *pass, const void *handle) {
+  constexpr uint32_t kPortable = 8;
+  int clusters = 0;
+  cudaLaunchAttribute attributes[LAUNCH_ATTRIBUTES_MAX] = {};
+  const cudaLaunchConfig_t config = launch_config(pass, nullptr, false, attributes);
+  if (cluster_blocks(pass) > kPortable)
+    CUDA_TRY(cudaFuncSetAttribute(handle, cudaFuncAttributeNonPortableClusterSizeAllowed, 1));
+  CUDA_TRY(cudaOccupancyMaxActiveClusters(&clusters, handle, &config));
+  if (clusters > 0) return status_ok();
+  return status_make(STATUS_UNSUPPORTED,
+                     "this GPU has no room for a cluster of %u blocks with %u bytes of shared memory each",
+                     cluster_blocks(pass), pass->dynamic_smem_bytes);
+}
+
+struct status prepare_pass(const struct attn_pass *pass, const void *handle, struct pass_facts *facts) {
+  cudaFuncAttributes attributes;
+  int resident_blocks = 0;
+  const char *symbol = kernel_symbol(pass->kernel);
+  CUDA_TRY(cudaFuncGetAttributes(&attributes, handle));
+  /* Never lowered: another binding of the same kernel may need more. */
+  if (static_cast<int64_t>(pass->dynamic_smem_bytes) > attributes.maxDynamicSharedSizeBytes) {
+    CUDA_TRY(cudaFuncSetAttribute(handle, cudaFuncAttributeMaxDynamicSharedMemorySize,
+                                  static_cast<int>(pass->dynamic_smem_bytes)));
+  }
+  if (cluster_blocks(pass) > 1) STATUS_TRY(prepare_cluster(pass, handle));
+  CUDA_TRY(cudaOccupancyMaxActiveBlocksPerMultiprocessor(
+      &resident_blocks, handle, static_cast<int>(pass->block[0] * pass->block[1] * pass->block[2]),
+      pass->dynamic_smem_bytes));
+  write_demangled(symbol[0] != '\0' ? symbol : runtime_symbol(handle), facts->kernel_name, sizeof facts->kernel_name);
+  facts->registers = static_cast<uint32_t>(attributes.numRegs);
+  facts->static_smem_bytes = static_cast<uint32_t>(attributes.sharedSizeBytes);
+  facts->local_bytes = static_cast<uint32_t>(attributes.localSizeBytes);
+  facts->resident_blocks = static_cast<uint32_t>(resident_blocks);
+  return status_ok();
+}
+
+struct status bind_kernels(struct cuda_problem *p, const struct attn_variant *variant, const struct attn_plan *plan,
+                           const struct attn_buffers *buffers, struct pass_facts *facts) {
+  for (uint32_t i = 0; i < plan->pass_count; ++i) {
+    STATUS_TRY(plugin_launch_handle(variant, &plan->pass[i], &p->bound.handle[i]));
+    STATUS_TRY(prepare_pass(&plan->pass[i], p->bound.handle[i], &facts[i]));
+  }
+  variant->bind(&p->base.shape, plan, buffers, p->bound.args);
+  return status_ok();
+}
+
+struct status bind_dropped(struct cuda_problem *p, const struct attn_variant *variant, struct attn_plan *plan,
+                           struct pass_facts *facts) {
+  const struct attn_vendor *vendor = variant->vendor;
+  if (vendor != nullptr) STATUS_TRY(vendor_open(p, vendor, plan));
+  p->base.variant = variant; /* from here on drop_binding can close what was opened */
+  if (plan->workspace_bytes > 0) STATUS_TRY(allocate_tensor(p, PROBLEM_WORKSPACE, plan->workspace_bytes));
+  const struct attn_buffers buffers = {data_of(p, PROBLEM_Q), data_of(p, PROBLEM_K), data_of(p, PROBLEM_V),
+                                       data_of(p, PROBLEM_O), data_of(p, PROBLEM_WORKSPACE)};
+  STATUS_TRY(vendor != nullptr ? vendor_attach(p, vendor, &buffers, plan, facts)
+                               : bind_kernels(p, variant, plan, &buffers, facts));
+  p->base.plan = *plan;
+  return status_ok();
+}
+
+struct status bind_problem(struct problem *problem, const struct attn_variant *variant, struct attn_plan *plan,
+                           struct pass_facts *facts) {
+  struct cuda_problem *p = as_cuda(problem);
+  drop_binding(p);
+  const struct status status = bind_dropped(p, variant, plan, facts);
+  if (status.code != STATUS_OK) drop_binding(p);
+  return status;
+}
+
+struct status launch_problem(struct problem *problem) {
+  struct cuda_problem *p = as_cuda(problem);
+  STATUS_TRY(enqueue_plan(p));
+  CUDA_TRY(cudaStreamSynchronize(stream_of(p)));
+  return status_ok();
+}
+
+const struct device_ops kOps = {
+    .close = close_device,
+    .memory_free = memory_free,
+    .range_push = range_push,
+    .range_pop = range_pop,
+    .profile_start = profile_start,
+    .profile_stop = profile_stop,
+    .health_read = health_read,
+    .policy_read = policy_read,
+    .problem_open = open_problem,
+    .problem_close = close_problem,
+    .reference = check_reference,
+    .bind = bind_problem,
+    .swap = swap_problem,
+    .poison = check_poison,
+    .launch = launch_problem,
+    .compare = check_compare,
+    .guard = check_guard,
+    .time_prepare = timer_prepare,
+    .sample = timer_sample,
+    .sample_passes = timer_sample_passes,
+    .selftest = selftest_run,
+    .delay = timer_delay,
+};
+
+struct status open_device(struct cuda_device *d) {
+  int count = 0;
+  const cudaError_t error = cudaGetDeviceCount(&count);
+  if (error != cudaSuccess || count == 0) {
+    cudaGetLastError();
+    return status_make(STATUS_NO_GPU, "no CUDA device on this machine (%s)", cudaGetErrorName(error));
+  }
+  if (d->ordinal >= count) {
+    return status_make(STATUS_NO_GPU, "no CUDA device %d: this machine has %d, numbered from 0", d->ordinal, count);
+  }
+  CUDA_TRY(cudaSetDevice(d->ordinal));
+  CUDA_TRY(cudaStreamCreateWithFlags(&d->stream, cudaStreamNonBlocking));
+  STATUS_TRY(read_info(d));
+  return timer_open(d);
+}
+
+}  // namespace
+
+void write_demangled(const char *symbol, char *out, size_t size) {
+  int failed = 0;
+  char *demangled = abi::__cxa_demangle(symbol, nullptr, nullptr, &failed);
+  snprintf(out, size, "%s", failed == 0 ? demangled : symbol);
+  free(demangled);
+}
+
+struct status enqueue_pass(struct cuda_problem *p, uint32_t index, bool alone) {
+  cudaLaunchAttribute attributes[LAUNCH_ATTRIBUTES_MAX] = {};
+  const bool early = !alone && starts_early(p, index);
+  const cudaLaunchConfig_t config = launch_config(&p->base.plan.pass[index], stream_of(p), early, attributes);
+  void *arguments[] = {p->bound.args[index].bytes};
+  CUDA_TRY(cudaLaunchKernelExC(&config, p->bound.handle[index], arguments));
+  return status_ok();
+}
+
+struct status enqueue_plan(struct cuda_problem *p) {
+  const struct attn_vendor *vendor = p->base.variant->vendor;
+  if (vendor != nullptr) return vendor->enqueue(p->bound.vendor_state);
+  for (uint32_t i = 0; i < p->base.plan.pass_count; ++i) STATUS_TRY(enqueue_pass(p, i, false));
+  return status_ok();
+}
+
+struct status capture_launches(struct cuda_problem *p, uint32_t launches,
+                               struct status (*enqueue)(struct cuda_problem *), cudaGraph_t *out) {
+  cudaGraph_t graph = nullptr;
+  CUDA_TRY(cudaStreamBeginCapture(stream_of(p), cudaStreamCaptureModeThreadLocal));
+  struct status status = status_ok();
+  for (uint32_t i = 0; i < launches && status.code == STATUS_OK; ++i) status = enqueue(p);
+  const cudaError_t ended = cudaStreamEndCapture(stream_of(p), &graph);
+  if (status.code == STATUS_OK && ended == cudaSuccess) {
+    *out = graph;
+    return status;
+  }
+  if (graph != nullptr) cudaGraphDestroy(graph);
+  cudaGetLastError(); /* a capture that a failure broke leaves an error of its own behind */
+  if (status.code == STATUS_OK) CUDA_TRY(ended);
+  return status;
+}
+
+}  // namespace attn
+
+extern "C" struct status device_cuda_open(int ordinal, struct device **out) {
+  struct attn::cuda_device *d = new (std::nothrow) attn::cuda_device();
+  if (d == nullptr) return status_make(STATUS_MEMORY, "no host memory for the device");
+  d->base.ops = &attn::kOps;
+  d->ordinal = ordinal;
+  const struct status status = attn::open_device(d);
+  if (status.code != STATUS_OK) {
+    attn::close_device(&d->base);
+    return status;
+  }
+  *out = &d->base;
+  return status;
+}
+
+extern "C" const char *device_build_cuda(void) {
+  static char text[16];
+  snprintf(text, sizeof text, "%d.%d", CUDART_VERSION / 1000, CUDART_VERSION % 1000 / 10);
+  return text;
+}
+
+extern "C" bool device_static_facts(const struct attn_pass *pass, const struct device_info *device,
+                                    struct pass_facts *out) {
+  const char *symbol = attn::kernel_symbol(pass->kernel);
+  if (pass->kernel == nullptr || !attn::is_built_in(pass->kernel)) return false;
+  for (size_t i = 0; i < kernel_resource_count; ++i) {
+    const struct kernel_resource *r = &kernel_resources[i];
+    if (r->cc_major != device->cc_major || r->cc_minor != device->cc_minor || strcmp(r->symbol, symbol) != 0)
+      continue;
+    memset(out, 0, sizeof *out);
+    attn::write_demangled(symbol, out->kernel_name, sizeof out->kernel_name);
+    out->registers = r->registers;
+    out->static_smem_bytes = r->static_smem_bytes;
+    out->local_bytes = r->local_bytes;
+    return true;
+  }
+  return false;
+}

@@ -1,0 +1,166 @@
+/* Inside the CUDA backend: its device and problem, and the parts it is made of.
+ *   backend.cu    opening, info, problems, binding, launching
+ *   vendor.cu         variants that are a vendor's library
+ *   oracle_check.cu   inputs, poison, redzones, fp64 reference, comparing
+ *   timer.cu          blocker, L2 flush, clock stamps, graphs, sampling
+ *   timer_test.cu     the timer held against launches whose duration is known
+ *   nvtx.cu           what profilers are told: NVTX ranges, start and stop */
+#ifndef ATTNBENCH_KERNELS_CUDA_BACKEND_CUH
+#define ATTNBENCH_KERNELS_CUDA_BACKEND_CUH
+
+#include "kernels/cuda/errors.cuh"
+#include "kernels/cuda/nvml.h"
+#include "kernels/device_ops.h"
+
+namespace attn {
+
+/* ---- timer --------------------------------------------------------------------------------------------------- */
+
+/* One SM's clock against the global timer. seen is 0 until some block of the stamp kernel ran on that SM. */
+struct clock_stamp {
+  unsigned long long cycles, nanoseconds;
+  unsigned int seen;
+};
+
+struct cuda_timer {
+  cudaEvent_t event[ATTN_PASSES_MAX + 1];
+  uint4 *flush; /* read before every cold launch; flush_bytes is 3x L2 */
+  size_t flush_bytes;
+  unsigned int *sink;             /* where the flush kernel may write, so that its reads are not dropped */
+  volatile unsigned int *release; /* mapped: the blocking kernel ends when *release reaches its ticket */
+  volatile unsigned int *expired; /* mapped: set by a blocking kernel that gave up */
+  unsigned int ticket;
+  bool blocker_works;  /* false under tools that serialise launches: then host gaps are not hidden */
+  clock_stamp *stamps; /* mapped: [2][sms], before and after a batch */
+};
+
+/* ---- device and problem -------------------------------------------------------------------------------------- */
+
+struct cuda_device {
+  struct device base;
+  int ordinal;
+  cudaStream_t stream;
+  struct cuda_timer timer;
+  struct nvml_device *nvml; /* NULL when there is no NVML */
+};
+
+enum { COMPARE_BLOCKS = 1056, COMPARE_THREADS = 128 };
+
+/* What belongs to one binding beside its variant and plan. */
+struct cuda_binding {
+  unsigned char *workspace; /* an allocation like those of the tensors */
+  uint64_t workspace_bytes;
+  struct attn_pass_args args[ATTN_PASSES_MAX];
+  const void *handle[ATTN_PASSES_MAX]; /* what this runtime launches; differs from the plan's in loaded variants */
+  void *vendor_state;                  /* of a vendor's library, from its open(); else NULL */
+  cudaGraphExec_t graph;               /* of hot_launches launches; NULL until time_prepare */
+  uint32_t hot_launches;
+  unsigned long long delay_cycles[TIME_MODE_COUNT]; /* of the spin behind every timed launch; 0: none */
+};
+
+struct cuda_problem {
+  struct problem base;
+  unsigned char *block[PROBLEM_TENSOR_COUNT]; /* allocations, redzones included; data at + DEVICE_REDZONE_BYTES */
+  uint64_t bytes[PROBLEM_TENSOR_COUNT];       /* of data */
+  double *reference, *scale;                  /* [B][Hq][Sq][D]; NULL until the reference was asked for */
+  struct oracle_result oracle;                /* its name is NULL until the reference was computed and verified */
+  struct compare_partial *partials;           /* [COMPARE_BLOCKS] */
+  unsigned long long *counters;               /* [PROBLEM_TENSOR_COUNT] redzone bytes, then [3] input elements */
+  struct cuda_binding bound, parked;          /* bound.workspace stands in block[] and bytes[] */
+};
+
+inline struct cuda_device *as_cuda(struct device *d) { return reinterpret_cast<struct cuda_device *>(d); }
+inline const struct cuda_device *as_cuda(const struct device *d) {
+  return reinterpret_cast<const struct cuda_device *>(d);
+}
+inline struct cuda_problem *as_cuda(struct problem *p) { return reinterpret_cast<struct cuda_problem *>(p); }
+inline cudaStream_t stream_of(const struct cuda_problem *p) { return as_cuda(p->base.device)->stream; }
+inline void *data_of(const struct cuda_problem *p, enum problem_tensor t) {
+  return p->block[t] == nullptr ? nullptr : p->block[t] + DEVICE_REDZONE_BYTES;
+}
+
+/* Whether a kernel may start ahead of the end of the one before it; graphs take such an edge since CUDA 12.3. */
+inline bool launches_ahead(const struct device_info *info) {
+  constexpr uint32_t kSince = 12030;
+  return info->cc_major >= 9 && info->driver_version >= kSince && info->runtime_version >= kSince;
+}
+
+/* Enqueues one pass / all passes of the bound plan. alone: whatever attn_pass.early_start says, after all that came
+ * before. */
+struct status enqueue_pass(struct cuda_problem *, uint32_t pass, bool alone);
+struct status enqueue_plan(struct cuda_problem *);
+
+/* What `enqueue` puts on the stream in so many calls, as a graph. On success *out is the caller's, for
+ * cudaGraphDestroy; on failure nothing is left. */
+struct status capture_launches(struct cuda_problem *, uint32_t launches,
+                               struct status (*enqueue)(struct cuda_problem *), cudaGraph_t *out);
+
+/* A mangled name for people; as it is when it is none. */
+void write_demangled(const char *symbol, char *out, size_t size);
+
+/* ---- cuda_vendor.cu ------------------------------------------------------------------------------------------ */
+
+/* Opens the library's state and sets plan->workspace_bytes. The state goes with the binding. */
+struct status vendor_open(struct cuda_problem *, const struct attn_vendor *, struct attn_plan *);
+/* Launches once, and writes the launches that this made into *plan and facts[]. */
+struct status vendor_attach(struct cuda_problem *, const struct attn_vendor *, const struct attn_buffers *,
+                            struct attn_plan *, struct pass_facts *facts);
+
+/* ---- cuda_check.cu ------------------------------------------------------------------------------------------- */
+
+/* Writes the redzone pattern around a tensor's data. */
+struct status fill_redzones(struct cuda_problem *, enum problem_tensor);
+struct status fill_inputs(struct cuda_problem *);
+struct status check_poison(struct problem *);
+struct status check_reference(struct problem *, struct oracle_result *);
+struct status check_compare(struct problem *, const struct tolerance *, struct compare_result *);
+struct status check_guard(struct problem *, struct guard_result *);
+
+/* ---- cuda_timer.cu ------------------------------------------------------------------------------------------- */
+
+struct status timer_open(struct cuda_device *);
+void timer_close(struct cuda_timer *);
+struct status timer_prepare(struct problem *, uint32_t *hot_launches, double *estimate_us);
+struct status timer_sample(struct problem *, enum time_mode, uint32_t n, double *us, double *sm_clock_mhz);
+struct status timer_sample_passes(struct problem *, uint32_t n, double *us);
+struct status timer_delay(struct problem *, enum time_mode, double delay_us);
+
+/* The parts that a sample is made of, for the timer's own test. One sample of whatever `enqueue` puts on the stream,
+ * between two events and behind the blocker. */
+struct status timer_one_sample(struct cuda_problem *, bool flush, struct status (*enqueue)(struct cuda_problem *),
+                               double *us);
+/* Makes the binding's graph anew, of this many launches, and runs it once. */
+struct status timer_capture(struct cuda_problem *, uint32_t launches);
+
+/* The global timer, nanoseconds. */
+inline __device__ unsigned long long global_ns() {
+  unsigned long long ns;
+  asm volatile("mov.u64 %0, %%globaltimer;" : "=l"(ns));
+  return ns;
+}
+
+/* Reads all of it past L1; the result is what keeps the reads from being dropped. */
+inline __device__ unsigned int read_all(const uint4 *data, size_t count) {
+  unsigned int sum = 0;
+  const size_t stride = size_t{gridDim.x} * blockDim.x;
+  for (size_t i = size_t{blockIdx.x} * blockDim.x + threadIdx.x; i < count; i += stride) {
+    const uint4 x = __ldcg(data + i);
+    sum ^= x.x ^ x.y ^ x.z ^ x.w;
+  }
+  return sum;
+}
+
+/* ---- timer_test.cu    ---------------------------------------------------------------------------------------- */
+
+struct status selftest_run(struct device *, struct selftest_facts *out);
+
+/* ---- cuda_nvtx.cu -------------------------------------------------------------------------------------------- */
+
+void range_push(struct device *, const char *name);
+void range_pop(struct device *);
+struct status profile_start(struct device *);
+struct status profile_stop(struct device *);
+
+}  // namespace attn
+
+#endif

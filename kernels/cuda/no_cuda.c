@@ -1,0 +1,19 @@
+/* What stands in for backend.cu in a build without CUDA. */
+#include "kernels/device_ops.h"
+
+struct status device_cuda_open(int ordinal, struct device **out) {
+  *out = NULL;
+  return status_make(STATUS_NO_GPU,
+                     "cuda:%d: this attnbench was built without CUDA; rebuild with `make CUDA=1` where nvcc is "
+                     "installed, or use --device cpu",
+                     ordinal);
+}
+
+const char *device_build_cuda(void) { return "none"; }
+
+bool device_static_facts(const struct attn_pass *pass, const struct device_info *info, struct pass_facts *out) {
+  (void)pass;
+  (void)info;
+  (void)out;
+  return false;
+}

@@ -1,0 +1,329 @@
+/* Timing. One cold sample, all on one stream:
+ *
+ *   flush L2 | blocking kernel | event | passes of the plan | event      then, from the host, release the blocker
+ *
+ * The blocking kernel spins until the host has queued everything behind it, so that event, kernels and event run back
+ * to back and no host time is in the sample (the idea is nvbench's). A hot sample is the same with a graph of many
+ * launches and no flush. Every sample is checked for a blocker that gave up waiting; such a sample is an error. */
+#include <algorithm>
+#include <cmath>
+#include <vector>
+
+#include "kernels/cuda/backend.cuh"
+
+namespace attn {
+
+namespace {
+
+constexpr uint64_t kBlockerLimitNs = 5'000'000'000; /* longer than any host stall between queueing and release */
+constexpr uint64_t kProbeLimitNs = 100'000'000;     /* for finding out that launches are serialised */
+constexpr double kHotSampleUs = 700.0;              /* a hot sample lasts about this long */
+constexpr uint32_t kHotLaunchesMax = 200;
+constexpr double kSlowUs = 5000.0; /* one launch of more is estimate enough */
+constexpr size_t kFlushOverL2 = 3;
+constexpr double kStampMinNs = 200e3; /* the global timer may tick only every microsecond */
+
+/* ---- kernels ------------------------------------------------------------------------------------------------- */
+
+__global__ void blocking_kernel(volatile unsigned int *release, volatile unsigned int *expired, unsigned int ticket,
+                                uint64_t limit_ns) {
+  const unsigned long long start = global_ns();
+  while (static_cast<int>(*release - ticket) < 0) {
+    if (global_ns() - start < limit_ns) continue;
+    *expired = 1;
+    __threadfence_system();
+    return;
+  }
+}
+
+__global__ void empty_kernel() {}
+
+/* Reads more than L2 holds: evicts everything, writes back what was dirty, and leaves only clean lines. */
+__global__ void flush_kernel(const uint4 *data, size_t count, unsigned int *sink) {
+  const unsigned int sum = read_all(data, count);
+  if (sum == 0x9e3779b9u) *sink = sum; /* never true for the zeros in the buffer, but the compiler cannot know */
+}
+
+/* Behind the plan's last pass: a slowdown of known size. Where it can be, it is launched ahead of that pass's end and
+ * waits for it here, which halves the price of a launch, the least delay there is. */
+__global__ void delay_kernel(unsigned long long cycles) {
+#if __CUDA_ARCH__ >= 900
+  asm volatile("griddepcontrol.wait;" ::: "memory");
+#endif
+  const long long start = clock64();
+  while (static_cast<unsigned long long>(clock64() - start) < cycles) continue;
+}
+
+/* One stamp per SM that a block lands on; more blocks than SMs, so that nearly all get one. SMs need not be numbered
+ * without gaps: one with a number from `sms` on gets none. */
+__global__ void stamp_kernel(struct clock_stamp *stamps, unsigned int sms) {
+  unsigned int sm;
+  asm volatile("mov.u32 %0, %%smid;" : "=r"(sm));
+  if (sm >= sms) return;
+  stamps[sm] = {static_cast<unsigned long long>(clock64()), global_ns(),
+                1u}; /* of several blocks on one SM any will do */
+}
+
+/* ---- blocker ------------------------------------------------------------------------------------------------- */
+
+struct status block_stream(struct cuda_device *d, uint64_t limit_ns) {
+  struct cuda_timer *t = &d->timer;
+  ++t->ticket;
+  if (!t->blocker_works) return status_ok();
+  blocking_kernel<<<1, 1, 0, d->stream>>>(t->release, t->expired, t->ticket, limit_ns);
+  CUDA_TRY(cudaGetLastError());
+  return status_ok();
+}
+
+/* Releases the blocker, waits for the stream, and fails when the blocker did not hold. */
+struct status release_and_wait(struct cuda_device *d) {
+  struct cuda_timer *t = &d->timer;
+  *t->release = t->ticket;
+  CUDA_TRY(cudaStreamSynchronize(d->stream));
+  if (*t->expired == 0) return status_ok();
+  *t->expired = 0;
+  return status_make(STATUS_DEVICE,
+                     "the blocking kernel timed out: something serialises launches; sample not usable");
+}
+
+/* Under tools that wait for each kernel before the next launch (ncu, sanitizers) the blocker can never be released
+ * in time: find out once, with a short limit. */
+struct status probe_blocker(struct cuda_device *d) {
+  struct cuda_timer *t = &d->timer;
+  t->blocker_works = true;
+  STATUS_TRY(block_stream(d, kProbeLimitNs));
+  empty_kernel<<<1, 1, 0, d->stream>>>();
+  CUDA_TRY(cudaGetLastError());
+  *t->release = t->ticket;
+  CUDA_TRY(cudaStreamSynchronize(d->stream));
+  t->blocker_works = *t->expired == 0;
+  *t->expired = 0;
+  d->base.info.hides_launches = t->blocker_works;
+  return status_ok();
+}
+
+/* ---- SM clock
+ * ------------------------------------------------------------------------------------------------------- */
+
+struct status stamp(struct cuda_device *d, int which) {
+  const uint32_t sms = d->base.info.sms;
+  struct clock_stamp *stamps = d->timer.stamps + size_t{sms} * which;
+  for (uint32_t i = 0; i < sms; ++i) stamps[i].seen = 0;
+  stamp_kernel<<<4 * sms, 1, 0, d->stream>>>(stamps, sms);
+  CUDA_TRY(cudaGetLastError());
+  return status_ok();
+}
+
+/* Median over the SMs that were stamped twice. Call after the stream is idle. */
+double clock_between_stamps(const struct cuda_device *d) {
+  const uint32_t sms = d->base.info.sms;
+  std::vector<double> mhz;
+  for (uint32_t i = 0; i < sms; ++i) {
+    const struct clock_stamp &a = d->timer.stamps[i], &b = d->timer.stamps[sms + i];
+    if (a.seen == 0 || b.seen == 0) continue;
+    const double ns = static_cast<double>(b.nanoseconds - a.nanoseconds);
+    if (b.nanoseconds > a.nanoseconds && ns >= kStampMinNs) mhz.push_back((b.cycles - a.cycles) / ns * 1e3);
+  }
+  if (mhz.empty()) return NAN;
+  std::nth_element(mhz.begin(), mhz.begin() + mhz.size() / 2, mhz.end());
+  return mhz[mhz.size() / 2];
+}
+
+/* ---- samples
+ * -------------------------------------------------------------------------------------------------------- */
+
+struct status flush_l2(struct cuda_device *d) {
+  const struct cuda_timer *t = &d->timer;
+  flush_kernel<<<8 * d->base.info.sms, 256, 0, d->stream>>>(t->flush, t->flush_bytes / sizeof(uint4), t->sink);
+  CUDA_TRY(cudaGetLastError());
+  return status_ok();
+}
+
+struct status elapsed_us(const struct cuda_timer *t, uint32_t from, uint32_t to, double *us) {
+  float ms = 0;
+  CUDA_TRY(cudaEventElapsedTime(&ms, t->event[from], t->event[to]));
+  *us = ms * 1e3;
+  return status_ok();
+}
+
+struct status enqueue_hot(struct cuda_problem *p) {
+  CUDA_TRY(cudaGraphLaunch(p->bound.graph, stream_of(p)));
+  return status_ok();
+}
+
+struct status enqueue_delay(struct cuda_problem *p, enum time_mode mode) {
+  const unsigned long long cycles = p->bound.delay_cycles[mode];
+  if (cycles == 0) return status_ok();
+  cudaLaunchAttribute ahead = {};
+  cudaLaunchConfig_t config = {};
+  config.gridDim = config.blockDim = dim3(1);
+  config.stream = stream_of(p);
+  if (launches_ahead(&p->base.device->info)) {
+    ahead.id = cudaLaunchAttributeProgrammaticStreamSerialization;
+    ahead.val.programmaticStreamSerializationAllowed = 1;
+    config.attrs = &ahead;
+    config.numAttrs = 1;
+  }
+  CUDA_TRY(cudaLaunchKernelEx(&config, delay_kernel, cycles));
+  return status_ok();
+}
+
+struct status enqueue_cold(struct cuda_problem *p) {
+  STATUS_TRY(enqueue_plan(p));
+  return enqueue_delay(p, TIME_COLD);
+}
+
+struct status enqueue_in_graph(struct cuda_problem *p) {
+  STATUS_TRY(enqueue_plan(p));
+  return enqueue_delay(p, TIME_HOT);
+}
+
+/* Events between the passes: their cost is in the sample, so passes are sampled apart from the whole. */
+struct status one_pass_sample(struct cuda_problem *p, uint32_t n, uint32_t i, double *us) {
+  struct cuda_device *d = as_cuda(p->base.device);
+  const uint32_t passes = p->base.plan.pass_count;
+  STATUS_TRY(flush_l2(d));
+  STATUS_TRY(block_stream(d, kBlockerLimitNs));
+  CUDA_TRY(cudaEventRecord(d->timer.event[0], d->stream));
+  for (uint32_t pass = 0; pass < passes; ++pass) {
+    STATUS_TRY(enqueue_pass(p, pass, true));
+    CUDA_TRY(cudaEventRecord(d->timer.event[pass + 1], d->stream));
+  }
+  STATUS_TRY(release_and_wait(d));
+  for (uint32_t pass = 0; pass < passes; ++pass) {
+    STATUS_TRY(elapsed_us(&d->timer, pass, pass + 1, &us[size_t{pass} * n + i]));
+  }
+  return status_ok();
+}
+
+struct status capture_graph(struct cuda_problem *p, uint32_t launches) {
+  cudaGraph_t graph;
+  STATUS_TRY(capture_launches(p, launches, enqueue_in_graph, &graph));
+  const cudaError_t made = cudaGraphInstantiate(&p->bound.graph, graph, 0);
+  cudaGraphDestroy(graph);
+  CUDA_TRY(made);
+  CUDA_TRY(cudaGraphUpload(p->bound.graph, stream_of(p)));
+  return enqueue_hot(p); /* the first launch may still set things up: never behind the blocker */
+}
+
+/* What the two events cost themselves: an empty kernel between them, median of 31. */
+struct status measure_event_overhead(struct cuda_device *d) {
+  constexpr int kSamples = 31;
+  double us[kSamples];
+  for (double &sample : us) {
+    STATUS_TRY(block_stream(d, kBlockerLimitNs));
+    CUDA_TRY(cudaEventRecord(d->timer.event[0], d->stream));
+    empty_kernel<<<1, 1, 0, d->stream>>>();
+    CUDA_TRY(cudaEventRecord(d->timer.event[1], d->stream));
+    STATUS_TRY(release_and_wait(d));
+    STATUS_TRY(elapsed_us(&d->timer, 0, 1, &sample));
+  }
+  std::nth_element(us, us + kSamples / 2, us + kSamples);
+  d->base.event_overhead_us = us[kSamples / 2];
+  return status_ok();
+}
+
+struct status allocate(struct cuda_device *d) {
+  struct cuda_timer *t = &d->timer;
+  unsigned int *flags;
+  for (cudaEvent_t &event : t->event) CUDA_TRY(cudaEventCreate(&event));
+  CUDA_TRY(cudaMallocHost(&flags, 2 * sizeof *flags));
+  flags[0] = flags[1] = 0;
+  t->release = flags;
+  t->expired = flags + 1;
+  CUDA_TRY(cudaMallocHost(&t->stamps, 2 * size_t{d->base.info.sms} * sizeof *t->stamps));
+  t->flush_bytes = kFlushOverL2 * d->base.info.l2_bytes;
+  CUDA_TRY(cudaMalloc(&t->flush, t->flush_bytes));
+  CUDA_TRY(cudaMemsetAsync(t->flush, 0, t->flush_bytes, d->stream)); /* which the default stream does not order */
+  CUDA_TRY(cudaMalloc(&t->sink, sizeof *t->sink));
+  return status_ok();
+}
+
+}  // namespace
+
+struct status timer_one_sample(struct cuda_problem *p, bool flush, struct status (*enqueue)(struct cuda_problem *),
+                               double *us) {
+  struct cuda_device *d = as_cuda(p->base.device);
+  if (flush) STATUS_TRY(flush_l2(d));
+  STATUS_TRY(block_stream(d, kBlockerLimitNs));
+  CUDA_TRY(cudaEventRecord(d->timer.event[0], d->stream));
+  STATUS_TRY(enqueue(p));
+  CUDA_TRY(cudaEventRecord(d->timer.event[1], d->stream));
+  STATUS_TRY(release_and_wait(d));
+  return elapsed_us(&d->timer, 0, 1, us);
+}
+
+struct status timer_capture(struct cuda_problem *p, uint32_t launches) {
+  if (p->bound.graph != nullptr) cudaGraphExecDestroy(p->bound.graph);
+  p->bound.graph = nullptr;
+  p->bound.hot_launches = launches;
+  STATUS_TRY(capture_graph(p, launches));
+  CUDA_TRY(cudaStreamSynchronize(stream_of(p)));
+  return status_ok();
+}
+
+struct status timer_delay(struct problem *problem, enum time_mode mode, double delay_us) {
+  struct cuda_problem *p = as_cuda(problem);
+  const double cycles = delay_us * problem->device->info.sm_clock_max_mhz;
+  p->bound.delay_cycles[mode] = delay_us > 0 ? static_cast<unsigned long long>(std::max(cycles, 1.0)) : 0;
+  delay_kernel<<<1, 1, 0, stream_of(p)>>>(1); /* loaded at its first launch, which must not be behind the blocker */
+  CUDA_TRY(cudaGetLastError());
+  CUDA_TRY(cudaStreamSynchronize(stream_of(p)));
+  return status_ok();
+}
+
+struct status timer_open(struct cuda_device *d) {
+  STATUS_TRY(allocate(d));
+  /* Kernels are loaded at their first launch, which must not happen behind the blocker. */
+  empty_kernel<<<1, 1, 0, d->stream>>>();
+  STATUS_TRY(flush_l2(d));
+  STATUS_TRY(stamp(d, 0));
+  CUDA_TRY(cudaStreamSynchronize(d->stream));
+  STATUS_TRY(probe_blocker(d));
+  return measure_event_overhead(d);
+}
+
+void timer_close(struct cuda_timer *t) {
+  for (const cudaEvent_t event : t->event) {
+    if (event != nullptr) cudaEventDestroy(event);
+  }
+  if (t->release != nullptr) cudaFreeHost(const_cast<unsigned int *>(t->release));
+  if (t->stamps != nullptr) cudaFreeHost(t->stamps);
+  if (t->flush != nullptr) cudaFree(t->flush);
+  if (t->sink != nullptr) cudaFree(t->sink);
+}
+
+struct status timer_prepare(struct problem *problem, uint32_t *hot_launches, double *estimate_us) {
+  struct cuda_problem *p = as_cuda(problem);
+  CUDA_TRY(cudaCtxResetPersistingL2Cache());
+  *estimate_us = INFINITY;
+  for (int i = 0; i < 3 && !(*estimate_us > kSlowUs && std::isfinite(*estimate_us)); ++i) { /* a slow launch: once */
+    double us = 0;
+    STATUS_TRY(timer_one_sample(p, false, enqueue_plan, &us));
+    *estimate_us = std::min(*estimate_us, us);
+  }
+  *hot_launches = static_cast<uint32_t>(std::clamp(kHotSampleUs / *estimate_us, 1.0, double{kHotLaunchesMax}));
+  return timer_capture(p, *hot_launches);
+}
+
+struct status timer_sample(struct problem *problem, enum time_mode mode, uint32_t n, double *us,
+                           double *sm_clock_mhz) {
+  struct cuda_problem *p = as_cuda(problem);
+  struct cuda_device *d = as_cuda(problem->device);
+  STATUS_TRY(stamp(d, 0));
+  for (uint32_t i = 0; i < n; ++i) {
+    STATUS_TRY(timer_one_sample(p, mode == TIME_COLD, mode == TIME_COLD ? enqueue_cold : enqueue_hot, &us[i]));
+    if (mode == TIME_HOT) us[i] /= p->bound.hot_launches;
+  }
+  STATUS_TRY(stamp(d, 1));
+  CUDA_TRY(cudaStreamSynchronize(d->stream));
+  *sm_clock_mhz = clock_between_stamps(d);
+  return status_ok();
+}
+
+struct status timer_sample_passes(struct problem *problem, uint32_t n, double *us) {
+  for (uint32_t i = 0; i < n; ++i) STATUS_TRY(one_pass_sample(as_cuda(problem), n, i, us));
+  return status_ok();
+}
+
+}  // namespace attn

@@ -1,0 +1,134 @@
+/* Vendor libraries (struct attn_vendor) as variants. They launch kernels of their own, so what is reported is read
+ * back from one captured launch: the same graph nodes that a hot sample replays.
+ *
+ * Such kernels belong to modules that the CUDA runtime does not know, hence the driver's calls. They are looked up in
+ * libcuda, which the runtime has loaded already: nothing links to it, and a driver without one of them costs the
+ * facts, never the row. */
+#include <cuda.h>
+#include <dlfcn.h>
+
+#include <algorithm>
+#include <vector>
+
+#include "kernels/cuda/backend.cuh"
+
+namespace attn {
+
+namespace {
+
+/* ---- the driver's calls -------------------------------------------------------------------------------------- */
+
+struct driver_calls {
+  decltype(&cuGraphKernelNodeGetParams) node_params;
+  decltype(&cuGraphKernelNodeGetAttribute) node_attribute;
+  decltype(&cuKernelGetFunction) function_of;
+  decltype(&cuFuncGetAttribute) attribute;
+  decltype(&cuOccupancyMaxActiveBlocksPerMultiprocessor) resident_blocks;
+  CUresult (*name_of)(const char **, CUfunction); /* CUDA 12.3; NULL before */
+};
+
+template <typename Function>
+bool find(void *library, const char *name, Function *function) {
+  *function = reinterpret_cast<Function>(dlsym(library, name));
+  return *function != nullptr;
+}
+
+bool find_driver_calls(struct driver_calls *d) {
+  void *library = dlopen("libcuda.so.1", RTLD_NOW | RTLD_LOCAL);
+  if (library == nullptr) return false;
+  find(library, "cuFuncGetName", &d->name_of);
+  return find(library, "cuGraphKernelNodeGetParams_v2", &d->node_params) &&
+         find(library, "cuGraphKernelNodeGetAttribute", &d->node_attribute) &&
+         find(library, "cuKernelGetFunction", &d->function_of) &&
+         find(library, "cuFuncGetAttribute", &d->attribute) &&
+         find(library, "cuOccupancyMaxActiveBlocksPerMultiprocessor", &d->resident_blocks);
+}
+
+/* ---- one kernel node as a pass ------------------------------------------------------------------------------- */
+
+void write_geometry(const struct driver_calls *d, cudaGraphNode_t node, const CUDA_KERNEL_NODE_PARAMS &params,
+                    struct attn_pass *pass) {
+  const uint32_t grid[3] = {params.gridDimX, params.gridDimY, params.gridDimZ};
+  const uint32_t block[3] = {params.blockDimX, params.blockDimY, params.blockDimZ};
+  CUkernelNodeAttrValue cluster = {};
+  pass->dynamic_smem_bytes = params.sharedMemBytes;
+  const bool known = d->node_attribute(node, CU_LAUNCH_ATTRIBUTE_CLUSTER_DIMENSION, &cluster) == CUDA_SUCCESS;
+  const uint32_t clusters[3] = {cluster.clusterDim.x, cluster.clusterDim.y, cluster.clusterDim.z};
+  for (int axis = 0; axis < 3; ++axis) {
+    pass->grid[axis] = grid[axis];
+    pass->block[axis] = block[axis];
+    pass->cluster[axis] = known && clusters[axis] > 0 ? clusters[axis] : 1;
+    pass->covers[axis] = ATTN_COVERS_UNKNOWN;
+  }
+}
+
+uint32_t attribute_of(const struct driver_calls *d, CUfunction function, CUfunction_attribute which) {
+  int value = 0;
+  return d->attribute(&value, which, function) == CUDA_SUCCESS ? static_cast<uint32_t>(value) : 0;
+}
+
+void write_facts(const struct driver_calls *d, CUfunction function, const struct attn_pass *pass,
+                 struct pass_facts *facts) {
+  const char *symbol = nullptr;
+  int resident_blocks = 0;
+  const int threads = static_cast<int>(pass->block[0] * pass->block[1] * pass->block[2]);
+  if (d->name_of != nullptr && d->name_of(&symbol, function) == CUDA_SUCCESS && symbol != nullptr) {
+    write_demangled(symbol, facts->kernel_name, sizeof facts->kernel_name);
+  }
+  facts->registers = attribute_of(d, function, CU_FUNC_ATTRIBUTE_NUM_REGS);
+  facts->static_smem_bytes = attribute_of(d, function, CU_FUNC_ATTRIBUTE_SHARED_SIZE_BYTES);
+  facts->local_bytes = attribute_of(d, function, CU_FUNC_ATTRIBUTE_LOCAL_SIZE_BYTES);
+  if (d->resident_blocks(&resident_blocks, function, threads, pass->dynamic_smem_bytes) == CUDA_SUCCESS) {
+    facts->resident_blocks = static_cast<uint32_t>(resident_blocks);
+  }
+}
+
+/* False for what is no kernel, or one that the driver does not describe. */
+bool read_node(const struct driver_calls *d, cudaGraphNode_t node, struct attn_pass *pass, struct pass_facts *facts) {
+  enum cudaGraphNodeType type;
+  CUDA_KERNEL_NODE_PARAMS params = {};
+  if (cudaGraphNodeGetType(node, &type) != cudaSuccess || type != cudaGraphNodeTypeKernel) return false;
+  if (d->node_params(node, &params) != CUDA_SUCCESS) return false;
+  CUfunction function = params.func;
+  if (function == nullptr && d->function_of(&function, params.kern) != CUDA_SUCCESS) return false;
+  write_geometry(d, node, params, pass);
+  write_facts(d, function, pass, facts);
+  return true;
+}
+
+void read_nodes(cudaGraph_t graph, const char *library, struct attn_plan *plan, struct pass_facts *facts) {
+  struct driver_calls d = {};
+  size_t count = 0;
+  if (!find_driver_calls(&d) || cudaGraphGetNodes(graph, nullptr, &count) != cudaSuccess) return;
+  std::vector<cudaGraphNode_t> nodes(count);
+  if (cudaGraphGetNodes(graph, nodes.data(), &count) != cudaSuccess) return;
+  for (const cudaGraphNode_t node : nodes) {
+    const uint32_t pass = plan->pass_count;
+    if (pass == ATTN_PASSES_MAX) return;
+    if (!read_node(&d, node, &plan->pass[pass], &facts[pass])) continue;
+    plan->pass[pass].name = library;
+    ++plan->pass_count;
+  }
+}
+
+}  // namespace
+
+struct status vendor_open(struct cuda_problem *p, const struct attn_vendor *vendor, struct attn_plan *plan) {
+  return vendor->open(&p->base.shape, stream_of(p), &p->bound.vendor_state, &plan->workspace_bytes);
+}
+
+/* The first launch is a plain one: it may load modules, which has no place in a capture or behind the blocker. */
+struct status vendor_attach(struct cuda_problem *p, const struct attn_vendor *vendor,
+                            const struct attn_buffers *buffers, struct attn_plan *plan, struct pass_facts *facts) {
+  cudaGraph_t graph;
+  STATUS_TRY(vendor->attach(p->bound.vendor_state, buffers));
+  STATUS_TRY(enqueue_plan(p));
+  CUDA_TRY(cudaStreamSynchronize(stream_of(p)));
+  STATUS_TRY(capture_launches(p, 1, enqueue_plan, &graph));
+  read_nodes(graph, vendor->library(), plan, facts);
+  cudaGraphDestroy(graph);
+  cudaGetLastError(); /* a fact that could not be read is no error */
+  return status_ok();
+}
+
+}  // namespace attn

@@ -1,0 +1,85 @@
+/* Device code that every attention kernel here uses: element types, masks, offsets of rows and heads. */
+#ifndef ATTNBENCH_KERNELS_TILES_ATTN_DEVICE_CUH
+#define ATTNBENCH_KERNELS_TILES_ATTN_DEVICE_CUH
+
+#include <cuda_bf16.h>
+#include <cuda_fp16.h>
+
+#include "kernels/tiles/attn_params.cuh"
+
+namespace attn {
+
+constexpr uint32_t kWarp = 32;
+constexpr unsigned kFullWarp = 0xffffffffu;
+
+__device__ __forceinline__ float minus_infinity() { return __int_as_float((int)0xff800000u); }
+
+/* ---- element types ------------------------------------------------------------------------------------------- */
+
+template <typename T>
+__device__ __forceinline__ T from_float(float x);
+template <>
+__device__ __forceinline__ float from_float<float>(float x) {
+  return x;
+}
+template <>
+__device__ __forceinline__ __half from_float<__half>(float x) {
+  return __float2half_rn(x);
+}
+template <>
+__device__ __forceinline__ __nv_bfloat16 from_float<__nv_bfloat16>(float x) {
+  return __float2bfloat16_rn(x);
+}
+
+/* Four neighbours as floats; the address is a multiple of four elements. */
+__device__ __forceinline__ float4 load4(const float *p) { return *reinterpret_cast<const float4 *>(p); }
+__device__ __forceinline__ float4 load4(const __half *p) {
+  const float2 lo = __half22float2(reinterpret_cast<const __half2 *>(p)[0]);
+  const float2 hi = __half22float2(reinterpret_cast<const __half2 *>(p)[1]);
+  return make_float4(lo.x, lo.y, hi.x, hi.y);
+}
+__device__ __forceinline__ float4 load4(const __nv_bfloat16 *p) {
+  const float2 lo = __bfloat1622float2(reinterpret_cast<const __nv_bfloat162 *>(p)[0]);
+  const float2 hi = __bfloat1622float2(reinterpret_cast<const __nv_bfloat162 *>(p)[1]);
+  return make_float4(lo.x, lo.y, hi.x, hi.y);
+}
+
+/* Eight floats rounded to a 16-bit type, stored as one 16-byte word. */
+template <typename T>
+__device__ __forceinline__ void store8(T *p, const float (&x)[8]) {
+  static_assert(sizeof(T) == 2, "store8 writes eight 16-bit elements as one 16-byte word");
+  union {
+    uint4 word;
+    unsigned short element[8];
+  } packed;
+#pragma unroll
+  for (int i = 0; i < 8; ++i) {
+    const T rounded = from_float<T>(x[i]);
+    memcpy(&packed.element[i], &rounded, sizeof rounded);
+  }
+  *reinterpret_cast<uint4 *>(p) = packed.word;
+}
+
+/* ---- shape arithmetic ---------------------------------------------------------------------------------------- */
+
+/* Keys that query `row` attends: keys [0, n). */
+__device__ __forceinline__ uint32_t visible_keys(const Params &p, uint32_t row) {
+  return attn_keys_under_mask(p.causal, p.Sq, p.Skv, row);
+}
+
+/* How many of the `tile` rows (or keys) that start at `first` lie below `end`. */
+__device__ __forceinline__ uint32_t rows_in_tile(uint32_t end, uint32_t first, uint32_t tile) {
+  return end <= first ? 0u : min(end - first, tile);
+}
+
+/* First element of row `row` of head h of batch b, of a [B][heads][rows][D] tensor; B*H*S*D can be > 2^32. */
+__device__ __forceinline__ size_t row_offset(uint32_t b, uint32_t heads, uint32_t h, uint32_t rows, uint32_t row,
+                                             uint32_t D) {
+  return (((size_t)b * heads + h) * rows + row) * D;
+}
+
+__device__ __forceinline__ uint32_t kv_head(const Params &p, uint32_t q_head) { return q_head / (p.Hq / p.Hkv); }
+
+}  // namespace attn
+
+#endif

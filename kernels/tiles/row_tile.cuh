@@ -1,0 +1,133 @@
+/* Attention with one thread per query row, on CUDA cores in fp32: what `serial` and `scalar` have in common. They
+ * differ only in how blocks and loops cover B, H and the rows.
+ *
+ * A row's Q lies in shared memory, its output in DP registers. K and V are read from shared memory by all threads of
+ * a warp at the same address, which is a broadcast. DP is the head dimension padded to 64 or 128: registers cannot be
+ * indexed at run time, so loops over D have a fixed length and the padding is zeros. */
+#ifndef ATTNBENCH_KERNELS_TILES_ROW_TILE_CUH
+#define ATTNBENCH_KERNELS_TILES_ROW_TILE_CUH
+
+#include "kernels/tiles/attn_params.cuh"
+
+namespace attn::row_tile {
+
+/* Four elements of padding make a row's stride an odd number of 4-element words, so that neighbouring rows (one per
+ * lane) fall into different banks. */
+constexpr uint32_t kPad = 4;
+constexpr uint32_t kGroup = 8; /* keys per softmax step: one rescale of the output per group */
+
+constexpr uint32_t padded_dim(uint32_t D) { return D <= 64 ? 64 : 128; }
+
+/* Q tile [q_rows][DP + kPad], K tile [kv_rows][DP], V tile [kv_rows][DP] */
+constexpr uint32_t smem_bytes(uint32_t q_rows, uint32_t kv_rows, uint32_t DP, uint32_t element_bytes) {
+  return (q_rows * (DP + kPad) + 2 * kv_rows * DP) * element_bytes;
+}
+
+}  // namespace attn::row_tile
+
+#ifdef __CUDACC__
+#include "kernels/tiles/attn_device.cuh"
+
+namespace attn::row_tile {
+
+/* Copies `valid` rows of `D` elements and zeroes the rest of a [rows][DP] tile: zeros add nothing to a dot product,
+ * while leftover bits might be NaN. All `Threads` threads of the block take part. */
+template <uint32_t DP, uint32_t Threads, typename T>
+__device__ __forceinline__ void load_tile(T *tile, uint32_t stride, const T *__restrict__ rows, uint32_t tile_rows,
+                                          uint32_t valid, uint32_t D) {
+  for (uint32_t i = threadIdx.x; i < tile_rows * DP; i += Threads) {
+    const uint32_t r = i / DP, c = i % DP;
+    tile[r * stride + c] = r < valid && c < D ? rows[(size_t)r * D + c] : from_float<T>(0.0f);
+  }
+}
+
+/* Streaming softmax of one row. */
+template <uint32_t DP>
+struct Row {
+  float acc[DP]; /* sum of 2^(score - max) * V */
+  float max;     /* largest scaled score so far, in log2 units; -inf before the first key */
+  float sum;     /* sum of 2^(score - max) */
+
+  __device__ __forceinline__ void reset() {
+#pragma unroll
+    for (uint32_t d = 0; d < DP; ++d) acc[d] = 0.0f;
+    max = minus_infinity();
+    sum = 0.0f;
+  }
+
+  /* Takes in keys [0, visible) of the tile. Both tiles hold a multiple of kGroup keys. */
+  template <typename T>
+  __device__ __forceinline__ void attend(const T *q, const T *k_tile, const T *v_tile, uint32_t visible,
+                                         float scale_log2) {
+    for (uint32_t first = 0; first < visible; first += kGroup) {
+      float weight[kGroup] = {};
+      scores(weight, q, k_tile + first * DP);
+      soften(weight, visible - first, scale_log2);
+      accumulate(weight, v_tile + first * DP);
+    }
+  }
+
+  /* A row that attended no key has sum 0 and becomes zeros. */
+  template <typename T>
+  __device__ __forceinline__ void store(T *o, uint32_t D) const {
+    const float inverse = sum > 0.0f ? 1.0f / sum : 0.0f;
+#pragma unroll
+    for (uint32_t d = 0; d < DP; ++d)
+      if (d < D) o[d] = from_float<T>(acc[d] * inverse);
+  }
+
+ private:
+  template <typename T>
+  static __device__ __forceinline__ void scores(float (&s)[kGroup], const T *q, const T *k) {
+#pragma unroll 4
+    for (uint32_t d = 0; d < DP; d += 4) {
+      const float4 a = load4(q + d);
+#pragma unroll
+      for (uint32_t j = 0; j < kGroup; ++j) {
+        const float4 b = load4(k + j * DP + d);
+        s[j] = fmaf(a.w, b.w, fmaf(a.z, b.z, fmaf(a.y, b.y, fmaf(a.x, b.x, s[j]))));
+      }
+    }
+  }
+
+  /* Scores to weights relative to the new maximum; the old sums are rescaled to it. The first key of the group is
+   * visible, so the new maximum is finite. */
+  __device__ __forceinline__ void soften(float (&s)[kGroup], uint32_t visible, float scale_log2) {
+    float new_max = max;
+#pragma unroll
+    for (uint32_t j = 0; j < kGroup; ++j) {
+      s[j] = j < visible ? s[j] * scale_log2 : minus_infinity();
+      new_max = fmaxf(new_max, s[j]);
+    }
+    const float rescale = exp2f(max - new_max);
+    float group_sum = 0.0f;
+#pragma unroll
+    for (uint32_t j = 0; j < kGroup; ++j) {
+      s[j] = exp2f(s[j] - new_max);
+      group_sum += s[j];
+    }
+    sum = fmaf(sum, rescale, group_sum);
+    max = new_max;
+#pragma unroll
+    for (uint32_t d = 0; d < DP; ++d) acc[d] *= rescale;
+  }
+
+  template <typename T>
+  __device__ __forceinline__ void accumulate(const float (&weight)[kGroup], const T *v) {
+#pragma unroll
+    for (uint32_t j = 0; j < kGroup; ++j)
+#pragma unroll
+      for (uint32_t d = 0; d < DP; d += 4) {
+        const float4 b = load4(v + j * DP + d);
+        acc[d + 0] = fmaf(weight[j], b.x, acc[d + 0]);
+        acc[d + 1] = fmaf(weight[j], b.y, acc[d + 1]);
+        acc[d + 2] = fmaf(weight[j], b.z, acc[d + 2]);
+        acc[d + 3] = fmaf(weight[j], b.w, acc[d + 3]);
+      }
+  }
+};
+
+}  // namespace attn::row_tile
+#endif
+
+#endif
