@@ -176,36 +176,36 @@ example: $(BUILD)/example.so
 
 ## run: set up, build, and run the main sweep (SWEEP=shapes/v3.json)
 run:
-	@scripts/setup.sh build
+	@scripts/build/setup.sh build
 	@$(MAKE) all
 	./attnbench --sweep $(SWEEP)
 
 ## test: set up, build, and run every test that needs no GPU; ends with one line of counts
 test:
-	@scripts/setup.sh test
-	@+MAKE='$(MAKE)' V='$(V)' scripts/run_tests.sh cpu
+	@scripts/build/setup.sh test
+	@+MAKE='$(MAKE)' V='$(V)' scripts/build/run_tests.sh cpu
 
 ## test-gpu: build, and run the tests that need a GPU (exit 77 of the runner: there is none)
 test-gpu:
-	@scripts/setup.sh test
-	@+MAKE='$(MAKE)' V='$(V)' scripts/run_tests.sh gpu
+	@scripts/build/setup.sh test
+	@+MAKE='$(MAKE)' V='$(V)' scripts/build/run_tests.sh gpu
 
 ## asan: unit and command-line tests under AddressSanitizer and UBSan, without CUDA
 asan:
-	@scripts/setup.sh test
-	@+MAKE='$(MAKE)' V='$(V)' scripts/run_tests.sh asan
+	@scripts/build/setup.sh test
+	@+MAKE='$(MAKE)' V='$(V)' scripts/build/run_tests.sh asan
 
 ## setup: install what building and testing need (apt), or print the command to type
 setup:
-	@scripts/setup.sh test
+	@scripts/build/setup.sh test
 
 ## lint: layers, shell scripts and format
 lint:
-	@+MAKE='$(MAKE)' V='$(V)' scripts/run_tests.sh lint
+	@+MAKE='$(MAKE)' V='$(V)' scripts/build/run_tests.sh lint
 
-## check-spills: every kernel keeps its registers on every architecture, or says why not (scripts/spills_allowed.txt)
+## check-spills: every kernel keeps its registers on every architecture, or says why not (scripts/build/spills_allowed.txt)
 check-spills: $(BUILD)/attnbench $(BUILD)/example.so
-	@scripts/check_spills.sh $(CU_OBJECTS:.o=.ptxas) $(EXAMPLE_OBJECT:.o=.ptxas)
+	@scripts/build/check_spills.sh $(CU_OBJECTS:.o=.ptxas) $(EXAMPLE_OBJECT:.o=.ptxas)
 
 FORMAT_FILES = $(shell find cli kernels tests \( -name '*.[ch]' -o -name '*.cu' -o -name '*.cuh' \) -print)
 ## format: rewrite the sources with clang-format
@@ -308,9 +308,9 @@ endif
 
 $(BUILD)/gen/kernel_resources.c: $(VARIANT_OBJECTS)
 $(FAULTY_RESOURCES).c: $(VARIANT_OBJECTS) $(FAULT_KERNELS)
-$(BUILD)/gen/kernel_resources.c $(FAULTY_RESOURCES).c: scripts/kernel_resources.sh | $(BUILD)/.config
+$(BUILD)/gen/kernel_resources.c $(FAULTY_RESOURCES).c: scripts/build/kernel_resources.sh | $(BUILD)/.config
 	$(call say,TABLE,$@)
-	$(Q)scripts/kernel_resources.sh --c $(if $(filter 1,$(WITH_CUDA)),$(patsubst %.o,%.ptxas,$(filter %.o,$^))) >$@
+	$(Q)scripts/build/kernel_resources.sh --c $(if $(filter 1,$(WITH_CUDA)),$(patsubst %.o,%.ptxas,$(filter %.o,$^))) >$@
 
 $(BUILD)/gen/kernel_resources.o $(FAULTY_RESOURCES).o: %.o: %.c
 	$(Q)$(CC) $(C_ALL) -MMD -MP -c $< -o $@

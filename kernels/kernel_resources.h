@@ -1,6 +1,6 @@
 /* What ptxas allocated for each compiled kernel, one row per kernel and compute capability: planning a launch needs
- * registers and shared memory where there is no GPU to ask. The build writes the table (scripts/kernel_resources.sh)
- * from the compiler's own report; without CUDA it is empty. */
+ * registers and shared memory where there is no GPU to ask. The build writes the table
+ * (scripts/build/kernel_resources.sh) from the compiler's own report; without CUDA it is empty. */
 #ifndef ATTNBENCH_KERNELS_KERNEL_RESOURCES_H
 #define ATTNBENCH_KERNELS_KERNEL_RESOURCES_H
 

@@ -13,7 +13,7 @@ lint_tree() {
   export ATTN_ROOT=$TMP/tree
 }
 expect_lint_failure() {
-  capture scripts/check_layers.sh
+  capture scripts/build/check_layers.sh
   expect_status 1
   expect_out "not ok - $1"
   expect_out "$2"
@@ -97,19 +97,19 @@ echo "\$*" >>"$TMP/apt.log"
 case \$1 in install) : >"$TMP/bin/some-bats"; /bin/chmod +x "$TMP/bin/some-bats" ;; esac
 EOF
   chmod +x "$TMP/bin/sudo" "$TMP/bin/apt-get"
-  BATS=some-bats PATH=$TMP/bin capture scripts/setup.sh test
+  BATS=some-bats PATH=$TMP/bin capture scripts/build/setup.sh test
   expect_status 0
   [ "$(grep -c . "$TMP/apt.log")" -eq 2 ]
   grep -q '^update' "$TMP/apt.log"
   grep -q '^install .* bats$' "$TMP/apt.log"
-  BATS=some-bats PATH=$TMP/bin capture scripts/setup.sh test
+  BATS=some-bats PATH=$TMP/bin capture scripts/build/setup.sh test
   expect_status 0
   [ "$(grep -c . "$TMP/apt.log")" -eq 2 ]
 }
 
 @test "set-up without apt prints the command to type" {
   tools
-  BATS=$TMP/none PATH=$TMP/bin capture scripts/setup.sh test
+  BATS=$TMP/none PATH=$TMP/bin capture scripts/build/setup.sh test
   expect_status 1
   expect_err "apt-get install -y bats"
 }
@@ -130,7 +130,7 @@ EOF
   lint_tree
   echo '/* strcpy( */ // sprintf(' >>"$TMP/tree/cli/base/stats.c"
   echo 'int my_system(int);' >>"$TMP/tree/cli/base/stats.c"
-  capture scripts/check_layers.sh
+  capture scripts/build/check_layers.sh
   refute_out "cli/base/stats.c:"
   echo 'void bad(char *a) { strcpy(a, "/* text"); }' >>"$TMP/tree/cli/base/stats.c"
   expect_lint_failure "no shell and no unbounded string call" "cli/base/stats.c:"
@@ -156,14 +156,14 @@ EOF
 
 @test "the resource table holds what ptxas reported" {
   ptxas_report a.ptxas _Z1av 0
-  capture scripts/kernel_resources.sh --c "$TMP/a.ptxas"
+  capture scripts/build/kernel_resources.sh --c "$TMP/a.ptxas"
   expect_status 0
   expect_out '{"_Z1av", 9, 0, 72, 1024, 48},'
 }
 
 @test "a kernel that dladdr cannot name is refused" {
   ptxas_report a.ptxas _ZN12_GLOBAL__N__1aEv 0
-  capture scripts/kernel_resources.sh --c "$TMP/a.ptxas"
+  capture scripts/build/kernel_resources.sh --c "$TMP/a.ptxas"
   expect_status 1
   expect_err "internal linkage"
 }
@@ -171,7 +171,7 @@ EOF
 @test "one kernel symbol in two objects is refused" {
   ptxas_report a.ptxas _Z1av 0
   ptxas_report b.ptxas _Z1av 0
-  capture scripts/kernel_resources.sh --c "$TMP/a.ptxas" "$TMP/b.ptxas"
+  capture scripts/build/kernel_resources.sh --c "$TMP/a.ptxas" "$TMP/b.ptxas"
   expect_status 1
   expect_err "is in $TMP/a.ptxas too"
 }
@@ -180,14 +180,14 @@ EOF
   ptxas_report a.ptxas _Z4leakv 16
   export ALLOWED=$TMP/allowed
   : >"$ALLOWED"
-  capture scripts/check_spills.sh "$TMP/a.ptxas"
+  capture scripts/build/check_spills.sh "$TMP/a.ptxas"
   expect_status 1
   expect_out "not ok - leak()"
   printf '16\tleak()\tit is cold\n' >"$ALLOWED"
-  capture scripts/check_spills.sh "$TMP/a.ptxas"
+  capture scripts/build/check_spills.sh "$TMP/a.ptxas"
   expect_status 0
   ptxas_report a.ptxas _Z4leakv 0
-  capture scripts/check_spills.sh "$TMP/a.ptxas"
+  capture scripts/build/check_spills.sh "$TMP/a.ptxas"
   expect_status 1
   expect_out "no kernel spills any more"
 }
@@ -196,7 +196,7 @@ EOF
   ptxas_report a.ptxas _Z4leakv 0
   ptxas_report b.ptxas _Z4leakv 16 sm_80
   ptxas_report c.ptxas _Z4calmv 0 sm_80
-  capture scripts/check_spills.sh "$TMP"/[abc].ptxas
+  capture scripts/build/check_spills.sh "$TMP"/[abc].ptxas
   expect_status 1
   expect_out "not ok - leak(): sm_80 72 registers, 1024 B shared, 16 B spilled; sm_90a 72"
   expect_out "ok - calm(): sm_80 72 registers, 1024 B shared, 0 B spilled"
@@ -205,7 +205,7 @@ EOF
 @test "a remark that wgmma is serialised fails" {
   ptxas_report a.ptxas _Z1av 0
   echo "ptxas info    : (C7510) Potential Performance Loss: wgmma.mma_async instructions are serialized" >>"$TMP/a.ptxas"
-  capture scripts/check_spills.sh "$TMP/a.ptxas"
+  capture scripts/build/check_spills.sh "$TMP/a.ptxas"
   expect_status 1
   expect_out "not ok - ptxas serialises wgmma"
 }

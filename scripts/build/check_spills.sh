@@ -1,11 +1,11 @@
 #!/usr/bin/env bash
-# Fails when a kernel spills registers on any architecture that it was built for, unless scripts/spills_allowed.txt
+# Fails when a kernel spills registers on any architecture that it was built for, unless scripts/build/spills_allowed.txt
 # explains it, or when ptxas says that it serialises wgmma (C75xx). Arguments: the .ptxas reports that the build leaves
 # beside the objects. Writes TAP, one test per kernel.
 set -euo pipefail
-cd "$(dirname "$0")/.."
+cd "$(dirname "$0")/../.."
 
-ALLOWED=${ALLOWED:-scripts/spills_allowed.txt}
+ALLOWED=${ALLOWED:-scripts/build/spills_allowed.txt}
 
 if [ $# -eq 0 ] || ! compgen -G "${1}" >/dev/null; then
   echo "1..0"
@@ -13,7 +13,7 @@ if [ $# -eq 0 ] || ! compgen -G "${1}" >/dev/null; then
   exit 0
 fi
 
-rows=$(scripts/kernel_resources.sh --list "$@")
+rows=$(scripts/build/kernel_resources.sh --list "$@")
 if [ -z "$rows" ]; then
   echo "ok - spills # SKIP this build has PTX alone, which ptxas has not seen"
   exit 0

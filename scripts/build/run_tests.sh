@@ -13,7 +13,7 @@
 # once; default: three for every two cores).
 # shellcheck disable=SC2317  # rung and step call functions by name
 set -uo pipefail
-cd "$(dirname "$0")/.." || exit 1
+cd "$(dirname "$0")/../.." || exit 1
 
 MAKE=${MAKE:-make}
 BATS=${BATS:-bats}
@@ -132,7 +132,7 @@ lint_scripts() {
     return
   fi
   local script failures=0
-  for script in .ci/run scripts/*.sh tests/cli/*.bash; do
+  for script in .ci/run scripts/*.sh scripts/*/*.sh tests/cli/*.bash; do
     step "shellcheck $script" shellcheck -s bash "$script" || failures=1
   done
   return "$failures"
@@ -190,7 +190,7 @@ command_line() {
 }
 
 lint() {
-  rung "lint: layers" scripts/check_layers.sh
+  rung "lint: layers" scripts/build/check_layers.sh
   rung "lint: scripts" lint_scripts
   rung "lint: format" lint_format
 }

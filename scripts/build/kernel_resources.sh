@@ -65,7 +65,7 @@ refuse_unmappable() {
 
 as_c() {
   cat <<'C'
-/* Written by scripts/kernel_resources.sh. */
+/* Written by scripts/build/kernel_resources.sh. */
 #include "kernels/kernel_resources.h"
 
 const struct kernel_resource kernel_resources[] = {

@@ -2,7 +2,7 @@
 # Fails when a source breaks the structure: the boundary to the GPU, the order of the rooms, the list of variants,
 # banned calls. Writes TAP; each failure is followed by file:line of every offence. No argument; run from anywhere.
 set -euo pipefail
-cd "${ATTN_ROOT:-$(dirname "$0")/..}"
+cd "${ATTN_ROOT:-$(dirname "$0")/../..}"
 shopt -s nullglob
 
 # The rooms of cli/, in the order in which data flows through them. The sources of a room may include their own room
@@ -99,8 +99,8 @@ check_rooms() {
       match($3, /"[^"]*"/)
       target = substr($3, RSTART + 1, RLENGTH - 2)
       from = room_of($1); to = room_of(target)
-      if (!(from in floor)) { if (!told[$1]++) printf "%s: is in no room of scripts/check_layers.sh\n", $1 }
-      else if (!(to in floor)) printf "%s:%s: %s is in no room of scripts/check_layers.sh\n", $1, $2, target
+      if (!(from in floor)) { if (!told[$1]++) printf "%s: is in no room of scripts/build/check_layers.sh\n", $1 }
+      else if (!(to in floor)) printf "%s:%s: %s is in no room of scripts/build/check_layers.sh\n", $1, $2, target
       else if (floor[to] > floor[from]) printf "%s:%s: %s must not include %s\n", $1, $2, from, target
     }' <(rooms) -)
   report "includes follow the rooms" "$offences"
@@ -166,7 +166,7 @@ check_function_length() {
 
 check_marks() {
   report "nothing is left to do in the sources" \
-    "$(grep -nE '(^|[^A-Za-z])(TO''DO|FIX''ME|XX''X)([^A-Za-z]|$)' Makefile cli/*.c cli/*/* kernels/*.* kernels/*/* scripts/*.sh tests/*.c tests/*/*.ba* 2>/dev/null || true)"
+    "$(grep -nE '(^|[^A-Za-z])(TO''DO|FIX''ME|XX''X)([^A-Za-z]|$)' Makefile cli/*.c cli/*/* kernels/*.* kernels/*/* scripts/*.sh scripts/*/* tests/*.c tests/*/*.ba* 2>/dev/null || true)"
 }
 
 strip_comments cli/*.[ch] cli/*/*.[ch] kernels/*.{c,h,cu,cuh} kernels/*/*.{c,h,cu,cuh} >"$code"
