@@ -5,6 +5,7 @@
 
 #include <cmocka.h>
 
+#include "cli/gate/identity.h"
 #include "tests/compare_data.h"
 
 static void assert_ok(struct status status) {

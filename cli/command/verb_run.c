@@ -7,6 +7,7 @@
 #include "cli/base/signals.h"
 #include "cli/command/progress.h"
 #include "cli/command/verb_run.h"
+#include "cli/gate/identity.h"
 #include "cli/measure/load.h"
 
 /* auto: a GPU when there is one. A GPU that is there but does not open is an error, never a reason for the CPU. */

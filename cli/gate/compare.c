@@ -5,7 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "cli/gate/evidence.h"
+#include "cli/gate/identity.h"
+#include "cli/gate/judge.h"
 
 struct compare_settings compare_defaults(void) {
   return (struct compare_settings){

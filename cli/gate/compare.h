@@ -137,11 +137,6 @@ bool compare_wants_again(const struct compare_row *);
  * together, and is regressed only when the fresh ones alone are over the line as well. Copies what it needs. */
 void compare_confirm(struct compare *, const struct compare *again);
 
-/* May this report be the base of `--baseline`? STATUS_NOT_COMPARABLE with what is wrong and how to make a better one:
- * unfinished, of a tree with uncommitted changes, profiled, or fewer than COMPARE_BASELINE_MIN processes. `path`
- * leads the message. */
-struct status identity_check_baseline(const char *path, const struct journal_data *);
-
 /* Sinks, each the whole comparison; pure. */
 struct status verdict_text_write(const struct compare *, FILE *);
 struct status verdict_json_write(const struct compare *, FILE *);     /* attnbench.compare/1 */

@@ -1,10 +1,12 @@
 /* Can two reports be compared at all: machine, driver, sweep, settings. */
+#include "cli/gate/identity.h"
+
 #include <inttypes.h>
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
 
-#include "cli/gate/evidence.h"
+#include "cli/gate/judge.h"
 
 enum { IDENTITY_TEXT_MAX = sizeof((struct compare_difference *)0)->base };
 

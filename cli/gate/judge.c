@@ -1,8 +1,8 @@
 /* The verdict of one row, from the observations of both sides. */
+#include "cli/gate/judge.h"
+
 #include <math.h>
 #include <stdio.h>
-
-#include "cli/gate/evidence.h"
 
 /* All comparing is done on logarithms, where slower and faster are mirror images. */
 

@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "cli/gate/evidence.h"
+#include "cli/gate/judge.h"
 
 /* Both sides of the first measurement and of the second. */
 enum { BASE, NOW, AGAIN_BASE, AGAIN_NOW, SIDES };

@@ -1,6 +1,7 @@
-/* What the files of the comparison share: the evidence of one row, and its verdict. Not for other stages. */
-#ifndef ATTNBENCH_CLI_GATE_EVIDENCE_H
-#define ATTNBENCH_CLI_GATE_EVIDENCE_H
+/* The verdict of one row, from the observations of both sides. For the files of the comparison, not for other stages.
+ */
+#ifndef ATTNBENCH_CLI_GATE_JUDGE_H
+#define ATTNBENCH_CLI_GATE_JUDGE_H
 
 #include "cli/gate/compare.h"
 #include "cli/gate/rank.h"
@@ -23,8 +24,5 @@ void judge_observe(const struct record *, enum time_mode, struct compare_observa
 void judge_timed(const struct compare_settings *, const struct compare_evidence *, struct compare_row *);
 /* The verdict of a row that is not timed on both sides. */
 void judge_untimed(struct compare_row *);
-
-/* Fills difference and comparable. */
-void identity_compare(struct compare *);
 
 #endif
