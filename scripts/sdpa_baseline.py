@@ -27,8 +27,8 @@ import tempfile
 import time
 import warnings
 
-import program
-from program import Failure
+from lib import files, program
+from lib.program import Failure
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 BACKENDS = {"flash": "FLASH_ATTENTION", "cudnn": "CUDNN_ATTENTION", "efficient": "EFFICIENT_ATTENTION", "math": "MATH"}
@@ -367,7 +367,7 @@ def write_report(plan, device, rows, state, arguments, started, versions):
                 "gpu_s": gpu_s, "overhead_s": wall_s - gpu_s},
         "device": device, "planned_device": None, "sweep": plan["sweep"], "results": rows,
         "summary": {"cells": len(rows), **counts, "exit_code": exit_code}}
-    program.write_whole(arguments.json, program.json_text(report))
+    files.write_whole(arguments.json, files.json_text(report))
     return exit_code
 
 
@@ -433,7 +433,7 @@ def import_torch(device):
 
 def main():
     arguments, started = parse_arguments(), time.time()
-    program.check_output(arguments.json)
+    files.check_output(arguments.json)
     torch = import_torch(arguments.device)
     torch.backends.cuda.matmul.allow_tf32 = False
     plan = attnbench_json(arguments.attnbench, "plan", "--sweep", arguments.sweep, "--gpu", "h200", "--variants", "cpu_ref")
@@ -448,4 +448,4 @@ def main():
 
 
 if __name__ == "__main__":
-    program.run_program("sdpa_baseline.py", main)
+    program.run_main(main)

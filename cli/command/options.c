@@ -52,7 +52,7 @@ static const struct option_row {
     {"Input", "--sweep", "FILE", IN(RUN) | IN(PLAN) | IN(AB) | IN(GATE), KIND_STRING, AT(sweep),
      "sweep to run (format: shapes/README.md)", NULL},
     {"Input", "--counters", "FILE", IN(REPORT), KIND_STRING, AT(counters),
-     "counters of a profiler, from scripts/profile, for the rows of one report", NULL},
+     "counters of a profiler, from scripts/profile_sweep.py, for the rows of one report", NULL},
     {"Input", "--base", "PROGRAM", IN(AB), KIND_STRING, AT(base), "the attnbench to compare with", NULL},
     {"Input", "--base-load", "FILE", IN(AB), KIND_LIST, AT(base_load),
      "shared object that the base loads instead of those of --load: a kernel of your own as it was; repeat for more. "

@@ -23,7 +23,7 @@ struct status measure_mode(struct device *, struct problem *, enum time_mode, co
 struct status measure_passes(struct problem *, uint32_t pass_count, double estimate_us, double *pass_us);
 
 /* Turns a text into the name of a range: profilers' filters give ':' and ',' a meaning of their own, so '.' stands
- * for them. scripts/profiler.py does the same. */
+ * for them. scripts/lib/profiler.py does the same. */
 void measure_range_name(char *text);
 
 /* About how long one sample of a mode occupies the device, microseconds: hot a graph of launches, cold a launch with

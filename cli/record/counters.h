@@ -1,5 +1,5 @@
-/* Counter files: what a profiler counted of the cells of a report, as scripts/profile writes it. The format is in
- * results/README.md. */
+/* Counter files: what a profiler counted of the cells of a report, as scripts/profile_sweep.py writes it. The format
+ * is in results/README.md. */
 #ifndef ATTNBENCH_CLI_RECORD_COUNTERS_H
 #define ATTNBENCH_CLI_RECORD_COUNTERS_H
 

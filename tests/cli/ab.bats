@@ -28,7 +28,7 @@ takes() { program "takes$1" "STEADY_US=$1 exec \"$ATTNBENCH\" \"\$@\""; }
   [ "$(ls "$TMP/kept" | grep -c '^first-0[0-4]-base\.journal$')" -eq 5 ]
   [ "$(ls "$TMP/kept" | grep -c '^again-0[0-4]-candidate\.journal$')" -eq 5 ]
   for report in base new; do
-    python scripts/validate_report.py "$TMP/$report.json"
+    python scripts/proof/validate_report.py "$TMP/$report.json"
     expect_json "$TMP/$report.json" '[r["processes"]["hot"]["count"] for r in d["results"]] == [5, 5]'
     expect_json "$TMP/$report.json" 'd["run"]["command"].find(" ab ") > 0 and d["run"]["quick"]'
   done

@@ -142,7 +142,7 @@ d['tool']['git_commit'] = '0123abc'"
     [ -s "$OUT" ]
   done
   compare a b --json "$TMP/c.json"
-  python scripts/validate_report.py "$TMP/c.json"
+  python scripts/proof/validate_report.py "$TMP/c.json"
 }
 
 @test "compare: the sweep's thresholds hold, and the command line wins" {

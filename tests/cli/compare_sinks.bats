@@ -6,7 +6,7 @@ SCENES="mixed lenient unlike empty many"
 
 @test "every comparison in JSON is as its schema and its rows say" {
   for scene in $SCENES; do
-    python scripts/validate_report.py "tests/data/compare_$scene.json" || fail "$scene"
+    python scripts/proof/validate_report.py "tests/data/compare_$scene.json" || fail "$scene"
   done
 }
 
@@ -18,7 +18,7 @@ import json, sys
 d = json.load(open("tests/data/compare_mixed.json"))
 exec(sys.argv[1])
 json.dump(d, open(sys.argv[2], "w"))' "$change" "$TMP/changed.json"
-    capture python scripts/validate_report.py "$TMP/changed.json"
+    capture python scripts/proof/validate_report.py "$TMP/changed.json"
     expect_status 1
     expect_err changed.json
   done <<'CHANGES'

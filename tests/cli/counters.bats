@@ -30,7 +30,7 @@ with_counters() { attn report "$REPORT" --counters "$TMP/c.json" --json "$TMP/r.
   with_counters
   expect_status 0
   expect_valid results/report.schema.json "$TMP/r.json"
-  python scripts/validate_report.py "$TMP/r.json"
+  python scripts/proof/validate_report.py "$TMP/r.json"
   python - "$REPORT" "$TMP/r.json" "$TMP/r.csv" <<'PY'
 import csv, json, sys
 old, new = (json.load(open(p)) for p in sys.argv[1:3])

@@ -1,4 +1,4 @@
-# scripts/gate_trials with a stand-in for attnbench: what it counts, what it ends with.
+# scripts/proof/gate_trials.py with a stand-in for attnbench: what it counts, what it ends with.
 load helper
 
 # A program that measures two cases, and whose ab finds what --inject-slowdown put in. FALSE_ALARM: an unchanged trial fails;
@@ -29,7 +29,7 @@ PY
 }
 
 trials() {
-  capture python scripts/gate_trials --attnbench "$TMP/attnbench" --sweep s.json --json "$TMP/gate.json" --processes 0 "$@"
+  capture python scripts/proof/gate_trials.py --attnbench "$TMP/attnbench" --sweep s.json --json "$TMP/gate.json" --processes 0 "$@"
 }
 
 @test "gates without a change pass, slowed ones are found, and only cases that are long enough are slowed" {

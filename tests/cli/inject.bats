@@ -5,7 +5,7 @@ load helper
     --inject-slowdown '*.full/cpu_flash:400' --json "$TMP/r.json" --journal "$TMP/j"
   expect_status 0
   expect_valid results/report.schema.json "$TMP/r.json"
-  python scripts/validate_report.py "$TMP/r.json"
+  python scripts/proof/validate_report.py "$TMP/r.json"
   expect_json "$TMP/r.json" '[(r["key"].endswith("full"), r["variant"]) for r in d["results"] if "injected" in r]
     == [(True, "cpu_flash")]'
   expect_json "$TMP/r.json" 'all(r["injected"]["percent"] == 400 and r["injected"]["hot_ratio"] > 2

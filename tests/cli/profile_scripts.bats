@@ -1,4 +1,4 @@
-# scripts/profile, check_against_ncu and timer_truth with stand-ins for ncu, nsys and a GPU run (tests/fakes): everything but
+# scripts/profile_sweep.py, check_against_ncu and timer_truth with stand-ins for ncu, nsys and a GPU run (tests/fakes): everything but
 # the counters is real, the report being one that an H200 wrote.
 load helper
 
@@ -34,7 +34,7 @@ script() {
 }
 
 @test "profile prints the commands it would run, and runs nothing" {
-  capture python scripts/profile --tool ncu --sweep shapes/v3.json --variants wmma,scalar --filter H=8 --launches 3 \
+  capture python scripts/profile_sweep.py --tool ncu --sweep shapes/v3.json --variants wmma,scalar --filter H=8 --launches 3 \
     --cache hot --json out.json --attnbench ./attnbench --print-command
   expect_status 0
   sed 's/--metrics [^ ]*/--metrics METRICS/' "$OUT" | diff - <(cat <<'END'
@@ -44,7 +44,7 @@ ncu --import profile.ncu-rep --csv --page raw --print-units base --print-kernel-
 ./attnbench report times.json --counters counters.json --json out.json
 END
   ) || fail "another command"
-  capture python scripts/profile --tool nsys --sweep shapes/v3.json --attnbench ./attnbench --out v3.nsys-rep --print-command
+  capture python scripts/profile_sweep.py --tool nsys --sweep shapes/v3.json --attnbench ./attnbench --out v3.nsys-rep --print-command
   expect_status 0
   diff "$OUT" <(cat <<'END'
 nsys profile --trace=cuda,nvtx --sample=none --cpuctxsw=none --capture-range=cudaProfilerApi --capture-range-end=stop --force-overwrite=true -o v3 ./attnbench --sweep shapes/v3.json --device cuda --profile=1 --json profile.json
@@ -54,7 +54,7 @@ END
 }
 
 @test "profile gives every kernel of ncu to the cell and pass that launched it" {
-  script profile --tool ncu --launches 2 --counters "$TMP/c.json" --json "$TMP/r.json" --out "$TMP/kept.ncu-rep"
+  script profile_sweep.py --tool ncu --launches 2 --counters "$TMP/c.json" --json "$TMP/r.json" --out "$TMP/kept.ncu-rep"
   expect_status 0
   expect_json "$TMP/c.json" 'd["schema"] == "attnbench.counters/1" and d["source"] == "ncu 2025.3.1"
     and d["cache"] == "cold" and d["launches"] == 2'
@@ -75,7 +75,7 @@ END
 }
 
 @test "a counter file says only what its format knows" {
-  script profile --tool ncu --counters "$TMP/c.json"
+  script profile_sweep.py --tool ncu --counters "$TMP/c.json"
   expect_status 0
   expect_json "$TMP/c.json" 'set(d) == {"schema", "source", "cache", "launches", "rows"} and all(set(r) == {"key", "variant", "passes"}
     for r in d["rows"]) and {k for r in d["rows"] for p in r["passes"] for k in p} <= {"kernel", "grid", "block", "gpu_time_us",
@@ -86,7 +86,7 @@ END
 
 @test "the report verb takes the counters" {
   "$ATTNBENCH" --help | grep -q -- --counters || skip "this attnbench has no report --counters"
-  script profile --tool ncu --counters "$TMP/c.json"
+  script profile_sweep.py --tool ncu --counters "$TMP/c.json"
   expect_status 0
   attn report "$FAKE_REPORT" --counters "$TMP/c.json" --json "$TMP/r.json"
   expect_status 0
@@ -94,7 +94,7 @@ END
 }
 
 @test "profile with nsys has durations, and keeps the order" {
-  script profile --tool nsys --launches 3 --counters "$TMP/c.json"
+  script profile_sweep.py --tool nsys --launches 3 --counters "$TMP/c.json"
   expect_status 0
   expect_json "$TMP/c.json" 'd["source"] == "nsys 2025.3.1" and d["cache"] == "hot"
     and all(p["gpu_time_us"] == 12.5 for r in d["rows"] for p in r["passes"])'
@@ -102,36 +102,36 @@ END
 
 @test "a capture that is not the cells' kernels is an error that names the first one, and writes nothing" {
   for mode in lacks_kernel extra_kernel other_kernel other_grid other_cell; do
-    FAKE_NCU=$mode script profile --tool ncu --counters "$TMP/c.json" --json "$TMP/r.json" --out "$TMP/kept"
+    FAKE_NCU=$mode script profile_sweep.py --tool ncu --counters "$TMP/c.json" --json "$TMP/r.json" --out "$TMP/kept"
     expect_status 4
     expect_err 'nothing was attributed'
     expect_no_out
     [ ! -e "$TMP/c.json" ] && [ ! -e "$TMP/r.json" ] && [ ! -e "$TMP/kept" ] || fail "$mode left an output"
   done
-  FAKE_NCU=other_kernel script profile --tool ncu
+  FAKE_NCU=other_kernel script profile_sweep.py --tool ncu
   expect_err 'kernel 2 of ncu is flush_kernel grid (8,1,8) block (256,1,1) where B1.H8.Hkv8.Sq512.Skv512.D64.f16.full scalar'
-  FAKE_NSYS=lacks_kernel script profile --tool nsys
+  FAKE_NSYS=lacks_kernel script profile_sweep.py --tool nsys
   expect_status 4
   expect_err 'kernel 1 of nsys is scalar_kernel'
 }
 
 @test "a metric that ncu refuses costs that metric only" {
-  FAKE_NCU=unknown_metric script profile --tool ncu --counters "$TMP/c.json"
+  FAKE_NCU=unknown_metric script profile_sweep.py --tool ncu --counters "$TMP/c.json"
   expect_status 0
   expect_json "$TMP/c.json" 'd["rows"][0]["passes"][0]["top_stall"] == {"name": "long_scoreboard", "ratio": 0.6}'
 }
 
 @test "without permission, tool or GPU the reason is said" {
-  FAKE_NCU=no_permission script profile --tool ncu --counters "$TMP/c.json"
+  FAKE_NCU=no_permission script profile_sweep.py --tool ncu --counters "$TMP/c.json"
   expect_status 9
   expect_err 'ERR_NVGPUCTRPERM'
   expect_err_lines 1
-  FAKE_NCU=crashes script profile --tool ncu --counters "$TMP/c.json"
+  FAKE_NCU=crashes script profile_sweep.py --tool ncu --counters "$TMP/c.json"
   expect_status 9
   expect_err 'Internal error'
-  FAKE_EXIT=77 script profile --tool ncu --counters "$TMP/c.json"
+  FAKE_EXIT=77 script profile_sweep.py --tool ncu --counters "$TMP/c.json"
   expect_status 77
-  NCU=/nowhere/ncu script profile --tool ncu --counters "$TMP/c.json"
+  NCU=/nowhere/ncu script profile_sweep.py --tool ncu --counters "$TMP/c.json"
   expect_status 9
   expect_err '/nowhere/ncu: not found; install Nsight Compute'
   [ ! -e "$TMP/c.json" ] || fail "an output is there"
@@ -144,31 +144,31 @@ report = json.load(open(os.environ["FAKE_REPORT"]))
 report["results"][1].update(status="error", reason="no memory", time=None)
 json.dump(report, open(os.environ["FAKE_REPORT"], "w"))
 PY
-  FAKE_EXIT=4 script profile --tool ncu --counters "$TMP/c.json" --json "$TMP/r.json"
+  FAKE_EXIT=4 script profile_sweep.py --tool ncu --counters "$TMP/c.json" --json "$TMP/r.json"
   expect_status 4
   expect_err 'attnbench ended with 4'
   expect_json "$TMP/c.json" '[r["variant"] for r in d["rows"]] == ["serial", "wmma", "split_kv", "cudnn"]'
 }
 
 @test "wrong use is refused before anything runs" {
-  script profile --tool ncu --launches 0
+  script profile_sweep.py --tool ncu --launches 0
   expect_status 2
-  script profile --tool gdb
+  script profile_sweep.py --tool gdb
   expect_status 2
   echo '{}' >"$TMP/not.json"
-  script profile --tool ncu --report "$TMP/not.json"
+  script profile_sweep.py --tool ncu --report "$TMP/not.json"
   expect_status 7
   expect_err 'schema is not attnbench.report/1'
-  script profile --tool ncu --counters "$TMP/no/such/folder.json"
+  script profile_sweep.py --tool ncu --counters "$TMP/no/such/folder.json"
   expect_status 8
 }
 
 @test "a value that is no number is not known, and units of other versions are taken to base units" {
-  FAKE_NCU=nan script profile --tool ncu --counters "$TMP/c.json"
+  FAKE_NCU=nan script profile_sweep.py --tool ncu --counters "$TMP/c.json"
   expect_status 0
   expect_json "$TMP/c.json" 'all("top_stall" not in p and "global_sectors" not in p and p["gpu_time_us"] > 0
     for r in d["rows"] for p in r["passes"])'
-  FAKE_NCU=old_units script profile --tool ncu --counters "$TMP/c.json"
+  FAKE_NCU=old_units script profile_sweep.py --tool ncu --counters "$TMP/c.json"
   expect_status 0
   expect_pass_times "$TMP/c.json"
   expect_json "$TMP/c.json" 'abs(d["rows"][0]["passes"][0]["dram_read_bytes"] / 1572864 - 1) < 0.01'
@@ -176,7 +176,7 @@ PY
 
 @test "a table or trace that is not understood is an error of one line, and no traceback" {
   while IFS='|' read -r mode text; do
-    FAKE_NCU=$mode script profile --tool ncu --counters "$TMP/c.json"
+    FAKE_NCU=$mode script profile_sweep.py --tool ncu --counters "$TMP/c.json"
     expect_status 9
     expect_err "$text"
     refute_err Traceback
@@ -189,17 +189,17 @@ no_column|no column "Grid Size"
 long_cell|ncu's table cannot be read: field larger than field limit
 TABLE
   for mode in other_columns no_database; do
-    FAKE_NSYS=$mode script profile --tool nsys
+    FAKE_NSYS=$mode script profile_sweep.py --tool nsys
     expect_status 9
     expect_err "nsys' exported trace cannot be read"
-    FAKE_NSYS=$mode script timer_truth --tools nsys
+    FAKE_NSYS=$mode script proof/timer_truth.py --tools nsys
     expect_status 9
     expect_err_lines 1
   done
-  FAKE_NSYS=no_tables script profile --tool nsys
+  FAKE_NSYS=no_tables script profile_sweep.py --tool nsys
   expect_status 4
   expect_err 'nsys saw 0 kernels'
-  FAKE_NSYS=no_tables script timer_truth --tools nsys
+  FAKE_NSYS=no_tables script proof/timer_truth.py --tools nsys
   expect_status 4
   expect_err 'no attnbench range'
 }
@@ -208,7 +208,7 @@ TABLE
   "$ATTNBENCH" plan --sweep shapes/v3.json --gpu h200 --json "$TMP/plan.json"
   sed 's/"NVIDIA H200"/"NVIDIA L4"/' "$FAKE_REPORT" >"$TMP/other_gpu.json"
   echo '{"schema": "attnbench.report/1", "device": {}}' >"$TMP/bare.json"
-  for command in "profile --tool ncu --json $TMP/out.json" check_against_ncu "timer_truth --tools ncu"; do
+  for command in "profile_sweep.py --tool ncu --json $TMP/out.json" proof/check_against_ncu.py "proof/timer_truth.py --tools ncu"; do
     # shellcheck disable=SC2086  # a command and its options
     {
       script $command --report results/h200/n6.json
@@ -219,7 +219,7 @@ TABLE
       expect_err 'was measured on NVIDIA L4, the tool ran on NVIDIA H200'
       script $command --report "$TMP/plan.json"
       expect_status 7
-      expect_err 'nothing was measured in it'
+      expect_err 'it is a plan and holds no measured times'
       script $command --report "$TMP/bare.json"
       expect_status 7
       expect_err 'has no "tool"'
@@ -235,14 +235,14 @@ report = json.load(open(os.environ["FAKE_REPORT"]))
 report["results"][1].update(status="wrong", reason="a test", time=None)
 json.dump(report, open(os.environ["FAKE_REPORT"] + ".wrong", "w"))
 PY
-  FAKE_REPORT_EXIT=3 script profile --tool ncu --report "$FAKE_REPORT.wrong" --json "$TMP/r.json"
+  FAKE_REPORT_EXIT=3 script profile_sweep.py --tool ncu --report "$FAKE_REPORT.wrong" --json "$TMP/r.json"
   expect_status 3
   expect_err 'scalar is not ok in the report; left out'
   expect_json "$TMP/r.json" 'sum(bool(r["counters"]) for r in d["results"]) == 4'
 }
 
 @test "a capture is kept when the sweep cannot be measured after it" {
-  FAKE_REPORT_EXIT=9 script profile --tool ncu --counters "$TMP/c.json" --out "$TMP/kept.ncu-rep" --json "$TMP/r.json"
+  FAKE_REPORT_EXIT=9 script profile_sweep.py --tool ncu --counters "$TMP/c.json" --out "$TMP/kept.ncu-rep" --json "$TMP/r.json"
   expect_status 9
   expect_err 'attnbench ended with 9'
   [ -s "$TMP/c.json" ] && [ -s "$TMP/kept.ncu-rep" ] && [ ! -e "$TMP/r.json" ] || fail "not what was to be kept"
@@ -251,48 +251,48 @@ PY
 @test "an output is refused before anything runs, and what is there is not lost" {
   mkdir "$TMP/folder"
   for option in --json --csv --counters --out; do
-    script profile --tool ncu "$option" "$TMP/folder"
+    script profile_sweep.py --tool ncu "$option" "$TMP/folder"
     expect_status 8
     expect_err 'is a directory; name a file in it'
-    script profile --tool ncu "$option" ''
+    script profile_sweep.py --tool ncu "$option" ''
     expect_status 8
     expect_err 'the output path is empty'
   done
-  script profile --tool ncu --json "$TMP/x" --out "$TMP/x"
+  script profile_sweep.py --tool ncu --json "$TMP/x" --out "$TMP/x"
   expect_status 2
   expect_err "$TMP/x is named for two outputs"
-  script profile --tool ncu --json - --counters -
+  script profile_sweep.py --tool ncu --json - --counters -
   expect_status 2
-  script profile --tool nsys --cache cold
+  script profile_sweep.py --tool nsys --cache cold
   expect_status 2
   expect_err 'nsys cannot flush the caches'
   [ ! -s "$OUT" ] && [ "$(ls "$TMP")" = "$(printf 'folder\ntimes.json')" ] || fail "something ran"
   # A link is followed, and a pipe is written to, not replaced.
   ln -s target.json "$TMP/link.json"
-  script profile --tool ncu --counters "$TMP/link.json" --json /dev/null
+  script profile_sweep.py --tool ncu --counters "$TMP/link.json" --json /dev/null
   expect_status 0
   [ -L "$TMP/link.json" ] && [ -c /dev/null ] || fail "it was replaced"
   expect_json "$TMP/target.json" 'd["schema"] == "attnbench.counters/1"'
   mkfifo "$TMP/fifo"
   cat "$TMP/fifo" >"$TMP/piped.json" &
-  script profile --tool ncu --counters "$TMP/fifo"
+  script profile_sweep.py --tool ncu --counters "$TMP/fifo"
   wait
   expect_status 0
   cmp "$TMP/piped.json" "$TMP/target.json" || fail "the pipe got something else"
-  capture bash -c "'$ROOT/scripts/profile' --tool ncu --attnbench '$ROOT/tests/fakes/attnbench' --sweep shapes/v3.json >/dev/full"
+  capture bash -c "'$ROOT/scripts/profile_sweep.py' --tool ncu --attnbench '$ROOT/tests/fakes/attnbench' --sweep shapes/v3.json >/dev/full"
   expect_status 8
   refute_err Traceback
 }
 
 @test "a missing attnbench is said before a tool runs; an empty NCU is none" {
-  for command in 'profile --tool ncu' check_against_ncu timer_truth; do
+  for command in 'profile_sweep.py --tool ncu' proof/check_against_ncu.py proof/timer_truth.py; do
     # shellcheck disable=SC2086  # a command and its options
     capture python scripts/${command%% *} ${command#"${command%% *}"} --sweep shapes/v3.json --attnbench "$TMP/nothing"
     expect_status 9
     expect_err "$TMP/nothing: not found"
     expect_err_lines 1
   done
-  NCU='' script profile --tool ncu --counters "$TMP/c.json"
+  NCU='' script profile_sweep.py --tool ncu --counters "$TMP/c.json"
   expect_status 0
 }
 
@@ -311,7 +311,7 @@ has_ended() {
   export FAKE_PIDS=$TMP/pids
   for signal in TERM HUP; do
     rm -f "$FAKE_PIDS"
-    TMPDIR=$TMP/tmp FAKE_NCU=hangs "$ROOT/scripts/profile" --tool ncu --attnbench "$ROOT/tests/fakes/attnbench" \
+    TMPDIR=$TMP/tmp FAKE_NCU=hangs "$ROOT/scripts/profile_sweep.py" --tool ncu --attnbench "$ROOT/tests/fakes/attnbench" \
       --sweep shapes/v3.json --counters "$TMP/c.json" >"$OUT" 2>"$ERR" &
     until [ -e "$FAKE_PIDS" ]; do sleep 0.1; done
     kill -s $signal $!
@@ -327,7 +327,7 @@ has_ended() {
 }
 
 @test "check_against_ncu finds nothing unexplained where the counters are what attnbench says" {
-  script check_against_ncu --json "$TMP/t.json"
+  script proof/check_against_ncu.py --json "$TMP/t.json"
   expect_status 0
   expect_json "$TMP/t.json" 'd["schema"] == "attnbench.table/1"
     and all(len(row) == len(t["columns"]) for t in d["tables"] for row in t["rows"])'
@@ -341,7 +341,7 @@ has_ended() {
   for wrong in dram__bytes_read.sum=2 lts__t_sectors_srcunit_tex.sum=1.3 launch__registers_per_thread=1.2 \
     launch__waves_per_multiprocessor=1.5 sm__warps_active.avg.pct_of_peak_sustained_active=0.3; do
     some_of v3.json scalar
-    FAKE_NCU_SCALE=$wrong script check_against_ncu --json "$TMP/t.json"
+    FAKE_NCU_SCALE=$wrong script proof/check_against_ncu.py --json "$TMP/t.json"
     expect_status 1
     expect_json "$TMP/t.json" 'd["unexplained"] == 1'
     expect_out '**unexplained**'
@@ -351,7 +351,7 @@ has_ended() {
 # explained VARIANT QUANTITY RULE SCALES: with these counters the rule explains exactly that; less of its own does not.
 explained() {
   some_of v3.json "$1"
-  FAKE_NCU_SCALE=$4 script check_against_ncu --json "$TMP/t.json"
+  FAKE_NCU_SCALE=$4 script proof/check_against_ncu.py --json "$TMP/t.json"
   expect_status 0
   expect_json "$TMP/t.json" "[c['rule'] for c in d['comparisons'] if c['quantity'] == '$2' and c['rule']] == ['$3']"
   expect_out "\`$3\`: "
@@ -371,7 +371,7 @@ explained() {
   for less in "wmma $lts=0.5,l1tex__m_xbar2l1tex_read_sectors.sum=0.4" "scalar $lts=1.8,$touched=70" \
     "cp_async $lts=1.4,$copies=50" "cudnn $warps=0.6" "one_query $warps=0.2"; do
     some_of v3.json "${less% *}"
-    FAKE_NCU_SCALE=${less#* } script check_against_ncu --json "$TMP/t.json"
+    FAKE_NCU_SCALE=${less#* } script proof/check_against_ncu.py --json "$TMP/t.json"
     expect_status 1
     expect_json "$TMP/t.json" 'd["unexplained"] == 1'
   done
@@ -379,7 +379,7 @@ explained() {
 
 @test "check_against_ncu knows that a thread has 16 registers at least" {
   some_of v3.json split_kv_atomic
-  FAKE_NCU_SCALE=launch__registers_per_thread=1.6 script check_against_ncu --json "$TMP/t.json"
+  FAKE_NCU_SCALE=launch__registers_per_thread=1.6 script proof/check_against_ncu.py --json "$TMP/t.json"
   expect_status 1
   expect_json "$TMP/t.json" '[(c["pass"], c["ncu"], c["rule"]) for c in d["comparisons"] if c["quantity"] == "registers"][0]
     == ("reset", 16, "least_registers")'
@@ -387,22 +387,22 @@ explained() {
 }
 
 @test "timer_truth accepts a right clock and sees one that is 2 us off" {
-  script timer_truth --tools nsys --json "$TMP/t.json"
+  script proof/timer_truth.py --tools nsys --json "$TMP/t.json"
   expect_status 0
   expect_json "$TMP/t.json" '[row[:5] for row in d["rows"]] == [["hot, nsys", 5, 5, 0, 0], ["cold, nsys", 5, 5, 0, 0]]'
   expect_json "$TMP/t.json" '[t["title"] for t in d["tables"]] == ["hot, nsys", "cold, nsys"]
     and all(len(row) == len(t["columns"]) for t in d["tables"] for row in t["rows"])'
   expect_out '| hot, nsys | 5 | 5 | 0 | 0 |'
-  FAKE_NSYS=untraced_calls script timer_truth --tools nsys
+  FAKE_NSYS=untraced_calls script proof/timer_truth.py --tools nsys
   expect_status 0
   some_of v3.json wmma split_kv cudnn
   for off in 2 -2; do
-    FAKE_NSYS_OFF_US=$off script timer_truth --tools nsys
+    FAKE_NSYS_OFF_US=$off script proof/timer_truth.py --tools nsys
     expect_status 1
     expect_out '| hot, nsys | 3 | 0 | 0 | 3 |'
     expect_out '| cold, nsys | 3 | 0 | 0 | 3 |'
   done
-  FAKE_NSYS=no_ranges script timer_truth --tools nsys
+  FAKE_NSYS=no_ranges script proof/timer_truth.py --tools nsys
   expect_status 4
   expect_err 'no attnbench range'
 }
@@ -410,19 +410,19 @@ explained() {
 @test "timer_truth explains what a launch costs before its first kernel by the same trace's gaps, and no more" {
   some_of v3.json wmma cudnn
   # A cold launch's first kernel comes 2 us late, and so do the graph's.
-  FAKE_NSYS_GAP_US=2 script timer_truth --tools nsys --json "$TMP/t.json"
+  FAKE_NSYS_GAP_US=2 script proof/timer_truth.py --tools nsys --json "$TMP/t.json"
   expect_status 0
   expect_json "$TMP/t.json" '[row[:5] for row in d["rows"]] == [["hot, nsys", 2, 2, 0, 0], ["cold, nsys", 2, 0, 2, 0]]'
   expect_json "$TMP/t.json" 'all(row[5:] == ["launch", 0.0, 2.0] and abs(row[3] - 2) < 0.01 for row in d["tables"][0]["rows"])'
   expect_out '`launch`: the constant is of an empty kernel'
   # 3 us more than the gaps hold.
-  FAKE_NSYS_GAP_US=2 FAKE_NSYS_OFF_US=-3 script timer_truth --tools nsys
+  FAKE_NSYS_GAP_US=2 FAKE_NSYS_OFF_US=-3 script proof/timer_truth.py --tools nsys
   expect_status 1
   expect_out '| cold, nsys | 2 | 0 | 0 | 2 |'
 }
 
 @test "timer_truth holds ncu's times against the medians, with the constants it states" {
-  script timer_truth --tools ncu --json "$TMP/t.json"
+  script proof/timer_truth.py --tools ncu --json "$TMP/t.json"
   expect_status 1 # a cold launch is not what a hot one takes
   # cold = median - (overhead - 1.5): the stand-in says an empty kernel lasts 1.5 us, and every single pass median - 1.4.
   expect_json "$TMP/t.json" '[t["title"] for t in d["tables"]] == ["Rows outside of the bar, and why", "hot, ncu", "cold, ncu"]'
@@ -437,12 +437,10 @@ explained() {
 # Judged as timer_truth would: "mode median, process medians, ncu times, other clock's factor, gap, nsys busy" -> verdict.
 reason_of() {
   python - "$@" <<'PY'
-import importlib.machinery, importlib.util, json, sys
-sys.path.insert(0, "scripts")
-loader = importlib.machinery.SourceFileLoader("timer_truth", "scripts/timer_truth")
-truth = importlib.util.module_from_spec(importlib.util.spec_from_loader("timer_truth", loader))
-loader.exec_module(truth)
-from profiler import Kernel
+import json, sys
+sys.path[:0] = ["scripts", "scripts/proof"]
+import timer_truth as truth
+from lib.profiler import Kernel
 a = json.loads(sys.argv[1])
 
 def row(median):

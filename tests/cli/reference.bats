@@ -5,7 +5,7 @@ load helper
     --json "$TMP/r.json" --csv "$TMP/r.csv" --journal "$TMP/r.journal"
   expect_status 0
   expect_valid results/report.schema.json "$TMP/r.json"
-  python scripts/validate_report.py "$TMP/r.json"
+  python scripts/proof/validate_report.py "$TMP/r.json"
   expect_json "$TMP/r.json" 'all(r["speedup_vs"]["reference"] == "cpu_ref" and 6 <= s["rounds"] <= 15
     and 0 < s["ci95_low"] <= s["ratio"] <= s["ci95_high"]
     for r in d["results"] if r["variant"] == "cpu_flash" for s in (r["speedup_vs"]["cold"], r["speedup_vs"]["hot"]))'

@@ -32,7 +32,7 @@ rounds() { attn --sweep "$SWEEP" --device cpu --load "$STEADY" --quick --json "$
   rounds --rounds 3
   expect_status 0
   expect_valid results/report.schema.json "$TMP/r.json"
-  python scripts/validate_report.py "$TMP/r.json"
+  python scripts/proof/validate_report.py "$TMP/r.json"
   attn report "$TMP/j" --json "$TMP/again.json"
   expect_status 0
   cmp "$TMP/r.json" "$TMP/again.json"
@@ -100,7 +100,7 @@ rounds() { attn --sweep "$SWEEP" --device cpu --load "$STEADY" --quick --json "$
     rm -f "$TMP/j"
     rounds --rounds 2 --modes "$mode" --reference cpu_ref
     expect_status 0
-    python scripts/validate_report.py "$TMP/r.json"
+    python scripts/proof/validate_report.py "$TMP/r.json"
     local other=hot
     [ "$mode" = cold ] || other=cold
     expect_json "$TMP/r.json" "all(r['time']['$other'] is None and r['time']['$mode'] for r in d['results'])"

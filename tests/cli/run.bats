@@ -15,7 +15,7 @@ setup_file() {
 
 @test "its JSON report matches the schema and its own counts" {
   expect_valid results/report.schema.json "$TINY/r.json"
-  python scripts/validate_report.py "$TINY/r.json"
+  python scripts/proof/validate_report.py "$TINY/r.json"
   expect_json "$TINY/r.json" 'd["schema"] == "attnbench.report/1"'
   expect_json "$TINY/r.json" 'd["summary"]["cells"] == len(d["results"]) == sum(d["summary"][s] for s in
     ("ok", "wrong", "skipped", "planned", "oom_predicted", "error", "crashed", "timeout"))'

@@ -40,7 +40,7 @@ assert {r["math"] for r in rows} == {"tensor", "fp32", "fp32_host"}, rows
 arguments = argparse.Namespace(seed=1, backends=["flash", "math"], json=sys.argv[2])
 assert s.write_report(plan, None, rows, "complete", arguments, time.time(), "torch 0") == 0
 PY
-  python scripts/validate_report.py "$TMP/r.json"
+  python scripts/proof/validate_report.py "$TMP/r.json"
 }
 
 @test "a run that is cut short writes the rows that it has" {
@@ -64,7 +64,7 @@ assert s.take_rows(iter([skipped])) == ([skipped], None)
 arguments = argparse.Namespace(seed=1, backends=["math"], json=sys.argv[2])
 assert s.write_report(plan, None, rows, "interrupted", arguments, time.time(), "torch 0") == 4
 PY
-  python scripts/validate_report.py "$TMP/r.json"
+  python scripts/proof/validate_report.py "$TMP/r.json"
   expect_json "$TMP/r.json" 'd["run"]["state"] == "interrupted" and d["run"]["cells"] > len(d["results"]) == 1'
 }
 
@@ -111,7 +111,7 @@ PY
     --json "$TMP/r.json"
   expect_status 0
   expect_valid results/report.schema.json "$TMP/r.json"
-  python scripts/validate_report.py "$TMP/r.json"
+  python scripts/proof/validate_report.py "$TMP/r.json"
   expect_json "$TMP/r.json" '{r["status"] for r in d["results"] if r["variant"] == "torch_math"} == {"ok"}'
   expect_json "$TMP/r.json" 'all(r["reason"] for r in d["results"] if r["status"] == "skipped")'
 }

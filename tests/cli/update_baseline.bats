@@ -1,11 +1,14 @@
-# scripts/update_baseline over fabricated reports, in a repository of its own. The program that compares is a stand-in
+# scripts/update_baseline.py over fabricated reports, in a repository of its own. The program that compares is a stand-in
 # that answers as it is told, but for the last test.
 load helper
 
 setup() {
+  export PYTHONDONTWRITEBYTECODE=1
   REPO=$TMP/repo
-  mkdir -p "$REPO/scripts" "$REPO/results" "$REPO/cli" "$REPO/kernels" "$REPO/shapes"
-  cp scripts/update_baseline scripts/validate_report.py "$REPO/scripts"
+  mkdir -p "$REPO/scripts/proof" "$REPO/results" "$REPO/cli" "$REPO/kernels" "$REPO/shapes"
+  cp scripts/update_baseline.py "$REPO/scripts"
+  cp -r scripts/lib "$REPO/scripts"
+  cp scripts/proof/validate_report.py "$REPO/scripts/proof"
   cp results/*.schema.json "$REPO/results"
   echo one >"$REPO/cli/main.c"
   touch "$REPO/Makefile" "$REPO/kernels/k.cu" "$REPO/shapes/s.json"
@@ -75,7 +78,7 @@ STUB
 promote() {
   local report=$1
   shift
-  ATTNBENCH=$ATTNBENCH_STUB capture python "$REPO/scripts/update_baseline" "$TMP/$report.json" --to "$BASELINE" \
+  ATTNBENCH=$ATTNBENCH_STUB capture python "$REPO/scripts/update_baseline.py" "$TMP/$report.json" --to "$BASELINE" \
     --reason "a reason" "$@"
 }
 
@@ -178,7 +181,7 @@ compare ${BASELINE%.json}.anchor.json" ] || fail "$(cat "$TMP/asked")"
   expect_err 'no such verb'
   rm "$ATTNBENCH_STUB"
   promote good
-  expect_status 6
+  expect_status 9
   expect_err 'build it'
 }
 
@@ -227,16 +230,16 @@ UNFIT
 }
 
 @test "the command line is checked, and a broken report is refused as one" {
-  capture python "$REPO/scripts/update_baseline" "$TMP/good.json" --to "$BASELINE"
+  capture python "$REPO/scripts/update_baseline.py" "$TMP/good.json" --to "$BASELINE"
   expect_status 2
   expect_err '--reason'
   promote good --max-spread -1
   refused 2 '--max-spread'
-  ATTNBENCH=$ATTNBENCH_STUB capture python "$REPO/scripts/update_baseline" "$TMP/good.json" --to "$TMP/x.anchor.json" --reason x
+  ATTNBENCH=$ATTNBENCH_STUB capture python "$REPO/scripts/update_baseline.py" "$TMP/good.json" --to "$TMP/x.anchor.json" --reason x
   expect_status 2
   echo '{"schema": "attnbench.report/1"}' >"$TMP/broken.json"
   promote broken
-  refused 7 'is no valid report'
+  refused 7 'is not a valid report'
   sed 's/"wall_s": [0-9.]*/"wall_s": 1e999/' "$TMP/good.json" >"$TMP/huge.json"
   promote huge
   refused 7 '1e999 is too large'
@@ -250,7 +253,7 @@ UNFIT
 }
 
 @test "a reason of any bytes is logged with what it is the reason of" {
-  ATTNBENCH=$ATTNBENCH_STUB capture python "$REPO/scripts/update_baseline" "$TMP/good.json" --to "$BASELINE" --reason $'na\xefve \xc3\xa9'
+  ATTNBENCH=$ATTNBENCH_STUB capture python "$REPO/scripts/update_baseline.py" "$TMP/good.json" --to "$BASELINE" --reason $'na\xefve \xc3\xa9'
   expect_status 0
   [ "$(log_of '[d["baseline"], d["reason"].endswith("\u00e9"), "\udcef" in d["reason"]]')" = '["v3.json", true, true]' ] || fail "$(cat "$REPO"/results/h200/baseline/*.jsonl)"
 }

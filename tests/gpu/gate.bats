@@ -10,7 +10,7 @@ setup() {
 @test "every process of a run has its medians and SM clocks, and they agree" {
   attn --sweep "$SWEEP" --device cuda --rounds 4 --quick --reference none --json "$TMP/r.json"
   expect_status 0
-  python scripts/validate_report.py "$TMP/r.json"
+  python scripts/proof/validate_report.py "$TMP/r.json"
   expect_json "$TMP/r.json" 'all(r["processes"][m]["count"] == 4 for r in d["results"] for m in ("cold", "hot"))'
   expect_json "$TMP/r.json" 'all(mhz and mhz > 300 for r in d["results"] for m in ("cold", "hot")
     for mhz in r["processes"][m]["sm_clock_mhz"])'

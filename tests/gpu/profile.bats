@@ -123,7 +123,7 @@ PY
 @test "with ncu's counters every planted defect is named, bank conflicts and scattered loads too, and no other" {
   need_tool ncu
   [ -n "$ATTNBENCH_FAULTY" ] || skip "ATTNBENCH_FAULTY is not set; make test-gpu sets it"
-  capture scripts/profile --tool ncu --attnbench "$ATTNBENCH_FAULTY" --sweep tests/data/sweeps/defects.json \
+  capture scripts/profile_sweep.py --tool ncu --attnbench "$ATTNBENCH_FAULTY" --sweep tests/data/sweeps/defects.json \
     --filter Sq=32768 --variants "$(defects_of 32768)" \
     --json "$TMP/r.json"
   ! grep -q ERR_NVGPUCTRPERM "$ERR" || skip "no permission to read the GPU's counters"

@@ -18,7 +18,7 @@ sanitize() {
 
 @test "nsys sees the NVTX ranges and the same kernel durations" {
   need_tool nsys
-  capture scripts/timer_truth --tools nsys --attnbench "$ATTNBENCH" --sweep shapes/v3.json --json "$TMP/timer.json"
+  capture scripts/proof/timer_truth.py --tools nsys --attnbench "$ATTNBENCH" --sweep shapes/v3.json --json "$TMP/timer.json"
   expect_status 0
   expect_json "$TMP/timer.json" '[row[4] for row in d["rows"]] == [0, 0] and all(row[1] > 0 for row in d["rows"])'
 }
@@ -26,7 +26,7 @@ sanitize() {
 # A machine whose users may not read the counters cannot run these.
 need_counters() {
   need_tool ncu
-  capture scripts/profile --tool ncu --attnbench "$ATTNBENCH" --sweep tests/data/sweeps/tiny.json --variants scalar \
+  capture scripts/profile_sweep.py --tool ncu --attnbench "$ATTNBENCH" --sweep tests/data/sweeps/tiny.json --variants scalar \
     --counters "$TMP/try.json"
   [ "$status" -eq 0 ] || ! grep -q ERR_NVGPUCTRPERM "$ERR" || skip "no permission to read the GPU's counters"
   expect_status 0
@@ -34,7 +34,7 @@ need_counters() {
 
 @test "ncu's counters reach every cell's row" {
   need_counters
-  capture scripts/profile --tool ncu --launches 2 --attnbench "$ATTNBENCH" --sweep tests/data/sweeps/tiny.json \
+  capture scripts/profile_sweep.py --tool ncu --launches 2 --attnbench "$ATTNBENCH" --sweep tests/data/sweeps/tiny.json \
     --json "$TMP/r.json" --csv "$TMP/r.csv"
   expect_status 0
   expect_valid results/report.schema.json "$TMP/r.json"
@@ -43,7 +43,7 @@ need_counters() {
 
 @test "ncu counts what attnbench says, or a named rule explains it" {
   need_counters
-  capture scripts/check_against_ncu --attnbench "$ATTNBENCH" --sweep shapes/v3.json --json "$TMP/counters.json"
+  capture scripts/proof/check_against_ncu.py --attnbench "$ATTNBENCH" --sweep shapes/v3.json --json "$TMP/counters.json"
   expect_status 0
   expect_json "$TMP/counters.json" 'd["unexplained"] == 0 and len(d["comparisons"]) > 100'
 }

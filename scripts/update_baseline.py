@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Promotes a report to a baseline, on purpose: a baseline decides what later runs are held against.
 
-  scripts/update_baseline NEW.json --to results/h200/baseline/gate.json --reason "mma_swizzle: deeper pipeline"
+  scripts/update_baseline.py NEW.json --to results/h200/baseline/gate.json --reason "mma_swizzle: deeper pipeline"
 
 NEW.json is a report of at least 5 rounds (attnbench --sweep FILE --rounds 10 --json NEW.json). It is refused when the
 program or the tree has uncommitted changes, when the program was built from other sources than those checked out,
@@ -11,62 +11,58 @@ was pinned: three baselines that are each 1.5 % slower than the one before all p
 Every promotion is a line in baseline.log.jsonl, in the same folder. Commit the three files together.
 
 exit 0: promoted; 1: slower than the last baseline or the anchor; 2: usage; 3, 4, 5: what the comparison found (wrong,
-missing, inconclusive); 6: not fit to be a baseline, or another machine or sweep; 7: a file is invalid; 8: not written
-
-Python's standard library, and jsonschema for scripts/validate_report.py. ATTNBENCH names the program that compares.
+missing, inconclusive); 6: not fit to be a baseline, or another machine or sweep; 7: a file is invalid; 8: a file cannot
+be written; 9: attnbench, git or python3-jsonschema is missing
 """
 import argparse
+import contextlib
 import datetime
 import json
 import math
 import os
 import pathlib
 import statistics
-import subprocess
 import sys
 import tempfile
 
-ROOT = pathlib.Path(__file__).resolve().parent.parent
-ATTNBENCH = os.environ.get("ATTNBENCH", str(ROOT / "attnbench"))
+from lib import files, program
+from lib.program import COVERAGE, INCONCLUSIVE, INPUT, INTERNAL, NOT_COMPARABLE, OUTPUT, REGRESSION, ROOT, Failure, execute
+
 PROCESSES_MIN = 5
 SPREAD_FLOOR_US = 0.05  # below the resolution of a timer no spread is a fault
 THROTTLED = {"hw_slowdown", "sw_thermal_slowdown", "hw_thermal_slowdown", "hw_power_brake_slowdown"}
 SOURCES = ["Makefile", "cli", "kernels", "shapes"]
-EXIT_SLOWER, EXIT_COVERAGE, EXIT_UNFIT, EXIT_INVALID, EXIT_OUTPUT = 1, 4, 6, 7, 8
 SHOWN = 12
 
 
-class Refused(Exception):
-    """Why there is no promotion, as lines, and the exit code."""
-
-    def __init__(self, code, *lines):
-        super().__init__("\n".join(lines))
-        self.code = code
+def refused(code, *lines):
+    """Why there is no promotion."""
+    return Failure(code, "\n".join(lines))
 
 
-# ---- is the report fit? -----------------------------------------------------------------------------------------------
-
+# ---- is the report fit? -----------------------------------------------------------------------------------------
 
 def python_with_jsonschema():
     """A python3 earlier in PATH may lack the distribution's modules."""
     for candidate in (sys.executable, "/usr/bin/python3"):
-        if subprocess.run([candidate, "-c", "import jsonschema"], capture_output=True).returncode == 0:
-            return candidate
-    raise Refused(EXIT_INVALID, "no python3 with jsonschema: run make setup, or apt-get install python3-jsonschema")
+        with contextlib.suppress(Failure):
+            if execute([candidate, "-c", "import jsonschema"]).returncode == 0:
+                return candidate
+    raise Failure(INTERNAL, "no python3 with jsonschema: run make setup, or apt-get install python3-jsonschema")
 
 
 def read_report(path):
-    done = subprocess.run([python_with_jsonschema(), ROOT / "scripts" / "validate_report.py", path], capture_output=True, text=True)
+    done = execute([python_with_jsonschema(), ROOT / "scripts" / "proof" / "validate_report.py", path])
     if done.returncode != 0:
-        raise Refused(EXIT_INVALID, f"{path} is no valid report:", done.stderr.strip())
-    report = json.loads(pathlib.Path(path).read_text(encoding="utf-8"))
+        raise refused(INPUT, f"{path} is not a valid report:", done.stderr.strip())
+    report = files.read_json(path)
     if report["schema"] != "attnbench.report/1":
-        raise Refused(EXIT_INVALID, f"{path} is {report['schema']}; a baseline is a report")
+        raise Failure(INPUT, f"{path} is {report['schema']}; a baseline is a report")
     return report
 
 
 def git(*arguments):
-    return subprocess.run(["git", "-C", ROOT, *arguments], capture_output=True, text=True)
+    return execute(["git", "-C", ROOT, *arguments])
 
 
 def tree_problems(commit):
@@ -139,24 +135,20 @@ def check_fitness(report, limits):
         problems += row_problems(result, limits)
     if problems:
         more = [f"and {len(problems) - SHOWN} more"] if len(problems) > SHOWN else []
-        raise Refused(EXIT_UNFIT, "not fit to be a baseline:", *(f"  {text}" for text in problems[:SHOWN] + more))
+        raise refused(NOT_COMPARABLE, "not fit to be a baseline:", *(f"  {text}" for text in problems[:SHOWN] + more))
 
 
-# ---- is it slower? ----------------------------------------------------------------------------------------------------
+# ---- is it slower? ----------------------------------------------------------------------------------------------
 
-
-def compare(base, new):
-    """The comparison as attnbench makes it, and its text."""
-    with tempfile.TemporaryDirectory() as folder:
+def compare(attnbench, base, new):
+    """The comparison as attnbench makes it, and its exit code."""
+    program.require_program(attnbench)
+    with tempfile.TemporaryDirectory(prefix="update_baseline.") as folder:
         path = pathlib.Path(folder) / "compare.json"
-        command = [ATTNBENCH, "compare", base, new, "--allow-new", "--json", path]
-        try:
-            done = subprocess.run(command, capture_output=True, text=True)
-        except OSError as error:
-            raise Refused(EXIT_UNFIT, f"{ATTNBENCH}: {error.strerror}; build it, or name it with ATTNBENCH=") from error
+        done = execute([attnbench, "compare", base, new, "--allow-new", "--json", path])
         if not path.exists():
-            raise Refused(done.returncode or EXIT_INVALID, f"{ATTNBENCH} compare {base} {new}:", done.stderr.strip())
-        return json.loads(path.read_text(encoding="utf-8")), done.returncode
+            raise refused(done.returncode or INPUT, f"{attnbench} compare {base} {new}:", done.stderr.strip())
+        return files.read_json(path), done.returncode
 
 
 def worst_change(comparison):
@@ -175,43 +167,32 @@ def rows_of(comparison, verdicts):
 
 def judge(name, path, new, options):
     """Compares with an earlier report; refuses, or returns what is to be logged of it."""
-    comparison, code = compare(path, new)
+    comparison, code = compare(options.attnbench, path, new)
     if comparison["summary"]["exit_code"] != code:
-        raise Refused(EXIT_INVALID, f"{ATTNBENCH} compare ended with {code}, its report says otherwise")
+        raise Failure(INPUT, f"{options.attnbench} compare ended with {code}, its report says otherwise")
     entry = {"report": os.path.basename(path), "exit_code": code, "worst_time_ratio": worst_change(comparison)}
     if code == 0:
         return entry
-    if code == EXIT_UNFIT:
+    if code == NOT_COMPARABLE:
         differences = [d for d in comparison["identity"]["differences"] if d["fatal"]]
         entry["differences"] = [d["key"] for d in differences]
         if options.new_machine:
             return entry
-        raise Refused(code, f"not comparable with the {name} {path} (--new-machine starts anew):",
+        raise refused(code, f"not comparable with the {name} {path} (--new-machine starts anew):",
                       *(f"  {d['key']}: {d['base']} there, {d['new']} here" for d in differences))
-    if code == EXIT_SLOWER:
+    if code == REGRESSION:
         if options.accept_creep:
             return entry
-        raise Refused(code, f"slower than the {name} {path} (--accept-creep promotes it all the same):",
+        raise refused(code, f"slower than the {name} {path} (--accept-creep promotes it all the same):",
                       *rows_of(comparison, ["regressed"]))
-    if code == EXIT_COVERAGE and options.accept_missing:
+    if code == COVERAGE and options.accept_missing:
         return entry
-    hint = {EXIT_COVERAGE: " (--accept-missing promotes it all the same)", 5: ": measure with more --rounds"}.get(code, "")
-    raise Refused(code, f"the comparison with the {name} {path} ended with {code}{hint}:",
+    hint = {COVERAGE: " (--accept-missing promotes it all the same)", INCONCLUSIVE: ": measure with more --rounds"}.get(code, "")
+    raise refused(code, f"the comparison with the {name} {path} ended with {code}{hint}:",
                   *rows_of(comparison, ["wrong", "missing", "inconclusive", "clock"]))
 
 
-# ---- promotion --------------------------------------------------------------------------------------------------------
-
-
-def write_whole(path, data):
-    temporary = path.with_name(f"{path.name}.{os.getpid()}.tmp")
-    try:
-        temporary.write_bytes(data)
-        os.replace(temporary, path)
-    except OSError:
-        temporary.unlink(missing_ok=True)
-        raise
-
+# ---- promotion --------------------------------------------------------------------------------------------------
 
 def log_entry(options, report, judged, pins):
     accepted = [name for name in ("accept_creep", "accept_missing", "accept_unsettled", "new_machine")
@@ -238,7 +219,7 @@ def promote(options):
     anchor = options.to.with_suffix(".anchor.json")
     judged = [judge(name, path, options.report, options)
               for name, path in (("last baseline", options.to), ("anchor", anchor)) if path.exists()]
-    unlike = any(entry["exit_code"] == EXIT_UNFIT for entry in judged)
+    unlike = any(entry["exit_code"] == NOT_COMPARABLE for entry in judged)
     pins = options.anchor or unlike or not anchor.exists()
     line = json.dumps(log_entry(options, report, judged, pins), ensure_ascii=False)
     data = options.report.read_bytes()
@@ -246,12 +227,12 @@ def promote(options):
         options.to.parent.mkdir(parents=True, exist_ok=True)
         # Of arguments that are no UTF-8, what cannot be encoded is written as JSON's own escape of it.
         with open(options.to.parent / "baseline.log.jsonl", "a", encoding="utf-8", errors="backslashreplace") as log:
-            write_whole(options.to, data)
+            files.write_whole(options.to, data)
             if pins:
-                write_whole(anchor, data)
+                files.write_whole(anchor, data)
             log.write(line + "\n")
     except OSError as error:
-        raise Refused(EXIT_OUTPUT, f"{error.filename}: cannot write: {error.strerror}") from error
+        raise refused(OUTPUT, f"{error.filename}: cannot write: {error.strerror}") from error
     print(f"promoted: {options.to}{' and its anchor' if pins else ''}; commit the folder {options.to.parent}")
 
 
@@ -260,7 +241,7 @@ def parse_options():
                                      description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("report", metavar="NEW.json", type=pathlib.Path)
     parser.add_argument("--to", required=True, metavar="FILE.json", type=pathlib.Path, help="the baseline to write")
-    parser.add_argument("--reason", required=True, metavar="TEXT", help="why; it stands in the log")
+    parser.add_argument("--reason", required=True, metavar="TEXT", help="why, in one line, for the log")
     parser.add_argument("--anchor", action="store_true", help="pin the anchor to this report too")
     parser.add_argument("--accept-creep", action="store_true", help="although it is slower than the last one or the anchor")
     parser.add_argument("--accept-missing", action="store_true", help="although rows of the last one are not there")
@@ -268,6 +249,7 @@ def parse_options():
     parser.add_argument("--new-machine", action="store_true", help="another machine or sweep: nothing is compared")
     parser.add_argument("--max-spread", type=float, default=1.0, metavar="PERCENT",
                         help="standard deviation of the processes' medians that is still quiet [default: 1]")
+    program.add_attnbench_option(parser)
     options = parser.parse_args()
     if options.to.suffix != ".json" or options.to.name.endswith(".anchor.json"):
         parser.error("--to: name the baseline FILE.json; its anchor is beside it")
@@ -279,13 +261,9 @@ def parse_options():
 
 
 def main():
-    try:
-        promote(parse_options())
-    except Refused as refused:
-        print(f"update_baseline: {refused}", file=sys.stderr)
-        return refused.code
+    promote(parse_options())
     return 0
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    program.run_main(main)

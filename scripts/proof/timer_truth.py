@@ -2,7 +2,7 @@
 """Is attnbench's clock right? Its cold and hot medians beside what Nsight Systems and Nsight Compute say of the same
 kernels.
 
-  scripts/timer_truth --sweep shapes/v3.json --json results/h200/timer.json [--tools nsys,ncu]
+  scripts/proof/timer_truth.py --sweep shapes/v3.json --json results/h200/timer.json [--tools nsys,ncu]
 
 E is what the tool says an empty kernel lasts, O what attnbench's events cost around one (device.event_overhead_us), L
 the launches per hot sample. attnbench's figure is its median less a constant; what is compared with what:
@@ -24,7 +24,7 @@ only by a reason below whose bounds, made of the same runs' numbers, hold the di
 bounds are medians too); anything else is wrong. Tables go to stdout as Markdown and to --json (attnbench.table/1).
 
 Exit code: 0 every row is right or explained; 1 some are not; 4 nothing was judged, or kernels are missing; else as
-scripts/profile.
+scripts/profile_sweep.py.
 """
 import argparse
 import bisect
@@ -32,12 +32,16 @@ import collections
 import itertools
 import pathlib
 import statistics
+import sys
 import tempfile
 
-import profiler
-import program
-from program import Failure
-from report_data import case_label
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1]))
+
+from lib import files, profiler, program, reports
+from lib.metrics import Metrics
+from lib.program import Failure
+from lib.reports import case_label
+from lib.tables import section
 
 TOLERANCE_RATIO = 0.01
 TOLERANCE_US = 0.5
@@ -279,7 +283,7 @@ def nsys_tables(traced):
 
 def ncu_empty_us(args, folder):
     """What ncu says an empty kernel lasts: those of the timer's own set-up."""
-    export, metrics = folder / "empty.ncu-rep", profiler.Metrics(("gpu_time_us",), False, None)
+    export, metrics = folder / "empty.ncu-rep", Metrics(("gpu_time_us",), False, None)
     command = ["ncu", "--clock-control", "none", "--cache-control", "none", "--kernel-name",
                f"regex:{EMPTY_KERNEL}", "--launch-count", "20", "--metrics", ",".join(metrics.names()),
                "--force-overwrite", "--export", profiler.stem(export),
@@ -399,7 +403,7 @@ def ncu_tables(args, processes, folder):
     for mode in MODES:
         capture = profiler.capture_ncu(args, folder, ("gpu_time_us", "sm_clock_mhz"), False, mode)
         for path, report in processes.reports.items():
-            profiler.require_comparable(report, path, capture.report)
+            reports.require_comparable(report, path, capture.report)
         tables.append(ncu_table(processes, capture, mode, empty, args.node_us))
     return tables
 
@@ -433,7 +437,7 @@ def explained_table(tables):
 
 
 def document_of(args, report, sources, tables):
-    device, command = report["device"], f"scripts/timer_truth --sweep {args.sweep}"
+    device, command = report["device"], f"scripts/proof/timer_truth.py --sweep {args.sweep}"
     machine = f"{device['name']} (driver {device['driver']}, CUDA {report['tool']['cuda']})"
     about = (f"attnbench's medians on sweep `{report['sweep']['name']}` against {' and '.join(sources)} on {machine}, "
              "clocks left alone. Against nsys the medians are of the traced run and the launches the same; against ncu "
@@ -479,19 +483,19 @@ def parse_arguments():
 def check_before(args):
     """What can be known to be missing before anything takes time."""
     if args.json is not None:
-        program.check_output(args.json)
+        files.check_output(args.json)
     for tool in args.tools:
         profiler.tool_path(tool)
     program.require_program(args.attnbench)
     for path in args.report or []:
-        profiler.read_report(path)
+        reports.read(path, args.attnbench)
 
 
 def untraced(args, folder):
     """{path: report}"""
     if args.report:
-        return {path: profiler.read_report(path) for path in args.report}
-    return {f"run {i + 1}": profiler.read_report(profiler.measure(args, folder)) for i in range(args.processes)}
+        return {path: reports.read(path, args.attnbench) for path in args.report}
+    return {f"run {i + 1}": reports.read(profiler.measure(args, folder), args.attnbench) for i in range(args.processes)}
 
 
 def main():
@@ -511,12 +515,12 @@ def main():
             sources.append(profiler.version_of("ncu"))
     document = document_of(args, report, sources, tables)
     if args.json:
-        program.write_whole(args.json, program.json_text(document))
+        files.write_whole(args.json, files.json_text(document))
     if args.json != "-":
-        program.write_whole("-", profiler.markdown_section(document))
+        files.write_whole("-", section(document))
     rows, wrong = sum(row[1] for row in document["rows"]), sum(row[4] for row in document["rows"])
     return 1 if wrong else 0 if rows else program.COVERAGE
 
 
 if __name__ == "__main__":
-    program.run_program("timer_truth", main)
+    program.run_main(main)

@@ -10,7 +10,7 @@ import json
 import math
 import pathlib
 
-from report_data import REFERENCE, hot_us, is_vendors, mask_of, tflops
+from lib.reports import REFERENCE, hot_us, is_vendors, mask_of, tflops
 
 INK, FAINT = "#222222", "#bbbbbb"
 # One colour and marker per variant, in every picture. Colours are Paul Tol's "muted" and "bright", told apart with
@@ -86,14 +86,16 @@ def plots(reports):
 
     for sweep in ("prefill", "n6"):
         about = reports.sweeps[sweep]["sweep"]["about"] if sweep in reports.sweeps else ""
-        add(f"latency_{sweep}", f"Latency over S, {sweep}", f"Latency over S, hot: `{sweep}`. {about}.", "latency", lengths(reports, sweep, hot_us))
+        add(f"latency_{sweep}", f"Latency over S, {sweep}", f"Latency over S, hot: `{sweep}`. {about}.", "latency",
+            lengths(reports, sweep, hot_us))
         add(f"rate_{sweep}", f"TFLOP/s over S, {sweep}", f"TFLOP/s over S, hot: `{sweep}`.", "rate", lengths(reports, sweep, tflops))
     add("scaling", "Time over B*H",
         "Time over B*H, hot, a panel per variant. Dashed: what the waves of the grid (and loops over B*H inside a block) say, from the "
         "first point on; cuDNN's grid is not known before it runs, so it has no such line.", "scaling", growth(reports, ("v3", "batch")))
     points = intensity(reports, ("v3", "mission", "large_d", "prefill"))
-    add("roofline", "Roofline", "Roofline, cold (after an L2 flush): FLOP per byte of the problem (Q, K, V read and O written once) against "
-        "TFLOP/s, one point per case, with the named roofs at the highest SM clock.", "roofline",
+    add("roofline", "Roofline",
+        "Roofline, cold (after an L2 flush): FLOP per byte of the problem (Q, K, V read and O written once) against TFLOP/s, "
+        " one point per case, with the named roofs at the highest SM clock.", "roofline",
         {"points": points, **roofs(reports.device)} if points else None)
     return found
 
@@ -162,8 +164,7 @@ def spread(positions, gap, low=0.0, high=1.0):
 def end_labels(axes, lines):
     """Names at the right end of each line, moved apart, with a leader where they had to move."""
     ends = [points[-1] for points in lines.values()]
-    to_axes = lambda x, y: axes.transAxes.inverted().transform(axes.transData.transform((x, y)))
-    heights = [to_axes(x, y)[1] for x, y in ends]
+    heights = [axes.transAxes.inverted().transform(axes.transData.transform(end))[1] for end in ends]
     for i, height in spread(heights, LABEL_GAP).items():
         variant = list(lines)[i]
         axes.annotate(variant, xy=ends[i], xycoords="data", xytext=(1.045, height), textcoords="axes fraction", va="center", ha="left",
@@ -216,7 +217,7 @@ def draw_lengths(plot, y_label):
 
 def draw_growth(axes, variant, sweeps):
     color, marker = style_of(variant)
-    for fill, (sweep, points) in zip((color, "white"), sweeps.items()):
+    for fill, points in zip((color, "white"), sweeps.values()):
         axes.plot([p[0] for p in points], [p[1] for p in points], color=color, marker=marker, markersize=4.5, linewidth=1.3,
                   markerfacecolor=fill, zorder=3)
         waves = [(p[0], p[2]) for p in points if p[2] is not None]
@@ -279,7 +280,7 @@ def draw_roofline(plot):
         axes.scatter(*zip(*points), s=24, color=color, marker=marker, label=variant, linewidths=0, alpha=0.9, zorder=3)
     axes.set_xlim(low, high)
     axes.set_ylim(min(p[1] for p in every) / 1.6, max(data["flat"].values()) * 2)
-    number_axis(axes.xaxis, [2**e for e in range(0, 16) if low <= 2**e <= high])
+    number_axis(axes.xaxis, [2**e for e in range(16) if low <= 2**e <= high])
     number_axis(axes.yaxis)
     draw_roofs(axes, data, low, high)
     axes.set_xlabel("FLOP per byte")
@@ -292,12 +293,12 @@ DRAW = {"latency": lambda plot: draw_lengths(plot, "hot, us"), "rate": lambda pl
         "scaling": draw_scaling, "roofline": draw_roofline}
 
 
-def draw(plot, file_format="svg"):
+def draw(plot):
     """The picture's bytes. Raises ImportError without matplotlib."""
     plt = pyplot()
     figure = DRAW[plot["kind"]](plot)
     out = io.BytesIO()
-    extra = {"metadata": {"Date": None, "Creator": "attnbench", "Title": plot["title"], "Description": digest(plot)}} if file_format == "svg" else {}
-    figure.savefig(out, format=file_format, bbox_inches="tight", pad_inches=0.12, dpi=110, **extra)
+    about = {"Date": None, "Creator": "attnbench", "Title": plot["title"], "Description": digest(plot)}
+    figure.savefig(out, format="svg", bbox_inches="tight", pad_inches=0.12, dpi=110, metadata=about)
     plt.close(figure)
     return out.getvalue()

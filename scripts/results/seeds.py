@@ -4,7 +4,8 @@ A claim quotes its report, with that report's own numbers. Everything else comes
 them, and the verdict is decided by a condition on them, so that a new measurement may turn it. The explanation belongs
 to one verdict and is left out beside another.
 """
-from report_data import finding_ids, hot_us, microseconds, percent, ratio, roof_share, significant, speedup, tflops
+from lib.reports import finding_ids, hot_us, roof_share, speedup, tflops
+from lib.tables import microseconds, percent, ratio, significant
 
 HOLDS, PARTLY, FAILS, UNKNOWN = "holds", "partly", "does not hold", "not measured"
 

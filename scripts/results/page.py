@@ -5,11 +5,15 @@ predictions.
 """
 import textwrap
 
-from report_data import (REFERENCE, case_label, hot_us, is_vendors, limit, microseconds, percent, ratio, read_json, roof_share, shape_of_key,
-                         significant, speedup, table, table_blocks, tflops, torch_versions)
-from results_seeds import verdicts
+from measured import torch_versions
+from seeds import verdicts
 
-GENERATED = "<!-- Made by scripts/update_results.py from the reports beside it; edits are overwritten. -->"
+from lib.files import read_json
+from lib.program import INPUT, Failure
+from lib.reports import REFERENCE, case_label, hot_us, is_vendors, limit, roof_share, shape_of_key, speedup, tflops
+from lib.tables import microseconds, percent, ratio, significant, table, table_blocks
+
+GENERATED = "<!-- Made by scripts/results/update_results.py from the reports beside it; edits are overwritten. -->"
 TABLES = ("timer", "counters", "gate")
 README_SWEEPS = ("v3", "mission")
 TORCH_SWEEPS = ("mission", "it3", "n6", "prefill")
@@ -30,27 +34,27 @@ def is_prediction(value):
 def check_rung(ladder, rung, where):
     missing = [key for key in ("variant", "what") if not isinstance(rung.get(key), str)]
     if missing:
-        raise ValueError(f'{where}: a rung of {ladder["id"]} has no "{missing[0]}"')
+        raise Failure(INPUT, f'{where}: a rung of {ladder["id"]} has no "{missing[0]}"')
     named = f"{where}: {ladder['id']}, rung {rung['variant']}"
     predicted = rung.get("predicted", [None] * len(ladder["cases"]))
     if len(predicted) != len(ladder["cases"]):
-        raise ValueError(f"{named} has {len(predicted)} predictions for {len(ladder['cases'])} cases; give one each, or null")
+        raise Failure(INPUT, f"{named} has {len(predicted)} predictions for {len(ladder['cases'])} cases; give one each, or null")
     for value in predicted:
         if not is_prediction(value):
-            raise ValueError(f'{named}: {value} is no prediction; write [low, high], {{"us": time}}, {{"saves_us": difference}} or null')
+            raise Failure(INPUT, f'{named}: {value} is no prediction; write [low, high], {{"us": time}}, {{"saves_us": difference}} or null')
     if rung.get("over") is not None and rung["over"] not in [other.get("variant") for other in ladder["rungs"]]:
-        raise ValueError(f"{named} is over {rung['over']}, which is no rung of this ladder")
+        raise Failure(INPUT, f"{named} is over {rung['over']}, which is no rung of this ladder")
 
 
 def read_ladder(path):
     """ladder.json, which is written by hand."""
     document = read_json(path)
     if not isinstance(document, dict) or document.get("schema") != "attnbench.ladder/1" or not isinstance(document.get("ladders"), list):
-        raise ValueError(f'{path}: not predictions; it needs "schema": "attnbench.ladder/1" and "ladders"')
+        raise Failure(INPUT, f'{path}: not predictions; it needs "schema": "attnbench.ladder/1" and "ladders"')
     for ladder in document["ladders"]:
         missing = [key for key in ("id", "title", "about", "sources", "cases", "rungs") if key not in ladder]
         if missing:
-            raise ValueError(f'{path}: ladder {ladder.get("id", "without id")} has no "{missing[0]}"')
+            raise Failure(INPUT, f'{path}: ladder {ladder.get("id", "without id")} has no "{missing[0]}"')
         for rung in ladder["rungs"]:
             check_rung(ladder, rung, path)
     return document
@@ -373,7 +377,7 @@ def page(folder, reports, ladder, plots):
     opening = [f"# One {reports.device['name']}", GENERATED,
                f"{device_text(reports)}; nothing was locked. `<sweep>.journal` is what a run measured, `<sweep>.json` the report that "
                "`attnbench report` makes of it ([format](../README.md)), `torch_<sweep>.json` what `scripts/sdpa_baseline.py` measured "
-               "of PyTorch. This page and the plots are made from them by `scripts/update_results.py`; no figure is typed by hand."]
+               "of PyTorch. This page and the plots are made from them by `scripts/results/update_results.py`; no figure is typed by hand."]
     blocks = (opening + ladder_blocks(reports, ladder) + seed_blocks(reports) + scaling_blocks(reports) + plot_blocks(plots) + torch_blocks(reports)
               + extra_blocks(reports, folder) + sweep_blocks(reports))
     return "\n\n".join(blocks) + "\n"
@@ -405,7 +409,7 @@ def v3_story(reports):
     rows = [row for row in reports.rows("v3") if row["variant"] == "serial" and row["time"]]
     scalar = reports.row("v3", rows[-1]["key"], "scalar") if rows else None
     if not scalar:
-        raise ValueError("v3: no times of serial and scalar, whose story the top README tells")
+        raise Failure(INPUT, "v3: no times of serial and scalar, whose story the top README tells")
     first, last = rows[0], rows[-1]
     batch = last["shape"]["B"] // first["shape"]["B"]
     return textwrap.fill(f"The sweep is the story of a kernel that was thought to \"not scale\": `serial` takes {ratio(hot_us(last) / hot_us(first))} the time while "

@@ -3,26 +3,30 @@
 and compares registers, waves and occupancy of every pass, and DRAM bytes, L2 requests, L2 hit rate and tensor-pipe
 use of every row. Grid and block are compared launch by launch before anything else: a difference there is an error.
 
-  scripts/check_against_ncu --sweep shapes/v3.json [--report results/h200/v3.json] --json results/h200/counters.json
+  scripts/proof/check_against_ncu.py --sweep shapes/v3.json [--report results/h200/v3.journal] --json results/h200/counters.json
 
 What attnbench says is taken from a report: --report, or one measured now. Quantities within 10 % of each other
 (percentages: or half a point) agree. A disagreement is explained only by a rule below whose condition holds for the
 row *and* whose own, corrected bounds hold ncu's value; anything else is unexplained. The tables go to stdout as
-Markdown and to --json (schema attnbench.table/1, which scripts/update_results.py puts on the results page).
+Markdown and to --json (schema attnbench.table/1, which scripts/results/update_results.py puts on the results page).
 
 Exit code: 0 nothing is unexplained; 1 something is; 4 nothing could be compared, or the capture does not hold exactly
-the cells' kernels; else as scripts/profile.
+the cells' kernels; else as scripts/profile_sweep.py.
 """
 import argparse
 import collections
 import math
 import pathlib
+import sys
 import tempfile
 
-import profiler
-import program
-from program import Failure
-from report_data import case_label
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1]))
+
+from lib import files, profiler, program, reports
+from lib.metrics import SECTOR_BYTES
+from lib.program import Failure
+from lib.reports import case_label
+from lib.tables import section
 
 TOLERANCE = 0.10
 POINTS = 0.5  # percentages closer than that agree, however small they are
@@ -211,7 +215,7 @@ def request_bounds(row, asked, seen):
     """Why L2 sees more or less than the blocks' tiles ask for. What is joined on the way is missing whatever the
     reason; every byte comes once."""
     local, joined = row.sum("local_bytes") or 0, max(0, (row.sum("crossbar_bytes") or seen) - seen)
-    touched = max(row.sum(key) or 0 for key in ("global_sectors", "global_load_store_sectors")) * profiler.SECTOR_BYTES
+    touched = max(row.sum(key) or 0 for key in ("global_sectors", "global_load_store_sectors")) * SECTOR_BYTES
     copies = row.sum("copy_excess_bytes") or 0
     least = max(row.result["bytes"], asked - joined)
     if joined:
@@ -370,26 +374,26 @@ def main():
     args = parser.parse_args()
     profiler.check_options(parser, args)
     if args.json is not None:
-        program.check_output(args.json)
+        files.check_output(args.json)
     profiler.tool_path("ncu")
     program.require_program(args.attnbench)
     if args.report:
-        profiler.read_report(args.report)
+        reports.read(args.report, args.attnbench)
     with tempfile.TemporaryDirectory(prefix="attnbench-ncu.") as name:
         folder = pathlib.Path(name)
         path = args.report or profiler.measure(args, folder)
-        report = profiler.read_report(path)
+        report = reports.read(path, args.attnbench)
         capture = profiler.capture_ncu(args, folder, KEYS, False, "cold")
-    profiler.require_comparable(report, path, capture.report)
+    reports.require_comparable(report, path, capture.report)
     compared = compare_sweep(capture, report)
-    command = f"scripts/check_against_ncu --sweep {args.sweep}" + (f" --report {args.report}" if args.report else "")
+    command = f"scripts/proof/check_against_ncu.py --sweep {args.sweep}" + (f" --report {args.report}" if args.report else "")
     document = document_of(capture, report, compared, command)
     if args.json:
-        program.write_whole(args.json, program.json_text(document))
+        files.write_whole(args.json, files.json_text(document))
     if args.json != "-":
-        program.write_whole("-", profiler.markdown_section(document))
+        files.write_whole("-", section(document))
     return capture.exit_code or (1 if document["unexplained"] else 0)
 
 
 if __name__ == "__main__":
-    program.run_program("check_against_ncu", main)
+    program.run_main(main)

@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
 """Runs a sweep under ncu or nsys and gives the kernels that the tool saw back to the cells that launched them.
 
-  scripts/profile --tool ncu --sweep shapes/v3.json --json v3_counters.json
-  scripts/profile --tool ncu --sweep shapes/v3.json --report v3.json --csv v3.csv    # counters into a saved report
-  scripts/profile --tool nsys --sweep shapes/v3.json --out v3.nsys-rep               # keep the trace for the viewer
+  scripts/profile_sweep.py --tool ncu --sweep shapes/v3.json --json v3_counters.json
+  scripts/profile_sweep.py --tool ncu --sweep shapes/v3.json --report v3.json --csv v3.csv    # counters into a saved report
+  scripts/profile_sweep.py --tool nsys --sweep shapes/v3.json --out v3.nsys-rep               # keep the trace for the viewer
 
 `attnbench --profile=N` launches every cell's kernels in one range and nothing else; the tool's kernels are matched
 with the report's launches one by one (name, grid, block), and a mismatch is an error. The counters reach the report
@@ -22,10 +22,10 @@ import pathlib
 import sys
 import tempfile
 
-import profiler
-import program
-from program import Failure
-from report_data import table_part
+from lib import files, profiler, program, reports
+from lib.metrics import QUANTITIES, Metrics
+from lib.program import Failure
+from lib.tables import table_part
 
 SHOWN = (("us", "gpu_time_us", 1), ("DRAM MB", "dram_read_bytes", 1e-6), ("L2 MB", "l2_bytes", 1e-6),
          ("L2 hit %", "l2_hit_ratio", 100), ("tensor %", "tensor_pipe_ratio", 100), ("issue %", "issue_ratio", 100),
@@ -75,7 +75,7 @@ def print_commands(args):
     export = args.out or here / f"profile.{args.tool}-rep"
     commands = []
     if args.tool == "ncu":
-        metrics = profiler.Metrics(profiler.QUANTITIES, True, None)
+        metrics = Metrics(QUANTITIES, True, None)
         commands.append(profiler.ncu_command(args, metrics, export, here / "profile.json", args.cache))
         commands.append(profiler.ncu_import_command(export))
     else:
@@ -90,7 +90,7 @@ def print_commands(args):
 
 def only_rows_of(document, report):
     """The counters of rows that the report measured; the others are named."""
-    timed = profiler.ok_rows(report)
+    timed = reports.ok_rows(report)
     for row in document["rows"]:
         if (row["key"], row["variant"]) not in timed:
             print(f"note: {row['key']} {row['variant']} is not ok in the report; left out", file=sys.stderr)
@@ -100,9 +100,9 @@ def only_rows_of(document, report):
 def fold(args, capture, document, folder):
     """({output: text} of the report with the counters in it, the exit code that this report asks for)."""
     times = args.report or profiler.measure(args, folder)
-    counters, report = folder / "counters.json", profiler.read_report(times)
-    profiler.require_comparable(report, times, capture.report)
-    counters.write_text(program.json_text(only_rows_of(document, report)))
+    counters, report = folder / "counters.json", reports.read(times, args.attnbench)
+    reports.require_comparable(report, times, capture.report)
+    counters.write_text(files.json_text(only_rows_of(document, report)))
     done = program.execute(report_command(args, times, counters, folder))
     made = {wanted: folder / f"out.{name}" for name, wanted in (("json", args.json), ("csv", args.csv)) if wanted}
     if not all(path.exists() for path in made.values()):
@@ -126,16 +126,16 @@ def counter_table(document):
 def check_before(args):
     """What can be known to be missing before anything takes time."""
     for path in outputs_of(args):
-        program.check_output(path)
+        files.check_output(path)
     profiler.tool_path(args.tool)
     program.require_program(args.attnbench)
     if args.report:
-        profiler.read_report(args.report)
+        reports.read(args.report, args.attnbench)
 
 
 def capture_with(args, folder, kept):
     if args.tool == "ncu":
-        return profiler.capture_ncu(args, folder, profiler.QUANTITIES, True, args.cache, kept)
+        return profiler.capture_ncu(args, folder, QUANTITIES, True, args.cache, kept)
     return profiler.capture_nsys(args, folder, kept)
 
 
@@ -152,17 +152,17 @@ def main():
         document = profiler.counters_document(capture)
         # First what took the longest: the report may still fail.
         if args.counters:
-            program.write_whole(args.counters, program.json_text(document))
+            files.write_whole(args.counters, files.json_text(document))
         if args.out:
-            program.copy_whole(kept, args.out)
+            files.copy_whole(kept, args.out)
         outputs, code = fold(args, capture, document, folder) if args.json or args.csv else ({}, 0)
         for path, text in outputs.items():
-            program.write_whole(path, text)
+            files.write_whole(path, text)
     if "-" not in outputs_of(args):
-        program.write_whole("-", f"{capture.source}, {document['launches']} launch(es) a cell, caches {capture.cache}\n\n"
+        files.write_whole("-", f"{capture.source}, {document['launches']} launch(es) a cell, caches {capture.cache}\n\n"
                                  f"{counter_table(document)}\n")
     return capture.exit_code or code
 
 
 if __name__ == "__main__":
-    program.run_program("profile", main)
+    program.run_main(main)

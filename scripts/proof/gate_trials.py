@@ -1,80 +1,83 @@
 #!/usr/bin/env python3
 """Tries the gate for real: many gates of a program against itself, and many with one case slowed down on purpose.
 
-  scripts/gate_trials --sweep shapes/gate.json --json results/h200/gate.json [--same 40] [--slowed 20] [--percent 3]
-                      [--rounds 5] [--gpus 0,1,...] [--processes 28 | --evidence RUN.json] [--resume FILE]
-                      [--attnbench PATH]
+  scripts/proof/gate_trials.py --sweep shapes/gate.json --json results/h200/gate.json
 
 A trial is one `attnbench ab --base SAME_PROGRAM`: fresh processes in ABBA order, suspects measured again. Trials without
 a change judge every case in both modes and must end with 0; one that ends with 1 is a false alarm, one with 5 did not
 decide. A slowed trial puts --inject-slowdown on one case of the candidate, another one each time, longest first, judges
 the hot times of that variant's cases, and must end with 1 naming that case and no other. Cases shorter than --least-us
-are left out: the delay is a launch of its own, which cannot be short enough for them. Where the delay could not be put in
-exactly, the trial does not count and another takes its place.
+are left out: the delay is a launch of its own, which cannot be short enough for them. A trial whose delay could not be
+set to the wanted size does not count, and another takes its place.
 
 Several GPUs run trials side by side, one trial on one GPU. From --processes measured processes, or from a report of many
 (--evidence), `attnbench gate --selftest` draws thousands of gates, whose rates go into the same file (schema
-attnbench.table/1). A run that was cut short leaves FILE.trials, which --resume takes up.
+attnbench.table/1). A run that was cut short leaves FILE.trials, which --resume continues.
 
-Exit code: 0 no false alarm and every slowdown found; 1 not so; else what the first trial that could not run ended with.
+Exit code: 0 no false alarm and every slowdown found; 1 a false alarm or a missed slowdown; 2 usage; 4 no case can be
+slowed; 7 --evidence or --resume cannot be read; 8 --json cannot be written; else what the first trial that could not run
+ended with.
 """
 import argparse
 import json
 import os
 import pathlib
-import subprocess
 import sys
 import tempfile
 import threading
 import time
 
-REGRESSION, INCONCLUSIVE = 1, 5
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1]))
+
+from lib import files, program
+from lib.program import COVERAGE, INCONCLUSIVE, INPUT, INTERNAL, REGRESSION, Failure, execute
 
 
-def arguments():
+def parse_arguments():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--sweep", required=True)
-    parser.add_argument("--json", required=True)
-    parser.add_argument("--same", type=int, default=40)
-    parser.add_argument("--slowed", type=int, default=20)
-    parser.add_argument("--percent", type=float, default=3.0)
-    parser.add_argument("--rounds", type=int, default=5)
-    parser.add_argument("--least-us", type=float, default=45.0)
-    parser.add_argument("--gpus", default="0")
-    parser.add_argument("--processes", type=int, default=28, help="0: no drawn rates")
-    parser.add_argument("--evidence")
-    parser.add_argument("--resume")
-    parser.add_argument("--attnbench", default="./attnbench")
-    return parser.parse_args()
-
-
-def fail(code, text):
-    print(f"gate_trials: {text}", file=sys.stderr)
-    sys.exit(code)
-
-
-def read(path):
-    with open(path, encoding="utf-8") as file:
-        return json.load(file)
+    parser.add_argument("--sweep", required=True, metavar="FILE")
+    parser.add_argument("--json", required=True, metavar="FILE", help="write the rates and every trial here")
+    parser.add_argument("--same", type=int, default=40, metavar="N", help="trials without a change (default: 40)")
+    parser.add_argument("--slowed", type=int, default=20, metavar="N", help="trials with one case slowed (default: 20)")
+    parser.add_argument("--percent", type=float, default=3.0, metavar="PERCENT", help="size of the slowdown (default: 3)")
+    parser.add_argument("--rounds", type=int, default=5, metavar="N", help="pairs of processes of a gate (default: 5)")
+    parser.add_argument("--least-us", type=float, default=45.0, metavar="US", help="slow only cases that take this long (default: 45)")
+    parser.add_argument("--gpus", default="0", metavar="A,B", help="numbers of the GPUs to use (default: 0)")
+    parser.add_argument("--processes", type=int, default=28, metavar="N", help="processes to draw gates from; 0 draws none (default: 28)")
+    parser.add_argument("--evidence", metavar="FILE", help="a report of many processes to draw from instead")
+    parser.add_argument("--resume", metavar="FILE", help="continue from the FILE.trials of a run that was cut short")
+    program.add_attnbench_option(parser)
+    args = parser.parse_args()
+    for name, value in (("--same", args.same), ("--slowed", args.slowed), ("--processes", args.processes)):
+        if value < 0:
+            parser.error(f"{name}: {value} is not 0 or more")
+    if args.json == "-":
+        parser.error("--json: name a file; the trials are kept beside it until all are done")
+    if not all(gpu.strip().isalnum() for gpu in args.gpus.split(",")):
+        parser.error(f'--gpus: "{args.gpus}" is not a list of GPU numbers such as 0,1')
+    return args
 
 
 # ---- trials -----------------------------------------------------------------------------------------------------
 
 def cells(args, folder):
     """The cells that can be slowed, longest first, as KEY/VARIANT; and a report that holds them."""
-    path = folder / "cells.json"
     if args.evidence is not None:
-        return longest(args, read(args.evidence))
-    done = subprocess.run([args.attnbench, "--sweep", args.sweep, "--quick", "--reference", "none", "--json", path],
-                          capture_output=True, text=True)
+        return longest(args, args.evidence)
+    path = folder / "cells.json"
+    done = execute([args.attnbench, "--sweep", args.sweep, "--quick", "--reference", "none", "--json", path])
     if done.returncode != 0:
-        fail(done.returncode, f"the sweep itself ended with {done.returncode}: {done.stderr.strip()[-300:]}")
-    return longest(args, read(path))
+        raise Failure(done.returncode, f"the sweep itself ended with {done.returncode}: {done.stderr.strip()[-300:]}")
+    return longest(args, path)
 
 
-def longest(args, report):
-    timed = [(r["time"]["hot"]["median_us"], f"{r['key']}/{r['variant']}") for r in report["results"]
-             if r["status"] == "ok" and r["time"]["hot"]["median_us"] >= args.least_us]
+def longest(args, path):
+    report = files.read_json(path)
+    try:
+        timed = [(r["time"]["hot"]["median_us"], f"{r['key']}/{r['variant']}") for r in report["results"]
+                 if r["status"] == "ok" and r["time"]["hot"]["median_us"] >= args.least_us]
+    except (KeyError, TypeError) as error:
+        raise Failure(INPUT, f"{path}: not a report with hot times; write it with attnbench --json") from error
     return [cell for _, cell in sorted(timed, reverse=True)], report
 
 
@@ -86,12 +89,12 @@ def trial(args, folder, number, gpu, slowed):
         command += ["--modes", "hot", "--variants", slowed.split("/", 1)[1], "--inject-slowdown",
                     f"{slowed}:{args.percent:g}"]
     start = time.monotonic()
-    done = subprocess.run(command, capture_output=True, text=True, env={**os.environ, "CUDA_VISIBLE_DEVICES": gpu})
+    done = execute(command, CUDA_VISIBLE_DEVICES=gpu)
     result = {"slowed": slowed, "gpu": gpu, "exit_code": done.returncode, "wall_s": round(time.monotonic() - start, 2)}
     if not path.exists():
         result["failure"] = done.stderr.strip()[-400:]
         return result
-    comparison = read(path)
+    comparison = files.read_json(path)
     result["summary"] = comparison["summary"]
     result["rows"] = [{key: row.get(key) for key in ("key", "variant", "mode", "verdict", "time_ratio", "first_time_ratio", "reason")}
                       for row in comparison["rows"] if row["verdict"] != "same" or row.get("was_suspect")]
@@ -100,36 +103,54 @@ def trial(args, folder, number, gpu, slowed):
 
 def run_processes(args, folder, gpu):
     """The evidence of `gate --selftest`."""
-    done = subprocess.run([args.attnbench, "--sweep", args.sweep, "--quick", "--reference", "none", "--rounds",
-                           str(args.processes), "--json", folder / "processes.json"], capture_output=True, text=True,
-                          env={**os.environ, "CUDA_VISIBLE_DEVICES": gpu})
+    done = execute([args.attnbench, "--sweep", args.sweep, "--quick", "--reference", "none", "--rounds", args.processes,
+                    "--json", folder / "processes.json"], CUDA_VISIBLE_DEVICES=gpu)
     print(f"{args.processes} processes: exit code {done.returncode} {done.stderr.strip()[-200:]}", file=sys.stderr)
 
 
-def was_put_in(result):
-    """False: the slowed case could not be slowed by just that much, so the trial says nothing."""
+def counts(result):
+    """Whether the trial says anything: the slowed case could be slowed by just that much."""
     return not any("--inject-slowdown" in (row.get("reason") or "") for row in result.get("rows", []))
 
 
+def earlier_trials(path):
+    try:
+        trials = [json.loads(line) for line in pathlib.Path(path).read_text(encoding="utf-8").splitlines()]
+        if all(isinstance(trial, dict) and {"slowed", "exit_code", "wall_s"} <= trial.keys() for trial in trials):
+            return trials
+    except OSError as error:
+        raise Failure(INPUT, f"{path}: cannot be read: {error.strerror}") from error
+    except ValueError:
+        pass
+    raise Failure(INPUT, f"{path}: not the FILE.trials of an earlier run; give that file, or start anew without --resume")
+
+
 class Trials:
-    """What is still to be tried; threads ask for it. None: nothing any more."""
+    """What is still to be tried; a thread per GPU asks for it."""
 
     def __init__(self, args, slowable):
         self.lock = threading.Lock()
-        self.results = [] if args.resume is None else [json.loads(line) for line in open(args.resume, encoding="utf-8")]
+        self.results = [] if args.resume is None else earlier_trials(args.resume)
         self.resumed = len(self.results)
         self.slowable = slowable
         self.missing = {"same": args.same, "slowed": args.slowed}
         for result in self.results:
-            self.missing[self.kind(result)] -= was_put_in(result)
+            self.missing[self.kind(result)] -= counts(result)
         self.started = sum(result["slowed"] is not None for result in self.results)
         self.processes = args.processes > 0 and args.evidence is None
+        self.stopped = False
 
     @staticmethod
     def kind(result):
         return "same" if result["slowed"] is None else "slowed"
 
+    def stop(self):
+        """Nothing more is handed out."""
+        with self.lock:
+            self.missing, self.processes, self.stopped = {"same": 0, "slowed": 0}, False, True
+
     def take(self):
+        """(kind, cell to slow) of the next task, or None."""
         with self.lock:
             if self.processes:
                 self.processes = False
@@ -143,8 +164,10 @@ class Trials:
 
     def add(self, result, log):
         with self.lock:
+            if self.stopped:
+                return
             self.results.append(result)
-            self.missing[self.kind(result)] += not was_put_in(result) and "failure" not in result
+            self.missing[self.kind(result)] += not counts(result) and "failure" not in result
             log.write(json.dumps(result) + "\n")
             log.flush()
             print(f"{len(self.results)}: {result['slowed'] or 'no change'}: exit code {result['exit_code']}, "
@@ -153,23 +176,33 @@ class Trials:
 
 def run_all(args, folder, slowable):
     """One thread per GPU."""
-    trials = Trials(args, slowable)
+    trials, failures = Trials(args, slowable), []
 
     def work(gpu):
-        while (task := trials.take()) is not None:
-            if task[0] == "processes":
-                run_processes(args, folder, gpu)
-            else:
-                trials.add(trial(args, folder, len(trials.results), gpu, task[1]), log)
+        try:
+            while (task := trials.take()) is not None:
+                if task[0] == "processes":
+                    run_processes(args, folder, gpu)
+                else:
+                    trials.add(trial(args, folder, len(trials.results), gpu, task[1]), log)
+        except Exception as failure:
+            failures.append(failure)
+            trials.stop()
 
     with open(args.json + ".trials", "w", encoding="utf-8") as log:
-        for result in trials.results:
-            log.write(json.dumps(result) + "\n")
-        threads = [threading.Thread(target=work, args=(gpu,)) for gpu in args.gpus.split(",")]
-        for thread in threads:
-            thread.start()
-        for thread in threads:
-            thread.join()
+        log.writelines(json.dumps(result) + "\n" for result in trials.results)
+        threads = [threading.Thread(target=work, args=(gpu.strip(),)) for gpu in args.gpus.split(",")]
+        try:
+            for thread in threads:
+                thread.start()
+            for thread in threads:
+                thread.join()
+        except BaseException:
+            trials.stop()
+            program.end_running()
+            raise
+    if failures:
+        raise failures[0]
     return trials
 
 
@@ -183,11 +216,11 @@ def found(result):
 
 def selftest(args, folder):
     path = folder / "selftest.json"
-    done = subprocess.run([args.attnbench, "gate", "--selftest", "--from", args.evidence or folder / "processes.json", "--rounds", str(args.rounds),
-                           "--json", path], capture_output=True, text=True)
+    done = execute([args.attnbench, "gate", "--selftest", "--from", args.evidence or folder / "processes.json", "--rounds",
+                    args.rounds, "--json", path])
     if not path.exists():
-        fail(done.returncode or 9, f"the self-test of the gate: {done.stderr.strip()[-300:]}")
-    return read(path)
+        raise Failure(done.returncode or INTERNAL, f"attnbench gate --selftest ended with {done.returncode}: {done.stderr.strip()[-300:]}")
+    return files.read_json(path)
 
 
 def percent(ratio):
@@ -204,13 +237,15 @@ def rate_rows(data):
                   f"at most {percent(suite['inconclusive_upper'])} (95 %)"]]
         if suite["paired"]:
             hardest = max(data["cases"], key=lambda case: case["slowdown_99"] or float("inf"))
-            mean = {p: sum(case[f"found_{p}_percent"] for case in data["cases"]) / len(data["cases"]) for p in (2, 3)}
-            rows += [[f"drawn, {kind}: {p} % slower, found in either mode, of the case found least",
-                      percent(suite[f"least_found_{p}_percent"]),
-                      f"of single modes {percent(mean[p])} in the mean, {percent(min(c[f'found_{p}_percent'] for c in data['cases']))} of the least"]
-                     for p in (3, 2)]
-            rows += [["hardest single mode", f"{percent(hardest['slowdown_99'])} is found in 99 %" if hardest["slowdown_99"] else "nothing is found in 99 %",
-                      f"`{hardest['variant']}` {hardest['mode']} at {hardest['key']}, processes differ by {percent(hardest['spread_ratio'])}"]]
+            for p in (3, 2):
+                shares = [case[f"found_{p}_percent"] for case in data["cases"]]
+                rows.append([f"drawn, {kind}: {p} % slower, found in either mode, of the case found least",
+                             percent(suite[f"least_found_{p}_percent"]),
+                             f"of single modes {percent(sum(shares) / len(shares))} in the mean, {percent(min(shares))} of the least"])
+            most = hardest["slowdown_99"]
+            rows.append(["hardest single mode", f"{percent(most)} is found in 99 %" if most else "nothing is found in 99 %",
+                         f"`{hardest['variant']}` {hardest['mode']} at {hardest['key']}, "
+                         f"processes differ by {percent(hardest['spread_ratio'])}"])
     return rows
 
 
@@ -225,7 +260,7 @@ def case_table(data):
 
 
 def table(args, report, same, slowed, resumed, data):
-    device, valid = report["device"], [r for r in slowed if was_put_in(r)]
+    device, valid = report["device"], [r for r in slowed if counts(r)]
     walls = sorted(r["wall_s"] for r in same)
     alarms, undecided = (sum(r["exit_code"] == code for r in same) for code in (REGRESSION, INCONCLUSIVE))
     rows = [[f"real gates without any change, {len(report['results'])} cells in both modes: failed",
@@ -237,7 +272,7 @@ def table(args, report, same, slowed, resumed, data):
                   f"{len(report['results'])} cells, {args.rounds} pairs of processes; longest {walls[-1]:.1f} s"]]
     out = {"schema": "attnbench.table/1", "title": "How far the gate is to be trusted",
            "about": f"Threshold 2 %, {args.rounds} pairs of processes, sweep `{report['sweep']['name']}` on {device['name']} "
-                    f"(driver {device['driver']}, nothing locked). Real gates: `scripts/gate_trials`, the program against itself."
+                    f"(driver {device['driver']}, nothing locked). Real gates: `scripts/proof/gate_trials.py`, the program against itself."
                     + ("" if data is None else f" Drawn: `attnbench gate --selftest`, gates drawn from "
                        f"{data['method']['processes']} measured processes."),
            "columns": ["what", "result", "detail"], "rows": rows + ([] if data is None else rate_rows(data)),
@@ -253,26 +288,26 @@ def table(args, report, same, slowed, resumed, data):
 
 
 def main():
-    args = arguments()
+    args = parse_arguments()
+    files.check_output(args.json)
+    program.require_program(args.attnbench)
     with tempfile.TemporaryDirectory(prefix="gate_trials.") as name:
         folder = pathlib.Path(name)
         slowable, report = cells(args, folder)
         if args.slowed > 0 and not slowable:
-            fail(4, f"no case takes {args.least_us:g} us or more")
+            raise Failure(COVERAGE, f"no case takes {args.least_us:g} us or more; lower --least-us, or give --slowed 0")
         trials = run_all(args, folder, slowable)
         data = selftest(args, folder) if args.evidence is not None or args.processes > 0 else None
     same = [r for r in trials.results if r["slowed"] is None]
     slowed = [r for r in trials.results if r["slowed"] is not None]
-    with open(args.json, "w", encoding="utf-8") as file:
-        json.dump(table(args, report, same, slowed, trials.resumed, data), file, indent=1)
-        file.write("\n")
+    files.write_whole(args.json, files.json_text(table(args, report, same, slowed, trials.resumed, data)))
     os.remove(args.json + ".trials")
     broken = [r for r in trials.results if "failure" in r]
     if broken:
-        fail(broken[0]["exit_code"] or 9, f"{len(broken)} trials could not run; the first: {broken[0]['failure']}")
-    good = all(r["exit_code"] != REGRESSION for r in same) and all(map(found, filter(was_put_in, slowed)))
-    sys.exit(0 if good else 1)
+        raise Failure(broken[0]["exit_code"] or INTERNAL, f"{len(broken)} trials could not run; the first: {broken[0]['failure']}")
+    good = all(r["exit_code"] != REGRESSION for r in same) and all(map(found, filter(counts, slowed)))
+    return 0 if good else 1
 
 
 if __name__ == "__main__":
-    main()
+    program.run_main(main)

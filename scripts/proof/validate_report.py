@@ -16,7 +16,7 @@ try:
 except ImportError:
     sys.exit("validate_report.py: needs python3-jsonschema; apt-get install python3-jsonschema")
 
-RESULTS = pathlib.Path(__file__).resolve().parent.parent / "results"
+RESULTS = pathlib.Path(__file__).resolve().parents[2] / "results"
 STATUSES = ["ok", "wrong", "skipped", "planned", "oom_predicted", "error", "crashed", "timeout"]
 COVERAGE = ["oom_predicted", "error", "crashed", "timeout"]
 QUANTILES = ["min_us", "p25_us", "median_us", "p75_us", "p95_us", "max_us"]
@@ -152,7 +152,7 @@ def expected_exit(comparison):
 
 def check_comparison(comparison):
     rows, summary = comparison["rows"], comparison["summary"]
-    counts = {verdict: sum(row["verdict"] == verdict for row in rows) for verdict in JUDGED + ["added", "untimed"]}
+    counts = {verdict: sum(row["verdict"] == verdict for row in rows) for verdict in [*JUDGED, "added", "untimed"]}
     counts["rows"] = len(rows)
     counts["expected"] = sum(counts[verdict] for verdict in JUDGED)
     counts["compared"] = sum(row["time_ratio"] is not None for row in rows)

@@ -1,0 +1,1 @@
+"""What the scripts share. Python's standard library only."""

@@ -1,0 +1,110 @@
+"""What every script needs that runs other programs: exit codes, failures that carry one, and programs that end with
+the script."""
+import contextlib
+import os
+import pathlib
+import shutil
+import signal
+import subprocess
+import sys
+import threading
+
+ROOT = pathlib.Path(__file__).resolve().parents[2]
+
+# The exit codes of attnbench (README.md), which are the scripts' too.
+REGRESSION, USAGE, WRONG, COVERAGE, INCONCLUSIVE, NOT_COMPARABLE, INPUT, OUTPUT, INTERNAL = range(1, 10)
+NO_GPU = 77
+PASSED_ON = (USAGE, WRONG, COVERAGE, INPUT, OUTPUT, INTERNAL, NO_GPU, 130, 143)
+PATIENCE_S = 5.0  # from asking a program to end to killing it
+
+running, running_lock = set(), threading.Lock()
+
+
+class Failure(Exception):
+    """Why the script ends, and its exit code."""
+
+    def __init__(self, code, text):
+        super().__init__(text)
+        self.code = code
+
+
+def code_of(code):
+    """The exit code of a failed attnbench as this script's own."""
+    return code if code in PASSED_ON else INTERNAL
+
+
+# ---- programs ---------------------------------------------------------------------------------------------------
+
+def end(process):
+    """Ends a program and what it started."""
+    with contextlib.suppress(ProcessLookupError):
+        os.killpg(process.pid, signal.SIGTERM)
+        with contextlib.suppress(subprocess.TimeoutExpired):
+            process.wait(PATIENCE_S)
+        os.killpg(process.pid, signal.SIGKILL)
+    process.wait()
+
+
+def end_running():
+    """Ends the programs that other threads are waiting for."""
+    with running_lock:
+        processes = list(running)
+    for process in processes:
+        end(process)
+
+
+def execute(command, **environment):
+    """Runs a program to its end and returns what it wrote. The program does not outlive an interrupted script."""
+    words = [str(word) for word in command]
+    try:
+        process = subprocess.Popen(words, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
+                                   encoding="utf-8", errors="replace", env={**os.environ, "LC_ALL": "C", **environment},
+                                   start_new_session=True)
+    except OSError as error:
+        raise Failure(INTERNAL, f"{words[0]}: cannot be run: {error.strerror}") from error
+    with process:
+        with running_lock:
+            running.add(process)
+        try:
+            out, err = process.communicate()
+        except BaseException:
+            end(process)
+            raise
+        finally:
+            with running_lock:
+                running.discard(process)
+    return subprocess.CompletedProcess(words, process.returncode, out, err)
+
+
+def last_lines(done, count=12):
+    return "\n".join((done.stdout + done.stderr).strip().splitlines()[-count:])
+
+
+def add_attnbench_option(parser):
+    default = os.environ.get("ATTNBENCH") or str(ROOT / "attnbench")
+    parser.add_argument("--attnbench", default=default, metavar="PATH",
+                        help="the program to run (default: ATTNBENCH, else the one built here)")
+
+
+def require_program(path):
+    if shutil.which(path) is None:
+        raise Failure(INTERNAL, f"{path}: not found, or not a program; build it with make, or name it with --attnbench")
+
+
+# ---- the script itself ------------------------------------------------------------------------------------------
+
+def stop(number, _):
+    sys.exit(128 + number)
+
+
+def run_main(main):
+    """Ends the script with what `main` returns, or with a Failure's text and exit code."""
+    for number in (signal.SIGTERM, signal.SIGHUP):
+        signal.signal(number, stop)
+    try:
+        sys.exit(main())
+    except Failure as failure:
+        print(f"{pathlib.Path(sys.argv[0]).name}: {failure}", file=sys.stderr)
+        sys.exit(failure.code)
+    except KeyboardInterrupt:
+        sys.exit(128 + signal.SIGINT)

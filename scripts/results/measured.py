@@ -1,0 +1,61 @@
+"""The committed measurements of one GPU, by sweep and by (case, variant)."""
+from lib.reports import hot_us
+
+TORCH = "torch_"
+
+
+class Reports:
+    """The reports of one GPU: attnbench's by sweep, PyTorch's by sweep, tables made by other scripts, the timer's self-test."""
+
+    def __init__(self, sweeps, torch=None, tables=None, selftest=None):
+        self.sweeps, self.torch, self.tables, self.selftest = sweeps, torch or {}, tables or {}, selftest
+
+    def rows(self, sweep):
+        return self.sweeps[sweep]["results"] if sweep in self.sweeps else []
+
+    def row(self, sweep, key, variant):
+        """The timed row, or None."""
+        for row in self.rows(sweep):
+            if row["key"] == key and row["variant"] == variant and row["time"]:
+                return row
+        return None
+
+    def find(self, sweeps, key, variants):
+        """(sweep, row) of the first of these sweeps that timed one of these names for a variant; (None, None)."""
+        for sweep in sweeps:
+            for variant in variants:
+                row = self.row(sweep, key, variant)
+                if row:
+                    return sweep, row
+        return None, None
+
+    def cases(self, sweep):
+        """{key: {variant: row}}, in the report's order."""
+        cases = {}
+        for row in self.rows(sweep):
+            cases.setdefault(row["key"], {})[row["variant"]] = row
+        return cases
+
+    def torch_rows(self, sweep, key):
+        """PyTorch's timed rows of a case by backend."""
+        rows = self.torch[sweep]["results"] if sweep in self.torch else []
+        return {row["variant"].removeprefix(TORCH): row for row in rows if row["key"] == key and row["time"]}
+
+    def torch_best(self, sweep, key):
+        """(backend, row) with the smallest hot median, or None."""
+        rows = self.torch_rows(sweep, key)
+        return min(rows.items(), key=lambda item: hot_us(item[1])) if rows else None
+
+    @property
+    def device(self):
+        return next(iter(self.sweeps.values()))["device"]
+
+
+def torch_versions(report):
+    """What sdpa_baseline.py says of its libraries: {"torch": "2.11.0", "CUDA": "13.0", "cuDNN": "9.19.0"}."""
+    said = report["run"]["command"].partition(" # ")[2]
+    versions = dict(part.split(" ", 1) for part in said.split(", ") if " " in part)
+    number = versions.get("cuDNN", "")
+    if number.isdigit():
+        versions["cuDNN"] = f"{int(number) // 10000}.{int(number) // 100 % 100}.{int(number) % 100}"
+    return versions
