@@ -3,7 +3,9 @@
  * names are those the driver reports. */
 #include "kernels/gpu_models.h"
 
+#include <stdio.h>
 #include <string.h>
+#include <strings.h>
 
 #define KIB(n) ((n)*1024u)
 #define MIB(n) (UINT64_C(n) << 20)
@@ -61,8 +63,18 @@ const struct gpu_model *gpu_model_at(size_t index) { return index < MODEL_COUNT 
 
 const struct gpu_model *gpu_model_find(const char *name) {
   for (size_t i = 0; i < MODEL_COUNT; i++)
-    if (strcmp(models[i].name, name) == 0) return &models[i];
+    if (strcasecmp(models[i].name, name) == 0) return &models[i];
   return NULL;
+}
+
+const char *gpu_model_names(void) {
+  static char names[MODEL_COUNT * 16];
+  size_t used = 0;
+  for (size_t i = 0; i < MODEL_COUNT && used < sizeof names; i++) {
+    const char *before = i == 0 ? "" : i + 1 < MODEL_COUNT ? ", " : " or ";
+    used += (size_t)snprintf(names + used, sizeof names - used, "%s%s", before, models[i].name);
+  }
+  return names;
 }
 
 double gpu_tensor_flop_per_clk_sm(uint32_t cc_major, uint32_t cc_minor) {

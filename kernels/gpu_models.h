@@ -9,13 +9,17 @@ extern "C" {
 #endif
 
 struct gpu_model {
-  const char *name;        /* "l4", "a100", "h100", "h200", "rtx4090" */
+  const char *name;        /* short and in small letters, as --gpu takes it */
   struct device_info info; /* modelled = true */
 };
 
+/* The GPU of planned rows when none is named. */
+#define GPU_MODEL_DEFAULT "h200"
+
 size_t gpu_model_count(void);
 const struct gpu_model *gpu_model_at(size_t index);
-const struct gpu_model *gpu_model_find(const char *name); /* NULL when unknown */
+const struct gpu_model *gpu_model_find(const char *name); /* in any case; NULL when unknown */
+const char *gpu_model_names(void);                        /* all of them, as "l4, a100 or h100" */
 
 /* Dense f16 tensor and fp32 FLOP per clock per SM of a compute capability; 0 when unknown. */
 double gpu_tensor_flop_per_clk_sm(uint32_t cc_major, uint32_t cc_minor);

@@ -11,6 +11,12 @@ static const enum exit_code exit_codes[STATUS_COUNT] = {
 #undef STATUS_EXIT
 };
 
+static const struct status_exit published[] = {
+#define EXIT_CODE_ROW(name, number, meaning) {EXIT_CODE_##name, #name, meaning},
+    EXIT_CODE_MAP(EXIT_CODE_ROW)
+#undef EXIT_CODE_ROW
+};
+
 /* Ends a text that did not fit with "...", never inside a UTF-8 character. */
 static void mark_cut(char text[STATUS_TEXT_MAX]) {
   size_t end = STATUS_TEXT_MAX - sizeof "...";
@@ -44,4 +50,8 @@ bool status_failed(const struct status *status) { return status->code != STATUS_
 
 enum exit_code status_exit_code(enum status_code code) {
   return (unsigned)code < STATUS_COUNT ? exit_codes[code] : EXIT_CODE_INTERNAL;
+}
+
+const struct status_exit *status_exit_at(size_t index) {
+  return index < sizeof published / sizeof *published ? &published[index] : NULL;
 }

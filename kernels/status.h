@@ -4,26 +4,32 @@
 #define ATTNBENCH_KERNELS_STATUS_H
 
 #include <stdbool.h>
+#include <stddef.h>
 
 #ifdef __cplusplus
 extern "C" {
 #endif
 
-/* Process exit codes, the published table (README, --help). */
+/* EXIT(name, number, meaning): what the process ends with, as --help shows it and README repeats it. */
+#define EXIT_CODE_MAP(X)                                                                  \
+  X(OK, 0, "every selected cell is present and right")                                    \
+  X(REGRESSION, 1, "a cell is slower than its base")                                      \
+  X(USAGE, 2, "the command line is not understood, or it selects nothing")                \
+  X(WRONG, 3, "a result did not match the oracle")                                        \
+  X(COVERAGE, 4, "a cell is missing, failed, crashed, timed out or would not fit")        \
+  X(INCONCLUSIVE, 5, "too noisy to decide")                                               \
+  X(NOT_COMPARABLE, 6, "the two sides of a comparison are not comparable")                \
+  X(INPUT, 7, "a sweep, journal, report or baseline file is invalid")                     \
+  X(OUTPUT, 8, "an output could not be written")                                          \
+  X(INTERNAL, 9, "an internal error, an unusable device, or a timer that is not right")   \
+  X(NO_GPU, 77, "a GPU was required and there is none")                                   \
+  X(SIGINT, 130, "interrupted (Ctrl-C); a report of what was measured so far is written") \
+  X(SIGTERM, 143, "terminated (SIGTERM); a report of what was measured so far is written")
+
 enum exit_code {
-  EXIT_CODE_OK = 0,
-  EXIT_CODE_REGRESSION = 1,
-  EXIT_CODE_USAGE = 2,
-  EXIT_CODE_WRONG = 3,
-  EXIT_CODE_COVERAGE = 4,
-  EXIT_CODE_INCONCLUSIVE = 5,
-  EXIT_CODE_NOT_COMPARABLE = 6,
-  EXIT_CODE_INPUT = 7,
-  EXIT_CODE_OUTPUT = 8,
-  EXIT_CODE_INTERNAL = 9,
-  EXIT_CODE_NO_GPU = 77,
-  EXIT_CODE_SIGINT = 130,
-  EXIT_CODE_SIGTERM = 143,
+#define EXIT_CODE_ENUM(name, number, meaning) EXIT_CODE_##name = (number),
+  EXIT_CODE_MAP(EXIT_CODE_ENUM)
+#undef EXIT_CODE_ENUM
 };
 
 /* STATUS(name, exit code): why a function failed. */
@@ -37,7 +43,8 @@ enum exit_code {
   X(MEMORY, EXIT_CODE_INTERNAL)               /* an allocation was refused */                                        \
   X(DEVICE, EXIT_CODE_INTERNAL)               /* a device call failed */                                             \
   X(UNSUPPORTED, EXIT_CODE_INTERNAL)          /* a library or GPU does not take the shape; the device is unharmed */ \
-  X(INTERNAL, EXIT_CODE_INTERNAL)             /* the system or attnbench itself failed */
+  X(INTERNAL, EXIT_CODE_INTERNAL)             /* the system or attnbench itself failed */                            \
+  X(INTERRUPTED, EXIT_CODE_SIGINT)            /* SIGINT or SIGTERM asked to stop (cli/base/signals.h says which) */
 
 enum status_code {
 #define STATUS_ENUM(name, exit) STATUS_##name,
@@ -59,6 +66,22 @@ bool status_failed(const struct status *status);
 
 /* The exit code a process ends with after this failure. */
 enum exit_code status_exit_code(enum status_code code);
+
+/* The published table of exit codes, row by row; NULL past the last. */
+struct status_exit {
+  enum exit_code code;
+  const char *name, *meaning;
+};
+const struct status_exit *status_exit_at(size_t index);
+
+/* Returns from the calling function, which returns a struct status, when the call failed. A function that must free
+ * or close something first is split in two: the outer one opens, calls the inner one and closes whatever came of it.
+ */
+#define TRY(call)                                      \
+  do {                                                 \
+    const struct status try_status = (call);           \
+    if (status_failed(&try_status)) return try_status; \
+  } while (0)
 
 #ifdef __cplusplus
 }

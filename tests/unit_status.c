@@ -67,12 +67,49 @@ static void every_code_has_its_published_exit_code(void **state) {
   static const struct {
     enum status_code code;
     int exit;
-  } rows[] = {{STATUS_OK, 0},      {STATUS_USAGE, 2},          {STATUS_INPUT, 7},
-              {STATUS_OUTPUT, 8},  {STATUS_NOT_COMPARABLE, 6}, {STATUS_NO_GPU, 77},
-              {STATUS_MEMORY, 9},  {STATUS_DEVICE, 9},         {STATUS_UNSUPPORTED, 9},
-              {STATUS_INTERNAL, 9}};
+  } rows[] = {{STATUS_OK, 0},       {STATUS_USAGE, 2},          {STATUS_INPUT, 7},
+              {STATUS_OUTPUT, 8},   {STATUS_NOT_COMPARABLE, 6}, {STATUS_NO_GPU, 77},
+              {STATUS_MEMORY, 9},   {STATUS_DEVICE, 9},         {STATUS_UNSUPPORTED, 9},
+              {STATUS_INTERNAL, 9}, {STATUS_INTERRUPTED, 130}};
   assert_int_equal(sizeof rows / sizeof rows[0], STATUS_COUNT);
   for (size_t i = 0; i < STATUS_COUNT; ++i) assert_int_equal(status_exit_code(rows[i].code), rows[i].exit);
+}
+
+static struct status tries(const struct status *first, int *reached) {
+  *reached = 1;
+  TRY(*first);
+  *reached = 2;
+  return status_make(STATUS_OUTPUT, "the last");
+}
+
+static void try_returns_a_failure_and_goes_on_after_success(void **state) {
+  (void)state;
+  int reached = 0;
+  const struct status failed = status_make(STATUS_INPUT, "the first"), ok = status_ok();
+  const struct status kept = tries(&failed, &reached);
+  assert_int_equal(kept.code, STATUS_INPUT);
+  assert_string_equal(kept.text, "the first");
+  assert_int_equal(reached, 1);
+  assert_int_equal(tries(&ok, &reached).code, STATUS_OUTPUT);
+  assert_int_equal(reached, 2);
+}
+
+static void exit_codes_have_one_row_each_in_order(void **state) {
+  (void)state;
+  const struct status_exit *exit;
+  int before = -1;
+  size_t count = 0;
+  for (; (exit = status_exit_at(count)) != NULL; ++count) {
+    assert_true((int)exit->code > before);
+    assert_true(exit->name[0] != '\0' && exit->meaning[0] != '\0');
+    before = (int)exit->code;
+  }
+  assert_int_equal(count, 13);
+  for (enum status_code code = 0; code < STATUS_COUNT; ++code) {
+    size_t row = 0;
+    while (row < count && status_exit_at(row)->code != status_exit_code(code)) ++row;
+    assert_true(row < count);
+  }
 }
 
 int main(void) {
@@ -84,6 +121,8 @@ int main(void) {
       cmocka_unit_test(text_is_one_line_without_controls),
       cmocka_unit_test(cut_never_splits_a_utf8_character),
       cmocka_unit_test(every_code_has_its_published_exit_code),
+      cmocka_unit_test(try_returns_a_failure_and_goes_on_after_success),
+      cmocka_unit_test(exit_codes_have_one_row_each_in_order),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }
