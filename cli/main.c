@@ -11,8 +11,8 @@
 static struct status run_verb(const struct options *options, int argc, char **argv, enum exit_code *exit_code) {
   switch (options->verb) {
     case VERB_RUN:
-      return options->profile_launches > 0 ? verb_profile(options, argc, argv, exit_code)
-                                           : verb_run(options, argc, argv, exit_code);
+      return options->profile.value > 0 ? verb_profile(options, argc, argv, exit_code)
+                                        : verb_run(options, argc, argv, exit_code);
     case VERB_PLAN: return verb_plan(options, argc, argv, exit_code);
     case VERB_AB: return verb_ab(options, argc, argv, exit_code);
     case VERB_LIST: return verb_list(options, stdout);
@@ -21,8 +21,8 @@ static struct status run_verb(const struct options *options, int argc, char **ar
     case VERB_SELFTEST: return verb_selftest(options, exit_code);
     case VERB_COMPARE: return verb_compare(options, exit_code);
     case VERB_GATE: return verb_gate(options, argc, argv, exit_code);
-    case VERB_WORKER: return worker_main(options->device, options->load, options->load_count);
-    case VERB_DESCRIBE: return worker_describe(options->load, options->load_count);
+    case VERB_WORKER: return worker_main(options->device, options->load.item, options->load.count);
+    case VERB_DESCRIBE: return worker_describe(options->load.item, options->load.count);
     case VERB_MEASURE_SELF: return worker_selftest(options->device);
     case VERB_COUNT: break;
   }

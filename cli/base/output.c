@@ -128,6 +128,8 @@ static struct status resolve_target(const char *path, struct output *out) {
 static struct status check_target(const char *path, bool *direct) {
   struct stat info;
   const bool exists = stat(path, &info) == 0;
+  if (!exists && errno == ENAMETOOLONG)
+    return status_make(STATUS_OUTPUT, "the path is too long for a file; shorten %s", path);
   *direct = exists && !S_ISREG(info.st_mode);
   if (exists && S_ISDIR(info.st_mode)) {
     return status_make(STATUS_OUTPUT, "%s: is a directory; name a file in it", path);

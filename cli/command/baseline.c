@@ -34,7 +34,7 @@ struct status command_baseline(struct run *run, const struct journal_data *base,
   if (!status_failed(&status)) status = compare_build(base, now, &settings, &compare);
   if (status_failed(&status)) return status;
   status = judge(run, base, &compare);
-  if (!status_failed(&status)) status = command_write_compare(run->options, run->options->compare_json, &compare);
+  if (!status_failed(&status)) status = command_write_compare(run->options, &compare);
   *exit_code = suspects_exit_code(&compare);
   compare_free(&compare);
   return status;

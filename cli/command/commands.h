@@ -4,9 +4,9 @@
 
 #include <limits.h>
 
-#include "cli/command/options.h"
 #include "cli/gate/compare.h"
 #include "cli/measure/supervise.h"
+#include "cli/options/options.h"
 #include "cli/report/report.h"
 #include "cli/sweep/cells.h"
 #include "kernels/gpu_models.h"
@@ -48,7 +48,7 @@ void command_drop_journal(const struct command_journal *, const struct status *w
 void command_quote(int argc, char **argv, char *out, size_t size);
 /* Shared: a JSON report, or a journal. The caller frees with journal_free. */
 struct status command_load_evidence(const char *path, struct journal_data *out);
-/* Shared: the sweep, measured as `ab` measures it by options->processes_value fresh processes. The journal goes
+/* Shared: the sweep, measured as `ab` measures it by options->processes.value fresh processes. The journal goes
  * unless --journal names it. The caller frees *out, which is nothing when *exit_code says that a signal ended it. */
 struct status command_measure_processes(const struct options *, int argc, char **argv, struct journal_data *out,
                                         enum exit_code *exit_code);
@@ -58,9 +58,9 @@ struct status command_gate_settings(const struct options *, const struct journal
                                     struct compare_settings *out);
 /* Shared: the same of the globs, before cells are measured, of which there is at least one. */
 struct status command_check_thresholds(const struct options *, const struct cells *);
-/* Shared: the comparison to every output that was asked for (json: a path or NULL), and as text on stdout unless one
+/* Shared: the comparison to every output that was asked for , and as text on stdout unless one
  * of them goes there. */
-struct status command_write_compare(const struct options *, const char *json, const struct compare *);
+struct status command_write_compare(const struct options *, const struct compare *);
 /* Shared: 130 or 143. */
 enum exit_code command_signal_exit_code(int signal_number);
 /* Shared: when a signal is what failed, that is an exit code and no failure. False, and nothing changes: it is not.

@@ -30,61 +30,26 @@ struct set {
 
 /* ---- command lines ------------------------------------------------------------------------------------------- */
 
-/* What the processes are told of this command line. */
-static const struct relay {
-  const char *name;
-  size_t offset; /* of a const char * in struct options */
-  bool candidate_only;
-} relays[] = {
-    {"--sweep", offsetof(struct options, sweep), false},
-    {"--variants", offsetof(struct options, variants), false},
-    {"--modes", offsetof(struct options, modes), false},
-    {"--seed", offsetof(struct options, seed), false},
-    {"--device", offsetof(struct options, device), false},
-    {"--timeout", offsetof(struct options, timeout), false},
-    {"--inject-slowdown", offsetof(struct options, inject), true},
-};
-
-enum { ARGUMENTS_MAX = 64 + 2 * (OPTIONS_FILTERS_MAX + OPTIONS_LOADS_MAX + OPTIONS_ONLY_MAX) };
-
-struct arguments {
-  char *item[ARGUMENTS_MAX];
-  size_t count;
-};
-
-static void add_option(struct arguments *out, const char *name, const char *value) {
-  out->item[out->count++] = (char *)name;
-  out->item[out->count++] = (char *)value;
-}
-
-static void add_list(struct arguments *out, const char *name, const char *const *values, size_t count) {
-  for (size_t i = 0; i < count; ++i) add_option(out, name, values[i]);
+/* What a process of one side measures: this command line, with the base's own objects and the suspects only. */
+static void options_of(const struct pairs *pairs, int side, const struct suspects *only, struct options *out) {
+  *out = *pairs->options;
+  if (side == PAIRS_BASE && out->base_load.count > 0) out->load = out->base_load;
+  if (only == NULL || only->count > OPTIONS_LIST_MAX) return; /* more than can be named: all cells again */
+  out->only.count = only->count;
+  for (size_t i = 0; i < only->count; ++i) out->only.item[i] = only->only[i];
 }
 
 /* One round without a reference: two processes of the same kind differ in nothing but the program. */
-static void write_arguments(const struct pairs *pairs, int side, const struct suspects *only, const char *journal,
-                            struct arguments *out) {
-  static char *const fixed[] = {"run", "--rounds", "1", "--quick", "--reference", "none", "--json", "/dev/null"};
-  const struct options *o = pairs->options;
-  *out = (struct arguments){.item = {(char *)pairs->program[side]}, .count = 1};
-  for (size_t i = 0; i < sizeof fixed / sizeof *fixed; ++i) out->item[out->count++] = fixed[i];
-  add_option(out, "--journal", journal);
-  for (size_t i = 0; i < sizeof relays / sizeof *relays; ++i) {
-    const char *value = *(const char *const *)((const char *)o + relays[i].offset);
-    if (value != NULL && (side == PAIRS_CANDIDATE || !relays[i].candidate_only))
-      add_option(out, relays[i].name, value);
-  }
-  add_list(out, "--filter", o->filter, o->filter_count);
-  if (side == PAIRS_BASE && o->base_load_count > 0) {
-    add_list(out, "--load", o->base_load, o->base_load_count);
-  } else {
-    add_list(out, "--load", o->load, o->load_count);
-  }
-  if (only == NULL) {
-    add_list(out, "--only", o->only, o->only_count);
-  } else if (only->count <= OPTIONS_ONLY_MAX) {
-    add_list(out, "--only", only->only, only->count);
-  }
+static char **write_arguments(const char *program, bool is_candidate, const struct options *options,
+                              const char *journal) {
+  const char *const fixed[] = {program, "run",    "--rounds",  "1",         "--quick", "--reference",
+                               "none",  "--json", "/dev/null", "--journal", journal};
+  enum { FIXED = sizeof fixed / sizeof *fixed };
+  const char **out = calloc(FIXED + options_relay(options, is_candidate, NULL) + 1, sizeof *out);
+  if (out == NULL) return NULL;
+  memcpy(out, fixed, sizeof fixed);
+  options_relay(options, is_candidate, out + FIXED);
+  return (char **)out;
 }
 
 /* ---- what a process left ------------------------------------------------------------------------------------- */
@@ -166,14 +131,15 @@ static struct status load_journal(const struct pairs *pairs, int side, const cha
 static struct status run_process(const struct pairs *pairs, int side, const struct set *set, uint32_t round,
                                  struct journal_data *out) {
   char journal[640], messages[640];
-  struct arguments *arguments = malloc(sizeof *arguments);
+  struct options options;
   struct child_end end;
-  if (arguments == NULL) return status_make(STATUS_MEMORY, "no memory for a command line");
+  options_of(pairs, side, set->only, &options);
   snprintf(journal, sizeof journal, "%s/%s-%02u-%s.journal", pairs->folder, set->name, round, sides[side].name);
   snprintf(messages, sizeof messages, "%s/%s-%02u-%s.log", pairs->folder, set->name, round, sides[side].name);
-  write_arguments(pairs, side, set->only, journal, arguments);
+  char **arguments = write_arguments(pairs->program[side], side == PAIRS_CANDIDATE, &options, journal);
+  if (arguments == NULL) return status_make(STATUS_MEMORY, "no memory for a command line");
   const struct child_watch watch = {.stderr_path = messages, .grows = journal, .stall_s = pairs->stall_s};
-  struct status status = child_run(arguments->item, &watch, &end);
+  struct status status = child_run(arguments, &watch, &end);
   if (!status_failed(&status)) status = check_end(pairs, side, &end, messages);
   free(arguments);
   return status_failed(&status) ? status : load_journal(pairs, side, journal, out);
@@ -199,7 +165,7 @@ static struct status check_settings(const struct pairs *pairs) {
 
 /* Candidate, base, base, candidate, ...: a drift that is linear over four processes favours neither. */
 static struct status measure_set(const struct pairs *pairs, struct set *set) {
-  const uint32_t rounds = pairs->options->rounds_value;
+  const uint32_t rounds = (uint32_t)pairs->options->rounds.value;
   struct progress progress = progress_start((size_t)rounds * PAIRS_SIDES);
   struct status status = status_ok();
   char text[64];
@@ -325,7 +291,7 @@ static struct status check_program(const struct pairs *pairs, int side) {
 
 struct status pairs_open(const struct options *options, struct pairs *out) {
   static const char this_program[] = "/proc/self/exe";
-  const double timeout_s = options->timeout_s;
+  const double timeout_s = options->timeout.value;
   *out =
       (struct pairs){.options = options,
                      .program = {[PAIRS_BASE] = options->base != NULL ? options->base : this_program,

@@ -3,8 +3,8 @@
 #ifndef ATTNBENCH_CLI_COMMAND_PAIRS_H
 #define ATTNBENCH_CLI_COMMAND_PAIRS_H
 
-#include "cli/command/options.h"
 #include "cli/gate/compare.h"
+#include "cli/options/options.h"
 
 enum { PAIRS_BASE, PAIRS_CANDIDATE, PAIRS_SIDES };
 
@@ -22,7 +22,7 @@ struct pairs {
  * process's command line. Afterwards pairs_close, also after a failure. */
 struct status pairs_open(const struct options *, struct pairs *out);
 
-/* options->rounds_value processes of each. Options of the gate that are not for these cells are refused after the
+/* options->rounds.value processes of each. Options of the gate that are not for these cells are refused after the
  * first process. A failure names the program and what it said; STATUS_INTERNAL when a signal asked to stop
  * (signals_received). */
 struct status pairs_measure(struct pairs *);

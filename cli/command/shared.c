@@ -30,7 +30,7 @@ void command_describe_run(const struct options *options, int argc, char **argv, 
   *out = (struct run_info){.has_baseline = sweep->has_baseline,
                            .baseline = sweep->baseline,
                            .gate = sweep->gate,
-                           .seed = options->seed_value,
+                           .seed = options->seed.value,
                            .cell_count = cell_count,
                            .quick = options->quick};
   snprintf(out->version, sizeof out->version, "%s", version_string());
@@ -44,9 +44,9 @@ void command_describe_run(const struct options *options, int argc, char **argv, 
   snprintf(out->sweep_name, sizeof out->sweep_name, "%s", sweep->name);
   snprintf(out->sweep_about, sizeof out->sweep_about, "%s", sweep->about);
   snprintf(out->sweep_hash, sizeof out->sweep_hash, "%s", sweep->hash);
-  for (size_t i = 0; i < options->filter_count; ++i) {
+  for (size_t i = 0; i < options->filter.count; ++i) {
     const size_t used = strlen(out->filter);
-    snprintf(out->filter + used, sizeof out->filter - used, "%s%s", i > 0 ? " " : "", options->filter[i]);
+    snprintf(out->filter + used, sizeof out->filter - used, "%s%s", i > 0 ? " " : "", options->filter.item[i]);
   }
 }
 
@@ -68,9 +68,9 @@ struct status command_gpu_model(const char *name, const struct gpu_model **out) 
   const char *names[32] = {0};
   for (size_t i = 0; i < gpu_model_count() && i < 31; ++i) names[i] = gpu_model_at(i)->name;
   const char *nearest = json_nearest(name, names);
-  return status_make(STATUS_USAGE, "--gpu: \"%s\" is not a known GPU%s%s%s; known are l4, a100, h100, h200, rtx4090",
-                     name, nearest != NULL ? " (did you mean " : "", nearest != NULL ? nearest : "",
-                     nearest != NULL ? "?)" : "");
+  return status_make(STATUS_USAGE, "--gpu: \"%s\" is not a known GPU%s%s%s; give %s", name,
+                     nearest != NULL ? " (did you mean " : "", nearest != NULL ? nearest : "",
+                     nearest != NULL ? "?)" : "", gpu_model_names());
 }
 
 /* The outputs of a report, and where the command line says they go. */
@@ -102,12 +102,11 @@ bool command_end_of_signal(struct status *status, enum exit_code *exit_code) {
 }
 
 /* The later output would replace the earlier one, or what was read. */
-static struct status check_distinct(const struct options *options) {
-  struct options_file files[OPTIONS_FILES_MAX];
-  const size_t count = options_files(options, files);
-  for (size_t i = 0; i < count * count; ++i) {
-    const struct options_file *output = &files[i / count], *other = &files[i % count];
-    if (output == other || !output->is_output || !output_is_same_file(output->path, other->path)) continue;
+static struct status check_distinct(const struct options_file *output, const struct options_file *files,
+                                    size_t count) {
+  for (size_t i = 0; i < count; ++i) {
+    const struct options_file *other = &files[i];
+    if (output == other || !output_is_same_file(output->path, other->path)) continue;
     return status_make(STATUS_USAGE, "%s %s and %s %s are one file; give %s a file of its own", output->option,
                        output->path, other->option, other->path, output->option);
   }
@@ -115,22 +114,15 @@ static struct status check_distinct(const struct options *options) {
 }
 
 struct status command_probe_outputs(const struct options *options) {
-  struct status status = check_distinct(options);
-  for (size_t i = 0; i < OUTPUT_COUNT && !status_failed(&status); ++i) {
-    const char *path = output_path(options, i);
-    if (path != NULL) status = report_probe(path, outputs[i].sink.option);
+  struct options_file files[OPTIONS_FILES_MAX];
+  const size_t count = options_files(options, files);
+  for (size_t i = 0; i < count; ++i) {
+    if (files[i].is_output) TRY(check_distinct(&files[i], files, count));
   }
-  const struct {
-    const char *option, *path;
-  } others[] = {{"--base-json", options->base_json},
-                {"--compare-json", options->compare_json},
-                {"--markdown", options->markdown},
-                {"--junit", options->junit},
-                {"--annotations", options->annotations}};
-  for (size_t i = 0; i < sizeof others / sizeof *others && !status_failed(&status); ++i) {
-    if (others[i].path != NULL) status = report_probe(others[i].path, others[i].option);
+  for (size_t i = 0; i < count; ++i) {
+    if (files[i].is_output) TRY(report_probe(files[i].path, files[i].option));
   }
-  return status;
+  return status_ok();
 }
 
 struct status command_write_outputs(const struct options *options, const struct journal_data *journal,

@@ -29,7 +29,7 @@ static struct status judge(const struct pairs *pairs, enum exit_code *exit_code)
   struct compare compare;
   struct status status = pairs_judge(pairs, &compare);
   if (status_failed(&status)) return status;
-  status = command_write_compare(pairs->options, pairs->options->compare_json, &compare);
+  status = command_write_compare(pairs->options, &compare);
   *exit_code = suspects_exit_code(&compare);
   compare_free(&compare);
   return status;

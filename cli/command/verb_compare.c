@@ -43,7 +43,6 @@ static void add_override(struct compare_settings *out, const char *glob, double 
   to->threshold = percent / 100;
 }
 
-_Static_assert(sizeof((struct options_threshold *)0)->glob <= CELL_GLOB_MAX, "no glob of the command line is cut");
 _Static_assert((int)SWEEP_GATE_CASES_MAX + (int)OPTIONS_THRESHOLDS_MAX <= (int)COMPARE_OVERRIDES_MAX,
                "every threshold of the sweep and of the command line has room");
 
@@ -61,10 +60,10 @@ static bool matches_any(const char *glob, const struct journal_data *data) {
 }
 
 /* Of cells picked one by one, as a row's command picks its own, none needs be that of a glob for the whole sweep. */
-static bool must_match(const struct options *options) { return options->only_count == 0; }
+static bool must_match(const struct options *options) { return options->only.count == 0; }
 
 struct status command_check_thresholds(const struct options *options, const struct cells *cells) {
-  for (size_t i = 0; i < options->threshold_for_count && must_match(options); ++i) {
+  for (size_t i = 0; i < options->threshold_for.count && must_match(options); ++i) {
     const char *glob = options->threshold_for_value[i].glob;
     size_t at = 0;
     while (at < cells->count && !cell_name_matches(glob, cells->items[at].attn_case->key, cells->items[at].spec.text))
@@ -79,16 +78,16 @@ struct status command_gate_settings(const struct options *options, const struct 
   const struct sweep_gate *gate = &now->run.gate;
   *out = compare_defaults();
   if (gate->known && gate->threshold_percent > 0) out->threshold = gate->threshold_percent / 100;
-  if (!isnan(options->threshold_value)) out->threshold = options->threshold_value / 100;
-  for (enum time_mode mode = 0; mode < TIME_MODE_COUNT && !isnan(options->floor_us_value); ++mode) {
-    out->floor_us[mode] = options->floor_us_value;
+  if (!isnan(options->threshold.value)) out->threshold = options->threshold.value / 100;
+  for (enum time_mode mode = 0; mode < TIME_MODE_COUNT && !isnan(options->floor_us.value); ++mode) {
+    out->floor_us[mode] = options->floor_us.value;
   }
   out->allow_new = options->allow_new;
   out->noise_is_ok = options->noise != NULL && strcmp(options->noise, "warn") == 0;
   for (uint32_t i = 0; gate->known && i < gate->case_count; ++i) {
     add_override(out, gate->cases[i].glob, gate->cases[i].threshold_percent);
   }
-  for (size_t i = 0; i < options->threshold_for_count; ++i) {
+  for (size_t i = 0; i < options->threshold_for.count; ++i) {
     const struct options_threshold *one = &options->threshold_for_value[i];
     if (must_match(options) && !matches_any(one->glob, now)) {
       return matches_none(one->glob, now->record_count > 0 ? now->records[0].attn_case.key : "B1.*");
@@ -111,26 +110,21 @@ static void keep_first(struct status *first, struct status next) {
   if (!status_failed(first)) *first = next;
 }
 
-static bool is_stdout(const char *path) { return path != NULL && strcmp(path, "-") == 0; }
-
-struct status command_write_compare(const struct options *options, const char *json, const struct compare *compare) {
+struct status command_write_compare(const struct options *options, const struct compare *compare) {
   const struct {
     const char *path;
     struct status (*write)(const struct compare *, FILE *);
-  } outputs[] = {{json, verdict_json_write},
+  } outputs[] = {{options->compare_json, verdict_json_write},
                  {options->markdown, verdict_markdown_write},
                  {options->junit, verdict_junit_write},
                  {options->annotations, verdict_annotations_write}};
   struct status status = status_ok();
-  bool stdout_taken = is_stdout(options->json) || is_stdout(options->base_json) || is_stdout(options->csv) ||
-                      is_stdout(options->gbench);
   /* One that cannot be written takes no other one with it: what was measured for them is not measured again. */
   for (size_t i = 0; i < sizeof outputs / sizeof *outputs; ++i) {
     if (outputs[i].path == NULL) continue;
-    stdout_taken = stdout_taken || is_stdout(outputs[i].path);
     keep_first(&status, save(compare, outputs[i].path, outputs[i].write));
   }
-  if (!stdout_taken) keep_first(&status, save(compare, "-", verdict_text_write));
+  if (options_files_on_stdout(options, NULL) == NULL) keep_first(&status, save(compare, "-", verdict_text_write));
   return status;
 }
 
@@ -143,7 +137,7 @@ static struct status compare_loaded(const struct options *options, const struct 
   struct status status = command_gate_settings(options, now, &settings);
   if (!status_failed(&status)) status = compare_build(base, now, &settings, &compare);
   if (status_failed(&status)) return status;
-  status = command_write_compare(options, options->json, &compare);
+  status = command_write_compare(options, &compare);
   *exit_code = compare.exit_code;
   compare_free(&compare);
   return status;
@@ -152,9 +146,9 @@ static struct status compare_loaded(const struct options *options, const struct 
 struct status verb_compare(const struct options *options, enum exit_code *exit_code) {
   struct journal_data base, now;
   struct status status = command_probe_outputs(options);
-  if (!status_failed(&status)) status = command_load_evidence(options->positional[0], &base);
+  if (!status_failed(&status)) status = command_load_evidence(options->reports.item[0], &base);
   if (status_failed(&status)) return status;
-  status = command_load_evidence(options->positional[1], &now);
+  status = command_load_evidence(options->reports.item[1], &now);
   if (!status_failed(&status)) {
     status = compare_loaded(options, &base, &now, exit_code);
     journal_free(&now);

@@ -19,11 +19,11 @@ static struct status read_counters(const char *path, struct journal_data *into) 
 
 /* One report with what a profiler counted of its rows. */
 struct status verb_counters(const struct options *options, enum exit_code *exit_code) {
-  const char *path = options->positional[0];
+  const char *path = options->reports.item[0];
   struct journal_data data;
-  if (options->positional_count > 1) {
+  if (options->reports.count > 1) {
     return status_make(STATUS_USAGE, "--counters: belongs to one report; name one instead of %zu",
-                       options->positional_count);
+                       options->reports.count);
   }
   struct status status = command_probe_outputs(options);
   if (!status_failed(&status))

@@ -33,7 +33,7 @@ struct status command_load_facts(const char *path, struct journal_data *out) {
 struct status verb_diagnose(const struct options *options, enum exit_code *exit_code) {
   struct journal_data data;
   struct status status = command_probe_outputs(options);
-  if (!status_failed(&status)) status = command_load_facts(options->positional[0], &data);
+  if (!status_failed(&status)) status = command_load_facts(options->reports.item[0], &data);
   if (status_failed(&status)) return status;
   status = command_write_outputs(options, &data, exit_code);
   journal_free(&data);

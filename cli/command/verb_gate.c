@@ -25,7 +25,8 @@ struct selftest {
 
 static struct status draw_rates(struct selftest *test) {
   const struct options *o = test->options;
-  struct compare_power_settings settings = {.rounds = o->rounds_value, .suites = SUITES, .seed = o->seed_value};
+  struct compare_power_settings settings = {
+      .rounds = (uint32_t)o->rounds.value, .suites = SUITES, .seed = o->seed.value};
   struct status status = command_gate_settings(o, test->evidence, &settings.compare);
   for (size_t i = 0; i < KINDS && !status_failed(&status); ++i) {
     settings.compare.paired = i == 0;
@@ -64,8 +65,7 @@ static struct status run_control(const struct options *options, struct compare_p
   snprintf(rule, sizeof rule, "%s:%g", cell, out->percent);
   own.base = own.candidate = own.keep = NULL;
   own.modes = time_mode_name(out->mode);
-  own.only[0] = cell;
-  own.only_count = 1;
+  own.only = (struct options_list){.count = 1, .item = {cell}};
   own.inject = rule;
   struct status status = pairs_open(&own, &pairs);
   if (!status_failed(&status)) status = pairs_measure(&pairs);
@@ -103,7 +103,7 @@ static size_t count_controls(const struct selftest *test, bool (*is)(const struc
 
 /* Another cell takes the place of one that could not be slowed down, as long as there are others. */
 static struct status run_controls(struct selftest *test) {
-  const uint32_t wanted = test->options->controls_value;
+  const uint32_t wanted = (uint32_t)test->options->controls.value;
   struct status status = status_ok();
   test->control = calloc(2 * (size_t)wanted + 1, sizeof *test->control);
   if (test->control == NULL) return status_make(STATUS_MEMORY, "no memory for %u controls", (unsigned)wanted);

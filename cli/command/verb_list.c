@@ -46,7 +46,7 @@ static struct status list_json(const struct status *gpu, FILE *out) {
 }
 
 struct status verb_list(const struct options *options, FILE *out) {
-  struct status status = load_objects(options->load, options->load_count);
+  struct status status = load_objects(options->load.item, options->load.count);
   if (status_failed(&status)) return status;
   const struct status gpu = probe_gpu();
   if (options->list_json) {

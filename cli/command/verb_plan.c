@@ -27,8 +27,8 @@ static struct status plan_cells(const struct cells *cells, const struct gpu_mode
 /* Loaded variants are planned by a worker, which needs no GPU for it. */
 static struct status open_planner(const struct options *options, struct supervisor **out) {
   const double cell_timeout_s = 30.0;
-  const struct status status = load_objects(options->load, options->load_count);
-  if (status_failed(&status) || options->load_count == 0) return status;
+  const struct status status = load_objects(options->load.item, options->load.count);
+  if (status_failed(&status) || options->load.count == 0) return status;
   return supervise_open("cpu", cell_timeout_s, out);
 }
 
@@ -47,8 +47,8 @@ struct status verb_plan(const struct options *options, int argc, char **argv, en
   }
   status = command_probe_outputs(options);
   if (!status_failed(&status)) {
-    status = cells_select(&sweep, options->variants, options->filter, options->filter_count, DEVICE_CUDA, &gpu->info,
-                          &cells);
+    status = cells_select(&sweep, options->variants, options->filter.item, options->filter.count, DEVICE_CUDA,
+                          &gpu->info, &cells);
   }
   if (!status_failed(&status)) {
     command_describe_run(options, argc, argv, &sweep, cells.count, &data.run);
@@ -71,7 +71,7 @@ static struct status show_merged(const struct options *options, enum exit_code *
                        "--json, --csv and --gbench are written from one journal, by diagnose from one saved report; "
                        "here saved reports are shown as a table");
   }
-  struct status status = merge_load(options->positional, options->positional_count, options->across_devices, &merge);
+  struct status status = merge_load(options->reports.item, options->reports.count, options->across_devices, &merge);
   if (status_failed(&status)) return status;
   status = output_open("-", &output);
   if (!status_failed(&status)) status = output_end(&output, merge_text_write(&merge, output.stream));
@@ -83,10 +83,9 @@ static struct status show_merged(const struct options *options, enum exit_code *
 struct status verb_report(const struct options *options, enum exit_code *exit_code) {
   struct journal_data data;
   if (options->counters != NULL) return verb_counters(options, exit_code);
-  if (options->positional_count > 1 || merge_is_report(options->positional[0]))
-    return show_merged(options, exit_code);
+  if (options->reports.count > 1 || merge_is_report(options->reports.item[0])) return show_merged(options, exit_code);
   struct status status = command_probe_outputs(options);
-  if (!status_failed(&status)) status = journal_load(options->positional[0], &data);
+  if (!status_failed(&status)) status = journal_load(options->reports.item[0], &data);
   if (status_failed(&status)) return status;
   status = command_write_outputs(options, &data, exit_code);
   journal_free(&data);

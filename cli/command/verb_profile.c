@@ -33,7 +33,8 @@ static struct status open_gpu(struct profiling *p) {
 /* Here, not in a worker: their kernels are launched by this process. */
 static struct status load_objects(const struct options *options) {
   struct status status = status_ok();
-  for (size_t i = 0; i < options->load_count && !status_failed(&status); ++i) status = plugin_load(options->load[i]);
+  for (size_t i = 0; i < options->load.count && !status_failed(&status); ++i)
+    status = plugin_load(options->load.item[i]);
   return status;
 }
 
@@ -42,7 +43,7 @@ static struct status select_cells(struct profiling *p) {
   const struct device_info *device = device_info(p->device);
   uint64_t need = 0, have = 0;
   const struct status status =
-      cells_select(&p->sweep, o->variants, o->filter, o->filter_count, device->kind, device, &p->cells);
+      cells_select(&p->sweep, o->variants, o->filter.item, o->filter.count, device->kind, device, &p->cells);
   if (status_failed(&status) || profile_fits(p->device, &p->cells, &need, &have)) return status;
   return status_make(STATUS_USAGE,
                      "--profile: the %zu selected cells need %" PRIu64 " bytes at the same time, %" PRIu64
@@ -54,7 +55,7 @@ static struct status open_journal(struct profiling *p, int argc, char **argv) {
   struct run_info info;
   command_describe_run(p->options, argc, argv, &p->sweep, p->cells.count, &info);
   profiled_tool(info.profiled);
-  info.profile_launches = p->options->profile_launches;
+  info.profile_launches = (uint32_t)p->options->profile.value;
   p->file = command_choose_journal(p->options);
   const struct status status = journal_create(p->file.path, &info, &p->journal);
   if (status_failed(&status)) return status;
@@ -69,7 +70,7 @@ static struct status prepare_cells(struct profiling *p) {
   for (size_t i = 0; i < p->cells.count && !status_failed(&status); ++i) {
     struct record record;
     progress_cell(&progress, p->cells.items[i].attn_case->key, p->cells.items[i].spec.text);
-    status = profile_prepare(p->profile, &p->cells.items[i], p->options->seed_value, &record);
+    status = profile_prepare(p->profile, &p->cells.items[i], p->options->seed.value, &record);
     const struct status written = journal_append(p->journal, &record);
     if (!status_failed(&status)) status = written;
   }
@@ -93,7 +94,7 @@ static struct status prepare_and_capture(struct profiling *p, int argc, char **a
   const struct status prepared = prepare_cells(p);
   status = write_reports(p, !status_failed(&prepared), exit_code);
   if (status_failed(&prepared)) return prepared;
-  return status_failed(&status) ? status : profile_capture(p->profile, p->options->profile_launches);
+  return status_failed(&status) ? status : profile_capture(p->profile, (uint32_t)p->options->profile.value);
 }
 
 struct status verb_profile(const struct options *options, int argc, char **argv, enum exit_code *exit_code) {

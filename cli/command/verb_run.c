@@ -12,9 +12,9 @@
 
 /* auto: a GPU when there is one. A GPU that is there but does not open is an error, never a reason for the CPU. */
 static struct status open_device(const struct options *options, struct supervisor **out) {
-  if (strcmp(options->device, "auto") != 0) return supervise_open(options->device, options->timeout_s, out);
-  const struct status status = supervise_open("cuda", options->timeout_s, out);
-  return status.code == STATUS_NO_GPU ? supervise_open("cpu", options->timeout_s, out) : status;
+  if (strcmp(options->device, "auto") != 0) return supervise_open(options->device, options->timeout.value, out);
+  const struct status status = supervise_open("cuda", options->timeout.value, out);
+  return status.code == STATUS_NO_GPU ? supervise_open("cpu", options->timeout.value, out) : status;
 }
 
 /* The first vendor's library that runs on the device; "" when there is none. */
@@ -66,7 +66,7 @@ static struct status open_journal(struct run *run) {
 static struct cell_request request_of(const struct run *run, const struct cell *cell, bool again) {
   struct cell_request request = {
       .attn_case = *cell->attn_case,
-      .seed = run->options->seed_value,
+      .seed = run->options->seed.value,
       .check_only = run->options->check_only,
       .quick = run->options->quick,
       .again = again,
@@ -117,11 +117,11 @@ static struct status do_round(struct run *run, uint32_t round, struct progress *
 }
 
 static struct status do_rounds(struct run *run) {
-  struct progress progress = progress_start(run->cells.count * run->options->rounds_value);
+  struct progress progress = progress_start(run->cells.count * run->options->rounds.value);
   struct status status = status_ok();
   run->timed = calloc(run->cells.count, sizeof *run->timed);
   if (run->timed == NULL) return status_make(STATUS_MEMORY, "no memory for %zu cells", run->cells.count);
-  for (uint32_t i = 0; i < run->options->rounds_value && !status_failed(&status) && signals_received() == 0; ++i)
+  for (uint32_t i = 0; i < run->options->rounds.value && !status_failed(&status) && signals_received() == 0; ++i)
     status = do_round(run, i, &progress);
   progress_end(&progress);
   free(run->timed);
@@ -202,7 +202,7 @@ static struct status measure_and_report(struct run *run, const struct journal_da
 static struct status require_injected(const struct run *run) {
   const enum device_kind kind = supervise_device(run->supervisor)->kind;
   /* Cells picked one by one, as a gate picks suspects, need not hold the slowed one. */
-  if (run->inject.glob[0] == '\0' || run->options->only_count > 0) return status_ok();
+  if (run->inject.glob[0] == '\0' || run->options->only.count > 0) return status_ok();
   for (size_t i = 0; i < run->cells.count; ++i) {
     const struct cell *cell = &run->cells.items[i];
     if (cell->spec.variant->runs_on == kind &&
@@ -219,8 +219,8 @@ static struct status select_cells(struct run *run, enum device_kind kind, const 
   const struct options *o = run->options;
   cells_free(&run->cells);
   const struct status status =
-      cells_select(run->sweep, o->variants, o->filter, o->filter_count, kind, gpu, &run->cells);
-  return status_failed(&status) ? status : cells_keep_only(&run->cells, o->only, o->only_count);
+      cells_select(run->sweep, o->variants, o->filter.item, o->filter.count, kind, gpu, &run->cells);
+  return status_failed(&status) ? status : cells_keep_only(&run->cells, o->only.item, o->only.count);
 }
 
 static struct status select_and_open(struct run *run) {
@@ -271,12 +271,12 @@ struct status command_measure_processes(const struct options *options, int argc,
   struct sweep sweep;
   struct options own = *options;
   struct run run = {.options = &own, .argc = argc, .argv = argv, .sweep = &sweep, .start_s = clock_now_s()};
-  own.rounds_value = options->processes_value;
+  own.rounds.value = options->processes.value;
   own.quick = true;
   own.reference = no_reference;
   own.json = NULL;
-  struct status status = command_gpu_model("h200", &run.planned);
-  if (!status_failed(&status)) status = load_objects(own.load, own.load_count);
+  struct status status = command_gpu_model(own.gpu, &run.planned);
+  if (!status_failed(&status)) status = load_objects(own.load.item, own.load.count);
   if (!status_failed(&status)) status = sweep_load(own.sweep, &sweep);
   if (status_failed(&status)) return status;
   status = select_and_open(&run);
@@ -290,9 +290,9 @@ struct status verb_run(const struct options *options, int argc, char **argv, enu
   struct sweep sweep;
   struct journal_data base = {.records = NULL};
   struct run run = {.options = options, .argc = argc, .argv = argv, .sweep = &sweep, .start_s = clock_now_s()};
-  struct status status = command_gpu_model(options->gpu != NULL ? options->gpu : "h200", &run.planned);
+  struct status status = command_gpu_model(options->gpu, &run.planned);
   if (!status_failed(&status)) status = inject_parse(options->inject, &run.inject);
-  if (!status_failed(&status)) status = load_objects(options->load, options->load_count);
+  if (!status_failed(&status)) status = load_objects(options->load.item, options->load.count);
   if (!status_failed(&status)) status = sweep_load(options->sweep, &sweep);
   if (status_failed(&status)) return status;
   status = command_probe_outputs(options);

@@ -22,7 +22,7 @@ struct run {
   double start_s;
 };
 
-/* Measures the run's cells in options->rounds_value rounds into its journal, which must be open, ends the journal and
+/* Measures the run's cells in options->rounds.value rounds into its journal, which must be open, ends the journal and
  * reads it back. What is in the journal is kept whatever happens. *measured says what stopped the measuring, if
  * anything did; a signal also does (signals_received). */
 struct status run_take(struct run *, struct journal_data *out, struct status *measured);

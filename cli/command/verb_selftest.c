@@ -8,9 +8,9 @@
 
 /* auto: a GPU when there is one. A GPU that is there but does not open is an error, never a reason for the CPU. */
 static struct status measure(const struct options *options, char **line) {
-  if (strcmp(options->device, "auto") != 0) return supervise_selftest(options->device, options->timeout_s, line);
-  const struct status status = supervise_selftest("cuda", options->timeout_s, line);
-  return status.code == STATUS_NO_GPU ? supervise_selftest("cpu", options->timeout_s, line) : status;
+  if (strcmp(options->device, "auto") != 0) return supervise_selftest(options->device, options->timeout.value, line);
+  const struct status status = supervise_selftest("cuda", options->timeout.value, line);
+  return status.code == STATUS_NO_GPU ? supervise_selftest("cpu", options->timeout.value, line) : status;
 }
 
 static struct status save(const struct selftest_report *report, const char *path,

@@ -3,29 +3,7 @@
 
 #include "cli/base/text.h"
 #include "cli/gate/sinks.h"
-
-/* What the command of a run says beyond which cells: it stays as it was. The cells and the outputs do not. */
-static const struct {
-  const char *option;
-  bool has_value;
-} kept[] = {
-    {"--base", true},
-    {"--candidate", true},
-    {"--baseline", true},
-    {"--load", true},
-    {"--base-load", true},
-    {"--device", true},
-    {"--seed", true},
-    {"--reference", true},
-    {"--timeout", true},
-    {"--rounds", true},
-    {"--modes", true},
-    {"--quick", false},
-    {"--inject-slowdown", true},
-    {"--threshold", true},
-    {"--threshold-for", true},
-    {"--floor-us", true},
-};
+#include "cli/options/options.h"
 
 /* A shell word as it stands in the command, quotes included. */
 struct word {
@@ -58,18 +36,16 @@ static void append(char *out, size_t size, const char *text, size_t length) {
   snprintf(out + used, size - used, "%s%.*s", used > 0 ? " " : "", (int)length, text);
 }
 
-/* Adds the option when it is one of those kept; its value may be the next word. */
+/* Adds the option when its row says that it stays; its value may be the next word. */
 static void append_kept(const struct word *word, const char **command, char *out, size_t size) {
-  for (size_t i = 0; i < sizeof kept / sizeof *kept; ++i) {
-    bool whole = false;
-    if (after_name(word, kept[i].option, &whole) == NULL) continue;
-    const bool takes_next = whole && kept[i].has_value;
-    const struct word value = takes_next ? next_word(command) : *word;
-    if (value.length == 0) return; /* the value was cut off */
-    append(out, size, word->at, word->length);
-    if (takes_next) append(out, size, value.at, value.length);
-    return;
-  }
+  const size_t quote = *word->at == '\'', length = strcspn(word->at + quote, "= '");
+  bool has_value = false;
+  if (!options_stays(word->at + quote, length, &has_value)) return;
+  const bool takes_next = has_value && word->at[quote + length] != '=';
+  const struct word value = takes_next ? next_word(command) : *word;
+  if (value.length == 0) return; /* the value was cut off */
+  append(out, size, word->at, word->length);
+  if (takes_next) append(out, size, value.at, value.length);
 }
 
 /* Does the program's name say attnbench? Reports of other programs do not come from its options. */

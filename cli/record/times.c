@@ -163,7 +163,7 @@ static struct status read_header(const struct json_doc *doc, struct journal_data
   if (status_failed(&status)) return status;
   const struct gpu_model *model = cJSON_IsString(gpu) ? gpu_model_find(gpu->valuestring) : NULL;
   if (model == NULL)
-    return json_error(doc, gpu != NULL ? gpu : doc->root, false, "needs \"gpu\": l4, a100, h100, h200 or rtx4090");
+    return json_error(doc, gpu != NULL ? gpu : doc->root, false, "needs \"gpu\": %s", gpu_model_names());
   out->run.has_baseline = baseline != NULL;
   out->has_device = true;
   out->device = model->info;

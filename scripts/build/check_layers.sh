@@ -11,13 +11,14 @@ rooms() {
   sed 's/ *#.*//; /^$/d' <<'TABLE'
 base      # JSON, text, output files, statistics, processes: knows nothing of attention
 sweep     # sweep files, cases, variants by name, the cells of a run
+options   # the command line as values, from one table
 record    # what is known of a cell, and the files that hold it
 selftest  # whether the timer is right
 measure   # workers: launch, check, time
 analyse   # rates, scaling, findings
 report    # rows as text, JSON, CSV; saved reports side by side
 gate      # whether a new report is slower than an old one
-command   # the command line and its verbs
+command   # the verbs
 TABLE
 }
 

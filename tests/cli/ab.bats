@@ -134,7 +134,7 @@ takes() { program "takes$1" "STEADY_US=$1 exec \"$ATTNBENCH\" \"\$@\""; }
   expect_refusal 7 "$TMP/none.json" -- ab "${args[@]}" --sweep "$TMP/none.json"
   expect_refusal 2 'not a variant' -- ab "${args[@]}" --sweep "$SWEEP" --variants stedy
   expect_refusal 2 'keeps none' -- ab "${args[@]}" --sweep "$SWEEP" --filter D=99
-  expect_refusal 2 'from 5 to 32' -- ab "${args[@]}" --sweep "$SWEEP" --rounds 4
+  expect_refusal 2 'too few; give 5 to 32' -- ab "${args[@]}" --sweep "$SWEEP" --rounds 4
   expect_refusal 77 'CUDA' -- ab "${args[@]}" --sweep "$SWEEP" --device cuda
   expect_refusal 8 'not a new or empty folder' -- ab "${args[@]}" --sweep "$SWEEP" --keep "$ROOT/cli"
   expect_refusal 8 '--base-json' -- ab "${args[@]}" --sweep "$SWEEP" --base-json "$TMP/no/such.json"
@@ -292,7 +292,7 @@ PY
   cmp "$TMP/a.json" "$TMP/b.json"
   expect_refusal 2 'at least 20' -- gate --selftest --sweep "$SWEEP" --rounds 10 --processes 12
   expect_refusal 2 'one of --sweep and --from' -- gate --selftest --sweep "$SWEEP" --from "$TMP/j"
-  expect_refusal 2 'from 10 to 64' -- gate --selftest --sweep "$SWEEP" --processes 65
+  expect_refusal 2 'too many; give 10 to 64' -- gate --selftest --sweep "$SWEEP" --processes 65
 }
 
 @test "a self-test that is interrupted measures nothing and says 130" {

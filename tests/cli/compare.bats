@@ -84,7 +84,7 @@ d['tool']['git_commit'] = '0123abc'"
   attn gate --selftest --from "$TMP/many.journal" --modes hot --rounds 5 --json -
   cmp "$OUT" "$TMP/gate.json"
   expect_refusal 2 'at least 14' -- gate --selftest --sweep "$sweep" --processes 13
-  expect_refusal 2 '--processes: "9"' -- gate --selftest --sweep "$sweep" --rounds 5 --processes 9
+  expect_refusal 2 '--processes 9 is too few; give 10 to 64' -- gate --selftest --sweep "$sweep" --rounds 5 --processes 9
   expect_refusal 2 'one of --sweep and --from' -- gate --selftest --sweep "$sweep" --from "$TMP/many.journal"
 }
 
@@ -97,7 +97,7 @@ d['tool']['git_commit'] = '0123abc'"
   put_in=$(json "$TMP/gate.json" '[c["verdict"] == "regressed" for c in d["controls"] if c["injected_ratio"]]')
   case $put_in in *false*) expect_status 5 ;; *) expect_status 0 ;; esac
   expect_out 'were found by a real gate run'
-  expect_refusal 2 '--controls: "21"' -- gate --selftest --sweep "$sweep" --controls 21
+  expect_refusal 2 '--controls 21 is too many; give 0 to 20' -- gate --selftest --sweep "$sweep" --controls 21
   expect_refusal 2 'give --sweep, not --from' -- gate --selftest --from "$TMP/gate.json" --controls 1
 }
 
@@ -248,14 +248,14 @@ d['tool']['git_commit'] = '0123abc'"
 
 @test "compare: usage errors are exit 2" {
   measure a
-  expect_refusal 2 'two reports are needed' -- compare "$TMP/a.json"
-  expect_refusal 2 'more than 2 reports' -- compare a b c
-  expect_refusal 2 '--threshold: "0.1"' -- compare a b --threshold 0.1
-  expect_refusal 2 '--threshold: "60"' -- compare a b --threshold 60
-  expect_refusal 2 '--threshold-for: "*/x"' -- compare a b --threshold-for '*/x'
-  expect_refusal 2 '--threshold-for: "=3"' -- compare a b --threshold-for '=3'
-  expect_refusal 2 '--noise: "maybe"' -- compare a b --noise maybe
-  expect_refusal 2 '--floor-us: "-1"' -- compare a b --floor-us=-1
+  expect_refusal 2 'needs 2 reports, 1 given' -- compare "$TMP/a.json"
+  expect_refusal 2 'takes at most 2' -- compare a b c
+  expect_refusal 2 '--threshold 0.1 is too small; give 0.5 to 50' -- compare a b --threshold 0.1
+  expect_refusal 2 '--threshold 60 is too large; give 0.5 to 50' -- compare a b --threshold 60
+  expect_refusal 2 '--threshold-for */x is not GLOB=PERCENT' -- compare a b --threshold-for '*/x'
+  expect_refusal 2 '--threshold-for =3 is not GLOB=PERCENT' -- compare a b --threshold-for '=3'
+  expect_refusal 2 '--noise maybe is not one of fail|warn' -- compare a b --noise maybe
+  expect_refusal 2 '--floor-us -1 is too small; give 0 to 1000000' -- compare a b --floor-us=-1
   expect_refusal 2 'cannot share stdout' -- compare a b --json - --junit -
   expect_refusal 2 'matches no cell' -- compare "$TMP/a.json" "$TMP/a.json" --threshold-for '*/cpu_rff=5'
 }
@@ -279,7 +279,7 @@ d['tool']['git_commit'] = '0123abc'"
 
 @test "gate: says what it needs" {
   expect_refusal 2 '--selftest' -- gate
-  expect_refusal 2 '--rounds: "4"' -- gate --selftest --from x --rounds 4
+  expect_refusal 2 '--rounds 4 is too few; give 5 to 32' -- gate --selftest --from x --rounds 4
   measure a
   expect_refusal 6 'holds one process' -- gate --selftest --from "$TMP/a.json"
 }

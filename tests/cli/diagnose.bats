@@ -123,5 +123,5 @@ refuse() {
   expect_refusal 7 'stands twice' -- diagnose "$TMP/t.json"
   expect_refusal 7 'is no report' -- diagnose shapes/v3.json
   expect_refusal 7 'no_such' -- diagnose no_such.json
-  expect_refusal 2 'the report is missing' -- diagnose
+  expect_refusal 2 'needs 1 report' -- diagnose
 }

@@ -123,5 +123,5 @@ for r in d["results"]:
 @test "the merged view has no file outputs, and a limit" {
   expect_refusal 2 'saved reports are shown as a table' -- report "$TMP/a.json" "$TMP/b.json" --json "$TMP/x.json"
   local nine=("$TMP"/{a,a,a,a,a,a,a,a,b}.json)
-  expect_refusal 2 'more than 8 reports' -- report "${nine[@]}"
+  expect_refusal 2 'takes at most 8' -- report "${nine[@]}"
 }

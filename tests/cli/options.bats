@@ -5,7 +5,7 @@ load helper
   expect_status 0
   expect_no_err
   for word in --sweep --variants --filter --load --device --gpu --seed --timeout --reference --json --csv --journal --check-only --selftest --inject-slowdown \
-    "[default: auto]" "seconds" "plan" "list" "report" "compare" "gate" \
+    "default auto" "seconds" "plan" "list" "report" "compare" "gate" \
     --threshold --threshold-for --modes --noise --allow-new --markdown --junit --annotations "Exit codes" " 77 "; do
     expect_out "$word"
   done
@@ -32,14 +32,51 @@ load helper
 @test "an unknown GPU offers the nearest one" {
   expect_refusal 2 'did you mean h100' -- plan --sweep shapes/v3.json --gpu h101
 }
+@test "the name of a GPU is taken in any case" {
+  attn plan --sweep shapes/v3.json --gpu H200 --json -
+  expect_status 0
+  expect_json "$OUT" 'd["planned_device"]["name"] == "NVIDIA H200"'
+}
+
+@test "every option of --help is one of the verbs in its brackets, and of no others" {
+  local verb option verbs
+  "$ATTNBENCH" --help | awk '
+    /^Options/ { on = 1 } /^Without/ { on = 0 }
+    on && /^  --/ { if (row != "") print row; row = "" }
+    on && /^ / { row = row " " $0 }
+    on && /^$/ { if (row != "") print row; row = "" }' | tr -s ' ' | grep '\]$' >"$TMP/rows"
+  [ "$(wc -l <"$TMP/rows")" -gt 40 ] || fail "few rows: $(cat "$TMP/rows")"
+  while read -r option _; do
+    verbs=" $(grep -F -e " $option" "$TMP/rows" | awk -v o="${option%%\[*}" '
+      { sub(/\[=N\]/, "") } $1 == o { sub(/.*\[/, ""); sub(/\]/, ""); print }' | tr '\n' ' ') "
+    for verb in run plan list report diagnose ab compare gate; do
+      attn "$verb" "${option%%\[*}=" </dev/null
+      expect_status 2
+      case $verbs in
+        *" $verb "*) refute_err "unknown option" ;;
+        *) expect_err "unknown option of attnbench $verb" ;;
+      esac
+    done
+  done <"$TMP/rows"
+}
+
+@test "the documented exit codes are those of --help" {
+  local code meaning
+  "$ATTNBENCH" --help | sed -n '/^Exit codes/,/^$/p' | grep -E '^ +[0-9]' >"$TMP/codes"
+  [ "$(wc -l <"$TMP/codes")" -eq 13 ]
+  while read -r code meaning; do
+    grep -qxF "| $code | $meaning |" README.md docs/*.md results/*.md 2>/dev/null || fail "no page has: | $code | $meaning |"
+  done <"$TMP/codes"
+}
+
 @test "a missing value is a usage error" { expect_refusal 2 '--sweep: needs a value' -- --sweep; }
 @test "a flag takes no value" { expect_refusal 2 'takes no value' -- --sweep shapes/v3.json --check-only=1; }
 @test "an option given twice is an error" { expect_refusal 2 'given twice' -- --sweep a --sweep b; }
-@test "a seed must be a whole number" { expect_refusal 2 '--seed: "x1"' -- --sweep shapes/v3.json --seed x1; }
+@test "a seed must be a whole number" { expect_refusal 2 '--seed x1 is not a whole number' -- --sweep shapes/v3.json --seed x1; }
 @test "a seed must fit 64 bits" {
-  expect_refusal 2 '--seed:' -- --sweep shapes/v3.json --seed 18446744073709551616
+  expect_refusal 2 'is too large; give 0 to 2^64-1' -- --sweep shapes/v3.json --seed 18446744073709551616
 }
-@test "a timeout must be above zero" { expect_refusal 2 '--timeout:' -- --sweep shapes/v3.json --timeout 0; }
+@test "a timeout must be above zero" { expect_refusal 2 '--timeout 0 is too small; give 0.001 to 86400' -- --sweep shapes/v3.json --timeout 0; }
 @test "two outputs cannot share stdout" {
   expect_refusal 2 'cannot share stdout' -- --sweep shapes/v3.json --json - --csv -
 }

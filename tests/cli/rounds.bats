@@ -130,11 +130,11 @@ rounds() { attn --sweep "$SWEEP" --device cpu --load "$STEADY" --quick --json "$
 
 @test "rounds out of range, or without times, are usage errors" {
   for rounds in 0 65 x 2.5 -1; do
-    expect_refusal 2 'whole number from 1 to 64' -- --sweep "$SWEEP" --rounds "$rounds"
+    expect_refusal 2 '; give 1 to 64' -- --sweep "$SWEEP" --rounds "$rounds"
   done
-  expect_refusal 2 'fewer than 5' -- --sweep "$SWEEP" --baseline x --rounds 4
+  expect_refusal 2 '--rounds 4 is too few; a comparison needs 5 to 64' -- --sweep "$SWEEP" --baseline x --rounds 4
   expect_refusal 2 'takes no times' -- --sweep "$SWEEP" --rounds 2 --check-only
-  expect_refusal 2 'nothing is compared' -- --sweep "$SWEEP" --markdown "$TMP/m"
+  expect_refusal 2 '--markdown does nothing without --baseline' -- --sweep "$SWEEP" --markdown "$TMP/m"
 }
 
 @test "the report says what the machine is told to do" {

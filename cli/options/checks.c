@@ -1,0 +1,74 @@
+/* What options and verbs require of each other. */
+#include <string.h>
+
+#include "cli/options/table.h"
+
+static struct status check_reports(const struct options *o) {
+  const struct verb_row *verb = options_table_verb(o->verb);
+  if (o->reports.count >= verb->reports_least) return status_ok();
+  return status_make(STATUS_USAGE, "attnbench %s needs %zu report%s, %zu given; for example: %s", verb->name,
+                     verb->reports_least, verb->reports_least == 1 ? "" : "s", o->reports.count, verb->example);
+}
+
+static struct status check_required(const struct options *o, const struct option_row *row) {
+  if ((row->required_by & (1u << o->verb)) == 0 || options_table_is_given(row, o)) return status_ok();
+  if (row->choices != NULL) return status_make(STATUS_USAGE, "%s is missing; one of %s", row->name, row->choices());
+  return status_make(STATUS_USAGE, "%s is missing; for example: %s", row->name, options_table_verb(o->verb)->example);
+}
+
+static struct status check_needs(const struct options *o, const struct option_row *row) {
+  if (row->needs == NULL || !options_table_is_given(row, o)) return status_ok();
+  const struct option_row *needed = options_table_find(o->verb, row->needs, strlen(row->needs));
+  if (needed == NULL || options_table_is_given(needed, o)) return status_ok();
+  return status_make(STATUS_USAGE, "%s does nothing without %s; give %s %s too", row->name, needed->name,
+                     needed->name, needed->value);
+}
+
+static struct status check_timed(const struct options *o, const struct option_row *untimed) {
+  const struct option_row *row;
+  if ((untimed->flags & OPTION_UNTIMED) == 0 || !options_table_is_given(untimed, o)) return status_ok();
+  for (size_t i = 0; (row = options_table_row(i)) != NULL; ++i) {
+    if (!option_is_of(row, o->verb) || (row->flags & OPTION_TIMED) == 0 || !options_table_is_given(row, o)) continue;
+    return status_make(STATUS_USAGE, "%s is about times, and %s takes no times; leave one of the two out", row->name,
+                       untimed->name);
+  }
+  return status_ok();
+}
+
+static struct status check_stdout(const struct options *o) {
+  const char *first = options_files_on_stdout(o, NULL);
+  const char *second = first != NULL ? options_files_on_stdout(o, first) : NULL;
+  if (second == NULL) return status_ok();
+  return status_make(STATUS_USAGE, "%s - and %s - cannot share stdout; write one to a file", first, second);
+}
+
+static struct status check_gate(const struct options *o) {
+  if (o->verb != VERB_GATE || (o->selftest && (o->from == NULL) != (o->sweep == NULL))) return status_ok();
+  return status_make(STATUS_USAGE,
+                     "gate needs --selftest and one of --sweep and --from, for example: %s; to judge a change use "
+                     "attnbench ab or compare",
+                     options_table_verb(VERB_GATE)->example);
+}
+
+static struct status check_base(const struct options *o) {
+  if (o->verb != VERB_AB || o->base != NULL || o->base_load.count > 0) return status_ok();
+  return status_make(
+      STATUS_USAGE,
+      "--base is missing; for example: attnbench ab --base ../main/attnbench --sweep %s; or --base-load "
+      "for a kernel of your own",
+      o->sweep);
+}
+
+struct status options_checks(const struct options *o) {
+  const struct option_row *row;
+  TRY(check_reports(o));
+  for (size_t i = 0; (row = options_table_row(i)) != NULL; ++i) {
+    if (!option_is_of(row, o->verb)) continue;
+    TRY(check_required(o, row));
+    TRY(check_needs(o, row));
+    TRY(check_timed(o, row));
+  }
+  TRY(check_stdout(o));
+  TRY(check_gate(o));
+  return check_base(o);
+}

@@ -1,0 +1,103 @@
+/* Words into options: which verb, which row, what value. */
+#include <string.h>
+
+#include "cli/base/json.h"
+#include "cli/options/table.h"
+
+static struct status unknown_option(enum verb verb, const char *name) {
+  const char *names[256] = {0};
+  const struct option_row *row;
+  size_t count = 0;
+  for (size_t i = 0; (row = options_table_row(i)) != NULL && count < 255; ++i) {
+    if (option_is_of(row, verb)) names[count++] = row->name;
+  }
+  const char *nearest = json_nearest(name, names), *of = options_table_verb(verb)->name;
+  return nearest != NULL
+             ? status_make(STATUS_USAGE, "%s: unknown option of attnbench %s; did you mean %s?", name, of, nearest)
+             : status_make(STATUS_USAGE, "%s: unknown option of attnbench %s; see attnbench --help", name, of);
+}
+
+static struct status append(const struct option_row *row, const char *value, struct options_list *list) {
+  if (list->count == (size_t)row->most) {
+    return status_make(STATUS_USAGE, "%s %s is one too many; give it at most %g times", row->name, value, row->most);
+  }
+  list->item[list->count++] = value;
+  return status_ok();
+}
+
+static struct status store(const struct option_row *row, const char *value, struct options *out) {
+  if (row->kind == OPTION_LIST) return append(row, value, options_table_list(row, out));
+  if (row->kind == OPTION_FLAG) {
+    *(bool *)((char *)out + row->offset) = true;
+    return status_ok();
+  }
+  const char **text = options_table_text(row, out);
+  if (*text != NULL) return status_make(STATUS_USAGE, "%s: given twice; give it once", row->name);
+  *text = value;
+  return status_ok();
+}
+
+/* Takes argv[*i] and, when it needs one, its value. */
+static struct status take_option(int argc, char **argv, int *i, struct options *out) {
+  const char *text = argv[*i], *equals = strchr(text, '=');
+  const size_t length = equals != NULL ? (size_t)(equals - text) : strlen(text);
+  const struct option_row *row = options_table_find(out->verb, text, length);
+  if (row == NULL) return unknown_option(out->verb, text);
+  if (row->kind == OPTION_FLAG) {
+    if (equals != NULL) return status_make(STATUS_USAGE, "%s: takes no value", row->name);
+    return store(row, NULL, out);
+  }
+  if (row->kind == OPTION_COUNT && equals == NULL) return store(row, "1", out);
+  const char *value = equals != NULL ? equals + 1 : *i + 1 < argc ? argv[++*i] : NULL;
+  if (value == NULL || *value == '\0') {
+    return status_make(STATUS_USAGE, "%s: needs a value: %s%s%s", row->name, row->name,
+                       row->kind == OPTION_COUNT ? "" : " ", row->value);
+  }
+  return store(row, value, out);
+}
+
+static struct status not_understood(const char *text) {
+  const char *names[VERB_COUNT + 1] = {0};
+  for (size_t i = 0; i < VERB_WORKER; ++i) names[i] = options_table_verb((enum verb)i)->name;
+  const char *nearest = json_nearest(text, names);
+  return nearest != NULL
+             ? status_make(STATUS_USAGE,
+                           "\"%s\": not understood here; did you mean the verb %s, as the first word? See attnbench "
+                           "--help",
+                           text, nearest)
+             : status_make(STATUS_USAGE, "\"%s\": not understood here; see attnbench --help", text);
+}
+
+static struct status take_report(const char *text, struct options *out) {
+  const struct verb_row *verb = options_table_verb(out->verb);
+  if (verb->reports_most == 0) return not_understood(text);
+  if (out->reports.count == verb->reports_most) {
+    return status_make(STATUS_USAGE, "%s is one report too many; attnbench %s takes at most %zu", text, verb->name,
+                       verb->reports_most);
+  }
+  out->reports.item[out->reports.count++] = text;
+  return status_ok();
+}
+
+/* The verb may be the first word, or, of the self-test, an option anywhere. */
+static int take_verb(int argc, char **argv, struct options *out) {
+  for (int verb = 0; argc > 1 && verb < VERB_COUNT; ++verb) {
+    if (strcmp(argv[1], options_table_verb((enum verb)verb)->name) != 0) continue;
+    out->verb = (enum verb)verb;
+    return 2;
+  }
+  for (int i = 1; i < argc; ++i) {
+    if (strcmp(argv[i], "--selftest") == 0) out->verb = VERB_SELFTEST;
+  }
+  return 1;
+}
+
+struct status options_parse(int argc, char **argv, struct options *out) {
+  *out = (struct options){.verb = VERB_RUN};
+  for (int i = take_verb(argc, argv, out); i < argc; ++i) {
+    TRY(argv[i][0] == '-' ? take_option(argc, argv, &i, out) : take_report(argv[i], out));
+  }
+  if (out->help || out->version) return status_ok();
+  TRY(options_checks(out));
+  return options_values(out);
+}

@@ -1,0 +1,228 @@
+/* The table of verbs and the table of options. */
+#include "cli/options/table.h"
+
+#include <string.h>
+
+#include "cli/sweep/sweep.h"
+#include "kernels/gpu_models.h"
+
+static const struct verb_row verbs[VERB_COUNT] = {
+    [VERB_RUN] = {"run", "attnbench [run] --sweep FILE [options]", "measure a sweep (the default)",
+                  "attnbench --sweep shapes/v3.json", 0, 0},
+    [VERB_PLAN] = {"plan", "attnbench plan --sweep FILE --gpu NAME [options]",
+                   "launch geometry and findings for a named GPU, which need not be here",
+                   "attnbench plan --sweep shapes/v3.json --gpu " GPU_MODEL_DEFAULT, 0, 0},
+    [VERB_LIST] = {"list", "attnbench list [--json] [--load FILE]", "the kernel variants and where they run",
+                   "attnbench list", 0, 0},
+    [VERB_REPORT] = {"report", "attnbench report JOURNAL|REPORT.json... [options]",
+                     "write the reports of a journal again, or show saved JSON reports side by side",
+                     "attnbench report run.journal --json -", 1, 8},
+    [VERB_DIAGNOSE] = {"diagnose", "attnbench diagnose REPORT.json [options]",
+                       "derive rates and findings again from a JSON report, or from times entered by hand",
+                       "attnbench diagnose report.json", 1, 1},
+    [VERB_SELFTEST] = {"selftest", "attnbench --selftest [--device NAME] [--json FILE]",
+                       "test the timer with launches of known duration: can its times be trusted on this machine?",
+                       "attnbench --selftest", 0, 0},
+    [VERB_AB] = {"ab", "attnbench ab --base PROGRAM --sweep FILE [options]",
+                 "is this program slower than another attnbench? Runs fresh processes of both in turns on one device",
+                 "attnbench ab --base ../main/attnbench --sweep shapes/v3.json", 0, 0},
+    [VERB_COMPARE] = {"compare", "attnbench compare BASE NEW [options]",
+                      "is the new report slower than the base? Takes reports or journals of several rounds; the exit "
+                      "code is the answer",
+                      "attnbench compare base.json new.json", 2, 2},
+    [VERB_GATE] = {"gate", "attnbench gate --selftest --sweep FILE|--from FILE [options]",
+                   "how often the gate raises a false alarm, and how small a slowdown it finds, on this machine",
+                   "attnbench gate --selftest --sweep shapes/v3.json", 0, 0},
+    [VERB_WORKER] = {"worker", NULL, NULL, NULL, 0, 0},
+    [VERB_DESCRIBE] = {"describe", NULL, NULL, NULL, 0, 0},
+    [VERB_MEASURE_SELF] = {"measure-self", NULL, NULL, NULL, 0, 0},
+};
+
+#define IN(verb) (1u << VERB_##verb)
+/* Verbs that measure a sweep; that end with one comparison; that judge. */
+#define MEASURES (IN(RUN) | IN(AB) | IN(GATE))
+#define COMPARES (IN(RUN) | IN(AB) | IN(COMPARE))
+#define JUDGES   (COMPARES | IN(GATE))
+
+#define AT(member)                .offset = offsetof(struct options, member)
+#define TEXT(member)              .kind = OPTION_TEXT, AT(member)
+#define CHOICE(member)            .kind = OPTION_CHOICE, AT(member)
+#define FLAG(member)              .kind = OPTION_FLAG, AT(member)
+#define COUNT(member, low, high)  .kind = OPTION_COUNT, AT(member), .least = (low), .most = (high)
+#define WHOLE(member, low, high)  .kind = OPTION_WHOLE, AT(member), .least = (low), .most = (high)
+#define NUMBER(member, low, high) .kind = OPTION_NUMBER, AT(member), .least = (low), .most = (high)
+#define LIST(member, high)        .kind = OPTION_LIST, AT(member), .most = (high)
+#define FLAGS(...)                .flags = (__VA_ARGS__)
+
+#define BASELINE "--baseline"
+
+static const struct option_row rows[] = {
+    {"Input", "--sweep", "FILE", IN(RUN) | IN(PLAN) | IN(AB) | IN(GATE), TEXT(sweep),
+     FLAGS(OPTION_READS | OPTION_RELAYED), .required_by = IN(RUN) | IN(PLAN) | IN(AB),
+     .help = "sweep to measure (format: shapes/README.md)"},
+    {"Input", "--counters", "FILE", IN(REPORT), TEXT(counters), FLAGS(OPTION_READS),
+     .help = "add a profiler's counters, as scripts/profile_sweep.py writes them, to the rows of one report"},
+    {"Input", "--base", "PROGRAM", IN(AB), TEXT(base), FLAGS(OPTION_READS | OPTION_STAYS),
+     .help = "the attnbench to compare with"},
+    {"Input", "--base-load", "FILE", IN(AB), LIST(base_load, OPTIONS_LOADS_MAX), FLAGS(OPTION_READS | OPTION_STAYS),
+     .help =
+         "shared object that the base loads instead of those of --load: an older build of your kernel; repeat for "
+         "more. Without --base the base is this program"},
+    {"Input", "--candidate", "PROGRAM", IN(AB), TEXT(candidate), FLAGS(OPTION_READS | OPTION_STAYS),
+     .help = "the attnbench to judge; by default this one"},
+    {"Input", BASELINE, "FILE", IN(RUN), TEXT(baseline), FLAGS(OPTION_READS | OPTION_TIMED | OPTION_STAYS),
+     .help =
+         "compare with this report or journal, which must have at least 5 rounds and be measured in the same way; "
+         "the exit code is that of the comparison"},
+
+    {"Selection", "--variants", "A,B", MEASURES | IN(PLAN), TEXT(variants), FLAGS(OPTION_RELAYED),
+     .help = "variants to measure instead of the sweep's: NAME or NAME:KEY=VALUE,KEY=VALUE, with commas between"},
+    {"Selection", "--filter", "KEY=VALUE", MEASURES | IN(PLAN), LIST(filter, 16), FLAGS(OPTION_RELAYED),
+     .help = "only cases with this value; keys B H Hq Hkv S Sq Skv D dtype causal; repeat to narrow further"},
+    {"Selection", "--only", "KEY/VARIANT", MEASURES, LIST(only, OPTIONS_LIST_MAX), FLAGS(OPTION_RELAYED),
+     .help = "only this cell, with its key and variant as reports write them; repeat for more"},
+    {"Selection", "--load", "FILE", MEASURES | IN(PLAN) | IN(LIST) | IN(WORKER) | IN(DESCRIBE),
+     LIST(load, OPTIONS_LOADS_MAX), FLAGS(OPTION_READS | OPTION_RELAYED | OPTION_STAYS),
+     .help = "shared object with variants of your own (kernels/example/README.md); repeat for more"},
+
+    {"Device", "--device", "NAME", MEASURES | IN(WORKER) | IN(SELFTEST) | IN(MEASURE_SELF), TEXT(device),
+     FLAGS(OPTION_RELAYED | OPTION_STAYS), .default_value = "auto",
+     .help = "auto, cpu, cuda or cuda:N; auto takes a GPU when there is one"},
+    {"Device", "--gpu", "NAME", IN(PLAN), TEXT(gpu), .required_by = IN(PLAN), .choices = gpu_model_names,
+     .help = "the GPU to plan for:"},
+    {"Device", "--gpu", "NAME", IN(RUN), TEXT(gpu), .default_value = GPU_MODEL_DEFAULT, .choices = gpu_model_names,
+     .help = "on a machine without a GPU, plan the rows of GPU variants for this one:"},
+
+    {"Measuring", "--reference", "NAME", IN(RUN), TEXT(reference), FLAGS(OPTION_TIMED | OPTION_STAYS),
+     .help =
+         "variant that every row is timed against in turns (speedup_vs), or none. By default the vendor's library "
+         "where it takes the shape, on a CPU none"},
+    {"Measuring", "--rounds", "N", IN(RUN), WHOLE(rounds, 1, 64), FLAGS(OPTION_TIMED | OPTION_STAYS),
+     .help = "fresh processes that each measure every cell once: the evidence of a comparison; by default 1, with "
+             "--baseline 5"},
+    {"Measuring", "--rounds", "N", IN(AB), WHOLE(rounds, 5, 32), FLAGS(OPTION_STAYS), .default_value = "7",
+     .help = "fresh processes of each program"},
+    {"Measuring", "--modes", "A,B", IN(RUN) | IN(AB), TEXT(modes), FLAGS(OPTION_RELAYED | OPTION_STAYS),
+     .default_value = "hot,cold", .help = "which times are taken: hot, cold"},
+    {"Measuring", "--quick", NULL, IN(RUN), FLAG(quick), FLAGS(OPTION_STAYS),
+     .help = "spend less time on each cell, for many rounds; ab always does"},
+    {"Measuring", "--seed", "N", MEASURES, WHOLE(seed, 0, 18446744073709551615.0),
+     FLAGS(OPTION_RELAYED | OPTION_STAYS), .default_value = "1", .help = "seed of the inputs"},
+    {"Measuring", "--timeout", "SECONDS", MEASURES | IN(SELFTEST), NUMBER(timeout, 0.001, 86400),
+     FLAGS(OPTION_RELAYED | OPTION_STAYS), .default_value = "300",
+     .help = "stop a cell, or the self-test, after this many seconds"},
+    {"Measuring", "--check-only", NULL, IN(RUN), FLAG(check_only), FLAGS(OPTION_UNTIMED),
+     .help = "check results, take no times"},
+    {"Measuring", "--profile", "[=N]", IN(RUN), COUNT(profile, 1, 1000), FLAGS(OPTION_UNTIMED),
+     .help = "for nsys and ncu: one process, checks and warm-up first, then exactly N launches of each cell between "
+             "cudaProfilerStart and cudaProfilerStop and in the NVTX range profile of domain attnbench; takes no "
+             "times"},
+
+    {"Gate", "--threshold", "PERCENT", JUDGES, NUMBER(threshold, SWEEP_GATE_PERCENT_MIN, SWEEP_GATE_PERCENT_MAX),
+     FLAGS(OPTION_STAYS), .needs = BASELINE,
+     .help = "fail on slowdowns of PERCENT or more; by default the sweep's value, else 2"},
+    {"Gate", "--threshold-for", "GLOB=PERCENT", JUDGES, LIST(threshold_for, OPTIONS_THRESHOLDS_MAX),
+     FLAGS(OPTION_STAYS), .needs = BASELINE,
+     .help = "the threshold of cells whose KEY/VARIANT matches GLOB; repeat for more, the last match wins"},
+    {"Gate", "--floor-us", "US", JUDGES, NUMBER(floor_us, 0, 1000000), FLAGS(OPTION_STAYS), .needs = BASELINE,
+     .help = "ignore differences of fewer microseconds; by default 0.1 hot and 0.15 cold"},
+    {"Gate", "--modes", "A,B", IN(COMPARE) | IN(GATE), TEXT(modes), FLAGS(OPTION_STAYS), .default_value = "hot,cold",
+     .help = "which times are judged: hot, cold"},
+    {"Gate", "--allow-new", NULL, COMPARES, FLAG(allow_new), .needs = BASELINE,
+     .help = "accept cells that are missing from the base"},
+    {"Gate", "--noise", "fail|warn", COMPARES, CHOICE(noise), .needs = BASELINE,
+     .help = "when noise leaves a cell undecided, end with exit code 5 (fail, the default) or only show it (warn)"},
+    {"Gate", "--selftest", NULL, IN(GATE), FLAG(selftest),
+     .help = "measure many processes, draw gate runs from them with and without slowdowns, count what the gate says, "
+             "and find real slowdowns in real gate runs"},
+    {"Gate", "--from", "FILE", IN(GATE), TEXT(from), FLAGS(OPTION_READS),
+     .help = "draw from this report or journal of many rounds instead of measuring a sweep"},
+    {"Gate", "--processes", "N", IN(GATE), WHOLE(processes, 10, 64), .default_value = "28",
+     .help = "fresh processes that measure the sweep: at least twice --rounds, better four times"},
+    {"Gate", "--controls", "N", IN(GATE), WHOLE(controls, 0, 20),
+     .help = "real gate runs, each with one of the longest cells made slower by one and a half thresholds; by "
+             "default 3, with --from none"},
+    {"Gate", "--rounds", "N", IN(GATE), WHOLE(rounds, 5, 32), .default_value = "7",
+     .help = "processes of each side in a gate run"},
+
+    {"Testing", "--selftest", NULL, IN(SELFTEST), FLAG(selftest),
+     .help = "test the timer and nothing else: delays of 20 us to 10 ms, events, graphs, the L2 flush, clocks"},
+    {"Testing", "--inject-slowdown", "GLOB:PERCENT", IN(RUN) | IN(AB), TEXT(inject),
+     FLAGS(OPTION_TIMED | OPTION_RELAYED_TO_CANDIDATE | OPTION_STAYS),
+     .help = "make cells whose KEY/VARIANT matches GLOB slower by PERCENT (above 0, at most 1000) with a calibrated "
+             "delay on the device: a slowdown of known size for the gate to find"},
+
+    {"Output", "--json", "FILE", IN(RUN) | IN(PLAN) | IN(REPORT) | IN(DIAGNOSE) | IN(AB), TEXT(json),
+     FLAGS(OPTION_WRITES), .help = "write the report as JSON (ab: the candidate's)"},
+    {"Output", "--json", "FILE", IN(COMPARE), TEXT(compare_json), FLAGS(OPTION_WRITES),
+     .help = "write the comparison as JSON"},
+    {"Output", "--json", "FILE", IN(GATE) | IN(SELFTEST), TEXT(json), FLAGS(OPTION_WRITES),
+     .help = "write the result of the self-test as JSON"},
+    {"Output", "--base-json", "FILE", IN(AB), TEXT(base_json), FLAGS(OPTION_WRITES),
+     .help = "write the base's report as JSON"},
+    {"Output", "--compare-json", "FILE", IN(RUN) | IN(AB), TEXT(compare_json), FLAGS(OPTION_WRITES),
+     .needs = BASELINE, .help = "write the comparison as JSON"},
+    {"Output", "--markdown", "FILE", COMPARES, TEXT(markdown), FLAGS(OPTION_WRITES), .needs = BASELINE,
+     .help = "write the comparison as Markdown"},
+    {"Output", "--junit", "FILE", COMPARES, TEXT(junit), FLAGS(OPTION_WRITES), .needs = BASELINE,
+     .help = "write the comparison as JUnit XML"},
+    {"Output", "--annotations", "FILE", COMPARES, TEXT(annotations), FLAGS(OPTION_WRITES), .needs = BASELINE,
+     .help = "write the comparison as GitHub annotations"},
+    {"Output", "--csv", "FILE", IN(RUN) | IN(PLAN) | IN(REPORT) | IN(DIAGNOSE), TEXT(csv), FLAGS(OPTION_WRITES),
+     .help = "write the report as CSV"},
+    {"Output", "--gbench", "FILE", IN(RUN) | IN(REPORT) | IN(DIAGNOSE), TEXT(gbench), FLAGS(OPTION_WRITES),
+     .help = "write times and rates as google-benchmark's JSON, which dashboards read"},
+    {"Output", "--journal", "FILE", IN(RUN) | IN(GATE), TEXT(journal), FLAGS(OPTION_WRITES),
+     .help = "keep the journal here (one JSON line per finished cell)"},
+    {"Output", "--keep", "FOLDER", IN(AB), TEXT(keep),
+     .help = "keep every process's journal and messages in this new or empty folder"},
+    {"Output", "--json", NULL, IN(LIST), FLAG(list_json), .help = "list as JSON"},
+    {"Output", "--across-devices", NULL, IN(REPORT), FLAG(across_devices),
+     .help = "show reports of unlike devices together; times are then compared within a device only"},
+
+    {"Help", "--help", NULL, ~0u, FLAG(help), .help = "this text"},
+    {"Help", "--version", NULL, ~0u, FLAG(version), .help = "version, git commit, CUDA and cJSON"},
+};
+enum { ROW_COUNT = sizeof rows / sizeof *rows };
+
+const struct verb_row *options_table_verb(enum verb verb) { return &verbs[verb]; }
+
+const struct option_row *options_table_row(size_t index) { return index < ROW_COUNT ? &rows[index] : NULL; }
+
+static bool has_name(const struct option_row *row, const char *name, size_t length) {
+  return strlen(row->name) == length && strncmp(row->name, name, length) == 0;
+}
+
+const struct option_row *options_table_find(enum verb verb, const char *name, size_t length) {
+  for (size_t i = 0; i < ROW_COUNT; ++i) {
+    if (option_is_of(&rows[i], verb) && has_name(&rows[i], name, length)) return &rows[i];
+  }
+  return NULL;
+}
+
+/* Options are read through what the table says of them; whoever may write has them as not const. */
+static void *member(const struct option_row *row, const struct options *options) {
+  return (char *)(uintptr_t)options + row->offset;
+}
+
+const char **options_table_text(const struct option_row *row, const struct options *options) {
+  return member(row, options); /* the first member of a number is its text */
+}
+
+struct options_list *options_table_list(const struct option_row *row, const struct options *options) {
+  return member(row, options);
+}
+
+bool options_table_is_given(const struct option_row *row, const struct options *options) {
+  if (row->kind == OPTION_FLAG) return *(const bool *)member(row, options);
+  if (row->kind == OPTION_LIST) return options_table_list(row, options)->count > 0;
+  return *options_table_text(row, options) != NULL;
+}
+
+void options_table_range(const struct option_row *row, char out[OPTION_RANGE_MAX]) {
+  if (row->most >= 18446744073709551615.0) {
+    snprintf(out, OPTION_RANGE_MAX, "%.15g to 2^64-1", row->least);
+  } else {
+    snprintf(out, OPTION_RANGE_MAX, "%.15g to %.15g", row->least, row->most);
+  }
+}
