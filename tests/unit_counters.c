@@ -92,10 +92,10 @@ static void values_reach_their_row(void **state) {
   assert_string_equal(one->counters.source, "ncu 2025.3.1");
   assert_string_equal(one->counters.cache, "cold");
   assert_int_equal(one->counters.launches, 2);
-  const struct counter_values total = counter_totals(&one->counters);
+  const struct counter_values total = counter_record_totals(&one->counters);
   assert_true(total.gpu_time_us == 11.5 && total.l2_hit_ratio == 0.83);
   assert_true(isnan(total.local_bytes) && isnan(total.dram_read_bytes));
-  assert_string_equal(counter_top_stall(&one->counters).name, "wait");
+  assert_string_equal(counter_record_top_stall(&one->counters).name, "wait");
 }
 
 static void totals_add_up_and_average_over_passes(void **state) {
@@ -112,12 +112,12 @@ static void totals_add_up_and_average_over_passes(void **state) {
   snprintf(both, sizeof both, "%s, %s", passes[0], passes[1]);
   put_row(two, both, row, sizeof row);
   assert_read(row);
-  const struct counter_values total = counter_totals(&two->counters);
+  const struct counter_values total = counter_record_totals(&two->counters);
   assert_true(total.gpu_time_us == 40 && total.dram_read_bytes == 150 && total.l2_bytes == 4000);
   assert_true(fabs(total.l2_hit_ratio - 0.6) < 1e-12);
   assert_true(fabs(total.issue_ratio - 0.7) < 1e-12);
   assert_true(isnan(total.sm_cycles)); /* one pass does not know it */
-  assert_string_equal(counter_top_stall(&two->counters).name, "wait");
+  assert_string_equal(counter_record_top_stall(&two->counters).name, "wait");
 }
 
 static void what_does_not_belong_to_the_report_is_refused(void **state) {
@@ -132,7 +132,7 @@ static void what_does_not_belong_to_the_report_is_refused(void **state) {
   assert_refused(read_rows(HEAD, row), "has 0 passes, but");
   put_row(one, pass, row, sizeof row);
   snprintf(twice, sizeof twice, "%s, %s", row, row);
-  assert_refused(read_rows(HEAD, twice), "stands twice");
+  assert_refused(read_rows(HEAD, twice), "appears twice");
   for (size_t i = 0; i < journal.record_count; ++i) {
     if (journal.records[i].status != CELL_skipped) continue;
     put_row(&journal.records[i], "", row, sizeof row);
@@ -162,8 +162,8 @@ static void values_that_no_counter_has_are_refused(void **state) {
 
 static void files_that_are_no_counter_files_are_refused(void **state) {
   (void)state;
-  assert_refused(read_text("{}"), "is no counter file; its \"schema\" must be \"attnbench.counters/1\"");
-  assert_refused(read_text("{\"schema\": \"attnbench.counters/2\"}"), "is no counter file");
+  assert_refused(read_text("{}"), "is not a counter file; its \"schema\" must be \"attnbench.counters/1\"");
+  assert_refused(read_text("{\"schema\": \"attnbench.counters/2\"}"), "is not a counter file");
   assert_refused(read_text(HEAD "\"x\": 1}"), "x is not a key known here");
   assert_refused(read_text(HEAD "\"rows\": 1}"), "has no array \"rows\"");
   assert_refused(read_text("{\"schema\": \"attnbench.counters/1\", \"source\": \"s\", \"cache\": \"warm\", "

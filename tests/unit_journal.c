@@ -202,7 +202,7 @@ static void lines_out_of_place_are_refused(void **state) {
   overwrite(made, (size_t)snprintf(made, sizeof made, "%s\n%s\n%s\n", lines[1], lines[5], lines[4]));
   assert_refused("after the end line");
   overwrite(made, (size_t)snprintf(made, sizeof made, "%s\n%s\n%s\n", lines[1], lines[4], lines[4]));
-  assert_refused("stands twice");
+  assert_refused("appears twice");
   free(text);
 }
 
@@ -229,7 +229,7 @@ static void write_rounds(uint32_t rounds, const struct record *last) {
   for (uint32_t round = 1; round <= rounds; ++round) {
     for (uint32_t B = 1; B <= 2; ++B) {
       const struct record record = timed_cell(B, 10.0 * B + round / 3.0);
-      assert_ok(journal_again(journal, round, B == 2 && round == rounds && last != NULL ? last : &record));
+      assert_ok(journal_append_round(journal, round, B == 2 && round == rounds && last != NULL ? last : &record));
     }
   }
   journal_close(journal);

@@ -47,7 +47,6 @@ static inline struct record rows_record(const struct row_spec *spec) {
   }
   p->facts = (struct pass_facts){
       .registers = spec->registers, .local_bytes = spec->local_bytes, .resident_blocks = spec->resident_blocks};
-  p->facts_known = spec->resident_blocks > 0;
   rows_set_time(&r.time[TIME_COLD], spec->cold_us, NAN);
   rows_set_time(&r.time[TIME_HOT], spec->hot_us, NAN);
   if (spec->cold_us > 0 || spec->hot_us > 0) r.status = CELL_ok;

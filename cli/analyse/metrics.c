@@ -98,7 +98,7 @@ static uint64_t product(const uint32_t extent[3]) { return (uint64_t)extent[0] *
 static void fill_residency(const struct pass_record *p, const struct device_info *dev, struct pass_metrics *out) {
   const uint64_t smem_bytes = (uint64_t)p->pass.dynamic_smem_bytes + p->facts.static_smem_bytes;
   const struct occupancy computed = occupancy_of(dev, out->threads_per_block, p->facts.registers, smem_bytes);
-  const bool measured = p->facts_known && p->facts.resident_blocks > 0;
+  const bool measured = p->facts.resident_blocks > 0;
   out->resident_blocks = measured ? p->facts.resident_blocks : computed.resident_blocks;
   out->resident_exact = measured || p->facts.registers > 0;
   out->limited_by = computed.limited_by;
@@ -205,8 +205,8 @@ static struct counted counted_of(const struct counter_record *counters, const st
   struct counted out = {.known = counters->done};
   if (!out.known) return out;
   const struct counter_values *v = &out.total;
-  out.total = counter_totals(counters);
-  out.top_stall = counter_top_stall(counters);
+  out.total = counter_record_totals(counters);
+  out.top_stall = counter_record_top_stall(counters);
   const double dram_bytes = v->dram_read_bytes + v->dram_write_bytes;
   out.metrics.dram_gb_per_s = v->gpu_time_us > 0 ? dram_bytes / v->gpu_time_us * 1e-3 : (double)NAN;
   out.metrics.dram_ratio = dev->dram_gb_per_s > 0 ? out.metrics.dram_gb_per_s / dev->dram_gb_per_s : (double)NAN;

@@ -9,8 +9,9 @@
 #include "cli/base/json_scan.h"
 
 enum {
-  FIELDS_MAX = 64,
-  TEXT_MAX = 1024, /* no FIELD_TEXT is longer */
+  KEY_MAX = 64,
+  NAMES_TEXT_MAX = 256,
+  KEYS_MAX = 160, /* of one object, with those of older files and those that explain nulls */
 };
 
 static const void *member_of(const void *base, size_t offset) { return (const char *)base + offset; }
@@ -44,12 +45,6 @@ static bool write_u64(cJSON *object, const struct field *field, const void *base
   return has_added(object, field->key);
 }
 
-static bool write_index(cJSON *object, const struct field *field, const void *base) {
-  const uint64_t value = *(const uint64_t *)member_of(base, field->offset);
-  if (value != UINT64_MAX) return write_u64(object, field, base);
-  return cJSON_AddNullToObject(object, field->key) != NULL;
-}
-
 static bool write_u32x3(cJSON *object, const struct field *field, const void *base) {
   const uint32_t *value = member_of(base, field->offset);
   cJSON *array = cJSON_AddArrayToObject(object, field->key);
@@ -59,14 +54,8 @@ static bool write_u32x3(cJSON *object, const struct field *field, const void *ba
 }
 
 static bool write_f64(cJSON *object, const struct field *field, const void *base) {
-  const double value = *(const double *)member_of(base, field->offset);
-  json_add_number(object, field->key, value);
-  const bool ok = has_added(object, field->key);
-  if (!ok || isfinite(value) || field->null_reason == NULL) return ok;
-  char key[FIELDS_MAX];
-  snprintf(key, sizeof key, "%s_reason", field->key);
-  json_add_string(object, key, field->null_reason);
-  return has_added(object, key);
+  json_add_number(object, field->key, *(const double *)member_of(base, field->offset));
+  return has_added(object, field->key);
 }
 
 static bool write_string(cJSON *object, const char *key, const char *value) {
@@ -78,19 +67,15 @@ static bool write_string(cJSON *object, const char *key, const char *value) {
 /* Malformed UTF-8 (a foreign argv, a text cut inside a character) is replaced byte by byte: the text must still fit
  * when it is read back. */
 static bool write_text(cJSON *object, const struct field *field, const void *base) {
-  char text[TEXT_MAX];
-  snprintf(text, sizeof text, "%s", (const char *)member_of(base, field->offset));
-  const size_t length = strlen(text);
+  char *text = strdup(member_of(base, field->offset));
+  const size_t length = text != NULL ? strlen(text) : 0;
   for (size_t at = 0, bytes; at < length; at += bytes != 0 ? bytes : 1) {
     bytes = json_scan_utf8(text + at, length - at);
     if (bytes == 0) text[at] = '?';
   }
-  return write_string(object, field->key, text);
-}
-
-static bool write_label(cJSON *object, const struct field *field, const void *base) {
-  if (*(const char *)member_of(base, field->offset) != '\0') return write_text(object, field, base);
-  return write_string(object, field->key, NULL);
+  const bool ok = text != NULL && write_string(object, field->key, text);
+  free(text);
+  return ok;
 }
 
 static const char *known_name(const struct field *field, const char *text) {
@@ -150,11 +135,13 @@ static bool write_object(cJSON *object, const struct field *field, const void *b
   return fields_write(cJSON_AddObjectToObject(object, field->key), field->fields, member_of(base, field->offset));
 }
 
-static bool write_optional(cJSON *object, const struct field *field, const void *base) {
-  const char *member = member_of(base, field->offset);
-  if (*(const bool *)member_of(member, field->flag_offset)) return write_object(object, field, base);
-  if (field->optional) return true;
-  return cJSON_AddNullToObject(object, field->key) != NULL;
+static bool write_part(cJSON *object, const struct field *field, const void *base) {
+  return fields_write(object, field->fields, member_of(base, field->offset));
+}
+
+static bool write_nothing(cJSON *object, const struct field *field, const void *base) {
+  (void)object, (void)field, (void)base;
+  return true;
 }
 
 static bool write_array(cJSON *object, const struct field *field, const void *base) {
@@ -243,6 +230,16 @@ static struct status read_text(const struct json_doc *doc, const cJSON *item, co
   return status_ok();
 }
 
+static struct status unknown_name(const struct json_doc *doc, const cJSON *item, const struct field *field) {
+  char shown[JSON_VALUE_TEXT_MAX], names[NAMES_TEXT_MAX] = "";
+  json_quote(item->valuestring, shown);
+  size_t used = 0;
+  for (uint32_t i = 0; field->name != NULL && field->name(i) != NULL && used < sizeof names; ++i) {
+    used += (size_t)snprintf(names + used, sizeof names - used, "%s%s", i > 0 ? ", " : "", field->name(i));
+  }
+  return json_error(doc, item, false, "is %s, but must be one of: %s", shown, names);
+}
+
 /* Which of the field's names the string is; fails when it is none of them. */
 static struct status find_name(const struct json_doc *doc, const cJSON *item, const struct field *field,
                                uint32_t *out) {
@@ -253,15 +250,14 @@ static struct status find_name(const struct json_doc *doc, const cJSON *item, co
     *out = i;
     return status_ok();
   }
-  return json_error(doc, item, false, "is \"%s\", which this field does not know", item->valuestring);
+  return unknown_name(doc, item, field);
 }
 
 static struct status read_name(const struct json_doc *doc, const cJSON *item, const struct field *field, void *base) {
-  uint32_t index;
-  if (cJSON_IsNull(item)) return status_ok(); /* *base arrived zeroed */
-  const struct status status = find_name(doc, item, field, &index);
-  if (!status_failed(&status)) *(const char **)member_to(base, field->offset) = field->name(index);
-  return status;
+  if (cJSON_IsNull(item)) return status_ok(); /* the member arrived as NULL */
+  if (!cJSON_IsString(item)) return json_error(doc, item, false, "must be a string or null");
+  *(const char **)member_to(base, field->offset) = known_name(field, item->valuestring);
+  return status_ok();
 }
 
 static struct status read_enum(const struct json_doc *doc, const cJSON *item, const struct field *field, void *base) {
@@ -276,8 +272,10 @@ static struct status read_label(const struct json_doc *doc, const cJSON *item, c
   return cJSON_IsNull(item) ? status_ok() : read_text(doc, item, field, base);
 }
 
+/* Older files have the bits as a number. */
 static struct status read_bits(const struct json_doc *doc, const cJSON *item, const struct field *field, void *base) {
   uint64_t *bits = member_to(base, field->offset);
+  if (cJSON_IsNumber(item)) return json_whole(doc, item, 0, UINT64_MAX, bits);
   if (!cJSON_IsArray(item)) return json_error(doc, item, false, "must be an array of names");
   for (const cJSON *element = item->child; element != NULL; element = element->next) {
     uint32_t index;
@@ -286,6 +284,17 @@ static struct status read_bits(const struct json_doc *doc, const cJSON *item, co
     *bits |= UINT64_C(1) << index;
   }
   return status_ok();
+}
+
+/* Older files have a set as the number of its bits. */
+static bool read_set_number(const cJSON *element, const struct field *field, unsigned *out) {
+  unsigned count = 0;
+  while (field->name(count) != NULL) ++count;
+  if (!cJSON_IsNumber(element) || !(element->valuedouble >= 0) || element->valuedouble >= (double)(1u << count)) {
+    return false;
+  }
+  *out = (unsigned)element->valuedouble;
+  return *out == element->valuedouble;
 }
 
 /* The set that a text names; false when it names anything else. */
@@ -313,6 +322,7 @@ static struct status read_setx3(const struct json_doc *doc, const cJSON *item, c
   }
   for (const cJSON *element = item->child; element != NULL; element = element->next, ++out) {
     if (cJSON_IsString(element) && parse_set(element->valuestring, field, out)) continue;
+    if (read_set_number(element, field, out)) continue;
     char shown[JSON_VALUE_TEXT_MAX], names[FIELDS_SET_TEXT_MAX];
     json_describe(element, shown);
     fields_set_text(~0u, field->name, names);
@@ -321,17 +331,22 @@ static struct status read_setx3(const struct json_doc *doc, const cJSON *item, c
   return status_ok();
 }
 
+static struct status read_struct(const struct json_doc *doc, const cJSON *item, const struct field *field,
+                                 void *member) {
+  return field->open ? fields_read_part(doc, item, field->fields, member)
+                     : fields_read(doc, item, field->fields, member);
+}
+
 static struct status read_object(const struct json_doc *doc, const cJSON *item, const struct field *field,
                                  void *base) {
-  return fields_read(doc, item, field->fields, member_to(base, field->offset));
+  return read_struct(doc, item, field, member_to(base, field->offset));
 }
 
 static struct status read_optional(const struct json_doc *doc, const cJSON *item, const struct field *field,
                                    void *base) {
   if (cJSON_IsNull(item)) return status_ok();
-  char *member = member_to(base, field->offset);
-  *(bool *)member_to(member, field->flag_offset) = true;
-  return fields_read(doc, item, field->fields, member);
+  *(bool *)member_to(base, field->flag_offset) = true;
+  return read_object(doc, item, field, base);
 }
 
 static struct status read_array(const struct json_doc *doc, const cJSON *item, const struct field *field,
@@ -342,7 +357,7 @@ static struct status read_array(const struct json_doc *doc, const cJSON *item, c
   }
   for (const cJSON *element = item->child; element != NULL; element = element->next, ++*count) {
     void *out = member_to(base, field->offset + *count * field->stride);
-    const struct status status = fields_read(doc, element, field->fields, out);
+    const struct status status = read_struct(doc, element, field, out);
     if (status_failed(&status)) return status;
   }
   return status_ok();
@@ -364,20 +379,33 @@ static struct status read_list(const struct json_doc *doc, const cJSON *item, co
   return status;
 }
 
-/* ---- tables -------------------------------------------------------------------------------------------------- */
+/* ---- the kinds ----------------------------------------------------------------------------------------------- */
+
+static struct status read_flat(const struct json_doc *doc, const cJSON *object, const struct field *field,
+                               void *base) {
+  return fields_read_part(doc, object, field->fields, member_to(base, field->offset));
+}
+
+static struct status read_nothing(const struct json_doc *doc, const cJSON *item, const struct field *field,
+                                  void *base) {
+  (void)doc, (void)item, (void)field, (void)base;
+  return status_ok();
+}
 
 static const struct codec {
   bool (*write)(cJSON *, const struct field *, const void *base);
   struct status (*read)(const struct json_doc *, const cJSON *, const struct field *, void *base);
+  bool has_unknown; /* the kind can say that a value is not known */
 } codecs[] = {
-    [FIELD_BOOL] = {write_bool, read_bool},       [FIELD_U32] = {write_u32, read_u32},
-    [FIELD_U64] = {write_u64, read_u64},          [FIELD_U32X3] = {write_u32x3, read_u32x3},
-    [FIELD_INDEX] = {write_index, read_index},    [FIELD_F64] = {write_f64, read_f64},
-    [FIELD_TEXT] = {write_text, read_text},       [FIELD_NAME] = {write_name, read_name},
-    [FIELD_ENUM] = {write_enum, read_enum},       [FIELD_BITS] = {write_bits, read_bits},
-    [FIELD_LABEL] = {write_label, read_label},    [FIELD_SETX3] = {write_setx3, read_setx3},
-    [FIELD_OBJECT] = {write_object, read_object}, [FIELD_OPTIONAL] = {write_optional, read_optional},
-    [FIELD_ARRAY] = {write_array, read_array},    [FIELD_LIST] = {write_list, read_list},
+    [FIELD_BOOL] = {write_bool, read_bool, false},       [FIELD_U32] = {write_u32, read_u32, false},
+    [FIELD_U64] = {write_u64, read_u64, false},          [FIELD_U32X3] = {write_u32x3, read_u32x3, false},
+    [FIELD_INDEX] = {write_u64, read_index, true},       [FIELD_F64] = {write_f64, read_f64, true},
+    [FIELD_TEXT] = {write_text, read_text, false},       [FIELD_NAME] = {write_name, read_name, true},
+    [FIELD_ENUM] = {write_enum, read_enum, false},       [FIELD_BITS] = {write_bits, read_bits, false},
+    [FIELD_LABEL] = {write_text, read_label, true},      [FIELD_SETX3] = {write_setx3, read_setx3, false},
+    [FIELD_OBJECT] = {write_object, read_object, false}, [FIELD_OPTIONAL] = {write_object, read_optional, true},
+    [FIELD_ARRAY] = {write_array, read_array, false},    [FIELD_LIST] = {write_list, read_list, true},
+    [FIELD_PART] = {write_part, read_flat, true},        [FIELD_GONE] = {write_nothing, read_nothing, true},
 };
 
 static struct status read_value(const struct json_doc *doc, const cJSON *item, const struct field *field,
@@ -385,17 +413,73 @@ static struct status read_value(const struct json_doc *doc, const cJSON *item, c
   return codecs[field->kind].read(doc, item, field, base);
 }
 
-/* An optional field that holds nothing to say. */
+/* ---- what is unknown ----------------------------------------------------------------------------------------- */
+
+bool fields_is_null(const struct field *field, const void *base) {
+  if (field->known != NULL && !field->known(base)) return true;
+  const void *member = member_of(base, field->offset);
+  switch (field->kind) {
+    case FIELD_OPTIONAL: return !*(const bool *)member_of(base, field->flag_offset);
+    case FIELD_F64: return !isfinite(*(const double *)member);
+    case FIELD_INDEX: return *(const uint64_t *)member == UINT64_MAX;
+    case FIELD_LABEL: return *(const char *)member == '\0';
+    case FIELD_NAME: return *(const char *const *)member == NULL;
+    default: return false;
+  }
+}
+
 static bool is_left_out(const struct field *field, const void *base) {
-  const char *member = member_of(base, field->offset);
-  const bool has_flag = field->kind == FIELD_BOOL || field->kind == FIELD_OPTIONAL;
-  return field->optional && has_flag && !*(const bool *)(member + field->flag_offset);
+  if (field->read_only) return true;
+  if (!field->left_out) return false;
+  return fields_is_null(field, base) || (field->kind == FIELD_BOOL && !*(const bool *)member_of(base, field->offset));
+}
+
+static void unknown_elements(const struct field *field, void *base) {
+  for (size_t i = 0; i < field->capacity; ++i) {
+    fields_unknown(field->fields, member_to(base, field->offset + i * field->stride));
+  }
+}
+
+void fields_unknown(const struct field *fields, void *base) {
+  for (const struct field *field = fields; field->key != NULL; ++field) {
+    void *member = member_to(base, field->offset);
+    switch (field->kind) {
+      case FIELD_F64:
+        if (!field->required) *(double *)member = NAN;
+        break;
+      case FIELD_INDEX: *(uint64_t *)member = UINT64_MAX; break;
+      case FIELD_OBJECT:
+      case FIELD_OPTIONAL:
+      case FIELD_PART: fields_unknown(field->fields, member); break;
+      case FIELD_ARRAY:
+      case FIELD_LIST: unknown_elements(field, base); break;
+      default: break;
+    }
+  }
+}
+
+/* ---- tables -------------------------------------------------------------------------------------------------- */
+
+static bool write_null(cJSON *object, const struct field *field) {
+  if (cJSON_AddNullToObject(object, field->key) == NULL || field->null_reason == NULL) {
+    return has_added(object, field->key);
+  }
+  char key[KEY_MAX];
+  snprintf(key, sizeof key, "%s_reason", field->key);
+  json_add_string(object, key, field->null_reason);
+  return has_added(object, key);
+}
+
+bool fields_write_one(cJSON *object, const struct field *field, const void *base) {
+  if (object == NULL) return false;
+  if (is_left_out(field, base)) return true;
+  return fields_is_null(field, base) ? write_null(object, field) : codecs[field->kind].write(object, field, base);
 }
 
 bool fields_write(cJSON *object, const struct field *fields, const void *base) {
   bool ok = object != NULL;
   for (const struct field *field = fields; field->key != NULL && ok; ++field) {
-    ok = is_left_out(field, base) || codecs[field->kind].write(object, field, base);
+    ok = fields_write_one(object, field, base);
   }
   return ok;
 }
@@ -412,19 +496,78 @@ char *fields_to_line(const struct field *fields, const void *base) {
   return line;
 }
 
-/* The keys of the table, and those that explain its nulls. */
-static struct status check_keys(const struct json_doc *doc, const cJSON *object, const struct field *fields) {
-  const char *known[2 * FIELDS_MAX + 1];
-  char reasons[FIELDS_MAX][FIELDS_MAX];
-  size_t count = 0, reason_count = 0;
-  for (const struct field *field = fields; field->key != NULL && reason_count < FIELDS_MAX; ++field) {
-    known[count++] = field->key;
-    if (field->null_reason == NULL) continue;
-    snprintf(reasons[reason_count], FIELDS_MAX, "%s_reason", field->key);
-    known[count++] = reasons[reason_count++];
+/* The keys that an object of a table may have. */
+struct keys {
+  const char *known[KEYS_MAX + 1];
+  char text[KEYS_MAX][KEY_MAX];
+  size_t count;
+};
+
+static void add_key(struct keys *keys, const char *key, size_t length, const char *suffix) {
+  if (keys->count == KEYS_MAX) return;
+  snprintf(keys->text[keys->count], KEY_MAX, "%.*s%s", (int)length, key, suffix);
+  keys->known[keys->count] = keys->text[keys->count];
+  ++keys->count;
+}
+
+static void add_keys(struct keys *keys, const struct field *fields) {
+  for (const struct field *field = fields; field->key != NULL; ++field) {
+    const bool is_flat = field->kind == FIELD_PART || (field->alias != NULL && strcmp(field->alias, ".") == 0);
+    if (field->kind != FIELD_PART) add_key(keys, field->key, strlen(field->key), "");
+    if (field->null_reason != NULL) add_key(keys, field->key, strlen(field->key), "_reason");
+    if (is_flat) {
+      add_keys(keys, field->fields);
+    } else if (field->alias != NULL) {
+      add_key(keys, field->alias, strcspn(field->alias, "."), "");
+    }
   }
-  known[count] = NULL;
-  return json_check_keys(doc, object, known);
+}
+
+static struct status check_keys(const struct json_doc *doc, const cJSON *object, const struct field *fields) {
+  struct keys keys = {.count = 0};
+  add_keys(&keys, fields);
+  return json_check_keys(doc, object, keys.known);
+}
+
+/* The value at a path of keys; the object itself for ".". */
+static const cJSON *find_path(const cJSON *object, const char *path) {
+  const cJSON *item = object;
+  for (const char *part = path; *part != '\0' && item != NULL; part += strspn(part, ".")) {
+    const size_t length = strcspn(part, ".");
+    char key[KEY_MAX];
+    snprintf(key, sizeof key, "%.*s", (int)length, part);
+    if (length > 0) item = json_get(item, key);
+    part += length;
+  }
+  return item;
+}
+
+static bool may_be_absent(const struct field *field) {
+  if (field->required) return false;
+  return codecs[field->kind].has_unknown || field->optional || field->left_out || field->read_only;
+}
+
+/* The sibling that explains a null is for people: it must be a text, and is not kept. */
+static struct status check_reason(const struct json_doc *doc, const cJSON *object, const struct field *field) {
+  char key[KEY_MAX];
+  snprintf(key, sizeof key, "%s_reason", field->key);
+  const cJSON *reason = json_get(object, key);
+  if (reason == NULL || cJSON_IsString(reason)) return status_ok();
+  return json_error(doc, reason, false, "must be a string");
+}
+
+static struct status read_field(const struct json_doc *doc, const cJSON *object, const struct field *field,
+                                void *base) {
+  if (field->kind == FIELD_PART) return read_flat(doc, object, field, base);
+  const cJSON *item = json_get(object, field->key);
+  if (item == NULL && field->alias != NULL) item = find_path(object, field->alias);
+  if (item == object) return read_flat(doc, object, field, base);
+  if (item == NULL && may_be_absent(field)) return status_ok();
+  if (item == NULL) return json_error(doc, object, false, "has no \"%s\"", field->key);
+  if (cJSON_IsNull(item) && field->required) return json_error(doc, item, false, "must be known, but is null");
+  const bool reads_null = field->kind == FIELD_INDEX || field->kind == FIELD_F64;
+  if (cJSON_IsNull(item) && !reads_null && (field->known != NULL || may_be_absent(field))) return status_ok();
+  return read_value(doc, item, field, base);
 }
 
 struct status fields_read_part(const struct json_doc *doc, const cJSON *object, const struct field *fields,
@@ -432,10 +575,8 @@ struct status fields_read_part(const struct json_doc *doc, const cJSON *object, 
   if (!cJSON_IsObject(object)) return json_error(doc, object, false, "must be an object");
   struct status status = status_ok();
   for (const struct field *field = fields; field->key != NULL && !status_failed(&status); ++field) {
-    const cJSON *item = json_get(object, field->key);
-    if (item == NULL && field->optional) continue;
-    status = item != NULL ? codecs[field->kind].read(doc, item, field, base)
-                          : json_error(doc, object, false, "has no \"%s\"", field->key);
+    status = read_field(doc, object, field, base);
+    if (!status_failed(&status) && field->null_reason != NULL) status = check_reason(doc, object, field);
   }
   return status;
 }
@@ -451,6 +592,7 @@ struct status fields_from_line(const char *what, const char *line, size_t length
   struct json_doc doc;
   struct status status = json_parse(what, line, length, &doc);
   if (status_failed(&status)) return status;
+  fields_unknown(fields, base);
   status = fields_read(&doc, doc.root, fields, base);
   json_free(&doc);
   return status;

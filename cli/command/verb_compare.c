@@ -94,7 +94,7 @@ struct status command_gate_settings(const struct options *options, const struct 
     }
     add_override(out, one->glob, one->percent);
   }
-  return options->modes != NULL ? time_modes_parse(options->modes, out->modes) : status_ok();
+  return options->modes != NULL ? time_mode_parse_list(options->modes, out->modes) : status_ok();
 }
 
 /* ---- outputs ------------------------------------------------------------------------------------------------- */

@@ -104,7 +104,7 @@ static struct status do_cell_again(struct run *run, size_t index, uint32_t round
   const struct status status = supervise_cell(run->supervisor, &request, &record);
   if (status_failed(&status)) return status;
   run->timed[index] = is_timed(&record);
-  return journal_again(run->journal, round, &record);
+  return journal_append_round(run->journal, round, &record);
 }
 
 static struct status do_round(struct run *run, uint32_t round, struct progress *progress) {
@@ -230,7 +230,7 @@ static struct status select_and_open(struct run *run) {
   struct status status = select_cells(run, DEVICE_CPU, NULL);
   struct variant_spec reference = {.variant = NULL};
   if (!status_failed(&status)) status = parse_reference(o->reference, &reference);
-  if (!status_failed(&status)) status = time_modes_parse(o->modes, run->modes);
+  if (!status_failed(&status)) status = time_mode_parse_list(o->modes, run->modes);
   if (!status_failed(&status)) status = open_device(o, &run->supervisor);
   if (!status_failed(&status)) status = choose_reference(run, &reference);
   if (status_failed(&status)) return status;

@@ -4,7 +4,7 @@
 
 #include "cli/gate/compare.h"
 
-enum { COMPARE_ROWS_SHOWN = 50, COMPARE_LINE_MAX = 640, COMPARE_COMMAND_MAX = 1536, COMPARE_PERCENT_MAX = 32 };
+enum { COMPARE_ROWS_SHOWN = 50, COMPARE_LINE_MAX = 640, COMPARE_COMMAND_MAX = 10240, COMPARE_PERCENT_MAX = 32 };
 
 /* Cells x modes that the base has and that can be judged: what `compared` is held against. */
 uint64_t sinks_expected(const struct compare *);

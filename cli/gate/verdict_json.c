@@ -83,9 +83,9 @@ static bool add_report(cJSON *root, const char *key, const struct journal_data *
   const struct device_line device = {
       .info = journal->device, .event_overhead_us = journal->event_overhead_us, .policy = journal->policy};
   cJSON *object = cJSON_AddObjectToObject(root, key);
-  return object != NULL && fields_add(object, "tool", true, report_tool_fields, &journal->run) &&
+  return object != NULL && fields_add(object, "tool", true, record_tool_fields, &journal->run) &&
          fields_add(object, "run", true, report_run_fields, journal) &&
-         fields_add(object, "sweep", true, report_sweep_fields, &journal->run) &&
+         fields_add(object, "sweep", true, record_sweep_name_fields, &journal->run) &&
          fields_add(object, "device", journal->has_device, record_device_fields, &device);
 }
 

@@ -24,10 +24,7 @@ struct status bind_cell(struct device *device, struct problem *problem, const st
   const struct status status = problem_bind(problem, spec->variant, &record->plan, facts);
   device_range_pop(device);
   if (spec->variant->vendor != NULL && !status_failed(&status)) plan_passes(device_info(device), record);
-  for (uint32_t i = 0; i < record->plan.pass_count && !status_failed(&status); ++i) {
-    record->pass[i].facts = facts[i];
-    record->pass[i].facts_known = facts[i].resident_blocks > 0;
-  }
+  for (uint32_t i = 0; i < record->plan.pass_count && !status_failed(&status); ++i) record->pass[i].facts = facts[i];
   return status;
 }
 

@@ -71,6 +71,7 @@ static struct status settle(struct problem *problem, enum time_mode mode, const 
   double us[WINDOW_MAX], clock_mhz, previous = NAN;
   const uint32_t window = samples_for(window_target_s, cost_us, WINDOW_MAX);
   const double start_s = clock_now_s();
+  out->warmup_s = 0;
   while (!out->settled && out->warmup_s < settings->settle_max_s) {
     const struct status status = problem_sample(problem, mode, window, us, &clock_mhz);
     if (status_failed(&status)) return status;
@@ -118,7 +119,7 @@ static struct status sample_until_stop(struct device *device, struct problem *pr
 struct status measure_mode(struct device *device, struct problem *problem, enum time_mode mode,
                            const struct measure_settings *settings, uint32_t hot_launches, double estimate_us,
                            struct time_record *out) {
-  *out = (struct time_record){.power_w = NAN, .temperature_c = NAN, .sm_clock_mhz = NAN};
+  *out = record_time_unknown();
   out->launches_per_sample = mode == TIME_HOT ? hot_launches : 1;
   double *us = malloc(settings->rule.max_samples * sizeof *us);
   if (us == NULL) return status_make(STATUS_MEMORY, "no memory for %u samples", settings->rule.max_samples);

@@ -11,19 +11,19 @@
 
 const struct field record_counter_stall_fields[] = {
     FIELD_TEXT_OF("name", struct counter_stall, name),
-    FIELD("ratio", F64, struct counter_stall, ratio),
+    FIELD("ratio", F64, struct counter_stall, ratio, .required = true),
     {0},
 };
 
 const struct field record_counter_pass_fields[] = {
-    FIELD("kernel", LABEL, struct counter_pass, kernel, .capacity = COUNTER_KERNEL_MAX),
+    FIELD_LABEL_OF("kernel", struct counter_pass, kernel),
     FIELD("grid", U32X3, struct counter_pass, grid, .min = 1),
     FIELD("block", U32X3, struct counter_pass, block, .min = 1),
-#define COUNTER_FIELD(name, how, help) FIELD(#name, F64, struct counter_pass, values.name, .optional = true),
+#define COUNTER_FIELD(name, how) FIELD(#name, F64, struct counter_pass, values.name),
     COUNTER_MAP(COUNTER_FIELD)
 #undef COUNTER_FIELD
-        FIELD("top_stall", OPTIONAL, struct counter_pass, top_stall, .fields = record_counter_stall_fields,
-              .flag_offset = offsetof(struct counter_stall, known), .optional = true),
+        FIELD_IF("top_stall", struct counter_pass, top_stall, top_stall.known, record_counter_stall_fields,
+                 .left_out = true),
     {0},
 };
 
@@ -42,7 +42,7 @@ const struct field record_counter_passes_fields[] = {
 };
 
 const struct field record_counter_value_fields[] = {
-#define COUNTER_FIELD(name, how, help) FIELD(#name, F64, struct counter_values, name),
+#define COUNTER_FIELD(name, how) FIELD(#name, F64, struct counter_values, name),
     COUNTER_MAP(COUNTER_FIELD)
 #undef COUNTER_FIELD
         {0},
@@ -54,7 +54,7 @@ static const struct {
   size_t offset;
   enum counter_total how;
 } counters[] = {
-#define COUNTER_ROW(name, how, help) {offsetof(struct counter_values, name), COUNTER_##how},
+#define COUNTER_ROW(name, how) {offsetof(struct counter_values, name), COUNTER_##how},
     COUNTER_MAP(COUNTER_ROW)
 #undef COUNTER_ROW
 };
@@ -70,10 +70,7 @@ static double read_value(const struct counter_values *values, size_t index) {
 
 void counter_record_start(struct counter_record *record) {
   memset(record, 0, sizeof *record);
-  for (size_t pass = 0; pass < ATTN_PASSES_MAX; ++pass) {
-    for (size_t i = 0; i < COUNTER_COUNT; ++i) *value_of(&record->pass[pass].values, i) = NAN;
-    record->pass[pass].top_stall.ratio = NAN;
-  }
+  fields_unknown(record_counter_passes_fields, record);
 }
 
 static double weight_of(const struct counter_values *values, enum counter_total how) {
@@ -95,13 +92,13 @@ static double total_of(const struct counter_record *record, size_t index) {
   return weights > 0 ? sum / weights : (double)NAN;
 }
 
-struct counter_values counter_totals(const struct counter_record *record) {
+struct counter_values counter_record_totals(const struct counter_record *record) {
   struct counter_values out;
   for (size_t i = 0; i < COUNTER_COUNT; ++i) *value_of(&out, i) = total_of(record, i);
   return out;
 }
 
-struct counter_stall counter_top_stall(const struct counter_record *record) {
+struct counter_stall counter_record_top_stall(const struct counter_record *record) {
   const struct counter_pass *longest = &record->pass[0];
   for (uint32_t pass = 1; pass < record->pass_count; ++pass) {
     if (record->pass[pass].values.gpu_time_us > longest->values.gpu_time_us) longest = &record->pass[pass];

@@ -96,7 +96,7 @@ static struct status read_row(const struct json_doc *doc, const cJSON *item, con
     return json_error(doc, item, false, "is of %s and %s, whose status is %s: it was not launched", row.key,
                       row.variant, cell_status_name(record->status));
   if (taken[record - into->records])
-    return json_error(doc, item, false, "is of %s and %s, which stands twice", row.key, row.variant);
+    return json_error(doc, item, false, "is of %s and %s, which appears twice", row.key, row.variant);
   status = check_passes(doc, item, &row, record);
   if (status_failed(&status)) return status;
   taken[record - into->records] = true;
@@ -115,7 +115,7 @@ static struct status read_head(const struct json_doc *doc, struct counter_record
   const cJSON *schema = json_get(doc->root, "schema");
   if (!cJSON_IsString(schema) || strcmp(schema->valuestring, COUNTERS_SCHEMA) != 0)
     return json_error(doc, schema != NULL ? schema : doc->root, false,
-                      "is no counter file; its \"schema\" must be \"%s\"", COUNTERS_SCHEMA);
+                      "is not a counter file; its \"schema\" must be \"%s\"", COUNTERS_SCHEMA);
   struct status status = json_check_keys(doc, doc->root, keys);
   if (!status_failed(&status)) status = fields_read_part(doc, doc->root, record_counter_head_fields, head);
   if (status_failed(&status)) return status;

@@ -1,22 +1,32 @@
-/* The field tables of the measured structs (record.c), for the journal and the JSON report. */
+/* The tables of everything that is measured: each field of a result is one row of one of these. The journal, the
+ * report's JSON, its reader and the CSV columns all come from the row; keys and order are those of the report.
+ * CONTRIBUTING.md has the recipe for a new row. What is derived from these facts is in cli/report/views.h. */
 #ifndef ATTNBENCH_CLI_RECORD_FIELD_TABLES_H
 #define ATTNBENCH_CLI_RECORD_FIELD_TABLES_H
 
 #include "cli/base/fields.h"
+#include "cli/record/device_line.h"
+#include "cli/record/process.h"
 #include "cli/record/record.h"
+#include "cli/record/run_info.h"
 
-/* struct device_info with the timer's constant cost and the device's policy beside it, as one JSON object. */
-struct device_line {
-  struct device_info info;
-  double event_overhead_us;
-  struct device_policy policy; /* no key at all when it is not known */
-};
+/* A record is the rows of record_fields, in the order of a result. Its parts: */
+extern const struct field record_fields[];
+extern const struct field record_case_fields[];    /* key, variant, shape */
+extern const struct field record_outcome_fields[]; /* status, math, reason */
+extern const struct field record_cost_fields[];    /* wall_s, gpu_s */
 
-extern const struct field record_device_fields[];    /* struct device_line; starts with those of struct device_info */
 extern const struct field record_shape_fields[];     /* struct attn_shape */
-extern const struct field record_tolerance_fields[]; /* struct tolerance */
-extern const struct field record_injected_fields[];  /* struct injected_record */
-extern const struct field record_gate_fields[];      /* struct sweep_gate */
+extern const struct field record_check_fields[];     /* struct check_record */
+extern const struct field record_times_fields[];     /* struct time_record[TIME_MODE_COUNT] */
+extern const struct field record_time_fields[];      /* struct time_record */
+extern const struct field record_processes_fields[]; /* struct process_record[TIME_MODE_COUNT] */
+extern const struct field record_speedup_fields[];   /* struct speedup_record */
+extern const struct field record_ratio_fields[];     /* struct ratio_record */
+extern const struct field record_plan_fields[];      /* struct attn_plan */
+extern const struct field record_pass_fields[];      /* struct pass_record; its parts: */
+extern const struct field record_launch_fields[];    /* struct pass_record: what was launched */
+extern const struct field record_pass_time_fields[]; /* struct pass_record: its own times */
 
 extern const struct field record_counter_head_fields[];   /* struct counter_record: source, cache, launches */
 extern const struct field record_counter_passes_fields[]; /* struct counter_record: passes */
@@ -24,13 +34,25 @@ extern const struct field record_counter_pass_fields[];   /* struct counter_pass
 extern const struct field record_counter_value_fields[];  /* struct counter_values */
 extern const struct field record_counter_stall_fields[];  /* struct counter_stall */
 
+extern const struct field record_tool_fields[];     /* struct run_info: the program that measured */
+extern const struct field record_run_fields[];      /* struct run_info: what was asked for */
+extern const struct field record_run_mode_fields[]; /* struct run_info: how it ran */
+extern const struct field record_sweep_fields[];    /* struct run_info; its part that names the file: */
+extern const struct field record_sweep_name_fields[];
+extern const struct field record_baseline_fields[]; /* struct sweep_baseline */
+extern const struct field record_gate_fields[];     /* struct sweep_gate */
+extern const struct field record_device_fields[];   /* struct device_line; starts with those of struct device_info */
+
 /* Names by index, NULL past the last. */
+const char *record_dtype_name(uint32_t index); /* of enum attn_dtype */
+const char *record_device_kind_name(uint32_t index);
 const char *record_oracle_name(uint32_t index);
 const char *record_status_name(uint32_t index); /* of enum cell_status */
 const char *record_mode_name(uint32_t index);   /* of enum time_mode */
 const char *record_stop_name(uint32_t index);   /* of enum stats_stop */
 const char *record_tensor_name(uint32_t index);
-const char *record_math_name(uint32_t index); /* of enum attn_math */
-const char *record_cover_name(uint32_t bit);  /* of enum attn_cover, by bit */
+const char *record_math_name(uint32_t index);   /* of enum attn_math */
+const char *record_cover_name(uint32_t bit);    /* of enum attn_cover, by bit */
+const char *record_throttle_name(uint32_t bit); /* of NVML's clocks-event reasons, "unknown" past those known */
 
 #endif

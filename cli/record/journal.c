@@ -30,34 +30,12 @@ static const struct field end_fields[] = {
     {0},
 };
 
-static const struct field baseline_fields[] = {
-    FIELD("B", U32, struct sweep_baseline, B),
-    FIELD("Hq", U32, struct sweep_baseline, Hq),
-    {0},
-};
-
 static const struct field run_fields[] = {
-    FIELD_TEXT_OF("version", struct run_info, version),
-    FIELD_TEXT_OF("git_commit", struct run_info, git_commit),
-    FIELD_TEXT_OF("cuda", struct run_info, cuda),
-    FIELD_TEXT_OF("cjson", struct run_info, cjson),
-    FIELD_TEXT_OF("started_utc", struct run_info, started_utc),
-    FIELD_TEXT_OF("command", struct run_info, command),
-    FIELD_TEXT_OF("sweep_path", struct run_info, sweep_path),
-    FIELD_TEXT_OF("sweep_name", struct run_info, sweep_name),
-    FIELD_TEXT_OF("sweep_about", struct run_info, sweep_about),
-    FIELD_TEXT_OF("sweep_hash", struct run_info, sweep_hash),
-    FIELD("has_baseline", BOOL, struct run_info, has_baseline),
-    FIELD("baseline", OBJECT, struct run_info, baseline, .fields = baseline_fields),
-    FIELD_TEXT_OF("filter", struct run_info, filter),
-    FIELD("seed", U64, struct run_info, seed),
-    FIELD("cell_count", U64, struct run_info, cell_count),
+    {.key = "tool", .kind = FIELD_OBJECT, .fields = record_tool_fields, .alias = "."},
+    FIELD_PART_OF("run", record_run_fields),
+    FIELD_PART_OF("run_mode", record_run_mode_fields),
+    {.key = "sweep", .kind = FIELD_OBJECT, .fields = record_sweep_fields, .alias = "."},
     FIELD_TEXT_OF("planned_gpu", struct run_info, planned_gpu),
-    FIELD("profiled", TEXT, struct run_info, profiled, .capacity = PROFILED_TEXT_MAX, .optional = true),
-    FIELD("profile_launches", U32, struct run_info, profile_launches, .optional = true),
-    FIELD("gate", OPTIONAL, struct run_info, gate, .fields = record_gate_fields,
-          .flag_offset = offsetof(struct sweep_gate, known), .optional = true),
-    FIELD("quick", BOOL, struct run_info, quick, .optional = true),
     {0},
 };
 
@@ -131,19 +109,21 @@ struct status journal_create(const char *path, const struct run_info *run, struc
 struct status journal_device(struct journal *journal, const struct device_info *info,
                              const struct device_policy *policy, double event_overhead_us,
                              const struct device_info *planned_for) {
-  const struct status status =
-      write_line(journal, device_open_text, device_info_to_line(info, policy, event_overhead_us));
+  struct device_line device = {.info = *info, .event_overhead_us = event_overhead_us};
+  if (policy != NULL) device.policy = *policy;
+  const struct status status = write_line(journal, device_open_text, device_line_to_text(&device));
   if (status_failed(&status) || planned_for == NULL) return status;
-  return write_line(journal, planned_open, device_info_to_line(planned_for, NULL, 0));
+  const struct device_line planned = {.info = *planned_for};
+  return write_line(journal, planned_open, device_line_to_text(&planned));
 }
 
 struct status journal_append(struct journal *journal, const struct record *record) {
   return write_line(journal, cell_open, record_to_line(record));
 }
 
-struct status journal_again(struct journal *journal, uint32_t round, const struct record *record) {
-  const struct again_line line = again_line_of(record, round);
-  return write_line(journal, again_open, again_line_to_text(&line));
+struct status journal_append_round(struct journal *journal, uint32_t round, const struct record *record) {
+  const struct process_line line = process_line_of(record, round);
+  return write_line(journal, again_open, process_line_to_text(&line));
 }
 
 struct status journal_end(struct journal *journal, const char *state, double wall_s) {
@@ -173,18 +153,24 @@ static struct status read_header(struct reader *reader, const char *body, size_t
 }
 
 static struct status read_device(struct reader *reader, const char *body, size_t length) {
-  if (reader->data->has_device) return status_make(STATUS_INPUT, "a second device");
-  reader->data->has_device = true;
-  return device_info_from_line(body, length, &reader->data->device, &reader->data->policy,
-                               &reader->data->event_overhead_us);
+  struct device_line line;
+  struct journal_data *data = reader->data;
+  if (data->has_device) return status_make(STATUS_INPUT, "a second device");
+  const struct status status = device_line_from_text(body, length, &line);
+  data->has_device = true;
+  data->device = line.info;
+  data->policy = line.policy;
+  data->event_overhead_us = line.event_overhead_us;
+  return status;
 }
 
 static struct status read_planned(struct reader *reader, const char *body, size_t length) {
-  double no_overhead_us;
-  struct device_policy no_policy;
+  struct device_line line;
   if (reader->data->has_planned_device) return status_make(STATUS_INPUT, "a second planned_device");
+  const struct status status = device_line_from_text(body, length, &line);
   reader->data->has_planned_device = true;
-  return device_info_from_line(body, length, &reader->data->planned_device, &no_policy, &no_overhead_us);
+  reader->data->planned_device = line.info;
+  return status;
 }
 
 static struct status read_cell(struct reader *reader, const char *body, size_t length) {
@@ -203,8 +189,8 @@ static struct record *find_record(struct reader *reader, const char *key, const 
 }
 
 static struct status read_again(struct reader *reader, const char *body, size_t length) {
-  struct again_line line;
-  const struct status status = again_line_from_text(body, length, &line);
+  struct process_line line;
+  const struct status status = process_line_from_text(body, length, &line);
   if (status_failed(&status)) return status;
   struct record *record = find_record(reader, line.key, line.variant);
   if (record != NULL) return process_add(record, line.round, &line.sample);
@@ -264,7 +250,7 @@ static int compare_records(const void *a, const void *b) {
 }
 
 /* The later one of two records of one cell; NULL when there are none. */
-static struct status find_twice(const char *path, const struct journal_data *data, const struct record **out) {
+static struct status find_repeated(const char *path, const struct journal_data *data, const struct record **out) {
   *out = NULL;
   if (data->record_count == 0) return status_ok();
   const struct record **sorted = malloc(data->record_count * sizeof *sorted);
@@ -280,12 +266,12 @@ static struct status find_twice(const char *path, const struct journal_data *dat
 }
 
 struct status journal_check_unique(const struct journal_data *data, const struct json_doc *doc, const cJSON *list) {
-  const struct record *twice;
-  const struct status status = find_twice(doc->path, data, &twice);
-  if (status_failed(&status) || twice == NULL) return status;
-  return json_error(doc, cJSON_GetArrayItem(list, (int)(twice - data->records)), false,
-                    "is cell %s of %s, which stands twice; remove one of the two", twice->attn_case.key,
-                    twice->variant);
+  const struct record *repeated;
+  const struct status status = find_repeated(doc->path, data, &repeated);
+  if (status_failed(&status) || repeated == NULL) return status;
+  return json_error(doc, cJSON_GetArrayItem(list, (int)(repeated - data->records)), false,
+                    "is cell %s of %s, which appears twice; remove one of the two", repeated->attn_case.key,
+                    repeated->variant);
 }
 
 static size_t count_cells(const char *text, size_t length) {
@@ -302,12 +288,12 @@ static struct status parse(const char *path, const char *text, size_t length, st
   out->records = calloc(count_cells(text, length) + 1, sizeof *out->records);
   if (out->records == NULL) return status_make(STATUS_MEMORY, "%s: no memory for its cells", path);
   struct reader reader = {.data = out};
-  const struct record *twice = NULL;
+  const struct record *repeated = NULL;
   struct status status = read_lines(path, text, length, &reader);
-  if (!status_failed(&status)) status = find_twice(path, out, &twice);
-  if (status_failed(&status) || twice == NULL) return status;
-  return status_make(STATUS_INPUT, "%s: cell %s of %s stands twice; remove one of its lines", path,
-                     twice->attn_case.key, twice->variant);
+  if (!status_failed(&status)) status = find_repeated(path, out, &repeated);
+  if (status_failed(&status) || repeated == NULL) return status;
+  return status_make(STATUS_INPUT, "%s: cell %s of %s appears twice; remove one of its lines", path,
+                     repeated->attn_case.key, repeated->variant);
 }
 
 struct status journal_load(const char *path, struct journal_data *out) {

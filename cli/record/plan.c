@@ -10,7 +10,7 @@ static void plan_pass(const struct attn_pass *pass, const struct device_info *de
   out->pass = *pass;
   snprintf(out->name, sizeof out->name, "%s", pass->name);
   out->pass.name = out->name;
-  out->facts_known = device_static_facts(pass, device, &out->facts);
+  if (!device_static_facts(pass, device, &out->facts)) out->facts = (struct pass_facts){.registers = 0};
   out->cold_us = NAN;
 }
 

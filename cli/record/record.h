@@ -1,33 +1,16 @@
 /* The measured facts of one cell (case x variant): what the worker saw, nothing derived. A record is one line of the
- * journal; every report is a pure function of the records. */
+ * journal; every report is a pure function of the records. field_tables.h says how each struct is written and read.
+ */
 #ifndef ATTNBENCH_CLI_RECORD_RECORD_H
 #define ATTNBENCH_CLI_RECORD_RECORD_H
 
+#include "cli/base/json.h"
 #include "cli/base/stats.h"
+#include "cli/record/cell_status.h"
 #include "cli/record/counter_record.h"
+#include "cli/record/time_mode.h"
 #include "cli/sweep/sweep.h"
 #include "kernels/device.h"
-
-/* CELL(name, exit code that a report with such a cell must give, what it means) */
-#define CELL_STATUS_MAP(X)                                                                       \
-  X(ok, EXIT_CODE_OK, "ran, matched the oracle before and after timing")                         \
-  X(wrong, EXIT_CODE_WRONG, "did not match the oracle; has no speed")                            \
-  X(skipped, EXIT_CODE_OK, "the variant does not take this shape; the reason says why")          \
-  X(planned, EXIT_CODE_OK, "geometry only, not measured: no GPU here")                           \
-  X(oom_predicted, EXIT_CODE_COVERAGE, "would not fit in the device's free memory; not started") \
-  X(error, EXIT_CODE_COVERAGE, "a call failed; the reason names it")                             \
-  X(crashed, EXIT_CODE_COVERAGE, "the worker process died on this cell")                         \
-  X(timeout, EXIT_CODE_COVERAGE, "the worker was stopped at the cell's deadline")
-
-enum cell_status {
-#define CELL_ENUM(name, exit, help) CELL_##name,
-  CELL_STATUS_MAP(CELL_ENUM)
-#undef CELL_ENUM
-      CELL_STATUS_COUNT
-};
-const char *cell_status_name(enum cell_status);
-enum exit_code cell_status_exit_code(enum cell_status);
-const char *cell_status_help(enum cell_status);
 
 /* The outcome of checking one output. */
 struct check_record {
@@ -58,9 +41,8 @@ struct time_record {
 struct pass_record {
   struct attn_pass pass; /* .kernel is NULL once read back; .name points into name */
   char name[24];
-  struct pass_facts facts;
-  bool facts_known; /* registers and resident blocks are real, not assumed */
-  double cold_us;   /* median of the pass alone; NAN for single-pass plans */
+  struct pass_facts facts; /* registers 0: nothing is known of the compiled kernel */
+  double cold_us;          /* median of the pass alone; NAN for single-pass plans */
 };
 
 /* Time of the reference over time of the row, measured in turns: above 1 the row is the faster one. */
@@ -79,15 +61,20 @@ struct speedup_record {
   struct ratio_record mode[TIME_MODE_COUNT];
 };
 
-/* The medians of several fresh processes that measured the cell, in the order they ran: the evidence of the gate. The
- * first is the process whose statistics stand in record.time. */
+/* What each of several rounds measured of the cell, in the order they ran: the evidence of the gate. The first is the
+ * round whose statistics are in record.time. ROUND_VALUE(type, name, member of time_record, how it is written) */
+#define PROCESS_MAP(X)                          \
+  X(double, median_us, us.median, number)       \
+  X(double, sm_clock_mhz, sm_clock_mhz, number) \
+  X(uint64_t, throttle_reasons, throttle_reasons, reasons)
+
 enum { PROCESSES_MAX = 64 };
 
 struct process_record {
-  uint32_t count; /* 0: one process, known by record.time alone */
-  double median_us[PROCESSES_MAX];
-  double sm_clock_mhz[PROCESSES_MAX];       /* NAN when unknown */
-  uint64_t throttle_reasons[PROCESSES_MAX]; /* union over the process's batches */
+  uint32_t count; /* 0: one round, known by record.time alone */
+#define PROCESS_MEMBER(type, name, from, element) type name[PROCESSES_MAX];
+  PROCESS_MAP(PROCESS_MEMBER)
+#undef PROCESS_MEMBER
 };
 
 /* A slowdown that was put in on purpose (--inject-slowdown): the row's times are longer by it. */
@@ -113,30 +100,26 @@ struct record {
   struct injected_record injected;
   struct attn_plan plan; /* .pass[].kernel NULL once read back; tiles, splits, stages, workspace */
   struct pass_record pass[ATTN_PASSES_MAX];
-  struct counter_record counters; /* from a profiler; not in the journal */
-  double wall_s;                  /* of the whole cell, over all its processes */
+  struct counter_record counters; /* from a profiler */
+  double wall_s;                  /* of the whole cell, over all its rounds */
   double gpu_s;                   /* of which launches, flushes and checks kept the device busy or waited on it */
 };
 
-/* One JSON object without newline, malloc'ed, caller frees; NULL without memory. Non-finite numbers become null. The
- * processes stay out: each has a line of its own (record_process.h). */
+/* A record in which nothing is known; no time was spent on it. */
+void record_start(struct record *);
+/* A mode that was not timed. */
+struct time_record record_time_unknown(void);
+
+/* One JSON object without newline, malloc'ed, caller frees; NULL without memory. */
 char *record_to_line(const struct record *);
 /* The reverse; STATUS_INPUT when the line is not a record. Numbers survive bit for bit. */
 struct status record_from_line(const char *line, size_t length, struct record *out);
 
-/* An empty record in which nothing is known. */
-void record_start(struct record *);
-/* For readers of other formats: once the fields are filled, the pass names that point into the record, which must not
- * move afterwards. STATUS_INPUT when the key does not name the shape. */
+/* The record in an object that has derived keys too, which are not looked at: a result of a report. The record must
+ * not move afterwards, as its pass names point into it. */
+struct status record_read(const struct json_doc *, const cJSON *object, struct record *out);
+/* For readers of other formats: what the tables cannot say, once the fields are filled. STATUS_INPUT when they
+ * contradict each other. The record must not move afterwards. */
 struct status record_finish(struct record *);
-
-/* device_info the same way (the journal's and the worker's first line). policy may be NULL when writing. */
-char *device_info_to_line(const struct device_info *, const struct device_policy *, double event_overhead_us);
-struct status device_info_from_line(const char *line, size_t length, struct device_info *out,
-                                    struct device_policy *policy, double *event_overhead_us);
-
-const char *time_mode_name(enum time_mode); /* "cold", "hot" */
-/* "hot,cold": the modes named, in any order. STATUS_USAGE leads with --modes. */
-struct status time_modes_parse(const char *text, bool out[TIME_MODE_COUNT]);
 
 #endif

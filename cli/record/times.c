@@ -17,12 +17,6 @@ struct row {
   double time_us[TIME_MODE_COUNT];
 };
 
-static const struct field baseline_fields[] = {
-    FIELD("B", U32, struct sweep_baseline, B, .optional = true),
-    FIELD("Hq", U32, struct sweep_baseline, Hq, .optional = true),
-    {0},
-};
-
 static const struct field header_fields[] = {
     FIELD_TEXT_OF("name", struct run_info, sweep_name),
     FIELD("about", TEXT, struct run_info, sweep_about, .capacity = SWEEP_ABOUT_MAX + 1, .optional = true),
@@ -51,7 +45,7 @@ static const struct field launch_fields[] = {
     {0},
 };
 
-static const struct field record_fields[] = {
+static const struct field plan_row_fields[] = {
     FIELD_TEXT_OF("variant", struct record, variant),
     FIELD("math", ENUM, struct record, math, .name = record_math_name, .optional = true),
     FIELD("tile_q", U32, struct record, plan.tile_q, .min = 1, .optional = true),
@@ -73,15 +67,14 @@ static const char *const row_keys[] = {"variant",         "math",     "shape",  
 /* ---- rows ---------------------------------------------------------------------------------------------------- */
 
 static struct time_record time_of(double us) {
-  return (struct time_record){
-      .done = true,
-      .us =
-          {.n = 1, .min = us, .p25 = us, .median = us, .p75 = us, .p95 = us, .max = us, .ci_low = us, .ci_high = us},
-      .stop = STATS_STOP_SAMPLES,
-      .launches_per_sample = 1,
-      .sm_clock_mhz = NAN,
-      .power_w = NAN,
-      .temperature_c = NAN};
+  struct time_record out = record_time_unknown();
+  out.done = true;
+  out.us = (struct stats){
+      .n = 1, .min = us, .p25 = us, .median = us, .p75 = us, .p95 = us, .max = us, .ci_low = us, .ci_high = us};
+  out.stop = STATS_STOP_SAMPLES;
+  out.launches_per_sample = 1;
+  out.warmup_s = out.elapsed_s = 0;
+  return out;
 }
 
 /* Geometry that is given by naming a variant of the registry. */
@@ -137,7 +130,7 @@ static struct status read_row(const struct json_doc *doc, const cJSON *item, con
   record_start(out);
   struct status status = fields_read_part(doc, item, row_fields, &row);
   if (!status_failed(&status)) status = json_check_keys(doc, item, row_keys);
-  if (!status_failed(&status)) status = fields_read_part(doc, item, record_fields, out);
+  if (!status_failed(&status)) status = fields_read_part(doc, item, plan_row_fields, out);
   if (!status_failed(&status) && shape == NULL) status = json_error(doc, item, false, "has no \"shape\"");
   if (!status_failed(&status))
     status = cases_read_shape(doc, json_get(doc->root, "defaults"), shape, &out->attn_case.shape);
@@ -148,7 +141,6 @@ static struct status read_row(const struct json_doc *doc, const cJSON *item, con
   if (!status_failed(&status)) status = take_times(doc, item, &row, out);
   if (status_failed(&status)) return status;
   memcpy(out->variant, variant, sizeof out->variant);
-  snprintf(out->variant_name, sizeof out->variant_name, "%.*s", (int)strcspn(variant, ":"), variant);
   return record_finish(out);
 }
 
@@ -159,7 +151,7 @@ static struct status read_header(const struct json_doc *doc, struct journal_data
   struct status status = json_check_keys(doc, doc->root, file_keys);
   if (!status_failed(&status)) status = fields_read_part(doc, doc->root, header_fields, &out->run);
   if (!status_failed(&status) && baseline != NULL)
-    status = fields_read(doc, baseline, baseline_fields, &out->run.baseline);
+    status = fields_read(doc, baseline, record_baseline_fields, &out->run.baseline);
   if (status_failed(&status)) return status;
   const struct gpu_model *model = cJSON_IsString(gpu) ? gpu_model_find(gpu->valuestring) : NULL;
   if (model == NULL)
@@ -179,7 +171,7 @@ static struct status read_header(const struct json_doc *doc, struct journal_data
 static struct status read_rows(const struct json_doc *doc, struct journal_data *out) {
   const cJSON *rows = json_get(doc->root, "rows");
   if (!cJSON_IsArray(rows) || rows->child == NULL)
-    return json_error(doc, rows != NULL ? rows : doc->root, false, "needs \"rows\": an array of at least one row");
+    return json_error(doc, rows != NULL ? rows : doc->root, false, "needs \"rows\", an array of at least one row");
   out->run.cell_count = (uint64_t)cJSON_GetArraySize(rows);
   /* One allocation of the final size: a record points into itself and must not move. */
   out->records = calloc(out->run.cell_count, sizeof *out->records);

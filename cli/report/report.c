@@ -11,7 +11,7 @@
 
 static void clear_times(struct record *record) {
   for (size_t mode = 0; mode < TIME_MODE_COUNT; ++mode) {
-    record->time[mode] = (struct time_record){.sm_clock_mhz = NAN, .power_w = NAN, .temperature_c = NAN};
+    record->time[mode] = record_time_unknown();
     record->process[mode].count = 0;
   }
   for (size_t i = 0; i < ATTN_PASSES_MAX; ++i) record->pass[i].cold_us = NAN;

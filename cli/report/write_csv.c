@@ -3,7 +3,6 @@
 #include <math.h>
 #include <string.h>
 
-#include "cli/record/field_tables.h"
 #include "cli/report/views.h"
 
 enum { CSV_TEXT_MAX = 1024 };
@@ -13,7 +12,6 @@ struct csv_view {
   const char *device, *sweep;
   const char *mode;
   uint32_t passes;
-  char covers[3][FIELDS_SET_TEXT_MAX]; /* of the first pass */
   char findings[CSV_TEXT_MAX];
   double time_ratio, residual, us_per_bh;
 };
@@ -33,7 +31,6 @@ enum csv_source {
   CSV_CHECK,
   CSV_PLAN,
   CSV_PASS,
-  CSV_LAUNCH,
   CSV_PASS_METRICS,
   CSV_SCALING,
   CSV_SCALED_TIME,
@@ -47,7 +44,6 @@ enum csv_source {
 struct csv_row {
   const void *source[CSV_SOURCE_COUNT];
   struct csv_view view;
-  struct launch_view launch;
 };
 
 /* ---- columns ------------------------------------------------------------------------------------------------- */
@@ -58,12 +54,6 @@ static const struct field name_fields[] = {
     {0},
 };
 
-static const struct field key_fields[] = {
-    FIELD_TEXT_OF("key", struct record, attn_case.key),
-    FIELD_TEXT_OF("variant", struct record, variant),
-    {0},
-};
-
 static const struct field mode_fields[] = {
     FIELD("mode", NAME, struct csv_view, mode),
     {0},
@@ -71,14 +61,7 @@ static const struct field mode_fields[] = {
 
 static const struct field passes_fields[] = {FIELD("passes", U32, struct csv_view, passes), {0}};
 
-static const struct field covers_fields[] = {
-    FIELD_TEXT_OF("covers_x", struct csv_view, covers[0]),
-    FIELD_TEXT_OF("covers_y", struct csv_view, covers[1]),
-    FIELD_TEXT_OF("covers_z", struct csv_view, covers[2]),
-    {0},
-};
-
-static const struct field ratio_fields[] = {
+static const struct field scaled_time_fields[] = {
     FIELD("time_ratio", F64, struct csv_view, time_ratio),
     FIELD("residual", F64, struct csv_view, residual),
     FIELD("us_per_bh", F64, struct csv_view, us_per_bh),
@@ -93,29 +76,27 @@ static const struct csv_section {
   const struct field *fields;
 } sections[] = {
     {"", CSV_VIEW, name_fields},
-    {"", CSV_RECORD, key_fields},
+    {"", CSV_RECORD, record_case_fields},
     {"", CSV_SHAPE, record_shape_fields},
-    {"", CSV_RECORD, report_cell_fields},
+    {"", CSV_RECORD, record_outcome_fields},
     {"", CSV_VIEW, mode_fields},
-    {"time_", CSV_TIME, report_time_fields},
+    {"time_", CSV_TIME, record_time_fields},
     {"", CSV_MODE, report_rate_fields},
     {"roof_", CSV_ROOF, report_roof_fields},
-    {"speedup_vs_", CSV_SPEEDUP, report_reference_fields},
-    {"speedup_vs_", CSV_RATIO, report_ratio_fields},
+    {"speedup_vs_", CSV_SPEEDUP, record_speedup_fields},
+    {"speedup_vs_", CSV_RATIO, record_ratio_fields},
     {"", CSV_METRICS, report_model_fields},
     {"traffic_", CSV_TRAFFIC, report_traffic_fields},
-    {"check_", CSV_CHECK, report_check_fields},
-    {"plan_", CSV_PLAN, report_plan_fields},
+    {"check_", CSV_CHECK, record_check_fields},
+    {"plan_", CSV_PLAN, record_plan_fields},
     {"", CSV_VIEW, passes_fields},
-    {"pass_", CSV_PASS, report_pass_fields},
-    {"pass_", CSV_LAUNCH, report_launch_fields},
-    {"pass_", CSV_VIEW, covers_fields},
+    {"pass_", CSV_PASS, record_launch_fields},
     {"pass_", CSV_PASS_METRICS, report_pass_metrics_fields},
-    {"pass_", CSV_PASS, report_pass_cost_fields},
+    {"pass_", CSV_PASS, record_pass_time_fields},
     {"scaling_", CSV_SCALING, report_scaling_fields},
-    {"scaling_", CSV_SCALED_TIME, ratio_fields},
+    {"scaling_", CSV_SCALED_TIME, scaled_time_fields},
     {"", CSV_VIEW, findings_fields},
-    {"", CSV_RECORD, report_wall_fields},
+    {"", CSV_RECORD, record_cost_fields},
     {"counters_", CSV_COUNTERS, record_counter_head_fields},
     {"counters_", CSV_COUNTER_VALUES, record_counter_value_fields},
     {"counters_top_stall_", CSV_COUNTER_STALL, record_counter_stall_fields},
@@ -164,17 +145,21 @@ static void put_enum(FILE *file, const struct field *field, const void *member) 
   put_name(file, field->name(value));
 }
 
-static void put_index(FILE *file, uint64_t value) {
-  if (value != UINT64_MAX) fprintf(file, "%" PRIu64, value);
+static void put_set(FILE *file, const struct field *field, unsigned bits) {
+  char text[FIELDS_SET_TEXT_MAX];
+  fields_set_text(bits, field->name, text);
+  put_text(file, text);
 }
 
 /* The scalar kinds; the others are taken apart by put_columns. */
 static void put_value(FILE *file, const struct field *field, const void *member) {
   switch (field->kind) {
     case FIELD_BOOL: fputs(*(const bool *)member ? "true" : "false", file); break;
-    case FIELD_U32: fprintf(file, "%" PRIu32, *(const uint32_t *)member); break;
-    case FIELD_U64: fprintf(file, "%" PRIu64, *(const uint64_t *)member); break;
-    case FIELD_INDEX: put_index(file, *(const uint64_t *)member); break;
+    case FIELD_U32:
+    case FIELD_U32X3: fprintf(file, "%" PRIu32, *(const uint32_t *)member); break;
+    case FIELD_SETX3: put_set(file, field, *(const unsigned *)member); break;
+    case FIELD_U64:
+    case FIELD_INDEX: fprintf(file, "%" PRIu64, *(const uint64_t *)member); break;
     case FIELD_F64: put_f64(file, *(const double *)member); break;
     case FIELD_TEXT:
     case FIELD_LABEL: put_text(file, member); break;
@@ -187,6 +172,8 @@ static void put_value(FILE *file, const struct field *field, const void *member)
 
 /* ---- rows ---------------------------------------------------------------------------------------------------- */
 
+static const char *name_of(const struct field *field) { return field->column != NULL ? field->column : field->key; }
+
 /* Either the header cell or the value; member NULL leaves the value empty. */
 struct csv_writer {
   FILE *file;
@@ -198,7 +185,7 @@ static void put_cell(struct csv_writer *writer, const char *prefix, const char *
   if (writer->any) fputc(',', writer->file);
   writer->any = true;
   if (writer->header) {
-    fprintf(writer->file, "%s%s%s", prefix, field->key, suffix);
+    fprintf(writer->file, "%s%s%s", prefix, name_of(field), suffix);
   } else if (member != NULL) {
     put_value(writer->file, field, member);
   }
@@ -206,25 +193,44 @@ static void put_cell(struct csv_writer *writer, const char *prefix, const char *
 
 static void put_columns(struct csv_writer *writer, const char *prefix, const struct field *fields, const void *base);
 
-static void put_column(struct csv_writer *writer, const char *prefix, const struct field *field, const void *base) {
+static void put_struct(struct csv_writer *writer, const char *prefix, const struct field *field, const char *member) {
+  char nested[64];
+  snprintf(nested, sizeof nested, "%s%s_", prefix, name_of(field));
+  put_columns(writer, nested, field->fields, member);
+}
+
+/* One column for each of three axes. */
+static void put_axes(struct csv_writer *writer, const char *prefix, const struct field *field, const char *member) {
   static const char *const axes[] = {"_x", "_y", "_z"};
-  const char *member = base != NULL ? (const char *)base + field->offset : NULL;
-  if (field->kind == FIELD_OBJECT) {
-    char nested[64];
-    snprintf(nested, sizeof nested, "%s%s_", prefix, field->key);
-    put_columns(writer, nested, field->fields, member);
-  } else if (field->kind == FIELD_U32X3) {
-    const struct field axis = {.key = field->key, .kind = FIELD_U32};
-    for (size_t i = 0; i < 3; ++i) {
-      put_cell(writer, prefix, axes[i], &axis, member != NULL ? member + i * sizeof(uint32_t) : NULL);
-    }
-  } else {
-    put_cell(writer, prefix, "", field, member);
+  for (size_t i = 0; i < 3; ++i) {
+    put_cell(writer, prefix, axes[i], field, member != NULL ? member + i * sizeof(uint32_t) : NULL);
+  }
+}
+
+static bool has_columns(const struct field *field) {
+  const bool is_list = field->kind == FIELD_ARRAY || field->kind == FIELD_LIST;
+  const bool is_old = field->kind == FIELD_GONE || field->read_only;
+  return !is_list && !is_old && (field->column == NULL || field->column[0] != '\0');
+}
+
+/* base NULL: the cells stay empty. */
+static void put_column(struct csv_writer *writer, const char *prefix, const struct field *field, const void *base) {
+  const bool is_known = base != NULL && (field->kind == FIELD_PART || !fields_is_null(field, base));
+  const char *member = is_known ? (const char *)base + field->offset : NULL;
+  switch (field->kind) {
+    case FIELD_PART: put_columns(writer, prefix, field->fields, member); break;
+    case FIELD_OBJECT:
+    case FIELD_OPTIONAL: put_struct(writer, prefix, field, member); break;
+    case FIELD_U32X3:
+    case FIELD_SETX3: put_axes(writer, prefix, field, member); break;
+    default: put_cell(writer, prefix, "", field, member); break;
   }
 }
 
 static void put_columns(struct csv_writer *writer, const char *prefix, const struct field *fields, const void *base) {
-  for (const struct field *field = fields; field->key != NULL; ++field) put_column(writer, prefix, field, base);
+  for (const struct field *field = fields; field->key != NULL; ++field) {
+    if (has_columns(field)) put_column(writer, prefix, field, base);
+  }
 }
 
 /* row NULL writes the header. */
@@ -256,9 +262,6 @@ static void fill_view(const struct report *report, const struct report_row *row,
                             .time_ratio = row->scaling.time_ratio[mode],
                             .residual = row->scaling.residual[mode],
                             .us_per_bh = row->scaling.us_per_bh[mode]};
-  for (size_t axis = 0; axis < 3 && view->passes > 0; ++axis) {
-    fields_set_text(record->pass[0].pass.covers[axis], record_cover_name, view->covers[axis]);
-  }
   join_findings(&row->findings, view->findings);
 }
 
@@ -267,7 +270,7 @@ static void put_mode(FILE *file, const struct report *report, const struct repor
   const struct mode_metrics *metrics = &row->metrics.mode[mode];
   const struct counted *counted = &row->metrics.counted;
   const bool has_pass = record->plan.pass_count > 0, has_plan = has_pass || record->plan.tile_q > 0;
-  struct csv_row csv = {.launch = report_launch_view(&record->pass[0])};
+  struct csv_row csv;
   fill_view(report, row, mode, &csv.view);
   const void *const source[CSV_SOURCE_COUNT] = {
       [CSV_RECORD] = record,
@@ -283,7 +286,6 @@ static void put_mode(FILE *file, const struct report *report, const struct repor
       [CSV_CHECK] = record->check.done ? &record->check : NULL,
       [CSV_PLAN] = has_plan ? &record->plan : NULL,
       [CSV_PASS] = has_pass ? &record->pass[0] : NULL,
-      [CSV_LAUNCH] = has_pass ? &csv.launch : NULL,
       [CSV_PASS_METRICS] = has_pass ? &row->metrics.pass[0] : NULL,
       [CSV_SCALING] = row->scaling.known ? &row->scaling : NULL,
       [CSV_SCALED_TIME] = row->scaling.known && row->scaling.timed ? &csv.view : NULL,

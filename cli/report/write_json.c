@@ -2,7 +2,6 @@
 #include <math.h>
 #include <string.h>
 
-#include "cli/record/field_tables.h"
 #include "cli/report/views.h"
 
 /* Every add_* returns false when memory is out; nothing else can go wrong. */
@@ -74,10 +73,21 @@ static bool add_text(cJSON *object, const char *key, const char *text) {
 }
 
 /* Rows that attnbench measured are checked; times from elsewhere are not, and say so. */
-static bool add_check(cJSON *result, const struct record *record) {
-  if (!fields_write(result, report_checked_fields, record)) return false;
+static bool add_check_reason(cJSON *result, const struct record *record) {
   return record->check.done || record->status != CELL_ok ||
          add_text(result, "check_reason", "the times were entered by hand; attnbench checked nothing");
+}
+
+static bool add_model(cJSON *result, const struct report_row *row) {
+  const struct traffic *traffic = &row->metrics.traffic;
+  return add_check_reason(result, row->record) && fields_write(result, report_model_fields, &row->metrics) &&
+         fields_add(result, "traffic", traffic->known, report_traffic_fields, traffic);
+}
+
+static bool is_measured(const struct report_row *row) { return row->record->status == CELL_ok; }
+
+static bool add_time(cJSON *result, const struct report_row *row) {
+  return fields_add(result, "time", is_measured(row), record_times_fields, row->record->time);
 }
 
 static bool has_roof(const struct report_row *row, enum time_mode mode) {
@@ -96,46 +106,32 @@ static bool add_roof(cJSON *result, const struct report_row *row) {
   return add_text(result, "roof_reason", measured ? "no peak rate is known for this device" : "not measured");
 }
 
-static bool add_speedup(cJSON *result, const struct speedup_record *speedup) {
-  if (report_has_speedup(speedup)) {
-    return fields_add(result, "speedup_vs", true, report_speedup_fields, speedup);
-  }
-  return add_null(result, "speedup_vs") &&
-         add_text(result, "speedup_vs_reason", speedup->reason[0] != '\0' ? speedup->reason : "not measured");
+static bool add_rates(cJSON *result, const struct report_row *row) {
+  return fields_add(result, "tflop_per_s", is_measured(row), tflop_fields, &row->metrics) &&
+         fields_add(result, "gb_per_s", is_measured(row), gb_fields, &row->metrics) && add_roof(result, row);
 }
 
-/* No key for a row that one process measured: its median is time.*.median_us. */
-static bool add_processes(cJSON *result, const struct record *record) {
-  if (process_count(record) < 2) return true;
-  cJSON *processes = cJSON_AddObjectToObject(result, "processes");
-  bool ok = processes != NULL;
-  for (enum time_mode mode = 0; mode < TIME_MODE_COUNT && ok; ++mode) {
-    const struct process_record *process = &record->process[mode];
-    ok = fields_add(processes, time_mode_name(mode), process->count > 0, report_process_fields, process);
+static bool add_speedup_reason(cJSON *result, const struct report_row *row) {
+  const struct speedup_record *speedup = &row->record->speedup;
+  if (report_has_speedup(speedup)) return true;
+  return add_text(result, "speedup_vs_reason", speedup->reason[0] != '\0' ? speedup->reason : "not measured");
+}
+
+/* The number of resident blocks is derived with the rest: measured where it could be, else computed. */
+static bool add_launch(cJSON *object, const struct pass_record *pass, const struct pass_metrics *metrics) {
+  bool ok = object != NULL;
+  for (const struct field *field = record_pass_fields; field->key != NULL && ok; ++field) {
+    ok = strcmp(field->key, "resident_blocks") == 0 ? fields_write(object, report_pass_metrics_fields, metrics)
+                                                    : fields_write_one(object, field, pass);
   }
   return ok;
-}
-
-static bool add_speed(cJSON *result, const struct report_row *row) {
-  const bool measured = row->record->status == CELL_ok;
-  return fields_add(result, "time", measured, report_times_fields, row->record) &&
-         add_processes(result, row->record) &&
-         fields_add(result, "tflop_per_s", measured, tflop_fields, &row->metrics) &&
-         fields_add(result, "gb_per_s", measured, gb_fields, &row->metrics) && add_roof(result, row) &&
-         add_speedup(result, &row->record->speedup);
 }
 
 static bool add_launches(cJSON *result, const struct report_row *row) {
   cJSON *array = cJSON_AddArrayToObject(result, "launches");
   bool ok = array != NULL;
   for (uint32_t i = 0; i < row->record->plan.pass_count && ok; ++i) {
-    const struct pass_record *pass = &row->record->pass[i];
-    const struct launch_view launch = report_launch_view(pass);
-    cJSON *object = json_add_element(array);
-    ok = fields_write(object, report_pass_fields, pass) && fields_write(object, report_launch_fields, &launch) &&
-         fields_write(object, report_cover_fields, pass) &&
-         fields_write(object, report_pass_metrics_fields, &row->metrics.pass[i]) &&
-         fields_write(object, report_pass_cost_fields, pass);
+    ok = add_launch(json_add_element(array), &row->record->pass[i], &row->metrics.pass[i]);
   }
   return ok;
 }
@@ -157,7 +153,8 @@ static bool add_findings(cJSON *result, const struct report_row *row) {
   return ok;
 }
 
-static bool add_scaling(cJSON *result, const struct scaling *scaling) {
+static bool add_scaling(cJSON *result, const struct report_row *row) {
+  const struct scaling *scaling = &row->scaling;
   if (!scaling->known) return add_null(result, "scaling");
   cJSON *object = cJSON_AddObjectToObject(result, "scaling");
   return fields_write(object, report_scaling_fields, scaling) &&
@@ -180,25 +177,45 @@ static bool add_counters(cJSON *result, const struct report_row *row) {
          fields_write(object, record_counter_passes_fields, counters);
 }
 
+static bool add_conclusions(cJSON *result, const struct report_row *row) {
+  return add_findings(result, row) && add_scaling(result, row);
+}
+
+/* A result is the record with what is derived from it: in the place of some rows of its table, and behind others. */
+static const struct derived {
+  const char *key; /* of record_fields */
+  bool (*instead)(cJSON *result, const struct report_row *), (*behind)(cJSON *result, const struct report_row *);
+} derived[] = {
+    {"check", NULL, add_model},       {"time", add_time, NULL},
+    {"processes", NULL, add_rates},   {"speedup_vs_reason", add_speedup_reason, NULL},
+    {"launches", add_launches, NULL}, {"counters", add_counters, add_conclusions},
+};
+
+static const struct derived *derived_of(const char *key) {
+  static const struct derived none = {.key = ""};
+  for (size_t i = 0; i < sizeof derived / sizeof *derived; ++i) {
+    if (strcmp(derived[i].key, key) == 0) return &derived[i];
+  }
+  return &none;
+}
+
 static bool add_result(cJSON *result, const struct report_row *row) {
-  const struct record *record = row->record;
-  return fields_write(result, report_case_fields, record) && fields_write(result, report_cell_fields, record) &&
-         add_check(result, record) && fields_write(result, report_model_fields, &row->metrics) &&
-         fields_add(result, "traffic", row->metrics.traffic.known, report_traffic_fields, &row->metrics.traffic) &&
-         add_speed(result, row) &&
-         fields_add(result, "plan", record->plan.pass_count > 0 || record->plan.tile_q > 0, report_plan_fields,
-                    &record->plan) &&
-         fields_write(result, report_injected_fields, record) && add_launches(result, row) &&
-         add_counters(result, row) && add_findings(result, row) && add_scaling(result, &row->scaling) &&
-         fields_write(result, report_wall_fields, record);
+  bool ok = true;
+  for (const struct field *field = record_fields; field->key != NULL && ok; ++field) {
+    const struct derived *more = derived_of(field->key);
+    ok = more->instead != NULL ? more->instead(result, row) : fields_write_one(result, field, row->record);
+    if (ok && more->behind != NULL) ok = more->behind(result, row);
+  }
+  return ok;
 }
 
 /* ---- parts of the report ------------------------------------------------------------------------------------- */
 
 /* The tool that measured, which need not be the one that writes this report. */
 static bool add_tool(cJSON *root, const struct run_info *run) {
-  cJSON *tool = cJSON_AddObjectToObject(root, "tool");
-  return tool != NULL && add_text(tool, "name", "attnbench") && fields_write(tool, report_tool_fields, run);
+  struct run_info named = *run;
+  if (named.tool[0] == '\0') snprintf(named.tool, sizeof named.tool, "attnbench");
+  return fields_write(cJSON_AddObjectToObject(root, "tool"), report_tool_fields, &named);
 }
 
 static bool add_run(cJSON *root, const struct report *report) {
@@ -219,10 +236,7 @@ static bool add_devices(cJSON *root, const struct journal_data *journal) {
 }
 
 static bool add_sweep(cJSON *root, const struct run_info *run) {
-  cJSON *sweep = cJSON_AddObjectToObject(root, "sweep");
-  return fields_write(sweep, report_sweep_fields, run) &&
-         fields_add(sweep, "baseline", run->has_baseline, report_baseline_fields, &run->baseline) &&
-         (!run->gate.known || fields_add(sweep, "gate", true, record_gate_fields, &run->gate));
+  return fields_write(cJSON_AddObjectToObject(root, "sweep"), record_sweep_fields, run);
 }
 
 static bool add_results(cJSON *root, const struct report *report) {

@@ -233,7 +233,7 @@ d['tool']['git_commit'] = '0123abc'"
   measure a
   edit a twice 'd["results"].append(d["results"][0])'
   cell=$(json "$TMP/a.json" 'd["results"][0]["key"]' | tr -d '"')
-  expect_refusal 7 "results[2] is cell $cell of cpu_ref, which stands twice" -- compare "$TMP/a.json" "$TMP/twice.json"
+  expect_refusal 7 "results[2] is cell $cell of cpu_ref, which appears twice" -- compare "$TMP/a.json" "$TMP/twice.json"
   expect_err_matches '^attnbench: [^ ]*/twice\.json:[0-9]+:[0-9]+: '
   sed '0,/"results"/s//"results": [], &/' "$TMP/a.json" >"$TMP/keys.json"
   expect_refusal 7 'results stands twice in its object' -- compare "$TMP/keys.json" "$TMP/a.json"

@@ -89,8 +89,8 @@ rows["wmma", KEY]["passes"][0].update(global_sectors=4e7, global_excess_sectors=
     expect_err "$text"
     [ ! -e "$TMP/r.json" ] || fail "a report was written"
   done <<'TABLE'
-d["schema"] = "attnbench.report/1"|is no counter file
-d["rows"].append(d["rows"][0])|stands twice
+d["schema"] = "attnbench.report/1"|is not a counter file
+d["rows"].append(d["rows"][0])|appears twice
 d["rows"][0]["variant"] = "nobody"|which the report does not have
 d["rows"][0]["passes"] = []|has 0 passes, but
 d["rows"][0]["passes"][0]["l2_hit_ratio"] = 83|divide a percentage by 100

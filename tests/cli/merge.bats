@@ -77,8 +77,8 @@ ROWS
   expect_no_out
   attn report "$TMP/a.json" "$TMP/gpu.json" --across-devices
   expect_status 0
-  expect_out_matches "sdpa_flash +2 ok +10.00 +30.00 +[^ ]+ +1.00 .*NVIDIA H200"
-  expect_out_matches "cpu_flash +1 ok +20.00 +30.00 +[^ ]+ +1.00 "
+  expect_out_matches "sdpa_flash +2 +ok +10.00 +30.00 +[^ ]+ +1.00 .*NVIDIA H200"
+  expect_out_matches "cpu_flash +1 +ok +20.00 +30.00 +[^ ]+ +1.00 "
   edit b plan 'd["device"] = None'
   attn report "$TMP/a.json" "$TMP/plan.json"
   expect_status 0

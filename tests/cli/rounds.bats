@@ -109,7 +109,7 @@ rounds() { attn --sweep "$SWEEP" --device cpu --load "$STEADY" --quick --json "$
     expect_json "$TMP/r.json" "all(r['speedup_vs']['$other'] is None and r['speedup_vs']['$mode']['ratio'] > 0
       for r in d['results'] if r['variant'] == 'steady')"
   done
-  expect_refusal 2 '"warm" is no mode' -- --sweep "$SWEEP" --device cpu --load "$STEADY" --modes warm
+  expect_refusal 2 '"warm" is not a mode' -- --sweep "$SWEEP" --device cpu --load "$STEADY" --modes warm
 }
 
 @test "--only measures the cells that are named" {

@@ -1,0 +1,326 @@
+/* The tables of everything that is measured. */
+#include "cli/record/field_tables.h"
+
+_Static_assert(sizeof(enum cell_status) == sizeof(uint32_t) && sizeof(enum stats_stop) == sizeof(uint32_t),
+               "FIELD_ENUM stores enums as uint32_t");
+
+static const char not_measured[] = "not measured";
+static const char no_counter[] = "the device does not tell";
+static const char not_finite[] = "the output holds NaN or Inf";
+static const char kernel_unknown[] = "the compiled kernel's resources are not known here";
+static const char not_by_pass[] = "only plans of several passes are timed by pass";
+
+/* ---- case and outcome ---------------------------------------------------------------------------------------- */
+
+const struct field record_shape_fields[] = {
+    FIELD("B", U32, struct attn_shape, B, .min = 1, .max = SWEEP_B_MAX),
+    FIELD("Hq", U32, struct attn_shape, Hq, .min = 1, .max = SWEEP_H_MAX),
+    FIELD("Hkv", U32, struct attn_shape, Hkv, .min = 1, .max = SWEEP_H_MAX),
+    FIELD("Sq", U32, struct attn_shape, Sq, .min = 1, .max = SWEEP_S_MAX),
+    FIELD("Skv", U32, struct attn_shape, Skv, .min = 1, .max = SWEEP_S_MAX),
+    FIELD("D", U32, struct attn_shape, D, .min = 1, .max = SWEEP_D_MAX),
+    FIELD("dtype", ENUM, struct attn_shape, dtype, .name = record_dtype_name),
+    FIELD("causal", BOOL, struct attn_shape, causal),
+    {0},
+};
+
+const struct field record_case_fields[] = {
+    FIELD_TEXT_OF("key", struct record, attn_case.key),
+    FIELD_TEXT_OF("variant", struct record, variant),
+    FIELD("shape", OBJECT, struct record, attn_case.shape, .fields = record_shape_fields, .column = ""),
+    {0},
+};
+
+const struct field record_outcome_fields[] = {
+    FIELD("status", ENUM, struct record, status, .name = record_status_name),
+    FIELD("math", ENUM, struct record, math, .name = record_math_name),
+    FIELD_LABEL_OF("reason", struct record, reason),
+    {0},
+};
+
+const struct field record_cost_fields[] = {
+    FIELD("wall_s", F64, struct record, wall_s, .null_reason = not_measured),
+    FIELD("gpu_s", F64, struct record, gpu_s, .null_reason = not_measured),
+    {0},
+};
+
+/* ---- check --------------------------------------------------------------------------------------------------- */
+
+static const struct field oracle_fields[] = {
+    FIELD("name", NAME, struct oracle_result, name, .name = record_oracle_name),
+    FIELD("rows_verified", U64, struct oracle_result, rows_verified),
+    FIELD("max_difference", F64, struct oracle_result, max_difference, .null_reason = not_finite),
+    {0},
+};
+
+static const struct field tolerance_fields[] = {
+    FIELD("relative", F64, struct tolerance, relative),
+    FIELD("absolute", F64, struct tolerance, absolute),
+    FIELD("frobenius", F64, struct tolerance, frobenius),
+    {0},
+};
+
+const struct field record_check_fields[] = {
+    FIELD("right", BOOL, struct check_record, right),
+    FIELD("after_timing", BOOL, struct check_record, after_timing),
+    FIELD("oracle", OBJECT, struct check_record, oracle, .fields = oracle_fields),
+    FIELD("max_abs_error", F64, struct check_record, compare.max_abs_error, .null_reason = not_finite,
+          .alias = "compare.max_abs_error"),
+    FIELD("max_bound_ratio", F64, struct check_record, compare.max_bound_ratio, .null_reason = not_finite,
+          .alias = "compare.max_bound_ratio"),
+    FIELD("rel_frobenius", F64, struct check_record, compare.rel_frobenius, .null_reason = not_finite,
+          .alias = "compare.rel_frobenius"),
+    FIELD("elements", U64, struct check_record, compare.elements, .alias = "compare.elements"),
+    FIELD("nan_count", U64, struct check_record, compare.nan_count, .alias = "compare.nan_count"),
+    FIELD("inf_count", U64, struct check_record, compare.inf_count, .alias = "compare.inf_count"),
+    FIELD("bad_count", U64, struct check_record, compare.bad_count, .alias = "compare.bad_count"),
+    FIELD("first_bad", INDEX, struct check_record, compare.first_bad, .alias = "compare.first_bad"),
+    FIELD("tolerance", OBJECT, struct check_record, tolerance, .fields = tolerance_fields),
+    FIELD("redzone_bytes_changed", U64, struct check_record, guard.redzone_bytes_changed,
+          .alias = "guard.redzone_bytes_changed"),
+    FIELD("redzone_first", NAME, struct check_record, guard.first, .name = record_tensor_name,
+          .alias = "guard.first"),
+    FIELD("input_elements_changed", U64, struct check_record, guard.input_elements_changed,
+          .alias = "guard.input_elements_changed"),
+    {0},
+};
+
+/* ---- times --------------------------------------------------------------------------------------------------- */
+
+const struct field record_time_fields[] = {
+    FIELD("n", U32, struct time_record, us.n, .min = 1),
+    FIELD("min_us", F64, struct time_record, us.min),
+    FIELD("p25_us", F64, struct time_record, us.p25),
+    FIELD("median_us", F64, struct time_record, us.median, .required = true),
+    FIELD("p75_us", F64, struct time_record, us.p75),
+    FIELD("p95_us", F64, struct time_record, us.p95),
+    FIELD("max_us", F64, struct time_record, us.max),
+    FIELD("mad_us", F64, struct time_record, us.mad),
+    FIELD("ci95_low_us", F64, struct time_record, us.ci_low, .alias = "ci_low_us"),
+    FIELD("ci95_high_us", F64, struct time_record, us.ci_high, .alias = "ci_high_us"),
+    FIELD("stop", ENUM, struct time_record, stop, .name = record_stop_name),
+    FIELD("launches_per_sample", U32, struct time_record, launches_per_sample),
+    FIELD("settled", BOOL, struct time_record, settled),
+    FIELD("warmup_s", F64, struct time_record, warmup_s),
+    FIELD("elapsed_s", F64, struct time_record, elapsed_s),
+    FIELD("sm_clock_mhz", F64, struct time_record, sm_clock_mhz, .null_reason = no_counter),
+    FIELD("power_w", F64, struct time_record, power_w, .null_reason = no_counter),
+    FIELD("temperature_c", F64, struct time_record, temperature_c, .null_reason = no_counter),
+    FIELD("throttle_reasons", BITS, struct time_record, throttle_reasons, .name = record_throttle_name),
+    {0},
+};
+
+struct time_pair {
+  struct time_record mode[TIME_MODE_COUNT];
+};
+
+const struct field record_times_fields[] = {
+    FIELD_IF("cold", struct time_pair, mode[TIME_COLD], mode[TIME_COLD].done, record_time_fields),
+    FIELD_IF("hot", struct time_pair, mode[TIME_HOT], mode[TIME_HOT].done, record_time_fields),
+    {0},
+};
+
+static const struct field number_element[] = {{.key = "number", .kind = FIELD_F64}, {0}};
+static const struct field reasons_element[] = {
+    {.key = "reasons", .kind = FIELD_BITS, .name = record_throttle_name},
+    {0},
+};
+
+static const struct field process_fields[] = {
+    FIELD("count", U32, struct process_record, count, .min = 1, .max = PROCESSES_MAX),
+#define PROCESS_FIELD(type, name, from, element)                                                          \
+  FIELD(#name, LIST, struct process_record, name, .fields = element##_element, .capacity = PROCESSES_MAX, \
+        .count_offset = offsetof(struct process_record, count), .stride = sizeof(type)),
+    PROCESS_MAP(PROCESS_FIELD)
+#undef PROCESS_FIELD
+        {0},
+};
+
+struct process_pair {
+  struct process_record mode[TIME_MODE_COUNT];
+};
+
+static bool has_cold_processes(const void *pair) {
+  return ((const struct process_pair *)pair)->mode[TIME_COLD].count > 0;
+}
+static bool has_hot_processes(const void *pair) {
+  return ((const struct process_pair *)pair)->mode[TIME_HOT].count > 0;
+}
+
+const struct field record_processes_fields[] = {
+    FIELD("cold", OBJECT, struct process_pair, mode[TIME_COLD], .fields = process_fields,
+          .known = has_cold_processes),
+    FIELD("hot", OBJECT, struct process_pair, mode[TIME_HOT], .fields = process_fields, .known = has_hot_processes),
+    {0},
+};
+
+const struct field record_ratio_fields[] = {
+    FIELD("ratio", F64, struct ratio_record, ratio, .required = true),
+    FIELD("ci95_low", F64, struct ratio_record, ci_low, .alias = "ci_low"),
+    FIELD("ci95_high", F64, struct ratio_record, ci_high, .alias = "ci_high"),
+    FIELD("rounds", U32, struct ratio_record, rounds),
+    {0},
+};
+
+const struct field record_speedup_fields[] = {
+    FIELD_TEXT_OF("reference", struct speedup_record, reference),
+    FIELD_IF("cold", struct speedup_record, mode[TIME_COLD], mode[TIME_COLD].done, record_ratio_fields, .column = ""),
+    FIELD_IF("hot", struct speedup_record, mode[TIME_HOT], mode[TIME_HOT].done, record_ratio_fields, .column = ""),
+    FIELD_LABEL_OF("reason", struct speedup_record, reason, .read_only = true),
+    {0},
+};
+
+static const struct field injected_fields[] = {
+    FIELD("percent", F64, struct injected_record, percent),
+    FIELD("cold_ratio", F64, struct injected_record, ratio[TIME_COLD]),
+    FIELD("hot_ratio", F64, struct injected_record, ratio[TIME_HOT]),
+    {0},
+};
+
+/* ---- plan ---------------------------------------------------------------------------------------------------- */
+
+const struct field record_plan_fields[] = {
+    FIELD("tile_q", U32, struct attn_plan, tile_q),
+    FIELD("tile_kv", U32, struct attn_plan, tile_kv),
+    FIELD("splits", U32, struct attn_plan, splits),
+    FIELD("stages", U32, struct attn_plan, stages),
+    FIELD("workspace_bytes", U64, struct attn_plan, workspace_bytes),
+    {0},
+};
+
+static bool knows_kernel(const void *pass) { return ((const struct pass_record *)pass)->facts.registers > 0; }
+static bool knows_blocks(const void *pass) { return ((const struct pass_record *)pass)->facts.resident_blocks > 0; }
+
+const struct field record_launch_fields[] = {
+    FIELD_TEXT_OF("name", struct pass_record, name),
+    FIELD("grid", U32X3, struct pass_record, pass.grid, .min = 1),
+    FIELD("block", U32X3, struct pass_record, pass.block, .min = 1),
+    FIELD("cluster", U32X3, struct pass_record, pass.cluster, .min = 1),
+    FIELD("dynamic_smem_bytes", U32, struct pass_record, pass.dynamic_smem_bytes),
+    FIELD("row_threads", U32, struct pass_record, pass.row_threads),
+    FIELD_LABEL_OF("kernel", struct pass_record, facts.kernel_name),
+    FIELD("static_smem_bytes", U32, struct pass_record, facts.static_smem_bytes, .known = knows_kernel,
+          .null_reason = kernel_unknown),
+    FIELD("registers", U32, struct pass_record, facts.registers, .known = knows_kernel,
+          .null_reason = kernel_unknown),
+    FIELD("local_bytes", U32, struct pass_record, facts.local_bytes, .known = knows_kernel,
+          .null_reason = kernel_unknown),
+    FIELD("axis_covers", SETX3, struct pass_record, pass.covers, .name = record_cover_name, .alias = "covers",
+          .column = "covers"),
+    {0},
+};
+
+const struct field record_pass_time_fields[] = {
+    FIELD("cold_us", F64, struct pass_record, cold_us, .null_reason = not_by_pass),
+    {0},
+};
+
+const struct field record_pass_fields[] = {
+    FIELD_PART_OF("launch", record_launch_fields),
+    FIELD("resident_blocks", U32, struct pass_record, facts.resident_blocks, .known = knows_blocks),
+    FIELD_PART_OF("time", record_pass_time_fields),
+    {.key = "facts_known", .kind = FIELD_GONE},
+    {0},
+};
+
+/* ---- the record ---------------------------------------------------------------------------------------------- */
+
+static bool has_processes(const void *record) { return process_count(record) > 1; }
+
+static bool has_speedup(const void *record) {
+  const struct speedup_record *speedup = &((const struct record *)record)->speedup;
+  return speedup->mode[TIME_COLD].done || speedup->mode[TIME_HOT].done;
+}
+
+static bool has_plan(const void *record) {
+  const struct attn_plan *plan = &((const struct record *)record)->plan;
+  return plan->pass_count > 0 || plan->tile_q > 0;
+}
+
+static const struct field counters_fields[] = {
+    FIELD_PART_OF("head", record_counter_head_fields),
+    FIELD_PART_OF("passes", record_counter_passes_fields),
+    {0},
+};
+
+const struct field record_fields[] = {
+    FIELD_PART_OF("case", record_case_fields),
+    FIELD_PART_OF("outcome", record_outcome_fields),
+    FIELD_IF("check", struct record, check, check.done, record_check_fields),
+    FIELD("time", OBJECT, struct record, time, .fields = record_times_fields, .alias = ".", .optional = true),
+    FIELD("processes", OBJECT, struct record, process, .fields = record_processes_fields, .known = has_processes,
+          .left_out = true),
+    FIELD("speedup_vs", OBJECT, struct record, speedup, .fields = record_speedup_fields, .known = has_speedup,
+          .alias = "speedup"),
+    FIELD_LABEL_OF("speedup_vs_reason", struct record, speedup.reason, .left_out = true),
+    FIELD("plan", OBJECT, struct record, plan, .fields = record_plan_fields, .known = has_plan),
+    FIELD_IF("injected", struct record, injected, injected.done, injected_fields, .left_out = true),
+    FIELD("launches", ARRAY, struct record, pass, .fields = record_pass_fields, .capacity = ATTN_PASSES_MAX,
+          .count_offset = offsetof(struct record, plan.pass_count), .stride = sizeof(struct pass_record),
+          .alias = "passes", .open = true),
+    FIELD_IF("counters", struct record, counters, counters.done, counters_fields, .left_out = true, .open = true),
+    FIELD_PART_OF("cost", record_cost_fields),
+    {.key = "variant_name", .kind = FIELD_GONE},
+    {0},
+};
+
+/* ---- the run ------------------------------------------------------------------------------------------------- */
+
+const struct field record_tool_fields[] = {
+    FIELD_TEXT_OF("version", struct run_info, version),
+    FIELD_TEXT_OF("git_commit", struct run_info, git_commit),
+    FIELD_TEXT_OF("cuda", struct run_info, cuda),
+    FIELD_TEXT_OF("cjson", struct run_info, cjson),
+    {0},
+};
+
+const struct field record_run_fields[] = {
+    FIELD_LABEL_OF("started_utc", struct run_info, started_utc),
+    FIELD_TEXT_OF("command", struct run_info, command),
+    FIELD("seed", U64, struct run_info, seed),
+    FIELD_LABEL_OF("filter", struct run_info, filter),
+    FIELD("cells", U64, struct run_info, cell_count, .alias = "cell_count"),
+    {0},
+};
+
+const struct field record_run_mode_fields[] = {
+    FIELD_LABEL_OF("profiled", struct run_info, profiled),
+    FIELD("profile_launches", U32, struct run_info, profile_launches, .optional = true),
+    FIELD("quick", BOOL, struct run_info, quick, .left_out = true),
+    {0},
+};
+
+const struct field record_baseline_fields[] = {
+    FIELD("B", U32, struct sweep_baseline, B, .optional = true),
+    FIELD("Hq", U32, struct sweep_baseline, Hq, .optional = true),
+    {0},
+};
+
+static const struct field gate_case_fields[] = {
+    FIELD_TEXT_OF("glob", struct sweep_gate_case, glob),
+    FIELD("threshold_percent", F64, struct sweep_gate_case, threshold_percent, .required = true),
+    {0},
+};
+
+const struct field record_gate_fields[] = {
+    FIELD("threshold_percent", F64, struct sweep_gate, threshold_percent, .required = true),
+    FIELD("cases", ARRAY, struct sweep_gate, cases, .fields = gate_case_fields, .capacity = SWEEP_GATE_CASES_MAX,
+          .count_offset = offsetof(struct sweep_gate, case_count), .stride = sizeof(struct sweep_gate_case)),
+    {0},
+};
+
+const struct field record_sweep_name_fields[] = {
+    FIELD_TEXT_OF("path", struct run_info, sweep_path, .alias = "sweep_path"),
+    FIELD_TEXT_OF("name", struct run_info, sweep_name, .alias = "sweep_name"),
+    FIELD_TEXT_OF("about", struct run_info, sweep_about, .alias = "sweep_about"),
+    FIELD_LABEL_OF("hash", struct run_info, sweep_hash, .alias = "sweep_hash"),
+    {0},
+};
+
+const struct field record_sweep_fields[] = {
+    FIELD_PART_OF("name", record_sweep_name_fields),
+    FIELD_IF("baseline", struct run_info, baseline, has_baseline, record_baseline_fields),
+    FIELD_IF("gate", struct run_info, gate, gate.known, record_gate_fields, .left_out = true),
+    FIELD("has_baseline", BOOL, struct run_info, has_baseline, .read_only = true),
+    {0},
+};

@@ -1,0 +1,30 @@
+/* What is known of a run before its first cell: the first line of its journal. */
+#ifndef ATTNBENCH_CLI_RECORD_RUN_INFO_H
+#define ATTNBENCH_CLI_RECORD_RUN_INFO_H
+
+#include <limits.h>
+
+#include "cli/base/profiled.h"
+#include "cli/sweep/sweep.h"
+
+enum { RUN_TEXT_MAX = 4096 };
+
+struct run_info {
+  char tool[32];                                         /* that measured; empty: attnbench */
+  char version[32], git_commit[32], cuda[16], cjson[16]; /* of that tool */
+  char started_utc[24];                                  /* RFC 3339, seconds: "2026-11-20T11:04:00Z" */
+  char command[RUN_TEXT_MAX];                            /* argv, shell-quoted */
+  char sweep_path[PATH_MAX], sweep_name[SWEEP_NAME_MAX + 1], sweep_about[SWEEP_ABOUT_MAX + 1], sweep_hash[17];
+  bool has_baseline;
+  struct sweep_baseline baseline;
+  char filter[RUN_TEXT_MAX]; /* "" when none */
+  uint64_t seed;
+  uint64_t cell_count;              /* cells that the run set out to do */
+  bool quick;                       /* measured with the smaller time budget (--quick) */
+  struct sweep_gate gate;           /* the sweep's own thresholds */
+  char planned_gpu[16];             /* model that planned rows are for; "" when none */
+  char profiled[PROFILED_TEXT_MAX]; /* the tool inside the process that measured (profiled_tool); "" when none */
+  uint32_t profile_launches;        /* of every cell, for a profiler to capture (--profile); 0: rows were timed */
+};
+
+#endif

@@ -1,0 +1,27 @@
+/* Names of the two modes of timing, and lists of them. */
+#include "cli/record/time_mode.h"
+
+#include <string.h>
+
+const char *time_mode_name(enum time_mode mode) {
+  static const char *const names[TIME_MODE_COUNT] = {[TIME_COLD] = "cold", [TIME_HOT] = "hot"};
+  return names[mode];
+}
+
+struct status time_mode_parse_list(const char *text, bool out[TIME_MODE_COUNT]) {
+  for (size_t mode = 0; mode < TIME_MODE_COUNT; ++mode) out[mode] = false;
+  for (const char *part = text;; part += strcspn(part, ",") + 1) {
+    const size_t length = strcspn(part, ",");
+    enum time_mode mode = 0;
+    while (mode < TIME_MODE_COUNT &&
+           (strlen(time_mode_name(mode)) != length || memcmp(time_mode_name(mode), part, length) != 0))
+      ++mode;
+    if (mode == TIME_MODE_COUNT) {
+      return status_make(STATUS_USAGE, "--modes: \"%.*s\" is not a mode; write hot, cold or hot,cold", (int)length,
+                         part);
+    }
+    if (out[mode]) return status_make(STATUS_USAGE, "--modes: %s is named twice; name it once", time_mode_name(mode));
+    out[mode] = true;
+    if (part[length] == '\0') return status_ok();
+  }
+}
