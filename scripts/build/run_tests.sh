@@ -138,6 +138,14 @@ lint_scripts() {
   return "$failures"
 }
 
+lint_python() {
+  if ! command -v ruff >/dev/null; then
+    echo "ok - Python scripts # SKIP no ruff here (pip install ruff)"
+    return
+  fi
+  step "ruff check scripts" ruff check --no-cache scripts
+}
+
 # Releases of clang-format disagree; the sources are as release 14 writes them.
 lint_format() {
   case $(clang-format --version 2>/dev/null) in
@@ -192,6 +200,7 @@ command_line() {
 lint() {
   rung "lint: layers" scripts/build/check_layers.sh
   rung "lint: scripts" lint_scripts
+  rung "lint: Python" lint_python
   rung "lint: format" lint_format
 }
 

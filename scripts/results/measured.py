@@ -1,5 +1,5 @@
 """The committed measurements of one GPU, by sweep and by (case, variant)."""
-from lib.reports import hot_us
+from lib.reports import hot_us, is_vendors
 
 TORCH = "torch_"
 
@@ -59,3 +59,9 @@ def torch_versions(report):
     if number.isdigit():
         versions["cuDNN"] = f"{int(number) // 10000}.{int(number) // 100 % 100}.{int(number) % 100}"
     return versions
+
+
+def own_best(rows):
+    """(variant, row) of the fastest measured row that is no vendor's; None."""
+    timed = [(name, row) for name, row in rows.items() if row["time"] and not is_vendors(row)]
+    return min(timed, key=lambda item: hot_us(item[1])) if timed else None

@@ -95,7 +95,7 @@ def plots(reports):
     points = intensity(reports, ("v3", "mission", "large_d", "prefill"))
     add("roofline", "Roofline",
         "Roofline, cold (after an L2 flush): FLOP per byte of the problem (Q, K, V read and O written once) against TFLOP/s, "
-        " one point per case, with the named roofs at the highest SM clock.", "roofline",
+        "one point per case, with the named roofs at the highest SM clock.", "roofline",
         {"points": points, **roofs(reports.device)} if points else None)
     return found
 

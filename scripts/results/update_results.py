@@ -1,12 +1,12 @@
 #!/usr/bin/env python3
-"""Makes everything that is derived from committed measurements: results/<gpu>/<sweep>.json, results/<gpu>/README.md with
-its plots, and the blocks in the top README.md.
+"""Makes everything that is derived from committed measurements: the pages and plots of results/<gpu>/ and the generated
+blocks of the top README.md.
 
-Journals (results/<gpu>/<sweep>.journal) are what runs measured and are never edited. `attnbench report` turns each into its
-JSON report. The page (page.py) and the plots (plots.py) are made from the reports, from PyTorch's
-(torch_<sweep>.json, by sdpa_baseline.py), from the timer's self-test (timer_selftest.json), from predictions (ladder.json)
-and from tables of other scripts (timer.json, counters.json, gate.json); README.md's blocks between <!-- begin NAME --> and
-<!-- end NAME --> likewise.
+Journals (results/<gpu>/<sweep>.journal) are what runs measured and are never edited; `attnbench report` turns each into a
+report. The pages and plots are made from these reports, from PyTorch's (torch_<sweep>.json, by sdpa_baseline.py), from
+the timer's self-test (timer_selftest.json), from tables of scripts/proof/ (timer.json, counters.json, gate.json), and
+from what is written by hand: predictions (ladder.json) and claims (origins.json). A block of README.md stands between
+<!-- begin NAME --> and <!-- end NAME -->; the names are v3-output and headline.
 
   scripts/results/update_results.py            write what is out of date
   scripts/results/update_results.py --check    write nothing; exit 1 and name what differs
@@ -25,31 +25,22 @@ sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1]))
 
 import page
 import plots
+import readme
+from ladder import read as read_ladder
 from measured import TORCH, Reports
 
-from lib import files as output
-from lib.files import read_json
-from lib.program import INPUT, INTERNAL, ROOT, Failure, code_of, execute, run_main
+from lib import files, program
+from lib.program import INPUT, INTERNAL, ROOT, Failure, code_of, execute
+from lib.reports import from_journal
 
-ATTNBENCH = os.environ.get("ATTNBENCH") or ROOT / "attnbench"
 README_GPU = "h200"
-FINDINGS_SHOWN = 4
 
 
-def report(journal, *outputs):
-    done = execute([ATTNBENCH, "report", journal, *outputs])
+def printed_report(attnbench, journal):
+    done = execute([attnbench, "report", journal])
     if done.returncode != 0:
         raise Failure(code_of(done.returncode), f"attnbench report {journal} ended with {done.returncode}: {done.stderr.strip()}")
     return done.stdout
-
-
-def v3_output(journal):
-    """attnbench's own table, with the first findings."""
-    text = report(journal).split("\n")
-    findings = [i for i, line in enumerate(text) if re.match(r"(severe|warning|note) ", line)]
-    if len(findings) <= FINDINGS_SHOWN:
-        return "\n".join(text).rstrip("\n")
-    return "\n".join([*text[:findings[FINDINGS_SHOWN]], "..."])
 
 
 def fill(text, blocks, where):
@@ -65,35 +56,35 @@ def fill(text, blocks, where):
     return text
 
 
-def read_folder(folder):
-    """({path: text} of the JSON reports that the journals make, everything that the page is made from)."""
-    files, sweeps = {}, {}
-    for journal in sorted(folder.glob("*.journal")):
-        files[journal.with_suffix(".json")] = made = report(journal, "--json", "-")
-        sweeps[journal.stem] = json.loads(made)
-    torch = {path.stem.removeprefix(TORCH): read_json(path) for path in sorted(folder.glob(f"{TORCH}*.json"))}
-    tables = {name: read_json(folder / f"{name}.json") for name in page.TABLES if (folder / f"{name}.json").exists()}
-    selftest = folder / "timer_selftest.json"
-    return files, Reports(sweeps, torch, tables, read_json(selftest) if selftest.exists() else None)
+def optional_json(path):
+    return files.read_json(path) if path.exists() else None
 
 
-def wanted_files():
+def read_folder(folder, attnbench):
+    sweeps = {journal.stem: json.loads(from_journal(journal, attnbench)) for journal in sorted(folder.glob("*.journal"))}
+    torch = {path.stem.removeprefix(TORCH): files.read_json(path) for path in sorted(folder.glob(f"{TORCH}*.json"))}
+    tables = {name: optional_json(folder / f"{name}.json") for name in page.TABLES}
+    return Reports(sweeps, torch, {name: table for name, table in tables.items() if table is not None},
+                   optional_json(folder / "timer_selftest.json"))
+
+
+def wanted_files(attnbench):
     """({path: text} of every derived text file, {path: plot})."""
-    files, pictures = {}, {}
+    texts, pictures = {}, {}
     for folder in sorted(p for p in (ROOT / "results").iterdir() if p.is_dir()):
-        made, reports = read_folder(folder)
-        files.update(made)
+        reports = read_folder(folder, attnbench)
         if not reports.sweeps:
             continue
         drawn = plots.plots(reports)
         pictures.update({folder / "plots" / f"{plot['name']}.svg": plot for plot in drawn})
-        ladder = page.read_ladder(folder / "ladder.json") if (folder / "ladder.json").exists() else None
-        files[folder / "README.md"] = page.page(folder.name, reports, ladder, [(p["name"], p["title"], p["caption"]) for p in drawn])
+        predictions = read_ladder(folder / "ladder.json") if (folder / "ladder.json").exists() else None
+        captions = [(plot["name"], plot["title"], plot["caption"]) for plot in drawn]
+        made = page.pages(folder.name, reports, predictions, optional_json(folder / "origins.json"), captions)
+        texts.update({folder / name: text for name, text in made.items()})
         if folder.name == README_GPU:
-            output = v3_output(folder / "v3.journal") if "v3" in reports.sweeps else ""
-            blocks = page.readme_blocks(reports, output, folder.name)
-            files[ROOT / "README.md"] = fill(read_text(ROOT / "README.md"), blocks, "README.md")
-    return files, pictures
+            printed = printed_report(attnbench, folder / "v3.journal") if "v3" in reports.sweeps else None
+            texts[ROOT / "README.md"] = fill(read_text(ROOT / "README.md"), readme.blocks(reports, printed), "README.md")
+    return texts, pictures
 
 
 def read_text(path):
@@ -103,14 +94,19 @@ def read_text(path):
         raise Failure(INPUT, f"{path}: {error}") from error
 
 
-def stale_texts(files):
-    return [path for path, text in files.items() if not path.exists() or read_text(path) != text]
+def stale_texts(texts):
+    return [path for path, text in texts.items() if not path.exists() or read_text(path) != text]
 
 
 def stale_pictures(pictures):
-    """Pictures of other data or drawn by other code, and pictures that nothing makes."""
-    stale = [path for path, plot in pictures.items() if not path.exists() or not plots.is_current(plot, read_text(path))]
-    return stale, [path for path in sorted((ROOT / "results").glob("*/plots/*.svg")) if path not in pictures]
+    """Pictures of other data or drawn by other code."""
+    return [path for path, plot in pictures.items() if not path.exists() or not plots.is_current(plot, read_text(path))]
+
+
+def orphans(texts, pictures):
+    """Generated pages and pictures that nothing makes any more."""
+    pages = [path for path in sorted((ROOT / "results").glob("*/*.md")) if path not in texts and page.GENERATED in read_text(path)]
+    return pages + [path for path in sorted((ROOT / "results").glob("*/plots/*.svg")) if path not in pictures]
 
 
 def draw_pictures(paths, pictures):
@@ -119,22 +115,22 @@ def draw_pictures(paths, pictures):
         return {path: plots.draw(pictures[path]) for path in paths}
     except ImportError as error:
         raise Failure(INTERNAL, f"{len(paths)} plots are out of date, and drawing them needs matplotlib ({error}): apt-get install "
-                         "python3-matplotlib, then run this script with /usr/bin/python3") from error
+                                "python3-matplotlib, then run this script with /usr/bin/python3") from error
 
 
-def update(check):
-    files, pictures = wanted_files()
-    texts, (drawn, orphans) = stale_texts(files), stale_pictures(pictures)
+def update(attnbench, check):
+    texts, pictures = wanted_files(attnbench)
+    old_texts, old_pictures, gone = stale_texts(texts), stale_pictures(pictures), orphans(texts, pictures)
     if check:
-        for path in sorted([*texts, *drawn, *orphans]):
+        for path in sorted([*old_texts, *old_pictures, *gone]):
             print(f"differs: {path.relative_to(ROOT)}")
-        return 1 if texts or drawn or orphans else 0
-    made = {**draw_pictures(drawn, pictures), **{path: files[path].encode() for path in texts}}
+        return 1 if old_texts or old_pictures or gone else 0
+    made = {**draw_pictures(old_pictures, pictures), **{path: texts[path] for path in old_texts}}
     for path in sorted(made):
         path.parent.mkdir(exist_ok=True)
-        output.write_whole(path, made[path])
+        files.write_whole(path, made[path])
         print(f"written: {path.relative_to(ROOT)}")
-    for path in orphans:
+    for path in gone:
         path.unlink()
         print(f"removed: {path.relative_to(ROOT)}")
     return 0
@@ -142,11 +138,14 @@ def update(check):
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--check", action="store_true")
+    parser.add_argument("--check", action="store_true", help="write nothing; name what is out of date")
+    program.add_attnbench_option(parser)
     args = parser.parse_args()
+    program.require_program(args.attnbench)
+    attnbench = pathlib.Path(args.attnbench).resolve() if os.sep in args.attnbench else args.attnbench
     os.chdir(ROOT)
-    return update(args.check)
+    return update(attnbench, args.check)
 
 
 if __name__ == "__main__":
-    run_main(main)
+    program.run_main(main)

@@ -1,7 +1,10 @@
 # attnbench report --counters: what a profiler counted, in the rows of a saved report.
 load helper
 
-REPORT=results/h200/v3.json
+setup() {
+  REPORT=$TMP/v3.json
+  "$ATTNBENCH" report results/h200/v3.journal --json "$REPORT"
+}
 
 # counters FILE [PYTHON]: a counter file for every row of the report that is ok, as an ncu on that machine might have
 # counted; PYTHON may change d, the document, or rows, its rows by (variant, key).
@@ -107,7 +110,7 @@ TABLE
   counters "$TMP/c.json"
   expect_refusal 2 '--counters: belongs to one report' -- report "$REPORT" "$REPORT" --counters "$TMP/c.json"
   with_counters
-  attn report "${REPORT%.json}.journal" --counters "$TMP/c.json" --json "$TMP/j.json"
+  attn report results/h200/v3.journal --counters "$TMP/c.json" --json "$TMP/j.json"
   expect_status 0
   cmp "$TMP/r.json" "$TMP/j.json" || fail "journal and report give different reports"
 }

@@ -6,18 +6,20 @@ setup() {
   export PATH=$ROOT/tests/fakes:$PATH PYTHONDONTWRITEBYTECODE=1
   export FAKE_REPORT=$TMP/times.json
   unset NCU NSYS FAKE_NCU FAKE_NCU_SCALE FAKE_NSYS FAKE_NSYS_OFF_US FAKE_EXIT FAKE_REPORT_EXIT FAKE_PIDS
-  some_of v3.json serial scalar wmma split_kv cudnn
+  some_of v3 serial scalar wmma split_kv cudnn
 }
 
-# The rows of some variants of a committed report's first case.
+# The rows of some variants of a measured sweep's first case.
 some_of() {
-  python - "results/h200/$1" "$FAKE_REPORT" "${@:2}" <<'PY'
+  "$ATTNBENCH" report "results/h200/$1.journal" --json "$TMP/whole.json" >"$TMP/whole.txt"
+  python - "$TMP/whole.json" "$FAKE_REPORT" "${@:2}" <<'PY'
 import json, sys
 report = json.load(open(sys.argv[1]))
 report["results"] = [r for r in report["results"] if r["variant"] in sys.argv[3:] and r["key"] == report["results"][0]["key"]]
 report["run"]["cells"] = report["summary"]["cells"] = report["summary"]["ok"] = len(report["results"])
 json.dump(report, open(sys.argv[2], "w"))
 PY
+  rm "$TMP/whole.json" "$TMP/whole.txt"
 }
 
 # The stand-in for ncu says of each of split_kv's passes what the report says it took.
@@ -207,11 +209,12 @@ TABLE
 @test "a report of another sweep or GPU, or a plan, is refused: nothing is mixed" {
   "$ATTNBENCH" plan --sweep shapes/v3.json --gpu h200 --json "$TMP/plan.json"
   sed 's/"NVIDIA H200"/"NVIDIA L4"/' "$FAKE_REPORT" >"$TMP/other_gpu.json"
+  "$ATTNBENCH" report results/h200/n6.journal --json "$TMP/n6.json"
   echo '{"schema": "attnbench.report/1", "device": {}}' >"$TMP/bare.json"
   for command in "profile_sweep.py --tool ncu --json $TMP/out.json" proof/check_against_ncu.py "proof/timer_truth.py --tools ncu"; do
     # shellcheck disable=SC2086  # a command and its options
     {
-      script $command --report results/h200/n6.json
+      script $command --report "$TMP/n6.json"
       expect_status 4
       expect_err 'has none of the rows that are ok in sweep v3 under the tool'
       script $command --report "$TMP/other_gpu.json"
@@ -226,6 +229,18 @@ TABLE
     }
   done
   [ ! -e "$TMP/out.json" ] || fail "a report was written"
+}
+
+@test "a journal is a report too" {
+  export FAKE_JOURNAL=$FAKE_REPORT
+  script proof/check_against_ncu.py --report results/h200/v3.journal --json "$TMP/t.json"
+  expect_status 0
+  expect_json "$TMP/t.json" 'd["unexplained"] == 0 and len(d["comparisons"]) > 20'
+  printf '{"schema": "attnbench.report/1",' >"$TMP/torn.json"
+  script proof/check_against_ncu.py --report "$TMP/torn.json"
+  expect_status 7
+  expect_err 'torn.json: not a report'
+  expect_err_lines 1
 }
 
 @test "profile ends with what the report asks for when the capture is whole" {
@@ -340,7 +355,7 @@ has_ended() {
 @test "check_against_ncu does not explain away a wrong model" {
   for wrong in dram__bytes_read.sum=2 lts__t_sectors_srcunit_tex.sum=1.3 launch__registers_per_thread=1.2 \
     launch__waves_per_multiprocessor=1.5 sm__warps_active.avg.pct_of_peak_sustained_active=0.3; do
-    some_of v3.json scalar
+    some_of v3 scalar
     FAKE_NCU_SCALE=$wrong script proof/check_against_ncu.py --json "$TMP/t.json"
     expect_status 1
     expect_json "$TMP/t.json" 'd["unexplained"] == 1'
@@ -350,7 +365,7 @@ has_ended() {
 
 # explained VARIANT QUANTITY RULE SCALES: with these counters the rule explains exactly that; less of its own does not.
 explained() {
-  some_of v3.json "$1"
+  some_of v3 "$1"
   FAKE_NCU_SCALE=$4 script proof/check_against_ncu.py --json "$TMP/t.json"
   expect_status 0
   expect_json "$TMP/t.json" "[c['rule'] for c in d['comparisons'] if c['quantity'] == '$2' and c['rule']] == ['$3']"
@@ -370,7 +385,7 @@ explained() {
   explained mma_swizzle "tensor pipe" mma_sync gpu__time_duration.sum=1.5
   for less in "wmma $lts=0.5,l1tex__m_xbar2l1tex_read_sectors.sum=0.4" "scalar $lts=1.8,$touched=70" \
     "cp_async $lts=1.4,$copies=50" "cudnn $warps=0.6" "one_query $warps=0.2"; do
-    some_of v3.json "${less% *}"
+    some_of v3 "${less% *}"
     FAKE_NCU_SCALE=${less#* } script proof/check_against_ncu.py --json "$TMP/t.json"
     expect_status 1
     expect_json "$TMP/t.json" 'd["unexplained"] == 1'
@@ -378,7 +393,7 @@ explained() {
 }
 
 @test "check_against_ncu knows that a thread has 16 registers at least" {
-  some_of v3.json split_kv_atomic
+  some_of v3 split_kv_atomic
   FAKE_NCU_SCALE=launch__registers_per_thread=1.6 script proof/check_against_ncu.py --json "$TMP/t.json"
   expect_status 1
   expect_json "$TMP/t.json" '[(c["pass"], c["ncu"], c["rule"]) for c in d["comparisons"] if c["quantity"] == "registers"][0]
@@ -395,7 +410,7 @@ explained() {
   expect_out '| hot, nsys | 5 | 5 | 0 | 0 |'
   FAKE_NSYS=untraced_calls script proof/timer_truth.py --tools nsys
   expect_status 0
-  some_of v3.json wmma split_kv cudnn
+  some_of v3 wmma split_kv cudnn
   for off in 2 -2; do
     FAKE_NSYS_OFF_US=$off script proof/timer_truth.py --tools nsys
     expect_status 1
@@ -408,7 +423,7 @@ explained() {
 }
 
 @test "timer_truth explains what a launch costs before its first kernel by the same trace's gaps, and no more" {
-  some_of v3.json wmma cudnn
+  some_of v3 wmma cudnn
   # A cold launch's first kernel comes 2 us late, and so do the graph's.
   FAKE_NSYS_GAP_US=2 script proof/timer_truth.py --tools nsys --json "$TMP/t.json"
   expect_status 0

@@ -8,44 +8,57 @@ load helper
 # Shipped sweeps that have not been measured on results/h200's GPU yet. A sweep leaves this list with its journal.
 UNMEASURED=""
 
-@test "every committed report is valid, complete and right" {
-  local count=0 report
-  for report in results/*/*.journal results/*/torch_*.json; do
-    report=${report%.journal}
-    report=${report%.json}.json
-    python scripts/proof/validate_report.py "$report"
-    expect_json "$report" 'd["run"]["state"] == "complete" and d["summary"]["exit_code"] == 0
-      and d["summary"]["ok"] + d["summary"]["skipped"] == d["summary"]["cells"] == d["run"]["cells"]'
-    count=$((count + 1))
-  done
-  [ "$count" -ge 6 ] || fail "only $count reports"
+# json_of FILE: the JSON report of a journal or a report, under $TMP.
+json_of() {
+  local made
+  made=$TMP/$(basename "${1%.*}").json
+  [[ $1 != *.json ]] || cp "$1" "$made"
+  [[ $1 == *.json ]] || "$ATTNBENCH" report "$1" --json "$made" >/dev/null
+  echo "$made"
 }
 
-@test "there is a report for every shipped sweep, made from the sweep as it is" {
+@test "every committed report is valid, complete and right" {
+  local reports=() given
+  for given in results/*/*.journal results/*/torch_*.json; do
+    reports+=("$(json_of "$given")")
+    expect_json "${reports[-1]}" 'd["run"]["state"] == "complete" and d["summary"]["exit_code"] == 0
+      and d["summary"]["ok"] + d["summary"]["skipped"] == d["summary"]["cells"] == d["run"]["cells"]' || fail "$given"
+  done
+  [ "${#reports[@]}" -ge 6 ] || fail "only ${#reports[@]} reports"
+  python scripts/proof/validate_report.py "${reports[@]}"
+}
+
+@test "what attnbench report makes of a journal is not committed beside it" {
+  for journal in results/*/*.journal; do
+    [ ! -e "${journal%.journal}.json" ] || fail "${journal%.journal}.json: remove it"
+  done
+}
+
+# expect_sweep_as_is REPORT SWEEP: it was measured with the sweep as it is now.
+expect_sweep_as_is() {
+  "$ATTNBENCH" plan --sweep "$2" --gpu h200 --json "$TMP/plan.json" >/dev/null
+  [ "$(json "$TMP/plan.json" 'd["sweep"]["hash"]')" = "$(json "$1" 'd["sweep"]["hash"]')" ] ||
+    fail "$1 was measured with another $2"
+}
+
+@test "there is a journal for every shipped sweep, and PyTorch was measured, over the sweeps as they are" {
+  local sweep name torch
   for sweep in shapes/*.json; do
     name=$(basename "$sweep" .json)
-    report=results/h200/$name.json
     if [[ " $UNMEASURED " == *" $name "* ]]; then
       [ ! -e "results/h200/$name.journal" ] || fail "$name is measured: take it off UNMEASURED"
       continue
     fi
     # The gate's own report is its baseline, which is there once one was promoted.
     if [ "$name" = gate ]; then
-      report=results/h200/baseline/gate.json
-      [ -e "$report" ] || continue
+      [ ! -e results/h200/baseline/gate.json ] || expect_sweep_as_is results/h200/baseline/gate.json "$sweep"
+      continue
     fi
-    attn plan --sweep "$sweep" --gpu h200 --json "$TMP/plan.json"
-    [ "$(json "$TMP/plan.json" 'd["sweep"]["hash"]')" = "$(json "$report" 'd["sweep"]["hash"]')" ] ||
-      fail "$report was measured with another $sweep"
+    expect_sweep_as_is "$(json_of "results/h200/$name.journal")" "$sweep"
   done
-}
-
-@test "PyTorch was measured over the sweeps as they are" {
-  for report in results/*/torch_*.json; do
-    name=$(basename "$report" .json)
-    attn plan --sweep "shapes/${name#torch_}.json" --gpu h200 --json "$TMP/plan.json"
-    [ "$(json "$TMP/plan.json" 'd["sweep"]["hash"]')" = "$(json "$report" 'd["sweep"]["hash"]')" ] ||
-      fail "$report was measured with another sweep"
+  for torch in results/*/torch_*.json; do
+    name=$(basename "$torch" .json)
+    expect_sweep_as_is "$torch" "shapes/${name#torch_}.json"
   done
 }
 
@@ -84,7 +97,7 @@ update_copy() { ATTNBENCH=$ATTNBENCH PYTHONDONTWRITEBYTECODE=1 capture python "$
   refute_out 'scaling.svg'
 }
 
-@test "tables of other scripts become sections, and a row with a cell missing is an error that names it" {
+@test "a table of another script becomes a page that is linked, and a row with a cell missing is an error that names it" {
   copy_tree
   gpu=$TMP/copy/results/h200
   cat >"$gpu/gate.json" <<'JSON'
@@ -92,17 +105,16 @@ update_copy() { ATTNBENCH=$ATTNBENCH PYTHONDONTWRITEBYTECODE=1 capture python "$
  "columns": ["what", {"name": "rate", "align": "right"}], "rows": [["false | alarms", 0.00123456], ["found", null], ["said", true]],
  "notes": ["a note"], "tables": [{"title": "More", "columns": ["n"], "rows": [[7]]}], "raw": [1, 2]}
 JSON
-  printf '<!-- begin gate-rates -->\n<!-- end gate-rates -->\n' >>"$TMP/copy/README.md"
   update_copy
   expect_status 0
   expect_no_err
-  for page in "$gpu/README.md" "$TMP/copy/README.md"; do
-    grep -qF '| false \| alarms | 0.001235 |' "$page" || fail "$page lacks the first row"
-    grep -qF '| said | yes |' "$page" || fail "$page lacks the truth"
-    grep -qF -- '- a note' "$page" || fail "$page lacks the note"
-    grep -qF '| 7 |' "$page" || fail "$page lacks the second table"
-  done
-  grep -qF '## Rates of the gate' "$gpu/README.md" || fail "no heading"
+  page=$gpu/gate.md
+  grep -qF '# Rates of the gate' "$page" || fail "no heading"
+  grep -qF '| false \| alarms | 0.001235 |' "$page" || fail "no first row"
+  grep -qF '| said | yes |' "$page" || fail "no third row"
+  grep -qF -- '- a note' "$page" || fail "no note"
+  grep -qF '| 7 |' "$page" || fail "no second table"
+  grep -qF '(gate.md)' "$gpu/README.md" || fail "no link"
   sed -i 's/\["found", null\]/["found"]/' "$gpu/gate.json"
   update_copy --check
   expect_status 7
@@ -131,13 +143,13 @@ s/"sources"/"source"/|has no "sources"
 0,/"what"/s//"that"/|has no "what"
 0,/"predicted": \[/s//"predicted": [null, /|predictions for 3 cases
 0,/"over": "[^"]*"/s//"over": "nobody"/|is over nobody, which is no rung of this ladder
-0,/\[1.85, 1.85\]/s//"fast"/|fast is no prediction
+0,/\[1.85, 1.85\]/s//"fast"/|fast is not a prediction
 TABLE
   cp "$TMP/ladder.json" "$gpu/ladder.json"
   sed -i 's/-- end headline --/-- headline --/' "$TMP/copy/README.md"
   refused 7 'README.md: block headline has no <!-- end headline -->' --check
   cp "$TMP/readme" "$TMP/copy/README.md"
-  ATTNBENCH=$TMP/nothing refused 9 "$TMP/nothing: cannot be run"
+  ATTNBENCH=$TMP/nothing refused 9 "$TMP/nothing: not found"
   printf '\xff' >>"$gpu/README.md"
   refused 7 "$gpu/README.md: 'utf-8'"
   cp results/h200/README.md "$gpu/README.md"
@@ -150,10 +162,53 @@ TABLE
   cmp "$TMP/readme" "$TMP/copy/README.md" || fail "README.md was written"
 }
 
-@test "a block of README whose report is gone is an error, not an old figure" {
+@test "a block of README whose measurement is gone is an error, and so is one that nothing makes" {
   copy_tree
-  rm "$TMP/copy/results/h200/gate.json"
-  refused 7 'README.md: nothing makes its block gate-rates' --check
+  rm "$TMP/copy/results/h200/v3.journal" "$TMP/copy/results/h200/origins.json"
+  refused 7 'README.md: nothing makes its block v3-output' --check
+  cp -r results "$TMP/copy"
+  printf '<!-- begin other -->\n<!-- end other -->\n' >>"$TMP/copy/README.md"
+  refused 7 'README.md: nothing makes its block other' --check
+}
+
+@test "a README without blocks is left alone, and a page that nothing makes any more is removed" {
+  copy_tree
+  echo 'Nothing generated.' >"$TMP/copy/README.md"
+  rm "$TMP/copy/results/h200/counters.json"
+  update_copy --check
+  expect_status 1
+  [ "$(cat "$OUT")" = 'differs: results/h200/README.md
+differs: results/h200/counters.md' ] || fail "something else differs"
+  update_copy
+  expect_status 0
+  expect_out 'removed: results/h200/counters.md'
+  ! grep -q counters.md "$TMP/copy/results/h200/README.md" || fail "a dead link"
+}
+
+@test "the claims beside the measurements need rows that were measured" {
+  copy_tree
+  claims=$TMP/copy/results/h200/origins.json
+  cp "$claims" "$TMP/claims"
+  while IFS='|' read -r change text; do
+    sed "$change" "$TMP/claims" >"$claims"
+    refused 7 "$text" --check
+  done <<'TABLE'
+s/attnbench.origins.1/attnbench.table\/1/|origins.json: not a list of claims
+0,/full serial/s//full nobody/|origins.json: no report has times of "v3 B8.H16.Hkv16.Sq512.Skv512.D64.f16.full nobody"
+0,/"claim"/s//"said"/|origins.json: a row needs "report"
+0,/takes {}/s//takes {} {} {}/|origins.json: a row needs "report"
+$d|origins.json: not valid JSON
+TABLE
+}
+
+@test "the front page is short, and its links and plots are there" {
+  local page link
+  page=results/h200/README.md
+  [ "$(wc -l <"$page")" -lt 150 ] || fail "$page has $(wc -l <"$page") lines"
+  [ "$(sed -n '/begin v3-output/,/end v3-output/p' README.md | wc -l)" -le 16 ] || fail "README's example is long"
+  for link in $(grep -oE '\]\([^)]*\)' "$page" | sed 's/^](//; s/)$//'); do
+    [ -e "results/h200/$link" ] || fail "$page: $link is not there"
+  done
 }
 
 @test "a plot that cannot be drawn leaves everything as it is" {
@@ -167,62 +222,50 @@ TABLE
   diff -r "$TMP/before" "$TMP/copy/results" || fail "something was written"
 }
 
-@test "a sweep without times and one without findings have their place" {
-  PYTHONDONTWRITEBYTECODE=1 python - <<'PY'
-import json, pathlib, sys
+@test "a sweep without times has its place, and an example of nothing is an error" {
+  PYTHONDONTWRITEBYTECODE=1 python - "$(json_of results/h200/v3.journal)" <<'PY'
+import json, sys
 sys.path[:0] = ["scripts", "scripts/results"]
-import page, update_results
+import page, readme
 from lib.program import Failure
 from measured import Reports
-sweep = json.loads(pathlib.Path("results/h200/v3.json").read_text())
+sweep = json.load(open(sys.argv[1]))
 sweep["sweep"]["about"] = ""
 for row in sweep["results"]:
     row.update(time=None, status="skipped")
-blocks = page.sweep_blocks(Reports({"v3": sweep}))
-assert blocks[2:4] == ["### `v3`", "Nothing was timed."], blocks
-try:
-    page.v3_story(Reports({"v3": sweep}))
-    raise AssertionError("a story of nothing")
-except Failure as error:
-    assert "serial and scalar" in str(error)
-update_results.report = lambda journal: "head\n\nwarning  one\n         more\n"
-assert update_results.v3_output("j") == "head\n\nwarning  one\n         more"
+reports = Reports({"v3": sweep})
+front = page.pages("h200", reports, None, None, [])["README.md"]
+assert "| [`v3`](v3.journal) | 33 | 3 | - |" in front and "Scaling" not in front, front
+heading = "case variant status\nB,H,S,D\n"
+for printed in ("", heading + "1,2 serial ok\n"):
+    try:
+        readme.excerpt(printed)
+        raise AssertionError("an example of nothing")
+    except Failure as failure:
+        assert "prints no rows or no findings" in str(failure)
+rows = "1,2 serial ok\n3,4 serial ok\n3,4 wmma ok\n3,4 cudnn ok\nvs ref = \n\n"
+assert readme.excerpt(heading + rows + "severe one\n  more\nnote two\n") == heading + "3,4 serial ok\n3,4 cudnn ok\n...\nsevere one\n  more"
 PY
 }
 
 @test "the page is made without what is not there: no PyTorch, no predictions" {
   copy_tree
-  rm -f "$TMP"/copy/results/h200/torch_*.json "$TMP/copy/results/h200/ladder.json"
+  rm -f "$TMP"/copy/results/h200/{torch_*,ladder,origins}.json
   update_copy
   expect_status 0
-  ! grep -qE '^## (PyTorch|The ladder)' "$TMP/copy/results/h200/README.md" || fail "a section of nothing"
-  grep -q '^## The five seeds' "$TMP/copy/results/h200/README.md" || fail "no seeds"
+  for page in pytorch ladder; do
+    expect_out "removed: results/h200/$page.md"
+  done
+  ! grep -q 'grew out of' "$TMP/copy/results/h200/README.md" || fail "claims of nobody"
   update_copy --check
   expect_status 0
-}
-
-@test "a seed's verdict turns when the measurement does, and then its explanation goes" {
-  PYTHONDONTWRITEBYTECODE=1 python - <<'PY'
-import json, pathlib, sys
-sys.path[:0] = ["scripts", "scripts/results"]
-from measured import Reports
-from seeds import verdicts
-sweeps = {name: json.loads(pathlib.Path(f"results/h200/{name}.json").read_text()) for name in ("v3", "mission")}
-first = lambda: verdicts(Reports(sweeps))[0][3][0]
-assert first()[2] == "holds" and "geometry" in first()[3], first()
-for row in sweeps["v3"]["results"]:
-    row["findings"] = [f for f in row["findings"] if f["id"] != "grid_misses_bh"]
-assert first()[2] == "does not hold" and first()[3] == "", first()
-judged = {claim: (verdict, because) for seed in verdicts(Reports(sweeps)) for claim, _, verdict, because in seed[3]}
-assert judged["q tiles of 32"][0] == "not measured" and "scalar_ladder" in judged["q tiles of 32"][1], judged
-PY
 }
 
 @test "a rung's gain is held against its prediction" {
   PYTHONDONTWRITEBYTECODE=1 python - <<'PY'
 import sys
 sys.path[:0] = ["scripts", "scripts/results"]
-from page import held_against, predicted_text
+from ladder import held_against, predicted_text
 cases = [((None, 50, 100), "2.00x"), ((None, 50, None), "-"), (([1.5, 1.8], 50, 100), "2.00x, above"),
          (([1.5, 1.97], 50, 100), "2.00x, as predicted"), (([2.1, 2.5], 50, 100), "2.00x, below"), (([1, 2], 50, None), "-"),
          (({"us": 40}, 50, None), "1.25x the predicted time"), (({"us": 40}, 50, 100), "2.00x, 1.25x the predicted time"),
@@ -256,12 +299,12 @@ PY
   done
   [ -n "$drawer" ] || skip "matplotlib is not installed"
   for time in 1 2; do
-    PYTHONDONTWRITEBYTECODE=1 "$drawer" - "$TMP/$time.svg" <<'PY'
+    PYTHONDONTWRITEBYTECODE=1 "$drawer" - "$TMP/$time.svg" "$(json_of results/h200/v3.journal)" "$(json_of results/h200/n6.journal)" <<'PY'
 import json, pathlib, sys
 sys.path[:0] = ["scripts", "scripts/results"]
 import plots
 from measured import Reports
-sweeps = {name: json.loads(pathlib.Path(f"results/h200/{name}.json").read_text()) for name in ("v3", "n6")}
+sweeps = {name: json.loads(pathlib.Path(path).read_text()) for name, path in zip(("v3", "n6"), sys.argv[2:])}
 found = plots.plots(Reports(sweeps))
 assert [p["name"] for p in found] == ["latency_n6", "rate_n6", "scaling", "roofline"], [p["name"] for p in found]
 drawn = b"".join(plots.draw(plot) for plot in found)
