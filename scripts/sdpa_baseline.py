@@ -2,13 +2,11 @@
 """Measures PyTorch's scaled_dot_product_attention, one row per case and backend, over an attnbench sweep, and writes
 the same report (results/README.md), so that both can be read side by side.
 
-usage: sdpa_baseline.py --sweep FILE --json FILE [--backends flash,cudnn,efficient,math] [--device cuda|cpu]
-                        [--seed N] [--attnbench PATH]
-
 What is the same as in attnbench: the cases, FLOPs and bytes (attnbench plans the sweep), the inputs (the same bytes from
-the same seed), the fp64 check with its bounds before and after timing, cold (one call after an L2 flush, host time
-hidden behind a sleeping kernel) and hot (a CUDA graph of back-to-back calls on the same buffers, per call), and when
-to stop sampling. What is not: no redzones, and SM clock and power are not read.
+the same seed), cold (one call after an L2 flush, host time hidden behind a sleeping kernel) and hot (a CUDA graph of
+back-to-back calls on the same buffers, per call), how long a hot sample and the warm-up last and when to stop sampling
+(`attnbench list --json` says so). What is not: outputs are compared with an fp64 result before and after timing, by
+bounds of this script (TOLERANCES) and on random inputs alone; no redzones; SM clock and power are not read.
 
 A case that a backend refuses is skipped with PyTorch's own words. Exit code: as attnbench's (0, 3 wrong, 4 errors, 7 bad
 sweep, 8 output, 77 no GPU, 130 and 143 interrupted), 2 usage, 9 no PyTorch or attnbench, or the device is unusable. A run
@@ -19,7 +17,6 @@ import argparse
 import datetime
 import json
 import math
-import pathlib
 import shlex
 import signal
 import sys
@@ -30,18 +27,11 @@ import warnings
 from lib import files, program
 from lib.program import Failure
 
-ROOT = pathlib.Path(__file__).resolve().parent.parent
 BACKENDS = {"flash": "FLASH_ATTENTION", "cudnn": "CUDNN_ATTENTION", "efficient": "EFFICIENT_ATTENTION", "math": "MATH"}
 TOLERANCES = {"f16": (2.0**-10, 2.0**-20, 2.0**-10), "bf16": (2.0**-7, 2.0**-20, 2.0**-7),
               "f32": (2.0**-14, 2.0**-22, 2.0**-16)}
 STATUSES = ["ok", "wrong", "skipped", "planned", "oom_predicted", "error", "crashed", "timeout"]
-RULE = {"cuda": {"min": 30, "max": 3000, "budget_s": 2.5, "floor": 5}, "cpu": {"min": 10, "max": 50, "budget_s": 0.4, "floor": 3}}
-HALF_WIDTH = 0.005
-HOT_SAMPLE_US = 1000.0
-HOT_LAUNCHES_MAX = 200
-FLUSH_OVER_L2 = 3
 SLEEP_CYCLES = 1_000_000  # about half a millisecond: longer than the host needs to queue what follows
-WARM_UP_S = 0.1
 NOT_READ = "this script does not read it"
 # The pipe of the products, TF32 being off.
 MATH = {"cuda": {"f16": "tensor", "bf16": "tensor", "f32": "fp32"}, "cpu": dict.fromkeys(("f16", "bf16", "f32"), "fp32_host")}
@@ -188,20 +178,26 @@ def stats_of(samples):
             "ci95_low_us": s[rank], "ci95_high_us": s[len(s) - 1 - rank]}
 
 
-def stop_reason(rule, stats, elapsed_s):
-    if stats["n"] >= rule["min"] and (stats["ci95_high_us"] - stats["ci95_low_us"]) / 2 <= HALF_WIDTH * stats["median_us"]:
+def stop_reason(timing, stats, elapsed_s):
+    half_width = (stats["ci95_high_us"] - stats["ci95_low_us"]) / 2
+    if stats["n"] >= timing["min_samples"] and half_width <= timing["relative_half_width"] * stats["median_us"]:
         return "interval"
-    if stats["n"] >= rule["max"]:
+    if stats["n"] >= timing["max_samples"]:
         return "max_samples"
-    return "budget" if stats["n"] >= rule["floor"] and elapsed_s >= rule["budget_s"] else None
+    return "budget" if stats["n"] >= timing["floor_samples"] and elapsed_s >= timing["budget_s"] else None
 
 
 # ---- timing -----------------------------------------------------------------------------------------------------
 
+def hot_launches(timing, estimate_us):
+    """How many calls a hot sample holds."""
+    return int(min(max(timing["hot_sample_us"] / estimate_us, 1), timing["hot_launches_max"]))
+
+
 class CudaTimer:
-    def __init__(self, torch, l2_bytes):
-        self.torch = torch
-        self.flush = torch.zeros(max(FLUSH_OVER_L2 * l2_bytes // 4, 1), dtype=torch.int32, device="cuda")
+    def __init__(self, torch, l2_bytes, timing):
+        self.torch, self.timing = torch, timing
+        self.flush = torch.zeros(max(timing["flush_over_l2"] * l2_bytes // 4, 1), dtype=torch.int32, device="cuda")
         self.events = [torch.cuda.Event(enable_timing=True) for _ in range(2)]
         self.graph, self.launches = None, 1
 
@@ -224,7 +220,7 @@ class CudaTimer:
                 call()
         torch.cuda.current_stream().wait_stream(side)
         estimate_us = min(self.timed(call, False) for _ in range(3))
-        self.launches = int(min(max(HOT_SAMPLE_US / estimate_us, 1), HOT_LAUNCHES_MAX))
+        self.launches = hot_launches(self.timing, estimate_us)
         self.graph = torch.cuda.CUDAGraph()
         with torch.cuda.graph(self.graph):
             for _ in range(self.launches):
@@ -239,13 +235,14 @@ class CudaTimer:
 class CpuTimer:
     """For machines without a GPU: the same report from the wall clock, with caches flushed by a large buffer."""
 
-    def __init__(self, torch, l2_bytes):
+    def __init__(self, torch, l2_bytes, timing):
+        self.timing = timing
         self.flush, self.launches = torch.zeros(min(2 * l2_bytes, 1 << 28) // 4 + 1, dtype=torch.int32), 1
 
     def prepare(self, call):
         start = time.perf_counter()
         call()
-        self.launches = int(min(max(HOT_SAMPLE_US / ((time.perf_counter() - start) * 1e6), 1), HOT_LAUNCHES_MAX))
+        self.launches = hot_launches(self.timing, (time.perf_counter() - start) * 1e6)
 
     def sample(self, call, mode):
         launches = 1 if mode == "cold" else self.launches
@@ -257,18 +254,31 @@ class CpuTimer:
         return (time.perf_counter() - start) * 1e6 / launches
 
 
-def measure(timer, call, mode, rule):
-    start, warm_up = time.monotonic(), []
-    while time.monotonic() - start < WARM_UP_S or len(warm_up) < 2:
-        warm_up.append(timer.sample(call, mode))
-    warmup_s, samples, reason = time.monotonic() - start, [], None
+def settle(timer, call, mode):
+    """Warms up until the medians of two successive windows are alike: (seconds, whether they were)."""
+    timing, start, previous = timer.timing, time.monotonic(), math.inf
+    while True:
+        window, window_start = [], time.monotonic()
+        while len(window) < 2 or time.monotonic() - window_start < timing["settle_min_s"]:
+            window.append(timer.sample(call, mode))
+        median, elapsed_s = quantile(sorted(window), 0.5), time.monotonic() - start
+        if abs(median - previous) < timing["settle_relative"] * median:
+            return elapsed_s, True
+        if elapsed_s >= timing["settle_max_s"]:
+            return elapsed_s, False
+        previous = median
+
+
+def measure(timer, call, mode):
+    timing, samples, reason = timer.timing, [], None
+    warmup_s, settled = settle(timer, call, mode)
     start = time.monotonic()
     while reason is None:
-        samples += [timer.sample(call, mode) for _ in range(min(10, rule["max"] - len(samples)))]
+        samples += [timer.sample(call, mode) for _ in range(min(10, timing["max_samples"] - len(samples)))]
         stats = stats_of(samples)
-        reason = stop_reason(rule, stats, time.monotonic() - start)
+        reason = stop_reason(timing, stats, time.monotonic() - start)
     record = {**stats, "stop": reason, "launches_per_sample": timer.launches if mode == "hot" else 1,
-              "settled": True, "warmup_s": warmup_s, "elapsed_s": time.monotonic() - start}
+              "settled": settled, "warmup_s": warmup_s, "elapsed_s": time.monotonic() - start}
     for key in ("sm_clock_mhz", "power_w", "temperature_c"):
         record[key], record[key + "_reason"] = None, NOT_READ
     return {**record, "throttle_reasons": []}
@@ -294,13 +304,13 @@ def wrong_reason(result):
             f"({result['nan_count']} NaN, {result['inf_count']} Inf; largest error {result['max_abs_error']:.3g})")
 
 
-def run_backend(torch, backend, row, inputs, timer, rule):
+def run_backend(torch, backend, row, inputs, timer):
     """Fills the row; what PyTorch refuses is raised."""
     shape, call = row["shape"], attention_of(torch, backend, row["shape"], *inputs)
     row["check"] = check(torch, shape, *inputs, call(), None)
     if row["check"]["right"]:
         timer.prepare(call)
-        row["time"] = {mode: measure(timer, call, mode, rule) for mode in ("hot", "cold")}
+        row["time"] = {mode: measure(timer, call, mode) for mode in ("hot", "cold")}
         row["check"] = check(torch, shape, *inputs, call(), row["check"])
     if not row["check"]["right"]:
         row["status"], row["reason"], row["time"] = "wrong", wrong_reason(row["check"]), None
@@ -320,7 +330,7 @@ def measure_row(torch, case, backend, inputs, timer, device):
         try:
             if reason is None:
                 with torch.no_grad(), sdpa_kernel(getattr(SDPBackend, BACKENDS[backend])):
-                    run_backend(torch, backend, row, inputs, timer, RULE[device])
+                    run_backend(torch, backend, row, inputs, timer)
         except (RuntimeError, NotImplementedError, ValueError) as error:
             if "CUDA error" in str(error):  # the context is gone: no later row could be trusted
                 raise
@@ -336,7 +346,7 @@ def measure_row(torch, case, backend, inputs, timer, device):
 # ---- the report -------------------------------------------------------------------------------------------------
 
 def attnbench_json(attnbench, *arguments):
-    done = program.execute([attnbench, *arguments, "--json", "-"])
+    done = program.execute([attnbench, *arguments])
     try:
         return json.loads(done.stdout)
     except ValueError as error:
@@ -350,7 +360,8 @@ def device_of(attnbench, kind):
         json.dump({"attnbench_sweep": 1, "name": "device", "shapes": [{"B": 1, "H": 1, "S": 16, "D": 64}]}, file)
         file.flush()
         variant = "wmma" if kind == "cuda" else "cpu_flash"
-        return attnbench_json(attnbench, "--sweep", file.name, "--device", kind, "--check-only", "--variants", variant)["device"]
+        return attnbench_json(attnbench, "--sweep", file.name, "--device", kind, "--check-only", "--variants", variant,
+                              "--json", "-")["device"]
 
 
 def write_report(plan, device, rows, state, arguments, started, versions):
@@ -373,12 +384,12 @@ def write_report(plan, device, rows, state, arguments, started, versions):
 
 def parse_arguments():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--sweep", required=True)
-    parser.add_argument("--json", required=True)
-    parser.add_argument("--backends", default=",".join(BACKENDS), help="of " + ", ".join(BACKENDS))
+    parser.add_argument("--sweep", required=True, metavar="FILE")
+    parser.add_argument("--json", required=True, metavar="FILE", help="write the report here; - is stdout")
+    parser.add_argument("--backends", default=",".join(BACKENDS), metavar="A,B", help="of " + ", ".join(BACKENDS) + " (default: all)")
     parser.add_argument("--device", choices=["cuda", "cpu"], default="cuda")
-    parser.add_argument("--seed", type=int, default=1)
-    parser.add_argument("--attnbench", default=str(ROOT / "attnbench"))
+    parser.add_argument("--seed", type=int, default=1, metavar="N", help="of the inputs, as attnbench's (default: 1)")
+    program.add_attnbench_option(parser)
     arguments = parser.parse_args()
     arguments.backends = arguments.backends.split(",")
     for backend in arguments.backends:
@@ -436,9 +447,10 @@ def main():
     files.check_output(arguments.json)
     torch = import_torch(arguments.device)
     torch.backends.cuda.matmul.allow_tf32 = False
-    plan = attnbench_json(arguments.attnbench, "plan", "--sweep", arguments.sweep, "--gpu", "h200", "--variants", "cpu_ref")
+    plan = attnbench_json(arguments.attnbench, "plan", "--sweep", arguments.sweep, "--gpu", "h200", "--variants", "cpu_ref", "--json", "-")
     device = device_of(arguments.attnbench, arguments.device)
-    timer = (CudaTimer if arguments.device == "cuda" else CpuTimer)(torch, device["l2_bytes"])
+    timing = attnbench_json(arguments.attnbench, "list", "--json")["timing"][arguments.device]
+    timer = (CudaTimer if arguments.device == "cuda" else CpuTimer)(torch, device["l2_bytes"], timing)
     rows, ended = take_rows(measure_cases(torch, plan, arguments, timer))
     versions = f"torch {torch.__version__}, CUDA {torch.version.cuda}, cuDNN {torch.backends.cudnn.version()}"
     exit_code = write_report(plan, device, rows, "interrupted" if ended else "complete", arguments, started, versions)

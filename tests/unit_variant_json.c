@@ -27,7 +27,9 @@ static const struct variant_here here[] = {
 };
 
 static struct status write_here(const void *data, FILE *file) {
-  return variant_json_write((const struct variant_here *)data, sizeof here / sizeof *here, file);
+  cJSON *root = cJSON_CreateObject();
+  const bool ok = variant_json_add(root, (const struct variant_here *)data, sizeof here / sizeof *here);
+  return json_write(root, ok, "the list of variants", file);
 }
 
 static char *text_of_here(void) {

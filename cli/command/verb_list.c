@@ -4,6 +4,7 @@
 
 #include "cli/command/commands.h"
 #include "cli/measure/load.h"
+#include "cli/measure/policy.h"
 #include "cli/measure/supervise.h"
 #include "cli/sweep/variant_json.h"
 
@@ -40,7 +41,9 @@ static struct status list_json(const struct status *gpu, FILE *out) {
   for (size_t i = 0; i < count; ++i) {
     variants[i] = (struct variant_here){.variant = variant_at(i), .why_not = why_unavailable(variant_at(i), gpu)};
   }
-  const struct status status = variant_json_write(variants, count, out);
+  cJSON *root = cJSON_CreateObject();
+  const bool ok = variant_json_add(root, variants, count) && policy_add(root);
+  const struct status status = json_write(root, ok, "the list of variants", out);
   free(variants);
   return status;
 }

@@ -7,6 +7,7 @@
 
 #include "cli/measure/measure.h"
 #include "cli/measure/speedup.h"
+#include "kernels/timing.h"
 
 enum {
   BATCH_MAX = 24, /* samples of a turn */
@@ -129,9 +130,8 @@ static struct status compute(struct trial *trial, double wanted, double *delay_u
 }
 
 static uint32_t samples_of(enum time_mode mode, double estimate_us) {
-  const double hot_sample_us = 700.0;
   const double cost_us =
-      mode == TIME_HOT ? fmax(estimate_us, hot_sample_us) : measure_sample_us(mode, 1, estimate_us);
+      mode == TIME_HOT ? fmax(estimate_us, TIMING_CUDA_HOT_SAMPLE_US) : measure_sample_us(mode, 1, estimate_us);
   const double fit = batch_us[mode] / cost_us;
   return fit < 3 ? 3 : fit > BATCH_MAX ? BATCH_MAX : (uint32_t)fit;
 }

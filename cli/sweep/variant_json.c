@@ -57,9 +57,9 @@ static bool add_variant(cJSON *object, const struct variant_here *here) {
          fields_write(object, here_fields, &view);
 }
 
-struct status variant_json_write(const struct variant_here *variants, size_t count, FILE *file) {
-  cJSON *root = cJSON_CreateObject(), *list = cJSON_AddArrayToObject(root, "variants");
+bool variant_json_add(cJSON *object, const struct variant_here *variants, size_t count) {
+  cJSON *list = cJSON_AddArrayToObject(object, "variants");
   bool ok = list != NULL;
   for (size_t i = 0; i < count && ok; ++i) ok = add_variant(json_add_element(list), &variants[i]);
-  return json_write(root, ok, "the list of variants", file);
+  return ok;
 }

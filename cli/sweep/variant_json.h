@@ -15,7 +15,7 @@ struct variant_here {
  * memory. */
 bool variant_json_add_tunables(cJSON *object, const struct attn_variant *);
 
-/* {"variants": [...]} of `attnbench list --json`; whole, or STATUS_MEMORY and nothing. */
-struct status variant_json_write(const struct variant_here *, size_t count, FILE *);
+/* Adds "variants": [...] of `attnbench list --json`. False when out of memory. */
+bool variant_json_add(cJSON *object, const struct variant_here *, size_t count);
 
 #endif

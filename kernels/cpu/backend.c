@@ -9,6 +9,7 @@
 #include "kernels/cpu/oracle.h"
 #include "kernels/cpu/threads.h"
 #include "kernels/device_ops.h"
+#include "kernels/timing.h"
 
 #if defined(__x86_64__)
 #include <cpuid.h>
@@ -17,11 +18,8 @@
 
 enum {
   CPU_INPUT_CHUNK = 4096, /* elements that one task of filling or checking covers */
-  CPU_HOT_LAUNCHES_MAX = 10000,
   CPU_ESTIMATES = 3,
 };
-
-static const double hot_sample_us = 2000.0;
 
 /* One allocation as device_ops.h lays it out. base is NULL for a workspace that is not needed. */
 struct cpu_block {
@@ -299,10 +297,10 @@ static struct status cpu_problem_time_prepare(struct problem *base, uint32_t *ho
   double best_us = INFINITY;
   for (uint32_t i = 0; i < CPU_ESTIMATES; ++i) {
     best_us = fmin(best_us, cpu_time_launches(base, 1, 0));
-    if (best_us > hot_sample_us) break; /* slow enough that one launch tells */
+    if (best_us > TIMING_CPU_HOT_SAMPLE_US) break; /* slow enough that one launch tells */
   }
-  const double launches = ceil(hot_sample_us / fmax(best_us, 1e-3));
-  *hot_launches = launches > CPU_HOT_LAUNCHES_MAX ? CPU_HOT_LAUNCHES_MAX : (uint32_t)launches;
+  const double launches = ceil(TIMING_CPU_HOT_SAMPLE_US / fmax(best_us, 1e-3));
+  *hot_launches = launches > TIMING_CPU_HOT_LAUNCHES_MAX ? TIMING_CPU_HOT_LAUNCHES_MAX : (uint32_t)launches;
   *estimate_us = best_us;
   cpu_problem_of(base)->hot_launches = *hot_launches;
   return status_ok();

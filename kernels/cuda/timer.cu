@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "kernels/cuda/backend.cuh"
+#include "kernels/timing.h"
 
 namespace attn {
 
@@ -17,11 +18,8 @@ namespace {
 
 constexpr uint64_t kBlockerLimitNs = 5'000'000'000; /* longer than any host stall between queueing and release */
 constexpr uint64_t kProbeLimitNs = 100'000'000;     /* for finding out that launches are serialised */
-constexpr double kHotSampleUs = 700.0;              /* a hot sample lasts about this long */
-constexpr uint32_t kHotLaunchesMax = 200;
-constexpr double kSlowUs = 5000.0; /* one launch of more is estimate enough */
-constexpr size_t kFlushOverL2 = 3;
-constexpr double kStampMinNs = 200e3; /* the global timer may tick only every microsecond */
+constexpr double kSlowUs = 5000.0;                  /* one launch of more is estimate enough */
+constexpr double kStampMinNs = 200e3;               /* the global timer may tick only every microsecond */
 
 /* ---- kernels ------------------------------------------------------------------------------------------------- */
 
@@ -232,7 +230,7 @@ struct status allocate(struct cuda_device *d) {
   t->release = flags;
   t->expired = flags + 1;
   CUDA_TRY(cudaMallocHost(&t->stamps, 2 * size_t{d->base.info.sms} * sizeof *t->stamps));
-  t->flush_bytes = kFlushOverL2 * d->base.info.l2_bytes;
+  t->flush_bytes = size_t{TIMING_FLUSH_OVER_L2} * d->base.info.l2_bytes;
   CUDA_TRY(cudaMalloc(&t->flush, t->flush_bytes));
   CUDA_TRY(cudaMemsetAsync(t->flush, 0, t->flush_bytes, d->stream)); /* which the default stream does not order */
   CUDA_TRY(cudaMalloc(&t->sink, sizeof *t->sink));
@@ -302,7 +300,8 @@ struct status timer_prepare(struct problem *problem, uint32_t *hot_launches, dou
     STATUS_TRY(timer_one_sample(p, false, enqueue_plan, &us));
     *estimate_us = std::min(*estimate_us, us);
   }
-  *hot_launches = static_cast<uint32_t>(std::clamp(kHotSampleUs / *estimate_us, 1.0, double{kHotLaunchesMax}));
+  *hot_launches = static_cast<uint32_t>(
+      std::clamp(TIMING_CUDA_HOT_SAMPLE_US / *estimate_us, 1.0, double{TIMING_CUDA_HOT_LAUNCHES_MAX}));
   return timer_capture(p, *hot_launches);
 }
 

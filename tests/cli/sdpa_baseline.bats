@@ -10,8 +10,42 @@ import sdpa_baseline as s
 assert [s.interval_rank(n) for n in (1, 5, 6, 15, 30, 100)] == [0, 0, 0, 3, 9, 39], [s.interval_rank(n) for n in (1, 5, 6, 15, 30, 100)]
 stats = s.stats_of([4.0, 1.0, 3.0, 2.0])
 assert (stats["median_us"], stats["p25_us"], stats["min_us"], stats["max_us"], stats["mad_us"]) == (2.5, 1.75, 1.0, 4.0, 1.0)
-assert s.stop_reason(s.RULE["cuda"], {"n": 29, "ci95_high_us": 1, "ci95_low_us": 1, "median_us": 1}, 0) is None
-assert s.stop_reason(s.RULE["cuda"], {"n": 30, "ci95_high_us": 1, "ci95_low_us": 1, "median_us": 1}, 0) == "interval"
+PY
+}
+
+@test "it times as attnbench says that it does, and settles as it does" {
+  attn list --json
+  expect_status 0
+  cp "$OUT" "$TMP/list.json"
+  python - "$TMP/list.json" <<'PY'
+import json, re, sys
+sys.path.insert(0, "scripts")
+import sdpa_baseline as s
+timing = json.load(open(sys.argv[1]))["timing"]
+# As the sources have it: what the timers are compiled with.
+header = open("kernels/timing.h").read()
+assert timing["cuda"]["hot_sample_us"] == float(re.search(r"CUDA_HOT_SAMPLE_US ([\d.]+)", header)[1])
+assert timing["cpu"]["hot_launches_max"] == int(re.search(r"CPU_HOT_LAUNCHES_MAX = (\d+)", header)[1])
+assert s.hot_launches({"hot_sample_us": 700, "hot_launches_max": 200}, 10) == 70
+assert [s.hot_launches(timing["cuda"], us) for us in (1e-3, 1e6)] == [timing["cuda"]["hot_launches_max"], 1]
+least, quiet = timing["cuda"]["min_samples"], {"ci95_high_us": 1, "ci95_low_us": 1, "median_us": 1}
+restless = {"ci95_high_us": 2, "ci95_low_us": 1, "median_us": 1.5}
+assert s.stop_reason(timing["cuda"], {"n": least - 1, **quiet}, 0) is None
+assert s.stop_reason(timing["cuda"], {"n": least, **quiet}, 0) == "interval"
+assert s.stop_reason(timing["cuda"], {"n": least, **restless}, timing["cuda"]["budget_s"]) == "budget"
+assert s.stop_reason(timing["cuda"], {"n": timing["cuda"]["max_samples"], **restless}, 0) == "max_samples"
+
+class Timer:
+    timing = {"settle_min_s": 0, "settle_max_s": 0.05, "settle_relative": 0.01}
+    def __init__(self, times):
+        self.times = iter(times)
+    def sample(self, call, mode):
+        return next(self.times)
+
+assert s.settle(Timer([9, 9, 5, 5, 5, 5]), None, "hot")[1] is True
+restless = Timer(us for pair in iter(lambda: (1, 1, 2, 2), None) for us in pair)
+seconds, settled = s.settle(restless, None, "hot")
+assert seconds >= 0.05 and not settled
 PY
 }
 
