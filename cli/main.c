@@ -4,23 +4,25 @@
 #include <unistd.h>
 
 #include "cli/base/output.h"
+#include "cli/base/signals.h"
 #include "cli/base/version.h"
 #include "cli/command/commands.h"
 #include "cli/measure/worker.h"
 
-static struct status run_verb(const struct options *options, int argc, char **argv, enum exit_code *exit_code) {
+static struct status run_verb(const struct options *options, const struct invocation *invocation,
+                              enum exit_code *exit_code) {
   switch (options->verb) {
     case VERB_RUN:
-      return options->profile.value > 0 ? verb_profile(options, argc, argv, exit_code)
-                                        : verb_run(options, argc, argv, exit_code);
-    case VERB_PLAN: return verb_plan(options, argc, argv, exit_code);
-    case VERB_AB: return verb_ab(options, argc, argv, exit_code);
+      return options->profile.value > 0 ? verb_profile(options, invocation, exit_code)
+                                        : verb_run(options, invocation, exit_code);
+    case VERB_PLAN: return verb_plan(options, invocation, exit_code);
+    case VERB_AB: return verb_ab(options, invocation, exit_code);
     case VERB_LIST: return verb_list(options, stdout);
     case VERB_REPORT: return verb_report(options, exit_code);
     case VERB_DIAGNOSE: return verb_diagnose(options, exit_code);
     case VERB_SELFTEST: return verb_selftest(options, exit_code);
     case VERB_COMPARE: return verb_compare(options, exit_code);
-    case VERB_GATE: return verb_gate(options, argc, argv, exit_code);
+    case VERB_GATE: return verb_gate(options, invocation, exit_code);
     case VERB_WORKER: return worker_main(options->device, options->load.item, options->load.count);
     case VERB_DESCRIBE: return worker_describe(options->load.item, options->load.count);
     case VERB_MEASURE_SELF: return worker_selftest(options->device);
@@ -32,8 +34,7 @@ static struct status run_verb(const struct options *options, int argc, char **ar
 /* --help or --version. */
 static struct status print_about(const struct options *options) {
   struct output output;
-  const struct status status = output_open("-", &output);
-  if (status_failed(&status)) return status;
+  TRY(output_open("-", &output));
   if (options->help) {
     options_help(output.stream);
   } else {
@@ -53,14 +54,16 @@ static void fill_standard_streams(void) {
 }
 
 int main(int argc, char **argv) {
+  const struct invocation invocation = {argc, argv};
   struct options options;
   enum exit_code exit_code = EXIT_CODE_OK;
   fill_standard_streams();
   struct status status = options_parse(argc, argv, &options);
   const bool about = options.help || options.version;
-  if (!status_failed(&status)) status = about ? print_about(&options) : run_verb(&options, argc, argv, &exit_code);
+  if (!status_failed(&status)) status = about ? print_about(&options) : run_verb(&options, &invocation, &exit_code);
   if (!status_failed(&status)) return exit_code;
-  /* A worker reports its failures through its pipe. */
-  if (options.verb < VERB_WORKER) fprintf(stderr, "attnbench: %s\n", status.text);
-  return status_exit_code(status.code);
+  /* A worker reports its failures through its pipe, and who pressed Ctrl-C knows. */
+  const bool is_told = options.verb < VERB_WORKER && status.code != STATUS_INTERRUPTED;
+  if (is_told) fprintf(stderr, "attnbench: %s\n", status.text);
+  return signals_exit_code(&status);
 }

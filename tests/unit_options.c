@@ -375,13 +375,13 @@ static void what_stays_belongs_to_run_or_ab_or_is_a_setting_of_the_gate(void **s
   for (size_t i = 0; (row = options_table_row(i)) != NULL; ++i) {
     bool has_value = false;
     if ((row->flags & OPTION_STAYS) == 0) continue;
-    assert_true(options_stays(row->name, strlen(row->name), &has_value));
+    assert_true(options_relay_stays(row->name, strlen(row->name), &has_value));
     assert_int_equal(has_value, row->kind != OPTION_FLAG);
     assert_false((row->flags & OPTION_WRITES) != 0);
   }
   bool unused;
-  assert_false(options_stays("--json", strlen("--json"), &unused));
-  assert_false(options_stays("--sweeps", strlen("--sweeps"), &unused));
+  assert_false(options_relay_stays("--json", strlen("--json"), &unused));
+  assert_false(options_relay_stays("--sweeps", strlen("--sweeps"), &unused));
 }
 
 static void one_output_only_takes_stdout(void **state) {

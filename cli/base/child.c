@@ -80,11 +80,11 @@ struct status child_run(char *const *argv, const struct child_watch *watch, stru
   pid_t pid = 0;
   int wait_status = 0;
   *out = (struct child_end){.stalled = false};
-  if (signals_received() != 0) return status_make(STATUS_INTERNAL, "interrupted");
+  TRY(signals_check());
   const int error = spawn(argv, watch, &pid);
   if (error != 0) return status_make(STATUS_USAGE, "%s: cannot be started: %s", argv[0], strerror(error));
   watch_child(pid, watch, &wait_status, out);
-  if (signals_received() != 0) return status_make(STATUS_INTERNAL, "interrupted");
+  TRY(signals_check());
   out->signal_number = WIFSIGNALED(wait_status) ? WTERMSIG(wait_status) : 0;
   out->exit_status = WIFEXITED(wait_status) ? WEXITSTATUS(wait_status) : 0;
   return status_ok();

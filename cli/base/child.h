@@ -21,7 +21,7 @@ struct child_end {
 };
 
 /* Runs argv[0], a path, to its end. STATUS_USAGE when it cannot be started. When this process is asked to stop
- * (signals_received), so is the child, and the answer is STATUS_INTERNAL. A child of the child must not outlive
+ * (signals_received), so is the child, and the answer is STATUS_INTERRUPTED. A child of the child must not outlive
  * it: it stands in a process group of its own, which is killed if need be. */
 struct status child_run(char *const *argv, const struct child_watch *, struct child_end *out);
 

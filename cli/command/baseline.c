@@ -1,40 +1,45 @@
-/* --baseline FILE: a run's rounds against those of a saved report, as two samples. */
-#include "cli/command/verb_run.h"
+/* A run's rounds against those of a saved report, as two samples. */
+#include "cli/command/baseline.h"
+
+#include "cli/command/gate_options.h"
+#include "cli/command/outputs.h"
 #include "cli/gate/suspects.h"
+
+static struct status compare_again(const struct journal_data *base, const struct journal_data *again,
+                                   struct compare *compare) {
+  struct compare second;
+  TRY(compare_build(base, again, &compare->settings, &second));
+  compare_confirm(compare, &second);
+  compare_free(&second);
+  return status_ok();
+}
 
 static struct status confirm(struct run *run, const struct journal_data *base, const struct suspects *suspects,
                              struct compare *compare) {
   struct journal_data again;
-  struct compare second;
-  struct status status = run_take_again(run, suspects->only, suspects->count, &again);
-  if (status_failed(&status)) return status;
-  status = compare_build(base, &again, &compare->settings, &second);
-  if (!status_failed(&status)) {
-    compare_confirm(compare, &second);
-    compare_free(&second);
-  }
+  if (suspects->count == 0) return status_ok();
+  TRY(run_take_again(run, suspects->only, suspects->count, &again));
+  const struct status status = compare_again(base, &again, compare);
   journal_free(&again);
   return status;
 }
 
 static struct status judge(struct run *run, const struct journal_data *base, struct compare *compare) {
   struct suspects suspects;
-  struct status status = suspects_of(compare, &suspects);
-  if (status_failed(&status)) return status;
-  if (suspects.count > 0) status = confirm(run, base, &suspects, compare);
+  TRY(suspects_of(compare, &suspects));
+  const struct status status = confirm(run, base, &suspects, compare);
   suspects_free(&suspects);
-  return status;
+  TRY(status);
+  return outputs_write_compare(run->options, compare);
 }
 
-struct status command_baseline(struct run *run, const struct journal_data *base, const struct journal_data *now,
-                               enum exit_code *exit_code) {
+struct status baseline_judge(struct run *run, const struct journal_data *base, const struct journal_data *now,
+                             enum exit_code *exit_code) {
   struct compare_settings settings;
   struct compare compare;
-  struct status status = command_gate_settings(run->options, now, &settings);
-  if (!status_failed(&status)) status = compare_build(base, now, &settings, &compare);
-  if (status_failed(&status)) return status;
-  status = judge(run, base, &compare);
-  if (!status_failed(&status)) status = command_write_compare(run->options, &compare);
+  TRY(gate_options_settings(run->options, now, &settings));
+  TRY(compare_build(base, now, &settings, &compare));
+  const struct status status = judge(run, base, &compare);
   *exit_code = suspects_exit_code(&compare);
   compare_free(&compare);
   return status;

@@ -12,7 +12,7 @@
 
 #include "cli/base/child.h"
 #include "cli/base/json.h"
-#include "cli/command/commands.h"
+#include "cli/command/gate_options.h"
 #include "cli/command/progress.h"
 #include "cli/gate/suspects.h"
 #include "cli/record/rounds.h"
@@ -116,7 +116,7 @@ static struct status load_journal(const struct pairs *pairs, int side, const cha
   const struct status status = journal_load(path, out);
   if (status_failed(&status)) {
     return status_make(STATUS_NOT_COMPARABLE,
-                       "%s %s: left no journal that can be read (%s); is it an attnbench "
+                       "%s %s: left no readable journal (%s); is it an attnbench "
                        "like this one?",
                        sides[side].option, pairs->program[side], status.text);
   }
@@ -149,9 +149,8 @@ static struct status add_process(const struct pairs *pairs, int side, struct set
   struct journal_data next;
   struct journal_data *data = &set->data[side];
   if (round == 0) return run_process(pairs, side, set, round, data);
-  struct status status = run_process(pairs, side, set, round, &next);
-  if (status_failed(&status)) return status;
-  status = rounds_add(data, &next);
+  TRY(run_process(pairs, side, set, round, &next));
+  const struct status status = rounds_add(data, &next);
   journal_free(&next);
   if (!status_failed(&status)) return status;
   return status_make(status.code, "%s %s: %s", sides[side].option, pairs->program[side], status.text);
@@ -160,7 +159,7 @@ static struct status add_process(const struct pairs *pairs, int side, struct set
 /* A glob of the command line that is for no cell costs one process, not all. */
 static struct status check_settings(const struct pairs *pairs) {
   struct compare_settings settings;
-  return command_gate_settings(pairs->options, &pairs->data[PAIRS_CANDIDATE], &settings);
+  return gate_options_settings(pairs->options, &pairs->data[PAIRS_CANDIDATE], &settings);
 }
 
 /* Candidate, base, base, candidate, ...: a drift that is linear over four processes favours neither. */
@@ -196,16 +195,22 @@ static void free_data(struct journal_data *data) {
   for (size_t i = 0; i < PAIRS_SIDES; ++i) journal_free(&data[i]);
 }
 
-static struct status confirm(const struct pairs *pairs, const struct suspects *suspects, struct compare *compare) {
-  struct journal_data data[PAIRS_SIDES] = {{.records = NULL}};
+static struct status measure_again(const struct pairs *pairs, const struct suspects *suspects,
+                                   struct journal_data data[PAIRS_SIDES], struct compare *compare) {
   struct compare again;
-  struct status status = measure_set(pairs, &(struct set){.name = "again", .only = suspects, .data = data});
-  if (!status_failed(&status))
-    status = compare_build(&data[PAIRS_BASE], &data[PAIRS_CANDIDATE], &compare->settings, &again);
-  if (!status_failed(&status)) {
-    compare_confirm(compare, &again);
-    compare_free(&again);
-  }
+  TRY(measure_set(pairs, &(struct set){.name = "again", .only = suspects, .data = data}));
+  TRY(compare_build(&data[PAIRS_BASE], &data[PAIRS_CANDIDATE], &compare->settings, &again));
+  compare_confirm(compare, &again);
+  compare_free(&again);
+  return status_ok();
+}
+
+static struct status confirm(const struct pairs *pairs, struct compare *compare) {
+  struct journal_data data[PAIRS_SIDES] = {{.records = NULL}};
+  struct suspects suspects;
+  TRY(suspects_of(compare, &suspects));
+  const struct status status = suspects.count > 0 ? measure_again(pairs, &suspects, data, compare) : status_ok();
+  suspects_free(&suspects);
   free_data(data);
   return status;
 }
@@ -213,22 +218,15 @@ static struct status confirm(const struct pairs *pairs, const struct suspects *s
 struct status pairs_judge(const struct pairs *pairs, struct compare *out) {
   const struct journal_data *base = &pairs->data[PAIRS_BASE], *now = &pairs->data[PAIRS_CANDIDATE];
   struct compare_settings settings;
-  struct suspects suspects;
-  struct status status = command_gate_settings(pairs->options, now, &settings);
+  TRY(gate_options_settings(pairs->options, now, &settings));
   settings.paired = true;
-  if (!status_failed(&status)) status = compare_build(base, now, &settings, out);
-  if (status_failed(&status)) return status;
-  status = suspects_of(out, &suspects);
-  if (!status_failed(&status)) {
-    if (suspects.count > 0) status = confirm(pairs, &suspects, out);
-    suspects_free(&suspects);
-  }
+  TRY(compare_build(base, now, &settings, out));
+  const struct status status = confirm(pairs, out);
   if (status_failed(&status)) compare_free(out);
   return status;
 }
 
-/* ---- folder and programs
- * ---------------------------------------------------------------------------------------------- */
+/* ---- folder and programs ------------------------------------------------------------------------------------- */
 
 static bool is_dot(const char *name) { return strcmp(name, ".") == 0 || strcmp(name, "..") == 0; }
 
@@ -298,15 +296,16 @@ struct status pairs_open(const struct options *options, struct pairs *out) {
                                  [PAIRS_CANDIDATE] = options->candidate != NULL ? options->candidate : this_program},
                      .stall_s = timeout_s + (timeout_s < 12 ? 5 * timeout_s : 60)};
   signals_watch();
-  struct status status = make_folder(out);
+  const struct status status = make_folder(out);
   if (status_failed(&status)) out->folder[0] = '\0';
-  for (int side = 0; side < PAIRS_SIDES && !status_failed(&status); ++side) status = check_program(out, side);
-  return status;
+  TRY(status);
+  for (int side = 0; side < PAIRS_SIDES; ++side) TRY(check_program(out, side));
+  return status_ok();
 }
 
 struct status pairs_measure(struct pairs *pairs) {
-  const struct status status = measure_set(pairs, &(struct set){.name = "first", .data = pairs->data});
-  return status_failed(&status) ? status : check_one_device(pairs->data);
+  TRY(measure_set(pairs, &(struct set){.name = "first", .data = pairs->data}));
+  return check_one_device(pairs->data);
 }
 
 void pairs_close(struct pairs *pairs) {

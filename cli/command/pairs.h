@@ -23,8 +23,8 @@ struct pairs {
 struct status pairs_open(const struct options *, struct pairs *out);
 
 /* options->rounds.value processes of each. Options of the gate that are not for these cells are refused after the
- * first process. A failure names the program and what it said; STATUS_INTERNAL when a signal asked to stop
- * (signals_received). */
+ * first process. A failure names the program and what it said; STATUS_INTERRUPTED when a signal asked to
+ * stop. */
 struct status pairs_measure(struct pairs *);
 
 /* Judges what pairs_measure measured, suspects in fresh processes once more. On success the caller frees *out, which

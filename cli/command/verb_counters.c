@@ -3,6 +3,7 @@
 
 #include "cli/base/json.h"
 #include "cli/command/commands.h"
+#include "cli/command/outputs.h"
 #include "cli/record/counters.h"
 #include "cli/report/merge.h"
 
@@ -10,9 +11,8 @@
 
 static struct status read_counters(const char *path, struct journal_data *into) {
   struct json_doc doc;
-  struct status status = json_load(path, COUNTERS_BYTES_MAX, &doc);
-  if (status_failed(&status)) return status;
-  status = counters_read(&doc, into);
+  TRY(json_load(path, COUNTERS_BYTES_MAX, &doc));
+  const struct status status = counters_read(&doc, into);
   json_free(&doc);
   return status;
 }
@@ -25,12 +25,10 @@ struct status verb_counters(const struct options *options, enum exit_code *exit_
     return status_make(STATUS_USAGE, "--counters: belongs to one report; name one instead of %zu",
                        options->reports.count);
   }
-  struct status status = command_probe_outputs(options);
-  if (!status_failed(&status))
-    status = merge_is_report(path) ? command_load_facts(path, &data) : journal_load(path, &data);
-  if (status_failed(&status)) return status;
-  status = read_counters(options->counters, &data);
-  if (!status_failed(&status)) status = command_write_outputs(options, &data, exit_code);
+  TRY(outputs_probe(options));
+  TRY(merge_is_report(path) ? command_load_facts(path, &data) : journal_load(path, &data));
+  struct status status = read_counters(options->counters, &data);
+  if (!status_failed(&status)) status = outputs_write(options, &data, exit_code);
   journal_free(&data);
   return status;
 }

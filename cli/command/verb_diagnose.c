@@ -4,6 +4,7 @@
 
 #include "cli/base/json.h"
 #include "cli/command/commands.h"
+#include "cli/command/outputs.h"
 #include "cli/record/times.h"
 
 static const struct {
@@ -23,19 +24,17 @@ static struct status read_any(const struct json_doc *doc, struct journal_data *o
 
 struct status command_load_facts(const char *path, struct journal_data *out) {
   struct json_doc doc;
-  struct status status = json_load(path, JOURNAL_BYTES_MAX, &doc);
-  if (status_failed(&status)) return status;
-  status = read_any(&doc, out);
+  TRY(json_load(path, JOURNAL_BYTES_MAX, &doc));
+  const struct status status = read_any(&doc, out);
   json_free(&doc);
   return status;
 }
 
 struct status verb_diagnose(const struct options *options, enum exit_code *exit_code) {
   struct journal_data data;
-  struct status status = command_probe_outputs(options);
-  if (!status_failed(&status)) status = command_load_facts(options->reports.item[0], &data);
-  if (status_failed(&status)) return status;
-  status = command_write_outputs(options, &data, exit_code);
+  TRY(outputs_probe(options));
+  TRY(command_load_facts(options->reports.item[0], &data));
+  const struct status status = outputs_write(options, &data, exit_code);
   journal_free(&data);
   return status;
 }

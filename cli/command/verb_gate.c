@@ -5,7 +5,10 @@
 
 #include "cli/base/output.h"
 #include "cli/command/commands.h"
+#include "cli/command/gate_options.h"
+#include "cli/command/outputs.h"
 #include "cli/command/pairs.h"
+#include "cli/command/run.h"
 #include "cli/gate/power.h"
 
 enum { SUITES = 4000, TRIALS = 400, KINDS = 2 };
@@ -27,21 +30,20 @@ static struct status draw_rates(struct selftest *test) {
   const struct options *o = test->options;
   struct compare_power_settings settings = {
       .rounds = (uint32_t)o->rounds.value, .suites = SUITES, .seed = o->seed.value};
-  struct status status = command_gate_settings(o, test->evidence, &settings.compare);
-  for (size_t i = 0; i < KINDS && !status_failed(&status); ++i) {
+  TRY(gate_options_settings(o, test->evidence, &settings.compare));
+  for (size_t i = 0; i < KINDS; ++i) {
     settings.compare.paired = i == 0;
     settings.trials = i == 0 ? TRIALS : 0;
-    status = power_measure(o->from != NULL ? o->from : o->sweep, test->evidence, &settings, &test->power[i]);
+    TRY(power_measure(o->from != NULL ? o->from : o->sweep, test->evidence, &settings, &test->power[i]));
   }
-  return status;
+  return status_ok();
 }
 
 /* ---- controls ------------------------------------------------------------------------------------------------ */
 
 static struct status judge_control(const struct pairs *pairs, struct compare_power_control *out) {
   struct compare compare;
-  const struct status status = pairs_judge(pairs, &compare);
-  if (status_failed(&status)) return status;
+  TRY(pairs_judge(pairs, &compare));
   const struct record *now = &pairs->data[PAIRS_CANDIDATE].records[0];
   snprintf(out->reason, sizeof out->reason, "%s", now->reason);
   if (compare.row_count > 0) {
@@ -52,7 +54,7 @@ static struct status judge_control(const struct pairs *pairs, struct compare_pow
     if (now->injected.done && now->status == CELL_ok) out->injected_ratio = now->injected.ratio[out->mode];
   }
   compare_free(&compare);
-  return status;
+  return status_ok();
 }
 
 /* One real gate run of this program against itself, over one cell in one mode, the candidate's slower by `percent`.
@@ -104,7 +106,6 @@ static size_t count_controls(const struct selftest *test, bool (*is)(const struc
 /* Another cell takes the place of one that could not be slowed down, as long as there are others. */
 static struct status run_controls(struct selftest *test) {
   const uint32_t wanted = (uint32_t)test->options->controls.value;
-  struct status status = status_ok();
   test->control = calloc(2 * (size_t)wanted + 1, sizeof *test->control);
   if (test->control == NULL) return status_make(STATUS_MEMORY, "no memory for %u controls", (unsigned)wanted);
   while (test->control_count < 2 * (size_t)wanted && count_controls(test, power_is_control) < wanted) {
@@ -118,11 +119,10 @@ static struct status run_controls(struct selftest *test) {
                                               .injected_ratio = NAN,
                                               .time_ratio = NAN,
                                               .verdict = COMPARE_missing};
-    status = run_control(test->options, control);
-    if (status_failed(&status)) break;
+    TRY(run_control(test->options, control));
     ++test->control_count;
   }
-  return status;
+  return status_ok();
 }
 
 /* ---- outputs ------------------------------------------------------------------------------------------------- */
@@ -130,8 +130,8 @@ static struct status run_controls(struct selftest *test) {
 static struct status save(const char *path, struct status (*write)(const struct compare_power_report *, FILE *),
                           const struct compare_power_report *report) {
   struct output output;
-  const struct status status = output_open(path, &output);
-  return status_failed(&status) ? status : output_end(&output, write(report, output.stream));
+  TRY(output_open(path, &output));
+  return output_end(&output, write(report, output.stream));
 }
 
 /* The text too, unless the JSON has taken stdout. */
@@ -142,10 +142,8 @@ static struct status save_all(const struct selftest *test) {
                                               .power_count = KINDS,
                                               .control = test->control,
                                               .control_count = test->control_count};
-  struct status status = status_ok();
-  if (json != NULL) status = save(json, power_json_write, &report);
-  if (status_failed(&status) || (json != NULL && strcmp(json, "-") == 0)) return status;
-  return save("-", power_text_write, &report);
+  if (json != NULL) TRY(save(json, power_json_write, &report));
+  return options_files_on_stdout(test->options, NULL) != NULL ? status_ok() : save("-", power_text_write, &report);
 }
 
 /* ---- from evidence to exit code ------------------------------------------------------------------------------ */
@@ -153,44 +151,41 @@ static struct status save_all(const struct selftest *test) {
 /* Rates over cells that went wrong or missing would be rates of something else. */
 static struct status check_cells(const struct journal_data *evidence, enum exit_code *exit_code) {
   struct report report;
-  const struct status status = report_build(evidence, &report);
-  if (status_failed(&status)) return status;
+  TRY(report_build(evidence, &report));
   *exit_code = report.exit_code;
   report_free(&report);
   if (*exit_code != EXIT_CODE_OK) {
     fprintf(stderr, "attnbench: cells are wrong, failed or missing (exit code %d), so there are no rates\n",
             (int)*exit_code);
   }
-  return status;
+  return status_ok();
 }
 
 /* The rates are written even when a signal or a failure ends the controls. */
+static struct status measure_rates(struct selftest *test) {
+  TRY(draw_rates(test));
+  const struct status controls = run_controls(test), saved = save_all(test);
+  return status_failed(&controls) ? controls : saved;
+}
+
 static struct status selftest(const struct options *options, const struct journal_data *evidence,
                               enum exit_code *exit_code) {
   struct selftest test = {.options = options, .evidence = evidence};
-  struct status status = draw_rates(&test);
-  if (!status_failed(&status)) {
-    status = run_controls(&test);
-    const struct status saved = save_all(&test);
-    if (!status_failed(&status)) status = saved;
-  }
-  if (!command_end_of_signal(&status, exit_code) &&
-      count_controls(&test, power_is_found) < count_controls(&test, power_is_control)) {
-    *exit_code = EXIT_CODE_INCONCLUSIVE;
-  }
+  const struct status status = measure_rates(&test);
+  const bool is_any_missed = count_controls(&test, power_is_found) < count_controls(&test, power_is_control);
+  if (is_any_missed) *exit_code = EXIT_CODE_INCONCLUSIVE;
   for (size_t i = 0; i < KINDS; ++i) power_free(&test.power[i]);
   free(test.control);
   return status;
 }
 
-struct status verb_gate(const struct options *options, int argc, char **argv, enum exit_code *exit_code) {
+struct status verb_gate(const struct options *options, const struct invocation *invocation,
+                        enum exit_code *exit_code) {
   struct journal_data evidence;
-  struct status status = command_probe_outputs(options);
-  if (status_failed(&status)) return status;
-  status = options->from != NULL ? command_load_evidence(options->from, &evidence)
-                                 : command_measure_processes(options, argc, argv, &evidence, exit_code);
-  if (status_failed(&status) || *exit_code != EXIT_CODE_OK) return status;
-  status = check_cells(&evidence, exit_code);
+  TRY(outputs_probe(options));
+  TRY(options->from != NULL ? command_load_evidence(options->from, &evidence)
+                            : run_processes(options, invocation, &evidence));
+  struct status status = check_cells(&evidence, exit_code);
   if (!status_failed(&status) && *exit_code == EXIT_CODE_OK) status = selftest(options, &evidence, exit_code);
   journal_free(&evidence);
   return status;

@@ -24,7 +24,7 @@ static struct status probe_gpu(void) {
   return status;
 }
 
-static void list_text(const struct attn_variant *variant, const char *why_not, FILE *out) {
+static void list_variant(const struct attn_variant *variant, const char *why_not, FILE *out) {
   fprintf(out, "%-15s %s\n%15s limits: %s\n", variant->name, variant->summary, "", variant->limits);
   for (const struct attn_tunable *t = variant->tunables; t != NULL && t->name != NULL; ++t) {
     fprintf(out, "%15s tunable %s = %d..%d, default %d: %s\n", "", t->name, t->min, t->max, t->default_value,
@@ -32,6 +32,11 @@ static void list_text(const struct attn_variant *variant, const char *why_not, F
   }
   fprintf(out, "%15s here: %s%s\n", "",
           why_not == NULL ? "available" : "not available: ", why_not == NULL ? "" : why_not);
+}
+
+static struct status list_text(const struct status *gpu, FILE *out) {
+  for (size_t i = 0; i < variant_count(); ++i) list_variant(variant_at(i), why_unavailable(variant_at(i), gpu), out);
+  return status_ok();
 }
 
 static struct status list_json(const struct status *gpu, FILE *out) {
@@ -49,16 +54,8 @@ static struct status list_json(const struct status *gpu, FILE *out) {
 }
 
 struct status verb_list(const struct options *options, FILE *out) {
-  struct status status = load_objects(options->load.item, options->load.count);
-  if (status_failed(&status)) return status;
+  TRY(load_stand_ins(options->load.item, options->load.count));
   const struct status gpu = probe_gpu();
-  if (options->list_json) {
-    status = list_json(&gpu, out);
-  } else {
-    for (size_t i = 0; i < variant_count(); ++i) {
-      list_text(variant_at(i), why_unavailable(variant_at(i), &gpu), out);
-    }
-  }
-  if (status_failed(&status)) return status;
-  return fflush(out) == 0 ? status : status_make(STATUS_OUTPUT, "stdout: cannot be written");
+  TRY(options->list_json ? list_json(&gpu, out) : list_text(&gpu, out));
+  return fflush(out) == 0 ? status_ok() : status_make(STATUS_OUTPUT, "stdout: cannot be written");
 }

@@ -4,6 +4,8 @@
 
 #include "cli/base/clock.h"
 #include "cli/command/commands.h"
+#include "cli/command/journal_file.h"
+#include "cli/command/outputs.h"
 #include "cli/command/progress.h"
 #include "cli/measure/profile.h"
 #include "kernels/plugin_load.h"
@@ -17,7 +19,7 @@ struct profiling {
   struct device *device;
   struct profile *profile;
   struct journal *journal;
-  struct command_journal file;
+  struct journal_file file;
   double start_s;
 };
 
@@ -31,34 +33,30 @@ static struct status open_gpu(struct profiling *p) {
 }
 
 /* Here, not in a worker: their kernels are launched by this process. */
-static struct status load_objects(const struct options *options) {
-  struct status status = status_ok();
-  for (size_t i = 0; i < options->load.count && !status_failed(&status); ++i)
-    status = plugin_load(options->load.item[i]);
-  return status;
+static struct status open_objects(const struct options *options) {
+  for (size_t i = 0; i < options->load.count; ++i) TRY(plugin_load(options->load.item[i]));
+  return status_ok();
 }
 
 static struct status select_cells(struct profiling *p) {
   const struct options *o = p->options;
   const struct device_info *device = device_info(p->device);
   uint64_t need = 0, have = 0;
-  const struct status status =
-      cells_select(&p->sweep, o->variants, o->filter.item, o->filter.count, device->kind, device, &p->cells);
-  if (status_failed(&status) || profile_fits(p->device, &p->cells, &need, &have)) return status;
+  TRY(cells_select(&p->sweep, o->variants, o->filter.item, o->filter.count, device->kind, device, &p->cells));
+  if (profile_fits(p->device, &p->cells, &need, &have)) return status_ok();
   return status_make(STATUS_USAGE,
                      "--profile: the %zu selected cells need %" PRIu64 " bytes at the same time, %" PRIu64
                      " are free on %s; select fewer with --filter or --variants",
                      p->cells.count, need, have, device->name);
 }
 
-static struct status open_journal(struct profiling *p, int argc, char **argv) {
+static struct status open_journal(struct profiling *p, const struct invocation *invocation) {
   struct run_info info;
-  command_describe_run(p->options, argc, argv, &p->sweep, p->cells.count, &info);
+  describe_run(p->options, invocation, &p->sweep, p->cells.count, &info);
   profiled_tool(info.profiled);
   info.profile_launches = (uint32_t)p->options->profile.value;
-  p->file = command_choose_journal(p->options);
-  const struct status status = journal_create(p->file.path, &info, &p->journal);
-  if (status_failed(&status)) return status;
+  p->file = journal_file_choose(p->options);
+  TRY(journal_create(p->file.path, &info, &p->journal));
   struct device_policy policy;
   device_policy_read(p->device, &policy);
   return journal_device(p->journal, device_info(p->device), &policy, device_event_overhead_us(p->device), NULL);
@@ -78,34 +76,44 @@ static struct status prepare_cells(struct profiling *p) {
   return status_failed(&status) ? status : profile_warm_up(p->profile);
 }
 
+/* From the journal as it stands on disk, complete or not. */
+static struct status report_journal(const struct profiling *p, enum exit_code *exit_code) {
+  struct journal_data data;
+  TRY(journal_load(p->file.path, &data));
+  const struct status status = outputs_write(p->options, &data, exit_code);
+  journal_free(&data);
+  return status;
+}
+
 /* Everything is on disk before the launches: a tool may end the process right after them. */
 static struct status write_reports(struct profiling *p, bool complete, enum exit_code *exit_code) {
   struct status status = journal_end(p->journal, complete ? "complete" : "interrupted", clock_now_s() - p->start_s);
   journal_close(p->journal);
   p->journal = NULL;
-  if (!status_failed(&status)) status = command_report_journal(p->options, &p->file, exit_code);
-  command_drop_journal(&p->file, &status);
+  if (!status_failed(&status)) status = report_journal(p, exit_code);
+  journal_file_drop(&p->file, &status);
   return status;
 }
 
-static struct status prepare_and_capture(struct profiling *p, int argc, char **argv, enum exit_code *exit_code) {
-  struct status status = open_journal(p, argc, argv);
-  if (status_failed(&status)) return status;
+static struct status prepare_and_capture(struct profiling *p, const struct invocation *invocation,
+                                         enum exit_code *exit_code) {
+  TRY(outputs_probe(p->options));
+  TRY(open_gpu(p));
+  TRY(select_cells(p));
+  TRY(open_journal(p, invocation));
   const struct status prepared = prepare_cells(p);
-  status = write_reports(p, !status_failed(&prepared), exit_code);
-  if (status_failed(&prepared)) return prepared;
-  return status_failed(&status) ? status : profile_capture(p->profile, (uint32_t)p->options->profile.value);
+  const struct status written = write_reports(p, !status_failed(&prepared), exit_code);
+  TRY(prepared);
+  TRY(written);
+  return profile_capture(p->profile, (uint32_t)p->options->profile.value);
 }
 
-struct status verb_profile(const struct options *options, int argc, char **argv, enum exit_code *exit_code) {
+struct status verb_profile(const struct options *options, const struct invocation *invocation,
+                           enum exit_code *exit_code) {
   struct profiling p = {.options = options, .start_s = clock_now_s()};
-  struct status status = load_objects(options);
-  if (!status_failed(&status)) status = sweep_load(options->sweep, &p.sweep);
-  if (status_failed(&status)) return status;
-  status = command_probe_outputs(options);
-  if (!status_failed(&status)) status = open_gpu(&p);
-  if (!status_failed(&status)) status = select_cells(&p);
-  if (!status_failed(&status)) status = prepare_and_capture(&p, argc, argv, exit_code);
+  TRY(open_objects(options));
+  TRY(sweep_load(options->sweep, &p.sweep));
+  const struct status status = prepare_and_capture(&p, invocation, exit_code);
   journal_close(p.journal);
   profile_close(p.profile);
   cells_free(&p.cells);

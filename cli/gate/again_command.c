@@ -40,7 +40,7 @@ static void append(char *out, size_t size, const char *text, size_t length) {
 static void append_kept(const struct word *word, const char **command, char *out, size_t size) {
   const size_t quote = *word->at == '\'', length = strcspn(word->at + quote, "= '");
   bool has_value = false;
-  if (!options_stays(word->at + quote, length, &has_value)) return;
+  if (!options_relay_stays(word->at + quote, length, &has_value)) return;
   const bool takes_next = has_value && word->at[quote + length] != '=';
   const struct word value = takes_next ? next_word(command) : *word;
   if (value.length == 0) return; /* the value was cut off */

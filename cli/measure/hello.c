@@ -28,3 +28,9 @@ struct status hello_from_line(const char *text, size_t length, struct worker_hel
   snprintf(out->profiled, sizeof out->profiled, "%s", line.profiled);
   return status;
 }
+
+struct status hello_failure(const cJSON *root) {
+  const cJSON *failed = json_get(root, "failed"), *code = json_get(failed, "code"), *text = json_get(failed, "text");
+  if (!cJSON_IsNumber(code) || !cJSON_IsString(text)) return status_ok();
+  return status_make((enum status_code)code->valuedouble, "%s", text->valuestring);
+}

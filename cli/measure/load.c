@@ -98,16 +98,10 @@ static struct status add_variant(const char *path, const cJSON *object) {
 }
 
 static struct status take_description(const char *path, const cJSON *root) {
-  const cJSON *failed = json_get(root, "failed"), *variant;
-  const cJSON *code = json_get(failed, "code"), *text = json_get(failed, "text");
-  if (cJSON_IsNumber(code) && cJSON_IsString(text)) {
-    return status_make((enum status_code)code->valuedouble, "%s", text->valuestring);
-  }
-  struct status status = status_ok();
-  cJSON_ArrayForEach(variant, json_get(root, "variants")) {
-    if (!status_failed(&status)) status = add_variant(path, variant);
-  }
-  return status;
+  const cJSON *variant;
+  TRY(hello_failure(root));
+  cJSON_ArrayForEach(variant, json_get(root, "variants")) TRY(add_variant(path, variant));
+  return status_ok();
 }
 
 /* ---- objects ------------------------------------------------------------------------------------------------- */
@@ -123,20 +117,18 @@ static struct status load_object(const char *given) {
   char *line = NULL;
   if (object_count == ATTN_PLUGINS_MAX) return status_make(STATUS_USAGE, "--load %s: one object too many", given);
   char *path = object_paths[object_count];
-  struct status status = resolve(given, path);
-  if (!status_failed(&status)) status = supervise_load(path, &line);
-  if (status_failed(&status)) return status;
+  TRY(resolve(given, path));
+  TRY(supervise_load(path, &line));
   ++object_count;
-  status = json_parse(path, line, strlen(line), &doc);
+  struct status status = json_parse(path, line, strlen(line), &doc);
   free(line);
-  if (status_failed(&status)) return status;
+  TRY(status);
   status = take_description(path, doc.root);
   json_free(&doc);
   return status;
 }
 
-struct status load_objects(const char *const *paths, size_t count) {
-  struct status status = status_ok();
-  for (size_t i = 0; i < count && !status_failed(&status); ++i) status = load_object(paths[i]);
-  return status;
+struct status load_stand_ins(const char *const *paths, size_t count) {
+  for (size_t i = 0; i < count; ++i) TRY(load_object(paths[i]));
+  return status_ok();
 }

@@ -8,8 +8,8 @@
 
 #include "kernels/status.h"
 
-/* Adds the variants of every object to the registry, for good. STATUS_USAGE names the object, what is wrong with it
- * and what to do. Call before anything reads variant names. */
-struct status load_objects(const char *const *paths, size_t count);
+/* Adds a stand-in of every object's every variant to the registry, for good. STATUS_USAGE names the object, what is
+ * wrong with it and what to do. Call before anything reads variant names. */
+struct status load_stand_ins(const char *const *paths, size_t count);
 
 #endif

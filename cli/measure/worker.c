@@ -15,6 +15,7 @@
 #include "cli/base/json.h"
 #include "cli/base/output.h"
 #include "cli/measure/bind.h"
+#include "cli/measure/channel.h"
 #include "cli/measure/check.h"
 #include "cli/measure/inject.h"
 #include "cli/measure/speedup.h"
@@ -43,7 +44,7 @@ static struct status send_line(char *line) {
   if (line == NULL) return status_make(STATUS_MEMORY, "no memory for a reply");
   const size_t length = strlen(line);
   line[length] = '\n'; /* the terminating NUL makes room for it */
-  const struct status status = output_write_all(WORKER_REPLY_FD, "the pipe to the parent process", line, length + 1);
+  const struct status status = output_write_all(CHANNEL_REPLY_FD, "the pipe to the parent process", line, length + 1);
   free(line);
   return status;
 }
@@ -52,7 +53,7 @@ static struct status send_line(char *line) {
 static bool receive_request(struct cell_request *request) {
   size_t got = 0;
   while (got < sizeof *request) {
-    const ssize_t n = read(WORKER_REQUEST_FD, (char *)request + got, sizeof *request - got);
+    const ssize_t n = read(CHANNEL_REQUEST_FD, (char *)request + got, sizeof *request - got);
     if (n < 0 && errno == EINTR) continue;
     if (n <= 0) return false;
     got += (size_t)n;
@@ -253,7 +254,7 @@ static struct status serve(struct worker *worker) {
   return status;
 }
 
-static struct status load_objects(const char *const *objects, size_t object_count) {
+static struct status open_objects(const char *const *objects, size_t object_count) {
   struct status status = status_ok();
   for (size_t i = 0; i < object_count && !status_failed(&status); ++i) status = plugin_load(objects[i]);
   return status;
@@ -262,7 +263,7 @@ static struct status load_objects(const char *const *objects, size_t object_coun
 struct status worker_main(const char *device_spec, const char *const *objects, size_t object_count) {
   prctl(PR_SET_PDEATHSIG, SIGKILL); /* a worker must not outlive its parent */
   struct worker worker = {0};
-  struct status status = load_objects(objects, object_count);
+  struct status status = open_objects(objects, object_count);
   if (!status_failed(&status)) status = device_open(device_spec, &worker.device);
   if (status_failed(&status)) {
     send_failure(&status);
@@ -291,7 +292,7 @@ static bool describe_variant(cJSON *object, const struct attn_variant *variant) 
 struct status worker_describe(const char *const *objects, size_t object_count) {
   prctl(PR_SET_PDEATHSIG, SIGKILL);
   const size_t built_in = variant_count();
-  struct status status = load_objects(objects, object_count);
+  struct status status = open_objects(objects, object_count);
   if (status_failed(&status)) {
     send_failure(&status);
     return status;

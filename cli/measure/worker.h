@@ -5,11 +5,10 @@
 #ifndef ATTNBENCH_CLI_MEASURE_WORKER_H
 #define ATTNBENCH_CLI_MEASURE_WORKER_H
 
+#include "cli/base/json.h"
 #include "cli/base/profiled.h"
 #include "cli/measure/measure.h"
 #include "cli/record/record.h"
-
-enum { WORKER_REQUEST_FD = 3, WORKER_REPLY_FD = 4 };
 
 struct cell_request {
   struct attn_case attn_case;
@@ -35,10 +34,11 @@ struct worker_hello {
 /* One JSON object without newline, malloc'ed, caller frees; NULL without memory. */
 char *hello_to_line(const struct worker_hello *);
 struct status hello_from_line(const char *line, size_t length, struct worker_hello *out);
+/* The failure that a first line reports instead, {"failed": {"code": status code, "text": ...}}; else success. */
+struct status hello_failure(const cJSON *line);
 
 /* Runs until the request pipe ends. device_spec as for device_open; objects are opened first (plugin_load). When an
- * object or the device cannot be opened, the first line is
- * {"failed": {"code": status code, "text": ...}} and the failure is returned. */
+ * object or the device cannot be opened, the first line reports that (hello_failure) and the failure is returned. */
 struct status worker_main(const char *device_spec, const char *const *objects, size_t object_count);
 
 /* Opens the objects, answers one line that says what was loaded, or what failed as above, and is done. The line is

@@ -91,6 +91,6 @@ const char *options_files_on_stdout(const struct options *, const char *except);
 size_t options_relay(const struct options *, bool is_candidate, const char **out);
 
 /* Is this an option that the command for one row of a comparison keeps, and has it a value? */
-bool options_stays(const char *name, size_t length, bool *has_value);
+bool options_relay_stays(const char *name, size_t length, bool *has_value);
 
 #endif

@@ -24,7 +24,7 @@ size_t options_relay(const struct options *o, bool is_candidate, const char **ou
   return count;
 }
 
-bool options_stays(const char *name, size_t length, bool *has_value) {
+bool options_relay_stays(const char *name, size_t length, bool *has_value) {
   const struct option_row *row;
   for (size_t i = 0; (row = options_table_row(i)) != NULL; ++i) {
     if ((row->flags & OPTION_STAYS) == 0 || strlen(row->name) != length || strncmp(row->name, name, length) != 0)

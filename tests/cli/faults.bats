@@ -105,3 +105,15 @@ expect_rows() {
     expect_json "$TMP/r.json" 'd["run"]["state"] == "interrupted" and [r["status"] for r in d["results"]] == ["ok"]'
   done
 }
+
+@test "a failure of attnbench itself is told even after Ctrl-C" {
+  local object
+  object=$(dirname "$ATTNBENCH")/tests/plugins/fails_at_pipe.so
+  [ -f "$object" ] || skip "no $object; make test-programs builds it"
+  # The third pipe is the first one of the second round's process.
+  ASAN_OPTIONS=verify_asan_link_order=0 LD_PRELOAD=$object PIPE_AT=3 attn --sweep tests/data/sweeps/tiny.json \
+    --device cpu --variants cpu_flash --filter causal=false --modes hot --quick --rounds 2 --json "$TMP/r.json"
+  expect_status 9
+  expect_err 'cannot make a pipe for the worker'
+  expect_json "$TMP/r.json" 'd["run"]["state"] == "interrupted" and d["results"][0]["status"] == "ok"'
+}

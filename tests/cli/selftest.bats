@@ -44,3 +44,19 @@ load helper
 @test "an output that cannot be written stops the self-test before it measures" {
   expect_refusal 8 'does not exist' -- --selftest --device cpu --json "$TMP/none/s.json"
 }
+
+@test "an interrupted self-test ends with 130, a terminated one with 143" {
+  local signal run
+  for signal in INT:130 TERM:143; do
+    env --default-signal=INT "$ATTNBENCH" --selftest --device cpu --json "$TMP/s.json" >"$OUT" 2>"$ERR" &
+    run=$!
+    until [ -n "$(children_of "$run")" ]; do sleep 0.01; done
+    kill "-${signal%:*}" "$run"
+    status=0
+    wait "$run" || status=$?
+    expect_status "${signal#*:}"
+    expect_no_err
+    expect_no_out
+    [ ! -e "$TMP/s.json" ] || fail "a report of nothing"
+  done
+}

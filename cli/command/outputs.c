@@ -1,0 +1,102 @@
+/* Probes and writes the outputs of a command line. */
+#include "cli/command/outputs.h"
+
+#include "cli/base/output.h"
+
+/* What fills the outputs of a report and of a comparison. */
+static const struct report_output {
+  size_t path; /* a const char * in struct options */
+  struct status (*write)(const struct report *, FILE *);
+} report_outputs[] = {{offsetof(struct options, json), report_write_json},
+                      {offsetof(struct options, csv), report_write_csv},
+                      {offsetof(struct options, gbench), report_write_gbench}};
+enum { REPORT_OUTPUTS = sizeof report_outputs / sizeof *report_outputs };
+
+static const struct compare_output {
+  size_t path;
+  struct status (*write)(const struct compare *, FILE *);
+} compare_outputs[] = {{offsetof(struct options, compare_json), verdict_json_write},
+                       {offsetof(struct options, markdown), verdict_markdown_write},
+                       {offsetof(struct options, junit), verdict_junit_write},
+                       {offsetof(struct options, annotations), verdict_annotations_write}};
+enum { COMPARE_OUTPUTS = sizeof compare_outputs / sizeof *compare_outputs };
+
+/* NULL when this output is not asked for. */
+static const char *path_at(const struct options *options, size_t offset) {
+  return *(const char *const *)((const char *)options + offset);
+}
+
+/* ---- before ---------------------------------------------------------------------------------------------------- */
+
+/* The later output would replace the earlier one, or what was read. */
+static struct status check_distinct(const struct options_file *output, const struct options_file *files,
+                                    size_t count) {
+  for (size_t i = 0; i < count; ++i) {
+    const struct options_file *other = &files[i];
+    if (output == other || !output_is_same_file(output->path, other->path)) continue;
+    return status_make(STATUS_USAGE, "%s %s and %s %s are one file; give %s a file of its own", output->option,
+                       output->path, other->option, other->path, output->option);
+  }
+  return status_ok();
+}
+
+struct status outputs_probe(const struct options *options) {
+  struct options_file files[OPTIONS_FILES_MAX];
+  const size_t count = options_files(options, files);
+  for (size_t i = 0; i < count; ++i) {
+    if (files[i].is_output) TRY(check_distinct(&files[i], files, count));
+  }
+  for (size_t i = 0; i < count; ++i) {
+    if (files[i].is_output) TRY(report_probe(files[i].path, files[i].option));
+  }
+  return status_ok();
+}
+
+/* ---- after ----------------------------------------------------------------------------------------------------- */
+
+bool outputs_is_report_wanted(const struct options *options) {
+  for (size_t i = 0; i < REPORT_OUTPUTS; ++i) {
+    if (path_at(options, report_outputs[i].path) != NULL) return true;
+  }
+  return false;
+}
+
+static struct status write_reports(const struct options *options, const struct report *report) {
+  if (!outputs_is_report_wanted(options)) return report_save(report, "-", report_write_text);
+  for (size_t i = 0; i < REPORT_OUTPUTS; ++i) {
+    const char *path = path_at(options, report_outputs[i].path);
+    if (path != NULL) TRY(report_save(report, path, report_outputs[i].write));
+  }
+  return status_ok();
+}
+
+struct status outputs_write(const struct options *options, const struct journal_data *journal,
+                            enum exit_code *exit_code) {
+  struct report report;
+  TRY(report_build(journal, &report));
+  const struct status status = write_reports(options, &report);
+  *exit_code = report.exit_code;
+  report_free(&report);
+  return status;
+}
+
+static struct status save_compare(const struct compare *compare, const char *path,
+                                  struct status (*write)(const struct compare *, FILE *)) {
+  struct output output;
+  TRY(output_open(path, &output));
+  return output_end(&output, write(compare, output.stream));
+}
+
+/* One that cannot be written takes no other one with it: what was measured for them is not measured again. */
+struct status outputs_write_compare(const struct options *options, const struct compare *compare) {
+  struct status first = status_ok();
+  for (size_t i = 0; i < COMPARE_OUTPUTS; ++i) {
+    const char *path = path_at(options, compare_outputs[i].path);
+    if (path == NULL) continue;
+    const struct status status = save_compare(compare, path, compare_outputs[i].write);
+    if (!status_failed(&first)) first = status;
+  }
+  if (options_files_on_stdout(options, NULL) != NULL) return first;
+  const struct status status = save_compare(compare, "-", verdict_text_write);
+  return status_failed(&first) ? first : status;
+}

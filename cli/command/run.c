@@ -1,0 +1,255 @@
+/* Measures the cells of a sweep in one or several fresh processes. */
+#include "cli/command/run.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "cli/base/clock.h"
+#include "cli/base/signals.h"
+#include "cli/command/gate_options.h"
+#include "cli/command/planned.h"
+#include "cli/command/progress.h"
+#include "cli/measure/load.h"
+
+/* ---- device, reference, cells -------------------------------------------------------------------------------- */
+
+/* auto: a GPU when there is one. A GPU that is there but does not open is an error, never a reason for the CPU. */
+static struct status open_device(const struct options *options, struct supervisor **out) {
+  if (strcmp(options->device, "auto") != 0) return supervise_open(options->device, options->timeout.value, out);
+  const struct status status = supervise_open("cuda", options->timeout.value, out);
+  return status.code == STATUS_NO_GPU ? supervise_open("cpu", options->timeout.value, out) : status;
+}
+
+/* The first vendor's library that runs on the device; "" when there is none. */
+static const char *default_reference(enum device_kind kind) {
+  for (size_t i = 0; i < variant_count(); ++i) {
+    const struct attn_variant *variant = variant_at(i);
+    if (variant->vendor != NULL && variant->runs_on == kind) return variant->name;
+  }
+  return "";
+}
+
+static const char no_reference[] = "none";
+
+/* Before a device is opened, so that a misspelled name costs nothing. */
+static struct status parse_reference(const char *text, struct variant_spec *spec) {
+  if (text == NULL || strcmp(text, no_reference) == 0) return status_ok();
+  return variant_spec_parse(text, "--reference", STATUS_USAGE, spec);
+}
+
+static struct status choose_reference(struct run *run, const struct variant_spec *spec) {
+  const char *text = run->options->reference;
+  const struct device_info *device = supervise_device(run->supervisor);
+  if (text == NULL) {
+    snprintf(run->reference, sizeof run->reference, "%s", default_reference(device->kind));
+  } else if (spec->variant != NULL && spec->variant->runs_on != device->kind) {
+    return status_make(STATUS_USAGE, "--reference: %s does not run on this run's device, %s; choose another or none",
+                       spec->text, device->name);
+  } else if (spec->variant != NULL) {
+    snprintf(run->reference, sizeof run->reference, "%s", spec->text);
+  }
+  return status_ok();
+}
+
+/* A control that is nowhere put in would find nothing, and look like a gate that works. */
+static struct status require_injected(const struct run *run) {
+  const enum device_kind kind = supervise_device(run->supervisor)->kind;
+  /* Cells picked one by one, as a gate picks suspects, need not hold the slowed one. */
+  if (run->inject.glob[0] == '\0' || run->options->only.count > 0) return status_ok();
+  for (size_t i = 0; i < run->cells.count; ++i) {
+    const struct cell *cell = &run->cells.items[i];
+    if (cell->spec.variant->runs_on == kind &&
+        inject_percent(&run->inject, cell->attn_case->key, cell->spec.text) > 0)
+      return status_ok();
+  }
+  return status_make(STATUS_USAGE,
+                     "--inject-slowdown: \"%s\" matches none of the cells that are measured here; it is held against "
+                     "KEY/VARIANT, the first being %s/%s",
+                     run->inject.glob, run->cells.items[0].attn_case->key, run->cells.items[0].spec.text);
+}
+
+static struct status select_cells(struct run *run, enum device_kind kind, const struct device_info *gpu) {
+  const struct options *o = run->options;
+  cells_free(&run->cells);
+  TRY(cells_select(&run->sweep, o->variants, o->filter.item, o->filter.count, kind, gpu, &run->cells));
+  return cells_keep_only(&run->cells, o->only.item, o->only.count);
+}
+
+static struct status open_journal(struct run *run) {
+  struct run_info info;
+  const struct supervisor *worker = run->supervisor;
+  const bool plans = supervise_device(worker)->kind == DEVICE_CPU;
+  describe_run(run->options, run->invocation, &run->sweep, run->cells.count, &info);
+  snprintf(info.profiled, sizeof info.profiled, "%s", supervise_profiled(worker));
+  if (plans) snprintf(info.planned_gpu, sizeof info.planned_gpu, "%s", run->planned->name);
+  TRY(journal_create(run->file.path, &info, &run->journal));
+  return journal_device(run->journal, supervise_device(worker), supervise_policy(worker),
+                        supervise_event_overhead_us(worker), plans ? &run->planned->info : NULL);
+}
+
+struct status run_prepare(const struct options *options, const struct invocation *invocation, struct run *out) {
+  *out = (struct run){.options = options, .invocation = invocation, .start_s = clock_now_s()};
+  TRY(planned_gpu(options->gpu, &out->planned));
+  TRY(inject_parse(options->inject, &out->inject));
+  TRY(load_stand_ins(options->load.item, options->load.count));
+  return sweep_load(options->sweep, &out->sweep);
+}
+
+struct status run_open(struct run *run) {
+  const struct options *o = run->options;
+  struct variant_spec reference = {.variant = NULL};
+  /* Selected once for its errors, before a device is opened; what a sweep without variants means depends on the
+   * device. */
+  TRY(select_cells(run, DEVICE_CPU, NULL));
+  TRY(parse_reference(o->reference, &reference));
+  TRY(time_mode_parse_list(o->modes, run->modes));
+  TRY(open_device(o, &run->supervisor));
+  TRY(choose_reference(run, &reference));
+  const struct device_info *device = supervise_device(run->supervisor);
+  TRY(select_cells(run, device->kind, device->kind == DEVICE_CUDA ? device : &run->planned->info));
+  TRY(require_injected(run));
+  TRY(gate_options_check(o, &run->cells));
+  run->file = journal_file_choose(o);
+  return open_journal(run);
+}
+
+void run_close(struct run *run) {
+  journal_close(run->journal);
+  supervise_close(run->supervisor);
+  cells_free(&run->cells);
+  sweep_free(&run->sweep);
+}
+
+/* ---- rounds -------------------------------------------------------------------------------------------------- */
+
+static struct cell_request request_of(const struct run *run, const struct cell *cell, bool again) {
+  struct cell_request request = {
+      .attn_case = *cell->attn_case,
+      .seed = run->options->seed.value,
+      .check_only = run->options->check_only,
+      .quick = run->options->quick,
+      .again = again,
+      .inject_percent = inject_percent(&run->inject, cell->attn_case->key, cell->spec.text)};
+  memcpy(request.modes, run->modes, sizeof request.modes);
+  snprintf(request.variant, sizeof request.variant, "%s", cell->spec.text);
+  snprintf(request.reference, sizeof request.reference, "%s", run->reference);
+  snprintf(request.sweep_name, sizeof request.sweep_name, "%s", run->sweep.name);
+  return request;
+}
+
+static bool is_timed(const struct record *record) {
+  return record->status == CELL_ok && (record->time[TIME_COLD].done || record->time[TIME_HOT].done);
+}
+
+static struct status do_cell(struct run *run, size_t index) {
+  const struct cell *cell = &run->cells.items[index];
+  const struct cell_request request = request_of(run, cell, false);
+  const bool is_elsewhere =
+      cell->spec.variant->runs_on == DEVICE_CUDA && supervise_device(run->supervisor)->kind == DEVICE_CPU;
+  struct record record;
+  TRY(is_elsewhere ? planned_cell(cell, run->planned, run->supervisor, &record)
+                   : supervise_cell(run->supervisor, &request, &record));
+  run->timed[index] = is_timed(&record);
+  return journal_append(run->journal, &record);
+}
+
+static struct status do_cell_again(struct run *run, size_t index, uint32_t round) {
+  struct record record;
+  if (!run->timed[index]) return status_ok();
+  const struct cell_request request = request_of(run, &run->cells.items[index], true);
+  TRY(supervise_cell(run->supervisor, &request, &record));
+  run->timed[index] = is_timed(&record);
+  return journal_append_round(run->journal, round, &record);
+}
+
+static struct status do_round(struct run *run, uint32_t round, struct progress *progress) {
+  TRY(signals_check());
+  if (round > 0) TRY(supervise_renew(run->supervisor));
+  for (size_t i = 0; i < run->cells.count; ++i) {
+    TRY(signals_check());
+    progress_cell(progress, run->cells.items[i].attn_case->key, run->cells.items[i].spec.text);
+    TRY(round > 0 ? do_cell_again(run, i, round) : do_cell(run, i));
+  }
+  return status_ok();
+}
+
+static struct status do_rounds(struct run *run) {
+  const uint32_t rounds = (uint32_t)run->options->rounds.value;
+  struct progress progress = progress_start(run->cells.count * rounds);
+  struct status status = status_ok();
+  run->timed = calloc(run->cells.count, sizeof *run->timed);
+  if (run->timed == NULL) return status_make(STATUS_MEMORY, "no memory for %zu cells", run->cells.count);
+  for (uint32_t i = 0; i < rounds && !status_failed(&status); ++i) status = do_round(run, i, &progress);
+  progress_end(&progress);
+  free(run->timed);
+  run->timed = NULL;
+  return status;
+}
+
+static struct status end_journal(struct run *run, bool is_complete) {
+  const struct status status =
+      journal_end(run->journal, is_complete ? "complete" : "interrupted", clock_now_s() - run->start_s);
+  journal_close(run->journal);
+  run->journal = NULL;
+  return status;
+}
+
+struct status run_take(struct run *run, struct journal_data *out, struct status *measured) {
+  *measured = do_rounds(run);
+  TRY(end_journal(run, !status_failed(measured)));
+  return journal_load(run->file.path, out);
+}
+
+/* Nothing, rather than a part. */
+static struct status take_whole(struct run *run, struct journal_data *out) {
+  struct status measured;
+  TRY(run_take(run, out, &measured));
+  if (status_failed(&measured)) journal_free(out);
+  return measured;
+}
+
+static struct status take_suspects(struct run *second, const char *const *only, size_t only_count,
+                                   struct journal_data *out) {
+  TRY(cells_keep_only(&second->cells, only, only_count));
+  TRY(supervise_renew(second->supervisor));
+  TRY(open_journal(second));
+  return take_whole(second, out);
+}
+
+struct status run_take_again(struct run *run, const char *const *only, size_t only_count, struct journal_data *out) {
+  struct run second = *run;
+  second.start_s = clock_now_s();
+  snprintf(second.file.path, sizeof second.file.path, "%s.confirm", run->file.path);
+  second.cells.items = malloc(run->cells.count * sizeof *second.cells.items);
+  if (second.cells.items == NULL) return status_make(STATUS_MEMORY, "no memory for %zu cells", run->cells.count);
+  memcpy(second.cells.items, run->cells.items, run->cells.count * sizeof *second.cells.items);
+  const struct status status = take_suspects(&second, only, only_count, out);
+  journal_close(second.journal);
+  if (!run->file.is_kept) unlink(second.file.path);
+  cells_free(&second.cells);
+  return status;
+}
+
+static struct status open_and_take(struct run *run, struct journal_data *out) {
+  TRY(run_open(run));
+  const struct status status = take_whole(run, out);
+  /* What an interrupted self-test measured is of no use. */
+  const struct status kept = status.code == STATUS_INTERRUPTED ? status_ok() : status;
+  journal_file_drop(&run->file, &kept);
+  return status;
+}
+
+struct status run_processes(const struct options *options, const struct invocation *invocation,
+                            struct journal_data *out) {
+  struct options own = *options;
+  struct run run;
+  own.rounds = options->processes;
+  own.quick = true;
+  own.reference = no_reference;
+  own.json = NULL;
+  TRY(run_prepare(&own, invocation, &run));
+  const struct status status = open_and_take(&run, out);
+  run_close(&run);
+  return status;
+}

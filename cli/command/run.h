@@ -1,0 +1,48 @@
+/* One measuring run, from the sweep to the complete journal: what the verb `run` does and what the gate builds on. */
+#ifndef ATTNBENCH_CLI_COMMAND_RUN_H
+#define ATTNBENCH_CLI_COMMAND_RUN_H
+
+#include "cli/command/describe_run.h"
+#include "cli/command/journal_file.h"
+#include "cli/measure/inject.h"
+#include "cli/measure/supervise.h"
+#include "cli/sweep/cells.h"
+#include "kernels/gpu_models.h"
+
+struct run {
+  const struct options *options;
+  const struct invocation *invocation;
+  struct sweep sweep;
+  struct cells cells;
+  struct supervisor *supervisor;
+  const struct gpu_model *planned;  /* the GPU that planned rows are for */
+  char reference[VARIANT_SPEC_MAX]; /* what rows are timed against; empty: nothing */
+  bool modes[TIME_MODE_COUNT];
+  bool *timed; /* per cell: right and timed in every round so far, so that another round can add to it */
+  struct inject_rule inject;
+  struct journal *journal;
+  struct journal_file file; /* where the journal is */
+  double start_s;
+};
+
+/* Reads what the options name: GPU, objects, sweep. On success the caller ends with run_close; options and invocation
+ * must outlive the run. */
+struct status run_prepare(const struct options *, const struct invocation *, struct run *out);
+/* Opens the device, selects the cells and starts the journal. */
+struct status run_open(struct run *);
+void run_close(struct run *);
+
+/* Measures the run's cells in options->rounds rounds into its journal, ends the journal and reads it back. What is in
+ * the journal is kept whatever happens. *measured says what stopped the measuring, if anything did;
+ * STATUS_INTERRUPTED when it was a signal. */
+struct status run_take(struct run *, struct journal_data *out, struct status *measured);
+
+/* The cells that `only` names, measured once more by as many fresh processes, into a journal of its own beside the
+ * run's (".confirm" after its name, kept when that one is). */
+struct status run_take_again(struct run *, const char *const *only, size_t only_count, struct journal_data *out);
+
+/* The sweep, measured as `ab` measures it by options->processes fresh processes. The journal goes unless --journal
+ * names it. The caller frees *out. */
+struct status run_processes(const struct options *, const struct invocation *, struct journal_data *out);
+
+#endif

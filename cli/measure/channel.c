@@ -1,0 +1,191 @@
+/* Starts this program once more with a pipe each way, reads its lines against a deadline, and ends it. */
+#include "cli/measure/channel.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <math.h>
+#include <poll.h>
+#include <signal.h>
+#include <spawn.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "cli/base/clock.h"
+#include "cli/base/output.h"
+#include "cli/base/signals.h"
+
+extern char **environ;
+
+/* ---- starting and ending ------------------------------------------------------------------------------------- */
+
+/* A descriptor of the child may not be one it will be moved over. */
+static int above_reserved(int fd) {
+  if (fd > CHANNEL_REPLY_FD) return fd;
+  const int moved = fcntl(fd, F_DUPFD_CLOEXEC, CHANNEL_REPLY_FD + 1);
+  close(fd);
+  return moved;
+}
+
+static void close_pipe(const int fds[2]) {
+  for (size_t i = 0; i < 2; ++i) {
+    if (fds[i] >= 0) close(fds[i]);
+  }
+}
+
+static struct status make_pipe(int fds[2]) {
+  if (pipe2(fds, O_CLOEXEC) == 0) {
+    fds[0] = above_reserved(fds[0]);
+    fds[1] = above_reserved(fds[1]);
+    if (fds[0] >= 0 && fds[1] >= 0) return status_ok();
+    close_pipe(fds);
+  }
+  return status_make(STATUS_INTERNAL, "cannot make a pipe for the worker: %s", strerror(errno));
+}
+
+static int spawn(char *const *argv, int request_read, int reply_write, pid_t *pid) {
+  posix_spawn_file_actions_t actions;
+  posix_spawnattr_t attributes;
+  posix_spawn_file_actions_init(&actions);
+  posix_spawn_file_actions_adddup2(&actions, request_read, CHANNEL_REQUEST_FD);
+  posix_spawn_file_actions_adddup2(&actions, reply_write, CHANNEL_REPLY_FD);
+  /* What a kernel or a loaded object prints must not get among a report on stdout. */
+  posix_spawn_file_actions_adddup2(&actions, STDERR_FILENO, STDOUT_FILENO);
+  posix_spawnattr_init(&attributes);
+  posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETPGROUP); /* Ctrl-C reaches the parent only */
+  const int error = posix_spawn(pid, "/proc/self/exe", &actions, &attributes, argv, environ);
+  posix_spawnattr_destroy(&attributes);
+  posix_spawn_file_actions_destroy(&actions);
+  return error;
+}
+
+struct status channel_start(struct channel *c, char *const *argv) {
+  int request[2], reply[2];
+  TRY(make_pipe(request));
+  const struct status status = make_pipe(reply);
+  if (status_failed(&status)) close_pipe(request);
+  TRY(status);
+  const int error = spawn(argv, request[0], reply[1], &c->pid);
+  close(request[0]);
+  close(reply[1]);
+  c->request_fd = request[1];
+  c->reply_fd = reply[0];
+  c->used = 0;
+  if (error == 0) return status_ok();
+  c->pid = 0;
+  close(c->request_fd);
+  close(c->reply_fd);
+  return status_make(STATUS_INTERNAL, "cannot start the worker process: %s", strerror(error));
+}
+
+static int wait_child(pid_t pid, double seconds, int *wait_status) {
+  const double deadline_s = clock_now_s() + seconds;
+  for (;;) {
+    const pid_t got = waitpid(pid, wait_status, WNOHANG);
+    if (got != 0 && !(got < 0 && errno == EINTR)) return got == pid;
+    if (clock_now_s() >= deadline_s) return 0;
+    usleep(2000);
+  }
+}
+
+static void describe_end(int wait_status, char out[CHANNEL_END_MAX]) {
+  if (WIFSIGNALED(wait_status)) {
+    snprintf(out, CHANNEL_END_MAX, "the worker process was killed by signal %d (%s)", WTERMSIG(wait_status),
+             strsignal(WTERMSIG(wait_status)));
+  } else {
+    snprintf(out, CHANNEL_END_MAX, "the worker process ended with exit status %d before it answered",
+             WEXITSTATUS(wait_status));
+  }
+}
+
+void channel_end(struct channel *c, double patience_s, char end[CHANNEL_END_MAX]) {
+  int wait_status = 0;
+  close(c->request_fd);
+  if (!wait_child(c->pid, patience_s, &wait_status)) {
+    kill(-c->pid, SIGKILL);
+    while (waitpid(c->pid, &wait_status, 0) < 0 && errno == EINTR) continue;
+  }
+  close(c->reply_fd);
+  c->pid = 0;
+  if (end != NULL) describe_end(wait_status, end);
+}
+
+void channel_free(struct channel *c) {
+  free(c->buffer);
+  *c = (struct channel){.pid = 0};
+}
+
+/* ---- lines --------------------------------------------------------------------------------------------------- */
+
+static bool grow_buffer(struct channel *c) {
+  if (c->used + 1 < c->capacity) return true;
+  const size_t capacity = c->capacity != 0 ? 2 * c->capacity : 16384;
+  char *buffer = realloc(c->buffer, capacity);
+  if (buffer == NULL) return false;
+  c->buffer = buffer;
+  c->capacity = capacity;
+  return true;
+}
+
+/* Waits for the reply pipe until the deadline. CHANNEL_LINE: something can be read. */
+static struct status wait_readable(const struct channel *c, double deadline_s, enum channel_result *result) {
+  struct pollfd poll_fd = {.fd = c->reply_fd, .events = POLLIN};
+  sigset_t none, stop;
+  sigemptyset(&none);
+  sigemptyset(&stop);
+  sigaddset(&stop, SIGINT);
+  sigaddset(&stop, SIGTERM);
+  for (;;) {
+    const double left_s = deadline_s - clock_now_s();
+    *result = left_s > 0 ? CHANNEL_LINE : CHANNEL_DEADLINE;
+    if (left_s <= 0) return status_ok();
+    const struct timespec left = {.tv_sec = (time_t)left_s, .tv_nsec = (long)(fmod(left_s, 1.0) * 1e9)};
+    sigset_t old;
+    sigprocmask(SIG_BLOCK, &stop, &old); /* a signal between the test and ppoll must not be missed */
+    const int ready = signals_received() != 0 ? -1 : ppoll(&poll_fd, 1, &left, &none);
+    sigprocmask(SIG_SETMASK, &old, NULL);
+    TRY(signals_check());
+    if (ready > 0) return status_ok();
+  }
+}
+
+/* The line that the buffer holds, if it is whole. One answer per request: nothing follows the newline. */
+static bool take_line(struct channel *c, size_t scanned, struct channel_answer *out) {
+  char *end = c->used > scanned ? memchr(c->buffer + scanned, '\n', c->used - scanned) : NULL;
+  if (end == NULL) return false;
+  *end = '\0';
+  *out = (struct channel_answer){.result = CHANNEL_LINE, .line = c->buffer, .length = (size_t)(end - c->buffer)};
+  c->used = 0;
+  return true;
+}
+
+struct status channel_receive(struct channel *c, double timeout_s, struct channel_answer *out) {
+  const double deadline_s = clock_now_s() + timeout_s;
+  for (size_t scanned = 0; !take_line(c, scanned, out);) {
+    scanned = c->used;
+    if (!grow_buffer(c)) return status_make(STATUS_MEMORY, "no memory for the answer of a worker");
+    TRY(wait_readable(c, deadline_s, &out->result));
+    if (out->result != CHANNEL_LINE) return status_ok();
+    const ssize_t n = read(c->reply_fd, c->buffer + c->used, c->capacity - c->used);
+    out->result = CHANNEL_CLOSED;
+    if (n <= 0) return status_ok();
+    c->used += (size_t)n;
+  }
+  return status_ok();
+}
+
+bool channel_send(struct channel *c, const void *bytes, size_t size) {
+  const struct status status = output_write_all(c->request_fd, "the pipe to the worker", bytes, size);
+  return !status_failed(&status);
+}
+
+struct status channel_ask(struct channel *c, char *const *argv, double timeout_s, struct channel_answer *out,
+                          char end[CHANNEL_END_MAX]) {
+  TRY(channel_start(c, argv));
+  const struct status status = channel_receive(c, timeout_s, out);
+  if (status_failed(&status) || out->result == CHANNEL_DEADLINE) channel_end(c, 0.0, end);
+  if (!status_failed(&status) && out->result == CHANNEL_CLOSED) channel_end(c, 2.0, end);
+  return status;
+}
