@@ -158,7 +158,7 @@ d['tool']['git_commit'] = '0123abc'"
   measure a
   compare a a --json - --modes hot
   expect_json "$OUT" '{r["mode"] for r in d["rows"]} == {"hot"} and len(d["rows"]) == 2'
-  expect_refusal 2 '--modes: "warm" is no mode' -- compare "$TMP/a.json" "$TMP/a.json" --modes warm
+  expect_refusal 2 '--modes: "warm" is not a mode' -- compare "$TMP/a.json" "$TMP/a.json" --modes warm
 }
 
 @test "compare: a wrong result is exit 3" {

@@ -90,7 +90,7 @@ expect_bad() {
   # shellcheck disable=SC2046  # one word each
   run_with "$EXAMPLE" $(yes -- "--load $EXAMPLE" | head -n 8)
   expect_status 2
-  expect_err "given more than 8 times"
+  expect_err "is one too many; give it at most 8 times"
 }
 
 @test "a file that is not there, no object, or for nothing here is refused" {
