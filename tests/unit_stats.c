@@ -116,6 +116,33 @@ static void stopping_names_the_first_reason(void **state) {
   }
 }
 
+static void slow_samples_stop_once_the_interval_is_reached(void **state) {
+  (void)state;
+  static const struct stats_rule rule = {.min_samples = 30,
+                                         .max_samples = 1000,
+                                         .relative_half_width = 0.005,
+                                         .budget_s = 2,
+                                         .floor_samples = 5,
+                                         .few_samples = 6,
+                                         .few_s = 0.05};
+  static const struct {
+    uint32_t n;
+    double half_width, elapsed_s;
+    enum stats_stop expected;
+  } rows[] = {
+      {6, 0.4, 0.05, STATS_STOP_INTERVAL},
+      {6, 0.4, 0.04, STATS_GO_ON}, /* a fast launch pays little for min_samples */
+      {5, 0.4, 0.5, STATS_GO_ON},  /* the range of five is no 95 % interval */
+      {29, 0.6, 0.5, STATS_GO_ON},
+      {30, 0.4, 0.04, STATS_STOP_INTERVAL},
+  };
+  for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
+    const struct stats s = {
+        .n = rows[i].n, .median = 100, .ci_low = 100 - rows[i].half_width, .ci_high = 100 + rows[i].half_width};
+    assert_int_equal(stats_should_stop(&rule, &s, rows[i].elapsed_s), rows[i].expected);
+  }
+}
+
 static void unknown_interval_never_counts_as_reached(void **state) {
   (void)state;
   static const struct stats_rule rule = {
@@ -141,6 +168,7 @@ int main(void) {
       cmocka_unit_test(interval_holds_for_thousands_of_samples),
       cmocka_unit_test(half_width_is_relative_to_the_median),
       cmocka_unit_test(stopping_names_the_first_reason),
+      cmocka_unit_test(slow_samples_stop_once_the_interval_is_reached),
       cmocka_unit_test(unknown_interval_never_counts_as_reached),
       cmocka_unit_test(stop_names_are_stable),
   };

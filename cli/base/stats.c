@@ -79,7 +79,9 @@ double stats_median(const double *samples, size_t n) {
 }
 
 enum stats_stop stats_should_stop(const struct stats_rule *rule, const struct stats *s, double elapsed_s) {
-  if (s->n >= rule->min_samples && stats_relative_half_width(s) <= rule->relative_half_width)
+  const bool is_slow = rule->few_s > 0 && elapsed_s >= rule->few_s;
+  if (s->n >= (is_slow ? rule->few_samples : rule->min_samples) &&
+      stats_relative_half_width(s) <= rule->relative_half_width)
     return STATS_STOP_INTERVAL;
   if (s->n >= rule->max_samples) return STATS_STOP_SAMPLES;
   if (s->n >= rule->floor_samples && elapsed_s >= rule->budget_s) return STATS_STOP_BUDGET;

@@ -22,12 +22,16 @@ void measure_range_name(char *text) {
   }
 }
 
+/* Six samples are the fewest whose range is a 95 % interval of the median. A launch of milliseconds repeats within
+ * 0.1 %, so more of them only take time. */
 struct measure_settings measure_defaults(enum device_kind kind) {
   const struct measure_settings cuda = {.rule = {.min_samples = 30,
                                                  .max_samples = 3000,
                                                  .relative_half_width = 0.005,
                                                  .budget_s = 2.5,
-                                                 .floor_samples = 5},
+                                                 .floor_samples = 5,
+                                                 .few_samples = 6,
+                                                 .few_s = 0.05},
                                         .settle_min_s = 0.015,
                                         .settle_max_s = 0.1,
                                         .settle_relative = 0.005};
@@ -35,7 +39,9 @@ struct measure_settings measure_defaults(enum device_kind kind) {
                                                 .max_samples = 200,
                                                 .relative_half_width = 0.005,
                                                 .budget_s = 0.8,
-                                                .floor_samples = 3},
+                                                .floor_samples = 3,
+                                                .few_samples = 6,
+                                                .few_s = 0.05},
                                        .settle_min_s = 0.0,
                                        .settle_max_s = 0.2,
                                        .settle_relative = 0.02};
