@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Runs a sweep under ncu or nsys and gives the kernels that the tool saw back to the cells that launched them.
+"""Runs a sweep under ncu or nsys and assigns every kernel that the tool saw to the cell that launched it.
 
   scripts/profile_sweep.py --tool ncu --sweep shapes/v3.json --json v3_counters.json
   scripts/profile_sweep.py --tool ncu --sweep shapes/v3.json --report v3.json --csv v3.csv    # counters into a saved report
@@ -11,10 +11,10 @@ through `attnbench report --counters`, so that its JSON and CSV rows carry them 
 never taken under a tool: without --report the sweep is measured once more, without the tool.
 
 --cache cold flushes the caches before every kernel, as a cold time does; hot leaves them as the last launch did.
-Clocks are left alone. NCU and NSYS in the environment name the tools' programs when they are not on the PATH.
+Clocks are not locked. NCU and NSYS in the environment name the tools' programs when they are not on the PATH.
 
-Exit code: 0; 2 usage; 4 the capture does not hold exactly the cells' kernels, or --report none of its rows; 6 --report
-is of another GPU; 7 --report is no report; 8 an output cannot be written; 9 the tool is missing, failed, or may not read
+Exit code: 0; 2 usage; 4 the capture does not hold exactly the cells' kernels, or --report has none of its rows; 6 --report
+is of another GPU; 7 --report is not a report; 8 an output cannot be written; 9 the tool is missing, failed, or may not read
 the counters; 130, 143 interrupted; else attnbench's own. An output is written whole or not at all.
 """
 import argparse
@@ -98,7 +98,7 @@ def only_rows_of(document, report):
 
 
 def fold(args, capture, document, folder):
-    """({output: text} of the report with the counters in it, the exit code that this report asks for)."""
+    """({output: text} of the report with the counters in it, this report's exit code)."""
     times = args.report or profiler.measure(args, folder)
     counters, report = folder / "counters.json", reports.read(times, args.attnbench)
     reports.require_comparable(report, times, capture.report)

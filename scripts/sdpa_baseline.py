@@ -5,12 +5,12 @@ the same report (results/README.md), so that both can be read side by side.
 What is the same as in attnbench: the cases, FLOPs and bytes (attnbench plans the sweep), the inputs (the same bytes from
 the same seed), cold (one call after an L2 flush, host time hidden behind a sleeping kernel) and hot (a CUDA graph of
 back-to-back calls on the same buffers, per call), how long a hot sample and the warm-up last and when to stop sampling
-(`attnbench list --json` says so). What is not: outputs are compared with an fp64 result before and after timing, by
+(both from `attnbench list --json`). What is not: outputs are compared with an fp64 result before and after timing, by
 bounds of this script (TOLERANCES) and on random inputs alone; no redzones; SM clock and power are not read.
 
 A case that a backend refuses is skipped with PyTorch's own words. Exit code: as attnbench's (0, 3 wrong, 4 errors, 7 bad
 sweep, 8 output, 77 no GPU, 130 and 143 interrupted), 2 usage, 9 no PyTorch or attnbench, or the device is unusable. A run
-that does not come to its end writes the rows that it has.
+that is cut short writes the rows that it has.
 """
 
 import argparse
@@ -365,7 +365,7 @@ def device_of(attnbench, kind):
 
 
 def write_report(plan, device, rows, state, arguments, started, versions):
-    """Returns the exit code that the rows ask for."""
+    """Returns the exit code of a report with these rows."""
     cells = len(plan["results"]) * len(arguments.backends)
     counts = {status: sum(row["status"] == status for row in rows) for status in STATUSES}
     wall_s, gpu_s = time.time() - started, sum(row["gpu_s"] for row in rows)

@@ -1,13 +1,13 @@
 #!/usr/bin/env python3
-"""Promotes a report to a baseline, on purpose: a baseline decides what later runs are held against.
+"""Promotes a report to a baseline. A baseline is a committed report that later ones are compared with.
 
   scripts/update_baseline.py NEW.json --to results/h200/baseline/gate.json --reason "mma_swizzle: deeper pipeline"
 
 NEW.json is a report of at least 5 rounds (attnbench --sweep FILE --rounds 10 --json NEW.json). It is refused when the
 program or the tree has uncommitted changes, when the program was built from other sources than those checked out,
 when a row is not right, when the run was profiled, throttled, unsettled or its processes disagree, and when it is
-slower than the last baseline or than the anchor. The anchor (gate.anchor.json, beside the baseline) stays where it
-was pinned: three baselines that are each 1.5 % slower than the one before all pass, but not against the anchor.
+slower than the last baseline or than the anchor. The anchor (gate.anchor.json, beside the baseline) keeps the
+report that it was pinned to, so that three baselines which are each 1.5 % slower than the one before do not all pass.
 Every promotion is a line in baseline.log.jsonl, in the same folder. Commit the three files together.
 
 exit 0: promoted; 1: slower than the last baseline or the anchor; 2: usage; 3, 4, 5: what the comparison found (wrong,
@@ -72,7 +72,7 @@ def tree_problems(commit):
         return
     changes = git("status", "--porcelain", "--untracked-files=no", "--", ".", ":(exclude,glob)results/*/baseline/**")
     if changes.returncode != 0:
-        yield f"{ROOT} is no git checkout, so the sources of this report are not known"
+        yield f"{ROOT} is not a git checkout, so the sources of this report are not known"
         return
     if changes.stdout:
         yield f"the tree has uncommitted changes: {', '.join(line[3:] for line in changes.stdout.splitlines()[:4])}"
@@ -107,7 +107,7 @@ def mode_problems(mode, time, processes, limits):
         share = 100 * spread / statistics.fmean(medians)
         yield f"{mode}: its processes differ by {share:.2f} % (standard deviation), at most {limits.max_spread:g} % is quiet"
     if not time["settled"] and not limits.accept_unsettled:
-        yield f"{mode}: warm-up did not settle (--accept-unsettled takes it all the same)"
+        yield f"{mode}: warm-up did not settle (--accept-unsettled promotes it anyway)"
     reasons = set(time["throttle_reasons"]).union(*processes.get("throttle_reasons") or [[]]) & THROTTLED
     if reasons:
         yield f"{mode}: the clock was held down by {', '.join(sorted(reasons))}"
@@ -169,7 +169,7 @@ def judge(name, path, new, options):
     """Compares with an earlier report; refuses, or returns what is to be logged of it."""
     comparison, code = compare(options.attnbench, path, new)
     if comparison["summary"]["exit_code"] != code:
-        raise Failure(INPUT, f"{options.attnbench} compare ended with {code}, its report says otherwise")
+        raise Failure(INPUT, f"{options.attnbench} compare ended with {code}, but its JSON says {comparison['summary']['exit_code']}")
     entry = {"report": os.path.basename(path), "exit_code": code, "worst_time_ratio": worst_change(comparison)}
     if code == 0:
         return entry
@@ -183,11 +183,11 @@ def judge(name, path, new, options):
     if code == REGRESSION:
         if options.accept_creep:
             return entry
-        raise refused(code, f"slower than the {name} {path} (--accept-creep promotes it all the same):",
+        raise refused(code, f"slower than the {name} {path} (--accept-creep promotes it anyway):",
                       *rows_of(comparison, ["regressed"]))
     if code == COVERAGE and options.accept_missing:
         return entry
-    hint = {COVERAGE: " (--accept-missing promotes it all the same)", INCONCLUSIVE: ": measure with more --rounds"}.get(code, "")
+    hint = {COVERAGE: " (--accept-missing promotes it anyway)", INCONCLUSIVE: ": measure with more --rounds"}.get(code, "")
     raise refused(code, f"the comparison with the {name} {path} ended with {code}{hint}:",
                   *rows_of(comparison, ["wrong", "missing", "inconclusive", "clock"]))
 
@@ -243,20 +243,20 @@ def parse_options():
     parser.add_argument("--to", required=True, metavar="FILE.json", type=pathlib.Path, help="the baseline to write")
     parser.add_argument("--reason", required=True, metavar="TEXT", help="why, in one line, for the log")
     parser.add_argument("--anchor", action="store_true", help="pin the anchor to this report too")
-    parser.add_argument("--accept-creep", action="store_true", help="although it is slower than the last one or the anchor")
-    parser.add_argument("--accept-missing", action="store_true", help="although rows of the last one are not there")
-    parser.add_argument("--accept-unsettled", action="store_true", help="although a warm-up did not settle")
-    parser.add_argument("--new-machine", action="store_true", help="another machine or sweep: nothing is compared")
+    parser.add_argument("--accept-creep", action="store_true", help="promote it although it is slower than the last baseline or the anchor")
+    parser.add_argument("--accept-missing", action="store_true", help="promote it although rows of the last baseline are missing")
+    parser.add_argument("--accept-unsettled", action="store_true", help="promote it although a warm-up did not settle")
+    parser.add_argument("--new-machine", action="store_true", help="start anew on another machine or sweep, without a comparison")
     parser.add_argument("--max-spread", type=float, default=1.0, metavar="PERCENT",
-                        help="standard deviation of the processes' medians that is still quiet [default: 1]")
+                        help="largest standard deviation of the processes' medians (default: 1)")
     program.add_attnbench_option(parser)
     options = parser.parse_args()
     if options.to.suffix != ".json" or options.to.name.endswith(".anchor.json"):
-        parser.error("--to: name the baseline FILE.json; its anchor is beside it")
+        parser.error("--to: name the baseline itself, FILE.json; its anchor FILE.anchor.json is written beside it")
     if not options.reason.strip() or "\n" in options.reason:
-        parser.error("--reason: one line that says why")
+        parser.error("--reason: give one line of text")
     if not (math.isfinite(options.max_spread) and options.max_spread > 0):
-        parser.error("--max-spread: a number of percent above 0")
+        parser.error("--max-spread: give a percentage above 0")
     return options
 
 

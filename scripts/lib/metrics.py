@@ -93,7 +93,7 @@ SCALED = re.compile("duration|bytes|per_second")  # metrics whose unit ncu may c
 
 
 def number(text, unit, name):
-    """A metric's value in base units; None for what is no number ("n/a", "nan", "")."""
+    """A metric's value in base units; None where there is no number ("n/a", "nan", "")."""
     if unit not in UNITS and SCALED.search(name):
         raise Failure(INTERNAL, f'ncu gives {name} in "{unit}", a unit that attnbench does not know')
     try:

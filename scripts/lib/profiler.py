@@ -239,7 +239,7 @@ def expected_launches(report):
     """(row, pass number, launch) of every kernel that a --profile run launched, in order."""
     launches = report["run"].get("profile_launches")
     if not launches:
-        raise Failure(INPUT, "the report is not of a --profile run: run.profile_launches is not there")
+        raise Failure(INPUT, "the report is not of a --profile run: it has no run.profile_launches")
     return [(row, i, launch) for row in report["results"] if row["status"] == "ok" for _ in range(launches)
             for i, launch in enumerate(row["launches"])]
 
@@ -277,7 +277,7 @@ def over_launches(kernels, how=statistics.mean):
 
 class Capture:
     """What a tool saw of a sweep: source, cache, report (of the --profile run), rows of (row, kernels by pass), and the
-    exit code that the rows which are not there ask for."""
+    exit code of the rows that are missing."""
 
     def __init__(self, source, cache, report, rows, exit_code):
         self.source, self.cache, self.report, self.rows, self.exit_code = source, cache, report, rows, exit_code

@@ -79,7 +79,7 @@ def finding_ids(row):
 
 
 def limit(row):
-    """The worst finding; without any, the roof that the row is held against."""
+    """The worst finding; without any, the row's roof."""
     named = [i for i in finding_ids(row) if i != "scales_with_bh"]
     if named:
         return f"`{named[0]}`"

@@ -5,9 +5,9 @@ use of every row. Grid and block are compared launch by launch before anything e
 
   scripts/proof/check_against_ncu.py --sweep shapes/v3.json [--report results/h200/v3.journal] --json results/h200/counters.json
 
-What attnbench says is taken from a report: --report, or one measured now. Quantities within 10 % of each other
-(percentages: or half a point) agree. A disagreement is explained only by a rule below whose condition holds for the
-row *and* whose own, corrected bounds hold ncu's value; anything else is unexplained. The tables go to stdout as
+attnbench's figures come from --report, or from a report measured now. Quantities within 10 % of each other
+(percentages: or half a point) agree. A disagreement is explained only by a rule below whose condition is true of the
+row *and* whose own, corrected bounds contain ncu's value; anything else is unexplained. The tables go to stdout as
 Markdown and to --json (schema attnbench.table/1, which scripts/results/update_results.py puts on the results page).
 
 Exit code: 0 nothing is unexplained; 1 something is; 4 nothing could be compared, or the capture does not hold exactly
@@ -369,7 +369,7 @@ def document_of(capture, report, compared, command):
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     profiler.add_options(parser)
-    parser.add_argument("--report", metavar="FILE", help="what attnbench says (default: measured now)")
+    parser.add_argument("--report", metavar="FILE", help="report or journal to compare with the counters (default: measured now)")
     parser.add_argument("--json", metavar="FILE", help="write the tables and every comparison here; - is stdout")
     args = parser.parse_args()
     profiler.check_options(parser, args)

@@ -466,7 +466,8 @@ def parse_arguments():
     profiler.add_options(parser)
     parser.add_argument("--tools", default="nsys,ncu", metavar="A,B", help="nsys, ncu or both (default)")
     parser.add_argument("--report", metavar="FILE", action="append",
-                        help="medians to hold against ncu, one process each; repeat for more (default: measured now)")
+                        help="report or journal whose medians are compared with ncu's, one process each; repeat for more (default: "
+                             "measured now)")
     parser.add_argument("--processes", type=int, default=PROCESSES, metavar="N",
                         help=f"untraced runs without --report (default: {PROCESSES})")
     parser.add_argument("--node-us", type=float, default=0.53, metavar="US",

@@ -1,11 +1,11 @@
 #!/usr/bin/env python3
 """Checks attnbench JSON reports and comparisons against their schemas in results/ and against what a schema cannot say.
-Of a report: counts add up, keys name their shapes, no cell stands twice, quantiles are ordered, a row that is not ok has
-no speed. Of a comparison: counts and exit code are those of its rows, and no row stands twice.
+Of a report: counts add up, keys name their shapes, no cell appears twice, quantiles are ordered, a row that is not ok has
+no speed. Of a comparison: counts and exit code are those of its rows, and no row appears twice.
 
-usage: validate_report.py FILE.json...     exit 0: all valid, 1: at least one is not, 2: usage or set-up
+exit 0: all are valid; 1: at least one is not; 2: usage, or python3-jsonschema is missing
 """
-
+import argparse
 import json
 import math
 import pathlib
@@ -14,7 +14,8 @@ import sys
 try:
     import jsonschema
 except ImportError:
-    sys.exit("validate_report.py: needs python3-jsonschema; apt-get install python3-jsonschema")
+    print("validate_report.py: needs python3-jsonschema; apt-get install python3-jsonschema", file=sys.stderr)
+    sys.exit(2)
 
 RESULTS = pathlib.Path(__file__).resolve().parents[2] / "results"
 STATUSES = ["ok", "wrong", "skipped", "planned", "oom_predicted", "error", "crashed", "timeout"]
@@ -36,7 +37,7 @@ def reject_duplicates(pairs):
     keys = [key for key, _ in pairs]
     for key in keys:
         if keys.count(key) > 1:
-            raise ValueError(f'key "{key}" stands twice in one object')
+            raise ValueError(f'key "{key}" appears twice in one object')
     return dict(pairs)
 
 
@@ -48,7 +49,7 @@ def key_of(shape):
 
 
 def check_nulls(value, where):
-    """A reason stands beside a null and nowhere else."""
+    """Only a null has a reason beside it."""
     if isinstance(value, list):
         for i, item in enumerate(value):
             yield from check_nulls(item, f"{where}[{i}]")
@@ -58,7 +59,7 @@ def check_nulls(value, where):
             if reason in ("", key, "roof"):  # "reason" itself; roof_reason also explains {cold: null, hot: null}
                 pass
             elif value.get(reason, 0) is not None:
-                yield f"{where}.{key} stands beside a value that is not null"
+                yield f"{where}.{key} explains a value that is not null"
             yield from check_nulls(item, f"{where}.{key}")
 
 
@@ -80,7 +81,7 @@ def check_speedup(result, where):
     for mode in ("cold", "hot"):
         ratio = speedup[mode]
         if ratio is not None and result["time"][mode] is None:
-            yield f"{where}.speedup_vs.{mode} stands beside no time"
+            yield f"{where}.speedup_vs.{mode}: the row has no time in this mode"
         if ratio is not None and not ratio["ci95_low"] <= ratio["ratio"] <= ratio["ci95_high"]:
             yield f"{where}.speedup_vs.{mode}: the interval does not hold the ratio"
 
@@ -91,9 +92,9 @@ def check_processes(result, where):
             continue
         lists = [processes[name] for name in ("median_us", "sm_clock_mhz", "throttle_reasons")]
         if any(len(values) != processes["count"] for values in lists):
-            yield f"{where}.processes.{mode}: lists are not of {processes['count']} processes"
+            yield f"{where}.processes.{mode}: a list does not have {processes['count']} entries, one per process"
         elif result["time"][mode] is None or processes["median_us"][0] != result["time"][mode]["median_us"]:
-            yield f"{where}.processes.{mode}: the first median is not time.{mode}'s"
+            yield f"{where}.processes.{mode}: the first median differs from time.{mode}.median_us"
 
 
 def check_result(result, where):
@@ -106,7 +107,7 @@ def check_result(result, where):
         timed = result["time"] is not None and result["time"][mode] is not None
         has_rate = result["tflop_per_s"] is not None and result["tflop_per_s"][mode] is not None
         if timed != has_rate:
-            yield f"{where}: tflop_per_s.{mode} and time.{mode} must be there together"
+            yield f"{where}: has only one of tflop_per_s.{mode} and time.{mode}"
     for i, launch in enumerate(result["launches"]):
         grid = launch["grid"]
         if launch["blocks"] != grid[0] * grid[1] * grid[2]:
@@ -125,7 +126,7 @@ def check_report(report):
     coverage = missing or any(summary[status] for status in COVERAGE)
     exit_code = 3 if summary["wrong"] else 4 if coverage else 0
     if summary["exit_code"] != exit_code:
-        yield f"summary.exit_code is {summary['exit_code']}, the rows ask for {exit_code}"
+        yield f"summary.exit_code is {summary['exit_code']}, its rows make it {exit_code}"
     cells = [(result["key"], result["variant"]) for result in results]
     if len(set(cells)) != len(cells):
         yield "results hold a cell twice"
@@ -134,7 +135,7 @@ def check_report(report):
     yield from check_nulls(report, "report")
 
 
-# Verdicts and the exit code each asks for, the worst first.
+# Verdicts with their exit codes, the worst first.
 VERDICT_CODES = [("wrong", 3), ("missing", 4), ("added", 4), ("regressed", 1), ("inconclusive", 5), ("clock", 5)]
 JUDGED = ["same", "improved", "regressed", "inconclusive", "clock", "wrong", "missing"]
 
@@ -159,7 +160,7 @@ def check_comparison(comparison):
     counts["exit_code"] = expected_exit(comparison)
     for key, count in counts.items():
         if summary[key] != count:
-            yield f"summary.{key} is {summary[key]}, the rows ask for {count}"
+            yield f"summary.{key} is {summary[key]}, its rows make it {count}"
     fatal = any(difference["fatal"] for difference in comparison["identity"]["differences"])
     if fatal == comparison["identity"]["comparable"]:
         yield "identity.comparable contradicts its differences"
@@ -170,7 +171,7 @@ def check_comparison(comparison):
         if row["base"] is None and row["new"] is None:
             yield f"rows[{i}] is in neither report"
         if row["time_ratio"] is None and row["bound_low_ratio"] is not None:
-            yield f"rows[{i}] has bounds of a ratio that is not there"
+            yield f"rows[{i}] has bounds of a ratio but no ratio"
 
 
 FORMATS = {
@@ -183,8 +184,10 @@ def problems_of(path):
     try:
         with open(path, encoding="utf-8") as file:
             document = json.load(file, parse_constant=reject_constant, parse_float=finite, object_pairs_hook=reject_duplicates)
-    except (OSError, ValueError, RecursionError) as error:
-        return [str(error)]
+    except OSError as error:
+        return [f"cannot be read: {error.strerror}"]
+    except (ValueError, RecursionError) as error:
+        return [f"not valid JSON: {error}"]
     name = document.get("schema") if isinstance(document, dict) else None
     if name not in FORMATS:
         return [f"schema is {name!r}; must be one of {', '.join(FORMATS)}"]
@@ -197,11 +200,10 @@ def problems_of(path):
     return list(check(document))
 
 
-def main(paths):
-    if not paths:
-        print(__doc__.strip(), file=sys.stderr)
-        return 2
-    bad = 0
+def main():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("paths", nargs="+", metavar="FILE.json")
+    paths, bad = parser.parse_args().paths, 0
     for path in paths:
         problems = problems_of(path)
         bad += bool(problems)
@@ -211,4 +213,4 @@ def main(paths):
 
 
 if __name__ == "__main__":
-    sys.exit(main(sys.argv[1:]))
+    sys.exit(main())

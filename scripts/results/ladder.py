@@ -27,7 +27,7 @@ def check_rung(ladder, rung, where):
             raise Failure(INPUT, f'{named}: {value} is not a prediction; write [low, high], {{"us": time}}, '
                                  '{"saves_us": difference} or null')
     if rung.get("over") is not None and rung["over"] not in [other.get("variant") for other in ladder["rungs"]]:
-        raise Failure(INPUT, f"{named} is over {rung['over']}, which is no rung of this ladder")
+        raise Failure(INPUT, f"{named} is over {rung['over']}, which is not a rung of this ladder")
 
 
 def read(path):
@@ -150,7 +150,7 @@ def section(reports, ladder):
 def blocks(reports, document):
     """The page's text under its title."""
     intro = ("Each rung, its gain over the rung below as predicted and as measured (hot medians; within "
-             f"{percent(AS_PREDICTED)} of the range counts as predicted), the share of the roof it is held against, the worst finding or, "
+             f"{percent(AS_PREDICTED)} of the range counts as predicted), the share of its roof, the worst finding or, "
              "without one, the roof that binds, and the reference's time over the rung's, timed in turns (above 1 the rung is "
              "faster). A gain across two runs shows by different names in the last column. Predictions come from the kernels' "
              "headers or, for the prefill shapes, from `ladder.json`, before the case was measured; where a header gives clocks and "

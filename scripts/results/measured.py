@@ -62,6 +62,6 @@ def torch_versions(report):
 
 
 def own_best(rows):
-    """(variant, row) of the fastest measured row that is no vendor's; None."""
+    """(variant, row) of the fastest measured row that is not a vendor's, or None."""
     timed = [(name, row) for name, row in rows.items() if row["time"] and not is_vendors(row)]
     return min(timed, key=lambda item: hot_us(item[1])) if timed else None

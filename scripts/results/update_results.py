@@ -5,8 +5,8 @@ blocks of the top README.md.
 Journals (results/<gpu>/<sweep>.journal) are what runs measured and are never edited; `attnbench report` turns each into a
 report. The pages and plots are made from these reports, from PyTorch's (torch_<sweep>.json, by sdpa_baseline.py), from
 the timer's self-test (timer_selftest.json), from tables of scripts/proof/ (timer.json, counters.json, gate.json), and
-from what is written by hand: predictions (ladder.json) and claims (origins.json). A block of README.md stands between
-<!-- begin NAME --> and <!-- end NAME -->; the names are v3-output and headline.
+from what is written by hand: predictions (ladder.json) and claims (origins.json). A generated block of README.md
+is between <!-- begin NAME --> and <!-- end NAME -->; the names are v3-output and headline.
 
   scripts/results/update_results.py            write what is out of date
   scripts/results/update_results.py --check    write nothing; exit 1 and name what differs

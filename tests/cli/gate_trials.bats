@@ -6,7 +6,7 @@ load helper
 setup() {
   cat >"$TMP/attnbench" <<'PY'
 #!/usr/bin/env python3
-import json, os, pathlib, sys
+import json, os, pathlib, sys, time
 args = sys.argv[1:]
 value = lambda name: args[args.index(name) + 1] if name in args else None
 if args[0] != "ab":
@@ -15,6 +15,9 @@ if args[0] != "ab":
     pathlib.Path(value("--json")).write_text(json.dumps(report))
     sys.exit(0)
 slowed, rows, code = value("--inject-slowdown"), [], 0
+if "HANGS" in os.environ:
+    pathlib.Path(os.environ["HANGS"]).write_text(str(os.getpid()))
+    time.sleep(60)
 mark = pathlib.Path(os.environ["MARK"])
 if slowed and os.environ.get("RESTLESS") and not mark.exists():
     mark.touch()
@@ -75,4 +78,44 @@ PY
   trials
   expect_status 7
   expect_err "no such file"
+}
+
+@test "what cannot be read, written or understood is refused before anything is measured" {
+  printf '#!/bin/sh\ntouch "$MARK"\n' >"$TMP/attnbench"
+  echo '{"a":' >"$TMP/broken"
+  trials --evidence "$TMP/broken"
+  expect_status 7
+  expect_err "$TMP/broken: not valid JSON"
+  trials --evidence "$TMP/none"
+  expect_status 7
+  echo '{"results": [{"key": "K1", "variant": "v", "status": "ok", "time": {"hot": {"median_us": 90}}}]}' >"$TMP/report"
+  trials --evidence "$TMP/report" --resume "$TMP/broken"
+  expect_status 7
+  expect_err "$TMP/broken: not the FILE.trials of an earlier run"
+  trials --json "$TMP/none/gate.json"
+  expect_status 8
+  for wrong in '--same -1' '--gpus 0,,1' '--json -'; do
+    # shellcheck disable=SC2086  # an option and its value
+    trials $wrong
+    expect_status 2
+  done
+  [ ! -e "$MARK" ] || fail "something was measured"
+}
+
+@test "an interrupted run ends its programs and can be resumed" {
+  trials --same 1 --slowed 0
+  python -c 'import json, sys; print(json.dumps(json.load(open(sys.argv[1]))["trials"][0]))' "$TMP/gate.json" >"$TMP/earlier"
+  HANGS=$TMP/pid "$ATTN_PYTHON" scripts/proof/gate_trials.py --attnbench "$TMP/attnbench" --sweep s.json --json "$TMP/gate.json" \
+    --processes 0 --same 2 --slowed 0 --resume "$TMP/earlier" >"$OUT" 2>"$ERR" &
+  until [ -s "$TMP/pid" ]; do sleep 0.1; done
+  kill -TERM $!
+  status=0
+  wait $! || status=$?
+  expect_status 143
+  refute_err Traceback
+  ! kill -0 "$(cat "$TMP/pid")" 2>/dev/null || fail "the program runs on"
+  cmp "$TMP/gate.json.trials" "$TMP/earlier" || fail "the trials were not kept"
+  trials --same 2 --slowed 0 --resume "$TMP/gate.json.trials"
+  expect_status 0
+  expect_json "$TMP/gate.json" 'd["rows"][0][1] == "0 of 2"'
 }

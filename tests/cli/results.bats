@@ -142,7 +142,7 @@ s/attnbench.ladder.1/attnbench.report\/1/|ladder.json: not predictions
 s/"sources"/"source"/|has no "sources"
 0,/"what"/s//"that"/|has no "what"
 0,/"predicted": \[/s//"predicted": [null, /|predictions for 3 cases
-0,/"over": "[^"]*"/s//"over": "nobody"/|is over nobody, which is no rung of this ladder
+0,/"over": "[^"]*"/s//"over": "nobody"/|is over nobody, which is not a rung of this ladder
 0,/\[1.85, 1.85\]/s//"fast"/|fast is not a prediction
 TABLE
   cp "$TMP/ladder.json" "$gpu/ladder.json"
