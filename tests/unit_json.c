@@ -115,8 +115,8 @@ static void keys_must_be_known_and_single(void **state) {
       {"{\"B\": 1, \"causl\": 2}", "t.json:1:10: causl is not a key known here; did you mean \"causal\"?"},
       {"{\"b\": 1}", "t.json:1:2: b is not a key known here; did you mean \"B\"?"},
       {"{\"zzzzzzzz\": 1}", "remove it or use one of causal, Skv, B"},
-      {"{\"B\": 1,\n\"B\": 1}", "t.json:2:1: B stands twice"},
-      {"{\"B\": 1, \"\\u0042\": 1}", "t.json:1:10: B stands twice"},
+      {"{\"B\": 1,\n\"B\": 1}", "t.json:2:1: B appears twice"},
+      {"{\"B\": 1, \"\\u0042\": 1}", "t.json:1:10: B appears twice"},
       {"{\"\": 1}", "t.json:1:2: [\"\"] is not a key known here"},
   };
   for (size_t i = 0; i < COUNT(rows); ++i) {
@@ -135,8 +135,8 @@ static void a_key_stands_once_in_its_object_at_any_depth(void **state) {
   } rows[] = {
       {"7", NULL},
       {"[{\"a\": {\"a\": 1}}, {\"a\": 2, \"A\": 3}]", NULL},
-      {"{\"b\": [], \"a\": 1,\n\"b\": 2}", "t.json:2:1: b stands twice in its object"},
-      {"[1, {\"c\": {\"x\": 1, \"y\": 2, \"x\": 3}}]", "t.json:1:28: [1].c.x stands twice"},
+      {"{\"b\": [], \"a\": 1,\n\"b\": 2}", "t.json:2:1: b appears twice in its object"},
+      {"[1, {\"c\": {\"x\": 1, \"y\": 2, \"x\": 3}}]", "t.json:1:28: [1].c.x appears twice"},
   };
   for (size_t i = 0; i < COUNT(rows); ++i) {
     struct json_doc doc = parsed(rows[i].text);

@@ -194,12 +194,11 @@ static struct status read_open_file(const char *path, int file, size_t max_bytes
   if (fstat(file, &info) != 0) {
     return status_make(STATUS_INPUT, "%s: cannot be examined (%s); check the file", path, strerror(errno));
   }
-  struct status status = check_file(path, &info, max_bytes);
-  if (status_failed(&status)) return status;
+  TRY(check_file(path, &info, max_bytes));
   const size_t size = (size_t)info.st_size;
   char *bytes = malloc(size + 1);
   if (!bytes) return status_make(STATUS_MEMORY, "%s: no memory for its %zu bytes; free some", path, size);
-  status = read_whole(path, file, bytes, size, length);
+  struct status status = read_whole(path, file, bytes, size, length);
   if (status_failed(&status)) {
     free(bytes);
     return status;
@@ -269,9 +268,8 @@ void json_free(struct json_doc *doc) {
 struct status json_load(const char *path, size_t max_bytes, struct json_doc *out) {
   char *text;
   size_t length;
-  struct status status = json_read_file(path, max_bytes, &text, &length);
-  if (status_failed(&status)) return status;
-  status = json_parse(path, text, length, out);
+  TRY(json_read_file(path, max_bytes, &text, &length));
+  struct status status = json_parse(path, text, length, out);
   free(text);
   return status;
 }
@@ -336,7 +334,7 @@ struct status json_check_keys(const struct json_doc *doc, const cJSON *object, c
     size_t index = 0;
     while (known[index] && strcmp(known[index], item->string) != 0) ++index;
     if (!known[index] || index >= SEEN_MAX) return unknown_key(doc, item, known);
-    if (seen >> index & 1u) return json_error(doc, item, true, "stands twice in its object; remove one of the two");
+    if (seen >> index & 1u) return json_error(doc, item, true, "appears twice in its object; remove one of the two");
     seen |= UINT64_C(1) << index;
   }
   return status_ok();
@@ -356,7 +354,7 @@ static struct status twice_in(const struct json_doc *doc, const cJSON *object) {
   qsort(sorted, used, sizeof *sorted, by_key);
   for (size_t i = 1; i < used && !status_failed(&status); ++i) {
     if (by_key(&sorted[i - 1], &sorted[i]) == 0)
-      status = json_error(doc, sorted[i], true, "stands twice in its object; remove one of the two");
+      status = json_error(doc, sorted[i], true, "appears twice in its object; remove one of the two");
   }
   free(sorted);
   return status;

@@ -52,7 +52,7 @@ const cJSON *json_get(const cJSON *object, const char *key);
 /* Fails on the first key of `object` not in the NULL-ended `known`, or standing twice; offers the nearest. */
 struct status json_check_keys(const struct json_doc *, const cJSON *object, const char *const *known);
 
-/* Fails when a key stands twice in any object of the document, whatever the keys: readers would differ in which they
+/* Fails when a key appears twice in any object of the document, whatever the keys: readers would differ in which they
  * take. */
 struct status json_check_unique(const struct json_doc *);
 

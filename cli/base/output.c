@@ -80,8 +80,7 @@ static struct status open_direct(const char *path, struct output *out) {
 
 static struct status explain_open(const char *path, int error) {
   char parent[PATH_MAX];
-  struct status status = parent_of(path, parent);
-  if (status_failed(&status)) return status;
+  TRY(parent_of(path, parent));
   if (error == ENOENT) {
     return status_make(STATUS_OUTPUT, "%s: the directory %s does not exist; create it first", path, parent);
   }
@@ -141,10 +140,9 @@ struct status output_open(const char *path, struct output *out) {
   bool direct;
   *out = (struct output){.stream = stdout, .target = "the standard output"};
   if (strcmp(path, "-") == 0) return status_ok();
-  struct status status = check_target(path, &direct);
-  if (status_failed(&status)) return status;
+  TRY(check_target(path, &direct));
   if (direct) return open_direct(path, out);
-  status = resolve_target(path, out);
+  struct status status = resolve_target(path, out);
   return status_failed(&status) ? status : open_temporary(out);
 }
 

@@ -26,7 +26,7 @@ static bool matches_any(const char *glob, const struct journal_data *data) {
   return false;
 }
 
-/* Of cells picked one by one, as a row's command picks its own, none needs be that of a glob for the whole sweep. */
+/* With --only a glob that was written for the whole sweep need not match one of the picked cells. */
 static bool must_match(const struct options *options) { return options->only.count == 0; }
 
 struct status gate_options_check(const struct options *options, const struct cells *cells) {

@@ -63,24 +63,21 @@ struct trial {
 static struct status take_turn(const struct trial *trial, double delay_us, double *median_us) {
   double us[BATCH_MAX], unused;
   uint32_t launches;
-  struct status status = problem_delay(trial->problem, trial->mode, delay_us);
-  if (!status_failed(&status) && trial->mode == TIME_HOT) {
-    status = problem_time_prepare(trial->problem, &launches, &unused);
-  }
-  if (!status_failed(&status)) status = problem_sample(trial->problem, trial->mode, trial->samples, us, &unused);
-  if (!status_failed(&status)) *median_us = stats_median(us, trial->samples);
-  return status;
+  TRY(problem_delay(trial->problem, trial->mode, delay_us));
+  if (trial->mode == TIME_HOT) TRY(problem_time_prepare(trial->problem, &launches, &unused));
+  TRY(problem_sample(trial->problem, trial->mode, trial->samples, us, &unused));
+  *median_us = stats_median(us, trial->samples);
+  return status_ok();
 }
 
 /* Time with the delay over time without it, in turns. */
 static struct status try_delay(struct trial *trial, double delay_us, double *ratio) {
   double without[TURNS + 1], with[TURNS];
-  struct status status = take_turn(trial, 0, &without[0]);
-  for (uint32_t i = 0; i < TURNS && !status_failed(&status); ++i) {
-    status = take_turn(trial, delay_us, &with[i]);
-    if (!status_failed(&status)) status = take_turn(trial, 0, &without[i + 1]);
+  TRY(take_turn(trial, 0, &without[0]));
+  for (uint32_t i = 0; i < TURNS; ++i) {
+    TRY(take_turn(trial, delay_us, &with[i]));
+    TRY(take_turn(trial, 0, &without[i + 1]));
   }
-  if (status_failed(&status)) return status;
   trial->base_us = stats_median(without, TURNS + 1);
   *ratio = 1 / speedup_of_batches(without, with, TURNS).ratio;
   return status_ok();
@@ -95,36 +92,33 @@ double inject_next_delay(double delay_us, double added_us, double least_added_us
 static struct status too_short(const struct trial *trial, double percent, double ratio) {
   return status_make(
       STATUS_USAGE,
-      "--inject-slowdown: a launch more costs %.2f us of this cell's %.2f us %s, so %g %% needs at least "
-      "%.2f %%; choose a longer cell or a larger slowdown",
-      (ratio - 1) * trial->base_us, trial->base_us, time_mode_name(trial->mode), percent, (ratio - 1) * 100);
+      "--inject-slowdown: the delay is a launch of its own, which alone adds %.2f us to this cell's %.2f us %s: "
+      "%.2f %%, more than the %g %% asked for; choose a longer cell or a larger slowdown",
+      (ratio - 1) * trial->base_us, trial->base_us, time_mode_name(trial->mode), (ratio - 1) * 100, percent);
 }
 
 /* Steps towards the wanted ratio; *delay_us is then the last delay that was tried. */
 static struct status approach(struct trial *trial, double wanted, double *delay_us, double *ratio) {
   *delay_us = least_delay_us;
-  struct status status = try_delay(trial, *delay_us, ratio);
-  if (status_failed(&status)) return status;
+  TRY(try_delay(trial, *delay_us, ratio));
   if (*ratio > wanted + close_enough) return too_short(trial, (wanted - 1) * 100, *ratio);
   const double least_added_us = (*ratio - 1) * trial->base_us;
   for (int step = 0; step < STEPS_MAX && fabs(*ratio - wanted) > close_enough; ++step) {
     *delay_us =
         inject_next_delay(*delay_us, (*ratio - 1) * trial->base_us, least_added_us, (wanted - 1) * trial->base_us);
-    status = try_delay(trial, *delay_us, ratio);
-    if (status_failed(&status)) return status;
+    TRY(try_delay(trial, *delay_us, ratio));
   }
-  if (fabs(*ratio - wanted) <= allowed_off + allowed_off_relative * (wanted - 1)) return status;
+  if (fabs(*ratio - wanted) <= allowed_off + allowed_off_relative * (wanted - 1)) return status_ok();
   return status_make(
       STATUS_USAGE,
-      "--inject-slowdown: this cell's times are too restless: %g %% was wanted and %.2f %% reached %s; "
+      "--inject-slowdown: this cell's times vary too much: %g %% was asked for, %.2f %% was reached %s; "
       "choose a longer cell or a quieter machine",
       (wanted - 1) * 100, (*ratio - 1) * 100, time_mode_name(trial->mode));
 }
 
-/* A CPU's delay is as long as its clock says and costs nothing more, and its times are too restless to correct by. */
+/* A CPU's delay is as long as its clock says and costs nothing more, and its times vary too much to correct by. */
 static struct status compute(struct trial *trial, double wanted, double *delay_us, double *ratio) {
-  struct status status = try_delay(trial, least_delay_us, ratio);
-  if (status_failed(&status)) return status;
+  TRY(try_delay(trial, least_delay_us, ratio));
   *delay_us = (wanted - 1) * trial->base_us;
   return try_delay(trial, *delay_us, ratio);
 }
@@ -146,12 +140,9 @@ struct status inject_calibrate(struct device *device, struct problem *problem, c
     if (!modes[mode]) continue;
     struct trial trial = {.problem = problem, .mode = mode, .samples = samples_of(mode, estimate_us)};
     double delay_us = 0;
-    struct status status = take_turn(&trial, 0, &trial.base_us); /* warm-up */
-    if (!status_failed(&status)) {
-      status = (exact ? compute : approach)(&trial, 1 + percent / 100, &delay_us, &injected.ratio[mode]);
-    }
-    if (!status_failed(&status)) status = problem_delay(problem, mode, delay_us);
-    if (status_failed(&status)) return status;
+    TRY(take_turn(&trial, 0, &trial.base_us)); /* warm-up */
+    TRY((exact ? compute : approach)(&trial, 1 + percent / 100, &delay_us, &injected.ratio[mode]));
+    TRY(problem_delay(problem, mode, delay_us));
   }
   *out = injected;
   return status_ok();

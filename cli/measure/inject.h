@@ -21,7 +21,7 @@ double inject_percent(const struct inject_rule *, const char *key, const char *v
 /* Gives the bound variant's launches a delay, per mode that is timed, with which they take percent / 100 longer than
  * without: the two are timed in turns, and on a GPU the delay is corrected until the ratio is right. Call after
  * problem_time_prepare, and call that again afterwards. Microseconds of one launch: estimate_us. A failure that is
- * not the device's says that the cell is too short for so small a slowdown, or too restless. */
+ * not the device's says that the cell is too short for so small a slowdown, or that its times vary too much. */
 struct status inject_calibrate(struct device *, struct problem *, const bool modes[TIME_MODE_COUNT], double percent,
                                double estimate_us, struct injected_record *out);
 

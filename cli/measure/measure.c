@@ -79,8 +79,7 @@ static struct status settle(struct problem *problem, enum time_mode mode, const 
   const double start_s = clock_now_s();
   out->warmup_s = 0;
   while (!out->settled && out->warmup_s < settings->settle_max_s) {
-    const struct status status = problem_sample(problem, mode, window, us, &clock_mhz);
-    if (status_failed(&status)) return status;
+    TRY(problem_sample(problem, mode, window, us, &clock_mhz));
     const double median = stats_median(us, window);
     out->warmup_s = clock_now_s() - start_s;
     out->settled =
@@ -109,8 +108,7 @@ static struct status sample_until_stop(struct device *device, struct problem *pr
   do {
     double clock_mhz;
     const uint32_t take = rule->max_samples - n < batch ? rule->max_samples - n : batch;
-    const struct status status = problem_sample(problem, mode, take, us + n, &clock_mhz);
-    if (status_failed(&status)) return status;
+    TRY(problem_sample(problem, mode, take, us + n, &clock_mhz));
     n += take;
     if (isfinite(clock_mhz) && clock_count < CLOCK_BATCHES_MAX) clocks[clock_count++] = clock_mhz;
     note_health(device, out);
@@ -147,8 +145,7 @@ struct status measure_passes(struct problem *problem, uint32_t pass_count, doubl
   double us[ATTN_PASSES_MAX * PASS_SAMPLES_MAX];
   const uint32_t n =
       samples_for(pass_budget_s, measure_sample_us(TIME_COLD, 1, estimate_us) * pass_count, PASS_SAMPLES_MAX);
-  const struct status status = problem_sample_passes(problem, n, us);
-  if (status_failed(&status)) return status;
+  TRY(problem_sample_passes(problem, n, us));
   for (uint32_t pass = 0; pass < pass_count; ++pass) pass_us[pass] = stats_median(us + (size_t)pass * n, n);
   return status_ok();
 }

@@ -74,10 +74,9 @@ static struct status open_and_check(struct profile *profile, const struct varian
                                     struct record *record) {
   struct problem **problem = &profile->cells[profile->count].problem;
   const struct attn_shape *shape = &record->attn_case.shape;
-  struct status status = problem_open(profile->device, shape, seed, problem);
-  if (status_failed(&status)) return status;
+  TRY(problem_open(profile->device, shape, seed, problem));
   struct oracle_result oracle;
-  status = problem_reference(*problem, &oracle);
+  struct status status = problem_reference(*problem, &oracle);
   if (!status_failed(&status)) status = bind_cell(profile->device, *problem, spec, record);
   if (!status_failed(&status)) status = require_launches(profile, record);
   if (!status_failed(&status)) status = check_output(*problem, shape, &record->check);
@@ -126,10 +125,9 @@ struct status profile_warm_up(struct profile *profile) {
 }
 
 struct status profile_capture(struct profile *profile, uint32_t launches) {
-  struct status status = device_profile_start(profile->device);
-  if (status_failed(&status)) return status;
+  TRY(device_profile_start(profile->device));
   device_range_push(profile->device, span_name);
-  status = launch_all(profile, launches);
+  struct status status = launch_all(profile, launches);
   /* nsys ends its program with SIGTERM when the span closes; all that is left to do is to end well. */
   signal(SIGTERM, SIG_IGN);
   device_range_pop(profile->device);

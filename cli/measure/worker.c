@@ -14,6 +14,7 @@
 
 #include "cli/base/json.h"
 #include "cli/base/output.h"
+#include "cli/base/units.h"
 #include "cli/measure/bind.h"
 #include "cli/measure/channel.h"
 #include "cli/measure/check.h"
@@ -113,13 +114,15 @@ static struct status open_case(struct worker *worker, const struct cell_request 
 /* True when the cell cannot fit; the record then says so. */
 static bool predict_oom(const struct worker *worker, const struct attn_shape *shape, struct record *record) {
   const uint64_t need = problem_bytes(shape, record->plan.workspace_bytes);
-  uint64_t free_bytes = device_memory_free(worker->device);
+  const uint64_t free_bytes = device_memory_free(worker->device);
   if (worker->problem != NULL) return false; /* this case's tensors are already allocated */
   if (need != 0 && need <= free_bytes) return false;
   record->status = CELL_oom_predicted;
+  char needed[UNITS_TEXT_MAX], free_text[UNITS_TEXT_MAX];
+  units_format_bytes((double)need, needed);
+  units_format_bytes((double)free_bytes, free_text);
   snprintf(record->reason, sizeof record->reason,
-           "needs %" PRIu64 " bytes with its reference and redzones, %" PRIu64 " are free; choose smaller shapes",
-           need, free_bytes);
+           "needs %s with its reference and redzones, %s are free; choose smaller shapes", needed, free_text);
   return true;
 }
 
@@ -215,8 +218,7 @@ static struct status do_cell(struct worker *worker, const struct cell_request *r
   struct variant_spec spec;
   char name[VARIANT_SPEC_MAX];
   const double start_s = clock_now_s();
-  struct status status = variant_spec_parse(request->variant, "request", STATUS_INTERNAL, &spec);
-  if (status_failed(&status)) return status;
+  TRY(variant_spec_parse(request->variant, "request", STATUS_INTERNAL, &spec));
   const struct gpu_model *planned = gpu_model_find(request->plan_gpu);
   plan_record(&request->attn_case, &spec, planned != NULL ? &planned->info : device_info(worker->device), record);
   if (planned != NULL) return status_ok();
@@ -226,7 +228,7 @@ static struct status do_cell(struct worker *worker, const struct cell_request *r
   if (predict_oom(worker, &request->attn_case.shape, record)) return status_ok();
 
   const double device_start_s = clock_now_s();
-  status = open_case(worker, request);
+  struct status status = open_case(worker, request);
   if (!status_failed(&status)) {
     snprintf(name, sizeof name, "%s", spec.text);
     measure_range_name(name);
@@ -255,9 +257,8 @@ static struct status serve(struct worker *worker) {
 }
 
 static struct status open_objects(const char *const *objects, size_t object_count) {
-  struct status status = status_ok();
-  for (size_t i = 0; i < object_count && !status_failed(&status); ++i) status = plugin_load(objects[i]);
-  return status;
+  for (size_t i = 0; i < object_count; ++i) TRY(plugin_load(objects[i]));
+  return status_ok();
 }
 
 struct status worker_main(const char *device_spec, const char *const *objects, size_t object_count) {
@@ -311,10 +312,9 @@ struct status worker_describe(const char *const *objects, size_t object_count) {
 
 static struct status measure_self(const char *device_spec, struct selftest_result *out) {
   struct device *device = NULL;
-  struct status status = device_open(device_spec, &device);
-  if (status_failed(&status)) return status;
+  TRY(device_open(device_spec, &device));
   device_range_push(device, "selftest");
-  status = device_selftest(device, &out->facts);
+  struct status status = device_selftest(device, &out->facts);
   device_range_pop(device);
   out->device =
       (struct device_line){.info = *device_info(device), .event_overhead_us = device_event_overhead_us(device)};

@@ -76,8 +76,7 @@ static struct status read_list(const struct json_doc *doc, enum axis axis, const
   size_t values = 0;
   if (!list->child) return json_error(doc, list, false, "is an empty array; give at least one value");
   cJSON_ArrayForEach(item, list) {
-    const struct status status = check_value(doc, axis, item);
-    if (status_failed(&status)) return status;
+    TRY(check_value(doc, axis, item));
     ++values;
   }
   /* Both factors are below 2^20 (a file has at most 1 MiB), so the product is exact. */
@@ -95,8 +94,7 @@ static struct status read_axis(const struct json_doc *doc, enum axis axis, bool 
   if (cJSON_IsArray(item)) {
     return json_error(doc, item, false, "is an array; give one value (arrays belong in \"grid\")");
   }
-  const struct status status = check_value(doc, axis, item);
-  if (status_failed(&status)) return status;
+  TRY(check_value(doc, axis, item));
   block->first[axis] = item;
   block->is_list[axis] = false;
   return status_ok();
@@ -124,13 +122,10 @@ static struct status read_block(const struct json_doc *doc, const cJSON *entry, 
     return json_error(doc, entry, false, "is %s; give an object such as {\"B\": 1, \"H\": 8, \"S\": 512, \"D\": 64}",
                       shown);
   }
-  struct status status = json_check_keys(doc, entry, axis_keys);
-  for (unsigned i = 0; i < AXIS_COUNT && !status_failed(&status); ++i) {
-    status = read_axis(doc, (enum axis)i, lists_allowed, out);
-  }
-  if (!status_failed(&status)) status = check_pair(doc, out, AXIS_H);
-  if (!status_failed(&status)) status = check_pair(doc, out, AXIS_S);
-  return status;
+  TRY(json_check_keys(doc, entry, axis_keys));
+  for (unsigned i = 0; i < AXIS_COUNT; ++i) TRY(read_axis(doc, (enum axis)i, lists_allowed, out));
+  TRY(check_pair(doc, out, AXIS_H));
+  return check_pair(doc, out, AXIS_S);
 }
 
 /* Every axis needs a value, from itself or from the axis that stands for its pair; dtype and causal have defaults. */
@@ -207,16 +202,15 @@ static struct status expand_block(struct expansion *expansion, const struct bloc
   struct sweep *sweep = expansion->sweep;
   const cJSON *at[AXIS_COUNT];
   if (block->count > SWEEP_CASES_MAX - sweep->case_count) return too_many_cases(expansion->doc, block->entry);
-  struct status status = status_ok();
   memcpy(at, block->first, sizeof at);
-  for (size_t i = 0; i < block->count && !status_failed(&status); ++i, advance(block, at)) {
+  for (size_t i = 0; i < block->count; ++i, advance(block, at)) {
     struct attn_case *made = &sweep->cases[sweep->case_count];
     made->shape = shape_at(at);
     case_key(&made->shape, made->key);
-    status = check_shape(expansion->doc, block->entry, &made->shape);
     expansion->source[sweep->case_count++] = block->entry;
+    TRY(check_shape(expansion->doc, block->entry, &made->shape));
   }
-  return status;
+  return status_ok();
 }
 
 static struct status expand_list(struct expansion *expansion, const char *key, bool lists_allowed) {
@@ -279,24 +273,21 @@ static struct status check_duplicates(const struct expansion *expansion) {
 static struct status expand_all(struct expansion *expansion) {
   const struct json_doc *doc = expansion->doc;
   const cJSON *defaults = json_get(doc->root, "defaults");
-  struct status status = status_ok();
   if (!json_get(doc->root, "shapes") && !json_get(doc->root, "grid")) {
     return json_error(doc, doc->root, false, "has neither \"shapes\" nor \"grid\"; add one with at least one shape");
   }
-  if (defaults) status = read_block(doc, defaults, false, NULL, &expansion->defaults);
-  if (!status_failed(&status)) status = expand_list(expansion, "shapes", false);
-  if (!status_failed(&status)) status = expand_list(expansion, "grid", true);
-  if (!status_failed(&status)) status = check_duplicates(expansion);
-  return status;
+  if (defaults) TRY(read_block(doc, defaults, false, NULL, &expansion->defaults));
+  TRY(expand_list(expansion, "shapes", false));
+  TRY(expand_list(expansion, "grid", true));
+  return check_duplicates(expansion);
 }
 
 struct status cases_read_shape(const struct json_doc *doc, const cJSON *defaults, const cJSON *entry,
                                struct attn_shape *out) {
   struct block base = {0}, block = {0};
-  struct status status = defaults ? read_block(doc, defaults, false, NULL, &base) : status_ok();
-  if (!status_failed(&status)) status = read_block(doc, entry, false, &base, &block);
-  if (!status_failed(&status)) status = check_complete(doc, &block);
-  if (status_failed(&status)) return status;
+  TRY(defaults ? read_block(doc, defaults, false, NULL, &base) : status_ok());
+  TRY(read_block(doc, entry, false, &base, &block));
+  TRY(check_complete(doc, &block));
   *out = shape_at(block.first);
   return check_shape(doc, entry, out);
 }

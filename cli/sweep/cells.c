@@ -78,8 +78,8 @@ static struct status parse_value(const char *text, struct filter *out) {
 static struct status parse_filter(const char *text, struct filter *out) {
   const char *equals = strchr(text, '=');
   if (equals == NULL) return status_make(STATUS_USAGE, "--filter: \"%s\" is not KEY=VALUE; for example S=512", text);
-  const struct status status = find_key(text, (size_t)(equals - text), &out->key);
-  return status_failed(&status) ? status : parse_value(equals + 1, out);
+  TRY(find_key(text, (size_t)(equals - text), &out->key));
+  return parse_value(equals + 1, out);
 }
 
 static bool filter_keeps(const struct filter *filter, const struct attn_shape *shape) {
@@ -102,8 +102,7 @@ struct spec_list {
 
 static struct status add_spec(const char *text, struct spec_list *out) {
   struct variant_spec spec;
-  const struct status status = variant_spec_parse(text, "--variants", STATUS_USAGE, &spec);
-  if (status_failed(&status)) return status;
+  TRY(variant_spec_parse(text, "--variants", STATUS_USAGE, &spec));
   for (size_t i = 0; i < out->count; ++i) {
     if (strcmp(out->items[i].text, spec.text) == 0) {
       return status_make(STATUS_USAGE, "--variants: %s is named twice; name it once", spec.text);
@@ -201,9 +200,8 @@ struct status cells_select(const struct sweep *sweep, const char *variants, cons
   struct filter parsed[16];
   *out = (struct cells){0};
   if (filter_count > sizeof parsed / sizeof *parsed) return status_make(STATUS_USAGE, "--filter: given too often");
-  struct status status = choose_variants(sweep, variants, kind, &specs);
-  for (size_t i = 0; i < filter_count && !status_failed(&status); ++i) status = parse_filter(filters[i], &parsed[i]);
-  if (status_failed(&status)) return status;
+  TRY(choose_variants(sweep, variants, kind, &specs));
+  for (size_t i = 0; i < filter_count; ++i) TRY(parse_filter(filters[i], &parsed[i]));
   const bool named = variants != NULL || sweep->variant_count > 0;
   if (!named && gpu != NULL) drop_unfit(&specs, sweep, parsed, filter_count, gpu);
 
@@ -218,8 +216,13 @@ struct status cells_select(const struct sweep *sweep, const char *variants, cons
   }
   if (out->count > 0) return status_ok();
   cells_free(out);
-  return status_make(STATUS_USAGE, "--filter: keeps none of the %zu cases of %s; loosen it", sweep->case_count,
-                     sweep->path);
+  if (filter_count == 0) {
+    return status_make(STATUS_USAGE,
+                       "%s: no variant takes any of its shapes on this device; name some with --variants",
+                       sweep->path);
+  }
+  return status_make(STATUS_USAGE, "--filter %s%s keeps none of the %zu cases of %s; loosen it", filters[0],
+                     filter_count > 1 ? " and the others" : "", sweep->case_count, sweep->path);
 }
 
 void cells_free(struct cells *cells) {
@@ -253,12 +256,12 @@ static struct status check_names(const struct cells *cells, const char *const *o
 }
 
 struct status cells_keep_only(struct cells *cells, const char *const *only, size_t only_count) {
-  const struct status status = check_names(cells, only, only_count);
   size_t kept = 0;
-  if (status_failed(&status) || only_count == 0) return status;
+  TRY(check_names(cells, only, only_count));
+  if (only_count == 0) return status_ok();
   for (size_t i = 0; i < cells->count; ++i) {
     if (is_named(&cells->items[i], only, only_count)) cells->items[kept++] = cells->items[i];
   }
   cells->count = kept;
-  return status;
+  return status_ok();
 }

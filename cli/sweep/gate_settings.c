@@ -39,7 +39,7 @@ static struct status read_case(const struct json_doc *doc, const cJSON *item, st
   }
   for (uint32_t i = 0; i < gate->case_count; ++i) {
     if (strcmp(gate->cases[i].glob, item->string) == 0)
-      return json_error(doc, item, true, "stands twice; remove one");
+      return json_error(doc, item, true, "appears twice; remove one");
   }
   if (!glob_matches(out, item->string)) {
     return json_error(doc, item, true,
@@ -51,15 +51,12 @@ static struct status read_case(const struct json_doc *doc, const cJSON *item, st
 }
 
 static struct status read_cases(const struct json_doc *doc, const cJSON *object, struct sweep *out) {
-  struct status status = status_ok();
-  if (object == NULL) return status;
+  if (object == NULL) return status_ok();
   if (!cJSON_IsObject(object)) {
     return json_error(doc, object, false, "is not an object; give {\"GLOB\": percent, ...}, or remove it");
   }
-  for (const cJSON *item = object->child; item != NULL && !status_failed(&status); item = item->next) {
-    status = read_case(doc, item, out);
-  }
-  return status;
+  for (const cJSON *item = object->child; item != NULL; item = item->next) TRY(read_case(doc, item, out));
+  return status_ok();
 }
 
 struct status gate_settings_read(const struct json_doc *doc, struct sweep *out) {
@@ -69,11 +66,9 @@ struct status gate_settings_read(const struct json_doc *doc, struct sweep *out) 
     return json_error(doc, gate, false,
                       "is not an object with values; give it \"threshold_percent\", \"cases\" or both, or remove it");
   }
-  struct status status = json_check_keys(doc, gate, gate_keys);
-  if (!status_failed(&status) && threshold != NULL) {
-    status = read_percent(doc, threshold, &out->gate.threshold_percent);
-  }
-  if (!status_failed(&status)) status = read_cases(doc, json_get(gate, "cases"), out);
-  out->gate.known = !status_failed(&status);
-  return status;
+  TRY(json_check_keys(doc, gate, gate_keys));
+  if (threshold != NULL) TRY(read_percent(doc, threshold, &out->gate.threshold_percent));
+  TRY(read_cases(doc, json_get(gate, "cases"), out));
+  out->gate.known = true;
+  return status_ok();
 }

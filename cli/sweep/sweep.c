@@ -103,8 +103,7 @@ static struct status read_variants(const struct json_doc *doc, struct sweep *out
     if (out->variant_count == SWEEP_VARIANTS_MAX) {
       return json_error(doc, item, false, "is one variant too many; list at most %d", SWEEP_VARIANTS_MAX);
     }
-    const struct status status = read_variant(doc, item, out);
-    if (status_failed(&status)) return status;
+    TRY(read_variant(doc, item, out));
   }
   return status_ok();
 }
@@ -137,10 +136,9 @@ static struct status read_baseline(const struct json_doc *doc, struct sweep *out
   if (!cJSON_IsObject(item) || !item->child) {
     return json_error(doc, item, false, "is not an object with values; give it \"B\", \"H\" or both, or remove it");
   }
-  struct status status = json_check_keys(doc, item, baseline_keys);
-  if (!status_failed(&status)) status = read_whole_at(doc, item, "B", SWEEP_B_MAX, &out->baseline.B);
-  if (!status_failed(&status)) status = read_whole_at(doc, item, "H", SWEEP_H_MAX, &out->baseline.Hq);
-  if (status_failed(&status)) return status;
+  TRY(json_check_keys(doc, item, baseline_keys));
+  TRY(read_whole_at(doc, item, "B", SWEEP_B_MAX, &out->baseline.B));
+  TRY(read_whole_at(doc, item, "H", SWEEP_H_MAX, &out->baseline.Hq));
   if (!baseline_matches(out)) {
     return json_error(doc, item, false, "matches no case; give the \"B\" and \"H\" of a case in this sweep");
   }
@@ -165,9 +163,9 @@ static struct status read_document(const struct json_doc *doc, struct sweep *out
   if (!cJSON_IsObject(doc->root)) {
     return json_error(doc, doc->root, false, "is not an object; a sweep begins with {\"attnbench_sweep\": 1, ...");
   }
-  struct status status = json_check_keys(doc, doc->root, top_keys);
-  for (size_t i = 0; i < sizeof parts / sizeof parts[0] && !status_failed(&status); ++i) status = parts[i](doc, out);
-  return status;
+  TRY(json_check_keys(doc, doc->root, top_keys));
+  for (size_t i = 0; i < sizeof parts / sizeof parts[0]; ++i) TRY(parts[i](doc, out));
+  return status_ok();
 }
 
 struct status sweep_parse(const char *path, const char *text, size_t length, struct sweep *out) {
@@ -177,11 +175,10 @@ struct status sweep_parse(const char *path, const char *text, size_t length, str
     return status_make(STATUS_INPUT, "%s: has %zu bytes, more than the limit of %d; split it", path, length,
                        JSON_FILE_BYTES_MAX);
   }
-  struct status status = json_parse(path, text, length, &doc);
-  if (status_failed(&status)) return status;
+  TRY(json_parse(path, text, length, &doc));
   snprintf(out->path, sizeof out->path, "%s", path);
   hash_text(text, length, out->hash);
-  status = read_document(&doc, out);
+  struct status status = read_document(&doc, out);
   json_free(&doc);
   if (status_failed(&status)) sweep_free(out);
   return status;
@@ -191,9 +188,8 @@ struct status sweep_load(const char *path, struct sweep *out) {
   char *text = NULL;
   size_t length = 0;
   memset(out, 0, sizeof *out);
-  struct status status = json_read_file(path, JSON_FILE_BYTES_MAX, &text, &length);
-  if (status_failed(&status)) return status;
-  status = sweep_parse(path, text, length, out);
+  TRY(json_read_file(path, JSON_FILE_BYTES_MAX, &text, &length));
+  struct status status = sweep_parse(path, text, length, out);
   free(text);
   return status;
 }

@@ -236,7 +236,7 @@ d['tool']['git_commit'] = '0123abc'"
   expect_refusal 7 "results[2] is cell $cell of cpu_ref, which appears twice" -- compare "$TMP/a.json" "$TMP/twice.json"
   expect_err_matches '^attnbench: [^ ]*/twice\.json:[0-9]+:[0-9]+: '
   sed '0,/"results"/s//"results": [], &/' "$TMP/a.json" >"$TMP/keys.json"
-  expect_refusal 7 'results stands twice in its object' -- compare "$TMP/keys.json" "$TMP/a.json"
+  expect_refusal 7 'results appears twice in its object' -- compare "$TMP/keys.json" "$TMP/a.json"
   edit a gate 'd["sweep"]["gate"]["threshold_percent"] = 1e9'
   expect_refusal 7 'sweep.gate has a threshold that is not from 0.5 to 50 percent' -- compare "$TMP/a.json" "$TMP/gate.json"
   edit a gate 'd["sweep"]["gate"]["cases"][0]["threshold_percent"] = 0'
