@@ -1,5 +1,5 @@
-/* The schemas in results/ list the words that the program writes: every enumeration must be the program's own, or a
- * report that is right is refused, and one that is wrong is not. */
+/* The schemas in results/ list the words and the fields that the program writes: they must be the program's own, or a
+ * report that is right is refused, and one that is wrong is not. The page of the format names every field. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -7,6 +7,8 @@
 
 #include <cmocka.h>
 
+#include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "cli/analyse/diagnose.h"
@@ -86,7 +88,154 @@ static void every_enumeration_is_the_programs(void **state) {
   }
 }
 
+/* ---- fields -------------------------------------------------------------------------------------------------- */
+
+#define PAGE "results/README.md"
+
+/* Where the schema has the fields of each table. Some objects have derived fields too. */
+static const struct {
+  const char *path; /* from the schema's root */
+  const struct field *fields;
+} objects[] = {
+    {"properties.tool", record_tool_fields},    {"properties.run", record_run_fields},
+    {"properties.run", record_run_mode_fields}, {"properties.sweep", record_sweep_fields},
+    {"$defs.device", record_device_fields},     {"$defs.result", record_fields},
+};
+
+struct places {
+  struct json_doc schema;
+  char *page;
+  size_t count; /* fields that were looked at */
+};
+
+/* The schema of an object, behind what says that it may be null or in an array. */
+static const cJSON *object_schema(const struct places *places, const cJSON *schema) {
+  const cJSON *reference = json_get(schema, "$ref"), *choices = json_get(schema, "anyOf"), *choice;
+  if (reference != NULL) {
+    assert_memory_equal(reference->valuestring, "#/$defs/", strlen("#/$defs/"));
+    return json_get(json_get(places->schema.root, "$defs"), strrchr(reference->valuestring, '/') + 1);
+  }
+  cJSON_ArrayForEach(choice, choices) {
+    const cJSON *type = json_get(choice, "type");
+    if (!cJSON_IsString(type) || strcmp(type->valuestring, "null") != 0) return object_schema(places, choice);
+  }
+  if (json_get(schema, "items") != NULL) return object_schema(places, json_get(schema, "items"));
+  return schema;
+}
+
+static void check_field(struct places *places, const char *table, const cJSON *schema, const struct field *field);
+
+static void check_fields(struct places *places, const char *table, const cJSON *schema, const struct field *fields) {
+  for (const struct field *field = fields; field->key != NULL; ++field) {
+    if (field->kind == FIELD_PART) {
+      check_fields(places, table, schema, field->fields);
+    } else if (field->kind != FIELD_GONE && !field->read_only) {
+      check_field(places, table, schema, field);
+    }
+  }
+}
+
+static int count_rows(const struct field *fields) {
+  int count = 0;
+  for (const struct field *field = fields; field->key != NULL; ++field) {
+    if (field->kind == FIELD_PART) count += count_rows(field->fields);
+    count += field->kind != FIELD_PART && field->kind != FIELD_GONE && !field->read_only;
+  }
+  return count;
+}
+
+static bool takes_null(const cJSON *schema) {
+  const cJSON *list = json_get(schema, "type"), *item;
+  if (json_get(schema, "anyOf") != NULL) return true;
+  cJSON_ArrayForEach(item, list) {
+    if (strcmp(item->valuestring, "null") == 0) return true;
+  }
+  cJSON_ArrayForEach(item, json_get(schema, "enum")) {
+    if (cJSON_IsNull(item)) return true;
+  }
+  return false;
+}
+
+/* Written as null when it is not known. */
+static bool may_be_null(const struct field *field) {
+  return field->kind == FIELD_INDEX || field->kind == FIELD_LABEL || field->kind == FIELD_NAME ||
+         (field->known != NULL && !field->left_out) || field->null_reason != NULL;
+}
+
+static bool has_table(const struct field *field) {
+  return field->kind == FIELD_OBJECT || field->kind == FIELD_OPTIONAL || field->kind == FIELD_ARRAY;
+}
+
+static void check_field(struct places *places, const char *table, const cJSON *schema, const struct field *field) {
+  const cJSON *entry = json_get(json_get(schema, "properties"), field->key);
+  char words[80], path[80];
+  ++places->count;
+  if (entry == NULL && json_get(schema, "patternProperties") != NULL && strstr(field->key, "_reason") != NULL) return;
+  if (entry == NULL) fail_msg("%s: %s has no \"%s\"; add it", REPORT, table, field->key);
+  if (may_be_null(field) && !takes_null(entry)) {
+    fail_msg("%s: %s.%s is null where it is not known; say so", REPORT, table, field->key);
+  }
+  snprintf(words, sizeof words, "`%s`", field->key);
+  snprintf(path, sizeof path, ".%s`", field->key);
+  if (strstr(places->page, words) == NULL && strstr(places->page, path) == NULL)
+    fail_msg("%s does not say what `%s` of %s is", PAGE, field->key, table);
+  if (!has_table(field)) return;
+  const cJSON *object = object_schema(places, entry);
+  check_fields(places, field->key, object, field->fields);
+  const int properties = cJSON_GetArraySize(json_get(object, "properties"));
+  if (!field->open && properties != count_rows(field->fields)) {
+    fail_msg("%s: %s has %d properties, the program %d", REPORT, field->key, properties, count_rows(field->fields));
+  }
+}
+
+static const cJSON *at_path(const cJSON *object, const char *path) {
+  char key[64];
+  const size_t length = strcspn(path, ".");
+  snprintf(key, sizeof key, "%.*s", (int)length, path);
+  const cJSON *child = json_get(object, key);
+  return path[length] == '.' ? at_path(child, path + length + 1) : child;
+}
+
+static void every_field_is_in_the_schema_and_on_the_page(void **state) {
+  (void)state;
+  struct places places = {.count = 0};
+  size_t length;
+  assert_int_equal(json_load(REPORT, JSON_FILE_BYTES_MAX, &places.schema).code, STATUS_OK);
+  assert_int_equal(json_read_file(PAGE, JSON_FILE_BYTES_MAX, &places.page, &length).code, STATUS_OK);
+  for (size_t i = 0; i < sizeof objects / sizeof *objects; ++i) {
+    const cJSON *schema = object_schema(&places, at_path(places.schema.root, objects[i].path));
+    assert_non_null(schema);
+    check_fields(&places, objects[i].path, schema, objects[i].fields);
+  }
+  assert_true(places.count > 150);
+  json_free(&places.schema);
+  free(places.page);
+}
+
+/* ---- what a table may not hold ------------------------------------------------------------------------------- */
+
+/* A field that a file may lack needs a value that says so; 0 and false would pass for measured. */
+static void check_absence(const char *table, const struct field *fields) {
+  for (const struct field *field = fields; field->key != NULL; ++field) {
+    const bool is_plain = field->kind == FIELD_U32 || field->kind == FIELD_U64 || field->kind == FIELD_ENUM ||
+                          field->kind == FIELD_BITS;
+    if (is_plain && field->optional) fail_msg("%s.%s is optional and would be read as 0", table, field->key);
+    if (field->kind == FIELD_BOOL && field->optional) fail_msg("%s.%s would be read as false", table, field->key);
+    if (field->kind == FIELD_PART || has_table(field)) check_absence(field->key, field->fields);
+  }
+}
+
+static void what_may_be_absent_has_a_value_for_unknown(void **state) {
+  (void)state;
+  check_absence("result", record_fields);
+  check_absence("device", record_device_fields);
+}
+
 int main(void) {
-  const struct CMUnitTest tests[] = {cmocka_unit_test(every_enumeration_is_the_programs)};
+  const struct CMUnitTest tests[] = {
+      cmocka_unit_test(every_enumeration_is_the_programs),
+      cmocka_unit_test(every_field_is_in_the_schema_and_on_the_page),
+      cmocka_unit_test(what_may_be_absent_has_a_value_for_unknown),
+  };
   return cmocka_run_group_tests_name("schema", tests, NULL, NULL);
 }

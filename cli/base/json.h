@@ -5,6 +5,7 @@
 #ifndef ATTNBENCH_CLI_BASE_JSON_H
 #define ATTNBENCH_CLI_BASE_JSON_H
 
+#include <limits.h>
 #include <stdbool.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -13,11 +14,11 @@
 
 #include "kernels/status.h"
 
-enum { JSON_FILE_BYTES_MAX = 1 << 20, JSON_DEPTH_MAX = 16, JSON_STRING_MAX = 4096 };
+enum { JSON_FILE_BYTES_MAX = 1 << 20, JSON_DEPTH_MAX = 16, JSON_STRING_MAX = 32768 };
 
 /* A parsed document with its text, for positions. */
 struct json_doc {
-  char path[256];
+  char path[PATH_MAX];
   char *text; /* NUL-terminated copy */
   size_t length;
   cJSON *root;

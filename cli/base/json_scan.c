@@ -10,7 +10,7 @@
 
 enum { END_OF_TEXT = -1 };
 
-_Static_assert(JSON_STRING_MAX == 4096 && JSON_DEPTH_MAX == 16 && JSON_SCAN_NUMBER_MAX == 63,
+_Static_assert(JSON_STRING_MAX == 32768 && JSON_DEPTH_MAX == 16 && JSON_SCAN_NUMBER_MAX == 63,
                "messages below name these limits");
 
 static bool refuse(struct json_scan *scan, const char *problem) {
@@ -127,7 +127,7 @@ static bool scan_string(struct json_scan *scan) {
     if (!scan_character(scan)) return false;
     if (scan->at - start - 1 > JSON_STRING_MAX) {
       scan->at = start;
-      return refuse(scan, "a string is longer than 4096 bytes; shorten it");
+      return refuse(scan, "a string is longer than 32768 bytes; shorten it");
     }
   }
   ++scan->at;

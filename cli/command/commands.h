@@ -20,9 +20,4 @@ struct status verb_compare(const struct options *, enum exit_code *exit_code);
 struct status verb_gate(const struct options *, const struct invocation *, enum exit_code *exit_code);
 struct status verb_list(const struct options *, FILE *out);
 
-/* Shared: the measured facts of a JSON report or of a table of times; the caller frees with journal_free. */
-struct status command_load_facts(const char *path, struct journal_data *out);
-/* Shared: a JSON report, or a journal. The caller frees with journal_free. */
-struct status command_load_evidence(const char *path, struct journal_data *out);
-
 #endif

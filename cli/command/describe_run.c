@@ -8,11 +8,30 @@
 #include "cli/base/version.h"
 #include "kernels/device.h"
 
+/* A list of words that has no room for the last one ends in " ..." instead. */
+static bool end_list(char *out, size_t size, size_t used) {
+  static const char mark[] = " ...";
+  if (strlen(out) + sizeof mark <= size) return false;
+  snprintf(out + used, size - used, "%s", mark);
+  return true;
+}
+
 void describe_run_command(const struct invocation *invocation, char *out, size_t size) {
   out[0] = '\0';
   for (int i = 0; i < invocation->argc; ++i) {
-    if (i > 0) strncat(out, " ", size - strlen(out) - 1);
+    const size_t used = strlen(out);
+    if (i > 0) strncat(out, " ", size - used - 1);
     text_append_word(out, size, invocation->argv[i]);
+    if (end_list(out, size, used)) return;
+  }
+}
+
+static void join_filters(const struct options *options, char *out, size_t size) {
+  out[0] = '\0';
+  for (size_t i = 0; i < options->filter.count; ++i) {
+    const size_t used = strlen(out);
+    snprintf(out + used, size - used, "%s%s", i > 0 ? " " : "", options->filter.item[i]);
+    if (end_list(out, size, used)) return;
   }
 }
 
@@ -37,8 +56,5 @@ void describe_run(const struct options *options, const struct invocation *invoca
   snprintf(out->sweep_name, sizeof out->sweep_name, "%s", sweep->name);
   snprintf(out->sweep_about, sizeof out->sweep_about, "%s", sweep->about);
   snprintf(out->sweep_hash, sizeof out->sweep_hash, "%s", sweep->hash);
-  for (size_t i = 0; i < options->filter.count; ++i) {
-    const size_t used = strlen(out->filter);
-    snprintf(out->filter + used, sizeof out->filter - used, "%s%s", i > 0 ? " " : "", options->filter.item[i]);
-  }
+  join_filters(options, out->filter, sizeof out->filter);
 }

@@ -13,7 +13,7 @@ struct invocation {
 
 void describe_run(const struct options *, const struct invocation *, const struct sweep *, uint64_t cell_count,
                   struct run_info *out);
-/* The command line, in a form that a POSIX shell reads back; cut to what fits. */
+/* The command line, in a form that a POSIX shell reads back; " ..." for words that do not fit. */
 void describe_run_command(const struct invocation *, char *out, size_t size);
 
 #endif

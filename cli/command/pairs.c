@@ -16,6 +16,7 @@
 #include "cli/command/progress.h"
 #include "cli/gate/suspects.h"
 #include "cli/record/rounds.h"
+#include "cli/report/measured.h"
 
 static const struct {
   const char *name, *option;
@@ -113,7 +114,7 @@ static struct status check_end(const struct pairs *pairs, int side, const struct
 }
 
 static struct status load_journal(const struct pairs *pairs, int side, const char *path, struct journal_data *out) {
-  const struct status status = journal_load(path, out);
+  const struct status status = measured_load(path, out, NULL);
   if (status_failed(&status)) {
     return status_make(STATUS_NOT_COMPARABLE,
                        "%s %s: left no readable journal (%s); is it an attnbench "

@@ -5,7 +5,7 @@
 #include "cli/command/commands.h"
 #include "cli/command/outputs.h"
 #include "cli/record/counters.h"
-#include "cli/report/merge.h"
+#include "cli/report/measured.h"
 
 #define COUNTERS_BYTES_MAX (UINT32_C(64) << 20)
 
@@ -19,14 +19,13 @@ static struct status read_counters(const char *path, struct journal_data *into) 
 
 /* One report with what a profiler counted of its rows. */
 struct status verb_counters(const struct options *options, enum exit_code *exit_code) {
-  const char *path = options->reports.item[0];
   struct journal_data data;
   if (options->reports.count > 1) {
     return status_make(STATUS_USAGE, "--counters: belongs to one report; name one instead of %zu",
                        options->reports.count);
   }
   TRY(outputs_probe(options));
-  TRY(merge_is_report(path) ? command_load_facts(path, &data) : journal_load(path, &data));
+  TRY(measured_load(options->reports.item[0], &data, NULL));
   struct status status = read_counters(options->counters, &data);
   if (!status_failed(&status)) status = outputs_write(options, &data, exit_code);
   journal_free(&data);

@@ -10,6 +10,7 @@
 #include "cli/command/pairs.h"
 #include "cli/command/run.h"
 #include "cli/gate/power.h"
+#include "cli/report/measured.h"
 
 enum { SUITES = 4000, TRIALS = 400, KINDS = 2 };
 
@@ -183,7 +184,7 @@ struct status verb_gate(const struct options *options, const struct invocation *
                         enum exit_code *exit_code) {
   struct journal_data evidence;
   TRY(outputs_probe(options));
-  TRY(options->from != NULL ? command_load_evidence(options->from, &evidence)
+  TRY(options->from != NULL ? measured_load_evidence(options->from, &evidence)
                             : run_processes(options, invocation, &evidence));
   struct status status = check_cells(&evidence, exit_code);
   if (!status_failed(&status) && *exit_code == EXIT_CODE_OK) status = selftest(options, &evidence, exit_code);

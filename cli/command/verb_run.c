@@ -4,6 +4,7 @@
 #include "cli/command/outputs.h"
 #include "cli/command/run.h"
 #include "cli/gate/identity.h"
+#include "cli/report/measured.h"
 
 /* A run with a baseline says how it compares; its own reports are written where they were asked for. */
 static struct status report_run(struct run *run, const struct journal_data *base, const struct journal_data *data,
@@ -30,7 +31,7 @@ static struct status measure_and_report(struct run *run, const struct journal_da
 /* Before anything is measured: a baseline that cannot be read costs nothing. */
 static struct status load_baseline(const char *path, struct journal_data *out) {
   if (path == NULL) return status_ok();
-  TRY(command_load_evidence(path, out));
+  TRY(measured_load_evidence(path, out));
   return identity_check_baseline(path, out);
 }
 

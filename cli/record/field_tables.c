@@ -217,7 +217,7 @@ const struct field record_pass_time_fields[] = {
 
 const struct field record_pass_fields[] = {
     FIELD_PART_OF("launch", record_launch_fields),
-    FIELD("resident_blocks", U32, struct pass_record, facts.resident_blocks, .known = knows_blocks),
+    FIELD("resident_blocks", U32, struct pass_record, facts.resident_blocks, .known = knows_blocks, .left_out = true),
     FIELD_PART_OF("time", record_pass_time_fields),
     {.key = "facts_known", .kind = FIELD_GONE},
     {0},

@@ -296,15 +296,20 @@ static struct status parse(const char *path, const char *text, size_t length, st
                      repeated->attn_case.key, repeated->variant);
 }
 
+struct status journal_parse(const char *path, const char *text, size_t length, struct journal_data *out) {
+  *out = (struct journal_data){.state = "partial"};
+  const struct status status = parse(path, text, length, out);
+  if (status_failed(&status)) journal_free(out);
+  return status;
+}
+
 struct status journal_load(const char *path, struct journal_data *out) {
   char *text;
   size_t length;
-  *out = (struct journal_data){.state = "partial"};
   struct status status = json_read_file(path, JOURNAL_BYTES_MAX, &text, &length);
   if (status_failed(&status)) return status;
-  status = parse(path, text, length, out);
+  status = journal_parse(path, text, length, out);
   free(text);
-  if (status_failed(&status)) journal_free(out);
   return status;
 }
 

@@ -39,6 +39,8 @@ struct journal_data {
 /* Of a journal, or of a report made from one: the most that is read. */
 #define JOURNAL_BYTES_MAX (UINT32_C(256) << 20)
 struct status journal_load(const char *path, struct journal_data *out);
+/* The same from memory; `path` leads messages. text ends with NUL behind its length. */
+struct status journal_parse(const char *path, const char *text, size_t length, struct journal_data *out);
 /* Does a file that starts with this NUL-terminated text mean to be a journal? */
 bool journal_starts(const char *text);
 void journal_free(struct journal_data *);

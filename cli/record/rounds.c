@@ -1,4 +1,4 @@
-/* Folds the journals of several processes into one. */
+/* Folds the journals of several rounds into one. */
 #include "cli/record/rounds.h"
 
 #include <stdio.h>
@@ -17,17 +17,19 @@ static struct status check_same(const struct journal_data *a, const struct journ
   for (size_t i = 0; i < sizeof texts / sizeof *texts; ++i) {
     if (strcmp(texts[i].first, texts[i].next) == 0) continue;
     return status_make(STATUS_NOT_COMPARABLE,
-                       "one process had another %s than the next, \"%s\" and \"%s\"; measure all on "
-                       "one device and leave the programs and the sweep alone meanwhile",
+                       "the rounds differ in the %s: \"%s\" and \"%s\"; measure all rounds on one device, with one "
+                       "program and sweep",
                        texts[i].what, texts[i].first, texts[i].next);
   }
-  if (a->run.seed != b->run.seed) return status_make(STATUS_NOT_COMPARABLE, "the processes had different seeds");
+  if (a->run.seed != b->run.seed)
+    return status_make(STATUS_NOT_COMPARABLE, "the rounds have different seeds; measure all with one --seed");
   if (a->record_count == b->record_count) return status_ok();
-  return status_make(STATUS_NOT_COMPARABLE, "one process measured %zu cells, the next one %zu", a->record_count,
-                     b->record_count);
+  return status_make(STATUS_NOT_COMPARABLE,
+                     "one round measured %zu cells and the next one %zu; measure the same cells in all",
+                     a->record_count, b->record_count);
 }
 
-/* Every process goes through the cells in the same order, so `hint` is the place nearly always. */
+/* Every round goes through the cells in the same order, so `hint` is the place nearly always. */
 static const struct record *find(const struct journal_data *data, size_t hint, const struct record *wanted) {
   for (size_t i = 0; i < data->record_count; ++i) {
     const struct record *record = &data->records[(hint + i) % data->record_count];
@@ -39,14 +41,14 @@ static const struct record *find(const struct journal_data *data, size_t hint, c
 
 /* ---- adding -------------------------------------------------------------------------------------------------- */
 
-/* A cell that had no times before. Skipped twice is no failure; skipped once is. */
+/* A cell that had no times before. Skipped in both rounds is right; skipped in one is an error. */
 static void add_untimed(struct record *record, const struct record *next) {
   const bool fails_already = cell_status_exit_code(record->status) != EXIT_CODE_OK;
   if (fails_already || record->status == next->status) return;
   const enum cell_status before = record->status;
   const bool now_fails = cell_status_exit_code(next->status) != EXIT_CODE_OK;
   record->status = now_fails ? next->status : CELL_error;
-  snprintf(record->reason, sizeof record->reason, "%s in one process and %s in another", cell_status_name(before),
+  snprintf(record->reason, sizeof record->reason, "%s in one round and %s in another", cell_status_name(before),
            cell_status_name(next->status));
 }
 
@@ -67,7 +69,8 @@ struct status rounds_add(struct journal_data *into, const struct journal_data *n
     if (record != NULL) {
       status = add_record(&into->records[i], record);
     } else {
-      status = status_make(STATUS_NOT_COMPARABLE, "one process measured %s of %s, the next one did not",
+      status = status_make(STATUS_NOT_COMPARABLE,
+                           "one round measured %s of %s and the next one did not; measure the same cells in all",
                            into->records[i].attn_case.key, into->records[i].variant);
     }
   }

@@ -7,6 +7,8 @@
 #include "cli/base/profiled.h"
 #include "cli/sweep/sweep.h"
 
+/* A longer text ends in " ...". Written as JSON it must stay below JSON_STRING_MAX, with 6 bytes for a control byte.
+ */
 enum { RUN_TEXT_MAX = 4096 };
 
 struct run_info {

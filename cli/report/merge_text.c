@@ -13,13 +13,14 @@ enum { PARAGRAPH_MAX = 1024 };
 /* ---- cells --------------------------------------------------------------------------------------------------- */
 
 static const struct merge_row *row_of(const void *row) { return row; }
+static const struct record *record_of(const void *row) { return row_of(row)->row->record; }
 
 static void cell_key(const void *row, char out[TEXT_CELL_MAX]) {
-  snprintf(out, TEXT_CELL_MAX, "%s", row_of(row)->key);
+  snprintf(out, TEXT_CELL_MAX, "%s", record_of(row)->attn_case.key);
 }
 
 static void cell_variant(const void *row, char out[TEXT_CELL_MAX]) {
-  snprintf(out, TEXT_CELL_MAX, "%s", row_of(row)->variant);
+  snprintf(out, TEXT_CELL_MAX, "%s", record_of(row)->variant);
 }
 
 static void cell_source(const void *row, char out[TEXT_CELL_MAX]) {
@@ -27,22 +28,26 @@ static void cell_source(const void *row, char out[TEXT_CELL_MAX]) {
 }
 
 static void cell_device(const void *row, char out[TEXT_CELL_MAX]) {
-  const char *device = row_of(row)->source->device;
-  snprintf(out, TEXT_CELL_MAX, "%s", device != NULL ? device : "-");
+  const struct journal_data *data = &row_of(row)->source->data;
+  snprintf(out, TEXT_CELL_MAX, "%s", data->has_device ? data->device.name : "-");
 }
 
 static void cell_status_text(const void *row, char out[TEXT_CELL_MAX]) {
-  snprintf(out, TEXT_CELL_MAX, "%s", row_of(row)->status);
+  snprintf(out, TEXT_CELL_MAX, "%s", cell_status_name(record_of(row)->status));
 }
 
 static void cell_hot(const void *row, char out[TEXT_CELL_MAX]) { units_format(row_of(row)->us[TIME_HOT], out); }
 static void cell_cold(const void *row, char out[TEXT_CELL_MAX]) { units_format(row_of(row)->us[TIME_COLD], out); }
-static void cell_rate(const void *row, char out[TEXT_CELL_MAX]) { units_format(row_of(row)->tflop_per_s, out); }
+static void cell_rate(const void *row, char out[TEXT_CELL_MAX]) {
+  const struct mode_metrics *hot = &row_of(row)->row->metrics.mode[TIME_HOT];
+  units_format(hot->known ? hot->tflop_per_s : (double)NAN, out);
+}
 static void cell_ratio(const void *row, char out[TEXT_CELL_MAX]) {
   units_format_fixed(row_of(row)->best_ratio, 2, out);
 }
 static void cell_error(const void *row, char out[TEXT_CELL_MAX]) {
-  units_format_exponent(row_of(row)->max_abs_error, out);
+  const struct check_record *check = &record_of(row)->check;
+  units_format_exponent(check->done ? check->compare.max_abs_error : (double)NAN, out);
 }
 
 /* The device is the last column, so that it can be left out. */
@@ -59,31 +64,33 @@ enum { COLUMN_COUNT = sizeof columns / sizeof *columns };
 
 static void print_source(FILE *file, const struct merge *merge, size_t index) {
   const struct merge_source *source = &merge->source[index];
+  const struct journal_data *data = &source->data;
+  const struct run_info *run = &data->run;
   char lead[24], text[PARAGRAPH_MAX], device[192] = "nothing measured";
-  if (source->device != NULL) {
-    snprintf(device, sizeof device, "%s, %" PRIu64 " %s", source->device, source->sms,
-             strcmp(source->device_kind, "cpu") == 0 ? "threads" : "SMs");
+  if (data->has_device) {
+    snprintf(device, sizeof device, "%s, %" PRIu32 " %s", data->device.name, data->device.sms,
+             data->device.kind == DEVICE_CPU ? "threads" : "SMs");
   }
   snprintf(lead, sizeof lead, "source %zu  ", index + 1);
-  snprintf(text, sizeof text, "%s: %s %s; sweep %s; %s; seed %" PRIu64, source->doc.path, source->tool,
-           source->version, source->sweep, device, source->seed);
+  snprintf(text, sizeof text, "%s: %s %s; sweep %s; %s; seed %" PRIu64, source->path,
+           run->tool[0] != '\0' ? run->tool : "attnbench", run->version, run->sweep_name, device, run->seed);
   text_wrap(file, lead, strlen(lead), text);
 }
 
 static bool seeds_differ(const struct merge *merge) {
   for (size_t i = 1; i < merge->source_count; ++i) {
-    if (merge->source[i].seed != merge->source[0].seed) return true;
+    if (merge->source[i].data.run.seed != merge->source[0].data.run.seed) return true;
   }
   return false;
 }
 
 /* Does an earlier row of this source say the same? */
 static bool is_repeated(const struct merge *merge, size_t index) {
-  const struct merge_row *row = &merge->rows[index];
+  const struct record *record = record_of(&merge->rows[index]);
   for (size_t i = 0; i < index; ++i) {
-    const struct merge_row *other = &merge->rows[i];
-    if (other->source == row->source && strcmp(other->variant, row->variant) == 0 &&
-        strcmp(other->reason, row->reason) == 0) {
+    const struct record *other = record_of(&merge->rows[i]);
+    if (merge->rows[i].source == merge->rows[index].source && strcmp(other->variant, record->variant) == 0 &&
+        strcmp(other->reason, record->reason) == 0) {
       return true;
     }
   }
@@ -93,11 +100,11 @@ static bool is_repeated(const struct merge *merge, size_t index) {
 static void print_reasons(FILE *file, const struct merge *merge) {
   char lead[64], text[PARAGRAPH_MAX];
   for (size_t i = 0; i < merge->row_count; ++i) {
-    const struct merge_row *row = &merge->rows[i];
-    if (row->reason[0] == '\0' || strcmp(row->status, cell_status_name(CELL_planned)) == 0) continue;
-    if (is_repeated(merge, i)) continue;
-    snprintf(lead, sizeof lead, "%s: ", row->status);
-    snprintf(text, sizeof text, "%s of source %zu: %s", row->variant, row->source_number, row->reason);
+    const struct record *record = record_of(&merge->rows[i]);
+    if (record->reason[0] == '\0' || record->status == CELL_planned || is_repeated(merge, i)) continue;
+    snprintf(lead, sizeof lead, "%s: ", cell_status_name(record->status));
+    snprintf(text, sizeof text, "%s of source %zu: %s", record->variant, merge->rows[i].source_number,
+             record->reason);
     text_wrap(file, lead, strlen(lead), text);
   }
 }

@@ -4,6 +4,7 @@
 #ifndef ATTNBENCH_CLI_SWEEP_SWEEP_H
 #define ATTNBENCH_CLI_SWEEP_SWEEP_H
 
+#include <limits.h>
 #include "cli/sweep/case_key.h"
 #include "cli/sweep/cell_name.h"
 #include "cli/sweep/variant_spec.h"
@@ -45,7 +46,7 @@ struct sweep_gate {
 };
 
 struct sweep {
-  char path[256];
+  char path[PATH_MAX];
   char name[SWEEP_NAME_MAX + 1];
   char about[SWEEP_ABOUT_MAX + 1];
   char hash[17]; /* FNV-1a 64 of the file's bytes, hexadecimal */

@@ -217,7 +217,7 @@ d['tool']['git_commit'] = '0123abc'"
   expect_out fffffff
 }
 
-@test "compare: a file that is no report is exit 7, and names the place" {
+@test "compare: a file that is not a report is exit 7, and names the place" {
   measure a
   no=$(write_file no.json '{"schema": "attnbench.report/2"}')
   expect_refusal 7 'no.json:1:' -- compare "$TMP/a.json" "$no"
@@ -225,7 +225,7 @@ d['tool']['git_commit'] = '0123abc'"
   expect_refusal 7 'no.json' -- compare "$no" "$TMP/a.json"
   expect_refusal 7 'nowhere.json' -- compare "$TMP/a.json" "$TMP/nowhere.json"
   times=tests/data/times_s0.json
-  expect_refusal 7 'no report that can be compared' -- compare "$times" "$times"
+  expect_refusal 7 'holds times entered by hand' -- compare "$times" "$times"
 }
 
 @test "compare: a report that contradicts itself is exit 7, and names the place" {

@@ -121,7 +121,7 @@ refuse() {
   row="{\"variant\": \"x\", \"math\": \"fp32\", $shape}"
   write_file t.json "{\"schema\": \"attnbench.times/1\", \"name\": \"t\", \"gpu\": \"l4\", \"rows\": [$row, $row]}" >/dev/null
   expect_refusal 7 'appears twice' -- diagnose "$TMP/t.json"
-  expect_refusal 7 'is no report' -- diagnose shapes/v3.json
+  expect_refusal 7 'is a sweep' -- diagnose shapes/v3.json
   expect_refusal 7 'no_such' -- diagnose no_such.json
   expect_refusal 2 'needs 1 report' -- diagnose
 }

@@ -13,6 +13,10 @@ edit() {
   python -c '
 import json, sys
 d = json.load(open(sys.argv[1]))
+def time(us):
+    keys = "min_us p25_us median_us p75_us p95_us max_us mad_us ci95_low_us ci95_high_us".split()
+    return dict.fromkeys(keys, us) | {"n": 30, "stop": "interval", "launches_per_sample": 1, "settled": True,
+        "warmup_s": 0.1, "elapsed_s": 0.1, "throttle_reasons": []}
 exec(sys.argv[3])
 json.dump(d, open(sys.argv[2], "w"))' "$TMP/$1.json" "$TMP/$2.json" "$3"
 }
@@ -21,12 +25,13 @@ setup() {
   measure a --variants cpu_flash,cpu_ref --check-only
   edit a a '
 for r in d["results"]:
-    r["time"] = {"cold": {"median_us": 30.0}, "hot": {"median_us": 20.0 if r["variant"] == "cpu_flash" else 50.0}}'
+    r["time"] = {"cold": time(30.0), "hot": time(20.0 if r["variant"] == "cpu_flash" else 50.0)}'
   edit a b '
 d["tool"]["name"], d["tool"]["version"] = "sdpa_baseline", "2.9"
 d["results"] = [r for r in d["results"] if r["variant"] == "cpu_flash"]
+d["run"]["cells"] = 2
 for r in d["results"]:
-    r["variant"], r["time"]["hot"]["median_us"] = "sdpa_flash", 10.0'
+    r["variant"], r["time"]["hot"] = "sdpa_flash", time(10.0)'
 }
 
 @test "two reports are shown case by case, with the source of every row and its ratio to the best" {
@@ -48,16 +53,22 @@ ROWS
 }
 
 @test "sweeps that overlap in part keep the cases of both" {
-  edit b c 'd["results"] = d["results"][1:]; d["results"][0]["key"] = "B9.H9.Hkv9.Sq9.Skv9.D64.f16.full"'
+  edit b c 'd["results"] = d["results"][1:]; d["run"]["cells"] = 1; r = d["results"][0]; r["key"] = "B9.H9.Hkv9.Sq9.Skv9.D64.f16.full"; r["shape"].update(B=9, Hq=9, Hkv=9, Sq=9, Skv=9, causal=False)'
   attn report "$TMP/a.json" "$TMP/b.json" "$TMP/c.json"
   expect_status 0
   [ "$(grep -c '^B1' "$OUT")" -eq 6 ] && [ "$(grep -c '^B9.* 3 ' "$OUT")" -eq 1 ] || fail "rows"
 }
 
-@test "one saved report is shown as a table; a journal stays a journal, alone or among reports" {
-  attn report "$TMP/b.json"
+@test "one file is shown as the report that it is, whatever its kind; a journal can be among reports" {
+  attn report "$TMP/b.json" --csv "$TMP/b.csv" --gbench "$TMP/b.gbench"
   expect_status 0
-  expect_out "sdpa_flash"
+  expect_no_out
+  [ "$(grep -c sdpa_flash "$TMP/b.csv")" -eq 4 ] || fail "rows of the CSV"
+  attn report "$TMP/b.json"
+  expect_out "2 of 2 cells: 2 ok"
+  cp "$OUT" "$TMP/report"
+  attn diagnose "$TMP/b.json"
+  cmp "$OUT" "$TMP/report"
   measure j --variants cpu_flash --check-only --journal "$TMP/run.journal"
   attn report "$TMP/run.journal"
   expect_status 0
@@ -87,10 +98,9 @@ ROWS
 
 @test "the exit code is the worst of the reports', and reasons are told once" {
   edit a wrong '
-d["summary"]["exit_code"] = 3
 for r in d["results"]:
     r.update(status="wrong", reason="off by one", time=None, tflop_per_s=None)'
-  edit a lost 'd["summary"]["exit_code"] = 4'
+  edit a lost 'd["results"] = d["results"][1:]'
   attn report "$TMP/a.json" "$TMP/lost.json"
   expect_status 4
   attn report "$TMP/wrong.json" "$TMP/lost.json" "$TMP/a.json"
@@ -104,15 +114,15 @@ for r in d["results"]:
   expect_out "the seeds differ"
 }
 
-@test "what is no report is refused with its place" {
+@test "what is not a report is refused with its place" {
   edit b bad 'del d["results"][1]["status"]'
-  expect_refusal 7 'results[1] lacks the text "status"' -- report "$TMP/a.json" "$TMP/bad.json"
+  expect_refusal 7 'results[1] has no "status"' -- report "$TMP/a.json" "$TMP/bad.json"
   edit b bad 'd["schema"] = "attnbench.report/9"'
-  expect_refusal 7 'is not attnbench.report/1' -- report "$TMP/bad.json"
+  expect_refusal 7 'is attnbench.report/9, but attnbench' -- report "$TMP/bad.json"
   edit b bad 'del d["tool"]'
-  expect_refusal 7 'lacks the text "name"' -- report "$TMP/bad.json"
+  expect_refusal 7 'has no "tool"' -- report "$TMP/bad.json"
   edit b bad 'del d["run"]'
-  expect_refusal 7 'lacks run.seed' -- report "$TMP/bad.json"
+  expect_refusal 7 'has no "run"' -- report "$TMP/bad.json"
   edit b bad 'd["results"] = 1'
   expect_refusal 7 'has no array "results"' -- report "$TMP/bad.json"
   head -c 300 "$TMP/b.json" >"$TMP/bad.json"
@@ -121,7 +131,7 @@ for r in d["results"]:
 }
 
 @test "the merged view has no file outputs, and a limit" {
-  expect_refusal 2 'saved reports are shown as a table' -- report "$TMP/a.json" "$TMP/b.json" --json "$TMP/x.json"
+  expect_refusal 2 'several are shown side by side' -- report "$TMP/a.json" "$TMP/b.json" --json "$TMP/x.json"
   local nine=("$TMP"/{a,a,a,a,a,a,a,a,b}.json)
   expect_refusal 2 'takes at most 8' -- report "${nine[@]}"
 }

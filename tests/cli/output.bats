@@ -130,11 +130,31 @@ tiny() { attn --sweep tests/data/sweeps/tiny.json --device cpu --check-only --va
   expect_status 0
   diff "$OUT" "$TMP/g.json"
   attn report "$TMP/r.json" --gbench "$TMP/again.json"
-  expect_status 2
-  expect_err 'by diagnose from one saved report'
+  expect_status 0
+  diff "$TMP/again.json" "$TMP/g.json"
   attn --sweep tests/data/sweeps/tiny.json --gbench "$TMP/none/g.json"
   expect_status 8
   expect_err '--gbench'
+}
+
+@test "long paths and filters are kept whole in journal and report, and what has no room says so" {
+  local folder=$TMP/$(printf 'a%.0s' {1..200})/$(printf 'b%.0s' {1..200}) sweep filters=() i
+  mkdir -p "$folder"
+  sweep=$folder/tiny.json
+  cp tests/data/sweeps/tiny.json "$sweep"
+  for i in 1 2 3 4 5 6; do filters+=(--filter "D=$(printf '%080d' 64)"); done
+  attn --sweep "$sweep" --device cpu --check-only --variants cpu_flash "${filters[@]}" --journal "$TMP/j" --json "$TMP/r.json"
+  expect_status 0
+  expect_json "$TMP/r.json" 'd["sweep"]["path"] == "'"$sweep"'" and d["run"]["filter"] == " ".join(["D=" + "64".zfill(80)] * 6)'
+  attn report "$TMP/j" --json "$TMP/again.json"
+  cmp "$TMP/r.json" "$TMP/again.json"
+  filters=()
+  for i in $(seq 16); do filters+=(--filter "D=$(printf '%0400d' 64)"); done
+  attn plan --sweep "$sweep" --gpu l4 "${filters[@]}" --json "$TMP/p.json"
+  expect_status 0
+  expect_json "$TMP/p.json" 'd["run"]["command"].endswith(" ...") and d["run"]["filter"].endswith(" ...")'
+  attn diagnose "$TMP/p.json" --json "$TMP/again.json"
+  cmp "$TMP/p.json" "$TMP/again.json"
 }
 
 @test "no two outputs share stdout" {
