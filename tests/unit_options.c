@@ -384,6 +384,28 @@ static void what_stays_belongs_to_run_or_ab_or_is_a_setting_of_the_gate(void **s
   assert_false(options_relay_stays("--sweeps", strlen("--sweeps"), &unused));
 }
 
+/* What run and ab share measures, compares or writes: what measures is passed on, and stays in a row's command unless
+ * it chooses cells. */
+static void no_measuring_option_is_forgotten(void **state) {
+  (void)state;
+  static const char *const choosing[] = {"--sweep", "--variants", "--filter", "--only"};
+  const struct option_row *row;
+  size_t checked = 0;
+  for (size_t i = 0; (row = options_table_row(i)) != NULL; ++i) {
+    const bool is_shared = option_is_of(row, VERB_RUN) && option_is_of(row, VERB_AB) && row->verbs != ~0u;
+    if (!is_shared || row->needs != NULL || (row->flags & OPTION_WRITES) != 0) continue;
+    if ((row->flags & (OPTION_RELAYED | OPTION_RELAYED_TO_CANDIDATE)) == 0)
+      fail_msg("%s is not passed on", row->name);
+    bool chooses = false;
+    for (size_t j = 0; j < sizeof choosing / sizeof *choosing; ++j) {
+      chooses = chooses || strcmp(choosing[j], row->name) == 0;
+    }
+    if (chooses == ((row->flags & OPTION_STAYS) != 0)) fail_msg("%s: does it stay in a row's command?", row->name);
+    ++checked;
+  }
+  assert_true(checked >= 9);
+}
+
 static void one_output_only_takes_stdout(void **state) {
   (void)state;
   const struct option_row *a, *b;
@@ -415,6 +437,7 @@ int main(void) {
       cmocka_unit_test(every_file_of_a_command_line_is_known),
       cmocka_unit_test(ab_passes_on_what_its_rows_say),
       cmocka_unit_test(what_stays_belongs_to_run_or_ab_or_is_a_setting_of_the_gate),
+      cmocka_unit_test(no_measuring_option_is_forgotten),
       cmocka_unit_test(one_output_only_takes_stdout),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);

@@ -33,7 +33,7 @@ const char *supervise_profiled(const struct supervisor *);
 struct status supervise_renew(struct supervisor *);
 
 /* Does one cell; a new worker is started when the last one is gone. Whatever happens to the worker, *out is a
- * complete record: `crashed` with the signal, the exit status or that its answer was none, `timeout` with the
+ * complete record: `crashed` with the signal, the exit status or that its reply was unreadable, `timeout` with the
  * deadline. A failure is returned only when no worker can be started any more or the run was interrupted; *out is
  * then not to be used. */
 struct status supervise_cell(struct supervisor *, const struct cell_request *, struct record *out);
