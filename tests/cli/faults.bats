@@ -108,10 +108,10 @@ expect_rows() {
 
 @test "a failure of attnbench itself is told even after Ctrl-C" {
   local object
-  object=$(dirname "$ATTNBENCH")/tests/plugins/fails_at_pipe.so
+  object=$(dirname "$ATTNBENCH")/tests/plugins/signals_at_pipe.so
   [ -f "$object" ] || skip "no $object; make test-programs builds it"
   # The third pipe is the first one of the second round's process.
-  ASAN_OPTIONS=verify_asan_link_order=0 LD_PRELOAD=$object PIPE_AT=3 attn --sweep tests/data/sweeps/tiny.json \
+  ASAN_OPTIONS=verify_asan_link_order=0 LD_PRELOAD=$object PIPE_AT=3 PIPE_SIGNAL=2 PIPE_FAILS=1 attn --sweep tests/data/sweeps/tiny.json \
     --device cpu --variants cpu_flash --filter causal=false --modes hot --quick --rounds 2 --json "$TMP/r.json"
   expect_status 9
   expect_err 'cannot make a pipe for the worker'
