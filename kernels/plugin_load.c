@@ -63,7 +63,7 @@ static const char *plugin_variant_problem(const struct attn_variant *v) {
        "summary must be a line of 1 to 240 ASCII characters"},
       {!plugin_is_text(v->limits, ATTN_PLUGIN_TEXT_MAX, NULL), "limits must be a line of 1 to 240 ASCII characters"},
       {v->runs_on != DEVICE_CPU && v->runs_on != DEVICE_CUDA, "runs_on must be DEVICE_CPU or DEVICE_CUDA"},
-      {(unsigned)v->math > ATTN_MATH_FP32_HOST, "math must be one of enum attn_math"},
+      {(unsigned)v->math >= ATTN_MATH_FP32_OR_TENSOR, "math must be one of enum attn_math"},
       {v->supports == NULL, "supports is NULL; it must say what shapes the variant takes"},
       {v->plan == NULL, "plan is NULL; it must fill in the launch"},
       {v->runs_on == DEVICE_CPU && v->run == NULL, "run is NULL; a CPU variant must have it"},

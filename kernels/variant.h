@@ -154,6 +154,7 @@ enum attn_math {
   ATTN_MATH_TENSOR,
   ATTN_MATH_FP64_HOST,
   ATTN_MATH_FP32_HOST,
+  ATTN_MATH_WGMMA, /* tensor cores by wgmma; TENSOR is mma.sync or WMMA, 2/3 of that rate on compute capability 9.0 */
   ATTN_MATH_FP32_OR_TENSOR, /* fp32 for f32, tensor cores for 16-bit types; never in a record, see variant_math */
 };
 

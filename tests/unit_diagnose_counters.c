@@ -162,7 +162,7 @@ static void a_roof_that_time_suggests_is_not_claimed_against_the_count(void **st
   v->gpu_time_us = 560, v->dram_read_bytes = 300e6, v->dram_write_bytes = 1e6;
   assert_null(derive(FINDING_ID_memory_bound));
   v->dram_read_bytes = 2150e6;
-  assert_says(FINDING_ID_memory_bound, "DRAM moved 2.15e+03 MB");
+  assert_says(FINDING_ID_memory_bound, "DRAM moved 2.15 GB");
   assert_advises(FINDING_ID_memory_bound, "fewer KV heads");
 }
 
@@ -195,7 +195,7 @@ static void latency_bound_says_what_warps_wait_for(void **state) {
   assert_advises(FINDING_ID_latency_bound, "more loads in flight");
   snprintf(stall->name, sizeof stall->name, "something_new");
   assert_says(FINDING_ID_latency_bound, "for something_new, schedulers");
-  assert_advises(FINDING_ID_latency_bound, "shorten each block's chain");
+  assert_advises(FINDING_ID_latency_bound, "ncu says what warps wait for");
 }
 
 static void occupancy_that_was_reached_stands_beside_what_is_possible(void **state) {
@@ -213,7 +213,7 @@ static void rereads_are_followed_to_l2_and_dram(void **state) {
   rows.record[0].plan.tile_q = 4;
   v->l2_bytes = 1100e6, v->l2_hit_ratio = 0.97, v->dram_read_bytes = 30e6, v->dram_write_bytes = 0;
   assert_says(FINDING_ID_rereads_kv,
-              "the SMs asked L2 for 1.1e+03 MB, 97 % of it was there, and DRAM gave 30 MB (measured by ncu");
+              "the SMs asked L2 for 1.1 GB, 97 % of it was there, and DRAM gave 30 MB (measured by ncu");
   /* With tiles of 64 rows the model says that rereads stay in L2; the count says otherwise. */
   rows.record[0].plan.tile_q = 64;
   assert_null(derive(FINDING_ID_rereads_kv));

@@ -4,12 +4,6 @@
 
 #include "cli/analyse/rules.h"
 
-/* A quarter of the passes, or half of the sectors, are more than edges of tiles and stores of a few bytes cost. */
-static const double REPEATED_PASSES_MIN = 0.25;
-static const double EXCESS_SECTORS_MIN = 0.50;
-/* Of the time of the SMs in use. What costs less cannot give it back when it is mended. */
-static const double COST_MIN = 0.03;
-
 static const double SECTOR_BYTES = 32;
 static const double L1_FILL_BYTES_PER_CYCLE = 64; /* that L2 gives an SM */
 static const double MILLION = 1e6;
@@ -17,7 +11,7 @@ static const double MILLION = 1e6;
 /* ---- costs --------------------------------------------------------------------------------------------------- */
 
 /* Cycles of all SMs that had a block, while the pass ran; NAN when unknown. */
-static double busy_cycles(const struct diagnose_row *row, uint32_t pass) {
+static double busy_cycles(const struct rules_row *row, uint32_t pass) {
   const struct counter_values *v = rules_counted_pass(row, pass);
   const struct device_info *device = row->device;
   const double by_clock = device->sm_clock_max_mhz > 0 ? v->gpu_time_us * device->sm_clock_max_mhz : (double)NAN;
@@ -28,43 +22,52 @@ static double busy_cycles(const struct diagnose_row *row, uint32_t pass) {
 
 /* The badness of a pass: the share of its time that the waste takes at least, or the wasted share itself where the
  * time is not known; 0 below the limits. */
-static double badness(double wasted, double all, double wasted_min, double cost) {
+static double badness(double wasted, double all, double wasted_min, double cost, double cost_min) {
   const double share = all > 0 ? wasted / all : 0;
   if (!(share >= wasted_min)) return 0;
-  return isnan(cost) ? share : cost >= COST_MIN ? cost : 0;
+  return isnan(cost) ? share : cost >= cost_min ? cost : 0;
 }
 
 /* Shared memory does one pass a cycle. */
-static double conflict_cost(const struct diagnose_row *row, uint32_t pass) {
+static double conflict_cost(const struct rules_row *row, uint32_t pass) {
   return metrics_shared_repeats(rules_counted_pass(row, pass)) / busy_cycles(row, pass);
 }
 
-static double conflict_badness(const struct diagnose_row *row, uint32_t pass) {
+static double conflict_badness(const struct rules_row *row, uint32_t pass) {
   const struct counter_values *v = rules_counted_pass(row, pass);
   if (v == NULL) return 0;
-  return badness(metrics_shared_repeats(v), v->shared_wavefronts, REPEATED_PASSES_MIN, conflict_cost(row, pass));
+  return badness(metrics_shared_repeats(v), v->shared_wavefronts, finding_limits.repeated_passes_min,
+                 conflict_cost(row, pass), finding_limits.conflict_cost_min);
 }
 
-static double excess_cost(const struct diagnose_row *row, uint32_t pass) {
+static double excess_cost(const struct rules_row *row, uint32_t pass) {
   const double bytes = rules_counted_pass(row, pass)->global_excess_sectors * SECTOR_BYTES;
   return bytes / L1_FILL_BYTES_PER_CYCLE / busy_cycles(row, pass);
 }
 
-static double excess_badness(const struct diagnose_row *row, uint32_t pass) {
+static double excess_badness(const struct rules_row *row, uint32_t pass) {
   const struct counter_values *v = rules_counted_pass(row, pass);
   if (v == NULL) return 0;
-  return badness(v->global_excess_sectors, v->global_sectors, EXCESS_SECTORS_MIN, excess_cost(row, pass));
+  return badness(v->global_excess_sectors, v->global_sectors, finding_limits.excess_sectors_min,
+                 excess_cost(row, pass), finding_limits.excess_cost_min);
 }
 
 /* ---- findings ------------------------------------------------------------------------------------------------ */
 
-static void append_cost(const struct diagnose_row *row, double cost, const char *unit, char out[FINDING_TEXT_MAX]) {
+static void append_cost(const struct rules_row *row, double cost, const char *unit, char out[FINDING_TEXT_MAX]) {
   if (isfinite(cost))
     rules_append(out, "; at %s that is %.0f %% of the time of the SMs in use", unit, 100 * fmin(cost, 1));
   rules_append(out, " (%s)", rules_source_of(row).text);
 }
 
-bool diagnose_bank_conflicts(const struct diagnose_row *row, struct finding *f) {
+/* The cost gone from its pass. */
+static void promise_cost(const struct rules_row *row, uint32_t pass, double cost, struct finding *f) {
+  enum time_mode mode;
+  const double now_us = rules_time_us(row, &mode);
+  rules_promise(row, now_us * (1 - fmin(cost, 0.95) * rules_pass_share(row, pass)), f);
+}
+
+bool counter_rules_bank_conflicts(const struct rules_row *row, struct finding *f) {
   if (!rules_worst_pass(row, conflict_badness, &f->pass)) return false;
   const struct counter_values *v = rules_counted_pass(row, f->pass);
   const double repeats = metrics_shared_repeats(v);
@@ -75,10 +78,11 @@ bool diagnose_bank_conflicts(const struct diagnose_row *row, struct finding *f) 
   rules_put(f->advice,
             "let the lanes of a warp hit 32 banks: pad rows of shared memory by 16 bytes, or XOR the 16-byte column "
             "with the row, and read fragments with ldmatrix");
+  promise_cost(row, f->pass, conflict_cost(row, f->pass), f);
   return true;
 }
 
-bool diagnose_uncoalesced(const struct diagnose_row *row, struct finding *f) {
+bool counter_rules_uncoalesced(const struct rules_row *row, struct finding *f) {
   if (!rules_worst_pass(row, excess_badness, &f->pass)) return false;
   const struct counter_values *v = rules_counted_pass(row, f->pass);
   rules_put(f->measured,
@@ -90,12 +94,13 @@ bool diagnose_uncoalesced(const struct diagnose_row *row, struct finding *f) {
   rules_put(f->advice,
             "let neighbouring lanes take neighbouring 16-byte words of one row, for loads and for stores of O; turn "
             "tiles round in shared memory, not on the way to it");
+  promise_cost(row, f->pass, excess_cost(row, f->pass), f);
   return true;
 }
 
 /* ---- quotes -------------------------------------------------------------------------------------------------- */
 
-void diagnose_append_occupancy(const struct diagnose_row *row, uint32_t pass, char out[FINDING_TEXT_MAX]) {
+void counter_rules_append_occupancy(const struct rules_row *row, uint32_t pass, char out[FINDING_TEXT_MAX]) {
   const struct counter_values *v = rules_counted_pass(row, pass);
   if (v == NULL || !isfinite(v->achieved_occupancy_ratio)) return;
   rules_append(out, ", of which %.0f %% was reached (%s)", 100 * v->achieved_occupancy_ratio,
@@ -133,7 +138,7 @@ static size_t find_stall(const char *name) {
   return i;
 }
 
-void diagnose_append_stall(const struct diagnose_row *row, char out[FINDING_TEXT_MAX]) {
+void counter_rules_append_stall(const struct rules_row *row, char out[FINDING_TEXT_MAX]) {
   const struct counted *counted = rules_counted(row);
   if (counted == NULL || !counted->top_stall.known) return;
   const size_t i = find_stall(counted->top_stall.name);
@@ -146,7 +151,7 @@ void diagnose_append_stall(const struct diagnose_row *row, char out[FINDING_TEXT
   rules_append(out, " (%s)", rules_source_of(row).text);
 }
 
-bool diagnose_stall_advice(const struct diagnose_row *row, char out[FINDING_TEXT_MAX]) {
+bool counter_rules_stall_advice(const struct rules_row *row, char out[FINDING_TEXT_MAX]) {
   const struct counted *counted = rules_counted(row);
   const size_t i = counted != NULL && counted->top_stall.known ? find_stall(counted->top_stall.name) : SIZE_MAX;
   if (i >= sizeof stalls / sizeof *stalls) return false;

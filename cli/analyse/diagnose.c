@@ -1,33 +1,20 @@
-/* Runs every rule over every row and orders what they found. */
+/* Runs every rule over every row, holds advice against evidence, and orders what was found. */
 #include "cli/analyse/diagnose.h"
 
-#include "cli/analyse/rules.h"
+#include <math.h>
+#include <stdlib.h>
 
-static const struct {
-  const char *name;
-  enum finding_severity severity;
-  const char *help;
-  bool (*find)(const struct diagnose_row *, struct finding *);
-} rules[FINDING_ID_COUNT] = {
-#define FINDING_RULE(name, severity, help) {#name, FINDING_##severity, help, diagnose_##name},
-    FINDING_MAP(FINDING_RULE)
-#undef FINDING_RULE
+#include "cli/analyse/evidence.h"
+
+static bool (*const finders[FINDING_ID_COUNT])(const struct rules_row *, struct finding *) = {
+#define FINDING_FINDER(file, name, severity, meaning, rule, remedy) file##_##name,
+    FINDING_MAP(FINDING_FINDER)
+#undef FINDING_FINDER
 };
-
-_Static_assert((int)FINDING_ID_COUNT < (int)FINDINGS_MAX, "every finding can appear once, and one more be tried");
-
-const char *finding_name(enum finding_id id) { return rules[id].name; }
-enum finding_severity finding_severity(enum finding_id id) { return rules[id].severity; }
-const char *finding_help(enum finding_id id) { return rules[id].help; }
-
-const char *finding_severity_name(enum finding_severity severity) {
-  static const char *const names[] = {"note", "warning", "severe"};
-  return names[severity];
-}
 
 /* Pairs the row with its group's baseline, or the baseline with the group's widest row. */
 static void pair_up(const struct record *records, const struct metrics *metrics, size_t index,
-                    struct diagnose_row *row) {
+                    struct rules_row *row) {
   const struct scaling *s = row->scaling;
   if (!s->known) return;
   const size_t other = s->is_baseline ? s->widest_index : s->baseline_index;
@@ -44,20 +31,37 @@ static bool is_vendors(const struct record *record) {
   return record->plan.pass_count > 0 && (record->pass[0].pass.covers[0] & ATTN_COVERS_UNKNOWN) != 0;
 }
 
+static double weight(const struct finding *f) { return isfinite(f->saves_us) ? f->saves_us : 0; }
+
+int diagnose_order(const struct finding *a, const struct finding *b) {
+  const double a_us = weight(a), b_us = weight(b);
+  const int a_severity = (int)finding_severity(a->id), b_severity = (int)finding_severity(b->id);
+  if (a_us > b_us || a_us < b_us) return a_us > b_us ? -1 : 1;
+  if (a_severity != b_severity) return b_severity - a_severity;
+  return (int)a->id - (int)b->id;
+}
+
+static int compare(const void *a, const void *b) { return diagnose_order(a, b); }
+
 void diagnose(const struct record *records, const struct metrics *metrics, const struct scaling *scaling,
               size_t count, size_t index, const struct device_info *device, struct findings *out) {
   out->count = 0;
   if (index >= count || is_vendors(&records[index])) return;
-  struct diagnose_row row = {.record = &records[index],
-                             .shape = &records[index].attn_case.shape,
-                             .metrics = &metrics[index],
-                             .scaling = &scaling[index],
-                             .device = device};
+  struct rules_row row = {.record = &records[index],
+                          .shape = &records[index].attn_case.shape,
+                          .metrics = &metrics[index],
+                          .scaling = &scaling[index],
+                          .device = device,
+                          .records = records,
+                          .all_metrics = metrics,
+                          .count = count};
   pair_up(records, metrics, index, &row);
-  for (int severity = FINDING_SEVERE; severity >= FINDING_NOTE; severity--)
-    for (enum finding_id id = 0; id < FINDING_ID_COUNT; id++) {
-      struct finding *f = &out->item[out->count];
-      *f = (struct finding){.id = id};
-      if ((int)rules[id].severity == severity && rules[id].find(&row, f)) out->count++;
-    }
+  roofs_of(row.record, row.metrics, device, &row.roofs);
+  for (enum finding_id id = 0; id < FINDING_ID_COUNT; id++) {
+    struct finding *f = &out->item[out->count];
+    *f = (struct finding){.id = id, .gain_ratio = NAN, .saves_us = NAN};
+    const bool found = finders[id](&row, f), quoted = f->evidence[0] != '\0';
+    if (found && (quoted || evidence_supports(&row, f))) out->count++;
+  }
+  qsort(out->item, out->count, sizeof *out->item, compare);
 }

@@ -2,27 +2,17 @@
 #include <inttypes.h>
 #include <math.h>
 #include <stdio.h>
-#include <string.h>
 
-#include "cli/analyse/rules.h"
-#include "kernels/occupancy.h"
+#include "cli/analyse/evidence.h"
+#include "cli/analyse/gain.h"
 
-static const double TAIL_WASTE_MIN = 0.20;
-static const double LOW_OCCUPANCY_MAX = 0.50;
-static const double IDLE_THREADS_MIN = 0.25;
-static const double SERIAL_GROWTH_MIN = 0.5; /* of the growth of the work: less does not show a serial grid */
-
-enum { GRID_YZ_MAX = 65535, SMEM_STEP_BYTES = 128, D_SPLIT_MIN = 256, D_CHUNK_MIN = 64 };
+enum { GRID_YZ_MAX = 65535, D_SPLIT_MIN = 256, D_CHUNK_MIN = 64, SHARED_READ_ROWS = 16, WARP_THREADS = 32 };
 
 static uint64_t ceil_div(uint64_t a, uint64_t b) { return b == 0 ? 0 : (a + b - 1) / b; }
 
-static uint64_t slots_of(const struct diagnose_row *row, uint32_t pass) {
-  return (uint64_t)row->device->sms * row->metrics->pass[pass].resident_blocks;
-}
-
 /* ---- the grid against the GPU -------------------------------------------------------------------------------- */
 
-static double serial_badness(const struct diagnose_row *row, uint32_t pass) {
+static double serial_badness(const struct rules_row *row, uint32_t pass) {
   return scaling_serial_pairs(row->shape, &row->metrics->pass[pass]) - 1;
 }
 
@@ -31,7 +21,7 @@ static const char *missing_axes(const struct pass_metrics *m) {
 }
 
 /* The group's evidence: blocks, then time, against B*H. Empty without a second row. */
-static void put_serial_growth(const struct diagnose_row *row, uint32_t pass, char out[FINDING_TEXT_MAX]) {
+static void put_serial_growth(const struct rules_row *row, uint32_t pass, char out[FINDING_TEXT_MAX]) {
   out[0] = 0;
   if (row->narrow == NULL) return;
   const uint64_t narrow_blocks = row->narrow_metrics->pass[pass].blocks,
@@ -48,7 +38,8 @@ static void put_serial_growth(const struct diagnose_row *row, uint32_t pass, cha
   }
   const double time = row->wide->time[mode].us.median / row->narrow->time[mode].us.median;
   rules_put(out, "%s and %s time grew %.1fx for %.1fx the work: %s", geometry, time_mode_name(mode), time, work,
-            time >= SERIAL_GROWTH_MIN * work ? "serialised over B*H" : "other costs still hide the serial loop");
+            time >= finding_limits.serial_growth_min * work ? "serialised over B*H"
+                                                            : "other costs still hide the serial loop");
 }
 
 /* The same grid with `factor` more blocks: on an axis that covers nothing, else folded into x, which alone has no
@@ -61,7 +52,7 @@ static void covering_grid(const struct attn_pass *pass, uint64_t factor, uint64_
   grid[target] *= factor;
 }
 
-bool diagnose_grid_misses_bh(const struct diagnose_row *row, struct finding *f) {
+bool geometry_rules_grid_misses_bh(const struct rules_row *row, struct finding *f) {
   if (!rules_worst_pass(row, serial_badness, &f->pass)) return false;
   const struct attn_pass *pass = &row->record->pass[f->pass].pass;
   const struct pass_metrics *m = &row->metrics->pass[f->pass];
@@ -70,238 +61,268 @@ bool diagnose_grid_misses_bh(const struct diagnose_row *row, struct finding *f) 
   uint64_t grid[3];
   put_serial_growth(row, f->pass, growth);
   rules_put(f->measured,
-            "%sgrid (%u,%u,%u) = %" PRIu64 " blocks for B*H = %" PRIu64 ": a block loops over %" PRIu64
-            " (batch, head) pairs%s",
-            rules_prefix_of(row, f->pass).text, pass->grid[0], pass->grid[1], pass->grid[2], m->blocks,
-            scaling_pairs(row->shape), factor, growth);
+            "%sgrid (%u,%u,%u) = %s for B*H = %" PRIu64 ": a block loops over %" PRIu64 " (batch, head) pairs%s",
+            rules_prefix_of(row, f->pass).text, pass->grid[0], pass->grid[1], pass->grid[2],
+            rules_count(m->blocks, "block").text, scaling_pairs(row->shape), factor, growth);
   covering_grid(pass, factor, grid);
   rules_put(f->advice,
             "put %s on a grid axis: grid (%" PRIu64 ",%" PRIu64 ",%" PRIu64 ") = %" PRIu64
             " blocks, one (batch, head) pair each",
             missing_axes(m), grid[0], grid[1], grid[2], m->blocks * factor);
+  f->change = CHANGE_grid_bh;
+  rules_promise_ratio(row,
+                      (double)factor * gain_blocks(row->device, m->blocks, m->resident_blocks) /
+                          gain_blocks(row->device, m->blocks * factor, m->resident_blocks),
+                      f);
   return true;
 }
 
-/* A pass that is not the slowest is judged by its SMs alone: free slots beside its blocks would not shorten it. */
-static double empty_share(const struct diagnose_row *row, uint32_t pass) {
-  const struct pass_metrics *m = &row->metrics->pass[pass];
-  if (pass != rules_slowest_pass(row) && m->sm_ratio >= 1) return 0;
-  return m->waves < 1 ? 1 - m->waves : 0;
-}
+/* ---- more blocks --------------------------------------------------------------------------------------------- */
 
-static bool covers_splits(const struct attn_pass *pass) {
-  return ((pass->covers[0] | pass->covers[1] | pass->covers[2]) & ATTN_COVERS_SPLIT) != 0;
-}
-
-/* KV splits that would bring the pass to one wave, at most the K/V tiles; *wanted is without that limit. */
-static uint64_t splits_to_fill(const struct diagnose_row *row, uint32_t pass, uint64_t *wanted) {
-  const struct attn_plan *plan = &row->record->plan;
-  const uint64_t splits_now = plan->splits > 1 ? plan->splits : 1;
-  const uint64_t kv_tiles = ceil_div(row->shape->Skv, plan->tile_kv);
-  const bool can_split = splits_now == 1 || covers_splits(&row->record->pass[pass].pass);
-  *wanted = ceil_div(slots_of(row, pass) * splits_now, row->metrics->pass[pass].blocks);
-  const uint64_t splits = *wanted < kv_tiles ? *wanted : kv_tiles;
-  return can_split && splits > splits_now ? splits : splits_now;
-}
-
-/* Chunks of D that would bring the pass to one wave; 0 where D is on the grid already, or is no better choice than
- * the keys: a chunk costs a part of all scores. */
-static uint64_t chunks_to_fill(const struct diagnose_row *row, uint32_t pass) {
-  const struct attn_shape *s = row->shape;
+static bool covers_any(const struct rules_row *row, unsigned what) {
   const struct record *r = row->record;
-  if (s->D < D_SPLIT_MIN || s->D < s->Skv) return 0;
   for (uint32_t i = 0; i < r->plan.pass_count; i++)
     for (int axis = 0; axis < 3; axis++)
-      if (r->pass[i].pass.covers[axis] & ATTN_COVERS_D) return 0;
-  const uint64_t wanted = ceil_div(slots_of(row, pass), row->metrics->pass[pass].blocks);
-  const uint64_t most = ceil_div(s->D, D_CHUNK_MIN);
-  return wanted < most ? wanted : most;
+      if (r->pass[i].pass.covers[axis] & what) return true;
+  return false;
 }
 
-void diagnose_fill_advice(const struct diagnose_row *row, uint32_t pass, char out[FINDING_TEXT_MAX]) {
+/* A way to more blocks: `factor` times as many, and what the row then takes. */
+struct way {
+  enum finding_change change;
+  uint64_t factor;
+  double new_us; /* of a row that was not timed: in units of its time now */
+};
+
+/* The time with `factor` times the blocks, a block taking `work` of its time now, and `extra_us` on top. */
+static double time_with(const struct rules_row *row, uint32_t pass, double factor, double work, double extra_us) {
+  const struct pass_metrics *m = &row->metrics->pass[pass];
+  enum time_mode mode;
+  const double now_us = rules_time_us(row, &mode);
+  const uint64_t blocks = (uint64_t)ceil((double)m->blocks * factor);
+  const double ratio = work * gain_blocks(row->device, blocks, m->resident_blocks) /
+                       gain_blocks(row->device, m->blocks, m->resident_blocks);
+  if (!isfinite(now_us)) return ratio;
+  const double fixed_us = fmin(now_us, gain_fixed_us(mode, rules_pass_count(row)));
+  return fixed_us + (now_us - fixed_us) * ratio + extra_us;
+}
+
+/* The fewest parts up to `most` that come within 5 % of the best time, a block taking 1 / parts of its time now. */
+static struct way best_way(const struct rules_row *row, uint32_t pass, enum finding_change change, uint64_t most,
+                           double blocks_ratio, double extra_us) {
+  static const double AS_GOOD = 1.05;
+  struct way best = {.change = change, .factor = 1, .new_us = INFINITY};
+  for (uint64_t parts = 2; parts <= most; parts++) {
+    const double us = time_with(row, pass, (double)parts * blocks_ratio, 1 / (double)parts, extra_us);
+    if (us * AS_GOOD < best.new_us) best.factor = parts, best.new_us = us;
+  }
+  return best;
+}
+
+static uint64_t at_most(uint64_t a, uint64_t b) { return a < b ? a : b; }
+
+static uint64_t splits_now(const struct rules_row *row) {
+  return row->record->plan.splits > 1 ? row->record->plan.splits : 1;
+}
+
+/* Parts that bring the pass to one wave. */
+static uint64_t parts_to_wave(const struct rules_row *row, uint32_t pass) {
+  return ceil_div(rules_slots(row, pass), row->metrics->pass[pass].blocks);
+}
+
+static struct way way_of_splits(const struct rules_row *row, uint32_t pass) {
+  const struct attn_plan *plan = &row->record->plan;
+  const uint64_t kv_tiles = ceil_div(row->shape->Skv, plan->tile_kv);
+  const bool is_split = splits_now(row) > 1, can_split = !is_split || covers_any(row, ATTN_COVERS_SPLIT);
+  const uint64_t most = can_split ? at_most(parts_to_wave(row, pass), kv_tiles / splits_now(row)) : 1;
+  return best_way(row, pass, CHANGE_splits, most, 1, is_split ? 0 : gain_pass_us());
+}
+
+/* Half of the rows, where a warp has rows to give: a fragment of 16 is the least of a tensor core's. */
+static struct way way_of_rows(const struct rules_row *row, uint32_t pass) {
+  const struct attn_plan *plan = &row->record->plan;
+  const uint32_t warps = row->record->pass[pass].pass.row_threads / WARP_THREADS;
+  const bool tensor = row->record->math != ATTN_MATH_FP32;
+  const uint64_t least = tensor ? (uint64_t)SHARED_READ_ROWS * (warps > 0 ? warps : 1) : SHARED_READ_ROWS;
+  struct way way = {.change = CHANGE_fewer_rows, .factor = 1, .new_us = INFINITY};
+  if (plan->tile_q >= 2 * least) way.factor = 2, way.new_us = time_with(row, pass, 2, gain_fewer_rows(2), 0);
+  return way;
+}
+
+bool geometry_rules_split_d(const struct rules_row *row, uint32_t pass, uint64_t *chunks, double *new_us) {
+  const struct attn_shape *s = row->shape;
+  const uint32_t tile_q = row->record->plan.tile_q;
+  if (s->D < D_SPLIT_MIN || s->D < s->Skv || covers_any(row, ATTN_COVERS_D)) return false;
+  const double rows = fmin(SHARED_READ_ROWS, s->Sq), sharing = tile_q > 0 && tile_q < rows ? tile_q / rows : 1;
+  const uint64_t blocks = (uint64_t)fmax(1, (double)row->metrics->pass[pass].blocks * sharing);
+  const uint64_t most = at_most(ceil_div(rules_slots(row, pass), blocks), ceil_div(s->D, D_CHUNK_MIN));
+  const struct way way = best_way(row, pass, CHANGE_d_chunks, most, sharing, gain_pass_us());
+  *chunks = way.factor;
+  *new_us = way.new_us;
+  return way.factor > 1;
+}
+
+static struct way way_of_chunks(const struct rules_row *row, uint32_t pass) {
+  struct way way = {.change = CHANGE_d_chunks, .factor = 1, .new_us = INFINITY};
+  geometry_rules_split_d(row, pass, &way.factor, &way.new_us);
+  return way;
+}
+
+/* Blocks that loop over items: more of them, up to a wave, share the same items. */
+static struct way way_of_items(const struct rules_row *row, uint32_t pass) {
+  const struct pass_metrics *m = &row->metrics->pass[pass];
+  const double slots = (double)rules_slots(row, pass), items = m->items_per_block * (double)m->blocks;
+  const double ratio = fmin(slots, items) / (double)m->blocks;
+  struct way way = {.change = CHANGE_more_blocks, .factor = 1, .new_us = INFINITY};
+  if (m->items_per_block > 1 && ratio > 1)
+    way = (struct way){CHANGE_more_blocks, (uint64_t)ratio, time_with(row, pass, ratio, 1 / ratio, 0)};
+  return way;
+}
+
+/* ---- below one wave ------------------------------------------------------------------------------------------ */
+
+/* Idle SMs; or, where every SM has a block, slots that more blocks for the same items would fill: a pass that is not
+ * the slowest is judged by its SMs alone. What a serial grid leaves idle is grid_misses_bh's. */
+static double empty_share(const struct rules_row *row, uint32_t pass) {
+  const struct pass_metrics *m = &row->metrics->pass[pass];
+  if (serial_badness(row, pass) > 0 || !(m->waves < 1)) return 0;
+  if (m->sm_ratio >= 1) return pass == rules_slowest_pass(row) && m->items_per_block > 1 ? 1 - m->waves : 0;
+  return 1 - m->sm_ratio;
+}
+
+static void put_way(const struct rules_row *row, uint32_t pass, const struct way *way, char out[FINDING_TEXT_MAX]) {
   const struct attn_plan *plan = &row->record->plan;
   const struct pass_metrics *m = &row->metrics->pass[pass];
-  const uint64_t slots = slots_of(row, pass), splits_now = plan->splits > 1 ? plan->splits : 1;
-  uint64_t wanted;
-  const uint64_t splits = splits_to_fill(row, pass, &wanted), chunks = chunks_to_fill(row, pass);
-  if (serial_badness(row, pass) > 0)
-    rules_put(out, "put %s on the grid first: %" PRIu64 " blocks instead of %" PRIu64, missing_axes(m),
-              m->blocks * (uint64_t)scaling_serial_pairs(row->shape, m), m->blocks);
-  else if (chunks > 1)
-    rules_put(out,
-              "split D = %u over blocks (d_split): %" PRIu64 " chunks give %" PRIu64
-              " blocks where one wave holds %" PRIu64 ", and let a block share K and V between queries",
-              row->shape->D, chunks, m->blocks * chunks, slots);
-  else if (splits > splits_now)
+  const uint64_t slots = rules_slots(row, pass), blocks = m->blocks * way->factor, now = splits_now(row);
+  const bool all_tiles = way->factor * now >= ceil_div(row->shape->Skv, plan->tile_kv) && blocks < slots;
+  if (way->change == CHANGE_splits)
     rules_put(out, "%s %" PRIu64 " per q tile: %" PRIu64 " blocks where one wave holds %" PRIu64 "%s",
-              splits_now > 1 ? "raise the K/V splits to" : "split K/V over blocks (split_kv), splits =", splits,
-              m->blocks / splits_now * splits, slots,
-              splits < wanted ? "; there are no more K/V tiles, so the rest needs a smaller q tile or more B*H" : "");
-  else if (plan->tile_q <= 1)
+              now > 1 ? "raise the K/V splits to" : "split K/V over blocks (split_kv), splits =", way->factor * now,
+              blocks, slots,
+              all_tiles ? "; there are no more K/V tiles, so the rest needs a smaller q tile or more B*H" : "");
+  else if (way->change == CHANGE_d_chunks)
     rules_put(out,
-              "split D (columns of the output) over blocks, or batch %.1fx more B*H: one wave is %" PRIu64 " blocks",
-              1 / m->waves, slots);
+              "split D = %u over blocks (d_split), %" PRIu64
+              " chunks, and let a block share K and V between queries; one "
+              "wave holds %" PRIu64 " blocks",
+              row->shape->D, way->factor, slots);
+  else if (way->change == CHANGE_fewer_rows)
+    rules_put(out,
+              "give each block fewer rows: a q tile of %" PRIu64 " instead of %u makes %" PRIu64
+              " blocks where one "
+              "wave holds %" PRIu64,
+              plan->tile_q / way->factor, plan->tile_q, blocks, slots);
   else
-    rules_put(
-        out, "give each block fewer rows (q tile of %u now), or batch %.1fx more B*H: one wave is %" PRIu64 " blocks",
-        plan->tile_q, 1 / m->waves, slots);
+    rules_put(out,
+              "launch %" PRIu64 " blocks instead of %" PRIu64 ": they loop over %.0f items, enough for a full wave",
+              at_most(slots, (uint64_t)(m->items_per_block * (double)m->blocks)), m->blocks,
+              m->items_per_block * (double)m->blocks);
 }
 
-bool diagnose_below_one_wave(const struct diagnose_row *row, struct finding *f) {
+/* The way that promises most, of those that gain enough and did not lose where they were measured. Where
+ * next to all SMs have a block, more of them for the same items alone. */
+static bool choose_way(const struct rules_row *row, uint32_t pass, struct way *best) {
+  const bool full = 1 - row->metrics->pass[pass].sm_ratio < finding_limits.idle_sms_min;
+  const struct way ways[] = {way_of_items(row, pass), way_of_chunks(row, pass), way_of_splits(row, pass),
+                             way_of_rows(row, pass)};
+  enum time_mode mode;
+  const double timed_us = rules_time_us(row, &mode), now_us = isfinite(timed_us) ? timed_us : 1;
+  *best = (struct way){.new_us = INFINITY};
+  for (size_t i = 0; i < (full ? 1 : sizeof ways / sizeof *ways); i++) {
+    if (!(now_us >= finding_limits.fill_gain_min * ways[i].new_us) || ways[i].new_us >= best->new_us) continue;
+    const struct evidence found = evidence_of(row, ways[i].change);
+    if (!found.known || found.gain_ratio >= 1) *best = ways[i];
+  }
+  return best->factor > 1 || best->change == CHANGE_more_blocks;
+}
+
+bool geometry_rules_below_one_wave(const struct rules_row *row, struct finding *f) {
   if (!rules_worst_pass(row, empty_share, &f->pass)) return false;
   const struct pass_metrics *m = &row->metrics->pass[f->pass];
   const uint64_t busy = m->blocks < row->device->sms ? m->blocks : row->device->sms;
-  rules_put(f->measured,
-            "%s%" PRIu64 " blocks on %u SMs: %" PRIu64 " SMs get one = %.1f %%; %.3g wave, as %s%u fit on one SM",
-            rules_prefix_of(row, f->pass).text, m->blocks, row->device->sms, busy, 100 * m->sm_ratio, m->waves,
-            m->resident_exact ? "" : "at most ", m->resident_blocks);
-  diagnose_fill_advice(row, f->pass, f->advice);
+  struct way way;
+  const bool helps = choose_way(row, f->pass, &way);
+  const bool worth_saying = 1 - m->sm_ratio >= finding_limits.idle_sms_min && f->pass == rules_slowest_pass(row);
+  if (!helps && !worth_saying) return false;
+  rules_put(f->measured, "%s%s on %u SMs: %s %s one = %.1f %%; %.3g wave, as %s%u fit%s on one SM",
+            rules_prefix_of(row, f->pass).text, rules_count(m->blocks, "block").text, row->device->sms,
+            rules_count(busy, "SM").text, busy == 1 ? "gets" : "get", 100 * m->sm_ratio, m->waves,
+            m->resident_exact ? "" : "at most ", m->resident_blocks, m->resident_blocks == 1 ? "s" : "");
+  if (!helps) {
+    rules_put(f->advice,
+              "batch more B*H: %.3gx fits into one wave. Splitting this launch further would cost what it saves",
+              1 / m->waves);
+    return true;
+  }
+  put_way(row, f->pass, &way, f->advice);
+  f->change = way.change;
+  rules_promise(row, way.new_us, f);
   return true;
 }
 
+/* ---- the last wave ------------------------------------------------------------------------------------------- */
+
 /* Idle share of the slots over all waves; within the first wave, of the SMs while the busiest one works its blocks
- * off. */
-static double uneven_share(const struct diagnose_row *row, uint32_t pass) {
+ * off; of blocks that loop over equal items, of their rounds. */
+static double uneven_share(const struct rules_row *row, uint32_t pass) {
   const struct pass_metrics *m = &row->metrics->pass[pass];
   double waste = 0;
   if (m->waves > 1) waste = m->tail_waste_ratio;
   if (m->waves <= 1 && m->sm_blocks_max > 1)
     waste = 1 - (double)m->blocks / ((double)m->sm_blocks_max * row->device->sms);
-  return waste >= TAIL_WASTE_MIN ? waste : 0;
+  if (m->waves <= 1 && m->sm_ratio >= 1 && !row->shape->causal && !(serial_badness(row, pass) > 0))
+    waste = fmax(waste, 1 - m->items_per_block / ceil(m->items_per_block));
+  return waste >= finding_limits.tail_waste_min ? waste : 0;
 }
 
-static void put_uneven_sms(const struct diagnose_row *row, const struct finding *f, const struct pass_metrics *m,
+/* Between what the waves say, where blocks do not slow each other, and what the busiest SM says, where they do. */
+static double even_gain(const struct rules_row *row, uint32_t pass) {
+  const struct pass_metrics *m = &row->metrics->pass[pass];
+  const double load = (double)m->sm_blocks_max * row->device->sms / (double)m->blocks;
+  const double rounds = ceil(m->items_per_block) / m->items_per_block;
+  return m->waves > 1 ? sqrt(load / (1 - m->tail_waste_ratio)) : fmax(load, rounds) / pow(fmax(load, rounds), 0.25);
+}
+
+static void put_uneven_sms(const struct rules_row *row, const struct finding *f, const struct pass_metrics *m,
                            char out[FINDING_TEXT_MAX]) {
   const uint64_t most = m->sm_blocks_max, sms = row->device->sms, busiest = m->blocks - (most - 1) * sms;
-  rules_put(out,
-            "%s%" PRIu64 " blocks on %" PRIu64 " SMs: %" PRIu64 " SMs carry %" PRIu64 " blocks, the other %" PRIu64
-            " carry %" PRIu64 " (mean %.2f)",
-            rules_prefix_of(row, f->pass).text, m->blocks, sms, busiest, most, sms - busiest, most - 1,
-            (double)m->blocks / (double)sms);
+  rules_put(out, "%s%s on %s: %s %s %s, the other %" PRIu64 " %s %" PRIu64 " (mean %.2f)",
+            rules_prefix_of(row, f->pass).text, rules_count(m->blocks, "block").text, rules_count(sms, "SM").text,
+            rules_count(busiest, "SM").text, busiest == 1 ? "carries" : "carry", rules_count(most, "block").text,
+            sms - busiest, sms - busiest == 1 ? "carries" : "carry", most - 1, (double)m->blocks / (double)sms);
 }
 
-bool diagnose_tail_wave(const struct diagnose_row *row, struct finding *f) {
+/* Blocks of one wave that loop over items, some once more than others. */
+static void put_uneven_rounds(const struct rules_row *row, struct finding *f) {
+  const struct pass_metrics *m = &row->metrics->pass[f->pass];
+  const double rounds = m->items_per_block, items = rounds * (double)m->blocks;
+  rules_put(f->measured,
+            "%s%.0f items for %" PRIu64 " blocks that loop over them: %.2f rounds, of which the last is %.0f %% full",
+            rules_prefix_of(row, f->pass).text, items, m->blocks, rounds, 100 * (rounds - floor(rounds)));
+  rules_put(f->advice,
+            "choose tiles that make a whole number of items per block, or split the items of the last round");
+}
+
+bool geometry_rules_tail_wave(const struct rules_row *row, struct finding *f) {
   if (!rules_worst_pass(row, uneven_share, &f->pass)) return false;
   const struct pass_metrics *m = &row->metrics->pass[f->pass];
-  const uint64_t unit = m->waves > 1 ? slots_of(row, f->pass) : row->device->sms;
+  const uint64_t unit = m->waves > 1 ? rules_slots(row, f->pass) : row->device->sms;
   const uint64_t below = m->blocks / unit * unit;
+  rules_promise_ratio(row, even_gain(row, f->pass), f);
+  const double rounds = m->items_per_block;
+  if (m->waves <= 1 && 1 - rounds / ceil(rounds) >= finding_limits.tail_waste_min) {
+    put_uneven_rounds(row, f);
+    return true;
+  }
   if (m->waves > 1)
     rules_put(f->measured,
-              "%s%" PRIu64 " blocks = %.2f waves of %" PRIu64 ": the last wave has %" PRIu64
-              " blocks; %.0f %% of all slots stay idle",
-              rules_prefix_of(row, f->pass).text, m->blocks, m->waves, unit, m->tail_blocks,
-              100 * m->tail_waste_ratio);
+              "%s%" PRIu64 " blocks = %.2f waves of %" PRIu64
+              ": the last wave has %s; %.0f %% of all slots stay "
+              "idle",
+              rules_prefix_of(row, f->pass).text, m->blocks, m->waves, unit,
+              rules_count(m->tail_blocks, "block").text, 100 * m->tail_waste_ratio);
   else
     put_uneven_sms(row, f, m, f->measured);
-  rules_put(f->advice,
-            "choose tiles or splits that give %" PRIu64 " or %" PRIu64 " blocks, or run %" PRIu64
-            " persistent blocks that share the work",
-            below, below + unit, unit);
-  return true;
-}
-
-/* ---- what a block takes -------------------------------------------------------------------------------------- */
-
-static uint64_t smem_of(const struct pass_record *p) {
-  return (uint64_t)p->pass.dynamic_smem_bytes + p->facts.static_smem_bytes;
-}
-
-/* Full GPUs only: below one wave more resident blocks would find no work. */
-static double occupancy_lack(const struct diagnose_row *row, uint32_t pass, const char *resource) {
-  const struct pass_metrics *m = &row->metrics->pass[pass];
-  const bool limits = strcmp(m->limited_by, resource) == 0 && m->resident_blocks > 0;
-  return limits && m->waves >= 1 && m->occupancy_ratio < LOW_OCCUPANCY_MAX ? 1 - m->occupancy_ratio : 0;
-}
-static double smem_lack(const struct diagnose_row *row, uint32_t pass) {
-  return occupancy_lack(row, pass, "shared memory");
-}
-static double register_lack(const struct diagnose_row *row, uint32_t pass) {
-  return occupancy_lack(row, pass, "registers");
-}
-
-bool diagnose_smem_limits_occupancy(const struct diagnose_row *row, struct finding *f) {
-  if (!rules_worst_pass(row, smem_lack, &f->pass)) return false;
-  const struct pass_record *p = &row->record->pass[f->pass];
-  const struct pass_metrics *m = &row->metrics->pass[f->pass];
-  uint64_t bytes = smem_of(p) / SMEM_STEP_BYTES * SMEM_STEP_BYTES;
-  while (bytes > 0 && occupancy_of(row->device, m->threads_per_block, 0, bytes).resident_blocks <= m->resident_blocks)
-    bytes -= SMEM_STEP_BYTES;
-  rules_put(f->measured, "%s%" PRIu64 " bytes of shared memory per block: blocks per SM %u, occupancy %.0f %%",
-            rules_prefix_of(row, f->pass).text, smem_of(p), m->resident_blocks, 100 * m->occupancy_ratio);
-  diagnose_append_occupancy(row, f->pass, f->measured);
-  rules_put(f->advice,
-            "need at most %" PRIu64 " bytes per block (fewer stages, smaller tiles, 16-bit staging) to fit %u blocks",
-            bytes, m->resident_blocks + 1);
-  return true;
-}
-
-bool diagnose_registers_limit_occupancy(const struct diagnose_row *row, struct finding *f) {
-  if (!rules_worst_pass(row, register_lack, &f->pass)) return false;
-  const struct pass_record *p = &row->record->pass[f->pass];
-  const struct pass_metrics *m = &row->metrics->pass[f->pass];
-  uint32_t registers = p->facts.registers;
-  while (registers > 1 &&
-         occupancy_of(row->device, m->threads_per_block, registers, 0).resident_blocks <= m->resident_blocks)
-    registers--;
-  rules_put(f->measured, "%s%u registers per thread x %u threads: blocks per SM %u, occupancy %.0f %%",
-            rules_prefix_of(row, f->pass).text, p->facts.registers, m->threads_per_block, m->resident_blocks,
-            100 * m->occupancy_ratio);
-  diagnose_append_occupancy(row, f->pass, f->measured);
-  rules_put(
-      f->advice,
-      "need at most %u registers per thread to fit %u blocks: __launch_bounds__(%u, %u), or less state per thread",
-      registers, m->resident_blocks + 1, m->threads_per_block, m->resident_blocks + 1);
-  return true;
-}
-
-/* Local memory that is there but never touched costs nothing: where a profiler counted, its count decides. */
-static double local_memory(const struct diagnose_row *row, uint32_t pass) {
-  const struct counter_values *counted = rules_counted_pass(row, pass);
-  const bool knows = counted != NULL && isfinite(counted->local_bytes);
-  return knows ? counted->local_bytes : row->record->pass[pass].facts.local_bytes;
-}
-
-/* A compiler's figure that is not known leaves the traffic alone to speak. */
-static void put_spills(const struct diagnose_row *row, uint32_t pass, char out[FINDING_TEXT_MAX]) {
-  const struct pass_facts *facts = &row->record->pass[pass].facts;
-  const struct counter_values *counted = rules_counted_pass(row, pass);
-  rules_put(out, "%s", rules_prefix_of(row, pass).text);
-  if (facts->local_bytes > 0)
-    rules_append(out, "%u bytes of local memory per thread at %u registers per thread", facts->local_bytes,
-                 facts->registers);
-  if (counted != NULL && isfinite(counted->local_bytes))
-    rules_append(out, "%s%.3g MB of local memory loaded and stored per launch (%s)",
-                 facts->local_bytes > 0 ? "; " : "", counted->local_bytes / 1e6, rules_source_of(row).text);
-}
-
-bool diagnose_spills(const struct diagnose_row *row, struct finding *f) {
-  if (!rules_worst_pass(row, local_memory, &f->pass)) return false;
-  const uint32_t bytes = row->record->pass[f->pass].facts.local_bytes;
-  char fewer[48] = "";
-  put_spills(row, f->pass, f->measured);
-  if (bytes > 0) snprintf(fewer, sizeof fewer, "at least %u ", (bytes + 3) / 4);
-  rules_put(f->advice,
-            "keep %sfewer 32-bit values alive per thread (smaller tile per thread, constant indices into "
-            "unrolled arrays), or allow more registers in __launch_bounds__",
-            fewer);
-  return true;
-}
-
-static double idle_share(const struct diagnose_row *row, uint32_t pass) {
-  const double idle = row->metrics->pass[pass].idle_thread_ratio;
-  return idle >= IDLE_THREADS_MIN ? idle : 0;
-}
-
-bool diagnose_idle_threads(const struct diagnose_row *row, struct finding *f) {
-  if (!rules_worst_pass(row, idle_share, &f->pass)) return false;
-  const struct pass_metrics *m = &row->metrics->pass[f->pass];
-  const uint32_t busy = row->record->pass[f->pass].pass.row_threads, sharers = m->threads_per_block / busy;
-  rules_put(f->measured, "%s%u of %u threads hold a query row in the compute phase: %.0f %% wait",
-            rules_prefix_of(row, f->pass).text, busy, m->threads_per_block, 100 * m->idle_thread_ratio);
-  if (sharers > 1)
-    rules_put(f->advice, "let %u threads share a query row (each takes D/%u, shuffle reduction) or launch %u threads",
-              sharers, sharers, busy);
-  else
-    rules_put(f->advice, "launch %u threads, or spread the rows over all %u", busy, m->threads_per_block);
+  rules_put(f->advice, "choose tiles or splits that give %" PRIu64 " or %" PRIu64 " blocks", below, below + unit);
   return true;
 }

@@ -43,7 +43,8 @@ static double dram_us(const struct device_info *dev, enum time_mode mode, double
 }
 
 static enum roof_kind pipe_of_math(enum attn_math math) {
-  return math == ATTN_MATH_TENSOR ? ROOF_TENSOR : math == ATTN_MATH_FP32 ? ROOF_FP32 : ROOF_NONE;
+  const bool tensor = math == ATTN_MATH_TENSOR || math == ATTN_MATH_WGMMA;
+  return tensor ? ROOF_TENSOR : math == ATTN_MATH_FP32 ? ROOF_FP32 : ROOF_NONE;
 }
 
 static double clock_of(const struct time_record *time, const struct device_info *dev) {
@@ -157,33 +158,63 @@ static double keys_loaded(const struct attn_shape *s, const struct attn_plan *pl
   return keys;
 }
 
-/* (batch, head) pairs among the blocks of one wave. Blocks start in grid order, x fastest; an axis that folds pairs
- * with anything else is taken to walk a pair's own blocks first. */
-static double pairs_in_flight(const struct attn_shape *s, const struct attn_pass *pass, const struct pass_metrics *m,
-                              const struct device_info *dev) {
-  uint64_t window = (uint64_t)dev->sms * m->resident_blocks, pairs = 1;
+/* What an axis walks: each (batch, head) pair with all its q tiles and splits, as far as the axis covers them. A
+ * persistent grid has fewer blocks than that, which loop over it. */
+struct axis_items {
+  double pairs, all;
+};
+
+static struct axis_items items_of_axis(const struct attn_shape *s, const struct attn_plan *plan, unsigned covers) {
+  struct axis_items items;
+  items.pairs = ((covers & ATTN_COVERS_B) ? (double)s->B : 1) * ((covers & ATTN_COVERS_H) ? (double)s->Hq : 1);
+  items.all = items.pairs * ((covers & ATTN_COVERS_Q) ? (double)ceil_div(s->Sq, plan->tile_q) : 1) *
+              ((covers & ATTN_COVERS_SPLIT) && plan->splits > 1 ? plan->splits : 1);
+  return items;
+}
+
+static double items_per_block(const struct attn_shape *s, const struct attn_plan *plan,
+                              const struct attn_pass *pass) {
+  double items = 1;
+  for (int axis = 0; axis < 3 && plan->tile_q > 0; axis++)
+    items *= fmax(1, items_of_axis(s, plan, pass->covers[axis]).all / pass->grid[axis]);
+  return items;
+}
+
+/* (batch, head) pairs among the items of one wave of blocks. Blocks start in grid order, x fastest; an axis that
+ * folds pairs with anything else is taken to walk a pair's own items first. */
+static double pairs_in_flight(const struct attn_shape *s, const struct attn_plan *plan, const struct attn_pass *pass,
+                              const struct pass_metrics *m, const struct device_info *dev) {
+  uint64_t window = (uint64_t)dev->sms * m->resident_blocks;
+  double pairs = 1;
   for (int axis = 0; axis < 3; axis++) {
     const uint64_t extent = pass->grid[axis], taken = window < extent ? window : extent;
-    const uint64_t walked = (uint64_t)((pass->covers[axis] & ATTN_COVERS_B) ? s->B : 1) *
-                            ((pass->covers[axis] & ATTN_COVERS_H) ? s->Hq : 1);
-    pairs *= taken * walked > extent ? ceil_div(taken * walked, extent) : 1;
+    const struct axis_items items = items_of_axis(s, plan, pass->covers[axis]);
+    pairs *= fmin(items.pairs, ceil((double)taken * items.pairs / fmax(items.all, (double)extent)));
     window = ceil_div(window, extent);
   }
-  const uint64_t all = (uint64_t)s->B * s->Hq;
-  return (double)(pairs < all ? pairs : all);
+  return fmin(pairs, (double)s->B * s->Hq);
+}
+
+uint32_t metrics_main_pass(const struct record *r) {
+  for (uint32_t i = 0; i < r->plan.pass_count && i < ATTN_PASSES_MAX; i++)
+    if (r->pass[i].pass.row_threads > 0) return i;
+  return 0;
 }
 
 static struct traffic traffic_of(const struct record *r, const struct device_info *dev, const struct metrics *m) {
   const struct attn_shape *s = &r->attn_case.shape;
   const struct attn_plan *plan = &r->plan;
-  struct traffic out = {.requested_bytes = NAN, .reread_ratio = NAN, .working_set_bytes = NAN, .dram_bytes = NAN};
-  out.known = plan->pass_count > 0 && plan->tile_q > 0 && plan->tile_kv > 0 && m->pass[0].resident_blocks > 0;
+  const uint32_t main = metrics_main_pass(r);
+  struct traffic out = {
+      .requested_bytes = NAN, .held_bytes = NAN, .reread_ratio = NAN, .working_set_bytes = NAN, .dram_bytes = NAN};
+  out.known = plan->pass_count > 0 && plan->tile_q > 0 && plan->tile_kv > 0 && m->pass[main].resident_blocks > 0;
   if (!out.known) return out;
   const double row_bytes = (double)s->D * attn_dtype_bytes(s->dtype), heads = (double)s->B * s->Hq;
   const double held = 2 * row_bytes * s->B * s->Hkv * s->Skv, asked = 2 * row_bytes * heads * keys_loaded(s, plan);
   const double queries = row_bytes * heads * s->Sq, passed_on = 2.0 * (double)plan->workspace_bytes;
-  const double in_flight = pairs_in_flight(s, &r->pass[0].pass, &m->pass[0], dev);
+  const double in_flight = pairs_in_flight(s, plan, &r->pass[main].pass, &m->pass[main], dev);
   out.requested_bytes = queries * (plan->splits > 1 ? plan->splits : 1) + asked + queries + passed_on;
+  out.held_bytes = held;
   out.reread_ratio = asked / held;
   out.working_set_bytes = 2 * row_bytes * s->Skv * ceil(in_flight * s->Hkv / s->Hq);
   out.fits_l2 = out.working_set_bytes <= (double)dev->l2_bytes;
@@ -222,8 +253,10 @@ void metrics_of(const struct record *r, const struct device_info *dev, struct me
   out->bytes = metrics_bytes(&r->attn_case.shape);
   out->flop_per_byte = out->flops / out->bytes;
   for (enum time_mode mode = 0; mode < TIME_MODE_COUNT; mode++) out->mode[mode] = mode_metrics_of(r, dev, mode, out);
-  for (uint32_t i = 0; i < r->plan.pass_count && i < ATTN_PASSES_MAX; i++)
+  for (uint32_t i = 0; i < r->plan.pass_count && i < ATTN_PASSES_MAX; i++) {
     out->pass[i] = pass_metrics_of(&r->pass[i], dev);
+    out->pass[i].items_per_block = items_per_block(&r->attn_case.shape, &r->plan, &r->pass[i].pass);
+  }
   out->traffic = traffic_of(r, dev, out);
   out->counted = counted_of(&r->counters, dev);
 }

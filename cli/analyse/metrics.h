@@ -43,6 +43,7 @@ struct pass_metrics {
   bool covers_b, covers_h;  /* some grid axis walks B / the heads */
   bool covers_bh;
   double idle_thread_ratio; /* threads of a block that hold no row in the compute phase / threads */
+  double items_per_block;   /* (pair, q tile, split) that a block loops over, on the axes that cover them; >= 1 */
 };
 
 /* What the blocks of a plan ask for, by its tiles and grid alone; the byte model above is the shape's and does not
@@ -52,6 +53,7 @@ struct pass_metrics {
 struct traffic {
   bool known; /* false: no launches, or no tiles */
   double requested_bytes;
+  double held_bytes;        /* K and V */
   double reread_ratio;      /* K and V asked for / K and V held */
   double working_set_bytes; /* K and V of the heads that one wave of blocks works on, blocks starting in grid order */
   bool fits_l2;             /* that working set does, so that rereads are L2 hits */
@@ -81,6 +83,9 @@ struct metrics {
   struct pass_metrics pass[ATTN_PASSES_MAX];
   struct counted counted; /* from record.counters */
 };
+
+/* The first pass that works on query rows: one before it only prepares memory. */
+uint32_t metrics_main_pass(const struct record *);
 
 /* Passes through shared memory that are repeats, of one pass or a whole plan. */
 double metrics_shared_repeats(const struct counter_values *);

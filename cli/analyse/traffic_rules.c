@@ -1,83 +1,113 @@
 /* Findings from what the blocks ask for, by the model of metrics.h. */
+#include <inttypes.h>
 #include <math.h>
-#include <stdio.h>
 #include <string.h>
 
+#include "cli/analyse/gain.h"
 #include "cli/analyse/rules.h"
 
-static const double FEW_ROWS_REREAD_MIN = 4;
-static const double SPILLED_REREAD_MIN = 2; /* when the rereads reach DRAM */
-static const double MB = 1e6;
+enum { FEW_ROWS = 16 }; /* rows of a tensor-core fragment; finding_limits.few_rows_below as a whole number */
 
-enum { FEW_ROWS_BELOW = 16 }; /* rows that share a read of K and V; a tensor-core fragment has 16 */
-
-static uint32_t rows_per_read(const struct diagnose_row *row) {
+static uint32_t rows_per_read(const struct rules_row *row) {
   const uint32_t tile_q = row->record->plan.tile_q;
   return tile_q < row->shape->Sq ? tile_q : row->shape->Sq;
 }
 
 /* What the requests mean for DRAM, and how fast they went. */
-static void put_dram_share(const struct diagnose_row *row, char *out, size_t size) {
+static void append_dram_share(const struct rules_row *row, char out[FINDING_TEXT_MAX]) {
   const struct traffic *t = &row->metrics->traffic;
-  const double l2_mb = (double)row->device->l2_bytes / MB, cold_us = row->record->time[TIME_COLD].us.median;
+  const double cold_us = row->record->time[TIME_COLD].us.median;
   const double dram_us = t->dram_bytes / row->device->dram_gb_per_s * 1e-3;
-  int used = snprintf(out, size, "the %.3g MB of K and V in flight %s the %.3g MB of L2, so DRAM moves %s%.3g MB",
-                      t->working_set_bytes / MB, t->fits_l2 ? "stay in" : "exceed", l2_mb, t->fits_l2 ? "" : "up to ",
-                      t->dram_bytes / MB);
+  rules_append(out, "; the %s of K and V in flight %s the %s of L2, so DRAM moves %s%s",
+               rules_bytes(t->working_set_bytes).text, t->fits_l2 ? "stay in" : "exceed",
+               rules_bytes((double)row->device->l2_bytes).text, t->fits_l2 ? "" : "up to ",
+               rules_bytes(t->dram_bytes).text);
   if (row->metrics->mode[TIME_COLD].known && row->device->dram_gb_per_s > 0)
-    snprintf(out + used, size - (size_t)used, ", %.2g %% of the cold time at its rate", 100 * dram_us / cold_us);
+    rules_append(out, ", %.2g %% of the cold time at its rate", 100 * dram_us / cold_us);
   else if (row->metrics->mode[TIME_HOT].known && row->metrics->bytes <= (double)row->device->l2_bytes)
-    snprintf(out + used, size - (size_t)used, " at most, and nothing once the tensors are in L2");
+    rules_append(out, " at most, and nothing once the tensors are in L2");
 }
 
 /* The same by what a profiler counted; false when it did not. */
-static bool put_counted_share(const struct diagnose_row *row, char *out, size_t size) {
+static bool append_counted_share(const struct rules_row *row, char out[FINDING_TEXT_MAX]) {
   const struct counted *counted = rules_counted(row);
   if (counted == NULL || !isfinite(counted->total.l2_bytes + counted->total.dram_read_bytes)) return false;
-  const int used = snprintf(out, size, "the SMs asked L2 for %.3g MB", counted->total.l2_bytes / MB);
+  rules_append(out, "; the SMs asked L2 for %s", rules_bytes(counted->total.l2_bytes).text);
   if (isfinite(counted->total.l2_hit_ratio))
-    snprintf(out + used, size - (size_t)used, ", %.0f %% of it was there, and DRAM gave %.3g MB (%s)",
-             100 * counted->total.l2_hit_ratio, counted->total.dram_read_bytes / MB, rules_source_of(row).text);
+    rules_append(out, ", %.0f %% of it was there, and DRAM gave %s (%s)", 100 * counted->total.l2_hit_ratio,
+                 rules_bytes(counted->total.dram_read_bytes).text, rules_source_of(row).text);
   else
-    snprintf(out + used, size - (size_t)used, " and DRAM gave %.3g MB (%s)", counted->total.dram_read_bytes / MB,
-             rules_source_of(row).text);
+    rules_append(out, " and DRAM gave %s (%s)", rules_bytes(counted->total.dram_read_bytes).text,
+                 rules_source_of(row).text);
   return true;
+}
+
+/* `sharers` times the rows share a read. At least the trips to L2 become fewer; at most blocks take as long as now
+ * and are fewer. The promise is half of the way, as ratios go. */
+static void promise_sharing(const struct rules_row *row, double sharers, struct finding *f) {
+  const struct pass_metrics *m = &row->metrics->pass[0];
+  enum time_mode mode;
+  const double now_us = rules_time_us(row, &mode), l2_gb_per_s = roofs_l2_gb_per_s(row->device);
+  const double l2_us = l2_gb_per_s > 0 ? row->metrics->traffic.requested_bytes / l2_gb_per_s * 1e-3 : 0;
+  const double least = 1 / (1 - fmin(1, l2_us / now_us) * (1 - 1 / sharers));
+  const uint64_t blocks = (uint64_t)ceil((double)m->blocks / sharers);
+  const double most =
+      gain_blocks(row->device, m->blocks, m->resident_blocks) / gain_blocks(row->device, blocks, m->resident_blocks);
+  f->change = CHANGE_share_reads;
+  rules_promise_ratio(row, sqrt(least * most), f);
 }
 
 /* Do rereads reach DRAM? Counted with cold caches, reads beyond the tensors are just these, unless registers spill:
  * local memory is read too. Else by the model. */
-static bool rereads_dram(const struct diagnose_row *row) {
+static bool rereads_dram(const struct rules_row *row) {
   const struct traffic *t = &row->metrics->traffic;
   const struct counted *counted = rules_counted(row);
   const bool knows = counted != NULL && isfinite(counted->total.dram_read_bytes) &&
                      !(counted->total.local_bytes > 0) && strcmp(row->record->counters.cache, "cold") == 0;
   const bool reaches =
-      knows ? counted->total.dram_read_bytes >= SPILLED_REREAD_MIN * row->metrics->bytes : !t->fits_l2;
-  return reaches && t->reread_ratio >= SPILLED_REREAD_MIN;
+      knows ? counted->total.dram_read_bytes >= finding_limits.spilled_reread_min * row->metrics->bytes : !t->fits_l2;
+  return reaches && t->reread_ratio >= finding_limits.spilled_reread_min;
 }
 
-bool diagnose_rereads_kv(const struct diagnose_row *row, struct finding *f) {
-  const struct traffic *t = &row->metrics->traffic;
+static void put_sharing(const struct rules_row *row, bool few_rows, struct finding *f) {
   const struct attn_shape *s = row->shape;
-  const uint32_t rows = rows_per_read(row);
-  if (!t->known) return false;
-  const bool few_rows = rows < FEW_ROWS_BELOW && t->reread_ratio >= FEW_ROWS_REREAD_MIN;
-  if (!few_rows && !rereads_dram(row)) return false;
-  char dram[200];
-  if (!put_counted_share(row, dram, sizeof dram)) put_dram_share(row, dram, sizeof dram);
-  rules_put(f->measured,
-            "K and V are asked for %.3g times (%u query row%s per read): %.3g MB requested of L2 for %.3g MB; %s",
-            t->reread_ratio, rows, rows == 1 ? "" : "s", t->requested_bytes / MB, row->metrics->bytes / MB, dram);
-  if (few_rows && s->Sq >= FEW_ROWS_BELOW)
+  const double rows = rows_per_read(row);
+  uint64_t chunks;
+  double new_us;
+  if (few_rows && geometry_rules_split_d(row, 0, &chunks, &new_us)) {
+    rules_put(
+        f->advice,
+        "let a block take at least %d query rows per K/V tile, and split D = %u over blocks (d_split) so that the "
+        "SMs keep work: %" PRIu64 " chunks",
+        FEW_ROWS, s->D, chunks);
+    f->change = CHANGE_d_chunks;
+    rules_promise(row, new_us, f);
+  } else if (few_rows && s->Sq >= FEW_ROWS) {
     rules_put(f->advice, "let a block take at least %d query rows per K/V tile: %.3gx fewer requests for K and V",
-              FEW_ROWS_BELOW, (double)FEW_ROWS_BELOW / rows);
-  else if (few_rows && s->Hq > s->Hkv)
+              FEW_ROWS, FEW_ROWS / rows);
+    promise_sharing(row, FEW_ROWS / rows, f);
+  } else if (few_rows && s->Hq > s->Hkv) {
     rules_put(f->advice, "take the %u query heads of a KV head into one q tile: K and V are then read once",
               s->Hq / s->Hkv);
-  else
+    promise_sharing(row, (double)s->Hq / s->Hkv, f);
+  } else {
     rules_put(
         f->advice,
         "put the q tiles on the fastest grid axis (x), so that blocks that run together share a head's K and V, "
         "or take more query rows per block");
+  }
+}
+
+bool traffic_rules_rereads_kv(const struct rules_row *row, struct finding *f) {
+  const struct traffic *t = &row->metrics->traffic;
+  const uint32_t rows = rows_per_read(row);
+  if (!t->known) return false;
+  const bool few_rows = rows < finding_limits.few_rows_below && t->reread_ratio >= finding_limits.few_rows_reread_min;
+  if (!few_rows && !rereads_dram(row)) return false;
+  rules_put(f->measured, "K and V are asked for %.3g times (%s per read): %s requested of L2 for %s", t->reread_ratio,
+            rules_count(rows, "query row").text, rules_bytes(t->requested_bytes).text,
+            rules_bytes(row->metrics->bytes).text);
+  if (!append_counted_share(row, f->measured)) append_dram_share(row, f->measured);
+  put_sharing(row, few_rows, f);
   return true;
 }

@@ -65,7 +65,7 @@ static bool take_variant(const cJSON *object, struct stand_in *out) {
             take_text(object, "summary", out->summary, sizeof out->summary) &&
             take_text(object, "limits", out->limits, sizeof out->limits) &&
             take_number(object, "runs_on", DEVICE_CPU, DEVICE_CUDA, &runs_on) &&
-            take_number(object, "math", ATTN_MATH_FP32, ATTN_MATH_FP32_HOST, &math);
+            take_number(object, "math", ATTN_MATH_FP32, ATTN_MATH_WGMMA, &math);
   cJSON_ArrayForEach(tunable, json_get(object, "tunables")) {
     ok = ok && count < ATTN_TUNABLES_MAX && take_tunable(tunable, out, count);
     ++count;

@@ -23,7 +23,8 @@ const char *record_math_name(uint32_t i) {
   static const char *const names[] = {[ATTN_MATH_FP32] = "fp32",
                                       [ATTN_MATH_TENSOR] = "tensor",
                                       [ATTN_MATH_FP64_HOST] = "fp64_host",
-                                      [ATTN_MATH_FP32_HOST] = "fp32_host"};
+                                      [ATTN_MATH_FP32_HOST] = "fp32_host",
+                                      [ATTN_MATH_WGMMA] = "wgmma"};
   return i < sizeof names / sizeof *names ? names[i] : NULL;
 }
 

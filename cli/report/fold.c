@@ -20,6 +20,12 @@ static bool is_worse(const struct report_row *a, const struct report_row *b) {
   return a->metrics.flops > b->metrics.flops;
 }
 
+/* Findings: by the microseconds that they stand for, then as rows. */
+static bool is_worse_fold(const struct fold *a, const struct fold *b) {
+  const int order = a->finding != NULL && b->finding != NULL ? diagnose_order(a->finding, b->finding) : 0;
+  return order != 0 ? order < 0 : is_worse(a->worst, b->worst);
+}
+
 static bool same_text(const char *a, const char *b) {
   return a == b || (a != NULL && b != NULL && strcmp(a, b) == 0);
 }
@@ -40,7 +46,7 @@ static struct status add(struct folds *folds, struct fold fold) {
         item->kind == fold.kind && same_text(item->variant, fold.variant) && same_text(item->text, fold.text);
     if (!same) continue;
     ++item->count;
-    if (is_worse(fold.worst, item->worst)) {
+    if (is_worse_fold(&fold, item)) {
       item->worst = fold.worst;
       item->finding = fold.finding;
     }
@@ -52,13 +58,12 @@ static struct status add(struct folds *folds, struct fold fold) {
   return status_ok();
 }
 
-/* Ties keep a stable order: ids as declared, then variants by name. */
+/* Findings worst first, reasons by status; ties by the variants' names. */
 static int compare(const void *a, const void *b) {
   const struct fold *left = a, *right = b;
-  if (left->severity != right->severity) return left->severity > right->severity ? -1 : 1;
-  if (left->kind != right->kind) return left->kind < right->kind ? -1 : 1;
-  if (is_worse(left->worst, right->worst)) return -1;
-  if (is_worse(right->worst, left->worst)) return 1;
+  if (left->finding == NULL && left->kind != right->kind) return left->kind < right->kind ? -1 : 1;
+  if (is_worse_fold(left, right)) return -1;
+  if (is_worse_fold(right, left)) return 1;
   return strcmp(left->variant, right->variant);
 }
 
@@ -73,7 +78,9 @@ struct status fold_findings(const struct report *report, struct folds *out) {
   *out = (struct folds){0};
   for (size_t i = 0; i < report->row_count; ++i) {
     const struct report_row *row = &report->rows[i];
-    for (size_t f = 0; f < row->findings.count && !status_failed(&status); ++f) {
+    for (size_t f = 0;
+         f < row->findings.count && (f < FINDINGS_SHOWN_PER_ROW || report->all_findings) && !status_failed(&status);
+         ++f) {
       const struct finding *finding = &row->findings.item[f];
       status = add(out, (struct fold){.kind = finding->id,
                                       .variant = row->record->variant,

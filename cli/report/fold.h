@@ -10,7 +10,8 @@ struct fold {
   const char *text;    /* rows fold only when it is equal; may be NULL */
   size_t count;        /* rows folded */
   uint32_t severity;
-  const struct report_row *worst; /* the slowest; without times the one that fills the fewest SMs */
+  const struct report_row *worst; /* of findings the one that stands for most microseconds; else the slowest; without
+                                     times the one that fills the fewest SMs */
   const struct finding *finding;  /* of the worst row; NULL when it is not about findings */
 };
 
@@ -19,7 +20,8 @@ struct folds {
   size_t count, room;
 };
 
-/* One entry per finding id and variant, worst severity first. The caller frees. */
+/* One entry per finding id and variant, of the findings that a row shows, worst first: by microseconds, then
+ * severity. The caller frees. */
 struct status fold_findings(const struct report *, struct folds *out);
 /* One entry per status, variant and reason of rows that are neither ok nor planned. The caller frees. */
 struct status fold_reasons(const struct report *, struct folds *out);

@@ -29,6 +29,7 @@ struct report {
   struct report_row *rows; /* one per record, pointing into records */
   size_t row_count;
   uint64_t status_count[CELL_STATUS_COUNT];
+  bool all_findings;        /* the text shows all, not the first of each row */
   enum exit_code exit_code; /* what the rows ask for: worst of wrong, coverage, ok; missing cells are coverage */
 };
 

@@ -11,7 +11,8 @@ struct run_cost {
 };
 
 struct finding_view {
-  const char *id, *severity, *pass, *measured, *meaning, *advice;
+  const char *id, *severity, *pass, *measured, *meaning, *advice, *change, *evidence;
+  double gain_ratio, saves_us;
 };
 
 static const char no_end[] = "the run did not end in order";
@@ -60,6 +61,10 @@ static const struct field finding_fields[] = {
     FIELD("measured", NAME, struct finding_view, measured),
     FIELD("meaning", NAME, struct finding_view, meaning),
     FIELD("advice", NAME, struct finding_view, advice),
+    FIELD("change", NAME, struct finding_view, change),
+    FIELD("gain_ratio", F64, struct finding_view, gain_ratio),
+    FIELD("saves_us", F64, struct finding_view, saves_us),
+    FIELD("evidence", NAME, struct finding_view, evidence),
     {0},
 };
 
@@ -147,7 +152,11 @@ static bool add_findings(cJSON *result, const struct report_row *row) {
         .pass = finding->pass < row->record->plan.pass_count ? row->record->pass[finding->pass].name : NULL,
         .measured = finding->measured,
         .meaning = finding_help(finding->id),
-        .advice = finding->advice};
+        .advice = finding->advice,
+        .change = finding->change != CHANGE_none ? finding_change_name(finding->change) : NULL,
+        .evidence = finding->evidence[0] != '\0' ? finding->evidence : NULL,
+        .gain_ratio = finding->gain_ratio,
+        .saves_us = finding->saves_us};
     ok = fields_write(json_add_element(array), finding_fields, &view);
   }
   return ok;

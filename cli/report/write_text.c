@@ -361,10 +361,12 @@ static struct status print_findings(FILE *file, const struct report *report) {
   struct folds folds;
   const struct status status = fold_findings(report, &folds);
   if (status_failed(&status) || folds.count == 0) return status;
+  const size_t shown = report->all_findings || folds.count < FINDINGS_SHOWN_MAX ? folds.count : FINDINGS_SHOWN_MAX;
   fputs("\nfindings, worst first\n", file);
-  for (size_t i = 0; i < folds.count && i < FINDINGS_SHOWN_MAX; ++i) print_finding(file, &folds.item[i]);
-  if (folds.count > FINDINGS_SHOWN_MAX) {
-    fprintf(file, "%zu more, none worse than these; --json has them all\n", folds.count - FINDINGS_SHOWN_MAX);
+  for (size_t i = 0; i < shown; ++i) print_finding(file, &folds.item[i]);
+  if (folds.count > shown) {
+    fprintf(file, "%zu more stand for less; --json and `attnbench diagnose` on that report have them all\n",
+            folds.count - shown);
   }
   fold_free(&folds);
   return status;

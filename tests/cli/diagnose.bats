@@ -51,7 +51,7 @@ refute_finding() { [ "$(finding "$1" "$2")" = "[]" ] || fail "$1 should have no 
   refute_finding v6a compute_bound
   refute_finding v7a compute_bound
   expect_finding v6a latency_bound '0.456 TFLOP/s'
-  expect_finding v6a latency_bound '0.38 % of the tensor_f16 roof'
+  expect_finding v6a latency_bound '0.39 % of the mma.sync roof'
   # Two blocks of 69 KB do not fit the 100 KB of an SM, whatever their report says.
   expect_json "$TMP/r.json" 'all(l["resident_blocks"] == 1 for r in d["results"] for l in r["launches"])'
 }
