@@ -1,0 +1,90 @@
+load helper
+
+# Advice held against the committed journals, and against journals that were tampered with.
+
+@test "promises hold on the committed journals, and the page says so" {
+  capture python scripts/proof/check_advice.py --attnbench "$ATTNBENCH" --check
+  expect_status 0
+  expect_out ', 0 with the wrong sign'
+}
+
+# one_journal: scalar_ladder alone in $TMP/journals, with times of rows of 32 multiplied by $1.
+one_journal() {
+  mkdir -p "$TMP/journals"
+  python - "$1" results/h200/scalar_ladder.journal "$TMP/journals/scalar_ladder.journal" <<'PY'
+import json, sys
+factor = float(sys.argv[1])
+with open(sys.argv[2]) as old, open(sys.argv[3], "w") as new:
+    for line in old:
+        entry = json.loads(line)
+        cell = entry.get("cell", {})
+        if "rows=32" in cell.get("variant", ""):
+            for mode in ("cold", "hot"):
+                cell[mode] = {k: v * factor if k.endswith("_us") else v for k, v in cell[mode].items()}
+        new.write(json.dumps(entry, separators=(",", ":")) + "\n")
+PY
+}
+
+@test "a promise that measurements contradict is counted, and a page that is out of date is told" {
+  one_journal 1
+  capture python scripts/proof/check_advice.py --attnbench "$ATTNBENCH" --folder "$TMP/journals"
+  expect_status 0
+  grep -q '^| `fewer_rows` ' "$TMP/journals/advice.md"
+  capture python scripts/proof/check_advice.py --attnbench "$ATTNBENCH" --folder "$TMP/journals" --check
+  expect_status 0
+  one_journal 4
+  capture python scripts/proof/check_advice.py --attnbench "$ATTNBENCH" --folder "$TMP/journals" --check
+  expect_status 1
+  expect_out 'differs: '
+  capture python scripts/proof/check_advice.py --attnbench "$ATTNBENCH" --folder "$TMP/journals"
+  expect_status 1
+  expect_out '4 with the wrong sign'
+}
+
+@test "advice that was measured is quoted with its gain, and what lost is not advised" {
+  one_journal 1
+  attn report "$TMP/journals/scalar_ladder.journal" --json "$TMP/r.json"
+  expect_json "$TMP/r.json" 'sum(f["evidence"] == "scalar_quad:rows=32,vec=1" and f["change"] == "fewer_rows"
+    and abs(f["gain_ratio"] - 1.559) < 0.01 for r in d["results"] for f in r["findings"]
+    if r["variant"] == "scalar_quad:vec=1" and r["key"] == "B1.H1.Hkv1.Sq128.Skv128.D64.f16.full") == 1'
+  one_journal 4
+  attn report "$TMP/journals/scalar_ladder.journal" --json "$TMP/r.json"
+  expect_json "$TMP/r.json" 'all(f["change"] != "fewer_rows" for r in d["results"] for f in r["findings"]
+    if r["variant"] == "scalar_quad:vec=1" and r["key"] == "B1.H1.Hkv1.Sq128.Skv128.D64.f16.full")'
+}
+
+@test "no row of the committed journals is told what was measured to lose, or is without a word on its roof" {
+  for journal in results/h200/*.journal; do
+    attn report "$journal" --json "$TMP/r.json"
+    python - "$TMP/r.json" <<'PY' || fail "$journal"
+import json, sys
+bounds = {"memory_bound", "compute_bound", "exp_bound", "l2_bound", "shared_bound", "between_roofs", "latency_bound", "launch_bound"}
+for r in json.load(open(sys.argv[1]))["results"]:
+    if r["status"] != "ok" or not r["plan"] or not r["plan"]["tile_q"]:
+        continue
+    where = r["key"], r["variant"]
+    assert sum(f["id"] in bounds for f in r["findings"]) == 1, where
+    assert all(f["gain_ratio"] is None or f["gain_ratio"] > 1 for f in r["findings"]), where
+    assert all((f["gain_ratio"] is None) == (f["saves_us"] is None) for f in r["findings"]), where
+    saved = [f["saves_us"] or 0 for f in r["findings"]]
+    assert saved == sorted(saved, reverse=True), where
+    busy = max(l["sm_ratio"] for l in r["launches"]) >= 0.9
+    assert not busy or all(f["change"] not in ("splits", "fewer_rows") for f in r["findings"]), where
+    assert r["plan"]["stages"] == 1 or all(f["change"] != "stages" for f in r["findings"]), where
+    heads = r["shape"]["B"] * r["shape"]["Hq"]
+    assert "mma_swizzle" not in r["variant"] or all(f["id"] != "rereads_kv" for f in r["findings"]), where
+PY
+  done
+}
+
+@test "the text shows three findings of a row, diagnose all of them" {
+  grep -E '"variant":"scalar"|^\{"(journal|device|end)"' results/h200/v3.journal >"$TMP/scalar.journal"
+  attn report "$TMP/scalar.journal" --json "$TMP/r.json"
+  expect_json "$TMP/r.json" 'max(len(r["findings"]) for r in d["results"]) == 4
+    and all("scales_with_bh" not in [f["id"] for f in r["findings"][:3]] for r in d["results"])'
+  attn report "$TMP/scalar.journal"
+  expect_out 'scalar: idle_threads'
+  ! grep -q 'scalar: scales_with_bh' "$OUT" || fail "the fourth finding is shown"
+  attn diagnose "$TMP/r.json"
+  expect_out 'scalar: scales_with_bh'
+}
