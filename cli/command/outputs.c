@@ -74,6 +74,7 @@ struct status outputs_write(const struct options *options, const struct journal_
                             enum exit_code *exit_code) {
   struct report report;
   TRY(report_build(journal, &report));
+  report.all_findings = options->verb == VERB_DIAGNOSE;
   const struct status status = write_reports(options, &report);
   *exit_code = report.exit_code;
   report_free(&report);
