@@ -108,7 +108,7 @@ takes() { program "takes$1" "STEADY_US=$1 exec \"$ATTNBENCH\" \"\$@\""; }
   expect_err 'exit status 2: --quick: unknown option of attnbench run; the candidate takes this command'
   ab --base "$(program silent 'exit 0')"
   expect_status 6
-  expect_err 'left no journal that can be read'
+  expect_err 'left no readable journal'
   ab --base "$(program other 'echo hello; exit 1')"
   expect_status 9
   expect_err_matches '--base .*/other: exit status 1'
