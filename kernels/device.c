@@ -110,15 +110,24 @@ static bool device_add_block(uint64_t *total, uint64_t count, uint64_t size) {
   return block != 0 && !__builtin_add_overflow(*total, block, total);
 }
 
+/* The oracle's part of one row. */
+static uint64_t reference_row_bytes(const struct attn_shape *shape) {
+  return shape->D * sizeof(double) + sizeof(struct reference_row);
+}
+
 uint64_t problem_bytes(const struct attn_shape *shape, uint64_t workspace_bytes) {
   uint64_t total = 0, reference = 0;
-  const uint64_t element_bytes = attn_dtype_bytes(shape->dtype), outputs = problem_elements(shape, PROBLEM_O);
+  const uint64_t element_bytes = attn_dtype_bytes(shape->dtype);
   for (enum problem_tensor t = PROBLEM_Q; t <= PROBLEM_O; ++t) {
     if (!device_add_block(&total, problem_elements(shape, t), element_bytes)) return 0;
   }
   if (workspace_bytes && !device_add_block(&total, workspace_bytes, 1)) return 0;
-  if (__builtin_mul_overflow(outputs, 2 * (uint64_t)sizeof(double), &reference)) return 0;
-  return __builtin_add_overflow(total, reference, &total) ? 0 : total;
+  for (struct pattern launch = {.shape = *shape}; launch.launch < pattern_launches(shape); ++launch.launch) {
+    const uint64_t rows = pattern_sample_of(&launch).count;
+    if (__builtin_mul_overflow(rows, reference_row_bytes(shape), &reference)) return 0;
+    if (__builtin_add_overflow(total, reference, &total)) return 0;
+  }
+  return total;
 }
 
 /* ---- problems ------------------------------------------------------------------------------------------------ */
@@ -170,6 +179,21 @@ struct status problem_launch(struct problem *problem) {
   return status_failed(&bound) ? bound : problem->device->ops->launch(problem);
 }
 
+static struct status problem_require_launch(const struct problem *problem, uint32_t launch, const char *caller) {
+  if (launch < pattern_launches(&problem->shape)) return status_ok();
+  return status_make(STATUS_INTERNAL, "%s: launch %u of this shape's %u", caller, launch,
+                     pattern_launches(&problem->shape));
+}
+
+struct status problem_fill(struct problem *problem, uint32_t launch) {
+  const struct status known = problem_require_launch(problem, launch, __func__);
+  if (status_failed(&known)) return known;
+  if (problem->inputs.launch == launch && !problem->inputs.negated) return known;
+  problem->inputs.launch = launch;
+  problem->inputs.negated = false;
+  return problem->device->ops->fill(problem);
+}
+
 struct status problem_compare(struct problem *problem, const struct tolerance *tolerance,
                               struct compare_result *out) {
   struct oracle_result oracle;
@@ -190,6 +214,16 @@ struct status problem_sample(struct problem *problem, enum time_mode mode, uint3
                              double *sm_clock_mhz) {
   const struct status bound = problem_require_bound(problem, __func__);
   return status_failed(&bound) ? bound : problem->device->ops->sample(problem, mode, n, us, sm_clock_mhz);
+}
+
+struct status problem_sample_changed(struct problem *problem, double estimate_us, double *us) {
+  const struct status bound = problem_require_bound(problem, __func__);
+  *us = NAN;
+  return status_failed(&bound) ? bound : problem->device->ops->sample_changed(problem, estimate_us, us);
+}
+
+struct status problem_witness(struct problem *problem, struct witness_result *out) {
+  return problem->device->ops->witness(problem, out);
 }
 
 struct status problem_sample_passes(struct problem *problem, uint32_t n, double *us) {
@@ -234,7 +268,14 @@ struct status device_selftest(struct device *device, struct selftest_facts *out)
 
 /* ---- comparing ----------------------------------------------------------------------------------------------- */
 
-void compare_finish(struct compare_partial *p) {
+const struct tolerance compare_tolerance[ATTN_DTYPE_COUNT] = {
+    [ATTN_F16] = {.relative = 0x1p-11, .absolute = 0x1p-24, .frobenius = 0.75},
+    [ATTN_BF16] = {.relative = 0x1p-8, .absolute = 0x1p-126, .frobenius = 0.75},
+    [ATTN_F32] = {.relative = 0x1p-24, .absolute = 0x1p-126, .frobenius = 0.75},
+};
+
+void compare_finish(struct compare_partial *p, const struct tolerance *tolerance) {
   const double error = sqrt(p->error_squares), reference = sqrt(p->reference_squares);
   p->result.rel_frobenius = reference > 0 ? error / reference : error;
+  p->result.norm_ratio = compare_ratio(error, tolerance->frobenius * sqrt(p->bound_squares));
 }

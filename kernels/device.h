@@ -64,8 +64,8 @@ struct status device_profile_stop(struct device *);
 /* Bytes that problem_open + reference + a workspace of this size will allocate, redzones included. 0 on overflow. */
 uint64_t problem_bytes(const struct attn_shape *, uint64_t workspace_bytes);
 
-/* Allocates Q, K, V, O between redzones and fills Q, K, V from the seed (input.h: same bytes on every machine).
- * On success *out is the caller's, for problem_close. */
+/* Allocates Q, K, V, O between redzones and fills Q, K, V from the seed with launch 0 of pattern.h, random numbers
+ * (same bytes on every machine). On success *out is the caller's, for problem_close. */
 struct status problem_open(struct device *, const struct attn_shape *, uint64_t seed, struct problem **out);
 void problem_close(struct problem *);
 
@@ -76,7 +76,11 @@ struct oracle_result {
   double max_difference;  /* largest |gpu - cpu| over those rows; 0 for "cpu_fp64" */
 };
 
-/* Computes the fp64 reference and the per-element error scale sum_j p_ij |v_jd|, once per problem. */
+/* Makes Q, K and V what launch `launch` of pattern.h holds; compare, guard and reference then mean these. */
+struct status problem_fill(struct problem *, uint32_t launch);
+
+/* Computes the fp64 reference of the inputs as they are, and what errors are measured with, once per launch of the
+ * problem. */
 struct status problem_reference(struct problem *, struct oracle_result *out);
 
 /* What the runtime says of one pass once it is bound. */
@@ -109,21 +113,26 @@ struct status problem_poison(struct problem *);
 /* Launches the bound plan once and waits for it. */
 struct status problem_launch(struct problem *);
 
-/* |o - ref| <= relative * (sum_j p|v| + |ref|) + absolute, element by element. */
+/* A dtype's bounds; bounds.h applies them, check.h derives them. */
 struct tolerance {
-  double relative;
-  double absolute;
-  double frobenius; /* bound on ||o - ref|| / ||ref|| over the whole output */
+  double relative;  /* unit roundoff of the dtype */
+  double absolute;  /* of an element, whatever its size: the dtype's smallest number */
+  double frobenius; /* of the whole output: error norm over the norm of what it is measured with, in roundoffs */
 };
 
 struct compare_result {
-  uint64_t elements, nan_count, inf_count;
-  uint64_t bad_count;     /* elements outside the tolerance, NaN and Inf included */
-  uint64_t first_bad;     /* linear index in [B][Hq][Sq][D]; UINT64_MAX when none */
+  uint64_t elements, rows; /* that were compared: rows without a defined output are not */
+  uint64_t nan_count, inf_count;
+  uint64_t bad_count;     /* elements outside their bound, NaN and Inf included */
+  uint64_t bad_rows;      /* rows with such an element, or whose norm is outside its bound */
+  uint64_t first_bad;     /* linear index in [B][Hq][Sq][D], a row's first for a norm; UINT64_MAX when none */
   double max_abs_error;   /* over finite elements */
-  double max_bound_ratio; /* largest error / its own tolerance; > 1 is wrong */
-  double rel_frobenius;
+  double max_bound_ratio; /* largest error of an element / its bound; > 1 is wrong */
+  double max_row_ratio;   /* largest error norm of a row / its bound; > 1 is wrong */
+  double norm_ratio;      /* error norm of the whole output / its bound; > 1 is wrong where it is asked for */
+  double rel_frobenius;   /* error norm / norm of the reference */
 };
+/* Compares O with the reference of the inputs as they are. */
 struct status problem_compare(struct problem *, const struct tolerance *, struct compare_result *out);
 
 struct guard_result {
@@ -155,6 +164,22 @@ struct status problem_time_prepare(struct problem *, uint32_t *hot_launches, dou
  * *sm_clock_mhz: SM clock measured on the SMs over the batch, NAN when it could not be.
  * A sample that the blocker's timeout spoiled is an error, never a number. */
 struct status problem_sample(struct problem *, enum time_mode, uint32_t n, double *us, double *sm_clock_mhz);
+
+/* What was seen of the outputs that timed launches left. */
+struct witness_result {
+  uint64_t samples; /* after which a part of O was compared, since the problem was opened or last asked */
+  uint64_t wrong;   /* of these, samples that left O stale or wrong */
+};
+
+/* Shortest time of a launch, microseconds, whose V was changed right before it, with hot caches else: what a hot
+ * launch takes of a kernel that computes every time. NAN where the difference would not tell: launches of more than a
+ * millisecond. */
+struct status problem_sample_changed(struct problem *, double estimate_us, double *us);
+
+/* Every sample of problem_sample and problem_sample_changed starts with V negated, so that O is stale, or with O
+ * poisoned, by a choice that looks random; after it, a part of O that looks random is compared with the reference.
+ * Both are outside what is timed. Fetches what was found and starts anew. The inputs must be launch 0's. */
+struct status problem_witness(struct problem *, struct witness_result *out);
 
 /* A known slowdown, for tests of what reads times: behind the last pass of every launch that problem_sample takes in
  * this mode comes a kernel (on a CPU: a loop) that spins for delay_us. The least delay costs what one more kernel

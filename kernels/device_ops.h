@@ -13,8 +13,8 @@
 #ifndef ATTNBENCH_KERNELS_DEVICE_OPS_H
 #define ATTNBENCH_KERNELS_DEVICE_OPS_H
 
-#include "kernels/device.h"
-#include "kernels/input.h"
+#include "kernels/bounds.h"
+#include "kernels/pattern.h"
 #include "kernels/timer_facts.h"
 
 #ifdef __cplusplus
@@ -31,11 +31,11 @@ struct device {
   double event_overhead_us;
 };
 
-/* The backend's problem_open fills device, shape and seed; its problem_bind fills variant and plan. */
+/* The backend's problem_open fills device, shape and inputs; its problem_bind fills variant and plan. */
 struct problem {
   struct device *device;
   struct attn_shape shape;
-  uint64_t seed;
+  struct pattern inputs;              /* what Q, K and V hold now */
   const struct attn_variant *variant; /* NULL until bound */
   struct attn_plan plan;
   const struct attn_variant *parked_variant; /* of the other binding */
@@ -57,7 +57,9 @@ struct device_ops {
 
   struct status (*problem_open)(struct device *, const struct attn_shape *, uint64_t seed, struct problem **out);
   void (*problem_close)(struct problem *); /* frees the problem itself too */
-  /* Idempotent: a second call returns the first one's result without computing again. */
+  struct status (*fill)(struct problem *); /* writes what problem->inputs says */
+  /* Of the inputs as they are. A second call for the same launch returns the first one's result without computing
+   * again. */
   struct status (*reference)(struct problem *, struct oracle_result *out);
   struct status (*bind)(struct problem *, const struct attn_variant *, struct attn_plan *,
                         struct pass_facts facts[ATTN_PASSES_MAX]);
@@ -71,6 +73,8 @@ struct device_ops {
 
   struct status (*time_prepare)(struct problem *, uint32_t *hot_launches, double *estimate_us);
   struct status (*sample)(struct problem *, enum time_mode, uint32_t n, double *us, double *sm_clock_mhz);
+  struct status (*sample_changed)(struct problem *, double estimate_us, double *us); /* *us arrives as NAN */
+  struct status (*witness)(struct problem *, struct witness_result *out);
   struct status (*sample_passes)(struct problem *, uint32_t n,
                                  double *us);                             /* pass_count > 1 and no vendor: checked */
   struct status (*selftest)(struct device *, struct selftest_facts *out); /* *out arrives with nothing known */
@@ -95,67 +99,12 @@ uint64_t problem_elements(const struct attn_shape *, enum problem_tensor);
 /* Size of the allocation around `bytes` bytes of data: padding and both redzones. 0 on overflow. */
 uint64_t problem_block_bytes(uint64_t bytes);
 
-/* What a redzone or padding byte holds, by its offset from the start of the allocation. */
+/* What a redzone or padding byte holds, by its offset from the start of the allocation: read as elements of any dtype
+ * it is NaN, so that a kernel which lets keys beyond the last one into its sums shows it. */
 static inline ATTN_HD unsigned char problem_redzone_byte(uint64_t offset) {
-  return (unsigned char)(0xA5u ^ (offset & 0xffu) ^ ((offset >> 8) & 0xffu));
+  const unsigned mixed = (unsigned)(offset ^ offset >> 7);
+  return (unsigned char)(offset % 2 != 0 ? 0x7fu | (mixed & 2u) << 6 : 0x81u | (mixed & 0x7eu));
 }
-
-/* ---- comparing ------------------------------------------------------------------------------------------------
- * The one definition of compare_result: add() every element, merge() partial results in any order, finish() once. */
-
-struct compare_partial {
-  struct compare_result result; /* rel_frobenius is not used before finish */
-  double error_squares, reference_squares;
-};
-
-static inline ATTN_HD void compare_start(struct compare_partial *p) {
-  memset(p, 0, sizeof *p);
-  p->result.first_bad = UINT64_MAX;
-}
-
-/* Element `index` of the output against its fp64 reference; scale is sum_j p|v|. A NaN or infinity is bad and enters
- * neither the maxima nor the norm. Exceeding a tolerance of zero gives the largest finite ratio. */
-static inline ATTN_HD void compare_add(struct compare_partial *p, const struct tolerance *t, uint64_t index, double o,
-                                       double reference, double scale) {
-  struct compare_result *r = &p->result;
-  const double largest = 1.7976931348623157e308, magnitude = o < 0 ? -o : o;
-  int bad = 1;
-  ++r->elements;
-  p->reference_squares += reference * reference;
-  if (o != o) {
-    ++r->nan_count;
-  } else if (magnitude > largest) {
-    ++r->inf_count;
-  } else {
-    const double difference = o - reference, error = difference < 0 ? -difference : difference;
-    const double bound = t->relative * (scale + (reference < 0 ? -reference : reference)) + t->absolute;
-    const double ratio = error == 0 ? 0 : bound > 0 ? error / bound : largest;
-    if (error > r->max_abs_error) r->max_abs_error = error;
-    if (ratio > r->max_bound_ratio) r->max_bound_ratio = ratio;
-    p->error_squares += error * error;
-    bad = !(error <= bound);
-  }
-  if (!bad) return;
-  ++r->bad_count;
-  if (index < r->first_bad) r->first_bad = index;
-}
-
-static inline ATTN_HD void compare_merge(struct compare_partial *into, const struct compare_partial *from) {
-  struct compare_result *a = &into->result;
-  const struct compare_result *b = &from->result;
-  a->elements += b->elements;
-  a->nan_count += b->nan_count;
-  a->inf_count += b->inf_count;
-  a->bad_count += b->bad_count;
-  if (b->first_bad < a->first_bad) a->first_bad = b->first_bad;
-  if (b->max_abs_error > a->max_abs_error) a->max_abs_error = b->max_abs_error;
-  if (b->max_bound_ratio > a->max_bound_ratio) a->max_bound_ratio = b->max_bound_ratio;
-  into->error_squares += from->error_squares;
-  into->reference_squares += from->reference_squares;
-}
-
-/* Fills rel_frobenius (over the finite elements; a zero reference with any error gives the error's own norm). */
-void compare_finish(struct compare_partial *);
 
 #ifdef __cplusplus
 }

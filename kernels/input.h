@@ -18,13 +18,23 @@ static inline ATTN_HD uint64_t input_mix(uint64_t x) {
   return x ^ (x >> 31);
 }
 
-/* Element `index` of a tensor before rounding to its dtype: the sum of four uniform 16-bit numbers, centred and
- * scaled to unit variance (Irwin-Hall; within +-3.47). Exact in float up to the one multiplication. */
+#define INPUT_SCALE (1.0f / 37837.2f)
+
+/* What the elements of a tensor are counted from. */
+static inline ATTN_HD uint64_t input_stream(uint64_t seed, enum input_tensor tensor) {
+  return input_mix(seed ^ ((uint64_t)(tensor + 1) << 56));
+}
+
+/* Element `index` of a tensor times 1 / INPUT_SCALE: the sum of four uniform 16-bit numbers, centred (Irwin-Hall). */
+static inline ATTN_HD int32_t input_sum(uint64_t stream, uint64_t index) {
+  const uint64_t bits = input_mix(stream + index);
+  return (int32_t)(bits & 0xffff) + (int32_t)((bits >> 16) & 0xffff) + (int32_t)((bits >> 32) & 0xffff) +
+         (int32_t)(bits >> 48) - 2 * 65535;
+}
+
+/* Element `index` of a tensor before rounding to its dtype: unit variance, within +-3.47. */
 static inline ATTN_HD float input_value(uint64_t seed, enum input_tensor tensor, uint64_t index) {
-  const uint64_t bits = input_mix(input_mix(seed ^ ((uint64_t)(tensor + 1) << 56)) + index);
-  const int32_t sum = (int32_t)(bits & 0xffff) + (int32_t)((bits >> 16) & 0xffff) + (int32_t)((bits >> 32) & 0xffff) +
-                      (int32_t)(bits >> 48) - 2 * 65535;
-  return (float)sum * (1.0f / 37837.2f);
+  return (float)input_sum(input_stream(seed, tensor), index) * INPUT_SCALE;
 }
 
 static inline ATTN_HD uint32_t input_float_bits(float f) {

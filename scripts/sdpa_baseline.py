@@ -30,7 +30,7 @@ from lib.program import Failure
 BACKENDS = {"flash": "FLASH_ATTENTION", "cudnn": "CUDNN_ATTENTION", "efficient": "EFFICIENT_ATTENTION", "math": "MATH"}
 TOLERANCES = {"f16": (2.0**-10, 2.0**-20, 2.0**-10), "bf16": (2.0**-7, 2.0**-20, 2.0**-7),
               "f32": (2.0**-14, 2.0**-22, 2.0**-16)}
-STATUSES = ["ok", "wrong", "skipped", "planned", "oom_predicted", "error", "crashed", "timeout"]
+STATUSES = ["ok", "wrong", "skipped", "planned", "oom_predicted", "error", "crashed", "timeout", "implausible"]
 SLEEP_CYCLES = 1_000_000  # about half a millisecond: longer than the host needs to queue what follows
 NOT_READ = "this script does not read it"
 # The pipe of the products, TF32 being off.

@@ -71,7 +71,16 @@ static void fill_record(struct record *record) {
                   .max_bound_ratio = INFINITY,
                   .rel_frobenius = NAN},
       .guard = {.redzone_bytes_changed = 3, .input_elements_changed = 4, .first = "workspace"},
-      .after_timing = true};
+      .after_timing = true,
+      .known = true,
+      .launches = 4,
+      .launch = 2,
+      .hard_ratio = 0.25,
+      .timed_samples = 6,
+      .timed_wrong = 5,
+      .seconds = 0.1};
+  record->check.compare.rows = 9, record->check.compare.bad_rows = 8;
+  record->check.compare.max_row_ratio = 0.75, record->check.compare.norm_ratio = 1.5;
   for (size_t mode = 0; mode < TIME_MODE_COUNT; ++mode) {
     record->time[mode] = (struct time_record){.done = true,
                                               .us = some_stats(10.0 + (double)mode),

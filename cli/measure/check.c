@@ -1,29 +1,55 @@
-/* Launches a cell once on poisoned memory and compares its output with the oracle. */
+/* Launches a cell on poisoned memory and compares its output with the oracle; finds times that cannot be. */
 #include "cli/measure/check.h"
 
 #include <inttypes.h>
+#include <math.h>
 #include <stdio.h>
 
-static const struct tolerance tolerances[ATTN_DTYPE_COUNT] = {
-    [ATTN_F16] = {.relative = 0x1p-10, .absolute = 0x1p-20, .frobenius = 0x1p-10},
-    [ATTN_BF16] = {.relative = 0x1p-7, .absolute = 0x1p-20, .frobenius = 0x1p-7},
-    [ATTN_F32] = {.relative = 0x1p-14, .absolute = 0x1p-22, .frobenius = 0x1p-16},
-};
+#include "cli/base/clock.h"
+#include "cli/record/floor.h"
+#include "kernels/bounds.h"
+#include "kernels/pattern.h"
 
 struct tolerance check_tolerance(enum attn_dtype dtype) {
-  return tolerances[dtype];
+  return compare_tolerance[dtype];
 }
 
-static bool compare_is_right(const struct compare_result *c, const struct tolerance *tolerance) {
+/* ---- outputs ------------------------------------------------------------------------------------------------- */
+
+static bool compare_is_right(const struct compare_result *c, bool random) {
+  const bool elements = c->bad_count == 0 && c->bad_rows == 0 && c->nan_count == 0 && c->inf_count == 0;
   /* A NaN norm must not pass: hence "not within" rather than "beyond". */
-  return c->bad_count == 0 && c->nan_count == 0 && c->inf_count == 0 && c->rel_frobenius <= tolerance->frobenius;
+  return elements && (!random || c->norm_ratio <= 1);
 }
 
 static bool guard_is_right(const struct guard_result *g) {
   return g->redzone_bytes_changed == 0 && g->input_elements_changed == 0;
 }
 
-struct status check_output(struct problem *problem, const struct attn_shape *shape, struct check_record *out) {
+static double worst_ratio(const struct compare_result *c) { return fmax(c->max_bound_ratio, c->max_row_ratio); }
+
+/* Takes up one comparison: the first that is wrong stays, else the worst of the random launches, and of the hard ones
+ * the worst ratio. */
+static void note_compare(struct check_record *out, const struct compare_result *compare, uint32_t launch) {
+  const bool first = !out->done, right = compare_is_right(compare, launch == 0);
+  if (launch > 0) out->hard_ratio = fmax(out->hard_ratio, worst_ratio(compare));
+  if (!first && !out->right) return;
+  if (first || !right || (launch == 0 && worst_ratio(compare) > worst_ratio(&out->compare))) {
+    out->compare = *compare;
+    out->launch = launch;
+  }
+  out->right = right;
+}
+
+static void note_guard(struct check_record *out, const struct guard_result *guard) {
+  const bool right = guard_is_right(guard);
+  if (!out->done || (guard_is_right(&out->guard) && !right)) out->guard = *guard;
+  out->right = out->right && right;
+}
+
+/* Checks one launch on the inputs as they are. */
+static struct status check_launch(struct problem *problem, const struct attn_shape *shape, uint32_t launch,
+                                  struct check_record *out) {
   struct compare_result compare;
   struct guard_result guard;
   const struct tolerance tolerance = check_tolerance(shape->dtype);
@@ -32,36 +58,99 @@ struct status check_output(struct problem *problem, const struct attn_shape *sha
   if (!status_failed(&status)) status = problem_compare(problem, &tolerance, &compare);
   if (!status_failed(&status)) status = problem_guard(problem, &guard);
   if (status_failed(&status)) return status;
-
-  const bool compare_right = compare_is_right(&compare, &tolerance), guard_right = guard_is_right(&guard);
-  const bool first = !out->done;
-  if (first || !compare_right || (out->right && compare.max_bound_ratio > out->compare.max_bound_ratio)) {
-    out->compare = compare;
-  }
-  if (first || !guard_right) out->guard = guard;
-  out->right = (first || out->right) && compare_right && guard_right;
+  note_compare(out, &compare, launch);
+  note_guard(out, &guard);
   out->tolerance = tolerance;
+  ++out->launches;
+  return status;
+}
+
+struct status check_output(struct problem *problem, const struct attn_shape *shape, struct check_record *out) {
+  const bool first = !out->done;
+  const double start_s = clock_now_s();
+  if (isnan(out->seconds)) out->seconds = 0;
+  struct status status = problem_fill(problem, 0);
+  if (!status_failed(&status)) status = check_launch(problem, shape, 0, out);
+  if (status_failed(&status)) return status;
   out->after_timing = !first;
-  out->done = true;
-  return status_ok();
+  out->done = out->known = true;
+  out->seconds += clock_now_s() - start_s;
+  return status;
+}
+
+struct status check_hard(struct problem *problem, const struct attn_shape *shape, struct check_record *out) {
+  const double start_s = clock_now_s();
+  struct oracle_result oracle;
+  struct status status = status_ok();
+  for (uint32_t launch = 1; launch < pattern_launches(shape) && out->right && !status_failed(&status); ++launch) {
+    status = problem_fill(problem, launch);
+    if (!status_failed(&status)) status = problem_reference(problem, &oracle);
+    if (!status_failed(&status)) status = check_launch(problem, shape, launch, out);
+  }
+  if (!status_failed(&status)) status = problem_fill(problem, 0);
+  out->seconds += clock_now_s() - start_s;
+  return status;
+}
+
+struct status check_timed(struct problem *problem, const struct attn_shape *shape, bool whole,
+                          struct check_record *out) {
+  const double start_s = clock_now_s();
+  const struct tolerance tolerance = check_tolerance(shape->dtype);
+  struct witness_result witness;
+  struct compare_result compare;
+  struct status status = problem_witness(problem, &witness);
+  if (!status_failed(&status) && whole) status = problem_compare(problem, &tolerance, &compare);
+  if (status_failed(&status)) return status;
+  out->timed_samples += witness.samples;
+  out->timed_wrong += witness.wrong;
+  out->after_timing = true;
+  if (whole) note_compare(out, &compare, 0);
+  out->right = out->right && witness.wrong == 0;
+  out->seconds += clock_now_s() - start_s;
+  return status;
+}
+
+/* ---- what is wrong ------------------------------------------------------------------------------------------- */
+
+/* " (inputs edge64, in launch 2 of 3)", " (after timing)" or nothing. */
+static void explain_when(const struct check_record *check, const struct attn_shape *s, uint64_t row, char *out,
+                         size_t size) {
+  static const char *const kinds[] = {
+#define KIND_NAME(name) #name,
+      PATTERN_KIND_MAP(KIND_NAME)
+#undef KIND_NAME
+  };
+  const struct pattern pattern = {.shape = *s, .launch = check->launch};
+  out[0] = '\0';
+  if (check->launch > 0) {
+    snprintf(out, size, " (on inputs of kind \"%s\")", kinds[pattern_kind_of(&pattern, row)]);
+  } else if (check->after_timing) {
+    snprintf(out, size, " (in a check after timing)");
+  }
 }
 
 static void explain_compare(const struct check_record *check, const struct attn_shape *s, char *out, size_t size) {
   const struct compare_result *c = &check->compare;
-  const char *when = check->after_timing ? " (in the check after timing)" : "";
-  if (c->bad_count == 0) {
-    snprintf(out, size, "error norm %.3g is above its bound %.3g though no single element is%s", c->rel_frobenius,
-             check->tolerance.frobenius, when);
-    return;
+  char when[80], place[120];
+  const uint64_t d = c->first_bad % s->D, row = c->first_bad / s->D, head = row / s->Sq;
+  const bool placed = c->first_bad != UINT64_MAX;
+  explain_when(check, s, placed ? row : 0, when, sizeof when);
+  snprintf(place, sizeof place, "[b=%" PRIu64 ", h=%" PRIu64 ", q=%" PRIu64 ", d=%" PRIu64 "]", head / s->Hq,
+           head % s->Hq, row % s->Sq, d);
+  if (!placed) {
+    snprintf(out, size, "the error norm is %.3g times its bound though no single row is beyond its own%s",
+             c->norm_ratio, when);
+  } else if (c->bad_count == 0) {
+    snprintf(out, size,
+             "in %" PRIu64 " of %" PRIu64
+             " query rows the error norm is beyond its bound (worst %.3g times); first at %s%s",
+             c->bad_rows, c->rows, c->max_row_ratio, place, when);
+  } else {
+    snprintf(out, size,
+             "%" PRIu64 " of %" PRIu64 " elements differ from the fp64 oracle beyond tolerance (%" PRIu64
+             " NaN, %" PRIu64 " Inf; largest error %.3g); first at %s%s",
+             c->bad_count, c->elements, c->nan_count, c->inf_count, c->max_abs_error, place, when);
   }
-  const uint64_t d = c->first_bad % s->D, row = c->first_bad / s->D;
-  const uint64_t i = row % s->Sq, head = row / s->Sq;
-  snprintf(out, size,
-           "%" PRIu64 " of %" PRIu64 " elements differ from the fp64 oracle beyond tolerance (%" PRIu64
-           " NaN, %" PRIu64 " Inf; largest error %.3g); first at [b=%" PRIu64 ", h=%" PRIu64 ", q=%" PRIu64
-           ", d=%" PRIu64 "]%s",
-           c->bad_count, c->elements, c->nan_count, c->inf_count, c->max_abs_error, head / s->Hq, head % s->Hq, i, d,
-           when);
 }
 
 void check_explain(const struct check_record *check, const struct attn_shape *shape, char out[RECORD_REASON_MAX]) {
@@ -73,13 +162,66 @@ void check_explain(const struct check_record *check, const struct attn_shape *sh
              g->redzone_bytes_changed, g->first != NULL ? g->first : "a tensor");
   } else if (g->input_elements_changed != 0) {
     snprintf(out, RECORD_REASON_MAX, "changed %" PRIu64 " elements of its inputs Q, K, V", g->input_elements_changed);
+  } else if (check->timed_wrong != 0 && compare_is_right(&check->compare, check->launch == 0)) {
+    snprintf(out, RECORD_REASON_MAX,
+             "%" PRIu64 " of %" PRIu64
+             " timed samples left an output that is stale or wrong, though launches outside of timing are right",
+             check->timed_wrong, check->timed_samples);
   } else {
     explain_compare(check, shape, out, RECORD_REASON_MAX);
   }
 }
 
-void check_settle(struct record *record) {
+/* ---- times that cannot be ------------------------------------------------------------------------------------ */
+
+/* A clock's error and a burst above the clock that was read. */
+static const double floor_slack = 0.97;
+
+/* A hot launch finds its inputs in caches, and so does one whose V was rewritten, unless the tensors are too large
+ * for that: then it may read from memory, which a factor of 4 allows for. So it does for a CPU's restless times. */
+static double changed_ratio_max(const struct attn_shape *shape, const struct device_info *device) {
+  const bool fits = 2 * floor_bytes(shape) <= (double)device->l2_bytes;
+  return fits && device->kind == DEVICE_CUDA ? 1.5 : 4.0;
+}
+
+static const double changed_more_us = 8.0;
+
+static bool explain_floor(const struct record *record, const struct device_info *device, enum time_mode mode,
+                          char *out) {
+  const struct time_record *time = &record->time[mode];
+  const double floor = floor_us(&record->attn_case.shape, device, mode, time->sm_clock_mhz);
+  if (!time->done || time->us.median >= floor_slack * floor) return false;
+  snprintf(
+      out, RECORD_REASON_MAX,
+      "%s median of %.3g us is below %.3g us, the least that this GPU's tensor cores or memory need for this shape",
+      time_mode_name(mode), time->us.median, floor);
+  return true;
+}
+
+static bool explain_changed(const struct record *record, const struct device_info *device, double changed_us,
+                            char *out) {
+  const struct time_record *hot = &record->time[TIME_HOT];
+  const double most = changed_ratio_max(&record->attn_case.shape, device);
+  if (!hot->done || !(changed_us > most * hot->us.median + changed_more_us)) return false;
+  snprintf(
+      out, RECORD_REASON_MAX,
+      "hot median is %.3g us, but %.3g us where V changes before every launch: launches on unchanged inputs skip "
+      "work",
+      hot->us.median, changed_us);
+  return true;
+}
+
+static bool explain_implausible(const struct record *record, const struct device_info *device, double changed_us,
+                                char *out) {
+  return explain_floor(record, device, TIME_HOT, out) || explain_floor(record, device, TIME_COLD, out) ||
+         explain_changed(record, device, changed_us, out);
+}
+
+void check_settle(struct record *record, const struct device_info *device, double changed_us) {
   record->status = record->check.right ? CELL_ok : CELL_wrong;
   record->reason[0] = '\0';
   check_explain(&record->check, &record->attn_case.shape, record->reason);
+  if (record->check.right && explain_implausible(record, device, changed_us, record->reason)) {
+    record->status = CELL_implausible;
+  }
 }

@@ -2,6 +2,7 @@
 #include "cli/measure/profile.h"
 #include "cli/base/clock.h"
 
+#include <math.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -82,7 +83,7 @@ static struct status open_and_check(struct profile *profile, const struct varian
   if (!status_failed(&status)) status = check_output(*problem, shape, &record->check);
   if (status_failed(&status)) return status;
   record->check.oracle = oracle;
-  check_settle(record);
+  check_settle(record, device_info(profile->device), NAN);
   return status;
 }
 

@@ -33,6 +33,7 @@ struct worker {
   char case_key[CASE_KEY_MAX]; /* of the open problem */
   uint64_t seed;
   struct oracle_result oracle;
+  double oracle_s;                    /* of the random launch, until a cell's check takes it */
   struct speedup_reference reference; /* bound in the open problem's parked slot */
   bool in_sweep_range, in_case_range;
 };
@@ -101,9 +102,11 @@ static struct status open_case(struct worker *worker, const struct cell_request 
   struct status status = problem_open(worker->device, &request->attn_case.shape, request->seed, &worker->problem);
   device_range_pop(worker->device);
   if (status_failed(&status)) return status;
+  const double start_s = clock_now_s();
   device_range_push(worker->device, "reference");
   status = problem_reference(worker->problem, &worker->oracle);
   device_range_pop(worker->device);
+  worker->oracle_s = clock_now_s() - start_s;
   snprintf(worker->case_key, sizeof worker->case_key, "%s", request->attn_case.key);
   worker->seed = request->seed;
   return status;
@@ -126,11 +129,26 @@ static bool predict_oom(const struct worker *worker, const struct attn_shape *sh
   return true;
 }
 
-static struct status check_cell(struct worker *worker, const struct attn_shape *shape, struct record *record) {
+/* On random inputs; before timing, and in the first process that measures the cell, on hard ones too. */
+static struct status check_cell(struct worker *worker, const struct cell_request *request, struct record *record) {
+  const struct attn_shape *shape = &request->attn_case.shape;
+  const bool hard = !record->check.done && !request->again;
+  if (!record->check.done) record->check.seconds = worker->oracle_s;
+  worker->oracle_s = 0; /* the first variant of a case pays for its oracle */
   device_range_push(worker->device, "check");
-  const struct status status = check_output(worker->problem, shape, &record->check);
+  struct status status = check_output(worker->problem, shape, &record->check);
+  if (!status_failed(&status) && hard) status = check_hard(worker->problem, shape, &record->check);
   device_range_pop(worker->device);
   record->check.oracle = worker->oracle;
+  return status;
+}
+
+/* What the samples of one mode left. */
+static struct status check_mode(struct worker *worker, const struct cell_request *request, bool whole,
+                                struct record *record) {
+  device_range_push(worker->device, "check.timed");
+  const struct status status = check_timed(worker->problem, &request->attn_case.shape, whole, &record->check);
+  device_range_pop(worker->device);
   return status;
 }
 
@@ -180,8 +198,20 @@ static struct status prepare_cell(struct worker *worker, const struct cell_reque
   return status_failed(&status) ? status : problem_time_prepare(worker->problem, hot_launches, estimate_us);
 }
 
+/* Hot launches whose inputs change: what --quick, whose times are held against each other only, does without. */
+static struct status time_changed(struct worker *worker, const struct cell_request *request, double estimate_us,
+                                  double *changed_us, struct record *record) {
+  if (request->again || !request->modes[TIME_HOT]) return status_ok();
+  const double start_s = clock_now_s();
+  device_range_push(worker->device, "time.changed");
+  const struct status status = problem_sample_changed(worker->problem, estimate_us, changed_us);
+  device_range_pop(worker->device);
+  record->check.seconds += clock_now_s() - start_s;
+  return status_failed(&status) ? status : check_mode(worker, request, true, record);
+}
+
 static struct status time_cell(struct worker *worker, const struct cell_request *request,
-                               const struct variant_spec *spec, struct record *record) {
+                               const struct variant_spec *spec, double *changed_us, struct record *record) {
   uint32_t hot_launches = 1;
   double estimate_us = 0;
   const enum device_kind kind = device_info(worker->device)->kind;
@@ -192,24 +222,27 @@ static struct status time_cell(struct worker *worker, const struct cell_request 
     if (!request->modes[order[i]]) continue;
     status = measure_mode(worker->device, worker->problem, order[i], &settings, hot_launches, estimate_us,
                           &record->time[order[i]]);
+    if (!status_failed(&status)) status = check_mode(worker, request, true, record);
   }
+  if (!status_failed(&status)) status = time_changed(worker, request, estimate_us, changed_us, record);
   if (request->again) return status;
   if (!status_failed(&status)) status = compare_cell(worker, request, hot_launches, estimate_us, record);
+  if (!status_failed(&status)) status = check_mode(worker, request, false, record);
   const bool has_passes = record->plan.pass_count > 1 && spec->variant->vendor == NULL;
   return status_failed(&status) || !has_passes ? status : time_passes(worker, estimate_us, record);
 }
 
 static struct status run_cell(struct worker *worker, const struct cell_request *request,
                               const struct variant_spec *spec, struct record *record) {
-  const struct attn_shape *shape = &request->attn_case.shape;
+  double changed_us = NAN;
   struct status status = bind_cell(worker->device, worker->problem, spec, record);
-  if (!status_failed(&status)) status = check_cell(worker, shape, record);
+  if (!status_failed(&status)) status = check_cell(worker, request, record);
   if (!status_failed(&status) && record->check.right && !request->check_only) {
-    status = time_cell(worker, request, spec, record);
-    if (!status_failed(&status)) status = check_cell(worker, shape, record);
+    status = time_cell(worker, request, spec, &changed_us, record);
+    if (!status_failed(&status)) status = check_cell(worker, request, record);
   }
   if (status_failed(&status)) return status;
-  check_settle(record);
+  check_settle(record, device_info(worker->device), changed_us);
   return status;
 }
 

@@ -13,7 +13,8 @@
   X(oom_predicted, EXIT_CODE_COVERAGE) /* would not fit in the device's free memory; not started */    \
   X(error, EXIT_CODE_COVERAGE)         /* a call failed; the reason names it */                        \
   X(crashed, EXIT_CODE_COVERAGE)       /* the worker process died on this cell */                      \
-  X(timeout, EXIT_CODE_COVERAGE)       /* the worker was stopped at the cell's deadline */
+  X(timeout, EXIT_CODE_COVERAGE)       /* the worker was stopped at the cell's deadline */             \
+  X(implausible, EXIT_CODE_COVERAGE)   /* faster than its shape can be computed; has no speed */
 
 enum cell_status {
 #define CELL_ENUM(name, exit) CELL_##name,

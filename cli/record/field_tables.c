@@ -60,6 +60,21 @@ static const struct field tolerance_fields[] = {
     {0},
 };
 
+/* Rows of struct check_record. */
+static const struct field evidence_fields[] = {
+    FIELD("launches", U32, struct check_record, launches),
+    FIELD("launch", U32, struct check_record, launch),
+    FIELD("rows", U64, struct check_record, compare.rows),
+    FIELD("bad_rows", U64, struct check_record, compare.bad_rows),
+    FIELD("max_row_ratio", F64, struct check_record, compare.max_row_ratio, .null_reason = not_finite),
+    FIELD("norm_ratio", F64, struct check_record, compare.norm_ratio, .null_reason = not_finite),
+    FIELD("hard_ratio", F64, struct check_record, hard_ratio, .null_reason = "no launch on hard inputs"),
+    FIELD("timed_samples", U64, struct check_record, timed_samples),
+    FIELD("timed_wrong", U64, struct check_record, timed_wrong),
+    FIELD("seconds", F64, struct check_record, seconds, .null_reason = not_finite),
+    {0},
+};
+
 const struct field record_check_fields[] = {
     FIELD("right", BOOL, struct check_record, right),
     FIELD("after_timing", BOOL, struct check_record, after_timing),
@@ -82,6 +97,7 @@ const struct field record_check_fields[] = {
           .alias = "guard.first"),
     FIELD("input_elements_changed", U64, struct check_record, guard.input_elements_changed,
           .alias = "guard.input_elements_changed"),
+    FIELD_IF("evidence", struct check_record, done, known, evidence_fields, .left_out = true, .column = ""),
     {0},
 };
 

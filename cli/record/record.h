@@ -18,9 +18,16 @@ struct check_record {
   bool right;
   struct oracle_result oracle; /* name is a static string */
   struct tolerance tolerance;
-  struct compare_result compare; /* the worse of before and after timing */
-  struct guard_result guard;     /* likewise; first is a static string or NULL */
-  bool after_timing;             /* the second check ran too */
+  struct compare_result compare; /* the worst on random inputs; where one was wrong, the first wrong one */
+  struct guard_result guard;     /* the first that found something; first is a static string or NULL */
+  bool after_timing;             /* checked after timing too */
+  bool known;                    /* what follows; older files do not have it */
+  uint32_t launch;               /* of pattern.h, whose comparison `compare` is */
+  uint32_t launches;             /* that were checked */
+  double hard_ratio;             /* worst error over its bound on hard inputs; NAN where none were launched */
+  uint64_t timed_samples;        /* timed samples whose output was looked at */
+  uint64_t timed_wrong;          /* of these, stale or wrong */
+  double seconds;                /* that the checks took, the oracle's share included */
 };
 
 /* One timing mode of one cell. Microseconds per launch of the whole plan. */

@@ -8,7 +8,7 @@
 #include <features.h>
 #include <stdint.h>
 
-#include "kernels/input.h"
+#include "kernels/pattern.h"
 #include "kernels/variant.h"
 
 /* Selection at load time needs glibc's indirect functions; ThreadSanitizer cannot run that early. */
@@ -51,9 +51,11 @@ static inline void cpu_store(void *data, enum attn_dtype dtype, uint64_t index, 
   }
 }
 
-/* Input element `index` as its dtype holds it. */
-static inline float cpu_input(uint64_t seed, enum input_tensor tensor, enum attn_dtype dtype, uint64_t index) {
-  const float value = input_value(seed, tensor, index);
+/* Element d of a line of a tensor as its dtype holds it. */
+static inline float cpu_input(const struct pattern *pattern, enum input_tensor tensor,
+                              const struct pattern_line *line, uint32_t d) {
+  const float value = pattern_value(pattern, tensor, line, d);
+  const enum attn_dtype dtype = pattern->shape.dtype;
   if (dtype == ATTN_F32) return value;
   return dtype == ATTN_F16 ? input_from_f16(input_to_f16(value)) : input_from_bf16(input_to_bf16(value));
 }

@@ -19,6 +19,8 @@
 enum {
   CPU_INPUT_CHUNK = 4096, /* elements that one task of filling or checking covers */
   CPU_ESTIMATES = 3,
+  CPU_CHANGED_MAX_US = 1000,
+  CPU_CHANGED_LAUNCHES = 9,
 };
 
 /* One allocation as device_ops.h lays it out. base is NULL for a workspace that is not needed. */
@@ -27,10 +29,23 @@ struct cpu_block {
   uint64_t bytes; /* of data */
 };
 
+/* The oracle's answer for the rows of one launch's sample; NULL until problem_reference. */
+struct cpu_reference {
+  double *o; /* [count][D] */
+  struct reference_row *rows;
+  struct pattern_sample sample;
+};
+
+struct cpu_witness {
+  uint64_t taken; /* samples since the problem was opened: what looks random is a function of it */
+  struct witness_result found;
+};
+
 struct cpu_problem {
   struct problem base;
   struct cpu_block block[PROBLEM_TENSOR_COUNT];
-  double *reference, *scale; /* [B][Hq][Sq][D]; NULL until problem_reference */
+  struct cpu_reference reference[PATTERN_LAUNCHES_MAX];
+  struct cpu_witness witness;
   uint32_t hot_launches;
   double delay_us[TIME_MODE_COUNT];
   struct cpu_block parked_workspace; /* of the other binding, as what follows */
@@ -108,8 +123,12 @@ static void cpu_input_task(void *context, uint64_t index, unsigned worker) {
     uint16_t u16[CPU_INPUT_CHUNK];
     unsigned char bytes[CPU_INPUT_CHUNK * sizeof(float)];
   } expected = {{0}};
+  const uint32_t D = problem->shape.D;
+  struct pattern_line line = pattern_line_of(&problem->inputs, inputs[job->tensor], first / D);
   for (uint64_t i = 0; i < count; ++i) {
-    cpu_store(&expected, problem->shape.dtype, i, input_value(problem->seed, inputs[job->tensor], first + i));
+    const uint32_t d = (uint32_t)((first + i) % D);
+    if (d == 0) line = pattern_line_of(&problem->inputs, inputs[job->tensor], (first + i) / D);
+    cpu_store(&expected, problem->shape.dtype, i, pattern_value(&problem->inputs, inputs[job->tensor], &line, d));
   }
   if (memcmp(data, expected.bytes, count * size) == 0) return;
   for (uint64_t i = 0; i < count; ++i) {
@@ -118,7 +137,7 @@ static void cpu_input_task(void *context, uint64_t index, unsigned worker) {
   memcpy(data, expected.bytes, count * size);
 }
 
-/* Makes Q, K and V what the seed says and returns how many elements were not. */
+/* Makes Q, K and V what the pattern says and returns how many elements were not. */
 static uint64_t cpu_inputs_restore(const struct cpu_problem *problem) {
   uint64_t changed = 0;
   for (enum problem_tensor t = PROBLEM_Q; t <= PROBLEM_V; ++t) {
@@ -136,8 +155,10 @@ static void cpu_problem_close(struct problem *base) {
   struct cpu_problem *problem = cpu_problem_of(base);
   for (enum problem_tensor t = PROBLEM_Q; t < PROBLEM_TENSOR_COUNT; ++t) cpu_block_close(&problem->block[t]);
   cpu_block_close(&problem->parked_workspace);
-  free(problem->reference);
-  free(problem->scale);
+  for (size_t i = 0; i < PATTERN_LAUNCHES_MAX; ++i) {
+    free(problem->reference[i].o);
+    free(problem->reference[i].rows);
+  }
   free(problem);
 }
 
@@ -155,7 +176,7 @@ static struct status cpu_problem_open(struct device *device, const struct attn_s
   if (status_failed(&fits)) return fits;
   struct cpu_problem *problem = calloc(1, sizeof *problem);
   if (!problem) return status_make(STATUS_MEMORY, "cpu: no memory for a problem; free memory");
-  problem->base = (struct problem){.device = device, .shape = *shape, .seed = seed};
+  problem->base = (struct problem){.device = device, .shape = *shape, .inputs = {.shape = *shape, .seed = seed}};
   for (enum problem_tensor t = PROBLEM_Q; t <= PROBLEM_O; ++t) {
     const uint64_t bytes = problem_elements(shape, t) * attn_dtype_bytes(shape->dtype);
     const struct status status = cpu_block_open(&problem->block[t], bytes, t);
@@ -169,32 +190,40 @@ static struct status cpu_problem_open(struct device *device, const struct attn_s
   return status_ok();
 }
 
-static struct status cpu_reference_compute(struct cpu_problem *problem) {
+static struct status cpu_problem_fill(struct problem *base) {
+  cpu_inputs_restore(cpu_problem_of(base));
+  return status_ok();
+}
+
+static struct status cpu_reference_compute(struct cpu_problem *problem, struct cpu_reference *reference) {
   const struct attn_shape *shape = &problem->base.shape;
   const struct oracle_input input = {.q = cpu_block_data(&problem->block[PROBLEM_Q]),
                                      .k = cpu_block_data(&problem->block[PROBLEM_K]),
                                      .v = cpu_block_data(&problem->block[PROBLEM_V])};
-  const uint64_t elements = problem_elements(shape, PROBLEM_O);
-  struct oracle_output output = {.o = calloc(elements, sizeof(double)), .scale = calloc(elements, sizeof(double))};
+  reference->sample = pattern_sample_of(&problem->base.inputs);
+  const uint64_t count = reference->sample.count;
+  struct oracle_output output = {.o = calloc(count * shape->D, sizeof(double)),
+                                 .rows = calloc(count, sizeof(struct reference_row)),
+                                 .sample = &reference->sample};
   struct status status =
       status_make(STATUS_MEMORY, "cpu: %.1f MB for the reference were refused; use a smaller shape",
-                  (double)elements * 2 * sizeof(double) / 1e6);
-  if (output.o && output.scale) status = oracle_run(shape, &input, &output, problem->base.device->info.sms);
+                  (double)(count * shape->D) * sizeof(double) / 1e6);
+  if (output.o && output.rows) status = oracle_run(shape, &input, &output, problem->base.device->info.sms);
   if (status_failed(&status)) {
     free(output.o);
-    free(output.scale);
+    free(output.rows);
     return status;
   }
-  problem->reference = output.o;
-  problem->scale = output.scale;
+  reference->o = output.o;
+  reference->rows = output.rows;
   return status;
 }
 
 static struct status cpu_problem_reference(struct problem *base, struct oracle_result *out) {
-  struct cpu_problem *problem = cpu_problem_of(base);
-  const struct attn_shape *s = &base->shape;
-  *out = (struct oracle_result){.name = "cpu_fp64", .rows_verified = (uint64_t)s->B * s->Hq * s->Sq};
-  return problem->reference ? status_ok() : cpu_reference_compute(problem);
+  struct cpu_reference *reference = &cpu_problem_of(base)->reference[base->inputs.launch];
+  const struct status status = reference->o ? status_ok() : cpu_reference_compute(cpu_problem_of(base), reference);
+  *out = (struct oracle_result){.name = "cpu_fp64", .rows_verified = reference->sample.count};
+  return status;
 }
 
 static struct status cpu_problem_bind(struct problem *base, const struct attn_variant *variant,
@@ -248,18 +277,31 @@ static struct status cpu_problem_launch(struct problem *base) {
 
 /* ---- checking ------------------------------------------------------------------------------------------------ */
 
+/* Row i of the reference's sample; where it is NaN, its output is not defined. */
+static void cpu_compare_row(const struct problem *base, const struct cpu_reference *reference,
+                            const struct tolerance *tolerance, uint64_t i, struct compare_partial *partial) {
+  const struct attn_shape *s = &base->shape;
+  const void *o = cpu_block_data(&((const struct cpu_problem *)base)->block[PROBLEM_O]);
+  const double *expected = reference->o + i * s->D, sign = base->inputs.negated ? -1 : 1;
+  const uint64_t row = pattern_sample_row(&reference->sample, i);
+  const uint32_t keys = attn_keys_of_row(s, (uint32_t)(row % s->Sq));
+  const struct compare_bound bound = compare_bound_of(tolerance, s->D, keys, &reference->rows[i]);
+  struct compare_row sums = {0};
+  if (isnan(expected[0])) return;
+  for (uint32_t d = 0; d < s->D; ++d) {
+    const uint64_t index = row * s->D + d;
+    compare_element(partial, &sums, &bound, index, (double)cpu_load(o, s->dtype, index), sign * expected[d]);
+  }
+  compare_row_end(partial, &sums, &bound, row * s->D);
+}
+
 static struct status cpu_problem_compare(struct problem *base, const struct tolerance *tolerance,
                                          struct compare_result *out) {
-  const struct cpu_problem *problem = cpu_problem_of(base);
-  const void *o = cpu_block_data(&problem->block[PROBLEM_O]);
-  const uint64_t elements = problem_elements(&base->shape, PROBLEM_O);
+  const struct cpu_reference *reference = &cpu_problem_of(base)->reference[base->inputs.launch];
   struct compare_partial partial;
   compare_start(&partial);
-  for (uint64_t i = 0; i < elements; ++i) {
-    const double value = (double)cpu_load(o, base->shape.dtype, i);
-    compare_add(&partial, tolerance, i, value, problem->reference[i], problem->scale[i]);
-  }
-  compare_finish(&partial);
+  for (uint64_t i = 0; i < reference->sample.count; ++i) cpu_compare_row(base, reference, tolerance, i, &partial);
+  compare_finish(&partial, tolerance);
   *out = partial.result;
   return status_ok();
 }
@@ -277,6 +319,47 @@ static struct status cpu_problem_guard(struct problem *base, struct guard_result
 }
 
 /* ---- timing -------------------------------------------------------------------------------------------------- */
+
+enum { CPU_WITNESS_ROWS = 16 };
+
+/* Changes the sign of every element of V. */
+static void cpu_negate_v(struct problem *base) {
+  const struct cpu_block *v = &cpu_problem_of(base)->block[PROBLEM_V];
+  const uint32_t size = attn_dtype_bytes(base->shape.dtype);
+  unsigned char *data = cpu_block_data(v);
+  for (uint64_t i = size - 1; i < v->bytes; i += size) data[i] ^= 0x80;
+  base->inputs.negated = !base->inputs.negated;
+}
+
+/* Makes O stale or poisoned, so that a launch which leaves it as it is can be seen. */
+static void cpu_witness_prepare(struct problem *base) {
+  if ((input_mix(cpu_problem_of(base)->witness.taken) & 1) != 0) {
+    cpu_negate_v(base);
+  } else {
+    cpu_block_poison(&cpu_problem_of(base)->block[PROBLEM_O]);
+  }
+}
+
+/* Looks at a few rows of what the sample left. */
+static void cpu_witness_look(struct problem *base) {
+  struct cpu_problem *problem = cpu_problem_of(base);
+  const struct cpu_reference *reference = &problem->reference[base->inputs.launch];
+  const uint64_t place = input_mix(problem->witness.taken++ ^ base->inputs.seed), count = reference->sample.count;
+  struct compare_partial partial;
+  if (!reference->o) return;
+  compare_start(&partial);
+  for (uint64_t i = 0; i < CPU_WITNESS_ROWS && i < count; ++i) {
+    cpu_compare_row(base, reference, &compare_tolerance[base->shape.dtype], (place + i * 61) % count, &partial);
+  }
+  ++problem->witness.found.samples;
+  problem->witness.found.wrong += partial.result.bad_rows > 0;
+}
+
+static struct status cpu_problem_witness(struct problem *base, struct witness_result *out) {
+  *out = cpu_problem_of(base)->witness.found;
+  cpu_problem_of(base)->witness.found = (struct witness_result){0};
+  return status_ok();
+}
 
 static void cpu_spin(double us) {
   const double end_us = cpu_now_us() + us;
@@ -357,9 +440,21 @@ static struct status cpu_problem_sample(struct problem *base, enum time_mode mod
   const uint32_t launches = mode == TIME_HOT ? problem->hot_launches : 1;
   *sm_clock_mhz = NAN;
   for (uint32_t i = 0; i < n; ++i) {
+    cpu_witness_prepare(base);
     const struct status status = mode == TIME_COLD ? cpu_caches_flush(problem) : status_ok();
     if (status_failed(&status)) return status;
     us[i] = cpu_time_launches(base, launches, problem->delay_us[mode]);
+    cpu_witness_look(base);
+  }
+  return status_ok();
+}
+
+static struct status cpu_problem_sample_changed(struct problem *base, double estimate_us, double *us) {
+  if (!(estimate_us <= CPU_CHANGED_MAX_US)) return status_ok();
+  for (size_t i = 0; i < CPU_CHANGED_LAUNCHES; ++i) {
+    cpu_negate_v(base);
+    *us = fmin(*us, cpu_time_launches(base, 1, cpu_problem_of(base)->delay_us[TIME_HOT]));
+    cpu_witness_look(base);
   }
   return status_ok();
 }
@@ -401,10 +496,13 @@ static const struct device_ops cpu_ops = {
     .swap = cpu_problem_swap,
     .poison = cpu_problem_poison,
     .launch = cpu_problem_launch,
+    .fill = cpu_problem_fill,
     .compare = cpu_problem_compare,
     .guard = cpu_problem_guard,
     .time_prepare = cpu_problem_time_prepare,
     .sample = cpu_problem_sample,
+    .sample_changed = cpu_problem_sample_changed,
+    .witness = cpu_problem_witness,
     .sample_passes = cpu_problem_sample_passes,
     .selftest = cpu_selftest,
     .delay = cpu_problem_delay,

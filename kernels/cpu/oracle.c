@@ -12,11 +12,12 @@ enum { ORACLE_ROWS = 16, ORACLE_KEYS = 64, ORACLE_CHUNK = 256 };
 
 /* One worker's memory: a tile of query rows of one head, all their scores, and one block of keys at a time. */
 struct oracle_tile {
-  double *q, *o, *scale; /* [tile_rows][width] */
-  double *p;             /* [tile_rows][keys]: scores, then exponentials */
-  double *kt;            /* [D][ORACLE_KEYS] */
-  double *v, *v_abs;     /* [ORACLE_KEYS][width] */
+  double *q, *o; /* [tile_rows][width] */
+  double *p;     /* [tile_rows][keys]: scores, then exponentials */
+  double *kt;    /* [D][ORACLE_KEYS] */
+  double *v;     /* [ORACLE_KEYS][width] */
   double sum[ORACLE_ROWS];
+  struct reference_row row[ORACLE_ROWS];
 };
 
 struct oracle_job {
@@ -38,35 +39,36 @@ static struct oracle_job oracle_job_of(const struct attn_shape *shape, uint32_t 
 
 static uint64_t oracle_worker_doubles(const struct oracle_job *job) {
   const uint64_t rows = job->tile_rows, width = job->width;
-  return rows * (3 * width + job->keys) + 3 * ORACLE_KEYS * width;
+  return rows * (2 * width + job->keys) + 2 * ORACLE_KEYS * width;
 }
 
 static struct oracle_tile oracle_tile_of(const struct oracle_job *job, unsigned worker) {
   struct oracle_tile tile = {.q = job->scratch + worker * oracle_worker_doubles(job)};
   const uint64_t rows = (uint64_t)job->tile_rows * job->width, block = (uint64_t)ORACLE_KEYS * job->width;
   tile.o = tile.q + rows;
-  tile.scale = tile.o + rows;
-  tile.kt = tile.scale + rows;
+  tile.kt = tile.o + rows;
   tile.v = tile.kt + block;
-  tile.v_abs = tile.v + block;
-  tile.p = tile.v_abs + block;
+  tile.p = tile.v + block;
   return tile;
 }
 
 /* ---- the definition, one tile of rows at a time -------------------------------------------------------------- */
 
-static void oracle_load(const struct oracle_job *job, enum input_tensor tensor, uint64_t first, double *out,
+/* Row `row` of a tensor, its elements `stride` apart. */
+static void oracle_load(const struct oracle_job *job, enum input_tensor tensor, uint64_t row, double *out,
                         uint64_t stride) {
   const void *const data[] = {job->input->q, job->input->k, job->input->v};
-  const enum attn_dtype dtype = job->shape->dtype;
+  const struct pattern *pattern = job->input->pattern;
+  const uint32_t D = job->shape->D;
   float chunk[ORACLE_CHUNK];
-  for (uint32_t d = 0; d < job->shape->D; d += ORACLE_CHUNK) {
-    const uint32_t left = job->shape->D - d, count = left < ORACLE_CHUNK ? left : ORACLE_CHUNK;
-    if (data[tensor]) {
-      cpu_load_f32(data[tensor], dtype, first + d, count, chunk);
-    } else {
-      for (uint32_t i = 0; i < count; ++i) chunk[i] = cpu_input(job->input->seed, tensor, dtype, first + d + i);
-    }
+  if (!data[tensor]) {
+    const struct pattern_line line = pattern_line_of(pattern, tensor, row);
+    for (uint32_t d = 0; d < D; ++d) out[d * stride] = (double)cpu_input(pattern, tensor, &line, d);
+    return;
+  }
+  for (uint32_t d = 0; d < D; d += ORACLE_CHUNK) {
+    const uint32_t left = D - d, count = left < ORACLE_CHUNK ? left : ORACLE_CHUNK;
+    cpu_load_f32(data[tensor], job->shape->dtype, row * D + d, count, chunk);
     for (uint32_t i = 0; i < count; ++i) out[(d + i) * stride] = (double)chunk[i];
   }
 }
@@ -78,17 +80,22 @@ static void oracle_scores(const struct oracle_job *job, struct oracle_tile *tile
   memset(tile->kt, 0, sizeof(double) * D * ORACLE_KEYS);
   for (uint32_t j = 0; j < keys; j += ORACLE_KEYS) {
     for (uint32_t x = 0; x < ORACLE_KEYS && j + x < keys; ++x) {
-      oracle_load(job, INPUT_K, (kv_row + j + x) * D, tile->kt + x, ORACLE_KEYS);
+      oracle_load(job, INPUT_K, kv_row + j + x, tile->kt + x, ORACLE_KEYS);
     }
     cpu_matmul_f64(job->tile_rows, ORACLE_KEYS, D, tile->q, job->width, tile->kt, ORACLE_KEYS, tile->p + j,
                    job->keys);
   }
 }
 
-/* Scores of one row to exp(scale * (score - maximum)), zero for the keys it does not attend; returns their sum. */
-static double oracle_softmax(double *p, uint32_t attended, uint32_t keys, double softmax_scale) {
-  double maximum = -INFINITY, sum = 0;
-  for (uint32_t j = 0; j < attended; ++j) maximum = fmax(maximum, p[j]);
+/* Scores of one row to exp(scale * (score - maximum)), zero for the keys it does not attend; returns their sum, NaN
+ * where one of them is. */
+static double oracle_softmax(double *p, uint32_t attended, uint32_t keys, double softmax_scale, double *largest) {
+  double maximum = -INFINITY, minimum = INFINITY, sum = 0;
+  for (uint32_t j = 0; j < attended; ++j) {
+    maximum = fmax(maximum, p[j]);
+    minimum = fmin(minimum, p[j]);
+  }
+  *largest = attended > 0 ? softmax_scale * fmax(fabs(maximum), fabs(minimum)) : 0;
   for (uint32_t j = 0; j < attended; ++j) {
     p[j] = exp(softmax_scale * (p[j] - maximum));
     sum += p[j];
@@ -97,21 +104,31 @@ static double oracle_softmax(double *p, uint32_t attended, uint32_t keys, double
   return sum;
 }
 
-/* o = p x v and, where it is wanted, scale = p x |v|. */
+/* What the `count` values in tile->v add to each row's sum of p^2 |v|^2. p is not yet divided by its sum. */
+static void oracle_spread(const struct oracle_job *job, struct oracle_tile *tile, uint32_t key, uint32_t count) {
+  for (uint32_t x = 0; x < count; ++x) {
+    const double *v = tile->v + (uint64_t)x * job->width;
+    double square = 0;
+    for (uint32_t d = 0; d < job->shape->D; ++d) square += v[d] * v[d];
+    for (uint32_t r = 0; r < job->tile_rows; ++r) {
+      const double p = tile->p[(uint64_t)r * job->keys + key + x];
+      tile->row[r].spread_square += p * p * square;
+    }
+  }
+}
+
+/* o = p x v and, where it is wanted, the spread. */
 static void oracle_weigh(const struct oracle_job *job, struct oracle_tile *tile, uint64_t kv_row, uint32_t keys) {
-  const uint32_t width = job->width, D = job->shape->D;
+  const uint32_t width = job->width;
   memset(tile->o, 0, sizeof(double) * job->tile_rows * width);
-  memset(tile->scale, 0, sizeof(double) * job->tile_rows * width);
   memset(tile->v, 0, sizeof(double) * ORACLE_KEYS * width);
   for (uint32_t j = 0; j < keys; j += ORACLE_KEYS) {
     const uint32_t left = keys - j, count = left < ORACLE_KEYS ? left : ORACLE_KEYS;
     for (uint32_t x = 0; x < count; ++x) {
-      oracle_load(job, INPUT_V, (kv_row + j + x) * D, tile->v + (uint64_t)x * width, 1);
+      oracle_load(job, INPUT_V, kv_row + j + x, tile->v + (uint64_t)x * width, 1);
     }
     cpu_matmul_f64(job->tile_rows, width, count, tile->p + j, job->keys, tile->v, width, tile->o, width);
-    if (!job->output->scale) continue;
-    for (uint64_t i = 0; i < (uint64_t)count * width; ++i) tile->v_abs[i] = fabs(tile->v[i]);
-    cpu_matmul_f64(job->tile_rows, width, count, tile->p + j, job->keys, tile->v_abs, width, tile->scale, width);
+    if (job->output->rows) oracle_spread(job, tile, j, count);
   }
 }
 
@@ -124,29 +141,34 @@ static void oracle_tile_compute(const struct oracle_job *job, struct oracle_tile
   const uint32_t row = (uint32_t)(first % s->Sq), keys = attn_keys_of_row(s, row + rows - 1);
   memset(tile->q, 0, sizeof(double) * job->tile_rows * job->width);
   for (uint32_t r = 0; r < rows; ++r) {
-    oracle_load(job, INPUT_Q, (first + r) * s->D, tile->q + (uint64_t)r * job->width, 1);
+    oracle_load(job, INPUT_Q, first + r, tile->q + (uint64_t)r * job->width, 1);
   }
+  memset(tile->row, 0, sizeof tile->row);
   oracle_scores(job, tile, kv_row, keys);
   for (uint32_t r = 0; r < rows; ++r) {
     double *p = tile->p + (uint64_t)r * job->keys;
-    tile->sum[r] = oracle_softmax(p, attn_keys_of_row(s, row + r), keys, 1 / sqrt((double)s->D));
+    tile->sum[r] =
+        oracle_softmax(p, attn_keys_of_row(s, row + r), keys, 1 / sqrt((double)s->D), &tile->row[r].largest);
   }
   oracle_weigh(job, tile, kv_row, keys);
 }
 
 /* ---- output -------------------------------------------------------------------------------------------------- */
 
-static void oracle_write_row(const struct oracle_job *job, const struct oracle_tile *tile, uint32_t r, uint64_t row) {
+/* Row r of the tile as row `place` of the output. */
+static void oracle_write_row(const struct oracle_job *job, const struct oracle_tile *tile, uint32_t r,
+                             uint64_t place) {
   const struct oracle_output *out = job->output;
-  const double *o = tile->o + (uint64_t)r * job->width, *scale = tile->scale + (uint64_t)r * job->width;
-  const double sum = tile->sum[r];
+  const double *o = tile->o + (uint64_t)r * job->width, sum = tile->sum[r];
   for (uint32_t d = 0; d < job->shape->D; ++d) {
-    const uint64_t index = row * job->shape->D + d;
-    const double value = sum > 0 ? o[d] / sum : 0; /* a row without keys */
+    const uint64_t index = place * job->shape->D + d;
+    const double value = sum == 0 ? 0 : isnan(sum) ? NAN : o[d] / sum; /* 0: a row without keys */
     if (out->o) out->o[index] = value;
-    if (out->scale) out->scale[index] = sum > 0 ? scale[d] / sum : 0;
     if (out->rounded) cpu_store(out->rounded, job->shape->dtype, index, (float)value);
   }
+  if (!out->rows) return;
+  out->rows[place] = tile->row[r];
+  if (sum > 0) out->rows[place].spread_square /= sum * sum;
 }
 
 static uint32_t oracle_tiles_per_head(const struct attn_shape *shape) { return (shape->Sq - 1) / ORACLE_ROWS + 1; }
@@ -162,6 +184,14 @@ static void oracle_task(void *context, uint64_t index, unsigned worker) {
   for (uint32_t r = 0; r < rows; ++r) oracle_write_row(job, &tile, r, first + r);
 }
 
+/* One row of a sample: its neighbours are not wanted. */
+static void oracle_row_task(void *context, uint64_t index, unsigned worker) {
+  const struct oracle_job *job = context;
+  struct oracle_tile tile = oracle_tile_of(job, worker);
+  oracle_tile_compute(job, &tile, pattern_sample_row(job->output->sample, index), 1);
+  oracle_write_row(job, &tile, 0, index);
+}
+
 uint64_t oracle_scratch_bytes(const struct attn_shape *shape, unsigned threads) {
   const struct oracle_job job = oracle_job_of(shape, ORACLE_ROWS);
   return threads * oracle_worker_doubles(&job) * sizeof(double);
@@ -169,11 +199,16 @@ uint64_t oracle_scratch_bytes(const struct attn_shape *shape, unsigned threads) 
 
 void oracle_compute(const struct attn_shape *shape, const struct oracle_input *input,
                     const struct oracle_output *output, void *scratch, unsigned threads) {
-  struct oracle_job job = oracle_job_of(shape, ORACLE_ROWS);
+  const bool sampled = output->sample && output->sample->stride > 1;
+  struct oracle_job job = oracle_job_of(shape, sampled ? CPU_MATMUL_ROWS : ORACLE_ROWS);
   job.input = input;
   job.output = output;
   job.scratch = scratch;
-  cpu_parallel_for(threads, (uint64_t)shape->B * shape->Hq * oracle_tiles_per_head(shape), oracle_task, &job);
+  if (sampled) {
+    cpu_parallel_for(threads, output->sample->count, oracle_row_task, &job);
+  } else {
+    cpu_parallel_for(threads, (uint64_t)shape->B * shape->Hq * oracle_tiles_per_head(shape), oracle_task, &job);
+  }
 }
 
 static struct status oracle_no_memory(uint64_t bytes) {
@@ -191,9 +226,10 @@ struct status oracle_run(const struct attn_shape *shape, const struct oracle_inp
   return status_ok();
 }
 
-struct status oracle_row(const struct attn_shape *shape, uint64_t seed, uint64_t row, double *o, double *scale) {
-  const struct oracle_input input = {.seed = seed};
-  const struct oracle_output output = {.o = o, .scale = scale};
+struct status oracle_row(const struct attn_shape *shape, const struct pattern *pattern, uint64_t row, double *o,
+                         struct reference_row *out) {
+  const struct oracle_input input = {.pattern = pattern};
+  const struct oracle_output output = {.o = o, .rows = out};
   struct oracle_job job = oracle_job_of(shape, CPU_MATMUL_ROWS);
   job.input = &input;
   job.output = &output;

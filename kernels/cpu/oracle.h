@@ -3,28 +3,30 @@
  * weighted sum. No online rescaling, no reassociation: each sum runs in the order of its index, so a row's bits do
  * not depend on threads, tiles or machine (libm's exp aside).
  *
- * Beside O it gives the error scale A[i][d] = sum_j p_ij |v_jd|: what rounding errors of a correct kernel are
- * proportional to, however much the terms of O cancel. */
+ * Beside O it gives what the rounding errors of a right kernel's row are proportional to, however much its terms
+ * cancel: see bounds.h. A row that may see a NaN is NaN throughout. */
 #ifndef ATTNBENCH_KERNELS_CPU_ORACLE_H
 #define ATTNBENCH_KERNELS_CPU_ORACLE_H
 
-#include "kernels/status.h"
-#include "kernels/variant.h"
+#include "kernels/bounds.h"
+#include "kernels/pattern.h"
 
 #ifdef __cplusplus
 extern "C" {
 #endif
 
-/* Host arrays of shape.dtype, or q = k = v = NULL: elements are made from the seed as they are needed. */
+/* Host arrays of shape.dtype, or q = k = v = NULL: elements are made from the pattern as they are needed. */
 struct oracle_input {
   const void *q, *k, *v;
-  uint64_t seed;
+  const struct pattern *pattern;
 };
 
-/* Each [B][Hq][Sq][D]; NULL: not wanted. */
+/* Each for the rows [B][Hq][Sq] or, where a sample is given, for its rows; NULL: not wanted. */
 struct oracle_output {
-  double *o, *scale;
+  double *o; /* [rows][D] */
+  struct reference_row *rows;
   void *rounded; /* o in shape.dtype */
+  const struct pattern_sample *sample;
 };
 
 /* Scratch memory that oracle_compute needs with this many threads. */
@@ -38,9 +40,10 @@ void oracle_compute(const struct attn_shape *, const struct oracle_input *, cons
 struct status oracle_run(const struct attn_shape *, const struct oracle_input *, const struct oracle_output *,
                          unsigned threads);
 
-/* One query row, straight from the seed: `row` is its linear index in [B][Hq][Sq], o and scale get D doubles each.
- * The same bits as oracle_run's row. Work and memory are those of the row: Skv * D. */
-struct status oracle_row(const struct attn_shape *, uint64_t seed, uint64_t row, double *o, double *scale);
+/* One query row, straight from the pattern: `row` is its linear index in [B][Hq][Sq], o gets D doubles. The same bits
+ * as oracle_run's row. Work and memory are those of the row: Skv * D. */
+struct status oracle_row(const struct attn_shape *, const struct pattern *, uint64_t row, double *o,
+                         struct reference_row *out);
 
 #ifdef __cplusplus
 }

@@ -134,6 +134,7 @@ void swap_problem(struct problem *problem) {
   p->bound.workspace = p->block[PROBLEM_WORKSPACE];
   p->bound.workspace_bytes = p->bytes[PROBLEM_WORKSPACE];
   std::swap(p->bound, p->parked);
+  p->swapped = !p->swapped;
   p->block[PROBLEM_WORKSPACE] = p->bound.workspace;
   p->bytes[PROBLEM_WORKSPACE] = p->bound.workspace_bytes;
 }
@@ -155,8 +156,8 @@ void close_problem(struct problem *problem) {
   problem_swap(problem);
   drop_binding(p);
   for (unsigned char *block : p->block) cudaFree(block);
-  cudaFree(p->reference);
-  cudaFree(p->scale);
+  drop_references(p);
+  cudaFree(p->witness);
   cudaFree(p->partials);
   cudaFree(p->counters);
   delete p;
@@ -174,6 +175,8 @@ struct status fill_problem(struct cuda_problem *p) {
   }
   CUDA_TRY(cudaMalloc(&p->partials, COMPARE_BLOCKS * sizeof *p->partials));
   CUDA_TRY(cudaMalloc(&p->counters, (PROBLEM_TENSOR_COUNT + 3) * sizeof *p->counters));
+  CUDA_TRY(cudaMalloc(&p->witness, 2 * sizeof *p->witness));
+  CUDA_TRY(cudaMemsetAsync(p->witness, 0, 2 * sizeof *p->witness, stream_of(p)));
   STATUS_TRY(fill_inputs(p));
   CUDA_TRY(cudaStreamSynchronize(stream_of(p)));
   return status_ok();
@@ -185,7 +188,8 @@ struct status open_problem(struct device *device, const struct attn_shape *shape
   if (p == nullptr) return status_make(STATUS_MEMORY, "no host memory for a problem");
   p->base.device = device;
   p->base.shape = *shape;
-  p->base.seed = seed;
+  p->base.inputs.shape = *shape;
+  p->base.inputs.seed = seed;
   const struct status status = fill_problem(p);
   if (status.code != STATUS_OK) {
     close_problem(&p->base);
@@ -349,6 +353,7 @@ const struct device_ops kOps = {
     .policy_read = policy_read,
     .problem_open = open_problem,
     .problem_close = close_problem,
+    .fill = check_fill,
     .reference = check_reference,
     .bind = bind_problem,
     .swap = swap_problem,
@@ -358,6 +363,8 @@ const struct device_ops kOps = {
     .guard = check_guard,
     .time_prepare = timer_prepare,
     .sample = timer_sample,
+    .sample_changed = timer_sample_changed,
+    .witness = check_witness,
     .sample_passes = timer_sample_passes,
     .selftest = selftest_run,
     .delay = timer_delay,

@@ -55,18 +55,30 @@ struct cuda_binding {
   void *vendor_state;                  /* of a vendor's library, from its open(); else NULL */
   cudaGraphExec_t graph;               /* of hot_launches launches; NULL until time_prepare */
   uint32_t hot_launches;
+  uint64_t looks; /* at this binding's outputs, since the last time the witness was asked */
   unsigned long long delay_cycles[TIME_MODE_COUNT]; /* of the spin behind every timed launch; 0: none */
+};
+
+/* The oracle's answer for the rows of one launch's sample. */
+struct cuda_reference {
+  double *o; /* [count][D]; NULL until the reference was asked for */
+  struct reference_row *rows;
+  struct pattern_sample sample;
+  struct oracle_result oracle; /* its name is NULL until the reference was computed and verified */
 };
 
 struct cuda_problem {
   struct problem base;
   unsigned char *block[PROBLEM_TENSOR_COUNT]; /* allocations, redzones included; data at + DEVICE_REDZONE_BYTES */
   uint64_t bytes[PROBLEM_TENSOR_COUNT];       /* of data */
-  double *reference, *scale;                  /* [B][Hq][Sq][D]; NULL until the reference was asked for */
-  struct oracle_result oracle;                /* its name is NULL until the reference was computed and verified */
-  struct compare_partial *partials;           /* [COMPARE_BLOCKS] */
-  unsigned long long *counters;               /* [PROBLEM_TENSOR_COUNT] redzone bytes, then [3] input elements */
-  struct cuda_binding bound, parked;          /* bound.workspace stands in block[] and bytes[] */
+  struct cuda_reference reference[PATTERN_LAUNCHES_MAX];
+  struct compare_partial *partials;  /* [COMPARE_BLOCKS] */
+  unsigned long long *counters;      /* [PROBLEM_TENSOR_COUNT] redzone bytes, then [3] input elements */
+  unsigned long long *witness;       /* [2], by `swapped`: timed samples whose output was wrong */
+  uint64_t looks;                    /* at outputs of timed samples, of both bindings */
+  cudaGraphExec_t changed;           /* while sample_changed runs */
+  bool swapped;                      /* whether `bound` started as the parked one */
+  struct cuda_binding bound, parked; /* bound.workspace stands in block[] and bytes[] */
 };
 
 inline struct cuda_device *as_cuda(struct device *d) { return reinterpret_cast<struct cuda_device *>(d); }
@@ -111,10 +123,19 @@ struct status vendor_attach(struct cuda_problem *, const struct attn_vendor *, c
 /* Writes the redzone pattern around a tensor's data. */
 struct status fill_redzones(struct cuda_problem *, enum problem_tensor);
 struct status fill_inputs(struct cuda_problem *);
+struct status check_fill(struct problem *);
+void drop_references(struct cuda_problem *);
 struct status check_poison(struct problem *);
 struct status check_reference(struct problem *, struct oracle_result *);
 struct status check_compare(struct problem *, const struct tolerance *, struct compare_result *);
 struct status check_guard(struct problem *, struct guard_result *);
+struct status check_witness(struct problem *, struct witness_result *);
+
+/* Around a timed sample: V is negated or O poisoned before it, a part of O compared after it. */
+struct status witness_prepare(struct cuda_problem *);
+struct status witness_look(struct cuda_problem *);
+/* Changes the sign of all of V, for capture: the problem's own note of it is the caller's. */
+struct status witness_negate(struct cuda_problem *);
 
 /* ---- cuda_timer.cu ------------------------------------------------------------------------------------------- */
 
@@ -122,6 +143,7 @@ struct status timer_open(struct cuda_device *);
 void timer_close(struct cuda_timer *);
 struct status timer_prepare(struct problem *, uint32_t *hot_launches, double *estimate_us);
 struct status timer_sample(struct problem *, enum time_mode, uint32_t n, double *us, double *sm_clock_mhz);
+struct status timer_sample_changed(struct problem *, double estimate_us, double *us);
 struct status timer_sample_passes(struct problem *, uint32_t n, double *us);
 struct status timer_delay(struct problem *, enum time_mode, double delay_us);
 

@@ -3,6 +3,7 @@
 #include <cuda_fp16.h>
 
 #include <algorithm>
+#include <cmath>
 #include <vector>
 
 #include "kernels/cpu/oracle.h"
@@ -25,11 +26,12 @@ __device__ uint64_t grid_stride() { return uint64_t{gridDim.x} * blockDim.x; }
 
 /* ---- element types ------------------------------------------------------------------------------------------- */
 
-/* What input.h says element `index` is, in the tensor's own bits. */
-__device__ uint32_t input_bits(enum attn_dtype dtype, uint64_t seed, enum input_tensor tensor, uint64_t index) {
-  const float value = input_value(seed, tensor, index);
-  if (dtype == ATTN_F32) return input_float_bits(value);
-  return dtype == ATTN_F16 ? input_to_f16(value) : input_to_bf16(value);
+/* What pattern.h says element `index` is, in the tensor's own bits. */
+__device__ uint32_t input_bits(const struct pattern &pattern, enum input_tensor tensor, uint64_t index) {
+  const struct pattern_line line = pattern_line_of(&pattern, tensor, index / pattern.shape.D);
+  const float value = pattern_value(&pattern, tensor, &line, static_cast<uint32_t>(index % pattern.shape.D));
+  if (pattern.shape.dtype == ATTN_F32) return input_float_bits(value);
+  return pattern.shape.dtype == ATTN_F16 ? input_to_f16(value) : input_to_bf16(value);
 }
 
 __device__ uint32_t load_bits(const void *data, enum attn_dtype dtype, uint64_t index) {
@@ -54,20 +56,20 @@ __device__ double load_double(const void *data, uint64_t index) {
 
 /* ---- inputs and redzones ------------------------------------------------------------------------------------- */
 
-__global__ void fill_input_kernel(void *data, enum attn_dtype dtype, uint64_t seed, enum input_tensor tensor,
+__global__ void fill_input_kernel(void *data, const struct pattern pattern, enum input_tensor tensor,
                                   uint64_t elements) {
   for (uint64_t i = grid_thread(); i < elements; i += grid_stride()) {
-    store_bits(data, dtype, i, input_bits(dtype, seed, tensor, i));
+    store_bits(data, pattern.shape.dtype, i, input_bits(pattern, tensor, i));
   }
 }
 
-/* Counts elements that are not what the seed says, and puts them right. */
-__global__ void guard_input_kernel(void *data, enum attn_dtype dtype, uint64_t seed, enum input_tensor tensor,
+/* Counts elements that are not what the pattern says, and puts them right. */
+__global__ void guard_input_kernel(void *data, const struct pattern pattern, enum input_tensor tensor,
                                    uint64_t elements, unsigned long long *changed) {
   for (uint64_t i = grid_thread(); i < elements; i += grid_stride()) {
-    const uint32_t bits = input_bits(dtype, seed, tensor, i);
-    if (load_bits(data, dtype, i) == bits) continue;
-    store_bits(data, dtype, i, bits);
+    const uint32_t bits = input_bits(pattern, tensor, i);
+    if (load_bits(data, pattern.shape.dtype, i) == bits) continue;
+    store_bits(data, pattern.shape.dtype, i, bits);
     atomicAdd(changed, 1ull);
   }
 }
@@ -112,24 +114,53 @@ __device__ double warp_sum(double x) {
 }
 
 struct reference_args {
-  const void *q, *k, *v;     /* [B][Hq][Sq][D], [B][Hkv][Skv][D] twice */
-  double *reference, *scale; /* [B][Hq][Sq][D]: O, and sum_j p_ij |v_jd| */
+  const void *q, *k, *v; /* [B][Hq][Sq][D], [B][Hkv][Skv][D] twice */
+  double *o;             /* [count][D] */
+  struct reference_row *rows;
   struct attn_shape shape;
+  struct pattern_sample sample;
 };
 
+/* One lane's part of a row: some of its columns, and what all its keys say of the row. */
+struct row_state {
+  double out[kPerLane], largest, total, spread, most;
+};
+
+__device__ uint64_t kv_offset(const struct attn_shape &s, uint64_t row) {
+  const uint64_t head = row / s.Sq, b = head / s.Hq, h = head % s.Hq;
+  return (b * s.Hkv + h / (s.Hq / s.Hkv)) * s.Skv * s.D;
+}
+
+/* Adds 32 keys from j0 on, each with its lane's unnormalised weight p. */
+template <enum attn_dtype kDtype>
+__device__ void weigh_keys(const reference_args &a, uint64_t kv_base, uint32_t column0, uint32_t j0, uint32_t count,
+                           double p, row_state *state) {
+  for (uint32_t t = 0; t < count; ++t) {
+    const double weight = __shfl_sync(~0u, p, static_cast<int>(t));
+    for (int i = 0; i < kPerLane; ++i) {
+      const uint32_t d = column0 + threadIdx.x % 32 + 32 * i;
+      if (d >= a.shape.D) break;
+      const double term = weight * load_double<kDtype>(a.v, kv_base + uint64_t{j0 + t} * a.shape.D + d);
+      state->out[i] += term;
+      state->spread += term * term;
+    }
+  }
+}
+
 /* The definition, in fp64: one warp per query row, online softmax over 32 keys at a time, lanes own keys while
- * scoring and columns while accumulating. blockIdx.y picks a slab of 256 columns; each slab scores all keys again. */
+ * scoring and columns while accumulating. blockIdx.y picks a slab of 256 columns; each slab scores all keys again and
+ * adds its part of the row's spread, which arrives zeroed. */
 template <enum attn_dtype kDtype>
 __global__ void reference_kernel(const reference_args a) {
-  const struct attn_shape s = a.shape;
-  const uint64_t rows = uint64_t{s.B} * s.Hq * s.Sq, row = uint64_t{blockIdx.x} * kReferenceWarps + threadIdx.x / 32;
-  if (row >= rows) return; /* whole warps leave: no barrier below */
+  const struct attn_shape &s = a.shape;
+  const uint64_t place = uint64_t{blockIdx.x} * kReferenceWarps + threadIdx.x / 32;
+  if (place >= a.sample.count) return; /* whole warps leave: no barrier below */
+  const uint64_t row = pattern_sample_row(&a.sample, place), kv_base = kv_offset(s, row);
   const uint32_t lane = threadIdx.x % 32, column0 = blockIdx.y * kReferenceColumns;
-  const uint64_t head = row / s.Sq, b = head / s.Hq, h = head % s.Hq;
-  const uint64_t kv_base = (b * s.Hkv + h / (s.Hq / s.Hkv)) * s.Skv * s.D;
   const uint32_t keys = attn_keys_of_row(&s, static_cast<uint32_t>(row % s.Sq));
   const double softmax_scale = 1.0 / sqrt(static_cast<double>(s.D));
-  double out[kPerLane] = {}, absolute[kPerLane] = {}, largest = -INFINITY, total = 0;
+  row_state state = {};
+  state.largest = -INFINITY;
   for (uint32_t j0 = 0; j0 < keys; j0 += 32) {
     const uint32_t j = j0 + lane;
     double score = -INFINITY;
@@ -139,40 +170,36 @@ __global__ void reference_kernel(const reference_args a) {
         dot += load_double<kDtype>(a.q, row * s.D + d) * load_double<kDtype>(a.k, kv_base + uint64_t{j} * s.D + d);
       }
       score = dot * softmax_scale;
+      state.most = fmax(state.most, fabs(score));
     }
-    const double next = fmax(largest, warp_max(score)), shrink = exp(largest - next);
+    const double next = fmax(state.largest, warp_max(score)), shrink = exp(state.largest - next);
     const double p = j < keys ? exp(score - next) : 0.0;
-    total = total * shrink + warp_sum(p);
-    largest = next;
-    for (int i = 0; i < kPerLane; ++i) out[i] *= shrink, absolute[i] *= shrink;
-    for (uint32_t t = 0; t < min(32u, keys - j0); ++t) {
-      const double weight = __shfl_sync(~0u, p, static_cast<int>(t));
-      for (int i = 0; i < kPerLane; ++i) {
-        const uint32_t d = column0 + lane + 32 * i;
-        if (d >= s.D) break;
-        const double v = load_double<kDtype>(a.v, kv_base + uint64_t{j0 + t} * s.D + d);
-        out[i] += weight * v;
-        absolute[i] += weight * fabs(v);
-      }
-    }
+    state.total = state.total * shrink + warp_sum(p);
+    state.largest = next;
+    state.spread *= shrink * shrink;
+    for (double &out : state.out) out *= shrink;
+    weigh_keys<kDtype>(a, kv_base, column0, j0, min(32u, keys - j0), p, &state);
   }
   for (int i = 0; i < kPerLane; ++i) {
     const uint32_t d = column0 + lane + 32 * i;
     if (d >= s.D) break;
-    a.reference[row * s.D + d] = keys > 0 ? out[i] / total : 0.0;
-    a.scale[row * s.D + d] = keys > 0 ? absolute[i] / total : 0.0;
+    a.o[place * s.D + d] = keys > 0 ? state.out[i] / state.total : 0.0;
   }
+  const double spread = warp_sum(state.spread), most = warp_max(state.most);
+  if (lane != 0 || keys == 0) return;
+  atomicAdd(&a.rows[place].spread_square, spread / (state.total * state.total));
+  a.rows[place].largest = most; /* the same from every slab */
 }
 
-struct status compute_reference(struct cuda_problem *p) {
+struct status compute_reference(struct cuda_problem *p, struct cuda_reference *r) {
   const struct attn_shape &s = p->base.shape;
-  const uint64_t rows = uint64_t{s.B} * s.Hq * s.Sq;
-  const dim3 grid(static_cast<unsigned>((rows + kReferenceWarps - 1) / kReferenceWarps),
+  const dim3 grid(static_cast<unsigned>((r->sample.count + kReferenceWarps - 1) / kReferenceWarps),
                   (s.D + kReferenceColumns - 1) / kReferenceColumns);
   const reference_args args = {
-      data_of(p, PROBLEM_Q), data_of(p, PROBLEM_K), data_of(p, PROBLEM_V), p->reference, p->scale, s};
+      data_of(p, PROBLEM_Q), data_of(p, PROBLEM_K), data_of(p, PROBLEM_V), r->o, r->rows, s, r->sample};
   void (*const kernels[])(reference_args) = {reference_kernel<ATTN_F16>, reference_kernel<ATTN_BF16>,
                                              reference_kernel<ATTN_F32>};
+  CUDA_TRY(cudaMemsetAsync(r->rows, 0, r->sample.count * sizeof *r->rows, stream_of(p)));
   kernels[s.dtype]<<<grid, 32 * kReferenceWarps, 0, stream_of(p)>>>(args);
   CUDA_TRY(cudaGetLastError());
   CUDA_TRY(cudaStreamSynchronize(stream_of(p)));
@@ -181,79 +208,158 @@ struct status compute_reference(struct cuda_problem *p) {
 
 /* ---- is the reference right? --------------------------------------------------------------------------------- */
 
-constexpr uint64_t kVerifyAllWork = uint64_t{1} << 22; /* rows * Skv * D up to which every row is verified */
-constexpr uint64_t kVerifyRows = 32;
-constexpr double kVerifyTolerance = 1e-11; /* of the error scale; fp64 sums in another order stay far below */
+constexpr uint64_t kVerifyAllWork = uint64_t{1} << 20;       /* rows * Skv * D up to which every row is verified */
+constexpr uint64_t kVerifyRows[2] = {32, PATTERN_KINDS + 3}; /* of random and of hard inputs */
+constexpr double kVerifyTolerance = 1e-11; /* of the row's norms; fp64 sums in another order stay far below */
 
-/* One row of D doubles from the device. */
-struct status read_row(struct cuda_problem *p, const double *from, uint64_t row, std::vector<double> *to) {
-  const uint64_t D = p->base.shape.D;
-  CUDA_TRY(cudaMemcpyAsync(to->data(), from + row * D, D * sizeof(double), cudaMemcpyDeviceToHost, stream_of(p)));
+template <typename T>
+struct status fetch(struct cuda_problem *p, const T *from, size_t count, T *to) {
+  CUDA_TRY(cudaMemcpyAsync(to, from, count * sizeof *to, cudaMemcpyDeviceToHost, stream_of(p)));
   CUDA_TRY(cudaStreamSynchronize(stream_of(p)));
   return status_ok();
 }
 
-struct status verify_row(struct cuda_problem *p, uint64_t row, double *max_difference) {
+/* Both NaN, or near each other. */
+bool agree(double a, double b, double tolerance) {
+  return (std::isnan(a) && std::isnan(b)) || fabs(a - b) <= tolerance;
+}
+
+struct status verify_row(struct cuda_problem *p, struct cuda_reference *r, uint64_t place) {
   const struct attn_shape &s = p->base.shape;
-  std::vector<double> o(s.D), scale(s.D), gpu_o(s.D), gpu_scale(s.D);
-  STATUS_TRY(oracle_row(&s, p->base.seed, row, o.data(), scale.data()));
-  STATUS_TRY(read_row(p, p->reference, row, &gpu_o));
-  STATUS_TRY(read_row(p, p->scale, row, &gpu_scale));
+  std::vector<double> o(s.D), gpu_o(s.D);
+  struct reference_row facts, gpu_facts;
+  const uint64_t row = pattern_sample_row(&r->sample, place);
+  STATUS_TRY(oracle_row(&s, &p->base.inputs, row, o.data(), &facts));
+  STATUS_TRY(fetch(p, r->o + place * s.D, s.D, gpu_o.data()));
+  STATUS_TRY(fetch(p, r->rows + place, 1, &gpu_facts));
+  double square = facts.spread_square;
+  for (const double x : o) square += x * x;
+  /* An error of a score, which is as large as the largest of them, is one of its weight. */
+  const double tolerance = kVerifyTolerance * (1 + facts.largest);
+  bool right = agree(facts.spread_square, gpu_facts.spread_square, tolerance * facts.spread_square) &&
+               agree(facts.largest, gpu_facts.largest, tolerance);
   for (uint32_t d = 0; d < s.D; ++d) {
-    const double difference = fmax(fabs(gpu_o[d] - o[d]), fabs(gpu_scale[d] - scale[d]));
-    if (!(difference <= kVerifyTolerance * scale[d])) {
-      return status_make(STATUS_DEVICE,
-                         "the GPU's fp64 reference differs from the CPU oracle by %.3g in row %llu, column %u",
-                         difference, static_cast<unsigned long long>(row), d);
-    }
-    *max_difference = fmax(*max_difference, difference);
+    right = right && agree(o[d], gpu_o[d], tolerance * sqrt(square));
+    if (!std::isnan(o[d])) r->oracle.max_difference = fmax(r->oracle.max_difference, fabs(gpu_o[d] - o[d]));
   }
-  return status_ok();
+  if (right) return status_ok();
+  return status_make(STATUS_DEVICE, "the GPU's fp64 reference differs from the CPU oracle in row %llu of launch %u",
+                     static_cast<unsigned long long>(row), p->base.inputs.launch);
 }
 
 /* All rows of a small problem; else the first, the last and pseudo-random ones, the same on every machine. */
-struct status verify_reference(struct cuda_problem *p) {
+struct status verify_reference(struct cuda_problem *p, struct cuda_reference *r) {
   const struct attn_shape &s = p->base.shape;
-  const uint64_t rows = uint64_t{s.B} * s.Hq * s.Sq;
-  const bool all = rows * s.Skv <= kVerifyAllWork / s.D || rows <= kVerifyRows;
-  const uint64_t count = all ? rows : kVerifyRows;
+  const uint64_t rows = r->sample.count, few = kVerifyRows[p->base.inputs.launch > 0];
+  const bool all = rows * s.Skv <= kVerifyAllWork / s.D || rows <= few;
+  const uint64_t count = all ? rows : few;
   for (uint64_t i = 0; i < count; ++i) {
-    const uint64_t row = all ? i : i == 0 ? 0 : i == 1 ? rows - 1 : input_mix(i) % rows;
-    STATUS_TRY(verify_row(p, row, &p->oracle.max_difference));
+    STATUS_TRY(verify_row(p, r, all ? i : i == 0 ? 0 : i == 1 ? rows - 1 : input_mix(i) % rows));
   }
-  p->oracle.rows_verified = count;
+  r->oracle.rows_verified = count;
   return status_ok();
 }
 
 /* Only one that was found right gets a name. */
-struct status make_reference(struct cuda_problem *p) {
-  const uint64_t bytes = problem_elements(&p->base.shape, PROBLEM_O) * sizeof(double);
-  if (p->reference == nullptr) CUDA_TRY(cudaMalloc(&p->reference, bytes));
-  if (p->scale == nullptr) CUDA_TRY(cudaMalloc(&p->scale, bytes));
-  p->oracle = {};
-  STATUS_TRY(compute_reference(p));
-  STATUS_TRY(verify_reference(p));
-  p->oracle.name = "gpu_fp64";
+struct status make_reference(struct cuda_problem *p, struct cuda_reference *r) {
+  r->oracle = {};
+  r->sample = pattern_sample_of(&p->base.inputs);
+  if (r->o == nullptr) CUDA_TRY(cudaMalloc(&r->o, r->sample.count * p->base.shape.D * sizeof *r->o));
+  if (r->rows == nullptr) CUDA_TRY(cudaMalloc(&r->rows, r->sample.count * sizeof *r->rows));
+  STATUS_TRY(compute_reference(p, r));
+  STATUS_TRY(verify_reference(p, r));
+  r->oracle.name = "gpu_fp64";
   return status_ok();
 }
 
-/* ---- comparing
- * ------------------------------------------------------------------------------------------------------- */
+/* ---- comparing ----------------------------------------------------------------------------------------------- */
+
+struct compare_args {
+  const void *output;
+  const double *o;
+  const struct reference_row *rows;
+  struct attn_shape shape;
+  struct pattern_sample sample;
+  struct tolerance tolerance;
+  double sign; /* of V, against the reference's */
+};
+
+struct compare_args compare_args_of(const struct cuda_problem *p, const struct tolerance *tolerance) {
+  const struct cuda_reference &r = p->reference[p->base.inputs.launch];
+  return {
+      data_of(p, PROBLEM_O), r.o, r.rows, p->base.shape, r.sample, *tolerance, p->base.inputs.negated ? -1.0 : 1.0};
+}
+
+__device__ struct compare_bound bound_of(const compare_args &a, uint64_t place, uint64_t row) {
+  const uint32_t keys = attn_keys_of_row(&a.shape, static_cast<uint32_t>(row % a.shape.Sq));
+  return compare_bound_of(&a.tolerance, a.shape.D, keys, &a.rows[place]);
+}
+
+__device__ uint64_t warp_count(uint64_t x) {
+  for (int offset = 16; offset > 0; offset /= 2) x += __shfl_xor_sync(~0u, x, offset);
+  return x;
+}
+
+/* A warp compares row `place` of the sample; where the reference is NaN, no output is defined. */
+template <enum attn_dtype kDtype>
+__device__ void compare_one_row(const compare_args &a, uint64_t place, struct compare_partial *mine) {
+  const uint32_t lane = threadIdx.x % 32, D = a.shape.D;
+  const uint64_t row = pattern_sample_row(&a.sample, place);
+  const double *reference = a.o + place * D;
+  if (isnan(reference[0])) return;
+  const struct compare_bound bound = bound_of(a, place, row);
+  struct compare_row sums = {};
+  for (uint32_t d = lane; d < D; d += 32) {
+    const uint64_t index = row * D + d;
+    compare_element(mine, &sums, &bound, index, load_double<kDtype>(a.output, index), a.sign * reference[d]);
+  }
+  sums.error_squares = warp_sum(sums.error_squares);
+  sums.reference_squares = warp_sum(sums.reference_squares);
+  sums.bad = warp_count(sums.bad);
+  if (lane == 0) compare_row_end(mine, &sums, &bound, row * D);
+}
 
 template <enum attn_dtype kDtype>
-__global__ void compare_kernel(const void *o, const double *reference, const double *scale, uint64_t elements,
-                               const struct tolerance tolerance, struct compare_partial *partials) {
+__global__ void compare_kernel(const compare_args a, struct compare_partial *partials) {
   __shared__ struct compare_partial all[COMPARE_THREADS];
   struct compare_partial mine;
   compare_start(&mine);
-  for (uint64_t i = grid_thread(); i < elements; i += grid_stride()) {
-    compare_add(&mine, &tolerance, i, load_double<kDtype>(o, i), reference[i], scale[i]);
-  }
+  const uint64_t warps = uint64_t{gridDim.x} * (COMPARE_THREADS / 32);
+  for (uint64_t i = grid_thread() / 32; i < a.sample.count; i += warps) compare_one_row<kDtype>(a, i, &mine);
   all[threadIdx.x] = mine;
   __syncthreads(); /* orders the stores to all[] before thread 0 reads them */
   if (threadIdx.x != 0) return;
   for (int t = 1; t < COMPARE_THREADS; ++t) compare_merge(&mine, &all[t]);
   partials[blockIdx.x] = mine;
+}
+
+/* ---- the witness of timed launches --------------------------------------------------------------------------- */
+
+constexpr int kWitnessThreads = 1024; /* a warp per row that is looked at */
+constexpr uint32_t kWitnessColumns = 256;
+
+/* Elements of 16 bits come in pairs; an odd one at the end is the last thread's. */
+__global__ void negate_kernel(uint32_t *words, uint64_t bytes, uint32_t signs) {
+  for (uint64_t i = grid_thread(); i < bytes / 4; i += grid_stride()) words[i] ^= signs;
+  if (grid_thread() == 0 && bytes % 4 != 0) reinterpret_cast<uint16_t *>(words)[bytes / 2 - 1] ^= 0x8000u;
+}
+
+/* Looks at some elements of some rows; *wrong counts the launches of this kernel that saw a wrong one. */
+template <enum attn_dtype kDtype>
+__global__ void witness_kernel(const compare_args a, uint64_t random, unsigned long long *wrong) {
+  const uint64_t mixed = input_mix(random + threadIdx.x / 32), place = mixed % a.sample.count;
+  const uint64_t row = pattern_sample_row(&a.sample, place);
+  const uint32_t D = a.shape.D, slabs = (D + kWitnessColumns - 1) / kWitnessColumns;
+  const uint32_t column0 = static_cast<uint32_t>(mixed >> 40) % slabs * kWitnessColumns;
+  const struct compare_bound bound = bound_of(a, place, row);
+  struct compare_partial mine;
+  struct compare_row sums = {};
+  compare_start(&mine);
+  for (uint32_t d = column0 + threadIdx.x % 32; d < min(D, column0 + kWitnessColumns); d += 32) {
+    const uint64_t index = row * D + d;
+    compare_element(&mine, &sums, &bound, index, load_double<kDtype>(a.output, index), a.sign * a.o[place * D + d]);
+  }
+  if (__syncthreads_or(sums.bad > 0) && threadIdx.x == 0) atomicAdd(wrong, 1ull);
 }
 
 }  // namespace
@@ -265,11 +371,22 @@ struct status fill_redzones(struct cuda_problem *p, enum problem_tensor t) {
 struct status fill_inputs(struct cuda_problem *p) {
   for (int i = 0; i < 3; ++i) {
     const uint64_t elements = problem_elements(&p->base.shape, kInputs[i]);
-    fill_input_kernel<<<grid_for(elements), kThreads, 0, stream_of(p)>>>(data_of(p, kInputs[i]), p->base.shape.dtype,
-                                                                         p->base.seed, kInputNames[i], elements);
+    fill_input_kernel<<<grid_for(elements), kThreads, 0, stream_of(p)>>>(data_of(p, kInputs[i]), p->base.inputs,
+                                                                         kInputNames[i], elements);
     CUDA_TRY(cudaGetLastError());
   }
   return status_ok();
+}
+
+struct status check_fill(struct problem *problem) {
+  return fill_inputs(as_cuda(problem));
+}
+
+void drop_references(struct cuda_problem *p) {
+  for (struct cuda_reference &r : p->reference) {
+    cudaFree(r.o);
+    cudaFree(r.rows);
+  }
 }
 
 struct status check_poison(struct problem *problem) {
@@ -284,8 +401,9 @@ struct status check_poison(struct problem *problem) {
 
 struct status check_reference(struct problem *problem, struct oracle_result *out) {
   struct cuda_problem *p = as_cuda(problem);
-  if (p->oracle.name == nullptr) STATUS_TRY(make_reference(p));
-  *out = p->oracle;
+  struct cuda_reference *r = &p->reference[problem->inputs.launch];
+  if (r->oracle.name == nullptr) STATUS_TRY(make_reference(p, r));
+  *out = r->oracle;
   return status_ok();
 }
 
@@ -298,9 +416,8 @@ struct status check_guard(struct problem *problem, struct guard_result *out) {
   }
   for (int i = 0; i < 3; ++i) {
     const uint64_t elements = problem_elements(&p->base.shape, kInputs[i]);
-    guard_input_kernel<<<grid_for(elements), kThreads, 0, stream_of(p)>>>(data_of(p, kInputs[i]), p->base.shape.dtype,
-                                                                          p->base.seed, kInputNames[i], elements,
-                                                                          p->counters + PROBLEM_TENSOR_COUNT + i);
+    guard_input_kernel<<<grid_for(elements), kThreads, 0, stream_of(p)>>>(
+        data_of(p, kInputs[i]), p->base.inputs, kInputNames[i], elements, p->counters + PROBLEM_TENSOR_COUNT + i);
     CUDA_TRY(cudaGetLastError());
   }
   CUDA_TRY(cudaMemcpyAsync(counts, p->counters, sizeof counts, cudaMemcpyDeviceToHost, stream_of(p)));
@@ -317,21 +434,58 @@ struct status check_guard(struct problem *problem, struct guard_result *out) {
 struct status check_compare(struct problem *problem, const struct tolerance *tolerance, struct compare_result *out) {
   struct cuda_problem *p = as_cuda(problem);
   std::vector<struct compare_partial> partials(COMPARE_BLOCKS);
-  void (*const kernels[])(const void *, const double *, const double *, uint64_t, struct tolerance,
-                          struct compare_partial *) = {compare_kernel<ATTN_F16>, compare_kernel<ATTN_BF16>,
-                                                       compare_kernel<ATTN_F32>};
-  kernels[p->base.shape.dtype]<<<COMPARE_BLOCKS, COMPARE_THREADS, 0, stream_of(p)>>>(
-      data_of(p, PROBLEM_O), p->reference, p->scale, problem_elements(&p->base.shape, PROBLEM_O), *tolerance,
-      p->partials);
+  void (*const kernels[])(compare_args, struct compare_partial *) = {
+      compare_kernel<ATTN_F16>, compare_kernel<ATTN_BF16>, compare_kernel<ATTN_F32>};
+  kernels[problem->shape.dtype]<<<COMPARE_BLOCKS, COMPARE_THREADS, 0, stream_of(p)>>>(compare_args_of(p, tolerance),
+                                                                                      p->partials);
   CUDA_TRY(cudaGetLastError());
-  CUDA_TRY(cudaMemcpyAsync(partials.data(), p->partials, COMPARE_BLOCKS * sizeof *p->partials, cudaMemcpyDeviceToHost,
-                           stream_of(p)));
-  CUDA_TRY(cudaStreamSynchronize(stream_of(p)));
+  STATUS_TRY(fetch(p, p->partials, COMPARE_BLOCKS, partials.data()));
   struct compare_partial whole;
   compare_start(&whole);
   for (const struct compare_partial &part : partials) compare_merge(&whole, &part);
-  compare_finish(&whole);
+  compare_finish(&whole, tolerance);
   *out = whole.result;
+  return status_ok();
+}
+
+struct status witness_negate(struct cuda_problem *p) {
+  const uint64_t bytes = p->bytes[PROBLEM_V];
+  const uint32_t signs = p->base.shape.dtype == ATTN_F32 ? 0x80000000u : 0x80008000u;
+  negate_kernel<<<grid_for(bytes / 4), kThreads, 0, stream_of(p)>>>(static_cast<uint32_t *>(data_of(p, PROBLEM_V)),
+                                                                    bytes, signs);
+  CUDA_TRY(cudaGetLastError());
+  return status_ok();
+}
+
+struct status witness_prepare(struct cuda_problem *p) {
+  if ((input_mix(p->looks) & 1) == 0) {
+    CUDA_TRY(cudaMemsetAsync(data_of(p, PROBLEM_O), DEVICE_POISON_BYTE, p->bytes[PROBLEM_O], stream_of(p)));
+    return status_ok();
+  }
+  p->base.inputs.negated = !p->base.inputs.negated;
+  return witness_negate(p);
+}
+
+struct status witness_look(struct cuda_problem *p) {
+  void (*const kernels[])(compare_args, uint64_t, unsigned long long *) = {
+      witness_kernel<ATTN_F16>, witness_kernel<ATTN_BF16>, witness_kernel<ATTN_F32>};
+  const enum attn_dtype dtype = p->base.shape.dtype;
+  if (p->reference[p->base.inputs.launch].oracle.name == nullptr) return status_ok();
+  kernels[dtype]<<<1, kWitnessThreads, 0, stream_of(p)>>>(compare_args_of(p, &compare_tolerance[dtype]),
+                                                          input_mix(p->base.inputs.seed ^ p->looks++),
+                                                          p->witness + p->swapped);
+  CUDA_TRY(cudaGetLastError());
+  ++p->bound.looks;
+  return status_ok();
+}
+
+struct status check_witness(struct problem *problem, struct witness_result *out) {
+  struct cuda_problem *p = as_cuda(problem);
+  unsigned long long wrong = 0;
+  STATUS_TRY(fetch(p, p->witness + p->swapped, 1, &wrong));
+  CUDA_TRY(cudaMemsetAsync(p->witness + p->swapped, 0, sizeof wrong, stream_of(p)));
+  *out = {p->bound.looks, wrong};
+  p->bound.looks = 0;
   return status_ok();
 }
 

@@ -20,6 +20,9 @@ constexpr uint64_t kBlockerLimitNs = 5'000'000'000; /* longer than any host stal
 constexpr uint64_t kProbeLimitNs = 100'000'000;     /* for finding out that launches are serialised */
 constexpr double kSlowUs = 5000.0;                  /* one launch of more is estimate enough */
 constexpr double kStampMinNs = 200e3;               /* the global timer may tick only every microsecond */
+constexpr double kChangedMaxUs = 1000.0;            /* launches of more are not tried with a changing V */
+constexpr double kChangedUs = 100.0;                /* a graph of launches with a changing V lasts about this long */
+constexpr double kChangedLaunchesMax = 7.0;
 
 /* ---- kernels ------------------------------------------------------------------------------------------------- */
 
@@ -204,6 +207,50 @@ struct status capture_graph(struct cuda_problem *p, uint32_t launches) {
   return enqueue_hot(p); /* the first launch may still set things up: never behind the blocker */
 }
 
+/* ---- launches whose V changes -------------------------------------------------------------------------------- */
+
+struct status enqueue_changed(struct cuda_problem *p) {
+  STATUS_TRY(witness_negate(p));
+  return enqueue_in_graph(p);
+}
+
+struct status launch_changed(struct cuda_problem *p) {
+  CUDA_TRY(cudaGraphLaunch(p->changed, stream_of(p)));
+  return status_ok();
+}
+
+/* Runs the graph some times, the first time to set it up. It has an odd number of negations. */
+struct status sample_graph(struct cuda_problem *p, bool computes, double *best_us) {
+  constexpr int kSamples = 4;
+  for (int i = 0; i < kSamples; ++i) {
+    double us = 0;
+    p->base.inputs.negated = !p->base.inputs.negated;
+    if (i == 0) {
+      STATUS_TRY(launch_changed(p));
+    } else {
+      STATUS_TRY(timer_one_sample(p, false, launch_changed, &us));
+      *best_us = std::min(*best_us, us);
+    }
+    if (computes) STATUS_TRY(witness_look(p));
+  }
+  CUDA_TRY(cudaStreamSynchronize(stream_of(p)));
+  return status_ok();
+}
+
+/* The shortest time of a graph of so many negations of V, each with a launch of the plan behind it or none. */
+struct status time_changed(struct cuda_problem *p, uint32_t launches, struct status (*enqueue)(struct cuda_problem *),
+                           double *best_us) {
+  cudaGraph_t graph;
+  STATUS_TRY(capture_launches(p, launches, enqueue, &graph));
+  const cudaError_t made = cudaGraphInstantiate(&p->changed, graph, 0);
+  cudaGraphDestroy(graph);
+  CUDA_TRY(made);
+  const struct status status = sample_graph(p, enqueue == enqueue_changed, best_us);
+  cudaGraphExecDestroy(p->changed);
+  p->changed = nullptr;
+  return status;
+}
+
 /* What the two events cost themselves: an empty kernel between them, median of 31. */
 struct status measure_event_overhead(struct cuda_device *d) {
   constexpr int kSamples = 31;
@@ -311,12 +358,25 @@ struct status timer_sample(struct problem *problem, enum time_mode mode, uint32_
   struct cuda_device *d = as_cuda(problem->device);
   STATUS_TRY(stamp(d, 0));
   for (uint32_t i = 0; i < n; ++i) {
+    STATUS_TRY(witness_prepare(p));
     STATUS_TRY(timer_one_sample(p, mode == TIME_COLD, mode == TIME_COLD ? enqueue_cold : enqueue_hot, &us[i]));
+    STATUS_TRY(witness_look(p));
     if (mode == TIME_HOT) us[i] /= p->bound.hot_launches;
   }
   STATUS_TRY(stamp(d, 1));
   CUDA_TRY(cudaStreamSynchronize(d->stream));
   *sm_clock_mhz = clock_between_stamps(d);
+  return status_ok();
+}
+
+struct status timer_sample_changed(struct problem *problem, double estimate_us, double *us) {
+  struct cuda_problem *p = as_cuda(problem);
+  double with_us = INFINITY, without_us = INFINITY;
+  if (!(estimate_us <= kChangedMaxUs)) return status_ok();
+  const uint32_t launches = static_cast<uint32_t>(std::clamp(kChangedUs / estimate_us, 1.0, kChangedLaunchesMax)) | 1;
+  STATUS_TRY(time_changed(p, launches, witness_negate, &without_us)); /* first: it leaves O stale */
+  STATUS_TRY(time_changed(p, launches, enqueue_changed, &with_us));
+  *us = std::max(with_us - without_us, 0.0) / launches;
   return status_ok();
 }
 

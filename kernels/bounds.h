@@ -1,0 +1,142 @@
+/* When an output is right: the one definition of struct compare_result, for CPU and GPU. check.h says where the
+ * bounds come from.
+ *
+ * For every row: compare_bound_of(), then compare_element() for its elements, then compare_row(). merge() partial
+ * results in any order, finish() once. */
+#ifndef ATTNBENCH_KERNELS_BOUNDS_H
+#define ATTNBENCH_KERNELS_BOUNDS_H
+
+#include <math.h>
+#include <string.h>
+
+#include "kernels/device.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* What the errors of one query row are measured with; from the oracle. */
+struct reference_row {
+  double spread_square; /* sum_j p_j^2 |v_j|^2 */
+  double largest;       /* largest |score| that it attends, softmax scale included */
+};
+
+struct compare_bound {
+  double unit;         /* roundoff of this row */
+  double element, row; /* what an element and a row's norm may be off, without their share of the output itself */
+  double absolute;     /* added to each element's bound */
+  double columns;
+};
+
+/* How many times `unit` an element may be off for each root mean square element of the spread. */
+#define COMPARE_ELEMENT_SPREAD 4.0
+
+static inline ATTN_HD struct compare_bound compare_bound_of(const struct tolerance *t, uint32_t D, uint32_t keys,
+                                                            const struct reference_row *row) {
+  const double columns = (double)D, spread = sqrt(row->spread_square);
+  const double steps = 8 + 2 * sqrt((double)keys) + 2 * sqrt(columns) * (1 + row->largest);
+  const double unit = t->relative + 0x1p-24 * steps;
+  const struct compare_bound bound = {unit, unit * COMPARE_ELEMENT_SPREAD * spread / sqrt(columns), unit * spread,
+                                      t->absolute, columns};
+  return bound;
+}
+
+/* The dtypes' bounds. */
+extern const struct tolerance compare_tolerance[ATTN_DTYPE_COUNT];
+
+struct compare_partial {
+  struct compare_result result; /* rel_frobenius and norm_ratio are not used before finish */
+  double error_squares, reference_squares, bound_squares;
+};
+
+/* The running sums of one row. */
+struct compare_row {
+  double error_squares, reference_squares;
+  uint64_t bad;
+};
+
+static inline ATTN_HD void compare_start(struct compare_partial *p) {
+  memset(p, 0, sizeof *p);
+  p->result.first_bad = UINT64_MAX;
+}
+
+static inline ATTN_HD double compare_ratio(double error, double bound) {
+  return error == 0 ? 0 : bound > 0 ? error / bound : 1.7976931348623157e308;
+}
+
+static inline ATTN_HD void compare_note_bad(struct compare_result *r, uint64_t index) {
+  if (index < r->first_bad) r->first_bad = index;
+}
+
+/* Element `index` of the output against its fp64 reference. A NaN or infinity is bad and enters neither the maxima
+ * nor the norms. Exceeding a bound of zero gives the largest finite ratio. */
+static inline ATTN_HD void compare_element(struct compare_partial *p, struct compare_row *row,
+                                           const struct compare_bound *b, uint64_t index, double o,
+                                           double reference) {
+  struct compare_result *r = &p->result;
+  const double largest = 1.7976931348623157e308, magnitude = o < 0 ? -o : o;
+  const double size = reference < 0 ? -reference : reference;
+  int bad = 1;
+  ++r->elements;
+  row->reference_squares += reference * reference;
+  if (o != o) {
+    ++r->nan_count;
+  } else if (magnitude > largest) {
+    ++r->inf_count;
+  } else {
+    const double difference = o - reference, error = difference < 0 ? -difference : difference;
+    const double bound = b->element + 2 * b->unit * size + b->absolute, ratio = compare_ratio(error, bound);
+    if (error > r->max_abs_error) r->max_abs_error = error;
+    if (ratio > r->max_bound_ratio) r->max_bound_ratio = ratio;
+    row->error_squares += error * error;
+    bad = !(error <= bound);
+  }
+  if (!bad) return;
+  ++r->bad_count;
+  ++row->bad;
+  compare_note_bad(r, index);
+}
+
+/* The row's norm, once all its elements are in `row`. `index` is its first element's. */
+static inline ATTN_HD void compare_row_end(struct compare_partial *p, const struct compare_row *row,
+                                           const struct compare_bound *b, uint64_t index) {
+  struct compare_result *r = &p->result;
+  const double error = sqrt(row->error_squares);
+  const double bound = b->row + 2 * b->unit * sqrt(row->reference_squares) + b->absolute * sqrt(b->columns);
+  const double ratio = compare_ratio(error, bound), tiny = b->absolute * b->absolute * b->columns;
+  ++r->rows;
+  if (ratio > r->max_row_ratio) r->max_row_ratio = ratio;
+  p->error_squares += row->error_squares;
+  p->reference_squares += row->reference_squares;
+  p->bound_squares += b->row * b->row + b->unit * b->unit * row->reference_squares + tiny;
+  if (row->bad == 0 && error <= bound) return;
+  ++r->bad_rows;
+  if (row->bad == 0) compare_note_bad(r, index);
+}
+
+static inline ATTN_HD void compare_merge(struct compare_partial *into, const struct compare_partial *from) {
+  struct compare_result *a = &into->result;
+  const struct compare_result *b = &from->result;
+  a->elements += b->elements;
+  a->rows += b->rows;
+  a->nan_count += b->nan_count;
+  a->inf_count += b->inf_count;
+  a->bad_count += b->bad_count;
+  a->bad_rows += b->bad_rows;
+  compare_note_bad(a, b->first_bad);
+  if (b->max_abs_error > a->max_abs_error) a->max_abs_error = b->max_abs_error;
+  if (b->max_bound_ratio > a->max_bound_ratio) a->max_bound_ratio = b->max_bound_ratio;
+  if (b->max_row_ratio > a->max_row_ratio) a->max_row_ratio = b->max_row_ratio;
+  into->error_squares += from->error_squares;
+  into->reference_squares += from->reference_squares;
+  into->bound_squares += from->bound_squares;
+}
+
+/* Fills rel_frobenius (over the finite elements; a zero reference with any error gives the error's own norm) and
+ * norm_ratio. */
+void compare_finish(struct compare_partial *, const struct tolerance *);
+
+#ifdef __cplusplus
+}
+#endif
+#endif
