@@ -1,0 +1,120 @@
+/* The library of wrong kernels on the CPU: variant "wrong", its bug a tunable. */
+#include "tests/faults/wrong.h"
+
+#include <stdatomic.h>
+#include <time.h>
+
+#include "kernels/cpu/threads.h"
+#include "tests/faults/fault.h"
+
+enum { GAP_US = 100, FAITHFUL_LAUNCHES = 12 };
+
+static void wrong_task(void *context, uint64_t index, unsigned worker) {
+  (void)worker;
+  wrong_attention(context, index);
+}
+
+static double now_us(void) {
+  struct timespec t;
+  clock_gettime(CLOCK_MONOTONIC, &t);
+  return (double)t.tv_sec * 1e6 + (double)t.tv_nsec * 1e-3;
+}
+
+/* What a kernel can remember from launch to launch. */
+struct memory {
+  unsigned launches;
+  double end_us;
+  const void *o;
+  float first[3];
+};
+
+static bool is_filled(const struct wrong_job *job) {
+  const float o = wrong_load(job->buffers.o, job->shape.dtype, 0);
+  return o == o;
+}
+
+static bool is_known(const struct wrong_job *job, const struct memory *memory) {
+  const void *const data[] = {job->buffers.q, job->buffers.k, job->buffers.v};
+  for (int i = 0; i < 3; ++i) {
+    if (wrong_load(data[i], job->shape.dtype, 0) != memory->first[i]) return false;
+  }
+  return true;
+}
+
+static bool skips(const struct wrong_job *job, const struct memory *memory, double start_us) {
+  switch (job->bug) {
+    case WRONG_first_only: return memory->launches > 0;
+    case WRONG_every_second: return memory->launches % 2 == 1;
+    case WRONG_skips_seventh: return memory->launches % 7 == 6;
+    case WRONG_skips_filled: return is_filled(job);
+    case WRONG_skips_known: return is_filled(job) && is_known(job, memory);
+    case WRONG_skips_pointers: return memory->launches >= 4 && memory->o == job->buffers.o && is_filled(job);
+    case WRONG_skips_hot: return start_us - memory->end_us < GAP_US && is_filled(job);
+    default: return false;
+  }
+}
+
+static void remember(const struct wrong_job *job, struct memory *memory) {
+  const void *const data[] = {job->buffers.q, job->buffers.k, job->buffers.v};
+  for (int i = 0; i < 3; ++i) memory->first[i] = wrong_load(data[i], job->shape.dtype, 0);
+  memory->o = job->buffers.o;
+}
+
+static void misuse_memory(const struct wrong_job *job) {
+  const struct attn_shape *s = &job->shape;
+  const uint64_t outputs = (uint64_t)s->B * s->Hq * s->Sq * s->D;
+  if (job->bug == WRONG_writes_beyond) wrong_store(job->buffers.o, s->dtype, outputs, 1.0f);
+  if (job->bug == WRONG_changes_k) wrong_store((void *)(uintptr_t)job->buffers.k, s->dtype, 3, 0.5f);
+}
+
+static void wrong_run(const struct attn_shape *shape, const struct attn_plan *plan,
+                      const struct attn_buffers *buffers, unsigned threads) {
+  static struct memory memories[WRONG_COUNT];
+  struct wrong_job job = {*shape, *buffers, (enum wrong_bug)plan->tuning.value[0]};
+  struct memory *memory = &memories[job.bug];
+  const double start_us = now_us();
+  if (!skips(&job, memory, start_us)) {
+    struct wrong_job task = job;
+    if (job.bug == WRONG_counts_launches && memory->launches >= FAITHFUL_LAUNCHES) task.bug = WRONG_scale_none;
+    cpu_parallel_for(threads, (uint64_t)shape->B * shape->Hq * shape->Sq, wrong_task, &task);
+    misuse_memory(&job);
+    remember(&job, memory);
+  }
+  ++memory->launches;
+  memory->end_us = now_us();
+}
+
+static const char *wrong_supports(const struct attn_shape *shape, const struct attn_tuning *tuning,
+                                  const struct device_info *device) {
+  (void)tuning;
+  (void)device;
+  return shape->D <= WRONG_D_MAX ? NULL : "D is above 128, the largest head dimension of the wrong kernels";
+}
+
+static void wrong_plan(const struct attn_shape *shape, const struct attn_tuning *tuning,
+                       const struct device_info *device, struct attn_plan *plan) {
+  (void)shape;
+  (void)tuning;
+  (void)device;
+  plan->tile_q = 1;
+  plan->tile_kv = WRONG_TILE;
+  plan->splits = WRONG_SPLITS;
+  plan->stages = 1;
+}
+
+static const struct attn_tunable tunables[] = {
+    {"bug", 0, WRONG_COUNT - 1, 0, "number in tests/faults/wrong.h; 0: none"},
+    {0},
+};
+
+const struct attn_variant attn_variant_wrong = {
+    .name = "wrong",
+    .summary = "planted faults: an attention with one bug of many",
+    .limits = "CPU; f16, bf16, f32; D <= 128",
+    .runs_on = DEVICE_CPU,
+    .math = ATTN_MATH_FP32_HOST,
+    .tunables = tunables,
+    .supports = wrong_supports,
+    .plan = wrong_plan,
+    .run = wrong_run,
+};

@@ -1,0 +1,364 @@
+/* Attention kernels that are wrong in one subtle way each, for the CPU and the GPU alike: one flash-attention row
+ * with three splits of the keys, tiles of 64 and a bug by its number. Variants "wrong:bug=N" and "gpu_wrong:bug=N";
+ * bug 0 is right. tests/data/sweeps/wrong.json holds shapes that show every one of them. */
+#ifndef ATTNBENCH_TESTS_FAULTS_WRONG_H
+#define ATTNBENCH_TESTS_FAULTS_WRONG_H
+
+#include <math.h>
+
+#include "kernels/input.h"
+#include "kernels/variant.h"
+
+/* X(name, what is wrong) */
+#define WRONG_ROW_MAP(X)                                                            \
+  X(none, "nothing")                                                                \
+  X(mask_one_more, "causal rows see one key too many")                              \
+  X(mask_one_less, "causal rows see one key too few")                               \
+  X(mask_top_left, "the mask is aligned top-left")                                  \
+  X(mask_offset_sign, "the mask's offset has the wrong sign")                       \
+  X(mask_tile_row, "one key too many in the last row of a 64-row tile only")        \
+  X(mask_tile_key, "one key too few where the diagonal starts a tile only")         \
+  X(mask_added, "hidden scores get -1e30 added, so that a NaN stays one")           \
+  X(tail_last_key, "the last key of a ragged length is ignored")                    \
+  X(tail_zero_keys, "a ragged tile's missing keys count as scores of 0")            \
+  X(tail_tile, "a ragged last tile is dropped")                                     \
+  X(tail_single, "a last tile of a single key is dropped")                          \
+  X(tail_row, "the last of an odd number of query rows takes its neighbour's Q")    \
+  X(tail_beyond, "V behind the last key is read and multiplied by 0")               \
+  X(tail_dimension, "Q.K leaves out the last dimension")                            \
+  X(tail_column, "the last column of O repeats the one before")                     \
+  X(head_swap, "the first two heads' outputs change places")                        \
+  X(head_group, "query head h reads KV head h % Hkv")                               \
+  X(head_high, "from b*h = 128 on, the first key is lost")                          \
+  X(head_last_v, "the last head takes V of the head before it")                     \
+  X(batch_k, "every batch reads K of batch 0")                                      \
+  X(batch_v, "every batch reads V of batch 0")                                      \
+  X(row_rare, "one query row in 4096 has the wrong scale")                          \
+  X(scale_none, "scores are not scaled")                                            \
+  X(scale_dimension, "the softmax scale is that of D + 1")                          \
+  X(scale_base, "exponentials have base 2 without the factor log2(e)")              \
+  X(scale_rounded, "Q times scale is rounded to 16 bits")                           \
+  X(softmax_no_max, "no maximum is subtracted")                                     \
+  X(softmax_capped, "the running maximum is capped at 8")                           \
+  X(softmax_clamped, "scores are clamped to +-20")                                  \
+  X(softmax_positive, "the running maximum starts at 0")                            \
+  X(softmax_first_max, "the maximum is the first tile's")                           \
+  X(softmax_lowest, "the running maximum starts at -50")                            \
+  X(softmax_scores16, "scores are kept in 16 bits")                                 \
+  X(softmax_exp, "exponentials are off by up to 2 %")                               \
+  X(softmax_exp_low, "exponentials below 2^-10 are 0")                              \
+  X(softmax_sum16, "the sum of P is kept in 16 bits")                               \
+  X(sum_skips_rescale, "the sum of P is not rescaled when the maximum moves")       \
+  X(out_skips_rescale, "O is not rescaled when the maximum moves by less than 1")   \
+  X(out_rescaled_twice, "O is rescaled twice when the maximum moves")               \
+  X(accumulate16, "O is accumulated in 16 bits")                                    \
+  X(p8, "P has 4 bits")                                                             \
+  X(products_tf32, "Q.K has 11 bits of each factor, whatever the dtype")            \
+  X(split_last, "the last split is dropped")                                        \
+  X(split_no_rescale, "splits are merged without regard to their maxima")           \
+  X(split_mean, "splits are merged by their mean")                                  \
+  X(split_low, "a split is dropped when its maximum is lower by 20 before scaling") \
+  X(split_first_key, "every split but the first loses its first key")               \
+  X(split_overlap, "every split but the last takes one key of the next one too")    \
+  X(split_count, "with less than three tiles of keys the last split counts twice")  \
+  X(tile_first, "the first tile is dropped when there are several")                 \
+  X(tile_v_stale, "every fifth tile uses V of the tile before it")                  \
+  X(tile_k_stale, "the second tile's last key is still the first tile's")           \
+  X(out_not_divided, "rows beyond 64 are not divided by the sum")                   \
+  X(out_nan, "rows without keys are NaN")                                           \
+  X(out_bits, "O of bf16 and f16 keeps 6 bits")                                     \
+  X(out_column, "one column of one head is that of the next row")                   \
+  X(out_abs, "small outputs lose their sign")                                       \
+  X(v_tiny, "values of V below 2^-14 count as 0")                                   \
+  X(v_bias, "of V the mean of the first 8 keys is taken off, and forgotten")
+
+/* Right at their first launches. */
+#define WRONG_LAUNCH_MAP(X)                                                                 \
+  X(first_only, "computes in the process's first launch only")                              \
+  X(every_second, "computes in every second launch")                                        \
+  X(skips_seventh, "skips one launch in seven")                                             \
+  X(skips_filled, "returns when O is filled")                                               \
+  X(skips_known, "returns when O is filled and the first of Q, K and V are as before")      \
+  X(skips_pointers, "returns when O is where it was and filled, after four launches")       \
+  X(skips_hot, "returns when the launch before ended less than 100 us ago and O is filled") \
+  X(counts_launches, "from the thirteenth launch on scores are not scaled")                 \
+  X(writes_beyond, "writes one element beyond O")                                           \
+  X(changes_k, "changes one element of K")
+
+enum wrong_bug {
+#define WRONG_ENUM(name, text) WRONG_##name,
+  WRONG_ROW_MAP(WRONG_ENUM) WRONG_LAUNCH_MAP(WRONG_ENUM)
+#undef WRONG_ENUM
+      WRONG_COUNT
+};
+enum { WRONG_FIRST_OF_LAUNCHES = WRONG_first_only, WRONG_TILE = 64, WRONG_SPLITS = 3, WRONG_D_MAX = 128 };
+
+struct wrong_job {
+  struct attn_shape shape;
+  struct attn_buffers buffers;
+  enum wrong_bug bug;
+};
+
+/* ---- 16-bit numbers ------------------------------------------------------------------------------------------ */
+
+static inline ATTN_HD float wrong_load(const void *data, enum attn_dtype dtype, uint64_t index) {
+  if (dtype == ATTN_F32) return ((const float *)data)[index];
+  const uint16_t bits = ((const uint16_t *)data)[index];
+  return dtype == ATTN_F16 ? input_from_f16(bits) : input_from_bf16(bits);
+}
+
+static inline ATTN_HD void wrong_store(void *data, enum attn_dtype dtype, uint64_t index, float value) {
+  if (dtype == ATTN_F32) {
+    ((float *)data)[index] = value;
+  } else {
+    ((uint16_t *)data)[index] = dtype == ATTN_F16 ? input_to_f16(value) : input_to_bf16(value);
+  }
+}
+
+static inline ATTN_HD float wrong_round(enum attn_dtype dtype, float x) {
+  return dtype == ATTN_F16    ? input_from_f16(input_to_f16(x))
+         : dtype == ATTN_BF16 ? input_from_bf16(input_to_bf16(x))
+                              : x;
+}
+
+/* f32 keeps 11 bits: TF32. */
+static inline ATTN_HD float wrong_round16(enum attn_dtype dtype, float x) {
+  return dtype == ATTN_F32 ? input_bits_float((input_float_bits(x) + 0x1000u) & ~0x1fffu) : wrong_round(dtype, x);
+}
+
+static inline ATTN_HD float wrong_bits(float x, uint32_t bits) {
+  return input_bits_float((input_float_bits(x) + (1u << (23 - bits))) & ~((1u << (24 - bits)) - 1u));
+}
+
+/* ---- one row ------------------------------------------------------------------------------------------------- */
+
+/* The running state of one split of one row. */
+struct wrong_state {
+  float out[WRONG_D_MAX];
+  float maximum, sum;
+};
+
+struct wrong_row {
+  uint64_t q_row, o_row, k_row, v_row; /* linear rows; of K and V the first key's */
+  uint32_t row, keys;                  /* within the head; keys that it attends */
+  uint64_t head;                       /* of [B][Hq] */
+};
+
+static inline ATTN_HD uint32_t wrong_keys(const struct wrong_job *job, uint32_t row) {
+  const struct attn_shape *s = &job->shape;
+  const uint32_t keys = attn_keys_of_row(s, row), more = keys < s->Skv ? keys + 1 : keys,
+                 less = keys > 1 ? keys - 1 : keys;
+  if (job->bug == WRONG_tail_last_key)
+    return s->Skv % WRONG_TILE != 0 && keys == s->Skv && keys > 1 ? keys - 1 : keys;
+  if (job->bug == WRONG_tail_tile && s->Skv > WRONG_TILE) {
+    const uint32_t whole = s->Skv / WRONG_TILE * WRONG_TILE;
+    return keys < whole ? keys : whole;
+  }
+  if (job->bug == WRONG_tail_single) return s->Skv % WRONG_TILE == 1 && keys == s->Skv ? less : keys;
+  if (!s->causal) return keys;
+  switch (job->bug) {
+    case WRONG_mask_one_more: return more;
+    case WRONG_mask_one_less: return less;
+    case WRONG_mask_top_left: return row + 1 < s->Skv ? row + 1 : s->Skv;
+    case WRONG_mask_offset_sign:
+      return attn_keys_under_mask(true, s->Skv, s->Sq, row) < s->Skv ? attn_keys_under_mask(true, s->Skv, s->Sq, row)
+                                                                     : s->Skv;
+    case WRONG_mask_tile_row: return row % 64 == 63 ? more : keys;
+    case WRONG_mask_tile_key: return keys % WRONG_TILE == 1 ? less : keys;
+    default: return keys;
+  }
+}
+
+static inline ATTN_HD struct wrong_row wrong_row_of(const struct wrong_job *job, uint64_t index) {
+  const struct attn_shape *s = &job->shape;
+  const uint64_t head = index / s->Sq, batch = head / s->Hq, h = head % s->Hq, group = s->Hq / s->Hkv;
+  const uint32_t row = (uint32_t)(index % s->Sq);
+  const uint64_t kv = job->bug == WRONG_head_group ? h % s->Hkv : h / group, kv_head = batch * s->Hkv + kv;
+  const uint64_t heads = (uint64_t)s->B * s->Hq;
+  struct wrong_row r = {index, index, kv_head * s->Skv, kv_head * s->Skv, row, wrong_keys(job, row), head};
+  if (job->bug == WRONG_tail_row && s->Sq % 2 == 1 && row + 1 == s->Sq && row > 0) r.q_row = index - 1;
+  if (job->bug == WRONG_head_swap && head < 2 && heads > 1) r.o_row = (1 - head) * s->Sq + row;
+  if (job->bug == WRONG_head_last_v && head + 1 == heads && kv_head > 0) r.v_row = (kv_head - 1) * s->Skv;
+  if (job->bug == WRONG_batch_k) r.k_row = kv * s->Skv;
+  if (job->bug == WRONG_batch_v) r.v_row = kv * s->Skv;
+  return r;
+}
+
+/* In base 2. */
+static inline ATTN_HD float wrong_scale(const struct wrong_job *job, const struct wrong_row *r) {
+  const float D = (float)job->shape.D, log2e = 1.44269504f;
+  switch (job->bug) {
+    case WRONG_scale_none: return log2e;
+    case WRONG_scale_dimension: return log2e / sqrtf(D + 1);
+    case WRONG_scale_base: return 1 / sqrtf(D);
+    case WRONG_row_rare: return log2e / sqrtf(r->q_row % 4096 == 1234 ? D * 1.1f : D);
+    default: return log2e / sqrtf(D);
+  }
+}
+
+static inline ATTN_HD float wrong_score(const struct wrong_job *job, const struct wrong_row *r, uint32_t key) {
+  const struct attn_shape *s = &job->shape;
+  const uint32_t D = job->bug == WRONG_tail_dimension ? s->D - 1 : s->D;
+  const float scale = wrong_scale(job, r);
+  const enum wrong_bug bug = job->bug;
+  float dot = 0;
+  if (bug == WRONG_tile_k_stale && key == 2 * WRONG_TILE - 1) key -= WRONG_TILE;
+  for (uint32_t d = 0; d < D; ++d) {
+    float q = wrong_load(job->buffers.q, s->dtype, r->q_row * s->D + d);
+    float k = wrong_load(job->buffers.k, s->dtype, (r->k_row + key) * s->D + d);
+    if (bug == WRONG_scale_rounded) q = wrong_round16(s->dtype, q * scale);
+    if (bug == WRONG_products_tf32) q = wrong_bits(q, 9), k = wrong_bits(k, 9);
+    dot += q * k;
+  }
+  float score = bug == WRONG_scale_rounded ? dot : dot * scale;
+  if (bug == WRONG_softmax_scores16) score = wrong_round16(s->dtype, score);
+  if (bug == WRONG_softmax_clamped) score = fminf(fmaxf(score, -28.85f), 28.85f);
+  return score;
+}
+
+static inline ATTN_HD float wrong_exp(const struct wrong_job *job, float x) {
+  const float p = exp2f(x);
+  if (job->bug == WRONG_softmax_exp) return p * (1 + 0.02f * sinf(9 * x));
+  if (job->bug == WRONG_softmax_exp_low) return x < -10 ? 0 : p;
+  if (job->bug == WRONG_p8) return wrong_bits(p, 4);
+  return wrong_round(job->shape.dtype, p);
+}
+
+static inline ATTN_HD float wrong_value(const struct wrong_job *job, const struct wrong_row *r, uint32_t key,
+                                        uint32_t d) {
+  const struct attn_shape *s = &job->shape;
+  if (job->bug == WRONG_tile_v_stale && key / WRONG_TILE % 5 == 4) key -= WRONG_TILE;
+  const float v = wrong_load(job->buffers.v, s->dtype, (r->v_row + key) * s->D + d);
+  if (job->bug == WRONG_v_tiny && fabsf(v) < 0x1p-14f) return 0;
+  return v;
+}
+
+/* The new maximum, and with it the factor for what was summed so far. */
+static inline ATTN_HD float wrong_rescale(const struct wrong_job *job, struct wrong_state *state, float largest,
+                                          bool first) {
+  const float old = state->maximum;
+  const enum wrong_bug bug = job->bug;
+  if (bug != WRONG_softmax_first_max || first) state->maximum = fmaxf(old, largest);
+  if (bug == WRONG_softmax_no_max) state->maximum = 0;
+  if (bug == WRONG_softmax_capped) state->maximum = fminf(state->maximum, 11.54f);
+  return exp2f(old - state->maximum);
+}
+
+static inline ATTN_HD void wrong_add_key(const struct wrong_job *job, const struct wrong_row *r, uint32_t key,
+                                         float score, struct wrong_state *state) {
+  const enum attn_dtype dtype = job->shape.dtype;
+  const float x = score - state->maximum, p = wrong_exp(job, x);
+  state->sum += job->bug == WRONG_p8 ? p : exp2f(x);
+  if (job->bug == WRONG_softmax_sum16) state->sum = wrong_round16(dtype, state->sum);
+  for (uint32_t d = 0; d < job->shape.D; ++d) {
+    state->out[d] += p * wrong_value(job, r, key, d);
+    if (job->bug == WRONG_accumulate16) state->out[d] = wrong_round16(dtype, state->out[d]);
+  }
+}
+
+/* Keys of one tile that the row does not see, as a kernel that works on whole tiles meets them. */
+static inline ATTN_HD void wrong_hidden_keys(const struct wrong_job *job, const struct wrong_row *r, uint32_t end,
+                                             struct wrong_state *state) {
+  const struct attn_shape *s = &job->shape;
+  const uint32_t tile_end = (end - 1) / WRONG_TILE * WRONG_TILE + WRONG_TILE;
+  for (uint32_t key = end; key < tile_end; ++key) {
+    if (job->bug == WRONG_mask_added && key < s->Skv) state->sum += exp2f(wrong_score(job, r, key) - 1e30f);
+    if (job->bug == WRONG_tail_zero_keys && key >= s->Skv) state->sum += exp2f(-state->maximum);
+    if (job->bug == WRONG_tail_beyond && key == s->Skv) {
+      for (uint32_t d = 0; d < s->D; ++d)
+        state->out[d] += 0 * wrong_load(job->buffers.v, s->dtype, (r->v_row + key) * s->D + d);
+    }
+  }
+}
+
+static inline ATTN_HD void wrong_tile(const struct wrong_job *job, const struct wrong_row *r, uint32_t first,
+                                      uint32_t end, bool is_first, struct wrong_state *state) {
+  float score[WRONG_TILE + 1], largest = -INFINITY;
+  for (uint32_t key = first; key < end; ++key) {
+    score[key - first] = wrong_score(job, r, key);
+    largest = fmaxf(largest, score[key - first]);
+  }
+  const float old = state->maximum, factor = wrong_rescale(job, state, largest, is_first);
+  const enum wrong_bug bug = job->bug;
+  float of_out = factor;
+  if (bug == WRONG_out_skips_rescale && state->maximum - old < 1) of_out = 1;
+  if (bug == WRONG_out_rescaled_twice) of_out = factor * factor;
+  if (!(bug == WRONG_sum_skips_rescale && state->sum > 0)) state->sum *= factor;
+  for (uint32_t d = 0; d < job->shape.D; ++d) state->out[d] *= of_out;
+  for (uint32_t key = first; key < end; ++key) wrong_add_key(job, r, key, score[key - first], state);
+}
+
+/* The keys from `first` to `end` of one split. */
+static inline ATTN_HD void wrong_split(const struct wrong_job *job, const struct wrong_row *r, uint32_t first,
+                                       uint32_t end, struct wrong_state *state) {
+  const enum wrong_bug bug = job->bug;
+  memset(state, 0, sizeof *state);
+  state->maximum = bug == WRONG_softmax_positive ? 0 : bug == WRONG_softmax_lowest ? -50 : -3e38f;
+  if (bug == WRONG_softmax_no_max) state->maximum = 0;
+  for (uint32_t key = first; key < end; key += WRONG_TILE) {
+    const uint32_t tile_end = key + WRONG_TILE < end ? key + WRONG_TILE : end;
+    if (bug == WRONG_tile_first && key == 0 && r->keys > WRONG_TILE) continue;
+    wrong_tile(job, r, key, tile_end, key == first, state);
+  }
+}
+
+/* Adds a split's result to that of those before it. */
+static inline ATTN_HD void wrong_merge(const struct wrong_job *job, struct wrong_state *into,
+                                       const struct wrong_state *from) {
+  const float maximum = fmaxf(into->maximum, from->maximum);
+  float old = exp2f(into->maximum - maximum), more = exp2f(from->maximum - maximum);
+  if (job->bug == WRONG_split_no_rescale) old = more = 1;
+  if (job->bug == WRONG_split_low && from->maximum < into->maximum - 20 * 1.44269504f / sqrtf((float)job->shape.D))
+    more = 0;
+  if (job->bug == WRONG_split_mean && from->sum > 0 && into->sum > 0) {
+    old = 1;
+    more = into->sum / from->sum;
+  }
+  for (uint32_t d = 0; d < job->shape.D; ++d) into->out[d] = into->out[d] * old + from->out[d] * more;
+  into->sum = into->sum * old + from->sum * more;
+  into->maximum = maximum;
+}
+
+static inline ATTN_HD void wrong_write(const struct wrong_job *job, const struct wrong_row *r,
+                                       struct wrong_state *state) {
+  const struct attn_shape *s = &job->shape;
+  const enum wrong_bug bug = job->bug;
+  float inverse = state->sum > 0 || bug == WRONG_out_nan || state->sum != state->sum ? 1 / state->sum : 0;
+  if (bug == WRONG_out_not_divided && r->row >= 64) inverse = 1;
+  if (bug == WRONG_v_bias) {
+    for (uint32_t d = 0; d < s->D; ++d) state->out[d] -= 1e-3f * state->sum * wrong_value(job, r, 0, d);
+  }
+  for (uint32_t d = 0; d < s->D; ++d) {
+    float o = state->out[d] * inverse;
+    if (bug == WRONG_tail_column && d + 1 == s->D && d > 0) o = state->out[d - 1] * inverse;
+    if (bug == WRONG_out_bits && s->dtype != ATTN_F32) o = wrong_bits(o, 7);
+    if (bug == WRONG_out_abs && fabsf(o) < 1e-3f) o = fabsf(o);
+    if (bug == WRONG_out_column && d == 5 && r->head == 1 && r->row % 2 == 0) o = state->out[6 % s->D] * inverse;
+    wrong_store(job->buffers.o, s->dtype, r->o_row * s->D + d, o);
+  }
+}
+
+/* Row `index` of [B][Hq][Sq]. */
+static inline ATTN_HD void wrong_attention(const struct wrong_job *job, uint64_t index) {
+  const enum wrong_bug bug = job->bug;
+  const struct wrong_row r = wrong_row_of(job, index);
+  const uint32_t tiles = (job->shape.Skv - 1) / WRONG_TILE + 1;
+  const uint32_t length = ((tiles - 1) / WRONG_SPLITS + 1) * WRONG_TILE,
+                 skipped = bug == WRONG_head_high && r.head >= 128;
+  struct wrong_state whole, part;
+  wrong_split(job, &r, skipped, r.keys < length ? r.keys : length, &whole);
+  for (uint32_t split = 1; split < WRONG_SPLITS; ++split) {
+    uint32_t first = split * length, end = first + length < r.keys ? first + length : r.keys;
+    if (bug == WRONG_split_last && split == WRONG_SPLITS - 1) continue;
+    if (bug == WRONG_split_count && tiles < WRONG_SPLITS && split == WRONG_SPLITS - 1) first = (tiles - 1) * length;
+    if (bug == WRONG_split_first_key) ++first;
+    if (bug == WRONG_split_overlap && split < WRONG_SPLITS && first > 0) --first;
+    if (first >= end) continue;
+    wrong_split(job, &r, first, end, &part);
+    wrong_merge(job, &whole, &part);
+  }
+  if (r.keys > 0) wrong_hidden_keys(job, &r, r.keys, &whole);
+  wrong_write(job, &r, &whole);
+}
+
+#endif

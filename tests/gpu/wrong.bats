@@ -1,0 +1,36 @@
+load helper
+
+setup() { need_gpu; }
+
+# bugs FIRST LAST: the bugs of tests/faults/wrong.h between two names, as variants of the program.
+bugs() {
+  grep -oP '^  X\(\K\w+' tests/faults/wrong.h | awk -v first="$1" -v last="$2" '
+    $1 == first { on = 1 }
+    on { printf "%sgpu_wrong:bug=%d", comma, NR - 1; comma = "," }
+    $1 == last { exit }'
+}
+
+@test "every GPU kernel of the library of wrong ones is wrong somewhere, the one without a bug nowhere" {
+  attn_faulty --sweep tests/data/sweeps/wrong.json --device cuda --check-only --json "$TMP/r.json" \
+    --variants "$(bugs none v_bias)"
+  expect_status 3
+  expect_json "$TMP/r.json" '{r["variant"] for r in d["results"]} - {r["variant"] for r in d["results"]
+    if r["status"] == "wrong"} <= {"gpu_wrong", "gpu_wrong:bug=0"}'
+  expect_json "$TMP/r.json" 'not any(r["status"] == "wrong" for r in d["results"] if r["variant"] in ("gpu_wrong", "gpu_wrong:bug=0"))'
+}
+
+@test "GPU kernels that skip launches are wrong or implausible" {
+  cat >"$TMP/small.json" <<'JSON'
+{"attnbench_sweep": 1, "name": "small", "shapes": [{"B": 1, "H": 2, "S": 9, "D": 32}]}
+JSON
+  attn_faulty --sweep "$TMP/small.json" --device cuda --json "$TMP/r.json" --variants "$(bugs first_only changes_k)"
+  expect_status 3
+  expect_json "$TMP/r.json" '[r["variant"] for r in d["results"] if r["status"] == "ok"] == []'
+  expect_json "$TMP/r.json" 'all(r["time"] is None for r in d["results"])'
+}
+
+@test "checking costs less than a tenth of the v3 sweep" {
+  attn --sweep shapes/v3.json --device cuda --json "$TMP/r.json"
+  expect_status 0
+  expect_json "$TMP/r.json" 'sum(r["check"]["evidence"]["seconds"] for r in d["results"] if r["check"]) < 0.1 * d["run"]["wall_s"]'
+}
