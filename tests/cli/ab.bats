@@ -11,7 +11,17 @@ setup() {
   export STEADY_US=600
 }
 COMMON=(--rounds 5 --modes hot)
-ab() { attn ab --sweep "$SWEEP" --device cpu --load "$STEADY" "${COMMON[@]}" "$@"; }
+ab() { decided attn ab --sweep "$SWEEP" --device cpu --load "$STEADY" "${COMMON[@]}" "$@"; }
+
+# decided COMMAND...: what a busy machine left undecided (exit 5) is measured again, five times at most. That the
+# comparison does not decide on noise is right, and not what is tested here.
+decided() {
+  for _ in 1 2 3 4 5; do
+    rm -rf "$TMP/kept"
+    "$@"
+    [ "$status" -eq 5 ] || break
+  done
+}
 
 # program NAME SHELL-TEXT: an executable that answers --version as attnbench does, then runs the text.
 program() {
@@ -46,8 +56,8 @@ takes() { program "takes$1" "STEADY_US=$1 exec \"$ATTNBENCH\" \"\$@\""; }
 
 @test "a kernel of one's own is compared with its older object, by one program" {
   cp "$STEADY" "$TMP/old.so"
-  attn ab --base-load "$TMP/old.so" --load "$STEADY" --sweep "$SWEEP" --device cpu "${COMMON[@]}" --threshold 50 --keep "$TMP/kept" \
-    --json "$TMP/new.json"
+  decided attn ab --base-load "$TMP/old.so" --load "$STEADY" --sweep "$SWEEP" --device cpu "${COMMON[@]}" --threshold 50 \
+    --keep "$TMP/kept" --json "$TMP/new.json"
   expect_status 0
   for side in base:"$TMP/old.so" candidate:"$STEADY"; do
     grep -q -- "--load ${side#*:}[ \"]" "$TMP/kept/first-00-${side%%:*}.journal" || fail "${side%%:*} loaded something else"
@@ -216,7 +226,7 @@ baseline() {
   sed 's/+dirty"/"/' "$TMP/b.json" >"$TMP/baseline-$1.json"
   printf '%s' "$TMP/baseline-$1.json"
 }
-against() { attn --sweep "$SWEEP" --device cpu --load "$STEADY" --modes hot --quick --baseline "$@"; }
+against() { decided attn --sweep "$SWEEP" --device cpu --load "$STEADY" --modes hot --quick --baseline "$@"; }
 
 @test "a baseline's second measurement that is interrupted keeps the first" {
   baseline 600
