@@ -31,8 +31,8 @@ SPACE := $(EMPTY) $(EMPTY)
 .DEFAULT_GOAL := all
 .DELETE_ON_ERROR:
 .SUFFIXES:
-.PHONY: all example run test test-gpu test-programs setup lint format format-check asan check-spills features help clean \
-        install uninstall FORCE
+.PHONY: all example run check test test-gpu test-programs gpu-programs setup lint format format-check asan check-spills \
+        compile-commands features help clean install uninstall FORCE
 FORCE:
 
 # Without -j, use every core. A make below another one already shares its jobs.
@@ -51,13 +51,15 @@ ifeq ($(filter auto 0 1,$(CUDA)),)
 $(error CUDA=$(CUDA) is not known; use CUDA=auto, CUDA=0 or CUDA=1)
 endif
 
+# Since this release the runtime takes kernel handles (cudaGetKernel) as plug-ins pass them.
+CUDA_MINIMUM := 12.1
 ifneq ($(CUDA),0)
 NVCC ?= $(shell PATH="$${CUDA_HOME:+$(CUDA_HOME)/bin:}$$PATH:/usr/local/cuda/bin" command -v nvcc)
 NVCC := $(NVCC)
 NVCC_VERSION := $(if $(NVCC),$(shell $(NVCC) --version 2>/dev/null | sed -n 's/.*release \([0-9.]*\).*/\1/p'))
 NVCC_MAJOR := $(firstword $(subst ., ,$(NVCC_VERSION)))
-CUDA_WHY := $(if $(NVCC_VERSION),$(shell [ $(NVCC_MAJOR) -ge 12 ] || echo "nvcc $(NVCC_VERSION) is older than 12.0"),no \
-    nvcc in CUDA_HOME$(COMMA) PATH or /usr/local/cuda/bin)
+CUDA_WHY := $(if $(NVCC_VERSION),$(shell printf '%s\n' $(CUDA_MINIMUM) $(NVCC_VERSION) | sort -VC || echo \
+    "nvcc $(NVCC_VERSION) is older than $(CUDA_MINIMUM)"),no nvcc in CUDA_HOME$(COMMA) PATH or /usr/local/cuda/bin)
 endif
 
 ifeq ($(CUDA)$(CUDA_WHY),auto)
@@ -71,9 +73,16 @@ endif
 ifeq ($(WITH_CUDA),1)
 NVCC_CODES := $(shell $(NVCC) --list-gpu-code)
 gencode = $(if $(filter sm_$(1),$(NVCC_CODES)),-gencode=arch=compute_$(2)$(COMMA)code=$(3))
-# Machine code for the GPUs that are measured (Ampere, Ada, Hopper with its own instructions); PTX for newer ones.
-GENCODE ?= $(strip $(call gencode,80,80,sm_80) $(call gencode,86,86,sm_86) $(call gencode,89,89,sm_89) \
+# all: machine code for the GPUs that are measured (Ampere, Ada, Hopper with its own instructions), PTX for newer ones.
+# native: the GPU of this machine alone, or Hopper where there is none; a quarter of the build time.
+GENCODE_all = $(strip $(call gencode,80,80,sm_80) $(call gencode,86,86,sm_86) $(call gencode,89,89,sm_89) \
     $(call gencode,90,90a,sm_90a) $(call gencode,90,90,compute_90))
+# One pair of arch and code per kind of GPU here: 90 -> 90a, whose instructions the kernels use.
+GPU_HERE = $(or $(shell nvidia-smi --query-gpu=compute_cap --format=csv$(COMMA)noheader 2>/dev/null | tr -dc '0-9\n' | \
+    sed 's/^90$$/90a/' | sort -u),90a)
+GENCODE_native = $(foreach arch,$(GPU_HERE),-gencode=arch=compute_$(arch)$(COMMA)code=sm_$(arch))
+GENCODE ?= all
+NVCC_GENCODE := $(if $(filter all native,$(GENCODE)),$(GENCODE_$(GENCODE)),$(GENCODE))
 # dladdr must find a kernel's name from its host handle; newer compilers hide kernels and make templates local.
 NVCC_HELP := $(shell $(NVCC) --help | grep -oE '^--(static-global-template-stub|device-entity-has-hidden-visibility)')
 NVCC_EXPORT := $(addsuffix =false,$(NVCC_HELP))
@@ -113,13 +122,14 @@ CPPFLAGS_ALL = -I. -I$(BUILD)/gen -D_GNU_SOURCE $(CPPFLAGS)
 # snprintf cuts texts on purpose, and what gcc thinks of that depends on inlining.
 WARN_C := -Wno-unknown-warning-option -Wall -Wextra -Wno-format-truncation -Wshadow -Wconversion -Wno-sign-conversion \
     -Wstrict-prototypes -Wvla $(ERROR_FLAG)
-WARN_CXX := -Wall -Wextra -Wshadow -Wno-missing-field-initializers $(ERROR_FLAG)
+# Without nvcc, constants of kernels are unused.
+WARN_CXX := -Wall -Wextra -Wshadow -Wno-missing-field-initializers -Wno-unused-const-variable $(ERROR_FLAG)
 WARN_NVCC := $(if $(ERROR_FLAG),-Werror all-warnings) -Xcompiler \
     $(subst $(SPACE),$(COMMA),$(strip -Wall -Wextra -Wno-missing-field-initializers $(ERROR_FLAG)))
 C_ALL = -std=c11 -pthread $(CPPFLAGS_ALL) $(WARN_C) $(CJSON_CFLAGS) $(CFLAGS) $(EXTRA_CFLAGS) $(SANITIZE_FLAGS)
 CXX_ALL = -std=c++20 -pthread $(CPPFLAGS_ALL) $(WARN_CXX) $(CXXFLAGS) $(SANITIZE_FLAGS)
-NVCC_ALL = -std=c++20 $(CPPFLAGS_ALL) $(WARN_NVCC) $(NVCCFLAGS) $(NVCC_EXPORT) $(NVCC_COMPRESS) $(GENCODE) -Xptxas -v \
-    $(addprefix -Xcompiler ,$(SANITIZE_FLAGS))
+NVCC_ALL = -std=c++20 $(CPPFLAGS_ALL) $(WARN_NVCC) $(NVCCFLAGS) $(NVCC_EXPORT) $(NVCC_COMPRESS) $(NVCC_GENCODE) \
+    --threads 0 -Xptxas -v $(addprefix -Xcompiler ,$(SANITIZE_FLAGS))
 LD_ALL = -pthread -rdynamic $(LDFLAGS) $(SANITIZE_FLAGS)
 LIBS_ALL = $(CJSON_LIBS) $(if $(filter 1,$(WITH_CUDA)),$(CUDA_LIBS)) -ldl -lpthread -lm
 
@@ -174,26 +184,35 @@ attnbench: $(BUILD)/attnbench FORCE
 example: $(BUILD)/example.so
 	@echo $<
 
+# The tests build for one GPU unless somebody says GENCODE=, or the objects for all are there.
+RUN_TESTS = MAKE='$(MAKE)' V='$(V)' GENCODE_GIVEN='$(filter command environment,$(origin GENCODE))' \
+    scripts/build/run_tests.sh
+
 ## run: set up, build, and run the main sweep (SWEEP=shapes/v3.json)
 run:
 	@scripts/build/setup.sh build
 	@$(MAKE) all
 	./attnbench --sweep $(SWEEP)
 
+## check: the inner loop: lint, a build without CUDA, unit tests and the quick command-line tests
+check:
+	@scripts/build/setup.sh test
+	@+$(RUN_TESTS) check
+
 ## test: set up, build, and run every test that needs no GPU; ends with one line of counts
 test:
 	@scripts/build/setup.sh test
-	@+MAKE='$(MAKE)' V='$(V)' scripts/build/run_tests.sh cpu
+	@+$(RUN_TESTS) cpu
 
-## test-gpu: build, and run the tests that need a GPU (exit 77 of the runner: there is none)
+## test-gpu: build, and run the tests that need a GPU (the runner ends with 77 where there is none)
 test-gpu:
-	@scripts/build/setup.sh test
-	@+MAKE='$(MAKE)' V='$(V)' scripts/build/run_tests.sh gpu
+	@scripts/build/setup.sh gpu
+	@+$(RUN_TESTS) gpu
 
 ## asan: unit and command-line tests under AddressSanitizer and UBSan, without CUDA
 asan:
 	@scripts/build/setup.sh test
-	@+MAKE='$(MAKE)' V='$(V)' scripts/build/run_tests.sh asan
+	@+$(RUN_TESTS) asan
 
 ## setup: install what building and testing need (apt), or print the command to type
 setup:
@@ -201,11 +220,24 @@ setup:
 
 ## lint: layers, shell scripts and format
 lint:
-	@+MAKE='$(MAKE)' V='$(V)' scripts/build/run_tests.sh lint
+	@+$(RUN_TESTS) lint
 
 ## check-spills: every kernel keeps its registers on every architecture, or says why not (scripts/build/spills_allowed.txt)
 check-spills: $(BUILD)/attnbench $(BUILD)/example.so
 	@scripts/build/check_spills.sh $(CU_OBJECTS:.o=.ptxas) $(EXAMPLE_OBJECT:.o=.ptxas)
+
+## compile-commands: write compile_commands.json for clangd and other tools, with the flags of the host build
+compile-commands: | $(BUILD)/.config
+	@{ printf '['; separator=; \
+	while read -r file command; do \
+	  printf '%s\n{"directory": "%s", "file": "%s", "command": "%s"}' "$$separator" '$(CURDIR)' "$$file" \
+	    "$$(sed 's/[\\"]/\\&/g' <<<"$$command -c $$file")"; \
+	  separator=,; \
+	done; printf '\n]\n'; } >compile_commands.json < <(printf '%s\n' \
+	  $(foreach source,$(C_SOURCES) $(filter %.c,$(FAULT_SOURCES)) $(UNIT_SOURCES) $(wildcard tests/plugins/*.c),\
+	    '$(source) $(CC) $(C_ALL) $(CMOCKA_CFLAGS)') \
+	  $(foreach source,$(CU_SOURCES) $(filter %.cu,$(FAULT_SOURCES)) kernels/example/example.cu,'$(source) $(CXX) $(CXX_ALL) -x c++'))
+	@echo "wrote compile_commands.json"
 
 FORMAT_FILES = $(shell find cli kernels tests \( -name '*.[ch]' -o -name '*.cu' -o -name '*.cuh' \) -print)
 ## format: rewrite the sources with clang-format
@@ -223,7 +255,7 @@ feature = printf '%s %-8s %s\n' '$(if $(1),✓,✗)' '$(2)' '$(3)'
 CUDA_FOUND = $(NVCC) $(NVCC_VERSION) (CUDA=0 builds without)
 CUDA_MISSING = $(if $(CUDA_WHY),$(CUDA_WHY): GPU variants can be planned but not run (CUDA_HOME=/path says where),switched \
     off by CUDA=0)
-GPU_CODE = $(filter sm_% compute_%,$(subst code=, ,$(subst $(COMMA), ,$(subst arch=compute_,,$(GENCODE)))))
+GPU_CODE = $(filter sm_% compute_%,$(subst code=, ,$(subst $(COMMA), ,$(subst arch=compute_,,$(NVCC_GENCODE)))))
 define FEATURES
 $(call feature,$(filter 1,$(WITH_CUDA)),CUDA,$(if $(filter 1,$(WITH_CUDA)),$(CUDA_FOUND),$(CUDA_MISSING))); \
 $(if $(filter 1,$(WITH_CUDA)),$(call feature,1,GPU code,$(GPU_CODE) (GENCODE= overrides));) \
@@ -245,7 +277,7 @@ uninstall:
 
 ## clean: remove everything that was built
 clean:
-	rm -rf build attnbench
+	rm -rf build attnbench compile_commands.json
 
 ## help: this list
 help:
@@ -253,15 +285,16 @@ help:
 	@sed -n 's/^## \([a-z-]*\): \(.*\)/  \1\t\2/p' Makefile | expand -t 22
 	@printf '\nswitches:\n'
 	@printf '  %-19s %s\n' 'CUDA=auto|0|1' 'use nvcc when found, never, or insist (default auto)' \
-	  'GENCODE=...' 'nvcc code generation, e.g. -gencode=arch=compute_90a,code=sm_90a' \
+	  'GENCODE=native' 'build for the GPU of this machine only (default: all; or flags of nvcc)' \
 	  'NVCC=, CC=, CXX=' 'compilers' 'CFLAGS=, NVCCFLAGS=' 'optimisation and debug flags' \
 	  'DEBUG=1' 'no optimisation, full debug information' \
-	  'SANITIZE=LIST' 'address,undefined or thread' 'WERROR=0' 'warnings are no errors' 'V=1' 'print every command'
+	  'SANITIZE=LIST' 'address,undefined or thread' 'WERROR=0' 'do not stop at warnings' 'V=1' 'print every command'
 
 print-%:
 	@printf '%s\n' '$($*)'
 
-test-programs: $(BUILD)/attnbench $(UNITS) $(GPU_PROGRAMS) $(FAULTY) $(BUILD)/example.so $(PLUGINS)
+gpu-programs: $(BUILD)/attnbench $(GPU_PROGRAMS) $(FAULTY) $(BUILD)/example.so $(PLUGINS)
+test-programs: gpu-programs $(UNITS)
 
 # ---- rules ------------------------------------------------------------------------------------------------------
 
@@ -270,7 +303,7 @@ $(BUILD)/.config:
 	@$(FEATURES)
 ifeq ($(CUDA)$(WITH_CUDA),10)
 	@printf '%s\n' 'error: CUDA=1, but $(CUDA_WHY).' \
-	  '  Install the CUDA toolkit 12.0 or newer (https://developer.nvidia.com/cuda-downloads) and name it with' \
+	  '  Install the CUDA toolkit $(CUDA_MINIMUM) or newer (https://developer.nvidia.com/cuda-downloads) and name it with' \
 	  '  CUDA_HOME=/path/to/cuda, or build without GPU kernels: make CUDA=0' >&2; exit 1
 endif
 ifeq ($(strip $(CJSON_LIBS)),)

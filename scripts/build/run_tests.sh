@@ -1,17 +1,20 @@
 #!/usr/bin/env bash
 # Runs the rungs of a test level and counts every test over all of them.
 #
-#   run_tests.sh lint   layers, shell scripts, format
-#   run_tests.sh cpu    lint, build, units, command line, spills, then units and command line under sanitizers;
+#   run_tests.sh lint   layers, shell and Python scripts, format
+#   run_tests.sh check  the inner loop: lint, then units and the quick command-line tests without CUDA
+#   run_tests.sh cpu    lint, build, units, command line, spills, and units and command line under sanitizers;
 #                       GPU tests are listed as skipped
 #   run_tests.sh asan   the sanitizer rungs alone
 #   run_tests.sh gpu    the tests that need a GPU; exit 77 when there is none
 #   run_tests.sh gpu --no-build   the same with what ATTNBENCH_BUILD holds, where there is no compiler
+#   run_tests.sh gpu-missing      exit 0 when this machine has no NVIDIA GPU
 #
-# Each rung speaks TAP, kept in build/test-logs/. The last line is "N passed, N failed, N skipped". The exit status is
-# 0 only when nothing failed and something passed. Environment: MAKE, BATS, V=1 (show every test), TEST_JOBS (rungs at
-# once; default: three for every two cores).
-# shellcheck disable=SC2317  # rung and step call functions by name
+# Each rung speaks TAP, kept in build/test-logs/. The names of failed tests come at the end; the last line is "N passed,
+# N failed, N skipped". The exit status is 0 only when nothing failed and something passed. Environment: MAKE, BATS, V=1
+# (show every test), TEST_JOBS (rungs at once; default: two per core, since many tests wait for sleeping programs),
+# GENCODE_GIVEN (not empty: build for the GPUs that GENCODE says, not for one).
+# shellcheck disable=SC2317,SC2329  # rung and step call functions by name
 set -uo pipefail
 cd "$(dirname "$0")/../.." || exit 1
 
@@ -19,14 +22,13 @@ MAKE=${MAKE:-make}
 BATS=${BATS:-bats}
 LOGS=build/test-logs
 SANITIZERS=(CUDA=0 "SANITIZE=address,undefined")
-# Half of the command-line tests wait for sleeping programs.
-JOBS=${TEST_JOBS:-$((($(nproc 2>/dev/null || echo 1) * 3 + 1) / 2))}
-# These time the CPU against a bound, or build: nothing else may run beside them.
-ALONE="build.bats inject.bats selftest.bats"
+JOBS=${TEST_JOBS:-$((2 * $(nproc 2>/dev/null || echo 1)))}
 # Tests of scripts and of the build: the program's own code has other tests.
 NOT_SANITIZED="build.bats gate_ci.bats gate_trials.bats profile_scripts.bats results.bats sdpa_baseline.bats update_baseline.bats"
+# Not part of `check`: each takes more than a few seconds.
+NOT_QUICK="ab.bats compare.bats compare_sinks.bats counters.bats defects.bats diagnose.bats faults.bats gate_trials.bats inject.bats load.bats plan.bats profile_scripts.bats reference.bats results.bats rounds.bats update_baseline.bats"
 passed=0 failed=0 skipped=0
-beside=()
+queue=() failures=()
 
 # Counts TAP on stdin: prints "passed failed skipped". A test that the plan promised and that never came has failed.
 # cmocka writes a skipped test as "not ok N # SKIP", so the directive is looked at first.
@@ -69,7 +71,18 @@ run_logged() {
   log=$(log_of "$1")
   shift
   "$@" >"$log" 2>&1 </dev/null
-  echo "$? $((SECONDS - start))" >"$log.end"
+  echo "$? $((SECONDS - start))" >"$log.end.new"
+  mv "$log.end.new" "$log.end"
+}
+
+# name_failures RUNG COUNT: remembers the failed tests of the TAP on stdin for the list at the end.
+name_failures() {
+  local rung=$1 count=$2 name
+  while read -r name; do
+    failures+=("$rung: $name")
+    count=$((count - 1))
+  done < <(sed -nE '/# *[Ss][Kk][Ii][Pp]/d; s/^not ok( [0-9]+)? *(- )?//p')
+  [ "$count" -le 0 ] || failures+=("$rung: $count tests of its plan did not run")
 }
 
 # tell NAME: shows a rung that has ended, and adds its counts.
@@ -87,6 +100,7 @@ tell() {
     bad=1
   fi
   show_tap <"$log"
+  [ "$bad" -eq 0 ] || name_failures "$name" "$bad" <"$log"
   printf '%-28s %4d passed, %d failed, %d skipped  (%d s)\n' "$name" "$ok" "$bad" "$skip" "$seconds"
   passed=$((passed + ok)) failed=$((failed + bad)) skipped=$((skipped + skip))
 }
@@ -96,19 +110,39 @@ rung() {
   tell "$1"
 }
 
-# rung_beside NAME COMMAND...: the same beside others, at most JOBS at once; all of them have been told after rungs_end.
-rung_beside() {
-  while [ "$(jobs -rp | wc -l)" -ge "$JOBS" ]; do wait -n; done
-  rm -f "$(log_of "$1").end"
-  run_logged "$@" &
-  beside+=("$1")
+# later NAME COMMAND...: puts a rung into the queue. Its words may not hold tabs.
+later() {
+  local IFS=$'\t'
+  queue+=("$*")
 }
 
-rungs_end() {
-  local name
+# Runs the queue, at most JOBS rungs at once, and tells of each as it ends.
+run_queue() {
+  local entry words name waiting=()
+  for entry in "${queue[@]}"; do
+    while [ "$(jobs -rp | wc -l)" -ge "$JOBS" ]; do
+      wait -n
+      tell_ended
+    done
+    IFS=$'\t' read -r -a words <<<"$entry"
+    rm -f "$(log_of "${words[0]}").end"
+    run_logged "${words[@]}" &
+    waiting+=("${words[0]}")
+  done
   wait
-  for name in "${beside[@]}"; do tell "$name"; done
-  beside=()
+  tell_ended
+  # A rung that was killed before it wrote how it ended.
+  for name in "${waiting[@]}"; do tell "$name"; done
+  queue=()
+}
+
+# Tells of the rungs in `waiting` that have ended and takes them off.
+tell_ended() {
+  local name left=()
+  for name in "${waiting[@]}"; do
+    if [ -s "$(log_of "$name").end" ]; then tell "$name"; else left+=("$name"); fi
+  done
+  waiting=("${left[@]}")
 }
 
 # One step as one test: its output is shown when it fails.
@@ -131,11 +165,19 @@ lint_scripts() {
     echo "ok - shell scripts # SKIP no shellcheck here"
     return
   fi
-  local script failures=0
+  local script code=0
   for script in .ci/run scripts/*.sh scripts/*/*.sh tests/cli/*.bash; do
-    step "shellcheck $script" shellcheck -s bash "$script" || failures=1
+    step "shellcheck $script" shellcheck -s bash "$script" || code=1
   done
-  return "$failures"
+  return "$code"
+}
+
+lint_python() {
+  if ! command -v ruff >/dev/null; then
+    echo "ok - Python scripts # SKIP no ruff here"
+    return
+  fi
+  step "ruff" ruff check -q --no-cache scripts
 }
 
 lint_python() {
@@ -159,10 +201,11 @@ build() {
   local name=$1
   shift
   echo "-- $name"
-  if "$MAKE" "$@" test-programs; then
+  if "$MAKE" "$@"; then
     passed=$((passed + 1))
   else
     failed=$((failed + 1))
+    failures+=("$name")
     echo "not ok - $name"
     return 1
   fi
@@ -170,30 +213,40 @@ build() {
 
 build_folder() { "$MAKE" -s "$@" print-BUILD; }
 
-units() {
-  local label=$1 folder=$2 program
-  for program in "$folder"/tests/unit_*; do
-    case $program in *.[doc] | *\*) continue ;; esac
-    [ -f "tests/${program##*/}.c" ] || continue
-    CMOCKA_MESSAGE_OUTPUT=TAP rung_beside "$label${program##*/}" "$program"
+# Machine code for one kind of GPU says as much about the host code as for four. An earlier build for all is reused.
+build_for_one_gpu() {
+  [ -n "${GENCODE_GIVEN:-}" ] || [ -x "$(build_folder)/attnbench" ] || export GENCODE=native
+}
+
+run_unit() { CMOCKA_MESSAGE_OUTPUT=TAP "$1"; }
+
+# later_units LABEL FOLDER [WRAPPER]
+later_units() {
+  local label=$1 folder=$2 wrapper=${3:-} program
+  for program in tests/unit_*.c; do
+    program=$(basename "$program" .c)
+    # shellcheck disable=SC2086  # no wrapper is no word
+    later "$label$program" $wrapper run_unit "$folder/tests/$program"
   done
-  rungs_end
 }
 
 is_one_of() { [[ " $2 " == *" $1 "* ]]; }
 
-# command_line LABEL FOLDER [FILES]: every .bats file but FILES.
-command_line() {
-  local label=$1 folder=$2 except=${3:-} file
-  export ATTNBENCH=$PWD/$folder/attnbench ATTNBENCH_FAULTY=
-  [ ! -x "$folder/attnbench-faulty" ] || ATTNBENCH_FAULTY=$PWD/$folder/attnbench-faulty
-  for file in tests/cli/*.bats; do
-    if [ ! -e "$file" ] || is_one_of "${file##*/}" "$except $ALONE"; then continue; fi
-    rung_beside "$label${file#tests/}" "$BATS" --tap "$file"
-  done
-  rungs_end
-  for file in $ALONE; do
-    is_one_of "$file" "$except" || rung "${label}cli/$file" "$BATS" --tap "tests/cli/$file"
+# run_bats FOLDER FILE: with the programs of that build.
+run_bats() {
+  export ATTNBENCH=$PWD/$1/attnbench ATTNBENCH_FAULTY=
+  [ ! -x "$1/attnbench-faulty" ] || ATTNBENCH_FAULTY=$PWD/$1/attnbench-faulty
+  "$BATS" --tap "$2"
+}
+
+# later_command_line LABEL FOLDER EXCEPT [WRAPPER]: every .bats file but those of EXCEPT; the largest first, so that
+# nothing long is left when the queue runs dry.
+later_command_line() {
+  local label=$1 folder=$2 except=$3 wrapper=${4:-} file
+  # shellcheck disable=SC2045  # names without spaces, by size
+  for file in $(ls -S tests/cli/*.bats); do
+    # shellcheck disable=SC2086  # no wrapper is no word
+    is_one_of "${file##*/}" "$except" || later "$label${file#tests/}" $wrapper run_bats "$folder" "$file"
   done
 }
 
@@ -215,19 +268,22 @@ sanitizer_reports() {
   [ "$count" -gt 0 ] || echo "ok - no sanitizer report"
 }
 
-# A worker may die on purpose, so only what a sanitizer itself writes counts, and signals keep their meaning.
-sanitized() {
-  local folder reports=$PWD/$LOGS/sanitizer
-  build "build with sanitizers" "${SANITIZERS[@]}" || return
-  folder=$(build_folder "${SANITIZERS[@]}")
-  rm -f "$reports".*
-  export UBSAN_OPTIONS=print_stacktrace=1:exitcode=99:log_path=$reports
-  export ASAN_OPTIONS=exitcode=99:fast_unwind_on_malloc=0:log_path=$reports
+# with_sanitizers COMMAND...: a worker may die on purpose, so only what a sanitizer itself writes counts, and signals
+# keep their meaning.
+with_sanitizers() {
+  export UBSAN_OPTIONS=print_stacktrace=1:exitcode=99:log_path=$PWD/$LOGS/sanitizer
+  export ASAN_OPTIONS=exitcode=99:fast_unwind_on_malloc=0:log_path=$PWD/$LOGS/sanitizer
   ASAN_OPTIONS+=:handle_segv=0:handle_abort=0:handle_sigbus=0:handle_sigfpe=0
-  units "sanitized: " "$folder"
-  command_line "sanitized: " "$folder" "$NOT_SANITIZED"
-  rung "sanitized: reports" sanitizer_reports "$reports"
-  unset UBSAN_OPTIONS ASAN_OPTIONS
+  "$@"
+}
+
+later_sanitized() {
+  local folder
+  build "build with sanitizers" "${SANITIZERS[@]}" test-programs || return
+  folder=$(build_folder "${SANITIZERS[@]}")
+  rm -f "$LOGS"/sanitizer.*
+  later_command_line "sanitized: " "$folder" "$NOT_SANITIZED" with_sanitizers
+  later_units "sanitized: " "$folder" with_sanitizers
 }
 
 gpu_missing() {
@@ -250,32 +306,47 @@ gpu_tests() {
   local folder=$1 file program
   for program in "$folder"/tests/gpu_*; do
     case $program in *.[doc] | *\*) continue ;; esac
-    [ -f "$program" ] || continue
-    CMOCKA_MESSAGE_OUTPUT=TAP rung "${program##*/}" "$program"
+    [ ! -f "$program" ] || rung "${program##*/}" run_unit "$program"
   done
-  export ATTNBENCH=$PWD/$folder/attnbench ATTNBENCH_FAULTY=
-  [ ! -x "$folder/attnbench-faulty" ] || ATTNBENCH_FAULTY=$PWD/$folder/attnbench-faulty
   for file in tests/gpu/*.bats; do
-    [ ! -e "$file" ] || rung "${file#tests/}" "$BATS" --tap "$file"
+    rung "${file#tests/}" run_bats "$folder" "$file"
   done
 }
 
 # ---- levels -------------------------------------------------------------------------------------------------------
 
+check() {
+  local folder
+  lint
+  build "build" CUDA=0 test-programs || return
+  folder=$(build_folder CUDA=0)
+  later_command_line "" "$folder" "$NOT_QUICK"
+  later_units "" "$folder"
+  run_queue
+}
+
 cpu() {
   local folder
   lint
-  if build "build" && folder=$(build_folder); then
-    units "" "$folder"
-    command_line "" "$folder"
+  build_for_one_gpu
+  if build "build" test-programs; then
+    folder=$(build_folder)
     rung "spills" "$MAKE" -s check-spills
+    later_command_line "" "$folder" ""
+    later_units "" "$folder"
   fi
-  sanitized
+  asan
   if gpu_missing; then
     rung "GPU tests" gpu_skipped "no GPU here"
   else
     rung "GPU tests" gpu_skipped "not part of make test; run make test-gpu"
   fi
+}
+
+asan() {
+  later_sanitized
+  run_queue
+  rung "sanitized: reports" sanitizer_reports "$LOGS/sanitizer"
 }
 
 gpu() {
@@ -284,26 +355,35 @@ gpu() {
     rung "GPU tests" gpu_skipped "no GPU here"
     return 77
   fi
-  if [ "${1:-}" != --no-build ]; then build "build" CUDA=1 || return; fi
+  if [ "${1:-}" != --no-build ]; then build "build" CUDA=1 gpu-programs || return; fi
   folder=${ATTNBENCH_BUILD:-$(build_folder CUDA=1)}
   gpu_tests "$folder"
 }
 
 main() {
   local level=${1:-} code=0
+  if [ "$level" = gpu-missing ]; then
+    gpu_missing
+    exit
+  fi
   mkdir -p "$LOGS"
+  ATTN_PYTHON=$(scripts/build/setup.sh python)
+  export ATTN_PYTHON
   case $level in
     lint) lint ;;
+    check) check ;;
     cpu) cpu ;;
-    asan) sanitized ;;
+    asan) asan ;;
     gpu) gpu "${2:-}" || code=$? ;;
     *)
-      echo "usage: ${0##*/} lint|cpu|asan|gpu [--no-build]" >&2
+      echo "usage: ${0##*/} lint|check|cpu|asan|gpu [--no-build]|gpu-missing" >&2
       exit 2
       ;;
   esac
   [ "$code" -eq 77 ] || code=0
   if [ "$failed" -gt 0 ] || { [ "$passed" -eq 0 ] && [ "$code" -eq 0 ]; }; then code=1; fi
+  [ ${#failures[@]} -eq 0 ] || printf '\nfailed:\n'
+  [ ${#failures[@]} -eq 0 ] || printf '  %s\n' "${failures[@]}"
   printf '%d passed, %d failed, %d skipped\n' "$passed" "$failed" "$skipped"
   exit "$code"
 }

@@ -38,6 +38,42 @@ EOF
   expect_err "make CUDA=0"
 }
 
+@test "an nvcc that is too old is refused with the release that is needed" {
+  printf '#!/bin/sh\necho "Cuda compilation tools, release 12.0, V12.0.140"\n' >"$TMP/nvcc"
+  chmod +x "$TMP/nvcc"
+  capture make CUDA=1 NVCC="$TMP/nvcc"
+  expect_status 2
+  expect_err "nvcc 12.0 is older than 12.1"
+}
+
+@test "GENCODE=native builds for the GPUs of this machine, or for Hopper alone" {
+  mkdir "$TMP/bin"
+  cat >"$TMP/bin/nvcc" <<'NVCC'
+#!/bin/sh
+case $1 in --version) echo "release 13.0, V1" ;; --list-gpu-code) echo "sm_80 sm_90" ;; esac
+NVCC
+  printf '#!/bin/sh\nprintf "8.9\\n8.0\\n8.9\\n"\n' >"$TMP/bin/nvidia-smi"
+  chmod +x "$TMP/bin/nvcc" "$TMP/bin/nvidia-smi"
+  local gencode=(make -s CUDA=1 NVCC="$TMP/bin/nvcc" GENCODE=native print-NVCC_GENCODE)
+  PATH=$TMP/bin:$PATH capture "${gencode[@]}"
+  expect_out "-gencode=arch=compute_80,code=sm_80 -gencode=arch=compute_89,code=sm_89"
+  [ "$(wc -w <"$OUT")" -eq 2 ]
+  printf '#!/bin/sh\nexit 1\n' >"$TMP/bin/nvidia-smi"
+  PATH=$TMP/bin:$PATH capture "${gencode[@]}"
+  expect_out "-gencode=arch=compute_90a,code=sm_90a"
+}
+
+@test "compile_commands.json holds a command for every source, which compiles it" {
+  mkdir "$TMP/copy"
+  cp -r Makefile cli kernels tests scripts "$TMP/copy"
+  capture make -s -C "$TMP/copy" CUDA=0 compile-commands
+  expect_status 0
+  expect_json "$TMP/copy/compile_commands.json" '{"cli/main.c", "kernels/variants/wmma.cu", "tests/unit_stats.c"} <=
+    {e["file"] for e in d}'
+  (cd "$TMP/copy" && eval "$(json compile_commands.json '[e["command"] for e in d if e["file"] == "kernels/variants/wmma.cu"][0]' |
+    "$ATTN_PYTHON" -c 'import json, sys; print(json.load(sys.stdin))') -o $TMP/x.o")
+}
+
 @test "an unknown value of CUDA is refused" {
   capture make CUDA=yes
   expect_status 2
@@ -67,7 +103,7 @@ EOF
 @test "make help lists the targets" {
   capture make help
   expect_status 0
-  for target in all run test test-gpu setup lint format format-check asan install clean; do
+  for target in all run check test test-gpu setup lint format format-check asan install clean; do
     expect_out_matches "^  $target +[^ ]"
   done
 }
@@ -78,40 +114,108 @@ EOF
   [ "$(make CUDA=0 print-BUILD)" = "$(make CUDA=0 print-BUILD)" ]
 }
 
-# A folder of the tools that set-up needs, and no apt-get. python3 has every module, whichever the machine's has.
+# A folder of the tools that set-up needs, and no apt-get. Compilers, libraries and modules are there whatever the
+# machine has: their stand-ins succeed, and python3 names itself.
 tools() {
   mkdir "$TMP/bin"
-  for tool in bash sed gcc g++ make pkg-config id dirname cat env; do
+  for tool in bash sed id dirname cat env; do
     ln -s "$(command -v "$tool")" "$TMP/bin/$tool"
   done
-  printf '#!/bin/sh\n' >"$TMP/bin/python3"
-  chmod +x "$TMP/bin/python3"
+  for tool in gcc g++ make pkg-config git python3; do
+    printf '#!/bin/sh\necho "$0"\n' >"$TMP/bin/$tool"
+    chmod +x "$TMP/bin/$tool"
+  done
+}
+set_up() { ATTN_PYTHON=$TMP/bin/python3 BATS=some-bats PATH=$TMP/bin capture scripts/build/setup.sh "$@"; }
+
+# fake_apt SHELL-TEXT: an apt-get that writes down its arguments, then runs the text; sudo asks for no password.
+fake_apt() {
+  printf '#!/bin/sh\nshift\nexec "$@"\n' >"$TMP/bin/sudo"
+  printf '#!/bin/sh\necho "$*" >>"%s"\n%s\n' "$TMP/apt.log" "$1" >"$TMP/bin/apt-get"
+  chmod +x "$TMP/bin/sudo" "$TMP/bin/apt-get"
 }
 
 @test "set-up installs what is missing and nothing else" {
   tools
-  printf '#!/bin/sh\nshift\nexec "$@"\n' >"$TMP/bin/sudo"
-  cat >"$TMP/bin/apt-get" <<EOF
-#!/bin/sh
-echo "\$*" >>"$TMP/apt.log"
-case \$1 in install) : >"$TMP/bin/some-bats"; /bin/chmod +x "$TMP/bin/some-bats" ;; esac
-EOF
-  chmod +x "$TMP/bin/sudo" "$TMP/bin/apt-get"
-  BATS=some-bats PATH=$TMP/bin capture scripts/build/setup.sh test
+  fake_apt "case \$1 in install) : >'$TMP/bin/some-bats'; /bin/chmod +x '$TMP/bin/some-bats' ;; esac"
+  set_up test
   expect_status 0
   [ "$(grep -c . "$TMP/apt.log")" -eq 2 ]
   grep -q '^update' "$TMP/apt.log"
   grep -q '^install .* bats$' "$TMP/apt.log"
-  BATS=some-bats PATH=$TMP/bin capture scripts/build/setup.sh test
+  set_up test
   expect_status 0
   [ "$(grep -c . "$TMP/apt.log")" -eq 2 ]
 }
 
-@test "set-up without apt prints the command to type" {
+@test "set-up that cannot install prints the command to type" {
   tools
-  BATS=$TMP/none PATH=$TMP/bin capture scripts/build/setup.sh test
+  set_up test
   expect_status 1
-  expect_err "apt-get install -y bats"
+  expect_err_matches 'apt-get install -y .*bats$'
+  fake_apt 'exit 100'
+  set_up test
+  expect_status 1
+  expect_err_matches 'apt-get install -y .*bats$'
+}
+
+@test "an optional package that cannot be installed stops nothing, and only tests want it" {
+  tools
+  printf '#!/bin/sh\n' >"$TMP/bin/some-bats"
+  chmod +x "$TMP/bin/some-bats"
+  rm "$TMP/bin/git"
+  fake_apt 'exit 100'
+  set_up test
+  expect_status 0
+  expect_err "not installed: git; the tests that need it are skipped"
+  rm "$TMP/apt.log"
+  set_up build
+  expect_status 0
+  [ ! -e "$TMP/apt.log" ]
+}
+
+@test "make test names what failed, counts a test that never came, and a skip is no failure" {
+  mkdir "$TMP/tree"
+  cp -r Makefile scripts "$TMP/tree"
+  mkdir "$TMP/tree/tests" "$TMP/tree/tests/gpu"
+  cat >"$TMP/tree/make" <<'MAKE'
+#!/bin/sh
+case "$*" in *print-BUILD*) echo build/stub ;; esac
+MAKE
+  cat >"$TMP/tree/bats" <<'BATS'
+#!/bin/sh
+printf '1..4\nok 1 fine\nnot ok 2 a colon: and more\nnot ok 3 later # SKIP no reason\n'
+BATS
+  chmod +x "$TMP/tree/make" "$TMP/tree/bats"
+  mkdir "$TMP/tree/bin"
+  printf '#!/bin/sh\necho "GPU 0: stub"\n' >"$TMP/tree/bin/nvidia-smi"
+  chmod +x "$TMP/tree/bin/nvidia-smi"
+  : >"$TMP/tree/tests/gpu/some.bats"
+  PATH=$TMP/tree/bin:$PATH MAKE=$TMP/tree/make BATS=$TMP/tree/bats capture "$TMP/tree/scripts/build/run_tests.sh" gpu
+  expect_status 1
+  expect_out "gpu/some.bats: a colon: and more"
+  expect_out "gpu/some.bats: 1 tests of its plan did not run"
+  [ "$(tail -n 1 "$OUT")" = "2 passed, 2 failed, 1 skipped" ] || fail "counts"
+}
+
+@test "a GPU that attnbench cannot use fails the GPU tests; no GPU skips them with the reason" {
+  mkdir "$TMP/bin"
+  mkdir -p "$TMP/tree/tests/cli" "$TMP/tree/tests/gpu"
+  cp -r scripts "$TMP/tree"
+  cp tests/cli/helper.bash "$TMP/tree/tests/cli"
+  cp tests/gpu/helper.bash "$TMP/tree/tests/gpu"
+  local test=$TMP/tree/tests/gpu/some.bats
+  printf 'load helper\n@test "uses a GPU" { need_gpu; }\n' >"$test"
+  printf '#!/bin/sh\nexit 0\n' >"$TMP/bin/attnbench"
+  printf '#!/bin/sh\necho "GPU 0: stub"\n' >"$TMP/bin/nvidia-smi"
+  chmod +x "$TMP/bin/attnbench" "$TMP/bin/nvidia-smi"
+  PATH=$TMP/bin:$PATH ATTNBENCH=$TMP/bin/attnbench capture "${BATS:-bats}" --tap "$test"
+  expect_status 1
+  expect_out "this machine has a GPU that attnbench cannot use: attnbench lists no GPU variant"
+  scripts/build/run_tests.sh gpu-missing || skip "a GPU here"
+  capture "${BATS:-bats}" --tap "$test"
+  expect_status 0
+  expect_out_matches '# skip no GPU: .+'
 }
 
 @test "lint sees a CUDA header in cli" {

@@ -3,6 +3,7 @@
 load helper
 
 setup() {
+  need_git
   REPO=$TMP/repo
   mkdir -p "$REPO/scripts" "$REPO/shapes" "$TMP/bin"
   cp scripts/gate_ci.sh "$REPO/scripts"

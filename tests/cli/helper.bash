@@ -107,28 +107,24 @@ write_file() {
   printf '%s' "$TMP/$1"
 }
 
-# An interpreter that has the jsonschema module; a python3 earlier in PATH may lack the distribution's modules.
+# The python3 of the tests. scripts/build/run_tests.sh looks for it once and exports the answer.
+if [ -z "${ATTN_PYTHON:-}" ]; then ATTN_PYTHON=$(scripts/build/setup.sh python) || true; fi
+if [ -n "$ATTN_PYTHON" ] && [ -z "${ATTN_JSONSCHEMA:-}" ]; then
+  "$ATTN_PYTHON" -c 'import jsonschema' 2>/dev/null && ATTN_JSONSCHEMA=1 || ATTN_JSONSCHEMA=0
+fi
+export ATTN_PYTHON ATTN_JSONSCHEMA
+need_jsonschema() { [ "$ATTN_JSONSCHEMA" = 1 ] || skip "python3-jsonschema is not installed"; }
+need_git() { command -v git >/dev/null || skip "git is not installed"; }
+
 python() {
-  local candidate
-  if [ -z "${ATTN_PYTHON:-}" ]; then
-    for candidate in /usr/bin/python3 python3; do
-      if "$candidate" -c 'import jsonschema' 2>/dev/null; then
-        ATTN_PYTHON=$candidate
-        break
-      fi
-    done
-  fi
-  [ -n "${ATTN_PYTHON:-}" ] || {
-    echo "no python3 with jsonschema; install python3-jsonschema or run make setup" >&2
-    return 1
-  }
+  case $1 in *validate_report.py) need_jsonschema ;; esac
   "$ATTN_PYTHON" "$@"
 }
 
 # json FILE EXPRESSION prints a Python expression over the parsed document d, as JSON:
 #   [ "$(json "$OUT" 'd["summary"]["ok"]')" = 4 ]
 json() {
-  python -c '
+  "$ATTN_PYTHON" -I -S -c '
 import json, sys
 d = json.load(open(sys.argv[1], encoding="utf-8"))
 print(json.dumps(eval(sys.argv[2])))' "$1" "$2"
@@ -139,7 +135,8 @@ expect_json() { [ "$(json "$1" "bool($2)")" = true ] || fail "not true of $1: $2
 
 # expect_valid SCHEMA FILE...: each FILE matches the JSON Schema; every violation is printed with its path.
 expect_valid() {
-  python -c '
+  need_jsonschema
+  "$ATTN_PYTHON" -c '
 import json, sys, jsonschema
 schema = json.load(open(sys.argv[1], encoding="utf-8"))
 validator = jsonschema.validators.validator_for(schema)

@@ -3,7 +3,8 @@
 load helper
 
 setup() {
-  export PATH=$ROOT/tests/fakes:$PATH PYTHONDONTWRITEBYTECODE=1
+  # The interpreter itself: python3 in PATH may be a slow wrapper.
+  export PATH=$ROOT/tests/fakes:${ATTN_PYTHON%/*}:$PATH PYTHONDONTWRITEBYTECODE=1
   export FAKE_REPORT=$TMP/times.json
   unset NCU NSYS FAKE_NCU FAKE_NCU_SCALE FAKE_NSYS FAKE_NSYS_OFF_US FAKE_EXIT FAKE_REPORT_EXIT FAKE_PIDS
   some_of v3 serial scalar wmma split_kv cudnn

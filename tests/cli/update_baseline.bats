@@ -3,6 +3,7 @@
 load helper
 
 setup() {
+  need_git
   export PYTHONDONTWRITEBYTECODE=1
   REPO=$TMP/repo
   mkdir -p "$REPO/scripts/proof" "$REPO/results" "$REPO/cli" "$REPO/kernels" "$REPO/shapes"

@@ -1,13 +1,30 @@
 # The command-line helper, for tests that need a GPU:  load helper
 load ../cli/helper
 
-# Every test here is skipped, with the reason, where there is no GPU.
+# gpu_reason: why attnbench cannot run GPU variants; fails when it can. Reads the text of the listing, so that nothing
+# but attnbench decides.
+gpu_reason() {
+  "$ATTNBENCH" list --json >"$TMP/.list" 2>"$TMP/.why" || {
+    printf 'attnbench list ended with status %s: %s\n' "$?" "$(head -n 3 "$TMP/.why")"
+    return
+  }
+  awk -F'"' '
+    $2 == "runs_on" { cuda = ($4 == "cuda") }
+    $2 == "available" && cuda { seen = 1; usable = /true/ }
+    $2 == "reason" && cuda && !usable && why == "" { why = $4 }
+    cuda && usable { any = 1 }
+    END {
+      if (any) exit 1
+      print why != "" ? why : seen ? "no GPU variant is available" : "attnbench lists no GPU variant"
+    }' "$TMP/.list"
+}
+
+# Skips a test, with the reason, where there is no GPU. A GPU that is there and cannot be used is a failure.
 need_gpu() {
-  "$ATTNBENCH" list --json 2>/dev/null | python -c '
-import json, sys
-gpu = [v for v in json.load(sys.stdin)["variants"] if v["runs_on"] == "cuda"]
-sys.exit(0 if any(v["available"] for v in gpu) else print(gpu[0]["reason"]) or 1)' >"$TMP/.why" ||
-    skip "no GPU: $(cat "$TMP/.why")"
+  local why
+  if ! why=$(gpu_reason); then return; fi
+  if "$ROOT/scripts/build/run_tests.sh" gpu-missing; then skip "no GPU: $why"; fi
+  fail "this machine has a GPU that attnbench cannot use: $why"
 }
 
 need_tool() { command -v "$1" >/dev/null || skip "$1 is not installed"; }
