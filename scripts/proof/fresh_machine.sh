@@ -1,0 +1,127 @@
+#!/usr/bin/env bash
+# Proves that README's two commands work on a machine that has a shell and apt only: makes minimal Debian roots with
+# debootstrap, puts the sources in, and runs the commands there.
+#
+#   sudo scripts/proof/fresh_machine.sh [CASE...]      default: all cases
+#
+#   root-tarball   as root, from an archive without .git: run, then test
+#   sudo-clone     as a user whose sudo asks for no password, from a git clone, in a directory of their own: run, then test
+#   user           as a user without sudo: ends with the command to type and builds nothing; works once that was typed
+#
+# Takes minutes and 1 GB per case in WORK, which is removed at the end unless KEEP=1. Environment: WORK (default: a new
+# folder in TMPDIR), MIRROR (default http://deb.debian.org/debian), SUITE (default bookworm), TEST=0 (leave out `make
+# test`). Exit status: 0 when every case ended as it should.
+# shellcheck disable=SC2317,SC2329  # cases are called by name
+set -euo pipefail
+cd "$(dirname "$0")/../.."
+
+MIRROR=${MIRROR:-http://deb.debian.org/debian}
+SUITE=${SUITE:-bookworm}
+RUN_LINE='scripts/build/setup.sh build && make run'
+TEST_LINE='scripts/build/setup.sh && make test'
+failed=0
+
+say() { printf '%s: %s\n' "${0##*/}" "$*"; }
+
+# The whole root once; every case works in a copy.
+make_base() {
+  BASE=$WORK/base
+  [ -e "$BASE/etc/debian_version" ] || debootstrap --variant=minbase "$SUITE" "$BASE" "$MIRROR" >"$WORK/debootstrap.log"
+}
+
+# in_root ROOT USER COMMAND: a clean environment, an unusual locale, no terminal and a HOME that is not there.
+in_root() {
+  local root=$1 user=$2
+  shift 2
+  unshare --mount --pid --fork chroot "$root" /bin/sh -c 'mount -t proc proc /proc; exec "$@"' sh \
+    env -i PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin HOME=/nowhere LANG=de_DE.UTF-8 \
+    setpriv --reuid="$user" --regid="$user" --clear-groups bash -c "cd /src/attnbench && $*" </dev/null
+}
+
+# new_root CASE: a root with the sources at /src/attnbench, owned by user 1000.
+new_root() {
+  ROOT=$WORK/$1
+  rm -rf --one-file-system "$ROOT"
+  cp -a "$BASE" "$ROOT"
+  cp /etc/resolv.conf "$ROOT/etc/resolv.conf"
+  echo 'someone:x:1000:1000::/nowhere:/bin/bash' >>"$ROOT/etc/passwd"
+  echo 'someone:x:1000:' >>"$ROOT/etc/group"
+  mkdir -p "$ROOT/src"
+}
+put_archive() {
+  mkdir "$ROOT/src/attnbench"
+  git archive HEAD | tar -x -C "$ROOT/src/attnbench"
+}
+put_clone() { git clone -q --no-hardlinks . "$ROOT/src/attnbench"; }
+
+# expect CASE WHAT STATUS LAST COMMAND...: the command ends with that status, and a line of its last ten matches LAST.
+expect() {
+  local name=$1 what=$2 wanted=$3 last=$4 log code=0
+  shift 4
+  log=$WORK/$name-$what.log
+  say "$name: $what (log in $log)"
+  "$@" >"$log" 2>&1 || code=$?
+  tail -n 3 "$log" | sed 's/^/    /'
+  if [ "$code" -ne "$wanted" ] || ! tail -n 10 "$log" | grep -qE -e "$last"; then
+    say "$name: $what FAILED: status $code, expected $wanted and a last line like: $last"
+    failed=1
+  fi
+}
+
+# both CASE USER: README's commands.
+both() {
+  expect "$1" run 0 '^[0-9]+ of [0-9]+ cells|planned|ok' in_root "$ROOT" "$2" "$RUN_LINE"
+  [ "${TEST:-1}" = 0 ] || expect "$1" test 0 '^[0-9]+ passed, 0 failed, [0-9]+ skipped$' in_root "$ROOT" "$2" "$TEST_LINE"
+}
+
+case_root_tarball() {
+  new_root root-tarball
+  put_archive
+  both root-tarball 0
+}
+
+case_sudo_clone() {
+  new_root sudo-clone
+  put_clone
+  in_root "$ROOT" 0 'apt-get update -q && apt-get install -q -y --no-install-recommends sudo' >"$WORK/sudo.log" 2>&1
+  echo 'someone ALL=(ALL) NOPASSWD: ALL' >"$ROOT/etc/sudoers.d/someone"
+  chown -R 1000:1000 "$ROOT/src"
+  both sudo-clone 1000
+}
+
+case_user() {
+  new_root user
+  put_archive
+  chown -R 1000:1000 "$ROOT/src"
+  expect user refused 1 'apt-get install -y' in_root "$ROOT" 1000 "$TEST_LINE"
+  [ ! -e "$ROOT/src/attnbench/build" ] || { say "user: something was built"; failed=1; }
+  # What it told to type, typed by root.
+  local command
+  command=$(grep -m 1 'apt-get install' "$WORK/user-refused.log" | sed 's/sudo //g')
+  expect user typed 0 . in_root "$ROOT" 0 "$command"
+  expect user run 0 '^[0-9]+ of [0-9]+ cells|planned|ok' in_root "$ROOT" 1000 "$RUN_LINE"
+}
+
+main() {
+  [ "$(id -u)" -eq 0 ] || { say "needs root, for debootstrap and chroot"; exit 2; }
+  command -v debootstrap >/dev/null || { say "needs debootstrap: apt-get install debootstrap"; exit 2; }
+  local name
+  WORK=${WORK:-$(mktemp -d "${TMPDIR:-/tmp}/fresh-machine.XXXXXX")}
+  mkdir -p "$WORK"
+  [ "${KEEP:-0}" = 1 ] || trap 'rm -rf --one-file-system "$WORK"' EXIT
+  [ $# -gt 0 ] || set -- root-tarball sudo-clone user
+  make_base
+  for name; do
+    case $name in
+      root-tarball | sudo-clone | user) "case_${name//-/_}" ;;
+      *)
+        say "$name is not a case; there are root-tarball, sudo-clone and user"
+        exit 2
+        ;;
+    esac
+  done
+  [ "$failed" -ne 0 ] || say "every case ended as it should"
+  exit "$failed"
+}
+
+main "$@"
