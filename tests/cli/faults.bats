@@ -74,14 +74,10 @@ expect_rows() {
   [ -n "$ATTNBENCH_FAULTY" ] || skip "ATTNBENCH_FAULTY is not set; make test sets it"
   "$ATTNBENCH_FAULTY" --sweep tests/data/sweeps/tiny.json --device cpu --check-only --filter causal=false \
     --timeout 60 --variants fault_hang,cpu_flash,cpu_ref --json "$TMP/r.json" &
-  local run=$! worker=
-  for _ in $(seq 100); do
-    worker=$(children_of "$run")
-    [ -n "$worker" ] && break
-    sleep 0.05
-  done
+  local run=$!
+  wait_for_child "$run"
   sleep 0.5
-  kill -9 "$worker"
+  kill -9 "$CHILD"
   status=0
   wait "$run" || status=$?
   expect_status 4

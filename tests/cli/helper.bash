@@ -32,13 +32,25 @@ attn_faulty() {
   capture "$ATTNBENCH_FAULTY" "$@"
 }
 
-# The process ids of PID's children; procps is not everywhere.
+# The process ids of PID's children; procps is not everywhere. Starts no process itself: on a busy machine what is
+# looked for would be gone.
 children_of() {
-  local stat parent
-  for stat in /proc/[0-9]*/stat; do
+  local folder line _ parent
+  for folder in /proc/[0-9]*; do
+    { read -r line <"$folder/stat"; } 2>/dev/null || continue
     # The name in parentheses may hold spaces; the parent is the second field after it.
-    read -r _ parent _ < <(sed 's/.*) //' "$stat" 2>/dev/null) || continue
-    [ "$parent" != "$1" ] || basename "${stat%/stat}"
+    read -r _ parent _ <<<"${line##*) }"
+    [ "$parent" != "$1" ] || printf '%s\n' "${folder#/proc/}"
+  done
+}
+
+# wait_for_child PID: sets CHILD to the first child of a running program; fails when the program ends without one.
+wait_for_child() {
+  CHILD=""
+  while [ -z "$CHILD" ]; do
+    kill -0 "$1" 2>/dev/null || fail "process $1 ended, or never had a child"
+    CHILD=$(children_of "$1" | head -n 1)
+    [ -n "$CHILD" ] || sleep 0.01
   done
 }
 
