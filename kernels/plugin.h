@@ -25,7 +25,7 @@
 extern "C" {
 #endif
 
-#define ATTN_PLUGIN_ABI    2u
+#define ATTN_PLUGIN_ABI    3u
 #define ATTN_PLUGIN_SYMBOL "attn_plugin"
 
 /* Most objects of one command line, variants of all of them together, and bytes of a text. */
@@ -47,7 +47,8 @@ enum {
   X(attn_pass)                 \
   X(attn_plan)                 \
   X(attn_buffers)              \
-  X(attn_pass_args)
+  X(attn_pass_args)            \
+  X(status)
 
 enum {
 #define ATTN_PLUGIN_COUNT(name) ATTN_PLUGIN_STRUCT_##name,

@@ -106,7 +106,7 @@ struct attn_pass {
                      * and before it ends. Of no meaning in the first pass, which starts after all that came before */
 };
 
-enum { ATTN_PASSES_MAX = 4, ATTN_PASS_ARGS_MAX = 1024 };
+enum { ATTN_PASSES_MAX = 4, ATTN_PASS_ARGS_MAX = 4096 };
 
 struct attn_plan {
   struct attn_pass pass[ATTN_PASSES_MAX];
@@ -125,7 +125,8 @@ struct attn_buffers {
   void *workspace; /* plan.workspace_bytes, 256-byte aligned; holds garbage at every launch */
 };
 
-/* A kernel takes one struct by value; bind() writes it here. */
+/* A kernel takes one struct by value; bind() writes it here, aligned for the tensor maps of compute capability 9.0
+ * (kernels/tiles/tensor_map.cuh), which are made there, once, and not at every launch. */
 struct attn_pass_args {
   unsigned char bytes[ATTN_PASS_ARGS_MAX] __attribute__((aligned(64)));
 };
@@ -171,9 +172,10 @@ struct attn_variant {
   /* Pure; cannot fail once supports() said yes. *plan arrives zeroed. */
   void (*plan)(const struct attn_shape *, const struct attn_tuning *, const struct device_info *,
                struct attn_plan *plan);
-  /* CUDA variants: writes each pass's kernel argument into args[pass]. NULL in a build without CUDA. */
-  void (*bind)(const struct attn_shape *, const struct attn_plan *, const struct attn_buffers *,
-               struct attn_pass_args args[ATTN_PASSES_MAX]);
+  /* CUDA variants: writes each pass's kernel argument into args[pass]; with the GPU open, so it may ask the driver.
+   * A failure costs the cell, with its text as the reason. NULL in a build without CUDA. */
+  struct status (*bind)(const struct attn_shape *, const struct attn_plan *, const struct attn_buffers *,
+                        struct attn_pass_args args[ATTN_PASSES_MAX]);
   /* CPU variants: computes O with `threads` threads; returns after the last write. NULL for CUDA variants. */
   void (*run)(const struct attn_shape *, const struct attn_plan *, const struct attn_buffers *, unsigned threads);
   /* Vendor libraries, which have neither bind() nor run() and whose plan() leaves everything zero; else NULL. */

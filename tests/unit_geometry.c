@@ -367,9 +367,17 @@ static void cuda_core_variants_take_f32_and_tensor_variants_refuse_it(void **sta
   static const struct {
     const char *name;
     bool takes;
-  } rows[] = {{"serial", true},    {"scalar", true},      {"scalar_quad", true},      {"wmma", false},
-              {"cp_async", false}, {"split_kv", false},   {"split_kv_atomic", false}, {"one_query", true},
-              {"wmma_qk", false},  {"mma_swizzle", false}};
+  } rows[] = {{"serial", true},
+              {"scalar", true},
+              {"scalar_quad", true},
+              {"wmma", false},
+              {"cp_async", false},
+              {"split_kv", false},
+              {"split_kv_atomic", false},
+              {"one_query", true},
+              {"wmma_qk", false},
+              {"mma_swizzle", false},
+              {"wgmma", false}};
   for (size_t i = 0; i < COUNT(rows); i++) {
     const struct point p = point_of(rows[i].name, "l4", square(1, 8, 512, 128, ATTN_F32));
     assert_int_equal(refusal(&p) == NULL, rows[i].takes);
@@ -476,6 +484,74 @@ static void mma_swizzle_refuses_more_q_tiles_than_a_grid_has_blocks(void **state
   const struct point over = point_of("mma_swizzle", "h200", square(65536, 1024, 32 * 64, 64, ATTN_F16));
   assert_null(refusal(&most));
   assert_non_null(refusal(&over));
+}
+
+/* ---- wgmma --------------------------------------------------------------------------------------------------- */
+
+static void wgmma_runs_on_compute_capability_9_0_alone(void **state) {
+  (void)state;
+  for (size_t m = 0; m < gpu_model_count(); m++) {
+    const struct device_info *device = &gpu_model_at(m)->info;
+    const struct point p = point_of("wgmma", gpu_model_at(m)->name, square(1, 8, 512, 64, ATTN_F16));
+    assert_int_equal(refusal(&p) == NULL, device->cc_major == 9 && device->cc_minor == 0);
+  }
+}
+
+static void wgmma_takes_dimensions_of_whole_copy_units_up_to_256(void **state) {
+  (void)state;
+  for (uint32_t D = 1; D <= 264; D++) {
+    const struct point f16 = point_of("wgmma", "h200", square(2, 8, 512, D, ATTN_F16));
+    const struct point bf16 = point_of("wgmma", "h200", square(2, 8, 512, D, ATTN_BF16));
+    const struct point f32 = point_of("wgmma", "h200", square(2, 8, 512, D, ATTN_F32));
+    assert_int_equal(refusal(&f16) == NULL, D % 8 == 0 && D <= 256);
+    assert_int_equal(refusal(&bf16) == NULL, D % 8 == 0 && D <= 256);
+    assert_non_null(refusal(&f32));
+  }
+}
+
+static void wgmma_chooses_rows_by_how_many_blocks_they_make(void **state) {
+  (void)state;
+  static const struct {
+    uint32_t B, H, S, D, rows, blocks;
+    bool causal;
+  } rows[] = {
+      {1, 8, 512, 64, 64, 64, false},     /* all blocks at once, short ones */
+      {4, 16, 512, 64, 256, 128, false},  /* one round of long blocks, no second one */
+      {32, 32, 512, 64, 256, 132, false}, /* 512 is two tiles of 256, but not of 192 */
+      {32, 32, 512, 64, 128, 132, true},  /* the diagonal wastes less of short tiles */
+      {1, 32, 16384, 64, 256, 132, true},  {1, 4, 512, 128, 64, 32, false},
+      {16, 16, 1024, 128, 128, 132, true}, {1, 8, 16384, 256, 128, 132, false},
+  };
+  for (size_t i = 0; i < COUNT(rows); i++) {
+    struct point p = point_of("wgmma", "h200", square(rows[i].B, rows[i].H, rows[i].S, rows[i].D, ATTN_F16));
+    p.shape.causal = rows[i].causal;
+    assert_null(refusal(&p));
+    const struct attn_plan plan = plan_of(&p);
+    assert_int_equal(plan.tile_q, rows[i].rows);
+    assert_grid(&plan.pass[0], rows[i].blocks, 1, 1);
+    assert_int_equal(plan.pass[0].block[0], rows[i].rows * 2 + 128); /* a warpgroup per 64 rows, one that fetches */
+    assert_int_equal(plan.pass[0].row_threads, rows[i].rows * 2);
+  }
+}
+
+static void wgmma_tunables_name_a_kernel_or_are_refused(void **state) {
+  (void)state;
+  enum { WG_GROUPS, WG_KEYS, WG_CLUSTER = 6, WG_PERSISTENT };
+  struct point p = point_of("wgmma", "h200", square(4, 16, 4096, 64, ATTN_F16));
+  p.tuning.value[WG_GROUPS] = 3;
+  assert_null(refusal(&p));
+  assert_int_equal(plan_of(&p).tile_q, 192);
+  p.tuning.value[WG_KEYS] = 144;
+  assert_non_null(refusal(&p));
+  p = point_of("wgmma", "h200", square(4, 16, 4096, 128, ATTN_F16));
+  p.tuning.value[WG_PERSISTENT] = 0;
+  assert_grid(&plan_of(&p).pass[0], 4 * 16 * 32, 1, 1);
+  p.tuning.value[WG_CLUSTER] = 2;
+  assert_null(refusal(&p));
+  assert_int_equal(plan_of(&p).pass[0].cluster[0], 2);
+  assert_grid(&plan_of(&p).pass[0], 4 * 16 * 32, 1, 1);
+  p.shape.dtype = ATTN_BF16; /* compiled for f16 alone */
+  assert_non_null(refusal(&p));
 }
 
 static void split_kv_has_a_split_and_a_combine_pass(void **state) {
@@ -745,6 +821,10 @@ int main(void) {
       cmocka_unit_test(mma_swizzle_persistent_grid_is_what_fits_at_once),
       cmocka_unit_test(mma_swizzle_saves_the_padding),
       cmocka_unit_test(mma_swizzle_refuses_more_q_tiles_than_a_grid_has_blocks),
+      cmocka_unit_test(wgmma_runs_on_compute_capability_9_0_alone),
+      cmocka_unit_test(wgmma_takes_dimensions_of_whole_copy_units_up_to_256),
+      cmocka_unit_test(wgmma_chooses_rows_by_how_many_blocks_they_make),
+      cmocka_unit_test(wgmma_tunables_name_a_kernel_or_are_refused),
       cmocka_unit_test(split_kv_has_a_split_and_a_combine_pass),
       cmocka_unit_test(split_kv_atomic_differs_from_split_kv_in_the_merge_only),
       cmocka_unit_test(split_kv_chooses_splits_that_fill_at_most_one_wave),

@@ -308,8 +308,7 @@ struct status bind_kernels(struct cuda_problem *p, const struct attn_variant *va
     STATUS_TRY(plugin_launch_handle(variant, &plan->pass[i], &p->bound.handle[i]));
     STATUS_TRY(prepare_pass(&plan->pass[i], p->bound.handle[i], &facts[i]));
   }
-  variant->bind(&p->base.shape, plan, buffers, p->bound.args);
-  return status_ok();
+  return variant->bind(&p->base.shape, plan, buffers, p->bound.args);
 }
 
 struct status bind_dropped(struct cuda_problem *p, const struct attn_variant *variant, struct attn_plan *plan,

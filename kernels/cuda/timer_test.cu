@@ -88,17 +88,20 @@ void plan_spin(const attn_shape *, const attn_tuning *, const struct device_info
   plan->workspace_bytes = kStampOffset + sizeof(spin_stamp) * kStampsMax;
 }
 
-void bind_spin(const attn_shape *, const attn_plan *, const attn_buffers *buffers, attn_pass_args *args) {
+struct status bind_spin(const attn_shape *, const attn_plan *, const attn_buffers *buffers, attn_pass_args *args) {
   unsigned char *workspace = static_cast<unsigned char *>(buffers->workspace);
   put_args(args[0], spin_args{0, reinterpret_cast<spin_stamp *>(workspace + kStampOffset),
                               reinterpret_cast<volatile unsigned int *>(workspace)});
+  return status_ok();
 }
 
 void plan_empty(const attn_shape *, const attn_tuning *, const struct device_info *, attn_plan *plan) {
   plan_pass(plan, handle(selftest_empty_kernel), 1, 1);
 }
 
-void bind_empty(const attn_shape *, const attn_plan *, const attn_buffers *, attn_pass_args *) {}
+struct status bind_empty(const attn_shape *, const attn_plan *, const attn_buffers *, attn_pass_args *) {
+  return status_ok();
+}
 
 /* The workspace is what is read, and holds the sink behind it. */
 void plan_read(const attn_shape *, const attn_tuning *, const struct device_info *device, attn_plan *plan) {
@@ -106,10 +109,12 @@ void plan_read(const attn_shape *, const attn_tuning *, const struct device_info
   plan->workspace_bytes = device->l2_bytes / 2 / sizeof(uint4) * sizeof(uint4) + sizeof(uint4);
 }
 
-void bind_read(const attn_shape *, const attn_plan *plan, const attn_buffers *buffers, attn_pass_args *args) {
+struct status bind_read(const attn_shape *, const attn_plan *plan, const attn_buffers *buffers,
+                        attn_pass_args *args) {
   const uint4 *data = static_cast<const uint4 *>(buffers->workspace);
   const size_t count = plan->workspace_bytes / sizeof *data - 1;
   put_args(args[0], read_args{data, count, static_cast<unsigned int *>(buffers->workspace) + 4 * count});
+  return status_ok();
 }
 
 const struct attn_variant kSpin = {

@@ -114,14 +114,15 @@ static const void *kernel_for(attn_dtype dtype) {
 }
 
 /* Called once before the launches: writes the argument of every pass. */
-static void warp_bind(const attn_shape *shape, const attn_plan *, const attn_buffers *buffers,
-                      attn_pass_args args[ATTN_PASSES_MAX]) {
+static struct status warp_bind(const attn_shape *shape, const attn_plan *, const attn_buffers *buffers,
+                               attn_pass_args args[ATTN_PASSES_MAX]) {
   Params p = {};
   p.q = buffers->q, p.k = buffers->k, p.v = buffers->v, p.o = buffers->o;
   p.shape = *shape;
   p.scale_log2 = (float)(M_LOG2E / sqrt((double)shape->D));
   static_assert(sizeof p <= ATTN_PASS_ARGS_MAX, "a kernel argument must fit the runner's buffer");
   memcpy(args[0].bytes, &p, sizeof p);
+  return {};
 }
 
 #else /* without nvcc the plan still works: `attnbench plan --gpu h200 --load example.so` */

@@ -22,6 +22,20 @@ __device__ __forceinline__ uint32_t shared_address(const void *shared) {
   return (uint32_t)__cvta_generic_to_shared(shared);
 }
 
+/* 16 bytes at a shared address. */
+__device__ __forceinline__ uint4 load_shared(uint32_t address) {
+  uint4 x;
+  asm volatile("ld.shared.v4.u32 {%0, %1, %2, %3}, [%4];"
+               : "=r"(x.x), "=r"(x.y), "=r"(x.z), "=r"(x.w)
+               : "r"(address)
+               : "memory");
+  return x;
+}
+__device__ __forceinline__ void store_shared(uint32_t address, uint4 x) {
+  asm volatile("st.shared.v4.u32 [%0], {%1, %2, %3, %4};" ::"r"(address), "r"(x.x), "r"(x.y), "r"(x.z), "r"(x.w)
+               : "memory");
+}
+
 /* Starts an asynchronous copy of 16 bytes, global to shared, around L1. valid = false writes 16 zero bytes and reads
  * nothing, though `global` must still be a mapped address. */
 __device__ __forceinline__ void cp_async_16(uint32_t shared, const void *global, bool valid) {

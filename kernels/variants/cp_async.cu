@@ -139,9 +139,10 @@ static const void *pipe_kernel_for(const attn_shape &shape, int32_t stages) {
   return shape.D == 64 ? pipe_of_stages<__nv_bfloat16, 64>(stages) : pipe_of_stages<__nv_bfloat16, 128>(stages);
 }
 
-static void pipe_bind(const attn_shape *shape, const attn_plan *, const attn_buffers *buffers,
-                      attn_pass_args args[ATTN_PASSES_MAX]) {
+static struct status pipe_bind(const attn_shape *shape, const attn_plan *, const attn_buffers *buffers,
+                               attn_pass_args args[ATTN_PASSES_MAX]) {
   put_args(args[0], params_of(*shape, *buffers));
+  return status_ok();
 }
 
 #else

@@ -732,14 +732,14 @@ static void d_split_bind_cluster(const attn_shape &shape, const attn_plan &plan,
   while (d_tile::kClusterRows >> (params->own_rows_log2 + 1) >= params->chunks) ++params->own_rows_log2;
 }
 
-static void d_split_bind(const attn_shape *shape, const attn_plan *plan, const attn_buffers *buffers,
-                         attn_pass_args args[ATTN_PASSES_MAX]) {
+static struct status d_split_bind(const attn_shape *shape, const attn_plan *plan, const attn_buffers *buffers,
+                                  attn_pass_args args[ATTN_PASSES_MAX]) {
   DSplitParams params = {};
   params.attention = params_of(*shape, *buffers);
   if (plan->pass_count == 1) {
     d_split_bind_cluster(*shape, *plan, &params);
     put_args(args[0], params);
-    return;
+    return status_ok();
   }
   params.partial = static_cast<float *>(buffers->workspace);
   params.chunks = d_split_chunks(*shape, *plan);
@@ -749,6 +749,7 @@ static void d_split_bind(const attn_shape *shape, const attn_plan *plan, const a
   params.padded_keys = round_up(shape->Skv, d_tile::kKeys);
   params.part_elements = (uint64_t)shape->B * shape->Hq * params.padded_rows * params.padded_keys;
   for (uint32_t pass = 0; pass < plan->pass_count; ++pass) put_args(args[pass], params);
+  return status_ok();
 }
 #else
 constexpr decltype(attn_variant::bind) d_split_bind = nullptr;

@@ -268,14 +268,15 @@ static const void *mma_kernel_for(const attn_shape &shape, uint32_t blocks, bool
   return mma_of_dim<__nv_bfloat16>(shape.D, blocks, swizzle, fused);
 }
 
-static void mma_bind(const attn_shape *shape, const attn_plan *plan, const attn_buffers *buffers,
-                     attn_pass_args args[ATTN_PASSES_MAX]) {
+static struct status mma_bind(const attn_shape *shape, const attn_plan *plan, const attn_buffers *buffers,
+                              attn_pass_args args[ATTN_PASSES_MAX]) {
   MmaParams params = {};
   params.attention = params_of(*shape, *buffers);
   params.q_tiles = ceil_div(shape->Sq, plan->tile_q);
   params.items = shape->B * shape->Hq * params.q_tiles;
   params.stages = plan->stages;
   put_args(args[0], params);
+  return status_ok();
 }
 
 #else

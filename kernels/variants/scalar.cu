@@ -90,9 +90,10 @@ static const void *scalar_kernel_for(const attn_shape &shape) {
 }
 
 /* 4. The argument of each pass. */
-static void scalar_bind(const attn_shape *shape, const attn_plan *, const attn_buffers *buffers,
-                        attn_pass_args args[ATTN_PASSES_MAX]) {
+static struct status scalar_bind(const attn_shape *shape, const attn_plan *, const attn_buffers *buffers,
+                                 attn_pass_args args[ATTN_PASSES_MAX]) {
   put_args(args[0], params_of(*shape, *buffers));
+  return status_ok();
 }
 
 #else

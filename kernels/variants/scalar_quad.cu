@@ -309,8 +309,8 @@ static const void *quad_kernel_for(const attn_shape &shape, uint32_t rows, bool 
 }
 /* Everything but the instance is read from the tuning at launch, so that a rung and the one below it run the same
  * machine code. */
-static void quad_bind(const attn_shape *shape, const attn_plan *plan, const attn_buffers *buffers,
-                      attn_pass_args args[ATTN_PASSES_MAX]) {
+static struct status quad_bind(const attn_shape *shape, const attn_plan *plan, const attn_buffers *buffers,
+                               attn_pass_args args[ATTN_PASSES_MAX]) {
   const int32_t *tuning = plan->tuning.value;
   QuadParams params = {};
   params.attention = params_of(*shape, *buffers);
@@ -319,6 +319,7 @@ static void quad_bind(const attn_shape *shape, const attn_plan *plan, const attn
       quad_stride(row_tile::padded_dim(shape->D), attn_dtype_bytes(shape->dtype), tuning[QUAD_PAD] != 0);
   params.wide_copies = tuning[QUAD_VEC] != 0;
   put_args(args[0], params);
+  return status_ok();
 }
 
 #else

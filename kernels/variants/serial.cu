@@ -88,9 +88,10 @@ static const void *serial_kernel_for(const attn_shape &shape) {
   }
 }
 
-static void serial_bind(const attn_shape *shape, const attn_plan *, const attn_buffers *buffers,
-                        attn_pass_args args[ATTN_PASSES_MAX]) {
+static struct status serial_bind(const attn_shape *shape, const attn_plan *, const attn_buffers *buffers,
+                                 attn_pass_args args[ATTN_PASSES_MAX]) {
   put_args(args[0], params_of(*shape, *buffers));
+  return status_ok();
 }
 
 #else

@@ -120,8 +120,8 @@ static SplitHandles split_kernels_for(const attn_shape &shape) {
   return shape.dtype == ATTN_F16 ? split_of_dim<__half>(shape.D) : split_of_dim<__nv_bfloat16>(shape.D);
 }
 
-static void split_bind(const attn_shape *shape, const attn_plan *plan, const attn_buffers *buffers,
-                       attn_pass_args args[ATTN_PASSES_MAX]) {
+static struct status split_bind(const attn_shape *shape, const attn_plan *plan, const attn_buffers *buffers,
+                                attn_pass_args args[ATTN_PASSES_MAX]) {
   SplitParams params = {};
   params.attention = params_of(*shape, *buffers);
   params.splits = plan->splits;
@@ -131,6 +131,7 @@ static void split_bind(const attn_shape *shape, const attn_plan *plan, const att
       reinterpret_cast<RowStats *>(workspace + partial_bytes(split_tile::query_rows(*shape), plan->splits, shape->D));
   put_args(args[0], params);
   put_args(args[1], params);
+  return status_ok();
 }
 
 #else

@@ -159,8 +159,8 @@ static AtomicHandles atomic_kernels_for(const attn_shape &shape) {
           half ? atomic_split_of_dim<__half>(shape.D) : atomic_split_of_dim<__nv_bfloat16>(shape.D)};
 }
 
-static void atomic_bind(const attn_shape *shape, const attn_plan *plan, const attn_buffers *buffers,
-                        attn_pass_args args[ATTN_PASSES_MAX]) {
+static struct status atomic_bind(const attn_shape *shape, const attn_plan *plan, const attn_buffers *buffers,
+                                 attn_pass_args args[ATTN_PASSES_MAX]) {
   unsigned char *workspace = static_cast<unsigned char *>(buffers->workspace);
   AtomicParams params = {};
   params.attention = params_of(*shape, *buffers);
@@ -170,6 +170,7 @@ static void atomic_bind(const attn_shape *shape, const attn_plan *plan, const at
   params.locks = reinterpret_cast<uint32_t *>(workspace + atomic_out_bytes(*shape) + atomic_stats_bytes(*shape));
   put_args(args[0], params);
   put_args(args[1], params);
+  return status_ok();
 }
 
 #else

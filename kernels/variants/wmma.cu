@@ -34,9 +34,10 @@ static const void *wmma_kernel_for(const attn_shape &shape) {
   return shape.D == 64 ? handle(wmma_kernel<__nv_bfloat16, 64>) : handle(wmma_kernel<__nv_bfloat16, 128>);
 }
 
-static void wmma_bind(const attn_shape *shape, const attn_plan *, const attn_buffers *buffers,
-                      attn_pass_args args[ATTN_PASSES_MAX]) {
+static struct status wmma_bind(const attn_shape *shape, const attn_plan *, const attn_buffers *buffers,
+                               attn_pass_args args[ATTN_PASSES_MAX]) {
   put_args(args[0], params_of(*shape, *buffers));
+  return status_ok();
 }
 
 #else

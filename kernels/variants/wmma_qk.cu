@@ -36,9 +36,10 @@ static const void *wmma_qk_kernel_for(const attn_shape &shape) {
   return shape.D == 64 ? handle(wmma_qk_kernel<__nv_bfloat16, 64>) : handle(wmma_qk_kernel<__nv_bfloat16, 128>);
 }
 
-static void wmma_qk_bind(const attn_shape *shape, const attn_plan *, const attn_buffers *buffers,
-                         attn_pass_args args[ATTN_PASSES_MAX]) {
+static struct status wmma_qk_bind(const attn_shape *shape, const attn_plan *, const attn_buffers *buffers,
+                                  attn_pass_args args[ATTN_PASSES_MAX]) {
   put_args(args[0], params_of(*shape, *buffers));
+  return status_ok();
 }
 
 #else

@@ -460,9 +460,10 @@ static const void *defect_kernel_for(enum defect defect) {
 }
 
 template <enum defect kDefect>
-static void defect_bind(const attn_shape *shape, const attn_plan *plan, const attn_buffers *buffers,
-                        attn_pass_args args[ATTN_PASSES_MAX]) {
+static struct status defect_bind(const attn_shape *shape, const attn_plan *plan, const attn_buffers *buffers,
+                                 attn_pass_args args[ATTN_PASSES_MAX]) {
   put_args(args[0], DefectParams{params_of(*shape, *buffers), plan->pass[0].grid[0], plan->tile_q, kDefect});
+  return status_ok();
 }
 #define DEFECT_BIND(defect) attn::defect_bind<attn::defect>
 

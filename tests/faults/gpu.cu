@@ -80,11 +80,12 @@ static const void *fault_kernel() { return handle(gpu_fault_kernel); }
 static const void *count_kernel() { return handle(gpu_fault_count_kernel); }
 
 template <enum gpu_fault kFault>
-static void gpu_fault_bind(const attn_shape *shape, const attn_plan *, const attn_buffers *buffers,
-                           attn_pass_args args[ATTN_PASSES_MAX]) {
+static struct status gpu_fault_bind(const attn_shape *shape, const attn_plan *, const attn_buffers *buffers,
+                                    attn_pass_args args[ATTN_PASSES_MAX]) {
   const FaultParams params = {params_of(*shape, *buffers), kFault};
   put_args(args[0], params);
   put_args(args[1], params);
+  return status_ok();
 }
 #define GPU_FAULT_BIND(fault) attn::gpu_fault_bind<attn::fault>
 

@@ -85,10 +85,11 @@ static const void *wrong_kernels(int pass) {
   return kernels[pass];
 }
 
-static void gpu_wrong_bind(const attn_shape *shape, const attn_plan *plan, const attn_buffers *buffers,
-                           attn_pass_args args[ATTN_PASSES_MAX]) {
+static struct status gpu_wrong_bind(const attn_shape *shape, const attn_plan *plan, const attn_buffers *buffers,
+                                    attn_pass_args args[ATTN_PASSES_MAX]) {
   const WrongParams params = {{*shape, *buffers, static_cast<enum wrong_bug>(plan->tuning.value[0])}};
   for (int pass = 0; pass < 3; ++pass) put_args(args[pass], params);
+  return status_ok();
 }
 #define GPU_WRONG_BIND attn::gpu_wrong_bind
 

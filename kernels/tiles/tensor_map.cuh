@@ -1,0 +1,48 @@
+/* Tensor maps for the copy engine of compute capability 9.0 and up, made on the host, once per binding. A kernel
+ * takes one inside its argument, `const __grid_constant__`, at a multiple of 64 bytes. */
+#ifndef ATTNBENCH_KERNELS_TENSOR_MAP_CUH
+#define ATTNBENCH_KERNELS_TENSOR_MAP_CUH
+
+#ifdef __CUDACC__
+#include <cuda.h>
+#include <cuda_runtime.h>
+
+#include "kernels/variant.h"
+
+namespace attn {
+
+/* A dense tensor [matrices][rows][columns] of 16-bit elements, read or written in boxes of `box_rows` rows (256 at
+ * most) by 64 columns of one matrix, with the 128-byte swizzle. `columns` is a multiple of 8. What a box holds
+ * outside of the tensor reads as zeros and is not written. The driver's function is looked up at run time: nothing
+ * links with the driver's library. */
+inline struct status tensor_map_make(CUtensorMap *map, const void *tensor, enum attn_dtype dtype, uint64_t matrices,
+                                     uint32_t rows, uint32_t columns, uint32_t box_rows) {
+  using Encode = decltype(&cuTensorMapEncodeTiled);
+  void *found = nullptr;
+  cudaDriverEntryPointQueryResult answer = cudaDriverEntryPointSymbolNotFound;
+#if CUDART_VERSION >= 12050
+  const cudaError_t error =
+      cudaGetDriverEntryPointByVersion("cuTensorMapEncodeTiled", &found, 12000, cudaEnableDefault, &answer);
+#else
+  const cudaError_t error = cudaGetDriverEntryPoint("cuTensorMapEncodeTiled", &found, cudaEnableDefault, &answer);
+#endif
+  if (error != cudaSuccess || answer != cudaDriverEntryPointSuccess || found == nullptr) {
+    cudaGetLastError();
+    return status_make(STATUS_UNSUPPORTED, "the driver has no cuTensorMapEncodeTiled: it is older than CUDA 12.0");
+  }
+  const cuuint64_t extent[3] = {columns, rows, matrices};
+  const cuuint64_t stride[2] = {2ull * columns, 2ull * columns * rows};
+  const cuuint32_t box[3] = {64, box_rows, 1}, step[3] = {1, 1, 1};
+  const CUresult result = reinterpret_cast<Encode>(found)(
+      map, dtype == ATTN_BF16 ? CU_TENSOR_MAP_DATA_TYPE_BFLOAT16 : CU_TENSOR_MAP_DATA_TYPE_FLOAT16, 3,
+      const_cast<void *>(tensor), extent, stride, box, step, CU_TENSOR_MAP_INTERLEAVE_NONE,
+      CU_TENSOR_MAP_SWIZZLE_128B, CU_TENSOR_MAP_L2_PROMOTION_L2_256B, CU_TENSOR_MAP_FLOAT_OOB_FILL_NONE);
+  if (result == CUDA_SUCCESS) return status_ok();
+  return status_make(STATUS_DEVICE, "cuTensorMapEncodeTiled: error %d for [%llu][%u][%u] in boxes of %u rows",
+                     (int)result, (unsigned long long)matrices, rows, columns, box_rows);
+}
+
+}  // namespace attn
+#endif
+
+#endif

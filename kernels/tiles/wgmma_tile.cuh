@@ -1,0 +1,749 @@
+/* The kernel of `wgmma`: a block whose warpgroups have roles. One fetches tiles of Q, K and V with the copy engine;
+ * each of the others owns 64 query rows and multiplies them, scores and weights in registers.
+ *
+ * Tiles of K and V share one ring of slots in the order in which they are multiplied, across q tiles, so that
+ * fetching never pauses at the end of one. A warpgroup's order of work, `overlap`:
+ *
+ *     S = Q K(0)' ... then for each next tile n, from the last keys to the first:
+ *       start S = Q K(n)', start O += P V(n-1), wait for S, soften S while the second product runs,
+ *       wait for O, P = S
+ *     start O += P V(last), start the next q tile's S = Q' K'(0)', wait for O, write O while the other runs
+ *
+ * so that the tensor cores have work during every softmax but the first of the block. */
+#ifndef ATTNBENCH_KERNELS_WGMMA_TILE_CUH
+#define ATTNBENCH_KERNELS_WGMMA_TILE_CUH
+
+#include "kernels/tiles/attn_params.cuh"
+
+namespace attn::wgmma_tile {
+
+/* What is fixed when a kernel is compiled. */
+struct Shape {
+  uint32_t D;        /* multiple of 32, 256 at most; columns of the tensors beyond theirs are zeros */
+  uint32_t groups;   /* warpgroups that multiply, 64 query rows each */
+  uint32_t keys;     /* of a tile; multiple of 16 */
+  uint32_t slots;    /* tiles in the ring, K's and V's together */
+  uint32_t overlap;  /* 1: softmax under the products of other tiles */
+  uint32_t pingpong; /* 1: warpgroups take turns to start products */
+  uint32_t fma_exp;  /* sixteenths of the exponentials that are polynomials on the FMA pipe */
+  uint32_t lazy; /* 1: the output is rescaled only when the maximum has grown by more than 2^8; 2: and the maximum is
+                  * looked for only when weights have become too large */
+  uint32_t cluster; /* blocks that share the fetched K and V */
+  uint32_t hold_q;  /* 1: Q in registers */
+};
+
+constexpr ATTN_HD uint32_t slabs(uint32_t D) { return (D + 63) / 64; }
+constexpr ATTN_HD uint32_t q_bytes(const Shape &s) { return s.groups * slabs(s.D) * 64 * 128; }
+constexpr ATTN_HD uint32_t slot_bytes(const Shape &s) { return slabs(s.D) * s.keys * 128; }
+constexpr uint32_t kNotes = 4; /* rounds whose items are known to the warpgroups at once */
+constexpr ATTN_HD uint32_t note_bytes(const Shape &s) { return kNotes * s.groups * 16; }
+constexpr ATTN_HD uint32_t barrier_count(const Shape &s) { return 2 * (s.groups + s.slots); }
+/* Q [groups][slabs][64 rows][128 bytes], slots [slots][slabs][keys][128 bytes], notes [kNotes][groups], barriers */
+constexpr ATTN_HD uint32_t smem_bytes(const Shape &s) {
+  return q_bytes(s) + s.slots * slot_bytes(s) + note_bytes(s) + barrier_count(s) * 8;
+}
+constexpr ATTN_HD uint32_t threads(const Shape &s) { return (s.groups + 1) * 128; }
+
+/* An item is one q tile of one head of one batch, for each block of a cluster: of neighbouring heads that share K and
+ * V when there are such, else neighbouring tiles of one head. */
+inline bool shares_kv_head(const attn_shape &shape, const Shape &s) {
+  return s.cluster > 1 && shape.Hq / shape.Hkv % s.cluster == 0;
+}
+inline uint32_t items_of_head(const attn_shape &shape, const Shape &s) {
+  const uint32_t q_tiles = ceil_div(shape.Sq, s.groups * 64);
+  return shares_kv_head(shape, s) ? q_tiles : ceil_div(q_tiles, s.cluster);
+}
+inline uint32_t items(const attn_shape &shape, const Shape &s) {
+  return shape.B * shape.Hq / (shares_kv_head(shape, s) ? s.cluster : 1) * items_of_head(shape, s);
+}
+
+}  // namespace attn::wgmma_tile
+
+#ifdef __CUDACC__
+#include "kernels/tiles/attn_device.cuh"
+#include "kernels/tiles/hopper_tile.cuh"
+
+namespace attn {
+
+/* The argument. */
+struct WgmmaParams {
+  CUtensorMap q, k, v; /* boxes of 64 rows, and of a tile's keys */
+  Params attention;
+  uint32_t q_tiles, items; /* counted in clusters */
+  uint32_t section;        /* causal: heads whose items are interleaved; all others come before or after */
+  uint32_t shares_kv_head; /* the blocks of a cluster have the same q tile of neighbouring heads; else neighbouring
+                            * q tiles of a head */
+};
+
+/* Heads whose K and V fit in the larger half of a 50 MB L2 together. */
+inline uint32_t wgmma_section(const attn_shape &shape) {
+  const uint64_t head_bytes = 4ull * shape.Skv * shape.D, kv_heads = (32ull << 20) / head_bytes;
+  const uint64_t heads = (kv_heads > 1 ? kv_heads : 1) * (shape.Hq / shape.Hkv), all = (uint64_t)shape.B * shape.Hq;
+  return (uint32_t)(heads < all ? heads : all);
+}
+
+inline struct status wgmma_params(const attn_shape &shape, const attn_buffers &buffers, const wgmma_tile::Shape &s,
+                                  WgmmaParams *out) {
+  const uint64_t heads = (uint64_t)shape.B * shape.Hq, kv_heads = (uint64_t)shape.B * shape.Hkv;
+  const uint32_t tile_kv = s.keys / s.cluster;
+  out->attention = params_of(shape, buffers);
+  out->shares_kv_head = wgmma_tile::shares_kv_head(shape, s);
+  out->q_tiles = wgmma_tile::items_of_head(shape, s);
+  out->items = wgmma_tile::items(shape, s);
+  out->section = wgmma_section(shape);
+  if (out->shares_kv_head) out->section = ceil_div(out->section, s.cluster);
+  struct status status = tensor_map_make(&out->q, buffers.q, shape.dtype, heads, shape.Sq, shape.D, 64);
+  if (status.code == STATUS_OK)
+    status = tensor_map_make(&out->k, buffers.k, shape.dtype, kv_heads, shape.Skv, shape.D, tile_kv);
+  if (status.code == STATUS_OK)
+    status = tensor_map_make(&out->v, buffers.v, shape.dtype, kv_heads, shape.Skv, shape.D, tile_kv);
+  return status;
+}
+
+namespace wgmma_tile {
+
+template <typename T_, Shape S_>
+struct Config {
+  using T = T_;
+  static constexpr Shape S = S_;
+  static constexpr uint32_t kD = S.D, kKeys = S.keys, kSlots = S.slots, kGroups = S.groups;
+  static constexpr uint32_t kSlabs = slabs(kD), kRows = kGroups * 64;
+  static constexpr uint32_t kSlotBytes = slot_bytes(S), kGroupBytes = kSlabs * 64 * 128;
+  static constexpr bool kTurns = S.pingpong && kGroups > 1;
+  /* of 512 per 128 threads: what __launch_bounds__ gives is shared out anew */
+  static constexpr uint32_t kConsumerRegisters = kGroups == 4 ? 112 : kGroups == 3 ? 160 : 240;
+  static constexpr uint32_t kProducerRegisters = kGroups == 3 ? 32 : 24;
+};
+
+#ifdef ATTN_SM90A
+
+struct Item {
+  uint32_t head, kv_head; /* counted through the batch */
+  uint32_t row, steps;    /* tiles of keys; at least 1 */
+};
+
+template <typename C>
+__device__ __forceinline__ uint32_t cluster_rank() {
+  if constexpr (C::S.cluster > 1) return ptx::cluster_rank();
+  return 0;
+}
+
+/* The item of this cluster in round `round` of the grid over the items; odd rounds run backwards, which evens out
+ * what clusters get when items become shorter. At least a.items: there is none, nor in later rounds. */
+template <typename C>
+__device__ __forceinline__ uint32_t item_index(uint32_t round) {
+  const uint32_t clusters = gridDim.x / C::S.cluster, own = blockIdx.x / C::S.cluster;
+  return round * clusters + (round % 2 ? clusters - 1 - own : own);
+}
+
+/* Full masks: q tiles of a head are neighbours and share its K and V in L2. Causal: sections of heads whose K and V
+ * fit in L2 together; the items of a section are sorted by length, and the last section ends with its shortest. The
+ * section before it runs the other way, so that lengths never jump and odd rounds undo what even rounds did. */
+template <typename C>
+__device__ __forceinline__ Item item_of(const WgmmaParams &a, uint32_t index) {
+  const Params &p = a.attention;
+  uint32_t head, tile;
+  if (p.causal) {
+    const uint32_t heads = a.items / a.q_tiles, first = index / (a.section * a.q_tiles) * a.section;
+    const uint32_t here = min(a.section, heads - first), within = index - first * a.q_tiles;
+    const bool descends = ((heads - 1) / a.section - first / a.section) % 2 == 0;
+    head = first + within % here, tile = within / here;
+    if (descends) tile = a.q_tiles - 1 - tile;
+  } else {
+    head = index / a.q_tiles, tile = index % a.q_tiles;
+  }
+  uint32_t end = tile + 1;
+  if (C::S.cluster > 1) {
+    const uint32_t rank = cluster_rank<C>();
+    if (a.shares_kv_head)
+      head = head * C::S.cluster + rank;
+    else
+      end = (tile + 1) * C::S.cluster, tile = tile * C::S.cluster + rank;
+  }
+  const uint32_t steps = ceil_div(visible_keys(p, min(end * C::kRows, p.Sq) - 1), C::kKeys);
+  return {head, head / p.Hq * p.Hkv + head % p.Hq / (p.Hq / p.Hkv), tile * C::kRows, max(steps, 1u)};
+}
+
+/* Where a side of the ring stands. */
+template <uint32_t Slots>
+struct Cursor {
+  uint32_t slot = 0, parity = 0;
+
+  __device__ __forceinline__ void advance() {
+    if (++slot == Slots) slot = 0, parity ^= 1;
+  }
+};
+
+/* Addresses in shared memory. */
+template <typename C>
+struct Layout {
+  uint32_t base; /* multiple of 1024 */
+
+  __device__ __forceinline__ uint32_t q(uint32_t group) const { return base + group * C::kGroupBytes; }
+  __device__ __forceinline__ uint32_t slot(uint32_t i) const { return q(C::kGroups) + i * C::kSlotBytes; }
+  /* What a warpgroup has to know of the item of a round; 16 bytes. */
+  __device__ __forceinline__ uint32_t note(uint32_t group, uint32_t round) const {
+    return slot(C::kSlots) + (round % kNotes * C::kGroups + group) * 16;
+  }
+  __device__ __forceinline__ uint32_t q_full(uint32_t group) const {
+    return slot(C::kSlots) + note_bytes(C::S) + 8 * group;
+  }
+  __device__ __forceinline__ uint32_t q_empty(uint32_t group) const { return q_full(C::kGroups + group); }
+  __device__ __forceinline__ uint32_t full(uint32_t i) const { return q_full(2 * C::kGroups + i); }
+  __device__ __forceinline__ uint32_t empty(uint32_t i) const { return full(C::kSlots + i); }
+
+  __device__ __forceinline__ void init_barriers() const {
+    for (uint32_t g = 0; g < C::kGroups; ++g) hopper::barrier_init(q_full(g), 1), hopper::barrier_init(q_empty(g), 4);
+    for (uint32_t i = 0; i < C::kSlots; ++i)
+      hopper::barrier_init(full(i), 1), hopper::barrier_init(empty(i), 4 * C::kGroups * C::S.cluster);
+    hopper::barrier_publish();
+  }
+};
+
+/* ---- fetching ----------------------------------------------------------------------------------------------------
+ */
+
+/* One thread: the tiles of K and V, in the order in which the warpgroups multiply them. */
+template <typename C>
+struct KvFetcher {
+  const WgmmaParams &a;
+  const Layout<C> at;
+  Cursor<C::kSlots> cursor;
+
+  __device__ __forceinline__ void fetch(const CUtensorMap *map, uint32_t kv_head, uint32_t tile) {
+    hopper::barrier_wait(at.empty(cursor.slot), cursor.parity ^ 1);
+    hopper::barrier_expect(at.full(cursor.slot), C::kSlotBytes);
+    constexpr uint32_t kShare = C::kKeys / C::S.cluster; /* keys that each block of the cluster fetches for all */
+    const uint32_t first = cluster_rank<C>() * kShare, to = at.slot(cursor.slot) + first * hopper::kSlabRow;
+#pragma unroll
+    for (uint32_t i = 0; i < C::kSlabs; ++i) {
+      const uint32_t slab = to + i * C::kKeys * hopper::kSlabRow, column = i * hopper::kSlab;
+      if constexpr (C::S.cluster > 1)
+        hopper::load_box_to_all(slab, map, at.full(cursor.slot), column, tile * C::kKeys + first, kv_head,
+                                (1 << C::S.cluster) - 1, hopper::kEvictLast);
+      else
+        hopper::load_box(slab, map, at.full(cursor.slot), column, tile * C::kKeys, kv_head, hopper::kEvictLast);
+    }
+    cursor.advance();
+  }
+  __device__ __forceinline__ void run() {
+    for (uint32_t round = 0, index; (index = item_index<C>(round)) < a.items; ++round) {
+      const Item item = item_of<C>(a, index);
+      uint32_t tile = item.steps - 1;
+      fetch(&a.k, item.kv_head, tile);
+      for (; tile > 0; --tile) {
+        if (!C::S.overlap) fetch(&a.v, item.kv_head, tile);
+        fetch(&a.k, item.kv_head, tile - 1);
+        if (C::S.overlap) fetch(&a.v, item.kv_head, tile);
+      }
+      fetch(&a.v, item.kv_head, 0);
+    }
+  }
+};
+
+/* One thread: each warpgroup's rows of Q, as soon as it needs the last ones no more, and a note of the item, so that
+ * the divisions that lead to it are made while there is nothing else to do. */
+template <typename C>
+__device__ __forceinline__ void fetch_q(const WgmmaParams &a, const Layout<C> &at) {
+  for (uint32_t round = 0, index; (index = item_index<C>(round)) < a.items; ++round) {
+    const Item item = item_of<C>(a, index);
+    for (uint32_t g = 0; g < C::kGroups; ++g) {
+      hopper::barrier_wait(at.q_empty(g), round % 2 ^ 1);
+      ptx::store_shared(at.note(g, round), make_uint4(item.head, item.row + g * 64, item.steps, 0));
+      hopper::barrier_expect(at.q_full(g), C::kGroupBytes);
+#pragma unroll
+      for (uint32_t i = 0; i < C::kSlabs; ++i)
+        hopper::load_box(at.q(g) + i * 64 * hopper::kSlabRow, &a.q, at.q_full(g), i * hopper::kSlab,
+                         item.row + g * 64, item.head, hopper::kEvictFirst);
+    }
+  }
+}
+
+/* ---- multiplying -------------------------------------------------------------------------------------------------
+ */
+
+template <typename T>
+__device__ __forceinline__ uint32_t pack(float lower, float upper);
+template <>
+__device__ __forceinline__ uint32_t pack<__half>(float lower, float upper) {
+  uint32_t bits;
+  asm("cvt.rn.f16x2.f32 %0, %1, %2;" : "=r"(bits) : "f"(upper), "f"(lower));
+  return bits;
+}
+template <>
+__device__ __forceinline__ uint32_t pack<__nv_bfloat16>(float lower, float upper) {
+  uint32_t bits;
+  asm("cvt.rn.bf16x2.f32 %0, %1, %2;" : "=r"(bits) : "f"(upper), "f"(lower));
+  return bits;
+}
+
+__device__ __forceinline__ float quad_max(float x) {
+  x = fmaxf(x, __shfl_xor_sync(kFullWarp, x, 1));
+  return fmaxf(x, __shfl_xor_sync(kFullWarp, x, 2));
+}
+__device__ __forceinline__ float quad_sum(float x) {
+  x += __shfl_xor_sync(kFullWarp, x, 1);
+  return x + __shfl_xor_sync(kFullWarp, x, 2);
+}
+
+/* One exchange of a transposition: lanes that differ in `bit` swap the low lane's y for the high lane's x. */
+__device__ __forceinline__ void quad_swap(uint32_t &x, uint32_t &y, uint32_t bit) {
+  const bool high = threadIdx.x & bit;
+  const uint32_t got = __shfl_xor_sync(kFullWarp, high ? x : y, bit);
+  if (high)
+    x = got;
+  else
+    y = got;
+}
+/* Lane t of a quad gives w[0..3] and receives the w[t] of lanes 0..3. */
+__device__ __forceinline__ void quad_transpose(uint32_t (&w)[4]) {
+  quad_swap(w[0], w[1], 1);
+  quad_swap(w[2], w[3], 1);
+  quad_swap(w[0], w[2], 2);
+  quad_swap(w[1], w[3], 2);
+}
+
+/* The softmax of a thread's two rows. Weights are 2^(score * scale - reference); any reference gives the same
+ * quotients, so it need not be the maximum itself. */
+template <typename C>
+struct Softmax {
+  static constexpr uint32_t kScores = C::kKeys / 2;
+  static constexpr float kGrowth = 8.0f; /* lazy: weights stay below 2^8 */
+  const float scale, inverse_scale;      /* log2(e) / sqrt(D) */
+  float reference[2], sum[2], factor[2];
+
+  __device__ __forceinline__ explicit Softmax(float scale_log2)
+      : scale(scale_log2), inverse_scale(1.0f / scale_log2) {}
+
+  __device__ __forceinline__ void reset() {
+    reference[0] = reference[1] = minus_infinity();
+    sum[0] = sum[1] = 0.0f;
+  }
+
+  /* Scores to weights. True: what was summed before, and the output, is to be multiplied by factor[]. `plain`: no
+   * score is minus infinity. */
+  template <bool Plain>
+  __device__ __forceinline__ bool run(float (&s)[kScores]) {
+    const bool raised = raise(s);
+    float part[2];
+    weigh<Plain>(s, part);
+    sum[0] += part[0], sum[1] += part[1];
+    return raised;
+  }
+  /* The same on the reference as it is. False: some weight of the warp is too large for it, and the scores are lost.
+   */
+  __device__ __forceinline__ bool run_unseen(float (&s)[kScores]) {
+    constexpr float kLargest = 32768.0f; /* of a thread's weights together, and so of each: f16 ends at 65504 */
+    float part[2];
+    weigh<true>(s, part);
+    if (__any_sync(kFullWarp, part[0] > kLargest || part[1] > kLargest)) return false;
+    sum[0] += part[0], sum[1] += part[1];
+    return true;
+  }
+
+ private:
+  /* Which groups of 8 columns; evenly spread. */
+  static constexpr __device__ bool on_fma_pipe(uint32_t j) {
+    return (j + 1) * C::S.fma_exp / 16 > j * C::S.fma_exp / 16;
+  }
+
+  static constexpr float kMagic = 12582912.0f; /* 1.5 * 2^23: what is added to it is rounded to an integer */
+
+  /* 2^(s * scale - base) for an integer `base`, 75e-6 of it at most away: shift is kMagic - base, exactly. */
+  static __device__ __forceinline__ float exp2_by_fma(float s, float scale, float shift) {
+    const float r = fmaf(s, scale, shift);     /* kMagic + the exponent, in the low bits */
+    const float f = fmaf(s, scale, shift - r); /* the rest, in [-0.5, 0.5] */
+    const float y = fmaf(fmaf(fmaf(0.0551716691f, f, 0.2426111222f), f, 0.6932609855f), f, 0.9999280736f);
+    return __int_as_float(__float_as_int(y) + (__float_as_int(r) << 23));
+  }
+
+  template <bool Plain>
+  __device__ __forceinline__ void weigh(float (&s)[kScores], float (&total)[2]) const {
+#pragma unroll
+    for (uint32_t i = 0; i < 2; ++i) {
+      const float base = reference[i] == minus_infinity() ? 0.0f : reference[i];
+      const float shift = kMagic - base, least = (base - 126.0f) * inverse_scale,
+                  most = (base + 126.0f) * inverse_scale;
+      float part[2] = {0.0f, 0.0f};
+#pragma unroll
+      for (uint32_t j = 0; j < C::kKeys / 8; ++j)
+#pragma unroll
+        for (uint32_t c = 0; c < 2; ++c) {
+          float &x = s[4 * j + 2 * i + c];
+          if (Plain && on_fma_pipe(j))
+            x = exp2_by_fma(fminf(fmaxf(x, least), most), scale, shift);
+          else
+            x = ptx::ex2(fmaf(x, scale, -base));
+          part[c] += x;
+        }
+      total[i] = part[0] + part[1];
+    }
+  }
+
+  __device__ __forceinline__ bool raise(const float (&s)[kScores]) {
+    float largest[2];
+#pragma unroll
+    for (uint32_t i = 0; i < 2; ++i) {
+      float x[2] = {fmaxf(s[2 * i], s[2 * i + 1]), fmaxf(s[4 + 2 * i], s[4 + 2 * i + 1])};
+#pragma unroll
+      for (uint32_t j = 2; j < C::kKeys / 8; ++j)
+        x[j % 2] = fmaxf(x[j % 2], fmaxf(s[4 * j + 2 * i], s[4 * j + 2 * i + 1]));
+      largest[i] = fmaxf(x[0], x[1]) * scale;
+    }
+    if (C::S.lazy) {
+      const bool grew = largest[0] - reference[0] > kGrowth || largest[1] - reference[1] > kGrowth;
+      if (!__any_sync(kFullWarp, grew)) return false;
+    }
+#pragma unroll
+    for (uint32_t i = 0; i < 2; ++i) {
+      float next = fmaxf(reference[i], quad_max(largest[i]));
+      if (C::S.fma_exp) next = ceilf(next);
+      factor[i] = ptx::ex2(reference[i] - (next == minus_infinity() ? 0.0f : next));
+      reference[i] = next;
+      sum[i] *= factor[i];
+    }
+    return true;
+  }
+};
+
+/* One warpgroup and its 64 rows. */
+template <typename C>
+struct Multiplier {
+  using T = typename C::T;
+  static constexpr uint32_t kAhead = 1; /* named barriers 1 .. kGroups: whose turn it is */
+  const WgmmaParams &a;
+  const Layout<C> at;
+  const uint32_t group;
+  Cursor<C::kSlots> cursor;
+  Softmax<C> softmax;
+  float s[C::kKeys / 2], o[C::kD / 2];
+  uint32_t p[C::kKeys / 4], q[C::S.hold_q ? C::kD / 4 : 1];
+
+  __device__ __forceinline__ Multiplier(const WgmmaParams &params, const Layout<C> &layout, uint32_t g)
+      : a(params), at(layout), group(g), softmax(params.attention.scale_log2) {}
+
+  /* Waits for the next tile of the ring; its slot. */
+  __device__ __forceinline__ uint32_t take() {
+    const uint32_t slot = cursor.slot;
+    hopper::barrier_wait(at.full(slot), cursor.parity);
+    cursor.advance();
+    return slot;
+  }
+  /* The warp has read the slot; says so to every block that fetches into it. */
+  __device__ __forceinline__ void leave(uint32_t slot) {
+    if constexpr (C::S.cluster > 1) {
+      if (threadIdx.x % kWarp < C::S.cluster) hopper::barrier_arrive_at(at.empty(slot), threadIdx.x % kWarp);
+    } else {
+      if (threadIdx.x % kWarp == 0) hopper::barrier_arrive(at.empty(slot));
+    }
+  }
+  __device__ __forceinline__ void leave_q() {
+    if (threadIdx.x % kWarp == 0) hopper::barrier_arrive(at.q_empty(group));
+  }
+  static __device__ __forceinline__ uint32_t swizzled(uint32_t slab, uint32_t row, uint32_t chunk) {
+    return slab + row * 128 + (chunk ^ row % 8) * 16;
+  }
+  /* Waits for the rows of Q of this round. */
+  __device__ __forceinline__ void take_q(uint32_t round) {
+    hopper::barrier_wait(at.q_full(group), round % 2);
+    if constexpr (C::S.hold_q) {
+      const uint32_t lane = threadIdx.x % kWarp, row = threadIdx.x % 128 / kWarp * 16 + lane % 16;
+#pragma unroll
+      for (uint32_t d = 0; d < C::kD / 16; ++d) {
+        uint32_t four[4];
+        ptx::ldmatrix_x4(four, swizzled(at.q(group) + d / 4 * 64 * 128, row, d % 4 * 2 + lane / 16));
+#pragma unroll
+        for (uint32_t i = 0; i < 4; ++i) q[4 * d + i] = four[i];
+      }
+      hopper::fence_async();
+      leave_q();
+    }
+  }
+  __device__ __forceinline__ void begin_turn() {
+    if (C::kTurns) hopper::named_sync(kAhead + group, 256);
+  }
+  __device__ __forceinline__ void end_turn() {
+    if (C::kTurns) hopper::named_arrive(kAhead + (group + 1 == C::kGroups ? 0 : group + 1), 256);
+  }
+
+  static __device__ __forceinline__ uint64_t forward(uint64_t operand, uint32_t bytes) {
+    return (operand & 0xffffffff00000000ull) | ((uint32_t)operand + (bytes >> 4));
+  }
+
+  /* Starts S = Q K' */
+  __device__ __forceinline__ void start_qk(uint32_t slot) {
+    const uint64_t rows = hopper::operand(at.q(group)), keys = hopper::operand(at.slot(slot));
+    hopper::wgmma_fence();
+#pragma unroll
+    for (uint32_t d = 0; d < C::kD / 16; ++d) {
+      const uint64_t k = forward(keys, d / 4 * C::kKeys * 128 + d % 4 * 32);
+      if constexpr (C::S.hold_q)
+        hopper::MultiplyQkRegisters<T, C::kKeys>::run(s, q + 4 * d, k, d > 0);
+      else
+        hopper::MultiplyQk<T, C::kKeys>::run(s, forward(rows, d / 4 * 64 * 128 + d % 4 * 32), k, d > 0);
+    }
+    hopper::wgmma_commit();
+  }
+  /* Starts O += P V; O = P V when not `keep`. */
+  __device__ __forceinline__ void start_pv(uint32_t slot, bool keep) {
+    const uint64_t v = hopper::operand(at.slot(slot), C::kKeys * 128);
+    hopper::wgmma_fence();
+#pragma unroll
+    for (uint32_t k = 0; k < C::kKeys / 16; ++k)
+      hopper::MultiplyPv<T, C::kD>::run(o, p + 4 * k, forward(v, k * 16 * 128), k > 0 || keep);
+    hopper::wgmma_commit();
+  }
+  __device__ __forceinline__ void fence() { hopper::pin(s), hopper::pin(p); }
+  template <int Pending>
+  __device__ __forceinline__ void wait() {
+    hopper::wgmma_wait<Pending>();
+  }
+
+  __device__ __forceinline__ void take_weights() {
+#pragma unroll
+    for (uint32_t i = 0; i < C::kKeys / 4; ++i) p[i] = pack<T>(s[2 * i], s[2 * i + 1]);
+  }
+  __device__ __forceinline__ void rescale(bool raised) {
+    if (C::S.lazy && !raised) return;
+#pragma unroll
+    for (uint32_t j = 0; j < C::kD / 2; ++j) o[j] *= softmax.factor[j / 2 % 2];
+  }
+
+  /* Scores of a tile that a row does not attend become minus infinity. */
+  __device__ __forceinline__ void mask(uint32_t row, uint32_t first) {
+    const uint32_t lane = threadIdx.x % kWarp;
+#pragma unroll
+    for (uint32_t i = 0; i < 2; ++i) {
+      const uint32_t keys = visible_keys(a.attention, row + threadIdx.x % 128 / kWarp * 16 + i * 8 + lane / 4);
+      const int32_t left = (int32_t)(keys - first) - (int32_t)(lane % 4 * 2);
+#pragma unroll
+      for (uint32_t j = 0; j < C::kKeys / 8; ++j)
+#pragma unroll
+        for (int32_t c = 0; c < 2; ++c)
+          if ((int32_t)(8 * j) + c >= left) s[4 * j + 2 * i + c] = minus_infinity();
+    }
+  }
+
+  /* Writes the rows of O, normalised. A row that attended no key has sum 0 and becomes zeros. */
+  __device__ __forceinline__ void store(uint32_t round) {
+    const Params &at_ = a.attention;
+    const uint4 note = ptx::load_shared(at.note(group, round)); /* again: kept, it would occupy registers */
+    const uint32_t lane = threadIdx.x % kWarp, head = note.x;
+    const uint32_t row = note.y + threadIdx.x % 128 / kWarp * 16 + lane / 4;
+#pragma unroll
+    for (uint32_t i = 0; i < 2; ++i) {
+      const float total = quad_sum(softmax.sum[i]), f = total > 0.0f ? 1.0f / total : 0.0f;
+      T *const to = static_cast<T *>(at_.o) + ((size_t)head * at_.Sq + row + 8 * i) * at_.D;
+#pragma unroll
+      for (uint32_t j = 0; j < C::kD / 8; j += 4) {
+        uint32_t w[4];
+#pragma unroll
+        for (uint32_t k = 0; k < 4; ++k) w[k] = pack<T>(o[4 * (j + k) + 2 * i] * f, o[4 * (j + k) + 2 * i + 1] * f);
+        quad_transpose(w);
+        const uint32_t column = 8 * (j + lane % 4);
+        if (row + 8 * i < at_.Sq && column < at_.D)
+          *reinterpret_cast<uint4 *>(to + column) = make_uint4(w[0], w[1], w[2], w[3]);
+      }
+    }
+  }
+
+  /* The warp's scores once more, by mma.sync, whose accumulator has the same layout. */
+  __device__ __forceinline__ void multiply_again(uint32_t slot) {
+    const uint32_t thread = ptx::opaque(threadIdx.x % 128); /* nothing of this is computed ahead */
+    const uint32_t lane = thread % kWarp, q_row = thread / kWarp * 16 + lane % 16;
+    const uint32_t k_row = lane / 16 * 8 + lane % 8;
+#pragma unroll
+    for (uint32_t i = 0; i < C::kKeys / 2; ++i) s[i] = 0.0f;
+#pragma unroll(C::S.hold_q ? C::kD / 16 : 1)
+    for (uint32_t d = 0; d < C::kD / 16; ++d) {
+      uint32_t left[4];
+      if constexpr (C::S.hold_q) {
+#pragma unroll
+        for (uint32_t i = 0; i < 4; ++i) left[i] = q[4 * d + i];
+      } else {
+        ptx::ldmatrix_x4(left, swizzled(at.q(group) + d / 4 * 64 * 128, q_row, d % 4 * 2 + lane / 16));
+      }
+#pragma unroll
+      for (uint32_t j = 0; j < C::kKeys / 16; ++j) {
+        uint32_t right[4];
+        ptx::ldmatrix_x4(right,
+                         swizzled(at.slot(slot) + d / 4 * C::kKeys * 128, 16 * j + k_row, d % 4 * 2 + lane / 8 % 2));
+#pragma unroll
+        for (uint32_t h = 0; h < 2; ++h) {
+          float four[4];
+#pragma unroll
+          for (uint32_t i = 0; i < 4; ++i) four[i] = s[8 * j + 4 * h + i];
+          ptx::mma_16x8x16<T>(four, left, right[2 * h], right[2 * h + 1]);
+#pragma unroll
+          for (uint32_t i = 0; i < 4; ++i) s[8 * j + 4 * h + i] = four[i];
+        }
+      }
+    }
+    hopper::fence_async(); /* these reads, before the copy engine's next write there */
+  }
+
+  enum Kind { MASKED, PLAIN, UNSEEN };
+
+  /* One tile further: `tile` is the one whose scores are begun, the weights are those of the tile after it. */
+  template <Kind K>
+  __device__ __forceinline__ void step(uint32_t row, uint32_t tile, bool keep) {
+    const uint32_t k = take();
+    begin_turn();
+    fence();
+    start_qk(k);
+    const uint32_t v = take();
+    start_pv(v, keep);
+    end_turn();
+    wait<1>();
+    hopper::pin(s);
+    bool raised = false;
+    if constexpr (K == UNSEEN) {
+      if (!softmax.run_unseen(s)) {
+        multiply_again(k);
+        raised = softmax.template run<true>(s);
+      }
+      leave(k);
+    } else {
+      leave(k);
+      if (!C::S.hold_q && tile == 0) leave_q();
+      if (K == MASKED) mask(row, tile * C::kKeys);
+      raised = softmax.template run<K == PLAIN>(s);
+    }
+    wait<0>();
+    hopper::pin(o), hopper::pin(p);
+    leave(v);
+    rescale(raised);
+    take_weights();
+  }
+
+  __device__ __forceinline__ void run_overlapped() {
+    if (item_index<C>(0) >= a.items) return;
+    take_q(0);
+    uint32_t k = take();
+    if (group + 1 == C::kGroups) end_turn();
+    begin_turn();
+    fence();
+    start_qk(k);
+    end_turn();
+    wait<0>();
+    hopper::pin(s);
+    for (uint32_t round = 0;; ++round) {
+      const uint4 note = ptx::load_shared(at.note(group, round));
+      const uint32_t row = note.y, plain = visible_keys(a.attention, row) / C::kKeys;
+      uint32_t tile = note.z - 1;
+      softmax.reset();
+      leave(k);
+      if (!C::S.hold_q && tile == 0) leave_q();
+      if (tile >= plain) mask(row, tile * C::kKeys);
+      softmax.template run<false>(s);
+      take_weights();
+      bool keep = false;
+      for (; tile > plain; keep = true) --tile, step<MASKED>(row, tile, keep);
+      if constexpr (C::S.lazy == 2) {
+        for (; tile > 1; keep = true) --tile, step<UNSEEN>(row, tile, keep);
+        if (tile > 0) tile = 0, step<PLAIN>(row, 0, keep), keep = true;
+      } else {
+        for (; tile > 0; keep = true) --tile, step<PLAIN>(row, tile, keep);
+      }
+      const uint32_t v = take();
+      begin_turn();
+      fence();
+      if (item_index<C>(round + 1) >= a.items) {
+        start_pv(v, keep);
+        end_turn();
+        wait<0>();
+        hopper::pin(o);
+        store(round);
+        return;
+      }
+      start_pv(v, keep);
+      take_q(round + 1);
+      k = take();
+      start_qk(k);
+      end_turn();
+      wait<1>();
+      hopper::pin(o);
+      leave(v);
+      store(round);
+      wait<0>();
+      hopper::pin(s);
+    }
+  }
+
+  /* Without overlap inside the warpgroup: softmax and products in turns. */
+  __device__ __forceinline__ void run_in_turns() {
+    for (uint32_t round = 0; item_index<C>(round) < a.items; ++round) {
+      take_q(round);
+      const uint4 note = ptx::load_shared(at.note(group, round));
+      const uint32_t row = note.y, steps = note.z, plain = visible_keys(a.attention, row) / C::kKeys;
+      softmax.reset();
+      for (uint32_t tile = steps; tile-- > 0;) {
+        const uint32_t k = take();
+        fence();
+        start_qk(k);
+        wait<0>();
+        hopper::pin(s);
+        leave(k);
+        if (!C::S.hold_q && tile == 0) leave_q();
+        if (tile >= plain) mask(row, tile * C::kKeys);
+        const bool raised = softmax.template run<false>(s);
+        if (tile + 1 < steps) rescale(raised);
+        take_weights();
+        const uint32_t v = take();
+        fence();
+        start_pv(v, tile + 1 < steps);
+        wait<0>();
+        hopper::pin(o);
+        leave(v);
+      }
+      store(round);
+    }
+  }
+};
+
+#endif /* ATTN_SM90A */
+
+}  // namespace wgmma_tile
+
+/* grid: the items, or fewer blocks that take several each. */
+template <typename C>
+__global__ void __launch_bounds__((C::kGroups + 1) * 128, 1) wgmma_kernel(const __grid_constant__ WgmmaParams a) {
+#ifdef ATTN_SM90A
+  using namespace wgmma_tile;
+  extern __shared__ __align__(1024) unsigned char smem_base[];
+  const Layout<C> at = {ptx::shared_address(smem_base)};
+  const uint32_t warp = __shfl_sync(kFullWarp, threadIdx.x / kWarp, 0), group = warp / 4;
+  if (threadIdx.x == 0) {
+    hopper::prefetch_map(&a.q), hopper::prefetch_map(&a.k), hopper::prefetch_map(&a.v);
+    at.init_barriers();
+  }
+  if constexpr (C::S.cluster > 1) {
+    ptx::cluster_arrive_relaxed();
+    ptx::cluster_wait();
+  } else {
+    __syncthreads(); /* orders the barriers' beginning before their use */
+  }
+  if (group == C::kGroups) {
+    hopper::give_registers<C::kProducerRegisters>();
+    if (warp % 4 == 0 && threadIdx.x % kWarp == 0) KvFetcher<C>{a, at, {}}.run();
+    if (warp % 4 == 1 && threadIdx.x % kWarp == 0) fetch_q<C>(a, at);
+  } else {
+    hopper::take_registers<C::kConsumerRegisters>();
+    Multiplier<C> multiplier(a, at, group);
+    if constexpr (C::S.overlap)
+      multiplier.run_overlapped();
+    else
+      multiplier.run_in_turns();
+  }
+  if constexpr (C::S.cluster > 1) { /* no block ends while another still writes to it */
+    __syncwarp();
+    hopper::cluster_arrive();
+    ptx::cluster_wait();
+  }
+#endif
+}
+
+}  // namespace attn
+#endif
+
+#endif
