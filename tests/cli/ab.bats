@@ -249,7 +249,7 @@ against() { attn --sweep "$SWEEP" --device cpu --load "$STEADY" --modes hot --qu
   expect_out regressed
   expect_json "$TMP/new.json" '[r["processes"]["hot"]["count"] for r in d["results"]] == [5, 5]'
   [ "$(grep -c '^{"again":' "$TMP/j.again1")" -eq 8 ]
-  old=$(baseline 4800)
+  old=$(baseline 1900)
   against "$old"
   expect_status 0
   expect_out improved

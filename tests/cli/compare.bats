@@ -264,7 +264,7 @@ d['tool']['git_commit'] = '0123abc'"
   expect_refusal 2 '--threshold-for */x is not GLOB=PERCENT' -- compare a b --threshold-for '*/x'
   expect_refusal 2 '--threshold-for =3 is not GLOB=PERCENT' -- compare a b --threshold-for '=3'
   expect_refusal 2 '--noise maybe is not one of fail|warn' -- compare a b --noise maybe
-  expect_refusal 2 '--floor-us -1 is too small; give 0 to 1000000' -- compare a b --floor-us=-1
+  expect_refusal 2 '--floor-us -1 is too small; give 0 to 5' -- compare a b --floor-us=-1
   expect_refusal 2 'cannot share stdout' -- compare a b --json - --junit -
   expect_refusal 2 'matches no cell' -- compare "$TMP/a.json" "$TMP/a.json" --threshold-for '*/cpu_rff=5'
 }
