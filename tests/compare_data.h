@@ -39,6 +39,7 @@ static inline struct journal_data data_report(size_t cells) {
   snprintf(data.run.sweep_hash, sizeof data.run.sweep_hash, "0123456789abcdef");
   snprintf(data.run.version, sizeof data.run.version, "0.1.0");
   snprintf(data.run.git_commit, sizeof data.run.git_commit, "0123abc");
+  snprintf(data.run.started_utc, sizeof data.run.started_utc, "2026-11-20T11:04:00Z");
   data.run.cell_count = cells;
   data.run.seed = 1;
   data.records = calloc(cells + 1, sizeof *data.records);
@@ -54,6 +55,8 @@ static inline void data_observe(struct record *record, enum time_mode mode, doub
   process->median_us[process->count] = us;
   process->sm_clock_mhz[process->count++] = mhz;
   record->time[mode].done = true;
+  record->time[mode].settled = true;
+  record->time[mode].us.n = 30;
   record->time[mode].us.median = process->median_us[0];
   record->time[mode].sm_clock_mhz = process->sm_clock_mhz[0];
 }

@@ -95,7 +95,7 @@ static void a_quiet_machine_finds_what_it_should(void **state) {
 
 static void a_noisy_machine_is_told_so(void **state) {
   (void)state;
-  struct journal_data data = evidence(2, 28, 0.02, 0);
+  struct journal_data data = evidence(2, 28, 0.05, 0);
   struct compare_power power = measured(&data, settings(true, 7));
   assert_true(power.undecided > 10);
   assert_true(power.rows[0].inconclusive + power.rows[1].inconclusive > 10);

@@ -352,10 +352,16 @@ static void markdown_shows_fifty_rows_and_counts_the_rest(void **state) {
   (void)state;
   struct made *made = make_many();
   char *text = text_of(&made->compare, verdict_markdown_write);
-  assert_memory_equal(text, "**73 compared of 73 expected: 14 regressed, 59 same**\n", 54);
-  assert_int_equal(count_of(text, "| wmma | hot |"), 50);
+  assert_memory_equal(text, "**attnbench gate FAILED, exit code 1:", 37);
+  assert_non_null(strstr(text, "\n73 compared of 73 expected: 14 regressed, 59 same\n"));
+  assert_int_equal(count_of(text, "| wmma | hot |"), 14);
   assert_int_equal(count_of(text, "| **regressed** |"), 14);
-  assert_non_null(strstr(text, "\nand 23 more, none worse than these: 23 same\n"));
+  assert_non_null(strstr(text, "\n59 rows are same: "));
+  free(text);
+  for (size_t i = 0; i < 73; ++i) made->row[i].verdict = COMPARE_regressed;
+  text = text_of(&made->compare, verdict_markdown_write);
+  assert_int_equal(count_of(text, "| **regressed** |"), 50);
+  assert_non_null(strstr(text, "\nand 23 more, none worse than these: 23 regressed\n"));
   free(text);
   free(made);
 }
@@ -491,22 +497,25 @@ static void a_row_is_measured_again_by_its_run_narrowed_to_it(void **state) {
   static const struct {
     const char *command, *again;
   } cases[] = {
-      {"", "attnbench --sweep shapes/gate.json" CELL},
-      {"./attnbench --sweep shapes/gate.json", "./attnbench --sweep shapes/gate.json" CELL},
+      {"", "attnbench --sweep shapes/gate.json --rounds 5" CELL},
+      {"./attnbench --sweep shapes/gate.json", "./attnbench --sweep shapes/gate.json --rounds 5" CELL},
       {"./attnbench run --sweep=shapes/gate.json --json - --csv=x.csv --journal j",
-       "./attnbench --sweep shapes/gate.json" CELL},
+       "./attnbench --sweep shapes/gate.json --rounds 5" CELL},
+      {"./attnbench --sweep shapes/gate.json --rounds 3 --quick",
+       "./attnbench --sweep shapes/gate.json --quick --rounds 5" CELL},
       {"build/attnbench --variants serial --filter B=2 --sweep shapes/gate.json --rounds=7 --quick --load './my "
        "k.so' "
        "--filter 'S=512'",
-       "build/attnbench --sweep shapes/gate.json --rounds=7 --quick --load './my k.so'" CELL},
+       "build/attnbench --sweep shapes/gate.json --quick --load './my k.so' --rounds 7" CELL},
       {"'/my bin/attnbench' ab --base '/old bin/attnbench' --sweep shapes/gate.json '--baseline=x y.json' --junit "
        "j.xml",
-       "'/my bin/attnbench' ab --sweep shapes/gate.json --base '/old bin/attnbench' '--baseline=x y.json'" CELL},
+       "'/my bin/attnbench' ab --sweep shapes/gate.json --base '/old bin/attnbench' '--baseline=x y.json' --rounds "
+       "7" CELL},
       {"/proc/self/exe --sweep shapes/gate.json --reference none --journal /tmp/x/j",
-       "attnbench --sweep shapes/gate.json --reference none" CELL},
+       "attnbench --sweep shapes/gate.json --reference none --rounds 5" CELL},
       {"./attnbench --sweep shapes/gate.json --floor-us 0.5 --threshold-for '*/wmma=5' --noise warn",
-       "./attnbench --sweep shapes/gate.json --floor-us 0.5 --threshold-for '*/wmma=5'" CELL},
-      {"./attnbench --sweep shapes/gate.json --rounds", "./attnbench --sweep shapes/gate.json" CELL},
+       "./attnbench --sweep shapes/gate.json --floor-us 0.5 --threshold-for '*/wmma=5' --rounds 5" CELL},
+      {"./attnbench --sweep shapes/gate.json --rounds", "./attnbench --sweep shapes/gate.json --rounds 5" CELL},
       {"scripts/sdpa_baseline.py --sweep shapes/gate.json (torch 2.9)",
        "scripts/sdpa_baseline.py --sweep shapes/gate.json (torch 2.9)"},
   };
@@ -528,7 +537,7 @@ static void a_missing_row_is_named_by_its_base(void **state) {
   made->now.run.command[0] = '\0';
   snprintf(made->now.run.sweep_path, sizeof made->now.run.sweep_path, "it's mine.json");
   again_command(&made->compare, &made->row[0], command, sizeof command);
-  assert_string_equal(command, "attnbench --sweep 'it'\\''s mine.json'" CELL);
+  assert_string_equal(command, "attnbench --sweep 'it'\\''s mine.json' --rounds 5" CELL);
   free(made);
 }
 

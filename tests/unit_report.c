@@ -344,8 +344,11 @@ static void several_processes_a_policy_and_quick_survive_bit_for_bit(void **stat
   build("tests/data/report_gpu.jsonl", &built);
   report_free(&built.report);
   struct record *record = &built.journal.records[0];
-  fill_processes(&record->process[TIME_COLD], 3, 1.0 / 3);
-  fill_processes(&record->process[TIME_HOT], PROCESSES_MAX, 0.1);
+  fill_processes(&record->process[TIME_COLD], PROCESSES_MAX, record->time[TIME_COLD].us.median);
+  fill_processes(&record->process[TIME_HOT], PROCESSES_MAX, record->time[TIME_HOT].us.median);
+  for (size_t mode = 0; mode < TIME_MODE_COUNT; ++mode)
+    record->process[mode].sm_clock_mhz[0] = record->time[mode].sm_clock_mhz;
+  snprintf(built.journal.state, sizeof built.journal.state, "partial"); /* the other cells have one process */
   built.journal.run.quick = true;
   built.journal.policy = (struct device_policy){.known = true,
                                                 .mig = "off",

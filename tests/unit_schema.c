@@ -51,6 +51,7 @@ static const struct {
     {COMPARE, "side", "status", record_status_name},
     {COMPARE, "row", "mode", record_mode_name},
     {COMPARE, "row", "verdict", verdict_at},
+    {COMPARE, "suite", "verdict", verdict_at},
 };
 
 static bool has_word(const cJSON *list, const char *word) {

@@ -40,9 +40,9 @@ struct status gate_options_check(const struct options *options, const struct cel
   return status_ok();
 }
 
-struct status gate_options_settings(const struct options *options, const struct journal_data *now,
-                                    struct compare_settings *out) {
-  const struct sweep_gate *gate = &now->run.gate;
+struct status gate_options_settings(const struct options *options, const struct journal_data *base,
+                                    const struct journal_data *now, struct compare_settings *out) {
+  const struct sweep_gate *gate = &base->run.gate;
   *out = compare_defaults();
   if (gate->known && gate->threshold_percent > 0) out->threshold = gate->threshold_percent / 100;
   if (!isnan(options->threshold.value)) out->threshold = options->threshold.value / 100;

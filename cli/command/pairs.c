@@ -14,6 +14,8 @@
 #include "cli/base/json.h"
 #include "cli/command/gate_options.h"
 #include "cli/command/progress.h"
+#include "cli/gate/confirm.h"
+#include "cli/gate/order.h"
 #include "cli/gate/suspects.h"
 #include "cli/record/rounds.h"
 #include "cli/report/measured.h"
@@ -22,9 +24,10 @@ static const struct {
   const char *name, *option;
 } sides[PAIRS_SIDES] = {[PAIRS_BASE] = {"base", "--base"}, [PAIRS_CANDIDATE] = {"candidate", "--candidate"}};
 
-/* One set of processes: the first measurement of all cells, or the second one of the suspects. */
+/* One set of processes: the first measurement of all cells, or a later one of the suspects. */
 struct set {
   const char *name; /* leads the names of its files */
+  uint32_t number;  /* 0: the first */
   const struct suspects *only;
   struct journal_data *data; /* PAIRS_SIDES */
 };
@@ -80,7 +83,7 @@ static void last_line(const char *path, char *out, size_t size) {
   }
 }
 
-/* The candidate goes first, so what only the base refuses is something that the two do not share. */
+/* What only the base refuses is something that the two do not share. */
 static enum status_code code_of_exit(int side, int exit_status) {
   static const struct {
     int exit_status;
@@ -158,24 +161,36 @@ static struct status add_process(const struct pairs *pairs, int side, struct set
 }
 
 /* A glob of the command line that is for no cell costs one process, not all. */
-static struct status check_settings(const struct pairs *pairs) {
+static struct status check_settings(const struct pairs *pairs, const struct journal_data *first) {
   struct compare_settings settings;
-  return gate_options_settings(pairs->options, &pairs->data[PAIRS_CANDIDATE], &settings);
+  return gate_options_settings(pairs->options, first, first, &settings);
 }
 
-/* Candidate, base, base, candidate, ...: a drift that is linear over four processes favours neither. */
+/* The base refused the first command of all: when the candidate does too, it is the command that is wrong. */
+static struct status blame(const struct pairs *pairs, struct set *set, struct status refused) {
+  struct journal_data data = {.records = NULL};
+  if (refused.code != STATUS_NOT_COMPARABLE) return refused;
+  TRY(run_process(pairs, PAIRS_CANDIDATE, set, 0, &data));
+  journal_free(&data);
+  return refused;
+}
+
+/* The two programs in turns, in an order that no disturbance of the machine can follow. */
 static struct status measure_set(const struct pairs *pairs, struct set *set) {
   const uint32_t rounds = (uint32_t)pairs->options->rounds.value;
+  bool candidate_first[PROCESSES_MAX];
   struct progress progress = progress_start((size_t)rounds * PAIRS_SIDES);
   struct status status = status_ok();
   char text[64];
+  order_draw(pairs->order_seed, set->number, rounds, candidate_first);
   for (uint32_t i = 0; i < rounds * PAIRS_SIDES && !status_failed(&status); ++i) {
     const uint32_t round = i / PAIRS_SIDES;
-    const int side = (i + round) % PAIRS_SIDES == 0 ? PAIRS_CANDIDATE : PAIRS_BASE;
+    const int side = (i % PAIRS_SIDES == 0) == candidate_first[round] ? PAIRS_CANDIDATE : PAIRS_BASE;
     snprintf(text, sizeof text, "%s round %u of %u:", set->name, round + 1, rounds);
     progress_cell(&progress, text, sides[side].name);
     status = add_process(pairs, side, set, round);
-    if (!status_failed(&status) && i == 0 && set->only == NULL) status = check_settings(pairs);
+    if (status_failed(&status) && i == 0 && side == PAIRS_BASE) status = blame(pairs, set, status);
+    if (!status_failed(&status) && i == 0 && set->only == NULL) status = check_settings(pairs, &set->data[side]);
   }
   progress_end(&progress);
   return status;
@@ -196,31 +211,41 @@ static void free_data(struct journal_data *data) {
   for (size_t i = 0; i < PAIRS_SIDES; ++i) journal_free(&data[i]);
 }
 
-static struct status measure_again(const struct pairs *pairs, const struct suspects *suspects,
-                                   struct journal_data data[PAIRS_SIDES], struct compare *compare) {
-  struct compare again;
-  TRY(measure_set(pairs, &(struct set){.name = "again", .only = suspects, .data = data}));
-  TRY(compare_build(&data[PAIRS_BASE], &data[PAIRS_CANDIDATE], &compare->settings, &again));
-  compare_confirm(compare, &again);
-  compare_free(&again);
-  return status_ok();
+static struct status compare_again(const struct pairs *pairs, struct set *set, struct compare *compare) {
+  struct compare fresh;
+  TRY(measure_set(pairs, set));
+  TRY(compare_build(&set->data[PAIRS_BASE], &set->data[PAIRS_CANDIDATE], &compare->settings, &fresh));
+  const struct status status = confirm_add(compare, &fresh);
+  compare_free(&fresh);
+  return status;
 }
 
-static struct status confirm(const struct pairs *pairs, struct compare *compare) {
+static struct status look_again(const struct pairs *pairs, uint32_t number, struct compare *compare) {
   struct journal_data data[PAIRS_SIDES] = {{.records = NULL}};
   struct suspects suspects;
+  char name[16] = "again";
+  if (number > 1) snprintf(name, sizeof name, "again%u", (unsigned)number);
   TRY(suspects_of(compare, &suspects));
-  const struct status status = suspects.count > 0 ? measure_again(pairs, &suspects, data, compare) : status_ok();
+  struct set set = {.name = name, .number = number, .only = &suspects, .data = data};
+  const struct status status = compare_again(pairs, &set, compare);
   suspects_free(&suspects);
   free_data(data);
   return status;
 }
 
+/* What failed or did not decide is measured again, a few times at most. */
+static struct status confirm(const struct pairs *pairs, struct compare *compare) {
+  for (uint32_t look = 1; look <= COMPARE_LOOKS_MAX && confirm_wants_any(compare); ++look)
+    TRY(look_again(pairs, look, compare));
+  return status_ok();
+}
+
 struct status pairs_judge(const struct pairs *pairs, struct compare *out) {
   const struct journal_data *base = &pairs->data[PAIRS_BASE], *now = &pairs->data[PAIRS_CANDIDATE];
   struct compare_settings settings;
-  TRY(gate_options_settings(pairs->options, now, &settings));
+  TRY(gate_options_settings(pairs->options, base, now, &settings));
   settings.paired = true;
+  settings.order_seed = pairs->order_seed;
   TRY(compare_build(base, now, &settings, out));
   const struct status status = confirm(pairs, out);
   if (status_failed(&status)) compare_free(out);
@@ -295,6 +320,7 @@ struct status pairs_open(const struct options *options, struct pairs *out) {
       (struct pairs){.options = options,
                      .program = {[PAIRS_BASE] = options->base != NULL ? options->base : this_program,
                                  [PAIRS_CANDIDATE] = options->candidate != NULL ? options->candidate : this_program},
+                     .order_seed = order_seed(),
                      .stall_s = timeout_s + (timeout_s < 12 ? 5 * timeout_s : 60)};
   signals_watch();
   const struct status status = make_folder(out);

@@ -1,5 +1,5 @@
-/* Two attnbench programs, measured by whole fresh processes in turns on one device (candidate, base, base, candidate,
- * ...), and the verdict on the second. Shared by `ab` and by the positive controls of `gate --selftest`. */
+/* Two attnbench programs, measured by whole fresh processes in turns on one device, in random order within each pair,
+ * and the verdict on the second. Shared by `ab` and by the positive controls of `gate --selftest`. */
 #ifndef ATTNBENCH_CLI_COMMAND_PAIRS_H
 #define ATTNBENCH_CLI_COMMAND_PAIRS_H
 
@@ -11,8 +11,9 @@ enum { PAIRS_BASE, PAIRS_CANDIDATE, PAIRS_SIDES };
 struct pairs {
   const struct options *options;
   const char *program[PAIRS_SIDES];
-  char folder[512]; /* of journals and messages */
-  bool is_kept;     /* pairs_close leaves the folder; with --keep it does so in any case */
+  char folder[512];    /* of journals and messages */
+  bool is_kept;        /* pairs_close leaves the folder; with --keep it does so in any case */
+  uint64_t order_seed; /* of the order of the two within each pair */
   double stall_s;
   struct journal_data data[PAIRS_SIDES]; /* as far as measured; for the caller to read and to relabel */
 };
@@ -27,8 +28,8 @@ struct status pairs_open(const struct options *, struct pairs *out);
  * stop. */
 struct status pairs_measure(struct pairs *);
 
-/* Judges what pairs_measure measured, suspects in fresh processes once more. On success the caller frees *out, which
- * points into the pairs, with compare_free. */
+/* Judges what pairs_measure measured, what fails or does not decide in fresh processes again. On success the caller
+ * frees *out, which points into the pairs, with compare_free. */
 struct status pairs_judge(const struct pairs *, struct compare *out);
 
 void pairs_close(struct pairs *);

@@ -217,10 +217,11 @@ static struct status take_suspects(struct run *second, const char *const *only, 
   return take_whole(second, out);
 }
 
-struct status run_take_again(struct run *run, const char *const *only, size_t only_count, struct journal_data *out) {
+struct status run_take_again(struct run *run, uint32_t number, const char *const *only, size_t only_count,
+                             struct journal_data *out) {
   struct run second = *run;
   second.start_s = clock_now_s();
-  snprintf(second.file.path, sizeof second.file.path, "%s.confirm", run->file.path);
+  snprintf(second.file.path, sizeof second.file.path, "%s.again%u", run->file.path, (unsigned)number);
   second.cells.items = malloc(run->cells.count * sizeof *second.cells.items);
   if (second.cells.items == NULL) return status_make(STATUS_MEMORY, "no memory for %zu cells", run->cells.count);
   memcpy(second.cells.items, run->cells.items, run->cells.count * sizeof *second.cells.items);

@@ -38,8 +38,9 @@ void run_close(struct run *);
 struct status run_take(struct run *, struct journal_data *out, struct status *measured);
 
 /* The cells that `only` names, measured once more by as many fresh processes, into a journal of its own beside the
- * run's (".confirm" after its name, kept when that one is). */
-struct status run_take_again(struct run *, const char *const *only, size_t only_count, struct journal_data *out);
+ * run's (".again1" after its name, ".again2" the next time; kept when that one is). */
+struct status run_take_again(struct run *, uint32_t number, const char *const *only, size_t only_count,
+                             struct journal_data *out);
 
 /* The sweep, measured as `ab` measures it by options->processes fresh processes. The journal goes unless --journal
  * names it. The caller frees *out. */

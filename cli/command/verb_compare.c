@@ -8,8 +8,10 @@ static struct status compare_loaded(const struct options *options, const struct 
                                     const struct journal_data *now, enum exit_code *exit_code) {
   struct compare_settings settings;
   struct compare compare;
-  TRY(gate_options_settings(options, now, &settings));
+  TRY(gate_options_settings(options, base, now, &settings));
+  settings.once = true;
   TRY(compare_build(base, now, &settings, &compare));
+  compare.base_path = options->reports.item[0];
   const struct status status = outputs_write_compare(options, &compare);
   *exit_code = compare.exit_code;
   compare_free(&compare);

@@ -31,7 +31,7 @@ static struct status draw_rates(struct selftest *test) {
   const struct options *o = test->options;
   struct compare_power_settings settings = {
       .rounds = (uint32_t)o->rounds.value, .suites = SUITES, .seed = o->seed.value};
-  TRY(gate_options_settings(o, test->evidence, &settings.compare));
+  TRY(gate_options_settings(o, test->evidence, test->evidence, &settings.compare));
   for (size_t i = 0; i < KINDS; ++i) {
     settings.compare.paired = i == 0;
     settings.trials = i == 0 ? TRIALS : 0;

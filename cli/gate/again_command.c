@@ -1,4 +1,5 @@
 /* Writes the command that measures one row of a comparison again. */
+#include <stdlib.h>
 #include <string.h>
 
 #include "cli/base/text.h"
@@ -29,6 +30,24 @@ static const char *after_name(const struct word *word, const char *name, bool *w
   const char *rest = word->at + quote + length;
   *whole = rest == word->at + word->length;
   return *whole || *rest == '=' ? rest : NULL;
+}
+
+/* The number of processes that decides: what the run had, or more where that was too few. */
+static unsigned rounds_for(const char *words, const struct compare_row *row, bool is_ab) {
+  enum { AB_ROUNDS = 7 };
+  unsigned long had = is_ab ? AB_ROUNDS : 1;
+  bool whole = false;
+  while (*words != '\0') {
+    struct word word = next_word(&words);
+    const char *rest = after_name(&word, "--rounds", &whole);
+    if (rest == NULL) continue;
+    if (whole) word = next_word(&words);
+    const char *digits = whole ? word.at : rest + 1;
+    const unsigned long given = strtoul(digits, NULL, 10);
+    if (given > 0 && given <= PROCESSES_MAX) had = given;
+  }
+  const unsigned long least = row->rounds_needed > COMPARE_PAIRS_MIN ? row->rounds_needed : COMPARE_PAIRS_MIN;
+  return (unsigned)(had > least ? had : least);
 }
 
 static void append(char *out, size_t size, const char *text, size_t length) {
@@ -84,12 +103,22 @@ void again_command(const struct compare *compare, const struct compare_row *row,
   append(out, size, named ? program.at : "attnbench", named ? program.length : strlen("attnbench"));
   const char *after_verb = rest;
   const struct word verb = next_word(&after_verb);
-  if (after_name(&verb, "ab", &whole) != NULL && whole) append(out, size, verb.at, verb.length);
+  const bool is_ab = after_name(&verb, "ab", &whole) != NULL && whole;
+  if (is_ab) append(out, size, verb.at, verb.length);
   append(out, size, "--sweep ", strlen("--sweep "));
   text_append_word(out, size, run->sweep_path);
+  const unsigned rounds = rounds_for(rest, row, is_ab);
   while (*rest != '\0') {
     const struct word word = next_word(&rest);
     append_kept(&word, &rest, out, size);
+  }
+  char option[32];
+  snprintf(option, sizeof option, "--rounds %u", rounds);
+  append(out, size, option, strlen(option));
+  if (compare->base_path != NULL && strstr(out, "--baseline") == NULL &&
+      row->base.processes >= COMPARE_BASELINE_MIN && !is_ab) {
+    append(out, size, "--baseline ", strlen("--baseline "));
+    text_append_word(out, size, compare->base_path);
   }
   cell_name(record->attn_case.key, record->variant, cell);
   append(out, size, "--variants ", strlen("--variants "));

@@ -5,8 +5,10 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "cli/analyse/metrics.h"
 #include "cli/gate/identity.h"
 #include "cli/gate/judge.h"
+#include "cli/gate/suite.h"
 
 struct compare_settings compare_defaults(void) {
   return (struct compare_settings){
@@ -18,13 +20,23 @@ struct compare_settings compare_defaults(void) {
 
 /* ---- rows ---------------------------------------------------------------------------------------------------- */
 
-static double threshold_for(const struct compare_settings *settings, const struct record *record) {
+double compare_threshold(const struct compare_settings *settings, const struct record *record) {
   double threshold = settings->threshold;
   for (size_t i = 0; i < settings->override_count; ++i) {
     const struct compare_override *override = &settings->override[i];
     if (cell_name_matches(override->glob, record->attn_case.key, record->variant)) threshold = override->threshold;
   }
   return threshold;
+}
+
+/* What the hardware allows, at the higher of the two clocks. */
+static void fill_limits(const struct compare *compare, struct compare_row *row) {
+  struct metrics base, now;
+  if (!compare->base->has_device || !compare->now->has_device) return;
+  metrics_of(row->base.record, &compare->base->device, &base);
+  metrics_of(row->now.record, &compare->now->device, &now);
+  row->physical_us = fmin(base.mode[row->mode].floor_us, now.mode[row->mode].floor_us);
+  row->dram_bound = now.mode[row->mode].roof == ROOF_DRAM;
 }
 
 static void add_row(struct compare *out, const struct record *base, const struct record *now, enum time_mode mode) {
@@ -36,7 +48,7 @@ static void add_row(struct compare *out, const struct record *base, const struct
                               .mode = mode,
                               .base = untimed,
                               .now = untimed,
-                              .threshold = threshold_for(&out->settings, either),
+                              .threshold = compare_threshold(&out->settings, either),
                               .ratio = NAN,
                               .ci_low = NAN,
                               .ci_high = NAN,
@@ -44,14 +56,15 @@ static void add_row(struct compare *out, const struct record *base, const struct
                               .first_ratio = NAN};
   row->base.record = base;
   row->now.record = now;
+  row->physical_us = NAN;
   if (!judge_is_timed(base, mode) || !judge_is_timed(now, mode)) {
     judge_untimed(row);
     return;
   }
-  struct compare_evidence seen;
-  seen.base.count = seen.now.count = 0;
+  struct compare_evidence seen = {.base = {.count = 0}};
   judge_observe(base, mode, &seen.base);
   judge_observe(now, mode, &seen.now);
+  fill_limits(out, row);
   judge_timed(&out->settings, &seen, row);
 }
 
@@ -76,6 +89,14 @@ static void add_cell(struct compare *out, const struct record *base, const struc
   }
 }
 
+/* Cells of both sides, in the modes that are judged. */
+static uint32_t count_family(const struct compare *compare) {
+  const size_t bases = compare->base->record_count, nows = compare->now->record_count;
+  uint32_t modes = 0;
+  for (enum time_mode mode = 0; mode < TIME_MODE_COUNT; ++mode) modes += compare->settings.modes[mode];
+  return (uint32_t)(bases < nows ? bases : nows) * modes;
+}
+
 /* Both lists are sorted: a walk along the two meets every cell of either once. */
 static struct status add_rows(struct compare *out) {
   const size_t bases = out->base->record_count, nows = out->now->record_count;
@@ -97,9 +118,9 @@ static struct status add_rows(struct compare *out) {
 
 /* Worst first. */
 static const unsigned char weights[COMPARE_VERDICT_COUNT] = {
-    [COMPARE_wrong] = 0,    [COMPARE_missing] = 1, [COMPARE_regressed] = 2,
-    [COMPARE_added] = 3,    [COMPARE_clock] = 4,   [COMPARE_inconclusive] = 5,
-    [COMPARE_improved] = 6, [COMPARE_same] = 7,    [COMPARE_untimed] = 8,
+    [COMPARE_wrong] = 0,    [COMPARE_implausible] = 1, [COMPARE_missing] = 2,  [COMPARE_regressed] = 3,
+    [COMPARE_cycles] = 4,   [COMPARE_added] = 5,       [COMPARE_clock] = 6,    [COMPARE_inconclusive] = 7,
+    [COMPARE_improved] = 8, [COMPARE_same] = 9,        [COMPARE_untimed] = 10,
 };
 
 /* Slowest first; rows without a ratio behind those with one. */
@@ -133,11 +154,12 @@ static enum exit_code worst_code(const struct compare *compare) {
     for (enum compare_verdict verdict = 0; verdict < COMPARE_VERDICT_COUNT; ++verdict) {
       if (compare->verdict_count[verdict] > 0 && exit_code_of(compare, verdict) == order[i]) return order[i];
     }
+    if (compare->suite.key != NULL && exit_code_of(compare, compare->suite.verdict) == order[i]) return order[i];
   }
   return EXIT_CODE_OK;
 }
 
-static void conclude(struct compare *compare) {
+void compare_conclude(struct compare *compare) {
   memset(compare->verdict_count, 0, sizeof compare->verdict_count);
   compare->compared = 0;
   for (size_t i = 0; i < compare->row_count; ++i) {
@@ -152,86 +174,32 @@ struct status compare_build(const struct journal_data *base, const struct journa
                             const struct compare_settings *settings, struct compare *out) {
   *out = (struct compare){.settings = *settings, .base = base, .now = now};
   identity_compare(out);
+  out->settings.must_settle = now->has_device && now->device.kind == DEVICE_CUDA;
+  if (!settings->paired && settings->family == 0) out->settings.family = count_family(out);
   const struct status status = out->comparable ? add_rows(out) : status_ok();
   if (status_failed(&status)) {
     compare_free(out);
     return status;
   }
-  conclude(out);
+  suite_judge(out);
+  compare_conclude(out);
   return status;
 }
 
 void compare_free(struct compare *compare) {
+  for (size_t i = 0; i < compare->row_count; ++i) free(compare->rows[i].fresh);
+  free(compare->suite.fresh);
   free(compare->rows);
   compare->rows = NULL;
+  compare->suite.fresh = NULL;
   compare->row_count = 0;
 }
 
-/* ---- the second measurement ---------------------------------------------------------------------------------- */
-
-bool compare_wants_again(const struct compare_row *row) {
-  return row->verdict == COMPARE_regressed || row->verdict == COMPARE_inconclusive || row->verdict == COMPARE_clock;
-}
-
-static const struct compare_row *row_of(const struct compare *compare, const struct compare_row *wanted) {
+const struct compare_row *compare_find(const struct compare *compare, const struct compare_row *like) {
   for (size_t i = 0; i < compare->row_count; ++i) {
     const struct compare_row *row = &compare->rows[i];
-    if (row->mode == wanted->mode && strcmp(row->key, wanted->key) == 0 && strcmp(row->variant, wanted->variant) == 0)
+    if (row->mode == like->mode && strcmp(row->key, like->key) == 0 && strcmp(row->variant, like->variant) == 0)
       return row;
   }
   return NULL;
-}
-
-/* What is judged, in place of what stands in the row; the records stay those of the first measurement. */
-static void take_judgement(const struct compare_row *from, struct compare_row *to) {
-  struct compare_row row = *from;
-  row.key = to->key;
-  row.variant = to->variant;
-  row.base.record = to->base.record;
-  row.now.record = to->now.record;
-  row.was_suspect = true;
-  row.first_ratio = to->ratio;
-  *to = row;
-}
-
-static void confirm_suspect(const struct compare_row *fresh, struct compare_row *row) {
-  take_judgement(fresh, row);
-  if (row->verdict != COMPARE_same) return;
-  snprintf(row->reason, sizeof row->reason, "%+.2f %% at first, not when measured again",
-           100 * (row->first_ratio - 1));
-}
-
-/* Judged over the observations of both measurements. */
-static void pool(const struct compare *compare, const struct compare *again, const struct compare_row *fresh,
-                 struct compare_row *row) {
-  struct compare_evidence seen;
-  struct compare_row pooled = *row;
-  seen.base.count = seen.now.count = 0;
-  pooled.threshold = threshold_for(&compare->settings, row->base.record);
-  judge_observe(row->base.record, row->mode, &seen.base);
-  judge_observe(row->now.record, row->mode, &seen.now);
-  if (again->base != compare->base) judge_observe(fresh->base.record, row->mode, &seen.base);
-  judge_observe(fresh->now.record, row->mode, &seen.now);
-  judge_timed(&compare->settings, &seen, &pooled);
-  if (pooled.verdict == COMPARE_regressed && fresh->verdict != COMPARE_regressed) {
-    pooled.verdict = COMPARE_inconclusive;
-    snprintf(pooled.reason, sizeof pooled.reason,
-             "%+.2f %% over both measurements, %+.2f %% in the second, which alone does not decide",
-             100 * (pooled.ratio - 1), 100 * (fresh->ratio - 1));
-  }
-  take_judgement(&pooled, row);
-}
-
-void compare_confirm(struct compare *compare, const struct compare *again) {
-  for (size_t i = 0; i < compare->row_count; ++i) {
-    struct compare_row *row = &compare->rows[i];
-    const struct compare_row *fresh = compare_wants_again(row) ? row_of(again, row) : NULL;
-    if (fresh == NULL) continue;
-    if (row->verdict == COMPARE_regressed || isnan(fresh->ratio)) {
-      confirm_suspect(fresh, row);
-    } else {
-      pool(compare, again, fresh, row);
-    }
-  }
-  conclude(compare);
 }

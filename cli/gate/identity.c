@@ -65,6 +65,20 @@ TEXT(version, "%s", data->run.version)
 TEXT(toolkit, "%s", data->run.cuda)
 TEXT(state, "%s", data->state)
 
+/* "threshold 3 %, 2 cells of their own (1a2b3c4d)": what the sweep lets its cases lose. */
+static void gate_settings(const struct journal_data *data, char out[IDENTITY_TEXT_MAX]) {
+  const struct sweep_gate *gate = &data->run.gate;
+  uint32_t hash = 2166136261u; /* FNV-1a of the globs and their percents */
+  for (uint32_t i = 0; gate->known && i < gate->case_count; ++i) {
+    char text[CELL_GLOB_MAX + 32];
+    snprintf(text, sizeof text, "%s=%.17g", gate->cases[i].glob, gate->cases[i].threshold_percent);
+    for (const char *c = text; *c != '\0'; ++c) hash = (hash ^ (unsigned char)*c) * 16777619u;
+  }
+  const double percent = gate->known ? gate->threshold_percent : 0;
+  snprintf(out, IDENTITY_TEXT_MAX, "threshold %.17g %%, %u cells with their own (%08x)", percent,
+           gate->known ? (unsigned)gate->case_count : 0, (unsigned)hash);
+}
+
 static const struct identity_key {
   const char *key;
   bool fatal; /* else a remark */
@@ -80,6 +94,7 @@ static const struct identity_key {
     {"CUDA runtime", true, false, runtime},
     {"cold times", true, false, cold_method},
     {"sweep", true, false, sweep},
+    {"gate settings", true, false, gate_settings},
     {"input seed", true, false, seed},
     {"MIG", true, true, mig},
     {"ECC", true, true, ecc},
@@ -112,7 +127,7 @@ static void add_difference(struct compare *out, const char *key, bool fatal, con
   snprintf(difference->now, sizeof difference->now, "%s", now);
 }
 
-/* Cells that the base set out to measure and did not are cells that nobody would miss. */
+/* A cell that the base set out to measure and did not would be missed by nobody. */
 static void check_whole(struct compare *out) {
   char base[IDENTITY_TEXT_MAX];
   if (out->base->record_count >= out->base->run.cell_count) return;
@@ -127,12 +142,19 @@ static bool any_injected(const struct journal_data *data) {
   return false;
 }
 
+/* Times that somebody typed in: attnbench checked nothing of them. */
+static bool is_by_hand(const struct journal_data *data) { return data->run.started_utc[0] == '\0'; }
+
 /* Times that hold a tool's work, or a slowdown put in on purpose, say nothing of the kernels. A new report with an
  * injected slowdown is the gate's positive control and may be judged. */
 static void check_honest(struct compare *out) {
   const char *base = out->base->run.profiled, *now = out->now->run.profiled;
   if (base[0] != '\0' || now[0] != '\0') {
     add_difference(out, "profiler", true, base[0] != '\0' ? base : "none", now[0] != '\0' ? now : "none");
+  }
+  if (is_by_hand(out->base) || is_by_hand(out->now)) {
+    add_difference(out, "measured by attnbench", true, is_by_hand(out->base) ? "no: entered by hand" : "yes",
+                   is_by_hand(out->now) ? "no: entered by hand" : "yes");
   }
   if (any_injected(out->base)) add_difference(out, "injected slowdown", true, "some cells", "a base must have none");
 }
@@ -176,13 +198,18 @@ static bool is_dirty(const char *commit) {
 struct status identity_check_baseline(const char *path, const struct journal_data *data) {
   const uint32_t processes = fewest_processes(data);
   if (strcmp(data->state, "complete") != 0) {
-    return status_make(STATUS_NOT_COMPARABLE, "%s: the run is %s, no baseline; measure it to the end", path,
+    return status_make(STATUS_NOT_COMPARABLE, "%s: the run is %s; a baseline must be measured to its end", path,
                        data->state);
   }
   if (is_dirty(data->run.git_commit)) {
-    return status_make(STATUS_NOT_COMPARABLE,
-                       "%s: measured with uncommitted changes (%s), so nobody can make it again; commit and measure",
-                       path, data->run.git_commit);
+    return status_make(
+        STATUS_NOT_COMPARABLE,
+        "%s: measured with uncommitted changes (%s), so nobody can repeat it; commit, build and measure again", path,
+        data->run.git_commit);
+  }
+  if (is_by_hand(data)) {
+    return status_make(STATUS_NOT_COMPARABLE, "%s: its times were entered by hand; measure them with attnbench",
+                       path);
   }
   if (data->run.profiled[0] != '\0') {
     return status_make(STATUS_NOT_COMPARABLE, "%s: measured under %s, whose work is in its times; measure without it",

@@ -11,6 +11,9 @@ struct compare_evidence {
   struct compare_observations {
     uint32_t count;
     double us[RANK_MAX], mhz[RANK_MAX];
+    uint64_t throttle_reasons; /* union over the processes */
+    bool is_unsettled;         /* a process's warm-up reached no steady latency */
+    bool is_single;            /* a process's median is of one sample */
   } base, now;
 };
 
@@ -18,9 +21,13 @@ struct compare_evidence {
 bool judge_is_timed(const struct record *, enum time_mode);
 /* What the record holds of the mode, behind what is there already. */
 void judge_observe(const struct record *, enum time_mode, struct compare_observations *);
+/* One more process. */
+void judge_observe_one(double us, double mhz, struct compare_observations *);
+/* Why these times can prove nothing (a sentence without its end); NULL when they can. */
+const char *judge_unfit(const struct compare_settings *, const struct compare_evidence *);
 
 /* Sides, estimates, verdict and reason of a row that is timed on both sides. row->threshold is the one asked for and
- * is raised here where the floor asks for more. */
+ * is raised here where the floor asks for more; row->physical_us and ->dram_bound are read. */
 void judge_timed(const struct compare_settings *, const struct compare_evidence *, struct compare_row *);
 /* The verdict of a row that is not timed on both sides. */
 void judge_untimed(struct compare_row *);

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "cli/gate/confirm.h"
 #include "cli/gate/judge.h"
 
 /* Both sides of the first measurement and of the second. */
@@ -17,6 +18,7 @@ struct bench {
   uint64_t random;
   struct journal_data side[SIDES]; /* records are copies; only their processes change */
   uint32_t drawn[SIDES][PROCESSES_MAX];
+  uint32_t order[PROCESSES_MAX]; /* of two samples: the processes as they were shuffled */
 };
 
 /* ---- chance -------------------------------------------------------------------------------------------------- */
@@ -76,29 +78,26 @@ static void draw_pairs(struct bench *bench, const uint32_t *pairs, uint32_t firs
   }
 }
 
-static void draw_paired(struct bench *bench) {
+static void draw_paired(struct bench *bench, bool again) {
   uint32_t pairs[PROCESSES_MAX];
   const uint32_t all = bench->processes / 2, rounds = bench->settings->rounds;
-  shuffle(&bench->random, pairs, all);
-  draw_pairs(bench, pairs, 0, bench->drawn[BASE], bench->drawn[NOW]);
   const bool leftover = all >= 2 * rounds;
-  if (!leftover) shuffle(&bench->random, pairs, all);
-  draw_pairs(bench, pairs, leftover ? rounds : 0, bench->drawn[AGAIN_BASE], bench->drawn[AGAIN_NOW]);
+  shuffle(&bench->random, pairs, all);
+  if (!again) draw_pairs(bench, pairs, 0, bench->drawn[BASE], bench->drawn[NOW]);
+  if (!again && !leftover) shuffle(&bench->random, pairs, all);
+  draw_pairs(bench, pairs, leftover && !again ? rounds : 0, bench->drawn[AGAIN_BASE], bench->drawn[AGAIN_NOW]);
 }
 
 /* The base stays what it is; only the new side is measured again. */
-static void draw_unpaired(struct bench *bench) {
-  uint32_t items[PROCESSES_MAX];
+static void draw_unpaired(struct bench *bench, bool again) {
+  uint32_t *items = bench->order, others[PROCESSES_MAX];
   const uint32_t rounds = bench->settings->rounds, rest = bench->processes - rounds;
-  shuffle(&bench->random, items, bench->processes);
+  const bool leftover = rest >= 2 * rounds && !again;
+  if (!again) shuffle(&bench->random, items, bench->processes);
+  if (!leftover) shuffle(&bench->random, others, rest);
   for (uint32_t i = 0; i < rounds; ++i) {
     bench->drawn[BASE][i] = bench->drawn[AGAIN_BASE][i] = items[i];
     bench->drawn[NOW][i] = items[rounds + i];
-  }
-  uint32_t others[PROCESSES_MAX];
-  const bool leftover = rest >= 2 * rounds;
-  if (!leftover) shuffle(&bench->random, others, rest);
-  for (uint32_t i = 0; i < rounds; ++i) {
     bench->drawn[AGAIN_NOW][i] = leftover ? items[2 * rounds + i] : items[rounds + others[i]];
   }
 }
@@ -107,11 +106,12 @@ static bool takes_leftover(const struct compare_power_settings *settings, uint32
   return processes >= (settings->compare.paired ? 4 : 3) * settings->rounds;
 }
 
-static void draw(struct bench *bench) {
+/* All sides; or `again`, those of one more measurement of the suspects. */
+static void draw(struct bench *bench, bool again) {
   if (bench->settings->compare.paired) {
-    draw_paired(bench);
+    draw_paired(bench, again);
   } else {
-    draw_unpaired(bench);
+    draw_unpaired(bench, again);
   }
 }
 
@@ -132,28 +132,48 @@ static void fill(const struct bench *bench, unsigned side, size_t cell, double f
 
 /* ---- suites -------------------------------------------------------------------------------------------------- */
 
-/* Cells first to first + count - 1, the new side slower by `slowdown`: measured, and suspects measured again. The
- * caller frees the comparison. */
-static struct status gate(struct bench *bench, size_t first, size_t count, const struct compare_settings *settings,
-                          double slowdown, struct compare *out) {
+/* Cells first to first + count - 1 of a suite, the new side slower by `slowdown`. */
+struct suite {
+  size_t first, count;
+  const struct compare_settings *settings;
+  double slowdown;
   struct journal_data part[SIDES];
-  bool wanted = false;
-  draw(bench);
-  for (unsigned side = 0; side < SIDES; ++side) {
-    part[side] = bench->side[side];
-    part[side].records += first;
-    part[side].record_count = part[side].run.cell_count = count;
-    const double factor = side == NOW || side == AGAIN_NOW ? 1 + slowdown : 1;
-    for (size_t i = first; i < first + count; ++i) fill(bench, side, i, factor);
+};
+
+static void fill_sides(struct bench *bench, struct suite *suite, unsigned from) {
+  for (unsigned side = from; side < SIDES; ++side) {
+    suite->part[side] = bench->side[side];
+    suite->part[side].records += suite->first;
+    suite->part[side].record_count = suite->part[side].run.cell_count = suite->count;
+    const double factor = side == NOW || side == AGAIN_NOW ? 1 + suite->slowdown : 1;
+    for (size_t i = suite->first; i < suite->first + suite->count; ++i) fill(bench, side, i, factor);
   }
-  struct status status = compare_build(&part[BASE], &part[NOW], settings, out);
-  for (size_t i = 0; i < out->row_count; ++i) wanted = wanted || compare_wants_again(&out->rows[i]);
-  if (status_failed(&status) || !wanted) return status;
+}
+
+static struct status look_again(struct suite *suite, struct compare *compare) {
   struct compare again;
-  const bool paired = settings->paired;
-  status = compare_build(&part[paired ? AGAIN_BASE : BASE], &part[AGAIN_NOW], settings, &again);
-  if (!status_failed(&status)) compare_confirm(out, &again);
+  const unsigned base = suite->settings->paired ? AGAIN_BASE : BASE;
+  struct status status = compare_build(&suite->part[base], &suite->part[AGAIN_NOW], &compare->settings, &again);
+  if (status_failed(&status)) return status;
+  status = confirm_add(compare, &again);
   compare_free(&again);
+  return status;
+}
+
+/* Measured, and suspects measured again. The caller frees the comparison. */
+static struct status gate(struct bench *bench, struct suite *suite, struct compare *out) {
+  draw(bench, false);
+  fill_sides(bench, suite, BASE);
+  struct status status = compare_build(&suite->part[BASE], &suite->part[NOW], suite->settings, out);
+  if (status_failed(&status)) return status;
+  for (unsigned look = 0; look < COMPARE_LOOKS_MAX && !status_failed(&status) && confirm_wants_any(out); ++look) {
+    /* The rows point at the first measurement, so only the sides of the second are drawn again. */
+    if (look > 0) {
+      draw(bench, true);
+      fill_sides(bench, suite, AGAIN_BASE);
+    }
+    status = look_again(suite, out);
+  }
   if (status_failed(&status)) compare_free(out);
   return status;
 }
@@ -167,11 +187,17 @@ static struct compare_power_row *row_of(struct compare_power *power, const struc
   return NULL;
 }
 
+static bool is_alarm(enum compare_verdict verdict) {
+  return verdict == COMPARE_regressed || verdict == COMPARE_cycles;
+}
+
 static void count_verdicts(const struct compare *compare, struct compare_power *out) {
-  bool failed = false, undecided = false;
+  const bool has_suite = compare->suite.key != NULL;
+  bool failed = has_suite && is_alarm(compare->suite.verdict), undecided = false;
+  out->suite_failed += failed;
   for (size_t i = 0; i < compare->row_count; ++i) {
-    const bool alarm = compare->rows[i].verdict == COMPARE_regressed;
-    if (!alarm && !compare_wants_again(&compare->rows[i])) continue;
+    const bool alarm = is_alarm(compare->rows[i].verdict);
+    if (!alarm && verdict_exit_code(compare->rows[i].verdict) != EXIT_CODE_INCONCLUSIVE) continue;
     struct compare_power_row *row = row_of(out, &compare->rows[i]);
     failed = failed || alarm;
     undecided = undecided || !alarm;
@@ -179,15 +205,16 @@ static void count_verdicts(const struct compare *compare, struct compare_power *
     row->false_alarms += alarm;
     row->inconclusive += !alarm;
   }
+  if (has_suite) undecided = undecided || verdict_exit_code(compare->suite.verdict) == EXIT_CODE_INCONCLUSIVE;
   out->failed += failed;
   out->undecided += undecided && !failed;
 }
 
 static struct status count_alarms(struct bench *bench, struct compare_power *out) {
+  struct suite suite = {.count = bench->evidence->record_count, .settings = &bench->settings->compare};
   for (out->suites = 0; out->suites < bench->settings->suites; ++out->suites) {
     struct compare compare;
-    const struct status status =
-        gate(bench, 0, bench->evidence->record_count, &bench->settings->compare, 0, &compare);
+    const struct status status = gate(bench, &suite, &compare);
     if (status_failed(&status)) return status;
     count_verdicts(&compare, out);
     compare_free(&compare);
@@ -199,22 +226,38 @@ static struct status count_alarms(struct bench *bench, struct compare_power *out
 
 /* ---- slowdowns ----------------------------------------------------------------------------------------------- */
 
-/* The share of slowdowns of this size that are found. Every size gets the same draws. */
-static struct status share_found(struct bench *bench, size_t cell, enum time_mode mode, double slowdown,
-                                 double *out) {
-  struct compare_settings settings = bench->settings->compare;
+/* The share of suites that fail, of as many as there are trials. */
+static struct status share_failed(struct bench *bench, struct suite *suite, double *out) {
   uint64_t found = 0;
-  for (enum time_mode other = 0; other < TIME_MODE_COUNT; ++other) settings.modes[other] = other == mode;
-  bench->random = bench->settings->seed + cell;
   for (uint32_t i = 0; i < bench->settings->trials; ++i) {
     struct compare compare;
-    const struct status status = gate(bench, cell, 1, &settings, slowdown, &compare);
+    const struct status status = gate(bench, suite, &compare);
     if (status_failed(&status)) return status;
-    found += compare.verdict_count[COMPARE_regressed];
+    found += compare.exit_code == EXIT_CODE_REGRESSION;
     compare_free(&compare);
   }
   *out = (double)found / bench->settings->trials;
   return status_ok();
+}
+
+/* Of one case and mode. Every size gets the same draws. */
+static struct status share_found(struct bench *bench, size_t cell, enum time_mode mode, double slowdown,
+                                 double *out) {
+  struct compare_settings settings = bench->settings->compare;
+  struct suite suite = {.first = cell, .count = 1, .settings = &settings, .slowdown = slowdown};
+  for (enum time_mode other = 0; other < TIME_MODE_COUNT; ++other) settings.modes[other] = other == mode;
+  bench->random = bench->settings->seed + cell;
+  return share_failed(bench, &suite, out);
+}
+
+/* All cases slower by 1 %, which is below the line of each. */
+static struct status measure_uniform(struct bench *bench, struct compare_power *out) {
+  struct suite suite = {
+      .count = bench->evidence->record_count, .settings = &bench->settings->compare, .slowdown = 0.01};
+  out->uniform_1_percent = NAN;
+  if (out->row_count < COMPARE_SUITE_ROWS_MIN || bench->settings->trials == 0) return status_ok();
+  bench->random = bench->settings->seed;
+  return share_failed(bench, &suite, &out->uniform_1_percent);
 }
 
 static struct status measure_row(struct bench *bench, size_t cell, struct compare_power_row *row) {
@@ -351,6 +394,7 @@ struct status power_measure(const char *path, const struct journal_data *evidenc
   status = open_bench(evidence, &bench);
   if (!status_failed(&status)) status = list_rows(evidence, &settings->compare, out);
   if (!status_failed(&status)) status = count_alarms(&bench, out);
+  if (!status_failed(&status)) status = measure_uniform(&bench, out);
   if (!status_failed(&status) && settings->trials > 0) status = measure_rows(&bench, out);
   find_least(out);
   close_bench(&bench);
@@ -367,5 +411,5 @@ void power_free(struct compare_power *power) {
 bool power_is_control(const struct compare_power_control *control) { return !isnan(control->injected_ratio); }
 
 bool power_is_found(const struct compare_power_control *control) {
-  return power_is_control(control) && control->verdict == COMPARE_regressed;
+  return power_is_control(control) && is_alarm(control->verdict);
 }

@@ -5,7 +5,7 @@
  * A suite takes `rounds` processes for each side, disjoint and always the whole process, so that what a process has
  * in common over its cells stays. Paired sides take neighbours in time, in random order, as `attnbench ab` measures
  * them. The second measurement takes processes that the first left over when there are enough; else it draws again
- * from all. */
+ * from all, as every later one does. */
 #ifndef ATTNBENCH_CLI_GATE_POWER_H
 #define ATTNBENCH_CLI_GATE_POWER_H
 
@@ -41,7 +41,9 @@ struct compare_power {
   bool leftover; /* the second measurement took processes that the first left over */
   struct compare_power_row *rows;
   size_t row_count;
-  uint64_t suites, failed, undecided;      /* suites of A/A that failed, or did not decide */
+  uint64_t suites, failed, undecided; /* suites of A/A that failed, or did not decide */
+  uint64_t suite_failed;              /* of these, because of all cases together */
+  double uniform_1_percent;           /* share found when all cases are 1 % slower; NAN: too few rows or no trials */
   double failed_upper, undecided_upper;    /* 95 % upper bounds of the rates, as far as drawing more suites goes */
   double least_2_percent, least_3_percent; /* found of the case that is found least, each in its better mode */
 };

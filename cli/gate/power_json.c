@@ -32,6 +32,8 @@ static const struct field suite_fields[] = {
     FIELD("inconclusive_upper", F64, struct compare_power, undecided_upper),
     FIELD("least_found_2_percent", F64, struct compare_power, least_2_percent),
     FIELD("least_found_3_percent", F64, struct compare_power, least_3_percent),
+    FIELD("suite_false_alarms", U64, struct compare_power, suite_failed),
+    FIELD("uniform_1_percent_found", F64, struct compare_power, uniform_1_percent),
     FIELD("leftover", BOOL, struct compare_power, leftover),
     {0},
 };

@@ -17,9 +17,9 @@ static const struct {
   const char *meaning;
 } outcomes[] = {
     {EXIT_CODE_OK, "every expected case is present, right and not slower"},
-    {EXIT_CODE_REGRESSION, "a case is slower"},
+    {EXIT_CODE_REGRESSION, "a case, or all cases together, became slower"},
     {EXIT_CODE_WRONG, "a result did not match the oracle"},
-    {EXIT_CODE_COVERAGE, "a case is missing, failed, new, or nothing was compared"},
+    {EXIT_CODE_COVERAGE, "a case is missing, failed, new or implausible, or nothing was compared"},
     {EXIT_CODE_INCONCLUSIVE, "too noisy, or too few processes, to decide"},
     {EXIT_CODE_NOT_COMPARABLE, "the two reports are not comparable"},
 };
@@ -36,8 +36,8 @@ bool sinks_row_fails(const struct compare *compare, const struct compare_row *ro
 
 /* Worst first, as rows are. */
 static const enum compare_verdict counted[COMPARE_VERDICT_COUNT] = {
-    COMPARE_wrong, COMPARE_missing,  COMPARE_added, COMPARE_regressed, COMPARE_inconclusive,
-    COMPARE_clock, COMPARE_improved, COMPARE_same,  COMPARE_untimed};
+    COMPARE_wrong,        COMPARE_implausible, COMPARE_missing,  COMPARE_added, COMPARE_regressed, COMPARE_cycles,
+    COMPARE_inconclusive, COMPARE_clock,       COMPARE_improved, COMPARE_same,  COMPARE_untimed};
 
 void sinks_verdicts_text(const uint64_t count[COMPARE_VERDICT_COUNT], char out[COMPARE_LINE_MAX]) {
   size_t used = 0;
@@ -77,8 +77,105 @@ void sinks_report_text(const struct journal_data *journal, char out[COMPARE_LINE
            run->started_utc[0] != '\0' ? ", " : "", run->started_utc);
 }
 
+bool sinks_has_suite(const struct compare *compare) { return compare->suite.key != NULL; }
+
+void sinks_suite_text(const struct compare *compare, char out[COMPARE_LINE_MAX]) {
+  char change[COMPARE_PERCENT_MAX], bounds[COMPARE_PERCENT_MAX];
+  const struct compare_row *suite = &compare->suite;
+  sinks_percent(suite->ratio, change);
+  sinks_bounds(suite, bounds);
+  snprintf(out, COMPARE_LINE_MAX, "all cases together: %s, %s in the geometric mean of %zu rows (bounds %s)%s%.300s",
+           verdict_name(suite->verdict), change, compare->suite_rows, bounds, suite->reason[0] != '\0' ? ": " : "",
+           suite->reason);
+}
+
+/* What a user does next, by exit code; the first row that fits. */
+static bool is_any(const struct compare *compare) { return compare->exit_code != EXIT_CODE_OK; }
+bool sinks_needs_processes(const struct compare *compare) {
+  if (compare->exit_code != EXIT_CODE_INCONCLUSIVE) return false;
+  for (size_t i = 0; i < compare->row_count; ++i) {
+    const struct compare_row *row = &compare->rows[i];
+    const uint32_t least = compare->settings.paired ? COMPARE_PAIRS_MIN : COMPARE_SIDE_MIN;
+    if (row->verdict == COMPARE_inconclusive && row->base.processes >= least && row->now.processes >= least)
+      return false;
+  }
+  return true;
+}
+static bool is_once(const struct compare *compare) { return compare->settings.once; }
+
+static const struct {
+  enum exit_code code;
+  bool (*applies)(const struct compare *);
+  const char *advice;
+} advices[] = {
+    {EXIT_CODE_REGRESSION, is_once,
+     "look at the rows below. These two reports were judged once, and nothing was measured again; `attnbench ab` "
+     "measures both programs in turns and confirms what it finds"},
+    {EXIT_CODE_REGRESSION, is_any, "look at the rows below; each has the command that measures it again"},
+    {EXIT_CODE_WRONG, is_any, "fix the kernel: a result that is wrong has no speed"},
+    {EXIT_CODE_COVERAGE, is_any,
+     "make the cells below run again as in the base; --allow-new accepts cells that only the new report has"},
+    {EXIT_CODE_INCONCLUSIVE, sinks_needs_processes,
+     "measure both sides again with more processes: the command of each report (below) with --rounds 7 and --json, "
+     "then compare the new files; or measure both programs in turns with `attnbench ab --base PROGRAM`"},
+    {EXIT_CODE_INCONCLUSIVE, is_once,
+     "measure more rounds (the rows say how many), or measure both programs in turns with `attnbench ab`, which "
+     "measures again by itself what it cannot decide"},
+    {EXIT_CODE_INCONCLUSIVE, is_any,
+     "find out what disturbs this device (other jobs, heat, changing clocks) and run the gate again; --noise=warn "
+     "lets undecided cases pass"},
+    {EXIT_CODE_NOT_COMPARABLE, is_any,
+     "measure both sides on one machine, with one sweep and the same settings; what differs is listed below"},
+};
+
+const char *sinks_advice(const struct compare *compare) {
+  for (size_t i = 0; i < sizeof advices / sizeof *advices; ++i) {
+    if (advices[i].code == compare->exit_code && advices[i].applies(compare)) return advices[i].advice;
+  }
+  return "";
+}
+
 const char *sinks_row_text(const struct compare_row *row) {
   return row->reason[0] != '\0' ? row->reason : verdict_help(row->verdict);
+}
+
+/* ---- groups -------------------------------------------------------------------------------------------------- */
+
+enum { GROUP_MIN = 4 };
+
+static bool is_like(const struct compare_row *a, const struct compare_row *b) {
+  return a->verdict == b->verdict && strcmp(a->reason, b->reason) == 0;
+}
+
+bool sinks_is_grouped(const struct compare *compare, const struct compare_row *row) {
+  size_t alike = 0;
+  const bool may_share = row->verdict == COMPARE_inconclusive;
+  const bool is_dull = row->verdict == COMPARE_untimed || (row->verdict == COMPARE_same && row->reason[0] == '\0');
+  for (size_t i = 0; i < compare->row_count && alike < GROUP_MIN && may_share; ++i)
+    alike += is_like(&compare->rows[i], row);
+  return is_dull || alike >= GROUP_MIN;
+}
+
+bool sinks_group_text(const struct compare *compare, const struct compare_row *row, char out[COMPARE_LINE_MAX]) {
+  char low[COMPARE_PERCENT_MAX], high[COMPARE_PERCENT_MAX];
+  double least = INFINITY, most = -INFINITY;
+  size_t alike = 0;
+  if (!sinks_is_grouped(compare, row)) return false;
+  for (size_t i = 0; i < compare->row_count; ++i) {
+    const struct compare_row *other = &compare->rows[i];
+    if (!is_like(other, row)) continue;
+    if (alike == 0 && other != row) return false;
+    least = fmin(least, other->ratio);
+    most = fmax(most, other->ratio);
+    ++alike;
+  }
+  sinks_percent(least, low);
+  sinks_percent(most, high);
+  snprintf(out, COMPARE_LINE_MAX, "%zu row%s %s %s%s%s%s%s%s%.400s", alike, alike == 1 ? "" : "s",
+           alike == 1 ? "is" : "are", verdict_name(row->verdict), isfinite(least) ? ": " : "",
+           isfinite(least) ? low : "", isfinite(least) && alike > 1 ? " to " : "",
+           isfinite(least) && alike > 1 ? high : "", row->reason[0] != '\0' ? "; " : "", row->reason);
+  return true;
 }
 
 /* ---- numbers ------------------------------------------------------------------------------------------------- */

@@ -14,10 +14,23 @@ bool sinks_row_fails(const struct compare *, const struct compare_row *);
 void sinks_counts_text(const struct compare *, char out[COMPARE_LINE_MAX]);
 /* "1 regressed, 38 same": those that are not 0, worst first */
 void sinks_verdicts_text(const uint64_t count[COMPARE_VERDICT_COUNT], char out[COMPARE_LINE_MAX]);
-/* "FAILED, exit code 1: a case is slower", "passed: ..." */
+/* "FAILED, exit code 1: a case, or all cases together, became slower", "passed: ..." */
 void sinks_outcome_text(const struct compare *, char out[COMPARE_LINE_MAX]);
 /* "attnbench 0.1.0 (commit 0123abc), NVIDIA H200, driver 580.95.05, sweep v3, 2026-11-20T11:04:00Z" */
 void sinks_report_text(const struct journal_data *, char out[COMPARE_LINE_MAX]);
+/* Were there enough rows to judge all cases together? */
+bool sinks_has_suite(const struct compare *);
+/* "all cases together: same, +0.10 % in the geometric mean of 40 rows (bounds ...)" */
+void sinks_suite_text(const struct compare *, char out[COMPARE_LINE_MAX]);
+/* What to do now, as a sentence without its end; "" when everything passed. */
+const char *sinks_advice(const struct compare *);
+/* Is the exit code only for want of processes? Then one answer fits all rows. */
+bool sinks_needs_processes(const struct compare *);
+/* Rows that say the same are told in one line instead of each on its own: `same` and `untimed` always, `inconclusive`
+ * when four or more have one reason. A row's group, as "38 rows are same: -0.31 % to +0.44 %"; false when it stands
+ * alone, or when an earlier row has told the group. */
+bool sinks_is_grouped(const struct compare *, const struct compare_row *);
+bool sinks_group_text(const struct compare *, const struct compare_row *, char out[COMPARE_LINE_MAX]);
 /* The row as one sentence: its reason, else what its verdict means. */
 const char *sinks_row_text(const struct compare_row *);
 

@@ -1,8 +1,11 @@
 /* The cells that a comparison wants to see measured again. */
 #include "cli/gate/suspects.h"
 
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
+
+#include "cli/gate/confirm.h"
 
 static void add(struct suspects *suspects, const struct compare_row *row) {
   char *text = suspects->text[suspects->count];
@@ -21,7 +24,8 @@ struct status suspects_of(const struct compare *compare, struct suspects *out) {
     return status_make(STATUS_MEMORY, "no memory for the suspects of %zu rows", compare->row_count);
   }
   for (size_t i = 0; i < compare->row_count; ++i) {
-    if (compare_wants_again(&compare->rows[i])) add(out, &compare->rows[i]);
+    const struct compare_row *row = &compare->rows[i];
+    if (confirm_wants(row) || (confirm_wants_all(compare) && !isnan(row->ratio))) add(out, row);
   }
   return status_ok();
 }

@@ -65,11 +65,23 @@ static void put_row(FILE *file, const struct compare *compare, const struct comp
   fputc('\n', file);
 }
 
+static bool suite_is_annotated(const struct compare *compare) {
+  return sinks_has_suite(compare) && verdict_exit_code(compare->suite.verdict) != EXIT_CODE_OK;
+}
+
+static void put_suite(FILE *file, const struct compare *compare) {
+  char text[COMPARE_LINE_MAX];
+  put_start(file, compare, sinks_row_fails(compare, &compare->suite), "attnbench: all cases together");
+  sinks_suite_text(compare, text);
+  put_data(file, text);
+  fputc('\n', file);
+}
+
 /* Rows that fail, and those that only the settings let pass. */
 static bool is_annotated(const struct compare_row *row) { return verdict_exit_code(row->verdict) != EXIT_CODE_OK; }
 
 static size_t count_all(const struct compare *compare) {
-  size_t count = 0;
+  size_t count = suite_is_annotated(compare);
   for (size_t i = 0; i < compare->difference_count; ++i) count += compare->difference[i].fatal;
   for (size_t i = 0; i < compare->row_count; ++i) count += is_annotated(&compare->rows[i]);
   return count;
@@ -90,6 +102,10 @@ struct status verdict_annotations_write(const struct compare *compare, FILE *fil
   for (size_t i = 0; i < compare->difference_count && shown < most; ++i) {
     if (!compare->difference[i].fatal) continue;
     put_difference(file, compare, &compare->difference[i]);
+    ++shown;
+  }
+  if (suite_is_annotated(compare) && shown < most) {
+    put_suite(file, compare);
     ++shown;
   }
   for (size_t i = 0; i < compare->row_count && shown < most; ++i) {

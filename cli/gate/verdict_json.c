@@ -14,6 +14,8 @@
 static const struct field settings_fields[] = {
     FIELD("threshold_ratio", F64, struct compare_settings, threshold),
     FIELD("paired", BOOL, struct compare_settings, paired),
+    FIELD("once", BOOL, struct compare_settings, once),
+    FIELD("order_seed", U64, struct compare_settings, order_seed),
     FIELD("allow_new", BOOL, struct compare_settings, allow_new),
     FIELD("noise_is_ok", BOOL, struct compare_settings, noise_is_ok),
     {0},
@@ -151,6 +153,27 @@ static bool add_rows(cJSON *root, const struct compare *compare) {
   return ok;
 }
 
+static const struct field suite_fields[] = {
+    FIELD("verdict", ENUM, struct compare_row, verdict, .name = verdict_at),
+    FIELD("reason", LABEL, struct compare_row, reason, .capacity = COMPARE_TEXT_MAX),
+    FIELD("threshold_ratio", F64, struct compare_row, threshold),
+    FIELD("time_ratio", F64, struct compare_row, ratio),
+    FIELD("bound_low_ratio", F64, struct compare_row, ci_low),
+    FIELD("bound_high_ratio", F64, struct compare_row, ci_high),
+    FIELD("confidence_ratio", F64, struct compare_row, confidence),
+    FIELD("cycles_ratio", F64, struct compare_row, cycles_ratio),
+    FIELD("was_suspect", BOOL, struct compare_row, was_suspect),
+    FIELD("first_time_ratio", F64, struct compare_row, first_ratio),
+    {0},
+};
+
+static bool add_suite(cJSON *root, const struct compare *compare) {
+  if (!sinks_has_suite(compare)) return cJSON_AddNullToObject(root, "suite") != NULL;
+  cJSON *object = cJSON_AddObjectToObject(root, "suite");
+  json_add_uint(object, "rows", compare->suite_rows);
+  return cJSON_HasObjectItem(object, "rows") && fields_write(object, suite_fields, &compare->suite);
+}
+
 static bool add_summary(cJSON *root, const struct compare *compare) {
   cJSON *summary = cJSON_AddObjectToObject(root, "summary");
   json_add_uint(summary, "rows", compare->row_count);
@@ -167,7 +190,8 @@ static bool add_compare(cJSON *root, const struct compare *compare) {
   json_add_string(root, "schema", COMPARE_SCHEMA);
   return cJSON_HasObjectItem(root, "schema") && add_report(root, "base", compare->base) &&
          add_report(root, "new", compare->now) && add_settings(root, &compare->settings) &&
-         add_identity(root, compare) && add_rows(root, compare) && add_summary(root, compare);
+         add_identity(root, compare) && add_suite(root, compare) && add_rows(root, compare) &&
+         add_summary(root, compare);
 }
 
 struct status verdict_json_write(const struct compare *compare, FILE *file) {

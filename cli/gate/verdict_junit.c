@@ -135,13 +135,36 @@ static void put_comparable(FILE *file, const struct compare *compare) {
   fputs("</error>\n    </testcase>\n", file);
 }
 
+/* All cases together, as a test case of their own. */
+static void put_suite(FILE *file, const struct compare *compare) {
+  char line[COMPARE_LINE_MAX];
+  const enum outcome outcome = outcome_of(compare, &compare->suite);
+  static const char *const tags[OUTCOME_COUNT] = {
+      [OUTCOME_FAILURE] = "failure", [OUTCOME_ERROR] = "error", [OUTCOME_SKIPPED] = "skipped"};
+  if (!sinks_has_suite(compare)) return;
+  sinks_suite_text(compare, line);
+  fputs("    <testcase", file);
+  put_attribute(file, "classname", suite_name(compare));
+  fputs(" name=\"all cases together\" time=\"0\"", file);
+  if (tags[outcome] == NULL) {
+    fputs("/>\n", file);
+    return;
+  }
+  fprintf(file, ">\n      <%s", tags[outcome]);
+  if (outcome != OUTCOME_SKIPPED) put_attribute(file, "type", verdict_name(compare->suite.verdict));
+  put_attribute(file, "message", line);
+  fputs("/>\n    </testcase>\n", file);
+}
+
 /* ---- the file ------------------------------------------------------------------------------------------------ */
 
 static void put_counts(FILE *file, const struct compare *compare) {
   size_t count[OUTCOME_COUNT] = {0};
   for (size_t i = 0; i < compare->row_count; ++i) ++count[outcome_of(compare, &compare->rows[i])];
-  fprintf(file, " tests=\"%zu\" failures=\"%zu\" errors=\"%zu\" skipped=\"%zu\"", compare->row_count + 1,
-          count[OUTCOME_FAILURE], count[OUTCOME_ERROR] + !can_judge(compare), count[OUTCOME_SKIPPED]);
+  if (sinks_has_suite(compare)) ++count[outcome_of(compare, &compare->suite)];
+  fprintf(file, " tests=\"%zu\" failures=\"%zu\" errors=\"%zu\" skipped=\"%zu\"",
+          compare->row_count + 1 + sinks_has_suite(compare), count[OUTCOME_FAILURE],
+          count[OUTCOME_ERROR] + !can_judge(compare), count[OUTCOME_SKIPPED]);
 }
 
 static void put_properties(FILE *file, const struct compare *compare) {
@@ -167,6 +190,7 @@ struct status verdict_junit_write(const struct compare *compare, FILE *file) {
   fputs(">\n", file);
   put_properties(file, compare);
   put_comparable(file, compare);
+  put_suite(file, compare);
   for (size_t i = 0; i < compare->row_count; ++i) put_row(file, compare, &compare->rows[i]);
   fputs("  </testsuite>\n</testsuites>\n", file);
   return status_ok();

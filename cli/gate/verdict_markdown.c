@@ -36,10 +36,17 @@ static void put_us(FILE *file, const struct compare_side *side) {
 
 static void put_head(FILE *file, const struct compare *compare) {
   char line[COMPARE_LINE_MAX];
-  sinks_counts_text(compare, line);
-  fprintf(file, "**%s**\n\n", line);
   sinks_outcome_text(compare, line);
-  fprintf(file, "attnbench gate %s\n\n| | report |\n|---|---|\n", line);
+  fprintf(file, "**attnbench gate %s**\n\n", line);
+  if (sinks_advice(compare)[0] != '\0') fprintf(file, "What to do: %s.\n\n", sinks_advice(compare));
+  sinks_counts_text(compare, line);
+  fprintf(file, "%s\n\n", line);
+  if (sinks_has_suite(compare)) {
+    sinks_suite_text(compare, line);
+    put_text(file, line);
+    fputs("\n\n", file);
+  }
+  fputs("| | report |\n|---|---|\n", file);
   sinks_report_text(compare->base, line);
   fputs("| base | ", file);
   put_text(file, line);
@@ -85,23 +92,44 @@ static void put_row(FILE *file, const struct compare *compare, const struct comp
   fputs(" |\n", file);
 }
 
-static void put_rows(FILE *file, const struct compare *compare) {
-  if (compare->row_count == 0) return;
-  fputs(
-      "\n| verdict | case | variant | mode | base µs | new µs | change | bounds | runs | why |\n"
-      "|---|---|---|---|--:|--:|--:|--:|--:|---|\n",
-      file);
-  for (size_t i = 0; i < compare->row_count && i < COMPARE_ROWS_SHOWN; ++i) put_row(file, compare, &compare->rows[i]);
+/* The worst rows, without those that say what others say too. How many had no room, by verdict in `left`. */
+static size_t put_rows(FILE *file, const struct compare *compare, uint64_t left[COMPARE_VERDICT_COUNT]) {
+  size_t shown = 0, more = 0;
+  for (size_t i = 0; i < compare->row_count; ++i) {
+    const struct compare_row *row = &compare->rows[i];
+    if (sinks_is_grouped(compare, row)) continue;
+    if (shown == COMPARE_ROWS_SHOWN) {
+      ++left[row->verdict];
+      ++more;
+      continue;
+    }
+    if (shown++ == 0) {
+      fputs(
+          "\n| verdict | case | variant | mode | base µs | new µs | change | bounds | runs | why |\n"
+          "|---|---|---|---|--:|--:|--:|--:|--:|---|\n",
+          file);
+    }
+    put_row(file, compare, row);
+  }
+  return more;
 }
 
 /* What the rows that are not shown are. */
-static void put_rest(FILE *file, const struct compare *compare) {
-  uint64_t count[COMPARE_VERDICT_COUNT] = {0};
+static void put_rest(FILE *file, size_t more, const uint64_t left[COMPARE_VERDICT_COUNT]) {
   char line[COMPARE_LINE_MAX];
-  if (compare->row_count <= COMPARE_ROWS_SHOWN) return;
-  for (size_t i = COMPARE_ROWS_SHOWN; i < compare->row_count; ++i) ++count[compare->rows[i].verdict];
-  sinks_verdicts_text(count, line);
-  fprintf(file, "\nand %zu more, none worse than these: %s\n", compare->row_count - COMPARE_ROWS_SHOWN, line);
+  if (more == 0) return;
+  sinks_verdicts_text(left, line);
+  fprintf(file, "\nand %zu more, none worse than these: %s\n", more, line);
+}
+
+static void put_groups(FILE *file, const struct compare *compare) {
+  char line[COMPARE_LINE_MAX];
+  for (size_t i = 0; i < compare->row_count; ++i) {
+    if (!sinks_group_text(compare, &compare->rows[i], line)) continue;
+    fputs("\n", file);
+    put_text(file, line);
+    fputs("\n", file);
+  }
 }
 
 /* A line of code cannot end its own block: a fence is indented by at most three spaces. */
@@ -129,8 +157,10 @@ static void put_commands(FILE *file, const struct compare *compare) {
 static void put_all(FILE *file, const struct compare *compare) {
   put_head(file, compare);
   put_differences(file, compare, true, "Not comparable:");
-  put_rows(file, compare);
-  put_rest(file, compare);
+  uint64_t left[COMPARE_VERDICT_COUNT] = {0};
+  const size_t more = put_rows(file, compare, left);
+  put_rest(file, more, left);
+  put_groups(file, compare);
   put_commands(file, compare);
   put_differences(file, compare, false, "Remarks:");
 }

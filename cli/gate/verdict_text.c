@@ -70,10 +70,27 @@ static void print_wrapped(FILE *file, const char *lead, const char *text) {
   text_wrap(file, lead, strlen(lead), safe);
 }
 
+/* The verdict, and what to do about it. */
+static void print_answer(FILE *file, const struct compare *compare) {
+  char line[COMPARE_LINE_MAX];
+  const char *advice = sinks_advice(compare);
+  sinks_outcome_text(compare, line);
+  fprintf(file, "%s\n", line);
+  if (advice[0] != '\0') print_wrapped(file, "what to do: ", advice);
+  if (!sinks_needs_processes(compare)) return;
+  print_wrapped(file, "  base: ", compare->base->run.command);
+  print_wrapped(file, "  new:  ", compare->now->run.command);
+}
+
 static void print_head(FILE *file, const struct compare *compare) {
   char line[COMPARE_LINE_MAX];
+  print_answer(file, compare);
   sinks_counts_text(compare, line);
-  fprintf(file, "%s\n", line);
+  fprintf(file, "\n%s\n", line);
+  if (sinks_has_suite(compare)) {
+    sinks_suite_text(compare, line);
+    print_wrapped(file, "", line);
+  }
   sinks_report_text(compare->base, line);
   print_wrapped(file, "base  ", line);
   sinks_report_text(compare->now, line);
@@ -91,7 +108,7 @@ static void print_differences(FILE *file, const struct compare *compare) {
 }
 
 static bool is_worth_a_word(const struct compare *compare, const struct compare_row *row) {
-  return sinks_row_fails(compare, row) || row->reason[0] != '\0';
+  return !sinks_is_grouped(compare, row) && (sinks_row_fails(compare, row) || row->reason[0] != '\0');
 }
 
 static void print_reason(FILE *file, const struct compare *compare, const struct compare_row *row) {
@@ -124,28 +141,49 @@ static bool any_suspect(const struct compare *compare) {
   for (size_t i = 0; i < compare->row_count; ++i) {
     if (compare->rows[i].was_suspect) return true;
   }
-  return false;
+  return compare->suite.was_suspect;
+}
+
+static void print_groups(FILE *file, const struct compare *compare) {
+  char line[COMPARE_LINE_MAX];
+  bool any = false;
+  for (size_t i = 0; i < compare->row_count; ++i) {
+    if (!sinks_group_text(compare, &compare->rows[i], line)) continue;
+    if (!any) fputc('\n', file);
+    any = true;
+    print_wrapped(file, "", line);
+  }
+}
+
+/* The rows that do not say what others say too. */
+static void print_rows(FILE *file, const struct compare *compare, const void **rows) {
+  size_t count = 0;
+  for (size_t i = 0; i < compare->row_count; ++i) {
+    if (!sinks_is_grouped(compare, &compare->rows[i])) rows[count++] = &compare->rows[i];
+  }
+  if (count > 0) {
+    fputc('\n', file);
+    const bool cut = text_table_print(file, columns, sizeof columns / sizeof *columns, rows, count);
+    fputs("change = new time over base time; bounds hold it with confidence on either side; runs = processes\n",
+          file);
+    if (cut) fputs("~ marks a name cut to fit; --json has it whole\n", file);
+  }
+  print_groups(file, compare);
+  if (any_suspect(compare)) fputs("* measured again in fresh processes before this verdict\n", file);
 }
 
 struct status verdict_text_write(const struct compare *compare, FILE *file) {
-  char line[COMPARE_LINE_MAX];
   const void **rows = malloc((compare->row_count + 1) * sizeof *rows);
   if (rows == NULL) return status_make(STATUS_MEMORY, "no memory for a table of %zu rows", compare->row_count);
-  for (size_t i = 0; i < compare->row_count; ++i) rows[i] = &compare->rows[i];
   print_head(file, compare);
   print_differences(file, compare);
-  bool cut = false;
-  if (compare->row_count > 0) {
-    fputc('\n', file);
-    cut = text_table_print(file, columns, sizeof columns / sizeof *columns, rows, compare->row_count);
-    fputs("change = new time over base time; bounds hold it with confidence on either side; runs = processes\n",
-          file);
-  }
-  if (any_suspect(compare)) fputs("* measured again in fresh processes before this verdict\n", file);
-  if (cut) fputs("~ marks a name cut to fit; --json has it whole\n", file);
+  print_rows(file, compare, rows);
   print_reasons(file, compare);
-  sinks_outcome_text(compare, line);
-  fprintf(file, "\n%s\n", line);
+  if (compare->settings.once && compare->comparable) {
+    print_wrapped(file, "",
+                  "Two reports, judged once: when nothing changed, at most one comparison in twenty fails "
+                  "(results/README.md has the rates for each number of processes).");
+  }
   free(rows);
   return status_ok();
 }

@@ -97,10 +97,10 @@ static const struct option_row rows[] = {
      .help =
          "variant that every row is timed against in turns (speedup_vs), or none. By default the vendor's library "
          "where it takes the shape, on a CPU none"},
-    {"Measuring", "--rounds", "N", IN(RUN), WHOLE(rounds, 1, 64), FLAGS(OPTION_TIMED | OPTION_STAYS),
+    {"Measuring", "--rounds", "N", IN(RUN), WHOLE(rounds, 1, 64), FLAGS(OPTION_TIMED),
      .help = "fresh processes that each measure every cell once: the evidence of a comparison; by default 1, with "
              "--baseline 5"},
-    {"Measuring", "--rounds", "N", IN(AB), WHOLE(rounds, 5, 32), FLAGS(OPTION_STAYS), .default_value = "7",
+    {"Measuring", "--rounds", "N", IN(AB), WHOLE(rounds, 5, 32), .default_value = "7",
      .help = "fresh processes of each program"},
     {"Measuring", "--modes", "A,B", IN(RUN) | IN(AB), TEXT(modes), FLAGS(OPTION_RELAYED | OPTION_STAYS),
      .default_value = "hot,cold", .help = "which times are taken: hot, cold"},
@@ -124,7 +124,7 @@ static const struct option_row rows[] = {
     {"Gate", "--threshold-for", "GLOB=PERCENT", JUDGES, LIST(threshold_for, OPTIONS_THRESHOLDS_MAX),
      FLAGS(OPTION_STAYS), .needs = BASELINE,
      .help = "the threshold of cells whose KEY/VARIANT matches GLOB; repeat for more, the last match wins"},
-    {"Gate", "--floor-us", "US", JUDGES, NUMBER(floor_us, 0, 1000000), FLAGS(OPTION_STAYS), .needs = BASELINE,
+    {"Gate", "--floor-us", "US", JUDGES, NUMBER(floor_us, 0, 5), FLAGS(OPTION_STAYS), .needs = BASELINE,
      .help = "ignore differences of fewer microseconds; by default 0.1 hot and 0.15 cold"},
     {"Gate", "--modes", "A,B", IN(COMPARE) | IN(GATE), TEXT(modes), FLAGS(OPTION_STAYS), .default_value = "hot,cold",
      .help = "which times are judged: hot, cold"},

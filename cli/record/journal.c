@@ -11,6 +11,7 @@
 
 #include "cli/base/output.h"
 #include "cli/record/field_tables.h"
+#include "cli/record/validate.h"
 
 static const char header_open[] = "{\"journal\":\"attnbench.journal/1\",\"run\":";
 static const char device_open_text[] = "{\"device\":";
@@ -298,7 +299,8 @@ static struct status parse(const char *path, const char *text, size_t length, st
 
 struct status journal_parse(const char *path, const char *text, size_t length, struct journal_data *out) {
   *out = (struct journal_data){.state = "partial"};
-  const struct status status = parse(path, text, length, out);
+  struct status status = parse(path, text, length, out);
+  if (!status_failed(&status)) status = validate_data(path, out);
   if (status_failed(&status)) journal_free(out);
   return status;
 }

@@ -1,6 +1,7 @@
 /* A JSON report back into the facts it was made from. Keys that are derived are not looked at. */
 #include <stdlib.h>
 
+#include "cli/record/validate.h"
 #include "cli/report/views.h"
 
 /* ---- the report ---------------------------------------------------------------------------------------------- */
@@ -80,6 +81,8 @@ struct status report_read(const struct json_doc *doc, struct journal_data *out) 
   if (!status_failed(&status)) status = read_results(doc, out);
   if (!status_failed(&status) && out->record_count > 0 && !out->has_device && !out->has_planned_device)
     status = json_error(doc, doc->root, false, "has results but no device");
+  if (!status_failed(&status)) status = validate_summary(doc, out);
+  if (!status_failed(&status)) status = validate_data(doc->path, out);
   if (status_failed(&status)) journal_free(out);
   return status;
 }

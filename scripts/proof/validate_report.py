@@ -136,8 +136,9 @@ def check_report(report):
 
 
 # Verdicts with their exit codes, the worst first.
-VERDICT_CODES = [("wrong", 3), ("missing", 4), ("added", 4), ("regressed", 1), ("inconclusive", 5), ("clock", 5)]
-JUDGED = ["same", "improved", "regressed", "inconclusive", "clock", "wrong", "missing"]
+VERDICT_CODES = [("wrong", 3), ("implausible", 4), ("missing", 4), ("added", 4), ("regressed", 1), ("cycles", 1),
+                 ("inconclusive", 5), ("clock", 5)]
+JUDGED = ["same", "improved", "regressed", "cycles", "inconclusive", "clock", "wrong", "implausible", "missing"]
 
 
 def expected_exit(comparison):
@@ -147,7 +148,10 @@ def expected_exit(comparison):
     if summary["compared"] == 0 and not summary["wrong"]:
         return 4
     forgiven = ["added"] * settings["allow_new"] + ["inconclusive", "clock"] * settings["noise_is_ok"]
-    codes = [code for verdict, code in VERDICT_CODES if summary[verdict] and verdict not in forgiven]
+    found = {verdict for verdict, _ in VERDICT_CODES if summary.get(verdict)}
+    if comparison.get("suite"):
+        found.add(comparison["suite"]["verdict"])
+    codes = [code for verdict, code in VERDICT_CODES if verdict in found.difference(forgiven)]
     return codes[0] if codes else 0
 
 
@@ -159,8 +163,8 @@ def check_comparison(comparison):
     counts["compared"] = sum(row["time_ratio"] is not None for row in rows)
     counts["exit_code"] = expected_exit(comparison)
     for key, count in counts.items():
-        if summary[key] != count:
-            yield f"summary.{key} is {summary[key]}, its rows make it {count}"
+        if summary.get(key, 0) != count:
+            yield f"summary.{key} is {summary.get(key)}, its rows make it {count}"
     fatal = any(difference["fatal"] for difference in comparison["identity"]["differences"])
     if fatal == comparison["identity"]["comparable"]:
         yield "identity.comparable contradicts its differences"

@@ -14,6 +14,12 @@ edit() {
 import json, sys
 d = json.load(open(sys.argv[1]))
 exec(sys.argv[3])
+statuses = [r["status"] for r in d["results"]]
+for status in set(d["summary"]) - {"cells", "exit_code"}:
+    d["summary"][status] = statuses.count(status)
+d["summary"]["cells"] = len(statuses)
+lost = len(statuses) < d["run"]["cells"] or set(statuses) - {"ok", "wrong", "skipped", "planned"}
+d["summary"]["exit_code"] = 3 if "wrong" in statuses else 4 if lost else 0
 json.dump(d, open(sys.argv[2], "w"))' "$TMP/$1.json" "$TMP/$2.json" "$3"
 }
 
@@ -26,8 +32,11 @@ repeat() {
 for r in d['results']:
     r['processes'] = {}
     for m in ('cold', 'hot'):
-        us = r['time'][m]['median_us'] = 100 * $4
-        r['processes'][m] = {'count': $3, 'median_us': [us * (1 + (i * 7 % 5 - 2) / 1000) for i in range($3)],
+        medians = [100 * $4 * (1 + (i * 7 % 5 - 2) / 1000) for i in range($3)]
+        for key, factor in (('min', 0.98), ('p25', 0.99), ('median', 1), ('p75', 1.01), ('p95', 1.02), ('max', 1.03), ('ci95_low', 0.99), ('ci95_high', 1.01)):
+            r['time'][m][key + '_us'] = medians[0] * factor
+        r['time'][m]['mad_us'] = medians[0] * 0.005
+        r['processes'][m] = {'count': $3, 'median_us': medians,
                              'sm_clock_mhz': [None] * $3, 'throttle_reasons': [[]] * $3}
 d['tool']['git_commit'] = '0123abc'"
 }
@@ -132,7 +141,7 @@ d['tool']['git_commit'] = '0123abc'"
 
 @test "compare: the same reports give the same bytes in every format" {
   measure a
-  edit a b 'd["results"][0]["time"]["hot"]["median_us"] *= 2'
+  edit a b 'd["results"][0]["time"]["hot"].update({k: 2 * v for k, v in d["results"][0]["time"]["hot"].items() if k.endswith("_us")})'
   for format in json markdown junit annotations; do
     compare a b "--$format" -
     cp "$OUT" "$TMP/first"
@@ -255,7 +264,7 @@ d['tool']['git_commit'] = '0123abc'"
   expect_refusal 2 '--threshold-for */x is not GLOB=PERCENT' -- compare a b --threshold-for '*/x'
   expect_refusal 2 '--threshold-for =3 is not GLOB=PERCENT' -- compare a b --threshold-for '=3'
   expect_refusal 2 '--noise maybe is not one of fail|warn' -- compare a b --noise maybe
-  expect_refusal 2 '--floor-us -1 is too small; give 0 to 1000000' -- compare a b --floor-us=-1
+  expect_refusal 2 '--floor-us -1 is too small; give 0 to 5' -- compare a b --floor-us=-1
   expect_refusal 2 'cannot share stdout' -- compare a b --json - --junit -
   expect_refusal 2 'matches no cell' -- compare "$TMP/a.json" "$TMP/a.json" --threshold-for '*/cpu_rff=5'
 }
@@ -288,4 +297,46 @@ d['tool']['git_commit'] = '0123abc'"
   bad=$(write_file bad.json '{"attnbench_sweep": 1, "name": "s", "shapes": [{"B": 1, "H": 1, "S": 16, "D": 16}],
 "gate": {"threshold_percent": 80}}')
   expect_refusal 7 'bad.json:2:31: gate.threshold_percent is 80' -- --sweep "$bad"
+}
+
+# The generator's own list is 1400 long; a seventh of it runs here, another one each time it grows.
+@test "compare: a report that somebody has tampered with never passes" {
+  local base=results/h200/baseline/gate.json file what
+  mkdir "$TMP/tampered"
+  attn compare "$base" "$base"
+  expect_status 0
+  python tests/tamper.py "$base" "$TMP/tampered" 11 >"$TMP/list"
+  [ "$(wc -l <"$TMP/list")" -ge 150 ]
+  while IFS=$'\t' read -r file what; do
+    attn compare "$base" "$file"
+    case $status in
+      1 | 3 | 4 | 5 | 6 | 7) ;;
+      *) fail "$what: exit status $status" ;;
+    esac
+  done <"$TMP/list"
+}
+
+@test "compare: a floor that hides every slowdown decides nothing" {
+  sweep=$(write_file s.json '{"attnbench_sweep": 1, "name": "s", "shapes": [{"B": 1, "H": 1, "S": 16, "D": 16}],
+    "variants": ["cpu_ref"]}')
+  measure a
+  repeat a base 7 0.02
+  repeat a slow 7 0.03
+  compare base slow --floor-us 1
+  expect_status 5
+  expect_out 'choose a smaller floor'
+  attn compare "$TMP/base.json" "$TMP/slow.json" --floor-us 100
+  expect_status 2
+}
+
+@test "compare: reports of one process each say once what to do" {
+  sweep=$(write_file s.json '{"attnbench_sweep": 1, "name": "s", "shapes": [{"B": 1, "H": 1, "S": 16, "D": 16},
+    {"B": 2, "H": 1, "S": 16, "D": 16}, {"B": 3, "H": 1, "S": 16, "D": 16}], "variants": ["cpu_ref"]}')
+  measure a
+  compare a a
+  expect_status 5
+  [ "$(grep -c 'what to do' "$OUT")" -eq 1 ]
+  [ "$(grep -c 'again:' "$OUT")" -eq 0 ]
+  [ "$(head -1 "$OUT" | cut -c1-19)" = "FAILED, exit code 5" ]
+  expect_out '6 rows are inconclusive'
 }

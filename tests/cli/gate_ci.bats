@@ -22,6 +22,7 @@ if [ "$1" = --help ]; then
 fi
 [ "$1" != --version ] || exec echo @version@
 printf '%s\n' "$*" >>"$CALLS"
+echo "judged by @version@" >>"$CALLS.judges"
 [ -z "${HANG:-}" ] || { trap 'echo stopped >>"$CALLS"; exit 1' TERM; while :; do sleep 0.05; done; }
 while [ $# -gt 0 ]; do
   if [ "$1" = --markdown ]; then echo "summary of this gate" >"$2"; fi
@@ -59,11 +60,12 @@ baseline() {
 @test "base and head are built and measured in turns, and nothing of the base stays" {
   gate
   expect_status 0
-  [ "$(sed -n 1p "$CALLS")" = "ab --base build/gate/attnbench-base --base-json build/gate/base.json --sweep \
-shapes/gate.json --json build/gate/new.json --compare-json build/gate/gate.json --markdown build/gate/gate.md --junit \
-build/gate/gate.xml --annotations -" ] || fail "$(cat "$CALLS")"
+  [ "$(sed -n 1p "$CALLS")" = "ab --base build/gate/attnbench-base --candidate ./attnbench --base-json \
+build/gate/base.json --json build/gate/new.json --sweep shapes/gate.json --compare-json build/gate/gate.json --markdown \
+build/gate/gate.md --junit build/gate/gate.xml --annotations -" ] || fail "$(cat "$CALLS")"
   [ "$(sed -n 2p "$CALLS")" = base ] || fail "the base is not the revision before"
-  [ ! -e "$REPO/build/gate/base" ] || fail "the worktree is still there"
+  [ -z "$(ls -d "$REPO"/build/gate/.work.* 2>/dev/null)" ] || fail "the worktree is still there"
+  [ "$(sort -u "$CALLS.judges")" = "judged by base" ] || fail "the change judged itself"
   [ "$(git -C "$REPO" worktree list | wc -l)" -eq 1 ]
   gate
   expect_status 0
@@ -89,6 +91,10 @@ build/gate/gate.xml --annotations -" ] || fail "$(cat "$CALLS")"
 
 @test "options behind -- are passed on, and the sweep is the one named" {
   echo '{}' >"$REPO/shapes/other.json"
+  echo both >"$REPO/version"
+  commit
+  echo more >"$REPO/version"
+  commit
   gate --sweep shapes/other.json --out build/elsewhere -- --threshold 3 --noise=warn
   expect_status 0
   grep -q -e '--sweep shapes/other.json .*--annotations - --threshold 3 --noise=warn$' "$CALLS" || fail "$(cat "$CALLS")"
@@ -114,7 +120,7 @@ summary of this gate" ]
     rm -f "$CALLS"
     ANSWER=5 gate
     expect_status 5
-    grep -q -e '^--device cuda --quick --baseline results/some/baseline/gate.json --sweep ' "$CALLS" || fail "$flaw: $(cat "$CALLS")"
+    grep -q -e '^--device cuda --quick --baseline .*/baseline.json --json ' "$CALLS" || fail "$flaw: $(cat "$CALLS")"
   done
 }
 
@@ -147,7 +153,7 @@ summary of this gate" ]
     wait "$run" || status=$?
     expect_status "${signal#*:}"
     [ "$(tail -n 1 "$CALLS")" = stopped ] || fail "it was left measuring: $(cat "$CALLS")"
-    [ ! -e "$REPO/build/gate/base" ] || fail "the worktree is still there"
+    [ -z "$(ls -d "$REPO"/build/gate/.work.* 2>/dev/null)" ] || fail "the worktree is still there"
   done
 }
 
@@ -183,4 +189,84 @@ summary of this gate" ]
   gate --base
   expect_status 2
   expect_err '--base needs a value'
+}
+
+# ---- a pull request must not steer its own gate -------------------------------------------------------------------
+
+@test "a changed sweep is shown, the base's is measured, and the gate fails unless the job allows it" {
+  echo '{"fewer": "cases"}' >"$REPO/shapes/gate.json"
+  commit
+  gate
+  expect_status 4
+  expect_err '+{"fewer": "cases"}'
+  expect_out '::error'
+  grep -q -e '--sweep .*/sweep/gate.json ' "$CALLS" || fail "$(cat "$CALLS")"
+  ANSWER=3 gate
+  expect_status 3
+  rm "$CALLS"
+  gate --allow-sweep-change
+  expect_status 0
+  grep -q -e '--sweep shapes/gate.json ' "$CALLS" || fail "$(cat "$CALLS")"
+  GATE_ALLOW_SWEEP_CHANGE=1 gate
+  expect_status 0
+}
+
+@test "a sweep that the base does not have fails unless the job allows it" {
+  echo '{}' >"$REPO/shapes/mine.json"
+  gate --sweep shapes/mine.json
+  expect_status 4
+  [ ! -e "$CALLS" ] || fail "something was measured"
+}
+
+@test "a baseline is the base's, whatever the change writes into its own" {
+  baseline "NVIDIA H200"
+  touch "$REPO/old"
+  commit
+  rm "$REPO/old"
+  echo '{"device": {"name": "NVIDIA H200"}, "slow": true}' >"$REPO/results/some/baseline/gate.json"
+  sed -i '/printf .%s.n. "$\*"/a [[ "$*" != *--baseline* ]] || cat "$(sed "s/.*--baseline \\([^ ]*\\).*/\\1/" <<<"$*")" >>"$CALLS"' "$REPO/program"
+  commit
+  gate
+  expect_status 0
+  grep -q '"name": "NVIDIA H200"' "$CALLS" || fail "$(cat "$CALLS")"
+  ! grep -q slow "$CALLS" || fail "the change's own baseline was taken"
+}
+
+@test "what measures is told of when a change touches it" {
+  mkdir -p "$REPO/cli/measure"
+  echo 'half();' >"$REPO/cli/measure/timer.c"
+  commit
+  gate
+  expect_status 0
+  expect_err 'cli/measure/timer.c'
+}
+
+@test "an anchor catches what single merges do not" {
+  git -C "$REPO" tag release HEAD^
+  gate --anchor release
+  expect_status 0
+  [ "$(grep -c '^ab ' "$CALLS")" -eq 2 ]
+  grep -q -e '^ab --base .*/anchor/attnbench --candidate ./attnbench .*/anchor.md ' "$CALLS" || fail "$(cat "$CALLS")"
+  ANSWER=1 ANCHOR_REF=release gate
+  expect_status 1
+  expect_err 'slower than the anchor release'
+  gate --anchor nowhere
+  expect_status 6
+}
+
+@test "nothing is deleted that the script did not make" {
+  mkdir -p "$REPO/build/gate/base"
+  echo mine >"$REPO/build/gate/base/file"
+  echo mine >"$REPO/build/gate/gate.c"
+  gate
+  expect_status 0
+  gate
+  expect_status 0
+  [ "$(cat "$REPO/build/gate/base/file" "$REPO/build/gate/gate.c")" = "mine
+mine" ]
+  before=$(cat "$REPO/shapes/gate.json")
+  gate --out shapes
+  expect_status 8
+  expect_err 'is not of an earlier gate'
+  [ "$(cat "$REPO/shapes/gate.json")" = "$before" ]
 }

@@ -15,9 +15,16 @@ import json, sys
 d = json.load(open(sys.argv[1]))
 def time(us):
     keys = "min_us p25_us median_us p75_us p95_us max_us mad_us ci95_low_us ci95_high_us".split()
-    return dict.fromkeys(keys, us) | {"n": 30, "stop": "interval", "launches_per_sample": 1, "settled": True,
+    return dict.fromkeys(keys, us) | {"mad_us": 0, "n": 30, "stop": "interval", "launches_per_sample": 1, "settled": True,
         "warmup_s": 0.1, "elapsed_s": 0.1, "throttle_reasons": []}
 exec(sys.argv[3])
+if isinstance(d.get("results"), list):
+    statuses = [r.get("status") for r in d["results"]]
+    for status in set(d["summary"]) - {"cells", "exit_code"}:
+        d["summary"][status] = statuses.count(status)
+    d["summary"]["cells"] = len(statuses)
+    lost = len(statuses) < d.get("run", {}).get("cells", 0) or set(statuses) - {"ok", "wrong", "skipped", "planned"}
+    d["summary"]["exit_code"] = 3 if "wrong" in statuses else 4 if lost else 0
 json.dump(d, open(sys.argv[2], "w"))' "$TMP/$1.json" "$TMP/$2.json" "$3"
 }
 
@@ -25,6 +32,7 @@ setup() {
   measure a --variants cpu_flash,cpu_ref --check-only
   edit a a '
 for r in d["results"]:
+    r["check"]["after_timing"] = True
     r["time"] = {"cold": time(30.0), "hot": time(20.0 if r["variant"] == "cpu_flash" else 50.0)}'
   edit a b '
 d["tool"]["name"], d["tool"]["version"] = "sdpa_baseline", "2.9"

@@ -283,7 +283,7 @@ for r in d["results"]:
         for key in r["time"][mode]:
             if key.endswith("_us"):
                 r["time"][mode][key] *= FACTOR'
-  make_report step "${slower//FACTOR/1.013}"
+  make_report step "${slower//FACTOR/1.006}"
   promote step
   expect_status 0
   make_report steps "${slower//FACTOR/1.026}"
