@@ -7,6 +7,8 @@
 
 #include "cli/gate/confirm.h"
 #include "cli/gate/identity.h"
+#include "cli/gate/order.h"
+#include "cli/gate/student.h"
 #include "tests/compare_data.h"
 
 static void assert_ok(struct status status) {
@@ -211,6 +213,129 @@ static void a_lower_clock_is_no_regression(void **state) {
     assert_int_equal(pair.compare.exit_code, verdict_exit_code(cases[i].expected));
     discard(&pair);
   }
+}
+
+/* Seven pairs of the given times and clocks, candidate against base. */
+static struct compare_row in_pairs(const double us[2], const double mhz[2], uint64_t throttled, bool settled) {
+  struct pair pair;
+  start(&pair, 1);
+  pair.settings.paired = true;
+  for (unsigned round = 0; round < 7; ++round) {
+    const double wobble = 1 + 1e-4 * round;
+    data_observe(pair.base.records, TIME_HOT, us[0] * wobble, mhz[0]);
+    data_observe(pair.now.records, TIME_HOT, us[1] * wobble, mhz[1]);
+  }
+  pair.now.records->process[TIME_HOT].throttle_reasons[3] = throttled;
+  pair.now.records->time[TIME_HOT].settled = settled;
+  build(&pair);
+  struct compare_row row = pair.compare.rows[0];
+  row.key = row.variant = NULL;
+  discard(&pair);
+  return row;
+}
+
+static void time_decides_and_clocks_explain(void **state) {
+  (void)state;
+  static const struct {
+    double us[2], mhz[2];
+    enum compare_verdict expected;
+  } cases[] = {
+      {{100, 104}, {1980, 1980}, COMPARE_regressed},
+      {{100, 104}, {1980, 1904}, COMPARE_regressed}, /* draws more power in every pair */
+      {{100, 100}, {1800, 1980}, COMPARE_cycles},    /* 10 % more cycles behind a clock 10 % higher */
+      {{100, 100}, {1980, 1800}, COMPARE_same},
+      {{100, 95}, {1800, 1980}, COMPARE_improved}, /* time decides, whatever it cost */
+  };
+  for (size_t i = 0; i < sizeof cases / sizeof *cases; ++i) {
+    const struct compare_row row = in_pairs(cases[i].us, cases[i].mhz, 0, true);
+    if (row.verdict != cases[i].expected) fail_msg("case %zu: %s: %s", i, verdict_name(row.verdict), row.reason);
+  }
+}
+
+static void times_that_prove_nothing_do_not_pass(void **state) {
+  (void)state;
+  static const double same[] = {100, 100}, slow[] = {100, 105}, clock[] = {1980, 1980};
+  static const uint64_t cap = 0x4, heat = 0x20, brake = 0x80;
+  assert_verdict(in_pairs(same, clock, 0, true).verdict, COMPARE_same);
+  assert_verdict(in_pairs(same, clock, cap, true).verdict, COMPARE_same);
+  assert_verdict(in_pairs(same, clock, heat, true).verdict, COMPARE_inconclusive);
+  assert_verdict(in_pairs(same, clock, brake, true).verdict, COMPARE_inconclusive);
+  assert_verdict(in_pairs(same, clock, 0, false).verdict, COMPARE_inconclusive);
+  assert_verdict(in_pairs(slow, clock, heat, true).verdict, COMPARE_regressed);
+}
+
+static void times_that_cannot_be_are_implausible(void **state) {
+  (void)state;
+  static const struct {
+    double percent;
+    enum compare_verdict expected;
+  } cases[] = {
+      {-50, COMPARE_improved}, {-85, COMPARE_improved}, {-95, COMPARE_implausible}, {-99.9, COMPARE_implausible}};
+  for (size_t i = 0; i < 2 * sizeof cases / sizeof *cases; ++i)
+    assert_verdict(verdict_of(cases[i / 2].percent, 7, i % 2 == 0).verdict, cases[i / 2].expected);
+}
+
+/* Each row is below its line; together they are over theirs. */
+static void all_cases_together_are_judged(void **state) {
+  (void)state;
+  for (int slow = 0; slow < 2; ++slow) {
+    for (size_t cells = COMPARE_SUITE_ROWS_MIN - 1; cells <= COMPARE_SUITE_ROWS_MIN; ++cells) {
+      struct pair pair;
+      start(&pair, cells);
+      pair.settings.paired = true;
+      data_measure(&pair.base, 100, 7);
+      data_measure(&pair.now, slow ? 101.1 : 100.2, 7);
+      build(&pair);
+      const bool is_judged = cells >= COMPARE_SUITE_ROWS_MIN;
+      assert_int_equal(pair.compare.verdict_count[COMPARE_same], cells);
+      assert_int_equal(pair.compare.suite.key != NULL, is_judged);
+      assert_int_equal(pair.compare.exit_code, is_judged && slow ? EXIT_CODE_REGRESSION : EXIT_CODE_OK);
+      assert_int_equal(confirm_wants_all(&pair.compare), is_judged && slow);
+      discard(&pair);
+    }
+  }
+}
+
+/* A sweep's thresholds stand in its reports: two that have unequal ones at one hash were tampered with. */
+static void unequal_gate_settings_are_not_compared(void **state) {
+  (void)state;
+  struct pair pair;
+  start(&pair, 1);
+  data_measure(&pair.base, 100, 5);
+  data_measure(&pair.now, 100, 5);
+  pair.now.run.gate = (struct sweep_gate){.known = true, .threshold_percent = 50};
+  build(&pair);
+  assert_int_equal(pair.compare.exit_code, EXIT_CODE_NOT_COMPARABLE);
+  assert_string_equal(pair.compare.difference[0].key, "gate settings");
+  discard(&pair);
+}
+
+static void half_of_the_pairs_begin_with_the_candidate(void **state) {
+  (void)state;
+  unsigned first[7] = {0};
+  for (uint64_t seed = 1; seed <= 1000; ++seed) {
+    bool order[7], again[7];
+    unsigned begins = 0;
+    order_draw(seed, 0, 7, order);
+    order_draw(seed, 0, 7, again);
+    assert_memory_equal(order, again, sizeof order);
+    for (unsigned i = 0; i < 7; ++i) {
+      begins += order[i];
+      first[i] += order[i];
+    }
+    assert_in_range(begins, 3, 4);
+  }
+  for (unsigned i = 0; i < 7; ++i) assert_in_range(first[i], 430, 570);
+}
+
+static void student_is_that_of_the_tables(void **state) {
+  (void)state;
+  static const double one[] = {1, 2, 3, 4, 5}, two[] = {3, 4, 5, 6, 7};
+  assert_near(student_tail(2.776445, 4), 0.025, 1e-6);
+  assert_near(student_tail(1.812461, 10), 0.05, 1e-6);
+  assert_near(student_tail(-1.812461, 10), 0.95, 1e-6);
+  assert_near(student_welch(one, 5, two, 5, 0), 0.040258, 1e-4); /* t = 2 with 8 degrees of freedom */
+  assert_near(student_paired(two, 5, 5), 0.5, 1e-12);
 }
 
 static void the_last_matching_glob_sets_the_threshold(void **state) {
@@ -720,6 +845,13 @@ int main(void) {
       cmocka_unit_test(a_drift_cancels_in_pairs_only),
       cmocka_unit_test(a_difference_below_the_floor_is_none),
       cmocka_unit_test(a_lower_clock_is_no_regression),
+      cmocka_unit_test(time_decides_and_clocks_explain),
+      cmocka_unit_test(times_that_prove_nothing_do_not_pass),
+      cmocka_unit_test(times_that_cannot_be_are_implausible),
+      cmocka_unit_test(all_cases_together_are_judged),
+      cmocka_unit_test(unequal_gate_settings_are_not_compared),
+      cmocka_unit_test(half_of_the_pairs_begin_with_the_candidate),
+      cmocka_unit_test(student_is_that_of_the_tables),
       cmocka_unit_test(the_last_matching_glob_sets_the_threshold),
       cmocka_unit_test(broken_times_are_not_observations),
       cmocka_unit_test(every_way_to_lose_a_cell_has_its_verdict),
