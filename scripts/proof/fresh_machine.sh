@@ -46,6 +46,7 @@ new_root() {
   cp /etc/resolv.conf "$ROOT/etc/resolv.conf"
   echo 'someone:x:1000:1000::/nowhere:/bin/bash' >>"$ROOT/etc/passwd"
   echo 'someone:x:1000:' >>"$ROOT/etc/group"
+  echo 'someone:*:19000:0:99999:7:::' >>"$ROOT/etc/shadow" # sudo refuses an account without one
   mkdir -p "$ROOT/src"
 }
 put_archive() {
