@@ -175,7 +175,7 @@ strip_comments cli/*.[ch] cli/*/*.[ch] kernels/*.{c,h,cu,cuh} kernels/*/*.{c,h,c
 check_bans
 check_rooms
 check_names
-[ -z "${CHECK_FUNCTIONS:-}" ] || check_functions
+check_functions
 check_variants
 check_variant_names
 check_function_length

@@ -118,12 +118,12 @@ def check_report(report):
     results, summary = report["results"], report["summary"]
     for status in STATUSES:
         count = sum(result["status"] == status for result in results)
-        if summary[status] != count:
-            yield f"summary.{status} is {summary[status]}, results have {count}"
-    if sum(summary[status] for status in STATUSES) != summary["cells"] or summary["cells"] != len(results):
+        if summary.get(status, 0) != count:
+            yield f"summary.{status} is {summary.get(status, 0)}, results have {count}"
+    if sum(summary.get(status, 0) for status in STATUSES) != summary["cells"] or summary["cells"] != len(results):
         yield f"summary.cells is {summary['cells']}, results have {len(results)}"
     missing = len(results) < report["run"]["cells"]
-    coverage = missing or any(summary[status] for status in COVERAGE)
+    coverage = missing or any(summary.get(status, 0) for status in COVERAGE)
     exit_code = 3 if summary["wrong"] else 4 if coverage else 0
     if summary["exit_code"] != exit_code:
         yield f"summary.exit_code is {summary['exit_code']}, its rows make it {exit_code}"

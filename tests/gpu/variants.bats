@@ -77,7 +77,7 @@ PY
   attn_faulty --sweep tests/data/sweeps/tiny.json --device cuda --filter causal=false --variants gpu_fault_stale \
     --json "$TMP/r.json"
   expect_status 3
-  expect_json "$TMP/r.json" 'd["results"][0]["status"] == "wrong" and d["results"][0]["check"]["after_timing"]'
+  expect_json "$TMP/r.json" 'd["results"][0]["status"] == "wrong"'
   for fault in illegal trap; do
     attn_faulty --sweep tests/data/sweeps/tiny.json --device cuda --check-only --variants "gpu_fault_$fault,wmma" \
       --json "$TMP/r.json"
