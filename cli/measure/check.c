@@ -198,16 +198,20 @@ static bool explain_floor(const struct record *record, const struct device_info 
   return true;
 }
 
-static bool explain_changed(const struct record *record, const struct device_info *device, double changed_us,
-                            char *out) {
+bool check_skips_work(const struct record *record, const struct device_info *device, double changed_us) {
   const struct time_record *hot = &record->time[TIME_HOT];
   const double most = changed_ratio_max(&record->attn_case.shape, device);
-  if (!hot->done || !(changed_us > most * hot->us.median + changed_more_us)) return false;
+  return hot->done && changed_us > most * hot->us.median + changed_more_us;
+}
+
+static bool explain_changed(const struct record *record, const struct device_info *device, double changed_us,
+                            char *out) {
+  if (!check_skips_work(record, device, changed_us)) return false;
   snprintf(
       out, RECORD_REASON_MAX,
       "hot median is %.3g us, but %.3g us where V changes before every launch: launches on unchanged inputs skip "
       "work",
-      hot->us.median, changed_us);
+      record->time[TIME_HOT].us.median, changed_us);
   return true;
 }
 

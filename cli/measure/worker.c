@@ -198,13 +198,26 @@ static struct status prepare_cell(struct worker *worker, const struct cell_reque
   return status_failed(&status) ? status : problem_time_prepare(worker->problem, hot_launches, estimate_us);
 }
 
-/* Hot launches whose inputs change: what --quick, whose times are held against each other only, does without. */
+/* The shortest of several attempts: a kernel that skips work fails all of them, a busy machine only some. */
+static struct status sample_changed(struct worker *worker, double estimate_us, const struct record *record,
+                                    double *changed_us) {
+  enum { attempts = 20 };
+  for (int i = 0; i < attempts; ++i) {
+    double us = NAN;
+    TRY(problem_sample_changed(worker->problem, estimate_us, &us));
+    *changed_us = fmin(*changed_us, us); /* NAN until something is measured */
+    if (!check_skips_work(record, device_info(worker->device), *changed_us)) break;
+  }
+  return status_ok();
+}
+
+/* Hot launches whose inputs change. Later rounds do without: the first one has shown it. */
 static struct status time_changed(struct worker *worker, const struct cell_request *request, double estimate_us,
                                   double *changed_us, struct record *record) {
   if (request->again || !request->modes[TIME_HOT]) return status_ok();
   const double start_s = clock_now_s();
   device_range_push(worker->device, "time.changed");
-  const struct status status = problem_sample_changed(worker->problem, estimate_us, changed_us);
+  const struct status status = sample_changed(worker, estimate_us, record, changed_us);
   device_range_pop(worker->device);
   record->check.seconds += clock_now_s() - start_s;
   return status_failed(&status) ? status : check_mode(worker, request, true, record);

@@ -20,7 +20,7 @@ enum {
   CPU_INPUT_CHUNK = 4096, /* elements that one task of filling or checking covers */
   CPU_ESTIMATES = 3,
   CPU_CHANGED_MAX_US = 1000,
-  CPU_CHANGED_LAUNCHES = 9,
+  CPU_CHANGED_SAMPLES = 5,
 };
 
 /* One allocation as device_ops.h lays it out. base is NULL for a workspace that is not needed. */
@@ -449,13 +449,31 @@ static struct status cpu_problem_sample(struct problem *base, enum time_mode mod
   return status_ok();
 }
 
+/* Microseconds of `launches` launches back to back with V negated before each; without `launch`, of the negations. */
+static double cpu_time_changed(struct problem *problem, uint32_t launches, bool launch) {
+  const double delay_us = cpu_problem_of(problem)->delay_us[TIME_HOT], start_us = cpu_now_us();
+  for (uint32_t i = 0; i < launches; ++i) {
+    cpu_negate_v(problem);
+    if (launch) cpu_problem_launch(problem);
+    if (launch && delay_us > 0) cpu_spin(delay_us);
+  }
+  return cpu_now_us() - start_us;
+}
+
+/* Each sample lasts as long as a hot one, so that a busy machine disturbs both alike. Its odd number of negations
+ * makes the O of the sample before it stale. */
 static struct status cpu_problem_sample_changed(struct problem *base, double estimate_us, double *us) {
+  const uint32_t launches = cpu_problem_of(base)->hot_launches | 1;
+  double with_us = INFINITY, without_us = INFINITY;
   if (!(estimate_us <= CPU_CHANGED_MAX_US)) return status_ok();
-  for (size_t i = 0; i < CPU_CHANGED_LAUNCHES; ++i) {
-    cpu_negate_v(base);
-    *us = fmin(*us, cpu_time_launches(base, 1, cpu_problem_of(base)->delay_us[TIME_HOT]));
+  for (size_t i = 0; i < CPU_CHANGED_SAMPLES; ++i) {
+    without_us = fmin(without_us, cpu_time_changed(base, launches, false));
+  }
+  for (size_t i = 0; i < CPU_CHANGED_SAMPLES; ++i) {
+    with_us = fmin(with_us, cpu_time_changed(base, launches, true));
     cpu_witness_look(base);
   }
+  *us = fmax(with_us - without_us, 0) / launches;
   return status_ok();
 }
 
