@@ -58,6 +58,10 @@ parse() {
         esac
         shift 2
         ;;
+      --help | -h)
+        sed -n '2,/^set -/{/^set -/d; s/^# \{0,1\}//; p;}' "$0"
+        exit 0
+        ;;
       --skip-without-gpu) skip=1 && shift ;;
       --allow-sweep-change) allow_sweep_change=1 && shift ;;
       --) shift && options=("$@") && return ;;

@@ -68,18 +68,12 @@ static void add_row(struct compare *out, const struct record *base, const struct
   judge_timed(&out->settings, &seen, row);
 }
 
-static int by_cell(const void *a, const void *b) {
-  const struct record *left = *(const struct record *const *)a, *right = *(const struct record *const *)b;
-  const int by_key = strcmp(left->attn_case.key, right->attn_case.key);
-  return by_key != 0 ? by_key : strcmp(left->variant, right->variant);
-}
-
 /* The records in the order of their cells; the caller frees. */
 static const struct record **sorted_records(const struct journal_data *data) {
   const struct record **sorted = malloc((data->record_count + 1) * sizeof *sorted);
   if (sorted == NULL) return NULL;
   for (size_t i = 0; i < data->record_count; ++i) sorted[i] = &data->records[i];
-  qsort(sorted, data->record_count, sizeof *sorted, by_cell);
+  qsort(sorted, data->record_count, sizeof *sorted, record_order);
   return sorted;
 }
 
@@ -103,7 +97,7 @@ static struct status add_rows(struct compare *out) {
   const struct record **base = sorted_records(out->base), **now = sorted_records(out->now);
   out->rows = calloc((bases + nows) * TIME_MODE_COUNT + 1, sizeof *out->rows);
   for (size_t b = 0, n = 0; base != NULL && now != NULL && out->rows != NULL && (b < bases || n < nows);) {
-    const int order = b == bases ? 1 : n == nows ? -1 : by_cell(&base[b], &now[n]);
+    const int order = b == bases ? 1 : n == nows ? -1 : record_order(&base[b], &now[n]);
     add_cell(out, order <= 0 ? base[b] : NULL, order >= 0 ? now[n] : NULL);
     b += order <= 0;
     n += order >= 0;

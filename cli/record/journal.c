@@ -244,12 +244,6 @@ static struct status read_lines(const char *path, const char *text, size_t lengt
   return status_make(STATUS_INPUT, "%s: has no whole line; nothing was measured, run the sweep again", path);
 }
 
-static int compare_records(const void *a, const void *b) {
-  const struct record *left = *(const struct record *const *)a, *right = *(const struct record *const *)b;
-  const int by_key = strcmp(left->attn_case.key, right->attn_case.key);
-  return by_key != 0 ? by_key : strcmp(left->variant, right->variant);
-}
-
 /* The later one of two records of one cell; NULL when there are none. */
 static struct status find_repeated(const char *path, const struct journal_data *data, const struct record **out) {
   *out = NULL;
@@ -257,10 +251,9 @@ static struct status find_repeated(const char *path, const struct journal_data *
   const struct record **sorted = malloc(data->record_count * sizeof *sorted);
   if (sorted == NULL) return status_make(STATUS_MEMORY, "%s: no memory for %zu cells", path, data->record_count);
   for (size_t i = 0; i < data->record_count; ++i) sorted[i] = &data->records[i];
-  qsort(sorted, data->record_count, sizeof *sorted, compare_records);
+  qsort(sorted, data->record_count, sizeof *sorted, record_order);
   for (size_t i = 1; i < data->record_count && *out == NULL; ++i) {
-    if (compare_records(&sorted[i - 1], &sorted[i]) == 0)
-      *out = sorted[i] > sorted[i - 1] ? sorted[i] : sorted[i - 1];
+    if (record_order(&sorted[i - 1], &sorted[i]) == 0) *out = sorted[i] > sorted[i - 1] ? sorted[i] : sorted[i - 1];
   }
   free(sorted);
   return status_ok();

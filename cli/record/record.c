@@ -70,6 +70,12 @@ void record_start(struct record *record) {
   record->wall_s = record->gpu_s = 0;
 }
 
+int record_order(const void *a, const void *b) {
+  const struct record *left = *(const struct record *const *)a, *right = *(const struct record *const *)b;
+  const int by_key = strcmp(left->attn_case.key, right->attn_case.key);
+  return by_key != 0 ? by_key : strcmp(left->variant, right->variant);
+}
+
 struct time_record record_time_unknown(void) {
   struct time_record out = {.done = false};
   fields_unknown(record_time_fields, &out);

@@ -114,6 +114,8 @@ struct record {
 
 /* A record in which nothing is known; no time was spent on it. */
 void record_start(struct record *);
+/* For qsort over `const struct record *`: by case, then by variant; 0 for two records of one cell. */
+int record_order(const void *, const void *);
 /* A mode that was not timed. */
 struct time_record record_time_unknown(void);
 

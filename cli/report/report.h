@@ -48,11 +48,6 @@ struct status report_write_gbench(const struct report *, FILE *);
  * what is written of them is the same report. STATUS_INPUT names the place. The caller frees with journal_free. */
 struct status report_read(const struct json_doc *, struct journal_data *out);
 
-struct report_sink {
-  const char *option; /* "--json" */
-  struct status (*write)(const struct report *, FILE *);
-};
-
 /* Writes to `path` atomically: a temporary file beside it, synced, then renamed over it; "-" is stdout. An existing
  * file is untouched until the new one is complete. STATUS_OUTPUT on failure. */
 struct status report_save(const struct report *, const char *path,

@@ -174,14 +174,6 @@ lint_scripts() {
 
 lint_python() {
   if ! command -v ruff >/dev/null; then
-    echo "ok - Python scripts # SKIP no ruff here"
-    return
-  fi
-  step "ruff" ruff check -q --no-cache scripts
-}
-
-lint_python() {
-  if ! command -v ruff >/dev/null; then
     echo "ok - Python scripts # SKIP no ruff here (pip install ruff)"
     return
   fi

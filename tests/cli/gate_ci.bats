@@ -189,6 +189,10 @@ summary of this gate" ]
   gate --base
   expect_status 2
   expect_err '--base needs a value'
+  gate --help
+  expect_status 0
+  expect_out '--anchor REF           also compare'
+  refute_out '#!/'
 }
 
 # ---- a pull request must not steer its own gate -------------------------------------------------------------------

@@ -12,7 +12,8 @@ cd "$ROOT" || exit 1
 ATTNBENCH=${ATTNBENCH:-$ROOT/attnbench}
 ATTNBENCH_FAULTY=${ATTNBENCH_FAULTY:-}
 
-TMP=${BATS_TEST_TMPDIR:-$(mktemp -d "${BATS_TMPDIR:-/tmp}/attnbench.XXXXXX")}
+# Read outside of a test too: there bats, from 1.4 on, has a folder of its own that it removes.
+TMP=${BATS_TEST_TMPDIR:-${BATS_RUN_TMPDIR:-$(mktemp -d "${BATS_TMPDIR:-/tmp}/attnbench.XXXXXX")}}
 OUT=$TMP/.stdout
 ERR=$TMP/.stderr
 
