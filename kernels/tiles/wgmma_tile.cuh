@@ -28,8 +28,10 @@ struct Shape {
   uint32_t fma_exp;  /* sixteenths of the exponentials that are polynomials on the FMA pipe */
   uint32_t lazy; /* 1: the output is rescaled only when the maximum has grown by more than 2^8; 2: and the maximum is
                   * looked for only when weights have become too large */
-  uint32_t cluster; /* blocks that share the fetched K and V */
   uint32_t hold_q;  /* 1: Q in registers */
+  uint32_t cluster; /* blocks that share the fetched K and V. Never 0, and so the last: compilers disagree on how a
+                     * template argument that ends in zeros is spelled in a kernel's name, by which a plan finds its
+                     * registers. */
 };
 
 constexpr ATTN_HD uint32_t slabs(uint32_t D) { return (D + 63) / 64; }

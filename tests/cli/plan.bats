@@ -42,3 +42,12 @@ load helper
   expect_json "$OUT" '{v["name"]: v["available"] for v in d["variants"]}["cpu_ref"]'
   expect_json "$OUT" 'all(v["available"] or v["reason"] for v in d["variants"])'
 }
+
+@test "a plan knows what the compiler gave every kernel of this GPU" {
+  attn plan --sweep tests/data/sweeps/prefill_wide.json --gpu h200 --variants scalar,mma_swizzle,wgmma --json "$TMP/p.json"
+  expect_status 0
+  expect_json "$TMP/p.json" 'any(pass_["registers"] for r in d["results"] for pass_ in r["launches"] or [])' 2>/dev/null ||
+    skip "built without code for compute capability 9.0"
+  expect_json "$TMP/p.json" 'all(pass_["registers"] for r in d["results"] for pass_ in r["launches"] or [])'
+  expect_json "$TMP/p.json" '{r["variant"] for r in d["results"] if r["launches"]} == {"scalar", "mma_swizzle", "wgmma"}'
+}
