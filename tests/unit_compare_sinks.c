@@ -268,6 +268,20 @@ static size_t count_of(const char *text, const char *part) {
   return count;
 }
 
+static void text_says_that_changes_are_without_the_events(void **state) {
+  (void)state;
+  static const char line[] = "cold times hold 2.5 us of the events around a launch; change and bounds are without it";
+  struct made *made = make_mixed();
+  char *without = text_of(&made->compare, verdict_text_write);
+  made->compare.rows[0].event_overhead_us = 2.5;
+  char *with = text_of(&made->compare, verdict_text_write);
+  assert_int_equal(count_of(without, line), 0);
+  assert_int_equal(count_of(with, line), 1);
+  free(with);
+  free(without);
+  free(made);
+}
+
 /* JSON has an escape for each, and leaves DEL as it is. */
 static void no_format_lets_a_control_or_a_broken_byte_through(void **state) {
   (void)state;
@@ -559,6 +573,7 @@ int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(every_format_is_as_golden),
       cmocka_unit_test(the_same_comparison_is_the_same_bytes),
+      cmocka_unit_test(text_says_that_changes_are_without_the_events),
       cmocka_unit_test(no_format_lets_a_control_or_a_broken_byte_through),
       cmocka_unit_test(text_gives_a_runner_no_command),
       cmocka_unit_test(annotations_are_at_most_ten_and_the_last_counts_the_rest),

@@ -244,6 +244,21 @@ static void text_says_why_a_time_is_doubtful(void **state) {
   }
 }
 
+static void the_events_in_cold_times_are_shown(void **state) {
+  (void)state;
+  struct built built;
+  build("tests/data/report_gpu.jsonl", &built);
+  char *text = text_of(&built.report, report_write_text), *json = text_of(&built.report, report_write_json);
+  const struct report_row *row = &built.report.rows[0];
+  assert_true(built.journal.event_overhead_us > 0 && row->record->time[TIME_COLD].done);
+  assert_true(row->cold_net_us == row->record->time[TIME_COLD].us.median - built.journal.event_overhead_us);
+  assert_non_null(strstr(text, "events    cold times hold "));
+  assert_non_null(strstr(json, "\"cold_net_us\""));
+  free(text);
+  free(json);
+  discard(&built);
+}
+
 static void text_names_the_worst_finding_first_and_folds_cases(void **state) {
   (void)state;
   char *text = text_of_journal("tests/data/report_gpu.jsonl", report_write_text);
@@ -683,6 +698,7 @@ int main(void) {
       cmocka_unit_test(csv_is_as_golden),
       cmocka_unit_test(text_is_as_golden),
       cmocka_unit_test(text_says_why_a_time_is_doubtful),
+      cmocka_unit_test(the_events_in_cold_times_are_shown),
       cmocka_unit_test(text_names_the_worst_finding_first_and_folds_cases),
       cmocka_unit_test(text_lines_fit_and_carry_no_control_bytes),
       cmocka_unit_test(a_report_read_back_is_the_same_report),

@@ -10,6 +10,7 @@
 
 #include "cli/measure/check.h"
 #include "cli/measure/speedup.h"
+#include "cli/record/event_overhead.h"
 
 #define COUNT(array) ((uint32_t)(sizeof(array) / sizeof(array)[0]))
 
@@ -22,7 +23,7 @@ static void assert_near(double got, double want) {
 static void a_steady_pair_gives_the_quotient_of_its_times(void **state) {
   (void)state;
   const double reference[] = {10, 10, 10, 10, 10, 10, 10}, variant[] = {40, 40, 40, 40, 40, 40};
-  const struct ratio_record r = speedup_of_batches(reference, variant, COUNT(variant));
+  const struct ratio_record r = speedup_of_batches(reference, variant, COUNT(variant), 0);
   assert_true(r.done);
   assert_int_equal(r.rounds, 6);
   assert_near(r.ratio, 0.25);
@@ -39,7 +40,7 @@ static void a_linear_drift_cancels(void **state) {
     if (turn % 2 == 0) reference[turn / 2] = 10 * slower;
     if (turn % 2 == 1) variant[turn / 2] = 20 * slower;
   }
-  const struct ratio_record r = speedup_of_batches(reference, variant, COUNT(variant));
+  const struct ratio_record r = speedup_of_batches(reference, variant, COUNT(variant), 0);
   assert_near(r.ratio, 0.5);
   assert_near(r.ci_low, 0.5);
   assert_near(r.ci_high, 0.5);
@@ -50,7 +51,7 @@ static void one_spoiled_batch_moves_neither_the_ratio_nor_its_interval(void **st
   double reference[16], variant[15];
   for (int i = 0; i < 16; ++i) reference[i] = 10;
   for (int i = 0; i < 15; ++i) variant[i] = i == 4 ? 1000 : 5;
-  const struct ratio_record r = speedup_of_batches(reference, variant, COUNT(variant));
+  const struct ratio_record r = speedup_of_batches(reference, variant, COUNT(variant), 0);
   assert_near(r.ratio, 2);
   assert_near(r.ci_low, 2);
   assert_near(r.ci_high, 2);
@@ -61,10 +62,46 @@ static void the_interval_is_the_fourth_ratio_from_either_end_of_fifteen(void **s
   double reference[16], variant[15];
   for (int i = 0; i < 16; ++i) reference[i] = 1;
   for (int i = 0; i < 15; ++i) variant[i] = 1.0 / (i + 1); /* ratios 1 to 15 */
-  const struct ratio_record r = speedup_of_batches(reference, variant, COUNT(variant));
+  const struct ratio_record r = speedup_of_batches(reference, variant, COUNT(variant), 0);
   assert_near(r.ratio, 8);
   assert_near(r.ci_low, 4);
   assert_near(r.ci_high, 12);
+}
+
+/* 7.5 us of kernel against 10 us, each with 2.5 us of events: 1.25 with them, 4/3 without. */
+static void the_constant_of_the_events_is_taken_off(void **state) {
+  (void)state;
+  const double reference[] = {12.5, 12.5, 12.5, 12.5, 12.5, 12.5, 12.5}, variant[] = {10, 10, 10, 10, 10, 10};
+  const struct ratio_record with = speedup_of_batches(reference, variant, COUNT(variant), 0);
+  const struct ratio_record without = speedup_of_batches(reference, variant, COUNT(variant), 2.5);
+  assert_near(with.ratio, 1.25);
+  assert_near(with.event_overhead_us, 0);
+  assert_near(without.ratio, 4.0 / 3);
+  assert_near(without.ci_high, 4.0 / 3);
+  assert_near(without.event_overhead_us, 2.5);
+}
+
+/* What remained of one of the times would be mostly noise. */
+static void a_constant_of_half_the_time_stays_in(void **state) {
+  (void)state;
+  const double reference[] = {9, 9, 9, 9, 9, 9, 9}, variant[] = {9, 9, 9, 9, 9, 4.5};
+  assert_near(speedup_of_batches(reference, variant, COUNT(variant), 2.26).event_overhead_us, 0);
+  assert_near(speedup_of_batches(reference, variant, COUNT(variant), 2.24).event_overhead_us, 2.24);
+  assert_near(speedup_of_batches(variant, variant, COUNT(variant) - 1, 1e9).ratio, 1);
+}
+
+/* Only a GPU whose cold samples hold no host time has such a constant, and only in them. */
+static void only_cold_times_of_a_gpu_hold_events(void **state) {
+  (void)state;
+  struct device_info device = {.kind = DEVICE_CUDA, .hides_launches = true};
+  assert_near(event_overhead_in(TIME_COLD, &device, 2.5), 2.5);
+  assert_near(event_overhead_in(TIME_HOT, &device, 2.5), 0);
+  assert_near(event_overhead_in(TIME_COLD, &device, -2.5), 0);
+  assert_near(event_overhead_in(TIME_COLD, &device, NAN), 0);
+  device.hides_launches = false;
+  assert_near(event_overhead_in(TIME_COLD, &device, 2.5), 0);
+  device = (struct device_info){.kind = DEVICE_CPU, .hides_launches = true};
+  assert_near(event_overhead_in(TIME_COLD, &device, 2.5), 0);
 }
 
 static void rounds_beyond_the_room_are_left_out(void **state) {
@@ -72,7 +109,7 @@ static void rounds_beyond_the_room_are_left_out(void **state) {
   double reference[SPEEDUP_ROUNDS_MAX + 2], variant[SPEEDUP_ROUNDS_MAX + 1];
   for (int i = 0; i < SPEEDUP_ROUNDS_MAX + 2; ++i) reference[i] = 1;
   for (int i = 0; i < SPEEDUP_ROUNDS_MAX + 1; ++i) variant[i] = 1;
-  assert_int_equal(speedup_of_batches(reference, variant, COUNT(variant)).rounds, SPEEDUP_ROUNDS_MAX);
+  assert_int_equal(speedup_of_batches(reference, variant, COUNT(variant), 0).rounds, SPEEDUP_ROUNDS_MAX);
 }
 
 /* ---- on the CPU ---------------------------------------------------------------------------------------------- */
@@ -152,6 +189,9 @@ int main(void) {
       cmocka_unit_test(a_linear_drift_cancels),
       cmocka_unit_test(one_spoiled_batch_moves_neither_the_ratio_nor_its_interval),
       cmocka_unit_test(the_interval_is_the_fourth_ratio_from_either_end_of_fifteen),
+      cmocka_unit_test(the_constant_of_the_events_is_taken_off),
+      cmocka_unit_test(a_constant_of_half_the_time_stays_in),
+      cmocka_unit_test(only_cold_times_of_a_gpu_hold_events),
       cmocka_unit_test(rounds_beyond_the_room_are_left_out),
       cmocka_unit_test(a_reference_is_measured_in_both_modes_and_leaves_the_row_bound),
       cmocka_unit_test(a_reference_that_cannot_run_here_is_a_reason_not_a_failure),

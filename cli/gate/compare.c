@@ -9,6 +9,7 @@
 #include "cli/gate/identity.h"
 #include "cli/gate/judge.h"
 #include "cli/gate/suite.h"
+#include "cli/record/event_overhead.h"
 
 struct compare_settings compare_defaults(void) {
   return (struct compare_settings){
@@ -39,6 +40,20 @@ static void fill_limits(const struct compare *compare, struct compare_row *row) 
   row->dram_bound = now.mode[row->mode].roof == ROOF_DRAM;
 }
 
+/* The base's for both sides: constants that were measured twice would differ, and look like a difference of the
+ * kernels. */
+static double overhead_of(const struct compare *compare, const struct compare_row *row) {
+  const struct journal_data *base = compare->base, *now = compare->now;
+  struct compare_evidence seen;
+  if (!base->has_device || !now->has_device) return 0;
+  const double base_us = event_overhead_in(row->mode, &base->device, base->event_overhead_us);
+  const double now_us = event_overhead_in(row->mode, &now->device, now->event_overhead_us);
+  judge_observe_row(row, 0, &seen);
+  return now_us > 0 ? event_overhead_off(base_us, fmin(event_overhead_shortest(seen.base.us, seen.base.count),
+                                                       event_overhead_shortest(seen.now.us, seen.now.count)))
+                    : 0;
+}
+
 static void add_row(struct compare *out, const struct record *base, const struct record *now, enum time_mode mode) {
   const struct record *either = base != NULL ? base : now;
   const struct compare_side untimed = {.median_us = NAN, .spread_ratio = NAN, .sm_clock_mhz = NAN};
@@ -61,9 +76,9 @@ static void add_row(struct compare *out, const struct record *base, const struct
     judge_untimed(row);
     return;
   }
-  struct compare_evidence seen = {.base = {.count = 0}};
-  judge_observe(base, mode, &seen.base);
-  judge_observe(now, mode, &seen.now);
+  struct compare_evidence seen;
+  row->event_overhead_us = overhead_of(out, row);
+  judge_observe_row(row, row->event_overhead_us, &seen);
   fill_limits(out, row);
   judge_timed(&out->settings, &seen, row);
 }

@@ -133,14 +133,15 @@ struct compare_row {
   const char *key, *variant;
   enum time_mode mode;
   struct compare_side base, now;
-  double threshold;       /* that applied: raised where the line would lie below the absolute floor */
-  double ratio;           /* Hodges-Lehmann estimate of new/base time; > 1 is slower; NAN without times */
-  double ci_low, ci_high; /* one-sided bounds at `confidence` each */
-  double confidence;      /* reached by the rank distribution, at least COMPARE_CONFIDENCE unless inconclusive */
-  double cycles_ratio;    /* the same estimate of time x SM clock; NAN when a clock is unknown */
-  double physical_us;     /* no launch of this shape on this device is shorter; NAN when not known */
-  double least_us;        /* the shortest time seen of it */
-  bool dram_bound;        /* its time does not follow the SM clock */
+  double threshold;         /* that applied: raised where the line would lie below the absolute floor */
+  double ratio;             /* Hodges-Lehmann estimate of new/base time; > 1 is slower; NAN without times */
+  double ci_low, ci_high;   /* one-sided bounds at `confidence` each */
+  double confidence;        /* reached by the rank distribution, at least COMPARE_CONFIDENCE unless inconclusive */
+  double cycles_ratio;      /* the same estimate of time x SM clock; NAN when a clock is unknown */
+  double event_overhead_us; /* taken off the times of both sides before any ratio (event_overhead.h) */
+  double physical_us;       /* no launch of this shape on this device is shorter; NAN when not known */
+  double least_us;          /* the shortest time seen of it */
+  bool dram_bound;          /* its time does not follow the SM clock */
   enum compare_verdict verdict;
   uint32_t rounds_needed;         /* inconclusive: rounds per side that would probably decide; 0 when not known */
   bool was_suspect;               /* measured again after a first estimate that failed or did not decide */

@@ -38,18 +38,13 @@ static void append(const struct compare_observations *from, struct compare_obser
   to->throttle_reasons |= from->throttle_reasons;
   to->is_unsettled = to->is_unsettled || from->is_unsettled;
   to->is_single = to->is_single || from->is_single;
+  to->overhead_us = from->overhead_us;
 }
 
 /* `seen` behind what is there. A base that did not change is there already. */
 static void add_evidence(const struct compare_evidence *seen, bool same_base, struct compare_evidence *to) {
   if (!same_base || to->base.count == 0) append(&seen->base, &to->base);
   append(&seen->now, &to->now);
-}
-
-static void observe_row(const struct compare_row *row, struct compare_evidence *out) {
-  *out = (struct compare_evidence){.base = {.count = 0}};
-  judge_observe(row->base.record, row->mode, &out->base);
-  judge_observe(row->now.record, row->mode, &out->now);
 }
 
 /* ---- one row ------------------------------------------------------------------------------------------------- */
@@ -136,8 +131,8 @@ static struct status add_row(struct compare *compare, const struct compare *fres
   struct look look = {.settings = &settings,
                       .threshold = compare_threshold(&settings, row->base.record),
                       .same_base = fresh->base == compare->base};
-  observe_row(row, &look.first);
-  observe_row(again, &look.seen);
+  judge_observe_row(row, row->event_overhead_us, &look.first);
+  judge_observe_row(again, row->event_overhead_us, &look.seen);
   return add_look(&look, row);
 }
 

@@ -33,6 +33,12 @@ void judge_observe(const struct record *record, enum time_mode mode, struct comp
   out->is_single = out->is_single || time->us.n < 2;
 }
 
+void judge_observe_row(const struct compare_row *row, double overhead_us, struct compare_evidence *out) {
+  *out = (struct compare_evidence){.base = {.overhead_us = overhead_us}, .now = {.overhead_us = overhead_us}};
+  judge_observe(row->base.record, row->mode, &out->base);
+  judge_observe(row->now.record, row->mode, &out->now);
+}
+
 /* A time of 0 (below the timer's resolution) or NAN is no observation. */
 static bool is_time(double us) { return isfinite(us) && us > 0; }
 
@@ -91,7 +97,8 @@ static void summarise(const struct compare_observations *seen, struct compare_si
 enum quantity { TIME, CLOCK, CYCLES, QUANTITY_COUNT };
 
 static double log_of(const struct compare_observations *seen, uint32_t i, enum quantity quantity) {
-  const double us = is_time(seen->us[i]) ? log(seen->us[i]) : (double)NAN;
+  const double own_us = seen->us[i] - seen->overhead_us;
+  const double us = is_time(seen->us[i]) && is_time(own_us) ? log(own_us) : (double)NAN;
   const double mhz = is_time(seen->mhz[i]) ? log(seen->mhz[i]) : (double)NAN;
   /* A clock counts only where there is a time beside it. */
   return quantity == TIME ? us : quantity == CYCLES ? us + mhz : mhz + 0 * us;
@@ -166,7 +173,8 @@ static double luck_of(const struct compare_settings *settings, const struct comp
 
 /* The threshold whose line lies at the floor, when that is higher. The geometric mean makes it the same both ways. */
 static double floor_threshold(const struct compare_settings *settings, const struct compare_row *row) {
-  const double around_us = sqrt(row->base.median_us * row->now.median_us);
+  const double off_us = row->event_overhead_us;
+  const double around_us = sqrt((row->base.median_us - off_us) * (row->now.median_us - off_us));
   return settings->floor_us[row->mode] / around_us / COMPARE_LINE_RATIO;
 }
 

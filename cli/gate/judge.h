@@ -11,6 +11,7 @@ struct compare_evidence {
   struct compare_observations {
     uint32_t count;
     double us[RANK_MAX], mhz[RANK_MAX];
+    double overhead_us;        /* in every time and no kernel's own: ratios are of what remains */
     uint64_t throttle_reasons; /* union over the processes */
     bool is_unsettled;         /* a process's warm-up reached no steady latency */
     bool is_single;            /* a process's median is of one sample */
@@ -21,6 +22,8 @@ struct compare_evidence {
 bool judge_is_timed(const struct record *, enum time_mode);
 /* What the record holds of the mode, behind what is there already. */
 void judge_observe(const struct record *, enum time_mode, struct compare_observations *);
+/* Both sides of a row, nothing else, the row's constant to be taken off. */
+void judge_observe_row(const struct compare_row *, double overhead_us, struct compare_evidence *);
 /* One more process. */
 void judge_observe_one(double us, double mhz, struct compare_observations *);
 /* Why these times can prove nothing (a sentence without its end); NULL when they can. */

@@ -7,6 +7,7 @@
 
 #include "cli/gate/confirm.h"
 #include "cli/gate/judge.h"
+#include "cli/record/event_overhead.h"
 
 /* Both sides of the first measurement and of the second. */
 enum { BASE, NOW, AGAIN_BASE, AGAIN_NOW, SIDES };
@@ -121,10 +122,14 @@ static void fill(const struct bench *bench, unsigned side, size_t cell, double f
   struct record *to = &bench->side[side].records[cell];
   for (enum time_mode mode = 0; mode < TIME_MODE_COUNT; ++mode) {
     if (!judge_is_timed(from, mode)) continue;
+    const double overhead_us = event_overhead_in(mode, &bench->evidence->device, bench->evidence->event_overhead_us);
+    const double off_us = event_overhead_off(
+        overhead_us, event_overhead_shortest(from->process[mode].median_us, from->process[mode].count));
     to->process[mode].count = bench->settings->rounds;
     for (uint32_t i = 0; i < bench->settings->rounds; ++i) {
       const uint32_t process = bench->drawn[side][i];
-      to->process[mode].median_us[i] = from->process[mode].median_us[process] * factor;
+      const double us = from->process[mode].median_us[process];
+      to->process[mode].median_us[i] = us + (factor - 1) * (us - off_us);
       to->process[mode].sm_clock_mhz[i] = from->process[mode].sm_clock_mhz[process];
     }
   }

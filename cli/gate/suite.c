@@ -4,14 +4,12 @@
 #include <math.h>
 
 /* Adds one row's logarithms; both sides keep as many processes as the row with the fewest has. */
-static void add_side(const struct record *record, enum time_mode mode, bool first, struct compare_observations *sum) {
-  struct compare_observations one = {.count = 0};
-  judge_observe(record, mode, &one);
-  if (first) sum->count = one.count;
-  if (one.count < sum->count) sum->count = one.count;
+static void add_side(const struct compare_observations *one, bool first, struct compare_observations *sum) {
+  if (first) sum->count = one->count;
+  if (one->count < sum->count) sum->count = one->count;
   for (uint32_t i = 0; i < sum->count; ++i) {
-    sum->us[i] = (first ? 0 : sum->us[i]) + log(one.us[i]);
-    sum->mhz[i] = (first ? 0 : sum->mhz[i]) + log(one.mhz[i]);
+    sum->us[i] = (first ? 0 : sum->us[i]) + log(one->us[i] - one->overhead_us);
+    sum->mhz[i] = (first ? 0 : sum->mhz[i]) + log(one->mhz[i]);
   }
 }
 
@@ -27,14 +25,16 @@ static bool is_counted(const struct compare_row *row) {
 }
 
 size_t suite_observe(const struct compare *compare, struct compare_evidence *out) {
+  struct compare_evidence seen;
   size_t rows = 0;
   bool has_clock = true;
   *out = (struct compare_evidence){.base = {.count = 0}};
   for (size_t i = 0; i < compare->row_count; ++i) {
     const struct compare_row *row = &compare->rows[i];
     if (!is_counted(row)) continue;
-    add_side(row->base.record, row->mode, rows == 0, &out->base);
-    add_side(row->now.record, row->mode, rows == 0, &out->now);
+    judge_observe_row(row, row->event_overhead_us, &seen);
+    add_side(&seen.base, rows == 0, &out->base);
+    add_side(&seen.now, rows == 0, &out->now);
     has_clock = has_clock && !row->dram_bound;
     ++rows;
   }

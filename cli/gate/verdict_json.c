@@ -68,6 +68,7 @@ static const struct field row_fields[] = {
     FIELD("verdict", ENUM, struct compare_row, verdict, .name = verdict_at),
     FIELD("reason", LABEL, struct compare_row, reason, .capacity = COMPARE_TEXT_MAX),
     FIELD("threshold_ratio", F64, struct compare_row, threshold),
+    FIELD("event_overhead_us", F64, struct compare_row, event_overhead_us),
     FIELD("time_ratio", F64, struct compare_row, ratio),
     FIELD("bound_low_ratio", F64, struct compare_row, ci_low),
     FIELD("bound_high_ratio", F64, struct compare_row, ci_high),

@@ -155,6 +155,17 @@ static void print_groups(FILE *file, const struct compare *compare) {
   }
 }
 
+/* The times are shown as they were measured; the change is that of the launch. */
+static void print_events(FILE *file, const struct compare *compare) {
+  char line[COMPARE_LINE_MAX];
+  double overhead_us = 0;
+  for (size_t i = 0; i < compare->row_count; ++i) overhead_us = fmax(overhead_us, compare->rows[i].event_overhead_us);
+  if (!(overhead_us > 0)) return;
+  snprintf(line, sizeof line,
+           "cold times hold %.3g us of the events around a launch; change and bounds are without it", overhead_us);
+  print_wrapped(file, "", line);
+}
+
 /* The rows that do not say what others say too. */
 static void print_rows(FILE *file, const struct compare *compare, const void **rows) {
   size_t count = 0;
@@ -166,6 +177,7 @@ static void print_rows(FILE *file, const struct compare *compare, const void **r
     const bool cut = text_table_print(file, columns, sizeof columns / sizeof *columns, rows, count);
     fputs("change = new time over base time; bounds hold it with confidence on either side; runs = processes\n",
           file);
+    print_events(file, compare);
     if (cut) fputs("~ marks a name cut to fit; --json has it whole\n", file);
   }
   print_groups(file, compare);

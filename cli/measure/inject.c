@@ -7,6 +7,7 @@
 
 #include "cli/measure/measure.h"
 #include "cli/measure/speedup.h"
+#include "cli/record/event_overhead.h"
 #include "kernels/timing.h"
 
 enum {
@@ -55,8 +56,9 @@ double inject_percent(const struct inject_rule *rule, const char *key, const cha
 struct trial {
   struct problem *problem;
   enum time_mode mode;
-  uint32_t samples; /* of a turn */
-  double base_us;   /* without a delay, median of the last turns */
+  uint32_t samples;   /* of a turn */
+  double overhead_us; /* of the events, in every time: no part of what becomes slower */
+  double base_us;     /* without a delay, median of the last turns, and without that */
 };
 
 /* A graph holds the delay it was made with. */
@@ -78,8 +80,9 @@ static struct status try_delay(struct trial *trial, double delay_us, double *rat
     TRY(take_turn(trial, delay_us, &with[i]));
     TRY(take_turn(trial, 0, &without[i + 1]));
   }
-  trial->base_us = stats_median(without, TURNS + 1);
-  *ratio = 1 / speedup_of_batches(without, with, TURNS).ratio;
+  const struct ratio_record faster = speedup_of_batches(without, with, TURNS, trial->overhead_us);
+  trial->base_us = stats_median(without, TURNS + 1) - faster.event_overhead_us;
+  *ratio = 1 / faster.ratio;
   return status_ok();
 }
 
@@ -138,7 +141,11 @@ struct status inject_calibrate(struct device *device, struct problem *problem, c
   for (size_t i = 0; i < sizeof order / sizeof *order; ++i) {
     const enum time_mode mode = order[i];
     if (!modes[mode]) continue;
-    struct trial trial = {.problem = problem, .mode = mode, .samples = samples_of(mode, estimate_us)};
+    struct trial trial = {
+        .problem = problem,
+        .mode = mode,
+        .samples = samples_of(mode, estimate_us),
+        .overhead_us = event_overhead_in(mode, device_info(device), device_event_overhead_us(device))};
     double delay_us = 0;
     TRY(take_turn(&trial, 0, &trial.base_us)); /* warm-up */
     TRY((exact ? compute : approach)(&trial, 1 + percent / 100, &delay_us, &injected.ratio[mode]));

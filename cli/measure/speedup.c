@@ -1,11 +1,13 @@
 /* Times a cell and its reference in turns and takes the ratio. */
 #include "cli/measure/speedup.h"
 
+#include <math.h>
 #include <stdio.h>
 #include <string.h>
 
 #include "cli/measure/check.h"
 #include "cli/measure/measure.h"
+#include "cli/record/event_overhead.h"
 #include "cli/record/plan.h"
 
 enum {
@@ -94,11 +96,13 @@ static struct status take_reference(struct problem *problem, enum time_mode mode
   return status;
 }
 
-static struct status measure_turns(enum device_kind kind, struct problem *problem, enum time_mode mode,
+static struct status measure_turns(struct device *device, struct problem *problem, enum time_mode mode,
                                    const struct side *variant, const struct side *reference,
                                    struct ratio_record *out) {
   double reference_us[SPEEDUP_ROUNDS_MAX + 1], variant_us[SPEEDUP_ROUNDS_MAX];
-  const uint32_t rounds = rounds_for(kind, variant, reference);
+  const struct device_info *info = device_info(device);
+  const double overhead_us = event_overhead_in(mode, info, device_event_overhead_us(device));
+  const uint32_t rounds = rounds_for(info->kind, variant, reference);
   /* The first turn of each side finds the other mode's caches and clocks: taken, and taken again. */
   struct status status = take_reference(problem, mode, reference, &reference_us[0]);
   if (!status_failed(&status)) status = take_batch(problem, mode, variant, &variant_us[0]);
@@ -107,7 +111,7 @@ static struct status measure_turns(enum device_kind kind, struct problem *proble
     status = take_batch(problem, mode, variant, &variant_us[i]);
     if (!status_failed(&status)) status = take_reference(problem, mode, reference, &reference_us[i + 1]);
   }
-  if (!status_failed(&status)) *out = speedup_of_batches(reference_us, variant_us, rounds);
+  if (!status_failed(&status)) *out = speedup_of_batches(reference_us, variant_us, rounds, overhead_us);
   return status;
 }
 
@@ -121,7 +125,7 @@ struct status speedup_measure(struct device *device, struct problem *problem,
     if (!modes[mode]) continue;
     const struct side variant = side_of(mode, hot_launches, estimate_us);
     const struct side other = side_of(mode, reference->hot_launches, reference->estimate_us);
-    status = measure_turns(device_info(device)->kind, problem, mode, &variant, &other, &out->mode[mode]);
+    status = measure_turns(device, problem, mode, &variant, &other, &out->mode[mode]);
   }
   return status;
 }
@@ -131,11 +135,20 @@ struct status speedup_none(struct speedup_record *out, const char *why) {
   return status_ok();
 }
 
-struct ratio_record speedup_of_batches(const double *reference_us, const double *variant_us, uint32_t rounds) {
+struct ratio_record speedup_of_batches(const double *reference_us, const double *variant_us, uint32_t rounds,
+                                       double overhead_us) {
   double ratio[SPEEDUP_ROUNDS_MAX];
   if (rounds > SPEEDUP_ROUNDS_MAX) rounds = SPEEDUP_ROUNDS_MAX;
-  for (uint32_t i = 0; i < rounds; ++i) ratio[i] = (reference_us[i] + reference_us[i + 1]) / 2 / variant_us[i];
+  const double shortest_us =
+      fmin(event_overhead_shortest(reference_us, rounds + 1), event_overhead_shortest(variant_us, rounds));
+  const double off_us = event_overhead_off(overhead_us, shortest_us);
+  for (uint32_t i = 0; i < rounds; ++i)
+    ratio[i] = ((reference_us[i] + reference_us[i + 1]) / 2 - off_us) / (variant_us[i] - off_us);
   const struct stats stats = stats_of(ratio, rounds);
-  return (struct ratio_record){
-      .done = true, .rounds = rounds, .ratio = stats.median, .ci_low = stats.ci_low, .ci_high = stats.ci_high};
+  return (struct ratio_record){.done = true,
+                               .rounds = rounds,
+                               .ratio = stats.median,
+                               .ci_low = stats.ci_low,
+                               .ci_high = stats.ci_high,
+                               .event_overhead_us = off_us};
 }

@@ -103,7 +103,10 @@ static const struct option_row rows[] = {
     {"Measuring", "--rounds", "N", IN(AB), WHOLE(rounds, 5, 32), .default_value = "7",
      .help = "fresh processes of each program"},
     {"Measuring", "--modes", "A,B", IN(RUN) | IN(AB), TEXT(modes), FLAGS(OPTION_RELAYED | OPTION_STAYS),
-     .default_value = "hot,cold", .help = "which times are taken: hot, cold"},
+     .default_value = "hot,cold",
+     .help =
+         "which times are taken: hot, per launch inside a CUDA graph of launches back to back; cold, of one launch "
+         "after the L2 cache was flushed"},
     {"Measuring", "--quick", NULL, IN(RUN), FLAG(quick), FLAGS(OPTION_STAYS),
      .help = "spend less time on each cell, for many rounds; ab always does"},
     {"Measuring", "--seed", "N", MEASURES, WHOLE(seed, 0, 18446744073709551615.0),

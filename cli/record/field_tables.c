@@ -175,6 +175,7 @@ const struct field record_ratio_fields[] = {
     FIELD("ci95_low", F64, struct ratio_record, ci_low, .alias = "ci_low"),
     FIELD("ci95_high", F64, struct ratio_record, ci_high, .alias = "ci_high"),
     FIELD("rounds", U32, struct ratio_record, rounds),
+    FIELD("event_overhead_us", F64, struct ratio_record, event_overhead_us),
     {0},
 };
 

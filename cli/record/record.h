@@ -56,8 +56,9 @@ struct pass_record {
 struct ratio_record {
   bool done;
   uint32_t rounds;
-  double ratio;           /* median over the rounds */
-  double ci_low, ci_high; /* 95 % interval of that median, from order statistics */
+  double ratio;             /* median over the rounds */
+  double ci_low, ci_high;   /* 95 % interval of that median, from order statistics */
+  double event_overhead_us; /* that was taken off all times first (event_overhead.h); NAN: not known, none was */
 };
 
 enum { SPEEDUP_REASON_MAX = 240 };

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "cli/base/output.h"
+#include "cli/record/event_overhead.h"
 
 /* ---- building ------------------------------------------------------------------------------------------------ */
 
@@ -23,6 +24,14 @@ static const struct device_info *device_of(const struct journal_data *journal, c
   return planned && journal->has_planned_device ? &journal->planned_device : &journal->device;
 }
 
+/* A time that would not be above 0 is no time. */
+static double cold_net_us(const struct journal_data *journal, const struct report_row *row) {
+  const struct time_record *cold = &row->record->time[TIME_COLD];
+  const double overhead_us = event_overhead_in(TIME_COLD, row->device, journal->event_overhead_us);
+  const double net_us = cold->us.median - overhead_us;
+  return cold->done && overhead_us > 0 && net_us > 0 ? net_us : (double)NAN;
+}
+
 /* Derives the rows. metrics and scaling are scratch of row_count entries each. */
 static struct status derive_rows(struct report *report, struct metrics *metrics, struct scaling *scaling) {
   const struct run_info *run = &report->journal->run;
@@ -31,6 +40,7 @@ static struct status derive_rows(struct report *report, struct metrics *metrics,
     if (report->records[i].status != CELL_ok) clear_times(&report->records[i]);
     report->rows[i].record = &report->records[i];
     report->rows[i].device = device_of(report->journal, &report->records[i]);
+    report->rows[i].cold_net_us = cold_net_us(report->journal, &report->rows[i]);
     metrics_of(&report->records[i], report->rows[i].device, &metrics[i]);
   }
   const struct status status =

@@ -13,7 +13,7 @@ struct csv_view {
   const char *mode;
   uint32_t passes;
   char findings[CSV_TEXT_MAX];
-  double time_ratio, residual, us_per_bh;
+  double net_us, time_ratio, residual, us_per_bh;
 };
 
 /* The structs that a row's cells come from; NULL: the cells stay empty. */
@@ -59,6 +59,8 @@ static const struct field mode_fields[] = {
     {0},
 };
 
+static const struct field net_fields[] = {FIELD("net_us", F64, struct csv_view, net_us), {0}};
+
 static const struct field passes_fields[] = {FIELD("passes", U32, struct csv_view, passes), {0}};
 
 static const struct field scaled_time_fields[] = {
@@ -81,6 +83,7 @@ static const struct csv_section {
     {"", CSV_RECORD, record_outcome_fields},
     {"", CSV_VIEW, mode_fields},
     {"time_", CSV_TIME, record_time_fields},
+    {"time_", CSV_VIEW, net_fields},
     {"", CSV_MODE, report_rate_fields},
     {"roof_", CSV_ROOF, report_roof_fields},
     {"speedup_vs_", CSV_SPEEDUP, record_speedup_fields},
@@ -259,6 +262,7 @@ static void fill_view(const struct report *report, const struct report_row *row,
                             .sweep = report->journal->run.sweep_name,
                             .mode = time_mode_name(mode),
                             .passes = record->plan.pass_count,
+                            .net_us = mode == TIME_COLD ? row->cold_net_us : (double)NAN,
                             .time_ratio = row->scaling.time_ratio[mode],
                             .residual = row->scaling.residual[mode],
                             .us_per_bh = row->scaling.us_per_bh[mode]};

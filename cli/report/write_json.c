@@ -24,6 +24,8 @@ static const struct field cost_fields[] = {
     {0},
 };
 
+static const struct field net_fields[] = {FIELD("cold_net_us", F64, struct report_row, cold_net_us), {0}};
+
 static const struct field tflop_fields[] = {
     FIELD("cold", F64, struct metrics, mode[TIME_COLD].tflop_per_s),
     FIELD("hot", F64, struct metrics, mode[TIME_HOT].tflop_per_s),
@@ -111,8 +113,13 @@ static bool add_roof(cJSON *result, const struct report_row *row) {
   return add_text(result, "roof_reason", measured ? "no peak rate is known for this device" : "not measured");
 }
 
+/* Only where the device tells what the events take. */
+static bool add_net(cJSON *result, const struct report_row *row) {
+  return isnan(row->cold_net_us) || fields_write(result, net_fields, row);
+}
+
 static bool add_rates(cJSON *result, const struct report_row *row) {
-  return fields_add(result, "tflop_per_s", is_measured(row), tflop_fields, &row->metrics) &&
+  return add_net(result, row) && fields_add(result, "tflop_per_s", is_measured(row), tflop_fields, &row->metrics) &&
          fields_add(result, "gb_per_s", is_measured(row), gb_fields, &row->metrics) && add_roof(result, row);
 }
 

@@ -217,6 +217,18 @@ static void print_profiled(FILE *file, const struct run_info *run) {
   }
 }
 
+/* What cold times hold besides the launch, where the device tells. */
+static void print_events(FILE *file, const struct report *report) {
+  char text[PARAGRAPH_MAX], number[UNITS_TEXT_MAX];
+  bool any = false;
+  for (size_t i = 0; i < report->row_count; ++i) any = any || isfinite(report->rows[i].cold_net_us);
+  if (!any) return;
+  units_format(report->journal->event_overhead_us, number);
+  snprintf(text, sizeof text,
+           "cold times hold %s us of the events around a launch; --json and --csv have them without it too", number);
+  text_wrap(file, "events    ", 10, text);
+}
+
 static void print_head(FILE *file, const struct report *report) {
   const struct journal_data *journal = report->journal;
   const struct run_info *run = &journal->run;
@@ -230,6 +242,7 @@ static void print_head(FILE *file, const struct report *report) {
            run->sweep_about[0] != '\0' ? ": " : "", run->sweep_about);
   text_wrap(file, "sweep     ", 10, text);
   print_profiled(file, run);
+  print_events(file, report);
   fputc('\n', file);
 }
 
