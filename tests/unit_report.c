@@ -397,6 +397,36 @@ static void several_processes_a_policy_and_quick_survive_bit_for_bit(void **stat
   free(second);
 }
 
+/* Seven processes of 10 to 30 us: the interval is the first to the seventh, and holds with 1 - 2/128. */
+static void intervals_between_processes_come_from_their_medians(void **state) {
+  (void)state;
+  struct built built;
+  struct json_doc doc;
+  build("tests/data/report_gpu.jsonl", &built);
+  char *one = text_of(&built.report, report_write_text);
+  report_free(&built.report);
+  fill_processes(&built.journal.records[0].process[TIME_HOT], 7, 10);
+  assert_ok(report_build(&built.journal, &built.report));
+  char *several = text_of(&built.report, report_write_text), *json = text_of(&built.report, report_write_json);
+  assert_non_null(strstr(one, "one process measured: its intervals hold within it"));
+  assert_null(strstr(several, "one process measured"));
+  assert_non_null(
+      strstr(several, "7 processes measured, the first is shown; medians over them hold to 50 % or better"));
+  assert_ok(json_parse("report", json, strlen(json), &doc));
+  const cJSON *results = json_get(doc.root, "results"), *between = json_get(results->child, "between_processes");
+  const cJSON *hot = json_get(between, "hot");
+  assert_true(cJSON_IsNull(json_get(between, "cold")));
+  assert_true(json_get(hot, "median_us")->valuedouble == 20);
+  assert_true(json_get(hot, "ci_low_us")->valuedouble == 10 && json_get(hot, "ci_high_us")->valuedouble == 30);
+  assert_true(json_get(hot, "confidence_ratio")->valuedouble == 1 - 2.0 / 128);
+  assert_null(json_get(results->child->next, "between_processes"));
+  json_free(&doc);
+  free(one);
+  free(several);
+  free(json);
+  discard(&built);
+}
+
 static void a_row_of_one_process_has_no_processes_and_a_failed_one_neither(void **state) {
   (void)state;
   struct built built;
@@ -704,6 +734,7 @@ int main(void) {
       cmocka_unit_test(a_report_read_back_is_the_same_report),
       cmocka_unit_test(bytes_that_a_report_does_not_know_are_none),
       cmocka_unit_test(several_processes_a_policy_and_quick_survive_bit_for_bit),
+      cmocka_unit_test(intervals_between_processes_come_from_their_medians),
       cmocka_unit_test(a_row_of_one_process_has_no_processes_and_a_failed_one_neither),
       cmocka_unit_test(processes_that_cannot_be_are_refused),
       cmocka_unit_test(a_damaged_report_is_refused_with_its_place),

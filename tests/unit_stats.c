@@ -73,6 +73,19 @@ static void interval_ranks_are_those_of_the_sign_test(void **state) {
 }
 
 /* 2^-n underflows far below this n; the normal approximation gives n/2 - 0.98 sqrt(n). */
+/* 1 - 2^(1 - n) where the range is all there is; 1 - 2 x 10 / 512 at nine, whose interval is the second to the
+ * eighth. */
+static void confidence_is_that_of_the_ranks(void **state) {
+  (void)state;
+  const struct {
+    size_t n;
+    double confidence;
+  } cases[] = {{1, 0}, {2, 0.5}, {5, 0.9375}, {6, 0.96875}, {9, 1 - 20.0 / 512}};
+  for (size_t i = 0; i < sizeof cases / sizeof *cases; i++)
+    assert_true(fabs(stats_confidence(cases[i].n) - cases[i].confidence) < 1e-12);
+  for (size_t n = 6; n < 3000; n += 7) assert_true(stats_confidence(n) >= 0.95 && stats_confidence(n) < 1);
+}
+
 static void interval_holds_for_thousands_of_samples(void **state) {
   (void)state;
   enum { N = 5000 };
@@ -165,6 +178,7 @@ int main(void) {
       cmocka_unit_test(one_sample_is_every_statistic),
       cmocka_unit_test(no_samples_give_no_numbers),
       cmocka_unit_test(interval_ranks_are_those_of_the_sign_test),
+      cmocka_unit_test(confidence_is_that_of_the_ranks),
       cmocka_unit_test(interval_holds_for_thousands_of_samples),
       cmocka_unit_test(half_width_is_relative_to_the_median),
       cmocka_unit_test(stopping_names_the_first_reason),

@@ -25,9 +25,19 @@ static double quantile(const double *sorted, size_t n, double p) {
   return sorted[below] + (position - (double)below) * (sorted[below + 1] - sorted[below]);
 }
 
+/* The chance that at most k of n samples lie below the true median. In logarithms, since 2^-n underflows. */
+static double chance_below(size_t n, size_t k) {
+  double log_mass = -(double)n * log(2.0), sum = exp(log_mass);
+  for (size_t i = 1; i <= k; i++) {
+    log_mass += log((double)(n - i + 1) / (double)i);
+    sum += exp(log_mass);
+  }
+  return sum;
+}
+
 /* Largest zero-based rank k with P(Binomial(n, 1/2) <= k) <= 2.5 %: sorted[k] .. sorted[n - 1 - k] then covers the
- * true median with at least 95 %, whatever the distribution. Exact, in logarithms since 2^-n underflows; 0 when even
- * the full range does not reach 95 % (n < 6). */
+ * true median with at least 95 %, whatever the distribution; 0 when even the full range does not reach 95 % (n < 6).
+ */
 static size_t interval_rank(size_t n) {
   double log_mass = -(double)n * log(2.0);
   double cumulative = exp(log_mass);
@@ -40,6 +50,8 @@ static size_t interval_rank(size_t n) {
   }
   return rank;
 }
+
+double stats_confidence(size_t n) { return n > 1 ? 1 - 2 * chance_below(n, interval_rank(n)) : 0; }
 
 /* Overwrites sorted, which is no longer needed in order. */
 static double deviation(double *sorted, size_t n, double median) {

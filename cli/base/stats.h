@@ -18,6 +18,9 @@ struct stats {
 /* Does not change samples. n >= 1. Without memory everything but n is NAN, which no rule takes for settled. */
 struct stats stats_of(const double *samples, size_t n);
 
+/* How often an interval of n samples covers the true median: at least 95 %, less when n < 6; 0 for one sample. */
+double stats_confidence(size_t n);
+
 /* For qsort, of doubles: ascending. */
 int stats_order(const void *left, const void *right);
 

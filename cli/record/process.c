@@ -53,6 +53,16 @@ struct process_line process_line_of(const struct record *record, uint32_t round)
   return line;
 }
 
+struct process_interval process_interval_of(const struct process_record *process) {
+  if (process->count < 2) return (struct process_interval){.processes = 0};
+  const struct stats stats = stats_of(process->median_us, process->count);
+  return (struct process_interval){.processes = process->count,
+                                   .median_us = stats.median,
+                                   .low_us = stats.ci_low,
+                                   .high_us = stats.ci_high,
+                                   .confidence = stats_confidence(process->count)};
+}
+
 /* ---- adding -------------------------------------------------------------------------------------------------- */
 
 uint32_t process_count(const struct record *record) {

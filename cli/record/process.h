@@ -24,6 +24,16 @@ struct process_sample process_sample_of(const struct record *);
 /* Rounds that measured the cell so far; 1 for a record that only its first round knows. */
 uint32_t process_count(const struct record *);
 
+/* The median over the processes that measured a mode, and an interval of it that holds from process to process:
+ * launches of one process share its memory layout and clocks, so the interval of its own median (record.time) does
+ * not. */
+struct process_interval {
+  uint32_t processes; /* 0: fewer than two measured it, and there is no such interval */
+  double median_us, low_us, high_us;
+  double confidence; /* at least 0.95 from six processes on, less below: then it is their whole range */
+};
+struct process_interval process_interval_of(const struct process_record *);
+
 /* Adds round number `round`. Fails closed: a round that found the cell wrong, or did not measure it, makes the record
  * so, with "round N: " before the reason. STATUS_INPUT, and the record as it was, when that round cannot have been:
  * the record is not ok or has no times, rounds are missing or repeated, a mode has no time, or there are too many. */

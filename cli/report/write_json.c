@@ -24,6 +24,14 @@ static const struct field cost_fields[] = {
     {0},
 };
 
+static const struct field interval_fields[] = {
+    FIELD("median_us", F64, struct process_interval, median_us),
+    FIELD("ci_low_us", F64, struct process_interval, low_us),
+    FIELD("ci_high_us", F64, struct process_interval, high_us),
+    FIELD("confidence_ratio", F64, struct process_interval, confidence),
+    {0},
+};
+
 static const struct field net_fields[] = {FIELD("cold_net_us", F64, struct report_row, cold_net_us), {0}};
 
 static const struct field tflop_fields[] = {
@@ -118,8 +126,22 @@ static bool add_net(cJSON *result, const struct report_row *row) {
   return isnan(row->cold_net_us) || fields_write(result, net_fields, row);
 }
 
+static bool add_interval(cJSON *object, const struct record *record, enum time_mode mode) {
+  const struct process_interval interval = process_interval_of(&record->process[mode]);
+  return fields_add(object, time_mode_name(mode), interval.processes > 0, interval_fields, &interval);
+}
+
+/* Only rows that several processes measured. */
+static bool add_between(cJSON *result, const struct report_row *row) {
+  if (process_count(row->record) < 2) return true;
+  cJSON *object = cJSON_AddObjectToObject(result, "between_processes");
+  return object != NULL && add_interval(object, row->record, TIME_COLD) &&
+         add_interval(object, row->record, TIME_HOT);
+}
+
 static bool add_rates(cJSON *result, const struct report_row *row) {
-  return add_net(result, row) && fields_add(result, "tflop_per_s", is_measured(row), tflop_fields, &row->metrics) &&
+  return add_between(result, row) && add_net(result, row) &&
+         fields_add(result, "tflop_per_s", is_measured(row), tflop_fields, &row->metrics) &&
          fields_add(result, "gb_per_s", is_measured(row), gb_fields, &row->metrics) && add_roof(result, row);
 }
 

@@ -297,6 +297,55 @@ static void print_doubts(FILE *file, const struct report *report) {
   }
 }
 
+/* Where the median over several processes is known least well: half of its interval, of itself. */
+struct spread {
+  const struct report_row *row;
+  enum time_mode mode;
+  struct process_interval interval;
+  double half_width;
+};
+
+static struct spread widest_spread(const struct report *report) {
+  struct spread widest = {.row = NULL, .half_width = -1};
+  for (size_t i = 0; i < report->row_count * TIME_MODE_COUNT; ++i) {
+    const struct report_row *row = &report->rows[i / TIME_MODE_COUNT];
+    const enum time_mode mode = (enum time_mode)(i % TIME_MODE_COUNT);
+    const struct process_interval interval = process_interval_of(&row->record->process[mode]);
+    const double half_width = (interval.high_us - interval.low_us) / 2 / interval.median_us;
+    if (interval.processes == 0 || !(half_width > widest.half_width)) continue;
+    widest = (struct spread){.row = row, .mode = mode, .interval = interval, .half_width = half_width};
+  }
+  return widest;
+}
+
+static bool any_time(const struct report *report) {
+  for (size_t i = 0; i < report->row_count; ++i) {
+    if (report->records[i].time[TIME_HOT].done || report->records[i].time[TIME_COLD].done) return true;
+  }
+  return false;
+}
+
+/* For what the intervals of these times hold. */
+static void print_intervals(FILE *file, const struct report *report) {
+  const struct spread widest = widest_spread(report);
+  char text[PARAGRAPH_MAX], where[TEXT_CELL_MAX];
+  if (report->journal->run.started_utc[0] == '\0' || !any_time(report)) return;
+  if (widest.row == NULL) {
+    text_wrap(
+        file, "", 0,
+        "one process measured: its intervals hold within it, and the next process may differ by more (--rounds)");
+    return;
+  }
+  case_text(&widest.row->record->attn_case.shape, where);
+  snprintf(text, sizeof text,
+           "%" PRIu32
+           " processes measured, the first is shown; medians over them hold to %.2g %% or better with %.0f %% "
+           "confidence (widest: %s %s at %s)",
+           widest.interval.processes, 100 * widest.half_width, 100 * widest.interval.confidence,
+           widest.row->record->variant, time_mode_name(widest.mode), where);
+  text_wrap(file, "", 0, text);
+}
+
 /* The reference of the first row that was timed against one; NULL when none was. */
 static const struct speedup_record *first_speedup(const struct report *report) {
   for (size_t i = 0; i < report->row_count; ++i) {
@@ -309,7 +358,8 @@ static void print_reference(FILE *file, const struct report *report) {
   const struct speedup_record *speedup = first_speedup(report);
   char text[PARAGRAPH_MAX];
   if (speedup == NULL) return;
-  snprintf(text, sizeof text, "time of %s over the row's, measured in turns: above 1 the row is faster",
+  snprintf(text, sizeof text,
+           "time of %s over the row's, measured in turns in one process: above 1 the row is faster",
            speedup->reference);
   text_wrap(file, "vs ref = ", 9, text);
 }
@@ -345,6 +395,7 @@ static const struct device_info *planned_device_of(const struct report *report) 
 static struct status print_notes(FILE *file, const struct report *report, bool cut) {
   const struct device_info *planned = planned_device_of(report);
   print_doubts(file, report);
+  print_intervals(file, report);
   print_reference(file, report);
   print_injected(file, report);
   if (planned != NULL) print_device(file, "planned = not measured, geometry for ", planned);

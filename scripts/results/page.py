@@ -37,7 +37,7 @@ def fastest_row(sweep, rows):
 
 def fastest_table(cases):
     """Of (sweep, {variant: row}) of cases: the fastest kernel here beside cuDNN."""
-    columns = ["sweep", "B,H,S,D", "fastest here", "hot us", "TFLOP/s", "of roof", "cuDNN us", "speedup vs cuDNN (95 %)"]
+    columns = ["sweep", "B,H,S,D", "fastest here", "hot us", "TFLOP/s", "of roof", "cuDNN us", "speedup vs cuDNN (95 % within one process)"]
     return table(columns, [fastest_row(sweep, rows) for sweep, rows in cases if own_best(rows)], columns[3:])
 
 

@@ -22,6 +22,8 @@ rounds() { attn --sweep "$SWEEP" --device cpu --load "$STEADY" --quick --json "$
     for r in d["results"] for m in ("cold", "hot"))'
   expect_json "$TMP/r.json" 'all(r["processes"][m]["median_us"][0] == r["time"][m]["median_us"]
     for r in d["results"] for m in ("cold", "hot"))'
+  expect_json "$TMP/r.json" 'all(r["between_processes"][m]["ci_high_us"] == max(r["processes"][m]["median_us"])
+    and r["between_processes"][m]["confidence_ratio"] == 0.875 for r in d["results"] for m in ("cold", "hot"))'
   expect_json "$TMP/r.json" 'all(300 <= us < 3000 for r in d["results"] if r["variant"] == "steady"
     for us in r["processes"]["hot"]["median_us"])'
   expect_json "$TMP/r.json" 'd["run"]["quick"] is True and "--rounds 4" in d["run"]["command"]'
@@ -44,7 +46,7 @@ rounds() { attn --sweep "$SWEEP" --device cpu --load "$STEADY" --quick --json "$
 @test "one round leaves no trace of processes" {
   rounds
   expect_status 0
-  expect_json "$TMP/r.json" 'not any("processes" in r for r in d["results"])'
+  expect_json "$TMP/r.json" 'not any("processes" in r or "between_processes" in r for r in d["results"])'
   refute_valid results/report.schema.json <(sed 's/"wall_s"/"processes": {}, "wall_s"/' "$TMP/r.json")
 }
 
