@@ -10,19 +10,19 @@
 #include "cli/measure/worker.h"
 
 static struct status run_verb(const struct options *options, const struct invocation *invocation,
-                              enum exit_code *exit_code) {
+                              struct outcome *outcome) {
   switch (options->verb) {
     case VERB_RUN:
-      return options->profile.value > 0 ? verb_profile(options, invocation, exit_code)
-                                        : verb_run(options, invocation, exit_code);
-    case VERB_PLAN: return verb_plan(options, invocation, exit_code);
-    case VERB_AB: return verb_ab(options, invocation, exit_code);
+      return options->profile.value > 0 ? verb_profile(options, invocation, outcome)
+                                        : verb_run(options, invocation, outcome);
+    case VERB_PLAN: return verb_plan(options, invocation, outcome);
+    case VERB_AB: return verb_ab(options, invocation, outcome);
     case VERB_LIST: return verb_list(options, stdout);
-    case VERB_REPORT: return verb_report(options, exit_code);
-    case VERB_DIAGNOSE: return verb_diagnose(options, exit_code);
-    case VERB_SELFTEST: return verb_selftest(options, exit_code);
-    case VERB_COMPARE: return verb_compare(options, exit_code);
-    case VERB_GATE: return verb_gate(options, invocation, exit_code);
+    case VERB_REPORT: return verb_report(options, outcome);
+    case VERB_DIAGNOSE: return verb_diagnose(options, outcome);
+    case VERB_SELFTEST: return verb_selftest(options, outcome);
+    case VERB_COMPARE: return verb_compare(options, outcome);
+    case VERB_GATE: return verb_gate(options, invocation, outcome);
     case VERB_WORKER: return worker_main(options->device, options->load.item, options->load.count);
     case VERB_DESCRIBE: return worker_describe(options->load.item, options->load.count);
     case VERB_MEASURE_SELF: return worker_selftest(options->device);
@@ -56,14 +56,12 @@ static void fill_standard_streams(void) {
 int main(int argc, char **argv) {
   const struct invocation invocation = {argc, argv};
   struct options options;
-  enum exit_code exit_code = EXIT_CODE_OK;
+  struct outcome outcome = {.code = EXIT_CODE_OK};
   fill_standard_streams();
   struct status status = options_parse(argc, argv, &options);
   const bool about = options.help || options.version;
-  if (!status_failed(&status)) status = about ? print_about(&options) : run_verb(&options, &invocation, &exit_code);
-  if (!status_failed(&status)) return exit_code;
-  /* A worker reports its failures through its pipe, and who pressed Ctrl-C knows. */
-  const bool is_told = options.verb < VERB_WORKER && status.code != STATUS_INTERRUPTED;
-  if (is_told) fprintf(stderr, "attnbench: %s\n", status.text);
-  return signals_exit_code(&status);
+  if (!status_failed(&status)) status = about ? print_about(&options) : run_verb(&options, &invocation, &outcome);
+  /* A worker reports its failures through its pipe. */
+  if (options.verb < VERB_WORKER) outcome_print(&outcome, &status, &options, stderr);
+  return status_failed(&status) ? signals_exit_code(&status) : outcome.code;
 }

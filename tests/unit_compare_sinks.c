@@ -232,6 +232,29 @@ static const struct {
               {"many", make_many}};
 enum { SCENE_COUNT = sizeof scenes / sizeof *scenes };
 
+static void one_line_says_why_a_comparison_did_not_pass(void **state) {
+  static const char *const expect[SCENE_COUNT] = {
+      "1 of 10 rows: 1 wrong, first: B1.H8.Hkv8.Sq512.Skv512.D64.f16.full wmma hot: wrong: 12 elements outside the "
+      "tolerance",
+      "", "the two sides are not comparable, first difference: device.name: NVIDIA H200 | NVIDIA ",
+      "nothing was compared: no row has times on both sides",
+      "14 of 73 rows: 14 regressed, first: B1.H8.Hkv8.Sq64.Skv64.D64.f16.full wmma hot: slower in time and cycles, "
+      "both times"};
+  char text[COMPARE_FAILURE_MAX];
+  (void)state;
+  for (size_t i = 0; i < SCENE_COUNT; ++i) {
+    struct made *made = scenes[i].make();
+    sinks_failure_text(&made->compare, text);
+    assert_memory_equal(text, expect[i], strlen(expect[i]) + (made->compare.comparable ? 1 : 0));
+    free(made);
+  }
+  struct made *made = make(mixed_specs + 6, MIXED_COUNT - 6, EXIT_CODE_REGRESSION);
+  made->compare.suite = (struct compare_row){.key = "all", .verdict = COMPARE_regressed, .ratio = 1.02};
+  sinks_failure_text(&made->compare, text);
+  assert_non_null(strstr(text, "all cases together: regressed, +2.00 %"));
+  free(made);
+}
+
 static void every_format_is_as_golden(void **state) {
   (void)state;
   char path[128];
@@ -571,6 +594,7 @@ static void a_cut_command_loses_its_last_word_only(void **state) {
 
 int main(void) {
   const struct CMUnitTest tests[] = {
+      cmocka_unit_test(one_line_says_why_a_comparison_did_not_pass),
       cmocka_unit_test(every_format_is_as_golden),
       cmocka_unit_test(the_same_comparison_is_the_same_bytes),
       cmocka_unit_test(text_says_that_changes_are_without_the_events),

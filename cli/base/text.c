@@ -17,6 +17,16 @@ void text_clean(const char *text, char *out, size_t size) {
   out[used] = '\0';
 }
 
+void text_without_commands(const char *text, char *out, size_t size) {
+  size_t used = 0;
+  for (const char *c = text; *c != '\0' && used + 2 < size; ++c) {
+    const bool at_word = c == text || (unsigned char)c[-1] <= ' ';
+    out[used++] = *c;
+    if ((at_word && c[0] == ':' && c[1] == ':') || (c[0] == '#' && c[1] == '[')) out[used++] = ' ';
+  }
+  out[used] = '\0';
+}
+
 void text_append_word(char *out, size_t size, const char *text) {
   static const char plain[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-./=:,+@%";
   size_t used = strlen(out);

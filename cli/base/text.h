@@ -26,6 +26,10 @@ void text_wrap(FILE *, const char *lead, size_t indent, const char *text);
 /* Appends text to the string in `out` in a form that a POSIX shell reads back as one word; cuts what does not fit. */
 void text_append_word(char *out, size_t size, const char *text);
 
+/* Copies, with a space put into each "::" at the start of a word and each "#[": a CI runner takes a line that begins
+ * with "::", or a "##[", for a command of its own. */
+void text_without_commands(const char *text, char *out, size_t size);
+
 /* Copies, with control bytes as '?'. */
 void text_clean(const char *text, char *out, size_t size);
 

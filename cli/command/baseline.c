@@ -37,13 +37,13 @@ static struct status judge(struct run *run, const struct journal_data *base, str
 }
 
 struct status baseline_judge(struct run *run, const struct journal_data *base, const struct journal_data *now,
-                             enum exit_code *exit_code) {
+                             struct outcome *outcome) {
   struct compare_settings settings;
   struct compare compare;
   TRY(gate_options_settings(run->options, base, now, &settings));
   TRY(compare_build(base, now, &settings, &compare));
   const struct status status = judge(run, base, &compare);
-  *exit_code = suspects_exit_code(&compare);
+  outcome_of_compare(&compare, suspects_exit_code(&compare), outcome);
   compare_free(&compare);
   return status;
 }

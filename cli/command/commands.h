@@ -1,23 +1,24 @@
-/* The verbs. Each returns what failed, and in *exit_code what its result asks for when nothing did. */
+/* The verbs. Each returns what failed, and in *outcome what its result asks for when nothing did. */
 #ifndef ATTNBENCH_CLI_COMMAND_COMMANDS_H
 #define ATTNBENCH_CLI_COMMAND_COMMANDS_H
 
 #include "cli/command/describe_run.h"
+#include "cli/command/outcome.h"
 #include "cli/options/options.h"
 #include "cli/record/journal.h"
 
-struct status verb_run(const struct options *, const struct invocation *, enum exit_code *exit_code);
+struct status verb_run(const struct options *, const struct invocation *, struct outcome *outcome);
 /* run with --profile: one process, launches for a profiler, no times. */
-struct status verb_profile(const struct options *, const struct invocation *, enum exit_code *exit_code);
-struct status verb_plan(const struct options *, const struct invocation *, enum exit_code *exit_code);
-struct status verb_report(const struct options *, enum exit_code *exit_code);
+struct status verb_profile(const struct options *, const struct invocation *, struct outcome *outcome);
+struct status verb_plan(const struct options *, const struct invocation *, struct outcome *outcome);
+struct status verb_report(const struct options *, struct outcome *outcome);
 /* report with --counters. */
-struct status verb_counters(const struct options *, enum exit_code *exit_code);
-struct status verb_diagnose(const struct options *, enum exit_code *exit_code);
-struct status verb_selftest(const struct options *, enum exit_code *exit_code);
-struct status verb_ab(const struct options *, const struct invocation *, enum exit_code *exit_code);
-struct status verb_compare(const struct options *, enum exit_code *exit_code);
-struct status verb_gate(const struct options *, const struct invocation *, enum exit_code *exit_code);
+struct status verb_counters(const struct options *, struct outcome *outcome);
+struct status verb_diagnose(const struct options *, struct outcome *outcome);
+struct status verb_selftest(const struct options *, struct outcome *outcome);
+struct status verb_ab(const struct options *, const struct invocation *, struct outcome *outcome);
+struct status verb_compare(const struct options *, struct outcome *outcome);
+struct status verb_gate(const struct options *, const struct invocation *, struct outcome *outcome);
 struct status verb_list(const struct options *, FILE *out);
 
 #endif

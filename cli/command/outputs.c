@@ -71,12 +71,12 @@ static struct status write_reports(const struct options *options, const struct r
 }
 
 struct status outputs_write(const struct options *options, const struct journal_data *journal,
-                            enum exit_code *exit_code) {
+                            struct outcome *outcome) {
   struct report report;
   TRY(report_build(journal, &report));
   report.all_findings = options->verb == VERB_DIAGNOSE;
   const struct status status = write_reports(options, &report);
-  *exit_code = report.exit_code;
+  outcome_of_report(&report, outcome);
   report_free(&report);
   return status;
 }

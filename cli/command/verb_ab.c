@@ -24,11 +24,11 @@ static struct status save_sides(struct pairs *pairs, const struct invocation *in
   return save_side(&pairs->data[PAIRS_CANDIDATE], pairs->options->json);
 }
 
-static struct status judge(const struct pairs *pairs, enum exit_code *exit_code) {
+static struct status judge(const struct pairs *pairs, struct outcome *outcome) {
   struct compare compare;
   TRY(pairs_judge(pairs, &compare));
   const struct status status = outputs_write_compare(pairs->options, &compare);
-  *exit_code = suspects_exit_code(&compare);
+  outcome_of_compare(&compare, suspects_exit_code(&compare), outcome);
   compare_free(&compare);
   return status;
 }
@@ -36,22 +36,22 @@ static struct status judge(const struct pairs *pairs, enum exit_code *exit_code)
 /* Reports that cannot be written cost no verdict, and the processes behind them stay in their folder; so do those of
  * an interrupted run whose reports nobody asked for. */
 static struct status measure_and_judge(struct pairs *pairs, const struct invocation *invocation,
-                                       enum exit_code *exit_code) {
+                                       struct outcome *outcome) {
   const struct options *o = pairs->options;
   struct status status = pairs_measure(pairs);
   const bool is_whole = !status_failed(&status);
   const struct status saved = save_sides(pairs, invocation, is_whole);
   const bool is_asked_for = o->base_json != NULL && o->json != NULL;
   pairs->is_kept = status_failed(&saved) || (status.code == STATUS_INTERRUPTED && !is_asked_for);
-  if (is_whole) status = judge(pairs, exit_code);
+  if (is_whole) status = judge(pairs, outcome);
   return status_failed(&status) ? status : saved;
 }
 
-struct status verb_ab(const struct options *options, const struct invocation *invocation, enum exit_code *exit_code) {
+struct status verb_ab(const struct options *options, const struct invocation *invocation, struct outcome *outcome) {
   struct pairs pairs;
   TRY(outputs_probe(options));
   struct status status = pairs_open(options, &pairs);
-  if (!status_failed(&status)) status = measure_and_judge(&pairs, invocation, exit_code);
+  if (!status_failed(&status)) status = measure_and_judge(&pairs, invocation, outcome);
   if (pairs.is_kept || (status.code == STATUS_INTERRUPTED && options->keep != NULL)) {
     fprintf(stderr, "attnbench: journals so far are kept in %s\n", pairs.folder);
   }

@@ -18,7 +18,7 @@ static struct status read_counters(const char *path, struct journal_data *into) 
 }
 
 /* One report with what a profiler counted of its rows. */
-struct status verb_counters(const struct options *options, enum exit_code *exit_code) {
+struct status verb_counters(const struct options *options, struct outcome *outcome) {
   struct journal_data data;
   if (options->reports.count > 1) {
     return status_make(STATUS_USAGE, "--counters: belongs to one report; name one instead of %zu",
@@ -27,7 +27,7 @@ struct status verb_counters(const struct options *options, enum exit_code *exit_
   TRY(outputs_probe(options));
   TRY(measured_load(options->reports.item[0], &data, NULL));
   struct status status = read_counters(options->counters, &data);
-  if (!status_failed(&status)) status = outputs_write(options, &data, exit_code);
+  if (!status_failed(&status)) status = outputs_write(options, &data, outcome);
   journal_free(&data);
   return status;
 }

@@ -150,15 +150,11 @@ static struct status save_all(const struct selftest *test) {
 /* ---- from evidence to exit code ------------------------------------------------------------------------------ */
 
 /* Rates over cells that went wrong or missing would be rates of something else. */
-static struct status check_cells(const struct journal_data *evidence, enum exit_code *exit_code) {
+static struct status check_cells(const struct journal_data *evidence, struct outcome *outcome) {
   struct report report;
   TRY(report_build(evidence, &report));
-  *exit_code = report.exit_code;
+  outcome_of_report(&report, outcome);
   report_free(&report);
-  if (*exit_code != EXIT_CODE_OK) {
-    fprintf(stderr, "attnbench: cells are wrong, failed or missing (exit code %d), so there are no rates\n",
-            (int)*exit_code);
-  }
   return status_ok();
 }
 
@@ -169,25 +165,35 @@ static struct status measure_rates(struct selftest *test) {
   return status_failed(&controls) ? controls : saved;
 }
 
+static void set_missed(const struct selftest *test, struct outcome *out) {
+  const struct compare_power_control *first = test->control;
+  while (!power_is_control(first) || power_is_found(first)) ++first;
+  const size_t tried = count_controls(test, power_is_control), found = count_controls(test, power_is_found);
+  out->code = EXIT_CODE_INCONCLUSIVE;
+  snprintf(out->why, sizeof out->why,
+           "the gate missed %zu of %zu real slowdowns, first: %s %s %s, slower by %g %%: its verdict was %s",
+           tried - found, tried, first->key, first->variant, time_mode_name(first->mode), first->percent,
+           verdict_name(first->verdict));
+}
+
 static struct status selftest(const struct options *options, const struct journal_data *evidence,
-                              enum exit_code *exit_code) {
+                              struct outcome *outcome) {
   struct selftest test = {.options = options, .evidence = evidence};
   const struct status status = measure_rates(&test);
   const bool is_any_missed = count_controls(&test, power_is_found) < count_controls(&test, power_is_control);
-  if (is_any_missed) *exit_code = EXIT_CODE_INCONCLUSIVE;
+  if (is_any_missed) set_missed(&test, outcome);
   for (size_t i = 0; i < KINDS; ++i) power_free(&test.power[i]);
   free(test.control);
   return status;
 }
 
-struct status verb_gate(const struct options *options, const struct invocation *invocation,
-                        enum exit_code *exit_code) {
+struct status verb_gate(const struct options *options, const struct invocation *invocation, struct outcome *outcome) {
   struct journal_data evidence;
   TRY(outputs_probe(options));
   TRY(options->from != NULL ? measured_load_evidence(options->from, &evidence)
                             : run_processes(options, invocation, &evidence));
-  struct status status = check_cells(&evidence, exit_code);
-  if (!status_failed(&status) && *exit_code == EXIT_CODE_OK) status = selftest(options, &evidence, exit_code);
+  struct status status = check_cells(&evidence, outcome);
+  if (!status_failed(&status) && outcome->code == EXIT_CODE_OK) status = selftest(options, &evidence, outcome);
   journal_free(&evidence);
   return status;
 }

@@ -37,7 +37,7 @@ static struct status plan_cells(struct planning *p) {
   return status_ok();
 }
 
-static struct status plan(struct planning *p, const struct invocation *invocation, enum exit_code *exit_code) {
+static struct status plan(struct planning *p, const struct invocation *invocation, struct outcome *outcome) {
   const struct options *o = p->options;
   TRY(open_planner(o, &p->worker));
   TRY(sweep_load(o->sweep, &p->sweep));
@@ -45,14 +45,13 @@ static struct status plan(struct planning *p, const struct invocation *invocatio
   TRY(cells_select(&p->sweep, o->variants, o->filter.item, o->filter.count, DEVICE_CUDA, &p->gpu->info, &p->cells));
   describe_run(o, invocation, &p->sweep, p->cells.count, &p->data.run);
   TRY(plan_cells(p));
-  return outputs_write(o, &p->data, exit_code);
+  return outputs_write(o, &p->data, outcome);
 }
 
-struct status verb_plan(const struct options *options, const struct invocation *invocation,
-                        enum exit_code *exit_code) {
+struct status verb_plan(const struct options *options, const struct invocation *invocation, struct outcome *outcome) {
   struct planning p = {.options = options};
   TRY(planned_gpu(options->gpu, &p.gpu));
-  const struct status status = plan(&p, invocation, exit_code);
+  const struct status status = plan(&p, invocation, outcome);
   supervise_close(p.worker);
   free(p.data.records);
   cells_free(&p.cells);

@@ -81,43 +81,43 @@ static struct status prepare_cells(struct profiling *p) {
 }
 
 /* From the journal as it stands on disk, complete or not. */
-static struct status report_journal(const struct profiling *p, enum exit_code *exit_code) {
+static struct status report_journal(const struct profiling *p, struct outcome *outcome) {
   struct journal_data data;
   TRY(journal_load(p->file.path, &data));
-  const struct status status = outputs_write(p->options, &data, exit_code);
+  const struct status status = outputs_write(p->options, &data, outcome);
   journal_free(&data);
   return status;
 }
 
 /* Everything is on disk before the launches: a tool may end the process right after them. */
-static struct status write_reports(struct profiling *p, bool complete, enum exit_code *exit_code) {
+static struct status write_reports(struct profiling *p, bool complete, struct outcome *outcome) {
   struct status status = journal_end(p->journal, complete ? "complete" : "interrupted", clock_now_s() - p->start_s);
   journal_close(p->journal);
   p->journal = NULL;
-  if (!status_failed(&status)) status = report_journal(p, exit_code);
+  if (!status_failed(&status)) status = report_journal(p, outcome);
   journal_file_drop(&p->file, &status);
   return status;
 }
 
 static struct status prepare_and_capture(struct profiling *p, const struct invocation *invocation,
-                                         enum exit_code *exit_code) {
+                                         struct outcome *outcome) {
   TRY(outputs_probe(p->options));
   TRY(open_gpu(p));
   TRY(select_cells(p));
   TRY(open_journal(p, invocation));
   const struct status prepared = prepare_cells(p);
-  const struct status written = write_reports(p, !status_failed(&prepared), exit_code);
+  const struct status written = write_reports(p, !status_failed(&prepared), outcome);
   TRY(prepared);
   TRY(written);
   return profile_capture(p->profile, (uint32_t)p->options->profile.value);
 }
 
 struct status verb_profile(const struct options *options, const struct invocation *invocation,
-                           enum exit_code *exit_code) {
+                           struct outcome *outcome) {
   struct profiling p = {.options = options, .start_s = clock_now_s()};
   TRY(open_objects(options));
   TRY(sweep_load(options->sweep, &p.sweep));
-  const struct status status = prepare_and_capture(&p, invocation, exit_code);
+  const struct status status = prepare_and_capture(&p, invocation, outcome);
   journal_close(p.journal);
   profile_close(p.profile);
   cells_free(&p.cells);

@@ -4,8 +4,20 @@
 #include "cli/command/outputs.h"
 #include "cli/report/merge.h"
 
+/* That of the first source whose exit code is that of all. */
+static void set_outcome(const struct merge *merge, struct outcome *out) {
+  struct outcome of_source;
+  out->code = merge->exit_code;
+  for (size_t i = 0; i < merge->source_count && merge->exit_code != EXIT_CODE_OK; ++i) {
+    outcome_of_report(&merge->source[i].report, &of_source);
+    if (of_source.code != merge->exit_code) continue;
+    snprintf(out->why, sizeof out->why, "%s: %s", merge->source[i].path, of_source.why);
+    return;
+  }
+}
+
 /* Several files: a table of their rows side by side. */
-static struct status show_merged(const struct options *options, enum exit_code *exit_code) {
+static struct status show_merged(const struct options *options, struct outcome *outcome) {
   struct merge merge;
   struct output output;
   if (outputs_is_report_wanted(options)) {
@@ -16,12 +28,12 @@ static struct status show_merged(const struct options *options, enum exit_code *
   TRY(merge_load(options->reports.item, options->reports.count, options->across_devices, &merge));
   struct status status = output_open("-", &output);
   if (!status_failed(&status)) status = output_end(&output, merge_text_write(&merge, output.stream));
-  *exit_code = merge.exit_code;
+  set_outcome(&merge, outcome);
   merge_free(&merge);
   return status;
 }
 
-struct status verb_report(const struct options *options, enum exit_code *exit_code) {
-  if (options->counters != NULL) return verb_counters(options, exit_code);
-  return options->reports.count > 1 ? show_merged(options, exit_code) : verb_diagnose(options, exit_code);
+struct status verb_report(const struct options *options, struct outcome *outcome) {
+  if (options->counters != NULL) return verb_counters(options, outcome);
+  return options->reports.count > 1 ? show_merged(options, outcome) : verb_diagnose(options, outcome);
 }

@@ -1,4 +1,5 @@
 /* --selftest: whether the timer is right on this device. */
+#include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -22,17 +23,28 @@ static struct status save(const struct selftest_report *report, const char *path
   return output_end(&output, write(report, output.stream));
 }
 
+static void set_outcome(const struct selftest_judgement *judgement, struct outcome *out) {
+  const struct selftest_line *first = judgement->line;
+  out->code = judgement->exit_code;
+  if (judgement->exit_code == EXIT_CODE_OK) return;
+  while (first->verdict != SELFTEST_FAIL) ++first;
+  snprintf(out->why, sizeof out->why,
+           "%" PRIu64 " of %zu lines of the timer's self-test failed, first: %s: %g%s%s is outside %g to %g",
+           judgement->verdict_count[SELFTEST_FAIL], judgement->line_count, first->name, first->value,
+           first->unit[0] != '\0' ? " " : "", first->unit, first->low, first->high);
+}
+
 static struct status judge_and_write(const struct options *options, const struct selftest_result *result,
-                                     enum exit_code *exit_code) {
+                                     struct outcome *outcome) {
   struct selftest_judgement judgement;
   const struct selftest_report report = {result, &judgement};
   selftest_judge(result, &judgement);
-  *exit_code = judgement.exit_code;
+  set_outcome(&judgement, outcome);
   if (options->json != NULL) TRY(save(&report, options->json, selftest_print_json));
   return options_files_on_stdout(options, NULL) != NULL ? status_ok() : save(&report, "-", selftest_print_text);
 }
 
-struct status verb_selftest(const struct options *options, enum exit_code *exit_code) {
+struct status verb_selftest(const struct options *options, struct outcome *outcome) {
   char *line = NULL;
   struct selftest_result result;
   TRY(outputs_probe(options));
@@ -40,5 +52,5 @@ struct status verb_selftest(const struct options *options, enum exit_code *exit_
   const struct status status = selftest_from_line(line, strlen(line), &result);
   free(line);
   TRY(status);
-  return judge_and_write(options, &result, exit_code);
+  return judge_and_write(options, &result, outcome);
 }

@@ -68,6 +68,48 @@ void sinks_outcome_text(const struct compare *compare, char out[COMPARE_LINE_MAX
   }
 }
 
+/* The rows whose verdicts ask for the comparison's exit code; the first of them in *first. */
+static size_t rows_behind(const struct compare *compare, uint64_t count[COMPARE_VERDICT_COUNT],
+                          const struct compare_row **first) {
+  size_t rows = 0;
+  for (size_t i = 0; i < compare->row_count; ++i) {
+    const struct compare_row *row = &compare->rows[i];
+    if (verdict_exit_code(row->verdict) != compare->exit_code || !sinks_row_fails(compare, row)) continue;
+    ++count[row->verdict];
+    if (rows++ == 0) *first = row;
+  }
+  return rows;
+}
+
+/* The first difference that forbids the comparison. */
+static void put_difference(const struct compare *compare, char out[COMPARE_FAILURE_MAX]) {
+  size_t i = 0;
+  while (i + 1 < compare->difference_count && !compare->difference[i].fatal) ++i;
+  const struct compare_difference *difference = &compare->difference[i];
+  snprintf(out, COMPARE_FAILURE_MAX, "the two sides are not comparable, first difference: %s: %s | %s",
+           difference->key, difference->base, difference->now);
+}
+
+void sinks_failure_text(const struct compare *compare, char out[COMPARE_FAILURE_MAX]) {
+  uint64_t count[COMPARE_VERDICT_COUNT] = {0};
+  const struct compare_row *first = NULL;
+  char line[COMPARE_LINE_MAX];
+  out[0] = '\0';
+  const size_t rows = rows_behind(compare, count, &first);
+  if (compare->exit_code == EXIT_CODE_OK) return;
+  if (!compare->comparable && compare->difference_count > 0) {
+    put_difference(compare, out);
+  } else if (rows > 0) {
+    sinks_verdicts_text(count, line);
+    snprintf(out, COMPARE_FAILURE_MAX, "%zu of %zu rows: %.200s, first: %s %s %s: %s", rows, compare->row_count, line,
+             first->key, first->variant, time_mode_name(first->mode), sinks_row_text(first));
+  } else if (sinks_has_suite(compare) && verdict_exit_code(compare->suite.verdict) == compare->exit_code) {
+    sinks_suite_text(compare, out);
+  } else {
+    snprintf(out, COMPARE_FAILURE_MAX, "nothing was compared: no row has times on both sides");
+  }
+}
+
 void sinks_report_text(const struct journal_data *journal, char out[COMPARE_LINE_MAX]) {
   const struct run_info *run = &journal->run;
   snprintf(out, COMPARE_LINE_MAX, "attnbench %s (commit %s), %s%s%s, sweep %s%s%s", run->version, run->git_commit,

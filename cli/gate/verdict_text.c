@@ -53,20 +53,9 @@ static const struct text_column columns[] = {
 
 /* ---- parts --------------------------------------------------------------------------------------------------- */
 
-/* A CI runner takes a line that begins with "::", or a "##[", for a command of its own. */
-static void without_commands(const char *text, char out[PARAGRAPH_MAX]) {
-  size_t used = 0;
-  for (const char *c = text; *c != '\0' && used + 2 < PARAGRAPH_MAX; ++c) {
-    const bool at_word = c == text || (unsigned char)c[-1] <= ' ';
-    out[used++] = *c;
-    if ((at_word && c[0] == ':' && c[1] == ':') || (c[0] == '#' && c[1] == '[')) out[used++] = ' ';
-  }
-  out[used] = '\0';
-}
-
 static void print_wrapped(FILE *file, const char *lead, const char *text) {
   char safe[PARAGRAPH_MAX];
-  without_commands(text, safe);
+  text_without_commands(text, safe, sizeof safe);
   text_wrap(file, lead, strlen(lead), safe);
 }
 

@@ -83,7 +83,8 @@ void options_help(FILE *out) {
   print_options(out);
   fputs(
       "\nWithout --json, --csv and --gbench a table is printed on stdout. Progress goes\n"
-      "to stderr, on a terminal only.\n\nExit codes\n",
+      "to stderr, on a terminal only. With any exit code but 0, the last line on stderr\n"
+      "says why.\n\nExit codes\n",
       out);
   for (size_t i = 0; (exit = status_exit_at(i)) != NULL; ++i) fprintf(out, "  %3d  %s\n", exit->code, exit->meaning);
   fputs(

@@ -98,6 +98,8 @@ expect_rows() {
     status=0
     wait "$run" || status=$?
     expect_status "${signal#*:}"
+    expect_err_lines 1
+    expect_err_matches "^attnbench: (interrupted|terminated): 3 of 4 cells were not measured; see $TMP/r.json\$"
     expect_json "$TMP/r.json" 'd["run"]["state"] == "interrupted" and [r["status"] for r in d["results"]] == ["ok"]'
   done
 }

@@ -1,0 +1,52 @@
+/* Counts and names the cells that ask for an exit code. */
+#include "cli/record/failures.h"
+
+#include <inttypes.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+
+__attribute__((format(printf, 2, 3))) static void append(char out[FAILURES_TEXT_MAX], const char *format, ...) {
+  const size_t used = strlen(out);
+  va_list args;
+  va_start(args, format);
+  vsnprintf(out + used, FAILURES_TEXT_MAX - used, format, args);
+  va_end(args);
+}
+
+static bool is_failed(const struct record *record) { return cell_status_exit_code(record->status) != EXIT_CODE_OK; }
+
+/* The cell that the exit code is about: a wrong one decides it whatever else there is. */
+static const struct record *first_failed(const struct record *records, size_t count) {
+  const struct record *first = NULL;
+  for (size_t i = 0; i < count; ++i) {
+    if (records[i].status == CELL_wrong) return &records[i];
+    if (first == NULL && is_failed(&records[i])) first = &records[i];
+  }
+  return first;
+}
+
+static void append_counts(const struct record *records, size_t count, char out[FAILURES_TEXT_MAX]) {
+  const char *before = " (";
+  for (enum cell_status status = 0; status < CELL_STATUS_COUNT; ++status) {
+    size_t of_status = 0;
+    for (size_t i = 0; i < count; ++i) of_status += records[i].status == status;
+    if (of_status == 0 || cell_status_exit_code(status) == EXIT_CODE_OK) continue;
+    append(out, "%s%zu %s", before, of_status, cell_status_name(status));
+    before = ", ";
+  }
+  append(out, ")");
+}
+
+void failures_text(const struct record *records, size_t count, uint64_t expected, char out[FAILURES_TEXT_MAX]) {
+  const struct record *first = first_failed(records, count);
+  const uint64_t missing = expected > count ? expected - count : 0;
+  size_t failed = 0;
+  out[0] = '\0';
+  for (size_t i = 0; i < count; ++i) failed += is_failed(&records[i]);
+  if (missing > 0) append(out, "%" PRIu64 " of %" PRIu64 " cells were not measured", missing, expected);
+  if (first == NULL) return;
+  append(out, "%s%zu of %" PRIu64 " cells failed", missing > 0 ? ", " : "", failed, expected);
+  append_counts(records, count, out);
+  append(out, ", first: %s %s: %s", first->attn_case.key, first->variant, first->reason);
+}

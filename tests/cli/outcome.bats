@@ -1,0 +1,61 @@
+load helper
+
+# Any exit code but 0 comes with one line on stderr that says why; what is read here needs no GPU and no time.
+
+h200=results/h200
+
+edit() {
+  python - "$1" "$2" <<'PY' >"$TMP/edited.json"
+import json, sys
+d = json.load(open(sys.argv[1]))
+exec(sys.argv[2])
+print(json.dumps(d))
+PY
+}
+
+@test "a run whose cells failed counts them, names the first and where the rest is" {
+  attn_faulty --sweep tests/data/sweeps/tiny.json --device cpu --check-only --variants cpu_flash,fault_nan,fault_skip_head \
+    --json "$TMP/r.json"
+  expect_status 3
+  expect_err_lines 1
+  expect_err "attnbench: 4 of 6 cells failed (4 wrong), first: B1.H2.Hkv2.Sq65.Skv65.D64.f16.full fault_nan: "
+  expect_err_matches "; see $TMP/r.json\$"
+  attn report "$TMP/r.json" --csv -
+  expect_status 3
+  expect_err_lines 1
+  expect_err "4 of 6 cells failed (4 wrong)"
+  refute_err "; see"
+  attn report "$TMP/r.json" "$TMP/r.json"
+  expect_status 3
+  expect_err_lines 1
+  expect_err "attnbench: $TMP/r.json: 4 of 6 cells failed"
+  # What a report's author wrote is no command to a CI runner and no escape to a terminal.
+  edit "$TMP/r.json" 'd["results"][1]["reason"] = "::error::x \x1b[31m ##[error]y"'
+  attn report "$TMP/edited.json"
+  expect_err ': : :error::x ?[31m ##'
+  refute_err '##[error]'
+}
+
+@test "a failure that has its own message gets no second one" {
+  expect_refusal 7 'none.json' -- report "$TMP/none.json"
+  expect_err_lines 1
+}
+
+@test "a comparison that does not pass says how many rows and names the worst" {
+  attn compare "$h200/v3.journal" "$h200/v3.journal" --json "$TMP/c.json"
+  expect_status 5
+  expect_err_lines 1
+  expect_err_matches 'attnbench: 72 of 72 rows: 72 inconclusive, first: B1\.H8\.[^ ]* [a-z_0-9]+ (hot|cold): only 1 process of the base'
+  expect_err_matches "; see $TMP/c.json\$"
+  attn compare "$h200/v3.journal" "$h200/mission.journal"
+  expect_status 6
+  expect_err_lines 1
+  expect_err 'attnbench: the two sides are not comparable, first difference: sweep: v3,'
+}
+
+@test "cells that a report lacks are counted" {
+  attn report tests/data/report_cpu.jsonl
+  expect_status 4
+  expect_err_lines 1
+  expect_err_matches 'attnbench: 1 of 4 cells were not measured$'
+}
