@@ -1,6 +1,10 @@
 /* Probes and writes the outputs of a command line. */
 #include "cli/command/outputs.h"
 
+#include <fcntl.h>
+#include <string.h>
+#include <unistd.h>
+
 #include "cli/base/output.h"
 
 /* What fills the outputs of a report and of a comparison. */
@@ -61,24 +65,49 @@ bool outputs_is_report_wanted(const struct options *options) {
   return false;
 }
 
-static struct status write_reports(const struct options *options, const struct report *report) {
-  if (!outputs_is_report_wanted(options)) return report_save(report, "-", report_write_text);
+static bool is_stdout_open(void) {
+  const int flags = fcntl(STDOUT_FILENO, F_GETFL);
+  return flags >= 0 && (flags & O_ACCMODE) != O_RDONLY;
+}
+
+bool outputs_is_text_wanted(const struct options *options) {
+  struct options_file files[OPTIONS_FILES_MAX];
+  bool has_report = false;
+  if (options->quiet || options_files_on_stdout(options, NULL) != NULL) return false;
+  for (size_t i = 0, count = options_files(options, files); i < count; ++i) {
+    has_report = has_report || (files[i].is_output && strcmp(files[i].option, "--journal") != 0);
+  }
+  return !has_report || is_stdout_open();
+}
+
+static void keep_first(struct status *first, struct status status) {
+  if (!status_failed(first)) *first = status;
+}
+
+static struct status write_report(const struct options *options, const struct journal_data *journal, bool is_text,
+                                  struct outcome *outcome) {
+  struct report report;
+  struct status first = status_ok();
+  TRY(report_build(journal, &report));
+  report.all_findings = options->verb == VERB_DIAGNOSE;
   for (size_t i = 0; i < REPORT_OUTPUTS; ++i) {
     const char *path = path_at(options, report_outputs[i].path);
-    if (path != NULL) TRY(report_save(report, path, report_outputs[i].write));
+    if (path != NULL) keep_first(&first, report_save(&report, path, report_outputs[i].write));
   }
-  return status_ok();
+  if (is_text) keep_first(&first, report_save(&report, "-", report_write_text));
+  outcome_of_report(&report, outcome);
+  report_free(&report);
+  return first;
 }
 
 struct status outputs_write(const struct options *options, const struct journal_data *journal,
                             struct outcome *outcome) {
-  struct report report;
-  TRY(report_build(journal, &report));
-  report.all_findings = options->verb == VERB_DIAGNOSE;
-  const struct status status = write_reports(options, &report);
-  outcome_of_report(&report, outcome);
-  report_free(&report);
-  return status;
+  return write_report(options, journal, outputs_is_text_wanted(options), outcome);
+}
+
+struct status outputs_write_files(const struct options *options, const struct journal_data *journal,
+                                  struct outcome *outcome) {
+  return write_report(options, journal, false, outcome);
 }
 
 static struct status save_compare(const struct compare *compare, const char *path,
@@ -88,16 +117,12 @@ static struct status save_compare(const struct compare *compare, const char *pat
   return output_end(&output, write(compare, output.stream));
 }
 
-/* One that cannot be written takes no other one with it: what was measured for them is not measured again. */
 struct status outputs_write_compare(const struct options *options, const struct compare *compare) {
   struct status first = status_ok();
   for (size_t i = 0; i < COMPARE_OUTPUTS; ++i) {
     const char *path = path_at(options, compare_outputs[i].path);
-    if (path == NULL) continue;
-    const struct status status = save_compare(compare, path, compare_outputs[i].write);
-    if (!status_failed(&first)) first = status;
+    if (path != NULL) keep_first(&first, save_compare(compare, path, compare_outputs[i].write));
   }
-  if (options_files_on_stdout(options, NULL) != NULL) return first;
-  const struct status status = save_compare(compare, "-", verdict_text_write);
-  return status_failed(&first) ? first : status;
+  if (outputs_is_text_wanted(options)) keep_first(&first, save_compare(compare, "-", verdict_text_write));
+  return first;
 }

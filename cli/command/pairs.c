@@ -179,7 +179,7 @@ static struct status blame(const struct pairs *pairs, struct set *set, struct st
 static struct status measure_set(const struct pairs *pairs, struct set *set) {
   const uint32_t rounds = (uint32_t)pairs->options->rounds.value;
   bool candidate_first[PROCESSES_MAX];
-  struct progress progress = progress_start((size_t)rounds * PAIRS_SIDES);
+  struct progress progress = progress_start((size_t)rounds * PAIRS_SIDES, pairs->options->quiet);
   struct status status = status_ok();
   char text[64];
   order_draw(pairs->order_seed, set->number, rounds, candidate_first);

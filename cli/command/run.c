@@ -176,7 +176,7 @@ static struct status do_round(struct run *run, uint32_t round, struct progress *
 
 static struct status do_rounds(struct run *run) {
   const uint32_t rounds = (uint32_t)run->options->rounds.value;
-  struct progress progress = progress_start(run->cells.count * rounds);
+  struct progress progress = progress_start(run->cells.count * rounds, run->options->quiet);
   struct status status = status_ok();
   run->timed = calloc(run->cells.count, sizeof *run->timed);
   if (run->timed == NULL) return status_make(STATUS_MEMORY, "no memory for %zu cells", run->cells.count);

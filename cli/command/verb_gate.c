@@ -135,7 +135,7 @@ static struct status save(const char *path, struct status (*write)(const struct 
   return output_end(&output, write(report, output.stream));
 }
 
-/* The text too, unless the JSON has taken stdout. */
+/* And the text. */
 static struct status save_all(const struct selftest *test) {
   const char *json = test->options->json;
   const struct compare_power_report report = {.evidence = test->evidence,
@@ -144,7 +144,7 @@ static struct status save_all(const struct selftest *test) {
                                               .control = test->control,
                                               .control_count = test->control_count};
   if (json != NULL) TRY(save(json, power_json_write, &report));
-  return options_files_on_stdout(test->options, NULL) != NULL ? status_ok() : save("-", power_text_write, &report);
+  return outputs_is_text_wanted(test->options) ? save("-", power_text_write, &report) : status_ok();
 }
 
 /* ---- from evidence to exit code ------------------------------------------------------------------------------ */

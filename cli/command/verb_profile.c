@@ -67,7 +67,7 @@ static struct status open_journal(struct profiling *p, const struct invocation *
 }
 
 static struct status prepare_cells(struct profiling *p) {
-  struct progress progress = progress_start(p->cells.count);
+  struct progress progress = progress_start(p->cells.count, p->options->quiet);
   struct status status = profile_open(p->device, p->cells.count, &p->profile);
   for (size_t i = 0; i < p->cells.count && !status_failed(&status); ++i) {
     struct record record;

@@ -26,8 +26,9 @@ static struct status show_merged(const struct options *options, struct outcome *
                        "table");
   }
   TRY(merge_load(options->reports.item, options->reports.count, options->across_devices, &merge));
-  struct status status = output_open("-", &output);
-  if (!status_failed(&status)) status = output_end(&output, merge_text_write(&merge, output.stream));
+  const bool is_shown = outputs_is_text_wanted(options);
+  struct status status = is_shown ? output_open("-", &output) : status_ok();
+  if (is_shown && !status_failed(&status)) status = output_end(&output, merge_text_write(&merge, output.stream));
   set_outcome(&merge, outcome);
   merge_free(&merge);
   return status;

@@ -11,7 +11,7 @@ static struct status report_run(struct run *run, const struct journal_data *base
                                 struct outcome *outcome) {
   if (base == NULL) return outputs_write(run->options, data, outcome);
   struct status status = status_ok();
-  if (outputs_is_report_wanted(run->options)) status = outputs_write(run->options, data, outcome);
+  if (outputs_is_report_wanted(run->options)) status = outputs_write_files(run->options, data, outcome);
   const struct status judged = baseline_judge(run, base, data, outcome);
   return status_failed(&status) ? status : judged;
 }

@@ -41,7 +41,7 @@ static struct status judge_and_write(const struct options *options, const struct
   selftest_judge(result, &judgement);
   set_outcome(&judgement, outcome);
   if (options->json != NULL) TRY(save(&report, options->json, selftest_print_json));
-  return options_files_on_stdout(options, NULL) != NULL ? status_ok() : save(&report, "-", selftest_print_text);
+  return outputs_is_text_wanted(options) ? save(&report, "-", selftest_print_text) : status_ok();
 }
 
 struct status verb_selftest(const struct options *options, struct outcome *outcome) {

@@ -67,7 +67,7 @@ struct options {
   struct options_whole seed, rounds, processes, controls, profile;
   const char *json, *csv, *gbench, *journal, *base_json, *keep;
   const char *compare_json, *markdown, *junit, *annotations; /* where a comparison goes */
-  bool check_only, quick, allow_new, selftest, list_json, across_devices, help, version;
+  bool check_only, quick, allow_new, selftest, list_json, across_devices, quiet, help, version;
 };
 
 /* STATUS_USAGE names the option, what is wrong and what to do. */

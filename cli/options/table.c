@@ -43,6 +43,8 @@ static const struct verb_row verbs[VERB_COUNT] = {
 #define MEASURES (IN(RUN) | IN(AB) | IN(GATE))
 #define COMPARES (IN(RUN) | IN(AB) | IN(COMPARE))
 #define JUDGES   (COMPARES | IN(GATE))
+/* Verbs that print a table or a verdict. */
+#define PRINTS (JUDGES | IN(PLAN) | IN(REPORT) | IN(DIAGNOSE) | IN(SELFTEST))
 
 #define AT(member)                .offset = offsetof(struct options, member)
 #define TEXT(member)              .kind = OPTION_TEXT, AT(member)
@@ -179,6 +181,8 @@ static const struct option_row rows[] = {
      .help = "keep the journal here (one JSON line per finished cell)"},
     {"Output", "--keep", "FOLDER", IN(AB), TEXT(keep),
      .help = "keep every process's journal and messages in this new or empty folder"},
+    {"Output", "--quiet", NULL, PRINTS, FLAG(quiet),
+     .help = "print no table and no progress; errors and why the exit code is not 0 still go to stderr"},
     {"Output", "--json", NULL, IN(LIST), FLAG(list_json), .help = "list as JSON"},
     {"Output", "--across-devices", NULL, IN(REPORT), FLAG(across_devices),
      .help = "show reports of unlike devices together; times are then compared within a device only"},

@@ -232,7 +232,7 @@ PYTHON
 
 # baseline MICROSECONDS: a report that may be a baseline, whatever the state of this tree.
 baseline() {
-  STEADY_US=$1 "$ATTNBENCH" --sweep "$SWEEP" --device cpu --load "$STEADY" "${COMMON[@]}" --quick --json "$TMP/b.json"
+  STEADY_US=$1 "$ATTNBENCH" --sweep "$SWEEP" --device cpu --load "$STEADY" "${COMMON[@]}" --quick --json "$TMP/b.json" --quiet
   sed 's/+dirty"/"/' "$TMP/b.json" >"$TMP/baseline-$1.json"
   printf '%s' "$TMP/baseline-$1.json"
 }

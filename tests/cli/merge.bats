@@ -68,7 +68,7 @@ ROWS
 }
 
 @test "one file is shown as the report that it is, whatever its kind; a journal can be among reports" {
-  attn report "$TMP/b.json" --csv "$TMP/b.csv" --gbench "$TMP/b.gbench"
+  attn report "$TMP/b.json" --csv "$TMP/b.csv" --gbench "$TMP/b.gbench" --quiet
   expect_status 0
   expect_no_out
   [ "$(grep -c sdpa_flash "$TMP/b.csv")" -eq 4 ] || fail "rows of the CSV"

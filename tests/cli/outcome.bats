@@ -59,3 +59,23 @@ PY
   expect_err_lines 1
   expect_err_matches 'attnbench: 1 of 4 cells were not measured$'
 }
+
+@test "--quiet prints nothing of any verb but why it ends as it does" {
+  attn report tests/data/report_cpu.jsonl --json "$TMP/r.json" --quiet
+  expect_status 4
+  expect_no_out
+  expect_err_lines 1
+  attn report tests/data/report_cpu.jsonl "$TMP/r.json" --quiet
+  expect_no_out
+  attn diagnose "$TMP/r.json" --quiet
+  expect_no_out
+  attn compare "$h200/v3.journal" "$h200/v3.journal" --quiet --markdown "$TMP/c.md"
+  expect_status 5
+  expect_no_out
+  expect_err_lines 1
+  grep -q inconclusive "$TMP/c.md"
+  attn plan --sweep shapes/v3.json --gpu l4 --quiet
+  expect_status 0
+  expect_no_out
+  expect_no_err
+}

@@ -67,8 +67,21 @@ PY
   expect_status 4
 }
 
-@test "with files asked for, stdout and stderr stay empty" {
-  [ ! -s "$TINY/stdout" ] && [ ! -s "$TINY/stderr" ]
+@test "the table is printed beside the files; --quiet and an output on stdout silence it" {
+  attn report "$TINY/r.journal"
+  cmp "$OUT" "$TINY/stdout"
+  attn report "$TINY/r.journal" --json "$TMP/r.json" --csv "$TMP/r.csv" --gbench "$TMP/g.json"
+  expect_no_err
+  cmp "$OUT" "$TINY/stdout"
+  attn report "$TINY/r.journal" --json "$TMP/r.json" --csv "$TMP/r.csv" --quiet
+  expect_status 0
+  expect_no_out
+  cmp "$TMP/r.json" "$TINY/r.json"
+  for name in - /dev/stdout; do
+    "$ATTNBENCH" report "$TINY/r.journal" --json "$name" --csv "$TMP/r.csv" | cmp - "$TINY/r.json"
+  done
+  attn report "$TINY/r.journal" --quiet
+  expect_no_out
 }
 
 @test "the table goes to stdout, names planned rows and adds up" {
