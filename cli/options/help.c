@@ -82,9 +82,9 @@ void options_help(FILE *out) {
   fputs("\nOptions, in brackets the verbs that take them. As an output FILE, - is stdout.\n", out);
   print_options(out);
   fputs(
-      "\nA table is printed on stdout, beside files too, unless --quiet is given or a file\n"
-      "is - (stdout). Progress goes to stderr; with any exit code but 0, so does a last\n"
-      "line that says why.\n\nExit codes\n",
+      "\nA table is printed on stdout, beside files too, unless --quiet is given or a\n"
+      "file is - (stdout). Progress goes to stderr; with any exit code but 0, so does\n"
+      "a last line that says why.\n\nExit codes\n",
       out);
   for (size_t i = 0; (exit = status_exit_at(i)) != NULL; ++i) fprintf(out, "  %3d  %s\n", exit->code, exit->meaning);
   fputs(
