@@ -96,21 +96,49 @@ static void take_mode(const char *from, int fd) {
   if (stat(from, &info) == 0 && fchmod(fd, info.st_mode & 07777) != 0) errno = 0;
 }
 
-static struct status open_temporary(struct output *out) {
-  int fd = -1;
-  for (unsigned i = 0; i < TEMPORARY_TRIES && fd < 0; ++i) {
+/* Calls `make` with one new name after the other until there is no file of that name: 0, or the error. */
+static int try_names(struct output *out, int (*make)(struct output *)) {
+  for (unsigned i = 0; i < TEMPORARY_TRIES; ++i) {
     snprintf(out->temporary, sizeof out->temporary, "%s.%ld.%u.tmp", out->target, (long)getpid(), i);
-    fd = open(out->temporary, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, output_mode);
-    if (fd < 0 && errno != EEXIST) break;
+    if (make(out) == 0) return 0;
+    if (errno != EEXIST) break;
   }
-  if (fd < 0) return explain_open(out->target, errno);
-  take_mode(out->target, fd);
-  out->stream = fdopen(fd, "w");
-  if (out->stream != NULL) return status_ok();
   const int error = errno;
-  close(fd);
-  unlink(out->temporary);
-  return failure(out->target, "open for writing", error);
+  out->temporary[0] = '\0';
+  return error;
+}
+
+static int create_named(struct output *out) {
+  out->fd = open(out->temporary, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, output_mode);
+  return out->fd < 0 ? -1 : 0;
+}
+
+/* Where the file system can, a file without a name: one that is killed leaves nothing behind. */
+static int create_temporary(struct output *out) {
+  char parent[PATH_MAX];
+  const struct status status = parent_of(out->target, parent);
+  if (status_failed(&status)) return ENAMETOOLONG;
+  out->fd = open(parent, O_WRONLY | O_TMPFILE | O_CLOEXEC, output_mode);
+  out->is_nameless = out->fd >= 0;
+  return out->is_nameless ? 0 : try_names(out, create_named);
+}
+
+static struct status open_temporary(struct output *out) {
+  const int error = create_temporary(out);
+  if (error != 0) return explain_open(out->target, error);
+  take_mode(out->target, out->fd);
+  out->stream = fdopen(out->fd, "w");
+  if (out->stream != NULL) return status_ok();
+  const struct status status = failure(out->target, "open for writing", errno);
+  close(out->fd);
+  if (out->temporary[0] != '\0') unlink(out->temporary);
+  return status;
+}
+
+static int give_name(struct output *out) {
+  char path[64];
+  snprintf(path, sizeof path, "/proc/self/fd/%d", out->fd);
+  return linkat(AT_FDCWD, path, AT_FDCWD, out->temporary, AT_SYMLINK_FOLLOW);
 }
 
 static struct status resolve_target(const char *path, struct output *out) {
@@ -156,25 +184,29 @@ struct status output_probe(const char *path) {
   return status;
 }
 
+/* Does the whole file take the place of the old one, at the end? */
+static bool is_replaced(const struct output *output) { return output->is_nameless || output->temporary[0] != '\0'; }
+
 /* Closes the stream (stdout is only flushed); the first error of writing, flushing, syncing and closing, or 0. */
 static int finish_stream(struct output *output) {
   FILE *stream = output->stream;
   errno = 0;
   int error = 0;
   if (fflush(stream) != 0 || ferror(stream)) error = errno != 0 ? errno : EIO;
-  if (error == 0 && output->temporary[0] != '\0' && fsync(fileno(stream)) != 0) error = errno;
+  if (error == 0 && is_replaced(output) && fsync(fileno(stream)) != 0) error = errno;
+  if (error == 0 && output->is_nameless) error = try_names(output, give_name);
   if (stream != stdout && fclose(stream) != 0 && error == 0) error = errno;
   output->stream = NULL;
   return error;
 }
 
 struct status output_commit(struct output *output) {
-  const bool direct = output->temporary[0] == '\0';
+  const bool direct = !is_replaced(output);
   int error = finish_stream(output);
   if (direct) return error == 0 ? status_ok() : failure(output->target, "write", error);
   if (error == 0 && rename(output->temporary, output->target) != 0) error = errno;
   if (error == 0) return output_sync_parent(output->target);
-  unlink(output->temporary);
+  if (output->temporary[0] != '\0') unlink(output->temporary);
   return failure(output->target, "write", error);
 }
 

@@ -1,7 +1,7 @@
 /* Files that are either whole or not there: a temporary file beside the target, synced, then renamed over it, with
- * the permissions of a file that is replaced. A target that exists and is no regular file (/dev/stdout, a pipe) is
- * written directly, and "-" is the standard output. All failures are STATUS_OUTPUT naming the path and the system's
- * reason. */
+ * the permissions of a file that is replaced. Where the file system can do it the temporary file has no name before
+ * it is whole. A target that exists and is no regular file (/dev/stdout, a pipe) is written directly, and "-" is the
+ * standard output. All failures are STATUS_OUTPUT naming the path and the system's reason. */
 #ifndef ATTNBENCH_CLI_BASE_OUTPUT_H
 #define ATTNBENCH_CLI_BASE_OUTPUT_H
 
@@ -13,7 +13,9 @@
 struct output {
   FILE *stream;
   char target[PATH_MAX];         /* symbolic links resolved; what messages name */
-  char temporary[PATH_MAX + 32]; /* "" when stream is written directly */
+  char temporary[PATH_MAX + 32]; /* "" when stream is written directly, or has no name yet */
+  bool is_nameless;
+  int fd; /* of a temporary file */
 };
 
 /* On success the caller ends the output with exactly one of end, commit and abandon. */
