@@ -35,6 +35,11 @@ static const char *value_of(const struct option_row *row) {
 
 static void add_row(struct line *line, const struct option_row *row) {
   static char joined[64];
+  if (row->kind == OPTION_WORD) {
+    snprintf(joined, sizeof joined, "%s%.*s", row->name, (int)strcspn(row->value + 1, "]"), row->value + 1);
+    add(line, joined);
+    return;
+  }
   if (row->kind == OPTION_COUNT) {
     snprintf(joined, sizeof joined, "%s=%s", row->name, value_of(row));
     add(line, joined);
@@ -116,7 +121,7 @@ static void help_shows_every_row_with_its_verbs(void **state) {
     const bool is_number = row->kind == OPTION_WHOLE || row->kind == OPTION_NUMBER || row->kind == OPTION_COUNT;
     options_table_range(row, range);
     snprintf(text, sizeof text, " %s%s%s %s%s%s%s%s%s%s", row->name,
-             row->kind == OPTION_COUNT || row->value == NULL ? "" : " ", row->value != NULL ? row->value : "",
+             options_table_is_joined(row) || row->value == NULL ? "" : " ", row->value != NULL ? row->value : "",
              row->help, row->choices != NULL ? " " : "", row->choices != NULL ? row->choices() : "",
              is_number ? "; " : "", is_number ? range : "", row->default_value != NULL ? "; default " : "",
              row->default_value != NULL ? row->default_value : "");

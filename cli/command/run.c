@@ -76,16 +76,89 @@ static struct status select_cells(struct run *run, enum device_kind kind, const 
   return cells_keep_only(&run->cells, o->only.item, o->only.count);
 }
 
+/* ---- the journal --------------------------------------------------------------------------------------------- */
+
+/* The lines of the devices, those that are not there yet. */
+static struct status write_devices(struct run *run) {
+  const struct supervisor *worker = run->supervisor;
+  const bool plans = supervise_device(worker)->kind == DEVICE_CPU && !run->earlier.has_planned_device;
+  return journal_device(run->journal, run->earlier.has_device ? NULL : supervise_device(worker),
+                        supervise_policy(worker), supervise_event_overhead_us(worker),
+                        plans ? &run->planned->info : NULL);
+}
+
+static bool is_pending(const struct run *run, size_t i, uint32_t round) {
+  return run->cell[i].done <= round && (round == 0 || run->cell[i].is_timed);
+}
+
+/* Cells that are still to be measured in a round, as far as is known. */
+static size_t count_pending(const struct run *run, uint32_t round) {
+  size_t count = 0;
+  for (size_t i = 0; i < run->cells.count; ++i) {
+    const bool may_be_timed = run->cell[i].done == 0;
+    count += is_pending(run, i, round) || may_be_timed;
+  }
+  return count;
+}
+
+static size_t count_all_pending(const struct run *run) {
+  size_t count = 0;
+  for (uint32_t i = 0; i < run->options->rounds.value; ++i) count += count_pending(run, i);
+  return count;
+}
+
+/* A run that came to its end is only reported again. */
+static struct status continue_journal(struct run *run, const struct run_info *info, const char *differs) {
+  struct journal_resumed resumed = {.cell_count = 0};
+  TRY(resume_mark(&run->earlier, &run->cells, run->cell));
+  if (count_all_pending(run) == 0 && strcmp(run->earlier.state, "complete") == 0) {
+    journal_close(run->journal);
+    run->journal = NULL;
+    return status_ok();
+  }
+  resumed.cell_count = resume_count(&run->earlier, &run->cells, run->cell);
+  memcpy(resumed.started_utc, info->started_utc, sizeof resumed.started_utc);
+  memcpy(resumed.command, info->command, sizeof resumed.command);
+  memcpy(resumed.differs, differs, sizeof resumed.differs);
+  run->start_s -= resume_spent_s(&run->earlier);
+  TRY(journal_append_resumed(run->journal, &resumed));
+  return write_devices(run);
+}
+
+static struct status resume_journal(struct run *run, const struct run_info *info, bool *is_there) {
+  char differs[RECORD_DIFFERS_MAX];
+  const bool is_anyway = strcmp(run->options->resume, "anyway") == 0;
+  const struct journal_data now = {.run = *info,
+                                   .has_device = true,
+                                   .device = *supervise_device(run->supervisor),
+                                   .policy = *supervise_policy(run->supervisor)};
+  TRY(journal_resume(run->file.path, &run->journal, &run->earlier));
+  *is_there = run->journal != NULL;
+  if (!*is_there) return status_ok();
+  TRY(resume_check(run->file.path, &run->earlier, &now, is_anyway, differs));
+  TRY(continue_journal(run, info, differs));
+  journal_free(&run->earlier); /* it may be large, and only its cells' marks are needed from now on */
+  return status_ok();
+}
+
+static struct status create_journal(struct run *run, const struct run_info *info) {
+  TRY(journal_create(run->file.path, info, &run->journal));
+  return write_devices(run);
+}
+
 static struct status open_journal(struct run *run) {
   struct run_info info;
+  bool is_there = false;
   const struct supervisor *worker = run->supervisor;
-  const bool plans = supervise_device(worker)->kind == DEVICE_CPU;
   describe_run(run->options, run->invocation, &run->sweep, run->cells.count, &info);
   snprintf(info.profiled, sizeof info.profiled, "%s", supervise_profiled(worker));
-  if (plans) snprintf(info.planned_gpu, sizeof info.planned_gpu, "%s", run->planned->name);
-  TRY(journal_create(run->file.path, &info, &run->journal));
-  return journal_device(run->journal, supervise_device(worker), supervise_policy(worker),
-                        supervise_event_overhead_us(worker), plans ? &run->planned->info : NULL);
+  if (supervise_device(worker)->kind == DEVICE_CPU)
+    snprintf(info.planned_gpu, sizeof info.planned_gpu, "%s", run->planned->name);
+  TRY(resume_describe(run->options, &run->cells, run->reference, &info.setup));
+  run->cell = calloc(run->cells.count, sizeof *run->cell);
+  if (run->cell == NULL) return status_make(STATUS_MEMORY, "no memory for %zu cells", run->cells.count);
+  if (run->options->resume != NULL) TRY(resume_journal(run, &info, &is_there));
+  return is_there ? status_ok() : create_journal(run, &info);
 }
 
 struct status run_prepare(const struct options *options, const struct invocation *invocation, struct run *out) {
@@ -110,6 +183,7 @@ struct status run_open(struct run *run) {
   TRY(select_cells(run, device->kind, device->kind == DEVICE_CUDA ? device : &run->planned->info));
   TRY(require_injected(run));
   TRY(gate_options_check(o, &run->cells));
+  run->is_fresh = true;
   run->file = journal_file_choose(o);
   return open_journal(run);
 }
@@ -117,6 +191,8 @@ struct status run_open(struct run *run) {
 void run_close(struct run *run) {
   journal_close(run->journal);
   supervise_close(run->supervisor);
+  journal_free(&run->earlier);
+  free(run->cell);
   cells_free(&run->cells);
   sweep_free(&run->sweep);
 }
@@ -150,24 +226,26 @@ static struct status do_cell(struct run *run, size_t index) {
   struct record record;
   TRY(is_elsewhere ? planned_cell(cell, run->planned, run->supervisor, &record)
                    : supervise_cell(run->supervisor, &request, &record));
-  run->timed[index] = is_timed(&record);
+  run->cell[index] = (struct resume_cell){.done = 1, .is_timed = is_timed(&record)};
   return journal_append(run->journal, &record);
 }
 
 static struct status do_cell_again(struct run *run, size_t index, uint32_t round) {
   struct record record;
-  if (!run->timed[index]) return status_ok();
   const struct cell_request request = request_of(run, &run->cells.items[index], true);
   TRY(supervise_cell(run->supervisor, &request, &record));
-  run->timed[index] = is_timed(&record);
+  run->cell[index] = (struct resume_cell){.done = round + 1, .is_timed = is_timed(&record)};
   return journal_append_round(run->journal, round, &record);
 }
 
 static struct status do_round(struct run *run, uint32_t round, struct progress *progress) {
   TRY(signals_check());
-  if (round > 0) TRY(supervise_renew(run->supervisor));
+  if (count_pending(run, round) == 0) return status_ok();
+  if (!run->is_fresh) TRY(supervise_renew(run->supervisor));
+  run->is_fresh = false;
   for (size_t i = 0; i < run->cells.count; ++i) {
     TRY(signals_check());
+    if (!is_pending(run, i, round)) continue;
     progress_cell(progress, run->cells.items[i].attn_case->key, run->cells.items[i].spec.text);
     TRY(round > 0 ? do_cell_again(run, i, round) : do_cell(run, i));
   }
@@ -176,18 +254,15 @@ static struct status do_round(struct run *run, uint32_t round, struct progress *
 
 static struct status do_rounds(struct run *run) {
   const uint32_t rounds = (uint32_t)run->options->rounds.value;
-  struct progress progress = progress_start(run->cells.count * rounds, run->options->quiet);
+  struct progress progress = progress_start(count_all_pending(run), run->options->quiet);
   struct status status = status_ok();
-  run->timed = calloc(run->cells.count, sizeof *run->timed);
-  if (run->timed == NULL) return status_make(STATUS_MEMORY, "no memory for %zu cells", run->cells.count);
   for (uint32_t i = 0; i < rounds && !status_failed(&status); ++i) status = do_round(run, i, &progress);
   progress_end(&progress);
-  free(run->timed);
-  run->timed = NULL;
   return status;
 }
 
 static struct status end_journal(struct run *run, bool is_complete) {
+  if (run->journal == NULL) return status_ok();
   const struct status status =
       journal_end(run->journal, is_complete ? "complete" : "interrupted", clock_now_s() - run->start_s);
   journal_close(run->journal);
@@ -213,6 +288,7 @@ static struct status take_suspects(struct run *second, const char *const *only, 
                                    struct journal_data *out) {
   TRY(cells_keep_only(&second->cells, only, only_count));
   TRY(supervise_renew(second->supervisor));
+  second->is_fresh = true;
   TRY(open_journal(second));
   return take_whole(second, out);
 }
@@ -220,6 +296,8 @@ static struct status take_suspects(struct run *second, const char *const *only, 
 struct status run_take_again(struct run *run, uint32_t number, const char *const *only, size_t only_count,
                              struct journal_data *out) {
   struct run second = *run;
+  second.cell = NULL;
+  second.earlier = (struct journal_data){.records = NULL};
   second.start_s = clock_now_s();
   snprintf(second.file.path, sizeof second.file.path, "%s.again%u", run->file.path, (unsigned)number);
   second.cells.items = malloc(run->cells.count * sizeof *second.cells.items);
@@ -229,6 +307,7 @@ struct status run_take_again(struct run *run, uint32_t number, const char *const
   journal_close(second.journal);
   if (!run->file.is_kept) unlink(second.file.path);
   cells_free(&second.cells);
+  free(second.cell);
   return status;
 }
 

@@ -4,6 +4,7 @@
 
 #include "cli/command/describe_run.h"
 #include "cli/command/journal_file.h"
+#include "cli/command/resume.h"
 #include "cli/measure/inject.h"
 #include "cli/measure/supervise.h"
 #include "cli/sweep/cells.h"
@@ -18,10 +19,12 @@ struct run {
   const struct gpu_model *planned;  /* the GPU that planned rows are for */
   char reference[VARIANT_SPEC_MAX]; /* what rows are timed against; empty: nothing */
   bool modes[TIME_MODE_COUNT];
-  bool *timed; /* per cell: right and timed in every round so far, so that another round can add to it */
+  struct resume_cell *cell; /* per cell: what is done of it */
+  bool is_fresh;            /* the worker has not measured anything yet */
   struct inject_rule inject;
-  struct journal *journal;
-  struct journal_file file; /* where the journal is */
+  struct journal *journal;     /* NULL: there is nothing to add to it */
+  struct journal_data earlier; /* what the journal held when this run continued it */
+  struct journal_file file;    /* where the journal is */
   double start_s;
 };
 

@@ -101,6 +101,11 @@ static struct status write_reports(struct profiling *p, bool complete, struct ou
 
 static struct status prepare_and_capture(struct profiling *p, const struct invocation *invocation,
                                          struct outcome *outcome) {
+  if (p->options->resume != NULL) {
+    return status_make(STATUS_USAGE,
+                       "--resume: a profiler captures all launches of one process; leave --resume or "
+                       "--profile out");
+  }
   TRY(outputs_probe(p->options));
   TRY(open_gpu(p));
   TRY(select_cells(p));

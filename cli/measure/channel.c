@@ -90,10 +90,20 @@ static int wait_child(pid_t pid, double seconds, int *wait_status) {
   }
 }
 
+static void describe_kill(int signal_number, char out[CHANNEL_END_MAX]) {
+  snprintf(out, CHANNEL_END_MAX, "the worker process was killed by signal %d (%s)", signal_number,
+           strsignal(signal_number));
+}
+
+bool channel_was_killed(const char *text) {
+  char end[CHANNEL_END_MAX];
+  describe_kill(SIGKILL, end);
+  return strstr(text, end) != NULL;
+}
+
 static void describe_end(int wait_status, char out[CHANNEL_END_MAX]) {
   if (WIFSIGNALED(wait_status)) {
-    snprintf(out, CHANNEL_END_MAX, "the worker process was killed by signal %d (%s)", WTERMSIG(wait_status),
-             strsignal(WTERMSIG(wait_status)));
+    describe_kill(WTERMSIG(wait_status), out);
   } else {
     snprintf(out, CHANNEL_END_MAX, "the worker process ended with exit status %d before it answered",
              WEXITSTATUS(wait_status));

@@ -39,6 +39,8 @@ struct status channel_ask(struct channel *, char *const *argv, double timeout_s,
 /* Closes the pipes and waits for the child's end; kills its process group after `patience_s`. `end`, unless NULL,
  * says how it ended. */
 void channel_end(struct channel *, double patience_s, char end[CHANNEL_END_MAX]);
+/* Does this text hold an `end` of channel_end that says SIGKILL: was the process killed from outside? */
+bool channel_was_killed(const char *text);
 void channel_free(struct channel *);
 
 #endif

@@ -49,7 +49,7 @@ static void append_facts(const struct option_row *row, char *text) {
 
 static void print_option(FILE *out, const struct option_row *row) {
   char head[64], text[HELP_TEXT_MAX] = "";
-  snprintf(head, sizeof head, "  %s%s%s", row->name, row->kind == OPTION_COUNT ? "" : " ",
+  snprintf(head, sizeof head, "  %s%s%s", row->name, options_table_is_joined(row) ? "" : " ",
            row->value != NULL ? row->value : "");
   append(text, row->help, "");
   append_facts(row, text);

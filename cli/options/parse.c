@@ -48,10 +48,11 @@ static struct status take_option(int argc, char **argv, int *i, struct options *
     return store(row, NULL, out);
   }
   if (row->kind == OPTION_COUNT && equals == NULL) return store(row, "1", out);
+  if (row->kind == OPTION_WORD && equals == NULL) return store(row, "", out);
   const char *value = equals != NULL ? equals + 1 : *i + 1 < argc ? argv[++*i] : NULL;
   if (value == NULL || *value == '\0') {
     return status_make(STATUS_USAGE, "%s: needs a value: %s%s%s", row->name, row->name,
-                       row->kind == OPTION_COUNT ? "" : " ", row->value);
+                       options_table_is_joined(row) ? "" : " ", row->value);
   }
   return store(row, value, out);
 }

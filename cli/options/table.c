@@ -51,6 +51,7 @@ static const struct verb_row verbs[VERB_COUNT] = {
 #define CHOICE(member)            .kind = OPTION_CHOICE, AT(member)
 #define FLAG(member)              .kind = OPTION_FLAG, AT(member)
 #define COUNT(member, low, high)  .kind = OPTION_COUNT, AT(member), .least = (low), .most = (high)
+#define WORD(member)              .kind = OPTION_WORD, AT(member)
 #define WHOLE(member, low, high)  .kind = OPTION_WHOLE, AT(member), .least = (low), .most = (high)
 #define NUMBER(member, low, high) .kind = OPTION_NUMBER, AT(member), .least = (low), .most = (high)
 #define LIST(member, high)        .kind = OPTION_LIST, AT(member), .most = (high)
@@ -179,6 +180,10 @@ static const struct option_row rows[] = {
      .help = "write times and rates as google-benchmark's JSON, which dashboards read"},
     {"Output", "--journal", "FILE", IN(RUN) | IN(GATE), TEXT(journal), FLAGS(OPTION_WRITES),
      .help = "keep the journal here (one JSON line per finished cell)"},
+    {"Output", "--resume", "[=anyway]", IN(RUN), WORD(resume), .needs = "--journal",
+     .help =
+         "measure what the journal does not have yet, and begin it when it is not there. A run with another sweep, "
+         "selection, device or program is refused; anyway measures all the same and marks its rows"},
     {"Output", "--keep", "FOLDER", IN(AB), TEXT(keep),
      .help = "keep every process's journal and messages in this new or empty folder"},
     {"Output", "--quiet", NULL, PRINTS, FLAG(quiet),
@@ -224,6 +229,10 @@ bool options_table_is_given(const struct option_row *row, const struct options *
   if (row->kind == OPTION_FLAG) return *(const bool *)member(row, options);
   if (row->kind == OPTION_LIST) return options_table_list(row, options)->count > 0;
   return *options_table_text(row, options) != NULL;
+}
+
+bool options_table_is_joined(const struct option_row *row) {
+  return row->kind == OPTION_COUNT || row->kind == OPTION_WORD;
 }
 
 void options_table_range(const struct option_row *row, char out[OPTION_RANGE_MAX]) {

@@ -15,6 +15,7 @@ enum option_kind {
   OPTION_CHOICE, /* const char *, one of the words that `value` separates with "|" */
   OPTION_FLAG,   /* bool, no value */
   OPTION_COUNT,  /* struct options_whole; a flag that may be given a number with "=", else 1 */
+  OPTION_WORD,   /* const char *; a flag that may be given the one word of `value` with "=", else "" */
   OPTION_WHOLE,  /* struct options_whole */
   OPTION_NUMBER, /* struct options_number */
   OPTION_LIST,   /* struct options_list: may be repeated, `most` times */
@@ -58,6 +59,8 @@ static inline bool option_is_of(const struct option_row *row, enum verb verb) {
 const char **options_table_text(const struct option_row *, const struct options *); /* not of a flag or a list */
 struct options_list *options_table_list(const struct option_row *, const struct options *);
 bool options_table_is_given(const struct option_row *, const struct options *);
+/* Is its value given with "=" only: --name[=VALUE]? */
+bool options_table_is_joined(const struct option_row *);
 /* "5 to 32", of a number. */
 enum { OPTION_RANGE_MAX = 80 };
 void options_table_range(const struct option_row *, char out[OPTION_RANGE_MAX]);

@@ -49,6 +49,16 @@ static struct status check_choice(const struct option_row *row, const char *text
   return status_make(STATUS_USAGE, "%s %s is not one of %s", row->name, text, row->value);
 }
 
+/* row->value is "[=word]". */
+static struct status check_word(const struct option_row *row, const char *text) {
+  const char *word = row->value + strspn(row->value, "[=");
+  const size_t length = strcspn(word, "]");
+  if (text == NULL || text[0] == '\0' || (strlen(text) == length && strncmp(text, word, length) == 0))
+    return status_ok();
+  return status_make(STATUS_USAGE, "%s=%s is not understood; give %s or %s=%.*s", row->name, text, row->name,
+                     row->name, (int)length, word);
+}
+
 static struct status read_value(const struct option_row *row, struct options *out) {
   void *member = (char *)out + row->offset;
   switch (row->kind) {
@@ -56,6 +66,7 @@ static struct status read_value(const struct option_row *row, struct options *ou
     case OPTION_COUNT: return read_whole(row, member);
     case OPTION_NUMBER: return read_number(row, member);
     case OPTION_CHOICE: return check_choice(row, *(const char **)member);
+    case OPTION_WORD: return check_word(row, *(const char **)member);
     case OPTION_TEXT:
     case OPTION_FLAG:
     case OPTION_LIST: break;

@@ -271,6 +271,7 @@ const struct field record_fields[] = {
           .alias = "speedup"),
     FIELD_LABEL_OF("speedup_vs_reason", struct record, speedup.reason, .left_out = true),
     FIELD("plan", OBJECT, struct record, plan, .fields = record_plan_fields, .known = has_plan),
+    FIELD_LABEL_OF("resumed_with_other", struct record, resumed_with_other, .left_out = true),
     FIELD_IF("injected", struct record, injected, injected.done, injected_fields, .left_out = true),
     FIELD("launches", ARRAY, struct record, pass, .fields = record_pass_fields, .capacity = ATTN_PASSES_MAX,
           .count_offset = offsetof(struct record, plan.pass_count), .stride = sizeof(struct pass_record),
@@ -291,12 +292,15 @@ const struct field record_tool_fields[] = {
     {0},
 };
 
+static bool was_resumed(const void *run) { return ((const struct run_info *)run)->resumed > 0; }
+
 const struct field record_run_fields[] = {
     FIELD_LABEL_OF("started_utc", struct run_info, started_utc),
     FIELD_TEXT_OF("command", struct run_info, command),
     FIELD("seed", U64, struct run_info, seed),
     FIELD_LABEL_OF("filter", struct run_info, filter),
     FIELD("cells", U64, struct run_info, cell_count, .alias = "cell_count"),
+    FIELD("resumed", U32, struct run_info, resumed, .known = was_resumed, .left_out = true),
     {0},
 };
 

@@ -7,6 +7,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/file.h>
 #include <unistd.h>
 
 #include "cli/base/output.h"
@@ -18,6 +19,7 @@ static const char device_open_text[] = "{\"device\":";
 static const char planned_open[] = "{\"planned_device\":";
 static const char cell_open[] = "{\"cell\":";
 static const char again_open[] = "{\"again\":";
+static const char resumed_open[] = "{\"resumed\":";
 static const char end_open[] = "{\"end\":";
 
 struct end_line {
@@ -31,12 +33,32 @@ static const struct field end_fields[] = {
     {0},
 };
 
+static const struct field resumed_fields[] = {
+    FIELD_LABEL_OF("started_utc", struct journal_resumed, started_utc),
+    FIELD_TEXT_OF("command", struct journal_resumed, command),
+    FIELD("cells", U64, struct journal_resumed, cell_count),
+    FIELD_LABEL_OF("differs", struct journal_resumed, differs),
+    {0},
+};
+
+static const struct field setup_fields[] = {
+    FIELD_TEXT_OF("program", struct run_setup, program),
+    FIELD_LABEL_OF("objects", struct run_setup, objects),
+    FIELD_TEXT_OF("cells", struct run_setup, cells),
+    FIELD_LABEL_OF("reference", struct run_setup, reference),
+    FIELD_LABEL_OF("modes", struct run_setup, modes),
+    FIELD_LABEL_OF("inject", struct run_setup, inject),
+    FIELD("rounds", U32, struct run_setup, rounds, .min = 1),
+    {0},
+};
+
 static const struct field run_fields[] = {
     {.key = "tool", .kind = FIELD_OBJECT, .fields = record_tool_fields, .alias = "."},
     FIELD_PART_OF("run", record_run_fields),
     FIELD_PART_OF("run_mode", record_run_mode_fields),
     {.key = "sweep", .kind = FIELD_OBJECT, .fields = record_sweep_fields, .alias = "."},
     FIELD_TEXT_OF("planned_gpu", struct run_info, planned_gpu),
+    FIELD_IF("setup", struct run_info, setup, setup.known, setup_fields, .left_out = true),
     {0},
 };
 
@@ -75,25 +97,42 @@ static struct status write_line(struct journal *journal, const char *open_text, 
   return status_ok();
 }
 
-static struct status open_new(const char *path, struct journal *journal) {
+/* Two processes that append to one journal would spoil it. */
+static struct status lock(const char *path, int fd) {
+  if (flock(fd, LOCK_EX | LOCK_NB) == 0 || errno != EWOULDBLOCK) return status_ok(); /* not every file system can */
+  return status_make(STATUS_OUTPUT, "%s: another attnbench is writing this journal; wait for its end", path);
+}
+
+static struct status take_path(const char *path, struct journal *journal) {
   const size_t length = strlen(path);
   if (length >= sizeof journal->path) {
     return status_make(STATUS_OUTPUT, "the journal's path is too long, at most %zu bytes fit; shorten %s",
                        sizeof journal->path - 1, path);
   }
   memcpy(journal->path, path, length + 1);
+  return status_ok();
+}
+
+static struct status open_new(const char *path, struct journal *journal) {
+  TRY(take_path(path, journal));
   journal->fd = open(path, O_WRONLY | O_CREAT | O_EXCL | O_APPEND | O_CLOEXEC, 0644);
-  if (journal->fd >= 0) return status_ok();
-  return status_make(STATUS_OUTPUT, "%s: cannot create the journal: %s", path, strerror(errno));
+  if (journal->fd >= 0) return lock(path, journal->fd);
+  if (errno != EEXIST) return status_make(STATUS_OUTPUT, "%s: cannot create the journal: %s", path, strerror(errno));
+  return status_make(
+      STATUS_OUTPUT,
+      "%s: is there already, and no journal is written over; measure the rest of its run with --journal "
+      "and --resume, see what it holds with attnbench report, or remove it",
+      path);
 }
 
 struct status journal_create(const char *path, const struct run_info *run, struct journal **out) {
   struct journal *journal = calloc(1, sizeof *journal);
   *out = NULL;
   if (journal == NULL) return status_make(STATUS_MEMORY, "%s: no memory for the journal", path);
+  journal->fd = -1;
   struct status status = open_new(path, journal);
   if (status_failed(&status)) {
-    free(journal);
+    journal_close(journal);
     return status;
   }
   status = write_line(journal, header_open, fields_to_line(run_fields, run));
@@ -110,10 +149,11 @@ struct status journal_create(const char *path, const struct run_info *run, struc
 struct status journal_device(struct journal *journal, const struct device_info *info,
                              const struct device_policy *policy, double event_overhead_us,
                              const struct device_info *planned_for) {
-  struct device_line device = {.info = *info, .event_overhead_us = event_overhead_us};
+  struct device_line device = {.event_overhead_us = event_overhead_us};
+  if (info != NULL) device.info = *info;
   if (policy != NULL) device.policy = *policy;
-  const struct status status = write_line(journal, device_open_text, device_line_to_text(&device));
-  if (status_failed(&status) || planned_for == NULL) return status;
+  if (info != NULL) TRY(write_line(journal, device_open_text, device_line_to_text(&device)));
+  if (planned_for == NULL) return status_ok();
   const struct device_line planned = {.info = *planned_for};
   return write_line(journal, planned_open, device_line_to_text(&planned));
 }
@@ -127,6 +167,12 @@ struct status journal_append_round(struct journal *journal, uint32_t round, cons
   return write_line(journal, again_open, process_line_to_text(&line));
 }
 
+struct status journal_append_resumed(struct journal *journal, const struct journal_resumed *resumed) {
+  if (ftruncate(journal->fd, journal->length) != 0)
+    return status_make(STATUS_OUTPUT, "%s: cannot cut off its torn last line: %s", journal->path, strerror(errno));
+  return write_line(journal, resumed_open, fields_to_line(resumed_fields, resumed));
+}
+
 struct status journal_end(struct journal *journal, const char *state, double wall_s) {
   struct end_line end = {.wall_s = wall_s};
   snprintf(end.state, sizeof end.state, "%s", state);
@@ -135,7 +181,7 @@ struct status journal_end(struct journal *journal, const char *state, double wal
 
 void journal_close(struct journal *journal) {
   if (journal == NULL) return;
-  close(journal->fd);
+  if (journal->fd >= 0) close(journal->fd);
   free(journal);
 }
 
@@ -144,6 +190,8 @@ void journal_close(struct journal *journal) {
 struct reader {
   struct journal_data *data;
   bool has_header, has_end;
+  char differs[RECORD_DIFFERS_MAX]; /* of what was measured since the run was continued: from the run that began */
+  size_t lost;                      /* crashed cells that a continued run may have measured again */
   size_t next_again; /* the record that an again line probably is about: rounds go through the cells in order */
 };
 
@@ -174,8 +222,29 @@ static struct status read_planned(struct reader *reader, const char *body, size_
   return status;
 }
 
+/* The place of a record that was read into the next free one: that of the crashed one which it replaces, if any. */
+static struct record *place_of(struct reader *reader, const struct record *next) {
+  struct journal_data *data = reader->data;
+  for (size_t i = 0; i < data->record_count && reader->lost > 0; ++i) {
+    const struct record *earlier = &data->records[i];
+    if (earlier->status != CELL_crashed || record_order(&earlier, &next) != 0) continue;
+    --reader->lost;
+    return &data->records[i];
+  }
+  return &data->records[data->record_count++];
+}
+
+static void tag(const struct reader *reader, struct record *record) {
+  if (reader->differs[0] != '\0') memcpy(record->resumed_with_other, reader->differs, sizeof reader->differs);
+}
+
 static struct status read_cell(struct reader *reader, const char *body, size_t length) {
-  return record_from_line(body, length, &reader->data->records[reader->data->record_count++]);
+  struct record *next = &reader->data->records[reader->data->record_count];
+  TRY(record_from_line(body, length, next));
+  struct record *place = place_of(reader, next);
+  if (place != next) TRY(record_from_line(body, length, place)); /* a record points into itself */
+  tag(reader, place);
+  return status_ok();
 }
 
 static struct record *find_record(struct reader *reader, const char *key, const char *variant) {
@@ -194,8 +263,23 @@ static struct status read_again(struct reader *reader, const char *body, size_t 
   const struct status status = process_line_from_text(body, length, &line);
   if (status_failed(&status)) return status;
   struct record *record = find_record(reader, line.key, line.variant);
+  if (record != NULL) tag(reader, record);
   if (record != NULL) return process_add(record, line.round, &line.sample);
   return status_make(STATUS_INPUT, "again: cell %s of %s has no first round", line.key, line.variant);
+}
+
+static struct status read_resumed(struct reader *reader, const char *body, size_t length) {
+  struct journal_resumed resumed = {.cell_count = 0};
+  struct journal_data *data = reader->data;
+  TRY(fields_from_line("resumed", body, length, resumed_fields, &resumed));
+  reader->has_end = false;
+  reader->lost = 0;
+  for (size_t i = 0; i < data->record_count; ++i) reader->lost += data->records[i].status == CELL_crashed;
+  memcpy(reader->differs, resumed.differs, sizeof reader->differs);
+  snprintf(data->state, sizeof data->state, "partial");
+  data->run.cell_count = resumed.cell_count;
+  ++data->run.resumed;
+  return status_ok();
 }
 
 static struct status read_end(struct reader *reader, const char *body, size_t length) {
@@ -215,16 +299,18 @@ static const struct line_kind {
   const char *open;
   struct status (*read)(struct reader *, const char *body, size_t length);
 } line_kinds[] = {{header_open, read_header}, {device_open_text, read_device}, {planned_open, read_planned},
-                  {cell_open, read_cell},     {again_open, read_again},        {end_open, read_end}};
+                  {cell_open, read_cell},     {again_open, read_again},        {resumed_open, read_resumed},
+                  {end_open, read_end}};
 
 static struct status read_line(struct reader *reader, const char *line, size_t length) {
-  if (reader->has_end) return status_make(STATUS_INPUT, "a line after the end line");
   for (size_t i = 0; i < sizeof line_kinds / sizeof *line_kinds; ++i) {
     const size_t open_length = strlen(line_kinds[i].open);
     if (length <= open_length || memcmp(line, line_kinds[i].open, open_length) != 0 || line[length - 1] != '}') {
       continue;
     }
     if (!reader->has_header && line_kinds[i].read != read_header) break;
+    if (reader->has_end && line_kinds[i].read != read_resumed)
+      return status_make(STATUS_INPUT, "a line after the end line");
     return line_kinds[i].read(reader, line + open_length, length - open_length - 1);
   }
   return status_make(STATUS_INPUT, reader->has_header
@@ -305,6 +391,58 @@ struct status journal_load(const char *path, struct journal_data *out) {
   if (status_failed(&status)) return status;
   status = journal_parse(path, text, length, out);
   free(text);
+  return status;
+}
+
+/* ---- continuing ---------------------------------------------------------------------------------------------- */
+
+/* Was the process stopped while it wrote the first line? */
+static bool is_torn_header(const char *text, size_t length) {
+  const size_t compared = length < sizeof header_open - 1 ? length : sizeof header_open - 1;
+  return memchr(text, '\n', length) == NULL && memcmp(text, header_open, compared) == 0;
+}
+
+static struct status take_whole_lines(struct journal *journal, const char *text, size_t length,
+                                      struct journal_data *data) {
+  const char *last = memrchr(text, '\n', length);
+  TRY(journal_parse(journal->path, text, length, data));
+  journal->length = last + 1 - text;
+  return status_ok();
+}
+
+static struct status reopen(const char *path, struct journal *journal, struct journal_data *data, bool *is_there) {
+  char *text;
+  size_t length;
+  TRY(take_path(path, journal));
+  journal->fd = open(path, O_RDWR | O_APPEND | O_CLOEXEC | O_NONBLOCK);
+  if (journal->fd < 0 && errno == ENOENT) return status_ok();
+  if (journal->fd < 0)
+    return status_make(STATUS_OUTPUT, "%s: cannot open the journal for writing: %s", path, strerror(errno));
+  TRY(lock(path, journal->fd));
+  TRY(json_read_file(path, JOURNAL_BYTES_MAX, &text, &length));
+  struct status status = status_ok();
+  if (is_torn_header(text, length)) {
+    unlink(path);
+  } else {
+    status = take_whole_lines(journal, text, length, data);
+    *is_there = !status_failed(&status);
+  }
+  free(text);
+  return status;
+}
+
+struct status journal_resume(const char *path, struct journal **out, struct journal_data *data) {
+  struct journal *journal = calloc(1, sizeof *journal);
+  bool is_there = false;
+  *out = NULL;
+  if (journal == NULL) return status_make(STATUS_MEMORY, "%s: no memory for the journal", path);
+  journal->fd = -1;
+  const struct status status = reopen(path, journal, data, &is_there);
+  if (is_there) {
+    *out = journal;
+  } else {
+    journal_close(journal);
+  }
   return status;
 }
 

@@ -1,6 +1,7 @@
 /* The journal: a header line, the device's line, then one synced JSON line per finished cell, and one per cell and
  * later round. It is the truth; reports are made from it. A torn last line (power loss, kill) is
- * dropped on reading; damage anywhere else is an error. */
+ * dropped on reading; damage anywhere else is an error. A run that was continued has a line that says so, behind
+ * which a crashed cell may stand once more: what was measured then replaces it. */
 #ifndef ATTNBENCH_CLI_RECORD_JOURNAL_H
 #define ATTNBENCH_CLI_RECORD_JOURNAL_H
 
@@ -10,15 +11,23 @@
 
 struct journal; /* an open journal being written */
 
-/* Creates the file (must not exist) and writes and syncs the header. */
+/* Creates the file (must not exist) and writes and syncs the header. No other attnbench writes it as long as it is
+ * open. */
 struct status journal_create(const char *path, const struct run_info *, struct journal **out);
 /* The device that measured, its policy and its timer's constant cost. For a CPU run planned_for is the GPU model of
- * the planned rows, else NULL. */
+ * the planned rows, else NULL. info NULL: the device's line stands there already. */
 struct status journal_device(struct journal *, const struct device_info *, const struct device_policy *,
                              double event_overhead_us, const struct device_info *planned_for);
 struct status journal_append(struct journal *, const struct record *);
 /* What round number `round`, from 1, saw of a cell that is in the journal already. */
 struct status journal_append_round(struct journal *, uint32_t round, const struct record *);
+/* That the run goes on after it had stopped. */
+struct journal_resumed {
+  char started_utc[24], command[RUN_TEXT_MAX]; /* of this part of the run, as in run_info */
+  uint64_t cell_count;                         /* of the whole run from now on */
+  char differs[RECORD_DIFFERS_MAX];            /* "device, seed": what is not as it was at the beginning; "" */
+};
+struct status journal_append_resumed(struct journal *, const struct journal_resumed *);
 struct status journal_end(struct journal *, const char *state, double wall_s); /* "complete" or "interrupted" */
 void journal_close(struct journal *);
 
@@ -36,6 +45,12 @@ struct journal_data {
   char state[16]; /* "complete", "interrupted", or "partial" when there is no end line */
   double wall_s;  /* 0 when there is no end line */
 };
+/* Opens a journal to append to it and reads it into *data; journal_append_resumed then comes first, and cuts off a
+ * torn last line. On success the caller closes and frees both. *out is NULL, and there are no data, when there is no
+ * file yet, or none but a piece of its first line, which is removed: the run begins then. Damage is STATUS_INPUT with
+ * its line. */
+struct status journal_resume(const char *path, struct journal **out, struct journal_data *data);
+
 /* Of a journal, or of a report made from one: the most that is read. */
 #define JOURNAL_BYTES_MAX (UINT32_C(256) << 20)
 struct status journal_load(const char *path, struct journal_data *out);

@@ -92,7 +92,7 @@ struct injected_record {
   double ratio[TIME_MODE_COUNT]; /* time with over time without, as last measured in turns */
 };
 
-enum { RECORD_REASON_MAX = 400 };
+enum { RECORD_REASON_MAX = 400, RECORD_DIFFERS_MAX = 192 };
 
 struct record {
   struct attn_case attn_case;
@@ -105,6 +105,8 @@ struct record {
   struct time_record time[TIME_MODE_COUNT];
   struct process_record process[TIME_MODE_COUNT];
   struct speedup_record speedup;
+  char resumed_with_other[RECORD_DIFFERS_MAX]; /* "device, seed": measured after --resume=anyway, and what was then
+                                                  not as in the rest of the run; "" otherwise */
   struct injected_record injected;
   struct attn_plan plan; /* .pass[].kernel NULL once read back; tiles, splits, stages, workspace */
   struct pass_record pass[ATTN_PASSES_MAX];

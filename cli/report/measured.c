@@ -100,11 +100,27 @@ struct status measured_load(const char *path, struct journal_data *out, enum mea
   return status;
 }
 
+/* A comparison would take what another device or seed did for what the program does. */
+static struct status check_one_run(const char *path, const struct journal_data *data) {
+  for (size_t i = 0; i < data->record_count; ++i) {
+    const struct record *record = &data->records[i];
+    if (record->resumed_with_other[0] == '\0') continue;
+    return status_make(STATUS_NOT_COMPARABLE,
+                       "%s: %s of %s was measured after --resume=anyway with another %s than the rest; a comparison "
+                       "needs one run, so measure the sweep anew",
+                       path, record->attn_case.key, record->variant, record->resumed_with_other);
+  }
+  return status_ok();
+}
+
 struct status measured_load_evidence(const char *path, struct journal_data *out) {
   enum measured_kind kind;
-  const struct status status = measured_load(path, out, &kind);
-  if (status_failed(&status) || kind != MEASURED_TIMES) return status;
+  struct status status = measured_load(path, out, &kind);
+  if (status_failed(&status)) return status;
+  status = check_one_run(path, out);
+  if (!status_failed(&status) && kind != MEASURED_TIMES) return status;
   journal_free(out);
+  if (status_failed(&status)) return status;
   return status_make(STATUS_INPUT,
                      "%s: holds times entered by hand, one number a row, which cannot be compared; give journals or "
                      "reports that were measured",

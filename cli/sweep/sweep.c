@@ -1,7 +1,6 @@
 /* Reads and validates a sweep file. */
 #include "cli/sweep/sweep.h"
 
-#include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -148,13 +147,6 @@ static struct status read_baseline(const struct json_doc *doc, struct sweep *out
 
 /* ---- the whole file ------------------------------------------------------------------------------------------ */
 
-/* FNV-1a, 64 bits (Fowler, Noll, Vo). */
-static void hash_text(const char *text, size_t length, char out[17]) {
-  uint64_t hash = UINT64_C(0xcbf29ce484222325);
-  for (size_t i = 0; i < length; ++i) hash = (hash ^ (unsigned char)text[i]) * UINT64_C(0x100000001b3);
-  snprintf(out, 17, "%016" PRIx64, hash);
-}
-
 static struct status read_document(const struct json_doc *doc, struct sweep *out) {
   /* In this order: the baseline needs the cases, the gate the variants too. */
   static struct status (*const parts[])(const struct json_doc *, struct sweep *) = {
@@ -177,7 +169,7 @@ struct status sweep_parse(const char *path, const char *text, size_t length, str
   }
   TRY(json_parse(path, text, length, &doc));
   snprintf(out->path, sizeof out->path, "%s", path);
-  hash_text(text, length, out->hash);
+  hash_bytes(text, length, out->hash);
   struct status status = read_document(&doc, out);
   json_free(&doc);
   if (status_failed(&status)) sweep_free(out);

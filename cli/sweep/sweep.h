@@ -5,6 +5,7 @@
 #define ATTNBENCH_CLI_SWEEP_SWEEP_H
 
 #include <limits.h>
+#include "cli/base/hash.h"
 #include "cli/sweep/case_key.h"
 #include "cli/sweep/cell_name.h"
 #include "cli/sweep/variant_spec.h"
@@ -49,7 +50,7 @@ struct sweep {
   char path[PATH_MAX];
   char name[SWEEP_NAME_MAX + 1];
   char about[SWEEP_ABOUT_MAX + 1];
-  char hash[17]; /* FNV-1a 64 of the file's bytes, hexadecimal */
+  char hash[HASH_TEXT_MAX]; /* of the file's bytes */
   struct attn_case *cases;
   size_t case_count;
   struct variant_spec *variants;

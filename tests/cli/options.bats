@@ -48,7 +48,7 @@ load helper
   [ "$(wc -l <"$TMP/rows")" -gt 40 ] || fail "few rows: $(cat "$TMP/rows")"
   while read -r option _; do
     verbs=" $(grep -F -e " $option" "$TMP/rows" | awk -v o="${option%%\[*}" '
-      { sub(/\[=N\]/, "") } $1 == o { sub(/.*\[/, ""); sub(/\]/, ""); print }' | tr '\n' ' ') "
+      { sub(/\[=[^]]*\]/, "") } $1 == o { sub(/.*\[/, ""); sub(/\]/, ""); print }' | tr '\n' ' ') "
     for verb in run plan list report diagnose ab compare gate; do
       attn "$verb" "${option%%\[*}=" </dev/null
       expect_status 2

@@ -1,0 +1,33 @@
+/* Continuing a run from its journal (--resume): is it the same run, and what of it is done? */
+#ifndef ATTNBENCH_CLI_COMMAND_RESUME_H
+#define ATTNBENCH_CLI_COMMAND_RESUME_H
+
+#include "cli/options/options.h"
+#include "cli/record/journal.h"
+#include "cli/sweep/cells.h"
+
+/* Fills what a journal keeps of this run so that it can be continued. `reference` is the spec text, "" for none. */
+struct status resume_describe(const struct options *, const struct cells *, const char *reference,
+                              struct run_setup *out);
+
+/* Is `now` (run, device and policy are looked at) the run that began in `earlier`? STATUS_NOT_COMPARABLE says what
+ * differs; with is_anyway it is written to `differs` ("device, seed"; "" when nothing does) instead, unless the rows
+ * could not stand in one report. */
+struct status resume_check(const char *path, const struct journal_data *earlier, const struct journal_data *now,
+                           bool is_anyway, char differs[RECORD_DIFFERS_MAX]);
+
+/* Per cell: how many rounds measured it, and whether it was right and timed in all of them, so that another round can
+ * add to it. A cell whose worker was killed from outside was never measured. */
+struct resume_cell {
+  bool is_known; /* the journal has it */
+  uint32_t done;
+  bool is_timed;
+};
+struct status resume_mark(const struct journal_data *earlier, const struct cells *, struct resume_cell *out);
+
+/* Cells of the journal and of this run together. */
+uint64_t resume_count(const struct journal_data *earlier, const struct cells *, const struct resume_cell *);
+/* Seconds that the run took so far; of a part that was killed, what its cells took. */
+double resume_spent_s(const struct journal_data *earlier);
+
+#endif
