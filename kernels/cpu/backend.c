@@ -19,8 +19,10 @@
 enum {
   CPU_INPUT_CHUNK = 4096, /* elements that one task of filling or checking covers */
   CPU_ESTIMATES = 3,
+  CPU_SLOW_US = 50000,
   CPU_CHANGED_MAX_US = 1000,
   CPU_CHANGED_SAMPLES = 5,
+  CPU_CHANGED_LAUNCHES_MIN = 7,
 };
 
 /* One allocation as device_ops.h lays it out. base is NULL for a workspace that is not needed. */
@@ -380,7 +382,7 @@ static struct status cpu_problem_time_prepare(struct problem *base, uint32_t *ho
   double best_us = INFINITY;
   for (uint32_t i = 0; i < CPU_ESTIMATES; ++i) {
     best_us = fmin(best_us, cpu_time_launches(base, 1, 0));
-    if (best_us > TIMING_CPU_HOT_SAMPLE_US) break; /* slow enough that one launch tells */
+    if (best_us > CPU_SLOW_US) break; /* one launch tells; a busy machine delays a short one less */
   }
   const double launches = ceil(TIMING_CPU_HOT_SAMPLE_US / fmax(best_us, 1e-3));
   *hot_launches = launches > TIMING_CPU_HOT_LAUNCHES_MAX ? TIMING_CPU_HOT_LAUNCHES_MAX : (uint32_t)launches;
@@ -460,12 +462,18 @@ static double cpu_time_changed(struct problem *problem, uint32_t launches, bool 
   return cpu_now_us() - start_us;
 }
 
-/* Each sample lasts as long as a hot one, so that a busy machine disturbs both alike. Its odd number of negations
- * makes the O of the sample before it stale. */
+/* Launches with a changed V that last as long as a hot sample, so that a busy machine disturbs both alike. Several,
+ * since the first of them may meet the V of the last computed launch; odd, so that a sample leaves O stale. */
+static uint32_t cpu_changed_launches(struct problem *base) {
+  const double alone_us = fmax(cpu_time_changed(base, 1, true), 1e-3);
+  const double launches = fmin(TIMING_CPU_HOT_SAMPLE_US / alone_us, cpu_problem_of(base)->hot_launches);
+  return (uint32_t)fmax(launches, CPU_CHANGED_LAUNCHES_MIN) | 1;
+}
+
 static struct status cpu_problem_sample_changed(struct problem *base, double estimate_us, double *us) {
-  const uint32_t launches = cpu_problem_of(base)->hot_launches | 1;
   double with_us = INFINITY, without_us = INFINITY;
   if (!(estimate_us <= CPU_CHANGED_MAX_US)) return status_ok();
+  const uint32_t launches = cpu_changed_launches(base);
   for (size_t i = 0; i < CPU_CHANGED_SAMPLES; ++i) {
     without_us = fmin(without_us, cpu_time_changed(base, launches, false));
   }

@@ -46,9 +46,16 @@ name_of() { grep -oP '^  X\(\K\w+' tests/faults/wrong.h | sed -n "$(($1 + 1))p";
   cat >"$TMP/small.json" <<'JSON'
 {"attnbench_sweep": 1, "name": "small", "shapes": [{"B": 1, "H": 2, "S": 9, "D": 32}]}
 JSON
-  attn_faulty --sweep "$TMP/small.json" --device cpu --json "$TMP/r.json" \
-    --variants "$(bugs first_only changes_k wrong),wrong"
-  expect_status 3
+  # On a busy machine a hot sample may come to one launch. That launch meets changed inputs, so nothing is skipped in
+  # what is timed, and the row may be right.
+  for _ in 1 2 3 4 5; do
+    attn_faulty --sweep "$TMP/small.json" --device cpu --json "$TMP/r.json" \
+      --variants "$(bugs first_only changes_k wrong),wrong"
+    expect_status 3
+    expect_json "$TMP/r.json" 'all(r["variant"] == "wrong" or r["time"]["hot"]["launches_per_sample"] == 1
+      for r in d["results"] if r["status"] == "ok")'
+    ! expect_json "$TMP/r.json" '[r["variant"] for r in d["results"] if r["status"] == "ok"] == ["wrong"]' 2>/dev/null || break
+  done
   expect_json "$TMP/r.json" '[r["variant"] for r in d["results"] if r["status"] == "ok"] == ["wrong"]'
   expect_json "$TMP/r.json" 'all(r["time"] is None and r["tflop_per_s"] is None
     for r in d["results"] if r["status"] != "ok")'
