@@ -363,6 +363,12 @@ $(VERSION_HEADER): FORCE | $(BUILD)/.config
 	if cmp -s $@.new $@; then rm $@.new; else mv $@.new $@; fi
 $(call object,cli/base/version.c): $(VERSION_HEADER)
 
+# Style and script of the HTML page are part of the program, as numbers that cli/page/assets.c includes.
+PAGE_FILES := $(addprefix $(BUILD)/gen/page_,style.css.inc script.js.inc)
+$(PAGE_FILES): $(BUILD)/gen/page_%.inc: cli/page/% | $(BUILD)/.config
+	$(Q)od -An -v -tu1 $< | sed 's/[0-9][0-9]*/&,/g' >$@
+$(call object,cli/page/assets.c): $(PAGE_FILES)
+
 define LINK
 $(call say,LINK,$@)
 $(Q)$(CXX) $(LD_ALL) $(filter %.o,$^) $(LIBS_ALL) $(LINK_EXTRA) -o $@

@@ -6,6 +6,7 @@
 #include <unistd.h>
 
 #include "cli/base/output.h"
+#include "cli/page/page.h"
 
 /* What fills the outputs of a report and of a comparison. */
 static const struct report_output {
@@ -13,7 +14,8 @@ static const struct report_output {
   struct status (*write)(const struct report *, FILE *);
 } report_outputs[] = {{offsetof(struct options, json), report_write_json},
                       {offsetof(struct options, csv), report_write_csv},
-                      {offsetof(struct options, gbench), report_write_gbench}};
+                      {offsetof(struct options, gbench), report_write_gbench},
+                      {offsetof(struct options, html), page_write_report}};
 enum { REPORT_OUTPUTS = sizeof report_outputs / sizeof *report_outputs };
 
 static const struct compare_output {
@@ -22,7 +24,8 @@ static const struct compare_output {
 } compare_outputs[] = {{offsetof(struct options, compare_json), verdict_json_write},
                        {offsetof(struct options, markdown), verdict_markdown_write},
                        {offsetof(struct options, junit), verdict_junit_write},
-                       {offsetof(struct options, annotations), verdict_annotations_write}};
+                       {offsetof(struct options, annotations), verdict_annotations_write},
+                       {offsetof(struct options, compare_html), page_write_compare}};
 enum { COMPARE_OUTPUTS = sizeof compare_outputs / sizeof *compare_outputs };
 
 /* NULL when this output is not asked for. */

@@ -1,6 +1,7 @@
 /* report: outputs of what was measured, or several files side by side. */
 #include "cli/base/output.h"
 #include "cli/command/commands.h"
+#include "cli/command/merged_page.h"
 #include "cli/command/outputs.h"
 #include "cli/report/merge.h"
 
@@ -16,19 +17,25 @@ static void set_outcome(const struct merge *merge, struct outcome *out) {
   }
 }
 
-/* Several files: a table of their rows side by side. */
+static struct status print_merged(const struct merge *merge) {
+  struct output output;
+  TRY(output_open("-", &output));
+  return output_end(&output, merge_text_write(merge, output.stream));
+}
+
+/* Several files: their rows side by side, as a table and as a page. */
 static struct status show_merged(const struct options *options, struct outcome *outcome) {
   struct merge merge;
-  struct output output;
-  if (outputs_is_report_wanted(options)) {
+  struct status status = status_ok();
+  if (options->json != NULL || options->csv != NULL || options->gbench != NULL) {
     return status_make(STATUS_USAGE,
                        "--json, --csv and --gbench are written of one file; several are shown side by side, as a "
-                       "table");
+                       "table and with --html as a page");
   }
+  TRY(outputs_probe(options));
   TRY(merge_load(options->reports.item, options->reports.count, options->across_devices, &merge));
-  const bool is_shown = outputs_is_text_wanted(options);
-  struct status status = is_shown ? output_open("-", &output) : status_ok();
-  if (is_shown && !status_failed(&status)) status = output_end(&output, merge_text_write(&merge, output.stream));
+  if (options->html != NULL) status = merged_page_save(options, &merge);
+  if (!status_failed(&status) && outputs_is_text_wanted(options)) status = print_merged(&merge);
   set_outcome(&merge, outcome);
   merge_free(&merge);
   return status;

@@ -65,9 +65,9 @@ struct options {
   struct options_threshold threshold_for_value[OPTIONS_THRESHOLDS_MAX]; /* the same, read */
   struct options_number threshold, floor_us, timeout;                   /* percent, microseconds, seconds */
   struct options_whole seed, rounds, processes, controls, profile;
-  const char *json, *csv, *gbench, *journal, *base_json, *keep;
-  const char *resume;                                        /* "anyway", or "" when it was given without a word */
-  const char *compare_json, *markdown, *junit, *annotations; /* where a comparison goes */
+  const char *json, *csv, *gbench, *html, *journal, *base_json, *keep;
+  const char *resume; /* "anyway", or "" when it was given without a word */
+  const char *compare_json, *markdown, *junit, *annotations, *compare_html; /* where a comparison goes */
   bool check_only, quick, allow_new, selftest, list_json, across_devices, quiet, help, version;
 };
 

@@ -18,6 +18,7 @@ measure   # workers: launch, check, time
 analyse   # rates, scaling, findings
 report    # rows as text, JSON, CSV; saved reports side by side
 gate      # whether a new report is slower than an old one
+page      # reports and comparisons as one HTML page
 command   # the verbs
 TABLE
 }

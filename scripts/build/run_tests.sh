@@ -26,7 +26,7 @@ JOBS=${TEST_JOBS:-$((2 * $(nproc 2>/dev/null || echo 1)))}
 # Tests of scripts and of the build: the program's own code has other tests.
 NOT_SANITIZED="build.bats gate_ci.bats gate_trials.bats profile_scripts.bats results.bats sdpa_baseline.bats update_baseline.bats"
 # Not part of `check`: each takes more than a few seconds.
-NOT_QUICK="ab.bats compare.bats compare_sinks.bats counters.bats defects.bats diagnose.bats faults.bats gate_trials.bats inject.bats load.bats plan.bats profile_scripts.bats reference.bats results.bats rounds.bats update_baseline.bats"
+NOT_QUICK="ab.bats compare.bats compare_sinks.bats counters.bats defects.bats diagnose.bats faults.bats gate_trials.bats inject.bats load.bats page.bats plan.bats profile_scripts.bats reference.bats results.bats rounds.bats update_baseline.bats"
 passed=0 failed=0 skipped=0
 queue=() failures=()
 

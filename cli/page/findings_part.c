@@ -1,0 +1,91 @@
+/* Findings, worst first, each with links to the rows that show it. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "cli/page/html.h"
+#include "cli/page/parts.h"
+#include "cli/report/fold.h"
+
+enum { LINKS_SHOWN_MAX = 40 };
+
+bool findings_part_any(const struct page *page) {
+  for (size_t i = 0; i < page->row_count; ++i) {
+    if (page->rows[i].row->findings.count > 0) return true;
+  }
+  return false;
+}
+
+static bool has_finding(const struct page_row *row, enum finding_id id) {
+  for (size_t i = 0; i < row->row->findings.count; ++i) {
+    if (row->row->findings.item[i].id == id) return true;
+  }
+  return false;
+}
+
+static size_t series_of(const struct page *page, size_t source, const char *variant) {
+  size_t i = 0;
+  while (page->series[i].source != source || strcmp(page->series[i].variant, variant) != 0) ++i;
+  return i;
+}
+
+static void put_rows(const struct page *page, FILE *file, const struct fold *fold, size_t series) {
+  char where[PAGE_CASE_MAX];
+  size_t shown = 0;
+  fputs("<p class=\"rows\">Rows: ", file);
+  for (size_t i = 0; i < page->row_count; ++i) {
+    const struct page_row *row = &page->rows[i];
+    if (row->series != series || !has_finding(row, (enum finding_id)fold->kind)) continue;
+    if (shown++ >= LINKS_SHOWN_MAX) continue;
+    page_case_text(&row->row->record->attn_case.shape, where);
+    fprintf(file, "%s<a href=\"#row-%zu\">", shown > 1 ? " &middot; " : "", row->number);
+    html_text(file, where);
+    fputs(row->row == fold->worst && fold->count > 1 ? "</a> (worst)" : "</a>", file);
+  }
+  if (shown > LINKS_SHOWN_MAX) fprintf(file, " and %zu more", shown - LINKS_SHOWN_MAX);
+  fputs("</p>", file);
+}
+
+static void put_finding(const struct page *page, FILE *file, size_t source, const struct fold *fold) {
+  const enum finding_id id = (enum finding_id)fold->kind;
+  const size_t series = series_of(page, source, fold->variant);
+  const char *severity = finding_severity_name((enum finding_severity)fold->severity);
+  char name[PAGE_NAME_MAX];
+  page_series_text(page, series, name);
+  fprintf(file, "<li id=\"finding-%s-%zu\" class=\"finding %s\"><h3><span class=\"severity\">%s</span> ",
+          finding_name(id), series, severity, severity);
+  html_element(file, "code", name);
+  fprintf(file, ": %s</h3>\n<p>", finding_name(id));
+  html_text(file, fold->finding->measured);
+  fputs("</p>", file);
+  if (fold->finding->advice[0] != '\0') {
+    fputs("<p class=\"advice\">", file);
+    html_text(file, fold->finding->advice);
+    fputs("</p>", file);
+  }
+  fputs("<p class=\"meaning\">", file);
+  html_text(file, finding_help(id));
+  fputs("</p>", file);
+  put_rows(page, file, fold, series);
+  fputs("</li>\n", file);
+}
+
+static struct status put_source(const struct page *page, FILE *file, size_t source) {
+  struct report all = *page->source[source].report;
+  struct folds folds;
+  all.all_findings = true;
+  TRY(fold_findings(&all, &folds));
+  for (size_t i = 0; i < folds.count; ++i) put_finding(page, file, source, &folds.item[i]);
+  fold_free(&folds);
+  return status_ok();
+}
+
+struct status findings_part_write(const struct page *page, FILE *file) {
+  fputs(
+      "<section id=\"findings\" aria-labelledby=\"findings-h\">\n<h2 id=\"findings-h\">Findings</h2>\n"
+      "<p>What the diagnosis says of the rows, worst first: the measured fact, then one change.</p>\n"
+      "<ol class=\"findings\">\n",
+      file);
+  for (size_t i = 0; i < page->source_count; ++i) TRY(put_source(page, file, i));
+  fputs("</ol>\n</section>\n", file);
+  return status_ok();
+}

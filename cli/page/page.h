@@ -1,0 +1,18 @@
+/* Reports as one HTML page that a browser shows without a network, and without JavaScript too: head, table, figures
+ * as SVG, findings, and for two reports how they compare. Everything that comes from a file is escaped. */
+#ifndef ATTNBENCH_CLI_PAGE_PAGE_H
+#define ATTNBENCH_CLI_PAGE_PAGE_H
+
+#include <stdio.h>
+
+#include "cli/gate/compare.h"
+#include "cli/report/merge.h"
+
+/* Each writes the whole page to an open stream; the caller checks ferror. */
+struct status page_write_report(const struct report *, FILE *);
+/* compare may be NULL; it is of the first two sources. */
+struct status page_write_merge(const struct merge *, const struct compare *, FILE *);
+/* The two reports of a comparison. */
+struct status page_write_compare(const struct compare *, FILE *);
+
+#endif

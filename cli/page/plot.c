@@ -1,0 +1,161 @@
+/* SVG of drawings, and the frame of figures. */
+#include "cli/page/plot.h"
+
+#include <math.h>
+#include <string.h>
+
+#include "cli/page/html.h"
+
+/* ---- figures --------------------------------------------------------------------------------------------------- */
+
+static void put_legend(const struct page *page, FILE *file) {
+  char name[PAGE_NAME_MAX];
+  fputs("<ul class=\"legend\">", file);
+  for (size_t i = 0; i < page->series_count; ++i) {
+    const struct page_series *series = &page->series[i];
+    page_series_text(page, i, name);
+    fprintf(file, "<li class=\"c%zu%s\" data-series=\"%zu\"><svg width=\"26\" height=\"12\" aria-hidden=\"true\">",
+            series->number % PAGE_COLOURS, series->is_reference ? " ref" : "", i);
+    fputs("<path class=\"line\" d=\"M1 6H25\"/>", file);
+    plot_marker(file, series, 13, 6);
+    fputs("</svg> ", file);
+    html_element(file, "span", name);
+    fputs(series->is_reference ? " <small>reference</small></li>" : "</li>", file);
+  }
+  fputs("</ul>\n", file);
+}
+
+void plot_figure_open(const struct page *page, FILE *file, const char *id, const char *heading, const char *caption) {
+  fprintf(file, "<section id=\"%s\" class=\"figure\" aria-labelledby=\"%s-h\">\n<h2 id=\"%s-h\">%s</h2>\n<p>%s</p>\n",
+          id, id, id, heading, caption);
+  put_legend(page, file);
+  fputs("<div class=\"panels\">\n", file);
+}
+
+void plot_data_open(FILE *file) {
+  fputs("</div>\n<details class=\"data\"><summary>Data of this figure as CSV</summary><pre tabindex=\"0\">", file);
+}
+
+void plot_data_close(FILE *file) { fputs("</pre></details>\n", file); }
+
+void plot_figure_close(FILE *file) { fputs("</section>\n", file); }
+
+/* ---- drawings -------------------------------------------------------------------------------------------------- */
+
+void plot_open_sized(const struct plot *plot, int width, int height, const char *title, const char *what) {
+  fputs("<figure><figcaption>", plot->file);
+  html_text(plot->file, title);
+  if (plot->about != NULL) {
+    fputc(' ', plot->file);
+    html_element(plot->file, "small", plot->about);
+  }
+  fprintf(plot->file, "</figcaption><svg viewBox=\"0 0 %d %d\" role=\"img\"><title>", width, height);
+  html_text(plot->file, what);
+  fputs(": ", plot->file);
+  html_text(plot->file, title);
+  fputs("</title>\n", plot->file);
+}
+
+void plot_open(const struct plot *plot, const char *title, const char *what) {
+  plot_open_sized(plot, PLOT_WIDTH, PLOT_HEIGHT, title, what);
+}
+
+void plot_close(const struct plot *plot) { fputs("</svg></figure>\n", plot->file); }
+
+/* Our own words or a text of any origin, at a place of the drawing. */
+static void put_label(FILE *file, double x, double y, const char *anchor, const char *more, const char *text) {
+  fprintf(file, "<text x=\"%.1f\" y=\"%.1f\" text-anchor=\"%s\"%s>", x, y, anchor, more);
+  html_text(file, text);
+  fputs("</text>", file);
+}
+
+void plot_y_ticks(const struct plot *plot, const char *name) {
+  double tick[AXIS_TICKS_MAX];
+  char label[AXIS_LABEL_MAX];
+  const size_t count = axis_ticks(&plot->y, tick);
+  for (size_t i = 0; i < count; ++i) {
+    const double y = axis_at(&plot->y, tick[i]);
+    axis_label(&plot->y, tick[i], label);
+    fprintf(plot->file, "<path class=\"grid\" d=\"M%.1f %.1fH%.1f\"/>", plot->x.from, y, plot->x.to);
+    put_label(plot->file, plot->x.from - 5, y + 3.5, "end", "", label);
+  }
+  put_label(plot->file, 4, 11, "start", " class=\"name\"", name);
+  fputc('\n', plot->file);
+}
+
+void plot_x_ticks(const struct plot *plot, const char *name) {
+  double tick[AXIS_TICKS_MAX];
+  char label[AXIS_LABEL_MAX];
+  const size_t count = axis_ticks(&plot->x, tick);
+  for (size_t i = 0; i < count; ++i) {
+    axis_label(&plot->x, tick[i], label);
+    plot_x_label(plot, tick[i], label, "", false);
+  }
+  plot_x_name(plot, name);
+}
+
+void plot_x_label(const struct plot *plot, double value, const char *first, const char *second, bool turned) {
+  const double x = axis_at(&plot->x, value), y = plot->y.from;
+  char turn[64];
+  fprintf(plot->file, "<path class=\"grid\" d=\"M%.1f %.1fV%.1f\"/>", x, y, plot->y.to);
+  snprintf(turn, sizeof turn, " transform=\"rotate(-35 %.1f %.1f)\"", x + 4, y + 12);
+  put_label(plot->file, turned ? x + 4 : x, y + (turned ? 12 : 14), turned ? "end" : "middle", turned ? turn : "",
+            first);
+  if (second[0] != '\0') put_label(plot->file, x, y + 26, "middle", "", second);
+}
+
+void plot_x_name(const struct plot *plot, const char *name) {
+  put_label(plot->file, plot->x.to, PLOT_HEIGHT - 4, "end", " class=\"name\"", name);
+  fputc('\n', plot->file);
+}
+
+/* ---- series ---------------------------------------------------------------------------------------------------- */
+
+void plot_series_open(const struct plot *plot, size_t index) {
+  const struct page_series *series = &plot->page->series[index];
+  fprintf(plot->file, "<g class=\"c%zu%s\" data-series=\"%zu\">", series->number % PAGE_COLOURS,
+          series->is_reference ? " ref" : "", index);
+}
+
+void plot_series_close(const struct plot *plot) { fputs("</g>\n", plot->file); }
+
+void plot_line(const struct plot *plot, const char *style, double x1, double y1, double x2, double y2) {
+  if (!isfinite(x1) || !isfinite(y1) || !isfinite(x2) || !isfinite(y2)) return;
+  fprintf(plot->file, "<path class=\"%s\" d=\"M%.1f %.1fL%.1f %.1f\"/>", style, axis_at(&plot->x, x1),
+          axis_at(&plot->y, y1), axis_at(&plot->x, x2), axis_at(&plot->y, y2));
+}
+
+/* From the middle on: circle, square, diamond, triangle. */
+static const char *const shapes[] = {"m-3 0a3 3 0 1 0 6 0a3 3 0 1 0-6 0", "m-2.7-2.7h5.4v5.4h-5.4z",
+                                     "m0-3.8l3.8 3.8l-3.8 3.8l-3.8-3.8z", "m0-3.6l3.6 6h-7.2z"};
+enum { SHAPE_COUNT = sizeof shapes / sizeof *shapes };
+
+/* Another one for each source, and for variants that have to share a colour. */
+static const char *shape_of(const struct page_series *series) {
+  return shapes[(series->source + series->number / PAGE_COLOURS) % SHAPE_COUNT];
+}
+
+void plot_marker(FILE *file, const struct page_series *series, double x, double y) {
+  fprintf(file, "<path class=\"mark\" d=\"M%.1f %.1f%s\"/>", x, y, shape_of(series));
+}
+
+void plot_point(const struct plot *plot, const struct page_row *row, double x, double y, double low, double high,
+                const char *text) {
+  const double at = axis_at(&plot->x, x);
+  if (!isfinite(x) || !isfinite(y)) return;
+  /* The table has the same links for a keyboard. */
+  fprintf(plot->file, "<a href=\"#row-%zu\" tabindex=\"-1\">", row->number);
+  if (isfinite(low) && isfinite(high)) {
+    const double top = axis_at(&plot->y, high), bottom = axis_at(&plot->y, low);
+    fprintf(plot->file, "<path class=\"bar\" d=\"M%.1f %.1fV%.1fm-2.5 0h5M%.1f %.1fh5\"/>", at, top, bottom, at - 2.5,
+            top);
+  }
+  fprintf(plot->file, "<path class=\"mark\" d=\"M%.1f %.1f%s\"><title>", at, axis_at(&plot->y, y),
+          shape_of(&plot->page->series[row->series]));
+  html_text(plot->file, text);
+  fputs("</title></path></a>", plot->file);
+}
+
+void plot_note(const struct plot *plot, double x, double y, const char *anchor, const char *text) {
+  put_label(plot->file, axis_at(&plot->x, x), axis_at(&plot->y, y), anchor, " class=\"note\"", text);
+}

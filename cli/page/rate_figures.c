@@ -1,0 +1,241 @@
+/* Rate and latency over the cases: a drawing for each D, dtype and mask, with a line per variant. */
+#include <inttypes.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "cli/base/units.h"
+#include "cli/page/html.h"
+#include "cli/page/plot.h"
+
+enum { TEXT_MAX = 512, LABELS_STRAIGHT_MAX = 6, LABELS_SHOWN_MAX = 24 };
+
+/* What a figure shows of a row: median, and the ends of its interval. */
+struct shown {
+  double value, low, high;
+};
+
+static struct shown rate_of(const struct page_row *row) {
+  if (page_time(row, TIME_HOT) == NULL) return (struct shown){NAN, NAN, NAN};
+  const struct page_interval us = page_interval_of(row, TIME_HOT);
+  const double tflop_us = row->row->metrics.flops * 1e-6;
+  return (struct shown){tflop_us / us.median_us, tflop_us / us.high_us, tflop_us / us.low_us};
+}
+
+static struct shown latency_of(const struct page_row *row) {
+  if (page_time(row, TIME_HOT) == NULL) return (struct shown){NAN, NAN, NAN};
+  const struct page_interval us = page_interval_of(row, TIME_HOT);
+  return (struct shown){us.median_us, us.low_us, us.high_us};
+}
+
+static const struct kind {
+  const char *id, *heading, *caption, *unit, *column;
+  bool is_log;
+  struct shown (*of)(const struct page_row *);
+} kinds[] = {
+    {"rate", "Rate over S",
+     "TFLOP/s from the hot median, with bars over the 95&nbsp;% interval of the median. Lines join cases that differ "
+     "in "
+     "S, or in B and H. Higher is better.",
+     "TFLOP/s", "tflop_per_s", false, rate_of},
+    {"latency", "Latency over S",
+     "Microseconds of one launch: the hot median with its 95&nbsp;% interval, on a logarithmic axis. Lower is "
+     "better.",
+     "us, logarithmic", "hot_us", true, latency_of},
+};
+
+/* The rows of the page that were timed hot, by drawing, then along its axis. */
+struct ordered {
+  const struct page_row **row;
+  size_t count;
+};
+
+static const struct attn_shape *shape_of(const struct page_row *row) { return &row->row->record->attn_case.shape; }
+
+static int order_of(uint64_t a, uint64_t b) { return (a > b) - (a < b); }
+
+/* By what all cases of a drawing share. */
+static int compare_drawings(const struct attn_shape *a, const struct attn_shape *b) {
+  const int by_d = order_of(a->D, b->D), by_dtype = order_of(a->dtype, b->dtype);
+  return by_d != 0 ? by_d : by_dtype != 0 ? by_dtype : order_of(a->causal, b->causal);
+}
+
+static int compare_cases(const struct attn_shape *a, const struct attn_shape *b) {
+  const int orders[] = {compare_drawings(a, b),   order_of(a->Sq, b->Sq),
+                        order_of(a->Skv, b->Skv), order_of((uint64_t)a->B * a->Hq, (uint64_t)b->B * b->Hq),
+                        order_of(a->B, b->B),     order_of(a->Hkv, b->Hkv)};
+  for (size_t i = 0; i < sizeof orders / sizeof *orders; ++i) {
+    if (orders[i] != 0) return orders[i];
+  }
+  return 0;
+}
+
+static int compare_rows(const void *left, const void *right) {
+  const struct page_row *a = *(const struct page_row *const *)left, *b = *(const struct page_row *const *)right;
+  const int by_case = compare_cases(shape_of(a), shape_of(b));
+  return by_case != 0                          ? by_case
+         : order_of(a->series, b->series) != 0 ? order_of(a->series, b->series)
+                                               : order_of(a->number, b->number);
+}
+
+static struct status order_rows(const struct page *page, struct ordered *out) {
+  *out = (struct ordered){.row = malloc((page->row_count + 1) * sizeof *out->row)};
+  if (out->row == NULL) return status_make(STATUS_MEMORY, "no memory for the figures of %zu rows", page->row_count);
+  for (size_t i = 0; i < page->row_count; ++i) {
+    if (page_time(&page->rows[i], TIME_HOT) != NULL) out->row[out->count++] = &page->rows[i];
+  }
+  qsort(out->row, out->count, sizeof *out->row, compare_rows);
+  return status_ok();
+}
+
+/* ---- one drawing ----------------------------------------------------------------------------------------------- */
+
+/* Is what lies between these two one step of S, of B and H, or of both at the same number of tokens? */
+static bool joins(const struct attn_shape *a, const struct attn_shape *b) {
+  const bool same_heads = a->B == b->B && a->Hq == b->Hq && a->Hkv == b->Hkv;
+  const bool same_s = a->Sq == b->Sq && a->Skv == b->Skv;
+  const bool same_tokens = (uint64_t)a->B * a->Sq == (uint64_t)b->B * b->Sq && a->Sq == a->Skv && b->Sq == b->Skv;
+  return same_heads || same_s || same_tokens;
+}
+
+static void put_case_label(const struct plot *plot, double x, const struct attn_shape *s, bool turned) {
+  char first[64], second[64], keys[16] = "", heads[16] = "";
+  if (s->Skv != s->Sq) snprintf(keys, sizeof keys, "x%" PRIu32, s->Skv);
+  if (s->Hkv != s->Hq) snprintf(heads, sizeof heads, "/%" PRIu32, s->Hkv);
+  snprintf(first, sizeof first, "S%" PRIu32 "%s", s->Sq, keys);
+  snprintf(second, sizeof second, "B%" PRIu32 " H%" PRIu32 "%s", s->B, s->Hq, heads);
+  if (turned) {
+    char both[sizeof first + sizeof second];
+    snprintf(both, sizeof both, "%s %s", first, second);
+    plot_x_label(plot, x, both, "", true);
+  } else {
+    plot_x_label(plot, x, first, second, false);
+  }
+}
+
+static void put_point(const struct plot *plot, const struct kind *kind, const struct page_row *row, double x) {
+  char text[TEXT_MAX], name[PAGE_NAME_MAX], where[PAGE_CASE_MAX], value[UNITS_TEXT_MAX], low[UNITS_TEXT_MAX],
+      high[UNITS_TEXT_MAX];
+  const struct shown shown = kind->of(row);
+  page_series_text(plot->page, row->series, name);
+  page_case_text(shape_of(row), where);
+  units_format(shown.value, value);
+  units_format(shown.low, low);
+  units_format(shown.high, high);
+  snprintf(text, sizeof text, "%s at %s: %s (%s to %s) %.*s", name, where, value, low, high,
+           (int)strcspn(kind->unit, ","), kind->unit);
+  plot_point(plot, row, x, shown.value, shown.low, shown.high, text);
+}
+
+/* Place on the x axis of each row: the number of its case in the drawing, from 0. */
+static size_t number_cases(const struct page_row *const *rows, size_t count, double *place) {
+  size_t cases = 0;
+  for (size_t i = 0; i < count; ++i) {
+    if (i > 0 && compare_cases(shape_of(rows[i - 1]), shape_of(rows[i])) != 0) ++cases;
+    place[i] = (double)cases;
+  }
+  return cases + 1;
+}
+
+static void put_series(const struct plot *plot, const struct kind *kind, const struct page_row *const *rows,
+                       const double *place, size_t count, size_t series) {
+  size_t before = count;
+  bool any = false;
+  for (size_t i = 0; i < count; ++i) {
+    if (rows[i]->series != series) continue;
+    if (!any) plot_series_open(plot, series);
+    any = true;
+    if (before < count && joins(shape_of(rows[before]), shape_of(rows[i]))) {
+      plot_line(plot, "line", place[before], kind->of(rows[before]).value, place[i], kind->of(rows[i]).value);
+    }
+    before = i;
+  }
+  for (size_t i = 0; i < count; ++i) {
+    if (rows[i]->series == series) put_point(plot, kind, rows[i], place[i]);
+  }
+  if (any) plot_series_close(plot);
+}
+
+static void put_drawing(const struct page *page, FILE *file, const struct kind *kind,
+                        const struct page_row *const *rows, const double *place, size_t count, size_t cases) {
+  const struct attn_shape *shape = shape_of(rows[0]);
+  struct plot plot = {.file = file, .page = page};
+  struct axis_range range = axis_range_none();
+  char title[TEXT_MAX];
+  for (size_t i = 0; i < count; ++i) {
+    axis_range_add(&range, kind->of(rows[i]).low);
+    axis_range_add(&range, kind->of(rows[i]).high);
+  }
+  plot.x = (struct axis){.low = -0.5, .high = (double)cases - 0.5, .from = PLOT_LEFT, .to = PLOT_RIGHT};
+  plot.y = kind->is_log ? axis_log(range.least, range.most, PLOT_BOTTOM, PLOT_TOP)
+                        : axis_linear(range.most, PLOT_BOTTOM, PLOT_TOP);
+  snprintf(title, sizeof title, "D %" PRIu32 ", %s, %s", shape->D, attn_dtype_name(shape->dtype),
+           shape->causal ? "causal mask" : "no mask");
+  plot_open(&plot, title, kind->heading);
+  plot_y_ticks(&plot, kind->unit);
+  const size_t stride = (cases + LABELS_SHOWN_MAX - 1) / LABELS_SHOWN_MAX;
+  for (size_t i = 0; i < count; ++i) {
+    const bool is_first = i == 0 || place[i] > place[i - 1];
+    if (is_first && (size_t)place[i] % stride == 0) {
+      put_case_label(&plot, place[i], shape_of(rows[i]), cases > LABELS_STRAIGHT_MAX);
+    }
+  }
+  for (size_t s = 0; s < page->series_count; ++s) put_series(&plot, kind, rows, place, count, s);
+  plot_close(&plot);
+}
+
+/* ---- the figures ----------------------------------------------------------------------------------------------- */
+
+static void put_data(const struct page *page, FILE *file, const struct kind *kind, const struct ordered *ordered) {
+  plot_data_open(file);
+  fprintf(file, "variant,key,%s,ci95_low,ci95_high\n", kind->column);
+  for (size_t i = 0; i < ordered->count; ++i) {
+    const struct page_row *row = ordered->row[i];
+    const struct shown shown = kind->of(row);
+    const double numbers[] = {shown.value, shown.low, shown.high};
+    char name[PAGE_NAME_MAX];
+    page_series_text(page, row->series, name);
+    html_csv_text(file, name);
+    fputc(',', file);
+    html_csv_text(file, row->row->record->attn_case.key);
+    for (size_t j = 0; j < sizeof numbers / sizeof *numbers; ++j) {
+      fputc(',', file);
+      html_number(file, numbers[j]);
+    }
+    fputc('\n', file);
+  }
+  plot_data_close(file);
+}
+
+static void put_figure(const struct page *page, FILE *file, const struct kind *kind, const struct ordered *ordered,
+                       double *place) {
+  plot_figure_open(page, file, kind->id, kind->heading, kind->caption);
+  for (size_t start = 0, end; start < ordered->count; start = end) {
+    const struct attn_shape *first = shape_of(ordered->row[start]);
+    for (end = start + 1; end < ordered->count && compare_drawings(first, shape_of(ordered->row[end])) == 0;) ++end;
+    const size_t cases = number_cases(ordered->row + start, end - start, place);
+    put_drawing(page, file, kind, ordered->row + start, place, end - start, cases);
+  }
+  put_data(page, file, kind, ordered);
+  plot_figure_close(file);
+}
+
+bool rate_figures_any(const struct page *page) {
+  for (size_t i = 0; i < page->row_count; ++i) {
+    if (page_time(&page->rows[i], TIME_HOT) != NULL) return true;
+  }
+  return false;
+}
+
+struct status rate_figures_write(const struct page *page, FILE *file) {
+  struct ordered ordered;
+  double *place = malloc((page->row_count + 1) * sizeof *place);
+  if (place == NULL) return status_make(STATUS_MEMORY, "no memory for the figures of %zu rows", page->row_count);
+  const struct status status = order_rows(page, &ordered);
+  for (size_t i = 0; i < sizeof kinds / sizeof *kinds && !status_failed(&status); ++i) {
+    put_figure(page, file, &kinds[i], &ordered, place);
+  }
+  free(ordered.row);
+  free(place);
+  return status;
+}

@@ -1,0 +1,161 @@
+/* Rooflines: FLOP per byte of the problem against TFLOP/s, cold and hot, with the device's roofs. */
+#include <math.h>
+#include <string.h>
+
+#include "cli/analyse/roofs.h"
+#include "cli/base/units.h"
+#include "cli/page/html.h"
+#include "cli/page/plot.h"
+
+enum { TEXT_MAX = 512 };
+
+static const struct mode_metrics *metrics_at(const struct page_row *row, enum time_mode mode) {
+  const struct mode_metrics *metrics = &row->row->metrics.mode[mode];
+  return metrics->known && row->row->metrics.flop_per_byte > 0 ? metrics : NULL;
+}
+
+static bool any_in(const struct page *page, enum time_mode mode) {
+  for (size_t i = 0; i < page->row_count; ++i) {
+    if (metrics_at(&page->rows[i], mode) != NULL) return true;
+  }
+  return false;
+}
+
+bool roofline_figure_any(const struct page *page) { return any_in(page, TIME_HOT) || any_in(page, TIME_COLD); }
+
+/* ---- roofs ----------------------------------------------------------------------------------------------------- */
+
+/* TFLOP/s of all SMs at the highest clock. */
+static double whole_device(const struct device_info *device, double flop_per_clk_sm) {
+  return flop_per_clk_sm * device->sms * device->sm_clock_max_mhz * 1e-6;
+}
+
+/* `above` is where the name stands, as a ratio of the rate. */
+static void put_roof(const struct plot *plot, const struct device_info *device, const char *name, double tflop,
+                     const char *style, double above) {
+  char text[TEXT_MAX], number[UNITS_TEXT_MAX];
+  if (!(tflop > 0)) return;
+  const double knee = tflop * 1e3 / device->dram_gb_per_s;
+  units_format_fixed(tflop, 0, number);
+  snprintf(text, sizeof text, "%s %s", name, number);
+  plot_line(plot, style, fmax(fmin(knee, plot->x.high), plot->x.low), tflop, plot->x.high, tflop);
+  plot_note(plot, plot->x.high, tflop * above, "end", text);
+}
+
+static void put_roofs(const struct plot *plot, const struct device_info *device) {
+  const double tensor = whole_device(device, device->tensor_flop_per_clk_sm);
+  const double fp32 = whole_device(device, device->fp32_flop_per_clk_sm);
+  const double mma_sync = whole_device(device, roofs_products_rate(device, PRODUCTS_MMA_SYNC));
+  const double slope = device->dram_gb_per_s * 1e-3;
+  const double pixel = pow(plot->y.high / plot->y.low, 1 / (plot->y.from - plot->y.to));
+  const double name_above = pow(pixel, 3), name_below = pow(pixel, -10);
+  put_roof(plot, device, "tensor", tensor, "roof", name_above);
+  put_roof(plot, device, "fp32", fp32, "roof", name_above);
+  if (mma_sync < tensor * 0.9) put_roof(plot, device, "mma.sync", mma_sync, "roof reached", name_below);
+  if (!(slope > 0)) return;
+  const double top = fmin(fmin(plot->y.high, tensor > 0 ? tensor : plot->y.high) / slope, plot->x.high);
+  const double bottom = fmax(plot->y.low / slope, plot->x.low);
+  if (top > bottom) {
+    plot_line(plot, "roof", bottom, bottom * slope, top, top * slope);
+    plot_note(plot, bottom, bottom * slope, "start", "DRAM");
+  }
+}
+
+/* ---- drawings -------------------------------------------------------------------------------------------------- */
+
+static void put_point(const struct plot *plot, const struct page_row *row, enum time_mode mode) {
+  const struct mode_metrics *metrics = metrics_at(row, mode);
+  char text[TEXT_MAX], name[PAGE_NAME_MAX], where[PAGE_CASE_MAX], rate[UNITS_TEXT_MAX], share[UNITS_TEXT_MAX];
+  page_series_text(plot->page, row->series, name);
+  page_case_text(&row->row->record->attn_case.shape, where);
+  units_format(metrics->tflop_per_s, rate);
+  units_format_fixed(100 * metrics->roof_ratio, 1, share);
+  snprintf(text, sizeof text, "%s at %s: %s TFLOP/s, %s %% of the %s roof", name, where, rate, share,
+           metrics_roof_name(metrics->roof));
+  plot_point(plot, row, row->row->metrics.flop_per_byte, metrics->tflop_per_s, NAN, NAN, text);
+}
+
+static struct plot axes_of(const struct page *page, FILE *file, const struct device_info *device,
+                           enum time_mode mode) {
+  struct axis_range x = axis_range_none(), y = axis_range_none();
+  for (size_t i = 0; i < page->row_count; ++i) {
+    const struct mode_metrics *metrics = metrics_at(&page->rows[i], mode);
+    if (metrics == NULL) continue;
+    axis_range_add(&x, page->rows[i].row->metrics.flop_per_byte);
+    axis_range_add(&y, metrics->tflop_per_s);
+  }
+  const double tensor = whole_device(device, device->tensor_flop_per_clk_sm);
+  if (tensor > 0) axis_range_add(&y, tensor * 1.3);
+  if (tensor > 0 && device->dram_gb_per_s > 0) {
+    const double knee = tensor * 1e3 / device->dram_gb_per_s;
+    axis_range_add(&x, knee / 8);
+    axis_range_add(&x, knee * 3);
+  }
+  return (struct plot){.file = file,
+                       .page = page,
+                       .x = axis_log(x.least, x.most, PLOT_LEFT, PLOT_RIGHT),
+                       .y = axis_log(y.least, y.most, PLOT_BOTTOM, PLOT_TOP)};
+}
+
+static void put_drawing(const struct page *page, FILE *file, const struct device_info *device, enum time_mode mode) {
+  const struct plot plot = axes_of(page, file, device, mode);
+  char title[TEXT_MAX];
+  snprintf(title, sizeof title, "%s, %s", device->name, mode == TIME_COLD ? "cold (after an L2 flush)" : "hot");
+  plot_open(&plot, title, "Roofline");
+  plot_y_ticks(&plot, "TFLOP/s, logarithmic");
+  plot_x_ticks(&plot, "FLOP per byte of Q, K, V and O, logarithmic");
+  put_roofs(&plot, device);
+  for (size_t s = 0; s < page->series_count; ++s) {
+    plot_series_open(&plot, s);
+    for (size_t i = 0; i < page->row_count; ++i) {
+      const struct page_row *row = &page->rows[i];
+      if (row->series == s && metrics_at(row, mode) != NULL) put_point(&plot, row, mode);
+    }
+    plot_series_close(&plot);
+  }
+  plot_close(&plot);
+}
+
+static void put_data(const struct page *page, FILE *file) {
+  plot_data_open(file);
+  fputs("variant,key,mode,flop_per_byte,tflop_per_s,roof,roof_ratio\n", file);
+  for (size_t i = 0; i < page->row_count; ++i) {
+    for (enum time_mode mode = 0; mode < TIME_MODE_COUNT; ++mode) {
+      const struct page_row *row = &page->rows[i];
+      const struct mode_metrics *metrics = metrics_at(row, mode);
+      char name[PAGE_NAME_MAX];
+      if (metrics == NULL) continue;
+      page_series_text(page, row->series, name);
+      html_csv_text(file, name);
+      fputc(',', file);
+      html_csv_text(file, row->row->record->attn_case.key);
+      fprintf(file, ",%s,", time_mode_name(mode));
+      html_number(file, row->row->metrics.flop_per_byte);
+      fputc(',', file);
+      html_number(file, metrics->tflop_per_s);
+      fprintf(file, ",%s,", metrics_roof_name(metrics->roof));
+      html_number(file, metrics->roof_ratio);
+      fputc('\n', file);
+    }
+  }
+  plot_data_close(file);
+}
+
+void roofline_figure_write(const struct page *page, FILE *file) {
+  plot_figure_open(page, file, "roofline", "Roofline",
+                   "A point per case. Lines: the vendor's peaks at the highest SM clock, with the rate that mma.sync "
+                   "reaches where that is less, and DRAM's bandwidth. Hot runs whose tensors fit in L2 may lie above "
+                   "the DRAM line.");
+  const struct device_info *device = page->rows[0].row->device;
+  for (size_t i = 0; i < page->row_count; ++i) {
+    if (metrics_at(&page->rows[i], TIME_HOT) != NULL || metrics_at(&page->rows[i], TIME_COLD) != NULL) {
+      device = page->rows[i].row->device;
+      break;
+    }
+  }
+  for (enum time_mode mode = 0; mode < TIME_MODE_COUNT; ++mode) {
+    if (any_in(page, mode)) put_drawing(page, file, device, mode);
+  }
+  put_data(page, file);
+  plot_figure_close(file);
+}

@@ -1,0 +1,187 @@
+/* Scaling over B*H: how the time of a variant grows beside what the waves of its grid say, a drawing for each group.
+ */
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "cli/base/units.h"
+#include "cli/page/html.h"
+#include "cli/page/plot.h"
+
+enum { TEXT_MAX = 512, STEPS_MAX = 64 };
+
+static const struct scaling *scaling_at(const struct page_row *row) { return &row->row->scaling; }
+
+static enum time_mode mode_of(const struct page_row *row) {
+  return isfinite(scaling_at(row)->time_ratio[TIME_HOT]) ? TIME_HOT : TIME_COLD;
+}
+
+static double ratio_of(const struct page_row *row) { return scaling_at(row)->time_ratio[mode_of(row)]; }
+
+static bool is_shown(const struct page_row *row) {
+  return scaling_at(row)->known && scaling_at(row)->timed && isfinite(ratio_of(row));
+}
+
+static double pairs_of(const struct page_row *row) {
+  return (double)scaling_pairs(&row->row->record->attn_case.shape);
+}
+
+bool scaling_figure_any(const struct page *page) {
+  for (size_t i = 0; i < page->row_count; ++i) {
+    if (is_shown(&page->rows[i]) && !scaling_at(&page->rows[i])->is_baseline) return true;
+  }
+  return false;
+}
+
+/* By source and group, then as B*H grows. */
+static int compare_rows(const void *left, const void *right) {
+  const struct page_row *a = *(const struct page_row *const *)left, *b = *(const struct page_row *const *)right;
+  const double keys[][2] = {{(double)a->source, (double)b->source},
+                            {(double)scaling_at(a)->baseline_index, (double)scaling_at(b)->baseline_index},
+                            {pairs_of(a), pairs_of(b)},
+                            {(double)a->number, (double)b->number}};
+  for (size_t i = 0; i < sizeof keys / sizeof *keys; ++i) {
+    if (keys[i][0] < keys[i][1] || keys[i][0] > keys[i][1]) return keys[i][0] < keys[i][1] ? -1 : 1;
+  }
+  return 0;
+}
+
+static bool same_group(const struct page_row *a, const struct page_row *b) {
+  return a->source == b->source && scaling_at(a)->baseline_index == scaling_at(b)->baseline_index;
+}
+
+/* ---- one drawing ----------------------------------------------------------------------------------------------- */
+
+/* Time ratio that the waves of a grid which grows with B*H say: it stays until another wave is needed. */
+static void put_steps(const struct plot *plot, double first, double last, double full, double waves_at_baseline) {
+  double at = first, wave = ceil(first / full - 1e-9);
+  for (size_t i = 0; i < STEPS_MAX && at < last; ++i, ++wave) {
+    const double next = fmin(wave * full, last);
+    const double now = wave / waves_at_baseline, then = (wave + 1) / waves_at_baseline;
+    plot_line(plot, "expected", at, now, next, now);
+    if (next < last) plot_line(plot, "expected", next, now, next, then);
+    at = next;
+  }
+}
+
+/* Where the steps cannot be told apart, or the grid is not known to grow: from row to row. */
+static void put_expected(const struct plot *plot, const struct page_row *const *rows, size_t count) {
+  const struct page_row *last = rows[count - 1], *baseline = rows[0];
+  const double full = scaling_at(last)->full_bh;
+  for (size_t i = 0; i < count; ++i) {
+    if (scaling_at(rows[i])->is_baseline) baseline = rows[i];
+  }
+  const double waves = ceil(pairs_of(baseline) / full - 1e-9);
+  const bool has_steps = isfinite(full) && full > 0 && pairs_of(last) / full <= STEPS_MAX &&
+                         fabs(ceil(pairs_of(last) / full - 1e-9) / waves - scaling_at(last)->wave_ratio) < 0.01;
+  if (has_steps) {
+    put_steps(plot, pairs_of(rows[0]), pairs_of(last), full, waves);
+    return;
+  }
+  for (size_t i = 1; i < count; ++i) {
+    plot_line(plot, "expected", pairs_of(rows[i - 1]), scaling_at(rows[i - 1])->wave_ratio, pairs_of(rows[i]),
+              scaling_at(rows[i])->wave_ratio);
+  }
+}
+
+static void put_measured(const struct plot *plot, const struct page_row *const *rows, size_t count) {
+  plot_series_open(plot, rows[0]->series);
+  for (size_t i = 1; i < count; ++i) {
+    plot_line(plot, "line", pairs_of(rows[i - 1]), ratio_of(rows[i - 1]), pairs_of(rows[i]), ratio_of(rows[i]));
+  }
+  for (size_t i = 0; i < count; ++i) {
+    char text[TEXT_MAX], name[PAGE_NAME_MAX], where[PAGE_CASE_MAX], ratio[UNITS_TEXT_MAX], waves[UNITS_TEXT_MAX];
+    page_series_text(plot->page, rows[i]->series, name);
+    page_case_text(&rows[i]->row->record->attn_case.shape, where);
+    units_format(ratio_of(rows[i]), ratio);
+    units_format(scaling_at(rows[i])->wave_ratio, waves);
+    snprintf(text, sizeof text, "%s at %s: %s times the baseline's %s time; the waves say %s", name, where, ratio,
+             time_mode_name(mode_of(rows[i])), waves);
+    plot_point(plot, rows[i], pairs_of(rows[i]), ratio_of(rows[i]), NAN, NAN, text);
+  }
+  plot_series_close(plot);
+}
+
+static void put_x_labels(const struct plot *plot, const struct page_row *const *rows, size_t count) {
+  double before = -INFINITY;
+  for (size_t i = 0; i < count; ++i) {
+    const double x = axis_at(&plot->x, pairs_of(rows[i]));
+    char label[UNITS_TEXT_MAX];
+    units_format_fixed(pairs_of(rows[i]), 0, label);
+    if (x - before < 26) continue;
+    plot_x_label(plot, pairs_of(rows[i]), label, "", false);
+    before = x;
+  }
+  plot_x_name(plot, "B*H, logarithmic");
+}
+
+static void put_drawing(const struct page *page, FILE *file, const struct page_row *const *rows, size_t count) {
+  const struct attn_shape *shape = &rows[0]->row->record->attn_case.shape;
+  struct axis_range x = axis_range_none(), y = axis_range_none();
+  char title[TEXT_MAX], name[PAGE_NAME_MAX];
+  for (size_t i = 0; i < count; ++i) {
+    axis_range_add(&x, pairs_of(rows[i]));
+    axis_range_add(&y, ratio_of(rows[i]));
+    axis_range_add(&y, scaling_at(rows[i])->wave_ratio);
+  }
+  const struct plot plot = {.file = file,
+                            .page = page,
+                            .about = scaling_verdict_help(scaling_at(rows[count - 1])->verdict),
+                            .x = axis_log(x.least, x.most, PLOT_LEFT, PLOT_RIGHT),
+                            .y = axis_linear(y.most, PLOT_BOTTOM, PLOT_TOP)};
+  page_series_text(page, rows[0]->series, name);
+  snprintf(title, sizeof title, "%s, S %u, D %u, %s, %s", name, (unsigned)shape->Sq, (unsigned)shape->D,
+           attn_dtype_name(shape->dtype), shape->causal ? "causal mask" : "no mask");
+  plot_open(&plot, title, "Time over B*H");
+  plot_y_ticks(&plot, "times the baseline");
+  put_x_labels(&plot, rows, count);
+  put_expected(&plot, rows, count);
+  put_measured(&plot, rows, count);
+  plot_close(&plot);
+}
+
+/* ---- the figure ------------------------------------------------------------------------------------------------ */
+
+static void put_data(const struct page *page, FILE *file, const struct page_row *const *rows, size_t count) {
+  plot_data_open(file);
+  fputs("variant,key,baseline_key,mode,b_h,time_ratio,wave_ratio,full_wave_b_h\n", file);
+  for (size_t i = 0; i < count; ++i) {
+    const double numbers[] = {pairs_of(rows[i]), ratio_of(rows[i]), scaling_at(rows[i])->wave_ratio,
+                              scaling_at(rows[i])->full_bh};
+    char name[PAGE_NAME_MAX];
+    page_series_text(page, rows[i]->series, name);
+    html_csv_text(file, name);
+    fputc(',', file);
+    html_csv_text(file, rows[i]->row->record->attn_case.key);
+    fputc(',', file);
+    html_csv_text(file, scaling_at(rows[i])->baseline_key);
+    fprintf(file, ",%s", time_mode_name(mode_of(rows[i])));
+    for (size_t j = 0; j < sizeof numbers / sizeof *numbers; ++j) {
+      fputc(',', file);
+      html_number(file, numbers[j]);
+    }
+    fputc('\n', file);
+  }
+  plot_data_close(file);
+}
+
+struct status scaling_figure_write(const struct page *page, FILE *file) {
+  const struct page_row **rows = malloc((page->row_count + 1) * sizeof *rows);
+  size_t count = 0;
+  if (rows == NULL) return status_make(STATUS_MEMORY, "no memory for the figures of %zu rows", page->row_count);
+  for (size_t i = 0; i < page->row_count; ++i) {
+    if (is_shown(&page->rows[i])) rows[count++] = &page->rows[i];
+  }
+  qsort(rows, count, sizeof *rows, compare_rows);
+  plot_figure_open(page, file, "scaling", "Scaling over B*H",
+                   "Time over that of the baseline case as B*H grows. Dashed: what the waves of the grid say, a step "
+                   "for each wave; a library whose launches are not known has no such line.");
+  for (size_t start = 0, end; start < count; start = end) {
+    for (end = start + 1; end < count && same_group(rows[start], rows[end]);) ++end;
+    if (end - start > 1) put_drawing(page, file, rows + start, end - start);
+  }
+  put_data(page, file, rows, count);
+  plot_figure_close(file);
+  free(rows);
+  return status_ok();
+}

@@ -1,0 +1,275 @@
+/* The table of all rows, which the script of the page makes sortable and lets one filter. */
+#include <inttypes.h>
+#include <math.h>
+#include <string.h>
+
+#include "cli/base/units.h"
+#include "cli/page/html.h"
+#include "cli/page/parts.h"
+
+enum { CELL_MAX = 160, FEW_SAMPLES = 30 };
+
+/* A cell: its text, and the number that it is sorted by (NAN: by its text). */
+struct cell {
+  char text[CELL_MAX];
+  double number;
+};
+
+static const struct mode_metrics *hot_of(const struct page_row *row) { return &row->row->metrics.mode[TIME_HOT]; }
+
+static void set_number(struct cell *out, double value, int decimals) {
+  char text[UNITS_TEXT_MAX];
+  if (decimals < 0) {
+    units_format(value, text);
+  } else {
+    units_format_fixed(value, decimals, text);
+  }
+  snprintf(out->text, sizeof out->text, "%s", text);
+  out->number = value;
+}
+
+/* The mark of the text report: the interval of this median is not trusted to be narrow. */
+static void set_time(struct cell *out, const struct time_record *time) {
+  char text[UNITS_TEXT_MAX];
+  const bool known = time != NULL;
+  const bool is_doubtful = known && time->us.n > 1 && (time->us.n < FEW_SAMPLES || time->stop != STATS_STOP_INTERVAL);
+  units_format(known ? time->us.median : (double)NAN, text);
+  snprintf(out->text, sizeof out->text, "%s%s", is_doubtful ? "*" : "", text);
+  out->number = known ? time->us.median : (double)NAN;
+}
+
+static void cell_source(const struct page_row *row, struct cell *out) { set_number(out, (double)row->source + 1, 0); }
+
+static void cell_status(const struct page_row *row, struct cell *out) {
+  snprintf(out->text, sizeof out->text, "%s", cell_status_name(row->row->record->status));
+}
+
+/* What has no time says why in one word. */
+static void cell_hot(const struct page_row *row, struct cell *out) {
+  const enum cell_status status = row->row->record->status;
+  set_time(out, page_time(row, TIME_HOT));
+  if (status != CELL_ok) snprintf(out->text, sizeof out->text, "%s", cell_status_name(status));
+}
+
+static void cell_width(const struct page_row *row, struct cell *out) {
+  const struct page_interval us = page_interval_of(row, TIME_HOT);
+  const bool known = page_time(row, TIME_HOT) != NULL;
+  char text[UNITS_TEXT_MAX];
+  out->number = known ? 50 * (us.high_us - us.low_us) / us.median_us : (double)NAN;
+  units_format_fixed(out->number, 2, text);
+  snprintf(out->text, sizeof out->text, "%s", text);
+}
+
+static void cell_cold(const struct page_row *row, struct cell *out) { set_time(out, page_time(row, TIME_COLD)); }
+
+static void cell_rate(const struct page_row *row, struct cell *out) {
+  set_number(out, hot_of(row)->known ? hot_of(row)->tflop_per_s : (double)NAN, -1);
+}
+
+static void cell_roof(const struct page_row *row, struct cell *out) {
+  const struct mode_metrics *hot = hot_of(row);
+  const bool known = hot->known && hot->roof != ROOF_NONE;
+  const char *name = metrics_roof_name(hot->roof);
+  char number[UNITS_TEXT_MAX];
+  out->number = known ? 100 * hot->roof_ratio : (double)NAN;
+  units_format_fixed(out->number, 1, number);
+  snprintf(out->text, sizeof out->text, known ? "%s %.*s" : "%s", number, (int)strcspn(name, "_"), name);
+}
+
+static void cell_speedup(const struct page_row *row, struct cell *out) {
+  const struct ratio_record *ratio = &row->row->record->speedup.mode[TIME_HOT];
+  set_number(out, ratio->done ? ratio->ratio : (double)NAN, ratio->ratio < 0.1 ? 3 : 2);
+}
+
+static bool has_launch(const struct page_row *row) { return row->row->record->plan.pass_count > 0; }
+
+static void cell_blocks(const struct page_row *row, struct cell *out) {
+  set_number(out, has_launch(row) ? (double)row->row->metrics.pass[0].blocks : (double)NAN, 0);
+}
+
+static void cell_waves(const struct page_row *row, struct cell *out) {
+  const struct pass_metrics *pass = &row->row->metrics.pass[0];
+  char number[UNITS_TEXT_MAX];
+  out->number = has_launch(row) ? pass->waves : (double)NAN;
+  units_format_fixed(out->number, pass->waves < 0.1 ? 4 : 2, number);
+  snprintf(out->text, sizeof out->text, "%s%s", has_launch(row) && !pass->resident_exact ? ">=" : "", number);
+}
+
+static void cell_clock(const struct page_row *row, struct cell *out) {
+  const struct time_record *time = page_time(row, TIME_HOT);
+  set_number(out, time != NULL ? time->sm_clock_mhz : (double)NAN, 0);
+}
+
+static void cell_error(const struct page_row *row, struct cell *out) {
+  const struct check_record *check = &row->row->record->check;
+  char text[UNITS_TEXT_MAX];
+  out->number = check->done ? check->compare.max_abs_error : (double)NAN;
+  units_format_exponent(out->number, text);
+  snprintf(out->text, sizeof out->text, "%s", text);
+}
+
+/* Behind case and variant. The first is for pages of several sources alone. */
+static const struct column {
+  const char *heading, *unit;
+  bool is_text;
+  void (*cell)(const struct page_row *, struct cell *);
+} columns[] = {
+    {"source", "", false, cell_source},
+    {"hot", "us", false, cell_hot},
+    {"&plusmn;", "% of hot", false, cell_width},
+    {"cold", "us", false, cell_cold},
+    {"rate", "TFLOP/s", false, cell_rate},
+    {"roof", "% of peak", false, cell_roof},
+    {"vs ref", "hot", false, cell_speedup},
+    {"blocks", "", false, cell_blocks},
+    {"waves", "", false, cell_waves},
+    {"SM clock", "MHz", false, cell_clock},
+    {"error", "max abs", false, cell_error},
+    {"status", "", true, cell_status},
+};
+enum { COLUMN_COUNT = sizeof columns / sizeof *columns };
+
+static size_t first_column(const struct page *page) { return page->source_count > 1 ? 0 : 1; }
+
+/* ---- rows ------------------------------------------------------------------------------------------------------ */
+
+static void put_headings(const struct page *page, FILE *file) {
+  fputs(
+      "<thead><tr><th scope=\"col\" data-sort=\"number\">case <small>B,H,S,D,dtype,mask</small></th>"
+      "<th scope=\"col\" data-sort=\"text\">variant</th>",
+      file);
+  for (size_t i = first_column(page); i < COLUMN_COUNT; ++i) {
+    fprintf(file, "<th scope=\"col\" data-sort=\"%s\"%s>%s", columns[i].is_text ? "text" : "number",
+            columns[i].is_text ? "" : " class=\"n\"", columns[i].heading);
+    if (columns[i].unit[0] != '\0') fprintf(file, " <small>%s</small>", columns[i].unit);
+    fputs("</th>", file);
+  }
+  fputs("<th scope=\"col\" data-sort=\"number\">findings</th></tr></thead>\n<tbody>\n", file);
+}
+
+/* The worst one with a link to where it is told, as the others are. */
+static void put_findings(FILE *file, const struct page_row *row) {
+  const struct findings *findings = &row->row->findings;
+  fprintf(file, "<td data-value=\"%zu\">", findings->count);
+  if (findings->count > 0) {
+    const char *name = finding_name(findings->item[0].id);
+    fprintf(file, "<a href=\"#finding-%s-%zu\">%s</a>", name, row->series, name);
+  }
+  if (findings->count > 1) fprintf(file, " <small>+%zu</small>", findings->count - 1);
+  fputs("</td>", file);
+}
+
+static void put_cell(FILE *file, const struct column *column, const struct cell *cell, bool is_strong) {
+  fputs(column->is_text ? "<td" : "<td class=\"n\"", file);
+  if (isfinite(cell->number)) {
+    fputs(" data-value=\"", file);
+    html_number(file, cell->number);
+    fputc('"', file);
+  }
+  fputc('>', file);
+  html_element(file, is_strong ? "strong" : "span", cell->text);
+  fputs("</td>", file);
+}
+
+static void put_row(const struct page *page, FILE *file, const struct page_row *row) {
+  const struct record *record = row->row->record;
+  char where[PAGE_CASE_MAX];
+  page_case_text(&record->attn_case.shape, where);
+  fprintf(file, "<tr id=\"row-%zu\" data-series=\"%zu\" data-status=\"%s\"%s data-key=\"", row->number, row->series,
+          cell_status_name(record->status), row->is_fastest ? " class=\"fastest\"" : "");
+  html_text(file, record->attn_case.key);
+  fprintf(file, "\"><th scope=\"row\" data-value=\"%zu\">", row->case_number);
+  html_text(file, where);
+  fprintf(file, "</th><td class=\"c%zu\"><i class=\"chip\"></i>", page->series[row->series].number % PAGE_COLOURS);
+  html_text(file, record->variant);
+  fputs(row->is_fastest ? " <small class=\"mark-fastest\">fastest</small></td>" : "</td>", file);
+  for (size_t i = first_column(page); i < COLUMN_COUNT; ++i) {
+    struct cell cell = {.number = NAN};
+    columns[i].cell(row, &cell);
+    put_cell(file, &columns[i], &cell, row->is_fastest && columns[i].cell == cell_hot);
+  }
+  put_findings(file, row);
+  fputs("</tr>\n", file);
+}
+
+/* ---- notes ----------------------------------------------------------------------------------------------------- */
+
+static const char *reference_of(const struct page *page) {
+  for (size_t i = 0; i < page->series_count; ++i) {
+    if (page->series[i].is_reference) return page->series[i].variant;
+  }
+  for (size_t i = 0; i < page->row_count; ++i) {
+    const struct speedup_record *speedup = &page->rows[i].row->record->speedup;
+    if (report_has_speedup(speedup)) return speedup->reference;
+  }
+  return NULL;
+}
+
+/* For what the intervals hold. */
+static void put_intervals(const struct page *page, FILE *file) {
+  uint32_t processes = 0;
+  bool is_timed = false;
+  for (size_t i = 0; i < page->row_count; ++i) {
+    if (page_time(&page->rows[i], TIME_HOT) == NULL) continue;
+    const uint32_t of_row = page_interval_of(&page->rows[i], TIME_HOT).processes;
+    is_timed = true;
+    processes = of_row > processes ? of_row : processes;
+  }
+  if (!is_timed) return;
+  fputs("Times are medians of one launch. &plusmn; is half of the 95&nbsp;% interval of the hot median", file);
+  if (processes > 0) {
+    fprintf(file, " over the processes that measured it (up to %" PRIu32 "; times are those of the first).",
+            processes);
+  } else {
+    fputs(" within the one process that measured; the next process may differ by more (--rounds).", file);
+  }
+  fputs(" * marks an interval that is wide, or of fewer than 30 samples.", file);
+}
+
+static void put_notes(const struct page *page, FILE *file) {
+  const char *reference = reference_of(page);
+  size_t injected = 0;
+  for (size_t i = 0; i < page->row_count; ++i) injected += page->rows[i].row->record->injected.done;
+  fputs("<p>", file);
+  put_intervals(page, file);
+  if (reference != NULL) {
+    fputs(" vs ref is the hot time of ", file);
+    html_element(file, "code", reference);
+    fputs(" over the row's, the two measured in turns: above 1 the row is faster.", file);
+  }
+  if (injected > 0) fprintf(file, " %zu rows were slowed down on purpose (--inject-slowdown).", injected);
+  fputs("</p>\n", file);
+}
+
+/* Why rows that have no times have none. */
+static void put_reasons(const struct page *page, FILE *file) {
+  bool any = false;
+  for (size_t i = 0; i < page->row_count; ++i) {
+    const struct record *record = page->rows[i].row->record;
+    if (record->status == CELL_ok || record->status == CELL_planned) continue;
+    if (!any) fputs("<details class=\"reasons\"><summary>Rows that were not measured, and why</summary><ul>\n", file);
+    any = true;
+    fprintf(file, "<li><a href=\"#row-%zu\">%s</a>: ", page->rows[i].number, cell_status_name(record->status));
+    html_text(file, record->attn_case.key);
+    fputc(' ', file);
+    html_element(file, "code", record->variant);
+    fputs(": ", file);
+    html_text(file, record->reason);
+    fputs("</li>\n", file);
+  }
+  if (any) fputs("</ul></details>\n", file);
+}
+
+void table_part_write(const struct page *page, FILE *file) {
+  fputs("<section id=\"rows\" aria-labelledby=\"rows-h\">\n<h2 id=\"rows-h\">Table</h2>\n", file);
+  put_notes(page, file);
+  fputs(
+      "<div class=\"scroll\" role=\"region\" aria-labelledby=\"rows-h\" tabindex=\"0\">"
+      "<table class=\"sortable filtered\"><caption>All rows of the report</caption>",
+      file);
+  put_headings(page, file);
+  for (size_t i = 0; i < page->row_count; ++i) put_row(page, file, &page->rows[i]);
+  fputs("</tbody></table></div>\n", file);
+  put_reasons(page, file);
+  fputs("</section>\n", file);
+}

@@ -1,0 +1,206 @@
+/* How two reports compare: verdict, what differs between the runs, every row, and the changes as a figure. */
+#include <math.h>
+#include <string.h>
+
+#include "cli/base/units.h"
+#include "cli/gate/sinks.h"
+#include "cli/page/html.h"
+#include "cli/page/plot.h"
+
+enum { DRAWN_MAX = 60, ROW_HEIGHT = 15, CHANGE_LEFT = 262, CHANGE_TOP = 24, NAME_SHOWN = 48 };
+
+/* ---- words ----------------------------------------------------------------------------------------------------- */
+
+static void put_outcome(FILE *file, const struct compare *compare) {
+  char line[COMPARE_LINE_MAX];
+  sinks_outcome_text(compare, line);
+  fprintf(file, "<p class=\"outcome %s\"><strong>", compare->exit_code == EXIT_CODE_OK ? "passed" : "failed");
+  html_text(file, line);
+  fputs("</strong></p>\n", file);
+  if (sinks_advice(compare)[0] != '\0') {
+    fputs("<p>What to do: ", file);
+    html_text(file, sinks_advice(compare));
+    fputs(".</p>\n", file);
+  }
+  sinks_counts_text(compare, line);
+  html_element(file, "p", line);
+  if (!sinks_has_suite(compare)) return;
+  sinks_suite_text(compare, line);
+  html_element(file, "p", line);
+}
+
+static void put_differences(FILE *file, const struct compare *compare) {
+  if (compare->difference_count == 0) return;
+  fputs(
+      "<div class=\"scroll\" role=\"region\" aria-label=\"What differs\" tabindex=\"0\"><table><caption>What differs "
+      "between the two runs</caption><thead><tr><th scope=\"col\">what</th><th scope=\"col\">base</th>"
+      "<th scope=\"col\">new</th><th scope=\"col\">meaning</th></tr></thead><tbody>\n",
+      file);
+  for (size_t i = 0; i < compare->difference_count; ++i) {
+    const struct compare_difference *difference = &compare->difference[i];
+    fputs("<tr>", file);
+    html_element(file, "th scope=\"row\"", difference->key);
+    html_element(file, "td", difference->base);
+    html_element(file, "td", difference->now);
+    fputs(difference->fatal ? "<td>not comparable</td></tr>\n" : "<td>remark</td></tr>\n", file);
+  }
+  fputs("</tbody></table></div>\n", file);
+}
+
+/* ---- table ----------------------------------------------------------------------------------------------------- */
+
+static void put_number(FILE *file, double value, const char *text) {
+  fputs("<td class=\"n\"", file);
+  if (isfinite(value)) {
+    fputs(" data-value=\"", file);
+    html_number(file, value);
+    fputc('"', file);
+  }
+  fputc('>', file);
+  html_text(file, text);
+  fputs("</td>", file);
+}
+
+static void put_side(FILE *file, const struct compare_side *side) {
+  char text[UNITS_TEXT_MAX];
+  const double median_us = side->record != NULL ? side->median_us : (double)NAN;
+  units_format(median_us, text);
+  put_number(file, median_us, text);
+}
+
+static void put_name(const struct page *page, FILE *file, const struct compare_row *row) {
+  const struct page_row *shown = page_find(page, 1, row->key, row->variant);
+  if (shown == NULL) shown = page_find(page, 0, row->key, row->variant);
+  if (shown != NULL) fprintf(file, "<a href=\"#row-%zu\">", shown->number);
+  html_text(file, row->key);
+  if (shown != NULL) fputs("</a>", file);
+}
+
+static void put_row(const struct page *page, FILE *file, const struct compare_row *row) {
+  char change[COMPARE_PERCENT_MAX], bounds[COMPARE_PERCENT_MAX], processes[COMPARE_PERCENT_MAX];
+  sinks_percent(row->ratio, change);
+  sinks_bounds(row, bounds);
+  sinks_processes(row, processes);
+  fprintf(file, "<tr%s><td>%s</td><th scope=\"row\">", sinks_row_fails(page->compare, row) ? " class=\"fails\"" : "",
+          verdict_name(row->verdict));
+  put_name(page, file, row);
+  fputs("</th>", file);
+  html_element(file, "td", row->variant);
+  html_element(file, "td", time_mode_name(row->mode));
+  put_side(file, &row->base);
+  put_side(file, &row->now);
+  put_number(file, row->ratio, change);
+  html_element(file, "td class=\"n\"", bounds);
+  html_element(file, "td class=\"n\"", processes);
+  html_element(file, "td class=\"why\"", row->reason);
+  fputs("</tr>\n", file);
+}
+
+static void put_table(const struct page *page, FILE *file) {
+  fputs(
+      "<div class=\"scroll\" role=\"region\" aria-label=\"Comparison\" tabindex=\"0\"><table class=\"sortable\">"
+      "<caption>Every case, variant and mode, worst first</caption><thead><tr>"
+      "<th scope=\"col\" data-sort=\"text\">verdict</th><th scope=\"col\" data-sort=\"text\">case</th>"
+      "<th scope=\"col\" data-sort=\"text\">variant</th><th scope=\"col\" data-sort=\"text\">mode</th>"
+      "<th scope=\"col\" data-sort=\"number\" class=\"n\">base <small>us</small></th>"
+      "<th scope=\"col\" data-sort=\"number\" class=\"n\">new <small>us</small></th>"
+      "<th scope=\"col\" data-sort=\"number\" class=\"n\">change</th><th scope=\"col\" class=\"n\">bounds</th>"
+      "<th scope=\"col\" class=\"n\">processes</th><th scope=\"col\">why</th></tr></thead><tbody>\n",
+      file);
+  for (size_t i = 0; i < page->compare->row_count; ++i) put_row(page, file, &page->compare->rows[i]);
+  fputs("</tbody></table></div>\n", file);
+}
+
+/* ---- figure ---------------------------------------------------------------------------------------------------- */
+
+static double percent(double ratio) { return (ratio - 1) * 100; }
+
+static void put_change(const struct plot *plot, const struct compare_row *row, double y) {
+  char where[PAGE_CASE_MAX], name[PAGE_CASE_MAX + VARIANT_SPEC_MAX + 16], text[COMPARE_LINE_MAX],
+      change[COMPARE_PERCENT_MAX], bounds[COMPARE_PERCENT_MAX];
+  const struct compare_side *side = row->now.record != NULL ? &row->now : &row->base;
+  const double x = axis_at(&plot->x, percent(row->ratio));
+  page_case_text(&side->record->attn_case.shape, where);
+  snprintf(name, sizeof name, "%s %s %s", row->variant, where, time_mode_name(row->mode));
+  sinks_percent(row->ratio, change);
+  sinks_bounds(row, bounds);
+  snprintf(text, sizeof text, "%s: %s, bounds %s: %s", name, change, bounds, verdict_name(row->verdict));
+  fprintf(plot->file, "<g class=\"change%s\"><title>", sinks_row_fails(plot->page->compare, row) ? " fails" : "");
+  html_text(plot->file, text);
+  fprintf(plot->file, "</title><text x=\"4\" y=\"%.1f\">", y + 3.5);
+  name[NAME_SHOWN] = '\0';
+  html_text(plot->file, name);
+  fputs("</text>", plot->file);
+  if (isfinite(row->ci_low) && isfinite(row->ci_high)) {
+    fprintf(plot->file, "<path class=\"bar\" d=\"M%.1f %.1fH%.1f\"/>", axis_at(&plot->x, percent(row->ci_low)), y,
+            axis_at(&plot->x, percent(row->ci_high)));
+  }
+  fprintf(plot->file, "<path class=\"mark\" d=\"M%.1f %.1fm-3 0a3 3 0 1 0 6 0a3 3 0 1 0-6 0\"/></g>\n", x, y);
+}
+
+static void put_drawing(const struct page *page, FILE *file, struct axis_range range, size_t count) {
+  const int height = CHANGE_TOP + (int)count * ROW_HEIGHT + 34;
+  const double bottom = height - 34;
+  const struct plot plot = {.file = file,
+                            .page = page,
+                            .x = axis_around(range.least, range.most, CHANGE_LEFT, 2 * PLOT_WIDTH - 10),
+                            .y = {.low = 0, .high = 1, .from = bottom, .to = CHANGE_TOP - 8}};
+  size_t drawn = 0;
+  plot_open_sized(&plot, 2 * PLOT_WIDTH, height, "Worst first, with bounds", "Change of time from base to new");
+  plot_x_ticks(&plot, "");
+  fprintf(file,
+          "<text x=\"%d\" y=\"%d\" text-anchor=\"end\" class=\"name\">change of time, %%: right is slower</text>",
+          2 * PLOT_WIDTH - 10, height - 4);
+  plot_line(&plot, "zero", 0, 0, 0, 1);
+  for (size_t i = 0; i < page->compare->row_count && drawn < count; ++i) {
+    const struct compare_row *row = &page->compare->rows[i];
+    if (isfinite(row->ratio)) put_change(&plot, row, CHANGE_TOP + 4 + (double)drawn++ * ROW_HEIGHT);
+  }
+  plot_close(&plot);
+}
+
+static void put_data(FILE *file, const struct compare *compare) {
+  plot_data_open(file);
+  fputs("verdict,key,variant,mode,ratio,low,high\n", file);
+  for (size_t i = 0; i < compare->row_count; ++i) {
+    const struct compare_row *row = &compare->rows[i];
+    const double numbers[] = {row->ratio, row->ci_low, row->ci_high};
+    fprintf(file, "%s,", verdict_name(row->verdict));
+    html_csv_text(file, row->key);
+    fputc(',', file);
+    html_csv_text(file, row->variant);
+    fprintf(file, ",%s", time_mode_name(row->mode));
+    for (size_t j = 0; j < sizeof numbers / sizeof *numbers; ++j) {
+      fputc(',', file);
+      html_number(file, numbers[j]);
+    }
+    fputc('\n', file);
+  }
+  plot_data_close(file);
+}
+
+static void put_figure(const struct page *page, FILE *file) {
+  struct axis_range range = axis_range_none();
+  size_t count = 0;
+  for (size_t i = 0; i < page->compare->row_count && count < DRAWN_MAX; ++i) {
+    const struct compare_row *row = &page->compare->rows[i];
+    if (!isfinite(row->ratio)) continue;
+    ++count;
+    axis_range_add(&range, percent(row->ratio));
+    axis_range_add(&range, percent(row->ci_low));
+    axis_range_add(&range, percent(row->ci_high));
+  }
+  if (count == 0) return;
+  fputs("<h3>Change of every row</h3>\n<div class=\"wide\">\n", file);
+  put_drawing(page, file, range, count);
+  put_data(file, page->compare);
+}
+
+void verdict_part_write(const struct page *page, FILE *file) {
+  fputs("<section id=\"verdict\" aria-labelledby=\"verdict-h\">\n<h2 id=\"verdict-h\">Verdict</h2>\n", file);
+  put_outcome(file, page->compare);
+  put_differences(file, page->compare);
+  if (page->compare->row_count > 0) put_table(page, file);
+  put_figure(page, file);
+  fputs("</section>\n", file);
+}
