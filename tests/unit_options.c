@@ -53,13 +53,15 @@ static void add_row(struct line *line, const struct option_row *row) {
 static void add_required(struct line *line, enum verb verb, const struct option_row *except) {
   const struct option_row *row;
   for (size_t i = 0; (row = options_table_row(i)) != NULL; ++i) {
-    const bool is_named = except != NULL && strcmp(row->name, except->name) == 0;
+    const bool is_replaced = except != NULL && row->instead != NULL && strcmp(row->instead, except->name) == 0;
+    const bool is_named = is_replaced || (except != NULL && strcmp(row->name, except->name) == 0);
     if ((row->required_by & (1u << verb)) != 0 && !is_named) add_row(line, row);
   }
   for (size_t i = 0; i < options_table_verb(verb)->reports_least; ++i) add(line, i == 0 ? "a.json" : "b.json");
   const char *name = except != NULL ? except->name : "";
   if (verb == VERB_GATE && strcmp(name, "--selftest") != 0) add(line, "--selftest");
-  if (verb == VERB_GATE && strcmp(name, "--from") != 0 && strcmp(name, "--sweep") != 0) {
+  if (verb == VERB_GATE && strcmp(name, "--from") != 0 && strcmp(name, "--sweep") != 0 &&
+      strcmp(name, "--shape") != 0) {
     add(line, "--sweep");
     add(line, "some");
   }
@@ -308,6 +310,29 @@ static void what_is_about_times_is_refused_where_none_are_taken(void **state) {
   assert_int_equal(refused, 4 * 2); /* --reference --rounds --baseline --inject-slowdown; --profile --check-only */
 }
 
+static void of_two_options_that_replace_each_other_one_is_needed_and_one_allowed(void **state) {
+  (void)state;
+  static const struct {
+    const char *words[6];
+    const char *expect; /* NULL: taken */
+  } rows[] = {{{"run", "--sweep", "a"}, NULL},
+              {{"run", "--shape", "b"}, NULL},
+              {{"plan", "--gpu", "l4", "--shape", "b"}, NULL},
+              {{"run", "--shape", "b", "--sweep", "a"}, "--sweep and --shape are both given"},
+              {{"run"}, "--sweep is missing"},
+              {{"gate", "--selftest", "--shape", "b"}, NULL},
+              {{"gate", "--selftest", "--shape", "b", "--from"}, "--from: needs a value"},
+              {{"gate", "--selftest"}, "one of --sweep, --shape and --from"}};
+  for (size_t i = 0; i < sizeof rows / sizeof *rows; ++i) {
+    struct line line = {.word = {"attnbench"}, .count = 1};
+    struct options options;
+    for (size_t j = 0; j < 6 && rows[i].words[j] != NULL; ++j) add(&line, rows[i].words[j]);
+    const struct status status = parse(&line, &options);
+    assert_int_equal(status_failed(&status), rows[i].expect != NULL);
+    if (rows[i].expect != NULL) assert_non_null(strstr(status.text, rows[i].expect));
+  }
+}
+
 /* ---- what is made from the flags ----------------------------------------------------------------------------- */
 
 static void every_file_of_a_command_line_is_known(void **state) {
@@ -440,6 +465,7 @@ int main(void) {
       cmocka_unit_test(what_needs_another_option_is_refused_without_it),
       cmocka_unit_test(what_is_about_times_is_refused_where_none_are_taken),
       cmocka_unit_test(every_file_of_a_command_line_is_known),
+      cmocka_unit_test(of_two_options_that_replace_each_other_one_is_needed_and_one_allowed),
       cmocka_unit_test(ab_passes_on_what_its_rows_say),
       cmocka_unit_test(what_stays_belongs_to_run_or_ab_or_is_a_setting_of_the_gate),
       cmocka_unit_test(no_measuring_option_is_forgotten),

@@ -10,6 +10,7 @@
 #include "cli/command/gate_options.h"
 #include "cli/command/planned.h"
 #include "cli/command/progress.h"
+#include "cli/command/sweep_source.h"
 #include "cli/measure/load.h"
 
 /* ---- device, reference, cells -------------------------------------------------------------------------------- */
@@ -166,7 +167,7 @@ struct status run_prepare(const struct options *options, const struct invocation
   TRY(planned_gpu(options->gpu, &out->planned));
   TRY(inject_parse(options->inject, &out->inject));
   TRY(load_stand_ins(options->load.item, options->load.count));
-  return sweep_load(options->sweep, &out->sweep);
+  return sweep_source_load(options, &out->sweep);
 }
 
 struct status run_open(struct run *run) {

@@ -35,7 +35,10 @@ static struct status draw_rates(struct selftest *test) {
   for (size_t i = 0; i < KINDS; ++i) {
     settings.compare.paired = i == 0;
     settings.trials = i == 0 ? TRIALS : 0;
-    TRY(power_measure(o->from != NULL ? o->from : o->sweep, test->evidence, &settings, &test->power[i]));
+    TRY(power_measure(o->from != NULL    ? o->from
+                      : o->sweep != NULL ? o->sweep
+                                         : o->shape.item[0],
+                      test->evidence, &settings, &test->power[i]));
   }
   return status_ok();
 }

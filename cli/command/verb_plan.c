@@ -4,6 +4,7 @@
 #include "cli/command/commands.h"
 #include "cli/command/outputs.h"
 #include "cli/command/planned.h"
+#include "cli/command/sweep_source.h"
 #include "cli/measure/load.h"
 
 struct planning {
@@ -40,7 +41,7 @@ static struct status plan_cells(struct planning *p) {
 static struct status plan(struct planning *p, const struct invocation *invocation, struct outcome *outcome) {
   const struct options *o = p->options;
   TRY(open_planner(o, &p->worker));
-  TRY(sweep_load(o->sweep, &p->sweep));
+  TRY(sweep_source_load(o, &p->sweep));
   TRY(outputs_probe(o));
   TRY(cells_select(&p->sweep, o->variants, o->filter.item, o->filter.count, DEVICE_CUDA, &p->gpu->info, &p->cells));
   describe_run(o, invocation, &p->sweep, p->cells.count, &p->data.run);

@@ -8,6 +8,7 @@
 #include "cli/command/journal_file.h"
 #include "cli/command/outputs.h"
 #include "cli/command/progress.h"
+#include "cli/command/sweep_source.h"
 #include "cli/measure/profile.h"
 #include "kernels/plugin_load.h"
 
@@ -121,7 +122,7 @@ struct status verb_profile(const struct options *options, const struct invocatio
                            struct outcome *outcome) {
   struct profiling p = {.options = options, .start_s = clock_now_s()};
   TRY(open_objects(options));
-  TRY(sweep_load(options->sweep, &p.sweep));
+  TRY(sweep_source_load(options, &p.sweep));
   const struct status status = prepare_and_capture(&p, invocation, outcome);
   journal_close(p.journal);
   profile_close(p.profile);

@@ -5,6 +5,7 @@
 #include "cli/base/text.h"
 #include "cli/gate/sinks.h"
 #include "cli/options/options.h"
+#include "cli/sweep/shape_spec.h"
 
 /* A shell word as it stands in the command, quotes included. */
 struct word {
@@ -105,8 +106,11 @@ void again_command(const struct compare *compare, const struct compare_row *row,
   const struct word verb = next_word(&after_verb);
   const bool is_ab = after_name(&verb, "ab", &whole) != NULL && whole;
   if (is_ab) append(out, size, verb.at, verb.length);
-  append(out, size, "--sweep ", strlen("--sweep "));
-  text_append_word(out, size, run->sweep_path);
+  /* Shapes of the command line stay in it. */
+  if (strcmp(run->sweep_path, SHAPE_SPEC_PATH) != 0) {
+    append(out, size, "--sweep ", strlen("--sweep "));
+    text_append_word(out, size, run->sweep_path);
+  }
   const unsigned rounds = rounds_for(rest, row, is_ab);
   while (*rest != '\0') {
     const struct word word = next_word(&rest);

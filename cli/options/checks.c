@@ -10,8 +10,21 @@ static struct status check_reports(const struct options *o) {
                      verb->reports_least, verb->reports_least == 1 ? "" : "s", o->reports.count, verb->example);
 }
 
+/* Is the option given that takes the place of this one? */
+static bool is_replaced(const struct options *o, const struct option_row *row) {
+  const struct option_row *instead =
+      row->instead != NULL ? options_table_find(o->verb, row->instead, strlen(row->instead)) : NULL;
+  return instead != NULL && options_table_is_given(instead, o);
+}
+
+static struct status check_instead(const struct options *o, const struct option_row *row) {
+  if (!options_table_is_given(row, o) || !is_replaced(o, row)) return status_ok();
+  return status_make(STATUS_USAGE, "%s and %s are both given; leave one of the two out", row->name, row->instead);
+}
+
 static struct status check_required(const struct options *o, const struct option_row *row) {
   if ((row->required_by & (1u << o->verb)) == 0 || options_table_is_given(row, o)) return status_ok();
+  if (is_replaced(o, row)) return status_ok();
   if (row->choices != NULL) return status_make(STATUS_USAGE, "%s is missing; one of %s", row->name, row->choices());
   return status_make(STATUS_USAGE, "%s is missing; for example: %s", row->name, options_table_verb(o->verb)->example);
 }
@@ -42,21 +55,23 @@ static struct status check_stdout(const struct options *o) {
   return status_make(STATUS_USAGE, "%s - and %s - cannot share stdout; write one to a file", first, second);
 }
 
+static bool has_cases(const struct options *o) { return o->sweep != NULL || o->shape.count > 0; }
+
 static struct status check_gate(const struct options *o) {
-  if (o->verb != VERB_GATE || (o->selftest && (o->from == NULL) != (o->sweep == NULL))) return status_ok();
-  return status_make(STATUS_USAGE,
-                     "gate needs --selftest and one of --sweep and --from, for example: %s; to judge a change use "
-                     "attnbench ab or compare",
-                     options_table_verb(VERB_GATE)->example);
+  if (o->verb != VERB_GATE || (o->selftest && (o->from == NULL) != !has_cases(o))) return status_ok();
+  return status_make(
+      STATUS_USAGE,
+      "gate needs --selftest and one of --sweep, --shape and --from, for example: %s; to judge a change use "
+      "attnbench ab or compare",
+      options_table_verb(VERB_GATE)->example);
 }
 
 static struct status check_base(const struct options *o) {
   if (o->verb != VERB_AB || o->base != NULL || o->base_load.count > 0) return status_ok();
-  return status_make(
-      STATUS_USAGE,
-      "--base is missing; for example: attnbench ab --base ../main/attnbench --sweep %s; or --base-load "
-      "for a kernel of your own",
-      o->sweep);
+  return status_make(STATUS_USAGE,
+                     "--base is missing; for example: attnbench ab --base ../main/attnbench %s %s; or --base-load "
+                     "for a kernel of your own",
+                     o->sweep != NULL ? "--sweep" : "--shape", o->sweep != NULL ? o->sweep : o->shape.item[0]);
 }
 
 struct status options_checks(const struct options *o) {
@@ -65,6 +80,7 @@ struct status options_checks(const struct options *o) {
   for (size_t i = 0; (row = options_table_row(i)) != NULL; ++i) {
     if (!option_is_of(row, o->verb)) continue;
     TRY(check_required(o, row));
+    TRY(check_instead(o, row));
     TRY(check_needs(o, row));
     TRY(check_timed(o, row));
   }

@@ -4,6 +4,7 @@
 #ifndef ATTNBENCH_CLI_OPTIONS_OPTIONS_H
 #define ATTNBENCH_CLI_OPTIONS_OPTIONS_H
 
+#include <limits.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -29,7 +30,13 @@ enum verb {
   VERB_COUNT
 };
 
-enum { OPTIONS_FILES_MAX = 48, OPTIONS_LIST_MAX = 1024, OPTIONS_LOADS_MAX = 8, OPTIONS_THRESHOLDS_MAX = 32 };
+enum {
+  OPTIONS_FILES_MAX = 48,
+  OPTIONS_LIST_MAX = 1024,
+  OPTIONS_LOADS_MAX = 8,
+  OPTIONS_SHAPES_MAX = 64,
+  OPTIONS_THRESHOLDS_MAX = 32
+};
 
 /* Each kind of value begins with its text as given, NULL when it was not; texts point into argv. */
 struct options_whole {
@@ -56,9 +63,10 @@ struct options_threshold {
 /* Defaults are filled in, so NULL is "not given and no default". */
 struct options {
   enum verb verb;
-  struct options_list reports; /* the words without an option */
+  struct options_list reports;  /* the words without an option */
+  char shipped_sweep[PATH_MAX]; /* where a sweep lies that was given by its name: what `sweep` is then */
   const char *sweep, *variants, *device, *gpu, *reference, *modes, *inject, *counters;
-  struct options_list filter, only, load, base_load;
+  struct options_list shape, filter, only, load, base_load;
   const char *baseline, *base, *candidate, *from; /* what a gate compares */
   const char *noise;
   struct options_list threshold_for;

@@ -60,9 +60,16 @@ static const struct verb_row verbs[VERB_COUNT] = {
 #define BASELINE "--baseline"
 
 static const struct option_row rows[] = {
-    {"Input", "--sweep", "FILE", IN(RUN) | IN(PLAN) | IN(AB) | IN(GATE), TEXT(sweep),
-     FLAGS(OPTION_READS | OPTION_RELAYED), .required_by = IN(RUN) | IN(PLAN) | IN(AB),
-     .help = "sweep to measure (format: shapes/README.md)"},
+    {"Input", "--sweep", "FILE", MEASURES | IN(PLAN), TEXT(sweep), FLAGS(OPTION_READS | OPTION_RELAYED),
+     .required_by = IN(RUN) | IN(PLAN) | IN(AB), .instead = "--shape",
+     .help =
+         "sweep to measure: a file (format: shapes/README.md), or the name of one that attnbench comes with, such as "
+         "v3"},
+    {"Input", "--shape", "SPEC", MEASURES | IN(PLAN), LIST(shape, OPTIONS_SHAPES_MAX),
+     FLAGS(OPTION_RELAYED | OPTION_STAYS), .instead = "--sweep",
+     .help = "shapes to measure instead of a sweep: B=1,H=8,S=512,D=64; lists S=512,1024; ranges S=512:4096:*2 or "
+             "S=64:256:+64; H=32/8 query/KV heads; S=1x4096 query rows x keys; f16, bf16, f32, full and causal stand "
+             "alone; or a case's key as reports have it; repeat for more"},
     {"Input", "--counters", "FILE", IN(REPORT), TEXT(counters), FLAGS(OPTION_READS),
      .help = "add a profiler's counters, as scripts/profile_sweep.py writes them, to the rows of one report"},
     {"Input", "--base", "PROGRAM", IN(AB), TEXT(base), FLAGS(OPTION_READS | OPTION_STAYS),
@@ -80,10 +87,13 @@ static const struct option_row rows[] = {
 
     {"Selection", "--variants", "A,B", MEASURES | IN(PLAN), TEXT(variants), FLAGS(OPTION_RELAYED),
      .help = "variants to measure instead of the sweep's: NAME or NAME:KEY=VALUE,KEY=VALUE, with commas between"},
-    {"Selection", "--filter", "KEY=VALUE", MEASURES | IN(PLAN), LIST(filter, 16), FLAGS(OPTION_RELAYED),
-     .help = "only cases with this value; keys B H Hq Hkv S Sq Skv D dtype causal; repeat to narrow further"},
+    {"Selection", "--filter", "TEST", MEASURES | IN(PLAN), LIST(filter, 16), FLAGS(OPTION_RELAYED),
+     .help =
+         "only cases that meet it: S=512, S=128,200, S>=1024, B!=1, dtype=bf16, causal, or a case's key; keys B H "
+         "Hq Hkv S Sq Skv D dtype causal; repeat to narrow further"},
     {"Selection", "--only", "KEY/VARIANT", MEASURES, LIST(only, OPTIONS_LIST_MAX), FLAGS(OPTION_RELAYED),
-     .help = "only this cell, with its key and variant as reports write them; repeat for more"},
+     .help =
+         "only this cell, with its key and variant as reports write them, or all variants of KEY; repeat for more"},
     {"Selection", "--load", "FILE", MEASURES | IN(PLAN) | IN(LIST) | IN(WORKER) | IN(DESCRIBE),
      LIST(load, OPTIONS_LOADS_MAX), FLAGS(OPTION_READS | OPTION_RELAYED | OPTION_STAYS),
      .help = "shared object with variants of your own (kernels/example/README.md); repeat for more"},

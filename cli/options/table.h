@@ -41,6 +41,7 @@ struct option_row {
   unsigned flags;
   unsigned required_by; /* verbs that do not work without it */
   const char *needs;    /* an option of the same verb without which this one would do nothing */
+  const char *instead;  /* an option that takes its place: not both, and one is enough where this one is required */
   const char *default_value;
   const char *(*choices)(void); /* for --help: the values that there are */
   const char *help;

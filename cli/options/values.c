@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "cli/options/table.h"
+#include "cli/sweep/shipped.h"
 
 enum { COMPARED_ROUNDS_MIN = 5 };
 
@@ -92,7 +93,7 @@ static void apply_defaults(struct options *out) {
 
 static void apply_computed_defaults(struct options *out) {
   if (out->verb == VERB_RUN && out->rounds.text == NULL) out->rounds.text = out->baseline != NULL ? "5" : "1";
-  if (out->verb == VERB_GATE && out->controls.text == NULL) out->controls.text = out->sweep != NULL ? "3" : "0";
+  if (out->verb == VERB_GATE && out->controls.text == NULL) out->controls.text = out->from == NULL ? "3" : "0";
 }
 
 static struct status check_rounds(const struct options *o) {
@@ -100,7 +101,7 @@ static struct status check_rounds(const struct options *o) {
     return status_make(STATUS_USAGE, "--rounds %s is too few; a comparison needs %d to 64", o->rounds.text,
                        COMPARED_ROUNDS_MIN);
   }
-  if (o->verb == VERB_GATE && o->sweep != NULL && o->processes.value < 2 * o->rounds.value) {
+  if (o->verb == VERB_GATE && o->from == NULL && o->processes.value < 2 * o->rounds.value) {
     return status_make(STATUS_USAGE, "--processes %s is too few for two sides of --rounds %s; give at least %d",
                        o->processes.text, o->rounds.text, (int)(2 * o->rounds.value));
   }
@@ -108,7 +109,7 @@ static struct status check_rounds(const struct options *o) {
 }
 
 static struct status check_controls(const struct options *o) {
-  if (o->verb != VERB_GATE || o->sweep != NULL || o->controls.value == 0) return status_ok();
+  if (o->verb != VERB_GATE || o->from == NULL || o->controls.value == 0) return status_ok();
   return status_make(STATUS_USAGE, "--controls: a slowdown is put into cells of a sweep; give --sweep, not --from");
 }
 
@@ -131,8 +132,15 @@ static struct status read_threshold_for(const char *text, struct options_thresho
   return status_ok();
 }
 
+/* A name that is no file stands for a sweep that attnbench comes with. From here on it is that file: what overwrites
+ * it is refused, and another program that is passed the option finds the same one. */
+static void find_sweep(struct options *out) {
+  if (out->sweep != NULL && shipped_find(out->sweep, out->shipped_sweep)) out->sweep = out->shipped_sweep;
+}
+
 struct status options_values(struct options *out) {
   const struct option_row *row;
+  find_sweep(out);
   apply_defaults(out);
   apply_computed_defaults(out);
   for (size_t i = 0; (row = options_table_row(i)) != NULL; ++i) {

@@ -35,15 +35,6 @@ static const uint32_t axis_max[AXIS_COUNT] = {
     [AXIS_S] = SWEEP_S_MAX, [AXIS_SQ] = SWEEP_S_MAX, [AXIS_SKV] = SWEEP_S_MAX, [AXIS_D] = SWEEP_D_MAX,
 };
 
-static bool dtype_find(const char *name, enum attn_dtype *out) {
-  for (unsigned i = 0; i < ATTN_DTYPE_COUNT; ++i) {
-    if (strcmp(attn_dtype_name((enum attn_dtype)i), name) != 0) continue;
-    *out = (enum attn_dtype)i;
-    return true;
-  }
-  return false;
-}
-
 static struct status check_value(const struct json_doc *doc, enum axis axis, const cJSON *item) {
   uint64_t value = 0;
   enum attn_dtype dtype;
@@ -53,7 +44,7 @@ static struct status check_value(const struct json_doc *doc, enum axis axis, con
   if (axis == AXIS_CAUSAL) {
     return cJSON_IsBool(item) ? status_ok() : json_error(doc, item, false, "is %s; give true or false", shown);
   }
-  if (cJSON_IsString(item) && dtype_find(item->valuestring, &dtype)) return status_ok();
+  if (cJSON_IsString(item) && case_key_read_dtype(item->valuestring, &dtype)) return status_ok();
   return json_error(doc, item, false, "is %s; give \"f16\", \"bf16\" or \"f32\"", shown);
 }
 
@@ -167,25 +158,43 @@ static struct attn_shape shape_at(const cJSON *const at[AXIS_COUNT]) {
       .dtype = ATTN_F16,
       .causal = at[AXIS_CAUSAL] && cJSON_IsTrue(at[AXIS_CAUSAL]),
   };
-  if (at[AXIS_DTYPE]) dtype_find(at[AXIS_DTYPE]->valuestring, &shape.dtype);
+  if (at[AXIS_DTYPE]) case_key_read_dtype(at[AXIS_DTYPE]->valuestring, &shape.dtype);
   return shape;
 }
 
-static struct status check_shape(const struct json_doc *doc, const cJSON *entry, const struct attn_shape *shape) {
-  /* At most 2^16 x 2^10 x 2^20 x 2^13 = 2^59 by the limits of the axes. */
+bool cases_are_sound(const struct attn_shape *shape, char problem[CASES_PROBLEM_MAX]) {
+  const struct {
+    uint32_t value, most;
+  } limits[] = {{shape->B, SWEEP_B_MAX},  {shape->Hq, SWEEP_H_MAX},  {shape->Hkv, SWEEP_H_MAX},
+                {shape->Sq, SWEEP_S_MAX}, {shape->Skv, SWEEP_S_MAX}, {shape->D, SWEEP_D_MAX}};
+  char key[CASE_KEY_MAX];
+  case_key(shape, key);
+  for (size_t i = 0; i < sizeof limits / sizeof *limits; ++i) {
+    if (limits[i].value >= 1 && limits[i].value <= limits[i].most) continue;
+    snprintf(problem, CASES_PROBLEM_MAX,
+             "has the case %s; B is at most %d, H %d, S %d and D %d, and none of them is below 1", key, SWEEP_B_MAX,
+             SWEEP_H_MAX, SWEEP_S_MAX, SWEEP_D_MAX);
+    return false;
+  }
+  /* At most 2^16 x 2^10 x 2^20 x 2^13 = 2^59 by these limits. */
   const uint64_t q = (uint64_t)shape->B * shape->Hq * shape->Sq * shape->D;
   const uint64_t kv = (uint64_t)shape->B * shape->Hkv * shape->Skv * shape->D;
-  char key[CASE_KEY_MAX];
   if (shape->Hq % shape->Hkv != 0) {
-    return json_error(doc, entry, false,
-                      "has %" PRIu32 " query heads for %" PRIu32 " KV heads; make Hq a multiple of Hkv", shape->Hq,
-                      shape->Hkv);
+    snprintf(problem, CASES_PROBLEM_MAX,
+             "has %" PRIu32 " query heads for %" PRIu32 " KV heads; make Hq a multiple of Hkv", shape->Hq,
+             shape->Hkv);
+    return false;
   }
-  if (q <= SWEEP_TENSOR_ELEMENTS_MAX && kv <= SWEEP_TENSOR_ELEMENTS_MAX) return status_ok();
-  case_key(shape, key);
-  return json_error(doc, entry, false,
-                    "has the case %s, whose %s has %" PRIu64 " elements, more than 2^40; make B, H, S or D smaller",
-                    key, q > SWEEP_TENSOR_ELEMENTS_MAX ? "Q" : "K", q > SWEEP_TENSOR_ELEMENTS_MAX ? q : kv);
+  if (q <= SWEEP_TENSOR_ELEMENTS_MAX && kv <= SWEEP_TENSOR_ELEMENTS_MAX) return true;
+  snprintf(problem, CASES_PROBLEM_MAX,
+           "has the case %s, whose %s has %" PRIu64 " elements, more than 2^40; make B, H, S or D smaller", key,
+           q > SWEEP_TENSOR_ELEMENTS_MAX ? "Q" : "K", q > SWEEP_TENSOR_ELEMENTS_MAX ? q : kv);
+  return false;
+}
+
+static struct status check_shape(const struct json_doc *doc, const cJSON *entry, const struct attn_shape *shape) {
+  char problem[CASES_PROBLEM_MAX];
+  return cases_are_sound(shape, problem) ? status_ok() : json_error(doc, entry, false, "%s", problem);
 }
 
 /* Moves the odometer on by one, the last axis first. */
@@ -213,10 +222,38 @@ static struct status expand_block(struct expansion *expansion, const struct bloc
   return status_ok();
 }
 
+/* A case by its key, all of it: what "defaults" says is not for it. */
+static struct status add_key(struct expansion *expansion, const cJSON *entry) {
+  struct sweep *sweep = expansion->sweep;
+  struct attn_case made = {.key = ""};
+  char shown[JSON_VALUE_TEXT_MAX];
+  if (case_key_read(entry->valuestring, &made.shape)) case_key(&made.shape, made.key);
+  json_describe(entry, shown);
+  if (strcmp(made.key, entry->valuestring) != 0) {
+    return json_error(
+        expansion->doc, entry, false,
+        "is %s; give an object such as {\"B\": 1, \"H\": 8, \"S\": 512, \"D\": 64}, or the key of a case "
+        "as a report has it, such as \"B1.H8.Hkv8.Sq512.Skv512.D64.f16.full\"",
+        shown);
+  }
+  if (sweep->case_count == SWEEP_CASES_MAX) return too_many_cases(expansion->doc, entry);
+  TRY(check_shape(expansion->doc, entry, &made.shape));
+  expansion->source[sweep->case_count] = entry;
+  sweep->cases[sweep->case_count++] = made;
+  return status_ok();
+}
+
+static struct status expand_entry(struct expansion *expansion, const cJSON *entry, bool lists_allowed) {
+  struct block block;
+  if (cJSON_IsString(entry) && !lists_allowed) return add_key(expansion, entry);
+  TRY(read_block(expansion->doc, entry, lists_allowed, &expansion->defaults, &block));
+  TRY(check_complete(expansion->doc, &block));
+  return expand_block(expansion, &block);
+}
+
 static struct status expand_list(struct expansion *expansion, const char *key, bool lists_allowed) {
   const struct json_doc *doc = expansion->doc;
   const cJSON *list = json_get(doc->root, key), *entry = NULL;
-  struct block block;
   if (!list) return status_ok();
   if (!cJSON_IsArray(list) || !list->child) {
     char shown[JSON_VALUE_TEXT_MAX];
@@ -224,12 +261,7 @@ static struct status expand_list(struct expansion *expansion, const char *key, b
     return json_error(doc, list, false, "is %s; give an array of at least one object, or remove the key",
                       cJSON_IsArray(list) ? "an empty array" : shown);
   }
-  cJSON_ArrayForEach(entry, list) {
-    struct status status = read_block(doc, entry, lists_allowed, &expansion->defaults, &block);
-    if (!status_failed(&status)) status = check_complete(doc, &block);
-    if (!status_failed(&status)) status = expand_block(expansion, &block);
-    if (status_failed(&status)) return status;
-  }
+  cJSON_ArrayForEach(entry, list) TRY(expand_entry(expansion, entry, lists_allowed));
   return status_ok();
 }
 

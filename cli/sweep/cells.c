@@ -5,93 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "cli/base/json.h"
-
-/* ---- filters ------------------------------------------------------------------------------------------------- */
-
-enum filter_field { FIELD_NUMBER, FIELD_DTYPE, FIELD_CAUSAL };
-
-/* S and H match both of the fields they stand for in a sweep. */
-static const struct filter_key {
-  const char *name;
-  enum filter_field field;
-  size_t offset[2]; /* of uint32_t members of struct attn_shape */
-} filter_keys[] = {
-    {"B", FIELD_NUMBER, {offsetof(struct attn_shape, B), offsetof(struct attn_shape, B)}},
-    {"H", FIELD_NUMBER, {offsetof(struct attn_shape, Hq), offsetof(struct attn_shape, Hkv)}},
-    {"Hq", FIELD_NUMBER, {offsetof(struct attn_shape, Hq), offsetof(struct attn_shape, Hq)}},
-    {"Hkv", FIELD_NUMBER, {offsetof(struct attn_shape, Hkv), offsetof(struct attn_shape, Hkv)}},
-    {"S", FIELD_NUMBER, {offsetof(struct attn_shape, Sq), offsetof(struct attn_shape, Skv)}},
-    {"Sq", FIELD_NUMBER, {offsetof(struct attn_shape, Sq), offsetof(struct attn_shape, Sq)}},
-    {"Skv", FIELD_NUMBER, {offsetof(struct attn_shape, Skv), offsetof(struct attn_shape, Skv)}},
-    {"D", FIELD_NUMBER, {offsetof(struct attn_shape, D), offsetof(struct attn_shape, D)}},
-    {"dtype", FIELD_DTYPE, {0, 0}},
-    {"causal", FIELD_CAUSAL, {0, 0}},
-};
-enum { FILTER_KEY_COUNT = sizeof filter_keys / sizeof *filter_keys };
-
-struct filter {
-  const struct filter_key *key;
-  uint32_t number; /* the value, a dtype or 0/1 for causal */
-};
-
-static struct status find_key(const char *text, size_t length, const struct filter_key **out) {
-  const char *names[FILTER_KEY_COUNT + 1] = {0};
-  char name[32];
-  for (size_t i = 0; i < FILTER_KEY_COUNT; ++i) {
-    names[i] = filter_keys[i].name;
-    *out = &filter_keys[i];
-    if (strlen(names[i]) == length && strncmp(names[i], text, length) == 0) return status_ok();
-  }
-  snprintf(name, sizeof name, "%.*s", (int)length, text);
-  const char *nearest = json_nearest(name, names);
-  return status_make(STATUS_USAGE, "--filter: \"%s\" is not a key%s%s%s; keys are B H Hq Hkv S Sq Skv D dtype causal",
-                     name, nearest != NULL ? " (did you mean " : "", nearest != NULL ? nearest : "",
-                     nearest != NULL ? "?)" : "");
-}
-
-/* Position of text in a NULL-ended list, or -1. */
-static int index_of(const char *text, const char *const *list) {
-  for (int i = 0; list[i] != NULL; ++i) {
-    if (strcmp(text, list[i]) == 0) return i;
-  }
-  return -1;
-}
-
-static struct status parse_value(const char *text, struct filter *out) {
-  static const char *const dtypes[] = {"f16", "bf16", "f32", NULL}, *const booleans[] = {"false", "true", NULL};
-  const enum filter_field field = out->key->field;
-  if (field != FIELD_NUMBER) {
-    const int index = index_of(text, field == FIELD_DTYPE ? dtypes : booleans);
-    out->number = (uint32_t)index;
-    if (index >= 0) return status_ok();
-    return status_make(STATUS_USAGE, "--filter: %s=%s is not a value; write one of %s", out->key->name, text,
-                       field == FIELD_DTYPE ? "f16, bf16, f32" : "true, false");
-  }
-  char *end;
-  const unsigned long value = strtoul(text, &end, 10);
-  out->number = (uint32_t)value;
-  if (*text >= '0' && *text <= '9' && *end == '\0' && value <= UINT32_MAX) return status_ok();
-  return status_make(STATUS_USAGE, "--filter: %s=%s is not a whole number", out->key->name, text);
-}
-
-static struct status parse_filter(const char *text, struct filter *out) {
-  const char *equals = strchr(text, '=');
-  if (equals == NULL) return status_make(STATUS_USAGE, "--filter: \"%s\" is not KEY=VALUE; for example S=512", text);
-  TRY(find_key(text, (size_t)(equals - text), &out->key));
-  return parse_value(equals + 1, out);
-}
-
-static bool filter_keeps(const struct filter *filter, const struct attn_shape *shape) {
-  if (filter->key->field == FIELD_DTYPE) return shape->dtype == filter->number;
-  if (filter->key->field == FIELD_CAUSAL) return shape->causal == (filter->number != 0);
-  for (size_t i = 0; i < 2; ++i) {
-    uint32_t value;
-    memcpy(&value, (const char *)shape + filter->key->offset[i], sizeof value);
-    if (value != filter->number) return false;
-  }
-  return true;
-}
+#include "cli/sweep/filter.h"
 
 /* ---- variants ------------------------------------------------------------------------------------------------ */
 
@@ -201,7 +115,7 @@ struct status cells_select(const struct sweep *sweep, const char *variants, cons
   *out = (struct cells){0};
   if (filter_count > sizeof parsed / sizeof *parsed) return status_make(STATUS_USAGE, "--filter: given too often");
   TRY(choose_variants(sweep, variants, kind, &specs));
-  for (size_t i = 0; i < filter_count; ++i) TRY(parse_filter(filters[i], &parsed[i]));
+  for (size_t i = 0; i < filter_count; ++i) TRY(filter_parse(filters[i], &parsed[i]));
   const bool named = variants != NULL || sweep->variant_count > 0;
   if (!named && gpu != NULL) drop_unfit(&specs, sweep, parsed, filter_count, gpu);
 
@@ -236,7 +150,7 @@ static bool is_named(const struct cell *cell, const char *const *only, size_t on
   char name[CELL_NAME_MAX];
   cell_name(cell->attn_case->key, cell->spec.text, name);
   for (size_t i = 0; i < only_count; ++i) {
-    if (strcmp(name, only[i]) == 0) return true;
+    if (strcmp(name, only[i]) == 0 || strcmp(cell->attn_case->key, only[i]) == 0) return true;
   }
   return false;
 }
@@ -246,11 +160,11 @@ static struct status check_names(const struct cells *cells, const char *const *o
     size_t found = 0;
     for (size_t c = 0; c < cells->count && found == 0; ++c) found += is_named(&cells->items[c], &only[i], 1);
     if (found > 0) continue;
-    return status_make(
-        STATUS_USAGE,
-        "--only: \"%s\" is not a cell of this run; write KEY/VARIANT as a report has them, for example "
-        "%s/%s",
-        only[i], cells->items[0].attn_case->key, cells->items[0].spec.text);
+    return status_make(STATUS_USAGE,
+                       "--only: \"%s\" is no cell and no case of this run; write KEY/VARIANT or KEY as a report has "
+                       "them, for example "
+                       "%s/%s",
+                       only[i], cells->items[0].attn_case->key, cells->items[0].spec.text);
   }
   return status_ok();
 }

@@ -18,14 +18,15 @@ struct cells {
  * none every variant that runs on `kind`, then (on a CPU) those of the GPU for planning. gpu: the GPU that runs or is
  * planned for; of the variants that nobody named, those that take none of the selected shapes on it are left out.
  * Elsewhere a variant that does not take a shape stays, to be reported as skipped. NULL: not known yet, all stay.
- * filters: "KEY=VALUE" texts. An empty selection is an error. The sweep must outlive *out; free with cells_free. */
+ * filters: what filter_parse reads. An empty selection is an error. The sweep must outlive *out; free with
+ * cells_free. */
 struct status cells_select(const struct sweep *, const char *variants, const char *const *filters,
                            size_t filter_count, enum device_kind kind, const struct device_info *gpu,
                            struct cells *out);
 void cells_free(struct cells *);
 
-/* Keeps the cells that are named, "KEY/VARIANT" each, in the order they have; none named keeps all. STATUS_USAGE when
- * a name is no cell. */
+/* Keeps the cells that are named, "KEY/VARIANT" or "KEY" for all of a case, in the order they have; none named keeps
+ * all. STATUS_USAGE when a name is no cell. */
 struct status cells_keep_only(struct cells *, const char *const *only, size_t only_count);
 
 #endif

@@ -11,6 +11,10 @@ struct status cases_read(const struct json_doc *, struct sweep *out);
 /* Fills out->gate; wants the cases and variants. */
 struct status gate_settings_read(const struct json_doc *, struct sweep *out);
 
+/* Is a case of this shape allowed? False writes why not and what to do, to be put behind the place. */
+enum { CASES_PROBLEM_MAX = 256 };
+bool cases_are_sound(const struct attn_shape *, char problem[CASES_PROBLEM_MAX]);
+
 /* One shape: an entry of "shapes" with the keys of `defaults` merged in; defaults may be NULL. */
 struct status cases_read_shape(const struct json_doc *, const cJSON *defaults, const cJSON *entry,
                                struct attn_shape *out);

@@ -147,6 +147,15 @@ static struct status read_baseline(const struct json_doc *doc, struct sweep *out
 
 /* ---- the whole file ------------------------------------------------------------------------------------------ */
 
+void sweep_hash_cases(struct sweep *sweep) {
+  hash_bytes("", 0, sweep->hash);
+  for (size_t i = 0; i < sweep->case_count; ++i) {
+    char text[sizeof sweep->hash + CASE_KEY_MAX];
+    snprintf(text, sizeof text, "%s %s", sweep->hash, sweep->cases[i].key);
+    hash_bytes(text, strlen(text), sweep->hash);
+  }
+}
+
 static struct status read_document(const struct json_doc *doc, struct sweep *out) {
   /* In this order: the baseline needs the cases, the gate the variants too. */
   static struct status (*const parts[])(const struct json_doc *, struct sweep *) = {

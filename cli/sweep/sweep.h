@@ -47,10 +47,10 @@ struct sweep_gate {
 };
 
 struct sweep {
-  char path[PATH_MAX];
+  char path[PATH_MAX]; /* or the option that has the shapes */
   char name[SWEEP_NAME_MAX + 1];
   char about[SWEEP_ABOUT_MAX + 1];
-  char hash[HASH_TEXT_MAX]; /* of the file's bytes */
+  char hash[HASH_TEXT_MAX]; /* of the file's bytes; without a file, of the cases */
   struct attn_case *cases;
   size_t case_count;
   struct variant_spec *variants;
@@ -64,6 +64,8 @@ struct sweep {
 struct status sweep_load(const char *path, struct sweep *out);
 /* The same from memory; `path` is used in messages only. text need not end with NUL. */
 struct status sweep_parse(const char *path, const char *text, size_t length, struct sweep *out);
+/* Fills .hash from the cases, of a sweep that comes from no file. */
+void sweep_hash_cases(struct sweep *);
 void sweep_free(struct sweep *);
 
 #endif

@@ -1,0 +1,93 @@
+/* Finds shipped sweeps from where the program lies. */
+#include "cli/sweep/shipped.h"
+
+#include <dirent.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "cli/base/json.h"
+
+enum { NAMES_MAX = 64, NAME_MAX_BYTES = 64 };
+
+static const char suffix[] = ".json";
+
+/* From the program's folder: beside it, above build/CONFIG/, installed. */
+static const char *const folders[] = {"shapes", "../../shapes", "../share/attnbench/shapes"};
+enum { FOLDER_COUNT = sizeof folders / sizeof *folders };
+
+/* "" when the system does not say where the program lies. */
+static void program_folder(char out[PATH_MAX]) {
+  const ssize_t length = readlink("/proc/self/exe", out, PATH_MAX - 1);
+  out[length > 0 ? length : 0] = '\0';
+  char *slash = strrchr(out, '/');
+  if (slash != NULL) *slash = '\0';
+}
+
+static bool is_name(const char *text) {
+  const size_t length = strlen(text);
+  const bool has_suffix = length >= sizeof suffix - 1 && strcmp(text + length - (sizeof suffix - 1), suffix) == 0;
+  return length > 0 && length < NAME_MAX_BYTES && strchr(text, '/') == NULL && !has_suffix && access(text, F_OK) != 0;
+}
+
+bool shipped_find(const char *name, char out[PATH_MAX]) {
+  char program[PATH_MAX], path[2 * PATH_MAX];
+  if (!is_name(name)) return false;
+  program_folder(program);
+  for (size_t i = 0; i < FOLDER_COUNT; ++i) {
+    snprintf(path, sizeof path, "%s/%s/%s%s", program, folders[i], name, suffix);
+    if (realpath(path, out) != NULL) return true;
+  }
+  return false;
+}
+
+struct names {
+  char text[NAMES_MAX][NAME_MAX_BYTES];
+  const char *list[NAMES_MAX + 1]; /* NULL-ended */
+  size_t count;
+};
+
+static void add_name(const char *file, struct names *out) {
+  const size_t length = strlen(file);
+  if (out->count == NAMES_MAX || length < sizeof suffix || length >= NAME_MAX_BYTES) return;
+  if (strcmp(file + length - (sizeof suffix - 1), suffix) != 0) return;
+  char *name = out->text[out->count];
+  snprintf(name, NAME_MAX_BYTES, "%.*s", (int)(length - (sizeof suffix - 1)), file);
+  out->list[out->count++] = name;
+}
+
+static int compare_names(const void *a, const void *b) {
+  return strcmp(*(const char *const *)a, *(const char *const *)b);
+}
+
+/* Of the first folder that has any. */
+static void list_names(struct names *out) {
+  char program[PATH_MAX], path[2 * PATH_MAX];
+  *out = (struct names){.count = 0};
+  program_folder(program);
+  for (size_t i = 0; i < FOLDER_COUNT && out->count == 0; ++i) {
+    snprintf(path, sizeof path, "%s/%s", program, folders[i]);
+    DIR *folder = opendir(path);
+    for (const struct dirent *entry; folder != NULL && (entry = readdir(folder)) != NULL;)
+      add_name(entry->d_name, out);
+    if (folder != NULL) closedir(folder);
+  }
+  if (out->count > 0) qsort(out->list, out->count, sizeof *out->list, compare_names);
+}
+
+struct status shipped_check(const char *name) {
+  struct names names;
+  char all[512] = "";
+  if (!is_name(name)) return status_ok();
+  list_names(&names);
+  for (size_t i = 0; i < names.count; ++i) {
+    const size_t used = strlen(all);
+    snprintf(all + used, sizeof all - used, "%s%s", i > 0 ? " " : "", names.list[i]);
+  }
+  const char *nearest = json_nearest(name, names.list);
+  return status_make(
+      STATUS_INPUT, "--sweep %s: no such file, and no sweep of that name comes with attnbench%s%s%s%s%s", name,
+      nearest != NULL ? "; did you mean " : "", nearest != NULL ? nearest : "", nearest != NULL ? "?" : "",
+      all[0] != '\0' ? " There are " : "; give a file, or shapes with --shape", all);
+}
