@@ -180,7 +180,7 @@ def stats_of(samples):
 
 def stop_reason(timing, stats, elapsed_s):
     half_width = (stats["ci95_high_us"] - stats["ci95_low_us"]) / 2
-    is_slow = timing["few_s"] > 0 and elapsed_s >= timing["few_s"]
+    is_slow = timing["slow_s"] > 0 and elapsed_s >= timing["slow_s"] * stats["n"]
     enough = timing["few_samples" if is_slow else "min_samples"]
     if stats["n"] >= enough and half_width <= timing["relative_half_width"] * stats["median_us"]:
         return "interval"

@@ -227,7 +227,7 @@ static void text_says_why_a_time_is_doubtful(void **state) {
     const char *says;
   } cases[] = {{5, STATS_STOP_BUDGET, " with a wide interval, fewest n=5, stopped by the time budget\n"},
                {600, STATS_STOP_SAMPLES, " with a wide interval, fewest n=600, stopped by the sample limit\n"},
-               {20, STATS_STOP_INTERVAL, " with few samples, fewest n=20\n"}};
+               {6, STATS_STOP_INTERVAL, " with times that still drifted, fewest n=6\n"}};
   for (size_t i = 0; i < sizeof cases / sizeof *cases; ++i) {
     struct built built;
     build("tests/data/report_cpu.jsonl", &built);
@@ -235,6 +235,7 @@ static void text_says_why_a_time_is_doubtful(void **state) {
       for (size_t mode = 0; mode < TIME_MODE_COUNT; ++mode) {
         built.report.records[row].time[mode].us.n = cases[i].n;
         built.report.records[row].time[mode].stop = cases[i].stop;
+        built.report.records[row].time[mode].settled = cases[i].stop != STATS_STOP_INTERVAL;
       }
     }
     char *text = text_of(&built.report, report_write_text);
@@ -242,6 +243,22 @@ static void text_says_why_a_time_is_doubtful(void **state) {
     free(text);
     discard(&built);
   }
+}
+
+static void few_slow_samples_of_a_narrow_interval_are_no_doubt(void **state) {
+  (void)state;
+  struct built built;
+  build("tests/data/report_cpu.jsonl", &built);
+  for (size_t i = 0; i < built.report.row_count * TIME_MODE_COUNT; ++i) {
+    struct time_record *time = &built.report.records[i / TIME_MODE_COUNT].time[i % TIME_MODE_COUNT];
+    time->us.n = 6;
+    time->stop = STATS_STOP_INTERVAL;
+    time->settled = true;
+  }
+  char *text = text_of(&built.report, report_write_text);
+  assert_null(strstr(text, "\n* "));
+  free(text);
+  discard(&built);
 }
 
 static void the_events_in_cold_times_are_shown(void **state) {
@@ -728,6 +745,7 @@ int main(void) {
       cmocka_unit_test(csv_is_as_golden),
       cmocka_unit_test(text_is_as_golden),
       cmocka_unit_test(text_says_why_a_time_is_doubtful),
+      cmocka_unit_test(few_slow_samples_of_a_narrow_interval_are_no_doubt),
       cmocka_unit_test(the_events_in_cold_times_are_shown),
       cmocka_unit_test(text_names_the_worst_finding_first_and_folds_cases),
       cmocka_unit_test(text_lines_fit_and_carry_no_control_bytes),

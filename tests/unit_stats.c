@@ -137,17 +137,18 @@ static void slow_samples_stop_once_the_interval_is_reached(void **state) {
                                          .budget_s = 2,
                                          .floor_samples = 5,
                                          .few_samples = 6,
-                                         .few_s = 0.05};
+                                         .slow_s = 0.001};
   static const struct {
     uint32_t n;
     double half_width, elapsed_s;
     enum stats_stop expected;
   } rows[] = {
-      {6, 0.4, 0.05, STATS_STOP_INTERVAL},
-      {6, 0.4, 0.04, STATS_GO_ON}, /* a fast launch pays little for min_samples */
-      {5, 0.4, 0.5, STATS_GO_ON},  /* the range of five is no 95 % interval */
+      {6, 0.4, 0.006, STATS_STOP_INTERVAL},
+      {6, 0.4, 0.005, STATS_GO_ON}, /* a fast launch pays little for min_samples */
+      {5, 0.4, 0.5, STATS_GO_ON},   /* the range of five is no 95 % interval */
       {29, 0.6, 0.5, STATS_GO_ON},
-      {30, 0.4, 0.04, STATS_STOP_INTERVAL},
+      {29, 0.4, 0.028, STATS_GO_ON}, /* many samples are not slow ones */
+      {30, 0.4, 0.02, STATS_STOP_INTERVAL},
   };
   for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
     const struct stats s = {

@@ -91,7 +91,7 @@ double stats_median(const double *samples, size_t n) {
 }
 
 enum stats_stop stats_should_stop(const struct stats_rule *rule, const struct stats *s, double elapsed_s) {
-  const bool is_slow = rule->few_s > 0 && elapsed_s >= rule->few_s;
+  const bool is_slow = rule->slow_s > 0 && elapsed_s >= rule->slow_s * s->n;
   if (s->n >= (is_slow ? rule->few_samples : rule->min_samples) &&
       stats_relative_half_width(s) <= rule->relative_half_width)
     return STATS_STOP_INTERVAL;

@@ -36,8 +36,8 @@ struct stats_rule {
   double relative_half_width; /* 0.005 */
   double budget_s;            /* wall time for this mode; reached: stop whatever n is (n >= floor_samples) */
   uint32_t floor_samples;     /* never fewer than this, whatever the budget */
-  uint32_t few_samples;       /* enough for the interval once few_s are spent: slow launches need no min_samples */
-  double few_s;               /* 0: min_samples always holds */
+  uint32_t few_samples;       /* enough for the interval where a sample takes slow_s or longer */
+  double slow_s;              /* 0: min_samples always holds */
 };
 
 /* Why measuring should stop now, or STATS_GO_ON. */

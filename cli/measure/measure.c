@@ -9,6 +9,7 @@
 enum {
   WINDOW_MAX = 64,         /* samples per settle window */
   BATCH_MAX = 16,          /* samples between two looks at the stop rule */
+  SLOW_BATCH = 3,          /* the same of slow launches, once there are few_samples */
   CLOCK_BATCHES_MAX = 256, /* SM clock readings kept: of all the batches that a mode takes */
   PASS_SAMPLES_MAX = 31,
 };
@@ -31,7 +32,7 @@ struct measure_settings measure_defaults(enum device_kind kind) {
                                                  .budget_s = 2.5,
                                                  .floor_samples = 5,
                                                  .few_samples = 6,
-                                                 .few_s = 0.05},
+                                                 .slow_s = 0.001},
                                         .settle_min_s = 0.015,
                                         .settle_max_s = 0.1,
                                         .settle_relative = 0.005};
@@ -41,7 +42,7 @@ struct measure_settings measure_defaults(enum device_kind kind) {
                                                 .budget_s = 0.8,
                                                 .floor_samples = 3,
                                                 .few_samples = 6,
-                                                .few_s = 0.05},
+                                                .slow_s = 0.01},
                                        .settle_min_s = 0.0,
                                        .settle_max_s = 0.2,
                                        .settle_relative = 0.02};
@@ -89,6 +90,23 @@ static struct status settle(struct problem *problem, enum time_mode mode, const 
   return status_ok();
 }
 
+uint32_t measure_batch(const struct stats_rule *rule, double cost_us, uint32_t taken) {
+  const bool is_slow = rule->slow_s > 0 && cost_us >= rule->slow_s * 1e6;
+  const uint32_t usual = samples_for(3 * window_target_s, cost_us, BATCH_MAX);
+  const uint32_t batch = !is_slow ? usual : taken < rule->few_samples ? rule->few_samples - taken : SLOW_BATCH;
+  const uint32_t room = rule->max_samples - taken;
+  return batch < room ? batch : room;
+}
+
+/* Windows of few slow samples, and of noisy ones, differ by chance. The samples tell whether the time drifts: the
+ * first half of them against the second. */
+bool measure_is_steady(const double *us, uint32_t n, double relative) {
+  if (n < 2) return false;
+  const uint32_t half = n / 2;
+  const double first = stats_median(us, half), second = stats_median(us + n - half, half);
+  return fabs(first - second) < relative * fmin(first, second);
+}
+
 static void note_health(struct device *device, struct time_record *out) {
   struct device_health health;
   device_health_read(device, &health);
@@ -103,11 +121,10 @@ static struct status sample_until_stop(struct device *device, struct problem *pr
                                        struct time_record *out) {
   double clocks[CLOCK_BATCHES_MAX];
   uint32_t n = 0, clock_count = 0;
-  const uint32_t batch = samples_for(3 * window_target_s, cost_us, BATCH_MAX);
   const double start_s = clock_now_s();
   do {
     double clock_mhz;
-    const uint32_t take = rule->max_samples - n < batch ? rule->max_samples - n : batch;
+    const uint32_t take = measure_batch(rule, cost_us, n);
     TRY(problem_sample(problem, mode, take, us + n, &clock_mhz));
     n += take;
     if (isfinite(clock_mhz) && clock_count < CLOCK_BATCHES_MAX) clocks[clock_count++] = clock_mhz;
@@ -137,6 +154,8 @@ struct status measure_mode(struct device *device, struct problem *problem, enum 
     device_range_pop(device);
   }
   out->done = !status_failed(&status);
+  if (out->done && out->stop == STATS_STOP_INTERVAL && measure_is_steady(us, out->us.n, settings->settle_relative))
+    out->settled = true;
   free(us);
   return status;
 }

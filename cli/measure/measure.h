@@ -19,6 +19,14 @@ struct measure_settings measure_quick(enum device_kind);
 struct status measure_mode(struct device *, struct problem *, enum time_mode, const struct measure_settings *,
                            uint32_t hot_launches, double estimate_us, struct time_record *out);
 
+/* How many samples come before the next look at the rule: a slow launch takes no more than the rule needs. cost_us is
+ * about what one of them takes. */
+uint32_t measure_batch(const struct stats_rule *, double cost_us, uint32_t taken);
+
+/* Samples in the order they were taken: does their median stay where it was, within `relative`? Then they have
+ * settled, whatever the warm-up saw, if their interval is narrow. */
+bool measure_is_steady(const double *us, uint32_t n, double relative);
+
 /* Median cold time of each pass alone into pass_us[0..pass_count). */
 struct status measure_passes(struct problem *, uint32_t pass_count, double estimate_us, double *pass_us);
 

@@ -21,7 +21,7 @@ static const struct field timing_fields[] = {
     FIELD("max_samples", U32, struct timing_view, settings.rule.max_samples),
     FIELD("floor_samples", U32, struct timing_view, settings.rule.floor_samples),
     FIELD("few_samples", U32, struct timing_view, settings.rule.few_samples),
-    FIELD("few_s", F64, struct timing_view, settings.rule.few_s),
+    FIELD("slow_s", F64, struct timing_view, settings.rule.slow_s),
     FIELD("relative_half_width", F64, struct timing_view, settings.rule.relative_half_width),
     FIELD("budget_s", F64, struct timing_view, settings.rule.budget_s),
     FIELD("settle_min_s", F64, struct timing_view, settings.settle_min_s),

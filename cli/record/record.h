@@ -36,7 +36,7 @@ struct time_record {
   struct stats us;
   enum stats_stop stop;
   uint32_t launches_per_sample;
-  bool settled; /* warm-up reached a steady latency */
+  bool settled; /* warm-up reached a steady latency, or the samples did (measure_is_steady) */
   double warmup_s;
   double elapsed_s;          /* wall time of the sampling */
   double sm_clock_mhz;       /* median over batches, measured on the SMs; NAN when unknown */

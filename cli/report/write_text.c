@@ -11,7 +11,6 @@
 enum {
   FINDINGS_SHOWN_MAX = 14,
   FINDING_INDENT = 9,
-  FEW_SAMPLES = 30,
   PARAGRAPH_MAX = 2 * FINDING_TEXT_MAX + 384,
 };
 
@@ -38,15 +37,15 @@ static void cell_status(const void *row, char out[TEXT_CELL_MAX]) {
   snprintf(out, TEXT_CELL_MAX, "%s", cell_status_name(record_of(row)->status));
 }
 
-/* The 95 % interval of such a median is not trusted to be narrow. */
+/* The 95 % interval of such a median is wide, or the time was still drifting. One sample was entered by hand. */
 static bool is_doubtful(const struct time_record *time) {
-  return time->done && (time->us.n < FEW_SAMPLES || time->stop != STATS_STOP_INTERVAL);
+  return time->done && time->us.n > 1 && (time->stop != STATS_STOP_INTERVAL || !time->settled);
 }
 
 static void time_text(const struct time_record *time, char out[TEXT_CELL_MAX]) {
   char number[UNITS_TEXT_MAX];
   units_format(time->done ? time->us.median : (double)NAN, number);
-  snprintf(out, TEXT_CELL_MAX, "%s%s", is_doubtful(time) && time->us.n > 1 ? "*" : "", number);
+  snprintf(out, TEXT_CELL_MAX, "%s%s", is_doubtful(time) ? "*" : "", number);
 }
 
 static void cell_hot(const void *row, char out[TEXT_CELL_MAX]) { time_text(&record_of(row)->time[TIME_HOT], out); }
@@ -273,12 +272,11 @@ static bool leads_variant(const struct report *report, size_t index) {
   return true;
 }
 
-/* A narrow interval of few samples is doubtful too. */
 static void print_doubt(FILE *file, const char *variant, enum time_mode mode, const struct doubt *doubt) {
   char text[PARAGRAPH_MAX];
   const bool budget = doubt->stopped_by[STATS_STOP_BUDGET], wide = budget || doubt->stopped_by[STATS_STOP_SAMPLES];
   snprintf(text, sizeof text, "%s %s: %zu %s with %s, fewest n=%" PRIu32 "%s", variant, time_mode_name(mode),
-           doubt->rows, doubt->rows == 1 ? "row" : "rows", wide ? "a wide interval" : "few samples",
+           doubt->rows, doubt->rows == 1 ? "row" : "rows", wide ? "a wide interval" : "times that still drifted",
            doubt->least_samples,
            budget ? ", stopped by the time budget"
            : wide ? ", stopped by the sample limit"

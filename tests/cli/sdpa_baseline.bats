@@ -32,9 +32,9 @@ least, quiet = timing["cuda"]["min_samples"], {"ci95_high_us": 1, "ci95_low_us":
 restless = {"ci95_high_us": 2, "ci95_low_us": 1, "median_us": 1.5}
 assert s.stop_reason(timing["cuda"], {"n": least - 1, **quiet}, 0) is None
 assert s.stop_reason(timing["cuda"], {"n": least, **quiet}, 0) == "interval"
-few, slow_s = timing["cuda"]["few_samples"], timing["cuda"]["few_s"]
-assert 0 < few < least and s.stop_reason(timing["cuda"], {"n": few, **quiet}, slow_s) == "interval"
-assert s.stop_reason(timing["cuda"], {"n": few, **quiet}, slow_s / 2) is None
+few, slow_s = timing["cuda"]["few_samples"], timing["cuda"]["slow_s"]
+assert 0 < few < least and s.stop_reason(timing["cuda"], {"n": few, **quiet}, few * slow_s) == "interval"
+assert s.stop_reason(timing["cuda"], {"n": few, **quiet}, few * slow_s / 2) is None
 assert s.stop_reason(timing["cuda"], {"n": least, **restless}, timing["cuda"]["budget_s"]) == "budget"
 assert s.stop_reason(timing["cuda"], {"n": timing["cuda"]["max_samples"], **restless}, 0) == "max_samples"
 
