@@ -526,6 +526,18 @@ static void times_without_launches_get_growth_but_no_cause(void **state) {
   assert_false(has(1, FINDING_ID_below_one_wave));
 }
 
+/* Every finding is about a GPU: its SMs, its waves, its launches. */
+static void rows_that_a_cpu_measured_have_no_findings(void **state) {
+  (void)state;
+  static const struct row_spec specs[] = {SERIAL(1, 8, 6800), SERIAL(8, 16, 117200)};
+  const struct device_info cpu = {.kind = DEVICE_CPU, .name = "a CPU", .sms = 2};
+  struct findings findings;
+  rows_build(&rows, specs, 2, "l4", NULL);
+  assert_true(rows.findings[1].count > 0);
+  diagnose(rows.record, rows.metrics, rows.scaling, 2, 1, &cpu, &findings);
+  assert_int_equal(findings.count, 0);
+}
+
 /* ---- the list ------------------------------------------------------------------------------------------------ */
 
 static bool speaks_of_time(enum finding_id id) {
@@ -659,6 +671,7 @@ int main(void) {
       cmocka_unit_test(grouped_queries_of_one_row_are_told_to_share_a_tile),
       cmocka_unit_test(launch_bound_counts_the_launches),
       cmocka_unit_test(times_without_launches_get_growth_but_no_cause),
+      cmocka_unit_test(rows_that_a_cpu_measured_have_no_findings),
       cmocka_unit_test(rows_without_a_speed_get_geometry_only),
       cmocka_unit_test(rows_without_passes_get_nothing),
       cmocka_unit_test(worst_pass_is_the_one_that_is_named),

@@ -46,7 +46,7 @@ static int compare(const void *a, const void *b) { return diagnose_order(a, b); 
 void diagnose(const struct record *records, const struct metrics *metrics, const struct scaling *scaling,
               size_t count, size_t index, const struct device_info *device, struct findings *out) {
   out->count = 0;
-  if (index >= count || is_vendors(&records[index])) return;
+  if (index >= count || device->kind == DEVICE_CPU || is_vendors(&records[index])) return;
   struct rules_row row = {.record = &records[index],
                           .shape = &records[index].attn_case.shape,
                           .metrics = &metrics[index],

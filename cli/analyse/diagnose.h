@@ -13,7 +13,8 @@
  * held against that group's baseline, and advice against rows of the same case that follow it: where such a row is
  * faster, its time is quoted; where it is slower, nothing is advised. Every finding appears at most once, about the
  * pass where it is worst. Rows without a launch plan get none about geometry, and only rows with status ok get
- * findings that speak of time. `device` is that of the row. */
+ * findings that speak of time. `device` is that of the row; every finding is about a GPU, so a row that a CPU
+ * measured has none. */
 void diagnose(const struct record *records, const struct metrics *metrics, const struct scaling *scaling,
               size_t count, size_t index, const struct device_info *, struct findings *out);
 

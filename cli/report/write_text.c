@@ -164,9 +164,13 @@ static void cell_per_pair(const void *row, char out[TEXT_CELL_MAX]) {
   units_format(scaling->timed ? scaling->us_per_bh[mode] : (double)NAN, out);
 }
 
+static bool is_on_cpu(const void *row) { return ((const struct report_row *)row)->device->kind == DEVICE_CPU; }
+
+/* The verdicts are about waves of blocks, and about launches that are not known. */
 static void cell_verdict(const void *row, char out[TEXT_CELL_MAX]) {
   const struct scaling *scaling = scaling_at(row);
-  const char *verdict = scaling->verdict != SCALING_none ? scaling_verdict_name(scaling->verdict) : "";
+  const bool has_verdict = scaling->verdict != SCALING_none && !is_on_cpu(row);
+  const char *verdict = has_verdict ? scaling_verdict_name(scaling->verdict) : "";
   snprintf(out, TEXT_CELL_MAX, "%s", scaling->is_baseline ? "baseline" : verdict);
 }
 
@@ -407,13 +411,16 @@ static const void **row_pointers(const struct report *report) {
   return rows;
 }
 
-static void print_finding(FILE *file, const struct fold *fold) {
-  char where[TEXT_CELL_MAX], text[PARAGRAPH_MAX], lead[32], more[48] = "";
+static void print_finding(FILE *file, const struct report *report, const struct fold *fold) {
+  char where[TEXT_CELL_MAX], text[PARAGRAPH_MAX], lead[32], more[48] = "", planned[288] = "";
   case_text(&fold->worst->record->attn_case.shape, where);
   if (fold->count > 1) snprintf(more, sizeof more, " (worst of %zu cases)", fold->count);
   snprintf(lead, sizeof lead, "%-8s ", finding_severity_name((enum finding_severity)fold->severity));
-  snprintf(text, sizeof text, "%s: %s at %s%s", fold->variant, finding_name((enum finding_id)fold->kind), where,
-           more);
+  /* Beside rows that another device measured, a finding says which one it is about. */
+  if (fold->worst->record->status == CELL_planned && report->journal->has_device)
+    snprintf(planned, sizeof planned, ", as planned for %s", fold->worst->device->name);
+  snprintf(text, sizeof text, "%s: %s at %s%s%s", fold->variant, finding_name((enum finding_id)fold->kind), where,
+           more, planned);
   text_wrap(file, lead, FINDING_INDENT, text);
   text_wrap(file, "         ", FINDING_INDENT, fold->finding->measured);
   text_wrap(file, "         -> ", FINDING_INDENT + 3, fold->finding->advice);
@@ -425,7 +432,7 @@ static struct status print_findings(FILE *file, const struct report *report) {
   if (status_failed(&status) || folds.count == 0) return status;
   const size_t shown = report->all_findings || folds.count < FINDINGS_SHOWN_MAX ? folds.count : FINDINGS_SHOWN_MAX;
   fputs("\nfindings, worst first\n", file);
-  for (size_t i = 0; i < shown; ++i) print_finding(file, &folds.item[i]);
+  for (size_t i = 0; i < shown; ++i) print_finding(file, report, &folds.item[i]);
   if (folds.count > shown) {
     fprintf(file, "%zu more stand for less; --json and `attnbench diagnose` on that report have them all\n",
             folds.count - shown);
@@ -471,12 +478,13 @@ static void print_group(FILE *file, const void *const *rows, size_t count) {
   cell_full(last, full);
   put_pair_price(first, low, sizeof low);
   put_pair_price(last, high, sizeof high);
+  snprintf(lead, sizeof lead, "%s: ", record_of(first)->variant);
   snprintf(text, sizeof text, "%s%s; %s, %s: %s", isfinite(full_bh) ? "one wave is full at B*H = " : "",
            isfinite(full_bh)   ? full
            : has_launch(first) ? "the grid does not grow with B*H"
                                : "the launches are not known",
            low, high, scaling_verdict_help(scaling_at(last)->verdict));
-  snprintf(lead, sizeof lead, "%s: ", record_of(first)->variant);
+  if (is_on_cpu(first)) snprintf(text, sizeof text, "%s, %s", low, high);
   text_wrap(file, lead, strlen(lead), text);
 }
 

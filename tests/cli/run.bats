@@ -10,6 +10,7 @@ setup_file() {
 @test "a CPU run measures CPU variants and plans GPU variants" {
   expect_json "$TINY/r.json" '{r["status"] for r in d["results"] if r["variant"].startswith("cpu_")} == {"ok"}'
   expect_json "$TINY/r.json" '{r["status"] for r in d["results"] if not r["variant"].startswith("cpu_")} == {"planned"}'
+  expect_json "$TINY/r.json" 'not any(r["findings"] for r in d["results"] if r["variant"].startswith("cpu_"))'
   expect_json "$TINY/r.json" 'd["planned_device"]["modelled"] and d["device"]["kind"] == "cpu"'
 }
 
@@ -89,6 +90,7 @@ PY
   expect_status 0
   expect_no_err
   expect_out 'planned = not measured'
+  expect_out 'grid_misses_bh at 1,2,65,64,f16,full (worst of 2 cases), as planned for NVIDIA H200'
   # Every variant but d_split, which takes none of the shapes and was not named.
   local cells=$((2 * ($(grep -c '^VARIANT' kernels/variants.def) - 1)))
   expect_out_matches "^$cells of $cells cells: 4 ok, $((cells - 4)) planned"
