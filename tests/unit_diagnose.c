@@ -534,7 +534,7 @@ static void rows_that_a_cpu_measured_have_no_findings(void **state) {
   struct findings findings;
   rows_build(&rows, specs, 2, "l4", NULL);
   assert_true(rows.findings[1].count > 0);
-  diagnose(rows.record, rows.metrics, rows.scaling, 2, 1, &cpu, &findings);
+  diagnose(rows.record, rows.metrics, rows.scaling, 2, 1, &cpu, NULL, &findings);
   assert_int_equal(findings.count, 0);
 }
 

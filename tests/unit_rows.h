@@ -70,7 +70,7 @@ static inline void rows_derive(struct rows *rows, const char *gpu, const struct 
   const struct status status = scaling_of(rows->record, rows->metrics, rows->count, baseline, rows->scaling);
   assert_int_equal(status.code, STATUS_OK);
   for (size_t i = 0; i < rows->count; i++)
-    diagnose(rows->record, rows->metrics, rows->scaling, rows->count, i, device, &rows->findings[i]);
+    diagnose(rows->record, rows->metrics, rows->scaling, rows->count, i, device, NULL, &rows->findings[i]);
 }
 
 static inline void rows_build(struct rows *rows, const struct row_spec *specs, size_t count, const char *gpu,

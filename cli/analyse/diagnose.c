@@ -44,7 +44,8 @@ int diagnose_order(const struct finding *a, const struct finding *b) {
 static int compare(const void *a, const void *b) { return diagnose_order(a, b); }
 
 void diagnose(const struct record *records, const struct metrics *metrics, const struct scaling *scaling,
-              size_t count, size_t index, const struct device_info *device, struct findings *out) {
+              size_t count, size_t index, const struct device_info *device, const struct diagnose_evidence *elsewhere,
+              struct findings *out) {
   out->count = 0;
   if (index >= count || device->kind == DEVICE_CPU || is_vendors(&records[index])) return;
   struct rules_row row = {.record = &records[index],
@@ -52,9 +53,8 @@ void diagnose(const struct record *records, const struct metrics *metrics, const
                           .metrics = &metrics[index],
                           .scaling = &scaling[index],
                           .device = device,
-                          .records = records,
-                          .all_metrics = metrics,
-                          .count = count};
+                          .here = {.records = records, .metrics = metrics, .count = count}};
+  if (elsewhere != NULL) row.elsewhere = *elsewhere;
   pair_up(records, metrics, index, &row);
   roofs_of(row.record, row.metrics, device, &row.roofs);
   for (enum finding_id id = 0; id < FINDING_ID_COUNT; id++) {

@@ -170,10 +170,10 @@ static const struct {
 /* ---- rows --------------------------------------------------------------------------------------------------------
  */
 
-static bool made_change(const struct rules_row *row, size_t index, enum finding_change change) {
-  const struct record *here = row->record, *there = &row->records[index];
-  const struct pair pair = {here, there, &row->metrics->pass[slowest(here)],
-                            &row->all_metrics[index].pass[slowest(there)]};
+static bool made_change(const struct rules_row *row, const struct record *there, const struct metrics *metrics,
+                        enum finding_change change) {
+  const struct record *here = row->record;
+  const struct pair pair = {here, there, &row->metrics->pass[slowest(here)], &metrics->pass[slowest(there)]};
   if (there == here || there->plan.pass_count == 0 || here->plan.pass_count == 0) return false;
   if (strcmp(there->attn_case.key, here->attn_case.key) != 0 || there->injected.done) return false;
   if (is_vendors(there) && change != CHANGE_wgmma) return false;
@@ -182,17 +182,27 @@ static bool made_change(const struct rules_row *row, size_t index, enum finding_
   return (one_variant || keeps(here, there, changes[change].keeps)) && changes[change].made(&pair);
 }
 
+static void look_in(const struct diagnose_evidence *rows, const struct rules_row *row, enum finding_change change,
+                    struct evidence *best) {
+  enum time_mode mode;
+  const double here_us = rules_time_us(row, &mode);
+  for (size_t i = 0; i < rows->count; i++) {
+    const struct record *there = &rows->records[i];
+    if (!rows->metrics[i].mode[mode].known || !made_change(row, there, &rows->metrics[i], change)) continue;
+    const double ratio = here_us / there->time[mode].us.median;
+    if (best->known && ratio <= best->gain_ratio) continue;
+    *best =
+        (struct evidence){.known = true, .record = there, .source = rows->source, .mode = mode, .gain_ratio = ratio};
+  }
+}
+
+/* What was measured beside the row comes before what another run measured. */
 struct evidence evidence_of(const struct rules_row *row, enum finding_change change) {
   struct evidence best = {.known = false};
   enum time_mode mode;
-  const double here_us = rules_time_us(row, &mode);
-  if (changes[change].made == NULL || !isfinite(here_us)) return best;
-  for (size_t i = 0; i < row->count; i++) {
-    if (!row->all_metrics[i].mode[mode].known || !made_change(row, i, change)) continue;
-    const double ratio = here_us / row->records[i].time[mode].us.median;
-    if (best.known && ratio <= best.gain_ratio) continue;
-    best = (struct evidence){.known = true, .record = &row->records[i], .mode = mode, .gain_ratio = ratio};
-  }
+  if (changes[change].made == NULL || !isfinite(rules_time_us(row, &mode))) return best;
+  look_in(&row->here, row, change, &best);
+  if (!best.known) look_in(&row->elsewhere, row, change, &best);
   return best;
 }
 
@@ -201,8 +211,10 @@ bool evidence_supports(const struct rules_row *row, struct finding *f) {
   if (!found.known) return true;
   if (found.gain_ratio < GAIN_MIN) return false;
   const double there_us = found.record->time[found.mode].us.median;
-  rules_append(f->advice, "; measured on this case: %s takes %s, %.3gx faster", found.record->variant,
+  rules_append(f->advice, "; measured on this case%s%s: %s takes %s, %.3gx faster",
+               found.source != NULL ? " in " : "", found.source != NULL ? found.source : "", found.record->variant,
                rules_us(there_us).text, found.gain_ratio);
+  f->evidence_file = found.source;
   snprintf(f->evidence, sizeof f->evidence, "%s", found.record->variant);
   rules_promise(row, there_us, f);
   return true;

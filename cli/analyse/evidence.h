@@ -8,6 +8,7 @@
 struct evidence {
   bool known;
   const struct record *record; /* the fastest such row */
+  const char *source;          /* the file it is in; NULL: the row's own report */
   enum time_mode mode;
   double gain_ratio; /* time of this row over its time; below 1 the change lost */
 };

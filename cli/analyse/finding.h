@@ -174,6 +174,7 @@ struct finding {
   double gain_ratio;               /* time now over the time that the advice promises; NAN: nothing is promised */
   double saves_us;    /* of the time now, by that promise; NAN: nothing is promised, or the row was not timed */
   char evidence[160]; /* the row of the same case that made the change, when gain_ratio was measured there; else "" */
+  const char *evidence_file; /* the report with that row; NULL: the row's own */
 };
 
 struct findings {

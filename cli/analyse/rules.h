@@ -12,10 +12,8 @@ struct rules_row {
   const struct scaling *scaling;
   const struct device_info *device;
   struct roofs roofs;
-  /* All rows of the report: what evidence is looked up in. */
-  const struct record *records;
-  const struct metrics *all_metrics;
-  size_t count;
+  /* What evidence is looked up in: all rows of the report, and those of another one. */
+  struct diagnose_evidence here, elsewhere;
   /* A pair of one group, this row being one of the two, with fewer and with more B*H; NULL when there is no pair. */
   const struct record *narrow, *wide;
   const struct metrics *narrow_metrics, *wide_metrics;

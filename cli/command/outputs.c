@@ -7,6 +7,7 @@
 
 #include "cli/base/output.h"
 #include "cli/page/page.h"
+#include "cli/report/measured.h"
 
 /* What fills the outputs of a report and of a comparison. */
 static const struct report_output {
@@ -87,11 +88,12 @@ static void keep_first(struct status *first, struct status status) {
   if (!status_failed(first)) *first = status;
 }
 
-static struct status write_report(const struct options *options, const struct journal_data *journal, bool is_text,
-                                  struct outcome *outcome) {
+static struct status write_report(const struct options *options, const struct journal_data *journal,
+                                  const struct journal_data *evidence, bool is_text, struct outcome *outcome) {
   struct report report;
   struct status first = status_ok();
-  TRY(report_build(journal, &report));
+  TRY(evidence != NULL ? report_build_with(journal, evidence, options->evidence, &report)
+                       : report_build(journal, &report));
   report.all_findings = options->verb == VERB_DIAGNOSE;
   for (size_t i = 0; i < REPORT_OUTPUTS; ++i) {
     const char *path = path_at(options, report_outputs[i].path);
@@ -105,12 +107,18 @@ static struct status write_report(const struct options *options, const struct jo
 
 struct status outputs_write(const struct options *options, const struct journal_data *journal,
                             struct outcome *outcome) {
-  return write_report(options, journal, outputs_is_text_wanted(options), outcome);
+  struct journal_data evidence;
+  const bool is_text = outputs_is_text_wanted(options);
+  if (options->evidence == NULL) return write_report(options, journal, NULL, is_text, outcome);
+  TRY(measured_load_evidence(options->evidence, &evidence));
+  const struct status status = write_report(options, journal, &evidence, is_text, outcome);
+  journal_free(&evidence);
+  return status;
 }
 
 struct status outputs_write_files(const struct options *options, const struct journal_data *journal,
                                   struct outcome *outcome) {
-  return write_report(options, journal, false, outcome);
+  return write_report(options, journal, NULL, false, outcome);
 }
 
 static struct status save_compare(const struct compare *compare, const char *path,

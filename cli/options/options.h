@@ -65,7 +65,7 @@ struct options {
   enum verb verb;
   struct options_list reports;  /* the words without an option */
   char shipped_sweep[PATH_MAX]; /* where a sweep lies that was given by its name: what `sweep` is then */
-  const char *sweep, *variants, *device, *gpu, *reference, *modes, *inject, *counters;
+  const char *sweep, *variants, *device, *gpu, *reference, *modes, *inject, *counters, *evidence;
   struct options_list shape, filter, only, load, base_load;
   const char *baseline, *base, *candidate, *from; /* what a gate compares */
   const char *noise;

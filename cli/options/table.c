@@ -17,7 +17,7 @@ static const struct verb_row verbs[VERB_COUNT] = {
     [VERB_REPORT] = {"report", "attnbench report JOURNAL|REPORT.json... [options]",
                      "write the reports of a journal again, or show saved JSON reports side by side",
                      "attnbench report run.journal --json -", 1, 8},
-    [VERB_DIAGNOSE] = {"diagnose", "attnbench diagnose REPORT.json [options]",
+    [VERB_DIAGNOSE] = {"diagnose", "attnbench diagnose REPORT [options]",
                        "derive rates and findings again from a JSON report, or from times entered by hand",
                        "attnbench diagnose report.json", 1, 1},
     [VERB_SELFTEST] = {"selftest", "attnbench --selftest [--device NAME] [--json FILE]",
@@ -72,6 +72,9 @@ static const struct option_row rows[] = {
              "alone; or a case's key as reports have it; repeat for more"},
     {"Input", "--counters", "FILE", IN(REPORT), TEXT(counters), FLAGS(OPTION_READS),
      .help = "add a profiler's counters, as scripts/profile_sweep.py writes them, to the rows of one report"},
+    {"Input", "--evidence", "FILE", IN(DIAGNOSE), TEXT(evidence), FLAGS(OPTION_READS),
+     .help = "another report or journal of the same GPU: where it has a row that made an advised change, its time is "
+             "quoted, and advice that lost there is not given"},
     {"Input", "--base", "PROGRAM", IN(AB), TEXT(base), FLAGS(OPTION_READS | OPTION_STAYS),
      .help = "the attnbench to compare with"},
     {"Input", "--base-load", "FILE", IN(AB), LIST(base_load, OPTIONS_LOADS_MAX), FLAGS(OPTION_READS | OPTION_STAYS),

@@ -33,7 +33,8 @@ static double cold_net_us(const struct journal_data *journal, const struct repor
 }
 
 /* Derives the rows. metrics and scaling are scratch of row_count entries each. */
-static struct status derive_rows(struct report *report, struct metrics *metrics, struct scaling *scaling) {
+static struct status derive_rows(struct report *report, const struct diagnose_evidence *evidence,
+                                 struct metrics *metrics, struct scaling *scaling) {
   const struct run_info *run = &report->journal->run;
   for (size_t i = 0; i < report->row_count; ++i) {
     report->records[i] = report->journal->records[i];
@@ -49,7 +50,7 @@ static struct status derive_rows(struct report *report, struct metrics *metrics,
     struct report_row *row = &report->rows[i];
     row->metrics = metrics[i];
     row->scaling = scaling[i];
-    diagnose(report->records, metrics, scaling, report->row_count, i, row->device, &row->findings);
+    diagnose(report->records, metrics, scaling, report->row_count, i, row->device, evidence, &row->findings);
   }
   return status;
 }
@@ -66,7 +67,8 @@ static void count_statuses(struct report *report) {
   report->exit_code = worst;
 }
 
-struct status report_build(const struct journal_data *journal, struct report *out) {
+static struct status build(const struct journal_data *journal, const struct diagnose_evidence *evidence,
+                           struct report *out) {
   const size_t count = journal->record_count, room = count + 1; /* never zero */
   *out = (struct report){.journal = journal, .row_count = count};
   struct metrics *metrics = calloc(room, sizeof *metrics);
@@ -74,7 +76,7 @@ struct status report_build(const struct journal_data *journal, struct report *ou
   out->records = calloc(room, sizeof *out->records);
   out->rows = calloc(room, sizeof *out->rows);
   const bool have_memory = metrics != NULL && scaling != NULL && out->records != NULL && out->rows != NULL;
-  const struct status status = have_memory ? derive_rows(out, metrics, scaling)
+  const struct status status = have_memory ? derive_rows(out, evidence, metrics, scaling)
                                            : status_make(STATUS_MEMORY, "no memory for a report of %zu rows", count);
   free(metrics);
   free(scaling);
@@ -83,6 +85,35 @@ struct status report_build(const struct journal_data *journal, struct report *ou
   } else {
     count_statuses(out);
   }
+  return status;
+}
+
+struct status report_build(const struct journal_data *journal, struct report *out) {
+  return build(journal, NULL, out);
+}
+
+static struct status check_evidence(const struct journal_data *journal, const struct journal_data *evidence,
+                                    const char *path) {
+  const struct device_info *here = &journal->device, *there = &evidence->device;
+  const bool measured = journal->has_device && evidence->has_device;
+  if (measured && strcmp(here->name, there->name) == 0 && here->sms == there->sms) return status_ok();
+  return status_make(STATUS_NOT_COMPARABLE,
+                     "--evidence %s: is of %s, the report of %s; times of one device say nothing of another: give a "
+                     "report of the same GPU",
+                     path, evidence->has_device ? there->name : "no device",
+                     journal->has_device ? here->name : "none");
+}
+
+struct status report_build_with(const struct journal_data *journal, const struct journal_data *evidence,
+                                const char *path, struct report *out) {
+  struct diagnose_evidence rows = {.records = evidence->records, .count = evidence->record_count, .source = path};
+  TRY(check_evidence(journal, evidence, path));
+  struct metrics *metrics = calloc(rows.count + 1, sizeof *metrics);
+  if (metrics == NULL) return status_make(STATUS_MEMORY, "no memory for %zu rows of %s", rows.count, path);
+  for (size_t i = 0; i < rows.count; ++i) metrics_of(&rows.records[i], &evidence->device, &metrics[i]);
+  rows.metrics = metrics;
+  const struct status status = build(journal, &rows, out);
+  free(metrics);
   return status;
 }
 

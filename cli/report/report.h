@@ -36,6 +36,10 @@ struct report {
 
 /* journal must outlive the report. */
 struct status report_build(const struct journal_data *journal, struct report *out);
+/* The same; advice is also looked up in `evidence`, which was read from `path`. Both must outlive the report.
+ * STATUS_NOT_COMPARABLE when another kind of device measured it. */
+struct status report_build_with(const struct journal_data *journal, const struct journal_data *evidence,
+                                const char *path, struct report *out);
 void report_free(struct report *);
 
 /* Each writes the whole report to an open stream; the caller checks ferror. */

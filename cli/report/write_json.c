@@ -11,7 +11,7 @@ struct run_cost {
 };
 
 struct finding_view {
-  const char *id, *severity, *pass, *measured, *meaning, *advice, *change, *evidence;
+  const char *id, *severity, *pass, *measured, *meaning, *advice, *change, *evidence, *evidence_file;
   double gain_ratio, saves_us;
 };
 
@@ -75,6 +75,7 @@ static const struct field finding_fields[] = {
     FIELD("gain_ratio", F64, struct finding_view, gain_ratio),
     FIELD("saves_us", F64, struct finding_view, saves_us),
     FIELD("evidence", NAME, struct finding_view, evidence),
+    FIELD("evidence_file", NAME, struct finding_view, evidence_file),
     {0},
 };
 
@@ -184,6 +185,7 @@ static bool add_findings(cJSON *result, const struct report_row *row) {
         .advice = finding->advice,
         .change = finding->change != CHANGE_none ? finding_change_name(finding->change) : NULL,
         .evidence = finding->evidence[0] != '\0' ? finding->evidence : NULL,
+        .evidence_file = finding->evidence_file,
         .gain_ratio = finding->gain_ratio,
         .saves_us = finding->saves_us};
     ok = fields_write(json_add_element(array), finding_fields, &view);

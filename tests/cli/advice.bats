@@ -89,3 +89,54 @@ PY
   attn diagnose "$TMP/r.json"
   expect_out 'scalar: scales_with_bh'
 }
+
+# only VARIANTS FACTOR FILE: the rows of these variants in v3.journal, their times multiplied.
+only() {
+  python - "$1" "$2" results/h200/v3.journal "$3" <<'PY'
+import json, sys
+kept, factor = sys.argv[1].split(","), float(sys.argv[2])
+with open(sys.argv[3]) as old, open(sys.argv[4], "w") as new:
+    for line in old:
+        entry = json.loads(line)
+        cell = entry.get("cell")
+        if cell and cell["variant"] not in kept:
+            continue
+        for mode, times in cell["time"].items() if cell else ():
+            cell["time"][mode] = {k: v * factor if k.endswith("_us") else v for k, v in times.items()}
+        new.write(json.dumps(entry, separators=(",", ":")) + "\n")
+PY
+}
+
+@test "advice is held against another report of the same GPU, and what lost there is not given" {
+  only scalar 1 "$TMP/scalar.journal"
+  only scalar_quad 1 "$TMP/quad.journal"
+  only scalar_quad 4 "$TMP/slow.journal"
+  diagnosed() {
+    attn diagnose "$TMP/scalar.journal" --json "$TMP/r.json" "$@"
+    expect_status 4 # cells of other variants are left out
+  }
+  spread='[f for r in d["results"] for f in r["findings"] if f["change"] == "threads_per_row"]'
+  diagnosed
+  expect_json "$TMP/r.json" "len($spread) == 3 and all(f['evidence'] is None for f in $spread)"
+  diagnosed --evidence "$TMP/quad.journal"
+  expect_valid results/report.schema.json "$TMP/r.json"
+  expect_json "$TMP/r.json" "len($spread) == 3 and all(f['evidence'] == 'scalar_quad' and
+    f['evidence_file'].endswith('/quad.journal') and '/quad.journal: scalar_quad takes' in f['advice'] for f in $spread)"
+  diagnosed --evidence "$TMP/slow.journal"
+  expect_json "$TMP/r.json" "$spread == []"
+}
+
+@test "evidence of another device, or that nobody measured, is refused" {
+  only scalar 1 "$TMP/scalar.journal"
+  sed 's/"name":"NVIDIA H200"/"name":"NVIDIA H100"/' "$TMP/scalar.journal" >"$TMP/h100.journal"
+  attn diagnose "$TMP/scalar.journal" --evidence "$TMP/h100.journal"
+  expect_status 6
+  expect_err 'is of NVIDIA H100, the report of NVIDIA H200'
+  attn diagnose "$TMP/scalar.journal" --evidence tests/data/times_s0.json
+  expect_status 7
+  expect_err 'entered by hand'
+  attn diagnose "$TMP/scalar.journal" --evidence "$TMP/none.json"
+  expect_status 7
+  attn report "$TMP/scalar.journal" --evidence "$TMP/h100.journal"
+  expect_status 2
+}
