@@ -7,6 +7,7 @@
 #include "cli/base/units.h"
 
 enum { TICKS_WANTED = 5 };
+static const double EXPONENT_BELOW = 1e-3; /* more digits would not fit beside the axis */
 
 /* 1, 2 or 5 times a power of ten: the smallest that is no less than `least`. */
 static double round_step(double least) {
@@ -80,8 +81,14 @@ void axis_label(const struct axis *axis, double tick, char out[AXIS_LABEL_MAX]) 
   const double unit = axis->is_log ? tick : axis->tick_spacing;
   const int decimals = (int)fmax(0, ceil(-log10(unit) - 1e-9));
   char text[UNITS_TEXT_MAX];
-  units_format_fixed(fabs(tick) < unit * 1e-6 ? 0 : tick, decimals, text);
-  snprintf(out, AXIS_LABEL_MAX, "%s", text);
+  if (fabs(tick) < unit * 1e-6) {
+    snprintf(out, AXIS_LABEL_MAX, "0");
+  } else if (unit < EXPONENT_BELOW) {
+    snprintf(out, AXIS_LABEL_MAX, axis->is_log ? "%.0e" : "%.1e", tick);
+  } else {
+    units_format_fixed(tick, decimals, text);
+    snprintf(out, AXIS_LABEL_MAX, "%s", text);
+  }
 }
 
 struct axis_range axis_range_none(void) {
@@ -93,5 +100,3 @@ void axis_range_add(struct axis_range *range, double value) {
   range->least = fmin(range->least, value);
   range->most = fmax(range->most, value);
 }
-
-bool axis_range_any(const struct axis_range *range) { return range->least <= range->most; }

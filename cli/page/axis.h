@@ -32,6 +32,5 @@ struct axis_range {
 };
 struct axis_range axis_range_none(void);
 void axis_range_add(struct axis_range *, double value);
-bool axis_range_any(const struct axis_range *);
 
 #endif

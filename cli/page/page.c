@@ -81,18 +81,21 @@ static void mark_reference(struct page *page, const struct page_row *row) {
   }
 }
 
-static bool is_same_place(const struct page_row *a, const struct page_row *b) {
+static bool is_same_device(const struct page_row *a, const struct page_row *b) {
   const struct device_info *left = a->row->device, *right = b->row->device;
-  return a->case_number == b->case_number && left->sms == right->sms && left->kind == right->kind &&
-         strcmp(left->name, right->name) == 0;
+  return left->sms == right->sms && left->kind == right->kind && strcmp(left->name, right->name) == 0;
 }
 
-static void mark_fastest(struct page *page, struct page_row *row) {
+/* Rows of a case are neighbours. */
+static void mark_fastest(struct page *page, size_t index) {
+  struct page_row *row = &page->rows[index];
   const struct time_record *time = page_time(row, TIME_HOT);
+  size_t first = index;
+  while (first > 0 && page->rows[first - 1].case_number == row->case_number) --first;
   row->is_fastest = time != NULL;
-  for (size_t i = 0; i < page->row_count && row->is_fastest; ++i) {
+  for (size_t i = first; i < page->row_count && page->rows[i].case_number == row->case_number; ++i) {
     const struct time_record *other = page_time(&page->rows[i], TIME_HOT);
-    if (other != NULL && other->us.median < time->us.median && is_same_place(row, &page->rows[i]))
+    if (row->is_fastest && other != NULL && other->us.median < time->us.median && is_same_device(row, &page->rows[i]))
       row->is_fastest = false;
   }
 }
@@ -104,7 +107,7 @@ static void finish_rows(struct page *page) {
   }
   for (size_t i = 0; i < page->row_count; ++i) {
     mark_reference(page, &page->rows[i]);
-    mark_fastest(page, &page->rows[i]);
+    mark_fastest(page, i);
   }
 }
 
@@ -124,12 +127,10 @@ static void add_source(struct page *page, const char *path, const struct report 
 
 static const char *key_of(const struct page_row *row) { return row->row->record->attn_case.key; }
 
-/* The case that an earlier row has, or a new one. */
-static size_t case_of(const struct page *page, const char *key, size_t *case_count) {
-  for (size_t i = page->row_count; i > 0; --i) {
-    if (strcmp(key_of(&page->rows[i - 1]), key) == 0) return page->rows[i - 1].case_number;
-  }
-  return (*case_count)++;
+static int compare_keys(const void *left, const void *right) {
+  const struct page_row *a = left, *b = right;
+  const int by_key = strcmp(key_of(a), key_of(b));
+  return by_key != 0 ? by_key : (a->number > b->number) - (a->number < b->number);
 }
 
 static int compare_rows(const void *left, const void *right) {
@@ -138,19 +139,26 @@ static int compare_rows(const void *left, const void *right) {
   return (a->number > b->number) - (a->number < b->number);
 }
 
-/* Case by case, so that what is compared stands together. */
+/* In order of first appearance, case by case, so that what is compared stands together. */
+static void order_rows(struct page *page) {
+  qsort(page->rows, page->row_count, sizeof *page->rows, compare_keys);
+  for (size_t i = 0; i < page->row_count; ++i) {
+    struct page_row *row = &page->rows[i];
+    const bool is_new = i == 0 || strcmp(key_of(row), key_of(row - 1)) != 0;
+    row->case_number = is_new ? row->number : page->rows[i - 1].case_number;
+  }
+  qsort(page->rows, page->row_count, sizeof *page->rows, compare_rows);
+}
+
 static void add_rows(struct page *page) {
-  size_t case_count = 0;
   for (size_t s = 0; s < page->source_count; ++s) {
     for (size_t i = 0; i < page->source[s].report->row_count; ++i) {
       const struct report_row *row = &page->source[s].report->rows[i];
-      const size_t case_number = case_of(page, row->record->attn_case.key, &case_count);
-      page->rows[page->row_count] =
-          (struct page_row){.row = row, .source = s, .case_number = case_number, .number = page->row_count};
+      page->rows[page->row_count] = (struct page_row){.row = row, .source = s, .number = page->row_count};
       ++page->row_count;
     }
   }
-  qsort(page->rows, page->row_count, sizeof *page->rows, compare_rows);
+  order_rows(page);
 }
 
 /* ---- the page -------------------------------------------------------------------------------------------------- */

@@ -17,7 +17,7 @@ struct page_series {
 struct page_row {
   const struct report_row *row;
   size_t source, series;
-  size_t case_number; /* order of first appearance */
+  size_t case_number; /* one for each case, in the order of their first appearance */
   size_t number;      /* from 1: its place in the table, and its anchor */
   bool is_fastest;    /* hot, of its case among the rows of its device */
 };
