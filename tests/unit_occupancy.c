@@ -91,8 +91,19 @@ static void models_reach_the_vendors_peaks(void **state) {
     const char *gpu;
     double tensor_mhz, tensor_tflops, fp32_mhz, fp32_tflops;
   } rows[] = {
-      {"l4", 2040, 121, 2040, 30.3}, {"a100", 1410, 312, 1410, 19.5},      {"h100", 1830, 989, 1980, 67},
-      {"h200", 1830, 989, 1980, 67}, {"rtx4090", 2520, 165.2, 2520, 82.6},
+      {"l4", 2040, 121, 2040, 30.3},
+      {"a100", 1410, 312, 1410, 19.5},
+      {"h100", 1830, 989, 1980, 67},
+      {"h200", 1830, 989, 1980, 67},
+      {"rtx4090", 2520, 165.2, 2520, 82.6},
+      {"a10", 1695, 125, 1695, 31.2},
+      {"l40s", 2490, 362.05, 2520, 91.6},
+      {"rtx3090", 1695, 71, 1695, 35.6},
+      {"rtx5090", 2407, 209.5, 2407, 104.8},
+      {"b200", 1856, 2250, 1980, 75},
+      {"gb200", 2008, 2500, 2062, 80},
+      /* The fp32 rate of an H20 is that of its cores: the 44 that is said of it fits no clock that it has. */
+      {"h20", 1853, 148, 1980, 39.5},
   };
   assert_int_equal(gpu_model_count(), sizeof rows / sizeof rows[0]);
   for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
@@ -126,7 +137,8 @@ static void rates_by_compute_capability(void **state) {
   static const struct {
     uint32_t major, minor;
     double tensor, fp32;
-  } rows[] = {{8, 0, 2048, 128}, {8, 6, 512, 256}, {8, 9, 1024, 256}, {9, 0, 4096, 256}, {7, 0, 0, 0}, {99, 9, 0, 0}};
+  } rows[] = {{8, 0, 2048, 128},  {8, 6, 512, 256},  {8, 9, 1024, 256}, {9, 0, 4096, 256},
+              {10, 0, 8192, 256}, {12, 0, 512, 256}, {7, 0, 0, 0},      {99, 9, 0, 0}};
   for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
     assert_near(gpu_tensor_flop_per_clk_sm(rows[i].major, rows[i].minor), rows[i].tensor, 0);
     assert_near(gpu_fp32_flop_per_clk_sm(rows[i].major, rows[i].minor), rows[i].fp32, 0);

@@ -20,9 +20,9 @@ load helper
     == [[2, 1, 1]] * 3'
 }
 
-@test "every shipped sweep plans on every known GPU, and every plan is a valid report" {
+@test "every shipped sweep plans on a GPU of every compute capability, and every plan is a valid report" {
   for sweep in shapes/*.json; do
-    for gpu in l4 a100 h100 h200 rtx4090; do
+    for gpu in a10 l4 a100 h200 b200 rtx5090; do
       attn plan --sweep "$sweep" --gpu "$gpu" --json "$TMP/$(basename "$sweep" .json)-$gpu.json"
       expect_status 0
     done
