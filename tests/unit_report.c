@@ -518,6 +518,24 @@ static void a_damaged_report_is_refused_with_its_place(void **state) {
   }
 }
 
+/* Members of a check lay in one object `compare` in older files: it is offered once. */
+static void an_unknown_key_is_told_the_others_once(void **state) {
+  (void)state;
+  struct json_doc doc;
+  struct journal_data journal;
+  char *text = text_of_journal("tests/data/report_gpu.jsonl", report_write_json);
+  replace_once(text, "\"right\":", "\"zqxzq\":");
+  assert_ok(json_parse("r.json", text, strlen(text), &doc));
+  const struct status status = report_read(&doc, &journal);
+  assert_int_equal(status.code, STATUS_INPUT);
+  assert_non_null(strstr(status.text, "zqxzq is not a key known here"));
+  const char *first = strstr(status.text, " compare,");
+  assert_non_null(first);
+  assert_null(strstr(first + 1, " compare,"));
+  json_free(&doc);
+  free(text);
+}
+
 static void hostile_text_is_quoted_and_defused_in_csv(void **state) {
   (void)state;
   static const struct {
@@ -756,6 +774,7 @@ int main(void) {
       cmocka_unit_test(a_row_of_one_process_has_no_processes_and_a_failed_one_neither),
       cmocka_unit_test(processes_that_cannot_be_are_refused),
       cmocka_unit_test(a_damaged_report_is_refused_with_its_place),
+      cmocka_unit_test(an_unknown_key_is_told_the_others_once),
       cmocka_unit_test(hostile_text_is_quoted_and_defused_in_csv),
       cmocka_unit_test(csv_has_one_row_per_cell_and_mode),
       cmocka_unit_test(a_comma_locale_changes_no_report),

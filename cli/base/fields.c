@@ -503,9 +503,13 @@ struct keys {
   size_t count;
 };
 
+/* Once: several members may lie in one object of an older file. */
 static void add_key(struct keys *keys, const char *key, size_t length, const char *suffix) {
   if (keys->count == KEYS_MAX) return;
   snprintf(keys->text[keys->count], KEY_MAX, "%.*s%s", (int)length, key, suffix);
+  for (size_t i = 0; i < keys->count; ++i) {
+    if (strcmp(keys->text[i], keys->text[keys->count]) == 0) return;
+  }
   keys->known[keys->count] = keys->text[keys->count];
   ++keys->count;
 }
