@@ -173,12 +173,12 @@ static void spills_are_what_moved_not_what_was_reserved(void **state) {
   struct counter_values *v = start(&spec, "cold");
   assert_says(FINDING_ID_spills, "96 bytes of local memory per thread at 32 registers per thread");
   v->local_bytes = 12e6;
-  assert_says(FINDING_ID_spills, "; 12 MB of local memory loaded and stored per launch (measured by ncu");
+  assert_says(FINDING_ID_spills, "; 12.0 MB of local memory loaded and stored per launch (measured by ncu");
   v->local_bytes = 0;
   assert_null(derive(FINDING_ID_spills));
   rows.record[0].pass[0].facts.local_bytes = 0;
   v->local_bytes = 12e6;
-  assert_says(FINDING_ID_spills, "12 MB of local memory");
+  assert_says(FINDING_ID_spills, "12.0 MB of local memory");
   assert_advises(FINDING_ID_spills, "keep fewer 32-bit values");
 }
 
@@ -213,12 +213,12 @@ static void rereads_are_followed_to_l2_and_dram(void **state) {
   rows.record[0].plan.tile_q = 4;
   v->l2_bytes = 1100e6, v->l2_hit_ratio = 0.97, v->dram_read_bytes = 30e6, v->dram_write_bytes = 0;
   assert_says(FINDING_ID_rereads_kv,
-              "the SMs asked L2 for 1.1 GB, 97 % of it was there, and DRAM gave 30 MB (measured by ncu");
+              "the SMs asked L2 for 1.10 GB, 97 % of it was there, and DRAM gave 30.0 MB (measured by ncu");
   /* With tiles of 64 rows the model says that rereads stay in L2; the count says otherwise. */
   rows.record[0].plan.tile_q = 64;
   assert_null(derive(FINDING_ID_rereads_kv));
   v->dram_read_bytes = 90e6;
-  assert_says(FINDING_ID_rereads_kv, "DRAM gave 90 MB");
+  assert_says(FINDING_ID_rereads_kv, "DRAM gave 90.0 MB");
 }
 
 /* ---- plans of several passes --------------------------------------------------------------------------------- */

@@ -3,23 +3,8 @@
 
 #include <math.h>
 
+#include "cli/record/floor.h"
 #include "kernels/occupancy.h"
-
-uint64_t metrics_attended_pairs(const struct attn_shape *s) {
-  const uint64_t rows = s->Sq, keys = s->Skv;
-  if (!s->causal) return rows * keys;
-  /* A trapezoid when every row attends something, else a triangle under the rows that attend nothing. */
-  return keys >= rows ? rows * (keys - rows) + rows * (rows + 1) / 2 : keys * (keys + 1) / 2;
-}
-
-double metrics_flops(const struct attn_shape *s) {
-  return 4.0 * s->B * s->Hq * s->D * (double)metrics_attended_pairs(s);
-}
-
-double metrics_bytes(const struct attn_shape *s) {
-  const double query_rows = (double)s->B * s->Hq * s->Sq, key_rows = (double)s->B * s->Hkv * s->Skv;
-  return 2.0 * attn_dtype_bytes(s->dtype) * s->D * (query_rows + key_rows);
-}
 
 const char *metrics_roof_name(enum roof_kind kind) {
   static const char *const names[ROOF_COUNT] = {"none", "tensor_f16", "fp32", "dram"};
@@ -54,22 +39,21 @@ static double clock_of(const struct time_record *time, const struct device_info 
 static void hold_against_roofs(const struct record *r, const struct device_info *dev, enum time_mode mode,
                                const struct metrics *m, struct mode_metrics *out) {
   const enum roof_kind pipe = pipe_of_math(r->math);
-  const enum roof_kind fastest_pipe = r->attn_case.shape.dtype == ATTN_F32 ? ROOF_FP32 : ROOF_TENSOR;
   if (dev->kind == DEVICE_CPU || pipe == ROOF_NONE) return;
 
   const double median_us = r->time[mode].us.median, clock_mhz = clock_of(&r->time[mode], dev);
   const double compute_us = pipe_us(dev, pipe, clock_mhz, m->flops);
   const double bytes_us = dram_us(dev, mode, m->bytes);
   const double roof_us = fmax(compute_us, bytes_us);
-  const double floor_us = fmax(pipe_us(dev, fastest_pipe, clock_mhz, m->flops), bytes_us);
+  const double least_us = floor_us(&r->attn_case.shape, dev, mode, clock_mhz);
   if (roof_us > 0) {
     out->roof = bytes_us > compute_us ? ROOF_DRAM : pipe;
     out->roof_clock_mhz = clock_mhz;
     out->roof_ratio = roof_us / median_us;
   }
-  if (floor_us > 0) {
-    out->floor_us = floor_us;
-    out->floor_ratio = median_us / floor_us;
+  if (least_us > 0) {
+    out->floor_us = least_us;
+    out->floor_ratio = median_us / least_us;
   }
 }
 
@@ -249,8 +233,8 @@ static struct counted counted_of(const struct counter_record *counters, const st
 
 void metrics_of(const struct record *r, const struct device_info *dev, struct metrics *out) {
   *out = (struct metrics){0};
-  out->flops = metrics_flops(&r->attn_case.shape);
-  out->bytes = metrics_bytes(&r->attn_case.shape);
+  out->flops = floor_flops(&r->attn_case.shape);
+  out->bytes = floor_bytes(&r->attn_case.shape);
   out->flop_per_byte = out->flops / out->bytes;
   for (enum time_mode mode = 0; mode < TIME_MODE_COUNT; mode++) out->mode[mode] = mode_metrics_of(r, dev, mode, out);
   for (uint32_t i = 0; i < r->plan.pass_count && i < ATTN_PASSES_MAX; i++) {

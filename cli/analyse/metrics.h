@@ -5,13 +5,6 @@
 
 #include "cli/record/record.h"
 
-/* Pairs (query row, key) that attention computes in one head: all, or those under the bottom-right causal mask. */
-uint64_t metrics_attended_pairs(const struct attn_shape *);
-/* 4 * Hq * B * D * attended pairs: one multiply-add each for QK^T and PV; softmax is not counted. */
-double metrics_flops(const struct attn_shape *);
-/* Q, K, V read once and O written once. */
-double metrics_bytes(const struct attn_shape *);
-
 enum roof_kind { ROOF_NONE, ROOF_TENSOR, ROOF_FP32, ROOF_DRAM, ROOF_COUNT };
 const char *metrics_roof_name(enum roof_kind); /* "none", "tensor_f16", "fp32", "dram" */
 
@@ -22,8 +15,7 @@ struct mode_metrics {
                             floor is the longer one. Hot runs whose tensors fit in L2 are not held against DRAM. */
   double roof_clock_mhz; /* clock the compute roof was taken at: measured, else the device's maximum; NAN: no roof */
   double roof_ratio;     /* share of that roof reached, 0..1; NAN when the roof is unknown */
-  double floor_us;       /* shape's own floor on this device: max(flops / fastest pipe for the dtype, bytes / DRAM),
-                            DRAM only where it can bind as above; NAN when unknown */
+  double floor_us;       /* the shape's least time on this device (record/floor.h); NAN when unknown */
   double floor_ratio;    /* median / floor_us, >= 1; NAN when unknown */
 };
 

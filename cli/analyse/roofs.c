@@ -3,6 +3,8 @@
 
 #include <math.h>
 
+#include "cli/record/floor.h"
+
 /* 9.0 was measured on an H200 by micro-benchmarks of one instruction each: mma.sync m16n8k16 reaches 2720 of 4096
  * FLOP per clock and SM, wgmma 4080, ex2 16, L2 8.9 TB/s at 1980 MHz, DRAM 96 % of its peak. Of the others the
  * programming guide gives ex2 and shared memory, and mma.sync is their fastest instruction; L2 is not known there. */
@@ -76,7 +78,7 @@ static double shared_bytes(const struct record *r, const struct metrics *m, enum
 /* Exponentials: one per score. */
 static double score_count(const struct record *r) {
   const struct attn_shape *s = &r->attn_case.shape;
-  return (double)s->B * s->Hq * (double)metrics_attended_pairs(s);
+  return (double)s->B * s->Hq * (double)floor_pairs(s);
 }
 
 static void fill_modelled(const struct record *r, const struct metrics *m, const struct device_info *dev,

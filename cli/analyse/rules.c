@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "cli/analyse/gain.h"
+#include "cli/base/units.h"
 
 /* A pass with less of the row's time than this is not worth a finding. */
 static const double PASS_SHARE_MIN = 0.10;
@@ -34,15 +35,8 @@ struct rules_text rules_count(uint64_t count, const char *noun) {
 }
 
 struct rules_text rules_bytes(double bytes) {
-  static const struct {
-    double from, unit;
-    const char *name;
-  } units[] = {{999.5e6, 1e9, "GB"}, {999.5e3, 1e6, "MB"}, {999.5, 1e3, "kB"}, {0, 1, "bytes"}};
-  size_t i = 0;
-  while (i + 1 < sizeof units / sizeof *units && bytes < units[i].from) i++;
   struct rules_text out;
-  const double amount = bytes / units[i].unit;
-  snprintf(out.text, sizeof out.text, amount >= 100 ? "%.0f %s" : "%.3g %s", amount, units[i].name);
+  units_format_bytes(bytes, out.text);
   return out;
 }
 

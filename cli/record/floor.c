@@ -3,14 +3,14 @@
 
 #include <math.h>
 
-static double attended_pairs(const struct attn_shape *s) {
-  const double rows = s->Sq, keys = s->Skv;
+uint64_t floor_pairs(const struct attn_shape *s) {
+  const uint64_t rows = s->Sq, keys = s->Skv;
   if (!s->causal) return rows * keys;
   /* A trapezoid when every row attends something, else a triangle under the rows that attend nothing. */
   return keys >= rows ? rows * (keys - rows) + rows * (rows + 1) / 2 : keys * (keys + 1) / 2;
 }
 
-double floor_flops(const struct attn_shape *s) { return 4.0 * s->B * s->Hq * s->D * attended_pairs(s); }
+double floor_flops(const struct attn_shape *s) { return 4.0 * s->B * s->Hq * s->D * (double)floor_pairs(s); }
 
 double floor_bytes(const struct attn_shape *s) {
   const double query_rows = (double)s->B * s->Hq * s->Sq, key_rows = (double)s->B * s->Hkv * s->Skv;

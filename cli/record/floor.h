@@ -5,10 +5,14 @@
 
 #include "kernels/device.h"
 
-/* Operations of both matrix products, over the pairs of query and key that the mask leaves; one FMA is two. */
+/* Pairs of query row and key in one head: all, or those under the bottom-right causal mask. */
+uint64_t floor_pairs(const struct attn_shape *);
+
+/* Operations of both matrix products, over the pairs of query and key that the mask leaves; one FMA is two. The
+ * softmax is not counted. */
 double floor_flops(const struct attn_shape *);
 
-/* Bytes of Q, K, V and O. */
+/* Bytes of Q, K and V, read once, and of O, written once. */
 double floor_bytes(const struct attn_shape *);
 
 /* The longer one of: all multiplications on the tensor cores, all bytes through DRAM. sm_clock_mhz is the measured
