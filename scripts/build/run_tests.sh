@@ -264,7 +264,7 @@ sanitizer_reports() {
 # keep their meaning.
 with_sanitizers() {
   export UBSAN_OPTIONS=print_stacktrace=1:exitcode=99:log_path=$PWD/$LOGS/sanitizer
-  export ASAN_OPTIONS=exitcode=99:fast_unwind_on_malloc=0:log_path=$PWD/$LOGS/sanitizer
+  export ASAN_OPTIONS=exitcode=99:log_path=$PWD/$LOGS/sanitizer
   ASAN_OPTIONS+=:handle_segv=0:handle_abort=0:handle_sigbus=0:handle_sigfpe=0
   "$@"
 }
