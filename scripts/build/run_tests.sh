@@ -5,7 +5,7 @@
 #   run_tests.sh check  the inner loop: lint, then units and the quick command-line tests without CUDA
 #   run_tests.sh cpu    lint, build, units, command line, spills, and units and command line under sanitizers;
 #                       GPU tests are listed as skipped
-#   run_tests.sh asan   the sanitizer rungs alone
+#   run_tests.sh asan   the sanitizer rungs alone, all of them
 #   run_tests.sh gpu    the tests that need a GPU; exit 77 when there is none
 #   run_tests.sh gpu --no-build   the same with what ATTNBENCH_BUILD holds, where there is no compiler
 #   run_tests.sh gpu-missing      exit 0 when this machine has no NVIDIA GPU
@@ -25,8 +25,10 @@ SANITIZERS=(CUDA=0 "SANITIZE=address,undefined")
 JOBS=${TEST_JOBS:-$((2 * $(nproc 2>/dev/null || echo 1)))}
 # Tests of scripts and of the build: the program's own code has other tests.
 NOT_SANITIZED="build.bats gate_ci.bats gate_trials.bats profile_scripts.bats results.bats sdpa_baseline.bats update_baseline.bats"
+# Under sanitizers by `make asan` alone: what these test has sanitized unit tests, and they take long.
+SANITIZED_BY_ASAN="ab.bats compare.bats inject.bats load.bats selftest.bats wrong.bats"
 # Not part of `check`: each takes more than a few seconds.
-NOT_QUICK="ab.bats compare.bats compare_sinks.bats counters.bats defects.bats diagnose.bats faults.bats gate_trials.bats inject.bats load.bats page.bats plan.bats profile_scripts.bats reference.bats results.bats rounds.bats update_baseline.bats"
+NOT_QUICK="ab.bats advice.bats compare.bats compare_sinks.bats counters.bats defects.bats diagnose.bats faults.bats gate_trials.bats inject.bats load.bats page.bats plan.bats profile_scripts.bats reference.bats results.bats resume.bats released.bats rounds.bats selftest.bats update_baseline.bats wrong.bats"
 passed=0 failed=0 skipped=0
 queue=() failures=()
 
@@ -269,12 +271,13 @@ with_sanitizers() {
   "$@"
 }
 
+# later_sanitized EXCEPT: the sanitized units and command-line tests but those of EXCEPT.
 later_sanitized() {
   local folder
   build "build with sanitizers" "${SANITIZERS[@]}" test-programs || return
   folder=$(build_folder "${SANITIZERS[@]}")
   rm -f "$LOGS"/sanitizer.*
-  later_command_line "sanitized: " "$folder" "$NOT_SANITIZED" with_sanitizers
+  later_command_line "sanitized: " "$folder" "$NOT_SANITIZED $1" with_sanitizers
   later_units "sanitized: " "$folder" with_sanitizers
 }
 
@@ -327,7 +330,7 @@ cpu() {
     later_command_line "" "$folder" ""
     later_units "" "$folder"
   fi
-  asan
+  asan "$SANITIZED_BY_ASAN"
   if gpu_missing; then
     rung "GPU tests" gpu_skipped "no GPU here"
   else
@@ -335,8 +338,9 @@ cpu() {
   fi
 }
 
+# asan [EXCEPT]
 asan() {
-  later_sanitized
+  later_sanitized "${1:-}"
   run_queue
   rung "sanitized: reports" sanitizer_reports "$LOGS/sanitizer"
 }

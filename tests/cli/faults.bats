@@ -64,7 +64,7 @@ expect_rows() {
 }
 
 @test "a hang is stopped at its deadline and costs its own cells only" {
-  faulty --variants fault_hang,cpu_flash --timeout 0.5
+  faulty --variants fault_hang,cpu_flash --timeout 2
   expect_status 4
   expect_rows fault_hang timeout
   expect_json "$TMP/r.json" '[r["status"] for r in d["results"] if r["variant"] == "cpu_flash"] == ["ok"] * 2'

@@ -21,9 +21,11 @@ if [ "$1" = --help ]; then
   exit
 fi
 [ "$1" != --version ] || exec echo @version@
+# Who waits for the first line may stop this at once.
+[ -z "${HANG:-}" ] || trap 'echo stopped >>"$CALLS"; exit 1' TERM
 printf '%s\n' "$*" >>"$CALLS"
 echo "judged by @version@" >>"$CALLS.judges"
-[ -z "${HANG:-}" ] || { trap 'echo stopped >>"$CALLS"; exit 1' TERM; while :; do sleep 0.05; done; }
+[ -z "${HANG:-}" ] || while :; do sleep 0.05; done
 while [ $# -gt 0 ]; do
   if [ "$1" = --markdown ]; then echo "summary of this gate" >"$2"; fi
   if [ "$1" = --base ]; then "$2" --version >>"$CALLS"; fi
@@ -145,7 +147,7 @@ summary of this gate" ]
     HANG=1 env --default-signal=INT "$REPO/scripts/gate_ci.sh" >"$OUT" 2>"$ERR" &
     local run=$!
     for _ in $(seq 300); do
-      [ ! -e "$CALLS" ] || break
+      [ ! -s "$CALLS" ] || break
       sleep 0.05
     done
     kill "-${signal%:*}" "$run"
