@@ -276,3 +276,25 @@ mine" ]
   expect_err 'is not of an earlier gate'
   [ "$(cat "$REPO/shapes/gate.json")" = "$before" ]
 }
+
+@test "the shipped workflow runs the base's copy of the script, with the anchor of the repository's settings" {
+  workflow=$(python - <<'PY'
+import re
+text = open(".github/workflows/gate.yml", encoding="utf-8").read()
+block = re.search(r"run: \|\n((?: {10}.*\n)+)", text)[1]
+print(re.sub(r"(?m)^ {10}", "", block))
+PY
+  )
+  printf '#!/bin/sh\nexit 0\n' >"$REPO/scripts/gate_ci.sh" # what a branch would like to be judged by
+  commit
+  git -C "$REPO" update-ref refs/remotes/origin/main HEAD^
+  job() { (cd "$REPO" && RUNNER_TEMP=$TMP GITHUB_BASE_REF=main bash -euo pipefail -c "$workflow"); }
+  ANSWER=1 capture job
+  expect_status 1
+  grep -q '^ab ' "$CALLS" || fail "nothing was measured"
+  [ ! -e "$REPO/build/gate/anchor.json" ]
+  rm "$CALLS"
+  GATE_ANCHOR=$(git -C "$REPO" rev-parse HEAD~2) capture job
+  expect_status 0
+  [ "$(grep -c '^ab ' "$CALLS")" -eq 2 ] || fail "no anchor: $(cat "$CALLS")"
+}
