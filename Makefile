@@ -264,16 +264,32 @@ $(call feature,$(CJSON_LIBS),cJSON,$(or $(strip $(CJSON_LIBS)),not found: run ma
 $(if $(SANITIZE),$(call feature,1,sanitize,$(SANITIZE)),:)
 endef
 
-## install: copy the program and the sweeps under PREFIX (DESTDIR is put before it)
+# What a kernel outside of this tree is built with, and the scripts that need no clone.
+PUBLIC_HEADERS := kernels/host_device.h kernels/input.h kernels/plugin.h kernels/status.h kernels/variant.h
+PUBLIC_SCRIPTS := scripts/profile_sweep.py scripts/sdpa_baseline.py
+INCLUDE = $(DESTDIR)$(PREFIX)/include/attnbench/kernels
+SHARE = $(DESTDIR)$(PREFIX)/share/attnbench
+PKGCONFIG = $(DESTDIR)$(PREFIX)/share/pkgconfig
+copy = install -d $(1) && install -m $(if $(3),$(3),644) $(2) $(1)
+
+## install: copy program, sweeps, schemas, headers, example and scripts under PREFIX (DESTDIR is put before it)
 install: all
-	install -d $(DESTDIR)$(PREFIX)/bin $(DESTDIR)$(PREFIX)/share/attnbench/shapes
-	install -m 755 attnbench $(DESTDIR)$(PREFIX)/bin/attnbench
-	install -m 644 $(wildcard shapes/*) $(DESTDIR)$(PREFIX)/share/attnbench/shapes
+	$(call copy,$(DESTDIR)$(PREFIX)/bin,attnbench,755)
+	$(call copy,$(SHARE)/shapes,$(wildcard shapes/*))
+	$(call copy,$(SHARE)/schema,$(wildcard results/*.schema.json))
+	$(call copy,$(SHARE)/example,$(wildcard kernels/example/*))
+	$(call copy,$(SHARE)/scripts,$(PUBLIC_SCRIPTS),755)
+	$(call copy,$(SHARE)/scripts/lib,$(wildcard scripts/lib/*.py))
+	$(call copy,$(INCLUDE),$(PUBLIC_HEADERS))
+	$(call copy,$(INCLUDE)/tiles,kernels/tiles/tensor_map.cuh)
+	install -d $(PKGCONFIG)
+	printf 'Name: attnbench\nDescription: headers for kernels that attnbench loads\nVersion: %s\nCflags: -I%s\n' \
+	  '$(VERSION)' '$(PREFIX)/include/attnbench' >$(PKGCONFIG)/attnbench.pc
 
 ## uninstall: remove what install copied
 uninstall:
-	rm -f $(DESTDIR)$(PREFIX)/bin/attnbench
-	rm -rf $(DESTDIR)$(PREFIX)/share/attnbench
+	rm -f $(DESTDIR)$(PREFIX)/bin/attnbench $(PKGCONFIG)/attnbench.pc
+	rm -rf $(SHARE) $(DESTDIR)$(PREFIX)/include/attnbench
 
 ## clean: remove everything that was built
 clean:

@@ -24,7 +24,7 @@ LOGS=build/test-logs
 SANITIZERS=(CUDA=0 "SANITIZE=address,undefined")
 JOBS=${TEST_JOBS:-$((2 * $(nproc 2>/dev/null || echo 1)))}
 # Tests of scripts and of the build: the program's own code has other tests.
-NOT_SANITIZED="build.bats gate_ci.bats gate_trials.bats profile_scripts.bats results.bats sdpa_baseline.bats update_baseline.bats"
+NOT_SANITIZED="build.bats gate_ci.bats gate_trials.bats install.bats profile_scripts.bats results.bats sdpa_baseline.bats update_baseline.bats"
 # Under sanitizers by `make asan` alone: what these test has sanitized unit tests, and they take long.
 SANITIZED_BY_ASAN="ab.bats compare.bats inject.bats load.bats selftest.bats wrong.bats"
 # Not part of `check`: each takes more than a few seconds.

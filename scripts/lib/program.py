@@ -81,9 +81,10 @@ def last_lines(done, count=12):
 
 
 def add_attnbench_option(parser):
-    default = os.environ.get("ATTNBENCH") or str(ROOT / "attnbench")
+    built = ROOT / "attnbench"
+    default = os.environ.get("ATTNBENCH") or (str(built) if built.is_file() else "attnbench")
     parser.add_argument("--attnbench", default=default, metavar="PATH",
-                        help="the program to run (default: ATTNBENCH, else the one built here)")
+                        help="the program to run (default: ATTNBENCH, else the one built here, else the one in PATH)")
 
 
 def require_program(path):

@@ -1,0 +1,29 @@
+# make install: what lies under the prefix works without the sources.
+load helper
+
+@test "installed headers, example, sweeps, schemas and scripts work without the sources, and uninstall removes all" {
+  [ -x "$ROOT/attnbench" ] || skip "no ./attnbench; make builds it"
+  capture make -o all install PREFIX=/opt/attn DESTDIR="$TMP/root"
+  expect_status 0
+  at=$TMP/root/opt/attn
+  cd "$TMP"
+  # As a package's build sees it: DESTDIR is no part of what is written into files.
+  flags=$(PKG_CONFIG_PATH=$at/share/pkgconfig pkg-config --cflags attnbench) || skip "no pkg-config"
+  [ "${flags% }" = "-I/opt/attn/include/attnbench" ] || fail "$flags"
+  capture g++ -std=c++20 "-I$at/include/attnbench" -shared -fPIC -Wl,-Bsymbolic -o mine.so -x c++ "$at/share/attnbench/example/example.cu"
+  expect_status 0
+  capture "$at/bin/attnbench" --sweep "$at/share/attnbench/example/sweep.json" --load ./mine.so --variants example_cpu --device cpu --check-only
+  expect_status 0
+  expect_out example_cpu
+  [ -s "$at/share/attnbench/shapes/v3.json" ] && [ -s "$at/share/attnbench/schema/report.schema.json" ] || fail "sweeps or schemas"
+  for script in "$at"/share/attnbench/scripts/*.py; do
+    capture env -u ATTNBENCH PATH="$at/bin:$PATH" "$ATTN_PYTHON" "$script" --help
+    expect_status 0
+  done
+  # The program is found in PATH. Stops for want of PyTorch or a sweep, not of attnbench.
+  capture env -u ATTNBENCH PATH="$at/bin:$PATH" "$ATTN_PYTHON" "$at/share/attnbench/scripts/sdpa_baseline.py" --sweep none.json --json r.json
+  refute_err "not a program"
+  cd "$ROOT"
+  capture make uninstall PREFIX=/opt/attn DESTDIR="$TMP/root"
+  [ -z "$(find "$TMP/root" -type f)" ] || fail "left: $(find "$TMP/root" -type f)"
+}
