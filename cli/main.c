@@ -53,6 +53,20 @@ static void fill_standard_streams(void) {
   }
 }
 
+/* They take long and start processes; the others may die of a signal. */
+static bool measures(enum verb verb) {
+  return verb == VERB_RUN || verb == VERB_AB || verb == VERB_GATE || verb == VERB_SELFTEST;
+}
+
+/* A signal counts whenever it comes: also while the device opens, and while the last file is written. */
+static struct status run_watched(const struct options *options, const struct invocation *invocation,
+                                 struct outcome *outcome) {
+  if (!measures(options->verb)) return run_verb(options, invocation, outcome);
+  signals_watch();
+  TRY(run_verb(options, invocation, outcome));
+  return signals_check();
+}
+
 int main(int argc, char **argv) {
   const struct invocation invocation = {argc, argv};
   struct options options;
@@ -60,7 +74,7 @@ int main(int argc, char **argv) {
   fill_standard_streams();
   struct status status = options_parse(argc, argv, &options);
   const bool about = options.help || options.version;
-  if (!status_failed(&status)) status = about ? print_about(&options) : run_verb(&options, &invocation, &outcome);
+  if (!status_failed(&status)) status = about ? print_about(&options) : run_watched(&options, &invocation, &outcome);
   /* A worker reports its failures through its pipe. */
   if (options.verb < VERB_WORKER) outcome_print(&outcome, &status, &options, stderr);
   return status_failed(&status) ? signals_exit_code(&status) : outcome.code;

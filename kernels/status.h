@@ -23,6 +23,7 @@ extern "C" {
   X(OUTPUT, 8, "an output could not be written")                                          \
   X(INTERNAL, 9, "an internal error, an unusable device, or a timer that is not right")   \
   X(NO_GPU, 77, "a GPU was required and there is none")                                   \
+  X(SIGHUP, 129, "hung up (SIGHUP); a report of what was measured so far is written")     \
   X(SIGINT, 130, "interrupted (Ctrl-C); a report of what was measured so far is written") \
   X(SIGTERM, 143, "terminated (SIGTERM); a report of what was measured so far is written")
 
@@ -44,7 +45,7 @@ enum exit_code {
   X(DEVICE, EXIT_CODE_INTERNAL)               /* a device call failed */                                             \
   X(UNSUPPORTED, EXIT_CODE_INTERNAL)          /* a library or GPU does not take the shape; the device is unharmed */ \
   X(INTERNAL, EXIT_CODE_INTERNAL)             /* the system or attnbench itself failed */                            \
-  X(INTERRUPTED, EXIT_CODE_SIGINT)            /* SIGINT or SIGTERM asked to stop (cli/base/signals.h says which) */
+  X(INTERRUPTED, EXIT_CODE_SIGINT)            /* a signal asked to stop (cli/base/signals.h says which) */
 
 enum status_code {
 #define STATUS_ENUM(name, exit) STATUS_##name,

@@ -6,9 +6,9 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <signal.h>
-#include <spawn.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/prctl.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -18,24 +18,55 @@ extern char **environ;
 static const double patience_s = 10.0; /* for a child that was asked to end: it has a report to write */
 enum { POLL_US = 10000 };
 
+/* In the child, where nothing may be allocated. A child whose parent is gone ends with it; what it started itself
+ * does the same. */
+static void become(char *const *argv, const struct child_watch *watch, pid_t parent) {
+  const struct {
+    int fd;
+    const char *path;
+    int flags;
+  } streams[] = {{STDIN_FILENO, NULL, O_RDONLY},
+                 {STDOUT_FILENO, watch->stdout_path, O_WRONLY | O_CREAT | O_TRUNC},
+                 {STDERR_FILENO, watch->stderr_path, O_WRONLY | O_CREAT | O_TRUNC}};
+  setpgid(0, 0);
+  prctl(PR_SET_PDEATHSIG, SIGKILL);
+  if (getppid() != parent) _exit(EXIT_CODE_INTERNAL);
+  for (size_t i = 0; i < sizeof streams / sizeof *streams; ++i) {
+    const int fd = open(streams[i].path != NULL ? streams[i].path : "/dev/null", streams[i].flags, 0644);
+    if (fd < 0 || dup2(fd, streams[i].fd) < 0) return;
+    if (fd > STDERR_FILENO) close(fd);
+  }
+  signal(SIGPIPE, SIG_DFL); /* ignored here, and that would be inherited */
+  signal(SIGXFSZ, SIG_DFL);
+  execve(argv[0], argv, environ);
+}
+
+/* What the child could not do it writes to a pipe that a started program no longer has: 0, or the error. */
+static int fork_child(char *const *argv, const struct child_watch *watch, const int pipe_fds[2], pid_t *pid) {
+  const pid_t parent = getpid();
+  int error = 0;
+  *pid = fork();
+  if (*pid < 0) return errno;
+  if (*pid == 0) {
+    become(argv, watch, parent);
+    error = errno;
+    const ssize_t written = write(pipe_fds[1], &error, sizeof error);
+    _exit(written == sizeof error ? EXIT_CODE_USAGE : EXIT_CODE_INTERNAL);
+  }
+  close(pipe_fds[1]);
+  ssize_t got;
+  while ((got = read(pipe_fds[0], &error, sizeof error)) < 0 && errno == EINTR) continue;
+  if (got != sizeof error) return 0;
+  while (waitpid(*pid, NULL, 0) < 0 && errno == EINTR) continue;
+  return error;
+}
+
 static int spawn(char *const *argv, const struct child_watch *watch, pid_t *pid) {
-  posix_spawn_file_actions_t actions;
-  posix_spawnattr_t attributes;
-  sigset_t defaults;
-  const char *out = watch->stdout_path != NULL ? watch->stdout_path : "/dev/null";
-  const char *err = watch->stderr_path != NULL ? watch->stderr_path : "/dev/null";
-  posix_spawn_file_actions_init(&actions);
-  posix_spawn_file_actions_addopen(&actions, STDIN_FILENO, "/dev/null", O_RDONLY, 0);
-  posix_spawn_file_actions_addopen(&actions, STDOUT_FILENO, out, O_WRONLY | O_CREAT | O_TRUNC, 0644);
-  posix_spawn_file_actions_addopen(&actions, STDERR_FILENO, err, O_WRONLY | O_CREAT | O_TRUNC, 0644);
-  sigemptyset(&defaults);
-  sigaddset(&defaults, SIGPIPE); /* ignored here, and that would be inherited */
-  posix_spawnattr_init(&attributes);
-  posix_spawnattr_setsigdefault(&attributes, &defaults);
-  posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETPGROUP | POSIX_SPAWN_SETSIGDEF);
-  const int error = posix_spawn(pid, argv[0], &actions, &attributes, argv, environ);
-  posix_spawnattr_destroy(&attributes);
-  posix_spawn_file_actions_destroy(&actions);
+  int pipe_fds[2];
+  if (pipe2(pipe_fds, O_CLOEXEC) != 0) return errno;
+  const int error = fork_child(argv, watch, pipe_fds, pid);
+  if (*pid < 0) close(pipe_fds[1]);
+  close(pipe_fds[0]);
   return error;
 }
 

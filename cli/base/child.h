@@ -22,7 +22,8 @@ struct child_end {
 
 /* Runs argv[0], a path, to its end. STATUS_USAGE when it cannot be started. When this process is asked to stop
  * (signals_received), so is the child, and the answer is STATUS_INTERRUPTED. A child of the child must not outlive
- * it: it stands in a process group of its own, which is killed if need be. */
+ * it: it stands in a process group of its own, which is killed if need be. When this process is killed, so is the
+ * child. */
 struct status child_run(char *const *argv, const struct child_watch *, struct child_end *out);
 
 /* "exit status 2", "killed by signal 11 (Segmentation fault)", "no progress for 60 s". */

@@ -1,12 +1,34 @@
-/* Notes SIGINT and SIGTERM instead of dying of them. */
+/* Notes signals that ask to stop instead of dying of them. */
 #include "cli/base/signals.h"
 
-#include <signal.h>
 #include <stddef.h>
+#include <time.h>
+#include <unistd.h>
+
+static const struct {
+  int number;
+  enum exit_code exit_code;
+} stops[] = {{SIGINT, EXIT_CODE_SIGINT}, {SIGTERM, EXIT_CODE_SIGTERM}, {SIGHUP, EXIT_CODE_SIGHUP}};
+enum { STOPS = sizeof stops / sizeof *stops };
+
+static const double insist_s = 0.3;
 
 static volatile sig_atomic_t received;
+static struct timespec received_at;
 
-static void on_signal(int signal_number) { received = signal_number; }
+static double seconds_since(const struct timespec *then) {
+  struct timespec now;
+  clock_gettime(CLOCK_MONOTONIC, &now);
+  return (double)(now.tv_sec - then->tv_sec) + (double)(now.tv_nsec - then->tv_nsec) * 1e-9;
+}
+
+/* Workers die with this process. */
+static void on_signal(int signal_number) {
+  if (received != 0 && seconds_since(&received_at) >= insist_s) _exit(128 + signal_number);
+  if (received != 0) return;
+  clock_gettime(CLOCK_MONOTONIC, &received_at);
+  received = signal_number;
+}
 
 int signals_received(void) { return received; }
 
@@ -15,15 +37,29 @@ struct status signals_check(void) {
 }
 
 enum exit_code signals_exit_code(const struct status *failure) {
-  const bool is_term = failure->code == STATUS_INTERRUPTED && received == SIGTERM;
-  return is_term ? EXIT_CODE_SIGTERM : status_exit_code(failure->code);
+  for (size_t i = 0; i < STOPS && failure->code == STATUS_INTERRUPTED; ++i) {
+    if (stops[i].number == received) return stops[i].exit_code;
+  }
+  return status_exit_code(failure->code);
+}
+
+void signals_fill(sigset_t *out) {
+  sigemptyset(out);
+  for (size_t i = 0; i < STOPS; ++i) sigaddset(out, stops[i].number);
+}
+
+static bool is_ignored(int signal_number) {
+  struct sigaction before;
+  return sigaction(signal_number, NULL, &before) == 0 && before.sa_handler == SIG_IGN;
 }
 
 void signals_watch(void) {
   struct sigaction action = {.sa_handler = on_signal}; /* no SA_RESTART: poll must wake up */
-  sigemptyset(&action.sa_mask);
-  sigaction(SIGINT, &action, NULL);
-  sigaction(SIGTERM, &action, NULL);
+  signals_fill(&action.sa_mask);
+  for (size_t i = 0; i < STOPS; ++i) {
+    if (stops[i].number != SIGHUP || !is_ignored(SIGHUP)) sigaction(stops[i].number, &action, NULL);
+  }
   signal(SIGPIPE, SIG_IGN);
+  signal(SIGXFSZ, SIG_IGN);
   signal(SIGCHLD, SIG_DFL); /* ignored, as some runners leave it, a child's end could not be waited for */
 }

@@ -144,9 +144,7 @@ static struct status wait_readable(const struct channel *c, double deadline_s, e
   struct pollfd poll_fd = {.fd = c->reply_fd, .events = POLLIN};
   sigset_t none, stop;
   sigemptyset(&none);
-  sigemptyset(&stop);
-  sigaddset(&stop, SIGINT);
-  sigaddset(&stop, SIGTERM);
+  signals_fill(&stop);
   for (;;) {
     const double left_s = deadline_s - clock_now_s();
     *result = left_s > 0 ? CHANNEL_LINE : CHANNEL_DEADLINE;
@@ -179,6 +177,7 @@ struct status channel_receive(struct channel *c, double timeout_s, struct channe
     TRY(wait_readable(c, deadline_s, &out->result));
     if (out->result != CHANNEL_LINE) return status_ok();
     const ssize_t n = read(c->reply_fd, c->buffer + c->used, c->capacity - c->used);
+    if (n < 0 && errno == EINTR) continue;
     out->result = CHANNEL_CLOSED;
     if (n <= 0) return status_ok();
     c->used += (size_t)n;
@@ -196,6 +195,9 @@ struct status channel_ask(struct channel *c, char *const *argv, double timeout_s
   TRY(channel_start(c, argv));
   const struct status status = channel_receive(c, timeout_s, out);
   if (status_failed(&status) || out->result == CHANNEL_DEADLINE) channel_end(c, 0.0, end);
-  if (!status_failed(&status) && out->result == CHANNEL_CLOSED) channel_end(c, 2.0, end);
+  if (!status_failed(&status) && out->result == CHANNEL_CLOSED) {
+    channel_end(c, 2.0, end);
+    return signals_check(); /* Ctrl-C reaches a child that has no process group of its own yet */
+  }
   return status;
 }

@@ -14,7 +14,7 @@ ROOT = pathlib.Path(__file__).resolve().parents[2]
 # The exit codes of attnbench (README.md), which are the scripts' too.
 REGRESSION, USAGE, WRONG, COVERAGE, INCONCLUSIVE, NOT_COMPARABLE, INPUT, OUTPUT, INTERNAL = range(1, 10)
 NO_GPU = 77
-PASSED_ON = (USAGE, WRONG, COVERAGE, INPUT, OUTPUT, INTERNAL, NO_GPU, 130, 143)
+PASSED_ON = (USAGE, WRONG, COVERAGE, INPUT, OUTPUT, INTERNAL, NO_GPU, 129, 130, 143)
 PATIENCE_S = 5.0  # from asking a program to end to killing it
 
 running, running_lock = set(), threading.Lock()
