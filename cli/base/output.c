@@ -8,7 +8,12 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "cli/base/clock.h"
+#include "cli/base/signals.h"
+
 static const mode_t output_mode = 0644;
+static const double reader_patience_s = 10;
+enum { READER_POLL_US = 20000 };
 enum { TEMPORARY_TRIES = 100 };
 
 static struct status failure(const char *path, const char *doing, int error) {
@@ -47,30 +52,104 @@ struct status output_sync_parent(const char *path) {
   return status;
 }
 
+/* ---- what a path names --------------------------------------------------------------------------------------- */
+
+/* Where a path leads. */
+struct target {
+  int fd;              /* of this process, that the path names (/dev/stdout, /dev/fd/5); else -1 */
+  char path[PATH_MAX]; /* behind all links, also where they lead to nothing yet */
+};
+
+/* The number of a descriptor of this process: a name in its folder of /proc; else -1. */
+static int descriptor_of(const char *folder, const char *name) {
+  char own[32], *end;
+  snprintf(own, sizeof own, "/proc/%ld/fd", (long)getpid());
+  const long number = strtol(name, &end, 10);
+  const bool is_number = name[0] >= '0' && name[0] <= '9' && *end == '\0' && number <= INT_MAX;
+  return is_number && strcmp(folder, own) == 0 ? (int)number : -1;
+}
+
+/* Reads the link that a path is; false when it is none, or does not fit. */
+static bool read_link(const char *folder, char path[PATH_MAX]) {
+  char link[PATH_MAX], joined[2 * PATH_MAX];
+  const ssize_t length = readlink(path, link, sizeof link - 1);
+  if (length < 0) return false;
+  link[length] = '\0';
+  const int needed =
+      snprintf(joined, sizeof joined, "%s%s%s", link[0] == '/' ? "" : folder, link[0] == '/' ? "" : "/", link);
+  if (needed >= PATH_MAX) return false;
+  memcpy(path, joined, (size_t)needed + 1);
+  return true;
+}
+
+/* False when the path is too long for a file, or its links go in a circle. A folder that does not exist is for
+ * opening to explain. */
+static bool follow(const char *path, struct target *out) {
+  enum { LINKS_MAX = 40 };
+  char parent[PATH_MAX], folder[PATH_MAX];
+  const size_t length = strlen(path);
+  *out = (struct target){.fd = -1};
+  if (length >= sizeof out->path) return false;
+  memcpy(out->path, path, length + 1);
+  for (int links = 0; links < LINKS_MAX; ++links) {
+    const struct status status = parent_of(out->path, parent);
+    if (status_failed(&status) || realpath(parent, folder) == NULL) return true;
+    const char *slash = strrchr(out->path, '/');
+    out->fd = descriptor_of(folder, slash != NULL ? slash + 1 : out->path);
+    if (out->fd >= 0 || !read_link(folder, out->path)) return true;
+  }
+  return false;
+}
+
 /* Of a path whose last part does not exist: its folder, resolved, and that part. */
-static bool resolve_missing(const char *path, char folder[PATH_MAX], const char **name) {
+static bool resolve_missing(const char *path, char folder[PATH_MAX], struct target *target) {
   char parent[PATH_MAX];
-  const struct status status = parent_of(path, parent);
-  const char *slash = strrchr(path, '/');
-  *name = slash != NULL ? slash + 1 : path;
+  if (!follow(path, target)) return false;
+  const struct status status = parent_of(target->path, parent);
   return !status_failed(&status) && realpath(parent, folder) != NULL;
 }
+
+static const char *name_in(const char *path) { return strrchr(path, '/') != NULL ? strrchr(path, '/') + 1 : path; }
 
 bool output_is_same_file(const char *a, const char *b) {
   struct stat info_a, info_b;
   char folder_a[PATH_MAX], folder_b[PATH_MAX];
-  const char *name_a, *name_b;
+  struct target target_a, target_b;
   const bool is_a = stat(a, &info_a) == 0, is_b = stat(b, &info_b) == 0;
   if (is_a != is_b) return false;
   if (is_a) return S_ISREG(info_a.st_mode) && info_a.st_dev == info_b.st_dev && info_a.st_ino == info_b.st_ino;
-  return resolve_missing(a, folder_a, &name_a) && resolve_missing(b, folder_b, &name_b) &&
-         strcmp(folder_a, folder_b) == 0 && strcmp(name_a, name_b) == 0;
+  return resolve_missing(a, folder_a, &target_a) && resolve_missing(b, folder_b, &target_b) &&
+         strcmp(folder_a, folder_b) == 0 && strcmp(name_in(target_a.path), name_in(target_b.path)) == 0;
 }
 
-static struct status open_direct(const char *path, struct output *out) {
+/* ---- opening ------------------------------------------------------------------------------------------------- */
+
+/* A pipe with a name can be opened once somebody reads it. */
+static struct status open_waiting(const char *path, int *fd) {
+  const double deadline_s = clock_now_s() + reader_patience_s;
+  while ((*fd = open(path, O_WRONLY | O_CLOEXEC | O_NONBLOCK)) < 0 && errno == ENXIO) {
+    TRY(signals_check());
+    if (clock_now_s() > deadline_s) {
+      return status_make(STATUS_OUTPUT, "%s: no process has read this pipe for %g s; start its reader first", path,
+                         reader_patience_s);
+    }
+    usleep(READER_POLL_US);
+  }
+  if (*fd < 0) return failure(path, "open for writing", errno);
+  return fcntl(*fd, F_SETFL, 0) == 0 ? status_ok() : failure(path, "open for writing", errno);
+}
+
+/* The descriptor's own offset and way of appending stay: `>>log` is appended to. */
+static struct status open_descriptor(const char *path, int own, int *fd) {
+  fflush(stdout);
+  *fd = fcntl(own, F_DUPFD_CLOEXEC, STDERR_FILENO + 1);
+  return *fd >= 0 ? status_ok() : failure(path, "write", errno);
+}
+
+static struct status open_direct(const char *path, int own, struct output *out) {
+  int fd;
   snprintf(out->target, sizeof out->target, "%s", path);
-  const int fd = open(path, O_WRONLY | O_CLOEXEC);
-  if (fd < 0) return failure(path, "open for writing", errno);
+  TRY(own >= 0 ? open_descriptor(path, own, &fd) : open_waiting(path, &fd));
   out->stream = fdopen(fd, "w");
   if (out->stream != NULL) return status_ok();
   const int error = errno;
@@ -141,19 +220,20 @@ static int give_name(struct output *out) {
   return linkat(AT_FDCWD, path, AT_FDCWD, out->temporary, AT_SYMLINK_FOLLOW);
 }
 
-static struct status resolve_target(const char *path, struct output *out) {
-  if (realpath(path, out->target) != NULL) return status_ok();
-  if (errno != ENOENT) return failure(path, "open for writing", errno);
-  const size_t length = strlen(path);
-  if (length == 0) return status_make(STATUS_OUTPUT, "the output path is empty; name a file, or - for the output");
-  if (length >= sizeof out->target) return failure(path, "open for writing", ENAMETOOLONG);
-  memcpy(out->target, path, length + 1);
-  return status_ok();
+static struct status check_descriptor(const char *path, int fd) {
+  const int flags = fcntl(fd, F_GETFL);
+  return flags >= 0 && (flags & O_ACCMODE) != O_RDONLY ? status_ok() : failure(path, "write", EBADF);
 }
 
-/* *direct: there is something that is no regular file. */
-static struct status check_target(const char *path, bool *direct) {
+/* *direct: it is a descriptor of this process, or something that is no regular file. */
+static struct status check_target(const char *path, struct target *target, bool *direct) {
   struct stat info;
+  if (path[0] == '\0')
+    return status_make(STATUS_OUTPUT, "the output path is empty; name a file, or - for the output");
+  if (!follow(path, target))
+    return status_make(STATUS_OUTPUT, "the path is too long for a file, or its links go in a circle: %s", path);
+  *direct = target->fd >= 0;
+  if (*direct) return check_descriptor(path, target->fd);
   const bool exists = stat(path, &info) == 0;
   if (!exists && errno == ENAMETOOLONG)
     return status_make(STATUS_OUTPUT, "the path is too long for a file; shorten %s", path);
@@ -165,19 +245,21 @@ static struct status check_target(const char *path, bool *direct) {
 }
 
 struct status output_open(const char *path, struct output *out) {
+  struct target target;
   bool direct;
   *out = (struct output){.stream = stdout, .target = "the standard output"};
   if (strcmp(path, "-") == 0) return status_ok();
-  TRY(check_target(path, &direct));
-  if (direct) return open_direct(path, out);
-  struct status status = resolve_target(path, out);
-  return status_failed(&status) ? status : open_temporary(out);
+  TRY(check_target(path, &target, &direct));
+  if (direct) return open_direct(path, target.fd, out);
+  memcpy(out->target, target.path, sizeof out->target);
+  return open_temporary(out);
 }
 
 struct status output_probe(const char *path) {
   struct output output;
+  struct target target;
   bool direct = false;
-  struct status status = strcmp(path, "-") != 0 ? check_target(path, &direct) : status_ok();
+  struct status status = strcmp(path, "-") != 0 ? check_target(path, &target, &direct) : status_ok();
   if (status_failed(&status) || direct) return status;
   status = output_open(path, &output);
   if (!status_failed(&status)) output_abandon(&output);
@@ -203,7 +285,10 @@ static int finish_stream(struct output *output) {
 struct status output_commit(struct output *output) {
   const bool direct = !is_replaced(output);
   int error = finish_stream(output);
-  if (direct) return error == 0 ? status_ok() : failure(output->target, "write", error);
+  if (direct && error == 0) return status_ok();
+  /* Who reads a pipe may have been stopped by the same Ctrl-C, and a signal ends a write that waits. */
+  if (direct && signals_received() != 0) return signals_check();
+  if (direct) return failure(output->target, "write", error);
   if (error == 0 && rename(output->temporary, output->target) != 0) error = errno;
   if (error == 0) return output_sync_parent(output->target);
   if (output->temporary[0] != '\0') unlink(output->temporary);

@@ -1,7 +1,9 @@
 /* Files that are either whole or not there: a temporary file beside the target, synced, then renamed over it, with
  * the permissions of a file that is replaced. Where the file system can do it the temporary file has no name before
- * it is whole. A target that exists and is no regular file (/dev/stdout, a pipe) is written directly, and "-" is the
- * standard output. All failures are STATUS_OUTPUT naming the path and the system's reason. */
+ * it is whole. A descriptor of this process (/dev/stdout, /dev/fd/5), whatever it leads to, and what is no regular
+ * file are written directly, and "-" is the standard output. A pipe with a name is waited for until it has a reader,
+ * for ten seconds at most. A link that leads to nothing is followed, and stays. Failures are STATUS_OUTPUT naming the
+ * path and the system's reason, or STATUS_INTERRUPTED. */
 #ifndef ATTNBENCH_CLI_BASE_OUTPUT_H
 #define ATTNBENCH_CLI_BASE_OUTPUT_H
 

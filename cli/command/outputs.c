@@ -2,10 +2,12 @@
 #include "cli/command/outputs.h"
 
 #include <fcntl.h>
+#include <limits.h>
 #include <string.h>
 #include <unistd.h>
 
 #include "cli/base/output.h"
+#include "cli/command/journal_file.h"
 #include "cli/page/page.h"
 #include "cli/report/measured.h"
 
@@ -48,9 +50,25 @@ static struct status check_distinct(const struct options_file *output, const str
   return status_ok();
 }
 
+/* The journal that nobody named must not be where an output is going to be. */
+static struct status check_journal(const struct options *options, const struct options_file *files, size_t count) {
+  char journal[PATH_MAX + 16];
+  if (options->verb != VERB_RUN || options->journal != NULL) return status_ok();
+  if (!journal_file_beside(options, journal, sizeof journal)) return status_ok();
+  for (size_t i = 0; i < count; ++i) {
+    if (!output_is_same_file(files[i].path, journal)) continue;
+    return status_make(STATUS_USAGE,
+                       "%s %s is where the journal of this run would be; name another file, or give the journal one "
+                       "with --journal",
+                       files[i].option, files[i].path);
+  }
+  return status_ok();
+}
+
 struct status outputs_probe(const struct options *options) {
   struct options_file files[OPTIONS_FILES_MAX];
   const size_t count = options_files(options, files);
+  TRY(check_journal(options, files, count));
   for (size_t i = 0; i < count; ++i) {
     if (files[i].is_output) TRY(check_distinct(&files[i], files, count));
   }

@@ -262,10 +262,12 @@ static struct status do_rounds(struct run *run) {
   return status;
 }
 
-static struct status end_journal(struct run *run, bool is_complete) {
-  if (run->journal == NULL) return status_ok();
-  const struct status status =
+/* The journal may have been removed or renamed while it was written. */
+static struct status end_journal(struct run *run, bool is_complete, struct journal_data *out) {
+  if (run->journal == NULL) return journal_load(run->file.path, out);
+  struct status status =
       journal_end(run->journal, is_complete ? "complete" : "interrupted", clock_now_s() - run->start_s);
+  if (!status_failed(&status)) status = journal_read_back(run->journal, out);
   journal_close(run->journal);
   run->journal = NULL;
   return status;
@@ -273,8 +275,7 @@ static struct status end_journal(struct run *run, bool is_complete) {
 
 struct status run_take(struct run *run, struct journal_data *out, struct status *measured) {
   *measured = do_rounds(run);
-  TRY(end_journal(run, !status_failed(measured)));
-  return journal_load(run->file.path, out);
+  return end_journal(run, !status_failed(measured), out);
 }
 
 /* Nothing, rather than a part. */
@@ -285,12 +286,13 @@ static struct status take_whole(struct run *run, struct journal_data *out) {
   return measured;
 }
 
-static struct status take_suspects(struct run *second, const char *const *only, size_t only_count,
+static struct status take_suspects(struct run *second, const char *const *only, size_t only_count, bool *is_mine,
                                    struct journal_data *out) {
   TRY(cells_keep_only(&second->cells, only, only_count));
   TRY(supervise_renew(second->supervisor));
   second->is_fresh = true;
   TRY(open_journal(second));
+  *is_mine = true;
   return take_whole(second, out);
 }
 
@@ -304,9 +306,10 @@ struct status run_take_again(struct run *run, uint32_t number, const char *const
   second.cells.items = malloc(run->cells.count * sizeof *second.cells.items);
   if (second.cells.items == NULL) return status_make(STATUS_MEMORY, "no memory for %zu cells", run->cells.count);
   memcpy(second.cells.items, run->cells.items, run->cells.count * sizeof *second.cells.items);
-  const struct status status = take_suspects(&second, only, only_count, out);
+  bool is_mine = false;
+  const struct status status = take_suspects(&second, only, only_count, &is_mine, out);
   journal_close(second.journal);
-  if (!run->file.is_kept) unlink(second.file.path);
+  if (is_mine && !run->file.is_kept) unlink(second.file.path);
   cells_free(&second.cells);
   free(second.cell);
   return status;

@@ -115,7 +115,7 @@ static struct status take_path(const char *path, struct journal *journal) {
 
 static struct status open_new(const char *path, struct journal *journal) {
   TRY(take_path(path, journal));
-  journal->fd = open(path, O_WRONLY | O_CREAT | O_EXCL | O_APPEND | O_CLOEXEC, 0644);
+  journal->fd = open(path, O_RDWR | O_CREAT | O_EXCL | O_APPEND | O_CLOEXEC, 0644);
   if (journal->fd >= 0) return lock(path, journal->fd);
   if (errno != EEXIST) return status_make(STATUS_OUTPUT, "%s: cannot create the journal: %s", path, strerror(errno));
   return status_make(
@@ -443,6 +443,16 @@ struct status journal_resume(const char *path, struct journal **out, struct jour
   } else {
     journal_close(journal);
   }
+  return status;
+}
+
+struct status journal_read_back(const struct journal *journal, struct journal_data *out) {
+  char own[64], *text;
+  size_t length;
+  snprintf(own, sizeof own, "/proc/self/fd/%d", journal->fd);
+  TRY(json_read_file(own, JOURNAL_BYTES_MAX, &text, &length));
+  const struct status status = journal_parse(journal->path, text, length, out);
+  free(text);
   return status;
 }
 

@@ -51,6 +51,9 @@ struct journal_data {
  * its line. */
 struct status journal_resume(const char *path, struct journal **out, struct journal_data *data);
 
+/* What was written so far, wherever the file's name has gone meanwhile. */
+struct status journal_read_back(const struct journal *, struct journal_data *out);
+
 /* Of a journal, or of a report made from one: the most that is read. */
 #define JOURNAL_BYTES_MAX (UINT32_C(256) << 20)
 struct status journal_load(const char *path, struct journal_data *out);
