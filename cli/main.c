@@ -33,7 +33,10 @@ static struct status run_verb(const struct options *options, const struct invoca
 
 /* --help or --version. */
 static struct status print_about(const struct options *options) {
+  static char buffer[1 << 16];
   struct output output;
+  /* Written at once: the reason why a part of it could not be written would be lost before the end. */
+  setvbuf(stdout, buffer, _IOFBF, sizeof buffer);
   TRY(output_open("-", &output));
   if (options->help) {
     options_help(output.stream);
