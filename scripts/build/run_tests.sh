@@ -26,7 +26,7 @@ JOBS=${TEST_JOBS:-$((2 * $(nproc 2>/dev/null || echo 1)))}
 # Tests of scripts and of the build: the program's own code has other tests.
 NOT_SANITIZED="build.bats gate_ci.bats gate_trials.bats install.bats profile_scripts.bats results.bats sdpa_baseline.bats update_baseline.bats"
 # Under sanitizers by `make asan` alone: what these test has sanitized unit tests, and they take long.
-SANITIZED_BY_ASAN="ab.bats compare.bats inject.bats load.bats selftest.bats wrong.bats"
+SANITIZED_BY_ASAN="ab.bats advice.bats compare.bats counters.bats inject.bats load.bats page.bats plan.bats reference.bats released.bats selftest.bats wrong.bats"
 # Not part of `check`: each takes more than a few seconds.
 NOT_QUICK="ab.bats advice.bats compare.bats compare_sinks.bats counters.bats defects.bats diagnose.bats faults.bats gate_trials.bats inject.bats load.bats page.bats plan.bats profile_scripts.bats reference.bats results.bats resume.bats released.bats rounds.bats selftest.bats update_baseline.bats wrong.bats"
 passed=0 failed=0 skipped=0

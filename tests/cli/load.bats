@@ -28,7 +28,7 @@ expect_bad() {
 }
 
 @test "a loaded variant is measured, checked and reported like any other" {
-  attn --sweep kernels/example/sweep.json --device cpu --load "$EXAMPLE" --variants example_cpu,cpu_flash --json "$TMP/r.json"
+  attn --sweep kernels/example/sweep.json --device cpu --load "$EXAMPLE" --variants example_cpu,cpu_flash --quick --json "$TMP/r.json"
   expect_status 0
   expect_valid results/report.schema.json "$TMP/r.json"
   expect_json "$TMP/r.json" 'd["summary"]["ok"] == 12 == len(d["results"])'
