@@ -4,8 +4,9 @@
 #
 #   sudo scripts/proof/fresh_machine.sh [CASE...]      default: all cases
 #
-#   root-tarball   as root, from an archive without .git: run, then test
-#   sudo-clone     as a user whose sudo asks for no password, from a git clone, in a directory of their own: run, then test
+#   root-tarball   as root, from an archive without .git, on a CPU with a long name: run, then test
+#   sudo-clone     as a user whose sudo asks for no password, from a git clone, in a directory of their own, on a CPU whose
+#                  name is one letter: run, then test
 #   user           as a user without sudo: ends with the command to type and builds nothing; works once that was typed
 #
 # Takes minutes and 1 GB per case in WORK, which is removed at the end unless KEEP=1. Environment: WORK (default: a new
@@ -29,11 +30,14 @@ make_base() {
   [ -e "$BASE/etc/debian_version" ] || debootstrap --variant=minbase "$SUITE" "$BASE" "$MIRROR" >"$WORK/debootstrap.log"
 }
 
-# in_root ROOT USER COMMAND: a clean environment, an unusual locale, no terminal and a HOME that is not there.
+# in_root ROOT USER COMMAND: a clean environment, an unusual locale, no terminal, a HOME that is not there, and a CPU of
+# the name CPU_NAME.
 in_root() {
   local root=$1 user=$2
   shift 2
-  unshare --mount --pid --fork chroot "$root" /bin/sh -c 'mount -t proc proc /proc; exec "$@"' sh \
+  sed "s/^model name.*/model name\t: ${CPU_NAME:-X}/" /proc/cpuinfo >"$root/cpuinfo"
+  unshare --mount --pid --fork chroot "$root" /bin/sh -c \
+    'mount -t proc proc /proc; mount --bind /cpuinfo /proc/cpuinfo; exec "$@"' sh \
     env -i PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin HOME=/nowhere LANG=de_DE.UTF-8 \
     setpriv --reuid="$user" --regid="$user" --clear-groups bash -c "cd /src/attnbench && $*" </dev/null
 }
@@ -76,6 +80,7 @@ both() {
 }
 
 case_root_tarball() {
+  local CPU_NAME='A Processor(R) With a Name(TM) Longer Than Any Table Column 9999WX 128-Core @ 3.00GHz'
   new_root root-tarball
   put_archive
   both root-tarball 0
