@@ -5,8 +5,8 @@ the same report (results/README.md), so that both can be read side by side.
 What is the same as in attnbench: the cases, FLOPs and bytes (attnbench plans the sweep), the inputs (the same bytes from
 the same seed), cold (one call after an L2 flush, host time hidden behind a sleeping kernel) and hot (a CUDA graph of
 back-to-back calls on the same buffers, per call), how long a hot sample and the warm-up last and when to stop sampling
-(both from `attnbench list --json`). What is not: outputs are compared with an fp64 result before and after timing, by
-bounds of this script (TOLERANCES) and on random inputs alone; no redzones; SM clock and power are not read.
+and the bounds of the check (all three from `attnbench list --json`). What is not: outputs are checked before and after
+timing against this script's own fp64 result and on random inputs alone; no redzones; SM clock and power are not read.
 
 A case that a backend refuses is skipped with PyTorch's own words. Exit code: as attnbench's (0, 3 wrong, 4 errors, 7 bad
 sweep, 8 output, 77 no GPU, 130 and 143 interrupted), 2 usage, 9 no PyTorch or attnbench, or the device is unusable. A run
@@ -28,8 +28,6 @@ from lib import files, program
 from lib.program import Failure
 
 BACKENDS = {"flash": "FLASH_ATTENTION", "cudnn": "CUDNN_ATTENTION", "efficient": "EFFICIENT_ATTENTION", "math": "MATH"}
-TOLERANCES = {"f16": (2.0**-10, 2.0**-20, 2.0**-10), "bf16": (2.0**-7, 2.0**-20, 2.0**-7),
-              "f32": (2.0**-14, 2.0**-22, 2.0**-16)}
 STATUSES = ["ok", "wrong", "skipped", "planned", "oom_predicted", "error", "crashed", "timeout", "implausible"]
 SLEEP_CYCLES = 1_000_000  # about half a millisecond: longer than the host needs to queue what follows
 NOT_READ = "this script does not read it"
@@ -99,7 +97,8 @@ def attention_of(torch, backend, shape, q, k, v):
 
 
 def oracle_rows(torch, shape, q, k, v):
-    """Yields (batch, head, fp64 output, sum_j p |v|), one head at a time to bound memory."""
+    """Yields (batch, head, fp64 output, sum_j p_j^2 |v_j|^2 and largest |score| of each row), one head at a time to bound
+    memory."""
     group = shape["Hq"] // shape["Hkv"]
     mask = None
     if shape["causal"]:
@@ -109,39 +108,66 @@ def oracle_rows(torch, shape, q, k, v):
         for h in range(shape["Hq"]):
             keys, values = k[b, h // group].double(), v[b, h // group].double()
             score = q[b, h].double() @ keys.T / math.sqrt(shape["D"])
+            largest = (score if mask is None else score.masked_fill(mask, 0.0)).abs().amax(dim=-1)
             if mask is not None:
                 score = score.masked_fill(mask, -math.inf)
             p = torch.softmax(score, dim=-1)
-            yield b, h, p @ values, p @ values.abs()
+            yield b, h, p @ values, (p * p) @ (values * values).sum(dim=-1), largest
 
 
-def check(torch, shape, q, k, v, out, previous):
-    relative, absolute, frobenius = TOLERANCES[shape["dtype"]]
-    nan = inf = bad = 0
-    first, largest, worst, error_square, reference_square = None, 0.0, 0.0, 0.0, 0.0
-    for b, h, reference, scale in oracle_rows(torch, shape, q, k, v):
+def keys_of_rows(torch, shape, device):
+    """How many keys each query row attends."""
+    rows = torch.arange(shape["Sq"], device=device).double()
+    keys = rows + (1 + shape["Skv"] - shape["Sq"]) if shape["causal"] else rows * 0 + shape["Skv"]
+    return keys.clamp(0, shape["Skv"])
+
+
+def unit_of(torch, tolerance, shape, keys, largest):
+    """The roundoff of each row: kernels/bounds.h."""
+    return tolerance["relative"] + 2.0**-24 * (8 + 2 * torch.sqrt(keys) + 2 * math.sqrt(shape["D"]) * (1 + largest))
+
+
+def check(torch, bounds, shape, q, k, v, out, previous):
+    """The bounds of element, row and whole output that results/README.md gives."""
+    tolerance, columns = bounds[shape["dtype"]], shape["D"]
+    absolute, keys = tolerance["absolute"], keys_of_rows(torch, shape, out.device)
+    nan = inf = bad = bad_rows = 0
+    first, largest, worst, worst_row, error_square, reference_square, bound_square = None, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0
+    for b, h, reference, spread_square, scores in oracle_rows(torch, shape, q, k, v):
         o = out[b, h].double()
         finite = torch.isfinite(o)
         error = torch.where(finite, (o - reference).abs(), torch.zeros_like(o))
-        bound = relative * (scale + reference.abs()) + absolute
+        unit, spread = unit_of(torch, tolerance, shape, keys, scores), torch.sqrt(spread_square)
+        size_square, row_error = (reference * reference).sum(dim=-1), torch.sqrt((error * error).sum(dim=-1))
+        element_spread = unit * bounds["element_spread"] * spread / math.sqrt(columns)
+        bound = element_spread[:, None] + 2 * unit[:, None] * reference.abs() + absolute
+        row_bound = unit * (spread + 2 * torch.sqrt(size_square)) + absolute * math.sqrt(columns)
         wrong = (error > bound) | ~finite
+        wrong_rows = (row_error > row_bound) | wrong.any(dim=-1)
         nan += int(torch.isnan(o).sum())
         inf += int(torch.isinf(o).sum())
-        if first is None and bool(wrong.any()):
-            first = (b * shape["Hq"] + h) * shape["Sq"] * shape["D"] + int(wrong.flatten().int().argmax())
-        bad += int(wrong.sum())
+        if first is None and bool(wrong_rows.any()):
+            row = int(wrong_rows.int().argmax())
+            first = ((b * shape["Hq"] + h) * shape["Sq"] + row) * columns + int(wrong[row].int().argmax())
+        bad, bad_rows = bad + int(wrong.sum()), bad_rows + int(wrong_rows.sum())
         largest, worst = max(largest, float(error.max())), max(worst, float((error / bound).max()))
+        worst_row = max(worst_row, float((row_error / row_bound).max()))
         error_square += float((error * error).sum())
-        reference_square += float((reference * reference).sum())
+        reference_square += float(size_square.sum())
+        bound_square += float((unit * unit * (spread_square + size_square) + absolute**2 * columns).sum())
     norm = math.sqrt(error_square) / math.sqrt(reference_square) if reference_square > 0 else math.sqrt(error_square)
-    right = bad == 0 and norm <= frobenius
+    norm_ratio = math.sqrt(error_square / bound_square) / tolerance["frobenius"]
+    right = bad == 0 and bad_rows == 0 and norm_ratio <= 1
     result = {
         "right": right and (previous is None or previous["right"]), "after_timing": previous is not None,
         "oracle": {"name": "torch_fp64", "rows_verified": 0, "max_difference": 0},
         "max_abs_error": largest, "max_bound_ratio": worst, "rel_frobenius": norm, "elements": out.numel(),
-        "nan_count": nan, "inf_count": inf, "bad_count": bad, "first_bad": first,
-        "tolerance": {"relative": relative, "absolute": absolute, "frobenius": frobenius},
-        "redzone_bytes_changed": 0, "redzone_first": None, "input_elements_changed": 0}
+        "nan_count": nan, "inf_count": inf, "bad_count": bad, "first_bad": first, "tolerance": tolerance,
+        "redzone_bytes_changed": 0, "redzone_first": None, "input_elements_changed": 0,
+        "evidence": {"launches": 1, "launch": 0, "rows": out.numel() // columns, "bad_rows": bad_rows,
+                     "max_row_ratio": worst_row, "norm_ratio": norm_ratio, "hard_ratio": None,
+                     "hard_ratio_reason": "no launch on hard inputs", "timed_samples": 0, "timed_wrong": 0,
+                     "seconds": None, "seconds_reason": "this script does not time its check"}}
     if previous is not None and previous["max_bound_ratio"] > worst:
         result = {**previous, "right": result["right"], "after_timing": True}
     return result
@@ -302,18 +328,20 @@ def first_line(text):
 
 
 def wrong_reason(result):
-    return (f"{result['bad_count']} of {result['elements']} elements differ from the fp64 oracle beyond tolerance "
+    rows = result["evidence"]
+    return (f"{result['bad_count']} of {result['elements']} elements, {rows['bad_rows']} of {rows['rows']} rows differ from the "
+            f"fp64 oracle beyond tolerance, and the whole output by {rows['norm_ratio']:.3g} of its bound "
             f"({result['nan_count']} NaN, {result['inf_count']} Inf; largest error {result['max_abs_error']:.3g})")
 
 
-def run_backend(torch, backend, row, inputs, timer):
+def run_backend(torch, backend, row, inputs, timer, bounds):
     """Fills the row; what PyTorch refuses is raised."""
     shape, call = row["shape"], attention_of(torch, backend, row["shape"], *inputs)
-    row["check"] = check(torch, shape, *inputs, call(), None)
+    row["check"] = check(torch, bounds, shape, *inputs, call(), None)
     if row["check"]["right"]:
         timer.prepare(call)
         row["time"] = {mode: measure(timer, call, mode) for mode in ("hot", "cold")}
-        row["check"] = check(torch, shape, *inputs, call(), row["check"])
+        row["check"] = check(torch, bounds, shape, *inputs, call(), row["check"])
     if not row["check"]["right"]:
         row["status"], row["reason"], row["time"] = "wrong", wrong_reason(row["check"]), None
         return
@@ -323,7 +351,7 @@ def run_backend(torch, backend, row, inputs, timer):
     row["roof"] = {"cold": None, "hot": None}
 
 
-def measure_row(torch, case, backend, inputs, timer, device):
+def measure_row(torch, case, backend, inputs, timer, bounds, device):
     from torch.nn.attention import SDPBackend, sdpa_kernel
     row, start, status = blank_row(case, backend, device), time.monotonic(), "skipped"
     reason = refusal(backend, case["shape"])
@@ -332,7 +360,7 @@ def measure_row(torch, case, backend, inputs, timer, device):
         try:
             if reason is None:
                 with torch.no_grad(), sdpa_kernel(getattr(SDPBackend, BACKENDS[backend])):
-                    run_backend(torch, backend, row, inputs, timer)
+                    run_backend(torch, backend, row, inputs, timer, bounds)
         except (RuntimeError, NotImplementedError, ValueError) as error:
             if "CUDA error" in str(error):  # the context is gone: no later row could be trusted
                 raise
@@ -404,7 +432,7 @@ def parse_arguments():
     return arguments
 
 
-def measure_cases(torch, plan, arguments, timer):
+def measure_cases(torch, plan, arguments, timer, bounds):
     """Yields a row per case and backend."""
     dtypes = {"f16": torch.float16, "bf16": torch.bfloat16, "f32": torch.float32}
     for case in plan["results"]:
@@ -413,7 +441,7 @@ def measure_cases(torch, plan, arguments, timer):
         inputs = [input_tensor(torch, arguments.seed, i, shape, dtypes[s["dtype"]], arguments.device)
                   for i, shape in enumerate((queries, keys, keys))]
         for backend in arguments.backends:
-            row = measure_row(torch, case, backend, inputs, timer, arguments.device)
+            row = measure_row(torch, case, backend, inputs, timer, bounds, arguments.device)
             median = row["time"] and f"{row['time']['hot']['median_us']:.4g} us hot"
             print(f"{case['key']} torch_{backend}: {median or row['status']}", file=sys.stderr)
             yield row
@@ -451,9 +479,10 @@ def main():
     torch.backends.cuda.matmul.allow_tf32 = False
     plan = attnbench_json(arguments.attnbench, "plan", "--sweep", arguments.sweep, "--gpu", "h200", "--variants", "cpu_ref", "--json", "-")
     device = device_of(arguments.attnbench, arguments.device)
-    timing = attnbench_json(arguments.attnbench, "list", "--json")["timing"][arguments.device]
+    constants = attnbench_json(arguments.attnbench, "list", "--json")
+    timing = constants["timing"][arguments.device]
     timer = (CudaTimer if arguments.device == "cuda" else CpuTimer)(torch, device["l2_bytes"], timing)
-    rows, ended = take_rows(measure_cases(torch, plan, arguments, timer))
+    rows, ended = take_rows(measure_cases(torch, plan, arguments, timer, constants["check"]))
     versions = f"torch {torch.__version__}, CUDA {torch.version.cuda}, cuDNN {torch.backends.cudnn.version()}"
     exit_code = write_report(plan, device, rows, "interrupted" if ended else "complete", arguments, started, versions)
     if ended:

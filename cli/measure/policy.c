@@ -1,10 +1,11 @@
-/* How times are taken, as JSON. */
+/* How times are taken and outputs checked, as JSON. */
 #include "cli/measure/policy.h"
 
 #include <math.h>
 
 #include "cli/base/fields.h"
 #include "cli/measure/measure.h"
+#include "kernels/bounds.h"
 #include "kernels/timing.h"
 
 struct timing_view {
@@ -30,6 +31,24 @@ static const struct field timing_fields[] = {
     {0},
 };
 
+static const struct field tolerance_fields[] = {
+    FIELD("relative", F64, struct tolerance, relative),
+    FIELD("absolute", F64, struct tolerance, absolute),
+    FIELD("frobenius", F64, struct tolerance, frobenius),
+    {0},
+};
+
+static bool add_check(cJSON *object) {
+  static const struct { double element_spread; } view = {COMPARE_ELEMENT_SPREAD};
+  static const struct field fields[] = {{.key = "element_spread", .kind = FIELD_F64}, {0}};
+  cJSON *check = cJSON_AddObjectToObject(object, "check");
+  bool ok = fields_write(check, fields, &view);
+  for (uint32_t dtype = 0; dtype < ATTN_DTYPE_COUNT && ok; ++dtype)
+    ok =
+        fields_add(check, attn_dtype_name((enum attn_dtype)dtype), true, tolerance_fields, &compare_tolerance[dtype]);
+  return ok;
+}
+
 bool policy_add(cJSON *object) {
   const struct timing_view cuda = {.hot_sample_us = TIMING_CUDA_HOT_SAMPLE_US,
                                    .hot_launches_max = TIMING_CUDA_HOT_LAUNCHES_MAX,
@@ -41,5 +60,5 @@ bool policy_add(cJSON *object) {
                                   .settings = measure_defaults(DEVICE_CPU)};
   cJSON *timing = cJSON_AddObjectToObject(object, "timing");
   return fields_write(cJSON_AddObjectToObject(timing, "cuda"), timing_fields, &cuda) &&
-         fields_write(cJSON_AddObjectToObject(timing, "cpu"), timing_fields, &cpu);
+         fields_write(cJSON_AddObjectToObject(timing, "cpu"), timing_fields, &cpu) && add_check(object);
 }

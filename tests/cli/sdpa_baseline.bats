@@ -152,3 +152,82 @@ PY
   expect_json "$TMP/r.json" '{r["status"] for r in d["results"] if r["variant"] == "torch_math"} == {"ok"}'
   expect_json "$TMP/r.json" 'all(r["reason"] for r in d["results"] if r["status"] == "skipped")'
 }
+
+# PyTorch's few functions that the check needs, in NumPy; its float64 alone.
+numpy_as_torch() {
+  cat <<'PY'
+import types
+import numpy
+
+class Tensor(numpy.ndarray):
+    device = "cpu"
+    double = lambda self: self.astype(float)
+    int = lambda self: self.astype("int64")
+    tril = lambda self, k=0: numpy.tril(self, k)
+    numel = lambda self: self.size
+    abs = lambda self: numpy.abs(self)
+    amax = lambda self, dim: self.max(axis=dim)
+    sum = lambda self, dim=None: numpy.ndarray.sum(self, axis=dim)
+    any = lambda self, dim=None: numpy.ndarray.any(self, axis=dim)
+    clamp = lambda self, low, high: self.clip(low, high)
+    masked_fill = lambda self, mask, value: numpy.where(mask, value, self).view(Tensor)
+
+def softmax(score, dim):
+    e = numpy.exp(score - score.max(axis=dim, keepdims=True))
+    return e / e.sum(dim)[..., None]
+
+torch = types.SimpleNamespace(
+    bool=bool, softmax=softmax, sqrt=numpy.sqrt, where=lambda *a: numpy.where(*a).view(Tensor),
+    zeros_like=numpy.zeros_like, isnan=numpy.isnan, isinf=numpy.isinf, isfinite=numpy.isfinite,
+    ones=lambda *shape, dtype, device: numpy.ones(shape, dtype).view(Tensor),
+    arange=lambda n, device: numpy.arange(n).view(Tensor))
+PY
+}
+
+@test "its check is attnbench's: bounds of element, row and whole output, from attnbench's own constants" {
+  python3 -c 'import numpy' 2>/dev/null || skip "NumPy is not installed"
+  "$ATTNBENCH" list --json >"$TMP/list.json"
+  { numpy_as_torch && cat <<'PY'; } >"$TMP/check.py"
+import json, math, sys
+sys.path.insert(0, "scripts")
+import sdpa_baseline as s
+bounds = json.load(open(sys.argv[1], encoding="utf-8"))["check"]
+assert bounds["f16"]["relative"] == 2.0**-11 and bounds["bf16"]["absolute"] == 2.0**-126 and bounds["element_spread"] == 4
+shape = {"B": 1, "Hq": 2, "Hkv": 1, "Sq": 5, "Skv": 9, "D": 8, "dtype": "f16", "causal": True}
+random = numpy.random.default_rng(1)
+q, k, v = (random.standard_normal((1, heads, rows, 8)).view(Tensor) for heads, rows in ((2, 5), (1, 9), (1, 9)))
+rows = {(b, h): parts for b, h, *parts in s.oracle_rows(torch, shape, q, k, v)}
+right = numpy.stack([rows[0, 0][0], rows[0, 1][0]])[None].view(Tensor)
+assert list(s.keys_of_rows(torch, shape, "cpu")) == [5, 6, 7, 8, 9]
+
+def verdict(out):
+    return s.check(torch, bounds, shape, q, k, v, out, None)
+
+assert verdict(right)["right"] and verdict(right)["max_bound_ratio"] == 0
+# One row by hand: head 1, row 2, which attends 7 keys.
+score = [sum(q[0, 1, 2, d] * k[0, 0, j, d] for d in range(8)) / math.sqrt(8) for j in range(7)]
+p = [math.exp(x) / sum(map(math.exp, score)) for x in score]
+w = math.sqrt(sum(p[j] ** 2 * sum(v[0, 0, j, d] ** 2 for d in range(8)) for j in range(7)))
+unit = 2.0**-11 + 2.0**-24 * (8 + 2 * math.sqrt(7) + 2 * math.sqrt(8) * (1 + max(map(abs, score))))
+size = right[0, 1, 2, 3]
+bound = unit * (4 * w / math.sqrt(8) + 2 * abs(size)) + 2.0**-24
+row_bound = unit * (w + 2 * math.sqrt(sum(x * x for x in right[0, 1, 2]))) + 2.0**-24 * math.sqrt(8)
+off = min(bound, row_bound)
+for share, good in ((0.99, True), (1.01, False)):
+    out = right.copy()
+    out[0, 1, 2, 3] += share * off
+    assert verdict(out)["right"] == good, (share, verdict(out))
+assert verdict(out)["first_bad"] == ((0 * 2 + 1) * 5 + 2) * 8 + (3 if off == bound else 0)
+out = right.copy()
+out[0, 1, 2] += 1.01 * row_bound / math.sqrt(8)  # every element within its own bound
+assert verdict(out)["bad_count"] == 0 and verdict(out)["evidence"]["bad_rows"] == 1 and not verdict(out)["right"]
+assert "1 of 10 rows" in s.wrong_reason(verdict(out))
+out = right.copy()
+out[0, 0, 4, 7] = math.nan
+assert verdict(out)["nan_count"] == 1 and verdict(out)["first_bad"] == 39 and not verdict(out)["right"]
+evidence = verdict(out)["evidence"]
+known = json.load(open("results/report.schema.json", encoding="utf-8"))["$defs"]["check"]["properties"]["evidence"]
+assert {key for key in evidence if not key.endswith("_reason")} == set(known["required"]), evidence
+PY
+  PYTHONDONTWRITEBYTECODE=1 python3 "$TMP/check.py" "$TMP/list.json"
+}
