@@ -1,10 +1,11 @@
-"""Opens a page of `attnbench report --html` in a headless Chromium and uses it as a person would.
+"""Opens pages of `attnbench report --html` in a headless Chromium and uses them as a person would.
 
-Usage: page_in_browser.py BROWSER PAGE.html [FOLDER for screenshots]
+Usage: page_in_browser.py [--screenshots FOLDER] BROWSER PAGE.html...
 
 Sorts, filters, hides a series, follows a link, and at 400 and 1280 pixels looks for what sticks out. Fails with a line on
 stderr when something does not work, when the console has an error, or when a request leaves for anything but the page.
 """
+import argparse
 import base64
 import json
 import os
@@ -124,8 +125,8 @@ def use_table(browser):
     # The event of the new place comes after this turn of the page's own loop.
     browser.call("Runtime.evaluate", expression="new Promise(done => setTimeout(done, 50))", awaitPromise=True)
     expect(browser.value(f"{SHOWN}.length") == rows, "a link to a hidden row shows it")
-    browser.value("const choice = document.querySelector('.filter select'); choice.selectedIndex = 1; "
-                  "choice.dispatchEvent(new Event('input', {bubbles: true})); 0")
+    browser.value("{ const choice = document.querySelector('.filter select'); choice.selectedIndex = 1; "
+                  "choice.dispatchEvent(new Event('input', {bubbles: true})); }")
     left = browser.value(f"{SHOWN}.length")
     expect(0 < left <= rows, "a variant that is chosen keeps its rows")
     browser.value("document.querySelector('.filter button').click()")
@@ -143,20 +144,37 @@ def use_figures(browser):
     expect(browser.value("document.querySelector('details.data a').href.startsWith('data:text/csv')"), "data can be saved")
 
 
+def sort_every_table(browser):
+    """Each heading, both ways: no row is lost."""
+    count = "[...document.querySelectorAll('tbody tr')].length"
+    rows = browser.value(count)
+    browser.value("for (const button of document.querySelectorAll('table.sortable thead button')) { button.click(); button.click(); }")
+    expect(browser.value(count) == rows, "sorting keeps every row")
+
+
+def visit(browser, page, screenshots):
+    for width in (400, 1280):
+        browser.open(page.as_uri(), width)
+        wide = browser.value("document.documentElement.scrollWidth")
+        expect(wide <= width, f"nothing sticks out at {width} pixels: {wide}")
+        if screenshots:
+            browser.screenshot(screenshots / f"{page.stem}-{width}.png")
+    use_table(browser)
+    use_figures(browser)
+    sort_every_table(browser)
+
+
 def main():
-    program, page = sys.argv[1], pathlib.Path(sys.argv[2]).resolve()
-    folder = pathlib.Path(sys.argv[3]) if len(sys.argv) > 3 else None
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--screenshots", type=pathlib.Path, metavar="FOLDER")
+    parser.add_argument("browser")
+    parser.add_argument("pages", nargs="+", type=pathlib.Path)
+    options = parser.parse_args()
     with tempfile.TemporaryDirectory(ignore_cleanup_errors=True) as profile:
-        browser = Browser(program, profile)
+        browser = Browser(options.browser, profile)
         try:
-            for width in (400, 1280):
-                browser.open(page.as_uri(), width)
-                wide = browser.value("document.documentElement.scrollWidth")
-                expect(wide <= width, f"nothing sticks out at {width} pixels: {wide}")
-                if folder:
-                    browser.screenshot(folder / f"{page.stem}-{width}.png")
-            use_table(browser)
-            use_figures(browser)
+            for page in options.pages:
+                visit(browser, page.resolve(), options.screenshots)
             for complaint in browser.complaints():
                 sys.exit(f"the browser complains: {complaint}")
         finally:

@@ -29,6 +29,11 @@ void page_series_text(const struct page *page, size_t index, char out[PAGE_NAME_
   }
 }
 
+bool page_is_same_device(const struct page_row *a, const struct page_row *b) {
+  const struct device_info *left = a->row->device, *right = b->row->device;
+  return left->sms == right->sms && left->kind == right->kind && strcmp(left->name, right->name) == 0;
+}
+
 const struct time_record *page_time(const struct page_row *row, enum time_mode mode) {
   const struct time_record *time = &row->row->record->time[mode];
   return time->done ? time : NULL;
@@ -81,11 +86,6 @@ static void mark_reference(struct page *page, const struct page_row *row) {
   }
 }
 
-static bool is_same_device(const struct page_row *a, const struct page_row *b) {
-  const struct device_info *left = a->row->device, *right = b->row->device;
-  return left->sms == right->sms && left->kind == right->kind && strcmp(left->name, right->name) == 0;
-}
-
 /* Rows of a case are neighbours. */
 static void mark_fastest(struct page *page, size_t index) {
   struct page_row *row = &page->rows[index];
@@ -95,7 +95,8 @@ static void mark_fastest(struct page *page, size_t index) {
   row->is_fastest = time != NULL;
   for (size_t i = first; i < page->row_count && page->rows[i].case_number == row->case_number; ++i) {
     const struct time_record *other = page_time(&page->rows[i], TIME_HOT);
-    if (row->is_fastest && other != NULL && other->us.median < time->us.median && is_same_device(row, &page->rows[i]))
+    if (row->is_fastest && other != NULL && other->us.median < time->us.median &&
+        page_is_same_device(row, &page->rows[i]))
       row->is_fastest = false;
   }
 }

@@ -41,6 +41,7 @@ struct page {
 void page_case_text(const struct attn_shape *, char out[PAGE_CASE_MAX]);
 /* "wgmma", or "wgmma (2)" on a page of several sources. */
 void page_series_text(const struct page *, size_t series, char out[PAGE_NAME_MAX]);
+bool page_is_same_device(const struct page_row *, const struct page_row *);
 /* NULL when this mode of the row was not timed. */
 const struct time_record *page_time(const struct page_row *, enum time_mode);
 /* The median that stands for a timed mode, and its interval: over the processes where several measured, else within

@@ -14,14 +14,22 @@ static const struct mode_metrics *metrics_at(const struct page_row *row, enum ti
   return metrics->known && row->row->metrics.flop_per_byte > 0 ? metrics : NULL;
 }
 
-static bool any_in(const struct page *page, enum time_mode mode) {
+bool roofline_figure_any(const struct page *page) {
   for (size_t i = 0; i < page->row_count; ++i) {
-    if (metrics_at(&page->rows[i], mode) != NULL) return true;
+    if (metrics_at(&page->rows[i], TIME_HOT) != NULL || metrics_at(&page->rows[i], TIME_COLD) != NULL) return true;
   }
   return false;
 }
 
-bool roofline_figure_any(const struct page *page) { return any_in(page, TIME_HOT) || any_in(page, TIME_COLD); }
+/* Rows of one device in one mode; `first` is the first of them, and stands for the device. */
+struct view {
+  const struct page_row *first;
+  enum time_mode mode;
+};
+
+static bool is_in(const struct view *view, const struct page_row *row) {
+  return metrics_at(row, view->mode) != NULL && page_is_same_device(view->first, row);
+}
 
 /* ---- roofs ----------------------------------------------------------------------------------------------------- */
 
@@ -75,14 +83,13 @@ static void put_point(const struct plot *plot, const struct page_row *row, enum 
   plot_point(plot, row, row->row->metrics.flop_per_byte, metrics->tflop_per_s, NAN, NAN, text);
 }
 
-static struct plot axes_of(const struct page *page, FILE *file, const struct device_info *device,
-                           enum time_mode mode) {
+static struct plot axes_of(const struct page *page, FILE *file, const struct view *view) {
+  const struct device_info *device = view->first->row->device;
   struct axis_range x = axis_range_none(), y = axis_range_none();
   for (size_t i = 0; i < page->row_count; ++i) {
-    const struct mode_metrics *metrics = metrics_at(&page->rows[i], mode);
-    if (metrics == NULL) continue;
+    if (!is_in(view, &page->rows[i])) continue;
     axis_range_add(&x, page->rows[i].row->metrics.flop_per_byte);
-    axis_range_add(&y, metrics->tflop_per_s);
+    axis_range_add(&y, metrics_at(&page->rows[i], view->mode)->tflop_per_s);
   }
   const double tensor = whole_device(device, device->tensor_flop_per_clk_sm);
   if (tensor > 0) axis_range_add(&y, tensor * 1.3);
@@ -97,19 +104,20 @@ static struct plot axes_of(const struct page *page, FILE *file, const struct dev
                        .y = axis_log(y.least, y.most, PLOT_BOTTOM, PLOT_TOP)};
 }
 
-static void put_drawing(const struct page *page, FILE *file, const struct device_info *device, enum time_mode mode) {
-  const struct plot plot = axes_of(page, file, device, mode);
+static void put_drawing(const struct page *page, FILE *file, const struct view *view) {
+  const struct plot plot = axes_of(page, file, view);
   char title[TEXT_MAX];
-  snprintf(title, sizeof title, "%s, %s", device->name, mode == TIME_COLD ? "cold (after an L2 flush)" : "hot");
+  snprintf(title, sizeof title, "%s, %s", view->first->row->device->name,
+           view->mode == TIME_COLD ? "cold (after an L2 flush)" : "hot");
   plot_open(&plot, title, "Roofline");
   plot_y_ticks(&plot, "TFLOP/s, logarithmic");
   plot_x_ticks(&plot, "FLOP per byte of Q, K, V and O, logarithmic");
-  put_roofs(&plot, device);
+  put_roofs(&plot, view->first->row->device);
   for (size_t s = 0; s < page->series_count; ++s) {
     plot_series_open(&plot, s);
     for (size_t i = 0; i < page->row_count; ++i) {
       const struct page_row *row = &page->rows[i];
-      if (row->series == s && metrics_at(row, mode) != NULL) put_point(&plot, row, mode);
+      if (row->series == s && is_in(view, row)) put_point(&plot, row, view->mode);
     }
     plot_series_close(&plot);
   }
@@ -141,20 +149,23 @@ static void put_data(const struct page *page, FILE *file) {
   plot_data_close(file);
 }
 
+static bool is_first(const struct page *page, const struct view *view) {
+  const struct page_row *row = page->rows;
+  if (!is_in(view, view->first)) return false;
+  while (!is_in(view, row)) ++row;
+  return row == view->first;
+}
+
 void roofline_figure_write(const struct page *page, FILE *file) {
   plot_figure_open(page, file, "roofline", "Roofline",
                    "A point per case. Lines: the vendor's peaks at the highest SM clock, with the rate that mma.sync "
                    "reaches where that is less, and DRAM's bandwidth. Hot runs whose tensors fit in L2 may lie above "
                    "the DRAM line.");
-  const struct device_info *device = page->rows[0].row->device;
   for (size_t i = 0; i < page->row_count; ++i) {
-    if (metrics_at(&page->rows[i], TIME_HOT) != NULL || metrics_at(&page->rows[i], TIME_COLD) != NULL) {
-      device = page->rows[i].row->device;
-      break;
+    for (enum time_mode mode = 0; mode < TIME_MODE_COUNT; ++mode) {
+      const struct view view = {&page->rows[i], mode};
+      if (is_first(page, &view)) put_drawing(page, file, &view);
     }
-  }
-  for (enum time_mode mode = 0; mode < TIME_MODE_COUNT; ++mode) {
-    if (any_in(page, mode)) put_drawing(page, file, device, mode);
   }
   put_data(page, file);
   plot_figure_close(file);

@@ -38,6 +38,25 @@ for r in results:
     for finding in r["findings"]:
         assert f'id="finding-{finding["id"]}-' in page, finding["id"]
 CHECK
+  python - "$TMP/gpu.json" "$TMP/gpu.html" <<'CHECK' || fail "points that are not where their rates are"
+import html, json, re, sys
+page = open(sys.argv[2]).read()
+section = page[page.index('<section id="rate"'):page.index('<section id="latency"')]
+drawings = section.split("<figure>")[1:]
+points = 0
+for drawing in drawings:
+    found = re.findall(r'<path class="mark" d="M[\d.]+ ([\d.]+)m[^"]*"><title>.*?: ([\d.]+) \(([\d.]+) to ([\d.]+)\) TFLOP/s</title>', drawing)
+    places = sorted((float(rate), float(y)) for y, rate, low, high in found)
+    assert all(float(low) <= float(rate) <= float(high) for y, rate, low, high in found), found
+    # One scale: a straight line from rate to place, higher rates further up.
+    (r0, y0), (r1, y1) = places[0], places[-1]
+    for rate, y in places:
+        assert r1 == r0 or abs(y0 + (rate - r0) * (y1 - y0) / (r1 - r0) - y) < 0.3, places
+    assert y1 <= y0
+    points += len(found)
+hot = [r for r in json.load(open(sys.argv[1]))["results"] if r["time"] and r["time"]["hot"]]
+assert points == len(hot) > 3, (points, len(hot))
+CHECK
   # The same bytes again: a page is a pure function of the report.
   attn report "$GPU" --html -
   cmp "$OUT" "$TMP/gpu.html"
@@ -121,6 +140,7 @@ for r in d["results"]:
   done
   [ -n "$browser" ] || skip "no chromium or google-chrome is installed (ATTN_BROWSER names another)"
   attn report "$GPU" --html "$TMP/gpu.html"
-  capture timeout 60 "$ATTN_PYTHON" tests/page_in_browser.py "$browser" "$TMP/gpu.html"
+  attn report "$BASE" "$BASE" --html "$TMP/both.html"
+  capture timeout 60 "$ATTN_PYTHON" tests/page_in_browser.py "$browser" "$TMP/gpu.html" "$TMP/both.html"
   expect_status 0
 }
