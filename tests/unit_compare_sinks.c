@@ -615,5 +615,6 @@ int main(void) {
       cmocka_unit_test(a_missing_row_is_named_by_its_base),
       cmocka_unit_test(a_cut_command_loses_its_last_word_only),
   };
+  unsetenv("COLUMNS"); /* the width of golden texts */
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -281,7 +281,8 @@ static void text_names_the_worst_finding_first_and_folds_cases(void **state) {
   char *text = text_of_journal("tests/data/report_gpu.jsonl", report_write_text);
   const char *findings = strstr(text, "findings, worst first\n");
   assert_non_null(findings);
-  assert_non_null(strstr(findings, "severe   serial: grid_misses_bh at 8,16,512,64,f16,full (worst of 2 cases)\n"));
+  assert_non_null(strstr(
+      findings, "severe   serial: grid_misses_bh at B8.H16.Hkv16.Sq512.Skv512.D64.f16.full (worst of 2 cases)\n"));
   const char *severe = strstr(findings, "\nsevere "), *warning = strstr(findings, "\nwarning "),
              *note = strstr(findings, "\nnote ");
   assert_true(severe != NULL && warning != NULL && severe < warning);
@@ -787,5 +788,6 @@ int main(void) {
       saving_test(probing_leaves_nothing_and_touches_nothing),
       saving_test(a_full_device_is_an_output_failure),
   };
+  unsetenv("COLUMNS"); /* the width of golden texts */
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

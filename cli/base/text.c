@@ -1,7 +1,11 @@
 /* Lays out tables and wraps text for a terminal. */
 #include "cli/base/text.h"
 
+#include <stdint.h>
+#include <stdlib.h>
 #include <string.h>
+#include <sys/ioctl.h>
+#include <unistd.h>
 
 enum { GAP = 2, NARROW_GAP = 1 };
 
@@ -47,6 +51,49 @@ void text_append_word(char *out, size_t size, const char *text) {
   snprintf(out + used, size - used, "'");
 }
 
+/* ---- the stream ------------------------------------------------------------------------------------------------ */
+
+static bool is_terminal(FILE *file) {
+  const int fd = fileno(file);
+  return fd >= 0 && isatty(fd);
+}
+
+/* COLUMNS, 0 when it is not a number. */
+static size_t columns_asked_for(void) {
+  const char *text = getenv("COLUMNS");
+  const size_t length = text != NULL ? strspn(text, "0123456789") : 0;
+  return length > 0 && length < 6 && text[length] == '\0' ? strtoul(text, NULL, 10) : 0;
+}
+
+size_t text_width(FILE *file) {
+  struct winsize size = {.ws_col = 0};
+  size_t width = columns_asked_for();
+  if (width == 0 && is_terminal(file) && ioctl(fileno(file), TIOCGWINSZ, &size) == 0) width = size.ws_col;
+  if (width == 0) return TEXT_WIDTH;
+  return width < TEXT_WIDTH_LEAST ? TEXT_WIDTH_LEAST : width > TEXT_WIDTH_MOST ? TEXT_WIDTH_MOST : width;
+}
+
+static bool is_coloured(FILE *file) {
+  const char *no_color = getenv("NO_COLOR"), *term = getenv("TERM");
+  const bool is_refused = no_color != NULL && *no_color != '\0';
+  return is_terminal(file) && !is_refused && term != NULL && strcmp(term, "dumb") != 0;
+}
+
+/* ---- tables ---------------------------------------------------------------------------------------------------- */
+
+static const struct {
+  const char *mark, *colour; /* in front of the row; of the whole line */
+} tones[] = {[TEXT_PLAIN] = {"  ", ""}, [TEXT_BEST] = {"> ", "\033[1;32m"}, [TEXT_BAD] = {"! ", "\033[31m"}};
+enum { MARK_WIDTH = 2 };
+
+/* A table laid out. */
+struct layout {
+  const struct text_table *table;
+  size_t width[TEXT_COLUMNS_MAX];
+  bool dropped[TEXT_COLUMNS_MAX], empty[TEXT_COLUMNS_MAX]; /* for want of room; there is nothing in it */
+  size_t gap, line_width;
+};
+
 static size_t longer(size_t width, const char *text) {
   const size_t length = strlen(text);
   return length > width ? length : width;
@@ -58,43 +105,66 @@ static void get_cell(const struct text_column *column, const void *row, char out
   text_clean(raw, out, TEXT_CELL_MAX);
 }
 
-static void measure(const struct text_column *columns, size_t column_count, const void *const *rows, size_t row_count,
-                    size_t width[TEXT_COLUMNS_MAX]) {
+static void measure(struct layout *layout) {
+  const struct text_table *table = layout->table;
   char cell[TEXT_CELL_MAX];
-  for (size_t c = 0; c < column_count; ++c) {
-    width[c] = longer(strlen(columns[c].heading), columns[c].unit);
-    for (size_t r = 0; r < row_count; ++r) {
-      get_cell(&columns[c], rows[r], cell);
-      width[c] = longer(width[c], cell);
+  for (size_t c = 0; c < table->column_count; ++c) {
+    const struct text_column *column = &table->columns[c];
+    bool says_something = column->rank == 0 || table->row_count == 0;
+    layout->width[c] = longer(strlen(column->heading), column->unit);
+    for (size_t r = 0; r < table->row_count; ++r) {
+      get_cell(column, table->rows[r], cell);
+      layout->width[c] = longer(layout->width[c], cell);
+      says_something = says_something || strcmp(cell, "-") != 0;
     }
+    layout->empty[c] = !says_something;
   }
 }
 
-static size_t total_width(const size_t *width, size_t count, size_t gap) {
-  size_t total = (count - 1) * gap;
-  for (size_t c = 0; c < count; ++c) total += width[c];
-  return total;
+static bool is_shown(const struct layout *layout, size_t column) {
+  return !layout->dropped[column] && !layout->empty[column];
+}
+
+static bool fits(struct layout *layout, size_t gap) {
+  size_t total = layout->table->tone != NULL ? MARK_WIDTH : 0, shown = 0;
+  layout->gap = gap;
+  for (size_t c = 0; c < layout->table->column_count; ++c) {
+    if (!is_shown(layout, c)) continue;
+    total += layout->width[c] + (shown++ > 0 ? gap : 0);
+  }
+  return total <= layout->line_width;
+}
+
+/* The column that matters least; the count when all that are left matter. */
+static size_t least_important(const struct layout *layout) {
+  const struct text_table *table = layout->table;
+  size_t least = table->column_count;
+  for (size_t c = 0; c < table->column_count; ++c) {
+    const uint32_t rank = table->columns[c].rank;
+    if (!is_shown(layout, c) || rank == 0) continue;
+    if (least == table->column_count || rank > table->columns[least].rank) least = c;
+  }
+  return least;
 }
 
 /* The column that has most to give; count when none can shrink. */
-static size_t widest_cuttable(const struct text_column *columns, size_t count, const size_t *width) {
-  size_t best = count;
-  for (size_t c = 0; c < count; ++c) {
-    if (columns[c].least == 0 || width[c] <= columns[c].least) continue;
-    if (best == count || width[c] > width[best]) best = c;
+static size_t widest_cuttable(const struct layout *layout) {
+  const struct text_table *table = layout->table;
+  size_t best = table->column_count;
+  for (size_t c = 0; c < table->column_count; ++c) {
+    if (!is_shown(layout, c) || table->columns[c].least == 0 || layout->width[c] <= table->columns[c].least) continue;
+    if (best == table->column_count || layout->width[c] > layout->width[best]) best = c;
   }
   return best;
 }
 
-/* Returns the gap between columns. */
-static size_t fit(const struct text_column *columns, size_t count, size_t width[TEXT_COLUMNS_MAX]) {
-  if (total_width(width, count, GAP) <= TEXT_WIDTH) return GAP;
-  while (total_width(width, count, NARROW_GAP) > TEXT_WIDTH) {
-    const size_t column = widest_cuttable(columns, count, width);
-    if (column == count) break;
-    --width[column];
-  }
-  return NARROW_GAP;
+/* Narrower gaps first, then fewer columns, then shorter names. */
+static void fit(struct layout *layout) {
+  const size_t count = layout->table->column_count;
+  size_t column = 0;
+  if (fits(layout, GAP)) return;
+  while (!fits(layout, NARROW_GAP) && (column = least_important(layout)) < count) layout->dropped[column] = true;
+  while (!fits(layout, NARROW_GAP) && (column = widest_cuttable(layout)) < count) --layout->width[column];
 }
 
 struct line {
@@ -128,27 +198,92 @@ static void end_line(struct line *line) {
   line->pending = 0;
 }
 
-bool text_table_print(FILE *file, const struct text_column *columns, size_t column_count, const void *const *rows,
-                      size_t row_count) {
-  size_t width[TEXT_COLUMNS_MAX];
+/* The headings (row NULL, of the column's first or second line) or a row. */
+static void put_cells(struct line *line, const struct layout *layout, const void *row, bool is_unit) {
+  const struct text_table *table = layout->table;
   char cell[TEXT_CELL_MAX];
-  measure(columns, column_count, rows, row_count, width);
-  struct line line = {.file = file, .gap = fit(columns, column_count, width)};
-  for (size_t c = 0; c < column_count; ++c) put_cell(&line, &columns[c], width[c], columns[c].heading);
-  end_line(&line);
-  for (size_t c = 0; c < column_count; ++c) put_cell(&line, &columns[c], width[c], columns[c].unit);
-  end_line(&line);
-  for (size_t r = 0; r < row_count; ++r) {
-    for (size_t c = 0; c < column_count; ++c) {
-      get_cell(&columns[c], rows[r], cell);
-      put_cell(&line, &columns[c], width[c], cell);
-    }
-    end_line(&line);
+  for (size_t c = 0; c < table->column_count; ++c) {
+    const struct text_column *column = &table->columns[c];
+    if (!is_shown(layout, c)) continue;
+    snprintf(cell, sizeof cell, "%s", is_unit ? column->unit : column->heading);
+    if (row != NULL) get_cell(column, row, cell);
+    put_cell(line, column, layout->width[c], cell);
   }
-  return line.cut;
 }
 
+static void put_row(struct line *line, const struct layout *layout, const void *row, bool is_coloured_here) {
+  const struct text_table *table = layout->table;
+  const enum text_tone tone = table->tone != NULL ? table->tone(row) : TEXT_PLAIN;
+  const bool has_colour = is_coloured_here && tones[tone].colour[0] != '\0';
+  if (has_colour) fputs(tones[tone].colour, line->file);
+  if (table->tone != NULL) fputs(tones[tone].mark, line->file);
+  put_cells(line, layout, row, false);
+  if (has_colour) fputs("\033[0m", line->file);
+  end_line(line);
+}
+
+/* The name of the row's group, where it is another one than that of the row before. */
+static void put_group(FILE *file, const struct text_table *table, size_t index) {
+  char name[TEXT_CELL_MAX], before[TEXT_CELL_MAX] = "";
+  if (table->group == NULL) return;
+  get_cell(&(struct text_column){.cell = table->group}, table->rows[index], name);
+  if (index > 0) get_cell(&(struct text_column){.cell = table->group}, table->rows[index - 1], before);
+  if (index == 0 || strcmp(name, before) != 0) fprintf(file, "%s\n", name);
+}
+
+/* "hot, cold" */
+static void name_dropped(const struct layout *layout, char out[TEXT_DROPPED_MAX]) {
+  out[0] = '\0';
+  for (size_t c = 0; c < layout->table->column_count; ++c) {
+    const size_t used = strlen(out);
+    if (!layout->dropped[c]) continue;
+    snprintf(out + used, TEXT_DROPPED_MAX - used, "%s%s", used > 0 ? ", " : "", layout->table->columns[c].heading);
+  }
+}
+
+struct text_fit text_table_write(FILE *file, const struct text_table *table) {
+  struct layout layout = {.table = table, .line_width = text_width(file)};
+  struct text_fit said = {.cut = false};
+  const bool is_coloured_here = is_coloured(file);
+  measure(&layout);
+  fit(&layout);
+  struct line line = {.file = file, .gap = layout.gap};
+  for (int is_unit = 0; is_unit < 2; ++is_unit) {
+    line.pending = table->tone != NULL ? MARK_WIDTH : 0;
+    put_cells(&line, &layout, NULL, is_unit != 0);
+    end_line(&line);
+  }
+  for (size_t r = 0; r < table->row_count; ++r) {
+    put_group(file, table, r);
+    put_row(&line, &layout, table->rows[r], is_coloured_here);
+  }
+  said.cut = line.cut;
+  name_dropped(&layout, said.dropped);
+  return said;
+}
+
+void text_fit_print(FILE *file, const struct text_fit *fit, const char *where) {
+  char text[TEXT_DROPPED_MAX + 160];
+  if (fit->dropped[0] != '\0') {
+    snprintf(text, sizeof text,
+             "left out at %zu columns: %s; a wider terminal or COLUMNS=160 shows them, %s have them",
+             text_width(file), fit->dropped, where);
+    text_wrap(file, "", 0, text);
+  }
+  if (fit->cut) fprintf(file, "~ marks a name cut to fit; %s have it whole\n", where);
+}
+
+bool text_table_print(FILE *file, const struct text_column *columns, size_t column_count, const void *const *rows,
+                      size_t row_count) {
+  const struct text_table table = {
+      .columns = columns, .column_count = column_count, .rows = rows, .row_count = row_count};
+  return text_table_write(file, &table).cut;
+}
+
+/* ---- paragraphs ------------------------------------------------------------------------------------------------ */
+
 void text_wrap(FILE *file, const char *lead, size_t indent, const char *text) {
+  const size_t width = text_width(file);
   char clean[2048];
   text_clean(text, clean, sizeof clean);
   fputs(lead, file);
@@ -156,7 +291,7 @@ void text_wrap(FILE *file, const char *lead, size_t indent, const char *text) {
   bool line_start = true;
   for (const char *word = clean + strspn(clean, " "); *word != '\0'; word += strspn(word, " ")) {
     const size_t length = strcspn(word, " ");
-    if (!line_start && column + 1 + length > TEXT_WIDTH) {
+    if (!line_start && column + 1 + length > width) {
       fprintf(file, "\n%*s", (int)indent, "");
       column = indent;
       line_start = true;

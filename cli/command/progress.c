@@ -5,6 +5,8 @@
 #include <stdio.h>
 #include <unistd.h>
 
+#include "cli/base/text.h"
+
 /* A log gets a line when `few` of the whole were done since the last one and at least least_s passed, or most_s. */
 static const double few = 0.05, least_s = 5, most_s = 30;
 
@@ -37,12 +39,12 @@ static void time_left(const struct progress *p, double now_s, char out[PROGRESS_
 }
 
 static void tell_terminal(const struct progress *p, double now_s, const char *case_key, const char *variant) {
-  char left[PROGRESS_TIME_MAX];
-  fprintf(stderr, "\r\033[K[%zu/%zu] %s %s", p->done + 1, p->total, case_key, variant);
-  if (p->done > 0) {
-    time_left(p, now_s, left);
-    fprintf(stderr, ", about %s left", left);
-  }
+  char line[TEXT_WIDTH_MOST], left[PROGRESS_TIME_MAX] = "";
+  if (p->done > 0) time_left(p, now_s, left);
+  /* The time first: what does not fit in the line is the end of a name. */
+  snprintf(line, sizeof line, "[%zu/%zu] %s%s%s %s", p->done + 1, p->total, left, p->done > 0 ? " left, " : "",
+           case_key, variant);
+  fprintf(stderr, "\r\033[K%.*s", (int)text_width(stderr) - 1, line);
   fflush(stderr);
 }
 

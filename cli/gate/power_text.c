@@ -46,18 +46,18 @@ static void mde80_cell(const void *row, char out[TEXT_CELL_MAX]) { put_percent(r
 static void mde99_cell(const void *row, char out[TEXT_CELL_MAX]) { put_percent(row_at(row)->slowdown_99, 2, out); }
 
 static const struct text_column columns[] = {
-    {"case", "", true, 20, key_cell},
-    {"variant", "", true, 10, variant_cell},
-    {"mode", "", true, 0, mode_cell},
-    {"median", "us", false, 0, median_cell},
-    {"sd", "%", false, 0, spread_cell},
-    {"threshold", "%", false, 0, threshold_cell},
-    {"failed", "suites", false, 0, alarms_cell},
-    {"undecided", "suites", false, 0, undecided_cell},
-    {"+2 %", "found %", false, 0, two_cell},
-    {"+3 %", "found %", false, 0, three_cell},
-    {"80 %", "from +%", false, 0, mde80_cell},
-    {"99 %", "from +%", false, 0, mde99_cell},
+    {"case", "", true, 0, 20, key_cell},
+    {"variant", "", true, 0, 10, variant_cell},
+    {"mode", "", true, 0, 0, mode_cell},
+    {"median", "us", false, 0, 0, median_cell},
+    {"sd", "%", false, 0, 0, spread_cell},
+    {"threshold", "%", false, 0, 0, threshold_cell},
+    {"failed", "suites", false, 0, 0, alarms_cell},
+    {"undecided", "suites", false, 0, 0, undecided_cell},
+    {"+2 %", "found %", false, 0, 0, two_cell},
+    {"+3 %", "found %", false, 0, 0, three_cell},
+    {"80 %", "from +%", false, 0, 0, mde80_cell},
+    {"99 %", "from +%", false, 0, 0, mde99_cell},
 };
 
 static void write_rows(const struct compare_power *power, FILE *file) {

@@ -44,11 +44,11 @@ static void cell_bounds(const void *row, char out[TEXT_CELL_MAX]) { sinks_bounds
 static void cell_processes(const void *row, char out[TEXT_CELL_MAX]) { sinks_processes(row, out); }
 
 static const struct text_column columns[] = {
-    {"verdict", "", true, 0, cell_verdict},  {"case", "", true, 24, cell_key},
-    {"variant", "", true, 12, cell_variant}, {"mode", "", true, 0, cell_mode},
-    {"base", "us", false, 0, cell_base},     {"new", "us", false, 0, cell_now},
-    {"change", "", false, 0, cell_change},   {"bounds", "", false, 0, cell_bounds},
-    {"runs", "", false, 0, cell_processes},
+    {"verdict", "", true, 0, 0, cell_verdict},  {"case", "", true, 0, 24, cell_key},
+    {"variant", "", true, 0, 12, cell_variant}, {"mode", "", true, 0, 0, cell_mode},
+    {"base", "us", false, 1, 0, cell_base},     {"new", "us", false, 1, 0, cell_now},
+    {"change", "", false, 0, 0, cell_change},   {"bounds", "", false, 2, 0, cell_bounds},
+    {"runs", "", false, 3, 0, cell_processes},
 };
 
 /* ---- parts --------------------------------------------------------------------------------------------------- */
@@ -163,11 +163,13 @@ static void print_rows(FILE *file, const struct compare *compare, const void **r
   }
   if (count > 0) {
     fputc('\n', file);
-    const bool cut = text_table_print(file, columns, sizeof columns / sizeof *columns, rows, count);
+    const struct text_table table = {
+        .columns = columns, .column_count = sizeof columns / sizeof *columns, .rows = rows, .row_count = count};
+    const struct text_fit fit = text_table_write(file, &table);
     fputs("change = new time over base time; bounds hold it with confidence on either side; runs = processes\n",
           file);
     print_events(file, compare);
-    if (cut) fputs("~ marks a name cut to fit; --json has it whole\n", file);
+    text_fit_print(file, &fit, "--json and --markdown");
   }
   print_groups(file, compare);
   if (any_suspect(compare)) fputs("* measured again in fresh processes before this verdict\n", file);

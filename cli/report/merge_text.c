@@ -52,11 +52,11 @@ static void cell_error(const void *row, char out[TEXT_CELL_MAX]) {
 
 /* The device is the last column, so that it can be left out. */
 static const struct text_column columns[] = {
-    {"case", "", true, 24, cell_key},           {"variant", "", true, 12, cell_variant},
-    {"source", "", false, 0, cell_source},      {"status", "", true, 0, cell_status_text},
-    {"hot", "us", false, 0, cell_hot},          {"cold", "us", false, 0, cell_cold},
-    {"rate", "TFLOP/s", false, 0, cell_rate},   {"hot", "x best", false, 0, cell_ratio},
-    {"error", "max abs", false, 0, cell_error}, {"device", "", true, 12, cell_device},
+    {"case", "", true, 0, 24, cell_key},           {"variant", "", true, 0, 12, cell_variant},
+    {"source", "", false, 0, 0, cell_source},      {"status", "", true, 0, 0, cell_status_text},
+    {"hot", "us", false, 0, 0, cell_hot},          {"cold", "us", false, 2, 0, cell_cold},
+    {"rate", "TFLOP/s", false, 1, 0, cell_rate},   {"hot", "x best", false, 0, 0, cell_ratio},
+    {"error", "max abs", false, 3, 0, cell_error}, {"device", "", true, 0, 12, cell_device},
 };
 enum { COLUMN_COUNT = sizeof columns / sizeof *columns };
 
@@ -116,11 +116,13 @@ struct status merge_text_write(const struct merge *merge, FILE *file) {
   for (size_t i = 0; i < merge->source_count; ++i) print_source(file, merge, i);
   fputc('\n', file);
   const size_t column_count = merge->mixed_devices ? COLUMN_COUNT : COLUMN_COUNT - 1;
-  const bool cut = text_table_print(file, columns, column_count, rows, merge->row_count);
+  const struct text_table table = {
+      .columns = columns, .column_count = column_count, .rows = rows, .row_count = merge->row_count};
+  const struct text_fit fit = text_table_write(file, &table);
   fprintf(file, "x best = hot median over the smallest of its case%s\n",
           merge->mixed_devices ? " on the same device; times of unlike devices are not compared" : "");
   if (seeds_differ(merge)) fputs("the seeds differ: these are not the same inputs\n", file);
-  if (cut) fputs("~ marks a name cut to fit\n", file);
+  text_fit_print(file, &fit, "the reports");
   print_reasons(file, merge);
   free(rows);
   return status_ok();

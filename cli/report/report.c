@@ -7,6 +7,7 @@
 
 #include "cli/base/output.h"
 #include "cli/record/event_overhead.h"
+#include "cli/report/fastest.h"
 
 /* ---- building ------------------------------------------------------------------------------------------------ */
 
@@ -84,6 +85,7 @@ static struct status build(const struct journal_data *journal, const struct diag
     report_free(out);
   } else {
     count_statuses(out);
+    fastest_mark(out);
   }
   return status;
 }

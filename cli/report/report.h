@@ -17,6 +17,7 @@ struct report_row {
   struct metrics metrics;
   struct scaling scaling;
   struct findings findings;
+  bool is_fastest; /* of its case */
 };
 
 /* Was the row timed against a reference, in either mode? */

@@ -6,10 +6,11 @@
 
 #include "cli/base/text.h"
 #include "cli/base/units.h"
+#include "cli/report/fastest.h"
 #include "cli/report/fold.h"
 
 enum {
-  FINDINGS_SHOWN_MAX = 14,
+  FINDINGS_SHOWN_MAX = 3,
   FINDING_INDENT = 9,
   PARAGRAPH_MAX = 2 * FINDING_TEXT_MAX + 384,
 };
@@ -18,16 +19,9 @@ enum {
 
 static const struct record *record_of(const void *row) { return ((const struct report_row *)row)->record; }
 
-/* "8,32/8,512x1024,64,f16,causal" */
-static void case_text(const struct attn_shape *s, char out[TEXT_CELL_MAX]) {
-  char heads[16] = "", keys[16] = "";
-  if (s->Hkv != s->Hq) snprintf(heads, sizeof heads, "/%" PRIu32, s->Hkv);
-  if (s->Skv != s->Sq) snprintf(keys, sizeof keys, "x%" PRIu32, s->Skv);
-  snprintf(out, TEXT_CELL_MAX, "%" PRIu32 ",%" PRIu32 "%s,%" PRIu32 "%s,%" PRIu32 ",%s,%s", s->B, s->Hq, heads, s->Sq,
-           keys, s->D, attn_dtype_name(s->dtype), s->causal ? "causal" : "full");
+static void cell_case(const void *row, char out[TEXT_CELL_MAX]) {
+  snprintf(out, TEXT_CELL_MAX, "%s", record_of(row)->attn_case.key);
 }
-
-static void cell_case(const void *row, char out[TEXT_CELL_MAX]) { case_text(&record_of(row)->attn_case.shape, out); }
 
 static void cell_variant(const void *row, char out[TEXT_CELL_MAX]) {
   snprintf(out, TEXT_CELL_MAX, "%s", record_of(row)->variant);
@@ -106,20 +100,21 @@ static void cell_speedup(const void *row, char out[TEXT_CELL_MAX]) {
   units_format_fixed(ratio->done ? ratio->ratio : (double)NAN, ratio->ratio < 0.1 ? 3 : 2, out);
 }
 
-/* The last one is left out of a report whose rows were timed against nothing. */
+/* Marked are the fastest of each case, and what failed. */
+static enum text_tone tone_of(const void *row) {
+  if (cell_status_exit_code(record_of(row)->status) != EXIT_CODE_OK) return TEXT_BAD;
+  return ((const struct report_row *)row)->is_fastest ? TEXT_BEST : TEXT_PLAIN;
+}
+
+/* The first one is left out where cases head their rows, the last one of a report whose rows were timed against
+ * nothing. */
 static const struct text_column main_columns[] = {
-    {"case", "B,H,S,D,dtype,mask", true, 20, cell_case},
-    {"variant", "", true, 12, cell_variant},
-    {"status", "", true, 0, cell_status},
-    {"hot", "us", false, 0, cell_hot},
-    {"cold", "us", false, 0, cell_cold},
-    {"rate", "TFLOP/s", false, 0, cell_tflop},
-    {"roof", "% of peak", false, 0, cell_roof},
-    {"grid", "x,y,z", false, 0, cell_grid},
-    {"blocks", "", false, 0, cell_blocks},
-    {"waves", "", false, 0, cell_waves},
-    {"error", "max abs", false, 0, cell_error},
-    {"vs ref", "hot", false, 0, cell_speedup},
+    {"case", "", true, 0, 20, cell_case},          {"variant", "", true, 0, 12, cell_variant},
+    {"status", "", true, 0, 0, cell_status},       {"hot", "us", false, 0, 0, cell_hot},
+    {"cold", "us", false, 2, 0, cell_cold},        {"rate", "TFLOP/s", false, 1, 0, cell_tflop},
+    {"roof", "% of peak", false, 3, 0, cell_roof}, {"grid", "x,y,z", false, 7, 0, cell_grid},
+    {"blocks", "", false, 6, 0, cell_blocks},      {"waves", "", false, 5, 0, cell_waves},
+    {"error", "max abs", false, 4, 0, cell_error}, {"vs ref", "hot", false, 0, 0, cell_speedup},
 };
 enum { MAIN_COLUMN_COUNT = sizeof main_columns / sizeof *main_columns };
 
@@ -174,19 +169,23 @@ static void cell_verdict(const void *row, char out[TEXT_CELL_MAX]) {
   snprintf(out, TEXT_CELL_MAX, "%s", scaling->is_baseline ? "baseline" : verdict);
 }
 
+static enum text_tone plain(const void *row) {
+  (void)row;
+  return TEXT_PLAIN;
+}
+
 static const struct text_column scaling_columns[] = {
-    {"variant", "", true, 12, cell_variant},
-    {"case", "B,H,S,D,dtype,mask", true, 20, cell_case},
-    {"B*H", "", false, 0, cell_bh},
-    {"full at", "B*H", false, 0, cell_full},
-    {"work", "ratio", false, 0, cell_work_ratio},
-    {"waves", "ratio", false, 0, cell_wave_ratio},
-    {"per SM", "ratio", false, 0, cell_load_ratio},
-    {"hot", "ratio", false, 0, cell_hot_ratio},
-    {"cold", "ratio", false, 0, cell_cold_ratio},
-    {"residual", "hot/waves", false, 0, cell_residual},
-    {"time", "us/B*H", false, 0, cell_per_pair},
-    {"verdict", "", true, 0, cell_verdict},
+    {"case", "", true, 0, 20, cell_case},
+    {"B*H", "", false, 0, 0, cell_bh},
+    {"full at", "B*H", false, 7, 0, cell_full},
+    {"work", "ratio", false, 4, 0, cell_work_ratio},
+    {"waves", "ratio", false, 1, 0, cell_wave_ratio},
+    {"per SM", "ratio", false, 6, 0, cell_load_ratio},
+    {"hot", "ratio", false, 0, 0, cell_hot_ratio},
+    {"cold", "ratio", false, 2, 0, cell_cold_ratio},
+    {"residual", "hot/waves", false, 3, 0, cell_residual},
+    {"time", "us/B*H", false, 5, 0, cell_per_pair},
+    {"verdict", "", true, 0, 0, cell_verdict},
 };
 
 /* ---- parts --------------------------------------------------------------------------------------------------- */
@@ -330,7 +329,7 @@ static bool any_time(const struct report *report) {
 /* For what the intervals of these times hold. */
 static void print_intervals(FILE *file, const struct report *report) {
   const struct spread widest = widest_spread(report);
-  char text[PARAGRAPH_MAX], where[TEXT_CELL_MAX];
+  char text[PARAGRAPH_MAX];
   if (report->journal->run.started_utc[0] == '\0' || !any_time(report)) return;
   if (widest.row == NULL) {
     text_wrap(
@@ -338,13 +337,12 @@ static void print_intervals(FILE *file, const struct report *report) {
         "one process measured: its intervals hold within it, and the next process may differ by more (--rounds)");
     return;
   }
-  case_text(&widest.row->record->attn_case.shape, where);
   snprintf(text, sizeof text,
            "%" PRIu32
            " processes measured, the first is shown; medians over them hold to %.2g %% or better with %.0f %% "
            "confidence (widest: %s %s at %s)",
            widest.interval.processes, 100 * widest.half_width, 100 * widest.interval.confidence,
-           widest.row->record->variant, time_mode_name(widest.mode), where);
+           widest.row->record->variant, time_mode_name(widest.mode), widest.row->record->attn_case.key);
   text_wrap(file, "", 0, text);
 }
 
@@ -394,14 +392,14 @@ static const struct device_info *planned_device_of(const struct report *report) 
   return NULL;
 }
 
-static struct status print_notes(FILE *file, const struct report *report, bool cut) {
+static struct status print_notes(FILE *file, const struct report *report, const struct text_fit *fit) {
   const struct device_info *planned = planned_device_of(report);
   print_doubts(file, report);
   print_intervals(file, report);
   print_reference(file, report);
   print_injected(file, report);
   if (planned != NULL) print_device(file, "planned = not measured, geometry for ", planned);
-  if (cut) fputs("~ marks a name cut to fit; --csv and --json have it whole\n", file);
+  text_fit_print(file, fit, "--csv and --json");
   return print_reasons(file, report);
 }
 
@@ -412,8 +410,8 @@ static const void **row_pointers(const struct report *report) {
 }
 
 static void print_finding(FILE *file, const struct report *report, const struct fold *fold) {
-  char where[TEXT_CELL_MAX], text[PARAGRAPH_MAX], lead[32], more[48] = "", planned[288] = "";
-  case_text(&fold->worst->record->attn_case.shape, where);
+  const char *where = fold->worst->record->attn_case.key;
+  char text[PARAGRAPH_MAX], lead[32], more[48] = "", planned[288] = "";
   if (fold->count > 1) snprintf(more, sizeof more, " (worst of %zu cases)", fold->count);
   snprintf(lead, sizeof lead, "%-8s ", finding_severity_name((enum finding_severity)fold->severity));
   /* Beside rows that another device measured, a finding says which one it is about. */
@@ -434,8 +432,10 @@ static struct status print_findings(FILE *file, const struct report *report) {
   fputs("\nfindings, worst first\n", file);
   for (size_t i = 0; i < shown; ++i) print_finding(file, report, &folds.item[i]);
   if (folds.count > shown) {
-    fprintf(file, "%zu more stand for less; --json and `attnbench diagnose` on that report have them all\n",
-            folds.count - shown);
+    char text[PARAGRAPH_MAX];
+    snprintf(text, sizeof text, "%zu more stand for less; `attnbench diagnose` on the report or journal has them all",
+             folds.count - shown);
+    text_wrap(file, "", 0, text);
   }
   fold_free(&folds);
   return status;
@@ -488,29 +488,37 @@ static void print_group(FILE *file, const void *const *rows, size_t count) {
   text_wrap(file, lead, strlen(lead), text);
 }
 
-static bool print_scaling(FILE *file, const struct report *report, const void **rows) {
+static void print_scaling(FILE *file, const struct report *report, const void **rows) {
   size_t count = 0;
   for (size_t i = 0; i < report->row_count; ++i) {
     if (report->rows[i].scaling.known) rows[count++] = &report->rows[i];
   }
-  if (count == 0) return false;
+  if (count == 0) return;
   qsort(rows, count, sizeof *rows, compare_scaling);
   fputs("\nscaling over B*H, against each group's baseline row\n", file);
-  const bool cut =
-      text_table_print(file, scaling_columns, sizeof scaling_columns / sizeof *scaling_columns, rows, count);
+  const struct text_table table = {.columns = scaling_columns,
+                                   .column_count = sizeof scaling_columns / sizeof *scaling_columns,
+                                   .rows = rows,
+                                   .row_count = count,
+                                   .group = cell_variant,
+                                   .tone = plain};
+  const struct text_fit fit = text_table_write(file, &table);
+  text_fit_print(file, &fit, "--csv and --json");
   for (size_t start = 0, end; start < count; start = end) {
     for (end = start + 1; end < count && same_group(rows[start], rows[end]);) ++end;
     print_group(file, rows + start, end - start);
   }
-  return cut;
 }
 
 static void print_summary(FILE *file, const struct report *report) {
   const struct journal_data *journal = report->journal;
-  char wall[UNITS_TEXT_MAX], gpu[UNITS_TEXT_MAX];
+  char wall[UNITS_TEXT_MAX], gpu[UNITS_TEXT_MAX], fastest[FASTEST_TEXT_MAX];
   double gpu_s = 0;
   const char *separator = ":";
-  fprintf(file, "\n%zu of %" PRIu64 " cells", report->row_count, journal->run.cell_count);
+  fastest_text(report, fastest);
+  fputc('\n', file);
+  if (fastest[0] != '\0') text_wrap(file, "", 0, fastest);
+  fprintf(file, "%zu of %" PRIu64 " cells", report->row_count, journal->run.cell_count);
   for (enum cell_status status = 0; status < CELL_STATUS_COUNT; ++status) {
     if (report->status_count[status] == 0) continue;
     fprintf(file, "%s %" PRIu64 " %s", separator, report->status_count[status], cell_status_name(status));
@@ -525,14 +533,31 @@ static void print_summary(FILE *file, const struct report *report) {
   fputc('\n', file);
 }
 
+/* Is there a case with several rows? Then cases head their rows. */
+static bool has_groups(const struct report *report) {
+  for (size_t i = 1; i < report->row_count; ++i) {
+    if (strcmp(report->records[i - 1].attn_case.key, report->records[i].attn_case.key) == 0) return true;
+  }
+  return false;
+}
+
+static struct text_fit print_rows(FILE *file, const struct report *report, const void **rows) {
+  const size_t first = has_groups(report) ? 1 : 0, left_out = first_speedup(report) != NULL ? 0 : 1;
+  const struct text_table table = {.columns = main_columns + first,
+                                   .column_count = MAIN_COLUMN_COUNT - first - left_out,
+                                   .rows = rows,
+                                   .row_count = report->row_count,
+                                   .group = first > 0 ? cell_case : NULL,
+                                   .tone = tone_of};
+  return text_table_write(file, &table);
+}
+
 struct status report_write_text(const struct report *report, FILE *file) {
   const void **rows = row_pointers(report);
   if (rows == NULL) return status_make(STATUS_MEMORY, "no memory for a table of %zu rows", report->row_count);
   print_head(file, report);
-  const bool cut =
-      text_table_print(file, main_columns, first_speedup(report) != NULL ? MAIN_COLUMN_COUNT : MAIN_COLUMN_COUNT - 1,
-                       rows, report->row_count);
-  struct status status = print_notes(file, report, cut);
+  const struct text_fit fit = print_rows(file, report, rows);
+  struct status status = print_notes(file, report, &fit);
   if (!status_failed(&status)) status = print_findings(file, report);
   if (!status_failed(&status)) print_scaling(file, report, rows);
   if (!status_failed(&status)) print_summary(file, report);

@@ -46,8 +46,9 @@ static void cell_about(const void *row, char out[TEXT_CELL_MAX]) {
 }
 
 static const struct text_column columns[] = {
-    {"check", "", true, 0, cell_check},   {"value", "", false, 0, cell_value},    {"", "", true, 0, cell_unit},
-    {"bounds", "", true, 0, cell_bounds}, {"verdict", "", true, 0, cell_verdict}, {"", "", true, 20, cell_about},
+    {"check", "", true, 0, 0, cell_check},     {"value", "", false, 0, 0, cell_value},
+    {"", "", true, 0, 0, cell_unit},           {"bounds", "", true, 0, 0, cell_bounds},
+    {"verdict", "", true, 0, 0, cell_verdict}, {"", "", true, 0, 20, cell_about},
 };
 
 struct status selftest_print_text(const struct selftest_report *report, FILE *file) {

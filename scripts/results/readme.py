@@ -13,22 +13,23 @@ HEADLINE = (("v3", "B8.H16.Hkv16.Sq512.Skv512.D64.f16.full"), ("mission", "B1.H8
 
 
 def excerpt(printed):
-    """Of what `attnbench report` prints: the heading, some rows of the last case and the worst finding."""
+    """Of what `attnbench report` prints: the heading, some rows of the last case, the worst finding and what is fastest."""
     lines = printed.splitlines()
-    start = next((i for i, line in enumerate(lines) if re.match(r"case +variant ", line)), None)
+    start = next((i for i, line in enumerate(lines) if re.match(r" +variant +status ", line)), None)
     findings = [i for i, line in enumerate(lines) if re.match(r"(severe|warning|note) ", line)]
     if start is None or not findings:
         raise Failure(INPUT, "v3: the report prints no rows or no findings, which the top README shows")
-    rows = []
-    for line in lines[start + 2:]:
-        if not line:
+    cases = [i for i, line in enumerate(lines) if re.match(r"B\d+\.H\d+\.", line) and i < findings[0]]
+    shown = []
+    for line in lines[cases[-1] + 1:]:
+        if not re.match(r"[ >!] \w", line):
             break
-        rows.append(line)
-    case = [line.split()[0] for line in rows if "," in line.split()[0]][-1]
-    shown = [line for line in rows if line.split()[0] == case and line.split()[1] in SHOWN_VARIANTS]
+        if line[2:].split()[0] in SHOWN_VARIANTS:
+            shown.append(line)
     end = findings[1] if len(findings) > 1 else len(lines)
     finding = [line for line in lines[findings[0]:end] if line]
-    return "\n".join([*lines[start:start + 2], *shown, "...", *finding])
+    fastest = [line for line in lines if line.startswith("fastest: ")]
+    return "\n".join([*lines[start:start + 2], lines[cases[-1]], *shown, "...", *finding, "...", *fastest])
 
 
 def blocks(reports, printed):

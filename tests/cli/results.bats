@@ -236,15 +236,16 @@ for row in sweep["results"]:
 reports = Reports({"v3": sweep})
 front = page.pages("h200", reports, None, None, [])["README.md"]
 assert "| [`v3`](v3.journal) | 36 | 3 | - |" in front and "Scaling" not in front, front
-heading = "case variant status\nB,H,S,D\n"
-for printed in ("", heading + "1,2 serial ok\n"):
+heading = "  variant status\n          us\n"
+for printed in ("", heading + "B1.H2.x\n  serial ok\n"):
     try:
         readme.excerpt(printed)
         raise AssertionError("an example of nothing")
     except Failure as failure:
         assert "prints no rows or no findings" in str(failure)
-rows = "1,2 serial ok\n3,4 serial ok\n3,4 wmma ok\n3,4 cudnn ok\nvs ref = \n\n"
-assert readme.excerpt(heading + rows + "severe one\n  more\nnote two\n") == heading + "3,4 serial ok\n3,4 cudnn ok\n...\nsevere one\n  more"
+rows = "B1.H2.x\n  serial ok\nB3.H4.x\n  serial ok\n  wmma ok\n> cudnn ok\nvs ref = \n\n"
+made = readme.excerpt(heading + rows + "severe one\n  more\nnote two\n\nfastest: cudnn\n")
+assert made == heading + "B3.H4.x\n  serial ok\n> cudnn ok\n...\nsevere one\n  more\n...\nfastest: cudnn", made
 PY
 }
 

@@ -120,7 +120,7 @@ rounds() { attn --sweep "$SWEEP" --device cpu --load "$STEADY" --quick --json "$
   expect_json "$TMP/r.json" '[(r["key"][:2], r["variant"]) for r in d["results"]] == [["B1", "cpu_ref"], ["B2", "steady"]]
     or [(r["key"][:2], r["variant"]) for r in d["results"]] == [("B1", "cpu_ref"), ("B2", "steady")]'
   expect_json "$TMP/r.json" 'd["run"]["cells"] == 2'
-  expect_refusal 2 'is not a cell of this run' -- --sweep "$SWEEP" --device cpu --load "$STEADY" --only B1/steady
+  expect_refusal 2 'is no cell and no case of this run' -- --sweep "$SWEEP" --device cpu --load "$STEADY" --only B1/steady
 }
 
 @test "a quick run takes less time" {

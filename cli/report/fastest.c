@@ -1,0 +1,129 @@
+/* Finds the fastest row of each case and counts what wins. */
+#include "cli/report/fastest.h"
+
+#include <math.h>
+#include <stdarg.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "cli/base/units.h"
+
+/* ---- rows of one case ------------------------------------------------------------------------------------------ */
+
+static bool same_case(const struct report_row *a, const struct report_row *b) {
+  return strcmp(a->record->attn_case.key, b->record->attn_case.key) == 0;
+}
+
+/* One past the last row of the case that begins at `first`. */
+static size_t end_of_case(const struct report *report, size_t first) {
+  size_t end = first + 1;
+  while (end < report->row_count && same_case(&report->rows[first], &report->rows[end])) ++end;
+  return end;
+}
+
+static double median_us(const struct report_row *row, enum time_mode mode) {
+  return row->record->time[mode].done ? row->record->time[mode].us.median : (double)NAN;
+}
+
+/* Hot where any row of the case has it. */
+static enum time_mode mode_of_case(const struct report *report, size_t first, size_t end) {
+  for (size_t i = first; i < end; ++i) {
+    if (report->records[i].time[TIME_HOT].done) return TIME_HOT;
+  }
+  return TIME_COLD;
+}
+
+/* NULL when fewer than two rows were timed. */
+static const struct report_row *fastest_of(const struct report *report, size_t first, size_t end) {
+  const enum time_mode mode = mode_of_case(report, first, end);
+  const struct report_row *best = NULL;
+  size_t timed = 0;
+  for (size_t i = first; i < end; ++i) {
+    const double us = median_us(&report->rows[i], mode);
+    if (isnan(us)) continue;
+    ++timed;
+    if (best == NULL || us < median_us(best, mode)) best = &report->rows[i];
+  }
+  return timed >= 2 ? best : NULL;
+}
+
+void fastest_mark(struct report *report) {
+  for (size_t first = 0, end; first < report->row_count; first = end) {
+    end = end_of_case(report, first);
+    const struct report_row *best = fastest_of(report, first, end);
+    if (best != NULL) report->rows[best - report->rows].is_fastest = true;
+  }
+}
+
+/* ---- all cases ------------------------------------------------------------------------------------------------- */
+
+struct winner {
+  const char *variant, *reference; /* NULL: not timed against one in any case that it wins */
+  size_t cases;
+  double least, most; /* times as fast as the reference */
+};
+
+struct winners {
+  struct winner *item;
+  size_t count, cases;
+};
+
+static struct winner *winner_of(struct winners *winners, const char *variant) {
+  for (size_t i = 0; i < winners->count; ++i) {
+    if (strcmp(winners->item[i].variant, variant) == 0) return &winners->item[i];
+  }
+  struct winner *winner = &winners->item[winners->count++];
+  *winner = (struct winner){.variant = variant, .least = NAN, .most = NAN};
+  return winner;
+}
+
+static void add_win(struct winners *winners, const struct record *record) {
+  const struct ratio_record *ratio = &record->speedup.mode[TIME_HOT];
+  struct winner *winner = winner_of(winners, record->variant);
+  ++winner->cases;
+  if (!ratio->done) return;
+  winner->reference = record->speedup.reference;
+  winner->least = fmin(winner->least, ratio->ratio);
+  winner->most = fmax(winner->most, ratio->ratio);
+}
+
+static int more_wins_first(const void *a, const void *b) {
+  const struct winner *l = a, *r = b;
+  if (l->cases != r->cases) return l->cases > r->cases ? -1 : 1;
+  return strcmp(l->variant, r->variant);
+}
+
+__attribute__((format(printf, 2, 3))) static void append(char out[FASTEST_TEXT_MAX], const char *format, ...) {
+  const size_t used = strlen(out);
+  va_list args;
+  va_start(args, format);
+  vsnprintf(out + used, FASTEST_TEXT_MAX - used, format, args);
+  va_end(args);
+}
+
+static void append_winner(const struct winners *winners, size_t index, char out[FASTEST_TEXT_MAX]) {
+  const struct winner *winner = &winners->item[index];
+  char least[UNITS_TEXT_MAX], most[UNITS_TEXT_MAX];
+  append(out, "%s%s", index == 0 ? "fastest: " : "; ", winner->variant);
+  if (index == 0 && winners->cases > 1) append(out, " in %zu of %zu cases", winner->cases, winners->cases);
+  if (index > 0) append(out, " in %zu", winner->cases);
+  if (winner->reference == NULL) return;
+  units_format_fixed(winner->least, 2, least);
+  units_format_fixed(winner->most, 2, most);
+  append(out, ", %sx%s%s%s as fast as %s", least, strcmp(least, most) != 0 ? " to " : "",
+         strcmp(least, most) != 0 ? most : "", strcmp(least, most) != 0 ? "x" : "", winner->reference);
+}
+
+void fastest_text(const struct report *report, char out[FASTEST_TEXT_MAX]) {
+  struct winners winners = {.item = calloc(report->row_count + 1, sizeof *winners.item)};
+  out[0] = '\0';
+  if (winners.item == NULL) return;
+  for (size_t i = 0; i < report->row_count; ++i) {
+    if (!report->rows[i].is_fastest) continue;
+    ++winners.cases;
+    add_win(&winners, report->rows[i].record);
+  }
+  qsort(winners.item, winners.count, sizeof *winners.item, more_wins_first);
+  for (size_t i = 0; i < winners.count; ++i) append_winner(&winners, i, out);
+  free(winners.item);
+}

@@ -1,0 +1,220 @@
+/* Tables and paragraphs as wide as the stream, and colour only where it is wanted. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/ioctl.h>
+#include <unistd.h>
+
+#include "cli/base/text.h"
+#include "tests/unit_golden.h"
+
+/* ---- a table to lay out ---------------------------------------------------------------------------------------- */
+
+struct row {
+  const char *group, *name, *value, *more, *nothing;
+  enum text_tone tone;
+};
+
+static void put_group(const void *row, char out[TEXT_CELL_MAX]) {
+  snprintf(out, TEXT_CELL_MAX, "%s", ((const struct row *)row)->group);
+}
+static void put_name(const void *row, char out[TEXT_CELL_MAX]) {
+  snprintf(out, TEXT_CELL_MAX, "%s", ((const struct row *)row)->name);
+}
+static void put_value(const void *row, char out[TEXT_CELL_MAX]) {
+  snprintf(out, TEXT_CELL_MAX, "%s", ((const struct row *)row)->value);
+}
+static void put_more(const void *row, char out[TEXT_CELL_MAX]) {
+  snprintf(out, TEXT_CELL_MAX, "%s", ((const struct row *)row)->more);
+}
+static void put_nothing(const void *row, char out[TEXT_CELL_MAX]) {
+  snprintf(out, TEXT_CELL_MAX, "%s", ((const struct row *)row)->nothing);
+}
+static enum text_tone tone_of(const void *row) { return ((const struct row *)row)->tone; }
+
+static const struct text_column columns[] = {{"name", "", true, 0, 8, put_name},
+                                             {"value", "us", false, 0, 0, put_value},
+                                             {"more", "", false, 2, 0, put_more},
+                                             {"less", "", false, 1, 0, put_more},
+                                             {"nothing", "", false, 3, 0, put_nothing}};
+
+#define LONG "twenty-six characters wide"
+
+static const struct row rows[] = {{"first", "alpha", "1", LONG, "-", TEXT_PLAIN},
+                                  {"first", "beta", "22", LONG, "-", TEXT_BEST},
+                                  {"second", "gamma\x1b[31m", "333", LONG, "-", TEXT_BAD}};
+
+static struct text_table table_of(const void *pointers[3]) {
+  for (size_t i = 0; i < 3; ++i) pointers[i] = &rows[i];
+  return (struct text_table){
+      .columns = columns, .column_count = 5, .rows = pointers, .row_count = 3, .group = put_group, .tone = tone_of};
+}
+
+static char *text_at(const char *width, struct text_table table, struct text_fit *fit) {
+  struct text_stream stream;
+  setenv("COLUMNS", width, 1);
+  text_open(&stream);
+  *fit = text_table_write(stream.file, &table);
+  text_fit_print(stream.file, fit, "--csv");
+  char *text = text_close(&stream);
+  unsetenv("COLUMNS");
+  return text;
+}
+
+/* ---- layout ---------------------------------------------------------------------------------------------------- */
+
+static void rows_stand_below_their_group_with_their_mark(void **state) {
+  const void *pointers[3];
+  struct text_fit fit;
+  (void)state;
+  char *text = text_at("100", table_of(pointers), &fit);
+  assert_string_equal(text,
+                      "  name        value                        more                        less\n"
+                      "                 us\n"
+                      "first\n"
+                      "  alpha           1  " LONG "  " LONG
+                      "\n"
+                      "> beta           22  " LONG "  " LONG
+                      "\n"
+                      "second\n"
+                      "! gamma?[31m    333  " LONG "  " LONG "\n");
+  assert_false(fit.cut);
+  assert_string_equal(fit.dropped, "");
+  free(text);
+}
+
+static void what_matters_least_is_left_out_first_and_that_is_said(void **state) {
+  static const struct text_column wide[] = {{"name", "", true, 0, 8, put_more},
+                                            {"value", "us", false, 0, 0, put_value},
+                                            {"more", "", false, 2, 0, put_more},
+                                            {"less", "", false, 1, 0, put_more},
+                                            {"rest", "", false, 3, 0, put_more}};
+  const void *pointers[3];
+  struct text_fit fit;
+  (void)state;
+  struct text_table table = table_of(pointers);
+  table.columns = wide;
+  char *text = text_at("80", table, &fit);
+  assert_string_equal(fit.dropped, "more, rest");
+  assert_non_null(strstr(text, "left out at 80 columns: more, rest;"));
+  assert_null(strchr(text, '~'));
+  for (char *line = strtok(text, "\n"); line != NULL; line = strtok(NULL, "\n")) assert_true(strlen(line) <= 80);
+  free(text);
+}
+
+static void a_name_is_cut_only_when_nothing_can_be_left_out(void **state) {
+  static const struct text_column wide[] = {{"a", "", true, 0, 8, put_more},
+                                            {"b", "", true, 0, 0, put_more},
+                                            {"c", "", true, 0, 0, put_more},
+                                            {"d", "", true, 1, 0, put_more}};
+  const void *pointers[3];
+  struct text_fit fit;
+  (void)state;
+  struct text_table table = table_of(pointers);
+  table.columns = wide;
+  table.column_count = 4;
+  char *text = text_at("80", table, &fit);
+  assert_true(fit.cut);
+  assert_string_equal(fit.dropped, "d");
+  assert_non_null(strstr(text, "\n  twenty-six characters w~ " LONG " " LONG "\n"));
+  assert_non_null(strstr(text, "~ marks a name cut to fit; --csv have it whole\n"));
+  free(text);
+}
+
+static void the_width_is_asked_for_within_bounds(void **state) {
+  static const struct {
+    const char *columns;
+    size_t width;
+  } asked[] = {{"100", 100},      {"80", 80},         {"20", 80},
+               {"1000", 250},     {"0", TEXT_WIDTH},  {"", TEXT_WIDTH},
+               {"x", TEXT_WIDTH}, {"-5", TEXT_WIDTH}, {"99999999999", TEXT_WIDTH}};
+  struct text_stream stream;
+  (void)state;
+  text_open(&stream);
+  for (size_t i = 0; i < sizeof asked / sizeof *asked; ++i) {
+    setenv("COLUMNS", asked[i].columns, 1);
+    assert_int_equal(text_width(stream.file), asked[i].width);
+  }
+  unsetenv("COLUMNS");
+  assert_int_equal(text_width(stream.file), TEXT_WIDTH);
+  free(text_close(&stream));
+}
+
+static void paragraphs_break_between_words_at_the_width(void **state) {
+  struct text_stream stream;
+  (void)state;
+  setenv("COLUMNS", "80", 1);
+  text_open(&stream);
+  text_wrap(stream.file, "lead ", 5, "twelve bytes twelve bytes twelve bytes twelve bytes twelve bytes twelve bytes");
+  char *text = text_close(&stream);
+  unsetenv("COLUMNS");
+  assert_string_equal(text,
+                      "lead twelve bytes twelve bytes twelve bytes twelve bytes twelve bytes twelve\n     bytes\n");
+  free(text);
+}
+
+/* ---- terminals ------------------------------------------------------------------------------------------------- */
+
+/* What is printed on a terminal of 90 columns. */
+static void print_on_terminal(char out[4096], size_t *width) {
+  const void *pointers[3];
+  const struct text_table table = table_of(pointers);
+  const struct winsize size = {.ws_row = 24, .ws_col = 90};
+  const int terminal = posix_openpt(O_RDWR | O_NOCTTY);
+  assert_true(terminal >= 0 && grantpt(terminal) == 0 && unlockpt(terminal) == 0);
+  const int line = open(ptsname(terminal), O_RDWR | O_NOCTTY);
+  assert_true(line >= 0 && ioctl(line, TIOCSWINSZ, &size) == 0);
+  FILE *file = fdopen(line, "w");
+  assert_non_null(file);
+  *width = text_width(file);
+  text_table_write(file, &table);
+  assert_int_equal(fflush(file), 0);
+  size_t used = 0;
+  fclose(file);
+  for (ssize_t n; (n = read(terminal, out + used, 4095 - used)) > 0;) used += (size_t)n;
+  out[used] = '\0';
+  close(terminal);
+}
+
+static void colour_is_for_terminals_that_want_it(void **state) {
+  static const struct {
+    const char *term, *no_color;
+    bool coloured;
+  } wishes[] = {
+      {"xterm", NULL, true}, {"xterm", "", true}, {"xterm", "1", false}, {"dumb", NULL, false}, {NULL, NULL, false}};
+  char text[4096];
+  size_t width = 0;
+  (void)state;
+  for (size_t i = 0; i < sizeof wishes / sizeof *wishes; ++i) {
+    unsetenv("TERM");
+    unsetenv("NO_COLOR");
+    if (wishes[i].term != NULL) setenv("TERM", wishes[i].term, 1);
+    if (wishes[i].no_color != NULL) setenv("NO_COLOR", wishes[i].no_color, 1);
+    print_on_terminal(text, &width);
+    assert_int_equal(width, 90);
+    assert_non_null(strstr(text, "> beta"));
+    assert_int_equal(strstr(text, "\033[1;32m> beta") != NULL, wishes[i].coloured);
+    assert_int_equal(strchr(text, '\033') != NULL, wishes[i].coloured);
+  }
+}
+
+int main(void) {
+  const struct CMUnitTest tests[] = {
+      cmocka_unit_test(rows_stand_below_their_group_with_their_mark),
+      cmocka_unit_test(what_matters_least_is_left_out_first_and_that_is_said),
+      cmocka_unit_test(a_name_is_cut_only_when_nothing_can_be_left_out),
+      cmocka_unit_test(the_width_is_asked_for_within_bounds),
+      cmocka_unit_test(paragraphs_break_between_words_at_the_width),
+      cmocka_unit_test(colour_is_for_terminals_that_want_it),
+  };
+  unsetenv("COLUMNS");
+  return cmocka_run_group_tests(tests, NULL, NULL);
+}
