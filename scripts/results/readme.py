@@ -15,7 +15,7 @@ HEADLINE = (("v3", "B8.H16.Hkv16.Sq512.Skv512.D64.f16.full"), ("mission", "B1.H8
 def excerpt(printed):
     """Of what `attnbench report` prints: the heading, some rows of the last case, the worst finding and what is fastest."""
     lines = printed.splitlines()
-    start = next((i for i, line in enumerate(lines) if re.match(r" +variant +status ", line)), None)
+    start = next((i for i, line in enumerate(lines) if re.match(r" +variant +status\b", line)), None)
     findings = [i for i, line in enumerate(lines) if re.match(r"(severe|warning|note) ", line)]
     if start is None or not findings:
         raise Failure(INPUT, "v3: the report prints no rows or no findings, which the top README shows")

@@ -311,7 +311,7 @@ PY
   expect_status 0
   cmp "$TMP/a.json" "$TMP/b.json"
   expect_refusal 2 'at least 20' -- gate --selftest --sweep "$SWEEP" --rounds 10 --processes 12
-  expect_refusal 2 'one of --sweep and --from' -- gate --selftest --sweep "$SWEEP" --from "$TMP/j"
+  expect_refusal 2 'one of --sweep, --shape and --from' -- gate --selftest --sweep "$SWEEP" --from "$TMP/j"
   expect_refusal 2 'too many; give 10 to 64' -- gate --selftest --sweep "$SWEEP" --processes 65
 }
 

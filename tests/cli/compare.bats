@@ -94,7 +94,7 @@ d['tool']['git_commit'] = '0123abc'"
   cmp "$OUT" "$TMP/gate.json"
   expect_refusal 2 'at least 14' -- gate --selftest --sweep "$sweep" --processes 13
   expect_refusal 2 '--processes 9 is too few; give 10 to 64' -- gate --selftest --sweep "$sweep" --rounds 5 --processes 9
-  expect_refusal 2 'one of --sweep and --from' -- gate --selftest --sweep "$sweep" --from "$TMP/many.journal"
+  expect_refusal 2 'one of --sweep, --shape and --from' -- gate --selftest --sweep "$sweep" --from "$TMP/many.journal"
 }
 
 # What a busy CPU makes of the slowdowns is not for this test; that they are tried, told and counted is.
