@@ -24,7 +24,8 @@ static struct status run_verb(const struct options *options, const struct invoca
     case VERB_COMPARE: return verb_compare(options, outcome);
     case VERB_GATE: return verb_gate(options, invocation, outcome);
     case VERB_WORKER: return worker_main(options->device, options->load.item, options->load.count);
-    case VERB_DESCRIBE: return worker_describe(options->load.item, options->load.count);
+    case VERB_DESCRIBE: return verb_describe(options);
+    case VERB_OBJECT: return worker_describe(options->load.item, options->load.count);
     case VERB_MEASURE_SELF: return worker_selftest(options->device);
     case VERB_COUNT: break;
   }
@@ -38,7 +39,11 @@ static struct status print_about(const struct options *options) {
   /* Written at once: the reason why a part of it could not be written would be lost before the end. */
   setvbuf(stdout, buffer, _IOFBF, sizeof buffer);
   TRY(output_open("-", &output));
-  if (options->help) {
+  if (options->help && options->verb_named) {
+    options_help_verb(output.stream, options->verb);
+  } else if (options->short_help) {
+    options_help_short(output.stream);
+  } else if (options->help) {
     options_help(output.stream);
   } else {
     fprintf(output.stream, "attnbench %s (commit %s), CUDA %s, cJSON %s\n", version_string(), version_git_commit(),

@@ -164,6 +164,67 @@ static void help_shows_every_verb_exit_code_and_gpu(void **state) {
   free(wrapped);
 }
 
+static void help_of_a_verb_has_its_options_and_no_others(void **state) {
+  (void)state;
+  for (enum verb verb = 0; verb < VERB_WORKER; ++verb) {
+    const struct option_row *row;
+    char *text = NULL, option[64];
+    size_t size = 0;
+    FILE *file = open_memstream(&text, &size);
+    assert_non_null(file);
+    options_help_verb(file, verb);
+    assert_int_equal(fclose(file), 0);
+    assert_memory_equal(text, options_table_verb(verb)->usage, strlen(options_table_verb(verb)->usage));
+    for (size_t i = 0; (row = options_table_row(i)) != NULL; ++i) {
+      snprintf(option, sizeof option, "\n  %s%s%s", row->letter != NULL ? row->letter : "",
+               row->letter != NULL ? ", " : "", row->name);
+      const char *at = strstr(text, option);
+      while (at != NULL && strchr(" [\n", at[strlen(option)]) == NULL) at = strstr(at + 1, option);
+      const bool is_wanted = options_table_find(verb, row->name, strlen(row->name)) != NULL;
+      if ((at != NULL) != is_wanted) fail_msg("--help of %s: %s", options_table_verb(verb)->name, row->name);
+    }
+    for (char *line = strtok(text, "\n"); line != NULL; line = strtok(NULL, "\n")) assert_true(strlen(line) <= 100);
+    free(text);
+  }
+}
+
+static void help_and_version_have_short_forms(void **state) {
+  (void)state;
+  static const struct {
+    const char *words[3];
+    bool help, short_help, version, verb_named;
+    enum verb verb;
+  } rows[] = {{{"-h"}, true, true, false, false, VERB_RUN},
+              {{"--help"}, true, false, false, false, VERB_RUN},
+              {{"help"}, true, false, false, false, VERB_RUN},
+              {{"help", "compare"}, true, false, false, true, VERB_COMPARE},
+              {{"compare", "--help"}, true, false, false, true, VERB_COMPARE},
+              {{"ab", "-h"}, true, true, false, true, VERB_AB},
+              {{"-V"}, false, false, true, false, VERB_RUN},
+              {{"version"}, false, false, true, false, VERB_RUN},
+              {{"--version"}, false, false, true, false, VERB_RUN}};
+  static const char *const bad[][3] = {
+      {"help", "nothing"}, {"help", "worker"}, {"help", "ab", "ab"}, {"version", "x"}};
+  struct options options;
+  for (size_t i = 0; i < sizeof rows / sizeof *rows; ++i) {
+    struct line line = {.word = {"attnbench"}, .count = 1};
+    for (size_t j = 0; j < 3 && rows[i].words[j] != NULL; ++j) add(&line, rows[i].words[j]);
+    const struct status status = parse(&line, &options);
+    assert_false(status_failed(&status));
+    assert_int_equal(options.help, rows[i].help);
+    assert_int_equal(options.short_help, rows[i].short_help);
+    assert_int_equal(options.version, rows[i].version);
+    assert_int_equal(options.verb_named, rows[i].verb_named);
+    assert_int_equal(options.verb, rows[i].verb);
+  }
+  for (size_t i = 0; i < sizeof bad / sizeof *bad; ++i) {
+    struct line line = {.word = {"attnbench"}, .count = 1};
+    for (size_t j = 0; j < 3 && bad[i][j] != NULL; ++j) add(&line, bad[i][j]);
+    const struct status status = parse(&line, &options);
+    assert_int_equal(status.code, STATUS_USAGE);
+  }
+}
+
 /* ---- parsing ------------------------------------------------------------------------------------------------- */
 
 static void every_row_is_taken_by_its_verbs_and_by_no_other(void **state) {
@@ -458,6 +519,8 @@ int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(help_shows_every_row_with_its_verbs),
       cmocka_unit_test(help_shows_every_verb_exit_code_and_gpu),
+      cmocka_unit_test(help_of_a_verb_has_its_options_and_no_others),
+      cmocka_unit_test(help_and_version_have_short_forms),
       cmocka_unit_test(every_row_is_taken_by_its_verbs_and_by_no_other),
       cmocka_unit_test(rows_of_one_verb_fill_different_members),
       cmocka_unit_test(numbers_are_taken_up_to_their_limits),

@@ -132,7 +132,7 @@ struct status supervise_selftest(const char *device_spec, double timeout_s, char
 
 static struct status describe(struct channel *channel, const char *path, char **line) {
   const double load_timeout_s = 10.0;
-  char *const argv[] = {"attnbench", "describe", "--load", (char *)path, NULL};
+  char *const argv[] = {"attnbench", "describe-object", "--load", (char *)path, NULL};
   char end[CHANNEL_END_MAX];
   struct channel_answer answer;
   TRY(channel_ask(channel, argv, load_timeout_s, &answer, end));

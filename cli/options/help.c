@@ -5,15 +5,16 @@
 
 enum { HELP_WIDTH = 79, HELP_INDENT = 26, HELP_TEXT_MAX = 512 };
 
-/* Words of text from column HELP_INDENT, wrapped at HELP_WIDTH; what is in brackets is one word. */
-static void print_wrapped(FILE *out, const char *text) {
-  size_t column = HELP_INDENT;
+/* Words of text from column `indent`, where the line stands, wrapped at HELP_WIDTH; what is in brackets is one word.
+ */
+static void print_wrapped(FILE *out, size_t indent, const char *text) {
+  size_t column = indent;
   while (*text != '\0') {
     const size_t word = *text == '[' ? strcspn(text, "]") + 1 : strcspn(text, " ");
-    if (column > HELP_INDENT && column + 1 + word > HELP_WIDTH) {
-      fprintf(out, "\n%*s", HELP_INDENT, "");
-      column = HELP_INDENT;
-    } else if (column > HELP_INDENT) {
+    if (column > indent && column + 1 + word > HELP_WIDTH) {
+      fprintf(out, "\n%*s", (int)indent, "");
+      column = indent;
+    } else if (column > indent) {
       fputc(' ', out);
       ++column;
     }
@@ -30,7 +31,7 @@ static void append(char *text, const char *before, const char *more) {
 }
 
 /* "; 1 to 64; default 7 [run, ab]": what the row says beyond its help. */
-static void append_facts(const struct option_row *row, char *text) {
+static void append_facts(const struct option_row *row, bool has_verbs, char *text) {
   const bool is_number = row->kind == OPTION_WHOLE || row->kind == OPTION_NUMBER || row->kind == OPTION_COUNT;
   const char *before = " [";
   char range[OPTION_RANGE_MAX];
@@ -38,7 +39,7 @@ static void append_facts(const struct option_row *row, char *text) {
   if (row->choices != NULL) append(text, " ", row->choices());
   if (is_number) append(text, "; ", range);
   if (row->default_value != NULL) append(text, "; default ", row->default_value);
-  if (row->verbs == ~0u) return;
+  if (row->verbs == ~0u || !has_verbs) return;
   for (enum verb verb = 0; verb < VERB_WORKER; ++verb) {
     if (!option_is_of(row, verb)) continue;
     append(text, before, options_table_verb(verb)->name);
@@ -47,46 +48,74 @@ static void append_facts(const struct option_row *row, char *text) {
   append(text, "]", "");
 }
 
-static void print_option(FILE *out, const struct option_row *row) {
+static void print_option(FILE *out, const struct option_row *row, bool has_verbs) {
   char head[64], text[HELP_TEXT_MAX] = "";
-  snprintf(head, sizeof head, "  %s%s%s", row->name, options_table_is_joined(row) ? "" : " ",
-           row->value != NULL ? row->value : "");
+  snprintf(head, sizeof head, "  %s%s%s%s%s", row->letter != NULL ? row->letter : "", row->letter != NULL ? ", " : "",
+           row->name, options_table_is_joined(row) ? "" : " ", row->value != NULL ? row->value : "");
   append(text, row->help, "");
-  append_facts(row, text);
+  append_facts(row, has_verbs, text);
   fprintf(out, "%-*s", HELP_INDENT, head);
   if (strlen(head) >= HELP_INDENT) fprintf(out, "\n%*s", HELP_INDENT, "");
-  print_wrapped(out, text);
+  print_wrapped(out, HELP_INDENT, text);
 }
 
 static void print_verbs(FILE *out) {
   for (enum verb verb = 0; verb < VERB_WORKER; ++verb) {
     fprintf(out, "  %s\n%*s", options_table_verb(verb)->usage, HELP_INDENT, "");
-    print_wrapped(out, options_table_verb(verb)->help);
+    print_wrapped(out, HELP_INDENT, options_table_verb(verb)->help);
   }
 }
 
-static void print_options(FILE *out) {
+/* Of one verb, or with VERB_COUNT of all, each with its verbs. */
+static void print_options(FILE *out, enum verb verb) {
   const struct option_row *row;
   const char *group = "";
   for (size_t i = 0; (row = options_table_row(i)) != NULL; ++i) {
+    if (verb != VERB_COUNT && !option_is_of(row, verb)) continue;
     if (strcmp(group, row->group) != 0) fprintf(out, "\n%s\n", row->group);
     group = row->group;
-    print_option(out, row);
+    print_option(out, row, verb == VERB_COUNT);
   }
 }
 
-void options_help(FILE *out) {
+static void print_exit_codes(FILE *out) {
   const struct status_exit *exit;
+  fputs("\nExit codes\n", out);
+  for (size_t i = 0; (exit = status_exit_at(i)) != NULL; ++i) fprintf(out, "  %3d  %s\n", exit->code, exit->meaning);
+}
+
+void options_help_verb(FILE *out, enum verb verb) {
+  const struct verb_row *row = options_table_verb(verb);
+  fprintf(out, "%s\n\n", row->usage);
+  print_wrapped(out, 0, row->help);
+  fprintf(out, "\nExample: %s\n", row->example);
+  print_options(out, verb);
+  print_exit_codes(out);
+}
+
+void options_help_short(FILE *out) {
+  fputs("attnbench: benchmark and profiling harness for attention kernels on NVIDIA GPUs\n\n", out);
+  for (enum verb verb = 0; verb < VERB_WORKER; ++verb) {
+    const struct verb_row *row = options_table_verb(verb);
+    fprintf(out, "  %-9s %s\n", row->name, row->example);
+  }
+  fputs(
+      "\nattnbench VERB --help has the options of a verb, attnbench --help has everything,\n"
+      "attnbench list the variants, attnbench describe NAME explains one.\n",
+      out);
+}
+
+void options_help(FILE *out) {
   fputs("attnbench: benchmark and profiling harness for attention kernels on NVIDIA GPUs\n\nUsage\n", out);
   print_verbs(out);
   fputs("\nOptions, in brackets the verbs that take them. As an output FILE, - is stdout.\n", out);
-  print_options(out);
+  print_options(out, VERB_COUNT);
   fputs(
       "\nA table is printed on stdout, beside files too, unless --quiet is given or a\n"
       "file is - (stdout). Progress goes to stderr; with any exit code but 0, so does\n"
-      "a last line that says why.\n\nExit codes\n",
+      "a last line that says why.\n",
       out);
-  for (size_t i = 0; (exit = status_exit_at(i)) != NULL; ++i) fprintf(out, "  %3d  %s\n", exit->code, exit->meaning);
+  print_exit_codes(out);
   fputs(
       "\nExamples\n"
       "  attnbench --sweep shapes/v3.json\n"

@@ -24,8 +24,9 @@ enum verb {
   VERB_AB,
   VERB_COMPARE,
   VERB_GATE,
-  VERB_WORKER,
   VERB_DESCRIBE,
+  VERB_WORKER,
+  VERB_OBJECT,
   VERB_MEASURE_SELF,
   VERB_COUNT
 };
@@ -63,6 +64,7 @@ struct options_threshold {
 /* Defaults are filled in, so NULL is "not given and no default". */
 struct options {
   enum verb verb;
+  bool verb_named;              /* by its word, not by default */
   struct options_list reports;  /* the words without an option */
   char shipped_sweep[PATH_MAX]; /* where a sweep lies that was given by its name: what `sweep` is then */
   const char *sweep, *variants, *device, *gpu, *reference, *modes, *inject, *counters, *evidence;
@@ -76,7 +78,7 @@ struct options {
   const char *json, *csv, *gbench, *html, *journal, *base_json, *keep;
   const char *resume; /* "anyway", or "" when it was given without a word */
   const char *compare_json, *markdown, *junit, *annotations, *compare_html; /* where a comparison goes */
-  bool check_only, quick, allow_new, selftest, list_json, across_devices, quiet, help, version;
+  bool check_only, quick, allow_new, selftest, list_json, across_devices, quiet, help, short_help, version;
 };
 
 /* STATUS_USAGE names the option, what is wrong and what to do. */
@@ -84,6 +86,10 @@ struct status options_parse(int argc, char **argv, struct options *out);
 
 /* --help: every verb, option, unit, default and exit code. */
 void options_help(FILE *);
+/* --help of one verb: its options, without those of others. */
+void options_help_verb(FILE *, enum verb);
+/* -h: the verbs, a line each, and where more is. */
+void options_help_short(FILE *);
 
 /* A file of the command line; of one without an option of its own `option` says what it is. */
 struct options_file {

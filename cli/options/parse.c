@@ -43,6 +43,7 @@ static struct status take_option(int argc, char **argv, int *i, struct options *
   const size_t length = equals != NULL ? (size_t)(equals - text) : strlen(text);
   const struct option_row *row = options_table_find(out->verb, text, length);
   if (row == NULL) return unknown_option(out->verb, text);
+  if (strcmp(text, "-h") == 0) out->short_help = true;
   if (row->kind == OPTION_FLAG) {
     if (equals != NULL) return status_make(STATUS_USAGE, "%s: takes no value", row->name);
     return store(row, NULL, out);
@@ -73,8 +74,8 @@ static struct status take_report(const char *text, struct options *out) {
   const struct verb_row *verb = options_table_verb(out->verb);
   if (verb->reports_most == 0) return not_understood(text);
   if (out->reports.count == verb->reports_most) {
-    return status_make(STATUS_USAGE, "%s is one report too many; attnbench %s takes at most %zu", text, verb->name,
-                       verb->reports_most);
+    return status_make(STATUS_USAGE, "%s is one %s too many; attnbench %s takes at most %zu", text,
+                       verb->word != NULL ? verb->word : "report", verb->name, verb->reports_most);
   }
   out->reports.item[out->reports.count++] = text;
   return status_ok();
@@ -85,6 +86,7 @@ static int take_verb(int argc, char **argv, struct options *out) {
   for (int verb = 0; argc > 1 && verb < VERB_COUNT; ++verb) {
     if (strcmp(argv[1], options_table_verb((enum verb)verb)->name) != 0) continue;
     out->verb = (enum verb)verb;
+    out->verb_named = true;
     return 2;
   }
   for (int i = 1; i < argc; ++i) {
@@ -93,8 +95,23 @@ static int take_verb(int argc, char **argv, struct options *out) {
   return 1;
 }
 
+/* "help", "help VERB" and "version" are --help, VERB --help and --version. */
+static bool take_about(int argc, char **argv, struct options *out, struct status *status) {
+  const bool is_help = argc > 1 && strcmp(argv[1], "help") == 0;
+  const bool is_version = argc == 2 && strcmp(argv[1], "version") == 0;
+  if (!is_help && !is_version) return false;
+  out->help = is_help;
+  out->version = is_version;
+  if (argc > 2 && (argc > 3 || take_verb(2, argv + 1, out) == 1 || out->verb >= VERB_WORKER)) {
+    *status = not_understood(argv[argc - 1]);
+  }
+  return true;
+}
+
 struct status options_parse(int argc, char **argv, struct options *out) {
+  struct status about = status_ok();
   *out = (struct options){.verb = VERB_RUN};
+  if (take_about(argc, argv, out, &about)) return about;
   for (int i = take_verb(argc, argv, out); i < argc; ++i) {
     TRY(argv[i][0] == '-' ? take_option(argc, argv, &i, out) : take_report(argv[i], out));
   }

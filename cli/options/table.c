@@ -33,8 +33,11 @@ static const struct verb_row verbs[VERB_COUNT] = {
     [VERB_GATE] = {"gate", "attnbench gate --selftest --sweep FILE|--from FILE [options]",
                    "how often the gate raises a false alarm, and how small a slowdown it finds, on this machine",
                    "attnbench gate --selftest --sweep shapes/v3.json", 0, 0},
+    [VERB_DESCRIBE] = {"describe", "attnbench describe NAME",
+                       "what a variant, a finding or a verdict of that name is", "attnbench describe wgmma", 1, 1,
+                       "name"},
     [VERB_WORKER] = {"worker", NULL, NULL, NULL, 0, 0},
-    [VERB_DESCRIBE] = {"describe", NULL, NULL, NULL, 0, 0},
+    [VERB_OBJECT] = {"describe-object", NULL, NULL, NULL, 0, 0},
     [VERB_MEASURE_SELF] = {"measure-self", NULL, NULL, NULL, 0, 0},
 };
 
@@ -97,7 +100,7 @@ static const struct option_row rows[] = {
     {"Selection", "--only", "KEY/VARIANT", MEASURES, LIST(only, OPTIONS_LIST_MAX), FLAGS(OPTION_RELAYED),
      .help =
          "only this cell, with its key and variant as reports write them, or all variants of KEY; repeat for more"},
-    {"Selection", "--load", "FILE", MEASURES | IN(PLAN) | IN(LIST) | IN(WORKER) | IN(DESCRIBE),
+    {"Selection", "--load", "FILE", MEASURES | IN(PLAN) | IN(LIST) | IN(WORKER) | IN(OBJECT) | IN(DESCRIBE),
      LIST(load, OPTIONS_LOADS_MAX), FLAGS(OPTION_READS | OPTION_RELAYED | OPTION_STAYS),
      .help = "shared object with variants of your own (kernels/example/README.md); repeat for more"},
 
@@ -209,8 +212,9 @@ static const struct option_row rows[] = {
     {"Output", "--across-devices", NULL, IN(REPORT), FLAG(across_devices),
      .help = "show reports of unlike devices together; times are then compared within a device only"},
 
-    {"Help", "--help", NULL, ~0u, FLAG(help), .help = "this text"},
-    {"Help", "--version", NULL, ~0u, FLAG(version), .help = "version, git commit, CUDA and cJSON"},
+    {"Help", "--help", NULL, ~0u, FLAG(help), .letter = "-h",
+     .help = "this text; of one verb: attnbench VERB --help. -h without a verb is short"},
+    {"Help", "--version", NULL, ~0u, FLAG(version), .letter = "-V", .help = "version, git commit, CUDA and cJSON"},
 };
 enum { ROW_COUNT = sizeof rows / sizeof *rows };
 
@@ -218,8 +222,12 @@ const struct verb_row *options_table_verb(enum verb verb) { return &verbs[verb];
 
 const struct option_row *options_table_row(size_t index) { return index < ROW_COUNT ? &rows[index] : NULL; }
 
+static bool is_word(const char *word, const char *name, size_t length) {
+  return word != NULL && strlen(word) == length && strncmp(word, name, length) == 0;
+}
+
 static bool has_name(const struct option_row *row, const char *name, size_t length) {
-  return strlen(row->name) == length && strncmp(row->name, name, length) == 0;
+  return is_word(row->name, name, length) || is_word(row->letter, name, length);
 }
 
 const struct option_row *options_table_find(enum verb verb, const char *name, size_t length) {

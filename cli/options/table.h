@@ -7,7 +7,8 @@
 /* NULL usage: an internal verb, which --help does not show. */
 struct verb_row {
   const char *name, *usage, *help, *example;
-  size_t reports_least, reports_most; /* files without an option */
+  size_t reports_least, reports_most; /* words without an option */
+  const char *word;                   /* what they are; NULL: reports */
 };
 
 enum option_kind {
@@ -42,6 +43,7 @@ struct option_row {
   unsigned required_by; /* verbs that do not work without it */
   const char *needs;    /* an option of the same verb without which this one would do nothing */
   const char *instead;  /* an option that takes its place: not both, and one is enough where this one is required */
+  const char *letter;   /* the same, short: "-h"; NULL: none */
   const char *default_value;
   const char *(*choices)(void); /* for --help: the values that there are */
   const char *help;

@@ -102,3 +102,48 @@ load helper
   expect_refusal 2 'keeps none of the 3 cases' -- --sweep shapes/v3.json --filter S=513
 }
 @test "an unknown device is a usage error" { expect_refusal 2 'tpu' -- --sweep shapes/v3.json --device tpu; }
+
+@test "help of a verb, short help and the words help and version" {
+  attn compare --help
+  expect_status 0
+  expect_out 'attnbench compare BASE NEW'
+  expect_out '--allow-new'
+  refute_out '--selftest'
+  cp "$OUT" "$TMP/compare"
+  attn help compare
+  cmp "$OUT" "$TMP/compare"
+  attn -h
+  expect_status 0
+  [ "$(wc -l <"$OUT")" -lt 20 ] || fail "not short"
+  attn --help
+  cp "$OUT" "$TMP/whole"
+  attn help
+  cmp "$OUT" "$TMP/whole"
+  attn --version
+  cp "$OUT" "$TMP/version"
+  attn -V
+  cmp "$OUT" "$TMP/version"
+  attn version
+  cmp "$OUT" "$TMP/version"
+  expect_refusal 2 '"nothing": not understood' -- help nothing
+}
+
+@test "describe explains a variant, a finding and a verdict" {
+  attn describe split_kv
+  expect_status 0
+  expect_out 'split_kv, a variant for GPUs'
+  expect_out 'tunable  split_kv:splits='
+  expect_out_matches 'plan     B1.H8.Hkv8.Sq512.Skv512.D64.f16.full on NVIDIA H200: pass split, grid [0-9]+x'
+  attn describe d_split
+  expect_out_matches '^plan     '
+  attn describe cpu_ref
+  expect_out 'a variant for the CPU'
+  refute_out 'plan '
+  attn describe tail_wave
+  expect_out 'tail_wave, a finding (warning)'
+  expect_out 'tail_waste_min = 0.2'
+  attn describe inconclusive
+  expect_out 'a verdict of a comparison (exit code 5)'
+  expect_refusal 2 'did you mean tail_wave?' -- describe tail_wav
+  expect_refusal 2 'needs 1 name, 0 given' -- describe
+}

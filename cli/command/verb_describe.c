@@ -1,0 +1,124 @@
+/* describe: one variant, finding or verdict explained. */
+#include <string.h>
+
+#include "cli/analyse/finding.h"
+#include "cli/base/json.h"
+#include "cli/base/output.h"
+#include "cli/base/text.h"
+#include "cli/command/commands.h"
+#include "cli/command/planned.h"
+#include "cli/measure/load.h"
+#include "cli/record/plan.h"
+
+enum { NAMES_MAX = 192 };
+
+static void put(FILE *out, const char *lead, const char *text) { text_wrap(out, lead, strlen(lead), text); }
+
+/* ---- variants -------------------------------------------------------------------------------------------------- */
+
+static void describe_tunables(FILE *out, const struct attn_variant *variant) {
+  for (const struct attn_tunable *t = variant->tunables; t != NULL && t->name != NULL; ++t) {
+    char text[256];
+    snprintf(text, sizeof text, "%s:%s=%d..%d, default %d: %s", variant->name, t->name, t->min, t->max,
+             t->default_value, t->help);
+    put(out, "tunable  ", text);
+  }
+}
+
+static void describe_passes(FILE *out, const struct record *record, const struct gpu_model *gpu) {
+  for (uint32_t i = 0; i < record->plan.pass_count; ++i) {
+    const struct attn_pass *pass = &record->pass[i].pass;
+    char text[256];
+    snprintf(text, sizeof text, "%s on %s: pass %s, grid %ux%ux%u, %u threads, %u bytes of dynamic shared memory",
+             record->attn_case.key, gpu->info.name, pass->name, pass->grid[0], pass->grid[1], pass->grid[2],
+             pass->block[0] * pass->block[1] * pass->block[2], pass->dynamic_smem_bytes);
+    put(out, "plan     ", text);
+  }
+  if (record->status == CELL_skipped) put(out, "plan     ", record->reason);
+}
+
+/* What it launches for a shape that most variants take. A loaded variant's code does not run here. */
+static void describe_plan(FILE *out, const struct attn_variant *variant, const struct gpu_model *gpu) {
+  struct attn_case attn_case = {.shape = {1, 8, 8, 512, 512, 64, ATTN_F16, false}};
+  struct variant_spec spec = {.variant = variant, .tuning = variant_default_tuning(variant)};
+  struct record record;
+  if (variant->runs_on != DEVICE_CUDA || variant_is_stand_in(variant)) return;
+  case_key(&attn_case.shape, attn_case.key);
+  snprintf(spec.text, sizeof spec.text, "%s", variant->name);
+  plan_record(&attn_case, &spec, &gpu->info, &record);
+  describe_passes(out, &record, gpu);
+}
+
+static struct status describe_variant(FILE *out, const struct attn_variant *variant) {
+  const struct gpu_model *gpu = gpu_model_find(GPU_MODEL_DEFAULT);
+  char text[256];
+  fprintf(out, "%s, a variant for %s\n", variant->name, variant->runs_on == DEVICE_CPU ? "the CPU" : "GPUs");
+  put(out, "idea     ", variant->summary);
+  put(out, "limits   ", variant->limits);
+  describe_tunables(out, variant);
+  describe_plan(out, variant, gpu);
+  snprintf(text, sizeof text, "attnbench --shape B=1,H=8,S=512:4096:*2,D=64 --variants %s", variant->name);
+  put(out, "measure  ", text);
+  return status_ok();
+}
+
+/* ---- findings and verdicts ---------------------------------------------------------------------------------------
+ */
+
+static struct status describe_finding(FILE *out, enum finding_id id) {
+  fprintf(out, "%s, a finding (%s)\n", finding_name(id), finding_severity_name(finding_severity(id)));
+  put(out, "means    ", finding_help(id));
+  put(out, "said     ", finding_rule(id));
+  put(out, "remedy   ", finding_remedy(id));
+  for (size_t i = 0; i < finding_threshold_count(); ++i) {
+    const struct finding_threshold *threshold = finding_threshold_at(i);
+    char text[256];
+    if (threshold->id != id) continue;
+    snprintf(text, sizeof text, "%s = %g: %s", threshold->name, threshold->value, threshold->what);
+    put(out, "limit    ", text);
+  }
+  return status_ok();
+}
+
+static struct status describe_verdict(FILE *out, enum compare_verdict verdict) {
+  fprintf(out, "%s, a verdict of a comparison (exit code %d)\n", verdict_name(verdict),
+          (int)verdict_exit_code(verdict));
+  put(out, "means    ", verdict_help(verdict));
+  return status_ok();
+}
+
+/* ---- by name ------------------------------------------------------------------------------------------------------
+ */
+
+static struct status unknown(const char *name) {
+  const char *names[NAMES_MAX + 1] = {NULL};
+  size_t count = 0;
+  for (size_t i = 0; i < variant_count() && count < NAMES_MAX; ++i) names[count++] = variant_at(i)->name;
+  for (enum finding_id id = 0; id < FINDING_ID_COUNT && count < NAMES_MAX; ++id) names[count++] = finding_name(id);
+  for (uint32_t i = 0; verdict_at(i) != NULL && count < NAMES_MAX; ++i) names[count++] = verdict_at(i);
+  const char *nearest = json_nearest(name, names);
+  return status_make(STATUS_USAGE,
+                     "\"%s\" is no variant, finding or verdict%s%s%s; `attnbench list` has the variants, "
+                     "results/findings.md the findings",
+                     name, nearest != NULL ? "; did you mean " : "", nearest != NULL ? nearest : "",
+                     nearest != NULL ? "?" : "");
+}
+
+static struct status describe(FILE *out, const char *name) {
+  const struct attn_variant *variant = variant_find(name);
+  if (variant != NULL) return describe_variant(out, variant);
+  for (enum finding_id id = 0; id < FINDING_ID_COUNT; ++id) {
+    if (strcmp(finding_name(id), name) == 0) return describe_finding(out, id);
+  }
+  for (uint32_t i = 0; verdict_at(i) != NULL; ++i) {
+    if (strcmp(verdict_at(i), name) == 0) return describe_verdict(out, (enum compare_verdict)i);
+  }
+  return unknown(name);
+}
+
+struct status verb_describe(const struct options *options) {
+  struct output output;
+  TRY(load_stand_ins(options->load.item, options->load.count));
+  TRY(output_open("-", &output));
+  return output_end(&output, describe(output.stream, options->reports.item[0]));
+}
