@@ -36,6 +36,11 @@ static const char *where(const struct options *options) {
   return NULL;
 }
 
+static const char *signal_name(const struct status *failure) {
+  const enum exit_code code = signals_exit_code(failure);
+  return code == EXIT_CODE_SIGTERM ? "terminated" : code == EXIT_CODE_SIGHUP ? "hung up" : "interrupted";
+}
+
 void outcome_print(const struct outcome *outcome, const struct status *failure, const struct options *options,
                    FILE *file) {
   const bool is_stopped = failure->code == STATUS_INTERRUPTED;
@@ -46,8 +51,7 @@ void outcome_print(const struct outcome *outcome, const struct status *failure, 
   }
   if (!is_stopped && outcome->code == EXIT_CODE_OK) return;
   const char *path = where(options);
-  const char *signal = signals_exit_code(failure) == EXIT_CODE_SIGTERM ? "terminated" : "interrupted";
-  snprintf(line, sizeof line, "attnbench: %s%s%s", is_stopped ? signal : "",
+  snprintf(line, sizeof line, "attnbench: %s%s%s", is_stopped ? signal_name(failure) : "",
            is_stopped && outcome->why[0] != '\0' ? ": " : "", outcome->why);
   text_without_commands(line, safe, sizeof safe);
   text_clean(safe, line, sizeof line);
