@@ -64,6 +64,7 @@ void plot_close(const struct plot *plot) { fputs("</svg></figure>\n", plot->file
 
 /* Our own words or a text of any origin, at a place of the drawing. */
 static void put_label(FILE *file, double x, double y, const char *anchor, const char *more, const char *text) {
+  if (text[0] == '\0') return;
   fprintf(file, "<text x=\"%.1f\" y=\"%.1f\" text-anchor=\"%s\"%s>", x, y, anchor, more);
   html_text(file, text);
   fputs("</text>", file);
@@ -101,7 +102,7 @@ void plot_x_label(const struct plot *plot, double value, const char *first, cons
   snprintf(turn, sizeof turn, " transform=\"rotate(-35 %.1f %.1f)\"", x + 4, y + 12);
   put_label(plot->file, turned ? x + 4 : x, y + (turned ? 12 : 14), turned ? "end" : "middle", turned ? turn : "",
             first);
-  if (second[0] != '\0') put_label(plot->file, x, y + 26, "middle", "", second);
+  put_label(plot->file, x, y + 26, "middle", "", second);
 }
 
 void plot_x_name(const struct plot *plot, const char *name) {

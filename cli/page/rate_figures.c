@@ -9,6 +9,7 @@
 #include "cli/page/plot.h"
 
 enum { TEXT_MAX = 512, LABELS_STRAIGHT_MAX = 6, LABELS_SHOWN_MAX = 24 };
+static const double SOURCE_SHIFT = 0.1; /* of the way to the next case */
 
 /* What a figure shows of a row: median, and the ends of its interval. */
 struct shown {
@@ -137,6 +138,11 @@ static size_t number_cases(const struct page_row *const *rows, size_t count, dou
   return cases + 1;
 }
 
+/* What several sources have of one case stands side by side. */
+static double place_of(const struct page *page, const struct page_row *row, double case_place) {
+  return case_place + ((double)row->source - (double)(page->source_count - 1) / 2) * SOURCE_SHIFT;
+}
+
 static void put_series(const struct plot *plot, const struct kind *kind, const struct page_row *const *rows,
                        const double *place, size_t count, size_t series) {
   size_t before = count;
@@ -146,12 +152,13 @@ static void put_series(const struct plot *plot, const struct kind *kind, const s
     if (!any) plot_series_open(plot, series);
     any = true;
     if (before < count && joins(shape_of(rows[before]), shape_of(rows[i]))) {
-      plot_line(plot, "line", place[before], kind->of(rows[before]).value, place[i], kind->of(rows[i]).value);
+      plot_line(plot, "line", place_of(plot->page, rows[before], place[before]), kind->of(rows[before]).value,
+                place_of(plot->page, rows[i], place[i]), kind->of(rows[i]).value);
     }
     before = i;
   }
   for (size_t i = 0; i < count; ++i) {
-    if (rows[i]->series == series) put_point(plot, kind, rows[i], place[i]);
+    if (rows[i]->series == series) put_point(plot, kind, rows[i], place_of(plot->page, rows[i], place[i]));
   }
   if (any) plot_series_close(plot);
 }

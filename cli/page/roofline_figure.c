@@ -9,9 +9,11 @@
 
 enum { TEXT_MAX = 512 };
 
+/* NULL where the row was not timed, or no roof of its device is known. */
 static const struct mode_metrics *metrics_at(const struct page_row *row, enum time_mode mode) {
   const struct mode_metrics *metrics = &row->row->metrics.mode[mode];
-  return metrics->known && row->row->metrics.flop_per_byte > 0 ? metrics : NULL;
+  const bool is_shown = metrics->known && metrics->roof != ROOF_NONE && row->row->metrics.flop_per_byte > 0;
+  return is_shown ? metrics : NULL;
 }
 
 bool roofline_figure_any(const struct page *page) {

@@ -7,7 +7,7 @@
 #include "cli/page/html.h"
 #include "cli/page/plot.h"
 
-enum { DRAWN_MAX = 60, ROW_HEIGHT = 15, CHANGE_LEFT = 262, CHANGE_TOP = 24, NAME_SHOWN = 48 };
+enum { DRAWN_MAX = 40, ROW_HEIGHT = 25, CHANGE_LEFT = 12, CHANGE_TOP = 12, CHANGE_FOOT = 34, NAME_SHOWN = 64 };
 
 /* ---- words ----------------------------------------------------------------------------------------------------- */
 
@@ -68,11 +68,18 @@ static void put_side(FILE *file, const struct compare_side *side) {
   put_number(file, median_us, text);
 }
 
+static const struct attn_shape *shape_of(const struct compare_row *row) {
+  const struct compare_side *side = row->now.record != NULL ? &row->now : &row->base;
+  return &side->record->attn_case.shape;
+}
+
 static void put_name(const struct page *page, FILE *file, const struct compare_row *row) {
+  char where[PAGE_CASE_MAX];
   const struct page_row *shown = page_find(page, 1, row->key, row->variant);
   if (shown == NULL) shown = page_find(page, 0, row->key, row->variant);
+  page_case_text(shape_of(row), where);
   if (shown != NULL) fprintf(file, "<a href=\"#row-%zu\">", shown->number);
-  html_text(file, row->key);
+  html_text(file, where);
   if (shown != NULL) fputs("</a>", file);
 }
 
@@ -81,15 +88,16 @@ static void put_row(const struct page *page, FILE *file, const struct compare_ro
   sinks_percent(row->ratio, change);
   sinks_bounds(row, bounds);
   sinks_processes(row, processes);
-  fprintf(file, "<tr%s><td>%s</td><th scope=\"row\">", sinks_row_fails(page->compare, row) ? " class=\"fails\"" : "",
+  fprintf(file, "<tr%s><td>%s</td>", sinks_row_fails(page->compare, row) ? " class=\"fails\"" : "",
           verdict_name(row->verdict));
+  put_number(file, row->ratio, change);
+  fputs("<th scope=\"row\">", file);
   put_name(page, file, row);
   fputs("</th>", file);
   html_element(file, "td", row->variant);
   html_element(file, "td", time_mode_name(row->mode));
   put_side(file, &row->base);
   put_side(file, &row->now);
-  put_number(file, row->ratio, change);
   html_element(file, "td class=\"n\"", bounds);
   html_element(file, "td class=\"n\"", processes);
   html_element(file, "td class=\"why\"", row->reason);
@@ -100,11 +108,13 @@ static void put_table(const struct page *page, FILE *file) {
   fputs(
       "<div class=\"scroll\" role=\"region\" aria-label=\"Comparison\" tabindex=\"0\"><table class=\"sortable\">"
       "<caption>Every case, variant and mode, worst first</caption><thead><tr>"
-      "<th scope=\"col\" data-sort=\"text\">verdict</th><th scope=\"col\" data-sort=\"text\">case</th>"
+      "<th scope=\"col\" data-sort=\"text\">verdict</th><th scope=\"col\" data-sort=\"number\" "
+      "class=\"n\">change</th>"
+      "<th scope=\"col\" data-sort=\"text\">case <small>B,H,S,D,dtype,mask</small></th>"
       "<th scope=\"col\" data-sort=\"text\">variant</th><th scope=\"col\" data-sort=\"text\">mode</th>"
       "<th scope=\"col\" data-sort=\"number\" class=\"n\">base <small>us</small></th>"
       "<th scope=\"col\" data-sort=\"number\" class=\"n\">new <small>us</small></th>"
-      "<th scope=\"col\" data-sort=\"number\" class=\"n\">change</th><th scope=\"col\" class=\"n\">bounds</th>"
+      "<th scope=\"col\" class=\"n\">bounds</th>"
       "<th scope=\"col\" class=\"n\">processes</th><th scope=\"col\">why</th></tr></thead><tbody>\n",
       file);
   for (size_t i = 0; i < page->compare->row_count; ++i) put_row(page, file, &page->compare->rows[i]);
@@ -118,16 +128,15 @@ static double percent(double ratio) { return (ratio - 1) * 100; }
 static void put_change(const struct plot *plot, const struct compare_row *row, double y) {
   char where[PAGE_CASE_MAX], name[PAGE_CASE_MAX + VARIANT_SPEC_MAX + 16], text[COMPARE_LINE_MAX],
       change[COMPARE_PERCENT_MAX], bounds[COMPARE_PERCENT_MAX];
-  const struct compare_side *side = row->now.record != NULL ? &row->now : &row->base;
   const double x = axis_at(&plot->x, percent(row->ratio));
-  page_case_text(&side->record->attn_case.shape, where);
+  page_case_text(shape_of(row), where);
   snprintf(name, sizeof name, "%s %s %s", row->variant, where, time_mode_name(row->mode));
   sinks_percent(row->ratio, change);
   sinks_bounds(row, bounds);
   snprintf(text, sizeof text, "%s: %s, bounds %s: %s", name, change, bounds, verdict_name(row->verdict));
   fprintf(plot->file, "<g class=\"change%s\"><title>", sinks_row_fails(plot->page->compare, row) ? " fails" : "");
   html_text(plot->file, text);
-  fprintf(plot->file, "</title><text x=\"4\" y=\"%.1f\">", y + 3.5);
+  fprintf(plot->file, "</title><text x=\"%d\" y=\"%.1f\">", CHANGE_LEFT, y - 7);
   name[NAME_SHOWN] = '\0';
   html_text(plot->file, name);
   fputs("</text>", plot->file);
@@ -139,22 +148,21 @@ static void put_change(const struct plot *plot, const struct compare_row *row, d
 }
 
 static void put_drawing(const struct page *page, FILE *file, struct axis_range range, size_t count) {
-  const int height = CHANGE_TOP + (int)count * ROW_HEIGHT + 34;
-  const double bottom = height - 34;
+  const int height = CHANGE_TOP + (int)count * ROW_HEIGHT + CHANGE_FOOT;
   const struct plot plot = {.file = file,
                             .page = page,
-                            .x = axis_around(range.least, range.most, CHANGE_LEFT, 2 * PLOT_WIDTH - 10),
-                            .y = {.low = 0, .high = 1, .from = bottom, .to = CHANGE_TOP - 8}};
+                            .x = axis_around(range.least, range.most, CHANGE_LEFT, PLOT_RIGHT),
+                            .y = {.low = 0, .high = 1, .from = height - CHANGE_FOOT, .to = CHANGE_TOP - 8}};
   size_t drawn = 0;
-  plot_open_sized(&plot, 2 * PLOT_WIDTH, height, "Worst first, with bounds", "Change of time from base to new");
+  plot_open_sized(&plot, PLOT_WIDTH, height, "Worst first, with bounds", "Change of time from base to new");
   plot_x_ticks(&plot, "");
   fprintf(file,
           "<text x=\"%d\" y=\"%d\" text-anchor=\"end\" class=\"name\">change of time, %%: right is slower</text>",
-          2 * PLOT_WIDTH - 10, height - 4);
+          PLOT_RIGHT, height - 4);
   plot_line(&plot, "zero", 0, 0, 0, 1);
   for (size_t i = 0; i < page->compare->row_count && drawn < count; ++i) {
     const struct compare_row *row = &page->compare->rows[i];
-    if (isfinite(row->ratio)) put_change(&plot, row, CHANGE_TOP + 4 + (double)drawn++ * ROW_HEIGHT);
+    if (isfinite(row->ratio)) put_change(&plot, row, CHANGE_TOP + 18 + (double)drawn++ * ROW_HEIGHT);
   }
   plot_close(&plot);
 }
@@ -191,7 +199,7 @@ static void put_figure(const struct page *page, FILE *file) {
     axis_range_add(&range, percent(row->ci_high));
   }
   if (count == 0) return;
-  fputs("<h3>Change of every row</h3>\n<div class=\"wide\">\n", file);
+  fputs("<h3>Change of every row</h3>\n<div class=\"panels\">\n", file);
   put_drawing(page, file, range, count);
   put_data(file, page->compare);
 }
