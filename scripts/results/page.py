@@ -172,13 +172,19 @@ def linked_pages(reports, predictions, folder):
     return pages
 
 
+TIMES = ("Hot is the time per launch inside a CUDA graph of launches back to back: it holds the gap between two launches of the graph, "
+         "which is no kernel's work and weighs most below 30 us. Cold is one launch after the L2 cache was flushed: it holds what the two "
+         "events around the launch take (`event us` below). Every row is of one process; the intervals of its times and ratios hold within "
+         "that process, and the next one may lie outside.")
+
+
 def front(reports, linked, plots, origins, folder):
     links = "\n".join(f"- [{title}]({file})" for file, (title, _) in linked.items())
     opening = [f"# One {reports.device['name']}", GENERATED,
                f"{device_text(reports)}; clocks were not locked. `<sweep>.journal` is what a run measured, `torch_<sweep>.json` what "
                "`scripts/sdpa_baseline.py` measured of PyTorch ([formats](../README.md)). `scripts/results/update_results.py` makes "
                "these pages and the plots from them; no figure is typed by hand.",
-               f"In a browser, with every row, findings and figures that answer to clicks: `attnbench report results/{folder}/v3.journal "
+               TIMES, f"In a browser, with every row, findings and figures that answer to clicks: `attnbench report results/{folder}/v3.journal "
                "--html v3.html`, and so of any journal here; of two side by side: `attnbench report "
                f"results/{folder}/n6.journal results/{folder}/torch_n6.json --html n6.html`.", *([links] if links else [])]
     return joined([*opening, *plot_blocks(plots), *fastest_blocks(reports), *scaling_blocks(reports),
