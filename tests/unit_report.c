@@ -276,6 +276,53 @@ static void the_events_in_cold_times_are_shown(void **state) {
   discard(&built);
 }
 
+static void count_gpu_time(struct record *record, double us, const char *cache) {
+  counter_record_start(&record->counters);
+  record->counters.done = true;
+  record->counters.pass_count = record->counters.launches = 1;
+  snprintf(record->counters.source, sizeof record->counters.source, "ncu 2025.3.1");
+  snprintf(record->counters.cache, sizeof record->counters.cache, "%s", cache);
+  record->counters.pass[0].values.gpu_time_us = us;
+}
+
+/* 12 us against 8 us: only if one profiler took both in one way. */
+static void kernels_alone_are_compared_where_both_were_counted(void **state) {
+  (void)state;
+  static const struct {
+    bool has_reference;
+    const char *cache;
+    double ratio;
+  } cases[] = {{true, "hot", 1.5}, {true, "cold", NAN}, {false, "hot", NAN}};
+  for (size_t c = 0; c < sizeof cases / sizeof *cases; ++c) {
+    struct built built;
+    build("tests/data/report_gpu.jsonl", &built);
+    report_free(&built.report);
+    struct record *row = NULL, *reference = NULL;
+    for (size_t i = 0; i < built.journal.record_count; ++i) {
+      struct record *record = &built.journal.records[i];
+      if (row == NULL && record->status == CELL_ok)
+        row = record;
+      else if (row != NULL && reference == NULL && record->status == CELL_ok)
+        reference = record;
+    }
+    /* The second row becomes the reference of the first one's case. */
+    row->speedup = (struct speedup_record){.reference = "cudnn", .mode[TIME_HOT] = {.done = true, .ratio = 1.2}};
+    reference->attn_case = row->attn_case;
+    snprintf(reference->variant, sizeof reference->variant, "cudnn");
+    count_gpu_time(row, 8, "hot");
+    if (cases[c].has_reference) count_gpu_time(reference, 12, cases[c].cache);
+    assert_ok(report_build(&built.journal, &built.report));
+    const double ratio = built.report.rows[row - built.journal.records].kernel_ratio;
+    char *text = text_of(&built.report, report_write_text), *json = text_of(&built.report, report_write_json);
+    assert_true(isnan(cases[c].ratio) ? isnan(ratio) : ratio == cases[c].ratio);
+    assert_true((strstr(text, "  kernel\n") != NULL) == !isnan(ratio));
+    assert_true((strstr(json, "\"kernel_speedup_ratio\":\t1.5") != NULL) == !isnan(ratio));
+    free(text);
+    free(json);
+    discard(&built);
+  }
+}
+
 static void text_names_the_worst_finding_first_and_folds_cases(void **state) {
   (void)state;
   char *text = text_of_journal("tests/data/report_gpu.jsonl", report_write_text);
@@ -766,6 +813,7 @@ int main(void) {
       cmocka_unit_test(text_says_why_a_time_is_doubtful),
       cmocka_unit_test(few_slow_samples_of_a_narrow_interval_are_no_doubt),
       cmocka_unit_test(the_events_in_cold_times_are_shown),
+      cmocka_unit_test(kernels_alone_are_compared_where_both_were_counted),
       cmocka_unit_test(text_names_the_worst_finding_first_and_folds_cases),
       cmocka_unit_test(text_lines_fit_and_carry_no_control_bytes),
       cmocka_unit_test(a_report_read_back_is_the_same_report),

@@ -33,6 +33,23 @@ static double cold_net_us(const struct journal_data *journal, const struct repor
   return cold->done && overhead_us > 0 && net_us > 0 ? net_us : (double)NAN;
 }
 
+/* Kernels alone: a hot time also holds the gap between two launches, which differs from kernel to kernel. Only times
+ * that one profiler took in one way are held against each other. */
+static double kernel_ratio(const struct report *report, const struct report_row *row) {
+  const struct record *here = row->record;
+  const double here_us = row->metrics.counted.total.gpu_time_us;
+  if (!here->counters.done || !(here_us > 0) || !report_has_speedup(&here->speedup)) return NAN;
+  for (size_t i = 0; i < report->row_count; ++i) {
+    const struct record *there = &report->records[i];
+    if (!there->counters.done || strcmp(there->variant, here->speedup.reference) != 0) continue;
+    const bool alike = strcmp(there->attn_case.key, here->attn_case.key) == 0 &&
+                       strcmp(there->counters.source, here->counters.source) == 0 &&
+                       strcmp(there->counters.cache, here->counters.cache) == 0;
+    if (alike) return report->rows[i].metrics.counted.total.gpu_time_us / here_us;
+  }
+  return NAN;
+}
+
 /* Derives the rows. metrics and scaling are scratch of row_count entries each. */
 static struct status derive_rows(struct report *report, const struct diagnose_evidence *evidence,
                                  struct metrics *metrics, struct scaling *scaling) {
@@ -51,8 +68,11 @@ static struct status derive_rows(struct report *report, const struct diagnose_ev
     struct report_row *row = &report->rows[i];
     row->metrics = metrics[i];
     row->scaling = scaling[i];
+    row->kernel_ratio = NAN;
     diagnose(report->records, metrics, scaling, report->row_count, i, row->device, evidence, &row->findings);
   }
+  for (size_t i = 0; i < report->row_count && !status_failed(&status); ++i)
+    report->rows[i].kernel_ratio = kernel_ratio(report, &report->rows[i]);
   return status;
 }
 

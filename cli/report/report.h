@@ -13,7 +13,8 @@
 struct report_row {
   const struct record *record;
   const struct device_info *device; /* the device of this row: measured, or the model of planned rows */
-  double cold_net_us; /* cold median less what the events around a launch take; NAN when that is not known */
+  double kernel_ratio; /* the reference's kernels over the row's, as one profiler timed both; NAN when it did not */
+  double cold_net_us;  /* cold median less what the events around a launch take; NAN when that is not known */
   struct metrics metrics;
   struct scaling scaling;
   struct findings findings;

@@ -32,6 +32,11 @@ static const struct field interval_fields[] = {
     {0},
 };
 
+static const struct field kernel_fields[] = {
+    FIELD("kernel_speedup_ratio", F64, struct report_row, kernel_ratio),
+    {0},
+};
+
 static const struct field net_fields[] = {FIELD("cold_net_us", F64, struct report_row, cold_net_us), {0}};
 
 static const struct field tflop_fields[] = {
@@ -148,6 +153,7 @@ static bool add_rates(cJSON *result, const struct report_row *row) {
 
 static bool add_speedup_reason(cJSON *result, const struct report_row *row) {
   const struct speedup_record *speedup = &row->record->speedup;
+  if (!isnan(row->kernel_ratio) && !fields_write(result, kernel_fields, row)) return false;
   if (report_has_speedup(speedup)) return true;
   return add_text(result, "speedup_vs_reason", speedup->reason[0] != '\0' ? speedup->reason : "not measured");
 }

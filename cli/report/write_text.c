@@ -100,21 +100,33 @@ static void cell_speedup(const void *row, char out[TEXT_CELL_MAX]) {
   units_format_fixed(ratio->done ? ratio->ratio : (double)NAN, ratio->ratio < 0.1 ? 3 : 2, out);
 }
 
+static void cell_kernel_speedup(const void *row, char out[TEXT_CELL_MAX]) {
+  const double ratio = ((const struct report_row *)row)->kernel_ratio;
+  units_format_fixed(ratio, ratio < 0.1 ? 3 : 2, out);
+}
+
 /* Marked are the fastest of each case, and what failed. */
 static enum text_tone tone_of(const void *row) {
   if (cell_status_exit_code(record_of(row)->status) != EXIT_CODE_OK) return TEXT_BAD;
   return ((const struct report_row *)row)->is_fastest ? TEXT_BEST : TEXT_PLAIN;
 }
 
-/* The first one is left out where cases head their rows, the last one of a report whose rows were timed against
+/* The first one is left out where cases head their rows, the last two of a report whose rows were timed against
  * nothing. */
 static const struct text_column main_columns[] = {
-    {"case", "", true, 0, 20, cell_case},          {"variant", "", true, 0, 12, cell_variant},
-    {"status", "", true, 0, 0, cell_status},       {"hot", "us", false, 0, 0, cell_hot},
-    {"cold", "us", false, 2, 0, cell_cold},        {"rate", "TFLOP/s", false, 1, 0, cell_tflop},
-    {"roof", "% of peak", false, 3, 0, cell_roof}, {"grid", "x,y,z", false, 7, 0, cell_grid},
-    {"blocks", "", false, 6, 0, cell_blocks},      {"waves", "", false, 5, 0, cell_waves},
-    {"error", "max abs", false, 4, 0, cell_error}, {"vs ref", "hot", false, 0, 0, cell_speedup},
+    {"case", "", true, 0, 20, cell_case},
+    {"variant", "", true, 0, 12, cell_variant},
+    {"status", "", true, 0, 0, cell_status},
+    {"hot", "us", false, 0, 0, cell_hot},
+    {"cold", "us", false, 2, 0, cell_cold},
+    {"rate", "TFLOP/s", false, 1, 0, cell_tflop},
+    {"roof", "% of peak", false, 3, 0, cell_roof},
+    {"grid", "x,y,z", false, 7, 0, cell_grid},
+    {"blocks", "", false, 6, 0, cell_blocks},
+    {"waves", "", false, 5, 0, cell_waves},
+    {"error", "max abs", false, 4, 0, cell_error},
+    {"vs ref", "hot", false, 0, 0, cell_speedup},
+    {"vs ref", "kernel", false, 8, 0, cell_kernel_speedup},
 };
 enum { MAIN_COLUMN_COUNT = sizeof main_columns / sizeof *main_columns };
 
@@ -354,13 +366,22 @@ static const struct speedup_record *first_speedup(const struct report *report) {
   return NULL;
 }
 
+static bool any_kernel_ratio(const struct report *report) {
+  for (size_t i = 0; i < report->row_count; ++i) {
+    if (isfinite(report->rows[i].kernel_ratio)) return true;
+  }
+  return false;
+}
+
 static void print_reference(FILE *file, const struct report *report) {
   const struct speedup_record *speedup = first_speedup(report);
   char text[PARAGRAPH_MAX];
   if (speedup == NULL) return;
-  snprintf(text, sizeof text,
-           "time of %s over the row's, measured in turns in one process: above 1 the row is faster",
-           speedup->reference);
+  snprintf(
+      text, sizeof text, "time of %s over the row's, measured in turns in one process: above 1 the row is faster%s",
+      speedup->reference,
+      any_kernel_ratio(report) ? "; kernel: as a profiler timed the kernels alone, without the gaps between launches"
+                               : "");
   text_wrap(file, "vs ref = ", 9, text);
 }
 
@@ -542,7 +563,7 @@ static bool has_groups(const struct report *report) {
 }
 
 static struct text_fit print_rows(FILE *file, const struct report *report, const void **rows) {
-  const size_t first = has_groups(report) ? 1 : 0, left_out = first_speedup(report) != NULL ? 0 : 1;
+  const size_t first = has_groups(report) ? 1 : 0, left_out = first_speedup(report) != NULL ? 0 : 2;
   const struct text_table table = {.columns = main_columns + first,
                                    .column_count = MAIN_COLUMN_COUNT - first - left_out,
                                    .rows = rows,
