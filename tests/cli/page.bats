@@ -62,6 +62,45 @@ CHECK
   cmp "$OUT" "$TMP/gpu.html"
 }
 
+@test "time over B*H is drawn with the steps that the waves of the grid make" {
+  attn report results/h200/v3.journal --html "$TMP/v3.html" --json "$TMP/v3.json"
+  expect_status 0
+  page "$TMP/v3.html"
+  python - "$TMP/v3.json" "$TMP/v3.html" <<'CHECK' || fail "steps that are not those of the waves"
+import json, re, sys
+scaled, stepped = {}, 0
+for r in json.load(open(sys.argv[1]))["results"]:
+    if r["scaling"] and r["scaling"]["time_ratio"]:
+        scaled.setdefault(r["variant"], []).append((r["shape"]["B"] * r["shape"]["Hq"], r["scaling"]))
+page = open(sys.argv[2]).read()
+section = page[page.index('<section id="scaling"'):]
+drawings = section[:section.index("</section>")].split("<figure><figcaption>")[1:]
+assert len(drawings) == len(scaled) > 3, (len(drawings), len(scaled))
+for drawing in drawings:
+    rows = sorted(scaled[drawing.split(",")[0]], key=lambda row: row[0])
+    ticks = [(float(y), float(label)) for y, label in
+             re.findall(r'class="grid" d="M[\d.]+ ([\d.]+)H[\d.]+"/><text[^>]*>([\d.]+)</text>', drawing)]
+    (y0, v0), (y1, v1) = ticks[0], ticks[-1]
+    value = lambda y: v0 + (float(y) - y0) * (v1 - v0) / (y1 - y0)
+    near = lambda a, b: abs(a - b) < 0.02 * max(1, v1)
+    points = re.findall(r'class="mark" d="M([\d.]+) ([\d.]+)m', drawing)
+    assert len(points) == len(rows)
+    assert all(near(value(y), s["time_ratio"]["hot"]) for (x, y), (pairs, s) in zip(points, rows)), drawing[:80]
+    steps = [tuple(map(float, at)) for at in re.findall(r'class="expected" d="M([\d.]+) ([\d.]+)L([\d.]+) ([\d.]+)"', drawing)]
+    if rows[-1][1]["wave_ratio"] is None:
+        assert not steps
+        continue
+    assert near(value(steps[0][1]), 1) and near(value(steps[-1][3]), rows[-1][1]["wave_ratio"]), (drawing[:80], steps)
+    # Flat or straight up, never aslant, where the grid is known to grow with B*H; one rise for each wave more.
+    if all(x0 == x1 or y0 == y1 for x0, y0, x1, y1 in steps):
+        stepped += 1
+        rises = sum(y0 != y1 for x0, y0, x1, y1 in steps)
+        first, last, full = rows[0][0], rows[-1][0], rows[-1][1]["full_bh"]
+        assert rises == -(-last // full) - -(-first // full), (drawing[:80], rises)
+assert stepped > 2, stepped
+CHECK
+}
+
 @test "names from a report stay texts, in the page and in its CSV" {
   edit "$GPU" "$TMP/evil.json" '
 evil = "<script>alert(1)</script>\"><img src=x onerror=alert(2)>&amp;\u202e\u0007"
