@@ -269,6 +269,8 @@ PUBLIC_HEADERS := kernels/host_device.h kernels/input.h kernels/plugin.h kernels
 PUBLIC_SCRIPTS := scripts/profile_sweep.py scripts/sdpa_baseline.py
 INCLUDE = $(DESTDIR)$(PREFIX)/include/attnbench/kernels
 SHARE = $(DESTDIR)$(PREFIX)/share/attnbench
+MAN = $(DESTDIR)$(PREFIX)/share/man/man1
+COMPLETIONS = $(DESTDIR)$(PREFIX)/share/bash-completion/completions
 PKGCONFIG = $(DESTDIR)$(PREFIX)/share/pkgconfig
 copy = install -d $(1) && install -m $(if $(3),$(3),644) $(2) $(1)
 
@@ -282,13 +284,15 @@ install: all
 	$(call copy,$(SHARE)/scripts/lib,$(wildcard scripts/lib/*.py))
 	$(call copy,$(INCLUDE),$(PUBLIC_HEADERS))
 	$(call copy,$(INCLUDE)/tiles,kernels/tiles/tensor_map.cuh)
-	install -d $(PKGCONFIG)
+	install -d $(MAN) $(COMPLETIONS) $(PKGCONFIG)
+	./attnbench generate man >$(MAN)/attnbench.1
+	./attnbench generate bash >$(COMPLETIONS)/attnbench
 	printf 'Name: attnbench\nDescription: headers for kernels that attnbench loads\nVersion: %s\nCflags: -I%s\n' \
 	  '$(VERSION)' '$(PREFIX)/include/attnbench' >$(PKGCONFIG)/attnbench.pc
 
 ## uninstall: remove what install copied
 uninstall:
-	rm -f $(DESTDIR)$(PREFIX)/bin/attnbench $(PKGCONFIG)/attnbench.pc
+	rm -f $(DESTDIR)$(PREFIX)/bin/attnbench $(PKGCONFIG)/attnbench.pc $(MAN)/attnbench.1 $(COMPLETIONS)/attnbench
 	rm -rf $(SHARE) $(DESTDIR)$(PREFIX)/include/attnbench
 
 ## clean: remove everything that was built

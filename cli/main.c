@@ -8,6 +8,13 @@
 #include "cli/base/version.h"
 #include "cli/command/commands.h"
 #include "cli/measure/worker.h"
+#include "cli/options/generate.h"
+
+static struct status print_generated(const struct options *options) {
+  struct output output;
+  TRY(output_open("-", &output));
+  return output_end(&output, generate_text(options->reports.item[0], output.stream));
+}
 
 static struct status run_verb(const struct options *options, const struct invocation *invocation,
                               struct outcome *outcome) {
@@ -25,6 +32,7 @@ static struct status run_verb(const struct options *options, const struct invoca
     case VERB_GATE: return verb_gate(options, invocation, outcome);
     case VERB_WORKER: return worker_main(options->device, options->load.item, options->load.count);
     case VERB_DESCRIBE: return verb_describe(options);
+    case VERB_GENERATE: return print_generated(options);
     case VERB_OBJECT: return worker_describe(options->load.item, options->load.count);
     case VERB_MEASURE_SELF: return worker_selftest(options->device);
     case VERB_COUNT: break;

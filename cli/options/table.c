@@ -36,6 +36,8 @@ static const struct verb_row verbs[VERB_COUNT] = {
     [VERB_DESCRIBE] = {"describe", "attnbench describe NAME",
                        "what a variant, a finding or a verdict of that name is", "attnbench describe wgmma", 1, 1,
                        "name"},
+    [VERB_GENERATE] = {"generate", "attnbench generate man|bash", "the man page, or what completes words in bash",
+                       "source <(attnbench generate bash)", 1, 1, "name"},
     [VERB_WORKER] = {"worker", NULL, NULL, NULL, 0, 0},
     [VERB_OBJECT] = {"describe-object", NULL, NULL, NULL, 0, 0},
     [VERB_MEASURE_SELF] = {"measure-self", NULL, NULL, NULL, 0, 0},

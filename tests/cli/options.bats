@@ -147,3 +147,40 @@ load helper
   expect_refusal 2 'did you mean tail_wave?' -- describe tail_wav
   expect_refusal 2 'needs 1 name, 0 given' -- describe
 }
+
+@test "bash completes verbs, options of the verb, values and files" {
+  "$ATTNBENCH" generate bash >"$TMP/complete"
+  # complete_words WORD...: what the last word can become.
+  cat >"$TMP/words" <<'SH'
+source "$1"
+shift
+COMP_WORDS=(attnbench "$@") COMP_CWORD=$#
+_attnbench
+echo "${COMPREPLY[*]}"
+SH
+  complete_words() { bash "$TMP/words" "$TMP/complete" "$@"; }
+  [ "$(complete_words co)" = compare ] || fail "$(complete_words co)"
+  [ "$(complete_words compare --ma)" = --markdown ] || fail "$(complete_words compare --ma)"
+  [ -z "$(complete_words list --ma)" ] || fail "$(complete_words list --ma)"
+  [ "$(complete_words --che)" = --check-only ] || fail "$(complete_words --che)"
+  [ "$(complete_words plan --gpu h2)" = "h200 h20" ] || fail "$(complete_words plan --gpu h2)"
+  [ "$(complete_words compare --noise f)" = fail ] || fail "$(complete_words compare --noise f)"
+  [ "$(complete_words --sweep shapes/v3)" = shapes/v3.json ] || fail "$(complete_words --sweep shapes/v3)"
+  ! command -v shellcheck >/dev/null || shellcheck -s bash "$TMP/complete"
+}
+
+@test "the man page has every verb, option and exit code, and roff takes it" {
+  attn generate man
+  expect_status 0
+  cp "$OUT" "$TMP/attnbench.1"
+  tr -d '\\' <"$TMP/attnbench.1" >"$TMP/plain"
+  for word in $("$ATTNBENCH" --help | grep -oE '^  (-[hV], )?--[a-z-]+' | grep -oE -- '--[a-z-]+'); do
+    grep -qE -- "^\.B $word( |\$|\[)" "$TMP/plain" || fail "no $word"
+  done
+  for verb in run plan report compare gate describe generate; do
+    grep -q "^\.B .*$verb" "$TMP/plain" || fail "no $verb"
+  done
+  [ "$(sed -n '/^\.SH EXIT/,/^\.SH ENV/p' "$TMP/plain" | grep -c '^\.TP')" -ge 14 ] || fail "exit codes"
+  if command -v groff >/dev/null; then [ -z "$(groff -man -Tutf8 -ww "$TMP/attnbench.1" 2>&1 >/dev/null)" ]; fi
+  expect_refusal 2 'give man or bash' -- generate fish
+}

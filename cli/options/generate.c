@@ -1,0 +1,176 @@
+/* Writes the man page and the completion of bash. */
+#include "cli/options/generate.h"
+
+#include <string.h>
+
+#include "cli/base/version.h"
+#include "cli/options/table.h"
+
+/* ---- the man page ---------------------------------------------------------------------------------------------- */
+
+/* Roff takes a backslash, a dot or a quote at the start of a line, and a dash, for something else. */
+static void put_roff(FILE *out, const char *text) {
+  if (*text == '.' || *text == '\'') fputs("\\&", out);
+  for (; *text != '\0'; ++text) {
+    if (*text == '\\') {
+      fputs("\\e", out);
+    } else if (*text == '-') {
+      fputs("\\-", out);
+    } else {
+      fputc(*text, out);
+    }
+  }
+}
+
+static void put_line(FILE *out, const char *before, const char *text, const char *after) {
+  fputs(before, out);
+  put_roff(out, text);
+  fputs(after, out);
+}
+
+static void man_verbs(FILE *out) {
+  for (enum verb verb = 0; verb < VERB_WORKER; ++verb) {
+    put_line(out, ".TP\n.B ", options_table_verb(verb)->usage, "\n");
+    put_line(out, "", options_table_verb(verb)->help, "\n");
+  }
+}
+
+/* "Default h200. Of run and plan." */
+static void man_facts(FILE *out, const struct option_row *row) {
+  char range[OPTION_RANGE_MAX];
+  const char *before = "Of ";
+  options_table_range(row, range);
+  if (row->choices != NULL) put_line(out, "", row->choices(), ".\n");
+  if (row->kind == OPTION_WHOLE || row->kind == OPTION_NUMBER || row->kind == OPTION_COUNT)
+    put_line(out, "From ", range, ".\n");
+  if (row->default_value != NULL) put_line(out, "Default ", row->default_value, ".\n");
+  if (row->verbs == ~0u) return;
+  for (enum verb verb = 0; verb < VERB_WORKER; ++verb) {
+    if (!option_is_of(row, verb)) continue;
+    put_line(out, before, options_table_verb(verb)->name, "");
+    before = ", ";
+  }
+  fputs(".\n", out);
+}
+
+static void man_options(FILE *out) {
+  const struct option_row *row;
+  const char *group = "";
+  for (size_t i = 0; (row = options_table_row(i)) != NULL; ++i) {
+    if (strcmp(group, row->group) != 0) put_line(out, ".SS ", row->group, "\n");
+    group = row->group;
+    put_line(out, ".TP\n.B ", row->name, "");
+    if (row->value != NULL) put_line(out, row->kind == OPTION_COUNT ? "" : " ", row->value, "");
+    put_line(out, "\n", row->help, ".\n");
+    man_facts(out, row);
+  }
+}
+
+static void write_man(FILE *out) {
+  const struct status_exit *exit;
+  fprintf(out, ".TH ATTNBENCH 1 \"\" \"attnbench %s\" \"User Commands\"\n", version_string());
+  fputs(
+      ".SH NAME\nattnbench \\- benchmark and profiling harness for attention kernels on NVIDIA GPUs\n.SH SYNOPSIS\n"
+      ".B attnbench\n.RI [ VERB ] \" \" [ OPTION ]...\n.SH VERBS\n",
+      out);
+  man_verbs(out);
+  fputs(".SH OPTIONS\nAs an output FILE, \\- is stdout.\n", out);
+  man_options(out);
+  fputs(".SH EXIT STATUS\n", out);
+  for (size_t i = 0; (exit = status_exit_at(i)) != NULL; ++i) {
+    fprintf(out, ".TP\n.B %d\n", exit->code);
+    put_line(out, "", exit->meaning, ".\n");
+  }
+  fputs(
+      ".SH ENVIRONMENT\n.TP\n.B COLUMNS\nwidth of tables, from 80 to 250; by default that of the terminal\n"
+      ".TP\n.B NO_COLOR\nno colour, whatever the terminal\n.TP\n.B TMPDIR\nwhere journals lie that nobody named\n",
+      out);
+}
+
+/* ---- completion of bash ------------------------------------------------------------------------------------------
+ */
+
+/* "a, b or c" and "a|b" as words; anything else is not listed. */
+static void put_values(FILE *out, const char *text) {
+  for (; *text != '\0'; ++text) {
+    if (strncmp(text, " or ", 4) == 0) text += 3;
+    fputc(strchr(",| ", *text) != NULL ? ' ' : *text, out);
+  }
+}
+
+static const char *values_of(const struct option_row *row) {
+  if (row->choices != NULL) return row->choices();
+  return row->kind == OPTION_CHOICE ? row->value : NULL;
+}
+
+static bool is_first_of_name(const struct option_row *row, size_t index) {
+  for (size_t i = 0; i < index; ++i) {
+    if (strcmp(options_table_row(i)->name, row->name) == 0) return false;
+  }
+  return true;
+}
+
+/* What stands behind an option that has a value: one of some words, else a file. */
+static void bash_values(FILE *out) {
+  const struct option_row *row;
+  for (size_t i = 0; (row = options_table_row(i)) != NULL; ++i) {
+    if (values_of(row) == NULL || !is_first_of_name(row, i)) continue;
+    fprintf(out, "    %s) words='", row->name);
+    put_values(out, values_of(row));
+    fputs("' ;;\n", out);
+  }
+}
+
+static void bash_options(FILE *out) {
+  for (enum verb verb = 0; verb < VERB_WORKER; ++verb) {
+    const struct option_row *row;
+    fprintf(out, "    %s) options='", options_table_verb(verb)->name);
+    for (size_t i = 0; (row = options_table_row(i)) != NULL; ++i) {
+      if (option_is_of(row, verb)) fprintf(out, "%s ", row->name);
+    }
+    fputs("' ;;\n", out);
+  }
+}
+
+static void write_bash(FILE *out) {
+  fputs(
+      "# Completes the command line of attnbench in bash. Made by: attnbench generate bash\n"
+      "_attnbench() {\n"
+      "  local current=${COMP_WORDS[COMP_CWORD]} before=${COMP_WORDS[COMP_CWORD-1]} verb=run words='' options=''\n"
+      "  local verbs='",
+      out);
+  for (enum verb verb = 0; verb < VERB_WORKER; ++verb) fprintf(out, "%s ", options_table_verb(verb)->name);
+  fputs(
+      "'\n"
+      "  [[ \" $verbs \" == *\" ${COMP_WORDS[1]} \"* && $COMP_CWORD -gt 1 ]] && verb=${COMP_WORDS[1]}\n"
+      "  case $before in\n",
+      out);
+  bash_values(out);
+  fputs("  esac\n  case $verb in\n", out);
+  bash_options(out);
+  fputs(
+      "  esac\n"
+      "  if [[ $words == '' && $current == -* ]]; then words=$options; fi\n"
+      "  if [[ $words == '' && $COMP_CWORD -eq 1 ]]; then words=$verbs; fi\n"
+      "  if [[ $words == '' ]]; then\n"
+      "    mapfile -t COMPREPLY < <(compgen -f -- \"$current\")\n"
+      "  else\n"
+      "    mapfile -t COMPREPLY < <(compgen -W \"$words\" -- \"$current\")\n"
+      "  fi\n"
+      "}\n"
+      "complete -o filenames -F _attnbench attnbench\n",
+      out);
+}
+
+struct status generate_text(const char *what, FILE *out) {
+  static const struct {
+    const char *what;
+    void (*write)(FILE *);
+  } texts[] = {{"man", write_man}, {"bash", write_bash}};
+  for (size_t i = 0; i < sizeof texts / sizeof *texts; ++i) {
+    if (strcmp(texts[i].what, what) != 0) continue;
+    texts[i].write(out);
+    return status_ok();
+  }
+  return status_make(STATUS_USAGE, "attnbench generate %s: nothing is made of that name; give man or bash", what);
+}

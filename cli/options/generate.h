@@ -1,0 +1,13 @@
+/* Texts for other programs that are made from the tables of options: the man page, and what completes words in a
+ * shell. */
+#ifndef ATTNBENCH_CLI_OPTIONS_GENERATE_H
+#define ATTNBENCH_CLI_OPTIONS_GENERATE_H
+
+#include <stdio.h>
+
+#include "kernels/status.h"
+
+/* "man": roff of attnbench(1); "bash": a script to be sourced. STATUS_USAGE: neither. */
+struct status generate_text(const char *what, FILE *);
+
+#endif
