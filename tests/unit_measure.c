@@ -65,6 +65,18 @@ static void a_launch_of_milliseconds_takes_five_to_nine_samples(void **state) {
   assert_int_equal(stop, STATS_STOP_INTERVAL);
 }
 
+static void a_launch_that_spends_the_budget_takes_no_more_than_the_fewest(void **state) {
+  (void)state;
+  static double us[ROOM];
+  const struct measure_settings cpu = measure_defaults(DEVICE_CPU), quick = measure_quick(DEVICE_CUDA);
+  enum stats_stop stop;
+  fill(us, 2e6, 0.002);
+  assert_int_equal(samples_taken(&cpu.rule, us, ROOM, 2e6, &stop), cpu.rule.floor_samples);
+  assert_int_equal(stop, STATS_STOP_BUDGET);
+  fill(us, 49e3, 0.002);
+  assert_int_equal(samples_taken(&quick.rule, us, ROOM, 49e3, &stop), quick.rule.floor_samples);
+}
+
 static void a_fast_launch_still_takes_them_all(void **state) {
   (void)state;
   static double us[ROOM];
@@ -94,6 +106,7 @@ static void times_that_drift_are_not_steady(void **state) {
 int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(a_launch_of_milliseconds_takes_five_to_nine_samples),
+      cmocka_unit_test(a_launch_that_spends_the_budget_takes_no_more_than_the_fewest),
       cmocka_unit_test(a_fast_launch_still_takes_them_all),
       cmocka_unit_test(times_that_drift_are_not_steady),
       cmocka_unit_test(a_range_has_no_letter_that_filters_of_tools_read),

@@ -90,11 +90,17 @@ static struct status settle(struct problem *problem, enum time_mode mode, const 
   return status_ok();
 }
 
+/* Samples so slow that they spend the budget are looked at one by one. */
+static uint32_t slow_batch(const struct stats_rule *rule, double cost_us, uint32_t taken) {
+  const uint32_t wanted = taken < rule->few_samples ? rule->few_samples - taken : SLOW_BATCH;
+  return samples_for(rule->budget_s, cost_us, wanted);
+}
+
 uint32_t measure_batch(const struct stats_rule *rule, double cost_us, uint32_t taken) {
   const bool is_slow = rule->slow_s > 0 && cost_us >= rule->slow_s * 1e6;
-  const uint32_t usual = samples_for(3 * window_target_s, cost_us, BATCH_MAX);
-  const uint32_t batch = !is_slow ? usual : taken < rule->few_samples ? rule->few_samples - taken : SLOW_BATCH;
   const uint32_t room = rule->max_samples - taken;
+  const uint32_t batch =
+      is_slow ? slow_batch(rule, cost_us, taken) : samples_for(3 * window_target_s, cost_us, BATCH_MAX);
   return batch < room ? batch : room;
 }
 
