@@ -132,6 +132,10 @@ PY
   attn diagnose "$TMP/scalar.journal" --evidence "$TMP/h100.journal"
   expect_status 6
   expect_err 'is of NVIDIA H100, the report of NVIDIA H200'
+  sed 's/"profiled":null/"profiled":"ncu"/' "$TMP/scalar.journal" >"$TMP/profiled.journal"
+  attn diagnose "$TMP/scalar.journal" --evidence "$TMP/profiled.journal"
+  expect_status 6
+  expect_err 'was measured under ncu'
   attn diagnose "$TMP/scalar.journal" --evidence tests/data/times_s0.json
   expect_status 7
   expect_err 'entered by hand'
