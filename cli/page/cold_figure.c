@@ -8,10 +8,10 @@
 enum { TEXT_MAX = 512 };
 
 static bool has_both(const struct page_row *row) {
-  return page_time(row, TIME_HOT) != NULL && page_time(row, TIME_COLD) != NULL;
+  return rows_time(row, TIME_HOT) != NULL && rows_time(row, TIME_COLD) != NULL;
 }
 
-static double median_us(const struct page_row *row, enum time_mode mode) { return page_time(row, mode)->us.median; }
+static double median_us(const struct page_row *row, enum time_mode mode) { return rows_time(row, mode)->us.median; }
 
 bool cold_figure_any(const struct page *page) {
   for (size_t i = 0; i < page->row_count; ++i) {
@@ -22,9 +22,9 @@ bool cold_figure_any(const struct page *page) {
 
 static void put_point(const struct plot *plot, const struct page_row *row) {
   char text[TEXT_MAX], name[PAGE_NAME_MAX], where[PAGE_CASE_MAX], hot[UNITS_TEXT_MAX], cold[UNITS_TEXT_MAX];
-  const struct time_record *time = page_time(row, TIME_COLD);
-  page_series_text(plot->page, row->series, name);
-  page_case_text(&row->row->record->attn_case.shape, where);
+  const struct time_record *time = rows_time(row, TIME_COLD);
+  rows_series_text(plot->page, row->series, name);
+  rows_case_text(&row->row->record->attn_case.shape, where);
   units_format(median_us(row, TIME_HOT), hot);
   units_format(median_us(row, TIME_COLD), cold);
   snprintf(text, sizeof text, "%s at %s: %s us hot, %s us cold", name, where, hot, cold);
@@ -69,7 +69,7 @@ void cold_figure_write(const struct page *page, FILE *file) {
     const struct page_row *row = &page->rows[i];
     char name[PAGE_NAME_MAX];
     if (!has_both(row)) continue;
-    page_series_text(page, row->series, name);
+    rows_series_text(page, row->series, name);
     html_csv_text(file, name);
     fputc(',', file);
     html_csv_text(file, row->row->record->attn_case.key);

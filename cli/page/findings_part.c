@@ -36,7 +36,7 @@ static void put_rows(const struct page *page, FILE *file, const struct fold *fol
     const struct page_row *row = &page->rows[i];
     if (row->series != series || !has_finding(row, (enum finding_id)fold->kind)) continue;
     if (shown++ >= LINKS_SHOWN_MAX) continue;
-    page_case_text(&row->row->record->attn_case.shape, where);
+    rows_case_text(&row->row->record->attn_case.shape, where);
     fprintf(file, "%s<a href=\"#row-%zu\">", shown > 1 ? " &middot; " : "", row->number);
     html_text(file, where);
     fputs(row->row == fold->worst && fold->count > 1 ? "</a> (worst)" : "</a>", file);
@@ -50,7 +50,7 @@ static void put_finding(const struct page *page, FILE *file, size_t source, cons
   const size_t series = series_of(page, source, fold->variant);
   const char *severity = finding_severity_name((enum finding_severity)fold->severity);
   char name[PAGE_NAME_MAX];
-  page_series_text(page, series, name);
+  rows_series_text(page, series, name);
   fprintf(file, "<li id=\"finding-%s-%zu\" class=\"finding %s\"><h3><span class=\"severity\">%s</span> ",
           finding_name(id), series, severity, severity);
   html_element(file, "code", name);

@@ -13,7 +13,7 @@ static void put_legend(const struct page *page, FILE *file) {
   fputs("<ul class=\"legend\">", file);
   for (size_t i = 0; i < page->series_count; ++i) {
     const struct page_series *series = &page->series[i];
-    page_series_text(page, i, name);
+    rows_series_text(page, i, name);
     fprintf(file, "<li class=\"c%zu%s\" data-series=\"%zu\"><svg width=\"26\" height=\"12\" aria-hidden=\"true\">",
             series->number % PAGE_COLOURS, series->is_reference ? " ref" : "", i);
     fputs("<path class=\"line\" d=\"M1 6H25\"/>", file);

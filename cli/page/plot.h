@@ -4,7 +4,7 @@
 #define ATTNBENCH_CLI_PAGE_PLOT_H
 
 #include "cli/page/axis.h"
-#include "cli/page/parts.h"
+#include "cli/page/rows.h"
 
 enum { PLOT_WIDTH = 400, PLOT_HEIGHT = 260, PLOT_LEFT = 46, PLOT_RIGHT = 392, PLOT_TOP = 22, PLOT_BOTTOM = 216 };
 

@@ -17,15 +17,15 @@ struct shown {
 };
 
 static struct shown rate_of(const struct page_row *row) {
-  if (page_time(row, TIME_HOT) == NULL) return (struct shown){NAN, NAN, NAN};
-  const struct page_interval us = page_interval_of(row, TIME_HOT);
+  if (rows_time(row, TIME_HOT) == NULL) return (struct shown){NAN, NAN, NAN};
+  const struct page_interval us = rows_interval_of(row, TIME_HOT);
   const double tflop_us = row->row->metrics.flops * 1e-6;
   return (struct shown){tflop_us / us.median_us, tflop_us / us.high_us, tflop_us / us.low_us};
 }
 
 static struct shown latency_of(const struct page_row *row) {
-  if (page_time(row, TIME_HOT) == NULL) return (struct shown){NAN, NAN, NAN};
-  const struct page_interval us = page_interval_of(row, TIME_HOT);
+  if (rows_time(row, TIME_HOT) == NULL) return (struct shown){NAN, NAN, NAN};
+  const struct page_interval us = rows_interval_of(row, TIME_HOT);
   return (struct shown){us.median_us, us.low_us, us.high_us};
 }
 
@@ -83,7 +83,7 @@ static struct status order_rows(const struct page *page, struct ordered *out) {
   *out = (struct ordered){.row = malloc((page->row_count + 1) * sizeof *out->row)};
   if (out->row == NULL) return status_make(STATUS_MEMORY, "no memory for the figures of %zu rows", page->row_count);
   for (size_t i = 0; i < page->row_count; ++i) {
-    if (page_time(&page->rows[i], TIME_HOT) != NULL) out->row[out->count++] = &page->rows[i];
+    if (rows_time(&page->rows[i], TIME_HOT) != NULL) out->row[out->count++] = &page->rows[i];
   }
   qsort(out->row, out->count, sizeof *out->row, compare_rows);
   return status_ok();
@@ -118,8 +118,8 @@ static void put_point(const struct plot *plot, const struct kind *kind, const st
   char text[TEXT_MAX], name[PAGE_NAME_MAX], where[PAGE_CASE_MAX], value[UNITS_TEXT_MAX], low[UNITS_TEXT_MAX],
       high[UNITS_TEXT_MAX];
   const struct shown shown = kind->of(row);
-  page_series_text(plot->page, row->series, name);
-  page_case_text(shape_of(row), where);
+  rows_series_text(plot->page, row->series, name);
+  rows_case_text(shape_of(row), where);
   units_format(shown.value, value);
   units_format(shown.low, low);
   units_format(shown.high, high);
@@ -201,7 +201,7 @@ static void put_data(const struct page *page, FILE *file, const struct kind *kin
     const struct shown shown = kind->of(row);
     const double numbers[] = {shown.value, shown.low, shown.high};
     char name[PAGE_NAME_MAX];
-    page_series_text(page, row->series, name);
+    rows_series_text(page, row->series, name);
     html_csv_text(file, name);
     fputc(',', file);
     html_csv_text(file, row->row->record->attn_case.key);
@@ -229,7 +229,7 @@ static void put_figure(const struct page *page, FILE *file, const struct kind *k
 
 bool rate_figures_any(const struct page *page) {
   for (size_t i = 0; i < page->row_count; ++i) {
-    if (page_time(&page->rows[i], TIME_HOT) != NULL) return true;
+    if (rows_time(&page->rows[i], TIME_HOT) != NULL) return true;
   }
   return false;
 }

@@ -30,7 +30,7 @@ struct view {
 };
 
 static bool is_in(const struct view *view, const struct page_row *row) {
-  return metrics_at(row, view->mode) != NULL && page_is_same_device(view->first, row);
+  return metrics_at(row, view->mode) != NULL && rows_is_same_device(view->first, row);
 }
 
 /* ---- roofs ----------------------------------------------------------------------------------------------------- */
@@ -76,8 +76,8 @@ static void put_roofs(const struct plot *plot, const struct device_info *device)
 static void put_point(const struct plot *plot, const struct page_row *row, enum time_mode mode) {
   const struct mode_metrics *metrics = metrics_at(row, mode);
   char text[TEXT_MAX], name[PAGE_NAME_MAX], where[PAGE_CASE_MAX], rate[UNITS_TEXT_MAX], share[UNITS_TEXT_MAX];
-  page_series_text(plot->page, row->series, name);
-  page_case_text(&row->row->record->attn_case.shape, where);
+  rows_series_text(plot->page, row->series, name);
+  rows_case_text(&row->row->record->attn_case.shape, where);
   units_format(metrics->tflop_per_s, rate);
   units_format_fixed(100 * metrics->roof_ratio, 1, share);
   snprintf(text, sizeof text, "%s at %s: %s TFLOP/s, %s %% of the %s roof", name, where, rate, share,
@@ -135,7 +135,7 @@ static void put_data(const struct page *page, FILE *file) {
       const struct mode_metrics *metrics = metrics_at(row, mode);
       char name[PAGE_NAME_MAX];
       if (metrics == NULL) continue;
-      page_series_text(page, row->series, name);
+      rows_series_text(page, row->series, name);
       html_csv_text(file, name);
       fputc(',', file);
       html_csv_text(file, row->row->record->attn_case.key);

@@ -91,8 +91,8 @@ static void put_measured(const struct plot *plot, const struct page_row *const *
   }
   for (size_t i = 0; i < count; ++i) {
     char text[TEXT_MAX], name[PAGE_NAME_MAX], where[PAGE_CASE_MAX], ratio[UNITS_TEXT_MAX], waves[UNITS_TEXT_MAX];
-    page_series_text(plot->page, rows[i]->series, name);
-    page_case_text(&rows[i]->row->record->attn_case.shape, where);
+    rows_series_text(plot->page, rows[i]->series, name);
+    rows_case_text(&rows[i]->row->record->attn_case.shape, where);
     units_format(ratio_of(rows[i]), ratio);
     units_format(scaling_at(rows[i])->wave_ratio, waves);
     snprintf(text, sizeof text, "%s at %s: %s times the baseline's %s time; the waves say %s", name, where, ratio,
@@ -129,7 +129,7 @@ static void put_drawing(const struct page *page, FILE *file, const struct page_r
                             .about = scaling_verdict_help(scaling_at(rows[count - 1])->verdict),
                             .x = axis_log(x.least, x.most, PLOT_LEFT, PLOT_RIGHT),
                             .y = axis_linear(y.most, PLOT_BOTTOM, PLOT_TOP)};
-  page_series_text(page, rows[0]->series, name);
+  rows_series_text(page, rows[0]->series, name);
   snprintf(title, sizeof title, "%s, S %u, D %u, %s, %s", name, (unsigned)shape->Sq, (unsigned)shape->D,
            attn_dtype_name(shape->dtype), shape->causal ? "causal mask" : "no mask");
   plot_open(&plot, title, "Time over B*H");
@@ -149,7 +149,7 @@ static void put_data(const struct page *page, FILE *file, const struct page_row 
     const double numbers[] = {pairs_of(rows[i]), ratio_of(rows[i]), scaling_at(rows[i])->wave_ratio,
                               scaling_at(rows[i])->full_bh};
     char name[PAGE_NAME_MAX];
-    page_series_text(page, rows[i]->series, name);
+    rows_series_text(page, rows[i]->series, name);
     html_csv_text(file, name);
     fputc(',', file);
     html_csv_text(file, rows[i]->row->record->attn_case.key);

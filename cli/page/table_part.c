@@ -47,20 +47,20 @@ static void cell_status(const struct page_row *row, struct cell *out) {
 /* What has no time says why in one word. */
 static void cell_hot(const struct page_row *row, struct cell *out) {
   const enum cell_status status = row->row->record->status;
-  set_time(out, page_time(row, TIME_HOT));
+  set_time(out, rows_time(row, TIME_HOT));
   if (status != CELL_ok) snprintf(out->text, sizeof out->text, "%s", cell_status_name(status));
 }
 
 static void cell_width(const struct page_row *row, struct cell *out) {
-  const struct page_interval us = page_interval_of(row, TIME_HOT);
-  const bool known = page_time(row, TIME_HOT) != NULL;
+  const struct page_interval us = rows_interval_of(row, TIME_HOT);
+  const bool known = rows_time(row, TIME_HOT) != NULL;
   char text[UNITS_TEXT_MAX];
   out->number = known ? 50 * (us.high_us - us.low_us) / us.median_us : (double)NAN;
   units_format_fixed(out->number, 2, text);
   snprintf(out->text, sizeof out->text, "%s", text);
 }
 
-static void cell_cold(const struct page_row *row, struct cell *out) { set_time(out, page_time(row, TIME_COLD)); }
+static void cell_cold(const struct page_row *row, struct cell *out) { set_time(out, rows_time(row, TIME_COLD)); }
 
 static void cell_rate(const struct page_row *row, struct cell *out) {
   set_number(out, hot_of(row)->known ? hot_of(row)->tflop_per_s : (double)NAN, -1);
@@ -96,7 +96,7 @@ static void cell_waves(const struct page_row *row, struct cell *out) {
 }
 
 static void cell_clock(const struct page_row *row, struct cell *out) {
-  const struct time_record *time = page_time(row, TIME_HOT);
+  const struct time_record *time = rows_time(row, TIME_HOT);
   set_number(out, time != NULL ? time->sm_clock_mhz : (double)NAN, 0);
 }
 
@@ -174,7 +174,7 @@ static void put_cell(FILE *file, const struct column *column, const struct cell 
 static void put_row(const struct page *page, FILE *file, const struct page_row *row) {
   const struct record *record = row->row->record;
   char where[PAGE_CASE_MAX];
-  page_case_text(&record->attn_case.shape, where);
+  rows_case_text(&record->attn_case.shape, where);
   fprintf(file, "<tr id=\"row-%zu\" data-series=\"%zu\" data-status=\"%s\"%s data-key=\"", row->number, row->series,
           cell_status_name(record->status), row->is_fastest ? " class=\"fastest\"" : "");
   html_text(file, record->attn_case.key);
@@ -210,8 +210,8 @@ static void put_intervals(const struct page *page, FILE *file) {
   uint32_t processes = 0;
   bool is_timed = false;
   for (size_t i = 0; i < page->row_count; ++i) {
-    if (page_time(&page->rows[i], TIME_HOT) == NULL) continue;
-    const uint32_t of_row = page_interval_of(&page->rows[i], TIME_HOT).processes;
+    if (rows_time(&page->rows[i], TIME_HOT) == NULL) continue;
+    const uint32_t of_row = rows_interval_of(&page->rows[i], TIME_HOT).processes;
     is_timed = true;
     processes = of_row > processes ? of_row : processes;
   }

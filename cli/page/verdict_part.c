@@ -75,9 +75,9 @@ static const struct attn_shape *shape_of(const struct compare_row *row) {
 
 static void put_name(const struct page *page, FILE *file, const struct compare_row *row) {
   char where[PAGE_CASE_MAX];
-  const struct page_row *shown = page_find(page, 1, row->key, row->variant);
-  if (shown == NULL) shown = page_find(page, 0, row->key, row->variant);
-  page_case_text(shape_of(row), where);
+  const struct page_row *shown = rows_find(page, 1, row->key, row->variant);
+  if (shown == NULL) shown = rows_find(page, 0, row->key, row->variant);
+  rows_case_text(shape_of(row), where);
   if (shown != NULL) fprintf(file, "<a href=\"#row-%zu\">", shown->number);
   html_text(file, where);
   if (shown != NULL) fputs("</a>", file);
@@ -129,7 +129,7 @@ static void put_change(const struct plot *plot, const struct compare_row *row, d
   char where[PAGE_CASE_MAX], name[PAGE_CASE_MAX + VARIANT_SPEC_MAX + 16], text[COMPARE_LINE_MAX],
       change[COMPARE_PERCENT_MAX], bounds[COMPARE_PERCENT_MAX];
   const double x = axis_at(&plot->x, percent(row->ratio));
-  page_case_text(shape_of(row), where);
+  rows_case_text(shape_of(row), where);
   snprintf(name, sizeof name, "%s %s %s", row->variant, where, time_mode_name(row->mode));
   sinks_percent(row->ratio, change);
   sinks_bounds(row, bounds);
