@@ -54,8 +54,8 @@ static const struct gpu_model models[] = {
     {"h200",
      {LIMITS_ALL, LIMITS_9_0, .name = "NVIDIA H200", .sms = 132, .l2_bytes = MIB(60), .memory_bytes = MIB(143771),
       .sm_clock_max_mhz = 1980, .dram_gb_per_s = 4800, .tensor_flop_per_clk_sm = 4096}},
-    /* The vendor publishes no data sheet of it. f16 rate (a quarter of the H100's) and DRAM bandwidth are as resellers
-     * and the press give them. */
+    /* The vendor publishes no data sheet of it. f16 rate (a quarter of the H100's) and DRAM bandwidth are as
+     * resellers and the press give them. */
     {"h20",
      {LIMITS_ALL, LIMITS_9_0, .name = "NVIDIA H20", .sms = 78, .l2_bytes = MIB(60), .memory_bytes = MIB(97871),
       .sm_clock_max_mhz = 1980, .dram_gb_per_s = 4000, .tensor_flop_per_clk_sm = 1024}},
