@@ -57,14 +57,24 @@ bool resource_rules_smem_limits_occupancy(const struct rules_row *row, struct fi
   return true;
 }
 
+/* The most registers per thread, below those that there are, with which one more block fits; 1 when none do. Fewer
+ * registers never fit fewer blocks. */
+static uint32_t most_registers(const struct rules_row *row, uint32_t registers, const struct pass_metrics *m) {
+  uint32_t fits = 1;
+  for (uint32_t step = UINT32_C(1) << 31; step > 0; step >>= 1) {
+    if (step >= registers || fits > registers - step) continue;
+    const uint32_t tried = fits + step;
+    const struct occupancy then = occupancy_of(row->device, m->threads_per_block, tried, 0);
+    if (then.resident_blocks > m->resident_blocks) fits = tried;
+  }
+  return fits;
+}
+
 bool resource_rules_registers_limit_occupancy(const struct rules_row *row, struct finding *f) {
   if (!rules_worst_pass(row, register_lack, &f->pass)) return false;
   const struct pass_record *p = &row->record->pass[f->pass];
   const struct pass_metrics *m = &row->metrics->pass[f->pass];
-  uint32_t registers = p->facts.registers;
-  while (registers > 1 &&
-         occupancy_of(row->device, m->threads_per_block, registers, 0).resident_blocks <= m->resident_blocks)
-    registers--;
+  const uint32_t registers = most_registers(row, p->facts.registers, m);
   rules_put(f->measured, "%s%u registers per thread x %u threads: blocks per SM %u, occupancy %.0f %%",
             rules_prefix_of(row, f->pass).text, p->facts.registers, m->threads_per_block, m->resident_blocks,
             100 * m->occupancy_ratio);

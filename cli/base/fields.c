@@ -506,7 +506,10 @@ struct keys {
 /* Once: several members may lie in one object of an older file. */
 static void add_key(struct keys *keys, const char *key, size_t length, const char *suffix) {
   if (keys->count == KEYS_MAX) return;
-  snprintf(keys->text[keys->count], KEY_MAX, "%.*s%s", (int)length, key, suffix);
+  const size_t more = strlen(suffix);
+  if (length + more >= KEY_MAX) return;
+  memcpy(keys->text[keys->count], key, length);
+  memcpy(keys->text[keys->count] + length, suffix, more + 1);
   for (size_t i = 0; i < keys->count; ++i) {
     if (strcmp(keys->text[i], keys->text[keys->count]) == 0) return;
   }
@@ -528,8 +531,10 @@ static void add_keys(struct keys *keys, const struct field *fields) {
 }
 
 static struct status check_keys(const struct json_doc *doc, const cJSON *object, const struct field *fields) {
-  struct keys keys = {.count = 0};
+  struct keys keys;
+  keys.count = 0; /* not the texts, which are many */
   add_keys(&keys, fields);
+  keys.known[keys.count] = NULL;
   return json_check_keys(doc, object, keys.known);
 }
 
@@ -560,10 +565,13 @@ static struct status check_reason(const struct json_doc *doc, const cJSON *objec
   return json_error(doc, reason, false, "must be a string");
 }
 
+/* *next: where the key would be if the object has them in the order of the table, which is the order of writing. */
 static struct status read_field(const struct json_doc *doc, const cJSON *object, const struct field *field,
-                                void *base) {
+                                const cJSON **next, void *base) {
   if (field->kind == FIELD_PART) return read_flat(doc, object, field, base);
-  const cJSON *item = json_get(object, field->key);
+  const cJSON *item =
+      *next != NULL && strcmp((*next)->string, field->key) == 0 ? *next : json_get(object, field->key);
+  if (item != NULL) *next = item->next;
   if (item == NULL && field->alias != NULL) item = find_path(object, field->alias);
   if (item == object) return read_flat(doc, object, field, base);
   if (item == NULL && may_be_absent(field)) return status_ok();
@@ -578,8 +586,9 @@ struct status fields_read_part(const struct json_doc *doc, const cJSON *object, 
                                void *base) {
   if (!cJSON_IsObject(object)) return json_error(doc, object, false, "must be an object");
   struct status status = status_ok();
+  const cJSON *next = object->child;
   for (const struct field *field = fields; field->key != NULL && !status_failed(&status); ++field) {
-    status = read_field(doc, object, field, base);
+    status = read_field(doc, object, field, &next, base);
     if (!status_failed(&status) && field->null_reason != NULL) status = check_reason(doc, object, field);
   }
   return status;

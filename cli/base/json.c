@@ -4,6 +4,7 @@
 #include <ctype.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <float.h>
 #include <inttypes.h>
 #include <math.h>
 #include <stdarg.h>
@@ -233,8 +234,64 @@ static struct status syntax_error(const char *path, const struct json_scan *scan
                      scan->problem, found);
 }
 
-/* doc->text is this parse's own copy; freed by the caller on failure. */
-static struct status parse_copy(struct json_doc *doc) {
+/* ---- large numbers ------------------------------------------------------------------------------------------- */
+
+/* From here on a double no longer holds every whole number. */
+static const double two_to_53 = 9007199254740992.0;
+
+static int by_item(const void *a, const void *b) {
+  const cJSON *left = ((const struct json_large *)a)->item, *right = ((const struct json_large *)b)->item;
+  return (left > right) - (left < right);
+}
+
+/* Most numbers are told from a large one by their length. */
+static bool is_large(const char *token, size_t length) {
+  const char *point = memchr(token, '.', length);
+  const size_t whole = point != NULL ? (size_t)(point - token) : length;
+  const bool has_exponent = memchr(token, 'e', length) != NULL || memchr(token, 'E', length) != NULL;
+  return (whole >= 16 || has_exponent) && strtod(token, NULL) >= two_to_53;
+}
+
+static const char *skip_string(const char *text) {
+  for (++text; *text != '"'; ++text) text += *text == '\\';
+  return text + 1;
+}
+
+/* Notes where the large numbers of a text that is known to be JSON begin, in its order; how many. out may be NULL. */
+static size_t find_large(const char *text, struct json_large *out) {
+  size_t count = 0;
+  for (const char *at = text; *at != '\0';) {
+    const size_t length = strspn(at, "0123456789+-.eE");
+    const bool is_number = length > 0 && *at != 'e'; /* of true or false */
+    if (is_number && is_large(at, length)) {
+      if (out != NULL) out[count].offset = (size_t)(at - text);
+      ++count;
+    }
+    at = *at == '"' ? skip_string(at) : at + (length > 0 ? length : 1);
+  }
+  return count;
+}
+
+/* The items of the same numbers, in the same order. */
+static void pair_large(const cJSON *value, struct json_large *out, size_t most, size_t *count) {
+  if (cJSON_IsNumber(value) && value->valuedouble >= two_to_53 && *count < most) out[(*count)++].item = value;
+  for (const cJSON *item = value->child; item != NULL; item = item->next) pair_large(item, out, most, count);
+}
+
+/* cJSON keeps neither the digits nor the place of a number. */
+static struct status keep_large(struct json_doc *doc) {
+  const size_t most = find_large(doc->text, NULL);
+  if (most == 0) return status_ok();
+  doc->large = calloc(most, sizeof *doc->large);
+  if (doc->large == NULL) return status_make(STATUS_MEMORY, "%s: no memory for its values; free some", doc->path);
+  find_large(doc->text, doc->large);
+  pair_large(doc->root, doc->large, most, &doc->large_count);
+  qsort(doc->large, doc->large_count, sizeof *doc->large, by_item);
+  return status_ok();
+}
+
+/* The caller frees the document on failure. */
+static struct status parse_text(struct json_doc *doc) {
   struct json_scan scan = {.text = doc->text, .length = doc->length};
   const char *end = NULL;
   if (doc->length == 0) return status_make(STATUS_INPUT, "%s:1:1: is empty; write a JSON value into it", doc->path);
@@ -242,25 +299,33 @@ static struct status parse_copy(struct json_doc *doc) {
   /* The NUL must lie inside the length: cJSON before 1.7.18 reads past a text that it thinks is cut. */
   doc->root = cJSON_ParseWithLengthOpts(doc->text, doc->length + 1, &end, 1);
   if (!doc->root) return status_make(STATUS_MEMORY, "%s: no memory for its values; free some", doc->path);
-  return status_ok();
+  return scan.has_long_number ? keep_large(doc) : status_ok();
 }
 
-struct status json_parse(const char *path, const char *text, size_t length, struct json_doc *out) {
+struct status json_adopt(const char *path, char *text, size_t length, struct json_doc *out) {
   memset(out, 0, sizeof *out);
   snprintf(out->path, sizeof out->path, "%s", path);
   out->length = length;
-  out->text = malloc(length + 1);
-  if (!out->text) return status_make(STATUS_MEMORY, "%s: no memory for its %zu bytes; free some", path, length);
-  if (length > 0) memcpy(out->text, text, length);
-  out->text[length] = '\0';
-  const struct status status = parse_copy(out);
+  out->text = text;
+  const struct status status = parse_text(out);
   if (status_failed(&status)) json_free(out);
   return status;
+}
+
+struct status json_parse(const char *path, const char *text, size_t length, struct json_doc *out) {
+  char *copy = malloc(length + 1);
+  if (!copy) return status_make(STATUS_MEMORY, "%s: no memory for its %zu bytes; free some", path, length);
+  if (length > 0) memcpy(copy, text, length);
+  copy[length] = '\0';
+  return json_adopt(path, copy, length, out);
 }
 
 void json_free(struct json_doc *doc) {
   cJSON_Delete(doc->root);
   free(doc->text);
+  free(doc->large);
+  doc->large = NULL;
+  doc->large_count = 0;
   doc->root = NULL;
   doc->text = NULL;
 }
@@ -269,9 +334,7 @@ struct status json_load(const char *path, size_t max_bytes, struct json_doc *out
   char *text;
   size_t length;
   TRY(json_read_file(path, max_bytes, &text, &length));
-  struct status status = json_parse(path, text, length, out);
-  free(text);
-  return status;
+  return json_adopt(path, text, length, out);
 }
 
 const cJSON *json_get(const cJSON *object, const char *key) { return cJSON_GetObjectItemCaseSensitive(object, key); }
@@ -330,12 +393,15 @@ struct status json_check_keys(const struct json_doc *doc, const cJSON *object, c
   enum { SEEN_MAX = 64 };
   uint64_t seen = 0;
   const cJSON *item = NULL;
+  size_t index = 0;
   cJSON_ArrayForEach(item, object) {
-    size_t index = 0;
+    /* Most keys stand in the order of `known`. */
+    if (index > 0 && known[index] != NULL && strcmp(known[index], item->string) != 0) index = 0;
+    if (known[index] == NULL) index = 0;
     while (known[index] && strcmp(known[index], item->string) != 0) ++index;
     if (!known[index] || index >= SEEN_MAX) return unknown_key(doc, item, known);
     if (seen >> index & 1u) return json_error(doc, item, true, "appears twice in its object; remove one of the two");
-    seen |= UINT64_C(1) << index;
+    seen |= UINT64_C(1) << index++;
   }
   return status_ok();
 }
@@ -345,8 +411,9 @@ static int by_key(const void *a, const void *b) {
 }
 
 static struct status twice_in(const struct json_doc *doc, const cJSON *object) {
+  enum { FEW = 64 };
   const size_t count = (size_t)cJSON_GetArraySize(object);
-  const cJSON **sorted = malloc((count + 1) * sizeof *sorted), *item = NULL;
+  const cJSON *few[FEW], **sorted = count <= FEW ? few : malloc(count * sizeof *sorted), *item = NULL;
   struct status status = status_ok();
   size_t used = 0;
   if (sorted == NULL) return status_make(STATUS_MEMORY, "%s: no memory for %zu keys", doc->path, count);
@@ -356,7 +423,7 @@ static struct status twice_in(const struct json_doc *doc, const cJSON *object) {
     if (by_key(&sorted[i - 1], &sorted[i]) == 0)
       status = json_error(doc, sorted[i], true, "appears twice in its object; remove one of the two");
   }
-  free(sorted);
+  if (sorted != few) free(sorted);
   return status;
 }
 
@@ -373,8 +440,6 @@ struct status json_check_unique(const struct json_doc *doc) {
 
 /* ---- numbers ------------------------------------------------------------------------------------------------- */
 
-static const double two_to_53 = 9007199254740992.0;
-
 /* The value of a whole, non-negative number item. Above 2^53 a double no longer holds every whole number, so the
  * digits are read from the text. False when it does not fit 64 bits or is written with a fraction or exponent. */
 static bool exact_whole(const struct json_doc *doc, const cJSON *item, uint64_t *out) {
@@ -382,8 +447,10 @@ static bool exact_whole(const struct json_doc *doc, const cJSON *item, uint64_t 
     *out = (uint64_t)item->valuedouble;
     return true;
   }
-  const struct place place = place_of(doc, item);
-  const char *digits = doc->text + json_scan_find(doc->text, doc->length, place.index, place.depth, false);
+  const struct json_large wanted = {.item = item};
+  const struct json_large *large = bsearch(&wanted, doc->large, doc->large_count, sizeof *doc->large, by_item);
+  if (large == NULL) return false;
+  const char *digits = doc->text + large->offset;
   char *end = NULL;
   if (!isdigit((unsigned char)*digits)) return false;
   errno = 0;
@@ -416,7 +483,8 @@ struct status json_whole(const struct json_doc *doc, const cJSON *item, uint64_t
 
 void json_format_number(double value, char out[32]) {
   char printed[32];
-  int digits = 1;
+  /* Up to 15 digits survive in every normal double, and %g drops the zeros that they do not need. */
+  int digits = fabs(value) < DBL_MIN ? 1 : DBL_DIG;
   if (value == floor(value) && fabs(value) < 1e15) {
     snprintf(out, 32, "%.0f", value);
     return;

@@ -16,12 +16,20 @@
 
 enum { JSON_FILE_BYTES_MAX = 1 << 20, JSON_DEPTH_MAX = 16, JSON_STRING_MAX = 32768 };
 
+/* A number from 2^53 on, and where its digits are in the text. */
+struct json_large {
+  const cJSON *item;
+  size_t offset;
+};
+
 /* A parsed document with its text, for positions. */
 struct json_doc {
   char path[PATH_MAX];
   char *text; /* NUL-terminated copy */
   size_t length;
   cJSON *root;
+  struct json_large *large; /* by item */
+  size_t large_count;
 };
 
 /* Reads a regular file of at most max_bytes whole. *text is malloc'ed, NUL-terminated, the caller's. */
@@ -29,6 +37,9 @@ struct status json_read_file(const char *path, size_t max_bytes, char **text, si
 
 /* Parses strictly. On success the caller frees with json_free. */
 struct status json_parse(const char *path, const char *text, size_t length, struct json_doc *out);
+/* The same of a malloc'ed text that ends with NUL behind its length and is the document's from now on, also when this
+ * fails. */
+struct status json_adopt(const char *path, char *text, size_t length, struct json_doc *out);
 void json_free(struct json_doc *);
 /* Reads a file and parses it; the same as the two calls above. */
 struct status json_load(const char *path, size_t max_bytes, struct json_doc *out);

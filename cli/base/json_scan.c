@@ -159,18 +159,28 @@ static bool scan_number_grammar(struct json_scan *scan) {
   return skip_digits(scan) > 0 || expected(scan, "expected a digit in the exponent");
 }
 
+/* 2^53 has 16 digits before the decimal point. */
+static bool is_long_whole(const char *token, size_t bytes) {
+  size_t digits = 0;
+  while (digits < bytes && token[digits] != '.') ++digits;
+  return digits >= 16;
+}
+
 static bool scan_number(struct json_scan *scan) {
   const size_t start = scan->at;
   if (!scan_number_grammar(scan)) return false;
   const size_t bytes = scan->at - start;
+  const bool has_exponent = memchr(scan->text + start, 'e', bytes) || memchr(scan->text + start, 'E', bytes);
   char token[JSON_SCAN_NUMBER_MAX + 1];
+  scan->has_long_number = scan->has_long_number || has_exponent || is_long_whole(scan->text + start, bytes);
   if (bytes >= sizeof token) {
     scan->at = start;
     return refuse(scan, "a number is longer than 63 characters; shorten it");
   }
   memcpy(token, scan->text + start, bytes);
   token[bytes] = '\0';
-  if (isfinite(strtod(token, NULL))) return true;
+  /* Without an exponent 63 characters are no more than 1e63. */
+  if (!has_exponent || isfinite(strtod(token, NULL))) return true;
   scan->at = start;
   return refuse(scan, "a number is too large for a double; give a smaller one");
 }

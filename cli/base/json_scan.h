@@ -19,6 +19,7 @@ struct json_scan {
   unsigned depth;
   const char *problem;
   bool wants;
+  bool has_long_number; /* with an exponent, or 16 characters before its point: only then can one reach 2^53 */
 };
 
 /* One document with nothing but white space around it. */

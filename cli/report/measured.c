@@ -73,19 +73,23 @@ static struct status read_document(const struct json_doc *doc, struct journal_da
   return refuse(doc);
 }
 
-static struct status read_json(const char *path, const char *text, size_t length, struct journal_data *out,
+/* Takes the text: a copy of a large report would be in the way. */
+static struct status read_json(const char *path, char *text, size_t length, struct journal_data *out,
                                enum measured_kind *kind) {
   struct json_doc doc;
+  TRY(json_adopt(path, text, length, &doc));
+  const struct status status = read_document(&doc, out, kind);
+  json_free(&doc);
+  return status;
+}
+
+static struct status check_json(const char *path, const char *text) {
   const char first = text[strspn(text, " \t\r\n")];
   if (first != '{') {
     return status_make(STATUS_INPUT, "%s: is %s; give a journal, a report of --json or a table of times", path,
                        first == '\0' ? "empty" : "neither a journal nor JSON");
   }
-  struct status status = json_parse(path, text, length, &doc);
-  if (status_failed(&status)) return status;
-  status = read_document(&doc, out, kind);
-  json_free(&doc);
-  return status;
+  return status_ok();
 }
 
 struct status measured_load(const char *path, struct journal_data *out, enum measured_kind *kind) {
@@ -94,9 +98,14 @@ struct status measured_load(const char *path, struct journal_data *out, enum mea
   enum measured_kind found = MEASURED_JOURNAL;
   struct status status = json_read_file(path, JOURNAL_BYTES_MAX, &text, &length);
   if (status_failed(&status)) return status;
-  status = journal_starts(text) ? journal_parse(path, text, length, out) : read_json(path, text, length, out, &found);
+  const bool is_journal = journal_starts(text);
+  status = is_journal ? journal_parse(path, text, length, out) : check_json(path, text);
+  if (is_journal || status_failed(&status)) {
+    free(text);
+  } else {
+    status = read_json(path, text, length, out, &found);
+  }
   if (kind != NULL) *kind = found;
-  free(text);
   return status;
 }
 

@@ -1,5 +1,6 @@
 /* A report as JSON. */
 #include <math.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "cli/report/views.h"
@@ -285,15 +286,8 @@ static bool add_sweep(cJSON *root, const struct run_info *run) {
   return fields_write(cJSON_AddObjectToObject(root, "sweep"), record_sweep_fields, run);
 }
 
-static bool add_results(cJSON *root, const struct report *report) {
-  cJSON *results = cJSON_AddArrayToObject(root, "results");
-  bool ok = results != NULL;
-  for (size_t i = 0; i < report->row_count && ok; ++i) {
-    cJSON *result = json_add_element(results);
-    ok = result != NULL && add_result(result, &report->rows[i]);
-  }
-  return ok;
-}
+/* Empty: its elements are written one by one. */
+static bool add_results(cJSON *root) { return cJSON_AddArrayToObject(root, "results") != NULL; }
 
 static bool add_summary(cJSON *root, const struct report *report) {
   cJSON *summary = cJSON_AddObjectToObject(root, "summary");
@@ -307,11 +301,63 @@ static bool add_summary(cJSON *root, const struct report *report) {
 
 static bool add_report(cJSON *root, const struct report *report) {
   return add_text(root, "schema", REPORT_SCHEMA) && add_tool(root, &report->journal->run) && add_run(root, report) &&
-         add_devices(root, report->journal) && add_sweep(root, &report->journal->run) && add_results(root, report) &&
+         add_devices(root, report->journal) && add_sweep(root, &report->journal->run) && add_results(root) &&
          add_summary(root, report);
+}
+
+/* ---- writing ------------------------------------------------------------------------------------------------- */
+
+/* As it would stand in the list of results, whose objects are indented by two tabs. */
+static void write_indented(const char *text, FILE *file) {
+  for (const char *end; (end = strchr(text, '\n')) != NULL; text = end + 1) {
+    fwrite(text, 1, (size_t)(end - text) + 1, file);
+    fputs("\t\t", file);
+  }
+  fputs(text, file);
+}
+
+static char *result_text(const struct report_row *row) {
+  cJSON *result = cJSON_CreateObject();
+  char *text = result != NULL && add_result(result, row) ? cJSON_Print(result) : NULL;
+  cJSON_Delete(result);
+  return text;
+}
+
+/* Behind the opening of the empty list of results; NULL: it is not there. No text in the file has a raw line end. */
+static const char *find_list(const char *text) {
+  static const char list[] = "\n\t\"results\":\t[";
+  const char *at = strstr(text, list);
+  return at != NULL ? at + sizeof list - 1 : NULL;
+}
+
+static void write_all(const char *text, const char *list, char *const *results, size_t count, FILE *file) {
+  fwrite(text, 1, (size_t)(list - text), file);
+  for (size_t i = 0; i < count; ++i) {
+    if (i > 0) fputs(", ", file);
+    write_indented(results[i], file);
+  }
+  fputs(list, file);
+  fputc('\n', file);
+}
+
+/* The results as texts: a tree of all of them would take many times the memory. Nothing is written before all are
+ * there. */
+static bool write_around(const char *text, const struct report *report, FILE *file) {
+  const char *list = find_list(text);
+  char **results = calloc(report->row_count + 1, sizeof *results);
+  bool ok = list != NULL && results != NULL;
+  for (size_t i = 0; i < report->row_count && ok; ++i) ok = (results[i] = result_text(&report->rows[i])) != NULL;
+  if (ok) write_all(text, list, results, report->row_count, file);
+  for (size_t i = 0; i < report->row_count && results != NULL; ++i) free(results[i]);
+  free(results);
+  return ok;
 }
 
 struct status report_write_json(const struct report *report, FILE *file) {
   cJSON *root = cJSON_CreateObject();
-  return json_write(root, root != NULL && add_report(root, report), "a report", file);
+  char *text = root != NULL && add_report(root, report) ? cJSON_Print(root) : NULL;
+  cJSON_Delete(root);
+  const bool ok = text != NULL && write_around(text, report, file);
+  free(text);
+  return ok ? status_ok() : status_make(STATUS_MEMORY, "no memory for a report");
 }

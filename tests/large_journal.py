@@ -1,0 +1,45 @@
+#!/usr/bin/env python3
+"""Writes a journal of many cells, made from the first timed cell of a small one: tests/large_journal.py SMALL ROWS OUT.
+With --run it then runs a command and prints its processor seconds and its largest memory in MB:
+tests/large_journal.py --run PROGRAM ARGUMENTS..."""
+import copy
+import json
+import resource
+import subprocess
+import sys
+
+VARIANTS = ["cpu_ref", "cpu_flash", "serial", "scalar"]
+
+
+def lines_of(small, rows):
+    with open(small, encoding="utf-8") as file:
+        entries = [json.loads(line) for line in file]
+    first = next(e["cell"] for e in entries if "cell" in e and e["cell"]["status"] == "ok")
+    entries[0]["run"]["cells"] = rows
+    yield from (e for e in entries if not {"cell", "again", "end"} & e.keys())
+    for i in range(rows):
+        cell = copy.deepcopy(first)
+        shape = cell["shape"]
+        case = i // len(VARIANTS)
+        shape["B"], shape["Sq"] = 1 + case % 50, 64 + case // 50
+        shape["Skv"] = shape["Sq"]
+        cell["variant"] = VARIANTS[i % len(VARIANTS)]
+        cell["key"] = ("B{B}.H{Hq}.Hkv{Hkv}.Sq{Sq}.Skv{Skv}.D{D}.{dtype}.".format(**shape) +
+                       ("causal" if shape["causal"] else "full"))
+        yield {"cell": cell}
+    yield {"end": {"state": "complete", "wall_s": 1}}
+
+
+def main():
+    if sys.argv[1] == "--run":
+        code = subprocess.call(sys.argv[2:], stdout=subprocess.DEVNULL)
+        used = resource.getrusage(resource.RUSAGE_CHILDREN)
+        print(f"{used.ru_utime + used.ru_stime:.2f} {used.ru_maxrss / 1000:.0f}")
+        sys.exit(code)
+    small, rows, out = sys.argv[1:]
+    with open(out, "w", encoding="utf-8") as file:
+        file.writelines(json.dumps(line, separators=(",", ":")) + "\n" for line in lines_of(small, int(rows)))
+
+
+if __name__ == "__main__":
+    main()
