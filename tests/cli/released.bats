@@ -8,7 +8,7 @@ same_facts() {
   python - "$1" "$2" <<'PY'
 import json, sys
 
-DERIVED = {"findings", "scaling", "traffic", "roof", "cold_net_us"}
+DERIVED = {"findings", "scaling", "traffic", "roof", "cold_net_us", "between_processes", "kernel_speedup_ratio"}
 
 
 def differences(old, new, path):
