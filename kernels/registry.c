@@ -43,6 +43,7 @@ bool variant_add(const struct attn_variant *variant) {
   return true;
 }
 
+size_t variant_built_in_count(void) { return REGISTRY_COUNT; }
 size_t variant_count(void) { return REGISTRY_COUNT + added_count; }
 
 const struct attn_variant *variant_at(size_t index) {

@@ -192,6 +192,8 @@ bool variant_add(const struct attn_variant *);
 static inline bool variant_is_stand_in(const struct attn_variant *variant) { return variant->plan == NULL; }
 
 size_t variant_count(void);
+/* How many of them came with the program: those that were added follow. */
+size_t variant_built_in_count(void);
 const struct attn_variant *variant_at(size_t index);
 const struct attn_variant *variant_find(const char *name); /* NULL when there is none */
 size_t variant_tunable_count(const struct attn_variant *);

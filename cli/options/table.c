@@ -94,7 +94,12 @@ static const struct option_row rows[] = {
          "the exit code is that of the comparison"},
 
     {"Selection", "--variants", "A,B", MEASURES | IN(PLAN), TEXT(variants), FLAGS(OPTION_RELAYED),
-     .help = "variants to measure instead of the sweep's: NAME or NAME:KEY=VALUE,KEY=VALUE, with commas between"},
+     .help = "variants to measure instead of the sweep's: NAME or NAME:KEY=VALUE,KEY=VALUE, with commas between; or "
+             "the groups "
+             "all, loaded, ours (without vendors' libraries), ladder (one idea after the other) and specimens (slow "
+             "for one "
+             "known "
+             "reason)"},
     {"Selection", "--filter", "TEST", MEASURES | IN(PLAN), LIST(filter, 16), FLAGS(OPTION_RELAYED),
      .help =
          "only cases that meet it: S=512, S=128,200, S>=1024, B!=1, dtype=bf16, causal, or a case's key; keys B H "
@@ -104,7 +109,9 @@ static const struct option_row rows[] = {
          "only this cell, with its key and variant as reports write them, or all variants of KEY; repeat for more"},
     {"Selection", "--load", "FILE", MEASURES | IN(PLAN) | IN(LIST) | IN(WORKER) | IN(OBJECT) | IN(DESCRIBE),
      LIST(load, OPTIONS_LOADS_MAX), FLAGS(OPTION_READS | OPTION_RELAYED | OPTION_STAYS),
-     .help = "shared object with variants of your own (kernels/example/README.md); repeat for more"},
+     .help = "shared object with variants of your own (kernels/example/README.md); repeat for more. Without "
+             "--variants, and with a "
+             "sweep that names none of them, they are measured beside the vendor's library alone"},
 
     {"Device", "--device", "NAME", MEASURES | IN(WORKER) | IN(SELFTEST) | IN(MEASURE_SELF), TEXT(device),
      FLAGS(OPTION_RELAYED | OPTION_STAYS), .default_value = "auto",

@@ -6,27 +6,53 @@
 #include <string.h>
 
 #include "cli/sweep/filter.h"
+#include "cli/sweep/variant_group.h"
 
 /* ---- variants ------------------------------------------------------------------------------------------------ */
 
 struct spec_list {
   struct variant_spec items[SWEEP_VARIANTS_MAX];
+  bool by_name[SWEEP_VARIANTS_MAX]; /* else as one of a group, which is left out where it takes no shape */
   size_t count;
 };
+
+static bool has_spec(const struct spec_list *list, const char *text) {
+  for (size_t i = 0; i < list->count; ++i) {
+    if (strcmp(list->items[i].text, text) == 0) return true;
+  }
+  return false;
+}
 
 static struct status add_spec(const char *text, struct spec_list *out) {
   struct variant_spec spec;
   TRY(variant_spec_parse(text, "--variants", STATUS_USAGE, &spec));
-  for (size_t i = 0; i < out->count; ++i) {
-    if (strcmp(out->items[i].text, spec.text) == 0) {
-      return status_make(STATUS_USAGE, "--variants: %s is named twice; name it once", spec.text);
-    }
-  }
+  if (has_spec(out, spec.text))
+    return status_make(STATUS_USAGE, "--variants: %s is named twice; name it once", spec.text);
   if (out->count == SWEEP_VARIANTS_MAX) {
     return status_make(STATUS_USAGE, "--variants: names more than %d variants", SWEEP_VARIANTS_MAX);
   }
+  out->by_name[out->count] = true;
   out->items[out->count++] = spec;
   return status_ok();
+}
+
+/* Unless it is there already. */
+static void add_default(const struct attn_variant *variant, bool by_name, struct spec_list *out) {
+  if (out->count == SWEEP_VARIANTS_MAX || has_spec(out, variant->name)) return;
+  struct variant_spec *spec = &out->items[out->count];
+  *spec = (struct variant_spec){.variant = variant, .tuning = variant_default_tuning(variant)};
+  snprintf(spec->text, sizeof spec->text, "%s", variant->name);
+  out->by_name[out->count++] = by_name;
+}
+
+/* On a CPU its variants first, then those of GPUs to be planned. */
+static void add_group(enum variant_group group, enum device_kind kind, struct spec_list *out) {
+  static const enum device_kind order[] = {DEVICE_CPU, DEVICE_CUDA};
+  for (size_t k = kind == DEVICE_CPU ? 0 : 1; k < 2; ++k) {
+    for (size_t i = 0; i < variant_count(); ++i) {
+      if (variant_at(i)->runs_on == order[k] && variant_group_has(group, i)) add_default(variant_at(i), false, out);
+    }
+  }
 }
 
 /* Length of the first spec of a list: a comma ends it unless another key=value of the same variant follows. */
@@ -41,39 +67,63 @@ static size_t spec_length(const char *text) {
   return length;
 }
 
-static struct status parse_variants(const char *text, struct spec_list *out) {
+static struct status parse_variants(const char *text, enum device_kind kind, struct spec_list *out) {
   char spec[2 * VARIANT_SPEC_MAX];
   for (;;) {
     const size_t length = spec_length(text);
     if (length == 0)
       return status_make(STATUS_USAGE, "--variants: empty name before or after a comma; remove the comma");
     snprintf(spec, sizeof spec, "%.*s", (int)length, text);
-    const struct status status = add_spec(spec, out);
-    if (status_failed(&status) || text[length] == '\0') return status;
+    const enum variant_group group = variant_group_find(spec);
+    if (group != VARIANT_GROUP_COUNT) {
+      add_group(group, kind, out);
+    } else {
+      TRY(add_spec(spec, out));
+    }
+    if (text[length] == '\0') return status_ok();
     text += length + 1;
   }
 }
 
-static void add_default_variants(enum device_kind runs_on, struct spec_list *out) {
-  for (size_t i = 0; i < variant_count() && out->count < SWEEP_VARIANTS_MAX; ++i) {
+static bool is_loaded(const struct attn_variant *variant) {
+  for (size_t i = variant_built_in_count(); i < variant_count(); ++i) {
+    if (variant_at(i) == variant) return true;
+  }
+  return false;
+}
+
+/* Does the sweep's own list leave nothing of what was loaded out of the question? */
+static bool names_loaded(const struct sweep *sweep) {
+  for (size_t i = 0; i < sweep->variant_count; ++i) {
+    if (is_loaded(sweep->variants[i].variant)) return true;
+  }
+  return false;
+}
+
+/* Whoever loads a kernel asks about that one: beside it there is the vendor's library alone. */
+static void add_loaded(enum device_kind kind, struct spec_list *out) {
+  for (size_t i = variant_built_in_count(); i < variant_count(); ++i) {
     const struct attn_variant *variant = variant_at(i);
-    if (variant->runs_on != runs_on) continue;
-    struct variant_spec *spec = &out->items[out->count++];
-    *spec = (struct variant_spec){.variant = variant, .tuning = variant_default_tuning(variant)};
-    snprintf(spec->text, sizeof spec->text, "%s", variant->name);
+    if (kind == DEVICE_CPU || variant->runs_on == kind) add_default(variant, true, out);
+  }
+  for (size_t i = 0; i < variant_built_in_count(); ++i) {
+    if (variant_at(i)->vendor != NULL && variant_at(i)->runs_on == kind) add_default(variant_at(i), false, out);
   }
 }
 
 static struct status choose_variants(const struct sweep *sweep, const char *variants, enum device_kind kind,
                                      struct spec_list *out) {
-  if (variants != NULL) return parse_variants(variants, out);
-  if (sweep->variant_count > 0) {
+  const bool any_loaded = variant_count() > variant_built_in_count();
+  if (variants != NULL) return parse_variants(variants, kind, out);
+  if (any_loaded && !names_loaded(sweep)) {
+    add_loaded(kind, out);
+  } else if (sweep->variant_count > 0) {
     memcpy(out->items, sweep->variants, sweep->variant_count * sizeof *out->items);
     out->count = sweep->variant_count;
-    return status_ok();
+    memset(out->by_name, 1, sizeof out->by_name);
+  } else {
+    add_group(VARIANT_GROUP_all, kind, out);
   }
-  if (kind == DEVICE_CPU) add_default_variants(DEVICE_CPU, out);
-  add_default_variants(DEVICE_CUDA, out);
   return status_ok();
 }
 
@@ -102,7 +152,9 @@ static void drop_unfit(struct spec_list *specs, const struct sweep *sweep, const
                        size_t filter_count, const struct device_info *gpu) {
   size_t kept = 0;
   for (size_t i = 0; i < specs->count; ++i) {
-    if (takes_some_shape(&specs->items[i], sweep, filters, filter_count, gpu)) specs->items[kept++] = specs->items[i];
+    const bool stays = specs->by_name[i] || takes_some_shape(&specs->items[i], sweep, filters, filter_count, gpu);
+    specs->by_name[kept] = specs->by_name[i];
+    if (stays) specs->items[kept++] = specs->items[i];
   }
   specs->count = kept;
 }
@@ -116,8 +168,7 @@ struct status cells_select(const struct sweep *sweep, const char *variants, cons
   if (filter_count > sizeof parsed / sizeof *parsed) return status_make(STATUS_USAGE, "--filter: given too often");
   TRY(choose_variants(sweep, variants, kind, &specs));
   for (size_t i = 0; i < filter_count; ++i) TRY(filter_parse(filters[i], &parsed[i]));
-  const bool named = variants != NULL || sweep->variant_count > 0;
-  if (!named && gpu != NULL) drop_unfit(&specs, sweep, parsed, filter_count, gpu);
+  if (gpu != NULL) drop_unfit(&specs, sweep, parsed, filter_count, gpu);
 
   out->items = malloc((sweep->case_count * specs.count + 1) * sizeof *out->items);
   if (out->items == NULL)

@@ -14,12 +14,12 @@ struct cells {
   size_t count;
 };
 
-/* variants: the text of --variants ("a,b:key=value,key=value"), NULL to take the sweep's list, and when that names
- * none every variant that runs on `kind`, then (on a CPU) those of the GPU for planning. gpu: the GPU that runs or is
- * planned for; of the variants that nobody named, those that take none of the selected shapes on it are left out.
- * Elsewhere a variant that does not take a shape stays, to be reported as skipped. NULL: not known yet, all stay.
- * filters: what filter_parse reads. An empty selection is an error. The sweep must outlive *out; free with
- * cells_free. */
+/* variants: the text of --variants ("a,b:key=value,key=value", or groups). NULL takes what was loaded beside the
+ * vendor's library, unless the sweep names a loaded variant; else the sweep's list; and when there is neither the
+ * group "all". gpu: the GPU that runs or is planned for; of variants that nobody named one by one, those that take
+ * none of the selected shapes on it are left out. Elsewhere a variant that does not take a shape stays, to be
+ * reported as skipped. NULL: not known yet, all stay. filters: what filter_parse reads. An empty selection is an
+ * error. The sweep must outlive *out; free with cells_free. */
 struct status cells_select(const struct sweep *, const char *variants, const char *const *filters,
                            size_t filter_count, enum device_kind kind, const struct device_info *gpu,
                            struct cells *out);
