@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "cli/sweep/sweep.h"
+#include "cli/sweep/variant_group.h"
 
 #define COUNT(array) (sizeof(array) / sizeof(array)[0])
 
@@ -83,8 +84,22 @@ static void bad_specs_say_what_to_write(void **state) {
   }
 }
 
+/* A misspelt member would be left out in silence. */
+static void members_of_groups_are_variants(void **state) {
+  static const char *const members[] = {
+#define MEMBER(group, variant) #variant,
+#include "kernels/groups.def"
+#undef MEMBER
+  };
+  (void)state;
+  for (size_t i = 0; i < sizeof members / sizeof *members; ++i) assert_non_null(variant_find(members[i]));
+  assert_int_equal(variant_group_find("ladder"), VARIANT_GROUP_ladder);
+  assert_int_equal(variant_group_find("wmma"), VARIANT_GROUP_COUNT);
+}
+
 int main(void) {
   const struct CMUnitTest tests[] = {
+      cmocka_unit_test(members_of_groups_are_variants),
       cmocka_unit_test(specs_become_canonical),
       cmocka_unit_test(several_tunables_are_written_in_table_order),
       cmocka_unit_test(bad_specs_say_what_to_write),
