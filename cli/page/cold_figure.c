@@ -21,13 +21,12 @@ bool cold_figure_any(const struct page *page) {
 }
 
 static void put_point(const struct plot *plot, const struct page_row *row) {
-  char text[TEXT_MAX], name[PAGE_NAME_MAX], where[PAGE_CASE_MAX], hot[UNITS_TEXT_MAX], cold[UNITS_TEXT_MAX];
+  char text[TEXT_MAX], name[PAGE_NAME_MAX], hot[UNITS_TEXT_MAX], cold[UNITS_TEXT_MAX];
   const struct time_record *time = rows_time(row, TIME_COLD);
   rows_series_text(plot->page, row->series, name);
-  rows_case_text(&row->row->record->attn_case.shape, where);
   units_format(median_us(row, TIME_HOT), hot);
   units_format(median_us(row, TIME_COLD), cold);
-  snprintf(text, sizeof text, "%s at %s: %s us hot, %s us cold", name, where, hot, cold);
+  snprintf(text, sizeof text, "%s at %s: %s us hot, %s us cold", name, row->row->record->attn_case.key, hot, cold);
   plot_point(plot, row, median_us(row, TIME_HOT), time->us.median, time->us.ci_low, time->us.ci_high, text);
 }
 

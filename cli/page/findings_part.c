@@ -29,16 +29,14 @@ static size_t series_of(const struct page *page, size_t source, const char *vari
 }
 
 static void put_rows(const struct page *page, FILE *file, const struct fold *fold, size_t series) {
-  char where[PAGE_CASE_MAX];
   size_t shown = 0;
   fputs("<p class=\"rows\">Rows: ", file);
   for (size_t i = 0; i < page->row_count; ++i) {
     const struct page_row *row = &page->rows[i];
     if (row->series != series || !has_finding(row, (enum finding_id)fold->kind)) continue;
     if (shown++ >= LINKS_SHOWN_MAX) continue;
-    rows_case_text(&row->row->record->attn_case.shape, where);
     fprintf(file, "%s<a href=\"#row-%zu\">", shown > 1 ? " &middot; " : "", row->number);
-    html_text(file, where);
+    html_text(file, row->row->record->attn_case.key);
     fputs(row->row == fold->worst && fold->count > 1 ? "</a> (worst)" : "</a>", file);
   }
   if (shown > LINKS_SHOWN_MAX) fprintf(file, " and %zu more", shown - LINKS_SHOWN_MAX);

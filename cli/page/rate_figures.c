@@ -115,15 +115,13 @@ static void put_case_label(const struct plot *plot, double x, const struct attn_
 }
 
 static void put_point(const struct plot *plot, const struct kind *kind, const struct page_row *row, double x) {
-  char text[TEXT_MAX], name[PAGE_NAME_MAX], where[PAGE_CASE_MAX], value[UNITS_TEXT_MAX], low[UNITS_TEXT_MAX],
-      high[UNITS_TEXT_MAX];
+  char text[TEXT_MAX], name[PAGE_NAME_MAX], value[UNITS_TEXT_MAX], low[UNITS_TEXT_MAX], high[UNITS_TEXT_MAX];
   const struct shown shown = kind->of(row);
   rows_series_text(plot->page, row->series, name);
-  rows_case_text(shape_of(row), where);
   units_format(shown.value, value);
   units_format(shown.low, low);
   units_format(shown.high, high);
-  snprintf(text, sizeof text, "%s at %s: %s (%s to %s) %.*s", name, where, value, low, high,
+  snprintf(text, sizeof text, "%s at %s: %s (%s to %s) %.*s", name, row->row->record->attn_case.key, value, low, high,
            (int)strcspn(kind->unit, ","), kind->unit);
   plot_point(plot, row, x, shown.value, shown.low, shown.high, text);
 }

@@ -75,13 +75,12 @@ static void put_roofs(const struct plot *plot, const struct device_info *device)
 
 static void put_point(const struct plot *plot, const struct page_row *row, enum time_mode mode) {
   const struct mode_metrics *metrics = metrics_at(row, mode);
-  char text[TEXT_MAX], name[PAGE_NAME_MAX], where[PAGE_CASE_MAX], rate[UNITS_TEXT_MAX], share[UNITS_TEXT_MAX];
+  char text[TEXT_MAX], name[PAGE_NAME_MAX], rate[UNITS_TEXT_MAX], share[UNITS_TEXT_MAX];
   rows_series_text(plot->page, row->series, name);
-  rows_case_text(&row->row->record->attn_case.shape, where);
   units_format(metrics->tflop_per_s, rate);
   units_format_fixed(100 * metrics->roof_ratio, 1, share);
-  snprintf(text, sizeof text, "%s at %s: %s TFLOP/s, %s %% of the %s roof", name, where, rate, share,
-           metrics_roof_name(metrics->roof));
+  snprintf(text, sizeof text, "%s at %s: %s TFLOP/s, %s %% of the %s roof", name, row->row->record->attn_case.key,
+           rate, share, metrics_roof_name(metrics->roof));
   plot_point(plot, row, row->row->metrics.flop_per_byte, metrics->tflop_per_s, NAN, NAN, text);
 }
 

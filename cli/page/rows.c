@@ -7,14 +7,6 @@
 
 /* ---- what the parts ask ---------------------------------------------------------------------------------------- */
 
-void rows_case_text(const struct attn_shape *s, char out[PAGE_CASE_MAX]) {
-  char heads[16] = "", keys[16] = "";
-  if (s->Hkv != s->Hq) snprintf(heads, sizeof heads, "/%" PRIu32, s->Hkv);
-  if (s->Skv != s->Sq) snprintf(keys, sizeof keys, "x%" PRIu32, s->Skv);
-  snprintf(out, PAGE_CASE_MAX, "%" PRIu32 ",%" PRIu32 "%s,%" PRIu32 "%s,%" PRIu32 ",%s,%s", s->B, s->Hq, heads, s->Sq,
-           keys, s->D, attn_dtype_name(s->dtype), s->causal ? "causal" : "full");
-}
-
 void rows_series_text(const struct page *page, size_t index, char out[PAGE_NAME_MAX]) {
   const struct page_series *series = &page->series[index];
   if (page->source_count > 1) {

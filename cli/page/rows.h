@@ -4,7 +4,7 @@
 
 #include "cli/page/page.h"
 
-enum { PAGE_CASE_MAX = 96, PAGE_NAME_MAX = VARIANT_SPEC_MAX + 16, PAGE_COLOURS = 12 /* of style.css */ };
+enum { PAGE_NAME_MAX = VARIANT_SPEC_MAX + 16, PAGE_COLOURS = 12 /* of style.css */ };
 
 /* What is drawn in one colour: a variant as one source has it. */
 struct page_series {
@@ -41,8 +41,6 @@ struct page {
 struct status rows_gather(struct page *);
 void rows_free(struct page *);
 
-/* "8,32/8,512x1024,64,f16,causal": B, heads, S, D, dtype, mask. */
-void rows_case_text(const struct attn_shape *, char out[PAGE_CASE_MAX]);
 /* "wgmma", or "wgmma (2)" on a page of several sources. */
 void rows_series_text(const struct page *, size_t series, char out[PAGE_NAME_MAX]);
 bool rows_is_same_device(const struct page_row *, const struct page_row *);

@@ -90,13 +90,12 @@ static void put_measured(const struct plot *plot, const struct page_row *const *
     plot_line(plot, "line", pairs_of(rows[i - 1]), ratio_of(rows[i - 1]), pairs_of(rows[i]), ratio_of(rows[i]));
   }
   for (size_t i = 0; i < count; ++i) {
-    char text[TEXT_MAX], name[PAGE_NAME_MAX], where[PAGE_CASE_MAX], ratio[UNITS_TEXT_MAX], waves[UNITS_TEXT_MAX];
+    char text[TEXT_MAX], name[PAGE_NAME_MAX], ratio[UNITS_TEXT_MAX], waves[UNITS_TEXT_MAX];
     rows_series_text(plot->page, rows[i]->series, name);
-    rows_case_text(&rows[i]->row->record->attn_case.shape, where);
     units_format(ratio_of(rows[i]), ratio);
     units_format(scaling_at(rows[i])->wave_ratio, waves);
-    snprintf(text, sizeof text, "%s at %s: %s times the baseline's %s time; the waves say %s", name, where, ratio,
-             time_mode_name(mode_of(rows[i])), waves);
+    snprintf(text, sizeof text, "%s at %s: %s times the baseline's %s time; the waves say %s", name,
+             rows[i]->row->record->attn_case.key, ratio, time_mode_name(mode_of(rows[i])), waves);
     plot_point(plot, rows[i], pairs_of(rows[i]), ratio_of(rows[i]), NAN, NAN, text);
   }
   plot_series_close(plot);

@@ -135,7 +135,7 @@ static size_t first_column(const struct page *page) { return page->source_count 
 
 static void put_headings(const struct page *page, FILE *file) {
   fputs(
-      "<thead><tr><th scope=\"col\" data-sort=\"number\">case <small>B,H,S,D,dtype,mask</small></th>"
+      "<thead><tr><th scope=\"col\" data-sort=\"number\">case</th>"
       "<th scope=\"col\" data-sort=\"text\">variant</th>",
       file);
   for (size_t i = first_column(page); i < COLUMN_COUNT; ++i) {
@@ -173,13 +173,11 @@ static void put_cell(FILE *file, const struct column *column, const struct cell 
 
 static void put_row(const struct page *page, FILE *file, const struct page_row *row) {
   const struct record *record = row->row->record;
-  char where[PAGE_CASE_MAX];
-  rows_case_text(&record->attn_case.shape, where);
   fprintf(file, "<tr id=\"row-%zu\" data-series=\"%zu\" data-status=\"%s\"%s data-key=\"", row->number, row->series,
           cell_status_name(record->status), row->is_fastest ? " class=\"fastest\"" : "");
   html_text(file, record->attn_case.key);
   fprintf(file, "\"><th scope=\"row\" data-value=\"%zu\">", row->case_number);
-  html_text(file, where);
+  html_text(file, record->attn_case.key);
   fprintf(file, "</th><td class=\"c%zu\"><i class=\"chip\"></i>", page->series[row->series].number % PAGE_COLOURS);
   html_text(file, record->variant);
   fputs(row->is_fastest ? " <small class=\"mark-fastest\">fastest</small></td>" : "</td>", file);

@@ -68,18 +68,11 @@ static void put_side(FILE *file, const struct compare_side *side) {
   put_number(file, median_us, text);
 }
 
-static const struct attn_shape *shape_of(const struct compare_row *row) {
-  const struct compare_side *side = row->now.record != NULL ? &row->now : &row->base;
-  return &side->record->attn_case.shape;
-}
-
 static void put_name(const struct page *page, FILE *file, const struct compare_row *row) {
-  char where[PAGE_CASE_MAX];
   const struct page_row *shown = rows_find(page, 1, row->key, row->variant);
   if (shown == NULL) shown = rows_find(page, 0, row->key, row->variant);
-  rows_case_text(shape_of(row), where);
   if (shown != NULL) fprintf(file, "<a href=\"#row-%zu\">", shown->number);
-  html_text(file, where);
+  html_text(file, row->key);
   if (shown != NULL) fputs("</a>", file);
 }
 
@@ -110,7 +103,7 @@ static void put_table(const struct page *page, FILE *file) {
       "<caption>Every case, variant and mode, worst first</caption><thead><tr>"
       "<th scope=\"col\" data-sort=\"text\">verdict</th><th scope=\"col\" data-sort=\"number\" "
       "class=\"n\">change</th>"
-      "<th scope=\"col\" data-sort=\"text\">case <small>B,H,S,D,dtype,mask</small></th>"
+      "<th scope=\"col\" data-sort=\"text\">case</th>"
       "<th scope=\"col\" data-sort=\"text\">variant</th><th scope=\"col\" data-sort=\"text\">mode</th>"
       "<th scope=\"col\" data-sort=\"number\" class=\"n\">base <small>us</small></th>"
       "<th scope=\"col\" data-sort=\"number\" class=\"n\">new <small>us</small></th>"
@@ -126,11 +119,10 @@ static void put_table(const struct page *page, FILE *file) {
 static double percent(double ratio) { return (ratio - 1) * 100; }
 
 static void put_change(const struct plot *plot, const struct compare_row *row, double y) {
-  char where[PAGE_CASE_MAX], name[PAGE_CASE_MAX + VARIANT_SPEC_MAX + 16], text[COMPARE_LINE_MAX],
-      change[COMPARE_PERCENT_MAX], bounds[COMPARE_PERCENT_MAX];
+  char name[CASE_KEY_MAX + VARIANT_SPEC_MAX + 16], text[COMPARE_LINE_MAX], change[COMPARE_PERCENT_MAX],
+      bounds[COMPARE_PERCENT_MAX];
   const double x = axis_at(&plot->x, percent(row->ratio));
-  rows_case_text(shape_of(row), where);
-  snprintf(name, sizeof name, "%s %s %s", row->variant, where, time_mode_name(row->mode));
+  snprintf(name, sizeof name, "%s %s %s", row->variant, row->key, time_mode_name(row->mode));
   sinks_percent(row->ratio, change);
   sinks_bounds(row, bounds);
   snprintf(text, sizeof text, "%s: %s, bounds %s: %s", name, change, bounds, verdict_name(row->verdict));

@@ -163,7 +163,9 @@ static void cell_residual(const void *row, char out[TEXT_CELL_MAX]) {
 static void cell_load_ratio(const void *row, char out[TEXT_CELL_MAX]) {
   units_format(scaling_at(row)->load_ratio, out);
 }
-static void cell_full(const void *row, char out[TEXT_CELL_MAX]) { units_format(scaling_at(row)->full_bh, out); }
+static void cell_full(const void *row, char out[TEXT_CELL_MAX]) {
+  units_format_fixed(scaling_at(row)->full_bh, 0, out); /* whole pairs */
+}
 
 static void cell_per_pair(const void *row, char out[TEXT_CELL_MAX]) {
   const struct scaling *scaling = scaling_at(row);

@@ -307,9 +307,10 @@ PY
   expect_status 0
   [ "$(wc -c <"$TMP/n")" -eq 12 ] || fail "not twelve processes"
   expect_json "$TMP/a.json" 'd["method"]["processes"] == 12 and d["method"]["rounds"] == 5'
-  attn gate --selftest --from "$TMP/j" --modes hot --rounds 5 --json "$TMP/b.json"
+  expect_json "$TMP/a.json" '{c["mode"] for c in d["cases"]} == {"hot"} and d["suites"][0]["suites"] == 4000'
+  attn gate --selftest --from "$TMP/j" --modes hot --rounds 5 --json -
   expect_status 0
-  cmp "$TMP/a.json" "$TMP/b.json"
+  cmp "$TMP/a.json" "$OUT"
   expect_refusal 2 'at least 20' -- gate --selftest --sweep "$SWEEP" --rounds 10 --processes 12
   expect_refusal 2 'one of --sweep, --shape and --from' -- gate --selftest --sweep "$SWEEP" --from "$TMP/j"
   expect_refusal 2 'too many; give 10 to 64' -- gate --selftest --sweep "$SWEEP" --processes 65

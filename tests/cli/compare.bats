@@ -78,20 +78,11 @@ d['tool']['git_commit'] = '0123abc'"
   expect_json "$TMP/gate.json" '[s["paired"] for s in d["suites"]] == [True, False] and len(d["cases"]) == 4'
   # cpu_ref has a threshold of 40 % in the sweep: 3 % is not for it to find.
   expect_json "$TMP/gate.json" 'all((c["found_3_percent"] > 0.99) == (c["variant"] == "cpu_flash") for c in d["cases"])'
-  attn gate --selftest --from "$TMP/many.json" --json -
-  cmp "$OUT" "$TMP/gate.json"
   repeat a few 9 1
   expect_refusal 6 'need at least 10' -- gate --selftest --from "$TMP/few.json" --rounds 5
 }
 
-@test "gate --selftest: measures a sweep itself, and keeps the journal when asked" {
-  attn gate --selftest --sweep "$sweep" --device cpu --modes hot --rounds 5 --processes 11 --controls 0 \
-    --journal "$TMP/many.journal" --json "$TMP/gate.json"
-  expect_status 0
-  expect_json "$TMP/gate.json" 'd["method"]["processes"] == 11 and {c["mode"] for c in d["cases"]} == {"hot"}'
-  expect_json "$TMP/gate.json" 'not d["suites"][0]["leftover"] and d["suites"][0]["suites"] == 4000'
-  attn gate --selftest --from "$TMP/many.journal" --modes hot --rounds 5 --json -
-  cmp "$OUT" "$TMP/gate.json"
+@test "gate --selftest: says how many processes it needs, and takes one source of them" {
   expect_refusal 2 'at least 14' -- gate --selftest --sweep "$sweep" --processes 13
   expect_refusal 2 '--processes 9 is too few; give 10 to 64' -- gate --selftest --sweep "$sweep" --rounds 5 --processes 9
   expect_refusal 2 'one of --sweep, --shape and --from' -- gate --selftest --sweep "$sweep" --from "$TMP/many.journal"
