@@ -118,8 +118,8 @@ NVCC
 # machine has: their stand-ins succeed, and python3 names itself.
 tools() {
   mkdir "$TMP/bin"
-  for tool in bash sed id dirname cat env; do
-    ln -s "$(command -v "$tool")" "$TMP/bin/$tool"
+  for tool in bash sed id dirname cat env true; do
+    ln -s "$(type -P "$tool")" "$TMP/bin/$tool"
   done
   for tool in gcc g++ make pkg-config git python3; do
     printf '#!/bin/sh\necho "$0"\n' >"$TMP/bin/$tool"

@@ -94,7 +94,7 @@ ROWS
   expect_err "on NVIDIA H200 (132): their times cannot be compared"
   expect_err "--across-devices"
   expect_no_out
-  attn report "$TMP/a.json" "$TMP/gpu.json" --across-devices
+  COLUMNS=250 attn report "$TMP/a.json" "$TMP/gpu.json" --across-devices # room for a CPU's long name
   expect_status 0
   expect_out_matches "sdpa_flash +2 +ok +10.00 +30.00 +[^ ]+ +1.00 .*NVIDIA H200"
   expect_out_matches "cpu_flash +1 +ok +20.00 +30.00 +[^ ]+ +1.00 "
