@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "cli/analyse/gain.h"
+#include "cli/base/text.h"
 #include "cli/base/units.h"
 
 /* A pass with less of the row's time than this is not worth a finding. */
@@ -21,10 +22,9 @@ void rules_put(char out[FINDING_TEXT_MAX], const char *format, ...) {
 }
 
 void rules_append(char out[FINDING_TEXT_MAX], const char *format, ...) {
-  const size_t used = strlen(out);
   va_list arguments;
   va_start(arguments, format);
-  vsnprintf(out + used, FINDING_TEXT_MAX - used, format, arguments);
+  text_append_list(out, FINDING_TEXT_MAX, format, arguments);
   va_end(arguments);
 }
 

@@ -31,6 +31,18 @@ void text_without_commands(const char *text, char *out, size_t size) {
   out[used] = '\0';
 }
 
+void text_append_list(char *out, size_t size, const char *format, va_list args) {
+  const size_t used = strlen(out);
+  vsnprintf(out + used, size - used, format, args);
+}
+
+void text_append(char *out, size_t size, const char *format, ...) {
+  va_list args;
+  va_start(args, format);
+  text_append_list(out, size, format, args);
+  va_end(args);
+}
+
 void text_append_word(char *out, size_t size, const char *text) {
   static const char plain[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-./=:,+@%";
   size_t used = strlen(out);

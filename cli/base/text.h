@@ -3,6 +3,7 @@
 #ifndef ATTNBENCH_CLI_BASE_TEXT_H
 #define ATTNBENCH_CLI_BASE_TEXT_H
 
+#include <stdarg.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -60,6 +61,10 @@ bool text_table_print(FILE *, const struct text_column *columns, size_t column_c
 /* Writes text wrapped at the width of the stream; the first line starts with `lead`, the others with `indent` spaces.
  */
 void text_wrap(FILE *, const char *lead, size_t indent, const char *text);
+
+/* Adds to the text in out, of `size` bytes in all; what finds no room is cut. */
+void text_append(char *out, size_t size, const char *format, ...) __attribute__((format(printf, 3, 4)));
+void text_append_list(char *out, size_t size, const char *format, va_list) __attribute__((format(printf, 3, 0)));
 
 /* Appends text to the string in `out` in a form that a POSIX shell reads back as one word; cuts what does not fit. */
 void text_append_word(char *out, size_t size, const char *text);

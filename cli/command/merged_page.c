@@ -15,9 +15,7 @@ static struct status save(const struct merge *merge, const struct compare *compa
 
 static bool has_cell(const struct journal_data *data, const struct record *like) {
   for (size_t i = 0; i < data->record_count; ++i) {
-    const struct record *record = &data->records[i];
-    if (strcmp(record->attn_case.key, like->attn_case.key) == 0 && strcmp(record->variant, like->variant) == 0)
-      return true;
+    if (record_is_cell(&data->records[i], like->attn_case.key, like->variant)) return true;
   }
   return false;
 }

@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "cli/base/text.h"
 #include "cli/measure/channel.h"
 
 /* ---- what a journal keeps ------------------------------------------------------------------------------------ */
@@ -98,8 +99,7 @@ static struct status refuse(const char *path, const struct alike *row, const cha
 }
 
 static void add_name(const char *name, char differs[RECORD_DIFFERS_MAX]) {
-  const size_t used = strlen(differs);
-  snprintf(differs + used, RECORD_DIFFERS_MAX - used, "%s%s", used > 0 ? ", " : "", name);
+  text_append(differs, RECORD_DIFFERS_MAX, "%s%s", differs[0] != '\0' ? ", " : "", name);
 }
 
 struct status resume_check(const char *path, const struct journal_data *earlier, const struct journal_data *now,

@@ -194,10 +194,9 @@ static struct status lose_unreadable(struct supervisor *s, const struct cell_req
 static struct status read_answer(const struct cell_request *request, const struct channel_answer *answer,
                                  struct record *out) {
   TRY(record_from_line(answer->line, answer->length, out));
-  const bool is_asked_for =
-      strcmp(out->attn_case.key, request->attn_case.key) == 0 && strcmp(out->variant, request->variant) == 0;
-  return is_asked_for ? status_ok()
-                      : status_make(STATUS_INPUT, "%s of %s was not asked for", out->attn_case.key, out->variant);
+  return record_is_cell(out, request->attn_case.key, request->variant)
+             ? status_ok()
+             : status_make(STATUS_INPUT, "%s of %s was not asked for", out->attn_case.key, out->variant);
 }
 
 static struct status ask_cell(struct supervisor *s, const struct cell_request *request, struct record *out) {

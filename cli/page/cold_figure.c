@@ -66,18 +66,11 @@ void cold_figure_write(const struct page *page, FILE *file) {
   fputs("variant,key,hot_us,cold_us,cold_over_hot\n", file);
   for (size_t i = 0; i < page->row_count; ++i) {
     const struct page_row *row = &page->rows[i];
-    char name[PAGE_NAME_MAX];
     if (!has_both(row)) continue;
-    rows_series_text(page, row->series, name);
-    html_csv_text(file, name);
-    fputc(',', file);
-    html_csv_text(file, row->row->record->attn_case.key);
-    fputc(',', file);
-    html_number(file, median_us(row, TIME_HOT));
-    fputc(',', file);
-    html_number(file, median_us(row, TIME_COLD));
-    fputc(',', file);
-    html_number(file, median_us(row, TIME_COLD) / median_us(row, TIME_HOT));
+    plot_data_row(page, file, row);
+    const double hot = median_us(row, TIME_HOT), cold = median_us(row, TIME_COLD),
+                 numbers[] = {hot, cold, cold / hot};
+    html_csv_numbers(file, numbers, sizeof numbers / sizeof *numbers);
     fputc('\n', file);
   }
   plot_data_close(file);

@@ -62,3 +62,10 @@ void html_csv_text(FILE *file, const char *text) {
   }
   if (quoted) put_char(file, '"');
 }
+
+void html_csv_numbers(FILE *file, const double *numbers, size_t count) {
+  for (size_t i = 0; i < count; ++i) {
+    fputc(',', file);
+    html_number(file, numbers[i]);
+  }
+}

@@ -14,5 +14,7 @@ void html_number(FILE *, double value);
 
 /* A field of CSV. Quoted where it must be, with a quote mark before what a spreadsheet would take for a formula. */
 void html_csv_text(FILE *, const char *text);
+/* A comma and the number, for each. */
+void html_csv_numbers(FILE *, const double *numbers, size_t count);
 
 #endif

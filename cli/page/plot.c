@@ -36,6 +36,14 @@ void plot_data_open(FILE *file) {
   fputs("</div>\n<details class=\"data\"><summary>Data of this figure as CSV</summary><pre tabindex=\"0\">", file);
 }
 
+void plot_data_row(const struct page *page, FILE *file, const struct page_row *row) {
+  char name[PAGE_NAME_MAX];
+  rows_series_text(page, row->series, name);
+  html_csv_text(file, name);
+  fputc(',', file);
+  html_csv_text(file, row->row->record->attn_case.key);
+}
+
 void plot_data_close(FILE *file) { fputs("</pre></details>\n", file); }
 
 void plot_figure_close(FILE *file) { fputs("</section>\n", file); }

@@ -21,6 +21,8 @@ struct plot {
 void plot_figure_open(const struct page *, FILE *, const char *id, const char *heading, const char *caption);
 /* Between these: the data as CSV, which the caller writes. */
 void plot_data_open(FILE *);
+/* Begins a line of it: the series and the case. */
+void plot_data_row(const struct page *, FILE *, const struct page_row *);
 void plot_data_close(FILE *);
 void plot_figure_close(FILE *);
 

@@ -198,15 +198,8 @@ static void put_data(const struct page *page, FILE *file, const struct kind *kin
     const struct page_row *row = ordered->row[i];
     const struct shown shown = kind->of(row);
     const double numbers[] = {shown.value, shown.low, shown.high};
-    char name[PAGE_NAME_MAX];
-    rows_series_text(page, row->series, name);
-    html_csv_text(file, name);
-    fputc(',', file);
-    html_csv_text(file, row->row->record->attn_case.key);
-    for (size_t j = 0; j < sizeof numbers / sizeof *numbers; ++j) {
-      fputc(',', file);
-      html_number(file, numbers[j]);
-    }
+    plot_data_row(page, file, row);
+    html_csv_numbers(file, numbers, sizeof numbers / sizeof *numbers);
     fputc('\n', file);
   }
   plot_data_close(file);

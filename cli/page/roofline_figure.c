@@ -132,12 +132,8 @@ static void put_data(const struct page *page, FILE *file) {
     for (enum time_mode mode = 0; mode < TIME_MODE_COUNT; ++mode) {
       const struct page_row *row = &page->rows[i];
       const struct mode_metrics *metrics = metrics_at(row, mode);
-      char name[PAGE_NAME_MAX];
       if (metrics == NULL) continue;
-      rows_series_text(page, row->series, name);
-      html_csv_text(file, name);
-      fputc(',', file);
-      html_csv_text(file, row->row->record->attn_case.key);
+      plot_data_row(page, file, row);
       fprintf(file, ",%s,", time_mode_name(mode));
       html_number(file, row->row->metrics.flop_per_byte);
       fputc(',', file);

@@ -35,11 +35,8 @@ struct page_interval rows_interval_of(const struct page_row *row, enum time_mode
 
 const struct page_row *rows_find(const struct page *page, size_t source, const char *key, const char *variant) {
   for (size_t i = 0; i < page->row_count; ++i) {
-    const struct record *record = page->rows[i].row->record;
-    if (page->rows[i].source == source && strcmp(record->attn_case.key, key) == 0 &&
-        strcmp(record->variant, variant) == 0) {
-      return &page->rows[i];
-    }
+    const struct page_row *row = &page->rows[i];
+    if (row->source == source && record_is_cell(row->row->record, key, variant)) return row;
   }
   return NULL;
 }

@@ -147,18 +147,11 @@ static void put_data(const struct page *page, FILE *file, const struct page_row 
   for (size_t i = 0; i < count; ++i) {
     const double numbers[] = {pairs_of(rows[i]), ratio_of(rows[i]), scaling_at(rows[i])->wave_ratio,
                               scaling_at(rows[i])->full_bh};
-    char name[PAGE_NAME_MAX];
-    rows_series_text(page, rows[i]->series, name);
-    html_csv_text(file, name);
-    fputc(',', file);
-    html_csv_text(file, rows[i]->row->record->attn_case.key);
+    plot_data_row(page, file, rows[i]);
     fputc(',', file);
     html_csv_text(file, scaling_at(rows[i])->baseline_key);
     fprintf(file, ",%s", time_mode_name(mode_of(rows[i])));
-    for (size_t j = 0; j < sizeof numbers / sizeof *numbers; ++j) {
-      fputc(',', file);
-      html_number(file, numbers[j]);
-    }
+    html_csv_numbers(file, numbers, sizeof numbers / sizeof *numbers);
     fputc('\n', file);
   }
   plot_data_close(file);

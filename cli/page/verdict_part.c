@@ -170,10 +170,7 @@ static void put_data(FILE *file, const struct compare *compare) {
     fputc(',', file);
     html_csv_text(file, row->variant);
     fprintf(file, ",%s", time_mode_name(row->mode));
-    for (size_t j = 0; j < sizeof numbers / sizeof *numbers; ++j) {
-      fputc(',', file);
-      html_number(file, numbers[j]);
-    }
+    html_csv_numbers(file, numbers, sizeof numbers / sizeof *numbers);
     fputc('\n', file);
   }
   plot_data_close(file);

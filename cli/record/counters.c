@@ -77,7 +77,7 @@ static struct status check_passes(const struct json_doc *doc, const cJSON *item,
 static struct record *find_record(struct journal_data *data, const struct counter_row *row) {
   for (size_t i = 0; i < data->record_count; ++i) {
     struct record *record = &data->records[i];
-    if (strcmp(record->attn_case.key, row->key) == 0 && strcmp(record->variant, row->variant) == 0) return record;
+    if (record_is_cell(record, row->key, row->variant)) return record;
   }
   return NULL;
 }

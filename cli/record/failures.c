@@ -2,17 +2,9 @@
 #include "cli/record/failures.h"
 
 #include <inttypes.h>
-#include <stdarg.h>
 #include <stdio.h>
-#include <string.h>
 
-__attribute__((format(printf, 2, 3))) static void append(char out[FAILURES_TEXT_MAX], const char *format, ...) {
-  const size_t used = strlen(out);
-  va_list args;
-  va_start(args, format);
-  vsnprintf(out + used, FAILURES_TEXT_MAX - used, format, args);
-  va_end(args);
-}
+#include "cli/base/text.h"
 
 static bool is_failed(const struct record *record) { return cell_status_exit_code(record->status) != EXIT_CODE_OK; }
 
@@ -32,10 +24,10 @@ static void append_counts(const struct record *records, size_t count, char out[F
     size_t of_status = 0;
     for (size_t i = 0; i < count; ++i) of_status += records[i].status == status;
     if (of_status == 0 || cell_status_exit_code(status) == EXIT_CODE_OK) continue;
-    append(out, "%s%zu %s", before, of_status, cell_status_name(status));
+    text_append(out, FAILURES_TEXT_MAX, "%s%zu %s", before, of_status, cell_status_name(status));
     before = ", ";
   }
-  append(out, ")");
+  text_append(out, FAILURES_TEXT_MAX, ")");
 }
 
 void failures_text(const struct record *records, size_t count, uint64_t expected, char out[FAILURES_TEXT_MAX]) {
@@ -44,9 +36,10 @@ void failures_text(const struct record *records, size_t count, uint64_t expected
   size_t failed = 0;
   out[0] = '\0';
   for (size_t i = 0; i < count; ++i) failed += is_failed(&records[i]);
-  if (missing > 0) append(out, "%" PRIu64 " of %" PRIu64 " cells were not measured", missing, expected);
+  if (missing > 0)
+    text_append(out, FAILURES_TEXT_MAX, "%" PRIu64 " of %" PRIu64 " cells were not measured", missing, expected);
   if (first == NULL) return;
-  append(out, "%s%zu of %" PRIu64 " cells failed", missing > 0 ? ", " : "", failed, expected);
+  text_append(out, FAILURES_TEXT_MAX, "%s%zu of %" PRIu64 " cells failed", missing > 0 ? ", " : "", failed, expected);
   append_counts(records, count, out);
-  append(out, ", first: %s %s: %s", first->attn_case.key, first->variant, first->reason);
+  text_append(out, FAILURES_TEXT_MAX, ", first: %s %s: %s", first->attn_case.key, first->variant, first->reason);
 }

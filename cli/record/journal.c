@@ -251,7 +251,7 @@ static struct record *find_record(struct reader *reader, const char *key, const 
   const size_t count = reader->data->record_count;
   for (size_t i = 0; i < count; ++i) {
     struct record *record = &reader->data->records[(reader->next_again + i) % count];
-    if (strcmp(record->attn_case.key, key) != 0 || strcmp(record->variant, variant) != 0) continue;
+    if (!record_is_cell(record, key, variant)) continue;
     reader->next_again = (reader->next_again + i + 1) % count;
     return record;
   }

@@ -70,6 +70,10 @@ void record_start(struct record *record) {
   record->wall_s = record->gpu_s = 0;
 }
 
+bool record_is_cell(const struct record *record, const char *key, const char *variant) {
+  return strcmp(record->attn_case.key, key) == 0 && strcmp(record->variant, variant) == 0;
+}
+
 int record_order(const void *a, const void *b) {
   const struct record *left = *(const struct record *const *)a, *right = *(const struct record *const *)b;
   const int by_key = strcmp(left->attn_case.key, right->attn_case.key);

@@ -117,6 +117,8 @@ struct record {
 
 /* A record in which nothing is known; no time was spent on it. */
 void record_start(struct record *);
+/* Is it of this cell? */
+bool record_is_cell(const struct record *, const char *key, const char *variant);
 /* For qsort over `const struct record *`: by case, then by variant; 0 for two records of one cell. */
 int record_order(const void *, const void *);
 /* A mode that was not timed. */

@@ -33,8 +33,7 @@ static struct status check_same(const struct journal_data *a, const struct journ
 static const struct record *find(const struct journal_data *data, size_t hint, const struct record *wanted) {
   for (size_t i = 0; i < data->record_count; ++i) {
     const struct record *record = &data->records[(hint + i) % data->record_count];
-    if (strcmp(record->attn_case.key, wanted->attn_case.key) == 0 && strcmp(record->variant, wanted->variant) == 0)
-      return record;
+    if (record_is_cell(record, wanted->attn_case.key, wanted->variant)) return record;
   }
   return NULL;
 }

@@ -2,10 +2,10 @@
 #include "cli/report/fastest.h"
 
 #include <math.h>
-#include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "cli/base/text.h"
 #include "cli/base/units.h"
 
 /* ---- rows of one case ------------------------------------------------------------------------------------------ */
@@ -93,25 +93,18 @@ static int more_wins_first(const void *a, const void *b) {
   return strcmp(l->variant, r->variant);
 }
 
-__attribute__((format(printf, 2, 3))) static void append(char out[FASTEST_TEXT_MAX], const char *format, ...) {
-  const size_t used = strlen(out);
-  va_list args;
-  va_start(args, format);
-  vsnprintf(out + used, FASTEST_TEXT_MAX - used, format, args);
-  va_end(args);
-}
-
 static void append_winner(const struct winners *winners, size_t index, char out[FASTEST_TEXT_MAX]) {
   const struct winner *winner = &winners->item[index];
   char least[UNITS_TEXT_MAX], most[UNITS_TEXT_MAX];
-  append(out, "%s%s", index == 0 ? "fastest: " : "; ", winner->variant);
-  if (index == 0 && winners->cases > 1) append(out, " in %zu of %zu cases", winner->cases, winners->cases);
-  if (index > 0) append(out, " in %zu", winner->cases);
+  text_append(out, FASTEST_TEXT_MAX, "%s%s", index == 0 ? "fastest: " : "; ", winner->variant);
+  if (index == 0 && winners->cases > 1)
+    text_append(out, FASTEST_TEXT_MAX, " in %zu of %zu cases", winner->cases, winners->cases);
+  if (index > 0) text_append(out, FASTEST_TEXT_MAX, " in %zu", winner->cases);
   if (winner->reference == NULL) return;
   units_format_fixed(winner->least, 2, least);
   units_format_fixed(winner->most, 2, most);
-  append(out, ", %sx%s%s%s as fast as %s", least, strcmp(least, most) != 0 ? " to " : "",
-         strcmp(least, most) != 0 ? most : "", strcmp(least, most) != 0 ? "x" : "", winner->reference);
+  text_append(out, FASTEST_TEXT_MAX, ", %sx%s%s%s as fast as %s", least, strcmp(least, most) != 0 ? " to " : "",
+              strcmp(least, most) != 0 ? most : "", strcmp(least, most) != 0 ? "x" : "", winner->reference);
 }
 
 void fastest_text(const struct report *report, char out[FASTEST_TEXT_MAX]) {

@@ -368,13 +368,15 @@ static void cpu_spin(double us) {
   while (cpu_now_us() < end_us) continue;
 }
 
+static void cpu_launch_delayed(struct problem *problem, double delay_us) {
+  cpu_problem_launch(problem);
+  if (delay_us > 0) cpu_spin(delay_us);
+}
+
 /* Microseconds per launch over `launches` launches back to back, each with the delay behind it. */
 static double cpu_time_launches(struct problem *problem, uint32_t launches, double delay_us) {
   const double start_us = cpu_now_us();
-  for (uint32_t i = 0; i < launches; ++i) {
-    cpu_problem_launch(problem);
-    if (delay_us > 0) cpu_spin(delay_us);
-  }
+  for (uint32_t i = 0; i < launches; ++i) cpu_launch_delayed(problem, delay_us);
   return (cpu_now_us() - start_us) / launches;
 }
 
@@ -456,8 +458,7 @@ static double cpu_time_changed(struct problem *problem, uint32_t launches, bool 
   const double delay_us = cpu_problem_of(problem)->delay_us[TIME_HOT], start_us = cpu_now_us();
   for (uint32_t i = 0; i < launches; ++i) {
     cpu_negate_v(problem);
-    if (launch) cpu_problem_launch(problem);
-    if (launch && delay_us > 0) cpu_spin(delay_us);
+    if (launch) cpu_launch_delayed(problem, delay_us);
   }
   return cpu_now_us() - start_us;
 }
