@@ -166,6 +166,12 @@ uint64_t resume_count(const struct journal_data *earlier, const struct cells *ce
   return earlier->record_count + cells->count - both;
 }
 
+struct status resume_check_count(const char *path, const struct journal_data *earlier, uint64_t count) {
+  if (count <= earlier->run.cell_count) return status_ok();
+  return status_make(STATUS_INPUT,
+                     "--resume: %s has cells that its run did not set out to measure; begin another journal", path);
+}
+
 double resume_spent_s(const struct journal_data *earlier) {
   double sum_s = 0;
   for (size_t i = 0; i < earlier->record_count; ++i) sum_s += earlier->records[i].wall_s;

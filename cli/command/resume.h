@@ -27,6 +27,8 @@ struct status resume_mark(const struct journal_data *earlier, const struct cells
 
 /* Cells of the journal and of this run together. */
 uint64_t resume_count(const struct journal_data *earlier, const struct cells *, const struct resume_cell *);
+/* STATUS_INPUT when that many are more than the journal's run set out to measure, though the run is the same. */
+struct status resume_check_count(const char *path, const struct journal_data *earlier, uint64_t count);
 /* Seconds that the run took so far; of a part that was killed, what its cells took. */
 double resume_spent_s(const struct journal_data *earlier);
 

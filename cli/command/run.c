@@ -112,12 +112,13 @@ static size_t count_all_pending(const struct run *run) {
 static struct status continue_journal(struct run *run, const struct run_info *info, const char *differs) {
   struct journal_resumed resumed = {.cell_count = 0};
   TRY(resume_mark(&run->earlier, &run->cells, run->cell));
+  resumed.cell_count = resume_count(&run->earlier, &run->cells, run->cell);
+  if (differs[0] == '\0') TRY(resume_check_count(run->file.path, &run->earlier, resumed.cell_count));
   if (count_all_pending(run) == 0 && strcmp(run->earlier.state, "complete") == 0) {
     journal_close(run->journal);
     run->journal = NULL;
     return status_ok();
   }
-  resumed.cell_count = resume_count(&run->earlier, &run->cells, run->cell);
   memcpy(resumed.started_utc, info->started_utc, sizeof resumed.started_utc);
   memcpy(resumed.command, info->command, sizeof resumed.command);
   memcpy(resumed.differs, differs, sizeof resumed.differs);

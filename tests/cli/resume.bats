@@ -107,6 +107,16 @@ torn() {
   expect_err 'does not say how its run was set up'
 }
 
+@test "a journal with a cell that its run did not set out to measure is refused" {
+  torn
+  sed -i '4s/Sq65\.Skv65/Sq64.Skv64/; 4s/"Sq":65,"Skv":65/"Sq":64,"Skv":64/' "$TMP/j"
+  cp "$TMP/j" "$TMP/before"
+  tiny --resume
+  expect_status 7
+  expect_err "$TMP/j has cells that its run did not set out to measure"
+  cmp "$TMP/j" "$TMP/before"
+}
+
 @test "a rebuilt object of --load is another run" {
   need_steady
   cp "$STEADY" "$TMP/mine.so"
