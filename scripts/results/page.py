@@ -184,7 +184,8 @@ def front(reports, linked, plots, origins, folder):
                f"{device_text(reports)}; clocks were not locked. `<sweep>.journal` is what a run measured, `torch_<sweep>.json` what "
                "`scripts/sdpa_baseline.py` measured of PyTorch ([formats](../README.md)). `scripts/results/update_results.py` makes "
                "these pages and the plots from them; no figure is typed by hand.",
-               TIMES, f"In a browser, with every row, findings and figures that answer to clicks: `attnbench report results/{folder}/v3.journal "
+               TIMES, "In a browser, with every row, findings and figures that answer to clicks: "
+               f"`attnbench report results/{folder}/v3.journal "
                "--html v3.html`, and so of any journal here; of two side by side: `attnbench report "
                f"results/{folder}/n6.journal results/{folder}/torch_n6.json --html n6.html`.", *([links] if links else [])]
     return joined([*opening, *plot_blocks(plots), *fastest_blocks(reports), *scaling_blocks(reports),
