@@ -148,7 +148,7 @@ struct status problem_reference(struct problem *problem, struct oracle_result *o
 
 struct status problem_bind(struct problem *problem, const struct attn_variant *variant, struct attn_plan *plan,
                            struct pass_facts facts[ATTN_PASSES_MAX]) {
-  if (variant->runs_on != problem->device->info.kind) {
+  if (!variant_runs_on(variant, problem->device->info.kind)) {
     return status_make(STATUS_INTERNAL, "problem_bind: variant %s does not run on %s; choose it by runs_on",
                        variant->name, problem->device->info.name);
   }

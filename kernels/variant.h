@@ -78,6 +78,10 @@ struct attn_tuning {
   int32_t value[ATTN_TUNABLES_MAX];
 };
 
+struct attn_variant;
+struct pick_rule;
+struct pick_table;
+
 /* ---- plans --------------------------------------------------------------------------------------------------- */
 
 /* What one grid axis walks over; a bit set, since an axis may fold several. */
@@ -116,6 +120,9 @@ struct attn_plan {
   uint32_t splits;           /* KV splits; 1 when keys are not split */
   uint32_t stages;           /* K/V tiles in flight; 1 when loads are not pipelined */
   struct attn_tuning tuning; /* that the plan was made from, for bind(); variant_plan() fills it in */
+  /* Of a variant that picks others: whose plan this is, and by which rule; else NULL. */
+  const struct attn_variant *picked;
+  const struct pick_rule *picked_by;
 };
 
 /* Device pointers for CUDA variants, host pointers for CPU variants. Owned by the runner. */
@@ -180,6 +187,9 @@ struct attn_variant {
   void (*run)(const struct attn_shape *, const struct attn_plan *, const struct attn_buffers *, unsigned threads);
   /* Vendor libraries, which have neither bind() nor run() and whose plan() leaves everything zero; else NULL. */
   const struct attn_vendor *vendor;
+  /* Of a variant without a kernel of its own: the table by which it picks another one (pick.h). Such a variant runs
+   * on every device. Else NULL. */
+  const struct pick_table *picks;
 };
 
 /* ---- registry (registry.c, from variants.def, then what was added) ------------------------------------------- */
@@ -190,6 +200,10 @@ enum { ATTN_VARIANTS_ADDED_MAX = 16 };
  * are NULL in a process that knows the variant but must not run its code: a stand-in. */
 bool variant_add(const struct attn_variant *);
 static inline bool variant_is_stand_in(const struct attn_variant *variant) { return variant->plan == NULL; }
+
+static inline bool variant_runs_on(const struct attn_variant *variant, enum device_kind kind) {
+  return variant->picks != NULL || variant->runs_on == kind;
+}
 
 size_t variant_count(void);
 /* How many of them came with the program: those that were added follow. */

@@ -44,7 +44,7 @@ static struct status choose_reference(struct run *run, const struct variant_spec
   const struct device_info *device = supervise_device(run->supervisor);
   if (text == NULL) {
     snprintf(run->reference, sizeof run->reference, "%s", default_reference(device->kind));
-  } else if (spec->variant != NULL && spec->variant->runs_on != device->kind) {
+  } else if (spec->variant != NULL && !variant_runs_on(spec->variant, device->kind)) {
     return status_make(STATUS_USAGE, "--reference: %s does not run on this run's device, %s; choose another or none",
                        spec->text, device->name);
   } else if (spec->variant != NULL) {
@@ -60,7 +60,7 @@ static struct status require_injected(const struct run *run) {
   if (run->inject.glob[0] == '\0' || run->options->only.count > 0) return status_ok();
   for (size_t i = 0; i < run->cells.count; ++i) {
     const struct cell *cell = &run->cells.items[i];
-    if (cell->spec.variant->runs_on == kind &&
+    if (variant_runs_on(cell->spec.variant, kind) &&
         inject_percent(&run->inject, cell->attn_case->key, cell->spec.text) > 0)
       return status_ok();
   }
@@ -224,7 +224,7 @@ static struct status do_cell(struct run *run, size_t index) {
   const struct cell *cell = &run->cells.items[index];
   const struct cell_request request = request_of(run, cell, false);
   const bool is_elsewhere =
-      cell->spec.variant->runs_on == DEVICE_CUDA && supervise_device(run->supervisor)->kind == DEVICE_CPU;
+      supervise_device(run->supervisor)->kind == DEVICE_CPU && !variant_runs_on(cell->spec.variant, DEVICE_CPU);
   struct record record;
   TRY(is_elsewhere ? planned_cell(cell, run->planned, run->supervisor, &record)
                    : supervise_cell(run->supervisor, &request, &record));

@@ -263,6 +263,8 @@ static const struct field counters_fields[] = {
 const struct field record_fields[] = {
     FIELD_PART_OF("case", record_case_fields),
     FIELD_PART_OF("outcome", record_outcome_fields),
+    FIELD_LABEL_OF("picked", struct record, picked, .left_out = true),
+    FIELD_LABEL_OF("picked_why", struct record, picked_why, .left_out = true),
     FIELD_IF("check", struct record, check, check.done, record_check_fields),
     FIELD("time", OBJECT, struct record, time, .fields = record_times_fields, .alias = ".", .optional = true),
     FIELD("processes", OBJECT, struct record, process, .fields = record_processes_fields, .known = has_processes,

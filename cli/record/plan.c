@@ -4,6 +4,7 @@
 #include <math.h>
 #include <stdio.h>
 
+#include "kernels/pick.h"
 #include "kernels/plugin_load.h"
 
 static void plan_pass(const struct attn_pass *pass, const struct device_info *device, struct pass_record *out) {
@@ -17,7 +18,7 @@ static void plan_pass(const struct attn_pass *pass, const struct device_info *de
 static const char *refusal(const struct attn_case *attn_case, const struct variant_spec *spec,
                            const struct device_info *device) {
   const struct attn_variant *variant = spec->variant;
-  if (variant->runs_on != device->kind) {
+  if (!variant_runs_on(variant, device->kind)) {
     return variant->runs_on == DEVICE_CPU ? "runs on the CPU only; use --device cpu" : "needs a CUDA device";
   }
   return variant->supports(&attn_case->shape, &spec->tuning, device);
@@ -34,6 +35,16 @@ static void set_outcome(struct record *record, enum cell_status status, const ch
 
 void plan_passes(const struct device_info *device, struct record *record) {
   for (uint32_t i = 0; i < record->plan.pass_count; ++i) plan_pass(&record->plan.pass[i], device, &record->pass[i]);
+}
+
+static void note_pick(const struct attn_variant *variant, struct record *record) {
+  const struct pick_rule *rule = record->plan.picked_by;
+  char spec[PICK_SPEC_MAX];
+  if (rule == NULL) return;
+  pick_spec(rule, spec);
+  snprintf(record->picked, sizeof record->picked, "%s", spec);
+  snprintf(record->picked_why, sizeof record->picked_why, "%s (%s)", rule->why, variant->picks->version);
+  record->math = variant_math(record->plan.picked, record->attn_case.shape.dtype);
 }
 
 void plan_record(const struct attn_case *attn_case, const struct variant_spec *spec, const struct device_info *device,
@@ -60,6 +71,7 @@ void plan_record(const struct attn_case *attn_case, const struct variant_spec *s
     return;
   }
   plan_passes(device, out);
+  note_pick(spec->variant, out);
   out->status = CELL_planned;
   if (spec->variant->vendor != NULL) {
     snprintf(out->reason, sizeof out->reason, "its library chooses a kernel when it runs; not measured on %s",

@@ -92,12 +92,14 @@ struct injected_record {
   double ratio[TIME_MODE_COUNT]; /* time with over time without, as last measured in turns */
 };
 
-enum { RECORD_REASON_MAX = 400, RECORD_DIFFERS_MAX = 192 };
+enum { RECORD_REASON_MAX = 400, RECORD_DIFFERS_MAX = 192, RECORD_PICKED_WHY_MAX = 240 };
 
 struct record {
   struct attn_case attn_case;
   char variant[VARIANT_SPEC_MAX]; /* spec text */
   char variant_name[40];
+  char picked[VARIANT_SPEC_MAX];          /* of a variant that picks others: whose plan it is; "" of all others */
+  char picked_why[RECORD_PICKED_WHY_MAX]; /* and why, with the table that says so */
   enum attn_math math;
   enum cell_status status;
   char reason[RECORD_REASON_MAX]; /* empty only when status is ok */

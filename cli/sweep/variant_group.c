@@ -38,8 +38,8 @@ bool variant_group_has(enum variant_group group, size_t index) {
   const struct attn_variant *variant = variant_at(index);
   const bool is_built_in = index < variant_built_in_count();
   switch (group) {
-    case VARIANT_GROUP_all: return true;
-    case VARIANT_GROUP_ours: return is_built_in && variant->vendor == NULL;
+    case VARIANT_GROUP_all: return variant->picks == NULL;
+    case VARIANT_GROUP_ours: return is_built_in && variant->vendor == NULL && variant->picks == NULL;
     case VARIANT_GROUP_ladder:
     case VARIANT_GROUP_specimens: return is_built_in && is_member(group, variant->name);
     case VARIANT_GROUP_loaded: return !is_built_in;

@@ -7,7 +7,7 @@
 
 /* GROUP(name, who is in it) */
 #define VARIANT_GROUP_MAP(X)                                                 \
-  X(all, "every variant")                                                    \
+  X(all, "every variant with a kernel of its own, so not auto")              \
   X(ours, "what came with attnbench and is no vendor's library")             \
   X(ladder, "the kernels that add one idea after the other")                 \
   X(specimens, "kernels that are slow for one known reason, to be compared") \

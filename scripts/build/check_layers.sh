@@ -147,10 +147,10 @@ check_variants() {
     "$(diff <(echo "$listed") <(echo "$present") | sed -n 's/^</listed but not defined:/p; s/^>/defined but not listed:/p')"
 }
 
-# wgmma is an instruction too, which roofs and findings name.
+# wgmma is an instruction too, which roofs and findings name, and auto a device.
 check_variant_names() {
   local names
-  names=$(grep -oE '^VARIANT\([a-z0-9_]+\)' kernels/variants.def | sed 's/.*(\(.*\))/\1/' | grep -vx wgmma | paste -sd'|')
+  names=$(grep -oE '^VARIANT\([a-z0-9_]+\)' kernels/variants.def | sed 's/.*(\(.*\))/\1/' | grep -vxE 'wgmma|auto' | paste -sd'|')
   report "no variant is named outside its own file" \
     "$(grep -E "^(cli|kernels)/[^:]*:[0-9]+:.*\"($names)\"" "$code" | grep -vE '^kernels/(variants|reference)/' || true)"
 }

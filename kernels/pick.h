@@ -1,0 +1,68 @@
+/* A variant that computes nothing itself but picks another one for each shape: its table, and the choice. */
+#ifndef ATTNBENCH_KERNELS_PICK_H
+#define ATTNBENCH_KERNELS_PICK_H
+
+#include "kernels/variant.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* What the rules of a table look at. */
+enum pick_feature {
+  PICK_NOTHING,
+  PICK_DTYPE_BYTES, /* 2 or 4 */
+  PICK_D,
+  PICK_SQ,
+  PICK_SKV,
+  PICK_GROUP,         /* query heads of a KV head */
+  PICK_ROWS_PER_SM,   /* B * Hq * Sq over the SMs, rounded up */
+  PICK_TILES_PERCENT, /* tiles of 64 query rows, B * Hq * ceil(Sq / 64), in percent of the SMs, rounded up */
+};
+
+/* A feature must be within [least, most]. */
+struct pick_limit {
+  enum pick_feature feature;
+  uint64_t least, most;
+};
+
+struct pick_setting {
+  const char *tunable;
+  int32_t value;
+};
+
+enum { PICK_LIMITS_MAX = 4, PICK_SETTINGS_MAX = 2, PICK_SPEC_MAX = 96 };
+
+/* The first rule whose limits hold, and whose variant takes the shape on the device, is taken. */
+struct pick_rule {
+  const char *variant;
+  struct pick_setting set[PICK_SETTINGS_MAX]; /* other tunables keep their defaults */
+  struct pick_limit when[PICK_LIMITS_MAX];    /* empty: always */
+  const char *why;                            /* to a person: what makes it the fastest there */
+};
+
+struct pick_table {
+  const char *version; /* to a person: number, and what it was measured on */
+  const struct pick_rule *rules;
+  size_t count;
+};
+
+/* NULL when no rule's variant takes the shape. */
+const struct pick_rule *pick_rule_for(const struct pick_table *, const struct attn_shape *,
+                                      const struct device_info *);
+/* What the rule picks; its name and settings must be known: a test holds every table to that. */
+const struct attn_variant *pick_variant(const struct pick_rule *, struct attn_tuning *);
+/* "scalar_quad:vec=1", as sweeps write it. */
+void pick_spec(const struct pick_rule *, char out[PICK_SPEC_MAX]);
+
+/* The hooks of such a variant, less the table: its plan is that of what was picked, which bind() and run() go to. */
+const char *pick_supports(const struct pick_table *, const struct attn_shape *, const struct device_info *);
+void pick_plan(const struct pick_table *, const struct attn_shape *, const struct device_info *, struct attn_plan *);
+struct status pick_bind(const struct attn_shape *, const struct attn_plan *, const struct attn_buffers *,
+                        struct attn_pass_args args[ATTN_PASSES_MAX]);
+void pick_run(const struct attn_shape *, const struct attn_plan *, const struct attn_buffers *, unsigned threads);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

@@ -1,0 +1,72 @@
+/* auto: no kernel of its own. It picks, for each shape and device, the variant here that measured fastest, by the
+ * table below.
+ *
+ * Where the numbers come from: the hot medians of the journals in results/h200, where the variants stand beside each
+ * other case by case. scripts/proof/check_auto.py holds the table against them: within 2 % of the fastest in every
+ * case that has one. What an H200 cannot show is inferred from it: the order on GPUs without wgmma is that of the
+ * same rows without `wgmma`.
+ *
+ * A new kernel gets its rows before the rule that it beats; the first rule that holds is taken. */
+#include "kernels/pick.h"
+
+#define AT_MOST(feature, most) \
+  { PICK_##feature, 0, (most) }
+#define AT_LEAST(feature, least) \
+  { PICK_##feature, (least), UINT64_MAX }
+
+static const struct pick_rule rules[] = {
+    {"cpu_flash", .why = "on a CPU: keeps a tile of scores in the caches"},
+    {"cpu_ref", .why = "on a CPU: takes D above 256"},
+    /* 1.9 us where tiles take 5 (S = 4), 2.2 against 3.5 (S = 1); 0.1 us more with every key, so 16 keys are even. */
+    {"one_query", .when = {AT_MOST(SKV, 8), AT_MOST(ROWS_PER_SM, 8), AT_MOST(D, 128)},
+     .why = "at most 8 keys and a wave of query rows: a tile would be empty"},
+    /* 7.0 us against 11.6 at S = 48. */
+    {"one_query", .when = {AT_LEAST(DTYPE_BYTES, 4), AT_MOST(SKV, 64), AT_MOST(ROWS_PER_SM, 1), AT_MOST(D, 128)},
+     .why = "fp32, at most 64 keys, an SM for every query row"},
+    {"wgmma", .why = "compute capability 9.0, 16-bit types, D up to 256: twice the rate of mma.sync"},
+    {"d_split", .why = "D of 256 and more: D is on the grid, so a few heads fill the GPU"},
+    /* 7.4 us against 9.9 (8 tiles, 512 keys), 19.4 against 30.2 (32 tiles, 2048 keys); but 12.2 against 10.1 (64
+     * tiles, 512 keys) and 6.7 against 6.4 (4 tiles, 256 keys). */
+    {"split_kv", .when = {AT_MOST(TILES_PERCENT, 25), AT_LEAST(SKV, 512)},
+     .why = "q tiles for a quarter of the SMs, 512 keys or more: blocks share the keys of a tile"},
+    {"split_kv", .when = {AT_MOST(TILES_PERCENT, 40), AT_LEAST(SKV, 2048)},
+     .why = "q tiles for less than half of the SMs, 2048 keys or more: blocks share the keys of a tile"},
+    {"mma_swizzle", .why = "16-bit types, D of 64 or 128: the fastest kernel of mma.sync"},
+    /* 43 us against 71 at 64 tiles; 509 against 538 at 1024. */
+    {"scalar_quad", .set = {{"rows", 32}, {"vec", 1}}, .when = {AT_MOST(TILES_PERCENT, 50)},
+     .why = "CUDA cores, less than a wave: tiles of 32 rows make twice the blocks"},
+    {"scalar_quad", .set = {{"vec", 1}}, .why = "CUDA cores, a full GPU: tiles of 64 rows, 16-byte words"},
+    {"scalar_quad", .why = "CUDA cores, rows of any length"},
+    {"one_query", .why = "any D: nothing else here takes this one"},
+};
+
+static const struct pick_table table = {
+    .version = "table 1, measured on an H200 (results/h200)",
+    .rules = rules,
+    .count = sizeof rules / sizeof *rules,
+};
+
+static const char *auto_supports(const struct attn_shape *shape, const struct attn_tuning *tuning,
+                                 const struct device_info *device) {
+  (void)tuning;
+  return pick_supports(&table, shape, device);
+}
+
+static void auto_plan(const struct attn_shape *shape, const struct attn_tuning *tuning,
+                      const struct device_info *device, struct attn_plan *plan) {
+  (void)tuning;
+  pick_plan(&table, shape, device, plan);
+}
+
+const struct attn_variant attn_variant_auto = {
+    .name = "auto",
+    .summary = "the variant here that measured fastest for the shape and device; the row says which, and why",
+    .limits = "what some variant that it picks from takes",
+    .runs_on = DEVICE_CUDA,
+    .math = ATTN_MATH_TENSOR,
+    .supports = auto_supports,
+    .plan = auto_plan,
+    .bind = pick_bind,
+    .run = pick_run,
+    .picks = &table,
+};
