@@ -33,6 +33,15 @@ static enum time_mode mode_of_case(const struct report *report, size_t first, si
   return TIME_COLD;
 }
 
+/* A row that picked a variant which has a row of its own is that one measured twice. */
+static bool is_measured_twice(const struct report *report, size_t first, size_t end, size_t row) {
+  const char *picked = report->records[row].picked;
+  for (size_t i = first; i < end && picked[0] != '\0'; ++i) {
+    if (strcmp(report->records[i].variant, picked) == 0) return true;
+  }
+  return false;
+}
+
 /* NULL when fewer than two rows were timed. */
 static const struct report_row *fastest_of(const struct report *report, size_t first, size_t end) {
   const enum time_mode mode = mode_of_case(report, first, end);
@@ -40,7 +49,7 @@ static const struct report_row *fastest_of(const struct report *report, size_t f
   size_t timed = 0;
   for (size_t i = first; i < end; ++i) {
     const double us = median_us(&report->rows[i], mode);
-    if (isnan(us)) continue;
+    if (isnan(us) || is_measured_twice(report, first, end, i)) continue;
     ++timed;
     if (best == NULL || us < median_us(best, mode)) best = &report->rows[i];
   }

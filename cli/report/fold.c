@@ -106,6 +106,17 @@ struct status fold_reasons(const struct report *report, struct folds *out) {
   return finish(out, status);
 }
 
+struct status fold_picks(const struct report *report, struct folds *out) {
+  struct status status = status_ok();
+  *out = (struct folds){0};
+  for (size_t i = 0; i < report->row_count && !status_failed(&status); ++i) {
+    const struct record *record = report->rows[i].record;
+    if (record->picked[0] == '\0') continue;
+    status = add(out, (struct fold){.variant = record->variant, .text = record->picked, .worst = &report->rows[i]});
+  }
+  return finish(out, status);
+}
+
 void fold_free(struct folds *folds) {
   free(folds->item);
   *folds = (struct folds){0};

@@ -25,6 +25,8 @@ struct folds {
 struct status fold_findings(const struct report *, struct folds *out);
 /* One entry per status, variant and reason of rows that are neither ok nor planned. The caller frees. */
 struct status fold_reasons(const struct report *, struct folds *out);
+/* One entry per variant and what it picked (record.picked). The caller frees. */
+struct status fold_picks(const struct report *, struct folds *out);
 void fold_free(struct folds *);
 
 #endif

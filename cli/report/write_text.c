@@ -24,7 +24,10 @@ static void cell_case(const void *row, char out[TEXT_CELL_MAX]) {
 }
 
 static void cell_variant(const void *row, char out[TEXT_CELL_MAX]) {
-  snprintf(out, TEXT_CELL_MAX, "%s", record_of(row)->variant);
+  const struct record *record = record_of(row);
+  const bool has_picked = record->picked[0] != '\0';
+  snprintf(out, TEXT_CELL_MAX, "%s%s%s%s", record->variant, has_picked ? " (" : "", record->picked,
+           has_picked ? ")" : "");
 }
 
 static void cell_status(const void *row, char out[TEXT_CELL_MAX]) {
@@ -393,6 +396,21 @@ static void print_injected(FILE *file, const struct report *report) {
   if (count > 0) fprintf(file, "%zu of these rows slowed down on purpose (--inject-slowdown)\n", count);
 }
 
+static struct status print_picks(FILE *file, const struct report *report) {
+  struct folds folds;
+  char text[PARAGRAPH_MAX], lead[TEXT_CELL_MAX];
+  const struct status status = fold_picks(report, &folds);
+  for (size_t i = 0; i < folds.count; ++i) {
+    const struct fold *fold = &folds.item[i];
+    snprintf(lead, sizeof lead, "%s = ", fold->variant);
+    snprintf(text, sizeof text, "%s in %zu %s: %s", fold->text, fold->count, fold->count == 1 ? "case" : "cases",
+             fold->worst->record->picked_why);
+    text_wrap(file, lead, strlen(lead), text);
+  }
+  fold_free(&folds);
+  return status;
+}
+
 static struct status print_reasons(FILE *file, const struct report *report) {
   struct folds folds;
   char text[PARAGRAPH_MAX], lead[TEXT_CELL_MAX];
@@ -423,6 +441,7 @@ static struct status print_notes(FILE *file, const struct report *report, const 
   print_injected(file, report);
   if (planned != NULL) print_device(file, "planned = not measured, geometry for ", planned);
   text_fit_print(file, fit, "--csv and --json");
+  TRY(print_picks(file, report));
   return print_reasons(file, report);
 }
 
