@@ -9,6 +9,7 @@
 #include "cli/command/planned.h"
 #include "cli/measure/load.h"
 #include "cli/record/plan.h"
+#include "kernels/pick.h"
 
 enum { NAMES_MAX = 192 };
 
@@ -49,13 +50,29 @@ static void describe_plan(FILE *out, const struct attn_variant *variant, const s
   describe_passes(out, &record, gpu);
 }
 
+static const char *runs_on(const struct attn_variant *variant) {
+  if (variant->picks != NULL) return "GPUs and the CPU";
+  return variant->runs_on == DEVICE_CPU ? "the CPU" : "GPUs";
+}
+
+static void describe_picks(FILE *out, const struct pick_table *table) {
+  for (size_t i = 0; table != NULL && i < table->count; ++i) {
+    char spec[PICK_SPEC_MAX], text[256];
+    pick_spec(&table->rules[i], spec);
+    snprintf(text, sizeof text, "%s: %s", spec, table->rules[i].why);
+    put(out, "picks    ", text);
+  }
+  if (table != NULL) put(out, "by       ", table->version);
+}
+
 static struct status describe_variant(FILE *out, const struct attn_variant *variant) {
   const struct gpu_model *gpu = gpu_model_find(GPU_MODEL_DEFAULT);
   char text[256];
-  fprintf(out, "%s, a variant for %s\n", variant->name, variant->runs_on == DEVICE_CPU ? "the CPU" : "GPUs");
+  fprintf(out, "%s, a variant for %s\n", variant->name, runs_on(variant));
   put(out, "idea     ", variant->summary);
   put(out, "limits   ", variant->limits);
   describe_tunables(out, variant);
+  describe_picks(out, variant->picks);
   describe_plan(out, variant, gpu);
   snprintf(text, sizeof text, "attnbench --shape B=1,H=8,S=512:4096:*2,D=64 --variants %s", variant->name);
   put(out, "measure  ", text);

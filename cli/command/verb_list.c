@@ -7,12 +7,14 @@
 #include "cli/measure/policy.h"
 #include "cli/measure/supervise.h"
 #include "cli/sweep/variant_json.h"
+#include "cli/sweep/variant_spec.h"
+#include "kernels/pick.h"
 
 /* What a variant would meet here: NULL when it can run, else why not. */
 static const char *why_unavailable(const struct attn_variant *variant, const struct status *gpu) {
   const char *missing = variant->vendor != NULL ? variant->vendor->missing() : NULL;
   if (missing != NULL) return missing;
-  return variant->runs_on == DEVICE_CPU || !status_failed(gpu) ? NULL : gpu->text;
+  return variant_runs_on(variant, DEVICE_CPU) || !status_failed(gpu) ? NULL : gpu->text;
 }
 
 /* STATUS_OK when a GPU opens in a worker. */
@@ -24,38 +26,71 @@ static struct status probe_gpu(void) {
   return status;
 }
 
+static void list_picks(const struct pick_table *table, FILE *out) {
+  for (size_t i = 0; table != NULL && i < table->count; ++i) {
+    char spec[PICK_SPEC_MAX];
+    if (i == 0) fprintf(out, "%15s picks the first of these that takes the shape; %s:\n", "", table->version);
+    pick_spec(&table->rules[i], spec);
+    fprintf(out, "%17s %s: %s\n", "", spec, table->rules[i].why);
+  }
+}
+
 static void list_variant(const struct attn_variant *variant, const char *why_not, FILE *out) {
   fprintf(out, "%-15s %s\n%15s limits: %s\n", variant->name, variant->summary, "", variant->limits);
   for (const struct attn_tunable *t = variant->tunables; t != NULL && t->name != NULL; ++t) {
     fprintf(out, "%15s tunable %s = %d..%d, default %d: %s\n", "", t->name, t->min, t->max, t->default_value,
             t->help);
   }
+  list_picks(variant->picks, out);
   fprintf(out, "%15s here: %s%s\n", "",
           why_not == NULL ? "available" : "not available: ", why_not == NULL ? "" : why_not);
 }
 
-static struct status list_text(const struct status *gpu, FILE *out) {
-  for (size_t i = 0; i < variant_count(); ++i) list_variant(variant_at(i), why_unavailable(variant_at(i), gpu), out);
+/* The variants that are named, or all: each with why it cannot run here. */
+struct listing {
+  struct variant_here *items;
+  size_t count;
+};
+
+static void add(const struct attn_variant *variant, const struct status *gpu, struct listing *out) {
+  out->items[out->count++] = (struct variant_here){.variant = variant, .why_not = why_unavailable(variant, gpu)};
+}
+
+static struct status choose(const struct options_list *names, const struct status *gpu, struct listing *out) {
+  const size_t count = names->count > 0 ? names->count : variant_count();
+  out->items = calloc(count + 1, sizeof *out->items);
+  if (out->items == NULL) return status_make(STATUS_MEMORY, "no memory for the list of variants");
+  for (size_t i = 0; i < names->count; ++i) {
+    struct variant_spec spec;
+    TRY(variant_spec_parse(names->item[i], "list", STATUS_USAGE, &spec));
+    add(spec.variant, gpu, out);
+  }
+  for (size_t i = 0; names->count == 0 && i < count; ++i) add(variant_at(i), gpu, out);
   return status_ok();
 }
 
-static struct status list_json(const struct status *gpu, FILE *out) {
-  const size_t count = variant_count();
-  struct variant_here *variants = calloc(count + 1, sizeof *variants);
-  if (variants == NULL) return status_make(STATUS_MEMORY, "no memory for the list of variants");
-  for (size_t i = 0; i < count; ++i) {
-    variants[i] = (struct variant_here){.variant = variant_at(i), .why_not = why_unavailable(variant_at(i), gpu)};
-  }
+static struct status list_text(const struct listing *listing, FILE *out) {
+  for (size_t i = 0; i < listing->count; ++i) list_variant(listing->items[i].variant, listing->items[i].why_not, out);
+  return status_ok();
+}
+
+static struct status list_json(const struct listing *listing, FILE *out) {
   cJSON *root = cJSON_CreateObject();
-  const bool ok = variant_json_add(root, variants, count) && policy_add(root);
-  const struct status status = json_write(root, ok, "the list of variants", out);
-  free(variants);
-  return status;
+  const bool ok = variant_json_add(root, listing->items, listing->count) && policy_add(root);
+  return json_write(root, ok, "the list of variants", out);
+}
+
+static struct status list(const struct options *options, struct listing *listing, FILE *out) {
+  const struct status gpu = probe_gpu();
+  TRY(choose(&options->reports, &gpu, listing));
+  TRY(options->list_json ? list_json(listing, out) : list_text(listing, out));
+  return fflush(out) == 0 ? status_ok() : status_make(STATUS_OUTPUT, "stdout: cannot be written");
 }
 
 struct status verb_list(const struct options *options, FILE *out) {
+  struct listing listing = {.items = NULL};
   TRY(load_stand_ins(options->load.item, options->load.count));
-  const struct status gpu = probe_gpu();
-  TRY(options->list_json ? list_json(&gpu, out) : list_text(&gpu, out));
-  return fflush(out) == 0 ? status_ok() : status_make(STATUS_OUTPUT, "stdout: cannot be written");
+  const struct status status = list(options, &listing, out);
+  free(listing.items);
+  return status;
 }

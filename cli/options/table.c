@@ -12,8 +12,9 @@ static const struct verb_row verbs[VERB_COUNT] = {
     [VERB_PLAN] = {"plan", "attnbench plan --sweep FILE --gpu NAME [options]",
                    "launch geometry and findings for a named GPU, which need not be here",
                    "attnbench plan --sweep shapes/v3.json --gpu " GPU_MODEL_DEFAULT, 0, 0},
-    [VERB_LIST] = {"list", "attnbench list [--json] [--load FILE]", "the kernel variants and where they run",
-                   "attnbench list", 0, 0},
+    [VERB_LIST] = {"list", "attnbench list [NAME...] [--json] [--load FILE]",
+                   "the kernel variants, or those named, and where they run", "attnbench list wgmma auto", 0,
+                   OPTIONS_NAMES_MAX, "name"},
     [VERB_REPORT] = {"report", "attnbench report JOURNAL|REPORT.json... [options]",
                      "write the reports of a journal again, or show saved JSON reports side by side",
                      "attnbench report run.journal --json -", 1, 8},
@@ -96,7 +97,8 @@ static const struct option_row rows[] = {
     {"Selection", "--variants", "A,B", MEASURES | IN(PLAN), TEXT(variants), FLAGS(OPTION_RELAYED),
      .help = "variants to measure instead of the sweep's: NAME or NAME:KEY=VALUE,KEY=VALUE, with commas between; or "
              "the groups "
-             "all, loaded, ours (without vendors' libraries), ladder (one idea after the other) and specimens (slow "
+             "all (but auto), loaded, ours (without vendors' libraries), ladder (one idea after the other) and "
+             "specimens (slow "
              "for one "
              "known "
              "reason)"},

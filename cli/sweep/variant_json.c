@@ -2,6 +2,7 @@
 #include "cli/sweep/variant_json.h"
 
 #include "cli/base/fields.h"
+#include "kernels/pick.h"
 
 struct tunable_view {
   const char *name, *help;
@@ -33,6 +34,23 @@ static const struct field here_fields[] = {
     {0},
 };
 
+struct picks_view {
+  const char *version;
+};
+
+static const struct field picks_fields[] = {FIELD("table", NAME, struct picks_view, version), {0}};
+
+struct rule_view {
+  char variant[PICK_SPEC_MAX];
+  const char *why;
+};
+
+static const struct field rule_fields[] = {
+    FIELD_TEXT_OF("variant", struct rule_view, variant),
+    FIELD("why", NAME, struct rule_view, why),
+    {0},
+};
+
 bool variant_json_add_tunables(cJSON *object, const struct attn_variant *variant) {
   cJSON *tunables = cJSON_AddArrayToObject(object, "tunables");
   bool ok = tunables != NULL;
@@ -45,16 +63,36 @@ bool variant_json_add_tunables(cJSON *object, const struct attn_variant *variant
   return ok;
 }
 
+static const char *runs_on(const struct attn_variant *variant) {
+  if (variant->picks != NULL) return "any";
+  return variant->runs_on == DEVICE_CPU ? "cpu" : "cuda";
+}
+
+/* What it picks in the order in which its rules are tried; nothing of a variant with a kernel of its own. */
+static bool add_picks(cJSON *object, const struct pick_table *table) {
+  if (table == NULL) return true;
+  const struct picks_view picks = {.version = table->version};
+  cJSON *picks_object = cJSON_AddObjectToObject(object, "picks");
+  bool ok = fields_write(picks_object, picks_fields, &picks);
+  cJSON *rules = cJSON_AddArrayToObject(picks_object, "rules");
+  for (size_t i = 0; i < table->count && ok; ++i) {
+    struct rule_view view = {.why = table->rules[i].why};
+    pick_spec(&table->rules[i], view.variant);
+    ok = fields_write(json_add_element(rules), rule_fields, &view);
+  }
+  return ok && rules != NULL;
+}
+
 static bool add_variant(cJSON *object, const struct variant_here *here) {
   const struct attn_variant *variant = here->variant;
   const struct variant_view view = {.name = variant->name,
                                     .summary = variant->summary,
                                     .limits = variant->limits,
-                                    .runs_on = variant->runs_on == DEVICE_CPU ? "cpu" : "cuda",
+                                    .runs_on = runs_on(variant),
                                     .reason = here->why_not,
                                     .available = here->why_not == NULL};
   return fields_write(object, variant_fields, &view) && variant_json_add_tunables(object, variant) &&
-         fields_write(object, here_fields, &view);
+         add_picks(object, variant->picks) && fields_write(object, here_fields, &view);
 }
 
 bool variant_json_add(cJSON *object, const struct variant_here *variants, size_t count) {
