@@ -1,0 +1,98 @@
+#!/usr/bin/env python3
+"""Does `auto` pick the fastest variant? Its picks are held against the rows of journals in which variants were measured
+beside each other: for each case what is picked, what was fastest of the variants here (vendors' libraries left out), and
+what the pick loses, in percent of the fastest hot median.
+
+  scripts/proof/check_auto.py                      the journals of results/h200
+  scripts/proof/check_auto.py --gpu a100 FILE...   of these, with what would be picked on an A100: variants that it does
+                                                   not run are left out, so an H200's rows stand for what it has
+
+Exit code: 0 every pick that was measured is within --bar percent (default: 2) of the fastest; 1 one is not; 4 no pick
+was measured; 7 a journal is not readable; 9 attnbench is missing.
+"""
+import argparse
+import collections
+import json
+import pathlib
+import sys
+import tempfile
+
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1]))
+
+from lib import program, reports
+from lib.program import COVERAGE, REGRESSION, ROOT, Failure
+from lib.tables import microseconds, table
+
+PICKER = "auto"
+
+Row = collections.namedtuple("Row", "sweep key pick pick_us fastest fastest_us")
+
+
+def measured(report):
+    """{key: {variant: hot us}} of a report's right rows, without vendors' and without those of `auto` itself."""
+    cases = {}
+    for row in report["results"]:
+        if row["status"] == "ok" and row["time"]["hot"] and row["variant"] != PICKER and not reports.is_vendors(row):
+            cases.setdefault(row["key"], {})[row["variant"]] = reports.hot_us(row)
+    return cases
+
+
+def plan(attnbench, gpu, keys, variants):
+    """The rows that attnbench plans for a GPU, by (key, variant)."""
+    with tempfile.TemporaryDirectory() as folder:
+        sweep, out = pathlib.Path(folder) / "cases.json", pathlib.Path(folder) / "plan.json"
+        sweep.write_text(json.dumps({"attnbench_sweep": 1, "name": "cases", "shapes": keys, "variants": variants}), encoding="utf-8")
+        done = program.execute([attnbench, "plan", "--quiet", "--sweep", sweep, "--gpu", gpu, "--json", out])
+        if not out.exists():
+            raise Failure(program.code_of(done.returncode), f"attnbench plan ended with {done.returncode}: {done.stderr.strip()}")
+        return {(row["key"], row["variant"]): row for row in json.loads(out.read_text(encoding="utf-8"))["results"]}
+
+
+def held_against(journals, gpu, attnbench):
+    """A Row per case and journal; pick_us is None where that journal did not measure the pick."""
+    by_sweep = {path.stem: measured(reports.read(path, attnbench)) for path in journals}
+    keys = sorted({key for cases in by_sweep.values() for key in cases})
+    variants = sorted({variant for cases in by_sweep.values() for rows in cases.values() for variant in rows})
+    planned = plan(attnbench, gpu, keys, [PICKER, *variants])
+    for sweep, cases in by_sweep.items():
+        for key, rows in cases.items():
+            here = {variant: us for variant, us in rows.items() if planned[key, variant]["status"] == "planned"}
+            pick = planned[key, PICKER].get("picked", "nothing")
+            fastest = min(here, key=here.get, default=None)
+            if fastest:
+                yield Row(sweep, key, pick, here.get(pick), fastest, here[fastest])
+
+
+def loss(row):
+    return row.pick_us / row.fastest_us - 1
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("journals", nargs="*", type=pathlib.Path, help="journals or reports (default: those of results/h200)")
+    parser.add_argument("--gpu", default="h200", help="the GPU that is picked for, as `attnbench plan` names it (default: h200)")
+    parser.add_argument("--bar", type=float, default=2.0, metavar="PERCENT", help="the loss that is too much (default: 2)")
+    program.add_attnbench_option(parser)
+    options = parser.parse_args()
+    program.require_program(options.attnbench)
+    journals = options.journals or sorted((ROOT / "results/h200").glob("*.journal"))
+    rows = list(held_against(journals, options.gpu, options.attnbench))
+    held = [row for row in rows if row.pick_us]
+    print(table(["sweep", "case", "picked", "us", "fastest here", "us", "loss"],
+                [[row.sweep, row.key, row.pick, microseconds(row.pick_us), row.fastest, microseconds(row.fastest_us),
+                  f"{100 * loss(row):.1f} %"] for row in held], ["us", "loss"]))
+    missing = len(rows) - len(held)
+    if missing:
+        print(f"\n{missing} cases whose journal did not measure the pick: " +
+              ", ".join(sorted({f"{row.sweep} ({row.pick})" for row in rows if not row.pick_us})))
+    if not held:
+        raise Failure(COVERAGE, f"none of the picks for {options.gpu} was measured; measure the sweep with {PICKER}'s picks among its variants")
+    over = [row for row in held if 100 * loss(row) > options.bar]
+    worst = max(held, key=loss)
+    print(f"\n{len(held) - len(over)} of {len(held)} picks are within {options.bar:g} % of the fastest; worst: {worst.pick} at "
+          f"{worst.key}, {100 * loss(worst):.1f} % behind {worst.fastest}")
+    return REGRESSION if over else 0
+
+
+if __name__ == "__main__":
+    program.run_main(main)
