@@ -25,7 +25,7 @@
 extern "C" {
 #endif
 
-#define ATTN_PLUGIN_ABI    3u
+#define ATTN_PLUGIN_ABI    4u
 #define ATTN_PLUGIN_SYMBOL "attn_plugin"
 
 /* Most objects of one command line, variants of all of them together, and bytes of a text. */
@@ -45,6 +45,7 @@ enum {
   X(attn_shape)                \
   X(device_info)               \
   X(attn_pass)                 \
+  X(attn_launched)             \
   X(attn_plan)                 \
   X(attn_buffers)              \
   X(attn_pass_args)            \
@@ -64,7 +65,8 @@ struct attn_plugin {
   const struct attn_variant *const *variants;
   /* Turns a plan's host handle into one that any CUDA runtime of the process can launch. An object carries a CUDA
    * runtime of its own, and only that one knows the object's kernels by their host handles. Called in a worker with
-   * its GPU open. NULL when the kernel cannot be had, and the hook itself is NULL in an object without GPU kernels.
+   * its GPU open. NULL when the kernel cannot be had, and the hook itself is NULL in an object without GPU kernels,
+   * or one that launches them itself (struct attn_vendor).
    */
   const void *(*launch_handle)(const void *kernel);
 };

@@ -53,6 +53,11 @@ static bool plugin_is_text(const char *text, size_t max, const char *set) {
 static const char name_set[] = "abcdefghijklmnopqrstuvwxyz_0123456789";
 static const char pass_name_set[] = "abcdefghijklmnopqrstuvwxyz_";
 
+static bool plugin_lacks_hook(const struct attn_vendor *v) {
+  return v->missing == NULL || v->library == NULL || v->open == NULL || v->attach == NULL || v->enqueue == NULL ||
+         v->close == NULL;
+}
+
 /* What is wrong with a variant's own fields; NULL: nothing. */
 static const char *plugin_variant_problem(const struct attn_variant *v) {
   const struct {
@@ -69,6 +74,12 @@ static const char *plugin_variant_problem(const struct attn_variant *v) {
       {v->runs_on == DEVICE_CPU && v->run == NULL, "run is NULL; a CPU variant must have it"},
       {v->runs_on == DEVICE_CUDA && v->run != NULL,
        "run must be NULL in a CUDA variant, which is launched from its plan"},
+      {v->vendor != NULL && v->runs_on != DEVICE_CUDA,
+       "vendor is for CUDA variants; a CPU variant calls its library in run"},
+      {v->vendor != NULL && v->bind != NULL,
+       "bind must be NULL beside vendor, whose library launches its own kernels"},
+      {v->vendor != NULL && plugin_lacks_hook(v->vendor),
+       "vendor must have all of missing, library, open, attach, enqueue and close"},
   };
   for (size_t i = 0; i < sizeof rules / sizeof *rules; ++i) {
     if (rules[i].broken) return rules[i].sentence;
@@ -106,6 +117,20 @@ struct status plugin_check_variant(const char *path, const struct attn_variant *
   if (problem == NULL) problem = plugin_tunables_problem(variant->tunables);
   if (problem == NULL) return status_ok();
   return status_make(STATUS_USAGE, "--load %s: variant %s: %s", path, variant->name, problem);
+}
+
+struct status plugin_status(const struct status *status) {
+  static const enum status_code known[] = {STATUS_OK, STATUS_UNSUPPORTED, STATUS_MEMORY, STATUS_INTERNAL};
+  enum status_code code = STATUS_DEVICE;
+  for (size_t i = 0; i < sizeof known / sizeof *known; ++i) {
+    if (status->code == known[i]) code = known[i];
+  }
+  if (code == STATUS_OK) return status_ok();
+  struct status out = status_make(code, "%.*s", STATUS_TEXT_MAX - 1, status->text);
+  for (char *c = out.text; *c != '\0'; ++c) {
+    if (*c < ' ' || *c > '~') *c = '?';
+  }
+  return out;
 }
 
 /* ---- checking a plan ----------------------------------------------------------------------------------------- */
@@ -149,7 +174,8 @@ static const char *pass_problem(const struct attn_pass *pass, const struct devic
       {pass_splits_cluster(pass), "plan: the grid must be a multiple of the cluster on every axis"},
       {pass->dynamic_smem_bytes > device->smem_per_block_bytes,
        "plan: dynamic_smem_bytes is above the device's smem_per_block_bytes; supports must refuse this shape"},
-      {pass->row_threads > threads, "plan: row_threads must be at most the threads of a block"},
+      {(uint64_t)pass->row_threads + pass->producer_threads > threads,
+       "plan: row_threads and producer_threads together must be at most the threads of a block"},
       {(pass->covers[0] | pass->covers[1] | pass->covers[2]) > COVERS_ALL,
        "plan: covers holds bits of enum attn_cover"},
   };
@@ -159,12 +185,14 @@ static const char *pass_problem(const struct attn_pass *pass, const struct devic
   return NULL;
 }
 
-const char *plugin_plan_problem(const struct attn_plan *plan, const struct device_info *device) {
-  const bool launches = device->kind == DEVICE_CUDA;
+const char *plugin_plan_problem(const struct attn_variant *variant, const struct attn_plan *plan,
+                                const struct device_info *device) {
+  const bool launches = device->kind == DEVICE_CUDA && variant->vendor == NULL;
   if (plan->pass_count > ATTN_PASSES_MAX) return "plan: pass_count must be at most 4";
   if (launches != (plan->pass_count > 0)) {
-    return launches ? "plan: pass_count is 0; a CUDA variant launches at least one pass"
-                    : "plan: pass_count must be 0 in a CPU variant";
+    return launches ? "plan: pass_count is 0; a CUDA variant launches at least one pass, or has a vendor that does"
+           : variant->vendor != NULL ? "plan: pass_count must be 0 beside vendor, whose library chooses the launches"
+                                     : "plan: pass_count must be 0 in a CPU variant";
   }
   if (launches && (plan->tile_q < 1 || plan->tile_kv < 1 || plan->splits < 1 || plan->stages < 1)) {
     return "plan: tile_q, tile_kv, splits and stages must be at least 1";

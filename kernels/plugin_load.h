@@ -20,9 +20,11 @@ struct status plugin_check(const char *path, const struct attn_plugin *);
 struct status plugin_check_variant(const char *path, const struct attn_variant *);
 /* Does this variant come from an object? */
 bool plugin_is_loaded(const struct attn_variant *);
-/* NULL: the plan can be launched and recorded on a device of this kind. Else a static sentence. A plan that breaks
- * the limits would break the executor, and an object's plan() is nobody's to trust. */
-const char *plugin_plan_problem(const struct attn_plan *, const struct device_info *);
+/* NULL: the variant's plan can be launched and recorded on a device of this kind. Else a static sentence. A plan that
+ * breaks the limits would break the executor, and an object's plan() is nobody's to trust. */
+const char *plugin_plan_problem(const struct attn_variant *, const struct attn_plan *, const struct device_info *);
+/* What a hook returned, as attnbench can use it: a known code, and a text that ends and is printable. */
+struct status plugin_status(const struct status *);
 
 /* The handle to launch a pass with: the plan's own for built-in variants, what the object's hook makes of it for
  * loaded ones. Needs an open GPU. A failure names the object and what to do. */

@@ -105,21 +105,33 @@ struct attn_pass {
   unsigned covers[3];   /* enum attn_cover bits per grid axis */
   uint32_t row_threads; /* threads of a block that work on a query row in the compute phase; 0: none, the pass only
                          * prepares memory */
+  uint32_t producer_threads; /* of the others, those that fetch for them meanwhile: the warps of a specialised block
+                              * that hold no row and are not idle */
   bool early_start; /* may start while the pass before it in the plan still runs, on GPUs that can (compute capability
                      * 9.0); every block executes griddepcontrol.wait before it touches what earlier passes write,
                      * and before it ends. Of no meaning in the first pass, which starts after all that came before */
 };
 
-enum { ATTN_PASSES_MAX = 4, ATTN_PASS_ARGS_MAX = 4096 };
+/* The most that a kernel may take as its argument: 32764 bytes since CUDA 12.1, 4096 where the object was built for
+ * an older one. */
+enum { ATTN_PASSES_MAX = 4, ATTN_PASS_ARGS_MAX = 32764 };
+
+/* What one launch of a vendor's library holds beside the kernels of pass[]. */
+struct attn_launched {
+  uint32_t more_kernels; /* beyond ATTN_PASSES_MAX */
+  uint32_t memsets;
+  uint64_t memset_bytes; /* that they set in all */
+};
 
 struct attn_plan {
   struct attn_pass pass[ATTN_PASSES_MAX];
-  uint32_t pass_count; /* 0 for host variants */
+  uint32_t pass_count; /* 0 for host variants, and for a vendor's library until it is bound */
   uint64_t workspace_bytes;
-  uint32_t tile_q, tile_kv;  /* rows of Q and of K/V per tile */
-  uint32_t splits;           /* KV splits; 1 when keys are not split */
-  uint32_t stages;           /* K/V tiles in flight; 1 when loads are not pipelined */
-  struct attn_tuning tuning; /* that the plan was made from, for bind(); variant_plan() fills it in */
+  uint32_t tile_q, tile_kv;      /* rows of Q and of K/V per tile */
+  uint32_t splits;               /* KV splits; 1 when keys are not split */
+  uint32_t stages;               /* K/V tiles in flight; 1 when loads are not pipelined */
+  struct attn_tuning tuning;     /* that the plan was made from, for bind(); variant_plan() fills it in */
+  struct attn_launched launched; /* of a vendor's library, once it is bound; else zero */
   /* Of a variant that picks others: whose plan this is, and by which rule; else NULL. */
   const struct attn_variant *picked;
   const struct pick_rule *picked_by;
@@ -138,17 +150,20 @@ struct attn_pass_args {
   unsigned char bytes[ATTN_PASS_ARGS_MAX] __attribute__((aligned(64)));
 };
 
-/* A vendor library behind a variant: it chooses and launches its own kernels, so it plans no passes; the device reads
- * what one enqueue() launched and reports that. `stream` is a cudaStream_t. Every call happens in the process that
- * owns the device, on one thread. STATUS_UNSUPPORTED: the library does not take this shape, and says so. */
+/* A library behind a variant, a vendor's or one's own: it chooses and launches its own kernels, so its variant plans
+ * no passes; the device reads what one enqueue() launched and reports that. `stream` is a cudaStream_t. Every call
+ * happens in the process that owns the device, on one thread. STATUS_UNSUPPORTED: the library does not take this
+ * shape, and says so. None of the hooks is NULL where missing() is. */
 struct attn_vendor {
   /* Why the library cannot be used in this process, NULL when it can. Loads it at the first call. */
   const char *(*missing)(void);
   /* The library and its version, "cuDNN 9.14.0", for reports; static. Called only where missing() is NULL. */
   const char *(*library)(void);
   /* Chooses a kernel and builds everything that is not part of a launch. On success *state is the caller's, for
-   * close(), and *workspace_bytes is what attach() wants to find in buffers->workspace. */
-  struct status (*open)(const struct attn_shape *, void *stream, void **state, uint64_t *workspace_bytes);
+   * close(), and *workspace_bytes, which arrives as the plan has it, is what attach() wants to find in
+   * buffers->workspace. */
+  struct status (*open)(const struct attn_shape *, const struct attn_tuning *, const struct device_info *,
+                        void *stream, void **state, uint64_t *workspace_bytes);
   /* Says where the tensors are; once, before the first enqueue(). */
   struct status (*attach)(void *state, const struct attn_buffers *);
   /* One launch on the stream. Asynchronous; can be captured into a CUDA graph. */
@@ -185,7 +200,8 @@ struct attn_variant {
                         struct attn_pass_args args[ATTN_PASSES_MAX]);
   /* CPU variants: computes O with `threads` threads; returns after the last write. NULL for CUDA variants. */
   void (*run)(const struct attn_shape *, const struct attn_plan *, const struct attn_buffers *, unsigned threads);
-  /* Vendor libraries, which have neither bind() nor run() and whose plan() leaves everything zero; else NULL. */
+  /* Libraries that launch their own kernels, which have neither bind() nor run() and whose plan() leaves pass_count
+   * zero; else NULL. */
   const struct attn_vendor *vendor;
   /* Of a variant without a kernel of its own: the table by which it picks another one (pick.h). Such a variant runs
    * on every device. Else NULL. */

@@ -312,16 +312,20 @@ static void spills_are_named_with_their_bytes(void **state) {
 
 static void threads_without_a_row_are_named(void **state) {
   (void)state;
-  struct row_spec specs[] = {full_grid(), full_grid(), full_grid()};
+  struct row_spec specs[] = {full_grid(), full_grid(), full_grid(), full_grid(), full_grid()};
   specs[0].row_threads = 64;
   specs[1].threads = 160; /* one producer warp beside four: 20 % */
   specs[1].row_threads = 128;
   specs[2].row_threads = 192;
-  rows_build(&rows, specs, 3, "l4", NULL);
+  specs[3].row_threads = specs[3].producer_threads = 128; /* a warpgroup that fetches for the other */
+  specs[4].row_threads = specs[4].producer_threads = 64;
+  rows_build(&rows, specs, 5, "l4", NULL);
   assert_measured(0, FINDING_ID_idle_threads, "64 of 256 threads hold a query row in the compute phase: 75 % wait");
   assert_advice(0, FINDING_ID_idle_threads, "let 4 threads share a query row");
   assert_false(has(1, FINDING_ID_idle_threads));
   assert_advice(2, FINDING_ID_idle_threads, "launch 192 threads");
+  assert_false(has(3, FINDING_ID_idle_threads));
+  assert_measured(4, FINDING_ID_idle_threads, "compute phase and 64 fetch for them: 50 % wait");
 }
 
 /* ---- roofs --------------------------------------------------------------------------------------------------- */

@@ -126,7 +126,7 @@ static void check_block(const struct point *p, const struct attn_pass *pass) {
   const uint64_t threads = (uint64_t)pass->block[0] * pass->block[1] * pass->block[2];
   CHECK(p, threads >= 1 && threads <= device->threads_per_block);
   CHECK(p, threads % WARP_THREADS == 0);
-  CHECK(p, pass->row_threads <= threads);
+  CHECK(p, pass->row_threads + pass->producer_threads <= threads);
   CHECK(p, pass->dynamic_smem_bytes <= device->smem_per_block_bytes);
   CHECK(p, occupancy_of(device, (uint32_t)threads, 0, pass->dynamic_smem_bytes).resident_blocks >= 1);
 }

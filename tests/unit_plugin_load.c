@@ -73,7 +73,7 @@ static void abi_and_counts_are_checked(void **state) {
   struct attn_plugin plugin = sound_plugin();
   plugin.abi = ATTN_PLUGIN_ABI + 1;
   struct status status = plugin_check("a.so", &plugin);
-  expect_refusal(&status, "plugin ABI 4");
+  expect_refusal(&status, "plugin ABI 5");
   const uint32_t counts[] = {0, ATTN_PLUGIN_VARIANTS_MAX + 1, UINT32_MAX};
   for (size_t i = 0; i < sizeof counts / sizeof *counts; ++i) {
     plugin = sound_plugin();
@@ -137,6 +137,68 @@ static void missing_hooks_are_named(void **state) {
   expect_refusal(&status, "runs_on must");
 }
 
+static const char *library_name(void) { return "lib 1"; }
+static struct status library_open(const struct attn_shape *shape, const struct attn_tuning *tuning,
+                                  const struct device_info *device, void *stream, void **of, uint64_t *bytes) {
+  (void)shape, (void)tuning, (void)device, (void)stream, (void)of, (void)bytes;
+  return status_ok();
+}
+static struct status library_attach(void *of, const struct attn_buffers *buffers) {
+  (void)of, (void)buffers;
+  return status_ok();
+}
+static struct status library_enqueue(void *of) {
+  (void)of;
+  return status_ok();
+}
+static void library_close(void *of) { (void)of; }
+static struct status bind(const struct attn_shape *shape, const struct attn_plan *planned,
+                          const struct attn_buffers *buffers, struct attn_pass_args args[ATTN_PASSES_MAX]) {
+  (void)shape, (void)planned, (void)buffers, (void)args;
+  return status_ok();
+}
+
+static const struct attn_vendor library = {library_name,   library_name,    library_open,
+                                           library_attach, library_enqueue, library_close};
+
+static void a_library_needs_all_of_its_hooks_and_no_others(void **state) {
+  (void)state;
+  struct attn_variant variant = sound_variant();
+  variant.runs_on = DEVICE_CUDA, variant.run = NULL, variant.vendor = &library;
+  assert_int_equal(plugin_check_variant("a.so", &variant).code, STATUS_OK);
+  for (size_t i = 0; i < sizeof library / sizeof(void *); ++i) {
+    struct attn_vendor lacks = library;
+    memset((char *)&lacks + i * sizeof(void *), 0, sizeof(void *));
+    variant.vendor = &lacks;
+    const struct status status = plugin_check_variant("a.so", &variant);
+    expect_refusal(&status, "all of missing, library, open");
+  }
+  variant.vendor = &library, variant.bind = bind;
+  struct status status = plugin_check_variant("a.so", &variant);
+  expect_refusal(&status, "bind must be NULL beside vendor");
+  variant.bind = NULL, variant.runs_on = DEVICE_CPU, variant.run = run;
+  status = plugin_check_variant("a.so", &variant);
+  expect_refusal(&status, "vendor is for CUDA variants");
+}
+
+static void what_a_hook_returns_is_made_a_status(void **state) {
+  (void)state;
+  struct status wild = {.code = (enum status_code)77};
+  memset(wild.text, '\xe9', sizeof wild.text); /* no end, and no UTF-8 */
+  struct status made = plugin_status(&wild);
+  assert_int_equal(made.code, STATUS_DEVICE);
+  assert_true(strlen(made.text) < STATUS_TEXT_MAX);
+  assert_int_equal(strspn(made.text, "?."), strlen(made.text));
+  const struct status refusal = status_make(STATUS_UNSUPPORTED, "D must be 64");
+  made = plugin_status(&refusal);
+  assert_int_equal(made.code, STATUS_UNSUPPORTED);
+  assert_string_equal(made.text, "D must be 64");
+  const struct status exits = status_make(STATUS_INTERRUPTED, "stop");
+  assert_int_equal(plugin_status(&exits).code, STATUS_DEVICE);
+  wild.code = STATUS_OK;
+  assert_string_equal(plugin_status(&wild).text, "");
+}
+
 static void tunables_are_checked(void **state) {
   (void)state;
   static const struct {
@@ -169,6 +231,8 @@ static void tunables_are_checked(void **state) {
 
 /* ---- plans --------------------------------------------------------------------------------------------------- */
 
+static const struct attn_variant on_cpu = {.runs_on = DEVICE_CPU}, launched = {.runs_on = DEVICE_CUDA};
+
 static struct attn_plan sound_plan(void) {
   struct attn_plan out = {.pass_count = 1, .tile_q = 1, .tile_kv = 1, .splits = 1, .stages = 1};
   out.pass[0] = (struct attn_pass){
@@ -177,7 +241,7 @@ static struct attn_plan sound_plan(void) {
 }
 
 static void expect_plan_problem(const struct attn_plan *planned, const char *fragment) {
-  const char *problem = plugin_plan_problem(planned, &gpu_model_find("h200")->info);
+  const char *problem = plugin_plan_problem(&launched, planned, &gpu_model_find("h200")->info);
   if (problem == NULL || strstr(problem, fragment) == NULL) fail_msg("%s: not \"%s\"", problem, fragment);
 }
 
@@ -186,7 +250,7 @@ static void plans_within_the_limits_pass(void **state) {
   const struct device_info *gpu = &gpu_model_find("h200")->info;
   const struct device_info cpu = {.kind = DEVICE_CPU};
   struct attn_plan planned = sound_plan();
-  assert_null(plugin_plan_problem(&planned, gpu));
+  assert_null(plugin_plan_problem(&launched, &planned, gpu));
   planned.pass[0].grid[0] = INT32_MAX;
   planned.pass[0].grid[1] = planned.pass[0].grid[2] = 65535;
   planned.pass[0].block[1] = 32;
@@ -196,9 +260,9 @@ static void plans_within_the_limits_pass(void **state) {
   planned.pass[1].name = "second";
   planned.pass[1].grid[0] = 32;
   planned.pass[1].cluster[0] = 16;
-  assert_null(plugin_plan_problem(&planned, gpu));
+  assert_null(plugin_plan_problem(&launched, &planned, gpu));
   planned = (struct attn_plan){0};
-  assert_null(plugin_plan_problem(&planned, &cpu));
+  assert_null(plugin_plan_problem(&on_cpu, &planned, &cpu));
 }
 
 static void every_axis_that_a_plan_may_walk_passes(void **state) {
@@ -207,7 +271,7 @@ static void every_axis_that_a_plan_may_walk_passes(void **state) {
   for (size_t i = 0; i < sizeof axes / sizeof *axes; ++i) {
     struct attn_plan planned = sound_plan();
     planned.pass[0].covers[0] = axes[i];
-    assert_null(plugin_plan_problem(&planned, &gpu_model_find("h200")->info));
+    assert_null(plugin_plan_problem(&launched, &planned, &gpu_model_find("h200")->info));
   }
 }
 
@@ -216,8 +280,8 @@ static void clusters_divide_the_grid_of_a_device_that_has_them(void **state) {
   struct attn_plan planned = sound_plan();
   planned.pass[0].grid[0] = 6;
   planned.pass[0].cluster[0] = 2;
-  assert_null(plugin_plan_problem(&planned, &gpu_model_find("h200")->info));
-  const char *problem = plugin_plan_problem(&planned, &gpu_model_find("a100")->info);
+  assert_null(plugin_plan_problem(&launched, &planned, &gpu_model_find("h200")->info));
+  const char *problem = plugin_plan_problem(&launched, &planned, &gpu_model_find("a100")->info);
   assert_non_null(problem);
   assert_non_null(strstr(problem, "compute capability 9.0"));
   planned.pass[0].cluster[0] = 4;
@@ -231,22 +295,45 @@ static void a_pass_may_work_on_no_rows_beside_one_that_does(void **state) {
   planned.pass[1] = planned.pass[0];
   planned.pass[0].name = "reset";
   planned.pass[0].row_threads = 0;
-  assert_null(plugin_plan_problem(&planned, &gpu_model_find("h200")->info));
+  assert_null(plugin_plan_problem(&launched, &planned, &gpu_model_find("h200")->info));
   planned.pass[1].row_threads = 0;
   expect_plan_problem(&planned, "row_threads is 0 in every pass");
+}
+
+static void a_library_plans_no_passes(void **state) {
+  (void)state;
+  const struct attn_variant variant = {.runs_on = DEVICE_CUDA, .vendor = &library};
+  const struct device_info *gpu = &gpu_model_find("h200")->info;
+  struct attn_plan planned = {.tile_q = 128};
+  assert_null(plugin_plan_problem(&variant, &planned, gpu));
+  planned = sound_plan();
+  const char *problem = plugin_plan_problem(&variant, &planned, gpu);
+  assert_non_null(problem);
+  assert_non_null(strstr(problem, "beside vendor"));
+}
+
+static void producers_and_rows_share_the_block(void **state) {
+  (void)state;
+  struct attn_plan planned = sound_plan();
+  planned.pass[0].block[0] = 160, planned.pass[0].row_threads = 128, planned.pass[0].producer_threads = 32;
+  assert_null(plugin_plan_problem(&launched, &planned, &gpu_model_find("h200")->info));
+  planned.pass[0].producer_threads = 33;
+  expect_plan_problem(&planned, "row_threads and producer_threads");
+  planned.pass[0].producer_threads = UINT32_MAX;
+  expect_plan_problem(&planned, "row_threads and producer_threads");
 }
 
 static void pass_counts_fit_the_device(void **state) {
   (void)state;
   const struct device_info cpu = {.kind = DEVICE_CPU};
   struct attn_plan planned = sound_plan();
-  assert_non_null(plugin_plan_problem(&planned, &cpu));
+  assert_non_null(plugin_plan_problem(&on_cpu, &planned, &cpu));
   planned.pass_count = 0;
   expect_plan_problem(&planned, "pass_count is 0");
   planned.pass_count = ATTN_PASSES_MAX + 1;
   expect_plan_problem(&planned, "at most 4");
   planned.pass_count = UINT32_MAX;
-  assert_non_null(plugin_plan_problem(&planned, &cpu));
+  assert_non_null(plugin_plan_problem(&on_cpu, &planned, &cpu));
   planned = sound_plan();
   planned.pass[1] = planned.pass[0];
   planned.pass_count = 2;
@@ -307,11 +394,15 @@ int main(void) {
       cmocka_unit_test(abi_and_counts_are_checked),
       cmocka_unit_test(names_and_texts_are_checked),
       cmocka_unit_test(missing_hooks_are_named),
+      cmocka_unit_test(a_library_needs_all_of_its_hooks_and_no_others),
+      cmocka_unit_test(what_a_hook_returns_is_made_a_status),
       cmocka_unit_test(tunables_are_checked),
       cmocka_unit_test(plans_within_the_limits_pass),
       cmocka_unit_test(every_axis_that_a_plan_may_walk_passes),
       cmocka_unit_test(a_pass_may_work_on_no_rows_beside_one_that_does),
       cmocka_unit_test(clusters_divide_the_grid_of_a_device_that_has_them),
+      cmocka_unit_test(a_library_plans_no_passes),
+      cmocka_unit_test(producers_and_rows_share_the_block),
       cmocka_unit_test(pass_counts_fit_the_device),
       cmocka_unit_test(every_limit_of_a_pass_is_checked),
       cmocka_unit_test(built_in_variants_are_launched_by_their_own_handle),

@@ -18,7 +18,7 @@ struct row_spec {
   uint32_t grid[3];
   uint32_t threads;
   unsigned covers[3];
-  uint32_t row_threads, smem_bytes, registers, local_bytes, resident_blocks;
+  uint32_t row_threads, producer_threads, smem_bytes, registers, local_bytes, resident_blocks;
   double cold_us, hot_us;
 };
 
@@ -38,6 +38,7 @@ static inline struct record rows_record(const struct row_spec *spec) {
   snprintf(p->name, sizeof p->name, "main");
   p->cold_us = NAN;
   p->pass.row_threads = spec->row_threads;
+  p->pass.producer_threads = spec->producer_threads;
   p->pass.dynamic_smem_bytes = spec->smem_bytes;
   for (int axis = 0; axis < 3; axis++) {
     p->pass.grid[axis] = spec->grid[axis] > 0 ? spec->grid[axis] : 1;

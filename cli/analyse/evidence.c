@@ -68,7 +68,9 @@ static uint32_t slowest(const struct record *r) {
 }
 static const struct attn_pass *main_pass(const struct record *r) { return &r->pass[slowest(r)].pass; }
 static uint32_t threads_of(const struct record *r) { return main_pass(r)->block[0] * main_pass(r)->block[1]; }
-static double busy_threads(const struct record *r) { return (double)main_pass(r)->row_threads / threads_of(r); }
+static double busy_threads(const struct record *r) {
+  return (double)(main_pass(r)->row_threads + main_pass(r)->producer_threads) / threads_of(r);
+}
 static double rows_per_thread(const struct record *r) { return (double)r->plan.tile_q / main_pass(r)->row_threads; }
 static unsigned covers_of(const struct record *r) {
   unsigned covers = 0;

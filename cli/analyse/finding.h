@@ -36,7 +36,7 @@ enum finding_severity { FINDING_NOTE, FINDING_WARNING, FINDING_SEVERE };
   X(resource_rules, spills, WARNING, "registers spill to local memory",                                              \
     "the compiler reserved local memory, or a profiler counted its traffic", "fewer values alive per thread")        \
   X(resource_rules, idle_threads, WARNING, "threads that hold no query row wait while the others compute",           \
-    "share of a block's threads that hold no query row in the compute phase",                                        \
+    "share of a block's threads that hold no query row in the compute phase and fetch nothing for those that do",    \
     "let several threads share a query row")                                                                         \
   X(bound_rules, memory_bound, NOTE, "close to the DRAM roof: only moving fewer bytes helps",                        \
     "the time that DRAM needs at its reachable rate, over the time of the row, is the largest share of all pipes",   \

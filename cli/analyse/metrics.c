@@ -119,8 +119,9 @@ static struct pass_metrics pass_metrics_of(const struct pass_record *p, const st
   fill_waves(dev, &out);
   fill_cover(&p->pass, &out);
   /* row_threads 0: the pass has no compute phase over rows. */
-  if (p->pass.row_threads > 0 && p->pass.row_threads < out.threads_per_block)
-    out.idle_thread_ratio = 1 - (double)p->pass.row_threads / out.threads_per_block;
+  const uint32_t busy = p->pass.row_threads + p->pass.producer_threads;
+  if (p->pass.row_threads > 0 && busy < out.threads_per_block)
+    out.idle_thread_ratio = 1 - (double)busy / out.threads_per_block;
   return out;
 }
 

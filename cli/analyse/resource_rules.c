@@ -128,9 +128,12 @@ static double idle_share(const struct rules_row *row, uint32_t pass) {
 bool resource_rules_idle_threads(const struct rules_row *row, struct finding *f) {
   if (!rules_worst_pass(row, idle_share, &f->pass)) return false;
   const struct pass_metrics *m = &row->metrics->pass[f->pass];
-  const uint32_t busy = row->record->pass[f->pass].pass.row_threads, sharers = m->threads_per_block / busy;
-  rules_put(f->measured, "%s%u of %u threads hold a query row in the compute phase: %.0f %% wait",
-            rules_prefix_of(row, f->pass).text, busy, m->threads_per_block, 100 * m->idle_thread_ratio);
+  const struct attn_pass *pass = &row->record->pass[f->pass].pass;
+  const uint32_t busy = pass->row_threads, sharers = m->threads_per_block / busy;
+  rules_put(f->measured, "%s%u of %u threads hold a query row in the compute phase",
+            rules_prefix_of(row, f->pass).text, busy, m->threads_per_block);
+  if (pass->producer_threads > 0) rules_append(f->measured, " and %u fetch for them", pass->producer_threads);
+  rules_append(f->measured, ": %.0f %% wait", 100 * m->idle_thread_ratio);
   if (sharers > 1)
     rules_put(f->advice, "let %u threads share a query row (each takes D/%u, shuffle reduction) or launch %u threads",
               sharers, sharers, busy);

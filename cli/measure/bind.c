@@ -1,19 +1,12 @@
 /* Binds a planned cell to memory on the device. */
 #include "cli/measure/bind.h"
 
-#include <stdio.h>
-
 #include "cli/record/plan.h"
-
-static void set_reason(struct record *record, enum cell_status status, const char *text) {
-  record->status = status;
-  snprintf(record->reason, sizeof record->reason, "%s", text);
-}
 
 bool bind_library_missing(const struct variant_spec *spec, struct record *record) {
   const struct attn_vendor *vendor = spec->variant->vendor;
   const char *why = vendor != NULL ? vendor->missing() : NULL;
-  if (why != NULL) set_reason(record, CELL_skipped, why);
+  if (why != NULL) plan_outcome(record, CELL_skipped, why);
   return why != NULL;
 }
 
@@ -30,6 +23,6 @@ struct status bind_cell(struct device *device, struct problem *problem, const st
 
 struct status bind_settle(const struct status *status, struct record *record) {
   const bool refused = status->code == STATUS_UNSUPPORTED;
-  if (status_failed(status)) set_reason(record, refused ? CELL_skipped : CELL_error, status->text);
+  if (status_failed(status)) plan_outcome(record, refused ? CELL_skipped : CELL_error, status->text);
   return refused ? status_ok() : *status;
 }

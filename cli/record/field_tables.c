@@ -196,16 +196,25 @@ static const struct field injected_fields[] = {
 
 /* ---- plan ---------------------------------------------------------------------------------------------------- */
 
+static bool has_more_kernels(const void *plan) { return ((const struct attn_plan *)plan)->launched.more_kernels > 0; }
+static bool has_memsets(const void *plan) { return ((const struct attn_plan *)plan)->launched.memsets > 0; }
+
 const struct field record_plan_fields[] = {
     FIELD("tile_q", U32, struct attn_plan, tile_q),
     FIELD("tile_kv", U32, struct attn_plan, tile_kv),
     FIELD("splits", U32, struct attn_plan, splits),
     FIELD("stages", U32, struct attn_plan, stages),
     FIELD("workspace_bytes", U64, struct attn_plan, workspace_bytes),
+    FIELD("more_kernels", U32, struct attn_plan, launched.more_kernels, .known = has_more_kernels, .left_out = true,
+          .column = ""),
+    FIELD("memsets", U32, struct attn_plan, launched.memsets, .known = has_memsets, .left_out = true, .column = ""),
+    FIELD("memset_bytes", U64, struct attn_plan, launched.memset_bytes, .known = has_memsets, .left_out = true,
+          .column = ""),
     {0},
 };
 
 static bool knows_kernel(const void *pass) { return ((const struct pass_record *)pass)->facts.registers > 0; }
+static bool has_producers(const void *pass) { return ((const struct pass_record *)pass)->pass.producer_threads > 0; }
 static bool knows_blocks(const void *pass) { return ((const struct pass_record *)pass)->facts.resident_blocks > 0; }
 
 const struct field record_launch_fields[] = {
@@ -215,6 +224,8 @@ const struct field record_launch_fields[] = {
     FIELD("cluster", U32X3, struct pass_record, pass.cluster, .min = 1),
     FIELD("dynamic_smem_bytes", U32, struct pass_record, pass.dynamic_smem_bytes),
     FIELD("row_threads", U32, struct pass_record, pass.row_threads),
+    FIELD("producer_threads", U32, struct pass_record, pass.producer_threads, .known = has_producers,
+          .left_out = true, .column = ""),
     FIELD_LABEL_OF("kernel", struct pass_record, facts.kernel_name),
     FIELD("static_smem_bytes", U32, struct pass_record, facts.static_smem_bytes, .known = knows_kernel,
           .null_reason = kernel_unknown),

@@ -1,6 +1,7 @@
 /* Plans one cell without a GPU and starts its record. */
 #include "cli/record/plan.h"
 
+#include <ctype.h>
 #include <math.h>
 #include <stdio.h>
 
@@ -10,6 +11,9 @@
 static void plan_pass(const struct attn_pass *pass, const struct device_info *device, struct pass_record *out) {
   out->pass = *pass;
   snprintf(out->name, sizeof out->name, "%s", pass->name);
+  for (char *c = out->name; *c != '\0'; ++c) {
+    if (!isalnum((unsigned char)*c) && *c != '.' && *c != ' ') *c = '_'; /* a library calls itself what it likes */
+  }
   out->pass.name = out->name;
   if (!device_static_facts(pass, device, &out->facts)) out->facts = (struct pass_facts){.registers = 0};
   out->cold_us = NAN;
@@ -24,8 +28,7 @@ static const char *refusal(const struct attn_case *attn_case, const struct varia
   return variant->supports(&attn_case->shape, &spec->tuning, device);
 }
 
-/* The text may come from a loaded object, and a record holds valid text only. */
-static void set_outcome(struct record *record, enum cell_status status, const char *reason) {
+void plan_outcome(struct record *record, enum cell_status status, const char *reason) {
   record->status = status;
   snprintf(record->reason, sizeof record->reason, "%s", reason);
   for (char *c = record->reason; *c != '\0'; ++c) {
@@ -55,19 +58,20 @@ void plan_record(const struct attn_case *attn_case, const struct variant_spec *s
   snprintf(out->variant, sizeof out->variant, "%s", spec->text);
   snprintf(out->variant_name, sizeof out->variant_name, "%s", spec->variant->name);
   if (variant_is_stand_in(spec->variant)) {
-    set_outcome(out, CELL_error, "was not planned: its code runs in worker processes only");
+    plan_outcome(out, CELL_error, "was not planned: its code runs in worker processes only");
     return;
   }
   const char *why_not = refusal(attn_case, spec, device);
   if (why_not != NULL) {
-    set_outcome(out, CELL_skipped, why_not);
+    plan_outcome(out, CELL_skipped, why_not);
     return;
   }
   variant_plan(spec->variant, &attn_case->shape, &spec->tuning, device, &out->plan);
-  const char *problem = plugin_is_loaded(spec->variant) ? plugin_plan_problem(&out->plan, device) : NULL;
+  const char *problem =
+      plugin_is_loaded(spec->variant) ? plugin_plan_problem(spec->variant, &out->plan, device) : NULL;
   if (problem != NULL) {
     out->plan = (struct attn_plan){0};
-    set_outcome(out, CELL_error, problem);
+    plan_outcome(out, CELL_error, problem);
     return;
   }
   plan_passes(device, out);

@@ -11,6 +11,9 @@
 void plan_record(const struct attn_case *, const struct variant_spec *, const struct device_info *,
                  struct record *out);
 
+/* The status and why: the text may come from a loaded object, and a record holds printable text only. */
+void plan_outcome(struct record *, enum cell_status, const char *reason);
+
 /* Writes record->pass from record->plan: a vendor's plan has no passes before it is bound. */
 void plan_passes(const struct device_info *, struct record *);
 

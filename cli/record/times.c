@@ -39,6 +39,7 @@ static const struct field launch_fields[] = {
     FIELD("dynamic_smem_bytes", U32, struct pass_record, pass.dynamic_smem_bytes, .optional = true),
     FIELD("static_smem_bytes", U32, struct pass_record, facts.static_smem_bytes, .optional = true),
     FIELD("row_threads", U32, struct pass_record, pass.row_threads, .optional = true),
+    FIELD("producer_threads", U32, struct pass_record, pass.producer_threads, .optional = true),
     FIELD("registers", U32, struct pass_record, facts.registers, .optional = true),
     FIELD("local_bytes", U32, struct pass_record, facts.local_bytes, .optional = true),
     FIELD("cold_us", F64, struct pass_record, cold_us, .optional = true),

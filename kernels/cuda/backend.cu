@@ -2,6 +2,7 @@
 #include <cxxabi.h>
 #include <dlfcn.h>
 
+#include <cinttypes>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
@@ -164,6 +165,8 @@ void close_problem(struct problem *problem) {
 }
 
 struct status allocate_tensor(struct cuda_problem *p, enum problem_tensor t, uint64_t bytes) {
+  if (problem_block_bytes(bytes) == 0)
+    return status_make(STATUS_MEMORY, "%" PRIu64 " bytes cannot be allocated", bytes);
   p->bytes[t] = bytes;
   CUDA_TRY(cudaMalloc(&p->block[t], problem_block_bytes(bytes)));
   return fill_redzones(p, t);
@@ -308,7 +311,8 @@ struct status bind_kernels(struct cuda_problem *p, const struct attn_variant *va
     STATUS_TRY(plugin_launch_handle(variant, &plan->pass[i], &p->bound.handle[i]));
     STATUS_TRY(prepare_pass(&plan->pass[i], p->bound.handle[i], &facts[i]));
   }
-  return variant->bind(&p->base.shape, plan, buffers, p->bound.args);
+  const struct status bound = variant->bind(&p->base.shape, plan, buffers, p->bound.args);
+  return plugin_status(&bound);
 }
 
 struct status bind_dropped(struct cuda_problem *p, const struct attn_variant *variant, struct attn_plan *plan,
@@ -405,7 +409,10 @@ struct status enqueue_pass(struct cuda_problem *p, uint32_t index, bool alone) {
 
 struct status enqueue_plan(struct cuda_problem *p) {
   const struct attn_vendor *vendor = p->base.variant->vendor;
-  if (vendor != nullptr) return vendor->enqueue(p->bound.vendor_state);
+  if (vendor != nullptr) {
+    const struct status enqueued = vendor->enqueue(p->bound.vendor_state);
+    return plugin_status(&enqueued);
+  }
   for (uint32_t i = 0; i < p->base.plan.pass_count; ++i) STATUS_TRY(enqueue_pass(p, i, false));
   return status_ok();
 }

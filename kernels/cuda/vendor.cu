@@ -1,5 +1,5 @@
-/* Vendor libraries (struct attn_vendor) as variants. They launch kernels of their own, so what is reported is read
- * back from one captured launch: the same graph nodes that a hot sample replays.
+/* Libraries that launch their own kernels (struct attn_vendor) as variants. They launch kernels of their own, so what
+ * is reported is read back from one captured launch: the same graph nodes that a hot sample replays.
  *
  * Such kernels belong to modules that the CUDA runtime does not know, hence the driver's calls. They are looked up in
  * libcuda, which the runtime has loaded already: nothing links to it, and a driver without one of them costs the
@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "kernels/cuda/backend.cuh"
+#include "kernels/plugin_load.h"
 
 namespace attn {
 
@@ -83,17 +84,29 @@ void write_facts(const struct driver_calls *d, CUfunction function, const struct
   }
 }
 
+bool node_is(cudaGraphNode_t node, enum cudaGraphNodeType wanted) {
+  enum cudaGraphNodeType type;
+  return cudaGraphNodeGetType(node, &type) == cudaSuccess && type == wanted;
+}
+
 /* False for what is no kernel, or one that the driver does not describe. */
 bool read_node(const struct driver_calls *d, cudaGraphNode_t node, struct attn_pass *pass, struct pass_facts *facts) {
-  enum cudaGraphNodeType type;
   CUDA_KERNEL_NODE_PARAMS params = {};
-  if (cudaGraphNodeGetType(node, &type) != cudaSuccess || type != cudaGraphNodeTypeKernel) return false;
+  if (!node_is(node, cudaGraphNodeTypeKernel)) return false;
   if (d->node_params(node, &params) != CUDA_SUCCESS) return false;
   CUfunction function = params.func;
   if (function == nullptr && d->function_of(&function, params.kern) != CUDA_SUCCESS) return false;
   write_geometry(d, node, params, pass);
   write_facts(d, function, pass, facts);
   return true;
+}
+
+void count_memset(cudaGraphNode_t node, struct attn_launched *launched) {
+  cudaMemsetParams params = {};
+  if (!node_is(node, cudaGraphNodeTypeMemset)) return;
+  ++launched->memsets;
+  if (cudaGraphMemsetNodeGetParams(node, &params) == cudaSuccess)
+    launched->memset_bytes += uint64_t{params.elementSize} * params.width * params.height;
 }
 
 void read_nodes(cudaGraph_t graph, const char *library, struct attn_plan *plan, struct pass_facts *facts) {
@@ -104,24 +117,31 @@ void read_nodes(cudaGraph_t graph, const char *library, struct attn_plan *plan, 
   if (cudaGraphGetNodes(graph, nodes.data(), &count) != cudaSuccess) return;
   for (const cudaGraphNode_t node : nodes) {
     const uint32_t pass = plan->pass_count;
-    if (pass == ATTN_PASSES_MAX) return;
-    if (!read_node(&d, node, &plan->pass[pass], &facts[pass])) continue;
-    plan->pass[pass].name = library;
-    ++plan->pass_count;
+    count_memset(node, &plan->launched);
+    if (pass == ATTN_PASSES_MAX) {
+      plan->launched.more_kernels += node_is(node, cudaGraphNodeTypeKernel);
+    } else if (read_node(&d, node, &plan->pass[pass], &facts[pass])) {
+      plan->pass[pass].name = library != nullptr ? library : "library";
+      ++plan->pass_count;
+    }
   }
 }
 
 }  // namespace
 
 struct status vendor_open(struct cuda_problem *p, const struct attn_vendor *vendor, struct attn_plan *plan) {
-  return vendor->open(&p->base.shape, stream_of(p), &p->bound.vendor_state, &plan->workspace_bytes);
+  const struct status opened = vendor->open(&p->base.shape, &plan->tuning, &p->base.device->info, stream_of(p),
+                                            &p->bound.vendor_state, &plan->workspace_bytes);
+  if (opened.code != STATUS_OK) p->bound.vendor_state = nullptr; /* there is nothing to close */
+  return plugin_status(&opened);
 }
 
 /* The first launch is a plain one: it may load modules, which has no place in a capture or behind the blocker. */
 struct status vendor_attach(struct cuda_problem *p, const struct attn_vendor *vendor,
                             const struct attn_buffers *buffers, struct attn_plan *plan, struct pass_facts *facts) {
   cudaGraph_t graph;
-  STATUS_TRY(vendor->attach(p->bound.vendor_state, buffers));
+  const struct status attached = vendor->attach(p->bound.vendor_state, buffers);
+  STATUS_TRY(plugin_status(&attached));
   STATUS_TRY(enqueue_plan(p));
   CUDA_TRY(cudaStreamSynchronize(stream_of(p)));
   STATUS_TRY(capture_launches(p, 1, enqueue_plan, &graph));

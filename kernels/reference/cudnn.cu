@@ -477,7 +477,8 @@ static struct status open_state(State *s, uint64_t *workspace_bytes) {
 
 static void close(void *state) { delete static_cast<State *>(state); }
 
-static struct status open(const attn_shape *shape, void *stream, void **state, uint64_t *workspace_bytes) {
+static struct status open(const attn_shape *shape, const attn_tuning *, const device_info *, void *stream,
+                          void **state, uint64_t *workspace_bytes) {
   if (missing() != nullptr) return status_make(STATUS_UNSUPPORTED, "%s", missing());
   struct status status = use_stream(stream);
   if (status.code != STATUS_OK) return status;

@@ -66,8 +66,10 @@ inline void set_grid(attn_pass &pass, uint32_t x, unsigned covers_x, uint32_t y,
   pass.covers[0] = covers_x, pass.covers[1] = covers_y, pass.covers[2] = covers_z;
 }
 
-inline void set_block(attn_pass &pass, uint32_t threads, uint32_t row_threads, uint32_t smem_bytes) {
+inline void set_block(attn_pass &pass, uint32_t threads, uint32_t row_threads, uint32_t smem_bytes,
+                      uint32_t producer_threads = 0) {
   pass.block[0] = threads, pass.block[1] = 1, pass.block[2] = 1;
+  pass.producer_threads = producer_threads;
   pass.row_threads = row_threads;
   pass.dynamic_smem_bytes = smem_bytes;
 }

@@ -52,6 +52,10 @@ def threads(row):
     return block[0] * block[1] * block[2]
 
 
+def busy_threads(row):
+    return main_launch(row)["row_threads"] + main_launch(row).get("producer_threads", 0)
+
+
 def in_registers(row):
     plan, shape, launch = row["plan"], row["shape"], main_launch(row)
     tiles = (plan["tile_q"] + 2 * max(plan["stages"], 1) * plan["tile_kv"]) * shape["D"] * BYTES[shape["dtype"]]
@@ -97,7 +101,7 @@ CHANGES = {
     "fewer_rows": (lambda a, b: b["plan"]["tile_q"] < a["plan"]["tile_q"], "variant"),
     "more_blocks": (lambda a, b: main_launch(b)["blocks"] > main_launch(a)["blocks"], "variant"),
     "more_resident": (lambda a, b: main_launch(b)["resident_blocks"] > main_launch(a)["resident_blocks"], "variant"),
-    "threads_per_row": (lambda a, b: main_launch(b)["row_threads"] / threads(b) > main_launch(a)["row_threads"] / threads(a),
+    "threads_per_row": (lambda a, b: busy_threads(b) / threads(b) > busy_threads(a) / threads(a),
                         "math tiles splits stages threads"),
     "stages": (lambda a, b: b["plan"]["stages"] > a["plan"]["stages"], "math tiles splits"),
     "share_reads": (shares_reads, "math splits"),

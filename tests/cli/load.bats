@@ -86,6 +86,15 @@ expect_bad() {
   expect_err "from 1 to 8"
 }
 
+@test "a library that launches its own kernels is planned without launches, and refused in no other way" {
+  # The tiny sweep has a plan of one variant here and the other device's rows, which are planned.
+  attn plan --sweep tests/data/sweeps/tiny.json --gpu h200 --load "$(plugin library)" --variants library,wgmma --json "$TMP/r.json"
+  expect_status 0
+  expect_valid results/report.schema.json "$TMP/r.json"
+  expect_json "$TMP/r.json" '[(r["status"], len(r["launches"])) for r in d["results"]] == [("planned", 0), ("planned", 1)] * 2'
+  expect_json "$TMP/r.json" '"its library chooses a kernel" in d["results"][0]["reason"] and d["results"][0]["findings"] == []'
+}
+
 @test "list shows loaded variants with their tunables" {
   attn list --load "$EXAMPLE"
   expect_status 0
@@ -119,7 +128,7 @@ expect_bad() {
 }
 
 @test "another ABI is refused by its number, and by the size of a struct" {
-  expect_bad "$(plugin wrong_abi)" "was built for plugin ABI 99 and this attnbench has 3"
+  expect_bad "$(plugin wrong_abi)" "was built for plugin ABI 99 and this attnbench has 4"
   expect_bad "$(plugin wrong_size)" "its struct attn_variant has"
 }
 
@@ -130,6 +139,7 @@ expect_bad() {
   expect_bad "$(plugin no_plan)" "variant no_plan: plan is NULL"
   expect_bad "$(plugin null_variant)" "lists a variant that is NULL"
   expect_bad "$(plugin bad_tunable)" "default_value must be in min..max"
+  expect_bad "$(plugin half_library)" "all of missing, library, open, attach, enqueue and close"
 }
 
 @test "an object that crashes, ends the process or hangs while it is opened is refused" {

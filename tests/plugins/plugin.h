@@ -35,6 +35,9 @@
 #define VARIANTS \
   { &variant }
 #endif
+#ifndef VENDOR
+#define VENDOR NULL
+#endif
 #define UNUSED __attribute__((unused))
 
 UNUSED static const char *supports(const struct attn_shape *shape UNUSED, const struct attn_tuning *tuning UNUSED,
@@ -70,6 +73,7 @@ UNUSED static const struct attn_variant variant = {
     .supports = SUPPORTS,
     .plan = PLAN,
     .run = RUNS_ON == DEVICE_CPU ? RUN : NULL,
+    .vendor = VENDOR,
 };
 
 static const struct attn_variant *const variants[] = VARIANTS;
