@@ -20,7 +20,7 @@ static const double cold_batch_us = 20e3; /* a batch of slow launches is a singl
 
 /* ---- the reference ------------------------------------------------------------------------------------------- */
 
-/* The record's reason says why when its status is not planned. */
+/* What is not planned, because it does not take the shape or its plan cannot be launched, is not bound. */
 static struct status bind_reference(struct device *device, struct problem *problem, const struct attn_case *attn_case,
                                     const struct variant_spec *spec, struct speedup_reference *out) {
   struct pass_facts facts[ATTN_PASSES_MAX] = {0};
@@ -28,7 +28,7 @@ static struct status bind_reference(struct device *device, struct problem *probl
   char reason[RECORD_REASON_MAX];
   struct record record;
   plan_record(attn_case, spec, device_info(device), &record);
-  if (record.status == CELL_skipped) return status_make(STATUS_UNSUPPORTED, "%s", record.reason);
+  if (record.status != CELL_planned) return status_make(STATUS_UNSUPPORTED, "%s", record.reason);
   struct status status = problem_bind(problem, spec->variant, &record.plan, facts);
   if (!status_failed(&status)) status = check_output(problem, &attn_case->shape, &check);
   if (!status_failed(&status) && check.right) {

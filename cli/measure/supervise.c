@@ -19,7 +19,10 @@ struct supervisor {
   char device_spec[32];
   double cell_timeout_s;
   struct channel channel;
-  struct worker_hello hello; /* of the last worker that started */
+  struct worker_hello hello;   /* of the last worker that started */
+  bool at_reference;           /* the worker has begun to run the reference beside the cell that it was asked for */
+  char bad_case[CASE_KEY_MAX]; /* where a cell was lost at the reference, and measured again without it */
+  char bad_reason[SPEEDUP_REASON_MAX];
 };
 
 /* Objects that every worker opens. */
@@ -199,10 +202,23 @@ static struct status read_answer(const struct cell_request *request, const struc
              : status_make(STATUS_INPUT, "%s of %s was not asked for", out->attn_case.key, out->variant);
 }
 
+static bool is_at_reference(const struct channel_answer *answer) {
+  static const char text[] = WORKER_AT_REFERENCE;
+  return answer->result == CHANNEL_LINE && answer->length == sizeof text - 1 &&
+         memcmp(answer->line, text, sizeof text - 1) == 0;
+}
+
+static struct status receive_cell(struct supervisor *s, struct channel_answer *answer) {
+  TRY(channel_receive(&s->channel, s->cell_timeout_s, answer));
+  if (s->at_reference || !is_at_reference(answer)) return status_ok();
+  s->at_reference = true;
+  return channel_receive(&s->channel, s->cell_timeout_s, answer);
+}
+
 static struct status ask_cell(struct supervisor *s, const struct cell_request *request, struct record *out) {
   struct channel_answer answer = {.result = CHANNEL_CLOSED};
-  if (channel_send(&s->channel, request, sizeof *request))
-    TRY(channel_receive(&s->channel, s->cell_timeout_s, &answer));
+  s->at_reference = false;
+  if (channel_send(&s->channel, request, sizeof *request)) TRY(receive_cell(s, &answer));
   if (answer.result != CHANNEL_LINE) return lose_cell(s, request, answer.result, out);
   const struct status status = read_answer(request, &answer, out);
   if (status.code == STATUS_INPUT) return lose_unreadable(s, request, out);
@@ -211,10 +227,39 @@ static struct status ask_cell(struct supervisor *s, const struct cell_request *r
   return status_ok();
 }
 
+static bool is_lost(const struct record *record) {
+  return record->status == CELL_crashed || record->status == CELL_timeout || record->status == CELL_error;
+}
+
+/* The cell alone, beside no reference, and why there was none. */
+static struct status ask_alone(struct supervisor *s, const struct cell_request *request, struct record *out) {
+  struct cell_request alone = *request;
+  alone.reference[0] = '\0';
+  if (s->channel.pid == 0) TRY(start_worker(s));
+  TRY(ask_cell(s, &alone, out));
+  if (out->status != CELL_ok || request->check_only || strcmp(request->reference, out->variant) == 0)
+    return status_ok();
+  snprintf(out->speedup.reference, sizeof out->speedup.reference, "%s", request->reference);
+  snprintf(out->speedup.reason, sizeof out->speedup.reason, "%s", s->bad_reason);
+  return status_ok();
+}
+
+/* A reference that crashes, hangs or breaks the device takes the process of a row along that has nothing to do with
+ * it. The row is measured again without it, and so are the rows of the same case that follow. */
+static struct status ask_beside_reference(struct supervisor *s, const struct cell_request *request,
+                                          struct record *out) {
+  if (strcmp(s->bad_case, request->attn_case.key) == 0) return ask_alone(s, request, out);
+  TRY(ask_cell(s, request, out));
+  if (!s->at_reference || !is_lost(out)) return status_ok();
+  snprintf(s->bad_case, sizeof s->bad_case, "%s", request->attn_case.key);
+  snprintf(s->bad_reason, sizeof s->bad_reason, "%s: failed beside a row: %s", request->reference, out->reason);
+  return ask_alone(s, request, out);
+}
+
 struct status supervise_cell(struct supervisor *s, const struct cell_request *request, struct record *out) {
   const double started_s = clock_now_s();
   if (s->channel.pid == 0) TRY(start_worker(s));
-  TRY(ask_cell(s, request, out));
+  TRY(ask_beside_reference(s, request, out));
   if (out->status == CELL_crashed || out->status == CELL_timeout) out->wall_s = clock_now_s() - started_s;
   return status_ok();
 }

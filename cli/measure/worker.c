@@ -160,6 +160,7 @@ static struct status compare_cell(struct worker *worker, const struct cell_reque
   snprintf(speedup->reference, sizeof speedup->reference, "%s", request->reference);
   if (speedup->reference[0] == '\0') return speedup_none(speedup, "no reference was chosen");
   if (strcmp(speedup->reference, record->variant) == 0) return speedup_none(speedup, "the row is the reference");
+  TRY(send_line(strdup(WORKER_AT_REFERENCE)));
   if (!worker->reference.tried) {
     device_range_push(worker->device, "reference.bind");
     status =

@@ -37,6 +37,10 @@ struct status hello_from_line(const char *line, size_t length, struct worker_hel
 /* The failure that a first line reports instead, {"failed": {"code": status code, "text": ...}}; else success. */
 struct status hello_failure(const cJSON *line);
 
+/* What a worker says before it runs the reference beside a cell: whatever it says next, or fails to, may be the
+ * reference's doing. */
+#define WORKER_AT_REFERENCE "{\"at\":\"reference\"}"
+
 /* Runs until the request pipe ends. device_spec as for device_open; objects are opened first (plugin_load). When an
  * object or the device cannot be opened, the first line reports that (hello_failure) and the failure is returned. */
 struct status worker_main(const char *device_spec, const char *const *objects, size_t object_count);

@@ -95,6 +95,23 @@ expect_bad() {
   expect_json "$TMP/r.json" '"its library chooses a kernel" in d["results"][0]["reason"] and d["results"][0]["findings"] == []'
 }
 
+@test "any loaded variant is a reference; a bad one costs the comparison, never the row" {
+  attn --sweep tests/data/sweeps/tiny.json --device cpu --quick --load "$EXAMPLE" --reference example_cpu --variants cpu_flash \
+    --json "$TMP/r.json"
+  expect_status 0
+  expect_json "$TMP/r.json" 'all(r["speedup_vs"]["reference"] == "example_cpu" for r in d["results"])'
+  attn --sweep tests/data/sweeps/tiny.json --device cpu --quick --load "$(plugin bad_plan)" --reference bad_plan \
+    --variants cpu_flash --json "$TMP/r.json"
+  expect_status 0
+  expect_json "$TMP/r.json" 'all(r["status"] == "ok" and "pass_count must be at most 4" in r["speedup_vs_reason"] for r in d["results"])'
+  attn --sweep tests/data/sweeps/tiny.json --device cpu --quick --load "$(plugin crash_plan)" --reference crash_plan \
+    --variants cpu_flash,crash_plan,cpu_ref --json "$TMP/r.json"
+  expect_status 4
+  expect_json "$TMP/r.json" '[r["status"] for r in d["results"]] == ["ok", "crashed", "ok"] * 2'
+  expect_json "$TMP/r.json" 'all(r["speedup_vs_reason"].startswith("crash_plan: failed beside a row: ") and "signal 11" in r["speedup_vs_reason"]
+    for r in d["results"] if r["status"] == "ok")'
+}
+
 @test "list shows loaded variants with their tunables" {
   attn list --load "$EXAMPLE"
   expect_status 0
