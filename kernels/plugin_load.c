@@ -74,6 +74,7 @@ static const char *plugin_variant_problem(const struct attn_variant *v) {
       {v->runs_on == DEVICE_CPU && v->run == NULL, "run is NULL; a CPU variant must have it"},
       {v->runs_on == DEVICE_CUDA && v->run != NULL,
        "run must be NULL in a CUDA variant, which is launched from its plan"},
+      {v->picks != NULL, "picks must be NULL; a variant that picks others is attnbench's own"},
       {v->vendor != NULL && v->runs_on != DEVICE_CUDA,
        "vendor is for CUDA variants; a CPU variant calls its library in run"},
       {v->vendor != NULL && v->bind != NULL,
@@ -189,6 +190,7 @@ const char *plugin_plan_problem(const struct attn_variant *variant, const struct
                                 const struct device_info *device) {
   const bool launches = device->kind == DEVICE_CUDA && variant->vendor == NULL;
   if (plan->pass_count > ATTN_PASSES_MAX) return "plan: pass_count must be at most 4";
+  if (plan->picked != NULL || plan->picked_by != NULL) return "plan: picked and picked_by must be NULL";
   if (launches != (plan->pass_count > 0)) {
     return launches ? "plan: pass_count is 0; a CUDA variant launches at least one pass, or has a vendor that does"
            : variant->vendor != NULL ? "plan: pass_count must be 0 beside vendor, whose library chooses the launches"

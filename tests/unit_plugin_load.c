@@ -173,8 +173,12 @@ static void a_library_needs_all_of_its_hooks_and_no_others(void **state) {
     const struct status status = plugin_check_variant("a.so", &variant);
     expect_refusal(&status, "all of missing, library, open");
   }
-  variant.vendor = &library, variant.bind = bind;
+  static const struct pick_table *const picks = (const void *)&library;
+  variant.vendor = NULL, variant.picks = picks;
   struct status status = plugin_check_variant("a.so", &variant);
+  expect_refusal(&status, "picks must be NULL");
+  variant.picks = NULL, variant.vendor = &library, variant.bind = bind;
+  status = plugin_check_variant("a.so", &variant);
   expect_refusal(&status, "bind must be NULL beside vendor");
   variant.bind = NULL, variant.runs_on = DEVICE_CPU, variant.run = run;
   status = plugin_check_variant("a.so", &variant);
@@ -338,6 +342,9 @@ static void pass_counts_fit_the_device(void **state) {
   planned.pass[1] = planned.pass[0];
   planned.pass_count = 2;
   expect_plan_problem(&planned, "one name");
+  planned = sound_plan();
+  planned.picked = &on_cpu;
+  expect_plan_problem(&planned, "picked");
   planned = sound_plan();
   planned.splits = 0;
   expect_plan_problem(&planned, "splits");
