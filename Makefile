@@ -168,7 +168,9 @@ FAULTY_OBJECTS := $(filter-out $(call object,kernels/registry.c) $(BUILD)/gen/ke
 FAULT_KERNELS := $(call object,$(filter %.cu,$(FAULT_SOURCES)))
 UNITS := $(patsubst tests/%.c,$(BUILD)/tests/%,$(UNIT_SOURCES))
 GPU_PROGRAMS := $(foreach source,$(GPU_SOURCES),$(BUILD)/tests/$(basename $(notdir $(source))))
-EXAMPLE_OBJECT := $(call object,kernels/example/example.cu)
+EXAMPLE_SOURCES := $(wildcard kernels/example/*.cu)
+EXAMPLE_OBJECTS := $(call object,$(EXAMPLE_SOURCES))
+EXAMPLES := $(patsubst kernels/example/%.cu,$(BUILD)/%.so,$(EXAMPLE_SOURCES))
 PLUGINS := $(patsubst tests/plugins/%.c,$(BUILD)/tests/plugins/%.so,$(wildcard tests/plugins/*.c))
 FAULTY := $(if $(wildcard tests/faults.def),$(BUILD)/attnbench-faulty)
 
@@ -180,9 +182,9 @@ all: attnbench
 attnbench: $(BUILD)/attnbench FORCE
 	$(Q)cmp -s $< $@ || { cp -f $< $@.new && mv -f $@.new $@; }
 
-## example: build the example of a kernel of your own, kernels/example/, for --load; prints its path
-example: $(BUILD)/example.so
-	@echo $<
+## example: build the examples of kernels of your own, kernels/example/, for --load; prints their paths
+example: $(EXAMPLES)
+	@printf '%s\n' $^
 
 # The tests build for one GPU unless somebody says GENCODE=, or the objects for all are there.
 RUN_TESTS = MAKE='$(MAKE)' V='$(V)' GENCODE_GIVEN='$(filter command environment,$(origin GENCODE))' \
@@ -223,8 +225,8 @@ lint:
 	@+$(RUN_TESTS) lint
 
 ## check-spills: every kernel keeps its registers on every architecture, or says why not (scripts/build/spills_allowed.txt)
-check-spills: $(BUILD)/attnbench $(BUILD)/example.so
-	@scripts/build/check_spills.sh $(CU_OBJECTS:.o=.ptxas) $(EXAMPLE_OBJECT:.o=.ptxas)
+check-spills: $(BUILD)/attnbench $(EXAMPLES)
+	@scripts/build/check_spills.sh $(CU_OBJECTS:.o=.ptxas) $(EXAMPLE_OBJECTS:.o=.ptxas)
 
 ## compile-commands: write compile_commands.json for clangd and other tools, with the flags of the host build
 compile-commands: | $(BUILD)/.config
@@ -236,7 +238,7 @@ compile-commands: | $(BUILD)/.config
 	done; printf '\n]\n'; } >compile_commands.json < <(printf '%s\n' \
 	  $(foreach source,$(C_SOURCES) $(filter %.c,$(FAULT_SOURCES)) $(UNIT_SOURCES) $(wildcard tests/plugins/*.c),\
 	    '$(source) $(CC) $(C_ALL) $(CMOCKA_CFLAGS)') \
-	  $(foreach source,$(CU_SOURCES) $(filter %.cu,$(FAULT_SOURCES)) kernels/example/example.cu,'$(source) $(CXX) $(CXX_ALL) -x c++'))
+	  $(foreach source,$(CU_SOURCES) $(filter %.cu,$(FAULT_SOURCES)) $(EXAMPLE_SOURCES),'$(source) $(CXX) $(CXX_ALL) -x c++'))
 	@echo "wrote compile_commands.json"
 
 FORMAT_FILES = $(shell find cli kernels tests \( -name '*.[ch]' -o -name '*.cu' -o -name '*.cuh' \) -print)
@@ -313,7 +315,7 @@ help:
 print-%:
 	@printf '%s\n' '$($*)'
 
-gpu-programs: $(BUILD)/attnbench $(GPU_PROGRAMS) $(FAULTY) $(BUILD)/example.so $(PLUGINS)
+gpu-programs: $(BUILD)/attnbench $(GPU_PROGRAMS) $(FAULTY) $(EXAMPLES) $(PLUGINS)
 test-programs: gpu-programs $(UNITS)
 
 # ---- rules ------------------------------------------------------------------------------------------------------
@@ -421,9 +423,9 @@ $(call say,LINK,$@)
 $(Q)$(CXX) -shared -Wl,-Bsymbolic $(LDFLAGS) $(SANITIZE_FLAGS) $(filter %.o,$^) $(1) -o $@
 endef
 
-$(EXAMPLE_OBJECT): private CXX_ALL += -fPIC
-$(EXAMPLE_OBJECT): private NVCC_ALL += -Xcompiler -fPIC
-$(BUILD)/example.so: $(EXAMPLE_OBJECT)
+$(EXAMPLE_OBJECTS): private CXX_ALL += -fPIC
+$(EXAMPLE_OBJECTS): private NVCC_ALL += -Xcompiler -fPIC
+$(EXAMPLES): $(BUILD)/%.so: $(BUILD)/kernels/example/%.cu.o
 	$(call LINK_SHARED,$(if $(filter 1,$(WITH_CUDA)),$(CUDA_LIBS) -ldl -lpthread))
 
 $(BUILD)/tests/plugins/%: private C_ALL += -fPIC
@@ -431,5 +433,5 @@ $(PLUGINS): %.so: %.c.o
 	$(call LINK_SHARED)
 
 .SECONDARY:
--include $(EXAMPLE_OBJECT:.o=.d) $(PLUGINS:.so=.c.d)
+-include $(EXAMPLE_OBJECTS:.o=.d) $(PLUGINS:.so=.c.d)
 -include $(patsubst %.o,%.d,$(OBJECTS) $(FAULTY_OBJECTS) $(call object,$(UNIT_SOURCES) $(GPU_SOURCES)))

@@ -15,6 +15,19 @@ load helper
   capture "$at/bin/attnbench" --sweep "$at/share/attnbench/example/sweep.json" --load ./mine.so --variants example_cpu --device cpu --check-only
   expect_status 0
   expect_out example_cpu
+  # Every example builds from what is installed; with nvcc where there is one, the kernels too.
+  for example in example host_launched tma_wgmma; do
+    if command -v nvcc >/dev/null; then
+      capture nvcc -std=c++20 -gencode=arch=compute_90a,code=sm_90a "-I$at/include/attnbench" -shared -Xcompiler -fPIC -Xlinker -Bsymbolic \
+        -o "$example.so" "$at/share/attnbench/example/$example.cu"
+    else
+      capture g++ -std=c++20 "-I$at/include/attnbench" -shared -fPIC -Wl,-Bsymbolic -o "$example.so" -x c++ "$at/share/attnbench/example/$example.cu"
+    fi
+    expect_status 0
+  done
+  capture "$at/bin/attnbench" plan --shape B=1,H=8,S=512,D=64 --gpu h200 --load ./host_launched.so --load ./tma_wgmma.so --json -
+  expect_status 0
+  expect_json "$OUT" '[(r["status"], len(r["launches"])) for r in d["results"]][:2] == [("planned", 0), ("planned", 1)]'
   [ -s "$at/share/attnbench/shapes/v3.json" ] && [ -s "$at/share/attnbench/schema/report.schema.json" ] || fail "sweeps or schemas"
   for script in "$at"/share/attnbench/scripts/*.py; do
     capture env -u ATTNBENCH PATH="$at/bin:$PATH" "$ATTN_PYTHON" "$script" --help
