@@ -44,6 +44,8 @@ enum {
   X(attn_tuning)               \
   X(attn_shape)                \
   X(device_info)               \
+  X(attn_image_argument)       \
+  X(attn_image)                \
   X(attn_pass)                 \
   X(attn_launched)             \
   X(attn_plan)                 \

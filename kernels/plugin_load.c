@@ -157,6 +157,12 @@ static bool pass_splits_cluster(const struct attn_pass *pass) {
   return false;
 }
 
+/* Whoever brings a kernel from a file may not know, and then is not advised. */
+static bool pass_is_unknown(const struct attn_pass *pass) {
+  return pass->image != NULL && pass->covers[0] == ATTN_COVERS_UNKNOWN && pass->covers[1] == ATTN_COVERS_UNKNOWN &&
+         pass->covers[2] == ATTN_COVERS_UNKNOWN;
+}
+
 static const char *pass_problem(const struct attn_pass *pass, const struct device_info *device) {
   const uint32_t most = device->threads_per_block != 0 ? device->threads_per_block : 1024;
   const uint64_t threads = product_of(pass->block, most);
@@ -177,7 +183,7 @@ static const char *pass_problem(const struct attn_pass *pass, const struct devic
        "plan: dynamic_smem_bytes is above the device's smem_per_block_bytes; supports must refuse this shape"},
       {(uint64_t)pass->row_threads + pass->producer_threads > threads,
        "plan: row_threads and producer_threads together must be at most the threads of a block"},
-      {(pass->covers[0] | pass->covers[1] | pass->covers[2]) > COVERS_ALL,
+      {(pass->covers[0] | pass->covers[1] | pass->covers[2]) > COVERS_ALL && !pass_is_unknown(pass),
        "plan: covers holds bits of enum attn_cover"},
   };
   for (size_t i = 0; i < sizeof rules / sizeof *rules; ++i) {
@@ -196,7 +202,8 @@ const char *plugin_plan_problem(const struct attn_variant *variant, const struct
            : variant->vendor != NULL ? "plan: pass_count must be 0 beside vendor, whose library chooses the launches"
                                      : "plan: pass_count must be 0 in a CPU variant";
   }
-  if (launches && (plan->tile_q < 1 || plan->tile_kv < 1 || plan->splits < 1 || plan->stages < 1)) {
+  const bool is_described = launches && !pass_is_unknown(&plan->pass[0]);
+  if (is_described && (plan->tile_q < 1 || plan->tile_kv < 1 || plan->splits < 1 || plan->stages < 1)) {
     return "plan: tile_q, tile_kv, splits and stages must be at least 1";
   }
   uint32_t row_threads = 0;
@@ -208,7 +215,8 @@ const char *plugin_plan_problem(const struct attn_variant *variant, const struct
       if (strcmp(plan->pass[i].name, plan->pass[j].name) == 0) return "plan: two passes have one name";
     }
   }
-  if (launches && row_threads == 0) return "plan: row_threads is 0 in every pass; some pass must work on query rows";
+  if (is_described && row_threads == 0)
+    return "plan: row_threads is 0 in every pass; some pass must work on query rows";
   return NULL;
 }
 
@@ -292,8 +300,6 @@ static const struct plugin *plugin_of(const struct attn_variant *variant) {
   }
   return NULL;
 }
-
-bool plugin_is_loaded(const struct attn_variant *variant) { return plugin_of(variant) != NULL; }
 
 /* A kernel that the dynamic linker took from elsewhere would be measured under the wrong name. */
 static bool plugin_owns(const struct plugin *plugin, const void *kernel) {

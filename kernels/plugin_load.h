@@ -18,8 +18,6 @@ struct status plugin_load(const char *path);
 struct status plugin_check(const char *path, const struct attn_plugin *);
 /* Is this variant complete, and are its texts and tunables within what attnbench can hold? */
 struct status plugin_check_variant(const char *path, const struct attn_variant *);
-/* Does this variant come from an object? */
-bool plugin_is_loaded(const struct attn_variant *);
 /* NULL: the variant's plan can be launched and recorded on a device of this kind. Else a static sentence. A plan that
  * breaks the limits would break the executor, and an object's plan() is nobody's to trust. */
 const char *plugin_plan_problem(const struct attn_variant *, const struct attn_plan *, const struct device_info *);

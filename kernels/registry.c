@@ -46,6 +46,13 @@ bool variant_add(const struct attn_variant *variant) {
 size_t variant_built_in_count(void) { return REGISTRY_COUNT; }
 size_t variant_count(void) { return REGISTRY_COUNT + added_count; }
 
+bool variant_is_added(const struct attn_variant *variant) {
+  for (size_t i = 0; i < added_count; ++i) {
+    if (added[i] == variant) return true;
+  }
+  return false;
+}
+
 const struct attn_variant *variant_at(size_t index) {
   if (index < REGISTRY_COUNT) return registry[index];
   return index < variant_count() ? added[index - REGISTRY_COUNT] : NULL;

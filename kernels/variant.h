@@ -92,13 +92,26 @@ enum attn_cover {
   ATTN_COVERS_Q = 4,        /* query tiles or rows */
   ATTN_COVERS_SPLIT = 8,    /* splits of the keys */
   ATTN_COVERS_D = 16,       /* chunks of the head dimension */
-  ATTN_COVERS_UNKNOWN = 32, /* a vendor's kernel: its library does not tell */
+  ATTN_COVERS_UNKNOWN = 32, /* a library's kernel, or one from a file: nobody told */
+};
+
+/* A kernel in a file that was compiled by anything: a cubin, a fat binary or PTX. Unlike a kernel with a host handle
+ * it takes any number of arguments, in this order. */
+enum { ATTN_IMAGE_ARGUMENTS_MAX = 96 };
+struct attn_image_argument {
+  uint32_t offset, bytes; /* in attn_pass_args.bytes */
+};
+struct attn_image {
+  const char *path, *entry; /* the file, and the kernel's symbol in it */
+  uint32_t argument_count;
+  struct attn_image_argument argument[ATTN_IMAGE_ARGUMENTS_MAX];
 };
 
 /* One kernel launch, exactly as it will be launched. */
 struct attn_pass {
-  const char *name;   /* [a-z_]+, unique in the plan: "main", "split", "combine" */
-  const void *kernel; /* host handle; NULL in a build without CUDA */
+  const char *name;               /* [a-z_]+, unique in the plan: "main", "split", "combine" */
+  const void *kernel;             /* host handle; NULL in a build without CUDA */
+  const struct attn_image *image; /* instead of the host handle; else NULL */
   uint32_t grid[3], block[3];
   uint32_t cluster[3]; /* {1,1,1}: no cluster attribute; divides the grid on every axis */
   uint32_t dynamic_smem_bytes;
@@ -144,8 +157,9 @@ struct attn_buffers {
   void *workspace; /* plan.workspace_bytes, 256-byte aligned; holds garbage at every launch */
 };
 
-/* A kernel takes one struct by value; bind() writes it here, aligned for the tensor maps of compute capability 9.0
- * (kernels/tiles/tensor_map.cuh), which are made there, once, and not at every launch. */
+/* A kernel takes one struct by value (one in a file: its arguments, each at its offset); bind() writes it here,
+ * aligned for the tensor maps of compute capability 9.0 (kernels/tiles/tensor_map.cuh), which are made there, once,
+ * and not at every launch. */
 struct attn_pass_args {
   unsigned char bytes[ATTN_PASS_ARGS_MAX] __attribute__((aligned(64)));
 };
@@ -224,6 +238,8 @@ static inline bool variant_runs_on(const struct attn_variant *variant, enum devi
 size_t variant_count(void);
 /* How many of them came with the program: those that were added follow. */
 size_t variant_built_in_count(void);
+/* Was it added, by --load? */
+bool variant_is_added(const struct attn_variant *);
 const struct attn_variant *variant_at(size_t index);
 const struct attn_variant *variant_find(const char *name); /* NULL when there is none */
 size_t variant_tunable_count(const struct attn_variant *);

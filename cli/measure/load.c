@@ -109,7 +109,8 @@ static struct status take_description(const char *path, const cJSON *root) {
 /* The dynamic linker looks for a name without a slash elsewhere, so it gets the whole path. */
 static struct status resolve(const char *given, char out[PATH_MAX]) {
   if (realpath(given, out) != NULL) return status_ok();
-  return status_make(STATUS_USAGE, "--load %s: %s; name the shared object that you built", given, strerror(errno));
+  return status_make(STATUS_USAGE, "--load %s: %s; name the shared object that you built, or a kernel's manifest",
+                     given, strerror(errno));
 }
 
 static struct status load_object(const char *given) {

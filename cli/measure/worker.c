@@ -22,6 +22,7 @@
 #include "cli/measure/speedup.h"
 #include "cli/record/plan.h"
 #include "cli/selftest/selftest.h"
+#include "cli/sweep/manifest_variant.h"
 #include "cli/sweep/variant_json.h"
 #include "kernels/gpu_models.h"
 #include "kernels/plugin_load.h"
@@ -304,7 +305,8 @@ static struct status serve(struct worker *worker) {
 }
 
 static struct status open_objects(const char *const *objects, size_t object_count) {
-  for (size_t i = 0; i < object_count; ++i) TRY(plugin_load(objects[i]));
+  for (size_t i = 0; i < object_count; ++i)
+    TRY(manifest_is(objects[i]) ? manifest_variant_add(objects[i]) : plugin_load(objects[i]));
   return status_ok();
 }
 

@@ -111,7 +111,8 @@ static const struct option_row rows[] = {
          "only this cell, with its key and variant as reports write them, or all variants of KEY; repeat for more"},
     {"Selection", "--load", "FILE", MEASURES | IN(PLAN) | IN(LIST) | IN(WORKER) | IN(OBJECT) | IN(DESCRIBE),
      LIST(load, OPTIONS_LOADS_MAX), FLAGS(OPTION_READS | OPTION_RELAYED | OPTION_STAYS),
-     .help = "shared object with variants of your own (kernels/example/README.md); repeat for more. Without "
+     .help = "shared object with variants of your own, or the manifest of a compiled kernel, kernel.json "
+             "(kernels/example/README.md); repeat for more. Without "
              "--variants, and with a "
              "sweep that names none of them, they are measured beside the vendor's library alone"},
 

@@ -68,7 +68,7 @@ void plan_record(const struct attn_case *attn_case, const struct variant_spec *s
   }
   variant_plan(spec->variant, &attn_case->shape, &spec->tuning, device, &out->plan);
   const char *problem =
-      plugin_is_loaded(spec->variant) ? plugin_plan_problem(spec->variant, &out->plan, device) : NULL;
+      variant_is_added(spec->variant) ? plugin_plan_problem(spec->variant, &out->plan, device) : NULL;
   if (problem != NULL) {
     out->plan = (struct attn_plan){0};
     plan_outcome(out, CELL_error, problem);

@@ -85,17 +85,10 @@ static struct status parse_variants(const char *text, enum device_kind kind, str
   }
 }
 
-static bool is_loaded(const struct attn_variant *variant) {
-  for (size_t i = variant_built_in_count(); i < variant_count(); ++i) {
-    if (variant_at(i) == variant) return true;
-  }
-  return false;
-}
-
 /* Does the sweep's own list leave nothing of what was loaded out of the question? */
 static bool names_loaded(const struct sweep *sweep) {
   for (size_t i = 0; i < sweep->variant_count; ++i) {
-    if (is_loaded(sweep->variants[i].variant)) return true;
+    if (variant_is_added(sweep->variants[i].variant)) return true;
   }
   return false;
 }

@@ -144,6 +144,7 @@ void swap_problem(struct problem *problem) {
 void drop_binding(struct cuda_problem *p) {
   if (p->bound.graph != nullptr) cudaGraphExecDestroy(p->bound.graph);
   if (p->bound.vendor_state != nullptr) p->base.variant->vendor->close(p->bound.vendor_state);
+  for (void *image : p->bound.image) image_close(image);
   cudaFree(p->block[PROBLEM_WORKSPACE]);
   p->block[PROBLEM_WORKSPACE] = nullptr;
   p->bytes[PROBLEM_WORKSPACE] = 0;
@@ -308,7 +309,9 @@ struct status prepare_pass(const struct attn_pass *pass, const void *handle, str
 struct status bind_kernels(struct cuda_problem *p, const struct attn_variant *variant, const struct attn_plan *plan,
                            const struct attn_buffers *buffers, struct pass_facts *facts) {
   for (uint32_t i = 0; i < plan->pass_count; ++i) {
-    STATUS_TRY(plugin_launch_handle(variant, &plan->pass[i], &p->bound.handle[i]));
+    const struct attn_pass *pass = &plan->pass[i];
+    STATUS_TRY(pass->image != nullptr ? image_open(pass->image, &p->bound.image[i], &p->bound.handle[i])
+                                      : plugin_launch_handle(variant, pass, &p->bound.handle[i]));
     STATUS_TRY(prepare_pass(&plan->pass[i], p->bound.handle[i], &facts[i]));
   }
   const struct status bound = variant->bind(&p->base.shape, plan, buffers, p->bound.args);
@@ -343,6 +346,13 @@ struct status launch_problem(struct problem *problem) {
   STATUS_TRY(enqueue_plan(p));
   CUDA_TRY(cudaStreamSynchronize(stream_of(p)));
   return status_ok();
+}
+
+/* A kernel with a host handle takes one struct. */
+void list_arguments(const struct attn_image *image, unsigned char *bytes, void **arguments) {
+  arguments[0] = bytes;
+  for (uint32_t i = 0; image != nullptr && i < image->argument_count; ++i)
+    arguments[i] = bytes + image->argument[i].offset;
 }
 
 const struct device_ops kOps = {
@@ -402,7 +412,8 @@ struct status enqueue_pass(struct cuda_problem *p, uint32_t index, bool alone) {
   cudaLaunchAttribute attributes[LAUNCH_ATTRIBUTES_MAX] = {};
   const bool early = !alone && starts_early(p, index);
   const cudaLaunchConfig_t config = launch_config(&p->base.plan.pass[index], stream_of(p), early, attributes);
-  void *arguments[] = {p->bound.args[index].bytes};
+  void *arguments[ATTN_IMAGE_ARGUMENTS_MAX];
+  list_arguments(p->base.plan.pass[index].image, p->bound.args[index].bytes, arguments);
   CUDA_TRY(cudaLaunchKernelExC(&config, p->bound.handle[index], arguments));
   return status_ok();
 }

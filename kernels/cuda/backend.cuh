@@ -1,6 +1,7 @@
 /* Inside the CUDA backend: its device and problem, and the parts it is made of.
  *   backend.cu    opening, info, problems, binding, launching
  *   vendor.cu         variants that are a vendor's library
+ *   image.cu          kernels in files
  *   oracle_check.cu   inputs, poison, redzones, fp64 reference, comparing
  *   timer.cu          blocker, L2 flush, clock stamps, graphs, sampling
  *   timer_test.cu     the timer held against launches whose duration is known
@@ -51,6 +52,7 @@ struct cuda_binding {
   unsigned char *workspace; /* an allocation like those of the tensors */
   uint64_t workspace_bytes;
   struct attn_pass_args args[ATTN_PASSES_MAX];
+  void *image[ATTN_PASSES_MAX];        /* of a pass whose kernel is in a file: what image_open() opened; else NULL */
   const void *handle[ATTN_PASSES_MAX]; /* what this runtime launches; differs from the plan's in loaded variants */
   void *vendor_state;                  /* of a vendor's library, from its open(); else NULL */
   cudaGraphExec_t graph;               /* of hot_launches launches; NULL until time_prepare */
@@ -117,6 +119,13 @@ struct status vendor_open(struct cuda_problem *, const struct attn_vendor *, str
 /* Launches once, and writes the launches that this made into *plan and facts[]. */
 struct status vendor_attach(struct cuda_problem *, const struct attn_vendor *, const struct attn_buffers *,
                             struct attn_plan *, struct pass_facts *facts);
+
+/* ---- image.cu ------------------------------------------------------------------------------------------------- */
+
+/* Loads the file for this GPU and finds the kernel, which takes what the image says or is refused. *library is the
+ * caller's, for image_close; *handle is for this runtime's launch and attribute functions. */
+struct status image_open(const struct attn_image *, void **library, const void **handle);
+void image_close(void *library); /* NULL: nothing */
 
 /* ---- cuda_check.cu ------------------------------------------------------------------------------------------- */
 

@@ -1,0 +1,236 @@
+/* Computes a manifest's formulas for a shape: what it supports, plans and binds. */
+#include "cli/sweep/manifest_variant.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+enum { REFUSAL_MAX = 320 };
+
+/* The registry keeps pointers for the life of the process, and hooks are told of no variant: each slot has its own.
+ */
+static struct slot {
+  struct manifest manifest;
+  struct attn_variant variant;
+  char refusal[REFUSAL_MAX];
+  uint32_t sms; /* of the device that was planned for */
+} slots[ATTN_PLUGINS_MAX];
+static size_t slot_count;
+
+/* ---- formulas -------------------------------------------------------------------------------------------------- */
+
+struct values {
+  int64_t value[MANIFEST_VALUES_MAX];
+};
+
+static struct values values_for(const struct manifest *m, const struct attn_shape *shape,
+                                const struct device_info *device) {
+  struct values out = {{0}};
+  const int64_t known[MANIFEST_VALUE_COUNT] = {
+      [MANIFEST_VALUE_B] = shape->B,           [MANIFEST_VALUE_Hq] = shape->Hq,
+      [MANIFEST_VALUE_Hkv] = shape->Hkv,       [MANIFEST_VALUE_Sq] = shape->Sq,
+      [MANIFEST_VALUE_Skv] = shape->Skv,       [MANIFEST_VALUE_D] = shape->D,
+      [MANIFEST_VALUE_causal] = shape->causal, [MANIFEST_VALUE_dtype_bytes] = attn_dtype_bytes(shape->dtype),
+      [MANIFEST_VALUE_sms] = device->sms,
+  };
+  memcpy(out.value, known, sizeof known);
+  memcpy(out.value + MANIFEST_VALUE_COUNT, m->constant, m->constant_count * sizeof *m->constant);
+  return out;
+}
+
+/* Computes formulas one after the other; the first that has no value within its limits is kept as the reason. */
+struct computing {
+  const struct values *values;
+  const char *launch, *what; /* where the formula stands */
+  char *refusal;             /* empty: all was well so far */
+};
+
+static int64_t compute(struct computing *c, const struct expression *expression, int64_t least, int64_t most) {
+  int64_t value = 0;
+  const char *problem = expression_value(expression, c->values->value, &value);
+  if (problem == NULL && (value < least || value > most)) problem = "is out of range";
+  if (problem == NULL) return value;
+  if (c->refusal[0] == '\0')
+    snprintf(c->refusal, REFUSAL_MAX, "%s%s%s of its manifest %s for this shape", c->launch,
+             c->launch[0] != '\0' ? ": " : "", c->what, problem);
+  return least;
+}
+
+static uint32_t compute_u32(struct computing *c, const char *what, const struct expression *expression) {
+  c->what = what;
+  return (uint32_t)compute(c, expression, 0, UINT32_MAX);
+}
+
+static void compute_axes(struct computing *c, const char *what, const struct expression from[3], uint32_t out[3]) {
+  for (size_t axis = 0; axis < 3; ++axis) out[axis] = compute_u32(c, what, &from[axis]);
+}
+
+static void compute_launch(struct computing *c, const struct manifest_launch *launch, struct attn_pass *out) {
+  c->launch = launch->name;
+  out->name = launch->name;
+  out->image = &launch->image;
+  compute_axes(c, "grid", launch->grid, out->grid);
+  compute_axes(c, "block", launch->block, out->block);
+  compute_axes(c, "cluster", launch->cluster, out->cluster);
+  out->dynamic_smem_bytes = compute_u32(c, "shared_memory", &launch->smem);
+  out->row_threads = compute_u32(c, "row_threads", &launch->row_threads);
+  out->producer_threads = compute_u32(c, "producer_threads", &launch->producer_threads);
+  memcpy(out->covers, launch->covers, sizeof out->covers);
+}
+
+/* The integer arguments are computed here too, so that a shape is refused before it is bound. */
+static void compute_arguments(struct computing *c, const struct manifest_launch *launch, struct attn_pass_args *out) {
+  for (uint32_t i = 0; i < launch->image.argument_count; ++i) {
+    const struct manifest_argument *argument = &launch->argument[i];
+    if (argument->kind != MANIFEST_INTEGER) continue;
+    c->launch = launch->name, c->what = "an argument";
+    const int64_t most = argument->bytes == 8 ? INT64_MAX : (INT64_C(1) << (8 * argument->bytes - 1)) - 1;
+    const int64_t value = compute(c, &argument->integer, -most - 1, most);
+    if (out != NULL) memcpy(out->bytes + argument->offset, &value, argument->bytes); /* little-endian, as GPUs are */
+  }
+}
+
+static void compute_plan(struct computing *c, const struct manifest *m, struct attn_plan *out) {
+  c->launch = "", c->what = "workspace_bytes";
+  out->workspace_bytes = (uint64_t)compute(c, &m->workspace_bytes, 0, INT64_MAX);
+  out->tile_q = compute_u32(c, "tile_q", &m->tile_q);
+  out->tile_kv = compute_u32(c, "tile_kv", &m->tile_kv);
+  out->splits = compute_u32(c, "splits", &m->splits);
+  out->stages = compute_u32(c, "stages", &m->stages);
+  out->pass_count = m->launch_count;
+  for (uint32_t i = 0; i < m->launch_count; ++i) compute_launch(c, &m->launch[i], &out->pass[i]);
+}
+
+/* ---- hooks ----------------------------------------------------------------------------------------------------- */
+
+static bool takes_dim(const struct manifest *m, uint32_t dim) {
+  for (uint32_t i = 0; i < m->dim_count; ++i) {
+    if (m->dims[i] == dim) return true;
+  }
+  return false;
+}
+
+/* Machine code runs on later minor versions of its own major one, PTX on whatever comes after it. */
+static bool runs_on(const struct manifest *m, const struct device_info *device) {
+  const bool is_later = device->cc_major > m->cc_major;
+  for (uint32_t i = 0; i < m->launch_count; ++i) {
+    if (is_later && !m->launch[i].is_portable) return false;
+  }
+  return is_later || (device->cc_major == m->cc_major && device->cc_minor >= m->cc_minor);
+}
+
+static const char *unmet_requirement(const struct manifest *m, struct computing *c) {
+  for (uint32_t i = 0; i < m->requirement_count; ++i) {
+    c->launch = "", c->what = "a requirement";
+    if (compute(c, &m->requirement[i].that, INT64_MIN, INT64_MAX) == 0) return m->requirement[i].because;
+  }
+  return NULL;
+}
+
+static const char *slot_supports(struct slot *slot, const struct attn_shape *shape,
+                                 const struct device_info *device) {
+  const struct manifest *m = &slot->manifest;
+  const struct values values = values_for(m, shape, device);
+  struct attn_plan plan = {.pass_count = 0};
+  struct computing c = {.values = &values, .launch = "", .what = "", .refusal = slot->refusal};
+  slot->refusal[0] = '\0';
+  if (!m->dtype[shape->dtype]) return "dtype is none of the \"dtypes\" of its manifest";
+  if (!takes_dim(m, shape->D)) return "D is none of the values under \"D\" in its manifest";
+  if (!m->causal[shape->causal]) return "the mask is none of those under \"causal\" in its manifest";
+  if (!runs_on(m, device)) return "the GPU's compute capability is not the one that its manifest names";
+  const char *unmet = unmet_requirement(m, &c);
+  if (unmet != NULL && slot->refusal[0] == '\0') return unmet;
+  compute_plan(&c, m, &plan);
+  for (uint32_t i = 0; i < m->launch_count; ++i) compute_arguments(&c, &m->launch[i], NULL);
+  return slot->refusal[0] != '\0' ? slot->refusal : NULL;
+}
+
+static void slot_plan(struct slot *slot, const struct attn_shape *shape, const struct device_info *device,
+                      struct attn_plan *plan) {
+  const struct values values = values_for(&slot->manifest, shape, device);
+  struct computing c = {.values = &values, .launch = "", .what = "", .refusal = slot->refusal};
+  compute_plan(&c, &slot->manifest, plan);
+  slot->sms = device->sms;
+}
+
+static void bind_real(const struct manifest_argument *argument, const struct attn_shape *shape,
+                      struct attn_pass_args *out) {
+  const double scale = 1.0 / sqrt((double)shape->D);
+  const double value = argument->kind == MANIFEST_SCALE        ? scale
+                       : argument->kind == MANIFEST_SCALE_LOG2 ? scale * M_LOG2E
+                                                               : argument->number;
+  const float rounded = (float)value;
+  if (argument->bytes == sizeof value) memcpy(out->bytes + argument->offset, &value, sizeof value);
+  if (argument->bytes == sizeof rounded) memcpy(out->bytes + argument->offset, &rounded, sizeof rounded);
+}
+
+static void bind_launch(const struct manifest_launch *launch, const struct attn_shape *shape,
+                        const struct attn_buffers *buffers, struct attn_pass_args *out) {
+  const void *pointers[] = {[MANIFEST_Q] = buffers->q,
+                            [MANIFEST_K] = buffers->k,
+                            [MANIFEST_V] = buffers->v,
+                            [MANIFEST_O] = buffers->o,
+                            [MANIFEST_WORKSPACE] = buffers->workspace};
+  for (uint32_t i = 0; i < launch->image.argument_count; ++i) {
+    const struct manifest_argument *argument = &launch->argument[i];
+    unsigned char *at = out->bytes + argument->offset;
+    if (argument->kind <= MANIFEST_WORKSPACE) memcpy(at, &pointers[argument->kind], sizeof *pointers);
+    if (argument->kind >= MANIFEST_NUMBER && argument->kind <= MANIFEST_SCALE_LOG2) bind_real(argument, shape, out);
+    if (argument->kind == MANIFEST_ZEROS) memset(at, 0, argument->bytes);
+  }
+}
+
+static struct status slot_bind(struct slot *slot, const struct attn_shape *shape, const struct attn_buffers *buffers,
+                               struct attn_pass_args args[ATTN_PASSES_MAX]) {
+  const struct manifest *m = &slot->manifest;
+  const struct device_info device = {.sms = slot->sms};
+  const struct values values = values_for(m, shape, &device);
+  struct computing c = {.values = &values, .launch = "", .what = "", .refusal = slot->refusal};
+  slot->refusal[0] = '\0';
+  for (uint32_t i = 0; i < m->launch_count; ++i) {
+    bind_launch(&m->launch[i], shape, buffers, &args[i]);
+    compute_arguments(&c, &m->launch[i], &args[i]);
+  }
+  return slot->refusal[0] == '\0' ? status_ok() : status_make(STATUS_UNSUPPORTED, "%s", slot->refusal);
+}
+
+#define SLOT_HOOKS(i)                                                                                              \
+  static const char *supports_##i(const struct attn_shape *shape, const struct attn_tuning *tuning,                \
+                                  const struct device_info *device) {                                              \
+    (void)tuning;                                                                                                  \
+    return slot_supports(&slots[i], shape, device);                                                                \
+  }                                                                                                                \
+  static void plan_##i(const struct attn_shape *shape, const struct attn_tuning *tuning,                           \
+                       const struct device_info *device, struct attn_plan *plan) {                                 \
+    (void)tuning;                                                                                                  \
+    slot_plan(&slots[i], shape, device, plan);                                                                     \
+  }                                                                                                                \
+  static struct status bind_##i(const struct attn_shape *shape, const struct attn_plan *plan,                      \
+                                const struct attn_buffers *buffers, struct attn_pass_args args[ATTN_PASSES_MAX]) { \
+    (void)plan;                                                                                                    \
+    return slot_bind(&slots[i], shape, buffers, args);                                                             \
+  }
+#define SLOT_ROW(i) {.supports = supports_##i, .plan = plan_##i, .bind = bind_##i},
+#define SLOTS(X)    X(0) X(1) X(2) X(3) X(4) X(5) X(6) X(7)
+
+SLOTS(SLOT_HOOKS)
+
+static const struct attn_variant hooks[] = {SLOTS(SLOT_ROW)};
+_Static_assert(sizeof hooks / sizeof *hooks == ATTN_PLUGINS_MAX, "a slot for every --load");
+
+struct status manifest_variant_add(const char *path) {
+  struct slot *slot = &slots[slot_count];
+  if (slot_count == ATTN_PLUGINS_MAX) return status_make(STATUS_USAGE, "--load %s: one manifest too many", path);
+  TRY(manifest_load(path, &slot->manifest));
+  slot->variant = hooks[slot_count];
+  slot->variant.name = slot->manifest.name;
+  slot->variant.summary = slot->manifest.about;
+  slot->variant.limits = slot->manifest.limits;
+  slot->variant.runs_on = DEVICE_CUDA;
+  slot->variant.math = slot->manifest.math;
+  if (!variant_add(&slot->variant))
+    return status_make(STATUS_USAGE, "--load %s: there is a variant %s already; rename one of them", path,
+                       slot->manifest.name);
+  ++slot_count;
+  return status_ok();
+}
