@@ -183,6 +183,7 @@ struct status run_open(struct run *run) {
   TRY(choose_reference(run, &reference));
   const struct device_info *device = supervise_device(run->supervisor);
   TRY(select_cells(run, device->kind, device->kind == DEVICE_CUDA ? device : &run->planned->info));
+  if (run->choose != NULL) TRY(run->choose(run, run->context));
   TRY(require_injected(run));
   TRY(gate_options_check(o, &run->cells));
   run->is_fresh = true;
@@ -220,36 +221,33 @@ static bool is_timed(const struct record *record) {
   return record->status == CELL_ok && (record->time[TIME_COLD].done || record->time[TIME_HOT].done);
 }
 
-static struct status do_cell(struct run *run, size_t index) {
+struct status run_cell(struct run *run, size_t index, uint32_t round, struct record *out) {
   const struct cell *cell = &run->cells.items[index];
-  const struct cell_request request = request_of(run, cell, false);
+  const struct cell_request request = request_of(run, cell, round > 0);
   const bool is_elsewhere =
       supervise_device(run->supervisor)->kind == DEVICE_CPU && !variant_runs_on(cell->spec.variant, DEVICE_CPU);
-  struct record record;
-  TRY(is_elsewhere ? planned_cell(cell, run->planned, run->supervisor, &record)
-                   : supervise_cell(run->supervisor, &request, &record));
-  run->cell[index] = (struct resume_cell){.done = 1, .is_timed = is_timed(&record)};
-  return journal_append(run->journal, &record);
+  TRY(is_elsewhere ? planned_cell(cell, run->planned, run->supervisor, out)
+                   : supervise_cell(run->supervisor, &request, out));
+  run->cell[index] = (struct resume_cell){.done = round + 1, .is_timed = is_timed(out)};
+  return round > 0 ? journal_append_round(run->journal, round, out) : journal_append(run->journal, out);
 }
 
-static struct status do_cell_again(struct run *run, size_t index, uint32_t round) {
-  struct record record;
-  const struct cell_request request = request_of(run, &run->cells.items[index], true);
-  TRY(supervise_cell(run->supervisor, &request, &record));
-  run->cell[index] = (struct resume_cell){.done = round + 1, .is_timed = is_timed(&record)};
-  return journal_append_round(run->journal, round, &record);
+struct status run_fresh(struct run *run) {
+  if (!run->is_fresh) TRY(supervise_renew(run->supervisor));
+  run->is_fresh = false;
+  return status_ok();
 }
 
 static struct status do_round(struct run *run, uint32_t round, struct progress *progress) {
   TRY(signals_check());
   if (count_pending(run, round) == 0) return status_ok();
-  if (!run->is_fresh) TRY(supervise_renew(run->supervisor));
-  run->is_fresh = false;
+  struct record record;
+  TRY(run_fresh(run));
   for (size_t i = 0; i < run->cells.count; ++i) {
     TRY(signals_check());
     if (!is_pending(run, i, round)) continue;
     progress_cell(progress, run->cells.items[i].attn_case->key, run->cells.items[i].spec.text);
-    TRY(round > 0 ? do_cell_again(run, i, round) : do_cell(run, i));
+    TRY(run_cell(run, i, round, &record));
   }
   return status_ok();
 }
@@ -264,7 +262,7 @@ static struct status do_rounds(struct run *run) {
 }
 
 /* The journal may have been removed or renamed while it was written. */
-static struct status end_journal(struct run *run, bool is_complete, struct journal_data *out) {
+struct status run_end(struct run *run, bool is_complete, struct journal_data *out) {
   if (run->journal == NULL) return journal_load(run->file.path, out);
   struct status status =
       journal_end(run->journal, is_complete ? "complete" : "interrupted", clock_now_s() - run->start_s);
@@ -276,7 +274,7 @@ static struct status end_journal(struct run *run, bool is_complete, struct journ
 
 struct status run_take(struct run *run, struct journal_data *out, struct status *measured) {
   *measured = do_rounds(run);
-  return end_journal(run, !status_failed(measured), out);
+  return run_end(run, !status_failed(measured), out);
 }
 
 /* Nothing, rather than a part. */

@@ -26,6 +26,9 @@ struct run {
   struct journal_data earlier; /* what the journal held when this run continued it */
   struct journal_file file;    /* where the journal is */
   double start_s;
+  /* Unless NULL: replaces the selected cells before the journal begins, for whoever measures cells of their own. */
+  struct status (*choose)(struct run *, void *context);
+  void *context;
 };
 
 /* Reads what the options name: GPU, objects, sweep. On success the caller ends with run_close; options and invocation
@@ -39,6 +42,12 @@ void run_close(struct run *);
  * the journal is kept whatever happens. *measured says what stopped the measuring, if anything did;
  * STATUS_INTERRUPTED when it was a signal. */
 struct status run_take(struct run *, struct journal_data *out, struct status *measured);
+
+/* The steps of run_take, for whoever decides what is measured next: from here on a fresh process measures; one cell
+ * of run->cells, by its index, in one of its rounds, which follow each other; the end of the journal. */
+struct status run_fresh(struct run *);
+struct status run_cell(struct run *, size_t index, uint32_t round, struct record *out);
+struct status run_end(struct run *, bool is_complete, struct journal_data *out);
 
 /* The cells that `only` names, measured once more by as many fresh processes, into a journal of its own beside the
  * run's (".again1" after its name, ".again2" the next time; kept when that one is). */
