@@ -94,18 +94,19 @@ static bool read_setting(struct spec_reader *reader, char *setting) {
   return true;
 }
 
-/* Cannot overflow: it is the given text with its settings in another order. */
-static void write_canonical(const struct spec_reader *reader) {
-  struct variant_spec *out = reader->out;
+/* False when it does not fit. */
+static bool write_canonical(const bool given[ATTN_TUNABLES_MAX], struct variant_spec *out) {
   const size_t count = variant_tunable_count(out->variant);
   int used = snprintf(out->text, sizeof out->text, "%s", out->variant->name);
   char separator = ':';
   for (size_t i = 0; i < count; ++i) {
-    if (!reader->given[i]) continue;
+    if (!given[i]) continue;
     used += snprintf(out->text + used, sizeof out->text - (size_t)used, "%c%s=%" PRId32, separator,
                      out->variant->tunables[i].name, out->tuning.value[i]);
+    if ((size_t)used >= sizeof out->text) return false;
     separator = ',';
   }
+  return true;
 }
 
 bool variant_spec_read(const char *text, struct variant_spec *out, char problem[VARIANT_SPEC_PROBLEM_MAX]) {
@@ -128,8 +129,25 @@ bool variant_spec_read(const char *text, struct variant_spec *out, char problem[
     if (rest) *rest++ = '\0';
     if (!read_setting(&reader, setting)) return false;
   }
-  write_canonical(&reader);
-  return true;
+  return write_canonical(reader.given, out); /* the given text with its settings in another order: it fits */
+}
+
+bool variant_spec_gives(const struct variant_spec *spec, size_t tunable) {
+  const char *name = spec->variant->tunables[tunable].name;
+  const size_t length = strlen(name);
+  for (const char *at = strpbrk(spec->text, ":,"); at != NULL; at = strpbrk(at + 1, ":,")) {
+    if (strncmp(at + 1, name, length) == 0 && at[1 + length] == '=') return true;
+  }
+  return false;
+}
+
+bool variant_spec_with(const struct variant_spec *base, const struct attn_tuning *tuning, struct variant_spec *out) {
+  bool given[ATTN_TUNABLES_MAX] = {false};
+  for (size_t i = 0; i < variant_tunable_count(base->variant); ++i) {
+    given[i] = variant_spec_gives(base, i) || tuning->value[i] != base->variant->tunables[i].default_value;
+  }
+  *out = (struct variant_spec){.variant = base->variant, .tuning = *tuning};
+  return write_canonical(given, out);
 }
 
 struct status variant_spec_parse(const char *text, const char *where, enum status_code code,

@@ -19,6 +19,12 @@ struct variant_spec {
 struct status variant_spec_parse(const char *text, const char *where, enum status_code code,
                                  struct variant_spec *out);
 
+/* Does the spec's text set this tunable? */
+bool variant_spec_gives(const struct variant_spec *, size_t tunable);
+/* The spec with other values: its text has what `base` gave, and what differs from the default. False when that does
+ * not fit in a spec. */
+bool variant_spec_with(const struct variant_spec *base, const struct attn_tuning *, struct variant_spec *out);
+
 /* The longest message that variant_spec_read writes. */
 enum { VARIANT_SPEC_PROBLEM_MAX = 400 };
 
