@@ -31,6 +31,7 @@ static struct status run_verb(const struct options *options, const struct invoca
     case VERB_COMPARE: return verb_compare(options, outcome);
     case VERB_GATE: return verb_gate(options, invocation, outcome);
     case VERB_WORKER: return worker_main(options->device, options->load.item, options->load.count);
+    case VERB_TUNE: return verb_tune(options, invocation, outcome);
     case VERB_DESCRIBE: return verb_describe(options);
     case VERB_GENERATE: return print_generated(options);
     case VERB_OBJECT: return worker_describe(options->load.item, options->load.count);
@@ -71,7 +72,7 @@ static void fill_standard_streams(void) {
 
 /* They take long and start processes; the others may die of a signal. */
 static bool measures(enum verb verb) {
-  return verb == VERB_RUN || verb == VERB_AB || verb == VERB_GATE || verb == VERB_SELFTEST;
+  return verb == VERB_RUN || verb == VERB_AB || verb == VERB_TUNE || verb == VERB_GATE || verb == VERB_SELFTEST;
 }
 
 /* A signal counts whenever it comes: also while the device opens, and while the last file is written. */

@@ -19,6 +19,7 @@ struct status verb_selftest(const struct options *, struct outcome *outcome);
 struct status verb_ab(const struct options *, const struct invocation *, struct outcome *outcome);
 struct status verb_compare(const struct options *, struct outcome *outcome);
 struct status verb_gate(const struct options *, const struct invocation *, struct outcome *outcome);
+struct status verb_tune(const struct options *, const struct invocation *, struct outcome *outcome);
 struct status verb_list(const struct options *, FILE *out);
 /* What the word on the command line names, on stdout. */
 struct status verb_describe(const struct options *);

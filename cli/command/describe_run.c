@@ -44,7 +44,8 @@ void describe_run(const struct options *options, const struct invocation *invoca
                            .gate = sweep->gate,
                            .seed = options->seed.value,
                            .cell_count = cell_count,
-                           .quick = options->quick};
+                           .quick = options->quick,
+                           .tuned = options->verb == VERB_TUNE};
   snprintf(out->version, sizeof out->version, "%s", version_string());
   snprintf(out->git_commit, sizeof out->git_commit, "%s", version_git_commit());
   snprintf(out->cuda, sizeof out->cuda, "%s", device_build_cuda());

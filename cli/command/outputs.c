@@ -53,7 +53,8 @@ static struct status check_distinct(const struct options_file *output, const str
 /* The journal that nobody named must not be where an output is going to be. */
 static struct status check_journal(const struct options *options, const struct options_file *files, size_t count) {
   char journal[PATH_MAX + 16];
-  if (options->verb != VERB_RUN || options->journal != NULL) return status_ok();
+  const bool has_journal = options->verb == VERB_RUN || options->verb == VERB_TUNE;
+  if (!has_journal || options->journal != NULL) return status_ok();
   if (!journal_file_beside(options, journal, sizeof journal)) return status_ok();
   for (size_t i = 0; i < count; ++i) {
     if (!output_is_same_file(files[i].path, journal)) continue;

@@ -5,12 +5,17 @@
 
 enum { HELP_WIDTH = 79, HELP_INDENT = 26, HELP_TEXT_MAX = 512 };
 
-/* Words of text from column `indent`, where the line stands, wrapped at HELP_WIDTH; what is in brackets is one word.
- */
+/* What is in brackets is one word, where it fits in a line. */
+static size_t word_length(const char *text, size_t indent) {
+  const size_t bracketed = *text == '[' ? strcspn(text, "]") + 1 : 0;
+  return bracketed > 0 && indent + bracketed <= HELP_WIDTH ? bracketed : strcspn(text, " ");
+}
+
+/* Words of text from column `indent`, where the line stands, wrapped at HELP_WIDTH. */
 static void print_wrapped(FILE *out, size_t indent, const char *text) {
   size_t column = indent;
   while (*text != '\0') {
-    const size_t word = *text == '[' ? strcspn(text, "]") + 1 : strcspn(text, " ");
+    const size_t word = word_length(text, indent);
     if (column > indent && column + 1 + word > HELP_WIDTH) {
       fprintf(out, "\n%*s", (int)indent, "");
       column = indent;

@@ -24,6 +24,7 @@ enum verb {
   VERB_AB,
   VERB_COMPARE,
   VERB_GATE,
+  VERB_TUNE,
   VERB_DESCRIBE,
   VERB_GENERATE,
   VERB_WORKER,
@@ -69,13 +70,13 @@ struct options {
   bool verb_named;              /* by its word, not by default */
   struct options_list reports;  /* the words without an option */
   char shipped_sweep[PATH_MAX]; /* where a sweep lies that was given by its name: what `sweep` is then */
-  const char *sweep, *variants, *device, *gpu, *reference, *modes, *inject, *counters, *evidence;
+  const char *sweep, *variants, *device, *gpu, *reference, *modes, *mode, *inject, *counters, *evidence;
   struct options_list shape, filter, only, load, base_load;
   const char *baseline, *base, *candidate, *from; /* what a gate compares */
   const char *noise;
   struct options_list threshold_for;
   struct options_threshold threshold_for_value[OPTIONS_THRESHOLDS_MAX]; /* the same, read */
-  struct options_number threshold, floor_us, timeout;                   /* percent, microseconds, seconds */
+  struct options_number threshold, floor_us, timeout, budget;           /* percent, microseconds, seconds */
   struct options_whole seed, rounds, processes, controls, profile;
   const char *json, *csv, *gbench, *html, *journal, *base_json, *keep;
   const char *resume; /* "anyway", or "" when it was given without a word */

@@ -34,6 +34,9 @@ static const struct verb_row verbs[VERB_COUNT] = {
     [VERB_GATE] = {"gate", "attnbench gate --selftest --sweep FILE|--from FILE [options]",
                    "how often the gate raises a false alarm, and how small a slowdown it finds, on this machine",
                    "attnbench gate --selftest --sweep shapes/v3.json", 0, 0},
+    [VERB_TUNE] = {"tune", "attnbench tune --sweep FILE --variant NAME [options]",
+                   "find the fastest tunables of a variant for each case on this device",
+                   "attnbench tune --sweep shapes/v3.json --variant split_kv", 0, 0},
     [VERB_DESCRIBE] = {"describe", "attnbench describe NAME",
                        "what a variant, a finding or a verdict of that name is", "attnbench describe wgmma", 1, 1,
                        "name"},
@@ -47,10 +50,11 @@ static const struct verb_row verbs[VERB_COUNT] = {
 #define IN(verb) (1u << VERB_##verb)
 /* Verbs that measure a sweep; that end with one comparison; that judge. */
 #define MEASURES (IN(RUN) | IN(AB) | IN(GATE))
+#define TRIES    (MEASURES | IN(TUNE)) /* and what tries tunables on it */
 #define COMPARES (IN(RUN) | IN(AB) | IN(COMPARE))
 #define JUDGES   (COMPARES | IN(GATE))
 /* Verbs that print a table or a verdict. */
-#define PRINTS (JUDGES | IN(PLAN) | IN(REPORT) | IN(DIAGNOSE) | IN(SELFTEST))
+#define PRINTS (JUDGES | IN(TUNE) | IN(PLAN) | IN(REPORT) | IN(DIAGNOSE) | IN(SELFTEST))
 
 #define AT(member)                .offset = offsetof(struct options, member)
 #define TEXT(member)              .kind = OPTION_TEXT, AT(member)
@@ -66,12 +70,12 @@ static const struct verb_row verbs[VERB_COUNT] = {
 #define BASELINE "--baseline"
 
 static const struct option_row rows[] = {
-    {"Input", "--sweep", "FILE", MEASURES | IN(PLAN), TEXT(sweep), FLAGS(OPTION_READS | OPTION_RELAYED),
-     .required_by = IN(RUN) | IN(PLAN) | IN(AB), .instead = "--shape",
+    {"Input", "--sweep", "FILE", TRIES | IN(PLAN), TEXT(sweep), FLAGS(OPTION_READS | OPTION_RELAYED),
+     .required_by = IN(RUN) | IN(PLAN) | IN(AB) | IN(TUNE), .instead = "--shape",
      .help =
          "sweep to measure: a file (format: shapes/README.md), or the name of one that attnbench comes with, such as "
          "v3"},
-    {"Input", "--shape", "SPEC", MEASURES | IN(PLAN), LIST(shape, OPTIONS_SHAPES_MAX),
+    {"Input", "--shape", "SPEC", TRIES | IN(PLAN), LIST(shape, OPTIONS_SHAPES_MAX),
      FLAGS(OPTION_RELAYED | OPTION_STAYS), .instead = "--sweep",
      .help = "shapes to measure instead of a sweep: B=1,H=8,S=512,D=64; lists S=512,1024; ranges S=512:4096:*2 or "
              "S=64:256:+64; H=32/8 query/KV heads; S=1x4096 query rows x keys; f16, bf16, f32, full and causal stand "
@@ -102,21 +106,23 @@ static const struct option_row rows[] = {
              "for one "
              "known "
              "reason)"},
-    {"Selection", "--filter", "TEST", MEASURES | IN(PLAN), LIST(filter, 16), FLAGS(OPTION_RELAYED),
+    {"Selection", "--variant", "NAME", IN(TUNE), TEXT(variants), .required_by = IN(TUNE),
+     .help = "variant whose tunables are searched: NAME, or NAME:KEY=VALUE to keep a tunable as it is"},
+    {"Selection", "--filter", "TEST", TRIES | IN(PLAN), LIST(filter, 16), FLAGS(OPTION_RELAYED),
      .help =
          "only cases that meet it: S=512, S=128,200, S>=1024, B!=1, dtype=bf16, causal, or a case's key; keys B H "
          "Hq Hkv S Sq Skv D dtype causal; repeat to narrow further"},
     {"Selection", "--only", "KEY/VARIANT", MEASURES, LIST(only, OPTIONS_LIST_MAX), FLAGS(OPTION_RELAYED),
      .help =
          "only this cell, with its key and variant as reports write them, or all variants of KEY; repeat for more"},
-    {"Selection", "--load", "FILE", MEASURES | IN(PLAN) | IN(LIST) | IN(WORKER) | IN(OBJECT) | IN(DESCRIBE),
+    {"Selection", "--load", "FILE", TRIES | IN(PLAN) | IN(LIST) | IN(WORKER) | IN(OBJECT) | IN(DESCRIBE),
      LIST(load, OPTIONS_LOADS_MAX), FLAGS(OPTION_READS | OPTION_RELAYED | OPTION_STAYS),
      .help = "shared object with variants of your own, or the manifest of a compiled kernel, kernel.json "
              "(kernels/example/README.md); repeat for more. Without "
              "--variants, and with a "
              "sweep that names none of them, they are measured beside the vendor's library alone"},
 
-    {"Device", "--device", "NAME", MEASURES | IN(WORKER) | IN(SELFTEST) | IN(MEASURE_SELF), TEXT(device),
+    {"Device", "--device", "NAME", TRIES | IN(WORKER) | IN(SELFTEST) | IN(MEASURE_SELF), TEXT(device),
      FLAGS(OPTION_RELAYED | OPTION_STAYS), .default_value = "auto",
      .help = "auto, cpu, cuda or cuda:N; auto takes a GPU when there is one"},
     {"Device", "--gpu", "NAME", IN(PLAN), TEXT(gpu), .required_by = IN(PLAN), .choices = gpu_model_names,
@@ -140,11 +146,18 @@ static const struct option_row rows[] = {
          "after the L2 cache was flushed"},
     {"Measuring", "--quick", NULL, IN(RUN), FLAG(quick), FLAGS(OPTION_STAYS),
      .help = "spend less time on each cell, for many rounds; ab always does"},
-    {"Measuring", "--seed", "N", MEASURES, WHOLE(seed, 0, 18446744073709551615.0),
-     FLAGS(OPTION_RELAYED | OPTION_STAYS), .default_value = "1", .help = "seed of the inputs"},
+    {"Measuring", "--seed", "N", TRIES, WHOLE(seed, 0, 18446744073709551615.0), FLAGS(OPTION_RELAYED | OPTION_STAYS),
+     .default_value = "1", .help = "seed of the inputs"},
     {"Measuring", "--timeout", "SECONDS", MEASURES | IN(SELFTEST), NUMBER(timeout, 0.001, 86400),
      FLAGS(OPTION_RELAYED | OPTION_STAYS), .default_value = "300",
      .help = "stop a cell, or the self-test, after this many seconds"},
+    {"Measuring", "--timeout", "SECONDS", IN(TUNE), NUMBER(timeout, 0.001, 86400), .default_value = "30",
+     .help = "stop a tuning's measurement after this many seconds; it is then not among the fastest"},
+    {"Measuring", "--budget", "SECONDS", IN(TUNE), NUMBER(budget, 0.001, 1e6), .default_value = "60",
+     .help = "time for trying tunings, over all cases: what was not tried by then is left out. The comparison of the "
+             "best with the default comes on top"},
+    {"Measuring", "--mode", "hot|cold", IN(TUNE), CHOICE(mode), .default_value = "hot",
+     .help = "the time that is to be short"},
     {"Measuring", "--check-only", NULL, IN(RUN), FLAG(check_only), FLAGS(OPTION_UNTIMED),
      .help = "check results, take no times"},
     {"Measuring", "--profile", "[=N]", IN(RUN), COUNT(profile, 1, 1000), FLAGS(OPTION_UNTIMED),
@@ -192,6 +205,8 @@ static const struct option_row rows[] = {
      .help = "write the comparison as JSON"},
     {"Output", "--json", "FILE", IN(GATE) | IN(SELFTEST), TEXT(json), FLAGS(OPTION_WRITES),
      .help = "write the result of the self-test as JSON"},
+    {"Output", "--json", "FILE", IN(TUNE), TEXT(json), FLAGS(OPTION_WRITES),
+     .help = "write a sweep of the cases with the default and the best tunings as its variants, for later runs"},
     {"Output", "--base-json", "FILE", IN(AB), TEXT(base_json), FLAGS(OPTION_WRITES),
      .help = "write the base's report as JSON"},
     {"Output", "--compare-json", "FILE", IN(RUN) | IN(AB), TEXT(compare_json), FLAGS(OPTION_WRITES),
@@ -210,9 +225,9 @@ static const struct option_row rows[] = {
      .help = "write the report, or several, as one page for a browser: table, figures, findings; needs no network"},
     {"Output", "--html", "FILE", IN(COMPARE) | IN(AB), TEXT(compare_html), FLAGS(OPTION_WRITES),
      .help = "write the comparison and both reports as one page for a browser; needs no network"},
-    {"Output", "--journal", "FILE", IN(RUN) | IN(GATE), TEXT(journal), FLAGS(OPTION_WRITES),
+    {"Output", "--journal", "FILE", IN(RUN) | IN(GATE) | IN(TUNE), TEXT(journal), FLAGS(OPTION_WRITES),
      .help = "keep the journal here (one JSON line per finished cell)"},
-    {"Output", "--resume", "[=anyway]", IN(RUN), WORD(resume), .needs = "--journal",
+    {"Output", "--resume", "[=anyway]", IN(RUN) | IN(TUNE), WORD(resume), .needs = "--journal",
      .help =
          "measure what the journal does not have yet, and begin it when it is not there. A run with another sweep, "
          "selection, device or program is refused; anyway measures all the same and marks its rows"},

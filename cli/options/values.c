@@ -35,6 +35,7 @@ static struct status read_number(const struct option_row *row, struct options_nu
   out->value = NAN;
   if (out->text == NULL) return status_ok();
   out->value = strtod(out->text, &end);
+  if (end != out->text && strcmp(end, "s") == 0 && strcmp(row->value, "SECONDS") == 0) ++end; /* 60s */
   if (end == out->text || *end != '\0' || isnan(out->value)) return out_of_range(row, out->text, "not a number");
   if (out->value > row->most) return out_of_range(row, out->text, "too large");
   return out->value < row->least ? out_of_range(row, out->text, "too small") : status_ok();

@@ -321,6 +321,7 @@ const struct field record_run_mode_fields[] = {
     FIELD_LABEL_OF("profiled", struct run_info, profiled),
     FIELD("profile_launches", U32, struct run_info, profile_launches, .optional = true),
     FIELD("quick", BOOL, struct run_info, quick, .left_out = true),
+    FIELD("tuned", BOOL, struct run_info, tuned, .left_out = true),
     {0},
 };
 

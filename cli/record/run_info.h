@@ -40,6 +40,7 @@ struct run_info {
   uint32_t resumed;    /* how often it was continued after it had stopped */
   struct run_setup setup;
   bool quick;                       /* measured with the smaller time budget (--quick) */
+  bool tuned;                       /* a search for tunables: its cells have unequal numbers of rounds */
   struct sweep_gate gate;           /* the sweep's own thresholds */
   char planned_gpu[16];             /* model that planned rows are for; "" when none */
   char profiled[PROFILED_TEXT_MAX]; /* the tool inside the process that measured (profiled_tool); "" when none */

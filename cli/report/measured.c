@@ -111,6 +111,13 @@ struct status measured_load(const char *path, struct journal_data *out, enum mea
 
 /* A comparison would take what another device or seed did for what the program does. */
 static struct status check_one_run(const char *path, const struct journal_data *data) {
+  if (data->run.tuned) {
+    return status_make(
+        STATUS_NOT_COMPARABLE,
+        "%s: attnbench tune measured it, each tuning as often as its search needed; a comparison needs "
+        "as many rounds of every cell, so measure the sweep that tune writes with --json",
+        path);
+  }
   for (size_t i = 0; i < data->record_count; ++i) {
     const struct record *record = &data->records[i];
     if (record->resumed_with_other[0] == '\0') continue;
