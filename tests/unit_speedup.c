@@ -112,6 +112,19 @@ static void rounds_beyond_the_room_are_left_out(void **state) {
   assert_int_equal(speedup_of_batches(reference, variant, COUNT(variant), 0).rounds, SPEEDUP_ROUNDS_MAX);
 }
 
+static void a_ratio_that_moves_is_not_steady(void **state) {
+  (void)state;
+  /* Both sides slow down by half, the ratio stays. */
+  const double reference[7] = {10, 11, 12, 13, 14, 14.5, 15}, variant[6] = {5.25, 5.75, 6.25, 6.75, 7.125, 7.375};
+  assert_true(speedup_is_steady(reference, variant, 6, 0.005));
+  /* The reference loses more than the variant does. */
+  const double falling[6] = {5.25, 5.75, 6.25, 6.70, 7.05, 7.30};
+  assert_false(speedup_is_steady(reference, falling, 6, 0.005));
+  /* One outlier moves no half. */
+  const double outlier[6] = {5.25, 9.0, 6.25, 6.75, 7.125, 7.375};
+  assert_true(speedup_is_steady(reference, outlier, 6, 0.005));
+}
+
 /* ---- on the CPU ---------------------------------------------------------------------------------------------- */
 
 struct bench {
@@ -193,6 +206,7 @@ int main(void) {
       cmocka_unit_test(a_constant_of_half_the_time_stays_in),
       cmocka_unit_test(only_cold_times_of_a_gpu_hold_events),
       cmocka_unit_test(rounds_beyond_the_room_are_left_out),
+      cmocka_unit_test(a_ratio_that_moves_is_not_steady),
       cmocka_unit_test(a_reference_is_measured_in_both_modes_and_leaves_the_row_bound),
       cmocka_unit_test(a_reference_that_cannot_run_here_is_a_reason_not_a_failure),
   };

@@ -3,8 +3,8 @@
  *   reference, variant, reference, variant, ..., reference
  *
  * Each batch of the variant is held against the mean of the reference's batches before and after it, so that a clock
- * that drifts, up or down, drifts out of the ratio. The row's ratio is the median over the rounds, its interval comes
- * from their order statistics. */
+ * that drifts, up or down, drifts out of the ratio. Where the ratio itself drifts, the rounds are taken anew. The
+ * row's ratio is the median over the last rounds, its interval comes from their order statistics. */
 #ifndef ATTNBENCH_CLI_MEASURE_SPEEDUP_H
 #define ATTNBENCH_CLI_MEASURE_SPEEDUP_H
 
@@ -32,10 +32,14 @@ struct status speedup_measure(struct device *, struct problem *, const struct sp
 /* Writes why there is no speed-up. Succeeds. */
 struct status speedup_none(struct speedup_record *, const char *why);
 
+enum { SPEEDUP_ROUNDS_MAX = 15 };
+
+/* Pure: whether the first half of the rounds has the ratio of the second, but for `relative`. Two rounds or more. */
+bool speedup_is_steady(const double *reference_us, const double *variant_us, uint32_t rounds, double relative);
+
 /* Pure: the record of `rounds` batches of the variant and the rounds + 1 of the reference around them. rounds >= 1.
  * overhead_us is in every one of these times and no kernel's own (event_overhead_in): it is taken off where enough of
  * the shortest time remains. */
-enum { SPEEDUP_ROUNDS_MAX = 15 };
 struct ratio_record speedup_of_batches(const double *reference_us, const double *variant_us, uint32_t rounds,
                                        double overhead_us);
 

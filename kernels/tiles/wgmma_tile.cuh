@@ -39,11 +39,17 @@ constexpr ATTN_HD uint32_t q_bytes(const Shape &s) { return s.groups * slabs(s.D
 constexpr ATTN_HD uint32_t slot_bytes(const Shape &s) { return slabs(s.D) * s.keys * 128; }
 constexpr uint32_t kNotes = 4; /* rounds whose items are known to the warpgroups at once */
 constexpr ATTN_HD uint32_t note_bytes(const Shape &s) { return kNotes * s.groups * 16; }
-constexpr ATTN_HD uint32_t barrier_count(const Shape &s) { return 2 * (s.groups + s.slots); }
-/* Q [groups][slabs][64 rows][128 bytes], slots [slots][slabs][keys][128 bytes], notes [kNotes][groups], barriers */
-constexpr ATTN_HD uint32_t smem_bytes(const Shape &s) {
-  return q_bytes(s) + s.slots * slot_bytes(s) + note_bytes(s) + barrier_count(s) * 8;
+/* Q [buffers][groups][slabs][64 rows][128 bytes], slots [slots][slabs][keys][128 bytes], notes [kNotes][groups],
+ * barriers [buffers + slots][2] */
+constexpr ATTN_HD uint32_t smem_bytes(const Shape &s, uint32_t q_buffers) {
+  return q_buffers * q_bytes(s) + s.slots * slot_bytes(s) + note_bytes(s) + 16 * (q_buffers * s.groups + s.slots);
 }
+/* The next item's Q is fetched under the last products of this one where there is room for both, and a register for
+ * the round. */
+constexpr ATTN_HD uint32_t q_buffers(const Shape &s) {
+  return s.hold_q == 0 && s.groups <= 2 && smem_bytes(s, 2) <= 227 * 1024 ? 2 : 1;
+}
+constexpr ATTN_HD uint32_t smem_bytes(const Shape &s) { return smem_bytes(s, q_buffers(s)); }
 constexpr ATTN_HD uint32_t threads(const Shape &s) { return (s.groups + 1) * 128; }
 
 /* An item is one q tile of one head of one batch, for each block of a cluster: of neighbouring heads that share K and
@@ -57,6 +63,57 @@ inline uint32_t items_of_head(const attn_shape &shape, const Shape &s) {
 }
 inline uint32_t items(const attn_shape &shape, const Shape &s) {
   return shape.B * shape.Hq / (shares_kv_head(shape, s) ? s.cluster : 1) * items_of_head(shape, s);
+}
+
+/* The item of a block in a round of the grid over the items. Odd rounds run backwards, which evens out what blocks
+ * get when items become shorter. */
+constexpr ATTN_HD uint32_t item_index(uint32_t round, uint32_t block, uint32_t blocks) {
+  return round * blocks + (round % 2 ? blocks - 1 - block : block);
+}
+
+struct Place {
+  uint32_t head, tile;
+};
+
+/* The order of causal items: sections of heads one after the other; the items of a section are sorted by length, and
+ * the last section ends with its shortest. The section before it runs the other way, so that lengths never jump and
+ * odd rounds undo what even rounds did. */
+constexpr ATTN_HD Place causal_place(uint32_t index, uint32_t heads, uint32_t q_tiles, uint32_t section) {
+  const uint32_t first = index / (section * q_tiles) * section, within = index - first * q_tiles;
+  const uint32_t here = heads - first < section ? heads - first : section, tile = within / here;
+  const bool descends = ((heads - 1) / section - first / section) % 2 == 0;
+  return {first + within % here, descends ? q_tiles - 1 - tile : tile};
+}
+
+/* Work of the busiest of `blocks` over the mean, as far as the first rounds tell. */
+inline double imbalance(uint32_t heads, uint32_t q_tiles, uint32_t section, uint32_t blocks) {
+  enum { BLOCKS_MAX = 512, ROUNDS_MAX = 64 };
+  constexpr double kTurn = 1.5; /* between two items, in q tiles' worth of keys */
+  double work[BLOCKS_MAX] = {}, most = 0, all = 0;
+  if (blocks > BLOCKS_MAX) return 1;
+  for (uint32_t round = 0; round < ROUNDS_MAX && (uint64_t)round * blocks < (uint64_t)heads * q_tiles; ++round)
+    for (uint32_t b = 0; b < blocks; ++b) {
+      const uint32_t index = item_index(round, b, blocks);
+      if (index < heads * q_tiles) work[b] += kTurn + 1 + causal_place(index, heads, q_tiles, section).tile;
+    }
+  for (uint32_t b = 0; b < blocks; ++b) all += work[b], most = most > work[b] ? most : work[b];
+  return most * blocks / all;
+}
+
+/* Heads of a section: at least 32 items, and at most what fits with its K and V in the larger half of a 50 MB L2. Few
+ * are best, since the tiles of a head then follow each other while its K and V are still there; but some numbers give
+ * the same blocks the long items in every round. `unit`: heads that share K and V, of `unit_bytes`. */
+inline uint32_t section_heads(uint32_t heads, uint32_t q_tiles, uint32_t blocks, uint32_t unit, uint64_t unit_bytes) {
+  constexpr double kAsGood = 1.005;
+  const uint64_t fit = (32ull << 20) / unit_bytes, all = ceil_div(heads, unit), most = fit < all ? fit : all;
+  uint32_t best = 0;
+  double least = 0;
+  for (uint64_t units = ceil_div(32u, unit * q_tiles); best == 0 || units <= most; units += units / 2 + 1) {
+    const uint32_t section = (uint32_t)(units < all ? units * unit : heads);
+    const double found = imbalance(heads, q_tiles, section, blocks);
+    if (best == 0 || found * kAsGood < least) best = section, least = found;
+  }
+  return best;
 }
 
 }  // namespace attn::wgmma_tile
@@ -77,23 +134,18 @@ struct WgmmaParams {
                             * q tiles of a head */
 };
 
-/* Heads whose K and V fit in the larger half of a 50 MB L2 together. */
-inline uint32_t wgmma_section(const attn_shape &shape) {
-  const uint64_t head_bytes = 4ull * shape.Skv * shape.D, kv_heads = (32ull << 20) / head_bytes;
-  const uint64_t heads = (kv_heads > 1 ? kv_heads : 1) * (shape.Hq / shape.Hkv), all = (uint64_t)shape.B * shape.Hq;
-  return (uint32_t)(heads < all ? heads : all);
-}
-
+/* `blocks`: of the grid, counted in clusters. */
 inline struct status wgmma_params(const attn_shape &shape, const attn_buffers &buffers, const wgmma_tile::Shape &s,
-                                  WgmmaParams *out) {
+                                  uint32_t blocks, WgmmaParams *out) {
   const uint64_t heads = (uint64_t)shape.B * shape.Hq, kv_heads = (uint64_t)shape.B * shape.Hkv;
   const uint32_t tile_kv = s.keys / s.cluster;
   out->attention = params_of(shape, buffers);
   out->shares_kv_head = wgmma_tile::shares_kv_head(shape, s);
   out->q_tiles = wgmma_tile::items_of_head(shape, s);
   out->items = wgmma_tile::items(shape, s);
-  out->section = wgmma_section(shape);
-  if (out->shares_kv_head) out->section = ceil_div(out->section, s.cluster);
+  const uint32_t ratio = shape.Hq / shape.Hkv, unit = out->shares_kv_head ? ratio / s.cluster : ratio;
+  out->section =
+      wgmma_tile::section_heads(out->items / out->q_tiles, out->q_tiles, blocks, unit, 4ull * shape.Skv * shape.D);
   struct status status = tensor_map_make(&out->q, buffers.q, shape.dtype, heads, shape.Sq, shape.D, 64);
   if (status.code == STATUS_OK)
     status = tensor_map_make(&out->k, buffers.k, shape.dtype, kv_heads, shape.Skv, shape.D, tile_kv);
@@ -109,12 +161,13 @@ struct Config {
   using T = T_;
   static constexpr Shape S = S_;
   static constexpr uint32_t kD = S.D, kKeys = S.keys, kSlots = S.slots, kGroups = S.groups;
+  static constexpr uint32_t kQBuffers = q_buffers(S);
   static constexpr uint32_t kSlabs = slabs(kD), kRows = kGroups * 64;
   static constexpr uint32_t kSlotBytes = slot_bytes(S), kGroupBytes = kSlabs * 64 * 128;
   static constexpr bool kTurns = S.pingpong && kGroups > 1;
   /* of 512 per 128 threads: what __launch_bounds__ gives is shared out anew */
-  static constexpr uint32_t kConsumerRegisters = kGroups == 4 ? 112 : kGroups == 3 ? 160 : 240;
-  static constexpr uint32_t kProducerRegisters = kGroups == 3 ? 32 : 24;
+  static constexpr uint32_t kConsumerRegisters = kGroups == 4 ? 112 : kGroups == 3 ? 160 : 232;
+  static constexpr uint32_t kProducerRegisters = kGroups >= 3 ? 32 : 40;
 };
 
 #ifdef ATTN_SM90A
@@ -130,27 +183,20 @@ __device__ __forceinline__ uint32_t cluster_rank() {
   return 0;
 }
 
-/* The item of this cluster in round `round` of the grid over the items; odd rounds run backwards, which evens out
- * what clusters get when items become shorter. At least a.items: there is none, nor in later rounds. */
+/* Of this cluster. At least a.items: there is none, nor in later rounds. */
 template <typename C>
 __device__ __forceinline__ uint32_t item_index(uint32_t round) {
-  const uint32_t clusters = gridDim.x / C::S.cluster, own = blockIdx.x / C::S.cluster;
-  return round * clusters + (round % 2 ? clusters - 1 - own : own);
+  return item_index(round, blockIdx.x / C::S.cluster, gridDim.x / C::S.cluster);
 }
 
-/* Full masks: q tiles of a head are neighbours and share its K and V in L2. Causal: sections of heads whose K and V
- * fit in L2 together; the items of a section are sorted by length, and the last section ends with its shortest. The
- * section before it runs the other way, so that lengths never jump and odd rounds undo what even rounds did. */
+/* Full masks: q tiles of a head are neighbours and share its K and V in L2. */
 template <typename C>
 __device__ __forceinline__ Item item_of(const WgmmaParams &a, uint32_t index) {
   const Params &p = a.attention;
   uint32_t head, tile;
   if (p.causal) {
-    const uint32_t heads = a.items / a.q_tiles, first = index / (a.section * a.q_tiles) * a.section;
-    const uint32_t here = min(a.section, heads - first), within = index - first * a.q_tiles;
-    const bool descends = ((heads - 1) / a.section - first / a.section) % 2 == 0;
-    head = first + within % here, tile = within / here;
-    if (descends) tile = a.q_tiles - 1 - tile;
+    const Place place = causal_place(index, a.items / a.q_tiles, a.q_tiles, a.section);
+    head = place.head, tile = place.tile;
   } else {
     head = index / a.q_tiles, tile = index % a.q_tiles;
   }
@@ -181,25 +227,42 @@ template <typename C>
 struct Layout {
   uint32_t base; /* multiple of 1024 */
 
-  __device__ __forceinline__ uint32_t q(uint32_t group) const { return base + group * C::kGroupBytes; }
-  __device__ __forceinline__ uint32_t slot(uint32_t i) const { return q(C::kGroups) + i * C::kSlotBytes; }
-  /* What a warpgroup has to know of the item of a round; 16 bytes. */
+  __device__ __forceinline__ uint32_t q(uint32_t group, uint32_t round) const {
+    return base + q_index(group, round) * C::kGroupBytes;
+  }
+  __device__ __forceinline__ uint32_t slot(uint32_t i) const {
+    return base + C::kQBuffers * C::kGroups * C::kGroupBytes + i * C::kSlotBytes;
+  }
+  /* A warpgroup's note of the item of a round: head, first row, tiles that its rows attend, and how many tiles come
+   * before them that only other warpgroups need: of this item in the upper half, of the next in the lower. */
   __device__ __forceinline__ uint32_t note(uint32_t group, uint32_t round) const {
     return slot(C::kSlots) + (round % kNotes * C::kGroups + group) * 16;
   }
-  __device__ __forceinline__ uint32_t q_full(uint32_t group) const {
-    return slot(C::kSlots) + note_bytes(C::S) + 8 * group;
+  __device__ __forceinline__ uint32_t q_full(uint32_t group, uint32_t round) const {
+    return barrier(q_index(group, round));
   }
-  __device__ __forceinline__ uint32_t q_empty(uint32_t group) const { return q_full(C::kGroups + group); }
-  __device__ __forceinline__ uint32_t full(uint32_t i) const { return q_full(2 * C::kGroups + i); }
+  __device__ __forceinline__ uint32_t q_empty(uint32_t group, uint32_t round) const {
+    return barrier(C::kQBuffers * C::kGroups + q_index(group, round));
+  }
+  /* Of the barriers of Q's buffers in a round; `full` flips first. */
+  static __device__ __forceinline__ uint32_t q_parity(uint32_t round) { return round / C::kQBuffers % 2; }
+  __device__ __forceinline__ uint32_t full(uint32_t i) const { return barrier(2 * C::kQBuffers * C::kGroups + i); }
   __device__ __forceinline__ uint32_t empty(uint32_t i) const { return full(C::kSlots + i); }
 
   __device__ __forceinline__ void init_barriers() const {
-    for (uint32_t g = 0; g < C::kGroups; ++g) hopper::barrier_init(q_full(g), 1), hopper::barrier_init(q_empty(g), 4);
+    for (uint32_t b = 0; b < C::kQBuffers; ++b)
+      for (uint32_t g = 0; g < C::kGroups; ++g)
+        hopper::barrier_init(q_full(g, b), 1), hopper::barrier_init(q_empty(g, b), 4);
     for (uint32_t i = 0; i < C::kSlots; ++i)
       hopper::barrier_init(full(i), 1), hopper::barrier_init(empty(i), 4 * C::kGroups * C::S.cluster);
     hopper::barrier_publish();
   }
+
+ private:
+  static __device__ __forceinline__ uint32_t q_index(uint32_t group, uint32_t round) {
+    return round % C::kQBuffers * C::kGroups + group;
+  }
+  __device__ __forceinline__ uint32_t barrier(uint32_t i) const { return slot(C::kSlots) + note_bytes(C::S) + 8 * i; }
 };
 
 /* ---- fetching ----------------------------------------------------------------------------------------------------
@@ -243,21 +306,37 @@ struct KvFetcher {
   }
 };
 
+/* Tiles of an item that a warpgroup's rows attend. */
+template <typename C>
+__device__ __forceinline__ uint32_t group_steps(const Params &p, const Item &item, uint32_t group) {
+  const uint32_t end = min(item.row + group * 64 + 64, p.Sq);
+  return max(ceil_div(visible_keys(p, end - 1), C::kKeys), 1u);
+}
+
 /* One thread: each warpgroup's rows of Q, as soon as it needs the last ones no more, and a note of the item, so that
  * the divisions that lead to it are made while there is nothing else to do. */
 template <typename C>
 __device__ __forceinline__ void fetch_q(const WgmmaParams &a, const Layout<C> &at) {
-  for (uint32_t round = 0, index; (index = item_index<C>(round)) < a.items; ++round) {
-    const Item item = item_of<C>(a, index);
+  uint32_t index = item_index<C>(0);
+  if (index >= a.items) return;
+  Item item = item_of<C>(a, index);
+  for (uint32_t round = 0; index < a.items; ++round) {
+    index = item_index<C>(round + 1);
+    const Item next = index < a.items ? item_of<C>(a, index) : item;
     for (uint32_t g = 0; g < C::kGroups; ++g) {
-      hopper::barrier_wait(at.q_empty(g), round % 2 ^ 1);
-      ptx::store_shared(at.note(g, round), make_uint4(item.head, item.row + g * 64, item.steps, 0));
-      hopper::barrier_expect(at.q_full(g), C::kGroupBytes);
+      const uint32_t steps = group_steps<C>(a.attention, item, g),
+                     next_skipped = next.steps - group_steps<C>(a.attention, next, g);
+      hopper::barrier_wait(at.q_empty(g, round), Layout<C>::q_parity(round) ^ 1);
+      ptx::store_shared(at.note(g, round),
+                        make_uint4(item.head, item.row + g * 64, steps,
+                                   item.steps - steps << 16 | (index < a.items ? next_skipped : 0)));
+      hopper::barrier_expect(at.q_full(g, round), C::kGroupBytes);
 #pragma unroll
       for (uint32_t i = 0; i < C::kSlabs; ++i)
-        hopper::load_box(at.q(g) + i * 64 * hopper::kSlabRow, &a.q, at.q_full(g), i * hopper::kSlab,
+        hopper::load_box(at.q(g, round) + i * 64 * hopper::kSlabRow, &a.q, at.q_full(g, round), i * hopper::kSlab,
                          item.row + g * 64, item.head, hopper::kEvictFirst);
     }
+    item = next;
   }
 }
 
@@ -322,7 +401,7 @@ struct Softmax {
     sum[0] = sum[1] = 0.0f;
   }
 
-  /* Scores to weights. True: what was summed before, and the output, is to be multiplied by factor[]. `plain`: no
+  /* Scores to weights. True: what was summed before, and the output, is to be multiplied by factor[]. `Plain`: no
    * score is minus infinity. */
   template <bool Plain>
   __device__ __forceinline__ bool run(float (&s)[kScores]) {
@@ -439,26 +518,26 @@ struct Multiplier {
       if (threadIdx.x % kWarp == 0) hopper::barrier_arrive(at.empty(slot));
     }
   }
-  __device__ __forceinline__ void leave_q() {
-    if (threadIdx.x % kWarp == 0) hopper::barrier_arrive(at.q_empty(group));
+  __device__ __forceinline__ void leave_q(uint32_t round) {
+    if (threadIdx.x % kWarp == 0) hopper::barrier_arrive(at.q_empty(group, round));
   }
   static __device__ __forceinline__ uint32_t swizzled(uint32_t slab, uint32_t row, uint32_t chunk) {
     return slab + row * 128 + (chunk ^ row % 8) * 16;
   }
   /* Waits for the rows of Q of this round. */
   __device__ __forceinline__ void take_q(uint32_t round) {
-    hopper::barrier_wait(at.q_full(group), round % 2);
+    hopper::barrier_wait(at.q_full(group, round), Layout<C>::q_parity(round));
     if constexpr (C::S.hold_q) {
       const uint32_t lane = threadIdx.x % kWarp, row = threadIdx.x % 128 / kWarp * 16 + lane % 16;
 #pragma unroll
       for (uint32_t d = 0; d < C::kD / 16; ++d) {
         uint32_t four[4];
-        ptx::ldmatrix_x4(four, swizzled(at.q(group) + d / 4 * 64 * 128, row, d % 4 * 2 + lane / 16));
+        ptx::ldmatrix_x4(four, swizzled(at.q(group, round) + d / 4 * 64 * 128, row, d % 4 * 2 + lane / 16));
 #pragma unroll
         for (uint32_t i = 0; i < 4; ++i) q[4 * d + i] = four[i];
       }
       hopper::fence_async();
-      leave_q();
+      leave_q(round);
     }
   }
   __device__ __forceinline__ void begin_turn() {
@@ -473,8 +552,8 @@ struct Multiplier {
   }
 
   /* Starts S = Q K' */
-  __device__ __forceinline__ void start_qk(uint32_t slot) {
-    const uint64_t rows = hopper::operand(at.q(group)), keys = hopper::operand(at.slot(slot));
+  __device__ __forceinline__ void start_qk(uint32_t slot, uint32_t round) {
+    const uint64_t rows = hopper::operand(at.q(group, round)), keys = hopper::operand(at.slot(slot));
     hopper::wgmma_fence();
 #pragma unroll
     for (uint32_t d = 0; d < C::kD / 16; ++d) {
@@ -550,7 +629,7 @@ struct Multiplier {
   }
 
   /* The warp's scores once more, by mma.sync, whose accumulator has the same layout. */
-  __device__ __forceinline__ void multiply_again(uint32_t slot) {
+  __device__ __forceinline__ void multiply_again(uint32_t slot, uint32_t round) {
     const uint32_t thread = ptx::opaque(threadIdx.x % 128); /* nothing of this is computed ahead */
     const uint32_t lane = thread % kWarp, q_row = thread / kWarp * 16 + lane % 16;
     const uint32_t k_row = lane / 16 * 8 + lane % 8;
@@ -563,7 +642,7 @@ struct Multiplier {
 #pragma unroll
         for (uint32_t i = 0; i < 4; ++i) left[i] = q[4 * d + i];
       } else {
-        ptx::ldmatrix_x4(left, swizzled(at.q(group) + d / 4 * 64 * 128, q_row, d % 4 * 2 + lane / 16));
+        ptx::ldmatrix_x4(left, swizzled(at.q(group, round) + d / 4 * 64 * 128, q_row, d % 4 * 2 + lane / 16));
       }
 #pragma unroll
       for (uint32_t j = 0; j < C::kKeys / 16; ++j) {
@@ -588,11 +667,11 @@ struct Multiplier {
 
   /* One tile further: `tile` is the one whose scores are begun, the weights are those of the tile after it. */
   template <Kind K>
-  __device__ __forceinline__ void step(uint32_t row, uint32_t tile, bool keep) {
+  __device__ __forceinline__ void step(uint32_t round, uint32_t row, uint32_t tile, bool keep) {
     const uint32_t k = take();
     begin_turn();
     fence();
-    start_qk(k);
+    start_qk(k, round);
     const uint32_t v = take();
     start_pv(v, keep);
     end_turn();
@@ -601,13 +680,13 @@ struct Multiplier {
     bool raised = false;
     if constexpr (K == UNSEEN) {
       if (!softmax.run_unseen(s)) {
-        multiply_again(k);
+        multiply_again(k, round);
         raised = softmax.template run<true>(s);
       }
       leave(k);
     } else {
       leave(k);
-      if (!C::S.hold_q && tile == 0) leave_q();
+      if (!C::S.hold_q && tile == 0) leave_q(round);
       if (K == MASKED) mask(row, tile * C::kKeys);
       raised = softmax.template run<K == PLAIN>(s);
     }
@@ -618,14 +697,33 @@ struct Multiplier {
     take_weights();
   }
 
+  /* Tiles that only other warpgroups need. */
+  __device__ __forceinline__ void drop(uint32_t tiles) {
+#pragma unroll 1
+    for (; tiles > 0; --tiles) leave(take());
+  }
+  /* Of an item's tiles that only other warpgroups need: all but the last V, which comes after the next K. */
+  __device__ __forceinline__ void drop_before_first(uint32_t tiles) {
+    if (tiles > 0) drop(2 * tiles - 1);
+  }
+
+  /* Its turns for those tiles pass, or the others would wait for it. */
+  __device__ __forceinline__ void skip_turns(uint32_t round) {
+    uint32_t tiles = ptx::load_shared(at.note(group, round)).w >> 16; /* again: kept, it would occupy registers */
+    if (tiles > 0) drop(1);
+#pragma unroll 1
+    for (; tiles > 0; --tiles) begin_turn(), end_turn();
+  }
+
   __device__ __forceinline__ void run_overlapped() {
     if (item_index<C>(0) >= a.items) return;
     take_q(0);
+    drop_before_first(ptx::load_shared(at.note(group, 0)).w >> 16);
     uint32_t k = take();
     if (group + 1 == C::kGroups) end_turn();
     begin_turn();
     fence();
-    start_qk(k);
+    start_qk(k, 0);
     end_turn();
     wait<0>();
     hopper::pin(s);
@@ -635,19 +733,21 @@ struct Multiplier {
       uint32_t tile = note.z - 1;
       softmax.reset();
       leave(k);
-      if (!C::S.hold_q && tile == 0) leave_q();
+      if (!C::S.hold_q && tile == 0) leave_q(round);
       if (tile >= plain) mask(row, tile * C::kKeys);
       softmax.template run<false>(s);
       take_weights();
+      skip_turns(round);
       bool keep = false;
-      for (; tile > plain; keep = true) --tile, step<MASKED>(row, tile, keep);
+      for (; tile > plain; keep = true) --tile, step<MASKED>(round, row, tile, keep);
       if constexpr (C::S.lazy == 2) {
-        for (; tile > 1; keep = true) --tile, step<UNSEEN>(row, tile, keep);
-        if (tile > 0) tile = 0, step<PLAIN>(row, 0, keep), keep = true;
+        for (; tile > 1; keep = true) --tile, step<UNSEEN>(round, row, tile, keep);
+        if (tile > 0) tile = 0, step<PLAIN>(round, row, 0, keep), keep = true;
       } else {
-        for (; tile > 0; keep = true) --tile, step<PLAIN>(row, tile, keep);
+        for (; tile > 0; keep = true) --tile, step<PLAIN>(round, row, tile, keep);
       }
       const uint32_t v = take();
+      drop_before_first(ptx::load_shared(at.note(group, round)).w & 0xffff);
       begin_turn();
       fence();
       if (item_index<C>(round + 1) >= a.items) {
@@ -661,7 +761,7 @@ struct Multiplier {
       start_pv(v, keep);
       take_q(round + 1);
       k = take();
-      start_qk(k);
+      start_qk(k, round + 1);
       end_turn();
       wait<1>();
       hopper::pin(o);
@@ -679,14 +779,15 @@ struct Multiplier {
       const uint4 note = ptx::load_shared(at.note(group, round));
       const uint32_t row = note.y, steps = note.z, plain = visible_keys(a.attention, row) / C::kKeys;
       softmax.reset();
+      drop(note.w >> 16 << 1);
       for (uint32_t tile = steps; tile-- > 0;) {
         const uint32_t k = take();
         fence();
-        start_qk(k);
+        start_qk(k, round);
         wait<0>();
         hopper::pin(s);
         leave(k);
-        if (!C::S.hold_q && tile == 0) leave_q();
+        if (!C::S.hold_q && tile == 0) leave_q(round);
         if (tile >= plain) mask(row, tile * C::kKeys);
         const bool raised = softmax.template run<false>(s);
         if (tile + 1 < steps) rescale(raised);

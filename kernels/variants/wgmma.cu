@@ -14,9 +14,12 @@
  *   - Turns: warpgroups start their products one after the other, so that their softmaxes do not meet.
  *   - One ring of slots for K and V in the order of their use: as few as three slots suffice.
  *   - The fetching warps work out the next item, divisions and all, and leave a note of it in shared memory.
- *   - Causal items in a closed-form order that needs no counter: sections of heads whose K and V fit in L2, long
- *     items first in one section and last in the next, blocks in reversed order every other round. By simulation it
- *     is within 3 % of the ideal at S = 512, and within 0.5 % from S = 4096 on.
+ *   - A warpgroup leaves out the tiles of keys that only the block's other rows attend, and passes its turns for
+ * them.
+ *   - Causal items in a closed-form order that needs no counter: sections of heads, long items first in one section
+ *     and last in the next, blocks in reversed order every other round. Sections are as small as leaves the blocks
+ *     evenly loaded, which a simulation of the order tells: the q tiles of a head then follow each other closely, and
+ *     find its K and V in L2.
  *
  * Source: FlashAttention-3 (Shah et al. 2024) for roles, turns and overlap; the rest is written from the PTX manual.
  *
@@ -27,20 +30,16 @@
  *   the tensor cores are 97 % busy. What is left then is power: 700 W are reached at 1.35 to 1.6 GHz.
  *
  * Cannot: run anywhere but on compute capability 9.0; fill a GPU with few q tiles (64 rows at least; `split_kv` and
- *   `one_query` are for that); use less than a whole q tile: at S = 512 under a causal mask a turn costs as much as
- *   the keys, and at D = 128 and 256 cuDNN is as fast or faster there. Two blocks of one warpgroup on an SM were
- *   slower.
+ *   `one_query` are for that); multiply less than a tile of keys: at D = 128 half of the last one is masked for every
+ *   other warpgroup. Two blocks of one warpgroup on an SM were slower.
  *
  * Budget, registers per thread: S keys / 2, P keys / 4, O D / 2, Q D / 4 when it is held, 30 more. Shared memory: Q
- *   rows * 2 D, slots * keys * 2 D (D in steps of 64), 0.5 KB of barriers and notes; of 227 KB.
- *     D    groups  registers                    of    shared memory
- *     64   4       32 + 16 + 32 = 80 + 30       112   32 + 12 * 8  = 128 KB
- *     64   3       64 + 32 + 32 = 128 + 30      160   24 +  8 * 16 = 152 KB
- *     64   1, 2    64 + 32 + 32 + 16 = 144      240    8 or 16 + 8 * 16
- *     96   3       48 + 24 + 48 = 120 + 30      160   48 +  6 * 24 = 192 KB
- *     128  1, 2    64 + 32 + 64 = 160           240   32 +  5 * 32 = 192 KB
- *     192  2       40 + 20 + 96 = 156           240   48 +  5 * 30 = 198 KB
- *     256  2       32 + 16 + 128 = 176          240   64 +  5 * 32 = 224 KB
+ *   rows * 2 D, twice where that fits; slots * keys * 2 D (D in steps of 64), 0.5 KB of barriers and notes; of 227
+ * KB. D    groups  registers                    of    shared memory 64   4       32 + 16 + 32 = 80 + 30       112 32
+ * + 12 * 8  = 128 KB 64   3       64 + 32 + 32 = 128 + 30      160   24 +  8 * 16 = 152 KB 64   1, 2    64 + 32 + 32
+ * + 16 = 144      232    8 or 16 + 8 * 16 96   3       48 + 24 + 48 = 120 + 30      160   48 +  6 * 24 = 192 KB 128
+ * 1, 2    64 + 32 + 64 = 160           232   32 or 64 + 5 * 32 = 192 or 224 KB 192  2       40 + 20 + 96 = 156 232 48
+ * +  5 * 30 = 198 KB 256  2       32 + 16 + 128 = 176          232   64 +  5 * 32 = 224 KB
  *
  * Rungs, D = 128, B = 4, H = 16, S = 4096, f16, on an H200: speed over cuDNN in the same run, full and causal. Times
  * alone hide it: the card is power-bound, and its clock falls as a rung does better.
@@ -52,9 +51,12 @@
  *   cluster=2                     1.21  1.19   half the reads of L2, but blocks wait for each other
  *   persistent=0                  1.17  1.18   every q tile begins with an empty ring
  *   exp2_fma=2 at D = 64 takes up to 6 % longer where S is 1024 or more, and nothing less elsewhere.
- * All of them over the 36 f16 shapes of `prefill` with as many KV heads, against cuDNN 9.14: 1.13 to 1.23 at D = 64,
- * 1.06 to 1.29 at D = 128, 1.13 to 1.28 at D = 256; but S = 512 causal at D = 128 and 256: 0.93 and 0.95 in one run,
- * 0.99 and 1.02 in another. */
+ * Causal, 16384 tokens in all, speed over cuDNN at S = 512, 1024, 4096, when sections were 32 MB of K and V, and 2 to
+ * 4 MB: at D = 64 1.40 and 1.43, -, 1.21 and 1.21; at D = 128 1.06 and 1.11, 1.12 and 1.18, 1.27 and 1.19; at D = 256
+ * 1.02 and 1.20, 1.24 and 1.30, 1.33 and 1.29. Leaving out tiles of others made 1.24 into 1.40 at D = 64, S = 512.
+ * Without turns: up to 5 % more at D = 64 under a causal mask, 2 % less at D = 128. Tiles of 64 keys at D = 128: 2 %
+ * more at S = 512, 6 % less at 4096. Three warpgroups of 64 keys at D = 128: no more anywhere.
+ * results/h200/prefill.journal has every shape of `prefill` beside cuDNN. */
 #include "kernels/tiles/wgmma_tile.cuh"
 
 namespace attn {
@@ -144,14 +146,14 @@ static bool wgmma_fits(const Shape &s, uint32_t D, const attn_tuning &t) {
 }
 
 /* Whole rounds of the blocks over equal items. Causal items differ and fill the last round, but it cannot end before
- * the longest has; the more warpgroups, the more of their first tile of keys is masked. */
+ * the longest has; of a tile with more keys than a warpgroup has rows, more is multiplied and masked. */
 static double wgmma_cost(const WgmmaKernel &kernel, const attn_shape &shape, uint32_t sms) {
-  constexpr double kMasked = 42; /* per warpgroup but one, of 10 ns */
+  constexpr double kMasked = 60; /* per 64 keys more, in 10 ns */
   const uint32_t q_tiles = ceil_div(shape.Sq, kernel.shape.groups * 64),
                  steps = ceil_div(shape.Skv, kernel.shape.keys);
   const double rounds = (double)shape.B * shape.Hq * q_tiles / sms;
   if (!shape.causal) return ceil(rounds) * (kernel.turn + (double)steps * kernel.step);
-  const double turn = kernel.turn + kMasked * (kernel.shape.groups - 1),
+  const double turn = kernel.turn + kMasked * (fmax(kernel.shape.keys, 64) / 64 - 1),
                mean = 0.5 * (steps + ceil_div(steps, q_tiles));
   return fmax(rounds * (turn + mean * kernel.step), turn + (double)steps * kernel.step);
 }
@@ -172,7 +174,7 @@ static struct status wgmma_bind(const attn_shape *shape, const attn_plan *plan, 
   struct status status = status_make(STATUS_INTERNAL, "wgmma: the plan has another variant's kernel");
   for (const WgmmaKernel &kernel : wgmma_kernels)
     if (plan->pass[0].kernel == kernel.f16 || plan->pass[0].kernel == kernel.bf16)
-      status = wgmma_params(*shape, *buffers, kernel.shape, &params);
+      status = wgmma_params(*shape, *buffers, kernel.shape, plan->pass[0].grid[0] / kernel.shape.cluster, &params);
   put_args(args[0], params);
   return status;
 }

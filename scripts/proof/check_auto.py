@@ -86,7 +86,8 @@ def main():
         print(f"\n{missing} cases whose journal did not measure the pick: " +
               ", ".join(sorted({f"{row.sweep} ({row.pick})" for row in rows if not row.pick_us})))
     if not held:
-        raise Failure(COVERAGE, f"none of the picks for {options.gpu} was measured; measure the sweep with {PICKER}'s picks among its variants")
+        raise Failure(COVERAGE, f"none of the picks for {options.gpu} was measured; measure the sweep with {PICKER}'s picks among "
+                                "its variants")
     over = [row for row in held if 100 * loss(row) > options.bar]
     worst = max(held, key=loss)
     print(f"\n{len(held) - len(over)} of {len(held)} picks are within {options.bar:g} % of the fastest; worst: {worst.pick} at "

@@ -3,6 +3,8 @@
 Pure: the same measurements give the same bytes. Every figure is a report's; what is typed is prose and, in ladder.json
 and origins.json, predictions and claims.
 """
+import statistics
+
 import ladder
 import pytorch
 from measured import own_best
@@ -13,7 +15,8 @@ from lib.tables import microseconds, ratio, significant, table, table_blocks
 
 GENERATED = "<!-- Made by scripts/results/update_results.py from the measurements beside it; edits are overwritten. -->"
 TABLES = ("timer", "counters", "gate")  # made by scripts/proof/
-FASTEST_SWEEPS = ("v3", "mission", "odd")
+FASTEST_SWEEPS = ("v3", "mission")
+CLASS_SWEEPS = ("prefill", "odd")  # too many cases for a row each
 SCALING_SWEEP = "v3"
 
 
@@ -46,6 +49,34 @@ def fastest_blocks(reports):
     return ["## The fastest kernel here beside cuDNN",
             "Hot medians in microseconds; the speedup is cuDNN's time over the kernel's, the two timed in turns (above 1 the kernel "
             "here is faster).", fastest_table(cases)]
+
+
+def class_of(shape):
+    """What cases of a sweep are alike in: their dimension, and what else sets them apart."""
+    kind = "grouped heads" if shape["Hq"] != shape["Hkv"] else shape["dtype"]
+    return shape["D"], kind, "causal" if shape["causal"] else "full"
+
+
+def class_row(sweep, name, rows):
+    """rows: the fastest of each case of a class, with its ratio to the reference."""
+    ratios = sorted((row["speedup_vs"]["hot"]["ratio"], case_label(row["shape"])) for row in rows)
+    mean = statistics.geometric_mean(value for value, _ in ratios)
+    return [sweep, f"D={name[0]} {name[1]} {name[2]}", str(len(ratios)), f"{mean:.3f}", f"{ratios[0][0]:.3f}", ratios[0][1],
+            significant(max(tflops(row) for row in rows))]
+
+
+def class_blocks(reports):
+    """The fastest kernel here against the reference, class by class of the larger sweeps."""
+    classes = {}
+    for sweep in CLASS_SWEEPS:
+        for rows in reports.cases(sweep).values():
+            best = own_best(rows)
+            if best and (best[1]["speedup_vs"] or {}).get("hot"):
+                classes.setdefault((sweep, class_of(best[1]["shape"])), []).append(best[1])
+    columns = ["sweep", "class", "cases", "geometric mean", "least", "of", "most TFLOP/s"]
+    return ["### By class, in the larger sweeps", "The fastest kernel's speedup over cuDNN, as above; the journals have every case.",
+            table(columns, [class_row(sweep, name, rows) for (sweep, name), rows in classes.items()],
+                  ("cases", "geometric mean", "least", "most TFLOP/s"))]
 
 
 def plot_blocks(plots):
@@ -188,7 +219,7 @@ def front(reports, linked, plots, origins, folder):
                f"`attnbench report results/{folder}/v3.journal "
                "--html v3.html`, and so of any journal here; of two side by side: `attnbench report "
                f"results/{folder}/n6.journal results/{folder}/torch_n6.json --html n6.html`.", *([links] if links else [])]
-    return joined([*opening, *plot_blocks(plots), *fastest_blocks(reports), *scaling_blocks(reports),
+    return joined([*opening, *plot_blocks(plots), *fastest_blocks(reports), *class_blocks(reports), *scaling_blocks(reports),
                    *origin_blocks(reports, origins, f"{folder}/origins.json"), *sweep_blocks(reports)])
 
 

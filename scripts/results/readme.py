@@ -6,10 +6,9 @@ import page
 from lib.program import INPUT, Failure
 
 SHOWN_VARIANTS = ("serial", "wgmma", "cudnn")
-HEADLINE = (("v3", "B8.H16.Hkv16.Sq512.Skv512.D64.f16.full"), ("mission", "B1.H8.Hkv8.Sq512.Skv512.D64.f16.full"),
-            ("mission", "B2.H8.Hkv8.Sq333.Skv333.D64.f16.causal"), ("mission", "B1.H16.Hkv16.Sq1024.Skv1024.D128.f16.full"),
-            ("mission", "B4.H8.Hkv8.Sq64.Skv2048.D64.f16.causal"), ("odd", "B1.H36.Hkv36.Sq3600.Skv3600.D64.f16.full"),
-            ("odd", "B1.H11.Hkv11.Sq9000.Skv9000.D128.f16.causal"), ("odd", "B1.H11.Hkv11.Sq9000.Skv9000.D256.f16.full"))
+HEADLINE = (("v3", "B8.H16.Hkv16.Sq512.Skv512.D64.f16.full"), ("mission", "B2.H8.Hkv8.Sq333.Skv333.D64.f16.causal"),
+            ("prefill", "B32.H16.Hkv16.Sq512.Skv512.D128.f16.causal"), ("prefill", "B1.H16.Hkv16.Sq16384.Skv16384.D128.f16.causal"),
+            ("prefill", "B1.H8.Hkv8.Sq16384.Skv16384.D256.f16.full"), ("odd", "B1.H36.Hkv36.Sq3600.Skv3600.D64.f16.full"))
 
 
 def excerpt(printed):

@@ -13,7 +13,7 @@ load helper
   expect_status 1
   expect_out 'scalar_quad:vec=1 | 634.9 |'
   expect_out '0.2 % behind scalar_quad:vec=1,bounds=1'
-  capture python scripts/proof/check_auto.py --attnbench "$ATTNBENCH" results/h200/prefill.journal
+  capture python scripts/proof/check_auto.py --attnbench "$ATTNBENCH" results/h200/mma_ladder.journal
   expect_status 4
   expect_err 'none of the picks for h200 was measured'
 }

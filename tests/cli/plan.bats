@@ -44,7 +44,7 @@ load helper
 }
 
 @test "a plan knows what the compiler gave every kernel of this GPU" {
-  attn plan --sweep tests/data/sweeps/prefill_wide.json --gpu h200 --variants scalar,mma_swizzle,wgmma --json "$TMP/p.json"
+  attn plan --sweep shapes/prefill.json --gpu h200 --variants scalar,mma_swizzle,wgmma --json "$TMP/p.json"
   expect_status 0
   expect_json "$TMP/p.json" 'any(pass_["registers"] for r in d["results"] for pass_ in r["launches"] or [])' 2>/dev/null ||
     skip "built without code for compute capability 9.0"
