@@ -268,7 +268,7 @@ endef
 
 # What a kernel outside of this tree is built with, and the scripts that need no clone.
 PUBLIC_HEADERS := kernels/host_device.h kernels/input.h kernels/plugin.h kernels/status.h kernels/variant.h
-PUBLIC_SCRIPTS := scripts/profile_sweep.py scripts/sdpa_baseline.py
+PUBLIC_SCRIPTS := scripts/export_triton.py scripts/profile_sweep.py scripts/sdpa_baseline.py
 INCLUDE = $(DESTDIR)$(PREFIX)/include/attnbench/kernels
 SHARE = $(DESTDIR)$(PREFIX)/share/attnbench
 MAN = $(DESTDIR)$(PREFIX)/share/man/man1
