@@ -9,6 +9,7 @@
 
 #include <cinttypes>
 #include <cstdio>
+#include <cstring>
 #include <vector>
 
 #include "kernels/cuda/backend.cuh"
@@ -55,6 +56,33 @@ struct status read_file(const char *path, std::vector<char> *out) {
   return status_make(STATUS_UNSUPPORTED, "%s: is no file of at most %ld bytes that can be read", path, kFileBytesMax);
 }
 
+template <typename Number>
+Number number_at(const std::vector<char> &code, uint64_t at) {
+  Number out = 0;
+  memcpy(&out, code.data() + at, sizeof out);
+  return out;
+}
+
+/* The driver follows the section table of a cubin wherever it leads: a file that was cut short would crash it. */
+bool is_cut_short(const std::vector<char> &code) {
+  constexpr uint64_t kHeader = 64, kSection = 64, kNoBits = 8;
+  const uint64_t size = code.size() - 1;
+  if (size < 4 || memcmp(code.data(),
+                         "\x7f"
+                         "ELF",
+                         4) != 0)
+    return false;
+  if (size < kHeader) return true;
+  const auto table = number_at<uint64_t>(code, 0x28);
+  const auto count = number_at<uint16_t>(code, 0x3c);
+  if (table > size || count * kSection > size - table) return true;
+  for (uint64_t section = table; section < table + count * kSection; section += kSection) {
+    const auto offset = number_at<uint64_t>(code, section + 0x18), bytes = number_at<uint64_t>(code, section + 0x20);
+    if (number_at<uint32_t>(code, section + 4) != kNoBits && (offset > size || bytes > size - offset)) return true;
+  }
+  return false;
+}
+
 const char *text_of(const struct library_calls *d, CUresult error) {
   const char *text = nullptr;
   return d->error_text(error, &text) == CUDA_SUCCESS && text != nullptr ? text : "unknown error";
@@ -63,6 +91,7 @@ const char *text_of(const struct library_calls *d, CUresult error) {
 struct status load_library(const struct library_calls *d, const char *path, CUlibrary *out) {
   std::vector<char> code;
   STATUS_TRY(read_file(path, &code));
+  if (is_cut_short(code)) return status_make(STATUS_UNSUPPORTED, "%s: is cut short; copy it again", path);
   char log[256] = "";
   CUjit_option options[] = {CU_JIT_ERROR_LOG_BUFFER, CU_JIT_ERROR_LOG_BUFFER_SIZE_BYTES};
   void *values[] = {log, reinterpret_cast<void *>(sizeof log - 1)};
