@@ -1,6 +1,14 @@
 #!/usr/bin/env python3
-"""Measures PyTorch's scaled_dot_product_attention, one row per case and backend, over an attnbench sweep, and writes
-the same report (results/README.md), so that both can be read side by side.
+"""Measures PyTorch's scaled_dot_product_attention, or any Python function that computes attention on PyTorch's tensors,
+one row per case and backend or function, over an attnbench sweep, and writes the same report (results/README.md), so that
+both can be read side by side.
+
+    --callable package.module:function         function(q, k, v, causal, scale) -> o
+
+q and o are [B, Hq, Sq, D], k and v [B, Hkv, Skv, D], dense and of one dtype; query head h reads KV head h // (Hq // Hkv);
+causal masks are aligned bottom-right; scale is 1/sqrt(D). The module is found as `python -m` would find it, the folder
+that the script is run in first. The function is warmed up before it is timed (a torch.compile happens there), must not
+wait for the GPU, and says that it does not take a shape by raising NotImplementedError.
 
 What is the same as in attnbench: the cases, FLOPs and bytes (attnbench plans the sweep), the inputs (the same bytes from
 the same seed), cold (one call after an L2 flush, host time hidden behind a sleeping kernel) and hot (a CUDA graph of
@@ -14,9 +22,13 @@ that is cut short writes the rows that it has.
 """
 
 import argparse
+import contextlib
 import datetime
+import importlib
 import json
 import math
+import os
+import re
 import shlex
 import signal
 import sys
@@ -78,6 +90,69 @@ def refusal(backend, shape):
     if shape["causal"] and shape["Sq"] != shape["Skv"] and backend == "cudnn":
         return "causal needs Sq = Skv: PyTorch gives its cuDNN backend no mask that is aligned bottom-right"
     return None
+
+
+class Backend:
+    """One of PyTorch's own backends."""
+
+    def __init__(self, name):
+        self.name, self.variant = name, f"torch_{name}"
+
+    def refusal(self, shape):
+        return refusal(self.name, shape)
+
+    def context(self):
+        from torch.nn.attention import SDPBackend, sdpa_kernel
+        return sdpa_kernel(getattr(SDPBackend, BACKENDS[self.name]))
+
+    def call_of(self, torch, shape, q, k, v):
+        return attention_of(torch, self.name, shape, q, k, v)
+
+
+class Function:
+    """A function of the user's."""
+
+    def __init__(self, spec, function):
+        self.spec, self.function, self.variant = spec, function, variant_of(spec)
+
+    def refusal(self, shape):
+        if shape["causal"] and shape["Sq"] > shape["Skv"]:
+            return "Sq must be at most Skv under a causal mask: what rows that attend no key give is not agreed upon"
+        return None
+
+    def context(self):
+        return contextlib.nullcontext()
+
+    def call_of(self, torch, shape, q, k, v):
+        causal, scale = bool(shape["causal"]), 1.0 / math.sqrt(shape["D"])
+
+        def call():
+            out = self.function(q, k, v, causal, scale)
+            if not isinstance(out, torch.Tensor) or out.shape != q.shape or out.dtype != q.dtype:
+                told = f"{tuple(out.shape)} of {out.dtype}" if isinstance(out, torch.Tensor) else f"a {type(out).__name__}"
+                raise TypeError(f"{self.spec} gave {told}, not {tuple(q.shape)} of {q.dtype}")
+            return out
+        return call
+
+
+def variant_of(spec):
+    """What the rows of package.module:function are called."""
+    return "py_" + re.sub(r"[^a-z0-9_]", "_", spec.split(":")[1].lower())
+
+
+def import_function(spec):
+    module, name = spec.split(":")
+    sys.path.insert(0, os.getcwd())
+    try:
+        function = getattr(importlib.import_module(module), name, None)
+    except Exception as error:  # whatever the module raises while it is imported
+        raise Failure(program.USAGE, f"--callable {spec}: {module} cannot be imported: {type(error).__name__}: "
+                                     f"{first_line(error)}") from error
+    finally:
+        sys.path.pop(0)
+    if not callable(function):
+        raise Failure(program.USAGE, f"--callable {spec}: {module} has no function {name}")
+    return Function(spec, function)
 
 
 def attention_of(torch, backend, shape, q, k, v):
@@ -314,8 +389,8 @@ def measure(timer, call, mode):
 
 # ---- one row ----------------------------------------------------------------------------------------------------
 
-def blank_row(case, backend, device):
-    return {"key": case["key"], "variant": f"torch_{backend}", "shape": case["shape"], "status": "ok",
+def blank_row(case, variant, device):
+    return {"key": case["key"], "variant": variant, "shape": case["shape"], "status": "ok",
             "math": MATH[device][case["shape"]["dtype"]], "reason": None, "check": None, "flops": case["flops"],
             "bytes": case["bytes"], "flop_per_byte": case["flop_per_byte"], "traffic": None, "time": None,
             "tflop_per_s": None, "gb_per_s": None, "roof": None, "roof_reason": NOT_READ, "speedup_vs": None,
@@ -334,9 +409,9 @@ def wrong_reason(result):
             f"({result['nan_count']} NaN, {result['inf_count']} Inf; largest error {result['max_abs_error']:.3g})")
 
 
-def run_backend(torch, backend, row, inputs, timer, bounds):
-    """Fills the row; what PyTorch refuses is raised."""
-    shape, call = row["shape"], attention_of(torch, backend, row["shape"], *inputs)
+def run_subject(torch, subject, row, inputs, timer, bounds):
+    """Fills the row; what PyTorch or the function refuses is raised."""
+    shape, call = row["shape"], subject.call_of(torch, row["shape"], *inputs)
     row["check"] = check(torch, bounds, shape, *inputs, call(), None)
     if row["check"]["right"]:
         timer.prepare(call)
@@ -351,22 +426,30 @@ def run_backend(torch, backend, row, inputs, timer, bounds):
     row["roof"] = {"cold": None, "hot": None}
 
 
-def measure_row(torch, case, backend, inputs, timer, bounds, device):
-    from torch.nn.attention import SDPBackend, sdpa_kernel
-    row, start, status = blank_row(case, backend, device), time.monotonic(), "skipped"
-    reason = refusal(backend, case["shape"])
+def status_of(subject, error):
+    """Is a case refused, or did it fail?"""
+    if isinstance(subject, Function):
+        return "skipped" if isinstance(error, NotImplementedError) else "error"
+    return "skipped" if any(text in str(error) for text in REFUSALS) else "error"
+
+
+def measure_row(torch, case, subject, inputs, timer, bounds, device):
+    row, start, status = blank_row(case, subject.variant, device), time.monotonic(), "skipped"
+    reason = subject.refusal(case["shape"])
+    caught = Exception if isinstance(subject, Function) else (RuntimeError, NotImplementedError, ValueError)
     with warnings.catch_warnings(record=True) as said:
         warnings.simplefilter("always")
         try:
             if reason is None:
-                with torch.no_grad(), sdpa_kernel(getattr(SDPBackend, BACKENDS[backend])):
-                    run_backend(torch, backend, row, inputs, timer, bounds)
-        except (RuntimeError, NotImplementedError, ValueError) as error:
+                with torch.no_grad(), subject.context():
+                    run_subject(torch, subject, row, inputs, timer, bounds)
+        except caught as error:
             if "CUDA error" in str(error):  # the context is gone: no later row could be trusted
                 raise
-            status = "skipped" if any(text in str(error) for text in REFUSALS) else "error"
+            status = status_of(subject, error)
             why = "; ".join([str(error)] + [str(w.message).split(" (Triggered")[0] for w in said])
-            reason = "PyTorch: " + first_line(why)
+            who = f"{subject.spec}: {type(error).__name__}" if isinstance(subject, Function) else "PyTorch"
+            reason = f"{who}: {first_line(why)}"[:390]
     if reason is not None:
         row.update(status=status, reason=reason, check=None, time=None)
     row["wall_s"] = row["gpu_s"] = time.monotonic() - start
@@ -396,7 +479,7 @@ def device_of(attnbench, kind):
 
 def write_report(plan, device, rows, state, arguments, started, versions):
     """Returns the exit code of a report with these rows."""
-    cells = len(plan["results"]) * len(arguments.backends)
+    cells = len(plan["results"]) * len(arguments.subjects)
     counts = {status: sum(row["status"] == status for row in rows) for status in STATUSES}
     wall_s, gpu_s = time.time() - started, sum(row["gpu_s"] for row in rows)
     exit_code = program.WRONG if counts["wrong"] else program.COVERAGE if counts["error"] or len(rows) < cells else 0
@@ -416,12 +499,21 @@ def parse_arguments():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--sweep", required=True, metavar="FILE")
     parser.add_argument("--json", required=True, metavar="FILE", help="write the report here; - is stdout")
-    parser.add_argument("--backends", default=",".join(BACKENDS), metavar="A,B", help="of " + ", ".join(BACKENDS) + " (default: all)")
+    parser.add_argument("--backends", metavar="A,B", help="of " + ", ".join(BACKENDS) + " (default: all, beside --callable none)")
+    parser.add_argument("--callable", action="append", default=[], metavar="MODULE:FUNCTION",
+                        help="measure this function, as above; its rows are called py_FUNCTION; repeat for more")
     parser.add_argument("--device", choices=["cuda", "cpu"], default="cuda")
     parser.add_argument("--seed", type=int, default=1, metavar="N", help="of the inputs, as attnbench's (default: 1)")
     program.add_attnbench_option(parser)
     arguments = parser.parse_args()
-    arguments.backends = arguments.backends.split(",")
+    if arguments.backends is None:
+        arguments.backends = "" if arguments.callable else ",".join(BACKENDS)
+    arguments.backends = arguments.backends.split(",") if arguments.backends else []
+    for spec in arguments.callable:
+        if not re.fullmatch(r"[A-Za-z_][\w.]*:[A-Za-z_]\w*", spec):
+            parser.error(f"--callable: {spec} is not of the form package.module:function")
+        if [variant_of(other) for other in arguments.callable].count(variant_of(spec)) > 1:
+            parser.error(f"--callable: two functions would be called {variant_of(spec)}")
     for backend in arguments.backends:
         if backend not in BACKENDS:
             parser.error(f"--backends: {backend} is not one of {', '.join(BACKENDS)}")
@@ -433,17 +525,17 @@ def parse_arguments():
 
 
 def measure_cases(torch, plan, arguments, timer, bounds):
-    """Yields a row per case and backend."""
+    """Yields a row per case and subject."""
     dtypes = {"f16": torch.float16, "bf16": torch.bfloat16, "f32": torch.float32}
     for case in plan["results"]:
         s = case["shape"]
         queries, keys = (s["B"], s["Hq"], s["Sq"], s["D"]), (s["B"], s["Hkv"], s["Skv"], s["D"])
         inputs = [input_tensor(torch, arguments.seed, i, shape, dtypes[s["dtype"]], arguments.device)
                   for i, shape in enumerate((queries, keys, keys))]
-        for backend in arguments.backends:
-            row = measure_row(torch, case, backend, inputs, timer, bounds, arguments.device)
+        for subject in arguments.subjects:
+            row = measure_row(torch, case, subject, inputs, timer, bounds, arguments.device)
             median = row["time"] and f"{row['time']['hot']['median_us']:.4g} us hot"
-            print(f"{case['key']} torch_{backend}: {median or row['status']}", file=sys.stderr)
+            print(f"{case['key']} {subject.variant}: {median or row['status']}", file=sys.stderr)
             yield row
 
 
@@ -477,6 +569,7 @@ def main():
     files.check_output(arguments.json)
     torch = import_torch(arguments.device)
     torch.backends.cuda.matmul.allow_tf32 = False
+    arguments.subjects = [*map(Backend, arguments.backends), *map(import_function, arguments.callable)]
     plan = attnbench_json(arguments.attnbench, "plan", "--sweep", arguments.sweep, "--gpu", "h200", "--variants", "cpu_ref", "--json", "-")
     device = device_of(arguments.attnbench, arguments.device)
     constants = attnbench_json(arguments.attnbench, "list", "--json")

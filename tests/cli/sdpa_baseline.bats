@@ -71,10 +71,10 @@ import argparse, json, sys, time
 sys.path.insert(0, "scripts")
 import sdpa_baseline as s
 plan = json.load(open(sys.argv[1], encoding="utf-8"))
-rows = [{**s.blank_row(case, backend, device), "status": "skipped", "reason": "a test"}
+rows = [{**s.blank_row(case, "torch_" + backend, device), "status": "skipped", "reason": "a test"}
         for device, backend in (("cuda", "flash"), ("cpu", "math")) for case in plan["results"]]
 assert {r["math"] for r in rows} == {"tensor", "fp32", "fp32_host"}, rows
-arguments = argparse.Namespace(seed=1, backends=["flash", "math"], json=sys.argv[2])
+arguments = argparse.Namespace(seed=1, subjects=["flash", "math"], json=sys.argv[2])
 assert s.write_report(plan, None, rows, "complete", arguments, time.time(), "torch 0") == 0
 PY
   python scripts/proof/validate_report.py "$TMP/r.json"
@@ -87,7 +87,7 @@ import argparse, json, sys, time
 sys.path.insert(0, "scripts")
 import sdpa_baseline as s
 plan = json.load(open(sys.argv[1], encoding="utf-8"))
-skipped = {**s.blank_row(plan["results"][0], "math", "cpu"), "status": "skipped", "reason": "a test"}
+skipped = {**s.blank_row(plan["results"][0], "torch_math", "cpu"), "status": "skipped", "reason": "a test"}
 
 def measured(end):
     yield skipped
@@ -98,7 +98,7 @@ for end, code in ((KeyboardInterrupt(), 130), (SystemExit(143), 143), (RuntimeEr
     assert rows == [skipped] and ended.code == code, (rows, ended.code)
 assert "CUDA error" in str(ended)
 assert s.take_rows(iter([skipped])) == ([skipped], None)
-arguments = argparse.Namespace(seed=1, backends=["math"], json=sys.argv[2])
+arguments = argparse.Namespace(seed=1, subjects=["math"], json=sys.argv[2])
 assert s.write_report(plan, None, rows, "interrupted", arguments, time.time(), "torch 0") == 4
 PY
   python scripts/proof/validate_report.py "$TMP/r.json"
@@ -140,6 +140,65 @@ PY
   capture python scripts/sdpa_baseline.py --sweep shapes/smoke.json --json - --backends flesh
   expect_status 2
   expect_err 'flesh is not one of flash, cudnn, efficient, math'
+}
+
+@test "a callable is imported from where the script runs, named by its function, and held to the shape of its output" {
+  cat >"$TMP/mine.py" <<'PY'
+def Right(q, k, v, causal, scale):
+    return q
+def refuses(q, k, v, causal, scale):
+    raise NotImplementedError("D must be 64")
+def short(q, k, v, causal, scale):
+    return None
+PY
+  (cd "$TMP" && PYTHONDONTWRITEBYTECODE=1 PYTHONPATH=$ROOT/scripts "$ATTN_PYTHON" - <<'PY')
+import types
+import sdpa_baseline as s
+class Tensor:
+    shape, dtype = (1, 2, 3, 4), "f16"
+torch, shape, q = types.SimpleNamespace(Tensor=Tensor), {"D": 4, "causal": True, "Sq": 3, "Skv": 3}, Tensor()
+right, refuses, short = (s.import_function(f"mine:{name}") for name in ("Right", "refuses", "short"))
+assert right.variant == "py_right" and right.call_of(torch, shape, q, q, q)() is q
+assert "attend no key" in right.refusal({**shape, "Sq": 4}) and right.refusal(shape) is None
+try:
+    short.call_of(torch, shape, q, q, q)()
+    raise AssertionError("None was taken for an output")
+except TypeError as error:
+    assert "gave a NoneType, not (1, 2, 3, 4) of f16" in str(error)
+assert s.status_of(refuses, NotImplementedError("D")) == "skipped" and s.status_of(right, RuntimeError("x")) == "error"
+for spec, why in (("mine:absent", "has no function absent"), ("none.such:f", "cannot be imported")):
+    try:
+        s.import_function(spec)
+        raise AssertionError(spec)
+    except s.Failure as failure:
+        assert why in str(failure) and failure.code == 2, failure
+PY
+  capture python scripts/sdpa_baseline.py --sweep shapes/smoke.json --json - --callable mine.Right
+  expect_status 2
+  expect_err 'package.module:function'
+  capture python scripts/sdpa_baseline.py --sweep shapes/smoke.json --json - --callable a:f --callable b:F
+  expect_status 2
+  expect_err 'two functions would be called py_f'
+}
+
+@test "a callable runs on a CPU in both modes, beside PyTorch where both are asked for" {
+  python3 -c 'import torch' 2>/dev/null || skip "PyTorch is not installed"
+  cat >"$TMP/mine.py" <<'PY'
+import torch
+def attention(q, k, v, causal, scale):
+    k, v = (x.repeat_interleave(q.shape[1] // x.shape[1], dim=1) for x in (k, v))
+    score = (q.float() @ k.float().transpose(-1, -2)) * scale
+    if causal:
+        score = score.masked_fill(~torch.ones(score.shape[-2:], dtype=torch.bool).tril(k.shape[2] - q.shape[2]), -torch.inf)
+    return (score.softmax(-1) @ v.float()).to(q.dtype)
+def wrong(q, k, v, causal, scale):
+    return q
+PY
+  capture env PYTHONPATH="$TMP" python3 scripts/sdpa_baseline.py --sweep tests/data/sweeps/tiny.json --device cpu --attnbench "$ATTNBENCH" \
+    --backends math --callable mine:attention --callable mine:wrong --json "$TMP/r.json"
+  expect_status 3
+  expect_valid results/report.schema.json "$TMP/r.json"
+  expect_json "$TMP/r.json" '[r["status"] for r in d["results"]] == ["ok", "ok", "wrong"] * 2'
 }
 
 @test "on a CPU it writes a valid report with the same inputs, checked and timed" {
