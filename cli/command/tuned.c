@@ -174,6 +174,21 @@ static bool add_cases(const struct tune *tune, cJSON *shapes, cJSON *variants) {
   return ok;
 }
 
+/* For variants that pick others; no key where nothing is better. */
+static bool add_tuned(const struct tune *tune, cJSON *root) {
+  cJSON *list = NULL;
+  for (size_t i = 0; i < tune->case_count; ++i) {
+    const struct tuned_row row = make_row(tune, &tune->cases[i]);
+    if (!is_kept(row.verdict)) continue;
+    if (list == NULL) list = cJSON_AddArrayToObject(root, "tuned");
+    cJSON *entry = json_add_element(list);
+    if (entry == NULL) return false;
+    json_add_string(entry, "case", row.of->attn_case->key);
+    json_add_string(entry, "variant", tune_spec(tune, row.of, row.of->search.best)->text);
+  }
+  return true;
+}
+
 static void describe(const struct tune *tune, char name[SWEEP_NAME_MAX + 1], char about[SWEEP_ABOUT_MAX + 1]) {
   size_t better = 0;
   for (size_t i = 0; i < tune->case_count; ++i) better += make_row(tune, &tune->cases[i]).verdict == TUNED_better;
@@ -191,7 +206,7 @@ struct status tuned_write_sweep(const struct tune *tune, FILE *file) {
   json_add_string(root, "name", name);
   json_add_string(root, "about", about);
   cJSON *shapes = cJSON_AddArrayToObject(root, "shapes"), *variants = cJSON_AddArrayToObject(root, "variants");
-  const bool ok = shapes != NULL && variants != NULL && add_cases(tune, shapes, variants);
+  const bool ok = shapes != NULL && variants != NULL && add_cases(tune, shapes, variants) && add_tuned(tune, root);
   return json_write(root, ok, "the sweep of the best tunings", file);
 }
 

@@ -26,7 +26,8 @@ enum tuned_verdict {
 enum tuned_verdict tuned_verdict(const struct halving *, const struct halving_result *, enum exit_code worst);
 
 struct status tuned_write_text(const struct tune *, FILE *);
-/* A sweep (shapes/README.md) whose variants are the default and every tuning that is better in some case. */
+/* A sweep (shapes/README.md) whose variants are the default and every tuning that is better in some case; which one
+ * in which case is there too, for a variant that picks others. */
 struct status tuned_write_sweep(const struct tune *, FILE *);
 void tuned_outcome(const struct tune *, struct outcome *out);
 

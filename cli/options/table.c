@@ -206,7 +206,9 @@ static const struct option_row rows[] = {
     {"Output", "--json", "FILE", IN(GATE) | IN(SELFTEST), TEXT(json), FLAGS(OPTION_WRITES),
      .help = "write the result of the self-test as JSON"},
     {"Output", "--json", "FILE", IN(TUNE), TEXT(json), FLAGS(OPTION_WRITES),
-     .help = "write a sweep of the cases with the default and the best tunings as its variants, for later runs"},
+     .help =
+         "write a sweep of the cases with the default and the best tunings as its variants, for later runs; where "
+         "auto picks the variant in one, it takes the best tuning"},
     {"Output", "--base-json", "FILE", IN(AB), TEXT(base_json), FLAGS(OPTION_WRITES),
      .help = "write the base's report as JSON"},
     {"Output", "--compare-json", "FILE", IN(RUN) | IN(AB), TEXT(compare_json), FLAGS(OPTION_WRITES),

@@ -40,14 +40,32 @@ void plan_passes(const struct device_info *device, struct record *record) {
   for (uint32_t i = 0; i < record->plan.pass_count; ++i) plan_pass(&record->plan.pass[i], device, &record->pass[i]);
 }
 
-static void note_pick(const struct attn_variant *variant, struct record *record) {
+/* The tunables that the sweep has for this case and the variant that was picked, where it takes them. */
+static bool take_tuned(const struct attn_case *attn_case, const struct device_info *device, struct record *record) {
+  const struct attn_plan picked = record->plan;
+  struct variant_spec spec;
+  char problem[VARIANT_SPEC_PROBLEM_MAX];
+  if (attn_case->tuned[0] == '\0' || !variant_spec_read(attn_case->tuned, &spec, problem)) return false;
+  if (spec.variant != picked.picked || spec.variant->supports(&attn_case->shape, &spec.tuning, device) != NULL)
+    return false;
+  variant_plan(spec.variant, &attn_case->shape, &spec.tuning, device, &record->plan);
+  record->plan.picked = picked.picked;
+  record->plan.picked_by = picked.picked_by;
+  snprintf(record->picked, sizeof record->picked, "%s", spec.text);
+  return true;
+}
+
+static void finish_pick(const struct attn_variant *variant, const struct attn_case *attn_case,
+                        const struct device_info *device, struct record *record) {
   const struct pick_rule *rule = record->plan.picked_by;
   char spec[PICK_SPEC_MAX];
   if (rule == NULL) return;
   pick_spec(rule, spec);
   snprintf(record->picked, sizeof record->picked, "%s", spec);
-  snprintf(record->picked_why, sizeof record->picked_why, "%s (%s)", rule->why, variant->picks->version);
-  record->math = variant_math(record->plan.picked, record->attn_case.shape.dtype);
+  const bool is_tuned = take_tuned(attn_case, device, record);
+  snprintf(record->picked_why, sizeof record->picked_why, "%s (%s%s)", rule->why, variant->picks->version,
+           is_tuned ? "; its tunables are the sweep's" : "");
+  record->math = variant_math(record->plan.picked, attn_case->shape.dtype);
 }
 
 void plan_record(const struct attn_case *attn_case, const struct variant_spec *spec, const struct device_info *device,
@@ -74,8 +92,8 @@ void plan_record(const struct attn_case *attn_case, const struct variant_spec *s
     plan_outcome(out, CELL_error, problem);
     return;
   }
+  finish_pick(spec->variant, attn_case, device, out);
   plan_passes(device, out);
-  note_pick(spec->variant, out);
   out->status = CELL_planned;
   if (spec->variant->vendor != NULL) {
     snprintf(out->reason, sizeof out->reason, "its library chooses a kernel when it runs; not measured on %s",

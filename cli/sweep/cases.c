@@ -214,7 +214,7 @@ static struct status expand_block(struct expansion *expansion, const struct bloc
   memcpy(at, block->first, sizeof at);
   for (size_t i = 0; i < block->count; ++i, advance(block, at)) {
     struct attn_case *made = &sweep->cases[sweep->case_count];
-    made->shape = shape_at(at);
+    *made = (struct attn_case){.shape = shape_at(at)};
     case_key(&made->shape, made->key);
     expansion->source[sweep->case_count++] = block->entry;
     TRY(check_shape(expansion->doc, block->entry, &made->shape));

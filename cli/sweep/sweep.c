@@ -10,8 +10,9 @@
 
 enum { SWEEP_FORMAT = 1 };
 
-static const char *const top_keys[] = {"attnbench_sweep", "name",     "about", "defaults", "shapes", "grid",
-                                       "variants",        "baseline", "gate",  NULL};
+static const char *const top_keys[] = {"attnbench_sweep", "name",  "about",    "defaults", "shapes", "grid",
+                                       "variants",        "tuned", "baseline", "gate",     NULL};
+static const char *const tuned_keys[] = {"case", "variant", NULL};
 static const char *const baseline_keys[] = {"B", "H", NULL};
 
 /* ---- texts --------------------------------------------------------------------------------------------------- */
@@ -107,6 +108,56 @@ static struct status read_variants(const struct json_doc *doc, struct sweep *out
   return status_ok();
 }
 
+/* ---- tuned ----------------------------------------------------------------------------------------------------- */
+
+/* A string under this key of the entry. */
+static struct status read_text_at(const struct json_doc *doc, const cJSON *entry, const char *key,
+                                  const cJSON **out) {
+  *out = json_get(entry, key);
+  if (cJSON_IsString(*out)) return status_ok();
+  return json_error(doc, *out != NULL ? *out : entry, false,
+                    "needs \"case\", a case's key, and \"variant\", a variant with its tunables, both strings");
+}
+
+static struct attn_case *find_case(const struct sweep *sweep, const char *text) {
+  struct attn_shape shape;
+  char key[CASE_KEY_MAX];
+  if (!case_key_read(text, &shape)) return NULL;
+  case_key(&shape, key);
+  for (size_t i = 0; i < sweep->case_count; ++i) {
+    if (strcmp(sweep->cases[i].key, key) == 0) return &sweep->cases[i];
+  }
+  return NULL;
+}
+
+static struct status read_tuning(const struct json_doc *doc, const cJSON *entry, struct sweep *out) {
+  const cJSON *key, *variant;
+  struct variant_spec spec;
+  char problem[VARIANT_SPEC_PROBLEM_MAX];
+  if (!cJSON_IsObject(entry)) {
+    return json_error(doc, entry, false, "is not an object; write {\"case\": KEY, \"variant\": NAME:KEY=VALUE}");
+  }
+  TRY(json_check_keys(doc, entry, tuned_keys));
+  TRY(read_text_at(doc, entry, "case", &key));
+  TRY(read_text_at(doc, entry, "variant", &variant));
+  struct attn_case *tuned = find_case(out, key->valuestring);
+  if (tuned == NULL) return json_error(doc, key, false, "is no case of this sweep; give the key of one");
+  if (tuned->tuned[0] != '\0') return json_error(doc, key, false, "has an entry already; remove one of the two");
+  if (!variant_spec_read(variant->valuestring, &spec, problem)) return json_error(doc, variant, false, "%s", problem);
+  snprintf(tuned->tuned, sizeof tuned->tuned, "%s", spec.text);
+  return status_ok();
+}
+
+static struct status read_tuned(const struct json_doc *doc, struct sweep *out) {
+  const cJSON *list = json_get(doc->root, "tuned"), *entry = NULL;
+  if (!list) return status_ok();
+  if (!cJSON_IsArray(list) || !list->child) {
+    return json_error(doc, list, false, "is not an array with entries; list some, or remove the key");
+  }
+  cJSON_ArrayForEach(entry, list) TRY(read_tuning(doc, entry, out));
+  return status_ok();
+}
+
 /* ---- baseline ------------------------------------------------------------------------------------------------ */
 
 /* An absent key leaves *out as it is. */
@@ -157,9 +208,9 @@ void sweep_hash_cases(struct sweep *sweep) {
 }
 
 static struct status read_document(const struct json_doc *doc, struct sweep *out) {
-  /* In this order: the baseline needs the cases, the gate the variants too. */
+  /* In this order: tunings and the baseline need the cases, the gate the variants too. */
   static struct status (*const parts[])(const struct json_doc *, struct sweep *) = {
-      read_format, read_name, read_about, cases_read, read_variants, read_baseline, gate_settings_read,
+      read_format, read_name, read_about, cases_read, read_variants, read_tuned, read_baseline, gate_settings_read,
   };
   if (!cJSON_IsObject(doc->root)) {
     return json_error(doc, doc->root, false, "is not an object; a sweep begins with {\"attnbench_sweep\": 1, ...");

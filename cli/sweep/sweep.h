@@ -27,7 +27,9 @@ enum {
 /* One point of a sweep. */
 struct attn_case {
   struct attn_shape shape;
-  char key[CASE_KEY_MAX]; /* "B1.H8.Hkv8.Sq512.Skv512.D64.f16.full"; unique in a sweep */
+  char key[CASE_KEY_MAX];       /* "B1.H8.Hkv8.Sq512.Skv512.D64.f16.full"; unique in a sweep */
+  char tuned[VARIANT_SPEC_MAX]; /* what a variant that picks this one takes of it, "split_kv:splits=4"; "": the rule's
+                                 */
 };
 
 /* Which case of a group scaling ratios are relative to; 0 = the field may be anything. */

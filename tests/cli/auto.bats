@@ -46,6 +46,18 @@ load helper
     for o in d["results"] if r["key"] == o["key"] and o["variant"] == r.get("picked"))'
 }
 
+@test "auto takes a sweep's tunings of what it picks, and of nothing else" {
+  sweep=$(write_file tuned.json '{"attnbench_sweep": 1, "name": "t", "grid": [{"B": 1, "H": 8, "S": [512, 640, 768], "D": 64}],
+    "tuned": [{"case": "B1.H8.S512.D64.f16.full", "variant": "mma_swizzle:stages=3"},
+              {"case": "B1.H8.S640.D64.f16.full", "variant": "cp_async:stages=3"}]}')
+  attn plan --sweep "$sweep" --gpu a100 --variants auto,mma_swizzle:stages=3 --json "$TMP/p.json"
+  expect_status 0
+  expect_json "$TMP/p.json" '[r["picked"] for r in d["results"] if r["variant"] == "auto"] ==
+    ["mma_swizzle:stages=3", "mma_swizzle", "mma_swizzle"]'
+  expect_json "$TMP/p.json" '"the sweep" in d["results"][0]["picked_why"] and "the sweep" not in d["results"][2]["picked_why"]'
+  expect_json "$TMP/p.json" 'd["results"][0]["launches"] == d["results"][1]["launches"] and d["results"][0]["plan"]["stages"] == 3'
+}
+
 @test "auto runs on the CPU too, keeps its pick in the journal, and is not in the groups" {
   attn --shape B=1,H=2,S=24,D=64 --device cpu --variants auto,cpu_flash --quick --journal "$TMP/j" --json "$TMP/r.json"
   expect_status 0

@@ -37,7 +37,8 @@ wait_for_cells() {
   expect_out_matches '> tunable:step=3,twin=0 +[0-9.]+ +[0-9.]+ +[0-9.]+x +[0-9.]+ to [0-9.]+ +7 of 7 +3  better'
   [ "$cells" -lt 20 ] && [ "$(cells_of)" -gt "$cells" ] || fail "$cells cells, then $(cells_of)"
   expect_json "$TMP/best.json" 'd["shapes"] == ["B1.H1.Hkv1.Sq1.Skv1.D64.f16.full"] and
-    d["variants"] == ["tunable:twin=0", "tunable:step=3,twin=0"]'
+    d["variants"] == ["tunable:twin=0", "tunable:step=3,twin=0"] and
+    d["tuned"] == [{"case": d["shapes"][0], "variant": "tunable:step=3,twin=0"}]'
   attn --sweep "$TMP/best.json" --load "$OBJECT" --device cpu --check-only --quiet --json "$TMP/r.json"
   expect_status 0
   expect_json "$TMP/r.json" '[r["status"] for r in d["results"]] == ["ok", "ok"]'
@@ -63,7 +64,7 @@ wait_for_cells() {
 @test "a default that is the fastest stays, and the sweep holds it alone" {
   TUNABLE_BEST=1 tune tunable:twin=0 --json -
   expect_status 0
-  expect_json "$OUT" 'd["variants"] == ["tunable:twin=0"]'
+  expect_json "$OUT" 'd["variants"] == ["tunable:twin=0"] and "tuned" not in d'
   tune tunable:twin=0 --resume
   expect_out 'the default is the fastest'
 }
