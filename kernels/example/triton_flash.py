@@ -42,7 +42,7 @@ def attend(acc, top, total, q, k_head, v_head, rows, first, last, Sq, Skv, scale
 
 
 @triton.jit
-def triton_flash(Q, K, V, O, Sq, Skv, group, scale_log2,
+def triton_flash(Q, K, V, Out, Sq, Skv, group, scale_log2,
                  D: tl.constexpr, BLOCK_M: tl.constexpr, BLOCK_N: tl.constexpr, CAUSAL: tl.constexpr):
     first_row = tl.program_id(0) * BLOCK_M
     head = tl.program_id(1).to(tl.int64)
@@ -67,7 +67,7 @@ def triton_flash(Q, K, V, O, Sq, Skv, group, scale_log2,
     acc, top, total = attend(acc, top, total, q, k_head, v_head, rows, shared, last, Sq, Skv, scale_log2,
                              D, BLOCK_N, CAUSAL, True)
     out = acc / tl.where(total > 0, total, 1.0)[:, None]  # a row that attends no key has an output of zeros
-    tl.store(O + at, out.to(O.dtype.element_ty), mask=rows[:, None] < Sq)
+    tl.store(Out + at, out.to(Out.dtype.element_ty), mask=rows[:, None] < Sq)
 
 
 def attnbench(D, dtype, causal):
@@ -79,7 +79,7 @@ def attnbench(D, dtype, causal):
         "about": "plain flash attention in Triton, 128 query rows per program",
         "math": "wgmma",
         # By the name of the kernel's parameter, as a manifest's "arguments" has them.
-        "arguments": {"Q": "q", "K": "k", "V": "v", "O": "o", "Sq": {"i32": "Sq"}, "Skv": {"i32": "Skv"},
+        "arguments": {"Q": "q", "K": "k", "V": "v", "Out": "o", "Sq": {"i32": "Sq"}, "Skv": {"i32": "Skv"},
                       "group": {"i32": "Hq / Hkv"}, "scale_log2": {"f32": "scale_log2"}},
         "constexprs": {"D": D, "BLOCK_M": 128, "BLOCK_N": 64, "CAUSAL": causal},
         "options": {"num_warps": 8, "num_stages": 3},
