@@ -211,7 +211,8 @@ static void wgmma_plan(const attn_shape *shape, const attn_tuning *tuning, const
   pass.cluster[0] = s.cluster;
   set_grid(pass, (blocks < items ? blocks : items) * s.cluster, ATTN_COVERS_B | ATTN_COVERS_H | ATTN_COVERS_Q, 1,
            ATTN_COVERS_NOTHING, 1, ATTN_COVERS_NOTHING);
-  set_block(pass, wgmma_tile::threads(s), s.groups * 128, wgmma_tile::smem_bytes(s));
+  set_block(pass, wgmma_tile::threads(s), s.groups * 128, wgmma_tile::smem_bytes(s),
+            wgmma_tile::threads(s) - s.groups * 128);
 }
 
 }  // namespace attn

@@ -92,6 +92,8 @@ expect_bad() {
   expect_status 0
   expect_valid results/report.schema.json "$TMP/r.json"
   expect_json "$TMP/r.json" '[(r["status"], len(r["launches"])) for r in d["results"]] == [("planned", 0), ("planned", 1)] * 2'
+  expect_json "$TMP/r.json" 'd["results"][1]["launches"][0]["producer_threads"] == 128'
+  expect_json "$TMP/r.json" 'not [f for r in d["results"] for f in r["findings"] if f["id"] == "idle_threads"]'
   expect_json "$TMP/r.json" '"its library chooses a kernel" in d["results"][0]["reason"] and d["results"][0]["findings"] == []'
 }
 
