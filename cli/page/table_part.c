@@ -171,6 +171,14 @@ static void put_cell(FILE *file, const struct column *column, const struct cell 
   fputs("</td>", file);
 }
 
+static void put_variant(FILE *file, const struct record *record) {
+  html_text(file, record->variant);
+  if (record->picked[0] == '\0') return;
+  fputs(" <small>", file);
+  html_text(file, record->picked);
+  fputs("</small>", file);
+}
+
 static void put_row(const struct page *page, FILE *file, const struct page_row *row) {
   const struct record *record = row->row->record;
   fprintf(file, "<tr id=\"row-%zu\" data-series=\"%zu\" data-status=\"%s\"%s data-key=\"", row->number, row->series,
@@ -179,7 +187,7 @@ static void put_row(const struct page *page, FILE *file, const struct page_row *
   fprintf(file, "\"><th scope=\"row\" data-value=\"%zu\">", row->case_number);
   html_text(file, record->attn_case.key);
   fprintf(file, "</th><td class=\"c%zu\"><i class=\"chip\"></i>", page->series[row->series].number % PAGE_COLOURS);
-  html_text(file, record->variant);
+  put_variant(file, record);
   fputs(row->is_fastest ? " <small class=\"mark-fastest\">fastest</small></td>" : "</td>", file);
   for (size_t i = first_column(page); i < COLUMN_COUNT; ++i) {
     struct cell cell = {.number = NAN};
