@@ -35,3 +35,34 @@ setup() {
   expect_json "$TMP/r.json" '[r["status"] for r in d["results"]] == ["error", "ok"] * 2'
   expect_json "$TMP/r.json" '"has no GPU code" in d["results"][0]["reason"]'
 }
+
+# example NAME: the object of kernels/example/NAME.cu.
+example() { printf '%s/%s.so' "$(dirname "$EXAMPLE")" "$1"; }
+
+@test "a library that launches by itself is right, and what one call launched is read back" {
+  attn --sweep tests/data/sweeps/correctness.json --device cuda --check-only --load "$(example host_launched)" \
+    --variants example_library,example_library:splits=1,example_library:splits=7 --json "$TMP/r.json"
+  expect_status 0
+  expect_valid results/report.schema.json "$TMP/r.json"
+  expect_json "$TMP/r.json" '{r["status"] for r in d["results"]} == {"ok", "skipped"}'
+  # A call is a memset of one counter per row, and a block per row and split.
+  expect_json "$TMP/r.json" 'all(r["plan"]["memsets"] == 1 and r["plan"]["memset_bytes"] == 4 * r["launches"][0]["grid"][0]
+    and r["launches"][0]["grid"][0] == r["shape"]["B"] * r["shape"]["Hq"] * r["shape"]["Sq"] for r in d["results"] if r["status"] == "ok")'
+  expect_json "$TMP/r.json" 'all(r["launches"][0]["grid"][1] == 7 and r["launches"][0]["name"] == "split example 1.0"
+    for r in d["results"] if r["variant"].endswith("splits=7") and r["status"] == "ok")'
+}
+
+@test "a library is timed in both modes, and is a reference for others" {
+  attn --shape B=1,H=8,S=1x1024,D=64 --device cuda --quick --load "$(example host_launched)" --variants example_library,scalar \
+    --reference example_library --json "$TMP/r.json"
+  expect_status 0
+  expect_json "$TMP/r.json" 'd["results"][1]["speedup_vs"]["reference"] == "example_library" and d["results"][1]["speedup_vs"]["hot"]["rounds"] >= 6'
+  expect_json "$TMP/r.json" 'd["results"][0]["time"]["cold"]["median_us"] > 0 and d["results"][0]["time"]["hot"]["median_us"] > 0'
+}
+
+@test "the tma + wgmma template matches the oracle where it runs" {
+  attn --sweep tests/data/sweeps/correctness.json --device cuda --check-only --load "$(example tma_wgmma)" --variants example_tma_wgmma \
+    --json "$TMP/r.json"
+  expect_status 0
+  expect_json "$TMP/r.json" '{r["status"] for r in d["results"]} <= {"ok", "skipped"}'
+}
