@@ -1,9 +1,10 @@
-/* Writes the man page and the completion of bash. */
+/* Writes the man page, and hands on what shells are asked for. */
 #include "cli/options/generate.h"
 
 #include <string.h>
 
 #include "cli/base/version.h"
+#include "cli/options/completion.h"
 #include "cli/options/table.h"
 
 /* ---- the man page ---------------------------------------------------------------------------------------------- */
@@ -87,90 +88,16 @@ static void write_man(FILE *out) {
       out);
 }
 
-/* ---- completion of bash ------------------------------------------------------------------------------------------
- */
-
-/* "a, b or c" and "a|b" as words; anything else is not listed. */
-static void put_values(FILE *out, const char *text) {
-  for (; *text != '\0'; ++text) {
-    if (strncmp(text, " or ", 4) == 0) text += 3;
-    fputc(strchr(",| ", *text) != NULL ? ' ' : *text, out);
-  }
-}
-
-static const char *values_of(const struct option_row *row) {
-  if (row->choices != NULL) return row->choices();
-  return row->kind == OPTION_CHOICE ? row->value : NULL;
-}
-
-static bool is_first_of_name(const struct option_row *row, size_t index) {
-  for (size_t i = 0; i < index; ++i) {
-    if (strcmp(options_table_row(i)->name, row->name) == 0) return false;
-  }
-  return true;
-}
-
-/* What stands behind an option that has a value: one of some words, else a file. */
-static void bash_values(FILE *out) {
-  const struct option_row *row;
-  for (size_t i = 0; (row = options_table_row(i)) != NULL; ++i) {
-    if (values_of(row) == NULL || !is_first_of_name(row, i)) continue;
-    fprintf(out, "    %s) words='", row->name);
-    put_values(out, values_of(row));
-    fputs("' ;;\n", out);
-  }
-}
-
-static void bash_options(FILE *out) {
-  for (enum verb verb = 0; verb < VERB_WORKER; ++verb) {
-    const struct option_row *row;
-    fprintf(out, "    %s) options='", options_table_verb(verb)->name);
-    for (size_t i = 0; (row = options_table_row(i)) != NULL; ++i) {
-      if (option_is_of(row, verb)) fprintf(out, "%s ", row->name);
-    }
-    fputs("' ;;\n", out);
-  }
-}
-
-static void write_bash(FILE *out) {
-  fputs(
-      "# Completes the command line of attnbench in bash. Made by: attnbench generate bash\n"
-      "_attnbench() {\n"
-      "  local current=${COMP_WORDS[COMP_CWORD]} before=${COMP_WORDS[COMP_CWORD-1]} verb=run words='' options=''\n"
-      "  local verbs='",
-      out);
-  for (enum verb verb = 0; verb < VERB_WORKER; ++verb) fprintf(out, "%s ", options_table_verb(verb)->name);
-  fputs(
-      "'\n"
-      "  [[ \" $verbs \" == *\" ${COMP_WORDS[1]} \"* && $COMP_CWORD -gt 1 ]] && verb=${COMP_WORDS[1]}\n"
-      "  case $before in\n",
-      out);
-  bash_values(out);
-  fputs("  esac\n  case $verb in\n", out);
-  bash_options(out);
-  fputs(
-      "  esac\n"
-      "  if [[ $words == '' && $current == -* ]]; then words=$options; fi\n"
-      "  if [[ $words == '' && $COMP_CWORD -eq 1 ]]; then words=$verbs; fi\n"
-      "  if [[ $words == '' ]]; then\n"
-      "    mapfile -t COMPREPLY < <(compgen -f -- \"$current\")\n"
-      "  else\n"
-      "    mapfile -t COMPREPLY < <(compgen -W \"$words\" -- \"$current\")\n"
-      "  fi\n"
-      "}\n"
-      "complete -o filenames -F _attnbench attnbench\n",
-      out);
-}
-
 struct status generate_text(const char *what, FILE *out) {
   static const struct {
     const char *what;
     void (*write)(FILE *);
-  } texts[] = {{"man", write_man}, {"bash", write_bash}};
+  } texts[] = {{"man", write_man}, {"bash", completion_bash}, {"zsh", completion_zsh}, {"fish", completion_fish}};
   for (size_t i = 0; i < sizeof texts / sizeof *texts; ++i) {
     if (strcmp(texts[i].what, what) != 0) continue;
     texts[i].write(out);
     return status_ok();
   }
-  return status_make(STATUS_USAGE, "attnbench generate %s: nothing is made of that name; give man or bash", what);
+  return status_make(STATUS_USAGE, "attnbench generate %s: nothing is made of that name; give man, bash, zsh or fish",
+                     what);
 }

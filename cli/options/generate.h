@@ -7,7 +7,7 @@
 
 #include "kernels/status.h"
 
-/* "man": roff of attnbench(1); "bash": a script to be sourced. STATUS_USAGE: neither. */
+/* "man": roff of attnbench(1); "bash", "zsh", "fish": a script for that shell. STATUS_USAGE: none of these. */
 struct status generate_text(const char *what, FILE *);
 
 #endif

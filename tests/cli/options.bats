@@ -169,6 +169,28 @@ SH
   ! command -v shellcheck >/dev/null || shellcheck -s bash "$TMP/complete"
 }
 
+@test "zsh and fish are told every verb and option, and take what they are told" {
+  local shell word
+  for shell in zsh fish; do
+    attn generate $shell
+    expect_status 0
+    cp "$OUT" "$TMP/$shell"
+    for word in $("$ATTNBENCH" --help | grep -oE '^  (-[hV], )?--[a-z-]+' | grep -oE -- '--[a-z-]+'); do
+      [ $shell = zsh ] || word="-l ${word#--}"
+      grep -qE -- "(^|[ '*])$word([ []|\$)" "$TMP/$shell" || fail "$shell: no $word"
+    done
+  done
+  ! command -v zsh >/dev/null || zsh -n "$TMP/zsh"
+  command -v fish >/dev/null || skip "fish is not installed"
+  complete_words() { fish -N -c "source $TMP/fish; complete -C '$*'" | cut -f 1 | tr '\n' ' '; }
+  [ "$(complete_words attnbench compar)" = "compare " ] || fail "$(complete_words attnbench compar)"
+  [ "$(complete_words attnbench compare --ma)" = "--markdown " ] || fail "$(complete_words attnbench compare --ma)"
+  [ -z "$(complete_words attnbench list --ma)" ] || fail "$(complete_words attnbench list --ma)"
+  [ "$(complete_words attnbench --che)" = "--check-only " ] || fail "$(complete_words attnbench --che)"
+  [ "$(complete_words attnbench plan --gpu h200)" = "h200 " ] || fail "$(complete_words attnbench plan --gpu h200)"
+  [ "$(complete_words attnbench compare --noise f)" = "fail " ] || fail "$(complete_words attnbench compare --noise f)"
+}
+
 @test "the man page has every verb, option and exit code, and roff takes it" {
   attn generate man
   expect_status 0
@@ -182,5 +204,5 @@ SH
   done
   [ "$(sed -n '/^\.SH EXIT/,/^\.SH ENV/p' "$TMP/plain" | grep -c '^\.TP')" -ge 14 ] || fail "exit codes"
   if command -v groff >/dev/null; then [ -z "$(groff -man -Tutf8 -ww "$TMP/attnbench.1" 2>&1 >/dev/null)" ]; fi
-  expect_refusal 2 'give man or bash' -- generate fish
+  expect_refusal 2 'give man, bash, zsh or fish' -- generate tcsh
 }
