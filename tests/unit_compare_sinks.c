@@ -315,7 +315,7 @@ static void no_format_lets_a_control_or_a_broken_byte_through(void **state) {
       const char *rest = text;
       while (*rest != '\0') {
         const char *at = rest;
-        const uint32_t c = sinks_next_char(&rest);
+        const uint32_t c = markup_next_char(&rest);
         const bool was_replaced = strncmp(at, "\xef\xbf\xbd", 3) == 0;
         if (c == 0xfffd && !was_replaced) fail_msg("byte %02x in %s", (unsigned char)*at, formats[k].suffix);
         assert_int_not_equal(c, '\r');
@@ -448,7 +448,7 @@ static void a_capped_text_ends_with_a_whole_line_that_says_so(void **state) {
   for (size_t most = 60; most <= sizeof text; ++most) {
     struct text_stream stream;
     text_open(&stream);
-    sinks_put_capped(stream.file, text, sizeof text - 1, most);
+    markup_put_capped(stream.file, text, sizeof text - 1, most);
     char *out = text_close(&stream);
     assert_true(stream.length <= most);
     if (most >= sizeof text - 1) {

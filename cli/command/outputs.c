@@ -15,10 +15,13 @@
 static const struct report_output {
   size_t path; /* a const char * in struct options */
   struct status (*write)(const struct report *, FILE *);
-} report_outputs[] = {{offsetof(struct options, json), report_write_json},
-                      {offsetof(struct options, csv), report_write_csv},
-                      {offsetof(struct options, gbench), report_write_gbench},
-                      {offsetof(struct options, html), page_write_report}};
+  bool is_shared; /* a comparison, where one is made, goes there instead */
+} report_outputs[] = {{offsetof(struct options, json), report_write_json, false},
+                      {offsetof(struct options, csv), report_write_csv, false},
+                      {offsetof(struct options, gbench), report_write_gbench, false},
+                      {offsetof(struct options, html), page_write_report, false},
+                      {offsetof(struct options, markdown), report_write_markdown, true},
+                      {offsetof(struct options, junit), report_write_junit, true}};
 enum { REPORT_OUTPUTS = sizeof report_outputs / sizeof *report_outputs };
 
 static const struct compare_output {
@@ -34,6 +37,12 @@ enum { COMPARE_OUTPUTS = sizeof compare_outputs / sizeof *compare_outputs };
 /* NULL when this output is not asked for. */
 static const char *path_at(const struct options *options, size_t offset) {
   return *(const char *const *)((const char *)options + offset);
+}
+
+/* NULL also where a comparison goes there. */
+static const char *report_path(const struct options *options, const struct report_output *output) {
+  const bool compares = options->verb == VERB_AB || options->verb == VERB_COMPARE || options->baseline != NULL;
+  return output->is_shared && compares ? NULL : path_at(options, output->path);
 }
 
 /* ---- before ---------------------------------------------------------------------------------------------------- */
@@ -83,7 +92,7 @@ struct status outputs_probe(const struct options *options) {
 
 bool outputs_is_report_wanted(const struct options *options) {
   for (size_t i = 0; i < REPORT_OUTPUTS; ++i) {
-    if (path_at(options, report_outputs[i].path) != NULL) return true;
+    if (report_path(options, &report_outputs[i]) != NULL) return true;
   }
   return false;
 }
@@ -115,7 +124,7 @@ static struct status write_report(const struct options *options, const struct jo
                        : report_build(journal, &report));
   report.all_findings = options->verb == VERB_DIAGNOSE;
   for (size_t i = 0; i < REPORT_OUTPUTS; ++i) {
-    const char *path = path_at(options, report_outputs[i].path);
+    const char *path = report_path(options, &report_outputs[i]);
     if (path != NULL) keep_first(&first, report_save(&report, path, report_outputs[i].write));
   }
   if (is_text) keep_first(&first, report_save(&report, "-", report_write_text));

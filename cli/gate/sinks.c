@@ -5,10 +5,7 @@
 #include <math.h>
 #include <string.h>
 
-#include "cli/base/json_scan.h"
 #include "cli/base/units.h"
-
-static const uint32_t replacement = 0xfffd;
 
 /* ---- words --------------------------------------------------------------------------------------------------- */
 
@@ -251,53 +248,4 @@ void sinks_processes(const struct compare_row *row, char out[COMPARE_PERCENT_MAX
     used += (size_t)snprintf(out + used, COMPARE_PERCENT_MAX - used, known ? "%s%" PRIu32 : "%s-", i > 0 ? "+" : "",
                              sides[i]->processes);
   }
-}
-
-/* ---- characters ---------------------------------------------------------------------------------------------- */
-
-static uint32_t decode(const unsigned char *bytes, size_t count) {
-  static const unsigned char first_bits[] = {0, 0x7f, 0x1f, 0x0f, 0x07};
-  uint32_t character = bytes[0] & first_bits[count];
-  for (size_t i = 1; i < count; ++i) character = character << 6 | (bytes[i] & 0x3f);
-  return character;
-}
-
-static bool is_forbidden(uint32_t c) {
-  const bool kept = c == '\t' || c == '\n' || c == '\r';
-  return (c < 0x20 && !kept) || (c >= 0x7f && c < 0xa0) || c == 0xfffe || c == 0xffff;
-}
-
-uint32_t sinks_next_char(const char **text) {
-  if (**text == '\0') return 0;
-  const size_t count = json_scan_utf8(*text, strlen(*text));
-  const uint32_t character = count > 0 ? decode((const unsigned char *)*text, count) : replacement;
-  *text += count > 0 ? count : 1;
-  return is_forbidden(character) ? replacement : character;
-}
-
-void sinks_put_char(FILE *file, uint32_t c) {
-  if (c < 0x80) {
-    fputc((int)c, file);
-  } else if (c < 0x800) {
-    fprintf(file, "%c%c", (int)(0xc0 | c >> 6), (int)(0x80 | (c & 0x3f)));
-  } else if (c < 0x10000) {
-    fprintf(file, "%c%c%c", (int)(0xe0 | c >> 12), (int)(0x80 | (c >> 6 & 0x3f)), (int)(0x80 | (c & 0x3f)));
-  } else {
-    fprintf(file, "%c%c%c%c", (int)(0xf0 | c >> 18), (int)(0x80 | (c >> 12 & 0x3f)), (int)(0x80 | (c >> 6 & 0x3f)),
-            (int)(0x80 | (c & 0x3f)));
-  }
-}
-
-void sinks_put_line(FILE *file, const char *text) {
-  for (uint32_t c; (c = sinks_next_char(&text)) != 0;) sinks_put_char(file, c < 0x20 ? ' ' : c);
-}
-
-void sinks_put_capped(FILE *file, const char *text, size_t length, size_t most) {
-  static const char notice[] = "\n... cut here: the rest would not fit\n";
-  if (length > most) {
-    length = most - (sizeof notice - 1);
-    while (length > 0 && text[length - 1] != '\n') --length;
-  }
-  fwrite(text, 1, length, file);
-  if (text[length] != '\0') fputs(notice, file);
 }

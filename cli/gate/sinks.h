@@ -1,7 +1,8 @@
-/* What the sinks of a comparison share: the words for its outcome, and texts of any origin character by character. */
+/* What the sinks of a comparison share: the words for its outcome. */
 #ifndef ATTNBENCH_CLI_GATE_SINKS_H
 #define ATTNBENCH_CLI_GATE_SINKS_H
 
+#include "cli/base/markup.h"
 #include "cli/gate/compare.h"
 
 enum {
@@ -49,16 +50,5 @@ void sinks_percent(double ratio, char out[COMPARE_PERCENT_MAX]);
 void sinks_bounds(const struct compare_row *, char out[COMPARE_PERCENT_MAX]);
 /* "7+7": processes of the base and of the new report; "-" for a side that has none. */
 void sinks_processes(const struct compare_row *, char out[COMPARE_PERCENT_MAX]);
-
-/* The next character of a text of any origin, which moves on behind it; 0 at its end. Tab, line feed and carriage
- * return come as they are; every other control and every malformed byte is U+FFFD, so that what is written is UTF-8
- * and XML. */
-uint32_t sinks_next_char(const char **text);
-void sinks_put_char(FILE *, uint32_t character);
-/* The text on one line: line ends and tabs as spaces. */
-void sinks_put_line(FILE *, const char *text);
-
-/* At most `most` bytes of text, cut behind a whole line that then says so. */
-void sinks_put_capped(FILE *, const char *text, size_t length, size_t most);
 
 #endif

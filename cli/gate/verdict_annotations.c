@@ -8,11 +8,11 @@ enum { ANNOTATIONS_MAX = 10 };
 
 /* '%' and line ends would change the message, ':' and ',' would end a property. */
 static void put_escaped(FILE *file, const char *text, const char *special) {
-  for (uint32_t c; (c = sinks_next_char(&text)) != 0;) {
+  for (uint32_t c; (c = markup_next_char(&text)) != 0;) {
     if (c < 0x80 && strchr(special, (int)c) != NULL) {
       fprintf(file, "%%%02X", (unsigned)c);
     } else {
-      sinks_put_char(file, c);
+      markup_put_char(file, c);
     }
   }
 }

@@ -18,37 +18,10 @@ static enum outcome outcome_of(const struct compare *compare, const struct compa
   return code == EXIT_CODE_INCONCLUSIVE ? OUTCOME_SKIPPED : OUTCOME_PASSED;
 }
 
-/* ---- XML ----------------------------------------------------------------------------------------------------- */
-
-static void put_text(FILE *file, const char *text) {
-  static const struct {
-    uint32_t character;
-    const char *entity;
-  } entities[] = {{'&', "&amp;"},  {'<', "&lt;"},  {'>', "&gt;"},   {'"', "&quot;"},
-                  {'\'', "&#39;"}, {'\t', "&#9;"}, {'\n', "&#10;"}, {'\r', "&#13;"}};
-  for (uint32_t c; (c = sinks_next_char(&text)) != 0;) {
-    const char *entity = NULL;
-    for (size_t i = 0; i < sizeof entities / sizeof *entities; ++i) {
-      if (entities[i].character == c) entity = entities[i].entity;
-    }
-    if (entity != NULL) {
-      fputs(entity, file);
-    } else {
-      sinks_put_char(file, c);
-    }
-  }
-}
-
-static void put_attribute(FILE *file, const char *name, const char *value) {
-  fprintf(file, " %s=\"", name);
-  put_text(file, value);
-  fputc('"', file);
-}
-
 static void put_property(FILE *file, const char *name, const char *value) {
   fputs("      <property", file);
-  put_attribute(file, "name", name);
-  put_attribute(file, "value", value);
+  markup_xml_attribute(file, "name", name);
+  markup_xml_attribute(file, "value", value);
   fputs("/>\n", file);
 }
 
@@ -67,9 +40,9 @@ static void put_row_start(FILE *file, const struct compare *compare, const struc
   const bool timed = row->now.record != NULL && isfinite(row->now.median_us);
   units_format_fixed(timed ? row->now.median_us * 1e-6 : 0, 9, seconds);
   fputs("    <testcase", file);
-  put_attribute(file, "classname", class);
-  put_attribute(file, "name", name);
-  put_attribute(file, "time", seconds);
+  markup_xml_attribute(file, "classname", class);
+  markup_xml_attribute(file, "name", name);
+  markup_xml_attribute(file, "time", seconds);
 }
 
 static void put_numbers(FILE *file, const struct compare *compare, const struct compare_row *row) {
@@ -81,9 +54,9 @@ static void put_numbers(FILE *file, const struct compare *compare, const struct 
   if (row->base.record != NULL) units_format(row->base.median_us, base);
   if (row->now.record != NULL) units_format(row->now.median_us, now);
   snprintf(text, sizeof text, "base %s us, new %s us, change %s, bounds %s\nagain: ", base, now, change, bounds);
-  put_text(file, text);
+  markup_xml_text(file, text);
   again_command(compare, row, command, sizeof command);
-  put_text(file, command);
+  markup_xml_text(file, command);
 }
 
 static void put_row(FILE *file, const struct compare *compare, const struct compare_row *row) {
@@ -96,13 +69,13 @@ static void put_row(FILE *file, const struct compare *compare, const struct comp
   fputs(">\n      ", file);
   if (outcome == OUTCOME_SKIPPED) {
     fputs("<skipped", file);
-    put_attribute(file, "message", sinks_row_text(row));
+    markup_xml_attribute(file, "message", sinks_row_text(row));
     fputs("/>\n", file);
   } else {
     const char *tag = outcome == OUTCOME_ERROR ? "error" : "failure";
     fprintf(file, "<%s", tag);
-    put_attribute(file, "type", verdict_name(row->verdict));
-    put_attribute(file, "message", sinks_row_text(row));
+    markup_xml_attribute(file, "type", verdict_name(row->verdict));
+    markup_xml_attribute(file, "message", sinks_row_text(row));
     fputc('>', file);
     put_numbers(file, compare, row);
     fprintf(file, "</%s>\n", tag);
@@ -116,7 +89,7 @@ static bool can_judge(const struct compare *compare) { return compare->comparabl
 static void put_comparable(FILE *file, const struct compare *compare) {
   char line[COMPARE_LINE_MAX];
   fputs("    <testcase", file);
-  put_attribute(file, "classname", suite_name(compare));
+  markup_xml_attribute(file, "classname", suite_name(compare));
   fputs(" name=\"comparable\" time=\"0\"", file);
   if (can_judge(compare)) {
     fputs("/>\n", file);
@@ -124,13 +97,13 @@ static void put_comparable(FILE *file, const struct compare *compare) {
   }
   fputs(">\n      <error type=\"comparable\"", file);
   sinks_outcome_text(compare, line);
-  put_attribute(file, "message", line);
+  markup_xml_attribute(file, "message", line);
   fputc('>', file);
   for (size_t i = 0; i < compare->difference_count; ++i) {
     const struct compare_difference *difference = &compare->difference[i];
     if (!difference->fatal) continue;
     snprintf(line, sizeof line, "%s: base %s, new %s\n", difference->key, difference->base, difference->now);
-    put_text(file, line);
+    markup_xml_text(file, line);
   }
   fputs("</error>\n    </testcase>\n", file);
 }
@@ -144,15 +117,15 @@ static void put_suite(FILE *file, const struct compare *compare) {
   if (!sinks_has_suite(compare)) return;
   sinks_suite_text(compare, line);
   fputs("    <testcase", file);
-  put_attribute(file, "classname", suite_name(compare));
+  markup_xml_attribute(file, "classname", suite_name(compare));
   fputs(" name=\"all cases together\" time=\"0\"", file);
   if (tags[outcome] == NULL) {
     fputs("/>\n", file);
     return;
   }
   fprintf(file, ">\n      <%s", tags[outcome]);
-  if (outcome != OUTCOME_SKIPPED) put_attribute(file, "type", verdict_name(compare->suite.verdict));
-  put_attribute(file, "message", line);
+  if (outcome != OUTCOME_SKIPPED) markup_xml_attribute(file, "type", verdict_name(compare->suite.verdict));
+  markup_xml_attribute(file, "message", line);
   fputs("/>\n    </testcase>\n", file);
 }
 
@@ -185,7 +158,7 @@ struct status verdict_junit_write(const struct compare *compare, FILE *file) {
   fputs("<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n<testsuites name=\"attnbench gate\"", file);
   put_counts(file, compare);
   fputs(">\n  <testsuite", file);
-  put_attribute(file, "name", suite_name(compare));
+  markup_xml_attribute(file, "name", suite_name(compare));
   put_counts(file, compare);
   fputs(">\n", file);
   put_properties(file, compare);

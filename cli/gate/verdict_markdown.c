@@ -5,27 +5,6 @@
 #include "cli/base/units.h"
 #include "cli/gate/sinks.h"
 
-/* GitHub drops a step summary above 1 MiB without a word, and several steps may share one. */
-#define MARKDOWN_BYTES_MAX (UINT32_C(900) << 10)
-
-/* ---- escaping ------------------------------------------------------------------------------------------------ */
-
-static bool is_word(uint32_t c) {
-  return c >= 0x80 || (c >= '0' && c <= '9') || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z');
-}
-
-/* On one line, with a backslash before what Markdown or a table would take for its own. An underscore inside a word
- * is none of these. */
-static void put_text(FILE *file, const char *text) {
-  uint32_t before = ' ';
-  for (uint32_t c; (c = sinks_next_char(&text)) != 0; before = c) {
-    const bool inside_word = c == '_' && is_word(before) && is_word((unsigned char)*text);
-    if (c < 0x20) c = ' ';
-    if (c < 0x80 && strchr("\\`*_[]<>|&~$@#!", (int)c) != NULL && !inside_word) fputc('\\', file);
-    sinks_put_char(file, c);
-  }
-}
-
 static void put_us(FILE *file, const struct compare_side *side) {
   char text[UNITS_TEXT_MAX] = "-";
   if (side->record != NULL) units_format(side->median_us, text);
@@ -43,16 +22,16 @@ static void put_head(FILE *file, const struct compare *compare) {
   fprintf(file, "%s\n\n", line);
   if (sinks_has_suite(compare)) {
     sinks_suite_text(compare, line);
-    put_text(file, line);
+    markup_markdown(file, line);
     fputs("\n\n", file);
   }
   fputs("| | report |\n|---|---|\n", file);
   sinks_report_text(compare->base, line);
   fputs("| base | ", file);
-  put_text(file, line);
+  markup_markdown(file, line);
   sinks_report_text(compare->now, line);
   fputs(" |\n| new | ", file);
-  put_text(file, line);
+  markup_markdown(file, line);
   fputs(" |\n", file);
 }
 
@@ -64,11 +43,11 @@ static void put_differences(FILE *file, const struct compare *compare, bool fata
     if (!any) fprintf(file, "\n%s\n\n| | base | new |\n|---|---|---|\n", heading);
     any = true;
     fputs("| ", file);
-    put_text(file, difference->key);
+    markup_markdown(file, difference->key);
     fputs(" | ", file);
-    put_text(file, difference->base);
+    markup_markdown(file, difference->base);
     fputs(" | ", file);
-    put_text(file, difference->now);
+    markup_markdown(file, difference->now);
     fputs(" |\n", file);
   }
 }
@@ -80,15 +59,15 @@ static void put_row(FILE *file, const struct compare *compare, const struct comp
   sinks_bounds(row, bounds);
   sinks_processes(row, processes);
   fprintf(file, "| %s%s%s | ", mark, verdict_name(row->verdict), mark);
-  put_text(file, row->key);
+  markup_markdown(file, row->key);
   fputs(" | ", file);
-  put_text(file, row->variant);
+  markup_markdown(file, row->variant);
   fprintf(file, " | %s | ", time_mode_name(row->mode));
   put_us(file, &row->base);
   fputs(" | ", file);
   put_us(file, &row->now);
   fprintf(file, " | %s | %s | %s | ", change, bounds, processes);
-  put_text(file, row->reason);
+  markup_markdown(file, row->reason);
   fputs(" |\n", file);
 }
 
@@ -127,7 +106,7 @@ static void put_groups(FILE *file, const struct compare *compare) {
   for (size_t i = 0; i < compare->row_count; ++i) {
     if (!sinks_group_text(compare, &compare->rows[i], line)) continue;
     fputs("\n", file);
-    put_text(file, line);
+    markup_markdown(file, line);
     fputs("\n", file);
   }
 }
@@ -142,19 +121,20 @@ static void put_commands(FILE *file, const struct compare *compare) {
     if (!any) fputs("\n<details><summary>Measure these rows again</summary>\n\n~~~~sh\n", file);
     any = true;
     fprintf(file, "# %s: ", verdict_name(row->verdict));
-    sinks_put_line(file, row->key);
+    markup_put_line(file, row->key);
     fputc(' ', file);
-    sinks_put_line(file, row->variant);
+    markup_put_line(file, row->variant);
     fprintf(file, " %s\n", time_mode_name(row->mode));
     again_command(compare, row, command, sizeof command);
     fputs("    ", file);
-    sinks_put_line(file, command);
+    markup_put_line(file, command);
     fputc('\n', file);
   }
   if (any) fputs("~~~~\n\n</details>\n", file);
 }
 
-static void put_all(FILE *file, const struct compare *compare) {
+static void put_all(const void *data, FILE *file) {
+  const struct compare *compare = data;
   put_head(file, compare);
   put_differences(file, compare, true, "Not comparable:");
   uint64_t left[COMPARE_VERDICT_COUNT] = {0};
@@ -166,17 +146,5 @@ static void put_all(FILE *file, const struct compare *compare) {
 }
 
 struct status verdict_markdown_write(const struct compare *compare, FILE *file) {
-  char *text = NULL;
-  size_t length = 0;
-  FILE *memory = open_memstream(&text, &length);
-  if (memory == NULL) return status_make(STATUS_MEMORY, "no memory for the Markdown summary");
-  put_all(memory, compare);
-  const bool failed = ferror(memory) != 0;
-  if (fclose(memory) != 0 || failed) {
-    free(text);
-    return status_make(STATUS_MEMORY, "no memory for the Markdown summary");
-  }
-  sinks_put_capped(file, text, length, MARKDOWN_BYTES_MAX);
-  free(text);
-  return status_ok();
+  return markup_markdown_file(file, put_all, compare);
 }

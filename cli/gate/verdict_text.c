@@ -108,7 +108,7 @@ static void print_reason(FILE *file, const struct compare *compare, const struct
   if (!sinks_row_fails(compare, row)) return;
   again_command(compare, row, command, sizeof command);
   fputs("  again: ", file);
-  sinks_put_line(file, command);
+  markup_put_line(file, command);
   fputc('\n', file);
 }
 

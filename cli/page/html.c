@@ -29,12 +29,12 @@ static void put_char(FILE *file, uint32_t c) {
   if (entity != NULL) {
     fputs(entity, file);
   } else {
-    sinks_put_char(file, turns_direction(c) ? 0xfffd : c);
+    markup_put_char(file, turns_direction(c) ? 0xfffd : c);
   }
 }
 
 void html_text(FILE *file, const char *text) {
-  for (uint32_t c; (c = sinks_next_char(&text)) != 0;) put_char(file, c);
+  for (uint32_t c; (c = markup_next_char(&text)) != 0;) put_char(file, c);
 }
 
 void html_element(FILE *file, const char *tag, const char *text) {
@@ -56,7 +56,7 @@ void html_csv_text(FILE *file, const char *text) {
   const bool quoted = strpbrk(text, "\",\r\n") != NULL;
   if (quoted) put_char(file, '"');
   if (starts_formula(text)) put_char(file, '\'');
-  for (uint32_t c; (c = sinks_next_char(&text)) != 0;) {
+  for (uint32_t c; (c = markup_next_char(&text)) != 0;) {
     if (c == '"') put_char(file, c);
     put_char(file, c);
   }

@@ -50,6 +50,9 @@ struct status report_write_csv(const struct report *, FILE *);
 struct status report_write_text(const struct report *, FILE *);
 /* google-benchmark's JSON, for what reads that: times and rates only. */
 struct status report_write_gbench(const struct report *, FILE *);
+/* For a CI: a test case per row, and a table of the rows. */
+struct status report_write_junit(const struct report *, FILE *);
+struct status report_write_markdown(const struct report *, FILE *);
 
 /* The reverse of report_write_json: the measured facts of a report, from which everything derived is derived again;
  * what is written of them is the same report. STATUS_INPUT names the place. The caller frees with journal_free. */
