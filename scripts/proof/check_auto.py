@@ -50,11 +50,11 @@ def plan(attnbench, gpu, keys, variants):
 
 def held_against(journals, gpu, attnbench):
     """A Row per case and journal; pick_us is None where that journal did not measure the pick."""
-    by_sweep = {path.stem: measured(reports.read(path, attnbench)) for path in journals}
-    keys = sorted({key for cases in by_sweep.values() for key in cases})
-    variants = sorted({variant for cases in by_sweep.values() for rows in cases.values() for variant in rows})
+    sweeps = [(path.stem, measured(reports.read(path, attnbench))) for path in journals]
+    keys = sorted({key for _, cases in sweeps for key in cases})
+    variants = sorted({variant for _, cases in sweeps for rows in cases.values() for variant in rows})
     planned = plan(attnbench, gpu, keys, [PICKER, *variants])
-    for sweep, cases in by_sweep.items():
+    for sweep, cases in sweeps:
         for key, rows in cases.items():
             here = {variant: us for variant, us in rows.items() if planned[key, variant]["status"] == "planned"}
             pick = planned[key, PICKER].get("picked", "nothing")
