@@ -74,7 +74,9 @@ static void set_plan(size_t row, uint32_t tile_q, uint32_t splits, uint32_t stag
   struct record *r = &rows.record[row];
   const char *colon = strchr(r->variant, ':');
   const size_t length = colon != NULL ? (size_t)(colon - r->variant) : strlen(r->variant);
-  snprintf(r->variant_name, sizeof r->variant_name, "%.*s", (int)length, r->variant);
+  assert_true(length < sizeof r->variant_name);
+  memcpy(r->variant_name, r->variant, length);
+  r->variant_name[length] = '\0';
   r->plan.tile_q = tile_q, r->plan.splits = splits, r->plan.stages = stages;
 }
 
