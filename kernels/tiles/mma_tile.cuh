@@ -112,14 +112,14 @@ __device__ __forceinline__ void quad_transpose(uint32_t (&w)[4]) {
 
 /* One warp's 16 * Blocks query rows and their running softmax. In arrays [Blocks][2], row 16 * m + 8 * i + lane / 4.
  */
-template <typename T, uint32_t D, uint32_t Blocks, bool Swizzle>
+template <typename T, uint32_t D, uint32_t Blocks, bool Swizzle, uint32_t Keys = kKeys>
 struct Strip {
   using L = Layout<D, Swizzle>;
   static constexpr uint32_t kRows = kFragmentRows * Blocks;
   static constexpr bool kHoldQ = Blocks * D <= 128; /* Q in registers; else read again for each tile */
   static constexpr uint32_t kSteps = D / 16;        /* of 16 in the head dimension */
 
-  float s[Blocks][kKeys / 8][4], o[Blocks][D / 8][4];
+  float s[Blocks][Keys / 8][4], o[Blocks][D / 8][4];
   float max[Blocks][2]; /* a reference within 2^kGrowth of the largest score so far, unscaled; -inf before a key */
   float sum[Blocks][2]; /* this lane's part of the sum of 2^(scaled score - scaled max) */
   uint32_t q[Blocks][kHoldQ ? kSteps : 1][4];
@@ -157,7 +157,7 @@ struct Strip {
 #pragma unroll
     for (uint32_t m = 0; m < Blocks; ++m)
 #pragma unroll
-      for (uint32_t n = 0; n < kKeys / 8; ++n)
+      for (uint32_t n = 0; n < Keys / 8; ++n)
 #pragma unroll
         for (uint32_t c = 0; c < 4; ++c) s[m][n][c] = 0.0f;
 #pragma unroll
@@ -165,7 +165,7 @@ struct Strip {
       if constexpr (!kHoldQ) load_q(d);
       const uint32_t k = L::advance(k_tile + k_offset, d);
 #pragma unroll
-      for (uint32_t n = 0; n < kKeys / 16; ++n) {
+      for (uint32_t n = 0; n < Keys / 16; ++n) {
         uint32_t b[4];
         ptx::ldmatrix_x4(b, k + n * 16 * L::kRow);
 #pragma unroll
@@ -186,9 +186,9 @@ struct Strip {
 #pragma unroll
       for (uint32_t i = 0; i < 2; ++i) {
         const uint32_t keys = visible_keys(p, row + m * kFragmentRows + i * 8 + lane / 4);
-        const uint32_t visible = rows_in_tile(keys, first, kKeys);
+        const uint32_t visible = rows_in_tile(keys, first, Keys);
 #pragma unroll
-        for (uint32_t n = 0; n < kKeys / 8; ++n)
+        for (uint32_t n = 0; n < Keys / 8; ++n)
 #pragma unroll
           for (uint32_t c = 0; c < 2; ++c)
             if (n * 8 + lane % 4 * 2 + c >= visible) s[m][n][2 * i + c] = minus_infinity();
@@ -204,7 +204,7 @@ struct Strip {
       for (uint32_t i = 0; i < 2; ++i) {
         const float base = scaled(max[m][i], scale_log2);
 #pragma unroll
-        for (uint32_t n = 0; n < kKeys / 8; ++n)
+        for (uint32_t n = 0; n < Keys / 8; ++n)
 #pragma unroll
           for (uint32_t c = 2 * i; c < 2 * i + 2; ++c) {
             s[m][n][c] = ptx::ex2(fmaf(s[m][n][c], scale_log2, -base));
@@ -216,7 +216,7 @@ struct Strip {
   /* O += P V */
   __device__ __forceinline__ void multiply_pv(uint32_t v_tile) {
 #pragma unroll
-    for (uint32_t j = 0; j < kKeys / 16; ++j) {
+    for (uint32_t j = 0; j < Keys / 16; ++j) {
       uint32_t p[Blocks][4];
 #pragma unroll
       for (uint32_t m = 0; m < Blocks; ++m)
@@ -312,7 +312,7 @@ struct Strip {
       for (uint32_t i = 0; i < 2; ++i) {
         float x = max[m][i];
 #pragma unroll
-        for (uint32_t n = 0; n < kKeys / 8; ++n) x = fmaxf(x, fmaxf(s[m][n][2 * i], s[m][n][2 * i + 1]));
+        for (uint32_t n = 0; n < Keys / 8; ++n) x = fmaxf(x, fmaxf(s[m][n][2 * i], s[m][n][2 * i + 1]));
         largest[m][i] = quad_max(x);
         grew |= (largest[m][i] - max[m][i]) * scale_log2 > kGrowth; /* NaN, two -inf: no */
       }
