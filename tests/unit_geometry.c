@@ -368,17 +368,9 @@ static void cuda_core_variants_take_f32_and_tensor_variants_refuse_it(void **sta
   static const struct {
     const char *name;
     bool takes;
-  } rows[] = {{"serial", true},
-              {"scalar", true},
-              {"scalar_quad", true},
-              {"wmma", false},
-              {"cp_async", false},
-              {"split_kv", false},
-              {"split_kv_atomic", false},
-              {"one_query", true},
-              {"wmma_qk", false},
-              {"mma_swizzle", false},
-              {"wgmma", false}};
+  } rows[] = {{"serial", true},    {"scalar", true},       {"scalar_quad", true},      {"wmma", false},
+              {"cp_async", false}, {"split_kv", false},    {"split_kv_atomic", false}, {"one_query", true},
+              {"wmma_qk", false},  {"mma_swizzle", false}, {"cluster_split", false},   {"wgmma", false}};
   for (size_t i = 0; i < COUNT(rows); i++) {
     const struct point p = point_of(rows[i].name, "l4", square(1, 8, 512, 128, ATTN_F32));
     assert_int_equal(refusal(&p) == NULL, rows[i].takes);
@@ -387,8 +379,9 @@ static void cuda_core_variants_take_f32_and_tensor_variants_refuse_it(void **sta
 
 static void every_variant_runs_f16_at_64_on_every_model(void **state) {
   (void)state;
-  static const char *const names[] = {"serial",   "scalar",          "scalar_quad", "wmma",    "cp_async",
-                                      "split_kv", "split_kv_atomic", "one_query",   "wmma_qk", "mma_swizzle"};
+  static const char *const names[] = {"serial",   "scalar",      "scalar_quad",     "wmma",
+                                      "cp_async", "split_kv",    "split_kv_atomic", "one_query",
+                                      "wmma_qk",  "mma_swizzle", "cluster_split"};
   for (size_t i = 0; i < COUNT(names); i++)
     for (size_t m = 0; m < gpu_model_count(); m++) {
       const struct point p = point_of(names[i], gpu_model_at(m)->name, square(1, 8, 512, 64, ATTN_F16));
@@ -485,6 +478,81 @@ static void mma_swizzle_refuses_more_q_tiles_than_a_grid_has_blocks(void **state
   const struct point over = point_of("mma_swizzle", "h200", square(65536, 1024, 32 * 64, 64, ATTN_F16));
   assert_null(refusal(&most));
   assert_non_null(refusal(&over));
+}
+
+/* ---- cluster_split ------------------------------------------------------------------------------------------- */
+
+/* cluster_split's tunables, in order */
+enum { CLUSTER_SPLIT_WGMMA, CLUSTER_SPLIT_GROUPS, CLUSTER_SPLIT_CLUSTER };
+
+static void cluster_split_shares_keys_until_the_gpu_is_full(void **state) {
+  (void)state;
+  static const struct {
+    uint32_t B, H, S, D, groups, cluster;
+  } rows[] = {{1, 1, 64, 64, 1, 1},   {1, 1, 128, 64, 1, 2},  {1, 1, 256, 64, 1, 4},   {1, 1, 1024, 64, 2, 4},
+              {1, 8, 512, 64, 2, 2},  {8, 16, 512, 64, 1, 1}, {16, 16, 256, 64, 1, 1}, {1, 1, 256, 128, 1, 4},
+              {1, 8, 512, 128, 2, 2}, {8, 16, 500, 128, 1, 1}};
+  for (size_t i = 0; i < COUNT(rows); i++) {
+    struct point p = point_of("cluster_split", "h200", square(rows[i].B, rows[i].H, rows[i].S, rows[i].D, ATTN_BF16));
+    for (int causal = 0; causal < 2; causal++) {
+      p.shape.causal = causal;
+      const struct attn_plan plan = plan_of(&p);
+      if (!causal || rows[i].S > 512) assert_int_equal(plan.pass[0].cluster[0], rows[i].cluster);
+      if (!causal) assert_int_equal(plan.pass[0].block[0], rows[i].groups * 128);
+      assert_int_equal(plan.splits, plan.pass[0].cluster[0]);
+      assert_grid(&plan.pass[0], rows[i].H * plan.pass[0].cluster[0], rows[i].B, (rows[i].S + 63) / 64);
+    }
+  }
+}
+
+static void cluster_split_holds_a_second_stage_only_for_a_second_tile(void **state) {
+  (void)state;
+  struct point p = point_of("cluster_split", "h200", square(1, 1, 256, 64, ATTN_F16));
+  p.tuning.value[CLUSTER_SPLIT_GROUPS] = 2, p.tuning.value[CLUSTER_SPLIT_CLUSTER] = 2;
+  const struct attn_plan one = plan_of(&p);
+  p.shape.Skv = 257;
+  const struct attn_plan two = plan_of(&p);
+  assert_int_equal(one.stages, 1);
+  assert_int_equal(two.stages, 2);
+  /* K and V of 64 keys by 64 columns of two bytes, for each of two warpgroups */
+  assert_int_equal(two.pass[0].dynamic_smem_bytes - one.pass[0].dynamic_smem_bytes, 2 * 2 * 64 * 64 * 2);
+}
+
+static void cluster_split_needs_9_0_for_clusters_and_wgmma_alone(void **state) {
+  (void)state;
+  for (size_t m = 0; m < gpu_model_count(); m++) {
+    const struct device_info *dev = &gpu_model_at(m)->info;
+    const bool hopper = dev->cc_major == 9 && dev->cc_minor == 0;
+    struct point p = point_of("cluster_split", gpu_model_at(m)->name, square(1, 1, 512, 128, ATTN_F16));
+    assert_null(refusal(&p));
+    const struct attn_plan plan = plan_of(&p);
+    assert_int_equal(plan.tile_q, hopper ? 64 : 16);
+    assert_int_equal(plan.pass[0].cluster[0] > 1, hopper);
+    p.tuning.value[CLUSTER_SPLIT_WGMMA] = 2;
+    assert_int_equal(refusal(&p) == NULL, hopper);
+    p.tuning.value[CLUSTER_SPLIT_WGMMA] = 1;
+    assert_int_equal(plan_of(&p).tile_q, 16);
+    p.tuning.value[CLUSTER_SPLIT_CLUSTER] = 2; /* no such kernel by mma.sync */
+    assert_non_null(refusal(&p));
+  }
+}
+
+static void cluster_split_refuses_what_no_kernel_takes(void **state) {
+  (void)state;
+  static const uint32_t refused[] = {8, 72, 96, 256};
+  for (size_t i = 0; i < COUNT(refused); i++) {
+    const struct point p = point_of("cluster_split", "h200", square(1, 1, 64, refused[i], ATTN_F16));
+    assert_non_null(refusal(&p));
+  }
+  struct point p = point_of("cluster_split", "h200", square(65536, 1, 64, 64, ATTN_F16));
+  assert_non_null(refusal(&p));
+  p.shape.B = 65535;
+  assert_null(refusal(&p));
+  p = point_of("cluster_split", "h200", square(1, 1, 64, 64, ATTN_F16));
+  p.shape.Sq = 65535 * 64;
+  assert_null(refusal(&p));
+  ++p.shape.Sq;
+  assert_non_null(refusal(&p));
 }
 
 /* ---- wgmma --------------------------------------------------------------------------------------------------- */
@@ -823,6 +891,10 @@ int main(void) {
       cmocka_unit_test(mma_swizzle_persistent_grid_is_what_fits_at_once),
       cmocka_unit_test(mma_swizzle_saves_the_padding),
       cmocka_unit_test(mma_swizzle_refuses_more_q_tiles_than_a_grid_has_blocks),
+      cmocka_unit_test(cluster_split_shares_keys_until_the_gpu_is_full),
+      cmocka_unit_test(cluster_split_holds_a_second_stage_only_for_a_second_tile),
+      cmocka_unit_test(cluster_split_needs_9_0_for_clusters_and_wgmma_alone),
+      cmocka_unit_test(cluster_split_refuses_what_no_kernel_takes),
       cmocka_unit_test(wgmma_runs_on_compute_capability_9_0_alone),
       cmocka_unit_test(wgmma_takes_dimensions_of_whole_copy_units_up_to_256),
       cmocka_unit_test(wgmma_chooses_rows_by_how_many_blocks_they_make),

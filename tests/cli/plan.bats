@@ -33,7 +33,7 @@ load helper
 @test "list tells what each variant is and whether it runs here" {
   attn list
   expect_status 0
-  for name in cpu_ref cpu_flash serial scalar wmma_qk wmma cp_async mma_swizzle wgmma split_kv cudnn; do
+  for name in cpu_ref cpu_flash serial scalar wmma_qk wmma cp_async mma_swizzle wgmma cluster_split split_kv cudnn; do
     expect_out_matches "^$name "
   done
   expect_out 'tunable stages = 2..3, default 2'
