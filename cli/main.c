@@ -26,6 +26,7 @@ static struct status run_verb(const struct options *options, const struct invoca
     case VERB_AB: return verb_ab(options, invocation, outcome);
     case VERB_LIST: return verb_list(options, stdout);
     case VERB_REPORT: return verb_report(options, outcome);
+    case VERB_MERGE: return verb_merge(options, outcome);
     case VERB_DIAGNOSE: return verb_diagnose(options, outcome);
     case VERB_SELFTEST: return verb_selftest(options, outcome);
     case VERB_COMPARE: return verb_compare(options, outcome);

@@ -40,6 +40,7 @@ enum exit_code {
   X(INPUT, EXIT_CODE_INPUT)                   /* a file that was read is at fault */                                 \
   X(OUTPUT, EXIT_CODE_OUTPUT)                 /* a file could not be written */                                      \
   X(NOT_COMPARABLE, EXIT_CODE_NOT_COMPARABLE) /* two results cannot be compared */                                   \
+  X(COVERAGE, EXIT_CODE_COVERAGE)             /* cells are not there, or not once */                                 \
   X(NO_GPU, EXIT_CODE_NO_GPU)                 /* a GPU was required and there is none */                             \
   X(MEMORY, EXIT_CODE_INTERNAL)               /* an allocation was refused */                                        \
   X(DEVICE, EXIT_CODE_INTERNAL)               /* a device call failed */                                             \

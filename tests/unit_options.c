@@ -29,6 +29,7 @@ static const char *value_of(const struct option_row *row) {
   static char number[40];
   if (row->kind == OPTION_CHOICE) return strrchr(row->value, '|') + 1;
   if (strcmp(row->name, "--threshold-for") == 0) return "*=5";
+  if (strcmp(row->name, "--shard") == 0) return "2/4";
   snprintf(number, sizeof number, "%.15g", fmin(fmax(row->least, 14), row->most));
   return row->kind == OPTION_TEXT || row->kind == OPTION_LIST ? "some" : number;
 }

@@ -70,7 +70,7 @@ static void every_code_has_its_published_exit_code(void **state) {
   } rows[] = {{STATUS_OK, 0},       {STATUS_USAGE, 2},          {STATUS_INPUT, 7},
               {STATUS_OUTPUT, 8},   {STATUS_NOT_COMPARABLE, 6}, {STATUS_NO_GPU, 77},
               {STATUS_MEMORY, 9},   {STATUS_DEVICE, 9},         {STATUS_UNSUPPORTED, 9},
-              {STATUS_INTERNAL, 9}, {STATUS_INTERRUPTED, 130}};
+              {STATUS_INTERNAL, 9}, {STATUS_COVERAGE, 4},       {STATUS_INTERRUPTED, 130}};
   assert_int_equal(sizeof rows / sizeof rows[0], STATUS_COUNT);
   for (size_t i = 0; i < STATUS_COUNT; ++i) assert_int_equal(status_exit_code(rows[i].code), rows[i].exit);
 }

@@ -14,6 +14,7 @@ struct status verb_plan(const struct options *, const struct invocation *, struc
 struct status verb_report(const struct options *, struct outcome *outcome);
 /* report with --counters. */
 struct status verb_counters(const struct options *, struct outcome *outcome);
+struct status verb_merge(const struct options *, struct outcome *outcome);
 struct status verb_diagnose(const struct options *, struct outcome *outcome);
 struct status verb_selftest(const struct options *, struct outcome *outcome);
 struct status verb_ab(const struct options *, const struct invocation *, struct outcome *outcome);

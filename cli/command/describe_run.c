@@ -57,5 +57,6 @@ void describe_run(const struct options *options, const struct invocation *invoca
   snprintf(out->sweep_name, sizeof out->sweep_name, "%s", sweep->name);
   snprintf(out->sweep_about, sizeof out->sweep_about, "%s", sweep->about);
   snprintf(out->sweep_hash, sizeof out->sweep_hash, "%s", sweep->hash);
+  selection_shard_text(&options->shard_value, out->shard);
   join_filters(options, out->filter, sizeof out->filter);
 }

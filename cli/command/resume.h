@@ -7,7 +7,7 @@
 #include "cli/sweep/cells.h"
 
 /* Fills what a journal keeps of this run so that it can be continued. `reference` is the spec text, "" for none. */
-struct status resume_describe(const struct options *, const struct cells *, const char *reference,
+struct status resume_describe(const struct options *, const struct selection *, const char *reference,
                               struct run_setup *out);
 
 /* Is `now` (run, device and policy are looked at) the run that began in `earlier`? STATUS_NOT_COMPARABLE says what

@@ -88,6 +88,12 @@ static struct status write_devices(struct run *run) {
                         plans ? &run->planned->info : NULL);
 }
 
+/* Where the lines of the cells do not say it: what all the cells of the run are. */
+static struct status write_selection(struct run *run) {
+  const bool is_needed = run->options->shard_value.count > 0 && run->earlier.selection.count == 0;
+  return is_needed ? journal_selection(run->journal, &run->selection) : status_ok();
+}
+
 static bool is_pending(const struct run *run, size_t i, uint32_t round) {
   return run->cell[i].done <= round && (round == 0 || run->cell[i].is_timed);
 }
@@ -124,6 +130,7 @@ static struct status continue_journal(struct run *run, const struct run_info *in
   memcpy(resumed.differs, differs, sizeof resumed.differs);
   run->start_s -= resume_spent_s(&run->earlier);
   TRY(journal_append_resumed(run->journal, &resumed));
+  TRY(write_selection(run));
   return write_devices(run);
 }
 
@@ -145,6 +152,7 @@ static struct status resume_journal(struct run *run, const struct run_info *info
 
 static struct status create_journal(struct run *run, const struct run_info *info) {
   TRY(journal_create(run->file.path, info, &run->journal));
+  TRY(write_selection(run));
   return write_devices(run);
 }
 
@@ -156,7 +164,7 @@ static struct status open_journal(struct run *run) {
   snprintf(info.profiled, sizeof info.profiled, "%s", supervise_profiled(worker));
   if (supervise_device(worker)->kind == DEVICE_CPU)
     snprintf(info.planned_gpu, sizeof info.planned_gpu, "%s", run->planned->name);
-  TRY(resume_describe(run->options, &run->cells, run->reference, &info.setup));
+  TRY(resume_describe(run->options, &run->selection, run->reference, &info.setup));
   run->cell = calloc(run->cells.count, sizeof *run->cell);
   if (run->cell == NULL) return status_make(STATUS_MEMORY, "no memory for %zu cells", run->cells.count);
   if (run->options->resume != NULL) TRY(resume_journal(run, &info, &is_there));
@@ -186,6 +194,8 @@ struct status run_open(struct run *run) {
   if (run->choose != NULL) TRY(run->choose(run, run->context));
   TRY(require_injected(run));
   TRY(gate_options_check(o, &run->cells));
+  TRY(selection_of(&run->cells, &run->selection));
+  if (o->shard_value.count > 0) TRY(selection_keep_shard(&run->selection, &o->shard_value, &run->cells));
   run->is_fresh = true;
   run->file = journal_file_choose(o);
   return open_journal(run);
@@ -196,6 +206,7 @@ void run_close(struct run *run) {
   supervise_close(run->supervisor);
   journal_free(&run->earlier);
   free(run->cell);
+  selection_free(&run->selection);
   cells_free(&run->cells);
   sweep_free(&run->sweep);
 }
@@ -288,6 +299,7 @@ static struct status take_whole(struct run *run, struct journal_data *out) {
 static struct status take_suspects(struct run *second, const char *const *only, size_t only_count, bool *is_mine,
                                    struct journal_data *out) {
   TRY(cells_keep_only(&second->cells, only, only_count));
+  TRY(selection_of(&second->cells, &second->selection));
   TRY(supervise_renew(second->supervisor));
   second->is_fresh = true;
   TRY(open_journal(second));
@@ -299,6 +311,7 @@ struct status run_take_again(struct run *run, uint32_t number, const char *const
                              struct journal_data *out) {
   struct run second = *run;
   second.cell = NULL;
+  second.selection = (struct selection){.count = 0};
   second.earlier = (struct journal_data){.records = NULL};
   second.start_s = clock_now_s();
   snprintf(second.file.path, sizeof second.file.path, "%s.again%u", run->file.path, (unsigned)number);
@@ -309,6 +322,7 @@ struct status run_take_again(struct run *run, uint32_t number, const char *const
   const struct status status = take_suspects(&second, only, only_count, &is_mine, out);
   journal_close(second.journal);
   if (is_mine && !run->file.is_kept) unlink(second.file.path);
+  selection_free(&second.selection);
   cells_free(&second.cells);
   free(second.cell);
   return status;

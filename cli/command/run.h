@@ -15,6 +15,7 @@ struct run {
   const struct invocation *invocation;
   struct sweep sweep;
   struct cells cells;
+  struct selection selection; /* all cells of the run, of which `cells` may be a shard */
   struct supervisor *supervisor;
   const struct gpu_model *planned;  /* the GPU that planned rows are for */
   char reference[VARIANT_SPEC_MAX]; /* what rows are timed against; empty: nothing */

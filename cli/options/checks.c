@@ -75,6 +75,15 @@ static struct status check_base(const struct options *o) {
                      o->sweep != NULL ? "--sweep" : "--shape", o->sweep != NULL ? o->sweep : o->shape.item[0]);
 }
 
+/* Neither a comparison nor a profiler has use for a part of a run. */
+static struct status check_whole(const struct options *o) {
+  if (o->shard == NULL || (o->baseline == NULL && o->profile.text == NULL)) return status_ok();
+  return status_make(STATUS_USAGE, "--shard and %s are both given; %s",
+                     o->baseline != NULL ? "--baseline" : "--profile",
+                     o->baseline != NULL ? "compare the report of attnbench merge with the baseline"
+                                         : "a profiler captures all launches of one process, so leave one out");
+}
+
 struct status options_checks(const struct options *o) {
   const struct option_row *row;
   TRY(check_reports(o));
@@ -86,6 +95,7 @@ struct status options_checks(const struct options *o) {
     TRY(check_timed(o, row));
   }
   TRY(check_stdout(o));
+  TRY(check_whole(o));
   TRY(check_gate(o));
   return check_base(o);
 }

@@ -10,7 +10,7 @@
 #include <stdint.h>
 #include <stdio.h>
 
-#include "cli/sweep/cell_name.h"
+#include "cli/sweep/selection.h"
 #include "kernels/status.h"
 
 /* From VERB_WORKER on, verbs are internal: what a run starts. */
@@ -19,6 +19,7 @@ enum verb {
   VERB_PLAN,
   VERB_LIST,
   VERB_REPORT,
+  VERB_MERGE,
   VERB_DIAGNOSE,
   VERB_SELFTEST,
   VERB_AB,
@@ -79,7 +80,9 @@ struct options {
   struct options_number threshold, floor_us, timeout, budget;           /* percent, microseconds, seconds */
   struct options_whole seed, rounds, processes, controls, profile;
   const char *json, *csv, *gbench, *html, *journal, *base_json, *keep;
-  const char *resume; /* "anyway", or "" when it was given without a word */
+  const char *shard;
+  struct shard shard_value; /* the same, read */
+  const char *resume;       /* "anyway", or "" when it was given without a word */
   const char *compare_json, *markdown, *junit, *annotations, *compare_html; /* where a comparison goes */
   bool check_only, quick, allow_new, selftest, list_json, across_devices, quiet, help, short_help, version;
 };

@@ -18,6 +18,9 @@ static const struct verb_row verbs[VERB_COUNT] = {
     [VERB_REPORT] = {"report", "attnbench report JOURNAL|REPORT.json... [options]",
                      "write the reports of a journal again, or show saved JSON reports side by side",
                      "attnbench report run.journal --json -", 1, 8},
+    [VERB_MERGE] = {"merge", "attnbench merge JOURNAL... [options]",
+                    "the journals of a run's shards (--shard) as one report, when they have every cell of it once",
+                    "attnbench merge shard*.journal --json report.json", 1, OPTIONS_LIST_MAX, "journal"},
     [VERB_DIAGNOSE] = {"diagnose", "attnbench diagnose REPORT [options]",
                        "derive rates and findings again from a JSON report, or from times entered by hand",
                        "attnbench diagnose report.json", 1, 1},
@@ -55,7 +58,7 @@ static const struct verb_row verbs[VERB_COUNT] = {
 #define COMPARES (IN(RUN) | IN(AB) | IN(COMPARE))
 #define JUDGES   (COMPARES | IN(GATE))
 /* Verbs that print a table or a verdict. */
-#define PRINTS (JUDGES | IN(TUNE) | IN(PLAN) | IN(REPORT) | IN(DIAGNOSE) | IN(SELFTEST))
+#define PRINTS (JUDGES | IN(TUNE) | IN(PLAN) | IN(REPORT) | IN(MERGE) | IN(DIAGNOSE) | IN(SELFTEST))
 
 #define AT(member)                .offset = offsetof(struct options, member)
 #define TEXT(member)              .kind = OPTION_TEXT, AT(member)
@@ -116,6 +119,10 @@ static const struct option_row rows[] = {
     {"Selection", "--only", "KEY/VARIANT", MEASURES, LIST(only, OPTIONS_LIST_MAX), FLAGS(OPTION_RELAYED),
      .help =
          "only this cell, with its key and variant as reports write them, or all variants of KEY; repeat for more"},
+    {"Selection", "--shard", "I/N|auto", IN(RUN), TEXT(shard),
+     .help =
+         "only part I of N: cases are dealt to N shards, by every node in the same way; measure each into a journal "
+         "of its own, then attnbench merge. auto: as Slurm (array or tasks), Open MPI or PMI number this process"},
     {"Selection", "--load", "FILE", TRIES | IN(PLAN) | IN(LIST) | IN(WORKER) | IN(OBJECT) | IN(DESCRIBE),
      LIST(load, OPTIONS_LOADS_MAX), FLAGS(OPTION_READS | OPTION_RELAYED | OPTION_STAYS),
      .help = "shared object with variants of your own, or the manifest of a compiled kernel, kernel.json "
@@ -200,7 +207,7 @@ static const struct option_row rows[] = {
      .help = "make cells whose KEY/VARIANT matches GLOB slower by PERCENT (above 0, at most 1000) with a calibrated "
              "delay on the device: a slowdown of known size for the gate to find"},
 
-    {"Output", "--json", "FILE", IN(RUN) | IN(PLAN) | IN(REPORT) | IN(DIAGNOSE) | IN(AB), TEXT(json),
+    {"Output", "--json", "FILE", IN(RUN) | IN(PLAN) | IN(REPORT) | IN(MERGE) | IN(DIAGNOSE) | IN(AB), TEXT(json),
      FLAGS(OPTION_WRITES), .help = "write the report as JSON (ab: the candidate's)"},
     {"Output", "--json", "FILE", IN(COMPARE), TEXT(compare_json), FLAGS(OPTION_WRITES),
      .help = "write the comparison as JSON"},
@@ -220,11 +227,12 @@ static const struct option_row rows[] = {
      .help = "write the comparison, where one is made, else the report, as JUnit XML"},
     {"Output", "--annotations", "FILE", COMPARES, TEXT(annotations), FLAGS(OPTION_WRITES), .needs = BASELINE,
      .help = "write the comparison as GitHub annotations"},
-    {"Output", "--csv", "FILE", IN(RUN) | IN(PLAN) | IN(REPORT) | IN(DIAGNOSE), TEXT(csv), FLAGS(OPTION_WRITES),
-     .help = "write the report as CSV"},
-    {"Output", "--gbench", "FILE", IN(RUN) | IN(REPORT) | IN(DIAGNOSE), TEXT(gbench), FLAGS(OPTION_WRITES),
-     .help = "write times and rates as google-benchmark's JSON, which dashboards read"},
-    {"Output", "--html", "FILE", IN(RUN) | IN(PLAN) | IN(REPORT) | IN(DIAGNOSE), TEXT(html), FLAGS(OPTION_WRITES),
+    {"Output", "--csv", "FILE", IN(RUN) | IN(PLAN) | IN(REPORT) | IN(MERGE) | IN(DIAGNOSE), TEXT(csv),
+     FLAGS(OPTION_WRITES), .help = "write the report as CSV"},
+    {"Output", "--gbench", "FILE", IN(RUN) | IN(REPORT) | IN(MERGE) | IN(DIAGNOSE), TEXT(gbench),
+     FLAGS(OPTION_WRITES), .help = "write times and rates as google-benchmark's JSON, which dashboards read"},
+    {"Output", "--html", "FILE", IN(RUN) | IN(PLAN) | IN(REPORT) | IN(MERGE) | IN(DIAGNOSE), TEXT(html),
+     FLAGS(OPTION_WRITES),
      .help = "write the report, or several, as one page for a browser: table, figures, findings; needs no network"},
     {"Output", "--html", "FILE", IN(COMPARE) | IN(AB), TEXT(compare_html), FLAGS(OPTION_WRITES),
      .help = "write the comparison and both reports as one page for a browser; needs no network"},
@@ -239,6 +247,10 @@ static const struct option_row rows[] = {
     {"Output", "--quiet", NULL, PRINTS, FLAG(quiet),
      .help = "print no table and no progress; errors and why the exit code is not 0 still go to stderr"},
     {"Output", "--json", NULL, IN(LIST), FLAG(list_json), .help = "list as JSON"},
+    {"Output", "--across-devices", NULL, IN(MERGE), FLAG(across_devices),
+     .help =
+         "accept shards of unlike devices; rows that are not of the first journal's are marked, and no comparison "
+         "takes them"},
     {"Output", "--across-devices", NULL, IN(REPORT), FLAG(across_devices),
      .help = "show reports of unlike devices together; times are then compared within a device only"},
 

@@ -71,5 +71,7 @@ void options_table_range(const struct option_row *, char out[OPTION_RANGE_MAX]);
 /* The steps of options_parse after the words are stored: checks of options with each other; texts into values. */
 struct status options_checks(const struct options *);
 struct status options_values(struct options *);
+/* --shard. */
+struct status options_shard(struct options *);
 
 #endif

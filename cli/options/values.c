@@ -147,6 +147,7 @@ struct status options_values(struct options *out) {
   for (size_t i = 0; (row = options_table_row(i)) != NULL; ++i) {
     if (fills(row, out->verb)) TRY(read_value(row, out));
   }
+  TRY(options_shard(out));
   TRY(check_rounds(out));
   TRY(check_controls(out));
   for (size_t i = 0; i < out->threshold_for.count; ++i) {

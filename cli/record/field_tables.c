@@ -305,6 +305,7 @@ const struct field record_tool_fields[] = {
     {0},
 };
 
+static bool was_merged(const void *run) { return ((const struct run_info *)run)->merged_shards > 0; }
 static bool was_resumed(const void *run) { return ((const struct run_info *)run)->resumed > 0; }
 
 const struct field record_run_fields[] = {
@@ -313,6 +314,8 @@ const struct field record_run_fields[] = {
     FIELD("seed", U64, struct run_info, seed),
     FIELD_LABEL_OF("filter", struct run_info, filter),
     FIELD("cells", U64, struct run_info, cell_count, .alias = "cell_count"),
+    FIELD_LABEL_OF("shard", struct run_info, shard, .left_out = true),
+    FIELD("merged_shards", U32, struct run_info, merged_shards, .known = was_merged, .left_out = true),
     FIELD("resumed", U32, struct run_info, resumed, .known = was_resumed, .left_out = true),
     {0},
 };

@@ -17,6 +17,7 @@
 static const char header_open[] = "{\"journal\":\"attnbench.journal/1\",\"run\":";
 static const char device_open_text[] = "{\"device\":";
 static const char planned_open[] = "{\"planned_device\":";
+static const char selection_open[] = "{\"selection\":";
 static const char cell_open[] = "{\"cell\":";
 static const char again_open[] = "{\"again\":";
 static const char resumed_open[] = "{\"resumed\":";
@@ -158,6 +159,20 @@ struct status journal_device(struct journal *journal, const struct device_info *
   return write_line(journal, planned_open, device_line_to_text(&planned));
 }
 
+static char *selection_text(const struct selection *selection) {
+  cJSON *list = cJSON_CreateArray();
+  bool is_whole = list != NULL;
+  for (size_t i = 0; i < selection->count && is_whole; ++i)
+    is_whole = cJSON_AddItemToArray(list, cJSON_CreateString(selection->name[i]));
+  char *text = is_whole ? cJSON_PrintUnformatted(list) : NULL;
+  cJSON_Delete(list);
+  return text;
+}
+
+struct status journal_selection(struct journal *journal, const struct selection *selection) {
+  return write_line(journal, selection_open, selection_text(selection));
+}
+
 struct status journal_append(struct journal *journal, const struct record *record) {
   return write_line(journal, cell_open, record_to_line(record));
 }
@@ -219,6 +234,32 @@ static struct status read_planned(struct reader *reader, const char *body, size_
   const struct status status = device_line_from_text(body, length, &line);
   reader->data->has_planned_device = true;
   reader->data->planned_device = line.info;
+  return status;
+}
+
+static struct status take_name(const cJSON *item, char out[CELL_NAME_MAX]) {
+  const char *text = cJSON_IsString(item) ? item->valuestring : "";
+  const size_t length = strlen(text);
+  if (strchr(text, '/') == NULL || length >= CELL_NAME_MAX)
+    return status_make(STATUS_INPUT, "selection: has what is no cell, KEY/VARIANT");
+  memcpy(out, text, length);
+  return status_ok();
+}
+
+static struct status take_names(const cJSON *list, struct selection *out) {
+  size_t count = 0;
+  if (!cJSON_IsArray(list)) return status_make(STATUS_INPUT, "selection: is no list");
+  TRY(selection_make((size_t)cJSON_GetArraySize(list), out));
+  for (const cJSON *item = list->child; item != NULL; item = item->next) TRY(take_name(item, out->name[count++]));
+  return status_ok();
+}
+
+static struct status read_selection(struct reader *reader, const char *body, size_t length) {
+  struct json_doc doc;
+  if (reader->data->selection.count > 0) return status_make(STATUS_INPUT, "a second selection");
+  TRY(json_parse("selection", body, length, &doc));
+  const struct status status = take_names(doc.root, &reader->data->selection);
+  json_free(&doc);
   return status;
 }
 
@@ -298,9 +339,10 @@ static struct status read_end(struct reader *reader, const char *body, size_t le
 static const struct line_kind {
   const char *open;
   struct status (*read)(struct reader *, const char *body, size_t length);
-} line_kinds[] = {{header_open, read_header}, {device_open_text, read_device}, {planned_open, read_planned},
-                  {cell_open, read_cell},     {again_open, read_again},        {resumed_open, read_resumed},
-                  {end_open, read_end}};
+} line_kinds[] = {{header_open, read_header},       {device_open_text, read_device},
+                  {planned_open, read_planned},     {cell_open, read_cell},
+                  {again_open, read_again},         {resumed_open, read_resumed},
+                  {selection_open, read_selection}, {end_open, read_end}};
 
 static struct status read_line(struct reader *reader, const char *line, size_t length) {
   for (size_t i = 0; i < sizeof line_kinds / sizeof *line_kinds; ++i) {
@@ -363,6 +405,55 @@ static size_t count_cells(const char *text, size_t length) {
   return count;
 }
 
+struct ranked {
+  size_t rank, at;
+};
+
+static int by_rank(const void *a, const void *b) {
+  const struct ranked *left = a, *right = b;
+  if (left->rank != right->rank) return left->rank < right->rank ? -1 : 1;
+  return (left->at > right->at) - (left->at < right->at);
+}
+
+static struct status rank_records(const struct journal_data *data, struct ranked *out) {
+  struct selection names;
+  size_t *rank = calloc(data->record_count + 1, sizeof *rank);
+  struct status status = selection_make(data->record_count, &names);
+  if (rank == NULL) status = status_make(STATUS_MEMORY, "no memory for %zu cells", data->record_count);
+  for (size_t i = 0; i < data->record_count && !status_failed(&status); ++i)
+    cell_name(data->records[i].attn_case.key, data->records[i].variant, names.name[i]);
+  if (!status_failed(&status)) status = selection_ranks(&data->selection, &names, rank);
+  for (size_t i = 0; i < data->record_count && !status_failed(&status); ++i)
+    out[i] = (struct ranked){.rank = rank[i], .at = i};
+  selection_free(&names);
+  free(rank);
+  return status;
+}
+
+static struct status copy_in_order(struct journal_data *data, struct ranked *ranked, struct record *out) {
+  TRY(rank_records(data, ranked));
+  qsort(ranked, data->record_count, sizeof *ranked, by_rank);
+  for (size_t i = 0; i < data->record_count; ++i) record_copy(&out[i], &data->records[ranked[i].at]);
+  return status_ok();
+}
+
+/* Cells may have been measured in any order. What is not in the selection, as after --resume=anyway, comes last. */
+static struct status order_records(struct journal_data *data) {
+  if (data->selection.count == 0) return status_ok();
+  struct ranked *ranked = calloc(data->record_count + 1, sizeof *ranked);
+  struct record *ordered = calloc(data->record_count + 1, sizeof *ordered);
+  struct status status = status_make(STATUS_MEMORY, "no memory for %zu cells", data->record_count);
+  if (ranked != NULL && ordered != NULL) status = copy_in_order(data, ranked, ordered);
+  free(ranked);
+  if (status_failed(&status)) {
+    free(ordered);
+    return status;
+  }
+  free(data->records);
+  data->records = ordered;
+  return status;
+}
+
 static struct status parse(const char *path, const char *text, size_t length, struct journal_data *out) {
   /* One allocation of the final size: a record points into itself and must not move. */
   out->records = calloc(count_cells(text, length) + 1, sizeof *out->records);
@@ -371,7 +462,8 @@ static struct status parse(const char *path, const char *text, size_t length, st
   const struct record *repeated = NULL;
   struct status status = read_lines(path, text, length, &reader);
   if (!status_failed(&status)) status = find_repeated(path, out, &repeated);
-  if (status_failed(&status) || repeated == NULL) return status;
+  if (!status_failed(&status) && repeated == NULL) return order_records(out);
+  if (status_failed(&status)) return status;
   return status_make(STATUS_INPUT, "%s: cell %s of %s appears twice; remove one of its lines", path,
                      repeated->attn_case.key, repeated->variant);
 }
@@ -460,6 +552,7 @@ bool journal_starts(const char *text) { return strncmp(text, header_open, strcsp
 
 void journal_free(struct journal_data *data) {
   free(data->records);
+  selection_free(&data->selection);
   data->records = NULL;
   data->record_count = 0;
 }

@@ -19,6 +19,8 @@ struct status journal_create(const char *path, const struct run_info *, struct j
 struct status journal_device(struct journal *, const struct device_info *, const struct device_policy *,
                              double event_overhead_us, const struct device_info *planned_for);
 struct status journal_append(struct journal *, const struct record *);
+/* The cells of the whole run, of which this journal will hold a part, or hold them in another order. */
+struct status journal_selection(struct journal *, const struct selection *);
 /* What round number `round`, from 1, saw of a cell that is in the journal already. */
 struct status journal_append_round(struct journal *, uint32_t round, const struct record *);
 /* That the run goes on after it had stopped. */
@@ -31,7 +33,7 @@ struct status journal_append_resumed(struct journal *, const struct journal_resu
 struct status journal_end(struct journal *, const char *state, double wall_s); /* "complete" or "interrupted" */
 void journal_close(struct journal *);
 
-/* A journal read back. records is malloc'ed; free with journal_free. */
+/* A journal read back. records and selection are malloc'ed; free with journal_free. */
 struct journal_data {
   struct run_info run;
   bool has_device;
@@ -40,7 +42,8 @@ struct journal_data {
   double event_overhead_us;
   bool has_planned_device;
   struct device_info planned_device; /* the model behind planned rows */
-  struct record *records;
+  struct selection selection;        /* of the whole run; empty when the journal does not say */
+  struct record *records;            /* in the order of the selection, where there is one */
   size_t record_count;
   char state[16]; /* "complete", "interrupted", or "partial" when there is no end line */
   double wall_s;  /* 0 when there is no end line */

@@ -98,6 +98,18 @@ static struct status check_processes(const struct record *record) {
   return status_ok();
 }
 
+static void point_into_itself(struct record *record) {
+  for (uint32_t i = 0; i < record->plan.pass_count; ++i) {
+    record->pass[i].pass.name = record->pass[i].name;
+    record->plan.pass[i] = record->pass[i].pass;
+  }
+}
+
+void record_copy(struct record *to, const struct record *from) {
+  *to = *from;
+  point_into_itself(to);
+}
+
 /* What the tables cannot say: the key is the shape's, and pass names point into the record. */
 struct status record_finish(struct record *record) {
   char key[CASE_KEY_MAX];
@@ -113,10 +125,7 @@ struct status record_finish(struct record *record) {
   }
   snprintf(record->variant_name, sizeof record->variant_name, "%.*s", (int)strcspn(record->variant, ":"),
            record->variant);
-  for (uint32_t i = 0; i < record->plan.pass_count; ++i) {
-    record->pass[i].pass.name = record->pass[i].name;
-    record->plan.pass[i] = record->pass[i].pass;
-  }
+  point_into_itself(record);
   return check_processes(record);
 }
 

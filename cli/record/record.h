@@ -117,6 +117,8 @@ struct record {
   double gpu_s;                   /* of which launches, flushes and checks kept the device busy or waited on it */
 };
 
+/* A record points into itself; so does its copy. */
+void record_copy(struct record *to, const struct record *from);
 /* A record in which nothing is known; no time was spent on it. */
 void record_start(struct record *);
 /* Is it of this cell? */

@@ -121,10 +121,11 @@ static struct status check_one_run(const char *path, const struct journal_data *
   for (size_t i = 0; i < data->record_count; ++i) {
     const struct record *record = &data->records[i];
     if (record->resumed_with_other[0] == '\0') continue;
-    return status_make(STATUS_NOT_COMPARABLE,
-                       "%s: %s of %s was measured after --resume=anyway with another %s than the rest; a comparison "
-                       "needs one run, so measure the sweep anew",
-                       path, record->attn_case.key, record->variant, record->resumed_with_other);
+    return status_make(
+        STATUS_NOT_COMPARABLE,
+        "%s: %s of %s was measured with another %s than the rest (--resume=anyway, --across-devices); a comparison "
+        "needs one run, so measure the sweep anew",
+        path, record->attn_case.key, record->variant, record->resumed_with_other);
   }
   return status_ok();
 }

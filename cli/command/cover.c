@@ -1,0 +1,245 @@
+/* Holds the journals of shards against the cells of their run. */
+#include "cli/command/cover.h"
+
+#include <inttypes.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "cli/base/text.h"
+#include "cli/command/alike.h"
+
+/* ---- parts of one run ---------------------------------------------------------------------------------------- */
+
+static struct status check_is_shard(const char *path, const struct journal_data *part) {
+  if (part->run.shard[0] != '\0' && part->run.setup.known) return status_ok();
+  return status_make(STATUS_INPUT,
+                     "%s: is no journal of a shard; attnbench merge takes the journals of runs with --shard (a whole "
+                     "run's is shown by attnbench report)",
+                     path);
+}
+
+static struct status refuse(const struct cover *cover, size_t index, const struct alike_difference *difference) {
+  const bool may_differ = difference->of_device && !difference->is_one_report;
+  return status_make(STATUS_NOT_COMPARABLE, "%s and %s are not shards of one run%s: %s is %s there and %s here; %s",
+                     cover->paths[0], cover->paths[index], difference->of_device ? " on like devices" : "",
+                     difference->name, difference->first, difference->second,
+                     may_differ ? "measure all on like devices, or accept it with --across-devices"
+                                : "measure all shards with the same program and arguments");
+}
+
+static struct status check_alike(const struct cover *cover, size_t index, bool across_devices) {
+  struct alike_difference found[ALIKE_MAX];
+  const size_t count = alike_compare(ALIKE_SHARDS, &cover->part[0], &cover->part[index], found);
+  for (size_t i = 0; i < count; ++i) {
+    if (!across_devices || !found[i].of_device || found[i].is_one_report) return refuse(cover, index, &found[i]);
+  }
+  return status_ok();
+}
+
+struct status cover_check(const struct cover *cover, bool across_devices) {
+  for (size_t i = 0; i < cover->count; ++i) TRY(check_is_shard(cover->paths[i], &cover->part[i]));
+  for (size_t i = 1; i < cover->count; ++i) TRY(check_alike(cover, i, across_devices));
+  return status_ok();
+}
+
+/* ---- what is there ------------------------------------------------------------------------------------------- */
+
+/* A part that was stopped at once need not have the names. */
+static const struct selection *selection_of_run(const struct cover *cover) {
+  for (size_t i = 0; i < cover->count; ++i) {
+    if (cover->part[i].selection.count > 0) return &cover->part[i].selection;
+  }
+  return NULL;
+}
+
+static struct status find_selection(const struct cover *cover, const struct selection **out) {
+  char hash[HASH_TEXT_MAX];
+  *out = selection_of_run(cover);
+  if (*out == NULL) {
+    return status_make(STATUS_INPUT, "%s: was stopped before anything was measured; measure its shard with --resume",
+                       cover->paths[0]);
+  }
+  selection_hash(*out, hash);
+  if (strcmp(hash, cover->part[0].run.setup.cells) == 0) return status_ok();
+  return status_make(STATUS_INPUT, "%s: its list of cells is not the one of its header; measure its shard again",
+                     cover->paths[0]);
+}
+
+/* Per cell of the selection: how many records there are, and of which parts. */
+struct found {
+  uint32_t count;
+  size_t first, second;
+  const struct record *record;
+};
+
+static struct status find_in_part(const struct cover *cover, size_t index, const struct selection *selection,
+                                  struct found *out) {
+  const struct journal_data *part = &cover->part[index];
+  struct selection names;
+  size_t *rank = calloc(part->record_count + 1, sizeof *rank);
+  struct status status = selection_make(part->record_count, &names);
+  if (rank == NULL) status = status_make(STATUS_MEMORY, "no memory for %zu cells", part->record_count);
+  for (size_t i = 0; i < part->record_count && !status_failed(&status); ++i)
+    cell_name(part->records[i].attn_case.key, part->records[i].variant, names.name[i]);
+  if (!status_failed(&status)) status = selection_ranks(selection, &names, rank);
+  for (size_t i = 0; i < part->record_count && !status_failed(&status); ++i) {
+    if (rank[i] == SIZE_MAX) {
+      status = status_make(STATUS_INPUT, "%s: has the cell %s, which its run did not select", cover->paths[index],
+                           names.name[i]);
+      break;
+    }
+    struct found *found = &out[rank[i]];
+    if (found->count == 0) found->record = &part->records[i];
+    *(found->count == 0 ? &found->first : &found->second) = index;
+    ++found->count;
+  }
+  selection_free(&names);
+  free(rank);
+  return status;
+}
+
+static struct status find_all(const struct cover *cover, const struct selection *selection, struct found **out) {
+  *out = calloc(selection->count + 1, sizeof **out);
+  if (*out == NULL) return status_make(STATUS_MEMORY, "no memory for %zu cells", selection->count);
+  struct status status = status_ok();
+  for (size_t i = 0; i < cover->count && !status_failed(&status); ++i)
+    status = find_in_part(cover, i, selection, *out);
+  if (!status_failed(&status)) return status;
+  free(*out);
+  return status;
+}
+
+/* ---- what is not --------------------------------------------------------------------------------------------- */
+
+static bool is_unfinished(const struct record *record, uint32_t rounds) {
+  const bool is_timed = record->time[TIME_COLD].done || record->time[TIME_HOT].done;
+  return record->status == CELL_ok && is_timed && process_count(record) < rounds;
+}
+
+/* The place of the journal of a shard; NULL: none is of it. */
+static const char *path_of(const struct cover *cover, const struct shard *shard) {
+  char text[SHARD_TEXT_MAX];
+  selection_shard_text(shard, text);
+  for (size_t i = 0; i < cover->count; ++i) {
+    if (strcmp(cover->part[i].run.shard, text) == 0) return cover->paths[i];
+  }
+  return NULL;
+}
+
+static void tell(struct cover_gaps *out, const char *cell, const char *format, ...)
+    __attribute__((format(printf, 3, 4)));
+static void tell(struct cover_gaps *out, const char *cell, const char *format, ...) {
+  va_list arguments;
+  if (out->told_count == COVER_TOLD_MAX) return;
+  struct cover_gap *gap = &out->told[out->told_count++];
+  gap->cell = cell;
+  va_start(arguments, format);
+  vsnprintf(gap->where, sizeof gap->where, format, arguments);
+  va_end(arguments);
+}
+
+static void tell_missing(const struct cover *cover, const struct shard *shard, const char *cell,
+                         struct cover_gaps *out) {
+  const char *path = path_of(cover, shard);
+  ++out->missing;
+  if (path == NULL) {
+    tell(out, cell, "is missing: no journal here is of shard %" PRIu32 "/%" PRIu32, shard->index, shard->count);
+  } else {
+    tell(out, cell, "is missing in %s, the journal of shard %" PRIu32 "/%" PRIu32, path, shard->index, shard->count);
+  }
+}
+
+static void look_at(const struct cover *cover, const struct shard *shard, const char *cell, const struct found *found,
+                    struct cover_gaps *out) {
+  const uint32_t rounds = cover->part[0].run.setup.rounds;
+  if (found->count == 0) {
+    tell_missing(cover, shard, cell, out);
+  } else if (found->count > 1) {
+    ++out->twice;
+    tell(out, cell, "is there %" PRIu32 " times: in %s and %s", found->count, cover->paths[found->first],
+         cover->paths[found->second]);
+  } else if (is_unfinished(found->record, rounds)) {
+    ++out->unfinished;
+    tell(out, cell, "has %" PRIu32 " of %" PRIu32 " rounds in %s", process_count(found->record), rounds,
+         cover->paths[found->first]);
+  }
+}
+
+static struct status find_gaps(const struct cover *cover, const struct selection *selection, uint32_t *shard_of,
+                               struct cover_gaps *out) {
+  struct found *found;
+  struct shard shard = {.index = 0};
+  const char *text = cover->part[0].run.shard;
+  if (sscanf(text, "%" SCNu32 "/%" SCNu32, &shard.index, &shard.count) != 2 || shard.count == 0)
+    return status_make(STATUS_INPUT, "%s: \"%s\" is no shard", cover->paths[0], text);
+  TRY(selection_deal(selection, shard.count, shard_of));
+  TRY(find_all(cover, selection, &found));
+  for (size_t i = 0; i < selection->count; ++i) {
+    shard.index = shard_of[i];
+    look_at(cover, &shard, selection->name[i], &found[i], out);
+  }
+  free(found);
+  return status_ok();
+}
+
+struct status cover_find_gaps(const struct cover *cover, struct cover_gaps *out) {
+  const struct selection *selection;
+  *out = (struct cover_gaps){.told_count = 0};
+  TRY(find_selection(cover, &selection));
+  uint32_t *shard_of = calloc(selection->count + 1, sizeof *shard_of);
+  if (shard_of == NULL) return status_make(STATUS_MEMORY, "no memory for %zu cells", selection->count);
+  out->selected = selection->count;
+  const struct status status = find_gaps(cover, selection, shard_of, out);
+  free(shard_of);
+  return status;
+}
+
+/* ---- all parts as one ---------------------------------------------------------------------------------------- */
+
+static void mark_unlike(const struct cover *cover, size_t index, struct record *record) {
+  struct alike_difference found[ALIKE_MAX];
+  const size_t count = alike_compare(ALIKE_SHARDS, &cover->part[0], &cover->part[index], found);
+  for (size_t i = 0; i < count; ++i) alike_add_name(found[i].name, record->resumed_with_other);
+}
+
+/* What is known of the run as a whole. The first device stands for all. */
+static void join_runs(const struct cover *cover, struct journal_data *out) {
+  const struct journal_data *first = &cover->part[0];
+  *out = *first;
+  out->selection = (struct selection){.count = 0};
+  out->records = NULL;
+  out->record_count = 0;
+  snprintf(out->state, sizeof out->state, "complete");
+  out->run.shard[0] = '\0';
+  out->run.merged_shards = (uint32_t)cover->count;
+  for (size_t i = 1; i < cover->count; ++i) {
+    const struct journal_data *part = &cover->part[i];
+    if (strcmp(part->run.started_utc, out->run.started_utc) < 0)
+      memcpy(out->run.started_utc, part->run.started_utc, sizeof out->run.started_utc);
+    out->run.resumed += part->run.resumed;
+    out->wall_s += part->wall_s;
+  }
+}
+
+static struct status join_records(const struct cover *cover, const struct selection *selection,
+                                  struct journal_data *out) {
+  struct found *found;
+  TRY(find_all(cover, selection, &found));
+  out->records = calloc(selection->count + 1, sizeof *out->records);
+  for (size_t i = 0; i < selection->count && out->records != NULL; ++i) {
+    record_copy(&out->records[i], found[i].record);
+    if (found[i].first > 0) mark_unlike(cover, found[i].first, &out->records[i]);
+  }
+  free(found);
+  out->record_count = out->run.cell_count = selection->count;
+  return out->records != NULL ? status_ok() : status_make(STATUS_MEMORY, "no memory for %zu cells", selection->count);
+}
+
+struct status cover_join(const struct cover *cover, struct journal_data *out) {
+  const struct selection *selection;
+  join_runs(cover, out);
+  TRY(find_selection(cover, &selection));
+  return join_records(cover, selection, out);
+}

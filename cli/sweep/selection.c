@@ -1,0 +1,128 @@
+/* Names the cells of a run, and deals them to shards. */
+#include "cli/sweep/selection.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "cli/sweep/cells.h"
+
+struct status selection_make(size_t count, struct selection *out) {
+  *out = (struct selection){.name = calloc(count + 1, sizeof *out->name), .count = count};
+  return out->name != NULL ? status_ok() : status_make(STATUS_MEMORY, "no memory for the names of %zu cells", count);
+}
+
+struct status selection_of(const struct cells *cells, struct selection *out) {
+  TRY(selection_make(cells->count, out));
+  for (size_t i = 0; i < cells->count; ++i)
+    cell_name(cells->items[i].attn_case->key, cells->items[i].spec.text, out->name[i]);
+  return status_ok();
+}
+
+void selection_free(struct selection *selection) {
+  free(selection->name);
+  *selection = (struct selection){.count = 0};
+}
+
+void selection_hash(const struct selection *selection, char out[HASH_TEXT_MAX]) {
+  hash_bytes(selection->name, selection->count * sizeof *selection->name, out);
+}
+
+static int by_text(const void *a, const void *b) { return strcmp(*(char *const *)a, *(char *const *)b); }
+
+struct status selection_ranks(const struct selection *selection, const struct selection *names, size_t *out) {
+  const char **sorted = malloc((selection->count + 1) * sizeof *sorted);
+  if (sorted == NULL) return status_make(STATUS_MEMORY, "no memory for the names of %zu cells", selection->count);
+  for (size_t i = 0; i < selection->count; ++i) sorted[i] = selection->name[i];
+  qsort(sorted, selection->count, sizeof *sorted, by_text);
+  for (size_t i = 0; i < names->count; ++i) {
+    const char *name = names->name[i];
+    const char *const *found = bsearch(&name, sorted, selection->count, sizeof *sorted, by_text);
+    out[i] = found != NULL ? (size_t)(*found - selection->name[0]) / sizeof *selection->name : SIZE_MAX;
+  }
+  free(sorted);
+  return status_ok();
+}
+
+/* ---- shards -------------------------------------------------------------------------------------------------- */
+
+void selection_shard_text(const struct shard *shard, char out[SHARD_TEXT_MAX]) {
+  out[0] = '\0';
+  if (shard->count > 0) snprintf(out, SHARD_TEXT_MAX, "%" PRIu32 "/%" PRIu32, shard->index, shard->count);
+}
+
+struct hashed_case {
+  char hash[HASH_TEXT_MAX];
+  const char *key; /* up to the slash */
+  size_t length, order;
+};
+
+static int by_hash(const void *a, const void *b) {
+  const struct hashed_case *left = a, *right = b;
+  const int order = strcmp(left->hash, right->hash);
+  return order != 0 ? order : (left->order > right->order) - (left->order < right->order);
+}
+
+static size_t key_length(const char *name) { return strcspn(name, "/"); }
+
+static bool is_of_case(const char *name, const struct hashed_case *of) {
+  return key_length(name) == of->length && memcmp(name, of->key, of->length) == 0;
+}
+
+/* Cells of one case are neighbours. */
+static size_t find_cases(const struct selection *selection, struct hashed_case *out) {
+  size_t count = 0;
+  for (size_t i = 0; i < selection->count; ++i) {
+    const char *name = selection->name[i];
+    if (count > 0 && is_of_case(name, &out[count - 1])) continue;
+    out[count] = (struct hashed_case){.key = name, .length = key_length(name), .order = count};
+    hash_bytes(name, out[count].length, out[count].hash);
+    ++count;
+  }
+  return count;
+}
+
+static struct status deal(const struct selection *selection, uint32_t shards, struct hashed_case *cases,
+                          uint32_t *of_case, uint32_t *out) {
+  const size_t count = find_cases(selection, cases);
+  size_t at = 0;
+  if (count < shards) {
+    return status_make(STATUS_USAGE,
+                       "--shard: %" PRIu32 " shards are more than the %zu selected cases; give at most %zu", shards,
+                       count, count);
+  }
+  qsort(cases, count, sizeof *cases, by_hash);
+  for (size_t i = 0; i < count; ++i) of_case[cases[i].order] = (uint32_t)(i % shards) + 1;
+  for (size_t i = 0; i < selection->count; ++i) {
+    const char *name = selection->name[i], *before = selection->name[i > 0 ? i - 1 : 0];
+    at += key_length(name) != key_length(before) || memcmp(name, before, key_length(name)) != 0;
+    out[i] = of_case[at];
+  }
+  return status_ok();
+}
+
+struct status selection_deal(const struct selection *selection, uint32_t shards, uint32_t *out) {
+  struct hashed_case *cases = calloc(selection->count + 1, sizeof *cases);
+  uint32_t *of_case = calloc(selection->count + 1, sizeof *of_case);
+  const struct status status = cases != NULL && of_case != NULL
+                                   ? deal(selection, shards, cases, of_case, out)
+                                   : status_make(STATUS_MEMORY, "no memory for %zu cells", selection->count);
+  free(cases);
+  free(of_case);
+  return status;
+}
+
+struct status selection_keep_shard(const struct selection *selection, const struct shard *shard,
+                                   struct cells *cells) {
+  uint32_t *of_cell = calloc(cells->count + 1, sizeof *of_cell);
+  size_t kept = 0;
+  if (of_cell == NULL) return status_make(STATUS_MEMORY, "no memory for %zu cells", cells->count);
+  const struct status status = selection_deal(selection, shard->count, of_cell);
+  for (size_t i = 0; i < cells->count && !status_failed(&status); ++i) {
+    if (of_cell[i] == shard->index) cells->items[kept++] = cells->items[i];
+  }
+  if (!status_failed(&status)) cells->count = kept;
+  free(of_cell);
+  return status;
+}
