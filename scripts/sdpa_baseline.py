@@ -40,7 +40,7 @@ from lib import files, program
 from lib.program import Failure
 
 BACKENDS = {"flash": "FLASH_ATTENTION", "cudnn": "CUDNN_ATTENTION", "efficient": "EFFICIENT_ATTENTION", "math": "MATH"}
-STATUSES = ["ok", "wrong", "skipped", "planned", "oom_predicted", "error", "crashed", "timeout", "implausible"]
+STATUSES = ["ok", "wrong", "skipped", "planned", "oom_predicted", "error", "crashed", "timeout", "implausible", "left_out"]
 SLEEP_CYCLES = 1_000_000  # about half a millisecond: longer than the host needs to queue what follows
 NOT_READ = "this script does not read it"
 # The pipe of the products, TF32 being off.

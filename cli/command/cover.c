@@ -212,6 +212,7 @@ static void join_runs(const struct cover *cover, struct journal_data *out) {
   out->records = NULL;
   out->record_count = 0;
   snprintf(out->state, sizeof out->state, "complete");
+  out->run.sentinel.known = false; /* each shard has its own */
   out->run.shard[0] = '\0';
   out->run.merged_shards = (uint32_t)cover->count;
   for (size_t i = 1; i < cover->count; ++i) {

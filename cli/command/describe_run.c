@@ -6,6 +6,7 @@
 
 #include "cli/base/text.h"
 #include "cli/base/version.h"
+#include "cli/command/schedule.h"
 #include "kernels/device.h"
 
 /* A list of words that has no room for the last one ends in " ..." instead. */
@@ -57,6 +58,8 @@ void describe_run(const struct options *options, const struct invocation *invoca
   snprintf(out->sweep_name, sizeof out->sweep_name, "%s", sweep->name);
   snprintf(out->sweep_about, sizeof out->sweep_about, "%s", sweep->about);
   snprintf(out->sweep_hash, sizeof out->sweep_hash, "%s", sweep->hash);
+  out->time_budget_s = options->time_budget.value;
+  snprintf(out->order, sizeof out->order, "%s", schedule_order_name(options));
   selection_shard_text(&options->shard_value, out->shard);
   join_filters(options, out->filter, sizeof out->filter);
 }

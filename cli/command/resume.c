@@ -75,6 +75,7 @@ static void mark(const struct record *const *sorted, size_t count, const struct 
   *out = (struct resume_cell){.done = 0};
   if (found == NULL) return;
   out->is_known = true;
+  if ((*found)->status == CELL_left_out) return;
   if ((*found)->status == CELL_crashed && channel_was_killed((*found)->reason)) return;
   out->done = process_count(*found);
   out->is_timed = is_timed(*found);

@@ -17,7 +17,8 @@ struct status resume_check(const char *path, const struct journal_data *earlier,
                            bool is_anyway, char differs[RECORD_DIFFERS_MAX]);
 
 /* Per cell: how many rounds measured it, and whether it was right and timed in all of them, so that another round can
- * add to it. A cell whose worker was killed from outside was never measured. */
+ * add to it. A cell that was left out, or whose worker was killed from outside, was
+ * never measured. */
 struct resume_cell {
   bool is_known; /* the journal has it */
   uint32_t done;

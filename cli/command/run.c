@@ -1,8 +1,10 @@
 /* Measures the cells of a sweep in one or several fresh processes. */
 #include "cli/command/run.h"
 
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "cli/base/clock.h"
@@ -12,6 +14,7 @@
 #include "cli/command/progress.h"
 #include "cli/command/sweep_source.h"
 #include "cli/measure/load.h"
+#include "cli/record/plan.h"
 
 /* ---- device, reference, cells -------------------------------------------------------------------------------- */
 
@@ -90,7 +93,8 @@ static struct status write_devices(struct run *run) {
 
 /* Where the lines of the cells do not say it: what all the cells of the run are. */
 static struct status write_selection(struct run *run) {
-  const bool is_needed = run->options->shard_value.count > 0 && run->earlier.selection.count == 0;
+  const bool is_apart = run->options->shard_value.count > 0 || schedule_order_name(run->options)[0] != '\0';
+  const bool is_needed = is_apart && run->earlier.selection.count == 0;
   return is_needed ? journal_selection(run->journal, &run->selection) : status_ok();
 }
 
@@ -134,6 +138,15 @@ static struct status continue_journal(struct run *run, const struct run_info *in
   return write_devices(run);
 }
 
+static void find_sentinel(struct run *run) {
+  const struct sentinel *earlier = &run->earlier.run.sentinel;
+  for (size_t i = 0; i < run->cells.count && earlier->known; ++i) {
+    const struct cell *cell = &run->cells.items[i];
+    if (strcmp(cell->attn_case->key, earlier->key) == 0 && strcmp(cell->spec.text, earlier->variant) == 0)
+      run->sentinel = cell;
+  }
+}
+
 static struct status resume_journal(struct run *run, const struct run_info *info, bool *is_there) {
   char differs[RECORD_DIFFERS_MAX];
   const bool is_anyway = strcmp(run->options->resume, "anyway") == 0;
@@ -145,6 +158,7 @@ static struct status resume_journal(struct run *run, const struct run_info *info
   *is_there = run->journal != NULL;
   if (!*is_there) return status_ok();
   TRY(resume_check(run->file.path, &run->earlier, &now, is_anyway, differs));
+  find_sentinel(run);
   TRY(continue_journal(run, info, differs));
   journal_free(&run->earlier); /* it may be large, and only its cells' marks are needed from now on */
   return status_ok();
@@ -196,6 +210,8 @@ struct status run_open(struct run *run) {
   TRY(gate_options_check(o, &run->cells));
   TRY(selection_of(&run->cells, &run->selection));
   if (o->shard_value.count > 0) TRY(selection_keep_shard(&run->selection, &o->shard_value, &run->cells));
+  TRY(schedule_order(o, &run->cells));
+  run->budget_end_s = clock_now_s() + o->time_budget.value;
   run->is_fresh = true;
   run->file = journal_file_choose(o);
   return open_journal(run);
@@ -232,15 +248,87 @@ static bool is_timed(const struct record *record) {
   return record->status == CELL_ok && (record->time[TIME_COLD].done || record->time[TIME_HOT].done);
 }
 
+/* ---- between cells --------------------------------------------------------------------------------------------- */
+
+static struct status write_sentinel(struct run *run, const struct record *record) {
+  struct sentinel_line line;
+  memset(&line, 0, sizeof line);
+  memcpy(line.key, record->attn_case.key, sizeof line.key);
+  memcpy(line.variant, record->variant, sizeof line.variant);
+  for (size_t i = 0; i < TIME_MODE_COUNT; ++i)
+    line.us[i] = record->time[i].done ? record->time[i].us.median : (double)NAN;
+  run->since_sentinel = 0;
+  return journal_sentinel(run->journal, &line);
+}
+
+/* The first cell that is timed becomes the sentinel; of a run that goes on it stays the same. */
+static struct status tend_sentinel(struct run *run, const struct cell *cell, const struct record *record) {
+  struct record again;
+  if (run->options->sentinel.value == 0) return status_ok();
+  if (run->sentinel == NULL) {
+    if (!is_timed(record)) return status_ok();
+    run->sentinel = cell;
+    return write_sentinel(run, record);
+  }
+  if (run->since_sentinel < run->options->sentinel.value) return status_ok();
+  const struct cell_request request = request_of(run, run->sentinel, true);
+  TRY(supervise_cell(run->supervisor, &request, &again));
+  return write_sentinel(run, &again);
+}
+
+/* NVML's bits of a device that protects itself: hardware and thermal slowdown, power brake. */
+static const uint64_t protecting = 0x8 | 0x20 | 0x40 | 0x80;
+
+static struct status cool_down(const struct run *run, const struct record *record) {
+  const struct timespec step = {.tv_nsec = 50 * 1000 * 1000};
+  const double until_s = clock_now_s() + run->options->cool_down.value;
+  const uint64_t reasons = record->time[TIME_COLD].throttle_reasons | record->time[TIME_HOT].throttle_reasons;
+  while ((reasons & protecting) != 0 && clock_now_s() < until_s) {
+    TRY(signals_check());
+    nanosleep(&step, NULL);
+  }
+  return status_ok();
+}
+
+static struct status look_after_device(struct run *run, const struct cell *cell, const struct record *record) {
+  TRY(cool_down(run, record));
+  return tend_sentinel(run, cell, record);
+}
+
+/* ---- cells --------------------------------------------------------------------------------------------------- */
+
+static bool is_elsewhere(const struct run *run, const struct cell *cell) {
+  return supervise_device(run->supervisor)->kind == DEVICE_CPU && !variant_runs_on(cell->spec.variant, DEVICE_CPU);
+}
+
+/* Is the cell's record complete without measuring it? One that does not take the shape is skipped in any case. */
+static bool is_left_out(const struct run *run, const struct cell *cell, struct record *out) {
+  const double left_s = run->budget_end_s - clock_now_s();
+  if (isnan(left_s) || schedule_has_room(&run->schedule, cell, run->options->rounds.value, left_s)) return false;
+  plan_record(cell->attn_case, &cell->spec, supervise_device(run->supervisor), out);
+  if (out->status != CELL_skipped) schedule_leave_out(&run->schedule, run->options, cell, out);
+  return true;
+}
+
+static struct status measure_cell(struct run *run, const struct cell *cell, bool again, struct record *out) {
+  const double begun_s = clock_now_s();
+  const struct cell_request request = request_of(run, cell, again);
+  TRY(supervise_cell(run->supervisor, &request, out));
+  if (!again) schedule_learn(&run->schedule, cell, clock_now_s() - begun_s);
+  ++run->since_sentinel;
+  return status_ok();
+}
+
 struct status run_cell(struct run *run, size_t index, uint32_t round, struct record *out) {
   const struct cell *cell = &run->cells.items[index];
-  const struct cell_request request = request_of(run, cell, round > 0);
-  const bool is_elsewhere =
-      supervise_device(run->supervisor)->kind == DEVICE_CPU && !variant_runs_on(cell->spec.variant, DEVICE_CPU);
-  TRY(is_elsewhere ? planned_cell(cell, run->planned, run->supervisor, out)
-                   : supervise_cell(run->supervisor, &request, out));
+  if (is_elsewhere(run, cell)) {
+    TRY(planned_cell(cell, run->planned, run->supervisor, out));
+  } else if (round > 0 || !is_left_out(run, cell, out)) {
+    TRY(measure_cell(run, cell, round > 0, out));
+  }
   run->cell[index] = (struct resume_cell){.done = round + 1, .is_timed = is_timed(out)};
-  return round > 0 ? journal_append_round(run->journal, round, out) : journal_append(run->journal, out);
+  TRY(round > 0 ? journal_append_round(run->journal, round, out) : journal_append(run->journal, out));
+  return look_after_device(run, cell, out);
 }
 
 struct status run_fresh(struct run *run) {
@@ -311,6 +399,8 @@ struct status run_take_again(struct run *run, uint32_t number, const char *const
                              struct journal_data *out) {
   struct run second = *run;
   second.cell = NULL;
+  second.budget_end_s = NAN;
+  second.sentinel = NULL;
   second.selection = (struct selection){.count = 0};
   second.earlier = (struct journal_data){.records = NULL};
   second.start_s = clock_now_s();

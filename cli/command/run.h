@@ -5,6 +5,7 @@
 #include "cli/command/describe_run.h"
 #include "cli/command/journal_file.h"
 #include "cli/command/resume.h"
+#include "cli/command/schedule.h"
 #include "cli/measure/inject.h"
 #include "cli/measure/supervise.h"
 #include "cli/sweep/cells.h"
@@ -21,7 +22,11 @@ struct run {
   char reference[VARIANT_SPEC_MAX]; /* what rows are timed against; empty: nothing */
   bool modes[TIME_MODE_COUNT];
   struct resume_cell *cell; /* per cell: what is done of it */
-  bool is_fresh;            /* the worker has not measured anything yet */
+  struct schedule schedule;
+  double budget_end_s;         /* of --time-budget, as clock_now_s has it; NAN: none */
+  const struct cell *sentinel; /* NULL: not chosen yet, or none */
+  uint64_t since_sentinel;     /* cells measured since it was */
+  bool is_fresh;               /* the worker has not measured anything yet */
   struct inject_rule inject;
   struct journal *journal;     /* NULL: there is nothing to add to it */
   struct journal_data earlier; /* what the journal held when this run continued it */

@@ -77,10 +77,11 @@ struct options {
   const char *noise;
   struct options_list threshold_for;
   struct options_threshold threshold_for_value[OPTIONS_THRESHOLDS_MAX]; /* the same, read */
-  struct options_number threshold, floor_us, timeout, budget;           /* percent, microseconds, seconds */
-  struct options_whole seed, rounds, processes, controls, profile;
+  struct options_number threshold, floor_us;                            /* percent, microseconds */
+  struct options_number timeout, budget, time_budget, cool_down;        /* seconds */
+  struct options_whole seed, rounds, processes, controls, profile, sentinel;
   const char *json, *csv, *gbench, *html, *journal, *base_json, *keep;
-  const char *shard;
+  const char *shard, *order;
   struct shard shard_value; /* the same, read */
   const char *resume;       /* "anyway", or "" when it was given without a word */
   const char *compare_json, *markdown, *junit, *annotations, *compare_html; /* where a comparison goes */

@@ -60,16 +60,17 @@ static const struct verb_row verbs[VERB_COUNT] = {
 /* Verbs that print a table or a verdict. */
 #define PRINTS (JUDGES | IN(TUNE) | IN(PLAN) | IN(REPORT) | IN(MERGE) | IN(DIAGNOSE) | IN(SELFTEST))
 
-#define AT(member)                .offset = offsetof(struct options, member)
-#define TEXT(member)              .kind = OPTION_TEXT, AT(member)
-#define CHOICE(member)            .kind = OPTION_CHOICE, AT(member)
-#define FLAG(member)              .kind = OPTION_FLAG, AT(member)
-#define COUNT(member, low, high)  .kind = OPTION_COUNT, AT(member), .least = (low), .most = (high)
-#define WORD(member)              .kind = OPTION_WORD, AT(member)
-#define WHOLE(member, low, high)  .kind = OPTION_WHOLE, AT(member), .least = (low), .most = (high)
-#define NUMBER(member, low, high) .kind = OPTION_NUMBER, AT(member), .least = (low), .most = (high)
-#define LIST(member, high)        .kind = OPTION_LIST, AT(member), .most = (high)
-#define FLAGS(...)                .flags = (__VA_ARGS__)
+#define AT(member)                  .offset = offsetof(struct options, member)
+#define TEXT(member)                .kind = OPTION_TEXT, AT(member)
+#define CHOICE(member)              .kind = OPTION_CHOICE, AT(member)
+#define FLAG(member)                .kind = OPTION_FLAG, AT(member)
+#define COUNT(member, low, high)    .kind = OPTION_COUNT, AT(member), .least = (low), .most = (high)
+#define WORD(member)                .kind = OPTION_WORD, AT(member)
+#define WHOLE(member, low, high)    .kind = OPTION_WHOLE, AT(member), .least = (low), .most = (high)
+#define NUMBER(member, low, high)   .kind = OPTION_NUMBER, AT(member), .least = (low), .most = (high)
+#define DURATION(member, low, high) .kind = OPTION_DURATION, AT(member), .least = (low), .most = (high)
+#define LIST(member, high)          .kind = OPTION_LIST, AT(member), .most = (high)
+#define FLAGS(...)                  .flags = (__VA_ARGS__)
 
 #define BASELINE "--baseline"
 
@@ -166,6 +167,17 @@ static const struct option_row rows[] = {
              "best with the default comes on top"},
     {"Measuring", "--mode", "hot|cold", IN(TUNE), CHOICE(mode), .default_value = "hot",
      .help = "the time that is to be short"},
+    {"Measuring", "--order", "sweep|seeded|shortest", IN(RUN), CHOICE(order),
+     .help = "in which order cells are measured: the sweep's (the default), at random as --seed has it, or by their "
+             "work. Reports have the sweep's order in any case"},
+    {"Measuring", "--time-budget", "TIME", IN(RUN), DURATION(time_budget, 1, 31536000),
+     .help =
+         "stop after this time (90s, 30min, 2h): the shortest cells come first, and those that there is no room for "
+         "are reported as left_out; with --resume a later run measures them"},
+    {"Measuring", "--sentinel", "N", IN(RUN), WHOLE(sentinel, 1, 10000), FLAGS(OPTION_TIMED),
+     .help = "measure one cell, the first that is timed, again after every N others, and report how its time drifts"},
+    {"Measuring", "--cool-down", "TIME", IN(RUN), DURATION(cool_down, 0.1, 3600), FLAGS(OPTION_TIMED),
+     .help = "wait this long after a cell during which the GPU slowed down for its temperature or power supply"},
     {"Measuring", "--check-only", NULL, IN(RUN), FLAG(check_only), FLAGS(OPTION_UNTIMED),
      .help = "check results, take no times"},
     {"Measuring", "--profile", "[=N]", IN(RUN), COUNT(profile, 1, 1000), FLAGS(OPTION_UNTIMED),

@@ -12,14 +12,15 @@ struct verb_row {
 };
 
 enum option_kind {
-  OPTION_TEXT,   /* const char * */
-  OPTION_CHOICE, /* const char *, one of the words that `value` separates with "|" */
-  OPTION_FLAG,   /* bool, no value */
-  OPTION_COUNT,  /* struct options_whole; a flag that may be given a number with "=", else 1 */
-  OPTION_WORD,   /* const char *; a flag that may be given the one word of `value` with "=", else "" */
-  OPTION_WHOLE,  /* struct options_whole */
-  OPTION_NUMBER, /* struct options_number */
-  OPTION_LIST,   /* struct options_list: may be repeated, `most` times */
+  OPTION_TEXT,     /* const char * */
+  OPTION_CHOICE,   /* const char *, one of the words that `value` separates with "|" */
+  OPTION_FLAG,     /* bool, no value */
+  OPTION_COUNT,    /* struct options_whole; a flag that may be given a number with "=", else 1 */
+  OPTION_WORD,     /* const char *; a flag that may be given the one word of `value` with "=", else "" */
+  OPTION_WHOLE,    /* struct options_whole */
+  OPTION_NUMBER,   /* struct options_number */
+  OPTION_DURATION, /* struct options_number, in seconds; "90", "90s", "30min", "2h" */
+  OPTION_LIST,     /* struct options_list: may be repeated, `most` times */
 };
 
 enum option_flag {

@@ -41,6 +41,28 @@ static struct status read_number(const struct option_row *row, struct options_nu
   return out->value < row->least ? out_of_range(row, out->text, "too small") : status_ok();
 }
 
+/* A number with the unit behind it. */
+static struct status read_duration(const struct option_row *row, struct options_number *out) {
+  static const struct {
+    const char *name;
+    double seconds;
+  } units[] = {{"", 1}, {"s", 1}, {"min", 60}, {"h", 3600}};
+  char *end = NULL;
+  out->value = NAN;
+  if (out->text == NULL) return status_ok();
+  const double number = strtod(out->text, &end);
+  for (size_t i = 0; i < sizeof units / sizeof *units && end != out->text; ++i) {
+    if (strcmp(end, units[i].name) == 0) out->value = number * units[i].seconds;
+  }
+  if (out->value >= row->least && out->value <= row->most) return status_ok();
+  return status_make(STATUS_USAGE, "%s %.60s is %s; give %g s to %g h, such as 90s, 30min or 2h", row->name,
+                     out->text,
+                     isnan(out->value)         ? "not a time"
+                     : out->value < row->least ? "too short"
+                                               : "too long",
+                     row->least, row->most / 3600);
+}
+
 /* row->value is "this|that". */
 static struct status check_choice(const struct option_row *row, const char *text) {
   if (text == NULL) return status_ok();
@@ -67,6 +89,7 @@ static struct status read_value(const struct option_row *row, struct options *ou
     case OPTION_WHOLE:
     case OPTION_COUNT: return read_whole(row, member);
     case OPTION_NUMBER: return read_number(row, member);
+    case OPTION_DURATION: return read_duration(row, member);
     case OPTION_CHOICE: return check_choice(row, *(const char **)member);
     case OPTION_WORD: return check_word(row, *(const char **)member);
     case OPTION_TEXT:

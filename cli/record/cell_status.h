@@ -14,7 +14,8 @@
   X(error, EXIT_CODE_COVERAGE)         /* a call failed; the reason names it */                        \
   X(crashed, EXIT_CODE_COVERAGE)       /* the worker process died on this cell */                      \
   X(timeout, EXIT_CODE_COVERAGE)       /* the worker was stopped at the cell's deadline */             \
-  X(implausible, EXIT_CODE_COVERAGE)   /* faster than its shape can be computed; has no speed */
+  X(implausible, EXIT_CODE_COVERAGE)   /* faster than its shape can be computed; has no speed */       \
+  X(left_out, EXIT_CODE_COVERAGE)      /* the run's time budget had no room for it; not started */
 
 enum cell_status {
 #define CELL_ENUM(name, exit) CELL_##name,

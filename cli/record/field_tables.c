@@ -306,6 +306,26 @@ const struct field record_tool_fields[] = {
 };
 
 static bool was_merged(const void *run) { return ((const struct run_info *)run)->merged_shards > 0; }
+static bool has_budget(const void *run) { return ((const struct run_info *)run)->time_budget_s > 0; }
+
+static const struct field sentinel_mode_fields[] = {
+    FIELD("first_us", F64, struct sentinel_mode, first_us),
+    FIELD("last_us", F64, struct sentinel_mode, last_us),
+    FIELD("min_us", F64, struct sentinel_mode, min_us),
+    FIELD("max_us", F64, struct sentinel_mode, max_us),
+    FIELD("drift_ratio", F64, struct sentinel_mode, drift_ratio),
+    {0},
+};
+
+static const struct field sentinel_fields[] = {
+    FIELD_TEXT_OF("key", struct sentinel, key),
+    FIELD_TEXT_OF("variant", struct sentinel, variant),
+    FIELD("count", U32, struct sentinel, count),
+    FIELD("cold", OBJECT, struct sentinel, mode[TIME_COLD], .fields = sentinel_mode_fields),
+    FIELD("hot", OBJECT, struct sentinel, mode[TIME_HOT], .fields = sentinel_mode_fields),
+    {0},
+};
+
 static bool was_resumed(const void *run) { return ((const struct run_info *)run)->resumed > 0; }
 
 const struct field record_run_fields[] = {
@@ -316,6 +336,9 @@ const struct field record_run_fields[] = {
     FIELD("cells", U64, struct run_info, cell_count, .alias = "cell_count"),
     FIELD_LABEL_OF("shard", struct run_info, shard, .left_out = true),
     FIELD("merged_shards", U32, struct run_info, merged_shards, .known = was_merged, .left_out = true),
+    FIELD_LABEL_OF("order", struct run_info, order, .left_out = true),
+    FIELD("time_budget_s", F64, struct run_info, time_budget_s, .known = has_budget, .left_out = true),
+    FIELD_IF("sentinel", struct run_info, sentinel, sentinel.known, sentinel_fields, .left_out = true),
     FIELD("resumed", U32, struct run_info, resumed, .known = was_resumed, .left_out = true),
     {0},
 };

@@ -20,6 +20,7 @@ static const char planned_open[] = "{\"planned_device\":";
 static const char selection_open[] = "{\"selection\":";
 static const char cell_open[] = "{\"cell\":";
 static const char again_open[] = "{\"again\":";
+static const char sentinel_open[] = "{\"sentinel\":";
 static const char resumed_open[] = "{\"resumed\":";
 static const char end_open[] = "{\"end\":";
 
@@ -31,6 +32,14 @@ struct end_line {
 static const struct field end_fields[] = {
     FIELD_TEXT_OF("state", struct end_line, state),
     FIELD("wall_s", F64, struct end_line, wall_s),
+    {0},
+};
+
+static const struct field sentinel_line_fields[] = {
+    FIELD_TEXT_OF("key", struct sentinel_line, key),
+    FIELD_TEXT_OF("variant", struct sentinel_line, variant),
+    FIELD("cold_us", F64, struct sentinel_line, us[TIME_COLD]),
+    FIELD("hot_us", F64, struct sentinel_line, us[TIME_HOT]),
     {0},
 };
 
@@ -173,6 +182,10 @@ struct status journal_selection(struct journal *journal, const struct selection 
   return write_line(journal, selection_open, selection_text(selection));
 }
 
+struct status journal_sentinel(struct journal *journal, const struct sentinel_line *line) {
+  return write_line(journal, sentinel_open, fields_to_line(sentinel_line_fields, line));
+}
+
 struct status journal_append(struct journal *journal, const struct record *record) {
   return write_line(journal, cell_open, record_to_line(record));
 }
@@ -206,7 +219,7 @@ struct reader {
   struct journal_data *data;
   bool has_header, has_end;
   char differs[RECORD_DIFFERS_MAX]; /* of what was measured since the run was continued: from the run that began */
-  size_t lost;                      /* crashed cells that a continued run may have measured again */
+  size_t lost;                      /* cells that a continued run may have measured again */
   size_t next_again; /* the record that an again line probably is about: rounds go through the cells in order */
 };
 
@@ -263,12 +276,26 @@ static struct status read_selection(struct reader *reader, const char *body, siz
   return status;
 }
 
-/* The place of a record that was read into the next free one: that of the crashed one which it replaces, if any. */
+static struct status read_sentinel(struct reader *reader, const char *body, size_t length) {
+  struct sentinel_line line;
+  memset(&line, 0, sizeof line);
+  TRY(fields_from_line("sentinel", body, length, sentinel_line_fields, &line));
+  return sentinel_add(&reader->data->run.sentinel, &line)
+             ? status_ok()
+             : status_make(STATUS_INPUT, "sentinel: is another cell than before");
+}
+
+/* May a run that goes on have measured this cell again? */
+static bool is_lost(const struct record *record) {
+  return record->status == CELL_crashed || record->status == CELL_left_out;
+}
+
+/* The place of a record that was read into the next free one: that of the lost one which it replaces, if any. */
 static struct record *place_of(struct reader *reader, const struct record *next) {
   struct journal_data *data = reader->data;
   for (size_t i = 0; i < data->record_count && reader->lost > 0; ++i) {
     const struct record *earlier = &data->records[i];
-    if (earlier->status != CELL_crashed || record_order(&earlier, &next) != 0) continue;
+    if (!is_lost(earlier) || record_order(&earlier, &next) != 0) continue;
     --reader->lost;
     return &data->records[i];
   }
@@ -315,7 +342,7 @@ static struct status read_resumed(struct reader *reader, const char *body, size_
   TRY(fields_from_line("resumed", body, length, resumed_fields, &resumed));
   reader->has_end = false;
   reader->lost = 0;
-  for (size_t i = 0; i < data->record_count; ++i) reader->lost += data->records[i].status == CELL_crashed;
+  for (size_t i = 0; i < data->record_count; ++i) reader->lost += is_lost(&data->records[i]);
   memcpy(reader->differs, resumed.differs, sizeof reader->differs);
   snprintf(data->state, sizeof data->state, "partial");
   data->run.cell_count = resumed.cell_count;
@@ -339,10 +366,9 @@ static struct status read_end(struct reader *reader, const char *body, size_t le
 static const struct line_kind {
   const char *open;
   struct status (*read)(struct reader *, const char *body, size_t length);
-} line_kinds[] = {{header_open, read_header},       {device_open_text, read_device},
-                  {planned_open, read_planned},     {cell_open, read_cell},
-                  {again_open, read_again},         {resumed_open, read_resumed},
-                  {selection_open, read_selection}, {end_open, read_end}};
+} line_kinds[] = {{header_open, read_header},       {device_open_text, read_device}, {planned_open, read_planned},
+                  {cell_open, read_cell},           {again_open, read_again},        {resumed_open, read_resumed},
+                  {selection_open, read_selection}, {sentinel_open, read_sentinel},  {end_open, read_end}};
 
 static struct status read_line(struct reader *reader, const char *line, size_t length) {
   for (size_t i = 0; i < sizeof line_kinds / sizeof *line_kinds; ++i) {

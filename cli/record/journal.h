@@ -21,6 +21,8 @@ struct status journal_device(struct journal *, const struct device_info *, const
 struct status journal_append(struct journal *, const struct record *);
 /* The cells of the whole run, of which this journal will hold a part, or hold them in another order. */
 struct status journal_selection(struct journal *, const struct selection *);
+/* What the run's sentinel took this time. */
+struct status journal_sentinel(struct journal *, const struct sentinel_line *);
 /* What round number `round`, from 1, saw of a cell that is in the journal already. */
 struct status journal_append_round(struct journal *, uint32_t round, const struct record *);
 /* That the run goes on after it had stopped. */

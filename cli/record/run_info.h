@@ -5,6 +5,7 @@
 #include <limits.h>
 
 #include "cli/base/profiled.h"
+#include "cli/record/sentinel.h"
 #include "cli/sweep/selection.h"
 
 /* A longer text ends in " ...". Written as JSON it must stay below JSON_STRING_MAX, with 6 bytes for a control byte.
@@ -39,7 +40,10 @@ struct run_info {
   uint64_t cell_count;        /* cells that the run set out to do */
   char shard[SHARD_TEXT_MAX]; /* "2/4": the part of a run that this is; "" for the whole */
   uint32_t merged_shards;     /* that this was put together from; 0: measured as a whole */
-  uint32_t resumed;           /* how often it was continued after it had stopped */
+  char order[16];             /* in which the cells were measured: "seeded", "shortest"; "": that of the sweep */
+  double time_budget_s;       /* NAN: none */
+  struct sentinel sentinel;
+  uint32_t resumed; /* how often it was continued after it had stopped */
   struct run_setup setup;
   bool quick;                       /* measured with the smaller time budget (--quick) */
   bool tuned;                       /* a search for tunables: its cells have unequal numbers of rounds */

@@ -433,11 +433,35 @@ static const struct device_info *planned_device_of(const struct report *report) 
   return NULL;
 }
 
+/* "hot 19.5 us at first, 20.1 at last (x 1.031), 19.4 to 20.1 between" */
+static void put_drift(const struct sentinel *sentinel, enum time_mode mode, char *out, size_t size) {
+  const struct sentinel_mode *seen = &sentinel->mode[mode];
+  const double values[] = {seen->first_us, seen->last_us, seen->min_us, seen->max_us};
+  char text[4][UNITS_TEXT_MAX], ratio[UNITS_TEXT_MAX];
+  if (!isfinite(seen->first_us)) return;
+  for (size_t i = 0; i < 4; ++i) units_format(values[i], text[i]);
+  units_format_fixed(seen->drift_ratio, 3, ratio);
+  text_append(out, size, "; %s %s us at first, %s at last (x %s), from %s to %s", time_mode_name(mode), text[0],
+              text[1], ratio, text[2], text[3]);
+}
+
+static void print_sentinel(FILE *file, const struct report *report) {
+  const struct sentinel *sentinel = &report->journal->run.sentinel;
+  char text[PARAGRAPH_MAX];
+  if (!sentinel->known) return;
+  snprintf(text, sizeof text, "%s of %s, measured %" PRIu32 " times", sentinel->variant, sentinel->key,
+           sentinel->count);
+  put_drift(sentinel, TIME_HOT, text, sizeof text);
+  put_drift(sentinel, TIME_COLD, text, sizeof text);
+  text_wrap(file, "sentinel: ", strlen("sentinel: "), text);
+}
+
 static struct status print_notes(FILE *file, const struct report *report, const struct text_fit *fit) {
   const struct device_info *planned = planned_device_of(report);
   print_doubts(file, report);
   print_intervals(file, report);
   print_reference(file, report);
+  print_sentinel(file, report);
   print_injected(file, report);
   if (planned != NULL) print_device(file, "planned = not measured, geometry for ", planned);
   text_fit_print(file, fit, "--csv and --json");

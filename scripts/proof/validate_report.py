@@ -18,8 +18,8 @@ except ImportError:
     sys.exit(2)
 
 RESULTS = pathlib.Path(__file__).resolve().parents[2] / "results"
-STATUSES = ["ok", "wrong", "skipped", "planned", "oom_predicted", "error", "crashed", "timeout", "implausible"]
-COVERAGE = ["oom_predicted", "error", "crashed", "timeout", "implausible"]
+STATUSES = ["ok", "wrong", "skipped", "planned", "oom_predicted", "error", "crashed", "timeout", "implausible", "left_out"]
+COVERAGE = ["oom_predicted", "error", "crashed", "timeout", "implausible", "left_out"]
 QUANTILES = ["min_us", "p25_us", "median_us", "p75_us", "p95_us", "max_us"]
 
 

@@ -1,0 +1,104 @@
+/* Orders cells, and predicts how long they take. */
+#include "cli/command/schedule.h"
+
+#include <inttypes.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "cli/record/floor.h"
+
+/* ---- order --------------------------------------------------------------------------------------------------- */
+
+const char *schedule_order_name(const struct options *o) {
+  if (o->order == NULL) return o->time_budget.text != NULL ? "shortest" : "";
+  return strcmp(o->order, "sweep") == 0 ? "" : o->order;
+}
+
+struct ordered {
+  struct cell cell;
+  size_t at;
+  double flops;
+  char hash[HASH_TEXT_MAX];
+};
+
+static int by_place(const struct ordered *left, const struct ordered *right) {
+  return (left->at > right->at) - (left->at < right->at);
+}
+
+static int by_hash(const void *a, const void *b) {
+  const struct ordered *left = a, *right = b;
+  const int order = strcmp(left->hash, right->hash);
+  return order != 0 ? order : by_place(left, right);
+}
+
+static int by_work(const void *a, const void *b) {
+  const struct ordered *left = a, *right = b;
+  const int order = (left->flops > right->flops) - (left->flops < right->flops);
+  return order != 0 ? order : by_place(left, right);
+}
+
+/* The same seed orders the same cells in the same way. */
+static void hash_cell(const struct cell *cell, uint64_t seed, char out[HASH_TEXT_MAX]) {
+  char text[CELL_NAME_MAX + 24], name[CELL_NAME_MAX];
+  cell_name(cell->attn_case->key, cell->spec.text, name);
+  const int length = snprintf(text, sizeof text, "%" PRIu64 " %s", seed, name);
+  hash_bytes(text, (size_t)length, out);
+}
+
+struct status schedule_order(const struct options *o, struct cells *cells) {
+  const char *name = schedule_order_name(o);
+  if (name[0] == '\0') return status_ok();
+  struct ordered *ordered = calloc(cells->count + 1, sizeof *ordered);
+  if (ordered == NULL) return status_make(STATUS_MEMORY, "no memory to order %zu cells", cells->count);
+  for (size_t i = 0; i < cells->count; ++i) {
+    const struct cell *cell = &cells->items[i];
+    ordered[i] = (struct ordered){.cell = *cell, .at = i, .flops = floor_flops(&cell->attn_case->shape)};
+    hash_cell(cell, o->seed.value, ordered[i].hash);
+  }
+  qsort(ordered, cells->count, sizeof *ordered, strcmp(name, "seeded") == 0 ? by_hash : by_work);
+  for (size_t i = 0; i < cells->count; ++i) cells->items[i] = ordered[i].cell;
+  free(ordered);
+  return status_ok();
+}
+
+/* ---- time ---------------------------------------------------------------------------------------------------- */
+
+static const struct schedule_variant *find(const struct schedule *schedule, const char *name) {
+  for (size_t i = 0; i < schedule->variant_count; ++i) {
+    if (strcmp(schedule->variant[i].name, name) == 0) return &schedule->variant[i];
+  }
+  return NULL;
+}
+
+void schedule_learn(struct schedule *schedule, const struct cell *cell, double wall_s) {
+  const struct schedule_variant *found = find(schedule, cell->spec.text);
+  const size_t at = found != NULL ? (size_t)(found - schedule->variant) : schedule->variant_count;
+  schedule->sum_s += wall_s;
+  schedule->longest_s = fmax(schedule->longest_s, wall_s);
+  if (at == SWEEP_VARIANTS_MAX) return;
+  schedule->variant_count += found == NULL;
+  schedule->variant[at] = (struct schedule_variant){cell->spec.text, floor_flops(&cell->attn_case->shape), wall_s};
+}
+
+double schedule_predict(const struct schedule *schedule, const struct cell *cell) {
+  const struct schedule_variant *last = find(schedule, cell->spec.text);
+  if (last == NULL) return schedule->longest_s;
+  const double ratio = floor_flops(&cell->attn_case->shape) / last->flops;
+  return last->wall_s * (ratio > 1 ? ratio : 1);
+}
+
+bool schedule_has_room(const struct schedule *schedule, const struct cell *cell, uint64_t rounds, double left_s) {
+  const double cell_s = schedule_predict(schedule, cell);
+  return cell_s + (double)(rounds - 1) * (schedule->sum_s + cell_s) <= left_s;
+}
+
+void schedule_leave_out(const struct schedule *schedule, const struct options *o, const struct cell *cell,
+                        struct record *record) {
+  record->status = CELL_left_out;
+  snprintf(
+      record->reason, sizeof record->reason,
+      "--time-budget %s has no room for its %.3g s or so; the same command with --journal and --resume measures it",
+      o->time_budget.text, schedule_predict(schedule, cell));
+}
