@@ -31,7 +31,7 @@ SPACE := $(EMPTY) $(EMPTY)
 .DEFAULT_GOAL := all
 .DELETE_ON_ERROR:
 .SUFFIXES:
-.PHONY: all example run check test test-gpu test-programs gpu-programs setup lint format format-check asan check-spills \
+.PHONY: all example run check test test-gpu coverage fuzz fuzz-smoke fuzz-programs replay-programs test-programs gpu-programs setup lint format format-check asan check-spills \
         compile-commands features help clean install uninstall FORCE
 FORCE:
 
@@ -154,6 +154,7 @@ CU_SOURCES += $(wildcard kernels/cuda/*.cu)
 endif
 FAULT_SOURCES := $(wildcard tests/faults/*.c tests/faults/*.cu)
 UNIT_SOURCES := $(wildcard tests/unit_*.c)
+FUZZ_SOURCES := $(wildcard tests/fuzz/fuzz_*.c)
 GPU_SOURCES := $(if $(filter 1,$(WITH_CUDA)),$(wildcard tests/gpu_*.c tests/gpu/gpu_*.c))
 
 object = $(addprefix $(BUILD)/,$(addsuffix .o,$(1)))
@@ -168,6 +169,8 @@ FAULTY_OBJECTS := $(filter-out $(call object,kernels/registry.c) $(BUILD)/gen/ke
     $(FAULTY_REGISTRY) $(FAULTY_RESOURCES).o $(call object,$(FAULT_SOURCES))
 FAULT_KERNELS := $(call object,$(filter %.cu,$(FAULT_SOURCES)))
 UNITS := $(patsubst tests/%.c,$(BUILD)/tests/%,$(UNIT_SOURCES))
+FUZZERS := $(patsubst tests/fuzz/%.c,$(BUILD)/tests/fuzz/%,$(FUZZ_SOURCES))
+REPLAYS := $(patsubst tests/fuzz/fuzz_%.c,$(BUILD)/tests/replay_%,$(FUZZ_SOURCES))
 GPU_PROGRAMS := $(foreach source,$(GPU_SOURCES),$(BUILD)/tests/$(basename $(notdir $(source))))
 EXAMPLE_SOURCES := $(wildcard kernels/example/*.cu)
 EXAMPLE_OBJECTS := $(call object,$(EXAMPLE_SOURCES))
@@ -216,6 +219,19 @@ test-gpu:
 asan:
 	@scripts/build/setup.sh test
 	@+$(RUN_TESTS) asan
+
+## coverage: how many lines of cli/ the tests run; fails below 97 %
+coverage:
+	@scripts/build/setup.sh test
+	@+$(RUN_TESTS) coverage
+
+## fuzz-smoke: every reader on random input for 30 s, from the kept corpus (needs clang; FUZZ_SECONDS= changes it)
+fuzz-smoke:
+	@+MAKE='$(MAKE)' scripts/build/fuzz.sh smoke $(or $(FUZZ_SECONDS),30)
+
+## fuzz: the same for 10 minutes each; what reaches new code is added to the corpus, tests/fuzz/corpus
+fuzz:
+	@+MAKE='$(MAKE)' scripts/build/fuzz.sh grow $(or $(FUZZ_SECONDS),600)
 
 ## setup: install what building and testing need (apt), or print the command to type
 setup:
@@ -318,6 +334,10 @@ print-%:
 
 gpu-programs: $(BUILD)/attnbench $(GPU_PROGRAMS) $(FAULTY) $(EXAMPLES) $(PLUGINS)
 test-programs: gpu-programs $(UNITS)
+# With SANITIZE=fuzzer-no-link,...: scripts/build/fuzz.sh says how.
+fuzz-programs: $(FUZZERS)
+# The same targets on their corpora, once, without libFuzzer.
+replay-programs: $(REPLAYS)
 
 # ---- rules ------------------------------------------------------------------------------------------------------
 
@@ -412,6 +432,13 @@ $(UNITS) $(GPU_PROGRAMS): private LINK_EXTRA = $(CMOCKA_LIBS)
 $(UNITS): $(BUILD)/tests/%: $(BUILD)/tests/%.c.o $(LIB_OBJECTS) $(OBJECT_LIST)
 	$(LINK)
 
+$(FUZZERS): private LINK_EXTRA = -fsanitize=fuzzer
+$(FUZZERS): $(BUILD)/tests/fuzz/%: $(BUILD)/tests/fuzz/%.c.o $(LIB_OBJECTS) $(OBJECT_LIST)
+	$(LINK)
+
+$(REPLAYS): $(BUILD)/tests/replay_%: $(BUILD)/tests/fuzz/fuzz_%.c.o $(BUILD)/tests/fuzz/replay.c.o $(LIB_OBJECTS) $(OBJECT_LIST)
+	$(LINK)
+
 define gpu_program
 $(BUILD)/tests/$(basename $(notdir $(1))): $(BUILD)/$(1).o $(LIB_OBJECTS) $(OBJECT_LIST)
 	$$(LINK)
@@ -435,4 +462,4 @@ $(PLUGINS): %.so: %.c.o
 
 .SECONDARY:
 -include $(EXAMPLE_OBJECTS:.o=.d) $(PLUGINS:.so=.c.d)
--include $(patsubst %.o,%.d,$(OBJECTS) $(FAULTY_OBJECTS) $(call object,$(UNIT_SOURCES) $(GPU_SOURCES)))
+-include $(patsubst %.o,%.d,$(OBJECTS) $(FAULTY_OBJECTS) $(call object,$(UNIT_SOURCES) $(FUZZ_SOURCES) tests/fuzz/replay.c $(GPU_SOURCES)))

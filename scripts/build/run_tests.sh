@@ -6,6 +6,7 @@
 #   run_tests.sh cpu    lint, build, units, command line, spills, and units and command line under sanitizers;
 #                       GPU tests are listed as skipped
 #   run_tests.sh asan   the sanitizer rungs alone, all of them
+#   run_tests.sh coverage   units and command line without CUDA, and how much of cli/ they run
 #   run_tests.sh gpu    the tests that need a GPU; exit 77 when there is none
 #   run_tests.sh gpu --no-build   the same with what ATTNBENCH_BUILD holds, where there is no compiler
 #   run_tests.sh gpu-missing      exit 0 when this machine has no NVIDIA GPU
@@ -22,6 +23,8 @@ MAKE=${MAKE:-make}
 BATS=${BATS:-bats}
 LOGS=build/test-logs
 SANITIZERS=(CUDA=0 "SANITIZE=address,undefined")
+COVERED=(CUDA=0 WERROR=0 "CFLAGS=-O0 -g --coverage" LDFLAGS=--coverage)
+COVERED_LEAST=97 # percent of lines of cli/
 JOBS=${TEST_JOBS:-$((2 * $(nproc 2>/dev/null || echo 1)))}
 # Tests of scripts and of the build: the program's own code has other tests.
 NOT_SANITIZED="build.bats gate_ci.bats gate_trials.bats install.bats profile_scripts.bats results.bats sdpa_baseline.bats update_baseline.bats"
@@ -275,11 +278,19 @@ with_sanitizers() {
 # later_sanitized EXCEPT: the sanitized units and command-line tests but those of EXCEPT.
 later_sanitized() {
   local folder
-  build "build with sanitizers" "${SANITIZERS[@]}" test-programs || return
+  build "build with sanitizers" "${SANITIZERS[@]}" test-programs replay-programs || return
   folder=$(build_folder "${SANITIZERS[@]}")
   rm -f "$LOGS"/sanitizer.*
   later_command_line "sanitized: " "$folder" "$NOT_SANITIZED $1" with_sanitizers
   later_units "sanitized: " "$folder" "$1" with_sanitizers
+  later "sanitized: fuzz corpora" with_sanitizers replay_corpora "$folder"
+}
+
+# What the fuzz targets once found, and what reaches their code (scripts/build/fuzz.sh).
+replay_corpora() {
+  local program code=0
+  for program in "$1"/tests/replay_*; do "$program" "tests/fuzz/corpus/${program##*/replay_}" || code=$?; done
+  return "$code"
 }
 
 gpu_missing() {
@@ -346,6 +357,18 @@ asan() {
   rung "sanitized: reports" sanitizer_reports "$LOGS/sanitizer"
 }
 
+# Tests of the build build other programs.
+coverage() {
+  local folder
+  build "build that counts lines" "${COVERED[@]}" test-programs || return
+  folder=$(build_folder "${COVERED[@]}")
+  find "$folder" -name '*.gcda' -delete
+  later_command_line "" "$folder" "build.bats install.bats"
+  later_units "" "$folder" ""
+  run_queue
+  rung "coverage" scripts/build/coverage.sh "$folder" "$COVERED_LEAST"
+}
+
 gpu() {
   local folder
   if gpu_missing; then
@@ -371,9 +394,10 @@ main() {
     check) check ;;
     cpu) cpu ;;
     asan) asan ;;
+    coverage) coverage ;;
     gpu) gpu "${2:-}" || code=$? ;;
     *)
-      echo "usage: ${0##*/} lint|check|cpu|asan|gpu [--no-build]|gpu-missing" >&2
+      echo "usage: ${0##*/} lint|check|cpu|asan|coverage|gpu [--no-build]|gpu-missing" >&2
       exit 2
       ;;
   esac

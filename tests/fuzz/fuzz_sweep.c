@@ -1,14 +1,8 @@
 /* libFuzzer entry: any bytes as a sweep file. Besides memory errors it looks for a failure without a message and for
  * an accepted sweep that breaks the promises of cli/sweep/sweep.h. */
-#include <stdint.h>
-#include <stdlib.h>
-#include <string.h>
-
 #include "cli/sweep/sweep.h"
 
-static void expect(int promise) {
-  if (!promise) abort();
-}
+#include "tests/fuzz/fuzz.h"
 
 static void check_case(const struct attn_case *made) {
   const struct attn_shape *shape = &made->shape;
@@ -20,8 +14,6 @@ static void check_case(const struct attn_case *made) {
   expect(shape->Sq >= 1 && shape->Sq <= SWEEP_S_MAX && shape->Skv >= 1 && shape->Skv <= SWEEP_S_MAX);
   expect(shape->D >= 1 && shape->D <= SWEEP_D_MAX && (unsigned)shape->dtype < ATTN_DTYPE_COUNT);
 }
-
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
   struct sweep sweep;
