@@ -29,9 +29,9 @@ awk -v least="$least" '
   END {
     if (lines == 0) { print "not ok - no line was counted"; exit 1 }
     percent = 100 * ran / lines
-    printf "%s - %.2f %% of %d lines of cli/ ran (at least %s), %.2f %% of %d branches\n", percent >= least ? "ok" : "not ok", percent,
+    printf "%s - %.2f %% of %d lines of cli/ ran (at least %s), %.2f %% of %d branches\n", (percent >= least ? "ok" : "not ok"), percent,
       lines, least, 100 * taken / branches, branches
-    exit percent < least
+    exit !(percent >= least)
   }' "$build/coverage.txt" || failed=1
 awk '$2 < 97 { printf "# %6.2f %% of %4d lines  %s\n", $2, $3, $1 }' "$build/coverage.txt" | sort -n -k2 | head -n 40
 exit "${failed:-0}"
