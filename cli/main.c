@@ -1,5 +1,6 @@
 /* attnbench: verbs to commands to exit code, and the only place that prints an error. */
 #include <fcntl.h>
+#include <signal.h>
 #include <stdio.h>
 #include <unistd.h>
 
@@ -90,6 +91,8 @@ int main(int argc, char **argv) {
   struct options options;
   struct outcome outcome = {.code = EXIT_CODE_OK};
   fill_standard_streams();
+  /* Also for verbs that watch no signals: a file that may not grow is an output that cannot be written. */
+  signal(SIGXFSZ, SIG_IGN);
   struct status status = options_parse(argc, argv, &options);
   const bool about = options.help || options.version;
   if (!status_failed(&status)) status = about ? print_about(&options) : run_watched(&options, &invocation, &outcome);

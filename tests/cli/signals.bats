@@ -148,6 +148,11 @@ expect_childless() { # fails while anything that runs was started with MARK in i
   status=$(cat "$TMP/status")
   expect_status 8
   expect_err 'File too large'
+  tiny --json "$TMP/whole.json"
+  (ulimit -f 1 && attn report "$TMP/whole.json" --json "$TMP/r.json"; echo "$status" >"$TMP/status")
+  status=$(cat "$TMP/status")
+  expect_status 8
+  [ ! -e "$TMP/r.json" ] || fail "half a file was left"
 }
 
 @test "an output in the place of the run's own journal is refused" {
