@@ -9,11 +9,12 @@ static uint64_t ceil_div(uint64_t n, uint64_t d) { return n / d + (n % d != 0); 
 static uint64_t feature_of(enum pick_feature feature, const struct attn_shape *s, const struct device_info *device) {
   const uint64_t sms = device->sms > 0 ? device->sms : 1, heads = (uint64_t)s->B * s->Hq;
   switch (feature) {
+    case PICK_CC: return 10 * device->cc_major + device->cc_minor;
     case PICK_DTYPE_BYTES: return attn_dtype_bytes(s->dtype);
     case PICK_D: return s->D;
-    case PICK_SQ: return s->Sq;
     case PICK_SKV: return s->Skv;
-    case PICK_GROUP: return s->Hq / s->Hkv;
+    case PICK_CAUSAL: return s->causal;
+    case PICK_GROUP_ROWS: return (uint64_t)s->Sq * (s->Hq / s->Hkv);
     case PICK_ROWS_PER_SM: return ceil_div(heads * s->Sq, sms);
     case PICK_TILES_PERCENT: return ceil_div(100 * heads * ceil_div(s->Sq, 64), sms);
     case PICK_NOTHING: break;

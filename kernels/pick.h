@@ -11,11 +11,12 @@ extern "C" {
 /* What the rules of a table look at. */
 enum pick_feature {
   PICK_NOTHING,
+  PICK_CC,          /* compute capability, 90 for 9.0 */
   PICK_DTYPE_BYTES, /* 2 or 4 */
   PICK_D,
-  PICK_SQ,
   PICK_SKV,
-  PICK_GROUP,         /* query heads of a KV head */
+  PICK_CAUSAL,        /* 0 or 1 */
+  PICK_GROUP_ROWS,    /* query rows that share their keys: Sq * Hq / Hkv */
   PICK_ROWS_PER_SM,   /* B * Hq * Sq over the SMs, rounded up */
   PICK_TILES_PERCENT, /* tiles of 64 query rows, B * Hq * ceil(Sq / 64), in percent of the SMs, rounded up */
 };
@@ -31,7 +32,7 @@ struct pick_setting {
   int32_t value;
 };
 
-enum { PICK_LIMITS_MAX = 4, PICK_SETTINGS_MAX = 2, PICK_SPEC_MAX = 96 };
+enum { PICK_LIMITS_MAX = 5, PICK_SETTINGS_MAX = 2, PICK_SPEC_MAX = 96 };
 
 /* The first rule whose limits hold, and whose variant takes the shape on the device, is taken. */
 struct pick_rule {

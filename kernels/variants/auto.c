@@ -11,6 +11,8 @@
 
 #define AT_MOST(feature, most) \
   { PICK_##feature, 0, (most) }
+#define IS(feature, value) \
+  { PICK_##feature, (value), (value) }
 #define AT_LEAST(feature, least) \
   { PICK_##feature, (least), UINT64_MAX }
 
@@ -23,6 +25,20 @@ static const struct pick_rule rules[] = {
     /* 7.0 us against 11.6 at S = 48. */
     {"one_query", .when = {AT_LEAST(DTYPE_BYTES, 4), AT_MOST(SKV, 64), AT_MOST(ROWS_PER_SM, 1), AT_MOST(D, 128)},
      .why = "fp32, at most 64 keys, an SM for every query row"},
+    /* Of wgmma's time: 0.50 to 0.95 up to 73 % of the SMs at D = 64 (1.03 at 97 %), under a causal mask 0.94 and 0.97
+     * at 158 and 194 % (1.14 at 291 %), and 0.83 to 0.91 at 100 keys whatever the grid. At D = 128 0.67 to 0.83 up to
+     * 25 %, 0.95 causal and 1.08 full at 49 % and 128 keys. */
+    {"cluster_split", .when = {IS(CC, 90), IS(D, 64), AT_MOST(TILES_PERCENT, 85)},
+     .why = "compute capability 9.0, q tiles for less than the SMs: clusters of blocks share the keys of a tile"},
+    {"cluster_split", .when = {IS(CC, 90), IS(D, 64), AT_MOST(TILES_PERCENT, 200), IS(CAUSAL, 1)},
+     .why = "compute capability 9.0, causal, two q tiles for an SM or fewer: tiles of 64 rows mask little"},
+    {"cluster_split", .when = {IS(CC, 90), IS(D, 64), AT_MOST(TILES_PERCENT, 400), AT_MOST(SKV, 104)},
+     .why = "compute capability 9.0, about 100 keys: tiles of 64 rows and keys waste little"},
+    {"cluster_split", .when = {IS(CC, 90), IS(D, 128), AT_MOST(TILES_PERCENT, 30)},
+     .why = "compute capability 9.0, q tiles for a quarter of the SMs: clusters of blocks share the keys of a tile"},
+    {"cluster_split", .when = {IS(CC, 90), IS(D, 128), AT_MOST(TILES_PERCENT, 50), IS(CAUSAL, 1)},
+     .why =
+         "compute capability 9.0, causal, q tiles for half of the SMs: clusters of blocks share the keys of a tile"},
     {"wgmma", .why = "compute capability 9.0, 16-bit types, D up to 256: twice the rate of mma.sync"},
     {"d_split", .why = "D of 256 and more: D is on the grid, so a few heads fill the GPU"},
     /* 7.4 us against 9.9 (8 tiles, 512 keys), 19.4 against 30.2 (32 tiles, 2048 keys); but 12.2 against 10.1 (64
@@ -41,7 +57,7 @@ static const struct pick_rule rules[] = {
 };
 
 static const struct pick_table table = {
-    .version = "table 1, measured on an H200 (results/h200)",
+    .version = "table 2, measured on an H200 (results/h200)",
     .rules = rules,
     .count = sizeof rules / sizeof *rules,
 };

@@ -21,7 +21,7 @@ load helper
 @test "list and describe say what auto picks from, and why" {
   attn list auto
   expect_status 0
-  expect_out 'picks the first of these that takes the shape; table 1'
+  expect_out_matches 'picks the first of these that takes the shape; table [0-9]+, measured on'
   expect_out 'scalar_quad:vec=1: CUDA cores, a full GPU'
   refute_out 'one block per query row'
   attn list --json auto wmma
