@@ -290,6 +290,8 @@ INCLUDE = $(DESTDIR)$(PREFIX)/include/attnbench/kernels
 SHARE = $(DESTDIR)$(PREFIX)/share/attnbench
 MAN = $(DESTDIR)$(PREFIX)/share/man/man1
 COMPLETIONS = $(DESTDIR)$(PREFIX)/share/bash-completion/completions
+ZSH_COMPLETIONS = $(DESTDIR)$(PREFIX)/share/zsh/site-functions
+FISH_COMPLETIONS = $(DESTDIR)$(PREFIX)/share/fish/vendor_completions.d
 PKGCONFIG = $(DESTDIR)$(PREFIX)/share/pkgconfig
 copy = install -d $(1) && install -m $(if $(3),$(3),644) $(2) $(1)
 
@@ -303,15 +305,18 @@ install: all
 	$(call copy,$(SHARE)/scripts/lib,$(wildcard scripts/lib/*.py))
 	$(call copy,$(INCLUDE),$(PUBLIC_HEADERS))
 	$(call copy,$(INCLUDE)/tiles,kernels/tiles/tensor_map.cuh)
-	install -d $(MAN) $(COMPLETIONS) $(PKGCONFIG)
+	install -d $(MAN) $(COMPLETIONS) $(ZSH_COMPLETIONS) $(FISH_COMPLETIONS) $(PKGCONFIG)
 	./attnbench generate man >$(MAN)/attnbench.1
 	./attnbench generate bash >$(COMPLETIONS)/attnbench
+	./attnbench generate zsh >$(ZSH_COMPLETIONS)/_attnbench
+	./attnbench generate fish >$(FISH_COMPLETIONS)/attnbench.fish
 	printf 'Name: attnbench\nDescription: headers for kernels that attnbench loads\nVersion: %s\nCflags: -I%s\n' \
 	  '$(VERSION)' '$(PREFIX)/include/attnbench' >$(PKGCONFIG)/attnbench.pc
 
 ## uninstall: remove what install copied
 uninstall:
-	rm -f $(DESTDIR)$(PREFIX)/bin/attnbench $(PKGCONFIG)/attnbench.pc $(MAN)/attnbench.1 $(COMPLETIONS)/attnbench
+	rm -f $(DESTDIR)$(PREFIX)/bin/attnbench $(PKGCONFIG)/attnbench.pc $(MAN)/attnbench.1 $(COMPLETIONS)/attnbench \
+	  $(ZSH_COMPLETIONS)/_attnbench $(FISH_COMPLETIONS)/attnbench.fish
 	rm -rf $(SHARE) $(DESTDIR)$(PREFIX)/include/attnbench
 
 ## clean: remove everything that was built
