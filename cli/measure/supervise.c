@@ -237,7 +237,8 @@ static struct status ask_alone(struct supervisor *s, const struct cell_request *
   alone.reference[0] = '\0';
   if (s->channel.pid == 0) TRY(start_worker(s));
   TRY(ask_cell(s, &alone, out));
-  if (out->status != CELL_ok || request->check_only || strcmp(request->reference, out->variant) == 0)
+  if (out->status != CELL_ok || request->check_only || request->again ||
+      strcmp(request->reference, out->variant) == 0)
     return status_ok();
   snprintf(out->speedup.reference, sizeof out->speedup.reference, "%s", request->reference);
   snprintf(out->speedup.reason, sizeof out->speedup.reason, "%s", s->bad_reason);
