@@ -505,6 +505,19 @@ static void cluster_split_shares_keys_until_the_gpu_is_full(void **state) {
   }
 }
 
+static void cluster_split_has_no_clusters_where_an_sm_gets_the_work_of_three_blocks(void **state) {
+  (void)state;
+  for (uint32_t B = 1; B <= 64; B *= 2)
+    for (uint32_t S = 64; S <= 2048; S *= 2)
+      for (int causal = 0; causal < 2; causal++) {
+        struct point p = point_of("cluster_split", "h200", square(B, 8, S, 64, ATTN_F16));
+        p.shape.causal = causal;
+        const struct attn_plan plan = plan_of(&p);
+        const uint32_t cluster = plan.pass[0].cluster[0], blocks = B * 8 * (S / 64) * cluster;
+        assert_true(cluster == 1 || blocks <= 132 * (causal ? 4 : 2));
+      }
+}
+
 static void cluster_split_holds_a_second_stage_only_for_a_second_tile(void **state) {
   (void)state;
   struct point p = point_of("cluster_split", "h200", square(1, 1, 256, 64, ATTN_F16));
@@ -892,6 +905,7 @@ int main(void) {
       cmocka_unit_test(mma_swizzle_saves_the_padding),
       cmocka_unit_test(mma_swizzle_refuses_more_q_tiles_than_a_grid_has_blocks),
       cmocka_unit_test(cluster_split_shares_keys_until_the_gpu_is_full),
+      cmocka_unit_test(cluster_split_has_no_clusters_where_an_sm_gets_the_work_of_three_blocks),
       cmocka_unit_test(cluster_split_holds_a_second_stage_only_for_a_second_tile),
       cmocka_unit_test(cluster_split_needs_9_0_for_clusters_and_wgmma_alone),
       cmocka_unit_test(cluster_split_refuses_what_no_kernel_takes),

@@ -21,7 +21,7 @@
  *   130; long keys for few queries (Sq = 64, Skv = 2048).
  *
  * Cannot: win when the GPU is full: no overlap of softmax and products inside a warpgroup, no turns, Q fetched once
- *   for each share. At B * H = 64, S = 512 it takes 1.6 times the time of `wgmma`.
+ *   for each share. At B * H = 64, S = 512 it takes 1.3 times the time of `wgmma`.
  *
  * Budget: registers per thread at D = 64 / 128: S 32, P 16 in the places of S, O 32 / 64, about 35 more: 101 / 132 of
  *   255. Shared memory: Q 8 / 16 KB; for each warpgroup one or two stages of K and V, 16 / 32 KB;
@@ -35,7 +35,7 @@
  *   1,1,256,64     3.04   4.11   6.87        2,8,333,64           5.52   5.75   10.1
  *   1,1,512,64     3.57   5.70   8.88        4,8,64x2048,64       8.79   14.4   20.5
  *   1,1,1024,64    4.46   8.62   12.7        1,4,512,128          6.04   7.26   11.2
- *   8,8,128,64     3.85   3.74   7.93        4,16,512,64          17.5   11.1   15.4
+ *   8,8,128,64     3.85   3.74   7.93        2,8,777,64 causal    8.70   9.23   14.5
  *
  * Rungs, us at 1,1,128,64 and 1,8,512,64. The clock inside the kernel showed that launches begin with cold
  * instruction and constant caches, and that straight code costs 2.5 clocks an instruction; so each rung is less code:
@@ -139,15 +139,15 @@ static uint32_t cluster_split_smem(const attn_shape &shape, const Shape &s) {
   return group_tile::layout_of(s, cluster_split_stages(shape, s)).end;
 }
 
-/* As a sum of what the table says. Under a causal mask further blocks have half the tiles. Clusters that leave an SM
- * more than two blocks were not measured, and share keys that single blocks would each fetch once. */
+/* As a sum of what the table says. Under a causal mask further blocks have half the tiles. The table's clusters were
+ * measured with up to the work of two blocks on an SM; beyond they lose (8,8,256,64: 7.5 us against 6.6). */
 static double cluster_split_cost(const attn_shape &shape, const ClusterSplitKernel &kernel,
                                  const device_info &device) {
   const Shape &s = kernel.shape;
   const uint32_t tiles = ceil_div(ceil_div(shape.Skv, s.keys), s.groups * s.cluster);
   const double blocks = (double)shape.B * shape.Hq * ceil_div(shape.Sq, group_tile::rows_of(s)) * s.cluster,
                load = blocks / device.sms, further = load > 1 ? load - 1 : 0;
-  if (s.cluster > 1 && load > 2) return HUGE_VAL;
+  if (s.cluster > 1 && load > (shape.causal ? 4 : 2)) return HUGE_VAL;
   return kernel.first + kernel.full * (load < 1 ? load : 1) + (tiles - 1) * kernel.step +
          further * (kernel.block + tiles * kernel.block_step * (shape.causal ? 0.5 : 1.0));
 }
