@@ -600,7 +600,7 @@ static void wgmma_chooses_rows_by_how_many_blocks_they_make(void **state) {
       {1, 8, 512, 64, 64, 64, false},     /* all blocks at once, short ones */
       {4, 16, 512, 64, 256, 128, false},  /* one round of long blocks, no second one */
       {32, 32, 512, 64, 256, 132, false}, /* 512 is two tiles of 256, but not of 192 */
-      {32, 32, 512, 64, 128, 132, true},  /* the diagonal wastes less of short tiles */
+      {32, 32, 512, 64, 256, 132, true},  /* what only other rows of the tile attend is left out */
       {1, 32, 16384, 64, 256, 132, true},  {1, 4, 512, 128, 64, 32, false},
       {16, 16, 1024, 128, 128, 132, true}, {1, 8, 16384, 256, 128, 132, false},
   };
