@@ -138,7 +138,9 @@ struct status plugin_status(const struct status *status) {
 
 enum { GRID_X_MAX = INT32_MAX, GRID_YZ_MAX = 65535, PASS_NAME_MAX = 23 };
 /* Whoever plans a launch knows what its axes walk over: not ATTN_COVERS_UNKNOWN. */
-enum { COVERS_ALL = ATTN_COVERS_B | ATTN_COVERS_H | ATTN_COVERS_Q | ATTN_COVERS_SPLIT | ATTN_COVERS_D };
+enum {
+  COVERS_ALL = ATTN_COVERS_B | ATTN_COVERS_H | ATTN_COVERS_Q | ATTN_COVERS_SPLIT | ATTN_COVERS_D | ATTN_COVERS_HKV
+};
 
 /* The product of three sizes that may be anything, without overflow; 0 when one of them is. */
 static uint64_t product_of(const uint32_t size[3], uint64_t most) {
@@ -183,7 +185,7 @@ static const char *pass_problem(const struct attn_pass *pass, const struct devic
        "plan: dynamic_smem_bytes is above the device's smem_per_block_bytes; supports must refuse this shape"},
       {(uint64_t)pass->row_threads + pass->producer_threads > threads,
        "plan: row_threads and producer_threads together must be at most the threads of a block"},
-      {(pass->covers[0] | pass->covers[1] | pass->covers[2]) > COVERS_ALL && !pass_is_unknown(pass),
+      {((pass->covers[0] | pass->covers[1] | pass->covers[2]) & ~(unsigned)COVERS_ALL) != 0 && !pass_is_unknown(pass),
        "plan: covers holds bits of enum attn_cover"},
   };
   for (size_t i = 0; i < sizeof rules / sizeof *rules; ++i) {

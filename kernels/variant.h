@@ -93,6 +93,7 @@ enum attn_cover {
   ATTN_COVERS_SPLIT = 8,    /* splits of the keys */
   ATTN_COVERS_D = 16,       /* chunks of the head dimension */
   ATTN_COVERS_UNKNOWN = 32, /* a library's kernel, or one from a file: nobody told */
+  ATTN_COVERS_HKV = 64,     /* KV heads: the queries of all query heads of one are rows of the same q tiles */
 };
 
 /* A kernel in a file that was compiled by anything: a cubin, a fat binary or PTX. Unlike a kernel with a host handle

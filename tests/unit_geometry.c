@@ -131,12 +131,15 @@ static void check_block(const struct point *p, const struct attn_pass *pass) {
   CHECK(p, occupancy_of(device, (uint32_t)threads, 0, pass->dynamic_smem_bytes).resident_blocks >= 1);
 }
 
-/* Least size of an axis that covers these dimensions of the problem. */
-static uint64_t items_covered(const struct point *p, const struct attn_plan *plan, unsigned covers) {
+/* Least size of an axis that covers these dimensions of the problem. `packed`: a KV head's query heads share q tiles.
+ */
+static uint64_t items_covered(const struct point *p, const struct attn_plan *plan, unsigned covers, bool packed) {
   uint64_t items = 1;
   if (covers & ATTN_COVERS_B) items *= p->shape.B;
   if (covers & ATTN_COVERS_H) items *= p->shape.Hq;
-  if (covers & ATTN_COVERS_Q) items *= ceil_div(p->shape.Sq, plan->tile_q);
+  if (covers & ATTN_COVERS_HKV) items *= p->shape.Hkv;
+  if (covers & ATTN_COVERS_Q)
+    items *= ceil_div(packed ? p->shape.Sq * (p->shape.Hq / p->shape.Hkv) : p->shape.Sq, plan->tile_q);
   if (covers & ATTN_COVERS_SPLIT) items *= plan->splits;
   return items;
 }
@@ -153,7 +156,8 @@ static uint64_t tiles_of_a_block(const struct point *p) { return strcmp(p->varia
 
 static void check_axis(const struct point *p, const struct attn_plan *plan, const struct attn_pass *pass,
                        size_t axis) {
-  const uint64_t items = items_covered(p, plan, pass->covers[axis]);
+  const bool packed = ((pass->covers[0] | pass->covers[1] | pass->covers[2]) & ATTN_COVERS_HKV) != 0;
+  const uint64_t items = items_covered(p, plan, pass->covers[axis], packed);
   const struct device_info *device = &p->model->info;
   const uint32_t resident = occupancy_of(device, pass->block[0], 0, pass->dynamic_smem_bytes).resident_blocks;
   if (axis != 0 || !is_persistent(p)) {
@@ -370,7 +374,8 @@ static void cuda_core_variants_take_f32_and_tensor_variants_refuse_it(void **sta
     bool takes;
   } rows[] = {{"serial", true},    {"scalar", true},       {"scalar_quad", true},      {"wmma", false},
               {"cp_async", false}, {"split_kv", false},    {"split_kv_atomic", false}, {"one_query", true},
-              {"wmma_qk", false},  {"mma_swizzle", false}, {"cluster_split", false},   {"wgmma", false}};
+              {"wmma_qk", false},  {"mma_swizzle", false}, {"cluster_split", false},   {"wgmma", false},
+              {"decode", false}};
   for (size_t i = 0; i < COUNT(rows); i++) {
     const struct point p = point_of(rows[i].name, "l4", square(1, 8, 512, 128, ATTN_F32));
     assert_int_equal(refusal(&p) == NULL, rows[i].takes);
@@ -566,6 +571,79 @@ static void cluster_split_refuses_what_no_kernel_takes(void **state) {
   assert_null(refusal(&p));
   ++p.shape.Sq;
   assert_non_null(refusal(&p));
+}
+
+/* ---- decode -------------------------------------------------------------------------------------------------- */
+
+enum { DECODE_SPLITS, DECODE_WARPS, DECODE_MERGE };
+
+static struct attn_shape decoding(uint32_t B, uint32_t Hq, uint32_t Hkv, uint32_t Sq, uint32_t Skv, uint32_t D) {
+  return (struct attn_shape){.B = B, .Hq = Hq, .Hkv = Hkv, .Sq = Sq, .Skv = Skv, .D = D, .dtype = ATTN_F16};
+}
+
+/* The cuts that were fastest on an H200. */
+static void decode_fills_the_sms_with_splits_of_its_heads(void **state) {
+  (void)state;
+  static const struct {
+    uint32_t B, Hq, Hkv, Sq, Skv, D, row_blocks, splits, warps, cluster;
+  } rows[] = {
+      {1, 32, 8, 1, 512, 64, 1, 8, 2, 8},    /* 16 tiles of keys: a cluster */
+      {1, 32, 8, 1, 1024, 64, 1, 8, 4, 8},   /* 32 */
+      {1, 32, 32, 1, 512, 128, 1, 8, 2, 8},  /* 32 of more heads: smaller blocks */
+      {1, 32, 8, 1, 1024, 128, 1, 8, 8, 1},  /* 64: no more splits than give each warp a tile */
+      {1, 32, 8, 1, 4096, 128, 1, 16, 8, 1}, /* 16 * 8 blocks for 132 SMs */
+      {4, 32, 8, 1, 4096, 128, 1, 8, 4, 1},  /* two blocks an SM */
+      {16, 32, 8, 1, 4096, 128, 1, 1, 8, 1}, /* 128 heads: no splits */
+      {64, 32, 8, 1, 512, 128, 1, 1, 2, 1},  /* 512 heads, few keys */
+      {64, 32, 8, 1, 4096, 128, 1, 1, 8, 1},     {1, 32, 8, 4, 1024, 128, 1, 8, 8, 1}, /* 16 rows: no cluster */
+      {1, 32, 8, 16, 4096, 128, 4, 4, 8, 1},                                           /* 64 rows: 4 blocks of 16 */
+      {1, 32, 8, 16, 4096, 256, 8, 2 * 2, 4, 1},                                       /* of 8 at D = 256 */
+  };
+  for (size_t i = 0; i < COUNT(rows); i++) {
+    const struct point p =
+        point_of("decode", "h200", decoding(rows[i].B, rows[i].Hq, rows[i].Hkv, rows[i].Sq, rows[i].Skv, rows[i].D));
+    assert_null(refusal(&p));
+    const struct attn_plan plan = plan_of(&p);
+    assert_grid(&plan.pass[0], rows[i].row_blocks, rows[i].splits, rows[i].B * rows[i].Hkv);
+    assert_int_equal(plan.pass[0].block[0], 32 * rows[i].warps);
+    assert_int_equal(plan.pass[0].cluster[1], rows[i].cluster);
+    assert_int_equal(plan.workspace_bytes == 0, rows[i].splits == 1 || rows[i].cluster > 1);
+  }
+}
+
+static void decode_refuses_what_it_is_not_for(void **state) {
+  (void)state;
+  struct point p = point_of("decode", "h200", decoding(1, 32, 8, 16, 4096, 128));
+  assert_null(refusal(&p));
+  p.shape.Sq = 17;
+  assert_non_null(strstr(refusal(&p), "Sq must be at most 16"));
+  p.shape.Sq = 1, p.shape.D = 96;
+  assert_non_null(strstr(refusal(&p), "D must be 64, 128 or 256"));
+  p = point_of("decode", "h200", decoding(65536, 32, 8, 1, 64, 64));
+  assert_non_null(strstr(refusal(&p), "B * Hkv"));
+  p = point_of("decode", "h200", decoding(1, 32, 8, 1, 4096, 128));
+  p.tuning.value[DECODE_WARPS] = 3;
+  assert_non_null(strstr(refusal(&p), "warps must be"));
+  p.tuning.value[DECODE_WARPS] = 0, p.tuning.value[DECODE_MERGE] = 2, p.tuning.value[DECODE_SPLITS] = 6;
+  assert_non_null(strstr(refusal(&p), "merge=2 needs"));
+  p.tuning.value[DECODE_SPLITS] = 16;
+  assert_null(refusal(&p));
+  assert_int_equal(plan_of(&p).pass[0].cluster[1], 16);
+  p.model = gpu_model_find("a100");
+  assert_non_null(strstr(refusal(&p), "merge=2 needs compute capability 9.0"));
+}
+
+/* Each split leaves its sums once, and so does each group of more than 64 splits, which are merged in two steps. */
+static void decode_workspace_is_a_slot_per_split_and_group(void **state) {
+  (void)state;
+  static const uint32_t slots_of[][2] = {{2, 2}, {64, 64}, {100, 110}, {600, 624}};
+  for (size_t i = 0; i < COUNT(slots_of); i++) {
+    struct point p = point_of("decode", "h200", decoding(1, 8, 2, 3, 20000, 128));
+    p.tuning.value[DECODE_SPLITS] = (int32_t)slots_of[i][0], p.tuning.value[DECODE_MERGE] = 1;
+    assert_null(refusal(&p));
+    assert_int_equal(plan_of(&p).splits, slots_of[i][0]);
+    assert_int_equal(plan_of(&p).workspace_bytes, 2 * slots_of[i][1] * 12 * (128 * 4 + 8));
+  }
 }
 
 /* ---- wgmma --------------------------------------------------------------------------------------------------- */
@@ -909,6 +987,9 @@ int main(void) {
       cmocka_unit_test(cluster_split_holds_a_second_stage_only_for_a_second_tile),
       cmocka_unit_test(cluster_split_needs_9_0_for_clusters_and_wgmma_alone),
       cmocka_unit_test(cluster_split_refuses_what_no_kernel_takes),
+      cmocka_unit_test(decode_fills_the_sms_with_splits_of_its_heads),
+      cmocka_unit_test(decode_refuses_what_it_is_not_for),
+      cmocka_unit_test(decode_workspace_is_a_slot_per_split_and_group),
       cmocka_unit_test(wgmma_runs_on_compute_capability_9_0_alone),
       cmocka_unit_test(wgmma_takes_dimensions_of_whole_copy_units_up_to_256),
       cmocka_unit_test(wgmma_chooses_rows_by_how_many_blocks_they_make),

@@ -385,7 +385,7 @@ static void lines_that_are_no_record_are_refused(void **state) {
       {"\"dtype\":\"bf16\"", "\"dtype\":\"f8\"", "f8"},
       {"\"grid\":[4294967295,8,2]", "\"grid\":[1,8]", "grid"},
       {"\"grid\":[4294967295,8,2]", "\"grid\":[4294967296,8,2]", "grid"},
-      {"\"axis_covers\":[\"H\",\"B\",\"Q*split\"]", "\"axis_covers\":[2,1,64]", "axis_covers[2]"},
+      {"\"axis_covers\":[\"H\",\"B\",\"Q*split\"]", "\"axis_covers\":[2,1,128]", "axis_covers[2]"},
       {"\"name\":\"split\"", "\"name\":\"a_name_that_is_longer_than_the_room_for_it\"", "name"},
   };
   static struct record record, out;

@@ -109,7 +109,7 @@ static void fill_cover(const struct attn_pass *pass, struct pass_metrics *out) {
   /* What a vendor's axis walks is not known; that it leaves batch and heads out is nothing to assume. */
   const bool unknown = (covers & ATTN_COVERS_UNKNOWN) != 0;
   out->covers_b = unknown || (covers & ATTN_COVERS_B) != 0;
-  out->covers_h = unknown || (covers & ATTN_COVERS_H) != 0;
+  out->covers_h = unknown || (covers & (ATTN_COVERS_H | ATTN_COVERS_HKV)) != 0;
   out->covers_bh = out->covers_b && out->covers_h;
 }
 
@@ -129,11 +129,17 @@ static struct pass_metrics pass_metrics_of(const struct pass_record *p, const st
 
 static uint64_t ceil_div(uint64_t a, uint64_t b) { return (a + b - 1) / b; }
 
+uint64_t metrics_tiled_rows(const struct attn_shape *s, const struct attn_pass *pass) {
+  const unsigned covers = pass->covers[0] | pass->covers[1] | pass->covers[2];
+  return (covers & ATTN_COVERS_HKV) ? (uint64_t)s->Sq * (s->Hq / s->Hkv) : s->Sq;
+}
+
 /* Keys that all q tiles of one head load together: whole K/V tiles up to the last key that a tile's last row attends.
  */
-static double keys_loaded(const struct attn_shape *s, const struct attn_plan *plan) {
-  const uint64_t tiles = ceil_div(s->Sq, plan->tile_q);
-  if (!s->causal) return (double)tiles * s->Skv;
+static double keys_loaded(const struct attn_shape *s, const struct attn_plan *plan, uint64_t rows) {
+  const uint64_t tiles = ceil_div(rows, plan->tile_q);
+  /* Each of the tiles that several heads share is taken to have a last query, which attends all keys. */
+  if (!s->causal || rows != s->Sq) return (double)tiles * s->Skv;
   double keys = 0;
   for (uint64_t tile = 0; tile < tiles; tile++) {
     const uint64_t end = (tile + 1) * plan->tile_q, last = (end < s->Sq ? end : s->Sq) - 1;
@@ -149,10 +155,14 @@ struct axis_items {
   double pairs, all;
 };
 
-static struct axis_items items_of_axis(const struct attn_shape *s, const struct attn_plan *plan, unsigned covers) {
+static struct axis_items items_of_axis(const struct attn_shape *s, const struct attn_plan *plan,
+                                       const struct attn_pass *pass, int axis) {
+  const unsigned covers = pass->covers[axis];
+  const uint64_t rows = metrics_tiled_rows(s, pass);
   struct axis_items items;
-  items.pairs = ((covers & ATTN_COVERS_B) ? (double)s->B : 1) * ((covers & ATTN_COVERS_H) ? (double)s->Hq : 1);
-  items.all = items.pairs * ((covers & ATTN_COVERS_Q) ? (double)ceil_div(s->Sq, plan->tile_q) : 1) *
+  items.pairs = ((covers & ATTN_COVERS_B) ? (double)s->B : 1) * ((covers & ATTN_COVERS_H) ? (double)s->Hq : 1) *
+                ((covers & ATTN_COVERS_HKV) ? (double)s->Hkv : 1);
+  items.all = items.pairs * ((covers & ATTN_COVERS_Q) ? (double)ceil_div(rows, plan->tile_q) : 1) *
               ((covers & ATTN_COVERS_SPLIT) && plan->splits > 1 ? plan->splits : 1);
   return items;
 }
@@ -161,7 +171,7 @@ static double items_per_block(const struct attn_shape *s, const struct attn_plan
                               const struct attn_pass *pass) {
   double items = 1;
   for (int axis = 0; axis < 3 && plan->tile_q > 0; axis++)
-    items *= fmax(1, items_of_axis(s, plan, pass->covers[axis]).all / pass->grid[axis]);
+    items *= fmax(1, items_of_axis(s, plan, pass, axis).all / pass->grid[axis]);
   return items;
 }
 
@@ -173,7 +183,7 @@ static double pairs_in_flight(const struct attn_shape *s, const struct attn_plan
   double pairs = 1;
   for (int axis = 0; axis < 3; axis++) {
     const uint64_t extent = pass->grid[axis], taken = window < extent ? window : extent;
-    const struct axis_items items = items_of_axis(s, plan, pass->covers[axis]);
+    const struct axis_items items = items_of_axis(s, plan, pass, axis);
     pairs *= fmin(items.pairs, ceil((double)taken * items.pairs / fmax(items.all, (double)extent)));
     window = ceil_div(window, extent);
   }
@@ -195,13 +205,16 @@ static struct traffic traffic_of(const struct record *r, const struct device_inf
   out.known = plan->pass_count > 0 && plan->tile_q > 0 && plan->tile_kv > 0 && m->pass[main].resident_blocks > 0;
   if (!out.known) return out;
   const double row_bytes = (double)s->D * attn_dtype_bytes(s->dtype), heads = (double)s->B * s->Hq;
-  const double held = 2 * row_bytes * s->B * s->Hkv * s->Skv, asked = 2 * row_bytes * heads * keys_loaded(s, plan);
+  const uint64_t tiled = metrics_tiled_rows(s, &r->pass[main].pass);
+  const double held = 2 * row_bytes * s->B * s->Hkv * s->Skv;
+  const double asked = 2 * row_bytes * heads * s->Sq / (double)tiled * keys_loaded(s, plan, tiled);
   const double queries = row_bytes * heads * s->Sq, passed_on = 2.0 * (double)plan->workspace_bytes;
   const double in_flight = pairs_in_flight(s, plan, &r->pass[main].pass, &m->pass[main], dev);
   out.requested_bytes = queries * (plan->splits > 1 ? plan->splits : 1) + asked + queries + passed_on;
   out.held_bytes = held;
   out.reread_ratio = asked / held;
-  out.working_set_bytes = 2 * row_bytes * s->Skv * ceil(in_flight * s->Hkv / s->Hq);
+  /* Pairs of a batch and a KV head, once for each of the query heads that are not tiled together. */
+  out.working_set_bytes = 2 * row_bytes * s->Skv * ceil(in_flight * s->Hkv / s->Hq * (double)tiled / s->Sq);
   out.fits_l2 = out.working_set_bytes <= (double)dev->l2_bytes;
   out.dram_bytes = out.fits_l2 ? m->bytes : out.requested_bytes;
   if (out.fits_l2 && passed_on > 2.0 * (double)dev->l2_bytes) out.dram_bytes += passed_on;

@@ -79,6 +79,9 @@ struct metrics {
 /* The first pass that works on query rows: one before it only prepares memory. */
 uint32_t metrics_main_pass(const struct record *);
 
+/* Query rows that a pass cuts into q tiles together: of one head, or of all that read one KV head. */
+uint64_t metrics_tiled_rows(const struct attn_shape *, const struct attn_pass *);
+
 /* Passes through shared memory that are repeats, of one pass or a whole plan. */
 double metrics_shared_repeats(const struct counter_values *);
 

@@ -10,7 +10,8 @@ enum { FEW_ROWS = 16 }; /* rows of a tensor-core fragment; finding_limits.few_ro
 
 static uint32_t rows_per_read(const struct rules_row *row) {
   const uint32_t tile_q = row->record->plan.tile_q;
-  return tile_q < row->shape->Sq ? tile_q : row->shape->Sq;
+  const uint64_t rows = metrics_tiled_rows(row->shape, &row->record->pass[metrics_main_pass(row->record)].pass);
+  return tile_q < rows ? tile_q : (uint32_t)rows;
 }
 
 /* What the requests mean for DRAM, and how fast they went. */

@@ -29,7 +29,7 @@ const char *record_math_name(uint32_t i) {
 }
 
 const char *record_cover_name(uint32_t bit) {
-  static const char *const names[] = {"B", "H", "Q", "split", "D", "?"};
+  static const char *const names[] = {"B", "H", "Q", "split", "D", "?", "Hkv"};
   return bit < sizeof names / sizeof *names ? names[bit] : NULL;
 }
 

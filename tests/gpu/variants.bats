@@ -26,6 +26,24 @@ setup() { need_gpu; }
     for r in d["results"] if r["check"] and r["shape"]["dtype"] == "f32")'
 }
 
+@test "decode matches the oracle however the keys are cut and the splits meet" {
+  attn --sweep tests/data/sweeps/decode_correctness.json --device cuda --check-only --json "$TMP/r.json"
+  expect_status 0
+  expect_json "$TMP/r.json" 'd["summary"]["ok"] >= 1400'
+  # A skip is a cluster where there are none, or one that needs more splits than there are tiles of keys.
+  expect_json "$TMP/r.json" 'all("merge=2" in r["variant"] and "merge=2 needs" in r["reason"]
+    for r in d["results"] if r["status"] == "skipped")'
+}
+
+@test "two runs of decode give the same error to the last bit" {
+  for _ in 1 2; do
+    attn --sweep decode --device cuda --check-only --variants decode,decode:splits=100 --filter "Skv<=4096" --json -
+    expect_status 0
+    json "$OUT" '[(r["check"]["max_abs_error"], r["check"]["rel_frobenius"]) for r in d["results"]]' >>"$TMP/errors"
+  done
+  [ "$(sort -u "$TMP/errors" | wc -l)" -eq 1 ] || fail "$(cat "$TMP/errors")"
+}
+
 @test "two runs of d_split give the same error to the last bit" {
   for _ in 1 2; do
     attn --sweep shapes/large_d.json --device cuda --check-only --variants d_split --json -
