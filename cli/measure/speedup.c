@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "cli/base/clock.h"
 #include "cli/measure/check.h"
 #include "cli/measure/measure.h"
 #include "cli/record/event_overhead.h"
@@ -19,8 +20,9 @@ static const double budget_s[] = {[DEVICE_CPU] = 0.4, [DEVICE_CUDA] = 0.2}; /* p
 static const double cold_batch_us = 20e3; /* a batch of slow launches is a single one */
 
 /* A GPU that has just got work runs at clocks that it cannot keep, and there one kernel may be further ahead than
- * where power is short: 6 % was seen on an H200. The rounds are taken anew until their ratios stay where they are. */
-static const uint32_t attempts_max[] = {[DEVICE_CPU] = 1, [DEVICE_CUDA] = 6};
+ * where power is short: 6 % was seen on an H200. The rounds are taken anew until their ratios stay where they are, if they
+ * do within this time. */
+static const double settle_s[] = {[DEVICE_CPU] = 0, [DEVICE_CUDA] = 0.5};
 static const double steady_relative = 0.005;
 
 /* ---- the reference ------------------------------------------------------------------------------------------- */
@@ -128,12 +130,12 @@ static struct status measure_turns(struct device *device, struct problem *proble
   TRY(take_reference(problem, mode, reference, &turns.reference_us[0]));
   TRY(take_batch(problem, mode, variant, &turns.variant_us[0]));
   TRY(take_reference(problem, mode, reference, &turns.reference_us[0]));
-  for (uint32_t attempt = 1;; ++attempt) {
-    TRY(take_rounds(problem, mode, variant, reference, &turns));
-    if (attempt == attempts_max[info->kind] ||
-        speedup_is_steady(turns.reference_us, turns.variant_us, turns.rounds, steady_relative))
-      break;
+  const double start_s = clock_now_s();
+  TRY(take_rounds(problem, mode, variant, reference, &turns));
+  while (clock_now_s() - start_s < settle_s[info->kind] &&
+         !speedup_is_steady(turns.reference_us, turns.variant_us, turns.rounds, steady_relative)) {
     turns.reference_us[0] = turns.reference_us[turns.rounds];
+    TRY(take_rounds(problem, mode, variant, reference, &turns));
   }
   *out = speedup_of_batches(turns.reference_us, turns.variant_us, turns.rounds, overhead_us);
   return status_ok();
