@@ -20,8 +20,8 @@ static const double budget_s[] = {[DEVICE_CPU] = 0.4, [DEVICE_CUDA] = 0.2}; /* p
 static const double cold_batch_us = 20e3; /* a batch of slow launches is a single one */
 
 /* A GPU that has just got work runs at clocks that it cannot keep, and there one kernel may be further ahead than
- * where power is short: 6 % was seen on an H200. The rounds are taken anew until their ratios stay where they are, if they
- * do within this time. */
+ * where power is short: 6 % was seen on an H200. The rounds are taken anew until their ratios stay where they are, if
+ * they do within this time. */
 static const double settle_s[] = {[DEVICE_CPU] = 0, [DEVICE_CUDA] = 0.5};
 static const double steady_relative = 0.005;
 
