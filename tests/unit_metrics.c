@@ -364,6 +364,27 @@ static void grouped_heads_reread_the_same_keys(void **state) {
   assert_near(m.traffic.working_set_bytes, 2 * 2 * 65536, 1e-12);
 }
 
+/* Query heads of a KV head as rows of the same q tiles: K and V are asked for once per tile of them all. */
+static void packed_heads_read_the_same_keys_once_per_shared_tile(void **state) {
+  (void)state;
+  static const struct {
+    uint32_t tile_q;
+    double rereads;
+  } cases[] = {{4 * 512, 1}, {512, 4}, {1024, 2}, {4 * 512 - 1, 2}};
+  for (size_t i = 0; i < ROWS_COUNT(cases); i++) {
+    struct record r = tiled_record(cases[i].tile_q, false);
+    struct metrics m;
+    r.attn_case.shape.Hq = 8, r.attn_case.shape.Hkv = 2;
+    r.pass[0].pass.grid[0] = (uint32_t)cases[i].rereads, r.pass[0].pass.grid[1] = 2, r.pass[0].pass.grid[2] = 1;
+    r.pass[0].pass.covers[0] = ATTN_COVERS_Q, r.pass[0].pass.covers[1] = ATTN_COVERS_HKV;
+    r.pass[0].pass.covers[2] = ATTN_COVERS_B;
+    metrics_of(&r, h200(), &m);
+    assert_true(m.pass[0].covers_bh);
+    assert_near(m.traffic.reread_ratio, cases[i].rereads, 1e-12);
+    assert_near(m.traffic.working_set_bytes, 2 * 2 * 65536, 1e-12);
+  }
+}
+
 /* 132 SMs x 2 blocks: one wave sees 264 blocks. */
 static void working_set_is_the_heads_of_one_wave_in_grid_order(void **state) {
   (void)state;
@@ -423,6 +444,7 @@ int main(void) {
       cmocka_unit_test(keys_and_values_are_requested_once_per_query_tile),
       cmocka_unit_test(splits_reread_queries_and_pass_on_a_workspace),
       cmocka_unit_test(grouped_heads_reread_the_same_keys),
+      cmocka_unit_test(packed_heads_read_the_same_keys_once_per_shared_tile),
       cmocka_unit_test(working_set_is_the_heads_of_one_wave_in_grid_order),
       cmocka_unit_test(traffic_is_not_known_without_launches_or_tiles),
   };

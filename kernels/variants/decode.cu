@@ -18,8 +18,8 @@
  *   K and V, or for few keys by the chain of launch, load, two products and the meeting of the splits.
  *
  * Cannot: read faster than memory: on an H200 a kernel that only adds up 16 MiB takes 4.4 us hot, 64 MiB 17.7, 512
- * MiB 119 to 120 (4.5 TB/s). Share K and V between more than 16 rows: further rows are other blocks, which read them
- * again, from L2. 64 rows (Sq = 16 with 4 heads) over 65536 keys take 145 us, where 16 rows would be at the roof.
+ *   MiB 119 to 120 (4.5 TB/s). Share K and V between more than 16 rows: further rows are other blocks, which read
+ *   them again, from L2. 64 rows (Sq = 16 with 4 heads) over 65536 keys take 145 us; 16 rows would be at the roof.
  *
  * Floors, H200, hot, 32 query and 8 KV heads, D = 128: launch 1.2 us, first load 0.6, products and softmax 0.4, merge
  *   in a cluster 0.5, in global memory 1.1; 4096 keys (17 MB from L2) 4.4 + 1.5 = 6 us, 131072 keys 120 + 1.
@@ -29,7 +29,7 @@
  *     64    64 + 16 +  8 = 88     512                 64 +  32 + 16 = 112    256
  *     128   64 + 32 + 16 = 112    384                 64 +  64 + 32 = 160    256
  *     256   128 + 64 + 32 = 224   256                 -
- *   In flight on an SM: 8 warps with 8 KB each of K and V. Shared memory: warps * rows * (D + 6) * 4 bytes, for sums.
+ *   In flight on an SM: 8 warps with 4 KB of K and 4 of V. Shared memory: warps * rows * (D + 6) * 4 bytes, for sums.
  *
  * Rungs, H200, hot, us at 4096 and 131072 keys (32/8 heads, D = 128; cuDNN 9.14 9.4 and 126), each with its best cut:
  *     K and V through a ring of cp.async copies, Q as the wide side      9.1   133   copies alone take 131
@@ -44,9 +44,9 @@
  *   fewer heads than SMs                        splits fill the SMs with blocks of 8 warps, or twice as many of 4
  *                                               where a head has 2 to 4 SMs
  *   more                                        one split, 2 to 8 warps of at least 16 tiles each
- * Against cuDNN in the same run: 1 sequence and up to 8192 keys 1.1 to 1.75, least where K and V exceed L2 (32 KV
- * heads, 4096 keys: 1.14, of 1.54 that memory allows); 16 and 64 sequences 1.00 to 1.19; 4 queries 2 to 4, 16
- * queries 1.4 up. */
+ * Against cuDNN on the same card: one sequence of up to 8192 keys 1.1 to 1.75, least where K and V exceed L2 (32 KV
+ *   heads, 4096 keys: 1.14 of the 1.5 that memory allows); 16 and 64 sequences 1.00 to 1.19; 65536 keys and more
+ *   1.02 to 1.04; 4 queries 2 to 5, 16 queries 1.4 to 4. */
 #include "kernels/occupancy.h"
 #include "kernels/tiles/attn_params.cuh"
 
