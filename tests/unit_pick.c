@@ -56,6 +56,10 @@ static const struct {
 } expected[] = {
     {"B8.H16.S512.D64.f16.full", "h200", "wgmma"},
     {"B8.H16.S512.D64.f16.full", "h20", "wgmma"},
+    {"B1.H32.Hkv8.Sq1.Skv4096.D128.f16.full", "h200", "decode"},
+    {"B64.H32.Hkv32.Sq1.Skv256.D64.bf16.full", "a100", "decode"},
+    {"B1.H32.Hkv8.Sq16.Skv4096.D64.f16.full", "h200", "decode"},
+    {"B1.H8.Sq4.Skv300.D256.f16.full", "h200", "decode"},
     {"B1.H32.Hkv8.Sq1.Skv128.D64.f16.full", "h200", "cluster_split"},
     {"B1.H32.Hkv8.Sq16.Skv1024.D64.f16.full", "h200", "cluster_split"},
     {"B1.H32.Hkv8.Sq17.Skv4096.D64.f16.full", "h200", "cluster_split"},

@@ -25,6 +25,11 @@ static const struct pick_rule rules[] = {
     /* 7.0 us against 11.6 at S = 48. */
     {"one_query", .when = {AT_LEAST(DTYPE_BYTES, 4), AT_MOST(SKV, 64), AT_MOST(ROWS_PER_SM, 1), AT_MOST(D, 128)},
      .why = "fp32, at most 64 keys, an SM for every query row"},
+    /* Inferred, until a journal has them beside each other: the other kernels here take a tile of 64 query rows for
+     * each query head, and read the keys once for each head of a group; decode reads them once for 16 rows. */
+    {"decode", .when = {AT_MOST(GROUP_ROWS, 16), AT_LEAST(SKV, 256)},
+     .why = "at most 16 query rows share their keys: read once for all of them, by blocks that share the keys"},
+    {"decode", .when = {AT_LEAST(SKV, 4096)}, .why = "at most 16 queries against 4096 keys or more"},
     /* Of wgmma's time: 0.50 to 0.95 up to 73 % of the SMs at D = 64 (1.03 at 97 %), under a causal mask 0.94 and 0.97
      * at 158 and 194 % (1.14 at 291 %), and 0.83 to 0.91 at 100 keys whatever the grid. At D = 128 0.67 to 0.83 up to
      * 25 %, 0.95 causal and 1.08 full at 49 % and 128 keys. */
@@ -57,7 +62,7 @@ static const struct pick_rule rules[] = {
 };
 
 static const struct pick_table table = {
-    .version = "table 2, measured on an H200 (results/h200)",
+    .version = "table 3, measured on an H200 (results/h200)",
     .rules = rules,
     .count = sizeof rules / sizeof *rules,
 };
