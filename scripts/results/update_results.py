@@ -72,14 +72,16 @@ def wanted_files(attnbench):
     """({path: text} of every derived text file, {path: plot})."""
     texts, pictures = {}, {}
     for folder in sorted(p for p in (ROOT / "results").iterdir() if p.is_dir()):
+        # What is written by hand first: its mistakes are told at once.
+        predictions = read_ladder(folder / "ladder.json") if (folder / "ladder.json").exists() else None
+        claims = optional_json(folder / "origins.json")
         reports = read_folder(folder, attnbench)
         if not reports.sweeps:
             continue
         drawn = plots.plots(reports)
         pictures.update({folder / "plots" / f"{plot['name']}.svg": plot for plot in drawn})
-        predictions = read_ladder(folder / "ladder.json") if (folder / "ladder.json").exists() else None
         captions = [(plot["name"], plot["title"], plot["caption"]) for plot in drawn]
-        made = page.pages(folder.name, reports, predictions, optional_json(folder / "origins.json"), captions)
+        made = page.pages(folder.name, reports, predictions, claims, captions)
         texts.update({folder / name: text for name, text in made.items()})
         if folder.name == README_GPU:
             printed = printed_report(attnbench, folder / "v3.journal") if "v3" in reports.sweeps else None
