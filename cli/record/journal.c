@@ -219,7 +219,8 @@ struct reader {
   struct journal_data *data;
   bool has_header, has_end;
   char differs[RECORD_DIFFERS_MAX]; /* of what was measured since the run was continued: from the run that began */
-  size_t lost;                      /* cells that a continued run may have measured again */
+  size_t *lost;                     /* records that a continued run may have measured again; freed by parse */
+  size_t lost_count, next_lost;
   size_t next_again; /* the record that an again line probably is about: rounds go through the cells in order */
 };
 
@@ -293,13 +294,27 @@ static bool is_lost(const struct record *record) {
 /* The place of a record that was read into the next free one: that of the lost one which it replaces, if any. */
 static struct record *place_of(struct reader *reader, const struct record *next) {
   struct journal_data *data = reader->data;
-  for (size_t i = 0; i < data->record_count && reader->lost > 0; ++i) {
-    const struct record *earlier = &data->records[i];
-    if (!is_lost(earlier) || record_order(&earlier, &next) != 0) continue;
-    --reader->lost;
-    return &data->records[i];
+  for (size_t i = 0; i < reader->lost_count; ++i) {
+    const size_t at = (reader->next_lost + i) % reader->lost_count; /* they probably come in the same order */
+    struct record *earlier = &data->records[reader->lost[at]];
+    const struct record *const compared = earlier;
+    if (!is_lost(earlier) || record_order(&compared, &next) != 0) continue;
+    reader->next_lost = at + 1;
+    return earlier;
   }
   return &data->records[data->record_count++];
+}
+
+static struct status find_lost(struct reader *reader) {
+  const struct journal_data *data = reader->data;
+  free(reader->lost);
+  reader->lost_count = reader->next_lost = 0;
+  reader->lost = malloc((data->record_count + 1) * sizeof *reader->lost);
+  if (reader->lost == NULL) return status_make(STATUS_MEMORY, "no memory for %zu cells", data->record_count);
+  for (size_t i = 0; i < data->record_count; ++i) {
+    if (is_lost(&data->records[i])) reader->lost[reader->lost_count++] = i;
+  }
+  return status_ok();
 }
 
 static void tag(const struct reader *reader, struct record *record) {
@@ -341,8 +356,7 @@ static struct status read_resumed(struct reader *reader, const char *body, size_
   struct journal_data *data = reader->data;
   TRY(fields_from_line("resumed", body, length, resumed_fields, &resumed));
   reader->has_end = false;
-  reader->lost = 0;
-  for (size_t i = 0; i < data->record_count; ++i) reader->lost += is_lost(&data->records[i]);
+  TRY(find_lost(reader));
   memcpy(reader->differs, resumed.differs, sizeof reader->differs);
   snprintf(data->state, sizeof data->state, "partial");
   data->run.cell_count = resumed.cell_count;
@@ -487,6 +501,7 @@ static struct status parse(const char *path, const char *text, size_t length, st
   struct reader reader = {.data = out};
   const struct record *repeated = NULL;
   struct status status = read_lines(path, text, length, &reader);
+  free(reader.lost);
   if (!status_failed(&status)) status = find_repeated(path, out, &repeated);
   if (!status_failed(&status) && repeated == NULL) return order_records(out);
   if (status_failed(&status)) return status;
