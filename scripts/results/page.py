@@ -16,7 +16,7 @@ from lib.tables import microseconds, ratio, significant, table, table_blocks
 GENERATED = "<!-- Made by scripts/results/update_results.py from the measurements beside it; edits are overwritten. -->"
 TABLES = ("timer", "counters", "gate")  # made by scripts/proof/
 FASTEST_SWEEPS = ("v3", "mission")
-CLASS_SWEEPS = ("prefill", "odd")  # too many cases for a row each
+CLASS_SWEEPS = ("prefill", "odd", "short")  # too many cases for a row each
 SCALING_SWEEP = "v3"
 
 
@@ -54,14 +54,14 @@ def fastest_blocks(reports):
 def class_of(shape):
     """What cases of a sweep are alike in: their dimension, and what else sets them apart."""
     kind = "grouped heads" if shape["Hq"] != shape["Hkv"] else shape["dtype"]
-    return shape["D"], kind, "causal" if shape["causal"] else "full"
+    return shape["D"], kind
 
 
 def class_row(sweep, name, rows):
     """rows: the fastest of each case of a class, with its ratio to the reference."""
     ratios = sorted((row["speedup_vs"]["hot"]["ratio"], case_label(row["shape"])) for row in rows)
     mean = statistics.geometric_mean(value for value, _ in ratios)
-    return [sweep, f"D={name[0]} {name[1]} {name[2]}", str(len(ratios)), f"{mean:.3f}", f"{ratios[0][0]:.3f}", ratios[0][1],
+    return [sweep, f"D={name[0]} {name[1]}", str(len(ratios)), f"{mean:.3f}", f"{ratios[0][0]:.3f}", ratios[0][1],
             significant(max(tflops(row) for row in rows))]
 
 
