@@ -72,7 +72,7 @@ struct status channel_start(struct channel *c, char *const *argv) {
   close(reply[1]);
   c->request_fd = request[1];
   c->reply_fd = reply[0];
-  c->used = 0;
+  c->used = c->taken = 0;
   if (error == 0) return status_ok();
   c->pid = 0;
   close(c->request_fd);
@@ -165,12 +165,20 @@ static bool take_line(struct channel *c, size_t scanned, struct channel_answer *
   if (end == NULL) return false;
   *end = '\0';
   *out = (struct channel_answer){.result = CHANNEL_LINE, .line = c->buffer, .length = (size_t)(end - c->buffer)};
-  c->used = 0;
+  c->taken = out->length + 1;
   return true;
+}
+
+/* An answer may be of several lines, and they may come together. */
+static void drop_taken(struct channel *c) {
+  if (c->taken > 0) memmove(c->buffer, c->buffer + c->taken, c->used - c->taken);
+  c->used -= c->taken;
+  c->taken = 0;
 }
 
 struct status channel_receive(struct channel *c, double timeout_s, struct channel_answer *out) {
   const double deadline_s = clock_now_s() + timeout_s;
+  drop_taken(c);
   for (size_t scanned = 0; !take_line(c, scanned, out);) {
     scanned = c->used;
     if (!grow_buffer(c)) return status_make(STATUS_MEMORY, "no memory for the answer of a worker");
@@ -186,6 +194,7 @@ struct status channel_receive(struct channel *c, double timeout_s, struct channe
 }
 
 bool channel_send(struct channel *c, const void *bytes, size_t size) {
+  c->used = c->taken = 0; /* what came behind the last answer was not asked for */
   const struct status status = output_write_all(c->request_fd, "the pipe to the worker", bytes, size);
   return !status_failed(&status);
 }

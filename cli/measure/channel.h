@@ -17,6 +17,7 @@ struct channel {
   int request_fd, reply_fd;
   char *buffer; /* bytes of the reply pipe not yet taken as a line; freed by channel_free */
   size_t used, capacity;
+  size_t taken; /* of them, those of the line that was given last: more lines may stand behind it */
 };
 
 enum channel_result { CHANNEL_LINE, CHANNEL_CLOSED, CHANNEL_DEADLINE };
