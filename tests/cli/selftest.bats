@@ -2,8 +2,9 @@ load helper
 
 @test "--selftest holds the CPU's timer against launches of known duration" {
   attn --selftest --device cpu --json "$TMP/s.json"
+  # A machine with other work may fail lines, which is then said.
   [ "$status" -eq 0 ] || [ "$status" -eq 9 ] || fail "exit status $status"
-  expect_no_err
+  if [ "$status" -eq 0 ]; then expect_no_err; else expect_err "of 20 lines of the timer's self-test failed, first: "; fi
   expect_out_matches '^cold 20 us .* (PASS|FAIL) '
   expect_out_matches '^hot 10000 us '
   expect_out_matches '^timer tick '
