@@ -519,6 +519,26 @@ static void a_comma_locale_changes_nothing(void **state) {
   if (set == NULL) skip(); /* no such locale here */
 }
 
+static void a_cell_is_found_among_sorted_records(void **state) {
+  (void)state;
+  enum { RECORDS = 3, MISSING = 5 };
+  static const char *const names[RECORDS][2] = {{"B2", "b"}, {"B1", "b"}, {"B2", "a"}};
+  struct record records[RECORDS];
+  for (size_t i = 0; i < RECORDS; ++i) {
+    record_start(&records[i]);
+    snprintf(records[i].attn_case.key, sizeof records[i].attn_case.key, "%s", names[i][0]);
+    snprintf(records[i].variant, sizeof records[i].variant, "%s", names[i][1]);
+  }
+  const struct record **sorted = record_sorted(records, RECORDS);
+  assert_non_null(sorted);
+  for (size_t i = 0; i < RECORDS; ++i)
+    assert_ptr_equal(record_find(sorted, RECORDS, names[i][0], names[i][1]), &records[i]);
+  static const char *const missing[MISSING][2] = {{"B0", "b"}, {"B1", "a"}, {"B1", "c"}, {"B2", "ab"}, {"B3", "a"}};
+  for (size_t i = 0; i < MISSING; ++i) assert_null(record_find(sorted, RECORDS, missing[i][0], missing[i][1]));
+  assert_null(record_find(sorted, 0, "B1", "b"));
+  free(sorted);
+}
+
 int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(round_trip_keeps_every_field),
@@ -536,6 +556,7 @@ int main(void) {
       cmocka_unit_test(a_policy_round_trips_and_one_that_is_not_known_leaves_no_trace),
       cmocka_unit_test(modes_are_named_once_each),
       cmocka_unit_test(statuses_have_names_and_exit_codes),
+      cmocka_unit_test(a_cell_is_found_among_sorted_records),
       cmocka_unit_test(a_comma_locale_changes_nothing),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);

@@ -66,34 +66,23 @@ static bool is_timed(const struct record *record) {
   return record->status == CELL_ok && (record->time[TIME_COLD].done || record->time[TIME_HOT].done);
 }
 
-static void mark(const struct record *const *sorted, size_t count, const struct cell *cell, struct record *wanted,
-                 struct resume_cell *out) {
-  snprintf(wanted->attn_case.key, sizeof wanted->attn_case.key, "%s", cell->attn_case->key);
-  snprintf(wanted->variant, sizeof wanted->variant, "%s", cell->spec.text);
-  const struct record *key = wanted;
-  const struct record *const *found = bsearch(&key, sorted, count, sizeof *sorted, record_order);
-  *out = (struct resume_cell){.done = 0};
-  if (found == NULL) return;
-  out->is_known = true;
-  if ((*found)->status == CELL_left_out) return;
-  if ((*found)->status == CELL_crashed && channel_was_killed((*found)->reason)) return;
-  out->done = process_count(*found);
-  out->is_timed = is_timed(*found);
+static struct resume_cell mark(const struct record *found) {
+  struct resume_cell out = {.is_known = found != NULL};
+  if (found == NULL || found->status == CELL_left_out) return out;
+  if (found->status == CELL_crashed && channel_was_killed(found->reason)) return out;
+  out.done = process_count(found);
+  out.is_timed = is_timed(found);
+  return out;
 }
 
 struct status resume_mark(const struct journal_data *earlier, const struct cells *cells, struct resume_cell *out) {
-  const struct record **sorted = malloc((earlier->record_count + 1) * sizeof *sorted);
-  struct record *wanted = malloc(sizeof *wanted);
-  if (sorted == NULL || wanted == NULL) {
-    free(sorted);
-    free(wanted);
-    return status_make(STATUS_MEMORY, "no memory for %zu cells", earlier->record_count);
+  const struct record **sorted = record_sorted(earlier->records, earlier->record_count);
+  if (sorted == NULL) return status_make(STATUS_MEMORY, "no memory for %zu cells", earlier->record_count);
+  for (size_t i = 0; i < cells->count; ++i) {
+    const struct cell *cell = &cells->items[i];
+    out[i] = mark(record_find(sorted, earlier->record_count, cell->attn_case->key, cell->spec.text));
   }
-  for (size_t i = 0; i < earlier->record_count; ++i) sorted[i] = &earlier->records[i];
-  qsort(sorted, earlier->record_count, sizeof *sorted, record_order);
-  for (size_t i = 0; i < cells->count; ++i) mark(sorted, earlier->record_count, &cells->items[i], wanted, &out[i]);
   free(sorted);
-  free(wanted);
   return status_ok();
 }
 

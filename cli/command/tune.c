@@ -87,26 +87,15 @@ static struct status read_earlier(struct tune *tune) {
   struct journal_data *earlier = &tune->earlier;
   if (run->options->resume == NULL) return status_ok();
   TRY(run->journal != NULL ? journal_read_back(run->journal, earlier) : journal_load(run->file.path, earlier));
-  tune->sorted = malloc((earlier->record_count + 1) * sizeof *tune->sorted);
+  tune->sorted = record_sorted(earlier->records, earlier->record_count);
   if (tune->sorted == NULL) return status_make(STATUS_MEMORY, "no memory for %zu cells", earlier->record_count);
-  for (size_t i = 0; i < earlier->record_count; ++i) tune->sorted[i] = &earlier->records[i];
-  qsort(tune->sorted, earlier->record_count, sizeof *tune->sorted, record_order);
   tune->spent_s = resume_spent_s(earlier);
   return status_ok();
 }
 
 static const struct record *find_earlier(const struct tune *tune, const struct cell *cell) {
-  size_t low = 0, high = tune->sorted != NULL ? tune->earlier.record_count : 0;
-  while (low < high) {
-    const size_t middle = low + (high - low) / 2;
-    const struct record *record = tune->sorted[middle];
-    int order = strcmp(cell->attn_case->key, record->attn_case.key);
-    if (order == 0) order = strcmp(cell->spec.text, record->variant);
-    if (order == 0) return record;
-    if (order < 0) high = middle;
-    if (order > 0) low = middle + 1;
-  }
-  return NULL;
+  if (tune->sorted == NULL) return NULL;
+  return record_find(tune->sorted, tune->earlier.record_count, cell->attn_case->key, cell->spec.text);
 }
 
 /* Of one measurement; us is NAN unless it was right. */

@@ -81,15 +81,6 @@ static void add_row(struct compare *out, const struct record *base, const struct
   judge_timed(&out->settings, &seen, row);
 }
 
-/* The records in the order of their cells; the caller frees. */
-static const struct record **sorted_records(const struct journal_data *data) {
-  const struct record **sorted = malloc((data->record_count + 1) * sizeof *sorted);
-  if (sorted == NULL) return NULL;
-  for (size_t i = 0; i < data->record_count; ++i) sorted[i] = &data->records[i];
-  qsort(sorted, data->record_count, sizeof *sorted, record_order);
-  return sorted;
-}
-
 static void add_cell(struct compare *out, const struct record *base, const struct record *now) {
   for (enum time_mode mode = 0; mode < TIME_MODE_COUNT; ++mode) {
     if (out->settings.modes[mode]) add_row(out, base, now, mode);
@@ -107,7 +98,8 @@ static uint32_t count_family(const struct compare *compare) {
 /* Both lists are sorted: a walk along the two meets every cell of either once. */
 static struct status add_rows(struct compare *out) {
   const size_t bases = out->base->record_count, nows = out->now->record_count;
-  const struct record **base = sorted_records(out->base), **now = sorted_records(out->now);
+  const struct record **base = record_sorted(out->base->records, out->base->record_count);
+  const struct record **now = record_sorted(out->now->records, out->now->record_count);
   out->rows = calloc((bases + nows) * TIME_MODE_COUNT + 1, sizeof *out->rows);
   for (size_t b = 0, n = 0; base != NULL && now != NULL && out->rows != NULL && (b < bases || n < nows);) {
     const int order = b == bases ? 1 : n == nows ? -1 : record_order(&base[b], &now[n]);

@@ -415,11 +415,8 @@ static struct status read_lines(const char *path, const char *text, size_t lengt
 /* The later one of two records of one cell; NULL when there are none. */
 static struct status find_repeated(const char *path, const struct journal_data *data, const struct record **out) {
   *out = NULL;
-  if (data->record_count == 0) return status_ok();
-  const struct record **sorted = malloc(data->record_count * sizeof *sorted);
+  const struct record **sorted = record_sorted(data->records, data->record_count);
   if (sorted == NULL) return status_make(STATUS_MEMORY, "%s: no memory for %zu cells", path, data->record_count);
-  for (size_t i = 0; i < data->record_count; ++i) sorted[i] = &data->records[i];
-  qsort(sorted, data->record_count, sizeof *sorted, record_order);
   for (size_t i = 1; i < data->record_count && *out == NULL; ++i) {
     if (record_order(&sorted[i - 1], &sorted[i]) == 0) *out = sorted[i] > sorted[i - 1] ? sorted[i] : sorted[i - 1];
   }

@@ -3,6 +3,7 @@
 
 #include <math.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "cli/record/field_tables.h"
@@ -78,6 +79,28 @@ int record_order(const void *a, const void *b) {
   const struct record *left = *(const struct record *const *)a, *right = *(const struct record *const *)b;
   const int by_key = strcmp(left->attn_case.key, right->attn_case.key);
   return by_key != 0 ? by_key : strcmp(left->variant, right->variant);
+}
+
+const struct record **record_sorted(const struct record *records, size_t count) {
+  const struct record **sorted = malloc((count + 1) * sizeof *sorted);
+  if (sorted == NULL) return NULL;
+  for (size_t i = 0; i < count; ++i) sorted[i] = &records[i];
+  qsort(sorted, count, sizeof *sorted, record_order);
+  return sorted;
+}
+
+const struct record *record_find(const struct record *const *sorted, size_t count, const char *key,
+                                 const char *variant) {
+  for (size_t low = 0, high = count; low < high;) {
+    const size_t middle = low + (high - low) / 2;
+    const struct record *record = sorted[middle];
+    int order = strcmp(key, record->attn_case.key);
+    if (order == 0) order = strcmp(variant, record->variant);
+    if (order == 0) return record;
+    if (order < 0) high = middle;
+    if (order > 0) low = middle + 1;
+  }
+  return NULL;
 }
 
 struct time_record record_time_unknown(void) {

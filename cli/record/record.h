@@ -125,6 +125,11 @@ void record_start(struct record *);
 bool record_is_cell(const struct record *, const char *key, const char *variant);
 /* For qsort over `const struct record *`: by case, then by variant; 0 for two records of one cell. */
 int record_order(const void *, const void *);
+/* Pointers to the records in that order, malloc'ed, caller frees; NULL without memory. */
+const struct record **record_sorted(const struct record *records, size_t count);
+/* Of sorted records the one of this cell, NULL when there is none; any of several. */
+const struct record *record_find(const struct record *const *sorted, size_t count, const char *key,
+                                 const char *variant);
 /* A mode that was not timed. */
 struct time_record record_time_unknown(void);
 
