@@ -3,21 +3,10 @@
  * that ran it; number STEADY_AT does what STEADY_HOW says: wrong, crash or hang. */
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 #include <unistd.h>
 
 #include "kernels/variant.h"
-
-static long number_of(const char *name) {
-  const char *text = getenv(name);
-  return text != NULL ? strtol(text, NULL, 10) : 0;
-}
-
-/* Asleep, not spinning: other processes of a busy machine then change the time least. */
-static void rest(long us) {
-  const struct timespec time = {.tv_sec = us / 1000000, .tv_nsec = us % 1000000 * 1000};
-  nanosleep(&time, NULL);
-}
+#include "tests/plugins/rest.h"
 
 #define HOOKS                                                                                   \
   static long process_number(void) {                                                            \

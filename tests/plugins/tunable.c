@@ -1,23 +1,11 @@
 /* A variant that is right for one query and one key (the output is V), with two tunables. `step` says how long it
- * takes: TUNABLE_US microseconds for every step away from 5; 7 is not taken, 9 is wrong and 11 crashes. `twin`
- * changes nothing. TUNABLE_FILE counts the launches' processes. */
+ * takes: TUNABLE_US microseconds for every step away from TUNABLE_BEST; 4 is not taken, 5 is wrong and 6 crashes.
+ * `twin` changes nothing. */
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
-#include <unistd.h>
 
 #include "kernels/variant.h"
-
-static long number_of(const char *name) {
-  const char *text = getenv(name);
-  return text != NULL ? strtol(text, NULL, 10) : 0;
-}
-
-/* Asleep, not spinning: other processes of a busy machine then change the time least. */
-static void rest(long us) {
-  const struct timespec time = {.tv_sec = us / 1000000, .tv_nsec = us % 1000000 * 1000};
-  nanosleep(&time, NULL);
-}
+#include "tests/plugins/rest.h"
 
 static long steps_off(int step) { return labs(step - number_of("TUNABLE_BEST")); }
 
