@@ -13,6 +13,7 @@
 #define ATTNBENCH_KERNELS_DECODE_TILE_CUH
 
 #include "kernels/tiles/attn_device.cuh"
+#include "kernels/tiles/fragment.cuh"
 #include "kernels/tiles/ptx.cuh"
 
 namespace attn::decode_tile {
@@ -40,9 +41,6 @@ __device__ __forceinline__ uint32_t count_arrival(uint32_t *counter, uint32_t la
 
 /* ---- other blocks of the cluster ------------------------------------------------------------------------------- */
 
-__device__ __forceinline__ void cluster_arrive() {
-  asm volatile("barrier.cluster.arrive.release.aligned;" ::: "memory");
-}
 __device__ __forceinline__ float2 cluster_load2(uint32_t address) {
   float2 x;
   asm volatile("ld.shared::cluster.v2.f32 {%0, %1}, [%2];" : "=f"(x.x), "=f"(x.y) : "r"(address) : "memory");
@@ -111,14 +109,6 @@ struct Sum {
     out.x *= factor, out.y *= factor, out.z *= factor, out.w *= factor;
   }
 };
-
-template <typename T>
-__device__ __forceinline__ uint32_t pack(float lower, float upper) {
-  const T x[2] = {from_float<T>(lower), from_float<T>(upper)};
-  uint32_t bits;
-  memcpy(&bits, x, sizeof bits);
-  return bits;
-}
 
 /* ---- one warp's rows and keys -----------------------------------------------------------------------------------
  */

@@ -316,15 +316,14 @@ struct Block {
       if (i >= at.rows) break;
 #pragma unroll
       for (uint32_t e = 0; e < kOwnColumns; e += 2)
-        at.to[i * 8 * S.D / 2 + e * 2] = mma_tile::pack<T>(x[i][e] * factor, x[i][e + 1] * factor);
+        at.to[i * 8 * S.D / 2 + e * 2] = pack<T>(x[i][e] * factor, x[i][e + 1] * factor);
     }
   }
 
   /* From a group's output, references and sums (each lane's part) to O. */
   __device__ __forceinline__ void finish(const float (&o)[S.D / 2], const float (&reference)[2],
                                          const float (&sum)[2], const Place &at) const {
-    const float2 own[2] = {make_float2(reference[0], mma_tile::quad_sum(sum[0])),
-                           make_float2(reference[1], mma_tile::quad_sum(sum[1]))};
+    const float2 own[2] = {make_float2(reference[0], quad_sum(sum[0])), make_float2(reference[1], quad_sum(sum[1]))};
     float x[kLaneRows][kColumns];
     float2 total[kLaneRows];
     if constexpr (S.groups > 1) {
@@ -499,7 +498,7 @@ struct Rows {
       float max = s[2 * i];
 #pragma unroll
       for (uint32_t n = 1; n < kS / 2; ++n) max = fmaxf(max, s[n / 2 * 4 + 2 * i + n % 2]);
-      max = mma_tile::quad_max(max) * scale_log2;
+      max = quad_max(max) * scale_log2;
       if (!first) max = fmaxf(max, reference[i]);
       const float base = max == minus_infinity() ? 0.0f : max;
       if (!first) {
@@ -514,7 +513,7 @@ struct Rows {
         const float x = ptx::ex2(fmaf(s[4 * n + 2 * i], scale_log2, -base));
         const float y = ptx::ex2(fmaf(s[4 * n + 2 * i + 1], scale_log2, -base));
         sum[i] += x + y;
-        p[2 * n + i] = mma_tile::pack<T>(x, y);
+        p[2 * n + i] = pack<T>(x, y);
       }
     }
   }

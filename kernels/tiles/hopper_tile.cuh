@@ -44,10 +44,6 @@ __device__ __forceinline__ void barrier_arrive_at(uint32_t barrier, uint32_t ran
       "r"(rank)
       : "memory");
 }
-/* Arrives at the cluster's barrier and publishes what the thread did before. */
-__device__ __forceinline__ void cluster_arrive() {
-  asm volatile("barrier.cluster.arrive.release.aligned;" ::: "memory");
-}
 /* An arrival that also makes the phase last until so many bytes have come. */
 __device__ __forceinline__ void barrier_expect(uint32_t barrier, uint32_t bytes) {
   asm volatile("mbarrier.arrive.expect_tx.shared::cta.b64 _, [%0], %1;" ::"r"(barrier), "r"(bytes) : "memory");

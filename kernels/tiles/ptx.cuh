@@ -112,6 +112,10 @@ __device__ __forceinline__ uint32_t cluster_x() {
 __device__ __forceinline__ void cluster_arrive_relaxed() {
   asm volatile("barrier.cluster.arrive.relaxed.aligned;" ::: "memory");
 }
+/* An arrival that publishes what the thread stored before. */
+__device__ __forceinline__ void cluster_arrive() {
+  asm volatile("barrier.cluster.arrive.release.aligned;" ::: "memory");
+}
 __device__ __forceinline__ void cluster_wait() { asm volatile("barrier.cluster.wait.acquire.aligned;" ::: "memory"); }
 __device__ __forceinline__ void cluster_publish_mbarriers() {
   asm volatile("fence.mbarrier_init.release.cluster;" ::: "memory");

@@ -120,6 +120,7 @@ inline uint32_t section_heads(uint32_t heads, uint32_t q_tiles, uint32_t blocks,
 
 #ifdef __CUDACC__
 #include "kernels/tiles/attn_device.cuh"
+#include "kernels/tiles/fragment.cuh"
 #include "kernels/tiles/hopper_tile.cuh"
 
 namespace attn {
@@ -342,47 +343,6 @@ __device__ __forceinline__ void fetch_q(const WgmmaParams &a, const Layout<C> &a
 
 /* ---- multiplying -------------------------------------------------------------------------------------------------
  */
-
-template <typename T>
-__device__ __forceinline__ uint32_t pack(float lower, float upper);
-template <>
-__device__ __forceinline__ uint32_t pack<__half>(float lower, float upper) {
-  uint32_t bits;
-  asm("cvt.rn.f16x2.f32 %0, %1, %2;" : "=r"(bits) : "f"(upper), "f"(lower));
-  return bits;
-}
-template <>
-__device__ __forceinline__ uint32_t pack<__nv_bfloat16>(float lower, float upper) {
-  uint32_t bits;
-  asm("cvt.rn.bf16x2.f32 %0, %1, %2;" : "=r"(bits) : "f"(upper), "f"(lower));
-  return bits;
-}
-
-__device__ __forceinline__ float quad_max(float x) {
-  x = fmaxf(x, __shfl_xor_sync(kFullWarp, x, 1));
-  return fmaxf(x, __shfl_xor_sync(kFullWarp, x, 2));
-}
-__device__ __forceinline__ float quad_sum(float x) {
-  x += __shfl_xor_sync(kFullWarp, x, 1);
-  return x + __shfl_xor_sync(kFullWarp, x, 2);
-}
-
-/* One exchange of a transposition: lanes that differ in `bit` swap the low lane's y for the high lane's x. */
-__device__ __forceinline__ void quad_swap(uint32_t &x, uint32_t &y, uint32_t bit) {
-  const bool high = threadIdx.x & bit;
-  const uint32_t got = __shfl_xor_sync(kFullWarp, high ? x : y, bit);
-  if (high)
-    x = got;
-  else
-    y = got;
-}
-/* Lane t of a quad gives w[0..3] and receives the w[t] of lanes 0..3. */
-__device__ __forceinline__ void quad_transpose(uint32_t (&w)[4]) {
-  quad_swap(w[0], w[1], 1);
-  quad_swap(w[2], w[3], 1);
-  quad_swap(w[0], w[2], 2);
-  quad_swap(w[1], w[3], 2);
-}
 
 /* The softmax of a thread's two rows. Weights are 2^(score * scale - reference); any reference gives the same
  * quotients, so it need not be the maximum itself. */
@@ -840,7 +800,7 @@ __global__ void __launch_bounds__((C::kGroups + 1) * 128, 1) wgmma_kernel(const 
   }
   if constexpr (C::S.cluster > 1) { /* no block ends while another still writes to it */
     __syncwarp();
-    hopper::cluster_arrive();
+    ptx::cluster_arrive();
     ptx::cluster_wait();
   }
 #endif

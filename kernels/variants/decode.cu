@@ -226,7 +226,7 @@ __global__ void __launch_bounds__(decode_threads_per_sm(D, Tiles))
       x.max = two.x, x.sum = two.y;
       x.out = decode_tile::cluster_load4(ptx::cluster_address(out + of * decode_pitch(D) + column, rank));
     };
-    decode_tile::cluster_arrive();
+    ptx::cluster_arrive();
     ptx::cluster_wait(); /* orders all blocks' sums before the reads */
     decode_sum<D>(a.merge_width_log2, blockIdx.y, a.splits, items, every, p.scale_log2, load, store);
     __syncwarp();
