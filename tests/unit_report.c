@@ -57,6 +57,49 @@ static char *text_of_journal(const char *path, writer *write) {
   return text;
 }
 
+/* ---- rows that moved while they were measured ---------------------------------------------------------------- */
+
+static void expect_text(const struct built *built, writer *write, const char *wanted, bool is_there) {
+  char *text = text_of(&built->report, write);
+  if ((strstr(text, wanted) != NULL) != is_there)
+    fail_msg("\"%s\" is%s in: %s", wanted, is_there ? " not" : "", text);
+  free(text);
+}
+
+/* The first row has a hot ratio of 0.031. */
+static void a_ratio_that_was_not_steady_is_marked_everywhere(void **state) {
+  (void)state;
+  static const double drifts[] = {NAN, 0, 0.0049, 0.0051, 0.2};
+  struct built built;
+  build("tests/data/report_gpu.jsonl", &built);
+  struct ratio_record *ratio = &built.report.records[0].speedup.mode[TIME_HOT];
+  for (size_t i = 0; i < sizeof drifts / sizeof *drifts; ++i) {
+    ratio->drift_ratio = drifts[i];
+    const bool moves = drifts[i] > 0.005;
+    expect_text(&built, report_write_text, "~0.031", moves);
+    expect_text(&built, report_write_text, "1 vs ref still moved by more than 0.5 %", moves);
+    expect_text(&built, report_write_markdown, "\\~0.03", moves);
+  }
+  expect_text(&built, report_write_json, "\"drift_ratio\":\t0.2", true);
+  discard(&built);
+}
+
+static void a_time_at_a_clock_that_was_not_kept_is_told(void **state) {
+  (void)state;
+  struct built built;
+  build("tests/data/report_gpu.jsonl", &built);
+  struct record *record = &built.report.records[0];
+  record->time[TIME_HOT].sm_clock_mhz = 1617;
+  record->speedup.mode[TIME_HOT].sm_clock_mhz = 1580;
+  expect_text(&built, report_write_text, "at a clock that the GPU did not keep", false);
+  record->speedup.mode[TIME_HOT].sm_clock_mhz = 1424;
+  expect_text(&built, report_write_text, "hot times of 1 row were taken at a clock that the GPU did not keep", true);
+  expect_text(&built, report_write_text, "1617 MHz", true);
+  record->speedup.mode[TIME_HOT].sm_clock_mhz = NAN;
+  expect_text(&built, report_write_text, "at a clock that the GPU did not keep", false);
+  discard(&built);
+}
+
 /* ---- building ------------------------------------------------------------------------------------------------ */
 
 static void counts_and_exit_code_come_from_the_rows(void **state) {
@@ -801,6 +844,8 @@ static void a_grid_axis_names_all_that_it_covers(void **state) {
 
 int main(void) {
   const struct CMUnitTest tests[] = {
+      cmocka_unit_test(a_ratio_that_was_not_steady_is_marked_everywhere),
+      cmocka_unit_test(a_time_at_a_clock_that_was_not_kept_is_told),
       cmocka_unit_test(counts_and_exit_code_come_from_the_rows),
       cmocka_unit_test(exit_code_is_the_worst_of_the_rows),
       cmocka_unit_test(an_empty_journal_makes_an_empty_report),

@@ -116,13 +116,44 @@ static void a_ratio_that_moves_is_not_steady(void **state) {
   (void)state;
   /* Both sides slow down by half, the ratio stays. */
   const double reference[7] = {10, 11, 12, 13, 14, 14.5, 15}, variant[6] = {5.25, 5.75, 6.25, 6.75, 7.125, 7.375};
-  assert_true(speedup_is_steady(reference, variant, 6, 0.005));
+  assert_near(speedup_drift(reference, variant, 6), 0);
   /* The reference loses more than the variant does. */
   const double falling[6] = {5.25, 5.75, 6.25, 6.70, 7.05, 7.30};
-  assert_false(speedup_is_steady(reference, falling, 6, 0.005));
+  assert_true(speedup_drift(reference, falling, 6) > RATIO_DRIFT_MOST);
   /* One outlier moves no half. */
   const double outlier[6] = {5.25, 9.0, 6.25, 6.75, 7.125, 7.375};
-  assert_true(speedup_is_steady(reference, outlier, 6, 0.005));
+  assert_near(speedup_drift(reference, outlier, 6), 0);
+  assert_true(isnan(speedup_drift(reference, outlier, 3)));
+  assert_near(speedup_of_batches(reference, falling, 6, 0).drift_ratio, speedup_drift(reference, falling, 6));
+}
+
+/* Rounds that scatter by 2 % have halves that differ by chance; a step of 3 % in the middle is seen all the same. */
+static void scatter_alone_is_no_drift(void **state) {
+  (void)state;
+  const double scatter[14] = {1.02, 0.98, 1.01, 0.99, 1.0, 1.02, 1.0, 0.98, 1.01, 0.97, 1.0, 1.0, 0.98, 1.01};
+  double reference[15], still[14], moves[14];
+  for (int i = 0; i < 15; ++i) reference[i] = 10;
+  for (int i = 0; i < 14; ++i) still[i] = 10 / scatter[i];
+  for (int i = 0; i < 14; ++i)
+    moves[i] = i < 7 ? 10 / (1 + (scatter[i] - 1) / 10) : 9.7 / (1 + (scatter[i] - 1) / 10);
+  assert_true(speedup_drift(reference, still, 14) <= RATIO_DRIFT_MOST);
+  assert_true(speedup_drift(reference, moves, 14) > 0.02);
+}
+
+/* 100 us against 10, measured one after the other: both intervals widen that of the ratio. */
+static void far_rows_are_held_against_their_own_samples(void **state) {
+  (void)state;
+  const double reference[] = {9, 10, 10, 10, 10, 11};
+  struct time_record own = {.done = true, .sm_clock_mhz = 1700};
+  own.us = (struct stats){.n = 30, .min = 90, .median = 100, .ci_low = 90, .ci_high = 110};
+  const struct ratio_record r = speedup_of_apart(reference, COUNT(reference), &own, 0);
+  assert_true(r.done && isnan(r.drift_ratio));
+  assert_int_equal(r.rounds, COUNT(reference));
+  assert_near(r.ratio, 0.1);
+  assert_near(r.ci_low, 9.0 / 110);
+  assert_near(r.ci_high, 11.0 / 90);
+  assert_near(r.sm_clock_mhz, 1700);
+  assert_near(speedup_of_apart(reference, COUNT(reference), &own, 2).ratio, 8.0 / 98);
 }
 
 /* ---- on the CPU ---------------------------------------------------------------------------------------------- */
@@ -164,14 +195,18 @@ static void a_reference_is_measured_in_both_modes_and_leaves_the_row_bound(void 
   assert_true(reference.tried);
   assert_string_equal(reference.problem, "");
   const bool modes[TIME_MODE_COUNT] = {true, true}, hot_only[TIME_MODE_COUNT] = {[TIME_HOT] = true};
-  assert_int_equal(speedup_measure(b.device, b.problem, &reference, launches, us, modes, &speedup).code, STATUS_OK);
+  struct time_record own[TIME_MODE_COUNT] = {record_time_unknown(), record_time_unknown()}; /* so in turns */
+  assert_int_equal(speedup_measure(b.device, b.problem, &reference, launches, us, modes, own, &speedup).code,
+                   STATUS_OK);
   for (size_t mode = 0; mode < TIME_MODE_COUNT; ++mode) {
     assert_true(speedup.mode[mode].done && speedup.mode[mode].rounds >= 6);
     assert_true(speedup.mode[mode].ci_low > 0 && speedup.mode[mode].ci_low <= speedup.mode[mode].ratio);
     assert_true(speedup.mode[mode].ratio <= speedup.mode[mode].ci_high);
   }
   struct speedup_record hot = {.reference = "cpu_ref"};
-  assert_int_equal(speedup_measure(b.device, b.problem, &reference, launches, us, hot_only, &hot).code, STATUS_OK);
+  own[TIME_HOT] = (struct time_record){.done = true, .us = {.min = us, .ci_low = us, .median = us, .ci_high = us}};
+  assert_int_equal(speedup_measure(b.device, b.problem, &reference, launches, us, hot_only, own, &hot).code,
+                   STATUS_OK);
   assert_true(hot.mode[TIME_HOT].done && !hot.mode[TIME_COLD].done);
   struct check_record check = {0};
   assert_int_equal(check_output(b.problem, &b.attn_case.shape, &check).code, STATUS_OK);
@@ -207,6 +242,8 @@ int main(void) {
       cmocka_unit_test(only_cold_times_of_a_gpu_hold_events),
       cmocka_unit_test(rounds_beyond_the_room_are_left_out),
       cmocka_unit_test(a_ratio_that_moves_is_not_steady),
+      cmocka_unit_test(scatter_alone_is_no_drift),
+      cmocka_unit_test(far_rows_are_held_against_their_own_samples),
       cmocka_unit_test(a_reference_is_measured_in_both_modes_and_leaves_the_row_bound),
       cmocka_unit_test(a_reference_that_cannot_run_here_is_a_reason_not_a_failure),
   };

@@ -23,7 +23,6 @@ static const double cold_batch_us = 20e3; /* a batch of slow launches is a singl
  * where power is short: 6 % was seen on an H200. The rounds are taken anew until their ratios stay where they are, if
  * they do within this time. */
 static const double settle_s[] = {[DEVICE_CPU] = 0, [DEVICE_CUDA] = 0.5};
-static const double steady_relative = 0.005;
 
 /* ---- the reference ------------------------------------------------------------------------------------------- */
 
@@ -88,17 +87,18 @@ static uint32_t rounds_for(enum device_kind kind, const struct side *variant, co
 }
 
 static struct status take_batch(struct problem *problem, enum time_mode mode, const struct side *side,
-                                double *median_us) {
-  double us[COLD_BATCH], clock_mhz;
-  const struct status status = problem_sample(problem, mode, side->samples, us, &clock_mhz);
+                                double *median_us, double *clock_mhz) {
+  double us[COLD_BATCH];
+  const struct status status = problem_sample(problem, mode, side->samples, us, clock_mhz);
   *median_us = status_failed(&status) ? 0 : stats_median(us, side->samples);
   return status;
 }
 
 static struct status take_reference(struct problem *problem, enum time_mode mode, const struct side *side,
                                     double *median_us) {
+  double clock_mhz;
   problem_swap(problem);
-  const struct status status = take_batch(problem, mode, side, median_us);
+  const struct status status = take_batch(problem, mode, side, median_us, &clock_mhz);
   problem_swap(problem);
   return status;
 }
@@ -106,7 +106,7 @@ static struct status take_reference(struct problem *problem, enum time_mode mode
 /* What was measured of both sides. */
 struct turns {
   uint32_t rounds;
-  double reference_us[SPEEDUP_ROUNDS_MAX + 1], variant_us[SPEEDUP_ROUNDS_MAX];
+  double reference_us[SPEEDUP_ROUNDS_MAX + 1], variant_us[SPEEDUP_ROUNDS_MAX], clock_mhz[SPEEDUP_ROUNDS_MAX];
 };
 
 /* The first of the reference is there. */
@@ -114,44 +114,89 @@ static struct status take_rounds(struct problem *problem, enum time_mode mode, c
                                  const struct side *reference, struct turns *out) {
   struct status status = status_ok();
   for (uint32_t i = 0; i < out->rounds && !status_failed(&status); ++i) {
-    status = take_batch(problem, mode, variant, &out->variant_us[i]);
+    status = take_batch(problem, mode, variant, &out->variant_us[i], &out->clock_mhz[i]);
     if (!status_failed(&status)) status = take_reference(problem, mode, reference, &out->reference_us[i + 1]);
   }
   return status;
 }
 
-static struct status measure_turns(struct device *device, struct problem *problem, enum time_mode mode,
-                                   const struct side *variant, const struct side *reference,
-                                   struct ratio_record *out) {
-  const struct device_info *info = device_info(device);
-  const double overhead_us = event_overhead_in(mode, info, device_event_overhead_us(device));
-  struct turns turns = {.rounds = rounds_for(info->kind, variant, reference)};
+/* Of the rounds whose clock could be read. */
+static double median_clock(const double *mhz, uint32_t rounds) {
+  double known[SPEEDUP_ROUNDS_MAX];
+  size_t count = 0;
+  for (uint32_t i = 0; i < rounds; ++i) {
+    if (isfinite(mhz[i])) known[count++] = mhz[i];
+  }
+  return stats_median(known, count);
+}
+
+static bool moves(const struct turns *turns) {
+  return speedup_drift(turns->reference_us, turns->variant_us, turns->rounds) > RATIO_DRIFT_MOST;
+}
+
+/* One mode of a row against its reference. */
+struct match {
+  struct device *device;
+  struct problem *problem;
+  enum time_mode mode;
+  struct side variant, reference;
+  double overhead_us; /* in every time of this mode */
+};
+
+static struct status measure_turns(const struct match *match, struct ratio_record *out) {
+  const enum device_kind kind = device_info(match->device)->kind;
+  const struct side *variant = &match->variant, *reference = &match->reference;
+  struct problem *problem = match->problem;
+  const enum time_mode mode = match->mode;
+  struct turns turns = {.rounds = rounds_for(kind, variant, reference)};
   /* The first turn of each side finds the other mode's caches and clocks: taken, and taken again. */
   TRY(take_reference(problem, mode, reference, &turns.reference_us[0]));
-  TRY(take_batch(problem, mode, variant, &turns.variant_us[0]));
+  TRY(take_batch(problem, mode, variant, &turns.variant_us[0], &turns.clock_mhz[0]));
   TRY(take_reference(problem, mode, reference, &turns.reference_us[0]));
   const double start_s = clock_now_s();
   TRY(take_rounds(problem, mode, variant, reference, &turns));
-  while (clock_now_s() - start_s < settle_s[info->kind] &&
-         !speedup_is_steady(turns.reference_us, turns.variant_us, turns.rounds, steady_relative)) {
+  while (clock_now_s() - start_s < settle_s[kind] && moves(&turns)) {
     turns.reference_us[0] = turns.reference_us[turns.rounds];
     TRY(take_rounds(problem, mode, variant, reference, &turns));
   }
-  *out = speedup_of_batches(turns.reference_us, turns.variant_us, turns.rounds, overhead_us);
+  *out = speedup_of_batches(turns.reference_us, turns.variant_us, turns.rounds, match->overhead_us);
+  out->sm_clock_mhz = median_clock(turns.clock_mhz, turns.rounds);
   return status_ok();
+}
+
+/* The first sample finds the other mode's caches and clocks, and does not count. */
+static struct status measure_apart(const struct match *match, const struct time_record *own,
+                                   struct ratio_record *out) {
+  double us[ROUNDS_MIN];
+  TRY(take_reference(match->problem, match->mode, &match->reference, &us[0]));
+  for (uint32_t i = 0; i < ROUNDS_MIN; ++i)
+    TRY(take_reference(match->problem, match->mode, &match->reference, &us[i]));
+  *out = speedup_of_apart(us, ROUNDS_MIN, own, match->overhead_us);
+  return status_ok();
+}
+
+static bool is_far(double one_us, double other_us) {
+  return one_us >= SPEEDUP_FAR * other_us || other_us >= SPEEDUP_FAR * one_us;
 }
 
 struct status speedup_measure(struct device *device, struct problem *problem,
                               const struct speedup_reference *reference, uint32_t hot_launches, double estimate_us,
-                              const bool modes[TIME_MODE_COUNT], struct speedup_record *out) {
+                              const bool modes[TIME_MODE_COUNT], const struct time_record own[TIME_MODE_COUNT],
+                              struct speedup_record *out) {
   static const enum time_mode order[] = {TIME_HOT, TIME_COLD};
+  const struct device_info *info = device_info(device);
   struct status status = status_ok();
   for (size_t i = 0; i < sizeof order / sizeof *order && !status_failed(&status); ++i) {
     const enum time_mode mode = order[i];
     if (!modes[mode]) continue;
-    const struct side variant = side_of(mode, hot_launches, estimate_us);
-    const struct side other = side_of(mode, reference->hot_launches, reference->estimate_us);
-    status = measure_turns(device, problem, mode, &variant, &other, &out->mode[mode]);
+    const struct match match = {.device = device,
+                                .problem = problem,
+                                .mode = mode,
+                                .variant = side_of(mode, hot_launches, estimate_us),
+                                .reference = side_of(mode, reference->hot_launches, reference->estimate_us),
+                                .overhead_us = event_overhead_in(mode, info, device_event_overhead_us(device))};
+    const bool apart = own[mode].done && is_far(estimate_us, reference->estimate_us);
+    status = apart ? measure_apart(&match, &own[mode], &out->mode[mode]) : measure_turns(&match, &out->mode[mode]);
   }
   return status;
 }
@@ -168,11 +213,24 @@ static void ratios_of(const double *reference_us, const double *variant_us, uint
     ratio[i] = ((reference_us[i] + reference_us[i + 1]) / 2 - off_us) / (variant_us[i] - off_us);
 }
 
-bool speedup_is_steady(const double *reference_us, const double *variant_us, uint32_t rounds, double relative) {
+/* From round to round a drift is small and scatter is not. */
+static double scatter_of(const double *ratio, uint32_t rounds) {
+  const double normal = 0.6745 * 1.4142; /* median of |x - y| over the deviation of each, of normal numbers */
+  double step[SPEEDUP_ROUNDS_MAX];
+  for (uint32_t i = 0; i + 1 < rounds; ++i) step[i] = fabs(ratio[i + 1] - ratio[i]);
+  return stats_median(step, rounds - 1) / normal;
+}
+
+double speedup_drift(const double *reference_us, const double *variant_us, uint32_t rounds) {
+  const double of_median = 1.2533; /* its deviation over that of the mean of so many normal numbers */
   double ratio[SPEEDUP_ROUNDS_MAX];
   if (rounds > SPEEDUP_ROUNDS_MAX) rounds = SPEEDUP_ROUNDS_MAX;
+  if (rounds < 4) return NAN;
   ratios_of(reference_us, variant_us, rounds, 0, ratio);
-  return measure_is_steady(ratio, rounds, relative);
+  const uint32_t half = rounds / 2;
+  const double first = stats_median(ratio, half), second = stats_median(ratio + rounds - half, half);
+  const double chance = of_median * scatter_of(ratio, rounds) * sqrt(2.0 / half);
+  return fmax(fabs(first - second) - chance, 0) / fmin(first, second);
 }
 
 struct ratio_record speedup_of_batches(const double *reference_us, const double *variant_us, uint32_t rounds,
@@ -189,5 +247,23 @@ struct ratio_record speedup_of_batches(const double *reference_us, const double 
                                .ratio = stats.median,
                                .ci_low = stats.ci_low,
                                .ci_high = stats.ci_high,
-                               .event_overhead_us = off_us};
+                               .event_overhead_us = off_us,
+                               .drift_ratio = speedup_drift(reference_us, variant_us, used),
+                               .sm_clock_mhz = NAN};
+}
+
+struct ratio_record speedup_of_apart(const double *reference_us, uint32_t count, const struct time_record *own,
+                                     double overhead_us) {
+  const double shortest_us =
+      fmin(event_overhead_shortest(reference_us, count), event_overhead_shortest(&own->us.min, 1));
+  const double off_us = event_overhead_off(overhead_us, shortest_us);
+  const struct stats other = stats_of(reference_us, count);
+  return (struct ratio_record){.done = true,
+                               .rounds = count,
+                               .ratio = (other.median - off_us) / (own->us.median - off_us),
+                               .ci_low = (other.ci_low - off_us) / (own->us.ci_high - off_us),
+                               .ci_high = (other.ci_high - off_us) / (own->us.ci_low - off_us),
+                               .event_overhead_us = off_us,
+                               .drift_ratio = NAN,
+                               .sm_clock_mhz = own->sm_clock_mhz};
 }

@@ -172,7 +172,7 @@ static struct status compare_cell(struct worker *worker, const struct cell_reque
   if (worker->reference.problem[0] != '\0') return speedup_none(speedup, worker->reference.problem);
   device_range_push(worker->device, "time.speedup");
   status = speedup_measure(worker->device, worker->problem, &worker->reference, hot_launches, estimate_us,
-                           request->modes, speedup);
+                           request->modes, record->time, speedup);
   device_range_pop(worker->device);
   return status;
 }

@@ -142,7 +142,9 @@ static const struct option_row rows[] = {
     {"Measuring", "--reference", "NAME", IN(RUN), TEXT(reference), FLAGS(OPTION_TIMED | OPTION_STAYS),
      .help =
          "variant that every row is timed against in turns (speedup_vs), or none. By default the vendor's library "
-         "where it takes the shape, on a CPU none"},
+         "where it takes the shape, on a CPU none. The interval of such a ratio holds within the process that "
+         "measured "
+         "it"},
     {"Measuring", "--rounds", "N", IN(RUN), WHOLE(rounds, 1, 64), FLAGS(OPTION_TIMED),
      .help = "fresh processes that each measure every cell once: the evidence of a comparison; by default 1, with "
              "--baseline 5"},

@@ -6,6 +6,7 @@
 #include "cli/base/units.h"
 #include "cli/page/html.h"
 #include "cli/page/parts.h"
+#include "cli/report/unsteady.h"
 
 enum { CELL_MAX = 160, FEW_SAMPLES = 30 };
 
@@ -79,6 +80,10 @@ static void cell_roof(const struct page_row *row, struct cell *out) {
 static void cell_speedup(const struct page_row *row, struct cell *out) {
   const struct ratio_record *ratio = &row->row->record->speedup.mode[TIME_HOT];
   set_number(out, ratio->done ? ratio->ratio : (double)NAN, ratio->ratio < 0.1 ? 3 : 2);
+  if (!unsteady_ratio(ratio)) return;
+  memmove(out->text + 1, out->text, sizeof out->text - 1);
+  out->text[0] = '~';
+  out->text[sizeof out->text - 1] = '\0';
 }
 
 static bool has_launch(const struct page_row *row) { return row->row->record->plan.pass_count > 0; }
@@ -241,7 +246,11 @@ static void put_notes(const struct page *page, FILE *file) {
   if (reference != NULL) {
     fputs(" vs ref is the hot time of ", file);
     html_element(file, "code", reference);
-    fputs(" over the row's, the two measured in turns: above 1 the row is faster.", file);
+    fputs(
+        " over the row's, the two measured in turns: above 1 the row is faster. ~ marks a ratio that still moved "
+        "when "
+        "the time for it was over.",
+        file);
   }
   if (injected > 0) fprintf(file, " %zu rows were slowed down on purpose (--inject-slowdown).", injected);
   fputs("</p>\n", file);

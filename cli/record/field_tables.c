@@ -176,6 +176,8 @@ const struct field record_ratio_fields[] = {
     FIELD("ci95_high", F64, struct ratio_record, ci_high, .alias = "ci_high"),
     FIELD("rounds", U32, struct ratio_record, rounds),
     FIELD("event_overhead_us", F64, struct ratio_record, event_overhead_us),
+    FIELD("drift_ratio", F64, struct ratio_record, drift_ratio),
+    FIELD("sm_clock_mhz", F64, struct ratio_record, sm_clock_mhz),
     {0},
 };
 

@@ -59,7 +59,13 @@ struct ratio_record {
   double ratio;             /* median over the rounds */
   double ci_low, ci_high;   /* 95 % interval of that median, from order statistics */
   double event_overhead_us; /* that was taken off all times first (event_overhead.h); NAN: not known, none was */
+  double drift_ratio;       /* how far the second half of the rounds lies from the first, beyond what their scatter
+                               explains, of the ratio; NAN: not known, or not measured in turns */
+  double sm_clock_mhz;      /* median over the row's rounds; NAN: not known */
 };
+
+/* A ratio that moves by more than this while it is measured was not steady. */
+#define RATIO_DRIFT_MOST 0.005
 
 enum { SPEEDUP_REASON_MAX = 240 };
 

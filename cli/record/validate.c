@@ -78,6 +78,20 @@ static bool is_timed(const struct record *record) {
   return record->time[TIME_COLD].done || record->time[TIME_HOT].done;
 }
 
+static bool is_ratio(double x) { return isfinite(x) && x > 0; }
+
+static const char *speedup_problem(const struct ratio_record *ratio) {
+  if (!ratio->done) return NULL;
+  if (!is_ratio(ratio->ratio) || !is_ratio(ratio->ci_low) || !is_ratio(ratio->ci_high))
+    return "has a ratio to its reference that is not a number above 0";
+  if (ratio->ci_low > ratio->ratio || ratio->ratio > ratio->ci_high)
+    return "has a ratio to its reference outside its own interval";
+  if (ratio->rounds == 0) return "has a ratio to its reference from no rounds";
+  return ratio->drift_ratio < 0 || ratio->sm_clock_mhz <= 0
+             ? "has a ratio to its reference with a negative drift or clock"
+             : NULL;
+}
+
 static const char *cell_problem(const struct record *record, bool is_measured) {
   const char *problem = NULL;
   if (record->status != CELL_ok) return NULL; /* has no speed, whatever its line says */
@@ -87,6 +101,7 @@ static const char *cell_problem(const struct record *record, bool is_measured) {
   for (enum time_mode mode = 0; mode < TIME_MODE_COUNT && problem == NULL; ++mode) {
     problem = time_problem(&record->time[mode], is_measured);
     if (problem == NULL) problem = process_problem(&record->process[mode], &record->time[mode]);
+    if (problem == NULL) problem = speedup_problem(&record->speedup.mode[mode]);
   }
   if (problem != NULL || record->process[TIME_COLD].count == 0 || record->process[TIME_HOT].count == 0)
     return problem;

@@ -5,7 +5,7 @@
 
 #include "cli/base/markup.h"
 #include "cli/base/units.h"
-#include "cli/report/report.h"
+#include "cli/report/unsteady.h"
 
 enum { ROWS_SHOWN = 500 };
 
@@ -37,6 +37,14 @@ static void put_number(FILE *file, double value, bool is_known) {
   fprintf(file, " %s |", text);
 }
 
+/* ~: it still moved when the time for it was over. Escaped, since two of them in a row would strike a text through.
+ */
+static void put_ratio(FILE *file, const struct ratio_record *ratio) {
+  char text[UNITS_TEXT_MAX];
+  units_format(ratio->done ? ratio->ratio : (double)NAN, text);
+  fprintf(file, " %s%s |", unsteady_ratio(ratio) ? "\\~" : "", text);
+}
+
 static void put_row(FILE *file, const struct report_row *row) {
   const struct record *record = row->record;
   const struct time_record *hot = &record->time[TIME_HOT], *cold = &record->time[TIME_COLD];
@@ -50,7 +58,7 @@ static void put_row(FILE *file, const struct report_row *row) {
   put_number(file, hot->us.median, hot->done);
   put_number(file, cold->us.median, cold->done);
   put_number(file, row->metrics.mode[mode].tflop_per_s, row->metrics.mode[mode].known);
-  put_number(file, record->speedup.mode[mode].ratio, record->speedup.mode[mode].done);
+  put_ratio(file, &record->speedup.mode[mode]);
   fputc('\n', file);
 }
 

@@ -8,6 +8,7 @@
 #include "cli/base/units.h"
 #include "cli/report/fastest.h"
 #include "cli/report/fold.h"
+#include "cli/report/unsteady.h"
 
 enum {
   FINDINGS_SHOWN_MAX = 3,
@@ -100,7 +101,9 @@ static void cell_error(const void *row, char out[TEXT_CELL_MAX]) {
 
 static void cell_speedup(const void *row, char out[TEXT_CELL_MAX]) {
   const struct ratio_record *ratio = &record_of(row)->speedup.mode[TIME_HOT];
-  units_format_fixed(ratio->done ? ratio->ratio : (double)NAN, ratio->ratio < 0.1 ? 3 : 2, out);
+  char number[UNITS_TEXT_MAX];
+  units_format_fixed(ratio->done ? ratio->ratio : (double)NAN, ratio->ratio < 0.1 ? 3 : 2, number);
+  snprintf(out, TEXT_CELL_MAX, "%s%s", unsteady_ratio(ratio) ? "~" : "", number);
 }
 
 static void cell_kernel_speedup(const void *row, char out[TEXT_CELL_MAX]) {
@@ -383,7 +386,9 @@ static void print_reference(FILE *file, const struct report *report) {
   char text[PARAGRAPH_MAX];
   if (speedup == NULL) return;
   snprintf(
-      text, sizeof text, "time of %s over the row's, measured in turns in one process: above 1 the row is faster%s",
+      text, sizeof text,
+      "time of %s over the row's, measured in turns in one process: above 1 the row is faster; its interval (--json) "
+      "holds within that process%s",
       speedup->reference,
       any_kernel_ratio(report) ? "; kernel: as a profiler timed the kernels alone, without the gaps between launches"
                                : "");
@@ -461,6 +466,7 @@ static struct status print_notes(FILE *file, const struct report *report, const 
   print_doubts(file, report);
   print_intervals(file, report);
   print_reference(file, report);
+  unsteady_print(file, report);
   print_sentinel(file, report);
   print_injected(file, report);
   if (planned != NULL) print_device(file, "planned = not measured, geometry for ", planned);
