@@ -338,6 +338,9 @@ print-%:
 	@printf '%s\n' '$($*)'
 
 gpu-programs: $(BUILD)/attnbench $(GPU_PROGRAMS) $(FAULTY) $(EXAMPLES) $(PLUGINS)
+# Slow to build, and of use with a GPU alone.
+slowed: $(BUILD)/attnbench $(BUILD)/tests/slowed.so
+	@printf '%s\n' $(BUILD)/tests/slowed.so
 test-programs: gpu-programs $(UNITS)
 # With SANITIZE=fuzzer-no-link,...: scripts/build/fuzz.sh says how.
 fuzz-programs: $(FUZZERS)
@@ -374,18 +377,22 @@ ifeq ($(WITH_CUDA),1)
 # ptxas reports to the .ptxas file beside the object, which feeds the resource table and the spill check. What is not
 # a plain resource line is shown.
 PTXAS_PLAIN := ^ptxas info *: ([0-9]+ bytes gmem|Compiling|Function prop|Used|Compile time)|bytes stack frame
-$(BUILD)/%.cu.o: %.cu | $(BUILD)/.config
-	$(call say,NVCC,$<)
-	$(Q)mkdir -p $(@D)
-	$(Q)$(NVCC) $(NVCC_ALL) -MMD -MP -MF $(@:.o=.d) -MT $@ -c $< -o $@ 2>$(@:.o=.ptxas); status=$$?; \
-	grep -vE '$(PTXAS_PLAIN)' $(@:.o=.ptxas) >&2; exit $$status
+define COMPILE_CU
+$(call say,NVCC,$<)
+$(Q)mkdir -p $(@D)
+$(Q)$(NVCC) $(NVCC_ALL) -MMD -MP -MF $(@:.o=.d) -MT $@ -c $< -o $@ 2>$(@:.o=.ptxas); status=$$?; \
+grep -vE '$(PTXAS_PLAIN)' $(@:.o=.ptxas) >&2; exit $$status
+endef
 else
 # The descriptor and the plan of a GPU variant are plain C++; its kernels are behind __CUDACC__.
-$(BUILD)/%.cu.o: %.cu | $(BUILD)/.config
-	$(call say,CXX,$<)
-	$(Q)mkdir -p $(@D)
-	$(Q)$(CXX) $(CXX_ALL) -MMD -MP -x c++ -c $< -o $@
+define COMPILE_CU
+$(call say,CXX,$<)
+$(Q)mkdir -p $(@D)
+$(Q)$(CXX) $(CXX_ALL) -MMD -MP -x c++ -c $< -o $@
+endef
 endif
+$(BUILD)/%.cu.o: %.cu | $(BUILD)/.config
+	$(COMPILE_CU)
 
 $(BUILD)/gen/kernel_resources.c: $(VARIANT_OBJECTS)
 $(FAULTY_RESOURCES).c: $(VARIANT_OBJECTS) $(FAULT_KERNELS)
@@ -464,6 +471,23 @@ $(EXAMPLES): $(BUILD)/%.so: $(BUILD)/kernels/example/%.cu.o
 $(BUILD)/tests/plugins/%: private C_ALL += -fPIC
 $(PLUGINS): %.so: %.c.o
 	$(call LINK_SHARED)
+
+# Some of our kernels with a spin at their end (tests/slowed/plugin.cu): their sources, but for one line in each kernel.
+SLOWED_NAMES := $(shell sed -n 's/^VARIANT(\(.*\))/\1/p' tests/slowed/slowed.def)
+SLOWED_SOURCES := $(addprefix $(BUILD)/slowed/,kernels/tiles/attn_params.cuh kernels/tiles/wgmma_tile.cuh \
+    $(SLOWED_NAMES:%=kernels/variants/%.cu))
+SLOWED_OBJECTS := $(SLOWED_NAMES:%=$(BUILD)/slowed/kernels/variants/%.cu.o) $(BUILD)/tests/slowed/plugin.cu.o
+$(SLOWED_SOURCES): $(BUILD)/slowed/%: % tests/slowed/slow.sh | $(BUILD)/.config
+	$(Q)mkdir -p $(@D)
+	$(Q)tests/slowed/slow.sh $< >$@
+$(SLOWED_OBJECTS): $(SLOWED_SOURCES) tests/slowed/guard.cuh tests/slowed/slowed.def
+$(SLOWED_OBJECTS): private CPPFLAGS_ALL := -I$(BUILD)/slowed -include tests/slowed/guard.cuh $(CPPFLAGS_ALL)
+$(SLOWED_OBJECTS): private NVCC_ALL += -Xcompiler -fPIC
+$(SLOWED_OBJECTS): private CXX_ALL += -fPIC
+$(BUILD)/slowed/%.cu.o: $(BUILD)/slowed/%.cu
+	$(COMPILE_CU)
+$(BUILD)/tests/slowed.so: $(SLOWED_OBJECTS)
+	$(call LINK_SHARED,$(if $(filter 1,$(WITH_CUDA)),$(CUDA_LIBS) -ldl -lpthread))
 
 .SECONDARY:
 -include $(EXAMPLE_OBJECTS:.o=.d) $(PLUGINS:.so=.c.d)
