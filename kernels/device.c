@@ -188,9 +188,9 @@ static struct status problem_require_launch(const struct problem *problem, uint3
 struct status problem_fill(struct problem *problem, uint32_t launch) {
   const struct status known = problem_require_launch(problem, launch, __func__);
   if (status_failed(&known)) return known;
-  if (problem->inputs.launch == launch && !problem->inputs.negated) return known;
+  if (problem->inputs.launch == launch && problem->inputs.flips == 0) return known;
   problem->inputs.launch = launch;
-  problem->inputs.negated = false;
+  problem->inputs.flips = 0;
   return problem->device->ops->fill(problem);
 }
 

@@ -171,14 +171,15 @@ struct witness_result {
   uint64_t wrong;   /* of these, samples that left O stale or wrong */
 };
 
-/* Shortest time of a launch, microseconds, whose V was changed right before it, with hot caches else: what a hot
- * launch takes of a kernel that computes every time. NAN where the difference would not tell: launches of more than a
- * millisecond. */
+/* Shortest time of a launch, microseconds, whose Q, K and V were changed right before it, to what they never were,
+ * with hot caches else: what a hot launch takes of a kernel that computes every time. NAN where the difference would
+ * not tell: launches of more than a millisecond. */
 struct status problem_sample_changed(struct problem *, double estimate_us, double *us);
 
-/* Every sample of problem_sample and problem_sample_changed starts with V negated, so that O is stale, or with O
- * poisoned, by a choice that looks random; after it, a part of O that looks random is compared with the reference.
- * Both are outside what is timed. Fetches what was found and starts anew. The inputs must be launch 0's. */
+/* Every sample of problem_sample and problem_sample_changed starts with inputs that never were (pattern.h), so that O
+ * is stale, or with O poisoned, by a choice that looks random; after it, a part of O that looks random is compared
+ * with the reference. Both are outside what is timed. Fetches what was found and starts anew. The inputs must be
+ * launch 0's. */
 struct status problem_witness(struct problem *, struct witness_result *out);
 
 /* A known slowdown, for tests of what reads times: behind the last pass of every launch that problem_sample takes in

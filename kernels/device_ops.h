@@ -36,6 +36,7 @@ struct problem {
   struct device *device;
   struct attn_shape shape;
   struct pattern inputs;              /* what Q, K and V hold now */
+  uint64_t changes;                   /* that were made to them: the next one is unlike all of these */
   const struct attn_variant *variant; /* NULL until bound */
   struct attn_plan plan;
   const struct attn_variant *parked_variant; /* of the other binding */

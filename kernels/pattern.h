@@ -38,8 +38,31 @@ struct pattern {
   struct attn_shape shape;
   uint64_t seed;
   uint32_t launch; /* 0: random */
-  bool negated;    /* V times -1, and with it O */
+  uint64_t flips;  /* signs that are turned, below; 0: none */
 };
+
+/* Inputs that no kernel has seen, with an output that is known: in each KV head some dimensions of Q and K change
+ * their sign together, which leaves every score as it is, and some columns of V, which then change theirs in O. Which
+ * ones, 64 bits say. The sign of a dimension is a sum of some of these bits, so that the flips of two after one
+ * another are those of their exclusive or. */
+enum pattern_flip { PATTERN_FLIP_QK, PATTERN_FLIP_VO };
+
+static inline ATTN_HD bool pattern_is_flipped(uint64_t flips, enum pattern_flip what, uint64_t kv_head, uint32_t d) {
+  uint64_t bits = flips & input_mix((kv_head << 16 | d) << 1 | (uint64_t)what);
+  for (uint32_t shift = 32; shift > 0; shift /= 2) bits ^= bits >> shift;
+  return (bits & 1) != 0;
+}
+
+/* The flips of the n-th change. */
+static inline ATTN_HD uint64_t pattern_fresh_flips(uint64_t seed, uint64_t n) {
+  return input_mix(seed ^ input_mix(0x666c697073 + n));
+}
+
+/* The KV head, by its index in [B][Hkv], of a row of Q or O, by its index in [B][Hq][Sq]. */
+static inline ATTN_HD uint64_t pattern_kv_head(const struct attn_shape *s, uint64_t row) {
+  const uint64_t head = row / s->Sq;
+  return head / s->Hq * s->Hkv + head % s->Hq / (s->Hq / s->Hkv);
+}
 
 #define PATTERN_KIND_MAP(X) \
   X(plain)                  \
@@ -85,6 +108,7 @@ struct pattern_line {
   int32_t offset;
   float scale;
   bool constant; /* `scale` throughout */
+  uint64_t kv_head;
 };
 
 static inline ATTN_HD float pattern_line_value(const struct pattern_line *line, uint32_t d) {
@@ -189,8 +213,7 @@ static inline ATTN_HD struct pattern_line pattern_lean_class(const struct patter
 static inline ATTN_HD struct pattern_line pattern_point(const struct pattern *p, uint64_t row, uint32_t key,
                                                         uint32_t other) {
   const struct attn_shape *s = &p->shape;
-  const uint64_t head = row / s->Sq;
-  const uint64_t first = (head / s->Hq * s->Hkv + head % s->Hq / (s->Hq / s->Hkv)) * s->Skv;
+  const uint64_t first = pattern_kv_head(s, row) * s->Skv;
   struct pattern_line line = pattern_noise(p, INPUT_K, first + key);
   line.structure = pattern_structure(s);
   line.noise[1] = (first + other) * s->D;
@@ -226,18 +249,23 @@ static inline ATTN_HD struct pattern_line pattern_q(const struct pattern *p, uin
 
 /* ---- all three ----------------------------------------------------------------------------------------------- */
 
-/* Row `row` of [B][H][S] of a tensor, before rounding to its dtype and before V is negated. */
+/* Row `row` of [B][H][S] of a tensor, before rounding to its dtype and before signs are turned. */
 static inline ATTN_HD struct pattern_line pattern_line_of(const struct pattern *p, enum input_tensor tensor,
                                                           uint64_t row) {
-  if (p->launch == 0) return pattern_noise(p, tensor, row);
-  return tensor == INPUT_Q ? pattern_q(p, row) : tensor == INPUT_K ? pattern_k(p, row) : pattern_v(p, row);
+  struct pattern_line line = p->launch == 0      ? pattern_noise(p, tensor, row)
+                             : tensor == INPUT_Q ? pattern_q(p, row)
+                             : tensor == INPUT_K ? pattern_k(p, row)
+                                                 : pattern_v(p, row);
+  line.kv_head = tensor == INPUT_Q ? pattern_kv_head(&p->shape, row) : row / p->shape.Skv;
+  return line;
 }
 
 /* Element d of a line of this tensor. */
 static inline ATTN_HD float pattern_value(const struct pattern *p, enum input_tensor tensor,
                                           const struct pattern_line *line, uint32_t d) {
   const float value = pattern_line_value(line, d);
-  return tensor == INPUT_V && p->negated ? -value : value;
+  const enum pattern_flip what = tensor == INPUT_V ? PATTERN_FLIP_VO : PATTERN_FLIP_QK;
+  return p->flips != 0 && pattern_is_flipped(p->flips, what, line->kv_head, d) ? -value : value;
 }
 
 /* ---- which rows are held against the oracle ------------------------------------------------------------------ */

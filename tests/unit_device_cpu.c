@@ -453,6 +453,65 @@ static void cold_samples_are_single_launches(void **state) {
   assert_true(isnan(mhz));
 }
 
+enum { CHANGES_SEEN = 400 };
+static uint64_t seen_hash[CHANGES_SEEN];
+static unsigned seen_count;
+
+static void note_inputs_and_compute(const struct attn_shape *s, const struct attn_buffers *b) {
+  const void *const data[] = {b->q, b->k, b->v};
+  const uint32_t rows[] = {s->B * s->Hq * s->Sq, s->B * s->Hkv * s->Skv, s->B * s->Hkv * s->Skv};
+  uint64_t hash = 0;
+  for (int t = 0; t < 3; ++t) {
+    for (uint32_t i = 0; i < rows[t] * s->D; ++i) hash = input_mix(hash ^ ((const uint16_t *)data[t])[i]);
+  }
+  if (seen_count < CHANGES_SEEN) seen_hash[seen_count++] = hash;
+  write_right_output(s, b);
+}
+
+static unsigned unlike_inputs(void) {
+  unsigned unlike = 0;
+  for (unsigned i = 0; i < seen_count; ++i) {
+    unsigned earlier = 0;
+    for (unsigned j = 0; j < i; ++j) earlier += seen_hash[j] == seen_hash[i];
+    unlike += earlier == 0;
+  }
+  return unlike;
+}
+
+/* A kernel that remembers what it has seen meets nothing twice but inputs that were not changed between two samples,
+ * and a right kernel is right on all of them. */
+static void changed_inputs_never_come_back_and_their_output_is_known(void **state) {
+  struct fixture *f = *state;
+  const struct attn_shape shape = {1, 4, 2, 5, 7, 16, ATTN_F16, true};
+  struct pass_facts facts[ATTN_PASSES_MAX];
+  struct attn_plan plan = {0};
+  struct problem *problem;
+  struct oracle_result oracle;
+  struct witness_result witness;
+  struct guard_result guard;
+  double us[64], mhz;
+  probe_plan(NULL, NULL, NULL, &plan);
+  assert_int_equal(problem_open(f->device, &shape, SEED, &problem).code, STATUS_OK);
+  assert_int_equal(problem_bind(problem, &probe, &plan, facts).code, STATUS_OK);
+  assert_int_equal(problem_reference(problem, &oracle).code, STATUS_OK);
+  probe_action = note_inputs_and_compute;
+  seen_count = 0;
+  assert_int_equal(problem_sample(problem, TIME_COLD, 64, us, &mhz).code, STATUS_OK);
+  assert_in_range(unlike_inputs(), 20, 44); /* the other half of the samples poisons O instead */
+  seen_count = 0;
+  assert_int_equal(problem_time_prepare(problem, &(uint32_t){0}, &us[0]).code, STATUS_OK);
+  seen_count = 0;
+  assert_int_equal(problem_sample_changed(problem, 1.0, us).code, STATUS_OK);
+  assert_true(seen_count > 20);
+  assert_int_equal(unlike_inputs(), seen_count);
+  assert_int_equal(problem_witness(problem, &witness).code, STATUS_OK);
+  assert_true(witness.samples > 64);
+  assert_int_equal(witness.wrong, 0);
+  assert_int_equal(problem_guard(problem, &guard).code, STATUS_OK);
+  assert_int_equal(guard.input_elements_changed, 0);
+  problem_close(problem);
+}
+
 static void a_delay_is_behind_every_timed_launch_of_its_mode_and_binding(void **state) {
   struct fixture *f = *state;
   const double delay_us = 3000;
@@ -610,6 +669,7 @@ int main(void) {
       WITH_SMALL(changed_inputs_are_counted_and_repaired),
       WITH_SMALL(hot_samples_average_the_prepared_launches),
       WITH_SMALL(cold_samples_are_single_launches),
+      WITH_SMALL(changed_inputs_never_come_back_and_their_output_is_known),
       WITH_SMALL(a_delay_is_behind_every_timed_launch_of_its_mode_and_binding),
       WITH_SMALL(passes_of_a_single_pass_plan_are_refused),
       WITH_SMALL(reference_is_the_oracle_and_computed_once),

@@ -26,6 +26,51 @@ static double score(const struct pattern *p, uint64_t row, uint32_t key) {
   return dot / sqrt((double)s->D);
 }
 
+/* ---- signs that are turned ----------------------------------------------------------------------------------- */
+
+static struct pattern flipped(uint64_t flips) {
+  return (struct pattern){.shape = shape, .seed = SEED, .flips = flips};
+}
+
+static float value_of(const struct pattern *p, enum input_tensor tensor, uint64_t row, uint32_t d) {
+  const struct pattern_line line = pattern_line_of(p, tensor, row);
+  return pattern_value(p, tensor, &line, d);
+}
+
+/* Scores stay to the bit; Q, K and V change in about half of their elements, by their sign alone. */
+static void turned_signs_leave_every_score_as_it_is(void **state) {
+  (void)state;
+  const struct pattern plain = flipped(0), turned = flipped(pattern_fresh_flips(SEED, 1));
+  unsigned changed[3] = {0};
+  for (uint64_t row = 0; row < 4 * 130; row += 17)
+    for (uint32_t key = 0; key < KEYS; key += 9) assert_true(score(&plain, row, key) == score(&turned, row, key));
+  for (enum input_tensor t = INPUT_Q; t <= INPUT_V; ++t) {
+    for (uint64_t row = 0; row < 2 * 130; row += 130)
+      for (uint32_t d = 0; d < D; ++d) {
+        const float a = value_of(&plain, t, row, d), b = value_of(&turned, t, row, d);
+        assert_true(a == b || a == -b);
+        changed[t] += a != b;
+      }
+    assert_in_range(changed[t], D / 2, 3 * D / 2);
+  }
+}
+
+/* What the n-th and the m-th change do one after the other is what their sum does: so the inputs are known for ever.
+ */
+static void turned_signs_add_up(void **state) {
+  (void)state;
+  const uint64_t one = pattern_fresh_flips(SEED, 1), two = pattern_fresh_flips(SEED, 2);
+  assert_true(one != two);
+  for (uint32_t d = 0; d < D; ++d) {
+    for (uint64_t head = 0; head < 3; ++head) {
+      const bool a = pattern_is_flipped(one, PATTERN_FLIP_VO, head, d),
+                 b = pattern_is_flipped(two, PATTERN_FLIP_VO, head, d);
+      assert_int_equal(pattern_is_flipped(one ^ two, PATTERN_FLIP_VO, head, d), a != b);
+      assert_false(pattern_is_flipped(0, PATTERN_FLIP_QK, head, d));
+    }
+  }
+}
+
 /* The largest and the smallest score of the keys that a row sees, and which key has the largest. */
 struct scores {
   double largest, smallest;
@@ -153,6 +198,8 @@ static void values_fit_every_dtype(void **state) {
 
 int main(void) {
   const struct CMUnitTest tests[] = {
+      cmocka_unit_test(turned_signs_leave_every_score_as_it_is),
+      cmocka_unit_test(turned_signs_add_up),
       cmocka_unit_test(kinds_have_their_scores),
       cmocka_unit_test(boundary_rows_point_at_both_sides_of_the_mask),
       cmocka_unit_test(every_second_kv_head_hides_keys_under_a_mask),

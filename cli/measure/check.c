@@ -177,8 +177,9 @@ void check_explain(const struct check_record *check, const struct attn_shape *sh
 /* A clock's error and a burst above the clock that was read. */
 static const double floor_slack = 0.97;
 
-/* A hot launch finds its inputs in caches, and so does one whose V was rewritten, unless the tensors are too large
- * for that: then it may read from memory, which a factor of 4 allows for. So it does for a CPU's restless times. */
+/* A hot launch finds its inputs in caches, and so does one whose inputs were rewritten, unless the tensors are too
+ * large for that: then it may read from memory, which a factor of 4 allows for. So it does for a CPU's restless
+ * times. */
 static double changed_ratio_max(const struct attn_shape *shape, const struct device_info *device) {
   const bool fits = 2 * floor_bytes(shape) <= (double)device->l2_bytes;
   return fits && device->kind == DEVICE_CUDA ? 1.5 : 4.0;
@@ -209,8 +210,8 @@ static bool explain_changed(const struct record *record, const struct device_inf
   if (!check_skips_work(record, device, changed_us)) return false;
   snprintf(
       out, RECORD_REASON_MAX,
-      "hot median is %.3g us, but %.3g us where V changes before every launch: launches on unchanged inputs skip "
-      "work",
+      "hot median is %.3g us, but %.3g us where the inputs change before every launch: launches on inputs that were "
+      "seen before skip work",
       record->time[TIME_HOT].us.median, changed_us);
   return true;
 }

@@ -36,8 +36,8 @@ struct status check_hard(struct problem *, const struct attn_shape *, struct che
 /* What timing left: the samples' witness and, with `whole`, all of O. The problem must not have launched since. */
 struct status check_timed(struct problem *, const struct attn_shape *, bool whole, struct check_record *out);
 
-/* True when hot launches whose V changes take so much longer than the hot median that launches on unchanged inputs
- * must have skipped work. A busy machine can look like that once: measure again before believing it. */
+/* True when hot launches whose inputs change take so much longer than the hot median that launches on unchanged
+ * inputs must have skipped work. A busy machine can look like that once: measure again before believing it. */
 bool check_skips_work(const struct record *, const struct device_info *, double changed_us);
 
 /* The record's status after its checks: `ok`; `wrong` or `implausible` with the reason. changed_us is from

@@ -284,14 +284,15 @@ static void cpu_compare_row(const struct problem *base, const struct cpu_referen
                             const struct tolerance *tolerance, uint64_t i, struct compare_partial *partial) {
   const struct attn_shape *s = &base->shape;
   const void *o = cpu_block_data(&((const struct cpu_problem *)base)->block[PROBLEM_O]);
-  const double *expected = reference->o + i * s->D, sign = base->inputs.negated ? -1 : 1;
-  const uint64_t row = pattern_sample_row(&reference->sample, i);
+  const double *expected = reference->o + i * s->D;
+  const uint64_t row = pattern_sample_row(&reference->sample, i), kv_head = pattern_kv_head(s, row);
   const uint32_t keys = attn_keys_of_row(s, (uint32_t)(row % s->Sq));
   const struct compare_bound bound = compare_bound_of(tolerance, s->D, keys, &reference->rows[i]);
   struct compare_row sums = {0};
   if (isnan(expected[0])) return;
   for (uint32_t d = 0; d < s->D; ++d) {
     const uint64_t index = row * s->D + d;
+    const double sign = pattern_is_flipped(base->inputs.flips, PATTERN_FLIP_VO, kv_head, d) ? -1 : 1;
     compare_element(partial, &sums, &bound, index, (double)cpu_load(o, s->dtype, index), sign * expected[d]);
   }
   compare_row_end(partial, &sums, &bound, row * s->D);
@@ -324,19 +325,38 @@ static struct status cpu_problem_guard(struct problem *base, struct guard_result
 
 enum { CPU_WITNESS_ROWS = 16 };
 
-/* Changes the sign of every element of V. */
-static void cpu_negate_v(struct problem *base) {
-  const struct cpu_block *v = &cpu_problem_of(base)->block[PROBLEM_V];
-  const uint32_t size = attn_dtype_bytes(base->shape.dtype);
-  unsigned char *data = cpu_block_data(v);
-  for (uint64_t i = size - 1; i < v->bytes; i += size) data[i] ^= 0x80;
-  base->inputs.negated = !base->inputs.negated;
+/* Turns signs of one head's `rows` rows of Q, K or V, which begin at `data`. */
+static void cpu_flip_head(unsigned char *data, const struct attn_shape *s, uint64_t rows, enum pattern_flip what,
+                          uint64_t kv_head, uint64_t flips) {
+  const uint32_t size = attn_dtype_bytes(s->dtype);
+  for (uint32_t d = 0; d < s->D; ++d) {
+    if (!pattern_is_flipped(flips, what, kv_head, d)) continue;
+    unsigned char *sign = data + (uint64_t)(d + 1) * size - 1;
+    for (uint64_t row = 0; row < rows; ++row, sign += (uint64_t)s->D * size) *sign ^= 0x80;
+  }
+}
+
+/* Makes Q, K and V what they never were, with an O that is known. */
+static void cpu_change_inputs(struct problem *base) {
+  const struct attn_shape *s = &base->shape;
+  const struct cpu_block *block = cpu_problem_of(base)->block;
+  const uint64_t flips = pattern_fresh_flips(base->inputs.seed, base->changes++), group = s->Hq / s->Hkv;
+  const uint64_t row_bytes = (uint64_t)s->D * attn_dtype_bytes(s->dtype);
+  for (uint64_t head = 0; head < (uint64_t)s->B * s->Hkv; ++head) {
+    unsigned char *q = cpu_block_data(&block[PROBLEM_Q]) + head * group * s->Sq * row_bytes;
+    unsigned char *k = cpu_block_data(&block[PROBLEM_K]) + head * s->Skv * row_bytes;
+    unsigned char *v = cpu_block_data(&block[PROBLEM_V]) + head * s->Skv * row_bytes;
+    cpu_flip_head(q, s, group * s->Sq, PATTERN_FLIP_QK, head, flips);
+    cpu_flip_head(k, s, s->Skv, PATTERN_FLIP_QK, head, flips);
+    cpu_flip_head(v, s, s->Skv, PATTERN_FLIP_VO, head, flips);
+  }
+  base->inputs.flips ^= flips;
 }
 
 /* Makes O stale or poisoned, so that a launch which leaves it as it is can be seen. */
 static void cpu_witness_prepare(struct problem *base) {
   if ((input_mix(cpu_problem_of(base)->witness.taken) & 1) != 0) {
-    cpu_negate_v(base);
+    cpu_change_inputs(base);
   } else {
     cpu_block_poison(&cpu_problem_of(base)->block[PROBLEM_O]);
   }
@@ -453,22 +473,22 @@ static struct status cpu_problem_sample(struct problem *base, enum time_mode mod
   return status_ok();
 }
 
-/* Microseconds of `launches` launches back to back with V negated before each; without `launch`, of the negations. */
+/* Microseconds of `launches` launches back to back with other inputs before each; without `launch`, of changing them.
+ */
 static double cpu_time_changed(struct problem *problem, uint32_t launches, bool launch) {
   const double delay_us = cpu_problem_of(problem)->delay_us[TIME_HOT], start_us = cpu_now_us();
   for (uint32_t i = 0; i < launches; ++i) {
-    cpu_negate_v(problem);
+    cpu_change_inputs(problem);
     if (launch) cpu_launch_delayed(problem, delay_us);
   }
   return cpu_now_us() - start_us;
 }
 
-/* Launches with a changed V that last as long as a hot sample, so that a busy machine disturbs both alike. Several,
- * since the first of them may meet the V of the last computed launch; odd, so that a sample leaves O stale. */
+/* Launches with changed inputs that last as long as a hot sample, so that a busy machine disturbs both alike. */
 static uint32_t cpu_changed_launches(struct problem *base) {
   const double alone_us = fmax(cpu_time_changed(base, 1, true), 1e-3);
   const double launches = fmin(TIMING_CPU_HOT_SAMPLE_US / alone_us, cpu_problem_of(base)->hot_launches);
-  return (uint32_t)fmax(launches, CPU_CHANGED_LAUNCHES_MIN) | 1;
+  return (uint32_t)fmax(launches, CPU_CHANGED_LAUNCHES_MIN);
 }
 
 static struct status cpu_problem_sample_changed(struct problem *base, double estimate_us, double *us) {

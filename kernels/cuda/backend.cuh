@@ -140,11 +140,12 @@ struct status check_compare(struct problem *, const struct tolerance *, struct c
 struct status check_guard(struct problem *, struct guard_result *);
 struct status check_witness(struct problem *, struct witness_result *);
 
-/* Around a timed sample: V is negated or O poisoned before it, a part of O compared after it. */
+/* Around a timed sample: inputs are changed or O poisoned before it, a part of O compared after it. */
 struct status witness_prepare(struct cuda_problem *);
 struct status witness_look(struct cuda_problem *);
-/* Changes the sign of all of V, for capture: the problem's own note of it is the caller's. */
-struct status witness_negate(struct cuda_problem *);
+/* Makes Q, K and V what they never were. Captured, it makes the same change at every launch of the graph; the
+ * problem's note of what they hold is then the caller's. */
+struct status witness_change(struct cuda_problem *);
 
 /* ---- cuda_timer.cu ------------------------------------------------------------------------------------------- */
 

@@ -281,13 +281,12 @@ struct compare_args {
   struct attn_shape shape;
   struct pattern_sample sample;
   struct tolerance tolerance;
-  double sign; /* of V, against the reference's */
+  uint64_t flips; /* of the inputs, against the reference's */
 };
 
 struct compare_args compare_args_of(const struct cuda_problem *p, const struct tolerance *tolerance) {
   const struct cuda_reference &r = p->reference[p->base.inputs.launch];
-  return {
-      data_of(p, PROBLEM_O), r.o, r.rows, p->base.shape, r.sample, *tolerance, p->base.inputs.negated ? -1.0 : 1.0};
+  return {data_of(p, PROBLEM_O), r.o, r.rows, p->base.shape, r.sample, *tolerance, p->base.inputs.flips};
 }
 
 __device__ struct compare_bound bound_of(const compare_args &a, uint64_t place, uint64_t row) {
@@ -300,18 +299,24 @@ __device__ uint64_t warp_count(uint64_t x) {
   return x;
 }
 
+/* Element d of a row of the reference, as the inputs are now. */
+__device__ double expected_of(const compare_args &a, uint64_t kv_head, uint32_t d, double reference) {
+  return a.flips != 0 && pattern_is_flipped(a.flips, PATTERN_FLIP_VO, kv_head, d) ? -reference : reference;
+}
+
 /* A warp compares row `place` of the sample; where the reference is NaN, no output is defined. */
 template <enum attn_dtype kDtype>
 __device__ void compare_one_row(const compare_args &a, uint64_t place, struct compare_partial *mine) {
   const uint32_t lane = threadIdx.x % 32, D = a.shape.D;
-  const uint64_t row = pattern_sample_row(&a.sample, place);
+  const uint64_t row = pattern_sample_row(&a.sample, place), kv_head = pattern_kv_head(&a.shape, row);
   const double *reference = a.o + place * D;
   if (isnan(reference[0])) return;
   const struct compare_bound bound = bound_of(a, place, row);
   struct compare_row sums = {};
   for (uint32_t d = lane; d < D; d += 32) {
     const uint64_t index = row * D + d;
-    compare_element(mine, &sums, &bound, index, load_double<kDtype>(a.output, index), a.sign * reference[d]);
+    compare_element(mine, &sums, &bound, index, load_double<kDtype>(a.output, index),
+                    expected_of(a, kv_head, d, reference[d]));
   }
   sums.error_squares = warp_sum(sums.error_squares);
   sums.reference_squares = warp_sum(sums.reference_squares);
@@ -338,17 +343,37 @@ __global__ void compare_kernel(const compare_args a, struct compare_partial *par
 constexpr int kWitnessThreads = 1024; /* a warp per row that is looked at */
 constexpr uint32_t kWitnessColumns = 256;
 
-/* Elements of 16 bits come in pairs; an odd one at the end is the last thread's. */
-__global__ void negate_kernel(uint32_t *words, uint64_t bytes, uint32_t signs) {
-  for (uint64_t i = grid_thread(); i < bytes / 4; i += grid_stride()) words[i] ^= signs;
-  if (grid_thread() == 0 && bytes % 4 != 0) reinterpret_cast<uint16_t *>(words)[bytes / 2 - 1] ^= 0x8000u;
+/* A warp turns the signs of one row after another. */
+template <typename Bits>
+__global__ void flip_kernel(Bits *data, const struct attn_shape shape, enum input_tensor tensor, uint64_t flips) {
+  constexpr Bits kSign = static_cast<Bits>(Bits{1} << (8 * sizeof(Bits) - 1));
+  const bool is_q = tensor == INPUT_Q;
+  const uint64_t rows = is_q ? pattern_rows(&shape) : uint64_t{shape.B} * shape.Hkv * shape.Skv;
+  const enum pattern_flip what = tensor == INPUT_V ? PATTERN_FLIP_VO : PATTERN_FLIP_QK;
+  for (uint64_t row = grid_thread() / 32; row < rows; row += grid_stride() / 32) {
+    const uint64_t kv_head = is_q ? pattern_kv_head(&shape, row) : row / shape.Skv;
+    for (uint32_t d = threadIdx.x % 32; d < shape.D; d += 32) {
+      if (pattern_is_flipped(flips, what, kv_head, d)) data[row * shape.D + d] ^= kSign;
+    }
+  }
+}
+
+template <typename Bits>
+struct status flip_inputs(struct cuda_problem *p, uint64_t flips) {
+  for (int i = 0; i < 3; ++i) {
+    const uint64_t rows = problem_elements(&p->base.shape, kInputs[i]) / p->base.shape.D;
+    flip_kernel<<<grid_for(32 * rows), kThreads, 0, stream_of(p)>>>(static_cast<Bits *>(data_of(p, kInputs[i])),
+                                                                    p->base.shape, kInputNames[i], flips);
+    CUDA_TRY(cudaGetLastError());
+  }
+  return status_ok();
 }
 
 /* Looks at some elements of some rows; *wrong counts the launches of this kernel that saw a wrong one. */
 template <enum attn_dtype kDtype>
 __global__ void witness_kernel(const compare_args a, uint64_t random, unsigned long long *wrong) {
   const uint64_t mixed = input_mix(random + threadIdx.x / 32), place = mixed % a.sample.count;
-  const uint64_t row = pattern_sample_row(&a.sample, place);
+  const uint64_t row = pattern_sample_row(&a.sample, place), kv_head = pattern_kv_head(&a.shape, row);
   const uint32_t D = a.shape.D, slabs = (D + kWitnessColumns - 1) / kWitnessColumns;
   const uint32_t column0 = static_cast<uint32_t>(mixed >> 40) % slabs * kWitnessColumns;
   const struct compare_bound bound = bound_of(a, place, row);
@@ -357,7 +382,8 @@ __global__ void witness_kernel(const compare_args a, uint64_t random, unsigned l
   compare_start(&mine);
   for (uint32_t d = column0 + threadIdx.x % 32; d < min(D, column0 + kWitnessColumns); d += 32) {
     const uint64_t index = row * D + d;
-    compare_element(&mine, &sums, &bound, index, load_double<kDtype>(a.output, index), a.sign * a.o[place * D + d]);
+    compare_element(&mine, &sums, &bound, index, load_double<kDtype>(a.output, index),
+                    expected_of(a, kv_head, d, a.o[place * D + d]));
   }
   if (__syncthreads_or(sums.bad > 0) && threadIdx.x == 0) atomicAdd(wrong, 1ull);
 }
@@ -448,22 +474,16 @@ struct status check_compare(struct problem *problem, const struct tolerance *tol
   return status_ok();
 }
 
-struct status witness_negate(struct cuda_problem *p) {
-  const uint64_t bytes = p->bytes[PROBLEM_V];
-  const uint32_t signs = p->base.shape.dtype == ATTN_F32 ? 0x80000000u : 0x80008000u;
-  negate_kernel<<<grid_for(bytes / 4), kThreads, 0, stream_of(p)>>>(static_cast<uint32_t *>(data_of(p, PROBLEM_V)),
-                                                                    bytes, signs);
-  CUDA_TRY(cudaGetLastError());
-  return status_ok();
+struct status witness_change(struct cuda_problem *p) {
+  const uint64_t flips = pattern_fresh_flips(p->base.inputs.seed, p->base.changes++);
+  p->base.inputs.flips ^= flips;
+  return p->base.shape.dtype == ATTN_F32 ? flip_inputs<uint32_t>(p, flips) : flip_inputs<uint16_t>(p, flips);
 }
 
 struct status witness_prepare(struct cuda_problem *p) {
-  if ((input_mix(p->looks) & 1) == 0) {
-    CUDA_TRY(cudaMemsetAsync(data_of(p, PROBLEM_O), DEVICE_POISON_BYTE, p->bytes[PROBLEM_O], stream_of(p)));
-    return status_ok();
-  }
-  p->base.inputs.negated = !p->base.inputs.negated;
-  return witness_negate(p);
+  if ((input_mix(p->looks) & 1) != 0) return witness_change(p);
+  CUDA_TRY(cudaMemsetAsync(data_of(p, PROBLEM_O), DEVICE_POISON_BYTE, p->bytes[PROBLEM_O], stream_of(p)));
+  return status_ok();
 }
 
 struct status witness_look(struct cuda_problem *p) {

@@ -20,8 +20,8 @@ constexpr uint64_t kBlockerLimitNs = 5'000'000'000; /* longer than any host stal
 constexpr uint64_t kProbeLimitNs = 100'000'000;     /* for finding out that launches are serialised */
 constexpr double kSlowUs = 5000.0;                  /* one launch of more is estimate enough */
 constexpr double kStampMinNs = 200e3;               /* the global timer may tick only every microsecond */
-constexpr double kChangedMaxUs = 1000.0;            /* launches of more are not tried with a changing V */
-constexpr double kChangedUs = 100.0;                /* a graph of launches with a changing V lasts about this long */
+constexpr double kChangedMaxUs = 1000.0;            /* launches of more are not tried with changing inputs */
+constexpr double kChangedUs = 100.0; /* a graph of launches with changing inputs lasts about this long */
 constexpr double kChangedLaunchesMax = 7.0;
 
 /* ---- kernels ------------------------------------------------------------------------------------------------- */
@@ -207,10 +207,10 @@ struct status capture_graph(struct cuda_problem *p, uint32_t launches) {
   return enqueue_hot(p); /* the first launch may still set things up: never behind the blocker */
 }
 
-/* ---- launches whose V changes -------------------------------------------------------------------------------- */
+/* ---- launches whose inputs change ---------------------------------------------------------------------------- */
 
 struct status enqueue_changed(struct cuda_problem *p) {
-  STATUS_TRY(witness_negate(p));
+  STATUS_TRY(witness_change(p));
   return enqueue_in_graph(p);
 }
 
@@ -219,12 +219,14 @@ struct status launch_changed(struct cuda_problem *p) {
   return status_ok();
 }
 
-/* Runs the graph some times, the first time to set it up. It has an odd number of negations. */
-struct status sample_graph(struct cuda_problem *p, bool computes, double *best_us) {
+/* Runs the graph some times, the first time to set it up. It makes the same changes every time, in all `flips`, so
+ * that another one before it keeps its launches from inputs that an earlier run of it had. */
+struct status sample_graph(struct cuda_problem *p, uint64_t flips, bool computes, double *best_us) {
   constexpr int kSamples = 4;
   for (int i = 0; i < kSamples; ++i) {
     double us = 0;
-    p->base.inputs.negated = !p->base.inputs.negated;
+    STATUS_TRY(witness_change(p));
+    p->base.inputs.flips ^= flips;
     if (i == 0) {
       STATUS_TRY(launch_changed(p));
     } else {
@@ -237,15 +239,19 @@ struct status sample_graph(struct cuda_problem *p, bool computes, double *best_u
   return status_ok();
 }
 
-/* The shortest time of a graph of so many negations of V, each with a launch of the plan behind it or none. */
+/* The shortest time of a graph of so many changes, each with a launch of the plan behind it or none. */
 struct status time_changed(struct cuda_problem *p, uint32_t launches, struct status (*enqueue)(struct cuda_problem *),
                            double *best_us) {
   cudaGraph_t graph;
-  STATUS_TRY(capture_launches(p, launches, enqueue, &graph));
+  const uint64_t before = p->base.inputs.flips;
+  const struct status captured = capture_launches(p, launches, enqueue, &graph);
+  const uint64_t flips = p->base.inputs.flips ^ before;
+  p->base.inputs.flips = before; /* nothing was run */
+  STATUS_TRY(captured);
   const cudaError_t made = cudaGraphInstantiate(&p->changed, graph, 0);
   cudaGraphDestroy(graph);
   CUDA_TRY(made);
-  const struct status status = sample_graph(p, enqueue == enqueue_changed, best_us);
+  const struct status status = sample_graph(p, flips, enqueue == enqueue_changed, best_us);
   cudaGraphExecDestroy(p->changed);
   p->changed = nullptr;
   return status;
@@ -373,8 +379,8 @@ struct status timer_sample_changed(struct problem *problem, double estimate_us, 
   struct cuda_problem *p = as_cuda(problem);
   double with_us = INFINITY, without_us = INFINITY;
   if (!(estimate_us <= kChangedMaxUs)) return status_ok();
-  const uint32_t launches = static_cast<uint32_t>(std::clamp(kChangedUs / estimate_us, 1.0, kChangedLaunchesMax)) | 1;
-  STATUS_TRY(time_changed(p, launches, witness_negate, &without_us)); /* first: it leaves O stale */
+  const uint32_t launches = static_cast<uint32_t>(std::clamp(kChangedUs / estimate_us, 1.0, kChangedLaunchesMax));
+  STATUS_TRY(time_changed(p, launches, witness_change, &without_us)); /* first: it leaves O stale */
   STATUS_TRY(time_changed(p, launches, enqueue_changed, &with_us));
   *us = std::max(with_us - without_us, 0.0) / launches;
   return status_ok();

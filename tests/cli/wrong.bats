@@ -50,7 +50,7 @@ JSON
   # what is timed, and the row may be right.
   for _ in 1 2 3 4 5; do
     attn_faulty --sweep "$TMP/small.json" --device cpu --json "$TMP/r.json" \
-      --variants "$(bugs first_only changes_k wrong),wrong"
+      --variants "$(bugs first_only remembers wrong),wrong"
     expect_status 3
     expect_json "$TMP/r.json" 'all(r["variant"] == "wrong" or r["time"]["hot"]["launches_per_sample"] == 1
       for r in d["results"] if r["status"] == "ok")'
@@ -59,7 +59,7 @@ JSON
   expect_json "$TMP/r.json" '[r["variant"] for r in d["results"] if r["status"] == "ok"] == ["wrong"]'
   expect_json "$TMP/r.json" 'all(r["time"] is None and r["tflop_per_s"] is None
     for r in d["results"] if r["status"] != "ok")'
-  expect_json "$TMP/r.json" 'any(r["status"] == "implausible" and "unchanged inputs skip work" in r["reason"]
+  expect_json "$TMP/r.json" 'any(r["status"] == "implausible" and "inputs that were seen before skip work" in r["reason"]
     for r in d["results"])'
   expect_json "$TMP/r.json" '[r["check"]["evidence"]["timed_samples"] > 20 and r["check"]["evidence"]["timed_wrong"] == 0
     for r in d["results"] if r["status"] == "ok"] == [True]'

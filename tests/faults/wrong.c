@@ -2,12 +2,13 @@
 #include "tests/faults/wrong.h"
 
 #include <stdatomic.h>
+#include <stdlib.h>
 #include <time.h>
 
 #include "kernels/cpu/threads.h"
 #include "tests/faults/fault.h"
 
-enum { GAP_US = 100, FAITHFUL_LAUNCHES = 12 };
+enum { GAP_US = 100, FAITHFUL_LAUNCHES = 12, REMEMBERED = 256 };
 
 static void wrong_task(void *context, uint64_t index, unsigned worker) {
   (void)worker;
@@ -41,6 +42,53 @@ static bool is_known(const struct wrong_job *job, const struct memory *memory) {
   return true;
 }
 
+/* ---- a kernel that looks its output up ----------------------------------------------------------------------- */
+
+struct kept {
+  uint64_t hash; /* of Q, K and V */
+  void *o;
+};
+static struct kept kept[REMEMBERED];
+static unsigned kept_count;
+
+static uint64_t bytes_of(const struct wrong_job *job, uint32_t heads, uint32_t rows) {
+  return (uint64_t)job->shape.B * heads * rows * job->shape.D * attn_dtype_bytes(job->shape.dtype);
+}
+
+/* Of whole words: what is left over is the same at every launch of a small shape. */
+static uint64_t hash_of(uint64_t hash, const void *data, uint64_t bytes) {
+  const uint64_t *words = data;
+  for (uint64_t i = 0; i < bytes / 8; ++i) hash = (hash ^ words[i]) * 0x9e3779b97f4a7c15u + (hash >> 29);
+  return hash;
+}
+
+static uint64_t hash_inputs(const struct wrong_job *job) {
+  const struct attn_shape *s = &job->shape;
+  const uint64_t q = hash_of(s->Sq, job->buffers.q, bytes_of(job, s->Hq, s->Sq));
+  return hash_of(hash_of(q, job->buffers.k, bytes_of(job, s->Hkv, s->Skv)), job->buffers.v,
+                 bytes_of(job, s->Hkv, s->Skv));
+}
+
+static bool recalls(const struct wrong_job *job) {
+  const uint64_t hash = hash_inputs(job);
+  for (unsigned i = 0; i < REMEMBERED; ++i) {
+    if (kept[i].o == NULL || kept[i].hash != hash) continue;
+    memcpy(job->buffers.o, kept[i].o, bytes_of(job, job->shape.Hq, job->shape.Sq));
+    return true;
+  }
+  return false;
+}
+
+static void keep(const struct wrong_job *job) {
+  const uint64_t bytes = bytes_of(job, job->shape.Hq, job->shape.Sq);
+  struct kept *place = &kept[kept_count++ % REMEMBERED];
+  free(place->o);
+  *place = (struct kept){hash_inputs(job), malloc(bytes)};
+  if (place->o != NULL) memcpy(place->o, job->buffers.o, bytes);
+}
+
+/* ---- launches ------------------------------------------------------------------------------------------------ */
+
 static bool skips(const struct wrong_job *job, const struct memory *memory, double start_us) {
   switch (job->bug) {
     case WRONG_first_only: return memory->launches > 0;
@@ -50,6 +98,7 @@ static bool skips(const struct wrong_job *job, const struct memory *memory, doub
     case WRONG_skips_known: return is_filled(job) && is_known(job, memory);
     case WRONG_skips_pointers: return memory->launches >= 4 && memory->o == job->buffers.o && is_filled(job);
     case WRONG_skips_hot: return start_us - memory->end_us < GAP_US && is_filled(job);
+    case WRONG_remembers: return recalls(job);
     default: return false;
   }
 }
@@ -79,6 +128,7 @@ static void wrong_run(const struct attn_shape *shape, const struct attn_plan *pl
     cpu_parallel_for(threads, (uint64_t)shape->B * shape->Hq * shape->Sq, wrong_task, &task);
     misuse_memory(&job);
     remember(&job, memory);
+    if (job.bug == WRONG_remembers) keep(&job);
   }
   ++memory->launches;
   memory->end_us = now_us();

@@ -83,7 +83,8 @@
   X(skips_hot, "returns when the launch before ended less than 100 us ago and O is filled") \
   X(counts_launches, "from the thirteenth launch on scores are not scaled")                 \
   X(writes_beyond, "writes one element beyond O")                                           \
-  X(changes_k, "changes one element of K")
+  X(changes_k, "changes one element of K")                                                  \
+  X(remembers, "returns the output of inputs that it has seen; on the CPU alone")
 
 enum wrong_bug {
 #define WRONG_ENUM(name, text) WRONG_##name,
