@@ -14,7 +14,7 @@ enum {
   PASS_SAMPLES_MAX = 31,
 };
 
-static const double window_target_s = 0.015;
+static const double batch_s = 0.045;
 static const double slow_launch_us = 5000; /* the checks' launches have warmed up what a few of these could */
 static const double pass_budget_s = 0.3;
 
@@ -25,17 +25,20 @@ void measure_range_name(char *text) {
 }
 
 /* Six samples are the fewest whose range is a 95 % interval of the median. A launch of milliseconds repeats within
- * 0.1 %, so more of them only take time. */
+ * 0.1 %, so more of them only take time; of shorter ones a dozen decide whether the interval is narrow by now. Where
+ * it is not after 0.3 s, the times come in two kinds, and more time would not change it. Within a run the rows before
+ * have brought the clocks up, so that two windows of 6 ms show what there is to see. */
 struct measure_settings measure_defaults(enum device_kind kind) {
-  const struct measure_settings cuda = {.rule = {.min_samples = 30,
+  const struct measure_settings cuda = {.rule = {.min_samples = 12,
                                                  .max_samples = 3000,
                                                  .relative_half_width = 0.005,
-                                                 .budget_s = 0.6,
+                                                 .budget_s = 0.3,
                                                  .floor_samples = 6,
                                                  .few_samples = 6,
                                                  .slow_s = 0.001},
-                                        .settle_min_s = 0.015,
+                                        .settle_min_s = 0.01,
                                         .settle_max_s = 0.1,
+                                        .settle_window_s = 0.006,
                                         .settle_relative = 0.005};
   const struct measure_settings cpu = {.rule = {.min_samples = 30,
                                                 .max_samples = 200,
@@ -46,6 +49,7 @@ struct measure_settings measure_defaults(enum device_kind kind) {
                                                 .slow_s = 0.01},
                                        .settle_min_s = 0.0,
                                        .settle_max_s = 0.2,
+                                       .settle_window_s = 0.015,
                                        .settle_relative = 0.02};
   return kind == DEVICE_CUDA ? cuda : cpu;
 }
@@ -53,13 +57,16 @@ struct measure_settings measure_defaults(enum device_kind kind) {
 /* A gate's evidence is one median per process, and the medians of one kernel in several processes on an H200 differ
  * by 0.1 to 0.45 % (standard deviation) however long each measures. An interval of the median of 0.2 % adds little to
  * that, and 60 ms are 80 hot samples, enough for it; so a process spends some 0.1 s per cell and mode at most, and
- * more processes fit into the time. The clocks get as long to settle as elsewhere. */
+ * more processes fit into the time. The clocks get longer to settle than elsewhere: processes begin with an idle
+ * device. */
 struct measure_settings measure_quick(enum device_kind kind) {
   struct measure_settings settings = measure_defaults(kind);
   settings.rule.min_samples = 20;
   settings.rule.max_samples = 600;
   settings.rule.relative_half_width = 0.002;
   settings.rule.budget_s = kind == DEVICE_CUDA ? 0.06 : 0.1;
+  settings.settle_window_s = 0.015;
+  settings.settle_min_s = kind == DEVICE_CUDA ? 0.015 : 0;
   return settings;
 }
 
@@ -77,7 +84,7 @@ double measure_sample_us(enum time_mode mode, uint32_t hot_launches, double esti
 static struct status settle(struct problem *problem, enum time_mode mode, const struct measure_settings *settings,
                             double cost_us, struct time_record *out) {
   double us[WINDOW_MAX], clock_mhz, previous = NAN;
-  const uint32_t window = samples_for(window_target_s, cost_us, WINDOW_MAX);
+  const uint32_t window = samples_for(settings->settle_window_s, cost_us, WINDOW_MAX);
   const double start_s = clock_now_s();
   out->warmup_s = 0;
   if (cost_us >= slow_launch_us) return status_ok();
@@ -101,8 +108,7 @@ static uint32_t slow_batch(const struct stats_rule *rule, double cost_us, uint32
 uint32_t measure_batch(const struct stats_rule *rule, double cost_us, uint32_t taken) {
   const bool is_slow = rule->slow_s > 0 && cost_us >= rule->slow_s * 1e6;
   const uint32_t room = rule->max_samples - taken;
-  const uint32_t batch =
-      is_slow ? slow_batch(rule, cost_us, taken) : samples_for(3 * window_target_s, cost_us, BATCH_MAX);
+  const uint32_t batch = is_slow ? slow_batch(rule, cost_us, taken) : samples_for(batch_s, cost_us, BATCH_MAX);
   return batch < room ? batch : room;
 }
 

@@ -27,6 +27,7 @@ static const struct field timing_fields[] = {
     FIELD("budget_s", F64, struct timing_view, settings.rule.budget_s),
     FIELD("settle_min_s", F64, struct timing_view, settings.settle_min_s),
     FIELD("settle_max_s", F64, struct timing_view, settings.settle_max_s),
+    FIELD("settle_window_s", F64, struct timing_view, settings.settle_window_s),
     FIELD("settle_relative", F64, struct timing_view, settings.settle_relative),
     {0},
 };

@@ -12,12 +12,16 @@
 #include "cli/record/plan.h"
 
 enum {
-  ROUNDS_MIN = 6, /* the fewest whose range is a 95 % interval */
-  COLD_BATCH = 5, /* most cold samples per batch; a hot sample is a batch of launches already */
+  ROUNDS_MIN = 6,    /* the fewest whose range is a 95 % interval */
+  ROUNDS_ENOUGH = 8, /* where the interval is narrow by then, and the clock does not move */
+  COLD_BATCH = 5,    /* most cold samples per batch; a hot sample is a batch of launches already */
 };
 
 static const double budget_s[] = {[DEVICE_CPU] = 0.4, [DEVICE_CUDA] = 0.2}; /* per mode */
 static const double cold_batch_us = 20e3; /* a batch of slow launches is a single one */
+
+static const double narrow_relative = 0.0025; /* half of the interval */
+static const double full_clock = 0.95;        /* of the highest: no lack of power that may still grow */
 
 /* A GPU that has just got work runs at clocks that it cannot keep, and there one kernel may be further ahead than
  * where power is short: 6 % was seen on an H200. The rounds are taken anew until their ratios stay where they are, if
@@ -109,17 +113,6 @@ struct turns {
   double reference_us[SPEEDUP_ROUNDS_MAX + 1], variant_us[SPEEDUP_ROUNDS_MAX], clock_mhz[SPEEDUP_ROUNDS_MAX];
 };
 
-/* The first of the reference is there. */
-static struct status take_rounds(struct problem *problem, enum time_mode mode, const struct side *variant,
-                                 const struct side *reference, struct turns *out) {
-  struct status status = status_ok();
-  for (uint32_t i = 0; i < out->rounds && !status_failed(&status); ++i) {
-    status = take_batch(problem, mode, variant, &out->variant_us[i], &out->clock_mhz[i]);
-    if (!status_failed(&status)) status = take_reference(problem, mode, reference, &out->reference_us[i + 1]);
-  }
-  return status;
-}
-
 /* Of the rounds whose clock could be read. */
 static double median_clock(const double *mhz, uint32_t rounds) {
   double known[SPEEDUP_ROUNDS_MAX];
@@ -143,24 +136,46 @@ struct match {
   double overhead_us; /* in every time of this mode */
 };
 
-static struct status measure_turns(const struct match *match, struct ratio_record *out) {
-  const enum device_kind kind = device_info(match->device)->kind;
-  const struct side *variant = &match->variant, *reference = &match->reference;
-  struct problem *problem = match->problem;
-  const enum time_mode mode = match->mode;
-  struct turns turns = {.rounds = rounds_for(kind, variant, reference)};
-  /* The first turn of each side finds the other mode's caches and clocks: taken, and taken again. */
-  TRY(take_reference(problem, mode, reference, &turns.reference_us[0]));
-  TRY(take_batch(problem, mode, variant, &turns.variant_us[0], &turns.clock_mhz[0]));
-  TRY(take_reference(problem, mode, reference, &turns.reference_us[0]));
-  const double start_s = clock_now_s();
-  TRY(take_rounds(problem, mode, variant, reference, &turns));
-  while (clock_now_s() - start_s < settle_s[kind] && moves(&turns)) {
-    turns.reference_us[0] = turns.reference_us[turns.rounds];
-    TRY(take_rounds(problem, mode, variant, reference, &turns));
+static struct ratio_record ratio_of(const struct match *match, const struct turns *turns) {
+  struct ratio_record ratio =
+      speedup_of_batches(turns->reference_us, turns->variant_us, turns->rounds, match->overhead_us);
+  ratio.sm_clock_mhz = median_clock(turns->clock_mhz, turns->rounds);
+  return ratio;
+}
+
+static bool is_enough(const struct match *match, const struct turns *turns) {
+  if (turns->rounds < ROUNDS_ENOUGH) return false;
+  const struct ratio_record ratio = ratio_of(match, turns);
+  return ratio.sm_clock_mhz >= full_clock * device_info(match->device)->sm_clock_max_mhz &&
+         ratio.ci_high - ratio.ci_low <= 2 * narrow_relative * ratio.ratio;
+}
+
+/* The first of the reference is there. */
+static struct status take_rounds(const struct match *match, struct turns *out) {
+  const uint32_t most = rounds_for(device_info(match->device)->kind, &match->variant, &match->reference);
+  for (out->rounds = 0; out->rounds < most && !is_enough(match, out); ++out->rounds) {
+    const uint32_t i = out->rounds;
+    TRY(take_batch(match->problem, match->mode, &match->variant, &out->variant_us[i], &out->clock_mhz[i]));
+    TRY(take_reference(match->problem, match->mode, &match->reference, &out->reference_us[i + 1]));
   }
-  *out = speedup_of_batches(turns.reference_us, turns.variant_us, turns.rounds, match->overhead_us);
-  out->sm_clock_mhz = median_clock(turns.clock_mhz, turns.rounds);
+  return status_ok();
+}
+
+static struct status measure_turns(const struct match *match, struct ratio_record *out) {
+  const double most_s = settle_s[device_info(match->device)->kind];
+  struct problem *problem = match->problem;
+  struct turns turns;
+  /* The first turn of each side finds the other mode's caches and clocks: taken, and taken again. */
+  TRY(take_reference(problem, match->mode, &match->reference, &turns.reference_us[0]));
+  TRY(take_batch(problem, match->mode, &match->variant, &turns.variant_us[0], &turns.clock_mhz[0]));
+  TRY(take_reference(problem, match->mode, &match->reference, &turns.reference_us[0]));
+  const double start_s = clock_now_s();
+  TRY(take_rounds(match, &turns));
+  while (clock_now_s() - start_s < most_s && moves(&turns)) {
+    turns.reference_us[0] = turns.reference_us[turns.rounds];
+    TRY(take_rounds(match, &turns));
+  }
+  *out = ratio_of(match, &turns);
   return status_ok();
 }
 

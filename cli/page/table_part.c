@@ -8,7 +8,7 @@
 #include "cli/page/parts.h"
 #include "cli/report/unsteady.h"
 
-enum { CELL_MAX = 160, FEW_SAMPLES = 30 };
+enum { CELL_MAX = 160 };
 
 /* A cell: its text, and the number that it is sorted by (NAN: by its text). */
 struct cell {
@@ -33,7 +33,7 @@ static void set_number(struct cell *out, double value, int decimals) {
 static void set_time(struct cell *out, const struct time_record *time) {
   char text[UNITS_TEXT_MAX];
   const bool known = time != NULL;
-  const bool is_doubtful = known && time->us.n > 1 && (time->us.n < FEW_SAMPLES || time->stop != STATS_STOP_INTERVAL);
+  const bool is_doubtful = known && time->us.n > 1 && (time->stop != STATS_STOP_INTERVAL || !time->settled);
   units_format(known ? time->us.median : (double)NAN, text);
   snprintf(out->text, sizeof out->text, "%s%s", is_doubtful ? "*" : "", text);
   out->number = known ? time->us.median : (double)NAN;
@@ -234,7 +234,7 @@ static void put_intervals(const struct page *page, FILE *file) {
   } else {
     fputs(" within the one process that measured; the next process may differ by more (--rounds).", file);
   }
-  fputs(" * marks an interval that is wide, or of fewer than 30 samples.", file);
+  fputs(" * marks an interval that is wide, and a time that was still drifting.", file);
 }
 
 static void put_notes(const struct page *page, FILE *file) {
