@@ -8,6 +8,7 @@
 #include "cli/base/signals.h"
 #include "cli/base/version.h"
 #include "cli/command/commands.h"
+#include "cli/command/sweep_source.h"
 #include "cli/measure/worker.h"
 #include "cli/options/generate.h"
 
@@ -95,6 +96,7 @@ int main(int argc, char **argv) {
   signal(SIGXFSZ, SIG_IGN);
   struct status status = options_parse(argc, argv, &options);
   const bool about = options.help || options.version;
+  if (!status_failed(&status) && !about) status = sweep_source_keep(&options);
   if (!status_failed(&status)) status = about ? print_about(&options) : run_watched(&options, &invocation, &outcome);
   /* A worker reports its failures through its pipe. */
   if (options.verb < VERB_WORKER) outcome_print(&outcome, &status, &options, stderr);

@@ -209,7 +209,38 @@ static struct status read_open_file(const char *path, int file, size_t max_bytes
   return status_ok();
 }
 
+enum { STREAM_STEP_BYTES = 1 << 16 };
+
+/* A stream does not say how long it is. */
+static struct status read_stream(int file, size_t max_bytes, char **bytes, size_t *length) {
+  size_t size = 0, got;
+  do {
+    char *grown = size <= max_bytes ? realloc(*bytes, size + STREAM_STEP_BYTES + 1) : NULL;
+    if (size > max_bytes)
+      return status_make(STATUS_INPUT, "stdin: has more bytes than the limit of %zu; split it", max_bytes);
+    if (grown == NULL) return status_make(STATUS_MEMORY, "stdin: no memory for more than %zu bytes", size);
+    *bytes = grown;
+    TRY(read_whole("stdin", file, grown + size, STREAM_STEP_BYTES, &got));
+    size += got;
+  } while (got > 0);
+  (*bytes)[size] = '\0';
+  *length = size;
+  return status_ok();
+}
+
+static struct status read_stdin(size_t max_bytes, char **text, size_t *length) {
+  char *bytes = NULL;
+  const struct status status = read_stream(STDIN_FILENO, max_bytes, &bytes, length);
+  if (status_failed(&status)) {
+    free(bytes);
+    return status;
+  }
+  *text = bytes;
+  return status_ok();
+}
+
 struct status json_read_file(const char *path, size_t max_bytes, char **text, size_t *length) {
+  if (strcmp(path, "-") == 0) return read_stdin(max_bytes, text, length);
   /* Without O_NONBLOCK, opening a FIFO waits for a writer that may never come. */
   const int file = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
   if (file < 0) {

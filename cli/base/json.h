@@ -32,7 +32,8 @@ struct json_doc {
   size_t large_count;
 };
 
-/* Reads a regular file of at most max_bytes whole. *text is malloc'ed, NUL-terminated, the caller's. */
+/* Reads a regular file, or with the path "-" stdin, of at most max_bytes whole. *text is malloc'ed, NUL-terminated,
+ * the caller's. */
 struct status json_read_file(const char *path, size_t max_bytes, char **text, size_t *length);
 
 /* Parses strictly. On success the caller frees with json_free. */

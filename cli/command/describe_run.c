@@ -54,7 +54,7 @@ void describe_run(const struct options *options, const struct invocation *invoca
   gmtime_r(&now, &utc);
   strftime(out->started_utc, sizeof out->started_utc, "%Y-%m-%dT%H:%M:%SZ", &utc);
   describe_run_command(invocation, out->command, sizeof out->command);
-  snprintf(out->sweep_path, sizeof out->sweep_path, "%s", sweep->path);
+  snprintf(out->sweep_path, sizeof out->sweep_path, "%s", options->sweep_is_kept ? "-" : sweep->path);
   snprintf(out->sweep_name, sizeof out->sweep_name, "%s", sweep->name);
   snprintf(out->sweep_about, sizeof out->sweep_about, "%s", sweep->about);
   snprintf(out->sweep_hash, sizeof out->sweep_hash, "%s", sweep->hash);

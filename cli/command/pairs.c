@@ -124,6 +124,7 @@ static struct status load_journal(const struct pairs *pairs, int side, const cha
                        "like this one?",
                        sides[side].option, pairs->program[side], status.text);
   }
+  if (pairs->options->sweep_is_kept) snprintf(out->run.sweep_path, sizeof out->run.sweep_path, "-");
   if (strcmp(out->state, "complete") == 0 && out->record_count == out->run.cell_count) return status;
   journal_free(out);
   return status_make(STATUS_NOT_COMPARABLE, "%s %s: ended well, but its journal is not complete", sides[side].option,

@@ -1,8 +1,37 @@
 /* Loads the sweep that the options name. */
 #include "cli/command/sweep_source.h"
 
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include "cli/base/json.h"
 #include "cli/sweep/shape_spec.h"
 #include "cli/sweep/shipped.h"
+
+/* The file outlives this process as long as one that inherited it runs. */
+static struct status keep(const char *text, size_t length, char path[PATH_MAX]) {
+  const int file = memfd_create("sweep", 0);
+  if (file < 0 || write(file, text, length) != (ssize_t)length)
+    return status_make(STATUS_MEMORY, "--sweep -: cannot be kept for other processes: %s", strerror(errno));
+  snprintf(path, PATH_MAX, "/proc/self/fd/%d", file);
+  return status_ok();
+}
+
+struct status sweep_source_keep(struct options *options) {
+  char *text;
+  size_t length;
+  const bool starts_more = options->verb == VERB_AB || options->verb == VERB_GATE;
+  if (!starts_more || options->sweep == NULL || strcmp(options->sweep, "-") != 0) return status_ok();
+  TRY(json_read_file(options->sweep, JSON_FILE_BYTES_MAX, &text, &length));
+  const struct status status = keep(text, length, options->shipped_sweep);
+  options->sweep = options->shipped_sweep;
+  options->sweep_is_kept = true;
+  free(text);
+  return status;
+}
 
 struct status sweep_source_load(const struct options *options, struct sweep *out) {
   *out = (struct sweep){.case_count = 0};

@@ -56,6 +56,29 @@ static struct status check_stdout(const struct options *o) {
   return status_make(STATUS_USAGE, "%s - and %s - cannot share stdout; write one to a file", first, second);
 }
 
+static bool is_stdin(const char *path) { return path != NULL && strcmp(path, "-") == 0; }
+
+/* The name of the option, or of what else is read; NULL when it is a file. */
+static const char *read_from_stdin(const struct options *o, const struct option_row *row) {
+  const bool is_file = option_is_of(row, o->verb) && (row->flags & OPTION_READS) != 0 && row->kind == OPTION_TEXT;
+  return is_file && is_stdin(*options_table_text(row, o)) ? row->name : NULL;
+}
+
+static struct status check_stdin(const struct options *o) {
+  const char *names[OPTIONS_LIST_MAX + 8];
+  const struct option_row *row;
+  size_t count = 0;
+  for (size_t i = 0; i < o->reports.count; ++i) {
+    if (is_stdin(o->reports.item[i])) names[count++] = "the report";
+  }
+  for (size_t i = 0; (row = options_table_row(i)) != NULL && count < 2; ++i) {
+    if (read_from_stdin(o, row) != NULL) names[count++] = row->name;
+  }
+  if (count < 2) return status_ok();
+  return status_make(STATUS_USAGE, "%s - and %s - would both read stdin, which can be read once; give one as a file",
+                     names[0], names[1]);
+}
+
 static bool has_cases(const struct options *o) { return o->sweep != NULL || o->shape.count > 0; }
 
 static struct status check_gate(const struct options *o) {
@@ -95,6 +118,7 @@ struct status options_checks(const struct options *o) {
     TRY(check_timed(o, row));
   }
   TRY(check_stdout(o));
+  TRY(check_stdin(o));
   TRY(check_whole(o));
   TRY(check_gate(o));
   return check_base(o);

@@ -113,7 +113,10 @@ void options_help_short(FILE *out) {
 void options_help(FILE *out) {
   fputs("attnbench: benchmark and profiling harness for attention kernels on NVIDIA GPUs\n\nUsage\n", out);
   print_verbs(out);
-  fputs("\nOptions, in brackets the verbs that take them. As an output FILE, - is stdout.\n", out);
+  fputs(
+      "\nOptions, in brackets the verbs that take them. As a FILE, - is stdin where it\nis read and stdout where it "
+      "is written.\n",
+      out);
   print_options(out, VERB_COUNT);
   fputs(
       "\nA table is printed on stdout, beside files too, unless --quiet is given or a\n"

@@ -113,7 +113,8 @@ struct status options_parse(int argc, char **argv, struct options *out) {
   *out = (struct options){.verb = VERB_RUN};
   if (take_about(argc, argv, out, &about)) return about;
   for (int i = take_verb(argc, argv, out); i < argc; ++i) {
-    TRY(argv[i][0] == '-' ? take_option(argc, argv, &i, out) : take_report(argv[i], out));
+    const bool is_option = argv[i][0] == '-' && argv[i][1] != '\0';
+    TRY(is_option ? take_option(argc, argv, &i, out) : take_report(argv[i], out));
   }
   if (out->help || out->version) return status_ok();
   TRY(options_checks(out));

@@ -28,7 +28,8 @@ static void program_folder(char out[PATH_MAX]) {
 static bool is_name(const char *text) {
   const size_t length = strlen(text);
   const bool has_suffix = length >= sizeof suffix - 1 && strcmp(text + length - (sizeof suffix - 1), suffix) == 0;
-  return length > 0 && length < NAME_MAX_BYTES && strchr(text, '/') == NULL && !has_suffix && access(text, F_OK) != 0;
+  return length > 0 && strcmp(text, "-") != 0 && length < NAME_MAX_BYTES && strchr(text, '/') == NULL &&
+         !has_suffix && access(text, F_OK) != 0;
 }
 
 bool shipped_find(const char *name, char out[PATH_MAX]) {
@@ -89,5 +90,8 @@ struct status shipped_check(const char *name) {
   return status_make(
       STATUS_INPUT, "--sweep %s: no such file, and no sweep of that name comes with attnbench%s%s%s%s%s", name,
       nearest != NULL ? "; did you mean " : "", nearest != NULL ? nearest : "", nearest != NULL ? "?" : "",
-      all[0] != '\0' ? " There are " : "; give a file, or shapes with --shape", all);
+      all[0] == '\0'    ? "; give a file, or shapes with --shape"
+      : nearest != NULL ? " There are "
+                        : "; there are ",
+      all);
 }
