@@ -5,6 +5,7 @@ and origins.json, predictions and claims.
 """
 import statistics
 
+import kinds
 import ladder
 import pytorch
 from measured import own_best
@@ -194,6 +195,8 @@ def linked_pages(reports, predictions, folder):
     pages = {}
     if predictions:
         pages["ladder.md"] = "The ladder: every kernel's gain as predicted and as measured", ladder.blocks(reports, predictions)
+    if kinds.SWEEP in reports.sweeps:
+        pages["kinds.md"] = "Kernels of every kind in one table", kinds.blocks(reports)
     if reports.torch:
         pages["pytorch.md"] = "PyTorch's attention beside the kernels here", pytorch.blocks(reports)
     for name in TABLES:

@@ -1,0 +1,41 @@
+"""Python functions for scripts/sdpa_baseline.py, to copy from: PyTorch's flash attention and FlexAttention.
+
+    scripts/sdpa_baseline.py --sweep kinds --callable kernels.example.callables:flash --json flash.json
+
+A function takes q [B, Hq, Sq, D], k and v [B, Hkv, Skv, D], the mask and the scale, and returns the output. It is called
+before it is timed, so that what it compiles costs no time that counts.
+"""
+import functools
+
+import torch
+from torch.nn.attention import SDPBackend, sdpa_kernel
+from torch.nn.attention.bias import causal_lower_right
+from torch.nn.attention.flex_attention import create_block_mask, flex_attention
+
+# One compiled kernel per shape. Without fullgraph, PyTorch would go on uncompiled, and slowly, after a few shapes.
+torch._dynamo.config.recompile_limit = 256
+compiled_flex = torch.compile(flex_attention, dynamic=False, fullgraph=True)
+
+
+def flash(q, k, v, causal, scale):
+    """FlashAttention-2, as PyTorch brings it."""
+    rows, keys = q.shape[2], k.shape[2]
+    options = {"enable_gqa": True} if q.shape[1] != k.shape[1] else {}
+    if causal and rows != keys:
+        options["attn_mask"] = causal_lower_right(rows, keys)
+    elif causal:
+        options["is_causal"] = True
+    with sdpa_kernel(SDPBackend.FLASH_ATTENTION):
+        return torch.nn.functional.scaled_dot_product_attention(q, k, v, scale=scale, **options)
+
+
+@functools.cache
+def block_mask(rows, keys, device):
+    """Which tiles a causal mask leaves: made once per shape, as a model would."""
+    return create_block_mask(lambda b, h, row, key: key <= row + (keys - rows), None, None, rows, keys, device=device)
+
+
+def flex(q, k, v, causal, scale):
+    """FlexAttention, compiled."""
+    mask = block_mask(q.shape[2], k.shape[2], q.device) if causal else None
+    return compiled_flex(q, k, v, block_mask=mask, scale=scale, enable_gqa=q.shape[1] != k.shape[1])
