@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "cli/base/json_scan.h"
+#include "cli/base/numbers.h"
 
 enum {
   KEY_MAX = 64,
@@ -166,6 +167,18 @@ static bool write_list(cJSON *object, const struct field *field, const void *bas
          cJSON_AddItemToArray(array, cJSON_DetachItemFromObject(holder, field->fields->key));
   }
   cJSON_Delete(holder);
+  return ok;
+}
+
+static bool write_numbers(cJSON *object, const struct field *field, const void *base) {
+  const struct numbers *numbers = member_of(base, field->offset);
+  cJSON *array = cJSON_AddArrayToObject(object, field->key);
+  bool ok = array != NULL;
+  for (uint32_t i = 0; i < numbers->count && ok; ++i) {
+    char text[32];
+    json_format_number(numbers->value[i], text);
+    ok = cJSON_AddItemToArray(array, cJSON_CreateRaw(text));
+  }
   return ok;
 }
 
@@ -379,6 +392,22 @@ static struct status read_list(const struct json_doc *doc, const cJSON *item, co
   return status;
 }
 
+static struct status read_numbers(const struct json_doc *doc, const cJSON *item, const struct field *field,
+                                  void *base) {
+  struct numbers *out = member_to(base, field->offset);
+  const int count = cJSON_IsArray(item) ? cJSON_GetArraySize(item) : -1;
+  if (count < 0 || (size_t)count > field->capacity)
+    return json_error(doc, item, false, "must be an array of at most %zu numbers", field->capacity);
+  double *value = numbers_keep((size_t)count);
+  if (value == NULL) return status_make(STATUS_MEMORY, "no memory for %d numbers", count);
+  *out = (struct numbers){.value = value};
+  for (const cJSON *element = item->child; element != NULL; element = element->next) {
+    if (!cJSON_IsNumber(element)) return json_error(doc, element, false, "must be a number");
+    value[out->count++] = element->valuedouble;
+  }
+  return status_ok();
+}
+
 /* ---- the kinds ----------------------------------------------------------------------------------------------- */
 
 static struct status read_flat(const struct json_doc *doc, const cJSON *object, const struct field *field,
@@ -397,15 +426,25 @@ static const struct codec {
   struct status (*read)(const struct json_doc *, const cJSON *, const struct field *, void *base);
   bool has_unknown; /* the kind can say that a value is not known */
 } codecs[] = {
-    [FIELD_BOOL] = {write_bool, read_bool, false},       [FIELD_U32] = {write_u32, read_u32, false},
-    [FIELD_U64] = {write_u64, read_u64, false},          [FIELD_U32X3] = {write_u32x3, read_u32x3, false},
-    [FIELD_INDEX] = {write_u64, read_index, true},       [FIELD_F64] = {write_f64, read_f64, true},
-    [FIELD_TEXT] = {write_text, read_text, false},       [FIELD_NAME] = {write_name, read_name, true},
-    [FIELD_ENUM] = {write_enum, read_enum, false},       [FIELD_BITS] = {write_bits, read_bits, false},
-    [FIELD_LABEL] = {write_text, read_label, true},      [FIELD_SETX3] = {write_setx3, read_setx3, false},
-    [FIELD_OBJECT] = {write_object, read_object, false}, [FIELD_OPTIONAL] = {write_object, read_optional, true},
-    [FIELD_ARRAY] = {write_array, read_array, false},    [FIELD_LIST] = {write_list, read_list, true},
-    [FIELD_PART] = {write_part, read_flat, true},        [FIELD_GONE] = {write_nothing, read_nothing, true},
+    [FIELD_BOOL] = {write_bool, read_bool, false},
+    [FIELD_U32] = {write_u32, read_u32, false},
+    [FIELD_U64] = {write_u64, read_u64, false},
+    [FIELD_U32X3] = {write_u32x3, read_u32x3, false},
+    [FIELD_INDEX] = {write_u64, read_index, true},
+    [FIELD_F64] = {write_f64, read_f64, true},
+    [FIELD_TEXT] = {write_text, read_text, false},
+    [FIELD_NAME] = {write_name, read_name, true},
+    [FIELD_ENUM] = {write_enum, read_enum, false},
+    [FIELD_BITS] = {write_bits, read_bits, false},
+    [FIELD_LABEL] = {write_text, read_label, true},
+    [FIELD_SETX3] = {write_setx3, read_setx3, false},
+    [FIELD_OBJECT] = {write_object, read_object, false},
+    [FIELD_OPTIONAL] = {write_object, read_optional, true},
+    [FIELD_ARRAY] = {write_array, read_array, false},
+    [FIELD_LIST] = {write_list, read_list, true},
+    [FIELD_NUMBERS] = {write_numbers, read_numbers, true},
+    [FIELD_PART] = {write_part, read_flat, true},
+    [FIELD_GONE] = {write_nothing, read_nothing, true},
 };
 
 static struct status read_value(const struct json_doc *doc, const cJSON *item, const struct field *field,
@@ -424,6 +463,7 @@ bool fields_is_null(const struct field *field, const void *base) {
     case FIELD_INDEX: return *(const uint64_t *)member == UINT64_MAX;
     case FIELD_LABEL: return *(const char *)member == '\0';
     case FIELD_NAME: return *(const char *const *)member == NULL;
+    case FIELD_NUMBERS: return ((const struct numbers *)member)->value == NULL;
     default: return false;
   }
 }

@@ -31,13 +31,14 @@ enum field_kind {
   FIELD_ARRAY,    /* uint32_t count at count_offset; elements `stride` apart, at most capacity */
   FIELD_LIST,     /* likewise, of plain values as the first of `fields` says, whose key is of no concern; the count is
                    * a field of its own that stands earlier in the table, and reading wants as many elements */
+  FIELD_NUMBERS,  /* struct numbers of at most `capacity`: an array, which reading keeps (numbers.h) */
   FIELD_PART,     /* the rows of `fields` in the same object; the key only names the part */
   FIELD_GONE,     /* older files have the key: it is accepted, and neither read nor written */
 };
 
-/* May a key be absent? A value that can say "unknown" may: F64 (NAN), INDEX, LABEL, NAME, OPTIONAL, LIST, and any
- * field that is `optional` or `left_out`. So a new field of these kinds leaves every older file readable. The other
- * kinds must be there. */
+/* May a key be absent? A value that can say "unknown" may: F64 (NAN), INDEX, LABEL, NAME, OPTIONAL, LIST, NUMBERS,
+ * and any field that is `optional` or `left_out`. So a new field of these kinds leaves every older file readable. The
+ * other kinds must be there. */
 struct field {
   const char *key;
   enum field_kind kind;

@@ -235,6 +235,7 @@ static struct cell_request request_of(const struct run *run, const struct cell *
       .seed = run->options->seed.value,
       .check_only = run->options->check_only,
       .quick = run->options->quick,
+      .samples = run->options->samples,
       .again = again,
       .inject_percent = inject_percent(&run->inject, cell->attn_case->key, cell->spec.text)};
   memcpy(request.modes, run->modes, sizeof request.modes);

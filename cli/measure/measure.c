@@ -4,6 +4,7 @@
 
 #include <math.h>
 #include <stdlib.h>
+#include <string.h>
 #include <time.h>
 
 enum {
@@ -151,6 +152,14 @@ static struct status sample_until_stop(struct device *device, struct problem *pr
   return status_ok();
 }
 
+static struct status keep_samples(const double *us, uint32_t count, struct numbers *out) {
+  double *kept = numbers_keep(count);
+  if (kept == NULL) return status_make(STATUS_MEMORY, "no memory to keep %u samples", count);
+  memcpy(kept, us, count * sizeof *us);
+  *out = (struct numbers){count, kept};
+  return status_ok();
+}
+
 struct status measure_mode(struct device *device, struct problem *problem, enum time_mode mode,
                            const struct measure_settings *settings, uint32_t hot_launches, double estimate_us,
                            struct time_record *out) {
@@ -170,6 +179,7 @@ struct status measure_mode(struct device *device, struct problem *problem, enum 
   out->done = !status_failed(&status);
   if (out->done && out->stop == STATS_STOP_INTERVAL && measure_is_steady(us, out->us.n, settings->settle_relative))
     out->settled = true;
+  if (out->done && settings->keeps_samples) status = keep_samples(us, out->us.n, &out->samples_us);
   free(us);
   return status;
 }

@@ -10,6 +10,7 @@ struct measure_settings {
   double settle_min_s, settle_max_s; /* warm-up lasts at least and at most this long, whatever it sees */
   double settle_window_s;            /* what one window of samples takes, about */
   double settle_relative;            /* settled: medians of two successive windows differ by less */
+  bool keeps_samples;                /* time_record.samples_us is filled */
 };
 
 struct measure_settings measure_defaults(enum device_kind);

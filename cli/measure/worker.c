@@ -230,7 +230,8 @@ static struct status time_cell(struct worker *worker, const struct cell_request 
   uint32_t hot_launches = 1;
   double estimate_us = 0;
   const enum device_kind kind = device_info(worker->device)->kind;
-  const struct measure_settings settings = request->quick ? measure_quick(kind) : measure_defaults(kind);
+  struct measure_settings settings = request->quick ? measure_quick(kind) : measure_defaults(kind);
+  settings.keeps_samples = request->samples;
   struct status status = prepare_cell(worker, request, record, &hot_launches, &estimate_us);
   const enum time_mode order[] = {TIME_HOT, TIME_COLD}; /* hot first: it brings the clocks up */
   for (size_t i = 0; i < sizeof order / sizeof *order && !status_failed(&status); ++i) {
@@ -299,6 +300,7 @@ static struct status serve(struct worker *worker) {
     struct record record = {.status = CELL_error};
     const struct status cell = do_cell(worker, &request, &record);
     status = send_line(record_to_line(&record));
+    numbers_drop();
     if (status_failed(&cell)) return cell;
   }
   return status;

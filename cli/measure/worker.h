@@ -18,6 +18,7 @@ struct cell_request {
   bool check_only;                  /* no timing */
   bool modes[TIME_MODE_COUNT];      /* which are timed */
   bool quick;                       /* with measure_quick's budget */
+  bool samples;                     /* every sample of a mode is in the answer */
   bool again;                       /* a later round: the modes alone, no reference and no passes */
   char plan_gpu[24];                /* not empty: only plan, for this known GPU; the parent runs no loaded code */
   char reference[VARIANT_SPEC_MAX]; /* what every row is timed against; empty: nothing */

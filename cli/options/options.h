@@ -86,7 +86,7 @@ struct options {
   struct shard shard_value; /* the same, read */
   const char *resume;       /* "anyway", or "" when it was given without a word */
   const char *compare_json, *markdown, *junit, *annotations, *compare_html; /* where a comparison goes */
-  bool check_only, quick, allow_new, selftest, list_json, across_devices, quiet, help, short_help, version;
+  bool check_only, quick, samples, allow_new, selftest, list_json, across_devices, quiet, help, short_help, version;
 };
 
 /* STATUS_USAGE names the option, what is wrong and what to do. */

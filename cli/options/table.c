@@ -256,6 +256,9 @@ static const struct option_row rows[] = {
      .help =
          "measure what the journal does not have yet, and begin it when it is not there. A run with another sweep, "
          "selection, device or program is refused; anyway measures all the same and marks its rows"},
+    {"Output", "--samples", NULL, IN(RUN), FLAG(samples), FLAGS(OPTION_TIMED),
+     .help = "keep every sample of every time in the journal and the JSON report, as samples_us, so that statistics "
+             "can be redone from them"},
     {"Output", "--keep", "FOLDER", IN(AB), TEXT(keep),
      .help = "keep every process's journal and messages in this new or empty folder"},
     {"Output", "--quiet", NULL, PRINTS, FLAG(quiet),

@@ -123,6 +123,8 @@ const struct field record_time_fields[] = {
     FIELD("power_w", F64, struct time_record, power_w, .null_reason = no_counter),
     FIELD("temperature_c", F64, struct time_record, temperature_c, .null_reason = no_counter),
     FIELD("throttle_reasons", BITS, struct time_record, throttle_reasons, .name = record_throttle_name),
+    FIELD("samples_us", NUMBERS, struct time_record, samples_us, .capacity = TIME_SAMPLES_MAX, .left_out = true,
+          .column = ""),
     {0},
 };
 

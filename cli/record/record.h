@@ -5,6 +5,7 @@
 #define ATTNBENCH_CLI_RECORD_RECORD_H
 
 #include "cli/base/json.h"
+#include "cli/base/numbers.h"
 #include "cli/base/stats.h"
 #include "cli/record/cell_status.h"
 #include "cli/record/counter_record.h"
@@ -30,6 +31,8 @@ struct check_record {
   double seconds;                /* that the checks took, the oracle's share included */
 };
 
+enum { TIME_SAMPLES_MAX = 4096 };
+
 /* One timing mode of one cell. Microseconds per launch of the whole plan. */
 struct time_record {
   bool done;
@@ -43,6 +46,7 @@ struct time_record {
   double power_w;            /* NVML, largest seen between batches; NAN when unknown */
   double temperature_c;      /* likewise */
   uint64_t throttle_reasons; /* union over batches */
+  struct numbers samples_us; /* all of them in the order they were taken, where they were asked for (--samples) */
 };
 
 struct pass_record {

@@ -38,6 +38,15 @@ static const char *time_problem(const struct time_record *time, bool is_measured
   return NULL;
 }
 
+/* Statistics that do not follow from the samples beside them. Bit for bit: both were written with all digits. */
+static const char *samples_problem(const struct time_record *time) {
+  if (time->samples_us.value == NULL) return NULL;
+  const struct stats us = stats_of(time->samples_us.value, time->samples_us.count);
+  return us.n == time->us.n && us.min == time->us.min && us.median == time->us.median && us.max == time->us.max
+             ? NULL
+             : "has samples that contradict its time";
+}
+
 static const char *process_problem(const struct process_record *process, const struct time_record *time) {
   if (process->count == 0) return NULL;
   if (!time->done) return "has processes beside no time";
@@ -100,6 +109,7 @@ static const char *cell_problem(const struct record *record, bool is_measured) {
     problem = "is ok but was not checked again after timing";
   for (enum time_mode mode = 0; mode < TIME_MODE_COUNT && problem == NULL; ++mode) {
     problem = time_problem(&record->time[mode], is_measured);
+    if (problem == NULL) problem = samples_problem(&record->time[mode]);
     if (problem == NULL) problem = process_problem(&record->process[mode], &record->time[mode]);
     if (problem == NULL) problem = speedup_problem(&record->speedup.mode[mode]);
   }

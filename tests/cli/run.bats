@@ -122,3 +122,34 @@ PY
     expect_json "$TMP/r.json" 'd["summary"]["ok"] > 0 and d["summary"]["wrong"] == 0'
   done
 }
+
+@test "--samples keeps every sample, from which the statistics follow; one that was changed is refused" {
+  attn --sweep tests/data/sweeps/tiny.json --filter causal --device cpu --variants cpu_flash --quick --rounds 2 --samples \
+    --journal "$TMP/j" --json "$TMP/r.json" --csv "$TMP/r.csv"
+  expect_status 0
+  expect_valid results/report.schema.json "$TMP/r.json"
+  python - "$TMP/r.json" "$TMP/j" <<'PY'
+import json, statistics, sys
+row, = json.load(open(sys.argv[1]))["results"]
+for time in row["time"].values():
+    samples = time["samples_us"]
+    assert len(samples) == time["n"] and [min(samples), max(samples)] == [time["min_us"], time["max_us"]]
+    quartiles = statistics.quantiles(samples, n=4, method="inclusive")
+    assert all(abs(a / b - 1) < 1e-12 for a, b in zip(quartiles, (time["p25_us"], time["median_us"], time["p75_us"])))
+# Those of the second round are in its line of the journal.
+lines = [json.loads(line) for line in open(sys.argv[2])]
+assert sum(json.dumps(line).count("samples_us") for line in lines) == 4
+PY
+  attn report "$TMP/j" --json "$TMP/again.json"
+  cmp "$TMP/r.json" "$TMP/again.json"
+  attn report "$TMP/r.json" --json "$TMP/again.json"
+  cmp "$TMP/r.json" "$TMP/again.json"
+  sed 's/"samples_us":[[:space:]]*\[/&1e9, /' "$TMP/r.json" >"$TMP/changed.json"
+  attn report "$TMP/changed.json"
+  expect_status 7
+  expect_err 'has samples that contradict its time'
+  sed '0,/"samples_us":\[/s//&null,/' "$TMP/j" >"$TMP/null"
+  attn report "$TMP/null"
+  expect_status 7
+  expect_err 'must be a number'
+}

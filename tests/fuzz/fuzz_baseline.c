@@ -34,5 +34,6 @@ int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t count) {
   write_all(&compare);
   compare_free(&compare);
   journal_free(&data);
+  numbers_drop();
   return 0;
 }

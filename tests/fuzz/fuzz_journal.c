@@ -27,5 +27,6 @@ int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t count) {
     journal_free(&data);
   }
   free(text);
+  numbers_drop();
   return 0;
 }

@@ -34,5 +34,6 @@ int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t count) {
   for (size_t i = 0; i < sizeof sinks / sizeof *sinks; ++i) free(written(&report, sinks[i], &size));
   report_free(&report);
   journal_free(&data);
+  numbers_drop();
   return 0;
 }
