@@ -35,6 +35,11 @@ static const struct {
 
 const char *attn_dtype_name(enum attn_dtype dtype) { return dtypes[dtype].name; }
 
+const char *attn_cover_name(uint32_t bit) {
+  static const char *const names[] = {"B", "H", "Q", "split", "D", "?", "Hkv"};
+  return bit < sizeof names / sizeof *names ? names[bit] : NULL;
+}
+
 uint32_t attn_dtype_bytes(enum attn_dtype dtype) { return dtypes[dtype].bytes; }
 
 bool variant_add(const struct attn_variant *variant) {

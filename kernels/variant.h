@@ -95,6 +95,8 @@ enum attn_cover {
   ATTN_COVERS_UNKNOWN = 32, /* a library's kernel, or one from a file: nobody told */
   ATTN_COVERS_HKV = 64,     /* KV heads: the queries of all query heads of one are rows of the same q tiles */
 };
+/* How reports and manifests write the bits, by number: "B", "H", ...; NULL past the last. */
+const char *attn_cover_name(uint32_t bit);
 
 /* A kernel in a file that was compiled by anything: a cubin, a fat binary or PTX. Unlike a kernel with a host handle
  * it takes any number of arguments, in this order. */

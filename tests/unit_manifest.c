@@ -218,6 +218,9 @@ static void every_part_of_a_manifest_is_checked(void **state) {
       {"\"block\": \"32 * WARPS\"", "\"block\": -1", "from 0"},
       {"[\"Q\", \"B*H\"]", "[\"Q\", \"B*X\"]", "axis_covers[1]"},
       {"[\"Q\", \"B*H\"]", "[\"Q\", \"B*\"]", "axis_covers[1]"},
+      {"[\"Q\", \"B*H\"]", "[\"Q\", \"?\"]", "axis_covers[1]"},
+      {"[\"Q\", \"B*H\"]", "[\"Q\", \"B*H*Hkv\"]", "not both"},
+      {"[\"Q\", \"B*H\"]", "[\"Hkv\", \"B*H\"]", "not both"},
       {", \"row_threads\": 128", "", "go together"},
       {"\"stages\": 3", "\"stages\": 3, \"extra\": 1", "extra"},
   };
@@ -245,6 +248,15 @@ static void a_kernel_that_is_not_described_is_planned_all_the_same(void **state)
   assert_int_equal(manifest.launch[0].covers[2], ATTN_COVERS_UNKNOWN);
 }
 
+static void a_grid_of_kv_heads_can_be_described(void **state) {
+  (void)state;
+  const struct status status = parse_with("[\"Q\", \"B*H\"]", "[\"Q*B\", \"Hkv\", \"-\"]");
+  assert_int_equal(status.code, STATUS_OK);
+  assert_int_equal(manifest.launch[0].covers[0], ATTN_COVERS_Q | ATTN_COVERS_B);
+  assert_int_equal(manifest.launch[0].covers[1], ATTN_COVERS_HKV);
+  assert_int_equal(manifest.launch[0].covers[2], ATTN_COVERS_NOTHING);
+}
+
 int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(a_manifest_is_a_variant_that_plans_without_a_gpu),
@@ -253,6 +265,7 @@ int main(void) {
       cmocka_unit_test(every_part_of_a_manifest_is_checked),
       cmocka_unit_test(a_manifest_cut_anywhere_is_refused),
       cmocka_unit_test(a_kernel_that_is_not_described_is_planned_all_the_same),
+      cmocka_unit_test(a_grid_of_kv_heads_can_be_described),
   };
   return cmocka_run_group_tests(tests, make_files, remove_files);
 }

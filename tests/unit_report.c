@@ -835,7 +835,7 @@ static void a_grid_axis_names_all_that_it_covers(void **state) {
               {31, "B*H*Q*split*D"}};
   for (size_t i = 0; i < sizeof rows / sizeof *rows; ++i) {
     char text[FIELDS_SET_TEXT_MAX];
-    fields_set_text(rows[i].covers, record_cover_name, text);
+    fields_set_text(rows[i].covers, attn_cover_name, text);
     assert_string_equal(text, rows[i].text);
   }
 }

@@ -73,7 +73,7 @@ static void a_kernel_read_back_gets_no_advice_and_is_not_called_serial(void **st
 static void an_unknown_axis_is_a_question_mark(void **state) {
   (void)state;
   char text[FIELDS_SET_TEXT_MAX];
-  fields_set_text(ATTN_COVERS_UNKNOWN, record_cover_name, text);
+  fields_set_text(ATTN_COVERS_UNKNOWN, attn_cover_name, text);
   assert_string_equal(text, "?");
 }
 

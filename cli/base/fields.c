@@ -310,18 +310,17 @@ static bool read_set_number(const cJSON *element, const struct field *field, uns
   return *out == element->valuedouble;
 }
 
-/* The set that a text names; false when it names anything else. */
-static bool parse_set(const char *text, const struct field *field, unsigned *out) {
+bool fields_set_parse(const char *text, const char *(*name)(uint32_t index), unsigned *out) {
   *out = 0;
   if (strcmp(text, "-") == 0) return true;
   for (const char *part = text;; part += strcspn(part, "*") + 1) {
     const size_t length = strcspn(part, "*");
-    const char *name;
+    const char *one;
     uint32_t i = 0;
-    for (; (name = field->name(i)) != NULL; ++i) {
-      if (strlen(name) == length && memcmp(name, part, length) == 0) break;
+    for (; (one = name(i)) != NULL; ++i) {
+      if (strlen(one) == length && memcmp(one, part, length) == 0) break;
     }
-    if (name == NULL) return false;
+    if (one == NULL) return false;
     *out |= 1u << i;
     if (part[length] == '\0') return true;
   }
@@ -334,7 +333,7 @@ static struct status read_setx3(const struct json_doc *doc, const cJSON *item, c
     return json_error(doc, item, false, "must be an array of three texts, one per grid axis");
   }
   for (const cJSON *element = item->child; element != NULL; element = element->next, ++out) {
-    if (cJSON_IsString(element) && parse_set(element->valuestring, field, out)) continue;
+    if (cJSON_IsString(element) && fields_set_parse(element->valuestring, field->name, out)) continue;
     if (read_set_number(element, field, out)) continue;
     char shown[JSON_VALUE_TEXT_MAX], names[FIELDS_SET_TEXT_MAX];
     json_describe(element, shown);

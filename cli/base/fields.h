@@ -104,6 +104,9 @@ enum { FIELDS_SET_TEXT_MAX = 32 };
 /* "B", "H*Q", "-": the names of the bits set. */
 void fields_set_text(unsigned bits, const char *(*name)(uint32_t index), char out[FIELDS_SET_TEXT_MAX]);
 
+/* The reverse; false when the text names anything else. */
+bool fields_set_parse(const char *text, const char *(*name)(uint32_t index), unsigned *out);
+
 /* The reverse of fields_to_line; `what` leads error messages. */
 struct status fields_from_line(const char *what, const char *line, size_t length, const struct field *fields,
                                void *base);

@@ -237,7 +237,7 @@ const struct field record_launch_fields[] = {
           .null_reason = kernel_unknown),
     FIELD("local_bytes", U32, struct pass_record, facts.local_bytes, .known = knows_kernel,
           .null_reason = kernel_unknown),
-    FIELD("axis_covers", SETX3, struct pass_record, pass.covers, .name = record_cover_name, .alias = "covers",
+    FIELD("axis_covers", SETX3, struct pass_record, pass.covers, .name = attn_cover_name, .alias = "covers",
           .column = "covers"),
     {0},
 };

@@ -52,7 +52,6 @@ const char *record_mode_name(uint32_t index);   /* of enum time_mode */
 const char *record_stop_name(uint32_t index);   /* of enum stats_stop */
 const char *record_tensor_name(uint32_t index);
 const char *record_math_name(uint32_t index);   /* of enum attn_math */
-const char *record_cover_name(uint32_t bit);    /* of enum attn_cover, by bit */
 const char *record_throttle_name(uint32_t bit); /* of NVML's clocks-event reasons, "unknown" past those known */
 
 #endif

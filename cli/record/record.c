@@ -29,11 +29,6 @@ const char *record_math_name(uint32_t i) {
   return i < sizeof names / sizeof *names ? names[i] : NULL;
 }
 
-const char *record_cover_name(uint32_t bit) {
-  static const char *const names[] = {"B", "H", "Q", "split", "D", "?", "Hkv"};
-  return bit < sizeof names / sizeof *names ? names[bit] : NULL;
-}
-
 const char *record_device_kind_name(uint32_t i) {
   static const char *const names[] = {[DEVICE_CPU] = "cpu", [DEVICE_CUDA] = "cuda"};
   return i < sizeof names / sizeof *names ? names[i] : NULL;

@@ -7,6 +7,7 @@
 #include <string.h>
 #include <sys/stat.h>
 
+#include "cli/base/fields.h"
 #include "cli/sweep/case_key.h"
 #include "cli/sweep/sweep.h"
 
@@ -317,20 +318,15 @@ static struct status read_file_name(const struct json_doc *doc, const cJSON *obj
   return status_ok();
 }
 
+/* "?" is for kernels of which nobody told. */
 static bool read_cover(const char *text, unsigned *out) {
-  static const char *const names[] = {"B", "H", "Q", "split", "D"};
-  if (strcmp(text, "-") == 0) return true;
-  for (;;) {
-    const size_t length = strcspn(text, "*");
-    size_t bit = 0;
-    while (bit < sizeof names / sizeof *names &&
-           (strlen(names[bit]) != length || strncmp(names[bit], text, length) != 0))
-      ++bit;
-    if (bit == sizeof names / sizeof *names) return false;
-    *out |= 1u << bit;
-    if (text[length] == '\0') return true;
-    text += length + 1;
-  }
+  return fields_set_parse(text, attn_cover_name, out) && (*out & ATTN_COVERS_UNKNOWN) == 0;
+}
+
+/* Query heads of one KV head are either on the grid or rows of its tiles. */
+static bool has_both_heads(const unsigned covers[3]) {
+  const unsigned heads = ATTN_COVERS_H | ATTN_COVERS_HKV;
+  return ((covers[0] | covers[1] | covers[2]) & heads) == heads;
 }
 
 /* What diagnosis needs, all of it or nothing. */
@@ -349,9 +345,13 @@ static struct status read_description(const struct json_doc *doc, const cJSON *o
   TRY(check_list(doc, list, 3));
   cJSON_ArrayForEach(item, list) {
     if (!cJSON_IsString(item) || !read_cover(item->valuestring, &out->covers[axis++]))
-      return bad(doc, item,
-                 "give what the grid's axis walks over: B, H, Q, split, D, products such as \"B*H\", or \"-\"");
+      return bad(
+          doc, item,
+          "give what the grid's axis walks over: B, H or Hkv, Q, split, D, products such as \"B*H\", or \"-\"");
   }
+  if (has_both_heads(out->covers))
+    return bad(doc, list,
+               "name H, all query heads, or Hkv, when one block takes those of a KV head together; not both");
   return status_ok();
 }
 
