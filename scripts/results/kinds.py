@@ -42,8 +42,8 @@ def library_of(reports):
 
 
 def commands(reports):
-    given = [reports.sweeps[SWEEP]["run"]["command"], *([reports.torch[SWEEP]["run"]["command"]] if SWEEP in reports.torch else [])]
-    return "```sh\n" + "\n".join(given) + "\n```"
+    measured = [reports.sweeps[SWEEP], *([reports.torch[SWEEP]] if SWEEP in reports.torch else [])]
+    return "\n".join(["```sh", *(report["run"]["command"].partition(" # ")[0] for report in measured), "```"])
 
 
 def blocks(reports):
@@ -53,9 +53,12 @@ def blocks(reports):
         raise Failure(INPUT, f"{SWEEP}: {wrong[0]} is wrong; the page shows kernels that were checked")
     versions = torch_versions(reports.torch[SWEEP]) if SWEEP in reports.torch else {}
     torch = f", PyTorch {versions['torch']}" if "torch" in versions else ""
-    opening = (f"One card, one hour: what is built in beside what `--load` and `--callable` take ({library_of(reports)}{torch}). Every row was "
-               "checked against the fp64 oracle before and after it was timed; the last column is its largest error as a share of what is "
-               "allowed. The ratio to cuDNN was taken in turns where `attnbench` timed both; rows of PyTorch ran in another process, and "
-               "theirs is the quotient of two medians.")
+    opening = (f"What is built in beside what `--load` and `--callable` take, on one card, one run after the other ({library_of(reports)}{torch}). "
+               "Every row was checked against the fp64 oracle before and after it was timed; the last column is its largest error as a "
+               "share of what is allowed. The ratio to cuDNN was taken in turns where `attnbench` timed both, and a drift of the clocks "
+               "cancels in it; rows of PyTorch ran in another process, and theirs is the quotient of two medians. `auto` launches the "
+               "kernel of another row here: what differs between the two is the drift.")
     made = [block for key, rows in reports.cases(SWEEP).items() for block in case_block(reports, key, rows)]
-    return [opening, commands(reports), *made]
+    made_by = ("`make example` builds the objects, `scripts/export_triton.py` the cubins ([kernels/example](../../kernels/example/README.md)); "
+               "then:")
+    return [opening, made_by, commands(reports), *made]

@@ -6,7 +6,7 @@ load helper
 }
 
 # Shipped sweeps that have not been measured on results/h200's GPU yet. A sweep leaves this list with its journal.
-UNMEASURED="decode kinds wgmma_ladder"
+UNMEASURED="decode wgmma_ladder"
 
 # json_of FILE: the JSON report of a journal or a report, under $TMP.
 json_of() {
@@ -314,4 +314,27 @@ pathlib.Path(sys.argv[1]).write_bytes(drawn[0])
 PY
   done
   cmp "$TMP/1.svg" "$TMP/2.svg" || fail "the two differ"
+}
+
+@test "the table of all kinds names each kind, holds PyTorch's rows against cuDNN's median, and refuses a wrong row" {
+  PYTHONDONTWRITEBYTECODE=1 python - "$(json_of results/h200/kinds.journal)" <<'PY'
+import copy, json, sys
+sys.path[:0] = ["scripts", "scripts/results"]
+import kinds
+from lib.program import Failure
+from measured import Reports
+sweep, torch = json.load(open(sys.argv[1])), json.load(open("results/h200/torch_kinds.json"))
+text = "\n".join(kinds.blocks(Reports({"kinds": sweep}, {"kinds": torch})))
+for _, words in kinds.KINDS:
+    assert f"| {words} |" in text, words
+assert text.count("(medians)") == 8 and text.count("| `cudnn` |") == 4
+assert "medians)" not in "".join(kinds.blocks(Reports({"kinds": sweep})))
+first = copy.deepcopy(sweep)
+first["results"][0].update(status="wrong", time=None)
+try:
+    kinds.blocks(Reports({"kinds": first}))
+    raise AssertionError("a wrong row was taken")
+except Failure as failure:
+    assert "wgmma is wrong" in str(failure)
+PY
 }
