@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
-# Proves that README's two commands work on a machine that has a shell and apt only: makes minimal Debian roots with
-# debootstrap, puts the sources in, and runs the commands there.
+# Proves that README's two commands work on a machine that has a shell and apt only, and that the Debian package builds
+# and installs on such machines: makes minimal Debian roots with debootstrap, puts the sources in, and runs the commands
+# there.
 #
 #   sudo scripts/proof/fresh_machine.sh [CASE...]      default: all cases
 #
@@ -8,6 +9,7 @@
 #   sudo-clone     as a user whose sudo asks for no password, from a git clone, in a directory of their own, on a CPU whose
 #                  name is one letter: run, then test
 #   user           as a user without sudo: ends with the command to type and builds nothing; works once that was typed
+#   package        scripts/package/debian.sh in one root; its package installed, run and removed in another
 #
 # Takes minutes and 1 GB per case in WORK, which is removed at the end unless KEEP=1. Environment: WORK (default: a new
 # folder in TMPDIR), MIRROR (default http://deb.debian.org/debian), SUITE (default bookworm), TEST=0 (leave out `make
@@ -108,6 +110,31 @@ case_user() {
   expect user run 0 '^[0-9]+ of [0-9]+ cells|planned|ok' in_root "$ROOT" 1000 "$RUN_LINE"
 }
 
+# What is left of it in a root once it was removed.
+leftovers() { find "$1/usr" "$1/etc" "$1/var/lib/attnbench" -name '*attnbench*' 2>/dev/null || true; }
+
+case_package() {
+  local builder deb
+  new_root package-builder
+  builder=$ROOT
+  put_clone
+  in_root "$builder" 0 'apt-get update -q && apt-get install -q -y --no-install-recommends build-essential debhelper git libcjson-dev pkg-config' \
+    >"$WORK/package-tools.log" 2>&1
+  chown -R 1000:1000 "$builder/src"
+  expect package build 0 'attnbench_.*_.*\.deb$' in_root "$builder" 1000 'scripts/package/debian.sh build/debian'
+  deb=$(echo "$builder"/src/attnbench/build/debian/attnbench_*.deb)
+  new_root package
+  mkdir "$ROOT/src/attnbench"
+  cp "$deb" "$ROOT/src/attnbench/attnbench.deb" || return 0
+  expect package install 0 'Setting up attnbench' in_root "$ROOT" 0 \
+    'apt-get update -q && apt-get install -q -y --no-install-recommends ./attnbench.deb'
+  expect package run 0 '[1-9][0-9]* ok' in_root "$ROOT" 1000 'attnbench --sweep smoke --device cpu --check-only'
+  expect package files 0 '^/usr/share/pkgconfig/attnbench.pc$' in_root "$ROOT" 1000 \
+    'ls /usr/share/man/man1/attnbench.1.gz /usr/share/attnbench/schema/report.schema.json /usr/share/pkgconfig/attnbench.pc'
+  expect package purge 0 'Removing attnbench' in_root "$ROOT" 0 'apt-get purge -q -y attnbench'
+  [ -z "$(leftovers "$ROOT")" ] || { say "package: left behind: $(leftovers "$ROOT")"; failed=1; }
+}
+
 main() {
   [ "$(id -u)" -eq 0 ] || { say "needs root, for debootstrap and chroot"; exit 2; }
   command -v debootstrap >/dev/null || { say "needs debootstrap: apt-get install debootstrap"; exit 2; }
@@ -115,13 +142,13 @@ main() {
   WORK=${WORK:-$(mktemp -d "${TMPDIR:-/tmp}/fresh-machine.XXXXXX")}
   mkdir -p "$WORK"
   [ "${KEEP:-0}" = 1 ] || trap 'rm -rf --one-file-system "$WORK"' EXIT
-  [ $# -gt 0 ] || set -- root-tarball sudo-clone user
+  [ $# -gt 0 ] || set -- root-tarball sudo-clone user package
   make_base
   for name; do
     case $name in
-      root-tarball | sudo-clone | user) "case_${name//-/_}" ;;
+      root-tarball | sudo-clone | user | package) "case_${name//-/_}" ;;
       *)
-        say "$name is not a case; there are root-tarball, sudo-clone and user"
+        say "$name is not a case; there are root-tarball, sudo-clone, user and package"
         exit 2
         ;;
     esac
