@@ -45,6 +45,8 @@ void device_policy_read(struct device *, struct device_policy *out);
 
 /* "13.0" or "none": the CUDA this binary was built with. */
 const char *device_build_cuda(void);
+/* What its kernels were compiled for: 900 for compute capability 9.0; ends with 0. */
+const uint32_t *device_build_archs(void);
 
 /* Bytes that can be allocated now; UINT64_MAX when unknown. */
 uint64_t device_memory_free(const struct device *);

@@ -15,6 +15,7 @@
 #include "cli/command/sweep_source.h"
 #include "cli/measure/load.h"
 #include "cli/record/plan.h"
+#include "kernels/machine_code.h"
 
 /* ---- device, reference, cells -------------------------------------------------------------------------------- */
 
@@ -193,6 +194,13 @@ struct status run_prepare(const struct options *options, const struct invocation
   return sweep_source_load(options, &out->sweep);
 }
 
+/* Said before the first cell, which waits for it. */
+static void tell_of_compiling(const struct options *options, const struct device_info *device) {
+  char note[MACHINE_CODE_NOTE_MAX];
+  if (!options->quiet && machine_code_is_missing(device_build_archs(), device, note))
+    fprintf(stderr, "attnbench: %s\n", note);
+}
+
 struct status run_open(struct run *run) {
   const struct options *o = run->options;
   struct variant_spec reference = {.variant = NULL};
@@ -204,6 +212,7 @@ struct status run_open(struct run *run) {
   TRY(open_device(o, &run->supervisor));
   TRY(choose_reference(run, &reference));
   const struct device_info *device = supervise_device(run->supervisor);
+  tell_of_compiling(o, device);
   TRY(select_cells(run, device->kind, device->kind == DEVICE_CUDA ? device : &run->planned->info));
   if (run->choose != NULL) TRY(run->choose(run, run->context));
   TRY(require_injected(run));

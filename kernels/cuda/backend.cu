@@ -461,6 +461,11 @@ extern "C" struct status device_cuda_open(int ordinal, struct device **out) {
   return status;
 }
 
+extern "C" const uint32_t *device_build_archs(void) {
+  static const uint32_t archs[] = {__CUDA_ARCH_LIST__, 0};
+  return archs;
+}
+
 extern "C" const char *device_build_cuda(void) {
   static char text[16];
   snprintf(text, sizeof text, "%d.%d", CUDART_VERSION / 1000, CUDART_VERSION % 1000 / 10);

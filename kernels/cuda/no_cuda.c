@@ -11,6 +11,11 @@ struct status device_cuda_open(int ordinal, struct device **out) {
 
 const char *device_build_cuda(void) { return "none"; }
 
+const uint32_t *device_build_archs(void) {
+  static const uint32_t none[] = {0};
+  return none;
+}
+
 bool device_static_facts(const struct attn_pass *pass, const struct device_info *info, struct pass_facts *out) {
   (void)pass;
   (void)info;
