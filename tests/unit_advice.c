@@ -327,6 +327,34 @@ static void the_next_rung_from_mma_sync_is_wgmma_where_there_is_one(void **state
   }
 }
 
+/* Blackwell: mma.sync is the fastest instruction of 12.0; of 10.0 its rate is not known, and nothing is said by it.
+ */
+static void a_gpu_has_the_roofs_whose_rates_are_known(void **state) {
+  (void)state;
+  static const struct {
+    const char *gpu;
+    enum attn_math math;
+    double us;
+    bool known;
+    enum finding_id id;
+  } cases[] = {{"rtx5090", ATTN_MATH_TENSOR, 5700, true, FINDING_ID_compute_bound},
+               {"rtx5090", ATTN_MATH_FP32, 80000, true, FINDING_ID_latency_bound},
+               {"b200", ATTN_MATH_FP32, 16200, true, FINDING_ID_compute_bound},
+               {"b200", ATTN_MATH_TENSOR, 800, false, FINDING_ID_COUNT}};
+  for (size_t i = 0; i < ROWS_COUNT(cases); i++) {
+    struct row_spec spec = tensor_row(16, 16384, 264, cases[i].us);
+    rows_build(&rows, &spec, 1, cases[i].gpu, NULL);
+    rows.record[0].math = cases[i].math;
+    set_plan(0, 128, 1, 2);
+    rows_derive(&rows, cases[i].gpu, NULL);
+    struct roofs roofs;
+    roofs_of(&rows.record[0], &rows.metrics[0], &gpu_model_find(cases[i].gpu)->info, &roofs);
+    assert_int_equal(roofs.known, cases[i].known);
+    if (cases[i].known != has(0, cases[i].id))
+      fail_msg("case %zu: %g of its roof", i, roofs.share[TIME_HOT][PIPE_PRODUCTS]);
+  }
+}
+
 static void a_lower_clock_is_named_only_with_its_reason(void **state) {
   (void)state;
   enum { SW_POWER_CAP = 4 };
@@ -369,6 +397,7 @@ int main(void) {
       cmocka_unit_test(every_timed_row_is_told_its_roof_once),
       cmocka_unit_test(the_nearest_roof_is_the_one_that_is_busiest),
       cmocka_unit_test(a_rate_above_mma_sync_is_wgmma),
+      cmocka_unit_test(a_gpu_has_the_roofs_whose_rates_are_known),
       cmocka_unit_test(the_next_rung_from_mma_sync_is_wgmma_where_there_is_one),
       cmocka_unit_test(a_lower_clock_is_named_only_with_its_reason),
       cmocka_unit_test(microseconds_come_before_severity),

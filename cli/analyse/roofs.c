@@ -7,18 +7,18 @@
 
 /* 9.0 was measured on an H200 by micro-benchmarks of one instruction each: mma.sync m16n8k16 reaches 2720 of 4096
  * FLOP per clock and SM, wgmma 4080, ex2 16, L2 8.9 TB/s at 1980 MHz, DRAM 96 % of its peak. Of the others the
- * programming guide gives ex2 and shared memory, and mma.sync is their fastest instruction; L2 is not known there. */
+ * programming guide gives ex2 and shared memory, and mma.sync is their fastest instruction, but for 10.0, whose
+ * tensor peak takes tcgen05: what mma.sync reaches there is not known. L2 is not known of any of them. */
 static const struct rates {
   uint32_t cc_major, cc_minor;
-  double mma_sync, wgmma; /* share of the tensor peak; 0: there is none */
+  double mma_sync, wgmma; /* share of the tensor peak; 0: there is none, or it is not known */
   double fp32;            /* share of the fp32 peak */
   double ex2_per_clk_sm, shared_bytes_per_clk_sm, l2_bytes_per_clk_sm;
   double dram; /* share of the vendor's peak */
 } rates[] = {
-    {8, 0, 0.97, 0, 0.96, 16, 128, 0, 0.92},
-    {8, 6, 0.97, 0, 0.96, 16, 128, 0, 0.92},
-    {8, 9, 0.97, 0, 0.96, 16, 128, 0, 0.92},
-    {9, 0, 0.664, 0.996, 0.96, 16, 128, 34, 0.96},
+    {8, 0, 0.97, 0, 0.96, 16, 128, 0, 0.92}, {8, 6, 0.97, 0, 0.96, 16, 128, 0, 0.92},
+    {8, 9, 0.97, 0, 0.96, 16, 128, 0, 0.92}, {9, 0, 0.664, 0.996, 0.96, 16, 128, 34, 0.96},
+    {10, 0, 0, 0, 0.96, 16, 128, 0, 0.92},   {12, 0, 0.97, 0, 0.96, 16, 128, 0, 0.92},
 };
 
 /* A model that says more than this of the time does not describe the kernel. */
@@ -140,7 +140,8 @@ void roofs_of(const struct record *r, const struct metrics *m, const struct devi
     for (enum roofs_pipe pipe = 0; pipe < PIPE_COUNT; pipe++) out->share[mode][pipe] = NAN;
   if (dev->kind != DEVICE_CUDA || rates_of(dev) == NULL) return;
   out->products = products_of(r, m, dev);
-  if (out->products == PRODUCTS_NONE) return;
+  /* Without the rate of its products a row would look far from every roof. */
+  if (!(roofs_products_rate(dev, out->products) > 0)) return;
   for (enum time_mode mode = 0; mode < TIME_MODE_COUNT; mode++)
     if (m->mode[mode].known) fill_modelled(r, m, dev, mode, out);
   fill_counted(m, dev, out);
