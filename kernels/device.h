@@ -48,6 +48,21 @@ const char *device_build_cuda(void);
 /* What its kernels were compiled for: 900 for compute capability 9.0; ends with 0. */
 const uint32_t *device_build_archs(void);
 
+/* A tensor map: how the copy engine of compute capability 9.0 and up fetches boxes of a dense tensor. Dimensions come
+ * outermost first, the last one is contiguous; what a box holds outside of the tensor reads as zeros. */
+enum { DEVICE_TENSOR_MAP_DIMS_MAX = 4, DEVICE_TENSOR_MAP_BYTES = 128, DEVICE_TENSOR_MAP_ALIGNMENT = 64 };
+struct device_tensor_map {
+  const void *tensor;
+  enum attn_dtype dtype;
+  uint32_t dims;
+  uint64_t extent[DEVICE_TENSOR_MAP_DIMS_MAX];
+  uint32_t box[DEVICE_TENSOR_MAP_DIMS_MAX];
+  uint32_t swizzle_bytes; /* 0, 32, 64 or 128 */
+};
+/* Writes what a kernel takes as its CUtensorMap, with a GPU open. STATUS_UNSUPPORTED when the driver does not take
+ * it. */
+struct status device_tensor_map_write(const struct device_tensor_map *, void *out);
+
 /* Bytes that can be allocated now; UINT64_MAX when unknown. */
 uint64_t device_memory_free(const struct device *);
 

@@ -81,6 +81,24 @@ static const struct attn_variant *added(void) {
   return variant_find("filed");
 }
 
+/* The sound manifest under another name, with tensor maps among its arguments. */
+static const struct attn_variant *added_with_maps(void) {
+  static const char old_name[] = "\"filed\"", old_list[] = "\"q\", \"k\", \"v\",";
+  const struct attn_variant *variant = variant_find("mapped");
+  if (variant != NULL) return variant;
+  const char *name = strstr(sound, old_name), *list = strstr(sound, old_list);
+  FILE *file = fopen(path, "w");
+  assert_non_null(file);
+  fprintf(file, "%.*s\"mapped\"%.*s%s%s", (int)(name - sound), sound, (int)(list - name - strlen(old_name)),
+          name + strlen(old_name),
+          "{\"i8\": 7}, {\"tensor_map\": \"q\", \"box\": [\"BLOCK_M\", 64], \"swizzle\": 128},"
+          " {\"tensor_map\": \"k\", \"box\": [1, \"Skv / 4\", \"D\"]},",
+          list + strlen(old_list));
+  fclose(file);
+  assert_int_equal(manifest_variant_add(path).code, STATUS_OK);
+  return variant_find("mapped");
+}
+
 static const struct attn_shape shape = {2, 8, 4, 512, 1000, 64, ATTN_F16, false};
 
 static void a_manifest_is_a_variant_that_plans_without_a_gpu(void **state) {
@@ -212,6 +230,21 @@ static void every_part_of_a_manifest_is_checked(void **state) {
       {"{\"i32\": \"Sq - Skv\"}", "{\"i32\": true}", "whole number or a formula"},
       {"\"scale_log2\"", "\"scale2\"", "1/sqrt(D)"},
       {"{\"zeros\": 12}", "{\"zeros\": 5000}", "from 1 to 4096"},
+      {"{\"zeros\": 12}", "{\"tensor_map\": \"workspace\", \"box\": [1, 1]}", "the tensor that is mapped"},
+      {"{\"zeros\": 12}", "{\"tensor_map\": \"q\"}", "has no \"box\""},
+      {"{\"zeros\": 12}", "{\"tensor_map\": \"q\", \"box\": [64]}", "the sides of a box"},
+      {"{\"zeros\": 12}", "{\"tensor_map\": \"q\", \"box\": [1, 1, 1, 64, 64]}", "the sides of a box"},
+      {"{\"zeros\": 12}", "{\"tensor_map\": \"q\", \"box\": [\"X\", 64]}", "box[0]"},
+      {"{\"zeros\": 12}", "{\"tensor_map\": \"q\", \"box\": [64, 64], \"swizzle\": 48}", "0 (none), 32, 64 or 128"},
+      {"{\"zeros\": 12}", "{\"tensor_map\": \"q\", \"box\": [64, 64], \"swizle\": 64}", "did you mean"},
+      {"{\"zeros\": 12}",
+       "{\"tensor_map\":\"q\",\"box\":[1,8]},{\"tensor_map\":\"q\",\"box\":[1,8]},{\"tensor_map\":\"q\",\"box\":[1,8]"
+       "},"
+       "{\"tensor_map\":\"q\",\"box\":[1,8]},{\"tensor_map\":\"q\",\"box\":[1,8]},{\"tensor_map\":\"q\",\"box\":[1,8]"
+       "},"
+       "{\"tensor_map\":\"q\",\"box\":[1,8]},{\"tensor_map\":\"q\",\"box\":[1,8]},{\"tensor_map\":\"q\",\"box\":[1,8]"
+       "}",
+       "one tensor map too many"},
       {"\"grid\": [\"ceil_div(Sq, BLOCK_M)\", \"B * Hq\"]", "\"grid\": [1, 1, 1, 1]", "1 to 3 values"},
       {"\"grid\": [\"ceil_div(Sq, BLOCK_M)\", \"B * Hq\"],", "", "has no \"grid\""},
       {"\"grid\": [\"ceil_div(Sq, BLOCK_M)\"", "\"grid\": [\"ceil_div(Sq)\"", "comma"},
@@ -257,6 +290,26 @@ static void a_grid_of_kv_heads_can_be_described(void **state) {
   assert_int_equal(manifest.launch[0].covers[2], ATTN_COVERS_NOTHING);
 }
 
+static void tensor_maps_are_aligned_arguments_and_need_a_box_that_can_be(void **state) {
+  (void)state;
+  const struct attn_variant *variant = added_with_maps();
+  const struct device_info *gpu = &gpu_model_find("h200")->info;
+  const struct attn_tuning tuning = {{0}};
+  struct attn_plan plan;
+  assert_null(variant->supports(&shape, &tuning, gpu));
+  variant_plan(variant, &shape, &tuning, gpu, &plan);
+  assert_null(plugin_plan_problem(variant, &plan, gpu));
+  const struct attn_image_argument *argument = plan.pass[0].image->argument;
+  assert_true(argument[0].offset == 0 && argument[0].bytes == 1);
+  assert_true(argument[1].offset == 64 && argument[1].bytes == 128);
+  assert_true(argument[2].offset == 192 && argument[3].offset == 320);
+  struct attn_shape wide = shape;
+  wide.Skv = 1028; /* a box of 257 rows */
+  const char *why = variant->supports(&wide, &tuning, gpu);
+  assert_non_null(why);
+  assert_non_null(strstr(why, "the box of a tensor map of its manifest is out of range"));
+}
+
 int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(a_manifest_is_a_variant_that_plans_without_a_gpu),
@@ -266,6 +319,7 @@ int main(void) {
       cmocka_unit_test(a_manifest_cut_anywhere_is_refused),
       cmocka_unit_test(a_kernel_that_is_not_described_is_planned_all_the_same),
       cmocka_unit_test(a_grid_of_kv_heads_can_be_described),
+      cmocka_unit_test(tensor_maps_are_aligned_arguments_and_need_a_box_that_can_be),
   };
   return cmocka_run_group_tests(tests, make_files, remove_files);
 }

@@ -235,7 +235,8 @@ static const struct {
 
 static const char argument_forms[] =
     "give \"q\", \"k\", \"v\", \"o\" or \"workspace\", or one of {\"i32\": FORMULA} (also i8, i16, i64), "
-    "{\"f32\": NUMBER, \"scale\" or \"scale_log2\"} (also f64), {\"zeros\": BYTES}";
+    "{\"f32\": NUMBER, \"scale\" or \"scale_log2\"} (also f64), {\"zeros\": BYTES}, "
+    "{\"tensor_map\": \"q\", \"box\": [...], \"swizzle\": 128}";
 
 static struct status read_real(const struct json_doc *doc, const cJSON *item, struct manifest_argument *out) {
   const char *text = cJSON_IsString(item) ? item->valuestring : "";
@@ -259,8 +260,49 @@ static struct status read_scalar(const struct json_doc *doc, const cJSON *item, 
   return status_ok();
 }
 
+static struct status read_swizzle(const struct json_doc *doc, const cJSON *item, struct manifest_map *out) {
+  static const uint32_t known[] = {0, 32, 64, 128};
+  for (size_t i = 0; i < sizeof known / sizeof *known && cJSON_IsNumber(item); ++i) {
+    if (item->valuedouble != known[i]) continue;
+    out->swizzle_bytes = known[i];
+    return status_ok();
+  }
+  return item == NULL ? status_ok() : bad(doc, item, "give the bytes of the swizzle: 0 (none), 32, 64 or 128");
+}
+
+static struct status read_mapped_tensor(const struct json_doc *doc, const cJSON *item, struct manifest_map *out) {
+  for (size_t i = 0; i < sizeof pointers / sizeof *pointers && cJSON_IsString(item); ++i) {
+    if (strcmp(item->valuestring, pointers[i].name) != 0 || pointers[i].kind == MANIFEST_WORKSPACE) continue;
+    out->tensor = pointers[i].kind;
+    return status_ok();
+  }
+  return bad(doc, item, "give the tensor that is mapped: \"q\", \"k\", \"v\" or \"o\"");
+}
+
+/* {"tensor_map": "k", "box": [1, "KEYS", 64], "swizzle": 128} */
+static struct status read_tensor_map(const struct json_doc *doc, const cJSON *item, const struct manifest *m,
+                                     struct manifest_launch *launch, struct manifest_argument *out) {
+  static const char *const keys[] = {"tensor_map", "box", "swizzle", NULL};
+  const cJSON *box, *side;
+  TRY(json_check_keys(doc, item, keys));
+  if (launch->map_count == MANIFEST_MAPS_MAX)
+    return json_error(doc, item, false, "is one tensor map too many; %d are the most", MANIFEST_MAPS_MAX);
+  struct manifest_map *map = &launch->map[launch->map_count];
+  TRY(read_mapped_tensor(doc, json_get(item, "tensor_map"), map));
+  TRY(read_swizzle(doc, json_get(item, "swizzle"), map));
+  TRY(need(doc, item, "box", &box));
+  const int sides = cJSON_IsArray(box) ? cJSON_GetArraySize(box) : 0;
+  if (sides < 2 || sides > DEVICE_TENSOR_MAP_DIMS_MAX)
+    return bad(doc, box,
+               "give the sides of a box: two of [B*H*rows][D], three of [B*H][rows][D] or four of [B][H][rows][D]");
+  cJSON_ArrayForEach(side, box) TRY(read_formula(doc, side, m, &map->box[map->dims++]));
+  *out = (struct manifest_argument){
+      .kind = MANIFEST_TENSOR_MAP, .bytes = DEVICE_TENSOR_MAP_BYTES, .map = launch->map_count++};
+  return status_ok();
+}
+
 static struct status read_argument(const struct json_doc *doc, const cJSON *item, const struct manifest *m,
-                                   struct manifest_argument *out) {
+                                   struct manifest_launch *launch, struct manifest_argument *out) {
   const cJSON *value = cJSON_IsObject(item) ? item->child : NULL;
   for (size_t i = 0; i < sizeof pointers / sizeof *pointers && cJSON_IsString(item); ++i) {
     if (strcmp(item->valuestring, pointers[i].name) != 0) continue;
@@ -272,6 +314,7 @@ static struct status read_argument(const struct json_doc *doc, const cJSON *item
     *out = (struct manifest_argument){.kind = scalars[i].kind, .bytes = scalars[i].bytes};
     return read_scalar(doc, value, m, out);
   }
+  if (json_get(item, "tensor_map") != NULL) return read_tensor_map(doc, item, m, launch, out);
   return bad(doc, item, argument_forms);
 }
 
@@ -283,11 +326,12 @@ static struct status read_arguments(const struct json_doc *doc, const cJSON *obj
   TRY(check_list(doc, list, ATTN_IMAGE_ARGUMENTS_MAX));
   cJSON_ArrayForEach(item, list) {
     struct manifest_argument *argument = &out->argument[out->image.argument_count];
-    TRY(read_argument(doc, item, m, argument));
-    argument->offset = offset;
+    TRY(read_argument(doc, item, m, out, argument));
+    const uint32_t alignment = argument->kind == MANIFEST_TENSOR_MAP ? DEVICE_TENSOR_MAP_ALIGNMENT : 8;
+    argument->offset = offset = (offset + alignment - 1) / alignment * alignment;
     out->image.argument[out->image.argument_count++] =
         (struct attn_image_argument){.offset = offset, .bytes = argument->bytes};
-    offset += (argument->bytes + 7) / 8 * 8;
+    offset += argument->bytes;
     if (offset > ATTN_PASS_ARGS_MAX)
       return json_error(doc, item, false, "brings the arguments above %d bytes, CUDA's limit", ATTN_PASS_ARGS_MAX);
   }

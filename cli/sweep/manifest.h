@@ -7,6 +7,7 @@
 
 #include "cli/base/expression.h"
 #include "cli/base/json.h"
+#include "kernels/device.h"
 #include "kernels/plugin.h"
 
 enum { MANIFEST_CONSTANTS_MAX = 32, MANIFEST_REQUIREMENTS_MAX = 16, MANIFEST_DIMS_MAX = 16, MANIFEST_NAME_MAX = 512 };
@@ -31,12 +32,23 @@ enum manifest_argument_kind {
   MANIFEST_NUMBER,
   MANIFEST_SCALE,      /* 1 / sqrt(D) */
   MANIFEST_SCALE_LOG2, /* the same times log2(e) */
-  MANIFEST_ZEROS
+  MANIFEST_ZEROS,
+  MANIFEST_TENSOR_MAP
 };
+
+/* How the copy engine fetches a tensor: as [B * H * rows][D], [B * H][rows][D] or [B][H][rows][D], by the sides of
+ * the box. */
+struct manifest_map {
+  enum manifest_argument_kind tensor;
+  uint32_t dims, swizzle_bytes;
+  struct expression box[DEVICE_TENSOR_MAP_DIMS_MAX];
+};
+enum { MANIFEST_MAPS_MAX = 8 };
 
 struct manifest_argument {
   enum manifest_argument_kind kind;
   uint32_t bytes, offset; /* in attn_pass_args */
+  uint32_t map;           /* of a tensor map: its index in the launch */
   struct expression integer;
   double number;
 };
@@ -48,6 +60,8 @@ struct manifest_launch {
   bool is_described; /* covers and row_threads are known */
   unsigned covers[3];
   struct manifest_argument argument[ATTN_IMAGE_ARGUMENTS_MAX];
+  struct manifest_map map[MANIFEST_MAPS_MAX];
+  uint32_t map_count;
   struct attn_image image; /* points into this struct */
 };
 

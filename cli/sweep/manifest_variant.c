@@ -90,6 +90,17 @@ static void compute_arguments(struct computing *c, const struct manifest_launch 
   }
 }
 
+/* A side of a box that no copy has is found before anything is bound. */
+static void compute_maps(struct computing *c, const struct manifest_launch *launch,
+                         uint32_t box[MANIFEST_MAPS_MAX][DEVICE_TENSOR_MAP_DIMS_MAX]) {
+  enum { SIDE_MAX = 256 };
+  c->launch = launch->name, c->what = "the box of a tensor map";
+  for (uint32_t i = 0; i < launch->map_count; ++i) {
+    for (uint32_t j = 0; j < launch->map[i].dims; ++j)
+      box[i][j] = (uint32_t)compute(c, &launch->map[i].box[j], 1, SIDE_MAX);
+  }
+}
+
 static void compute_plan(struct computing *c, const struct manifest *m, struct attn_plan *out) {
   c->launch = "", c->what = "workspace_bytes";
   out->workspace_bytes = (uint64_t)compute(c, &m->workspace_bytes, 0, INT64_MAX);
@@ -141,7 +152,11 @@ static const char *slot_supports(struct slot *slot, const struct attn_shape *sha
   const char *unmet = unmet_requirement(m, &c);
   if (unmet != NULL && slot->refusal[0] == '\0') return unmet;
   compute_plan(&c, m, &plan);
-  for (uint32_t i = 0; i < m->launch_count; ++i) compute_arguments(&c, &m->launch[i], NULL);
+  for (uint32_t i = 0; i < m->launch_count; ++i) {
+    uint32_t box[MANIFEST_MAPS_MAX][DEVICE_TENSOR_MAP_DIMS_MAX];
+    compute_arguments(&c, &m->launch[i], NULL);
+    compute_maps(&c, &m->launch[i], box);
+  }
   return slot->refusal[0] != '\0' ? slot->refusal : NULL;
 }
 
@@ -164,8 +179,38 @@ static void bind_real(const struct manifest_argument *argument, const struct att
   if (argument->bytes == sizeof rounded) memcpy(out->bytes + argument->offset, &rounded, sizeof rounded);
 }
 
-static void bind_launch(const struct manifest_launch *launch, const struct attn_shape *shape,
-                        const struct attn_buffers *buffers, struct attn_pass_args *out) {
+/* The tensor with its outer dimensions folded into as many as the box has sides. */
+static struct device_tensor_map map_of(const struct manifest_map *map, const struct attn_shape *shape,
+                                       const void *const *pointers, const uint32_t *box) {
+  const bool is_query = map->tensor == MANIFEST_Q || map->tensor == MANIFEST_O;
+  const uint64_t whole[DEVICE_TENSOR_MAP_DIMS_MAX] = {shape->B, is_query ? shape->Hq : shape->Hkv,
+                                                      is_query ? shape->Sq : shape->Skv, shape->D};
+  const uint32_t folded = DEVICE_TENSOR_MAP_DIMS_MAX - map->dims;
+  struct device_tensor_map out = {
+      .tensor = pointers[map->tensor], .dtype = shape->dtype, .dims = map->dims, .swizzle_bytes = map->swizzle_bytes};
+  memcpy(out.box, box, sizeof out.box);
+  memcpy(out.extent, whole + folded, map->dims * sizeof *whole);
+  for (uint32_t i = 0; i < folded; ++i) out.extent[0] *= whole[i];
+  return out;
+}
+
+static struct status bind_maps(struct computing *c, const struct manifest_launch *launch,
+                               const struct attn_shape *shape, const void *const *pointers,
+                               struct attn_pass_args *out) {
+  uint32_t box[MANIFEST_MAPS_MAX][DEVICE_TENSOR_MAP_DIMS_MAX] = {{0}};
+  compute_maps(c, launch, box);
+  for (uint32_t i = 0; i < launch->image.argument_count; ++i) {
+    const struct manifest_argument *argument = &launch->argument[i];
+    if (argument->kind != MANIFEST_TENSOR_MAP) continue;
+    const struct device_tensor_map map = map_of(&launch->map[argument->map], shape, pointers, box[argument->map]);
+    TRY(device_tensor_map_write(&map, out->bytes + argument->offset));
+  }
+  return status_ok();
+}
+
+static struct status bind_launch(struct computing *c, const struct manifest_launch *launch,
+                                 const struct attn_shape *shape, const struct attn_buffers *buffers,
+                                 struct attn_pass_args *out) {
   const void *pointers[] = {[MANIFEST_Q] = buffers->q,
                             [MANIFEST_K] = buffers->k,
                             [MANIFEST_V] = buffers->v,
@@ -178,6 +223,8 @@ static void bind_launch(const struct manifest_launch *launch, const struct attn_
     if (argument->kind >= MANIFEST_NUMBER && argument->kind <= MANIFEST_SCALE_LOG2) bind_real(argument, shape, out);
     if (argument->kind == MANIFEST_ZEROS) memset(at, 0, argument->bytes);
   }
+  compute_arguments(c, launch, out);
+  return bind_maps(c, launch, shape, pointers, out);
 }
 
 static struct status slot_bind(struct slot *slot, const struct attn_shape *shape, const struct attn_buffers *buffers,
@@ -187,10 +234,7 @@ static struct status slot_bind(struct slot *slot, const struct attn_shape *shape
   const struct values values = values_for(m, shape, &device);
   struct computing c = {.values = &values, .launch = "", .what = "", .refusal = slot->refusal};
   slot->refusal[0] = '\0';
-  for (uint32_t i = 0; i < m->launch_count; ++i) {
-    bind_launch(&m->launch[i], shape, buffers, &args[i]);
-    compute_arguments(&c, &m->launch[i], &args[i]);
-  }
+  for (uint32_t i = 0; i < m->launch_count; ++i) TRY(bind_launch(&c, &m->launch[i], shape, buffers, &args[i]));
   return slot->refusal[0] == '\0' ? status_ok() : status_make(STATUS_UNSUPPORTED, "%s", slot->refusal);
 }
 

@@ -43,6 +43,32 @@ bool find_library_calls(struct library_calls *d) {
          find_call(library, "cuGetErrorString", &d->error_text);
 }
 
+/* What cuTensorMapEncodeTiled takes: dimensions innermost first, strides in bytes of all but the innermost. */
+struct encoding {
+  cuuint64_t extent[DEVICE_TENSOR_MAP_DIMS_MAX], stride[DEVICE_TENSOR_MAP_DIMS_MAX];
+  cuuint32_t box[DEVICE_TENSOR_MAP_DIMS_MAX], step[DEVICE_TENSOR_MAP_DIMS_MAX];
+};
+
+struct encoding encoding_of(const struct device_tensor_map *map) {
+  struct encoding out = {};
+  cuuint64_t bytes = attn_dtype_bytes(map->dtype);
+  for (uint32_t i = 0; i < map->dims; ++i) {
+    out.extent[i] = map->extent[map->dims - 1 - i];
+    out.box[i] = map->box[map->dims - 1 - i];
+    out.step[i] = 1;
+    bytes *= out.extent[i];
+    out.stride[i] = bytes;
+  }
+  return out;
+}
+
+CUtensorMapSwizzle swizzle_of(uint32_t bytes) {
+  return bytes == 128  ? CU_TENSOR_MAP_SWIZZLE_128B
+         : bytes == 64 ? CU_TENSOR_MAP_SWIZZLE_64B
+         : bytes == 32 ? CU_TENSOR_MAP_SWIZZLE_32B
+                       : CU_TENSOR_MAP_SWIZZLE_NONE;
+}
+
 /* Whole, and with a NUL behind it: PTX is a text. */
 struct status read_file(const char *path, std::vector<char> *out) {
   FILE *file = fopen(path, "rb");
@@ -145,3 +171,23 @@ void image_close(void *library) {
 }
 
 }  // namespace attn
+
+extern "C" struct status device_tensor_map_write(const struct device_tensor_map *map, void *out) {
+  static const CUtensorMapDataType types[ATTN_DTYPE_COUNT] = {
+      CU_TENSOR_MAP_DATA_TYPE_FLOAT16, CU_TENSOR_MAP_DATA_TYPE_BFLOAT16, CU_TENSOR_MAP_DATA_TYPE_FLOAT32};
+  decltype(&cuTensorMapEncodeTiled) encode = nullptr;
+  void *library = dlopen("libcuda.so.1", RTLD_NOW | RTLD_LOCAL);
+  if (library == nullptr || !attn::find_call(library, "cuTensorMapEncodeTiled", &encode))
+    return status_make(STATUS_UNSUPPORTED, "the driver is older than CUDA 12.0 and makes no tensor maps");
+  const struct attn::encoding e = attn::encoding_of(map);
+  const CUresult result =
+      encode(static_cast<CUtensorMap *>(out), types[map->dtype], map->dims, const_cast<void *>(map->tensor), e.extent,
+             e.stride, e.box, e.step, CU_TENSOR_MAP_INTERLEAVE_NONE, attn::swizzle_of(map->swizzle_bytes),
+             CU_TENSOR_MAP_L2_PROMOTION_L2_256B, CU_TENSOR_MAP_FLOAT_OOB_FILL_NONE);
+  if (result == CUDA_SUCCESS) return status_ok();
+  return status_make(
+      STATUS_UNSUPPORTED,
+      "the driver refuses a tensor map (error %d): a box has 1 to 256 elements a side, the last side is "
+      "a multiple of 16 bytes and no wider than the swizzle, and so are rows of the tensor",
+      static_cast<int>(result));
+}

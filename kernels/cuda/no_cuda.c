@@ -16,6 +16,12 @@ const uint32_t *device_build_archs(void) {
   return none;
 }
 
+struct status device_tensor_map_write(const struct device_tensor_map *map, void *out) {
+  (void)map;
+  (void)out;
+  return status_make(STATUS_UNSUPPORTED, "this attnbench was built without CUDA and makes no tensor maps");
+}
+
 bool device_static_facts(const struct attn_pass *pass, const struct device_info *info, struct pass_facts *out) {
   (void)pass;
   (void)info;

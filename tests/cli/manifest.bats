@@ -23,6 +23,23 @@ setup() {
   expect_json "$OUT" '"compute capability" in d["results"][0]["reason"]'
 }
 
+@test "tensor maps are arguments of a manifest: valid by the schema, planned, and refused where no copy has such a box" {
+  cp tests/data/tma_attention.json "$TMP/mapped.json"
+  : >"$TMP/mapped.cubin"
+  expect_valid results/kernel.schema.json "$TMP/mapped.json"
+  attn plan --shape B=2,H=4/2,S=65x129,D=64 --gpu h200 --load "$TMP/mapped.json" --variants mapped --json -
+  expect_status 0
+  expect_json "$OUT" 'd["results"][0]["status"] == "planned" and d["results"][0]["launches"][0]["grid"] == [65, 8, 1]'
+  sed -i 's/"KEYS": 32/"KEYS": 257/' "$TMP/mapped.json"
+  attn plan --shape B=1,H=1,S=64,D=64 --gpu h200 --load "$TMP/mapped.json" --variants mapped --json -
+  expect_json "$OUT" '"the box of a tensor map" in d["results"][0]["reason"]'
+  sed -i 's/"swizzle": 128/"swizzle": 48/' "$TMP/mapped.json"
+  attn plan --shape B=1,H=1,S=64,D=64 --gpu h200 --load "$TMP/mapped.json"
+  expect_status 7
+  expect_err 'arguments[1].swizzle is 48; give the bytes of the swizzle'
+  refute_valid results/kernel.schema.json "$TMP/mapped.json"
+}
+
 @test "without axis_covers a kernel is planned and not advised" {
   "$ATTN_PYTHON" - "$TMP/plain.json" <<'PY'
 import json, sys

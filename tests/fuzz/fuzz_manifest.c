@@ -24,6 +24,11 @@ static void check_launch(const struct manifest_launch *launch, const int64_t *va
     const struct attn_image_argument *argument = &launch->image.argument[i];
     expect(argument->bytes >= 1 && argument->offset + argument->bytes <= ATTN_PASS_ARGS_MAX);
     if (launch->argument[i].kind == MANIFEST_INTEGER) compute(&launch->argument[i].integer, values);
+    if (launch->argument[i].kind == MANIFEST_TENSOR_MAP) expect(launch->argument[i].map < launch->map_count);
+  }
+  for (uint32_t i = 0; i < launch->map_count; ++i) {
+    expect(launch->map[i].dims >= 2 && launch->map[i].dims <= DEVICE_TENSOR_MAP_DIMS_MAX);
+    for (uint32_t j = 0; j < launch->map[i].dims; ++j) compute(&launch->map[i].box[j], values);
   }
 }
 

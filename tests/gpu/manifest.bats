@@ -1,4 +1,4 @@
-# Kernels from files, launched: a cubin and PTX of tests/gpu/plain_attention.cu.
+# Kernels from files, launched: cubins and PTX of tests/gpu/plain_attention.cu and tma_attention.cu.
 load helper
 
 setup() {
@@ -43,4 +43,20 @@ run_plain() {
   head -c 500 "$TMP/plain.cubin" >"$TMP/cut" && mv "$TMP/cut" "$TMP/plain.cubin"
   run_plain --check-only
   expect_json "$TMP/r.json" '[r["status"] for r in d["results"]][1::2] == ["ok"] * 3 and "is cut short" in d["results"][0]["reason"]'
+}
+
+@test "tensor maps of three and four dimensions, swizzled and not, reach the kernel" {
+  cp tests/data/tma_attention.json "$TMP/mapped.json"
+  nvcc -O3 -std=c++17 -gencode=arch=compute_90,code=sm_90 -cubin -o "$TMP/mapped.cubin" tests/gpu/tma_attention.cu
+  mapped() {
+    attn --shape B=2,H=4/2,S=65x129,D=64,f16,full,causal --shape B=1,H=8,S=512,D=64 --device cuda --load "$TMP/mapped.json" \
+      --variants mapped --reference none --check-only --json "$TMP/r.json"
+  }
+  mapped
+  expect_status 0
+  expect_json "$TMP/r.json" '[r["status"] for r in d["results"]] == ["ok"] * 3'
+  # A box that is wider than its swizzle is one that the driver refuses.
+  sed -i 's/"swizzle": 128/"swizzle": 32/' "$TMP/mapped.json"
+  mapped
+  expect_json "$TMP/r.json" 'all("refuses a tensor map" in r["reason"] for r in d["results"])'
 }
