@@ -1,7 +1,11 @@
 /* Notes signals that ask to stop instead of dying of them. */
 #include "cli/base/signals.h"
 
+#include <errno.h>
+#include <stdatomic.h>
 #include <stddef.h>
+#include <stdint.h>
+#include <sys/eventfd.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -13,13 +17,23 @@ enum { STOPS = sizeof stops / sizeof *stops };
 
 static const double insist_s = 0.3;
 
-static volatile sig_atomic_t received;
+static atomic_int received; /* lock-free: a handler may write it, and any thread reads it */
 static struct timespec received_at;
+static int wake_fd = -1;
 
 static double seconds_since(const struct timespec *then) {
   struct timespec now;
   clock_gettime(CLOCK_MONOTONIC, &now);
   return (double)(now.tv_sec - then->tv_sec) + (double)(now.tv_nsec - then->tv_nsec) * 1e-9;
+}
+
+/* Whoever waits wakes up, in whichever thread, and stays awake: nobody reads it. */
+static void wake_all(void) {
+  const uint64_t one = 1;
+  const int error = errno;
+  const ssize_t written = wake_fd >= 0 ? write(wake_fd, &one, sizeof one) : 0;
+  (void)written;
+  errno = error;
 }
 
 /* Workers die with this process. */
@@ -28,6 +42,7 @@ static void on_signal(int signal_number) {
   if (received != 0) return;
   clock_gettime(CLOCK_MONOTONIC, &received_at);
   received = signal_number;
+  wake_all();
 }
 
 int signals_received(void) { return received; }
@@ -53,8 +68,11 @@ static bool is_ignored(int signal_number) {
   return sigaction(signal_number, NULL, &before) == 0 && before.sa_handler == SIG_IGN;
 }
 
+int signals_fd(void) { return wake_fd; }
+
 void signals_watch(void) {
   struct sigaction action = {.sa_handler = on_signal}; /* no SA_RESTART: poll must wake up */
+  if (wake_fd < 0) wake_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
   signals_fill(&action.sa_mask);
   for (size_t i = 0; i < STOPS; ++i) {
     if (stops[i].number != SIGHUP || !is_ignored(SIGHUP)) sigaction(stops[i].number, &action, NULL);

@@ -16,6 +16,9 @@ void signals_watch(void);
 void signals_fill(sigset_t *out);
 /* The signal that asked the program to stop, 0 when none did. */
 int signals_received(void);
+/* Can be read from the moment on when one did: for poll, so that what waits for something else wakes up, whichever
+ * thread took the signal. -1 before signals_watch, and where the system has no descriptor left. */
+int signals_fd(void);
 /* STATUS_INTERRUPTED when one did. */
 struct status signals_check(void);
 /* What the process ends with after this failure: 129, 130 or 143 when a signal is what failed. */

@@ -54,7 +54,11 @@ static int spawn(char *const *argv, int request_read, int reply_write, pid_t *pi
   /* What a kernel or a loaded object prints must not get among a report on stdout. */
   posix_spawn_file_actions_adddup2(&actions, STDERR_FILENO, STDOUT_FILENO);
   posix_spawnattr_init(&attributes);
-  posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETPGROUP); /* Ctrl-C reaches the parent only */
+  sigset_t none;
+  sigemptyset(&none);
+  posix_spawnattr_setsigmask(&attributes, &none);
+  posix_spawnattr_setflags(&attributes,
+                           POSIX_SPAWN_SETPGROUP | POSIX_SPAWN_SETSIGMASK); /* Ctrl-C reaches the parent only */
   const int error = posix_spawn(pid, "/proc/self/exe", &actions, &attributes, argv, environ);
   posix_spawnattr_destroy(&attributes);
   posix_spawn_file_actions_destroy(&actions);
@@ -80,12 +84,15 @@ struct status channel_start(struct channel *c, char *const *argv) {
   return status_make(STATUS_INTERNAL, "cannot start the worker process: %s", strerror(error));
 }
 
-static int wait_child(pid_t pid, double seconds, int *wait_status) {
+/* A process that waits inside the driver of a lost device may not end at all. */
+static const double kill_patience_s = 30.0;
+
+static bool wait_child(pid_t pid, double seconds, int *wait_status) {
   const double deadline_s = clock_now_s() + seconds;
   for (;;) {
     const pid_t got = waitpid(pid, wait_status, WNOHANG);
     if (got != 0 && !(got < 0 && errno == EINTR)) return got == pid;
-    if (clock_now_s() >= deadline_s) return 0;
+    if (clock_now_s() >= deadline_s) return false;
     usleep(2000);
   }
 }
@@ -113,13 +120,16 @@ static void describe_end(int wait_status, char out[CHANNEL_END_MAX]) {
 void channel_end(struct channel *c, double patience_s, char end[CHANNEL_END_MAX]) {
   int wait_status = 0;
   close(c->request_fd);
-  if (!wait_child(c->pid, patience_s, &wait_status)) {
+  bool is_gone = wait_child(c->pid, patience_s, &wait_status);
+  if (!is_gone) {
     kill(-c->pid, SIGKILL);
-    while (waitpid(c->pid, &wait_status, 0) < 0 && errno == EINTR) continue;
+    is_gone = wait_child(c->pid, kill_patience_s, &wait_status);
   }
   close(c->reply_fd);
   c->pid = 0;
-  if (end != NULL) describe_end(wait_status, end);
+  if (end == NULL) return;
+  if (is_gone) describe_end(wait_status, end);
+  if (!is_gone) snprintf(end, CHANNEL_END_MAX, "the worker process cannot be killed: it hangs inside the driver");
 }
 
 void channel_free(struct channel *c) {
@@ -141,21 +151,15 @@ static bool grow_buffer(struct channel *c) {
 
 /* Waits for the reply pipe until the deadline. CHANNEL_LINE: something can be read. */
 static struct status wait_readable(const struct channel *c, double deadline_s, enum channel_result *result) {
-  struct pollfd poll_fd = {.fd = c->reply_fd, .events = POLLIN};
-  sigset_t none, stop;
-  sigemptyset(&none);
-  signals_fill(&stop);
+  struct pollfd poll_fds[] = {{.fd = c->reply_fd, .events = POLLIN}, {.fd = signals_fd(), .events = POLLIN}};
   for (;;) {
     const double left_s = deadline_s - clock_now_s();
     *result = left_s > 0 ? CHANNEL_LINE : CHANNEL_DEADLINE;
     if (left_s <= 0) return status_ok();
     const struct timespec left = {.tv_sec = (time_t)left_s, .tv_nsec = (long)(fmod(left_s, 1.0) * 1e9)};
-    sigset_t old;
-    sigprocmask(SIG_BLOCK, &stop, &old); /* a signal between the test and ppoll must not be missed */
-    const int ready = signals_received() != 0 ? -1 : ppoll(&poll_fd, 1, &left, &none);
-    sigprocmask(SIG_SETMASK, &old, NULL);
+    ppoll(poll_fds, 2, &left, NULL);
     TRY(signals_check());
-    if (ready > 0) return status_ok();
+    if (poll_fds[0].revents != 0) return status_ok();
   }
 }
 
