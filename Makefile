@@ -437,6 +437,9 @@ $(OBJECT_LIST): FORCE | $(BUILD)/.config
 $(BUILD)/attnbench: $(OBJECTS) $(OBJECT_LIST)
 	$(LINK)
 
+# tests/faults/cards.c stands before these.
+$(BUILD)/attnbench-faulty: private LINK_EXTRA = \
+    $(addprefix -Wl$(COMMA)--wrap=,device_open device_count problem_bind problem_launch)
 $(BUILD)/attnbench-faulty: $(FAULTY_OBJECTS) $(OBJECT_LIST)
 	$(LINK)
 

@@ -41,6 +41,8 @@ void device_close(struct device *device) {
   if (device) device->ops->close(device);
 }
 
+uint32_t device_count(const struct device *device) { return device->ops->count ? device->ops->count(device) : 1; }
+
 const struct device_info *device_info(const struct device *device) { return &device->info; }
 
 double device_event_overhead_us(const struct device *device) { return device->event_overhead_us; }

@@ -24,6 +24,8 @@ struct problem;
  * the text says which. On success *out is the caller's, for device_close. */
 struct status device_open(const char *spec, struct device **out);
 void device_close(struct device *);
+/* How many devices of its kind this process could open: spec 0 to that, less one. */
+uint32_t device_count(const struct device *);
 const struct device_info *device_info(const struct device *);
 
 /* What the machine's owner told the device to do, and where it runs: with device_info the identity by which two

@@ -47,7 +47,8 @@ struct problem {
  * that launch, time_prepare, sample, sample_passes and delay come after a successful bind and compare after
  * reference. */
 struct device_ops {
-  void (*close)(struct device *); /* frees the device itself too */
+  void (*close)(struct device *);           /* frees the device itself too */
+  uint32_t (*count)(const struct device *); /* NULL: one */
   uint64_t (*memory_free)(const struct device *);
   void (*range_push)(struct device *, const char *name); /* NULL: ranges have no effect */
   void (*range_pop)(struct device *);

@@ -2,7 +2,7 @@
 """Kills runs of attnbench at random moments, resumes them, and holds the final report against that of a run that nobody
 disturbed: equal but for times. After each kill it looks for processes and files that are left over.
 
-  tests/kill_runs.py PROGRAM KILLS [--seed N] [--rounds N --load STEADY.so]
+  tests/kill_runs.py PROGRAM KILLS [--seed N] [--rounds N --load STEADY.so] [--devices LIST]
 
 Half of the kills hit the program, the others its worker. A run that came to its end before its kill is checked and
 begun anew, until there were KILLS kills. Prints one line of figures, and ends with 1 at the first thing that is wrong.
@@ -19,7 +19,7 @@ import time
 
 # Names of fields that hold times, or depend on when a run took place.
 TIMES = {"started_utc", "command", "wall_s", "gpu_s", "overhead_s", "seconds", "resumed", "event_overhead_us",
-         "findings", "scaling", "tflop_per_s", "gb_per_s", "roof", "timed_samples"}
+         "findings", "scaling", "card", "tflop_per_s", "gb_per_s", "roof", "timed_samples"}
 # Objects of measured values: of these only the number of values counts, and what is not there.
 MEASURED = {"time", "processes", "between_processes"}
 MARK = "ATTNBENCH_KILL_TEST"
@@ -32,6 +32,8 @@ def arguments():
     parser.add_argument("--seed", type=int, default=None, help="of the moments; by default another one each time")
     parser.add_argument("--rounds", type=int, default=1)
     parser.add_argument("--load", help="measure the variant steady of this object in --rounds rounds")
+    parser.add_argument("--devices", help="measure with these cards, one of whose workers is killed; which card "
+                        "measured what is not compared")
     options = parser.parse_args()
     options.seed = options.seed if options.seed is not None else random.randrange(1 << 32)
     return options
@@ -50,8 +52,9 @@ def sweep_text(options):
 
 
 def command(options, report, journal):
-    words = [options.program, "--sweep", "sweep.json", "--device", "cpu", "--json", report, "--journal", journal,
+    words = [options.program, "--sweep", "sweep.json", "--json", report, "--journal", journal,
              "--resume"]
+    words += ["--devices", options.devices] if options.devices else ["--device", "cpu"]
     if not options.load:
         return [*words, "--check-only"]
     return [*words, "--load", options.load, "--rounds", str(options.rounds), "--modes", "hot", "--quick"]
@@ -174,7 +177,7 @@ class Runs:
         if not pids or process.poll() is not None:
             return False
         try:
-            os.kill(pids[0], signal.SIGKILL)
+            os.kill(self.choose.choice(sorted(pids)), signal.SIGKILL)
         except ProcessLookupError:
             return False
         self.kills[wanted] += 1

@@ -190,6 +190,7 @@ static void look_in(const struct diagnose_evidence *rows, const struct rules_row
   const double here_us = rules_time_us(row, &mode);
   for (size_t i = 0; i < rows->count; i++) {
     const struct record *there = &rows->records[i];
+    if (rows == &row->here && !record_same_card(there, row->record)) continue;
     if (!rows->metrics[i].mode[mode].known || !made_change(row, there, &rows->metrics[i], change)) continue;
     const double ratio = here_us / there->time[mode].us.median;
     if (best->known && ratio <= best->gain_ratio) continue;

@@ -18,12 +18,13 @@ uint64_t scaling_pairs(const struct attn_shape *s) { return (uint64_t)s->B * s->
 /* 0 exactly when both rows belong to one group. */
 static int order_groups(const struct record *left, const struct record *right) {
   const struct attn_shape *a = &left->attn_case.shape, *b = &right->attn_case.shape;
-  const int by_variant = strcmp(left->variant, right->variant);
+  const int by_variant = strcmp(left->variant, right->variant), by_card = strcmp(left->card, right->card);
   const int orders[] = {
       order_u64(a->Sq, b->Sq),         order_u64(a->Skv, b->Skv),
       order_u64(a->D, b->D),           order_u64(a->dtype, b->dtype),
       order_u64(a->causal, b->causal), order_u64((uint64_t)a->Hq * b->Hkv, (uint64_t)b->Hq * a->Hkv)};
   if (by_variant != 0) return by_variant;
+  if (by_card != 0) return by_card;
   for (size_t i = 0; i < sizeof orders / sizeof orders[0]; i++)
     if (orders[i] != 0) return orders[i];
   return 0;

@@ -30,8 +30,8 @@ enum scaling_verdict {
 const char *scaling_verdict_name(enum scaling_verdict);
 const char *scaling_verdict_help(enum scaling_verdict);
 
-/* One row against the baseline row of its group: same variant text, shapes that differ in B, Hq and Hkv only with one
- * Hq / Hkv ratio. Only rows that ran right (ok) or were planned belong to a group. */
+/* One row against the baseline row of its group: same variant text, same card, shapes that differ in B, Hq and Hkv
+ * only with one Hq / Hkv ratio. Only rows that ran right (ok) or were planned belong to a group. */
 struct scaling {
   bool known; /* false: alone in its group */
   bool is_baseline;

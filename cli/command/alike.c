@@ -17,6 +17,7 @@ typedef void alike_text(const struct journal_data *, char out[ALIKE_TEXT_MAX]);
 #define NUMBER(value) isfinite(value) ? (value) : 0
 
 TEXT(kind, "%s", data->device.kind == DEVICE_CUDA ? "a GPU" : "the CPU")
+TEXT(by_card, "%s", data->run.by_card ? "given" : "not given")
 TEXT(rounds, "%" PRIu32, data->run.setup.rounds)
 TEXT(modes, "%s", data->run.setup.modes[0] != '\0' ? data->run.setup.modes : "none")
 TEXT(sweep, "%.64s (%s)", data->run.sweep_name, data->run.sweep_hash)
@@ -46,6 +47,7 @@ static const struct alike {
   alike_text *text;
 } alike[] = {
     {"kind of device", ALIKE_RUN | ALIKE_SHARDS, true, true, kind},
+    {"--devices", ALIKE_RUN, false, true, by_card},
     {"number of --rounds", ALIKE_RUN | ALIKE_SHARDS, false, true, rounds},
     {"times taken", ALIKE_RUN | ALIKE_SHARDS, false, true, modes},
     {"sweep", ALIKE_RUN | ALIKE_SHARDS, false, false, sweep},

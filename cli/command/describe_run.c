@@ -46,6 +46,7 @@ void describe_run(const struct options *options, const struct invocation *invoca
                            .seed = options->seed.value,
                            .cell_count = cell_count,
                            .quick = options->quick,
+                           .by_card = options->devices != NULL,
                            .tuned = options->verb == VERB_TUNE};
   snprintf(out->version, sizeof out->version, "%s", version_string());
   snprintf(out->git_commit, sizeof out->git_commit, "%s", version_git_commit());

@@ -72,6 +72,7 @@ static struct resume_cell mark(const struct record *found) {
   if (found->status == CELL_crashed && channel_was_killed(found->reason)) return out;
   out.done = process_count(found);
   out.is_timed = is_timed(found);
+  memcpy(out.card, found->card, sizeof out.card);
   return out;
 }
 

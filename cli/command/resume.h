@@ -23,6 +23,7 @@ struct resume_cell {
   bool is_known; /* the journal has it */
   uint32_t done;
   bool is_timed;
+  char card[RECORD_CARD_MAX]; /* that measured it, of a run with --devices */
 };
 struct status resume_mark(const struct journal_data *earlier, const struct cells *, struct resume_cell *out);
 

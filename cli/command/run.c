@@ -9,21 +9,24 @@
 
 #include "cli/base/clock.h"
 #include "cli/base/signals.h"
+#include "cli/command/deal.h"
 #include "cli/command/gate_options.h"
 #include "cli/command/planned.h"
-#include "cli/command/progress.h"
 #include "cli/command/sweep_source.h"
 #include "cli/measure/load.h"
+#include "cli/record/cards.h"
 #include "cli/record/plan.h"
 #include "kernels/machine_code.h"
 
 /* ---- device, reference, cells -------------------------------------------------------------------------------- */
 
 /* auto: a GPU when there is one. A GPU that is there but does not open is an error, never a reason for the CPU. */
-static struct status open_device(const struct options *options, struct supervisor **out) {
-  if (strcmp(options->device, "auto") != 0) return supervise_open(options->device, options->timeout.value, out);
-  const struct status status = supervise_open("cuda", options->timeout.value, out);
-  return status.code == STATUS_NO_GPU ? supervise_open("cpu", options->timeout.value, out) : status;
+static struct status open_device(const struct options *options, struct run *run) {
+  const double timeout_s = options->timeout.value;
+  if (options->devices != NULL) return fleet_open(options->devices, timeout_s, &run->fleet);
+  if (strcmp(options->device, "auto") != 0) return supervise_open(options->device, timeout_s, &run->supervisor);
+  const struct status status = supervise_open("cuda", timeout_s, &run->supervisor);
+  return status.code == STATUS_NO_GPU ? supervise_open("cpu", timeout_s, &run->supervisor) : status;
 }
 
 /* The first vendor's library that runs on the device; "" when there is none. */
@@ -43,9 +46,16 @@ static struct status parse_reference(const char *text, struct variant_spec *spec
   return variant_spec_parse(text, "--reference", STATUS_USAGE, spec);
 }
 
+/* Of several cards the first: they are of one model. */
+static const struct worker_hello *hello_of(const struct run *run) {
+  return run->fleet != NULL ? fleet_hello(run->fleet, 0) : supervise_hello(run->supervisor);
+}
+
+static const struct device_info *device_of(const struct run *run) { return &hello_of(run)->device; }
+
 static struct status choose_reference(struct run *run, const struct variant_spec *spec) {
   const char *text = run->options->reference;
-  const struct device_info *device = supervise_device(run->supervisor);
+  const struct device_info *device = device_of(run);
   if (text == NULL) {
     snprintf(run->reference, sizeof run->reference, "%s", default_reference(device->kind));
   } else if (spec->variant != NULL && !variant_runs_on(spec->variant, device->kind)) {
@@ -59,7 +69,7 @@ static struct status choose_reference(struct run *run, const struct variant_spec
 
 /* A control that is nowhere put in would find nothing, and look like a gate that works. */
 static struct status require_injected(const struct run *run) {
-  const enum device_kind kind = supervise_device(run->supervisor)->kind;
+  const enum device_kind kind = device_of(run)->kind;
   /* Cells picked one by one, as a gate picks suspects, need not hold the slowed one. */
   if (run->inject.glob[0] == '\0' || run->options->only.count > 0) return status_ok();
   for (size_t i = 0; i < run->cells.count; ++i) {
@@ -83,23 +93,39 @@ static struct status select_cells(struct run *run, enum device_kind kind, const 
 
 /* ---- the journal --------------------------------------------------------------------------------------------- */
 
+static struct status write_device(struct run *run, const struct worker_hello *hello, bool is_there) {
+  return journal_device(run->journal, is_there ? NULL : &hello->device, &hello->policy, hello->event_overhead_us,
+                        NULL);
+}
+
+/* A card that the journal would not be read back with is refused before it is written. */
+static struct status write_card(struct run *run, const struct worker_hello *hello) {
+  const struct device_line line = {.info = hello->device};
+  const bool is_there = cards_find(&run->earlier, hello->device.uuid) < run->earlier.card_count;
+  const struct status added = is_there ? status_ok() : cards_add(&run->earlier, &line);
+  if (status_failed(&added)) return status_make(STATUS_NOT_COMPARABLE, "--devices: %s", added.text);
+  return write_device(run, hello, is_there);
+}
+
 /* The lines of the devices, those that are not there yet. */
 static struct status write_devices(struct run *run) {
-  const struct supervisor *worker = run->supervisor;
-  const bool plans = supervise_device(worker)->kind == DEVICE_CPU && !run->earlier.has_planned_device;
-  return journal_device(run->journal, run->earlier.has_device ? NULL : supervise_device(worker),
-                        supervise_policy(worker), supervise_event_overhead_us(worker),
-                        plans ? &run->planned->info : NULL);
+  const struct journal_data *earlier = &run->earlier;
+  const bool plans = device_of(run)->kind == DEVICE_CPU && !earlier->has_planned_device;
+  if (run->fleet == NULL) TRY(write_device(run, hello_of(run), earlier->has_device));
+  for (size_t i = 0; run->fleet != NULL && i < fleet_count(run->fleet); ++i)
+    TRY(write_card(run, fleet_hello(run->fleet, i)));
+  return plans ? journal_device(run->journal, NULL, NULL, 0, &run->planned->info) : status_ok();
 }
 
 /* Where the lines of the cells do not say it: what all the cells of the run are. */
 static struct status write_selection(struct run *run) {
-  const bool is_apart = run->options->shard_value.count > 0 || schedule_order_name(run->options)[0] != '\0';
+  const bool is_apart =
+      run->fleet != NULL || run->options->shard_value.count > 0 || schedule_order_name(run->options)[0] != '\0';
   const bool is_needed = is_apart && run->earlier.selection.count == 0;
   return is_needed ? journal_selection(run->journal, &run->selection) : status_ok();
 }
 
-static bool is_pending(const struct run *run, size_t i, uint32_t round) {
+bool run_is_pending(const struct run *run, size_t i, uint32_t round) {
   return run->cell[i].done <= round && (round == 0 || run->cell[i].is_timed);
 }
 
@@ -108,7 +134,7 @@ static size_t count_pending(const struct run *run, uint32_t round) {
   size_t count = 0;
   for (size_t i = 0; i < run->cells.count; ++i) {
     const bool may_be_timed = run->cell[i].done == 0;
-    count += is_pending(run, i, round) || may_be_timed;
+    count += run_is_pending(run, i, round) || may_be_timed;
   }
   return count;
 }
@@ -148,16 +174,29 @@ static void find_sentinel(struct run *run) {
   }
 }
 
+/* The device that goes on: of cards one that measured before, which stands for the one that the run began with. */
+static void describe_device(const struct run *run, struct journal_data *out) {
+  const struct journal_data *earlier = &run->earlier;
+  const struct worker_hello *hello = hello_of(run);
+  bool is_known = false;
+  for (size_t i = 0; run->fleet != NULL && i < fleet_count(run->fleet) && !is_known; ++i) {
+    is_known = cards_find(earlier, fleet_hello(run->fleet, i)->device.uuid) < earlier->card_count;
+    if (is_known) hello = fleet_hello(run->fleet, i);
+  }
+  out->has_device = true;
+  out->device = hello->device;
+  out->policy = hello->policy;
+  if (is_known) memcpy(out->device.uuid, earlier->device.uuid, sizeof out->device.uuid);
+}
+
 static struct status resume_journal(struct run *run, const struct run_info *info, bool *is_there) {
   char differs[RECORD_DIFFERS_MAX];
   const bool is_anyway = strcmp(run->options->resume, "anyway") == 0;
-  const struct journal_data now = {.run = *info,
-                                   .has_device = true,
-                                   .device = *supervise_device(run->supervisor),
-                                   .policy = *supervise_policy(run->supervisor)};
   TRY(journal_resume(run->file.path, &run->journal, &run->earlier));
   *is_there = run->journal != NULL;
   if (!*is_there) return status_ok();
+  struct journal_data now = {.run = *info};
+  describe_device(run, &now);
   TRY(resume_check(run->file.path, &run->earlier, &now, is_anyway, differs));
   find_sentinel(run);
   TRY(continue_journal(run, info, differs));
@@ -174,10 +213,9 @@ static struct status create_journal(struct run *run, const struct run_info *info
 static struct status open_journal(struct run *run) {
   struct run_info info;
   bool is_there = false;
-  const struct supervisor *worker = run->supervisor;
   describe_run(run->options, run->invocation, &run->sweep, run->cells.count, &info);
-  snprintf(info.profiled, sizeof info.profiled, "%s", supervise_profiled(worker));
-  if (supervise_device(worker)->kind == DEVICE_CPU)
+  snprintf(info.profiled, sizeof info.profiled, "%s", hello_of(run)->profiled);
+  if (device_of(run)->kind == DEVICE_CPU)
     snprintf(info.planned_gpu, sizeof info.planned_gpu, "%s", run->planned->name);
   TRY(resume_describe(run->options, &run->selection, run->reference, &info.setup));
   run->cell = calloc(run->cells.count, sizeof *run->cell);
@@ -209,9 +247,9 @@ struct status run_open(struct run *run) {
   TRY(select_cells(run, DEVICE_CPU, NULL));
   TRY(parse_reference(o->reference, &reference));
   TRY(time_mode_parse_list(o->modes, run->modes));
-  TRY(open_device(o, &run->supervisor));
+  TRY(open_device(o, run));
   TRY(choose_reference(run, &reference));
-  const struct device_info *device = supervise_device(run->supervisor);
+  const struct device_info *device = device_of(run);
   tell_of_compiling(o, device);
   TRY(select_cells(run, device->kind, device->kind == DEVICE_CUDA ? device : &run->planned->info));
   if (run->choose != NULL) TRY(run->choose(run, run->context));
@@ -229,6 +267,7 @@ struct status run_open(struct run *run) {
 void run_close(struct run *run) {
   journal_close(run->journal);
   supervise_close(run->supervisor);
+  fleet_close(run->fleet);
   journal_free(&run->earlier);
   free(run->cell);
   selection_free(&run->selection);
@@ -238,7 +277,7 @@ void run_close(struct run *run) {
 
 /* ---- rounds -------------------------------------------------------------------------------------------------- */
 
-static struct cell_request request_of(const struct run *run, const struct cell *cell, bool again) {
+struct cell_request run_request(const struct run *run, const struct cell *cell, bool again) {
   struct cell_request request = {
       .attn_case = *cell->attn_case,
       .seed = run->options->seed.value,
@@ -281,7 +320,7 @@ static struct status tend_sentinel(struct run *run, const struct cell *cell, con
     return write_sentinel(run, record);
   }
   if (run->since_sentinel < run->options->sentinel.value) return status_ok();
-  const struct cell_request request = request_of(run, run->sentinel, true);
+  const struct cell_request request = run_request(run, run->sentinel, true);
   TRY(supervise_cell(run->supervisor, &request, &again));
   return write_sentinel(run, &again);
 }
@@ -289,11 +328,16 @@ static struct status tend_sentinel(struct run *run, const struct cell *cell, con
 /* NVML's bits of a device that protects itself: hardware and thermal slowdown, power brake. */
 static const uint64_t protecting = 0x8 | 0x20 | 0x40 | 0x80;
 
+double run_rest_s(const struct run *run, const struct record *record) {
+  const uint64_t reasons = record->time[TIME_COLD].throttle_reasons | record->time[TIME_HOT].throttle_reasons;
+  const double cool_down_s = run->options->cool_down.value;
+  return (reasons & protecting) != 0 && cool_down_s > 0 ? cool_down_s : 0;
+}
+
 static struct status cool_down(const struct run *run, const struct record *record) {
   const struct timespec step = {.tv_nsec = 50 * 1000 * 1000};
-  const double until_s = clock_now_s() + run->options->cool_down.value;
-  const uint64_t reasons = record->time[TIME_COLD].throttle_reasons | record->time[TIME_HOT].throttle_reasons;
-  while ((reasons & protecting) != 0 && clock_now_s() < until_s) {
+  const double until_s = clock_now_s() + run_rest_s(run, record);
+  while (clock_now_s() < until_s) {
     TRY(signals_check());
     nanosleep(&step, NULL);
   }
@@ -307,37 +351,45 @@ static struct status look_after_device(struct run *run, const struct cell *cell,
 
 /* ---- cells --------------------------------------------------------------------------------------------------- */
 
-static bool is_elsewhere(const struct run *run, const struct cell *cell) {
-  return supervise_device(run->supervisor)->kind == DEVICE_CPU && !variant_runs_on(cell->spec.variant, DEVICE_CPU);
+bool run_is_elsewhere(const struct run *run, const struct cell *cell) {
+  return device_of(run)->kind == DEVICE_CPU && !variant_runs_on(cell->spec.variant, DEVICE_CPU);
 }
 
-/* Is the cell's record complete without measuring it? One that does not take the shape is skipped in any case. */
-static bool is_left_out(const struct run *run, const struct cell *cell, struct record *out) {
+/* A cell that does not take the shape is skipped in any case. */
+bool run_leaves_out(const struct run *run, const struct schedule *schedule, const struct cell *cell,
+                    struct record *out) {
   const double left_s = run->budget_end_s - clock_now_s();
-  if (isnan(left_s) || schedule_has_room(&run->schedule, cell, run->options->rounds.value, left_s)) return false;
-  plan_record(cell->attn_case, &cell->spec, supervise_device(run->supervisor), out);
-  if (out->status != CELL_skipped) schedule_leave_out(&run->schedule, run->options, cell, out);
+  if (isnan(left_s) || schedule_has_room(schedule, cell, run->options->rounds.value, left_s)) return false;
+  plan_record(cell->attn_case, &cell->spec, device_of(run), out);
+  if (out->status != CELL_skipped) schedule_leave_out(schedule, run->options, cell, out);
   return true;
 }
 
 static struct status measure_cell(struct run *run, const struct cell *cell, bool again, struct record *out) {
   const double begun_s = clock_now_s();
-  const struct cell_request request = request_of(run, cell, again);
+  const struct cell_request request = run_request(run, cell, again);
   TRY(supervise_cell(run->supervisor, &request, out));
   if (!again) schedule_learn(&run->schedule, cell, clock_now_s() - begun_s);
   ++run->since_sentinel;
   return status_ok();
 }
 
+struct status run_settle(struct run *run, size_t index, uint32_t round, const struct record *record) {
+  struct resume_cell *cell = &run->cell[index];
+  cell->done = round + 1;
+  cell->is_timed = is_timed(record);
+  memcpy(cell->card, record->card, sizeof cell->card);
+  return round > 0 ? journal_append_round(run->journal, round, record) : journal_append(run->journal, record);
+}
+
 struct status run_cell(struct run *run, size_t index, uint32_t round, struct record *out) {
   const struct cell *cell = &run->cells.items[index];
-  if (is_elsewhere(run, cell)) {
+  if (run_is_elsewhere(run, cell)) {
     TRY(planned_cell(cell, run->planned, run->supervisor, out));
-  } else if (round > 0 || !is_left_out(run, cell, out)) {
+  } else if (round > 0 || !run_leaves_out(run, &run->schedule, cell, out)) {
     TRY(measure_cell(run, cell, round > 0, out));
   }
-  run->cell[index] = (struct resume_cell){.done = round + 1, .is_timed = is_timed(out)};
-  TRY(round > 0 ? journal_append_round(run->journal, round, out) : journal_append(run->journal, out));
+  TRY(run_settle(run, index, round, out));
   return look_after_device(run, cell, out);
 }
 
@@ -354,7 +406,7 @@ static struct status do_round(struct run *run, uint32_t round, struct progress *
   TRY(run_fresh(run));
   for (size_t i = 0; i < run->cells.count; ++i) {
     TRY(signals_check());
-    if (!is_pending(run, i, round)) continue;
+    if (!run_is_pending(run, i, round)) continue;
     progress_cell(progress, run->cells.items[i].attn_case->key, run->cells.items[i].spec.text);
     TRY(run_cell(run, i, round, &record));
   }
@@ -364,8 +416,9 @@ static struct status do_round(struct run *run, uint32_t round, struct progress *
 static struct status do_rounds(struct run *run) {
   const uint32_t rounds = (uint32_t)run->options->rounds.value;
   struct progress progress = progress_start(count_all_pending(run), run->options->quiet);
-  struct status status = status_ok();
-  for (uint32_t i = 0; i < rounds && !status_failed(&status); ++i) status = do_round(run, i, &progress);
+  struct status status = run->fleet != NULL ? deal_rounds(run, &progress) : status_ok();
+  for (uint32_t i = 0; run->fleet == NULL && i < rounds && !status_failed(&status); ++i)
+    status = do_round(run, i, &progress);
   progress_end(&progress);
   return status;
 }

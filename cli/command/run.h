@@ -6,6 +6,7 @@
 #include "cli/command/journal_file.h"
 #include "cli/command/resume.h"
 #include "cli/command/schedule.h"
+#include "cli/measure/fleet.h"
 #include "cli/measure/inject.h"
 #include "cli/measure/supervise.h"
 #include "cli/sweep/cells.h"
@@ -16,8 +17,9 @@ struct run {
   const struct invocation *invocation;
   struct sweep sweep;
   struct cells cells;
-  struct selection selection; /* all cells of the run, of which `cells` may be a shard */
-  struct supervisor *supervisor;
+  struct selection selection;       /* all cells of the run, of which `cells` may be a shard */
+  struct supervisor *supervisor;    /* of the device; NULL where there is a fleet */
+  struct fleet *fleet;              /* of the cards of --devices, else NULL */
   const struct gpu_model *planned;  /* the GPU that planned rows are for */
   char reference[VARIANT_SPEC_MAX]; /* what rows are timed against; empty: nothing */
   bool modes[TIME_MODE_COUNT];
@@ -48,6 +50,17 @@ void run_close(struct run *);
  * the journal is kept whatever happens. *measured says what stopped the measuring, if anything did;
  * STATUS_INTERRUPTED when it was a signal. */
 struct status run_take(struct run *, struct journal_data *out, struct status *measured);
+
+/* For whoever hands out the cells: what is asked of a worker; is the cell still to be measured in this round; is its
+ * record complete without measuring it, since no time of --time-budget is left for it; into the journal with it. */
+struct cell_request run_request(const struct run *, const struct cell *, bool again);
+bool run_is_pending(const struct run *, size_t index, uint32_t round);
+bool run_leaves_out(const struct run *, const struct schedule *, const struct cell *, struct record *out);
+struct status run_settle(struct run *, size_t index, uint32_t round, const struct record *);
+/* Of a device that protects itself: how long it is to rest after this cell (--cool-down), seconds. */
+double run_rest_s(const struct run *, const struct record *);
+/* Is the cell only planned, because its variant does not run on this run's device? */
+bool run_is_elsewhere(const struct run *, const struct cell *);
 
 /* The steps of run_take, for whoever decides what is measured next: from here on a fresh process measures; one cell
  * of run->cells, by its index, in one of its rounds, which follow each other; the end of the journal. */

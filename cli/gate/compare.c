@@ -9,6 +9,7 @@
 #include "cli/gate/identity.h"
 #include "cli/gate/judge.h"
 #include "cli/gate/suite.h"
+#include "cli/record/cards.h"
 #include "cli/record/event_overhead.h"
 
 struct compare_settings compare_defaults(void) {
@@ -34,8 +35,8 @@ double compare_threshold(const struct compare_settings *settings, const struct r
 static void fill_limits(const struct compare *compare, struct compare_row *row) {
   struct metrics base, now;
   if (!compare->base->has_device || !compare->now->has_device) return;
-  metrics_of(row->base.record, &compare->base->device, &base);
-  metrics_of(row->now.record, &compare->now->device, &now);
+  metrics_of(row->base.record, cards_info(compare->base, row->base.record), &base);
+  metrics_of(row->now.record, cards_info(compare->now, row->now.record), &now);
   row->physical_us = fmin(base.mode[row->mode].floor_us, now.mode[row->mode].floor_us);
   row->dram_bound = now.mode[row->mode].roof == ROOF_DRAM;
 }
@@ -47,9 +48,22 @@ static double overhead_of(const struct compare *compare, const struct compare_ro
   struct compare_evidence seen;
   if (!base->has_device) return 0;
   judge_observe_row(row, 0, &seen);
-  return event_overhead_off(event_overhead_in(row->mode, &base->device, base->event_overhead_us),
+  return event_overhead_off(event_overhead_in(row->mode, cards_info(base, row->base.record),
+                                              cards_event_overhead_us(base, row->base.record)),
                             fmin(event_overhead_shortest(seen.base.us, seen.base.count),
                                  event_overhead_shortest(seen.now.us, seen.now.count)));
+}
+
+/* Of a run with --devices a cell may be on another card each time, and cards of one model differ by more than kernels
+ * that are to be told apart. */
+static void judge_cards(const struct compare *compare, struct compare_row *row) {
+  const struct device_info *base = cards_info(compare->base, row->base.record),
+                           *now = cards_info(compare->now, row->now.record);
+  const bool by_card = compare->base->card_count > 0 || compare->now->card_count > 0;
+  if (!by_card || strcmp(base->uuid, now->uuid) == 0) return;
+  row->verdict = COMPARE_inconclusive;
+  snprintf(row->reason, sizeof row->reason, "measured on different cards: %s in the base, %s now", base->uuid,
+           now->uuid);
 }
 
 static void add_row(struct compare *out, const struct record *base, const struct record *now, enum time_mode mode) {
@@ -79,6 +93,7 @@ static void add_row(struct compare *out, const struct record *base, const struct
   judge_observe_row(row, row->event_overhead_us, &seen);
   fill_limits(out, row);
   judge_timed(&out->settings, &seen, row);
+  judge_cards(out, row);
 }
 
 static void add_cell(struct compare *out, const struct record *base, const struct record *now) {

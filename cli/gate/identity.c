@@ -35,7 +35,14 @@ DEVICE_TEXT(runtime, "%u.%u", (unsigned)(data->device.runtime_version / 1000),
             (unsigned)(data->device.runtime_version % 1000 / 10))
 DEVICE_TEXT(cold_method, "%s", data->device.hides_launches ? "without host time" : "with host time")
 DEVICE_TEXT(driver, "%s", data->device.driver)
-DEVICE_TEXT(uuid, "%s", data->device.uuid)
+/* "GPU-1a2b and 3 more" */
+static void cards(const struct journal_data *data, char out[IDENTITY_TEXT_MAX]) {
+  char more[32] = "";
+  out[0] = '\0';
+  if (data->card_count > 1) snprintf(more, sizeof more, " and %zu more", data->card_count - 1);
+  if (data->has_device) snprintf(out, IDENTITY_TEXT_MAX, "%s%s", data->device.uuid, more);
+}
+
 /* What the machine's owner told the device to do; "" when the report does not tell. */
 #define POLICY_TEXT(name_, known_, format_, ...)                                                \
   static void name_(const struct journal_data *data, char out[IDENTITY_TEXT_MAX]) {             \
@@ -105,7 +112,7 @@ static const struct identity_key {
     {"compute mode", false, true, compute_mode},
     {"persistence", false, true, persistence},
     {"time budget", false, false, budget},
-    {"card", false, true, uuid},
+    {"card", false, true, cards},
     {"host CPU", false, true, host_cpu},
     {"host kernel", false, true, host_kernel},
     {"driver", false, true, driver},

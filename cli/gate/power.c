@@ -7,6 +7,7 @@
 
 #include "cli/gate/confirm.h"
 #include "cli/gate/judge.h"
+#include "cli/record/cards.h"
 #include "cli/record/event_overhead.h"
 
 /* Both sides of the first measurement and of the second. */
@@ -122,7 +123,8 @@ static void fill(const struct bench *bench, unsigned side, size_t cell, double f
   struct record *to = &bench->side[side].records[cell];
   for (enum time_mode mode = 0; mode < TIME_MODE_COUNT; ++mode) {
     if (!judge_is_timed(from, mode)) continue;
-    const double overhead_us = event_overhead_in(mode, &bench->evidence->device, bench->evidence->event_overhead_us);
+    const double overhead_us =
+        event_overhead_in(mode, cards_info(bench->evidence, from), cards_event_overhead_us(bench->evidence, from));
     const double off_us = event_overhead_off(
         overhead_us, event_overhead_shortest(from->process[mode].median_us, from->process[mode].count));
     to->process[mode].count = bench->settings->rounds;

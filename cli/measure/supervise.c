@@ -88,9 +88,7 @@ void supervise_close(struct supervisor *s) {
 }
 
 const struct device_info *supervise_device(const struct supervisor *s) { return &s->hello.device; }
-const struct device_policy *supervise_policy(const struct supervisor *s) { return &s->hello.policy; }
-double supervise_event_overhead_us(const struct supervisor *s) { return s->hello.event_overhead_us; }
-const char *supervise_profiled(const struct supervisor *s) { return s->hello.profiled; }
+const struct worker_hello *supervise_hello(const struct supervisor *s) { return &s->hello; }
 
 struct status supervise_renew(struct supervisor *s) {
   const struct device_info before = s->hello.device;

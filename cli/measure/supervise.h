@@ -24,10 +24,8 @@ struct status supervise_open(const char *device_spec, double cell_timeout_s, str
 void supervise_close(struct supervisor *);
 
 const struct device_info *supervise_device(const struct supervisor *);
-const struct device_policy *supervise_policy(const struct supervisor *);
-double supervise_event_overhead_us(const struct supervisor *);
-/* The tool inside the worker (profiled_tool), "" for none. */
-const char *supervise_profiled(const struct supervisor *);
+/* What the worker that was started last said of its device and itself. */
+const struct worker_hello *supervise_hello(const struct supervisor *);
 
 /* Ends the worker and starts another: what is measured from now on is a fresh process's, on the same device. */
 struct status supervise_renew(struct supervisor *);

@@ -74,7 +74,9 @@ static struct status send_failure(const struct status *failure) {
 }
 
 static struct status send_hello(struct device *device) {
-  struct worker_hello hello = {.device = *device_info(device), .event_overhead_us = device_event_overhead_us(device)};
+  struct worker_hello hello = {.device = *device_info(device),
+                               .event_overhead_us = device_event_overhead_us(device),
+                               .device_count = device_count(device)};
   device_policy_read(device, &hello.policy);
   profiled_tool(hello.profiled);
   return send_line(hello_to_line(&hello));

@@ -30,6 +30,7 @@ struct worker_hello {
   struct device_info device;
   struct device_policy policy;
   double event_overhead_us;
+  uint32_t device_count;            /* devices of its kind that a worker here could open */
   char profiled[PROFILED_TEXT_MAX]; /* a tool inside the worker, "" for none */
 };
 /* One JSON object without newline, malloc'ed, caller frees; NULL without memory. */

@@ -98,6 +98,25 @@ static struct status check_base(const struct options *o) {
                      o->sweep != NULL ? "--sweep" : "--shape", o->sweep != NULL ? o->sweep : o->shape.item[0]);
 }
 
+/* What is about one device. */
+static struct status check_devices(const struct options *o) {
+  const struct {
+    const char *option;
+    bool is_given;
+    const char *remedy;
+  } rows[] = {
+      {"--baseline", o->baseline != NULL, "a comparison is of one device: name it with --device"},
+      {"--profile", o->profile.text != NULL, "a profiler captures one process: name its device with --device"},
+      {"--sentinel", o->sentinel.text != NULL, "a sentinel watches one device: name it with --device"},
+      {"--shard", o->shard != NULL, "a shard is of one device: name it with --device"},
+  };
+  for (size_t i = 0; i < sizeof rows / sizeof *rows && o->devices != NULL; ++i) {
+    if (rows[i].is_given)
+      return status_make(STATUS_USAGE, "--devices and %s are both given; %s", rows[i].option, rows[i].remedy);
+  }
+  return status_ok();
+}
+
 /* Neither a comparison nor a profiler has use for a part of a run. */
 static struct status check_whole(const struct options *o) {
   if (o->shard == NULL || (o->baseline == NULL && o->profile.text == NULL)) return status_ok();
@@ -120,6 +139,7 @@ struct status options_checks(const struct options *o) {
   TRY(check_stdout(o));
   TRY(check_stdin(o));
   TRY(check_whole(o));
+  TRY(check_devices(o));
   TRY(check_gate(o));
   return check_base(o);
 }

@@ -72,7 +72,7 @@ struct options {
   struct options_list reports;  /* the words without an option */
   bool sweep_is_kept;           /* it came on stdin: `sweep` is where it is kept for other processes */
   char shipped_sweep[PATH_MAX]; /* where a sweep lies that was given by its name: what `sweep` is then */
-  const char *sweep, *variants, *device, *gpu, *reference, *modes, *mode, *inject, *counters, *evidence;
+  const char *sweep, *variants, *device, *devices, *gpu, *reference, *modes, *mode, *inject, *counters, *evidence;
   struct options_list shape, filter, only, load, base_load;
   const char *baseline, *base, *candidate, *from; /* what a gate compares */
   const char *noise;

@@ -278,6 +278,7 @@ static const struct field counters_fields[] = {
 const struct field record_fields[] = {
     FIELD_PART_OF("case", record_case_fields),
     FIELD_PART_OF("outcome", record_outcome_fields),
+    FIELD_LABEL_OF("card", struct record, card, .left_out = true),
     FIELD_LABEL_OF("picked", struct record, picked, .left_out = true),
     FIELD_LABEL_OF("picked_why", struct record, picked_why, .left_out = true),
     FIELD_IF("check", struct record, check, check.done, record_check_fields),
@@ -352,6 +353,7 @@ const struct field record_run_mode_fields[] = {
     FIELD("profile_launches", U32, struct run_info, profile_launches, .optional = true),
     FIELD("quick", BOOL, struct run_info, quick, .left_out = true),
     FIELD("tuned", BOOL, struct run_info, tuned, .left_out = true),
+    FIELD("by_card", BOOL, struct run_info, by_card, .left_out = true),
     {0},
 };
 

@@ -11,6 +11,7 @@
 #include <unistd.h>
 
 #include "cli/base/output.h"
+#include "cli/record/cards.h"
 #include "cli/record/field_tables.h"
 #include "cli/record/validate.h"
 
@@ -233,13 +234,15 @@ static struct status read_header(struct reader *reader, const char *body, size_t
 static struct status read_device(struct reader *reader, const char *body, size_t length) {
   struct device_line line;
   struct journal_data *data = reader->data;
-  if (data->has_device) return status_make(STATUS_INPUT, "a second device");
-  const struct status status = device_line_from_text(body, length, &line);
+  if (data->has_device && !data->run.by_card) return status_make(STATUS_INPUT, "a second device");
+  TRY(device_line_from_text(body, length, &line));
+  if (data->run.by_card) TRY(cards_add(data, &line));
+  if (data->has_device) return status_ok();
   data->has_device = true;
   data->device = line.info;
   data->policy = line.policy;
   data->event_overhead_us = line.event_overhead_us;
-  return status;
+  return status_ok();
 }
 
 static struct status read_planned(struct reader *reader, const char *body, size_t length) {
@@ -347,6 +350,8 @@ static struct status read_again(struct reader *reader, const char *body, size_t 
   if (status_failed(&status)) return status;
   struct record *record = find_record(reader, line.key, line.variant);
   if (record != NULL) tag(reader, record);
+  if (record != NULL && strcmp(record->card, line.card) != 0)
+    return status_make(STATUS_INPUT, "again: cell %s of %s was begun on another card", line.key, line.variant);
   if (record != NULL) return process_add(record, line.round, &line.sample);
   return status_make(STATUS_INPUT, "again: cell %s of %s has no first round", line.key, line.variant);
 }

@@ -1,11 +1,12 @@
-/* The journal: a header line, the device's line, then one synced JSON line per finished cell, and one per cell and
- * later round. It is the truth; reports are made from it. A torn last line (power loss, kill) is
- * dropped on reading; damage anywhere else is an error. A run that was continued has a line that says so, behind
- * which a crashed cell may stand once more: what was measured then replaces it. */
+/* The journal: a header line, the device's line (of a run with --devices one for each card), then one synced JSON
+ * line per finished cell, and one per cell and later round. It is the truth; reports are made from it. A torn last
+ * line (power loss, kill) is dropped on reading; damage anywhere else is an error. A run that was continued has a
+ * line that says so, behind which a crashed cell may stand once more: what was measured then replaces it. */
 #ifndef ATTNBENCH_CLI_RECORD_JOURNAL_H
 #define ATTNBENCH_CLI_RECORD_JOURNAL_H
 
 #include "cli/base/json.h"
+#include "cli/record/device_line.h"
 #include "cli/record/process.h"
 #include "cli/record/run_info.h"
 
@@ -35,6 +36,9 @@ struct status journal_append_resumed(struct journal *, const struct journal_resu
 struct status journal_end(struct journal *, const char *state, double wall_s); /* "complete" or "interrupted" */
 void journal_close(struct journal *);
 
+/* Cards that one run can measure with. */
+enum { JOURNAL_CARDS_MAX = 16 };
+
 /* A journal read back. records and selection are malloc'ed; free with journal_free. */
 struct journal_data {
   struct run_info run;
@@ -42,6 +46,8 @@ struct journal_data {
   struct device_info device;   /* the device that measured */
   struct device_policy policy; /* what it was told to do; .known is false when it did not say */
   double event_overhead_us;
+  struct device_line card[JOURNAL_CARDS_MAX]; /* of a run with --devices all that measured, the first one too */
+  size_t card_count;                          /* 0: one device, and rows that do not name it */
   bool has_planned_device;
   struct device_info planned_device; /* the model behind planned rows */
   struct selection selection;        /* of the whole run; empty when the journal does not say */

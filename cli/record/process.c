@@ -19,6 +19,7 @@ static const struct field old_time_fields[] = {
 static const struct field line_fields[] = {
     FIELD_TEXT_OF("key", struct process_line, key),
     FIELD_TEXT_OF("variant", struct process_line, variant),
+    FIELD_LABEL_OF("card", struct process_line, card, .left_out = true),
     FIELD("round", U32, struct process_line, round, .min = 1, .max = PROCESSES_MAX - 1),
     FIELD("status", ENUM, struct process_line, sample.status, .name = record_status_name),
     FIELD_LABEL_OF("reason", struct process_line, sample.reason),
@@ -50,6 +51,7 @@ struct process_line process_line_of(const struct record *record, uint32_t round)
   struct process_line line = {.round = round, .sample = process_sample_of(record)};
   memcpy(line.key, record->attn_case.key, sizeof line.key);
   memcpy(line.variant, record->variant, sizeof line.variant);
+  memcpy(line.card, record->card, sizeof line.card);
   return line;
 }
 

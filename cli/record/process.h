@@ -14,7 +14,7 @@ struct process_sample {
 
 /* The journal's line of a later round: which cell, which round, what it saw. */
 struct process_line {
-  char key[CASE_KEY_MAX], variant[VARIANT_SPEC_MAX];
+  char key[CASE_KEY_MAX], variant[VARIANT_SPEC_MAX], card[RECORD_CARD_MAX];
   uint32_t round; /* from 1 */
   struct process_sample sample;
 };

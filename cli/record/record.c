@@ -66,6 +66,8 @@ void record_start(struct record *record) {
   record->wall_s = record->gpu_s = 0;
 }
 
+bool record_same_card(const struct record *a, const struct record *b) { return strcmp(a->card, b->card) == 0; }
+
 bool record_is_cell(const struct record *record, const char *key, const char *variant) {
   return strcmp(record->attn_case.key, key) == 0 && strcmp(record->variant, variant) == 0;
 }

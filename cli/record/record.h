@@ -102,12 +102,13 @@ struct injected_record {
   double ratio[TIME_MODE_COUNT]; /* time with over time without, as last measured in turns */
 };
 
-enum { RECORD_REASON_MAX = 400, RECORD_DIFFERS_MAX = 192, RECORD_PICKED_WHY_MAX = 240 };
+enum { RECORD_CARD_MAX = 48, RECORD_REASON_MAX = 400, RECORD_DIFFERS_MAX = 192, RECORD_PICKED_WHY_MAX = 240 };
 
 struct record {
   struct attn_case attn_case;
   char variant[VARIANT_SPEC_MAX]; /* spec text */
   char variant_name[40];
+  char card[RECORD_CARD_MAX];             /* uuid of the card that measured it, of a run with --devices; else "" */
   char picked[VARIANT_SPEC_MAX];          /* of a variant that picks others: whose plan it is; "" of all others */
   char picked_why[RECORD_PICKED_WHY_MAX]; /* and why, with the table that says so */
   enum attn_math math;
@@ -131,6 +132,8 @@ struct record {
 void record_copy(struct record *to, const struct record *from);
 /* A record in which nothing is known; no time was spent on it. */
 void record_start(struct record *);
+/* Were both measured on one card? Rows of a run without --devices were. */
+bool record_same_card(const struct record *, const struct record *);
 /* Is it of this cell? */
 bool record_is_cell(const struct record *, const char *key, const char *variant);
 /* For qsort over `const struct record *`: by case, then by variant; 0 for two records of one cell. */

@@ -47,6 +47,7 @@ struct run_info {
   struct run_setup setup;
   bool quick;                       /* measured with the smaller time budget (--quick) */
   bool tuned;                       /* a search for tunables: its cells have unequal numbers of rounds */
+  bool by_card;                     /* cells were handed out to cards, and their rows say which (--devices) */
   struct sweep_gate gate;           /* the sweep's own thresholds */
   char planned_gpu[16];             /* model that planned rows are for; "" when none */
   char profiled[PROFILED_TEXT_MAX]; /* the tool inside the process that measured (profiled_tool); "" when none */

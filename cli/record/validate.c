@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "cli/record/cards.h"
 #include "cli/record/cell_status.h"
 
 /* ---- times --------------------------------------------------------------------------------------------------- */
@@ -101,8 +102,9 @@ static const char *speedup_problem(const struct ratio_record *ratio) {
              : NULL;
 }
 
-static const char *cell_problem(const struct record *record, bool is_measured) {
+static const char *cell_problem(const struct journal_data *data, const struct record *record, bool is_measured) {
   const char *problem = NULL;
+  if (!cards_has(data, record)) return "names a card that is none of its run";
   if (record->status != CELL_ok) return NULL; /* has no speed, whatever its line says */
   if (is_measured) problem = check_problem(&record->check);
   if (problem == NULL && is_measured && is_timed(record) && !record->check.after_timing)
@@ -159,7 +161,7 @@ struct status validate_data(const char *path, const struct journal_data *data) {
   struct status status = check_state(path, data);
   for (size_t i = 0; i < data->record_count && !status_failed(&status); ++i) {
     const struct record *record = &data->records[i];
-    const char *problem = cell_problem(record, is_measured);
+    const char *problem = cell_problem(data, record, is_measured);
     if (problem == NULL) continue;
     status = status_make(STATUS_INPUT, "%s: cell %s of %s %s; attnbench writes no such file, so measure again", path,
                          record->attn_case.key, record->variant, problem);

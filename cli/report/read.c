@@ -1,6 +1,7 @@
 /* A JSON report back into the facts it was made from. Keys that are derived are not looked at. */
 #include <stdlib.h>
 
+#include "cli/record/cards.h"
 #include "cli/record/validate.h"
 #include "cli/report/views.h"
 
@@ -16,6 +17,22 @@ static struct status read_device(const struct json_doc *doc, const char *key, bo
   return fields_read(doc, item, record_device_fields, out);
 }
 
+static struct status read_card(const struct json_doc *doc, const cJSON *item, struct journal_data *out) {
+  struct device_line card = {.event_overhead_us = 0};
+  fields_unknown(record_device_fields, &card);
+  TRY(fields_read(doc, item, record_device_fields, &card));
+  const struct status status = cards_add(out, &card);
+  return status_failed(&status) ? json_error(doc, item, false, "%s", status.text) : status;
+}
+
+static struct status read_cards(const struct json_doc *doc, struct journal_data *out) {
+  const cJSON *list = json_get(doc->root, "cards");
+  if (list == NULL) return status_ok();
+  if (!cJSON_IsArray(list)) return json_error(doc, list, false, "is no array");
+  for (const cJSON *item = list->child; item != NULL; item = item->next) TRY(read_card(doc, item, out));
+  return status_ok();
+}
+
 static struct status read_devices(const struct json_doc *doc, struct journal_data *out) {
   struct device_line device = {.event_overhead_us = 0}, planned = {.event_overhead_us = 0};
   struct status status = read_device(doc, "device", &out->has_device, &device);
@@ -24,7 +41,7 @@ static struct status read_devices(const struct json_doc *doc, struct journal_dat
   out->policy = device.policy;
   out->event_overhead_us = device.event_overhead_us;
   out->planned_device = planned.info;
-  return status;
+  return status_failed(&status) ? status : read_cards(doc, out);
 }
 
 static bool is_threshold(double percent) {

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "cli/base/output.h"
+#include "cli/record/cards.h"
 #include "cli/record/event_overhead.h"
 #include "cli/report/fastest.h"
 
@@ -22,13 +23,13 @@ static void clear_times(struct record *record) {
 
 static const struct device_info *device_of(const struct journal_data *journal, const struct record *record) {
   const bool planned = record->status == CELL_planned || !journal->has_device;
-  return planned && journal->has_planned_device ? &journal->planned_device : &journal->device;
+  return planned && journal->has_planned_device ? &journal->planned_device : cards_info(journal, record);
 }
 
 /* A time that would not be above 0 is no time. */
 static double cold_net_us(const struct journal_data *journal, const struct report_row *row) {
   const struct time_record *cold = &row->record->time[TIME_COLD];
-  const double overhead_us = event_overhead_in(TIME_COLD, row->device, journal->event_overhead_us);
+  const double overhead_us = event_overhead_in(TIME_COLD, row->device, cards_event_overhead_us(journal, row->record));
   const double net_us = cold->us.median - overhead_us;
   return cold->done && overhead_us > 0 && net_us > 0 ? net_us : (double)NAN;
 }
@@ -44,7 +45,7 @@ static double kernel_ratio(const struct report *report, const struct report_row 
     if (!there->counters.done || strcmp(there->variant, here->speedup.reference) != 0) continue;
     const bool alike = strcmp(there->attn_case.key, here->attn_case.key) == 0 &&
                        strcmp(there->counters.source, here->counters.source) == 0 &&
-                       strcmp(there->counters.cache, here->counters.cache) == 0;
+                       strcmp(there->counters.cache, here->counters.cache) == 0 && record_same_card(there, here);
     if (alike) return report->rows[i].metrics.counted.total.gpu_time_us / here_us;
   }
   return NAN;
@@ -137,7 +138,8 @@ struct status report_build_with(const struct journal_data *journal, const struct
   TRY(check_evidence(journal, evidence, path));
   struct metrics *metrics = calloc(rows.count + 1, sizeof *metrics);
   if (metrics == NULL) return status_make(STATUS_MEMORY, "no memory for %zu rows of %s", rows.count, path);
-  for (size_t i = 0; i < rows.count; ++i) metrics_of(&rows.records[i], &evidence->device, &metrics[i]);
+  for (size_t i = 0; i < rows.count; ++i)
+    metrics_of(&rows.records[i], cards_info(evidence, &rows.records[i]), &metrics[i]);
   rows.metrics = metrics;
   const struct status status = build(journal, &rows, out);
   free(metrics);

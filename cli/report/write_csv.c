@@ -9,7 +9,7 @@ enum { CSV_TEXT_MAX = 1024 };
 
 /* What one CSV row says beyond the report's own structs. */
 struct csv_view {
-  const char *device, *sweep;
+  const char *device, *sweep, *card;
   const char *mode;
   uint32_t passes;
   char findings[CSV_TEXT_MAX];
@@ -72,6 +72,8 @@ static const struct field scaled_time_fields[] = {
 
 static const struct field findings_fields[] = {FIELD_TEXT_OF("findings", struct csv_view, findings), {0}};
 
+static const struct field card_fields[] = {FIELD("card", NAME, struct csv_view, card), {0}};
+
 static const struct csv_section {
   const char *prefix;
   enum csv_source source;
@@ -104,6 +106,7 @@ static const struct csv_section {
     {"counters_", CSV_COUNTER_VALUES, record_counter_value_fields},
     {"counters_top_stall_", CSV_COUNTER_STALL, record_counter_stall_fields},
     {"counters_", CSV_COUNTER_METRICS, report_counter_fields},
+    {"", CSV_VIEW, card_fields},
 };
 
 /* ---- cells --------------------------------------------------------------------------------------------------- */
@@ -260,6 +263,7 @@ static void fill_view(const struct report *report, const struct report_row *row,
   const struct record *record = row->record;
   *view = (struct csv_view){.device = row->device->name,
                             .sweep = report->journal->run.sweep_name,
+                            .card = record->card,
                             .mode = time_mode_name(mode),
                             .passes = record->plan.pass_count,
                             .net_us = mode == TIME_COLD ? row->cold_net_us : (double)NAN,

@@ -274,11 +274,21 @@ static bool add_run(cJSON *root, const struct report *report) {
   return fields_write(run, report_run_fields, journal) && fields_write(run, cost_fields, &cost);
 }
 
+/* All cards of a run with --devices, the first one too. */
+static bool add_cards(cJSON *root, const struct journal_data *journal) {
+  if (journal->card_count == 0) return true;
+  cJSON *list = cJSON_AddArrayToObject(root, "cards");
+  bool ok = list != NULL;
+  for (size_t i = 0; i < journal->card_count && ok; ++i)
+    ok = fields_write(json_add_element(list), record_device_fields, &journal->card[i]);
+  return ok;
+}
+
 static bool add_devices(cJSON *root, const struct journal_data *journal) {
   const struct device_line device = {
       .info = journal->device, .event_overhead_us = journal->event_overhead_us, .policy = journal->policy};
   const struct device_line planned = {.info = journal->planned_device};
-  return fields_add(root, "device", journal->has_device, record_device_fields, &device) &&
+  return fields_add(root, "device", journal->has_device, record_device_fields, &device) && add_cards(root, journal) &&
          fields_add(root, "planned_device", journal->has_planned_device, record_device_fields, &planned);
 }
 

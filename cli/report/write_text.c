@@ -152,6 +152,19 @@ static void cell_wave_ratio(const void *row, char out[TEXT_CELL_MAX]) {
   units_format(scaling_at(row)->wave_ratio, out);
 }
 
+/* What heads rows that belong together: they are of one card. */
+static void add_card(const void *row, char out[TEXT_CELL_MAX]) {
+  if (record_of(row)->card[0] != '\0') text_append(out, TEXT_CELL_MAX, "  on %s", record_of(row)->card);
+}
+static void group_case(const void *row, char out[TEXT_CELL_MAX]) {
+  cell_case(row, out);
+  add_card(row, out);
+}
+static void group_variant(const void *row, char out[TEXT_CELL_MAX]) {
+  cell_variant(row, out);
+  add_card(row, out);
+}
+
 static void scaled_text(const struct scaling *scaling, double value, char out[TEXT_CELL_MAX]) {
   units_format_fixed(scaling->timed ? value : (double)NAN, 2, out);
 }
@@ -224,6 +237,19 @@ static void print_device(FILE *file, const char *lead, const struct device_info 
   text_wrap(file, lead, strlen(lead), text);
 }
 
+/* How many rows each card has. */
+static void print_cards(FILE *file, const struct report *report) {
+  const struct journal_data *journal = report->journal;
+  char text[PARAGRAPH_MAX] = "";
+  for (size_t i = 0; i < journal->card_count; ++i) {
+    const char *uuid = journal->card[i].info.uuid;
+    size_t rows = 0;
+    for (size_t j = 0; j < report->row_count; ++j) rows += strcmp(report->records[j].card, uuid) == 0;
+    text_append(text, sizeof text, "%s%s: %zu %s", i > 0 ? ", " : "", uuid, rows, rows == 1 ? "row" : "rows");
+  }
+  if (text[0] != '\0') text_wrap(file, "cards     ", 10, text);
+}
+
 /* What makes the times of a run something else than a kernel's own. */
 static void print_profiled(FILE *file, const struct run_info *run) {
   char text[256];
@@ -260,6 +286,7 @@ static void print_head(FILE *file, const struct report *report) {
   if (run->started_utc[0] == '\0') snprintf(text, sizeof text, "did not measure this: times entered by hand");
   text_wrap(file, "attnbench ", 10, text);
   if (journal->has_device) print_device(file, "device    ", &journal->device);
+  print_cards(file, report);
   snprintf(text, sizeof text, "%s (%s)%s%s", run->sweep_name, run->sweep_path,
            run->sweep_about[0] != '\0' ? ": " : "", run->sweep_about);
   text_wrap(file, "sweep     ", 10, text);
@@ -550,7 +577,9 @@ static void print_group(FILE *file, const void *const *rows, size_t count) {
   cell_full(last, full);
   put_pair_price(first, low, sizeof low);
   put_pair_price(last, high, sizeof high);
-  snprintf(lead, sizeof lead, "%s: ", record_of(first)->variant);
+  snprintf(lead, sizeof lead, "%s", record_of(first)->variant);
+  add_card(first, lead);
+  text_append(lead, sizeof lead, ": ");
   snprintf(text, sizeof text, "%s%s; %s, %s: %s", isfinite(full_bh) ? "one wave is full at B*H = " : "",
            isfinite(full_bh)   ? full
            : has_launch(first) ? "the grid does not grow with B*H"
@@ -572,7 +601,7 @@ static void print_scaling(FILE *file, const struct report *report, const void **
                                    .column_count = sizeof scaling_columns / sizeof *scaling_columns,
                                    .rows = rows,
                                    .row_count = count,
-                                   .group = cell_variant,
+                                   .group = group_variant,
                                    .tone = plain};
   const struct text_fit fit = text_table_write(file, &table);
   text_fit_print(file, &fit, "--csv and --json");
@@ -601,7 +630,8 @@ static void print_summary(FILE *file, const struct report *report) {
   units_format_fixed(gpu_s, 2, gpu);
   const char *what = journal->has_device && journal->device.kind == DEVICE_CUDA ? "GPU" : "device";
   if (strcmp(journal->state, "complete") != 0) fprintf(file, "; run %s", journal->state);
-  if (journal->wall_s > 0) fprintf(file, "; %s s wall, %s s of it %s work", wall, gpu, what);
+  if (journal->wall_s > 0)
+    fprintf(file, "; %s s wall, %s s of %s %s work", wall, gpu, journal->card_count > 1 ? "all cards'" : "it", what);
   fputc('\n', file);
 }
 
@@ -619,7 +649,7 @@ static struct text_fit print_rows(FILE *file, const struct report *report, const
                                    .column_count = MAIN_COLUMN_COUNT - first - left_out,
                                    .rows = rows,
                                    .row_count = report->row_count,
-                                   .group = first > 0 ? cell_case : NULL,
+                                   .group = first > 0 ? group_case : NULL,
                                    .tone = tone_of};
   return text_table_write(file, &table);
 }

@@ -115,6 +115,11 @@ void close_device(struct device *device) {
   delete d;
 }
 
+uint32_t count_devices(const struct device *) {
+  int count = 1;
+  return cudaGetDeviceCount(&count) == cudaSuccess && count > 0 ? static_cast<uint32_t>(count) : 1;
+}
+
 uint64_t memory_free(const struct device *) {
   size_t free_bytes = 0, total_bytes = 0;
   if (cudaMemGetInfo(&free_bytes, &total_bytes) == cudaSuccess) return free_bytes;
@@ -357,6 +362,7 @@ void list_arguments(const struct attn_image *image, unsigned char *bytes, void *
 
 const struct device_ops kOps = {
     .close = close_device,
+    .count = count_devices,
     .memory_free = memory_free,
     .range_push = range_push,
     .range_pop = range_pop,

@@ -45,3 +45,13 @@ static void fault_input_run(const struct attn_shape *shape, const struct attn_pl
   memset((void *)buffers->q, 0x3C, attn_dtype_bytes(shape->dtype));
 }
 FAULT(input, "changes one element of Q");
+
+/* Right in itself: what goes wrong is done to them, by cards.c. */
+static void right_run(const struct attn_shape *shape, const struct attn_plan *plan,
+                      const struct attn_buffers *buffers, unsigned threads) {
+  attn_variant_cpu_ref.run(shape, plan, buffers, threads);
+}
+#define fault_lost_run right_run
+#define fault_oom_run  right_run
+FAULT(lost, "the card is lost while it runs");
+FAULT(oom, "its workspace is refused");
