@@ -117,12 +117,20 @@ static struct status open_case(struct worker *worker, const struct cell_request 
 
 /* ---- one cell ------------------------------------------------------------------------------------------------ */
 
-/* True when the cell cannot fit; the record then says so. */
-static bool predict_oom(const struct worker *worker, const struct attn_shape *shape, struct record *record) {
-  const uint64_t need = problem_bytes(shape, record->plan.workspace_bytes);
+static bool has_room(const struct worker *worker, uint64_t bytes) {
+  return bytes != 0 && bytes <= device_memory_free(worker->device);
+}
+
+/* True when the cell cannot fit; the record then says so. Of a case that is open the tensors are there, and where
+ * the workspace has no room beside those of the cells before it, the case is opened anew. */
+static bool predict_oom(struct worker *worker, const struct attn_shape *shape, struct record *record) {
+  const uint64_t workspace_bytes = record->plan.workspace_bytes, need = problem_bytes(shape, workspace_bytes);
+  const uint64_t tensors = problem_bytes(shape, 0);
+  if (worker->problem != NULL && (workspace_bytes == 0 || (need != 0 && has_room(worker, need - tensors))))
+    return false;
+  close_case(worker);
+  if (has_room(worker, need)) return false;
   const uint64_t free_bytes = device_memory_free(worker->device);
-  if (worker->problem != NULL) return false; /* this case's tensors are already allocated */
-  if (need != 0 && need <= free_bytes) return false;
   record->status = CELL_oom_predicted;
   char needed[UNITS_TEXT_MAX], free_text[UNITS_TEXT_MAX];
   units_format_bytes((double)need, needed);
