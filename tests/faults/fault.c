@@ -32,7 +32,7 @@ static void fault_row(void *context, uint64_t q_row, unsigned worker) {
   const uint32_t keys = job->rule->keys(s, (uint32_t)(q_row % s->Sq));
   double o[FAULT_D_MAX] = {0}, maximum = -INFINITY, sum = 0;
   if (job->rule->skip_last_head && head == s->Hq - 1) return;
-  for (uint32_t j = 0; j < keys; ++j) {
+  for (uint32_t j = job->rule->first_key; j < keys; ++j) {
     const double score = fault_score(job, q_row, kv_row + j), larger = fmax(maximum, score);
     const double rescale = exp(maximum - larger), p = exp(score - larger);
     sum = sum * rescale + p;
@@ -42,7 +42,7 @@ static void fault_row(void *context, uint64_t q_row, unsigned worker) {
     maximum = larger;
   }
   for (uint32_t d = 0; d < s->D; ++d) {
-    cpu_store(job->buffers->o, s->dtype, q_row * s->D + d, (float)(keys ? o[d] / sum : 0));
+    cpu_store(job->buffers->o, s->dtype, q_row * s->D + d, (float)(sum > 0 ? o[d] / sum : 0));
   }
 }
 

@@ -10,6 +10,7 @@ extern const struct attn_variant attn_variant_cpu_ref;
 /* What is wrong with an attention that is otherwise by the definition. */
 struct fault_rule {
   uint32_t (*keys)(const struct attn_shape *, uint32_t row); /* how many keys a row attends */
+  uint32_t first_key;                                        /* and from which one on */
   bool skip_last_head;
 };
 

@@ -1,5 +1,8 @@
 /* Planted faults on the GPU: one naive kernel, each variant breaks it in one way. The first five give wrong output;
- * the others damage memory, the context or the run. */
+ * the others damage memory, the context, the process or the run. */
+#include <csignal>
+#include <cstdlib>
+
 #include "kernels/tiles/attn_params.cuh"
 #ifdef __CUDACC__
 #include "kernels/tiles/attn_device.cuh"
@@ -17,6 +20,16 @@ enum gpu_fault {
   GPU_FAULT_ILLEGAL,
   GPU_FAULT_TRAP,
   GPU_FAULT_HANG,
+  GPU_FAULT_MISALIGNED,
+  GPU_FAULT_NAN,
+  GPU_FAULT_INPUT,
+  GPU_FAULT_RACE,
+  GPU_FAULT_NONE, /* what goes wrong is done by cards.c */
+  GPU_FAULT_WORKSPACE,
+  GPU_FAULT_ABORT, /* from here on: of the process, while the kernel is bound */
+  GPU_FAULT_CRASH,
+  GPU_FAULT_EXIT,
+  GPU_FAULT_KILLED,
 };
 
 constexpr uint32_t kFaultThreads = 128; /* one query row each */
@@ -44,12 +57,18 @@ __device__ void misbehave(const FaultParams &f, uint64_t elements) {
   if (f.fault == GPU_FAULT_REDZONE) static_cast<__half *>(f.p.o)[elements] = __float2half(1.0f);
   if (f.fault == GPU_FAULT_ILLEGAL) *reinterpret_cast<volatile int *>(16) = 1;
   if (f.fault == GPU_FAULT_TRAP) asm volatile("trap;");
+  if (f.fault == GPU_FAULT_MISALIGNED) *reinterpret_cast<volatile int *>(static_cast<char *>(f.p.o) + 1) = 1;
+  if (f.fault == GPU_FAULT_INPUT) const_cast<__half *>(static_cast<const __half *>(f.p.q))[0] = __float2half(0.5f);
   while (f.fault == GPU_FAULT_HANG) __nanosleep(1000);
 }
 
+/* Of two blocks that race for the same rows, each with half of the keys. */
+__device__ uint32_t racing_half(const FaultParams &f) { return f.fault == GPU_FAULT_RACE ? blockIdx.x % 2 : 0; }
+
 __global__ void gpu_fault_kernel(const __grid_constant__ FaultParams f) {
   const Params &p = f.p;
-  const uint32_t row = blockIdx.x * kFaultThreads + threadIdx.x, h = blockIdx.y, b = blockIdx.z;
+  const uint32_t tile = f.fault == GPU_FAULT_RACE ? blockIdx.x / 2 : blockIdx.x;
+  const uint32_t row = tile * kFaultThreads + threadIdx.x, h = blockIdx.y, b = blockIdx.z;
   if (row == 0 && h == 0 && b == 0) misbehave(f, uint64_t{p.B} * p.Hq * p.Sq * p.D);
   if (row >= p.Sq || (f.fault == GPU_FAULT_SKIP_HEAD && h == p.Hq - 1)) return;
   if (f.fault == GPU_FAULT_STALE && gpu_fault_launches > 0) return;
@@ -57,9 +76,10 @@ __global__ void gpu_fault_kernel(const __grid_constant__ FaultParams f) {
   const __half *k = static_cast<const __half *>(p.k) + row_offset(b, p.Hkv, kv_head(p, h), p.Skv, 0, p.D);
   const __half *v = static_cast<const __half *>(p.v) + row_offset(b, p.Hkv, kv_head(p, h), p.Skv, 0, p.D);
   __half *o = static_cast<__half *>(p.o) + row_offset(b, p.Hq, h, p.Sq, row, p.D);
-  const uint32_t keys = faulty_keys(f, row);
+  const uint32_t all = faulty_keys(f, row), half = racing_half(f), middle = min(all, p.Skv / 2);
+  const uint32_t keys = f.fault == GPU_FAULT_RACE && half == 0 ? middle : all;
   float out[kFaultDim] = {}, largest = minus_infinity(), total = 0;
-  for (uint32_t j = 0; j < keys; ++j) {
+  for (uint32_t j = half * middle; j < keys; ++j) {
     float score = 0;
     for (uint32_t d = 0; d < kFaultDim; ++d) score += __half2float(q[d]) * __half2float(k[size_t{j} * kFaultDim + d]);
     const float next = fmaxf(largest, score * p.scale_log2);
@@ -70,7 +90,8 @@ __global__ void gpu_fault_kernel(const __grid_constant__ FaultParams f) {
     }
     largest = next;
   }
-  for (uint32_t d = 0; d < kFaultDim; ++d) o[d] = __float2half(keys > 0 ? out[d] / total : 0.0f);
+  for (uint32_t d = 0; d < kFaultDim; ++d) o[d] = __float2half(total > 0 ? out[d] / total : 0.0f);
+  if (f.fault == GPU_FAULT_NAN && row == 0) o[0] = __float2half(total - total + __int_as_float(0x7fc00000));
 }
 
 /* Second pass: counts launches after all rows of the first pass are done. */
@@ -83,6 +104,10 @@ template <enum gpu_fault kFault>
 static struct status gpu_fault_bind(const attn_shape *shape, const attn_plan *, const attn_buffers *buffers,
                                     attn_pass_args args[ATTN_PASSES_MAX]) {
   const FaultParams params = {params_of(*shape, *buffers), kFault};
+  if (kFault == GPU_FAULT_ABORT) abort();
+  if (kFault == GPU_FAULT_CRASH) raise(SIGSEGV);
+  if (kFault == GPU_FAULT_EXIT) exit(0);
+  if (kFault == GPU_FAULT_KILLED) raise(SIGKILL);
   put_args(args[0], params);
   put_args(args[1], params);
   return status_ok();
@@ -101,13 +126,16 @@ static const char *gpu_fault_supports(const attn_shape *shape, const attn_tuning
   return check_device(*device, 0);
 }
 
+template <enum gpu_fault kFault>
 static void gpu_fault_plan(const attn_shape *shape, const attn_tuning *, const device_info *, attn_plan *plan) {
   plan->pass_count = 2;
   plan->tile_q = kFaultThreads, plan->tile_kv = 1, plan->splits = 1, plan->stages = 1;
   plan->pass[0].name = "main";
   plan->pass[0].kernel = fault_kernel();
-  set_grid(plan->pass[0], ceil_div(shape->Sq, kFaultThreads), ATTN_COVERS_Q, shape->Hq, ATTN_COVERS_H, shape->B,
-           ATTN_COVERS_B);
+  const uint32_t tiles = ceil_div(shape->Sq, kFaultThreads);
+  if (kFault == GPU_FAULT_WORKSPACE) plan->workspace_bytes = uint64_t{1} << 50;
+  set_grid(plan->pass[0], kFault == GPU_FAULT_RACE ? 2 * tiles : tiles, ATTN_COVERS_Q, shape->Hq, ATTN_COVERS_H,
+           shape->B, ATTN_COVERS_B);
   set_block(plan->pass[0], kFaultThreads, kFaultThreads, 0);
   plan->pass[1].name = "count";
   plan->pass[1].kernel = count_kernel();
@@ -126,7 +154,7 @@ static void gpu_fault_plan(const attn_shape *shape, const attn_tuning *, const d
       .math = ATTN_MATH_FP32,                                          \
       .tunables = nullptr,                                             \
       .supports = attn::gpu_fault_supports,                            \
-      .plan = attn::gpu_fault_plan,                                    \
+      .plan = attn::gpu_fault_plan<attn::fault>,                       \
       .bind = GPU_FAULT_BIND(fault),                                   \
       .run = nullptr,                                                  \
   }
@@ -140,3 +168,14 @@ GPU_FAULT(redzone, GPU_FAULT_REDZONE, "one element is written behind O");
 GPU_FAULT(illegal, GPU_FAULT_ILLEGAL, "an illegal address is written");
 GPU_FAULT(trap, GPU_FAULT_TRAP, "the kernel traps");
 GPU_FAULT(hang, GPU_FAULT_HANG, "the kernel never ends");
+GPU_FAULT(misaligned, GPU_FAULT_MISALIGNED, "a misaligned address is written");
+GPU_FAULT(nan, GPU_FAULT_NAN, "one element of each head is NaN");
+GPU_FAULT(input, GPU_FAULT_INPUT, "one element of Q is changed");
+GPU_FAULT(race, GPU_FAULT_RACE, "two blocks write the same rows");
+GPU_FAULT(lost, GPU_FAULT_NONE, "the card is lost while it runs");
+GPU_FAULT(oom, GPU_FAULT_NONE, "its workspace is refused");
+GPU_FAULT(workspace, GPU_FAULT_WORKSPACE, "plans a workspace that no device has");
+GPU_FAULT(abort, GPU_FAULT_ABORT, "calls abort()");
+GPU_FAULT(crash, GPU_FAULT_CRASH, "raises SIGSEGV");
+GPU_FAULT(exit, GPU_FAULT_EXIT, "calls exit(0)");
+GPU_FAULT(killed, GPU_FAULT_KILLED, "is killed, as where memory runs out");

@@ -1,6 +1,7 @@
 /* Right values, wrong use of memory: poison, the check after timing, redzones and inputs must see it. */
 #include <string.h>
 
+#include "kernels/cpu/threads.h"
 #include "tests/faults/fault.h"
 
 enum { RIGHT_LAUNCHES = 3, BYTES_BEYOND = 16 };
@@ -55,3 +56,48 @@ static void right_run(const struct attn_shape *shape, const struct attn_plan *pl
 #define fault_oom_run  right_run
 FAULT(lost, "the card is lost while it runs");
 FAULT(oom, "its workspace is refused");
+
+static void workspace_plan(const struct attn_shape *shape, const struct attn_tuning *tuning,
+                           const struct device_info *device, struct attn_plan *plan) {
+  fault_plan(shape, tuning, device, plan);
+  plan->workspace_bytes = UINT64_C(1) << 50;
+}
+
+const struct attn_variant attn_variant_fault_workspace = {
+    .name = "fault_workspace",
+    .summary = "planted fault: plans a workspace that no device has",
+    .limits = "CPU; f16, bf16, f32; D <= 256",
+    .runs_on = DEVICE_CPU,
+    .math = ATTN_MATH_FP64_HOST,
+    .supports = fault_supports,
+    .plan = workspace_plan,
+    .run = right_run,
+};
+
+/* Two tasks compute half of the keys each and write the same rows: whoever comes last wins. */
+struct race {
+  const struct attn_shape *shape;
+  const struct attn_buffers *buffers;
+};
+
+static uint32_t keys_of_half(const struct attn_shape *shape, uint32_t row) {
+  const uint32_t keys = attn_keys_of_row(shape, row);
+  return keys < shape->Skv / 2 ? keys : shape->Skv / 2;
+}
+
+static void race_task(void *context, uint64_t half, unsigned worker) {
+  (void)worker;
+  const struct race *race = context;
+  const struct fault_rule rules[] = {{.keys = keys_of_half},
+                                     {.keys = attn_keys_of_row, .first_key = race->shape->Skv / 2}};
+  fault_attention(race->shape, race->buffers, &rules[half], 1);
+}
+
+static void fault_race_run(const struct attn_shape *shape, const struct attn_plan *plan,
+                           const struct attn_buffers *buffers, unsigned threads) {
+  (void)plan;
+  (void)threads;
+  struct race race = {shape, buffers};
+  cpu_parallel_for(2, 2, race_task, &race);
+}
+FAULT(race, "two tasks write the same rows");

@@ -1,0 +1,212 @@
+#!/usr/bin/env python3
+"""Shows that a fault costs its own cell and no other: every planted fault of tests/faults/ first, in the middle and last
+of a sweep, on the CPU or a GPU.
+
+  scripts/proof/fault_matrix.py --attnbench PROGRAM --device cpu|cuda [--write]
+  scripts/proof/fault_matrix.py --page [--check]
+
+PROGRAM is attnbench-faulty (make test-programs), which has the faults. Each fault is one run of seven cells, three of
+them the fault; a lost card is three runs of two cards each (tests/faults/cards.c makes two of one). Prints a line per
+fault and ends with 1 when one is not as the table in this file says. --write puts what was seen into
+results/fault_matrix.json and makes results/fault_matrix.md from it; --page makes the page alone, with --check it only says
+whether the page is what the JSON says.
+
+exit 1: a fault is not as expected, or the page is not what the JSON says; 2: usage; 9: a program does not start
+"""
+import argparse
+import datetime
+import json
+import os
+import pathlib
+import sys
+import tempfile
+
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1]))
+
+from lib import files, program
+from lib.program import INTERNAL, ROOT, USAGE, Failure, execute
+from lib.tables import table
+
+DATA, PAGE = ROOT / "results/fault_matrix.json", ROOT / "results/fault_matrix.md"
+SWEEP = {"attnbench_sweep": 1, "name": "faults", "shapes": [{"B": b, "H": 2, "S": 65, "D": 64} for b in (1, 2, 3)]}
+PLACES = ("first", "middle", "last")
+BESIDE = {"cpu": ("cpu_flash", "cpu_ref"), "cuda": ("scalar", "wmma")}
+PREFIX = {"cpu": "fault_", "cuda": "gpu_fault_"}
+DEVICES = {"cpu": "CPU", "cuda": "GPU"}
+# Of a hang: how long a cell may take.
+TIMEOUT_S = {"cpu": 2, "cuda": 3}
+
+SEGV, ILL, BUS, ABORT, KILL = (f"killed by signal {number} " for number in (11, 4, 7, 6, 9))
+ENDED = "ended with exit status 0 before it answered"
+# fault, its variant without the prefix, and per device its status and what its reason says.
+FAULTS = (
+    ("illegal access", "illegal", ("crashed", SEGV), ("error", "cudaErrorIllegalAddress")),
+    ("misaligned access", "misaligned", ("crashed", BUS), ("error", "cudaErrorMisalignedAddress")),
+    ("trap", "trap", ("crashed", ILL), ("error", "cudaErrorLaunchFailure")),
+    ("endless loop", "hang", ("timeout", "no answer within"), ("timeout", "no answer within")),
+    ("abort() on the host", "abort", ("crashed", ABORT), ("crashed", ABORT)),
+    ("segfault on the host", "crash", ("crashed", SEGV), ("crashed", SEGV)),
+    ("exit(0)", "exit", ("crashed", ENDED), ("crashed", ENDED)),
+    ("worker killed (SIGKILL)", "killed", ("crashed", KILL), ("crashed", KILL)),
+    ("memory refused", "oom", ("error", "refused"), ("error", "cudaErrorMemoryAllocation")),
+    ("workspace beyond the device", "workspace", ("oom_predicted", "needs"), ("oom_predicted", "needs")),
+    ("NaN output", "nan", ("wrong", "NaN"), ("wrong", "NaN")),
+    ("write outside the tensors", "redzone", ("wrong", "outside its tensors"), ("wrong", "outside its tensors")),
+    ("write into an input", "input", ("wrong", "inputs"), ("wrong", "inputs")),
+    ("race between blocks", "race", ("wrong", "beyond tolerance"), ("wrong", "beyond tolerance")),
+    ("device lost (simulated)", "lost", ("error", "is lost"), ("error", "is lost")),
+)
+
+
+def arguments():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--attnbench", metavar="PROGRAM")
+    parser.add_argument("--device", choices=list(DEVICES))
+    parser.add_argument("--write", action="store_true")
+    parser.add_argument("--page", action="store_true")
+    parser.add_argument("--check", action="store_true")
+    options = parser.parse_args()
+    if not options.page and not (options.attnbench and options.device):
+        raise Failure(USAGE, "give --attnbench and --device, or --page")
+    return options
+
+
+# ---- runs -------------------------------------------------------------------------------------------------------
+
+def key(b):
+    return f"B{b}.H2.Hkv2.Sq65.Skv65.D64.f16.full"
+
+
+def cells_of(fault, beside, places):
+    """(case, variant) in the order of the sweep: the fault at these places, right variants around it."""
+    before, behind = beside
+    cells = {"first": [(1, fault)], "middle": [(2, fault)], "last": [(3, fault)]}
+    parts = (cells["first"] if "first" in places else [], [(1, behind), (2, before)],
+             cells["middle"] if "middle" in places else [], [(2, behind), (3, before)],
+             cells["last"] if "last" in places else [])
+    return [cell for part in parts for cell in part]
+
+
+def run(options, fault, places, extra, **environment):
+    device, beside = options.device, BESIDE[options.device]
+    with tempfile.TemporaryDirectory() as folder:
+        sweep, report = f"{folder}/faults.json", f"{folder}/report.json"
+        pathlib.Path(sweep).write_text(json.dumps(SWEEP))
+        only = [word for b, variant in cells_of(fault, beside, places) for word in ("--only", f"{key(b)}/{variant}")]
+        done = execute([options.attnbench, "--sweep", sweep, "--variants", f"{beside[0]},{fault},{beside[1]}", *only,
+                        "--check-only", "--timeout", TIMEOUT_S[device], "--json", report, "--quiet", *extra],
+                       ATTN_LOST=folder, **environment)
+        if not os.path.exists(report):
+            raise Failure(INTERNAL, f"{fault}: no report, exit {done.returncode}: {done.stderr.strip()}")
+        return files.read_json(report)
+
+
+def runs_of(options, name):
+    """The reports of a fault, each with the places that it has there."""
+    fault = PREFIX[options.device] + name
+    if name != "lost":
+        return [(PLACES, run(options, fault, PLACES, ["--device", options.device]))]
+    cards = {"ATTN_CARDS": "2", "ATTN_CARDS_ON": options.device}
+    return [((place,), run(options, fault, (place,), ["--devices", "0,1"], **cards)) for place in PLACES]
+
+
+def look_at(options, name, expected):
+    """One row of the matrix."""
+    fault = PREFIX[options.device] + name
+    row = {"variant": fault, "status": {}, "reason": "", "beside": 0, "beside_ok": 0}
+    is_right, report = True, None
+    for places, report in runs_of(options, name):
+        faulty = [r for r in report["results"] if r["variant"] == fault]
+        others = [r for r in report["results"] if r["variant"] != fault]
+        row["status"].update({place: r["status"] for place, r in zip(places, faulty)})
+        row["reason"] = row["reason"] or (faulty[0]["reason"] or "")
+        row["beside"] += len(others)
+        row["beside_ok"] += sum(r["status"] == "ok" for r in others)
+        is_right = (is_right and len(faulty) == len(places) and report["run"]["state"] == "complete"
+                    and len(report["results"]) == report["run"]["cells"]
+                    and all(r["status"] == expected[0] and expected[1] in (r["reason"] or "") for r in faulty))
+    row["as_expected"] = is_right and row["beside_ok"] == row["beside"] > 0
+    return row, report
+
+
+def matrix(options):
+    rows, report = {}, None
+    for fault, name, *expected in FAULTS:
+        row, report = look_at(options, name, expected[list(DEVICES).index(options.device)])
+        rows[fault] = row
+        print(f"{'as expected' if row['as_expected'] else 'NOT as expected':16}{fault}: {row['status']}, "
+              f"{row['beside_ok']} of {row['beside']} others ok; {row['reason'][:100]}", flush=True)
+    # A device's policy and name are those of the last report.
+    return {"device": report["device"]["name"], "driver": report["device"]["driver"],
+            "version": report["tool"]["version"], "git_commit": report["tool"]["git_commit"],
+            "measured_utc": datetime.datetime.now(datetime.timezone.utc).strftime("%Y-%m-%d"), "rows": rows}
+
+
+# ---- the page ---------------------------------------------------------------------------------------------------
+
+def told(part):
+    driver = f", driver {part['driver']}" if part["driver"] else ""
+    return f"{part['device']}{driver}, attnbench {part['version']} ({part['git_commit']}), {part['measured_utc']}"
+
+
+def shortened(reason):
+    reason = reason.replace("|", "\\|")
+    return reason if len(reason) <= 120 else reason[:117] + "..."
+
+
+def row_of(fault, part):
+    row = part["rows"].get(fault)
+    if row is None:
+        return [fault, "not run", "", "", ""]
+    statuses = {row["status"].get(place, "no row") for place in PLACES}
+    return [fault, " / ".join(sorted(statuses)), shortened(row["reason"]), f"{row['beside_ok']} of {row['beside']}",
+            "yes" if row["as_expected"] else "**no**"]
+
+
+def page(data):
+    blocks = [
+        "# What a fault costs",
+        "Made by `scripts/proof/fault_matrix.py` from `fault_matrix.json`; do not edit. Each fault is planted first, in the "
+        "middle and last of a sweep, between kernels that are right. It must cost its own cells, with this status and "
+        "reason, and every other cell must be measured: the column *others* counts those that are ok. A device is lost in "
+        "runs of two cards, of which the other one measures what is left.",
+    ]
+    for device, name in DEVICES.items():
+        part = data["devices"].get(device)
+        if part is None:
+            continue
+        blocks += [f"## On a {name}", told(part) + ".",
+                   table(["fault", "status, at each place", "reason", "others", "as it must be"],
+                         [row_of(fault, part) for fault, *_ in FAULTS], ["others"])]
+    return "\n\n".join(blocks) + "\n"
+
+
+def read_data():
+    return files.read_json(DATA) if DATA.exists() else {"schema": "attnbench.fault_matrix/1", "devices": {}}
+
+
+def write_page(check):
+    text = page(read_data())
+    if not check:
+        files.write_whole(PAGE, text)
+        return 0
+    is_same = PAGE.exists() and PAGE.read_text() == text
+    print(f"{PAGE.name}: {'is' if is_same else 'is not'} what {DATA.name} says")
+    return 0 if is_same else 1
+
+
+def main():
+    options = arguments()
+    if options.page:
+        return write_page(options.check)
+    made = matrix(options)
+    if options.write:
+        data = read_data()
+        data["devices"][options.device] = made
+        files.write_whole(DATA, files.json_text(data))
+        write_page(False)
+    return 0 if all(row["as_expected"] for row in made["rows"].values()) else 1
+
+
+if __name__ == "__main__":
+    program.run_main(main)
