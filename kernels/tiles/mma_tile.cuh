@@ -1,6 +1,6 @@
-/* The tensor-core tile of `mma_swizzle`: four warps, each with 16 or 32 query rows, against 64 keys at a time, by the
- * mma.sync instruction. Its fragments have a documented layout, so scores, weights and the output stay in registers
- * for the whole kernel:
+/* The tensor-core tile of `mma_swizzle`: four or eight warps, each with 16 or 32 query rows, against 64 keys at a
+ * time (32 at D = 256), by the mma.sync instruction. Its fragments have a documented layout, so scores, weights and
+ * the output stay in registers for the whole kernel:
  *
  *   the accumulator of S = Q K^T     row g = lane / 4 and row g + 8, two columns per 8 keys
  *   the A operand of O += P V        the same lane needs the same elements: P is S, packed in pairs
@@ -16,16 +16,17 @@
 
 namespace attn::mma_tile {
 
-constexpr uint32_t kKeys = 64;
 constexpr uint32_t kFragmentRows = 16; /* of mma.m16n8k16 */
-constexpr uint32_t kWarps = 4, kThreads = kWarps * 32;
-constexpr uint32_t kChunk = 8; /* 16-bit elements in 16 bytes */
+constexpr uint32_t kChunk = 8;         /* 16-bit elements in 16 bytes */
+
+/* Keys in a tile. Where 64 rows of D = 256 leave room for no more, two buffers of 32: the next is on its way. */
+constexpr ATTN_HD uint32_t keys_of(uint32_t D, uint32_t rows) { return D > 128 && rows == 64 ? 32 : 64; }
 
 constexpr ATTN_HD uint32_t row_bytes(uint32_t D, bool swizzle) { return 2 * D + (swizzle ? 0 : 16); }
 
-/* Q [rows][D], then `stages` times K [kKeys][D] and V [kKeys][D] */
+/* Q [rows][D], then `stages` times K [keys][D] and V [keys][D] */
 constexpr ATTN_HD uint32_t smem_bytes(uint32_t D, uint32_t rows, uint32_t stages, bool swizzle) {
-  return (rows + 2 * stages * kKeys) * row_bytes(D, swizzle);
+  return (rows + 2 * stages * keys_of(D, rows)) * row_bytes(D, swizzle);
 }
 
 }  // namespace attn::mma_tile
@@ -70,18 +71,19 @@ __device__ __forceinline__ void copy_rows(uint32_t tile, const T *rows, uint32_t
 
 /* One warp's 16 * Blocks query rows and their running softmax. In arrays [Blocks][2], row 16 * m + 8 * i + lane / 4.
  */
-template <typename T, uint32_t D, uint32_t Blocks, bool Swizzle, uint32_t Keys = kKeys>
+template <typename T, uint32_t D, uint32_t Blocks, bool Swizzle, uint32_t Keys>
 struct Strip {
   using L = Layout<D, Swizzle>;
-  static constexpr uint32_t kRows = kFragmentRows * Blocks;
-  static constexpr bool kHoldQ = Blocks * D <= 128; /* Q in registers; else read again for each tile */
-  static constexpr uint32_t kSteps = D / 16;        /* of 16 in the head dimension */
+  static constexpr uint32_t kRows = kFragmentRows * Blocks, kKeys = Keys;
+  static constexpr uint32_t kSteps = D / 16; /* of 16 in the head dimension */
+  /* Steps whose Q stays in registers, as many as O and S leave room for; the others are read again for each tile. */
+  static constexpr uint32_t kHeld = Blocks * D <= 128 ? kSteps : D == 256 ? (kKeys == 32 ? 8 : 6) : 0;
 
-  float s[Blocks][Keys / 8][4], o[Blocks][D / 8][4];
+  float s[Blocks][kKeys / 8][4], o[Blocks][D / 8][4];
   float max[Blocks][2]; /* a reference within 2^kGrowth of the largest score so far, unscaled; -inf before a key */
   float sum[Blocks][2]; /* this lane's part of the sum of 2^(scaled score - scaled max) */
-  uint32_t q[Blocks][kHoldQ ? kSteps : 1][4];
-  uint32_t q_tile;             /* address of the strip's rows of Q */
+  uint32_t q[Blocks][kHeld < kSteps ? kHeld + 1 : kHeld][4]; /* the last one: for a step that is not held */
+  uint32_t q_tile;                                           /* address of the strip's rows of Q */
   uint32_t k_offset, v_offset; /* of this lane's row for ldmatrix; within Q as within V */
 
   __device__ __forceinline__ Strip(uint32_t q_address) : q_tile(q_address) {
@@ -104,10 +106,8 @@ struct Strip {
 
   /* Q has landed in shared memory. */
   __device__ __forceinline__ void take_q() {
-    if constexpr (kHoldQ) {
 #pragma unroll
-      for (uint32_t d = 0; d < kSteps; ++d) load_q(d);
-    }
+    for (uint32_t d = 0; held(d); ++d) load_q(d);
   }
 
   /* S = Q K^T */
@@ -115,21 +115,22 @@ struct Strip {
 #pragma unroll
     for (uint32_t m = 0; m < Blocks; ++m)
 #pragma unroll
-      for (uint32_t n = 0; n < Keys / 8; ++n)
+      for (uint32_t n = 0; n < kKeys / 8; ++n)
 #pragma unroll
         for (uint32_t c = 0; c < 4; ++c) s[m][n][c] = 0.0f;
 #pragma unroll
     for (uint32_t d = 0; d < kSteps; ++d) {
-      if constexpr (!kHoldQ) load_q(d);
+      if (!held(d)) load_q(d);
+      const uint32_t step = place_of(d);
       const uint32_t k = L::advance(k_tile + k_offset, d);
 #pragma unroll
-      for (uint32_t n = 0; n < Keys / 16; ++n) {
+      for (uint32_t n = 0; n < kKeys / 16; ++n) {
         uint32_t b[4];
         ptx::ldmatrix_x4(b, k + n * 16 * L::kRow);
 #pragma unroll
         for (uint32_t m = 0; m < Blocks; ++m) {
-          ptx::mma_16x8x16<T>(s[m][2 * n], q[m][kHoldQ ? d : 0], b[0], b[1]);
-          ptx::mma_16x8x16<T>(s[m][2 * n + 1], q[m][kHoldQ ? d : 0], b[2], b[3]);
+          ptx::mma_16x8x16<T>(s[m][2 * n], q[m][step], b[0], b[1]);
+          ptx::mma_16x8x16<T>(s[m][2 * n + 1], q[m][step], b[2], b[3]);
         }
       }
     }
@@ -144,9 +145,9 @@ struct Strip {
 #pragma unroll
       for (uint32_t i = 0; i < 2; ++i) {
         const uint32_t keys = visible_keys(p, row + m * kFragmentRows + i * 8 + lane / 4);
-        const uint32_t visible = rows_in_tile(keys, first, Keys);
+        const uint32_t visible = rows_in_tile(keys, first, kKeys);
 #pragma unroll
-        for (uint32_t n = 0; n < Keys / 8; ++n)
+        for (uint32_t n = 0; n < kKeys / 8; ++n)
 #pragma unroll
           for (uint32_t c = 0; c < 2; ++c)
             if (n * 8 + lane % 4 * 2 + c >= visible) s[m][n][2 * i + c] = minus_infinity();
@@ -162,7 +163,7 @@ struct Strip {
       for (uint32_t i = 0; i < 2; ++i) {
         const float base = scaled(max[m][i], scale_log2);
 #pragma unroll
-        for (uint32_t n = 0; n < Keys / 8; ++n)
+        for (uint32_t n = 0; n < kKeys / 8; ++n)
 #pragma unroll
           for (uint32_t c = 2 * i; c < 2 * i + 2; ++c) {
             s[m][n][c] = ptx::ex2(fmaf(s[m][n][c], scale_log2, -base));
@@ -174,7 +175,7 @@ struct Strip {
   /* O += P V */
   __device__ __forceinline__ void multiply_pv(uint32_t v_tile) {
 #pragma unroll
-    for (uint32_t j = 0; j < Keys / 16; ++j) {
+    for (uint32_t j = 0; j < kKeys / 16; ++j) {
       uint32_t p[Blocks][4];
 #pragma unroll
       for (uint32_t m = 0; m < Blocks; ++m)
@@ -253,10 +254,13 @@ struct Strip {
     return row * D + (chunk ^ row) * 4;
   }
 
+  static __device__ __forceinline__ bool held(uint32_t d) { return d + 1 <= kHeld; }
+  static __device__ __forceinline__ uint32_t place_of(uint32_t d) { return held(d) ? d : kHeld; }
+
   __device__ __forceinline__ void load_q(uint32_t d) {
 #pragma unroll
     for (uint32_t m = 0; m < Blocks; ++m)
-      ptx::ldmatrix_x4(q[m][kHoldQ ? d : 0], L::advance(q_tile + v_offset, d) + m * kFragmentRows * L::kRow);
+      ptx::ldmatrix_x4(q[m][place_of(d)], L::advance(q_tile + v_offset, d) + m * kFragmentRows * L::kRow);
   }
 
   /* The weights' reference need not be the maximum itself: any value gives the same quotients. It follows the maximum
@@ -270,7 +274,7 @@ struct Strip {
       for (uint32_t i = 0; i < 2; ++i) {
         float x = max[m][i];
 #pragma unroll
-        for (uint32_t n = 0; n < Keys / 8; ++n) x = fmaxf(x, fmaxf(s[m][n][2 * i], s[m][n][2 * i + 1]));
+        for (uint32_t n = 0; n < kKeys / 8; ++n) x = fmaxf(x, fmaxf(s[m][n][2 * i], s[m][n][2 * i + 1]));
         largest[m][i] = quad_max(x);
         grew |= (largest[m][i] - max[m][i]) * scale_log2 > kGrowth; /* NaN, two -inf: no */
       }

@@ -1,9 +1,9 @@
 /* mma_swizzle: `cp_async` without WMMA. mma.sync and ldmatrix let scores, weights and the output stay in registers;
  * what is left to shared memory are Q, K and V. Three rungs on top are tunables.
  *
- * Idea: 128 query rows per block (64 when those are too few blocks), 4 warps of 32 (16) rows, tiles of 64
- *   keys through a ring of `stages` buffers that all threads fill with cp.async. WMMA cannot read a swizzled
- *   tile, and hides which lane holds which element; so this rung leaves it, and the rest follows.
+ * Idea: 128 query rows per block (64 when those are too few blocks), 4 warps of 32 (16) rows, tiles of 64 keys
+ *   through a ring of `stages` buffers that all threads fill with cp.async. WMMA cannot read a swizzled tile, and
+ *   hides which lane holds which element; so this rung leaves it, and the rest follows.
  *
  * Source: FlashAttention-2 (Dao 2023), its Ampere kernels' layout; the conditional rescaling of
  *   FlashAttention-4: the softmax reference moves only when it would grow by more than 2^2.
@@ -30,13 +30,17 @@
  *   persistent=1  hides a block's first loads (1 us of about 10 at S = 512, half of it covered by the other
  *                 block): 3 to 5 % when there are several items per block, nothing otherwise; causal within 3 %
  *                 either way, since a fixed order replaces the hardware's.
+ *   D = 256       32 rows per warp would need 256 registers for O alone, so 8 warps have 16 each, and each reads all
+ *                 of K and V: 2300 clocks of shared memory for 64 rows and keys, 1542 of the tensor cores: 300
+ *                 TFLOP/s.
  *   All of them: 290 (D = 64) and 340 TFLOP/s (D = 128) at S = 16384; B = 8, H = 16, S = 512, D = 64 in 28 us,
  *   B = 1, H = 8 in 7.5 us: 8 tiles in a row at 0.6 us, launch, first load, store.
  *
  * Budget: shared memory (rows + 2 * stages * 64) * 2 D, and 16 bytes more per row without swizzle; 128 rows and 2
  *   stages: 48 KB at D = 64, 96 KB at D = 128, 2 blocks of 228 KB. Registers for 32 rows per warp: O 2 * D / 2,
  *   S 64, Q 32 at D = 64 (at D = 128 read again for each tile), K or V 4 to 8, maximum and sum 8, addresses 20 to
- *   30: 64 + 64 + 32 = 160 plus 65 at D = 64; 128 + 64 + 8 = 200 plus 55 at D = 128, of 255. */
+ *   30: 64 + 64 + 32 = 160 plus 65 at D = 64; 128 + 64 + 8 = 200 plus 55 at D = 128, of 255. At D = 256 192 KB
+ *   and 128 + 32 + 24 = 184; where there is less shared memory, or few q tiles, 64 rows, 32 keys and 96 KB. */
 #include "kernels/occupancy.h"
 #include "kernels/tiles/mma_tile.cuh"
 
@@ -48,11 +52,19 @@ struct MmaParams {
   uint32_t q_tiles, items, stages;
 };
 
-constexpr ATTN_HD uint32_t mma_rows(uint32_t blocks) { return mma_tile::kWarps * mma_tile::kFragmentRows * blocks; }
+/* Query rows of a q tile: 64, or 128 with `blocks` = 2. Up to D = 128 a warp takes twice the rows then; at D = 256 it
+ * has registers for 16, and there are twice the warps. */
+constexpr ATTN_HD uint32_t mma_rows(uint32_t blocks) { return 64 * blocks; }
+constexpr ATTN_HD uint32_t mma_warp_blocks(uint32_t D, uint32_t blocks) { return D > 128 ? 1 : blocks; }
+constexpr ATTN_HD uint32_t mma_threads(uint32_t D, uint32_t blocks) {
+  return mma_rows(blocks) / (mma_tile::kFragmentRows * mma_warp_blocks(D, blocks)) * 32;
+}
 
-/* Blocks of 128 threads on an SM that __launch_bounds__ asks registers for: 65536 / (2 * 128) = 256 where 32 rows
- * per warp or D = 128 need more than the 170 of three blocks. */
-constexpr ATTN_HD uint32_t mma_blocks_per_sm(uint32_t D, uint32_t blocks) { return blocks == 2 || D == 128 ? 2 : 3; }
+/* Blocks on an SM that __launch_bounds__ asks registers for: of 128 threads 65536 / (2 * 128) = 256 where 32 rows per
+ * warp or D >= 128 need more than the 170 of three blocks. */
+constexpr ATTN_HD uint32_t mma_blocks_per_sm(uint32_t D, uint32_t blocks) {
+  return mma_threads(D, blocks) > 128 ? 1 : blocks == 2 || D >= 128 ? 2 : 3;
+}
 
 #ifdef __CUDACC__
 
@@ -69,7 +81,7 @@ __device__ __forceinline__ uint32_t mma_item_index(uint32_t round) {
 
 /* Full masks: q tiles of a head are neighbours and share its K and V in L2. Causal: the longest q tiles of all heads
  * come first, so that the last blocks at work have short ones. */
-template <uint32_t Blocks>
+template <uint32_t D, uint32_t Blocks>
 __device__ __forceinline__ MmaItem mma_item(const MmaParams &a, uint32_t index) {
   const Params &p = a.attention;
   const uint32_t heads = p.B * p.Hq;
@@ -77,7 +89,7 @@ __device__ __forceinline__ MmaItem mma_item(const MmaParams &a, uint32_t index) 
   const uint32_t q_tile = p.causal ? a.q_tiles - 1 - index / heads : index % a.q_tiles;
   const uint32_t row = q_tile * mma_rows(Blocks);
   const uint32_t last = row + rows_in_tile(p.Sq, row, mma_rows(Blocks)) - 1;
-  return {head / p.Hq, head % p.Hq, row, ceil_div(visible_keys(p, last), mma_tile::kKeys)};
+  return {head / p.Hq, head % p.Hq, row, ceil_div(visible_keys(p, last), mma_tile::keys_of(D, mma_rows(Blocks)))};
 }
 
 /* Where K and V of an item's head begin. The offset takes two registers all through the loop over the keys. Below
@@ -108,7 +120,8 @@ struct MmaKvHead {
  * the computation it is already in the next item while the last tiles of one are at work. Called by all threads. */
 template <typename T, uint32_t D, uint32_t Blocks, bool Swizzle>
 struct MmaLoader {
-  static constexpr uint32_t kTileBytes = mma_tile::kKeys * mma_tile::row_bytes(D, Swizzle);
+  static constexpr uint32_t kKeys = mma_tile::keys_of(D, mma_rows(Blocks)),
+                            kTileBytes = kKeys * mma_tile::row_bytes(D, Swizzle);
   const MmaParams &a;
   const uint32_t ring;
   uint32_t stage; /* buffer of the next tile; also of the one in use, which is `stages` tiles behind */
@@ -124,8 +137,8 @@ struct MmaLoader {
   __device__ __forceinline__ void next() {
     if (tiles != 0) {
       const Params &p = a.attention;
-      const uint32_t first = tile * mma_tile::kKeys, to = ring + 2 * stage * kTileBytes;
-      const uint32_t keys = rows_in_tile(p.Skv, first, mma_tile::kKeys);
+      const uint32_t first = tile * kKeys, to = ring + 2 * stage * kTileBytes;
+      const uint32_t keys = rows_in_tile(p.Skv, first, kKeys);
       const size_t offset = head.at(p, first);
       copy(to, static_cast<const T *>(p.k) + offset, keys);
       copy(to + kTileBytes, static_cast<const T *>(p.v) + offset, keys);
@@ -140,26 +153,26 @@ struct MmaLoader {
   __device__ __forceinline__ void open() {
     tile = tiles = 0;
     for (uint32_t index; tiles == 0 && (index = mma_item_index(round)) < a.items; round += tiles == 0) {
-      const MmaItem item = mma_item<Blocks>(a, index);
+      const MmaItem item = mma_item<D, Blocks>(a, index);
       tiles = item.tiles;
       head.open(a.attention, item);
     }
   }
   static __device__ __forceinline__ void copy(uint32_t to, const T *rows, uint32_t valid) {
-    mma_tile::copy_rows<T, D, Swizzle, mma_tile::kKeys, mma_tile::kThreads>(to, rows, valid, threadIdx.x);
+    mma_tile::copy_rows<T, D, Swizzle, kKeys, mma_threads(D, Blocks)>(to, rows, valid, threadIdx.x);
   }
 };
 
 /* First query row of this warp's strip. */
-template <uint32_t Blocks>
+template <uint32_t D, uint32_t Blocks>
 __device__ __forceinline__ uint32_t mma_strip_row(const MmaItem &item) {
-  return item.row + threadIdx.x / kWarp * mma_tile::kFragmentRows * Blocks;
+  return item.row + threadIdx.x / kWarp * mma_tile::kFragmentRows * mma_warp_blocks(D, Blocks);
 }
 
 /* First element of the strip in Q and O; an address inside the tensor even when no row of the strip exists. */
 template <uint32_t D, uint32_t Blocks>
 __device__ __forceinline__ size_t mma_strip_offset(const Params &p, const MmaItem &item) {
-  const uint32_t row = mma_strip_row<Blocks>(item);
+  const uint32_t row = mma_strip_row<D, Blocks>(item);
   return row_offset(item.b, p.Hq, item.h, p.Sq, row < p.Sq ? row : item.row, D);
 }
 
@@ -170,23 +183,25 @@ template <typename T, uint32_t D, uint32_t Blocks, bool Swizzle>
 __device__ __forceinline__ void mma_load_q(const MmaParams &a, uint32_t round, uint32_t q_tile) {
   const uint32_t index = mma_item_index(ptx::opaque(round));
   if (index < a.items) {
-    const MmaItem item = mma_item<Blocks>(a, index);
+    const MmaItem item = mma_item<D, Blocks>(a, index);
     __syncwarp(); /* orders all lanes' reads of the previous Q, or of what was staged there, before the copies */
-    constexpr uint32_t kRows = mma_tile::kFragmentRows * Blocks;
+    constexpr uint32_t kRows = mma_tile::kFragmentRows * mma_warp_blocks(D, Blocks);
     const T *q = static_cast<const T *>(a.attention.q) + mma_strip_offset<D, Blocks>(a.attention, item);
-    const uint32_t valid = rows_in_tile(a.attention.Sq, mma_strip_row<Blocks>(item), kRows);
+    const uint32_t valid = rows_in_tile(a.attention.Sq, mma_strip_row<D, Blocks>(item), kRows);
     if (item.tiles != 0) mma_tile::copy_rows<T, D, Swizzle, kRows, kWarp>(q_tile, q, valid, threadIdx.x % kWarp);
   }
   ptx::cp_async_commit();
 }
 
+template <typename T, uint32_t D, uint32_t Blocks, bool Swizzle>
+using MmaStrip = mma_tile::Strip<T, D, mma_warp_blocks(D, Blocks), Swizzle, mma_tile::keys_of(D, mma_rows(Blocks))>;
+
 /* Writes the strip's rows of O. */
 template <typename T, uint32_t D, uint32_t Blocks, bool Swizzle, bool Fused>
 __device__ __forceinline__ void mma_store(const MmaParams &a, uint32_t round,
-                                          const mma_tile::Strip<T, D, Blocks, Swizzle> &strip,
-                                          unsigned char *staging) {
-  const MmaItem item = mma_item<Blocks>(a, mma_item_index(ptx::opaque(round)));
-  const uint32_t valid = rows_in_tile(a.attention.Sq, mma_strip_row<Blocks>(item), strip.kRows);
+                                          const MmaStrip<T, D, Blocks, Swizzle> &strip, unsigned char *staging) {
+  const MmaItem item = mma_item<D, Blocks>(a, mma_item_index(ptx::opaque(round)));
+  const uint32_t valid = rows_in_tile(a.attention.Sq, mma_strip_row<D, Blocks>(item), strip.kRows);
   T *const o = static_cast<T *>(a.attention.o) + mma_strip_offset<D, Blocks>(a.attention, item);
   if constexpr (Fused)
     strip.store(o, valid);
@@ -212,33 +227,35 @@ __device__ __forceinline__ void mma_next_tile(Loader &loader, uint32_t stages, b
 
 /* grid: the items, or fewer blocks that take several each. */
 template <typename T, uint32_t D, uint32_t Blocks, bool Swizzle, bool Fused>
-__global__ void __launch_bounds__(mma_tile::kThreads, mma_blocks_per_sm(D, Blocks))
+__global__ void __launch_bounds__(mma_threads(D, Blocks), mma_blocks_per_sm(D, Blocks))
     mma_swizzle_kernel(const __grid_constant__ MmaParams a) {
   using namespace mma_tile;
   using Loader = MmaLoader<T, D, Blocks, Swizzle>;
   extern __shared__ __align__(1024) unsigned char smem_base[];
-  constexpr uint32_t kRowBytes = row_bytes(D, Swizzle), kStripBytes = kFragmentRows * Blocks * kRowBytes;
+  constexpr uint32_t kRowBytes = row_bytes(D, Swizzle);
+  constexpr uint32_t kStripBytes = kFragmentRows * mma_warp_blocks(D, Blocks) * kRowBytes;
   const Params &p = a.attention;
   unsigned char *const q_smem = smem_base + threadIdx.x / kWarp * kStripBytes;
-  const uint32_t q_tile = ptx::shared_address(q_smem), ring = ptx::shared_address(smem_base) + kWarps * kStripBytes;
+  const uint32_t q_tile = ptx::shared_address(q_smem),
+                 ring = ptx::shared_address(smem_base) + mma_rows(Blocks) * kRowBytes;
 
   mma_load_q<T, D, Blocks, Swizzle>(a, 0, q_tile);
   Loader loader(a, ring);
   for (uint32_t i = 1; i < a.stages; ++i) loader.next();
-  Strip<T, D, Blocks, Swizzle> strip(q_tile);
+  MmaStrip<T, D, Blocks, Swizzle> strip(q_tile);
   for (uint32_t round = 0, index; (index = mma_item_index(round)) < a.items; ++round) {
-    const MmaItem item = mma_item<Blocks>(a, index);
-    const uint32_t first_row = mma_strip_row<Blocks>(item), valid = rows_in_tile(p.Sq, first_row, strip.kRows);
+    const MmaItem item = mma_item<D, Blocks>(a, index);
+    const uint32_t first_row = mma_strip_row<D, Blocks>(item), valid = rows_in_tile(p.Sq, first_row, strip.kRows);
     const uint32_t row_keys = visible_keys(p, first_row); /* of the first row; all others attend as many or more */
     const uint32_t strip_keys = valid ? visible_keys(p, first_row + valid - 1) : 0;
     strip.reset();
     for (uint32_t tile = 0; tile < item.tiles; ++tile) {
       mma_next_tile(loader, a.stages, tile == 0 && round != 0);
-      const uint32_t first = tile * kKeys, buffer = loader.ring + 2 * loader.stage * Loader::kTileBytes;
+      const uint32_t first = tile * strip.kKeys, buffer = loader.ring + 2 * loader.stage * Loader::kTileBytes;
       if (tile == 0) strip.take_q();
       if (first >= strip_keys) continue;
       strip.multiply_qk(buffer);
-      if (first + kKeys > row_keys) strip.mask(p, first_row, first);
+      if (first + strip.kKeys > row_keys) strip.mask(p, first_row, first);
       strip.soften(p.scale_log2);
       strip.multiply_pv(buffer + Loader::kTileBytes);
     }
@@ -249,23 +266,31 @@ __global__ void __launch_bounds__(mma_tile::kThreads, mma_blocks_per_sm(D, Block
 }
 
 template <typename T, uint32_t D, uint32_t Blocks>
-static const void *mma_of_layout(bool swizzle, bool fused) {
-  if (swizzle)
-    return fused ? handle(mma_swizzle_kernel<T, D, Blocks, true, true>)
-                 : handle(mma_swizzle_kernel<T, D, Blocks, true, false>);
-  return fused ? handle(mma_swizzle_kernel<T, D, Blocks, false, true>)
-               : handle(mma_swizzle_kernel<T, D, Blocks, false, false>);
+static const void *mma_best() {
+  return handle(mma_swizzle_kernel<T, D, Blocks, true, true>);
 }
 
 template <typename T>
-static const void *mma_of_dim(uint32_t D, uint32_t blocks, bool swizzle, bool fused) {
-  if (D == 64) return blocks == 2 ? mma_of_layout<T, 64, 2>(swizzle, fused) : mma_of_layout<T, 64, 1>(swizzle, fused);
-  return blocks == 2 ? mma_of_layout<T, 128, 2>(swizzle, fused) : mma_of_layout<T, 128, 1>(swizzle, fused);
+static const void *mma_best_of_dim(uint32_t D, uint32_t blocks) {
+  if (D == 64) return blocks == 2 ? mma_best<T, 64, 2>() : mma_best<T, 64, 1>();
+  if (D == 128) return blocks == 2 ? mma_best<T, 128, 2>() : mma_best<T, 128, 1>();
+  return blocks == 2 ? mma_best<T, 256, 2>() : mma_best<T, 256, 1>();
 }
 
+template <uint32_t D, uint32_t Blocks>
+static const void *mma_rung(bool swizzle, bool fused) {
+  if (swizzle) return handle(mma_swizzle_kernel<__half, D, Blocks, true, false>);
+  return fused ? handle(mma_swizzle_kernel<__half, D, Blocks, false, true>)
+               : handle(mma_swizzle_kernel<__half, D, Blocks, false, false>);
+}
+
+/* The rungs below the best layout are there for measuring what it gains, in fp16 at D = 64 and 128. */
 static const void *mma_kernel_for(const attn_shape &shape, uint32_t blocks, bool swizzle, bool fused) {
-  if (shape.dtype == ATTN_F16) return mma_of_dim<__half>(shape.D, blocks, swizzle, fused);
-  return mma_of_dim<__nv_bfloat16>(shape.D, blocks, swizzle, fused);
+  if (swizzle && fused)
+    return shape.dtype == ATTN_F16 ? mma_best_of_dim<__half>(shape.D, blocks)
+                                   : mma_best_of_dim<__nv_bfloat16>(shape.D, blocks);
+  if (shape.D == 64) return blocks == 2 ? mma_rung<64, 2>(swizzle, fused) : mma_rung<64, 1>(swizzle, fused);
+  return blocks == 2 ? mma_rung<128, 2>(swizzle, fused) : mma_rung<128, 1>(swizzle, fused);
 }
 
 static struct status mma_bind(const attn_shape *shape, const attn_plan *plan, const attn_buffers *buffers,
@@ -298,38 +323,43 @@ static uint64_t mma_items(const attn_shape &shape, uint32_t blocks) {
   return (uint64_t)shape.B * shape.Hq * ceil_div(shape.Sq, mma_rows(blocks));
 }
 
-/* 32 rows per warp halve the shared-memory reads per multiply-add; 16 make twice the blocks when they are scarce. */
-static uint32_t mma_blocks_per_warp(const attn_shape &shape, const device_info &device) {
-  return shape.Sq > mma_rows(1) && mma_items(shape, 2) >= device.sms ? 2 : 1;
-}
-
 static uint32_t mma_smem(const attn_shape &shape, const attn_tuning &tuning, uint32_t blocks) {
   return mma_tile::smem_bytes(shape.D, mma_rows(blocks), (uint32_t)tuning.value[MMA_STAGES],
                               tuning.value[MMA_SWIZZLE] != 0);
 }
 
+/* 128 rows halve the reads of K and V per multiply-add, from shared memory or, at D = 256, from L2; 64 make twice the
+ * blocks when they are scarce, and fit into the shared memory of smaller GPUs. */
+static uint32_t mma_blocks(const attn_shape &shape, const attn_tuning &tuning, const device_info &device) {
+  const bool enough = shape.Sq > mma_rows(1) && mma_items(shape, 2) >= device.sms;
+  return enough && check_device(device, mma_smem(shape, tuning, 2)) == nullptr ? 2 : 1;
+}
+
 static const char *mma_supports(const attn_shape *shape, const attn_tuning *tuning, const device_info *device) {
   if (shape->dtype == ATTN_F32) return "dtype must be f16 or bf16: mma.m16n8k16 has no fp32 inputs";
-  if (shape->D != 64 && shape->D != 128) return "D must be 64 or 128";
+  if (shape->D != 64 && shape->D != 128 && shape->D != 256) return "D must be 64, 128 or 256";
+  const bool rung = tuning->value[MMA_SWIZZLE] == 0 || tuning->value[MMA_EPILOGUE] == 0;
+  if (rung && (shape->dtype != ATTN_F16 || shape->D == 256))
+    return "swizzle=0 and epilogue=0 need f16 and D 64 or 128";
   if (mma_items(*shape, 1) > INT32_MAX) return "B * Hq * ceil(Sq / 64) must be at most 2^31 - 1, the limit of grid.x";
-  return check_device(*device, mma_smem(*shape, *tuning, mma_blocks_per_warp(*shape, *device)));
+  return check_device(*device, mma_smem(*shape, *tuning, mma_blocks(*shape, *tuning, *device)));
 }
 
 static void mma_plan(const attn_shape *shape, const attn_tuning *tuning, const device_info *device, attn_plan *plan) {
-  const uint32_t blocks = mma_blocks_per_warp(*shape, *device), smem = mma_smem(*shape, *tuning, blocks);
+  const uint32_t blocks = mma_blocks(*shape, *tuning, *device), smem = mma_smem(*shape, *tuning, blocks);
+  const uint32_t threads = mma_threads(shape->D, blocks);
   const uint32_t items = (uint32_t)mma_items(*shape, blocks);
-  const uint32_t registers = device->regs_per_sm / (mma_tile::kThreads * mma_blocks_per_sm(shape->D, blocks));
-  const uint32_t resident =
-      occupancy_of(device, mma_tile::kThreads, registers / 8 * 8, smem).resident_blocks * device->sms;
+  const uint32_t registers = device->regs_per_sm / (threads * mma_blocks_per_sm(shape->D, blocks));
+  const uint32_t resident = occupancy_of(device, threads, registers / 8 * 8, smem).resident_blocks * device->sms;
   plan->pass_count = 1;
-  plan->tile_q = mma_rows(blocks), plan->tile_kv = mma_tile::kKeys;
+  plan->tile_q = mma_rows(blocks), plan->tile_kv = mma_tile::keys_of(shape->D, plan->tile_q);
   plan->splits = 1, plan->stages = (uint32_t)tuning->value[MMA_STAGES];
   attn_pass &pass = plan->pass[0];
   pass.name = "main";
   pass.kernel = mma_kernel_for(*shape, blocks, tuning->value[MMA_SWIZZLE] != 0, tuning->value[MMA_EPILOGUE] != 0);
   set_grid(pass, tuning->value[MMA_PERSISTENT] && resident < items ? resident : items,
            ATTN_COVERS_B | ATTN_COVERS_H | ATTN_COVERS_Q, 1, ATTN_COVERS_NOTHING, 1, ATTN_COVERS_NOTHING);
-  set_block(pass, mma_tile::kThreads, mma_tile::kThreads, smem);
+  set_block(pass, threads, threads, smem);
 }
 
 }  // namespace attn
@@ -338,7 +368,7 @@ extern "C" const struct attn_variant attn_variant_mma_swizzle = {
     .name = "mma_swizzle",
     .summary =
         "mma.sync with scores, weights and output in registers; rungs: swizzle, fused epilogue, persistent blocks",
-    .limits = "f16, bf16; D 64 or 128; compute capability >= 8.0",
+    .limits = "f16, bf16; D 64, 128 or 256; compute capability >= 8.0",
     .runs_on = DEVICE_CUDA,
     .math = ATTN_MATH_TENSOR,
     .tunables = attn::mma_tunables,

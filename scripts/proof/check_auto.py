@@ -28,11 +28,17 @@ PICKER = "auto"
 Row = collections.namedtuple("Row", "sweep key pick pick_us fastest fastest_us")
 
 
-def measured(report):
-    """{key: {variant: hot us}} of a report's right rows, without vendors' and without those of `auto` itself."""
+def built_in(attnbench):
+    """The names of the variants that the program has without loading any."""
+    return {variant["name"] for variant in json.loads(program.execute([attnbench, "list", "--json"]).stdout)["variants"]}
+
+
+def measured(report, names):
+    """{key: {variant: hot us}} of a report's right rows of these variants, without vendors' and those of `auto` itself."""
     cases = {}
     for row in report["results"]:
-        if row["status"] == "ok" and row["time"]["hot"] and row["variant"] != PICKER and not reports.is_vendors(row):
+        own = row["variant"].partition(":")[0] in names and row["variant"] != PICKER and not reports.is_vendors(row)
+        if row["status"] == "ok" and row["time"]["hot"] and own:
             cases.setdefault(row["key"], {})[row["variant"]] = reports.hot_us(row)
     return cases
 
@@ -50,7 +56,8 @@ def plan(attnbench, gpu, keys, variants):
 
 def held_against(journals, gpu, attnbench):
     """A Row per case and journal; pick_us is None where that journal did not measure the pick."""
-    sweeps = [(path.stem, measured(reports.read(path, attnbench))) for path in journals]
+    names = built_in(attnbench)
+    sweeps = [(path.stem, measured(reports.read(path, attnbench), names)) for path in journals]
     keys = sorted({key for _, cases in sweeps for key in cases})
     variants = sorted({variant for _, cases in sweeps for rows in cases.values() for variant in rows})
     planned = plan(attnbench, gpu, keys, [PICKER, *variants])
