@@ -31,7 +31,7 @@ SPACE := $(EMPTY) $(EMPTY)
 .DEFAULT_GOAL := all
 .DELETE_ON_ERROR:
 .SUFFIXES:
-.PHONY: all example run check test test-gpu coverage fuzz fuzz-smoke fuzz-programs replay-programs test-programs gpu-programs setup lint format format-check asan check-spills \
+.PHONY: all example run check test test-gpu sanitize-gpu coverage fuzz fuzz-smoke fuzz-programs replay-programs test-programs gpu-programs setup lint format format-check asan check-spills \
         compile-commands features help clean install uninstall FORCE
 FORCE:
 
@@ -214,6 +214,11 @@ test:
 test-gpu:
 	@scripts/build/setup.sh gpu
 	@+$(RUN_TESTS) gpu
+
+## sanitize-gpu: memcheck, racecheck, initcheck and synccheck over every variant on ragged shapes (needs a GPU)
+sanitize-gpu:
+	@scripts/build/setup.sh gpu
+	@+$(RUN_TESTS) sanitize-gpu
 
 ## asan: unit and command-line tests under AddressSanitizer and UBSan, without CUDA
 asan:

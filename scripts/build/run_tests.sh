@@ -8,6 +8,7 @@
 #   run_tests.sh asan   the sanitizer rungs alone, all of them
 #   run_tests.sh coverage   units and command line without CUDA, and how much of cli/ they run
 #   run_tests.sh gpu    the tests that need a GPU; exit 77 when there is none
+#   run_tests.sh sanitize-gpu     compute-sanitizer's tools over every variant, a part of `gpu`; --no-build as well
 #   run_tests.sh gpu --no-build   the same with what ATTNBENCH_BUILD holds, where there is no compiler
 #   run_tests.sh gpu-missing      exit 0 when this machine has no NVIDIA GPU
 #
@@ -310,15 +311,18 @@ gpu_skipped() {
   done
 }
 
-gpu_tests() {
-  local folder=$1 file program
+gpu_programs() {
+  local folder=$1 program
   for program in "$folder"/tests/gpu_*; do
     case $program in *.[doc] | *\*) continue ;; esac
     [ ! -f "$program" ] || rung "${program##*/}" run_unit "$program"
   done
-  for file in tests/gpu/*.bats; do
-    rung "${file#tests/}" run_bats "$folder" "$file"
-  done
+}
+
+# gpu_bats FOLDER FILE...
+gpu_bats() {
+  local folder=$1 file
+  for file in "${@:2}"; do rung "${file#tests/}" run_bats "$folder" "$file"; done
 }
 
 # ---- levels -------------------------------------------------------------------------------------------------------
@@ -370,15 +374,18 @@ coverage() {
   rung "coverage" scripts/build/coverage.sh "$folder" "$COVERED_LEAST"
 }
 
+# gpu PROGRAMS FILES [--no-build]: the .bats files, and the programs where PROGRAMS is not empty.
 gpu() {
-  local folder
+  local folder programs=$1 files=$2
   if gpu_missing; then
     rung "GPU tests" gpu_skipped "no GPU here"
     return 77
   fi
-  if [ "${1:-}" != --no-build ]; then build "build" CUDA=1 gpu-programs || return; fi
+  if [ "${3:-}" != --no-build ]; then build "build" CUDA=1 gpu-programs || return; fi
   folder=${ATTNBENCH_BUILD:-$(build_folder CUDA=1)}
-  gpu_tests "$folder"
+  [ -z "$programs" ] || gpu_programs "$folder"
+  # shellcheck disable=SC2086  # a list of files
+  gpu_bats "$folder" $files
 }
 
 main() {
@@ -396,9 +403,10 @@ main() {
     cpu) cpu ;;
     asan) asan ;;
     coverage) coverage ;;
-    gpu) gpu "${2:-}" || code=$? ;;
+    gpu) gpu programs "tests/gpu/*.bats" "${2:-}" || code=$? ;;
+    sanitize-gpu) gpu "" tests/gpu/sanitize.bats "${2:-}" || code=$? ;;
     *)
-      echo "usage: ${0##*/} lint|check|cpu|asan|coverage|gpu [--no-build]|gpu-missing" >&2
+      echo "usage: ${0##*/} lint|check|cpu|asan|coverage|gpu [--no-build]|sanitize-gpu [--no-build]|gpu-missing" >&2
       exit 2
       ;;
   esac
