@@ -7,6 +7,7 @@
 
 #include "cli/base/clock.h"
 #include "cli/base/signals.h"
+#include "cli/record/floor.h"
 
 static const size_t no_card = SIZE_MAX, no_cell = SIZE_MAX;
 
@@ -24,6 +25,7 @@ struct deal {
   uint32_t round;
   size_t first;   /* the first cell that may still be pending in this round */
   bool *is_begun; /* per cell: a card has it */
+  size_t *home;   /* per cell: the card that measured its first round, or no_card */
   size_t *owner;  /* per case of the sweep: the card that has it, or no_card */
   struct seat seat[FLEET_CARDS_MAX];
   struct status last_loss;
@@ -44,20 +46,35 @@ static size_t find_card(const struct deal *d, const char *uuid) {
 
 /* ---- who takes what ------------------------------------------------------------------------------------------ */
 
-/* A case that a lost card had begun is anybody's again. */
-static bool may_take(const struct deal *d, size_t card, size_t cell) {
+/* What a card may do with a cell: a case that a lost card had begun is anybody's again. */
+enum claim { CLAIM_NONE, CLAIM_NEW_CASE, CLAIM_OWN_CASE };
+
+static enum claim claim_of(const struct deal *d, size_t card, size_t cell) {
   const size_t owner = d->owner[case_of(d, cell)];
-  if (d->round > 0) return find_card(d, d->run->cell[cell].card) == card;
-  return owner == no_card || owner == card || d->seat[owner].is_lost;
+  if (d->round > 0) return d->home[cell] == card ? CLAIM_OWN_CASE : CLAIM_NONE;
+  if (owner == card) return CLAIM_OWN_CASE;
+  return owner == no_card || d->seat[owner].is_lost ? CLAIM_NEW_CASE : CLAIM_NONE;
 }
 
+static double work_of(const struct deal *d, size_t cell) {
+  return floor_flops(&d->run->cells.items[cell].attn_case->shape);
+}
+
+/* Where nobody asked for an order, the next case is the one with most work: a large one that comes last would keep
+ * one card busy while the others wait. */
 static size_t next_cell(struct deal *d, size_t card) {
   const size_t count = d->run->cells.count;
+  const bool by_work = d->run->options->order == NULL && d->run->options->time_budget.text == NULL;
+  size_t found = no_cell;
   while (d->first < count && (d->is_begun[d->first] || !run_is_pending(d->run, d->first, d->round))) ++d->first;
   for (size_t i = d->first; i < count; ++i) {
-    if (!d->is_begun[i] && run_is_pending(d->run, i, d->round) && may_take(d, card, i)) return i;
+    const bool is_open = !d->is_begun[i] && run_is_pending(d->run, i, d->round);
+    const enum claim claim = is_open ? claim_of(d, card, i) : CLAIM_NONE;
+    if (claim == CLAIM_OWN_CASE) return i;
+    if (claim == CLAIM_NONE || (found != no_cell && !(by_work && work_of(d, i) > work_of(d, found)))) continue;
+    found = i;
   }
-  return no_cell;
+  return found;
 }
 
 static void put_card(const struct deal *d, size_t card, struct record *record) {
@@ -164,6 +181,7 @@ static struct status deal_round(struct deal *d) {
   if (!has_work(d)) return status_ok();
   d->first = 0;
   memset(d->is_begun, 0, d->run->cells.count * sizeof *d->is_begun);
+  for (size_t i = 0; i < d->run->cells.count; ++i) d->home[i] = find_card(d, d->run->cell[i].card);
   if (!d->run->is_fresh) freshen(d);
   d->run->is_fresh = false;
   for (bool is_left = true;;) {
@@ -209,9 +227,11 @@ struct status deal_rounds(struct run *run, struct progress *progress) {
   if (d == NULL) return status;
   *d = (struct deal){.run = run, .fleet = run->fleet, .progress = progress};
   d->is_begun = calloc(run->cells.count + 1, sizeof *d->is_begun);
+  d->home = calloc(run->cells.count + 1, sizeof *d->home);
   d->owner = calloc(run->sweep.case_count + 1, sizeof *d->owner);
-  if (d->is_begun != NULL && d->owner != NULL) status = deal_all(d);
+  if (d->is_begun != NULL && d->home != NULL && d->owner != NULL) status = deal_all(d);
   free(d->is_begun);
+  free(d->home);
   free(d->owner);
   free(d);
   return status;

@@ -1,4 +1,4 @@
-/* Deals the cells of a run to its cards: whoever is free takes the next case. */
+/* Deals the cells of a run to its cards: whoever is free takes the next case, large ones first. */
 #ifndef ATTNBENCH_CLI_COMMAND_DEAL_H
 #define ATTNBENCH_CLI_COMMAND_DEAL_H
 

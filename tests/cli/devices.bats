@@ -34,6 +34,15 @@ lines_of() { grep -c "^{\"$1\":" "$TMP/j" || true; }
   cmp "$TMP/r.json" "$TMP/again.json"
 }
 
+@test "large cases come first, unless an order was asked for" {
+  first_cases() { grep '^{"cell"' "$TMP/j" | grep -o '"key":"B[0-9]' | tr -dc 0-9; }
+  cards --devices 0 --variants cpu_ref
+  [ "$(first_cases)" = 654321 ] || fail "$(first_cases)"
+  rm "$TMP/j"
+  cards --devices 0 --variants cpu_ref --order sweep
+  [ "$(first_cases)" = 123456 ] || fail "$(first_cases)"
+}
+
 @test "the report of some cards, in any order, is that of one device but for times and cards" {
   cards --devices 2,0 --order seeded --variants cpu_flash,cpu_ref,scalar
   expect_status 0
