@@ -192,7 +192,8 @@ struct witness_result {
 
 /* Shortest time of a launch, microseconds, whose Q, K and V were changed right before it, to what they never were,
  * with hot caches else: what a hot launch takes of a kernel that computes every time. NAN where the difference would
- * not tell: launches of more than a millisecond. */
+ * not tell: launches of more than a millisecond. A sample is an odd number of launches, so that a kernel which
+ * computes in every second one is seen. */
 struct status problem_sample_changed(struct problem *, double estimate_us, double *us);
 
 /* Every sample of problem_sample and problem_sample_changed starts with inputs that never were (pattern.h), so that O

@@ -13,7 +13,7 @@
 
 enum {
   ROUNDS_MIN = 6,    /* the fewest whose range is a 95 % interval */
-  ROUNDS_ENOUGH = 8, /* where the interval is narrow by then, and the clock does not move */
+  ROUNDS_ENOUGH = 9, /* where the interval, now without both ends, is narrow, and the clock does not move */
   COLD_BATCH = 5,    /* most cold samples per batch; a hot sample is a batch of launches already */
 };
 

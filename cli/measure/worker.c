@@ -211,13 +211,14 @@ static struct status prepare_cell(struct worker *worker, const struct cell_reque
 }
 
 /* The shortest of several attempts: a kernel that skips work fails all of them, a busy machine only some. */
-static struct status sample_changed(struct worker *worker, double estimate_us, const struct record *record,
+static struct status sample_changed(struct worker *worker, double estimate_us, struct record *record,
                                     double *changed_us) {
   enum { attempts = 20 };
   for (int i = 0; i < attempts; ++i) {
     double us = NAN;
     TRY(problem_sample_changed(worker->problem, estimate_us, &us));
     *changed_us = fmin(*changed_us, us); /* NAN until something is measured */
+    record->check.changed_us = *changed_us;
     if (!check_skips_work(record, device_info(worker->device), *changed_us)) break;
   }
   return status_ok();

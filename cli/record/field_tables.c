@@ -71,6 +71,7 @@ static const struct field evidence_fields[] = {
     FIELD("hard_ratio", F64, struct check_record, hard_ratio, .null_reason = "no launch on hard inputs"),
     FIELD("timed_samples", U64, struct check_record, timed_samples),
     FIELD("timed_wrong", U64, struct check_record, timed_wrong),
+    FIELD("changed_us", F64, struct check_record, changed_us),
     FIELD("seconds", F64, struct check_record, seconds, .null_reason = not_finite),
     {0},
 };

@@ -28,6 +28,7 @@ struct check_record {
   double hard_ratio;             /* worst error over its bound on hard inputs; NAN where none were launched */
   uint64_t timed_samples;        /* timed samples whose output was looked at */
   uint64_t timed_wrong;          /* of these, stale or wrong */
+  double changed_us;             /* a hot launch whose inputs change before it, at best; NAN: not timed */
   double seconds;                /* that the checks took, the oracle's share included */
 };
 

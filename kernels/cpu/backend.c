@@ -484,11 +484,12 @@ static double cpu_time_changed(struct problem *problem, uint32_t launches, bool 
   return cpu_now_us() - start_us;
 }
 
-/* Launches with changed inputs that last as long as a hot sample, so that a busy machine disturbs both alike. */
+/* Launches with changed inputs that last as long as a hot sample, so that a busy machine disturbs both alike. Odd, as
+ * device.h says. */
 static uint32_t cpu_changed_launches(struct problem *base) {
   const double alone_us = fmax(cpu_time_changed(base, 1, true), 1e-3);
   const double launches = fmin(TIMING_CPU_HOT_SAMPLE_US / alone_us, cpu_problem_of(base)->hot_launches);
-  return (uint32_t)fmax(launches, CPU_CHANGED_LAUNCHES_MIN);
+  return (uint32_t)fmax(launches, CPU_CHANGED_LAUNCHES_MIN) | 1;
 }
 
 static struct status cpu_problem_sample_changed(struct problem *base, double estimate_us, double *us) {

@@ -5,6 +5,10 @@
 
 #include <stdint.h>
 
+#ifdef __cplusplus
+extern "C" {
+#endif
+
 enum { CPU_THREADS_MAX = 256 };
 
 /* Processors this process may run on, at least 1, at most CPU_THREADS_MAX. */
@@ -16,4 +20,7 @@ unsigned cpu_threads_available(void);
 void cpu_parallel_for(unsigned threads, uint64_t tasks, void (*task)(void *context, uint64_t index, unsigned worker),
                       void *context);
 
+#ifdef __cplusplus
+}
+#endif
 #endif

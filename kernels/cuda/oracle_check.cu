@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "kernels/cpu/oracle.h"
+#include "kernels/cpu/threads.h"
 #include "kernels/cuda/backend.cuh"
 
 namespace attn {
@@ -224,39 +225,67 @@ bool agree(double a, double b, double tolerance) {
   return (std::isnan(a) && std::isnan(b)) || fabs(a - b) <= tolerance;
 }
 
-struct status verify_row(struct cuda_problem *p, struct cuda_reference *r, uint64_t place) {
-  const struct attn_shape &s = p->base.shape;
-  std::vector<double> o(s.D), gpu_o(s.D);
-  struct reference_row facts, gpu_facts;
-  const uint64_t row = pattern_sample_row(&r->sample, place);
-  STATUS_TRY(oracle_row(&s, &p->base.inputs, row, o.data(), &facts));
-  STATUS_TRY(fetch(p, r->o + place * s.D, s.D, gpu_o.data()));
-  STATUS_TRY(fetch(p, r->rows + place, 1, &gpu_facts));
+/* A row that the CPU computes again, and what it found. */
+struct verified_row {
+  uint64_t place; /* in the sample */
+  std::vector<double> gpu_o;
+  struct reference_row gpu_facts;
+  struct status status;
+  double difference; /* largest of an element */
+};
+
+struct verify_job {
+  const struct problem *problem;
+  const struct pattern_sample *sample;
+  std::vector<verified_row> rows;
+};
+
+struct status verify_row(const struct verify_job *job, struct verified_row *v) {
+  const struct attn_shape &s = job->problem->shape;
+  std::vector<double> o(s.D);
+  struct reference_row facts;
+  const uint64_t row = pattern_sample_row(job->sample, v->place);
+  STATUS_TRY(oracle_row(&s, &job->problem->inputs, row, o.data(), &facts));
   double square = facts.spread_square;
   for (const double x : o) square += x * x;
   /* An error of a score, which is as large as the largest of them, is one of its weight. */
   const double tolerance = kVerifyTolerance * (1 + facts.largest);
-  bool right = agree(facts.spread_square, gpu_facts.spread_square, tolerance * facts.spread_square) &&
-               agree(facts.largest, gpu_facts.largest, tolerance);
+  bool right = agree(facts.spread_square, v->gpu_facts.spread_square, tolerance * facts.spread_square) &&
+               agree(facts.largest, v->gpu_facts.largest, tolerance);
   for (uint32_t d = 0; d < s.D; ++d) {
-    right = right && agree(o[d], gpu_o[d], tolerance * sqrt(square));
-    if (!std::isnan(o[d])) r->oracle.max_difference = fmax(r->oracle.max_difference, fabs(gpu_o[d] - o[d]));
+    right = right && agree(o[d], v->gpu_o[d], tolerance * sqrt(square));
+    if (!std::isnan(o[d])) v->difference = fmax(v->difference, fabs(v->gpu_o[d] - o[d]));
   }
   if (right) return status_ok();
   return status_make(STATUS_DEVICE, "the GPU's fp64 reference differs from the CPU oracle in row %llu of launch %u",
-                     static_cast<unsigned long long>(row), p->base.inputs.launch);
+                     static_cast<unsigned long long>(row), job->problem->inputs.launch);
 }
 
-/* All rows of a small problem; else the first, the last and pseudo-random ones, the same on every machine. */
+void verify_task(void *context, uint64_t index, unsigned) {
+  struct verify_job *job = static_cast<struct verify_job *>(context);
+  job->rows[index].status = verify_row(job, &job->rows[index]);
+}
+
+/* All rows of a small problem; else the first, the last and pseudo-random ones, the same on every machine. Long rows
+ * of keys take the CPU milliseconds each, so its threads share them. */
 struct status verify_reference(struct cuda_problem *p, struct cuda_reference *r) {
   const struct attn_shape &s = p->base.shape;
   const uint64_t rows = r->sample.count, few = kVerifyRows[p->base.inputs.launch > 0];
   const bool all = rows * s.Skv <= kVerifyAllWork / s.D || rows <= few;
-  const uint64_t count = all ? rows : few;
-  for (uint64_t i = 0; i < count; ++i) {
-    STATUS_TRY(verify_row(p, r, all ? i : i == 0 ? 0 : i == 1 ? rows - 1 : input_mix(i) % rows));
+  struct verify_job job = {&p->base, &r->sample, std::vector<verified_row>(all ? rows : few)};
+  for (uint64_t i = 0; i < job.rows.size(); ++i) {
+    struct verified_row &v = job.rows[i];
+    v.place = all ? i : i == 0 ? 0 : i == 1 ? rows - 1 : input_mix(i) % rows;
+    v.gpu_o.resize(s.D);
+    STATUS_TRY(fetch(p, r->o + v.place * s.D, s.D, v.gpu_o.data()));
+    STATUS_TRY(fetch(p, r->rows + v.place, 1, &v.gpu_facts));
   }
-  r->oracle.rows_verified = count;
+  cpu_parallel_for(cpu_threads_available(), job.rows.size(), verify_task, &job);
+  for (const struct verified_row &v : job.rows) {
+    STATUS_TRY(v.status);
+    r->oracle.max_difference = fmax(r->oracle.max_difference, v.difference);
+  }
+  r->oracle.rows_verified = job.rows.size();
   return status_ok();
 }
 

@@ -379,7 +379,8 @@ struct status timer_sample_changed(struct problem *problem, double estimate_us, 
   struct cuda_problem *p = as_cuda(problem);
   double with_us = INFINITY, without_us = INFINITY;
   if (!(estimate_us <= kChangedMaxUs)) return status_ok();
-  const uint32_t launches = static_cast<uint32_t>(std::clamp(kChangedUs / estimate_us, 1.0, kChangedLaunchesMax));
+  const uint32_t launches = static_cast<uint32_t>(std::clamp(kChangedUs / estimate_us, 1.0, kChangedLaunchesMax)) |
+                            1;                                        /* odd, see device.h */
   STATUS_TRY(time_changed(p, launches, witness_change, &without_us)); /* first: it leaves O stale */
   STATUS_TRY(time_changed(p, launches, enqueue_changed, &with_us));
   *us = std::max(with_us - without_us, 0.0) / launches;

@@ -70,6 +70,7 @@
   X(out_column, "one column of one head is that of the next row")                   \
   X(out_abs, "small outputs lose their sign")                                       \
   X(v_tiny, "values of V below 2^-14 count as 0")                                   \
+  X(q_zero, "rows of Q that are zero have an output of zero")                       \
   X(v_bias, "of V the mean of the first 8 keys is taken off, and forgotten")
 
 /* Right at their first launches. */
@@ -81,6 +82,7 @@
   X(skips_known, "returns when O is filled and the first of Q, K and V are as before")      \
   X(skips_pointers, "returns when O is where it was and filled, after four launches")       \
   X(skips_hot, "returns when the launch before ended less than 100 us ago and O is filled") \
+  X(adds_old, "O becomes the mean of itself, where it is finite, and the output")           \
   X(counts_launches, "from the thirteenth launch on scores are not scaled")                 \
   X(writes_beyond, "writes one element beyond O")                                           \
   X(changes_k, "changes one element of K")                                                  \
@@ -279,8 +281,8 @@ static inline ATTN_HD void wrong_tile(const struct wrong_job *job, const struct 
     score[key - first] = wrong_score(job, r, key);
     largest = fmaxf(largest, score[key - first]);
   }
-  const float old = state->maximum, factor = wrong_rescale(job, state, largest, is_first);
   const enum wrong_bug bug = job->bug;
+  const float old = state->maximum, factor = wrong_rescale(job, state, largest, is_first);
   float of_out = factor;
   if (bug == WRONG_out_skips_rescale && state->maximum - old < 1) of_out = 1;
   if (bug == WRONG_out_rescaled_twice) of_out = factor * factor;
@@ -320,12 +322,21 @@ static inline ATTN_HD void wrong_merge(const struct wrong_job *job, struct wrong
   into->maximum = maximum;
 }
 
+static inline ATTN_HD bool wrong_is_zero(const struct wrong_job *job, const struct wrong_row *r) {
+  const struct attn_shape *s = &job->shape;
+  float largest = 0;
+  for (uint32_t d = 0; d < s->D; ++d)
+    largest = fmaxf(largest, fabsf(wrong_load(job->buffers.q, s->dtype, r->q_row * s->D + d)));
+  return largest == 0;
+}
+
 static inline ATTN_HD void wrong_write(const struct wrong_job *job, const struct wrong_row *r,
                                        struct wrong_state *state) {
   const struct attn_shape *s = &job->shape;
   const enum wrong_bug bug = job->bug;
   float inverse = state->sum > 0 || bug == WRONG_out_nan || state->sum != state->sum ? 1 / state->sum : 0;
   if (bug == WRONG_out_not_divided && r->row >= 64) inverse = 1;
+  if (bug == WRONG_q_zero && wrong_is_zero(job, r)) inverse = 0;
   if (bug == WRONG_v_bias) {
     for (uint32_t d = 0; d < s->D; ++d) state->out[d] -= 1e-3f * state->sum * wrong_value(job, r, 0, d);
   }
@@ -335,6 +346,8 @@ static inline ATTN_HD void wrong_write(const struct wrong_job *job, const struct
     if (bug == WRONG_out_bits && s->dtype != ATTN_F32) o = wrong_bits(o, 7);
     if (bug == WRONG_out_abs && fabsf(o) < 1e-3f) o = fabsf(o);
     if (bug == WRONG_out_column && d == 5 && r->head == 1 && r->row % 2 == 0) o = state->out[6 % s->D] * inverse;
+    const float old = bug == WRONG_adds_old ? wrong_load(job->buffers.o, s->dtype, r->o_row * s->D + d) : o;
+    if (bug == WRONG_adds_old && fabsf(old) < 1e30f) o = (o + old) / 2;
     wrong_store(job->buffers.o, s->dtype, r->o_row * s->D + d, o);
   }
 }
