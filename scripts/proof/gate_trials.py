@@ -10,6 +10,10 @@ the hot times of that variant's cases, and must end with 1 naming that case and 
 are left out: the delay is a launch of its own, which cannot be short enough for them. A trial whose delay could not be
 set to the wanted size does not count, and another takes its place.
 
+--in-launch FILE adds what scripts/proof/slowed_trials.py logged: slowdowns inside the launch, hot and cold, of shorter
+kernels and many at once. A slowed row counts as found when the gate calls it slower; what it truly costs was measured beside
+the gate, in turns with the same kernel.
+
 Several GPUs run trials side by side, one trial on one GPU. From --processes measured processes, or from a report of many
 (--evidence), `attnbench gate --selftest` draws thousands of gates, whose rates go into the same file (schema
 attnbench.table/1). A run that was cut short leaves FILE.trials, which --resume continues.
@@ -20,8 +24,10 @@ ended with.
 """
 import argparse
 import json
+import math
 import os
 import pathlib
+import statistics
 import sys
 import tempfile
 import threading
@@ -45,6 +51,7 @@ def parse_arguments():
     parser.add_argument("--gpus", default="0", metavar="A,B", help="numbers of the GPUs to use (default: 0)")
     parser.add_argument("--processes", type=int, default=28, metavar="N", help="processes to draw gates from; 0 draws none (default: 28)")
     parser.add_argument("--evidence", metavar="FILE", help="a report of many processes to draw from instead")
+    parser.add_argument("--in-launch", metavar="FILE", help="a log of scripts/proof/slowed_trials.py")
     parser.add_argument("--resume", metavar="FILE", help="continue from the FILE.trials of a run that was cut short")
     program.add_attnbench_option(parser)
     args = parser.parse_args()
@@ -227,6 +234,98 @@ def percent(ratio):
     return f"{100 * ratio:.3g} %"
 
 
+# ---- slowdowns inside the launch ----------------------------------------------------------------------------------
+
+SLOWER = ("regressed", "cycles")
+
+
+def chance_of_at_most(count, trials, share):
+    return sum(math.comb(trials, i) * share**i * (1 - share)**(trials - i) for i in range(count + 1))
+
+
+def share_where(low_enough):
+    """The share at which a monotonous test turns, to 1e-6."""
+    low, high = 0.0, 1.0
+    while high - low > 1e-6:
+        middle = (low + high) / 2
+        low, high = (middle, high) if low_enough(middle) else (low, middle)
+    return (low + high) / 2
+
+
+def exact_interval(count, trials):
+    """Clopper and Pearson's of 95 %."""
+    low = 0.0 if count == 0 else share_where(lambda p: 1 - chance_of_at_most(count - 1, trials, p) < 0.025)
+    high = 1.0 if count == trials else share_where(lambda p: chance_of_at_most(count, trials, p) > 0.025)
+    return f"{100 * low:.1f} to {100 * high:.1f} %"
+
+
+def read_in_launch(path):
+    """(trials, rows of slowed cells with what they cost, rows of untouched cells)."""
+    try:
+        trials = [json.loads(line) for line in pathlib.Path(path).read_text(encoding="utf-8").splitlines()]
+        slowed, untouched = [], []
+        for trial in trials:
+            truth = {(one["key"], f"slowed_{one['name']}"): one for one in trial["slowed"]}
+            for row in trial["rows"]:
+                cost = truth.get((row["key"], row["variant"]), {})
+                if not cost:
+                    untouched.append(row)
+                elif cost.get(row["mode"]):
+                    slowed.append({**row, "name": cost["name"], "true": cost[row["mode"]]["ratio"] - 1, "us": cost[row["mode"]]["us"]})
+    except OSError as error:
+        raise Failure(INPUT, f"{path}: cannot be read: {error.strerror}") from error
+    except (ValueError, KeyError, TypeError) as error:
+        raise Failure(INPUT, f"{path}: not a log of scripts/proof/slowed_trials.py") from error
+    return trials, slowed, untouched
+
+
+def is_found(row):
+    return row["verdict"] in SLOWER
+
+
+def counted(rows, of_what):
+    count = sum(map(is_found, rows))
+    return [f"{count} of {len(rows)}", f"{exact_interval(count, len(rows))}; {of_what}"]
+
+
+def in_launch_rows(trials, slowed, untouched):
+    if not slowed:
+        return []
+    rows = []
+    sizes = (f"{min(r['us'] for r in slowed):.3g} to {max(r['us'] for r in slowed):.3g} us, "
+             f"{len({(r['key'], r['name']) for r in slowed})} different cells")
+    for mode in ("hot", "cold"):
+        of_mode = [r for r in slowed if r["mode"] == mode]
+        above = [r for r in of_mode if r["true"] >= r["threshold_ratio"]]
+        below = [r for r in of_mode if r["true"] < r["threshold_ratio"] / 2]
+        if above:
+            rows.append([f"slowed inside the launch, {mode}, by the row's threshold or more: called slower", *counted(above, sizes)])
+        if below:
+            rows.append([f"slowed inside the launch, {mode}, by less than half of the threshold: called slower",
+                         *counted(below, "these may pass")])
+    off = sorted(abs((r["time_ratio"] or 1) - 1 - r["true"]) for r in slowed if r["mode"] == "hot")
+    rows += [["untouched rows of these gates: called slower", *counted(untouched, "beside slowed ones in the same processes")],
+             ["gates with such slowdowns: failed", f"{sum(t['exit_code'] == REGRESSION for t in trials)} of {len(trials)}",
+              f"{statistics.median(t['wall_s'] for t in trials):.1f} s in the median"],
+             ["what the gate says of a hot slowdown, against what was measured beside it", f"{percent(off[len(off) // 2])} off",
+              f"median; {percent(off[-1])} at most"]]
+    return rows
+
+
+def in_launch_table(slowed):
+    lines = []
+    for name in sorted({r["name"] for r in slowed}):
+        for mode in ("hot", "cold"):
+            rows = [r for r in slowed if r["name"] == name and r["mode"] == mode]
+            above = [r for r in rows if r["true"] >= r["threshold_ratio"]]
+            if rows:
+                lines.append([f"`{name}`", mode, f"{min(r['us'] for r in rows):.3g} to {max(r['us'] for r in rows):.3g}", len(rows),
+                              f"{100 * min(r['true'] for r in rows):.1f} to {100 * max(r['true'] for r in rows):.1f}",
+                              f"{sum(map(is_found, above))} of {len(above)}"])
+    right = [{"name": name, "align": "right"} for name in ("us", "slowdowns", "by %", "at the threshold or above: found")]
+    return {"title": "Slowdowns inside the launch, by variant", "columns": ["variant", "mode", *right], "rows": lines}
+
+
 def rate_rows(data):
     rows = []
     for suite in data["suites"]:
@@ -259,6 +358,17 @@ def case_table(data):
     return {"title": "Per case, drawn from the measured processes", "columns": ["variant", "case", "mode", *right], "rows": rows}
 
 
+def add_in_launch(out, path):
+    """What scripts/proof/slowed_trials.py logged, before the rows that are drawn."""
+    trials, slowed, untouched = read_in_launch(path)
+    out["rows"][2:2] = in_launch_rows(trials, slowed, untouched)
+    out["tables"].insert(0, in_launch_table(slowed))
+    out["in_launch"] = trials
+    out["notes"].append(f"Slowdowns inside the launch: {len(slowed)} rows of {len(trials)} gates, threshold "
+                        f"{trials[-1]['settings']['threshold_ratio']:.0%}; below 8 us the smallest difference that counts, "
+                        "0.1 us hot and 0.15 us cold, raises it.")
+
+
 def table(args, report, same, slowed, resumed, data):
     device, valid = report["device"], [r for r in slowed if counts(r)]
     walls = sorted(r["wall_s"] for r in same)
@@ -277,13 +387,15 @@ def table(args, report, same, slowed, resumed, data):
                        f"{data['method']['processes']} measured processes."),
            "columns": ["what", "result", "detail"], "rows": rows + ([] if data is None else rate_rows(data)),
            "trials": same + slowed}
-    out["notes"] = []
+    out["notes"], out["tables"] = [], []
     if len(valid) < len(slowed):
         out["notes"].append(f"Not counted, since the delay could not be calibrated on that case: {len(slowed) - len(valid)}.")
     if resumed > 0:
         out["notes"].append(f"Taken over from earlier runs of this script: {resumed} trials.")
     if data is not None:
         out["tables"], out["selftest"] = [case_table(data)], data
+    if args.in_launch is not None:
+        add_in_launch(out, args.in_launch)
     return out
 
 

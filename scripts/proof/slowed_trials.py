@@ -5,9 +5,10 @@
   scripts/proof/slowed_trials.py --object OBJECT --cells tests/slowed/cells.txt --log trials.jsonl --seconds 200
 
 A trial is one gate of some of the cells, `attnbench ab` of the object against itself: the base's copy never spins, and the
-candidate's spins for some SM clocks in most of them, in other cells and by other amounts in each trial. What that costs is measured beside it, hot
-and cold, in turns with the same kernel that does not spin. Every trial is a line of the log as soon as it ends, so that
-a run that is cut off loses one trial at most; a log that exists is added to. scripts/proof/gate_trials.py makes the table.
+candidate's spins for some SM clocks in most of them, in other cells and by other amounts in each trial. What that costs is
+measured beside it, hot and cold, in turns with the same kernel that does not spin. Every trial is a line of the log as soon
+as it ends, so that a run that is cut off loses one trial at most; a log that exists is added to.
+scripts/proof/gate_trials.py makes the table.
 
 --cells names a cell per line, KEY NAME; lines with # are comments.
 
@@ -42,6 +43,7 @@ def parse_arguments():
     parser.add_argument("--cells", required=True, metavar="FILE", help="the cells of every gate")
     parser.add_argument("--log", required=True, metavar="FILE", help="add every trial to this file")
     parser.add_argument("--seconds", type=float, default=200.0, metavar="S", help="begin no trial that would end later (default: 200)")
+    parser.add_argument("--trials", type=int, metavar="N", help="at most so many (default: as many as there is time for)")
     parser.add_argument("--size", type=int, default=10, metavar="N", help="cells of a trial (default: 10)")
     parser.add_argument("--share", type=float, default=0.7, metavar="X", help="of these that are slowed (default: 0.7)")
     parser.add_argument("--rounds", type=int, default=5, metavar="N", help="pairs of processes of a gate (default: 5)")
@@ -229,7 +231,8 @@ def main():
         for trial in earlier:
             learn(cells, trial)
         longest, number = 0.0, len(earlier)
-        while time.monotonic() - start + longest < args.seconds:
+        end = None if args.trials is None else number + args.trials
+        while number != end and time.monotonic() - start + longest < args.seconds:
             begun = time.monotonic()
             trial = {**try_once(bench, number), "device": report["device"]["name"], "driver": report["device"]["driver"],
                      "commit": report["tool"]["git_commit"]}
