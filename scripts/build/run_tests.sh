@@ -396,7 +396,9 @@ main() {
   fi
   mkdir -p "$LOGS"
   ATTN_PYTHON=$(scripts/build/setup.sh python)
-  export ATTN_PYTHON
+  ATTN_JSONSCHEMA=0
+  [ -z "$ATTN_PYTHON" ] || ! "$ATTN_PYTHON" -c 'import jsonschema' 2>/dev/null || ATTN_JSONSCHEMA=1
+  export ATTN_PYTHON ATTN_JSONSCHEMA
   case $level in
     lint) lint ;;
     check) check ;;

@@ -63,15 +63,24 @@ def placed(gain, low, high):
     return "above" if gain > high * (1 + AS_PREDICTED) else "as predicted"
 
 
-def held_against(prediction, us, below_us):
+def gain_over(row, below):
+    """How many times faster than the rung below. Where each was timed in turns with the reference, by these ratios: a clock
+    that was another one for the two rows is in both halves of a ratio."""
+    if speedup(row) and speedup(below):
+        return speedup(row) / speedup(below)
+    return hot_us(below) / hot_us(row)
+
+
+def held_against(prediction, row, below):
     """The measured gain in words, against what was predicted."""
-    words = [ratio(below_us / us)] if below_us else []
+    gain = gain_over(row, below) if below else None
+    words = [ratio(gain)] if below else []
     if isinstance(prediction, dict) and "us" in prediction:
-        words.append(f"{ratio(us / prediction['us'])} the predicted time")
-    elif isinstance(prediction, dict) and below_us:
-        words.append(f"{microseconds(abs(below_us - us))} us {'less' if us <= below_us else 'more'}")
-    elif prediction and below_us:
-        words.append(placed(below_us / us, *prediction))
+        words.append(f"{ratio(hot_us(row) / prediction['us'])} the predicted time")
+    elif isinstance(prediction, dict) and below:
+        words.append(f"{microseconds(abs(hot_us(below) - hot_us(row)))} us {'less' if gain >= 1 else 'more'}")
+    elif prediction and below:
+        words.append(placed(gain, *prediction))
     return ", ".join(words) or "-"
 
 
@@ -106,7 +115,7 @@ def rung_cells(reports, rung, sweep, row, below, prediction):
     name = f"`{rung['variant']}`"
     if row is None:
         return [name, predicted_text(prediction), "not measured", "-", "-", "-", "-", "-", "-"]
-    return [name, predicted_text(prediction), held_against(prediction, hot_us(row), hot_us(below) if below else None),
+    return [name, predicted_text(prediction), held_against(prediction, row, below),
             microseconds(hot_us(row)), significant(tflops(row)), roof_share(row), limit(row), against_reference(reports, sweep, row), sweep]
 
 
@@ -149,7 +158,8 @@ def section(reports, ladder):
 
 def blocks(reports, document):
     """The page's text under its title."""
-    intro = ("Each rung, its gain over the rung below as predicted and as measured (hot medians; within "
+    intro = ("Each rung, its gain over the rung below as predicted and as measured (by the two ratios to "
+             "the reference, or by hot medians where one has none; within "
              f"{percent(AS_PREDICTED)} of the range counts as predicted), the share of its roof, the worst finding or, "
              "without one, the roof that binds, and the reference's time over the rung's, timed in turns (above 1 the rung is "
              "faster). A gain across two runs shows by different names in the last column. Predictions come from the kernels' "
