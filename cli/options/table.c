@@ -135,10 +135,10 @@ static const struct option_row rows[] = {
      FLAGS(OPTION_RELAYED | OPTION_STAYS), .default_value = "auto",
      .help = "auto, cpu, cuda or cuda:N; auto takes a GPU when there is one"},
     {"Device", "--devices", "N,M|all", IN(RUN), TEXT(devices), .instead = "--device",
-     .help =
-         "measure with several GPUs at once: each takes the next case when it is done with one. A case's rows, their "
-         "rounds and references are of one GPU, which the rows name; one that fails for good leaves its cases to "
-         "the others"},
+     .help = "measure with several GPUs at once, by the numbers that --device cuda:N has: each takes the next case "
+             "when it is done with one. A case's rows, their "
+             "rounds and references are of one GPU, which the rows name; one that fails for good leaves its cases to "
+             "the others"},
     {"Device", "--gpu", "NAME", IN(PLAN), TEXT(gpu), .required_by = IN(PLAN), .choices = gpu_model_names,
      .help = "the GPU to plan for:"},
     {"Device", "--gpu", "NAME", IN(RUN), TEXT(gpu), .default_value = GPU_MODEL_DEFAULT, .choices = gpu_model_names,

@@ -115,6 +115,12 @@ static void put_cells(FILE *file, const struct report *report) {
   put_fact(file, "Cells", text);
 }
 
+static void put_cards(FILE *file, const struct report *report) {
+  char text[REPORT_CARDS_MAX];
+  report_cards(report, text);
+  put_fact(file, "Cards", text);
+}
+
 static void put_source(const struct page *page, FILE *file, size_t index) {
   const struct page_source *source = &page->source[index];
   const struct journal_data *journal = source->report->journal;
@@ -131,6 +137,7 @@ static void put_source(const struct page *page, FILE *file, size_t index) {
   }
   fputs("<dl>", file);
   if (journal->has_device) put_device(file, &journal->device);
+  put_cards(file, source->report);
   if (journal->has_device) put_clocks(file, source->report);
   put_program(file, &journal->run);
   put_sweep(file, &journal->run);

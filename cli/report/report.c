@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "cli/base/output.h"
+#include "cli/base/text.h"
 #include "cli/record/cards.h"
 #include "cli/record/event_overhead.h"
 #include "cli/report/fastest.h"
@@ -152,6 +153,17 @@ void report_free(struct report *report) {
   report->records = NULL;
   report->rows = NULL;
   report->row_count = 0;
+}
+
+void report_cards(const struct report *report, char out[REPORT_CARDS_MAX]) {
+  const struct journal_data *journal = report->journal;
+  out[0] = '\0';
+  for (size_t i = 0; i < journal->card_count; ++i) {
+    const char *uuid = journal->card[i].info.uuid;
+    size_t rows = 0;
+    for (size_t j = 0; j < report->row_count; ++j) rows += strcmp(report->records[j].card, uuid) == 0;
+    text_append(out, REPORT_CARDS_MAX, "%s%s: %zu %s", i > 0 ? ", " : "", uuid, rows, rows == 1 ? "row" : "rows");
+  }
 }
 
 /* ---- saving -------------------------------------------------------------------------------------------------- */

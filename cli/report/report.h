@@ -44,6 +44,10 @@ struct status report_build_with(const struct journal_data *journal, const struct
                                 const char *path, struct report *out);
 void report_free(struct report *);
 
+/* "GPU-1: 12 rows, GPU-2: 9 rows" of a run with --devices, "" of others. */
+enum { REPORT_CARDS_MAX = JOURNAL_CARDS_MAX * (RECORD_CARD_MAX + 16) };
+void report_cards(const struct report *, char out[REPORT_CARDS_MAX]);
+
 /* Each writes the whole report to an open stream; the caller checks ferror. */
 struct status report_write_json(const struct report *, FILE *);
 struct status report_write_csv(const struct report *, FILE *);

@@ -237,16 +237,9 @@ static void print_device(FILE *file, const char *lead, const struct device_info 
   text_wrap(file, lead, strlen(lead), text);
 }
 
-/* How many rows each card has. */
 static void print_cards(FILE *file, const struct report *report) {
-  const struct journal_data *journal = report->journal;
-  char text[PARAGRAPH_MAX] = "";
-  for (size_t i = 0; i < journal->card_count; ++i) {
-    const char *uuid = journal->card[i].info.uuid;
-    size_t rows = 0;
-    for (size_t j = 0; j < report->row_count; ++j) rows += strcmp(report->records[j].card, uuid) == 0;
-    text_append(text, sizeof text, "%s%s: %zu %s", i > 0 ? ", " : "", uuid, rows, rows == 1 ? "row" : "rows");
-  }
+  char text[REPORT_CARDS_MAX];
+  report_cards(report, text);
   if (text[0] != '\0') text_wrap(file, "cards     ", 10, text);
 }
 
