@@ -10,8 +10,8 @@
 
 enum { SWEEP_FORMAT = 1 };
 
-static const char *const top_keys[] = {"attnbench_sweep", "name",  "about",    "defaults", "shapes", "grid",
-                                       "variants",        "tuned", "baseline", "gate",     NULL};
+static const char *const top_keys[] = {"attnbench_sweep", "name",  "about",    "defaults", "shapes",  "grid",
+                                       "variants",        "tuned", "baseline", "gate",     "$schema", NULL};
 static const char *const tuned_keys[] = {"case", "variant", NULL};
 static const char *const baseline_keys[] = {"B", "H", NULL};
 

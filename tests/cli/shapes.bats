@@ -69,3 +69,36 @@ keys() { json "$TMP/p.json" '" ".join(sorted({r["key"] for r in d["results"]}))'
   attn compare "$TMP/j" "$TMP/j" --modes hot --json "$TMP/c.json"
   expect_json "$TMP/c.json" 'len(d["rows"]) == 2 and all("--shape B=1,2,H=1,S=8,D=8" in r["command"] and "--sweep" not in r["command"] for r in d["rows"])'
 }
+
+@test "the schema of sweeps takes every sweep that attnbench takes, and refuses what needs no arithmetic to refuse" {
+  need_jsonschema
+  python - <<'PY'
+import glob, json, jsonschema
+schema = json.load(open("results/sweep.schema.json"))
+validator = jsonschema.Draft202012Validator(schema)
+for path in glob.glob("shapes/*.json") + glob.glob("tests/data/sweeps/*.json") + ["kernels/example/sweep.json"]:
+    sweep = json.load(open(path))
+    assert validator.is_valid(sweep), (path, [error.message for error in validator.iter_errors(sweep)][:3])
+# What a schema cannot see: sums, products, names of variants, values that stand in another place, keys that stand twice.
+MEANING = {"baseline_no_match", "dup_key", "duplicate_case", "half_pair", "heads_not_multiple", "idle_pair", "missing_dimension",
+           "overflowing_product", "repeated_value", "too_many_cases", "no_tunables", "tunable_out_of_range", "tuned_no_case", "tuned_twice",
+           "tuned_unknown", "unknown_tunable", "unknown_variant", "escaped_nul", "lone_surrogate", "deep_nesting"}
+seen = 0
+for path in sorted(glob.glob("tests/data/bad/*.json")):
+    name = path.split("/")[-1][:-5]
+    try:
+        sweep = json.load(open(path, encoding="utf-8"))
+    except ValueError:
+        continue
+    if name not in MEANING:
+        assert not validator.is_valid(sweep), name
+        seen += 1
+assert seen >= 25, seen
+PY
+}
+
+@test "a sweep may name its schema, so that editors complete it" {
+  SWEEP=$(write_file named.json '{"$schema": "sweep.schema.json", "attnbench_sweep": 1, "name": "named", "shapes": [{"B": 1, "H": 1, "S": 8, "D": 8}]}')
+  attn plan --sweep "$SWEEP" --gpu l4 --variants scalar
+  expect_status 0
+}
