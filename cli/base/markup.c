@@ -119,3 +119,31 @@ struct status markup_markdown_file(FILE *file, void (*write)(const void *, FILE 
   free(text);
   return status_ok();
 }
+
+/* ---- annotations ----------------------------------------------------------------------------------------------- */
+
+/* '%' and line ends would change the message, ':' and ',' would end a property. */
+static void put_escaped(FILE *file, const char *text, const char *special) {
+  for (uint32_t c; (c = markup_next_char(&text)) != 0;) {
+    if (c < 0x80 && strchr(special, (int)c) != NULL) {
+      fprintf(file, "%%%02X", (unsigned)c);
+    } else {
+      markup_put_char(file, c);
+    }
+  }
+}
+
+void markup_annotation_text(FILE *file, const char *text) { put_escaped(file, text, "%\r\n"); }
+
+void markup_annotation_start(FILE *file, bool is_error, const char *path, const char *title) {
+  static const char property[] = "%\r\n:,";
+  fprintf(file, "::%s ", is_error ? "error" : "warning");
+  if (path[0] != '\0' && path[0] != '/' && path[0] != '-') {
+    fputs("file=", file);
+    put_escaped(file, path, property);
+    fputs(",line=1,", file);
+  }
+  fputs("title=", file);
+  put_escaped(file, title, property);
+  fputs("::", file);
+}

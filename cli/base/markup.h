@@ -1,7 +1,8 @@
-/* Texts of any origin in XML and in Markdown. */
+/* Texts of any origin in XML, in Markdown and in the annotations of a CI log. */
 #ifndef ATTNBENCH_CLI_BASE_MARKUP_H
 #define ATTNBENCH_CLI_BASE_MARKUP_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -27,5 +28,13 @@ void markup_xml_attribute(FILE *, const char *name, const char *value);
 void markup_markdown(FILE *, const char *text);
 /* What `write` writes of `data`, no more than GitHub shows. */
 struct status markup_markdown_file(FILE *, void (*write)(const void *data, FILE *), const void *data);
+
+/* GitHub shows ten annotations of a step and drops the others. */
+enum { MARKUP_ANNOTATIONS_MAX = 10 };
+/* Begins one, an error or a warning; what follows up to the end of the line is its text. `path` is the file that it
+ * stands beside in the diff view when that is in the repository: relative, else it is left out, as are "-" and
+ * "--shape". */
+void markup_annotation_start(FILE *, bool is_error, const char *path, const char *title);
+void markup_annotation_text(FILE *, const char *text);
 
 #endif

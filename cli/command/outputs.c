@@ -21,7 +21,8 @@ static const struct report_output {
                       {offsetof(struct options, gbench), report_write_gbench, false},
                       {offsetof(struct options, html), page_write_report, false},
                       {offsetof(struct options, markdown), report_write_markdown, true},
-                      {offsetof(struct options, junit), report_write_junit, true}};
+                      {offsetof(struct options, junit), report_write_junit, true},
+                      {offsetof(struct options, annotations), report_write_annotations, true}};
 enum { REPORT_OUTPUTS = sizeof report_outputs / sizeof *report_outputs };
 
 static const struct compare_output {

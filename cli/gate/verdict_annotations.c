@@ -3,35 +3,10 @@
 
 #include "cli/gate/sinks.h"
 
-/* GitHub shows ten annotations of a step and drops the others. */
-enum { ANNOTATIONS_MAX = 10 };
+static void put_data(FILE *file, const char *text) { markup_annotation_text(file, text); }
 
-/* '%' and line ends would change the message, ':' and ',' would end a property. */
-static void put_escaped(FILE *file, const char *text, const char *special) {
-  for (uint32_t c; (c = markup_next_char(&text)) != 0;) {
-    if (c < 0x80 && strchr(special, (int)c) != NULL) {
-      fprintf(file, "%%%02X", (unsigned)c);
-    } else {
-      markup_put_char(file, c);
-    }
-  }
-}
-
-static void put_data(FILE *file, const char *text) { put_escaped(file, text, "%\r\n"); }
-static void put_property(FILE *file, const char *text) { put_escaped(file, text, "%\r\n:,"); }
-
-/* The file is named so that the annotation stands in the diff view when the sweep is in the repository. */
 static void put_start(FILE *file, const struct compare *compare, bool fails, const char *title) {
-  const char *sweep = compare->now->run.sweep_path;
-  fprintf(file, "::%s ", fails ? "error" : "warning");
-  if (sweep[0] != '\0' && sweep[0] != '/') {
-    fputs("file=", file);
-    put_property(file, sweep);
-    fputs(",line=1,", file);
-  }
-  fputs("title=", file);
-  put_property(file, title);
-  fputs("::", file);
+  markup_annotation_start(file, fails, compare->now->run.sweep_path, title);
 }
 
 static void put_difference(FILE *file, const struct compare *compare, const struct compare_difference *difference) {
@@ -97,7 +72,8 @@ static void put_outcome(FILE *file, const struct compare *compare) {
 }
 
 struct status verdict_annotations_write(const struct compare *compare, FILE *file) {
-  const size_t all = count_all(compare), most = all > ANNOTATIONS_MAX ? ANNOTATIONS_MAX - 1 : ANNOTATIONS_MAX;
+  const size_t all = count_all(compare),
+               most = all > MARKUP_ANNOTATIONS_MAX ? MARKUP_ANNOTATIONS_MAX - 1 : MARKUP_ANNOTATIONS_MAX;
   size_t shown = 0;
   for (size_t i = 0; i < compare->difference_count && shown < most; ++i) {
     if (!compare->difference[i].fatal) continue;

@@ -56,6 +56,7 @@ struct status report_write_text(const struct report *, FILE *);
 struct status report_write_gbench(const struct report *, FILE *);
 /* For a CI: a test case per row, and a table of the rows. */
 struct status report_write_junit(const struct report *, FILE *);
+struct status report_write_annotations(const struct report *, FILE *); /* GitHub workflow commands, at most 10 */
 struct status report_write_markdown(const struct report *, FILE *);
 
 /* The reverse of report_write_json: the measured facts of a report, from which everything derived is derived again;

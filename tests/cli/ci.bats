@@ -1,11 +1,14 @@
-# A plain run for a CI: JUnit XML and Markdown of its rows.
+# A plain run for a CI: JUnit XML, Markdown and annotations of its rows.
 load helper
 
-@test "a run and its journal give JUnit and Markdown of every row, and a failure is one" {
+@test "a run and its journal give JUnit and Markdown of every row, and annotations of those that failed" {
   attn_faulty --sweep tests/data/sweeps/tiny.json --device cpu --check-only --variants cpu_flash,fault_skip_head,serial --quiet \
-    --journal "$TMP/j" --junit "$TMP/r.xml" --markdown "$TMP/r.md"
+    --journal "$TMP/j" --junit "$TMP/r.xml" --markdown "$TMP/r.md" --annotations "$TMP/r.txt"
   expect_status 3
-  attn report "$TMP/j" --quiet --junit "$TMP/2.xml" --markdown -
+  attn report "$TMP/j" --quiet --junit "$TMP/2.xml" --markdown - --annotations "$TMP/2.txt"
+  cmp "$TMP/r.txt" "$TMP/2.txt"
+  [ "$(grep -c '^::error file=tests/data/sweeps/tiny.json,line=1,title=attnbench%3A wrong::B1.*fault_skip_head: ' "$TMP/r.txt")" = 2 ] || fail "$(cat "$TMP/r.txt")"
+  [ "$(wc -l <"$TMP/r.txt")" = 2 ] || fail "$(cat "$TMP/r.txt")"
   cmp "$TMP/r.xml" "$TMP/2.xml"
   cmp "$TMP/r.md" "$OUT"
   python - "$TMP/r.xml" <<'PY'
@@ -28,7 +31,8 @@ PY
 @test "a run that did not come to its end is an error, whatever its rows are" {
   attn --sweep tests/data/sweeps/tiny.json --device cpu --quick --variants cpu_flash --quiet --journal "$TMP/j"
   head -n 4 "$TMP/j" >"$TMP/cut"
-  attn report "$TMP/cut" --quiet --junit "$TMP/r.xml" --markdown "$TMP/r.md"
+  attn report "$TMP/cut" --quiet --junit "$TMP/r.xml" --markdown "$TMP/r.md" --annotations "$TMP/r.txt"
+  grep -q 'title=attnbench%3A incomplete::[01] of 2 cells' "$TMP/r.txt" || fail "$(cat "$TMP/r.txt")"
   grep -q '<error type="incomplete" message="[01] of 2 cells' "$TMP/r.xml" || fail "$(cat "$TMP/r.xml")"
   grep -q '^\*\*attnbench failed\*\*$' "$TMP/r.md" || fail "$(cat "$TMP/r.md")"
 }
@@ -41,4 +45,13 @@ PY
     --junit "$TMP/c.xml" --markdown "$TMP/c.md"
   grep -q '<testsuites name="attnbench gate"' "$TMP/c.xml" || fail "no comparison"
   grep -q 'attnbench gate' "$TMP/c.md"
+}
+
+@test "annotations are at most ten, and the last counts the rest" {
+  "$ATTNBENCH" --shape B=1,2,3,H=1,2,4,8,S=8,D=8 --device cpu --check-only --variants cpu_ref --quiet --journal "$TMP/j"
+  sed 's/"status":"ok"/"status":"error"/; s/"reason":null/"reason":"said: 50 %\\nand more"/' "$TMP/j" >"$TMP/failed"
+  attn report "$TMP/failed" --annotations -
+  [ "$(grep -c '^::error title=' "$OUT")" = 9 ] || fail "$(cat "$OUT")"
+  expect_out 'said: 50 %25%0Aand more'
+  [ "$(tail -n 1 "$OUT")" = '::error title=attnbench::and 4 more of 12 rows failed' ] || fail "$(cat "$OUT")"
 }
