@@ -183,3 +183,9 @@ for r in d["results"]:
   capture timeout 60 "$ATTN_PYTHON" tests/page_in_browser.py "$browser" "$TMP/gpu.html" "$TMP/both.html"
   expect_status 0
 }
+
+@test "auto is not the fastest of a case beside the variant that it picked: that is one kernel measured twice" {
+  attn report results/h200/kinds.journal --html "$TMP/kinds.html" --quiet
+  [ "$(grep -o 'mark-fastest">' "$TMP/kinds.html" | wc -l)" -eq 4 ] || fail "not one mark per case"
+  ! grep '>auto' "$TMP/kinds.html" | grep -q 'mark-fastest">' || fail "auto is marked"
+}
