@@ -73,12 +73,15 @@ static void find_best(struct merge *merge) {
   for (size_t i = 0; i < merge->row_count; ++i) {
     struct merge_row *row = &merge->rows[i];
     double best_us = NAN;
-    size_t first = i;
+    size_t first = i, timed = 0;
     while (first > 0 && merge->rows[first - 1].case_number == row->case_number) --first;
     for (size_t j = first; j < merge->row_count && merge->rows[j].case_number == row->case_number; ++j) {
-      if (comparable(row, &merge->rows[j])) best_us = fmin(best_us, merge->rows[j].us[TIME_HOT]);
+      if (!comparable(row, &merge->rows[j])) continue;
+      best_us = fmin(best_us, merge->rows[j].us[TIME_HOT]);
+      timed += isfinite(merge->rows[j].us[TIME_HOT]);
     }
     row->best_ratio = row->us[TIME_HOT] / best_us;
+    row->is_fastest = timed > 1 && row->best_ratio <= 1;
   }
 }
 

@@ -50,13 +50,19 @@ static void cell_error(const void *row, char out[TEXT_CELL_MAX]) {
   units_format_exponent(check->done ? check->compare.max_abs_error : (double)NAN, out);
 }
 
+/* The rows of a case stand under its key. The fastest is marked, and what failed. */
+static enum text_tone tone_of(const void *row) {
+  if (cell_status_exit_code(record_of(row)->status) != EXIT_CODE_OK) return TEXT_BAD;
+  return row_of(row)->is_fastest ? TEXT_BEST : TEXT_PLAIN;
+}
+
 /* The device is the last column, so that it can be left out. */
 static const struct text_column columns[] = {
-    {"case", "", true, 0, 24, cell_key},           {"variant", "", true, 0, 12, cell_variant},
-    {"source", "", false, 0, 0, cell_source},      {"status", "", true, 0, 0, cell_status_text},
-    {"hot", "us", false, 0, 0, cell_hot},          {"cold", "us", false, 2, 0, cell_cold},
-    {"rate", "TFLOP/s", false, 1, 0, cell_rate},   {"hot", "x best", false, 0, 0, cell_ratio},
-    {"error", "max abs", false, 3, 0, cell_error}, {"device", "", true, 0, 12, cell_device},
+    {"variant", "", true, 0, 12, cell_variant},   {"source", "", false, 0, 0, cell_source},
+    {"status", "", true, 0, 0, cell_status_text}, {"hot", "us", false, 0, 0, cell_hot},
+    {"cold", "us", false, 2, 0, cell_cold},       {"rate", "TFLOP/s", false, 1, 0, cell_rate},
+    {"hot", "x best", false, 0, 0, cell_ratio},   {"error", "max abs", false, 3, 0, cell_error},
+    {"device", "", true, 0, 12, cell_device},
 };
 enum { COLUMN_COUNT = sizeof columns / sizeof *columns };
 
@@ -116,8 +122,12 @@ struct status merge_text_write(const struct merge *merge, FILE *file) {
   for (size_t i = 0; i < merge->source_count; ++i) print_source(file, merge, i);
   fputc('\n', file);
   const size_t column_count = merge->mixed_devices ? COLUMN_COUNT : COLUMN_COUNT - 1;
-  const struct text_table table = {
-      .columns = columns, .column_count = column_count, .rows = rows, .row_count = merge->row_count};
+  const struct text_table table = {.columns = columns,
+                                   .column_count = column_count,
+                                   .rows = rows,
+                                   .row_count = merge->row_count,
+                                   .group = cell_key,
+                                   .tone = tone_of};
   const struct text_fit fit = text_table_write(file, &table);
   fprintf(file, "x best = hot median over the smallest of its case%s\n",
           merge->mixed_devices ? " on the same device; times of unlike devices are not compared" : "");

@@ -49,14 +49,14 @@ for r in d["results"]:
   expect_out_matches "^source 1 +.*a.json: attnbench [0-9.]+; sweep tiny; "
   expect_out_matches "threads; seed 1" # a long CPU name pushes it to the next line
   expect_out_matches "^source 2 +.*b.json: sdpa_baseline 2.9; sweep tiny"
-  awk '/^B1/ { print $1, $2, $3, $5, $8 }' "$OUT" >"$TMP/rows"
+  awk '/^B1/ { key = $0; next } key == "" || !/^[ >!] / { next } { mark = substr($0, 1, 1); $0 = substr($0, 2) } { print key, $1, $2, $4, $7 mark }' "$OUT" >"$TMP/rows"
   diff "$TMP/rows" - <<'ROWS' || fail "rows"
-B1.H2.Hkv2.Sq65.Skv65.D64.f16.full cpu_flash 1 20.00 2.00
-B1.H2.Hkv2.Sq65.Skv65.D64.f16.full cpu_ref 1 50.00 5.00
-B1.H2.Hkv2.Sq65.Skv65.D64.f16.full sdpa_flash 2 10.00 1.00
-B1.H2.Hkv2.Sq65.Skv65.D64.f16.causal cpu_flash 1 20.00 2.00
-B1.H2.Hkv2.Sq65.Skv65.D64.f16.causal cpu_ref 1 50.00 5.00
-B1.H2.Hkv2.Sq65.Skv65.D64.f16.causal sdpa_flash 2 10.00 1.00
+B1.H2.Hkv2.Sq65.Skv65.D64.f16.full cpu_flash 1 20.00 2.00 
+B1.H2.Hkv2.Sq65.Skv65.D64.f16.full cpu_ref 1 50.00 5.00 
+B1.H2.Hkv2.Sq65.Skv65.D64.f16.full sdpa_flash 2 10.00 1.00>
+B1.H2.Hkv2.Sq65.Skv65.D64.f16.causal cpu_flash 1 20.00 2.00 
+B1.H2.Hkv2.Sq65.Skv65.D64.f16.causal cpu_ref 1 50.00 5.00 
+B1.H2.Hkv2.Sq65.Skv65.D64.f16.causal sdpa_flash 2 10.00 1.00>
 ROWS
 }
 
@@ -64,7 +64,8 @@ ROWS
   edit b c 'd["results"] = d["results"][1:]; d["run"]["cells"] = 1; r = d["results"][0]; r["key"] = "B9.H9.Hkv9.Sq9.Skv9.D64.f16.full"; r["shape"].update(B=9, Hq=9, Hkv=9, Sq=9, Skv=9, causal=False)'
   attn report "$TMP/a.json" "$TMP/b.json" "$TMP/c.json"
   expect_status 0
-  [ "$(grep -c '^B1' "$OUT")" -eq 6 ] && [ "$(grep -c '^B9.* 3 ' "$OUT")" -eq 1 ] || fail "rows"
+  [ "$(grep -c '^B[19]' "$OUT")" -eq 3 ] && [ "$(grep -c '^[ >] [a-z].* ok ' "$OUT")" -eq 7 ] || fail "rows"
+  grep -A 1 '^B9' "$OUT" | grep -q ' sdpa_flash  *3 ' || fail "the third report's case"
 }
 
 @test "one file is shown as the report that it is, whatever its kind; a journal can be among reports" {
