@@ -530,9 +530,7 @@ bool fields_add(cJSON *object, const char *key, bool known, const struct field *
 
 char *fields_to_line(const struct field *fields, const void *base) {
   cJSON *object = cJSON_CreateObject();
-  char *line = fields_write(object, fields, base) ? cJSON_PrintUnformatted(object) : NULL;
-  cJSON_Delete(object);
-  return line;
+  return json_text(object, fields_write(object, fields, base), false);
 }
 
 /* The keys that an object of a table may have. */

@@ -550,11 +550,24 @@ void json_add_uint(cJSON *object, const char *key, uint64_t value) {
   cJSON_AddRawToObject(object, key, number);
 }
 
+static bool is_refused; /* an allocation of a document */
+
+static void *allocate(size_t bytes) {
+  void *allocated = malloc(bytes);
+  if (allocated == NULL) is_refused = true;
+  return allocated;
+}
+
+/* Before cJSON allocates anything. */
+__attribute__((constructor)) static void watch_allocations(void) {
+  cJSON_InitHooks(&(cJSON_Hooks){.malloc_fn = allocate, .free_fn = free});
+}
+
 /* Copies `value` with each malformed byte replaced by U+FFFD. NULL when out of memory. */
 static char *repaired_utf8(const char *value) {
   static const char replacement[] = "\xef\xbf\xbd";
   const size_t length = strlen(value);
-  char *copy = malloc(3 * length + 1);
+  char *copy = allocate(3 * length + 1);
   size_t used = 0;
   if (!copy) return NULL;
   for (size_t at = 0; at < length;) {
@@ -568,12 +581,12 @@ static char *repaired_utf8(const char *value) {
 }
 
 void json_add_string(cJSON *object, const char *key, const char *value) {
-  char *text = value ? repaired_utf8(value) : NULL;
-  if (text) {
-    cJSON_AddStringToObject(object, key, text);
-  } else {
+  if (value == NULL) {
     cJSON_AddNullToObject(object, key);
+    return;
   }
+  char *text = repaired_utf8(value);
+  if (text != NULL) cJSON_AddStringToObject(object, key, text);
   free(text);
 }
 
@@ -586,9 +599,15 @@ cJSON *json_add_element(cJSON *array) {
   return NULL;
 }
 
-struct status json_write(cJSON *root, bool is_whole, const char *what, FILE *file) {
-  char *text = root != NULL && is_whole ? cJSON_Print(root) : NULL;
+char *json_text(cJSON *root, bool is_whole, bool indented) {
+  char *text = NULL;
+  if (root != NULL && is_whole && !is_refused) text = indented ? cJSON_Print(root) : cJSON_PrintUnformatted(root);
   cJSON_Delete(root);
+  return text;
+}
+
+struct status json_write(cJSON *root, bool is_whole, const char *what, FILE *file) {
+  char *text = json_text(root, is_whole, true);
   if (text == NULL) return status_make(STATUS_MEMORY, "no memory for %s", what);
   fputs(text, file);
   fputc('\n', file);

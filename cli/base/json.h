@@ -86,6 +86,9 @@ void json_add_bool(cJSON *object, const char *key, bool value);
 cJSON *json_add_element(cJSON *array);
 /* Shortest decimal text of a finite double that reads back to it; locale-independent. */
 void json_format_number(double value, char out[32]);
+/* The document as text, which is the caller's; frees the document. NULL when it may not be whole: is_whole is false,
+ * or an allocation of any document was refused in this process, since cJSON leaves out what it has no memory for. */
+char *json_text(cJSON *root, bool is_whole, bool indented);
 /* Writes the document and a newline, and frees it. STATUS_MEMORY, naming `what`, when it is not whole (is_whole
  * false) or does not print; nothing is written then. */
 struct status json_write(cJSON *root, bool is_whole, const char *what, FILE *file);

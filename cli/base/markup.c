@@ -111,7 +111,7 @@ struct status markup_markdown_file(FILE *file, void (*write)(const void *, FILE 
   if (memory == NULL) return status_make(STATUS_MEMORY, "no memory for the Markdown summary");
   write(data, memory);
   const bool failed = ferror(memory) != 0;
-  if (fclose(memory) != 0 || failed) {
+  if (fclose(memory) != 0 || failed || text == NULL) {
     free(text);
     return status_make(STATUS_MEMORY, "no memory for the Markdown summary");
   }

@@ -10,12 +10,20 @@ int stats_order(const void *left, const void *right) {
   return (a > b) - (a < b);
 }
 
-static double *sorted_copy(const double *samples, size_t n) {
-  double *copy = n <= SIZE_MAX / sizeof *copy ? malloc(n * sizeof *copy) : NULL;
+enum { FEW = 4096 };
+
+/* A verdict must not depend on whether there is memory: what a measurement takes is sorted in `few`, without asking
+ * for any. Freed with release unless NULL. */
+static double *sorted_copy(const double *samples, size_t n, double few[FEW]) {
+  double *copy = n <= FEW ? few : n <= SIZE_MAX / sizeof *copy ? malloc(n * sizeof *copy) : NULL;
   if (copy == NULL) return NULL;
   memcpy(copy, samples, n * sizeof *copy);
   qsort(copy, n, sizeof *copy, stats_order);
   return copy;
+}
+
+static void release(double *sorted, const double few[FEW]) {
+  if (sorted != few) free(sorted);
 }
 
 static double quantile(const double *sorted, size_t n, double p) {
@@ -62,7 +70,7 @@ static double deviation(double *sorted, size_t n, double median) {
 
 struct stats stats_of(const double *samples, size_t n) {
   struct stats s = {(uint32_t)n, NAN, NAN, NAN, NAN, NAN, NAN, NAN, NAN, NAN};
-  double *sorted = n == 0 ? NULL : sorted_copy(samples, n);
+  double few[FEW], *sorted = n == 0 ? NULL : sorted_copy(samples, n, few);
   if (sorted == NULL) return s;
   const size_t rank = interval_rank(n);
   s.min = sorted[0];
@@ -74,7 +82,7 @@ struct stats stats_of(const double *samples, size_t n) {
   s.ci_low = sorted[rank];
   s.ci_high = sorted[n - 1 - rank];
   s.mad = deviation(sorted, n, s.median);
-  free(sorted);
+  release(sorted, few);
   return s;
 }
 
@@ -83,10 +91,10 @@ double stats_relative_half_width(const struct stats *s) {
 }
 
 double stats_median(const double *samples, size_t n) {
-  double *sorted = n == 0 ? NULL : sorted_copy(samples, n);
+  double few[FEW], *sorted = n == 0 ? NULL : sorted_copy(samples, n, few);
   if (sorted == NULL) return NAN;
   const double median = quantile(sorted, n, 0.5);
-  free(sorted);
+  release(sorted, few);
   return median;
 }
 

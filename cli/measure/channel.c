@@ -45,21 +45,26 @@ static struct status make_pipe(int fds[2]) {
   return status_make(STATUS_INTERNAL, "cannot make a pipe for the worker: %s", strerror(errno));
 }
 
+/* 0, or an error: the list of actions is allocated. */
+static int add_streams(posix_spawn_file_actions_t *actions, int request_read, int reply_write) {
+  int error = posix_spawn_file_actions_adddup2(actions, request_read, CHANNEL_REQUEST_FD);
+  if (error == 0) error = posix_spawn_file_actions_adddup2(actions, reply_write, CHANNEL_REPLY_FD);
+  /* What a kernel or a loaded object prints must not get among a report on stdout. */
+  return error != 0 ? error : posix_spawn_file_actions_adddup2(actions, STDERR_FILENO, STDOUT_FILENO);
+}
+
 static int spawn(char *const *argv, int request_read, int reply_write, pid_t *pid) {
   posix_spawn_file_actions_t actions;
   posix_spawnattr_t attributes;
   posix_spawn_file_actions_init(&actions);
-  posix_spawn_file_actions_adddup2(&actions, request_read, CHANNEL_REQUEST_FD);
-  posix_spawn_file_actions_adddup2(&actions, reply_write, CHANNEL_REPLY_FD);
-  /* What a kernel or a loaded object prints must not get among a report on stdout. */
-  posix_spawn_file_actions_adddup2(&actions, STDERR_FILENO, STDOUT_FILENO);
+  int error = add_streams(&actions, request_read, reply_write);
   posix_spawnattr_init(&attributes);
   sigset_t none;
   sigemptyset(&none);
   posix_spawnattr_setsigmask(&attributes, &none);
   posix_spawnattr_setflags(&attributes,
                            POSIX_SPAWN_SETPGROUP | POSIX_SPAWN_SETSIGMASK); /* Ctrl-C reaches the parent only */
-  const int error = posix_spawn(pid, "/proc/self/exe", &actions, &attributes, argv, environ);
+  if (error == 0) error = posix_spawn(pid, "/proc/self/exe", &actions, &attributes, argv, environ);
   posix_spawnattr_destroy(&attributes);
   posix_spawn_file_actions_destroy(&actions);
   return error;

@@ -206,6 +206,19 @@ static bool is_at_reference(const struct channel_answer *answer) {
          memcmp(answer->line, text, sizeof text - 1) == 0;
 }
 
+static bool is_failure(const struct channel_answer *answer) {
+  static const char text[] = WORKER_FAILED;
+  return answer->length >= sizeof text - 1 && memcmp(answer->line, text, sizeof text - 1) == 0;
+}
+
+/* The worker could not say more than why, and ends. */
+static struct status lose_failed(struct supervisor *s, const struct cell_request *request,
+                                 const struct channel_answer *answer, struct record *out) {
+  const struct status failure = take_failure(answer->line, answer->length);
+  channel_end(&s->channel, patience_s, NULL);
+  return record_lost(s, request, CELL_error, failure.text, out);
+}
+
 static struct status receive_cell(struct supervisor *s, struct channel_answer *answer) {
   TRY(channel_receive(&s->channel, s->cell_timeout_s, answer));
   if (s->at_reference || !is_at_reference(answer)) return status_ok();
@@ -218,6 +231,7 @@ static struct status ask_cell(struct supervisor *s, const struct cell_request *r
   s->at_reference = false;
   if (channel_send(&s->channel, request, sizeof *request)) TRY(receive_cell(s, &answer));
   if (answer.result != CHANNEL_LINE) return lose_cell(s, request, answer.result, out);
+  if (is_failure(&answer)) return lose_failed(s, request, &answer, out);
   const struct status status = read_answer(request, &answer, out);
   if (status.code == STATUS_INPUT) return lose_unreadable(s, request, out);
   TRY(status);

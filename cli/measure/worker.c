@@ -64,13 +64,16 @@ static bool receive_request(struct cell_request *request) {
   return true;
 }
 
+/* Written without cJSON, since it may tell that there is no memory. */
 static struct status send_failure(const struct status *failure) {
-  cJSON *root = cJSON_CreateObject(), *failed = cJSON_AddObjectToObject(root, "failed");
-  json_add_uint(failed, "code", failure->code);
-  json_add_string(failed, "text", failure->text);
-  char *line = cJSON_PrintUnformatted(root);
-  cJSON_Delete(root);
-  return send_line(line);
+  char line[2 * STATUS_TEXT_MAX + 64];
+  int length = snprintf(line, sizeof line, WORKER_FAILED "{\"code\":%d,\"text\":\"", (int)failure->code);
+  for (const char *at = failure->text; *at != '\0'; ++at) {
+    if (*at == '"' || *at == '\\') line[length++] = '\\';
+    line[length++] = *at;
+  }
+  length += snprintf(line + length, sizeof line - (size_t)length, "\"}}\n");
+  return output_write_all(CHANNEL_REPLY_FD, "the pipe to the parent process", line, (size_t)length);
 }
 
 static struct status send_hello(struct device *device) {
@@ -311,6 +314,7 @@ static struct status serve(struct worker *worker) {
     struct record record = {.status = CELL_error};
     const struct status cell = do_cell(worker, &request, &record);
     status = send_line(record_to_line(&record));
+    if (status.code == STATUS_MEMORY) send_failure(&status);
     numbers_drop();
     if (status_failed(&cell)) return cell;
   }
@@ -333,6 +337,7 @@ struct status worker_main(const char *device_spec, const char *const *objects, s
     return status;
   }
   status = send_hello(worker.device);
+  if (status.code == STATUS_MEMORY) send_failure(&status);
   if (!status_failed(&status)) status = serve(&worker);
   close_case(&worker);
   if (worker.in_sweep_range) device_range_pop(worker.device);
@@ -365,9 +370,7 @@ struct status worker_describe(const char *const *objects, size_t object_count) {
   for (size_t i = built_in; i < variant_count() && ok; ++i) {
     ok = describe_variant(json_add_element(variants), variant_at(i));
   }
-  char *line = ok ? cJSON_PrintUnformatted(root) : NULL;
-  cJSON_Delete(root);
-  return send_line(line);
+  return send_line(json_text(root, ok, false));
 }
 
 /* ---- the timer's self-test ----------------------------------------------------------------------------------- */

@@ -1,7 +1,8 @@
 /* The worker process: owns the device, does one cell after another. The parent writes struct cell_request to the
  * request pipe (both are the same binary, so the struct's bytes are the message) and reads one line per answer from
  * the reply pipe: first its greeting (hello_to_line), then one record per request (record_to_line). A worker
- * that answered a cell with a device failure exits; end of file on the request pipe ends it normally. */
+ * that answered a cell with a device failure, or with a failure of its own, exits; end of file on the request pipe
+ * ends it normally. */
 #ifndef ATTNBENCH_CLI_MEASURE_WORKER_H
 #define ATTNBENCH_CLI_MEASURE_WORKER_H
 
@@ -42,6 +43,8 @@ struct status hello_failure(const cJSON *line);
 /* What a worker says before it runs the reference beside a cell: whatever it says next, or fails to, may be the
  * reference's doing. */
 #define WORKER_AT_REFERENCE "{\"at\":\"reference\"}"
+/* What a line begins with that is a failure (hello_failure): the first one, or the last in place of a record. */
+#define WORKER_FAILED "{\"failed\":"
 
 /* Runs until the request pipe ends. device_spec as for device_open; objects are opened first (plugin_load). When an
  * object or the device cannot be opened, the first line reports that (hello_failure) and the failure is returned. */

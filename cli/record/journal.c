@@ -174,9 +174,7 @@ static char *selection_text(const struct selection *selection) {
   bool is_whole = list != NULL;
   for (size_t i = 0; i < selection->count && is_whole; ++i)
     is_whole = cJSON_AddItemToArray(list, cJSON_CreateString(selection->name[i]));
-  char *text = is_whole ? cJSON_PrintUnformatted(list) : NULL;
-  cJSON_Delete(list);
-  return text;
+  return json_text(list, is_whole, false);
 }
 
 struct status journal_selection(struct journal *journal, const struct selection *selection) {

@@ -125,10 +125,11 @@ static void append_winner(const struct winners *winners, size_t index, char out[
               strcmp(least, most) != 0 ? most : "", strcmp(least, most) != 0 ? "x" : "", winner->reference);
 }
 
-void fastest_text(const struct report *report, char out[FASTEST_TEXT_MAX]) {
+struct status fastest_text(const struct report *report, char out[FASTEST_TEXT_MAX]) {
   struct winners winners = {.item = calloc(report->row_count + 1, sizeof *winners.item)};
   out[0] = '\0';
-  if (winners.item == NULL) return;
+  if (winners.item == NULL)
+    return status_make(STATUS_MEMORY, "no memory for the winners of %zu rows", report->row_count);
   for (size_t i = 0; i < report->row_count; ++i) {
     if (!report->rows[i].is_fastest) continue;
     ++winners.cases;
@@ -137,4 +138,5 @@ void fastest_text(const struct report *report, char out[FASTEST_TEXT_MAX]) {
   qsort(winners.item, winners.count, sizeof *winners.item, more_wins_first);
   for (size_t i = 0; i < winners.count; ++i) append_winner(&winners, i, out);
   free(winners.item);
+  return status_ok();
 }

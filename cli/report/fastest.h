@@ -11,6 +11,6 @@ void fastest_mark(struct report *);
 enum { FASTEST_TEXT_MAX = 512 };
 /* "fastest: wgmma in 30 of 36 cases, 1.02x to 1.80x as fast as cudnn; cudnn in 6": the winners by how many cases they
  * win. "" when no case has two rows to choose from. */
-void fastest_text(const struct report *, char out[FASTEST_TEXT_MAX]);
+struct status fastest_text(const struct report *, char out[FASTEST_TEXT_MAX]);
 
 #endif

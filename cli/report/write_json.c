@@ -328,9 +328,7 @@ static void write_indented(const char *text, FILE *file) {
 
 static char *result_text(const struct report_row *row) {
   cJSON *result = cJSON_CreateObject();
-  char *text = result != NULL && add_result(result, row) ? cJSON_Print(result) : NULL;
-  cJSON_Delete(result);
-  return text;
+  return json_text(result, result != NULL && add_result(result, row), true);
 }
 
 /* Behind the opening of the empty list of results; NULL: it is not there. No text in the file has a raw line end. */
@@ -365,8 +363,7 @@ static bool write_around(const char *text, const struct report *report, FILE *fi
 
 struct status report_write_json(const struct report *report, FILE *file) {
   cJSON *root = cJSON_CreateObject();
-  char *text = root != NULL && add_report(root, report) ? cJSON_Print(root) : NULL;
-  cJSON_Delete(root);
+  char *text = json_text(root, root != NULL && add_report(root, report), true);
   const bool ok = text != NULL && write_around(text, report, file);
   free(text);
   return ok ? status_ok() : status_make(STATUS_MEMORY, "no memory for a report");

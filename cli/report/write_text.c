@@ -604,12 +604,12 @@ static void print_scaling(FILE *file, const struct report *report, const void **
   }
 }
 
-static void print_summary(FILE *file, const struct report *report) {
+static struct status print_summary(FILE *file, const struct report *report) {
   const struct journal_data *journal = report->journal;
   char wall[UNITS_TEXT_MAX], gpu[UNITS_TEXT_MAX], fastest[FASTEST_TEXT_MAX];
   double gpu_s = 0;
   const char *separator = ":";
-  fastest_text(report, fastest);
+  TRY(fastest_text(report, fastest));
   fputc('\n', file);
   if (fastest[0] != '\0') text_wrap(file, "", 0, fastest);
   fprintf(file, "%zu of %" PRIu64 " cells", report->row_count, journal->run.cell_count);
@@ -626,6 +626,7 @@ static void print_summary(FILE *file, const struct report *report) {
   if (journal->wall_s > 0)
     fprintf(file, "; %s s wall, %s s of %s %s work", wall, gpu, journal->card_count > 1 ? "all cards'" : "it", what);
   fputc('\n', file);
+  return status_ok();
 }
 
 /* Is there a case with several rows? Then cases head their rows. */
@@ -655,7 +656,7 @@ struct status report_write_text(const struct report *report, FILE *file) {
   struct status status = print_notes(file, report, &fit);
   if (!status_failed(&status)) status = print_findings(file, report);
   if (!status_failed(&status)) print_scaling(file, report, rows);
-  if (!status_failed(&status)) print_summary(file, report);
+  if (!status_failed(&status)) status = print_summary(file, report);
   free(rows);
   return status;
 }
