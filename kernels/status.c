@@ -17,11 +17,18 @@ static const struct status_exit published[] = {
 #undef EXIT_CODE_ROW
 };
 
-/* Ends a text that did not fit with "...", never inside a UTF-8 character. */
-static void mark_cut(char text[STATUS_TEXT_MAX]) {
-  size_t end = STATUS_TEXT_MAX - sizeof "...";
-  while (end > 0 && ((unsigned char)text[end] & 0xc0u) == 0x80u) --end;
-  memcpy(text + end, "...", sizeof "...");
+enum { WHOLE_MAX = 12288, END_BYTES = 240 };
+
+static bool is_inside_character(char c) { return ((unsigned char)c & 0xc0u) == 0x80u; }
+
+/* Of a text that does not fit, the beginning and the end with "..." between, never a part of a UTF-8 character: a
+ * path at its limit comes first or last, and the reason on its other side. */
+static void shorten(const char *whole, size_t length, char out[STATUS_TEXT_MAX]) {
+  const char *end = whole + length - END_BYTES;
+  while (is_inside_character(*end)) ++end;
+  size_t kept = STATUS_TEXT_MAX - sizeof "..." - strlen(end);
+  while (kept > 0 && is_inside_character(whole[kept])) --kept;
+  snprintf(out, STATUS_TEXT_MAX, "%.*s...%s", (int)kept, whole, end);
 }
 
 /* Names and texts of files that were read stand in messages; a line end or an escape of theirs is shown, not done. */
@@ -37,11 +44,17 @@ struct status status_ok(void) {
 
 struct status status_make(enum status_code code, const char *format, ...) {
   struct status status = {.code = code};
+  char whole[WHOLE_MAX];
+  whole[0] = '\0';
   va_list args;
   va_start(args, format);
-  const int length = vsnprintf(status.text, sizeof status.text, format, args);
+  const int length = vsnprintf(whole, sizeof whole, format, args);
   va_end(args);
-  if (length >= STATUS_TEXT_MAX) mark_cut(status.text);
+  if (length < STATUS_TEXT_MAX) {
+    memcpy(status.text, whole, strlen(whole) + 1);
+  } else {
+    shorten(whole, strlen(whole), status.text);
+  }
   mark_controls(status.text);
   return status;
 }

@@ -372,6 +372,52 @@ static void a_failed_append_leaves_whole_lines_and_stays_failed(void **state) {
   journal_free(&data);
 }
 
+static void a_run_of_too_many_cells_gets_no_journal(void **state) {
+  (void)state;
+  struct run_info run = some_run;
+  struct journal *journal;
+  unlink(path);
+  run.cell_count = JOURNAL_CELLS_MAX;
+  struct status status = journal_create(path, &run, &journal);
+  assert_false(status_failed(&status));
+  journal_close(journal);
+  unlink(path);
+  ++run.cell_count;
+  status = journal_create(path, &run, &journal);
+  assert_int_equal(status.code, STATUS_USAGE);
+  assert_non_null(strstr(status.text, "262145 cells are too many"));
+  assert_null(journal);
+  assert_int_not_equal(access(path, F_OK), 0);
+}
+
+/* A file with a hole is as long as one that was written. */
+static void a_full_journal_takes_its_end_and_no_more_cells(void **state) {
+  (void)state;
+  struct journal *journal;
+  struct stat info;
+  const struct record record = cell(1, "wmma");
+  unlink(path);
+  struct status status = journal_create(path, &some_run, &journal);
+  assert_false(status_failed(&status));
+  assert_int_equal(stat(path, &info), 0);
+  status = journal_append(journal, &record);
+  assert_false(status_failed(&status));
+  const off_t before = info.st_size, full = JOURNAL_BYTES_MAX - 65536;
+  assert_int_equal(stat(path, &info), 0);
+  const off_t line = info.st_size - before;
+  assert_int_equal(truncate(path, full - line), 0);
+  status = journal_append(journal, &record);
+  assert_false(status_failed(&status));
+  assert_int_equal(truncate(path, full - line + 1), 0);
+  status = journal_append(journal, &record);
+  assert_int_equal(status.code, STATUS_OUTPUT);
+  assert_non_null(strstr(status.text, "is full: a journal of more than 268435456 bytes"));
+  status = journal_end(journal, "interrupted", 1);
+  assert_false(status_failed(&status));
+  journal_close(journal);
+  unlink(path);
+}
+
 static void a_foreign_command_line_does_not_spoil_the_journal(void **state) {
   (void)state;
   struct run_info run = some_run;
@@ -414,6 +460,8 @@ int main(void) {
       cmocka_unit_test(later_rounds_out_of_place_are_refused),
       cmocka_unit_test(an_existing_file_is_not_touched),
       cmocka_unit_test(a_failed_append_leaves_whole_lines_and_stays_failed),
+      cmocka_unit_test(a_run_of_too_many_cells_gets_no_journal),
+      cmocka_unit_test(a_full_journal_takes_its_end_and_no_more_cells),
       cmocka_unit_test(a_foreign_command_line_does_not_spoil_the_journal),
       cmocka_unit_test(pass_names_stay_valid_in_a_loaded_journal),
   };

@@ -5,6 +5,7 @@
 
 #include <cmocka.h>
 
+#include <limits.h>
 #include <string.h>
 
 #include "kernels/status.h"
@@ -33,14 +34,29 @@ static void text_that_fits_exactly_is_kept(void **state) {
   assert_string_equal(status_make(STATUS_INPUT, "%s", text).text, text);
 }
 
-static void text_one_byte_too_long_ends_with_dots(void **state) {
+static void text_one_byte_too_long_keeps_its_beginning_and_its_end(void **state) {
   (void)state;
   char text[STATUS_TEXT_MAX + 1];
   memset(text, 'a', sizeof text - 1);
-  text[sizeof text - 1] = '\0';
+  memcpy(text, "begin", 5);
+  memcpy(text + sizeof text - 4, "end", 4);
   const struct status status = status_make(STATUS_INPUT, "%s", text);
   assert_int_equal(strlen(status.text), STATUS_TEXT_MAX - 1);
-  assert_string_equal(status.text + STATUS_TEXT_MAX - 5, "a...");
+  assert_memory_equal(status.text, "begina", 6);
+  assert_non_null(strstr(status.text, "a...a"));
+  assert_string_equal(status.text + STATUS_TEXT_MAX - 5, "aend");
+}
+
+static void a_path_at_its_limit_does_not_hide_the_reason(void **state) {
+  (void)state;
+  char path[PATH_MAX];
+  memset(path, 'p', sizeof path - 1);
+  path[sizeof path - 1] = '\0';
+  const struct status first = status_make(STATUS_OUTPUT, "%s: cannot create: too long", path);
+  assert_non_null(strstr(first.text, "...p"));
+  assert_string_equal(first.text + strlen(first.text) - 25, "p: cannot create: too long" + 1);
+  const struct status twice = status_make(STATUS_OUTPUT, "%s: is the same as %s%s%s", path, path, path, path);
+  assert_int_equal(strlen(twice.text), STATUS_TEXT_MAX - 1);
 }
 
 static void text_is_one_line_without_controls(void **state) {
@@ -56,9 +72,10 @@ static void cut_never_splits_a_utf8_character(void **state) {
     memset(text, 'a', shift);
     for (size_t at = shift; at < STATUS_TEXT_MAX + shift; at += 3) memcpy(text + at, "\xe2\x82\xac", 4);
     const struct status status = status_make(STATUS_INPUT, "%s", text);
-    const size_t kept = strlen(status.text) - strlen("...");
-    assert_string_equal(status.text + kept, "...");
-    assert_int_equal((kept - shift) % 3, 0);
+    const char *cut = strstr(status.text, "...");
+    assert_non_null(cut);
+    assert_int_equal((size_t)(cut - status.text - (ptrdiff_t)shift) % 3, 0);
+    assert_int_equal(strlen(cut + 3) % 3, 0);
   }
 }
 
@@ -117,7 +134,8 @@ int main(void) {
       cmocka_unit_test(ok_has_no_text_and_has_not_failed),
       cmocka_unit_test(make_formats_its_text_and_has_failed),
       cmocka_unit_test(text_that_fits_exactly_is_kept),
-      cmocka_unit_test(text_one_byte_too_long_ends_with_dots),
+      cmocka_unit_test(text_one_byte_too_long_keeps_its_beginning_and_its_end),
+      cmocka_unit_test(a_path_at_its_limit_does_not_hide_the_reason),
       cmocka_unit_test(text_is_one_line_without_controls),
       cmocka_unit_test(cut_never_splits_a_utf8_character),
       cmocka_unit_test(every_code_has_its_published_exit_code),

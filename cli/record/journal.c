@@ -3,11 +3,13 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <inttypes.h>
 #include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/file.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "cli/base/output.h"
@@ -88,6 +90,20 @@ static struct status fail(struct journal *journal, struct status status) {
   return journal->broken = status;
 }
 
+/* What cannot be read back is not written; the line that ends the journal always has room. */
+static struct status check_room(const struct journal *journal, const char *open_text, size_t length) {
+  static const size_t reserved = 65536;
+  struct stat info;
+  const bool ends = strcmp(open_text, end_open) == 0;
+  if (ends || fstat(journal->fd, &info) != 0 || (size_t)info.st_size + length <= JOURNAL_BYTES_MAX - reserved)
+    return status_ok();
+  return status_make(
+      STATUS_OUTPUT,
+      "%s: is full: a journal of more than %u bytes could not be read back; measure the rest in shards "
+      "(--shard), or fewer cells at once",
+      journal->path, JOURNAL_BYTES_MAX);
+}
+
 /* Takes ownership of body, the JSON text after `open`; a NULL body is lack of memory. */
 static struct status write_line(struct journal *journal, const char *open_text, char *body) {
   if (status_failed(&journal->broken)) {
@@ -98,8 +114,11 @@ static struct status write_line(struct journal *journal, const char *open_text, 
   const int length = body == NULL ? -1 : asprintf(&line, "%s%s}\n", open_text, body);
   free(body);
   if (length < 0) return status_make(STATUS_MEMORY, "%s: no memory for a line", journal->path);
-  struct status status = output_write_all(journal->fd, journal->path, line, (size_t)length);
+  const struct status room = check_room(journal, open_text, (size_t)length);
+  const struct status status =
+      status_failed(&room) ? room : output_write_all(journal->fd, journal->path, line, (size_t)length);
   free(line);
+  if (status_failed(&room)) return room;
   if (status_failed(&status)) return fail(journal, status);
   if (fdatasync(journal->fd) != 0 && errno != EINVAL) {
     return fail(journal, status_make(STATUS_OUTPUT, "%s: cannot sync: %s", journal->path, strerror(errno)));
@@ -137,8 +156,15 @@ static struct status open_new(const char *path, struct journal *journal) {
 }
 
 struct status journal_create(const char *path, const struct run_info *run, struct journal **out) {
-  struct journal *journal = calloc(1, sizeof *journal);
   *out = NULL;
+  if (run->cell_count > JOURNAL_CELLS_MAX) {
+    return status_make(STATUS_USAGE,
+                       "%" PRIu64
+                       " cells are too many for one journal, which holds %u; measure fewer, or each part "
+                       "into a journal of its own (--shard)",
+                       run->cell_count, JOURNAL_CELLS_MAX);
+  }
+  struct journal *journal = calloc(1, sizeof *journal);
   if (journal == NULL) return status_make(STATUS_MEMORY, "%s: no memory for the journal", path);
   journal->fd = -1;
   struct status status = open_new(path, journal);

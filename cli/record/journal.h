@@ -67,6 +67,8 @@ struct status journal_read_back(const struct journal *, struct journal_data *out
 
 /* Of a journal, or of a report made from one: the most that is read. */
 #define JOURNAL_BYTES_MAX (UINT32_C(256) << 20)
+/* The most cells of a run, by the size of their rows: 1 to 2 KB. */
+#define JOURNAL_CELLS_MAX (JOURNAL_BYTES_MAX >> 10)
 struct status journal_load(const char *path, struct journal_data *out);
 /* The same from memory; `path` leads messages. text ends with NUL behind its length. */
 struct status journal_parse(const char *path, const char *text, size_t length, struct journal_data *out);
