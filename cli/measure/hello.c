@@ -37,5 +37,7 @@ struct status hello_from_line(const char *text, size_t length, struct worker_hel
 struct status hello_failure(const cJSON *root) {
   const cJSON *failed = json_get(root, "failed"), *code = json_get(failed, "code"), *text = json_get(failed, "text");
   if (!cJSON_IsNumber(code) || !cJSON_IsString(text)) return status_ok();
-  return status_make((enum status_code)code->valuedouble, "%s", text->valuestring);
+  const bool is_known = code->valuedouble > STATUS_OK && code->valuedouble < STATUS_COUNT;
+  return status_make(is_known ? (enum status_code)code->valuedouble : STATUS_INTERNAL, "%s",
+                     text->valuestring[0] != '\0' ? text->valuestring : "the worker failed without a reason");
 }

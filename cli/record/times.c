@@ -8,6 +8,7 @@
 
 #include "cli/record/field_tables.h"
 #include "cli/record/plan.h"
+#include "cli/record/validate.h"
 #include "cli/sweep/reading.h"
 #include "kernels/gpu_models.h"
 
@@ -115,7 +116,9 @@ static struct status take_times(const struct json_doc *doc, const cJSON *item, c
   snprintf(out->reason, sizeof out->reason, "entered by hand without a time");
   for (enum time_mode mode = 0; mode < TIME_MODE_COUNT; ++mode) {
     if (isnan(row->time_us[mode])) continue;
-    if (!(row->time_us[mode] > 0)) return json_error(doc, item, false, "has a time that is not above 0");
+    if (!validate_is_time(row->time_us[mode]))
+      return json_error(doc, item, false,
+                        "has a time that cannot be; give microseconds, from 0.001 to those of a day");
     out->time[mode] = time_of(row->time_us[mode]);
     out->status = CELL_ok;
     out->reason[0] = '\0';

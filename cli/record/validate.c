@@ -11,8 +11,7 @@
 
 /* ---- times --------------------------------------------------------------------------------------------------- */
 
-/* A nanosecond to a day, in microseconds. */
-static bool is_time(double us) { return us >= 1e-3 && us <= 86400e6; }
+bool validate_is_time(double us) { return us >= 1e-3 && us <= 86400e6; }
 
 /* What may be unknown: NAN, else a clock that a processor can have. */
 static bool is_clock(double mhz) { return isnan(mhz) || (mhz >= 10 && mhz <= 20000); }
@@ -28,9 +27,9 @@ static bool is_ordered(const struct stats *us) {
 /* NULL, or what is wrong with the time of one mode. Quantiles and samples of times entered by hand are not known. */
 static const char *time_problem(const struct time_record *time, bool is_measured) {
   if (!time->done) return NULL;
-  if (!is_time(time->us.median)) return "has an impossible median";
+  if (!validate_is_time(time->us.median)) return "has an impossible median";
   if (!is_measured) return NULL;
-  if (!is_time(time->us.min) || !is_time(time->us.max)) return "has an impossible time";
+  if (!validate_is_time(time->us.min) || !validate_is_time(time->us.max)) return "has an impossible time";
   if (time->us.n == 0) return "has times of no samples";
   if (!is_ordered(&time->us)) return "has quantiles that are out of order";
   if (!(time->us.mad >= 0) || time->us.mad > time->us.max - time->us.min) return "has an impossible deviation (mad)";
@@ -52,7 +51,7 @@ static const char *process_problem(const struct process_record *process, const s
   if (process->count == 0) return NULL;
   if (!time->done) return "has processes beside no time";
   for (uint32_t i = 0; i < process->count; ++i) {
-    if (!is_time(process->median_us[i])) return "has a process with an impossible time";
+    if (!validate_is_time(process->median_us[i])) return "has a process with an impossible time";
     if (!is_clock(process->sm_clock_mhz[i])) return "has a process with an impossible SM clock";
   }
   /* The first process is the one whose statistics are the cell's. Bit for bit, since both come from one number. */

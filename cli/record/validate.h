@@ -5,6 +5,9 @@
 
 #include "cli/record/journal.h"
 
+/* Is it a median that a report may have? A nanosecond to a day. */
+bool validate_is_time(double us);
+
 /* STATUS_INPUT names the file, the cell and what is wrong with it: an `ok` cell whose check is not right or is
  * missing, a time or a clock that cannot be, quantiles out of order, no samples, a process without a time,
  * processes that contradict the cell's own time, a run in an unknown state or with other cells than it says. Of times

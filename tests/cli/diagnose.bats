@@ -113,7 +113,8 @@ refuse() {
   refuse 'has no "shape"' '{"variant": "x", "math": "fp32"}'
   refuse 'has neither "math"' "{\"variant\": \"x\", $shape, \"hot_us\": 3}"
   refuse 'did you mean "hot_us"' "{\"variant\": \"x\", \"math\": \"fp32\", $shape, \"hot_ms\": 3}"
-  refuse 'not above 0' "{\"variant\": \"x\", \"math\": \"fp32\", $shape, \"hot_us\": 0}"
+  refuse 'a time that cannot be' "{\"variant\": \"x\", \"math\": \"fp32\", $shape, \"hot_us\": 0}"
+  refuse 'a time that cannot be' "{\"variant\": \"x\", \"math\": \"fp32\", $shape, \"hot_us\": 86400000001}"
   refuse 'does not take this shape' '{"variant": "x", "like": "wmma", "shape": {"B": 1, "H": 8, "S": 512, "D": 63}}'
   refuse 'the one or the other' "{\"variant\": \"x\", \"like\": \"wmma\", \"math\": \"fp32\", $shape}"
   refuse 'without "tile_q"' "{\"variant\": \"x\", \"math\": \"fp32\", $shape, \"launches\": [{\"grid\": [1, 1, 1],
