@@ -575,29 +575,29 @@ static void cluster_split_refuses_what_no_kernel_takes(void **state) {
 
 /* ---- decode -------------------------------------------------------------------------------------------------- */
 
-enum { DECODE_SPLITS, DECODE_WARPS, DECODE_MERGE };
+enum { DECODE_PATH, DECODE_SPLITS, DECODE_WARPS };
 
 static struct attn_shape decoding(uint32_t B, uint32_t Hq, uint32_t Hkv, uint32_t Sq, uint32_t Skv, uint32_t D) {
   return (struct attn_shape){.B = B, .Hq = Hq, .Hkv = Hkv, .Sq = Sq, .Skv = Skv, .D = D, .dtype = ATTN_F16};
 }
 
-/* The cuts that were fastest on an H200. */
+/* The cuts that were fastest on an H200, with the ring's slots; 0: without a ring. */
 static void decode_fills_the_sms_with_splits_of_its_heads(void **state) {
   (void)state;
   static const struct {
-    uint32_t B, Hq, Hkv, Sq, Skv, D, row_blocks, splits, warps, cluster;
+    uint32_t B, Hq, Hkv, Sq, Skv, D, row_blocks, splits, warps, slots;
   } rows[] = {
-      {1, 32, 8, 1, 512, 64, 1, 8, 2, 8},    /* 16 tiles of keys: a cluster */
-      {1, 32, 8, 1, 1024, 64, 1, 8, 4, 8},   /* 32 */
-      {1, 32, 32, 1, 512, 128, 1, 8, 2, 8},  /* 32 of more heads: smaller blocks */
-      {1, 32, 8, 1, 1024, 128, 1, 8, 8, 1},  /* 64: no more splits than give each warp a tile */
-      {1, 32, 8, 1, 4096, 128, 1, 16, 8, 1}, /* 16 * 8 blocks for 132 SMs */
-      {4, 32, 8, 1, 4096, 128, 1, 8, 4, 1},  /* two blocks an SM */
-      {16, 32, 8, 1, 4096, 128, 1, 1, 8, 1}, /* 128 heads: no splits */
-      {64, 32, 8, 1, 512, 128, 1, 1, 2, 1},  /* 512 heads, few keys */
-      {64, 32, 8, 1, 4096, 128, 1, 1, 8, 1},     {1, 32, 8, 4, 1024, 128, 1, 8, 8, 1}, /* 16 rows: no cluster */
-      {1, 32, 8, 16, 4096, 128, 4, 4, 8, 1},                                           /* 64 rows: 4 blocks of 16 */
-      {1, 32, 8, 16, 4096, 256, 8, 2 * 2, 4, 1},                                       /* of 8 at D = 256 */
+      {1, 32, 8, 1, 512, 64, 1, 4, 4, 3},     /* a tile of 128 keys for each block */
+      {1, 32, 8, 1, 4096, 128, 1, 16, 8, 5},  /* 16 * 8 blocks for 132 SMs, two tiles each, one slot more */
+      {1, 32, 8, 1, 8192, 128, 1, 16, 8, 7},  /* as many slots as there is room for */
+      {1, 32, 8, 1, 65536, 128, 1, 16, 8, 3}, /* from memory: 96 KB in flight */
+      {1, 32, 8, 1, 65536, 64, 1, 16, 4, 6},
+      {16, 32, 32, 1, 2048, 64, 1, 1, 4, 3}, /* 512 heads: four blocks an SM */
+      {16, 32, 8, 1, 4096, 128, 1, 1, 8, 3}, /* 128 heads: no splits */
+      {1, 32, 8, 4, 4096, 128, 1, 16, 8, 5}, /* 16 rows are two row tiles of a block */
+      {1, 32, 8, 16, 4096, 128, 4, 4, 8, 6}, /* 64 rows: 4 blocks of 16 */
+      {1, 32, 8, 16, 4096, 64, 4, 4, 8, 0},  /* at D = 64 */
+      {1, 8, 8, 1, 4096, 256, 1, 16, 4, 7},
   };
   for (size_t i = 0; i < COUNT(rows); i++) {
     const struct point p =
@@ -605,9 +605,10 @@ static void decode_fills_the_sms_with_splits_of_its_heads(void **state) {
     assert_null(refusal(&p));
     const struct attn_plan plan = plan_of(&p);
     assert_grid(&plan.pass[0], rows[i].row_blocks, rows[i].splits, rows[i].B * rows[i].Hkv);
-    assert_int_equal(plan.pass[0].block[0], 32 * rows[i].warps);
-    assert_int_equal(plan.pass[0].cluster[1], rows[i].cluster);
-    assert_int_equal(plan.workspace_bytes == 0, rows[i].splits == 1 || rows[i].cluster > 1);
+    assert_int_equal(plan.pass[0].row_threads, 32 * rows[i].warps);
+    assert_int_equal(plan.pass[0].producer_threads, rows[i].slots == 0 ? 0 : 32);
+    if (rows[i].slots != 0) assert_int_equal(plan.stages, rows[i].slots);
+    assert_int_equal(plan.workspace_bytes == 0, rows[i].splits == 1 || rows[i].slots != 0);
   }
 }
 
@@ -624,13 +625,11 @@ static void decode_refuses_what_it_is_not_for(void **state) {
   p = point_of("decode", "h200", decoding(1, 32, 8, 1, 4096, 128));
   p.tuning.value[DECODE_WARPS] = 3;
   assert_non_null(strstr(refusal(&p), "warps must be"));
-  p.tuning.value[DECODE_WARPS] = 0, p.tuning.value[DECODE_MERGE] = 2, p.tuning.value[DECODE_SPLITS] = 6;
-  assert_non_null(strstr(refusal(&p), "merge=2 needs"));
-  p.tuning.value[DECODE_SPLITS] = 16;
+  p.tuning.value[DECODE_WARPS] = 0, p.model = gpu_model_find("a100");
   assert_null(refusal(&p));
-  assert_int_equal(plan_of(&p).pass[0].cluster[1], 16);
-  p.model = gpu_model_find("a100");
-  assert_non_null(strstr(refusal(&p), "merge=2 needs compute capability 9.0"));
+  assert_int_equal(plan_of(&p).pass[0].producer_threads, 0);
+  p.tuning.value[DECODE_PATH] = 2;
+  assert_non_null(strstr(refusal(&p), "path=2 needs compute capability 9.0"));
 }
 
 /* Each split leaves its sums once, and so does each group of more than 64 splits, which are merged in two steps. */
@@ -639,7 +638,7 @@ static void decode_workspace_is_a_slot_per_split_and_group(void **state) {
   static const uint32_t slots_of[][2] = {{2, 2}, {64, 64}, {100, 110}, {600, 624}};
   for (size_t i = 0; i < COUNT(slots_of); i++) {
     struct point p = point_of("decode", "h200", decoding(1, 8, 2, 3, 20000, 128));
-    p.tuning.value[DECODE_SPLITS] = (int32_t)slots_of[i][0], p.tuning.value[DECODE_MERGE] = 1;
+    p.tuning.value[DECODE_SPLITS] = (int32_t)slots_of[i][0], p.tuning.value[DECODE_PATH] = 1;
     assert_null(refusal(&p));
     assert_int_equal(plan_of(&p).splits, slots_of[i][0]);
     assert_int_equal(plan_of(&p).workspace_bytes, 2 * slots_of[i][1] * 12 * (128 * 4 + 8));

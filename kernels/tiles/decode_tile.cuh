@@ -1,6 +1,6 @@
-/* The tile of `decode`: up to 8 or 16 query rows against 16 or 32 keys at a time, by mma.sync, with K and V straight
- * from global memory into the registers that the instruction reads. The products are those of the transposed problem,
- * whose narrow side, 8 columns, holds the few query rows:
+/* The tile of `decode`, path=1: up to 8 or 16 query rows against 16 or 32 keys at a time, by mma.sync, with K and V
+ * straight from global memory into the registers that the instruction reads. The products are those of the transposed
+ * problem, whose narrow side, 8 columns, holds the few query rows:
  *
  *   S^T = K Q^T     a lane's 16 bytes of a key's row are its A operands of two steps, when Q's 16 bytes at the same
  *                   place are its B operands: the order in which D is summed up is free
@@ -37,22 +37,6 @@ __device__ __forceinline__ uint32_t count_arrival(uint32_t *counter, uint32_t la
   uint32_t before;
   asm volatile("atom.acq_rel.gpu.global.inc.u32 %0, [%1], %2;" : "=r"(before) : "l"(counter), "r"(last) : "memory");
   return before;
-}
-
-/* ---- other blocks of the cluster ------------------------------------------------------------------------------- */
-
-__device__ __forceinline__ float2 cluster_load2(uint32_t address) {
-  float2 x;
-  asm volatile("ld.shared::cluster.v2.f32 {%0, %1}, [%2];" : "=f"(x.x), "=f"(x.y) : "r"(address) : "memory");
-  return x;
-}
-__device__ __forceinline__ float4 cluster_load4(uint32_t address) {
-  float4 x;
-  asm volatile("ld.shared::cluster.v4.f32 {%0, %1, %2, %3}, [%4];"
-               : "=f"(x.x), "=f"(x.y), "=f"(x.z), "=f"(x.w)
-               : "r"(address)
-               : "memory");
-  return x;
 }
 
 /* ---- sums ------------------------------------------------------------------------------------------------------ */

@@ -13,10 +13,12 @@ namespace attn {
 
 /* A dense tensor [matrices][rows][columns] of 16-bit elements, read or written in boxes of `box_rows` rows (256 at
  * most) by 64 columns of one matrix, with the 128-byte swizzle. `columns` is a multiple of 8. What a box holds
- * outside of the tensor reads as zeros and is not written. The driver's function is looked up at run time: nothing
- * links with the driver's library. */
+ * outside of the tensor reads as zeros and is not written. `promotion`: what L2 fetches of memory when the copy
+ * engine asks for less; 256 bytes cost 7 % where K and V are read once (decode). The driver's function is looked up
+ * at run time: nothing links with the driver's library. */
 inline struct status tensor_map_make(CUtensorMap *map, const void *tensor, enum attn_dtype dtype, uint64_t matrices,
-                                     uint32_t rows, uint32_t columns, uint32_t box_rows) {
+                                     uint32_t rows, uint32_t columns, uint32_t box_rows,
+                                     CUtensorMapL2promotion promotion = CU_TENSOR_MAP_L2_PROMOTION_L2_256B) {
   using Encode = decltype(&cuTensorMapEncodeTiled);
   void *found = nullptr;
   cudaDriverEntryPointQueryResult answer = cudaDriverEntryPointSymbolNotFound;
@@ -36,7 +38,7 @@ inline struct status tensor_map_make(CUtensorMap *map, const void *tensor, enum 
   const CUresult result = reinterpret_cast<Encode>(found)(
       map, dtype == ATTN_BF16 ? CU_TENSOR_MAP_DATA_TYPE_BFLOAT16 : CU_TENSOR_MAP_DATA_TYPE_FLOAT16, 3,
       const_cast<void *>(tensor), extent, stride, box, step, CU_TENSOR_MAP_INTERLEAVE_NONE,
-      CU_TENSOR_MAP_SWIZZLE_128B, CU_TENSOR_MAP_L2_PROMOTION_L2_256B, CU_TENSOR_MAP_FLOAT_OOB_FILL_NONE);
+      CU_TENSOR_MAP_SWIZZLE_128B, promotion, CU_TENSOR_MAP_FLOAT_OOB_FILL_NONE);
   if (result == CUDA_SUCCESS) return status_ok();
   return status_make(STATUS_DEVICE, "cuTensorMapEncodeTiled: error %d for [%llu][%u][%u] in boxes of %u rows",
                      (int)result, (unsigned long long)matrices, rows, columns, box_rows);

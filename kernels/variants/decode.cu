@@ -1,54 +1,69 @@
 /* decode: up to 16 queries against many keys, with one reading of K and V for all the query heads that share them.
  *
- * Idea: the rows of the product are all queries of a KV head: Sq * Hq / Hkv of them, which lie side by side in Q and
- *   in O. The products are transposed, so that these few rows are the narrow side, 8, of mma.m16n8k16, and K and V
- *   are its wide side; both go from global memory into the registers that the instruction reads, 16 bytes a lane,
- *   without shared memory, barriers or copies (kernels/tiles/decode_tile.cuh). A warp takes 16 or 32 keys at a time,
- *   asks for the next K when the scores are done and for the next V when the outputs are, and meets other warps only
- *   at its end. Neighbouring warps and splits take neighbouring keys: all blocks of a head read along one front.
- *   The splits of a head meet in the same launch: few keys in a cluster of 8, out of each other's shared memory;
- *   more in global memory, where the last block to arrive adds up, in groups of at most 64. Sums have a fixed order
- *   whoever comes last, so results are the same bits in each run. Counters are a zeroed variable of the module, not
- *   workspace, which holds garbage; the last arrival wraps them around, so no launch has to reset them. An aborted
- *   launch loses the process's context, and the counters with it.
+ * Idea: the rows of the product are all queries of a KV head: Sq * Hq / Hkv of them, which lie side by side in Q
+ *   and in O. The keys of a head are shared by splits, blocks that meet in the same launch. Two paths:
+ *   path=2, compute capability 9.0 (kernels/tiles/ring_tile.cuh): the copy engine fetches tiles of keys into a
+ *   ring in shared memory. For the scores a warp takes keys, for the outputs columns, so that no output is added
+ *   up between warps. Splits meet by mail: each sends its sums as 16-byte letters whose first word is never 0; the
+ *   last blocks of a head wait for the letters themselves, add them up in the order of the splits and leave zeros.
+ *   There is no counter, no fence and no second trip to L2. Whoever waits keeps an SM, so no more blocks wait than
+ *   leave an SM free: the others always get to run.
+ *   path=1 (kernels/tiles/decode_tile.cuh): K and V go from global memory into the registers that mma.sync reads,
+ *   without shared memory, barriers or copies; the products are transposed, so that the few rows are the narrow
+ *   side. A warp takes 16 or 32 keys at a time and meets others only at its end; splits meet in a workspace, where
+ *   the last block to arrive adds up, in groups of at most 64. Counters are a zeroed variable of the module, not
+ *   workspace, which holds garbage; the last arrival wraps them around.
+ *   Sums have a fixed order on both paths: the same bits in each run. An aborted launch loses the process's
+ *   context, and counters and mail with it. Two launches at once, in two streams, would share them: nobody may do
+ *   that.
  *
- * Source: FlashDecoding for the splits; the transposed product is what others call swap-AB.
+ * Source: FlashDecoding for the splits; the transposed product is what others call swap-AB; letters that say
+ *   themselves that they have come are NCCL's LL protocol.
  *
- * Can win: against every kernel that takes a tile of 64 or 128 queries per head; decoding is bound by the reading of
- *   K and V, or for few keys by the chain of launch, load, two products and the meeting of the splits.
+ * Can win: against every kernel that takes a tile of 64 or 128 queries per head; decoding is bound by the reading
+ *   of K and V, or for few keys by the chain of launch, load, two products and the meeting of the splits.
  *
  * Cannot: read faster than memory: on an H200 a kernel that only adds up 16 MiB takes 4.4 us hot, 64 MiB 17.7, 512
  *   MiB 119 to 120 (4.5 TB/s). Share K and V between more than 16 rows: further rows are other blocks, which read
- *   them again, from L2. 64 rows (Sq = 16 with 4 heads) over 65536 keys take 145 us; 16 rows would be at the roof.
+ *   them again, from L2: 64 rows (Sq = 16 with 4 heads) over 4096 keys take 12.8 us, 16 rows 7.0.
  *
- * Floors, H200, hot, 32 query and 8 KV heads, D = 128: launch 1.2 us, first load 0.6, products and softmax 0.4, merge
- *   in a cluster 0.5, in global memory 1.1; 4096 keys (17 MB from L2) 4.4 + 1.5 = 6 us, 131072 keys 120 + 1.
+ * Floors, H200, hot, 32 query and 8 KV heads, D = 128: launch 1.2 us, first tile 0.6, products and softmax 0.6,
+ *   letters there and back 0.5, the store 0.3: 3.2; 8.9 TB/s from L2 (1.9 us more at 4096 keys) or 4.68 from
+ *   memory (the slope between 65536 and 131072 keys) with 5.6 us of start and end: 4096 keys 5, 131072 keys 120.
  *
- * Budget, registers: K and V 32 each (D = 256: 64), O D / 4, Q D / 8, 40 more; twice O and Q for 9 to 16 rows:
+ * Budget, path=2: 79 to 102 registers (D = 256: 180) in 5 or 9 warps; shared memory slots * 32 KB (D = 64: 16 KB)
+ *   and weights, maxima, sums and barriers, 2.8 to 5.4 KB. Path=1: shared memory warps * rows * (D + 6) * 4 bytes
+ *   for sums; registers K and V 32 each (D = 256: 64), O D / 4, Q D / 8, 40 more; twice O and Q for 9 to 16 rows:
  *     D     rows <= 8             threads of an SM    rows <= 16             threads of an SM
  *     64    64 + 16 +  8 = 88     512                 64 +  32 + 16 = 112    256
  *     128   64 + 32 + 16 = 112    384                 64 +  64 + 32 = 160    256
  *     256   128 + 64 + 32 = 224   256                 -
- *   In flight on an SM: 8 warps with 4 KB of K and 4 of V. Shared memory: warps * rows * (D + 6) * 4 bytes, for sums.
  *
- * Rungs, H200, hot, us at 4096 and 131072 keys (32/8 heads, D = 128; cuDNN 9.14 9.4 and 126), each with its best cut:
- *     K and V through a ring of cp.async copies, Q as the wide side      9.1   133   copies alone take 131
- *     K and V into registers, transposed products, reads around L1       9.0   125
- *     reads through L1: K's rows come in halves of 128-byte lines        7.6   121
- *     sums whose loads wait for no branch; one atomic, without fences    7.0   121 to 123
- *   What did not win: prefetching 256 bytes into L2 (134 us), clusters of 16 (only 7 fit with 8 warps: two waves),
- *   clusters over more keys (their 64 blocks leave SMs idle), more than two blocks on an SM (more to merge).
+ * Rungs, H200, hot, us at 4096 and 131072 keys (32/8 heads, D = 128; cuDNN 9.14: 9.0 and 124.5), each at its best
+ *   cut:
+ *     K and V through a ring of cp.async copies, Q as the wide side                9.1   133   copies alone take 131
+ *     K and V into registers, transposed products, reads around L1                 9.0   125
+ *     reads through L1: K's rows come in halves of 128-byte lines                  7.6   121
+ *     sums whose loads wait for no branch; one atomic, without fences (path=1)     6.8   121.3
+ *     ring of the copy engine, columns for warps, mail                             5.9   132
+ *     the fetching warp reads the mail; 4 letters a lane, fewer instructions       5.1   129.6
+ *     L2 fetches 128 bytes of memory, not 256; 96 KB in flight, not 200 (path=2)   5.2   120.3
+ *   What the clock showed at 4096 keys, path=2, in clocks of 1.98 GHz: first instruction to first wait 500, last K
+ *   3500, weights 800 later, products 700, letters and the rest 1600: code that runs once costs 2.5 clocks an
+ *   instruction. What did not win: two or four times as many splits (letters), boxes of 8 to 32 rows (their
+ *   number), 4 warps at D = 128, clusters of 8 or 16 (half of the SMs idle, or two waves). Path=1: prefetching 128
+ *   or 256 bytes into L2, more than two blocks on an SM.
  *
- * Which cut, from the fastest of all cuts over 35 shapes, one block an SM being the base:
- *   up to 32 tiles of keys and 33 heads         a cluster of 8 blocks of 2 or 4 warps, so that each has a tile or two
- *   fewer heads than SMs                        splits fill the SMs with blocks of 8 warps, or twice as many of 4
- *                                               where a head has 2 to 4 SMs
- *   more                                        one split, 2 to 8 warps of at least 16 tiles each
- * Against cuDNN on the same card: one sequence of up to 8192 keys 1.1 to 1.75, least where K and V exceed L2 (32 KV
- *   heads, 4096 keys: 1.14 of the 1.5 that memory allows); 16 and 64 sequences 1.00 to 1.19; 65536 keys and more
- *   1.02 to 1.04; 4 queries 2 to 5, 16 queries 1.4 to 4. */
-#include "kernels/occupancy.h"
+ * Which path and cut: path=2 where there are copy engines, but for more than 16 rows at D = 64 or beyond L2; one
+ *   block an SM, as many splits of a head as that makes; slots as ring_slots() says. Path=1: splits fill the SMs
+ *   with blocks of 8 warps, or twice as many of 4 where a head has 2 to 4 SMs; no splits where heads fill the GPU,
+ *   2 to 8 warps.
+ *
+ * Against cuDNN on the same card: one sequence of up to 8192 keys 1.51 to 2.17, but 32 KV heads with 4096 keys, 67
+ *   MB, 1.13: 18.9 us, where a kernel that only reads takes 17.7; 16 and 64 sequences 1.003 to 1.34; 65536 keys
+ *   and more 1.04 to 1.08, at 4.07 (134 MB), 4.26 (268 MB) and 4.46 TB/s (537 MB); 4 and 16 queries 1.4 to 12. */
 #include "kernels/tiles/attn_params.cuh"
+#include "kernels/tiles/ring_tile.cuh"
 
 #ifdef __CUDACC__
 #include "kernels/tiles/decode_tile.cuh"
@@ -61,6 +76,9 @@ constexpr uint32_t kDecodeRows = 8; /* columns of mma.m16n8k16 */
 constexpr uint32_t kDecodeWarpsMax = 8;
 constexpr uint32_t kDecodeCounters = 16384;
 constexpr uint32_t kDecodeSplitsMax = 4096;
+constexpr uint32_t kRingLetter = 2; /* of 16 bytes: a lane's outputs and stats of a slice */
+constexpr uint32_t kRingInFlight = 96 * 1024;
+constexpr uint32_t kRingRecords = 8192; /* of 32 letters: 8 MiB */
 
 /* Keys that a warp holds at a time: 32 registers each of K and V, 64 at D = 256. */
 constexpr ATTN_HD uint32_t decode_keys(uint32_t D) { return D == 64 ? 32 : 16; }
@@ -84,12 +102,23 @@ struct DecodeParams {
   DecodeStats *stats;             /* [head][row block][slot][block_rows] */
   uint32_t rows, block_rows;      /* query rows of a KV head; the most of them in a block */
   uint32_t splits, group, groups; /* splits; of them merged at once; how many such groups */
-  uint32_t clustered;             /* the splits of a head are one cluster */
   uint32_t warps_log2, tiles;
   uint32_t block_width_log2, merge_width_log2; /* lanes that share an item, of a block's warps and of the splits */
 };
 
+struct RingParams {
 #ifdef __CUDACC__
+  CUtensorMap maps[2]; /* K and V in boxes of a tile's keys */
+#endif
+  Params attention;
+  uint32_t rows;            /* query rows of a KV head */
+  uint32_t tiles, slots;    /* of keys; of the ring */
+  uint32_t splits, readers; /* blocks of a head; those of them that add up what all of them have, the last ones */
+};
+
+#ifdef __CUDACC__
+
+/* ---- path=1: K and V into registers ---------------------------------------------------------------------------- */
 
 /* Zero before each launch and after it: the last to arrive wraps it around. */
 __device__ uint32_t decode_counters[kDecodeCounters];
@@ -101,15 +130,14 @@ __device__ __forceinline__ size_t decode_slot(const DecodeParams &a) {
 }
 
 /* For each item, four columns of a row: sums up `sources` (load(source, row, column, sum) gives one), 2^width_log2
- * neighbouring lanes sharing the work, and hands the sum to store(row, column, sum) in one of them. The items are
- * those of block `block` of `blocks`. */
+ * neighbouring lanes sharing the work, and hands the sum to store(row, column, sum) in one of them. */
 template <uint32_t D, typename Load, typename Store>
-__device__ __forceinline__ void decode_sum(uint32_t width_log2, uint32_t block, uint32_t blocks, uint32_t items,
-                                           uint32_t sources, float scale_log2, Load load, Store store) {
+__device__ __forceinline__ void decode_sum(uint32_t width_log2, uint32_t items, uint32_t sources, float scale_log2,
+                                           Load load, Store store) {
   constexpr uint32_t kFan = 4; /* sources that a lane asks for at once */
   const uint32_t width = 1u << width_log2, lane = threadIdx.x & (width - 1);
-  const uint32_t step = (blockDim.x >> width_log2) * blocks;
-  for (uint32_t i = (threadIdx.x >> width_log2) * blocks + block; __any_sync(kFullWarp, i < items); i += step) {
+  const uint32_t step = blockDim.x >> width_log2;
+  for (uint32_t i = threadIdx.x >> width_log2; __any_sync(kFullWarp, i < items); i += step) {
     const uint32_t item = min(i, items - 1), row = item / (D / 4), column = item % (D / 4) * 4;
     decode_tile::Sum total;
     for (uint32_t done = 0; done < sources; done += kFan << width_log2) {
@@ -151,7 +179,7 @@ __device__ __forceinline__ void decode_gather(const DecodeParams &a, uint32_t ro
     x.max = stats.x, x.sum = stats.y;
     x.out = __ldcg(reinterpret_cast<const float4 *>(a.partial + at * D + column));
   };
-  decode_sum<D>(a.merge_width_log2, 0, 1, items, count, a.attention.scale_log2, load, store);
+  decode_sum<D>(a.merge_width_log2, items, count, a.attention.scale_log2, load, store);
 }
 
 template <uint32_t D>
@@ -218,23 +246,6 @@ __global__ void __launch_bounds__(decode_threads_per_sm(D, Tiles))
   T *const o = static_cast<T *>(p.o) + q;
   const uint32_t items = rows * (D / 4);
   const auto store = [&](uint32_t row, uint32_t column, const decode_tile::Sum &x) { x.store(o + row * D + column); };
-#if __CUDA_ARCH__ >= 900
-  if (a.clustered) { /* each block sums up its share of the columns, out of the shared memory of all */
-    const auto load = [&](uint32_t source, uint32_t row, uint32_t column, decode_tile::Sum &x) {
-      const uint32_t of = (source & (warps - 1)) * a.block_rows + row, rank = source >> a.warps_log2;
-      const float2 two = decode_tile::cluster_load2(ptx::cluster_address(stats + of, rank));
-      x.max = two.x, x.sum = two.y;
-      x.out = decode_tile::cluster_load4(ptx::cluster_address(out + of * decode_pitch(D) + column, rank));
-    };
-    ptx::cluster_arrive();
-    ptx::cluster_wait(); /* orders all blocks' sums before the reads */
-    decode_sum<D>(a.merge_width_log2, blockIdx.y, a.splits, items, every, p.scale_log2, load, store);
-    __syncwarp();
-    ptx::cluster_arrive_relaxed();
-    ptx::cluster_wait(); /* no block's shared memory goes before all have read it */
-    return;
-  }
-#endif
   const auto load = [&](uint32_t source, uint32_t row, uint32_t column, decode_tile::Sum &x) {
     const uint32_t of = source * a.block_rows + row;
     x.max = stats[of].x, x.sum = stats[of].y;
@@ -244,10 +255,223 @@ __global__ void __launch_bounds__(decode_threads_per_sm(D, Tiles))
     decode_leave<D>(a, decode_slot(a) + blockIdx.y, row, column, x);
   };
   __syncthreads(); /* orders the warps' sums before the reads */
-  if (a.splits == 1) return decode_sum<D>(a.block_width_log2, 0, 1, items, warps, p.scale_log2, load, store);
-  decode_sum<D>(a.block_width_log2, 0, 1, items, warps, p.scale_log2, load, leave);
+  if (a.splits == 1) return decode_sum<D>(a.block_width_log2, items, warps, p.scale_log2, load, store);
+  decode_sum<D>(a.block_width_log2, items, warps, p.scale_log2, load, leave);
   decode_merge<T, D>(a, rows, o);
 }
+
+/* ---- path=2: K and V through a ring in shared memory ----------------------------------------------------------- */
+
+/* Empty before each launch and after it: whoever reads a letter empties its place. */
+__device__ float4 ring_mail[kRingRecords * 32 * kRingLetter];
+
+#ifdef ATTN_SM90A
+
+/* The ring of slots of a block: K and V of its first tile, of its second and so on, fetched by a warp of its own. */
+template <typename T, uint32_t D, uint32_t Tiles>
+struct Ring {
+  using Worker = ring_tile::Worker<T, D, Tiles>;
+  static constexpr uint32_t kAll = kWarp * (Worker::kWarps + 1);
+  const RingParams &a;
+  uint32_t first, barriers;      /* shared addresses */
+  uint32_t read = 0, parity = 0; /* slot of the next tile to read */
+
+  __device__ __forceinline__ Ring(const RingParams &params, const unsigned char *smem)
+      : a(params), first(ptx::shared_address(smem)) {
+    barriers = first + a.slots * Worker::kSlotBytes + ring_tile::barriers_at(D, Worker::kRows);
+  }
+  __device__ __forceinline__ uint32_t address() const { return first + read * Worker::kSlotBytes; }
+  __device__ __forceinline__ void wait() const { hopper::barrier_wait(barriers + 8 * read, parity); }
+  __device__ __forceinline__ void leave() {
+    if (++read == a.slots) read = 0, parity ^= 1;
+  }
+  /* The block's barriers. The first has a number of its own: the fetching warp only arrives there, and may be at the
+   * second before all have passed the first. */
+  static __device__ __forceinline__ void sync_start() { hopper::named_sync(1, kAll); }
+  static __device__ __forceinline__ void sync_all() { hopper::named_sync(2, kAll); }
+  static __device__ __forceinline__ void sync_workers() { hopper::named_sync(3, kAll - kWarp); }
+
+  /* What the fetching warp does, or rather one lane of it. A slot stays empty until the first K has been read: later
+   * on, too, the tile whose K is being read has been asked for as a whole. */
+  __device__ __forceinline__ void fetch() const {
+    const bool leads = threadIdx.x % kWarp == 0;
+    if (leads) {
+      hopper::prefetch_map(&a.maps[0]);
+      hopper::prefetch_map(&a.maps[1]);
+#pragma unroll
+      for (uint32_t i = 0; i < ring_tile::kSlotsMax; ++i) hopper::barrier_init(barriers + 8 * i, 1);
+      hopper::barrier_publish();
+    }
+    __syncwarp(); /* orders the barriers before the arrival */
+    hopper::named_arrive(1, kAll);
+    uint32_t tile = blockIdx.y, slot = 0, v = 0, free = a.slots - 1;
+    for (uint32_t used = blockIdx.y; used < a.tiles; used += a.splits, free = 2) {
+#pragma unroll 1
+      for (; free != 0 && tile < a.tiles; --free) {
+        if (leads) load(slot, v, tile);
+        if (v) tile += a.splits;
+        v ^= 1;
+        if (++slot == a.slots) slot = 0;
+      }
+      sync_all(); /* the workers have read K of `used`, and V of the tile before */
+    }
+  }
+
+ private:
+  __device__ __forceinline__ void load(uint32_t slot, uint32_t v, uint32_t tile) const {
+    const uint32_t to = first + slot * Worker::kSlotBytes;
+    hopper::barrier_expect(barriers + 8 * slot, Worker::kSlotBytes);
+#pragma unroll
+    for (uint32_t i = 0; i < D / ring_tile::kSlab; ++i)
+      hopper::load_box(to + i * Worker::kSlabBytes, &a.maps[v], barriers + 8 * slot, i * ring_tile::kSlab,
+                       tile * Worker::kKeys, blockIdx.z, ring_tile::kEvictNormal);
+  }
+};
+
+/* What the splits of a head leave for each other. A unit is a slice of 8 rows; its items are the lanes that have rows
+ * of it, two each; an item's letter has 2 columns of 2 rows. */
+template <uint32_t D, uint32_t Tiles>
+constexpr uint32_t kRingUnits = D / ring_tile::kSlice *Tiles;
+constexpr uint32_t kRingJob = 8, kRingShares = kWarp / kRingJob; /* items of a reading warp; lanes for each */
+
+template <uint32_t D, uint32_t Tiles>
+__device__ __forceinline__ float4 *ring_record(const RingParams &a, uint32_t split, uint32_t unit) {
+  const uint32_t part = blockIdx.z * gridDim.x + blockIdx.x;
+  return ring_mail + (size_t)((part * a.splits + split) * kRingUnits<D, Tiles> + unit) * 32 * kRingLetter;
+}
+
+/* Lanes of a quad that have rows, two each, as a logarithm; `rows` is at least 1. */
+__device__ __forceinline__ uint32_t ring_lanes_log2(int32_t rows) { return (rows > 2) + (rows > 4); }
+
+/* Adds up 8 items of a unit, at `record` for the first split; 4 lanes share the splits of each, in a fixed order. */
+template <typename T, uint32_t D, uint32_t Tiles>
+__device__ __forceinline__ void ring_receive(const RingParams &a, float4 *record, uint32_t item, uint32_t lanes_log2,
+                                             int32_t rows, T *o) {
+  constexpr uint32_t kFan = 4; /* parts that a lane asks for at once */
+  constexpr uint32_t kStep = kRingUnits<D, Tiles> * 32 * kRingLetter, kLaneStep = kRingShares * kStep;
+  const uint32_t share = threadIdx.x % kWarp / kRingJob;
+  float4 *const mine = record + share * kStep + item * kRingLetter;
+  const float scale_log2 = a.attention.scale_log2;
+  ring_tile::Part part;
+  part.clear();
+  float4 *from = mine;
+  for (uint32_t done = 0; done < a.splits; done += kFan * kRingShares, from += kFan * kLaneStep) {
+    float4 out[kFan], stats[kFan];
+    bool valid[kFan];
+#pragma unroll
+    for (uint32_t f = 0; f < kFan; ++f) {
+      valid[f] = done + f * kRingShares + share < a.splits;
+      out[f] = make_float4(0.0f, 0.0f, 0.0f, 0.0f);
+      stats[f] = make_float4(minus_infinity(), 0.0f, minus_infinity(), 0.0f);
+    }
+    uint32_t missing;
+    do {
+#pragma unroll
+      for (uint32_t f = 0; f < kFan; ++f)
+        if (valid[f])
+          out[f] = ring_tile::receive(from + f * kLaneStep), stats[f] = ring_tile::receive(from + f * kLaneStep + 1);
+      missing = 0;
+#pragma unroll
+      for (uint32_t f = 0; f < kFan; ++f)
+        missing |= valid[f] && (ring_tile::is_empty(out[f]) || ring_tile::is_empty(stats[f]));
+    } while (__any_sync(kFullWarp, missing));
+    float first = stats[0].x, second = stats[0].z;
+#pragma unroll
+    for (uint32_t f = 1; f < kFan; ++f) first = fmaxf(first, stats[f].x), second = fmaxf(second, stats[f].z);
+    if (done == 0) part.max[0] = first, part.max[1] = second; /* saves a factor that is 0 */
+    part.raise(first, second, scale_log2);
+#pragma unroll
+    for (uint32_t f = 0; f < kFan; ++f) part.add(out[f], stats[f], scale_log2);
+  }
+  part.add_shares(kRingJob, scale_log2);
+  part.store_one<T, D>(o, item, lanes_log2, share, rows);
+  from = mine;
+#pragma unroll 1
+  for (uint32_t split = share; split < a.splits; split += kRingShares, from += kLaneStep)
+    from[0] = from[1] = make_float4(0.0f, 0.0f, 0.0f, 0.0f);
+}
+
+/* Adds up what the splits left, in the last blocks of a head: jobs of 8 items go around the blocks, then their warps.
+ * `turn`: of this warp, of `turns` in a block. */
+template <typename T, uint32_t D, uint32_t Tiles>
+__device__ __forceinline__ void ring_gather(const RingParams &a, uint32_t turn, uint32_t turns) {
+  const uint32_t reader = a.splits - 1 - blockIdx.y;
+  if (a.splits == 1 || reader >= a.readers) return;
+  const uint32_t first_row = blockIdx.x * 8 * Tiles, rows = min(a.rows - first_row, 8 * Tiles);
+  const uint32_t lanes_log2 = ring_lanes_log2((int32_t)rows); /* of the first 8 rows; more is none of the others */
+  T *const o = static_cast<T *>(a.attention.o) + ((size_t)blockIdx.z * a.rows + first_row) * D;
+  for (uint32_t job = reader + a.readers * turn; job < kRingUnits<D, Tiles> << lanes_log2; job += a.readers * turns) {
+    const uint32_t unit = job >> lanes_log2, item = (job - (unit << lanes_log2)) * kRingJob + threadIdx.x % kRingJob;
+    ring_receive<T, D, Tiles>(a, ring_record<D, Tiles>(a, 0, unit), item, lanes_log2,
+                              (int32_t)(rows - unit % Tiles * 8),
+                              o + unit % Tiles * 8 * D + unit / Tiles * ring_tile::kSlice);
+  }
+}
+
+/* The block's part of the warp's slices: to the others, or, without splits, to O. */
+template <typename T, uint32_t D, uint32_t Tiles>
+__device__ __forceinline__ void ring_finish(const RingParams &a, const ring_tile::Worker<T, D, Tiles> &worker,
+                                            uint32_t rows, T *o) {
+  constexpr uint32_t kSlices = ring_tile::Worker<T, D, Tiles>::kSlices;
+  const uint32_t lanes_log2 = ring_lanes_log2((int32_t)rows);
+#pragma unroll
+  for (uint32_t n = 0; n < Tiles; ++n) {
+#pragma unroll
+    for (uint32_t i = 0; i < kSlices; ++i) {
+      const uint32_t slice = worker.warp * kSlices + i;
+      ring_tile::Part part = worker.part(i, n);
+      if (a.splits == 1) {
+        part.store(o + 8 * n * D + slice * ring_tile::kSlice, D, (int32_t)(rows - 8 * n));
+      } else if (worker.t >> lanes_log2 == 0) {
+        float4 *const to = ring_record<D, Tiles>(a, blockIdx.y, slice * Tiles + n) +
+                           ((worker.g << lanes_log2) + worker.t) * kRingLetter;
+        ring_tile::send(to, part.out);
+        ring_tile::send(to + 1, make_float4(part.max[0], part.sum[0], part.max[1], part.sum[1]));
+      }
+    }
+  }
+}
+
+#endif
+
+/* grid (row blocks, splits, B * Hkv); Tiles of 8 query rows. The last warp fetches, and then is the first to add up:
+ * it has the instructions for that at hand when the others are done. */
+template <typename T, uint32_t D, uint32_t Tiles>
+__global__ void __launch_bounds__(kWarp *(ring_tile::warps_of(D) + 1), 1)
+    ring_kernel(const __grid_constant__ RingParams a) {
+#ifdef ATTN_SM90A
+  using Worker = ring_tile::Worker<T, D, Tiles>;
+  extern __shared__ __align__(1024) unsigned char ring_smem[];
+  const Params &p = a.attention;
+  const uint32_t warp = __shfl_sync(kFullWarp, threadIdx.x / kWarp, 0); /* so that ptxas knows it for uniform */
+  Ring<T, D, Tiles> ring(a, ring_smem);
+  if (warp < Worker::kWarps) {
+    const uint32_t first_row = blockIdx.x * Worker::kRows, rows = min(a.rows - first_row, Worker::kRows);
+    const size_t at = ((size_t)blockIdx.z * a.rows + first_row) * D;
+    Worker worker(warp, ring_smem + a.slots * Worker::kSlotBytes);
+    worker.load_q(p, static_cast<const T *>(p.q) + at, first_row, rows);
+    ring.sync_start(); /* orders the ring's barriers before the waits */
+    for (uint32_t tile = blockIdx.y; tile < a.tiles; tile += a.splits) {
+      ring.wait();
+      worker.multiply_qk(ring.address(), tile * Worker::kKeys);
+      ring.leave();
+      worker.put_maxima();
+      ring.sync_all(); /* orders the maxima before the reads, and the last reads of weights before the stores */
+      worker.put_weights(p.scale_log2);
+      ring.sync_workers(); /* orders the weights before the reads */
+      ring.wait();
+      worker.multiply_pv(ring.address());
+      ring.leave();
+    }
+    ring_finish<T, D, Tiles>(a, worker, rows, static_cast<T *>(p.o) + at);
+  } else {
+    ring.fetch();
+  }
+  ring_gather<T, D, Tiles>(a, warp < Worker::kWarps ? warp + 1 : 0, Worker::kWarps + 1);
+#endif
+}
+
+/* ---- kernels of both paths ------------------------------------------------------------------------------------- */
 
 template <typename T>
 static const void *decode_of_shape(uint32_t D, uint32_t tiles) {
@@ -255,49 +479,59 @@ static const void *decode_of_shape(uint32_t D, uint32_t tiles) {
   if (D == 128) return tiles == 1 ? handle(decode_kernel<T, 128, 1>) : handle(decode_kernel<T, 128, 2>);
   return tiles == 1 ? handle(decode_kernel<T, 64, 1>) : handle(decode_kernel<T, 64, 2>);
 }
+template <typename T>
+static const void *ring_of_shape(uint32_t D, uint32_t tiles) {
+  if (D == 256) return handle(ring_kernel<T, 256, 1>);
+  if (D == 128) return tiles == 1 ? handle(ring_kernel<T, 128, 1>) : handle(ring_kernel<T, 128, 2>);
+  return tiles == 1 ? handle(ring_kernel<T, 64, 1>) : handle(ring_kernel<T, 64, 2>);
+}
 
-static const void *decode_kernel_for(const attn_shape &shape, uint32_t tiles) {
-  return shape.dtype == ATTN_F16 ? decode_of_shape<__half>(shape.D, tiles)
-                                 : decode_of_shape<__nv_bfloat16>(shape.D, tiles);
+static const void *decode_kernel_for(const attn_shape &shape, uint32_t tiles, bool ring) {
+  if (shape.dtype == ATTN_F16)
+    return ring ? ring_of_shape<__half>(shape.D, tiles) : decode_of_shape<__half>(shape.D, tiles);
+  return ring ? ring_of_shape<__nv_bfloat16>(shape.D, tiles) : decode_of_shape<__nv_bfloat16>(shape.D, tiles);
 }
 
 static struct status decode_bind(const attn_shape *, const attn_plan *, const attn_buffers *, attn_pass_args *);
 
 #else
-static const void *decode_kernel_for(const attn_shape &, uint32_t) { return nullptr; }
+static const void *decode_kernel_for(const attn_shape &, uint32_t, bool) { return nullptr; }
 constexpr decltype(attn_variant::bind) decode_bind = nullptr;
 #endif
 
 /* ---- tunables and plan --------------------------------------------------------------------------------------- */
 
-/* Indices into the tuning, and values of `merge`. */
-enum { DECODE_SPLITS, DECODE_WARPS, DECODE_MERGE };
-enum { DECODE_ANYHOW, DECODE_GLOBAL, DECODE_CLUSTER };
+/* Indices into the tuning, and values of `path`. */
+enum { DECODE_PATH, DECODE_SPLITS, DECODE_WARPS };
+enum { DECODE_ANYHOW, DECODE_REGISTERS, DECODE_RING };
 
 static const attn_tunable decode_tunables[] = {
+    {"path", 0, 2, 0, "1 = K and V straight into registers, 2 = through a ring in shared memory; 0 = chosen"},
     {"splits", 0, (int32_t)kDecodeSplitsMax, 0,
      "blocks that share the keys of a KV head; 0 = chosen so that every SM gets a block"},
-    {"warps", 0, (int32_t)kDecodeWarpsMax, 0, "warps of a block: 2, 4 or 8; 0 = chosen by the keys of each"},
-    {"merge", 0, 2, 0,
-     "where the splits of a head meet: 1 = global memory, 2 = a cluster of 2, 4, 8 or 16; 0 = chosen"},
+    {"warps", 0, (int32_t)kDecodeWarpsMax, 0, "path=1: warps of a block: 2, 4 or 8; 0 = chosen by the keys of each"},
     {nullptr, 0, 0, 0, nullptr},
 };
 
 /* How a shape is cut up; a function of the shape, the tuning and the device. */
 struct DecodeCut {
+  bool ring;
   uint32_t row_tiles, rows, row_blocks; /* of 8 rows in a warp; rows of a block; blocks for the rows of a head */
-  uint32_t tiles, warps, splits;        /* of keys; of a block; of the tiles */
-  bool clustered;
+  uint32_t keys, tiles;                 /* of a tile; in all */
+  uint32_t warps, splits, slots;        /* that work on a tile; of the tiles; of the ring */
+  uint64_t parts;                       /* row blocks of all KV heads */
 };
 
 static uint32_t decode_rows(const attn_shape &shape) { return shape.Hq / shape.Hkv * shape.Sq; }
-static uint32_t decode_least(uint32_t x, uint64_t y) { return x < y ? x : (uint32_t)y; }
+static uint32_t decode_least(uint64_t x, uint64_t y) { return (uint32_t)(x < y ? x : y); }
 
 /* The largest power of two that is at most n, from `least` to `most`. */
 static uint32_t decode_power(uint64_t n, uint32_t least, uint32_t most) {
   while (least < most && least * 2 <= n) least *= 2;
   return least;
 }
+
+/* ---- path=1 */
 
 /* One level of merging up to 64 splits; above that, two of about the same width. */
 static uint32_t decode_group(uint32_t splits) {
@@ -312,39 +546,60 @@ static uint32_t decode_slots(uint32_t splits) {
   return splits + (groups > 1 ? groups : 0);
 }
 
-static bool decode_is_power(uint32_t n) { return (n & (n - 1)) == 0; }
-
-/* A cluster of 8 small blocks for each head: two exchanges less through L2, but half of an H200's SMs for 8 heads. */
-static bool decode_chooses_cluster(const DecodeCut &cut, uint64_t parts, const device_info &device) {
-  return device.cc_major >= 9 && cut.rows <= kDecodeRows && cut.tiles >= 8 && cut.tiles <= 32 &&
-         parts * 8 <= (uint64_t)device.sms * 2;
-}
-
-/* The rule that the top of this file explains. `parts`: row blocks of all KV heads. */
-static void decode_choose(const attn_shape &shape, uint64_t parts, const device_info &device, DecodeCut *cut) {
-  const uint64_t fill = device.sms / parts;
-  if (decode_chooses_cluster(*cut, parts, device)) {
-    cut->warps = decode_power(cut->tiles / (parts * 8 <= device.sms ? 8 : 16), 2, 4);
-    cut->splits = 8, cut->clustered = true;
-  } else if (fill == 0) {
+/* The rule that the top of this file explains, unless the tunables ask for something else. Splits that fill their
+ * group's counters too often are not made. */
+static void decode_cut_registers(const attn_shape &shape, const attn_tuning &tuning, const device_info &device,
+                                 DecodeCut *cut) {
+  const uint64_t parts = cut->parts, fill = device.sms / parts;
+  cut->keys = decode_keys(shape.D);
+  cut->tiles = ceil_div(shape.Skv, cut->keys);
+  const bool halved = cut->row_tiles == 1 && fill > 1 && fill <= 4;
+  if (fill == 0)
     cut->warps = parts < (uint64_t)device.sms * 3 || cut->row_tiles == 2 ? 4 : decode_power(cut->tiles / 16, 2, 8);
-    cut->splits = 1;
-  } else {
-    const bool halved = cut->row_tiles == 1 && fill > 1 && fill <= 4;
+  else
     cut->warps = halved || (shape.D == 64 && cut->tiles < fill * 8) ? 4 : 8;
-    cut->splits = decode_least(ceil_div(cut->tiles, cut->warps), halved ? fill * 2 : fill);
-  }
+  cut->splits = fill == 0 ? 1 : decode_least(ceil_div(cut->tiles, cut->warps), halved ? fill * 2 : fill);
+  if (tuning.value[DECODE_WARPS] != 0) cut->warps = (uint32_t)tuning.value[DECODE_WARPS];
+  if (tuning.value[DECODE_SPLITS] != 0) cut->splits = decode_least((uint32_t)tuning.value[DECODE_SPLITS], cut->tiles);
+  if (parts * (decode_groups(cut->splits) + 1) > kDecodeCounters) cut->splits = 1;
 }
 
-/* What the tunables ask for instead. Splits that fill their group's counters too often are not made. */
-static void decode_obey(const attn_tuning &tuning, uint64_t parts, const device_info &device, DecodeCut *cut) {
-  const int32_t *value = tuning.value;
-  if (value[DECODE_WARPS] != 0) cut->warps = (uint32_t)value[DECODE_WARPS];
-  if (value[DECODE_SPLITS] != 0) cut->splits = decode_least((uint32_t)value[DECODE_SPLITS], cut->tiles);
-  const bool can = device.cc_major >= 9 && cut->splits > 1 && cut->splits <= 16 && decode_is_power(cut->splits);
-  if (value[DECODE_MERGE] != DECODE_ANYHOW) cut->clustered = value[DECODE_MERGE] == DECODE_CLUSTER;
-  cut->clustered = cut->clustered && can;
-  if (!cut->clustered && parts * (decode_groups(cut->splits) + 1) > kDecodeCounters) cut->splits = 1;
+/* ---- path=2 */
+
+static bool decode_takes_ring(const device_info &device) { return device.cc_major == 9; }
+static bool decode_fits_l2(const attn_shape &shape, const device_info &device) {
+  return UINT64_C(4) * shape.B * shape.Hkv * shape.Skv * shape.D <= device.l2_bytes / 4 * 3;
+}
+static bool decode_chooses_ring(const attn_shape &shape, const DecodeCut &cut, const device_info &device) {
+  return decode_takes_ring(device) && (cut.row_blocks == 1 || (shape.D > 64 && decode_fits_l2(shape, device)));
+}
+
+/* Of K and V that L2 holds, as many slots as a block has use for and its SM room. From memory, 96 KB in flight on an
+ * SM are enough, and more are slower; three slots at least, so that K comes while V is used. */
+static uint32_t ring_slots(const attn_shape &shape, const DecodeCut &cut, const device_info &device) {
+  const uint32_t slot = ring_tile::slot_bytes(shape.D), rest = ring_tile::smem_bytes(shape.D, 8 * cut.row_tiles, 0);
+  const uint32_t least = 3, most = 2 * ceil_div(cut.tiles, cut.splits) + 1;
+  const uint32_t fit = device.smem_per_sm_bytes / (rest + least * slot + device.smem_reserved_bytes);
+  const uint64_t due = (cut.parts * cut.splits + device.sms - 1) / device.sms;
+  const uint32_t blocks = due < 1 || fit < 1 ? 1 : decode_least(due, fit); /* of an SM */
+  const uint32_t share = device.smem_per_sm_bytes / blocks - device.smem_reserved_bytes;
+  const uint32_t room = (decode_least(share, device.smem_per_block_bytes) - rest) / slot;
+  const uint32_t wanted = decode_fits_l2(shape, device) ? ring_tile::kSlotsMax : kRingInFlight / (blocks * slot);
+  const uint32_t slots = decode_least(decode_least(room, ring_tile::kSlotsMax), wanted < least ? least : wanted);
+  return slots < most ? slots : most;
+}
+
+/* Splits wait for each other, so that there has to be room for all of a head beside those that wait. */
+static void decode_cut_ring(const attn_shape &shape, const attn_tuning &tuning, const device_info &device,
+                            DecodeCut *cut) {
+  const uint64_t fill = device.sms / cut->parts;
+  cut->keys = ring_tile::tile_keys(shape.D), cut->warps = ring_tile::warps_of(shape.D);
+  cut->tiles = ceil_div(shape.Skv, cut->keys);
+  cut->splits = decode_least(cut->tiles, fill > 1 ? fill : 1);
+  if (tuning.value[DECODE_SPLITS] != 0) cut->splits = decode_least((uint32_t)tuning.value[DECODE_SPLITS], cut->tiles);
+  const uint64_t records = cut->parts * cut->splits * cut->row_tiles * (shape.D / ring_tile::kSlice);
+  if (cut->parts >= device.sms || records > kRingRecords) cut->splits = 1;
+  cut->slots = ring_slots(shape, *cut, device);
 }
 
 static DecodeCut decode_cut(const attn_shape &shape, const attn_tuning &tuning, const device_info &device) {
@@ -353,14 +608,18 @@ static DecodeCut decode_cut(const attn_shape &shape, const attn_tuning &tuning, 
   cut.row_tiles = rows > kDecodeRows && shape.D < 256 ? 2 : 1;
   cut.rows = decode_least(rows, cut.row_tiles * kDecodeRows);
   cut.row_blocks = ceil_div(rows, cut.rows);
-  cut.tiles = ceil_div(shape.Skv, decode_keys(shape.D));
-  const uint64_t parts = (uint64_t)shape.B * shape.Hkv * cut.row_blocks;
-  decode_choose(shape, parts, device, &cut);
-  decode_obey(tuning, parts, device, &cut);
+  cut.parts = (uint64_t)shape.B * shape.Hkv * cut.row_blocks;
+  const int32_t path = tuning.value[DECODE_PATH];
+  cut.ring = path == DECODE_RING || (path == DECODE_ANYHOW && decode_chooses_ring(shape, cut, device));
+  if (cut.ring)
+    decode_cut_ring(shape, tuning, device, &cut);
+  else
+    decode_cut_registers(shape, tuning, device, &cut);
   return cut;
 }
 
 static uint32_t decode_smem(const DecodeCut &cut, uint32_t D) {
+  if (cut.ring) return ring_tile::smem_bytes(D, 8 * cut.row_tiles, cut.slots);
   return cut.warps * cut.rows * (decode_pitch(D) * (uint32_t)sizeof(float) + (uint32_t)sizeof(DecodeStats));
 }
 
@@ -371,29 +630,27 @@ static const char *decode_supports(const attn_shape *shape, const attn_tuning *t
   if (shape->D != 64 && shape->D != 128 && shape->D != 256) return "D must be 64, 128 or 256";
   if (shape->Sq > kDecodeQueriesMax) return "Sq must be at most 16: this kernel is for decoding";
   if ((uint64_t)shape->B * shape->Hkv > kGridYzMax) return "B * Hkv must be at most 65535, the limit of grid.z";
-  const DecodeCut cut = decode_cut(*shape, *tuning, *device);
-  if (tuning->value[DECODE_MERGE] == DECODE_CLUSTER && !cut.clustered)
-    return "merge=2 needs compute capability 9.0 and 2, 4, 8 or 16 splits";
-  return check_device(*device, decode_smem(cut, shape->D));
+  if (tuning->value[DECODE_PATH] == DECODE_RING && !decode_takes_ring(*device))
+    return "path=2 needs compute capability 9.0";
+  return check_device(*device, decode_smem(decode_cut(*shape, *tuning, *device), shape->D));
 }
 
 static void decode_plan(const attn_shape *shape, const attn_tuning *tuning, const device_info *device,
                         attn_plan *plan) {
   const DecodeCut cut = decode_cut(*shape, *tuning, *device);
-  const uint64_t parts = (uint64_t)shape->B * shape->Hkv * cut.row_blocks;
+  const uint32_t workers = cut.warps * 32, fetchers = cut.ring ? 32 : 0;
   plan->pass_count = 1;
-  plan->tile_q = cut.row_tiles * kDecodeRows, plan->tile_kv = decode_keys(shape->D);
-  plan->splits = cut.splits, plan->stages = 2;
-  if (cut.splits > 1 && !cut.clustered)
+  plan->tile_q = cut.row_tiles * kDecodeRows, plan->tile_kv = cut.keys;
+  plan->splits = cut.splits, plan->stages = cut.ring ? cut.slots : 2;
+  if (cut.splits > 1 && !cut.ring)
     plan->workspace_bytes =
-        parts * decode_slots(cut.splits) * cut.rows * (shape->D * sizeof(float) + sizeof(DecodeStats));
+        cut.parts * decode_slots(cut.splits) * cut.rows * (shape->D * sizeof(float) + sizeof(DecodeStats));
   attn_pass &pass = plan->pass[0];
   pass.name = "main";
-  pass.kernel = decode_kernel_for(*shape, cut.row_tiles);
-  if (cut.clustered) pass.cluster[1] = cut.splits;
+  pass.kernel = decode_kernel_for(*shape, cut.row_tiles, cut.ring);
   set_grid(pass, cut.row_blocks, ATTN_COVERS_Q, cut.splits, ATTN_COVERS_SPLIT, shape->B * shape->Hkv,
            ATTN_COVERS_B | ATTN_COVERS_HKV);
-  set_block(pass, cut.warps * 32, cut.warps * 32, decode_smem(cut, shape->D));
+  set_block(pass, workers + fetchers, workers, decode_smem(cut, shape->D), fetchers);
 }
 
 #ifdef __CUDACC__
@@ -404,26 +661,60 @@ static uint32_t decode_width_log2(uint32_t items, uint32_t sources, uint32_t thr
   return log2;
 }
 
-static struct status decode_bind(const attn_shape *shape, const attn_plan *plan, const attn_buffers *buffers,
-                                 attn_pass_args args[ATTN_PASSES_MAX]) {
+static struct status decode_bind_registers(const attn_shape *shape, const attn_plan *plan,
+                                           const attn_buffers *buffers, attn_pass_args *args) {
   const attn_pass &pass = plan->pass[0];
   DecodeParams a = {};
   a.attention = params_of(*shape, *buffers);
   a.rows = decode_rows(*shape);
   a.block_rows = a.rows < plan->tile_q ? a.rows : plan->tile_q;
   a.splits = plan->splits, a.group = decode_group(a.splits), a.groups = decode_groups(a.splits);
-  a.clustered = pass.cluster[1] > 1;
   while (32u << a.warps_log2 < pass.block[0]) ++a.warps_log2;
   a.tiles = ceil_div(shape->Skv, plan->tile_kv);
   const uint32_t items = a.block_rows * (shape->D / 4), warps = 1u << a.warps_log2;
   a.block_width_log2 = decode_width_log2(items, warps, pass.block[0]);
-  a.merge_width_log2 = a.clustered ? decode_width_log2(ceil_div(items, a.splits), warps * a.splits, pass.block[0])
-                                   : decode_width_log2(items, a.group, pass.block[0]);
+  a.merge_width_log2 = decode_width_log2(items, a.group, pass.block[0]);
   const uint64_t slots = (uint64_t)pass.grid[0] * pass.grid[2] * decode_slots(a.splits);
   a.partial = static_cast<float *>(buffers->workspace);
   a.stats = reinterpret_cast<DecodeStats *>(a.partial + slots * a.block_rows * shape->D);
-  put_args(args[0], a);
+  put_args(*args, a);
   return status_ok();
+}
+
+/* Reading blocks of a head: as many as have something to add up, but some SM has to be free of blocks that wait. */
+static struct status ring_readers(const attn_plan *plan, uint32_t jobs, uint32_t *readers) {
+  const uint64_t parts = (uint64_t)plan->pass[0].grid[0] * plan->pass[0].grid[2];
+  int device = 0, sms = 0;
+  cudaError_t error = cudaGetDevice(&device);
+  if (error == cudaSuccess) error = cudaDeviceGetAttribute(&sms, cudaDevAttrMultiProcessorCount, device);
+  if (error != cudaSuccess) return status_make(STATUS_DEVICE, "the number of SMs: %s", cudaGetErrorString(error));
+  const uint32_t most = decode_least(plan->splits, jobs);
+  *readers = plan->splits == 1 ? 1 : decode_least(most, ((uint32_t)sms - 1) / parts);
+  return status_ok();
+}
+
+static struct status decode_bind_ring(const attn_shape *shape, const attn_plan *plan, const attn_buffers *buffers,
+                                      attn_pass_args *args) {
+  const uint64_t heads = plan->pass[0].grid[2];
+  RingParams a = {};
+  a.attention = params_of(*shape, *buffers);
+  a.rows = decode_rows(*shape);
+  a.tiles = ceil_div(shape->Skv, plan->tile_kv);
+  a.splits = plan->splits, a.slots = plan->stages;
+  const uint32_t units = plan->tile_q / kDecodeRows * (shape->D / ring_tile::kSlice);
+  struct status status = ring_readers(plan, units * (a.rows <= 2 ? 1 : a.rows <= 4 ? 2 : 4), &a.readers);
+  const void *const tensor[2] = {buffers->k, buffers->v};
+  for (uint32_t i = 0; i < 2 && status.code == STATUS_OK; ++i)
+    status = tensor_map_make(&a.maps[i], tensor[i], shape->dtype, heads, shape->Skv, shape->D, plan->tile_kv,
+                             CU_TENSOR_MAP_L2_PROMOTION_L2_128B);
+  put_args(*args, a);
+  return status;
+}
+
+static struct status decode_bind(const attn_shape *shape, const attn_plan *plan, const attn_buffers *buffers,
+                                 attn_pass_args args[ATTN_PASSES_MAX]) {
+  return plan->pass[0].producer_threads != 0 ? decode_bind_ring(shape, plan, buffers, args)
+                                             : decode_bind_registers(shape, plan, buffers, args);
 }
 #endif
 
@@ -431,7 +722,7 @@ static struct status decode_bind(const attn_shape *shape, const attn_plan *plan,
 
 extern "C" const struct attn_variant attn_variant_decode = {
     .name = "decode",
-    .summary = "few queries against many keys: K and V go straight into mma.sync's registers, heads share them",
+    .summary = "few queries against many keys: heads share K and V, splits of the keys meet in one launch",
     .limits = "f16, bf16; D 64, 128 or 256; Sq up to 16; compute capability >= 8.0",
     .runs_on = DEVICE_CUDA,
     .math = ATTN_MATH_TENSOR,
