@@ -25,6 +25,7 @@ lines_of() { grep -c "^{\"$1\":" "$TMP/j" || true; }
   rows 'all(len({r["card"] for r in d["results"] if r["key"] in (x["key"], (x["scaling"] or {}).get("baseline_key"))}) == 1
     for x in d["results"])'
   expect_out_matches '^cards     CARD-0: [0-9]+ rows, CARD-1: [0-9]+ rows, CARD-2: [0-9]+ rows$'
+  expect_out_matches '^B1\.H1.* on CARD-[0-2]$'
   [ "$(head -n 1 "$TMP/r.csv" | tr -d '\r' | awk -F, '{print $NF}')" = card ]
   [ "$(tail -n +2 "$TMP/r.csv" | tr -d '\r' | awk -F, '{print $NF}' | sort -u | tr '\n' ' ')" = "CARD-0 CARD-1 CARD-2 " ]
   grep -q '<dt>Cards</dt><dd>CARD-0: ' "$TMP/r.html" || fail "$(grep -o '<dl>.*' "$TMP/r.html" | head -c 600)"
@@ -87,6 +88,14 @@ PY
   attn report "$TMP/moved"
   expect_status 7
   expect_err 'names a card that is none of its run'
+  sed '/^{"device":.*CARD-1/s/"name":"[^"]*"/"name":"another"/' "$TMP/j" >"$TMP/moved"
+  attn report "$TMP/moved"
+  expect_status 7
+  expect_err 'are not of one model'
+  sed '/^{"device":.*CARD-1/{p;}' "$TMP/j" >"$TMP/moved"
+  attn report "$TMP/moved"
+  expect_status 7
+  expect_err 'CARD-1 is there twice'
 }
 
 @test "a card that is lost costs its cell, and the others measure the rest" {
