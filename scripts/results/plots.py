@@ -19,6 +19,7 @@ STYLE = {
     "serial": ("#882255", "X"), "scalar": ("#CC6677", "s"), "scalar_quad": ("#EE6622", "o"), "one_query": ("#999933", "P"),
     "wmma_qk": ("#AA4499", "v"), "wmma": ("#33AADD", "^"), "cp_async": ("#44AA99", "<"), "mma_swizzle": ("#0044AA", "D"),
     "split_kv": ("#117733", ">"), "split_kv_atomic": ("#CC9900", "h"), "d_split": ("#332288", "*"), "cudnn": ("#000000", "o"),
+    "wgmma": ("#CC3311", "d"), "cluster_split": ("#0099BB", "H"), "decode": ("#66AA00", "8"), "auto": ("#555555", "s"),
 }
 OTHER = ("#777777", ".")
 LABEL_GAP = 0.062  # of an axis' height, between two labels at line ends
@@ -31,12 +32,18 @@ def base_name(variant):
     return variant.partition(":")[0]
 
 
+def dtype_of(reports, sweep):
+    """A sweep's first type: a line over S is of one."""
+    rows = reports.rows(sweep)
+    return rows[0]["shape"]["dtype"] if rows else "f16"
+
+
 def lengths(reports, sweep, value):
-    """One panel per (D, mask): lines of a value over S. None when no panel has a line."""
-    panels = {}
+    """One panel per (D, mask): lines of a value over S, as many KV heads as query heads. None when no panel has a line."""
+    panels, dtype = {}, dtype_of(reports, sweep)
     for row in reports.rows(sweep):
         s = row["shape"]
-        if row["time"] and s["Sq"] == s["Skv"] and s["D"] >= 64:
+        if row["time"] and s["Sq"] == s["Skv"] and s["D"] >= 64 and s["dtype"] == dtype and s["Hq"] == s["Hkv"]:
             lines = panels.setdefault(f"D = {s['D']}, {mask_of(s)}", {})
             lines.setdefault(row["variant"], []).append([s["Sq"], value(row)])
     panels = {title: {v: sorted(points) for v, points in lines.items()} for title, lines in panels.items()}
@@ -76,34 +83,46 @@ def intensity(reports, sweeps):
     return {v: sorted(p) for v, p in points.items()}
 
 
+def origin(reports, sweeps, types=None):
+    """What a picture says of where it comes from once it has left its page: GPU, types, sweeps, days."""
+    there = [sweep for sweep in sweeps if sweep in reports.sweeps]
+    days = sorted({reports.sweeps[sweep]["run"]["started_utc"][:10] for sweep in there})
+    types = types or dict.fromkeys(row["shape"]["dtype"] for sweep in there for row in reports.rows(sweep) if row["time"])
+    return "; ".join([reports.device["name"], *(", ".join(words) for words in (types, there, days))])
+
+
 def plots(reports):
-    """[{name, title, caption, kind, data}] of every picture that these reports can give."""
+    """[{name, title, caption, kind, origin, data}] of every picture that these reports can give."""
     found = []
 
-    def add(name, title, caption, kind, data):
+    def add(name, title, caption, kind, data, sweeps, types=None):
         if data:
-            found.append({"name": name, "title": title, "caption": caption, "kind": kind, "data": data})
+            found.append({"name": name, "title": title, "caption": caption, "kind": kind, "origin": origin(reports, sweeps, types),
+                          "data": data})
 
     for sweep in ("prefill", "n6"):
+        dtype = dtype_of(reports, sweep)
         about = reports.sweeps[sweep]["sweep"]["about"] if sweep in reports.sweeps else ""
-        add(f"latency_{sweep}", f"Latency over S, {sweep}", f"Latency over S, hot: `{sweep}`. {about}.", "latency",
-            lengths(reports, sweep, hot_us))
-        add(f"rate_{sweep}", f"TFLOP/s over S, {sweep}", f"TFLOP/s over S, hot: `{sweep}`.", "rate", lengths(reports, sweep, tflops))
+        add(f"latency_{sweep}", f"Latency over S, {sweep}", f"Latency over S, hot: `{sweep}`, {dtype} without grouped heads. {about}.",
+            "latency", lengths(reports, sweep, hot_us), (sweep,), (dtype,))
+        add(f"rate_{sweep}", f"TFLOP/s over S, {sweep}", f"TFLOP/s over S, hot: `{sweep}`, {dtype} without grouped heads.", "rate",
+            lengths(reports, sweep, tflops), (sweep,), (dtype,))
     add("scaling", "Time over B*H",
         "Time over B*H, hot, a panel per variant. Dashed: what the waves of the grid (and loops over B*H inside a block) say, from the "
-        "first point on; cuDNN's grid is not known before it runs, so it has no such line.", "scaling", growth(reports, ("v3", "batch")))
-    points = intensity(reports, ("v3", "mission", "large_d", "prefill"))
+        "first point on; cuDNN's grid is not known before it runs, so it has no such line.", "scaling", growth(reports, ("v3", "batch")), ("v3", "batch"))
+    drawn = ("v3", "mission", "large_d", "prefill")
+    points = intensity(reports, drawn)
     add("roofline", "Roofline",
         "Roofline, cold (after an L2 flush): FLOP per byte of the problem (Q, K, V read and O written once) against TFLOP/s, "
         "one point per case, with the named roofs at the highest SM clock.", "roofline",
-        {"points": points, **roofs(reports.device)} if points else None)
+        {"points": points, **roofs(reports.device)} if points else None, drawn)
     return found
 
 
 def digest(plot):
     """Of everything that decides the picture: its data and this file."""
     source = pathlib.Path(__file__).read_bytes()
-    drawn = json.dumps({k: plot[k] for k in ("name", "title", "kind", "data")}, sort_keys=True).encode()
+    drawn = json.dumps({k: plot[k] for k in ("name", "title", "kind", "origin", "data")}, sort_keys=True).encode()
     return HASH + hashlib.sha256(source + b"\0" + drawn).hexdigest()
 
 
@@ -185,8 +204,8 @@ def span(panels):
     return max(values) / min(values)
 
 
-def draw_lengths(plot, y_label):
-    """Panels of lines over S, sharing both axes."""
+def draw_lengths(plot, y_label, is_rate=False):
+    """Panels of lines over S, sharing both axes. Rates are compared by their heights, so their axis starts at 0."""
     panels, plt = plot["data"], pyplot()
     columns = min(2, len(panels))
     rows = -(-len(panels) // columns)
@@ -199,12 +218,16 @@ def draw_lengths(plot, y_label):
         axes.set_visible(False)
     for axes, (title, lines) in zip(grid.flat, panels.items()):
         axes.set_xscale("log", base=2)
-        axes.set_yscale("log")
+        if not is_rate:
+            axes.set_yscale("log")
         draw_lines(axes, lines)
         axes.set_title(title, loc="left")
         number_axis(axes.xaxis, ticks)
-        number_axis(axes.yaxis, subs=range(1, 9) if span(panels) < 8 else (1.0, 2.0, 5.0))
+        if not is_rate:
+            number_axis(axes.yaxis, subs=range(1, 9) if span(panels) < 8 else (1.0, 2.0, 5.0))
         axes.xaxis.set_tick_params(labelbottom=True)
+    if is_rate:  # the panels share the axis
+        grid[0, 0].set_ylim(bottom=0)
     figure.canvas.draw()  # the labels need the final limits
     for axes, lines in zip(grid.flat, panels.values()):
         end_labels(axes, lines)
@@ -289,7 +312,7 @@ def draw_roofline(plot):
     return figure
 
 
-DRAW = {"latency": lambda plot: draw_lengths(plot, "hot, us"), "rate": lambda plot: draw_lengths(plot, "hot, TFLOP/s"),
+DRAW = {"latency": lambda plot: draw_lengths(plot, "hot, us"), "rate": lambda plot: draw_lengths(plot, "hot, TFLOP/s", True),
         "scaling": draw_scaling, "roofline": draw_roofline}
 
 
@@ -297,6 +320,9 @@ def draw(plot):
     """The picture's bytes. Raises ImportError without matplotlib."""
     plt = pyplot()
     figure = DRAW[plot["kind"]](plot)
+    box = figure.get_tightbbox(figure.canvas.get_renderer())  # of everything drawn so far, in inches
+    figure.text(box.x0 / figure.get_figwidth(), (box.y0 - 0.1) / figure.get_figheight(), plot["origin"], fontsize=8, color="#666666",
+                va="top")
     out = io.BytesIO()
     about = {"Date": None, "Creator": "attnbench", "Title": plot["title"], "Description": digest(plot)}
     figure.savefig(out, format="svg", bbox_inches="tight", pad_inches=0.12, dpi=110, metadata=about)
