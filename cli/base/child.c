@@ -1,6 +1,7 @@
 /* Starts a program in a process group of its own and watches it until it ends. */
 #include "cli/base/child.h"
 #include "cli/base/clock.h"
+#include "cli/base/offspring.h"
 #include "cli/base/signals.h"
 
 #include <errno.h>
@@ -16,6 +17,7 @@
 extern char **environ;
 
 static const double patience_s = 10.0; /* for a child that was asked to end: it has a report to write */
+static const double leaving_s = 2.0;   /* for what a child that has ended is still ending itself */
 enum { POLL_US = 10000 };
 
 /* In the child, where nothing may be allocated. A child whose parent is gone ends with it; what it started itself
@@ -110,11 +112,14 @@ static void watch_child(pid_t pid, const struct child_watch *watch, int *wait_st
 struct status child_run(char *const *argv, const struct child_watch *watch, struct child_end *out) {
   pid_t pid = 0;
   int wait_status = 0;
+  struct offspring before;
   *out = (struct child_end){.stalled = false};
   TRY(signals_check());
+  offspring_adopt(&before);
   const int error = spawn(argv, watch, &pid);
   if (error != 0) return status_make(STATUS_USAGE, "%s: cannot be started: %s", argv[0], strerror(error));
   watch_child(pid, watch, &wait_status, out);
+  out->left_others = offspring_end(&before, signals_received() != 0 ? 0 : leaving_s);
   TRY(signals_check());
   out->signal_number = WIFSIGNALED(wait_status) ? WTERMSIG(wait_status) : 0;
   out->exit_status = WIFEXITED(wait_status) ? WEXITSTATUS(wait_status) : 0;

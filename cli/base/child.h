@@ -18,11 +18,13 @@ struct child_end {
   bool stalled;
   int signal_number; /* that killed it, 0 when it exited */
   int exit_status;
+  bool left_others; /* running behind it, out of its group too; they were killed */
 };
 
 /* Runs argv[0], a path, to its end. STATUS_USAGE when it cannot be started. When this process is asked to stop
  * (signals_received), so is the child, and the answer is STATUS_INTERRUPTED. A child of the child must not outlive
- * it: it stands in a process group of its own, which is killed if need be. When this process is killed, so is the
+ * it: it stands in a process group of its own, which is killed if need be, and what left that group is found and
+ * killed once the child has ended. When this process is killed, so is the
  * child. */
 struct status child_run(char *const *argv, const struct child_watch *, struct child_end *out);
 

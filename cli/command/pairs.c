@@ -104,6 +104,12 @@ static struct status check_end(const struct pairs *pairs, int side, const struct
   const bool has_journal = !end->stalled && end->signal_number == 0 &&
                            (end->exit_status == EXIT_CODE_OK || end->exit_status == EXIT_CODE_WRONG ||
                             end->exit_status == EXIT_CODE_COVERAGE);
+  if (has_journal && end->left_others) {
+    return status_make(STATUS_DEVICE,
+                       "%s %s: left a process running behind it, which would disturb the other side; it was killed, "
+                       "and nothing was judged",
+                       sides[side].option, pairs->program[side]);
+  }
   if (has_journal) return status_ok();
   child_describe(end, pairs->stall_s, how, sizeof how);
   last_line(messages, said, sizeof said);

@@ -13,7 +13,9 @@ static struct status check_same(const struct journal_data *a, const struct journ
                {"device", a->device.uuid, b->device.uuid},
                {"sweep file", a->run.sweep_hash, b->run.sweep_hash},
                {"attnbench version", a->run.version, b->run.version},
-               {"git commit", a->run.git_commit, b->run.git_commit}};
+               {"git commit", a->run.git_commit, b->run.git_commit},
+               {"program's file", a->run.setup.program, b->run.setup.program},
+               {"loaded objects", a->run.setup.objects, b->run.setup.objects}};
   for (size_t i = 0; i < sizeof texts / sizeof *texts; ++i) {
     if (strcmp(texts[i].first, texts[i].next) == 0) continue;
     return status_make(STATUS_NOT_COMPARABLE,

@@ -142,6 +142,23 @@ takes() { program "takes$1" "STEADY_US=$1 exec \"$ATTNBENCH\" \"\$@\""; }
   expect_err 'no progress for 6 s, killed'
 }
 
+@test "a program that leaves something running is refused, and what it left is killed" {
+  candidate=$(program leaves "setsid sh -c 'echo \$\$ >>$TMP/left; exec sleep 987' >/dev/null 2>&1 & exec \"$ATTNBENCH\" \"\$@\"")
+  ab --base "$ATTNBENCH" --candidate "$candidate"
+  expect_status 9
+  expect_err "--candidate $candidate: left a process running behind it"
+  while read -r pid; do ! kill -0 "$pid" 2>/dev/null || fail "it runs on"; done <"$TMP/left"
+  [ -s "$TMP/left" ] || fail "nothing was left running"
+}
+
+@test "a base that changes between its rounds is refused" {
+  cp "$ATTNBENCH" "$TMP/base-program"
+  candidate=$(program changes "cp \"$ATTNBENCH\" $TMP/other && echo >>$TMP/other && mv $TMP/other $TMP/base-program; exec \"$ATTNBENCH\" \"\$@\"")
+  ab --base "$TMP/base-program" --candidate "$candidate"
+  expect_status 6
+  expect_err "the rounds differ in the program's file"
+}
+
 @test "what the user got wrong is told as the run tells it" {
   local args=(--base "$ATTNBENCH" --load "$STEADY" --timeout 60)
   expect_refusal 7 "$TMP/none.json" -- ab "${args[@]}" --sweep "$TMP/none.json"

@@ -1,0 +1,78 @@
+/* Adopts what children leave running, and ends it. */
+#include "cli/base/offspring.h"
+#include "cli/base/clock.h"
+
+#include <ctype.h>
+#include <dirent.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+enum { POLL_US = 5000, STAT_MAX = 512, KILLS_MAX = 16 };
+
+/* The parent in /proc/PID/stat: behind the name, which may hold anything, and the state. 0 when the process is gone.
+ */
+static pid_t parent_of(const char *pid) {
+  char path[64], text[STAT_MAX];
+  int parent = 0;
+  snprintf(path, sizeof path, "/proc/%.16s/stat", pid);
+  FILE *file = fopen(path, "r");
+  if (file == NULL) return 0;
+  text[fread(text, 1, sizeof text - 1, file)] = '\0';
+  fclose(file);
+  const char *name_end = strrchr(text, ')');
+  if (name_end == NULL || sscanf(name_end, ") %*c %d", &parent) != 1) return 0;
+  return parent;
+}
+
+static void list(struct offspring *out) {
+  out->count = 0;
+  DIR *folder = opendir("/proc");
+  for (const struct dirent *entry;
+       folder != NULL && out->count < OFFSPRING_MAX && (entry = readdir(folder)) != NULL;) {
+    if (!isdigit((unsigned char)entry->d_name[0]) || parent_of(entry->d_name) != getpid()) continue;
+    out->pid[out->count++] = (pid_t)strtol(entry->d_name, NULL, 10);
+  }
+  if (folder != NULL) closedir(folder);
+}
+
+static bool is_in(const struct offspring *set, pid_t pid) {
+  for (size_t i = 0; i < set->count; ++i) {
+    if (set->pid[i] == pid) return true;
+  }
+  return false;
+}
+
+/* Children beside those of `before`; what has ended is reaped and does not count. */
+static size_t count_left(const struct offspring *before, struct offspring *left) {
+  struct offspring now;
+  list(&now);
+  left->count = 0;
+  for (size_t i = 0; i < now.count; ++i) {
+    if (is_in(before, now.pid[i]) || waitpid(now.pid[i], NULL, WNOHANG) == now.pid[i]) continue;
+    left->pid[left->count++] = now.pid[i];
+  }
+  return left->count;
+}
+
+void offspring_adopt(struct offspring *out) {
+  prctl(PR_SET_CHILD_SUBREAPER, 1);
+  list(out);
+}
+
+bool offspring_end(const struct offspring *before, double patience_s) {
+  struct offspring left;
+  const double deadline_s = clock_now_s() + patience_s;
+  while (count_left(before, &left) > 0 && clock_now_s() < deadline_s) usleep(POLL_US);
+  const bool any = left.count > 0;
+  /* Whose parent is killed comes here next. */
+  for (int i = 0; i < KILLS_MAX && count_left(before, &left) > 0; ++i) {
+    for (size_t k = 0; k < left.count; ++k) kill(left.pid[k], SIGKILL);
+    usleep(POLL_US);
+  }
+  return any;
+}
