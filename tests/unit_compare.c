@@ -346,6 +346,24 @@ static void all_cases_together_are_judged(void **state) {
   }
 }
 
+/* One case 30 % faster, all others 1.1 % slower: the first does not pay for them. */
+static void a_faster_case_does_not_hide_that_all_others_are_slower(void **state) {
+  (void)state;
+  for (size_t cells = COMPARE_SUITE_ROWS_MIN; cells <= COMPARE_SUITE_ROWS_MIN + 1; ++cells) {
+    struct pair pair;
+    start(&pair, cells);
+    pair.settings.paired = true;
+    data_measure(&pair.base, 100, 7);
+    data_measure(&pair.now, 101.1, 7);
+    for (uint32_t i = 0; i < 7; ++i) pair.now.records[0].process[TIME_HOT].median_us[i] *= 0.7;
+    build(&pair);
+    assert_int_equal(pair.compare.verdict_count[COMPARE_improved], 1);
+    assert_int_equal(pair.compare.suite_rows, cells - 1);
+    assert_int_equal(pair.compare.exit_code, cells > COMPARE_SUITE_ROWS_MIN ? EXIT_CODE_REGRESSION : EXIT_CODE_OK);
+    discard(&pair);
+  }
+}
+
 /* A sweep's thresholds stand in its reports: two that have unequal ones at one hash were tampered with. */
 static void unequal_gate_settings_are_not_compared(void **state) {
   (void)state;
@@ -902,6 +920,7 @@ int main(void) {
       cmocka_unit_test(times_that_prove_nothing_do_not_pass),
       cmocka_unit_test(times_that_cannot_be_are_implausible),
       cmocka_unit_test(all_cases_together_are_judged),
+      cmocka_unit_test(a_faster_case_does_not_hide_that_all_others_are_slower),
       cmocka_unit_test(unequal_gate_settings_are_not_compared),
       cmocka_unit_test(half_of_the_pairs_begin_with_the_candidate),
       cmocka_unit_test(student_is_that_of_the_tables),

@@ -4,7 +4,8 @@
 
 #include "cli/gate/judge.h"
 
-/* The geometric mean over the rows with a time on both sides, of each process. How many rows those are. */
+/* The geometric mean over the rows with a time on both sides that are not improved, of each process. How many rows
+ * those are. */
 size_t suite_observe(const struct compare *, struct compare_evidence *out);
 
 /* Fills compare->suite, once the rows are judged. A slowdown that all cases share stands out here, since the noise of
