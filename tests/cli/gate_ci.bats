@@ -239,12 +239,23 @@ summary of this gate" ]
 }
 
 @test "what measures is told of when a change touches it" {
-  mkdir -p "$REPO/cli/measure"
-  echo 'half();' >"$REPO/cli/measure/timer.c"
+  local file
+  for file in cli/measure/timer.c cli/base/stats.c kernels/pattern.h GNUmakefile .github/workflows/gate.yml; do
+    mkdir -p "$REPO/$(dirname "$file")"
+    echo 'include Makefile' >"$REPO/$file"
+  done
   commit
   gate
   expect_status 0
-  expect_err 'cli/measure/timer.c'
+  for file in cli/measure/timer.c cli/base/stats.c kernels/pattern.h GNUmakefile .github/workflows/gate.yml; do
+    expect_err "$file"
+  done
+  mkdir -p "$REPO/kernels/variants" "$REPO/tests"
+  touch "$REPO/kernels/variants/mine.cu" "$REPO/tests/mine.bats" "$REPO/NOTES.md"
+  commit
+  gate
+  expect_status 0
+  refute_err 'touches what measures'
 }
 
 @test "an anchor catches what single merges do not" {
