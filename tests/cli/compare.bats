@@ -245,6 +245,16 @@ d['tool']['git_commit'] = '0123abc'"
   edit a evil 'd["results"][0]["key"] = "x\n::error::y"'
   expect_refusal 7 'key "x?::error::y" does not name its shape' -- compare "$TMP/evil.json" "$TMP/a.json"
   expect_err_lines 1
+  local ratio tampered
+  ratio='"ratio": 2.0, "ci95_low": 1.9, "ci95_high": 2.1, "rounds": 9, "event_overhead_us": 0, "drift_ratio": 0, "sm_clock_mhz": 1980'
+  edit a fine "d['results'][0]['speedup_vs'] = {'reference': 'cpu_flash', 'cold': None, 'hot': {$ratio}}"
+  attn report "$TMP/fine.json"
+  expect_status 0
+  for tampered in '"ratio": 3.0' '"ratio": 0' '"ratio": -2.0' '"ci95_low": 2.05' '"ci95_high": 1e999' '"rounds": 0' '"drift_ratio": -1' '"sm_clock_mhz": 0'; do
+    edit a evil "d['results'][0]['speedup_vs'] = {'reference': 'cpu_flash', 'cold': None, 'hot': {$ratio, $tampered}}"
+    attn report "$TMP/evil.json"
+    expect_status 7
+  done
 }
 
 @test "compare: usage errors are exit 2" {
