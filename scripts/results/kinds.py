@@ -37,7 +37,8 @@ def case_block(reports, key, rows):
 
 
 def library_of(reports):
-    names = [row["launches"][0]["name"] for row in reports.rows(SWEEP) if row["variant"] == REFERENCE and is_vendors(row) and row["launches"]]
+    vendors = [row for row in reports.rows(SWEEP) if row["variant"] == REFERENCE and is_vendors(row)]
+    names = [row["launches"][0]["name"] for row in vendors if row["launches"]]
     return names[0] if names else "cuDNN"
 
 
@@ -53,12 +54,12 @@ def blocks(reports):
         raise Failure(INPUT, f"{SWEEP}: {wrong[0]} is wrong; the page shows kernels that were checked")
     versions = torch_versions(reports.torch[SWEEP]) if SWEEP in reports.torch else {}
     torch = f", PyTorch {versions['torch']}" if "torch" in versions else ""
-    opening = (f"What is built in beside what `--load` and `--callable` take, on one card, one run after the other ({library_of(reports)}{torch}). "
-               "Every row was checked against the fp64 oracle before and after it was timed; the last column is its largest error as a "
-               "share of what is allowed. The ratio to cuDNN was taken in turns where `attnbench` timed both, and a drift of the clocks "
-               "cancels in it; rows of PyTorch ran in another process, and theirs is the quotient of two medians. `auto` launches the "
-               "kernel of another row here: what differs between the two is the drift.")
+    opening = ("What is built in beside what `--load` and `--callable` take, on one card, one run after the other "
+               f"({library_of(reports)}{torch}). Every row was checked against the fp64 oracle before and after it was timed; the last "
+               "column is its largest error as a share of what is allowed. The ratio to cuDNN was taken in turns where `attnbench` timed "
+               "both, and a drift of the clocks cancels in it; rows of PyTorch ran in another process, and theirs is the quotient of two "
+               "medians. `auto` launches the kernel of another row here: what differs between the two is the drift.")
     made = [block for key, rows in reports.cases(SWEEP).items() for block in case_block(reports, key, rows)]
-    made_by = ("`make example` builds the objects, `scripts/export_triton.py` the cubins ([kernels/example](../../kernels/example/README.md)); "
-               "then:")
+    made_by = ("`make example` builds the objects, `scripts/export_triton.py` the cubins "
+               "([kernels/example](../../kernels/example/README.md)); then:")
     return [opening, made_by, commands(reports), *made]

@@ -109,7 +109,8 @@ def plots(reports):
             lengths(reports, sweep, tflops), (sweep,), (dtype,))
     add("scaling", "Time over B*H",
         "Time over B*H, hot, a panel per variant. Dashed: what the waves of the grid (and loops over B*H inside a block) say, from the "
-        "first point on; cuDNN's grid is not known before it runs, so it has no such line.", "scaling", growth(reports, ("v3", "batch")), ("v3", "batch"))
+        "first point on; cuDNN's grid is not known before it runs, so it has no such line.", "scaling",
+        growth(reports, ("v3", "batch")), ("v3", "batch"))
     drawn = ("v3", "mission", "large_d", "prefill")
     points = intensity(reports, drawn)
     add("roofline", "Roofline",
