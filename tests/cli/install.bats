@@ -40,3 +40,22 @@ load helper
   capture make uninstall PREFIX=/opt/attn DESTDIR="$TMP/root"
   [ -z "$(find "$TMP/root" -type f)" ] || fail "left: $(find "$TMP/root" -type f)"
 }
+
+@test "packages and images install what set-up says that building needs, and name files that are there" {
+  cd "$ROOT"
+  for package in $(sed -n 's/^\([a-z0-9+-]*\)|build .*/\1/p' scripts/build/setup.sh); do
+    tr -s ' ' '\n' <scripts/package/Dockerfile | grep -qxF "$package" || fail "the Dockerfile does not install $package"
+    # Debian's build-essential has the compilers, make and libc6-dev.
+    case $package in gcc | g++ | make | libc6-dev) continue ;; esac
+    sed -n 's/^Build-Depends://p' scripts/package/debian/control | tr -s ', ' '\n' | grep -qxF "$package" || fail "debian/control does not build-depend on $package"
+  done
+  for part in scripts/package/debian/{control,rules,docs,source/format}; do
+    [ -s "$part" ] || fail "$part is missing"
+  done
+  [ -x scripts/package/debian/rules ] || fail "debian/rules is not executable"
+  capture make -n -f scripts/package/debian/rules override_dh_auto_test
+  expect_status 0
+  mapfile -t runs < <(sed -e ':a' -e '/\\$/N; s/\\\n//; ta' scripts/package/Dockerfile | sed -n 's/^RUN //p')
+  [ "${#runs[@]}" -eq 3 ] || fail "${#runs[@]} RUN steps"
+  for run in "${runs[@]}"; do bash -n -c "$run" || fail "$run"; done
+}
