@@ -153,7 +153,7 @@ takes() { program "takes$1" "STEADY_US=$1 exec \"$ATTNBENCH\" \"\$@\""; }
 
 @test "a base that changes between its rounds is refused" {
   cp "$ATTNBENCH" "$TMP/base-program"
-  candidate=$(program changes "cp \"$ATTNBENCH\" $TMP/other && echo >>$TMP/other && mv $TMP/other $TMP/base-program; exec \"$ATTNBENCH\" \"\$@\"")
+  candidate=$(program changes "cp \"$ATTNBENCH\" $TMP/other && echo \$\$ >>$TMP/other && mv $TMP/other $TMP/base-program; exec \"$ATTNBENCH\" \"\$@\"")
   ab --base "$TMP/base-program" --candidate "$candidate"
   expect_status 6
   expect_err "the rounds differ in the program's file"
