@@ -1,11 +1,13 @@
 #!/usr/bin/env bash
-# Fails when a kernel spills registers on any architecture that it was built for, unless scripts/build/spills_allowed.txt
+# Fails when a kernel spills registers on an architecture that was measured, unless scripts/build/spills_allowed.txt
 # explains it, or when ptxas says that it serialises wgmma (C75xx). Arguments: the .ptxas reports that the build leaves
 # beside the objects. Writes TAP, one test per kernel.
 set -euo pipefail
 cd "$(dirname "$0")/../.."
 
 ALLOWED=${ALLOWED:-scripts/build/spills_allowed.txt}
+# Blackwell: kernels are built for it and nobody has tuned them there.
+UNMEASURED='^sm_1[0-9][0-9]$'
 
 if [ $# -eq 0 ] || ! compgen -G "${1}" >/dev/null; then
   echo "1..0"
@@ -23,7 +25,7 @@ fi
 # why; separated by tabs. An entry that
 # no kernel needs any more is a failure too.
 check() {
-  awk -F'\t' -v allowed="$ALLOWED" '
+  awk -F'\t' -v allowed="$ALLOWED" -v unmeasured="$UNMEASURED" '
     BEGIN {
       while ((getline line < allowed) > 0) {
         if (line ~ /^#/ || line !~ /[^ \t]/) continue
@@ -45,9 +47,9 @@ check() {
     }
     {
       spilled = $6 > $7 ? $6 : $7
-      note = ""
+      note = spilled > 0 && $2 ~ unmeasured ? "no GPU of this kind was measured" : ""
       for (e = 1; e <= entries; ++e) {
-        if (spilled > 0 && index($1, fragment[e])) {
+        if (spilled > 0 && $2 !~ unmeasured && index($1, fragment[e])) {
           used[e] = 1
           if (spilled <= limit[e]) note = why[e]
         }
