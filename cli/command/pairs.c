@@ -12,6 +12,7 @@
 
 #include "cli/base/child.h"
 #include "cli/base/json.h"
+#include "cli/base/program_path.h"
 #include "cli/command/gate_options.h"
 #include "cli/command/progress.h"
 #include "cli/gate/confirm.h"
@@ -321,7 +322,7 @@ static struct status check_program(const struct pairs *pairs, int side) {
 /* ---- the whole ----------------------------------------------------------------------------------------------- */
 
 struct status pairs_open(const struct options *options, struct pairs *out) {
-  static const char this_program[] = "/proc/self/exe";
+  const char *this_program = program_path();
   const double timeout_s = options->timeout.value;
   *out =
       (struct pairs){.options = options,

@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "cli/base/program_path.h"
 #include "cli/command/alike.h"
 #include "cli/measure/channel.h"
 
@@ -24,7 +25,7 @@ static struct status hash_objects(const struct options *o, char *out, size_t siz
 struct status resume_describe(const struct options *o, const struct selection *selection, const char *reference,
                               struct run_setup *out) {
   *out = (struct run_setup){.known = true, .rounds = (uint32_t)o->rounds.value};
-  TRY(hash_file("/proc/self/exe", out->program));
+  TRY(hash_file(program_path(), out->program));
   TRY(hash_objects(o, out->objects, sizeof out->objects));
   selection_hash(selection, out->cells);
   snprintf(out->reference, sizeof out->reference, "%s", reference);

@@ -15,6 +15,7 @@
 
 #include "cli/base/clock.h"
 #include "cli/base/output.h"
+#include "cli/base/program_path.h"
 #include "cli/base/signals.h"
 
 extern char **environ;
@@ -64,7 +65,7 @@ static int spawn(char *const *argv, int request_read, int reply_write, pid_t *pi
   posix_spawnattr_setsigmask(&attributes, &none);
   posix_spawnattr_setflags(&attributes,
                            POSIX_SPAWN_SETPGROUP | POSIX_SPAWN_SETSIGMASK); /* Ctrl-C reaches the parent only */
-  if (error == 0) error = posix_spawn(pid, "/proc/self/exe", &actions, &attributes, argv, environ);
+  if (error == 0) error = posix_spawn(pid, program_path(), &actions, &attributes, argv, environ);
   posix_spawnattr_destroy(&attributes);
   posix_spawn_file_actions_destroy(&actions);
   return error;

@@ -7,6 +7,7 @@
 #include <sys/sysinfo.h>
 #include <time.h>
 
+#include "kernels/cpu/cgroup.h"
 #include "kernels/cpu/threads.h"
 
 enum { CPU_CACHES_MAX = 8 };
@@ -68,8 +69,10 @@ void cpu_info_read(struct device_info *out) {
 uint64_t cpu_info_memory_free(void) {
   char text[64];
   uint64_t kilobytes = 0;
-  if (!cpu_info_field("/proc/meminfo", "MemAvailable", text, sizeof text)) return UINT64_MAX;
-  return sscanf(text, "%15" SCNu64, &kilobytes) == 1 ? kilobytes << 10 : UINT64_MAX;
+  const uint64_t left = cgroup_memory_free("");
+  if (!cpu_info_field("/proc/meminfo", "MemAvailable", text, sizeof text)) return left;
+  if (sscanf(text, "%15" SCNu64, &kilobytes) != 1) return left;
+  return kilobytes << 10 < left ? kilobytes << 10 : left;
 }
 
 double cpu_now_us(void) {

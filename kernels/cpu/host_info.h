@@ -11,7 +11,7 @@ void cpu_info_read(struct device_info *out);
 /* The processor's model name; leaves out alone when it is not told. */
 void cpu_info_name(char *out, size_t size);
 
-/* Memory that can be allocated without swapping; UINT64_MAX when unknown. */
+/* Memory that can be allocated without swapping, and within the limits of control groups; UINT64_MAX when unknown. */
 uint64_t cpu_info_memory_free(void);
 
 /* The monotonic clock, microseconds. */

@@ -28,12 +28,12 @@ COVERED=(CUDA=0 WERROR=0 "CFLAGS=-O0 -g --coverage" LDFLAGS=--coverage)
 COVERED_LEAST=97 # percent of lines of cli/
 JOBS=${TEST_JOBS:-$((2 * $(nproc 2>/dev/null || echo 1)))}
 # Tests of scripts and of the build: the program's own code has other tests.
-NOT_SANITIZED="build.bats gate_ci.bats gate_trials.bats install.bats profile_scripts.bats results.bats sdpa_baseline.bats update_baseline.bats"
+NOT_SANITIZED="build.bats gate_ci.bats gate_trials.bats install.bats profile_scripts.bats results.bats sdpa_baseline.bats update_baseline.bats valgrind.bats"
 # Under sanitizers by `make asan` alone, since they take long: what these .bats files test has sanitized unit tests, and
 # these unit tests are loops over numbers.
 SANITIZED_BY_ASAN="unit_compare_power unit_compare_rates unit_device_cpu unit_geometry ab.bats advice.bats allocations.bats auto.bats ci.bats compare.bats compare_sinks.bats counters.bats devices.bats diagnose.bats export_triton.bats fault_matrix.bats inject.bats large.bats limits.bats load.bats merge.bats options.bats page.bats plan.bats profile.bats reference.bats released.bats rounds.bats schedule.bats selftest.bats shard.bats stdin.bats tune.bats wrong.bats"
 # Not part of `check`: each takes more than a few seconds.
-NOT_QUICK="ab.bats advice.bats allocations.bats auto.bats compare.bats compare_sinks.bats counters.bats defects.bats devices.bats diagnose.bats fault_matrix.bats faults.bats gate_trials.bats inject.bats load.bats page.bats plan.bats profile_scripts.bats reference.bats results.bats resume.bats released.bats rounds.bats schedule.bats selftest.bats shard.bats stdin.bats tune.bats update_baseline.bats wrong.bats"
+NOT_QUICK="ab.bats advice.bats allocations.bats auto.bats compare.bats compare_sinks.bats counters.bats defects.bats devices.bats diagnose.bats fault_matrix.bats faults.bats gate_trials.bats inject.bats load.bats page.bats plan.bats profile_scripts.bats reference.bats results.bats resume.bats released.bats rounds.bats schedule.bats selftest.bats shard.bats stdin.bats tune.bats update_baseline.bats valgrind.bats wrong.bats"
 passed=0 failed=0 skipped=0
 queue=() failures=()
 
