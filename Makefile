@@ -31,7 +31,7 @@ SPACE := $(EMPTY) $(EMPTY)
 .DEFAULT_GOAL := all
 .DELETE_ON_ERROR:
 .SUFFIXES:
-.PHONY: all example run check test test-gpu sanitize-gpu coverage fuzz fuzz-smoke fuzz-programs replay-programs test-programs gpu-programs setup lint format format-check asan check-spills \
+.PHONY: all example run check test test-gpu sanitize-gpu coverage fuzz fuzz-smoke analyze fuzz-programs replay-programs test-programs gpu-programs setup lint format format-check asan check-spills \
         compile-commands features help clean install uninstall FORCE
 FORCE:
 
@@ -237,6 +237,11 @@ fuzz-smoke:
 ## fuzz: the same for 10 minutes each; what reaches new code is added to the corpus, tests/fuzz/corpus
 fuzz:
 	@+MAKE='$(MAKE)' scripts/build/fuzz.sh grow $(or $(FUZZ_SECONDS),600)
+
+## analyze: gcc -fanalyzer, clang --analyze and the warnings of both over the C sources; minutes
+analyze: | $(BUILD)/.config
+	@$(MAKE) CUDA=0 test-programs
+	@CJSON_CFLAGS='$(CJSON_CFLAGS)' WARNINGS='$(filter-out -Werror,$(WARN_C))' scripts/build/analyze.sh "$$($(MAKE) -s CUDA=0 print-BUILD)"
 
 ## setup: install what building and testing need (apt), or print the command to type
 setup:

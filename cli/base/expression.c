@@ -222,7 +222,7 @@ static const char *apply(enum op op, int64_t a, int64_t b, int64_t *out) {
 }
 
 const char *expression_value(const struct expression *expression, const int64_t *values, int64_t *out) {
-  int64_t stack[EXPRESSION_STEPS_MAX];
+  int64_t stack[EXPRESSION_STEPS_MAX] = {0};
   size_t top = 0;
   for (uint32_t i = 0; i < expression->count; ++i) {
     const struct expression_step *step = &expression->step[i];

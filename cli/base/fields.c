@@ -291,7 +291,7 @@ static struct status read_bits(const struct json_doc *doc, const cJSON *item, co
   if (cJSON_IsNumber(item)) return json_whole(doc, item, 0, UINT64_MAX, bits);
   if (!cJSON_IsArray(item)) return json_error(doc, item, false, "must be an array of names");
   for (const cJSON *element = item->child; element != NULL; element = element->next) {
-    uint32_t index;
+    uint32_t index = 0;
     const struct status status = find_name(doc, element, field, &index);
     if (status_failed(&status)) return status;
     *bits |= UINT64_C(1) << index;
