@@ -52,6 +52,9 @@
  *      8192   537   33.6 / 16.8    8.0 / 0.5      3.8 / 9.4               15   / 8.5
  *
  *   The prediction for clusters was too low by 2 and more where K and V are read four times; see the fit above.
+ *   In fp32 that is a second wave: a block of 145 KB and more fills an SM, and an H200 holds 15 clusters of 8 such
+ *   blocks, not the 16 of four heads with 64 queries (30 where two blocks fit an SM, up to 113 KB: 16-bit types).
+ *   15 and 16 clusters take 4.6 and 7.7 us at D = 512, 8.6 and 15.2 at 2048; in f16 3.9 and 4.2, 5.5 and 6.7.
  *
  * Budget: "scores" 73728 bytes of shared memory for 64 rows: two stages of a Q and a K slab of 64 x 68
  *   floats are 69632, the results of four groups 4 * 64 * 72 * 4; for 16 rows four stages of (16 + 64) x 68
