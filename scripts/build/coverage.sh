@@ -23,9 +23,9 @@ counts() {
   done
 }
 
-# Sums by folder, then of all.
+# Sums of all, and by folder.
 sums() {
-  printf '# Written by make coverage: what the tests that need no GPU run of cli/, at %s.\n' "$(git log -1 --format='%h of %cs')"
+  printf '# Written by make coverage: what the tests that need no GPU run of cli/, on %s.\n' "$(git log -1 --format=%cs)"
   printf 'folder\tlines\tlines_percent\tbranches\tbranches_percent\n'
   awk -v OFS='\t' '
     function tell(name, l, r, b, t) { print name, l, sprintf("%.2f", l ? 100 * r / l : 0), b, sprintf("%.2f", b ? 100 * t / b : 0) }
@@ -34,8 +34,8 @@ sums() {
       lines[name] += $3; ran[name] += $2 / 100 * $3; branches[name] += $5; taken[name] += $4 / 100 * $5
       L += $3; R += $2 / 100 * $3; B += $5; T += $4 / 100 * $5
     }
-    END { for (name in lines) tell(name, lines[name], ran[name], branches[name], taken[name]) | "LC_ALL=C sort"; close("LC_ALL=C sort"); tell("all", L, R, B, T) }
-  ' "$build/coverage.txt"
+    END { for (name in lines) tell(name, lines[name], ran[name], branches[name], taken[name]); tell("all", L, R, B, T) }
+  ' "$build/coverage.txt" | LC_ALL=C sort
 }
 
 counts >"$build/coverage.txt"

@@ -23,3 +23,12 @@ load helper
     awk -v value="${value:-999999}" -v most="$most" 'BEGIN { exit !(value > 0 && value <= most) }' || fail "$what $figure: ${value:-none}"
   done
 }
+
+@test "the tests run 97 % of the lines of cli/, and every folder was counted" {
+  local folder
+  awk -F '\t' '$1 == "all" { found = $2 > 0 && $3 >= 97 && $4 > 0 && $5 > 0 } END { exit !found }' results/reliability/coverage.tsv ||
+    fail "$(cat results/reliability/coverage.tsv)"
+  for folder in cli/*/; do
+    grep -qP "^$(basename "$folder")\t[1-9]" results/reliability/coverage.tsv || fail "$folder was not counted"
+  done
+}
