@@ -21,10 +21,10 @@
  *   first       the first key alone                                     an initial tile that is lost
  *   edge        one key beside a tile's edge or a split's               a key lost there
  *
- * V, by KV head: unit variance, with an offset of 8 (sums of P that do not match P), or times 2^-18 (in f16
- * subnormal). Under a causal mask, in every other KV head, the keys that rows of the upper half do not see are NaN in
- * K and huge in V: a row that may see them has no defined output and is not judged. V is never NaN there, since every
- * tile kernel multiplies hidden V by a P of 0. */
+ * V, by KV head: unit variance, 64 times that around 512 (sums of P that do not match P, values that are clamped), or
+ * times 2^-18 (in f16 subnormal). Under a causal mask, in every other KV head, the keys that rows of the upper half
+ * do not see are NaN in K and huge in V: a row that may see them has no defined output and is not judged. V is never
+ * NaN there, since every tile kernel multiplies hidden V by a P of 0. */
 #ifndef ATTNBENCH_KERNELS_PATTERN_H
 #define ATTNBENCH_KERNELS_PATTERN_H
 
@@ -172,6 +172,7 @@ static inline ATTN_HD struct pattern_line pattern_v(const struct pattern *p, uin
   struct pattern_line line = pattern_noise(p, INPUT_V, row);
   line.constant = row % s->Skv >= pattern_first_hidden(p, head);
   line.offset = kind == 1 ? 8 * 37837 : 0;
+  if (kind == 1) line.scale = 64.0f * INPUT_SCALE;
   if (kind == 2) line.scale = 0x1p-18f * INPUT_SCALE;
   if (line.constant) line.scale = f16 ? 60000.0f : 0x1p100f;
   return line;

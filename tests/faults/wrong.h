@@ -71,6 +71,7 @@
   X(out_abs, "small outputs lose their sign")                                       \
   X(v_tiny, "values of V below 2^-14 count as 0")                                   \
   X(q_zero, "rows of Q that are zero have an output of zero")                       \
+  X(v_clamped, "values of V are clamped to +-256")                                  \
   X(v_bias, "of V the mean of the first 8 keys is taken off, and forgotten")
 
 /* Right at their first launches. */
@@ -233,6 +234,7 @@ static inline ATTN_HD float wrong_value(const struct wrong_job *job, const struc
   if (job->bug == WRONG_tile_v_stale && key / WRONG_TILE % 5 == 4) key -= WRONG_TILE;
   const float v = wrong_load(job->buffers.v, s->dtype, (r->v_row + key) * s->D + d);
   if (job->bug == WRONG_v_tiny && fabsf(v) < 0x1p-14f) return 0;
+  if (job->bug == WRONG_v_clamped) return fminf(fmaxf(v, -256.0f), 256.0f);
   return v;
 }
 
