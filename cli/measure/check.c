@@ -177,7 +177,7 @@ void check_explain(const struct check_record *check, const struct attn_shape *sh
 /* A clock's error and a burst above the clock that was read. */
 static const double floor_slack = 0.97;
 
-/* A hot launch finds its inputs in caches, and so does one whose inputs were rewritten: in 521 rows of an H200 it
+/* A hot launch finds its inputs in caches, and so does one whose inputs were rewritten: in 474 rows of an H200 it
  * takes at most 1.03 times as long and 2 us. Tensors that are too large for the caches may be read from memory, which
  * a factor of 4 allows for; and a CPU's times are restless. */
 static bool is_in_cache(const struct attn_shape *shape, const struct device_info *device) {
