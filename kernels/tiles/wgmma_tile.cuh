@@ -102,17 +102,20 @@ inline double imbalance(uint32_t heads, uint32_t q_tiles, uint32_t section, uint
 
 /* Heads of a section: at least 32 items, and at most what fits with its K and V in the larger half of a 50 MB L2. Few
  * are best, since the tiles of a head then follow each other while its K and V are still there; but some numbers give
- * the same blocks the long items in every round. `unit`: heads that share K and V, of `unit_bytes`. */
+ * the same blocks the long items in every round. All heads at once are tried too where a third of L2 holds them: with
+ * two rounds that alone pairs long items with short ones. `unit`: heads that share K and V, of `unit_bytes`. */
 inline uint32_t section_heads(uint32_t heads, uint32_t q_tiles, uint32_t blocks, uint32_t unit, uint64_t unit_bytes) {
   constexpr double kAsGood = 1.005;
   const uint64_t fit = (32ull << 20) / unit_bytes, all = ceil_div(heads, unit), most = fit < all ? fit : all;
   uint32_t best = 0;
   double least = 0;
-  for (uint64_t units = ceil_div(32u, unit * q_tiles); best == 0 || units <= most; units += units / 2 + 1) {
-    const uint32_t section = (uint32_t)(units < all ? units * unit : heads);
+  const auto consider = [&](uint32_t section) {
     const double found = imbalance(heads, q_tiles, section, blocks);
     if (best == 0 || found * kAsGood < least) best = section, least = found;
-  }
+  };
+  for (uint64_t units = ceil_div(32u, unit * q_tiles); best == 0 || units <= most; units += units / 2 + 1)
+    consider((uint32_t)(units < all ? units * unit : heads));
+  if (all * unit_bytes <= 16ull << 20) consider(heads);
   return best;
 }
 

@@ -145,17 +145,24 @@ static bool wgmma_fits(const Shape &s, uint32_t D, const attn_tuning &t) {
          is(WGMMA_LAZY, s.lazy) && is(WGMMA_CLUSTER, s.cluster);
 }
 
+/* A tile of keys takes at least what L2 needs to deliver its K and V to all blocks at work, in 10 ns: 6 TB/s for 132
+ * SMs. That binds blocks of one warpgroup, which read as much for half the rows. */
+static double wgmma_step(const WgmmaKernel &kernel, double rounds) {
+  constexpr double kBytesPerSm = 455;
+  return fmax(kernel.step, 4.0 * kernel.shape.keys * kernel.shape.D / kBytesPerSm * fmin(rounds, 1));
+}
+
 /* Whole rounds of the blocks over equal items. Causal items differ and fill the last round, but it cannot end before
  * the longest has; of a tile with more keys than a warpgroup has rows, more is multiplied and masked. */
 static double wgmma_cost(const WgmmaKernel &kernel, const attn_shape &shape, uint32_t sms) {
   constexpr double kMasked = 60; /* per 64 keys more, in 10 ns */
   const uint32_t q_tiles = ceil_div(shape.Sq, kernel.shape.groups * 64),
                  steps = ceil_div(shape.Skv, kernel.shape.keys);
-  const double rounds = (double)shape.B * shape.Hq * q_tiles / sms;
-  if (!shape.causal) return ceil(rounds) * (kernel.turn + (double)steps * kernel.step);
+  const double rounds = (double)shape.B * shape.Hq * q_tiles / sms, step = wgmma_step(kernel, rounds);
+  if (!shape.causal) return ceil(rounds) * (kernel.turn + steps * step);
   const double turn = kernel.turn + kMasked * (fmax(kernel.shape.keys, 64) / 64 - 1),
                mean = 0.5 * (steps + ceil_div(steps, q_tiles));
-  return fmax(rounds * (turn + mean * kernel.step), turn + (double)steps * kernel.step);
+  return fmax(rounds * (turn + mean * step), turn + steps * step);
 }
 
 static const WgmmaKernel *wgmma_choose(const attn_shape &shape, const attn_tuning &tuning, uint32_t sms) {
