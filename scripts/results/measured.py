@@ -2,6 +2,7 @@
 from lib.reports import hot_us, is_vendors
 
 TORCH = "torch_"
+PICKER = "auto"  # runs another variant's kernels
 
 
 class Reports:
@@ -63,5 +64,5 @@ def torch_versions(report):
 
 def own_best(rows):
     """(variant, row) of the fastest measured row that is not a vendor's, or None."""
-    timed = [(name, row) for name, row in rows.items() if row["time"] and not is_vendors(row)]
+    timed = [(name, row) for name, row in rows.items() if row["time"] and not is_vendors(row) and name != PICKER]
     return min(timed, key=lambda item: hot_us(item[1])) if timed else None

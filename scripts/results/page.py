@@ -17,7 +17,7 @@ from lib.tables import microseconds, ratio, significant, table, table_blocks
 GENERATED = "<!-- Made by scripts/results/update_results.py from the measurements beside it; edits are overwritten. -->"
 TABLES = ("timer", "counters", "gate")  # made by scripts/proof/
 FASTEST_SWEEPS = ("v3", "mission")
-CLASS_SWEEPS = ("prefill", "odd", "short")  # too many cases for a row each
+CLASS_SWEEPS = ("prefill", "odd", "short", "decode")  # too many cases for a row each
 SCALING_SWEEP = "v3"
 
 
@@ -32,17 +32,21 @@ def interval(row):
     return f"{against['ratio']:.3f} ({against['ci95_low']:.3f} to {against['ci95_high']:.3f})" if against else "-"
 
 
-def fastest_row(sweep, rows):
-    name, best = own_best(rows)
+def named(name, row):
+    return f"`{name}` ({row['picked']})" if row.get("picked") else f"`{name}`"
+
+
+def fastest_row(sweep, rows, pick=own_best):
+    name, best = pick(rows)
     reference = rows.get(REFERENCE)
-    return [sweep, case_label(best["shape"]), f"`{name}`", microseconds(hot_us(best)), significant(tflops(best)), roof_share(best),
+    return [sweep, case_label(best["shape"]), named(name, best), microseconds(hot_us(best)), significant(tflops(best)), roof_share(best),
             microseconds(hot_us(reference)) if reference and reference["time"] else "-", interval(best)]
 
 
-def fastest_table(cases):
-    """Of (sweep, {variant: row}) of cases: the fastest kernel here beside cuDNN."""
-    columns = ["sweep", "B,H,S,D", "fastest here", "hot us", "TFLOP/s", "of roof", "cuDNN us", "speedup vs cuDNN (95 % within one process)"]
-    return table(columns, [fastest_row(sweep, rows) for sweep, rows in cases if own_best(rows)], columns[3:])
+def fastest_table(cases, pick=own_best, title="fastest here"):
+    """Of (sweep, {variant: row}) of cases: one kernel here, the fastest or the one that `pick` gives, beside cuDNN."""
+    columns = ["sweep", "B,H,S,D", title, "hot us", "TFLOP/s", "of roof", "cuDNN us", "speedup vs cuDNN (95 % within one process)"]
+    return table(columns, [fastest_row(sweep, rows, pick) for sweep, rows in cases if own_best(rows)], columns[3:])
 
 
 def fastest_blocks(reports):
