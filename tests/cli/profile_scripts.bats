@@ -498,3 +498,25 @@ PY
   is other_launches '{"mode": "cold", "processes": [23], "ncu": [20], "traced": 23, "busy": 21}'
   is '**wrong**' '{"mode": "cold", "processes": [23], "ncu": [20], "traced": 23, "busy": 19}'
 }
+
+@test "kernel_ratios adds up passes and compares what both measured; what it cannot use is an error that names the file" {
+  local case=B1.H2.Hkv2.Sq16.Skv16.D64.f16.full
+  python - "$TMP" "$case" <<'PY'
+import json, sys
+folder, case = sys.argv[1:]
+def counters(name, rows, schema="attnbench.counters/1"):
+    rows = [{"key": case, "variant": variant, "passes": [{"gpu_time_us": us} for us in passes]} for variant, passes in rows]
+    json.dump({"schema": schema, "source": "nsys", "rows": rows}, open(f"{folder}/{name}.json", "w"))
+counters("both", [("split_kv", [1.5, 0.5]), ("cudnn", [3.0])])
+counters("one", [("split_kv", [1.5])])
+counters("other", [], "attnbench.report/1")
+PY
+  capture python scripts/proof/kernel_ratios.py "$TMP/both.json" --json "$TMP/t.json"
+  expect_status 0
+  expect_json "$TMP/t.json" 'd["rows"] == [["both", "split_kv", 1, 1.5, 1.5, "1,2,16,64 f16 full", 0]]'
+  capture python scripts/proof/kernel_ratios.py "$TMP/both.json" "$TMP/one.json"
+  expect_status 4
+  expect_err 'one.json: no case has the kernels of cudnn and of a variant here'
+  capture python scripts/proof/kernel_ratios.py "$TMP/other.json"
+  expect_status 7
+}
