@@ -10,9 +10,9 @@ setup() {
   some_of v3 serial scalar wmma split_kv cudnn
 }
 
-# The rows of some variants of a measured sweep's first case.
+# The rows of some variants of a measured sweep's first case, which do not change when the sweep is measured again.
 some_of() {
-  "$ATTNBENCH" report "results/h200/$1.journal" --json "$TMP/whole.json" >"$TMP/whole.txt"
+  "$ATTNBENCH" report "tests/data/$1.journal" --json "$TMP/whole.json" >"$TMP/whole.txt"
   python - "$TMP/whole.json" "$FAKE_REPORT" "${@:2}" <<'PY'
 import json, sys
 report = json.load(open(sys.argv[1]))

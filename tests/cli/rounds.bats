@@ -136,7 +136,6 @@ rounds() { attn --sweep "$SWEEP" --device cpu --load "$STEADY" --quick --json "$
   done
   expect_refusal 2 '--rounds 4 is too few; a comparison needs 5 to 64' -- --sweep "$SWEEP" --baseline x --rounds 4
   expect_refusal 2 'takes no times' -- --sweep "$SWEEP" --rounds 2 --check-only
-  expect_refusal 2 '--annotations does nothing without --baseline' -- --sweep "$SWEEP" --annotations "$TMP/m"
 }
 
 @test "the report says what the machine is told to do" {
