@@ -177,7 +177,7 @@ PY
   for signal in INT:130 TERM:143; do
     rm -f "$TMP/r.json" "$TMP/processes"
     STEADY_FILE=$TMP/processes STEADY_AT=1 STEADY_HOW=hang env --default-signal=INT "$ATTNBENCH_FAULTY" \
-      --shape S=1x1,B=1,2,3,4,H=1,D=8 --load "$STEADY" --variants cpu_ref,steady --check-only --devices 0,1 \
+      --shape S=1x1,B=1,2,3,4,H=1,D=8 --load "$STEADY" --variants cpu_ref,steady --check-only --devices 0,1 --timeout 30 \
       --json "$TMP/r.json" 2>"$ERR" &
     local run=$!
     STEADY_FILE=$TMP/processes STEADY_AT=1 wait_for_hold
