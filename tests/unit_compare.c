@@ -326,6 +326,28 @@ static void times_that_cannot_be_are_implausible(void **state) {
 }
 
 /* Each row is below its line; together they are over theirs. */
+/* Rows of two cards are not held against each other; a time that cannot be is one on any card. */
+static void another_card_does_not_hide_a_time_that_cannot_be(void **state) {
+  (void)state;
+  static const struct {
+    double now_us;
+    enum compare_verdict verdict;
+  } cases[] = {{100, COMPARE_inconclusive}, {200, COMPARE_inconclusive}, {5, COMPARE_implausible}};
+  for (size_t i = 0; i < sizeof cases / sizeof *cases; ++i) {
+    struct pair pair;
+    start(&pair, 1);
+    data_measure(&pair.base, 100, 7);
+    data_measure(&pair.now, cases[i].now_us, 7);
+    pair.now.card_count = 1;
+    pair.now.card[0].info = pair.now.device;
+    snprintf(pair.now.card[0].info.uuid, sizeof pair.now.card[0].info.uuid, "another");
+    snprintf(pair.now.records[0].card, sizeof pair.now.records[0].card, "another");
+    build(&pair);
+    assert_int_equal(pair.compare.rows[0].verdict, cases[i].verdict);
+    discard(&pair);
+  }
+}
+
 static void all_cases_together_are_judged(void **state) {
   (void)state;
   for (int slow = 0; slow < 2; ++slow) {
@@ -919,6 +941,7 @@ int main(void) {
       cmocka_unit_test(time_decides_and_clocks_explain),
       cmocka_unit_test(times_that_prove_nothing_do_not_pass),
       cmocka_unit_test(times_that_cannot_be_are_implausible),
+      cmocka_unit_test(another_card_does_not_hide_a_time_that_cannot_be),
       cmocka_unit_test(all_cases_together_are_judged),
       cmocka_unit_test(a_faster_case_does_not_hide_that_all_others_are_slower),
       cmocka_unit_test(unequal_gate_settings_are_not_compared),

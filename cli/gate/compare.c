@@ -60,7 +60,7 @@ static void judge_cards(const struct compare *compare, struct compare_row *row) 
   const struct device_info *base = cards_info(compare->base, row->base.record),
                            *now = cards_info(compare->now, row->now.record);
   const bool by_card = compare->base->card_count > 0 || compare->now->card_count > 0;
-  if (!by_card || strcmp(base->uuid, now->uuid) == 0) return;
+  if (!by_card || row->verdict == COMPARE_implausible || strcmp(base->uuid, now->uuid) == 0) return;
   row->verdict = COMPARE_inconclusive;
   snprintf(row->reason, sizeof row->reason, "measured on different cards: %s in the base, %s now", base->uuid,
            now->uuid);
