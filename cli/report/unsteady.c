@@ -17,36 +17,45 @@ double unsteady_clock(const struct record *record) {
   return ratio->done && time->done ? ratio->sm_clock_mhz / time->sm_clock_mhz : (double)NAN;
 }
 
-static void print_ratios(FILE *file, const struct report *report) {
-  char text[NOTE_MAX];
+/* How far a row is off; 0 where that is too little to tell. */
+static double ratio_off(const struct record *record) {
+  const struct ratio_record *ratio = &record->speedup.mode[TIME_HOT];
+  return unsteady_ratio(ratio) ? ratio->drift_ratio : 0;
+}
+
+static double clock_off(const struct record *record) {
+  const double off = fabs(unsteady_clock(record) - 1);
+  return off > clock_off_most ? off : 0;
+}
+
+/* The row that is off most, and how many are off; NULL when none is. */
+static const struct record *find(const struct report *report, double (*off)(const struct record *), size_t *count) {
   const struct record *worst = NULL;
-  size_t count = 0;
+  *count = 0;
   for (size_t i = 0; i < report->row_count; ++i) {
     const struct record *record = &report->records[i];
-    const struct ratio_record *ratio = &record->speedup.mode[TIME_HOT];
-    if (!unsteady_ratio(ratio)) continue;
-    ++count;
-    if (worst == NULL || ratio->drift_ratio > worst->speedup.mode[TIME_HOT].drift_ratio) worst = record;
+    if (!(off(record) > 0)) continue;
+    ++*count;
+    if (worst == NULL || off(record) > off(worst)) worst = record;
   }
+  return worst;
+}
+
+static void print_ratios(FILE *file, const struct report *report) {
+  char text[NOTE_MAX];
+  size_t count;
+  const struct record *worst = find(report, ratio_off, &count);
   if (worst == NULL) return;
   snprintf(text, sizeof text,
            "%zu vs ref still moved by more than %g %% when the time for it was over; most, by %.1f %%: %s at %s",
-           count, 100 * RATIO_DRIFT_MOST, 100 * worst->speedup.mode[TIME_HOT].drift_ratio, worst->variant,
-           worst->attn_case.key);
+           count, 100 * RATIO_DRIFT_MOST, 100 * ratio_off(worst), worst->variant, worst->attn_case.key);
   text_wrap(file, "~ ", 2, text);
 }
 
 static void print_clocks(FILE *file, const struct report *report) {
   char text[NOTE_MAX];
-  const struct record *worst = NULL;
-  size_t count = 0;
-  for (size_t i = 0; i < report->row_count; ++i) {
-    const struct record *record = &report->records[i];
-    const double off = fabs(unsteady_clock(record) - 1);
-    if (!(off > clock_off_most)) continue;
-    ++count;
-    if (worst == NULL || off > fabs(unsteady_clock(worst) - 1)) worst = record;
-  }
+  size_t count;
+  const struct record *worst = find(report, clock_off, &count);
   if (worst == NULL) return;
   snprintf(
       text, sizeof text,
