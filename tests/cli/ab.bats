@@ -181,9 +181,7 @@ takes() { program "takes$1" "STEADY_US=$1 exec \"$ATTNBENCH\" \"\$@\""; }
     child=$(children_of "$run")
     [ -n "$child" ] || fail "no process of ab was running"
     kill "-${signal%:*}" "$run"
-    status=0
-    wait "$run" || status=$?
-    expect_status "${signal#*:}"
+    ended "$run" "${signal#*:}"
     expect_err "journals so far are kept in $TMP/kept"
     [ ! -d "/proc/$child" ] || fail "process $child was left"
     [ "$(ls "$TMP/kept" | grep -c 'journal$')" -eq 4 ]

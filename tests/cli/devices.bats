@@ -184,9 +184,7 @@ PY
     # The other card does all the rest.
     while [ "$(grep -c '^{"cell":' "$TMP/r.json.journal")" -lt 7 ]; do kill -0 "$run"; sleep 0.02; done
     kill "-${signal%:*}" "$run"
-    status=0
-    wait "$run" || status=$?
-    expect_status "${signal#*:}"
+    ended "$run" "${signal#*:}"
     rows 'd["run"]["state"] == "interrupted" and d["summary"]["ok"] == 7'
     [ ! -e "$TMP/r.json.journal" ] || fail "the journal is left over"
   done

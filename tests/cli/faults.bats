@@ -60,9 +60,7 @@ expect_rows() {
   wait_for_child "$run"
   sleep 0.5
   kill -9 "$CHILD"
-  status=0
-  wait "$run" || status=$?
-  expect_status 4
+  ended "$run" 4
   expect_json "$TMP/r.json" '[r["status"] for r in d["results"]] == ["crashed", "ok", "ok"]'
   expect_json "$TMP/r.json" '"signal 9" in d["results"][0]["reason"]'
 }
@@ -77,9 +75,7 @@ expect_rows() {
     local run=$!
     sleep 1.5
     kill "-${signal%:*}" "$run"
-    status=0
-    wait "$run" || status=$?
-    expect_status "${signal#*:}"
+    ended "$run" "${signal#*:}"
     expect_err_lines 1
     expect_err_matches "^attnbench: (interrupted|terminated): 3 of 4 cells were not measured; see $TMP/r.json\$"
     expect_json "$TMP/r.json" 'd["run"]["state"] == "interrupted" and [r["status"] for r in d["results"]] == ["ok"]'

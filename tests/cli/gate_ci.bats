@@ -151,9 +151,7 @@ summary of this gate" ]
       sleep 0.05
     done
     kill "-${signal%:*}" "$run"
-    status=0
-    wait "$run" || status=$?
-    expect_status "${signal#*:}"
+    ended "$run" "${signal#*:}"
     [ "$(tail -n 1 "$CALLS")" = stopped ] || fail "it was left measuring: $(cat "$CALLS")"
     [ -z "$(ls -d "$REPO"/build/gate/.work.* 2>/dev/null)" ] || fail "the worktree is still there"
   done

@@ -77,9 +77,14 @@ wait_for_hold() {
 interrupt() {
   wait_for_hold
   kill -INT "$1"
+  ended "$1" 130
+}
+
+# ended PID STATUS: waits for a program of this shell, which must end with that status.
+ended() {
   status=0
   wait "$1" || status=$?
-  expect_status 130
+  expect_status "$2"
 }
 
 # Fails with everything that is needed to see why.

@@ -8,11 +8,6 @@ run_held() {
   HELD=(env --default-signal=INT "$ATTNBENCH" --sweep "$TMP/s.json" --device cpu --load "$STEADY" --check-only)
 }
 tiny() { attn --sweep tests/data/sweeps/tiny.json --device cpu --check-only --variants cpu_flash "$@"; }
-ended() { # PID STATUS
-  status=0
-  wait "$1" || status=$?
-  expect_status "$2"
-}
 expect_childless() { # fails while anything that runs was started with MARK in its environment
   local left
   for _ in $(seq 200); do

@@ -81,9 +81,7 @@ wait_for_cells() {
   local pid=$!
   wait_for_cells 3
   kill -INT "$pid"
-  status=0
-  wait "$pid" || status=$?
-  expect_status 130
+  ended "$pid" 130
   expect_out 'cut off'
   grep -q '"state":"interrupted"' "$TMP/j" || fail "$(tail -c 200 "$TMP/j")"
 }
