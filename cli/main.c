@@ -37,6 +37,7 @@ static struct status run_verb(const struct options *options, const struct invoca
     case VERB_TUNE: return verb_tune(options, invocation, outcome);
     case VERB_DESCRIBE: return verb_describe(options);
     case VERB_GENERATE: return print_generated(options);
+    case VERB_INPUTS: return verb_inputs(options);
     case VERB_OBJECT: return worker_describe(options->load.item, options->load.count);
     case VERB_MEASURE_SELF: return worker_selftest(options->device);
     case VERB_COUNT: break;

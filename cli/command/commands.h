@@ -24,5 +24,7 @@ struct status verb_tune(const struct options *, const struct invocation *, struc
 struct status verb_list(const struct options *, FILE *out);
 /* What the word on the command line names, on stdout. */
 struct status verb_describe(const struct options *);
+/* Q, K and V of every launch of the cases' checks, on stdout. */
+struct status verb_inputs(const struct options *);
 
 #endif

@@ -46,6 +46,11 @@ static const struct verb_row verbs[VERB_COUNT] = {
     [VERB_GENERATE] = {"generate", "attnbench generate man|bash|zsh|fish",
                        "the man page, or what completes words in a shell", "source <(attnbench generate bash)", 1, 1,
                        "name"},
+    [VERB_INPUTS] =
+        {"inputs", "attnbench inputs --shape SPEC [--seed N]",
+         "write the Q, K and V that the check and the timing of a case use, as raw numbers on stdout: for "
+         "kernels that attnbench cannot load",
+         "attnbench inputs --shape B=1,H=8,S=512,D=64 >inputs.bin", 0, 0},
     [VERB_WORKER] = {"worker", NULL, NULL, NULL, 0, 0},
     [VERB_OBJECT] = {"describe-object", NULL, NULL, NULL, 0, 0},
     [VERB_MEASURE_SELF] = {"measure-self", NULL, NULL, NULL, 0, 0},
@@ -80,8 +85,8 @@ static const struct option_row rows[] = {
      .help =
          "sweep to measure: a file (format: shapes/README.md), or the name of one that attnbench comes with, such as "
          "v3"},
-    {"Input", "--shape", "SPEC", TRIES | IN(PLAN), LIST(shape, OPTIONS_SHAPES_MAX),
-     FLAGS(OPTION_RELAYED | OPTION_STAYS), .instead = "--sweep",
+    {"Input", "--shape", "SPEC", TRIES | IN(PLAN) | IN(INPUTS), LIST(shape, OPTIONS_SHAPES_MAX),
+     FLAGS(OPTION_RELAYED | OPTION_STAYS), .required_by = IN(INPUTS), .instead = "--sweep",
      .help = "shapes to measure instead of a sweep: B=1,H=8,S=512,D=64; lists S=512,1024; ranges S=512:4096:*2 or "
              "S=64:256:+64; H=32/8 query/KV heads; S=1x4096 query rows x keys; f16, bf16, f32, full and causal stand "
              "alone; or a case's key as reports have it; repeat for more"},
@@ -162,8 +167,8 @@ static const struct option_row rows[] = {
          "after the L2 cache was flushed"},
     {"Measuring", "--quick", NULL, IN(RUN), FLAG(quick), FLAGS(OPTION_STAYS),
      .help = "spend less time on each cell, for many rounds; ab always does"},
-    {"Measuring", "--seed", "N", TRIES, WHOLE(seed, 0, 18446744073709551615.0), FLAGS(OPTION_RELAYED | OPTION_STAYS),
-     .default_value = "1", .help = "seed of the inputs"},
+    {"Measuring", "--seed", "N", TRIES | IN(INPUTS), WHOLE(seed, 0, 18446744073709551615.0),
+     FLAGS(OPTION_RELAYED | OPTION_STAYS), .default_value = "1", .help = "seed of the inputs"},
     {"Measuring", "--timeout", "SECONDS", MEASURES | IN(SELFTEST), NUMBER(timeout, 0.001, 86400),
      FLAGS(OPTION_RELAYED | OPTION_STAYS), .default_value = "300",
      .help = "stop a cell, or the self-test, after this many seconds"},
