@@ -10,11 +10,13 @@ causal masks are aligned bottom-right; scale is 1/sqrt(D). The module is found a
 that the script is run in first. The function is warmed up before it is timed (a torch.compile happens there), must not
 wait for the GPU, and says that it does not take a shape by raising NotImplementedError.
 
-What is the same as in attnbench: the cases, FLOPs and bytes (attnbench plans the sweep), the inputs (the same bytes from
-the same seed), cold (one call after an L2 flush, host time hidden behind a sleeping kernel) and hot (a CUDA graph of
-back-to-back calls on the same buffers, per call), how long a hot sample and the warm-up last and when to stop sampling
-and the bounds of the check (all three from `attnbench list --json`). What is not: outputs are checked before and after
-timing against this script's own fp64 result and on random inputs alone; no redzones; SM clock and power are not read.
+What is the same as in attnbench: the cases, FLOPs and bytes (attnbench plans the sweep); the inputs, random and hard ones
+(`attnbench inputs` writes them); cold (one call after an L2 flush, host time hidden behind a sleeping kernel) and hot (a
+CUDA graph of back-to-back calls on the same buffers, per call); how long a hot sample and the warm-up last and when to stop
+sampling, and the bounds of the check (both from `attnbench list --json`). What is not: the reference is this script's own
+fp64 result; outputs are checked before and after timing, not those of timed launches; no redzones; SM clock and power are
+not read. Hard inputs have NaN in keys that a causal mask hides. Where PyTorch's own backends add the mask to the scores
+(math; efficient under a mask that it does not know itself), that NaN would come through, and these keys are 0 instead.
 
 A case that a backend refuses is skipped with PyTorch's own words. Exit code: as attnbench's (0, 3 wrong, 4 errors, 7 bad
 sweep, 8 output, 77 no GPU, 130 and 143 interrupted), 2 usage, 9 no PyTorch or attnbench, or the device is unusable. A run
@@ -48,37 +50,30 @@ MATH = {"cuda": {"f16": "tensor", "bf16": "tensor", "f32": "fp32"}, "cpu": dict.
 REFUSALS = ("No available kernel", "No viable backend", "No execution plans", "No valid execution plans", "not supported")
 
 
-# ---- inputs: kernels/input.h, vectorised ------------------------------------------------------------------------
+# ---- inputs -----------------------------------------------------------------------------------------------------
 
-def signed(x):
-    """A 64-bit pattern as the int64 that torch holds it in."""
-    return x - (1 << 64) if x >= 1 << 63 else x
-
-
-def shift_right(x, n):
-    """Logical: torch's int64 shift keeps the sign."""
-    return (x >> n) & ((1 << (64 - n)) - 1)
+def dtype_of(torch, shape):
+    return {"f16": torch.float16, "bf16": torch.bfloat16, "f32": torch.float32}[shape["dtype"]]
 
 
-def mix(x):
-    x = x + signed(0x9E3779B97F4A7C15)
-    x = (x ^ shift_right(x, 30)) * signed(0xBF58476D1CE4E5B9)
-    x = (x ^ shift_right(x, 27)) * signed(0x94D049BB133111EB)
-    return x ^ shift_right(x, 31)
-
-
-def input_tensor(torch, seed, which, shape, dtype, device):
-    """Tensor number `which` (Q, K, V = 0, 1, 2) of a seed."""
-    start = mix(torch.tensor(signed((seed ^ ((which + 1) << 56)) % 2**64), dtype=torch.int64, device=device))
-    count = math.prod(shape)
-    out = torch.empty(count, dtype=dtype, device=device)
-    scale = torch.tensor(1.0, dtype=torch.float32, device=device) / torch.tensor(37837.2, dtype=torch.float32, device=device)
-    step = 1 << 24
-    for first in range(0, count, step):
-        bits = mix(start + torch.arange(first, min(first + step, count), dtype=torch.int64, device=device))
-        total = sum(shift_right(bits, 16 * part) & 0xFFFF if part else bits & 0xFFFF for part in range(4))
-        out[first:first + step] = ((total - 2 * 65535).to(torch.float32) * scale).to(dtype)
-    return out.reshape(shape)
+def launches_of(torch, attnbench, case, seed, device):
+    """[(Q, K, V)] of each launch of the case's check, the random one first."""
+    s = case["shape"]
+    command = [attnbench, "inputs", "--shape", case["key"], "--seed", str(seed)]
+    done = program.execute(command, binary=True)
+    if done.returncode != 0:
+        raise Failure(program.code_of(done.returncode), f"{shlex.join(command)} ended with {done.returncode}: {done.stderr.strip()}")
+    numbers = torch.frombuffer(bytearray(done.stdout), dtype=dtype_of(torch, s)).to(device)
+    keys, at, launches = (s["B"], s["Hkv"], s["Skv"], s["D"]), 0, []
+    while at < len(numbers):
+        tensors = []
+        for shape in ((s["B"], s["Hq"], s["Sq"], s["D"]), keys, keys):
+            count = math.prod(shape)
+            # A copy, since kernels want addresses that a part of the whole need not have.
+            tensors.append(numbers[at:at + count].reshape(shape).clone())
+            at += count
+        launches.append(tensors)
+    return launches
 
 
 # ---- attention --------------------------------------------------------------------------------------------------
@@ -101,6 +96,10 @@ class Backend:
     def refusal(self, shape):
         return refusal(self.name, shape)
 
+    def adds_mask(self, shape):
+        """Does PyTorch add the mask to the scores? A NaN behind it comes through then."""
+        return bool(shape["causal"]) and (self.name == "math" or (self.name == "efficient" and shape["Sq"] != shape["Skv"]))
+
     def context(self):
         from torch.nn.attention import SDPBackend, sdpa_kernel
         return sdpa_kernel(getattr(SDPBackend, BACKENDS[self.name]))
@@ -119,6 +118,9 @@ class Function:
         if shape["causal"] and shape["Sq"] > shape["Skv"]:
             return "Sq must be at most Skv under a causal mask: what rows that attend no key give is not agreed upon"
         return None
+
+    def adds_mask(self, _shape):
+        return False
 
     def context(self):
         return contextlib.nullcontext()
@@ -202,50 +204,77 @@ def unit_of(torch, tolerance, shape, keys, largest):
     return tolerance["relative"] + 2.0**-24 * (8 + 2 * torch.sqrt(keys) + 2 * math.sqrt(shape["D"]) * (1 + largest))
 
 
-def check(torch, bounds, shape, q, k, v, out, previous):
-    """The bounds of element, row and whole output that results/README.md gives."""
+def compare(torch, bounds, shape, inputs, out):
+    """One output against the fp64 oracle, by the bounds of element, row and whole output that results/README.md gives.
+    Rows that attend a NaN have no defined output and are left out."""
     tolerance, columns = bounds[shape["dtype"]], shape["D"]
     absolute, keys = tolerance["absolute"], keys_of_rows(torch, shape, out.device)
-    nan = inf = bad = bad_rows = 0
-    first, largest, worst, worst_row, error_square, reference_square, bound_square = None, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0
-    for b, h, reference, spread_square, scores in oracle_rows(torch, shape, q, k, v):
-        o = out[b, h].double()
+    found = {"rows": 0, "nan_count": 0, "inf_count": 0, "bad_count": 0, "bad_rows": 0, "first_bad": None, "max_abs_error": 0.0,
+             "max_bound_ratio": 0.0, "max_row_ratio": 0.0}
+    error_square, reference_square, bound_square = 0.0, 0.0, 0.0
+    for b, h, *oracle in oracle_rows(torch, shape, *inputs):
+        defined = ~torch.isnan(oracle[0]).any(dim=-1)
+        reference, spread_square, scores = (part[defined] for part in oracle)
+        o, places = out[b, h][defined].double(), torch.arange(shape["Sq"], device=out.device)[defined]
         finite = torch.isfinite(o)
         error = torch.where(finite, (o - reference).abs(), torch.zeros_like(o))
-        unit, spread = unit_of(torch, tolerance, shape, keys, scores), torch.sqrt(spread_square)
+        unit, spread = unit_of(torch, tolerance, shape, keys[defined], scores), torch.sqrt(spread_square)
         size_square, row_error = (reference * reference).sum(dim=-1), torch.sqrt((error * error).sum(dim=-1))
         element_spread = unit * bounds["element_spread"] * spread / math.sqrt(columns)
         bound = element_spread[:, None] + 2 * unit[:, None] * reference.abs() + absolute
         row_bound = unit * (spread + 2 * torch.sqrt(size_square)) + absolute * math.sqrt(columns)
         wrong = (error > bound) | ~finite
         wrong_rows = (row_error > row_bound) | wrong.any(dim=-1)
-        nan += int(torch.isnan(o).sum())
-        inf += int(torch.isinf(o).sum())
-        if first is None and bool(wrong_rows.any()):
+        if found["first_bad"] is None and bool(wrong_rows.any()):
             row = int(wrong_rows.int().argmax())
-            first = ((b * shape["Hq"] + h) * shape["Sq"] + row) * columns + int(wrong[row].int().argmax())
-        bad, bad_rows = bad + int(wrong.sum()), bad_rows + int(wrong_rows.sum())
-        largest, worst = max(largest, float(error.max())), max(worst, float((error / bound).max()))
-        worst_row = max(worst_row, float((row_error / row_bound).max()))
+            place = (b * shape["Hq"] + h) * shape["Sq"] + int(places[row])
+            found["first_bad"] = place * columns + int(wrong[row].int().argmax())
+        for key, count in (("rows", len(places)), ("nan_count", torch.isnan(o).sum()), ("inf_count", torch.isinf(o).sum()),
+                           ("bad_count", wrong.sum()), ("bad_rows", wrong_rows.sum())):
+            found[key] += int(count)
+        for key, ratio in (("max_abs_error", error), ("max_bound_ratio", error / bound), ("max_row_ratio", row_error / row_bound)):
+            found[key] = max(found[key], float(ratio.max()))
         error_square += float((error * error).sum())
         reference_square += float(size_square.sum())
         bound_square += float((unit * unit * (spread_square + size_square) + absolute**2 * columns).sum())
-    norm = math.sqrt(error_square) / math.sqrt(reference_square) if reference_square > 0 else math.sqrt(error_square)
-    norm_ratio = math.sqrt(error_square / bound_square) / tolerance["frobenius"]
-    right = bad == 0 and bad_rows == 0 and norm_ratio <= 1
-    result = {
-        "right": right and (previous is None or previous["right"]), "after_timing": previous is not None,
-        "oracle": {"name": "torch_fp64", "rows_verified": 0, "max_difference": 0},
-        "max_abs_error": largest, "max_bound_ratio": worst, "rel_frobenius": norm, "elements": out.numel(),
-        "nan_count": nan, "inf_count": inf, "bad_count": bad, "first_bad": first, "tolerance": tolerance,
-        "redzone_bytes_changed": 0, "redzone_first": None, "input_elements_changed": 0,
-        "evidence": {"launches": 1, "launch": 0, "rows": out.numel() // columns, "bad_rows": bad_rows,
-                     "max_row_ratio": worst_row, "norm_ratio": norm_ratio, "hard_ratio": None,
-                     "hard_ratio_reason": "no launch on hard inputs", "timed_samples": 0, "timed_wrong": 0,
-                     "seconds": None, "seconds_reason": "this script does not time its check"}}
-    if previous is not None and previous["max_bound_ratio"] > worst:
-        result = {**previous, "right": result["right"], "after_timing": True}
-    return result
+    found["rel_frobenius"] = math.sqrt(error_square) / (math.sqrt(reference_square) if reference_square > 0 else 1)
+    found["norm_ratio"] = math.sqrt(error_square / bound_square) / tolerance["frobenius"]
+    return found
+
+
+class Check:
+    """All comparisons of a row, taken up as cli/measure/check.c does: the first that is wrong stays, else the worst on
+    random inputs, and of those on hard inputs the worst ratio."""
+
+    def __init__(self):
+        self.right, self.after_timing, self.launch, self.launches, self.hard_ratio, self.found = True, False, 0, 0, None, None
+
+    def take(self, found, launch):
+        right = found["bad_count"] == 0 and found["bad_rows"] == 0 and (launch > 0 or found["norm_ratio"] <= 1)
+        worst = max(found["max_bound_ratio"], found["max_row_ratio"])
+        self.launches += 1
+        if launch > 0:
+            self.hard_ratio = max(self.hard_ratio or 0.0, worst)
+        if not self.right:
+            return
+        worse = self.found is not None and worst > max(self.found["max_bound_ratio"], self.found["max_row_ratio"])
+        if self.found is None or not right or (launch == 0 and worse):
+            self.found, self.launch = found, launch
+        self.right = right
+
+    def record(self, tolerance, columns):
+        """As reports have it."""
+        found = dict(self.found)
+        rows = {key: found.pop(key) for key in ("rows", "bad_rows", "max_row_ratio", "norm_ratio")}
+        hard = {} if self.hard_ratio is not None else {"hard_ratio_reason": "no launch on hard inputs"}
+        return {
+            "right": self.right, "after_timing": self.after_timing,
+            "oracle": {"name": "torch_fp64", "rows_verified": 0, "max_difference": 0}, **found,
+            "elements": rows["rows"] * columns, "tolerance": tolerance,
+            "redzone_bytes_changed": 0, "redzone_first": None, "input_elements_changed": 0,
+            "evidence": {"launches": self.launches, "launch": self.launch, **rows, "hard_ratio": self.hard_ratio, **hard,
+                         "timed_samples": 0, "timed_wrong": 0, "seconds": None,
+                         "seconds_reason": "this script does not time its check"}}
 
 
 # ---- statistics: cli/base/stats.c ------------------------------------------------------------------------------------
@@ -402,23 +431,43 @@ def first_line(text):
     return " ".join(str(text).split())[:380] or "no reason given"
 
 
-def wrong_reason(result):
-    rows = result["evidence"]
-    return (f"{result['bad_count']} of {result['elements']} elements, {rows['bad_rows']} of {rows['rows']} rows differ from the "
-            f"fp64 oracle beyond tolerance, and the whole output by {rows['norm_ratio']:.3g} of its bound "
-            f"({result['nan_count']} NaN, {result['inf_count']} Inf; largest error {result['max_abs_error']:.3g})")
+def wrong_reason(check, shape):
+    found, place = check.found, ""
+    if found["first_bad"] is not None:
+        row, d = divmod(found["first_bad"], shape["D"])
+        head, query = divmod(row, shape["Sq"])
+        place = f"; first at [b={head // shape['Hq']}, h={head % shape['Hq']}, q={query}, d={d}]"
+    when = f" on hard inputs (launch {check.launch})" if check.launch else " in a check after timing" if check.after_timing else ""
+    return (f"{found['bad_count']} of {found['rows'] * shape['D']} elements, {found['bad_rows']} of {found['rows']} rows differ from "
+            f"the fp64 oracle beyond tolerance{when}, and the whole output by {found['norm_ratio']:.3g} of its bound "
+            f"({found['nan_count']} NaN, {found['inf_count']} Inf; largest error {found['max_abs_error']:.3g}{place})")
 
 
-def run_subject(torch, subject, row, inputs, timer, bounds):
+def check_launches(torch, subject, shape, launches, bounds, check):
+    """Takes up each launch, until one is wrong."""
+    for number, inputs in enumerate(launches):
+        q, k, v = inputs
+        if subject.adds_mask(shape):
+            k = torch.nan_to_num(k)
+        check.take(compare(torch, bounds, shape, inputs, subject.call_of(torch, shape, q, k, v)()), number)
+        if not check.right:
+            return
+
+
+def run_subject(torch, subject, row, launches, timer, bounds):
     """Fills the row; what PyTorch or the function refuses is raised."""
-    shape, call = row["shape"], subject.call_of(torch, row["shape"], *inputs)
-    row["check"] = check(torch, bounds, shape, *inputs, call(), None)
-    if row["check"]["right"]:
+    shape, check = row["shape"], Check()
+    check_launches(torch, subject, shape, launches, bounds, check)
+    if check.right and timer is not None:
+        call = subject.call_of(torch, shape, *launches[0])
         timer.prepare(call)
         row["time"] = {mode: measure(timer, call, mode) for mode in ("hot", "cold")}
-        row["check"] = check(torch, bounds, shape, *inputs, call(), row["check"])
-    if not row["check"]["right"]:
-        row["status"], row["reason"], row["time"] = "wrong", wrong_reason(row["check"]), None
+        check.after_timing = True
+        check.take(compare(torch, bounds, shape, launches[0], call()), 0)
+    row["check"] = check.record(bounds[shape["dtype"]], shape["D"])
+    if not check.right:
+        row["status"], row["reason"], row["time"] = "wrong", wrong_reason(check, shape), None
+    if row["time"] is None:
         return
     us = {mode: record["median_us"] for mode, record in row["time"].items()}
     row["tflop_per_s"] = {mode: row["flops"] / us[mode] * 1e-6 for mode in ("cold", "hot")}
@@ -433,7 +482,7 @@ def status_of(subject, error):
     return "skipped" if any(text in str(error) for text in REFUSALS) else "error"
 
 
-def measure_row(torch, case, subject, inputs, timer, bounds, device):
+def measure_row(torch, case, subject, launches, timer, bounds, device):
     row, start, status = blank_row(case, subject.variant, device), time.monotonic(), "skipped"
     reason = subject.refusal(case["shape"])
     caught = Exception if isinstance(subject, Function) else (RuntimeError, NotImplementedError, ValueError)
@@ -442,7 +491,7 @@ def measure_row(torch, case, subject, inputs, timer, bounds, device):
         try:
             if reason is None:
                 with torch.no_grad(), subject.context():
-                    run_subject(torch, subject, row, inputs, timer, bounds)
+                    run_subject(torch, subject, row, launches, timer, bounds)
         except caught as error:
             if "CUDA error" in str(error):  # the context is gone: no later row could be trusted
                 raise
@@ -458,8 +507,8 @@ def measure_row(torch, case, subject, inputs, timer, bounds, device):
 
 # ---- the report -------------------------------------------------------------------------------------------------
 
-def attnbench_json(attnbench, *arguments):
-    done = program.execute([attnbench, *arguments])
+def attnbench_json(attnbench, *arguments, given=None):
+    done = program.execute([attnbench, *arguments], given)
     try:
         return json.loads(done.stdout)
     except ValueError as error:
@@ -497,13 +546,15 @@ def write_report(plan, device, rows, state, arguments, started, versions):
 
 def parse_arguments():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--sweep", required=True, metavar="FILE")
+    parser.add_argument("--sweep", required=True, metavar="FILE",
+                        help="the cases: a sweep, the name of one that attnbench comes with, or - for stdin")
     parser.add_argument("--json", required=True, metavar="FILE", help="write the report here; - is stdout")
     parser.add_argument("--backends", metavar="A,B", help="of " + ", ".join(BACKENDS) + " (default: all, beside --callable none)")
     parser.add_argument("--callable", action="append", default=[], metavar="MODULE:FUNCTION",
                         help="measure this function, as above; its rows are called py_FUNCTION; repeat for more")
     parser.add_argument("--device", choices=["cuda", "cpu"], default="cuda")
     parser.add_argument("--seed", type=int, default=1, metavar="N", help="of the inputs, as attnbench's (default: 1)")
+    parser.add_argument("--check-only", action="store_true", help="check, take no times")
     program.add_attnbench_option(parser)
     arguments = parser.parse_args()
     if arguments.backends is None:
@@ -526,14 +577,10 @@ def parse_arguments():
 
 def measure_cases(torch, plan, arguments, timer, bounds):
     """Yields a row per case and subject."""
-    dtypes = {"f16": torch.float16, "bf16": torch.bfloat16, "f32": torch.float32}
     for case in plan["results"]:
-        s = case["shape"]
-        queries, keys = (s["B"], s["Hq"], s["Sq"], s["D"]), (s["B"], s["Hkv"], s["Skv"], s["D"])
-        inputs = [input_tensor(torch, arguments.seed, i, shape, dtypes[s["dtype"]], arguments.device)
-                  for i, shape in enumerate((queries, keys, keys))]
+        launches = launches_of(torch, arguments.attnbench, case, arguments.seed, arguments.device)
         for subject in arguments.subjects:
-            row = measure_row(torch, case, subject, inputs, timer, bounds, arguments.device)
+            row = measure_row(torch, case, subject, launches, timer, bounds, arguments.device)
             median = row["time"] and f"{row['time']['hot']['median_us']:.4g} us hot"
             print(f"{case['key']} {subject.variant}: {median or row['status']}", file=sys.stderr)
             yield row
@@ -570,11 +617,14 @@ def main():
     torch = import_torch(arguments.device)
     torch.backends.cuda.matmul.allow_tf32 = False
     arguments.subjects = [*map(Backend, arguments.backends), *map(import_function, arguments.callable)]
-    plan = attnbench_json(arguments.attnbench, "plan", "--sweep", arguments.sweep, "--gpu", "h200", "--variants", "cpu_ref", "--json", "-")
+    given = sys.stdin.read() if arguments.sweep == "-" else None
+    plan = attnbench_json(arguments.attnbench, "plan", "--sweep", arguments.sweep, "--gpu", "h200", "--variants", "cpu_ref", "--json", "-",
+                          given=given)
     device = device_of(arguments.attnbench, arguments.device)
     constants = attnbench_json(arguments.attnbench, "list", "--json")
     timing = constants["timing"][arguments.device]
-    timer = (CudaTimer if arguments.device == "cuda" else CpuTimer)(torch, device["l2_bytes"], timing)
+    timer_type = CudaTimer if arguments.device == "cuda" else CpuTimer
+    timer = None if arguments.check_only else timer_type(torch, device["l2_bytes"], timing)
     rows, ended = take_rows(measure_cases(torch, plan, arguments, timer, constants["check"]))
     versions = f"torch {torch.__version__}, CUDA {torch.version.cuda}, cuDNN {torch.backends.cudnn.version()}"
     exit_code = write_report(plan, device, rows, "interrupted" if ended else "complete", arguments, started, versions)

@@ -53,12 +53,13 @@ def end_running():
         end(process)
 
 
-def execute(command, **environment):
-    """Runs a program to its end and returns what it wrote. The program does not outlive an interrupted script."""
+def execute(command, given=None, binary=False, **environment):
+    """Runs a program to its end and returns what it wrote: text, or stdout as bytes; `given` is its stdin. The program does
+    not outlive an interrupted script."""
     words = [str(word) for word in command]
     try:
-        process = subprocess.Popen(words, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
-                                   encoding="utf-8", errors="replace", env={**os.environ, "LC_ALL": "C", **environment},
+        process = subprocess.Popen(words, stdin=subprocess.DEVNULL if given is None else subprocess.PIPE, stdout=subprocess.PIPE,
+                                   stderr=subprocess.PIPE, env={**os.environ, "LC_ALL": "C", **environment},
                                    start_new_session=True)
     except OSError as error:
         raise Failure(INTERNAL, f"{words[0]}: cannot be run: {error.strerror}") from error
@@ -66,14 +67,15 @@ def execute(command, **environment):
         with running_lock:
             running.add(process)
         try:
-            out, err = process.communicate()
+            out, err = process.communicate(None if given is None else given.encode())
         except BaseException:
             end(process)
             raise
         finally:
             with running_lock:
                 running.discard(process)
-    return subprocess.CompletedProcess(words, process.returncode, out, err)
+    out = out if binary else out.decode(errors="replace")
+    return subprocess.CompletedProcess(words, process.returncode, out, err.decode(errors="replace"))
 
 
 def last_lines(done, count=12):

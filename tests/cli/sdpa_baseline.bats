@@ -221,6 +221,8 @@ import numpy
 class Tensor(numpy.ndarray):
     device = "cpu"
     double = lambda self: self.astype(float)
+    to = lambda self, where: self
+    clone = lambda self: self.copy()
     int = lambda self: self.astype("int64")
     tril = lambda self, k=0: numpy.tril(self, k)
     numel = lambda self: self.size
@@ -238,8 +240,9 @@ def softmax(score, dim):
 torch = types.SimpleNamespace(
     bool=bool, softmax=softmax, sqrt=numpy.sqrt, where=lambda *a: numpy.where(*a).view(Tensor),
     zeros_like=numpy.zeros_like, isnan=numpy.isnan, isinf=numpy.isinf, isfinite=numpy.isfinite,
-    ones=lambda *shape, dtype, device: numpy.ones(shape, dtype).view(Tensor),
-    arange=lambda n, device: numpy.arange(n).view(Tensor))
+    float16=numpy.float16, bfloat16=None, float32=numpy.float32, frombuffer=lambda data, dtype: numpy.frombuffer(data, dtype).view(Tensor),
+    nan_to_num=numpy.nan_to_num, ones=lambda *shape, dtype, device: numpy.ones(shape, dtype).view(Tensor),
+    arange=lambda n, device=None: numpy.arange(n).view(Tensor))
 PY
 }
 
@@ -259,10 +262,12 @@ rows = {(b, h): parts for b, h, *parts in s.oracle_rows(torch, shape, q, k, v)}
 right = numpy.stack([rows[0, 0][0], rows[0, 1][0]])[None].view(Tensor)
 assert list(s.keys_of_rows(torch, shape, "cpu")) == [5, 6, 7, 8, 9]
 
-def verdict(out):
-    return s.check(torch, bounds, shape, q, k, v, out, None)
+def verdict(out, launch=0):
+    check = s.Check()
+    check.take(s.compare(torch, bounds, shape, (q, k, v), out), launch)
+    return check
 
-assert verdict(right)["right"] and verdict(right)["max_bound_ratio"] == 0
+assert verdict(right).right and verdict(right).found["max_bound_ratio"] == 0
 # One row by hand: head 1, row 2, which attends 7 keys.
 score = [sum(q[0, 1, 2, d] * k[0, 0, j, d] for d in range(8)) / math.sqrt(8) for j in range(7)]
 p = [math.exp(x) / sum(map(math.exp, score)) for x in score]
@@ -275,18 +280,89 @@ off = min(bound, row_bound)
 for share, good in ((0.99, True), (1.01, False)):
     out = right.copy()
     out[0, 1, 2, 3] += share * off
-    assert verdict(out)["right"] == good, (share, verdict(out))
-assert verdict(out)["first_bad"] == ((0 * 2 + 1) * 5 + 2) * 8 + (3 if off == bound else 0)
+    assert verdict(out).right == good, (share, verdict(out).found)
+assert verdict(out).found["first_bad"] == ((0 * 2 + 1) * 5 + 2) * 8 + (3 if off == bound else 0)
+assert "first at [b=0, h=1, q=2, d=" in s.wrong_reason(verdict(out, 2), shape) and "launch 2" in s.wrong_reason(verdict(out, 2), shape)
 out = right.copy()
 out[0, 1, 2] += 1.01 * row_bound / math.sqrt(8)  # every element within its own bound
-assert verdict(out)["bad_count"] == 0 and verdict(out)["evidence"]["bad_rows"] == 1 and not verdict(out)["right"]
-assert "1 of 10 rows" in s.wrong_reason(verdict(out))
+assert verdict(out).found["bad_count"] == 0 and verdict(out).found["bad_rows"] == 1 and not verdict(out).right
+assert "1 of 10 rows" in s.wrong_reason(verdict(out), shape)
 out = right.copy()
 out[0, 0, 4, 7] = math.nan
-assert verdict(out)["nan_count"] == 1 and verdict(out)["first_bad"] == 39 and not verdict(out)["right"]
-evidence = verdict(out)["evidence"]
+assert verdict(out).found["nan_count"] == 1 and verdict(out).found["first_bad"] == 39 and not verdict(out).right
+evidence = verdict(out).record(bounds["f16"], 8)["evidence"]
 known = json.load(open("results/report.schema.json", encoding="utf-8"))["$defs"]["check"]["properties"]["evidence"]
 assert {key for key in evidence if not key.endswith("_reason")} == set(known["required"]), evidence
+# The whole output is held to its bound on random inputs alone; the first that is wrong stays.
+check, far = s.Check(), {**verdict(right).found, "norm_ratio": 2}
+check.take(far, 1)
+assert check.right and check.hard_ratio == 0
+check.take(far, 0)
+check.take(verdict(right).found, 0)
+assert not check.right and check.found is far and check.launches == 3
 PY
   PYTHONDONTWRITEBYTECODE=1 python3 "$TMP/check.py" "$TMP/list.json"
+}
+
+@test "on attnbench's inputs its check says what attnbench's says, and a right output passes on the hard ones" {
+  python3 -c 'import numpy' 2>/dev/null || skip "NumPy is not installed"
+  ZEROS=$(dirname "$ATTNBENCH")/tests/plugins/sound.so
+  [ -f "$ZEROS" ] || ZEROS=$(make -s print-BUILD)/tests/plugins/sound.so
+  [ -f "$ZEROS" ] || skip "no $ZEROS; make test-programs builds it"
+  attn --shape B=1,H=4/2,S=21x37,D=32,f16,f32,full,causal --seed 7 --device cpu --check-only --load "$ZEROS" --variants sound --json "$TMP/r.json"
+  expect_status 3
+  "$ATTNBENCH" list --json >"$TMP/list.json"
+  { numpy_as_torch && cat <<'PY'; } >"$TMP/check.py"
+import json, sys, types
+sys.path.insert(0, "scripts")
+import sdpa_baseline as s
+attnbench, bounds = sys.argv[1], json.load(open(sys.argv[2], encoding="utf-8"))["check"]
+
+class Subject:
+    """Gives zeros, or the reference rounded, with its masked keys as it got them."""
+    def __init__(self, right):
+        self.right, self.seen = right, []
+    def adds_mask(self, shape):
+        return False
+    def call_of(self, torch, shape, q, k, v):
+        self.seen.append(k)
+        rows = [reference for _, _, reference, _, _ in s.oracle_rows(torch, shape, q, k, v)]
+        out = numpy.stack(rows).reshape(q.shape).astype(q.dtype).view(Tensor)
+        return lambda: out if self.right else numpy.zeros_like(out)
+
+with numpy.errstate(all="ignore"):
+    for row in json.load(open(sys.argv[3], encoding="utf-8"))["results"]:
+        shape, theirs, check, zeros, right = row["shape"], row["check"], s.Check(), Subject(False), Subject(True)
+        launches = s.launches_of(torch, attnbench, row, 7, "cpu")
+        s.check_launches(torch, zeros, shape, launches, bounds, check)
+        ours = check.record(bounds[shape["dtype"]], shape["D"])
+        for key in ("bad_count", "first_bad", "elements", "nan_count", "max_abs_error", "max_bound_ratio", "rel_frobenius"):
+            assert abs(ours[key] - theirs[key]) <= 1e-6 * abs(theirs[key]), (row["key"], key, ours[key], theirs[key])
+        for key in ("rows", "bad_rows", "max_row_ratio", "norm_ratio", "launches", "launch"):
+            assert abs(ours["evidence"][key] - theirs["evidence"][key]) <= 1e-6 * theirs["evidence"][key], (row["key"], key)
+        check = s.Check()
+        s.check_launches(torch, right, shape, launches, bounds, check)
+        assert check.right and check.launches == len(launches) == 3 and 0 < check.hard_ratio < 0.6, (row["key"], check.found)
+        assert numpy.isnan(launches[1][1]).any() == shape["causal"] == numpy.isnan(right.seen[1]).any()
+        hidden = s.compare(torch, bounds, shape, launches[1], launches[1][0])["rows"]
+        assert (hidden < 84) == shape["causal"] and hidden > 40, hidden
+        right.adds_mask = lambda shape: True
+        s.check_launches(torch, right, shape, launches, bounds, s.Check())
+        assert not numpy.isnan(right.seen[-1]).any()
+PY
+  PYTHONDONTWRITEBYTECODE=1 python3 "$TMP/check.py" "$ATTNBENCH" "$TMP/list.json" "$TMP/r.json"
+}
+
+@test "a sweep comes on stdin too" {
+  mkdir "$TMP/torch"
+  cat >"$TMP/torch/__init__.py" <<'PY'
+import types
+backends = types.SimpleNamespace(cuda=types.SimpleNamespace(matmul=types.SimpleNamespace()))
+PY
+  baseline() {
+    PYTHONPATH=$TMP PYTHONDONTWRITEBYTECODE=1 python scripts/sdpa_baseline.py --attnbench "$ATTNBENCH" --sweep - --device cpu --json - >"$OUT" 2>"$ERR"
+  }
+  echo '{"attnbench_sweep": 1, "name": "x", "shapes": []}' | baseline && fail "a sweep without shapes was taken"
+  expect_err 'plan --sweep - '
+  expect_err 'shapes'
 }
