@@ -20,7 +20,7 @@ static void put(FILE *out, const char *lead, const char *text) { text_wrap(out, 
 static void describe_tunables(FILE *out, const struct attn_variant *variant) {
   for (const struct attn_tunable *t = variant->tunables; t != NULL && t->name != NULL; ++t) {
     char text[256];
-    snprintf(text, sizeof text, "%s:%s=%d..%d, default %d: %s", variant->name, t->name, t->min, t->max,
+    snprintf(text, sizeof text, "%s:%s=%d..%d, default %d; %s", variant->name, t->name, t->min, t->max,
              t->default_value, t->help);
     put(out, "tunable  ", text);
   }
@@ -115,10 +115,10 @@ static struct status unknown(const char *name) {
   for (uint32_t i = 0; verdict_at(i) != NULL && count < NAMES_MAX; ++i) names[count++] = verdict_at(i);
   const char *nearest = json_nearest(name, names);
   return status_make(STATUS_USAGE,
-                     "\"%s\" is no variant, finding or verdict%s%s%s; `attnbench list` has the variants, "
+                     "\"%s\" is no variant, finding or verdict%s%s%s `attnbench list` has the variants, "
                      "results/findings.md the findings",
                      name, nearest != NULL ? "; did you mean " : "", nearest != NULL ? nearest : "",
-                     nearest != NULL ? "?" : "");
+                     nearest != NULL ? "?" : ";");
 }
 
 static struct status describe(FILE *out, const char *name) {

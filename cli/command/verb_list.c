@@ -1,7 +1,9 @@
 /* list: the variants, their limits and tunables, and whether they run here. */
+#include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "cli/base/text.h"
 #include "cli/command/commands.h"
 #include "cli/measure/load.h"
 #include "cli/measure/policy.h"
@@ -9,6 +11,9 @@
 #include "cli/sweep/variant_json.h"
 #include "cli/sweep/variant_spec.h"
 #include "kernels/pick.h"
+#include "kernels/plugin.h"
+
+enum { LIST_INDENT = 16, PICKS_INDENT = 18, LINE_MAX_BYTES = 1024 };
 
 /* What a variant would meet here: NULL when it can run, else why not. */
 static const char *why_unavailable(const struct attn_variant *variant, const struct status *gpu) {
@@ -26,24 +31,37 @@ static struct status probe_gpu(void) {
   return status;
 }
 
+/* A line, or more where the terminal is narrow, that begins under the summaries. */
+__attribute__((format(printf, 3, 4))) static void list_line(FILE *out, int indent, const char *format, ...) {
+  char lead[PICKS_INDENT + 1], text[LINE_MAX_BYTES] = "";
+  va_list args;
+  va_start(args, format);
+  text_append_list(text, sizeof text, format, args);
+  va_end(args);
+  snprintf(lead, sizeof lead, "%*s", indent, "");
+  text_wrap(out, lead, (size_t)indent + 2, text);
+}
+
 static void list_picks(const struct pick_table *table, FILE *out) {
   for (size_t i = 0; table != NULL && i < table->count; ++i) {
     char spec[PICK_SPEC_MAX];
-    if (i == 0) fprintf(out, "%15s picks the first of these that takes the shape; %s:\n", "", table->version);
+    if (i == 0) list_line(out, LIST_INDENT, "picks the first of these that takes the shape; %s:", table->version);
     pick_spec(&table->rules[i], spec);
-    fprintf(out, "%17s %s: %s\n", "", spec, table->rules[i].why);
+    list_line(out, PICKS_INDENT, "%s: %s", spec, table->rules[i].why);
   }
 }
 
 static void list_variant(const struct attn_variant *variant, const char *why_not, FILE *out) {
-  fprintf(out, "%-15s %s\n%15s limits: %s\n", variant->name, variant->summary, "", variant->limits);
-  for (const struct attn_tunable *t = variant->tunables; t != NULL && t->name != NULL; ++t) {
-    fprintf(out, "%15s tunable %s = %d..%d, default %d: %s\n", "", t->name, t->min, t->max, t->default_value,
-            t->help);
-  }
+  char lead[ATTN_PLUGIN_NAME_MAX + LIST_INDENT];
+  snprintf(lead, sizeof lead, "%-15s ", variant->name);
+  text_wrap(out, lead, LIST_INDENT, variant->summary);
+  list_line(out, LIST_INDENT, "limits: %s", variant->limits);
+  for (const struct attn_tunable *t = variant->tunables; t != NULL && t->name != NULL; ++t)
+    list_line(out, LIST_INDENT, "tunable %s = %d..%d, default %d; %s", t->name, t->min, t->max, t->default_value,
+              t->help);
   list_picks(variant->picks, out);
-  fprintf(out, "%15s here: %s%s\n", "",
-          why_not == NULL ? "available" : "not available: ", why_not == NULL ? "" : why_not);
+  list_line(out, LIST_INDENT, "here: %s%s",
+            why_not == NULL ? "available" : "not available: ", why_not == NULL ? "" : why_not);
 }
 
 /* The variants that are named, or all: each with why it cannot run here. */

@@ -6,9 +6,9 @@
 static struct status check_reports(const struct options *o) {
   const struct verb_row *verb = options_table_verb(o->verb);
   if (o->reports.count >= verb->reports_least) return status_ok();
-  return status_make(STATUS_USAGE, "attnbench %s needs %zu %s%s, %zu given; for example: %s", verb->name,
-                     verb->reports_least, verb->word != NULL ? verb->word : "report",
-                     verb->reports_least == 1 ? "" : "s", o->reports.count, verb->example);
+  return status_make(STATUS_USAGE, "%s needs %zu %s%s, %zu given; for example: %s", verb->name, verb->reports_least,
+                     verb->word != NULL ? verb->word : "report", verb->reports_least == 1 ? "" : "s",
+                     o->reports.count, verb->example);
 }
 
 /* Is the option given that takes the place of this one? */

@@ -124,7 +124,7 @@ void completion_bash(FILE *out) {
 static void zsh_verbs(FILE *out) {
   for (enum verb verb = 0; verb < VERB_WORKER; ++verb) {
     fprintf(out, "      '%s:", options_table_verb(verb)->name);
-    put_summary(out, options_table_verb(verb)->help, ":");
+    put_summary(out, options_table_verb(verb)->brief, ":");
     fputs("'\n", out);
   }
 }
@@ -205,7 +205,7 @@ void completion_fish(FILE *out) {
   fputc('\n', out);
   for (enum verb verb = 0; verb < VERB_WORKER; ++verb) {
     fprintf(out, "complete -c attnbench -n __fish_use_subcommand -a %s -d '", options_table_verb(verb)->name);
-    put_summary(out, options_table_verb(verb)->help, "");
+    put_summary(out, options_table_verb(verb)->brief, "");
     fputs("'\n", out);
     for (size_t i = 0; (row = options_table_row(i)) != NULL; ++i) {
       if (option_is_of(row, verb)) fish_option(out, row, verb);

@@ -98,6 +98,5 @@ struct status generate_text(const char *what, FILE *out) {
     texts[i].write(out);
     return status_ok();
   }
-  return status_make(STATUS_USAGE, "attnbench generate %s: nothing is made of that name; give man, bash, zsh or fish",
-                     what);
+  return status_make(STATUS_USAGE, "generate %s: there is nothing of that name; give man, bash, zsh or fish", what);
 }

@@ -102,11 +102,11 @@ void options_help_short(FILE *out) {
   fputs("attnbench: benchmark and profiling harness for attention kernels on NVIDIA GPUs\n\n", out);
   for (enum verb verb = 0; verb < VERB_WORKER; ++verb) {
     const struct verb_row *row = options_table_verb(verb);
-    fprintf(out, "  %-9s %s\n", row->name, row->example);
+    fprintf(out, "  %-9s %s\n", row->name, row->brief);
   }
   fputs(
-      "\nattnbench VERB --help has the options of a verb, attnbench --help has everything,\n"
-      "attnbench list the variants, attnbench describe NAME explains one.\n",
+      "\nTo begin with: attnbench --sweep shapes/v3.json\n"
+      "attnbench VERB --help has the options of a verb, attnbench --help has everything.\n",
       out);
 }
 

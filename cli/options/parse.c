@@ -102,8 +102,10 @@ static bool take_about(int argc, char **argv, struct options *out, struct status
   if (!is_help && !is_version) return false;
   out->help = is_help;
   out->version = is_version;
-  if (argc > 2 && (argc > 3 || take_verb(2, argv + 1, out) == 1 || out->verb >= VERB_WORKER)) {
-    *status = not_understood(argv[argc - 1]);
+  if (argc > 3) {
+    *status = not_understood(argv[3]);
+  } else if (argc > 2 && (take_verb(2, argv + 1, out) == 1 || out->verb >= VERB_WORKER)) {
+    *status = status_make(STATUS_USAGE, "help %s: there is no verb of that name; attnbench -h has them", argv[2]);
   }
   return true;
 }

@@ -6,7 +6,7 @@
 
 /* NULL usage: an internal verb, which --help does not show. */
 struct verb_row {
-  const char *name, *usage, *help, *example;
+  const char *name, *brief, *usage, *help, *example;
   size_t reports_least, reports_most; /* words without an option */
   const char *word;                   /* what they are; NULL: reports */
 };

@@ -98,10 +98,10 @@ struct status fold_reasons(const struct report *report, struct folds *out) {
   for (size_t i = 0; i < report->row_count && !status_failed(&status); ++i) {
     const struct record *record = report->rows[i].record;
     if (record->status == CELL_ok || record->status == CELL_planned) continue;
-    status = add(
-        out,
-        (struct fold){
-            .kind = record->status, .variant = record->variant, .text = record->reason, .worst = &report->rows[i]});
+    status = add(out, (struct fold){.kind = record->status,
+                                    .variant = record->variant,
+                                    .text = record->status == CELL_wrong ? NULL : record->reason,
+                                    .worst = &report->rows[i]});
   }
   return finish(out, status);
 }

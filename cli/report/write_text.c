@@ -442,9 +442,12 @@ static struct status print_reasons(FILE *file, const struct report *report) {
   const struct status status = fold_reasons(report, &folds);
   for (size_t i = 0; i < folds.count; ++i) {
     const struct fold *fold = &folds.item[i];
+    const struct record *record = fold->worst->record;
+    const bool unlike = fold->text == NULL && fold->count > 1;
     snprintf(lead, sizeof lead, "%s: ", cell_status_name((enum cell_status)fold->kind));
-    snprintf(text, sizeof text, "%s (%zu %s): %s", fold->variant, fold->count, fold->count == 1 ? "case" : "cases",
-             fold->text);
+    snprintf(text, sizeof text, "%s (%zu %s)%s%s: %s", fold->variant, fold->count,
+             fold->count == 1 ? "case" : "cases", unlike ? ", such as " : "", unlike ? record->attn_case.key : "",
+             record->reason);
     text_wrap(file, lead, strlen(lead), text);
   }
   fold_free(&folds);
@@ -604,28 +607,36 @@ static void print_scaling(FILE *file, const struct report *report, const void **
   }
 }
 
-static struct status print_summary(FILE *file, const struct report *report) {
+/* "24 of 24 cells: 20 ok, 4 wrong; 10.8 s wall, 2.7 s of it GPU work" */
+static void print_counts(FILE *file, const struct report *report) {
   const struct journal_data *journal = report->journal;
-  char wall[UNITS_TEXT_MAX], gpu[UNITS_TEXT_MAX], fastest[FASTEST_TEXT_MAX];
+  char wall[UNITS_TEXT_MAX], gpu[UNITS_TEXT_MAX], text[PARAGRAPH_MAX] = "";
   double gpu_s = 0;
   const char *separator = ":";
-  TRY(fastest_text(report, fastest));
-  fputc('\n', file);
-  if (fastest[0] != '\0') text_wrap(file, "", 0, fastest);
-  fprintf(file, "%zu of %" PRIu64 " cells", report->row_count, journal->run.cell_count);
+  text_append(text, sizeof text, "%zu of %" PRIu64 " cells", report->row_count, journal->run.cell_count);
   for (enum cell_status status = 0; status < CELL_STATUS_COUNT; ++status) {
     if (report->status_count[status] == 0) continue;
-    fprintf(file, "%s %" PRIu64 " %s", separator, report->status_count[status], cell_status_name(status));
+    text_append(text, sizeof text, "%s %" PRIu64 " %s", separator, report->status_count[status],
+                cell_status_name(status));
     separator = ",";
   }
   for (size_t i = 0; i < report->row_count; ++i) gpu_s += report->records[i].gpu_s;
   units_format_fixed(journal->wall_s, 2, wall);
   units_format_fixed(gpu_s, 2, gpu);
   const char *what = journal->has_device && journal->device.kind == DEVICE_CUDA ? "GPU" : "device";
-  if (strcmp(journal->state, "complete") != 0) fprintf(file, "; run %s", journal->state);
+  if (strcmp(journal->state, "complete") != 0) text_append(text, sizeof text, "; run %s", journal->state);
   if (journal->wall_s > 0)
-    fprintf(file, "; %s s wall, %s s of %s %s work", wall, gpu, journal->card_count > 1 ? "all cards'" : "it", what);
+    text_append(text, sizeof text, "; %s s wall, %s s of %s %s work", wall, gpu,
+                journal->card_count > 1 ? "all cards'" : "it", what);
+  text_wrap(file, "", 0, text);
+}
+
+static struct status print_summary(FILE *file, const struct report *report) {
+  char fastest[FASTEST_TEXT_MAX];
+  TRY(fastest_text(report, fastest));
   fputc('\n', file);
+  if (fastest[0] != '\0') text_wrap(file, "", 0, fastest);
+  print_counts(file, report);
   return status_ok();
 }
 

@@ -12,6 +12,16 @@ load helper
   [ "$(awk 'length > 80' "$OUT" | wc -l)" -eq 0 ] || fail "a line is wider than 80 columns"
 }
 
+@test "lists and explanations are as wide as the terminal" {
+  COLUMNS=80 attn list
+  expect_status 0
+  cp "$OUT" "$TMP/list"
+  COLUMNS=80 attn describe scalar_quad
+  expect_status 0
+  [ "$(awk 'length > 80' "$OUT" "$TMP/list" | wc -l)" -eq 0 ] || fail "a line is wider than 80 columns"
+  expect_out 'tunable  scalar_quad:pad=0..1, default 1; 1: 16 bytes between rows'
+}
+
 @test "--version tells version, commit, CUDA and cJSON" {
   attn --version
   expect_status 0
@@ -125,7 +135,7 @@ load helper
   cmp "$OUT" "$TMP/version"
   attn version
   cmp "$OUT" "$TMP/version"
-  expect_refusal 2 '"nothing": not understood' -- help nothing
+  expect_refusal 2 'help nothing: there is no verb' -- help nothing
 }
 
 @test "describe explains a variant, a finding and a verdict" {

@@ -14,9 +14,12 @@ PY
 }
 
 @test "a run whose cells failed counts them, names the first and where the rest is" {
-  attn_faulty --sweep tests/data/sweeps/tiny.json --device cpu --check-only --variants cpu_flash,fault_nan,fault_skip_head \
+  COLUMNS=80 attn_faulty --sweep tests/data/sweeps/tiny.json --device cpu --check-only --variants cpu_flash,fault_nan,fault_skip_head \
     --json "$TMP/r.json"
   expect_status 3
+  # Whatever their figures, wrong rows of a variant are one entry; nothing is wider than the terminal.
+  [ "$(grep -c '^wrong: ' "$OUT")" -eq 2 ] && expect_out 'wrong: fault_nan (2 cases), such as B'
+  [ "$(awk 'length > 80' "$OUT" | wc -l)" -eq 0 ] || fail "a line is wider than 80 columns"
   expect_err_lines 1
   expect_err "attnbench: 4 of 6 cells failed (4 wrong), first: B1.H2.Hkv2.Sq65.Skv65.D64.f16.full fault_nan: "
   expect_err_matches "; see $TMP/r.json\$"
