@@ -147,7 +147,7 @@ def cells_run(journal):
             cell = entry.get("cell") or entry.get("again")
             if cell is None:
                 continue
-            lost += "killed by signal 9" in (cell["reason"] or "")
+            lost += "killed by signal 9" in cell.get("reason", "")
             name = (cell["key"], cell["variant"], cell.get("round", 0))
             times[name] = times.get(name, 0) + 1
     return times, lost

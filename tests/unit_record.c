@@ -175,7 +175,7 @@ static void doubles_survive_bit_for_bit(void **state) {
   }
 }
 
-static void non_finite_becomes_null_and_then_nan(void **state) {
+static void what_is_not_finite_is_left_out_and_then_nan(void **state) {
   (void)state;
   static const double values[] = {NAN, INFINITY, -INFINITY};
   static struct record record, back;
@@ -183,7 +183,7 @@ static void non_finite_becomes_null_and_then_nan(void **state) {
     fill_record(&record);
     record.check.compare.max_abs_error = values[i];
     char *line = record_to_line(&record);
-    assert_non_null(strstr(line, "\"max_abs_error\":null"));
+    assert_null(strstr(line, "\"max_abs_error"));
     free(line);
     read_back(&record, &back);
     assert_true(isnan(back.check.compare.max_abs_error));
@@ -543,7 +543,7 @@ int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(round_trip_keeps_every_field),
       cmocka_unit_test(doubles_survive_bit_for_bit),
-      cmocka_unit_test(non_finite_becomes_null_and_then_nan),
+      cmocka_unit_test(what_is_not_finite_is_left_out_and_then_nan),
       cmocka_unit_test(static_strings_map_back_to_static_storage),
       cmocka_unit_test(pass_names_point_into_the_record),
       cmocka_unit_test(what_was_not_done_stays_undone),

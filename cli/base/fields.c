@@ -132,12 +132,16 @@ static bool write_setx3(cJSON *object, const struct field *field, const void *ba
   return ok;
 }
 
-static bool write_object(cJSON *object, const struct field *field, const void *base) {
-  return fields_write(cJSON_AddObjectToObject(object, field->key), field->fields, member_of(base, field->offset));
+/* Of a line what is unknown is left out. */
+static bool write_fields(cJSON *object, const struct field *fields, const void *base, bool is_line);
+
+static bool write_object(cJSON *object, const struct field *field, const void *base, bool is_line) {
+  return write_fields(cJSON_AddObjectToObject(object, field->key), field->fields, member_of(base, field->offset),
+                      is_line);
 }
 
-static bool write_part(cJSON *object, const struct field *field, const void *base) {
-  return fields_write(object, field->fields, member_of(base, field->offset));
+static bool write_part(cJSON *object, const struct field *field, const void *base, bool is_line) {
+  return write_fields(object, field->fields, member_of(base, field->offset), is_line);
 }
 
 static bool write_nothing(cJSON *object, const struct field *field, const void *base) {
@@ -145,14 +149,14 @@ static bool write_nothing(cJSON *object, const struct field *field, const void *
   return true;
 }
 
-static bool write_array(cJSON *object, const struct field *field, const void *base) {
+static bool write_array(cJSON *object, const struct field *field, const void *base, bool is_line) {
   const uint32_t count = *(const uint32_t *)member_of(base, field->count_offset);
   cJSON *array = cJSON_AddArrayToObject(object, field->key);
   bool ok = array != NULL && count <= field->capacity;
   for (uint32_t i = 0; i < count && ok; ++i) {
     cJSON *element = cJSON_CreateObject();
     ok = cJSON_AddItemToArray(array, element) &&
-         fields_write(element, field->fields, member_of(base, field->offset + i * field->stride));
+         write_fields(element, field->fields, member_of(base, field->offset + i * field->stride), is_line);
   }
   return ok;
 }
@@ -424,6 +428,7 @@ static const struct codec {
   bool (*write)(cJSON *, const struct field *, const void *base);
   struct status (*read)(const struct json_doc *, const cJSON *, const struct field *, void *base);
   bool has_unknown; /* the kind can say that a value is not known */
+  bool (*write_nested)(cJSON *, const struct field *, const void *base, bool is_line); /* instead of write */
 } codecs[] = {
     [FIELD_BOOL] = {write_bool, read_bool, false},
     [FIELD_U32] = {write_u32, read_u32, false},
@@ -437,12 +442,12 @@ static const struct codec {
     [FIELD_BITS] = {write_bits, read_bits, false},
     [FIELD_LABEL] = {write_text, read_label, true},
     [FIELD_SETX3] = {write_setx3, read_setx3, false},
-    [FIELD_OBJECT] = {write_object, read_object, false},
-    [FIELD_OPTIONAL] = {write_object, read_optional, true},
-    [FIELD_ARRAY] = {write_array, read_array, false},
+    [FIELD_OBJECT] = {NULL, read_object, false, write_object},
+    [FIELD_OPTIONAL] = {NULL, read_optional, true, write_object},
+    [FIELD_ARRAY] = {NULL, read_array, false, write_array},
     [FIELD_LIST] = {write_list, read_list, true},
     [FIELD_NUMBERS] = {write_numbers, read_numbers, true},
-    [FIELD_PART] = {write_part, read_flat, true},
+    [FIELD_PART] = {NULL, read_flat, true, write_part},
     [FIELD_GONE] = {write_nothing, read_nothing, true},
 };
 
@@ -509,18 +514,35 @@ static bool write_null(cJSON *object, const struct field *field) {
   return has_added(object, key);
 }
 
-bool fields_write_one(cJSON *object, const struct field *field, const void *base) {
+static bool may_be_absent(const struct field *field) {
+  if (field->required) return false;
+  return codecs[field->kind].has_unknown || field->optional || field->left_out || field->read_only;
+}
+
+static bool write_one(cJSON *object, const struct field *field, const void *base, bool is_line) {
+  const struct codec *codec = &codecs[field->kind];
   if (object == NULL) return false;
   if (is_left_out(field, base)) return true;
-  return fields_is_null(field, base) ? write_null(object, field) : codecs[field->kind].write(object, field, base);
+  if (!fields_is_null(field, base))
+    return codec->write_nested != NULL ? codec->write_nested(object, field, base, is_line)
+                                       : codec->write(object, field, base);
+  if (is_line) return may_be_absent(field) || cJSON_AddNullToObject(object, field->key) != NULL;
+  return write_null(object, field);
+}
+
+bool fields_write_one(cJSON *object, const struct field *field, const void *base) {
+  return write_one(object, field, base, false);
+}
+
+static bool write_fields(cJSON *object, const struct field *fields, const void *base, bool is_line) {
+  bool ok = object != NULL;
+  for (const struct field *field = fields; field->key != NULL && ok; ++field)
+    ok = write_one(object, field, base, is_line);
+  return ok;
 }
 
 bool fields_write(cJSON *object, const struct field *fields, const void *base) {
-  bool ok = object != NULL;
-  for (const struct field *field = fields; field->key != NULL && ok; ++field) {
-    ok = fields_write_one(object, field, base);
-  }
-  return ok;
+  return write_fields(object, fields, base, false);
 }
 
 bool fields_add(cJSON *object, const char *key, bool known, const struct field *fields, const void *base) {
@@ -530,7 +552,7 @@ bool fields_add(cJSON *object, const char *key, bool known, const struct field *
 
 char *fields_to_line(const struct field *fields, const void *base) {
   cJSON *object = cJSON_CreateObject();
-  return json_text(object, fields_write(object, fields, base), false);
+  return json_text(object, write_fields(object, fields, base, true), false);
 }
 
 /* The keys that an object of a table may have. */
@@ -586,11 +608,6 @@ static const cJSON *find_path(const cJSON *object, const char *path) {
     part += length;
   }
   return item;
-}
-
-static bool may_be_absent(const struct field *field) {
-  if (field->required) return false;
-  return codecs[field->kind].has_unknown || field->optional || field->left_out || field->read_only;
 }
 
 /* The sibling that explains a null is for people: it must be a text, and is not kept. */

@@ -87,7 +87,8 @@ bool fields_is_null(const struct field *field, const void *base);
  * memory. */
 bool fields_add(cJSON *object, const char *key, bool known, const struct field *fields, const void *base);
 
-/* The object as one line of JSON, malloc'ed, the caller's; NULL when out of memory. */
+/* The object as one line of JSON without what is unknown and may be absent, nor the reasons for it, which the table
+ * has; malloc'ed, the caller's; NULL when out of memory. */
 char *fields_to_line(const struct field *fields, const void *base);
 
 /* Makes every field of a zeroed struct unknown: NAN or no index; it stays zero where a kind has no unknown value or

@@ -276,6 +276,17 @@ static struct status run_cell(struct worker *worker, const struct cell_request *
   return status;
 }
 
+static void round_durations(struct record *record) {
+  double *const durations[] = {&record->time[TIME_COLD].warmup_s,
+                               &record->time[TIME_COLD].elapsed_s,
+                               &record->time[TIME_HOT].warmup_s,
+                               &record->time[TIME_HOT].elapsed_s,
+                               &record->check.seconds,
+                               &record->gpu_s,
+                               &record->wall_s};
+  for (size_t i = 0; i < sizeof durations / sizeof *durations; ++i) *durations[i] = clock_whole_s(*durations[i]);
+}
+
 /* Fills the record whatever happens; the status returned is a failure only when the device must not be used again. */
 static struct status do_cell(struct worker *worker, const struct cell_request *request, struct record *record) {
   struct variant_spec spec;
@@ -302,6 +313,7 @@ static struct status do_cell(struct worker *worker, const struct cell_request *r
   status = bind_settle(&status, record);
   record->gpu_s = clock_now_s() - device_start_s;
   record->wall_s = clock_now_s() - start_s;
+  round_durations(record);
   return status;
 }
 

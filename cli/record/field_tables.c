@@ -287,7 +287,7 @@ const struct field record_fields[] = {
     FIELD("processes", OBJECT, struct record, process, .fields = record_processes_fields, .known = has_processes,
           .left_out = true),
     FIELD("speedup_vs", OBJECT, struct record, speedup, .fields = record_speedup_fields, .known = has_speedup,
-          .alias = "speedup"),
+          .alias = "speedup", .optional = true),
     FIELD_LABEL_OF("speedup_vs_reason", struct record, speedup.reason, .left_out = true),
     FIELD("plan", OBJECT, struct record, plan, .fields = record_plan_fields, .known = has_plan),
     FIELD_LABEL_OF("resumed_with_other", struct record, resumed_with_other, .left_out = true),

@@ -393,11 +393,12 @@ static void cpu_launch_delayed(struct problem *problem, double delay_us) {
   if (delay_us > 0) cpu_spin(delay_us);
 }
 
-/* Microseconds per launch over `launches` launches back to back, each with the delay behind it. */
+/* Microseconds per launch over `launches` launches back to back, each with the delay behind it. To the picosecond:
+ * the clock has no more digits. */
 static double cpu_time_launches(struct problem *problem, uint32_t launches, double delay_us) {
   const double start_us = cpu_now_us();
   for (uint32_t i = 0; i < launches; ++i) cpu_launch_delayed(problem, delay_us);
-  return (cpu_now_us() - start_us) / launches;
+  return round((cpu_now_us() - start_us) / launches * 1e6) / 1e6;
 }
 
 static struct status cpu_problem_time_prepare(struct problem *base, uint32_t *hot_launches, double *estimate_us) {

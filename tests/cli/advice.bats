@@ -132,7 +132,7 @@ PY
   attn diagnose "$TMP/scalar.journal" --evidence "$TMP/h100.journal"
   expect_status 6
   expect_err 'is of NVIDIA H100, the report of NVIDIA H200'
-  sed 's/"profiled":null/"profiled":"ncu"/' "$TMP/scalar.journal" >"$TMP/profiled.journal"
+  sed '1{s/"profiled":null,//; s/"run":{/&"profiled":"ncu",/}' "$TMP/scalar.journal" >"$TMP/profiled.journal"
   attn diagnose "$TMP/scalar.journal" --evidence "$TMP/profiled.journal"
   expect_status 6
   expect_err 'was measured under ncu'

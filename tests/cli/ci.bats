@@ -49,7 +49,7 @@ PY
 
 @test "annotations are at most ten, and the last counts the rest" {
   "$ATTNBENCH" --shape B=1,2,3,H=1,2,4,8,S=8,D=8 --device cpu --check-only --variants cpu_ref --quiet --journal "$TMP/j"
-  sed 's/"status":"ok"/"status":"error"/; s/"reason":null/"reason":"said: 50 %\\nand more"/' "$TMP/j" >"$TMP/failed"
+  sed 's/"status":"ok"/"status":"error","reason":"said: 50 %\\nand more"/' "$TMP/j" >"$TMP/failed"
   attn report "$TMP/failed" --annotations -
   [ "$(grep -c '^::error title=' "$OUT")" = 9 ] || fail "$(cat "$OUT")"
   expect_out 'said: 50 %25%0Aand more'
