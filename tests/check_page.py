@@ -11,9 +11,9 @@ import pathlib
 import re
 import sys
 
-VOID = {"meta", "link", "br", "img", "input", "hr"}
+VOID = {"meta", "link", "br", "img", "input", "hr", "wbr"}
 KNOWN = re.compile("html|head|meta|link|title|style|script|body|header|nav|main|section|h[123]|p|[uo]l|li|a|d[ltd]|div|table|caption"
-                   "|thead|tbody|t[rhd]|span|strong|small|i|code|details|summary|pre|figure|figcaption|svg|g|path|text")
+                   "|thead|tbody|t[rhd]|wbr|span|strong|small|i|code|details|summary|pre|figure|figcaption|svg|g|path|text")
 
 
 class Page(html.parser.HTMLParser):

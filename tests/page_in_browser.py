@@ -152,11 +152,20 @@ def sort_every_table(browser):
     expect(browser.value(count) == rows, "sorting keeps every row")
 
 
+# Texts of a drawing that do not lie in it.
+CUT = """[...document.querySelectorAll('figure svg text')].filter(text => {
+  const inner = text.getBoundingClientRect(), outer = text.closest('svg').getBoundingClientRect();
+  return inner.left < outer.left - 1 || inner.right > outer.right + 1 || inner.top < outer.top - 1 || inner.bottom > outer.bottom + 1;
+}).map(text => text.textContent)"""
+
+
 def visit(browser, page, screenshots):
     for width in (400, 1280):
         browser.open(page.as_uri(), width)
         wide = browser.value("document.documentElement.scrollWidth")
         expect(wide <= width, f"nothing sticks out at {width} pixels: {wide}")
+        cut = browser.value(CUT)
+        expect(not cut, f"no label is cut off at {width} pixels: {cut[:3]}")
         if screenshots:
             browser.screenshot(screenshots / f"{page.stem}-{width}.png")
     use_table(browser)

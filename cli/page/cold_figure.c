@@ -46,7 +46,6 @@ static void put_drawing(const struct page *page, FILE *file) {
   plot_y_ticks(&plot, "cold us, logarithmic");
   plot_x_ticks(&plot, "hot us, logarithmic");
   plot_line(&plot, "roof", hot.least, hot.least, hot.most, hot.most);
-  plot_note(&plot, hot.most, hot.most * 0.8, "end", "cold = hot");
   for (size_t s = 0; s < page->series_count; ++s) {
     plot_series_open(&plot, s);
     for (size_t i = 0; i < page->row_count; ++i) {
@@ -54,6 +53,7 @@ static void put_drawing(const struct page *page, FILE *file) {
     }
     plot_series_close(&plot);
   }
+  plot_note(&plot, hot.most, pow(range.least, 0.15) * pow(hot.most, 0.85), "end", "cold = hot");
   plot_close(&plot);
 }
 

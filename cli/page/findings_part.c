@@ -6,7 +6,7 @@
 #include "cli/page/parts.h"
 #include "cli/report/fold.h"
 
-enum { LINKS_SHOWN_MAX = 40 };
+enum { LINKS_SHOWN_MAX = 8 };
 
 bool findings_part_any(const struct page *page) {
   for (size_t i = 0; i < page->row_count; ++i) {
@@ -28,19 +28,29 @@ static size_t series_of(const struct page *page, size_t source, const char *vari
   return i;
 }
 
+static void put_link(FILE *file, const struct page_row *row, bool is_first, bool is_worst) {
+  fprintf(file, "%s<a href=\"#row-%zu\">", is_first ? "" : " &middot; ", row->number);
+  html_breakable(file, row->row->record->attn_case.key);
+  fputs(is_worst ? "</a> (worst)" : "</a>", file);
+}
+
+/* The worst row first; behind a few the others are folded. */
 static void put_rows(const struct page *page, FILE *file, const struct fold *fold, size_t series) {
   size_t shown = 0;
-  fputs("<p class=\"rows\">Rows: ", file);
+  fputs("<div class=\"rows\">Rows: ", file);
+  for (size_t i = 0; i < page->row_count; ++i) {
+    if (page->rows[i].series == series && page->rows[i].row == fold->worst)
+      put_link(file, &page->rows[i], shown++ == 0, fold->count > 1);
+  }
   for (size_t i = 0; i < page->row_count; ++i) {
     const struct page_row *row = &page->rows[i];
-    if (row->series != series || !has_finding(row, (enum finding_id)fold->kind)) continue;
-    if (shown++ >= LINKS_SHOWN_MAX) continue;
-    fprintf(file, "%s<a href=\"#row-%zu\">", shown > 1 ? " &middot; " : "", row->number);
-    html_text(file, row->row->record->attn_case.key);
-    fputs(row->row == fold->worst && fold->count > 1 ? "</a> (worst)" : "</a>", file);
+    if (row->series != series || row->row == fold->worst || !has_finding(row, (enum finding_id)fold->kind)) continue;
+    if (shown == LINKS_SHOWN_MAX)
+      fprintf(file, " <details><summary>and %zu more</summary>", fold->count - LINKS_SHOWN_MAX);
+    put_link(file, row, shown == LINKS_SHOWN_MAX || shown == 0, false);
+    ++shown;
   }
-  if (shown > LINKS_SHOWN_MAX) fprintf(file, " and %zu more", shown - LINKS_SHOWN_MAX);
-  fputs("</p>", file);
+  fputs(shown > LINKS_SHOWN_MAX ? "</details></div>" : "</div>", file);
 }
 
 static void put_finding(const struct page *page, FILE *file, size_t source, const struct fold *fold) {
@@ -53,11 +63,11 @@ static void put_finding(const struct page *page, FILE *file, size_t source, cons
           finding_name(id), series, severity, severity);
   html_element(file, "code", name);
   fprintf(file, ": %s</h3>\n<p>", finding_name(id));
-  html_text(file, fold->finding->measured);
+  html_prose(file, fold->finding->measured);
   fputs("</p>", file);
   if (fold->finding->advice[0] != '\0') {
     fputs("<p class=\"advice\">", file);
-    html_text(file, fold->finding->advice);
+    html_prose(file, fold->finding->advice);
     fputs("</p>", file);
   }
   fputs("<p class=\"meaning\">", file);

@@ -121,20 +121,29 @@ static void put_cards(FILE *file, const struct report *report) {
   put_fact(file, "Cards", text);
 }
 
-static void put_source(const struct page *page, FILE *file, size_t index) {
+/* "1: base results/gate.json", and of a comparison, whose facts are folded, the program and the day. */
+static void put_source_name(const struct page *page, FILE *file, size_t index) {
+  static const char *const sides[] = {"base", "new"};
+  const struct page_source *source = &page->source[index];
+  const struct run_info *run = &source->report->journal->run;
+  char text[LINE_MAX_BYTES];
+  fprintf(file, "<h2 class=\"source\">%zu", index + 1);
+  if (page->compare != NULL && index < 2) {
+    snprintf(text, sizeof text, ": %s, commit %s, %s", sides[index],
+             run->git_commit[0] != '\0' ? run->git_commit : "unknown", run->started_utc);
+    html_text(file, text);
+  }
+  if (source->path != NULL) {
+    fputs(" <small>", file);
+    html_text(file, source->path);
+    fputs("</small>", file);
+  }
+  fputs("</h2>", file);
+}
+
+static void put_facts(const struct page *page, FILE *file, size_t index) {
   const struct page_source *source = &page->source[index];
   const struct journal_data *journal = source->report->journal;
-  if (page->source_count > 1) {
-    const char *const sides[] = {"base", "new"};
-    fprintf(file, "<h2 class=\"source\">%zu", index + 1);
-    if (page->compare != NULL && index < 2) fprintf(file, ": %s", sides[index]);
-    if (source->path != NULL) {
-      fputs(" <small>", file);
-      html_text(file, source->path);
-      fputs("</small>", file);
-    }
-    fputs("</h2>\n", file);
-  }
   fputs("<dl>", file);
   if (journal->has_device) put_device(file, &journal->device);
   put_cards(file, source->report);
@@ -151,5 +160,11 @@ static void put_source(const struct page *page, FILE *file, size_t index) {
 }
 
 void head_write(const struct page *page, FILE *file) {
-  for (size_t i = 0; i < page->source_count; ++i) put_source(page, file, i);
+  for (size_t i = 0; i < page->source_count; ++i) {
+    if (page->compare != NULL) fputs("<details class=\"source\"><summary>", file);
+    if (page->source_count > 1) put_source_name(page, file, i);
+    if (page->compare != NULL) fputs("</summary>\n", file);
+    put_facts(page, file, i);
+    if (page->compare != NULL) fputs("</details>\n", file);
+  }
 }

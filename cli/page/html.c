@@ -37,6 +37,25 @@ void html_text(FILE *file, const char *text) {
   for (uint32_t c; (c = markup_next_char(&text)) != 0;) put_char(file, c);
 }
 
+void html_prose(FILE *file, const char *text) {
+  bool is_code = false;
+  for (uint32_t c; (c = markup_next_char(&text)) != 0;) {
+    if (c != '`') {
+      put_char(file, c);
+    } else if (is_code || strchr(text, '`') != NULL) {
+      is_code = !is_code;
+      fputs(is_code ? "<code>" : "</code>", file);
+    }
+  }
+}
+
+void html_breakable(FILE *file, const char *text) {
+  for (uint32_t c; (c = markup_next_char(&text)) != 0;) {
+    put_char(file, c);
+    if (c == '.') fputs("<wbr>", file);
+  }
+}
+
 void html_element(FILE *file, const char *tag, const char *text) {
   fprintf(file, "<%s>", tag);
   html_text(file, text);

@@ -7,6 +7,10 @@
 /* For text and for attributes in double quotes. What is no character, or would turn the direction of what follows, is
  * U+FFFD. */
 void html_text(FILE *, const char *text);
+/* A sentence of ours, whose `words` are code. */
+void html_prose(FILE *, const char *text);
+/* Text that may be broken behind each dot, as a case's key in a narrow column. */
+void html_breakable(FILE *, const char *text);
 /* <tag>text</tag>; the tag may have attributes. */
 void html_element(FILE *, const char *tag, const char *text);
 /* The shortest decimal text that reads back to it; nothing when not finite. */

@@ -107,7 +107,7 @@ void plot_x_label(const struct plot *plot, double value, const char *first, cons
   const double x = axis_at(&plot->x, value), y = plot->y.from;
   char turn[64];
   fprintf(plot->file, "<path class=\"grid\" d=\"M%.1f %.1fV%.1f\"/>", x, y, plot->y.to);
-  snprintf(turn, sizeof turn, " transform=\"rotate(-35 %.1f %.1f)\"", x + 4, y + 12);
+  snprintf(turn, sizeof turn, " transform=\"rotate(-60 %.1f %.1f)\"", x + 4, y + 12);
   put_label(plot->file, turned ? x + 4 : x, y + (turned ? 12 : 14), turned ? "end" : "middle", turned ? turn : "",
             first);
   put_label(plot->file, x, y + 26, "middle", "", second);

@@ -6,7 +6,15 @@
 #include "cli/page/axis.h"
 #include "cli/page/rows.h"
 
-enum { PLOT_WIDTH = 400, PLOT_HEIGHT = 260, PLOT_LEFT = 46, PLOT_RIGHT = 392, PLOT_TOP = 22, PLOT_BOTTOM = 216 };
+enum {
+  PLOT_WIDTH = 400,
+  PLOT_HEIGHT = 260,
+  PLOT_TURNED_HEIGHT = 330, /* with room for labels that are turned */
+  PLOT_LEFT = 46,
+  PLOT_RIGHT = 392,
+  PLOT_TOP = 22,
+  PLOT_BOTTOM = 216
+};
 
 struct plot {
   FILE *file;

@@ -1,15 +1,17 @@
-/* Rate and latency over the cases: a drawing for each D, dtype and mask, with a line per variant. */
+/* Rate and latency over the cases: a drawing for each D, dtype, mask and head group, with a line per variant. */
 #include <inttypes.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "cli/base/text.h"
 #include "cli/base/units.h"
 #include "cli/page/html.h"
 #include "cli/page/plot.h"
 
-enum { TEXT_MAX = 512, LABELS_STRAIGHT_MAX = 6, LABELS_SHOWN_MAX = 24 };
+enum { TEXT_MAX = 512, LABELS_SHOWN_MAX = 24 };
 static const double SOURCE_SHIFT = 0.1; /* of the way to the next case */
+static const double LETTER_WIDTH = 6.5; /* of a label, with a little air */
 
 /* What a figure shows of a row: median, and the ends of its interval. */
 struct shown {
@@ -58,7 +60,8 @@ static int order_of(uint64_t a, uint64_t b) { return (a > b) - (a < b); }
 /* By what all cases of a drawing share. */
 static int compare_drawings(const struct attn_shape *a, const struct attn_shape *b) {
   const int by_d = order_of(a->D, b->D), by_dtype = order_of(a->dtype, b->dtype);
-  return by_d != 0 ? by_d : by_dtype != 0 ? by_dtype : order_of(a->causal, b->causal);
+  const int by_group = order_of(a->Hq / a->Hkv, b->Hq / b->Hkv);
+  return by_d != 0 ? by_d : by_dtype != 0 ? by_dtype : by_group != 0 ? by_group : order_of(a->causal, b->causal);
 }
 
 static int compare_cases(const struct attn_shape *a, const struct attn_shape *b) {
@@ -99,19 +102,37 @@ static bool joins(const struct attn_shape *a, const struct attn_shape *b) {
   return same_heads || same_s || same_tokens;
 }
 
-static void put_case_label(const struct plot *plot, double x, const struct attn_shape *s, bool turned) {
-  char first[64], second[64], keys[16] = "", heads[16] = "";
+/* "S512" and "B4 H32/8". */
+struct case_label {
+  char first[64], second[64];
+};
+
+static struct case_label label_of(const struct attn_shape *s) {
+  struct case_label label;
+  char keys[16] = "", heads[16] = "";
   if (s->Skv != s->Sq) snprintf(keys, sizeof keys, "x%" PRIu32, s->Skv);
   if (s->Hkv != s->Hq) snprintf(heads, sizeof heads, "/%" PRIu32, s->Hkv);
-  snprintf(first, sizeof first, "S%" PRIu32 "%s", s->Sq, keys);
-  snprintf(second, sizeof second, "B%" PRIu32 " H%" PRIu32 "%s", s->B, s->Hq, heads);
-  if (turned) {
-    char both[sizeof first + sizeof second];
-    snprintf(both, sizeof both, "%s %s", first, second);
-    plot_x_label(plot, x, both, "", true);
-  } else {
-    plot_x_label(plot, x, first, second, false);
+  snprintf(label.first, sizeof label.first, "S%" PRIu32 "%s", s->Sq, keys);
+  snprintf(label.second, sizeof label.second, "B%" PRIu32 " H%" PRIu32 "%s", s->B, s->Hq, heads);
+  return label;
+}
+
+static void put_case_label(const struct plot *plot, double x, const struct attn_shape *s, bool turned) {
+  const struct case_label label = label_of(s);
+  char both[sizeof label];
+  snprintf(both, sizeof both, "%s %s", label.first, label.second);
+  plot_x_label(plot, x, turned ? both : label.first, turned ? "" : label.second, turned);
+}
+
+/* Is there too little room for labels side by side? */
+static bool are_labels_turned(const struct page_row *const *rows, size_t count, size_t cases) {
+  size_t longest = 0;
+  for (size_t i = 0; i < count; ++i) {
+    const struct case_label label = label_of(shape_of(rows[i]));
+    longest = strlen(label.first) > longest ? strlen(label.first) : longest;
+    longest = strlen(label.second) > longest ? strlen(label.second) : longest;
   }
+  return (double)longest * LETTER_WIDTH * (double)cases > PLOT_RIGHT - PLOT_LEFT;
 }
 
 static void put_point(const struct plot *plot, const struct kind *kind, const struct page_row *row, double x) {
@@ -174,15 +195,18 @@ static void put_drawing(const struct page *page, FILE *file, const struct kind *
   plot.x = (struct axis){.low = -0.5, .high = (double)cases - 0.5, .from = PLOT_LEFT, .to = PLOT_RIGHT};
   plot.y = kind->is_log ? axis_log(range.least, range.most, PLOT_BOTTOM, PLOT_TOP)
                         : axis_linear(range.most, PLOT_BOTTOM, PLOT_TOP);
+  const bool turned = are_labels_turned(rows, count, cases);
   snprintf(title, sizeof title, "D %" PRIu32 ", %s, %s", shape->D, attn_dtype_name(shape->dtype),
            shape->causal ? "causal mask" : "no mask");
-  plot_open(&plot, title, kind->heading);
+  if (shape->Hq != shape->Hkv)
+    text_append(title, sizeof title, ", %" PRIu32 " query heads per KV head", shape->Hq / shape->Hkv);
+  plot_open_sized(&plot, PLOT_WIDTH, turned ? PLOT_TURNED_HEIGHT : PLOT_HEIGHT, title, kind->heading);
   plot_y_ticks(&plot, kind->unit);
   const size_t stride = (cases + LABELS_SHOWN_MAX - 1) / LABELS_SHOWN_MAX;
   for (size_t i = 0; i < count; ++i) {
     const bool is_first = i == 0 || place[i] > place[i - 1];
     if (is_first && (size_t)place[i] % stride == 0) {
-      put_case_label(&plot, place[i], shape_of(rows[i]), cases > LABELS_STRAIGHT_MAX);
+      put_case_label(&plot, place[i], shape_of(rows[i]), turned);
     }
   }
   for (size_t s = 0; s < page->series_count; ++s) put_series(&plot, kind, rows, place, count, s);

@@ -40,16 +40,21 @@ static double whole_device(const struct device_info *device, double flop_per_clk
   return flop_per_clk_sm * device->sms * device->sm_clock_max_mhz * 1e-6;
 }
 
-/* `above` is where the name stands, as a ratio of the rate. */
+/* A line, with its name above its right end, or below its left end. */
 static void put_roof(const struct plot *plot, const struct device_info *device, const char *name, double tflop,
-                     const char *style, double above) {
+                     const char *style, bool below) {
   char text[TEXT_MAX], number[UNITS_TEXT_MAX];
-  if (!(tflop > 0)) return;
-  const double knee = tflop * 1e3 / device->dram_gb_per_s;
+  if (!(tflop >= plot->y.low) || tflop > plot->y.high) return;
+  const double knee = fmax(fmin(tflop * 1e3 / device->dram_gb_per_s, plot->x.high), plot->x.low);
+  const double pixel = pow(plot->y.high / plot->y.low, 1 / (plot->y.from - plot->y.to));
   units_format_fixed(tflop, 0, number);
   snprintf(text, sizeof text, "%s %s", name, number);
-  plot_line(plot, style, fmax(fmin(knee, plot->x.high), plot->x.low), tflop, plot->x.high, tflop);
-  plot_note(plot, plot->x.high, tflop * above, "end", text);
+  plot_line(plot, style, knee, tflop, plot->x.high, tflop);
+  if (below) {
+    plot_note(plot, knee, tflop * pow(pixel, -10), "start", text);
+  } else {
+    plot_note(plot, plot->x.high, tflop * pow(pixel, 3), "end", text);
+  }
 }
 
 static void put_roofs(const struct plot *plot, const struct device_info *device) {
@@ -57,11 +62,9 @@ static void put_roofs(const struct plot *plot, const struct device_info *device)
   const double fp32 = whole_device(device, device->fp32_flop_per_clk_sm);
   const double mma_sync = whole_device(device, roofs_products_rate(device, PRODUCTS_MMA_SYNC));
   const double slope = device->dram_gb_per_s * 1e-3;
-  const double pixel = pow(plot->y.high / plot->y.low, 1 / (plot->y.from - plot->y.to));
-  const double name_above = pow(pixel, 3), name_below = pow(pixel, -10);
-  put_roof(plot, device, "tensor", tensor, "roof", name_above);
-  put_roof(plot, device, "fp32", fp32, "roof", name_above);
-  if (mma_sync < tensor * 0.9) put_roof(plot, device, "mma.sync", mma_sync, "roof reached", name_below);
+  put_roof(plot, device, "tensor", tensor, "roof", false);
+  put_roof(plot, device, "fp32", fp32, "roof", false);
+  if (mma_sync < tensor * 0.9) put_roof(plot, device, "mma.sync", mma_sync, "roof reached", true);
   if (!(slope > 0)) return;
   const double top = fmin(fmin(plot->y.high, tensor > 0 ? tensor : plot->y.high) / slope, plot->x.high);
   const double bottom = fmax(plot->y.low / slope, plot->x.low);
@@ -113,7 +116,6 @@ static void put_drawing(const struct page *page, FILE *file, const struct view *
   plot_open(&plot, title, "Roofline");
   plot_y_ticks(&plot, "TFLOP/s, logarithmic");
   plot_x_ticks(&plot, "FLOP per byte of Q, K, V and O, logarithmic");
-  put_roofs(&plot, view->first->row->device);
   for (size_t s = 0; s < page->series_count; ++s) {
     plot_series_open(&plot, s);
     for (size_t i = 0; i < page->row_count; ++i) {
@@ -122,6 +124,8 @@ static void put_drawing(const struct page *page, FILE *file, const struct view *
     }
     plot_series_close(&plot);
   }
+  /* Over the points, so that no name is hidden. */
+  put_roofs(&plot, view->first->row->device);
   plot_close(&plot);
 }
 

@@ -41,10 +41,6 @@ static void set_time(struct cell *out, const struct time_record *time) {
 
 static void cell_source(const struct page_row *row, struct cell *out) { set_number(out, (double)row->source + 1, 0); }
 
-static void cell_status(const struct page_row *row, struct cell *out) {
-  snprintf(out->text, sizeof out->text, "%s", cell_status_name(row->row->record->status));
-}
-
 /* What has no time says why in one word. */
 static void cell_hot(const struct page_row *row, struct cell *out) {
   const enum cell_status status = row->row->record->status;
@@ -116,21 +112,12 @@ static void cell_error(const struct page_row *row, struct cell *out) {
 /* Behind case and variant. The first is for pages of several sources alone. */
 static const struct column {
   const char *heading, *unit;
-  bool is_text;
   void (*cell)(const struct page_row *, struct cell *);
 } columns[] = {
-    {"source", "", false, cell_source},
-    {"hot", "us", false, cell_hot},
-    {"&plusmn;", "% of hot", false, cell_width},
-    {"cold", "us", false, cell_cold},
-    {"rate", "TFLOP/s", false, cell_rate},
-    {"roof", "% of peak", false, cell_roof},
-    {"vs ref", "hot", false, cell_speedup},
-    {"blocks", "", false, cell_blocks},
-    {"waves", "", false, cell_waves},
-    {"SM clock", "MHz", false, cell_clock},
-    {"error", "max abs", false, cell_error},
-    {"status", "", true, cell_status},
+    {"source", "", cell_source},     {"hot", "us", cell_hot},          {"&plusmn;", "% of hot", cell_width},
+    {"cold", "us", cell_cold},       {"rate", "TFLOP/s", cell_rate},   {"roof", "% of peak", cell_roof},
+    {"vs ref", "hot", cell_speedup}, {"blocks", "", cell_blocks},      {"waves", "", cell_waves},
+    {"clock", "MHz", cell_clock},    {"error", "max abs", cell_error},
 };
 enum { COLUMN_COUNT = sizeof columns / sizeof *columns };
 
@@ -144,8 +131,7 @@ static void put_headings(const struct page *page, FILE *file) {
       "<th scope=\"col\" data-sort=\"text\">variant</th>",
       file);
   for (size_t i = first_column(page); i < COLUMN_COUNT; ++i) {
-    fprintf(file, "<th scope=\"col\" data-sort=\"%s\"%s>%s", columns[i].is_text ? "text" : "number",
-            columns[i].is_text ? "" : " class=\"n\"", columns[i].heading);
+    fprintf(file, "<th scope=\"col\" data-sort=\"number\" class=\"n\">%s", columns[i].heading);
     if (columns[i].unit[0] != '\0') fprintf(file, " <small>%s</small>", columns[i].unit);
     fputs("</th>", file);
   }
@@ -164,8 +150,8 @@ static void put_findings(FILE *file, const struct page_row *row) {
   fputs("</td>", file);
 }
 
-static void put_cell(FILE *file, const struct column *column, const struct cell *cell, bool is_strong) {
-  fputs(column->is_text ? "<td" : "<td class=\"n\"", file);
+static void put_cell(FILE *file, const struct cell *cell, bool is_strong) {
+  fputs("<td class=\"n\"", file);
   if (isfinite(cell->number)) {
     fputs(" data-value=\"", file);
     html_number(file, cell->number);
@@ -190,14 +176,14 @@ static void put_row(const struct page *page, FILE *file, const struct page_row *
           cell_status_name(record->status), row->is_fastest ? " class=\"fastest\"" : "");
   html_text(file, record->attn_case.key);
   fprintf(file, "\"><th scope=\"row\" data-value=\"%zu\">", row->case_number);
-  html_text(file, record->attn_case.key);
+  html_breakable(file, record->attn_case.key);
   fprintf(file, "</th><td class=\"c%zu\"><i class=\"chip\"></i>", page->series[row->series].number % PAGE_COLOURS);
   put_variant(file, record);
   fputs(row->is_fastest ? " <small class=\"mark-fastest\">fastest</small></td>" : "</td>", file);
   for (size_t i = first_column(page); i < COLUMN_COUNT; ++i) {
     struct cell cell = {.number = NAN};
     columns[i].cell(row, &cell);
-    put_cell(file, &columns[i], &cell, row->is_fastest && columns[i].cell == cell_hot);
+    put_cell(file, &cell, row->is_fastest && columns[i].cell == cell_hot);
   }
   put_findings(file, row);
   fputs("</tr>\n", file);

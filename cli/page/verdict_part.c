@@ -19,7 +19,7 @@ static void put_outcome(FILE *file, const struct compare *compare) {
   fputs("</strong></p>\n", file);
   if (sinks_advice(compare)[0] != '\0') {
     fputs("<p>What to do: ", file);
-    html_text(file, sinks_advice(compare));
+    html_prose(file, sinks_advice(compare));
     fputs(".</p>\n", file);
   }
   sinks_counts_text(compare, line);
@@ -72,7 +72,7 @@ static void put_name(const struct page *page, FILE *file, const struct compare_r
   const struct page_row *shown = rows_find(page, 1, row->key, row->variant);
   if (shown == NULL) shown = rows_find(page, 0, row->key, row->variant);
   if (shown != NULL) fprintf(file, "<a href=\"#row-%zu\">", shown->number);
-  html_text(file, row->key);
+  html_breakable(file, row->key);
   if (shown != NULL) fputs("</a>", file);
 }
 
