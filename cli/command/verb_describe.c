@@ -7,6 +7,7 @@
 #include "cli/base/text.h"
 #include "cli/command/commands.h"
 #include "cli/command/planned.h"
+#include "cli/command/sweep_source.h"
 #include "cli/measure/load.h"
 #include "cli/record/plan.h"
 #include "kernels/pick.h"
@@ -35,19 +36,42 @@ static void describe_passes(FILE *out, const struct record *record, const struct
              pass->block[0] * pass->block[1] * pass->block[2], pass->dynamic_smem_bytes);
     put(out, "plan     ", text);
   }
-  if (record->status == CELL_skipped) put(out, "plan     ", record->reason);
+  if (record->status == CELL_skipped) {
+    char text[CASE_KEY_MAX + RECORD_REASON_MAX + 16];
+    snprintf(text, sizeof text, "%s: skipped, %s", record->attn_case.key, record->reason);
+    put(out, "plan     ", text);
+  }
 }
 
-/* What it launches for a shape that most variants take. A loaded variant's code does not run here. */
-static void describe_plan(FILE *out, const struct attn_variant *variant, const struct gpu_model *gpu) {
-  struct attn_case attn_case = {.shape = {1, 8, 8, 512, 512, 64, ATTN_F16, false}};
+/* What it launches for a case. A loaded variant's code does not run here. */
+static void describe_plan(FILE *out, const struct attn_variant *variant, const struct attn_case *attn_case,
+                          const struct gpu_model *gpu) {
   struct variant_spec spec = {.variant = variant, .tuning = variant_default_tuning(variant)};
   struct record record;
-  if (variant->runs_on != DEVICE_CUDA || variant_is_stand_in(variant)) return;
-  case_key(&attn_case.shape, attn_case.key);
   snprintf(spec.text, sizeof spec.text, "%s", variant->name);
-  plan_record(&attn_case, &spec, &gpu->info, &record);
+  plan_record(attn_case, &spec, &gpu->info, &record);
   describe_passes(out, &record, gpu);
+}
+
+/* For the shapes that were asked for, else for one that most variants take. */
+static void describe_plans(FILE *out, const struct attn_variant *variant, const struct sweep *sweep,
+                           const struct gpu_model *gpu) {
+  struct attn_case usual = {.shape = {1, 8, 8, 512, 512, 64, ATTN_F16, false}};
+  if (variant->runs_on != DEVICE_CUDA || variant_is_stand_in(variant)) return;
+  case_key(&usual.shape, usual.key);
+  if (sweep->case_count == 0) describe_plan(out, variant, &usual, gpu);
+  for (size_t i = 0; i < sweep->case_count; ++i) describe_plan(out, variant, &sweep->cases[i], gpu);
+}
+
+/* The command that measures it, with what it was loaded from. */
+static void describe_command(FILE *out, const struct attn_variant *variant, const struct options *options) {
+  char text[1024] = "attnbench --shape B=1,H=8,S=512:4096:*2,D=64";
+  for (size_t i = 0; i < options->load.count; ++i) {
+    text_append(text, sizeof text, " --load ");
+    text_append_word(text, sizeof text, options->load.item[i]);
+  }
+  text_append(text, sizeof text, " --variants %s", variant->name);
+  put(out, "measure  ", text);
 }
 
 static const char *runs_on(const struct attn_variant *variant) {
@@ -65,17 +89,19 @@ static void describe_picks(FILE *out, const struct pick_table *table) {
   if (table != NULL) put(out, "by       ", table->version);
 }
 
-static struct status describe_variant(FILE *out, const struct attn_variant *variant) {
-  const struct gpu_model *gpu = gpu_model_find(GPU_MODEL_DEFAULT);
-  char text[256];
+static struct status describe_variant(FILE *out, const struct attn_variant *variant, const struct options *options) {
+  const struct gpu_model *gpu;
+  struct sweep sweep = {.case_count = 0};
+  TRY(planned_gpu(options->gpu, &gpu));
+  if (options->shape.count > 0) TRY(sweep_source_load(options, &sweep));
   fprintf(out, "%s, a variant for %s\n", variant->name, runs_on(variant));
   put(out, "idea     ", variant->summary);
   put(out, "limits   ", variant->limits);
   describe_tunables(out, variant);
   describe_picks(out, variant->picks);
-  describe_plan(out, variant, gpu);
-  snprintf(text, sizeof text, "attnbench --shape B=1,H=8,S=512:4096:*2,D=64 --variants %s", variant->name);
-  put(out, "measure  ", text);
+  describe_plans(out, variant, &sweep, gpu);
+  describe_command(out, variant, options);
+  sweep_free(&sweep);
   return status_ok();
 }
 
@@ -121,9 +147,10 @@ static struct status unknown(const char *name) {
                      nearest != NULL ? "?" : ";");
 }
 
-static struct status describe(FILE *out, const char *name) {
+static struct status describe(FILE *out, const struct options *options) {
+  const char *name = options->reports.item[0];
   const struct attn_variant *variant = variant_find(name);
-  if (variant != NULL) return describe_variant(out, variant);
+  if (variant != NULL) return describe_variant(out, variant, options);
   for (enum finding_id id = 0; id < FINDING_ID_COUNT; ++id) {
     if (strcmp(finding_name(id), name) == 0) return describe_finding(out, id);
   }
@@ -137,5 +164,5 @@ struct status verb_describe(const struct options *options) {
   struct output output;
   TRY(load_stand_ins(options->load.item, options->load.count));
   TRY(output_open("-", &output));
-  return output_end(&output, describe(output.stream, options->reports.item[0]));
+  return output_end(&output, describe(output.stream, options));
 }

@@ -202,7 +202,8 @@ void completion_fish(FILE *out) {
   for (enum verb verb = 0; verb < VERB_WORKER; ++verb) {
     if (verb != VERB_RUN) fprintf(out, " %s", options_table_verb(verb)->name);
   }
-  fputc('\n', out);
+  /* In the place of a verb no file is meant. */
+  fputs("\ncomplete -c attnbench -n __fish_use_subcommand -f\n", out);
   for (enum verb verb = 0; verb < VERB_WORKER; ++verb) {
     fprintf(out, "complete -c attnbench -n __fish_use_subcommand -a %s -d '", options_table_verb(verb)->name);
     put_summary(out, options_table_verb(verb)->brief, "");

@@ -49,9 +49,11 @@ static const struct verb_row verbs[VERB_COUNT] = {
                    "attnbench tune --sweep FILE --variant NAME [options]",
                    "find the fastest tunables of a variant for each case on this device",
                    "attnbench tune --sweep shapes/v3.json --variant split_kv", 0, 0},
-    [VERB_DESCRIBE] = {"describe", "explain a variant, a finding or a verdict", "attnbench describe NAME",
-                       "what a variant, a finding or a verdict of that name is", "attnbench describe wgmma", 1, 1,
-                       "name"},
+    [VERB_DESCRIBE] =
+        {"describe", "explain a variant, a finding or a verdict",
+         "attnbench describe NAME [--shape SPEC] [--gpu NAME]",
+         "what a variant, a finding or a verdict of that name is; of a variant also what it launches for a shape",
+         "attnbench describe wgmma", 1, 1, "name"},
     [VERB_GENERATE] = {"generate", "the man page, or completion for bash, zsh or fish",
                        "attnbench generate man|bash|zsh|fish", "the man page, or what completes words in a shell",
                        "source <(attnbench generate bash)", 1, 1, "name"},
@@ -95,7 +97,7 @@ static const struct option_row rows[] = {
      .help =
          "sweep to measure: a file (format: shapes/README.md), or the name of one that attnbench comes with, such as "
          "v3"},
-    {"Input", "--shape", "SPEC", TRIES | IN(PLAN) | IN(INPUTS), LIST(shape, OPTIONS_SHAPES_MAX),
+    {"Input", "--shape", "SPEC", TRIES | IN(PLAN) | IN(INPUTS) | IN(DESCRIBE), LIST(shape, OPTIONS_SHAPES_MAX),
      FLAGS(OPTION_RELAYED | OPTION_STAYS), .required_by = IN(INPUTS), .instead = "--sweep",
      .help = "shapes to measure instead of a sweep: B=1,H=8,S=512,D=64; lists S=512,1024; ranges S=512:4096:*2 or "
              "S=64:256:+64; H=32/8 query/KV heads; S=1x4096 query rows x keys; f16, bf16, f32, full and causal stand "
@@ -156,6 +158,8 @@ static const struct option_row rows[] = {
              "the others"},
     {"Device", "--gpu", "NAME", IN(PLAN), TEXT(gpu), .required_by = IN(PLAN), .choices = gpu_model_names,
      .help = "the GPU to plan for:"},
+    {"Device", "--gpu", "NAME", IN(DESCRIBE), TEXT(gpu), .default_value = GPU_MODEL_DEFAULT,
+     .choices = gpu_model_names, .help = "the GPU whose launches are shown:"},
     {"Device", "--gpu", "NAME", IN(RUN), TEXT(gpu), .default_value = GPU_MODEL_DEFAULT, .choices = gpu_model_names,
      .help = "on a machine without a GPU, plan the rows of GPU variants for this one:"},
 

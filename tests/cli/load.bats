@@ -121,6 +121,8 @@ expect_bad() {
   expect_out "tunable warps = 1..8, default 4"
   attn list --json --load "$EXAMPLE"
   expect_json "$OUT" '[v["name"] for v in d["variants"]][-2:] == ["example_warp", "example_cpu"]'
+  attn describe example_warp --load "$EXAMPLE"
+  expect_out_matches '^measure  attnbench --shape .* --load .*example.so --variants'
   attn list --json
   expect_json "$OUT" 'all("example" not in v["name"] for v in d["variants"])'
 }

@@ -144,6 +144,10 @@ load helper
   expect_out 'split_kv, a variant for GPUs'
   expect_out 'tunable  split_kv:splits='
   expect_out_matches 'plan     B1.H8.Hkv8.Sq512.Skv512.D64.f16.full on NVIDIA H200: pass split, grid [0-9]+x'
+  attn describe wgmma --shape B=1,H=8,S=512,D=64,512 --gpu h100
+  expect_out_matches 'plan     B1.H8.Hkv8.Sq512.Skv512.D64.f16.full on NVIDIA H100.*: pass main, grid [0-9]+x'
+  expect_out 'B1.H8.Hkv8.Sq512.Skv512.D512.f16.full: skipped, D must be'
+  expect_refusal 2 'did you mean h100' -- describe wgmma --gpu h101
   attn describe d_split
   expect_out_matches '^plan     '
   attn describe cpu_ref
