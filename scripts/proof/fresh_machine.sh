@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
-# Proves that README's two commands work on a machine that has a shell and apt only, and that the Debian package builds
-# and installs on such machines: makes minimal Debian roots with debootstrap, puts the sources in, and runs the commands
-# there.
+# Proves that README's two commands work on a machine that has a shell and apt only, and so do the Debian package, the
+# steps of the Dockerfile, and completion in other shells: makes minimal Debian roots with debootstrap, puts the sources
+# in, and runs the commands there.
 #
 #   sudo scripts/proof/fresh_machine.sh [CASE...]      default: all cases
 #
@@ -10,11 +10,13 @@
 #                  name is one letter: run, then test
 #   user           as a user without sudo: ends with the command to type and builds nothing; works once that was typed
 #   package        scripts/package/debian.sh in one root; its package installed, run and removed in another
+#   image          the RUN steps of scripts/package/Dockerfile, without CUDA, in roots in the place of its two stages
+#   shells         completion as zsh and fish themselves read it
 #
 # Takes minutes and 1 GB per case in WORK, which is removed at the end unless KEEP=1. Environment: WORK (default: a new
 # folder in TMPDIR), MIRROR (default http://deb.debian.org/debian), SUITE (default bookworm), TEST=0 (leave out `make
 # test`). Exit status: 0 when every case ended as it should.
-# shellcheck disable=SC2317,SC2329  # cases are called by name
+# shellcheck disable=SC2016,SC2317,SC2329  # cases are called by name; what is in quotes is for the shells of the roots
 set -euo pipefail
 cd "$(dirname "$0")/../.."
 
@@ -135,6 +137,44 @@ case_package() {
   [ -z "$(leftovers "$ROOT")" ] || { say "package: left behind: $(leftovers "$ROOT")"; failed=1; }
 }
 
+# Its RUN steps, a line each.
+image_steps() { sed -e ':a' -e '/\\$/N; s/\\\n//; ta' scripts/package/Dockerfile | sed -n 's/^RUN //p'; }
+
+case_image() {
+  local stage steps
+  mapfile -t steps < <(image_steps)
+  new_root image-build
+  stage=$ROOT
+  put_archive
+  expect image packages 0 . in_root "$stage" 0 "${steps[0]}"
+  expect image build 0 'attnbench.pc$' in_root "$stage" 0 "${steps[1]/CUDA=1/CUDA=0}"
+  new_root image
+  mkdir "$ROOT/src/attnbench"
+  expect image runtime 0 . in_root "$ROOT" 0 "${steps[2]}"
+  cp -a "$stage/out/usr/." "$ROOT/usr/"
+  expect image run 0 '[1-9][0-9]* ok' in_root "$ROOT" 1000 'attnbench --sweep smoke --device cpu --check-only'
+  expect image script 0 --attnbench in_root "$ROOT" 1000 '/usr/share/attnbench/scripts/sdpa_baseline.py --help'
+}
+
+# fish looks in /usr/local where the session says so, as those of desktops do.
+fish_completes() {
+  in_root "$ROOT" 1000 "HOME=/tmp XDG_DATA_DIRS=/usr/local/share:/usr/share fish -c 'complete -C \"$1\"'"
+}
+
+# What the shells make of our scripts: zsh and fish are loaded with them and asked for completions of a few words.
+case_shells() {
+  new_root shells
+  put_archive
+  in_root "$ROOT" 0 'apt-get update -q && apt-get install -q -y --no-install-recommends gcc g++ libc6-dev libcjson-dev make pkg-config zsh fish' \
+    >"$WORK/shells-tools.log" 2>&1
+  expect shells build 0 . in_root "$ROOT" 0 'make CUDA=0 install'
+  expect shells fish-verbs 0 '^diagnose' fish_completes 'attnbench d'
+  expect shells fish-options 0 '^--sweep' fish_completes 'attnbench plan --sw'
+  expect shells fish-values 0 '^h200' fish_completes 'attnbench plan --gpu h2'
+  expect shells zsh 0 '^_attnbench loaded$' in_root "$ROOT" 1000 \
+    'zsh -f -c "autoload -Uz compinit; compinit -D; autoload -Uz +X _attnbench && print \$_comps[attnbench] loaded"'
+}
+
 main() {
   [ "$(id -u)" -eq 0 ] || { say "needs root, for debootstrap and chroot"; exit 2; }
   command -v debootstrap >/dev/null || { say "needs debootstrap: apt-get install debootstrap"; exit 2; }
@@ -142,13 +182,13 @@ main() {
   WORK=${WORK:-$(mktemp -d "${TMPDIR:-/tmp}/fresh-machine.XXXXXX")}
   mkdir -p "$WORK"
   [ "${KEEP:-0}" = 1 ] || trap 'rm -rf --one-file-system "$WORK"' EXIT
-  [ $# -gt 0 ] || set -- root-tarball sudo-clone user package
+  [ $# -gt 0 ] || set -- root-tarball sudo-clone user package image shells
   make_base
   for name; do
     case $name in
-      root-tarball | sudo-clone | user | package) "case_${name//-/_}" ;;
+      root-tarball | sudo-clone | user | package | image | shells) "case_${name//-/_}" ;;
       *)
-        say "$name is not a case; there are root-tarball, sudo-clone, user and package"
+        say "$name is not a case; there are root-tarball, sudo-clone, user, package, image and shells"
         exit 2
         ;;
     esac
