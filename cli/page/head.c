@@ -29,6 +29,7 @@ static void put_device(FILE *file, const struct device_info *device) {
              device->cc_major, device->cc_minor, device->sms, l2, dram);
   }
   put_fact(file, "Device", text);
+  if (report_roofs_are_unknown(device)) put_fact(file, "Roofs", REPORT_NO_ROOFS);
   if (device->kind != DEVICE_CPU && device->driver[0] != '\0') put_fact(file, "Driver", device->driver);
 }
 

@@ -155,6 +155,10 @@ void report_free(struct report *report) {
   report->row_count = 0;
 }
 
+bool report_roofs_are_unknown(const struct device_info *device) {
+  return device->kind == DEVICE_CUDA && !(device->tensor_flop_per_clk_sm > 0) && !(device->fp32_flop_per_clk_sm > 0);
+}
+
 void report_cards(const struct report *report, char out[REPORT_CARDS_MAX]) {
   const struct journal_data *journal = report->journal;
   out[0] = '\0';

@@ -47,6 +47,9 @@ void report_free(struct report *);
 /* "GPU-1: 12 rows, GPU-2: 9 rows" of a run with --devices, "" of others. */
 enum { REPORT_CARDS_MAX = JOURNAL_CARDS_MAX * (RECORD_CARD_MAX + 16) };
 void report_cards(const struct report *, char out[REPORT_CARDS_MAX]);
+/* Does attnbench know no peak rate of this GPU's SMs? DRAM is the only roof of its rows then. */
+bool report_roofs_are_unknown(const struct device_info *);
+#define REPORT_NO_ROOFS "attnbench does not know the peak rates of this GPU's SMs, so DRAM is the only roof"
 
 /* Each writes the whole report to an open stream; the caller checks ferror. */
 struct status report_write_json(const struct report *, FILE *);

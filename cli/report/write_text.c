@@ -235,6 +235,7 @@ static void print_device(FILE *file, const char *lead, const struct device_info 
              device->driver[0] != '\0' ? ", driver " : "", device->driver);
   }
   text_wrap(file, lead, strlen(lead), text);
+  if (report_roofs_are_unknown(device)) text_wrap(file, "roof      ", 10, REPORT_NO_ROOFS);
 }
 
 static void print_cards(FILE *file, const struct report *report) {

@@ -39,6 +39,20 @@ PY
   refute_err '##[error]'
 }
 
+@test "of a GPU whose peak rates are not known the report says so" {
+  python -c '
+import json
+d = json.load(open("tests/data/released/0.1.0/gpu.json"))
+d["device"].update(name="NVIDIA Next", cc_major=14, tensor_flop_per_clk_sm=0, fp32_flop_per_clk_sm=0)
+print(json.dumps(d))' >"$TMP/next.json"
+  attn report "$TMP/next.json" --html "$TMP/next.html"
+  expect_status 0
+  expect_out 'roof      attnbench does not know the peak rates of this GPU'
+  grep -q '<dt>Roofs</dt>' "$TMP/next.html" || fail "the page does not say it"
+  attn report tests/data/released/0.1.0/gpu.json
+  refute_out 'peak rates'
+}
+
 @test "a failure that has its own message gets no second one" {
   expect_refusal 7 'none.json' -- report "$TMP/none.json"
   expect_err_lines 1
