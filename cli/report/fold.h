@@ -23,8 +23,8 @@ struct folds {
 /* One entry per finding id and variant, of the findings that a row shows, worst first: by microseconds, then
  * severity. The caller frees. */
 struct status fold_findings(const struct report *, struct folds *out);
-/* One entry per status, variant and reason of rows that are neither ok nor planned; of wrong rows, whose reasons differ
- * in their figures, one per variant. The caller frees. */
+/* One entry per status, variant and reason of rows that are neither ok nor planned; of wrong rows, whose reasons
+ * differ in their figures, one per variant. The caller frees. */
 struct status fold_reasons(const struct report *, struct folds *out);
 /* One entry per variant and what it picked (record.picked). The caller frees. */
 struct status fold_picks(const struct report *, struct folds *out);

@@ -14,6 +14,7 @@
 #define ATTNBENCH_KERNELS_WGMMA_TILE_CUH
 
 #include "kernels/tiles/attn_params.cuh"
+#include "kernels/tiles/item_order.cuh"
 
 namespace attn::wgmma_tile {
 
@@ -65,60 +66,6 @@ inline uint32_t items(const attn_shape &shape, const Shape &s) {
   return shape.B * shape.Hq / (shares_kv_head(shape, s) ? s.cluster : 1) * items_of_head(shape, s);
 }
 
-/* The item of a block in a round of the grid over the items. Odd rounds run backwards, which evens out what blocks
- * get when items become shorter. */
-constexpr ATTN_HD uint32_t item_index(uint32_t round, uint32_t block, uint32_t blocks) {
-  return round * blocks + (round % 2 ? blocks - 1 - block : block);
-}
-
-struct Place {
-  uint32_t head, tile;
-};
-
-/* The order of causal items: sections of heads one after the other; the items of a section are sorted by length, and
- * the last section ends with its shortest. The section before it runs the other way, so that lengths never jump and
- * odd rounds undo what even rounds did. */
-constexpr ATTN_HD Place causal_place(uint32_t index, uint32_t heads, uint32_t q_tiles, uint32_t section) {
-  const uint32_t first = index / (section * q_tiles) * section, within = index - first * q_tiles;
-  const uint32_t here = heads - first < section ? heads - first : section, tile = within / here;
-  const bool descends = ((heads - 1) / section - first / section) % 2 == 0;
-  return {first + within % here, descends ? q_tiles - 1 - tile : tile};
-}
-
-/* Work of the busiest of `blocks` over the mean, as far as the first rounds tell. */
-inline double imbalance(uint32_t heads, uint32_t q_tiles, uint32_t section, uint32_t blocks) {
-  enum { BLOCKS_MAX = 512, ROUNDS_MAX = 64 };
-  constexpr double kTurn = 1.5; /* between two items, in q tiles' worth of keys */
-  double work[BLOCKS_MAX] = {}, most = 0, all = 0;
-  if (blocks > BLOCKS_MAX) return 1;
-  for (uint32_t round = 0; round < ROUNDS_MAX && (uint64_t)round * blocks < (uint64_t)heads * q_tiles; ++round)
-    for (uint32_t b = 0; b < blocks; ++b) {
-      const uint32_t index = item_index(round, b, blocks);
-      if (index < heads * q_tiles) work[b] += kTurn + 1 + causal_place(index, heads, q_tiles, section).tile;
-    }
-  for (uint32_t b = 0; b < blocks; ++b) all += work[b], most = most > work[b] ? most : work[b];
-  return most * blocks / all;
-}
-
-/* Heads of a section: at least 32 items, and at most what fits with its K and V in the larger half of a 50 MB L2. Few
- * are best, since the tiles of a head then follow each other while its K and V are still there; but some numbers give
- * the same blocks the long items in every round. All heads at once are tried too where a third of L2 holds them: with
- * two rounds that alone pairs long items with short ones. `unit`: heads that share K and V, of `unit_bytes`. */
-inline uint32_t section_heads(uint32_t heads, uint32_t q_tiles, uint32_t blocks, uint32_t unit, uint64_t unit_bytes) {
-  constexpr double kAsGood = 1.005;
-  const uint64_t fit = (32ull << 20) / unit_bytes, all = ceil_div(heads, unit), most = fit < all ? fit : all;
-  uint32_t best = 0;
-  double least = 0;
-  const auto consider = [&](uint32_t section) {
-    const double found = imbalance(heads, q_tiles, section, blocks);
-    if (best == 0 || found * kAsGood < least) best = section, least = found;
-  };
-  for (uint64_t units = ceil_div(32u, unit * q_tiles); best == 0 || units <= most; units += units / 2 + 1)
-    consider((uint32_t)(units < all ? units * unit : heads));
-  if (all * unit_bytes <= 16ull << 20) consider(heads);
-  return best;
-}
-
 }  // namespace attn::wgmma_tile
 
 #ifdef __CUDACC__
@@ -132,8 +79,10 @@ namespace attn {
 struct WgmmaParams {
   CUtensorMap q, k, v; /* boxes of 64 rows, and of a tile's keys */
   Params attention;
-  uint32_t q_tiles, items; /* counted in clusters */
-  uint32_t section;        /* causal: heads whose items are interleaved; all others come before or after */
+  uint32_t items; /* counted in clusters, as in the orders, of which one is used */
+  FullOrder full;
+  CausalOrder causal;
+  Divider by_ratio;        /* query heads that share a KV head */
   uint32_t shares_kv_head; /* the blocks of a cluster have the same q tile of neighbouring heads; else neighbouring
                             * q tiles of a head */
 };
@@ -143,13 +92,16 @@ inline struct status wgmma_params(const attn_shape &shape, const attn_buffers &b
                                   uint32_t blocks, WgmmaParams *out) {
   const uint64_t heads = (uint64_t)shape.B * shape.Hq, kv_heads = (uint64_t)shape.B * shape.Hkv;
   const uint32_t tile_kv = s.keys / s.cluster;
+  const uint32_t q_tiles = wgmma_tile::items_of_head(shape, s), items = wgmma_tile::items(shape, s);
+  const uint32_t ratio = shape.Hq / shape.Hkv, shares = wgmma_tile::shares_kv_head(shape, s);
+  const uint32_t section =
+      section_heads(items / q_tiles, q_tiles, blocks, shares ? ratio / s.cluster : ratio, 4ull * shape.Skv * shape.D);
   out->attention = params_of(shape, buffers);
-  out->shares_kv_head = wgmma_tile::shares_kv_head(shape, s);
-  out->q_tiles = wgmma_tile::items_of_head(shape, s);
-  out->items = wgmma_tile::items(shape, s);
-  const uint32_t ratio = shape.Hq / shape.Hkv, unit = out->shares_kv_head ? ratio / s.cluster : ratio;
-  out->section =
-      wgmma_tile::section_heads(out->items / out->q_tiles, out->q_tiles, blocks, unit, 4ull * shape.Skv * shape.D);
+  out->items = items;
+  out->full = full_order(q_tiles);
+  out->causal = causal_order(items / q_tiles, q_tiles, section);
+  out->by_ratio = divider(ratio);
+  out->shares_kv_head = shares;
   struct status status = tensor_map_make(&out->q, buffers.q, shape.dtype, heads, shape.Sq, shape.D, 64);
   if (status.code == STATUS_OK)
     status = tensor_map_make(&out->k, buffers.k, shape.dtype, kv_heads, shape.Skv, shape.D, tile_kv);
@@ -169,6 +121,7 @@ struct Config {
   static constexpr uint32_t kSlabs = slabs(kD), kRows = kGroups * 64;
   static constexpr uint32_t kSlotBytes = slot_bytes(S), kGroupBytes = kSlabs * 64 * 128;
   static constexpr bool kTurns = S.pingpong && kGroups > 1;
+  static_assert(S.overlap || !S.hold_q); /* only there is Q's buffer given back */
   /* of 512 per 128 threads: what __launch_bounds__ gives is shared out anew */
   static constexpr uint32_t kConsumerRegisters = kGroups == 4 ? 112 : kGroups == 3 ? 160 : 232;
   static constexpr uint32_t kProducerRegisters = kGroups >= 3 ? 32 : 40;
@@ -190,21 +143,14 @@ __device__ __forceinline__ uint32_t cluster_rank() {
 /* Of this cluster. At least a.items: there is none, nor in later rounds. */
 template <typename C>
 __device__ __forceinline__ uint32_t item_index(uint32_t round) {
-  return item_index(round, blockIdx.x / C::S.cluster, gridDim.x / C::S.cluster);
+  return attn::item_index(round, blockIdx.x / C::S.cluster, gridDim.x / C::S.cluster);
 }
 
-/* Full masks: q tiles of a head are neighbours and share its K and V in L2. */
 template <typename C>
 __device__ __forceinline__ Item item_of(const WgmmaParams &a, uint32_t index) {
   const Params &p = a.attention;
-  uint32_t head, tile;
-  if (p.causal) {
-    const Place place = causal_place(index, a.items / a.q_tiles, a.q_tiles, a.section);
-    head = place.head, tile = place.tile;
-  } else {
-    head = index / a.q_tiles, tile = index % a.q_tiles;
-  }
-  uint32_t end = tile + 1;
+  const Place place = p.causal ? a.causal.place(index) : a.full.place(index);
+  uint32_t head = place.head, tile = place.tile, end = tile + 1;
   if (C::S.cluster > 1) {
     const uint32_t rank = cluster_rank<C>();
     if (a.shares_kv_head)
@@ -213,7 +159,7 @@ __device__ __forceinline__ Item item_of(const WgmmaParams &a, uint32_t index) {
       end = (tile + 1) * C::S.cluster, tile = tile * C::S.cluster + rank;
   }
   const uint32_t steps = ceil_div(visible_keys(p, min(end * C::kRows, p.Sq) - 1), C::kKeys);
-  return {head, head / p.Hq * p.Hkv + head % p.Hq / (p.Hq / p.Hkv), tile * C::kRows, max(steps, 1u)};
+  return {head, a.by_ratio.quotient(head), tile * C::kRows, max(steps, 1u)};
 }
 
 /* Where a side of the ring stands. */
@@ -253,10 +199,12 @@ struct Layout {
   __device__ __forceinline__ uint32_t full(uint32_t i) const { return barrier(2 * C::kQBuffers * C::kGroups + i); }
   __device__ __forceinline__ uint32_t empty(uint32_t i) const { return full(C::kSlots + i); }
 
+  /* One thread: a barrier for each lane of a warp becomes a loop over the lanes, with a fence each. Q is there when
+   * its bytes and the note are. */
   __device__ __forceinline__ void init_barriers() const {
     for (uint32_t b = 0; b < C::kQBuffers; ++b)
       for (uint32_t g = 0; g < C::kGroups; ++g)
-        hopper::barrier_init(q_full(g, b), 1), hopper::barrier_init(q_empty(g, b), 4);
+        hopper::barrier_init(q_full(g, b), 2), hopper::barrier_init(q_empty(g, b), 4);
     for (uint32_t i = 0; i < C::kSlots; ++i)
       hopper::barrier_init(full(i), 1), hopper::barrier_init(empty(i), 4 * C::kGroups * C::S.cluster);
     hopper::barrier_publish();
@@ -317,32 +265,49 @@ __device__ __forceinline__ uint32_t group_steps(const Params &p, const Item &ite
   return max(ceil_div(visible_keys(p, end - 1), C::kKeys), 1u);
 }
 
-/* One thread: each warpgroup's rows of Q, as soon as it needs the last ones no more, and a note of the item, so that
- * the divisions that lead to it are made while there is nothing else to do. */
+/* One thread: each warpgroup's rows of Q, as soon as it needs the last ones no more, and, while they are on their
+ * way, a note of the item, so that what leads to it is worked out while there is nothing else to do. */
 template <typename C>
-__device__ __forceinline__ void fetch_q(const WgmmaParams &a, const Layout<C> &at) {
-  uint32_t index = item_index<C>(0);
-  if (index >= a.items) return;
-  Item item = item_of<C>(a, index);
-  for (uint32_t round = 0; index < a.items; ++round) {
-    index = item_index<C>(round + 1);
-    const Item next = index < a.items ? item_of<C>(a, index) : item;
-    for (uint32_t g = 0; g < C::kGroups; ++g) {
-      const uint32_t steps = group_steps<C>(a.attention, item, g),
-                     next_skipped = next.steps - group_steps<C>(a.attention, next, g);
-      hopper::barrier_wait(at.q_empty(g, round), Layout<C>::q_parity(round) ^ 1);
-      ptx::store_shared(at.note(g, round),
-                        make_uint4(item.head, item.row + g * 64, steps,
-                                   item.steps - steps << 16 | (index < a.items ? next_skipped : 0)));
-      hopper::barrier_expect(at.q_full(g, round), C::kGroupBytes);
+struct QFetcher {
+  const WgmmaParams &a;
+  const Layout<C> at;
+
+  __device__ __forceinline__ void fetch(const Item &item, uint32_t round, uint32_t group) const {
+    hopper::barrier_expect(at.q_full(group, round), C::kGroupBytes);
 #pragma unroll
-      for (uint32_t i = 0; i < C::kSlabs; ++i)
-        hopper::load_box(at.q(g, round) + i * 64 * hopper::kSlabRow, &a.q, at.q_full(g, round), i * hopper::kSlab,
-                         item.row + g * 64, item.head, hopper::kEvictFirst);
-    }
-    item = next;
+    for (uint32_t i = 0; i < C::kSlabs; ++i)
+      hopper::load_box(at.q(group, round) + i * 64 * hopper::kSlabRow, &a.q, at.q_full(group, round),
+                       i * hopper::kSlab, item.row + group * 64, item.head, hopper::kEvictFirst);
   }
-}
+  /* `skipped`: tiles that come before those of the warpgroup in the next item. */
+  __device__ __forceinline__ void leave_note(const Item &item, uint32_t round, uint32_t group,
+                                             uint32_t skipped) const {
+    const uint32_t steps = group_steps<C>(a.attention, item, group);
+    ptx::store_shared(at.note(group, round),
+                      make_uint4(item.head, item.row + group * 64, steps, item.steps - steps << 16 | skipped));
+    hopper::barrier_arrive(at.q_full(group, round));
+  }
+  __device__ __forceinline__ void run() const {
+    uint32_t index = item_index<C>(0);
+    if (index >= a.items) return;
+    Item item = item_of<C>(a, index);
+    for (uint32_t g = 0; g < C::kGroups; ++g) fetch(item, 0, g); /* the first product waits for these */
+    for (uint32_t round = 0; index < a.items; ++round) {
+      index = item_index<C>(round + 1);
+      const bool is_last = index >= a.items;
+      const Item next = is_last ? item : item_of<C>(a, index);
+#pragma unroll 1
+      for (uint32_t g = 0; g < C::kGroups; ++g) {
+        if (round > 0) {
+          hopper::barrier_wait(at.q_empty(g, round), Layout<C>::q_parity(round) ^ 1);
+          fetch(item, round, g);
+        }
+        leave_note(item, round, g, is_last ? 0 : next.steps - group_steps<C>(a.attention, next, g));
+      }
+      item = next;
+    }
+  }
+};
 
 /* ---- multiplying -------------------------------------------------------------------------------------------------
  */
@@ -499,9 +464,11 @@ struct Multiplier {
 #pragma unroll
         for (uint32_t i = 0; i < 4; ++i) q[4 * d + i] = four[i];
       }
-      hopper::fence_async();
-      leave_q(round);
     }
+  }
+  /* Where Q is in registers, and a product with it has been started: the fence need not be waited for before. */
+  __device__ __forceinline__ void leave_held_q(uint32_t round) {
+    if constexpr (C::S.hold_q) hopper::fence_async(), leave_q(round);
   }
   __device__ __forceinline__ void begin_turn() {
     if (C::kTurns) hopper::named_sync(kAhead + group, 256);
@@ -688,6 +655,7 @@ struct Multiplier {
     fence();
     start_qk(k, 0);
     end_turn();
+    leave_held_q(0);
     wait<0>();
     hopper::pin(s);
     for (uint32_t round = 0;; ++round) {
@@ -726,6 +694,7 @@ struct Multiplier {
       k = take();
       start_qk(k, round + 1);
       end_turn();
+      leave_held_q(round + 1);
       wait<1>();
       hopper::pin(o);
       leave(v);
@@ -779,10 +748,8 @@ __global__ void __launch_bounds__((C::kGroups + 1) * 128, 1) wgmma_kernel(const 
   extern __shared__ __align__(1024) unsigned char smem_base[];
   const Layout<C> at = {ptx::shared_address(smem_base)};
   const uint32_t warp = __shfl_sync(kFullWarp, threadIdx.x / kWarp, 0), group = warp / 4;
-  if (threadIdx.x == 0) {
-    hopper::prefetch_map(&a.q), hopper::prefetch_map(&a.k), hopper::prefetch_map(&a.v);
-    at.init_barriers();
-  }
+  if (threadIdx.x == 0) at.init_barriers();
+  if (threadIdx.x == kWarp) hopper::prefetch_map(&a.q), hopper::prefetch_map(&a.k), hopper::prefetch_map(&a.v);
   if constexpr (C::S.cluster > 1) {
     ptx::cluster_arrive_relaxed();
     ptx::cluster_wait();
@@ -792,7 +759,7 @@ __global__ void __launch_bounds__((C::kGroups + 1) * 128, 1) wgmma_kernel(const 
   if (group == C::kGroups) {
     hopper::give_registers<C::kProducerRegisters>();
     if (warp % 4 == 0 && threadIdx.x % kWarp == 0) KvFetcher<C>{a, at, {}}.run();
-    if (warp % 4 == 1 && threadIdx.x % kWarp == 0) fetch_q<C>(a, at);
+    if (warp % 4 == 1 && threadIdx.x % kWarp == 0) QFetcher<C>{a, at}.run();
   } else {
     hopper::take_registers<C::kConsumerRegisters>();
     Multiplier<C> multiplier(a, at, group);

@@ -1,0 +1,114 @@
+/* The order in which a grid of blocks takes the q tiles of all heads. Under a causal mask they differ in length. */
+#ifndef ATTNBENCH_KERNELS_TILES_ITEM_ORDER_CUH
+#define ATTNBENCH_KERNELS_TILES_ITEM_ORDER_CUH
+
+#include <stdint.h>
+
+#include "kernels/host_device.h"
+#include "kernels/tiles/attn_params.cuh"
+
+namespace attn {
+
+/* Division by a number that the host knows: one product and one shift, exact for numerators below 2^31 (Granlund and
+ * Montgomery 1994). A division by a variable is some twenty instructions, one after the other, and the first load of
+ * a block waits for a few of them. */
+struct Divider {
+  uint32_t multiplier, shift;
+
+  constexpr ATTN_HD uint32_t quotient(uint32_t n) const { return (uint32_t)((uint64_t)n * multiplier >> shift); }
+};
+
+constexpr Divider divider(uint32_t by) {
+  uint32_t log2 = 0;
+  while (by > 1ull << log2) ++log2;
+  return {(uint32_t)(((1ull << (31 + log2)) + by - 1) / by), 31 + log2};
+}
+static_assert(divider(1).quotient(0x7fffffff) == 0x7fffffff);
+static_assert(divider(3).quotient(0x7fffffff) == 0x7fffffff / 3);
+static_assert(divider(641).quotient(3350208 * 641 - 1) == 3350207);
+static_assert(divider(0x40000001).quotient(0x40000000) == 0 && divider(0x40000001).quotient(0x40000001) == 1);
+static_assert(divider(0x7fffffff).quotient(0x7ffffffe) == 0);
+
+/* The item of a block in a round of the grid over the items. Odd rounds run backwards, which evens out what blocks
+ * get when items become shorter. */
+constexpr ATTN_HD uint32_t item_index(uint32_t round, uint32_t block, uint32_t blocks) {
+  return round * blocks + (round % 2 ? blocks - 1 - block : block);
+}
+
+struct Place {
+  uint32_t head, tile;
+};
+
+/* Full masks: the q tiles of a head follow each other and share its K and V in L2. */
+struct FullOrder {
+  uint32_t q_tiles; /* of a head */
+  Divider by_tiles;
+
+  constexpr ATTN_HD Place place(uint32_t index) const {
+    const uint32_t head = by_tiles.quotient(index);
+    return {head, index - head * q_tiles};
+  }
+};
+
+constexpr FullOrder full_order(uint32_t q_tiles) { return {q_tiles, divider(q_tiles)}; }
+
+/* Causal masks: sections of heads one after the other; the items of a section are sorted by length, and the last
+ * section ends with its shortest. The section before it runs the other way, so that lengths never jump and odd rounds
+ * undo what even rounds did. */
+struct CausalOrder {
+  uint32_t q_tiles;                 /* of a head */
+  uint32_t section, last, sections; /* heads of a section, and of the last one; how many there are */
+  Divider by_items, by_heads, by_last;
+
+  constexpr ATTN_HD Place place(uint32_t index) const {
+    const uint32_t part = by_items.quotient(index), within = index - part * section * q_tiles;
+    const bool is_last = part + 1 == sections, descends = (sections - part) % 2 != 0;
+    const uint32_t tile = is_last ? by_last.quotient(within) : by_heads.quotient(within);
+    const uint32_t head = part * section + within - tile * (is_last ? last : section);
+    return {head, descends ? q_tiles - 1 - tile : tile};
+  }
+};
+
+constexpr CausalOrder causal_order(uint32_t heads, uint32_t q_tiles, uint32_t section) {
+  const uint32_t sections = ceil_div(heads, section), last = heads - (sections - 1) * section;
+  return {q_tiles, section, last, sections, divider(section * q_tiles), divider(section), divider(last)};
+}
+
+/* Work of the busiest of `blocks` over the mean, as far as the first rounds tell. */
+inline double imbalance(uint32_t heads, uint32_t q_tiles, uint32_t section, uint32_t blocks) {
+  enum { BLOCKS_MAX = 512, ROUNDS_MAX = 64 };
+  constexpr double kTurn = 1.5; /* between two items, in q tiles' worth of keys */
+  const CausalOrder order = causal_order(heads, q_tiles, section);
+  double work[BLOCKS_MAX] = {}, most = 0, all = 0;
+  if (blocks > BLOCKS_MAX) return 1;
+  for (uint32_t round = 0; round < ROUNDS_MAX && (uint64_t)round * blocks < (uint64_t)heads * q_tiles; ++round)
+    for (uint32_t b = 0; b < blocks; ++b) {
+      const uint32_t index = item_index(round, b, blocks);
+      if (index < heads * q_tiles) work[b] += kTurn + 1 + order.place(index).tile;
+    }
+  for (uint32_t b = 0; b < blocks; ++b) all += work[b], most = most > work[b] ? most : work[b];
+  return most * blocks / all;
+}
+
+/* Heads of a section: at least 32 items, and at most what fits with its K and V in the larger half of a 50 MB L2. Few
+ * are best, since the tiles of a head then follow each other while its K and V are still there; but some numbers give
+ * the same blocks the long items in every round. All heads at once are tried too where a third of L2 holds them: with
+ * two rounds that alone pairs long items with short ones. `unit`: heads that share K and V, of `unit_bytes`. */
+inline uint32_t section_heads(uint32_t heads, uint32_t q_tiles, uint32_t blocks, uint32_t unit, uint64_t unit_bytes) {
+  constexpr double kAsGood = 1.005;
+  const uint64_t fit = (32ull << 20) / unit_bytes, all = ceil_div(heads, unit), most = fit < all ? fit : all;
+  uint32_t best = 0;
+  double least = 0;
+  const auto consider = [&](uint32_t section) {
+    const double found = imbalance(heads, q_tiles, section, blocks);
+    if (best == 0 || found * kAsGood < least) best = section, least = found;
+  };
+  for (uint64_t units = ceil_div(32u, unit * q_tiles); best == 0 || units <= most; units += units / 2 + 1)
+    consider((uint32_t)(units < all ? units * unit : heads));
+  if (all * unit_bytes <= 16ull << 20) consider(heads);
+  return best;
+}
+
+}  // namespace attn
+
+#endif
