@@ -271,7 +271,7 @@ __device__ float4 ring_mail[kRingRecords * 32 * kRingLetter];
 template <typename T, uint32_t D, uint32_t Tiles>
 struct Ring {
   using Worker = ring_tile::Worker<T, D, Tiles>;
-  static constexpr uint32_t kAll = kWarp * (Worker::kWarps + 1);
+  static constexpr uint32_t kWorkers = kWarp * Worker::kWarps, kAll = kWorkers + kWarp;
   const RingParams &a;
   uint32_t first, barriers;      /* shared addresses */
   uint32_t read = 0, parity = 0; /* slot of the next tile to read */
@@ -285,11 +285,16 @@ struct Ring {
   __device__ __forceinline__ void leave() {
     if (++read == a.slots) read = 0, parity ^= 1;
   }
-  /* The block's barriers. The first has a number of its own: the fetching warp only arrives there, and may be at the
-   * second before all have passed the first. */
-  static __device__ __forceinline__ void sync_start() { hopper::named_sync(1, kAll); }
-  static __device__ __forceinline__ void sync_all() { hopper::named_sync(2, kAll); }
-  static __device__ __forceinline__ void sync_workers() { hopper::named_sync(3, kAll - kWarp); }
+  /* Named barriers: the workers' own, and those where one side waits and the other only arrives. Of the tiles whose K
+   * has been read, four in a row have different ones: no warp can be further ahead of the fetching one, since a ring
+   * has no more than that. */
+  static __device__ __forceinline__ void sync_maxima() { hopper::named_sync(1, kWorkers); }
+  static __device__ __forceinline__ void sync_weights() { hopper::named_sync(2, kWorkers); }
+  static __device__ __forceinline__ void wait_start() { hopper::named_sync(3, kAll); }
+  static __device__ __forceinline__ void start() { hopper::named_arrive(3, kAll); }
+  static __device__ __forceinline__ void has_read(uint32_t tile) { hopper::named_arrive(4 + tile % 4, kAll); }
+  static __device__ __forceinline__ void wait_read(uint32_t tile) { hopper::named_sync(4 + tile % 4, kAll); }
+  static_assert(ring_tile::kSlotsMax <= 2 * 4);
 
   /* What the fetching warp does, or rather one lane of it. A slot stays empty until the first K has been read: later
    * on, too, the tile whose K is being read has been asked for as a whole. */
@@ -303,8 +308,8 @@ struct Ring {
       hopper::barrier_publish();
     }
     __syncwarp(); /* orders the barriers before the arrival */
-    hopper::named_arrive(1, kAll);
-    uint32_t tile = blockIdx.y, slot = 0, v = 0, free = a.slots - 1;
+    start();
+    uint32_t tile = blockIdx.y, slot = 0, v = 0, free = a.slots - 1, count = 0;
     for (uint32_t used = blockIdx.y; used < a.tiles; used += a.splits, free = 2) {
 #pragma unroll 1
       for (; free != 0 && tile < a.tiles; --free) {
@@ -313,7 +318,7 @@ struct Ring {
         v ^= 1;
         if (++slot == a.slots) slot = 0;
       }
-      sync_all(); /* the workers have read K of `used`, and V of the tile before */
+      wait_read(count++); /* K of `used`, and V of the tile before */
     }
   }
 
@@ -450,15 +455,16 @@ __global__ void __launch_bounds__(kWarp *(ring_tile::warps_of(D) + 1), 1)
     const size_t at = ((size_t)blockIdx.z * a.rows + first_row) * D;
     Worker worker(warp, ring_smem + a.slots * Worker::kSlotBytes);
     worker.load_q(p, static_cast<const T *>(p.q) + at, first_row, rows);
-    ring.sync_start(); /* orders the ring's barriers before the waits */
-    for (uint32_t tile = blockIdx.y; tile < a.tiles; tile += a.splits) {
+    ring.wait_start(); /* orders the ring's barriers before the waits */
+    for (uint32_t tile = blockIdx.y, count = 0; tile < a.tiles; tile += a.splits) {
       ring.wait();
       worker.multiply_qk(ring.address(), tile * Worker::kKeys);
       ring.leave();
+      ring.has_read(count++);
       worker.put_maxima();
-      ring.sync_all(); /* orders the maxima before the reads, and the last reads of weights before the stores */
+      ring.sync_maxima(); /* orders the maxima before the reads, and the last reads of weights before the stores */
       worker.put_weights(p.scale_log2);
-      ring.sync_workers(); /* orders the weights before the reads */
+      ring.sync_weights(); /* orders the weights before the reads */
       ring.wait();
       worker.multiply_pv(ring.address());
       ring.leave();
