@@ -27,19 +27,19 @@ void measure_range_name(char *text) {
 
 /* Six samples are the fewest whose range is a 95 % interval of the median. A launch of milliseconds repeats within
  * 0.1 %, so more of them only take time; of shorter ones a dozen decide whether the interval is narrow by now. Where
- * it is not after 0.3 s, the times come in two kinds, and more time would not change it. Within a run the rows before
- * have brought the clocks up, so that two windows of 6 ms show what there is to see. */
+ * it is not after 0.15 s, the times come in two kinds, and more time would not change it. Within a run the rows
+ * before have brought the clocks up, so that two windows of 4 ms show what there is to see. */
 struct measure_settings measure_defaults(enum device_kind kind) {
   const struct measure_settings cuda = {.rule = {.min_samples = 12,
                                                  .max_samples = 3000,
                                                  .relative_half_width = 0.005,
-                                                 .budget_s = 0.3,
+                                                 .budget_s = 0.15,
                                                  .floor_samples = 6,
                                                  .few_samples = 6,
                                                  .slow_s = 0.001},
-                                        .settle_min_s = 0.01,
+                                        .settle_min_s = 0.008,
                                         .settle_max_s = 0.1,
-                                        .settle_window_s = 0.006,
+                                        .settle_window_s = 0.004,
                                         .settle_relative = 0.005};
   const struct measure_settings cpu = {.rule = {.min_samples = 30,
                                                 .max_samples = 200,
