@@ -253,6 +253,13 @@ static void name_dropped(const struct layout *layout, char out[TEXT_DROPPED_MAX]
   }
 }
 
+static bool has_units(const struct layout *layout) {
+  for (size_t c = 0; c < layout->table->column_count; ++c) {
+    if (is_shown(layout, c) && layout->table->columns[c].unit[0] != '\0') return true;
+  }
+  return false;
+}
+
 struct text_fit text_table_write(FILE *file, const struct text_table *table) {
   struct layout layout = {.table = table, .line_width = text_width(file)};
   struct text_fit said = {.cut = false};
@@ -260,7 +267,7 @@ struct text_fit text_table_write(FILE *file, const struct text_table *table) {
   measure(&layout);
   fit(&layout);
   struct line line = {.file = file, .gap = layout.gap};
-  for (int is_unit = 0; is_unit < 2; ++is_unit) {
+  for (int is_unit = 0; is_unit < (has_units(&layout) ? 2 : 1); ++is_unit) {
     line.pending = table->tone != NULL ? MARK_WIDTH : 0;
     put_cells(&line, &layout, NULL, is_unit != 0);
     end_line(&line);

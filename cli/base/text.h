@@ -48,7 +48,7 @@ struct text_fit {
   char dropped[TEXT_DROPPED_MAX]; /* headings of the columns that are left out: "waves, error" */
 };
 
-/* Heading, units row, then one line per row, as wide as the stream. */
+/* Headings, their units where a column has one, then one line per row, as wide as the stream. */
 struct text_fit text_table_write(FILE *, const struct text_table *);
 
 /* Says what did not fit, and that `where` ("--csv and --json") has it. Nothing when everything did. */

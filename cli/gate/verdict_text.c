@@ -166,8 +166,8 @@ static void print_rows(FILE *file, const struct compare *compare, const void **r
     const struct text_table table = {
         .columns = columns, .column_count = sizeof columns / sizeof *columns, .rows = rows, .row_count = count};
     const struct text_fit fit = text_table_write(file, &table);
-    fputs("change = new time over base time; bounds hold it with confidence on either side; runs = processes\n",
-          file);
+    text_wrap(file, "change = ", 9,
+              "new time over base time; bounds hold it with confidence on either side; runs = processes");
     print_events(file, compare);
     text_fit_print(file, &fit, "--json and --markdown");
   }

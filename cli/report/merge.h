@@ -23,7 +23,7 @@ struct merge_row {
   size_t order;         /* of reading */
   const struct report_row *row;
   double us[TIME_MODE_COUNT]; /* medians; NAN when there is none */
-  double best_ratio;          /* hot median over the smallest of its case on its device, >= 1; NAN without one */
+  double best_ratio;          /* hot median over the smallest of its case on its device; NAN without one */
   bool is_fastest;            /* it is the smallest of two or more */
 };
 

@@ -47,7 +47,7 @@ static void cell_about(const void *row, char out[TEXT_CELL_MAX]) {
 
 static const struct text_column columns[] = {
     {"check", "", true, 0, 0, cell_check},     {"value", "", false, 0, 0, cell_value},
-    {"", "", true, 0, 0, cell_unit},           {"bounds", "", true, 0, 0, cell_bounds},
+    {"", "", true, 0, 0, cell_unit},           {"bounds", "", true, 1, 0, cell_bounds},
     {"verdict", "", true, 0, 0, cell_verdict}, {"", "", true, 0, 20, cell_about},
 };
 
@@ -58,7 +58,12 @@ struct status selftest_print_text(const struct selftest_report *report, FILE *fi
   fprintf(file, "attnbench %s: is the timer of %s to be trusted?\n\n", version_string(),
           report->result->device.info.name);
   for (size_t i = 0; i < judgement->line_count; ++i) rows[i] = &judgement->line[i];
-  text_table_print(file, columns, sizeof columns / sizeof *columns, rows, judgement->line_count);
+  const struct text_table table = {.columns = columns,
+                                   .column_count = sizeof columns / sizeof *columns,
+                                   .rows = rows,
+                                   .row_count = judgement->line_count};
+  const struct text_fit fit = text_table_write(file, &table);
+  text_fit_print(file, &fit, "--json");
   text_wrap(file, "\ncold and hot lines: ", 0,
             "time of a launch that spins, less what it wrote down itself, less what a launch costs that does "
             "nothing; within 1 us or 1 % of the truth. xN: launches that a sample averages over");

@@ -16,6 +16,9 @@ load helper
   COLUMNS=80 attn list
   expect_status 0
   cp "$OUT" "$TMP/list"
+  COLUMNS=80 attn --selftest --device cpu --timeout 60
+  [ "$(awk 'length > 80' "$OUT" | wc -l)" -eq 0 ] && ! sed -n 4p "$OUT" | grep -qx ' *' || fail "too wide, or an empty row of units"
+  expect_out 'left out at 80 columns: bounds'
   COLUMNS=80 attn describe scalar_quad
   expect_status 0
   [ "$(awk 'length > 80' "$OUT" "$TMP/list" | wc -l)" -eq 0 ] || fail "a line is wider than 80 columns"

@@ -189,4 +189,6 @@ for r in d["results"]:
   attn report results/h200/kinds.journal --html "$TMP/kinds.html" --quiet
   [ "$(grep -o 'mark-fastest">' "$TMP/kinds.html" | wc -l)" -eq 4 ] || fail "not one mark per case"
   ! grep '>auto' "$TMP/kinds.html" | grep -q 'mark-fastest">' || fail "auto is marked"
+  attn report results/h200/n6.journal results/h200/torch_n6.json
+  [ "$(grep -c '^> ' "$OUT")" -eq 7 ] && ! grep -q '^> auto' "$OUT" || fail "not one mark per case, or auto is marked"
 }
