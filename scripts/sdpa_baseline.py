@@ -15,8 +15,11 @@ What is the same as in attnbench: the cases, FLOPs and bytes (attnbench plans th
 CUDA graph of back-to-back calls on the same buffers, per call); how long a hot sample and the warm-up last and when to stop
 sampling, and the bounds of the check (both from `attnbench list --json`). What is not: the reference is this script's own
 fp64 result; outputs are checked before and after timing, not those of timed launches; no redzones; SM clock and power are
-not read. Hard inputs have NaN in keys that a causal mask hides. Where PyTorch's own backends add the mask to the scores
-(math; efficient under a mask that it does not know itself), that NaN would come through, and these keys are 0 instead.
+not read.
+
+Hard inputs have NaN in keys that a causal mask hides: a function must leave such scores out (torch.where, masked_fill), as
+a mask that is added to them lets NaN through. Two of PyTorch's backends add it, math and, where Sq and Skv differ, efficient;
+for these the hidden keys are 0.
 
 A case that a backend refuses is skipped with PyTorch's own words. Exit code: as attnbench's (0, 3 wrong, 4 errors, 7 bad
 sweep, 8 output, 77 no GPU, 130 and 143 interrupted), 2 usage, 9 no PyTorch or attnbench, or the device is unusable. A run
@@ -549,7 +552,7 @@ def parse_arguments():
     parser.add_argument("--sweep", required=True, metavar="FILE",
                         help="the cases: a sweep, the name of one that attnbench comes with, or - for stdin")
     parser.add_argument("--json", required=True, metavar="FILE", help="write the report here; - is stdout")
-    parser.add_argument("--backends", metavar="A,B", help="of " + ", ".join(BACKENDS) + " (default: all, beside --callable none)")
+    parser.add_argument("--backends", metavar="A,B", help="of " + ", ".join(BACKENDS) + " (default: all, or none when --callable is given)")
     parser.add_argument("--callable", action="append", default=[], metavar="MODULE:FUNCTION",
                         help="measure this function, as above; its rows are called py_FUNCTION; repeat for more")
     parser.add_argument("--device", choices=["cuda", "cpu"], default="cuda")
