@@ -75,7 +75,7 @@ static void write_man(FILE *out) {
       ".B attnbench\n.RI [ VERB ] \" \" [ OPTION ]...\n.SH VERBS\n",
       out);
   man_verbs(out);
-  fputs(".SH OPTIONS\nAs an output FILE, \\- is stdout.\n", out);
+  fputs(".SH OPTIONS\nAs a FILE, \\- is stdin where it is read and stdout where it is written.\n", out);
   man_options(out);
   fputs(".SH EXIT STATUS\n", out);
   for (size_t i = 0; (exit = status_exit_at(i)) != NULL; ++i) {

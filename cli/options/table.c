@@ -26,8 +26,9 @@ static const struct verb_row verbs[VERB_COUNT] = {
                     "the journals of a run's shards (--shard) as one report, when they have every cell of it once",
                     "attnbench merge shard*.journal --json report.json", 1, OPTIONS_LIST_MAX, "journal"},
     [VERB_DIAGNOSE] = {"diagnose", "rates and findings again, from a report or from times by hand",
-                       "attnbench diagnose REPORT [options]",
-                       "derive rates and findings again from a JSON report, or from times entered by hand",
+                       "attnbench diagnose JOURNAL|REPORT.json [options]",
+                       "derive rates and findings again from a journal, a JSON report, or times entered by hand, and "
+                       "show every finding",
                        "attnbench diagnose report.json", 1, 1},
     [VERB_SELFTEST] = {"selftest", "can the timer be trusted on this machine?",
                        "attnbench --selftest [--device NAME] [--json FILE]",
