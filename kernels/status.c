@@ -39,7 +39,10 @@ static void mark_controls(char text[STATUS_TEXT_MAX]) {
 }
 
 struct status status_ok(void) {
-  return (struct status){.code = STATUS_OK};
+  struct status status; /* not cleared whole: most calls end with this one */
+  status.code = STATUS_OK;
+  status.text[0] = '\0';
+  return status;
 }
 
 struct status status_make(enum status_code code, const char *format, ...) {

@@ -266,6 +266,27 @@ static double random_double(uint64_t index) {
   return index % 2 == 0 && isfinite(value) ? value : (double)(bits >> 11) / 9007199254740992.0 * 1000.0;
 }
 
+/* Texts that lie on both sides of a tie, of a power of ten, of the range of the integer arithmetic. */
+static void numbers_are_those_of_the_c_library(void **state) {
+  (void)state;
+  for (uint64_t i = 0; i < 30000; ++i) {
+    const uint64_t bits = input_mix(i);
+    const double unit = (double)(bits >> 11) / 9007199254740992.0;
+    const double values[] = {unit * pow(10, (double)(bits % 30) - 13), (double)(bits % 1000000) / 1000,
+                             -(double)(float)(unit * 1e4),
+                             (double)(bits % 100000) / 64 * pow(2, -(double)(bits % 40))};
+    for (size_t k = 0; k < COUNT(values); ++k) {
+      char expected[32], text[32];
+      int digits = 15;
+      if (values[k] == floor(values[k])) continue;
+      do snprintf(expected, sizeof expected, "%.*g", digits, values[k]);
+      while (strtod(expected, NULL) != values[k] && ++digits <= 17);
+      json_format_number(values[k], text);
+      assert_string_equal(text, expected);
+    }
+  }
+}
+
 static void a_hundred_thousand_doubles_survive_writing_and_reading(void **state) {
   (void)state;
   enum { DOUBLES = 100000 };
@@ -388,6 +409,7 @@ int main(void) {
       cmocka_unit_test(whole_numbers_are_exact_and_in_range),
       cmocka_unit_test(a_missing_number_is_an_error),
       cmocka_unit_test(numbers_are_written_short),
+      cmocka_unit_test(numbers_are_those_of_the_c_library),
       cmocka_unit_test(a_hundred_thousand_doubles_survive_writing_and_reading),
       cmocka_unit_test(a_comma_locale_does_not_reach_the_output),
       cmocka_unit_test(written_members_read_back),

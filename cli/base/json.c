@@ -14,6 +14,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "cli/base/decimal.h"
 #include "cli/base/json_scan.h"
 
 enum {
@@ -265,10 +266,55 @@ static struct status syntax_error(const char *path, const struct json_scan *scan
                      scan->problem, found);
 }
 
-/* ---- large numbers ------------------------------------------------------------------------------------------- */
+/* ---- memory -------------------------------------------------------------------------------------------------- */
 
-/* From here on a double no longer holds every whole number. */
-static const double two_to_53 = 9007199254740992.0;
+/* What a document is read into lies in blocks that go with it: large reports have millions of values. */
+struct json_block {
+  struct json_block *next;
+  size_t used, size;
+  _Alignas(max_align_t) char bytes[];
+};
+
+static bool is_refused;                       /* an allocation of a document */
+static _Thread_local struct json_doc *parsed; /* the document that cJSON is reading */
+
+static void *refuse_unless(void *allocated) {
+  if (allocated == NULL) is_refused = true;
+  return allocated;
+}
+
+static struct json_block *add_block(struct json_doc *doc, size_t bytes) {
+  enum { LEAST = 1 << 12, MOST = 1 << 20 };
+  size_t size = doc->blocks != NULL ? 2 * doc->blocks->size : LEAST;
+  if (size > MOST) size = MOST;
+  if (size < bytes) size = bytes;
+  struct json_block *block = refuse_unless(malloc(sizeof *block + size));
+  if (block == NULL) return NULL;
+  *block = (struct json_block){.next = doc->blocks, .size = size};
+  return doc->blocks = block;
+}
+
+static void *take(struct json_doc *doc, size_t bytes) {
+  const size_t unit = _Alignof(cJSON), whole = (bytes + unit - 1) / unit * unit;
+  struct json_block *block = doc->blocks;
+  if (block == NULL || block->size - block->used < whole) block = add_block(doc, whole);
+  if (block == NULL) return NULL;
+  block->used += whole;
+  return block->bytes + block->used - whole;
+}
+
+static void *allocate(size_t bytes) { return parsed != NULL ? take(parsed, bytes) : refuse_unless(malloc(bytes)); }
+
+static void release(void *allocated) {
+  if (parsed == NULL) free(allocated);
+}
+
+/* Before cJSON allocates anything. */
+__attribute__((constructor)) static void watch_allocations(void) {
+  cJSON_InitHooks(&(cJSON_Hooks){.malloc_fn = allocate, .free_fn = release});
+}
+
+/* ---- large numbers ------------------------------------------------------------------------------------------- */
 
 static int by_item(const void *a, const void *b) {
   const cJSON *left = ((const struct json_large *)a)->item, *right = ((const struct json_large *)b)->item;
@@ -280,7 +326,7 @@ static bool is_large(const char *token, size_t length) {
   const char *point = memchr(token, '.', length);
   const size_t whole = point != NULL ? (size_t)(point - token) : length;
   const bool has_exponent = memchr(token, 'e', length) != NULL || memchr(token, 'E', length) != NULL;
-  return (whole >= 16 || has_exponent) && strtod(token, NULL) >= two_to_53;
+  return (whole >= 16 || has_exponent) && strtod(token, NULL) >= JSON_SCAN_LARGE;
 }
 
 static const char *skip_string(const char *text) {
@@ -305,7 +351,7 @@ static size_t find_large(const char *text, struct json_large *out) {
 
 /* The items of the same numbers, in the same order. */
 static void pair_large(const cJSON *value, struct json_large *out, size_t most, size_t *count) {
-  if (cJSON_IsNumber(value) && value->valuedouble >= two_to_53 && *count < most) out[(*count)++].item = value;
+  if (cJSON_IsNumber(value) && value->valuedouble >= JSON_SCAN_LARGE && *count < most) out[(*count)++].item = value;
   for (const cJSON *item = value->child; item != NULL; item = item->next) pair_large(item, out, most, count);
 }
 
@@ -328,9 +374,11 @@ static struct status parse_text(struct json_doc *doc) {
   if (doc->length == 0) return status_make(STATUS_INPUT, "%s:1:1: is empty; write a JSON value into it", doc->path);
   if (!json_scan_document(&scan)) return syntax_error(doc->path, &scan);
   /* The NUL must lie inside the length: cJSON before 1.7.18 reads past a text that it thinks is cut. */
+  parsed = doc;
   doc->root = cJSON_ParseWithLengthOpts(doc->text, doc->length + 1, &end, 1);
+  parsed = NULL;
   if (!doc->root) return status_make(STATUS_MEMORY, "%s: no memory for its values; free some", doc->path);
-  return scan.has_long_number ? keep_large(doc) : status_ok();
+  return scan.has_large_number ? keep_large(doc) : status_ok();
 }
 
 struct status json_adopt(const char *path, char *text, size_t length, struct json_doc *out) {
@@ -352,7 +400,11 @@ struct status json_parse(const char *path, const char *text, size_t length, stru
 }
 
 void json_free(struct json_doc *doc) {
-  cJSON_Delete(doc->root);
+  while (doc->blocks != NULL) {
+    struct json_block *next = doc->blocks->next;
+    free(doc->blocks);
+    doc->blocks = next;
+  }
   free(doc->text);
   free(doc->large);
   doc->large = NULL;
@@ -441,6 +493,21 @@ static int by_key(const void *a, const void *b) {
   return strcmp((*(const cJSON *const *)a)->string, (*(const cJSON *const *)b)->string);
 }
 
+/* Keys that differ seldom share a bit here; false says that they may be the same. */
+static bool has_distinct_bits(const cJSON *object) {
+  enum { BITS = 4096 };
+  uint64_t seen[BITS / 64] = {0};
+  for (const cJSON *item = object->child; item != NULL; item = item->next) {
+    uint32_t hash = 0;
+    for (const char *c = item->string; *c != '\0'; ++c) hash = hash * 31 + (unsigned char)*c;
+    uint64_t *word = &seen[hash % BITS / 64];
+    const uint64_t bit = UINT64_C(1) << hash % 64;
+    if ((*word & bit) != 0) return false;
+    *word |= bit;
+  }
+  return true;
+}
+
 static struct status twice_in(const struct json_doc *doc, const cJSON *object) {
   enum { FEW = 64 };
   const size_t count = (size_t)cJSON_GetArraySize(object);
@@ -459,7 +526,7 @@ static struct status twice_in(const struct json_doc *doc, const cJSON *object) {
 }
 
 static struct status twice_below(const struct json_doc *doc, const cJSON *value) {
-  struct status status = cJSON_IsObject(value) ? twice_in(doc, value) : status_ok();
+  struct status status = cJSON_IsObject(value) && !has_distinct_bits(value) ? twice_in(doc, value) : status_ok();
   for (const cJSON *item = value->child; item != NULL && !status_failed(&status); item = item->next)
     status = twice_below(doc, item);
   return status;
@@ -474,7 +541,7 @@ struct status json_check_unique(const struct json_doc *doc) {
 /* The value of a whole, non-negative number item. Above 2^53 a double no longer holds every whole number, so the
  * digits are read from the text. False when it does not fit 64 bits or is written with a fraction or exponent. */
 static bool exact_whole(const struct json_doc *doc, const cJSON *item, uint64_t *out) {
-  if (item->valuedouble < two_to_53) {
+  if (item->valuedouble < JSON_SCAN_LARGE) {
     *out = (uint64_t)item->valuedouble;
     return true;
   }
@@ -497,8 +564,8 @@ struct status json_whole(const struct json_doc *doc, const cJSON *item, uint64_t
     const double value = item->valuedouble;
     if (value != floor(value)) {
       kind = ", a fraction";
-    } else if (value >= 0 && (value < two_to_53 || (double)max >= two_to_53) && exact_whole(doc, item, &whole) &&
-               whole >= min && whole <= max) {
+    } else if (value >= 0 && (value < JSON_SCAN_LARGE || (double)max >= JSON_SCAN_LARGE) &&
+               exact_whole(doc, item, &whole) && whole >= min && whole <= max) {
       *out = whole;
       return status_ok();
     }
@@ -517,9 +584,10 @@ void json_format_number(double value, char out[32]) {
   /* Up to 15 digits survive in every normal double, and %g drops the zeros that they do not need. */
   int digits = fabs(value) < DBL_MIN ? 1 : DBL_DIG;
   if (value == floor(value) && fabs(value) < 1e15) {
-    snprintf(out, 32, "%.0f", value);
+    snprintf(out, 32, "%s%" PRId64, value == 0 && signbit(value) ? "-" : "", (int64_t)value);
     return;
   }
+  if (decimal_format(value, out)) return;
   /* 17 significant digits always suffice for IEEE binary64. */
   do {
     snprintf(printed, sizeof printed, "%.*g", digits, value);
@@ -550,19 +618,6 @@ void json_add_uint(cJSON *object, const char *key, uint64_t value) {
   cJSON_AddRawToObject(object, key, number);
 }
 
-static bool is_refused; /* an allocation of a document */
-
-static void *allocate(size_t bytes) {
-  void *allocated = malloc(bytes);
-  if (allocated == NULL) is_refused = true;
-  return allocated;
-}
-
-/* Before cJSON allocates anything. */
-__attribute__((constructor)) static void watch_allocations(void) {
-  cJSON_InitHooks(&(cJSON_Hooks){.malloc_fn = allocate, .free_fn = free});
-}
-
 /* Copies `value` with each malformed byte replaced by U+FFFD. NULL when out of memory. */
 static char *repaired_utf8(const char *value) {
   static const char replacement[] = "\xef\xbf\xbd";
@@ -580,14 +635,16 @@ static char *repaired_utf8(const char *value) {
   return copy;
 }
 
-void json_add_string(cJSON *object, const char *key, const char *value) {
-  if (value == NULL) {
-    cJSON_AddNullToObject(object, key);
-    return;
-  }
+cJSON *json_new_string(const char *value) {
   char *text = repaired_utf8(value);
-  if (text != NULL) cJSON_AddStringToObject(object, key, text);
+  cJSON *item = text != NULL ? cJSON_CreateString(text) : NULL;
   free(text);
+  return item;
+}
+
+void json_add_string(cJSON *object, const char *key, const char *value) {
+  cJSON *item = value != NULL ? json_new_string(value) : cJSON_CreateNull();
+  if (!cJSON_AddItemToObject(object, key, item)) cJSON_Delete(item);
 }
 
 void json_add_bool(cJSON *object, const char *key, bool value) { cJSON_AddBoolToObject(object, key, value); }
@@ -613,4 +670,58 @@ struct status json_write(cJSON *root, bool is_whole, const char *what, FILE *fil
   fputc('\n', file);
   free(text);
   return status_ok();
+}
+
+/* ---- lists --------------------------------------------------------------------------------------------------- */
+
+/* As it would stand in a list of the root, whose objects are indented by two tabs. */
+static void write_indented(const char *text, FILE *file) {
+  for (const char *end; (end = strchr(text, '\n')) != NULL; text = end + 1) {
+    fwrite(text, 1, (size_t)(end - text) + 1, file);
+    fputs("\t\t", file);
+  }
+  fputs(text, file);
+}
+
+/* Behind the opening of the empty list; NULL: it is not there. No text in the document has a raw line end. */
+static const char *find_list(const char *text, const char *key) {
+  char opening[64];
+  const int length = snprintf(opening, sizeof opening, "\n\t\"%s\":\t[", key);
+  const char *at = strstr(text, opening);
+  return at != NULL ? at + length : NULL;
+}
+
+static void write_all(const char *text, const char *list, char *const *elements, size_t count, FILE *file) {
+  fwrite(text, 1, (size_t)(list - text), file);
+  for (size_t i = 0; i < count; ++i) {
+    if (i > 0) fputs(", ", file);
+    write_indented(elements[i], file);
+  }
+  fputs(list, file);
+  fputc('\n', file);
+}
+
+static char *element_text(const struct json_list *list, size_t index) {
+  cJSON *element = list->element(list->of, index);
+  return json_text(element, element != NULL, true);
+}
+
+/* Nothing is written before all are there. */
+static bool write_around(const char *text, const struct json_list *list, FILE *file) {
+  const char *place = find_list(text, list->key);
+  char **elements = calloc(list->count + 1, sizeof *elements);
+  bool ok = place != NULL && elements != NULL;
+  for (size_t i = 0; i < list->count && ok; ++i) ok = (elements[i] = element_text(list, i)) != NULL;
+  if (ok) write_all(text, place, elements, list->count, file);
+  for (size_t i = 0; i < list->count && elements != NULL; ++i) free(elements[i]);
+  free(elements);
+  return ok;
+}
+
+struct status json_write_list(cJSON *root, bool is_whole, const struct json_list *list, const char *what,
+                              FILE *file) {
+  char *text = json_text(root, is_whole, true);
+  const bool ok = text != NULL && write_around(text, list, file);
+  free(text);
+  return ok ? status_ok() : status_make(STATUS_MEMORY, "no memory for %s", what);
 }

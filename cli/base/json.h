@@ -27,9 +27,10 @@ struct json_doc {
   char path[PATH_MAX];
   char *text; /* NUL-terminated copy */
   size_t length;
-  cJSON *root;
+  const cJSON *root;        /* not to be changed: it lies in the blocks */
   struct json_large *large; /* by item */
   size_t large_count;
+  struct json_block *blocks;
 };
 
 /* Reads a regular file, or with the path "-" stdin, of at most max_bytes whole. *text is malloc'ed, NUL-terminated,
@@ -81,6 +82,7 @@ const char *json_nearest(const char *text, const char *const *names);
 void json_add_number(cJSON *object, const char *key, double value); /* null when not finite */
 void json_add_uint(cJSON *object, const char *key, uint64_t value); /* exact for all 64 bits */
 void json_add_string(cJSON *object, const char *key, const char *value);
+cJSON *json_new_string(const char *value); /* NULL without memory */
 void json_add_bool(cJSON *object, const char *key, bool value);
 /* A new object at the end of the array; NULL when memory is out, also before: an array of NULL. */
 cJSON *json_add_element(cJSON *array);
@@ -92,5 +94,14 @@ char *json_text(cJSON *root, bool is_whole, bool indented);
 /* Writes the document and a newline, and frees it. STATUS_MEMORY, naming `what`, when it is not whole (is_whole
  * false) or does not print; nothing is written then. */
 struct status json_write(cJSON *root, bool is_whole, const char *what, FILE *file);
+/* The same with elements in a list of the root that is empty. They are made one by one and kept as text: a tree of
+ * all of them would take many times the memory. */
+struct json_list {
+  const char *key;
+  size_t count;
+  cJSON *(*element)(const void *of, size_t index); /* the caller's; NULL without memory */
+  const void *of;
+};
+struct status json_write_list(cJSON *root, bool is_whole, const struct json_list *, const char *what, FILE *file);
 
 #endif

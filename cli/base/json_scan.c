@@ -159,7 +159,7 @@ static bool scan_number_grammar(struct json_scan *scan) {
   return skip_digits(scan) > 0 || expected(scan, "expected a digit in the exponent");
 }
 
-/* 2^53 has 16 digits before the decimal point. */
+/* JSON_SCAN_LARGE has 16 digits before the decimal point. */
 static bool is_long_whole(const char *token, size_t bytes) {
   size_t digits = 0;
   while (digits < bytes && token[digits] != '.') ++digits;
@@ -172,7 +172,6 @@ static bool scan_number(struct json_scan *scan) {
   const size_t bytes = scan->at - start;
   const bool has_exponent = memchr(scan->text + start, 'e', bytes) || memchr(scan->text + start, 'E', bytes);
   char token[JSON_SCAN_NUMBER_MAX + 1];
-  scan->has_long_number = scan->has_long_number || has_exponent || is_long_whole(scan->text + start, bytes);
   if (bytes >= sizeof token) {
     scan->at = start;
     return refuse(scan, "a number is longer than 63 characters; shorten it");
@@ -180,7 +179,10 @@ static bool scan_number(struct json_scan *scan) {
   memcpy(token, scan->text + start, bytes);
   token[bytes] = '\0';
   /* Without an exponent 63 characters are no more than 1e63. */
-  if (!has_exponent || isfinite(strtod(token, NULL))) return true;
+  if (!has_exponent && !is_long_whole(token, bytes)) return true;
+  const double value = strtod(token, NULL);
+  scan->has_large_number = scan->has_large_number || value >= JSON_SCAN_LARGE;
+  if (isfinite(value)) return true;
   scan->at = start;
   return refuse(scan, "a number is too large for a double; give a smaller one");
 }

@@ -9,6 +9,8 @@
 #include <stddef.h>
 
 enum { JSON_SCAN_NUMBER_MAX = 63 }; /* bytes of one number; cJSON cuts longer ones */
+/* 2^53: from here on a double no longer holds every whole number. */
+#define JSON_SCAN_LARGE 9007199254740992.0
 
 /* Zeroed but for text and length at the start. After a failure `problem` is a static sentence about the byte at
  * `at`; when `wants` is set it names what was expected there and what was found is worth saying. */
@@ -19,7 +21,7 @@ struct json_scan {
   unsigned depth;
   const char *problem;
   bool wants;
-  bool has_long_number; /* with an exponent, or 16 characters before its point: only then can one reach 2^53 */
+  bool has_large_number; /* JSON_SCAN_LARGE or more */
 };
 
 /* One document with nothing but white space around it. */

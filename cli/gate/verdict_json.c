@@ -135,9 +135,8 @@ static bool add_side(cJSON *row, const char *key, const struct compare_side *sid
          add_medians(object, &side->record->process[mode]);
 }
 
-static bool add_row(cJSON *array, const struct compare *compare, const struct compare_row *row) {
+static bool add_row(cJSON *object, const struct compare *compare, const struct compare_row *row) {
   char command[COMPARE_COMMAND_MAX];
-  cJSON *object = json_add_element(array);
   again_command(compare, row, command, sizeof command);
   if (!fields_write(object, row_fields, row) || !add_side(object, "base", &row->base, row->mode) ||
       !add_side(object, "new", &row->now, row->mode)) {
@@ -147,11 +146,15 @@ static bool add_row(cJSON *array, const struct compare *compare, const struct co
   return cJSON_HasObjectItem(object, "command");
 }
 
-static bool add_rows(cJSON *root, const struct compare *compare) {
-  cJSON *array = cJSON_AddArrayToObject(root, "rows");
-  bool ok = array != NULL;
-  for (size_t i = 0; i < compare->row_count && ok; ++i) ok = add_row(array, compare, &compare->rows[i]);
-  return ok;
+/* Empty: json_write_list has its elements. */
+static bool add_rows(cJSON *root) { return cJSON_AddArrayToObject(root, "rows") != NULL; }
+
+static cJSON *row_at(const void *of, size_t index) {
+  const struct compare *compare = of;
+  cJSON *object = cJSON_CreateObject();
+  if (object != NULL && add_row(object, compare, &compare->rows[index])) return object;
+  cJSON_Delete(object);
+  return NULL;
 }
 
 static const struct field suite_fields[] = {
@@ -191,11 +194,11 @@ static bool add_compare(cJSON *root, const struct compare *compare) {
   json_add_string(root, "schema", COMPARE_SCHEMA);
   return cJSON_HasObjectItem(root, "schema") && add_report(root, "base", compare->base) &&
          add_report(root, "new", compare->now) && add_settings(root, &compare->settings) &&
-         add_identity(root, compare) && add_suite(root, compare) && add_rows(root, compare) &&
-         add_summary(root, compare);
+         add_identity(root, compare) && add_suite(root, compare) && add_rows(root) && add_summary(root, compare);
 }
 
 struct status verdict_json_write(const struct compare *compare, FILE *file) {
+  const struct json_list rows = {.key = "rows", .count = compare->row_count, .element = row_at, .of = compare};
   cJSON *root = cJSON_CreateObject();
-  return json_write(root, root != NULL && add_compare(root, compare), "a comparison", file);
+  return json_write_list(root, root != NULL && add_compare(root, compare), &rows, "a comparison", file);
 }

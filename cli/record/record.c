@@ -168,7 +168,7 @@ struct status record_read(const struct json_doc *doc, const cJSON *object, struc
 }
 
 struct status record_from_line(const char *line, size_t length, struct record *out) {
-  record_start(out);
+  memset(out, 0, sizeof *out); /* fields_from_line makes it unknown */
   const struct status status = fields_from_line("record", line, length, record_fields, out);
   return status_failed(&status) ? status : record_finish(out);
 }

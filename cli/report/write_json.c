@@ -296,7 +296,7 @@ static bool add_sweep(cJSON *root, const struct run_info *run) {
   return fields_write(cJSON_AddObjectToObject(root, "sweep"), record_sweep_fields, run);
 }
 
-/* Empty: its elements are written one by one. */
+/* Empty: json_write_list has its elements. */
 static bool add_results(cJSON *root) { return cJSON_AddArrayToObject(root, "results") != NULL; }
 
 static bool add_summary(cJSON *root, const struct report *report) {
@@ -317,54 +317,16 @@ static bool add_report(cJSON *root, const struct report *report) {
 
 /* ---- writing ------------------------------------------------------------------------------------------------- */
 
-/* As it would stand in the list of results, whose objects are indented by two tabs. */
-static void write_indented(const char *text, FILE *file) {
-  for (const char *end; (end = strchr(text, '\n')) != NULL; text = end + 1) {
-    fwrite(text, 1, (size_t)(end - text) + 1, file);
-    fputs("\t\t", file);
-  }
-  fputs(text, file);
-}
-
-static char *result_text(const struct report_row *row) {
+static cJSON *result_at(const void *report, size_t index) {
+  const struct report_row *row = &((const struct report *)report)->rows[index];
   cJSON *result = cJSON_CreateObject();
-  return json_text(result, result != NULL && add_result(result, row), true);
-}
-
-/* Behind the opening of the empty list of results; NULL: it is not there. No text in the file has a raw line end. */
-static const char *find_list(const char *text) {
-  static const char list[] = "\n\t\"results\":\t[";
-  const char *at = strstr(text, list);
-  return at != NULL ? at + sizeof list - 1 : NULL;
-}
-
-static void write_all(const char *text, const char *list, char *const *results, size_t count, FILE *file) {
-  fwrite(text, 1, (size_t)(list - text), file);
-  for (size_t i = 0; i < count; ++i) {
-    if (i > 0) fputs(", ", file);
-    write_indented(results[i], file);
-  }
-  fputs(list, file);
-  fputc('\n', file);
-}
-
-/* The results as texts: a tree of all of them would take many times the memory. Nothing is written before all are
- * there. */
-static bool write_around(const char *text, const struct report *report, FILE *file) {
-  const char *list = find_list(text);
-  char **results = calloc(report->row_count + 1, sizeof *results);
-  bool ok = list != NULL && results != NULL;
-  for (size_t i = 0; i < report->row_count && ok; ++i) ok = (results[i] = result_text(&report->rows[i])) != NULL;
-  if (ok) write_all(text, list, results, report->row_count, file);
-  for (size_t i = 0; i < report->row_count && results != NULL; ++i) free(results[i]);
-  free(results);
-  return ok;
+  if (result != NULL && add_result(result, row)) return result;
+  cJSON_Delete(result);
+  return NULL;
 }
 
 struct status report_write_json(const struct report *report, FILE *file) {
+  const struct json_list results = {.key = "results", .count = report->row_count, .element = result_at, .of = report};
   cJSON *root = cJSON_CreateObject();
-  char *text = json_text(root, root != NULL && add_report(root, report), true);
-  const bool ok = text != NULL && write_around(text, report, file);
-  free(text);
-  return ok ? status_ok() : status_make(STATUS_MEMORY, "no memory for a report");
+  return json_write_list(root, root != NULL && add_report(root, report), &results, "a report", file);
 }
