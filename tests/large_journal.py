@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
-"""Writes a journal of many cells, made from the first timed cell of a small one: tests/large_journal.py SMALL ROWS OUT.
+"""Writes a journal of many cells, made from the first timed cell of a small one: tests/large_journal.py SMALL ROWS OUT
+[PROCESSES], where each of as many processes measured every cell.
 With --run it then runs a command and prints its processor seconds and its largest memory in MB:
 tests/large_journal.py --run PROGRAM ARGUMENTS..."""
 import copy
@@ -11,11 +12,19 @@ import sys
 VARIANTS = ["cpu_ref", "cpu_flash", "serial", "scalar"]
 
 
-def lines_of(small, rows):
+def processes_of(time, count):
+    """Times that differ by up to 1 %."""
+    return {"count": count, "median_us": [time["median_us"] * (1 + i % 5 / 400) for i in range(count)],
+            "sm_clock_mhz": [None] * count, "throttle_reasons": [[]] * count}
+
+
+def lines_of(small, rows, processes):
     with open(small, encoding="utf-8") as file:
         entries = [json.loads(line) for line in file]
     first = next(e["cell"] for e in entries if "cell" in e and e["cell"]["status"] == "ok")
     entries[0]["run"]["cells"] = rows
+    if processes > 1:
+        first["processes"] = {mode: processes_of(time, processes) for mode, time in first["time"].items()}
     yield from (e for e in entries if not {"cell", "again", "end"} & e.keys())
     for i in range(rows):
         cell = copy.deepcopy(first)
@@ -36,9 +45,10 @@ def main():
         used = resource.getrusage(resource.RUSAGE_CHILDREN)
         print(f"{used.ru_utime + used.ru_stime:.2f} {used.ru_maxrss / 1000:.0f}")
         sys.exit(code)
-    small, rows, out = sys.argv[1:]
+    small, rows, out = sys.argv[1:4]
+    processes = int(sys.argv[4]) if len(sys.argv) > 4 else 1
     with open(out, "w", encoding="utf-8") as file:
-        file.writelines(json.dumps(line, separators=(",", ":")) + "\n" for line in lines_of(small, int(rows)))
+        file.writelines(json.dumps(line, separators=(",", ":")) + "\n" for line in lines_of(small, int(rows), processes))
 
 
 if __name__ == "__main__":

@@ -140,13 +140,13 @@ static void put_headings(const struct page *page, FILE *file) {
 
 /* The worst one with a link to where it is told, as the others are. */
 static void put_findings(FILE *file, const struct page_row *row) {
-  const struct findings *findings = &row->row->findings;
-  fprintf(file, "<td data-value=\"%zu\">", findings->count);
-  if (findings->count > 0) {
-    const char *name = finding_name(findings->item[0].id);
+  const size_t count = row->row->findings.count;
+  fprintf(file, "<td data-value=\"%zu\">", count);
+  if (count > 0) {
+    const char *name = finding_name(row->row->findings.item[0].id);
     fprintf(file, "<a href=\"#finding-%s-%zu\">%s</a>", name, row->series, name);
   }
-  if (findings->count > 1) fprintf(file, " <small>+%zu</small>", findings->count - 1);
+  if (count > 1) fprintf(file, " <small>+%zu</small>", count - 1);
   fputs("</td>", file);
 }
 

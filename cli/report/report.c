@@ -52,26 +52,61 @@ static double kernel_ratio(const struct report *report, const struct report_row 
   return NAN;
 }
 
+static bool has_times(const struct record *record) {
+  const struct speedup_record *speedup = &record->speedup;
+  bool has = report_has_speedup(speedup) || speedup->reference[0] != '\0' || speedup->reason[0] != '\0';
+  for (size_t mode = 0; mode < TIME_MODE_COUNT; ++mode)
+    has = has || record->time[mode].done || record->process[mode].count > 0;
+  for (size_t i = 0; i < ATTN_PASSES_MAX; ++i) has = has || !isnan(record->pass[i].cold_us);
+  return has;
+}
+
+/* The journal's records where no row has times that it must not have. */
+static struct status take_records(const struct journal_data *journal, struct report *report) {
+  bool are_shared = true;
+  report->records = journal->records;
+  for (size_t i = 0; i < journal->record_count && are_shared; ++i)
+    are_shared = journal->records[i].status == CELL_ok || !has_times(&journal->records[i]);
+  if (are_shared) return status_ok();
+  report->copies = calloc(journal->record_count, sizeof *report->copies);
+  if (report->copies == NULL) return status_make(STATUS_MEMORY, "no memory for %zu rows", journal->record_count);
+  for (size_t i = 0; i < journal->record_count; ++i) {
+    report->copies[i] = journal->records[i];
+    if (report->copies[i].status != CELL_ok) clear_times(&report->copies[i]);
+  }
+  report->records = report->copies;
+  return status_ok();
+}
+
+static struct status keep_findings(const struct findings *findings, struct report_row *row) {
+  if (findings->count == 0) return status_ok();
+  row->findings.item = malloc(findings->count * sizeof *findings->item);
+  if (row->findings.item == NULL) return status_make(STATUS_MEMORY, "no memory for %zu findings", findings->count);
+  memcpy(row->findings.item, findings->item, findings->count * sizeof *findings->item);
+  row->findings.count = findings->count;
+  return status_ok();
+}
+
 /* Derives the rows. metrics and scaling are scratch of row_count entries each. */
 static struct status derive_rows(struct report *report, const struct diagnose_evidence *evidence,
                                  struct metrics *metrics, struct scaling *scaling) {
   const struct run_info *run = &report->journal->run;
   for (size_t i = 0; i < report->row_count; ++i) {
-    report->records[i] = report->journal->records[i];
-    if (report->records[i].status != CELL_ok) clear_times(&report->records[i]);
     report->rows[i].record = &report->records[i];
     report->rows[i].device = device_of(report->journal, &report->records[i]);
     report->rows[i].cold_net_us = cold_net_us(report->journal, &report->rows[i]);
     metrics_of(&report->records[i], report->rows[i].device, &metrics[i]);
   }
-  const struct status status =
+  struct findings findings;
+  struct status status =
       scaling_of(report->records, metrics, report->row_count, run->has_baseline ? &run->baseline : NULL, scaling);
   for (size_t i = 0; i < report->row_count && !status_failed(&status); ++i) {
     struct report_row *row = &report->rows[i];
     row->metrics = metrics[i];
     row->scaling = scaling[i];
     row->kernel_ratio = NAN;
-    diagnose(report->records, metrics, scaling, report->row_count, i, row->device, evidence, &row->findings);
+    diagnose(report->records, metrics, scaling, report->row_count, i, row->device, evidence, &findings);
+    status = keep_findings(&findings, row);
   }
   for (size_t i = 0; i < report->row_count && !status_failed(&status); ++i)
     report->rows[i].kernel_ratio = kernel_ratio(report, &report->rows[i]);
@@ -96,11 +131,11 @@ static struct status build(const struct journal_data *journal, const struct diag
   *out = (struct report){.journal = journal, .row_count = count};
   struct metrics *metrics = calloc(room, sizeof *metrics);
   struct scaling *scaling = calloc(room, sizeof *scaling);
-  out->records = calloc(room, sizeof *out->records);
   out->rows = calloc(room, sizeof *out->rows);
-  const bool have_memory = metrics != NULL && scaling != NULL && out->records != NULL && out->rows != NULL;
-  const struct status status = have_memory ? derive_rows(out, evidence, metrics, scaling)
-                                           : status_make(STATUS_MEMORY, "no memory for a report of %zu rows", count);
+  const bool have_memory = metrics != NULL && scaling != NULL && out->rows != NULL;
+  struct status status = have_memory ? take_records(journal, out)
+                                     : status_make(STATUS_MEMORY, "no memory for a report of %zu rows", count);
+  if (!status_failed(&status)) status = derive_rows(out, evidence, metrics, scaling);
   free(metrics);
   free(scaling);
   if (status_failed(&status)) {
@@ -148,8 +183,10 @@ struct status report_build_with(const struct journal_data *journal, const struct
 }
 
 void report_free(struct report *report) {
-  free(report->records);
+  for (size_t i = 0; i < report->row_count && report->rows != NULL; ++i) free(report->rows[i].findings.item);
+  free(report->copies);
   free(report->rows);
+  report->copies = NULL;
   report->records = NULL;
   report->rows = NULL;
   report->row_count = 0;

@@ -17,7 +17,10 @@ struct report_row {
   double cold_net_us;  /* cold median less what the events around a launch take; NAN when that is not known */
   struct metrics metrics;
   struct scaling scaling;
-  struct findings findings;
+  struct {
+    size_t count;
+    struct finding *item; /* the row's own */
+  } findings;
   bool is_fastest; /* of its case */
 };
 
@@ -28,8 +31,10 @@ static inline bool report_has_speedup(const struct speedup_record *speedup) {
 
 struct report {
   const struct journal_data *journal;
-  struct record *records;  /* copies without the times of rows that are not ok: those have no speed anywhere */
-  struct report_row *rows; /* one per record, pointing into records */
+  const struct record *records; /* the journal's; or copies without the times of rows that are not ok, which have no
+                                   speed anywhere */
+  struct record *copies;        /* NULL: there are none */
+  struct report_row *rows;      /* one per record, pointing into records */
   size_t row_count;
   uint64_t status_count[CELL_STATUS_COUNT];
   bool all_findings;        /* the text shows all, not the first of each row */

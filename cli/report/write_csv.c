@@ -249,11 +249,11 @@ static void put_row(FILE *file, const struct csv_row *row) {
   fputs("\r\n", file);
 }
 
-static void join_findings(const struct findings *findings, char out[CSV_TEXT_MAX]) {
+static void join_findings(const struct report_row *row, char out[CSV_TEXT_MAX]) {
   size_t used = 0;
   out[0] = '\0';
-  for (size_t i = 0; i < findings->count && used < CSV_TEXT_MAX; ++i) {
-    const char *name = finding_name(findings->item[i].id);
+  for (size_t i = 0; i < row->findings.count && used < CSV_TEXT_MAX; ++i) {
+    const char *name = finding_name(row->findings.item[i].id);
     used += (size_t)snprintf(out + used, CSV_TEXT_MAX - used, "%s%s", i > 0 ? ";" : "", name);
   }
 }
@@ -270,7 +270,7 @@ static void fill_view(const struct report *report, const struct report_row *row,
                             .time_ratio = row->scaling.time_ratio[mode],
                             .residual = row->scaling.residual[mode],
                             .us_per_bh = row->scaling.us_per_bh[mode]};
-  join_findings(&row->findings, view->findings);
+  join_findings(row, view->findings);
 }
 
 static void put_mode(FILE *file, const struct report *report, const struct report_row *row, enum time_mode mode) {
