@@ -11,11 +11,11 @@ that the script is run in first. The function is warmed up before it is timed (a
 wait for the GPU, and says that it does not take a shape by raising NotImplementedError.
 
 What is the same as in attnbench: the cases, FLOPs and bytes (attnbench plans the sweep); the inputs, random and hard ones
-(`attnbench inputs` writes them); cold (one call after an L2 flush, host time hidden behind a sleeping kernel) and hot (a
-CUDA graph of back-to-back calls on the same buffers, per call); how long a hot sample and the warm-up last and when to stop
-sampling, and the bounds of the check (both from `attnbench list --json`). What is not: the reference is this script's own
-fp64 result; outputs are checked before and after timing, not those of timed launches; no redzones; SM clock and power are
-not read.
+(`attnbench inputs` writes them; cases of more than 2^28 elements have random ones alone); cold (one call after an L2 flush,
+host time hidden behind a sleeping kernel) and hot (a CUDA graph of back-to-back calls on the same buffers, per call); how
+long a hot sample and the warm-up last and when to stop sampling, and the bounds of the check (both from `attnbench list
+--json`). What is not: the reference is this script's own fp64 result; outputs are checked before and after timing, not
+those of timed launches; no redzones; SM clock and power are not read.
 
 Hard inputs have NaN in keys that a causal mask hides: a function must leave such scores out (torch.where, masked_fill), as
 a mask that is added to them lets NaN through. Two of PyTorch's backends add it, math and, where Sq and Skv differ, efficient;
@@ -47,6 +47,7 @@ from lib.program import Failure
 BACKENDS = {"flash": "FLASH_ATTENTION", "cudnn": "CUDNN_ATTENTION", "efficient": "EFFICIENT_ATTENTION", "math": "MATH"}
 STATUSES = ["ok", "wrong", "skipped", "planned", "oom_predicted", "error", "crashed", "timeout", "implausible", "left_out"]
 SLEEP_CYCLES = 1_000_000  # about half a millisecond: longer than the host needs to queue what follows
+HARD_ELEMENTS_MAX = 1 << 28  # of Q, K and V: hard inputs of larger cases would take longer than all else
 NOT_READ = "this script does not read it"
 # The pipe of the products, TF32 being off.
 MATH = {"cuda": {"f16": "tensor", "bf16": "tensor", "f32": "fp32"}, "cpu": dict.fromkeys(("f16", "bf16", "f32"), "fp32_host")}
@@ -59,23 +60,29 @@ def dtype_of(torch, shape):
     return {"f16": torch.float16, "bf16": torch.bfloat16, "f32": torch.float32}[shape["dtype"]]
 
 
+def tensor_from(torch, stream, shape, dtype, device):
+    """The next numbers of a stream; None at its end."""
+    data = bytearray(math.prod(shape) * torch.finfo(dtype).bits // 8)
+    if stream.readinto(data) < len(data):
+        return None
+    return torch.frombuffer(data, dtype=dtype).reshape(shape).to(device)
+
+
 def launches_of(torch, attnbench, case, seed, device):
     """[(Q, K, V)] of each launch of the case's check, the random one first."""
     s = case["shape"]
-    command = [attnbench, "inputs", "--shape", case["key"], "--seed", str(seed)]
-    done = program.execute(command, binary=True)
-    if done.returncode != 0:
-        raise Failure(program.code_of(done.returncode), f"{shlex.join(command)} ended with {done.returncode}: {done.stderr.strip()}")
-    numbers = torch.frombuffer(bytearray(done.stdout), dtype=dtype_of(torch, s)).to(device)
-    keys, at, launches = (s["B"], s["Hkv"], s["Skv"], s["D"]), 0, []
-    while at < len(numbers):
-        tensors = []
-        for shape in ((s["B"], s["Hq"], s["Sq"], s["D"]), keys, keys):
-            count = math.prod(shape)
-            # A copy, since kernels want addresses that a part of the whole need not have.
-            tensors.append(numbers[at:at + count].reshape(shape).clone())
-            at += count
-        launches.append(tensors)
+    queries, keys = (s["B"], s["Hq"], s["Sq"], s["D"]), (s["B"], s["Hkv"], s["Skv"], s["D"])
+    is_large = math.prod(queries) + 2 * math.prod(keys) > HARD_ELEMENTS_MAX
+    command, launches = [attnbench, "inputs", "--shape", case["key"], "--seed", str(seed)], []
+    with program.started(command) as process:
+        while not (is_large and launches):
+            tensors = [tensor_from(torch, process.stdout, shape, dtype_of(torch, s), device) for shape in (queries, keys, keys)]
+            if tensors[0] is None:
+                break
+            launches.append(tensors)
+        why = process.stderr.read().decode(errors="replace").strip() if not launches else ""
+    if not launches:
+        raise Failure(program.code_of(process.returncode), f"{shlex.join(command)} ended with {process.returncode}: {why}")
     return launches
 
 

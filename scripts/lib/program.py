@@ -53,29 +53,33 @@ def end_running():
         end(process)
 
 
-def execute(command, given=None, binary=False, **environment):
-    """Runs a program to its end and returns what it wrote: text, or stdout as bytes; `given` is its stdin. The program does
-    not outlive an interrupted script."""
+@contextlib.contextmanager
+def started(command, stdin=subprocess.DEVNULL, **environment):
+    """A program that runs during the block, its outputs as binary pipes. It does not outlive the block, nor an interrupted
+    script."""
     words = [str(word) for word in command]
     try:
-        process = subprocess.Popen(words, stdin=subprocess.DEVNULL if given is None else subprocess.PIPE, stdout=subprocess.PIPE,
-                                   stderr=subprocess.PIPE, env={**os.environ, "LC_ALL": "C", **environment},
-                                   start_new_session=True)
+        process = subprocess.Popen(words, stdin=stdin, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+                                   env={**os.environ, "LC_ALL": "C", **environment}, start_new_session=True)
     except OSError as error:
         raise Failure(INTERNAL, f"{words[0]}: cannot be run: {error.strerror}") from error
     with process:
         with running_lock:
             running.add(process)
         try:
-            out, err = process.communicate(None if given is None else given.encode())
-        except BaseException:
-            end(process)
-            raise
+            yield process
         finally:
+            if process.poll() is None:
+                end(process)
             with running_lock:
                 running.discard(process)
-    out = out if binary else out.decode(errors="replace")
-    return subprocess.CompletedProcess(words, process.returncode, out, err.decode(errors="replace"))
+
+
+def execute(command, given=None, **environment):
+    """Runs a program to its end and returns what it wrote; `given` is its stdin."""
+    with started(command, subprocess.DEVNULL if given is None else subprocess.PIPE, **environment) as process:
+        out, err = process.communicate(None if given is None else given.encode())
+    return subprocess.CompletedProcess(process.args, process.returncode, out.decode(errors="replace"), err.decode(errors="replace"))
 
 
 def last_lines(done, count=12):

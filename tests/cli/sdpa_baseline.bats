@@ -222,7 +222,6 @@ class Tensor(numpy.ndarray):
     device = "cpu"
     double = lambda self: self.astype(float)
     to = lambda self, where: self
-    clone = lambda self: self.copy()
     int = lambda self: self.astype("int64")
     tril = lambda self, k=0: numpy.tril(self, k)
     numel = lambda self: self.size
@@ -241,7 +240,7 @@ torch = types.SimpleNamespace(
     bool=bool, softmax=softmax, sqrt=numpy.sqrt, where=lambda *a: numpy.where(*a).view(Tensor),
     zeros_like=numpy.zeros_like, isnan=numpy.isnan, isinf=numpy.isinf, isfinite=numpy.isfinite,
     float16=numpy.float16, bfloat16=None, float32=numpy.float32, frombuffer=lambda data, dtype: numpy.frombuffer(data, dtype).view(Tensor),
-    nan_to_num=numpy.nan_to_num, ones=lambda *shape, dtype, device: numpy.ones(shape, dtype).view(Tensor),
+    finfo=numpy.finfo, nan_to_num=numpy.nan_to_num, ones=lambda *shape, dtype, device: numpy.ones(shape, dtype).view(Tensor),
     arange=lambda n, device=None: numpy.arange(n).view(Tensor))
 PY
 }
@@ -346,9 +345,18 @@ with numpy.errstate(all="ignore"):
         assert numpy.isnan(launches[1][1]).any() == shape["causal"] == numpy.isnan(right.seen[1]).any()
         hidden = s.compare(torch, bounds, shape, launches[1], launches[1][0])["rows"]
         assert (hidden < 84) == shape["causal"] and hidden > 40, hidden
+        s.HARD_ELEMENTS_MAX = 100
+        alone = s.launches_of(torch, attnbench, row, 7, "cpu")
+        assert len(alone) == 1 and all((a == b).all() for a, b in zip(alone[0], launches[0]))
+        s.HARD_ELEMENTS_MAX = 1 << 28
         right.adds_mask = lambda shape: True
         s.check_launches(torch, right, shape, launches, bounds, s.Check())
         assert not numpy.isnan(right.seen[-1]).any()
+try:
+    s.launches_of(torch, attnbench, {**row, "key": "B0"}, 7, "cpu")
+    raise AssertionError("inputs of no case")
+except s.Failure as failure:
+    assert failure.code == 2 and "ended with 2: attnbench: " in str(failure), failure
 PY
   PYTHONDONTWRITEBYTECODE=1 python3 "$TMP/check.py" "$ATTNBENCH" "$TMP/list.json" "$TMP/r.json"
 }
