@@ -460,9 +460,9 @@ __global__ void __launch_bounds__(kWarp *(ring_tile::warps_of(D) + 1), 1)
       ring.wait();
       worker.multiply_qk(ring.address(), tile * Worker::kKeys);
       ring.leave();
-      ring.has_read(count++);
       worker.put_maxima();
       ring.sync_maxima(); /* orders the maxima before the reads, and the last reads of weights before the stores */
+      ring.has_read(count++);
       worker.put_weights(p.scale_log2);
       ring.sync_weights(); /* orders the weights before the reads */
       ring.wait();
