@@ -36,25 +36,42 @@ static const struct pick_rule rules[] = {
     {"decode", .when = {IS(D, 128), AT_LEAST(SKV, 1024)},
      .why = "D of 128, at most 16 queries against 1024 keys or more"},
     {"decode", .when = {AT_LEAST(SKV, 4096)}, .why = "at most 16 queries against 4096 keys or more"},
-    /* Of wgmma's time: 0.50 to 0.95 up to 73 % of the SMs at D = 64 (1.03 at 97 %), under a causal mask 0.94 and 0.97
-     * at 158 and 194 % (1.14 at 291 %), and 0.83 to 0.91 at 100 keys whatever the grid. At D = 128 0.67 to 0.83 up to
-     * 25 %, 0.95 causal and 1.08 full at 49 % and 128 keys. */
-    {"cluster_split", .when = {IS(CC, 90), IS(D, 64), AT_MOST(TILES_PERCENT, 85)},
-     .why = "compute capability 9.0, q tiles for less than the SMs: clusters of blocks share the keys of a tile"},
-    {"cluster_split", .when = {IS(CC, 90), IS(D, 64), AT_MOST(TILES_PERCENT, 200), IS(CAUSAL, 1)},
-     .why = "compute capability 9.0, causal, two q tiles for an SM or fewer: tiles of 64 rows mask little"},
-    {"cluster_split", .when = {IS(CC, 90), IS(D, 64), AT_MOST(TILES_PERCENT, 400), AT_MOST(SKV, 104)},
-     .why = "compute capability 9.0, about 100 keys: tiles of 64 rows and keys waste little"},
-    {"cluster_split", .when = {IS(CC, 90), IS(D, 128), AT_MOST(TILES_PERCENT, 30)},
-     .why = "compute capability 9.0, q tiles for a quarter of the SMs: clusters of blocks share the keys of a tile"},
+    /* Of wgmma's time, 432 shapes with S = 64 to 1024: at D = 64 0.51 to 0.97 up to half of the SMs, under a causal
+     * mask to 85 %, then 0.82 to 0.96 up to 104 keys and 1.0 to 1.4 for more, but for causal ones that fill one wave
+     * or two; at D = 128 0.55 to 0.99 up to half of the SMs, but 1.04 and 1.12 at 128 keys, and 1.0 to 1.7 beyond. */
+    {"cluster_split", .when = {IS(CC, 90), IS(D, 64), AT_MOST(TILES_PERCENT, 55)},
+     .why = "compute capability 9.0, q tiles for half of the SMs: clusters of blocks share the keys of a tile"},
+    {"cluster_split", .when = {IS(CC, 90), IS(D, 64), AT_MOST(TILES_PERCENT, 100), AT_LEAST(SKV, 700)},
+     .why =
+         "compute capability 9.0, 700 keys or more, q tiles for less than the SMs: blocks share the keys of a tile"},
+    {"cluster_split", .when = {IS(CC, 90), IS(D, 64), AT_MOST(TILES_PERCENT, 85), IS(CAUSAL, 1)},
+     .why = "compute capability 9.0, causal, q tiles for less than the SMs: tiles of 64 rows mask little"},
+    {"cluster_split", .when = {IS(CC, 90), IS(D, 64), AT_MOST(TILES_PERCENT, 400), AT_MOST(SKV, 64)},
+     .why = "compute capability 9.0, at most 64 keys: tiles of 64 rows and keys waste little"},
+    {"cluster_split", .when = {IS(CC, 90), IS(D, 64), BETWEEN(TILES_PERCENT, 113, 400), AT_MOST(SKV, 104)},
+     .why = "compute capability 9.0, about 100 keys, q tiles for all SMs: tiles of 64 rows and keys waste little"},
+    {"cluster_split", .when = {IS(CC, 90), IS(D, 64), AT_MOST(TILES_PERCENT, 400), IS(CAUSAL, 1), AT_MOST(SKV, 128)},
+     .why = "compute capability 9.0, causal, at most 128 keys: tiles of 64 rows mask little"},
+    {"cluster_split", .when = {IS(CC, 90), IS(D, 64), AT_MOST(TILES_PERCENT, 112), IS(CAUSAL, 1), AT_LEAST(SKV, 300)},
+     .why = "compute capability 9.0, causal, 300 keys or more, one q tile for an SM: tiles of 64 rows mask little"},
+    {"cluster_split",
+     .when = {IS(CC, 90), IS(D, 64), BETWEEN(TILES_PERCENT, 113, 170), IS(CAUSAL, 1), AT_MOST(SKV, 800)},
+     .why =
+         "compute capability 9.0, causal, at most 800 keys, less than two q tiles for an SM: tiles of 64 rows mask "
+         "little"},
+    {"cluster_split",
+     .when = {IS(CC, 90), IS(D, 64), BETWEEN(TILES_PERCENT, 250, 300), IS(CAUSAL, 1), AT_MOST(SKV, 260)},
+     .why =
+         "compute capability 9.0, causal, at most 256 keys, three q tiles for an SM: tiles of 64 rows mask little"},
     {"cluster_split", .when = {IS(CC, 90), IS(D, 128), AT_MOST(TILES_PERCENT, 50), IS(CAUSAL, 1)},
      .why =
          "compute capability 9.0, causal, q tiles for half of the SMs: clusters of blocks share the keys of a tile"},
-    /* 17.0 us against 17.5 at 388 %. */
-    {"cluster_split",
-     .when = {IS(CC, 90), IS(D, 64), BETWEEN(TILES_PERCENT, 350, 400), IS(CAUSAL, 1), AT_LEAST(SKV, 1000)},
-     .why =
-         "compute capability 9.0, causal, 1000 keys or more, four q tiles for an SM or fewer: all of them at once"},
+    {"cluster_split", .when = {IS(CC, 90), IS(D, 128), AT_MOST(TILES_PERCENT, 50), AT_LEAST(SKV, 129)},
+     .why = "compute capability 9.0, q tiles for half of the SMs: clusters of blocks share the keys of a tile"},
+    {"cluster_split", .when = {IS(CC, 90), IS(D, 128), AT_MOST(TILES_PERCENT, 50), AT_MOST(SKV, 100)},
+     .why = "compute capability 9.0, q tiles for half of the SMs, at most 100 keys: tiles of 64 rows waste little"},
+    {"cluster_split", .when = {IS(CC, 90), IS(D, 128), AT_MOST(TILES_PERCENT, 13)},
+     .why = "compute capability 9.0, q tiles for an eighth of the SMs: clusters of blocks share the keys of a tile"},
     {"wgmma", .why = "compute capability 9.0, 16-bit types, D up to 256: twice the rate of mma.sync"},
     /* 27 us against 32 at 32 tiles of 512 keys, 10.3 against 14.5 at 128 tiles of 128; but 26 against 16 at 8 tiles.
      */
@@ -77,7 +94,7 @@ static const struct pick_rule rules[] = {
 };
 
 static const struct pick_table table = {
-    .version = "table 5, measured on an H200 (results/h200)",
+    .version = "table 6, measured on an H200 (results/h200)",
     .rules = rules,
     .count = sizeof rules / sizeof *rules,
 };
