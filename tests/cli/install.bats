@@ -28,7 +28,10 @@ load helper
   capture "$at/bin/attnbench" plan --shape B=1,H=8,S=512,D=64 --gpu h200 --load ./host_launched.so --load ./tma_wgmma.so --json -
   expect_status 0
   expect_json "$OUT" '[(r["status"], len(r["launches"])) for r in d["results"]][:2] == [("planned", 0), ("planned", 1)]'
-  [ -s "$at/share/attnbench/shapes/v3.json" ] && [ -s "$at/share/attnbench/schema/report.schema.json" ] || fail "sweeps or schemas"
+  for file in attnbench/{shapes/v3,schema/{report,sweep,kernel}.schema}.json man/man1/attnbench.1 bash-completion/completions/attnbench \
+    zsh/site-functions/_attnbench fish/vendor_completions.d/attnbench.fish; do
+    [ -s "$at/share/$file" ] || fail "share/$file is not installed"
+  done
   for script in "$at"/share/attnbench/scripts/*.py; do
     capture env -u ATTNBENCH PATH="$at/bin:$PATH" "$ATTN_PYTHON" "$script" --help
     expect_status 0
