@@ -16,6 +16,21 @@ static void put_fact(FILE *file, const char *name, const char *text) {
   fputs("</dd></div>", file);
 }
 
+/* A command is broken between its words alone. */
+static void put_command(FILE *file, const char *command) {
+  char word[RUN_TEXT_MAX];
+  if (command[0] == '\0') return;
+  fputs("<div><dt>Command</dt><dd>", file);
+  for (const char *at = command; *at != '\0';) {
+    const size_t length = strcspn(at, " ") + strspn(at + strcspn(at, " "), " ");
+    snprintf(word, sizeof word, "%.*s", (int)strcspn(at, " "), at);
+    html_element(file, "span class=\"word\"", word);
+    fputc(' ', file);
+    at += length;
+  }
+  fputs("</dd></div>", file);
+}
+
 static void put_device(FILE *file, const struct device_info *device) {
   char text[LINE_MAX_BYTES], clock[UNITS_TEXT_MAX], dram[UNITS_TEXT_MAX], l2[UNITS_TEXT_MAX];
   units_format(device->sm_clock_max_mhz, clock);
@@ -156,7 +171,7 @@ static void put_facts(const struct page *page, FILE *file, size_t index) {
   put_policy(file, &journal->policy);
   put_fact(file, "Profiled", journal->run.profiled);
   put_fact(file, "Planned for", journal->has_planned_device ? journal->planned_device.name : "");
-  put_fact(file, "Command", journal->run.command);
+  put_command(file, journal->run.command);
   fputs("</dl>\n", file);
 }
 

@@ -41,11 +41,12 @@ static void set_time(struct cell *out, const struct time_record *time) {
 
 static void cell_source(const struct page_row *row, struct cell *out) { set_number(out, (double)row->source + 1, 0); }
 
-/* What has no time says why in one word. */
+/* What has no time at all says so in one word. */
 static void cell_hot(const struct page_row *row, struct cell *out) {
   const enum cell_status status = row->row->record->status;
+  const bool is_timed = rows_time(row, TIME_HOT) != NULL || rows_time(row, TIME_COLD) != NULL;
   set_time(out, rows_time(row, TIME_HOT));
-  if (status != CELL_ok) snprintf(out->text, sizeof out->text, "%s", cell_status_name(status));
+  if (status != CELL_ok || !is_timed) snprintf(out->text, sizeof out->text, "%s", cell_status_name(status));
 }
 
 static void cell_width(const struct page_row *row, struct cell *out) {
@@ -121,16 +122,34 @@ static const struct column {
 };
 enum { COLUMN_COUNT = sizeof columns / sizeof *columns };
 
-static size_t first_column(const struct page *page) { return page->source_count > 1 ? 0 : 1; }
+/* Which columns have something to show: the first where there are several sources, the others where any row fills
+ * them.
+ */
+struct shown {
+  bool column[COLUMN_COUNT];
+};
+
+static struct shown columns_shown(const struct page *page) {
+  struct shown shown = {{page->source_count > 1}};
+  for (size_t c = 1; c < COLUMN_COUNT; ++c) {
+    for (size_t i = 0; i < page->row_count && !shown.column[c]; ++i) {
+      struct cell cell = {.number = NAN};
+      columns[c].cell(&page->rows[i], &cell);
+      shown.column[c] = isfinite(cell.number) || columns[c].cell == cell_hot;
+    }
+  }
+  return shown;
+}
 
 /* ---- rows ------------------------------------------------------------------------------------------------------ */
 
-static void put_headings(const struct page *page, FILE *file) {
+static void put_headings(FILE *file, const struct shown *shown) {
   fputs(
       "<thead><tr><th scope=\"col\" data-sort=\"number\">case</th>"
       "<th scope=\"col\" data-sort=\"text\">variant</th>",
       file);
-  for (size_t i = first_column(page); i < COLUMN_COUNT; ++i) {
+  for (size_t i = 0; i < COLUMN_COUNT; ++i) {
+    if (!shown->column[i]) continue;
     fprintf(file, "<th scope=\"col\" data-sort=\"number\" class=\"n\">%s", columns[i].heading);
     if (columns[i].unit[0] != '\0') fprintf(file, " <small>%s</small>", columns[i].unit);
     fputs("</th>", file);
@@ -170,20 +189,28 @@ static void put_variant(FILE *file, const struct record *record) {
   fputs("</small>", file);
 }
 
-static void put_row(const struct page *page, FILE *file, const struct page_row *row) {
+static bool row_failed(const struct record *record) {
+  return record->status != CELL_ok && record->status != CELL_planned && record->status != CELL_skipped;
+}
+
+static void put_row(const struct page *page, FILE *file, const struct page_row *row, const struct shown *shown) {
   const struct record *record = row->row->record;
   fprintf(file, "<tr id=\"row-%zu\" data-series=\"%zu\" data-status=\"%s\"%s data-key=\"", row->number, row->series,
-          cell_status_name(record->status), row->is_fastest ? " class=\"fastest\"" : "");
+          cell_status_name(record->status),
+          row->is_fastest      ? " class=\"fastest\""
+          : row_failed(record) ? " class=\"failed\""
+                               : "");
   html_text(file, record->attn_case.key);
   fprintf(file, "\"><th scope=\"row\" data-value=\"%zu\">", row->case_number);
   html_breakable(file, record->attn_case.key);
   fprintf(file, "</th><td class=\"c%zu\"><i class=\"chip\"></i>", page->series[row->series].number % PAGE_COLOURS);
   put_variant(file, record);
   fputs(row->is_fastest ? " <small class=\"mark-fastest\">fastest</small></td>" : "</td>", file);
-  for (size_t i = first_column(page); i < COLUMN_COUNT; ++i) {
+  for (size_t i = 0; i < COLUMN_COUNT; ++i) {
+    if (!shown->column[i]) continue;
     struct cell cell = {.number = NAN};
     columns[i].cell(row, &cell);
-    put_cell(file, &cell, row->is_fastest && columns[i].cell == cell_hot);
+    put_cell(file, &cell, columns[i].cell == cell_hot && (row->is_fastest || row_failed(record)));
   }
   put_findings(file, row);
   fputs("</tr>\n", file);
@@ -244,11 +271,14 @@ static void put_notes(const struct page *page, FILE *file) {
 
 /* Why rows that have no times have none. */
 static void put_reasons(const struct page *page, FILE *file) {
-  bool any = false;
+  bool any = false, failed = false;
+  for (size_t i = 0; i < page->row_count; ++i) failed = failed || row_failed(page->rows[i].row->record);
   for (size_t i = 0; i < page->row_count; ++i) {
     const struct record *record = page->rows[i].row->record;
     if (record->status == CELL_ok || record->status == CELL_planned) continue;
-    if (!any) fputs("<details class=\"reasons\"><summary>Rows that were not measured, and why</summary><ul>\n", file);
+    if (!any)
+      fprintf(file, "<details class=\"reasons\"%s><summary>Rows that were not measured, and why</summary><ul>\n",
+              failed ? " open" : "");
     any = true;
     fprintf(file, "<li><a href=\"#row-%zu\">%s</a>: ", page->rows[i].number, cell_status_name(record->status));
     html_text(file, record->attn_case.key);
@@ -268,8 +298,9 @@ void table_part_write(const struct page *page, FILE *file) {
       "<div class=\"scroll\" role=\"region\" aria-labelledby=\"rows-h\" tabindex=\"0\">"
       "<table class=\"sortable filtered\"><caption>All rows of the report</caption>",
       file);
-  put_headings(page, file);
-  for (size_t i = 0; i < page->row_count; ++i) put_row(page, file, &page->rows[i]);
+  const struct shown shown = columns_shown(page);
+  put_headings(file, &shown);
+  for (size_t i = 0; i < page->row_count; ++i) put_row(page, file, &page->rows[i], &shown);
   fputs("</tbody></table></div>\n", file);
   put_reasons(page, file);
   fputs("</section>\n", file);

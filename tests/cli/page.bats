@@ -160,6 +160,15 @@ for r in d["results"]:
   expect_status 0
   page "$TMP/check.html"
   expect_json "$TMP/facts" "d['rows'] == 2 and d['counts'].get('svg', 0) == 0"
+  # What no row fills is no column; of a row without times its status is there, and of one that failed the reason.
+  ! grep -q '>cold <small>' "$TMP/check.html" && [ "$(grep -o '<span>ok</span>' "$TMP/check.html" | wc -l)" -eq 2 ] || fail "columns"
+  ! grep -q '<details class="reasons" open>' "$TMP/plan.html" || fail "nothing failed"
+  edit "$GPU" "$TMP/wrong.json" '
+d["results"][0].update(status="crashed", reason="because", check=None, time={"cold": None, "hot": None})
+d["summary"].update(ok=d["summary"]["ok"] - 1, crashed=1, exit_code=4)'
+  attn report "$TMP/wrong.json" --html "$TMP/wrong.html"
+  page "$TMP/wrong.html"
+  grep -q '<details class="reasons" open>' "$TMP/wrong.html" && grep -q '<strong>crashed</strong>' "$TMP/wrong.html" || fail "the reason is hidden"
   attn diagnose tests/data/times_s0.json --html "$TMP/hand.html"
   page "$TMP/hand.html"
   expect_json "$TMP/facts" "'the times were entered by hand' in d['texts']['dd']"
