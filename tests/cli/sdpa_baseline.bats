@@ -237,7 +237,7 @@ def softmax(score, dim):
     return e / e.sum(dim)[..., None]
 
 torch = types.SimpleNamespace(
-    bool=bool, softmax=softmax, sqrt=numpy.sqrt, where=lambda *a: numpy.where(*a).view(Tensor),
+    Tensor=Tensor, bool=bool, softmax=softmax, sqrt=numpy.sqrt, where=lambda *a: numpy.where(*a).view(Tensor),
     zeros_like=numpy.zeros_like, isnan=numpy.isnan, isinf=numpy.isinf, isfinite=numpy.isfinite,
     float16=numpy.float16, bfloat16=None, float32=numpy.float32, frombuffer=lambda data, dtype: numpy.frombuffer(data, dtype).view(Tensor),
     finfo=numpy.finfo, nan_to_num=numpy.nan_to_num, ones=lambda *shape, dtype, device: numpy.ones(shape, dtype).view(Tensor),
@@ -359,6 +359,49 @@ except s.Failure as failure:
     assert failure.code == 2 and "ended with 2: attnbench: " in str(failure), failure
 PY
   PYTHONDONTWRITEBYTECODE=1 python3 "$TMP/check.py" "$ATTNBENCH" "$TMP/list.json" "$TMP/r.json"
+}
+
+@test "a callable is checked over a sweep that comes on stdin, NumPy being in the place of PyTorch" {
+  python3 -c 'import numpy' 2>/dev/null || skip "NumPy is not installed"
+  mkdir "$TMP/torch"
+  { numpy_as_torch && cat <<'PY'; } >"$TMP/torch/__init__.py"
+import contextlib
+globals().update(vars(torch))
+__version__, version = "0", types.SimpleNamespace(cuda=None)
+backends = types.SimpleNamespace(cuda=types.SimpleNamespace(matmul=types.SimpleNamespace()),
+                                 cudnn=types.SimpleNamespace(version=lambda: None))
+no_grad = contextlib.nullcontext
+PY
+  cat >"$TMP/mine.py" <<'PY'
+import numpy
+def scores(q, k, scale):
+    return numpy.einsum("bhqd,bhkd->bhqk", q.astype(float), numpy.repeat(k, q.shape[1] // k.shape[1], 1).astype(float)) * scale
+def outputs(q, score, v):
+    p = numpy.exp(score - score.max(-1, keepdims=True))
+    o = p / p.sum(-1, keepdims=True) @ numpy.repeat(v, q.shape[1] // v.shape[1], 1).astype(float)
+    return o.astype(q.dtype).view(type(q))
+def hidden(score):
+    return ~numpy.tri(*score.shape[-2:], score.shape[-1] - score.shape[-2], dtype=bool)
+def right(q, k, v, causal, scale):
+    score = scores(q, k, scale)
+    return outputs(q, numpy.where(hidden(score), -numpy.inf, score) if causal else score, v)
+def adds(q, k, v, causal, scale):
+    score = scores(q, k, scale)
+    return outputs(q, score + numpy.where(hidden(score), -numpy.inf, 0) if causal else score, v)
+def picky(q, k, v, causal, scale):
+    raise NotImplementedError("not today")
+PY
+  status=0
+  PYTHONPATH=$TMP PYTHONDONTWRITEBYTECODE=1 PYTHONWARNINGS=ignore python3 scripts/sdpa_baseline.py --attnbench "$ATTNBENCH" --sweep - --device cpu \
+    --check-only --callable mine:right --callable mine:adds --callable mine:picky --json "$TMP/r.json" >"$OUT" 2>"$ERR" \
+    <tests/data/sweeps/tiny.json || status=$?
+  expect_status 3
+  python scripts/proof/validate_report.py "$TMP/r.json"
+  # A mask that is added to the scores lets NaN through that it should hide.
+  expect_json "$TMP/r.json" '[(r["status"], r["shape"]["causal"]) for r in d["results"]]
+    == [("ok", False), ("ok", False), ("skipped", False), ("ok", True), ("wrong", True), ("skipped", True)]'
+  expect_json "$TMP/r.json" 'd["results"][0]["check"]["evidence"]["launches"] == 3 and d["results"][0]["time"] is None
+    and "on hard inputs (launch" in d["results"][4]["reason"] and "not today" in d["results"][5]["reason"]'
 }
 
 @test "a sweep comes on stdin too" {
