@@ -196,9 +196,11 @@ static void a_difference_below_the_floor_is_none(void **state) {
 }
 
 /* Of a cold cell, of which the events of either side take so long. */
-static struct compare_row verdict_of_cold(double base_overhead, double now_overhead, double base_us, double now_us) {
+static struct compare_row verdict_of_card(const char *card, double base_overhead, double now_overhead, double base_us,
+                                          double now_us) {
   struct pair pair;
   start(&pair, 1);
+  snprintf(pair.now.device.uuid, sizeof pair.now.device.uuid, "%s", card);
   pair.settings.modes[TIME_COLD] = true;
   pair.settings.modes[TIME_HOT] = false;
   pair.settings.floor_us[TIME_COLD] = 0;
@@ -213,6 +215,32 @@ static struct compare_row verdict_of_cold(double base_overhead, double now_overh
   discard(&pair);
   row.key = row.variant = NULL;
   return row;
+}
+
+static struct compare_row verdict_of_cold(double base_overhead, double now_overhead, double base_us, double now_us) {
+  struct pair pair;
+  start(&pair, 1);
+  char card[sizeof pair.base.device.uuid];
+  snprintf(card, sizeof card, "%s", pair.base.device.uuid);
+  discard(&pair);
+  return verdict_of_card(card, base_overhead, now_overhead, base_us, now_us);
+}
+
+/* A launch of 7.5 us on two hosts, whose events take 2.5 and 4.1 us: neither a slowdown nor, the other way, a
+ * speed-up; and a real slowdown stays one. */
+static void events_of_another_host_decide_nothing(void **state) {
+  (void)state;
+  const struct compare_row slower = verdict_of_card("GPU-2", 2.5, 4.1, 10, 11.6);
+  assert_verdict(slower.verdict, COMPARE_inconclusive);
+  assert_true(slower.by_hosts);
+  assert_non_null(strstr(slower.reason, "takes 2.5 us on the base's host and 4.1 us on this one"));
+  assert_verdict(verdict_of_card("GPU-2", 4.1, 2.5, 11.6, 10).verdict, COMPARE_inconclusive);
+  assert_verdict(verdict_of_card("GPU-2", 4.1, 2.5, 11.6, 10.8).verdict,
+                 COMPARE_inconclusive); /* hidden by the host */
+  assert_verdict(verdict_of_card("GPU-2", 2.5, 4.1, 10, 14).verdict, COMPARE_regressed);
+  assert_verdict(verdict_of_card("GPU-2", 2.5, 2.6, 10, 10).verdict, COMPARE_same);
+  assert_verdict(verdict_of_cold(2.5, 4.1, 10, 11.6).verdict,
+                 COMPARE_regressed); /* one card: nothing else explains it */
 }
 
 static void cold_ratios_are_of_the_launch_without_its_events(void **state) {
@@ -935,6 +963,7 @@ int main(void) {
       cmocka_unit_test(a_drift_cancels_in_pairs_only),
       cmocka_unit_test(a_difference_below_the_floor_is_none),
       cmocka_unit_test(cold_ratios_are_of_the_launch_without_its_events),
+      cmocka_unit_test(events_of_another_host_decide_nothing),
       cmocka_unit_test(both_sides_lose_the_same_constant),
       cmocka_unit_test(a_constant_that_cannot_be_stays_in),
       cmocka_unit_test(a_lower_clock_is_no_regression),

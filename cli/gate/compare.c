@@ -66,6 +66,33 @@ static void judge_cards(const struct compare *compare, struct compare_row *row) 
            now->uuid);
 }
 
+/* On another host an empty launch between two events takes longer or shorter, by as much as 1.7 us of 2.7 on H200s.
+ * Where the verdict would be another one with each side's own constant, it is the hosts that differ. What the new
+ * report claims can so leave a row undecided, and pass none. */
+static void judge_hosts(const struct compare *compare, struct compare_evidence *seen, struct compare_row *row) {
+  const struct journal_data *base = compare->base, *now = compare->now;
+  if (!base->has_device || !now->has_device || row->verdict == COMPARE_implausible) return;
+  const struct device_info *info = cards_info(now, row->now.record);
+  if (strcmp(cards_info(base, row->base.record)->uuid, info->uuid) == 0) return;
+  const double shortest_us = fmin(event_overhead_shortest(seen->base.us, seen->base.count),
+                                  event_overhead_shortest(seen->now.us, seen->now.count));
+  const double own_us = event_overhead_off(
+      event_overhead_in(row->mode, info, cards_event_overhead_us(now, row->now.record)), shortest_us);
+  if (own_us == row->event_overhead_us) return;
+  struct compare_row other = *row;
+  other.threshold = compare_threshold(&compare->settings, row->base.record);
+  seen->now.overhead_us = own_us;
+  judge_timed(&compare->settings, seen, &other);
+  if (other.verdict == row->verdict) return;
+  row->by_hosts = true;
+  row->verdict = COMPARE_inconclusive;
+  row->rounds_needed = 0;
+  snprintf(row->reason, sizeof row->reason,
+           "an empty launch between two events takes %.3g us on the base's host and %.3g us on this one: compare hot "
+           "times, or measure both on one host",
+           row->event_overhead_us, own_us);
+}
+
 static void add_row(struct compare *out, const struct record *base, const struct record *now, enum time_mode mode) {
   const struct record *either = base != NULL ? base : now;
   const struct compare_side untimed = {.median_us = NAN, .spread_ratio = NAN, .sm_clock_mhz = NAN};
@@ -93,6 +120,7 @@ static void add_row(struct compare *out, const struct record *base, const struct
   judge_observe_row(row, row->event_overhead_us, &seen);
   fill_limits(out, row);
   judge_timed(&out->settings, &seen, row);
+  judge_hosts(out, &seen, row);
   judge_cards(out, row);
 }
 

@@ -142,6 +142,7 @@ struct compare_row {
   double physical_us;       /* no launch of this shape on this device is shorter; NAN when not known */
   double least_us;          /* the shortest time seen of it */
   bool dram_bound;          /* its time does not follow the SM clock */
+  bool by_hosts;            /* the verdict hangs on what a launch costs on two hosts, which is no kernel's time */
   enum compare_verdict verdict;
   uint32_t rounds_needed;         /* inconclusive: rounds per side that would probably decide; 0 when not known */
   bool was_suspect;               /* measured again after a first estimate that failed or did not decide */

@@ -20,9 +20,11 @@ static void take_mean(struct compare_observations *sum, size_t rows, bool has_cl
   }
 }
 
-/* A case that became much faster stands for itself: in the mean it would pay for a slowdown of all others. */
+/* A case that became much faster stands for itself: in the mean it would pay for a slowdown of all others. One that
+ * hosts explain is undecided already. */
 static bool is_counted(const struct compare_row *row) {
-  return !isnan(row->ratio) && row->verdict != COMPARE_implausible && row->verdict != COMPARE_improved;
+  return !isnan(row->ratio) && row->verdict != COMPARE_implausible && row->verdict != COMPARE_improved &&
+         !row->by_hosts;
 }
 
 size_t suite_observe(const struct compare *compare, struct compare_evidence *out) {
