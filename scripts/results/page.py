@@ -8,6 +8,7 @@ import statistics
 import kinds
 import ladder
 import pytorch
+import rivals
 from measured import own_best
 
 from lib.program import INPUT, Failure
@@ -201,6 +202,9 @@ def linked_pages(reports, predictions, folder):
         pages["ladder.md"] = "The ladder: every kernel's gain as predicted and as measured", ladder.blocks(reports, predictions)
     if kinds.SWEEP in reports.sweeps:
         pages["kinds.md"] = "Kernels of every kind in one table", kinds.blocks(reports)
+    beside = rivals.blocks(reports)
+    if beside:
+        pages["rivals.md"] = "Beside cuDNN, FlashAttention-3 and PyTorch's flash", beside
     if reports.torch:
         pages["pytorch.md"] = "PyTorch's attention beside the kernels here", pytorch.blocks(reports)
     for name in TABLES:
