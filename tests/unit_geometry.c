@@ -799,7 +799,7 @@ static void one_query_has_a_block_per_query_whatever_d_is(void **state) {
 
 /* Tunables, in order. */
 enum { D_SPLIT_ROWS, D_SPLIT_CHUNK, D_SPLIT_FUSED, D_SPLIT_PATH, D_SPLIT_CLUSTER, D_SPLIT_EARLY };
-enum { PATH_PASSES = 1, PATH_CLUSTERS };
+enum { PATH_PASSES = 1, PATH_CLUSTERS, PATH_MAIL };
 
 static void d_split_puts_d_on_the_grid_until_the_gpu_is_full(void **state) {
   (void)state;
@@ -845,7 +845,7 @@ static void passes_of_d_split_start_early_when_told_so_and_by_default_where_it_h
   for (size_t i = 0; i < COUNT(rows); i++) {
     struct point p = point_of("d_split", "h200", square(1, 4, 64, 4096, rows[i].dtype));
     assert_int_equal(p.tuning.value[D_SPLIT_EARLY], 2);
-    p.tuning.value[D_SPLIT_EARLY] = rows[i].early;
+    p.tuning.value[D_SPLIT_EARLY] = rows[i].early, p.tuning.value[D_SPLIT_PATH] = PATH_PASSES;
     const struct attn_plan plan = plan_of(&p);
     assert_int_equal(plan.pass_count, 3);
     for (uint32_t pass = 0; pass < plan.pass_count; pass++)
@@ -853,36 +853,61 @@ static void passes_of_d_split_start_early_when_told_so_and_by_default_where_it_h
   }
 }
 
-static void d_split_takes_clusters_where_all_loads_are_in_flight_and_each_block_gets_an_sm(void **state) {
+static int path_of(const struct attn_plan *plan) {
+  if (plan->pass_count > 1) return PATH_PASSES;
+  return plan->pass[0].cluster[0] > 1 ? PATH_CLUSTERS : PATH_MAIL;
+}
+
+static void d_split_takes_the_path_that_is_fastest_of_those_that_fit_the_gpu(void **state) {
   (void)state;
+  enum { P = PATH_PASSES, C = PATH_CLUSTERS, M = PATH_MAIL };
   static const struct {
     const char *model;
-    uint32_t H, S, D, cluster, fp32_cluster, q_tiles; /* cluster 0: passes */
+    uint32_t H, Sq, Skv, D;
+    int path16, path32; /* of 16-bit types and of fp32 */
   } rows[] = {
-      {"h200", 4, 64, 512, 8, 0, 4},  {"h200", 4, 64, 2048, 8, 0, 4},
-      {"h200", 4, 64, 2056, 0, 0, 0}, /* a fifth slab for some blocks */
-      {"h200", 4, 16, 2048, 8, 8, 1}, {"h200", 4, 16, 2056, 0, 0, 0},
-      {"h200", 4, 17, 512, 8, 0, 2},  {"h200", 4, 65, 512, 0, 0, 0},
-      {"h200", 4, 64, 256, 4, 0, 4},  /* 64 columns each */
-      {"h200", 8, 64, 1024, 4, 0, 4}, /* 256 blocks of clusters of 8 for 132 SMs */
-      {"h200", 8, 64, 2048, 0, 0, 0}, /* 512 columns in each of 4 blocks */
-      {"h200", 33, 16, 512, 4, 4, 1}, {"h200", 66, 16, 512, 2, 2, 1},
-      {"h200", 67, 16, 512, 0, 0, 0}, /* no clusters of one block */
-      {"a100", 4, 64, 2048, 0, 0, 0}, /* no clusters */
+      {"h200", 4, 64, 64, 256, C, C},  {"h200", 4, 64, 64, 512, C, C},  {"h200", 4, 64, 64, 1024, C, M},
+      {"h200", 4, 64, 64, 2048, M, M}, {"h200", 4, 64, 64, 8192, M, M}, {"h200", 4, 32, 32, 2048, C, C},
+      {"h200", 4, 33, 33, 1024, C, C}, {"h200", 4, 33, 33, 1032, M, M}, {"h200", 4, 16, 16, 2048, C, C},
+      {"h200", 4, 16, 16, 2056, M, M}, /* a fifth slab for some blocks */
+      {"h200", 8, 64, 64, 1024, M, M}, /* clusters of 8 would be 256 blocks, those of 4 have 256 columns each */
+      {"h200", 8, 64, 64, 8192, P, P}, /* 256 blocks even of the largest tile */
+      {"h200", 33, 16, 16, 512, C, C}, {"h200", 67, 16, 16, 256, M, M}, /* no clusters of one block */
+      {"h200", 67, 16, 16, 512, P, P}, {"h200", 4, 65, 64, 512, M, M},  {"h200", 4, 64, 65, 2048, C, P},
+      {"h200", 4, 16, 65, 2048, C, C}, {"h200", 4, 65, 65, 512, P, P},  {"a100", 4, 64, 64, 2048, P, P},
   };
   for (size_t i = 0; i < COUNT(rows); i++)
     for (int dtype = 0; dtype < ATTN_DTYPE_COUNT; dtype++) {
-      const struct point p =
-          point_of("d_split", rows[i].model, square(1, rows[i].H, rows[i].S, rows[i].D, (enum attn_dtype)dtype));
+      struct point p =
+          point_of("d_split", rows[i].model, square(1, rows[i].H, rows[i].Sq, rows[i].D, (enum attn_dtype)dtype));
+      p.shape.Skv = rows[i].Skv;
       assert_null(refusal(&p));
       const struct attn_plan plan = plan_of(&p);
-      const uint32_t cluster = dtype == ATTN_F32 ? rows[i].fp32_cluster : rows[i].cluster;
-      if (cluster == 0) {
-        assert_true(plan.pass_count > 1);
-        continue;
-      }
+      const int path = dtype == ATTN_F32 ? rows[i].path32 : rows[i].path16;
+      if (path_of(&plan) != path) fail_at(&p, "another path");
+    }
+}
+
+static void d_split_clusters_have_64_columns_and_more_in_a_block(void **state) {
+  (void)state;
+  static const struct {
+    uint32_t H, S, D, cluster, fp32_cluster, q_tiles;
+  } rows[] = {
+      {4, 64, 512, 8, 4, 4}, /* fp32: 128 blocks in clusters of 8 are too many for 132 SMs */
+      {4, 64, 2048, 8, 4, 4}, {4, 17, 512, 8, 8, 2},  {4, 64, 256, 4, 4, 4}, /* 64 columns each */
+      {8, 64, 1024, 4, 2, 4},                                                /* 256 blocks in clusters of 8 */
+      {33, 16, 512, 4, 2, 1}, {66, 16, 512, 2, 2, 1},
+  };
+  for (size_t i = 0; i < COUNT(rows); i++)
+    for (int dtype = 0; dtype < ATTN_DTYPE_COUNT; dtype++) {
+      struct point p =
+          point_of("d_split", "h200", square(1, rows[i].H, rows[i].S, rows[i].D, (enum attn_dtype)dtype));
+      p.tuning.value[D_SPLIT_PATH] = PATH_CLUSTERS;
+      assert_null(refusal(&p));
+      const struct attn_plan plan = plan_of(&p);
       assert_int_equal(plan.pass_count, 1);
       assert_int_equal(plan.tile_q, 16);
+      const uint32_t cluster = dtype == ATTN_F32 ? rows[i].fp32_cluster : rows[i].cluster;
       assert_grid(&plan.pass[0], rows[i].q_tiles * cluster, rows[i].H, 1);
       assert_int_equal(plan.pass[0].cluster[0], cluster);
       assert_int_equal(plan.pass[0].covers[0], ATTN_COVERS_Q | ATTN_COVERS_D);
@@ -912,13 +937,61 @@ static void d_split_path_and_cluster_can_be_forced(void **state) {
   assert_null(refusal(&p));
 }
 
-/* Every part of fp32, 64 keys and chunks of 256, in floats: slabs, V, group results, scores, weights, factors. */
+/* Every part of fp32 in floats: slabs or the groups' results in their place, V, scores, weights, factors. */
 static void d_split_cluster_budget_is_what_its_file_says(void **state) {
   (void)state;
-  struct point p = point_of("d_split", "h200", square(1, 4, 64, 2048, ATTN_F32));
-  p.tuning.value[D_SPLIT_PATH] = PATH_CLUSTERS;
-  const uint32_t floats = 4 * (16 + 64) * 68 + 2 * 32 * 260 + 8 * 16 * 72 + 16 * 64 + 16 * 68 + 16;
-  assert_int_equal(plan_of(&p).pass[0].dynamic_smem_bytes, floats * 4 + 2 * 8);
+  static const struct {
+    uint32_t S, D, floats;
+  } rows[] = {
+      {64, 2048, 4 * (16 + 64) * 68 + 2 * 32 * 260 + 16 * 64 + 16 * 68 + 16},
+      {64, 512, 8 * 16 * 72 + 2 * 32 * 68 + 16 * 64 + 16 * 68 + 16}, /* the results are larger than one slab */
+      {128, 512, 2 * (16 + 64) * 68 + 8 * 16 * 72 + 2 * 32 * 68 + 2 * (16 * 64 + 16 * 68) + 16},
+  };
+  for (size_t i = 0; i < COUNT(rows); i++) {
+    struct point p = point_of("d_split", "h200", square(1, 2, rows[i].S, rows[i].D, ATTN_F32));
+    p.tuning.value[D_SPLIT_PATH] = PATH_CLUSTERS, p.tuning.value[D_SPLIT_CLUSTER] = 8;
+    assert_int_equal(plan_of(&p).pass[0].dynamic_smem_bytes, rows[i].floats * 4 + 2 * 8);
+  }
+}
+
+/* Blocks that wait for each other's mail must all be on the GPU at once. */
+static void d_split_mails_between_no_more_blocks_than_there_are_sms(void **state) {
+  (void)state;
+  static const struct {
+    const char *model;
+    uint32_t H, S, D;
+    struct {
+      uint32_t rows, chunks; /* rows 0: refused */
+    } of_16_bits, of_fp32;
+  } rows[] = {
+      {"h200", 4, 64, 512, {16, 8}, {16, 8}},    {"h200", 4, 64, 1024, {16, 8}, {16, 8}},
+      {"h200", 4, 64, 2048, {16, 8}, {32, 16}},  {"h200", 4, 64, 4096, {32, 16}, {64, 32}},
+      {"h200", 4, 64, 8192, {64, 32}, {64, 32}}, {"h200", 4, 16, 8192, {16, 32}, {16, 32}},
+      {"h200", 4, 32, 8192, {32, 32}, {32, 32}}, {"h200", 1, 64, 8192, {16, 32}, {32, 64}},
+      {"h200", 132, 16, 256, {16, 1}, {16, 1}},  {"h200", 133, 16, 256, {0, 0}, {0, 0}},
+      {"h200", 5, 64, 8192, {0, 0}, {0, 0}},     {"h200", 1, 65, 2048, {0, 0}, {0, 0}},
+      {"a100", 3, 64, 8192, {64, 32}, {0, 0}}, /* fp32: 223 KB of shared memory for 163 */
+      {"l4", 1, 64, 8192, {0, 0}, {0, 0}},
+  };
+  for (size_t i = 0; i < COUNT(rows); i++)
+    for (int dtype = 0; dtype < ATTN_DTYPE_COUNT; dtype++) {
+      struct point p =
+          point_of("d_split", rows[i].model, square(1, rows[i].H, rows[i].S, rows[i].D, (enum attn_dtype)dtype));
+      const uint32_t tile_rows = dtype == ATTN_F32 ? rows[i].of_fp32.rows : rows[i].of_16_bits.rows;
+      const uint32_t chunks = dtype == ATTN_F32 ? rows[i].of_fp32.chunks : rows[i].of_16_bits.chunks;
+      p.tuning.value[D_SPLIT_PATH] = PATH_MAIL;
+      if (tile_rows == 0) {
+        assert_non_null(strstr(refusal(&p), "path=3 needs"));
+        continue;
+      }
+      assert_null(refusal(&p));
+      const struct attn_plan plan = plan_of(&p);
+      assert_int_equal(plan.pass_count, 1);
+      assert_int_equal(plan.tile_q, tile_rows);
+      assert_grid(&plan.pass[0], ceil_div(rows[i].S, tile_rows) * chunks, rows[i].H, 1);
+      assert_int_equal(plan.pass[0].cluster[0], 1);
+      assert_int_equal(plan.workspace_bytes, 0);
+    }
 }
 
 static void d_split_takes_256_keys_of_any_dimension_on_every_model(void **state) {
@@ -940,8 +1013,10 @@ static void d_split_refuses_what_its_tiles_cannot_hold(void **state) {
   assert_non_null(strstr(refusal(&p), "multiple of 8"));
   p.shape.D = 512, p.shape.Skv = 513;
   assert_non_null(strstr(refusal(&p), "Skv must be at most 512"));
-  p.shape.Skv = 512, p.tuning.value[0] = 32;
+  p.shape.Skv = 512, p.tuning.value[0] = 48;
   assert_non_null(strstr(refusal(&p), "rows must be"));
+  p.tuning.value[0] = 32;
+  assert_non_null(strstr(refusal(&p), "rows=32 is for path=3"));
   p.tuning.value[0] = 64, p.tuning.value[1] = 256;
   assert_null(refusal(&p));
   p = (struct point){p.variant, gpu_model_find("l4"), p.shape, p.tuning};
@@ -1000,9 +1075,11 @@ int main(void) {
       cmocka_unit_test(one_query_has_a_block_per_query_whatever_d_is),
       cmocka_unit_test(d_split_puts_d_on_the_grid_until_the_gpu_is_full),
       cmocka_unit_test(passes_of_d_split_start_early_when_told_so_and_by_default_where_it_helps),
-      cmocka_unit_test(d_split_takes_clusters_where_all_loads_are_in_flight_and_each_block_gets_an_sm),
+      cmocka_unit_test(d_split_takes_the_path_that_is_fastest_of_those_that_fit_the_gpu),
+      cmocka_unit_test(d_split_clusters_have_64_columns_and_more_in_a_block),
       cmocka_unit_test(d_split_path_and_cluster_can_be_forced),
       cmocka_unit_test(d_split_cluster_budget_is_what_its_file_says),
+      cmocka_unit_test(d_split_mails_between_no_more_blocks_than_there_are_sms),
       cmocka_unit_test(d_split_takes_256_keys_of_any_dimension_on_every_model),
       cmocka_unit_test(d_split_refuses_what_its_tiles_cannot_hold),
       cmocka_unit_test(a_cpu_is_refused_by_every_cuda_variant),

@@ -41,16 +41,16 @@ constexpr ATTN_HD uint32_t score_stages(uint32_t rows, uint32_t element_bytes) {
   return element_bytes == 4 && rows == 64 ? 2 : 4;
 }
 
-/* Groups that share the inner dimension of the scores: in fp32 8 x 8 threads hold 64 rows and a warp holds 16, so
- * there are 4 and 8 groups; of 16-bit fragments 8 warps hold 2 of the 16 of 64 rows, or in 2 groups 1 of the 4 of 16
- * rows. */
+/* Groups that share the inner dimension of the scores: in fp32 8 x 8 threads hold 32 or 64 rows and a warp holds 16,
+ * so there are 4 and 8 groups; of 16-bit fragments 8 warps hold 2 of the 16 of 64 rows, or in 2 groups 2 of the 8 of
+ * 32 rows or 1 of the 4 of 16 rows. */
 constexpr ATTN_HD uint32_t score_groups(uint32_t rows, uint32_t element_bytes) {
-  return element_bytes == 4 ? (rows == 64 ? 4 : 8) : rows == 64 ? 1 : 2;
+  return element_bytes == 4 ? (rows == 16 ? 8 : 4) : rows == 64 ? 1 : 2;
 }
 
 /* ---- shared memory of the two passes --------------------------------------------------------------------------- */
 
-constexpr uint32_t larger(uint32_t a, uint32_t b) { return a > b ? a : b; }
+constexpr ATTN_HD uint32_t larger(uint32_t a, uint32_t b) { return a > b ? a : b; }
 
 constexpr ATTN_HD uint32_t score_stage_bytes(uint32_t rows, uint32_t element_bytes) {
   return (rows + kKeys) * padded(kSlab, element_bytes) * element_bytes;
@@ -71,7 +71,7 @@ constexpr ATTN_HD uint32_t v_stage_bytes(uint32_t columns, uint32_t element_byte
   return kVKeys * padded(columns, element_bytes) * element_bytes;
 }
 /* Tensor cores leave their results in shared memory, where tiles are no longer needed. */
-constexpr uint32_t staging_bytes(uint32_t rows, uint32_t columns, uint32_t element_bytes) {
+constexpr ATTN_HD uint32_t staging_bytes(uint32_t rows, uint32_t columns, uint32_t element_bytes) {
   return element_bytes == 4 ? 0 : rows * padded(columns, 4) * 4;
 }
 constexpr uint32_t output_smem_bytes(uint32_t rows, uint32_t columns, uint32_t key_tiles, uint32_t element_bytes) {
@@ -87,16 +87,22 @@ constexpr uint32_t kClusterSlabs = 4;    /* slabs of Q and K on their way at onc
 constexpr uint32_t kClusterMax = 16;     /* blocks; each owns at least one row's softmax */
 constexpr uint32_t kClusterPortable = 8; /* that every GPU with clusters can run */
 
-/* Where each part starts, in bytes. No part takes the place of another, but for the staged results of tensor cores,
- * which come when the slabs are no longer needed. */
+/* Where each part starts, in bytes. Staged results of tensor cores take the place of the slabs, which are no longer
+ * needed then; with one tile of keys the groups' results do so too. No more slabs are held than a block has: two
+ * blocks of narrow chunks fit an SM. */
 struct ClusterLayout {
   uint32_t v, results, received, weights, factors, barriers, end;
 };
 constexpr ATTN_HD ClusterLayout cluster_layout(uint32_t columns, uint32_t key_tiles, uint32_t element_bytes) {
+  const uint32_t results = score_groups(kClusterRows, element_bytes) * kClusterRows * kGroupStride * 4;
+  const uint32_t slabs = columns / kSlab * key_tiles;
+  const uint32_t slab_bytes =
+      (slabs < kClusterSlabs ? slabs : kClusterSlabs) * score_stage_bytes(kClusterRows, element_bytes);
   ClusterLayout at = {};
-  at.v = kClusterSlabs * score_stage_bytes(kClusterRows, element_bytes);
-  at.results = at.v + kVStages * v_stage_bytes(columns, element_bytes);
-  at.received = at.results + score_groups(kClusterRows, element_bytes) * kClusterRows * kGroupStride * 4;
+  at.v = key_tiles == 1 ? larger(slab_bytes, results) : slab_bytes;
+  const uint32_t after_v = at.v + kVStages * v_stage_bytes(columns, element_bytes);
+  at.results = key_tiles == 1 ? 0 : after_v;
+  at.received = key_tiles == 1 ? after_v : after_v + results;
   at.weights = at.received + kClusterRows * key_tiles * kKeys * 4;
   at.factors = at.weights + key_tiles * kClusterRows * weight_stride(element_bytes) * element_bytes;
   at.barriers = at.factors + kClusterRows * 4;
@@ -104,7 +110,7 @@ constexpr ATTN_HD ClusterLayout cluster_layout(uint32_t columns, uint32_t key_ti
   return at;
 }
 
-static_assert(cluster_layout(256, 1, 4).end == 198992, "the header's budget in d_split.cu");
+static_assert(cluster_layout(256, 1, 4).end == 162128, "the header's budget in d_split.cu");
 static_assert(kClusterRows * padded(256, 4) * 4 <= kClusterSlabs * score_stage_bytes(kClusterRows, 2),
               "staged results fit where the slabs were");
 
@@ -153,8 +159,11 @@ __device__ __forceinline__ float dot4(float4 a, float4 b, float sum) {
   return fmaf(a.w, b.w, fmaf(a.z, b.z, fmaf(a.y, b.y, fmaf(a.x, b.x, sum))));
 }
 
-/* Thread (row, key) of an 8 x 8 group owns rows row + 8 i and keys key + 8 j: a warp then reads eight neighbouring
- * keys at once, which is all banks, and each query row as a broadcast. */
+/* The place of a lane among 4 rows x 8 columns of threads, interleaved as the top of this file says. */
+__device__ __forceinline__ uint32_t lane_row() { return (threadIdx.x >> 1 & 1) | (threadIdx.x >> 3 & 2); }
+__device__ __forceinline__ uint32_t lane_column() { return (threadIdx.x & 1) | (threadIdx.x >> 1 & 6); }
+
+/* Thread (row, key) of an 8 x 8 group owns rows row + 8 i and keys key + 8 j; a warp is 4 rows x 8 keys of them. */
 template <uint32_t Rows>
 struct SimtScores {
   static constexpr uint32_t kOwnRows = Rows / 8, kOwnKeys = kKeys / 8, kStride = padded(kSlab, 4);
@@ -163,26 +172,37 @@ struct SimtScores {
   uint32_t group, row, key;
 
   __device__ __forceinline__ void open() {
-    group = threadIdx.x / 64, row = threadIdx.x / 8 % 8, key = threadIdx.x % 8;
+    group = threadIdx.x / 64, row = threadIdx.x / kWarp % 2 * 4 + lane_row(), key = lane_column();
 #pragma unroll
     for (uint32_t i = 0; i < kOwnRows; ++i)
 #pragma unroll
       for (uint32_t j = 0; j < kOwnKeys; ++j) acc[i][j] = 0.0f;
   }
 
-  __device__ __forceinline__ void add(const float *q_tile, const float *k_tile) {
+  /* The next step's operands are on their way while one is multiplied: a warp has only one other to hide behind. */
+  __device__ __forceinline__ void add(const float *q_tile, const float *k_tile, uint32_t = kKeys) {
+    const uint32_t first = group * 4;
     const float *q_rows = q_tile + row * kStride, *k_rows = k_tile + key * kStride;
-#pragma unroll 1
-    for (uint32_t column = group * 4; column < kSlab; column += kGroups * 4) {
-      float4 q[kOwnRows];
+    float4 q[kOwnRows], k[kOwnKeys];
 #pragma unroll
-      for (uint32_t i = 0; i < kOwnRows; ++i) q[i] = load4(q_rows + i * 8 * kStride + column);
+    for (uint32_t i = 0; i < kOwnRows; ++i) q[i] = load4(q_rows + i * 8 * kStride + first);
+#pragma unroll
+    for (uint32_t j = 0; j < kOwnKeys; ++j) k[j] = load4(k_rows + j * 8 * kStride + first);
+#pragma unroll
+    for (uint32_t column = 0; column < kSlab; column += kGroups * 4) {
+      const uint32_t next = (column + kGroups * 4) % kSlab + first;
+      const bool last = column + kGroups * 4 >= kSlab;
+      float4 next_q[kOwnRows];
+#pragma unroll
+      for (uint32_t i = 0; i < kOwnRows && !last; ++i) next_q[i] = load4(q_rows + i * 8 * kStride + next);
 #pragma unroll
       for (uint32_t j = 0; j < kOwnKeys; ++j) {
-        const float4 k = load4(k_rows + j * 8 * kStride + column);
 #pragma unroll
-        for (uint32_t i = 0; i < kOwnRows; ++i) acc[i][j] = dot4(q[i], k, acc[i][j]);
+        for (uint32_t i = 0; i < kOwnRows; ++i) acc[i][j] = dot4(q[i], k[j], acc[i][j]);
+        if (!last) k[j] = load4(k_rows + j * 8 * kStride + next);
       }
+#pragma unroll
+      for (uint32_t i = 0; i < kOwnRows && !last; ++i) q[i] = next_q[i];
     }
   }
 
@@ -195,10 +215,6 @@ struct SimtScores {
       for (uint32_t j = 0; j < kOwnKeys; ++j) to[i * 8 * kGroupStride + j * 8] = acc[i][j];
   }
 };
-
-/* The place of a lane among 4 rows x 8 columns of threads, interleaved as the top of this file says. */
-__device__ __forceinline__ uint32_t lane_row() { return (threadIdx.x >> 1 & 1) | (threadIdx.x >> 3 & 2); }
-__device__ __forceinline__ uint32_t lane_column() { return (threadIdx.x & 1) | (threadIdx.x >> 1 & 6); }
 
 /* 16 rows are one warp's: lane (row, key) owns rows row + 4 i and keys key + 8 j, and each warp takes every eighth
  * word of the columns. */
@@ -278,26 +294,40 @@ struct SimtOutput {
       for (uint32_t c = 0; c < kOwnWords; ++c) acc[i][c] = make_float4(0.0f, 0.0f, 0.0f, 0.0f);
   }
 
-  /* The weights of keys from `keys` on are zero. */
+  /* The weights of keys from `keys` on are zero. Operands of the next step are on their way, as above. */
   __device__ __forceinline__ void add(const float *weights, const float *v_tile, uint32_t = kVKeys) {
-#pragma unroll 1
+    const float *weight = weights + row * kWeights, *values = v_tile + word * 4;
+    float4 v[4][kOwnWords], w[kOwnRows];
+    load_values(v, values);
+#pragma unroll
+    for (uint32_t i = 0; i < kOwnRows; ++i) w[i] = load4(weight + i * kRowThreads * kWeights);
+#pragma unroll 2
     for (uint32_t key = 0; key < kVKeys; key += 4) {
-      float4 v[4][kOwnWords];
+      const uint32_t next = key + 4 < kVKeys ? key + 4 : 0;
+      float4 next_v[4][kOwnWords];
+      load_values(next_v, values + next * kVStride);
+#pragma unroll
+      for (uint32_t i = 0; i < kOwnRows; ++i) {
+#pragma unroll
+        for (uint32_t c = 0; c < kOwnWords; ++c) {
+          add_scaled(acc[i][c], w[i].x, v[0][c]), add_scaled(acc[i][c], w[i].y, v[1][c]);
+          add_scaled(acc[i][c], w[i].z, v[2][c]), add_scaled(acc[i][c], w[i].w, v[3][c]);
+        }
+        w[i] = load4(weight + i * kRowThreads * kWeights + next);
+      }
 #pragma unroll
       for (uint32_t j = 0; j < 4; ++j)
 #pragma unroll
-        for (uint32_t c = 0; c < kOwnWords; ++c)
-          v[j][c] = load4(v_tile + (key + j) * kVStride + (word + c * kColumnThreads) * 4);
-#pragma unroll
-      for (uint32_t i = 0; i < kOwnRows; ++i) {
-        const float4 w = load4(weights + (row + i * kRowThreads) * kWeights + key);
-#pragma unroll
-        for (uint32_t c = 0; c < kOwnWords; ++c) {
-          add_scaled(acc[i][c], w.x, v[0][c]), add_scaled(acc[i][c], w.y, v[1][c]);
-          add_scaled(acc[i][c], w.z, v[2][c]), add_scaled(acc[i][c], w.w, v[3][c]);
-        }
-      }
+        for (uint32_t c = 0; c < kOwnWords; ++c) v[j][c] = next_v[j][c];
     }
+  }
+
+  /* Of four keys. */
+  __device__ __forceinline__ void load_values(float4 (&v)[4][kOwnWords], const float *from) const {
+#pragma unroll
+    for (uint32_t j = 0; j < 4; ++j)
+#pragma unroll
+      for (uint32_t c = 0; c < kOwnWords; ++c) v[j][c] = load4(from + j * kVStride + c * kColumnThreads * 4);
   }
 
   /* o: the tile's first element; row r is scaled by factors[r]. The staging area stays unused. */

@@ -11,60 +11,75 @@
  *   shared memory, so that one pass does all. Block r of 8 receives all parts of rows 2 r and 2 r + 1,
  *   adds them, and sends the two rows' weights to all blocks, each of which multiplies them with its
  *   columns of V. Every load that fits is on its way before the first product.
+ *   path=3, mail (kernels/tiles/mail_tile.cuh): as path=2, but that the blocks meet in L2. Parts and weights
+ *   are letters that say themselves that they have come, so no barrier and no counter is waited for, no
+ *   cluster has to find a group of SMs, and a q tile may have 64 rows and any number of chunks. For up to 64
+ *   keys. Letters lie in variables of the module, empty between launches: an aborted launch loses the process's
+ *   context and them with it. Two launches at once, in two streams, would share them: nobody may do that.
  *
  * Source: split-K matrix products, applied to both products of attention: D is the inner dimension of the
  *   first and an outer one of the second. All sums have a fixed order: the same bits in each run.
  *
  * Can win: where B * Hq * Sq / 64 blocks leave SMs idle and D is large: B = 1, H = 4, Sq = 64 are 4 blocks
- *   without the split and 128 with it. K and V are read once per 64 (path=1) or 16 queries, not once per
- *   query.
+ *   without the split and 128 with it. K and V are read once per tile of 16, 32 or 64 queries, not once per query.
  *
  * Cannot: win for D up to 128, where one block holds whole rows; or for long keys, whose scores would not
  *   fit: the parts take chunks * 4 bytes per (query, key) of workspace. Clusters need compute capability
- *   9.0.
+ *   9.0, mail all blocks of the launch on the GPU at once.
  *
- * Which path: a cluster has one chain of launch, load, product and store where passes have two or three,
- *   and pays for it with tiles of 16 rows. Measured, H200, hot, B = 1, H = 4, without an early start, us as
- *   chain + columns of D / 1024 * price:
+ * Which path: measured, H200, hot, B = 1, H = 4, Sq = Skv, us; of mail the best tile:
  *
- *                  fp32, 64 queries   fp32, 16    16-bit, 64   16-bit, 16
- *      clusters       4.8 + 5.5       2.5 + 1.3   2.6 + 2.1    2.4 + 1.1
- *      passes         8.6 + 2.2       6.7 + 0.5   8.3 + 0.6    6.7 + 0.2
+ *               fp32, 64 queries      fp32, 32        fp32, 16        16-bit, 64      16-bit, 32     16-bit, 16
+ *       D     passes clusters mail  clust. mail     clust. mail     clust. mail     clust. mail    clust. mail
+ *       512     6.2    5.9   5.3      3.8   4.7       3.3   4.3       4.3   4.6       3.4   4.2      3.4   4.2
+ *       1024    7.7    8.2   6.6                      3.8   4.4       5.1   5.0                      3.7   4.3
+ *       2048    9.8   15.3   8.7      6.6   6.0       5.1   4.8       6.9   5.9       4.7   4.7      4.6   4.7
+ *       4096   16.6   26.3  13.8     10.8   7.6       7.7   5.3      11.2   7.1       6.9   5.4      6.8   4.9
+ *       8192   26.6   48.8  23.4     19.2  11.8      13.1   6.2      19.7  10.0      11.7   6.7     11.4   5.6
  *
- *   An early start takes about 1 off the chain of passes (fp32 with 16 rows at D = 2048 10.7 -> 9.8, f16 with
- *   64 queries at 512, 2048, 4096 5.5 -> 4.8, 9.4 -> 8.5, 10.7 -> 9.6), but not for 64 rows of fp32, whose
- *   blocks leave no registers for another on their SM: 12.4 -> 17.1 at D = 2048. Those start late. The lines
- *   then cross near D = 2500 but for fp32 with 64 queries, where passes always win, so clusters are taken where
- *   all columns of a block are on their way before its first product: 256 in each of 8 blocks, D = 2048; for
- *   one q tile in fp32 and up to four, which read K and V four times, in 16-bit types; and where each block
- *   gets an SM of its own.
+ *   (fp32 with 64 queries: clusters of 8; those of 4 take 5.3, 8.2, 13.8 up to D = 2048.) Cold, letters come from
+ *   memory: mail loses up to 2.1 to the best of the others up to D = 2048, and from 4096 on between 0.4 and -5.
+ *   So with up to 64 keys clusters are taken for up to 256 columns in a block and 32 queries, or 128 columns and 64
+ *   queries, and mail for all else that fits the GPU at once. With more keys clusters are taken for up to 256
+ *   columns in a block and one q tile in fp32, up to four in 16-bit types. What is left, and compute capabilities
+ *   below 9.0, where clusters do not exist and mail was not measured, takes passes: each of the 2 or 3 launches
+ *   costs about 1 us, and an early start costs fp32 with 64 rows more than it gains (D = 2048: 12.4 -> 17.1), as
+ *   its blocks leave no registers for another on their SM.
+ *   16 clusters of fp32 with 64 queries are a second wave: an H200 holds 15 clusters of 8 blocks that fill an SM
+ *   each (30 where two blocks fit an SM, up to 113 KB: D = 512), so fp32 halves clusters that need nearly every SM.
+ *   Tiles of mail: as many blocks as SMs; of those with as many, fp32 takes chunks of 128 before those of 256
+ *   (D = 2048: 32 x 128 8.7, 16 x 256 9.1, 64 x 64 10.0; D = 4096: 64 x 128 13.8, 32 x 256 14.5), 16-bit types take
+ *   fewest rows (D = 4096: 32 x 256 7.2, 64 x 128 8.1).
  *
  * Floors, H200, hot, B = 1, H = 4, Sq = Skv = 64: FLOPs at 67 TFLOP/s (fp32) or 990 (16-bit), tensors
- *   from L2 at 8.9 TB/s. In passes, 0.5 us for each after the first and a chain of load, product and store
- *   of about 2.5 us in each, 1.5 after an early start; in clusters one chain, of launch and first load 1.2 us,
- *   two exchanges of 0.2, the softmax of two rows 0.2, the store 0.4; the products at 75 % of fp32, or behind K
- *   and V four times where those take longer (16-bit):
+ *   from L2 at 8.9 TB/s. In clusters and with mail one chain: launch and first load 2.2 us, two exchanges, through
+ *   L2 of 0.7 each, the softmax 0.3, the store 0.5; fp32 products at 75 %:
  *
- *      D     MFLOP  MB f32 / f16   FLOPs us   L2 us, once / 4x f32   predicted us f32 / f16, clusters
- *      512     34    2.1 /  1.0    0.5 / 0.0      0.2 / 0.6                4   / 3.5
- *      2048   134    8.4 /  4.2    2.0 / 0.1      0.9 / 2.4                6.5 / 4.5
- *      4096   268   16.8 /  8.4    4.0 / 0.3      1.9 / 4.7                9   / 6
- *      8192   537   33.6 / 16.8    8.0 / 0.5      3.8 / 9.4               15   / 8.5
+ *      D     MFLOP  MB f32 / f16   FLOPs us   L2 us    predicted us, mail, f32   measured f32 / f16
+ *      512     34    2.1 /  1.0    0.5 / 0.0    0.2              5                  5.3 /  4.3
+ *      2048   134    8.4 /  4.2    2.0 / 0.1    0.9              8                  8.7 /  5.9
+ *      4096   268   16.8 /  8.4    4.0 / 0.3    1.9             10.5               13.8 /  7.1
+ *      8192   537   33.6 / 16.8    8.0 / 0.5    3.8             16                 23.4 / 10.0
  *
- *   The prediction for clusters was too low by 2 and more where K and V are read four times; see the fit above.
- *   In fp32 that is a second wave: a block of 145 KB and more fills an SM, and an H200 holds 15 clusters of 8 such
- *   blocks, not the 16 of four heads with 64 queries (30 where two blocks fit an SM, up to 113 KB: 16-bit types).
- *   15 and 16 clusters take 4.6 and 7.7 us at D = 512, 8.6 and 15.2 at 2048; in f16 3.9 and 4.2, 5.5 and 6.7.
+ *   What is missing in fp32 is the products' rate: the difference to 16-bit types is 13 us at D = 8192, 8 of them at
+ *   peak, with two warps for each scheduler to hide shared memory behind. Loading the next step's operands during
+ *   the products of one gave 25.3 -> 23.4 at D = 8192 and nothing at 4096. What did not win: a counter in L2 that
+ *   the blocks of a head wait for instead of mail (2 to 5 us more: 30.4, 18.2, 14.0 at D = 8192, 4096, 2048).
  *
  * Budget: "scores" 73728 bytes of shared memory for 64 rows: two stages of a Q and a K slab of 64 x 68
  *   floats are 69632, the results of four groups 4 * 64 * 72 * 4; for 16 rows four stages of (16 + 64) x 68
  *   floats are 87040. "output" for 64 x 256 in fp32 and 64 keys: 64 factors, scores 64 * 68, two stages of V
  *   32 * 260, all * 4 = 84224; 64 keys more are 17408 more.
- *   Registers: 64 results, 36 operands, and addresses: 147 to 168 for 64 rows in fp32; 256 threads.
- *   Clusters, fp32, 64 keys, chunks of 256 and more: four slabs of (16 + 64) x 68, two stages of V 32 x 260,
- *   results of eight groups 16 x 72, scores 16 x 64, weights 16 x 68, 16 factors, all * 4, and two barriers
- *   = 198992 bytes; registers: 32 results, 64 operands, addresses: 120 to 128; 256 threads. */
+ *   Registers: 64 results, 36 operands, 36 for the next step, and addresses: up to 254 for 64 rows in fp32; 256
+ *   threads.
+ *   Clusters, fp32, 64 keys, chunks of 256 and more: four slabs of (16 + 64) x 68, whose place the results of eight
+ *   groups take, two stages of V 32 x 260, scores 16 x 64, weights 16 x 68, 16 factors, all * 4, and two barriers
+ *   = 162128 bytes; chunks of 64 are 62800, so that two blocks fit an SM; registers: 32 results, 64 operands,
+ *   addresses: 118 to 125; 256 threads.
+ *   Mail, fp32, 64 x 256: four slabs of (64 + 64) x 68, V 64 x 260, weights 64 x 68 and 64 factors, all * 4 = 223488
+ *   bytes; 8 MiB of letters in global memory. */
 #include "kernels/tiles/d_tile.cuh"
+#include "kernels/tiles/mail_tile.cuh"
 
 namespace attn {
 
@@ -72,8 +87,9 @@ constexpr uint32_t kDSplitMinD = 256, kDSplitMaxD = 8192;
 constexpr uint32_t kDSplitMaxKeys = 512;
 constexpr uint32_t kDSplitOnePassRows = 4 * d_tile::kClusterRows;
 constexpr uint32_t kDSplitOnePassColumns = d_tile::kClusterSlabs * d_tile::kSlab; /* of a block */
-constexpr uint32_t kDSumThreads = 64; /* small: a head has few scores, and every SM is to load some */
-constexpr uint32_t kDSumParts = 32;   /* loads in flight of a thread: all, where D is 2048 in chunks of 64 */
+constexpr uint32_t kDSplitMailBlocks = 256; /* that can send each other mail: 8 MiB */
+constexpr uint32_t kDSumThreads = 64;       /* small: a head has few scores, and every SM is to load some */
+constexpr uint32_t kDSumParts = 32;         /* loads in flight of a thread: all, where D is 2048 in chunks of 64 */
 
 /* The tile of a block: rows of Q, and the columns of D that are its chunk. */
 struct DSplitTile {
@@ -83,6 +99,11 @@ struct DSplitTile {
 constexpr DSplitTile kDSplitTiles[] = {{64, 256}, {64, 128}, {64, 64}, {16, 256}, {16, 128}, {16, 64}};
 constexpr uint32_t kDSplitTileCount = sizeof kDSplitTiles / sizeof kDSplitTiles[0];
 
+/* Those of path=3, best first of those that give as many blocks; of 16-bit types, of fp32. */
+constexpr DSplitTile kDSplitMailTiles[2][7] = {
+    {{16, 64}, {16, 128}, {16, 256}, {32, 128}, {32, 256}, {64, 128}, {64, 256}},
+    {{16, 64}, {16, 128}, {32, 128}, {64, 128}, {16, 256}, {32, 256}, {64, 256}}};
+
 struct DSplitParams {
   Params attention;
   float *partial;         /* [chunks][B][Hq][padded_rows][padded_keys]; "sum" leaves the total in the first part */
@@ -90,7 +111,7 @@ struct DSplitParams {
   uint32_t chunks, chunk_columns;    /* chunks: of a cluster, its blocks */
   uint32_t parts;                    /* that "output" adds */
   uint32_t padded_rows, padded_keys; /* whole tiles, so that no score needs a bounds check */
-  uint32_t own_rows_log2;            /* of a block of a cluster: rows whose softmax it computes */
+  uint32_t own_rows_log2;            /* in one pass: rows whose softmax a block computes */
 };
 
 struct DSplitHandles {
@@ -535,6 +556,49 @@ __global__ void __launch_bounds__(d_tile::kThreads, 1)
 #endif
 }
 
+/* ---- one pass: the chunks of a q tile send each other mail -------------------------------------------------------
+ */
+
+/* Parts of scores by their sender, weights by their receiver. Empty before each launch and after it: whoever reads a
+ * letter empties its place. */
+__device__ float4 d_split_score_mail[kDSplitMailBlocks * mail_tile::letters(mail_tile::kMaxRows)];
+__device__ float4 d_split_weight_mail[kDSplitMailBlocks * mail_tile::letters(mail_tile::kMaxRows)];
+
+/* grid ((q tile, chunk), Hq, B), the chunk running fastest; all blocks of a q tile must run at once. */
+template <typename T, uint32_t Rows, uint32_t Columns>
+__global__ void __launch_bounds__(d_tile::kThreads, 1) d_split_mail_kernel(const __grid_constant__ DSplitParams a) {
+  using namespace d_tile;
+  using Scores = typename ScoresOf<T, Rows>::type;
+  extern __shared__ __align__(128) unsigned char smem[];
+  constexpr mail_tile::Layout kAt = mail_tile::layout(Rows, Columns, sizeof(T));
+  T *slabs = reinterpret_cast<T *>(smem), *v_tiles = reinterpret_cast<T *>(smem + kAt.v);
+  T *weights = reinterpret_cast<T *>(smem + kAt.weights);
+  float *scratch = reinterpret_cast<float *>(smem), *factors = reinterpret_cast<float *>(smem + kAt.factors);
+  const Params &p = a.attention;
+  const uint32_t chunk = blockIdx.x % a.chunks, row0 = blockIdx.x / a.chunks * Rows, column0 = chunk * Columns;
+  const uint32_t rows = rows_in_tile(p.Sq, row0, Rows);
+  const size_t q_offset = row_offset(blockIdx.z, p.Hq, blockIdx.y, p.Sq, row0, p.D) + column0;
+  const size_t kv_offset = row_offset(blockIdx.z, p.Hkv, kv_head(p, blockIdx.y), p.Skv, 0, p.D) + column0;
+  const mail_tile::Tensors<T> t = {static_cast<const T *>(p.q) + q_offset,  static_cast<const T *>(p.k) + kv_offset,
+                                   static_cast<const T *>(p.v) + kv_offset, rows,
+                                   visible_keys(p, row0 + rows - 1), /* the tile's last row attends most */
+                                   rows_in_tile(p.D, column0, Columns),     p.D};
+  mail_tile::load_all<T, Rows, Columns>(t, slabs, v_tiles);
+  const uint32_t block = (blockIdx.z * gridDim.y + blockIdx.y) * gridDim.x + blockIdx.x;
+  float4 *score_mail = d_split_score_mail + (size_t)(block - chunk) * mail_tile::letters(Rows);
+  float4 *weight_mail = d_split_weight_mail + (size_t)(block - chunk) * mail_tile::letters(Rows);
+  mail_tile::part_of_scores<T, Rows, Columns>(slabs, scratch, t.columns, t.keys);
+  mail_tile::mail_scores<Rows, Scores::kGroups>(score_mail + (size_t)chunk * mail_tile::letters(Rows), scratch);
+  __syncthreads(); /* orders the reads of the results before sums overwrite them */
+  mail_tile::mail_weights<Rows>(p, scratch, score_mail, weight_mail, row0, chunk, a.chunks, a.own_rows_log2);
+  mail_tile::receive_weights<T, Rows>(weights, factors, weight_mail + (size_t)chunk * mail_tile::letters(Rows));
+  typename OutputOf<T, Rows, Columns>::type output;
+  output.open();
+  for (uint32_t key = 0; key < t.keys; key += kVKeys)
+    output.add(weights + key, v_tiles + key * padded(Columns, sizeof(T)), min(t.keys - key, kVKeys));
+  output.store(static_cast<T *>(p.o) + q_offset, factors, scratch, rows, t.columns, p.D);
+}
+
 template <typename T, uint32_t Rows>
 static DSplitHandles d_split_of_columns(uint32_t columns) {
   const void *scores = handle(d_split_scores_kernel<T, Rows>), *sum = handle(d_split_sum_kernel);
@@ -558,24 +622,47 @@ static DSplitHandles d_split_kernels_for(const attn_shape &shape, DSplitTile til
   }
 }
 
+template <typename T, uint32_t Rows>
+static const void *d_split_mail_of_columns(uint32_t columns) {
+  return columns == 128 ? handle(d_split_mail_kernel<T, Rows, 128>) : handle(d_split_mail_kernel<T, Rows, 256>);
+}
+
+template <typename T>
+static const void *d_split_mail_of_tile(DSplitTile tile) {
+  if (tile.columns == 64) return handle(d_split_mail_kernel<T, 16, 64>);
+  return tile.rows == 16   ? d_split_mail_of_columns<T, 16>(tile.columns)
+         : tile.rows == 32 ? d_split_mail_of_columns<T, 32>(tile.columns)
+                           : d_split_mail_of_columns<T, 64>(tile.columns);
+}
+
+static const void *d_split_mail_for(const attn_shape &shape, DSplitTile tile) {
+  switch (shape.dtype) {
+    case ATTN_F16: return d_split_mail_of_tile<__half>(tile);
+    case ATTN_BF16: return d_split_mail_of_tile<__nv_bfloat16>(tile);
+    default: return d_split_mail_of_tile<float>(tile);
+  }
+}
+
 #else
 static DSplitHandles d_split_kernels_for(const attn_shape &, DSplitTile) { return {}; }
+static const void *d_split_mail_for(const attn_shape &, DSplitTile) { return nullptr; }
 #endif
 
 /* Indices into the tuning, and values of `path` and `early`. */
 enum { D_SPLIT_ROWS, D_SPLIT_CHUNK, D_SPLIT_FUSED, D_SPLIT_PATH, D_SPLIT_CLUSTER, D_SPLIT_EARLY };
 enum { D_SPLIT_LATE, D_SPLIT_EARLIER, D_SPLIT_EARLY_WHERE_IT_HELPS };
-enum { D_SPLIT_ANY, D_SPLIT_PASSES, D_SPLIT_ONE };
+enum { D_SPLIT_ANY, D_SPLIT_PASSES, D_SPLIT_CLUSTERS, D_SPLIT_MAIL };
 
 static const attn_tunable d_split_tunables[] = {
-    {"rows", 0, 64, 0, "query rows of a block: 16 or 64, in passes; 0 = chosen so that every SM gets a block"},
+    {"rows", 0, 64, 0,
+     "query rows of a block: 16 or 64, with path=3 also 32; 0 = chosen so that every SM gets a block"},
     {"chunk", 0, 256, 0,
-     "columns of D of a block: 64, 128 or 256, in passes; 0 = chosen so that every SM gets a block"},
+     "columns of D of a block: 64, 128 or 256, but for path=2; 0 = chosen so that every SM gets a block"},
     {"fused", 1, 128, 8, "most partial scores that the output pass adds itself; more get a pass of their own"},
-    {"path", 0, 2, 0,
-     "1 = two or three passes, 2 = one pass of clusters; 0 = clusters for up to 64 queries (fp32: 16) and 256 "
-     "columns "
-     "of D per block that fit the GPU at once"},
+    {"path", 0, 3, 0,
+     "1 = two or three passes, 2 = one pass of clusters, 3 = one pass of blocks that send each other mail, for up to "
+     "64 keys; 0 = on compute capability 9.0 clusters for few queries or small D, else mail where all blocks fit the "
+     "GPU at once, else passes"},
     {"cluster", 0, 16, 0,
      "blocks of a cluster: 2, 4, 8 or 16; 0 = the most up to 8 that leave a block 64 columns "
      "and fit the GPU at once"},
@@ -659,13 +746,16 @@ static uint32_t d_split_cluster_smem(const attn_shape &shape, uint32_t cluster) 
 }
 
 /* Blocks per cluster, at least two: instructions for clusters are illegal in a launch without one. 0: not even
- * clusters of two blocks fit the GPU at once. */
+ * clusters of two blocks fit the GPU at once. In fp32, whose blocks compute longer, clusters for nearly every SM are
+ * slower than those of half as many blocks: the last ones find no group of SMs of their own. */
 static uint32_t d_split_choose_cluster(const attn_shape &shape, const attn_tuning &tuning,
                                        const device_info &device) {
   if (tuning.value[D_SPLIT_CLUSTER] != 0) return (uint32_t)tuning.value[D_SPLIT_CLUSTER];
   uint32_t cluster = d_tile::kClusterPortable;
   while (shape.D < cluster * d_tile::kSlab) cluster /= 2;
   while (cluster > 1 && d_split_clusters(shape) * cluster > device.sms) cluster /= 2;
+  if (shape.dtype == ATTN_F32 && cluster > 2 && d_split_clusters(shape) * cluster * 10 > uint64_t{device.sms} * 9)
+    cluster /= 2;
   return cluster > 1 ? cluster : 0;
 }
 
@@ -675,26 +765,68 @@ static const char *d_split_cluster_refusal(const attn_shape &shape, const attn_t
   const uint32_t cluster = d_split_choose_cluster(shape, tuning, device);
   if (device.cc_major < 9) return "path=2 needs clusters: compute capability 9.0";
   if (cluster == 0) return "path=2 without cluster needs B * Hq * ceil(Sq / 16) to be at most half the number of SMs";
-  if (tuning.value[D_SPLIT_ROWS] != 0 || tuning.value[D_SPLIT_CHUNK] != 0) return "rows and chunk are for path=1";
+  if (tuning.value[D_SPLIT_ROWS] != 0 || tuning.value[D_SPLIT_CHUNK] != 0)
+    return "rows and chunk are for path=1 and path=3";
   if (d_split_cluster_smem(shape, cluster) > device.smem_per_block_bytes)
     return "the shared memory of one block (smem_per_block_bytes) is too small for this Skv in one pass";
   return nullptr;
 }
 
-/* The rule that the top of this file explains. */
-static bool d_split_takes_clusters(const attn_shape &shape, const attn_tuning &tuning, const device_info &device) {
-  if (tuning.value[D_SPLIT_PATH] != D_SPLIT_ANY) return tuning.value[D_SPLIT_PATH] == D_SPLIT_ONE;
+static uint32_t d_split_mail_smem(const attn_shape &shape, DSplitTile tile) {
+  return mail_tile::layout(tile.rows, tile.columns, attn_dtype_bytes(shape.dtype)).end;
+}
+
+/* The tile of path=3: of those whose blocks all run at once, each on an SM of its own, the one with most blocks.
+ * False: there is none. */
+static bool d_split_choose_mail(const attn_shape &shape, const attn_tuning &tuning, const device_info &device,
+                                DSplitTile *out) {
+  const uint32_t rows = (uint32_t)tuning.value[D_SPLIT_ROWS], columns = (uint32_t)tuning.value[D_SPLIT_CHUNK];
+  uint64_t most = 0;
+  for (const DSplitTile tile : kDSplitMailTiles[shape.dtype == ATTN_F32]) {
+    const uint64_t blocks = d_split_blocks(shape, tile);
+    if ((rows != 0 && tile.rows != rows) || (columns != 0 && tile.columns != columns)) continue;
+    if (blocks <= most || blocks > device.sms || blocks > kDSplitMailBlocks) continue;
+    if (d_split_mail_smem(shape, tile) > device.smem_per_block_bytes) continue;
+    most = blocks;
+    *out = tile;
+  }
+  return most > 0;
+}
+
+/* Why the blocks cannot send each other mail; NULL when they can. */
+static const char *d_split_mail_refusal(const attn_shape &shape, const attn_tuning &tuning,
+                                        const device_info &device) {
+  DSplitTile tile;
+  if (shape.Skv > d_tile::kKeys) return "path=3 needs Skv to be at most 64";
+  if (!d_split_choose_mail(shape, tuning, device, &tile))
+    return "path=3 needs a tile of rows x chunk that fits shared memory and gives at most one block per SM";
+  return nullptr;
+}
+
+/* What path=0 stands for; the top of this file explains the rules. */
+static bool d_split_prefers_clusters(const attn_shape &shape, const attn_tuning &tuning, const device_info &device) {
   if (d_split_cluster_refusal(shape, tuning, device) != nullptr) return false;
   const uint32_t cluster = d_split_choose_cluster(shape, tuning, device);
-  return d_split_clusters(shape) * cluster <= device.sms &&
-         d_split_cluster_columns(shape, cluster) <= kDSplitOnePassColumns &&
-         shape.Sq <= (shape.dtype == ATTN_F32 ? d_tile::kClusterRows : kDSplitOnePassRows);
+  const uint32_t columns = d_split_cluster_columns(shape, cluster);
+  if (d_split_clusters(shape) * cluster > device.sms || columns > kDSplitOnePassColumns) return false;
+  if (shape.Skv > d_tile::kKeys) /* too many for mail */
+    return shape.Sq <= (shape.dtype == ATTN_F32 ? d_tile::kClusterRows : kDSplitOnePassRows);
+  return shape.Sq <= kDSplitOnePassRows / 2 ||
+         (shape.Sq <= kDSplitOnePassRows && columns <= kDSplitOnePassColumns / 2);
+}
+static int32_t d_split_path(const attn_shape &shape, const attn_tuning &tuning, const device_info &device) {
+  if (tuning.value[D_SPLIT_PATH] != D_SPLIT_ANY) return tuning.value[D_SPLIT_PATH];
+  if (tuning.value[D_SPLIT_ROWS] != 0 || tuning.value[D_SPLIT_CHUNK] != 0 || device.cc_major < 9)
+    return D_SPLIT_PASSES;
+  if (d_split_prefers_clusters(shape, tuning, device)) return D_SPLIT_CLUSTERS;
+  return d_split_mail_refusal(shape, tuning, device) == nullptr ? D_SPLIT_MAIL : D_SPLIT_PASSES;
 }
 
 static const char *d_split_tuning_refusal(const attn_tuning &tuning) {
   const int32_t rows = tuning.value[D_SPLIT_ROWS], chunk = tuning.value[D_SPLIT_CHUNK];
   const int32_t cluster = tuning.value[D_SPLIT_CLUSTER];
-  if (rows != 0 && rows != 16 && rows != 64) return "rows must be 0, 16 or 64";
+  if (rows != 0 && rows != 16 && rows != 32 && rows != 64) return "rows must be 0, 16, 32 or 64";
+  if (rows == 32 && tuning.value[D_SPLIT_PATH] != D_SPLIT_MAIL) return "rows=32 is for path=3";
   if (chunk != 0 && chunk != 64 && chunk != 128 && chunk != 256) return "chunk must be 0, 64, 128 or 256";
   if (cluster == 1 || (cluster & (cluster - 1)) != 0) return "cluster must be 0, 2, 4, 8 or 16";
   return nullptr;
@@ -708,7 +840,9 @@ static const char *d_split_supports(const attn_shape *shape, const attn_tuning *
   if (shape->Skv > kDSplitMaxKeys) return "Skv must be at most 512: a q tile's scores for all keys are held at once";
   if (const char *grid = check_grid_hb(*shape)) return grid;
   if (const char *kind = check_device(*device, 0)) return kind;
-  if (d_split_takes_clusters(*shape, *tuning, *device)) return d_split_cluster_refusal(*shape, *tuning, *device);
+  const int32_t path = d_split_path(*shape, *tuning, *device);
+  if (path == D_SPLIT_MAIL) return d_split_mail_refusal(*shape, *tuning, *device);
+  if (path == D_SPLIT_CLUSTERS) return d_split_cluster_refusal(*shape, *tuning, *device);
   if (!d_split_choose(*shape, *tuning, *device, &tile))
     return "the shared memory of one block (smem_per_block_bytes) is too small for this Skv with these tunables";
   return nullptr;
@@ -735,12 +869,20 @@ static void d_split_bind_cluster(const attn_shape &shape, const attn_plan &plan,
   while (d_tile::kClusterRows >> (params->own_rows_log2 + 1) >= params->chunks) ++params->own_rows_log2;
 }
 
+static void d_split_bind_mail(const attn_shape &shape, const attn_plan &plan, DSplitParams *params) {
+  params->chunks = d_split_chunks(shape, plan);
+  while (params->chunks << params->own_rows_log2 < plan.tile_q) ++params->own_rows_log2;
+}
+
 static struct status d_split_bind(const attn_shape *shape, const attn_plan *plan, const attn_buffers *buffers,
                                   attn_pass_args args[ATTN_PASSES_MAX]) {
   DSplitParams params = {};
   params.attention = params_of(*shape, *buffers);
   if (plan->pass_count == 1) {
-    d_split_bind_cluster(*shape, *plan, &params);
+    if (plan->pass[0].cluster[0] > 1)
+      d_split_bind_cluster(*shape, *plan, &params);
+    else
+      d_split_bind_mail(*shape, *plan, &params);
     put_args(args[0], params);
     return status_ok();
   }
@@ -779,9 +921,22 @@ static void d_split_plan_cluster(const attn_shape &shape, const attn_tuning &tun
   plan->pass[0].cluster[0] = cluster;
 }
 
+static void d_split_plan_mail(const attn_shape &shape, const attn_tuning &tuning, const device_info &device,
+                              attn_plan *plan) {
+  DSplitTile tile = {mail_tile::kMaxRows, 256};
+  d_split_choose_mail(shape, tuning, device, &tile);
+  plan->tile_q = tile.rows, plan->tile_kv = d_tile::kKeys;
+  plan->splits = 1, plan->stages = tile.columns / d_tile::kSlab;
+  d_split_plan_pass(plan, shape, "main", d_split_mail_for(shape, tile),
+                    ceil_div(shape.Sq, tile.rows) * ceil_div(shape.D, tile.columns), ATTN_COVERS_Q | ATTN_COVERS_D,
+                    d_tile::kThreads, d_split_mail_smem(shape, tile));
+}
+
 static void d_split_plan(const attn_shape *shape, const attn_tuning *tuning, const device_info *device,
                          attn_plan *plan) {
-  if (d_split_takes_clusters(*shape, *tuning, *device)) return d_split_plan_cluster(*shape, *tuning, *device, plan);
+  const int32_t path = d_split_path(*shape, *tuning, *device);
+  if (path == D_SPLIT_MAIL) return d_split_plan_mail(*shape, *tuning, *device, plan);
+  if (path == D_SPLIT_CLUSTERS) return d_split_plan_cluster(*shape, *tuning, *device, plan);
   DSplitTile tile = kDSplitTiles[kDSplitTileCount - 1];
   d_split_choose(*shape, *tuning, *device, &tile);
   const DSplitHandles kernels = d_split_kernels_for(*shape, tile);
