@@ -68,7 +68,7 @@ static inline size_t assert_whole_or_refused(struct status (*write)(const void *
     allocations_left = given;
     cJSON_InitHooks(&scarce);
     status = write(data, stream.file);
-    cJSON_InitHooks(NULL);
+    json_take_allocations();
     char *text = text_close(&stream);
     assert_true(status.code == STATUS_OK || status.code == STATUS_MEMORY);
     assert_string_equal(text, status_failed(&status) ? "" : whole);

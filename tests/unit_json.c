@@ -36,6 +36,21 @@ static char *repeated(const char *before, char byte, size_t count, const char *a
   return text;
 }
 
+static void a_text_of_nothing_but_short_values_is_bounded(void **state) {
+  (void)state;
+  struct json_doc doc;
+  char *text = repeated("[0", ' ', 2 * (JSON_VALUES_FREE + 1), "]");
+  for (size_t i = 0; i < JSON_VALUES_FREE; ++i) memcpy(text + 2 + 2 * i, ",0", 2);
+  const struct status status = json_parse("t.json", text, strlen(text), &doc);
+  assert_int_equal(status.code, STATUS_INPUT);
+  assert_string_equal(status.text,
+                      "t.json: has 1048578 values in 2097157 bytes, which no measurements have; give a report");
+  memset(text + 2, ' ', 4); /* two values fewer are within the bound; the comma before them goes with them */
+  assert_int_equal(json_parse("t.json", text, strlen(text), &doc).code, STATUS_OK);
+  json_free(&doc);
+  free(text);
+}
+
 /* ---- places -------------------------------------------------------------------------------------------------- */
 
 static void errors_name_the_place_of_an_item(void **state) {
@@ -398,6 +413,7 @@ static void what_is_not_a_regular_file_is_named(void **state) {
 
 int main(void) {
   const struct CMUnitTest tests[] = {
+      cmocka_unit_test(a_text_of_nothing_but_short_values_is_bounded),
       cmocka_unit_test(errors_name_the_place_of_an_item),
       cmocka_unit_test(values_at_the_deepest_level_have_a_place),
       cmocka_unit_test(values_are_described_without_control_bytes),

@@ -309,8 +309,7 @@ static void release(void *allocated) {
   if (parsed == NULL) free(allocated);
 }
 
-/* Before cJSON allocates anything. */
-__attribute__((constructor)) static void watch_allocations(void) {
+__attribute__((constructor)) void json_take_allocations(void) {
   cJSON_InitHooks(&(cJSON_Hooks){.malloc_fn = allocate, .free_fn = release});
 }
 
@@ -373,6 +372,10 @@ static struct status parse_text(struct json_doc *doc) {
   const char *end = NULL;
   if (doc->length == 0) return status_make(STATUS_INPUT, "%s:1:1: is empty; write a JSON value into it", doc->path);
   if (!json_scan_document(&scan)) return syntax_error(doc->path, &scan);
+  if (scan.values > JSON_VALUES_FREE && scan.values > doc->length / JSON_VALUE_BYTES_LEAST) {
+    return status_make(STATUS_INPUT, "%s: has %zu values in %zu bytes, which no measurements have; give a report",
+                       doc->path, scan.values, doc->length);
+  }
   /* The NUL must lie inside the length: cJSON before 1.7.18 reads past a text that it thinks is cut. */
   parsed = doc;
   doc->root = cJSON_ParseWithLengthOpts(doc->text, doc->length + 1, &end, 1);

@@ -15,6 +15,9 @@
 #include "kernels/status.h"
 
 enum { JSON_FILE_BYTES_MAX = 1 << 20, JSON_DEPTH_MAX = 16, JSON_STRING_MAX = 32768 };
+/* Values of a document beyond the first million: one in as many bytes. Read, each takes many times the memory of a
+ * short number's text. */
+enum { JSON_VALUES_FREE = 1 << 20, JSON_VALUE_BYTES_LEAST = 6 };
 
 /* A number from 2^53 on, and where its digits are in the text. */
 struct json_large {
@@ -32,6 +35,9 @@ struct json_doc {
   size_t large_count;
   struct json_block *blocks;
 };
+
+/* Has cJSON allocate here, as it does from the program's start. For tests, after hooks of their own. */
+void json_take_allocations(void);
 
 /* Reads a regular file, or with the path "-" stdin, of at most max_bytes whole. *text is malloc'ed, NUL-terminated,
  * the caller's. */

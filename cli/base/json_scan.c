@@ -235,6 +235,7 @@ static bool scan_container(struct json_scan *scan, bool is_object) {
 
 static bool scan_value(struct json_scan *scan) {
   const int c = peek(scan);
+  ++scan->values;
   switch (c) {
     case '{': return scan_container(scan, true);
     case '[': return scan_container(scan, false);

@@ -22,6 +22,7 @@ struct json_scan {
   const char *problem;
   bool wants;
   bool has_large_number; /* JSON_SCAN_LARGE or more */
+  size_t values;         /* seen so far, at any depth */
 };
 
 /* One document with nothing but white space around it. */
