@@ -585,6 +585,28 @@ static void a_missing_row_is_named_by_its_base(void **state) {
   free(made);
 }
 
+static void a_command_that_does_more_than_start_a_program_is_not_shown(void **state) {
+  (void)state;
+  static const char *const hostile[] = {"attnbench; x", "attnbench $(x)", "attnbench `x`", "attnbench | x",
+                                        "attnbench \n x"};
+  struct made *made = make(mixed_specs, 1, EXIT_CODE_INCONCLUSIVE);
+  made->row[0].verdict = COMPARE_inconclusive;
+  made->row[0].rounds_needed = 7;
+  made->compare.verdict_count[COMPARE_inconclusive] = 1;
+  for (size_t i = 0; i < sizeof hostile / sizeof *hostile; ++i) {
+    struct text_stream stream;
+    snprintf(made->base.run.command, sizeof made->base.run.command, "%s", hostile[i]);
+    text_open(&stream);
+    assert_int_equal(verdict_text_write(&made->compare, stream.file).code, STATUS_OK);
+    char *text = text_close(&stream);
+    if (strstr(text, "  base: its report names no plain command") == NULL) fail_msg("%s", text);
+    assert_null(strstr(text, hostile[i]));
+    free(text);
+  }
+  assert_true(again_command_is_plain("./attnbench --filter 'S=1;x' --rounds 5"));
+  free(made);
+}
+
 /* Half a quoted word of a command that was cut would swallow what comes behind it. */
 static void a_cut_command_loses_its_last_word_only(void **state) {
   (void)state;
@@ -619,6 +641,7 @@ int main(void) {
       cmocka_unit_test(percents_read_as_changes),
       cmocka_unit_test(json_is_whole_or_refused_without_memory),
       cmocka_unit_test(a_row_is_measured_again_by_its_run_narrowed_to_it),
+      cmocka_unit_test(a_command_that_does_more_than_start_a_program_is_not_shown),
       cmocka_unit_test(a_missing_row_is_named_by_its_base),
       cmocka_unit_test(a_cut_command_loses_its_last_word_only),
   };

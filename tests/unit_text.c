@@ -69,6 +69,19 @@ static char *text_at(const char *width, struct text_table table, struct text_fit
   return text;
 }
 
+static void what_drives_a_terminal_is_shown_as_a_mark(void **state) {
+  (void)state;
+  char clean[64];
+  text_clean(
+      "a\x1b[m\x7f\xc2\x9b"
+      "b\xe2\x80\xae"
+      "c\xe2\x81\xa6\xd8\x9c\xe2\x80\x8f\xc3\xa9\xe2\x82\xac",
+      clean, sizeof clean);
+  assert_string_equal(clean, "a?[m??b?c???\xc3\xa9\xe2\x82\xac");
+  text_clean("\xe2\x80", clean, sizeof clean); /* cut short */
+  assert_string_equal(clean, "\xe2\x80");
+}
+
 /* ---- layout ---------------------------------------------------------------------------------------------------- */
 
 static void rows_stand_below_their_group_with_their_mark(void **state) {
@@ -221,6 +234,7 @@ int main(void) {
       cmocka_unit_test(what_matters_least_is_left_out_first_and_that_is_said),
       cmocka_unit_test(a_name_is_cut_only_when_nothing_can_be_left_out),
       cmocka_unit_test(the_width_is_asked_for_within_bounds),
+      cmocka_unit_test(what_drives_a_terminal_is_shown_as_a_mark),
       cmocka_unit_test(paragraphs_break_between_words_at_the_width),
       cmocka_unit_test(colour_is_for_terminals_that_want_it),
   };

@@ -9,14 +9,30 @@
 
 enum { GAP = 2, NARROW_GAP = 1 };
 
+/* Bytes of the character there, if it would drive the terminal: a control, or what turns the direction of writing, so
+ * that a text reads as another one. Else 0. */
+static size_t driving_bytes(const char *text) {
+  /* As UTF-8 writes C1, U+061C, U+200E and F, U+2028 to E, U+2066 to 9. */
+  static const struct {
+    const char *lead;
+    unsigned char first, last;
+  } rows[] = {{"", 0x01, 0x1f},         {"", 0x7f, 0x7f},         {"\xc2", 0x80, 0x9f},    {"\xd8", 0x9c, 0x9c},
+              {"\xe2\x80", 0x8e, 0x8f}, {"\xe2\x80", 0xa8, 0xae}, {"\xe2\x81", 0xa6, 0xa9}};
+  for (size_t i = 0; i < sizeof rows / sizeof *rows; ++i) {
+    const size_t length = strlen(rows[i].lead);
+    if (strncmp(text, rows[i].lead, length) != 0) continue;
+    const unsigned char last = (unsigned char)text[length];
+    if (last >= rows[i].first && last <= rows[i].last) return length + 1;
+  }
+  return 0;
+}
+
 void text_clean(const char *text, char *out, size_t size) {
   size_t used = 0;
-  for (const char *c = text; *c != '\0' && used + 1 < size; ++c) {
-    const unsigned char byte = (unsigned char)*c;
-    /* 0xc2 0x80..0x9f is how UTF-8 writes the C1 controls. */
-    const bool c1 = c > text && (unsigned char)c[-1] == 0xc2 && byte >= 0x80 && byte < 0xa0;
-    out[used++] = byte < 0x20 || byte == 0x7f || c1 ? '?' : *c;
-    if (c1) out[used - 2] = '?';
+  while (*text != '\0' && used + 1 < size) {
+    const size_t driving = driving_bytes(text);
+    out[used++] = driving > 0 ? '?' : *text;
+    text += driving > 0 ? driving : 1;
   }
   out[used] = '\0';
 }

@@ -73,7 +73,7 @@ void text_append_word(char *out, size_t size, const char *text);
  * with "::", or a "##[", for a command of its own. */
 void text_without_commands(const char *text, char *out, size_t size);
 
-/* Copies, with control bytes as '?'. */
+/* Copies, with each control, and each character that turns the direction of writing, as '?'. */
 void text_clean(const char *text, char *out, size_t size);
 
 #endif

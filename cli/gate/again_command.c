@@ -77,9 +77,7 @@ static bool is_attnbench(const struct word *program) {
   return program->length == 0 || strncmp(program->at, "/proc/", 6) == 0;
 }
 
-/* Would a shell do no more than start one program? People paste what is printed here, and a report may come from
- * anywhere. */
-static bool is_one_command(const char *text) {
+bool again_command_is_plain(const char *text) {
   bool quoted = false;
   for (; *text != '\0'; ++text) {
     if (*text == '\'') quoted = !quoted;
@@ -91,7 +89,7 @@ static bool is_one_command(const char *text) {
 
 /* The command as the run was given it, without a last word that its field had no room for. */
 static void whole_words(const struct run_info *run, char out[sizeof run->command]) {
-  snprintf(out, sizeof run->command, "%s", is_one_command(run->command) ? run->command : "");
+  snprintf(out, sizeof run->command, "%s", again_command_is_plain(run->command) ? run->command : "");
   if (strlen(out) + 1 < sizeof run->command) return;
   const char *rest = out;
   struct word last = next_word(&rest);

@@ -192,5 +192,8 @@ struct status verdict_annotations_write(const struct compare *, FILE *); /* GitH
 /* The command that measures this row again: that of the run that made the new report, narrowed to the cell, with
  * enough rounds to decide. Where the base is a file of enough rounds, it also compares with it. */
 void again_command(const struct compare *, const struct compare_row *, char *out, size_t size);
+/* Would a shell do no more than start one program? People paste commands that are shown, and a report may come from
+ * anywhere. */
+bool again_command_is_plain(const char *command);
 
 #endif

@@ -59,6 +59,12 @@ static void print_wrapped(FILE *file, const char *lead, const char *text) {
   text_wrap(file, lead, strlen(lead), safe);
 }
 
+static void print_command(FILE *file, const char *lead, const char *command) {
+  print_wrapped(
+      file, lead,
+      again_command_is_plain(command) ? command : "its report names no plain command; measure it as it was");
+}
+
 /* The verdict, and what to do about it. */
 static void print_answer(FILE *file, const struct compare *compare) {
   char line[COMPARE_LINE_MAX];
@@ -67,8 +73,8 @@ static void print_answer(FILE *file, const struct compare *compare) {
   fprintf(file, "%s\n", line);
   if (advice[0] != '\0') print_wrapped(file, "what to do: ", advice);
   if (!sinks_needs_processes(compare)) return;
-  print_wrapped(file, "  base: ", compare->base->run.command);
-  print_wrapped(file, "  new:  ", compare->now->run.command);
+  print_command(file, "  base: ", compare->base->run.command);
+  print_command(file, "  new:  ", compare->now->run.command);
 }
 
 static void print_head(FILE *file, const struct compare *compare) {
