@@ -1,4 +1,5 @@
 /* The timer's self-test as text and as JSON. */
+#include <inttypes.h>
 #include <math.h>
 
 #include "cli/base/json.h"
@@ -55,6 +56,7 @@ struct status selftest_print_text(const struct selftest_report *report, FILE *fi
   const struct selftest_judgement *judgement = report->judgement;
   const void *rows[SELFTEST_LINES_MAX];
   const uint64_t *count = judgement->verdict_count;
+  char sum[160];
   fprintf(file, "attnbench %s: is the timer of %s to be trusted?\n\n", version_string(),
           report->result->device.info.name);
   for (size_t i = 0; i < judgement->line_count; ++i) rows[i] = &judgement->line[i];
@@ -67,10 +69,10 @@ struct status selftest_print_text(const struct selftest_report *report, FILE *fi
   text_wrap(file, "\ncold and hot lines: ", 0,
             "time of a launch that spins, less what it wrote down itself, less what a launch costs that does "
             "nothing; within 1 us or 1 % of the truth. xN: launches that a sample averages over");
-  fprintf(file, "%zu checks: %llu pass, %llu fail, %llu unknown: %s\n", judgement->line_count,
-          (unsigned long long)count[SELFTEST_PASS], (unsigned long long)count[SELFTEST_FAIL],
-          (unsigned long long)count[SELFTEST_UNKNOWN],
-          count[SELFTEST_FAIL] == 0 ? "the timer is right" : "the times of this device are not to be trusted");
+  snprintf(sum, sizeof sum, "%zu checks: %" PRIu64 " pass, %" PRIu64 " fail, %" PRIu64 " unknown: %s",
+           judgement->line_count, count[SELFTEST_PASS], count[SELFTEST_FAIL], count[SELFTEST_UNKNOWN],
+           count[SELFTEST_FAIL] == 0 ? "the timer is right" : "the times of this device are not to be trusted");
+  text_wrap(file, "", 0, sum);
   return status_ok();
 }
 

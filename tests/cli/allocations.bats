@@ -4,6 +4,7 @@ load helper
 
 @test "refused_allocations_are_told" {
   command -v "${CC:-gcc}" >/dev/null || skip "no C compiler here"
+  ! grep -q __gcov_ "$ATTNBENCH" || skip "what counts lines does not survive a refused allocation"
   "$ATTNBENCH" --version | grep -q 'CUDA none' || skip "the CUDA runtime allocates before main; make check runs this"
   capture python scripts/proof/refuse_allocations.py --attnbench "$ATTNBENCH" --at-most 3
   [ "$status" -eq 0 ] || fail "$(cat "$OUT" "$ERR")"
