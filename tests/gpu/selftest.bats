@@ -54,5 +54,5 @@ PY
     --json "$TMP/r.json"
   expect_status 4
   expect_json "$TMP/r.json" '[r["status"] for r in d["results"]] == ["error"]
-    and "needs at least" in d["results"][0]["reason"] and "choose a longer cell" in d["results"][0]["reason"]'
+    and "which alone adds" in d["results"][0]["reason"] and "choose a longer cell" in d["results"][0]["reason"]'
 }
