@@ -64,7 +64,7 @@ static const struct {
     {"B1.H32.Hkv8.Sq16.Skv1024.D64.f16.full", "h200", "cluster_split"},
     {"B1.H32.Hkv8.Sq16.Skv1024.D128.f16.causal", "h200", "decode"},
     {"B8.H16.S512.D256.f16.full", "a100", "mma_swizzle"},
-    {"B1.H32.Hkv8.S1024.D64.f16.causal", "h200", "cluster_split"},
+    {"B1.H32.Hkv8.S1024.D64.f16.causal", "h200", "wgmma"},
     {"B1.H32.Hkv8.Sq17.Skv4096.D64.f16.full", "h200", "cluster_split"},
     {"B8.H16.S512.D64.f16.full", "a100", "mma_swizzle"},
     {"B8.H16.S512.D64.f16.full", "l4", "mma_swizzle"},
