@@ -5,7 +5,7 @@ line, or with what it would have written anyway. A crash, a hang, a sanitizer's 
 
 By default one allocation per chain of callers is refused, the first; --every refuses each allocation of each command. With
 a program built by `make SANITIZE=address,undefined` what is not given back is found too. --record writes
-results/reliability/allocations.tsv. Writes TAP.
+results/reliability/allocations.tsv, with --every allocations_every.tsv. Writes TAP.
 
 exit 0: every refusal was told; 1: one was not; 2: usage
 """
@@ -25,6 +25,7 @@ from lib.program import INTERNAL, ROOT, Failure, add_attnbench_option, require_p
 
 SHIM = ROOT / "tests/preload/refuse_allocation.c"
 RECORD = ROOT / "results/reliability/allocations.tsv"
+RECORD_EVERY = ROOT / "results/reliability/allocations_every.tsv"
 GPU = str(ROOT / "tests/data/released/0.1.0/gpu.json")
 JOURNAL = str(ROOT / "tests/data/released/0.1.0/gpu.journal")
 BASELINE = str(ROOT / "tests/data/released/0.1.0/baseline.json")
@@ -182,10 +183,11 @@ def tell(row, failures):
 
 
 def write_record(rows, every):
-    RECORD.parent.mkdir(exist_ok=True)
+    record = RECORD_EVERY if every else RECORD
+    record.parent.mkdir(exist_ok=True)
     how = "every allocation" if every else "one allocation per chain of callers"
     lines = [f"# Written by scripts/proof/refuse_allocations.py --record: {how} refused once", "\t".join(rows[0])]
-    RECORD.write_text("\n".join(lines + ["\t".join(str(value) for value in row.values()) for row in rows]) + "\n")
+    record.write_text("\n".join(lines + ["\t".join(str(value) for value in row.values()) for row in rows]) + "\n")
 
 
 def main():
@@ -194,7 +196,7 @@ def main():
     parser.add_argument("--every", action="store_true", help="refuse every allocation, not one per chain of callers")
     parser.add_argument("--at-most", type=int, metavar="N", help="of each command, no more than N of them")
     parser.add_argument("--jobs", type=int, default=2, metavar="N", help="programs at once (default 2)")
-    parser.add_argument("--record", action="store_true", help=f"write {RECORD.relative_to(ROOT)}")
+    parser.add_argument("--record", action="store_true", help=f"write {RECORD.relative_to(ROOT)}, or {RECORD_EVERY.name}")
     parser.add_argument("command", nargs="*", help="only these: " + ", ".join(f"'{name}'" for name, _, _ in COMMANDS))
     options = parser.parse_args()
     require_program(options.attnbench)

@@ -24,3 +24,15 @@ for row in rows:
     assert 0 < int(row["chains"]) and int(row["refused"]) >= 0.9 * int(row["chains"]), row
 PY
 }
+
+@test "verbs that measure nothing were tried with every single allocation refused" {
+  python - <<'PY' || fail "the record is not whole"
+import csv, sys
+sys.path.insert(0, "scripts/proof")
+import refuse_allocations as script
+with open(script.RECORD_EVERY, encoding="utf-8") as file:
+    rows = list(csv.DictReader((line for line in file if not line.startswith("#")), delimiter="\t"))
+assert [row["command"] for row in rows] == [name for name, words, _ in script.COMMANDS if words[0] != "run"], rows
+assert all(int(row["failed"]) == 0 and 0 < int(row["allocations"]) == int(row["refused"]) for row in rows), rows
+PY
+}

@@ -17,7 +17,9 @@ path_of() {
     'JOURNAL_BYTES_MAX (UINT32_C(256) << 20)|a journal, a report, a baseline | 268435456 bytes' \
     'JOURNAL_CELLS_MAX (JOURNAL_BYTES_MAX >> 10)|cells of a run | 262144' \
     'JSON_DEPTH_MAX = 16|nesting | 16 levels' 'JSON_STRING_MAX = 32768|a string | 32768 bytes' \
-    'JSON_SCAN_NUMBER_MAX = 63|a number | 63 characters' 'SWEEP_CASES_MAX = 10000|cases of a sweep | 10000' \
+    'JSON_SCAN_NUMBER_MAX = 63|a number | 63 characters' \
+    'JSON_VALUES_FREE = 1 << 20, JSON_VALUE_BYTES_LEAST = 6|values of a file beyond 1048576 | one in 6 bytes' \
+    'SWEEP_CASES_MAX = 10000|cases of a sweep | 10000' \
     'SWEEP_VARIANTS_MAX = 64|variants of a sweep | 64'; do
     grep -rqF "${row%%|*}" cli || fail "no ${row%%|*}"
     grep -qF "| ${row#*|}" shapes/README.md || fail "shapes/README.md does not say: ${row#*|}"
