@@ -14,6 +14,8 @@ set to the wanted size does not count, and another takes its place.
 kernels and many at once. A slowed row counts as found when the gate calls it slower; what it truly costs was measured beside
 the gate, in turns with the same kernel.
 
+--apart BASE NEW adds what `attnbench compare` says of two reports of one program from different days, cards or hosts.
+
 Several GPUs run trials side by side, one trial on one GPU. From --processes measured processes, or from a report of many
 (--evidence), `attnbench gate --selftest` draws thousands of gates, whose rates go into the same file (schema
 attnbench.table/1). A run that was cut short leaves FILE.trials, which --resume continues.
@@ -23,6 +25,7 @@ slowed; 7 --evidence or --resume cannot be read; 8 --json cannot be written; els
 ended with.
 """
 import argparse
+import datetime
 import json
 import math
 import os
@@ -52,6 +55,8 @@ def parse_arguments():
     parser.add_argument("--processes", type=int, default=28, metavar="N", help="processes to draw gates from; 0 draws none (default: 28)")
     parser.add_argument("--evidence", metavar="FILE", help="a report of many processes to draw from instead")
     parser.add_argument("--in-launch", metavar="FILE", help="a log of scripts/proof/slowed_trials.py")
+    parser.add_argument("--apart", nargs=2, action="append", default=[], metavar=("BASE", "NEW"),
+                        help="compare these reports of one program; repeat for more")
     parser.add_argument("--resume", metavar="FILE", help="continue from the FILE.trials of a run that was cut short")
     program.add_attnbench_option(parser)
     args = parser.parse_args()
@@ -369,6 +374,44 @@ def add_in_launch(out, path):
                         "0.1 us hot and 0.15 us cold, raises it.")
 
 
+def compared(attnbench, base, new):
+    """What attnbench compare says of two reports, whatever it ends with."""
+    with tempfile.TemporaryDirectory(prefix="gate_trials.") as folder:
+        path = pathlib.Path(folder, "compare.json")
+        done = execute([attnbench, "compare", base, new, "--json", path])
+        if not path.exists():
+            raise Failure(INPUT, f"attnbench compare {base} {new} ended with {done.returncode}: {done.stderr.strip()}")
+        return json.loads(path.read_text(encoding="utf-8"))
+
+
+def apart_line(found):
+    """[hours apart, cards, constants of an empty launch, verdicts hot, cold, the suite's]"""
+    sides = [found["base"], found["new"]]
+    start, end = (datetime.datetime.fromisoformat(side["run"]["started_utc"].replace("Z", "+00:00")) for side in sides)
+    verdicts = []
+    for mode in ("hot", "cold"):
+        rows = [row["verdict"] for row in found["rows"] if row["mode"] == mode]
+        verdicts.append(", ".join(f"{rows.count(verdict)} {verdict}" for verdict in sorted(set(rows))) or "-")
+    constants = ", ".join(f"{side['device']['event_overhead_us']:.2f}" for side in sides)
+    suite = found["suite"]
+    return [f"{abs((end - start).total_seconds()) / 3600:.1f}", ", ".join(side["device"]["uuid"][:12] for side in sides), constants,
+            *verdicts, f"{suite['verdict']}, {100 * (suite['time_ratio'] - 1):+.2f} %" if suite else "-"]
+
+
+def add_apart(out, found):
+    """Reports of one program from elsewhere, which nothing but the machine tells apart."""
+    rows = [row for one in found for row in one["rows"]]
+    of_mode = {mode: [row for row in rows if row["mode"] == mode] for mode in ("hot", "cold")}
+    out["rows"] += [[f"two reports of one program, days, cards or hosts apart, {mode} rows: called slower", *counted(of_mode[mode], detail)]
+                    for mode, detail in (("hot", f"{len(found)} comparisons"),
+                                         ("cold", "a launch between two events costs more on some hosts: "
+                                                  f"{sum(row['verdict'] == 'inconclusive' for row in of_mode['cold'])} rows undecided"))]
+    out["tables"].append({"title": "Reports of one program from elsewhere, compared",
+                          "columns": ["hours apart", "cards", "empty launch us", "hot rows", "cold rows", "all cases together"],
+                          "rows": list(map(apart_line, found))})
+    out["apart"] = found
+
+
 def table(args, report, same, slowed, resumed, data):
     device, valid = report["device"], [r for r in slowed if counts(r)]
     walls = sorted(r["wall_s"] for r in same)
@@ -396,6 +439,8 @@ def table(args, report, same, slowed, resumed, data):
         out["tables"], out["selftest"] = [case_table(data)], data
     if args.in_launch is not None:
         add_in_launch(out, args.in_launch)
+    if args.apart:
+        add_apart(out, [compared(args.attnbench, *pair) for pair in args.apart])
     return out
 
 

@@ -119,3 +119,26 @@ PY
   expect_status 0
   expect_json "$TMP/gate.json" 'd["rows"][0][1] == "0 of 2"'
 }
+
+@test "reports of one program from elsewhere are compared, and what cannot be compared is told" {
+  local base=tests/data/v3.journal
+  cat >"$TMP/apart.py" <<'PY'
+import json, sys
+sys.path.insert(0, "scripts/proof")
+import gate_trials
+attnbench, base = sys.argv[1:]
+found = gate_trials.compared(attnbench, base, base)
+out = {"rows": [], "tables": []}
+gate_trials.add_apart(out, [found, found])
+rows = sum(row["mode"] == "hot" for row in found["rows"])
+assert rows > 0 and out["rows"][0][1] == f"0 of {2 * rows}", out["rows"]
+assert out["tables"][0]["rows"][0][0] == "0.0" and f"{rows} " in out["tables"][0]["rows"][0][3]
+try:
+    gate_trials.compared(attnbench, base, "nothing")
+except gate_trials.Failure as failure:
+    print(failure)
+PY
+  capture python "$TMP/apart.py" "$ATTNBENCH" "$base"
+  expect_status 0
+  expect_out "attnbench compare $base nothing ended with 7"
+}
