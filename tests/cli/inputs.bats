@@ -29,7 +29,7 @@ PY
   "$ATTNBENCH" inputs --shape B=1,H=8,S=512,D=64 >/dev/full 2>"$ERR" || status=$?
   expect_status 8
   expect_err 'No space left'
-  command -v script >/dev/null || skip "no script(1)"
+  script -qec true /dev/null >/dev/null 2>&1 </dev/null || skip "no script(1), or no pseudo-terminal"
   script -qec "$ATTNBENCH inputs --shape B=1,H=1,S=16,D=8" /dev/null >"$OUT" </dev/null || true
   expect_out 'which a terminal cannot show'
 }
