@@ -56,9 +56,11 @@ struct status selftest_print_text(const struct selftest_report *report, FILE *fi
   const struct selftest_judgement *judgement = report->judgement;
   const void *rows[SELFTEST_LINES_MAX];
   const uint64_t *count = judgement->verdict_count;
-  char sum[160];
-  fprintf(file, "attnbench %s: is the timer of %s to be trusted?\n\n", version_string(),
-          report->result->device.info.name);
+  char sum[160], title[sizeof report->result->device.info.name + 80];
+  snprintf(title, sizeof title, "attnbench %s: is the timer of %s to be trusted?", version_string(),
+           report->result->device.info.name);
+  text_wrap(file, "", 0, title);
+  fputc('\n', file);
   for (size_t i = 0; i < judgement->line_count; ++i) rows[i] = &judgement->line[i];
   const struct text_table table = {.columns = columns,
                                    .column_count = sizeof columns / sizeof *columns,

@@ -17,7 +17,7 @@ load helper
   expect_status 0
   cp "$OUT" "$TMP/list"
   COLUMNS=80 attn --selftest --device cpu --timeout 60
-  [ "$(awk 'length > 80' "$OUT" | wc -l)" -eq 0 ] && ! sed -n 4p "$OUT" | grep -qx ' *' || fail "too wide, or an empty row of units"
+  [ "$(awk 'length > 80' "$OUT" | wc -l)" -eq 0 ] && ! grep -A1 '^check' "$OUT" | grep -qx ' *' || fail "too wide, or an empty row of units"
   expect_out 'left out at 80 columns: bounds'
   COLUMNS=80 attn describe scalar_quad
   expect_status 0
