@@ -5,6 +5,7 @@ and origins.json, predictions and claims.
 """
 import statistics
 
+import bounds
 import kinds
 import ladder
 import pytorch
@@ -202,6 +203,7 @@ def linked_pages(reports, predictions, folder):
         pages["ladder.md"] = "The ladder: every kernel's gain as predicted and as measured", ladder.blocks(reports, predictions)
     if kinds.SWEEP in reports.sweeps:
         pages["kinds.md"] = "Kernels of every kind in one table", kinds.blocks(reports)
+    pages["bounds.md"] = "What right kernels need of the check's bounds", bounds.blocks(reports)
     beside = rivals.blocks(reports)
     if beside:
         pages["rivals.md"] = "Beside cuDNN, FlashAttention-3 and PyTorch's flash", beside

@@ -65,7 +65,7 @@ def read_folder(folder, attnbench):
     torch = {path.stem.removeprefix(TORCH): files.read_json(path) for path in sorted(folder.glob(f"{TORCH}*.json"))}
     tables = {name: optional_json(folder / f"{name}.json") for name in page.TABLES}
     return Reports(sweeps, torch, {name: table for name, table in tables.items() if table is not None},
-                   optional_json(folder / "timer_selftest.json"))
+                   optional_json(folder / "timer_selftest.json"), optional_json(folder / "pytorch_bounds.json"))
 
 
 def wanted_files(attnbench):
