@@ -195,6 +195,8 @@ static void a_difference_below_the_floor_is_none(void **state) {
   discard(&pair);
 }
 
+static double clock_ratio = 1; /* of the new side's clocks */
+
 /* Of a cold cell, of which the events of either side take so long. */
 static struct compare_row verdict_of_card(const char *card, double base_overhead, double now_overhead, double base_us,
                                           double now_us) {
@@ -210,6 +212,8 @@ static struct compare_row verdict_of_card(const char *card, double base_overhead
   pair.now.event_overhead_us = now_overhead;
   data_measure(&pair.base, base_us, 7);
   data_measure(&pair.now, now_us, 7);
+  struct process_record *processes = &pair.now.records[0].process[TIME_COLD];
+  for (uint32_t i = 0; i < processes->count; ++i) processes->sm_clock_mhz[i] *= clock_ratio;
   build(&pair);
   struct compare_row row = pair.compare.rows[0];
   discard(&pair);
@@ -241,6 +245,16 @@ static void events_of_another_host_decide_nothing(void **state) {
   assert_verdict(verdict_of_card("GPU-2", 2.5, 2.6, 10, 10).verdict, COMPARE_same);
   assert_verdict(verdict_of_cold(2.5, 4.1, 10, 11.6).verdict,
                  COMPARE_regressed); /* one card: nothing else explains it */
+}
+
+/* Slower by one host's constant, and by the other's slower in cycles alone: both fail. */
+static void an_alarm_by_either_host_is_an_alarm(void **state) {
+  (void)state;
+  clock_ratio = 1.1;
+  const struct compare_row row = verdict_of_card("GPU-2", 2.5, 2.63, 10, 10.23);
+  clock_ratio = 1;
+  assert_verdict(row.verdict, COMPARE_regressed);
+  assert_false(row.by_hosts);
 }
 
 static void cold_ratios_are_of_the_launch_without_its_events(void **state) {
@@ -964,6 +978,7 @@ int main(void) {
       cmocka_unit_test(a_difference_below_the_floor_is_none),
       cmocka_unit_test(cold_ratios_are_of_the_launch_without_its_events),
       cmocka_unit_test(events_of_another_host_decide_nothing),
+      cmocka_unit_test(an_alarm_by_either_host_is_an_alarm),
       cmocka_unit_test(both_sides_lose_the_same_constant),
       cmocka_unit_test(a_constant_that_cannot_be_stays_in),
       cmocka_unit_test(a_lower_clock_is_no_regression),

@@ -41,17 +41,25 @@ static void fill_limits(const struct compare *compare, struct compare_row *row) 
   row->dram_bound = now.mode[row->mode].roof == ROOF_DRAM;
 }
 
+bool compare_is_alarm(enum compare_verdict verdict) {
+  return verdict == COMPARE_regressed || verdict == COMPARE_cycles;
+}
+
+/* What the card of `record` adds to times of this mode, where it can be in all of these. */
+static double overhead_on(const struct journal_data *data, const struct record *record, enum time_mode mode,
+                          const struct compare_evidence *seen) {
+  return event_overhead_off(event_overhead_in(mode, cards_info(data, record), cards_event_overhead_us(data, record)),
+                            fmin(event_overhead_shortest(seen->base.us, seen->base.count),
+                                 event_overhead_shortest(seen->now.us, seen->now.count)));
+}
+
 /* The base's for both sides: constants that were measured twice would differ, and look like a difference of the
  * kernels; and what the new report claims changes nothing. */
 static double overhead_of(const struct compare *compare, const struct compare_row *row) {
-  const struct journal_data *base = compare->base;
   struct compare_evidence seen;
-  if (!base->has_device) return 0;
+  if (!compare->base->has_device) return 0;
   judge_observe_row(row, 0, &seen);
-  return event_overhead_off(event_overhead_in(row->mode, cards_info(base, row->base.record),
-                                              cards_event_overhead_us(base, row->base.record)),
-                            fmin(event_overhead_shortest(seen.base.us, seen.base.count),
-                                 event_overhead_shortest(seen.now.us, seen.now.count)));
+  return overhead_on(compare->base, row->base.record, row->mode, &seen);
 }
 
 /* Of a run with --devices a cell may be on another card each time, and cards of one model differ by more than kernels
@@ -72,18 +80,14 @@ static void judge_cards(const struct compare *compare, struct compare_row *row) 
 static void judge_hosts(const struct compare *compare, struct compare_evidence *seen, struct compare_row *row) {
   const struct journal_data *base = compare->base, *now = compare->now;
   if (!base->has_device || !now->has_device || row->verdict == COMPARE_implausible) return;
-  const struct device_info *info = cards_info(now, row->now.record);
-  if (strcmp(cards_info(base, row->base.record)->uuid, info->uuid) == 0) return;
-  const double shortest_us = fmin(event_overhead_shortest(seen->base.us, seen->base.count),
-                                  event_overhead_shortest(seen->now.us, seen->now.count));
-  const double own_us = event_overhead_off(
-      event_overhead_in(row->mode, info, cards_event_overhead_us(now, row->now.record)), shortest_us);
+  if (strcmp(cards_info(base, row->base.record)->uuid, cards_info(now, row->now.record)->uuid) == 0) return;
+  const double own_us = overhead_on(now, row->now.record, row->mode, seen);
   if (own_us == row->event_overhead_us) return;
   struct compare_row other = *row;
   other.threshold = compare_threshold(&compare->settings, row->base.record);
   seen->now.overhead_us = own_us;
   judge_timed(&compare->settings, seen, &other);
-  if (other.verdict == row->verdict) return;
+  if (other.verdict == row->verdict || (compare_is_alarm(other.verdict) && compare_is_alarm(row->verdict))) return;
   row->by_hosts = true;
   row->verdict = COMPARE_inconclusive;
   row->rounds_needed = 0;

@@ -189,6 +189,9 @@ struct status verdict_markdown_write(const struct compare *, FILE *); /* at most
 struct status verdict_junit_write(const struct compare *, FILE *);
 struct status verdict_annotations_write(const struct compare *, FILE *); /* GitHub workflow commands, at most 10 */
 
+/* Does the verdict fail a gate for a case that became slower? */
+bool compare_is_alarm(enum compare_verdict);
+
 /* The command that measures this row again: that of the run that made the new report, narrowed to the cell, with
  * enough rounds to decide. Where the base is a file of enough rounds, it also compares with it. */
 void again_command(const struct compare *, const struct compare_row *, char *out, size_t size);

@@ -8,17 +8,13 @@
 #include "cli/gate/judge.h"
 #include "cli/gate/suite.h"
 
-static bool is_alarm(enum compare_verdict verdict) {
-  return verdict == COMPARE_regressed || verdict == COMPARE_cycles;
-}
-
 static bool is_undecided(enum compare_verdict verdict) {
   return verdict == COMPARE_inconclusive || verdict == COMPARE_clock;
 }
 
 bool confirm_wants(const struct compare_row *row) {
   if (row->key == NULL) return false;
-  if (is_alarm(row->verdict)) return row->looks == 0;
+  if (compare_is_alarm(row->verdict)) return row->looks == 0;
   return is_undecided(row->verdict) && row->looks < COMPARE_LOOKS_MAX;
 }
 
@@ -66,7 +62,7 @@ static void judge_pooled(const struct look *look, const struct compare_row *fres
   struct compare_evidence all = look->first;
   add_evidence(row->fresh, look->same_base, &all);
   judge_again(look, &all, row);
-  if (!is_alarm(row->verdict) || is_alarm(fresh->verdict)) return;
+  if (!compare_is_alarm(row->verdict) || compare_is_alarm(fresh->verdict)) return;
   row->verdict = COMPARE_inconclusive;
   snprintf(row->reason, sizeof row->reason,
            "%+.2f %% over all measurements; the later ones alone, %+.2f %%, do not decide", 100 * (row->ratio - 1),
@@ -87,12 +83,12 @@ static struct status add_look(const struct look *look, struct compare_row *row) 
   add_evidence(&look->seen, look->same_base, row->fresh);
   struct compare_row fresh = *row;
   judge_again(look, row->fresh, &fresh);
-  if (is_alarm(row->first) || judge_unfit(look->settings, &look->first) != NULL) {
+  if (compare_is_alarm(row->first) || judge_unfit(look->settings, &look->first) != NULL) {
     *row = fresh;
   } else {
     judge_pooled(look, &fresh, row);
   }
-  if (row->verdict == COMPARE_same && is_alarm(row->first)) {
+  if (row->verdict == COMPARE_same && compare_is_alarm(row->first)) {
     snprintf(row->reason, sizeof row->reason, "%+.2f %% at first, not when measured again",
              100 * (row->first_ratio - 1));
   }

@@ -194,16 +194,12 @@ static struct compare_power_row *row_of(struct compare_power *power, const struc
   return NULL;
 }
 
-static bool is_alarm(enum compare_verdict verdict) {
-  return verdict == COMPARE_regressed || verdict == COMPARE_cycles;
-}
-
 static void count_verdicts(const struct compare *compare, struct compare_power *out) {
   const bool has_suite = compare->suite.key != NULL;
-  bool failed = has_suite && is_alarm(compare->suite.verdict), undecided = false;
+  bool failed = has_suite && compare_is_alarm(compare->suite.verdict), undecided = false;
   out->suite_failed += failed;
   for (size_t i = 0; i < compare->row_count; ++i) {
-    const bool alarm = is_alarm(compare->rows[i].verdict);
+    const bool alarm = compare_is_alarm(compare->rows[i].verdict);
     if (!alarm && verdict_exit_code(compare->rows[i].verdict) != EXIT_CODE_INCONCLUSIVE) continue;
     struct compare_power_row *row = row_of(out, &compare->rows[i]);
     failed = failed || alarm;
@@ -418,5 +414,5 @@ void power_free(struct compare_power *power) {
 bool power_is_control(const struct compare_power_control *control) { return !isnan(control->injected_ratio); }
 
 bool power_is_found(const struct compare_power_control *control) {
-  return power_is_control(control) && is_alarm(control->verdict);
+  return power_is_control(control) && compare_is_alarm(control->verdict);
 }
