@@ -70,27 +70,16 @@ static void mark_reference(struct page *page, const struct page_row *row) {
   }
 }
 
-/* A row that picked a variant which has a row of its own is that one measured twice. Rows of a case are neighbours,
- * the first of them is given. */
-static bool is_measured_twice(const struct page *page, size_t first, const struct page_row *row) {
-  const char *picked = row->row->record->picked;
-  for (size_t i = first; i < page->row_count && page->rows[i].case_number == row->case_number && *picked != '\0';
-       ++i) {
-    if (page->rows[i].source == row->source && strcmp(page->rows[i].row->record->variant, picked) == 0) return true;
-  }
-  return false;
-}
-
 static void mark_fastest(struct page *page, size_t index) {
   struct page_row *row = &page->rows[index];
   const struct time_record *time = rows_time(row, TIME_HOT);
   size_t first = index;
   while (first > 0 && page->rows[first - 1].case_number == row->case_number) --first;
-  row->is_fastest = time != NULL && !is_measured_twice(page, first, row);
+  row->is_fastest = time != NULL && !row->row->is_twin;
   for (size_t i = first; i < page->row_count && page->rows[i].case_number == row->case_number; ++i) {
     const struct time_record *other = rows_time(&page->rows[i], TIME_HOT);
     if (row->is_fastest && other != NULL && other->us.median < time->us.median &&
-        rows_is_same_device(row, &page->rows[i]) && !is_measured_twice(page, first, &page->rows[i]))
+        rows_is_same_device(row, &page->rows[i]) && !page->rows[i].row->is_twin)
       row->is_fastest = false;
   }
 }

@@ -33,8 +33,7 @@ static enum time_mode mode_of_case(const struct report *report, size_t first, si
   return TIME_COLD;
 }
 
-/* A row that picked a variant which has a row of its own is that one measured twice. */
-static bool is_measured_twice(const struct report *report, size_t first, size_t end, size_t row) {
+static bool has_twin(const struct report *report, size_t first, size_t end, size_t row) {
   const char *picked = report->records[row].picked;
   for (size_t i = first; i < end && picked[0] != '\0'; ++i) {
     if (strcmp(report->records[i].variant, picked) == 0) return true;
@@ -58,7 +57,7 @@ static const struct report_row *fastest_of(const struct report *report, size_t f
   size_t timed = 0;
   for (size_t i = first; i < end; ++i) {
     const double us = median_us(&report->rows[i], mode);
-    if (isnan(us) || is_measured_twice(report, first, end, i)) continue;
+    if (isnan(us) || report->rows[i].is_twin) continue;
     ++timed;
     if (best == NULL || us < median_us(best, mode)) best = &report->rows[i];
   }
@@ -68,6 +67,7 @@ static const struct report_row *fastest_of(const struct report *report, size_t f
 void fastest_mark(struct report *report) {
   for (size_t first = 0, end; first < report->row_count; first = end) {
     end = end_of_case(report, first);
+    for (size_t i = first; i < end; ++i) report->rows[i].is_twin = has_twin(report, first, end, i);
     const struct report_row *best = fastest_of(report, first, end);
     if (best != NULL) report->rows[best - report->rows].is_fastest = true;
   }

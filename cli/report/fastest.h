@@ -4,8 +4,8 @@
 
 #include "cli/report/report.h"
 
-/* Marks the row with the shortest median of each case in which two or more were timed, hot where the case has hot
- * times. Rows of a case are those next to each other. */
+/* Marks the twins, and of the others the row with the shortest median of each case in which two or more were timed,
+ * hot where the case has hot times. Rows of a case are those next to each other. */
 void fastest_mark(struct report *);
 
 enum { FASTEST_TEXT_MAX = 512 };

@@ -68,16 +68,6 @@ static bool comparable(const struct merge_row *a, const struct merge_row *b) {
   return measured && a->case_number == b->case_number && same_device(a->source, b->source);
 }
 
-/* A row that picked a variant which has a row of its own in that report is that one measured twice. */
-static bool is_measured_twice(const struct merge *merge, size_t first, const struct merge_row *row) {
-  const char *picked = row->row->record->picked;
-  for (size_t i = first; *picked != '\0' && i < merge->row_count && merge->rows[i].case_number == row->case_number;
-       ++i) {
-    if (merge->rows[i].source == row->source && strcmp(merge->rows[i].row->record->variant, picked) == 0) return true;
-  }
-  return false;
-}
-
 /* Rows of a case are neighbours, so only these are looked at. */
 static void find_best(struct merge *merge) {
   for (size_t i = 0; i < merge->row_count; ++i) {
@@ -86,12 +76,12 @@ static void find_best(struct merge *merge) {
     size_t first = i, timed = 0;
     while (first > 0 && merge->rows[first - 1].case_number == row->case_number) --first;
     for (size_t j = first; j < merge->row_count && merge->rows[j].case_number == row->case_number; ++j) {
-      if (!comparable(row, &merge->rows[j]) || is_measured_twice(merge, first, &merge->rows[j])) continue;
+      if (!comparable(row, &merge->rows[j]) || merge->rows[j].row->is_twin) continue;
       best_us = fmin(best_us, merge->rows[j].us[TIME_HOT]);
       timed += isfinite(merge->rows[j].us[TIME_HOT]);
     }
     row->best_ratio = row->us[TIME_HOT] / best_us;
-    row->is_fastest = timed > 1 && row->best_ratio <= 1 && !is_measured_twice(merge, first, row);
+    row->is_fastest = timed > 1 && row->best_ratio <= 1 && !row->row->is_twin;
   }
 }
 

@@ -22,6 +22,7 @@ struct report_row {
     struct finding *item; /* the row's own */
   } findings;
   bool is_fastest; /* of its case */
+  bool is_twin;    /* it picked a variant that has a row of its own in its case: that one, measured twice */
 };
 
 /* Was the row timed against a reference, in either mode? */
