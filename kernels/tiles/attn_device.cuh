@@ -14,6 +14,20 @@ constexpr unsigned kFullWarp = 0xffffffffu;
 
 __device__ __forceinline__ float minus_infinity() { return __int_as_float((int)0xff800000u); }
 
+/* ---- over the lanes of a warp --------------------------------------------------------------------------------- */
+
+/* The same in every lane, with the same bits. */
+__device__ __forceinline__ float warp_sum(float x) {
+#pragma unroll
+  for (uint32_t mask = kWarp / 2; mask; mask /= 2) x += __shfl_xor_sync(kFullWarp, x, mask);
+  return x;
+}
+__device__ __forceinline__ float warp_max(float x) {
+#pragma unroll
+  for (uint32_t mask = kWarp / 2; mask; mask /= 2) x = fmaxf(x, __shfl_xor_sync(kFullWarp, x, mask));
+  return x;
+}
+
 /* ---- element types ------------------------------------------------------------------------------------------- */
 
 template <typename T>

@@ -54,17 +54,6 @@ struct Tensors {
   uint32_t rows, keys, columns, D;
 };
 
-__device__ __forceinline__ float warp_max(float x) {
-#pragma unroll
-  for (uint32_t mask = kWarp / 2; mask; mask /= 2) x = fmaxf(x, __shfl_xor_sync(kFullWarp, x, mask));
-  return x;
-}
-__device__ __forceinline__ float warp_sum(float x) {
-#pragma unroll
-  for (uint32_t mask = kWarp / 2; mask; mask /= 2) x += __shfl_xor_sync(kFullWarp, x, mask);
-  return x;
-}
-
 /* Starts all loads of a block: each slab of Q and K and each stage of V is one group of copies. */
 template <typename T, uint32_t Rows, uint32_t Columns>
 __device__ __forceinline__ void load_all(const Tensors<T> &t, T *slabs, T *v_tiles) {

@@ -440,8 +440,7 @@ __device__ __forceinline__ void d_split_send_weights(const DSplitParams &a, cons
     *reinterpret_cast<float2 *>(scores + tile * kKeys) = score;
     max = fmaxf(max, fmaxf(score.x, score.y));
   }
-#pragma unroll
-  for (uint32_t mask = kWarp / 2; mask; mask /= 2) max = fmaxf(max, __shfl_xor_sync(kFullWarp, max, mask));
+  max = warp_max(max);
   const float base = max == minus_infinity() ? 0.0f : max; /* a row without keys: all weights are 2^-inf = 0 */
   for (uint32_t tile = 0; tile < key_tiles; ++tile) {
     const float2 score = *reinterpret_cast<const float2 *>(scores + tile * kKeys);
@@ -453,8 +452,7 @@ __device__ __forceinline__ void d_split_send_weights(const DSplitParams &a, cons
       d_split_send_pair(weights + tile * kClusterRows * weight_stride(sizeof(T)), rank,
                         ptx::cluster_address(shared.weights_came, rank), x, y);
   }
-#pragma unroll
-  for (uint32_t mask = kWarp / 2; mask; mask /= 2) sum += __shfl_xor_sync(kFullWarp, sum, mask);
+  sum = warp_sum(sum);
   if (lane < a.chunks)
     ptx::cluster_send(ptx::cluster_address(shared.factors + row, lane),
                       ptx::cluster_address(shared.weights_came, lane), sum > 0.0f ? 1.0f / sum : 0.0f);

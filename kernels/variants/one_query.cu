@@ -41,18 +41,6 @@ __device__ __forceinline__ float one_query_float(float x) { return x; }
 __device__ __forceinline__ float one_query_float(__half x) { return __half2float(x); }
 __device__ __forceinline__ float one_query_float(__nv_bfloat16 x) { return __bfloat162float(x); }
 
-__device__ __forceinline__ float one_query_warp_sum(float x) {
-#pragma unroll
-  for (uint32_t mask = kWarp / 2; mask; mask /= 2) x += __shfl_xor_sync(kFullWarp, x, mask);
-  return x;
-}
-
-__device__ __forceinline__ float one_query_warp_max(float x) {
-#pragma unroll
-  for (uint32_t mask = kWarp / 2; mask; mask /= 2) x = fmaxf(x, __shfl_xor_sync(kFullWarp, x, mask));
-  return x;
-}
-
 /* The dot product of two rows, in every lane of the warp. */
 template <typename T>
 __device__ __forceinline__ float one_query_dot(const T *x, const T *y, uint32_t D) {
@@ -60,7 +48,7 @@ __device__ __forceinline__ float one_query_dot(const T *x, const T *y, uint32_t 
 #pragma unroll 4
   for (uint32_t d = threadIdx.x % kWarp; d < D; d += kWarp)
     sum = fmaf(one_query_float(x[d]), one_query_float(y[d]), sum);
-  return one_query_warp_sum(sum);
+  return warp_sum(sum);
 }
 
 /* grid (B * Hq * Sq) */
@@ -83,7 +71,7 @@ __global__ void __launch_bounds__(kOneQueryThreads) one_query_kernel(const __gri
   }
   if (threadIdx.x % kWarp == 0) slots[warp] = max;
   __syncthreads(); /* orders the scores and maxima of all warps before they are read */
-  max = one_query_warp_max(slots[threadIdx.x % kOneQueryWarps]);
+  max = warp_max(slots[threadIdx.x % kOneQueryWarps]);
   __syncthreads(); /* orders the reads of the maxima before the sums take their place */
 
   float sum = 0.0f;
@@ -92,7 +80,7 @@ __global__ void __launch_bounds__(kOneQueryThreads) one_query_kernel(const __gri
     scores[key] = weight;
     sum += weight;
   }
-  sum = one_query_warp_sum(sum);
+  sum = warp_sum(sum);
   if (threadIdx.x % kWarp == 0) slots[warp] = sum;
   __syncthreads(); /* orders the weights and sums of all warps before they are read */
   sum = 0.0f;

@@ -86,13 +86,11 @@ __global__ void __launch_bounds__(kCombineWarps *kWarp) combine_kernel(const __g
   const RowStats lower = lane < a.splits ? stats[lane] : none;
   const RowStats upper = lane + kWarp < a.splits ? stats[lane + kWarp] : none;
   float max = fmaxf(lower.max, upper.max);
-#pragma unroll
-  for (uint32_t mask = kWarp / 2; mask; mask /= 2) max = fmaxf(max, __shfl_xor_sync(kFullWarp, max, mask));
+  max = warp_max(max);
   const float base = max == minus_infinity() ? 0.0f : max; /* a row without keys: all factors are 2^-inf = 0 */
   const float lower_factor = ptx::ex2(lower.max - base), upper_factor = ptx::ex2(upper.max - base);
   float sum = lower.sum * lower_factor + upper.sum * upper_factor;
-#pragma unroll
-  for (uint32_t mask = kWarp / 2; mask; mask /= 2) sum += __shfl_xor_sync(kFullWarp, sum, mask);
+  sum = warp_sum(sum);
 
   float acc[kColumns] = {};
 #pragma unroll 4

@@ -74,12 +74,6 @@ struct DefectParams {
 
 #ifdef __CUDACC__
 
-__device__ __forceinline__ float warp_sum(float x) {
-#pragma unroll
-  for (uint32_t mask = kWarp / 2; mask > 0; mask /= 2) x += __shfl_xor_sync(kFullWarp, x, mask);
-  return x;
-}
-
 __device__ __forceinline__ const __half2 *head_words(const void *tensor, size_t element) {
   return reinterpret_cast<const __half2 *>(static_cast<const __half *>(tensor) + element);
 }
