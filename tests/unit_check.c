@@ -71,15 +71,6 @@ static void tensors_beyond_the_cache_may_be_slower_when_they_change(void **state
   assert_int_equal(settled(&record, 1700), CELL_implausible);
 }
 
-/* 16 MiB in all: 17.6 us would be the limit of narrow rows. */
-static void wide_rows_may_be_slower_when_they_change(void **state) {
-  (void)state;
-  struct record record = timed(12, 18);
-  record.attn_case.shape = (struct attn_shape){1, 4, 4, 64, 64, 8192, ATTN_F16, false};
-  assert_int_equal(settled(&record, 45), CELL_ok);
-  assert_int_equal(settled(&record, 90), CELL_implausible);
-}
-
 static void a_wrong_output_is_wrong_at_any_time(void **state) {
   (void)state;
   struct record record = timed(1, 1);
@@ -114,7 +105,6 @@ static void reasons_name_the_first_bad_place(void **state) {
 int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(times_below_the_floor_are_implausible),
-      cmocka_unit_test(wide_rows_may_be_slower_when_they_change),
       cmocka_unit_test(tensors_beyond_the_cache_may_be_slower_when_they_change),
       cmocka_unit_test(a_wrong_output_is_wrong_at_any_time),
       cmocka_unit_test(reasons_name_the_first_bad_place),

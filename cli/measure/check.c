@@ -179,16 +179,13 @@ static const double floor_slack = 0.97;
 
 /* A hot launch finds its inputs in caches, and so does one whose inputs were rewritten: in 474 rows of an H200 it
  * takes at most 1.03 times as long and 2 us. Tensors that are too large for the caches may be read from memory, which
- * a factor of 4 allows for; and a CPU's times are restless. Rows of more than 256 columns are allowed another 4 us
- * per MiB: the launches of `d_split` take up to 2.6 us per MB longer behind a change of their inputs, be it they or
- * the changes, while `--modes cold` shows nothing of the kind. */
+ * a factor of 4 allows for; and a CPU's times are restless. */
 static bool is_in_cache(const struct attn_shape *shape, const struct device_info *device) {
   return device->kind == DEVICE_CUDA && 2 * floor_bytes(shape) <= (double)device->l2_bytes;
 }
 
 static double changed_most_us(const struct attn_shape *shape, const struct device_info *device, double hot_us) {
-  const double wide_us = shape->D > 256 ? 4.0 * floor_bytes(shape) / (1 << 20) : 0;
-  return wide_us + (is_in_cache(shape, device) ? 1.25 * hot_us + 2.0 : 4.0 * hot_us + 8.0);
+  return is_in_cache(shape, device) ? 1.25 * hot_us + 2.0 : 4.0 * hot_us + 8.0;
 }
 
 static bool explain_floor(const struct record *record, const struct device_info *device, enum time_mode mode,

@@ -9,6 +9,8 @@
 #ifndef ATTNBENCH_KERNELS_CUDA_BACKEND_CUH
 #define ATTNBENCH_KERNELS_CUDA_BACKEND_CUH
 
+#include <algorithm>
+
 #include "kernels/cuda/errors.cuh"
 #include "kernels/cuda/nvml.h"
 #include "kernels/device_ops.h"
@@ -23,8 +25,11 @@ struct clock_stamp {
   unsigned int seen;
 };
 
+constexpr uint32_t kColdChain = 5; /* cold samples behind one blocking kernel */
+constexpr uint32_t kTimerEvents = std::max<uint32_t>(2 * kColdChain, ATTN_PASSES_MAX + 1);
+
 struct cuda_timer {
-  cudaEvent_t event[ATTN_PASSES_MAX + 1];
+  cudaEvent_t event[kTimerEvents];
   uint4 *flush; /* read before every cold launch; flush_bytes is 3x L2 */
   size_t flush_bytes;
   unsigned int *sink;             /* where the flush kernel may write, so that its reads are not dropped */
@@ -55,7 +60,7 @@ struct cuda_binding {
   void *image[ATTN_PASSES_MAX];        /* of a pass whose kernel is in a file: what image_open() opened; else NULL */
   const void *handle[ATTN_PASSES_MAX]; /* what this runtime launches; differs from the plan's in loaded variants */
   void *vendor_state;                  /* of a vendor's library, from its open(); else NULL */
-  cudaGraphExec_t graph;               /* of hot_launches launches; NULL until time_prepare */
+  cudaGraphExec_t graph;               /* of hot_launches launches; NULL until time_prepare, and for slow launches */
   uint32_t hot_launches;
   uint64_t looks; /* at this binding's outputs, since the last time the witness was asked */
   unsigned long long delay_cycles[TIME_MODE_COUNT]; /* of the spin behind every timed launch; 0: none */
@@ -146,6 +151,8 @@ struct status witness_look(struct cuda_problem *);
 /* Makes Q, K and V what they never were. Captured, it makes the same change at every launch of the graph; the
  * problem's note of what they hold is then the caller's. */
 struct status witness_change(struct cuda_problem *);
+/* Loads the kernels of the three above: a kernel's first launch must not stand behind the blocking kernel. */
+struct status witness_load();
 
 /* ---- cuda_timer.cu ------------------------------------------------------------------------------------------- */
 

@@ -372,16 +372,22 @@ __global__ void compare_kernel(const compare_args a, struct compare_partial *par
 constexpr int kWitnessThreads = 1024; /* a warp per row that is looked at */
 constexpr uint32_t kWitnessColumns = 256;
 
-/* A warp turns the signs of one row after another. */
+constexpr uint32_t kFlipColumns = 128; /* of a row, for one warp: rows may be few and long */
+
+__host__ __device__ inline uint64_t flip_slabs(uint32_t D) { return (D + kFlipColumns - 1) / kFlipColumns; }
+
+/* A warp turns the signs of one slab of a row after another. */
 template <typename Bits>
 __global__ void flip_kernel(Bits *data, const struct attn_shape shape, enum input_tensor tensor, uint64_t flips) {
   constexpr Bits kSign = static_cast<Bits>(Bits{1} << (8 * sizeof(Bits) - 1));
   const bool is_q = tensor == INPUT_Q;
   const uint64_t rows = is_q ? pattern_rows(&shape) : uint64_t{shape.B} * shape.Hkv * shape.Skv;
   const enum pattern_flip what = tensor == INPUT_V ? PATTERN_FLIP_VO : PATTERN_FLIP_QK;
-  for (uint64_t row = grid_thread() / 32; row < rows; row += grid_stride() / 32) {
-    const uint64_t kv_head = is_q ? pattern_kv_head(&shape, row) : row / shape.Skv;
-    for (uint32_t d = threadIdx.x % 32; d < shape.D; d += 32) {
+  const uint64_t slabs = flip_slabs(shape.D);
+  for (uint64_t slab = grid_thread() / 32; slab < rows * slabs; slab += grid_stride() / 32) {
+    const uint64_t row = slab / slabs, kv_head = is_q ? pattern_kv_head(&shape, row) : row / shape.Skv;
+    const uint32_t column0 = static_cast<uint32_t>(slab % slabs) * kFlipColumns;
+    for (uint32_t d = column0 + threadIdx.x % 32; d < min(shape.D, column0 + kFlipColumns); d += 32) {
       if (pattern_is_flipped(flips, what, kv_head, d)) data[row * shape.D + d] ^= kSign;
     }
   }
@@ -391,8 +397,8 @@ template <typename Bits>
 struct status flip_inputs(struct cuda_problem *p, uint64_t flips) {
   for (int i = 0; i < 3; ++i) {
     const uint64_t rows = problem_elements(&p->base.shape, kInputs[i]) / p->base.shape.D;
-    flip_kernel<<<grid_for(32 * rows), kThreads, 0, stream_of(p)>>>(static_cast<Bits *>(data_of(p, kInputs[i])),
-                                                                    p->base.shape, kInputNames[i], flips);
+    flip_kernel<<<grid_for(32 * rows * flip_slabs(p->base.shape.D)), kThreads, 0, stream_of(p)>>>(
+        static_cast<Bits *>(data_of(p, kInputs[i])), p->base.shape, kInputNames[i], flips);
     CUDA_TRY(cudaGetLastError());
   }
   return status_ok();
@@ -500,6 +506,17 @@ struct status check_compare(struct problem *problem, const struct tolerance *tol
   for (const struct compare_partial &part : partials) compare_merge(&whole, &part);
   compare_finish(&whole, tolerance);
   *out = whole.result;
+  return status_ok();
+}
+
+struct status witness_load() {
+  cudaFuncAttributes unused;
+  const void *const kernels[] = {reinterpret_cast<const void *>(flip_kernel<uint16_t>),
+                                 reinterpret_cast<const void *>(flip_kernel<uint32_t>),
+                                 reinterpret_cast<const void *>(witness_kernel<ATTN_F16>),
+                                 reinterpret_cast<const void *>(witness_kernel<ATTN_BF16>),
+                                 reinterpret_cast<const void *>(witness_kernel<ATTN_F32>)};
+  for (const void *kernel : kernels) CUDA_TRY(cudaFuncGetAttributes(&unused, kernel));
   return status_ok();
 }
 

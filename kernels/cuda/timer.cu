@@ -1,10 +1,11 @@
-/* Timing. One cold sample, all on one stream:
+/* Timing. A few cold samples, all on one stream:
  *
- *   flush L2 | blocking kernel | event | passes of the plan | event      then, from the host, release the blocker
+ *   blocking kernel | flush L2 | event | passes of the plan | event | flush L2 | ...     then release the blocker
  *
  * The blocking kernel spins until the host has queued everything behind it, so that event, kernels and event run back
- * to back and no host time is in the sample (the idea is nvbench's). A hot sample is the same with a graph of many
- * launches and no flush. Every sample is checked for a blocker that gave up waiting; such a sample is an error. */
+ * to back and no host time is in the sample (the idea is nvbench's). A hot sample is a graph of many launches between
+ * two events, without a flush; launches of milliseconds need no graph. Every sample is checked for a blocker that
+ * gave up waiting; such a sample is an error. */
 #include <algorithm>
 #include <cmath>
 #include <vector>
@@ -147,11 +148,6 @@ struct status elapsed_us(const struct cuda_timer *t, uint32_t from, uint32_t to,
   return status_ok();
 }
 
-struct status enqueue_hot(struct cuda_problem *p) {
-  CUDA_TRY(cudaGraphLaunch(p->bound.graph, stream_of(p)));
-  return status_ok();
-}
-
 struct status enqueue_delay(struct cuda_problem *p, enum time_mode mode) {
   const unsigned long long cycles = p->bound.delay_cycles[mode];
   if (cycles == 0) return status_ok();
@@ -179,6 +175,43 @@ struct status enqueue_in_graph(struct cuda_problem *p) {
   return enqueue_delay(p, TIME_HOT);
 }
 
+struct status enqueue_hot(struct cuda_problem *p) {
+  if (p->bound.graph == nullptr) return enqueue_in_graph(p);
+  CUDA_TRY(cudaGraphLaunch(p->bound.graph, stream_of(p)));
+  return status_ok();
+}
+
+/* Behind the blocker. The empty kernel stands where the blocker stands in other samples: the first event is behind a
+ * single thread, not behind the last blocks of the flush. */
+struct status enqueue_cold_sample(struct cuda_problem *p, uint32_t i) {
+  struct cuda_device *d = as_cuda(p->base.device);
+  STATUS_TRY(witness_prepare(p));
+  STATUS_TRY(flush_l2(d));
+  empty_kernel<<<1, 1, 0, d->stream>>>();
+  CUDA_TRY(cudaGetLastError());
+  CUDA_TRY(cudaEventRecord(d->timer.event[2 * i], d->stream));
+  STATUS_TRY(enqueue_cold(p));
+  CUDA_TRY(cudaEventRecord(d->timer.event[2 * i + 1], d->stream));
+  return witness_look(p);
+}
+
+/* Up to kColdChain samples. */
+struct status cold_samples(struct cuda_problem *p, uint32_t n, double *us) {
+  struct cuda_device *d = as_cuda(p->base.device);
+  STATUS_TRY(block_stream(d, kBlockerLimitNs));
+  for (uint32_t i = 0; i < n; ++i) STATUS_TRY(enqueue_cold_sample(p, i));
+  STATUS_TRY(release_and_wait(d));
+  for (uint32_t i = 0; i < n; ++i) STATUS_TRY(elapsed_us(&d->timer, 2 * i, 2 * i + 1, &us[i]));
+  return status_ok();
+}
+
+struct status hot_sample(struct cuda_problem *p, double *us) {
+  STATUS_TRY(witness_prepare(p));
+  STATUS_TRY(timer_one_sample(p, false, enqueue_hot, us));
+  *us /= p->bound.hot_launches;
+  return witness_look(p);
+}
+
 /* Events between the passes: their cost is in the sample, so passes are sampled apart from the whole. */
 struct status one_pass_sample(struct cuda_problem *p, uint32_t n, uint32_t i, double *us) {
   struct cuda_device *d = as_cuda(p->base.device);
@@ -195,6 +228,11 @@ struct status one_pass_sample(struct cuda_problem *p, uint32_t n, uint32_t i, do
     STATUS_TRY(elapsed_us(&d->timer, pass, pass + 1, &us[size_t{pass} * n + i]));
   }
   return status_ok();
+}
+
+void drop_graph(struct cuda_problem *p) {
+  if (p->bound.graph != nullptr) cudaGraphExecDestroy(p->bound.graph);
+  p->bound.graph = nullptr;
 }
 
 struct status capture_graph(struct cuda_problem *p, uint32_t launches) {
@@ -305,8 +343,7 @@ struct status timer_one_sample(struct cuda_problem *p, bool flush, struct status
 }
 
 struct status timer_capture(struct cuda_problem *p, uint32_t launches) {
-  if (p->bound.graph != nullptr) cudaGraphExecDestroy(p->bound.graph);
-  p->bound.graph = nullptr;
+  drop_graph(p);
   p->bound.hot_launches = launches;
   STATUS_TRY(capture_graph(p, launches));
   CUDA_TRY(cudaStreamSynchronize(stream_of(p)));
@@ -329,6 +366,7 @@ struct status timer_open(struct cuda_device *d) {
   empty_kernel<<<1, 1, 0, d->stream>>>();
   STATUS_TRY(flush_l2(d));
   STATUS_TRY(stamp(d, 0));
+  STATUS_TRY(witness_load());
   CUDA_TRY(cudaStreamSynchronize(d->stream));
   STATUS_TRY(probe_blocker(d));
   return measure_event_overhead(d);
@@ -355,7 +393,10 @@ struct status timer_prepare(struct problem *problem, uint32_t *hot_launches, dou
   }
   *hot_launches = static_cast<uint32_t>(
       std::clamp(TIMING_CUDA_HOT_SAMPLE_US / *estimate_us, 1.0, double{TIMING_CUDA_HOT_LAUNCHES_MAX}));
-  return timer_capture(p, *hot_launches);
+  if (*estimate_us <= kSlowUs) return timer_capture(p, *hot_launches);
+  drop_graph(p);
+  p->bound.hot_launches = *hot_launches;
+  return status_ok();
 }
 
 struct status timer_sample(struct problem *problem, enum time_mode mode, uint32_t n, double *us,
@@ -363,11 +404,12 @@ struct status timer_sample(struct problem *problem, enum time_mode mode, uint32_
   struct cuda_problem *p = as_cuda(problem);
   struct cuda_device *d = as_cuda(problem->device);
   STATUS_TRY(stamp(d, 0));
-  for (uint32_t i = 0; i < n; ++i) {
-    STATUS_TRY(witness_prepare(p));
-    STATUS_TRY(timer_one_sample(p, mode == TIME_COLD, mode == TIME_COLD ? enqueue_cold : enqueue_hot, &us[i]));
-    STATUS_TRY(witness_look(p));
-    if (mode == TIME_HOT) us[i] /= p->bound.hot_launches;
+  if (mode == TIME_HOT) {
+    for (uint32_t i = 0; i < n; ++i) STATUS_TRY(hot_sample(p, &us[i]));
+  } else {
+    for (uint32_t i = 0; i < n; i += kColdChain) {
+      STATUS_TRY(cold_samples(p, std::min(n - i, kColdChain), us + i));
+    }
   }
   STATUS_TRY(stamp(d, 1));
   CUDA_TRY(cudaStreamSynchronize(d->stream));
