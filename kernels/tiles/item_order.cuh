@@ -74,38 +74,52 @@ constexpr CausalOrder causal_order(uint32_t heads, uint32_t q_tiles, uint32_t se
   return {q_tiles, section, last, sections, divider(section * q_tiles), divider(section), divider(last)};
 }
 
-/* Work of the busiest of `blocks` over the mean, as far as the first rounds tell. */
-inline double imbalance(uint32_t heads, uint32_t q_tiles, uint32_t section, uint32_t blocks) {
-  enum { BLOCKS_MAX = 512, ROUNDS_MAX = 64 };
-  constexpr double kTurn = 1.5; /* between two items, in q tiles' worth of keys */
-  const CausalOrder order = causal_order(heads, q_tiles, section);
+/* Work of the busiest of `blocks` over the mean, as far as the first rounds tell. `turn`: what lies between two
+ * items, in q tiles' worth of keys. */
+inline double imbalance(const CausalOrder &order, uint32_t items, uint32_t blocks, double turn) {
+  enum { BLOCKS_MAX = 512, ROUNDS_MAX = 32 };
   double work[BLOCKS_MAX] = {}, most = 0, all = 0;
   if (blocks > BLOCKS_MAX) return 1;
-  for (uint32_t round = 0; round < ROUNDS_MAX && (uint64_t)round * blocks < (uint64_t)heads * q_tiles; ++round)
+  for (uint32_t round = 0; round < ROUNDS_MAX && (uint64_t)round * blocks < items; ++round)
     for (uint32_t b = 0; b < blocks; ++b) {
       const uint32_t index = item_index(round, b, blocks);
-      if (index < heads * q_tiles) work[b] += kTurn + 1 + order.place(index).tile;
+      if (index < items) work[b] += turn + 1 + order.place(index).tile;
     }
   for (uint32_t b = 0; b < blocks; ++b) all += work[b], most = most > work[b] ? most : work[b];
   return most * blocks / all;
 }
 
-/* Heads of a section: at least 32 items, and at most what fits with its K and V in the larger half of a 50 MB L2. Few
- * are best, since the tiles of a head then follow each other while its K and V are still there; but some numbers give
- * the same blocks the long items in every round. All heads at once are tried too where a third of L2 holds them: with
- * two rounds that alone pairs long items with short ones. `unit`: heads that share K and V, of `unit_bytes`. */
-inline uint32_t section_heads(uint32_t heads, uint32_t q_tiles, uint32_t blocks, uint32_t unit, uint64_t unit_bytes) {
-  constexpr double kAsGood = 1.005;
-  const uint64_t fit = (32ull << 20) / unit_bytes, all = ceil_div(heads, unit), most = fit < all ? fit : all;
+/* What the order of a causal mask depends on beside the grid. */
+struct CausalWork {
+  uint32_t heads, q_tiles; /* of each */
+  uint32_t unit;           /* heads that share K and V */
+  uint64_t unit_bytes;     /* of these K and V */
+  double turn;             /* between two items, in q tiles' worth of keys */
+};
+
+/* Heads of a section: at least 32 items, and at most what fits with its K and V in the larger half of a 50 MB L2. In
+ * a small section the tiles of a head follow each other while its K and V are still there, which is worth up to a
+ * twentieth against sections as large as that. But most numbers of heads give the same blocks the long items in
+ * several rounds, and then the busiest block has up to a third more than the mean; so many numbers are tried. All
+ * heads at once are tried too where a third of L2 holds them: with two rounds that alone pairs long items with short
+ * ones. */
+inline uint32_t section_heads(const CausalWork &work, uint32_t blocks) {
+  constexpr double kSpread = 0.05, kLargest = 32 << 20;
+  constexpr uint64_t kTries = 64;
+  const uint64_t units = ceil_div(work.heads, work.unit), fit = (uint64_t)kLargest / work.unit_bytes,
+                 least = ceil_div(32u, work.unit * work.q_tiles), most = fit < units ? fit : units,
+                 step = most > least + kTries ? (most - least) / kTries : 1;
   uint32_t best = 0;
-  double least = 0;
-  const auto consider = [&](uint32_t section) {
-    const double found = imbalance(heads, q_tiles, section, blocks);
-    if (best == 0 || found * kAsGood < least) best = section, least = found;
+  double cheapest = 0;
+  const auto consider = [&](uint64_t of_units) {
+    const uint32_t section = (uint32_t)(of_units < units ? of_units * work.unit : work.heads);
+    const CausalOrder order = causal_order(work.heads, work.q_tiles, section);
+    const double cost = imbalance(order, work.heads * work.q_tiles, blocks, work.turn) *
+                        (1 + kSpread * (double)(of_units * work.unit_bytes) / kLargest);
+    if (best == 0 || cost < cheapest) best = section, cheapest = cost;
   };
-  for (uint64_t units = ceil_div(32u, unit * q_tiles); best == 0 || units <= most; units += units / 2 + 1)
-    consider((uint32_t)(units < all ? units * unit : heads));
-  if (all * unit_bytes <= 16ull << 20) consider(heads);
+  for (uint64_t of_units = least; best == 0 || of_units <= most; of_units += step) consider(of_units);
+  if (units * work.unit_bytes <= 16ull << 20) consider(units);
   return best;
 }
 

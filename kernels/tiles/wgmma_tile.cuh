@@ -87,19 +87,23 @@ struct WgmmaParams {
                             * q tiles of a head */
 };
 
-/* `blocks`: of the grid, counted in clusters. */
+/* `blocks`: of the grid, counted in clusters. `turn_steps`: what the turn from one q tile to the next costs a block,
+ * in tiles of keys. */
 inline struct status wgmma_params(const attn_shape &shape, const attn_buffers &buffers, const wgmma_tile::Shape &s,
-                                  uint32_t blocks, WgmmaParams *out) {
+                                  uint32_t blocks, double turn_steps, WgmmaParams *out) {
   const uint64_t heads = (uint64_t)shape.B * shape.Hq, kv_heads = (uint64_t)shape.B * shape.Hkv;
   const uint32_t tile_kv = s.keys / s.cluster;
   const uint32_t q_tiles = wgmma_tile::items_of_head(shape, s), items = wgmma_tile::items(shape, s);
   const uint32_t ratio = shape.Hq / shape.Hkv, shares = wgmma_tile::shares_kv_head(shape, s);
-  const uint32_t section =
-      section_heads(items / q_tiles, q_tiles, blocks, shares ? ratio / s.cluster : ratio, 4ull * shape.Skv * shape.D);
+  const CausalWork work = {items / q_tiles, q_tiles, shares ? ratio / s.cluster : ratio, 4ull * shape.Skv * shape.D,
+                           turn_steps * s.keys / (s.groups * 64)};
   out->attention = params_of(shape, buffers);
   out->items = items;
-  out->full = full_order(q_tiles);
-  out->causal = causal_order(items / q_tiles, q_tiles, section);
+  if (shape.causal) {
+    out->causal = causal_order(work.heads, q_tiles, section_heads(work, blocks));
+  } else {
+    out->full = full_order(q_tiles);
+  }
   out->by_ratio = divider(ratio);
   out->shares_kv_head = shares;
   struct status status = tensor_map_make(&out->q, buffers.q, shape.dtype, heads, shape.Sq, shape.D, 64);

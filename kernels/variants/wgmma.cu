@@ -34,13 +34,16 @@
  *   `one_query` are for that); multiply less than a tile of keys: at D = 128 half of the last one is masked for every
  *   other warpgroup. Two blocks of one warpgroup on an SM were slower.
  *
- * Budget, registers per thread: S keys / 2, P keys / 4, O D / 2, Q D / 4 when it is held, 30 more. Shared memory: Q
- *   rows * 2 D, twice where that fits; slots * keys * 2 D (D in steps of 64), 0.5 KB of barriers and notes; of 227
- * KB. D    groups  registers                    of    shared memory 64   4       32 + 16 + 32 = 80 + 30       112 32
- * + 12 * 8  = 128 KB 64   3       64 + 32 + 32 = 128 + 30      160   24 +  8 * 16 = 152 KB 64   1, 2    64 + 32 + 32
- * + 16 = 144      232    8 or 16 + 8 * 16 96   3       48 + 24 + 48 = 120 + 30      160   48 +  6 * 24 = 192 KB 128
- * 1, 2    64 + 32 + 64 = 160           232   32 or 64 + 5 * 32 = 192 or 224 KB 192  2       40 + 20 + 96 = 156 232 48
- * +  5 * 30 = 198 KB 256  2       32 + 16 + 128 = 176          232   64 +  5 * 32 = 224 KB
+ * Budget, registers per thread: S keys / 2, P keys / 4, O D / 2, Q D / 4 when it is held, 30 more. Shared memory, of
+ *   227 KB: Q rows * 2 D, twice where that fits; slots * keys * 2 D (D in steps of 64), 0.5 KB of barriers and notes.
+ *   -   D  groups  registers                      of   shared memory
+ *   -  64   4      32 + 16 + 32 = 80 + 30        112   32 + 12 * 8  = 128 KB
+ *   -  64   3      64 + 32 + 32 = 128 + 30       160   24 +  8 * 16 = 152 KB
+ *   -  64   1, 2   64 + 32 + 32 + 16 = 144       232   8 or 16 + 8 * 16
+ *   -  96   3      48 + 24 + 48 = 120 + 30       160   48 +  6 * 24 = 192 KB
+ *   - 128   1, 2   64 + 32 + 64 = 160            232   32 or 64 + 5 * 32 = 192 or 224 KB
+ *   - 192   2      40 + 20 + 96 = 156            232   48 +  5 * 30 = 198 KB
+ *   - 256   2      32 + 16 + 128 = 176           232   64 +  5 * 32 = 224 KB
  *
  * Rungs, D = 128, B = 4, H = 16, S = 4096, f16, on an H200: speed over cuDNN in the same run, full and causal. Times
  * alone hide it: the card is power-bound, and its clock falls as a rung does better.
@@ -153,16 +156,21 @@ static double wgmma_step(const WgmmaKernel &kernel, double rounds) {
   return fmax(kernel.step, 4.0 * kernel.shape.keys * kernel.shape.D / kBytesPerSm * fmin(rounds, 1));
 }
 
-/* Whole rounds of the blocks over equal items. Causal items differ and fill the last round, but it cannot end before
- * the longest has; of a tile with more keys than a warpgroup has rows, more is multiplied and masked. */
-static double wgmma_cost(const WgmmaKernel &kernel, const attn_shape &shape, uint32_t sms) {
+/* Under a causal mask more is multiplied and masked of a tile that has more keys than a warpgroup has rows. */
+static double wgmma_turn(const WgmmaKernel &kernel, const attn_shape &shape) {
   constexpr double kMasked = 60; /* per 64 keys more, in 10 ns */
+  return kernel.turn + (shape.causal ? kMasked * (fmax(kernel.shape.keys, 64) / 64 - 1) : 0);
+}
+
+/* Whole rounds of the blocks over equal items. Causal items differ and fill the last round, but it cannot end before
+ * the longest has. */
+static double wgmma_cost(const WgmmaKernel &kernel, const attn_shape &shape, uint32_t sms) {
   const uint32_t q_tiles = ceil_div(shape.Sq, kernel.shape.groups * 64),
                  steps = ceil_div(shape.Skv, kernel.shape.keys);
-  const double rounds = (double)shape.B * shape.Hq * q_tiles / sms, step = wgmma_step(kernel, rounds);
-  if (!shape.causal) return ceil(rounds) * (kernel.turn + steps * step);
-  const double turn = kernel.turn + kMasked * (fmax(kernel.shape.keys, 64) / 64 - 1),
-               mean = 0.5 * (steps + ceil_div(steps, q_tiles));
+  const double rounds = (double)shape.B * shape.Hq * q_tiles / sms, step = wgmma_step(kernel, rounds),
+               turn = wgmma_turn(kernel, shape);
+  if (!shape.causal) return ceil(rounds) * (turn + steps * step);
+  const double mean = 0.5 * (steps + ceil_div(steps, q_tiles));
   return fmax(rounds * (turn + mean * step), turn + steps * step);
 }
 
@@ -182,7 +190,8 @@ static struct status wgmma_bind(const attn_shape *shape, const attn_plan *plan, 
   struct status status = status_make(STATUS_INTERNAL, "wgmma: the plan has another variant's kernel");
   for (const WgmmaKernel &kernel : wgmma_kernels)
     if (plan->pass[0].kernel == kernel.f16 || plan->pass[0].kernel == kernel.bf16)
-      status = wgmma_params(*shape, *buffers, kernel.shape, plan->pass[0].grid[0] / kernel.shape.cluster, &params);
+      status = wgmma_params(*shape, *buffers, kernel.shape, plan->pass[0].grid[0] / kernel.shape.cluster,
+                            wgmma_turn(kernel, *shape) / kernel.step, &params);
   put_args(args[0], params);
   return status;
 }
