@@ -254,7 +254,7 @@ struct ratio_record speedup_of_batches(const double *reference_us, const double 
   const uint32_t used = rounds < SPEEDUP_ROUNDS_MAX ? rounds : SPEEDUP_ROUNDS_MAX;
   const double shortest_us =
       fmin(event_overhead_shortest(reference_us, used + 1), event_overhead_shortest(variant_us, used));
-  const double off_us = event_overhead_off(overhead_us, shortest_us);
+  const double off_us = event_overhead_most(overhead_us, shortest_us);
   ratios_of(reference_us, variant_us, used, off_us, ratio);
   const struct stats stats = stats_of(ratio, used);
   return (struct ratio_record){.done = true,
@@ -271,7 +271,7 @@ struct ratio_record speedup_of_apart(const double *reference_us, uint32_t count,
                                      double overhead_us) {
   const double shortest_us =
       fmin(event_overhead_shortest(reference_us, count), event_overhead_shortest(&own->us.min, 1));
-  const double off_us = event_overhead_off(overhead_us, shortest_us);
+  const double off_us = event_overhead_most(overhead_us, shortest_us);
   const struct stats other = stats_of(reference_us, count);
   return (struct ratio_record){.done = true,
                                .rounds = count,

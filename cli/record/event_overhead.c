@@ -15,6 +15,10 @@ double event_overhead_off(double overhead_us, double shortest_us) {
   return overhead_us <= most_of_a_time * shortest_us ? overhead_us : 0;
 }
 
+double event_overhead_most(double overhead_us, double shortest_us) {
+  return fmin(overhead_us, most_of_a_time * shortest_us);
+}
+
 double event_overhead_shortest(const double *us, size_t count) {
   double shortest = INFINITY;
   for (size_t i = 0; i < count; ++i) {
