@@ -66,8 +66,8 @@ RULES = {
     "least_registers": f"the hardware gives a thread at least {REGISTERS_MIN}, and ncu says what it gave",
     "warps_end_early": "warps whose work is done end before their block: with fewer columns than threads (one_query) "
                        "those beyond the columns",
-    "producer_group": "a vendor's kernel has a warp group for loads of which one warp works and the others end at "
-                      f"once: at least the estimate without {WARP_GROUP - 1} warps of a block",
+    "producer_group": "a kernel may have a warp group for loads of which one warp works and the others end at once: "
+                      f"at least the estimate without {WARP_GROUP - 1} warps of a block",
     "replaced_one_by_one": "blocks of several waves are replaced one by one, not wave by wave, and an SM's last block "
                            "may run alone: between that (at least: one block in the last of the waves) and the limit",
     "unequal_blocks": "the estimate takes blocks for equally long; causal, ragged or persistent ones are not: "
@@ -123,7 +123,8 @@ def expected_occupancy(launch, device):
 def warps_end_early(row, launch, estimate):
     """Of the plan's geometry: which warps have nothing to do to the end."""
     warps = math.ceil(math.prod(launch["block"]) / WARP)
-    if not row["traffic"] and warps % WARP_GROUP == 0 and warps > WARP_GROUP:
+    has_group = not row["traffic"] or launch.get("producer_threads", 0) >= WARP_GROUP * WARP
+    if has_group and warps % WARP_GROUP == 0 and warps > WARP_GROUP:
         yield "producer_group", estimate * (warps - WARP_GROUP + 1) / warps, estimate
     columns = math.ceil(row["shape"]["D"] / WARP)
     if row["plan"] and row["plan"]["tile_q"] == 1 and columns < warps:
@@ -269,14 +270,14 @@ def compare_tensor(row, device):
     seen = row.weighted("tensor_pipe_ratio", "sm_cycles")
     if not known(seen, clock) or not peak:
         return
-    on_tensor = result["math"] == "tensor"
+    on_tensor = result["math"] in ("tensor", "wgmma")
     said = result["flops"] / (time["median_us"] * clock * peak * device["sms"]) if on_tensor else 0.0
     bounds, executed, cycles = [], row.sum("tensor_flops"), row.sum("sm_cycles")
     if on_tensor and known(cycles, row.sum("gpu_time_us")) and cycles and launches_are_near(row, device):
         full = cycles * peak * device["sms"]
         need, done = result["flops"] / full, (executed or result["flops"]) / full
         bounds = [("executed_flops", min(need, done), max(need, done))]
-        if device["cc_major"] == 9 and row.traffic:  # a vendor's kernel uses wgmma
+        if device["cc_major"] == 9 and row.traffic and result["math"] == "tensor":  # a vendor's kernel uses wgmma
             bounds.append(("mma_sync", done, MMA_SYNC * done))
     yield Comparison("tensor pipe", "%", 100 * said, 100 * seen, scaled(bounds, 100))
 
