@@ -524,6 +524,14 @@ struct Multiplier {
     for (uint32_t j = 0; j < C::kD / 2; ++j) o[j] *= softmax.factor[j / 2 % 2];
   }
 
+  /* How many tiles come before the masked ones. Under a causal mask the tile of the first row's last key counts as
+   * masked even where that key is the tile's last: all rows attend it, and so have a reference when the plain tiles
+   * begin, which do not look for one. */
+  __device__ __forceinline__ uint32_t plain_tiles(uint32_t row) const {
+    const uint32_t keys = visible_keys(a.attention, row);
+    return (a.attention.causal && keys > 0 ? keys - 1 : keys) / C::kKeys;
+  }
+
   /* Scores of a tile that a row does not attend become minus infinity. */
   __device__ __forceinline__ void mask(uint32_t row, uint32_t first) {
     const uint32_t lane = threadIdx.x % kWarp;
@@ -664,7 +672,7 @@ struct Multiplier {
     hopper::pin(s);
     for (uint32_t round = 0;; ++round) {
       const uint4 note = ptx::load_shared(at.note(group, round));
-      const uint32_t row = note.y, plain = visible_keys(a.attention, row) / C::kKeys;
+      const uint32_t row = note.y, plain = plain_tiles(row);
       uint32_t tile = note.z - 1;
       softmax.reset();
       leave(k);
@@ -713,7 +721,7 @@ struct Multiplier {
     for (uint32_t round = 0; item_index<C>(round) < a.items; ++round) {
       take_q(round);
       const uint4 note = ptx::load_shared(at.note(group, round));
-      const uint32_t row = note.y, steps = note.z, plain = visible_keys(a.attention, row) / C::kKeys;
+      const uint32_t row = note.y, steps = note.z, plain = plain_tiles(row);
       softmax.reset();
       drop(note.w >> 16 << 1);
       for (uint32_t tile = steps; tile-- > 0;) {

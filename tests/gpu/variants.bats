@@ -19,6 +19,13 @@ setup() { need_gpu; }
   expect_json "$TMP/r.json" 'all(r["check"]["oracle"]["rows_verified"] > 0 for r in d["results"] if r["check"])'
 }
 
+@test "a causal mask may end at any place of a tile of keys" {
+  attn --sweep tests/data/sweeps/edges.json --device cuda --check-only --json "$TMP/r.json"
+  expect_status 0
+  expect_json "$TMP/r.json" 'd["summary"]["ok"] >= 1800'
+  expect_json "$TMP/r.json" '{r["variant"] for r in d["results"]} == {r["variant"] for r in d["results"] if r["status"] == "ok"}'
+}
+
 @test "one_query and every tile of d_split match the oracle up to D = 8192" {
   attn --sweep tests/data/sweeps/large_d_correctness.json --device cuda --check-only --json "$TMP/r.json"
   expect_status 0
