@@ -26,6 +26,15 @@ setup() { need_gpu; }
   expect_json "$TMP/r.json" '{r["variant"] for r in d["results"]} == {r["variant"] for r in d["results"] if r["status"] == "ok"}'
 }
 
+@test "random shapes: every variant that takes one is right (ATTN_SEED draws others)" {
+  python tests/data/random_sweep.py "${ATTN_SEED:-11}" 300 >"$TMP/random.json"
+  attn --sweep "$TMP/random.json" --device cuda --check-only --json "$TMP/r.json" --variants "auto,serial,scalar,scalar_quad,\
+wmma,wmma_qk,cp_async,mma_swizzle,mma_swizzle:stages=1,wgmma,wgmma:persistent=0,wgmma:warpgroups=1,cluster_split,\
+cluster_split:wgmma=1,cluster_split:groups=1,decode,decode:path=1,decode:splits=7,split_kv,split_kv_atomic,one_query,d_split"
+  expect_status 0
+  expect_json "$TMP/r.json" 'd["summary"]["ok"] >= 1500'
+}
+
 @test "one_query and every tile of d_split match the oracle up to D = 8192" {
   attn --sweep tests/data/sweeps/large_d_correctness.json --device cuda --check-only --json "$TMP/r.json"
   expect_status 0
