@@ -466,8 +466,16 @@ static void student_is_that_of_the_tables(void **state) {
   assert_near(student_tail(2.776445, 4), 0.025, 1e-6);
   assert_near(student_tail(1.812461, 10), 0.05, 1e-6);
   assert_near(student_tail(-1.812461, 10), 0.95, 1e-6);
-  assert_near(student_welch(one, 5, two, 5, 0), 0.040258, 1e-4); /* t = 2 with 8 degrees of freedom */
-  assert_near(student_paired(two, 5, 5), 0.5, 1e-12);
+  const struct student_score welch = student_welch(one, 5, two, 5), paired = student_paired(two, 5);
+  assert_near(student_chance(&welch, 0), 0.040258, 1e-4); /* t = 2 with 8 degrees of freedom */
+  assert_near(student_chance(&paired, 5), 0.5, 1e-12);
+  for (double shift = 0; shift < 8; shift += 0.125) {
+    for (unsigned among = 1; among < 8; ++among) {
+      const double most = 0.05 / among;
+      assert_int_equal(student_may_be_luck(&paired, shift, most), student_chance(&paired, shift) > most);
+      assert_int_equal(student_may_be_luck(&welch, shift, most), student_chance(&welch, shift) > most);
+    }
+  }
 }
 
 static void the_last_matching_glob_sets_the_threshold(void **state) {

@@ -6,6 +6,7 @@
 #include <cmocka.h>
 
 #include <math.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 
@@ -154,6 +155,53 @@ static void a_bound_errs_exactly_as_often_as_it_says(void **state) {
   assert_int_equal(above, 1);
 }
 
+static int by_value(const void *left, const void *right) {
+  const double a = *(const double *)left, b = *(const double *)right;
+  return (a > b) - (a < b);
+}
+
+/* The largest k with P(fewer than k) <= 5 %, from 1 on. */
+static size_t rank_by_force(size_t n, size_t m) {
+  size_t low = 1, high = m == 0 ? n * (n + 1) / 2 : n * m;
+  while (low + 1 < high) {
+    const size_t k = (low + high) / 2;
+    *((m == 0 ? rank_signed_tail(n, k - 1) : rank_sum_tail(n, m, k - 1)) <= 0.05 ? &low : &high) = k;
+  }
+  return low;
+}
+
+static void assert_of_sorted(const struct rank_interval *seen, double *value, size_t count, size_t rank) {
+  qsort(value, count, sizeof *value, by_value);
+  assert_near(seen->estimate, value[(count - 1) / 2] / 2 + value[count / 2] / 2, 0);
+  assert_near(seen->low, value[rank - 1], 0);
+  assert_near(seen->high, value[count - rank], 0);
+}
+
+/* Few values and many are put in order in two ways; ties, and values that come sorted, are no exception. */
+static void bounds_are_those_of_sorted_values(void **state) {
+  (void)state;
+  static double x[RANK_MAX], y[RANK_MAX], value[RANK_MAX * RANK_MAX];
+  for (size_t n = 5; n <= RANK_MAX; n += n < 20 ? 1 : 36) {
+    const size_t k = rank_by_force(n, 0), u = rank_by_force(n, n / 2 + 3);
+    for (unsigned kind = 0; kind < 3; ++kind) {
+      size_t averages = 0, differences = 0;
+      const size_t m = n / 2 + 3;
+      for (size_t i = 0; i < n; ++i)
+        x[i] = kind == 0 ? (double)i : kind == 1 ? (double)(i * 37 % 5) : sin((double)(i * i));
+      for (size_t i = 0; i < m; ++i) y[i] = kind == 0 ? 0.5 - (double)i : kind == 1 ? 3 : cos((double)(i * i));
+      for (size_t i = 0; i < n; ++i) {
+        for (size_t j = i; j < n; ++j) value[averages++] = x[i] / 2 + x[j] / 2;
+      }
+      const struct rank_interval paired = rank_paired(x, n, 0.95), unpaired = rank_unpaired(x, n, y, m, 0.95);
+      assert_of_sorted(&paired, value, averages, k);
+      for (size_t i = 0; i < n; ++i) {
+        for (size_t j = 0; j < m; ++j) value[differences++] = y[j] - x[i];
+      }
+      assert_of_sorted(&unpaired, value, differences, u);
+    }
+  }
+}
+
 int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(signed_rank_counts_every_sign_pattern),
@@ -163,6 +211,7 @@ int main(void) {
       cmocka_unit_test(the_estimate_is_the_median_of_the_averages),
       cmocka_unit_test(more_observations_reach_more_confidence),
       cmocka_unit_test(swapping_the_sides_swaps_the_bounds),
+      cmocka_unit_test(bounds_are_those_of_sorted_values),
       cmocka_unit_test(a_bound_errs_exactly_as_often_as_it_says),
   };
   return cmocka_run_group_tests_name("compare_rank", tests, NULL, NULL);

@@ -4,8 +4,6 @@
 #include <math.h>
 #include <stdio.h>
 
-#include "cli/gate/student.h"
-
 /* All comparing is done on logarithms, where slower and faster are mirror images. */
 
 /* ---- evidence ------------------------------------------------------------------------------------------------ */
@@ -63,14 +61,14 @@ static bool has_lost_clocks(const struct compare_evidence *seen) {
 
 /* NVML's bits of a device that protects itself: hardware and thermal slowdown, power brake. A power cap is no fault:
  * it is what a kernel that draws much power meets every time. */
-static const uint64_t protecting = 0x8 | 0x20 | 0x40 | 0x80;
+const uint64_t judge_protecting = 0x8 | 0x20 | 0x40 | 0x80;
 
 const char *judge_unfit(const struct compare_settings *settings, const struct compare_evidence *seen) {
   const uint64_t reasons = seen->base.throttle_reasons | seen->now.throttle_reasons;
   if (has_broken(&seen->base) || has_broken(&seen->now)) return "a process has no time";
   if (has_lost_clocks(seen)) return "the SM clock is known on one side only";
   if (seen->base.is_single || seen->now.is_single) return "a process took a single sample";
-  if ((reasons & protecting) != 0) return "the device was throttled for its temperature or its power supply";
+  if ((reasons & judge_protecting) != 0) return "the device was throttled for its temperature or its power supply";
   if (settings->must_settle && (seen->base.is_unsettled || seen->now.is_unsettled))
     return "the times were still drifting when they were taken";
   return NULL;
@@ -93,142 +91,147 @@ static void summarise(const struct compare_observations *seen, struct compare_si
 
 /* ---- estimates ----------------------------------------------------------------------------------------------- */
 
-/* What is compared between the sides. */
-enum quantity { TIME, CLOCK, CYCLES, QUANTITY_COUNT };
-
-static double log_of(const struct compare_observations *seen, uint32_t i, enum quantity quantity) {
-  const double own_us = seen->us[i] - seen->overhead_us;
-  const double us = is_time(seen->us[i]) && is_time(own_us) ? log(own_us) : (double)NAN;
-  const double mhz = is_time(seen->mhz[i]) ? log(seen->mhz[i]) : (double)NAN;
-  /* A clock counts only where there is a time beside it. */
-  return quantity == TIME ? us : quantity == CYCLES ? us + mhz : mhz + 0 * us;
+static void take_logs(const struct compare_observations *seen, struct judge_logs *out) {
+  out->count = seen->count;
+  for (uint32_t i = 0; i < seen->count; ++i) {
+    const double own_us = seen->us[i] - seen->overhead_us;
+    out->us[i] = is_time(seen->us[i]) && is_time(own_us) ? log(own_us) : (double)NAN;
+    out->mhz[i] = is_time(seen->mhz[i]) ? log(seen->mhz[i]) : (double)NAN;
+  }
 }
 
-static size_t take_logs(const struct compare_observations *seen, enum quantity quantity, double out[RANK_MAX]) {
+static double value_of(const struct judge_logs *logs, uint32_t i, enum judge_quantity quantity) {
+  /* A clock counts only where there is a time beside it. */
+  return quantity == JUDGE_TIME     ? logs->us[i]
+         : quantity == JUDGE_CYCLES ? logs->us[i] + logs->mhz[i]
+                                    : logs->mhz[i] + 0 * logs->us[i];
+}
+
+static size_t take_known(const struct judge_logs *logs, enum judge_quantity quantity, double out[RANK_MAX]) {
   size_t count = 0;
-  for (uint32_t i = 0; i < seen->count; ++i) {
-    const double value = log_of(seen, i, quantity);
+  for (uint32_t i = 0; i < logs->count; ++i) {
+    const double value = value_of(logs, i, quantity);
     if (!isnan(value)) out[count++] = value;
   }
   return count;
 }
 
-static const struct rank_interval no_interval = {NAN, NAN, NAN, 0};
-
-/* Everything a verdict is made of. */
-struct estimates {
-  struct rank_interval of[QUANTITY_COUNT]; /* NAN, which no comparison holds for, where clocks are not known */
-  size_t fewest;                           /* processes of the smaller side, or pairs, behind the time */
-  double luck;                             /* the chance of this slowdown when the true one is below the bound */
-};
-
-static size_t take_differences(const struct compare_evidence *seen, enum quantity quantity, double out[RANK_MAX]) {
+static size_t take_differences(const struct judge_logs *base, const struct judge_logs *now,
+                               enum judge_quantity quantity, double out[RANK_MAX]) {
   size_t pairs = 0;
-  for (uint32_t i = 0; i < seen->base.count && i < seen->now.count; ++i) {
-    const double value = log_of(&seen->now, i, quantity) - log_of(&seen->base, i, quantity);
+  for (uint32_t i = 0; i < base->count && i < now->count; ++i) {
+    const double value = value_of(now, i, quantity) - value_of(base, i, quantity);
     if (!isnan(value)) out[pairs++] = value;
   }
   return pairs;
 }
 
-static struct rank_interval paired(const struct compare_evidence *seen, enum quantity quantity, size_t *pairs) {
+static const struct rank_interval no_interval = {NAN, NAN, NAN, 0};
+
+/* Returns processes of the smaller side, or pairs, that the estimate rests on. *score may be NULL. */
+static size_t interval_of_pairs(const struct judge_logs *base, const struct judge_logs *now,
+                                enum judge_quantity quantity, struct rank_interval *out,
+                                struct student_score *score) {
   double difference[RANK_MAX];
-  *pairs = take_differences(seen, quantity, difference);
-  return *pairs > 0 ? rank_paired(difference, *pairs, COMPARE_CONFIDENCE) : no_interval;
+  const size_t pairs = take_differences(base, now, quantity, difference);
+  *out = pairs > 0 ? rank_paired(difference, pairs, COMPARE_CONFIDENCE) : no_interval;
+  if (score != NULL) *score = student_paired(difference, pairs);
+  return pairs;
 }
 
-/* *fewest: processes of the smaller side that the estimate rests on. */
-static struct rank_interval interval(const struct compare_settings *settings, const struct compare_evidence *seen,
-                                     enum quantity quantity, size_t *fewest) {
-  if (settings->paired) return paired(seen, quantity, fewest);
-  double base[RANK_MAX], now[RANK_MAX];
-  const size_t bases = take_logs(&seen->base, quantity, base), nows = take_logs(&seen->now, quantity, now);
-  *fewest = bases < nows ? bases : nows;
-  return *fewest > 0 ? rank_unpaired(base, bases, now, nows, COMPARE_CONFIDENCE) : no_interval;
+static size_t interval_of_samples(const struct judge_logs *base, const struct judge_logs *now,
+                                  enum judge_quantity quantity, struct rank_interval *out,
+                                  struct student_score *score) {
+  double from[RANK_MAX], to[RANK_MAX];
+  const size_t bases = take_known(base, quantity, from), nows = take_known(now, quantity, to);
+  const size_t fewest = bases < nows ? bases : nows;
+  *out = fewest > 0 ? rank_unpaired(from, bases, to, nows, COMPARE_CONFIDENCE) : no_interval;
+  if (score != NULL) *score = student_welch(from, bases, to, nows);
+  return fewest;
 }
 
-static double line_of(const struct compare_row *row) { return log1p(COMPARE_LINE_RATIO * row->threshold); }
-static double bound_of(const struct compare_row *row) { return log1p(COMPARE_BOUND_RATIO * row->threshold); }
-
-static struct estimates estimate(const struct compare_settings *settings, const struct compare_evidence *seen) {
-  struct estimates out = {.fewest = 0};
-  size_t with_clock;
-  out.of[TIME] = interval(settings, seen, TIME, &out.fewest);
-  out.of[CLOCK] = interval(settings, seen, CLOCK, &with_clock);
-  out.of[CYCLES] = interval(settings, seen, CYCLES, &with_clock);
+struct judge_estimates judge_estimate(bool paired, const struct judge_logs *base, const struct judge_logs *now) {
+  size_t (*const interval)(const struct judge_logs *, const struct judge_logs *, enum judge_quantity,
+                           struct rank_interval *, struct student_score *) =
+      paired ? interval_of_pairs : interval_of_samples;
+  struct judge_estimates out;
+  out.fewest = interval(base, now, JUDGE_TIME, &out.of[JUDGE_TIME], &out.score);
+  interval(base, now, JUDGE_CLOCK, &out.of[JUDGE_CLOCK], NULL);
   /* Clocks of some processes only would compare other processes than the times do. */
-  if (with_clock < out.fewest) out.of[CLOCK] = out.of[CYCLES] = no_interval;
+  if (interval(base, now, JUDGE_CYCLES, &out.of[JUDGE_CYCLES], NULL) < out.fewest)
+    out.of[JUDGE_CLOCK] = out.of[JUDGE_CYCLES] = no_interval;
   return out;
-}
-
-/* The chance of such a mean when the true slowdown is `shift`. */
-static double luck_of(const struct compare_settings *settings, const struct compare_evidence *seen, double shift) {
-  double base[RANK_MAX], now[RANK_MAX];
-  if (settings->paired) return student_paired(now, take_differences(seen, TIME, now), shift);
-  const size_t bases = take_logs(&seen->base, TIME, base), nows = take_logs(&seen->now, TIME, now);
-  return student_welch(base, bases, now, nows, shift);
 }
 
 /* ---- verdict ------------------------------------------------------------------------------------------------- */
 
-/* The threshold whose line lies at the floor, when that is higher. The geometric mean makes it the same both ways. */
-static double floor_threshold(const struct compare_settings *settings, const struct compare_row *row) {
-  const double off_us = row->event_overhead_us;
-  const double around_us = sqrt((row->base.median_us - off_us) * (row->now.median_us - off_us));
-  return settings->floor_us[row->mode] / around_us / COMPARE_LINE_RATIO;
+struct judge_limits judge_limits(double threshold) {
+  return (struct judge_limits){.line = log1p(COMPARE_LINE_RATIO * threshold),
+                               .bound = log1p(COMPARE_BOUND_RATIO * threshold),
+                               .threshold = log1p(threshold)};
 }
 
-/* Does the floor, and not what was asked for, let slowdowns pass that nobody means to let pass? */
-static bool hides_slowdowns(const struct compare_settings *settings, const struct compare_row *row) {
-  const double floor = floor_threshold(settings, row);
-  return floor > COMPARE_RAISED_MOST && floor >= row->threshold;
+double judge_floor_threshold(double floor_us, double around_us) { return floor_us / around_us / COMPARE_LINE_RATIO; }
+
+bool judge_hides_slowdowns(double floor_threshold, double asked_threshold) {
+  return floor_threshold > COMPARE_RAISED_MOST && floor_threshold >= asked_threshold;
 }
 
-static bool is_slower(const struct compare_row *row, const struct rank_interval *seen) {
-  return seen->estimate >= line_of(row) && seen->low > bound_of(row);
+bool judge_is_implausible(double least_us, double physical_us, double base_median_us, double now_median_us) {
+  return least_us < COMPARE_PHYSICAL_SHARE * physical_us ||
+         fmin(base_median_us, now_median_us) > COMPARE_FASTER_MOST * least_us;
 }
 
-static bool is_faster(const struct compare_row *row, const struct rank_interval *seen) {
-  return -seen->estimate >= line_of(row) && -seen->high > bound_of(row);
+static bool is_slower(const struct judge_limits *limits, const struct rank_interval *seen) {
+  return seen->estimate >= limits->line && seen->low > limits->bound;
+}
+
+static bool is_faster(const struct judge_limits *limits, const struct rank_interval *seen) {
+  return -seen->estimate >= limits->line && -seen->high > limits->bound;
 }
 
 /* Slower in time, not in SM cycles, and not for the noise of reading the clock. */
-static bool clock_explains(const struct compare_row *row, const struct estimates *e) {
-  const double time = e->of[TIME].estimate, cycles = e->of[CYCLES].estimate;
-  return !row->dram_bound && cycles < line_of(row) && time - cycles >= COMPARE_CLOCK_SHARE * time;
+static bool clock_explains(const struct judge_limits *limits, const struct judge_estimates *e) {
+  const double time = e->of[JUDGE_TIME].estimate, cycles = e->of[JUDGE_CYCLES].estimate;
+  return !limits->dram_bound && cycles < limits->line && time - cycles >= COMPARE_CLOCK_SHARE * time;
 }
 
 /* In pairs a clock that is lower on the new side again and again is the new program's doing. */
-static bool clock_is_lower(const struct compare_settings *settings, const struct estimates *e) {
-  return settings->paired && e->of[CLOCK].high < 0;
+static bool clock_is_lower(const struct compare_settings *settings, const struct judge_estimates *e) {
+  return settings->paired && e->of[JUDGE_CLOCK].high < 0;
 }
 
-static bool is_implausible(const struct compare_row *row) {
-  const double most = COMPARE_FASTER_MOST * row->least_us;
-  return row->least_us < COMPARE_PHYSICAL_SHARE * row->physical_us || row->ratio < 1 / COMPARE_FASTER_MOST ||
-         fmin(row->base.median_us, row->now.median_us) > most;
-}
+static bool is_too_fast(const struct rank_interval *time) { return time->estimate < -log(COMPARE_FASTER_MOST); }
 
 /* Is one such among so many rows no surprise (Bonferroni)? */
-static bool may_be_luck(const struct compare_settings *settings, const struct estimates *e) {
-  return settings->family > 0 && e->luck > COMPARE_FAMILY_ERROR / settings->family;
+static bool may_be_luck(const struct compare_settings *settings, const struct judge_limits *limits,
+                        const struct judge_estimates *e) {
+  return settings->family > 0 &&
+         student_may_be_luck(&e->score, limits->bound, COMPARE_FAMILY_ERROR / settings->family);
 }
 
-static enum compare_verdict verdict_of(const struct compare_settings *settings, const struct compare_row *row,
-                                       const struct estimates *e) {
-  const struct rank_interval *time = &e->of[TIME];
-  if (is_implausible(row)) return COMPARE_implausible;
+static enum compare_verdict verdict_of_slower(const struct compare_settings *settings,
+                                              const struct judge_limits *limits, const struct judge_estimates *e) {
+  if (clock_explains(limits, e) && !clock_is_lower(settings, e)) return COMPARE_clock;
+  return may_be_luck(settings, limits, e) ? COMPARE_inconclusive : COMPARE_regressed;
+}
+
+enum compare_verdict judge_verdict(const struct compare_settings *settings, const struct judge_limits *limits,
+                                   const struct judge_estimates *e) {
+  const struct rank_interval *time = &e->of[JUDGE_TIME];
+  if (limits->is_implausible || is_too_fast(time)) return COMPARE_implausible;
   if (e->fewest < (size_t)(settings->paired ? COMPARE_PAIRS_MIN : COMPARE_SIDE_MIN)) return COMPARE_inconclusive;
-  if (hides_slowdowns(settings, row)) return COMPARE_inconclusive;
-  if (is_slower(row, time)) {
-    if (clock_explains(row, e) && !clock_is_lower(settings, e)) return COMPARE_clock;
-    return may_be_luck(settings, e) ? COMPARE_inconclusive : COMPARE_regressed;
-  }
-  const bool faster = is_faster(row, time);
-  if (!row->dram_bound && is_slower(row, &e->of[CYCLES]) && !(faster && settings->paired))
+  if (limits->hides_slowdowns) return COMPARE_inconclusive;
+  if (is_slower(limits, time)) return verdict_of_slower(settings, limits, e);
+  const bool faster = is_faster(limits, time);
+  if (!limits->dram_bound && is_slower(limits, &e->of[JUDGE_CYCLES]) && !(faster && settings->paired))
     return settings->paired ? COMPARE_cycles : COMPARE_clock;
   if (faster) return COMPARE_improved;
-  return time->estimate < line_of(row) && time->high < log1p(row->threshold) ? COMPARE_same : COMPARE_inconclusive;
+  return time->estimate < limits->line && time->high < limits->threshold ? COMPARE_same : COMPARE_inconclusive;
+}
+
+enum compare_verdict judge_verdict_unfit(enum compare_verdict verdict) {
+  return verdict == COMPARE_same || verdict == COMPARE_improved ? COMPARE_inconclusive : verdict;
 }
 
 /* ---- how many rounds would decide ---------------------------------------------------------------------------- */
@@ -238,11 +241,11 @@ enum { PAIRED_ROUNDS_MAX = PROCESSES_MAX / 2 };
 
 /* An interval narrows with the square root of the processes. How far the estimate lies from what would have to be
  * excluded says how narrow it must be: from a slowdown of the threshold, or from none. */
-static uint32_t rounds_to_decide(const struct compare_row *row, const struct estimates *e, bool paired) {
-  const struct rank_interval *time = &e->of[TIME];
-  const bool over = time->estimate >= line_of(row);
+static uint32_t rounds_to_decide(const struct judge_limits *limits, const struct judge_estimates *e, bool paired) {
+  const struct rank_interval *time = &e->of[JUDGE_TIME];
+  const bool over = time->estimate >= limits->line;
   const double wide = over ? time->estimate - time->low : time->high - time->estimate;
-  const double room = over ? time->estimate - bound_of(row) : log1p(row->threshold) - time->estimate;
+  const double room = over ? time->estimate - limits->bound : limits->threshold - time->estimate;
   const double times = room > 0 ? wide * wide / (room * room) : INFINITY;
   const double rounds = fmax(ceil((double)e->fewest * times), (double)e->fewest + 1);
   if (!(rounds <= PROCESSES_MAX)) return 0;
@@ -272,13 +275,13 @@ static void explain_floor(const struct compare_settings *settings, struct compar
            settings->floor_us[row->mode], 100 * settings->floor_us[row->mode] / row->base.median_us);
 }
 
-static void explain_noise(const struct compare_settings *settings, const struct estimates *e,
-                          struct compare_row *row) {
-  const struct rank_interval *time = &e->of[TIME];
+static void explain_noise(const struct compare_settings *settings, const struct judge_limits *limits,
+                          const struct judge_estimates *e, struct compare_row *row) {
+  const struct rank_interval *time = &e->of[JUDGE_TIME];
   char rounds[48] = "";
-  row->rounds_needed = rounds_to_decide(row, e, settings->paired);
+  row->rounds_needed = rounds_to_decide(limits, e, settings->paired);
   if (row->rounds_needed > 0) snprintf(rounds, sizeof rounds, "; about %u rounds would decide", row->rounds_needed);
-  if (is_slower(row, time)) {
+  if (is_slower(limits, time)) {
     snprintf(row->reason, sizeof row->reason, "%+.2f %%, which one of %u rows may show by chance%s",
              percent(time->estimate), (unsigned)settings->family, rounds);
     return;
@@ -287,14 +290,14 @@ static void explain_noise(const struct compare_settings *settings, const struct 
            percent(time->estimate), percent(time->low), percent(time->high), rounds);
 }
 
-static void explain_inconclusive(const struct compare_settings *settings, const struct estimates *e,
-                                 struct compare_row *row) {
+static void explain_inconclusive(const struct compare_settings *settings, const struct judge_limits *limits,
+                                 const struct judge_estimates *e, struct compare_row *row) {
   if (e->fewest < (size_t)(settings->paired ? COMPARE_PAIRS_MIN : COMPARE_SIDE_MIN)) {
     explain_few(settings, e->fewest, row);
-  } else if (hides_slowdowns(settings, row)) {
+  } else if (limits->hides_slowdowns) {
     explain_floor(settings, row);
   } else {
-    explain_noise(settings, e, row);
+    explain_noise(settings, limits, e, row);
   }
 }
 
@@ -314,32 +317,33 @@ static void explain_implausible(struct compare_row *row) {
 }
 
 /* "time +0.10 %, SM cycles +9.80 %: the clock was 1755 MHz and is 1930 MHz" */
-static void explain_clock(const struct estimates *e, const char *end, struct compare_row *row) {
+static void explain_clock(const struct judge_estimates *e, const char *end, struct compare_row *row) {
   snprintf(row->reason, sizeof row->reason,
            "time %+.2f %%, SM cycles %+.2f %%: the clock was %.0f MHz in the base and is %.0f MHz%s",
-           percent(e->of[TIME].estimate), percent(e->of[CYCLES].estimate), row->base.sm_clock_mhz,
+           percent(e->of[JUDGE_TIME].estimate), percent(e->of[JUDGE_CYCLES].estimate), row->base.sm_clock_mhz,
            row->now.sm_clock_mhz, end);
 }
 
-static void explain_regressed(const struct compare_settings *settings, const struct estimates *e,
-                              struct compare_row *row) {
-  const struct rank_interval *time = &e->of[TIME];
-  if (clock_explains(row, e) && clock_is_lower(settings, e)) {
+static void explain_regressed(const struct compare_settings *settings, const struct judge_limits *limits,
+                              const struct judge_estimates *e, struct compare_row *row) {
+  const struct rank_interval *time = &e->of[JUDGE_TIME];
+  if (clock_explains(limits, e) && clock_is_lower(settings, e)) {
     explain_clock(e, ", pair by pair: the new kernel draws more power", row);
     return;
   }
   snprintf(row->reason, sizeof row->reason,
            "%+.2f %%, at least %+.2f %% with %.0f %% confidence; estimates from %+.2f %% on fail (threshold %.3g %%)",
-           percent(time->estimate), percent(time->low), 100 * row->confidence, percent(line_of(row)),
+           percent(time->estimate), percent(time->low), 100 * row->confidence, percent(limits->line),
            100 * row->threshold);
 }
 
-static void explain(const struct compare_settings *settings, const struct estimates *e, struct compare_row *row) {
-  const struct rank_interval *time = &e->of[TIME];
+static void explain(const struct compare_settings *settings, const struct judge_limits *limits,
+                    const struct judge_estimates *e, struct compare_row *row) {
+  const struct rank_interval *time = &e->of[JUDGE_TIME];
   row->reason[0] = '\0';
   if (row->verdict == COMPARE_implausible) explain_implausible(row);
-  if (row->verdict == COMPARE_inconclusive) explain_inconclusive(settings, e, row);
-  if (row->verdict == COMPARE_regressed) explain_regressed(settings, e, row);
+  if (row->verdict == COMPARE_inconclusive) explain_inconclusive(settings, limits, e, row);
+  if (row->verdict == COMPARE_regressed) explain_regressed(settings, limits, e, row);
   if (row->verdict == COMPARE_cycles) explain_clock(e, "; at equal clocks it is slower", row);
   if (row->verdict == COMPARE_clock) {
     explain_clock(e, settings->paired ? ", without a pattern" : "; measure both at one clock, with attnbench ab",
@@ -348,7 +352,7 @@ static void explain(const struct compare_settings *settings, const struct estima
   if (row->verdict == COMPARE_improved) {
     snprintf(row->reason, sizeof row->reason, "%+.2f %%, at most %+.2f %% with %.0f %% confidence%s",
              percent(time->estimate), percent(time->high), 100 * row->confidence,
-             -e->of[CYCLES].estimate < line_of(row) ? "; not in SM cycles: the clock rose" : "");
+             -e->of[JUDGE_CYCLES].estimate < limits->line ? "; not in SM cycles: the clock rose" : "");
   }
 }
 
@@ -365,31 +369,50 @@ static double least_of(const struct compare_evidence *seen) {
 
 /* ---- the row ------------------------------------------------------------------------------------------------- */
 
-static void fill_ratios(const struct estimates *e, struct compare_row *row) {
-  const struct rank_interval *time = &e->of[TIME];
+static void fill_ratios(const struct judge_estimates *e, struct compare_row *row) {
+  const struct rank_interval *time = &e->of[JUDGE_TIME];
   row->ratio = exp(time->estimate);
   row->ci_low = exp(time->low);
   row->ci_high = exp(time->high);
   row->confidence = time->confidence;
-  row->cycles_ratio = exp(e->of[CYCLES].estimate);
+  row->cycles_ratio = exp(e->of[JUDGE_CYCLES].estimate);
   row->rounds_needed = 0;
+}
+
+/* Around which times the floor is looked at: the geometric mean makes it the same both ways. */
+static double around_us(const struct compare_row *row) {
+  return sqrt((row->base.median_us - row->event_overhead_us) * (row->now.median_us - row->event_overhead_us));
+}
+
+static struct judge_limits limits_of(double floor_threshold, double asked, const struct compare_row *row) {
+  struct judge_limits limits = judge_limits(row->threshold);
+  limits.dram_bound = row->dram_bound;
+  limits.is_implausible =
+      judge_is_implausible(row->least_us, row->physical_us, row->base.median_us, row->now.median_us);
+  limits.hides_slowdowns = judge_hides_slowdowns(floor_threshold, asked);
+  return limits;
 }
 
 void judge_timed(const struct compare_settings *settings, const struct compare_evidence *seen,
                  struct compare_row *row) {
-  struct estimates e = estimate(settings, seen);
+  struct judge_logs base, now;
+  take_logs(&seen->base, &base);
+  take_logs(&seen->now, &now);
+  const struct judge_estimates e = judge_estimate(settings->paired, &base, &now);
   const char *unfit = judge_unfit(settings, seen);
+  const double asked = row->threshold;
   summarise(&seen->base, &row->base);
   summarise(&seen->now, &row->now);
   fill_ratios(&e, row);
   row->least_us = least_of(seen);
-  if (e.fewest > 0) row->threshold = fmax(row->threshold, floor_threshold(settings, row));
-  e.luck = luck_of(settings, seen, bound_of(row));
-  row->verdict = verdict_of(settings, row, &e);
-  explain(settings, &e, row);
-  if (unfit == NULL || (row->verdict != COMPARE_same && row->verdict != COMPARE_improved)) return;
-  row->verdict = COMPARE_inconclusive;
-  snprintf(row->reason, sizeof row->reason, "%+.2f %%, but %s", percent(e.of[TIME].estimate), unfit);
+  const double floor = judge_floor_threshold(settings->floor_us[row->mode], around_us(row));
+  if (e.fewest > 0) row->threshold = fmax(asked, floor);
+  const struct judge_limits limits = limits_of(floor, asked, row);
+  row->verdict = judge_verdict(settings, &limits, &e);
+  explain(settings, &limits, &e, row);
+  if (unfit == NULL || judge_verdict_unfit(row->verdict) == row->verdict) return;
+  row->verdict = judge_verdict_unfit(row->verdict);
+  snprintf(row->reason, sizeof row->reason, "%+.2f %%, but %s", percent(e.of[JUDGE_TIME].estimate), unfit);
 }
 
 /* ---- rows without two times ---------------------------------------------------------------------------------- */

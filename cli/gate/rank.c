@@ -2,9 +2,6 @@
 #include "cli/gate/rank.h"
 
 #include <math.h>
-#include <stdlib.h>
-
-#include "cli/base/stats.h"
 
 enum { WALSH_MAX = RANK_MAX * (RANK_MAX + 1) / 2, PAIRS_MAX = RANK_MAX * RANK_MAX };
 
@@ -59,46 +56,126 @@ double rank_sum_tail(size_t base_count, size_t now_count, size_t u) {
 
 /* ---- intervals ----------------------------------------------------------------------------------------------- */
 
+/* Which of the sorted averages or differences is a bound, and the confidence that it reaches. */
+struct critical {
+  double wanted; /* confidence that was asked for; 0: not looked up yet */
+  size_t of, rank;
+  double reached;
+};
+
 /* The largest k >= 1 with P(statistic < k) <= 1 - confidence, as far as k = 1 gets: the k-th smallest of the averages
  * is then a lower bound and the k-th largest an upper one. */
-static size_t critical_rank(const double *count, size_t top, double all, double confidence, double *reached) {
+static struct critical critical_rank(const double *count, size_t top, double all, double confidence) {
   double sum = count[0];
   size_t k = 1;
   /* The last digits of 1 - confidence are not the caller's. */
   for (const double most = (1 - confidence) * all * (1 + 1e-12); 2 * k < top && sum + count[k] <= most; ++k) {
     sum += count[k];
   }
-  *reached = 1 - sum / all;
-  return k;
+  return (struct critical){.wanted = confidence, .rank = k, .reached = 1 - sum / all};
 }
 
-static struct rank_interval interval_of(double *value, size_t count, size_t rank, double confidence) {
-  qsort(value, count, sizeof *value, stats_order);
-  return (struct rank_interval){.estimate = value[(count - 1) / 2] / 2 + value[count / 2] / 2,
-                                .low = value[rank - 1],
-                                .high = value[count - rank],
-                                .confidence = confidence};
+/* A comparison asks for the same few sizes row after row. */
+static struct critical critical_signed(size_t n, double confidence) {
+  static _Thread_local struct critical known[RANK_MAX + 1];
+  if (known[n].wanted != confidence) {
+    double count[WALSH_MAX + 1];
+    const double all = signed_counts(n, count);
+    known[n] = critical_rank(count, n * (n + 1) / 2, all, confidence);
+  }
+  return known[n];
+}
+
+static struct critical critical_sum(size_t m, size_t n, double confidence) {
+  static _Thread_local struct critical known[RANK_MAX + 1];
+  if (known[n].wanted != confidence || known[n].of != m) {
+    double count[PAIRS_MAX + 1];
+    const double all = sum_counts(m, n, count);
+    known[n] = critical_rank(count, m * n, all, confidence);
+    known[n].of = m;
+  }
+  return known[n];
+}
+
+/* ---- order --------------------------------------------------------------------------------------------------- */
+
+/* Above it, searching for four of the values is cheaper than sorting them. */
+enum { INSERTION_MAX = 128 };
+
+static void insertion_sort(double *value, size_t count) {
+  for (size_t i = 1; i < count; ++i) {
+    const double moved = value[i];
+    size_t at = i;
+    for (; at > 0 && value[at - 1] > moved; --at) value[at] = value[at - 1];
+    value[at] = moved;
+  }
+}
+
+/* Puts the value that belongs at `at` there, smaller ones before it and larger ones behind it (Hoare's FIND). */
+static void place(double *value, size_t count, size_t at) {
+  size_t low = 0, high = count - 1;
+  while (low < high) {
+    const double pivot = value[at];
+    size_t i = low, j = high;
+    while (i <= j) {
+      while (value[i] < pivot) ++i;
+      while (value[j] > pivot) --j;
+      if (i > j) break;
+      const double kept = value[i];
+      value[i++] = value[j];
+      value[j] = kept;
+      if (j == 0) break;
+      --j;
+    }
+    if (j < at) low = i;
+    if (at < i) high = j;
+  }
+}
+
+/* Of values that are nearly in order. */
+static struct rank_interval interval_of(double *value, size_t count, const struct critical *critical) {
+  const size_t wanted[] = {critical->rank - 1, (count - 1) / 2, count / 2, count - critical->rank};
+  if (count <= INSERTION_MAX) {
+    insertion_sort(value, count);
+  } else {
+    for (size_t i = 0; i < sizeof wanted / sizeof *wanted; ++i) place(value, count, wanted[i]);
+  }
+  return (struct rank_interval){.estimate = value[wanted[1]] / 2 + value[wanted[2]] / 2,
+                                .low = value[wanted[0]],
+                                .high = value[wanted[3]],
+                                .confidence = critical->reached};
+}
+
+static void sorted_copy(const double *value, size_t count, double out[RANK_MAX]) {
+  for (size_t i = 0; i < count; ++i) out[i] = value[i];
+  insertion_sort(out, count);
 }
 
 struct rank_interval rank_paired(const double *difference, size_t n, double confidence) {
-  double count[WALSH_MAX + 1], average[WALSH_MAX], reached;
+  double x[RANK_MAX], average[WALSH_MAX];
   size_t averages = 0;
-  const double all = signed_counts(n, count);
-  for (size_t i = 0; i < n; ++i) {
-    for (size_t j = i; j < n; ++j) average[averages++] = difference[i] / 2 + difference[j] / 2;
+  const struct critical critical = critical_signed(n, confidence);
+  sorted_copy(difference, n, x);
+  /* By the sum of the ranks, which is nearly the order of the averages. */
+  for (size_t ranks = 0; ranks <= 2 * (n - 1); ++ranks) {
+    for (size_t i = ranks < n ? 0 : ranks - n + 1; 2 * i <= ranks; ++i) {
+      average[averages++] = x[i] / 2 + x[ranks - i] / 2;
+    }
   }
-  const size_t rank = critical_rank(count, averages, all, confidence, &reached);
-  return interval_of(average, averages, rank, reached);
+  return interval_of(average, averages, &critical);
 }
 
 struct rank_interval rank_unpaired(const double *base, size_t base_count, const double *now, size_t now_count,
                                    double confidence) {
-  double count[PAIRS_MAX + 1], difference[PAIRS_MAX], reached;
+  double from[RANK_MAX], to[RANK_MAX], difference[PAIRS_MAX];
   size_t differences = 0;
-  const double all = sum_counts(base_count, now_count, count);
-  for (size_t i = 0; i < base_count; ++i) {
-    for (size_t j = 0; j < now_count; ++j) difference[differences++] = now[j] - base[i];
+  const struct critical critical = critical_sum(base_count, now_count, confidence);
+  sorted_copy(base, base_count, from);
+  sorted_copy(now, now_count, to);
+  for (size_t ranks = 0; ranks < base_count + now_count - 1; ++ranks) {
+    for (size_t j = ranks < base_count ? 0 : ranks - base_count + 1; j <= ranks && j < now_count; ++j) {
+      difference[differences++] = to[j] - from[base_count - 1 - (ranks - j)];
+    }
   }
-  const size_t rank = critical_rank(count, differences, all, confidence, &reached);
-  return interval_of(difference, differences, rank, reached);
+  return interval_of(difference, differences, &critical);
 }

@@ -39,6 +39,9 @@ double student_tail(double t, double freedom) {
   return t > 0 ? one_side : 1 - one_side;
 }
 
+/* What is kept of the tails that were looked up. */
+enum { STUDENT_FREEDOMS = 128, STUDENT_CHANCES = 4 };
+
 struct sample {
   double mean, squared_error; /* variance of the mean */
 };
@@ -51,20 +54,57 @@ static struct sample sample_of(const double *value, size_t count) {
   return (struct sample){mean, squares / (double)(count - 1) / (double)count};
 }
 
-double student_welch(const double *base, size_t base_count, const double *now, size_t now_count, double shift) {
-  if (base_count < 2 || now_count < 2) return 1;
+struct student_score student_welch(const double *base, size_t base_count, const double *now, size_t now_count) {
+  if (base_count < 2 || now_count < 2) return (struct student_score){.freedom = 0};
   const struct sample one = sample_of(base, base_count), two = sample_of(now, now_count);
-  const double error = one.squared_error + two.squared_error, distance = two.mean - one.mean - shift;
-  if (error <= 0) return distance > 0 ? 0 : 1;
+  const double error = one.squared_error + two.squared_error;
   const double freedom = error * error /
                          (one.squared_error * one.squared_error / (double)(base_count - 1) +
                           two.squared_error * two.squared_error / (double)(now_count - 1));
-  return student_tail(distance / sqrt(error), freedom);
+  return (struct student_score){two.mean - one.mean, sqrt(error), error > 0 ? freedom : 1};
 }
 
-double student_paired(const double *difference, size_t count, double shift) {
-  if (count < 2) return 1;
+struct student_score student_paired(const double *difference, size_t count) {
+  if (count < 2) return (struct student_score){.freedom = 0};
   const struct sample one = sample_of(difference, count);
-  if (one.squared_error <= 0) return one.mean > shift ? 0 : 1;
-  return student_tail((one.mean - shift) / sqrt(one.squared_error), (double)(count - 1));
+  return (struct student_score){one.mean, sqrt(one.squared_error), (double)(count - 1)};
+}
+
+double student_chance(const struct student_score *score, double shift) {
+  if (score->freedom <= 0) return 1;
+  if (score->error <= 0) return score->mean > shift ? 0 : 1;
+  return student_tail((score->mean - shift) / score->error, score->freedom);
+}
+
+/* Where the tail falls to `chance`, from below: at the value returned it is above, and next to it not. */
+static double tail_reaches(double chance, double freedom) {
+  double low = 0, high = 1;
+  while (student_tail(high, freedom) > chance && high < 1e9) high *= 2;
+  for (unsigned i = 0; i < 60; ++i) {
+    const double middle = (low + high) / 2;
+    *(student_tail(middle, freedom) > chance ? &low : &high) = middle;
+  }
+  return low;
+}
+
+/* The same for freedoms of pairs, which are few, and the few chances that a gate asks of each: what was looked up is
+ * kept. */
+static double known_tail(double chance, size_t freedom) {
+  static _Thread_local struct {
+    double chance[STUDENT_CHANCES], at[STUDENT_CHANCES];
+    unsigned next;
+  } known[STUDENT_FREEDOMS];
+  for (unsigned i = 0; i < STUDENT_CHANCES; ++i) {
+    if (known[freedom].chance[i] == chance) return known[freedom].at[i];
+  }
+  const unsigned i = known[freedom].next++ % STUDENT_CHANCES;
+  known[freedom].chance[i] = chance;
+  return known[freedom].at[i] = tail_reaches(chance, (double)freedom);
+}
+
+bool student_may_be_luck(const struct student_score *score, double shift, double most) {
+  const bool is_whole =
+      score->freedom >= 1 && score->freedom < STUDENT_FREEDOMS && floor(score->freedom) == score->freedom;
+  if (score->error <= 0 || !is_whole || most >= 0.5) return student_chance(score, shift) > most;
+  return (score->mean - shift) / score->error <= known_tail(most, (size_t)score->freedom);
 }
