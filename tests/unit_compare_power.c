@@ -6,6 +6,9 @@
 #include <cmocka.h>
 
 #include "cli/base/json.h"
+#include "cli/gate/confirm.h"
+#include "cli/gate/drawn.h"
+#include "cli/gate/population.h"
 #include "cli/gate/power.h"
 #include "tests/compare_data.h"
 #include "tests/unit_golden.h"
@@ -141,6 +144,211 @@ static void the_same_evidence_gives_the_same_numbers(void **state) {
   journal_free(&data);
 }
 
+/* ---- texts ----------------------------------------------------------------------------------------------------- */
+
+static char *text_of(const struct compare_power_report *report,
+                     struct status (*write)(const struct compare_power_report *, FILE *)) {
+  struct text_stream stream;
+  text_open(&stream);
+  assert_ok(write(report, stream.file));
+  return text_close(&stream);
+}
+
+/* ---- drawn gates are the comparison ---------------------------------------------------------------------------- */
+
+/* What makes evidence hard to judge; each on rows of its own. */
+struct world {
+  double sd;
+  double slowdown;         /* of the new side, all rows */
+  bool paired, has_clocks; /* clocks of all processes, some low with their times */
+  unsigned processes, rounds;
+  bool has_oddities; /* rows near the floor, impossible times, protected or unknown clocks, unsettled and single
+                        samples */
+};
+enum { CELLS = 24 };
+
+static void make_odd(struct journal_data *data, unsigned processes) {
+  for (unsigned i = 0; i < processes; ++i) {
+    struct process_record *floor = &data->records[1].process[TIME_HOT], *far = &data->records[2].process[TIME_HOT];
+    floor->median_us[i] /= 12;
+    if (i == 5) far->median_us[i] /= 11;
+    if (i == 3) data->records[3].process[TIME_HOT].throttle_reasons[i] = 0x40;
+    if (i % 4 == 2) data->records[4].process[TIME_HOT].sm_clock_mhz[i] = NAN;
+    data->records[5].process[TIME_HOT].median_us[i] /= 500; /* below what the shape can take */
+    data->records[6].process[TIME_HOT].median_us[i] /= 3000;
+    data->records[9].process[TIME_HOT].median_us[i] *= i % 2 == 0 ? 1.05 : 1;
+  }
+  data->records[7].time[TIME_HOT].settled = false;
+  data->records[8].time[TIME_HOT].us.n = 1;
+}
+
+static struct journal_data of_world(const struct world *world) {
+  struct journal_data data = data_report(CELLS);
+  for (unsigned process = 0; process < world->processes; ++process) {
+    for (size_t i = 0; i < CELLS; ++i) {
+      const double low = world->has_clocks && uniform() < 0.3 ? 0.97 : 1, sd = world->sd * (double)(i % 6) / 3;
+      data_observe(&data.records[i], TIME_HOT, 50 * (1 + sd * normal()) / (i % 3 == 0 ? low : 1),
+                   world->has_clocks ? 1980 * low : (double)NAN);
+    }
+  }
+  if (world->has_oddities) make_odd(&data, world->processes);
+  return data;
+}
+
+static void take(const struct journal_data *from, const uint8_t *processes, unsigned rounds, double factor,
+                 struct journal_data *to) {
+  for (size_t i = 0; i < CELLS; ++i) {
+    const struct process_record *all = &from->records[i].process[TIME_HOT];
+    struct process_record *some = &to->records[i].process[TIME_HOT];
+    some->count = rounds;
+    for (unsigned k = 0; k < rounds; ++k) {
+      some->median_us[k] = factor * all->median_us[processes[k]];
+      some->sm_clock_mhz[k] = all->sm_clock_mhz[processes[k]];
+      some->throttle_reasons[k] = all->throttle_reasons[processes[k]];
+    }
+  }
+}
+
+static struct journal_data copy_of(const struct journal_data *data) {
+  struct journal_data out = *data;
+  out.records = malloc(CELLS * sizeof *out.records);
+  memcpy(out.records, data->records, CELLS * sizeof *out.records);
+  return out;
+}
+
+/* The same processes, given to the comparison. */
+static struct compare compared(const struct journal_data *data, const struct world *world,
+                               const struct compare_settings *wanted, const struct draws *draws,
+                               struct journal_data side[4]) {
+  struct compare out, again;
+  take(data, draws->base[0], world->rounds, 1, &side[0]);
+  take(data, draws->now[0], world->rounds, 1 + world->slowdown, &side[1]);
+  assert_ok(compare_build(&side[0], &side[1], wanted, &out));
+  for (unsigned look = 1; look < DRAWS_LOOKS && confirm_wants_any(&out); ++look) {
+    take(data, draws->base[look], world->rounds, 1, &side[2]);
+    take(data, draws->now[look], world->rounds, 1 + world->slowdown, &side[3]);
+    assert_ok(compare_build(world->paired ? &side[2] : &side[0], &side[3], wanted, &again));
+    assert_ok(confirm_add(&out, &again));
+    compare_free(&again);
+  }
+  return out;
+}
+
+static enum compare_verdict verdict_drawn(const struct drawn *drawn, size_t row) {
+  for (size_t i = 0; i < drawn->active_count; ++i) {
+    if (drawn->active[i].row == row) return drawn->active[i].state.verdict;
+  }
+  return COMPARE_same;
+}
+
+static void assert_same_verdicts(const struct drawn *drawn, const struct population *population,
+                                 const struct compare *compare, unsigned *seen) {
+  assert_int_equal(compare->row_count, population->row_count);
+  for (size_t i = 0; i < population->row_count; ++i) {
+    const struct compare_row *row = compare->rows;
+    while (row->key != NULL && strcmp(row->key, population->rows[i].key) != 0) ++row;
+    if (verdict_drawn(drawn, i) != row->verdict) {
+      fail_msg("%s is %s, but drawn %s: %s", row->key, verdict_name(row->verdict),
+               verdict_name(verdict_drawn(drawn, i)), row->reason);
+    }
+    ++seen[row->verdict];
+  }
+  assert_int_equal(drawn->has_suite, compare->suite.key != NULL);
+  if (drawn->has_suite) assert_int_equal(drawn->suite_state.verdict, compare->suite.verdict);
+}
+
+static void try_world(const struct world *world, unsigned gates, unsigned *seen) {
+  struct journal_data data = of_world(world);
+  struct journal_data side[4] = {copy_of(&data), copy_of(&data), copy_of(&data), copy_of(&data)};
+  struct compare_settings wanted = compare_defaults();
+  struct population population;
+  static struct drawn drawn, quick;
+  wanted.modes[TIME_COLD] = false;
+  wanted.paired = world->paired;
+  assert_ok(population_open("e.json", &data, &wanted, world->rounds, &population));
+  struct draws_source source = {world->paired, world->processes, world->rounds, 3};
+  assert_ok(drawn_open(&source, population.trial, population.row_count, population.family, wanted.threshold,
+                       log1p(world->slowdown), &drawn));
+  assert_ok(drawn_open(&source, population.trial, population.row_count, population.family, wanted.threshold,
+                       log1p(world->slowdown), &quick));
+  for (unsigned i = 0; i < gates; ++i) {
+    struct draws draws;
+    draws_next(&source, &draws);
+    struct compare compare = compared(&data, world, &wanted, &draws, side);
+    drawn_run(&draws, &drawn);
+    assert_same_verdicts(&drawn, &population, &compare, seen);
+    assert_int_equal(drawn_fails(&draws, &quick), drawn_failed(&drawn));
+    compare_free(&compare);
+  }
+  drawn_close(&drawn);
+  drawn_close(&quick);
+  population_close(&population);
+  for (unsigned i = 0; i < 4; ++i) free(side[i].records);
+  journal_free(&data);
+}
+
+/* No slowdown here is a line of the gate: a process drawn twice, once for each side, gives ratios that lie on it, and
+ * rounding decides. Every verdict of a row and of all cases, in gates with nothing changed and with slowdowns, is the
+ * one that reports of the same processes would get. */
+static void drawn_verdicts_are_those_of_the_comparison(void **state) {
+  (void)state;
+  static const struct world worlds[] = {
+      {0.001, 0, true, false, 28, 7, false},      {0.004, 0, true, true, 14, 7, false},
+      {0.004, 0, false, true, 21, 7, false},      {0.02, 0, true, false, 20, 5, true},
+      {0.02, 0, false, true, 20, 5, true},        {0.006, 0.0203, true, true, 28, 7, true},
+      {0.006, 0.0203, false, false, 28, 7, true}, {0.004, 0.0103, true, false, 16, 8, false},
+      {0.004, 0.0103, false, true, 16, 8, true},  {0.003, 0.0303, true, true, 64, 32, true},
+      {0.01, 0.0153, true, true, 14, 7, true},
+  };
+  unsigned seen[COMPARE_VERDICT_COUNT] = {0};
+  random_state = 11;
+  for (size_t i = 0; i < sizeof worlds / sizeof *worlds; ++i)
+    try_world(&worlds[i], worlds[i].rounds > 8 ? 4 : 40, seen);
+  for (enum compare_verdict verdict = 0; verdict <= COMPARE_clock; ++verdict) {
+    if (seen[verdict] == 0) fail_msg("no row was %s, so nothing was tried", verdict_name(verdict));
+  }
+  assert_true(seen[COMPARE_implausible] > 0);
+}
+
+/* ---- many rows ------------------------------------------------------------------------------------------------ */
+
+/* The time is bounded: fewer gates, and slowdowns of some rows only, the noisiest among them. */
+static void of_many_rows_the_noisiest_are_tried(void **state) {
+  (void)state;
+  enum { ROWS = 1400, TRIED = 1000, NOISY = 100 };
+  struct journal_data data = evidence(ROWS, 14, 0.002, 0);
+  for (size_t i = 0; i < ROWS; ++i) {
+    const bool is_noisy = i % 13 == 0 && i / 13 < NOISY;
+    /* Times that such large batches can take. */
+    for (unsigned k = 0; k < 14; ++k)
+      data.records[i].process[TIME_HOT].median_us[k] *= is_noisy && k % 2 == 0 ? 1010 : 1000;
+  }
+  struct compare_power_settings wanted = settings(true, 7);
+  wanted.suites = 4000;
+  wanted.trials = 1000;
+  struct compare_power power = measured(&data, wanted);
+  size_t tried = 0, noisy = 0;
+  assert_int_equal(power.rows_tried, TRIED);
+  assert_int_equal(power.trials, POWER_TRIALS_LEAST);
+  assert_in_range(power.suites, 1000, 4000); /* quiet rows cost nothing */
+  for (size_t i = 0; i < power.row_count; ++i) {
+    tried += !isnan(power.rows[i].found_2_percent);
+    const unsigned long batch = strtoul(power.rows[i].key + 1, NULL, 10) - 1;
+    noisy += batch % 13 == 0 && batch / 13 < NOISY && !isnan(power.rows[i].found_2_percent);
+    assert_int_equal(isnan(power.rows[i].found_2_percent), isnan(power.rows[i].found_3_percent));
+  }
+  assert_int_equal(tried, TRIED);
+  assert_int_equal(noisy, NOISY);
+  assert_true(power.least_2_percent > 0.2 && power.least_2_percent < 0.9);
+  assert_true(power.least_2_percent_lower < power.least_2_percent - 0.02);
+  assert_true(power.least_2_percent_lower > power.least_2_percent - 0.1);
+  char *text = text_of(&(struct compare_power_report){.power = &power, .power_count = 1}, power_text_write);
+  assert_non_null(strstr(text, "tried on 1000 of 1400 rows"));
+  free(text);
+  power_free(&power);
+  journal_free(&data);
+}
+
 /* ---- refusals ------------------------------------------------------------------------------------------------ */
 
 static void assert_refused(const struct journal_data *data, uint32_t rounds, const char *says) {
@@ -162,14 +370,6 @@ static void evidence_that_cannot_carry_it_is_refused(void **state) {
   data.record_count = 0;
   assert_refused(&data, 5, "no times");
   journal_free(&data);
-}
-
-static char *text_of(const struct compare_power_report *report,
-                     struct status (*write)(const struct compare_power_report *, FILE *)) {
-  struct text_stream stream;
-  text_open(&stream);
-  assert_ok(write(report, stream.file));
-  return text_close(&stream);
 }
 
 /* Too few processes for a second measurement of their own: said, not hidden. */
@@ -245,6 +445,8 @@ int main(void) {
       cmocka_unit_test(pairs_do_not_see_a_drift_that_samples_see),
       cmocka_unit_test(a_floor_above_the_slowdown_hides_it),
       cmocka_unit_test(the_same_evidence_gives_the_same_numbers),
+      cmocka_unit_test(of_many_rows_the_noisiest_are_tried),
+      cmocka_unit_test(drawn_verdicts_are_those_of_the_comparison),
       cmocka_unit_test(evidence_that_cannot_carry_it_is_refused),
       cmocka_unit_test(processes_that_serve_twice_are_told),
       cmocka_unit_test(the_json_holds_every_number),

@@ -177,6 +177,23 @@ static void assert_of_sorted(const struct rank_interval *seen, double *value, si
   assert_near(seen->high, value[count - rank], 0);
 }
 
+/* The same of questions, on either side of every bound and on it. */
+static void assert_answers(const struct rank_interval *seen, const double *base, size_t base_count, const double *now,
+                           size_t now_count) {
+  struct rank_sorted sorted = {.base_count = base_count, .now_count = now_count};
+  for (size_t i = 0; i < base_count; ++i) sorted.base[i] = base[i];
+  for (size_t i = 0; i < now_count; ++i) sorted.now[i] = now[i];
+  rank_sort(&sorted, 0.95);
+  const double at[] = {seen->low, seen->estimate, seen->high};
+  for (unsigned i = 0; i < 9; ++i) {
+    const double asked = i % 3 == 0 ? at[i / 3] : nextafter(at[i / 3], i % 3 == 1 ? INFINITY : -INFINITY);
+    assert_int_equal(rank_reaches(&sorted, 0, asked), seen->estimate >= asked);
+    assert_int_equal(rank_low_is_above(&sorted, 0, asked), seen->low > asked);
+    assert_int_equal(rank_high_is_below(&sorted, 0, asked), seen->high < asked);
+  }
+  assert_true(rank_reaches(&sorted, 100, seen->estimate + 99) && !rank_reaches(&sorted, -100, seen->estimate - 99));
+}
+
 /* Few values and many are put in order in two ways; ties, and values that come sorted, are no exception. */
 static void bounds_are_those_of_sorted_values(void **state) {
   (void)state;
@@ -194,6 +211,8 @@ static void bounds_are_those_of_sorted_values(void **state) {
       }
       const struct rank_interval paired = rank_paired(x, n, 0.95), unpaired = rank_unpaired(x, n, y, m, 0.95);
       assert_of_sorted(&paired, value, averages, k);
+      assert_answers(&paired, NULL, 0, x, n);
+      assert_answers(&unpaired, x, n, y, m);
       for (size_t i = 0; i < n; ++i) {
         for (size_t j = 0; j < m; ++j) value[differences++] = y[j] - x[i];
       }

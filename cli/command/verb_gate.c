@@ -12,7 +12,7 @@
 #include "cli/gate/power.h"
 #include "cli/report/measured.h"
 
-enum { SUITES = 4000, TRIALS = 400, KINDS = 2 };
+enum { SUITES = 4000, TRIALS = 1000, KINDS = 2 };
 
 /* Of the threshold. A slowdown of the threshold itself is missed now and then; one of this size should not be. */
 static const double control_size = 1.5;

@@ -97,32 +97,39 @@ static void judge_hosts(const struct compare *compare, struct compare_evidence *
            row->event_overhead_us, own_us);
 }
 
-static void add_row(struct compare *out, const struct record *base, const struct record *now, enum time_mode mode) {
+struct compare_row compare_start(const struct compare *compare, const struct record *base, const struct record *now,
+                                 enum time_mode mode) {
   const struct record *either = base != NULL ? base : now;
   const struct compare_side untimed = {.median_us = NAN, .spread_ratio = NAN, .sm_clock_mhz = NAN};
+  struct compare_row row = {.key = either->attn_case.key,
+                            .variant = either->variant,
+                            .mode = mode,
+                            .base = untimed,
+                            .now = untimed,
+                            .threshold = compare_threshold(&compare->settings, either),
+                            .ratio = NAN,
+                            .ci_low = NAN,
+                            .ci_high = NAN,
+                            .cycles_ratio = NAN,
+                            .first_ratio = NAN};
+  row.base.record = base;
+  row.now.record = now;
+  row.physical_us = NAN;
+  if (!judge_is_timed(base, mode) || !judge_is_timed(now, mode)) return row;
+  row.event_overhead_us = overhead_of(compare, &row);
+  fill_limits(compare, &row);
+  return row;
+}
+
+static void add_row(struct compare *out, const struct record *base, const struct record *now, enum time_mode mode) {
   struct compare_row *row = &out->rows[out->row_count++];
-  *row = (struct compare_row){.key = either->attn_case.key,
-                              .variant = either->variant,
-                              .mode = mode,
-                              .base = untimed,
-                              .now = untimed,
-                              .threshold = compare_threshold(&out->settings, either),
-                              .ratio = NAN,
-                              .ci_low = NAN,
-                              .ci_high = NAN,
-                              .cycles_ratio = NAN,
-                              .first_ratio = NAN};
-  row->base.record = base;
-  row->now.record = now;
-  row->physical_us = NAN;
+  *row = compare_start(out, base, now, mode);
   if (!judge_is_timed(base, mode) || !judge_is_timed(now, mode)) {
     judge_untimed(row);
     return;
   }
   struct compare_evidence seen;
-  row->event_overhead_us = overhead_of(out, row);
   judge_observe_row(row, row->event_overhead_us, &seen);
-  fill_limits(out, row);
   judge_timed(&out->settings, &seen, row);
   judge_hosts(out, &seen, row);
   judge_cards(out, row);

@@ -175,6 +175,10 @@ struct status compare_build(const struct journal_data *base, const struct journa
                             const struct compare_settings *, struct compare *out);
 void compare_free(struct compare *);
 
+/* A row of these two before it is judged: what holds for it whatever was measured. Either record may be NULL. */
+struct compare_row compare_start(const struct compare *, const struct record *base, const struct record *now,
+                                 enum time_mode);
+
 /* Verdicts have changed: counts, order of the rows and exit code anew. */
 void compare_conclude(struct compare *);
 /* The threshold that the settings give the cell of this record. */

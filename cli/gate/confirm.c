@@ -12,10 +12,13 @@ static bool is_undecided(enum compare_verdict verdict) {
   return verdict == COMPARE_inconclusive || verdict == COMPARE_clock;
 }
 
+bool confirm_wants_more(enum compare_verdict verdict, uint32_t looks) {
+  if (compare_is_alarm(verdict)) return looks == 0;
+  return is_undecided(verdict) && looks < COMPARE_LOOKS_MAX;
+}
+
 bool confirm_wants(const struct compare_row *row) {
-  if (row->key == NULL) return false;
-  if (compare_is_alarm(row->verdict)) return row->looks == 0;
-  return is_undecided(row->verdict) && row->looks < COMPARE_LOOKS_MAX;
+  return row->key != NULL && confirm_wants_more(row->verdict, row->looks);
 }
 
 bool confirm_wants_all(const struct compare *compare) { return confirm_wants(&compare->suite); }

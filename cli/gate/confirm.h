@@ -11,6 +11,8 @@
 
 /* Should this row be measured again before its verdict stands? */
 bool confirm_wants(const struct compare_row *);
+/* The same by its verdict, and how often it was measured again. */
+bool confirm_wants_more(enum compare_verdict, uint32_t looks);
 /* Any of them; and whether that must be the whole sweep, for all cases together. */
 bool confirm_wants_any(const struct compare *);
 bool confirm_wants_all(const struct compare *);

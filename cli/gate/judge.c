@@ -74,7 +74,7 @@ const char *judge_unfit(const struct compare_settings *settings, const struct co
   return NULL;
 }
 
-static void summarise(const struct compare_observations *seen, struct compare_side *out) {
+void judge_summary(const struct compare_observations *seen, struct compare_side *out) {
   double us[RANK_MAX], mhz[RANK_MAX], sum = 0, squares = 0;
   size_t times = 0, clocks = 0;
   for (uint32_t i = 0; i < seen->count; ++i) {
@@ -197,35 +197,33 @@ static bool clock_explains(const struct judge_limits *limits, const struct judge
 }
 
 /* In pairs a clock that is lower on the new side again and again is the new program's doing. */
-static bool clock_is_lower(const struct compare_settings *settings, const struct judge_estimates *e) {
-  return settings->paired && e->of[JUDGE_CLOCK].high < 0;
+static bool clock_is_lower(bool paired, const struct judge_estimates *e) {
+  return paired && e->of[JUDGE_CLOCK].high < 0;
 }
 
 static bool is_too_fast(const struct rank_interval *time) { return time->estimate < -log(COMPARE_FASTER_MOST); }
 
 /* Is one such among so many rows no surprise (Bonferroni)? */
-static bool may_be_luck(const struct compare_settings *settings, const struct judge_limits *limits,
-                        const struct judge_estimates *e) {
-  return settings->family > 0 &&
-         student_may_be_luck(&e->score, limits->bound, COMPARE_FAMILY_ERROR / settings->family);
+static bool may_be_luck(uint32_t family, const struct judge_limits *limits, const struct judge_estimates *e) {
+  return family > 0 && student_may_be_luck(&e->score, limits->bound, COMPARE_FAMILY_ERROR / family);
 }
 
-static enum compare_verdict verdict_of_slower(const struct compare_settings *settings,
-                                              const struct judge_limits *limits, const struct judge_estimates *e) {
-  if (clock_explains(limits, e) && !clock_is_lower(settings, e)) return COMPARE_clock;
-  return may_be_luck(settings, limits, e) ? COMPARE_inconclusive : COMPARE_regressed;
+static enum compare_verdict verdict_of_slower(bool paired, uint32_t family, const struct judge_limits *limits,
+                                              const struct judge_estimates *e) {
+  if (clock_explains(limits, e) && !clock_is_lower(paired, e)) return COMPARE_clock;
+  return may_be_luck(family, limits, e) ? COMPARE_inconclusive : COMPARE_regressed;
 }
 
-enum compare_verdict judge_verdict(const struct compare_settings *settings, const struct judge_limits *limits,
+enum compare_verdict judge_verdict(bool paired, uint32_t family, const struct judge_limits *limits,
                                    const struct judge_estimates *e) {
   const struct rank_interval *time = &e->of[JUDGE_TIME];
   if (limits->is_implausible || is_too_fast(time)) return COMPARE_implausible;
-  if (e->fewest < (size_t)(settings->paired ? COMPARE_PAIRS_MIN : COMPARE_SIDE_MIN)) return COMPARE_inconclusive;
+  if (e->fewest < (size_t)(paired ? COMPARE_PAIRS_MIN : COMPARE_SIDE_MIN)) return COMPARE_inconclusive;
   if (limits->hides_slowdowns) return COMPARE_inconclusive;
-  if (is_slower(limits, time)) return verdict_of_slower(settings, limits, e);
+  if (is_slower(limits, time)) return verdict_of_slower(paired, family, limits, e);
   const bool faster = is_faster(limits, time);
-  if (!limits->dram_bound && is_slower(limits, &e->of[JUDGE_CYCLES]) && !(faster && settings->paired))
-    return settings->paired ? COMPARE_cycles : COMPARE_clock;
+  if (!limits->dram_bound && is_slower(limits, &e->of[JUDGE_CYCLES]) && !(faster && paired))
+    return paired ? COMPARE_cycles : COMPARE_clock;
   if (faster) return COMPARE_improved;
   return time->estimate < limits->line && time->high < limits->threshold ? COMPARE_same : COMPARE_inconclusive;
 }
@@ -327,7 +325,7 @@ static void explain_clock(const struct judge_estimates *e, const char *end, stru
 static void explain_regressed(const struct compare_settings *settings, const struct judge_limits *limits,
                               const struct judge_estimates *e, struct compare_row *row) {
   const struct rank_interval *time = &e->of[JUDGE_TIME];
-  if (clock_explains(limits, e) && clock_is_lower(settings, e)) {
+  if (clock_explains(limits, e) && clock_is_lower(settings->paired, e)) {
     explain_clock(e, ", pair by pair: the new kernel draws more power", row);
     return;
   }
@@ -401,14 +399,14 @@ void judge_timed(const struct compare_settings *settings, const struct compare_e
   const struct judge_estimates e = judge_estimate(settings->paired, &base, &now);
   const char *unfit = judge_unfit(settings, seen);
   const double asked = row->threshold;
-  summarise(&seen->base, &row->base);
-  summarise(&seen->now, &row->now);
+  judge_summary(&seen->base, &row->base);
+  judge_summary(&seen->now, &row->now);
   fill_ratios(&e, row);
   row->least_us = least_of(seen);
   const double floor = judge_floor_threshold(settings->floor_us[row->mode], around_us(row));
   if (e.fewest > 0) row->threshold = fmax(asked, floor);
   const struct judge_limits limits = limits_of(floor, asked, row);
-  row->verdict = judge_verdict(settings, &limits, &e);
+  row->verdict = judge_verdict(settings->paired, settings->family, &limits, &e);
   explain(settings, &limits, &e, row);
   if (unfit == NULL || judge_verdict_unfit(row->verdict) == row->verdict) return;
   row->verdict = judge_verdict_unfit(row->verdict);

@@ -27,6 +27,8 @@ void judge_observe(const struct record *, enum time_mode, struct compare_observa
 void judge_observe_row(const struct compare_row *, double overhead_us, struct compare_evidence *);
 /* One more process. */
 void judge_observe_one(double us, double mhz, struct compare_observations *);
+/* Median, spread and clock of one side. */
+void judge_summary(const struct compare_observations *, struct compare_side *out);
 /* Why these times can prove nothing (a sentence without its end); NULL when they can. */
 const char *judge_unfit(const struct compare_settings *, const struct compare_evidence *);
 
@@ -64,7 +66,8 @@ bool judge_hides_slowdowns(double floor_threshold, double asked_threshold);
 /* Is the shortest of the times no time? The medians are those of both sides. */
 bool judge_is_implausible(double least_us, double physical_us, double base_median_us, double now_median_us);
 
-enum compare_verdict judge_verdict(const struct compare_settings *, const struct judge_limits *,
+/* `family`: of how many rows one may look slow by chance; 0: do not ask. */
+enum compare_verdict judge_verdict(bool paired, uint32_t family, const struct judge_limits *,
                                    const struct judge_estimates *);
 /* Times that are not fit (judge_unfit) prove neither of the two that pass. */
 enum compare_verdict judge_verdict_unfit(enum compare_verdict);

@@ -3,47 +3,24 @@
 
 #include <math.h>
 #include <stdlib.h>
-#include <string.h>
 
-#include "cli/gate/confirm.h"
-#include "cli/gate/judge.h"
-#include "cli/record/cards.h"
-#include "cli/record/event_overhead.h"
+#include "cli/base/signals.h"
+#include "cli/gate/drawn.h"
+#include "cli/gate/population.h"
 
-/* Both sides of the first measurement and of the second. */
-enum { BASE, NOW, AGAIN_BASE, AGAIN_NOW, SIDES };
+/* All cases slower by this, which is below the line of each. */
+static const double uniform_slowdown = 0.01;
+
+/* About as many rows are judged for each rate of whole gates, and as many gates of one row are drawn for the
+ * slowdowns, as far as the fewest gates (power.h) allow: a second for each at most. */
+enum { JUDGED_MOST = 400000, TRIED_MOST = 200000 };
 
 struct bench {
-  const struct journal_data *evidence;
-  const struct compare_power_settings *settings;
-  uint32_t processes;
-  uint64_t random;
-  struct journal_data side[SIDES]; /* records are copies; only their processes change */
-  uint32_t drawn[SIDES][PROCESSES_MAX];
-  uint32_t order[PROCESSES_MAX]; /* of two samples: the processes as they were shuffled */
+  struct population population; /* its rows in the order of those of the result */
+  struct draws_source source;
 };
 
-/* ---- chance -------------------------------------------------------------------------------------------------- */
-
-/* SplitMix64 (Steele, Lea, Flood). */
-static uint64_t next_random(uint64_t *state) {
-  uint64_t z = *state += UINT64_C(0x9e3779b97f4a7c15);
-  z = (z ^ (z >> 30)) * UINT64_C(0xbf58476d1ce4e5b9);
-  z = (z ^ (z >> 27)) * UINT64_C(0x94d049bb133111eb);
-  return z ^ (z >> 31);
-}
-
-/* 0 to n - 1; the bias of n / 2^64 is nothing. */
-static uint32_t below(uint64_t *state, uint32_t n) { return (uint32_t)(next_random(state) % n); }
-
-static void shuffle(uint64_t *state, uint32_t *items, uint32_t count) {
-  for (uint32_t i = 0; i < count; ++i) items[i] = i;
-  for (uint32_t i = count; i > 1; --i) {
-    const uint32_t j = below(state, i), kept = items[i - 1];
-    items[i - 1] = items[j];
-    items[j] = kept;
-  }
-}
+/* ---- bounds -------------------------------------------------------------------------------------------------- */
 
 /* log C(n, k) p^k (1-p)^(n-k), summed over k = 0..hits. */
 static double binomial_tail(uint64_t hits, uint64_t n, double p) {
@@ -69,338 +46,289 @@ double power_upper(uint64_t hits, uint64_t n) {
   return high;
 }
 
-/* ---- drawing ------------------------------------------------------------------------------------------------- */
+double power_lower(uint64_t hits, uint64_t n) { return 1 - power_upper(n - hits, n); }
 
-/* Pairs of neighbours in time, each in random order; `first` pairs of the shuffled list are skipped. */
-static void draw_pairs(struct bench *bench, const uint32_t *pairs, uint32_t first, uint32_t *base, uint32_t *now) {
-  for (uint32_t i = 0; i < bench->settings->rounds; ++i) {
-    const uint32_t turned = below(&bench->random, 2);
-    base[i] = 2 * pairs[first + i] + turned;
-    now[i] = 2 * pairs[first + i] + 1 - turned;
+/* ---- whole gates --------------------------------------------------------------------------------------------- */
+
+static struct status open_gates(const struct bench *bench, const struct compare_power *out, double slowdown,
+                                struct drawn *gates) {
+  return drawn_open(&bench->source, bench->population.trial, out->row_count, bench->population.family,
+                    out->settings.compare.threshold, log1p(slowdown), gates);
+}
+
+static void count_verdicts(const struct drawn *gate, struct compare_power *out) {
+  out->suite_failed += gate->has_suite && compare_is_alarm(gate->suite_state.verdict);
+  out->failed += drawn_failed(gate);
+  out->undecided += drawn_undecided(gate);
+  for (size_t i = 0; i < gate->active_count; ++i) {
+    const enum compare_verdict verdict = gate->active[i].state.verdict;
+    struct compare_power_row *row = &out->rows[gate->active[i].row];
+    row->false_alarms += compare_is_alarm(verdict);
+    row->inconclusive += verdict_exit_code(verdict) == EXIT_CODE_INCONCLUSIVE;
   }
 }
 
-static void draw_paired(struct bench *bench, bool again) {
-  uint32_t pairs[PROCESSES_MAX];
-  const uint32_t all = bench->processes / 2, rounds = bench->settings->rounds;
-  const bool leftover = all >= 2 * rounds;
-  shuffle(&bench->random, pairs, all);
-  if (!again) draw_pairs(bench, pairs, 0, bench->drawn[BASE], bench->drawn[NOW]);
-  if (!again && !leftover) shuffle(&bench->random, pairs, all);
-  draw_pairs(bench, pairs, leftover && !again ? rounds : 0, bench->drawn[AGAIN_BASE], bench->drawn[AGAIN_NOW]);
+/* How many gates there will be, once the first of them have shown what one costs. */
+static uint64_t gates_of(const struct drawn *gates, uint64_t most) {
+  const uint64_t affordable =
+      POWER_SUITES_LEAST * UINT64_C(1) * JUDGED_MOST / (gates->judged > 0 ? gates->judged : 1);
+  return affordable < POWER_SUITES_LEAST ? POWER_SUITES_LEAST : affordable < most ? affordable : most;
 }
 
-/* The base stays what it is; only the new side is measured again. */
-static void draw_unpaired(struct bench *bench, bool again) {
-  uint32_t *items = bench->order, others[PROCESSES_MAX];
-  const uint32_t rounds = bench->settings->rounds, rest = bench->processes - rounds;
-  const bool leftover = rest >= 2 * rounds && !again;
-  if (!again) shuffle(&bench->random, items, bench->processes);
-  if (!leftover) shuffle(&bench->random, others, rest);
-  for (uint32_t i = 0; i < rounds; ++i) {
-    bench->drawn[BASE][i] = bench->drawn[AGAIN_BASE][i] = items[i];
-    bench->drawn[NOW][i] = items[rounds + i];
-    bench->drawn[AGAIN_NOW][i] = leftover ? items[2 * rounds + i] : items[rounds + others[i]];
+/* Draws gates and has `count` take note of each. *drawn: how many. */
+static struct status draw_gates(const struct bench *bench, double slowdown,
+                                void (*count)(const struct draws *, struct drawn *, struct compare_power *),
+                                struct compare_power *out, uint64_t *drawn) {
+  struct draws_source source = bench->source;
+  struct drawn gates;
+  struct draws draws;
+  uint64_t most = out->settings.suites;
+  TRY(open_gates(bench, out, slowdown, &gates));
+  struct status status = signals_check();
+  for (*drawn = 0; *drawn < most && !status_failed(&status); status = signals_check()) {
+    draws_next(&source, &draws);
+    count(&draws, &gates, out);
+    if (++*drawn == POWER_SUITES_LEAST) most = gates_of(&gates, most);
   }
-}
-
-static bool takes_leftover(const struct compare_power_settings *settings, uint32_t processes) {
-  return processes >= (settings->compare.paired ? 4 : 3) * settings->rounds;
-}
-
-/* All sides; or `again`, those of one more measurement of the suspects. */
-static void draw(struct bench *bench, bool again) {
-  if (bench->settings->compare.paired) {
-    draw_paired(bench, again);
-  } else {
-    draw_unpaired(bench, again);
-  }
-}
-
-/* The drawn processes of one cell, its times multiplied. */
-static void fill(const struct bench *bench, unsigned side, size_t cell, double factor) {
-  const struct record *from = &bench->evidence->records[cell];
-  struct record *to = &bench->side[side].records[cell];
-  for (enum time_mode mode = 0; mode < TIME_MODE_COUNT; ++mode) {
-    if (!judge_is_timed(from, mode)) continue;
-    const double overhead_us =
-        event_overhead_in(mode, cards_info(bench->evidence, from), cards_event_overhead_us(bench->evidence, from));
-    const double off_us = event_overhead_off(
-        overhead_us, event_overhead_shortest(from->process[mode].median_us, from->process[mode].count));
-    to->process[mode].count = bench->settings->rounds;
-    for (uint32_t i = 0; i < bench->settings->rounds; ++i) {
-      const uint32_t process = bench->drawn[side][i];
-      const double us = from->process[mode].median_us[process];
-      to->process[mode].median_us[i] = us + (factor - 1) * (us - off_us);
-      to->process[mode].sm_clock_mhz[i] = from->process[mode].sm_clock_mhz[process];
-    }
-  }
-}
-
-/* ---- suites -------------------------------------------------------------------------------------------------- */
-
-/* Cells first to first + count - 1 of a suite, the new side slower by `slowdown`. */
-struct suite {
-  size_t first, count;
-  const struct compare_settings *settings;
-  double slowdown;
-  struct journal_data part[SIDES];
-};
-
-static void fill_sides(struct bench *bench, struct suite *suite, unsigned from) {
-  for (unsigned side = from; side < SIDES; ++side) {
-    suite->part[side] = bench->side[side];
-    suite->part[side].records += suite->first;
-    suite->part[side].record_count = suite->part[side].run.cell_count = suite->count;
-    const double factor = side == NOW || side == AGAIN_NOW ? 1 + suite->slowdown : 1;
-    for (size_t i = suite->first; i < suite->first + suite->count; ++i) fill(bench, side, i, factor);
-  }
-}
-
-static struct status look_again(struct suite *suite, struct compare *compare) {
-  struct compare again;
-  const unsigned base = suite->settings->paired ? AGAIN_BASE : BASE;
-  struct status status = compare_build(&suite->part[base], &suite->part[AGAIN_NOW], &compare->settings, &again);
-  if (status_failed(&status)) return status;
-  status = confirm_add(compare, &again);
-  compare_free(&again);
+  drawn_close(&gates);
   return status;
 }
 
-/* Measured, and suspects measured again. The caller frees the comparison. */
-static struct status gate(struct bench *bench, struct suite *suite, struct compare *out) {
-  draw(bench, false);
-  fill_sides(bench, suite, BASE);
-  struct status status = compare_build(&suite->part[BASE], &suite->part[NOW], suite->settings, out);
-  if (status_failed(&status)) return status;
-  for (unsigned look = 0; look < COMPARE_LOOKS_MAX && !status_failed(&status) && confirm_wants_any(out); ++look) {
-    /* The rows point at the first measurement, so only the sides of the second are drawn again. */
-    if (look > 0) {
-      draw(bench, true);
-      fill_sides(bench, suite, AGAIN_BASE);
-    }
-    status = look_again(suite, out);
-  }
-  if (status_failed(&status)) compare_free(out);
-  return status;
+static void count_alarms(const struct draws *draws, struct drawn *gate, struct compare_power *out) {
+  drawn_run(draws, gate);
+  count_verdicts(gate, out);
 }
 
-static struct compare_power_row *row_of(struct compare_power *power, const struct compare_row *wanted) {
-  for (size_t i = 0; i < power->row_count; ++i) {
-    struct compare_power_row *row = &power->rows[i];
-    if (row->mode == wanted->mode && strcmp(row->key, wanted->key) == 0 && strcmp(row->variant, wanted->variant) == 0)
-      return row;
-  }
-  return NULL;
+static void count_uniform(const struct draws *draws, struct drawn *gate, struct compare_power *out) {
+  out->uniform_found += drawn_fails(draws, gate);
 }
 
-static void count_verdicts(const struct compare *compare, struct compare_power *out) {
-  const bool has_suite = compare->suite.key != NULL;
-  bool failed = has_suite && compare_is_alarm(compare->suite.verdict), undecided = false;
-  out->suite_failed += failed;
-  for (size_t i = 0; i < compare->row_count; ++i) {
-    const bool alarm = compare_is_alarm(compare->rows[i].verdict);
-    if (!alarm && verdict_exit_code(compare->rows[i].verdict) != EXIT_CODE_INCONCLUSIVE) continue;
-    struct compare_power_row *row = row_of(out, &compare->rows[i]);
-    failed = failed || alarm;
-    undecided = undecided || !alarm;
-    if (row == NULL) continue;
-    row->false_alarms += alarm;
-    row->inconclusive += !alarm;
-  }
-  if (has_suite) undecided = undecided || verdict_exit_code(compare->suite.verdict) == EXIT_CODE_INCONCLUSIVE;
-  out->failed += failed;
-  out->undecided += undecided && !failed;
-}
-
-static struct status count_alarms(struct bench *bench, struct compare_power *out) {
-  struct suite suite = {.count = bench->evidence->record_count, .settings = &bench->settings->compare};
-  for (out->suites = 0; out->suites < bench->settings->suites; ++out->suites) {
-    struct compare compare;
-    const struct status status = gate(bench, &suite, &compare);
-    if (status_failed(&status)) return status;
-    count_verdicts(&compare, out);
-    compare_free(&compare);
-  }
+static struct status measure_gates(const struct bench *bench, struct compare_power *out) {
+  TRY(draw_gates(bench, 0, count_alarms, out, &out->suites));
   out->failed_upper = power_upper(out->failed, out->suites);
   out->undecided_upper = power_upper(out->undecided, out->suites);
+  out->uniform_1_percent = out->uniform_1_percent_lower = NAN;
+  if (out->row_count < COMPARE_SUITE_ROWS_MIN || out->settings.trials == 0) return status_ok();
+  TRY(draw_gates(bench, uniform_slowdown, count_uniform, out, &out->uniform_suites));
+  out->uniform_1_percent = (double)out->uniform_found / (double)out->uniform_suites;
+  out->uniform_1_percent_lower = power_lower(out->uniform_found, out->uniform_suites);
   return status_ok();
 }
 
-/* ---- slowdowns ----------------------------------------------------------------------------------------------- */
+/* ---- slowdowns of one row ------------------------------------------------------------------------------------ */
 
-/* The share of suites that fail, of as many as there are trials. */
-static struct status share_failed(struct bench *bench, struct suite *suite, double *out) {
-  uint64_t found = 0;
-  for (uint32_t i = 0; i < bench->settings->trials; ++i) {
-    struct compare compare;
-    const struct status status = gate(bench, suite, &compare);
-    if (status_failed(&status)) return status;
-    found += compare.exit_code == EXIT_CODE_REGRESSION;
-    compare_free(&compare);
+/* A gate of this row alone, of which every size of slowdown is asked with the same processes. */
+struct probe {
+  struct trial trial;
+  const struct trial_row *row;
+  struct trial_cache cache;
+};
+
+static bool finds(struct probe *probe, unsigned step) {
+  struct trial_state state;
+  probe->trial.shift = log1p(step * COMPARE_POWER_STEP);
+  trial_start(&probe->trial, probe->row, probe->trial.paired ? 0 : 1, &probe->cache, &state);
+  for (unsigned look = 1; look < DRAWS_LOOKS && trial_wants(&state); ++look)
+    trial_look(&probe->trial, probe->row, look, probe->trial.paired ? look : 1, &probe->cache, &state);
+  return compare_is_alarm(state.verdict);
+}
+
+/* The smallest slowdown that is found, in steps; one more than there are when none is. What is found counts as found
+ * at every larger size. The search begins at `guess`, where the draw before ended. */
+static unsigned least_found(struct probe *probe, unsigned guess) {
+  unsigned missed = 0, found = COMPARE_POWER_STEPS + 1, at = guess;
+  for (unsigned stride = 1; missed + 1 < found; stride *= 2) {
+    if (at <= missed || at >= found) at = missed + (found - missed) / 2;
+    if (finds(probe, at)) {
+      found = at;
+      at = at > stride ? at - stride : 0;
+    } else {
+      missed = at;
+      at += stride;
+    }
   }
-  *out = (double)found / bench->settings->trials;
-  return status_ok();
+  return found;
 }
 
-/* Of one case and mode. Every size gets the same draws. */
-static struct status share_found(struct bench *bench, size_t cell, enum time_mode mode, double slowdown,
-                                 double *out) {
-  struct compare_settings settings = bench->settings->compare;
-  struct suite suite = {.first = cell, .count = 1, .settings = &settings, .slowdown = slowdown};
-  for (enum time_mode other = 0; other < TIME_MODE_COUNT; ++other) settings.modes[other] = other == mode;
-  bench->random = bench->settings->seed + cell;
-  return share_failed(bench, &suite, out);
+static double share(const uint32_t *least, unsigned step, uint32_t trials) {
+  uint32_t found = 0;
+  for (unsigned i = 1; i <= step; ++i) found += least[i];
+  return (double)found / trials;
 }
 
-/* All cases slower by 1 %, which is below the line of each. */
-static struct status measure_uniform(struct bench *bench, struct compare_power *out) {
-  struct suite suite = {
-      .count = bench->evidence->record_count, .settings = &bench->settings->compare, .slowdown = 0.01};
-  out->uniform_1_percent = NAN;
-  if (out->row_count < COMPARE_SUITE_ROWS_MIN || bench->settings->trials == 0) return status_ok();
-  bench->random = bench->settings->seed;
-  return share_failed(bench, &suite, &out->uniform_1_percent);
+static double slowdown_found(const uint32_t *least, double wanted, uint32_t trials) {
+  for (unsigned step = 1; step <= COMPARE_POWER_STEPS; ++step) {
+    if (share(least, step, trials) >= wanted) return step * COMPARE_POWER_STEP;
+  }
+  return NAN;
 }
 
-static struct status measure_row(struct bench *bench, size_t cell, struct compare_power_row *row) {
-  struct status status = share_found(bench, cell, row->mode, 0.02, &row->found_2_percent);
-  if (!status_failed(&status)) status = share_found(bench, cell, row->mode, 0.03, &row->found_3_percent);
-  row->slowdown_80 = row->slowdown_99 = NAN;
-  for (unsigned step = 1; step <= COMPARE_POWER_STEPS && isnan(row->slowdown_99) && !status_failed(&status); ++step) {
-    const double slowdown = step * COMPARE_POWER_STEP;
-    double found = 0;
-    /* No slowdown below the line is found more often than not. */
-    if (slowdown < row->threshold / 2) continue;
-    status = share_found(bench, cell, row->mode, slowdown, &found);
-    if (isnan(row->slowdown_80) && found >= 0.8) row->slowdown_80 = slowdown;
-    if (found >= 0.99) row->slowdown_99 = slowdown;
+static void measure_row(const struct bench *bench, const struct draws *draws, uint32_t trials,
+                        const struct trial_row *trial, struct probe *probe, struct compare_power_row *row) {
+  uint32_t least[COMPARE_POWER_STEPS + 2] = {0};
+  unsigned at = COMPARE_POWER_STEPS / 2;
+  for (uint32_t i = 0; i < trials; ++i) {
+    probe->trial = (struct trial){
+        .draws = &draws[i], .paired = bench->source.paired, .rounds = bench->source.rounds, .shift = 0};
+    probe->row = trial;
+    trial_forget(&probe->cache);
+    at = least_found(probe, at);
+    ++least[at];
+    if (at > COMPARE_POWER_STEPS) at = COMPARE_POWER_STEPS;
+  }
+  row->found_2_percent = share(least, POWER_STEP_2_PERCENT, trials);
+  row->found_3_percent = share(least, POWER_STEP_3_PERCENT, trials);
+  row->slowdown_80 = slowdown_found(least, 0.8, trials);
+  row->slowdown_99 = slowdown_found(least, 0.99, trials);
+}
+
+/* ---- which rows are tried -------------------------------------------------------------------------------------- */
+
+/* A case with a variant: rows that are neighbours, one for each mode. */
+struct cell {
+  size_t first, count;
+  double noise; /* of the better mode, in lines of the gate */
+};
+
+/* What neighbours in time differ by, as a root of a mean of squares. */
+static double noise_of(const struct trial_row *row) {
+  double squares = 0;
+  for (uint32_t pair = 0; pair < row->processes / 2; ++pair) {
+    const double difference = row->us[0][2 * pair] - row->us[0][2 * pair + 1];
+    squares += difference * difference;
+  }
+  return sqrt(squares / (row->processes / 2)) / row->limits.line;
+}
+
+static int by_noise(const void *left, const void *right) {
+  const struct cell *a = left, *b = right;
+  if (a->noise != b->noise) return a->noise < b->noise ? 1 : -1;
+  return (a->first > b->first) - (a->first < b->first);
+}
+
+static size_t list_cells(const struct bench *bench, const struct compare_power *out, struct cell *cells) {
+  size_t count = 0;
+  for (size_t i = 0; i < out->row_count; ++i) {
+    const double noise = noise_of(&bench->population.trial[i]);
+    const bool is_next =
+        count == 0 || out->rows[i].key != out->rows[i - 1].key || out->rows[i].variant != out->rows[i - 1].variant;
+    if (is_next) cells[count++] = (struct cell){.first = i, .noise = noise};
+    struct cell *cell = &cells[count - 1];
+    ++cell->count;
+    cell->noise = fmin(cell->noise, noise);
+  }
+  qsort(cells, count, sizeof *cells, by_noise);
+  return count;
+}
+
+/* Of many cells the noisiest, in which slowdowns are found least, are half of those that are tried; the other half is
+ * of every noise. Returns which of them, in this order, is the next one. */
+static size_t cell_at(size_t i, size_t tried, size_t count) {
+  const size_t noisiest = tried / 2;
+  return tried == count || i < noisiest ? i : noisiest + (i - noisiest) * (count - noisiest) / (tried - noisiest);
+}
+
+static struct status try_cells(const struct bench *bench, const struct cell *cells, size_t count,
+                               const struct draws *draws, struct compare_power *out) {
+  struct probe probe;
+  struct status status = status_ok();
+  const size_t most = TRIED_MOST / POWER_TRIALS_LEAST * count / out->row_count, tried = count < most ? count : most;
+  for (size_t i = 0; i < tried && !status_failed(&status); ++i) {
+    const struct cell *cell = &cells[cell_at(i, tried, count)];
+    for (size_t row = cell->first; row < cell->first + cell->count; ++row)
+      measure_row(bench, draws, out->trials, &bench->population.trial[row], &probe, &out->rows[row]);
+    out->rows_tried += cell->count;
+    status = signals_check();
   }
   return status;
 }
 
-/* ---- evidence ------------------------------------------------------------------------------------------------ */
-
-static struct status check_cell(const char *path, const struct record *record, enum time_mode mode,
-                                uint32_t *processes) {
-  const uint32_t count = record->process[mode].count;
-  if (*processes == 0) *processes = count;
-  if (count == *processes) return status_ok();
-  return status_make(STATUS_NOT_COMPARABLE,
-                     "%s: %s of %s has times of %u processes and other cells of %u; measure again, all in one run",
-                     path, record->attn_case.key, record->variant, (unsigned)count, (unsigned)*processes);
+static uint32_t trials_of(const struct compare_power *out) {
+  const size_t affordable = TRIED_MOST / (out->row_count > 0 ? out->row_count : 1);
+  const size_t trials = affordable > POWER_TRIALS_LEAST ? affordable : POWER_TRIALS_LEAST;
+  return trials < out->settings.trials ? (uint32_t)trials : out->settings.trials;
 }
 
-static struct status check_evidence(const char *path, const struct journal_data *evidence,
-                                    const struct compare_power_settings *settings, uint32_t *processes) {
-  struct status status = status_ok();
-  *processes = 0;
-  for (size_t i = 0; i < evidence->record_count * TIME_MODE_COUNT && !status_failed(&status); ++i) {
-    const struct record *record = &evidence->records[i / TIME_MODE_COUNT];
-    const enum time_mode mode = (enum time_mode)(i % TIME_MODE_COUNT);
-    if (!settings->compare.modes[mode] || !judge_is_timed(record, mode)) continue;
-    if (record->process[mode].count == 0) {
-      return status_make(STATUS_NOT_COMPARABLE,
-                         "%s: holds one process; measure several with --rounds %u or more, best %u", path,
-                         2 * settings->rounds, 4 * settings->rounds);
-    }
-    status = check_cell(path, record, mode, processes);
+static struct status measure_rows(const struct bench *bench, struct compare_power *out) {
+  struct draws_source source = bench->source;
+  out->trials = trials_of(out);
+  struct draws *draws = malloc((out->trials + 1) * sizeof *draws);
+  struct cell *cells = calloc(out->row_count + 1, sizeof *cells);
+  struct status status = status_make(STATUS_MEMORY, "no memory for slowdowns of %zu rows", out->row_count);
+  if (draws != NULL && cells != NULL) {
+    for (uint32_t i = 0; i < out->trials; ++i) draws_next(&source, &draws[i]);
+    status = try_cells(bench, cells, list_cells(bench, out, cells), draws, out);
   }
-  if (status_failed(&status)) return status;
-  if (*processes == 0) return status_make(STATUS_NOT_COMPARABLE, "%s: holds no times of the modes to judge", path);
-  if (*processes >= 2 * settings->rounds) return status;
-  return status_make(STATUS_NOT_COMPARABLE,
-                     "%s: holds %u processes; suites of %u rounds need at least %u, best %u: measure more or give a "
-                     "smaller --rounds",
-                     path, (unsigned)*processes, (unsigned)settings->rounds, 2 * settings->rounds,
-                     4 * settings->rounds);
-}
-
-/* Rows of all timed cells and modes, as the comparison of the evidence with itself sees them. */
-static struct status list_rows(const struct journal_data *evidence, const struct compare_settings *settings,
-                               struct compare_power *out) {
-  struct compare whole;
-  struct journal_data all = *evidence;
-  all.run.cell_count = all.record_count;
-  const struct status status = compare_build(&all, &all, settings, &whole);
-  if (status_failed(&status)) return status;
-  out->rows = calloc(whole.row_count + 1, sizeof *out->rows);
-  for (size_t i = 0; i < whole.row_count && out->rows != NULL; ++i) {
-    const struct compare_row *row = &whole.rows[i];
-    if (isnan(row->ratio)) continue;
-    out->rows[out->row_count++] = (struct compare_power_row){.key = row->key,
-                                                             .variant = row->variant,
-                                                             .mode = row->mode,
-                                                             .median_us = row->base.median_us,
-                                                             .spread_ratio = row->base.spread_ratio,
-                                                             .threshold = row->threshold,
-                                                             .found_2_percent = NAN,
-                                                             .found_3_percent = NAN,
-                                                             .slowdown_80 = NAN,
-                                                             .slowdown_99 = NAN};
-  }
-  compare_free(&whole);
-  return out->rows != NULL ? status : status_make(STATUS_MEMORY, "no memory for the rows of the self-test");
-}
-
-static struct status open_bench(const struct journal_data *evidence, struct bench *out) {
-  for (unsigned side = 0; side < SIDES; ++side) {
-    out->side[side] = *evidence;
-    out->side[side].records = malloc((evidence->record_count + 1) * sizeof *evidence->records);
-    if (out->side[side].records == NULL) return status_make(STATUS_MEMORY, "no memory for the self-test's suites");
-    memcpy(out->side[side].records, evidence->records, evidence->record_count * sizeof *evidence->records);
-  }
-  return status_ok();
-}
-
-static void close_bench(struct bench *bench) {
-  for (unsigned side = 0; side < SIDES; ++side) {
-    if (bench->side[side].records != bench->evidence->records) journal_free(&bench->side[side]);
-  }
-}
-
-static struct status measure_rows(struct bench *bench, struct compare_power *out) {
-  struct status status = status_ok();
-  for (size_t cell = 0; cell < bench->evidence->record_count; ++cell) {
-    for (size_t i = 0; i < out->row_count && !status_failed(&status); ++i) {
-      if (out->rows[i].key != bench->evidence->records[cell].attn_case.key) continue;
-      status = measure_row(bench, cell, &out->rows[i]);
-    }
-  }
+  free(draws);
+  free(cells);
   return status;
 }
 
-/* A change that slows a kernel down shows in both modes, so the better one finds it. */
+static double lower_of(double share, uint32_t trials) {
+  return isnan(share) ? share : power_lower((uint64_t)llround(share * trials), trials);
+}
+
+/* A change that slows a kernel down shows in both modes, so the better one finds it. Modes of a cell are neighbours.
+ */
 static void find_least(struct compare_power *out) {
   out->least_2_percent = out->least_3_percent = NAN;
-  for (size_t i = 0; i < out->row_count; ++i) {
-    const struct compare_power_row *row = &out->rows[i];
-    double two = row->found_2_percent, three = row->found_3_percent;
-    for (size_t j = 0; j < out->row_count; ++j) {
-      if (out->rows[j].key != row->key || out->rows[j].variant != row->variant) continue;
-      two = fmax(two, out->rows[j].found_2_percent);
-      three = fmax(three, out->rows[j].found_3_percent);
+  for (size_t i = 0, next; i < out->row_count; i = next) {
+    double two = NAN, three = NAN;
+    for (next = i; next < out->row_count && out->rows[next].key == out->rows[i].key &&
+                   out->rows[next].variant == out->rows[i].variant;
+         ++next) {
+      two = fmax(two, out->rows[next].found_2_percent);
+      three = fmax(three, out->rows[next].found_3_percent);
     }
     out->least_2_percent = fmin(out->least_2_percent, two);
     out->least_3_percent = fmin(out->least_3_percent, three);
   }
+  out->least_2_percent_lower = lower_of(out->least_2_percent, out->trials);
+  out->least_3_percent_lower = lower_of(out->least_3_percent, out->trials);
+}
+
+/* ---- the whole ----------------------------------------------------------------------------------------------- */
+
+static struct status list_rows(const struct population *population, struct compare_power *out) {
+  out->rows = calloc(population->row_count + 1, sizeof *out->rows);
+  if (out->rows == NULL) return status_make(STATUS_MEMORY, "no memory for the rows of the self-test");
+  for (; out->row_count < population->row_count; ++out->row_count) {
+    const struct population_row *row = &population->rows[out->row_count];
+    out->rows[out->row_count] = (struct compare_power_row){.key = row->key,
+                                                           .variant = row->variant,
+                                                           .mode = row->mode,
+                                                           .median_us = row->median_us,
+                                                           .spread_ratio = row->spread_ratio,
+                                                           .threshold = row->threshold,
+                                                           .found_2_percent = NAN,
+                                                           .found_3_percent = NAN,
+                                                           .slowdown_80 = NAN,
+                                                           .slowdown_99 = NAN};
+  }
+  return status_ok();
+}
+
+static struct status measure(const struct bench *bench, struct compare_power *out) {
+  TRY(list_rows(&bench->population, out));
+  TRY(measure_gates(bench, out));
+  if (out->settings.trials > 0) TRY(measure_rows(bench, out));
+  find_least(out);
+  return status_ok();
 }
 
 struct status power_measure(const char *path, const struct journal_data *evidence,
                             const struct compare_power_settings *settings, struct compare_power *out) {
+  struct bench bench;
   *out = (struct compare_power){.settings = *settings};
-  struct bench bench = {.evidence = evidence, .settings = &out->settings, .random = settings->seed};
-  struct status status = check_evidence(path, evidence, settings, &bench.processes);
-  if (status_failed(&status)) return status;
-  out->processes = bench.processes;
-  out->leftover = takes_leftover(settings, bench.processes);
-  status = open_bench(evidence, &bench);
-  if (!status_failed(&status)) status = list_rows(evidence, &settings->compare, out);
-  if (!status_failed(&status)) status = count_alarms(&bench, out);
-  if (!status_failed(&status)) status = measure_uniform(&bench, out);
-  if (!status_failed(&status) && settings->trials > 0) status = measure_rows(&bench, out);
-  find_least(out);
-  close_bench(&bench);
+  TRY(population_open(path, evidence, &settings->compare, settings->rounds, &bench.population));
+  out->processes = bench.population.processes;
+  bench.source = (struct draws_source){.paired = settings->compare.paired,
+                                       .processes = out->processes,
+                                       .rounds = settings->rounds,
+                                       .random = settings->seed};
+  out->leftover = draws_leave_over(&bench.source);
+  const struct status status = measure(&bench, out);
+  population_close(&bench.population);
   if (status_failed(&status)) power_free(out);
   return status;
 }

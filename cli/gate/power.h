@@ -1,11 +1,10 @@
 /* What the gate is worth on one machine: its false alarms and the slowdowns that it finds, by drawing suites from the
- * processes that were measured there and giving them to the very comparison. Pure: the same evidence and seed give
- * the same numbers.
+ * processes that were measured there (draws.h) and judging them as the comparison does (drawn.h, trial.h). Pure: the
+ * same evidence and seed give the same numbers.
  *
- * A suite takes `rounds` processes for each side, disjoint and always the whole process, so that what a process has
- * in common over its cells stays. Paired sides take neighbours in time, in random order, as `attnbench ab` measures
- * them. The second measurement takes processes that the first left over when there are enough; else it draws again
- * from all, as every later one does. */
+ * One draw serves every row and every size of slowdown, and no more rows are judged for any rate than keeps the time
+ * linear: with many rows there are fewer gates, down to the fewest below. How many there were is told with each rate.
+ */
 #ifndef ATTNBENCH_CLI_GATE_POWER_H
 #define ATTNBENCH_CLI_GATE_POWER_H
 
@@ -13,13 +12,16 @@
 
 /* Slowdowns are tried in steps of this, up to COMPARE_POWER_STEPS of them. */
 #define COMPARE_POWER_STEP 0.0025
-enum { COMPARE_POWER_STEPS = 80 };
+enum { COMPARE_POWER_STEPS = 80, POWER_STEP_2_PERCENT = 8, POWER_STEP_3_PERCENT = 12 };
+
+/* Fewest drawn gates, however many rows there are: for the false alarms, and for the slowdowns of each row. */
+enum { POWER_SUITES_LEAST = 20, POWER_TRIALS_LEAST = 200 };
 
 struct compare_power_settings {
   struct compare_settings compare; /* .paired: as `ab`; else as `--baseline` */
   uint32_t rounds;                 /* processes per side of a suite */
-  uint32_t suites;                 /* without any change, for the false alarms */
-  uint32_t trials;                 /* per case and slowdown; 0: false alarms only */
+  uint32_t suites;                 /* at most, for the false alarms and for all cases slower */
+  uint32_t trials;                 /* at most, per row; 0: false alarms only */
   uint64_t seed;
 };
 
@@ -41,11 +43,15 @@ struct compare_power {
   bool leftover; /* the second measurement took processes that the first left over */
   struct compare_power_row *rows;
   size_t row_count;
-  uint64_t suites, failed, undecided; /* suites of A/A that failed, or did not decide */
-  uint64_t suite_failed;              /* of these, because of all cases together */
-  double uniform_1_percent;           /* share found when all cases are 1 % slower; NAN: too few rows or no trials */
+  uint64_t suites, failed, undecided;                /* suites of A/A that failed, or did not decide */
+  uint64_t suite_failed;                             /* of these, because of all cases together */
+  uint32_t trials;                                   /* gates that each share of a row is of */
+  uint64_t rows_tried;                               /* rows with such shares; the others' are NAN */
+  uint64_t uniform_suites, uniform_found;            /* with all cases 1 % slower */
+  double uniform_1_percent, uniform_1_percent_lower; /* share of them; NAN: too few rows or no trials */
   double failed_upper, undecided_upper;    /* 95 % upper bounds of the rates, as far as drawing more suites goes */
   double least_2_percent, least_3_percent; /* found of the case that is found least, each in its better mode */
+  double least_2_percent_lower, least_3_percent_lower; /* 95 % lower bounds of these */
 };
 
 /* STATUS_NOT_COMPARABLE when the evidence does not carry it: fewer than 2 x rounds processes, cells with unequal
@@ -57,6 +63,8 @@ void power_free(struct compare_power *);
 
 /* One-sided 95 % upper bound of a rate of which `hits` of n were seen (Clopper and Pearson). */
 double power_upper(uint64_t hits, uint64_t n);
+/* The lower one. */
+double power_lower(uint64_t hits, uint64_t n);
 
 /* A real slowdown: put into one cell of a candidate that is otherwise the base, and given to a real gate run. */
 struct compare_power_control {

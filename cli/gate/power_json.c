@@ -32,8 +32,12 @@ static const struct field suite_fields[] = {
     FIELD("inconclusive_upper", F64, struct compare_power, undecided_upper),
     FIELD("least_found_2_percent", F64, struct compare_power, least_2_percent),
     FIELD("least_found_3_percent", F64, struct compare_power, least_3_percent),
+    FIELD("least_found_2_percent_lower", F64, struct compare_power, least_2_percent_lower),
+    FIELD("least_found_3_percent_lower", F64, struct compare_power, least_3_percent_lower),
     FIELD("suite_false_alarms", U64, struct compare_power, suite_failed),
     FIELD("uniform_1_percent_found", F64, struct compare_power, uniform_1_percent),
+    FIELD("uniform_1_percent_lower", F64, struct compare_power, uniform_1_percent_lower),
+    FIELD("uniform_suites", U64, struct compare_power, uniform_suites),
     FIELD("leftover", BOOL, struct compare_power, leftover),
     {0},
 };
@@ -54,7 +58,8 @@ static const struct field control_fields[] = {
 static const struct field method_fields[] = {
     FIELD("processes", U32, struct compare_power, processes),
     FIELD("rounds", U32, struct compare_power, settings.rounds),
-    FIELD("trials", U32, struct compare_power, settings.trials),
+    FIELD("trials", U32, struct compare_power, trials),
+    FIELD("rows_tried", U64, struct compare_power, rows_tried),
     FIELD("seed", U64, struct compare_power, settings.seed),
     FIELD("threshold", F64, struct compare_power, settings.compare.threshold),
     {0},

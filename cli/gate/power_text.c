@@ -78,15 +78,15 @@ static const char *kind_of(const struct compare_power *power) {
 
 static void write_suites(const struct compare_power *power, FILE *file) {
   const double suites = (double)power->suites;
-  fprintf(file,
-          "%-22s  %" PRIu64 " of %" PRIu64
-          " suites without any change failed: %.3f %%, at most %.3f %% (95 %%); %" PRIu64
-          " did not decide: %.2f %%\n",
-          kind_of(power), power->failed, power->suites, 100 * (double)power->failed / suites,
-          100 * power->failed_upper, power->undecided, 100 * (double)power->undecided / suites);
+  fprintf(
+      file,
+      "%-22s  %" PRIu64 " of %" PRIu64 " suites without any change failed: %.3f %%, at most %.3f %% (95 %%); %" PRIu64
+      " did not decide: %.2f %%, at most %.2f %%\n",
+      kind_of(power), power->failed, power->suites, 100 * (double)power->failed / suites, 100 * power->failed_upper,
+      power->undecided, 100 * (double)power->undecided / suites, 100 * power->undecided_upper);
   if (!isnan(power->uniform_1_percent)) {
-    fprintf(file, "%-22s  all cases 1 %% slower: found in %.1f %% of %u suites\n", "", 100 * power->uniform_1_percent,
-            (unsigned)power->settings.trials);
+    fprintf(file, "%-22s  all cases 1 %% slower: found in %.1f %% of %" PRIu64 " suites, at least %.1f %% (95 %%)\n",
+            "", 100 * power->uniform_1_percent, power->uniform_suites, 100 * power->uniform_1_percent_lower);
   }
 }
 
@@ -127,6 +127,30 @@ static void write_controls(const struct compare_power_report *report, FILE *file
   for (size_t i = 0; i < report->control_count; ++i) write_control(&report->control[i], file);
 }
 
+/* ---- slowdowns ----------------------------------------------------------------------------------------------- */
+
+static void write_slowdowns(const struct compare_power *power, FILE *file) {
+  char text[600];
+  fprintf(
+      file,
+      "\n%s, one case slower at a time, %u gates for each: +2 %% found in %.1f %% of them or more, +3 %% in %.1f %%, "
+      "whichever case it is\n",
+      kind_of(power), (unsigned)power->trials, 100 * power->least_2_percent, 100 * power->least_3_percent);
+  /* A share of one half is known least: 1.96 standard deviations. */
+  snprintf(
+      text, sizeof text,
+      "From so many gates a share is known to within %.1f %% (95 %%); those two are at least %.1f %% and %.1f %%.",
+      100 * 1.96 * 0.5 / sqrt(power->trials), 100 * power->least_2_percent_lower, 100 * power->least_3_percent_lower);
+  text_wrap(file, "", 0, text);
+  if (power->rows_tried == power->row_count) return;
+  snprintf(text, sizeof text,
+           "Slowdowns were tried on %" PRIu64
+           " of %zu rows: half of these are the noisiest, in which they are found least, the "
+           "others are of every noise. The rest have no shares.",
+           power->rows_tried, power->row_count);
+  text_wrap(file, "", 0, text);
+}
+
 /* ---- the whole ----------------------------------------------------------------------------------------------- */
 
 struct status power_text_write(const struct compare_power_report *report, FILE *file) {
@@ -135,10 +159,7 @@ struct status power_text_write(const struct compare_power_report *report, FILE *
   fputc('\n', file);
   for (size_t i = 0; i < report->power_count; ++i) write_suites(&power[i], file);
   write_controls(report, file);
-  fprintf(file,
-          "\n%s, one case slower at a time: +2 %% found in at least %.1f %% of the trials, +3 %% in %.1f %%, "
-          "whichever case it is\n",
-          kind_of(power), 100 * power->least_2_percent, 100 * power->least_3_percent);
+  write_slowdowns(power, file);
   write_rows(power, file);
   return status_ok();
 }

@@ -179,3 +179,74 @@ struct rank_interval rank_unpaired(const double *base, size_t base_count, const 
   }
   return interval_of(difference, differences, &critical);
 }
+
+/* ---- questions ----------------------------------------------------------------------------------------------- */
+
+void rank_sort(struct rank_sorted *sorted, double confidence) {
+  const size_t m = sorted->base_count, n = sorted->now_count;
+  insertion_sort(sorted->base, m);
+  insertion_sort(sorted->now, n);
+  const struct critical critical = m == 0 ? critical_signed(n, confidence) : critical_sum(m, n, confidence);
+  sorted->rank = critical.rank;
+}
+
+static size_t all_of(const struct rank_sorted *sorted) {
+  const size_t m = sorted->base_count, n = sorted->now_count;
+  return m == 0 ? n * (n + 1) / 2 : m * n;
+}
+
+static bool is_under(double value, double at, bool with_equal) { return value < at || (with_equal && value == at); }
+
+/* How many averages lie below `at`: along each row they ascend, and where a row ends below it, so does the next one
+ * no later. */
+static size_t averages_under(const struct rank_sorted *sorted, double at, bool with_equal) {
+  const double *x = sorted->now;
+  size_t under = 0, end = sorted->now_count;
+  for (size_t i = 0; i < end; ++i) {
+    while (end > i && !is_under(x[i] / 2 + x[end - 1] / 2, at, with_equal)) --end;
+    under += end - i;
+  }
+  return under;
+}
+
+static size_t differences_under(const struct rank_sorted *sorted, double at, bool with_equal) {
+  size_t under = 0, end = 0;
+  for (size_t i = 0; i < sorted->base_count; ++i) {
+    while (end < sorted->now_count && is_under(sorted->now[end] - sorted->base[i], at, with_equal)) ++end;
+    under += end;
+  }
+  return under;
+}
+
+static size_t count_under(const struct rank_sorted *sorted, double at, bool with_equal) {
+  return sorted->base_count == 0 ? averages_under(sorted, at, with_equal) : differences_under(sorted, at, with_equal);
+}
+
+/* The mean of the two neighbours of `at`, which half of the values lie below. */
+static double middle_around(const struct rank_sorted *sorted, double at) {
+  double under = -INFINITY, over = INFINITY;
+  const size_t rows = sorted->base_count == 0 ? sorted->now_count : sorted->base_count;
+  for (size_t i = 0; i < rows; ++i) {
+    for (size_t j = sorted->base_count == 0 ? i : 0; j < sorted->now_count; ++j) {
+      const double value =
+          sorted->base_count == 0 ? sorted->now[i] / 2 + sorted->now[j] / 2 : sorted->now[j] - sorted->base[i];
+      under = value < at ? fmax(under, value) : under;
+      over = value < at ? over : fmin(over, value);
+    }
+  }
+  return under / 2 + over / 2;
+}
+
+bool rank_reaches(const struct rank_sorted *sorted, double shift, double at) {
+  const size_t all = all_of(sorted), under = count_under(sorted, at - shift, false);
+  if (all % 2 == 0 && under == all / 2) return middle_around(sorted, at - shift) >= at - shift;
+  return under <= (all - 1) / 2;
+}
+
+bool rank_low_is_above(const struct rank_sorted *sorted, double shift, double at) {
+  return count_under(sorted, at - shift, true) < sorted->rank;
+}
+
+bool rank_high_is_below(const struct rank_sorted *sorted, double shift, double at) {
+  return all_of(sorted) - count_under(sorted, at - shift, false) < sorted->rank;
+}

@@ -7,6 +7,7 @@
 #ifndef ATTNBENCH_CLI_GATE_RANK_H
 #define ATTNBENCH_CLI_GATE_RANK_H
 
+#include <stdbool.h>
 #include <stddef.h>
 
 enum { RANK_MAX = 128 }; /* observations of one side */
@@ -25,6 +26,20 @@ struct rank_interval rank_paired(const double *difference, size_t n, double conf
  * the rank-sum (Mann-Whitney) distribution. */
 struct rank_interval rank_unpaired(const double *base, size_t base_count, const double *now, size_t now_count,
                                    double confidence);
+
+/* The same evidence in order, for who only asks on which side of a value an interval lies: counting is cheaper than
+ * the interval, and the answers are the same. */
+struct rank_sorted {
+  double base[RANK_MAX], now[RANK_MAX]; /* ascending; of pairs `now` holds the differences */
+  size_t base_count, now_count;         /* of pairs 0 and their number */
+  size_t rank;                          /* the bounds are the rank-th smallest and largest */
+};
+/* Puts what is in .base and .now in order and fills the rest but the counts. */
+void rank_sort(struct rank_sorted *, double confidence);
+/* Of the interval shifted by `shift`: estimate >= at, low > at, high < at. */
+bool rank_reaches(const struct rank_sorted *, double shift, double at);
+bool rank_low_is_above(const struct rank_sorted *, double shift, double at);
+bool rank_high_is_below(const struct rank_sorted *, double shift, double at);
 
 /* P(W <= w), W the sum of the ranks 1..n that get a plus by a fair coin each. */
 double rank_signed_tail(size_t n, size_t w);

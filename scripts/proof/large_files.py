@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 """Measures what a journal of ten thousand cells costs: its bytes a cell, and the processor seconds and the largest memory of
-report, diagnose and compare. Writes results/reliability/large.tsv. The goal is 2 s, 300 MB and 2 KB a cell.
+report, diagnose, compare, and gate --selftest of 14 processes. Writes results/reliability/large.tsv. The goal is 2 s, 300 MB and 2 KB a cell.
 
 exit 0: measured; 9: a program failed
 """
@@ -19,7 +19,9 @@ SWEEP = ROOT / "tests/data/sweeps/tiny.json"
 ROWS = 10000
 COMMANDS = [("report", ["report", "j", "--json", "r.json", "--quiet"], 0),
             ("diagnose", ["diagnose", "r.json", "--csv", "/dev/null"], 0),
-            ("compare", ["compare", "r.json", "j", "--json", "/dev/null"], 5)]  # one process is no evidence
+            ("compare", ["compare", "r.json", "j", "--json", "/dev/null"], 5),  # one process is no evidence
+            ("gate_selftest", ["gate", "--selftest", "--from", "many", "--json", "/dev/null"], 0)]
+PROCESSES = 14  # twice the default --rounds
 
 
 def check(done, expected=0):
@@ -32,6 +34,7 @@ def measure(program, folder):
     check(execute([program, "--sweep", SWEEP, "--filter", "causal=false", "--variants", "cpu_flash", "--device", "cpu", "--quick",
                    "--quiet", "--journal", small]))
     check(execute([sys.executable, MAKER, small, ROWS, large]))
+    check(execute([sys.executable, MAKER, small, ROWS, folder / "many", PROCESSES]))
     yield "journal", "bytes_per_cell", large.stat().st_size // ROWS
     for name, words, expected in COMMANDS:
         done = subprocess.run([sys.executable, MAKER, "--run", program, *words], cwd=folder, capture_output=True, text=True,

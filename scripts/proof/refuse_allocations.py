@@ -12,6 +12,7 @@ exit 0: every refusal was told; 1: one was not; 2: usage
 import argparse
 import concurrent.futures
 import contextlib
+import json
 import os
 import pathlib
 import re
@@ -28,6 +29,7 @@ RECORD = ROOT / "results/reliability/allocations.tsv"
 RECORD_EVERY = ROOT / "results/reliability/allocations_every.tsv"
 GPU = str(ROOT / "tests/data/released/0.1.0/gpu.json")
 JOURNAL = str(ROOT / "tests/data/released/0.1.0/gpu.journal")
+MEASURED = ROOT / "tests/data/released/0.1.0/baseline.journal"
 BASELINE = str(ROOT / "tests/data/released/0.1.0/baseline.json")
 SWEEP = """{"attnbench_sweep": 1, "name": "two", "variants": ["cpu_flash"], "defaults": {"B": 1, "H": 1, "D": 8, "dtype": "f32",
   "causal": false}, "shapes": [{"S": 8}, {"S": 9}]}"""
@@ -43,7 +45,7 @@ COMMANDS = [
     ("reports side by side", ["report", GPU, BASELINE, "--across-devices", "--html", "s.html"], None),
     ("diagnose", ["diagnose", GPU, "--html", "d.html"], None),
     ("compare", ["compare", BASELINE, BASELINE, *COMPARED], None),
-    ("gate --selftest", ["gate", "--selftest", "--from", BASELINE, "--rounds", "5", "--json", "g.json"], None),
+    ("gate --selftest", ["gate", "--selftest", "--from", "ten.journal", "--rounds", "5", "--json", "g.json"], None),
     ("plan", ["plan", "--sweep", "v3", "--gpu", "h200", "--json", "p.json", "--html", "p.html"], None),
     ("list", ["list", "--json"], None),
     ("describe", ["describe", "wgmma"], None),
@@ -73,6 +75,17 @@ def sanitizer_of(program):
     return found.group(1) if found else ""
 
 
+def write_ten_rounds(path):
+    """A journal of one cell that ten processes measured, as the gate's self-test needs: the released one has three."""
+    lines = [json.loads(line) for line in MEASURED.read_text(encoding="utf-8").splitlines()]
+    cell = next(line for line in lines if "cell" in line)
+    again = next(line for line in lines if "again" in line)
+    lines[0]["run"]["cell_count"] = 1
+    rounds = [{"again": {**again["again"], "round": i}} for i in range(1, 10)]
+    kept = [line for line in lines if not {"cell", "again", "end"} & line.keys()]
+    path.write_text("".join(json.dumps(line, separators=(",", ":")) + "\n" for line in [*kept, cell, *rounds]))
+
+
 class Trial:
     """Everything that a refusal needs to know: the program, the shim, a folder with the inputs."""
 
@@ -84,6 +97,7 @@ class Trial:
         self.inputs = folder / "inputs"
         self.inputs.mkdir()
         (self.inputs / "two.json").write_text(SWEEP)
+        write_ten_rounds(self.inputs / "ten.journal")
         (folder / "leaks.txt").write_text("leak:dl_open_worker_begin\nleak:_dl_\nleak:dl_new_object\n")
         subprocess.run([self.program, *RUN, "--journal", "old.journal"], cwd=self.inputs, capture_output=True, check=True)
 

@@ -17,7 +17,7 @@ load helper
 @test "ten thousand rows cost what was measured" {
   local row value
   for row in 'journal bytes_per_cell 2000' 'report cpu_s 2' 'report memory_mb 300' 'diagnose cpu_s 2' 'diagnose memory_mb 300' \
-    'compare cpu_s 2' 'compare memory_mb 300'; do
+    'compare cpu_s 2' 'compare memory_mb 300' 'gate_selftest cpu_s 2' 'gate_selftest memory_mb 300'; do
     read -r what figure most <<<"$row"
     value=$(awk -F '\t' -v what="$what" -v figure="$figure" '$1 == what && $2 == figure { print $3 }' results/reliability/large.tsv)
     awk -v value="${value:-999999}" -v most="$most" 'BEGIN { exit !(value > 0 && value <= most) }' || fail "$what $figure: ${value:-none}"

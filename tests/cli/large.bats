@@ -3,13 +3,14 @@
 load helper
 
 # ATTN_ROWS=10000 is what the program is built for.
-@test "many rows are reported, compared and diagnosed in memory and time that grow as they do" {
+@test "many rows are reported, compared, diagnosed and drawn from in memory and time that grow as they do" {
   [ -n "$ATTN_PYTHON" ] || skip "python3 is not here"
   local words rows=${ATTN_ROWS:-1500} file=$TMP/large.json
   attn --sweep tests/data/sweeps/tiny.json --filter causal=false --variants cpu_flash --device cpu --quick --journal "$TMP/small"
   "$ATTN_PYTHON" tests/large_journal.py "$TMP/small" "$rows" "$TMP/j"
+  "$ATTN_PYTHON" tests/large_journal.py "$TMP/small" "$rows" "$TMP/many" 10
   for words in "report $TMP/j --json $TMP/r.json --quiet" "diagnose $TMP/r.json --csv /dev/null" \
-    "compare $TMP/r.json $TMP/j --json /dev/null"; do
+    "compare $TMP/r.json $TMP/j --json /dev/null" "gate --selftest --from $TMP/many --rounds 5 --json /dev/null"; do
     # shellcheck disable=SC2086
     capture timeout 120 "$ATTN_PYTHON" tests/large_journal.py --run "$ATTNBENCH" $words
     echo "$words: CPU seconds, MB: $(cat "$OUT")" >>"$TMP/figures"
