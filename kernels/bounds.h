@@ -1,8 +1,8 @@
 /* When an output is right: the one definition of struct compare_result, for CPU and GPU. check.h says where the
  * bounds come from.
  *
- * For every row: compare_bound_of(), then compare_element() for its elements, then compare_row(). merge() partial
- * results in any order, finish() once. */
+ * For every row: compare_bound_of(), then compare_element() for its elements, then compare_row_end(), and
+ * compare_lse() where the shape asks for it. merge() partial results in any order, finish() once. */
 #ifndef ATTNBENCH_KERNELS_BOUNDS_H
 #define ATTNBENCH_KERNELS_BOUNDS_H
 
@@ -19,6 +19,8 @@ extern "C" {
 struct reference_row {
   double spread_square; /* sum_j p_j^2 |v_j|^2 */
   double largest;       /* largest |score| that it attends, softmax scale included */
+  double lse;           /* log-sum-exp of its scores; minus infinity without any */
+  double q_size;        /* root mean square of the elements of its Q */
 };
 
 struct compare_bound {
@@ -26,7 +28,11 @@ struct compare_bound {
   double element, row; /* what an element and a row's norm may be off, without their share of the output itself */
   double absolute;     /* added to each element's bound */
   double columns;
+  double lse; /* what the row's log-sum-exp may be off, without the share of itself */
 };
+
+/* Of the log-sum-exp itself: the maximum plus the logarithm, that times ln 2, and ln 2. */
+#define COMPARE_LSE_ROUNDINGS 3.0
 
 /* How many times `unit` an element may be off for each root mean square element of the spread. */
 #define COMPARE_ELEMENT_SPREAD 4.0
@@ -36,8 +42,10 @@ static inline ATTN_HD struct compare_bound compare_bound_of(const struct toleran
   const double columns = (double)D, spread = sqrt(row->spread_square);
   const double steps = 8 + 2 * sqrt((double)keys) + 2 * sqrt(columns) * (1 + row->largest);
   const double unit = t->relative + 0x1p-24 * steps;
-  const struct compare_bound bound = {unit, unit * COMPARE_ELEMENT_SPREAD * spread / sqrt(columns), unit * spread,
-                                      t->absolute, columns};
+  const double lse_steps = 8 + 2 * sqrt((double)keys) + 2 * sqrt(columns) * (row->q_size + row->largest);
+  const struct compare_bound bound = {unit,          unit * COMPARE_ELEMENT_SPREAD * spread / sqrt(columns),
+                                      unit * spread, t->absolute,
+                                      columns,       0x1p-24 * lse_steps};
   return bound;
 }
 
@@ -58,14 +66,15 @@ struct compare_row {
 static inline ATTN_HD void compare_start(struct compare_partial *p) {
   memset(p, 0, sizeof *p);
   p->result.first_bad = UINT64_MAX;
+  p->result.lse.first_bad = UINT64_MAX;
 }
 
 static inline ATTN_HD double compare_ratio(double error, double bound) {
   return error == 0 ? 0 : bound > 0 ? error / bound : 1.7976931348623157e308;
 }
 
-static inline ATTN_HD void compare_note_bad(struct compare_result *r, uint64_t index) {
-  if (index < r->first_bad) r->first_bad = index;
+static inline ATTN_HD void compare_note_bad(uint64_t *first_bad, uint64_t index) {
+  if (index < *first_bad) *first_bad = index;
 }
 
 /* Element `index` of the output against its fp64 reference. A NaN or infinity is bad and enters neither the maxima
@@ -94,7 +103,7 @@ static inline ATTN_HD void compare_element(struct compare_partial *p, struct com
   if (!bad) return;
   ++r->bad_count;
   ++row->bad;
-  compare_note_bad(r, index);
+  compare_note_bad(&r->first_bad, index);
 }
 
 /* The row's norm, once all its elements are in `row`. `index` is its first element's. */
@@ -111,7 +120,39 @@ static inline ATTN_HD void compare_row_end(struct compare_partial *p, const stru
   p->bound_squares += b->row * b->row + b->unit * b->unit * row->reference_squares + tiny;
   if (row->bad == 0 && error <= bound) return;
   ++r->bad_rows;
-  if (row->bad == 0) compare_note_bad(r, index);
+  if (row->bad == 0) compare_note_bad(&r->first_bad, index);
+}
+
+/* The log-sum-exp of row `index` of [B][Hq][Sq]. Minus infinity is right for a row that attends no key, and for no
+ * other. */
+static inline ATTN_HD void compare_lse(struct compare_partial *p, const struct compare_bound *b, uint64_t index,
+                                       double lse, double reference) {
+  struct lse_result *r = &p->result.lse;
+  const double largest = 1.7976931348623157e308;
+  const bool is_number = lse >= -largest && lse <= largest, is_empty = reference < -largest;
+  bool right = is_empty && lse < -largest;
+  ++r->rows;
+  r->not_finite += !right && !is_number;
+  if (is_number && !is_empty) {
+    const double difference = lse - reference, error = difference < 0 ? -difference : difference;
+    const double bound = b->lse + COMPARE_LSE_ROUNDINGS * 0x1p-24 * (reference < 0 ? -reference : reference);
+    const double ratio = compare_ratio(error, bound);
+    if (error > r->max_abs_error) r->max_abs_error = error;
+    if (ratio > r->max_bound_ratio) r->max_bound_ratio = ratio;
+    right = error <= bound;
+  }
+  if (right) return;
+  ++r->bad_rows;
+  compare_note_bad(&r->first_bad, index);
+}
+
+static inline ATTN_HD void compare_merge_lse(struct lse_result *a, const struct lse_result *b) {
+  a->rows += b->rows;
+  a->bad_rows += b->bad_rows;
+  a->not_finite += b->not_finite;
+  compare_note_bad(&a->first_bad, b->first_bad);
+  if (b->max_abs_error > a->max_abs_error) a->max_abs_error = b->max_abs_error;
+  if (b->max_bound_ratio > a->max_bound_ratio) a->max_bound_ratio = b->max_bound_ratio;
 }
 
 static inline ATTN_HD void compare_merge(struct compare_partial *into, const struct compare_partial *from) {
@@ -123,7 +164,8 @@ static inline ATTN_HD void compare_merge(struct compare_partial *into, const str
   a->inf_count += b->inf_count;
   a->bad_count += b->bad_count;
   a->bad_rows += b->bad_rows;
-  compare_note_bad(a, b->first_bad);
+  compare_note_bad(&a->first_bad, b->first_bad);
+  compare_merge_lse(&a->lse, &b->lse);
   if (b->max_abs_error > a->max_abs_error) a->max_abs_error = b->max_abs_error;
   if (b->max_bound_ratio > a->max_bound_ratio) a->max_bound_ratio = b->max_bound_ratio;
   if (b->max_row_ratio > a->max_row_ratio) a->max_row_ratio = b->max_row_ratio;

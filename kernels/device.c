@@ -83,18 +83,24 @@ void device_policy_read(struct device *device, struct device_policy *out) {
 /* ---- sizes --------------------------------------------------------------------------------------------------- */
 
 const char *problem_tensor_name(enum problem_tensor tensor) {
-  static const char *const names[PROBLEM_TENSOR_COUNT] = {"q", "k", "v", "o", "workspace"};
+  static const char *const names[PROBLEM_TENSOR_COUNT] = {"q", "k", "v", "o", "lse", "workspace"};
   return names[tensor];
 }
 
 uint64_t problem_elements(const struct attn_shape *shape, enum problem_tensor tensor) {
-  if (tensor == PROBLEM_WORKSPACE) return 0;
-  const bool of_queries = tensor == PROBLEM_Q || tensor == PROBLEM_O;
-  const uint64_t heads = of_queries ? shape->Hq : shape->Hkv, rows = of_queries ? shape->Sq : shape->Skv;
+  if (tensor == PROBLEM_WORKSPACE || (tensor == PROBLEM_LSE && !shape->lse)) return 0;
+  const bool of_keys = tensor == PROBLEM_K || tensor == PROBLEM_V;
+  const uint64_t heads = of_keys ? shape->Hkv : shape->Hq, rows = of_keys ? shape->Skv : shape->Sq;
   uint64_t elements = 0;
   if (__builtin_mul_overflow((uint64_t)shape->B * heads, rows, &elements)) return 0;
-  if (__builtin_mul_overflow(elements, (uint64_t)shape->D, &elements)) return 0;
-  return elements;
+  const uint64_t columns = tensor == PROBLEM_LSE ? 1 : shape->D;
+  return __builtin_mul_overflow(elements, columns, &elements) ? 0 : elements;
+}
+
+uint64_t problem_tensor_bytes(const struct attn_shape *shape, enum problem_tensor tensor) {
+  const uint64_t size = tensor == PROBLEM_LSE ? sizeof(float) : attn_dtype_bytes(shape->dtype);
+  uint64_t bytes = 0;
+  return __builtin_mul_overflow(problem_elements(shape, tensor), size, &bytes) ? 0 : bytes;
 }
 
 uint64_t problem_block_bytes(uint64_t bytes) {
@@ -104,11 +110,9 @@ uint64_t problem_block_bytes(uint64_t bytes) {
   return __builtin_add_overflow(padded, 2 * (uint64_t)DEVICE_REDZONE_BYTES, &block) ? 0 : block;
 }
 
-/* Adds the allocation around count elements of size bytes; false on overflow or when count is 0. */
-static bool device_add_block(uint64_t *total, uint64_t count, uint64_t size) {
-  uint64_t bytes = 0;
-  if (count == 0 || __builtin_mul_overflow(count, size, &bytes)) return false;
-  const uint64_t block = problem_block_bytes(bytes);
+/* Adds the allocation around so many bytes; false on overflow or when there are none. */
+static bool device_add_block(uint64_t *total, uint64_t bytes) {
+  const uint64_t block = bytes != 0 ? problem_block_bytes(bytes) : 0;
   return block != 0 && !__builtin_add_overflow(*total, block, total);
 }
 
@@ -119,11 +123,11 @@ static uint64_t reference_row_bytes(const struct attn_shape *shape) {
 
 uint64_t problem_bytes(const struct attn_shape *shape, uint64_t workspace_bytes) {
   uint64_t total = 0, reference = 0;
-  const uint64_t element_bytes = attn_dtype_bytes(shape->dtype);
-  for (enum problem_tensor t = PROBLEM_Q; t <= PROBLEM_O; ++t) {
-    if (!device_add_block(&total, problem_elements(shape, t), element_bytes)) return 0;
+  for (enum problem_tensor t = PROBLEM_Q; t <= PROBLEM_LSE; ++t) {
+    if (t == PROBLEM_LSE && !shape->lse) continue;
+    if (!device_add_block(&total, problem_tensor_bytes(shape, t))) return 0;
   }
-  if (workspace_bytes && !device_add_block(&total, workspace_bytes, 1)) return 0;
+  if (workspace_bytes && !device_add_block(&total, workspace_bytes)) return 0;
   for (struct pattern launch = {.shape = *shape}; launch.launch < pattern_launches(shape); ++launch.launch) {
     const uint64_t rows = pattern_sample_of(&launch).count;
     if (__builtin_mul_overflow(rows, reference_row_bytes(shape), &reference)) return 0;

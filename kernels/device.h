@@ -83,8 +83,9 @@ struct status device_profile_stop(struct device *);
 /* Bytes that problem_open + reference + a workspace of this size will allocate, redzones included. 0 on overflow. */
 uint64_t problem_bytes(const struct attn_shape *, uint64_t workspace_bytes);
 
-/* Allocates Q, K, V, O between redzones and fills Q, K, V from the seed with launch 0 of pattern.h, random numbers
- * (same bytes on every machine). On success *out is the caller's, for problem_close. */
+/* Allocates Q, K, V, O and, where the shape asks for it, LSE between redzones and fills Q, K, V from the seed with
+ * launch 0 of pattern.h, random numbers (same bytes on every machine). On success *out is the caller's, for
+ * problem_close. */
 struct status problem_open(struct device *, const struct attn_shape *, uint64_t seed, struct problem **out);
 void problem_close(struct problem *);
 
@@ -127,7 +128,7 @@ void problem_swap(struct problem *);
  * has none for this kernel on this compute capability. No GPU needed. */
 bool device_static_facts(const struct attn_pass *, const struct device_info *, struct pass_facts *out);
 
-/* Fills O and the workspace with NaN bytes. */
+/* Fills O, LSE and the workspace with NaN bytes. */
 struct status problem_poison(struct problem *);
 /* Launches the bound plan once and waits for it. */
 struct status problem_launch(struct problem *);
@@ -137,6 +138,16 @@ struct tolerance {
   double relative;  /* unit roundoff of the dtype */
   double absolute;  /* of an element, whatever its size: the dtype's smallest number */
   double frobenius; /* of the whole output: error norm over the norm of what it is measured with, in roundoffs */
+};
+
+/* Of the log-sum-exp of the rows; all zero where the shape does not ask for it. */
+struct lse_result {
+  uint64_t rows;          /* that were compared */
+  uint64_t bad_rows;      /* outside their bound, what follows included */
+  uint64_t not_finite;    /* NaN, or an infinity that is not the right one */
+  uint64_t first_bad;     /* linear index in [B][Hq][Sq]; UINT64_MAX when none */
+  double max_abs_error;   /* over finite values */
+  double max_bound_ratio; /* largest error / its bound; > 1 is wrong */
 };
 
 struct compare_result {
@@ -150,8 +161,9 @@ struct compare_result {
   double max_row_ratio;   /* largest error norm of a row / its bound; > 1 is wrong */
   double norm_ratio;      /* error norm of the whole output / its bound; > 1 is wrong where it is asked for */
   double rel_frobenius;   /* error norm / norm of the reference */
+  struct lse_result lse;
 };
-/* Compares O with the reference of the inputs as they are. */
+/* Compares O and LSE with the reference of the inputs as they are. */
 struct status problem_compare(struct problem *, const struct tolerance *, struct compare_result *out);
 
 struct guard_result {
@@ -197,9 +209,9 @@ struct witness_result {
 struct status problem_sample_changed(struct problem *, double estimate_us, double *us);
 
 /* Every sample of problem_sample and problem_sample_changed starts with inputs that never were (pattern.h), so that O
- * is stale, or with O poisoned, by a choice that looks random; after it, a part of O that looks random is compared
- * with the reference. Both are outside what is timed. Fetches what was found and starts anew. The inputs must be
- * launch 0's. */
+ * is stale, or with O and LSE poisoned, by a choice that looks random; after it, a part of them that looks random is
+ * compared with the reference. Both are outside what is timed. Fetches what was found and starts anew. The inputs
+ * must be launch 0's. */
 struct status problem_witness(struct problem *, struct witness_result *out);
 
 /* A known slowdown, for tests of what reads times: behind the last pass of every launch that problem_sample takes in

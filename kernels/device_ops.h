@@ -90,13 +90,23 @@ struct status cpu_selftest(struct device *, struct selftest_facts *out);
 
 /* ---- sizes --------------------------------------------------------------------------------------------------- */
 
-enum problem_tensor { PROBLEM_Q, PROBLEM_K, PROBLEM_V, PROBLEM_O, PROBLEM_WORKSPACE, PROBLEM_TENSOR_COUNT };
+enum problem_tensor {
+  PROBLEM_Q,
+  PROBLEM_K,
+  PROBLEM_V,
+  PROBLEM_O,
+  PROBLEM_LSE,
+  PROBLEM_WORKSPACE,
+  PROBLEM_TENSOR_COUNT
+};
 
-/* "q", "k", "v", "o", "workspace": guard_result.first. */
+/* "q", "k", "v", "o", "lse", "workspace": guard_result.first. */
 const char *problem_tensor_name(enum problem_tensor);
 
-/* Elements of Q, K, V or O; 0 for the workspace and on overflow. */
+/* Elements of Q, K, V, O or LSE; 0 for an LSE that is not asked for, for the workspace and on overflow. */
 uint64_t problem_elements(const struct attn_shape *, enum problem_tensor);
+/* The same in bytes. */
+uint64_t problem_tensor_bytes(const struct attn_shape *, enum problem_tensor);
 
 /* Size of the allocation around `bytes` bytes of data: padding and both redzones. 0 on overflow. */
 uint64_t problem_block_bytes(uint64_t bytes);

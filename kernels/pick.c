@@ -60,7 +60,8 @@ void pick_spec(const struct pick_rule *rule, char out[PICK_SPEC_MAX]) {
 static bool takes(const struct pick_rule *rule, const struct attn_shape *shape, const struct device_info *device) {
   struct attn_tuning tuning;
   const struct attn_variant *variant = pick_variant(rule, &tuning);
-  return variant != NULL && variant->runs_on == device->kind && variant->supports(shape, &tuning, device) == NULL;
+  return variant != NULL && variant->runs_on == device->kind &&
+         variant_supports(variant, shape, &tuning, device) == NULL;
 }
 
 const struct pick_rule *pick_rule_for(const struct pick_table *table, const struct attn_shape *shape,
@@ -76,7 +77,11 @@ const struct pick_rule *pick_rule_for(const struct pick_table *table, const stru
 
 const char *pick_supports(const struct pick_table *table, const struct attn_shape *shape,
                           const struct device_info *device) {
+  struct attn_shape without_lse = *shape;
+  without_lse.lse = false;
   if (pick_rule_for(table, shape, device) != NULL) return NULL;
+  if (pick_rule_for(table, &without_lse, device) != NULL)
+    return "lse must be false: no variant that it picks from writes the log-sum-exp of this shape here";
   return "no variant that it picks from takes this shape here: look at D and Skv in the limits of `attnbench list`";
 }
 

@@ -25,7 +25,7 @@
 extern "C" {
 #endif
 
-#define ATTN_PLUGIN_ABI    4u
+#define ATTN_PLUGIN_ABI    5u
 #define ATTN_PLUGIN_SYMBOL "attn_plugin"
 
 /* Most objects of one command line, variants of all of them together, and bytes of a text. */

@@ -90,6 +90,12 @@ enum attn_math variant_math(const struct attn_variant *variant, enum attn_dtype 
   return dtype == ATTN_F32 ? ATTN_MATH_FP32 : ATTN_MATH_TENSOR;
 }
 
+const char *variant_supports(const struct attn_variant *variant, const struct attn_shape *shape,
+                             const struct attn_tuning *tuning, const struct device_info *device) {
+  if (shape->lse && !variant->writes_lse) return "lse must be false: it does not write the log-sum-exp of its rows";
+  return variant->supports(shape, tuning, device);
+}
+
 void variant_plan(const struct attn_variant *variant, const struct attn_shape *shape,
                   const struct attn_tuning *tuning, const struct device_info *device, struct attn_plan *plan) {
   memset(plan, 0, sizeof *plan);

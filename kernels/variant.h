@@ -7,7 +7,9 @@
  * Tensors are dense and row-major: Q and O are [B][Hq][Sq][D], K and V are [B][Hkv][Skv][D].
  * Query head h reads KV head h / (Hq / Hkv). softmax scale = 1/sqrt(D).
  * Causal masks are aligned bottom-right: query i attends key j when j <= i + (Skv - Sq). A query row that
- * attends no key (Sq > Skv) has an output of zeros. */
+ * attends no key (Sq > Skv) has an output of zeros.
+ * LSE, a second output where a shape asks for it, is [B][Hq][Sq] in fp32: the natural logarithm of the sum over the
+ * keys that the row attends of exp(scale * q.k), minus infinity of a row that attends none. */
 #ifndef ATTNBENCH_KERNELS_VARIANT_H
 #define ATTNBENCH_KERNELS_VARIANT_H
 
@@ -30,6 +32,7 @@ struct attn_shape {
   uint32_t B, Hq, Hkv, Sq, Skv, D;
   enum attn_dtype dtype; /* of Q, K, V and O */
   bool causal;
+  bool lse; /* the log-sum-exp of each row is an output too */
 };
 
 const char *attn_dtype_name(enum attn_dtype dtype); /* "f16", "bf16", "f32" */
@@ -157,6 +160,7 @@ struct attn_plan {
 struct attn_buffers {
   const void *q, *k, *v;
   void *o;
+  float *lse;      /* NULL: the shape does not ask for it */
   void *workspace; /* plan.workspace_bytes, 256-byte aligned; holds garbage at every launch */
 };
 
@@ -204,6 +208,7 @@ struct attn_variant {
   const char *limits;  /* one line: dtypes, head dimensions, compute capability */
   enum device_kind runs_on;
   enum attn_math math;
+  bool writes_lse;                     /* shapes with lse are its, too: others are refused before supports() */
   const struct attn_tunable *tunables; /* ends with a NULL name; NULL when there are none */
 
   /* Pure. NULL: can run. Else a static sentence naming the field and the limit. */
@@ -249,6 +254,10 @@ size_t variant_tunable_count(const struct attn_variant *);
 struct attn_tuning variant_default_tuning(const struct attn_variant *);
 /* The pipe that the variant uses for this type. */
 enum attn_math variant_math(const struct attn_variant *, enum attn_dtype);
+/* Whether the variant takes the shape: NULL, or why not; static, from variant->supports but for what every variant
+ * would have to say. */
+const char *variant_supports(const struct attn_variant *, const struct attn_shape *, const struct attn_tuning *,
+                             const struct device_info *);
 /* Zeroes *plan, fills clusters with {1,1,1} and in the tuning, calls variant->plan. */
 void variant_plan(const struct attn_variant *, const struct attn_shape *, const struct attn_tuning *,
                   const struct device_info *, struct attn_plan *plan);

@@ -88,8 +88,13 @@ def launches_of(torch, attnbench, case, seed, device):
 
 # ---- attention --------------------------------------------------------------------------------------------------
 
+NO_LSE = "lse must be false: what is called here returns O alone"
+
+
 def refusal(backend, shape):
     """Why a case is not given to a backend at all; None when it is."""
+    if shape.get("lse"):
+        return NO_LSE
     if shape["causal"] and shape["Sq"] > shape["Skv"]:
         return "Sq must be at most Skv under a causal mask: PyTorch gives NaN for rows that attend no key"
     if shape["causal"] and shape["Sq"] != shape["Skv"] and backend == "cudnn":
@@ -125,6 +130,8 @@ class Function:
         self.spec, self.function, self.variant = spec, function, variant_of(spec)
 
     def refusal(self, shape):
+        if shape.get("lse"):
+            return NO_LSE
         if shape["causal"] and shape["Sq"] > shape["Skv"]:
             return "Sq must be at most Skv under a causal mask: what rows that attend no key give is not agreed upon"
         return None

@@ -10,6 +10,7 @@
 #include <string.h>
 
 #include "cli/measure/check.h"
+#include "kernels/bounds.h"
 
 static const struct device_info gpu = {.kind = DEVICE_CUDA,
                                        .sms = 132,
@@ -23,13 +24,65 @@ static const struct device_info gpu = {.kind = DEVICE_CUDA,
 static struct record timed(double hot_us, double cold_us) {
   struct record record;
   record_start(&record);
-  record.attn_case.shape = (struct attn_shape){8, 16, 16, 512, 512, 64, ATTN_F16, false};
+  record.attn_case.shape = (struct attn_shape){8, 16, 16, 512, 512, 64, ATTN_F16, false, false};
   record.check = (struct check_record){
       .done = true, .right = true, .compare = {.first_bad = UINT64_MAX, .rows = 65536, .elements = 65536 * 64}};
   record.time[TIME_HOT].done = record.time[TIME_COLD].done = true;
   record.time[TIME_HOT].us.median = hot_us;
   record.time[TIME_COLD].us.median = cold_us;
   return record;
+}
+
+/* One row of D = 64 with 1024 keys and scores of at most 5. */
+static struct lse_result compared(double lse, double reference) {
+  const struct reference_row row = {.spread_square = 1, .largest = 5, .lse = reference, .q_size = 1};
+  const struct compare_bound bound = compare_bound_of(&compare_tolerance[ATTN_BF16], 64, 1024, &row);
+  struct compare_partial one, all;
+  compare_start(&one);
+  compare_start(&all);
+  compare_lse(&one, &bound, 7, lse, reference);
+  compare_merge(&all, &one);
+  assert_int_equal(all.result.lse.rows, 1);
+  assert_int_equal(all.result.lse.first_bad, all.result.lse.bad_rows > 0 ? 7 : UINT64_MAX);
+  return all.result.lse;
+}
+
+/* 2^-24 (8 + 2 * 32 + 2 * 8 * 6 + 3 * 7), whatever the dtype. */
+static void a_log_sum_exp_is_held_against_what_fp32_costs(void **state) {
+  (void)state;
+  const double bound = 189 * 0x1p-24;
+  static const struct {
+    double lse, reference;
+    uint64_t bad, not_finite;
+  } rows[] = {{NAN, 7, 1, 1},       {INFINITY, 7, 1, 1},    {-INFINITY, 7, 1, 1},       {-INFINITY, -INFINITY, 0, 0},
+              {0, -INFINITY, 1, 0}, {NAN, -INFINITY, 1, 1}, {INFINITY, -INFINITY, 1, 1}};
+  for (size_t i = 0; i < sizeof rows / sizeof *rows; ++i) {
+    const struct lse_result r = compared(rows[i].lse, rows[i].reference);
+    if (r.bad_rows != rows[i].bad || r.not_finite != rows[i].not_finite) fail_msg("row %zu", i);
+    assert_true(r.max_bound_ratio == 0);
+  }
+  assert_int_equal(compared(7 + 0.99 * bound, 7).bad_rows, 0);
+  assert_int_equal(compared(7 - 0.99 * bound, 7).bad_rows, 0);
+  assert_int_equal(compared(7 + 1.01 * bound, 7).bad_rows, 1);
+  assert_int_equal(compared(7 - 1.01 * bound, 7).bad_rows, 1);
+  assert_true(fabs(compared(7 + 3 * bound, 7).max_bound_ratio - 3) < 1e-6);
+}
+
+static void a_wrong_log_sum_exp_names_the_row(void **state) {
+  (void)state;
+  const struct attn_shape shape = {2, 4, 2, 100, 100, 64, ATTN_F16, false, true};
+  struct check_record check = {.done = true, .compare = {.first_bad = UINT64_MAX, .rows = 800}};
+  char reason[RECORD_REASON_MAX];
+  check.compare.lse = (struct lse_result){
+      .rows = 800, .bad_rows = 2, .not_finite = 1, .first_bad = 523, .max_abs_error = 0.25, .max_bound_ratio = 9};
+  check_explain(&check, &shape, reason);
+  assert_string_equal(reason,
+                      "the log-sum-exp (LSE) of 2 of 800 query rows differs from the fp64 oracle beyond its bound (1 "
+                      "NaN or infinite; largest error 0.25, 9 times the bound); first at [b=1, h=1, q=23]");
+  check.compare.bad_count = check.compare.bad_rows = 1; /* O is wrong too */
+  check.compare.first_bad = 0;
+  check_explain(&check, &shape, reason);
+  assert_non_null(strstr(reason, "elements differ"));
 }
 
 static enum cell_status settled(struct record *record, double changed_us) {
@@ -66,7 +119,7 @@ static void times_below_the_floor_are_implausible(void **state) {
 static void tensors_beyond_the_cache_may_be_slower_when_they_change(void **state) {
   (void)state;
   struct record record = timed(400, 500);
-  record.attn_case.shape = (struct attn_shape){16, 32, 8, 1, 8192, 128, ATTN_F16, false};
+  record.attn_case.shape = (struct attn_shape){16, 32, 8, 1, 8192, 128, ATTN_F16, false, false};
   assert_int_equal(settled(&record, 1500), CELL_ok);
   assert_int_equal(settled(&record, 1700), CELL_implausible);
 }
@@ -104,6 +157,8 @@ static void reasons_name_the_first_bad_place(void **state) {
 
 int main(void) {
   const struct CMUnitTest tests[] = {
+      cmocka_unit_test(a_log_sum_exp_is_held_against_what_fp32_costs),
+      cmocka_unit_test(a_wrong_log_sum_exp_names_the_row),
       cmocka_unit_test(times_below_the_floor_are_implausible),
       cmocka_unit_test(tensors_beyond_the_cache_may_be_slower_when_they_change),
       cmocka_unit_test(a_wrong_output_is_wrong_at_any_time),

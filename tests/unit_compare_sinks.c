@@ -67,7 +67,7 @@ static void fill_side(struct record *record, const struct row_spec *spec, double
   *out = (struct compare_side){.median_us = NAN, .spread_ratio = NAN, .sm_clock_mhz = NAN};
   if (us <= 0 && status == CELL_ok) return;
   record_start(record);
-  record->attn_case.shape = (struct attn_shape){1, 8, 8, spec->S, spec->S, 64, ATTN_F16, false};
+  record->attn_case.shape = (struct attn_shape){1, 8, 8, spec->S, spec->S, 64, ATTN_F16, false, false};
   case_key(&record->attn_case.shape, record->attn_case.key);
   snprintf(record->variant, sizeof record->variant, "%s", spec->variant);
   record->status = status;

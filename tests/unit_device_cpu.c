@@ -15,7 +15,8 @@
 
 enum { SEED = 7 };
 
-static const struct attn_shape small = {1, 2, 1, 9, 7, 4, ATTN_F16, false}; /* O is 144 bytes: 112 of padding */
+static const struct attn_shape small = {1, 2,        1,     9,    7,
+                                        4, ATTN_F16, false, false}; /* O is 144 bytes: 112 of padding */
 static const struct tolerance loose = {.relative = 0x1p-11, .absolute = 0x1p-25, .frobenius = 0.75};
 
 /* ---- a variant that does what a test tells it ---------------------------------------------------------------- */
@@ -126,17 +127,20 @@ static void health_is_unknown_on_a_cpu(void **state) {
 static void problem_bytes_counts_tensors_redzones_and_reference(void **state) {
   (void)state;
   /* Q and O: 72 elements, 144 bytes, 256 padded; K and V: 28 elements, 56 bytes, 256 padded. */
-  /* Three launches, each with 18 rows of 4 doubles and two more. */
-  assert_int_equal(problem_bytes(&small, 0), 4 * (256 + 8192) + 3 * 18 * 6 * 8);
-  assert_int_equal(problem_bytes(&small, 257), 4 * (256 + 8192) + 3 * 18 * 6 * 8 + 512 + 8192);
+  /* Three launches, each with 18 rows of 4 doubles and four more. LSE: 18 floats, 256 bytes padded. */
+  struct attn_shape with_lse = small;
+  with_lse.lse = true;
+  assert_int_equal(problem_bytes(&small, 0), 4 * (256 + 8192) + 3 * 18 * 8 * 8);
+  assert_int_equal(problem_bytes(&small, 257), 4 * (256 + 8192) + 3 * 18 * 8 * 8 + 512 + 8192);
+  assert_int_equal(problem_bytes(&with_lse, 0), 5 * (256 + 8192) + 3 * 18 * 8 * 8);
 }
 
 static void problem_bytes_is_zero_on_overflow(void **state) {
   (void)state;
   const uint32_t most = UINT32_MAX;
-  const struct attn_shape huge[] = {{most, most, 1, most, 1, most, ATTN_F32, false},
-                                    {most, 1, most, 1, most, 2, ATTN_F16, false},
-                                    {65536, 65536, 1, 65536, 1, 4096, ATTN_F32, false}};
+  const struct attn_shape huge[] = {{most, most, 1, most, 1, most, ATTN_F32, false, false},
+                                    {most, 1, most, 1, most, 2, ATTN_F16, false, false},
+                                    {65536, 65536, 1, 65536, 1, 4096, ATTN_F32, false, false}};
   for (size_t i = 0; i < sizeof huge / sizeof huge[0]; ++i) assert_int_equal(problem_bytes(&huge[i], 0), 0);
   assert_int_equal(problem_bytes(&small, UINT64_MAX), 0);
   assert_int_equal(problem_bytes(&small, UINT64_MAX - 8192), 0);
@@ -144,7 +148,7 @@ static void problem_bytes_is_zero_on_overflow(void **state) {
 
 static void refused_memory_is_an_error_not_a_crash(void **state) {
   struct fixture *f = *state;
-  const struct attn_shape huge = {65536, 1024, 1024, 1048576, 1, 64, ATTN_F32, false};
+  const struct attn_shape huge = {65536, 1024, 1024, 1048576, 1, 64, ATTN_F32, false, false};
   struct problem *problem = f->problem;
   assert_int_equal(problem_open(f->device, &huge, SEED, &problem).code, STATUS_MEMORY);
   assert_null(problem);
@@ -482,7 +486,7 @@ static unsigned unlike_inputs(void) {
  * and a right kernel is right on all of them. */
 static void changed_inputs_never_come_back_and_their_output_is_known(void **state) {
   struct fixture *f = *state;
-  const struct attn_shape shape = {1, 4, 2, 5, 7, 16, ATTN_F16, true};
+  const struct attn_shape shape = {1, 4, 2, 5, 7, 16, ATTN_F16, true, false};
   struct pass_facts facts[ATTN_PASSES_MAX];
   struct attn_plan plan = {0};
   struct problem *problem;
@@ -618,16 +622,16 @@ static void cpu_variants_take_odd_head_dimensions(void **state) {
   struct fixture *f = *state;
   static const uint32_t dims[] = {1, 3, 17, 72, 255, 256};
   for (size_t i = 0; i < sizeof dims / sizeof dims[0]; ++i) {
-    const struct attn_shape shape = {1, 6, 2, 70, 90, dims[i], ATTN_F32, true};
+    const struct attn_shape shape = {1, 6, 2, 70, 90, dims[i], ATTN_F32, true, false};
     assert_int_equal(check_variants(f->device, &shape), 2);
   }
-  assert_int_equal(check_variants(f->device, &(struct attn_shape){1, 1, 1, 16, 16, 8192, ATTN_F32, false}), 1);
+  assert_int_equal(check_variants(f->device, &(struct attn_shape){1, 1, 1, 16, 16, 8192, ATTN_F32, false, false}), 1);
 }
 
 /* Far inside the checker's tolerance, which would not see a polynomial that is wrong in its last digits. */
 static void cpu_flash_is_exact_to_fp32_rounding(void **state) {
   struct fixture *f = *state;
-  const struct attn_shape shape = {1, 1, 1, 128, 300, 32, ATTN_F32, false};
+  const struct attn_shape shape = {1, 1, 1, 128, 300, 32, ATTN_F32, false, false};
   struct problem *problem = NULL;
   assert_int_equal(problem_open(f->device, &shape, SEED, &problem).code, STATUS_OK);
   const struct check_record check = check_bound(f->device, problem, variant_find("cpu_flash"));
@@ -639,7 +643,7 @@ static void cpu_flash_refuses_large_head_dimensions(void **state) {
   struct fixture *f = *state;
   const struct attn_variant *flash = variant_find("cpu_flash"), *ref = variant_find("cpu_ref");
   const struct attn_tuning tuning = {{0}};
-  const struct attn_shape shape = {1, 1, 1, 16, 16, 257, ATTN_F32, false};
+  const struct attn_shape shape = {1, 1, 1, 16, 16, 257, ATTN_F32, false, false};
   assert_non_null(strstr(flash->supports(&shape, &tuning, device_info(f->device)), "D is above 256"));
   assert_null(ref->supports(&shape, &tuning, device_info(f->device)));
 }

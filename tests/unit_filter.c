@@ -10,8 +10,8 @@
 
 #include "cli/sweep/filter.h"
 
-static const struct attn_shape square = {2, 8, 8, 512, 512, 64, ATTN_F16, false};
-static const struct attn_shape decode = {4, 32, 8, 1, 4096, 128, ATTN_BF16, true};
+static const struct attn_shape square = {2, 8, 8, 512, 512, 64, ATTN_F16, false, false};
+static const struct attn_shape decode = {4, 32, 8, 1, 4096, 128, ATTN_BF16, true, true};
 
 static void a_filter_keeps_what_meets_it(void **state) {
   static const struct {
@@ -44,7 +44,10 @@ static void a_filter_keeps_what_meets_it(void **state) {
       {"f32", false, false},
       {"B2.H8.Hkv8.Sq512.Skv512.D64.f16.full", true, false},
       {"B2.H8.S512.D64", true, false},
-      {"B4.H32.Hkv8.Sq1.Skv4096.D128.bf16.causal", false, true},
+      {"lse", false, true},
+      {"lse=false", true, false},
+      {"B4.H32.Hkv8.Sq1.Skv4096.D128.bf16.causal.lse", false, true},
+      {"B4.H32.Hkv8.Sq1.Skv4096.D128.bf16.causal", false, false},
   };
   (void)state;
   for (size_t i = 0; i < sizeof rows / sizeof *rows; ++i) {

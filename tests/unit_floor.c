@@ -23,7 +23,7 @@ static void near(double actual, double expected) { assert_true(fabs(actual - exp
 
 static void operations_count_the_pairs_under_the_mask(void **state) {
   (void)state;
-  const struct attn_shape full = {2, 3, 1, 10, 20, 8, ATTN_F16, false};
+  const struct attn_shape full = {2, 3, 1, 10, 20, 8, ATTN_F16, false, false};
   struct attn_shape causal = full;
   causal.causal = true;
   near(floor_flops(&full), 4.0 * 2 * 3 * 8 * 200);
@@ -31,11 +31,15 @@ static void operations_count_the_pairs_under_the_mask(void **state) {
   causal.Skv = 4; /* six rows attend nothing */
   near(floor_flops(&causal), 4.0 * 2 * 3 * 8 * (1 + 2 + 3 + 4));
   near(floor_bytes(&full), 2 * 8 * (2 * 2 * 3 * 10 + 2 * 2 * 1 * 20));
+  struct attn_shape with_lse = full;
+  with_lse.lse = true;
+  near(floor_bytes(&with_lse), floor_bytes(&full) + 4 * 2 * 3 * 10);
+  near(floor_flops(&with_lse), floor_flops(&full));
 }
 
 static void a_prefill_is_bound_by_the_tensor_cores(void **state) {
   (void)state;
-  const struct attn_shape s = {1, 8, 8, 2048, 2048, 64, ATTN_BF16, false};
+  const struct attn_shape s = {1, 8, 8, 2048, 2048, 64, ATTN_BF16, false, false};
   near(floor_us(&s, &gpu, TIME_COLD, NAN), floor_flops(&s) / 1e8);
   near(floor_us(&s, &gpu, TIME_COLD, 500), floor_flops(&s) / 0.5e8);
   struct attn_shape f32 = s;
@@ -45,7 +49,7 @@ static void a_prefill_is_bound_by_the_tensor_cores(void **state) {
 
 static void a_decode_is_bound_by_memory_beyond_l2(void **state) {
   (void)state;
-  const struct attn_shape s = {8, 32, 8, 1, 4096, 128, ATTN_F16, false};
+  const struct attn_shape s = {8, 32, 8, 1, 4096, 128, ATTN_F16, false, false};
   const double bytes = floor_bytes(&s);
   near(floor_us(&s, &gpu, TIME_COLD, NAN), bytes / 1e6);
   near(floor_us(&s, &gpu, TIME_HOT, NAN), (bytes - (1 << 20)) / 1e6);
@@ -53,13 +57,13 @@ static void a_decode_is_bound_by_memory_beyond_l2(void **state) {
 
 static void rows_of_q_without_keys_need_not_be_read(void **state) {
   (void)state;
-  const struct attn_shape s = {1, 1, 1, 1 << 20, 1, 64, ATTN_F16, true};
+  const struct attn_shape s = {1, 1, 1, 1 << 20, 1, 64, ATTN_F16, true, false};
   near(floor_us(&s, &gpu, TIME_COLD, NAN), (2.0 * 64 * ((1 << 20) + 1 + 2)) / 1e6);
 }
 
 static void nothing_is_known_of_a_cpu_or_an_unknown_gpu(void **state) {
   (void)state;
-  const struct attn_shape s = {1, 8, 8, 2048, 2048, 64, ATTN_F16, false};
+  const struct attn_shape s = {1, 8, 8, 2048, 2048, 64, ATTN_F16, false, false};
   struct device_info other = gpu;
   other.kind = DEVICE_CPU;
   assert_true(floor_us(&s, &other, TIME_HOT, NAN) == 0);

@@ -58,7 +58,7 @@ static const struct run_info some_run = {.version = "0.1.0",
 
 static struct record cell(uint32_t B, const char *variant) {
   struct record record = {.status = CELL_skipped, .reason = "D must be 64"};
-  record.attn_case.shape = (struct attn_shape){B, 8, 8, 512, 512, 64, ATTN_F16, false};
+  record.attn_case.shape = (struct attn_shape){B, 8, 8, 512, 512, 64, ATTN_F16, false, false};
   case_key(&record.attn_case.shape, record.attn_case.key);
   snprintf(record.variant, sizeof record.variant, "%s", variant);
   snprintf(record.variant_name, sizeof record.variant_name, "%s", variant);

@@ -25,7 +25,7 @@ static const char sound[] =
     " \"tile_q\": \"BLOCK_M\", \"tile_kv\": 64, \"stages\": 3, \"workspace_bytes\": \"B * Hq * Sq * 4\","
     " \"launches\": [{\"file\": \"k.cubin\", \"entry\": \"kernel\","
     " \"arguments\": [\"q\", \"k\", \"v\", \"o\", \"workspace\", {\"i32\": \"Sq - Skv\"}, {\"i64\": \"Hq * Sq * D\"},"
-    " {\"f32\": \"scale_log2\"}, {\"f64\": 0.5}, {\"i8\": \"causal\"}, {\"zeros\": 12}],"
+    " {\"f32\": \"scale_log2\"}, {\"f64\": 0.5}, {\"i8\": \"causal\"}, {\"zeros\": 12}, \"lse\"],"
     " \"grid\": [\"ceil_div(Sq, BLOCK_M)\", \"B * Hq\"], \"block\": \"32 * WARPS\", \"shared_memory\": 49152,"
     " \"axis_covers\": [\"Q\", \"B*H\"], \"row_threads\": 128}]}";
 
@@ -99,7 +99,7 @@ static const struct attn_variant *added_with_maps(void) {
   return variant_find("mapped");
 }
 
-static const struct attn_shape shape = {2, 8, 4, 512, 1000, 64, ATTN_F16, false};
+static const struct attn_shape shape = {2, 8, 4, 512, 1000, 64, ATTN_F16, false, false};
 
 static void a_manifest_is_a_variant_that_plans_without_a_gpu(void **state) {
   (void)state;
@@ -121,7 +121,7 @@ static void a_manifest_is_a_variant_that_plans_without_a_gpu(void **state) {
   assert_true(pass->grid[0] == 4 && pass->grid[1] == 16 && pass->grid[2] == 1);
   assert_true(pass->block[0] == 128 && pass->block[1] == 1 && pass->cluster[0] == 1);
   assert_true(pass->covers[0] == ATTN_COVERS_Q && pass->covers[1] == (ATTN_COVERS_B | ATTN_COVERS_H));
-  assert_true(pass->dynamic_smem_bytes == 49152 && pass->row_threads == 128 && pass->image->argument_count == 11);
+  assert_true(pass->dynamic_smem_bytes == 49152 && pass->row_threads == 128 && pass->image->argument_count == 12);
 }
 
 static void arguments_are_what_the_kernel_takes(void **state) {
@@ -131,7 +131,8 @@ static void arguments_are_what_the_kernel_takes(void **state) {
   const struct attn_tuning tuning = {{0}};
   struct attn_plan plan;
   int pointee[5];
-  const struct attn_buffers buffers = {&pointee[0], &pointee[1], &pointee[2], &pointee[3], &pointee[4]};
+  float lse;
+  const struct attn_buffers buffers = {&pointee[0], &pointee[1], &pointee[2], &pointee[3], &lse, &pointee[4]};
   variant_plan(variant, &shape, &tuning, &gpu_model_find("h200")->info, &plan);
   memset(args, 0xee, sizeof args);
   assert_int_equal(variant->bind(&shape, &plan, &buffers, args).code, STATUS_OK);
@@ -142,7 +143,7 @@ static void arguments_are_what_the_kernel_takes(void **state) {
   float f32;
   double f64;
   static const unsigned char zeros[12];
-  static const uint32_t bytes[] = {8, 8, 8, 8, 8, 4, 8, 4, 8, 1, 12};
+  static const uint32_t bytes[] = {8, 8, 8, 8, 8, 4, 8, 4, 8, 1, 12, 8};
   for (size_t i = 0; i < sizeof bytes / sizeof *bytes; ++i) assert_int_equal(image->argument[i].bytes, bytes[i]);
   for (size_t i = 0; i < 5; ++i) {
     memcpy(&pointer, args[0].bytes + image->argument[i].offset, sizeof pointer);
@@ -156,6 +157,9 @@ static void arguments_are_what_the_kernel_takes(void **state) {
   assert_true(f32 == (float)(1.4426950408889634 / 8));
   assert_int_equal(args[0].bytes[image->argument[9].offset], 0);
   assert_memory_equal(args[0].bytes + image->argument[10].offset, zeros, 12);
+  memcpy(&pointer, args[0].bytes + image->argument[11].offset, sizeof pointer);
+  assert_ptr_equal(pointer, &lse);
+  assert_true(variant->writes_lse);
 }
 
 static void shapes_and_devices_that_do_not_fit_are_refused_with_a_sentence(void **state) {
@@ -165,12 +169,13 @@ static void shapes_and_devices_that_do_not_fit_are_refused_with_a_sentence(void 
   static const struct {
     struct attn_shape shape;
     const char *gpu, *why;
-  } rows[] = {{{1, 8, 8, 512, 512, 64, ATTN_F32, false}, "h200", "dtypes"},
-              {{1, 8, 8, 512, 512, 80, ATTN_F16, false}, "h200", "D is none"},
-              {{1, 8, 8, 512, 512, 64, ATTN_F16, true}, "h200", "causal"},
-              {{1, 8, 8, 520, 512, 64, ATTN_F16, false}, "h200", "multiple of 16"},
-              {{1, 8, 8, 512, 512, 64, ATTN_F16, false}, "a100", "compute capability"},
-              {{65536, 1024, 8, 1u << 20, 512, 64, ATTN_F16, false}, "h200", "is out of range for this shape"}};
+  } rows[] = {
+      {{1, 8, 8, 512, 512, 64, ATTN_F32, false, false}, "h200", "dtypes"},
+      {{1, 8, 8, 512, 512, 80, ATTN_F16, false, false}, "h200", "D is none"},
+      {{1, 8, 8, 512, 512, 64, ATTN_F16, true, false}, "h200", "causal"},
+      {{1, 8, 8, 520, 512, 64, ATTN_F16, false, false}, "h200", "multiple of 16"},
+      {{1, 8, 8, 512, 512, 64, ATTN_F16, false, false}, "a100", "compute capability"},
+      {{65536, 1024, 8, 1u << 20, 512, 64, ATTN_F16, false, false}, "h200", "is out of range for this shape"}};
   for (size_t i = 0; i < sizeof rows / sizeof *rows; ++i) {
     const char *why = variant->supports(&rows[i].shape, &tuning, &gpu_model_find(rows[i].gpu)->info);
     /* The last one's grid.y is 2^26, which the check of a launch finds. */

@@ -10,7 +10,7 @@
 #include "tests/unit_rows.h"
 
 static struct attn_shape shape_of(uint32_t B, uint32_t H, uint32_t S, uint32_t D) {
-  return (struct attn_shape){B, H, H, S, S, D, ATTN_F16, false};
+  return (struct attn_shape){B, H, H, S, S, D, ATTN_F16, false, false};
 }
 
 static const struct device_info *gpu(const char *name) { return &gpu_model_find(name)->info; }
@@ -28,7 +28,7 @@ static void causal_pairs_match_enumeration(void **state) {
   for (uint32_t Sq = 1; Sq <= 40; Sq++)
     for (uint32_t Skv = 1; Skv <= 40; Skv++)
       for (int causal = 0; causal <= 1; causal++) {
-        const struct attn_shape s = {1, 1, 1, Sq, Skv, 64, ATTN_F16, causal};
+        const struct attn_shape s = {1, 1, 1, Sq, Skv, 64, ATTN_F16, causal, false};
         uint64_t pairs = 0;
         for (int64_t i = 0; i < Sq; i++)
           for (int64_t j = 0; j < Skv; j++) pairs += !causal || j <= i + (int64_t)Skv - (int64_t)Sq;
@@ -38,7 +38,7 @@ static void causal_pairs_match_enumeration(void **state) {
 
 static void pairs_do_not_overflow_at_the_largest_shape(void **state) {
   (void)state;
-  const struct attn_shape s = {1, 1, 1, SWEEP_S_MAX, SWEEP_S_MAX, 64, ATTN_F16, false};
+  const struct attn_shape s = {1, 1, 1, SWEEP_S_MAX, SWEEP_S_MAX, 64, ATTN_F16, false, false};
   assert_int_equal(floor_pairs(&s), UINT64_C(1) << 40);
 }
 
@@ -88,7 +88,7 @@ static void intensity_of_one_query_matches_the_published_products(void **state) 
   assert_near(product_flops / qk_bytes, 0.47, 0.005);
   assert_near(product_flops / pv_bytes, 0.50, 0.005);
 
-  struct record r = {.status = CELL_planned, .attn_case.shape = {1, 1, 1, 1, 16, 8192, ATTN_F32, false}};
+  struct record r = {.status = CELL_planned, .attn_case.shape = {1, 1, 1, 1, 16, 8192, ATTN_F32, false, false}};
   const struct metrics m = metrics_on(&r, "a100");
   assert_near(m.flops, 2 * product_flops, 0);
   assert_near(m.bytes, 2 * qk_bytes, 0); /* Q, K and as much again for V and O */
@@ -97,7 +97,7 @@ static void intensity_of_one_query_matches_the_published_products(void **state) 
 
 static void bytes_count_kv_heads_once(void **state) {
   (void)state;
-  const struct attn_shape gqa = {2, 32, 8, 10, 100, 64, ATTN_F16, false};
+  const struct attn_shape gqa = {2, 32, 8, 10, 100, 64, ATTN_F16, false, false};
   assert_near(floor_bytes(&gqa), 2.0 * (2 * 2 * 32 * 10 * 64 + 2 * 2 * 8 * 100 * 64), 0);
   struct attn_shape f32 = gqa;
   f32.dtype = ATTN_F32;
@@ -164,8 +164,9 @@ static void dram_binds_cold_but_not_when_tensors_stay_in_l2(void **state) {
 
 static void hot_tensors_larger_than_l2_are_held_against_dram(void **state) {
   (void)state;
-  struct record r = {
-      .math = ATTN_MATH_TENSOR, .status = CELL_ok, .attn_case.shape = {64, 32, 32, 1, 4096, 64, ATTN_F16, false}};
+  struct record r = {.math = ATTN_MATH_TENSOR,
+                     .status = CELL_ok,
+                     .attn_case.shape = {64, 32, 32, 1, 4096, 64, ATTN_F16, false, false}};
   rows_set_time(&r.time[TIME_HOT], 600, NAN);
   assert_int_equal(metrics_on(&r, "h200").mode[TIME_HOT].roof, ROOF_DRAM);
 }

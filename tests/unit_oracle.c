@@ -15,10 +15,10 @@
 enum { SEED = 20260101, KEYS_MAX = 1024 };
 
 static const struct attn_shape shapes[] = {
-    {1, 1, 1, 1, 1, 4, ATTN_F32, false},      {2, 3, 3, 65, 65, 64, ATTN_F16, true},
-    {1, 4, 2, 63, 127, 72, ATTN_BF16, true},  {2, 6, 2, 33, 17, 5, ATTN_F16, true},
-    {1, 8, 1, 17, 130, 128, ATTN_F16, false}, {3, 2, 1, 64, 64, 16, ATTN_F32, true},
-    {1, 1, 1, 2, 200, 300, ATTN_F32, false},  {1, 2, 2, 16, 777, 8, ATTN_BF16, false},
+    {1, 1, 1, 1, 1, 4, ATTN_F32, false, false},      {2, 3, 3, 65, 65, 64, ATTN_F16, true, false},
+    {1, 4, 2, 63, 127, 72, ATTN_BF16, true, false},  {2, 6, 2, 33, 17, 5, ATTN_F16, true, false},
+    {1, 8, 1, 17, 130, 128, ATTN_F16, false, false}, {3, 2, 1, 64, 64, 16, ATTN_F32, true, false},
+    {1, 1, 1, 2, 200, 300, ATTN_F32, false, false},  {1, 2, 2, 16, 777, 8, ATTN_BF16, false, false},
 };
 enum { SHAPES = sizeof shapes / sizeof shapes[0] };
 
@@ -60,9 +60,9 @@ static long double element_of(const struct attn_shape *s, enum input_tensor tens
   return (long double)value;
 }
 
-/* O of output element (b, h, i, d), and sum_j p^2 v^2 of its column. */
+/* O of output element (b, h, i, d), sum_j p^2 v^2 of its column, and the row's log-sum-exp. */
 static void naive_element(const struct attn_shape *s, uint64_t b, uint64_t h, uint64_t i, uint64_t d, long double *o,
-                          long double *spread) {
+                          long double *spread, long double *lse) {
   const uint64_t kv_head = b * s->Hkv + h / (s->Hq / s->Hkv), q_row = (b * s->Hq + h) * s->Sq + i;
   long double weight[KEYS_MAX], total = 0;
   *o = *spread = 0;
@@ -76,6 +76,7 @@ static void naive_element(const struct attn_shape *s, uint64_t b, uint64_t h, ui
         attended ? expl(dot / sqrtl((long double)s->D)) : 0; /* scores are small: no overflow without maximum */
     total += weight[j];
   }
+  *lse = logl(total);
   if (total == 0) return;
   for (uint64_t j = 0; j < s->Skv; ++j) {
     const long double v = element_of(s, INPUT_V, (kv_head * s->Skv + j) * s->D + d);
@@ -92,15 +93,16 @@ static void oracle_matches_long_double(void **state) {
     const uint64_t rows = problem_elements(s, PROBLEM_O) / s->D;
     for (uint64_t row = 0; row < rows; row += 1 + rows / 7) {
       const uint64_t head = row / s->Sq;
-      long double spread = 0, of_column, o;
+      long double spread = 0, of_column, o, lse = 0;
       for (uint64_t d = 0; d < s->D; ++d) {
-        naive_element(s, head / s->Hq, head % s->Hq, row % s->Sq, d, &o, &of_column);
+        naive_element(s, head / s->Hq, head % s->Hq, row % s->Sq, d, &o, &of_column, &lse);
         spread += of_column;
         if (fabsl((long double)out.o[row * s->D + d] - o) <= 1e-14L) continue;
         fail_msg("shape %zu row %llu column %llu: o %.17g not %.17Lg", c, (unsigned long long)row,
                  (unsigned long long)d, out.o[row * s->D + d], o);
       }
       assert_true(fabsl((long double)out.rows[row].spread_square - spread) <= 1e-13L * spread);
+      assert_true((isinf(out.rows[row].lse) && isinf(lse)) || fabsl((long double)out.rows[row].lse - lse) <= 1e-14L);
     }
     output_free(&out);
   }
@@ -147,7 +149,7 @@ static void single_row_has_the_bits_of_the_whole(void **state) {
 /* Probabilities add up to one, so equal values average to themselves, whatever the scores. */
 static void constant_v_gives_constant_o(void **state) {
   (void)state;
-  const struct attn_shape s = {2, 4, 2, 37, 91, 24, ATTN_F32, true};
+  const struct attn_shape s = {2, 4, 2, 37, 91, 24, ATTN_F32, true, false};
   const uint64_t q_count = problem_elements(&s, PROBLEM_Q), kv_count = problem_elements(&s, PROBLEM_K);
   float *q = malloc(q_count * sizeof *q), *k = malloc(kv_count * sizeof *k), *v = malloc(kv_count * sizeof *v);
   assert_true(q && k && v);
@@ -169,7 +171,7 @@ static void constant_v_gives_constant_o(void **state) {
 /* One key: probability one, so O is V's row of the right KV head. */
 static void single_key_copies_v_of_its_kv_head(void **state) {
   (void)state;
-  const struct attn_shape s = {2, 6, 2, 3, 1, 8, ATTN_F16, false};
+  const struct attn_shape s = {2, 6, 2, 3, 1, 8, ATTN_F16, false, false};
   struct output out = oracle_output_of(&s, &(struct oracle_input){.pattern = random_input_of(&s).pattern}, 1);
   for (uint64_t e = 0; e < problem_elements(&s, PROBLEM_O); ++e) {
     const uint64_t head = e / s.D / s.Sq, kv_head = head / s.Hq * s.Hkv + head % s.Hq / 3;
@@ -180,20 +182,22 @@ static void single_key_copies_v_of_its_kv_head(void **state) {
 
 static void rows_without_keys_are_zero(void **state) {
   (void)state;
-  const struct attn_shape s = {1, 2, 1, 100, 30, 16, ATTN_F16, true};
+  const struct attn_shape s = {1, 2, 1, 100, 30, 16, ATTN_F16, true, false};
   struct output out = oracle_output_of(&s, &(struct oracle_input){.pattern = random_input_of(&s).pattern}, 2);
   for (uint64_t e = 0; e < problem_elements(&s, PROBLEM_O); ++e) {
     const uint64_t row = e / s.D % s.Sq;
     const bool empty = row < s.Sq - s.Skv;
     const double spread = out.rows[e / s.D].spread_square;
     assert_true(empty ? out.o[e] == 0 && spread == 0 : spread > 0);
+    assert_true(empty ? out.rows[e / s.D].lse == -INFINITY : isfinite(out.rows[e / s.D].lse));
+    assert_true(out.rows[e / s.D].q_size > 0.3 && out.rows[e / s.D].q_size < 2);
   }
   output_free(&out);
 }
 
 static void large_scores_do_not_overflow(void **state) {
   (void)state;
-  const struct attn_shape s = {1, 1, 1, 4, 4, 4, ATTN_F32, false};
+  const struct attn_shape s = {1, 1, 1, 4, 4, 4, ATTN_F32, false, false};
   float q[16], k[16], v[16];
   for (int i = 0; i < 16; ++i) {
     q[i] = k[i] = i / 4 == i % 4 ? 3e4f : 0;
@@ -201,13 +205,17 @@ static void large_scores_do_not_overflow(void **state) {
   }
   struct output out = oracle_output_of(&s, &(struct oracle_input){.q = q, .k = k, .v = v}, 1);
   for (int i = 0; i < 16; ++i) assert_true(out.o[i] == (double)v[i]);
+  for (int row = 0; row < 4; ++row) {
+    assert_true(out.rows[row].lse == 4.5e8); /* one key with 3e4^2 / sqrt(4) */
+    assert_true(out.rows[row].q_size == 1.5e4);
+  }
   output_free(&out);
 }
 
 /* Keys with NaN make the rows that see them NaN, and no other. */
 static void hidden_nan_reaches_only_rows_that_see_it(void **state) {
   (void)state;
-  const struct attn_shape s = {1, 2, 2, 40, 50, 24, ATTN_F16, true};
+  const struct attn_shape s = {1, 2, 2, 40, 50, 24, ATTN_F16, true, false};
   for (uint32_t launch = 1; launch < 3; ++launch) {
     const struct pattern pattern = {.shape = s, .seed = SEED, .launch = launch};
     struct output out = oracle_output_of(&s, &(struct oracle_input){.pattern = &pattern}, 2);
@@ -215,6 +223,7 @@ static void hidden_nan_reaches_only_rows_that_see_it(void **state) {
       const uint32_t hidden = pattern_first_hidden(&pattern, row / s.Sq);
       const bool sees = attn_keys_of_row(&s, (uint32_t)(row % s.Sq)) > hidden;
       assert_int_equal(isnan(out.o[row * s.D]), sees);
+      assert_int_equal(isnan(out.rows[row].lse), sees);
     }
     output_free(&out);
   }
@@ -223,7 +232,7 @@ static void hidden_nan_reaches_only_rows_that_see_it(void **state) {
 /* A sample's rows are rows of the whole, to the bit. */
 static void a_sample_has_the_bits_of_its_rows(void **state) {
   (void)state;
-  const struct attn_shape s = {1, 2, 1, 60, 70, 32, ATTN_BF16, true};
+  const struct attn_shape s = {1, 2, 1, 60, 70, 32, ATTN_BF16, true, false};
   const struct pattern pattern = {.shape = s, .seed = SEED, .launch = 2};
   const struct oracle_input input = {.pattern = &pattern};
   const struct pattern_sample sample = {.rows = 120, .stride = 7, .count = 18, .seed = 5};
@@ -242,7 +251,7 @@ static void a_sample_has_the_bits_of_its_rows(void **state) {
 
 static void scratch_grows_with_threads(void **state) {
   (void)state;
-  const struct attn_shape s = {1, 1, 1, 512, 512, 64, ATTN_F16, false};
+  const struct attn_shape s = {1, 1, 1, 512, 512, 64, ATTN_F16, false, false};
   assert_int_equal(oracle_scratch_bytes(&s, 8), 8 * oracle_scratch_bytes(&s, 1));
   assert_true(oracle_scratch_bytes(&s, 1) >= 16 * 512 * sizeof(double));
 }

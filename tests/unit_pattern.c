@@ -14,7 +14,7 @@
 
 enum { SEED = 3, KEYS = 200, D = 64 };
 
-static const struct attn_shape shape = {1, 4, 2, 130, KEYS, D, ATTN_F16, true};
+static const struct attn_shape shape = {1, 4, 2, 130, KEYS, D, ATTN_F16, true, false};
 
 static double score(const struct pattern *p, uint64_t row, uint32_t key) {
   const struct attn_shape *s = &p->shape;
@@ -156,7 +156,7 @@ static void launch_0_is_the_random_input(void **state) {
 static void few_rows_get_more_launches(void **state) {
   (void)state;
   for (uint32_t rows = 1; rows < 40; ++rows) {
-    const struct attn_shape s = {1, rows, 1, 1, 64, 64, ATTN_F16, false};
+    const struct attn_shape s = {1, rows, 1, 1, 64, 64, ATTN_F16, false, false};
     unsigned seen[PATTERN_KINDS] = {0};
     assert_true(pattern_launches(&s) <= PATTERN_LAUNCHES_MAX);
     struct pattern p = {.shape = s, .seed = SEED, .launch = 1};
@@ -169,7 +169,7 @@ static void few_rows_get_more_launches(void **state) {
 
 static void samples_bound_the_work(void **state) {
   (void)state;
-  const struct attn_shape large = {4, 32, 8, 8192, 8192, 128, ATTN_BF16, true};
+  const struct attn_shape large = {4, 32, 8, 8192, 8192, 128, ATTN_BF16, true, false};
   struct pattern p = {.shape = large, .seed = SEED};
   assert_int_equal(pattern_sample_of(&p).count, 4 * 32 * 8192);
   p.launch = 1;

@@ -73,7 +73,7 @@ static void abi_and_counts_are_checked(void **state) {
   struct attn_plugin plugin = sound_plugin();
   plugin.abi = ATTN_PLUGIN_ABI + 1;
   struct status status = plugin_check("a.so", &plugin);
-  expect_refusal(&status, "plugin ABI 5");
+  expect_refusal(&status, "plugin ABI 6");
   const uint32_t counts[] = {0, ATTN_PLUGIN_VARIANTS_MAX + 1, UINT32_MAX};
   for (size_t i = 0; i < sizeof counts / sizeof *counts; ++i) {
     plugin = sound_plugin();

@@ -102,6 +102,28 @@ static void dtypes_have_names_and_sizes(void **state) {
   }
 }
 
+static const char *takes_small_heads(const struct attn_shape *shape, const struct attn_tuning *tuning,
+                                     const struct device_info *device) {
+  (void)tuning;
+  (void)device;
+  return shape->D <= 64 ? NULL : "D must be at most 64";
+}
+
+static void a_shape_with_lse_is_refused_by_variants_that_do_not_write_it(void **state) {
+  (void)state;
+  struct attn_variant variant = {.name = "some", .supports = takes_small_heads};
+  struct attn_shape shape = {1, 1, 1, 1, 1, 64, ATTN_F16, false, false};
+  const struct attn_tuning tuning = {{0}};
+  const struct device_info device = {.kind = DEVICE_CPU};
+  assert_null(variant_supports(&variant, &shape, &tuning, &device));
+  shape.lse = true;
+  assert_non_null(strstr(variant_supports(&variant, &shape, &tuning, &device), "lse must be false"));
+  variant.writes_lse = true;
+  assert_null(variant_supports(&variant, &shape, &tuning, &device));
+  shape.D = 65;
+  assert_string_equal(variant_supports(&variant, &shape, &tuning, &device), "D must be at most 64");
+}
+
 static void added_variants_are_found_until_the_room_is_full(void **state) {
   (void)state;
   static char names[ATTN_VARIANTS_ADDED_MAX + 1][16];
@@ -132,6 +154,7 @@ int main(void) {
       cmocka_unit_test(the_pipe_may_follow_the_type),
       cmocka_unit_test(plan_arrives_zeroed_with_clusters_of_one),
       cmocka_unit_test(dtypes_have_names_and_sizes),
+      cmocka_unit_test(a_shape_with_lse_is_refused_by_variants_that_do_not_write_it),
       cmocka_unit_test(added_variants_are_found_until_the_room_is_full),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);

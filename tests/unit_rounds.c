@@ -31,7 +31,7 @@ static void fill(struct process *out, double us) {
   for (uint32_t i = 0; i < CELLS; ++i) {
     struct record *record = &out->records[i];
     record_start(record);
-    record->attn_case.shape = (struct attn_shape){i + 1, 8, 8, 512, 512, 64, ATTN_F16, false};
+    record->attn_case.shape = (struct attn_shape){i + 1, 8, 8, 512, 512, 64, ATTN_F16, false, false};
     case_key(&record->attn_case.shape, record->attn_case.key);
     snprintf(record->variant, sizeof record->variant, "serial");
     record->time[TIME_HOT].done = true;

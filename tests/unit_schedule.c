@@ -22,7 +22,7 @@ static struct cell items[CELLS];
 /* From the longest to the shortest, of two variants in turns. */
 static struct cells some_cells(void) {
   for (uint32_t i = 0; i < CELLS; ++i) {
-    cases[i].shape = (struct attn_shape){CELLS - i, 1, 1, 8, 8, 8, ATTN_F32, false};
+    cases[i].shape = (struct attn_shape){CELLS - i, 1, 1, 8, 8, 8, ATTN_F32, false, false};
     case_key(&cases[i].shape, cases[i].key);
     items[i] = (struct cell){.attn_case = &cases[i]};
     snprintf(items[i].spec.text, sizeof items[i].spec.text, i % 2 == 0 ? "a" : "b");

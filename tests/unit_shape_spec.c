@@ -48,6 +48,9 @@ static void a_spec_expands_to_its_cases(void **state) {
         "B2.H1.Hkv1.Sq4.Skv4.D8.bf16.full", "B2.H1.Hkv1.Sq4.Skv4.D8.bf16.causal"}},
       {"B4.H32.Hkv8.Sq16.Skv4096.D128.bf16.causal", {"B4.H32.Hkv8.Sq16.Skv4096.D128.bf16.causal"}},
       {"B4.H8.S512.D64", {"B4.H8.Hkv8.Sq512.Skv512.D64.f16.full"}},
+      {"B4.H8.S512.D64.lse", {"B4.H8.Hkv8.Sq512.Skv512.D64.f16.full.lse"}},
+      {"B=4,H=8,S=512,D=64,causal,lse=false,lse",
+       {"B4.H8.Hkv8.Sq512.Skv512.D64.f16.causal", "B4.H8.Hkv8.Sq512.Skv512.D64.f16.causal.lse"}},
   };
   (void)state;
   for (size_t i = 0; i < sizeof rows / sizeof *rows; ++i) expect_cases(&rows[i].spec, 1, rows[i].keys);
@@ -126,19 +129,24 @@ static void a_key_is_read_as_it_is_written(void **state) {
                                     "B1.H8.S1.D1.f17",
                                     "B1.H8.S1.Dx",
                                     "B1.H8.S1.D1.causal.full",
+                                    "B1.H8.S1.D1.lse.lse",
                                     "B1.B1.H8.S1.D1",
                                     "b1.H8.S1.D1",
                                     "B1.H8.S1.D1234567890",
                                     "B 1.H8.S1.D1",
                                     "B1.H8.S1.D1/wgmma"};
-  const struct attn_shape shape = {2, 32, 8, 7, 4096, 128, ATTN_BF16, true};
+  const struct attn_shape shapes[] = {{2, 32, 8, 7, 4096, 128, ATTN_BF16, true, false},
+                                      {2, 32, 8, 7, 4096, 128, ATTN_BF16, true, true}};
   struct attn_shape read;
   char key[CASE_KEY_MAX], again[CASE_KEY_MAX];
   (void)state;
-  case_key(&shape, key);
-  assert_true(case_key_read(key, &read));
-  case_key(&read, again);
-  assert_string_equal(again, key);
+  for (size_t i = 0; i < sizeof shapes / sizeof *shapes; ++i) {
+    case_key(&shapes[i], key);
+    assert_true(case_key_read(key, &read));
+    assert_int_equal(read.lse, shapes[i].lse);
+    case_key(&read, again);
+    assert_string_equal(again, key);
+  }
   for (size_t i = 0; i < sizeof bad / sizeof *bad; ++i) {
     if (case_key_read(bad[i], &read)) fail_msg("\"%s\" is taken for a key", bad[i]);
   }

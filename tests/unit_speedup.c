@@ -165,7 +165,7 @@ struct bench {
 };
 
 static void bench_open(struct bench *b, uint32_t D) {
-  b->attn_case.shape = (struct attn_shape){1, 1, 1, 2, 2, D, ATTN_F32, false};
+  b->attn_case.shape = (struct attn_shape){1, 1, 1, 2, 2, D, ATTN_F32, false, false};
   case_key(&b->attn_case.shape, b->attn_case.key);
   assert_int_equal(device_open("cpu", &b->device).code, STATUS_OK);
   assert_int_equal(problem_open(b->device, &b->attn_case.shape, 1, &b->problem).code, STATUS_OK);

@@ -241,6 +241,10 @@ static void shapes_expand_as_documented(void **state) {
        "B1.H8.Hkv8.Sq9.Skv9.D64.bf16.causal B1.H16.Hkv8.Sq9.Skv9.D128.f32.full B2.H16.Hkv4.Sq9.Skv9.D64.bf16.causal"},
       {"\"defaults\": {\"Hkv\": 2}, \"shapes\": [{\"B\": 1, \"H\": 8, \"S\": 5, \"D\": 64}]",
        "B1.H8.Hkv2.Sq5.Skv5.D64.f16.full"},
+      {"\"defaults\": {\"B\": 1, \"H\": 2, \"S\": 7, \"D\": 64, \"lse\": true}, \"shapes\": [{}, {\"lse\": false}],"
+       "\"grid\": [{\"causal\": true, \"lse\": [false, true]}]",
+       "B1.H2.Hkv2.Sq7.Skv7.D64.f16.full.lse B1.H2.Hkv2.Sq7.Skv7.D64.f16.full "
+       "B1.H2.Hkv2.Sq7.Skv7.D64.f16.causal B1.H2.Hkv2.Sq7.Skv7.D64.f16.causal.lse"},
       {"\"grid\": [{\"causal\": [false, true], \"D\": [64, 128], \"B\": [4, 1], \"S\": 7, \"H\": 2}]",
        "B4.H2.Hkv2.Sq7.Skv7.D64.f16.full B4.H2.Hkv2.Sq7.Skv7.D64.f16.causal "
        "B4.H2.Hkv2.Sq7.Skv7.D128.f16.full B4.H2.Hkv2.Sq7.Skv7.D128.f16.causal "

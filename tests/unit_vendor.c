@@ -36,7 +36,7 @@ static void a_vendor_is_planned_without_launches(void **state) {
   (void)state;
   size_t index = 0;
   const struct attn_variant *variant = vendor_at(&index);
-  struct attn_case attn_case = {.shape = {1, 8, 8, 512, 512, 64, ATTN_F16, true}};
+  struct attn_case attn_case = {.shape = {1, 8, 8, 512, 512, 64, ATTN_F16, true, false}};
   struct variant_spec spec = {.variant = variant};
   struct record record;
   plan_record(&attn_case, &spec, &gpu_model_find("h200")->info, &record);

@@ -209,8 +209,9 @@ static struct traffic traffic_of(const struct record *r, const struct device_inf
   const double held = 2 * row_bytes * s->B * s->Hkv * s->Skv;
   const double asked = 2 * row_bytes * heads * s->Sq / (double)tiled * keys_loaded(s, plan, tiled);
   const double queries = row_bytes * heads * s->Sq, passed_on = 2.0 * (double)plan->workspace_bytes;
+  const double lse = s->lse ? 4.0 * heads * s->Sq : 0;
   const double in_flight = pairs_in_flight(s, plan, &r->pass[main].pass, &m->pass[main], dev);
-  out.requested_bytes = queries * (plan->splits > 1 ? plan->splits : 1) + asked + queries + passed_on;
+  out.requested_bytes = queries * (plan->splits > 1 ? plan->splits : 1) + asked + queries + passed_on + lse;
   out.held_bytes = held;
   out.reread_ratio = asked / held;
   /* Pairs of a batch and a KV head, once for each of the query heads that are not tiled together. */

@@ -40,8 +40,8 @@ struct pass_metrics {
 
 /* What the blocks of a plan ask for, by its tiles and grid alone; the byte model above is the shape's and does not
  * know them. A block is taken to stage each tile once, so L1 adds nothing and requests go to L2: Q once per split; K
- * and V once per q tile and query head, under a causal mask up to the tile's last row; O once; the workspace written
- * once and read once. */
+ * and V once per q tile and query head, under a causal mask up to the tile's last row; O and LSE once; the workspace
+ * written once and read once. */
 struct traffic {
   bool known; /* false: no launches, or no tiles */
   double requested_bytes;

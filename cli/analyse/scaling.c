@@ -22,7 +22,8 @@ static int order_groups(const struct record *left, const struct record *right) {
   const int orders[] = {
       order_u64(a->Sq, b->Sq),         order_u64(a->Skv, b->Skv),
       order_u64(a->D, b->D),           order_u64(a->dtype, b->dtype),
-      order_u64(a->causal, b->causal), order_u64((uint64_t)a->Hq * b->Hkv, (uint64_t)b->Hq * a->Hkv)};
+      order_u64(a->causal, b->causal), order_u64((uint64_t)a->Hq * b->Hkv, (uint64_t)b->Hq * a->Hkv),
+      order_u64(a->lse, b->lse)};
   if (by_variant != 0) return by_variant;
   if (by_card != 0) return by_card;
   for (size_t i = 0; i < sizeof orders / sizeof orders[0]; i++)

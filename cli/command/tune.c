@@ -27,7 +27,7 @@ struct asked {
 
 static bool is_taken(const void *context, const struct attn_tuning *tuning) {
   const struct asked *asked = context;
-  return asked->variant->supports(asked->shape, tuning, asked->device) == NULL;
+  return variant_supports(asked->variant, asked->shape, tuning, asked->device) == NULL;
 }
 
 static struct status add_cells(struct tune *tune, const struct tunings *tunings, struct tune_case *c) {

@@ -56,7 +56,7 @@ static void describe_plan(FILE *out, const struct attn_variant *variant, const s
 /* For the shapes that were asked for, else for one that most variants take. */
 static void describe_plans(FILE *out, const struct attn_variant *variant, const struct sweep *sweep,
                            const struct gpu_model *gpu) {
-  struct attn_case usual = {.shape = {1, 8, 8, 512, 512, 64, ATTN_F16, false}};
+  struct attn_case usual = {.shape = {1, 8, 8, 512, 512, 64, ATTN_F16, false, false}};
   if (variant->runs_on != DEVICE_CUDA || variant_is_stand_in(variant)) return;
   case_key(&usual.shape, usual.key);
   if (sweep->case_count == 0) describe_plan(out, variant, &usual, gpu);
@@ -97,6 +97,8 @@ static struct status describe_variant(FILE *out, const struct attn_variant *vari
   fprintf(out, "%s, a variant for %s\n", variant->name, runs_on(variant));
   put(out, "idea     ", variant->summary);
   put(out, "limits   ", variant->limits);
+  if (variant->writes_lse)
+    put(out, "writes   ", "O, and the log-sum-exp of its rows where a shape asks for it (lse)");
   describe_tunables(out, variant);
   describe_picks(out, variant->picks);
   describe_plans(out, variant, &sweep, gpu);

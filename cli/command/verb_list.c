@@ -55,7 +55,7 @@ static void list_variant(const struct attn_variant *variant, const char *why_not
   char lead[ATTN_PLUGIN_NAME_MAX + LIST_INDENT];
   snprintf(lead, sizeof lead, "%-15s ", variant->name);
   text_wrap(out, lead, LIST_INDENT, variant->summary);
-  list_line(out, LIST_INDENT, "limits: %s", variant->limits);
+  list_line(out, LIST_INDENT, "limits: %s%s", variant->limits, variant->writes_lse ? "; writes LSE too" : "");
   for (const struct attn_tunable *t = variant->tunables; t != NULL && t->name != NULL; ++t)
     list_line(out, LIST_INDENT, "tunable %s = %d..%d, default %d; %s", t->name, t->min, t->max, t->default_value,
               t->help);

@@ -17,16 +17,24 @@ struct tolerance check_tolerance(enum attn_dtype dtype) {
 /* ---- outputs ------------------------------------------------------------------------------------------------- */
 
 static bool compare_is_right(const struct compare_result *c, bool random) {
-  const bool elements = c->bad_count == 0 && c->bad_rows == 0 && c->nan_count == 0 && c->inf_count == 0;
+  const bool elements =
+      c->bad_count == 0 && c->bad_rows == 0 && c->nan_count == 0 && c->inf_count == 0 && c->lse.bad_rows == 0;
   /* A NaN norm must not pass: hence "not within" rather than "beyond". */
   return elements && (!random || c->norm_ratio <= 1);
+}
+
+/* Is O right and LSE not? */
+static bool is_lse_alone(const struct compare_result *c) {
+  return c->lse.bad_rows > 0 && c->bad_count == 0 && c->bad_rows == 0;
 }
 
 static bool guard_is_right(const struct guard_result *g) {
   return g->redzone_bytes_changed == 0 && g->input_elements_changed == 0;
 }
 
-static double worst_ratio(const struct compare_result *c) { return fmax(c->max_bound_ratio, c->max_row_ratio); }
+static double worst_ratio(const struct compare_result *c) {
+  return fmax(c->lse.max_bound_ratio, fmax(c->max_bound_ratio, c->max_row_ratio));
+}
 
 /* Takes up one comparison: the first that is wrong stays, else the worst of the random launches, and of the hard ones
  * the worst ratio. */
@@ -129,6 +137,21 @@ static void explain_when(const struct check_record *check, const struct attn_sha
   }
 }
 
+/* The same of LSE alone: O is right. */
+static void explain_lse(const struct check_record *check, const struct attn_shape *s, char *out, size_t size) {
+  const struct lse_result *lse = &check->compare.lse;
+  const uint64_t row = lse->first_bad, head = row / s->Sq;
+  char when[80];
+  explain_when(check, s, row, when, sizeof when);
+  snprintf(out, size,
+           "the log-sum-exp (LSE) of %" PRIu64 " of %" PRIu64
+           " query rows differs from the fp64 oracle beyond its bound (%" PRIu64
+           " NaN or infinite; largest error %.3g, %.3g times the bound); first at [b=%" PRIu64 ", h=%" PRIu64
+           ", q=%" PRIu64 "]%s",
+           lse->bad_rows, lse->rows, lse->not_finite, lse->max_abs_error, lse->max_bound_ratio, head / s->Hq,
+           head % s->Hq, row % s->Sq, when);
+}
+
 static void explain_compare(const struct check_record *check, const struct attn_shape *s, char *out, size_t size) {
   const struct compare_result *c = &check->compare;
   char when[80], place[120];
@@ -167,6 +190,8 @@ void check_explain(const struct check_record *check, const struct attn_shape *sh
              "%" PRIu64 " of %" PRIu64
              " timed samples left an output that is stale or wrong, though launches outside of timing are right",
              check->timed_wrong, check->timed_samples);
+  } else if (is_lse_alone(&check->compare)) {
+    explain_lse(check, shape, out, RECORD_REASON_MAX);
   } else {
     explain_compare(check, shape, out, RECORD_REASON_MAX);
   }

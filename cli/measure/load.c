@@ -58,14 +58,15 @@ static bool take_tunable(const cJSON *object, struct stand_in *out, size_t index
 }
 
 static bool take_variant(const cJSON *object, struct stand_in *out) {
-  double runs_on = 0, math = 0;
+  double runs_on = 0, math = 0, writes_lse = 0;
   size_t count = 0;
   const cJSON *tunable;
   bool ok = take_text(object, "name", out->name, sizeof out->name) &&
             take_text(object, "summary", out->summary, sizeof out->summary) &&
             take_text(object, "limits", out->limits, sizeof out->limits) &&
             take_number(object, "runs_on", DEVICE_CPU, DEVICE_CUDA, &runs_on) &&
-            take_number(object, "math", ATTN_MATH_FP32, ATTN_MATH_WGMMA, &math);
+            take_number(object, "math", ATTN_MATH_FP32, ATTN_MATH_WGMMA, &math) &&
+            take_number(object, "writes_lse", 0, 1, &writes_lse);
   cJSON_ArrayForEach(tunable, json_get(object, "tunables")) {
     ok = ok && count < ATTN_TUNABLES_MAX && take_tunable(tunable, out, count);
     ++count;
@@ -75,6 +76,7 @@ static bool take_variant(const cJSON *object, struct stand_in *out) {
                                        .limits = out->limits,
                                        .runs_on = (enum device_kind)runs_on,
                                        .math = (enum attn_math)math,
+                                       .writes_lse = writes_lse != 0,
                                        .tunables = count > 0 ? out->tunables : NULL};
   return ok;
 }

@@ -366,6 +366,7 @@ static bool describe_variant(cJSON *object, const struct attn_variant *variant) 
   json_add_string(object, "limits", variant->limits);
   json_add_uint(object, "runs_on", variant->runs_on);
   json_add_uint(object, "math", variant->math);
+  json_add_uint(object, "writes_lse", variant->writes_lse);
   return variant_json_add_tunables(object, variant);
 }
 

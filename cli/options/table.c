@@ -100,9 +100,10 @@ static const struct option_row rows[] = {
          "v3"},
     {"Input", "--shape", "SPEC", TRIES | IN(PLAN) | IN(INPUTS) | IN(DESCRIBE), LIST(shape, OPTIONS_SHAPES_MAX),
      FLAGS(OPTION_RELAYED | OPTION_STAYS), .required_by = IN(INPUTS), .instead = "--sweep",
-     .help = "shapes to measure instead of a sweep: B=1,H=8,S=512,D=64; lists S=512,1024; ranges S=512:4096:*2 or "
-             "S=64:256:+64; H=32/8 query/KV heads; S=1x4096 query rows x keys; f16, bf16, f32, full and causal stand "
-             "alone; or a case's key as reports have it; repeat for more"},
+     .help =
+         "shapes to measure instead of a sweep: B=1,H=8,S=512,D=64; lists S=512,1024; ranges S=512:4096:*2 or "
+         "S=64:256:+64; H=32/8 query/KV heads; S=1x4096 query rows x keys; f16, bf16, f32, full, causal and lse (the "
+         "log-sum-exp is an output too) stand alone; or a case's key as reports have it; repeat for more"},
     {"Input", "--counters", "FILE", IN(REPORT), TEXT(counters), FLAGS(OPTION_READS),
      .help = "add a profiler's counters, as scripts/profile_sweep.py writes them, to the rows of one report"},
     {"Input", "--evidence", "FILE", IN(DIAGNOSE), TEXT(evidence), FLAGS(OPTION_READS),
@@ -134,7 +135,7 @@ static const struct option_row rows[] = {
     {"Selection", "--filter", "TEST", TRIES | IN(PLAN), LIST(filter, 16), FLAGS(OPTION_RELAYED),
      .help =
          "only cases that meet it: S=512, S=128,200, S>=1024, B!=1, dtype=bf16, causal, or a case's key; keys B H "
-         "Hq Hkv S Sq Skv D dtype causal; repeat to narrow further"},
+         "Hq Hkv S Sq Skv D dtype causal lse; repeat to narrow further"},
     {"Selection", "--only", "KEY/VARIANT", MEASURES, LIST(only, OPTIONS_LIST_MAX), FLAGS(OPTION_RELAYED),
      .help =
          "only this cell, with its key and variant as reports write them, or all variants of KEY; repeat for more"},

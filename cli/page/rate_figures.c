@@ -61,7 +61,9 @@ static int order_of(uint64_t a, uint64_t b) { return (a > b) - (a < b); }
 static int compare_drawings(const struct attn_shape *a, const struct attn_shape *b) {
   const int by_d = order_of(a->D, b->D), by_dtype = order_of(a->dtype, b->dtype);
   const int by_group = order_of(a->Hq / a->Hkv, b->Hq / b->Hkv);
-  return by_d != 0 ? by_d : by_dtype != 0 ? by_dtype : by_group != 0 ? by_group : order_of(a->causal, b->causal);
+  const int by_mask = order_of(a->causal, b->causal);
+  if (by_d != 0 || by_dtype != 0) return by_d != 0 ? by_d : by_dtype;
+  return by_group != 0 ? by_group : by_mask != 0 ? by_mask : order_of(a->lse, b->lse);
 }
 
 static int compare_cases(const struct attn_shape *a, const struct attn_shape *b) {
@@ -198,6 +200,7 @@ static void put_drawing(const struct page *page, FILE *file, const struct kind *
   const bool turned = are_labels_turned(rows, count, cases);
   snprintf(title, sizeof title, "D %" PRIu32 ", %s, %s", shape->D, attn_dtype_name(shape->dtype),
            shape->causal ? "causal mask" : "no mask");
+  if (shape->lse) text_append(title, sizeof title, ", LSE too");
   if (shape->Hq != shape->Hkv)
     text_append(title, sizeof title, ", %" PRIu32 " query heads per KV head", shape->Hq / shape->Hkv);
   plot_open_sized(&plot, PLOT_WIDTH, turned ? PLOT_TURNED_HEIGHT : PLOT_HEIGHT, title, kind->heading);

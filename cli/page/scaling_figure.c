@@ -129,8 +129,8 @@ static void put_drawing(const struct page *page, FILE *file, const struct page_r
                             .x = axis_log(x.least, x.most, PLOT_LEFT, PLOT_RIGHT),
                             .y = axis_linear(y.most, PLOT_BOTTOM, PLOT_TOP)};
   rows_series_text(page, rows[0]->series, name);
-  snprintf(title, sizeof title, "%s, S %u, D %u, %s, %s", name, (unsigned)shape->Sq, (unsigned)shape->D,
-           attn_dtype_name(shape->dtype), shape->causal ? "causal mask" : "no mask");
+  snprintf(title, sizeof title, "%s, S %u, D %u, %s, %s%s", name, (unsigned)shape->Sq, (unsigned)shape->D,
+           attn_dtype_name(shape->dtype), shape->causal ? "causal mask" : "no mask", shape->lse ? ", LSE too" : "");
   plot_open(&plot, title, "Time over B*H");
   plot_y_ticks(&plot, "times the baseline");
   put_x_labels(&plot, rows, count);

@@ -21,6 +21,7 @@ const struct field record_shape_fields[] = {
     FIELD("D", U32, struct attn_shape, D, .min = 1, .max = SWEEP_D_MAX),
     FIELD("dtype", ENUM, struct attn_shape, dtype, .name = record_dtype_name),
     FIELD("causal", BOOL, struct attn_shape, causal),
+    FIELD("lse", BOOL, struct attn_shape, lse, .left_out = true, .column = ""),
     {0},
 };
 
@@ -60,6 +61,18 @@ static const struct field tolerance_fields[] = {
     {0},
 };
 
+static const struct field lse_fields[] = {
+    FIELD("rows", U64, struct lse_result, rows),
+    FIELD("bad_rows", U64, struct lse_result, bad_rows),
+    FIELD("not_finite", U64, struct lse_result, not_finite),
+    FIELD("first_bad", INDEX, struct lse_result, first_bad),
+    FIELD("max_abs_error", F64, struct lse_result, max_abs_error),
+    FIELD("max_bound_ratio", F64, struct lse_result, max_bound_ratio),
+    {0},
+};
+
+static bool has_lse(const void *check) { return ((const struct check_record *)check)->compare.lse.rows > 0; }
+
 /* Rows of struct check_record. */
 static const struct field evidence_fields[] = {
     FIELD("launches", U32, struct check_record, launches),
@@ -98,6 +111,8 @@ const struct field record_check_fields[] = {
           .alias = "guard.first"),
     FIELD("input_elements_changed", U64, struct check_record, guard.input_elements_changed,
           .alias = "guard.input_elements_changed"),
+    FIELD("lse", OBJECT, struct check_record, compare.lse, .fields = lse_fields, .known = has_lse, .left_out = true,
+          .column = ""),
     FIELD_IF("evidence", struct check_record, done, known, evidence_fields, .left_out = true, .column = ""),
     {0},
 };

@@ -14,7 +14,7 @@ double floor_flops(const struct attn_shape *s) { return 4.0 * s->B * s->Hq * s->
 
 double floor_bytes(const struct attn_shape *s) {
   const double query_rows = (double)s->B * s->Hq * s->Sq, key_rows = (double)s->B * s->Hkv * s->Skv;
-  return 2.0 * attn_dtype_bytes(s->dtype) * s->D * (query_rows + key_rows);
+  return 2.0 * attn_dtype_bytes(s->dtype) * s->D * (query_rows + key_rows) + (s->lse ? 4.0 * query_rows : 0);
 }
 
 /* Bytes that have to move: all but the rows of Q that attend no key. */

@@ -12,7 +12,7 @@ uint64_t floor_pairs(const struct attn_shape *);
  * softmax is not counted. */
 double floor_flops(const struct attn_shape *);
 
-/* Bytes of Q, K and V, read once, and of O, written once. */
+/* Bytes of Q, K and V, read once, and of O and, where the shape asks for it, LSE, written once. */
 double floor_bytes(const struct attn_shape *);
 
 /* The longer one of: all multiplications on the tensor cores, all bytes through DRAM. sm_clock_mhz is the measured

@@ -25,7 +25,7 @@ static const char *refusal(const struct attn_case *attn_case, const struct varia
   if (!variant_runs_on(variant, device->kind)) {
     return variant->runs_on == DEVICE_CPU ? "runs on the CPU only; use --device cpu" : "needs a CUDA device";
   }
-  return variant->supports(&attn_case->shape, &spec->tuning, device);
+  return variant_supports(variant, &attn_case->shape, &spec->tuning, device);
 }
 
 void plan_outcome(struct record *record, enum cell_status status, const char *reason) {
@@ -46,7 +46,8 @@ static bool take_tuned(const struct attn_case *attn_case, const struct device_in
   struct variant_spec spec;
   char problem[VARIANT_SPEC_PROBLEM_MAX];
   if (attn_case->tuned[0] == '\0' || !variant_spec_read(attn_case->tuned, &spec, problem)) return false;
-  if (spec.variant != picked.picked || spec.variant->supports(&attn_case->shape, &spec.tuning, device) != NULL)
+  if (spec.variant != picked.picked ||
+      variant_supports(spec.variant, &attn_case->shape, &spec.tuning, device) != NULL)
     return false;
   variant_plan(spec.variant, &attn_case->shape, &spec.tuning, device, &record->plan);
   record->plan.picked = picked.picked;

@@ -40,7 +40,7 @@ const char *record_oracle_name(uint32_t i) {
 }
 
 const char *record_tensor_name(uint32_t i) {
-  static const char *const names[] = {"q", "k", "v", "o", "workspace", "other"};
+  static const char *const names[] = {"q", "k", "v", "o", "lse", "workspace", "other"};
   return i < sizeof names / sizeof *names ? names[i] : NULL;
 }
 

@@ -70,6 +70,8 @@ static const char *check_problem(const struct check_record *check) {
   if (check->compare.bad_count > 0 || check->compare.max_bound_ratio > 1 || isnan(check->compare.max_bound_ratio))
     return "is ok with elements outside the tolerance";
   if (check->compare.nan_count > 0 || check->compare.inf_count > 0) return "is ok with NaN or Inf in its output";
+  if (check->compare.lse.bad_rows > 0 || check->compare.lse.max_bound_ratio > 1)
+    return "is ok with a log-sum-exp outside its bound";
   if (check->guard.redzone_bytes_changed > 0 || check->guard.input_elements_changed > 0)
     return "is ok although it wrote where it must not";
   if (check->compare.max_bound_ratio < 0 || check->compare.rel_frobenius < 0) return "is ok with a negative error";
@@ -106,6 +108,8 @@ static const char *cell_problem(const struct journal_data *data, const struct re
   if (!cards_has(data, record)) return "names a card that is none of its run";
   if (record->status != CELL_ok) return NULL; /* has no speed, whatever its line says */
   if (is_measured) problem = check_problem(&record->check);
+  if (problem == NULL && is_measured && record->attn_case.shape.lse && record->check.compare.lse.rows == 0)
+    problem = "is ok although its log-sum-exp was never compared";
   if (problem == NULL && is_measured && is_timed(record) && !record->check.after_timing)
     problem = "is ok but was not checked again after timing";
   for (enum time_mode mode = 0; mode < TIME_MODE_COUNT && problem == NULL; ++mode) {

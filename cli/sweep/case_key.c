@@ -8,9 +8,9 @@
 
 void case_key(const struct attn_shape *shape, char out[CASE_KEY_MAX]) {
   snprintf(out, CASE_KEY_MAX,
-           "B%" PRIu32 ".H%" PRIu32 ".Hkv%" PRIu32 ".Sq%" PRIu32 ".Skv%" PRIu32 ".D%" PRIu32 ".%s.%s", shape->B,
+           "B%" PRIu32 ".H%" PRIu32 ".Hkv%" PRIu32 ".Sq%" PRIu32 ".Skv%" PRIu32 ".D%" PRIu32 ".%s.%s%s", shape->B,
            shape->Hq, shape->Hkv, shape->Sq, shape->Skv, shape->D, attn_dtype_name(shape->dtype),
-           shape->causal ? "causal" : "full");
+           shape->causal ? "causal" : "full", shape->lse ? ".lse" : "");
 }
 
 bool case_key_read_dtype(const char *name, enum attn_dtype *out) {
@@ -22,7 +22,19 @@ bool case_key_read_dtype(const char *name, enum attn_dtype *out) {
   return false;
 }
 
-enum part { PART_B, PART_H, PART_HKV, PART_S, PART_SQ, PART_SKV, PART_D, PART_DTYPE, PART_MASK, PART_COUNT };
+enum part {
+  PART_B,
+  PART_H,
+  PART_HKV,
+  PART_S,
+  PART_SQ,
+  PART_SKV,
+  PART_D,
+  PART_DTYPE,
+  PART_MASK,
+  PART_LSE,
+  PART_COUNT
+};
 
 static const char *const letters[PART_DTYPE] = {"B", "H", "Hkv", "S", "Sq", "Skv", "D"};
 
@@ -55,6 +67,7 @@ static bool read_number(struct reading *r, const char *text) {
 static bool read_part(struct reading *r, const char *text) {
   r->causal = r->causal || strcmp(text, "causal") == 0;
   if (strcmp(text, "causal") == 0 || strcmp(text, "full") == 0) return once(r, PART_MASK);
+  if (strcmp(text, "lse") == 0) return once(r, PART_LSE);
   if (case_key_read_dtype(text, &r->dtype)) return once(r, PART_DTYPE);
   return read_number(r, text);
 }
@@ -85,6 +98,7 @@ bool case_key_read(const char *text, struct attn_shape *out) {
                              .Skv = r.given[PART_S] ? number[PART_S] : number[PART_SKV],
                              .D = number[PART_D],
                              .dtype = r.dtype,
-                             .causal = r.causal};
+                             .causal = r.causal,
+                             .lse = r.given[PART_LSE]};
   return true;
 }

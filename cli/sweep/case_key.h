@@ -1,4 +1,5 @@
-/* The name of a case, the same in every file, table and message: "B1.H8.Hkv8.Sq512.Skv512.D64.f16.full". */
+/* The name of a case, the same in every file, table and message: "B1.H8.Hkv8.Sq512.Skv512.D64.f16.full", and ".lse"
+ * behind it where the log-sum-exp is an output. */
 #ifndef ATTNBENCH_CLI_SWEEP_CASE_KEY_H
 #define ATTNBENCH_CLI_SWEEP_CASE_KEY_H
 

@@ -21,12 +21,14 @@ enum axis {
   AXIS_D,
   AXIS_DTYPE,
   AXIS_CAUSAL,
+  AXIS_LSE,
   AXIS_COUNT
 };
 
 static const char *const axis_keys[AXIS_COUNT + 1] = {
-    [AXIS_B] = "B",   [AXIS_H] = "H",     [AXIS_HQ] = "Hq", [AXIS_HKV] = "Hkv",     [AXIS_S] = "S",
-    [AXIS_SQ] = "Sq", [AXIS_SKV] = "Skv", [AXIS_D] = "D",   [AXIS_DTYPE] = "dtype", [AXIS_CAUSAL] = "causal",
+    [AXIS_B] = "B",         [AXIS_H] = "H",           [AXIS_HQ] = "Hq",   [AXIS_HKV] = "Hkv",
+    [AXIS_S] = "S",         [AXIS_SQ] = "Sq",         [AXIS_SKV] = "Skv", [AXIS_D] = "D",
+    [AXIS_DTYPE] = "dtype", [AXIS_CAUSAL] = "causal", [AXIS_LSE] = "lse",
 };
 
 /* Largest value of the axes that are whole numbers; 0 for the others. */
@@ -41,7 +43,7 @@ static struct status check_value(const struct json_doc *doc, enum axis axis, con
   char shown[JSON_VALUE_TEXT_MAX];
   if (axis_max[axis] > 0) return json_whole(doc, item, 1, axis_max[axis], &value);
   json_describe(item, shown);
-  if (axis == AXIS_CAUSAL) {
+  if (axis == AXIS_CAUSAL || axis == AXIS_LSE) {
     return cJSON_IsBool(item) ? status_ok() : json_error(doc, item, false, "is %s; give true or false", shown);
   }
   if (cJSON_IsString(item) && case_key_read_dtype(item->valuestring, &dtype)) return status_ok();
@@ -119,7 +121,8 @@ static struct status read_block(const struct json_doc *doc, const cJSON *entry, 
   return check_pair(doc, out, AXIS_S);
 }
 
-/* Every axis needs a value, from itself or from the axis that stands for its pair; dtype and causal have defaults. */
+/* Every axis needs a value, from itself or from the axis that stands for its pair; dtype, causal and lse have
+ * defaults. */
 static struct status check_complete(const struct json_doc *doc, const struct block *block) {
   static const struct {
     enum axis axis, instead, partner;
@@ -157,6 +160,7 @@ static struct attn_shape shape_at(const cJSON *const at[AXIS_COUNT]) {
       .D = whole_at(at, AXIS_D, AXIS_D),
       .dtype = ATTN_F16,
       .causal = at[AXIS_CAUSAL] && cJSON_IsTrue(at[AXIS_CAUSAL]),
+      .lse = at[AXIS_LSE] && cJSON_IsTrue(at[AXIS_LSE]),
   };
   if (at[AXIS_DTYPE]) case_key_read_dtype(at[AXIS_DTYPE]->valuestring, &shape.dtype);
   return shape;

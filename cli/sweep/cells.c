@@ -135,7 +135,7 @@ static bool takes_some_shape(const struct variant_spec *spec, const struct sweep
   if (spec->variant->runs_on != DEVICE_CUDA || spec->variant->supports == NULL) return true;
   for (size_t i = 0; i < sweep->case_count; ++i) {
     const struct attn_shape *shape = &sweep->cases[i].shape;
-    if (keeps(filters, filter_count, shape) && spec->variant->supports(shape, &spec->tuning, gpu) == NULL)
+    if (keeps(filters, filter_count, shape) && variant_supports(spec->variant, shape, &spec->tuning, gpu) == NULL)
       return true;
   }
   return false;

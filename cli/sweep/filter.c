@@ -7,14 +7,14 @@
 #include "cli/base/json.h"
 #include "cli/sweep/case_key.h"
 
-enum field { FIELD_NUMBER, FIELD_DTYPE, FIELD_CAUSAL };
+enum field { FIELD_NUMBER, FIELD_DTYPE, FIELD_BOOLEAN };
 
 enum { VALUE_MAX = 1024 };
 
 struct filter_key {
   const char *name;
   enum field field;
-  size_t offset[2]; /* of uint32_t members of struct attn_shape */
+  size_t offset[2]; /* of uint32_t members of struct attn_shape; of a boolean the first, of a bool */
 };
 
 static const struct filter_key keys[] = {
@@ -27,9 +27,10 @@ static const struct filter_key keys[] = {
     {"Skv", FIELD_NUMBER, {offsetof(struct attn_shape, Skv), offsetof(struct attn_shape, Skv)}},
     {"D", FIELD_NUMBER, {offsetof(struct attn_shape, D), offsetof(struct attn_shape, D)}},
     {"dtype", FIELD_DTYPE, {0, 0}},
-    {"causal", FIELD_CAUSAL, {0, 0}},
+    {"causal", FIELD_BOOLEAN, {offsetof(struct attn_shape, causal), 0}},
+    {"lse", FIELD_BOOLEAN, {offsetof(struct attn_shape, lse), 0}},
 };
-enum { KEY_COUNT = sizeof keys / sizeof *keys };
+enum { KEY_COUNT = sizeof keys / sizeof *keys, KEY_DTYPE = KEY_COUNT - 3 };
 
 /* The longer first. */
 static const struct {
@@ -51,9 +52,9 @@ static struct status find_key(const char *text, size_t length, const struct filt
   }
   snprintf(name, sizeof name, "%.*s", (int)length, text);
   const char *nearest = json_nearest(name, names);
-  return status_make(STATUS_USAGE, "--filter: \"%s\" is not a key%s%s%s; keys are B H Hq Hkv S Sq Skv D dtype causal",
-                     name, nearest != NULL ? " (did you mean " : "", nearest != NULL ? nearest : "",
-                     nearest != NULL ? "?)" : "");
+  return status_make(
+      STATUS_USAGE, "--filter: \"%s\" is not a key%s%s%s; keys are B H Hq Hkv S Sq Skv D dtype causal lse", name,
+      nearest != NULL ? " (did you mean " : "", nearest != NULL ? nearest : "", nearest != NULL ? "?)" : "");
 }
 
 static bool read_boolean(const char *text, uint32_t *out) {
@@ -81,7 +82,7 @@ static struct status add_value(const char *text, struct filter *out) {
     const char *wanted;
   } readers[] = {[FIELD_NUMBER] = {read_number, "not a whole number"},
                  [FIELD_DTYPE] = {read_dtype, "not a value; write one of f16, bf16, f32"},
-                 [FIELD_CAUSAL] = {read_boolean, "not a value; write one of true, false"}};
+                 [FIELD_BOOLEAN] = {read_boolean, "not a value; write one of true, false"}};
   const enum field field = out->key->field;
   if (!readers[field].read(text, &out->value[out->count]))
     return status_make(STATUS_USAGE, "--filter: %s=%s is %s", out->key->name, text, readers[field].wanted);
@@ -107,14 +108,24 @@ static struct status add_values(const char *text, struct filter *out) {
                      out->key->name);
 }
 
-/* "causal", "full", "f16": the word says which key it is of. */
+/* "causal", "full", "lse", "f16": the word says which key it is of. */
 static bool read_word(const char *text, struct filter *out) {
-  const bool is_causal = strcmp(text, "causal") == 0, is_mask = is_causal || strcmp(text, "full") == 0;
+  static const struct {
+    const char *word;
+    size_t key;
+    uint32_t value;
+  } words[] = {{"full", KEY_DTYPE + 1, 0}, {"causal", KEY_DTYPE + 1, 1}, {"lse", KEY_DTYPE + 2, 1}};
   out->test = FILTER_EQUAL;
   out->count = 1;
-  out->value[0] = is_causal;
-  out->key = &keys[is_mask ? KEY_COUNT - 1 : KEY_COUNT - 2];
-  return is_mask || read_dtype(text, &out->value[0]);
+  out->key = &keys[KEY_DTYPE];
+  if (read_dtype(text, &out->value[0])) return true;
+  for (size_t i = 0; i < sizeof words / sizeof *words; ++i) {
+    if (strcmp(text, words[i].word) != 0) continue;
+    out->key = &keys[words[i].key];
+    out->value[0] = words[i].value;
+    return true;
+  }
+  return false;
 }
 
 struct status filter_parse(const char *text, struct filter *out) {
@@ -156,7 +167,8 @@ static bool meets(enum filter_test test, uint32_t a, uint32_t b) {
 /* Does the shape meet this one value? */
 static bool meets_value(const struct filter *filter, const struct attn_shape *shape, uint32_t wanted) {
   if (filter->key->field == FIELD_DTYPE) return (uint32_t)shape->dtype == wanted;
-  if (filter->key->field == FIELD_CAUSAL) return shape->causal == (wanted != 0);
+  if (filter->key->field == FIELD_BOOLEAN)
+    return *(const bool *)((const char *)shape + filter->key->offset[0]) == (wanted != 0);
   for (size_t i = 0; i < 2; ++i) {
     uint32_t value;
     memcpy(&value, (const char *)shape + filter->key->offset[i], sizeof value);
@@ -167,7 +179,7 @@ static bool meets_value(const struct filter *filter, const struct attn_shape *sh
 
 static bool is_same_case(const struct attn_shape *a, const struct attn_shape *b) {
   return a->B == b->B && a->Hq == b->Hq && a->Hkv == b->Hkv && a->Sq == b->Sq && a->Skv == b->Skv && a->D == b->D &&
-         a->dtype == b->dtype && a->causal == b->causal;
+         a->dtype == b->dtype && a->causal == b->causal && a->lse == b->lse;
 }
 
 bool filter_keeps(const struct filter *filter, const struct attn_shape *shape) {

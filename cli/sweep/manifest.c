@@ -222,8 +222,8 @@ static struct status read_requirements(const struct json_doc *doc, struct manife
 static const struct {
   const char *name;
   enum manifest_argument_kind kind;
-} pointers[] = {
-    {"q", MANIFEST_Q}, {"k", MANIFEST_K}, {"v", MANIFEST_V}, {"o", MANIFEST_O}, {"workspace", MANIFEST_WORKSPACE}};
+} pointers[] = {{"q", MANIFEST_Q}, {"k", MANIFEST_K},     {"v", MANIFEST_V},
+                {"o", MANIFEST_O}, {"lse", MANIFEST_LSE}, {"workspace", MANIFEST_WORKSPACE}};
 
 static const struct {
   const char *name;
@@ -234,7 +234,7 @@ static const struct {
                {"zeros", MANIFEST_ZEROS, 0}};
 
 static const char argument_forms[] =
-    "give \"q\", \"k\", \"v\", \"o\" or \"workspace\", or one of {\"i32\": FORMULA} (also i8, i16, i64), "
+    "give \"q\", \"k\", \"v\", \"o\", \"lse\" or \"workspace\", or one of {\"i32\": FORMULA} (also i8, i16, i64), "
     "{\"f32\": NUMBER, \"scale\" or \"scale_log2\"} (also f64), {\"zeros\": BYTES}, "
     "{\"tensor_map\": \"q\", \"box\": [...], \"swizzle\": 128}";
 
@@ -272,7 +272,7 @@ static struct status read_swizzle(const struct json_doc *doc, const cJSON *item,
 
 static struct status read_mapped_tensor(const struct json_doc *doc, const cJSON *item, struct manifest_map *out) {
   for (size_t i = 0; i < sizeof pointers / sizeof *pointers && cJSON_IsString(item); ++i) {
-    if (strcmp(item->valuestring, pointers[i].name) != 0 || pointers[i].kind == MANIFEST_WORKSPACE) continue;
+    if (strcmp(item->valuestring, pointers[i].name) != 0 || pointers[i].kind > MANIFEST_O) continue;
     out->tensor = pointers[i].kind;
     return status_ok();
   }
@@ -327,6 +327,7 @@ static struct status read_arguments(const struct json_doc *doc, const cJSON *obj
   cJSON_ArrayForEach(item, list) {
     struct manifest_argument *argument = &out->argument[out->image.argument_count];
     TRY(read_argument(doc, item, m, out, argument));
+    out->writes_lse = out->writes_lse || argument->kind == MANIFEST_LSE;
     const uint32_t alignment = argument->kind == MANIFEST_TENSOR_MAP ? DEVICE_TENSOR_MAP_ALIGNMENT : 8;
     argument->offset = offset = (offset + alignment - 1) / alignment * alignment;
     out->image.argument[out->image.argument_count++] =
@@ -443,6 +444,7 @@ static struct status read_launches(const struct json_doc *doc, struct manifest *
     if (out->launch_count > 0 && launch->is_described != out->launch->is_described)
       return json_error(doc, item, false, "%s \"axis_covers\", unlike launches[0]; give it to all or to none",
                         launch->is_described ? "has" : "has no");
+    out->writes_lse = out->writes_lse || launch->writes_lse;
     ++out->launch_count;
   }
   return status_ok();

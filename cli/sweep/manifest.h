@@ -13,7 +13,7 @@
 enum { MANIFEST_CONSTANTS_MAX = 32, MANIFEST_REQUIREMENTS_MAX = 16, MANIFEST_DIMS_MAX = 16, MANIFEST_NAME_MAX = 512 };
 
 /* What formulas may name: the shape and the device, then the manifest's constants. */
-#define MANIFEST_VALUE_MAP(X) X(B) X(Hq) X(Hkv) X(Sq) X(Skv) X(D) X(causal) X(dtype_bytes) X(sms)
+#define MANIFEST_VALUE_MAP(X) X(B) X(Hq) X(Hkv) X(Sq) X(Skv) X(D) X(causal) X(lse) X(dtype_bytes) X(sms)
 enum manifest_value {
 #define MANIFEST_VALUE(name) MANIFEST_VALUE_##name,
   MANIFEST_VALUE_MAP(MANIFEST_VALUE)
@@ -27,6 +27,7 @@ enum manifest_argument_kind {
   MANIFEST_K,
   MANIFEST_V,
   MANIFEST_O,
+  MANIFEST_LSE,
   MANIFEST_WORKSPACE,
   MANIFEST_INTEGER,
   MANIFEST_NUMBER,
@@ -62,6 +63,7 @@ struct manifest_launch {
   struct manifest_argument argument[ATTN_IMAGE_ARGUMENTS_MAX];
   struct manifest_map map[MANIFEST_MAPS_MAX];
   uint32_t map_count;
+  bool writes_lse;         /* an argument is "lse" */
   struct attn_image image; /* points into this struct */
 };
 
@@ -70,6 +72,7 @@ struct manifest {
   enum attn_math math;
   uint32_t cc_major, cc_minor;
   bool dtype[ATTN_DTYPE_COUNT], causal[2];
+  bool writes_lse; /* some launch does */
   uint32_t dims[MANIFEST_DIMS_MAX], dim_count;
   const char *names[MANIFEST_VALUES_MAX + 1]; /* of formulas; NULL-ended */
   char constant_name[MANIFEST_CONSTANTS_MAX][ATTN_PLUGIN_NAME_MAX + 1];

@@ -30,8 +30,8 @@ static struct values values_for(const struct manifest *m, const struct attn_shap
       [MANIFEST_VALUE_B] = shape->B,           [MANIFEST_VALUE_Hq] = shape->Hq,
       [MANIFEST_VALUE_Hkv] = shape->Hkv,       [MANIFEST_VALUE_Sq] = shape->Sq,
       [MANIFEST_VALUE_Skv] = shape->Skv,       [MANIFEST_VALUE_D] = shape->D,
-      [MANIFEST_VALUE_causal] = shape->causal, [MANIFEST_VALUE_dtype_bytes] = attn_dtype_bytes(shape->dtype),
-      [MANIFEST_VALUE_sms] = device->sms,
+      [MANIFEST_VALUE_causal] = shape->causal, [MANIFEST_VALUE_lse] = shape->lse,
+      [MANIFEST_VALUE_sms] = device->sms,      [MANIFEST_VALUE_dtype_bytes] = attn_dtype_bytes(shape->dtype),
   };
   memcpy(out.value, known, sizeof known);
   memcpy(out.value + MANIFEST_VALUE_COUNT, m->constant, m->constant_count * sizeof *m->constant);
@@ -211,11 +211,9 @@ static struct status bind_maps(struct computing *c, const struct manifest_launch
 static struct status bind_launch(struct computing *c, const struct manifest_launch *launch,
                                  const struct attn_shape *shape, const struct attn_buffers *buffers,
                                  struct attn_pass_args *out) {
-  const void *pointers[] = {[MANIFEST_Q] = buffers->q,
-                            [MANIFEST_K] = buffers->k,
-                            [MANIFEST_V] = buffers->v,
-                            [MANIFEST_O] = buffers->o,
-                            [MANIFEST_WORKSPACE] = buffers->workspace};
+  const void *pointers[] = {
+      [MANIFEST_Q] = buffers->q, [MANIFEST_K] = buffers->k,     [MANIFEST_V] = buffers->v,
+      [MANIFEST_O] = buffers->o, [MANIFEST_LSE] = buffers->lse, [MANIFEST_WORKSPACE] = buffers->workspace};
   for (uint32_t i = 0; i < launch->image.argument_count; ++i) {
     const struct manifest_argument *argument = &launch->argument[i];
     unsigned char *at = out->bytes + argument->offset;
@@ -272,6 +270,7 @@ struct status manifest_variant_add(const char *path) {
   slot->variant.limits = slot->manifest.limits;
   slot->variant.runs_on = DEVICE_CUDA;
   slot->variant.math = slot->manifest.math;
+  slot->variant.writes_lse = slot->manifest.writes_lse;
   if (!variant_add(&slot->variant))
     return status_make(STATUS_USAGE, "--load %s: there is a variant %s already; rename one of them", path,
                        slot->manifest.name);

@@ -11,7 +11,7 @@
 enum { VALUES_MAX = 256, TOKEN_MAX = 64 };
 
 /* In the order of expansion. */
-enum axis { AXIS_B, AXIS_H, AXIS_S, AXIS_D, AXIS_DTYPE, AXIS_MASK, AXIS_COUNT };
+enum axis { AXIS_B, AXIS_H, AXIS_S, AXIS_D, AXIS_DTYPE, AXIS_MASK, AXIS_LSE, AXIS_COUNT };
 
 static const struct {
   const char *key;
@@ -19,9 +19,10 @@ static const struct {
   char pair;     /* between the two numbers of a pair; 0: there are none */
 } axes[AXIS_COUNT] = {
     [AXIS_B] = {"B", SWEEP_B_MAX, 0}, [AXIS_H] = {"H", SWEEP_H_MAX, '/'}, [AXIS_S] = {"S", SWEEP_S_MAX, 'x'},
-    [AXIS_D] = {"D", SWEEP_D_MAX, 0}, [AXIS_DTYPE] = {"dtype", 0, 0},     [AXIS_MASK] = {"causal", 0, 0}};
+    [AXIS_D] = {"D", SWEEP_D_MAX, 0}, [AXIS_DTYPE] = {"dtype", 0, 0},     [AXIS_MASK] = {"causal", 0, 0},
+    [AXIS_LSE] = {"lse", 0, 0}};
 
-/* A number, a pair of them, a dtype, or whether the mask is causal. */
+/* A number, a pair of them, a dtype, or a boolean. */
 struct value {
   uint32_t first, second;
 };
@@ -92,17 +93,20 @@ static struct status read_value(struct spec *spec, enum axis axis, const char *t
 
 /* ---- words between commas -------------------------------------------------------------------------------------- */
 
-/* A dtype or a mask stands without its key; false: it is neither. */
+/* A dtype, a mask or lse stands without its key; false: it is none of them. */
 static bool read_word(const char *text, enum axis *axis, uint32_t *value) {
   static const struct {
     const char *word;
-    uint32_t is_causal;
-  } masks[] = {{"full", 0}, {"causal", 1}, {"causal=false", 0}, {"causal=true", 1}};
+    enum axis axis;
+    uint32_t value;
+  } words[] = {{"full", AXIS_MASK, 0},        {"causal", AXIS_MASK, 1}, {"causal=false", AXIS_MASK, 0},
+               {"causal=true", AXIS_MASK, 1}, {"lse", AXIS_LSE, 1},     {"lse=false", AXIS_LSE, 0},
+               {"lse=true", AXIS_LSE, 1}};
   enum attn_dtype dtype = ATTN_F16;
-  for (size_t i = 0; i < sizeof masks / sizeof *masks; ++i) {
-    if (strcmp(text, masks[i].word) != 0) continue;
-    *axis = AXIS_MASK;
-    *value = masks[i].is_causal;
+  for (size_t i = 0; i < sizeof words / sizeof *words; ++i) {
+    if (strcmp(text, words[i].word) != 0) continue;
+    *axis = words[i].axis;
+    *value = words[i].value;
     return true;
   }
   if (!case_key_read_dtype(strncmp(text, "dtype=", 6) == 0 ? text + 6 : text, &dtype)) return false;
@@ -124,7 +128,7 @@ static struct status bad_word(const struct spec *spec, const char *text) {
   return status_make(
       STATUS_USAGE,
       "--shape %s: \"%s\" is not understood; the keys are B H S D, as in B=1,H=32/8,S=1x4096,D=128, and "
-      "f16, bf16, f32, full and causal stand alone",
+      "f16, bf16, f32, full, causal and lse stand alone",
       spec->text, text);
 }
 
@@ -165,7 +169,8 @@ static struct status read_tokens(struct spec *spec) {
   }
   TRY(check_complete(spec));
   if (spec->count[AXIS_DTYPE] == 0) TRY(add_value(spec, AXIS_DTYPE, ATTN_F16, 0));
-  return spec->count[AXIS_MASK] == 0 ? add_value(spec, AXIS_MASK, 0, 0) : status_ok();
+  if (spec->count[AXIS_MASK] == 0) TRY(add_value(spec, AXIS_MASK, 0, 0));
+  return spec->count[AXIS_LSE] == 0 ? add_value(spec, AXIS_LSE, 0, 0) : status_ok();
 }
 
 /* ---- cases ----------------------------------------------------------------------------------------------------- */
@@ -198,7 +203,8 @@ static struct attn_shape shape_of(const struct spec *spec, const size_t at[AXIS_
                              .Skv = lengths.second,
                              .D = spec->value[AXIS_D][at[AXIS_D]].first,
                              .dtype = (enum attn_dtype)spec->value[AXIS_DTYPE][at[AXIS_DTYPE]].first,
-                             .causal = spec->value[AXIS_MASK][at[AXIS_MASK]].first != 0};
+                             .causal = spec->value[AXIS_MASK][at[AXIS_MASK]].first != 0,
+                             .lse = spec->value[AXIS_LSE][at[AXIS_LSE]].first != 0};
 }
 
 /* Moves the odometer on by one, the last axis first; false when it is through. */

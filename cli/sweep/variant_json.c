@@ -17,7 +17,7 @@ static const struct field tunable_fields[] = {
 
 struct variant_view {
   const char *name, *summary, *limits, *runs_on, *reason;
-  bool available;
+  bool writes_lse, available;
 };
 
 static const struct field variant_fields[] = {
@@ -25,6 +25,7 @@ static const struct field variant_fields[] = {
     FIELD("summary", NAME, struct variant_view, summary),
     FIELD("limits", NAME, struct variant_view, limits),
     FIELD("runs_on", NAME, struct variant_view, runs_on),
+    FIELD("writes_lse", BOOL, struct variant_view, writes_lse),
     {0},
 };
 
@@ -90,6 +91,7 @@ static bool add_variant(cJSON *object, const struct variant_here *here) {
                                     .limits = variant->limits,
                                     .runs_on = runs_on(variant),
                                     .reason = here->why_not,
+                                    .writes_lse = variant->writes_lse,
                                     .available = here->why_not == NULL};
   return fields_write(object, variant_fields, &view) && variant_json_add_tunables(object, variant) &&
          add_picks(object, variant->picks) && fields_write(object, here_fields, &view);

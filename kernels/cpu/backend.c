@@ -179,9 +179,9 @@ static struct status cpu_problem_open(struct device *device, const struct attn_s
   struct cpu_problem *problem = calloc(1, sizeof *problem);
   if (!problem) return status_make(STATUS_MEMORY, "cpu: no memory for a problem; free memory");
   problem->base = (struct problem){.device = device, .shape = *shape, .inputs = {.shape = *shape, .seed = seed}};
-  for (enum problem_tensor t = PROBLEM_Q; t <= PROBLEM_O; ++t) {
-    const uint64_t bytes = problem_elements(shape, t) * attn_dtype_bytes(shape->dtype);
-    const struct status status = cpu_block_open(&problem->block[t], bytes, t);
+  for (enum problem_tensor t = PROBLEM_Q; t <= PROBLEM_LSE; ++t) {
+    if (t == PROBLEM_LSE && !shape->lse) continue;
+    const struct status status = cpu_block_open(&problem->block[t], problem_tensor_bytes(shape, t), t);
     if (status_failed(&status)) {
       cpu_problem_close(&problem->base);
       return status;
@@ -261,8 +261,8 @@ static void cpu_problem_swap(struct problem *base) {
 }
 
 static struct status cpu_problem_poison(struct problem *base) {
-  cpu_block_poison(&cpu_problem_of(base)->block[PROBLEM_O]);
-  cpu_block_poison(&cpu_problem_of(base)->block[PROBLEM_WORKSPACE]);
+  for (enum problem_tensor t = PROBLEM_O; t < PROBLEM_TENSOR_COUNT; ++t)
+    cpu_block_poison(&cpu_problem_of(base)->block[t]);
   return status_ok();
 }
 
@@ -272,6 +272,7 @@ static struct status cpu_problem_launch(struct problem *base) {
                                        .k = cpu_block_data(&block[PROBLEM_K]),
                                        .v = cpu_block_data(&block[PROBLEM_V]),
                                        .o = cpu_block_data(&block[PROBLEM_O]),
+                                       .lse = (float *)cpu_block_data(&block[PROBLEM_LSE]),
                                        .workspace = cpu_block_data(&block[PROBLEM_WORKSPACE])};
   base->variant->run(&base->shape, &base->plan, &buffers, base->device->info.sms);
   return status_ok();
@@ -283,7 +284,8 @@ static struct status cpu_problem_launch(struct problem *base) {
 static void cpu_compare_row(const struct problem *base, const struct cpu_reference *reference,
                             const struct tolerance *tolerance, uint64_t i, struct compare_partial *partial) {
   const struct attn_shape *s = &base->shape;
-  const void *o = cpu_block_data(&((const struct cpu_problem *)base)->block[PROBLEM_O]);
+  const struct cpu_block *block = ((const struct cpu_problem *)base)->block;
+  const void *o = cpu_block_data(&block[PROBLEM_O]), *lse = cpu_block_data(&block[PROBLEM_LSE]);
   const double *expected = reference->o + i * s->D;
   const uint64_t row = pattern_sample_row(&reference->sample, i), kv_head = pattern_kv_head(s, row);
   const uint32_t keys = attn_keys_of_row(s, (uint32_t)(row % s->Sq));
@@ -296,6 +298,7 @@ static void cpu_compare_row(const struct problem *base, const struct cpu_referen
     compare_element(partial, &sums, &bound, index, (double)cpu_load(o, s->dtype, index), sign * expected[d]);
   }
   compare_row_end(partial, &sums, &bound, row * s->D);
+  if (lse) compare_lse(partial, &bound, row, (double)((const float *)lse)[row], reference->rows[i].lse);
 }
 
 static struct status cpu_problem_compare(struct problem *base, const struct tolerance *tolerance,
@@ -353,12 +356,13 @@ static void cpu_change_inputs(struct problem *base) {
   base->inputs.flips ^= flips;
 }
 
-/* Makes O stale or poisoned, so that a launch which leaves it as it is can be seen. */
+/* Makes O stale, or poisons it and LSE, so that a launch which leaves them as they are can be seen. */
 static void cpu_witness_prepare(struct problem *base) {
   if ((input_mix(cpu_problem_of(base)->witness.taken) & 1) != 0) {
     cpu_change_inputs(base);
   } else {
     cpu_block_poison(&cpu_problem_of(base)->block[PROBLEM_O]);
+    cpu_block_poison(&cpu_problem_of(base)->block[PROBLEM_LSE]);
   }
 }
 
@@ -374,7 +378,7 @@ static void cpu_witness_look(struct problem *base) {
     cpu_compare_row(base, reference, &compare_tolerance[base->shape.dtype], (place + i * 61) % count, &partial);
   }
   ++problem->witness.found.samples;
-  problem->witness.found.wrong += partial.result.bad_rows > 0;
+  problem->witness.found.wrong += partial.result.bad_rows > 0 || partial.result.lse.bad_rows > 0;
 }
 
 static struct status cpu_problem_witness(struct problem *base, struct witness_result *out) {

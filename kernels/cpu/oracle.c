@@ -87,20 +87,28 @@ static void oracle_scores(const struct oracle_job *job, struct oracle_tile *tile
   }
 }
 
+static double oracle_size(const double *x, uint32_t count) {
+  double squares = 0;
+  for (uint32_t i = 0; i < count; ++i) squares += x[i] * x[i];
+  return sqrt(squares / count);
+}
+
 /* Scores of one row to exp(scale * (score - maximum)), zero for the keys it does not attend; returns their sum, NaN
- * where one of them is. */
-static double oracle_softmax(double *p, uint32_t attended, uint32_t keys, double softmax_scale, double *largest) {
+ * where one of them is. Fills in what is known of the row without V. */
+static double oracle_softmax(double *p, uint32_t attended, uint32_t keys, double softmax_scale,
+                             struct reference_row *row) {
   double maximum = -INFINITY, minimum = INFINITY, sum = 0;
   for (uint32_t j = 0; j < attended; ++j) {
     maximum = fmax(maximum, p[j]);
     minimum = fmin(minimum, p[j]);
   }
-  *largest = attended > 0 ? softmax_scale * fmax(fabs(maximum), fabs(minimum)) : 0;
+  row->largest = attended > 0 ? softmax_scale * fmax(fabs(maximum), fabs(minimum)) : 0;
   for (uint32_t j = 0; j < attended; ++j) {
     p[j] = exp(softmax_scale * (p[j] - maximum));
     sum += p[j];
   }
   for (uint32_t j = attended; j < keys; ++j) p[j] = 0;
+  row->lse = attended > 0 ? softmax_scale * maximum + log(sum) : -INFINITY;
   return sum;
 }
 
@@ -144,11 +152,11 @@ static void oracle_tile_compute(const struct oracle_job *job, struct oracle_tile
     oracle_load(job, INPUT_Q, first + r, tile->q + (uint64_t)r * job->width, 1);
   }
   memset(tile->row, 0, sizeof tile->row);
+  for (uint32_t r = 0; r < rows; ++r) tile->row[r].q_size = oracle_size(tile->q + (uint64_t)r * job->width, s->D);
   oracle_scores(job, tile, kv_row, keys);
   for (uint32_t r = 0; r < rows; ++r) {
     double *p = tile->p + (uint64_t)r * job->keys;
-    tile->sum[r] =
-        oracle_softmax(p, attn_keys_of_row(s, row + r), keys, 1 / sqrt((double)s->D), &tile->row[r].largest);
+    tile->sum[r] = oracle_softmax(p, attn_keys_of_row(s, row + r), keys, 1 / sqrt((double)s->D), &tile->row[r]);
   }
   oracle_weigh(job, tile, kv_row, keys);
 }
@@ -166,6 +174,7 @@ static void oracle_write_row(const struct oracle_job *job, const struct oracle_t
     if (out->o) out->o[index] = value;
     if (out->rounded) cpu_store(out->rounded, job->shape->dtype, index, (float)value);
   }
+  if (out->lse) out->lse[place] = (float)tile->row[r].lse;
   if (!out->rows) return;
   out->rows[place] = tile->row[r];
   if (sum > 0) out->rows[place].spread_square /= sum * sum;

@@ -26,6 +26,7 @@ struct oracle_output {
   double *o; /* [rows][D] */
   struct reference_row *rows;
   void *rounded; /* o in shape.dtype */
+  float *lse;    /* of the rows */
   const struct pattern_sample *sample;
 };
 

@@ -137,7 +137,7 @@ static struct status time_reads(struct problem *problem, struct selftest_facts *
 }
 
 struct status cpu_selftest(struct device *device, struct selftest_facts *out) {
-  static const struct attn_shape shape = {1, 1, 1, 1, READ_ROWS, 64, ATTN_F32, false};
+  static const struct attn_shape shape = {1, 1, 1, 1, READ_ROWS, 64, ATTN_F32, false, false};
   struct problem *problem;
   struct status status = problem_open(device, &shape, 1, &problem);
   if (status_failed(&status)) return status;

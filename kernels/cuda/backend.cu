@@ -179,8 +179,9 @@ struct status allocate_tensor(struct cuda_problem *p, enum problem_tensor t, uin
 }
 
 struct status fill_problem(struct cuda_problem *p) {
-  for (const enum problem_tensor t : {PROBLEM_Q, PROBLEM_K, PROBLEM_V, PROBLEM_O}) {
-    STATUS_TRY(allocate_tensor(p, t, problem_elements(&p->base.shape, t) * attn_dtype_bytes(p->base.shape.dtype)));
+  for (const enum problem_tensor t : {PROBLEM_Q, PROBLEM_K, PROBLEM_V, PROBLEM_O, PROBLEM_LSE}) {
+    if (t == PROBLEM_LSE && !p->base.shape.lse) continue;
+    STATUS_TRY(allocate_tensor(p, t, problem_tensor_bytes(&p->base.shape, t)));
   }
   CUDA_TRY(cudaMalloc(&p->partials, COMPARE_BLOCKS * sizeof *p->partials));
   CUDA_TRY(cudaMalloc(&p->counters, (PROBLEM_TENSOR_COUNT + 3) * sizeof *p->counters));
@@ -329,8 +330,12 @@ struct status bind_dropped(struct cuda_problem *p, const struct attn_variant *va
   if (vendor != nullptr) STATUS_TRY(vendor_open(p, vendor, plan));
   p->base.variant = variant; /* from here on drop_binding can close what was opened */
   if (plan->workspace_bytes > 0) STATUS_TRY(allocate_tensor(p, PROBLEM_WORKSPACE, plan->workspace_bytes));
-  const struct attn_buffers buffers = {data_of(p, PROBLEM_Q), data_of(p, PROBLEM_K), data_of(p, PROBLEM_V),
-                                       data_of(p, PROBLEM_O), data_of(p, PROBLEM_WORKSPACE)};
+  const struct attn_buffers buffers = {data_of(p, PROBLEM_Q),
+                                       data_of(p, PROBLEM_K),
+                                       data_of(p, PROBLEM_V),
+                                       data_of(p, PROBLEM_O),
+                                       static_cast<float *>(data_of(p, PROBLEM_LSE)),
+                                       data_of(p, PROBLEM_WORKSPACE)};
   STATUS_TRY(vendor != nullptr ? vendor_attach(p, vendor, &buffers, plan, facts)
                                : bind_kernels(p, variant, plan, &buffers, facts));
   p->base.plan = *plan;

@@ -95,6 +95,11 @@ struct status run_redzones(struct cuda_problem *p, enum problem_tensor t, unsign
   return status_ok();
 }
 
+struct status poison(struct cuda_problem *p, enum problem_tensor t) {
+  if (p->bytes[t] > 0) CUDA_TRY(cudaMemsetAsync(data_of(p, t), DEVICE_POISON_BYTE, p->bytes[t], stream_of(p)));
+  return status_ok();
+}
+
 constexpr enum problem_tensor kInputs[3] = {PROBLEM_Q, PROBLEM_K, PROBLEM_V};
 constexpr enum input_tensor kInputNames[3] = {INPUT_Q, INPUT_K, INPUT_V};
 
@@ -186,10 +191,19 @@ __global__ void reference_kernel(const reference_args a) {
     if (d >= s.D) break;
     a.o[place * s.D + d] = keys > 0 ? state.out[i] / state.total : 0.0;
   }
-  const double spread = warp_sum(state.spread), most = warp_max(state.most);
-  if (lane != 0 || keys == 0) return;
-  atomicAdd(&a.rows[place].spread_square, spread / (state.total * state.total));
-  a.rows[place].largest = most; /* the same from every slab */
+  double q_squares = 0;
+  for (uint32_t d = lane; d < s.D; d += 32) {
+    const double q = load_double<kDtype>(a.q, row * s.D + d);
+    q_squares += q * q;
+  }
+  const double spread = warp_sum(state.spread), most = warp_max(state.most), q_all = warp_sum(q_squares);
+  if (lane != 0) return;
+  /* All but the spread are the same from every slab. */
+  struct reference_row *const out = &a.rows[place];
+  out->largest = most;
+  out->lse = state.largest + log(state.total); /* -infinity without keys */
+  out->q_size = sqrt(q_all / s.D);
+  if (keys > 0) atomicAdd(&out->spread_square, spread / (state.total * state.total));
 }
 
 struct status compute_reference(struct cuda_problem *p, struct cuda_reference *r) {
@@ -220,9 +234,9 @@ struct status fetch(struct cuda_problem *p, const T *from, size_t count, T *to) 
   return status_ok();
 }
 
-/* Both NaN, or near each other. */
+/* Both NaN, the same infinity, or near each other. */
 bool agree(double a, double b, double tolerance) {
-  return (std::isnan(a) && std::isnan(b)) || fabs(a - b) <= tolerance;
+  return (std::isnan(a) && std::isnan(b)) || a == b || fabs(a - b) <= tolerance;
 }
 
 /* A row that the CPU computes again, and what it found. */
@@ -251,7 +265,9 @@ struct status verify_row(const struct verify_job *job, struct verified_row *v) {
   /* An error of a score, which is as large as the largest of them, is one of its weight. */
   const double tolerance = kVerifyTolerance * (1 + facts.largest);
   bool right = agree(facts.spread_square, v->gpu_facts.spread_square, tolerance * facts.spread_square) &&
-               agree(facts.largest, v->gpu_facts.largest, tolerance);
+               agree(facts.largest, v->gpu_facts.largest, tolerance) &&
+               agree(facts.lse, v->gpu_facts.lse, tolerance) &&
+               agree(facts.q_size, v->gpu_facts.q_size, kVerifyTolerance * facts.q_size);
   for (uint32_t d = 0; d < s.D; ++d) {
     right = right && agree(o[d], v->gpu_o[d], tolerance * sqrt(square));
     if (!std::isnan(o[d])) v->difference = fmax(v->difference, fabs(v->gpu_o[d] - o[d]));
@@ -305,6 +321,7 @@ struct status make_reference(struct cuda_problem *p, struct cuda_reference *r) {
 
 struct compare_args {
   const void *output;
+  const float *lse; /* NULL: not asked for */
   const double *o;
   const struct reference_row *rows;
   struct attn_shape shape;
@@ -315,7 +332,14 @@ struct compare_args {
 
 struct compare_args compare_args_of(const struct cuda_problem *p, const struct tolerance *tolerance) {
   const struct cuda_reference &r = p->reference[p->base.inputs.launch];
-  return {data_of(p, PROBLEM_O), r.o, r.rows, p->base.shape, r.sample, *tolerance, p->base.inputs.flips};
+  return {data_of(p, PROBLEM_O),
+          static_cast<const float *>(data_of(p, PROBLEM_LSE)),
+          r.o,
+          r.rows,
+          p->base.shape,
+          r.sample,
+          *tolerance,
+          p->base.inputs.flips};
 }
 
 __device__ struct compare_bound bound_of(const compare_args &a, uint64_t place, uint64_t row) {
@@ -350,7 +374,9 @@ __device__ void compare_one_row(const compare_args &a, uint64_t place, struct co
   sums.error_squares = warp_sum(sums.error_squares);
   sums.reference_squares = warp_sum(sums.reference_squares);
   sums.bad = warp_count(sums.bad);
-  if (lane == 0) compare_row_end(mine, &sums, &bound, row * D);
+  if (lane != 0) return;
+  compare_row_end(mine, &sums, &bound, row * D);
+  if (a.lse != nullptr) compare_lse(mine, &bound, row, a.lse[row], a.rows[place].lse);
 }
 
 template <enum attn_dtype kDtype>
@@ -420,7 +446,8 @@ __global__ void witness_kernel(const compare_args a, uint64_t random, unsigned l
     compare_element(&mine, &sums, &bound, index, load_double<kDtype>(a.output, index),
                     expected_of(a, kv_head, d, a.o[place * D + d]));
   }
-  if (__syncthreads_or(sums.bad > 0) && threadIdx.x == 0) atomicAdd(wrong, 1ull);
+  if (a.lse != nullptr && threadIdx.x % 32 == 0) compare_lse(&mine, &bound, row, a.lse[row], a.rows[place].lse);
+  if (__syncthreads_or(sums.bad + mine.result.lse.bad_rows > 0) && threadIdx.x == 0) atomicAdd(wrong, 1ull);
 }
 
 }  // namespace
@@ -452,12 +479,9 @@ void drop_references(struct cuda_problem *p) {
 
 struct status check_poison(struct problem *problem) {
   struct cuda_problem *p = as_cuda(problem);
-  CUDA_TRY(cudaMemsetAsync(data_of(p, PROBLEM_O), DEVICE_POISON_BYTE, p->bytes[PROBLEM_O], stream_of(p)));
-  if (p->bytes[PROBLEM_WORKSPACE] > 0) {
-    CUDA_TRY(cudaMemsetAsync(data_of(p, PROBLEM_WORKSPACE), DEVICE_POISON_BYTE, p->bytes[PROBLEM_WORKSPACE],
-                             stream_of(p)));
-  }
-  return status_ok();
+  STATUS_TRY(poison(p, PROBLEM_O));
+  STATUS_TRY(poison(p, PROBLEM_LSE));
+  return poison(p, PROBLEM_WORKSPACE);
 }
 
 struct status check_reference(struct problem *problem, struct oracle_result *out) {
@@ -528,8 +552,8 @@ struct status witness_change(struct cuda_problem *p) {
 
 struct status witness_prepare(struct cuda_problem *p) {
   if ((input_mix(p->looks) & 1) != 0) return witness_change(p);
-  CUDA_TRY(cudaMemsetAsync(data_of(p, PROBLEM_O), DEVICE_POISON_BYTE, p->bytes[PROBLEM_O], stream_of(p)));
-  return status_ok();
+  STATUS_TRY(poison(p, PROBLEM_O));
+  return poison(p, PROBLEM_LSE);
 }
 
 struct status witness_look(struct cuda_problem *p) {

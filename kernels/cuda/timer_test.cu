@@ -351,7 +351,7 @@ struct status run_parts(struct cuda_problem *p, struct selftest_facts *out) {
 }  // namespace
 
 struct status selftest_run(struct device *device, struct selftest_facts *out) {
-  const struct attn_shape shape = {1, 1, 1, 1, 1, 8, ATTN_F16, false};
+  const struct attn_shape shape = {1, 1, 1, 1, 1, 8, ATTN_F16, false, false};
   struct problem *problem = nullptr;
   STATUS_TRY(problem_open(device, &shape, 1, &problem));
   const struct status status = run_parts(as_cuda(problem), out);

@@ -38,6 +38,7 @@ constexpr uint32_t kWarp = 32, kLaneElements = 8, kMaxD = kWarp * kLaneElements,
 struct Params {
   const void *q, *k, *v;
   void *o;
+  float *lse; /* nullptr: the case does not ask for it */
   attn_shape shape;
   float scale_log2; /* log2(e) / sqrt(D), so that the softmax costs exp2 */
 };
@@ -103,6 +104,8 @@ __global__ void __launch_bounds__(kWarp *kMaxWarps) warp_kernel(const __grid_con
     const uint32_t d = threadIdx.x + kWarp * i;
     if (d < s.D) put(static_cast<T *>(p.o) + row_offset + d, o[i] * inverse);
   }
+  /* The second output, where the case asks for it: a natural logarithm; of a row without keys -inf, as here. */
+  if (p.lse != nullptr && threadIdx.x == 0) p.lse[q_head * s.Sq + row] = (float)M_LN2 * (top + log2f(sum));
 }
 
 static const void *kernel_for(attn_dtype dtype) {
@@ -117,7 +120,7 @@ static const void *kernel_for(attn_dtype dtype) {
 static struct status warp_bind(const attn_shape *shape, const attn_plan *, const attn_buffers *buffers,
                                attn_pass_args args[ATTN_PASSES_MAX]) {
   Params p = {};
-  p.q = buffers->q, p.k = buffers->k, p.v = buffers->v, p.o = buffers->o;
+  p.q = buffers->q, p.k = buffers->k, p.v = buffers->v, p.o = buffers->o, p.lse = buffers->lse;
   p.shape = *shape;
   p.scale_log2 = (float)(M_LOG2E / sqrt((double)shape->D));
   static_assert(sizeof p <= ATTN_PASS_ARGS_MAX, "a kernel argument must fit the runner's buffer");
@@ -188,12 +191,13 @@ static void cpu_plan(const attn_shape *shape, const attn_tuning *, const device_
   plan->splits = 1, plan->stages = 1;
 }
 
-/* Turns `keys` scores into weights that add up to 1. */
-static void softmax(float *scores, uint32_t keys) {
+/* Turns `keys` scores into weights that add up to 1; returns their log-sum-exp, -inf of none. */
+static float softmax(float *scores, uint32_t keys) {
   float top = -INFINITY, sum = 0.0f;
   for (uint32_t key = 0; key < keys; ++key) top = fmaxf(top, scores[key]);
   for (uint32_t key = 0; key < keys; ++key) sum += scores[key] = expf(scores[key] - top);
   for (uint32_t key = 0; key < keys; ++key) scores[key] /= sum;
+  return top + logf(sum);
 }
 
 /* One query row: first element q of Q and of O, first element kv of its head in K and V. */
@@ -207,7 +211,8 @@ static void cpu_row(const attn_shape *s, const attn_buffers *buffers, size_t q, 
     }
     scores[key] = dot * scale;
   }
-  softmax(scores, keys);
+  const float lse = softmax(scores, keys);
+  if (buffers->lse != nullptr) buffers->lse[q / s->D] = lse;
   for (uint32_t d = 0; d < s->D; ++d) {
     float o = 0.0f;
     for (uint32_t key = 0; key < keys; ++key) {
@@ -235,6 +240,7 @@ static const attn_variant warp_variant = {
     .limits = "f16, bf16, f32; D <= 256; compute capability >= 8.0",
     .runs_on = DEVICE_CUDA,
     .math = ATTN_MATH_FP32, /* the roof that the report compares with */
+    .writes_lse = true,     /* false: cases with lse are skipped, and buffers->lse is always NULL */
     .tunables = warp_tunables,
     .supports = warp_supports,
     .plan = warp_plan,
@@ -248,6 +254,7 @@ static const attn_variant cpu_variant = {
     .limits = "CPU; f16, bf16, f32; D <= 1024",
     .runs_on = DEVICE_CPU,
     .math = ATTN_MATH_FP32_HOST,
+    .writes_lse = true,
     .tunables = nullptr,
     .supports = cpu_supports,
     .plan = cpu_plan,

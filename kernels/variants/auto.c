@@ -117,6 +117,7 @@ const struct attn_variant attn_variant_auto = {
     .limits = "what some variant that it picks from takes",
     .runs_on = DEVICE_CUDA,
     .math = ATTN_MATH_TENSOR,
+    .writes_lse = true,
     .supports = auto_supports,
     .plan = auto_plan,
     .bind = pick_bind,

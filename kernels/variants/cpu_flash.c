@@ -158,12 +158,19 @@ static void flash_store(const struct flash_job *job, const struct flash_tile *ti
   }
 }
 
+/* A row without keys has a sum of 0, whose logarithm is the minus infinity that it is to have. */
+static void flash_store_lse(const struct flash_job *job, const struct flash_tile *tile) {
+  for (uint32_t r = 0; r < tile->rows && job->buffers->lse; ++r)
+    job->buffers->lse[tile->first + r] = (float)M_LN2 * (tile->maximum[r] + log2f(tile->sum[r]));
+}
+
 static void flash_task(void *context, uint64_t index, unsigned worker) {
   const struct flash_job *job = context;
   struct flash_tile tile = flash_tile_open(job, index, worker);
   flash_load_queries(job, &tile);
   for (uint32_t key = 0; key < tile.depth; key += FLASH_KEYS) flash_step(job, &tile, key);
   flash_store(job, &tile);
+  flash_store_lse(job, &tile);
 }
 
 /* ---- the variant --------------------------------------------------------------------------------------------- */
@@ -201,6 +208,7 @@ const struct attn_variant attn_variant_cpu_flash = {
     .limits = "CPU; f16, bf16, f32; D <= 256",
     .runs_on = DEVICE_CPU,
     .math = ATTN_MATH_FP32_HOST,
+    .writes_lse = true,
     .supports = cpu_flash_supports,
     .plan = cpu_flash_plan,
     .run = cpu_flash_run,

@@ -26,7 +26,7 @@ static void cpu_ref_plan(const struct attn_shape *shape, const struct attn_tunin
 static void cpu_ref_run(const struct attn_shape *shape, const struct attn_plan *plan,
                         const struct attn_buffers *buffers, unsigned threads) {
   const struct oracle_input input = {.q = buffers->q, .k = buffers->k, .v = buffers->v};
-  const struct oracle_output output = {.rounded = buffers->o};
+  const struct oracle_output output = {.rounded = buffers->o, .lse = buffers->lse};
   const uint64_t room = plan->workspace_bytes / oracle_scratch_bytes(shape, 1);
   oracle_compute(shape, &input, &output, buffers->workspace, threads < room ? threads : (unsigned)room);
 }
@@ -37,6 +37,7 @@ const struct attn_variant attn_variant_cpu_ref = {
     .limits = "CPU; f16, bf16, f32; D <= 8192",
     .runs_on = DEVICE_CPU,
     .math = ATTN_MATH_FP64_HOST,
+    .writes_lse = true,
     .supports = cpu_ref_supports,
     .plan = cpu_ref_plan,
     .run = cpu_ref_run,

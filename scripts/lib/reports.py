@@ -100,7 +100,7 @@ def roof_share(row):
 def case_label(shape):
     heads = f"{shape['Hq']}" if shape["Hq"] == shape["Hkv"] else f"{shape['Hq']}/{shape['Hkv']}"
     length = f"{shape['Sq']}" if shape["Sq"] == shape["Skv"] else f"{shape['Sq']}x{shape['Skv']}"
-    return f"{shape['B']},{heads},{length},{shape['D']} {shape['dtype']} {mask_of(shape)}"
+    return f"{shape['B']},{heads},{length},{shape['D']} {shape['dtype']} {mask_of(shape)}{' lse' if shape.get('lse') else ''}"
 
 
 def mask_of(shape):
@@ -109,8 +109,8 @@ def mask_of(shape):
 
 def shape_of_key(key):
     """B1.H8.Hkv8.Sq512.Skv512.D64.f16.full as a shape."""
-    match = re.fullmatch(r"B(\d+)\.H(\d+)\.Hkv(\d+)\.Sq(\d+)\.Skv(\d+)\.D(\d+)\.(\w+)\.(full|causal)", key)
+    match = re.fullmatch(r"B(\d+)\.H(\d+)\.Hkv(\d+)\.Sq(\d+)\.Skv(\d+)\.D(\d+)\.(\w+)\.(full|causal)(\.lse)?", key)
     if not match:
         raise Failure(INPUT, f"{key} is not a case key such as B1.H8.Hkv8.Sq512.Skv512.D64.f16.full")
     sizes = dict(zip(("B", "Hq", "Hkv", "Sq", "Skv", "D"), map(int, match.groups()[:6])))
-    return {**sizes, "dtype": match[7], "causal": match[8] == "causal"}
+    return {**sizes, "dtype": match[7], "causal": match[8] == "causal", **({"lse": True} if match[9] else {})}

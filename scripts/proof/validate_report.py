@@ -45,7 +45,7 @@ def key_of(shape):
     mask = "causal" if shape["causal"] else "full"
     sizes = ".".join(f"{name}{shape[field]}" for name, field in
                      [("B", "B"), ("H", "Hq"), ("Hkv", "Hkv"), ("Sq", "Sq"), ("Skv", "Skv"), ("D", "D")])
-    return f"{sizes}.{shape['dtype']}.{mask}"
+    return f"{sizes}.{shape['dtype']}.{mask}{'.lse' if shape.get('lse') else ''}"
 
 
 def check_nulls(value, where):

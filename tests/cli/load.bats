@@ -149,7 +149,7 @@ expect_bad() {
 }
 
 @test "another ABI is refused by its number, and by the size of a struct" {
-  expect_bad "$(plugin wrong_abi)" "was built for plugin ABI 99 and this attnbench has 4"
+  expect_bad "$(plugin wrong_abi)" "was built for plugin ABI 99 and this attnbench has 5"
   expect_bad "$(plugin wrong_size)" "its struct attn_variant has"
 }
 

@@ -33,6 +33,29 @@ name_of() { grep -oP '^  X\(\K\w+' tests/faults/wrong.h | sed -n "$(($1 + 1))p";
     and r["check"]["evidence"]["max_row_ratio"] < 0.7 and r["check"]["evidence"]["norm_ratio"] < 0.7 for r in d["results"])'
 }
 
+@test "every kernel whose log-sum-exp is wrong is caught, and the reason names it and the row" {
+  attn_faulty --sweep tests/data/sweeps/wrong_lse.json --device cpu --check-only --json "$TMP/r.json" \
+    --variants "wrong,$(bugs lse_unwritten lse_beyond wrong)"
+  expect_status 3
+  expect_valid results/report.schema.json "$TMP/r.json"
+  expect_json "$TMP/r.json" 'len({r["variant"] for r in d["results"] if r["status"] == "wrong"}) >= 10
+    and {r["variant"] for r in d["results"]} - {r["variant"] for r in d["results"] if r["status"] == "wrong"} == {"wrong"}'
+  expect_json "$TMP/r.json" 'all(r["reason"].startswith("the log-sum-exp (LSE) of") and "first at [b=" in r["reason"]
+    or "first beside lse" in r["reason"] for r in d["results"] if r["status"] == "wrong")'
+  # The last row of the first head is the first that is not written; O is right there.
+  expect_json "$TMP/r.json" '"of 2 of 180 query rows" in d["results"][1]["reason"] and "[b=0, h=0, q=89]" in d["results"][1]["reason"]
+    and d["results"][1]["check"]["bad_count"] == 0 and d["results"][1]["check"]["lse"]["first_bad"] == 89'
+  expect_json "$TMP/r.json" 'all(r["check"]["lse"]["max_bound_ratio"] < 0.5 and r["check"]["evidence"]["hard_ratio"] < 0.7
+    and r["check"]["lse"]["rows"] in (180, 20) for r in d["results"] if r["status"] == "ok" and r["variant"] == "wrong")'
+}
+
+@test "a log-sum-exp that timed launches do not write is wrong" {
+  attn_faulty --shape B=1,H=2,S=9,D=32,lse --device cpu --quick --json "$TMP/r.json" --variants "$(bugs lse_later lse_later wrong),wrong"
+  expect_status 3
+  expect_json "$TMP/r.json" '[r["status"] for r in d["results"]] == ["wrong", "ok"] and d["results"][0]["time"] is None
+    and ("log-sum-exp (LSE)" in d["results"][0]["reason"] or "timed samples left an output" in d["results"][0]["reason"])'
+}
+
 @test "mistakes that random inputs cannot show are found on hard ones" {
   attn_faulty --sweep tests/data/sweeps/wrong.json --device cpu --check-only --filter D=64 --json "$TMP/r.json" \
     --variants "$(bugs softmax_no_max softmax_clamped wrong),$(bugs v_tiny v_tiny wrong),$(bugs mask_added mask_added wrong)"

@@ -64,6 +64,7 @@ __global__ void gpu_wrong_kernel(const __grid_constant__ WrongParams p) {
   if (row >= uint64_t{s.B} * s.Hq * s.Sq || m.skip != 0) return;
   wrong_job job = p.job;
   if (job.bug == WRONG_counts_launches && m.launches >= 12) job.bug = WRONG_scale_none;
+  if (job.bug == WRONG_lse_later && m.launches >= 12) job.buffers.lse = nullptr;
   wrong_attention(&job, row);
 }
 
@@ -132,6 +133,7 @@ extern "C" const struct attn_variant attn_variant_gpu_wrong = {
     .limits = "f16, bf16, f32; D <= 128",
     .runs_on = DEVICE_CUDA,
     .math = ATTN_MATH_FP32,
+    .writes_lse = true,
     .tunables = attn::wrong_tunables,
     .supports = attn::gpu_wrong_supports,
     .plan = attn::gpu_wrong_plan,

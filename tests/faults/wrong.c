@@ -125,6 +125,7 @@ static void wrong_run(const struct attn_shape *shape, const struct attn_plan *pl
   if (!skips(&job, memory, start_us)) {
     struct wrong_job task = job;
     if (job.bug == WRONG_counts_launches && memory->launches >= FAITHFUL_LAUNCHES) task.bug = WRONG_scale_none;
+    if (job.bug == WRONG_lse_later && memory->launches >= FAITHFUL_LAUNCHES) task.buffers.lse = NULL;
     cpu_parallel_for(threads, (uint64_t)shape->B * shape->Hq * shape->Sq, wrong_task, &task);
     misuse_memory(&job);
     remember(&job, memory);
@@ -163,6 +164,7 @@ const struct attn_variant attn_variant_wrong = {
     .limits = "CPU; f16, bf16, f32; D <= 128",
     .runs_on = DEVICE_CPU,
     .math = ATTN_MATH_FP32_HOST,
+    .writes_lse = true,
     .tunables = tunables,
     .supports = wrong_supports,
     .plan = wrong_plan,

@@ -1,6 +1,7 @@
 /* Attention kernels that are wrong in one subtle way each, for the CPU and the GPU alike: one flash-attention row
  * with three splits of the keys, tiles of 64 and a bug by its number. Variants "wrong:bug=N" and "gpu_wrong:bug=N";
- * bug 0 is right. tests/data/sweeps/wrong.json holds shapes that show every one of them. */
+ * bug 0 is right. tests/data/sweeps/wrong.json holds shapes that show every one of them, wrong_lse.json
+ * those whose log-sum-exp is wrong. */
 #ifndef ATTNBENCH_TESTS_FAULTS_WRONG_H
 #define ATTNBENCH_TESTS_FAULTS_WRONG_H
 
@@ -89,9 +90,23 @@
   X(changes_k, "changes one element of K")                                                  \
   X(remembers, "returns the output of inputs that it has seen; on the CPU alone")
 
+/* Right in O and wrong in the log-sum-exp of rows. */
+#define WRONG_LSE_MAP(X)                                                          \
+  X(lse_unwritten, "the LSE of the last row of a head is not written")            \
+  X(lse_no_max, "the LSE is the logarithm of the sum without the maximum")        \
+  X(lse_base2, "the LSE is a logarithm to the base 2")                            \
+  X(lse_unscaled, "the maximum in the LSE lacks the softmax scale")               \
+  X(lse_tail_key, "the sum behind the LSE lacks the last key of a ragged length") \
+  X(lse_rounded, "the sum behind the LSE is of weights rounded to 16 bits")       \
+  X(lse_split, "the LSE is that of the first split")                              \
+  X(lse_empty, "the LSE of rows without keys is 0")                               \
+  X(lse_heads, "the LSE is written as [B][Sq][Hq]")                               \
+  X(lse_beyond, "writes one element beyond LSE")                                  \
+  X(lse_later, "from the thirteenth launch on LSE is not written")
+
 enum wrong_bug {
 #define WRONG_ENUM(name, text) WRONG_##name,
-  WRONG_ROW_MAP(WRONG_ENUM) WRONG_LAUNCH_MAP(WRONG_ENUM)
+  WRONG_ROW_MAP(WRONG_ENUM) WRONG_LAUNCH_MAP(WRONG_ENUM) WRONG_LSE_MAP(WRONG_ENUM)
 #undef WRONG_ENUM
       WRONG_COUNT
 };
@@ -140,6 +155,7 @@ static inline ATTN_HD float wrong_bits(float x, uint32_t bits) {
 struct wrong_state {
   float out[WRONG_D_MAX];
   float maximum, sum;
+  float lse_sum; /* what the LSE takes for the sum */
 };
 
 struct wrong_row {
@@ -255,6 +271,8 @@ static inline ATTN_HD void wrong_add_key(const struct wrong_job *job, const stru
   const float x = score - state->maximum, p = wrong_exp(job, x);
   state->sum += job->bug == WRONG_p8 ? p : exp2f(x);
   if (job->bug == WRONG_softmax_sum16) state->sum = wrong_round16(dtype, state->sum);
+  const bool is_tail = job->shape.Skv % WRONG_TILE != 0 && key + 1 == job->shape.Skv;
+  if (!(job->bug == WRONG_lse_tail_key && is_tail)) state->lse_sum += job->bug == WRONG_lse_rounded ? p : exp2f(x);
   for (uint32_t d = 0; d < job->shape.D; ++d) {
     state->out[d] += p * wrong_value(job, r, key, d);
     if (job->bug == WRONG_accumulate16) state->out[d] = wrong_round16(dtype, state->out[d]);
@@ -289,6 +307,7 @@ static inline ATTN_HD void wrong_tile(const struct wrong_job *job, const struct 
   if (bug == WRONG_out_skips_rescale && state->maximum - old < 1) of_out = 1;
   if (bug == WRONG_out_rescaled_twice) of_out = factor * factor;
   if (!(bug == WRONG_sum_skips_rescale && state->sum > 0)) state->sum *= factor;
+  state->lse_sum *= factor;
   for (uint32_t d = 0; d < job->shape.D; ++d) state->out[d] *= of_out;
   for (uint32_t key = first; key < end; ++key) wrong_add_key(job, r, key, score[key - first], state);
 }
@@ -321,6 +340,7 @@ static inline ATTN_HD void wrong_merge(const struct wrong_job *job, struct wrong
   }
   for (uint32_t d = 0; d < job->shape.D; ++d) into->out[d] = into->out[d] * old + from->out[d] * more;
   into->sum = into->sum * old + from->sum * more;
+  into->lse_sum = job->bug == WRONG_lse_split ? into->lse_sum * old : into->lse_sum * old + from->lse_sum * more;
   into->maximum = maximum;
 }
 
@@ -354,6 +374,24 @@ static inline ATTN_HD void wrong_write(const struct wrong_job *job, const struct
   }
 }
 
+static inline ATTN_HD void wrong_write_lse(const struct wrong_job *job, const struct wrong_row *r,
+                                           const struct wrong_state *state) {
+  const struct attn_shape *s = &job->shape;
+  const uint64_t rows = (uint64_t)s->B * s->Hq * s->Sq, batch = r->head / s->Hq, h = r->head % s->Hq;
+  const float ln2 = 0.693147181f;
+  uint64_t place = r->o_row;
+  float maximum = state->maximum;
+  if (job->buffers.lse == NULL || (job->bug == WRONG_lse_unwritten && r->row + 1 == s->Sq)) return;
+  if (job->bug == WRONG_lse_no_max) maximum = 0;
+  if (job->bug == WRONG_lse_unscaled) maximum *= sqrtf((float)s->D);
+  if (job->bug == WRONG_lse_heads) place = (batch * s->Sq + r->row) * s->Hq + h;
+  float lse = maximum + log2f(state->lse_sum);
+  if (job->bug != WRONG_lse_base2) lse *= ln2;
+  if (job->bug == WRONG_lse_empty && r->keys == 0) lse = 0;
+  job->buffers.lse[place] = lse;
+  if (job->bug == WRONG_lse_beyond && place + 1 == rows) job->buffers.lse[rows] = lse;
+}
+
 /* Row `index` of [B][Hq][Sq]. */
 static inline ATTN_HD void wrong_attention(const struct wrong_job *job, uint64_t index) {
   const enum wrong_bug bug = job->bug;
@@ -375,6 +413,7 @@ static inline ATTN_HD void wrong_attention(const struct wrong_job *job, uint64_t
   }
   if (r.keys > 0) wrong_hidden_keys(job, &r, r.keys, &whole);
   wrong_write(job, &r, &whole);
+  wrong_write_lse(job, &r, &whole);
 }
 
 #endif

@@ -19,6 +19,15 @@ bugs() {
   expect_json "$TMP/r.json" 'not any(r["status"] == "wrong" for r in d["results"] if r["variant"] in ("gpu_wrong", "gpu_wrong:bug=0"))'
 }
 
+@test "every GPU kernel whose log-sum-exp is wrong is caught" {
+  attn_faulty --sweep tests/data/sweeps/wrong_lse.json --device cuda --check-only --json "$TMP/r.json" \
+    --variants "gpu_wrong,$(bugs lse_unwritten lse_beyond)"
+  expect_status 3
+  expect_json "$TMP/r.json" '{r["variant"] for r in d["results"]} - {r["variant"] for r in d["results"]
+    if r["status"] == "wrong"} == {"gpu_wrong"}'
+  expect_json "$TMP/r.json" 'not any(r["status"] == "wrong" for r in d["results"] if r["variant"] == "gpu_wrong")'
+}
+
 @test "GPU kernels that skip launches are wrong or implausible" {
   cat >"$TMP/small.json" <<'JSON'
 {"attnbench_sweep": 1, "name": "small", "shapes": [{"B": 1, "H": 2, "S": 9, "D": 32}]}
