@@ -4,6 +4,7 @@
  *
  *   Q [B,Hq,Sq,D] x K^T [B,Hkv,D,Skv] -> * 1/sqrt(D) -> causal: select(row + Skv - Sq >= column, score, -inf)
  *     -> max, subtract, exp, sum, divide over the keys -> x V [B,Hkv,Skv,D] -> O [B,Hq,Sq,D]
+ *        max + log(sum) -> LSE [B,Hq,Sq,1], in memory where the shape asks for it
  *
  * Everything between the two products is virtual (never in memory), in fp32 but for the probabilities, which are
  * rounded to the dtype of V as its tensor cores want them. Heads broadcast: Hq a multiple of Hkv is GQA. K^T is K
@@ -204,7 +205,7 @@ static Extent transposed(const Extent &e) {
 enum Place { IN_MEMORY, VIRTUAL, BY_VALUE };
 
 /* Unique ids of what the variant pack points at; virtual tensors come after them. */
-enum TensorId : int64_t { ID_Q = 1, ID_K, ID_V, ID_O, ID_SCALE, ID_MINUS_INF, ID_SKV, ID_SQ, ID_VIRTUAL };
+enum TensorId : int64_t { ID_Q = 1, ID_K, ID_V, ID_O, ID_LSE, ID_SCALE, ID_MINUS_INF, ID_SKV, ID_SQ, ID_VIRTUAL };
 
 /* Both pointers of the buffers and of the host scalars meet cuDNN's alignment for 16-byte loads. */
 constexpr int64_t kAlignment = 16;
@@ -342,10 +343,12 @@ Graph::Tensor Graph::causal_mask(Tensor score) {
   return masked;
 }
 
-/* The logarithm of the sum is asked of nobody, but without it cuDNN does not recognise a softmax. */
+/* Without the logarithm of the sum cuDNN does not recognise a softmax, so it is there where nobody asks for it too.
+ */
 Graph::Tensor Graph::softmax(Tensor score) {
   const auto row = [this](const char *what) { return between(row_, CUDNN_DATA_FLOAT, what); };
-  Tensor largest = row("row maximum"), sum = row("row sum"), log_sum = row("log of the sum"), lse = row("LSE");
+  Tensor largest = row("row maximum"), sum = row("row sum"), log_sum = row("log of the sum");
+  Tensor lse = s_.lse ? tensor(ID_LSE, row_, CUDNN_DATA_FLOAT, IN_MEMORY, "tensor LSE") : row("LSE");
   reduce(CUDNN_REDUCE_TENSOR_MAX, score, largest, "row maximum");
   Tensor shifted = binary(CUDNN_POINTWISE_SUB, score, largest, CUDNN_DATA_FLOAT, "subtract the maximum");
   Tensor power = binary(CUDNN_POINTWISE_EXP, shifted, nullptr, CUDNN_DATA_FLOAT, "exp");
@@ -503,6 +506,7 @@ static struct status attach(void *state, const attn_buffers *buffers) {
   s->skv = static_cast<int32_t>(s->shape.Skv), s->sq = static_cast<int32_t>(s->shape.Sq);
   std::vector<int64_t> ids = {ID_Q, ID_K, ID_V, ID_O, ID_SCALE};
   std::vector<const void *> data = {buffers->q, buffers->k, buffers->v, buffers->o, &s->scale};
+  if (s->shape.lse) ids.push_back(ID_LSE), data.push_back(buffers->lse);
   if (s->shape.causal) ids.push_back(ID_MINUS_INF), data.push_back(&s->minus_inf);
   if (s->shape.causal && s->sq != s->skv) {
     ids.insert(ids.end(), {ID_SKV, ID_SQ});
@@ -565,6 +569,7 @@ extern "C" const struct attn_variant attn_variant_cudnn = {
         "f16, bf16; D <= 256, a multiple of 8; causal needs Sq <= Skv; compute capability >= 8.0; libcudnn.so.9",
     .runs_on = DEVICE_CUDA,
     .math = ATTN_MATH_TENSOR,
+    .writes_lse = true,
     .tunables = nullptr,
     .supports = attn::cudnn_supports,
     .plan = attn::cudnn_plan,

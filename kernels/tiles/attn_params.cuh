@@ -21,6 +21,7 @@ struct Params {
   uint32_t B, Hq, Hkv, Sq, Skv, D;
   uint32_t causal;
   float scale_log2; /* log2(e) / sqrt(D): a scaled score is a power of two, so exp costs one exp2 */
+  float *lse;       /* [B][Hq][Sq]; NULL: not asked for */
 };
 
 inline Params params_of(const attn_shape &shape, const attn_buffers &buffers) {
@@ -30,6 +31,7 @@ inline Params params_of(const attn_shape &shape, const attn_buffers &buffers) {
   p.Sq = shape.Sq, p.Skv = shape.Skv, p.D = shape.D;
   p.causal = shape.causal;
   p.scale_log2 = (float)(M_LOG2E / sqrt((double)shape.D));
+  p.lse = buffers.lse;
   return p;
 }
 

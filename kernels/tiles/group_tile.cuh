@@ -320,7 +320,18 @@ struct Block {
     }
   }
 
-  /* From a group's output, references and sums (each lane's part) to O. */
+  /* Of the blocks and groups that have a part of a row's columns the first ones. */
+  __device__ __forceinline__ void store_lse(const float2 (&total)[kLaneRows], const Place &at) const {
+    const Params &p = a.attention;
+    if (p.lse == nullptr || rank != 0 || group / 2 != 0 || lane % 4 != 0) return;
+    const uint32_t row = strip_row() + (S.groups == 1 ? 0 : group % 2 * 8) + lane / 4;
+    float *const to = p.lse + row_offset(batch, p.Hq, head, p.Sq, row, 1);
+#pragma unroll
+    for (uint32_t i = 0; i < kLaneRows; ++i)
+      if (i < at.rows) to[8 * i] = log_sum_exp(total[i].x, total[i].y);
+  }
+
+  /* From a group's output, references and sums (each lane's part) to O and LSE. */
   __device__ __forceinline__ void finish(const float (&o)[S.D / 2], const float (&reference)[2],
                                          const float (&sum)[2], const Place &at) const {
     const float2 own[2] = {make_float2(reference[0], quad_sum(sum[0])), make_float2(reference[1], quad_sum(sum[1]))};
@@ -343,6 +354,7 @@ struct Block {
     } else {
       store(x, total, at);
     }
+    store_lse(total, at);
   }
 };
 

@@ -75,6 +75,12 @@ struct Row {
     for (uint32_t d = 0; d < DP; ++d)
       if (d < D) o[d] = from_float<T>(acc[d] * inverse);
   }
+  /* Row `row` of a head: O, and LSE where it is asked for. */
+  template <typename T>
+  __device__ __forceinline__ void store_row(const Params &p, uint32_t b, uint32_t h, uint32_t row) const {
+    store(static_cast<T *>(p.o) + row_offset(b, p.Hq, h, p.Sq, row, p.D), p.D);
+    if (p.lse != nullptr) p.lse[row_offset(b, p.Hq, h, p.Sq, row, 1)] = log_sum_exp(max, sum);
+  }
 
  private:
   template <typename T>

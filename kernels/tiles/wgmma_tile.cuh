@@ -547,7 +547,7 @@ struct Multiplier {
     }
   }
 
-  /* Writes the rows of O, normalised. A row that attended no key has sum 0 and becomes zeros. */
+  /* Writes the rows of O, normalised, and their LSE. A row that attended no key has sum 0 and becomes zeros. */
   __device__ __forceinline__ void store(uint32_t round) {
     const Params &at_ = a.attention;
     const uint4 note = ptx::load_shared(at.note(group, round)); /* again: kept, it would occupy registers */
@@ -556,7 +556,10 @@ struct Multiplier {
 #pragma unroll
     for (uint32_t i = 0; i < 2; ++i) {
       const float total = quad_sum(softmax.sum[i]), f = total > 0.0f ? 1.0f / total : 0.0f;
-      T *const to = static_cast<T *>(at_.o) + ((size_t)head * at_.Sq + row + 8 * i) * at_.D;
+      const size_t place = (size_t)head * at_.Sq + row + 8 * i;
+      T *const to = static_cast<T *>(at_.o) + place * at_.D;
+      if (at_.lse != nullptr && lane % 4 == 0 && row + 8 * i < at_.Sq)
+        at_.lse[place] = log_sum_exp(softmax.reference[i], total);
 #pragma unroll
       for (uint32_t j = 0; j < C::kD / 8; j += 4) {
         uint32_t w[4];

@@ -230,6 +230,7 @@ extern "C" const struct attn_variant attn_variant_cluster_split = {
     .limits = "f16, bf16; D 64 or 128; compute capability >= 8.0 (clusters and wgmma: 9.0)",
     .runs_on = DEVICE_CUDA,
     .math = ATTN_MATH_WGMMA,
+    .writes_lse = true,
     .tunables = attn::cluster_split_tunables,
     .supports = attn::cluster_split_supports,
     .plan = attn::cluster_split_plan,

@@ -72,7 +72,7 @@ __global__ void __launch_bounds__(kScalarThreads) scalar_kernel(const __grid_con
       state.attend(q_tile + threadIdx.x * kQStride, k_tile, v_tile, rows_in_tile(row_keys, first, kScalarKeys),
                    p.scale_log2);
   }
-  if (has_row) state.store(static_cast<T *>(p.o) + row_offset(b, p.Hq, h, p.Sq, row, p.D), p.D);
+  if (has_row) state.template store_row<T>(p, b, h, row);
 }
 
 template <typename T>
@@ -130,6 +130,7 @@ extern "C" const struct attn_variant attn_variant_scalar = {
     .limits = "f16, bf16, f32; D <= 128; compute capability >= 8.0",
     .runs_on = DEVICE_CUDA,
     .math = ATTN_MATH_FP32,
+    .writes_lse = true, /* left out: shapes with lse are skipped, and buffers->lse is always NULL */
     .tunables = nullptr,
     .supports = attn::scalar_supports,
     .plan = attn::scalar_plan,

@@ -61,7 +61,7 @@ __device__ __forceinline__ void serial_chunk(const Params &p, unsigned char *sme
     state.attend(q_tile + threadIdx.x * kQStride, k_tile, v_tile, rows_in_tile(row_keys, first, kSerialKeys),
                  p.scale_log2);
   }
-  if (threadIdx.x < rows) state.store(static_cast<T *>(p.o) + row_offset(b, p.Hq, h, p.Sq, row, p.D), p.D);
+  if (threadIdx.x < rows) state.template store_row<T>(p, b, h, row);
 }
 
 template <typename T, uint32_t DP>
@@ -124,6 +124,7 @@ extern "C" const struct attn_variant attn_variant_serial = {
     .limits = "f16, bf16, f32; D <= 128; compute capability >= 8.0",
     .runs_on = DEVICE_CUDA,
     .math = ATTN_MATH_FP32,
+    .writes_lse = true,
     .tunables = nullptr,
     .supports = attn::serial_supports,
     .plan = attn::serial_plan,

@@ -207,6 +207,8 @@ static const char *wgmma_supports(const attn_shape *shape, const attn_tuning *tu
   const WgmmaKernel *kernel = wgmma_choose(*shape, *tuning, device->sms);
   if (kernel == nullptr)
     return "no kernel is compiled for these tunables at this D: kernels/variants/wgmma.cu lists them";
+  if (shape->lse && kernel->shape.fma_exp > 0)
+    return "exp2_fma must be 0 with lse: its exponentials are off by up to 75e-6, the log-sum-exp is fp32";
   if ((uint64_t)shape->B * shape->Hq * ceil_div(shape->Sq, 64) > INT32_MAX)
     return "B * Hq * ceil(Sq / 64) must be at most 2^31 - 1, the limit of grid.x";
   return check_device(*device, wgmma_tile::smem_bytes(kernel->shape));
@@ -240,6 +242,7 @@ extern "C" const struct attn_variant attn_variant_wgmma = {
     .limits = "f16, bf16; D a multiple of 8 up to 256; compute capability 9.0",
     .runs_on = DEVICE_CUDA,
     .math = ATTN_MATH_WGMMA,
+    .writes_lse = true,
     .tunables = attn::wgmma_tunables,
     .supports = attn::wgmma_supports,
     .plan = attn::wgmma_plan,

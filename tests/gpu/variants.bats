@@ -35,6 +35,16 @@ cluster_split:wgmma=1,cluster_split:groups=1,decode,decode:path=1,decode:splits=
   expect_json "$TMP/r.json" 'd["summary"]["ok"] >= 1500'
 }
 
+@test "what writes the log-sum-exp writes the right one, and every other variant is skipped with that reason" {
+  attn --sweep tests/data/sweeps/lse.json --device cuda --check-only --json "$TMP/r.json"
+  expect_status 0
+  expect_json "$TMP/r.json" '{r["status"] for r in d["results"]} == {"ok", "skipped"} and d["summary"]["ok"] >= 900'
+  expect_json "$TMP/r.json" '{r["variant"] for r in d["results"]} - {r["variant"] for r in d["results"] if r["status"] == "ok"} == {"wmma"}'
+  expect_json "$TMP/r.json" 'all("lse must be false" in r["reason"] for r in d["results"] if r["variant"] == "wmma")'
+  expect_json "$TMP/r.json" 'all(r["check"]["lse"]["rows"] == r["shape"]["B"] * r["shape"]["Hq"] * r["shape"]["Sq"]
+    for r in d["results"] if r["status"] == "ok")'
+}
+
 @test "one_query and every tile of d_split match the oracle up to D = 8192" {
   attn --sweep tests/data/sweeps/large_d_correctness.json --device cuda --check-only --json "$TMP/r.json"
   expect_status 0
