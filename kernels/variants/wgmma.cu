@@ -42,6 +42,7 @@
  *   -  64   1, 2   64 + 32 + 32 + 16 = 144       232   8 or 16 + 8 * 16
  *   -  96   3      48 + 24 + 48 = 120 + 30       160   48 +  6 * 24 = 192 KB
  *   - 128   1, 2   64 + 32 + 64 = 160            232   32 or 64 + 5 * 32 = 192 or 224 KB
+ *   - 128   2      32 + 16 + 64 = 112            232   64 + 10 * 16 = 224 KB
  *   - 192   2      40 + 20 + 96 = 156            232   48 +  5 * 30 = 198 KB
  *   - 256   2      32 + 16 + 128 = 176           232   64 +  5 * 32 = 224 KB
  *
@@ -58,9 +59,11 @@
  * Causal, 16384 tokens in all, speed over cuDNN at S = 512, 1024, 4096, when sections were 32 MB of K and V, and 2 to
  * 4 MB: at D = 64 1.40 and 1.43, -, 1.21 and 1.21; at D = 128 1.06 and 1.11, 1.12 and 1.18, 1.27 and 1.19; at D = 256
  * 1.02 and 1.20, 1.24 and 1.30, 1.33 and 1.29. Leaving out tiles of others made 1.24 into 1.40 at D = 64, S = 512.
- * Without turns: up to 5 % more at D = 64 under a causal mask, 2 % less at D = 128. Tiles of 64 keys at D = 128: 2 %
- * more at S = 512, 6 % less at 4096. Three warpgroups of 64 keys at D = 128: no more anywhere.
- * results/h200/prefill.journal has every shape of `prefill` beside cuDNN. */
+ * Without turns: up to 5 % more at D = 64 under a causal mask, 2 % less at D = 128. Three warpgroups of 64 keys at
+ * D = 128: no more anywhere. Two of 64 keys, time over that with 128, 128 heads, full and causal: S = 128 0.95 and
+ * 0.88, 192 0.82 and 0.87, 320 0.90 and 0.92, 512 1.03 and 0.97, 2048 (16 heads) 1.05 and 1.03: taken where the keys
+ * end in the first half of a tile, and for short causal ones. results/h200/prefill.journal has every shape of
+ * `prefill` beside cuDNN. */
 #include "kernels/tiles/wgmma_tile.cuh"
 
 namespace attn {
@@ -77,6 +80,7 @@ using wgmma_tile::Shape;
   X(80, 84, 64, 1, 128, 8, 1, 1, 0, 2, 1, 1)    \
   X(170, 130, 96, 3, 96, 6, 1, 1, 0, 2, 0, 1)   \
   X(210, 147, 128, 2, 128, 5, 1, 1, 0, 2, 0, 1) \
+  X(195, 78, 128, 2, 64, 10, 1, 1, 0, 2, 0, 1)  \
   X(150, 114, 128, 1, 128, 5, 1, 1, 0, 2, 0, 1) \
   X(270, 140, 192, 2, 80, 5, 1, 1, 0, 2, 0, 1)  \
   X(320, 160, 256, 2, 64, 5, 1, 1, 0, 2, 0, 1)
@@ -158,8 +162,8 @@ static double wgmma_step(const WgmmaKernel &kernel, double rounds) {
 
 /* Under a causal mask more is multiplied and masked of a tile that has more keys than a warpgroup has rows. */
 static double wgmma_turn(const WgmmaKernel &kernel, const attn_shape &shape) {
-  constexpr double kMasked = 60; /* per 64 keys more, in 10 ns */
-  return kernel.turn + (shape.causal ? kMasked * (fmax(kernel.shape.keys, 64) / 64 - 1) : 0);
+  const double masked = kernel.shape.D > 64 ? 30 : 60; /* per 64 keys more, in 10 ns */
+  return kernel.turn + (shape.causal ? masked * (fmax(kernel.shape.keys, 64) / 64 - 1) : 0);
 }
 
 /* Whole rounds of the blocks over equal items. Causal items differ and fill the last round, but it cannot end before
