@@ -190,8 +190,17 @@ static struct status selftest(const struct options *options, const struct journa
   return status;
 }
 
+/* Rates of processes that differ in more than chance would be rates of something else. */
+static struct status check_one_run(const struct options *options) {
+  if (options->resume == NULL || strcmp(options->resume, "anyway") != 0) return status_ok();
+  return status_make(STATUS_USAGE,
+                     "--resume=anyway: the rates of a gate need processes of one run; give --resume, or "
+                     "begin another journal");
+}
+
 struct status verb_gate(const struct options *options, const struct invocation *invocation, struct outcome *outcome) {
   struct journal_data evidence;
+  TRY(check_one_run(options));
   TRY(outputs_probe(options));
   TRY(options->from != NULL ? measured_load_evidence(options->from, &evidence)
                             : run_processes(options, invocation, &evidence));

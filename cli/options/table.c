@@ -278,7 +278,7 @@ static const struct option_row rows[] = {
      .help = "write the comparison and both reports as one page for a browser; needs no network"},
     {"Output", "--journal", "FILE", IN(RUN) | IN(GATE) | IN(TUNE), TEXT(journal), FLAGS(OPTION_WRITES),
      .help = "keep the journal here (one JSON line per finished cell)"},
-    {"Output", "--resume", "[=anyway]", IN(RUN) | IN(TUNE), WORD(resume), .needs = "--journal",
+    {"Output", "--resume", "[=anyway]", IN(RUN) | IN(GATE) | IN(TUNE), WORD(resume), .needs = "--journal",
      .help =
          "measure what the journal does not have yet, and begin it when it is not there. A run with another sweep, "
          "selection, device or program is refused; anyway measures all the same and marks its rows"},

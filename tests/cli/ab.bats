@@ -331,6 +331,22 @@ PY
   expect_refusal 2 'too many; give 10 to 64' -- gate --selftest --sweep "$SWEEP" --processes 65
 }
 
+@test "a self-test whose program was killed is resumed: only what is missing is measured" {
+  local words=(gate --selftest --sweep "$SWEEP" --device cpu --load "$STEADY" --modes hot --rounds 5 --processes 10 --controls 0)
+  hold_at 4
+  "$ATTNBENCH" "${words[@]}" --journal "$TMP/j" --quiet &
+  wait_for_hold
+  kill -KILL $!
+  ended $! 137
+  STEADY_AT=0 attn "${words[@]}" --journal "$TMP/j" --resume --json "$TMP/a.json"
+  expect_status 0
+  [ "$(wc -c <"$TMP/processes")" -eq 11 ] || fail "$(wc -c <"$TMP/processes") processes, not ten and the one that was cut off"
+  expect_json "$TMP/a.json" 'd["method"]["processes"] == 10'
+  expect_refusal 6 'seed was 1 there and is 2 here' -- "${words[@]}" --journal "$TMP/j" --resume --seed 2
+  expect_refusal 2 'need processes of one run' -- "${words[@]}" --journal "$TMP/j" --resume=anyway
+  expect_refusal 2 'nothing is measured with --from' -- gate --selftest --from "$TMP/j" --journal "$TMP/other"
+}
+
 @test "a self-test that is interrupted measures nothing and says 130" {
   hold_at 3
   env --default-signal=INT "$ATTNBENCH" gate --selftest --sweep "$SWEEP" --device cpu --load "$STEADY" --json "$TMP/a.json" \
