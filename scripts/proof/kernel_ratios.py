@@ -57,8 +57,8 @@ def tables(sweeps, sources):
     cases = [[sweep, case_label(shape_of_key(key)), name, us, theirs, theirs / us]
              for sweep, rows in sweeps for key, name, us, theirs in rows]
     return {"schema": "attnbench.table/1", "title": "Kernels alone, without the gaps between launches",
-            "about": f"Durations of the kernels by {' and '.join(sorted(sources))}, the mean of one process's launches, on one "
-                     f"NVIDIA H200, clocks left alone. Ratio: {REFERENCE}'s kernels over those here; above 1 the kernels here are faster. "
+            "about": f"Durations of the kernels by {' and '.join(sorted(sources))}, the mean of one process's launches, clocks "
+                     f"left alone. Ratio: {REFERENCE}'s kernels over those here; above 1 the kernels here are faster. "
                      "`scripts/proof/kernel_ratios.py`",
             "columns": ["sweep", "variant", "cases", "geometric mean", "least", "of", "cases below 1"],
             "rows": [summary(*one) for one in sweeps],
