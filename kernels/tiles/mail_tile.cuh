@@ -147,8 +147,10 @@ __device__ __forceinline__ void add_parts(float *sums, float4 *mail, uint32_t fi
 __device__ __forceinline__ void row_weights(const Params &p, float *sums, uint32_t row, uint32_t rows_log2) {
   const uint32_t key = threadIdx.x % kWarp * 2, keys = visible_keys(p, row);
   float2 score = make_float2(0.0f, 0.0f);
-  for (uint32_t n = 0; n < kSlots >> rows_log2; ++n) {
-    const float2 x = *reinterpret_cast<const float2 *>(sums + (n << rows_log2) * kKeys + key);
+#pragma unroll
+  for (uint32_t n = 0; n < kSlots; ++n) { /* unrolled, so that no load waits for another */
+    float2 x = make_float2(0.0f, 0.0f);
+    if (n < kSlots >> rows_log2) x = *reinterpret_cast<const float2 *>(sums + (n << rows_log2) * kKeys + key);
     score.x += x.x, score.y += x.y;
   }
   if (key >= keys) score.x = minus_infinity();

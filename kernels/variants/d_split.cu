@@ -109,6 +109,7 @@ struct DSplitParams {
   float *partial;         /* [chunks][B][Hq][padded_rows][padded_keys]; "sum" leaves the total in the first part */
   uint64_t part_elements; /* of one chunk */
   uint32_t chunks, chunk_columns;    /* chunks: of a cluster, its blocks */
+  uint32_t chunk_inverse;            /* of mail: 2^32 / chunks, rounded up; 0: one chunk */
   uint32_t parts;                    /* that "output" adds */
   uint32_t padded_rows, padded_keys; /* whole tiles, so that no score needs a bounds check */
   uint32_t own_rows_log2;            /* in one pass: rows whose softmax a block computes */
@@ -573,10 +574,13 @@ __global__ void __launch_bounds__(d_tile::kThreads, 1) d_split_mail_kernel(const
   T *weights = reinterpret_cast<T *>(smem + kAt.weights);
   float *scratch = reinterpret_cast<float *>(smem), *factors = reinterpret_cast<float *>(smem + kAt.factors);
   const Params &p = a.attention;
-  const uint32_t chunk = blockIdx.x % a.chunks, row0 = blockIdx.x / a.chunks * Rows, column0 = chunk * Columns;
+  /* Divisions take longer than all else before the first load, so the common cases have none. */
+  const uint32_t tile = a.chunk_inverse != 0 ? __umulhi(blockIdx.x, a.chunk_inverse) : blockIdx.x;
+  const uint32_t chunk = blockIdx.x - tile * a.chunks, row0 = tile * Rows, column0 = chunk * Columns;
   const uint32_t rows = rows_in_tile(p.Sq, row0, Rows);
+  const uint32_t kv = p.Hq == p.Hkv ? blockIdx.y : kv_head(p, blockIdx.y);
   const size_t q_offset = row_offset(blockIdx.z, p.Hq, blockIdx.y, p.Sq, row0, p.D) + column0;
-  const size_t kv_offset = row_offset(blockIdx.z, p.Hkv, kv_head(p, blockIdx.y), p.Skv, 0, p.D) + column0;
+  const size_t kv_offset = row_offset(blockIdx.z, p.Hkv, kv, p.Skv, 0, p.D) + column0;
   const mail_tile::Tensors<T> t = {static_cast<const T *>(p.q) + q_offset,  static_cast<const T *>(p.k) + kv_offset,
                                    static_cast<const T *>(p.v) + kv_offset, rows,
                                    visible_keys(p, row0 + rows - 1), /* the tile's last row attends most */
@@ -869,6 +873,7 @@ static void d_split_bind_cluster(const attn_shape &shape, const attn_plan &plan,
 
 static void d_split_bind_mail(const attn_shape &shape, const attn_plan &plan, DSplitParams *params) {
   params->chunks = d_split_chunks(shape, plan);
+  params->chunk_inverse = params->chunks == 1 ? 0 : UINT32_MAX / params->chunks + 1;
   while (params->chunks << params->own_rows_log2 < plan.tile_q) ++params->own_rows_log2;
 }
 
