@@ -798,7 +798,7 @@ static void one_query_has_a_block_per_query_whatever_d_is(void **state) {
 }
 
 /* Tunables, in order. */
-enum { D_SPLIT_ROWS, D_SPLIT_CHUNK, D_SPLIT_FUSED, D_SPLIT_PATH, D_SPLIT_CLUSTER, D_SPLIT_EARLY };
+enum { D_SPLIT_ROWS, D_SPLIT_CHUNK, D_SPLIT_FUSED, D_SPLIT_PATH, D_SPLIT_CLUSTER, D_SPLIT_EARLY, D_SPLIT_TF32X3 };
 enum { PATH_PASSES = 1, PATH_CLUSTERS, PATH_MAIL };
 
 static void d_split_puts_d_on_the_grid_until_the_gpu_is_full(void **state) {
@@ -994,6 +994,43 @@ static void d_split_mails_between_no_more_blocks_than_there_are_sms(void **state
     }
 }
 
+/* 3xTF32 is asked for by name, and never falls back to a path that computes in another way. */
+static void d_split_takes_3xtf32_for_f32_by_mail_when_told_so(void **state) {
+  (void)state;
+  static const struct {
+    const char *model;
+    uint32_t H, Sq, Skv, D;
+    const char *refusal;
+    uint32_t rows, chunks;
+  } rows[] = {
+      {"h200", 4, 64, 64, 512, NULL, 16, 8}, /* clusters take it in fp32 */
+      {"h200", 4, 64, 64, 2048, NULL, 32, 16},
+      {"h200", 4, 64, 64, 8192, NULL, 64, 32},
+      {"a100", 3, 64, 64, 4096, NULL, 64, 32},
+      {"h200", 4, 64, 65, 2048, "path=3 needs Skv", 0, 0}, /* two passes take it in fp32 */
+      {"h200", 8, 64, 64, 8192, "path=3 needs a tile", 0, 0},
+  };
+  for (size_t i = 0; i < COUNT(rows); i++) {
+    struct point p = point_of("d_split", rows[i].model, square(1, rows[i].H, rows[i].Sq, rows[i].D, ATTN_F32));
+    p.shape.Skv = rows[i].Skv;
+    assert_int_equal(p.tuning.value[D_SPLIT_TF32X3], 0);
+    p.tuning.value[D_SPLIT_TF32X3] = 1;
+    if (rows[i].refusal) {
+      assert_non_null(strstr(refusal(&p), rows[i].refusal));
+      continue;
+    }
+    assert_null(refusal(&p));
+    const struct attn_plan plan = plan_of(&p);
+    assert_int_equal(path_of(&plan), PATH_MAIL);
+    assert_int_equal(plan.tile_q, rows[i].rows);
+    assert_grid(&plan.pass[0], ceil_div(rows[i].Sq, rows[i].rows) * rows[i].chunks, rows[i].H, 1);
+    p.shape.dtype = ATTN_BF16;
+    assert_non_null(strstr(refusal(&p), "tf32x3=1 is for f32"));
+    p.shape.dtype = ATTN_F32, p.tuning.value[D_SPLIT_PATH] = PATH_PASSES;
+    assert_non_null(strstr(refusal(&p), "tf32x3=1 is for f32 and path=3"));
+  }
+}
+
 static void d_split_takes_256_keys_of_any_dimension_on_every_model(void **state) {
   (void)state;
   for (size_t m = 0; m < gpu_model_count(); m++)
@@ -1080,6 +1117,7 @@ int main(void) {
       cmocka_unit_test(d_split_path_and_cluster_can_be_forced),
       cmocka_unit_test(d_split_cluster_budget_is_what_its_file_says),
       cmocka_unit_test(d_split_mails_between_no_more_blocks_than_there_are_sms),
+      cmocka_unit_test(d_split_takes_3xtf32_for_f32_by_mail_when_told_so),
       cmocka_unit_test(d_split_takes_256_keys_of_any_dimension_on_every_model),
       cmocka_unit_test(d_split_refuses_what_its_tiles_cannot_hold),
       cmocka_unit_test(a_cpu_is_refused_by_every_cuda_variant),

@@ -78,10 +78,10 @@ __device__ __forceinline__ void load_all(const Tensors<T> &t, T *slabs, T *v_til
 }
 
 /* This block's part of the scores, by groups, in `results`. */
-template <typename T, uint32_t Rows, uint32_t Columns>
+template <typename Scores, typename T, uint32_t Rows, uint32_t Columns>
 __device__ __forceinline__ void part_of_scores(const T *slabs, float *results, uint32_t columns, uint32_t keys) {
   constexpr uint32_t kSlabElements = (Rows + kKeys) * padded(kSlab, sizeof(T));
-  typename ScoresOf<T, Rows>::type scores;
+  Scores scores;
   scores.open();
   for (uint32_t column = 0; column < columns; column += kSlab, slabs += kSlabElements) {
     ptx::cp_async_wait<(int)(Columns / kSlab + kVStages - 1)>();

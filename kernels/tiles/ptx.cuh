@@ -207,6 +207,16 @@ __device__ __forceinline__ void mma_16x8x16<__nv_bfloat16>(float (&c)[4], const 
       : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "r"(b0), "r"(b1));
 }
 
+/* c[16][8] += a[16][8] b[8][8] with fp32 accumulation, of fp32 words of which the 19 upper bits are read: TF32. With
+ * g and t as above: c as above; a[0]: row g, column t; a[1]: row g + 8; a[2]: row g, column t + 4; a[3]: row g + 8;
+ * b0: row t of column g; b1: row t + 4 */
+__device__ __forceinline__ void mma_16x8x8(float (&c)[4], const uint32_t (&a)[4], uint32_t b0, uint32_t b1) {
+  asm("mma.sync.aligned.m16n8k8.row.col.f32.tf32.tf32.f32 {%0, %1, %2, %3}, {%4, %5, %6, %7}, {%8, %9}, "
+      "{%0, %1, %2, %3};"
+      : "+f"(c[0]), "+f"(c[1]), "+f"(c[2]), "+f"(c[3])
+      : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "r"(b0), "r"(b1));
+}
+
 /* x, of which the compiler knows nothing: what is computed from it is computed here, not kept in registers. */
 __device__ __forceinline__ uint32_t opaque(uint32_t x) {
   asm volatile("" : "+r"(x));

@@ -31,11 +31,11 @@
  *
  *               fp32, 64 queries      fp32, 32        fp32, 16        16-bit, 64      16-bit, 32     16-bit, 16
  *       D     passes clusters mail  clust. mail     clust. mail     clust. mail     clust. mail    clust. mail
- *       512     6.2    5.9   5.3      3.8   4.7       3.3   4.3       4.3   4.6       3.4   4.2      3.4   4.2
- *       1024    7.7    8.2   6.6                      3.8   4.4       5.1   5.0                      3.7   4.3
- *       2048    9.8   15.3   8.7      6.6   6.0       5.1   4.8       6.9   5.9       4.7   4.7      4.6   4.7
- *       4096   16.6   26.3  13.8     10.8   7.6       7.7   5.3      11.2   7.1       6.9   5.4      6.8   4.9
- *       8192   26.6   48.8  23.4     19.2  11.8      13.1   6.2      19.7  10.0      11.7   6.7     11.4   5.6
+ *       512     6.2    5.9   5.2      3.8   4.5       3.3   4.2       4.3   4.2       3.4   4.0      3.4   4.1
+ *       1024    7.7    8.2   6.5                      3.8   4.4       5.1   5.0                      3.7   4.3
+ *       2048    9.8   15.3   8.4      6.6   5.7       5.1   4.6       6.9   5.8       4.7   4.7      4.6   4.5
+ *       4096   16.6   26.3  13.1     10.8   7.4       7.7   5.1      11.2   7.1       6.9   5.4      6.8   4.8
+ *       8192   26.6   48.8  22.8     19.2  11.5      13.1   6.2      19.7   9.8      11.7   6.6     11.4   5.5
  *
  *   (fp32 with 64 queries: clusters of 8; those of 4 take 5.3, 8.2, 13.8 up to D = 2048.) Cold, letters come from
  *   memory: mail loses up to 2.1 to the best of the others up to D = 2048, and from 4096 on between 0.4 and -5.
@@ -56,15 +56,36 @@
  *   L2 of 0.7 each, the softmax 0.3, the store 0.5; fp32 products at 75 %:
  *
  *      D     MFLOP  MB f32 / f16   FLOPs us   L2 us    predicted us, mail, f32   measured f32 / f16
- *      512     34    2.1 /  1.0    0.5 / 0.0    0.2              5                  5.3 /  4.3
- *      2048   134    8.4 /  4.2    2.0 / 0.1    0.9              8                  8.7 /  5.9
- *      4096   268   16.8 /  8.4    4.0 / 0.3    1.9             10.5               13.8 /  7.1
- *      8192   537   33.6 / 16.8    8.0 / 0.5    3.8             16                 23.4 / 10.0
+ *      512     34    2.1 /  1.0    0.5 / 0.0    0.2              5                  5.2 /  4.2
+ *      2048   134    8.4 /  4.2    2.0 / 0.1    0.9              8                  8.4 /  5.8
+ *      4096   268   16.8 /  8.4    4.0 / 0.3    1.9             10.5               13.1 /  7.1
+ *      8192   537   33.6 / 16.8    8.0 / 0.5    3.8             16                 22.8 /  9.8
  *
- *   What is missing in fp32 is the products' rate: the difference to 16-bit types is 13 us at D = 8192, 8 of them at
- *   peak, with two warps for each scheduler to hide shared memory behind. Loading the next step's operands during
- *   the products of one gave 25.3 -> 23.4 at D = 8192 and nothing at 4096. What did not win: a counter in L2 that
- *   the blocks of a head wait for instead of mail (2 to 5 us more: 30.4, 18.2, 14.0 at D = 8192, 4096, 2048).
+ *   What is missing in fp32 is the products' rate, and loads that hold it up. At D = 8192 a block's clocks are: 5.4 k
+ *   until its last load is asked for (192 KB at 36 bytes a clock, an SM's share of L2), 12.1 k for the scores and
+ *   12.7 k for the output (8.2 k each at peak; two warps for each scheduler hide shared memory behind them), 6 k
+ *   between them, 3 to 4 k for the store. Loading the next step's operands during the products of one gave 25.3 ->
+ *   23.4 at D = 8192 and nothing at 4096.
+ *
+ *   3xTF32 (tf32x3=1), by mail alone and never unless asked for, computes each product as three on tensor cores.
+ *   Predicted are the 16-bit times, plus the other bytes and mma.sync's 6 clocks for 16 x 8 x 8 of a scheduler: 4.6 k
+ *   clocks for the scores at D = 8192, and as many for the output. 64 queries, us, beside fp32 in turns:
+ *
+ *      D     fp32   predicted   3xTF32   32 queries: fp32   3xTF32
+ *      512    5.2      4.6        5.1
+ *      1024   6.5                 6.2
+ *      2048   8.4      7.7        7.4                 5.7      5.5
+ *      4096  13.1     10.6       10.5                 7.3      6.4
+ *      8192  22.8     17.2       17.0                11.5      8.5
+ *
+ *   The scores take 7.7 k clocks and the output with its store 7.6 k: 9.4 for a product, where 8 warps that do
+ * nothing else take 8.7. 16 queries gain nothing (4.6 and 4.8 at D = 2048, 6.2 and 6.0 at 8192), and clusters did not
+ *   either (5.3 and 5.3 at D = 512 with 64 queries, 3.8 and 3.9 with 32).
+ *
+ *   What did not win: a counter in L2 that the blocks of a head wait for instead of mail (2 to 5 us more); weights
+ *   mailed once for all blocks, in two sets of places by turns (0.2 to 1.8 more); the copy engine, row by row, for
+ *   the loads (0.1 to 1.5 more, though threads need not wait to ask); loads asked for between the steps of the
+ *   scores, 64 KB ahead (3xTF32 at D = 8192: 16.2, all else up to 0.9 more).
  *
  * Budget: "scores" 73728 bytes of shared memory for 64 rows: two stages of a Q and a K slab of 64 x 68
  *   floats are 69632, the results of four groups 4 * 64 * 72 * 4; for 16 rows four stages of (16 + 64) x 68
@@ -77,9 +98,11 @@
  *   = 162128 bytes; chunks of 64 are 62800, so that two blocks fit an SM; registers: 32 results, 64 operands,
  *   addresses: 118 to 125; 256 threads.
  *   Mail, fp32, 64 x 256: four slabs of (64 + 64) x 68, V 64 x 260, weights 64 x 68 and 64 factors, all * 4 = 223488
- *   bytes; 8 MiB of letters in global memory. */
+ *   bytes; 8 MiB of letters in global memory. With 3xTF32 197 registers: 128 for V of 64 keys and 32 columns, as
+ *   heads and tails, 32 weights, 32 results. */
 #include "kernels/tiles/d_tile.cuh"
 #include "kernels/tiles/mail_tile.cuh"
+#include "kernels/tiles/tf32_tile.cuh"
 
 namespace attn {
 
@@ -563,11 +586,20 @@ __global__ void __launch_bounds__(d_tile::kThreads, 1)
 __device__ float4 d_split_score_mail[kDSplitMailBlocks * mail_tile::letters(mail_tile::kMaxRows)];
 __device__ float4 d_split_weight_mail[kDSplitMailBlocks * mail_tile::letters(mail_tile::kMaxRows)];
 
+template <typename T, uint32_t Rows, bool Tf32x3>
+struct DSplitMailScores {
+  using type = typename d_tile::ScoresOf<T, Rows>::type;
+};
+template <uint32_t Rows>
+struct DSplitMailScores<float, Rows, true> {
+  using type = tf32_tile::Scores<Rows>;
+};
+
 /* grid ((q tile, chunk), Hq, B), the chunk running fastest; all blocks of a q tile must run at once. */
-template <typename T, uint32_t Rows, uint32_t Columns>
+template <typename T, uint32_t Rows, uint32_t Columns, bool Tf32x3>
 __global__ void __launch_bounds__(d_tile::kThreads, 1) d_split_mail_kernel(const __grid_constant__ DSplitParams a) {
   using namespace d_tile;
-  using Scores = typename ScoresOf<T, Rows>::type;
+  using Scores = typename DSplitMailScores<T, Rows, Tf32x3>::type;
   extern __shared__ __align__(128) unsigned char smem[];
   constexpr mail_tile::Layout kAt = mail_tile::layout(Rows, Columns, sizeof(T));
   T *slabs = reinterpret_cast<T *>(smem), *v_tiles = reinterpret_cast<T *>(smem + kAt.v);
@@ -589,16 +621,27 @@ __global__ void __launch_bounds__(d_tile::kThreads, 1) d_split_mail_kernel(const
   const uint32_t block = (blockIdx.z * gridDim.y + blockIdx.y) * gridDim.x + blockIdx.x;
   float4 *score_mail = d_split_score_mail + (size_t)(block - chunk) * mail_tile::letters(Rows);
   float4 *weight_mail = d_split_weight_mail + (size_t)(block - chunk) * mail_tile::letters(Rows);
-  mail_tile::part_of_scores<T, Rows, Columns>(slabs, scratch, t.columns, t.keys);
+  mail_tile::part_of_scores<Scores, T, Rows, Columns>(slabs, scratch, t.columns, t.keys);
   mail_tile::mail_scores<Rows, Scores::kGroups>(score_mail + (size_t)chunk * mail_tile::letters(Rows), scratch);
   __syncthreads(); /* orders the reads of the results before sums overwrite them */
   mail_tile::mail_weights<Rows>(p, scratch, score_mail, weight_mail, row0, chunk, a.chunks, a.own_rows_log2);
-  mail_tile::receive_weights<T, Rows>(weights, factors, weight_mail + (size_t)chunk * mail_tile::letters(Rows));
-  typename OutputOf<T, Rows, Columns>::type output;
-  output.open();
-  for (uint32_t key = 0; key < t.keys; key += kVKeys)
-    output.add(weights + key, v_tiles + key * padded(Columns, sizeof(T)), min(t.keys - key, kVKeys));
-  output.store(static_cast<T *>(p.o) + q_offset, factors, scratch, rows, t.columns, p.D);
+  T *o = static_cast<T *>(p.o) + q_offset;
+  float4 *own_mail = weight_mail + (size_t)chunk * mail_tile::letters(Rows);
+  if constexpr (Tf32x3) {
+    tf32_tile::Output<Rows, Columns> output;
+    ptx::cp_async_wait<0>();
+    __syncthreads(); /* orders all threads' copies of V before the reads */
+    output.hold(v_tiles, t.keys);
+    mail_tile::receive_weights<T, Rows>(weights, factors, own_mail);
+    output.finish(o, weights, factors, t.keys, rows, t.columns, p.D);
+  } else {
+    mail_tile::receive_weights<T, Rows>(weights, factors, own_mail);
+    typename OutputOf<T, Rows, Columns>::type output;
+    output.open();
+    for (uint32_t key = 0; key < t.keys; key += kVKeys)
+      output.add(weights + key, v_tiles + key * padded(Columns, sizeof(T)), min(t.keys - key, kVKeys));
+    output.store(o, factors, scratch, rows, t.columns, p.D);
+  }
 }
 
 template <typename T, uint32_t Rows>
@@ -624,34 +667,35 @@ static DSplitHandles d_split_kernels_for(const attn_shape &shape, DSplitTile til
   }
 }
 
-template <typename T, uint32_t Rows>
+template <typename T, uint32_t Rows, bool Tf32x3>
 static const void *d_split_mail_of_columns(uint32_t columns) {
-  return columns == 128 ? handle(d_split_mail_kernel<T, Rows, 128>) : handle(d_split_mail_kernel<T, Rows, 256>);
+  return columns == 128 ? handle(d_split_mail_kernel<T, Rows, 128, Tf32x3>)
+                        : handle(d_split_mail_kernel<T, Rows, 256, Tf32x3>);
 }
 
-template <typename T>
+template <typename T, bool Tf32x3 = false>
 static const void *d_split_mail_of_tile(DSplitTile tile) {
-  if (tile.columns == 64) return handle(d_split_mail_kernel<T, 16, 64>);
-  return tile.rows == 16   ? d_split_mail_of_columns<T, 16>(tile.columns)
-         : tile.rows == 32 ? d_split_mail_of_columns<T, 32>(tile.columns)
-                           : d_split_mail_of_columns<T, 64>(tile.columns);
+  if (tile.columns == 64) return handle(d_split_mail_kernel<T, 16, 64, Tf32x3>);
+  return tile.rows == 16   ? d_split_mail_of_columns<T, 16, Tf32x3>(tile.columns)
+         : tile.rows == 32 ? d_split_mail_of_columns<T, 32, Tf32x3>(tile.columns)
+                           : d_split_mail_of_columns<T, 64, Tf32x3>(tile.columns);
 }
 
-static const void *d_split_mail_for(const attn_shape &shape, DSplitTile tile) {
+static const void *d_split_mail_for(const attn_shape &shape, DSplitTile tile, bool tf32x3) {
   switch (shape.dtype) {
     case ATTN_F16: return d_split_mail_of_tile<__half>(tile);
     case ATTN_BF16: return d_split_mail_of_tile<__nv_bfloat16>(tile);
-    default: return d_split_mail_of_tile<float>(tile);
+    default: return tf32x3 ? d_split_mail_of_tile<float, true>(tile) : d_split_mail_of_tile<float>(tile);
   }
 }
 
 #else
 static DSplitHandles d_split_kernels_for(const attn_shape &, DSplitTile) { return {}; }
-static const void *d_split_mail_for(const attn_shape &, DSplitTile) { return nullptr; }
+static const void *d_split_mail_for(const attn_shape &, DSplitTile, bool) { return nullptr; }
 #endif
 
 /* Indices into the tuning, and values of `path` and `early`. */
-enum { D_SPLIT_ROWS, D_SPLIT_CHUNK, D_SPLIT_FUSED, D_SPLIT_PATH, D_SPLIT_CLUSTER, D_SPLIT_EARLY };
+enum { D_SPLIT_ROWS, D_SPLIT_CHUNK, D_SPLIT_FUSED, D_SPLIT_PATH, D_SPLIT_CLUSTER, D_SPLIT_EARLY, D_SPLIT_TF32X3 };
 enum { D_SPLIT_LATE, D_SPLIT_EARLIER, D_SPLIT_EARLY_WHERE_IT_HELPS };
 enum { D_SPLIT_ANY, D_SPLIT_PASSES, D_SPLIT_CLUSTERS, D_SPLIT_MAIL };
 
@@ -671,6 +715,10 @@ static const attn_tunable d_split_tunables[] = {
     {"early", 0, 2, 2,
      "1 = a pass loads V while the one before it runs (compute capability 9.0), 0 = after its end; 2 = 1 but for "
      "fp32 with 64 rows"},
+    {"tf32x3", 0, 1, 0,
+     "f32 with path=3: 1 = 3xTF32 on tensor cores, each number as a sum of two with 11 bits and each product as "
+     "three, "
+     "with errors close to those of fp32; 0 = fp32 arithmetic"},
     {nullptr, 0, 0, 0, nullptr},
 };
 
@@ -818,6 +866,7 @@ static bool d_split_prefers_clusters(const attn_shape &shape, const attn_tuning 
 }
 static int32_t d_split_path(const attn_shape &shape, const attn_tuning &tuning, const device_info &device) {
   if (tuning.value[D_SPLIT_PATH] != D_SPLIT_ANY) return tuning.value[D_SPLIT_PATH];
+  if (tuning.value[D_SPLIT_TF32X3]) return D_SPLIT_MAIL;
   if (tuning.value[D_SPLIT_ROWS] != 0 || tuning.value[D_SPLIT_CHUNK] != 0 || device.cc_major < 9)
     return D_SPLIT_PASSES;
   if (d_split_prefers_clusters(shape, tuning, device)) return D_SPLIT_CLUSTERS;
@@ -828,7 +877,8 @@ static const char *d_split_tuning_refusal(const attn_tuning &tuning) {
   const int32_t rows = tuning.value[D_SPLIT_ROWS], chunk = tuning.value[D_SPLIT_CHUNK];
   const int32_t cluster = tuning.value[D_SPLIT_CLUSTER];
   if (rows != 0 && rows != 16 && rows != 32 && rows != 64) return "rows must be 0, 16, 32 or 64";
-  if (rows == 32 && tuning.value[D_SPLIT_PATH] != D_SPLIT_MAIL) return "rows=32 is for path=3";
+  if (rows == 32 && tuning.value[D_SPLIT_PATH] != D_SPLIT_MAIL && !tuning.value[D_SPLIT_TF32X3])
+    return "rows=32 is for path=3";
   if (chunk != 0 && chunk != 64 && chunk != 128 && chunk != 256) return "chunk must be 0, 64, 128 or 256";
   if (cluster == 1 || (cluster & (cluster - 1)) != 0) return "cluster must be 0, 2, 4, 8 or 16";
   return nullptr;
@@ -843,6 +893,8 @@ static const char *d_split_supports(const attn_shape *shape, const attn_tuning *
   if (const char *grid = check_grid_hb(*shape)) return grid;
   if (const char *kind = check_device(*device, 0)) return kind;
   const int32_t path = d_split_path(*shape, *tuning, *device);
+  if (tuning->value[D_SPLIT_TF32X3] && (shape->dtype != ATTN_F32 || path != D_SPLIT_MAIL))
+    return "tf32x3=1 is for f32 and path=3";
   if (path == D_SPLIT_MAIL) return d_split_mail_refusal(*shape, *tuning, *device);
   if (path == D_SPLIT_CLUSTERS) return d_split_cluster_refusal(*shape, *tuning, *device);
   if (!d_split_choose(*shape, *tuning, *device, &tile))
@@ -930,7 +982,7 @@ static void d_split_plan_mail(const attn_shape &shape, const attn_tuning &tuning
   d_split_choose_mail(shape, tuning, device, &tile);
   plan->tile_q = tile.rows, plan->tile_kv = d_tile::kKeys;
   plan->splits = 1, plan->stages = tile.columns / d_tile::kSlab;
-  d_split_plan_pass(plan, shape, "main", d_split_mail_for(shape, tile),
+  d_split_plan_pass(plan, shape, "main", d_split_mail_for(shape, tile, tuning.value[D_SPLIT_TF32X3]),
                     ceil_div(shape.Sq, tile.rows) * ceil_div(shape.D, tile.columns), ATTN_COVERS_Q | ATTN_COVERS_D,
                     d_tile::kThreads, d_split_mail_smem(shape, tile));
 }
