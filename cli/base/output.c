@@ -136,6 +136,8 @@ static struct status open_waiting(const char *path, int *fd) {
     usleep(READER_POLL_US);
   }
   if (*fd < 0) return failure(path, "open for writing", errno);
+  /* A reader that goes away is an output that was not written. */
+  signal(SIGPIPE, SIG_IGN);
   return fcntl(*fd, F_SETFL, 0) == 0 ? status_ok() : failure(path, "open for writing", errno);
 }
 

@@ -74,6 +74,16 @@ tiny() { attn --sweep tests/data/sweeps/tiny.json --device cpu --check-only --va
   expect_json "$TMP/r.json" 'd["summary"]["ok"] == 2'
 }
 
+# More than a pipe holds, so that the program still writes when the reader leaves.
+@test "a named pipe whose reader goes away ends what measures nothing with 8, too" {
+  mkfifo "$TMP/pipe"
+  timeout 20 head -c 10 "$TMP/pipe" >/dev/null &
+  capture timeout 20 "$ATTNBENCH" plan --sweep mission --gpu h200 --json "$TMP/pipe" --quiet
+  wait
+  expect_status 8
+  expect_err "$TMP/pipe: cannot write: Broken pipe"
+}
+
 @test "a report that is replaced keeps its permissions" {
   echo old >"$TMP/r.json"
   chmod 600 "$TMP/r.json"
