@@ -12,6 +12,7 @@ exit 0: every refusal was told; 1: one was not; 2: usage
 import argparse
 import concurrent.futures
 import contextlib
+import csv
 import json
 import os
 import pathlib
@@ -35,8 +36,19 @@ SWEEP = """{"attnbench_sweep": 1, "name": "two", "variants": ["cpu_flash"], "def
   "causal": false}, "shapes": [{"S": 8}, {"S": 9}]}"""
 SINKS = ["--json", "r.json", "--csv", "r.csv", "--gbench", "r.gbench", "--html", "r.html", "--markdown", "r.md", "--junit", "r.xml"]
 COMPARED = ["--json", "c.json", "--markdown", "c.md", "--junit", "c.xml", "--annotations", "c.txt", "--html", "c.html"]
+MERGED = ["--json", "m.json", "--csv", "m.csv", "--gbench", "m.gbench", "--html", "m.html"]
+COMPARED_BY_AB = ["--json", "r.json", "--compare-json", "c.json", "--markdown", "c.md", "--junit", "c.xml", "--annotations", "c.txt"]
 RUN = ["--sweep", "two.json", "--device", "cpu", "--reference", "none", "--quick"]
+# The program itself, and objects of tests/plugins beside it: one that always takes as long, one with a tunable.
+PROGRAM, STEADY, TUNABLE = "{program}", "{steady}", "{tunable}"
+AB = ["--base", PROGRAM, "--shape", "B=1,H=1,S=1,D=8,f32", "--device", "cpu", "--load", STEADY, "--modes", "hot", "--rounds", "5",
+      "--threshold", "50", "--noise", "warn", "--keep", "kept"]
+TUNE = ["--shape", "B=1,H=1,S=1,D=64", "--device", "cpu", "--load", TUNABLE, "--variant", "tunable:step=3"]
+SETTINGS = {"STEADY_US": "300", "TUNABLE_US": "300", "TUNABLE_BEST": "3"}
 WORKER = "worker"
+MEASURING = ("run", "ab", "tune")
+# Take seconds each; left out with --not-slow.
+SLOW = ("ab", "tune")
 
 # Name, words, the process whose allocations are refused: None for the program itself, else the first word of a child.
 COMMANDS = [
@@ -46,6 +58,7 @@ COMMANDS = [
     ("diagnose", ["diagnose", GPU, "--html", "d.html"], None),
     ("compare", ["compare", BASELINE, BASELINE, *COMPARED], None),
     ("gate --selftest", ["gate", "--selftest", "--from", "ten.journal", "--rounds", "5", "--json", "g.json"], None),
+    ("merge", ["merge", "shard1.journal", "shard2.journal", *MERGED], None),
     ("plan", ["plan", "--sweep", "v3", "--gpu", "h200", "--json", "p.json", "--html", "p.html"], None),
     ("list", ["list", "--json"], None),
     ("describe", ["describe", "wgmma"], None),
@@ -54,7 +67,10 @@ COMMANDS = [
     ("run, its worker", ["run", *RUN], WORKER),
     ("resume", ["run", *RUN, "--journal", "old.journal", "--resume", *SINKS], None),
     ("quick, two rounds", ["run", *RUN, "--rounds", "2"], None),
+    ("ab", ["ab", *AB, *COMPARED_BY_AB], None),
+    ("tune", ["tune", *TUNE, "--journal", "tune.journal", "--json", "t.json"], None),
 ]
+UNSTEADY = tuple(name for name, words, _ in COMMANDS if words[0] in MEASURING)
 PATIENCE_S = 120.0
 NUMBER = re.compile(rb"[0-9][0-9.eE+-]*")
 
@@ -99,11 +115,16 @@ class Trial:
         (self.inputs / "two.json").write_text(SWEEP)
         write_ten_rounds(self.inputs / "ten.journal")
         (folder / "leaks.txt").write_text("leak:dl_open_worker_begin\nleak:_dl_\nleak:dl_new_object\n")
-        subprocess.run([self.program, *RUN, "--journal", "old.journal"], cwd=self.inputs, capture_output=True, check=True)
+        self.places = {PROGRAM: self.program, **{name: self.object_of(name) for name in (STEADY, TUNABLE)}}
+        for name, words in (("old", []), ("shard1", ["--shard", "1/2"]), ("shard2", ["--shard", "2/2"])):
+            subprocess.run([self.program, *RUN, *words, "--journal", f"{name}.journal"], cwd=self.inputs, capture_output=True, check=True)
+
+    def object_of(self, name):
+        return str(pathlib.Path(self.program).parent / f"tests/plugins/{name.strip('{}')}.so")
 
     def environment(self, where, settings):
         kept = {name: value for name, value in os.environ.items() if not name.startswith(("ASAN_", "LSAN_", "REFUSE_", "ATTN"))}
-        kept.update(settings, LC_ALL="C", LD_PRELOAD=f"{self.shim} {self.sanitizer}".strip())
+        kept.update(settings, LC_ALL="C", **SETTINGS, LD_PRELOAD=f"{self.shim} {self.sanitizer}".strip())
         if where is not None:
             kept["REFUSE_IN"] = where
         if self.sanitizer:
@@ -113,7 +134,7 @@ class Trial:
 
     def run(self, command, **settings):
         """In a copy of the inputs. Returns the exit code, what was printed, and the files that were written."""
-        _, words, where = command
+        where, words = command[2], [self.places.get(word, word) for word in command[1]]
         with tempfile.TemporaryDirectory(dir=self.folder) as folder:
             shutil.copytree(self.inputs, folder, dirs_exist_ok=True)
             try:
@@ -173,7 +194,7 @@ def try_command(trial, command, options):
         seen = trial.run(command, REFUSE_AT=str(number), REFUSE_SAID=str(said))
         happened = said.exists()
         said.unlink(missing_ok=True)
-        return number, happened, seen, why_wrong(usual, seen, words[0] == "run") if happened else None
+        return number, happened, seen, why_wrong(usual, seen, words[0] in MEASURING) if happened else None
 
     happened = 0
     with concurrent.futures.ThreadPoolExecutor(options.jobs) as pool:
@@ -196,9 +217,20 @@ def tell(row, failures):
             print(f"#   {line}")
 
 
-def write_record(rows, every):
+def recorded(record):
+    """The rows of a record, by command."""
+    if not record.exists():
+        return {}
+    with open(record, encoding="utf-8") as file:
+        return {row["command"]: row for row in csv.DictReader((line for line in file if not line.startswith("#")), delimiter="\t")}
+
+
+def write_record(new, every):
+    """What was not tried this time stays."""
     record = RECORD_EVERY if every else RECORD
     record.parent.mkdir(exist_ok=True)
+    known = {**recorded(record), **{row["command"]: row for row in new}}
+    rows = [known[name] for name, _, _ in COMMANDS if name in known]
     how = "every allocation" if every else "one allocation per chain of callers"
     lines = [f"# Written by scripts/proof/refuse_allocations.py --record: {how} refused once", "\t".join(rows[0])]
     record.write_text("\n".join(lines + ["\t".join(str(value) for value in row.values()) for row in rows]) + "\n")
@@ -209,6 +241,7 @@ def main():
     add_attnbench_option(parser)
     parser.add_argument("--every", action="store_true", help="refuse every allocation, not one per chain of callers")
     parser.add_argument("--at-most", type=int, metavar="N", help="of each command, no more than N of them")
+    parser.add_argument("--not-slow", action="store_true", help=f"leave out what takes seconds each time: {', '.join(SLOW)}")
     parser.add_argument("--jobs", type=int, default=2, metavar="N", help="programs at once (default 2)")
     parser.add_argument("--record", action="store_true", help=f"write {RECORD.relative_to(ROOT)}, or {RECORD_EVERY.name}")
     parser.add_argument("command", nargs="*", help="only these: " + ", ".join(f"'{name}'" for name, _, _ in COMMANDS))
@@ -218,7 +251,7 @@ def main():
     with tempfile.TemporaryDirectory() as folder:
         trial = Trial(options.attnbench, pathlib.Path(folder))
         for command in COMMANDS:
-            if options.command and command[0] not in options.command:
+            if (options.command and command[0] not in options.command) or (options.not_slow and command[0] in SLOW):
                 continue
             row, failures = try_command(trial, command, options)
             tell(row, failures)
