@@ -124,6 +124,15 @@ static void tensors_beyond_the_cache_may_be_slower_when_they_change(void **state
   assert_int_equal(settled(&record, 1700), CELL_implausible);
 }
 
+/* 1 MiB in all: 41.4 us would be the limit of narrow heads. */
+static void wide_heads_may_be_half_as_slow_again_when_they_change(void **state) {
+  (void)state;
+  struct record record = timed(31.5, 63);
+  record.attn_case.shape = (struct attn_shape){1, 4, 4, 16, 16, 2048, ATTN_F16, false, false};
+  assert_int_equal(settled(&record, 41.8), CELL_ok);
+  assert_int_equal(settled(&record, 50), CELL_implausible);
+}
+
 static void a_wrong_output_is_wrong_at_any_time(void **state) {
   (void)state;
   struct record record = timed(1, 1);
@@ -160,6 +169,7 @@ int main(void) {
       cmocka_unit_test(a_log_sum_exp_is_held_against_what_fp32_costs),
       cmocka_unit_test(a_wrong_log_sum_exp_names_the_row),
       cmocka_unit_test(times_below_the_floor_are_implausible),
+      cmocka_unit_test(wide_heads_may_be_half_as_slow_again_when_they_change),
       cmocka_unit_test(tensors_beyond_the_cache_may_be_slower_when_they_change),
       cmocka_unit_test(a_wrong_output_is_wrong_at_any_time),
       cmocka_unit_test(reasons_name_the_first_bad_place),
