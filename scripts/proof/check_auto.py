@@ -24,6 +24,7 @@ from lib.program import COVERAGE, REGRESSION, ROOT, Failure
 from lib.tables import microseconds, table
 
 PICKER = "auto"
+LESS_PRECISE = "tf32x3=1"
 
 Row = collections.namedtuple("Row", "sweep key pick pick_us fastest fastest_us loss")
 
@@ -34,10 +35,12 @@ def built_in(attnbench):
 
 
 def measured(report, names):
-    """{key: {variant: row}} of a report's right rows of these variants, without vendors' and those of `auto` itself."""
+    """{key: {variant: row}} of a report's right rows of these variants, without vendors' and those of `auto` itself, and
+    without an option that gives up some of fp32's precision, which nobody gets unasked."""
     cases = {}
     for row in report["results"]:
-        own = row["variant"].partition(":")[0] in names and row["variant"] != PICKER and not reports.is_vendors(row)
+        name, _, tuning = row["variant"].partition(":")
+        own = name in names and name != PICKER and LESS_PRECISE not in tuning and not reports.is_vendors(row)
         if row["status"] == "ok" and row["time"]["hot"] and own:
             cases.setdefault(row["key"], {})[row["variant"]] = row
     return cases

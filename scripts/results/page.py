@@ -151,8 +151,16 @@ def origin_blocks(reports, document, where):
 def sweep_row(name, report):
     run, tool, device = report["run"], report["tool"], report["device"]
     cases = len({row["key"] for row in report["results"]})
-    return [f"[`{name}`]({name}.journal)", run["cells"], cases, report["sweep"]["about"] or "-", f"{run['wall_s']:.1f}",
+    return [f"[`{name}`]({name}.journal)", str(run["cells"]), str(cases), report["sweep"]["about"] or "-", f"{run['wall_s']:.1f}",
             f"{run['overhead_s']:.2f}", tool["git_commit"], device["uuid"][:12], f"{device['event_overhead_us']:.2f}"]
+
+
+def sweep_rows(reports):
+    """One of each sweep; what several journals of one differ in is listed."""
+    by_sweep = {}
+    for name, report in reports.sweeps.items():
+        by_sweep.setdefault(report["sweep"]["name"], []).append(sweep_row(name, report))
+    return [[", ".join(dict.fromkeys(cells)) for cells in zip(*rows)] for rows in by_sweep.values()]
 
 
 def sweep_blocks(reports):
@@ -162,7 +170,7 @@ def sweep_blocks(reports):
             "findings; `--json` and `--csv` write them. Host s is the part of the run that was not device work. Event us is what two "
             "events around an empty kernel took, which is in every cold time. Sweeps were measured on several cards and hosts of one "
             "kind; hosts differ in what a launch costs, so compare kernels of a few microseconds within one sweep.",
-            table(columns, [sweep_row(name, report) for name, report in reports.sweeps.items()],
+            table(columns, sweep_rows(reports),
                   ["cells", "cases", "wall s", "host s", "event us"])]
 
 
