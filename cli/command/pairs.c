@@ -14,6 +14,7 @@
 #include "cli/base/json.h"
 #include "cli/base/program_path.h"
 #include "cli/command/gate_options.h"
+#include "cli/command/kept.h"
 #include "cli/command/progress.h"
 #include "cli/gate/confirm.h"
 #include "cli/gate/order.h"
@@ -140,14 +141,41 @@ static struct status load_journal(const struct pairs *pairs, int side, const cha
 
 /* ---- measuring ----------------------------------------------------------------------------------------------- */
 
+enum { PROCESS_PATH_MAX = 640 };
+
+/* A file of one process: its journal, or its log. */
+static void process_path(const struct pairs *pairs, int side, const struct set *set, uint32_t round, const char *kind,
+                         char out[PROCESS_PATH_MAX]) {
+  snprintf(out, PROCESS_PATH_MAX, "%s/%s-%02u-%s.%s", pairs->folder, set->name, round, sides[side].name, kind);
+}
+
+/* Did both processes of the pair end in a run that was cut off later? What is left of a pair that did not is removed:
+ * its two sides would be hours apart. */
+static bool is_measured(const struct pairs *pairs, const struct set *set, uint32_t round) {
+  char journal[PROCESS_PATH_MAX];
+  struct journal_data data;
+  bool whole = pairs->goes_on;
+  for (int side = 0; side < PAIRS_SIDES && whole; ++side) {
+    process_path(pairs, side, set, round, "journal", journal);
+    const struct status status = load_journal(pairs, side, journal, &data);
+    whole = !status_failed(&status);
+    if (whole) journal_free(&data);
+  }
+  for (int side = 0; side < PAIRS_SIDES && pairs->goes_on && !whole; ++side) {
+    process_path(pairs, side, set, round, "journal", journal);
+    unlink(journal);
+  }
+  return whole;
+}
+
 static struct status run_process(const struct pairs *pairs, int side, const struct set *set, uint32_t round,
                                  struct journal_data *out) {
-  char journal[640], messages[640];
+  char journal[PROCESS_PATH_MAX], messages[PROCESS_PATH_MAX];
   struct options options;
   struct child_end end;
   options_of(pairs, side, set->only, &options);
-  snprintf(journal, sizeof journal, "%s/%s-%02u-%s.journal", pairs->folder, set->name, round, sides[side].name);
-  snprintf(messages, sizeof messages, "%s/%s-%02u-%s.log", pairs->folder, set->name, round, sides[side].name);
+  process_path(pairs, side, set, round, "journal", journal);
+  process_path(pairs, side, set, round, "log", messages);
   char **arguments = write_arguments(pairs->program[side], side == PAIRS_CANDIDATE, &options, journal);
   if (arguments == NULL) return status_make(STATUS_MEMORY, "no memory for a command line");
   const struct child_watch watch = {.stderr_path = messages, .grows = journal, .stall_s = pairs->stall_s};
@@ -157,11 +185,20 @@ static struct status run_process(const struct pairs *pairs, int side, const stru
   return status_failed(&status) ? status : load_journal(pairs, side, journal, out);
 }
 
-static struct status add_process(const struct pairs *pairs, int side, struct set *set, uint32_t round) {
+/* What a process of the pair measures, or did before the run was cut off. */
+static struct status take_process(const struct pairs *pairs, int side, const struct set *set, uint32_t round,
+                                  bool is_done, struct journal_data *out) {
+  char journal[PROCESS_PATH_MAX];
+  if (!is_done) return run_process(pairs, side, set, round, out);
+  process_path(pairs, side, set, round, "journal", journal);
+  return load_journal(pairs, side, journal, out);
+}
+
+static struct status add_process(const struct pairs *pairs, int side, struct set *set, uint32_t round, bool is_done) {
   struct journal_data next;
   struct journal_data *data = &set->data[side];
-  if (round == 0) return run_process(pairs, side, set, round, data);
-  TRY(run_process(pairs, side, set, round, &next));
+  if (round == 0) return take_process(pairs, side, set, round, is_done, data);
+  TRY(take_process(pairs, side, set, round, is_done, &next));
   const struct status status = rounds_add(data, &next);
   journal_free(&next);
   if (!status_failed(&status)) return status;
@@ -189,14 +226,16 @@ static struct status measure_set(const struct pairs *pairs, struct set *set) {
   bool candidate_first[PROCESSES_MAX];
   struct progress progress = progress_start((size_t)rounds * PAIRS_SIDES, pairs->options->quiet);
   struct status status = status_ok();
+  bool is_done = false;
   char text[64];
   order_draw(pairs->order_seed, set->number, rounds, candidate_first);
   for (uint32_t i = 0; i < rounds * PAIRS_SIDES && !status_failed(&status); ++i) {
     const uint32_t round = i / PAIRS_SIDES;
+    if (i % PAIRS_SIDES == 0) is_done = is_measured(pairs, set, round);
     const int side = (i % PAIRS_SIDES == 0) == candidate_first[round] ? PAIRS_CANDIDATE : PAIRS_BASE;
     snprintf(text, sizeof text, "%s round %u of %u:", set->name, round + 1, rounds);
     progress_cell(&progress, text, sides[side].name);
-    status = add_process(pairs, side, set, round);
+    status = add_process(pairs, side, set, round, is_done);
     if (status_failed(&status) && i == 0 && side == PAIRS_BASE) status = blame(pairs, set, status);
     if (!status_failed(&status) && i == 0 && set->only == NULL) status = check_settings(pairs, &set->data[side]);
   }
@@ -284,6 +323,8 @@ static struct status make_folder(struct pairs *pairs) {
     return status_make(STATUS_OUTPUT, "--keep %s: the path is too long", keep);
   snprintf(pairs->folder, sizeof pairs->folder, "%s", keep);
   if (mkdir(keep, 0777) == 0 || is_empty_folder(keep)) return status_ok();
+  pairs->goes_on = pairs->options->resume_kept && kept_is_there(keep);
+  if (pairs->goes_on) return status_ok();
   return status_make(STATUS_OUTPUT, "--keep %s: is not a new or empty folder: %s", keep, strerror(errno));
 }
 
@@ -321,6 +362,18 @@ static struct status check_program(const struct pairs *pairs, int side) {
 
 /* ---- the whole ----------------------------------------------------------------------------------------------- */
 
+/* The order of a comparison that goes on is that of its beginning. */
+static struct status settle_order(struct pairs *pairs) {
+  struct kept kept = {.folder = pairs->folder,
+                      .options = pairs->options,
+                      .programs = pairs->program,
+                      .order_seed = pairs->order_seed};
+  if (!pairs->goes_on) return kept_write(&kept);
+  TRY(kept_resume(&kept));
+  pairs->order_seed = kept.order_seed;
+  return status_ok();
+}
+
 struct status pairs_open(const struct options *options, struct pairs *out) {
   const char *this_program = program_path();
   const double timeout_s = options->timeout.value;
@@ -335,7 +388,7 @@ struct status pairs_open(const struct options *options, struct pairs *out) {
   if (status_failed(&status)) out->folder[0] = '\0';
   TRY(status);
   for (int side = 0; side < PAIRS_SIDES; ++side) TRY(check_program(out, side));
-  return status_ok();
+  return settle_order(out);
 }
 
 struct status pairs_measure(struct pairs *pairs) {

@@ -13,12 +13,14 @@ struct pairs {
   const char *program[PAIRS_SIDES];
   char folder[512];    /* of journals and messages */
   bool is_kept;        /* pairs_close leaves the folder; with --keep it does so in any case */
+  bool goes_on;        /* the folder may have pairs of processes that ended: those are not measured again */
   uint64_t order_seed; /* of the order of the two within each pair */
   double stall_s;
   struct journal_data data[PAIRS_SIDES]; /* as far as measured; for the caller to read and to relabel */
 };
 
-/* Makes the folder (options->keep, else a temporary one) and asks both programs who they are. options->base and
+/* Makes the folder (options->keep, else a temporary one; with options->resume_kept it may be that of the same
+ * comparison, cut off) and asks both programs who they are. options->base and
  * ->candidate name them, NULL is this program; the rest of the options, which must outlive the pairs, goes into every
  * process's command line. Afterwards pairs_close, also after a failure. */
 struct status pairs_open(const struct options *, struct pairs *out);

@@ -53,7 +53,8 @@ struct status verb_ab(const struct options *options, const struct invocation *in
   struct status status = pairs_open(options, &pairs);
   if (!status_failed(&status)) status = measure_and_judge(&pairs, invocation, outcome);
   if (pairs.is_kept || (status.code == STATUS_INTERRUPTED && options->keep != NULL)) {
-    fprintf(stderr, "attnbench: journals so far are kept in %s\n", pairs.folder);
+    fprintf(stderr, "attnbench: journals so far are kept in %s; --keep %s --resume goes on with them\n", pairs.folder,
+            pairs.folder);
   }
   pairs_close(&pairs);
   return status;

@@ -83,6 +83,7 @@ struct options {
   struct options_number timeout, budget, time_budget, cool_down;        /* seconds */
   struct options_whole seed, rounds, processes, controls, profile, sentinel;
   const char *json, *csv, *gbench, *html, *journal, *base_json, *keep;
+  bool resume_kept;
   const char *shard, *order;
   struct shard shard_value; /* the same, read */
   const char *resume;       /* "anyway", or "" when it was given without a word */

@@ -287,6 +287,10 @@ static const struct option_row rows[] = {
              "can be redone from them"},
     {"Output", "--keep", "FOLDER", IN(AB), TEXT(keep),
      .help = "keep every process's journal and messages in this new or empty folder"},
+    {"Output", "--resume", NULL, IN(AB), FLAG(resume_kept), .needs = "--keep",
+     .help =
+         "go on with the comparison that was cut off and whose processes are in the folder of --keep, and begin it "
+         "when there is none. One with other options, programs or rounds is refused"},
     {"Output", "--quiet", NULL, PRINTS, FLAG(quiet),
      .help = "print no table and no progress; errors and why the exit code is not 0 still go to stderr"},
     {"Output", "--json", NULL, IN(LIST), FLAG(list_json), .help = "list as JSON"},

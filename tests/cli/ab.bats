@@ -207,6 +207,34 @@ PYTHON
   [ -s "$(echo "$TMP"/t/attnbench-ab-*)/first-00-candidate.journal" ]
 }
 
+@test "an ab that was killed goes on with the pairs that are whole, in its old order, and with no other comparison" {
+  local base words=(ab --sweep "$SWEEP" --device cpu --load "$STEADY" --modes hot --keep "$TMP/kept" --quiet)
+  base=(--base "$(takes 3600)")
+  hold_at 4
+  "$ATTNBENCH" "${words[@]}" "${base[@]}" --rounds 5 --resume &
+  wait_for_hold
+  kill -KILL $!
+  ended $! 137
+  seed=$(json "$TMP/kept/ab.json" 'd["order_seed"]')
+  before=$(cd "$TMP/kept" && stat -c '%n %i %Y' first-00-*.journal)
+  export STEADY_AT=0
+  expect_refusal 8 'not a new or empty folder' -- "${words[@]}" "${base[@]}" --rounds 5
+  expect_refusal 6 'it has 5 rounds' -- "${words[@]}" "${base[@]}" --resume --rounds 6
+  expect_refusal 6 'their options say .* where this command says "--seed"' -- "${words[@]}" "${base[@]}" --rounds 5 --resume --seed 2
+  expect_refusal 6 "the base's program, or an object that it loads, has changed" -- "${words[@]}" --rounds 5 --resume --base "$ATTNBENCH"
+  attn "${words[@]}" "${base[@]}" --rounds 5 --resume --compare-json "$TMP/compare.json"
+  expect_status 0
+  expect_json "$TMP/compare.json" "d['settings']['order_seed'] == $seed and [r['verdict'] for r in d['results']] == ['improved'] * 2"
+  [ "$before" = "$(cd "$TMP/kept" && stat -c '%n %i %Y' first-00-*.journal)" ] || fail "the first pair was measured again"
+  [ "$(wc -c <"$TMP/processes")" -eq 12 ] || fail "$(wc -c <"$TMP/processes") processes, not ten, the one that was cut off and its other side"
+  attn "${words[@]}" "${base[@]}" --rounds 5 --resume
+  expect_status 0
+  [ "$(wc -c <"$TMP/processes")" -eq 12 ] || fail "a comparison that was whole measured again"
+  printf '{' >"$TMP/kept/ab.json"
+  expect_refusal 7 'ab.json:1' -- "${words[@]}" "${base[@]}" --rounds 5 --resume
+  expect_refusal 2 '--resume does nothing without --keep' -- ab --base "$ATTNBENCH" --sweep "$SWEEP" --resume
+}
+
 @test "a report that cannot be written costs no verdict, and its processes are kept" {
   mkdir "$TMP/t"
   TMPDIR=$TMP/t ab --base "$(takes 100)" --json /dev/full

@@ -60,7 +60,7 @@ load helper
     on && /^$/ { if (row != "") print row; row = "" }' | tr -s ' ' | grep '\]$' >"$TMP/rows"
   [ "$(wc -l <"$TMP/rows")" -gt 40 ] || fail "few rows: $(cat "$TMP/rows")"
   while read -r option _; do
-    verbs=" $(grep -F -e " $option" "$TMP/rows" | awk -v o="${option%%\[*}" '
+    verbs=" $(grep -F -e " ${option%%\[*}" "$TMP/rows" | awk -v o="${option%%\[*}" '
       { sub(/\[=[^]]*\]/, "") } $1 == o { sub(/.*\[/, ""); sub(/\]/, ""); print }' | tr '\n' ' ') "
     for verb in run plan list report diagnose ab compare gate; do
       attn "$verb" "${option%%\[*}=" </dev/null
