@@ -93,6 +93,12 @@ static const char *word_at(const cJSON *words, int index) {
   return text != NULL ? text : "nothing";
 }
 
+/* The option that the word at `index` is or belongs to. */
+static const char *option_at(const cJSON *words, int index) {
+  while (index > 0 && strncmp(word_at(words, index), "--", 2) != 0) --index;
+  return word_at(words, index);
+}
+
 static struct status check_words(const char *path, const cJSON *there, const cJSON *here) {
   char was[JSON_VALUE_TEXT_MAX], is[JSON_VALUE_TEXT_MAX], what[256];
   const int there_count = cJSON_GetArraySize(there), here_count = cJSON_GetArraySize(here);
@@ -100,7 +106,8 @@ static struct status check_words(const char *path, const cJSON *there, const cJS
     if (strcmp(word_at(there, i), word_at(here, i)) == 0) continue;
     json_quote(word_at(there, i), was);
     json_quote(word_at(here, i), is);
-    snprintf(what, sizeof what, "their options say %s where this command says %s", was, is);
+    snprintf(what, sizeof what, "at %s their command says %s where this one says %s",
+             option_at(i < here_count ? here : there, i), was, is);
     return differs(path, what);
   }
   return status_ok();
