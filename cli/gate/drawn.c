@@ -5,6 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "cli/gate/suite.h"
+
 /* ---- rows that no draw brings near the line ------------------------------------------------------------------ */
 
 static double most_of(const struct trial_row *row, uint32_t i, uint32_t j) {
@@ -50,11 +52,6 @@ static uint64_t pairs_of(const struct drawn *drawn, const struct draws *draws) {
 
 /* ---- all cases together -------------------------------------------------------------------------------------- */
 
-/* As suite.c has it: a case that is much faster, or has no time, is not among them. */
-static bool is_counted(enum compare_verdict verdict) {
-  return verdict != COMPARE_implausible && verdict != COMPARE_improved;
-}
-
 /* The means over the rows whose verdicts are counted; verdicts[i] is that of active row i. Returns how many rows. */
 static size_t take_means(const struct drawn *drawn, const enum compare_verdict *verdicts, double *us, double *mhz) {
   size_t rows = drawn->count, dram_bound = drawn->dram_bound;
@@ -62,7 +59,7 @@ static size_t take_means(const struct drawn *drawn, const enum compare_verdict *
   memcpy(mhz, drawn->total_mhz, sizeof drawn->total_mhz);
   for (size_t i = 0; i < drawn->active_count; ++i) {
     const struct trial_row *row = &drawn->rows[drawn->active[i].row];
-    if (is_counted(verdicts[i])) continue;
+    if (suite_counts(verdicts[i])) continue;
     --rows;
     dram_bound -= row->dram_bound;
     for (uint32_t p = 0; p < drawn->processes; ++p) {

@@ -3,21 +3,12 @@
 
 #include <string.h>
 
-/* SplitMix64 (Steele, Lea, Flood). */
-static uint64_t next_random(uint64_t *state) {
-  uint64_t z = *state += UINT64_C(0x9e3779b97f4a7c15);
-  z = (z ^ (z >> 30)) * UINT64_C(0xbf58476d1ce4e5b9);
-  z = (z ^ (z >> 27)) * UINT64_C(0x94d049bb133111eb);
-  return z ^ (z >> 31);
-}
-
-/* 0 to n - 1; the bias of n / 2^64 is nothing. */
-static uint32_t below(uint64_t *state, uint32_t n) { return (uint32_t)(next_random(state) % n); }
+#include "cli/base/random.h"
 
 static void shuffle(uint64_t *state, uint8_t *items, uint32_t count) {
   for (uint32_t i = 0; i < count; ++i) items[i] = (uint8_t)i;
   for (uint32_t i = count; i > 1; --i) {
-    const uint32_t j = below(state, i);
+    const uint32_t j = random_below(state, i);
     const uint8_t kept = items[i - 1];
     items[i - 1] = items[j];
     items[j] = kept;
@@ -31,7 +22,7 @@ bool draws_leave_over(const struct draws_source *source) {
 /* Neighbours in time, each pair in random order. */
 static void take_pairs(struct draws_source *source, const uint8_t *pairs, uint8_t *base, uint8_t *now) {
   for (uint32_t i = 0; i < source->rounds; ++i) {
-    const uint32_t turned = below(&source->random, 2);
+    const uint32_t turned = random_below(&source->random, 2);
     base[i] = (uint8_t)(2 * pairs[i] + turned);
     now[i] = (uint8_t)(2 * pairs[i] + 1 - turned);
   }

@@ -20,11 +20,13 @@ static void take_mean(struct compare_observations *sum, size_t rows, bool has_cl
   }
 }
 
-/* A case that became much faster stands for itself: in the mean it would pay for a slowdown of all others. One that
- * hosts explain is undecided already. */
+bool suite_counts(enum compare_verdict verdict) {
+  return verdict != COMPARE_implausible && verdict != COMPARE_improved;
+}
+
+/* A row that hosts explain is undecided already. */
 static bool is_counted(const struct compare_row *row) {
-  return !isnan(row->ratio) && row->verdict != COMPARE_implausible && row->verdict != COMPARE_improved &&
-         !row->by_hosts;
+  return !isnan(row->ratio) && suite_counts(row->verdict) && !row->by_hosts;
 }
 
 size_t suite_observe(const struct compare *compare, struct compare_evidence *out) {
