@@ -141,6 +141,10 @@ static struct status load_journal(const struct pairs *pairs, int side, const cha
 
 /* ---- measuring ----------------------------------------------------------------------------------------------- */
 
+static void free_data(struct journal_data *data) {
+  for (size_t i = 0; i < PAIRS_SIDES; ++i) journal_free(&data[i]);
+}
+
 enum { PROCESS_PATH_MAX = 640 };
 
 /* A file of one process: its journal, or its log. */
@@ -149,23 +153,23 @@ static void process_path(const struct pairs *pairs, int side, const struct set *
   snprintf(out, PROCESS_PATH_MAX, "%s/%s-%02u-%s.%s", pairs->folder, set->name, round, sides[side].name, kind);
 }
 
-/* Did both processes of the pair end in a run that was cut off later? What is left of a pair that did not is removed:
- * its two sides would be hours apart. */
-static bool is_measured(const struct pairs *pairs, const struct set *set, uint32_t round) {
+/* The pair, where both of its processes ended in a run that was cut off later. What is left of a pair that did not is
+ * removed: its two sides would be hours apart. */
+static bool take_kept(const struct pairs *pairs, const struct set *set, uint32_t round, struct journal_data *pair) {
   char journal[PROCESS_PATH_MAX];
-  struct journal_data data;
-  bool whole = pairs->goes_on;
-  for (int side = 0; side < PAIRS_SIDES && whole; ++side) {
+  struct status status = status_ok();
+  for (int side = 0; side < PAIRS_SIDES && !status_failed(&status); ++side) {
     process_path(pairs, side, set, round, "journal", journal);
-    const struct status status = load_journal(pairs, side, journal, &data);
-    whole = !status_failed(&status);
-    if (whole) journal_free(&data);
+    status = load_journal(pairs, side, journal, &pair[side]);
+    if (status_failed(&status)) pair[side] = (struct journal_data){.records = NULL};
   }
-  for (int side = 0; side < PAIRS_SIDES && pairs->goes_on && !whole; ++side) {
+  if (!status_failed(&status)) return true;
+  free_data(pair);
+  for (int side = 0; side < PAIRS_SIDES; ++side) {
     process_path(pairs, side, set, round, "journal", journal);
     unlink(journal);
   }
-  return whole;
+  return false;
 }
 
 static struct status run_process(const struct pairs *pairs, int side, const struct set *set, uint32_t round,
@@ -185,20 +189,21 @@ static struct status run_process(const struct pairs *pairs, int side, const stru
   return status_failed(&status) ? status : load_journal(pairs, side, journal, out);
 }
 
-/* What a process of the pair measures, or did before the run was cut off. */
+/* What a process of the pair measures, or what it did before the run was cut off: *kept, which is the set's then. */
 static struct status take_process(const struct pairs *pairs, int side, const struct set *set, uint32_t round,
-                                  bool is_done, struct journal_data *out) {
-  char journal[PROCESS_PATH_MAX];
-  if (!is_done) return run_process(pairs, side, set, round, out);
-  process_path(pairs, side, set, round, "journal", journal);
-  return load_journal(pairs, side, journal, out);
+                                  struct journal_data *kept, struct journal_data *out) {
+  if (kept == NULL) return run_process(pairs, side, set, round, out);
+  *out = *kept;
+  *kept = (struct journal_data){.records = NULL};
+  return status_ok();
 }
 
-static struct status add_process(const struct pairs *pairs, int side, struct set *set, uint32_t round, bool is_done) {
+static struct status add_process(const struct pairs *pairs, int side, struct set *set, uint32_t round,
+                                 struct journal_data *kept) {
   struct journal_data next;
   struct journal_data *data = &set->data[side];
-  if (round == 0) return take_process(pairs, side, set, round, is_done, data);
-  TRY(take_process(pairs, side, set, round, is_done, &next));
+  if (round == 0) return take_process(pairs, side, set, round, kept, data);
+  TRY(take_process(pairs, side, set, round, kept, &next));
   const struct status status = rounds_add(data, &next);
   journal_free(&next);
   if (!status_failed(&status)) return status;
@@ -226,20 +231,22 @@ static struct status measure_set(const struct pairs *pairs, struct set *set) {
   bool candidate_first[PROCESSES_MAX];
   struct progress progress = progress_start((size_t)rounds * PAIRS_SIDES, pairs->options->quiet);
   struct status status = status_ok();
-  bool is_done = false;
+  struct journal_data pair[PAIRS_SIDES] = {{.records = NULL}};
+  bool is_kept = false;
   char text[64];
   order_draw(pairs->order_seed, set->number, rounds, candidate_first);
   for (uint32_t i = 0; i < rounds * PAIRS_SIDES && !status_failed(&status); ++i) {
     const uint32_t round = i / PAIRS_SIDES;
-    if (i % PAIRS_SIDES == 0) is_done = is_measured(pairs, set, round);
+    if (i % PAIRS_SIDES == 0) is_kept = pairs->goes_on && take_kept(pairs, set, round, pair);
     const int side = (i % PAIRS_SIDES == 0) == candidate_first[round] ? PAIRS_CANDIDATE : PAIRS_BASE;
     snprintf(text, sizeof text, "%s round %u of %u:", set->name, round + 1, rounds);
     progress_cell(&progress, text, sides[side].name);
-    status = add_process(pairs, side, set, round, is_done);
+    status = add_process(pairs, side, set, round, is_kept ? &pair[side] : NULL);
     if (status_failed(&status) && i == 0 && side == PAIRS_BASE) status = blame(pairs, set, status);
     if (!status_failed(&status) && i == 0 && set->only == NULL) status = check_settings(pairs, &set->data[side]);
   }
   progress_end(&progress);
+  free_data(pair);
   return status;
 }
 
@@ -253,10 +260,6 @@ static struct status check_one_device(const struct journal_data *data) {
 }
 
 /* ---- judging ------------------------------------------------------------------------------------------------- */
-
-static void free_data(struct journal_data *data) {
-  for (size_t i = 0; i < PAIRS_SIDES; ++i) journal_free(&data[i]);
-}
 
 static struct status compare_again(const struct pairs *pairs, struct set *set, struct compare *compare) {
   struct compare fresh;
