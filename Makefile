@@ -31,7 +31,7 @@ SPACE := $(EMPTY) $(EMPTY)
 .DEFAULT_GOAL := all
 .DELETE_ON_ERROR:
 .SUFFIXES:
-.PHONY: all example run check test test-gpu sanitize-gpu coverage fuzz fuzz-smoke analyze fuzz-programs replay-programs test-programs gpu-programs setup lint format format-check asan check-spills \
+.PHONY: all example run check test test-gpu sanitize-gpu coverage fuzz fuzz-smoke analyze fuzz-programs test-programs gpu-programs setup lint format format-check asan check-spills \
         compile-commands features help clean install uninstall FORCE
 FORCE:
 
@@ -131,6 +131,9 @@ C_ALL = -std=c11 -pthread $(CPPFLAGS_ALL) $(WARN_C) $(CJSON_CFLAGS) $(CFLAGS) $(
 CXX_ALL = -std=c++20 -pthread $(CPPFLAGS_ALL) $(WARN_CXX) $(CXXFLAGS) $(SANITIZE_FLAGS)
 NVCC_ALL = -std=c++20 $(CPPFLAGS_ALL) $(WARN_NVCC) $(NVCCFLAGS) $(NVCC_EXPORT) $(NVCC_COMPRESS) $(NVCC_GENCODE) \
     --threads 0 -Xptxas -v $(addprefix -Xcompiler ,$(SANITIZE_FLAGS))
+# One program (tests/units.c) has all unit tests, and the fuzz targets where libFuzzer does not run them.
+TEST_CFLAGS = $(CMOCKA_CFLAGS) $(patsubst %.c.o,-Dmain=%,$(filter unit_% replay.%,$(@F))) \
+    $(if $(findstring fuzzer,$(SANITIZE)),,$(patsubst %.c.o,-DLLVMFuzzerTestOneInput=%,$(filter fuzz_%,$(@F))))
 LD_ALL = -pthread -rdynamic $(LDFLAGS) $(SANITIZE_FLAGS)
 LIBS_ALL = $(CJSON_LIBS) $(if $(filter 1,$(WITH_CUDA)),$(CUDA_LIBS)) -ldl -lpthread -lm
 
@@ -140,22 +143,21 @@ FLAVOUR := $(if $(filter 1,$(WITH_CUDA)),cuda,$(if $(filter 1,$(CUDA)),no-nvcc,h
 # A compiler that is not there yet (set-up comes first) is no news.
 version_of = $(shell { $(1) -dumpfullversion; } 2>/dev/null)
 FLAGS_TEXT = $(CC) $(CXX) $(call version_of,$(CC)) $(call version_of,$(CXX)) $(NVCC) \
-    $(NVCC_VERSION) $(C_ALL) $(KERNEL_CFLAGS) $(CXX_ALL) $(NVCC_ALL) $(LD_ALL) $(LIBS_ALL) $(CMOCKA_CFLAGS) $(CMOCKA_LIBS)
+    $(NVCC_VERSION) $(C_ALL) $(KERNEL_CFLAGS) $(CXX_ALL) $(NVCC_ALL) $(LD_ALL) $(LIBS_ALL) $(CMOCKA_CFLAGS) $(CMOCKA_LIBS) $(value TEST_CFLAGS)
 BUILD :=
 BUILD := build/$(FLAVOUR)-$(shell printf '%s' '$(subst ','\'',$(FLAGS_TEXT))' | sha256sum | cut -c1-8)
 
 # ---- sources ----------------------------------------------------------------------------------------------------
 
-C_SOURCES := $(wildcard cli/*.c cli/*/*.c kernels/*.c $(foreach room,cpu cuda variants reference,kernels/$(room)/*.c))
+C_SOURCES := $(wildcard cli/*.c cli/*/*.c kernels/*.c $(foreach room,problem cpu cuda variants reference,kernels/$(room)/*.c))
 CU_SOURCES := $(wildcard kernels/variants/*.cu kernels/reference/*.cu)
 ifeq ($(WITH_CUDA),1)
 C_SOURCES := $(filter-out kernels/cuda/no_cuda.c,$(C_SOURCES))
 CU_SOURCES += $(wildcard kernels/cuda/*.cu)
 endif
 FAULT_SOURCES := $(wildcard tests/faults/*.c tests/faults/*.cu)
-UNIT_SOURCES := $(wildcard tests/unit_*.c)
+UNIT_SOURCES := $(wildcard tests/*/unit_*.c)
 FUZZ_SOURCES := $(wildcard tests/fuzz/fuzz_*.c)
-GPU_SOURCES := $(if $(filter 1,$(WITH_CUDA)),$(wildcard tests/gpu_*.c tests/gpu/gpu_*.c))
 
 object = $(addprefix $(BUILD)/,$(addsuffix .o,$(1)))
 CU_OBJECTS := $(call object,$(CU_SOURCES))
@@ -168,10 +170,8 @@ FAULTY_RESOURCES := $(BUILD)/gen/kernel_resources_faulty
 FAULTY_OBJECTS := $(filter-out $(call object,kernels/registry.c) $(BUILD)/gen/kernel_resources.o,$(OBJECTS)) \
     $(FAULTY_REGISTRY) $(FAULTY_RESOURCES).o $(call object,$(FAULT_SOURCES))
 FAULT_KERNELS := $(call object,$(filter %.cu,$(FAULT_SOURCES)))
-UNITS := $(patsubst tests/%.c,$(BUILD)/tests/%,$(UNIT_SOURCES))
+UNITS := $(addprefix $(BUILD)/tests/,$(notdir $(UNIT_SOURCES:.c=)) replay)
 FUZZERS := $(patsubst tests/fuzz/%.c,$(BUILD)/tests/fuzz/%,$(FUZZ_SOURCES))
-REPLAYS := $(patsubst tests/fuzz/fuzz_%.c,$(BUILD)/tests/replay_%,$(FUZZ_SOURCES))
-GPU_PROGRAMS := $(foreach source,$(GPU_SOURCES),$(BUILD)/tests/$(basename $(notdir $(source))))
 EXAMPLE_SOURCES := $(wildcard kernels/example/*.cu)
 EXAMPLE_OBJECTS := $(call object,$(EXAMPLE_SOURCES))
 EXAMPLES := $(patsubst kernels/example/%.cu,$(BUILD)/%.so,$(EXAMPLE_SOURCES))
@@ -295,6 +295,7 @@ endef
 
 # What a kernel outside of this tree is built with, and the scripts that need no clone.
 PUBLIC_HEADERS := kernels/host_device.h kernels/input.h kernels/plugin.h kernels/status.h kernels/variant.h
+PUBLIC_PROBLEM := $(addprefix kernels/problem/,attention.h dtype.h dtypes.def mask.h tensor.h)
 PUBLIC_SCRIPTS := scripts/export_triton.py scripts/profile_sweep.py scripts/sdpa_baseline.py
 INCLUDE = $(DESTDIR)$(PREFIX)/include/attnbench/kernels
 SHARE = $(DESTDIR)$(PREFIX)/share/attnbench
@@ -303,7 +304,10 @@ COMPLETIONS = $(DESTDIR)$(PREFIX)/share/bash-completion/completions
 ZSH_COMPLETIONS = $(DESTDIR)$(PREFIX)/share/zsh/site-functions
 FISH_COMPLETIONS = $(DESTDIR)$(PREFIX)/share/fish/vendor_completions.d
 PKGCONFIG = $(DESTDIR)$(PREFIX)/share/pkgconfig
-copy = install -d $(1) && install -m $(if $(3),$(3),644) $(2) $(1)
+GENERATED = '$(MAN)/attnbench.1' '$(COMPLETIONS)/attnbench' '$(ZSH_COMPLETIONS)/_attnbench' \
+  '$(FISH_COMPLETIONS)/attnbench.fish' '$(PKGCONFIG)/attnbench.pc'
+# Folders stand in quotes: DESTDIR may hold blanks.
+copy = install -d '$(1)' && install -m $(if $(3),$(3),644) $(2) '$(1)'
 
 ## install: copy program, sweeps, schemas, headers, example and scripts under PREFIX (DESTDIR is put before it)
 install: all
@@ -314,20 +318,21 @@ install: all
 	$(call copy,$(SHARE)/scripts,$(PUBLIC_SCRIPTS),755)
 	$(call copy,$(SHARE)/scripts/lib,$(wildcard scripts/lib/*.py))
 	$(call copy,$(INCLUDE),$(PUBLIC_HEADERS))
+	$(call copy,$(INCLUDE)/problem,$(PUBLIC_PROBLEM))
 	$(call copy,$(INCLUDE)/tiles,kernels/tiles/tensor_map.cuh)
-	install -d $(MAN) $(COMPLETIONS) $(ZSH_COMPLETIONS) $(FISH_COMPLETIONS) $(PKGCONFIG)
-	./attnbench generate man >$(MAN)/attnbench.1
-	./attnbench generate bash >$(COMPLETIONS)/attnbench
-	./attnbench generate zsh >$(ZSH_COMPLETIONS)/_attnbench
-	./attnbench generate fish >$(FISH_COMPLETIONS)/attnbench.fish
+	install -d '$(MAN)' '$(COMPLETIONS)' '$(ZSH_COMPLETIONS)' '$(FISH_COMPLETIONS)' '$(PKGCONFIG)'
+	./attnbench generate man >'$(MAN)/attnbench.1'
+	./attnbench generate bash >'$(COMPLETIONS)/attnbench'
+	./attnbench generate zsh >'$(ZSH_COMPLETIONS)/_attnbench'
+	./attnbench generate fish >'$(FISH_COMPLETIONS)/attnbench.fish'
 	printf 'Name: attnbench\nDescription: headers for kernels that attnbench loads\nVersion: %s\nCflags: -I%s\n' \
-	  '$(VERSION)' '$(PREFIX)/include/attnbench' >$(PKGCONFIG)/attnbench.pc
+	  '$(VERSION)' '$(PREFIX)/include/attnbench' >'$(PKGCONFIG)/attnbench.pc'
+	chmod 644 $(GENERATED) # whatever the umask is
 
 ## uninstall: remove what install copied
 uninstall:
-	rm -f $(DESTDIR)$(PREFIX)/bin/attnbench $(PKGCONFIG)/attnbench.pc $(MAN)/attnbench.1 $(COMPLETIONS)/attnbench \
-	  $(ZSH_COMPLETIONS)/_attnbench $(FISH_COMPLETIONS)/attnbench.fish
-	rm -rf $(SHARE) $(DESTDIR)$(PREFIX)/include/attnbench
+	rm -f '$(DESTDIR)$(PREFIX)/bin/attnbench' $(GENERATED)
+	rm -rf '$(SHARE)' '$(DESTDIR)$(PREFIX)/include/attnbench'
 
 ## clean: remove everything that was built
 clean:
@@ -336,7 +341,7 @@ clean:
 ## help: this list
 help:
 	@printf 'usage: make [target] [switches]\n\ntargets:\n'
-	@sed -n 's/^## \([a-z-]*\): \(.*\)/  \1\t\2/p' Makefile | expand -t 22
+	@LC_ALL=C sed -n 's/^## \([a-z-]*\): \(.*\)/  \1\t\2/p' Makefile | expand -t 22
 	@printf '\nswitches:\n'
 	@printf '  %-19s %s\n' 'CUDA=auto|0|1' 'use nvcc when found, never, or insist (default auto)' \
 	  'GENCODE=native' 'build for the GPU of this machine only (default: all; or flags of nvcc)' \
@@ -347,15 +352,13 @@ help:
 print-%:
 	@printf '%s\n' '$($*)'
 
-gpu-programs: $(BUILD)/attnbench $(GPU_PROGRAMS) $(FAULTY) $(EXAMPLES) $(PLUGINS)
+gpu-programs: $(BUILD)/attnbench $(FAULTY) $(EXAMPLES) $(PLUGINS)
 # Slow to build, and of use with a GPU alone.
 slowed: $(BUILD)/attnbench $(BUILD)/tests/slowed.so
 	@printf '%s\n' $(BUILD)/tests/slowed.so
 test-programs: gpu-programs $(UNITS)
 # With SANITIZE=fuzzer-no-link,...: scripts/build/fuzz.sh says how.
 fuzz-programs: $(FUZZERS)
-# The same targets on their corpora, once, without libFuzzer.
-replay-programs: $(REPLAYS)
 
 # ---- rules ------------------------------------------------------------------------------------------------------
 
@@ -381,7 +384,7 @@ $(BUILD)/%.c.o: %.c | $(BUILD)/.config
 	$(Q)$(CC) $(C_ALL) -MMD -MP -c $< -o $@
 
 $(BUILD)/kernels/%: private EXTRA_CFLAGS = $(KERNEL_CFLAGS)
-$(BUILD)/tests/%: private EXTRA_CFLAGS = $(CMOCKA_CFLAGS)
+$(BUILD)/tests/%: private EXTRA_CFLAGS = $(TEST_CFLAGS)
 
 ifeq ($(WITH_CUDA),1)
 # ptxas reports to the .ptxas file beside the object, which feeds the resource table and the spill check. What is not
@@ -428,47 +431,47 @@ $(VERSION_HEADER): FORCE | $(BUILD)/.config
 	if cmp -s $@.new $@; then rm $@.new; else mv $@.new $@; fi
 $(call object,cli/base/version.c): $(VERSION_HEADER)
 
-# Style and script of the HTML page are part of the program, as numbers that cli/page/assets.c includes.
+# Style and script of the HTML page are part of the program, as numbers that cli/page/page.c includes.
 PAGE_FILES := $(addprefix $(BUILD)/gen/page_,style.css.inc script.js.inc)
 $(PAGE_FILES): $(BUILD)/gen/page_%.inc: cli/page/% | $(BUILD)/.config
 	$(Q)od -An -v -tu1 $< | sed 's/[0-9][0-9]*/&,/g' >$@
-$(call object,cli/page/assets.c): $(PAGE_FILES)
+$(call object,cli/page/page.c): $(PAGE_FILES)
 
 define LINK
 $(call say,LINK,$@)
 $(Q)$(CXX) $(LD_ALL) $(filter %.o,$^) $(LIBS_ALL) $(LINK_EXTRA) -o $@
 endef
 
-# A source that was added or removed changes this list, and so relinks.
+# A source that was added or removed changes these lists, and so what is made of them.
 OBJECT_LIST := $(BUILD)/gen/objects.txt
-$(OBJECT_LIST): FORCE | $(BUILD)/.config
-	@printf '%s\n' $(sort $(OBJECTS) $(FAULTY_OBJECTS)) >$@.new; if cmp -s $@.new $@; then rm $@.new; else mv $@.new $@; fi
+UNIT_LIST := $(BUILD)/gen/units.def
+FUZZ_LIST := $(BUILD)/gen/fuzz.def
+$(OBJECT_LIST): private LIST = $(sort $(OBJECTS) $(FAULTY_OBJECTS))
+$(UNIT_LIST): private LIST = $(patsubst %,'UNIT(%)',$(notdir $(UNITS)))
+$(FUZZ_LIST): private LIST = $(patsubst %,'FUZZ(%)',$(notdir $(FUZZ_SOURCES:.c=)))
+$(OBJECT_LIST) $(UNIT_LIST) $(FUZZ_LIST): FORCE | $(BUILD)/.config
+	@printf '%s\n' $(LIST) >$@.new; if cmp -s $@.new $@; then rm $@.new; else mv $@.new $@; fi
 
 $(BUILD)/attnbench: $(OBJECTS) $(OBJECT_LIST)
 	$(LINK)
 
 # tests/faults/cards.c stands before these.
 $(BUILD)/attnbench-faulty: private LINK_EXTRA = \
-    $(addprefix -Wl$(COMMA)--wrap=,device_open device_count problem_bind problem_launch)
+    $(addprefix -Wl$(COMMA)--wrap=,device_open device_count bench_bind bench_launch)
 $(BUILD)/attnbench-faulty: $(FAULTY_OBJECTS) $(OBJECT_LIST)
 	$(LINK)
 
-$(UNITS) $(GPU_PROGRAMS): private LINK_EXTRA = $(CMOCKA_LIBS)
-$(UNITS): $(BUILD)/tests/%: $(BUILD)/tests/%.c.o $(LIB_OBJECTS) $(OBJECT_LIST)
+$(call object,tests/units.c): $(UNIT_LIST)
+$(call object,tests/fuzz/replay.c): $(FUZZ_LIST)
+$(BUILD)/tests/units: private LINK_EXTRA = $(CMOCKA_LIBS)
+$(BUILD)/tests/units: $(call object,tests/units.c tests/fuzz/replay.c $(UNIT_SOURCES) $(FUZZ_SOURCES)) $(LIB_OBJECTS) $(OBJECT_LIST)
 	$(LINK)
+$(UNITS): $(BUILD)/tests/units
+	$(Q)ln -sf $(<F) $@
 
 $(FUZZERS): private LINK_EXTRA = -fsanitize=fuzzer
 $(FUZZERS): $(BUILD)/tests/fuzz/%: $(BUILD)/tests/fuzz/%.c.o $(LIB_OBJECTS) $(OBJECT_LIST)
 	$(LINK)
-
-$(REPLAYS): $(BUILD)/tests/replay_%: $(BUILD)/tests/fuzz/fuzz_%.c.o $(BUILD)/tests/fuzz/replay.c.o $(LIB_OBJECTS) $(OBJECT_LIST)
-	$(LINK)
-
-define gpu_program
-$(BUILD)/tests/$(basename $(notdir $(1))): $(BUILD)/$(1).o $(LIB_OBJECTS) $(OBJECT_LIST)
-	$$(LINK)
-endef
-$(foreach source,$(GPU_SOURCES),$(eval $(call gpu_program,$(source))))
 
 # Objects for --load. -Bsymbolic: what they define is theirs, whatever attnbench has of the same name.
 define LINK_SHARED
@@ -504,4 +507,4 @@ $(BUILD)/tests/slowed.so: $(SLOWED_OBJECTS)
 
 .SECONDARY:
 -include $(EXAMPLE_OBJECTS:.o=.d) $(PLUGINS:.so=.c.d)
--include $(patsubst %.o,%.d,$(OBJECTS) $(FAULTY_OBJECTS) $(call object,$(UNIT_SOURCES) $(FUZZ_SOURCES) tests/fuzz/replay.c $(GPU_SOURCES)))
+-include $(patsubst %.o,%.d,$(OBJECTS) $(FAULTY_OBJECTS) $(call object,tests/units.c $(UNIT_SOURCES) $(FUZZ_SOURCES) tests/fuzz/replay.c))

@@ -10,12 +10,17 @@
 #include "cli/command/commands.h"
 #include "cli/command/sweep_source.h"
 #include "cli/measure/worker.h"
+#include "cli/options/completion.h"
 #include "cli/options/generate.h"
 
 static struct status print_generated(const struct options *options) {
-  struct output output;
-  TRY(output_open("-", &output));
-  return output_end(&output, generate_text(options->reports.item[0], output.stream));
+  OUTPUT_TRY("-", out, generate_text(options->reports.item[0], out));
+  return status_ok();
+}
+
+static struct status print_words(const struct options_list *words) {
+  OUTPUT_TRY("-", out, (completion_words(words->item, words->count, out), status_ok()));
+  return status_ok();
 }
 
 static struct status run_verb(const struct options *options, const struct invocation *invocation,
@@ -26,10 +31,10 @@ static struct status run_verb(const struct options *options, const struct invoca
                                         : verb_run(options, invocation, outcome);
     case VERB_PLAN: return verb_plan(options, invocation, outcome);
     case VERB_AB: return verb_ab(options, invocation, outcome);
-    case VERB_LIST: return verb_list(options, stdout);
-    case VERB_REPORT: return verb_report(options, outcome);
+    case VERB_LIST: return verb_list(options);
+    case VERB_REPORT:
+    case VERB_DIAGNOSE: return verb_report(options, outcome);
     case VERB_MERGE: return verb_merge(options, outcome);
-    case VERB_DIAGNOSE: return verb_diagnose(options, outcome);
     case VERB_SELFTEST: return verb_selftest(options, outcome);
     case VERB_COMPARE: return verb_compare(options, outcome);
     case VERB_GATE: return verb_gate(options, invocation, outcome);
@@ -37,6 +42,7 @@ static struct status run_verb(const struct options *options, const struct invoca
     case VERB_TUNE: return verb_tune(options, invocation, outcome);
     case VERB_DESCRIBE: return verb_describe(options);
     case VERB_GENERATE: return print_generated(options);
+    case VERB_COMPLETE: return print_words(&options->reports);
     case VERB_INPUTS: return verb_inputs(options);
     case VERB_OBJECT: return worker_describe(options->load.item, options->load.count);
     case VERB_MEASURE_SELF: return worker_selftest(options->device);
@@ -47,10 +53,7 @@ static struct status run_verb(const struct options *options, const struct invoca
 
 /* --help or --version. */
 static struct status print_about(const struct options *options) {
-  static char buffer[1 << 16];
   struct output output;
-  /* Written at once: the reason why a part of it could not be written would be lost before the end. */
-  setvbuf(stdout, buffer, _IOFBF, sizeof buffer);
   TRY(output_open("-", &output));
   if (options->help && options->verb_named) {
     options_help_verb(output.stream, options->verb);

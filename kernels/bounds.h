@@ -1,8 +1,9 @@
-/* When an output is right: the one definition of struct compare_result, for CPU and GPU. check.h says where the
- * bounds come from.
+/* The comparison of an output with its reference, which fills struct compare_result; CPU and GPU share this code.
+ * cli/measure/check.h derives the bounds.
  *
- * For every row: compare_bound_of(), then compare_element() for its elements, then compare_row_end(), and
- * compare_lse() where the shape asks for it. merge() partial results in any order, finish() once. */
+ * For every row call compare_bound_of(), then compare_element() for each element, then compare_row_end(), and
+ * compare_lse() where the problem has LSE. compare_merge() partial results in any order, then compare_finish() once.
+ */
 #ifndef ATTNBENCH_KERNELS_BOUNDS_H
 #define ATTNBENCH_KERNELS_BOUNDS_H
 
@@ -15,42 +16,64 @@
 extern "C" {
 #endif
 
-/* What the errors of one query row are measured with; from the oracle. */
+/* The quantities of one query row that its error bounds depend on. The oracle computes them. */
 struct reference_row {
   double spread_square; /* sum_j p_j^2 |v_j|^2 */
-  double largest;       /* largest |score| that it attends, softmax scale included */
+  double largest;       /* largest |score| over the keys that it sees, after the softmax scale and the soft cap */
   double lse;           /* log-sum-exp of its scores; minus infinity without any */
   double q_size;        /* root mean square of the elements of its Q */
+  double value_square;  /* sum_j |v_j|^2 over the keys that it sees */
 };
 
 struct compare_bound {
-  double unit;         /* roundoff of this row */
-  double element, row; /* what an element and a row's norm may be off, without their share of the output itself */
+  double unit;         /* roundoff of this row: U of cli/measure/check.h */
+  double element, row; /* bounds of an element and of the row's norm, without the terms in the output itself */
   double absolute;     /* added to each element's bound */
-  double columns;
-  double lse; /* what the row's log-sum-exp may be off, without the share of itself */
+  double columns;      /* elements of a row of O */
+  double lse;          /* bound of the row's log-sum-exp, without the term in the log-sum-exp itself */
 };
 
-/* Of the log-sum-exp itself: the maximum plus the logarithm, that times ln 2, and ln 2. */
+/* The roundings that are relative to the log-sum-exp: of the maximum plus the logarithm, of its product with ln 2,
+ * and of ln 2. */
 #define COMPARE_LSE_ROUNDINGS 3.0
 
-/* How many times `unit` an element may be off for each root mean square element of the spread. */
+/* The error of an element in units of compare_bound.unit times the root mean square of the row's spread. */
 #define COMPARE_ELEMENT_SPREAD 4.0
 
-static inline ATTN_HD struct compare_bound compare_bound_of(const struct tolerance *t, uint32_t D, uint32_t keys,
-                                                            const struct reference_row *row) {
-  const double columns = (double)D, spread = sqrt(row->spread_square);
-  const double steps = 8 + 2 * sqrt((double)keys) + 2 * sqrt(columns) * (1 + row->largest);
-  const double unit = t->relative + 0x1p-24 * steps;
-  const double lse_steps = 8 + 2 * sqrt((double)keys) + 2 * sqrt(columns) * (row->q_size + row->largest);
-  const struct compare_bound bound = {unit,          unit * COMPARE_ELEMENT_SPREAD * spread / sqrt(columns),
-                                      unit * spread, t->absolute,
-                                      columns,       0x1p-24 * lse_steps};
+/* The relative error that a hyperbolic tangent may have. Kernels for 16-bit types use the GPU's own instruction,
+ * tanh.approx.f32, which is off by 2^-11 at most; f32 has to be right to a few roundings. */
+static inline ATTN_HD double compare_tanh_error(enum attn_dtype dtype) {
+  switch (dtype) {
+    case ATTN_F16:
+    case ATTN_BF16: return 0x1p-11;
+    case ATTN_F32: break;
+  }
+  return 0x1p-22;
+}
+
+/* The bounds of one row, which sees `keys` keys. */
+static inline ATTN_HD struct compare_bound compare_bound_of(const struct tolerance *t, const struct attn_problem *p,
+                                                            uint32_t keys, const struct reference_row *row) {
+  const double depth = (double)p->D, columns = (double)attn_columns(p, ATTN_O), spread = sqrt(row->spread_square);
+  const double steps = 8 + 2 * sqrt((double)keys) + 2 * sqrt(depth) * (1 + row->largest);
+  /* An absolute error of a score is a relative error of its weight. */
+  const double cap_error = p->softcap > 0 ? compare_tanh_error(p->dtype) * row->largest : 0;
+  const double unit = t->relative + 0x1p-24 * steps + cap_error;
+  const double lse_steps = 8 + 2 * sqrt((double)keys) + 2 * sqrt(depth) * (row->q_size + row->largest);
+  /* Without a sink some weight is 1, and those below the smallest number of the type are nothing beside it. With one,
+   * all weights may be that small, and each of them may be rounded to 0. */
+  const double lost = p->sink ? t->absolute * sqrt((double)keys * row->value_square) : 0;
+  const double error = unit * spread + lost;
+  /* Their products with V may be below the smallest normal fp32 number, where sums may flush each of them to 0. */
+  const double absolute = t->absolute + (p->sink ? 0x1p-126 * sqrt((double)keys) : 0);
+  const struct compare_bound bound = {unit,    COMPARE_ELEMENT_SPREAD * error / sqrt(columns),
+                                      error,   absolute,
+                                      columns, 0x1p-24 * lse_steps + cap_error};
   return bound;
 }
 
 /* The dtypes' bounds. */
-extern const struct tolerance compare_tolerance[ATTN_DTYPE_COUNT];
+struct tolerance compare_tolerance(enum attn_dtype);
 
 struct compare_partial {
   struct compare_result result; /* rel_frobenius and norm_ratio are not used before finish */

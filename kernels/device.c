@@ -9,6 +9,8 @@
 
 #include "kernels/cpu/host_info.h"
 #include "kernels/device_ops.h"
+#include "kernels/float_mode.h"
+#include "kernels/problem/axes.h"
 
 enum { DEVICE_ORDINAL_MAX = 1023 };
 
@@ -82,28 +84,11 @@ void device_policy_read(struct device *device, struct device_policy *out) {
 
 /* ---- sizes --------------------------------------------------------------------------------------------------- */
 
-const char *problem_tensor_name(enum problem_tensor tensor) {
-  static const char *const names[PROBLEM_TENSOR_COUNT] = {"q", "k", "v", "o", "lse", "workspace"};
-  return names[tensor];
+const char *bench_block_name(unsigned block) {
+  return block == BENCH_WORKSPACE ? "workspace" : attn_role_name((enum attn_role)block);
 }
 
-uint64_t problem_elements(const struct attn_shape *shape, enum problem_tensor tensor) {
-  if (tensor == PROBLEM_WORKSPACE || (tensor == PROBLEM_LSE && !shape->lse)) return 0;
-  const bool of_keys = tensor == PROBLEM_K || tensor == PROBLEM_V;
-  const uint64_t heads = of_keys ? shape->Hkv : shape->Hq, rows = of_keys ? shape->Skv : shape->Sq;
-  uint64_t elements = 0;
-  if (__builtin_mul_overflow((uint64_t)shape->B * heads, rows, &elements)) return 0;
-  const uint64_t columns = tensor == PROBLEM_LSE ? 1 : shape->D;
-  return __builtin_mul_overflow(elements, columns, &elements) ? 0 : elements;
-}
-
-uint64_t problem_tensor_bytes(const struct attn_shape *shape, enum problem_tensor tensor) {
-  const uint64_t size = tensor == PROBLEM_LSE ? sizeof(float) : attn_dtype_bytes(shape->dtype);
-  uint64_t bytes = 0;
-  return __builtin_mul_overflow(problem_elements(shape, tensor), size, &bytes) ? 0 : bytes;
-}
-
-uint64_t problem_block_bytes(uint64_t bytes) {
+uint64_t bench_block_bytes(uint64_t bytes) {
   uint64_t padded = 0, block = 0;
   if (__builtin_add_overflow(bytes, (uint64_t)DEVICE_ALIGN_BYTES - 1, &padded)) return 0;
   padded -= padded % DEVICE_ALIGN_BYTES;
@@ -112,143 +97,145 @@ uint64_t problem_block_bytes(uint64_t bytes) {
 
 /* Adds the allocation around so many bytes; false on overflow or when there are none. */
 static bool device_add_block(uint64_t *total, uint64_t bytes) {
-  const uint64_t block = bytes != 0 ? problem_block_bytes(bytes) : 0;
+  const uint64_t block = bytes != 0 ? bench_block_bytes(bytes) : 0;
   return block != 0 && !__builtin_add_overflow(*total, block, total);
 }
 
 /* The oracle's part of one row. */
-static uint64_t reference_row_bytes(const struct attn_shape *shape) {
-  return shape->D * sizeof(double) + sizeof(struct reference_row);
+static uint64_t reference_row_bytes(const struct attn_problem *problem) {
+  struct attn_tensor o;
+  attn_tensor_of(problem, ATTN_O, &o);
+  return o.view.columns * sizeof(double) + sizeof(struct reference_row);
 }
 
-uint64_t problem_bytes(const struct attn_shape *shape, uint64_t workspace_bytes) {
-  uint64_t total = 0, reference = 0;
-  for (enum problem_tensor t = PROBLEM_Q; t <= PROBLEM_LSE; ++t) {
-    if (t == PROBLEM_LSE && !shape->lse) continue;
-    if (!device_add_block(&total, problem_tensor_bytes(shape, t))) return 0;
+uint64_t bench_bytes(const struct attn_problem *problem, uint64_t workspace_bytes) {
+  uint64_t total = 0;
+  char why[AXIS_WHY_MAX];
+  if (!axes_problem_is_sound(problem, why)) return 0; /* within the limits no product below overflows */
+  for (unsigned role = 0; role < ATTN_ROLE_COUNT; ++role) {
+    struct attn_tensor tensor;
+    if (!attn_tensor_of(problem, (enum attn_role)role, &tensor)) continue;
+    if (!device_add_block(&total, attn_tensor_bytes(&tensor))) return 0;
   }
   if (workspace_bytes && !device_add_block(&total, workspace_bytes)) return 0;
-  for (struct pattern launch = {.shape = *shape}; launch.launch < pattern_launches(shape); ++launch.launch) {
-    const uint64_t rows = pattern_sample_of(&launch).count;
-    if (__builtin_mul_overflow(rows, reference_row_bytes(shape), &reference)) return 0;
-    if (__builtin_add_overflow(total, reference, &total)) return 0;
-  }
+  for (struct pattern launch = {.problem = *problem}; launch.launch < pattern_launches(problem); ++launch.launch)
+    total += pattern_sample_of(&launch).count * reference_row_bytes(problem);
   return total;
 }
 
-/* ---- problems ------------------------------------------------------------------------------------------------ */
+/* ---- benches ------------------------------------------------------------------------------------------------- */
 
-struct status problem_open(struct device *device, const struct attn_shape *shape, uint64_t seed,
-                           struct problem **out) {
+/* Behind whatever runs a variant's code. */
+static struct status device_back(struct status status) {
+  float_mode_restore();
+  return status;
+}
+
+struct status bench_open(struct device *device, const struct attn_problem *shape, uint64_t seed, struct bench **out) {
   *out = NULL;
-  return device->ops->problem_open(device, shape, seed, out);
+  return device->ops->bench_open(device, shape, seed, out);
 }
 
-void problem_close(struct problem *problem) {
-  if (problem) problem->device->ops->problem_close(problem);
+void bench_close(struct bench *bench) {
+  if (bench) bench->device->ops->bench_close(bench);
 }
 
-struct status problem_reference(struct problem *problem, struct oracle_result *out) {
-  return problem->device->ops->reference(problem, out);
+struct status bench_reference(struct bench *bench, struct oracle_result *out) {
+  return bench->device->ops->reference(bench, out);
 }
 
-struct status problem_bind(struct problem *problem, const struct attn_variant *variant, struct attn_plan *plan,
-                           struct pass_facts facts[ATTN_PASSES_MAX]) {
-  if (!variant_runs_on(variant, problem->device->info.kind)) {
-    return status_make(STATUS_INTERNAL, "problem_bind: variant %s does not run on %s; choose it by runs_on",
-                       variant->name, problem->device->info.name);
+struct status bench_bind(struct bench *bench, const struct attn_variant *variant, struct attn_plan *plan,
+                         struct pass_facts facts[ATTN_PASSES_MAX]) {
+  if (!variant_runs_on(variant, bench->device->info.kind)) {
+    return status_make(STATUS_INTERNAL, "bench_bind: variant %s does not run on %s; choose it by runs_on",
+                       variant->name, bench->device->info.name);
   }
-  return problem->device->ops->bind(problem, variant, plan, facts);
+  return device_back(bench->device->ops->bind(bench, variant, plan, facts));
 }
 
-void problem_swap(struct problem *problem) {
-  const struct attn_variant *variant = problem->variant;
-  const struct attn_plan plan = problem->plan;
-  problem->variant = problem->parked_variant;
-  problem->plan = problem->parked_plan;
-  problem->parked_variant = variant;
-  problem->parked_plan = plan;
-  problem->device->ops->swap(problem);
+void bench_swap(struct bench *bench) {
+  const struct attn_variant *variant = bench->variant;
+  const struct attn_plan plan = bench->plan;
+  bench->variant = bench->inactive_variant;
+  bench->plan = bench->inactive_plan;
+  bench->inactive_variant = variant;
+  bench->inactive_plan = plan;
+  bench->device->ops->swap(bench);
 }
 
-static struct status problem_require_bound(const struct problem *problem, const char *caller) {
-  if (problem->variant) return status_ok();
-  return status_make(STATUS_INTERNAL, "%s: no variant is bound; call problem_bind first", caller);
+static struct status bench_require_bound(const struct bench *bench, const char *caller) {
+  if (bench->variant) return status_ok();
+  return status_make(STATUS_INTERNAL, "%s: no variant is bound; call bench_bind first", caller);
 }
 
-struct status problem_poison(struct problem *problem) {
-  return problem->device->ops->poison(problem);
+struct status bench_poison(struct bench *bench) {
+  return bench->device->ops->poison(bench);
 }
 
-struct status problem_launch(struct problem *problem) {
-  const struct status bound = problem_require_bound(problem, __func__);
-  return status_failed(&bound) ? bound : problem->device->ops->launch(problem);
+struct status bench_launch(struct bench *bench) {
+  TRY(bench_require_bound(bench, __func__));
+  return device_back(bench->device->ops->launch(bench));
 }
 
-static struct status problem_require_launch(const struct problem *problem, uint32_t launch, const char *caller) {
-  if (launch < pattern_launches(&problem->shape)) return status_ok();
+static struct status bench_require_launch(const struct bench *bench, uint32_t launch, const char *caller) {
+  if (launch < pattern_launches(&bench->shape)) return status_ok();
   return status_make(STATUS_INTERNAL, "%s: launch %u of this shape's %u", caller, launch,
-                     pattern_launches(&problem->shape));
+                     pattern_launches(&bench->shape));
 }
 
-struct status problem_fill(struct problem *problem, uint32_t launch) {
-  const struct status known = problem_require_launch(problem, launch, __func__);
-  if (status_failed(&known)) return known;
-  if (problem->inputs.launch == launch && problem->inputs.flips == 0) return known;
-  problem->inputs.launch = launch;
-  problem->inputs.flips = 0;
-  return problem->device->ops->fill(problem);
+struct status bench_fill(struct bench *bench, uint32_t launch) {
+  TRY(bench_require_launch(bench, launch, __func__));
+  if (bench->inputs.launch == launch && bench->inputs.flips == 0) return status_ok();
+  bench->inputs.launch = launch;
+  bench->inputs.flips = 0;
+  return bench->device->ops->fill(bench);
 }
 
-struct status problem_compare(struct problem *problem, const struct tolerance *tolerance,
-                              struct compare_result *out) {
+struct status bench_compare(struct bench *bench, const struct tolerance *tolerance, struct compare_result *out) {
   struct oracle_result oracle;
-  const struct status reference = problem->device->ops->reference(problem, &oracle);
-  return status_failed(&reference) ? reference : problem->device->ops->compare(problem, tolerance, out);
+  TRY(bench->device->ops->reference(bench, &oracle));
+  return bench->device->ops->compare(bench, tolerance, out);
 }
 
-struct status problem_guard(struct problem *problem, struct guard_result *out) {
-  return problem->device->ops->guard(problem, out);
+struct status bench_guard(struct bench *bench, struct guard_result *out) {
+  return bench->device->ops->guard(bench, out);
 }
 
-struct status problem_time_prepare(struct problem *problem, uint32_t *hot_launches, double *estimate_us) {
-  const struct status bound = problem_require_bound(problem, __func__);
-  return status_failed(&bound) ? bound : problem->device->ops->time_prepare(problem, hot_launches, estimate_us);
+struct status bench_time_prepare(struct bench *bench, uint32_t *hot_launches, double *estimate_us) {
+  TRY(bench_require_bound(bench, __func__));
+  return device_back(bench->device->ops->time_prepare(bench, hot_launches, estimate_us));
 }
 
-struct status problem_sample(struct problem *problem, enum time_mode mode, uint32_t n, double *us,
-                             double *sm_clock_mhz) {
-  const struct status bound = problem_require_bound(problem, __func__);
-  return status_failed(&bound) ? bound : problem->device->ops->sample(problem, mode, n, us, sm_clock_mhz);
+struct status bench_sample(struct bench *bench, enum time_mode mode, uint32_t n, double *us, double *sm_clock_mhz) {
+  TRY(bench_require_bound(bench, __func__));
+  return device_back(bench->device->ops->sample(bench, mode, n, us, sm_clock_mhz));
 }
 
-struct status problem_sample_changed(struct problem *problem, double estimate_us, double *us) {
-  const struct status bound = problem_require_bound(problem, __func__);
+struct status bench_sample_changed(struct bench *bench, double estimate_us, double *us) {
   *us = NAN;
-  return status_failed(&bound) ? bound : problem->device->ops->sample_changed(problem, estimate_us, us);
+  TRY(bench_require_bound(bench, __func__));
+  return device_back(bench->device->ops->sample_changed(bench, estimate_us, us));
 }
 
-struct status problem_witness(struct problem *problem, struct witness_result *out) {
-  return problem->device->ops->witness(problem, out);
+struct status bench_witness(struct bench *bench, struct witness_result *out) {
+  return bench->device->ops->witness(bench, out);
 }
 
-struct status problem_sample_passes(struct problem *problem, uint32_t n, double *us) {
-  const struct status bound = problem_require_bound(problem, __func__);
-  if (status_failed(&bound)) return bound;
-  if (problem->plan.pass_count < 2 || problem->variant->vendor) {
+struct status bench_sample_passes(struct bench *bench, uint32_t n, double *us) {
+  TRY(bench_require_bound(bench, __func__));
+  if (bench->plan.pass_count < 2 || bench->variant->vendor) {
     return status_make(STATUS_INTERNAL, "%s: %s has %u passes; call it for plans of at least two, no vendor's",
-                       __func__, problem->variant->name, problem->plan.pass_count);
+                       __func__, bench->variant->name, bench->plan.pass_count);
   }
-  return problem->device->ops->sample_passes(problem, n, us);
+  return device_back(bench->device->ops->sample_passes(bench, n, us));
 }
 
-struct status problem_delay(struct problem *problem, enum time_mode mode, double delay_us) {
-  const struct status bound = problem_require_bound(problem, __func__);
-  if (status_failed(&bound)) return bound;
+struct status bench_delay(struct bench *bench, enum time_mode mode, double delay_us) {
+  TRY(bench_require_bound(bench, __func__));
   if (!isfinite(delay_us) || delay_us < 0) {
     return status_make(STATUS_INTERNAL, "%s: a delay of %g us; give 0 or more", __func__, delay_us);
   }
-  return problem->device->ops->delay(problem, mode, delay_us);
+  return bench->device->ops->delay(bench, mode, delay_us);
 }
 
 /* ---- self-test ----------------------------------------------------------------------------------------------- */
@@ -274,11 +261,10 @@ struct status device_selftest(struct device *device, struct selftest_facts *out)
 
 /* ---- comparing ----------------------------------------------------------------------------------------------- */
 
-const struct tolerance compare_tolerance[ATTN_DTYPE_COUNT] = {
-    [ATTN_F16] = {.relative = 0x1p-11, .absolute = 0x1p-24, .frobenius = 0.75},
-    [ATTN_BF16] = {.relative = 0x1p-8, .absolute = 0x1p-126, .frobenius = 0.75},
-    [ATTN_F32] = {.relative = 0x1p-24, .absolute = 0x1p-126, .frobenius = 0.75},
-};
+struct tolerance compare_tolerance(enum attn_dtype dtype) {
+  const struct attn_dtype_row *facts = attn_dtype_facts(dtype);
+  return (struct tolerance){.relative = facts->roundoff, .absolute = facts->smallest, .frobenius = 0.75};
+}
 
 void compare_finish(struct compare_partial *p, const struct tolerance *tolerance) {
   const double error = sqrt(p->error_squares), reference = sqrt(p->reference_squares);

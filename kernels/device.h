@@ -1,12 +1,12 @@
-/* THE boundary to the GPU. Everything that touches CUDA, NVML or NVTX is behind these functions; no CUDA type
- * crosses them. A device is used by one thread of a worker process. After a failure that names the device
+/* The boundary to the GPU. Everything that calls CUDA, NVML or NVTX is behind these functions, and none of them takes
+ * or returns a CUDA type. A device is used by one thread of a worker process. After a failure that names the device
  * (STATUS_DEVICE) the process must not use the device again: CUDA errors are sticky.
  *
- * Order of use:  device_open -> problem_open -> problem_reference
- *                  -> { problem_bind -> problem_poison -> problem_launch -> problem_compare -> problem_guard
- *                       -> problem_settle -> problem_sample ... -> again poison/launch/compare/guard }*
- *                -> (problem_swap -> the same for a second variant, to be timed in turns with the first)
- *                -> problem_close -> device_close */
+ * Order of use:  device_open -> bench_open -> bench_reference
+ *                  -> { bench_bind -> bench_poison -> bench_launch -> bench_compare -> bench_guard
+ *                       -> bench_settle -> bench_sample ... -> again poison/launch/compare/guard }*
+ *                -> (bench_swap -> the same for a second variant, to be timed in turns with the first)
+ *                -> bench_close -> device_close */
 #ifndef ATTNBENCH_KERNELS_DEVICE_H
 #define ATTNBENCH_KERNELS_DEVICE_H
 
@@ -18,26 +18,26 @@ extern "C" {
 #endif
 
 struct device;
-struct problem;
+struct bench;
 
 /* Opens "cpu" or "cuda:N". STATUS_NO_GPU when a GPU was asked for and there is none (or this build has no CUDA);
  * the text says which. On success *out is the caller's, for device_close. */
 struct status device_open(const char *spec, struct device **out);
 void device_close(struct device *);
-/* How many devices of its kind this process could open: spec 0 to that, less one. */
+/* How many devices of the same kind this process could open: "cuda:0" to "cuda:N-1" for N of them. */
 uint32_t device_count(const struct device *);
 const struct device_info *device_info(const struct device *);
 
-/* What the machine's owner told the device to do, and where it runs: with device_info the identity by which two
- * measurements can be compared. Texts are empty and numbers NAN when the device does not tell. A clock that is locked
- * (nvidia-smi -lgc) cannot be asked for: NVML has no query for it; it shows in the measured SM clock alone. */
+/* The device's administrative settings, and the host that it is in. Together with device_info they say whether two
+ * measurements can be compared. A text is empty and a number NAN when the device does not report it. Locked clocks
+ * (nvidia-smi -lgc) are missing here, since NVML has no query for them; they show in the measured SM clock only. */
 struct device_policy {
   bool known;
   char mig[16];         /* "off", "on"; the profile is part of device_info's name */
   char ecc[16];         /* "off", "on" */
   double power_limit_w; /* enforced: the lowest of all that are set */
-  double application_sm_clock_mhz, application_memory_clock_mhz; /* the clocks that are asked for under load */
-  double max_sm_clock_mhz, max_memory_clock_mhz;                 /* the highest that the device may be asked for */
+  double application_sm_clock_mhz, application_memory_clock_mhz; /* the clocks requested under load */
+  double max_sm_clock_mhz, max_memory_clock_mhz;                 /* the highest that can be requested */
   char compute_mode[24];                                         /* "default", "exclusive_process", ... */
   char persistence[16];                                          /* "off", "on" */
   char virtualization[24];                                       /* "none", "passthrough", "vgpu", ... */
@@ -45,13 +45,14 @@ struct device_policy {
 };
 void device_policy_read(struct device *, struct device_policy *out);
 
-/* "13.0" or "none": the CUDA this binary was built with. */
+/* The CUDA version that this binary was built with, "13.0", or "none". */
 const char *device_build_cuda(void);
-/* What its kernels were compiled for: 900 for compute capability 9.0; ends with 0. */
+/* The architectures that its kernels were compiled for, 900 for compute capability 9.0; a 0 ends the array. */
 const uint32_t *device_build_archs(void);
 
-/* A tensor map: how the copy engine of compute capability 9.0 and up fetches boxes of a dense tensor. Dimensions come
- * outermost first, the last one is contiguous; what a box holds outside of the tensor reads as zeros. */
+/* A tensor map (CUtensorMap): how the Tensor Memory Accelerator of compute capability 9.0 and up copies boxes of a
+ * dense tensor. The outermost dimension comes first, and the last one is contiguous. Elements of a box that lie
+ * outside of the tensor are read as zeros. */
 enum { DEVICE_TENSOR_MAP_DIMS_MAX = 4, DEVICE_TENSOR_MAP_BYTES = 128, DEVICE_TENSOR_MAP_ALIGNMENT = 64 };
 struct device_tensor_map {
   const void *tensor;
@@ -61,8 +62,8 @@ struct device_tensor_map {
   uint32_t box[DEVICE_TENSOR_MAP_DIMS_MAX];
   uint32_t swizzle_bytes; /* 0, 32, 64 or 128 */
 };
-/* Writes what a kernel takes as its CUtensorMap, with a GPU open. STATUS_UNSUPPORTED when the driver does not take
- * it. */
+/* Writes the CUtensorMap, DEVICE_TENSOR_MAP_BYTES bytes, that a kernel takes; needs an open GPU. STATUS_UNSUPPORTED
+ * when the driver does not accept the map. */
 struct status device_tensor_map_write(const struct device_tensor_map *, void *out);
 
 /* Bytes that can be allocated now; UINT64_MAX when unknown. */
@@ -73,37 +74,38 @@ uint64_t device_memory_free(const struct device *);
 void device_range_push(struct device *, const char *name);
 void device_range_pop(struct device *);
 
-/* Tells a profiler that watches this process to capture from here (cudaProfilerStart), and to stop. No effect without
- * a GPU. Some tools collect only the first such span, and may end the process at its stop. */
+/* Tells a profiler attached to this process to start capturing (cudaProfilerStart), and to stop. No effect without a
+ * GPU. Some tools collect only the first such span, and may end the process when it stops. */
 struct status device_profile_start(struct device *);
 struct status device_profile_stop(struct device *);
 
-/* ---- a problem: the tensors of one shape, their reference, and the variant bound to them --------------------- */
+/* ---- a bench: the tensors of one problem, their reference, and the variant bound to them --------------------- */
 
-/* Bytes that problem_open + reference + a workspace of this size will allocate, redzones included. 0 on overflow. */
-uint64_t problem_bytes(const struct attn_shape *, uint64_t workspace_bytes);
+/* Bytes that bench_open + reference + a workspace of this size will allocate, redzones included. 0 on overflow. */
+uint64_t bench_bytes(const struct attn_problem *, uint64_t workspace_bytes);
 
-/* Allocates Q, K, V, O and, where the shape asks for it, LSE between redzones and fills Q, K, V from the seed with
- * launch 0 of pattern.h, random numbers (same bytes on every machine). On success *out is the caller's, for
- * problem_close. */
-struct status problem_open(struct device *, const struct attn_shape *, uint64_t seed, struct problem **out);
-void problem_close(struct problem *);
+/* Allocates the tensors of the problem between redzones and fills the inputs from the seed with the random values of
+ * launch 0 of pattern.h, which are the same bytes on every machine. On success *out is the caller's, for
+ * bench_close. */
+struct status bench_open(struct device *, const struct attn_problem *, uint64_t seed, struct bench **out);
+void bench_close(struct bench *);
 
-/* What the reference was and how far it is to be trusted. */
+/* Which oracle computed the reference, and how well the GPU oracle agrees with the CPU oracle. */
 struct oracle_result {
   const char *name;       /* "cpu_fp64" or "gpu_fp64" */
   uint64_t rows_verified; /* rows of the GPU reference compared with the CPU oracle; all rows for "cpu_fp64" */
   double max_difference;  /* largest |gpu - cpu| over those rows; 0 for "cpu_fp64" */
 };
 
-/* Makes Q, K and V what launch `launch` of pattern.h holds; compare, guard and reference then mean these. */
-struct status problem_fill(struct problem *, uint32_t launch);
+/* Fills the inputs with those of launch `launch` of pattern.h. bench_reference, bench_compare and bench_guard then
+ * refer to these. */
+struct status bench_fill(struct bench *, uint32_t launch);
 
-/* Computes the fp64 reference of the inputs as they are, and what errors are measured with, once per launch of the
- * problem. */
-struct status problem_reference(struct problem *, struct oracle_result *out);
+/* Computes the fp64 reference of the current inputs, and the struct reference_row of each row (bounds.h). A second
+ * call for the same launch of pattern.h computes nothing. */
+struct status bench_reference(struct bench *, struct oracle_result *out);
 
-/* What the runtime says of one pass once it is bound. */
+/* The resources of the kernel of one bound pass. */
 struct pass_facts {
   char kernel_name[192]; /* demangled, cut; "" on a CPU */
   uint32_t registers;    /* per thread; 0 = unknown */
@@ -113,118 +115,120 @@ struct pass_facts {
 };
 
 /* Prepares `variant` with `plan` for launching: workspace between redzones, kernel arguments, shared-memory opt-in,
- * graph invalidated. facts[] has plan->pass_count entries. Replaces an earlier binding. A vendor's variant comes with
- * an empty plan: its library's launches and workspace are written into it, no launch at all when they cannot be read.
- * STATUS_UNSUPPORTED: the vendor's library does not take this shape, or the GPU has no room for a cluster of the
- * plan; nothing is bound, the device is as good as before. */
-struct status problem_bind(struct problem *, const struct attn_variant *, struct attn_plan *plan,
-                           struct pass_facts facts[ATTN_PASSES_MAX]);
+ * graph invalidated. facts[] has plan->pass_count entries. Replaces an earlier binding. The plan of a vendor's
+ * variant is empty before the call; bench_bind writes the launches and the workspace of the library into it, and no
+ * launches when they cannot be read. STATUS_UNSUPPORTED: the vendor's library does not take this shape, or the GPU
+ * has no room for a cluster of the plan; then nothing is bound, and the device can still be used. */
+struct status bench_bind(struct bench *, const struct attn_variant *, struct attn_plan *plan,
+                         struct pass_facts facts[ATTN_PASSES_MAX]);
 
-/* A problem has room for two bindings over the same tensors, each with its own workspace and graph: the one that
- * every other call works on, and a parked one, at first empty. Exchanges the two; costs no device work. */
-void problem_swap(struct problem *);
+/* Exchanges the two bindings of a bench. Both use the same tensors, and each has its own workspace and graph. All
+ * other calls use the active binding; the inactive one is empty at first. Launches nothing on the device. */
+void bench_swap(struct bench *);
 
-/* The same facts from the resource table that the build extracted from the compiled kernels; false when the build
- * has none for this kernel on this compute capability. No GPU needed. */
+/* Reads the facts of a pass from the resource table of the build (kernel_resources.h) and needs no GPU. False when
+ * the table has no row for this kernel and compute capability. */
 bool device_static_facts(const struct attn_pass *, const struct device_info *, struct pass_facts *out);
 
 /* Fills O, LSE and the workspace with NaN bytes. */
-struct status problem_poison(struct problem *);
+struct status bench_poison(struct bench *);
 /* Launches the bound plan once and waits for it. */
-struct status problem_launch(struct problem *);
+struct status bench_launch(struct bench *);
 
-/* A dtype's bounds; bounds.h applies them, check.h derives them. */
+/* The error bounds of a dtype. bounds.h applies them; cli/measure/check.h derives them. */
 struct tolerance {
   double relative;  /* unit roundoff of the dtype */
-  double absolute;  /* of an element, whatever its size: the dtype's smallest number */
-  double frobenius; /* of the whole output: error norm over the norm of what it is measured with, in roundoffs */
+  double absolute;  /* added to the bound of each element: the dtype's smallest number */
+  double frobenius; /* factor of the bound of the whole output's error norm (check.h) */
 };
 
-/* Of the log-sum-exp of the rows; all zero where the shape does not ask for it. */
+/* The comparison of LSE; all zero where the problem has no such output. */
 struct lse_result {
-  uint64_t rows;          /* that were compared */
-  uint64_t bad_rows;      /* outside their bound, what follows included */
-  uint64_t not_finite;    /* NaN, or an infinity that is not the right one */
+  uint64_t rows;          /* rows that were compared */
+  uint64_t bad_rows;      /* rows outside their bound, those of not_finite included */
+  uint64_t not_finite;    /* rows with NaN, or with an infinity where the reference is another value */
   uint64_t first_bad;     /* linear index in [B][Hq][Sq]; UINT64_MAX when none */
   double max_abs_error;   /* over finite values */
   double max_bound_ratio; /* largest error / its bound; > 1 is wrong */
 };
 
 struct compare_result {
-  uint64_t elements, rows; /* that were compared: rows without a defined output are not */
+  uint64_t elements, rows; /* compared; rows without a defined output are left out */
   uint64_t nan_count, inf_count;
   uint64_t bad_count;     /* elements outside their bound, NaN and Inf included */
   uint64_t bad_rows;      /* rows with such an element, or whose norm is outside its bound */
-  uint64_t first_bad;     /* linear index in [B][Hq][Sq][D], a row's first for a norm; UINT64_MAX when none */
+  uint64_t first_bad;     /* linear index in [B][Hq][Sq][Dv]; for a norm the row's first; UINT64_MAX: none */
   double max_abs_error;   /* over finite elements */
   double max_bound_ratio; /* largest error of an element / its bound; > 1 is wrong */
   double max_row_ratio;   /* largest error norm of a row / its bound; > 1 is wrong */
-  double norm_ratio;      /* error norm of the whole output / its bound; > 1 is wrong where it is asked for */
+  double norm_ratio;      /* error norm of the whole output / its bound; > 1 is wrong in launch 0 */
   double rel_frobenius;   /* error norm / norm of the reference */
   struct lse_result lse;
 };
-/* Compares O and LSE with the reference of the inputs as they are. */
-struct status problem_compare(struct problem *, const struct tolerance *, struct compare_result *out);
+/* Compares O and LSE with the reference of the current inputs. */
+struct status bench_compare(struct bench *, const struct tolerance *, struct compare_result *out);
 
 struct guard_result {
   uint64_t redzone_bytes_changed;  /* over all tensors and the workspace */
-  uint64_t input_elements_changed; /* of Q, K, V */
+  uint64_t input_elements_changed; /* over all input tensors */
   const char *first;               /* "o", "workspace", ...: the first tensor whose redzone was hit; NULL when none */
 };
-struct status problem_guard(struct problem *, struct guard_result *out);
+struct status bench_guard(struct bench *, struct guard_result *out);
 
 /* ---- timing -------------------------------------------------------------------------------------------------- */
 
 enum time_mode { TIME_COLD, TIME_HOT, TIME_MODE_COUNT };
 
-/* NVML's view, sampled between batches; -1 or 0 where it is not available. */
+/* Clocks, power, temperature and throttling as NVML reports them, read between batches of samples. */
 struct device_health {
   double sm_clock_mhz, memory_clock_mhz, power_w, temperature_c; /* NAN when unknown */
   uint64_t throttle_reasons; /* NVML clocks-event-reason bits; 0 = none or unknown */
-  bool known;
+  bool known;                /* false: NVML is not available */
 };
 void device_health_read(struct device *, struct device_health *out);
 
-/* Chooses how many launches one hot sample averages over and builds what it needs; cold samples are one launch.
- * Also returns a first estimate of one launch. Call after problem_bind and before problem_sample. */
-struct status problem_time_prepare(struct problem *, uint32_t *hot_launches, double *estimate_us);
+/* Chooses how many launches one hot sample averages over and builds the graph of them; a cold sample is one launch.
+ * Also estimates the time of one launch, in microseconds. Call after bench_bind and before bench_sample. */
+struct status bench_time_prepare(struct bench *, uint32_t *hot_launches, double *estimate_us);
 
 /* Takes n samples in microseconds per launch of the whole plan.
  * TIME_COLD: caches flushed before every launch, one launch per sample, host gaps hidden by a blocking kernel.
  * TIME_HOT:  hot_launches back-to-back launches on the same buffers per sample, as one graph.
  * *sm_clock_mhz: SM clock measured on the SMs over the batch, NAN when it could not be.
- * A sample that the blocker's timeout spoiled is an error, never a number. */
-struct status problem_sample(struct problem *, enum time_mode, uint32_t n, double *us, double *sm_clock_mhz);
+ * Fails when the blocking kernel timed out during a sample, since host time is then in it. */
+struct status bench_sample(struct bench *, enum time_mode, uint32_t n, double *us, double *sm_clock_mhz);
 
-/* What was seen of the outputs that timed launches left. */
+/* The comparisons of outputs that timed launches wrote. */
 struct witness_result {
-  uint64_t samples; /* after which a part of O was compared, since the problem was opened or last asked */
-  uint64_t wrong;   /* of these, samples that left O stale or wrong */
+  uint64_t samples; /* after which a part of the outputs was compared, since bench_open or the last bench_witness */
+  uint64_t wrong;   /* of these, samples that left the outputs stale or wrong */
 };
 
-/* Shortest time of a launch, microseconds, whose Q, K and V were changed right before it, to what they never were,
- * with hot caches else: what a hot launch takes of a kernel that computes every time. NAN where the difference would
- * not tell: launches of more than a millisecond. A sample is an odd number of launches, so that a kernel which
- * computes in every second one is seen. */
-struct status problem_sample_changed(struct problem *, double estimate_us, double *us);
+/* Measures hot launches whose inputs change: Q, K and V get new values before each launch (pattern_fresh_flips), and
+ * the time of changing them is subtracted. *us is the shortest time of one launch over the samples, in microseconds.
+ * A kernel that skips work on unchanged inputs has a shorter hot time than this. NAN for launches of more than a
+ * millisecond, where the difference would not show. A sample is an odd number of launches, so that a kernel that
+ * computes in every second launch is noticed too. */
+struct status bench_sample_changed(struct bench *, double estimate_us, double *us);
 
-/* Every sample of problem_sample and problem_sample_changed starts with inputs that never were (pattern.h), so that O
- * is stale, or with O and LSE poisoned, by a choice that looks random; after it, a part of them that looks random is
- * compared with the reference. Both are outside what is timed. Fetches what was found and starts anew. The inputs
- * must be launch 0's. */
-struct status problem_witness(struct problem *, struct witness_result *out);
+/* Returns the counts of the checks beside timing and sets them to zero. Before every sample of bench_sample, either
+ * the inputs are flipped (pattern.h), so that O is stale, or O and LSE are poisoned; which one is pseudo-random.
+ * After every sample of bench_sample and bench_sample_changed a pseudo-random part of O and LSE is compared with the
+ * reference. Both are outside the timed interval. The inputs must be those of launch 0. */
+struct status bench_witness(struct bench *, struct witness_result *out);
 
-/* A known slowdown, for tests of what reads times: behind the last pass of every launch that problem_sample takes in
- * this mode comes a kernel (on a CPU: a loop) that spins for delay_us. The least delay costs what one more kernel
- * costs. 0 takes it away. It belongs to the binding, and touches no tensor; problem_launch and problem_sample_passes
- * are without it. Call problem_time_prepare afterwards. */
-struct status problem_delay(struct problem *, enum time_mode, double delay_us);
+/* Injects a slowdown of known size, to test tools that read times: every launch that bench_sample takes in this mode
+ * is followed by a kernel (on a CPU: a loop) that spins for delay_us. The shortest possible delay is the cost of one
+ * more kernel; 0 removes the delay. The delay belongs to the active binding and changes no tensor. bench_launch and
+ * bench_sample_passes do not contain it. Call bench_time_prepare afterwards. */
+struct status bench_delay(struct bench *, enum time_mode, double delay_us);
 
-/* Cold time of each pass alone: n samples for each of the plan's passes, us[pass * n + i]; pass_count > 1 only. */
-struct status problem_sample_passes(struct problem *, uint32_t n, double *us);
+/* Measures the cold time of each pass: n samples in microseconds per pass, us[pass * n + i]. The plan must have more
+ * than one pass. */
+struct status bench_sample_passes(struct bench *, uint32_t n, double *us);
 
-/* The constant inside a cold sample: median time between two events around an empty kernel, microseconds; 0 on a CPU.
- * Measured at device_open and reported, never subtracted. */
+/* The overhead in every cold sample, in microseconds: the median time between two events around an empty kernel; 0 on
+ * a CPU. device_open measures it. bench_sample does not subtract it. */
 double device_event_overhead_us(const struct device *);
 
 #ifdef __cplusplus

@@ -1,7 +1,7 @@
 /* Inside the device boundary: what a backend implements, and what all backends share so that they cannot disagree.
  * Included by device.c, by the backends (cpu/backend.c, cuda/backend.cu) and by nothing in cli/. Valid C++ and CUDA.
  *
- * A backend derives its own device and problem by putting struct device / struct problem first, and reaches its own
+ * A backend derives its own device and bench by putting struct device / struct bench first, and reaches its own
  * data by casting the pointer back. device.c owns the public functions of device.h and only dispatches.
  *
  * Memory layout of every tensor and of the workspace, one allocation each:
@@ -31,16 +31,16 @@ struct device {
   double event_overhead_us;
 };
 
-/* The backend's problem_open fills device, shape and inputs; its problem_bind fills variant and plan. */
-struct problem {
+/* The backend's bench_open fills device, shape and inputs; its bench_bind fills variant and plan. */
+struct bench {
   struct device *device;
-  struct attn_shape shape;
-  struct pattern inputs;              /* what Q, K and V hold now */
-  uint64_t changes;                   /* that were made to them: the next one is unlike all of these */
+  struct attn_problem shape;
+  struct pattern inputs;              /* what the input tensors hold now */
+  uint64_t changes;                   /* number of flips so far (pattern_fresh_flips); no two are equal */
   const struct attn_variant *variant; /* NULL until bound */
   struct attn_plan plan;
-  const struct attn_variant *parked_variant; /* of the other binding */
-  struct attn_plan parked_plan;
+  const struct attn_variant *inactive_variant; /* of the inactive binding (bench_swap) */
+  struct attn_plan inactive_plan;              /* of the inactive binding */
 };
 
 /* One entry per function of device.h, with its contract. device.c has checked nothing but NULL objects on close and
@@ -57,30 +57,30 @@ struct device_ops {
   void (*health_read)(struct device *, struct device_health *out);
   void (*policy_read)(struct device *, struct device_policy *); /* fills what it knows; NULL: nothing */
 
-  struct status (*problem_open)(struct device *, const struct attn_shape *, uint64_t seed, struct problem **out);
-  void (*problem_close)(struct problem *); /* frees the problem itself too */
-  struct status (*fill)(struct problem *); /* writes what problem->inputs says */
-  /* Of the inputs as they are. A second call for the same launch returns the first one's result without computing
-   * again. */
-  struct status (*reference)(struct problem *, struct oracle_result *out);
-  struct status (*bind)(struct problem *, const struct attn_variant *, struct attn_plan *,
+  struct status (*bench_open)(struct device *, const struct attn_problem *, uint64_t seed, struct bench **out);
+  void (*bench_close)(struct bench *);   /* frees the bench itself too */
+  struct status (*fill)(struct bench *); /* writes the tensors that bench->inputs describes */
+  /* Computes the reference of the current inputs. A second call for the same launch of pattern.h returns the result
+   * of the first without computing again. */
+  struct status (*reference)(struct bench *, struct oracle_result *out);
+  struct status (*bind)(struct bench *, const struct attn_variant *, struct attn_plan *,
                         struct pass_facts facts[ATTN_PASSES_MAX]);
-  void (*swap)(struct problem *); /* exchanges the backend's own part of the two bindings; device.c does the rest */
-  struct status (*poison)(struct problem *);
-  struct status (*launch)(struct problem *);
-  struct status (*compare)(struct problem *, const struct tolerance *, struct compare_result *out);
-  /* Repairs what it reports (redzones and inputs), so that damage is charged to the variant that did it and the next
-   * one on the same problem starts clean. */
-  struct status (*guard)(struct problem *, struct guard_result *out);
+  void (*swap)(struct bench *); /* exchanges the backend's own part of the two bindings; device.c does the rest */
+  struct status (*poison)(struct bench *);
+  struct status (*launch)(struct bench *);
+  struct status (*compare)(struct bench *, const struct tolerance *, struct compare_result *out);
+  /* Restores the redzones and inputs whose changes it reports, so that the next variant on the same bench starts with
+   * intact ones. */
+  struct status (*guard)(struct bench *, struct guard_result *out);
 
-  struct status (*time_prepare)(struct problem *, uint32_t *hot_launches, double *estimate_us);
-  struct status (*sample)(struct problem *, enum time_mode, uint32_t n, double *us, double *sm_clock_mhz);
-  struct status (*sample_changed)(struct problem *, double estimate_us, double *us); /* *us arrives as NAN */
-  struct status (*witness)(struct problem *, struct witness_result *out);
-  struct status (*sample_passes)(struct problem *, uint32_t n,
-                                 double *us);                             /* pass_count > 1 and no vendor: checked */
-  struct status (*selftest)(struct device *, struct selftest_facts *out); /* *out arrives with nothing known */
-  struct status (*delay)(struct problem *, enum time_mode, double delay_us); /* finite and not negative: checked */
+  struct status (*time_prepare)(struct bench *, uint32_t *hot_launches, double *estimate_us);
+  struct status (*sample)(struct bench *, enum time_mode, uint32_t n, double *us, double *sm_clock_mhz);
+  struct status (*sample_changed)(struct bench *, double estimate_us, double *us); /* *us arrives as NAN */
+  struct status (*witness)(struct bench *, struct witness_result *out);
+  struct status (*sample_passes)(struct bench *, uint32_t n,
+                                 double *us); /* called with pass_count > 1 and no vendor */
+  struct status (*selftest)(struct device *, struct selftest_facts *out);  /* *out arrives with nothing known */
+  struct status (*delay)(struct bench *, enum time_mode, double delay_us); /* called with delay_us finite and >= 0 */
 };
 
 /* The backends. device_cuda_open is that of cuda/backend.cu, or of cuda/no_cuda.c in a build without CUDA. */
@@ -90,30 +90,18 @@ struct status cpu_selftest(struct device *, struct selftest_facts *out);
 
 /* ---- sizes --------------------------------------------------------------------------------------------------- */
 
-enum problem_tensor {
-  PROBLEM_Q,
-  PROBLEM_K,
-  PROBLEM_V,
-  PROBLEM_O,
-  PROBLEM_LSE,
-  PROBLEM_WORKSPACE,
-  PROBLEM_TENSOR_COUNT
-};
+/* Allocations of a bench: the tensors by enum attn_role, then the workspace of the binding. */
+enum { BENCH_WORKSPACE = ATTN_ROLE_COUNT, BENCH_BLOCKS };
 
 /* "q", "k", "v", "o", "lse", "workspace": guard_result.first. */
-const char *problem_tensor_name(enum problem_tensor);
-
-/* Elements of Q, K, V, O or LSE; 0 for an LSE that is not asked for, for the workspace and on overflow. */
-uint64_t problem_elements(const struct attn_shape *, enum problem_tensor);
-/* The same in bytes. */
-uint64_t problem_tensor_bytes(const struct attn_shape *, enum problem_tensor);
+const char *bench_block_name(unsigned block);
 
 /* Size of the allocation around `bytes` bytes of data: padding and both redzones. 0 on overflow. */
-uint64_t problem_block_bytes(uint64_t bytes);
+uint64_t bench_block_bytes(uint64_t bytes);
 
 /* What a redzone or padding byte holds, by its offset from the start of the allocation: read as elements of any dtype
  * it is NaN, so that a kernel which lets keys beyond the last one into its sums shows it. */
-static inline ATTN_HD unsigned char problem_redzone_byte(uint64_t offset) {
+static inline ATTN_HD unsigned char bench_redzone_byte(uint64_t offset) {
   const unsigned mixed = (unsigned)(offset ^ offset >> 7);
   return (unsigned char)(offset % 2 != 0 ? 0x7fu | (mixed & 2u) << 6 : 0x81u | (mixed & 0x7eu));
 }

@@ -1,8 +1,8 @@
 /* Limits: CUDA C++ Programming Guide, "Compute Capabilities" and the vendor's tuning guides. Rates: the vendor's data
  * sheets (A10, L4, L40S, A100, H100, H200, HGX B200, GB200 NVL72) and architecture white papers (GA102 for the RTX
  * 3090, AD102 for the RTX 4090, "NVIDIA RTX Blackwell GPU Architecture" for the RTX 5090), divided back to FLOP per
- * clock per SM; tests/unit_occupancy.c multiplies them out again. Memory sizes, clocks and names are those the driver
- * reports, as is the L2 of B200 and GB200, which no data sheet gives. */
+ * clock per SM; tests/kernels/unit_occupancy.c multiplies them out again. Memory sizes, clocks and names are those
+ * the driver reports, as is the L2 of B200 and GB200, which no data sheet gives. */
 #include "kernels/gpu_models.h"
 
 #include <stdio.h>
@@ -99,6 +99,12 @@ const struct gpu_model *gpu_model_find(const char *name) {
   return NULL;
 }
 
+const struct gpu_model *gpu_model_of(const char *info_name) {
+  for (size_t i = 0; i < MODEL_COUNT; i++)
+    if (strcmp(models[i].info.name, info_name) == 0) return &models[i];
+  return NULL;
+}
+
 const char *gpu_model_names(void) {
   static char names[MODEL_COUNT * 16];
   size_t used = 0;
@@ -119,4 +125,12 @@ double gpu_fp32_flop_per_clk_sm(uint32_t cc_major, uint32_t cc_minor) {
   for (size_t i = 0; i < sizeof rates / sizeof rates[0]; i++)
     if (rates[i].cc_major == cc_major && rates[i].cc_minor == cc_minor) return rates[i].fp32;
   return 0;
+}
+
+void gpu_model_rates(const struct device_info *info, double *tensor_flop_per_clk_sm, double *fp32_flop_per_clk_sm) {
+  const struct gpu_model *model = gpu_model_of(info->name);
+  *tensor_flop_per_clk_sm =
+      model != NULL ? model->info.tensor_flop_per_clk_sm : gpu_tensor_flop_per_clk_sm(info->cc_major, info->cc_minor);
+  *fp32_flop_per_clk_sm =
+      model != NULL ? model->info.fp32_flop_per_clk_sm : gpu_fp32_flop_per_clk_sm(info->cc_major, info->cc_minor);
 }

@@ -1,5 +1,5 @@
-/* Inputs and 16-bit floats, the same bits on every machine and on CPU and GPU alike: integer arithmetic and single
- * correctly rounded float operations only. Included by C, C++ and CUDA. */
+/* Random inputs and conversions of 16-bit floats. Every machine, CPU and GPU computes the same bits, since all of it
+ * is integer arithmetic and single correctly rounded float operations. Included by C, C++ and CUDA. */
 #ifndef ATTNBENCH_KERNELS_INPUT_H
 #define ATTNBENCH_KERNELS_INPUT_H
 
@@ -7,8 +7,6 @@
 #include <string.h>
 
 #include "kernels/host_device.h"
-
-enum input_tensor { INPUT_Q, INPUT_K, INPUT_V };
 
 /* 64 well-mixed bits from a counter (the finaliser of SplitMix64, Steele et al. 2014, applied twice). */
 static inline ATTN_HD uint64_t input_mix(uint64_t x) {
@@ -20,8 +18,8 @@ static inline ATTN_HD uint64_t input_mix(uint64_t x) {
 
 #define INPUT_SCALE (1.0f / 37837.2f)
 
-/* What the elements of a tensor are counted from. */
-static inline ATTN_HD uint64_t input_stream(uint64_t seed, enum input_tensor tensor) {
+/* The counter of a tensor's element 0; `tensor` is its enum attn_role. */
+static inline ATTN_HD uint64_t input_stream(uint64_t seed, unsigned tensor) {
   return input_mix(seed ^ ((uint64_t)(tensor + 1) << 56));
 }
 
@@ -33,7 +31,7 @@ static inline ATTN_HD int32_t input_sum(uint64_t stream, uint64_t index) {
 }
 
 /* Element `index` of a tensor before rounding to its dtype: unit variance, within +-3.47. */
-static inline ATTN_HD float input_value(uint64_t seed, enum input_tensor tensor, uint64_t index) {
+static inline ATTN_HD float input_value(uint64_t seed, unsigned tensor, uint64_t index) {
   return (float)input_sum(input_stream(seed, tensor), index) * INPUT_SCALE;
 }
 

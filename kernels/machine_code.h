@@ -1,4 +1,5 @@
-/* Whether this binary holds machine code for a GPU, or its driver has to compile the kernels from PTX first. Pure. */
+/* Whether this binary contains machine code for a GPU. Otherwise the driver has to compile the kernels from PTX.
+ * Pure. */
 #ifndef ATTNBENCH_KERNELS_MACHINE_CODE_H
 #define ATTNBENCH_KERNELS_MACHINE_CODE_H
 
@@ -6,8 +7,8 @@
 
 enum { MACHINE_CODE_NOTE_MAX = 320 };
 
-/* archs: of nvcc's __CUDA_ARCH_LIST__ (device_build_archs), 900 for compute capability 9.0, ended by 0. True, with a
- * sentence for people, when none of them is machine code for that GPU. */
+/* True when none of the architectures is machine code for that GPU; `note` then says so in a sentence. archs is that
+ * of device_build_archs: 900 for compute capability 9.0, and a 0 at the end. */
 bool machine_code_is_missing(const uint32_t *archs, const struct device_info *, char note[MACHINE_CODE_NOTE_MAX]);
 
 #endif

@@ -15,7 +15,7 @@ struct occupancy {
   const char *limited_by;   /* "registers", "shared memory", "threads", "blocks" */
 };
 
-/* registers_per_thread 0 = unknown: registers are left out, so the result is an upper bound. */
+/* registers_per_thread is 0 when unknown; registers then limit nothing, so that the result is an upper bound. */
 struct occupancy occupancy_of(const struct device_info *, uint32_t threads_per_block, uint32_t registers_per_thread,
                               uint64_t smem_bytes);
 

@@ -1,50 +1,53 @@
-/* What Q, K and V hold in each of the launches that a check makes: random numbers, and inputs that are hard on
- * attention kernels. The same bits on every machine and on CPU and GPU alike, as input.h's: an element is a small
- * integer times one float.
+/* The values of Q, K and V in each launch of a check: random inputs in launch 0, adversarial inputs in the others.
+ * Every machine, CPU and GPU computes the same bits, since an element is a small integer times one float (input.h).
  *
- * Launch 0 is input.h's: independent, unit variance, scores within +-7. It is the one that is timed.
- * In the others every query row is of one kind, and kinds lie mixed over rows, heads and batches, so that a few
- * launches cover them all. From a head dimension of 24 on, eight dimensions of K have a structure that a row of Q
- * addresses with large coefficients; the rest is noise, which keeps the weights unequal.
+ * Launch 0 holds the independent values of unit variance of input.h; its scores lie within +-7. Only launch 0 is
+ * timed. In the other launches every query row has one of the kinds below. The kinds are spread over rows, heads and
+ * batches, so that a few launches cover all of them. Where D is 24 or more, the first eight elements of each key have
+ * a fixed structure, and a row of Q selects keys by large coefficients there. The other elements are noise, which
+ * keeps the weights unequal.
  *
  *   kind        scores of the row                                       what it finds
- *   plain       noise on a slope of +-4                                 mistakes that need no trick
+ *   plain       noise on a slope of +-4                                 general mistakes
  *   large       noise of deviation 16, extremes beyond +-60             no maximum subtracted, 16-bit or clamped
- * scores low, high   all equal, -90 and +90                                  a maximum that starts at 0 or is capped
+ *   low, high   all equal, -90 and +90                                  a maximum that starts at 0 or is capped
  *   zero        all equal, from signed zeros in Q                       division by a wrong count
  *   rising      a slope of 120 along the keys                           rescaling: every tile moves the maximum
  *   falling     the same downwards                                      splits merged by the wrong maximum
  *   edge16      the keys beside every multiple of 16, and the last      keys lost at a tile's edge
  *   edge64      likewise for 64                                         the same, sharper
  *   class       the keys whose hash has four given bits                 keys lost or taken twice anywhere
- *   boundary    the row's last key and the first that it must not see   masks that are off by one
- *   first       the first key alone                                     an initial tile that is lost
- *   edge        one key beside a tile's edge or a split's               a key lost there
+ *   boundary    the first or last key that the row sees, and the        masks that are off by one
+ *               masked key beside it
+ *   first       the first key that the row sees                         an initial tile that is lost
+ *   edge        one key beside the edge of a tile or of a split         a key lost there
  *
- * V, by KV head: unit variance, 64 times that around 512 (sums of P that do not match P, values that are clamped), or
- * times 2^-18 (in f16 subnormal). Under a causal mask, in every other KV head, the keys that rows of the upper half
- * do not see are NaN in K and huge in V: a row that may see them has no defined output and is not judged. V is never
- * NaN there, since every tile kernel multiplies hidden V by a P of 0. */
+ * V of a KV head has one of three scales: deviation 1; deviation 64 around 512, which finds sums of P that do not
+ * match P and values that are clamped; or deviation 2^-18, which is subnormal in f16. Under a mask, in every other KV
+ * head, some keys are hidden: NaN in K and huge in V. They are the keys that no row of the first half of the rows
+ * sees, or, where the mask has a bound on the left, no row of the middle half. A row that sees a hidden key has no
+ * defined output and is not compared. V of a hidden key is not NaN, since every tile kernel multiplies it by a P of
+ * 0. */
 #ifndef ATTNBENCH_KERNELS_PATTERN_H
 #define ATTNBENCH_KERNELS_PATTERN_H
 
 #include <math.h>
 
 #include "kernels/input.h"
-#include "kernels/variant.h"
+#include "kernels/problem/tensor.h"
 
-/* One launch's inputs. */
+/* The inputs of one launch. */
 struct pattern {
-  struct attn_shape shape;
+  struct attn_problem problem;
   uint64_t seed;
   uint32_t launch; /* 0: random */
-  uint64_t flips;  /* signs that are turned, below; 0: none */
+  uint64_t flips;  /* which signs are inverted, see enum pattern_flip; 0: none */
 };
 
-/* Inputs that no kernel has seen, with an output that is known: in each KV head some dimensions of Q and K change
- * their sign together, which leaves every score as it is, and some columns of V, which then change theirs in O. Which
- * ones, 64 bits say. The sign of a dimension is a sum of some of these bits, so that the flips of two after one
- * another are those of their exclusive or. */
+/* A flip makes inputs that no launch had before and whose output is still known. In each KV head it inverts the sign
+ * of some dimensions of both Q and K, which changes no score, and of some columns of V, which inverts the same
+ * columns of O. 64 bits, `flips`, select the dimensions: the parity of some of these bits says whether a dimension is
+ * inverted. Two flips in succession therefore equal the flip by their exclusive or. */
 enum pattern_flip { PATTERN_FLIP_QK, PATTERN_FLIP_VO };
 
 static inline ATTN_HD bool pattern_is_flipped(uint64_t flips, enum pattern_flip what, uint64_t kv_head, uint32_t d) {
@@ -53,15 +56,30 @@ static inline ATTN_HD bool pattern_is_flipped(uint64_t flips, enum pattern_flip 
   return (bits & 1) != 0;
 }
 
-/* The flips of the n-th change. */
-static inline ATTN_HD uint64_t pattern_fresh_flips(uint64_t seed, uint64_t n) {
-  return input_mix(seed ^ input_mix(0x666c697073 + n));
+/* Whether a flip inverts signs of this tensor; pattern_flip_of says which of the two sets of signs. */
+static inline ATTN_HD bool pattern_flips(enum attn_role tensor) {
+  switch (tensor) {
+    case ATTN_Q:
+    case ATTN_K:
+    case ATTN_V: return true;
+    case ATTN_O:
+    case ATTN_LSE:
+    case ATTN_SINK: break;
+  }
+  return false;
+}
+static inline ATTN_HD enum pattern_flip pattern_flip_of(enum attn_role tensor) {
+  return tensor == ATTN_V ? PATTERN_FLIP_VO : PATTERN_FLIP_QK;
 }
 
-/* The KV head, by its index in [B][Hkv], of a row of Q or O, by its index in [B][Hq][Sq]. */
-static inline ATTN_HD uint64_t pattern_kv_head(const struct attn_shape *s, uint64_t row) {
-  const uint64_t head = row / s->Sq;
-  return head / s->Hq * s->Hkv + head % s->Hq / (s->Hq / s->Hkv);
+/* The KV head, by its index in [B][Hkv], that a row of Q, K or V belongs to. */
+static inline ATTN_HD uint64_t pattern_kv_head(const struct attn_problem *s, enum attn_role tensor, uint64_t row) {
+  return tensor == ATTN_Q ? attn_kv_head_of_row(s, row) : row / s->Skv;
+}
+
+/* The bits of the n-th flip of a bench. */
+static inline ATTN_HD uint64_t pattern_fresh_flips(uint64_t seed, uint64_t n) {
+  return input_mix(seed ^ input_mix(0x666c697073 + n));
 }
 
 #define PATTERN_KIND_MAP(X) \
@@ -77,34 +95,38 @@ enum pattern_kind {
 
 enum {
   PATTERN_LAUNCHES_MAX = PATTERN_KINDS + 1,
-  PATTERN_STEP = 7, /* kinds between two launches' first rows: after two, every row has had two unlike kinds */
+  PATTERN_STEP = 7, /* by which a row's kind advances from one launch to the next; kinds 7 apart are unlike */
   PATTERN_STRUCTURE = 8,
   PATTERN_STRUCTURE_MIN_D = 24,
+  PATTERN_VERIFIED_ROWS = 32, /* of launch 0, in which the GPU's reference is held against the CPU's; all of fewer */
 };
 
-static inline ATTN_HD uint64_t pattern_rows(const struct attn_shape *s) { return (uint64_t)s->B * s->Hq * s->Sq; }
+static inline ATTN_HD uint64_t pattern_rows(const struct attn_problem *s) { return (uint64_t)s->B * s->Hq * s->Sq; }
 
-/* Launches of a check with the random one: two beside it, more where there are too few rows for all kinds. */
-static inline ATTN_HD uint32_t pattern_launches(const struct attn_shape *s) {
+/* The number of launches of a check: the random one and two others, or more where two have too few rows for all
+ * kinds.
+ */
+static inline ATTN_HD uint32_t pattern_launches(const struct attn_problem *s) {
   const uint64_t rows = pattern_rows(s);
   return rows >= PATTERN_KINDS ? 3 : 1 + (uint32_t)((PATTERN_KINDS + rows - 1) / rows);
 }
 
 /* The kind of a query row, by its index in [B][Hq][Sq]. */
 static inline ATTN_HD enum pattern_kind pattern_kind_of(const struct pattern *p, uint64_t row) {
-  const uint64_t rows = pattern_rows(&p->shape),
+  const uint64_t rows = pattern_rows(&p->problem),
                  start = (p->launch - 1) * (rows < PATTERN_KINDS ? rows : (uint64_t)PATTERN_STEP);
   return (enum pattern_kind)((row + row / PATTERN_KINDS + start) % PATTERN_KINDS);
 }
 
 /* ---- rows of a tensor ---------------------------------------------------------------------------------------- */
 
-/* D elements of Q, K or V: some with a structure, the others (noise[d] + offset) * scale, or all the same. */
+/* One row of a tensor. Its first `structure` elements have values of their own, the others are
+ * (noise[d] + offset) * scale. If `constant`, all elements are `scale`. */
 struct pattern_line {
-  uint32_t structure; /* how many elements lead with a value of their own */
+  uint32_t structure; /* how many elements of `leading` are used */
   float leading[PATTERN_STRUCTURE];
-  uint64_t stream, noise[2]; /* where the noise comes from: one place or the sum of two */
-  uint32_t noises;
+  uint64_t stream, noise[2]; /* of input_sum: the stream, and the index of the first element in it */
+  uint32_t noises;           /* 1, or 2: the sum of both */
   int32_t offset;
   float scale;
   bool constant; /* `scale` throughout */
@@ -120,43 +142,52 @@ static inline ATTN_HD float pattern_line_value(const struct pattern_line *line, 
 }
 
 /* Noise of deviation 1, as launch 0 has it. */
-static inline ATTN_HD struct pattern_line pattern_noise(const struct pattern *p, enum input_tensor tensor,
+static inline ATTN_HD struct pattern_line pattern_noise(const struct pattern *p, enum attn_role tensor,
                                                         uint64_t row) {
   struct pattern_line line;
   memset(&line, 0, sizeof line);
   line.stream = input_stream(p->seed, tensor);
-  line.noise[0] = row * p->shape.D;
+  line.noise[0] = row * attn_columns(&p->problem, tensor);
   line.noises = 1;
   line.scale = INPUT_SCALE;
   return line;
 }
 
-static inline ATTN_HD uint32_t pattern_structure(const struct attn_shape *s) {
+static inline ATTN_HD uint32_t pattern_structure(const struct attn_problem *s) {
   return s->D >= PATTERN_STRUCTURE_MIN_D ? PATTERN_STRUCTURE : 0;
 }
 
 /* ---- K and V ------------------------------------------------------------------------------------------------- */
 
-/* The first key of a KV head, by its index in [B][Hkv], that is NaN; Skv when none is. */
-static inline ATTN_HD uint32_t pattern_first_hidden(const struct pattern *p, uint64_t kv_head) {
-  const struct attn_shape *s = &p->shape;
-  if (p->launch == 0 || !s->causal || (kv_head + p->launch) % 2 != 0) return s->Skv;
-  return attn_keys_of_row(s, s->Sq / 2);
+/* The keys of a KV head, by its index in [B][Hkv], that are not hidden. The hidden ones (NaN in K, huge in V) are
+ * seen by no row of the first half, or, where the mask has a bound on the left, by no row of the middle half. */
+static inline ATTN_HD struct attn_keys pattern_kept(const struct pattern *p, uint64_t kv_head) {
+  const struct attn_problem *s = &p->problem;
+  const struct attn_mask mask = attn_mask_of(s);
+  const uint32_t row = s->left < 0 ? 0 : s->Sq / 4;
+  struct attn_keys kept = {0, s->Skv};
+  if (p->launch == 0 || (kv_head + p->launch) % 2 != 0) return kept;
+  return attn_mask_rows(&mask, row, s->Sq / 2 + 1);
+}
+
+static inline ATTN_HD bool pattern_is_hidden(struct attn_keys kept, uint32_t key) {
+  return key < kept.first || key >= kept.end;
 }
 
 static inline ATTN_HD float pattern_edge(uint32_t key, uint32_t tile, uint32_t Skv) {
   return key % tile == 0 || (key + 1) % tile == 0 || key + 1 == Skv ? 1.0f : -1.0f;
 }
 
-/* A constant, the slope from -1 to 1, edges of 16 and 64, four bits of a hash. */
+/* A row of K. The structure is a constant, a slope from -1 to 1 over the keys, +-1 for the edges of tiles of 16 and
+ * of 64, and four bits of the key's hash as +-1. */
 static inline ATTN_HD struct pattern_line pattern_k(const struct pattern *p, uint64_t row) {
-  const uint32_t Skv = p->shape.Skv, key = (uint32_t)(row % Skv);
-  struct pattern_line line = pattern_noise(p, INPUT_K, row);
-  if (key >= pattern_first_hidden(p, row / Skv)) {
+  const uint32_t Skv = p->problem.Skv, key = (uint32_t)(row % Skv);
+  struct pattern_line line = pattern_noise(p, ATTN_K, row);
+  if (pattern_is_hidden(pattern_kept(p, row / Skv), key)) {
     line.constant = true;
     line.scale = input_bits_float(0x7fc00000u);
   }
-  line.structure = pattern_structure(&p->shape);
+  line.structure = pattern_structure(&p->problem);
   line.leading[0] = 1.0f;
   line.leading[1] = (float)((int64_t)2 * key + 1 - Skv) / (float)Skv;
   line.leading[2] = pattern_edge(key, 16, Skv);
@@ -165,22 +196,31 @@ static inline ATTN_HD struct pattern_line pattern_k(const struct pattern *p, uin
   return line;
 }
 
+/* A large number that the dtype represents. */
+static inline ATTN_HD float pattern_huge(enum attn_dtype dtype) {
+  switch (dtype) {
+    case ATTN_F16: return 60000.0f;
+    case ATTN_BF16:
+    case ATTN_F32: break;
+  }
+  return 0x1p100f;
+}
+
 static inline ATTN_HD struct pattern_line pattern_v(const struct pattern *p, uint64_t row) {
-  const struct attn_shape *s = &p->shape;
+  const struct attn_problem *s = &p->problem;
   const uint64_t head = row / s->Skv, kind = (head + p->launch) % 3;
-  const bool f16 = s->dtype == ATTN_F16;
-  struct pattern_line line = pattern_noise(p, INPUT_V, row);
-  line.constant = row % s->Skv >= pattern_first_hidden(p, head);
+  struct pattern_line line = pattern_noise(p, ATTN_V, row);
+  line.constant = pattern_is_hidden(pattern_kept(p, head), (uint32_t)(row % s->Skv));
   line.offset = kind == 1 ? 8 * 37837 : 0;
   if (kind == 1) line.scale = 64.0f * INPUT_SCALE;
   if (kind == 2) line.scale = 0x1p-18f * INPUT_SCALE;
-  if (line.constant) line.scale = f16 ? 60000.0f : 0x1p100f;
+  if (line.constant) line.scale = pattern_huge(s->dtype);
   return line;
 }
 
 /* ---- Q ------------------------------------------------------------------------------------------------------- */
 
-/* One key beside an edge: of a tile, or where 2 to 33 equal splits of the keys meet. */
+/* One of the first `keys` keys beside an edge: that of a tile of 16, or that between two of 2 to 33 equal splits. */
 static inline ATTN_HD uint32_t pattern_edge_key(uint32_t keys, uint64_t row) {
   const uint64_t random = input_mix(row);
   const uint32_t splits = 2 + (uint32_t)(random >> 8) % 32, length = (keys - 1) / splits + 1;
@@ -190,32 +230,33 @@ static inline ATTN_HD uint32_t pattern_edge_key(uint32_t keys, uint64_t row) {
   return edge - (uint32_t)(random >> 1 & 1);
 }
 
-/* Noise of deviation `deviation`, and coefficient `weight` on one structured dimension: that part of the score. */
+/* A row of Q: noise of deviation `deviation`, and on one structured dimension a coefficient that adds `weight` times
+ * that element of the key to the score. */
 static inline ATTN_HD struct pattern_line pattern_lean(const struct pattern *p, uint64_t row, uint32_t dimension,
                                                        float weight, float deviation) {
-  struct pattern_line line = pattern_noise(p, INPUT_Q, row);
-  line.structure = pattern_structure(&p->shape);
-  line.leading[dimension] = weight * sqrtf((float)p->shape.D);
+  struct pattern_line line = pattern_noise(p, ATTN_Q, row);
+  line.structure = pattern_structure(&p->problem);
+  line.leading[dimension] = weight * sqrtf((float)p->problem.D);
   line.scale = deviation * INPUT_SCALE;
   return line;
 }
 
-/* Four bits of the hash, each wanted with weight 10. */
+/* A row of Q that selects the keys with four given bits in their hash: each bit adds +10 or -10 to the score. */
 static inline ATTN_HD struct pattern_line pattern_lean_class(const struct pattern *p, uint64_t row) {
   struct pattern_line line = pattern_lean(p, row, 0, 0.0f, 0.25f);
   for (uint32_t d = 4; d < PATTERN_STRUCTURE; ++d) {
-    line.leading[d] = ((input_mix(row) >> d & 1u) != 0 ? 10.0f : -10.0f) * sqrtf((float)p->shape.D);
+    line.leading[d] = ((input_mix(row) >> d & 1u) != 0 ? 10.0f : -10.0f) * sqrtf((float)p->problem.D);
   }
   return line;
 }
 
-/* A row that points at one or two keys, which then score about 30. Of a hidden key it knows what stood there before.
- */
+/* A row of Q along one or two keys, whose scores then are about 30. A hidden key counts with the noise that it would
+ * hold if it were not hidden. */
 static inline ATTN_HD struct pattern_line pattern_point(const struct pattern *p, uint64_t row, uint32_t key,
                                                         uint32_t other) {
-  const struct attn_shape *s = &p->shape;
-  const uint64_t first = pattern_kv_head(s, row) * s->Skv;
-  struct pattern_line line = pattern_noise(p, INPUT_K, first + key);
+  const struct attn_problem *s = &p->problem;
+  const uint64_t first = attn_kv_head_of_row(s, row) * s->Skv;
+  struct pattern_line line = pattern_noise(p, ATTN_K, first + key);
   line.structure = pattern_structure(s);
   line.noise[1] = (first + other) * s->D;
   line.noises = other != key ? 2 : 1;
@@ -223,13 +264,37 @@ static inline ATTN_HD struct pattern_line pattern_point(const struct pattern *p,
   return line;
 }
 
+/* pattern_edge_key for a row that sees `keys`: tiles start at keys.first or at the next multiple of 16. */
+static inline ATTN_HD uint32_t pattern_edge_key_of(struct attn_keys keys, uint64_t row) {
+  const uint32_t aligned = (keys.first + 15) / 16 * 16;
+  const bool is_aligned = (input_mix(row) >> 40 & 1) != 0 && aligned < keys.end;
+  if (keys.first == keys.end) return 0;
+  if (is_aligned) keys.first = aligned;
+  return keys.first + pattern_edge_key(attn_keys_count(keys), row);
+}
+
+/* The first or the last key that a row sees. *other is the masked key beside it, or the key itself when there is
+ * none.
+ */
+static inline ATTN_HD uint32_t pattern_boundary_key(struct attn_keys keys, uint32_t Skv, uint64_t row,
+                                                    uint32_t *other) {
+  const uint32_t last = keys.end > 0 ? keys.end - 1 : 0;
+  if (keys.first > 0 && (input_mix(row) & 1) != 0) {
+    *other = keys.first - 1;
+    return keys.first < Skv ? keys.first : *other;
+  }
+  *other = keys.end < Skv ? keys.end : last;
+  return last;
+}
+
 static inline ATTN_HD struct pattern_line pattern_q(const struct pattern *p, uint64_t row) {
-  const struct attn_shape *s = &p->shape;
-  const uint32_t keys = attn_keys_of_row(s, (uint32_t)(row % s->Sq)), last = keys > 0 ? keys - 1 : 0;
-  uint32_t edge = 0;
+  const struct attn_problem *s = &p->problem;
+  const struct attn_keys keys = attn_keys_of_row(s, (uint32_t)(row % s->Sq));
+  const uint32_t first = keys.first < keys.end ? keys.first : 0;
+  uint32_t key = 0, other = 0;
   switch (pattern_kind_of(p, row)) {
     case PATTERN_large: {
-      struct pattern_line line = pattern_noise(p, INPUT_Q, row);
+      struct pattern_line line = pattern_noise(p, ATTN_Q, row);
       line.scale = 16.0f * INPUT_SCALE;
       return line;
     }
@@ -241,45 +306,71 @@ static inline ATTN_HD struct pattern_line pattern_q(const struct pattern *p, uin
     case PATTERN_edge16: return pattern_lean(p, row, 2, 20.0f, 0.25f);
     case PATTERN_edge64: return pattern_lean(p, row, 3, 20.0f, 0.25f);
     case PATTERN_class: return pattern_lean_class(p, row);
-    case PATTERN_boundary: return pattern_point(p, row, last, keys < s->Skv ? keys : last);
-    case PATTERN_first: return pattern_point(p, row, 0, 0);
-    case PATTERN_edge: edge = keys > 0 ? pattern_edge_key(keys, row) : 0; return pattern_point(p, row, edge, edge);
+    case PATTERN_boundary:
+      key = pattern_boundary_key(keys, s->Skv, row, &other);
+      return pattern_point(p, row, key, other);
+    case PATTERN_first: return pattern_point(p, row, first, first);
+    case PATTERN_edge: key = pattern_edge_key_of(keys, row); return pattern_point(p, row, key, key);
     default: return pattern_lean(p, row, 1, row % 2 != 0 ? 4.0f : -4.0f, 1.0f);
   }
 }
 
-/* ---- all three ----------------------------------------------------------------------------------------------- */
+/* ---- sinks --------------------------------------------------------------------------------------------------- */
 
-/* Row `row` of [B][H][S] of a tensor, before rounding to its dtype and before signs are turned. */
-static inline ATTN_HD struct pattern_line pattern_line_of(const struct pattern *p, enum input_tensor tensor,
+/* The sink of a query head. In launch 0 it is random around ln(Skv), the size of the LSE of random scores. In the
+ * other launches it is such a number, 30 (as the scores of pattern_point), -30 or 0, depending on the head. All are
+ * multiples of 1/1024, which are exact in fp32. */
+static inline ATTN_HD struct pattern_line pattern_sink(const struct pattern *p, uint64_t head) {
+  const uint64_t random = input_mix(input_stream(p->seed, ATTN_SINK) + head);
+  int32_t value = (int32_t)(random >> 32 & 2047) - 1024;
+  struct pattern_line line;
+  memset(&line, 0, sizeof line);
+  for (uint32_t keys = p->problem.Skv; keys > 1; keys /= 2) value += 710; /* 1024 ln 2 */
+  switch (p->launch == 0 ? 0 : (head + p->launch) % 4) {
+    case 1: value = 30 * 1024; break;
+    case 2: value = -30 * 1024; break;
+    case 3: value = 0; break;
+    default: break;
+  }
+  line.constant = true;
+  line.scale = (float)value / 1024.0f;
+  return line;
+}
+
+/* ---- all of them ----------------------------------------------------------------------------------------------- */
+
+/* Row `row` of a tensor, by its number (tensor.h), before rounding to its dtype and before signs are inverted. */
+static inline ATTN_HD struct pattern_line pattern_line_of(const struct pattern *p, enum attn_role tensor,
                                                           uint64_t row) {
-  struct pattern_line line = p->launch == 0      ? pattern_noise(p, tensor, row)
-                             : tensor == INPUT_Q ? pattern_q(p, row)
-                             : tensor == INPUT_K ? pattern_k(p, row)
+  struct pattern_line line = tensor == ATTN_SINK ? pattern_sink(p, row)
+                             : p->launch == 0    ? pattern_noise(p, tensor, row)
+                             : tensor == ATTN_Q  ? pattern_q(p, row)
+                             : tensor == ATTN_K  ? pattern_k(p, row)
                                                  : pattern_v(p, row);
-  line.kv_head = tensor == INPUT_Q ? pattern_kv_head(&p->shape, row) : row / p->shape.Skv;
+  line.kv_head = pattern_kv_head(&p->problem, tensor, row);
   return line;
 }
 
 /* Element d of a line of this tensor. */
-static inline ATTN_HD float pattern_value(const struct pattern *p, enum input_tensor tensor,
+static inline ATTN_HD float pattern_value(const struct pattern *p, enum attn_role tensor,
                                           const struct pattern_line *line, uint32_t d) {
   const float value = pattern_line_value(line, d);
-  const enum pattern_flip what = tensor == INPUT_V ? PATTERN_FLIP_VO : PATTERN_FLIP_QK;
-  return p->flips != 0 && pattern_is_flipped(p->flips, what, line->kv_head, d) ? -value : value;
+  const enum pattern_flip what = pattern_flip_of(tensor);
+  return p->flips != 0 && pattern_flips(tensor) && pattern_is_flipped(p->flips, what, line->kv_head, d) ? -value
+                                                                                                        : value;
 }
 
-/* ---- which rows are held against the oracle ------------------------------------------------------------------ */
+/* ---- which rows are compared with the oracle ----------------------------------------------------------------- */
 
-/* `count` of `rows` query rows: one of every `stride`, at a place in it that the seed chooses. */
+/* `count` of `rows` query rows: one of every `stride` rows, chosen by the seed. */
 struct pattern_sample {
   uint64_t rows, stride, count, seed;
 };
 
-/* All rows of the random launch. Of the others as many as 2^28 multiply-adds of q.k allow, 256 at least: the oracle
- * would otherwise cost a multiple of what it costs for the random launch. Every kind has its share of them. */
+/* The rows of a launch that are compared: all rows of launch 0; of the others as many as 2^28 multiply-adds of q.k
+ * allow, at least 256, which bounds the time of the oracle. */
 static inline struct pattern_sample pattern_sample_of(const struct pattern *p) {
-  const uint64_t rows = pattern_rows(&p->shape), work = (uint64_t)p->shape.Skv * p->shape.D;
+  const uint64_t rows = pattern_rows(&p->problem), work = (uint64_t)p->problem.Skv * p->problem.D;
   const uint64_t fit = (UINT64_C(1) << 28) / work, most = fit < 256 ? 256 : fit;
   struct pattern_sample sample = {rows, 1, rows, p->seed + p->launch};
   if (p->launch == 0 || rows <= most) return sample;

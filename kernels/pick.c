@@ -4,16 +4,19 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "kernels/problem/axes.h"
+
 static uint64_t ceil_div(uint64_t n, uint64_t d) { return n / d + (n % d != 0); }
 
-static uint64_t feature_of(enum pick_feature feature, const struct attn_shape *s, const struct device_info *device) {
+static uint64_t feature_of(enum pick_feature feature, const struct attn_problem *s,
+                           const struct device_info *device) {
   const uint64_t sms = device->sms > 0 ? device->sms : 1, heads = (uint64_t)s->B * s->Hq;
   switch (feature) {
     case PICK_CC: return 10 * device->cc_major + device->cc_minor;
     case PICK_DTYPE_BYTES: return attn_dtype_bytes(s->dtype);
     case PICK_D: return s->D;
     case PICK_SKV: return s->Skv;
-    case PICK_CAUSAL: return s->causal;
+    case PICK_CAUSAL: return attn_is_causal(s);
     case PICK_GROUP_ROWS: return (uint64_t)s->Sq * (s->Hq / s->Hkv);
     case PICK_ROWS_PER_SM: return ceil_div(heads * s->Sq, sms);
     case PICK_TILES_PERCENT: return ceil_div(100 * heads * ceil_div(s->Sq, 64), sms);
@@ -22,7 +25,7 @@ static uint64_t feature_of(enum pick_feature feature, const struct attn_shape *s
   return 0;
 }
 
-static bool holds(const struct pick_rule *rule, const struct attn_shape *shape, const struct device_info *device) {
+static bool holds(const struct pick_rule *rule, const struct attn_problem *shape, const struct device_info *device) {
   for (size_t i = 0; i < PICK_LIMITS_MAX; ++i) {
     const struct pick_limit *limit = &rule->when[i];
     const uint64_t value = feature_of(limit->feature, shape, device);
@@ -57,14 +60,14 @@ void pick_spec(const struct pick_rule *rule, char out[PICK_SPEC_MAX]) {
   }
 }
 
-static bool takes(const struct pick_rule *rule, const struct attn_shape *shape, const struct device_info *device) {
+static bool takes(const struct pick_rule *rule, const struct attn_problem *shape, const struct device_info *device) {
   struct attn_tuning tuning;
   const struct attn_variant *variant = pick_variant(rule, &tuning);
   return variant != NULL && variant->runs_on == device->kind &&
          variant_supports(variant, shape, &tuning, device) == NULL;
 }
 
-const struct pick_rule *pick_rule_for(const struct pick_table *table, const struct attn_shape *shape,
+const struct pick_rule *pick_rule_for(const struct pick_table *table, const struct attn_problem *shape,
                                       const struct device_info *device) {
   for (size_t i = 0; i < table->count; ++i) {
     const struct pick_rule *rule = &table->rules[i];
@@ -75,17 +78,23 @@ const struct pick_rule *pick_rule_for(const struct pick_table *table, const stru
 
 /* ---- the hooks ------------------------------------------------------------------------------------------------- */
 
-const char *pick_supports(const struct pick_table *table, const struct attn_shape *shape,
+const char *pick_supports(const struct pick_table *table, const struct attn_problem *shape,
                           const struct device_info *device) {
-  struct attn_shape without_lse = *shape;
-  without_lse.lse = false;
+  static char refusal[160];
   if (pick_rule_for(table, shape, device) != NULL) return NULL;
-  if (pick_rule_for(table, &without_lse, device) != NULL)
-    return "lse must be false: no variant that it picks from writes the log-sum-exp of this shape here";
+  for (unsigned id = 0; id < AXIS_COUNT; ++id) {
+    const struct attn_axis *axis = axes_at(id);
+    struct attn_problem plain = *shape;
+    axes_reset(axis, &plain);
+    if (axis->takes == 0 || pick_rule_for(table, &plain, device) == NULL) continue;
+    snprintf(refusal, sizeof refusal,
+             "%s must be left out: no variant that it picks from takes it for this shape here", axis->name);
+    return refusal;
+  }
   return "no variant that it picks from takes this shape here: look at D and Skv in the limits of `attnbench list`";
 }
 
-void pick_plan(const struct pick_table *table, const struct attn_shape *shape, const struct device_info *device,
+void pick_plan(const struct pick_table *table, const struct attn_problem *shape, const struct device_info *device,
                struct attn_plan *plan) {
   struct attn_tuning tuning;
   const struct pick_rule *rule = pick_rule_for(table, shape, device);
@@ -95,13 +104,13 @@ void pick_plan(const struct pick_table *table, const struct attn_shape *shape, c
   plan->picked_by = rule;
 }
 
-struct status pick_bind(const struct attn_shape *shape, const struct attn_plan *plan,
+struct status pick_bind(const struct attn_problem *shape, const struct attn_plan *plan,
                         const struct attn_buffers *buffers, struct attn_pass_args args[ATTN_PASSES_MAX]) {
   if (plan->picked != NULL && plan->picked->bind != NULL) return plan->picked->bind(shape, plan, buffers, args);
   return status_make(STATUS_INTERNAL, "the plan picked no variant that can be bound; plan it in this process");
 }
 
-void pick_run(const struct attn_shape *shape, const struct attn_plan *plan, const struct attn_buffers *buffers,
+void pick_run(const struct attn_problem *shape, const struct attn_plan *plan, const struct attn_buffers *buffers,
               unsigned threads) {
   plan->picked->run(shape, plan, buffers, threads);
 }

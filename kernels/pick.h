@@ -1,4 +1,4 @@
-/* A variant that computes nothing itself but picks another one for each shape: its table, and the choice. */
+/* Variants that have no kernel and pick another variant for each shape, by a table of rules. */
 #ifndef ATTNBENCH_KERNELS_PICK_H
 #define ATTNBENCH_KERNELS_PICK_H
 
@@ -8,7 +8,7 @@
 extern "C" {
 #endif
 
-/* What the rules of a table look at. */
+/* The features of a problem and a device that rules depend on. */
 enum pick_feature {
   PICK_NOTHING,
   PICK_CC,          /* compute capability, 90 for 9.0 */
@@ -39,29 +39,32 @@ struct pick_rule {
   const char *variant;
   struct pick_setting set[PICK_SETTINGS_MAX]; /* other tunables keep their defaults */
   struct pick_limit when[PICK_LIMITS_MAX];    /* empty: always */
-  const char *why;                            /* to a person: what makes it the fastest there */
+  const char *why;                            /* for reports: why the variant is the fastest there */
 };
 
 struct pick_table {
-  const char *version; /* to a person: number, and what it was measured on */
+  const char *version; /* for reports: number, and the GPU that it was measured on */
   const struct pick_rule *rules;
   size_t count;
 };
 
 /* NULL when no rule's variant takes the shape. */
-const struct pick_rule *pick_rule_for(const struct pick_table *, const struct attn_shape *,
+const struct pick_rule *pick_rule_for(const struct pick_table *, const struct attn_problem *,
                                       const struct device_info *);
-/* What the rule picks; its name and settings must be known: a test holds every table to that. */
+/* The variant that the rule picks, and its tuning. The rule's name and settings must exist; a test checks all tables.
+ */
 const struct attn_variant *pick_variant(const struct pick_rule *, struct attn_tuning *);
 /* "scalar_quad:vec=1", as sweeps write it. */
 void pick_spec(const struct pick_rule *, char out[PICK_SPEC_MAX]);
 
-/* The hooks of such a variant, less the table: its plan is that of what was picked, which bind() and run() go to. */
-const char *pick_supports(const struct pick_table *, const struct attn_shape *, const struct device_info *);
-void pick_plan(const struct pick_table *, const struct attn_shape *, const struct device_info *, struct attn_plan *);
-struct status pick_bind(const struct attn_shape *, const struct attn_plan *, const struct attn_buffers *,
+/* The hooks of such a variant, with its table as the first argument. Its plan is that of the picked variant, and
+ * bind() and run() call the hooks of the picked variant. */
+const char *pick_supports(const struct pick_table *, const struct attn_problem *, const struct device_info *);
+void pick_plan(const struct pick_table *, const struct attn_problem *, const struct device_info *,
+               struct attn_plan *);
+struct status pick_bind(const struct attn_problem *, const struct attn_plan *, const struct attn_buffers *,
                         struct attn_pass_args args[ATTN_PASSES_MAX]);
-void pick_run(const struct attn_shape *, const struct attn_plan *, const struct attn_buffers *, unsigned threads);
+void pick_run(const struct attn_problem *, const struct attn_plan *, const struct attn_buffers *, unsigned threads);
 
 #ifdef __cplusplus
 }

@@ -6,39 +6,79 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "kernels/plugin_v5.h"
+
 /* ---- checking a description ---------------------------------------------------------------------------------- */
 
 static const struct {
   const char *name;
   uint32_t bytes;
+  bool grows;
 } structs[ATTN_PLUGIN_STRUCT_COUNT] = {
-#define PLUGIN_STRUCT(name) {#name, (uint32_t)sizeof(struct name)},
+#define PLUGIN_STRUCT(name, grows) {#name, (uint32_t)sizeof(struct name), grows},
     ATTN_PLUGIN_STRUCTS(PLUGIN_STRUCT)
 #undef PLUGIN_STRUCT
 };
 
-struct status plugin_check(const char *path, const struct attn_plugin *plugin) {
-  if (plugin->abi != ATTN_PLUGIN_ABI) {
+/* An object as both ABIs describe it. */
+struct description {
+  uint32_t abi;
+  const uint32_t *bytes, *expected; /* sizes of structs: the object's, and those of its ABI where it is an old one */
+  uint32_t variant_count;
+  const void *const *variants;
+  const void *(*launch_handle)(const void *kernel);
+};
+
+static struct description describe(const struct attn_plugin *plugin) {
+  if (plugin->abi != PLUGIN_V5) {
+    return (struct description){.abi = plugin->abi,
+                                .bytes = plugin->bytes,
+                                .variant_count = plugin->variant_count,
+                                .variants = (const void *const *)plugin->variants,
+                                .launch_handle = plugin->launch_handle};
+  }
+  const struct attn_plugin_v5 *old = (const struct attn_plugin_v5 *)(const void *)plugin;
+  return (struct description){.abi = old->abi,
+                              .bytes = old->bytes,
+                              .expected = plugin_v5_bytes,
+                              .variant_count = old->variant_count,
+                              .variants = (const void *const *)old->variants,
+                              .launch_handle = old->launch_handle};
+}
+
+static struct status check_sizes(const char *path, const struct description *plugin) {
+  for (size_t i = 0; i < ATTN_PLUGIN_STRUCT_COUNT; ++i) {
+    const uint32_t expected = plugin->expected != NULL ? plugin->expected[i] : structs[i].bytes;
+    const bool may_be_shorter = plugin->expected == NULL && structs[i].grows && plugin->bytes[i] > 0;
+    if (plugin->bytes[i] == expected || (may_be_shorter && plugin->bytes[i] < expected)) continue;
+    return status_make(STATUS_USAGE,
+                       "--load %s: its struct %s has %" PRIu32 " bytes and attnbench's has %" PRIu32
+                       "; build it again with this attnbench's kernels/plugin.h",
+                       path, structs[i].name, plugin->bytes[i], expected);
+  }
+  return status_ok();
+}
+
+static struct status check_description(const char *path, const struct description *plugin) {
+  if (plugin->abi != ATTN_PLUGIN_ABI && plugin->abi != PLUGIN_V5) {
     return status_make(STATUS_USAGE,
                        "--load %s: was built for plugin ABI %" PRIu32
                        " and this attnbench has %u; build it again with "
                        "this attnbench's kernels/plugin.h",
                        path, plugin->abi, ATTN_PLUGIN_ABI);
   }
-  for (size_t i = 0; i < ATTN_PLUGIN_STRUCT_COUNT; ++i) {
-    if (plugin->bytes[i] == structs[i].bytes) continue;
-    return status_make(STATUS_USAGE,
-                       "--load %s: its struct %s has %" PRIu32 " bytes and attnbench's has %" PRIu32
-                       "; build it again "
-                       "with this attnbench's kernels/plugin.h",
-                       path, structs[i].name, plugin->bytes[i], structs[i].bytes);
-  }
+  TRY(check_sizes(path, plugin));
   if (plugin->variants == NULL || plugin->variant_count == 0 || plugin->variant_count > ATTN_PLUGIN_VARIANTS_MAX) {
     return status_make(STATUS_USAGE, "--load %s: attn_plugin lists %" PRIu32 " variants%s; list 1 to %d", path,
                        plugin->variant_count, plugin->variants == NULL ? " in an array that is NULL" : "",
                        ATTN_PLUGIN_VARIANTS_MAX);
   }
   return status_ok();
+}
+
+struct status plugin_check(const char *path, const struct attn_plugin *plugin) {
+  const struct description description = describe(plugin);
+  return check_description(path, &description);
 }
 
 /* 1 to max bytes, all of them of `set`, or printable ASCII when set is NULL. */
@@ -66,7 +106,13 @@ static const char *plugin_variant_problem(const struct attn_variant *v) {
   } rules[] = {
       {!plugin_is_text(v->summary, ATTN_PLUGIN_TEXT_MAX, NULL),
        "summary must be a line of 1 to 240 ASCII characters"},
-      {!plugin_is_text(v->limits, ATTN_PLUGIN_TEXT_MAX, NULL), "limits must be a line of 1 to 240 ASCII characters"},
+      {v->limits != NULL && !plugin_is_text(v->limits, ATTN_PLUGIN_TEXT_MAX, NULL),
+       "limits must be NULL or a line of 1 to 240 ASCII characters"},
+      {v->dtypes_why != NULL && !plugin_is_text(v->dtypes_why, ATTN_PLUGIN_WHY_MAX, NULL),
+       "dtypes_why must be NULL or a line of 1 to 120 ASCII characters"},
+      {v->dims.why != NULL && !plugin_is_text(v->dims.why, ATTN_PLUGIN_WHY_MAX, NULL),
+       "dims.why must be NULL or a line of 1 to 120 ASCII characters"},
+      {v->dtypes >> ATTN_DTYPE_COUNT != 0, "dtypes holds bits ATTN_DTYPE_BIT of enum attn_dtype"},
       {v->runs_on != DEVICE_CPU && v->runs_on != DEVICE_CUDA, "runs_on must be DEVICE_CPU or DEVICE_CUDA"},
       {(unsigned)v->math >= ATTN_MATH_FP32_OR_TENSOR, "math must be one of enum attn_math"},
       {v->supports == NULL, "supports is NULL; it must say what shapes the variant takes"},
@@ -226,9 +272,17 @@ const char *plugin_plan_problem(const struct attn_variant *variant, const struct
 
 static struct plugin {
   char path[4096];
-  const struct attn_plugin *description;
+  const void *symbol; /* attn_plugin, which lies in the object */
+  const void *(*launch_handle)(const void *kernel);
 } plugins[ATTN_PLUGINS_MAX];
 static size_t plugin_count;
+
+/* Variants of objects, as structs of today. */
+static struct loaded {
+  struct attn_variant variant;
+  const struct plugin *plugin;
+} loaded[ATTN_PLUGIN_VARIANTS_MAX];
+static uint32_t loaded_count;
 
 static struct status plugin_open(const char *path, const struct attn_plugin **out) {
   void *object = dlopen(path, RTLD_NOW | RTLD_LOCAL);
@@ -244,61 +298,69 @@ static struct status plugin_open(const char *path, const struct attn_plugin **ou
                      path);
 }
 
-static bool plugin_has_name(const struct attn_plugin *plugin, uint32_t count, const char *name) {
-  for (uint32_t i = 0; i < count; ++i) {
-    if (strcmp(plugin->variants[i]->name, name) == 0) return true;
+/* The object's variant in the next free place. */
+static struct attn_variant variant_of_today(const struct description *plugin, uint32_t index, uint32_t slot) {
+  struct attn_variant variant = {.name = NULL};
+  if (plugin->abi == PLUGIN_V5) return plugin_v5_variant(plugin->variants[index], slot);
+  memcpy(&variant, plugin->variants[index], plugin->bytes[ATTN_PLUGIN_STRUCT_attn_variant]);
+  return variant;
+}
+
+static bool is_loaded_before(const char *name, uint32_t slot) {
+  for (uint32_t i = loaded_count; i < slot; ++i) {
+    if (strcmp(loaded[i].variant.name, name) == 0) return true;
   }
-  return false;
+  return variant_find(name) != NULL;
 }
 
 /* All of them before the first is added, so that a bad one leaves the registry as it was. */
-static struct status plugin_check_variants(const char *path, const struct attn_plugin *plugin) {
+static struct status take_variants(const char *path, const struct description *plugin) {
+  if (loaded_count + plugin->variant_count > ATTN_PLUGIN_VARIANTS_MAX) {
+    return status_make(STATUS_USAGE, "--load %s: more than %d variants would be loaded; load fewer objects", path,
+                       ATTN_PLUGIN_VARIANTS_MAX);
+  }
   for (uint32_t i = 0; i < plugin->variant_count; ++i) {
-    const struct attn_variant *variant = plugin->variants[i];
-    const struct status status = plugin_check_variant(path, variant);
-    if (status_failed(&status)) return status;
-    if (variant_find(variant->name) == NULL && !plugin_has_name(plugin, i, variant->name)) continue;
+    const uint32_t slot = loaded_count + i;
+    if (plugin->variants[i] == NULL) return plugin_check_variant(path, NULL);
+    loaded[slot].variant = variant_of_today(plugin, i, slot);
+    TRY(plugin_check_variant(path, &loaded[slot].variant));
+    if (!is_loaded_before(loaded[slot].variant.name, slot)) continue;
     return status_make(STATUS_USAGE, "--load %s: there is a variant %s already; rename it in the object", path,
-                       variant->name);
+                       loaded[slot].variant.name);
   }
   return status_ok();
 }
 
-static struct status plugin_add_variants(const char *path, const struct attn_plugin *plugin) {
-  uint32_t total = plugin->variant_count;
-  for (size_t i = 0; i < plugin_count; ++i) total += plugins[i].description->variant_count;
-  for (uint32_t i = 0; i < plugin->variant_count && total <= ATTN_PLUGIN_VARIANTS_MAX; ++i) {
-    variant_add(plugin->variants[i]); /* its name was found free, and there is room */
+static void add_variants(const struct description *plugin, const struct plugin *owner) {
+  for (uint32_t i = 0; i < plugin->variant_count; ++i) {
+    struct loaded *one = &loaded[loaded_count++];
+    one->plugin = owner;
+    variant_add(&one->variant); /* its name was found free, and there is room */
   }
-  if (total <= ATTN_PLUGIN_VARIANTS_MAX) return status_ok();
-  return status_make(STATUS_USAGE, "--load %s: more than %d variants would be loaded; load fewer objects", path,
-                     ATTN_PLUGIN_VARIANTS_MAX);
 }
 
 struct status plugin_load(const char *path) {
-  const struct attn_plugin *description = NULL;
+  const struct attn_plugin *symbol = NULL;
   if (plugin_count == ATTN_PLUGINS_MAX) {
     return status_make(STATUS_USAGE, "--load %s: more than %d objects; load fewer", path, ATTN_PLUGINS_MAX);
   }
-  struct status status = plugin_open(path, &description);
-  if (!status_failed(&status)) status = plugin_check(path, description);
-  if (!status_failed(&status)) status = plugin_check_variants(path, description);
-  if (!status_failed(&status)) status = plugin_add_variants(path, description);
-  if (status_failed(&status)) return status;
+  TRY(plugin_open(path, &symbol));
+  const struct description description = describe(symbol);
+  TRY(check_description(path, &description));
+  TRY(take_variants(path, &description));
   struct plugin *plugin = &plugins[plugin_count++];
   snprintf(plugin->path, sizeof plugin->path, "%s", path);
-  plugin->description = description;
-  return status;
+  plugin->symbol = symbol;
+  plugin->launch_handle = description.launch_handle;
+  add_variants(&description, plugin);
+  return status_ok();
 }
 
 /* ---- launching ----------------------------------------------------------------------------------------------- */
 
 static const struct plugin *plugin_of(const struct attn_variant *variant) {
-  for (size_t i = 0; i < plugin_count; ++i) {
-    const struct attn_plugin *description = plugins[i].description;
-    for (uint32_t v = 0; v < description->variant_count; ++v) {
-      if (description->variants[v] == variant) return &plugins[i];
-    }
+  for (uint32_t i = 0; i < loaded_count; ++i) {
+    if (&loaded[i].variant == variant) return loaded[i].plugin;
   }
   return NULL;
 }
@@ -306,7 +368,7 @@ static const struct plugin *plugin_of(const struct attn_variant *variant) {
 /* A kernel that the dynamic linker took from elsewhere would be measured under the wrong name. */
 static bool plugin_owns(const struct plugin *plugin, const void *kernel) {
   Dl_info of_kernel, of_plugin;
-  return dladdr(kernel, &of_kernel) != 0 && dladdr(plugin->description, &of_plugin) != 0 &&
+  return dladdr(kernel, &of_kernel) != 0 && dladdr(plugin->symbol, &of_plugin) != 0 &&
          of_kernel.dli_fbase == of_plugin.dli_fbase;
 }
 
@@ -315,15 +377,14 @@ struct status plugin_launch_handle(const struct attn_variant *variant, const str
   const struct plugin *plugin = plugin_of(variant);
   *handle = pass->kernel;
   if (plugin == NULL) return status_ok();
-  const struct attn_plugin *description = plugin->description;
   const char *problem = NULL;
   if (variant->bind == NULL || pass->kernel == NULL) {
     problem = "has no GPU code; build the object with nvcc";
   } else if (!plugin_owns(plugin, pass->kernel)) {
     problem = "has a kernel that the linker took from elsewhere; link the object with -Wl,-Bsymbolic";
-  } else if (description->launch_handle == NULL) {
+  } else if (plugin->launch_handle == NULL) {
     problem = "cannot be launched: the object's launch_handle is NULL; give ATTN_PLUGIN_LAUNCH_HANDLE";
-  } else if ((*handle = description->launch_handle(pass->kernel)) == NULL) {
+  } else if ((*handle = plugin->launch_handle(pass->kernel)) == NULL) {
     problem = "has a kernel that its CUDA runtime cannot load; build the object for this GPU";
   }
   if (problem == NULL) return status_ok();

@@ -1,6 +1,8 @@
 /* The list of variants: those of variants.def, then those that were loaded. */
+#include <stdio.h>
 #include <string.h>
 
+#include "kernels/problem/axes.h"
 #include "kernels/variant.h"
 
 #define VARIANT(name) extern const struct attn_variant attn_variant_##name;
@@ -24,23 +26,10 @@ enum { REGISTRY_COUNT = sizeof registry / sizeof registry[0] };
 static const struct attn_variant *added[ATTN_VARIANTS_ADDED_MAX];
 static size_t added_count;
 
-static const struct {
-  const char *name;
-  uint32_t bytes;
-} dtypes[ATTN_DTYPE_COUNT] = {
-    [ATTN_F16] = {"f16", 2},
-    [ATTN_BF16] = {"bf16", 2},
-    [ATTN_F32] = {"f32", 4},
-};
-
-const char *attn_dtype_name(enum attn_dtype dtype) { return dtypes[dtype].name; }
-
 const char *attn_cover_name(uint32_t bit) {
   static const char *const names[] = {"B", "H", "Q", "split", "D", "?", "Hkv"};
   return bit < sizeof names / sizeof *names ? names[bit] : NULL;
 }
-
-uint32_t attn_dtype_bytes(enum attn_dtype dtype) { return dtypes[dtype].bytes; }
 
 bool variant_add(const struct attn_variant *variant) {
   if (added_count == ATTN_VARIANTS_ADDED_MAX || variant_find(variant->name) != NULL) return false;
@@ -87,16 +76,72 @@ struct attn_tuning variant_default_tuning(const struct attn_variant *variant) {
 
 enum attn_math variant_math(const struct attn_variant *variant, enum attn_dtype dtype) {
   if (variant->math != ATTN_MATH_FP32_OR_TENSOR) return variant->math;
-  return dtype == ATTN_F32 ? ATTN_MATH_FP32 : ATTN_MATH_TENSOR;
+  switch (dtype) {
+    case ATTN_F32: return ATTN_MATH_FP32;
+    case ATTN_F16:
+    case ATTN_BF16: break;
+  }
+  return ATTN_MATH_TENSOR;
 }
 
-const char *variant_supports(const struct attn_variant *variant, const struct attn_shape *shape,
+/* ---- what variants take -------------------------------------------------------------------------------------- */
+
+/* "64, 128 or 256", "256 to 8192 and a multiple of 8", "at most 128"; "" for any. */
+static void write_dims(const struct attn_dims *dims, char *out, size_t size) {
+  const char *most = dims->least > 1 ? " to " : "at most ";
+  size_t used = 0;
+  out[0] = '\0';
+  for (size_t i = 0; i < sizeof dims->one_of / sizeof *dims->one_of && dims->one_of[i] != 0 && used < size; ++i) {
+    const bool is_last = i + 1 == sizeof dims->one_of / sizeof *dims->one_of || dims->one_of[i + 1] == 0;
+    used += (size_t)snprintf(out + used, size - used, "%s%u", i == 0 ? "" : is_last ? " or " : ", ", dims->one_of[i]);
+  }
+  if (dims->least > 1) used += (size_t)snprintf(out + used, size - used, "%u", dims->least);
+  if (dims->most > 0) used += (size_t)snprintf(out + used, size - used, "%s%u", most, dims->most);
+  if (dims->multiple > 1)
+    snprintf(out + used, size - used, "%sa multiple of %u", used > 0 ? " and " : "", dims->multiple);
+}
+
+static bool takes_dim(const struct attn_dims *dims, uint32_t D) {
+  for (size_t i = 0; i < sizeof dims->one_of / sizeof *dims->one_of; ++i) {
+    if (dims->one_of[i] == D) return true;
+  }
+  return dims->one_of[0] == 0 && D >= dims->least && (dims->most == 0 || D <= dims->most) &&
+         (dims->multiple == 0 || D % dims->multiple == 0);
+}
+
+static const char *refusal(const char *what, const char *wanted, const char *why) {
+  static char text[256];
+  snprintf(text, sizeof text, "%s must be %s%s%s", what, wanted, why != NULL ? ": " : "", why != NULL ? why : "");
+  return text;
+}
+
+const char *variant_supports(const struct attn_variant *variant, const struct attn_problem *problem,
                              const struct attn_tuning *tuning, const struct device_info *device) {
-  if (shape->lse && !variant->writes_lse) return "lse must be false: it does not write the log-sum-exp of its rows";
-  return variant->supports(shape, tuning, device);
+  char wanted[ATTN_DTYPE_LIST_MAX];
+  const char *why = axes_refusal(problem, variant->takes);
+  if (why != NULL) return why;
+  if (variant->dtypes != 0 && (variant->dtypes & ATTN_DTYPE_BIT(problem->dtype)) == 0) {
+    attn_dtype_list(variant->dtypes, "", " or ", wanted);
+    return refusal("dtype", wanted, variant->dtypes_why);
+  }
+  for (unsigned role = ATTN_K; role <= ATTN_V; ++role) {
+    if (takes_dim(&variant->dims, attn_columns(problem, (enum attn_role)role))) continue;
+    write_dims(&variant->dims, wanted, sizeof wanted);
+    return refusal(role == ATTN_K ? "D" : "Dv", wanted, variant->dims.why);
+  }
+  return variant->supports(problem, tuning, device);
 }
 
-void variant_plan(const struct attn_variant *variant, const struct attn_shape *shape,
+void variant_limits(const struct attn_variant *variant, char out[ATTN_LIMITS_MAX]) {
+  char dtypes[ATTN_DTYPE_LIST_MAX], dims[96];
+  attn_dtype_list(variant->dtypes, "", ", ", dtypes);
+  write_dims(&variant->dims, dims, sizeof dims);
+  const bool has_dtypes = dtypes[0] != '\0', has_dims = dims[0] != '\0', has_more = variant->limits != NULL;
+  snprintf(out, ATTN_LIMITS_MAX, "%s%s%s%s%s%s", dtypes, has_dtypes && (has_dims || has_more) ? "; " : "",
+           has_dims ? "D " : "", dims, has_dims && has_more ? "; " : "", has_more ? variant->limits : "");
+}
+
+void variant_plan(const struct attn_variant *variant, const struct attn_problem *shape,
                   const struct attn_tuning *tuning, const struct device_info *device, struct attn_plan *plan) {
   memset(plan, 0, sizeof *plan);
   for (size_t pass = 0; pass < ATTN_PASSES_MAX; ++pass) {

@@ -59,8 +59,8 @@ enum { STATUS_TEXT_MAX = 640 };
 
 struct status {
   enum status_code code;
-  char text[STATUS_TEXT_MAX]; /* empty when code is STATUS_OK; shortened by "..." in its middle when too long; '?' for
-                                 each control */
+  char text[STATUS_TEXT_MAX]; /* empty when code is STATUS_OK; "..." in the middle of one that is too long; '?'
+                                 replaces control characters */
 };
 
 struct status status_ok(void);

@@ -1,15 +1,15 @@
-/* How much the timers put into one sample. What times in the same way elsewhere reads these from `attnbench list
- * --json`. */
+/* How many launches the timers put into one sample. Tools that time in the same way read these values from
+ * `attnbench list --json`. */
 #ifndef ATTNBENCH_KERNELS_TIMING_H
 #define ATTNBENCH_KERNELS_TIMING_H
 
 enum {
   TIMING_CUDA_HOT_LAUNCHES_MAX = 200,
   TIMING_CPU_HOT_LAUNCHES_MAX = 10000,
-  TIMING_FLUSH_OVER_L2 = 3, /* a flush reads so many times what L2 holds */
+  TIMING_FLUSH_OVER_L2 = 3, /* a flush reads this many times the size of L2 */
 };
 
-/* A hot sample lasts about this long. */
+/* The approximate duration of a hot sample. */
 #define TIMING_CUDA_HOT_SAMPLE_US 700.0
 #define TIMING_CPU_HOT_SAMPLE_US  2000.0
 

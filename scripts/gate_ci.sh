@@ -1,40 +1,48 @@
 #!/usr/bin/env bash
-# What a CI job runs to gate a change: builds the base revision and the checked-out one, has the base's program measure
-# both in turns on one GPU (`attnbench ab`), and ends with its exit code. A base that cannot be built, or is too old to
-# take part, is replaced by the committed baseline of this GPU.
+# What a CI job runs to gate a change: builds the base and the head from their commits, has the base's program measure both
+# in turns on one GPU (`attnbench ab`), and ends with its exit code.
 #
-#   scripts/gate_ci.sh [--base REF] [--anchor REF] [--sweep FILE] [--baseline FILE] [--out FOLDER] [--allow-sweep-change]
-#                      [--skip-without-gpu] [-- OPTIONS]
+#   scripts/gate_ci.sh [--base REF] [--anchor REF] [--sweep FILE] [--out FOLDER] [--allow-sweep-change] [--skip-without-gpu]
+#                      [-- OPTIONS]
 #
 #   --base REF             revision to compare with; by default BASE_REF, else origin/GITHUB_BASE_REF, else HEAD^
 #   --anchor REF           also compare with this older revision, such as the last release, so that small slowdowns of
 #                          many merges do not add up unseen; by default ANCHOR_REF, else none
-#   --sweep FILE           default shapes/gate.json, as it is in the base revision
-#   --baseline FILE        default: results/*/baseline/<sweep>.json of this GPU's name, as it is in the base revision
-#   --out FOLDER           where gate.json, gate.md, gate.xml, new.json, base.json, attnbench-base, the build's log and
-#                          (with an anchor) anchor.* go; default build/gate
+#   --sweep FILE           a file of the repository, by default shapes/gate.json; the base's content is measured
+#   --out FOLDER           where gate.json, gate.md, gate.xml, new.json, base.json, sweep.json, attnbench-base,
+#                          attnbench-head, the builds' logs and (with an anchor) anchor.* go; default build/gate
 #   --allow-sweep-change   measure the sweep as the change has it; also GATE_ALLOW_SWEEP_CHANGE=1
 #   --skip-without-gpu     end with 0 where there is no GPU; without it with 77
-#   -- OPTIONS             passed on, such as --threshold 3 --rounds 10 --noise=warn
+#   -- OPTIONS             passed on, such as --threshold 3 --rounds 10 --noise=warn; with --device cpu no GPU is needed
 #
-# A change does not steer its own gate: sweep, thresholds, baseline and the program that judges are the base's. A change
-# of the sweep is shown and ends with 4 unless the job (not the branch) allows it. This script is part of the branch too:
-# run the base's copy of it, git show origin/main:scripts/gate_ci.sh >gate_ci.sh && bash gate_ci.sh, in the clone.
+# The head is what HEAD names; changes that are in no commit are not gated. A change does not steer its own gate: sweep,
+# thresholds and the program that judges are the base's. All commits are looked up once, and base and anchor are built
+# before a file of the head is run; without a base that builds the job ends with 6. A change of the sweep is shown and
+# ends with 4 unless the job (not the branch) allows it. Where the kernel allows namespaces, the head is built and both sides
+# are measured where they can write nothing that the other side or the judge reads (scripts/gate_apart.sh, the base's);
+# elsewhere a warning says so. Programs, sweep and scripts are hashed before and after every process; a change ends with 6.
+# gate.md begins with what was gated and which files of the change
+# deserve a look. This script is part of the branch too: run the base's copy of it,
+# git show origin/main:scripts/gate_ci.sh >gate_ci.sh && bash gate_ci.sh, in the clone.
 #
-# attnbench-base is the base's program: a row's command can be run again. gate.md is also appended to GITHUB_STEP_SUMMARY;
-# annotations go to stdout. MAKE and GENCODE (of the Makefile) are passed on and apply to all builds. A file in --out that
-# this script did not make is left alone and ends the job with 8. Exit codes: README.md; 9 when the checked-out revision
+# attnbench-base and attnbench-head stay, so that a row's command can be run again. gate.md is also appended to
+# GITHUB_STEP_SUMMARY; annotations go to stdout. MAKE and GENCODE (of the Makefile) are passed on and apply to all builds. A
+# file in --out that this script did not make is left alone and ends the job with 8. Exit codes: README.md; 9 when the head
 # does not build.
 set -euo pipefail
 # The clone that this script lies in; a copy elsewhere gates the clone that it is called in.
 cd "$(git -C "$(dirname "$0")" rev-parse --show-toplevel 2>/dev/null || git rev-parse --show-toplevel)"
 
 MAKE=${MAKE:-make}
-base='' anchor=${ANCHOR_REF:-} sweep=shapes/gate.json baseline='' out=build/gate skip=0
+base='' anchor=${ANCHOR_REF:-} sweep=shapes/gate.json out=build/gate skip=0
 allow_sweep_change=${GATE_ALLOW_SWEEP_CHANGE:-0}
 options=()
 work='' measuring=''
-made=.made-by-gate-ci # in --out: the names of the files that are this script's own
+notes=change # what notes are about: the change, or a comparison by its name
+base_commit='' head_commit='' anchor_commit='' # looked up once, before anything of the head is run
+made=.made-by-gate-ci                          # in --out: the names of the files that are this script's own
+outputs=(gate.json gate.md gate.xml new.json base.json sweep.json attnbench-base attnbench-head attnbench-anchor anchor.json
+  anchor.md anchor.xml base-build.log head-build.log anchor-build.log)
 
 say() { printf 'gate: %s\n' "$*" >&2; }
 
@@ -47,13 +55,12 @@ usage() {
 parse() {
   while [ $# -gt 0 ]; do
     case $1 in
-      --base | --anchor | --sweep | --baseline | --out)
+      --base | --anchor | --sweep | --out)
         if [ $# -lt 2 ] || [ -z "$2" ]; then usage "$1 needs a value"; fi
         case $1 in
           --base) base=$2 ;;
           --anchor) anchor=$2 ;;
           --sweep) sweep=$2 ;;
-          --baseline) baseline=$2 ;;
           --out) out=$2 ;;
         esac
         shift 2
@@ -78,115 +85,289 @@ have_gpu() {
   compgen -G '/dev/nvidia[0-9]*' >/dev/null || [ -e /dev/dxg ]
 }
 
-base_revision() {
+# Whether the device of the options is one that is always there.
+on_cpu() { [[ " ${options[*]-} " == *' --device cpu '* || " ${options[*]-} " == *' --device=cpu '* ]]; }
+
+# ---- git, without what a checkout can run ---------------------------------------------------------------------------
+
+# Attributes are files of a branch. They name filters, which the configuration of this machine defines: all are off.
+git_options=(-c core.hooksPath=/dev/null -c core.fsmonitor=false -c core.attributesFile=/dev/null
+  -c submodule.recurse=false -c advice.detachedHead=false)
+disarm_filters() {
+  local key
+  while IFS= read -r key; do
+    case $key in
+      filter.*.required) git_options+=(-c "$key=false") ;;
+      filter.*) git_options+=(-c "$key=") ;;
+    esac
+  done < <(git config --name-only --get-regexp '^filter\..*\.(clean|smudge|process|required)$')
+}
+safe_git() { git "${git_options[@]}" "$@"; }
+
+# commit_of REF WHAT: the commit that it names.
+commit_of() {
+  safe_git rev-parse --verify --quiet --end-of-options "$1^{commit}" && return
+  say "$2 $1 is no revision of this clone: fetch it (fetch-depth: 0), or name another with --$2"
+  exit 6
+}
+
+take_commits() {
   local ref=${base:-${BASE_REF:-${GITHUB_BASE_REF:+origin/$GITHUB_BASE_REF}}}
-  git rev-parse --verify --quiet "${ref:-HEAD^}^{commit}" && return
-  say "the base ${ref:-HEAD^} is no revision of this clone: fetch it (fetch-depth: 0), or name another with --base"
-  return 1
+  head_commit=$(commit_of HEAD head)
+  base_commit=$(commit_of "${ref:-HEAD^}" base)
+  if [ -n "$anchor" ]; then anchor_commit=$(commit_of "$anchor" anchor); fi
+}
+
+# check_out COMMIT FOLDER: a repository of its own that only reads the objects of this one.
+check_out() {
+  git init -q --template= "$2" || return
+  safe_git rev-parse --path-format=absolute --git-path objects >"$2/.git/objects/info/alternates" || return
+  safe_git -C "$2" checkout -q --detach "$1"
 }
 
 # ---- what is this script's own ------------------------------------------------------------------------------------
 
-# Called by the trap. The folder is of mktemp, and so are the worktrees in it.
+# Called by the trap. The folder is of mktemp.
 # shellcheck disable=SC2317
 clean_up() {
   [ -n "$work" ] || return 0
-  local tree
-  for tree in "$work"/*/; do
-    [ -e "$tree.git" ] || continue
-    git worktree remove --force "$tree" 2>/dev/null || true
-  done
+  chmod -R u+rwX "$work" 2>/dev/null || true
   rm -rf "$work"
-  git worktree prune
+}
+
+# A branch may hold the folder of the outputs, or a link in its place.
+check_out_folder() {
+  local part=$out
+  if [[ $out == /* ]]; then return; fi
+  if [ -n "$(safe_git ls-tree "$head_commit" -- "$out")" ]; then
+    say "$out is a part of the head: name another folder with --out"
+    exit 8
+  fi
+  while [ "$part" != . ]; do
+    if [ -L "$part" ]; then
+      say "$part is a link: name another folder with --out"
+      exit 8
+    fi
+    part=$(dirname "$part")
+  done
 }
 
 # Removes what an earlier gate left in --out, and nothing else.
 claim_outputs() {
   local name
-  for name in gate.json gate.md gate.xml new.json base.json attnbench-base anchor.json anchor.md anchor.xml base-build.log; do
+  for name in "${outputs[@]}"; do
     if [ -e "$out/$name" ] && ! grep -qxF "$name" "$out/$made" 2>/dev/null; then
       say "$out/$name exists and is not of an earlier gate: move it away, or name another folder with --out"
       exit 8
     fi
   done
-  while IFS= read -r name; do
-    case $name in
-      gate.json | gate.md | gate.xml | new.json | base.json | attnbench-base | anchor.* | base-build.log) rm -f "$out/$name" ;;
-    esac
-  done < <(cat "$out/$made" 2>/dev/null || true)
-  printf '%s\n' gate.json gate.md gate.xml new.json base.json attnbench-base anchor.json anchor.md anchor.xml base-build.log >"$out/$made"
+  for name in "${outputs[@]}"; do rm -f "$out/$name"; done
+  rm -f "$out/$made"
+  printf '%s\n' "${outputs[@]}" >"$out/$made"
 }
 
-# ---- the base -----------------------------------------------------------------------------------------------------
+# ---- what a reviewer is told ----------------------------------------------------------------------------------------
 
-# build_revision REVISION NAME LOG: its program as $work/NAME/attnbench; fails when it cannot be built or knows nothing
-# of rounds.
-build_revision() {
-  local revision=$1 worktree=$work/$2 log=$3
-  git worktree add --force --detach --quiet "$worktree" "$revision" || return
-  "$MAKE" -C "$worktree" all >"$log" 2>&1 || {
-    say "$2 $revision does not build; the end of $log:"
-    tail -n 5 "$log" >&2
-    return 1
-  }
-  "$worktree/attnbench" --help | has -e ' --rounds ' || {
-    say "$2 $revision is too old to be measured in rounds"
-    return 1
+# note LEVEL TEXT [LIST]: a sentence for the log, the annotations and gate.md, with the lines that it is about.
+note() {
+  local level=$1 text=$2 list=${3:-} item='  - `'
+  list=${list//\`/\'}
+  say "$text"
+  if [ -n "$list" ]; then
+    printf '  %s\n' "${list//$'\n'/$'\n  '}" >&2
+    text+=": $(paste -sd' ' <<<"$list")"
+  fi
+  echo "::$level title=attnbench::${text//%/%25}"
+  {
+    printf -- '- **%s**: %s\n' "$level" "$2"
+    [ -z "$list" ] || printf '%s%s`\n' "$item" "${list//$'\n'/$'`\n'"$item"}"
+  } >>"$work/$notes-notes.md"
+}
+
+# Names of files as git quotes them: control characters are escapes in them.
+# changed_files COMMIT PATHS...: since that commit.
+changed_files() { safe_git diff --no-ext-diff --no-renames --name-only "$1" "$head_commit" -- "${@:2}"; }
+
+variant_files=(kernels/variants)
+kernel_files=(kernels/tiles kernels/reference kernels/example)
+text_files=(tests results shapes '*.md') # the sweep is compared by itself
+
+# The times are measured by the head's program, so every file of it is a place to cheat in. A clock, a median or a second
+# makefile is as good a one as the timer.
+tell_of_changes() {
+  local changed
+  changed=$(changed_files "$base_commit" "${variant_files[@]}")
+  [ -z "$changed" ] || note notice "variants that this change touches" "$changed"
+  changed=$(changed_files "$base_commit" "${kernel_files[@]}")
+  [ -z "$changed" ] || note notice "this change touches what several variants share" "$changed"
+  changed=$(changed_files "$base_commit" . "${variant_files[@]/#/:!}" "${kernel_files[@]/#/:!}" "${text_files[@]/#/:!}")
+  [ -z "$changed" ] || note warning "this change touches what measures, builds or gates; look at it by hand" "$changed"
+}
+
+# A build that changes its sources makes a program that nobody has read: its commit ends in "+dirty".
+tell_of_origin() {
+  local commit
+  commit=$(sed -n 's/.*"git_commit":[[:space:]]*"\([^"]*\)".*/\1/p;' "$out/new.json" 2>/dev/null | head -n 1 || true)
+  [ -z "$commit" ] || [[ $head_commit == "$commit"* ]] ||
+    note warning "the head's program says that it was built from ${commit//[![:alnum:]+]/?}, not from $head_commit as it is"
+}
+
+# The rows of gate.json that are not `same`, one a line: the variant's name, a tab, and the row in words.
+moved_rows() {
+  awk -F'\t' '/^\t\t\t"(key|variant|mode|verdict|time_ratio)":\t/ {
+      name = $4; value = $5
+      gsub(/[":]/, "", name)
+      gsub(/^"|",?$|,$/, "", value)
+      row[name] = value
+      if (name != "time_ratio" || row["verdict"] ~ /^(same|untimed|inconclusive|clock)$/) next
+      variant = row["variant"]
+      sub(/:.*/, "", variant)
+      change = value == "null" ? "" : sprintf(" %+.1f %%", (value - 1) * 100)
+      printf "%s\t%s %s %s: %s%s\n", variant, row["key"], row["variant"], row["mode"], row["verdict"], change
+    }' "$1"
+}
+
+# tell_of_moves FILE COMMIT: beside each row that moved since the commit, did the file of its variant change?
+tell_of_moves() {
+  local variant row with='' without='' changed
+  [ -e "$1" ] || return 0
+  changed=$(changed_files "$2" kernels/variants)
+  while IFS=$'\t' read -r variant row; do
+    if has -xF -e "kernels/variants/$variant.c" -e "kernels/variants/$variant.cu" <<<"$changed"; then
+      with+=${with:+$'\n'}$row
+    else
+      without+=${without:+$'\n'}$row
+    fi
+  done < <(moved_rows "$1")
+  [ -z "$with" ] || note notice "rows that moved, with the file of their variant" "$with"
+  [ -z "$without" ] || note warning "rows that moved though the file of their variant did not change; find out why" "$without"
+}
+
+# ---- the programs -------------------------------------------------------------------------------------------------
+
+# build COMMIT NAME COMMAND...: its program as attnbench-NAME in the folder of the outputs; COMMAND, if any, starts make.
+# What the build says goes to a log: a line of stdout is a command to the CI.
+build() {
+  local source=$work/$2/source log=$out/$2-build.log program=$out/attnbench-$2
+  say "building the $2, $1"
+  mkdir "$work/$2"
+  if check_out "$1" "$source" >"$log" 2>&1 && "${@:3}" "$MAKE" -C "$source" all >>"$log" 2>&1 </dev/null &&
+    [ ! -L "$source/attnbench" ] && cp "$source/attnbench" "$program" 2>>"$log"; then return; fi
+  say "the $2 $1 does not build; the end of $log:"
+  tail -n 5 "$log" | sed 's/^/  | /' >&2
+  return 1
+}
+
+# build_older COMMIT NAME OPTION: the base or the anchor, whose program has to know the option.
+build_older() {
+  build "$1" "$2" || exit 6
+  "$out/attnbench-$2" --help | has -e " $3 " || {
+    say "the $2 $1 is too old to take part: it does not know $3"
+    exit 6
   }
 }
 
-# take FILE REVISION COPY: the file as it is in the revision.
-take() { git show "$2:$1" >"$3" 2>/dev/null; }
+# ---- keeping the sides apart --------------------------------------------------------------------------------------
+
+sums() { sha256sum -- "$out/sweep.json" "$work/gate_apart.sh" "$out"/attnbench-*; }
+
+check_sums() {
+  sha256sum --check --quiet --strict "$work/judge/sums" >/dev/null 2>&1 || {
+    note error "programs, the sweep or scripts of the gate changed while $1; nothing was judged"
+    write_summary gate "$base_commit" 6
+    exit 6
+  }
+}
+
+prepare_apart() {
+  mkdir "$work/judge" "$work/own"
+  safe_git show "$base_commit:scripts/gate_apart.sh" >"$work/gate_apart.sh"
+  sums >"$work/judge/sums"
+  # The judge's folder has the journals of both sides.
+  export APART_ROOT=$work/own APART_HIDDEN=$work/judge APART_SUMS=$work/judge/sums APART_HOW
+  APART_HOW=$(bash "$work/gate_apart.sh" --probe)
+  chmod +x "$work/gate_apart.sh"
+  [ "$APART_HOW" = namespaces ] ||
+    note warning "this machine allows no namespaces: the head's program can reach what this job can, and only a change of files is seen"
+}
+
+build_head() {
+  APART_FOLDER=$work/head build "$head_commit" head bash "$work/gate_apart.sh" || {
+    check_sums "the head was built"
+    exit 9
+  }
+  check_sums "the head was built"
+  check_head_program
+  sums >"$work/judge/sums"
+}
+
+# What tells the time, waits for it, or finds the function that does.
+clocks='clock|clock_(gettime|getres|nanosleep)|__clock_.*|__vdso_.*|time|times|gettimeofday|nanosleep|usleep|timespec_get'
+clocks+='|getrusage|syscall|dlsym|dlvsym|(cuda|cu)(Event|Stream|Graph|Launch|GetProcAddress|Ctx).*|nvmlDevice.*'
+
+# clock_symbols PROGRAM: its functions of these names, imported or with the size that they have. The runtime of CUDA is
+# linked into the program, so that a size other than the base's is the only sign of another one.
+clock_symbols() {
+  readelf -W --symbols "$1" 2>/dev/null | awk -v clocks="^($clocks)$" '
+    $1 ~ /^[0-9]+:$/ && $4 ~ /^(FUNC|NOTYPE|IFUNC|GNU_IFUNC)$/ {
+      sub(/@.*/, "", $8)
+      if ($8 ~ clocks) print $7 == "UND" ? "imports " $8 : "has " $8 " of " $3 " bytes"
+    }' | sort -u || true
+}
+
+# What the loader of PROGRAM does before its first line.
+loaded() {
+  readelf -W --dynamic --program-headers "$1" 2>/dev/null |
+    sed -nE 's/.*\((NEEDED|RPATH|RUNPATH|AUDIT|DEPAUDIT|PREINIT_ARRAYSZ|INIT_ARRAYSZ)\) */\1 /p; s/.*Requesting/Requesting/p' | sort -u || true
+}
+
+# only_in A B: the lines of the second text that the first one lacks.
+only_in() { comm -13 <(printf '%s\n' "$1") <(printf '%s\n' "$2"); }
+
+# The head's program measures itself. One that has clocks of its own, or that is the base's, is not judged.
+check_head_program() {
+  local base_clocks head_clocks new before
+  base_clocks=$(clock_symbols "$out/attnbench-base")
+  head_clocks=$(clock_symbols "$out/attnbench-head")
+  new=$(only_in "$base_clocks" "$head_clocks" | grep '^has ' || true)
+  [ -z "$new" ] || refuse "the head's program has functions of its own in place of those that tell the time" "$new"
+  new=$(only_in "$head_clocks" "$base_clocks" | grep '^imports ' || true)
+  [ -z "$new" ] || refuse "the head's program lacks what the base's takes from the system" "$new"
+  before=$(loaded "$out/attnbench-base")
+  new=$(only_in "$before" "$(loaded "$out/attnbench-head")")
+  if grep -qE '^(RPATH|RUNPATH|AUDIT|DEPAUDIT|PREINIT_ARRAYSZ|Requesting)|/.*/' <<<"$new"; then
+    refuse "the head's program loads what the base's does not" "$new"
+  fi
+  [ -z "$new" ] || note warning "the head's program loads or runs before its first line what the base's does not" "$new"
+  if cmp -s "$out/attnbench-head" "$out/attnbench-base" && [ -n "$(changed_files "$base_commit" cli kernels)" ]; then
+    refuse "the head's program is the base's, byte for byte, though its files are not"
+  fi
+}
+
+# refuse TEXT [LIST]: ends the gate before anything is measured.
+refuse() {
+  note error "$1; nothing was judged" "${2:-}"
+  write_summary gate "$base_commit" 6
+  exit 6
+}
 
 # The sweep as the base has it; a change of it is shown, and fails unless the job allows it.
 take_sweep() {
-  local revision=$1 name
-  name=$(basename "$sweep")
-  mkdir -p "$work/sweep"
-  take "$sweep" "$revision" "$work/sweep/$name" || : >"$work/sweep/$name"
-  if cmp -s "$sweep" "$work/sweep/$name"; then return; fi
-  say "$sweep is not what it is in the base: cases, thresholds or variants of the gate change with this revision"
-  diff -u --label "base/$sweep" --label "$sweep" "$work/sweep/$name" "$sweep" >&2 || true
+  local side commit
+  for side in base head; do
+    [ "$side" = base ] && commit=$base_commit || commit=$head_commit
+    safe_git show "$commit:$sweep" >"$work/$side-sweep" 2>/dev/null || : >"$work/$side-sweep"
+  done
+  cp "$work/base-sweep" "$out/sweep.json"
+  if cmp -s "$work/base-sweep" "$work/head-sweep"; then return; fi
+  diff -u --label "base/$sweep" --label "$sweep" "$work/base-sweep" "$work/head-sweep" >&2 || true
   if [ "$allow_sweep_change" = 1 ]; then
-    say "allowed by the job: measuring the sweep as the change has it"
+    note warning "the change alters $sweep, and the job allows it: the sweep is measured as the change has it"
+    cp "$work/head-sweep" "$out/sweep.json"
     return
   fi
-  echo "::error title=attnbench::the change alters $sweep, which gates it; allow it in the job with --allow-sweep-change"
-  if [ ! -s "$work/sweep/$name" ]; then
-    say "the base has no $sweep: nothing to measure"
-    exit 4
-  fi
+  note error "the change alters $sweep, which gates it: the base's was measured; the job may allow it with --allow-sweep-change"
   steered=4
-  sweep=$work/sweep/$name
-}
-
-# What measures, builds or gates: a change of it is told, since the candidate's times are its own word. That is all but kernels,
-# tests, measurements and texts: a clock, a median or a second makefile is as good a place to cheat as the timer.
-tell_of_changes() {
-  local changed
-  changed=$(git diff --name-only "$1" HEAD -- . ':!kernels/variants' ':!kernels/tiles' ':!kernels/reference' ':!kernels/example' \
-    ':!tests' ':!results' ':!shapes' ':!*.md' 2>/dev/null || true)
-  [ -n "$changed" ] || return 0
-  say "this change touches what measures or gates; look at it by hand:"
-  printf '  %s\n' "${changed//$'\n'/$'\n'  }" >&2
-  echo "::notice title=attnbench::this change touches what measures: $(paste -sd' ' <<<"$changed")"
-}
-
-# The committed baseline of this sweep whose device has the name of the GPU that is here, as it is in the revision.
-find_baseline() {
-  local revision=$1 name file gpu
-  gpu=$(nvidia-smi --query-gpu=name --format=csv,noheader 2>/dev/null | head -n 1)
-  name=$(basename "$sweep" .json)
-  while IFS= read -r file; do
-    [[ $file == results/*/baseline/$name.json && -n $gpu ]] || continue
-    take "$file" "$revision" "$work/baseline.json" || continue
-    grep -qF "\"$gpu\"" "$work/baseline.json" || continue
-    say "comparing with $file of ${revision:0:12}"
-    echo "$work/baseline.json"
-    return
-  done < <(git ls-tree -r --name-only "$revision" -- results 2>/dev/null)
-  say "no base could be built and the base has no results/*/baseline/$name.json for \"$gpu\": nothing to compare with"
-  return 1
 }
 
 # ---- measuring ----------------------------------------------------------------------------------------------------
@@ -199,19 +380,37 @@ stop_measuring() {
   exit "$1"
 }
 
-# measure PROGRAM NAME VERB...: runs it with what every gate writes under that name; its exit code is the gate's.
+# measure NAME COMMIT PROGRAM OPTIONS...: compares the head with a program of that commit. The base's program judges, since the change may have taught its own to pass. Its exit code
+# is the gate's.
 measure() {
-  local program=$1 name=$2 code=0
-  shift 2
+  local name=$1 against=$2 program=$3 code=0
+  shift 3
   trap 'stop_measuring 130' INT
   trap 'stop_measuring 143' TERM
-  "$program" "$@" --sweep "$sweep" --compare-json "$out/$name.json" --markdown "$out/$name.md" --junit "$out/$name.xml" \
-    --annotations - ${options[@]+"${options[@]}"} &
+  TMPDIR=$work/judge "$out/attnbench-base" ab --base "$program" --candidate "$out/attnbench-head" "$@" --start-with \
+    "$work/gate_apart.sh" --sweep "$out/sweep.json" \
+    --compare-json "$out/$name.json" --markdown "$work/$name.md" --junit "$out/$name.xml" --annotations - \
+    ${options[@]+"${options[@]}"} &
   measuring=$!
   wait "$measuring" || code=$?
   trap - INT TERM
-  if [ -n "${GITHUB_STEP_SUMMARY:-}" ] && [ -e "$out/$name.md" ]; then cat "$out/$name.md" >>"$GITHUB_STEP_SUMMARY"; fi
+  notes=$name
+  check_sums "the $name was measured"
+  tell_of_origin
+  tell_of_moves "$out/$name.json" "$against"
+  write_summary "$name" "$against" "$code"
   return "$code"
+}
+
+# What was gated and what to look at, then the verdict.
+write_summary() {
+  {
+    printf 'attnbench gate: head %s against %s, exit code %s\n\n' "${head_commit:0:12}" "${2:0:12}" "$3"
+    cat "$work/change-notes.md" "$work/$1-notes.md" 2>/dev/null || true
+    echo
+    cat "$work/$1.md" 2>/dev/null || echo "No verdict was reached; the log says why."
+  } >"$out/$1.md"
+  if [ -n "${GITHUB_STEP_SUMMARY:-}" ]; then cat "$out/$1.md" >>"$GITHUB_STEP_SUMMARY"; fi
 }
 
 # The worst of two exit codes of a gate, in the order of README.md; any other failure is worse than these.
@@ -231,35 +430,21 @@ add() {
   esac
 }
 
-# The base's program judges: the change may have taught its own to pass.
 gate_base() {
-  local judge=$out/attnbench-base code=0
-  cp "$work/base/attnbench" "$judge"
-  measure "$judge" gate ab --base "$judge" --candidate ./attnbench --base-json "$out/base.json" --json "$out/new.json" || code=$?
+  local code=0
+  measure gate "$base_commit" "$out/attnbench-base" --base-json "$out/base.json" --json "$out/new.json" || code=$?
   add "$code"
 }
 
 gate_anchor() {
-  local revision code=0
-  revision=$(git rev-parse --verify --quiet "$anchor^{commit}") || {
-    say "the anchor $anchor is no revision of this clone"
-    exit 6
-  }
-  say "building the anchor, $revision"
-  build_revision "$revision" anchor "$work/anchor.log" || exit 6
-  measure "$out/attnbench-base" anchor ab --base "$work/anchor/attnbench" --candidate ./attnbench || code=$?
+  local code=0
+  measure anchor "$anchor_commit" "$out/attnbench-anchor" || code=$?
   [ "$code" -ne 1 ] || say "slower than the anchor $anchor: small slowdowns of several merges have added up"
   add "$code"
 }
 
-gate_baseline() {
-  local code=0
-  [ -n "$baseline" ] || baseline=$(find_baseline "$1") || exit 6
-  measure ./attnbench gate --device cuda --quick --baseline "$baseline" --json "$out/new.json" || code=$?
-  add "$code"
-}
-
 prepare() {
+  check_out_folder
   mkdir -p "$out" || exit 8
   claim_outputs
   work=$(mktemp -d "$(cd "$out" && pwd)/.work.XXXXXX") || exit 8
@@ -268,30 +453,29 @@ prepare() {
 
 main() {
   parse "$@"
-  if ! have_gpu; then
+  if ! on_cpu && ! have_gpu; then
     say "no GPU here"
     [ "$skip" -eq 1 ] || exit 77
     echo "::notice title=attnbench::no GPU here, nothing was measured"
     exit 0
   fi
+  local steered=0 outcome=0
+  disarm_filters
+  take_commits
   prepare
-  local revision='' steered=0 outcome=0
-  say "building what is checked out"
-  "$MAKE" all || {
-    say "the checked-out revision does not build"
-    exit 9
-  }
-  if revision=$(base_revision); then
-    tell_of_changes "$revision"
-    take_sweep "$revision"
-    say "building the base, $revision"
+  build_older "$base_commit" base --start-with
+  [ -z "$anchor" ] || build_older "$anchor_commit" anchor --rounds
+  tell_of_changes
+  take_sweep
+  if [ ! -s "$out/sweep.json" ]; then
+    say "the base has no $sweep: nothing to measure"
+    exit 4
   fi
-  if [ -n "$revision" ] && build_revision "$revision" base "$out/base-build.log"; then
-    gate_base
-    [ -z "$anchor" ] || gate_anchor
-  else
-    gate_baseline "${revision:-HEAD}"
-  fi
+  prepare_apart
+  # From here on files of the head are run.
+  build_head
+  gate_base
+  [ -z "$anchor" ] || gate_anchor
   exit "$(worse "$outcome" "$steered")"
 }
 

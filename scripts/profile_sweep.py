@@ -127,6 +127,7 @@ def check_before(args):
     """What can be known to be missing before anything takes time."""
     for path in outputs_of(args):
         files.check_output(path)
+        files.check_apart(path, args.attnbench)
     profiler.tool_path(args.tool)
     program.require_program(args.attnbench)
     if args.report:

@@ -5,7 +5,14 @@ both can be read side by side.
 
     --callable package.module:function         function(q, k, v, causal, scale) -> o
 
-q and o are [B, Hq, Sq, D], k and v [B, Hkv, Skv, D], dense and of one dtype; query head h reads KV head h // (Hq // Hkv);
+A function that computes more of a problem has parameters for that, which are given by name where a case has them; cases
+with something that the function has no parameter for are skipped:
+
+    window=(left, right)      the keys that a row sees, as in shapes/README.md; causal is then False
+    softcap=c                 scores become c * tanh(score / c) before the mask
+    sink=tensor               [Hq] in fp32: row i of query head h has exp(sink[h]) in the sum of its softmax, and no value for it
+
+q is [B, Hq, Sq, D], k [B, Hkv, Skv, D], v [B, Hkv, Skv, Dv] and o [B, Hq, Sq, Dv] (Dv is D unless the case says more), dense and of one dtype; query head h reads KV head h // (Hq // Hkv);
 causal masks are aligned bottom-right; scale is 1/sqrt(D). The module is found as `python -m` would find it, the folder
 that the script is run in first. The function is warmed up before it is timed (a torch.compile happens there), must not
 wait for the GPU, and says that it does not take a shape by raising NotImplementedError.
@@ -17,7 +24,7 @@ long a hot sample and the warm-up last and when to stop sampling, and the bounds
 --json`). What is not: the reference is this script's own fp64 result; outputs are checked before and after timing, not
 those of timed launches; no redzones; SM clock and power are not read.
 
-Hard inputs have NaN in keys that a causal mask hides: a function must leave such scores out (torch.where, masked_fill), as
+Hard inputs have NaN in keys that a mask hides: a function must leave such scores out (torch.where, masked_fill), as
 a mask that is added to them lets NaN through. Two of PyTorch's backends add it, math and, where Sq and Skv differ, efficient;
 for these the hidden keys are 0.
 
@@ -30,11 +37,13 @@ import argparse
 import contextlib
 import datetime
 import importlib
+import inspect
 import json
 import math
 import os
 import re
 import shlex
+import shutil
 import signal
 import sys
 import tempfile
@@ -69,14 +78,15 @@ def tensor_from(torch, stream, shape, dtype, device):
 
 
 def launches_of(torch, attnbench, case, seed, device):
-    """[(Q, K, V)] of each launch of the case's check, the random one first."""
+    """[(Q, K, V)] of each launch of the case's check, the random one first; with the sinks behind V where the case has them."""
     s = case["shape"]
-    queries, keys = (s["B"], s["Hq"], s["Sq"], s["D"]), (s["B"], s["Hkv"], s["Skv"], s["D"])
-    is_large = math.prod(queries) + 2 * math.prod(keys) > HARD_ELEMENTS_MAX
+    shapes = [(s["B"], s["Hq"], s["Sq"], s["D"]), (s["B"], s["Hkv"], s["Skv"], s["D"]), (s["B"], s["Hkv"], s["Skv"], v_columns(s))]
+    wanted = [(shape, dtype_of(torch, s)) for shape in shapes] + ([((s["Hq"],), torch.float32)] if s.get("sink") else [])
+    is_large = sum(map(math.prod, shapes)) > HARD_ELEMENTS_MAX
     command, launches = [attnbench, "inputs", "--shape", case["key"], "--seed", str(seed)], []
     with program.started(command) as process:
         while not (is_large and launches):
-            tensors = [tensor_from(torch, process.stdout, shape, dtype_of(torch, s), device) for shape in (queries, keys, keys)]
+            tensors = [tensor_from(torch, process.stdout, shape, dtype, device) for shape, dtype in wanted]
             if tensors[0] is None:
                 break
             launches.append(tensors)
@@ -89,12 +99,49 @@ def launches_of(torch, attnbench, case, seed, device):
 # ---- attention --------------------------------------------------------------------------------------------------
 
 NO_LSE = "lse must be false: what is called here returns O alone"
+DENSE = {"B", "Hq", "Hkv", "Sq", "Skv", "D", "Dv", "dtype", "causal", "lse"}  # what tensors and `causal` say
+
+
+def v_columns(shape):
+    """Columns of V and O."""
+    return shape.get("Dv", shape["D"])
+
+
+def bounds_of(shape):
+    """(left, right) of the mask, -1 for no bound."""
+    return tuple(shape.get("window", (-1, 0 if shape["causal"] else -1)))
+
+
+def is_masked(shape):
+    return bounds_of(shape) != (-1, -1)
+
+
+def seen_keys(torch, shape, device):
+    """Which keys each row sees, as booleans [Sq, Skv]; None: all."""
+    left, right = bounds_of(shape)
+    if not is_masked(shape):
+        return None
+    position = torch.arange(shape["Sq"], device=device)[:, None] + (shape["Skv"] - shape["Sq"])
+    distance = torch.arange(shape["Skv"], device=device)[None, :] - position
+    seen = torch.ones_like(distance, dtype=torch.bool)
+    if left >= 0:
+        seen &= distance >= -left
+    if right >= 0:
+        seen &= distance <= right
+    return seen
+
+
+def extras_of(shape):
+    """What a function is given by name."""
+    return {key: tuple(value) if isinstance(value, list) else value for key, value in shape.items() if key not in DENSE}
 
 
 def refusal(backend, shape):
     """Why a case is not given to a backend at all; None when it is."""
     if shape.get("lse"):
         return NO_LSE
+    if extras_of(shape):
+        return f"{', '.join(extras_of(shape))} must be left out: PyTorch's scaled_dot_product_attention has no such parameter"
     if shape["causal"] and shape["Sq"] > shape["Skv"]:
         return "Sq must be at most Skv under a causal mask: PyTorch gives NaN for rows that attend no key"
     if shape["causal"] and shape["Sq"] != shape["Skv"] and backend == "cudnn":
@@ -129,11 +176,19 @@ class Function:
     def __init__(self, spec, function):
         self.spec, self.function, self.variant = spec, function, variant_of(spec)
 
+    def takes(self, name):
+        """Has the function a parameter of this name?"""
+        parameters = inspect.signature(self.function).parameters.values()
+        return any(p.name == name or p.kind is p.VAR_KEYWORD for p in parameters)
+
     def refusal(self, shape):
+        unknown = [name for name in extras_of(shape) if not self.takes(name)]
         if shape.get("lse"):
             return NO_LSE
-        if shape["causal"] and shape["Sq"] > shape["Skv"]:
-            return "Sq must be at most Skv under a causal mask: what rows that attend no key give is not agreed upon"
+        if unknown:
+            return f"{unknown[0]} must be left out: {self.spec} has no parameter of this name"
+        if is_masked(shape) and shape["Sq"] > shape["Skv"]:
+            return "Sq must be at most Skv under a mask: what rows that attend no key give is not agreed upon"
         return None
 
     def adds_mask(self, _shape):
@@ -142,14 +197,18 @@ class Function:
     def context(self):
         return contextlib.nullcontext()
 
-    def call_of(self, torch, shape, q, k, v):
-        causal, scale = bool(shape["causal"]), 1.0 / math.sqrt(shape["D"])
+    def call_of(self, torch, shape, q, k, v, sink=None):
+        extras, scale = extras_of(shape), 1.0 / math.sqrt(shape["D"])
+        if sink is not None:
+            extras["sink"] = sink
+        causal = bool(shape["causal"]) and "window" not in extras
 
         def call():
-            out = self.function(q, k, v, causal, scale)
-            if not isinstance(out, torch.Tensor) or out.shape != q.shape or out.dtype != q.dtype:
+            out = self.function(q, k, v, causal, scale, **extras)
+            wanted = (*q.shape[:3], v.shape[3])
+            if not isinstance(out, torch.Tensor) or out.shape != wanted or out.dtype != q.dtype:
                 told = f"{tuple(out.shape)} of {out.dtype}" if isinstance(out, torch.Tensor) else f"a {type(out).__name__}"
-                raise TypeError(f"{self.spec} gave {told}, not {tuple(q.shape)} of {q.dtype}")
+                raise TypeError(f"{self.spec} gave {told}, not {wanted} of {q.dtype}")
             return out
         return call
 
@@ -190,56 +249,65 @@ def attention_of(torch, backend, shape, q, k, v):
     return lambda: sdpa(q, k, v, **options)
 
 
-def oracle_rows(torch, shape, q, k, v):
-    """Yields (batch, head, fp64 output, sum_j p_j^2 |v_j|^2 and largest |score| of each row), one head at a time to bound
-    memory."""
+def oracle_rows(torch, shape, q, k, v, sink=None):
+    """Yields (batch, head, fp64 output, sum_j p_j^2 |v_j|^2, largest |score| and sum_j |v_j|^2 over the keys seen of each row), one head at
+    a time to bound memory."""
     group = shape["Hq"] // shape["Hkv"]
-    mask = None
-    if shape["causal"]:
-        ones = torch.ones(shape["Sq"], shape["Skv"], dtype=torch.bool, device=q.device)
-        mask = ~ones.tril(shape["Skv"] - shape["Sq"])
+    seen = seen_keys(torch, shape, q.device)
+    mask = None if seen is None else ~seen
     for b in range(shape["B"]):
         for h in range(shape["Hq"]):
             keys, values = k[b, h // group].double(), v[b, h // group].double()
             score = q[b, h].double() @ keys.T / math.sqrt(shape["D"])
+            if shape.get("softcap"):
+                score = shape["softcap"] * torch.tanh(score / shape["softcap"])
             largest = (score if mask is None else score.masked_fill(mask, 0.0)).abs().amax(dim=-1)
             if mask is not None:
                 score = score.masked_fill(mask, -math.inf)
-            p = torch.softmax(score, dim=-1)
-            yield b, h, p @ values, (p * p) @ (values * values).sum(dim=-1), largest
+            if sink is not None:
+                score = torch.cat([score, sink[h].double().expand(shape["Sq"], 1)], dim=-1)
+                largest = torch.maximum(largest, sink[h].double().abs())
+            p = torch.softmax(score, dim=-1)[:, :shape["Skv"]]
+            square = (values * values).sum(dim=-1)
+            seen_square = square.sum().expand(shape["Sq"]) if seen is None else torch.where(seen, square, 0.0).sum(dim=-1)
+            yield b, h, p @ values, (p * p) @ square, largest, seen_square
 
 
 def keys_of_rows(torch, shape, device):
     """How many keys each query row attends."""
-    rows = torch.arange(shape["Sq"], device=device).double()
-    keys = rows + (1 + shape["Skv"] - shape["Sq"]) if shape["causal"] else rows * 0 + shape["Skv"]
-    return keys.clamp(0, shape["Skv"])
+    seen = seen_keys(torch, shape, device)
+    return torch.full((shape["Sq"],), float(shape["Skv"]), device=device).double() if seen is None else seen.sum(dim=-1).double()
 
 
 def unit_of(torch, tolerance, shape, keys, largest):
     """The roundoff of each row: kernels/bounds.h."""
-    return tolerance["relative"] + 2.0**-24 * (8 + 2 * torch.sqrt(keys) + 2 * math.sqrt(shape["D"]) * (1 + largest))
+    tanh_error = (2.0**-22 if shape["dtype"] == "f32" else 2.0**-11) if shape.get("softcap") else 0.0
+    return tolerance["relative"] + 2.0**-24 * (8 + 2 * torch.sqrt(keys) + 2 * math.sqrt(shape["D"]) * (1 + largest)) + tanh_error * largest
 
 
 def compare(torch, bounds, shape, inputs, out):
     """One output against the fp64 oracle, by the bounds of element, row and whole output that results/README.md gives.
     Rows that attend a NaN have no defined output and are left out."""
-    tolerance, columns = bounds[shape["dtype"]], shape["D"]
-    absolute, keys = tolerance["absolute"], keys_of_rows(torch, shape, out.device)
+    tolerance, columns = bounds[shape["dtype"]], v_columns(shape)
+    smallest, keys = tolerance["absolute"], keys_of_rows(torch, shape, out.device)
+    flushed = 2.0**-126 * math.sqrt(shape["Skv"]) if shape.get("sink") else 0.0
+    absolute = smallest + flushed
     found = {"rows": 0, "nan_count": 0, "inf_count": 0, "bad_count": 0, "bad_rows": 0, "first_bad": None, "max_abs_error": 0.0,
              "max_bound_ratio": 0.0, "max_row_ratio": 0.0}
     error_square, reference_square, bound_square = 0.0, 0.0, 0.0
     for b, h, *oracle in oracle_rows(torch, shape, *inputs):
         defined = ~torch.isnan(oracle[0]).any(dim=-1)
-        reference, spread_square, scores = (part[defined] for part in oracle)
+        reference, spread_square, scores, seen_square = (part[defined] for part in oracle)
         o, places = out[b, h][defined].double(), torch.arange(shape["Sq"], device=out.device)[defined]
         finite = torch.isfinite(o)
         error = torch.where(finite, (o - reference).abs(), torch.zeros_like(o))
         unit, spread = unit_of(torch, tolerance, shape, keys[defined], scores), torch.sqrt(spread_square)
         size_square, row_error = (reference * reference).sum(dim=-1), torch.sqrt((error * error).sum(dim=-1))
-        element_spread = unit * bounds["element_spread"] * spread / math.sqrt(columns)
+        lost = smallest * torch.sqrt(keys[defined] * seen_square) if shape.get("sink") else 0.0
+        row_error_bound = unit * spread + lost
+        element_spread = bounds["element_spread"] * row_error_bound / math.sqrt(columns)
         bound = element_spread[:, None] + 2 * unit[:, None] * reference.abs() + absolute
-        row_bound = unit * (spread + 2 * torch.sqrt(size_square)) + absolute * math.sqrt(columns)
+        row_bound = row_error_bound + 2 * unit * torch.sqrt(size_square) + absolute * math.sqrt(columns)
         wrong = (error > bound) | ~finite
         wrong_rows = (row_error > row_bound) | wrong.any(dim=-1)
         if found["first_bad"] is None and bool(wrong_rows.any()):
@@ -253,7 +321,7 @@ def compare(torch, bounds, shape, inputs, out):
             found[key] = max(found[key], float(ratio.max()))
         error_square += float((error * error).sum())
         reference_square += float(size_square.sum())
-        bound_square += float((unit * unit * (spread_square + size_square) + absolute**2 * columns).sum())
+        bound_square += float((row_error_bound * row_error_bound + unit * unit * size_square + absolute**2 * columns).sum())
     found["rel_frobenius"] = math.sqrt(error_square) / (math.sqrt(reference_square) if reference_square > 0 else 1)
     found["norm_ratio"] = math.sqrt(error_square / bound_square) / tolerance["frobenius"]
     return found
@@ -451,11 +519,11 @@ def first_line(text):
 def wrong_reason(check, shape):
     found, place = check.found, ""
     if found["first_bad"] is not None:
-        row, d = divmod(found["first_bad"], shape["D"])
+        row, d = divmod(found["first_bad"], v_columns(shape))
         head, query = divmod(row, shape["Sq"])
         place = f"; first at [b={head // shape['Hq']}, h={head % shape['Hq']}, q={query}, d={d}]"
     when = f" on hard inputs (launch {check.launch})" if check.launch else " in a check after timing" if check.after_timing else ""
-    return (f"{found['bad_count']} of {found['rows'] * shape['D']} elements, {found['bad_rows']} of {found['rows']} rows differ from "
+    return (f"{found['bad_count']} of {found['rows'] * v_columns(shape)} elements, {found['bad_rows']} of {found['rows']} rows differ from "
             f"the fp64 oracle beyond tolerance{when}, and the whole output by {found['norm_ratio']:.3g} of its bound "
             f"({found['nan_count']} NaN, {found['inf_count']} Inf; largest error {found['max_abs_error']:.3g}{place})")
 
@@ -463,10 +531,10 @@ def wrong_reason(check, shape):
 def check_launches(torch, subject, shape, launches, bounds, check):
     """Takes up each launch, until one is wrong."""
     for number, inputs in enumerate(launches):
-        q, k, v = inputs
+        q, k, v, *others = inputs
         if subject.adds_mask(shape):
             k = torch.nan_to_num(k)
-        check.take(compare(torch, bounds, shape, inputs, subject.call_of(torch, shape, q, k, v)()), number)
+        check.take(compare(torch, bounds, shape, inputs, subject.call_of(torch, shape, q, k, v, *others)()), number)
         if not check.right:
             return
 
@@ -481,7 +549,7 @@ def run_subject(torch, subject, row, launches, timer, bounds):
         row["time"] = {mode: measure(timer, call, mode) for mode in ("hot", "cold")}
         check.after_timing = True
         check.take(compare(torch, bounds, shape, launches[0], call()), 0)
-    row["check"] = check.record(bounds[shape["dtype"]], shape["D"])
+    row["check"] = check.record(bounds[shape["dtype"]], v_columns(shape))
     if not check.right:
         row["status"], row["reason"], row["time"] = "wrong", wrong_reason(check, shape), None
     if row["time"] is None:
@@ -631,9 +699,11 @@ def import_torch(device):
 def main():
     arguments, started = parse_arguments(), time.time()
     files.check_output(arguments.json)
+    files.check_apart(arguments.json, shutil.which(arguments.attnbench) or arguments.attnbench)
     torch = import_torch(arguments.device)
     torch.backends.cuda.matmul.allow_tf32 = False
     arguments.subjects = [*map(Backend, arguments.backends), *map(import_function, arguments.callable)]
+    files.check_apart(arguments.json, *filter(None, (getattr(module, "__file__", None) for module in sys.modules.values())))
     given = sys.stdin.read() if arguments.sweep == "-" else None
     plan = attnbench_json(arguments.attnbench, "plan", "--sweep", arguments.sweep, "--gpu", "h200", "--variants", "cpu_ref", "--json", "-",
                           given=given)

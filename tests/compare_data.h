@@ -14,8 +14,8 @@
 static inline void data_record(struct record *out, uint32_t batch, const char *variant, enum cell_status status) {
   memset(out, 0, sizeof *out);
   out->status = status;
-  out->attn_case.shape = (struct attn_shape){batch, 8, 8, 512, 512, 64, ATTN_F16, false, false};
-  case_key(&out->attn_case.shape, out->attn_case.key);
+  out->attn_case.shape = (struct attn_problem)ATTN_DENSE(batch, 8, 8, 512, 512, 64, ATTN_F16, false);
+  axes_key(&out->attn_case.shape, out->attn_case.key);
   snprintf(out->variant, sizeof out->variant, "%s", variant);
   snprintf(out->variant_name, sizeof out->variant_name, "%s", variant);
   if (status != CELL_ok) snprintf(out->reason, sizeof out->reason, "because");

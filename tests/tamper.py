@@ -1,6 +1,8 @@
 """Reports that somebody has tampered with: writes one file for each way to do it, and prints its name and what was done.
 
 usage: tamper.py REPORT.json FOLDER [EVERY]     every EVERY-th of the simple ones; all by default
+       tamper.py --contradictions REPORT.json FOLDER
+       tamper.py --journal JOURNAL FOLDER
 
 Every value of two results that the gate rests on (status, check, time, processes), and of the head (run, sweep, summary,
 device), is in turn deleted, nulled, zeroed, negated, made huge, tiny, infinite, of another type; lists lose, gain and swap
@@ -151,8 +153,235 @@ def clever(report):
     yield changed, "profiled"
 
 
-def main(source, folder, every="1"):
-    report = json.loads(pathlib.Path(source).read_text())
+# What contradicts itself, its device or the other side. A row is what the change says, and Python over the report `d`:
+# its device `g`, a row `r` of it with the check `c`, the evidence `e`, the hot and cold times `h` and `k`, and the
+# processes `p` (hot); `floor` is the share of the times that the shape's floor is. ALONE: each report is refused by itself. BESIDE: only beside the base that it is compared with.
+ALONE = [line.split("|", 1) for line in """
+a check of one element|c["elements"] = 1
+a check of half of the elements|c["elements"] //= 2
+a check of more elements than there are|c["elements"] *= 2
+a check of no elements|c["elements"] = 0
+evidence of one row|e["rows"] = 1
+evidence of no rows|e["rows"] = 0
+a check of no launches|e["launches"] = 0
+a check of one launch|e["launches"] = 1
+a check of one launch too few|e["launches"] -= 1
+no timed samples checked|e["timed_samples"] = 0
+half of the timed samples checked|e["timed_samples"] = (h["n"] + k["n"]) // 2
+one timed sample wrong|e["timed_wrong"] = 1
+no row of the reference verified|c["oracle"]["rows_verified"] = 0
+one row of the reference verified|c["oracle"]["rows_verified"] = 1
+an oracle of the CPU that skipped rows|c["oracle"].update(name="cpu_fp64", rows_verified=32)
+no oracle|c["oracle"]["name"] = None
+a reference that is off by 1|c["oracle"]["max_difference"] = 1.0
+a reference that is off by an unknown amount|c["oracle"]["max_difference"] = None
+a tolerance of 1|c["tolerance"]["relative"] = 1.0
+a tolerance of 2^-5|c["tolerance"]["relative"] = 2**-5
+the tolerance of bf16 and more|c["tolerance"]["relative"] = 2**-6
+an absolute tolerance of 1|c["tolerance"]["absolute"] = 1.0
+a negative tolerance|c["tolerance"]["relative"] = -2**-11
+a tolerance that is not known|c["tolerance"]["relative"] = None
+a norm's tolerance of 100|c["tolerance"]["frobenius"] = 100
+no hard inputs|e["hard_ratio"] = None
+hard inputs outside the bound|e["hard_ratio"] = 1.5
+a norm outside the bound|e["norm_ratio"] = 1.5
+a norm that is not known|e["norm_ratio"] = None
+a row outside the bound|e["max_row_ratio"] = 2.0
+a row's ratio that is not known|e["max_row_ratio"] = None
+bad rows|e["bad_rows"] = 3
+bad elements|c["bad_count"] = 1
+a negative error|c["max_abs_error"] = -1.0
+no check after timing|c["after_timing"] = False
+log-sum-exp asked for and not compared|r["shape"]["lse"] = True; r["key"] += ".lse"
+a tensor rate x 100|g["tensor_flop_per_clk_sm"] *= 100
+a tensor rate / 100|g["tensor_flop_per_clk_sm"] /= 100
+an fp32 rate x 100|g["fp32_flop_per_clk_sm"] *= 100
+a DRAM rate x 100|g["dram_gb_per_s"] *= 100
+a DRAM rate / 100|g["dram_gb_per_s"] /= 100
+both rates x 100|g["tensor_flop_per_clk_sm"] *= 100; g["dram_gb_per_s"] *= 100
+an L2 of a terabyte|g["l2_bytes"] = 1 << 40
+a highest clock of 19800 MHz|g["sm_clock_max_mhz"] *= 10
+a card of 1000 SMs|g["sms"] = 1000
+a card of no SMs|g["sms"] = 0
+a card with the memory of ten|g["memory_bytes"] *= 10
+another compute capability|g["cc_major"] = 8; g["cc_minor"] = 0; g["fp32_flop_per_clk_sm"] = 128
+a clock of 19000 MHz|h["sm_clock_mhz"] = p["sm_clock_mhz"][0] = 19000
+a clock 10 % above the highest|h["sm_clock_mhz"] = p["sm_clock_mhz"][0] = 1.1 * g["sm_clock_max_mhz"]
+a later process at 19000 MHz|p["sm_clock_mhz"][4] = 19000
+a clock of 1 MHz|h["sm_clock_mhz"] = p["sm_clock_mhz"][0] = 1
+the reference at 19000 MHz|r["speedup_vs"]["hot"]["sm_clock_mhz"] = 19000
+a negative power|h["power_w"] = -200
+a power of 7 kW|h["power_w"] = 7000
+a power limit of 70 kW|g["policy"]["power_limit_w"] = 70000
+a temperature below every cooler's|h["temperature_c"] = -40
+a temperature of 200 degrees|k["temperature_c"] = 200
+a requested clock that is negative|g["policy"]["application_sm_clock_mhz"] = -1980
+a negative wall of a cell|r["wall_s"] = -1
+a wall of ten years|r["wall_s"] = 3.2e8
+a negative time on the GPU|r["gpu_s"] = -1
+more time on the GPU than in all|r["gpu_s"] = 2 * r["wall_s"]
+a wall shorter than its samples|r["wall_s"] = h["elapsed_s"] / 2; r["gpu_s"] = 0
+a negative wall of the run|d["run"]["wall_s"] = -5
+a negative warm-up|h["warmup_s"] = -1
+a negative time of sampling|h["elapsed_s"] = -1
+sampling that took no time|h["elapsed_s"] = 0
+sampling shorter than the samples|k["elapsed_s"] = k["n"] * k["median_us"] * 1e-6 / 2
+samples of more launches than there was time for|h["launches_per_sample"] *= 100
+cold samples of two launches|k["launches_per_sample"] = 2
+samples of no launches|h["launches_per_sample"] = 0
+a check of negative duration|e["seconds"] = -1
+an event overhead below nothing|g["event_overhead_us"] = -5
+an event overhead of a second|g["event_overhead_us"] = 1e6
+a deviation above every sample's|h["mad_us"] = h["max_us"] - h["min_us"]
+a negative deviation|h["mad_us"] = -1
+quartiles out of order|h["p25_us"], h["p75_us"] = h["p75_us"], h["p25_us"]
+an interval beside the median|h["ci95_low_us"] = h["ci95_high_us"] = h["max_us"]
+launches that skip work|e["changed_us"] = 1e6
+launches that skip half of the work|e["changed_us"] = 2 * h["median_us"] + 3
+hot times below the floor|scale(r, "hot", 0.9 * floor["hot"])
+cold times below the floor|scale(r, "cold", 0.9 * floor["cold"])
+a later process below the floor|p["median_us"][5] *= 0.9 * floor["hot"]
+skipped with its times kept|r.update(status="skipped", reason="because")
+planned with its times kept|r.update(status="planned", reason="because")
+skipped with its check kept|r.update(status="skipped", reason="because", time=None); del r["processes"]
+skipped with its processes kept|r.update(status="skipped", reason="because", time=None, check=None)
+processes of cold times alone|del r["processes"]["hot"]
+a first process that is not the time|p["median_us"][0] *= 1.001
+""".strip().splitlines()]
+BESIDE = [line.split("|", 1) for line in """
+tensor and DRAM rates a tenth higher|g["tensor_flop_per_clk_sm"] *= 1.1; g["dram_gb_per_s"] *= 1.1
+no DRAM rate|g["dram_gb_per_s"] = 0
+a highest clock a tenth higher|g["sm_clock_max_mhz"] *= 1.1
+an L2 of half the size|g["l2_bytes"] //= 2
+another event constant and times to fit|g["sms"] -= 1
+a check without its evidence|del c["evidence"]; c["tolerance"]["frobenius"] = 1
+a tolerance twice the base's|c["tolerance"]["relative"] *= 2
+a check by another program's oracle|c["oracle"].update(name="torch_fp64", rows_verified=0); e["launches"] = 1; e["timed_samples"] = 0
+a check by an oracle that nobody knows|c["oracle"]["name"] = "mine"
+a row that is skipped here alone|r.update(status="skipped", reason="because", time=None, check=None); del r["processes"]
+a cell less|d["results"].remove(r); d["run"]["cells"] -= 1
+no start, as if entered by hand|d["run"]["started_utc"] = None
+""".strip().splitlines()]
+
+# The same of a journal of several rounds with all samples (--rounds, --samples): its header `run`, the lines `cells` and
+# `again` of a timed cell, its last line `end`.
+JOURNAL = [line.split("|", 1) for line in """
+no line of a later round|lines[:] = [line for line in lines if "again" not in line]
+no line of the last round|lines[:] = [line for line in lines if line.get("again", {}).get("round") != 2]
+one line of the last round missing|lines.remove(again[-1])
+fewer rounds than were measured|run["setup"]["rounds"] = 2
+more rounds than were measured|run["setup"]["rounds"] = 6
+a median that is not of its samples|hot["median_us"] *= 1.0001
+a quartile that is not of its samples|hot["p25_us"] = hot["min_us"]
+an upper quartile that is not of its samples|hot["p75_us"] = hot["max_us"]
+a 95th percentile that is not of its samples|hot["p95_us"] = hot["max_us"]
+a deviation that is not of its samples|hot["mad_us"] = 0
+an interval that is not of its samples|hot["ci95_low_us"] = hot["ci95_high_us"] = hot["median_us"]
+a minimum that is not of its samples|hot["min_us"] *= 0.999
+a maximum that is not of its samples|hot["max_us"] *= 1.001
+another number of samples|hot["n"] -= 1
+one sample changed|hot["samples_us"][0] = 1e6
+one sample less|del hot["samples_us"][-1]
+a later median that is not of its samples|later["median_us"] *= 1.0001
+a later quartile that is not of its samples|later["p25_us"] = later["min_us"]
+a later deviation that is not of its samples|later["mad_us"] = 0
+a later interval that is not of its samples|later["ci95_high_us"] = later["max_us"]
+another number of later samples|later["n"] += 1
+one later sample changed|later["samples_us"][3] = 1e6
+later times halved|later.update({key: later[key] / 2 for key in later if key.endswith("_us") and key != "samples_us"})
+later quantiles out of order|later.update(p25_us=later["max_us"], samples_us=None)
+later samples of no duration|later["elapsed_s"] = 0
+a later clock of 19000 MHz|later["sm_clock_mhz"] = 19000
+a negative wall of a later round|again[0]["again"]["wall_s"] = -1
+a negative wall of the run|end["wall_s"] = -1
+""".strip().splitlines()]
+
+
+def with_processes(report):
+    """The cells of a report's first case as if seven processes had measured them, so that they compare with themselves."""
+    report["results"] = [row for row in report["results"] if row["key"] == report["results"][0]["key"]]
+    report["run"]["cells"] = len(report["results"])
+    count_again(report)
+    for row in report["results"]:
+        if row["status"] != "ok":
+            continue
+        row["processes"] = {}
+        row["check"]["evidence"]["changed_us"] = row["time"]["hot"]["median_us"]
+        for mode, time in row["time"].items():
+            time["settled"] = True
+            row["processes"][mode] = {
+                "count": 7, "median_us": [time["median_us"] * (1 + i % 3 / 1000) for i in range(7)],
+                "sm_clock_mhz": [time["sm_clock_mhz"]] * 7, "throttle_reasons": [[]] * 7}
+    return report
+
+
+def count_again(report):
+    """Makes the summary that of the results."""
+    statuses = [row["status"] for row in report["results"]]
+    report["summary"]["cells"] = len(statuses)
+    for status in set(report["summary"]) - {"cells", "exit_code"}:
+        report["summary"][status] = statuses.count(status)
+
+
+def contradict(report, statement):
+    d = copy.deepcopy(report)
+    r = next(row for row in d["results"] if row["status"] == "ok" and row["speedup_vs"]["hot"])
+    floor = {mode: r["roof"][mode]["floor_us"] / r["time"][mode]["median_us"] for mode in r["time"]}
+    names = {"floor": floor, "d": d, "g": d["device"], "r": r, "c": r["check"], "e": r["check"]["evidence"], "h": r["time"]["hot"],
+             "k": r["time"]["cold"], "p": r["processes"]["hot"], "scale": scale}
+    exec(statement, names)
+    count_again(d)
+    return d
+
+
+def contradict_journal(text, statement):
+    lines = [json.loads(line) for line in text.splitlines()]
+    for line in lines:
+        line.pop("checksum", None)
+    cell = next(line["cell"] for line in lines if line.get("cell", {}).get("status") == "ok")
+    again = [line for line in lines if line.get("again", {}).get("variant") == cell["variant"]
+             and line["again"]["key"] == cell["key"]]
+    exec(statement, {"lines": lines, "run": lines[0]["run"], "again": again, "hot": cell["time"]["hot"],
+                     "later": again[0]["again"]["time"]["hot"], "end": lines[-1]["end"]})
+    return "".join(json.dumps(line, separators=(",", ":")) + "\n" for line in lines)
+
+
+def read_report(path):
+    """Without its checksum, which would give away every change."""
+    report = json.loads(pathlib.Path(path).read_text())
+    for key in ("has_checksum", "checksum"):
+        report.pop(key, None)
+    return report
+
+
+def write_report(path, document):
+    path.write_text(json.dumps(document))
+
+
+def contradictions(source, folder):
+    """base.json and one report per row of ALONE and BESIDE: prints FILE<TAB>alone or beside<TAB>WHAT."""
+    report = with_processes(read_report(source))
+    folder = pathlib.Path(folder)
+    write_report(folder / "base.json", report)
+    for kind, rows in (("alone", ALONE), ("beside", BESIDE)):
+        for i, (what, statement) in enumerate(rows):
+            path = folder / f"{kind}{i:02}.json"
+            write_report(path, contradict(report, statement))
+            print(path, kind, what, sep="\t")
+
+
+def journal_contradictions(source, folder):
+    """The journal written anew, same.journal, and one per row of JOURNAL: prints FILE<TAB>journal<TAB>WHAT."""
+    text = pathlib.Path(source).read_text()
+    (pathlib.Path(folder) / "same.journal").write_text(contradict_journal(text, ""))
+    for i, (what, statement) in enumerate(JOURNAL):
+        path = pathlib.Path(folder) / f"{i:02}.journal"
+        path.write_text(contradict_journal(text, statement))
+        print(path, "journal", what, sep="\t")
+
+
+def every_value(source, folder, every="1"):
+    report = read_report(source)
     folder = pathlib.Path(folder)
     roots = [["results", 0, key] for key in ("key", "variant", "shape", "status", "check", "time", "processes")]
     roots += [["results", 7, "status"], ["results", 7, "time", "hot"], ["results", 7, "processes"]]
@@ -163,9 +392,13 @@ def main(source, folder, every="1"):
     tampered += list(clever(report))
     for i, (document, what) in enumerate(tampered):
         path = folder / f"{i:04}.json"
-        path.write_text(json.dumps(document))
+        write_report(path, document)
         print(path, what, sep="\t")
 
 
 if __name__ == "__main__":
-    main(*sys.argv[1:])
+    modes = {"--contradictions": contradictions, "--journal": journal_contradictions}
+    if sys.argv[1] in modes:
+        modes[sys.argv[1]](*sys.argv[2:])
+    else:
+        every_value(*sys.argv[1:])

@@ -29,8 +29,8 @@ static inline void rows_set_time(struct time_record *t, double us, double clock_
 static inline struct record rows_record(const struct row_spec *spec) {
   struct record r = {.math = spec->math, .status = CELL_planned};
   r.attn_case.shape =
-      (struct attn_shape){spec->B, spec->H, spec->H, spec->S, spec->S, spec->D, ATTN_F16, false, false};
-  case_key(&r.attn_case.shape, r.attn_case.key);
+      (struct attn_problem)ATTN_DENSE(spec->B, spec->H, spec->H, spec->S, spec->S, spec->D, ATTN_F16, false);
+  axes_key(&r.attn_case.shape, r.attn_case.key);
   snprintf(r.variant, sizeof r.variant, "%s", spec->variant ? spec->variant : "some");
   r.plan.pass_count = 1;
   r.plan.tile_q = r.plan.tile_kv = 64;

@@ -28,7 +28,7 @@ static double badness(double wasted, double all, double wasted_min, double cost,
   return isnan(cost) ? share : cost >= cost_min ? cost : 0;
 }
 
-/* Shared memory does one pass a cycle. */
+/* The share of the cycles that repeats take: shared memory processes one wavefront per cycle. */
 static double conflict_cost(const struct rules_row *row, uint32_t pass) {
   return metrics_shared_repeats(rules_counted_pass(row, pass)) / busy_cycles(row, pass);
 }
@@ -57,14 +57,12 @@ static double excess_badness(const struct rules_row *row, uint32_t pass) {
 static void append_cost(const struct rules_row *row, double cost, const char *unit, char out[FINDING_TEXT_MAX]) {
   if (isfinite(cost))
     rules_append(out, "; at %s that is %.0f %% of the time of the SMs in use", unit, 100 * fmin(cost, 1));
-  rules_append(out, " (%s)", rules_source_of(row).text);
+  rules_append(out, " (%s)", row->source);
 }
 
-/* The cost gone from its pass. */
+/* Promises the time that the pass takes without the cost. */
 static void promise_cost(const struct rules_row *row, uint32_t pass, double cost, struct finding *f) {
-  enum time_mode mode;
-  const double now_us = rules_time_us(row, &mode);
-  rules_promise(row, now_us * (1 - fmin(cost, 0.95) * rules_pass_share(row, pass)), f);
+  rules_promise(row, row->now_us * (1 - fmin(cost, 0.95) * rules_pass_share(row, pass)), f);
 }
 
 bool counter_rules_bank_conflicts(const struct rules_row *row, struct finding *f) {
@@ -103,8 +101,7 @@ bool counter_rules_uncoalesced(const struct rules_row *row, struct finding *f) {
 void counter_rules_append_occupancy(const struct rules_row *row, uint32_t pass, char out[FINDING_TEXT_MAX]) {
   const struct counter_values *v = rules_counted_pass(row, pass);
   if (v == NULL || !isfinite(v->achieved_occupancy_ratio)) return;
-  rules_append(out, ", of which %.0f %% was reached (%s)", 100 * v->achieved_occupancy_ratio,
-               rules_source_of(row).text);
+  rules_append(out, ", of which %.0f %% was reached (%s)", 100 * v->achieved_occupancy_ratio, row->source);
 }
 
 /* Names are ncu's. */
@@ -139,7 +136,7 @@ static size_t find_stall(const char *name) {
 }
 
 void counter_rules_append_stall(const struct rules_row *row, char out[FINDING_TEXT_MAX]) {
-  const struct counted *counted = rules_counted(row);
+  const struct counted *counted = row->counted;
   if (counted == NULL || !counted->top_stall.known) return;
   const size_t i = find_stall(counted->top_stall.name);
   const char *meaning = i < sizeof stalls / sizeof *stalls ? stalls[i].meaning : NULL;
@@ -148,11 +145,11 @@ void counter_rules_append_stall(const struct rules_row *row, char out[FINDING_TE
                meaning != NULL ? ")" : "");
   if (isfinite(counted->total.issue_ratio))
     rules_append(out, ", schedulers issue in %.0f %% of cycles", 100 * counted->total.issue_ratio);
-  rules_append(out, " (%s)", rules_source_of(row).text);
+  rules_append(out, " (%s)", row->source);
 }
 
 bool counter_rules_stall_advice(const struct rules_row *row, char out[FINDING_TEXT_MAX]) {
-  const struct counted *counted = rules_counted(row);
+  const struct counted *counted = row->counted;
   const size_t i = counted != NULL && counted->top_stall.known ? find_stall(counted->top_stall.name) : SIZE_MAX;
   if (i >= sizeof stalls / sizeof *stalls) return false;
   rules_put(out, "%s", stalls[i].advice);

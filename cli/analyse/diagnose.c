@@ -1,4 +1,4 @@
-/* Runs every rule over every row, holds advice against evidence, and orders what was found. */
+/* Applies every rule to a row, checks advice against evidence, and sorts the findings. */
 #include "cli/analyse/diagnose.h"
 
 #include <math.h>
@@ -26,7 +26,7 @@ static void pair_up(const struct record *records, const struct metrics *metrics,
   row->wide = &records[wide], row->wide_metrics = &metrics[wide];
 }
 
-/* A vendor's kernel is measured, not advised: nobody here can change its tiles, grid or registers. */
+/* Is it a vendor's kernel? It gets no findings, since the user cannot change its tiles, grid or registers. */
 static bool is_vendors(const struct record *record) {
   return record->plan.pass_count > 0 && (record->pass[0].pass.covers[0] & ATTN_COVERS_UNKNOWN) != 0;
 }
@@ -57,6 +57,7 @@ void diagnose(const struct record *records, const struct metrics *metrics, const
   if (elsewhere != NULL) row.elsewhere = *elsewhere;
   pair_up(records, metrics, index, &row);
   roofs_of(row.record, row.metrics, device, &row.roofs);
+  rules_prepare(&row);
   for (enum finding_id id = 0; id < FINDING_ID_COUNT; id++) {
     struct finding *f = &out->item[out->count];
     *f = (struct finding){.id = id, .gain_ratio = NAN, .saves_us = NAN};

@@ -1,19 +1,20 @@
 /* Finds the row that made an advised change. Two settings of one variant count when they differ in that one tunable;
  * two variants, when their plans agree in all that the change does not touch. */
 #include "cli/analyse/evidence.h"
+#include "kernels/problem/work.h"
 
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
 
-/* Less than this is not told apart from none. */
+/* A smaller gain is within measurement error. */
 static const double GAIN_MIN = 1.02;
 /* Registers per thread of one inner loop inside two kernels. */
 static const double SAME_REGISTERS = 0.15;
 
 enum { ROWS_PER_READ = 16 };
 
-/* ---- variants ----------------------------------------------------------------------------------------------------
+/* ---- variants ---------------------------------------------------------------------------------------------------
  */
 
 /* The next "key=value" of a spec's tunables; its length, 0 at the end. */
@@ -57,7 +58,7 @@ static bool differ_in_one_tunable(const struct record *a, const struct record *b
   return strcspn(in_b, "=") == length && strncmp(in_a, in_b, length) == 0;
 }
 
-/* ---- plans -------------------------------------------------------------------------------------------------------
+/* ---- plans ------------------------------------------------------------------------------------------------------
  */
 
 static uint32_t slowest(const struct record *r) {
@@ -66,38 +67,90 @@ static uint32_t slowest(const struct record *r) {
     if (r->pass[i].cold_us > r->pass[pass].cold_us) pass = i;
   return pass;
 }
-static const struct attn_pass *main_pass(const struct record *r) { return &r->pass[slowest(r)].pass; }
-static uint32_t threads_of(const struct record *r) { return main_pass(r)->block[0] * main_pass(r)->block[1]; }
-static double busy_threads(const struct record *r) {
-  return (double)(main_pass(r)->row_threads + main_pass(r)->producer_threads) / threads_of(r);
-}
-static double rows_per_thread(const struct record *r) { return (double)r->plan.tile_q / main_pass(r)->row_threads; }
-static unsigned covers_of(const struct record *r) {
-  unsigned covers = 0;
-  for (uint32_t i = 0; i < r->plan.pass_count && i < ATTN_PASSES_MAX; i++)
-    for (int axis = 0; axis < 3; axis++) covers |= r->pass[i].pass.covers[axis];
-  return covers;
-}
-static bool is_vendors(const struct record *r) { return (covers_of(r) & ATTN_COVERS_UNKNOWN) != 0; }
-static bool is_tensor(const struct record *r) { return r->math == ATTN_MATH_TENSOR || r->math == ATTN_MATH_WGMMA; }
+
 double evidence_tile_bytes(const struct record *r) {
   const struct attn_plan *plan = &r->plan;
   const uint32_t stages = plan->stages > 0 ? plan->stages : 1;
-  return (double)(plan->tile_q + 2 * stages * plan->tile_kv) * r->attn_case.shape.D *
-         attn_dtype_bytes(r->attn_case.shape.dtype);
+  const struct attn_problem *problem = &r->attn_case.shape;
+  const double kv_bytes = work_row_bytes(problem, ATTN_K) + work_row_bytes(problem, ATTN_V);
+  return plan->tile_q * work_row_bytes(problem, ATTN_Q) + (double)stages * plan->tile_kv * kv_bytes;
 }
 
 bool evidence_in_registers(const struct record *r) {
   static const double PADDED = 1.25; /* rows padded against bank conflicts, barriers */
-  const struct pass_record *p = &r->pass[slowest(r)];
-  return (double)p->pass.dynamic_smem_bytes + p->facts.static_smem_bytes <= PADDED * evidence_tile_bytes(r);
+  return (double)metrics_smem_bytes(&r->pass[slowest(r)]) <= PADDED * evidence_tile_bytes(r);
 }
 
-static bool same_registers(const struct record *a, const struct record *b) {
-  const double here = a->pass[slowest(a)].facts.registers, there = b->pass[slowest(b)].facts.registers;
-  return fabs(here - there) <= SAME_REGISTERS * fmax(here, there);
+unsigned evidence_covers(const struct record *r) {
+  unsigned covers = 0;
+  for (uint32_t i = 0; i < r->plan.pass_count && i < ATTN_PASSES_MAX; i++) covers |= metrics_covers(&r->pass[i].pass);
+  return covers;
 }
 
+/* The properties of a row that changes are recognised by. threads and registers are those of the slowest pass. */
+struct form {
+  const struct record *record;
+  const struct attn_plan *plan;
+  const struct pass_metrics *pass;
+  unsigned covers;
+  uint32_t threads;
+  double registers, rows_per_thread, busy_threads;
+  double uneven_share;
+  bool is_vendors, is_tensor;
+};
+
+static struct form form_of(const struct record *r, const struct metrics *m, const struct device_info *device) {
+  const struct pass_record *main = &r->pass[slowest(r)];
+  const uint32_t threads = main->pass.block[0] * main->pass.block[1], rows = main->pass.row_threads;
+  return (struct form){.record = r,
+                       .plan = &r->plan,
+                       .pass = &m->pass[slowest(r)],
+                       .covers = evidence_covers(r),
+                       .threads = threads,
+                       .registers = main->facts.registers,
+                       .rows_per_thread = (double)r->plan.tile_q / rows,
+                       .busy_threads = (double)(rows + main->pass.producer_threads) / threads,
+                       .uneven_share = geometry_rules_uneven_share(&r->attn_case.shape, &m->pass[slowest(r)], device),
+                       .is_vendors = (evidence_covers(r) & ATTN_COVERS_UNKNOWN) != 0,
+                       .is_tensor = r->math == ATTN_MATH_TENSOR || r->math == ATTN_MATH_WGMMA};
+}
+
+/* ---- changes ----------------------------------------------------------------------------------------------------
+ */
+
+/* Do at least ROWS_PER_READ rows share a read of K and V in `there` and fewer in `here`, with about as many SMs in
+ * use?
+ */
+static bool shares_reads(const struct form *here, const struct form *there) {
+  const double blocks = (double)here->pass->blocks * here->plan->tile_q / ROWS_PER_READ;
+  const bool as_full = there->pass->sm_ratio >= 1 || (double)there->pass->blocks >= blocks;
+  return there->plan->tile_q >= ROWS_PER_READ && here->plan->tile_q < ROWS_PER_READ && as_full;
+}
+
+/* Did `there` make the change that is advised to `here`? */
+static bool has_made(enum finding_change change, const struct form *here, const struct form *there) {
+  switch (change) {
+    case CHANGE_grid_bh: return !here->pass->covers_bh && there->pass->covers_bh;
+    case CHANGE_splits: return there->plan->splits > here->plan->splits;
+    case CHANGE_d_chunks: return (there->covers & ~here->covers & ATTN_COVERS_D) != 0;
+    case CHANGE_fewer_rows: return there->plan->tile_q < here->plan->tile_q;
+    case CHANGE_more_blocks: return there->pass->blocks > here->pass->blocks;
+    case CHANGE_more_resident: return there->pass->resident_blocks > here->pass->resident_blocks;
+    case CHANGE_even_waves: return there->uneven_share < here->uneven_share;
+    case CHANGE_threads_per_row: return there->busy_threads > here->busy_threads;
+    case CHANGE_stages: return there->plan->stages > here->plan->stages;
+    case CHANGE_share_reads: return shares_reads(here, there);
+    case CHANGE_tensor: return there->is_tensor && !here->is_tensor;
+    case CHANGE_registers: return !evidence_in_registers(here->record) && evidence_in_registers(there->record);
+    case CHANGE_wgmma:
+      return here->record->math == ATTN_MATH_TENSOR && (there->record->math == ATTN_MATH_WGMMA || there->is_vendors);
+    case CHANGE_none:
+    case CHANGE_COUNT: break;
+  }
+  return false;
+}
+
+/* Properties that two variants must have in common, so that their times differ because of the change. */
 enum keeps {
   KEEPS_MATH = 1,
   KEEPS_TILES = 2,
@@ -106,107 +159,81 @@ enum keeps {
   KEEPS_THREADS = 16,
   KEEPS_REGISTERS = 32,
   KEEPS_ROWS_PER_THREAD = 64,
-  KEEPS_VARIANT = 128
+  KEEPS_VARIANT = 128 /* only settings of one variant count */
 };
 
-static bool keeps(const struct record *a, const struct record *b, unsigned what) {
-  const struct attn_plan *p = &a->plan, *q = &b->plan;
-  return (!(what & KEEPS_MATH) || a->math == b->math) &&
-         (!(what & KEEPS_TILES) || (p->tile_q == q->tile_q && p->tile_kv == q->tile_kv)) &&
-         (!(what & KEEPS_SPLITS) || p->splits == q->splits) && (!(what & KEEPS_STAGES) || p->stages == q->stages) &&
-         (!(what & KEEPS_THREADS) || threads_of(a) == threads_of(b)) &&
-         (!(what & KEEPS_REGISTERS) || same_registers(a, b)) &&
-         (!(what & KEEPS_ROWS_PER_THREAD) ||
-          !(rows_per_thread(a) > rows_per_thread(b)) == !(rows_per_thread(a) < rows_per_thread(b)));
-}
-
-/* Did `there` make the change that is advised to `here`? */
-struct pair {
-  const struct record *here, *there;
-  const struct pass_metrics *here_pass, *there_pass;
-};
-static bool covers_bh(const struct pair *p) { return !p->here_pass->covers_bh && p->there_pass->covers_bh; }
-static bool more_splits(const struct pair *p) { return p->there->plan.splits > p->here->plan.splits; }
-static bool d_on_grid(const struct pair *p) {
-  return ((covers_of(p->there) & ~covers_of(p->here)) & ATTN_COVERS_D) != 0;
-}
-static bool fewer_rows(const struct pair *p) { return p->there->plan.tile_q < p->here->plan.tile_q; }
-static bool more_blocks(const struct pair *p) { return p->there_pass->blocks > p->here_pass->blocks; }
-static bool more_resident(const struct pair *p) {
-  return p->there_pass->resident_blocks > p->here_pass->resident_blocks;
-}
-static bool busier_threads(const struct pair *p) { return busy_threads(p->there) > busy_threads(p->here); }
-static bool more_stages(const struct pair *p) { return p->there->plan.stages > p->here->plan.stages; }
-static bool shares_reads(const struct pair *p) {
-  const double blocks = (double)p->here_pass->blocks * p->here->plan.tile_q / ROWS_PER_READ;
-  const bool as_full = p->there_pass->sm_ratio >= 1 || (double)p->there_pass->blocks >= blocks;
-  return p->there->plan.tile_q >= ROWS_PER_READ && p->here->plan.tile_q < ROWS_PER_READ && as_full;
-}
-static bool on_tensor(const struct pair *p) { return is_tensor(p->there) && !is_tensor(p->here); }
-static bool in_registers(const struct pair *p) {
-  return !evidence_in_registers(p->here) && evidence_in_registers(p->there);
-}
-static bool on_wgmma(const struct pair *p) {
-  return p->here->math == ATTN_MATH_TENSOR && (p->there->math == ATTN_MATH_WGMMA || is_vendors(p->there));
-}
-
-static const struct {
-  bool (*made)(const struct pair *);
-  unsigned keeps; /* KEEPS_VARIANT: only settings of one variant count */
-} changes[CHANGE_COUNT] = {
-    [CHANGE_grid_bh] = {covers_bh, KEEPS_MATH | KEEPS_SPLITS | KEEPS_STAGES | KEEPS_ROWS_PER_THREAD},
-    [CHANGE_splits] = {more_splits, KEEPS_MATH | KEEPS_TILES | KEEPS_STAGES | KEEPS_THREADS | KEEPS_REGISTERS},
-    [CHANGE_d_chunks] = {d_on_grid, KEEPS_MATH},
-    [CHANGE_fewer_rows] = {fewer_rows, KEEPS_VARIANT | KEEPS_SPLITS | KEEPS_STAGES},
-    [CHANGE_more_blocks] = {more_blocks, KEEPS_VARIANT | KEEPS_TILES | KEEPS_SPLITS | KEEPS_STAGES},
-    [CHANGE_more_resident] = {more_resident, KEEPS_VARIANT | KEEPS_TILES | KEEPS_SPLITS},
-    [CHANGE_threads_per_row] = {busier_threads,
-                                KEEPS_MATH | KEEPS_TILES | KEEPS_SPLITS | KEEPS_STAGES | KEEPS_THREADS},
-    [CHANGE_stages] = {more_stages, KEEPS_MATH | KEEPS_TILES | KEEPS_SPLITS},
-    [CHANGE_share_reads] = {shares_reads, KEEPS_MATH | KEEPS_SPLITS},
-    [CHANGE_tensor] = {on_tensor, KEEPS_TILES | KEEPS_SPLITS | KEEPS_STAGES},
-    [CHANGE_registers] = {in_registers, KEEPS_MATH | KEEPS_SPLITS},
-    [CHANGE_wgmma] = {on_wgmma, 0},
+static const unsigned kept_by[CHANGE_COUNT] = {
+    [CHANGE_grid_bh] = KEEPS_MATH | KEEPS_SPLITS | KEEPS_STAGES | KEEPS_ROWS_PER_THREAD,
+    [CHANGE_splits] = KEEPS_MATH | KEEPS_TILES | KEEPS_STAGES | KEEPS_THREADS | KEEPS_REGISTERS,
+    [CHANGE_d_chunks] = KEEPS_MATH,
+    [CHANGE_fewer_rows] = KEEPS_VARIANT | KEEPS_SPLITS | KEEPS_STAGES,
+    [CHANGE_more_blocks] = KEEPS_VARIANT | KEEPS_TILES | KEEPS_SPLITS | KEEPS_STAGES,
+    [CHANGE_more_resident] = KEEPS_VARIANT | KEEPS_TILES | KEEPS_SPLITS,
+    [CHANGE_even_waves] = KEEPS_VARIANT | KEEPS_SPLITS | KEEPS_STAGES,
+    [CHANGE_threads_per_row] = KEEPS_MATH | KEEPS_TILES | KEEPS_SPLITS | KEEPS_STAGES | KEEPS_THREADS,
+    [CHANGE_stages] = KEEPS_MATH | KEEPS_TILES | KEEPS_SPLITS,
+    [CHANGE_share_reads] = KEEPS_MATH | KEEPS_SPLITS,
+    [CHANGE_tensor] = KEEPS_TILES | KEEPS_SPLITS | KEEPS_STAGES,
+    [CHANGE_registers] = KEEPS_MATH | KEEPS_SPLITS,
 };
 
-/* ---- rows --------------------------------------------------------------------------------------------------------
+static bool keeps(const struct form *a, const struct form *b, unsigned what) {
+  unsigned differ = 0;
+  if (a->record->math != b->record->math) differ |= KEEPS_MATH;
+  if (a->plan->tile_q != b->plan->tile_q || a->plan->tile_kv != b->plan->tile_kv) differ |= KEEPS_TILES;
+  if (a->plan->splits != b->plan->splits) differ |= KEEPS_SPLITS;
+  if (a->plan->stages != b->plan->stages) differ |= KEEPS_STAGES;
+  if (a->threads != b->threads) differ |= KEEPS_THREADS;
+  if (fabs(a->registers - b->registers) > SAME_REGISTERS * fmax(a->registers, b->registers))
+    differ |= KEEPS_REGISTERS;
+  if (a->rows_per_thread > b->rows_per_thread || a->rows_per_thread < b->rows_per_thread)
+    differ |= KEEPS_ROWS_PER_THREAD;
+  return (differ & what) == 0;
+}
+
+/* ---- rows -------------------------------------------------------------------------------------------------------
  */
 
 static bool made_change(const struct rules_row *row, const struct record *there, const struct metrics *metrics,
-                        enum finding_change change) {
+                        enum finding_change change, unsigned kept) {
   const struct record *here = row->record;
-  const struct pair pair = {here, there, &row->metrics->pass[slowest(here)], &metrics->pass[slowest(there)]};
   if (there == here || there->plan.pass_count == 0 || here->plan.pass_count == 0) return false;
   if (strcmp(there->attn_case.key, here->attn_case.key) != 0 || there->injected.done) return false;
-  if (is_vendors(there) && change != CHANGE_wgmma) return false;
-  const bool one_variant = strcmp(there->variant_name, here->variant_name) == 0;
-  if (one_variant ? !differ_in_one_tunable(here, there) : (changes[change].keeps & KEEPS_VARIANT) != 0) return false;
-  return (one_variant || keeps(here, there, changes[change].keeps)) && changes[change].made(&pair);
+  const struct form from = form_of(here, row->metrics, row->device), to = form_of(there, metrics, row->device);
+  if ((to.is_vendors && change != CHANGE_wgmma) || !has_made(change, &from, &to)) return false;
+  if (strcmp(there->variant_name, here->variant_name) == 0) return differ_in_one_tunable(here, there);
+  return (kept & KEEPS_VARIANT) == 0 && keeps(&from, &to, kept);
 }
 
 static void look_in(const struct diagnose_evidence *rows, const struct rules_row *row, enum finding_change change,
-                    struct evidence *best) {
-  enum time_mode mode;
-  const double here_us = rules_time_us(row, &mode);
+                    unsigned kept, struct evidence *best) {
+  const enum time_mode mode = row->mode;
   for (size_t i = 0; i < rows->count; i++) {
     const struct record *there = &rows->records[i];
     if (rows == &row->here && !record_same_card(there, row->record)) continue;
-    if (!rows->metrics[i].mode[mode].known || !made_change(row, there, &rows->metrics[i], change)) continue;
-    const double ratio = here_us / there->time[mode].us.median;
+    if (!rows->metrics[i].mode[mode].known || !made_change(row, there, &rows->metrics[i], change, kept)) continue;
+    const double ratio = row->now_us / there->time[mode].us.median;
     if (best->known && ratio <= best->gain_ratio) continue;
     *best =
         (struct evidence){.known = true, .record = there, .source = rows->source, .mode = mode, .gain_ratio = ratio};
   }
 }
 
-/* What was measured beside the row comes before what another run measured. */
-struct evidence evidence_of(const struct rules_row *row, enum finding_change change) {
+/* Rows of the row's own report take precedence over rows of another run. */
+static struct evidence look_up(const struct rules_row *row, enum finding_change change, unsigned kept) {
   struct evidence best = {.known = false};
-  enum time_mode mode;
-  if (changes[change].made == NULL || !isfinite(rules_time_us(row, &mode))) return best;
-  look_in(&row->here, row, change, &best);
-  if (!best.known) look_in(&row->elsewhere, row, change, &best);
+  if (change == CHANGE_none || !isfinite(row->now_us)) return best;
+  look_in(&row->here, row, change, kept, &best);
+  if (!best.known) look_in(&row->elsewhere, row, change, kept, &best);
   return best;
+}
+
+struct evidence evidence_of(const struct rules_row *row, enum finding_change change) {
+  return look_up(row, change, kept_by[change]);
+}
+
+struct evidence evidence_of_pipe(const struct rules_row *row, enum finding_change change) {
+  return look_up(row, change, KEEPS_MATH);
 }
 
 bool evidence_supports(const struct rules_row *row, struct finding *f) {

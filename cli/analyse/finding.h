@@ -1,7 +1,6 @@
-/* What the diagnosis can say of a row: one line of FINDING_MAP per finding. results/findings.md is this table as a
- * page; tests/unit_finding.c holds it against the code and writes it anew. */
-#ifndef ATTNBENCH_CLI_ANALYSE_FINDING_H
-#define ATTNBENCH_CLI_ANALYSE_FINDING_H
+/* The findings of the diagnosis, one line of FINDING_MAP each. results/findings.md is this table as a page, and
+ * tests/analyse/unit_finding.c checks that both agree and can rewrite the page. */
+#pragma once
 
 #include <stddef.h>
 #include <stdint.h>
@@ -54,14 +53,16 @@ enum finding_severity { FINDING_NOTE, FINDING_WARNING, FINDING_SEVERE };
     "the same share of shared memory: as counted, else what warps read when each reads K and V for its own rows",    \
     "more query rows per warp; wgmma reads K and V once per 64 rows")                                                \
   X(bound_rules, between_roofs, NOTE, "no pipe is full, but one is well used: phases take turns",                    \
-    "the largest share of all pipes lies between the two limits", "overlap the phases, or take the next rung")       \
+    "the largest share of all pipes lies between the two limits; or products and exponentials are both well used "   \
+    "and neither pipe is full",                                                                                      \
+    "overlap the phases, or take the next rung")                                                                     \
   X(bound_rules, latency_bound, WARNING, "far from every roof: time goes to waiting, not to bytes or FLOPs",         \
     "the largest share of all pipes is below the limit",                                                             \
     "what the row's own figures name: idle SMs, loads that are "                                                     \
     "not copied ahead, what warps wait for, a slower pipe than the GPU has")                                         \
   X(bound_rules, clock_lowered, NOTE,                                                                                \
-    "the GPU lowered its clock: power or heat bounds the rate, not the kernel alone",                                \
-    "the clock measured during the row against the highest one, while the driver reports a power or thermal limit",  \
+    "the clock was below its highest: power, heat or a setting bounds the rate, not the kernel alone",               \
+    "the clock measured on the SMs during the row, against the highest one",                                         \
     "fewer bytes and instructions per product; compare at equal clocks")                                             \
   X(growth_rules, scales_with_bh, NOTE, "time against B*H: what growth the waves explain and what they do not",      \
     "the report has another row that differs in B and H alone", "by the kind of growth")                             \
@@ -91,6 +92,9 @@ enum finding_severity { FINDING_NOTE, FINDING_WARNING, FINDING_SEVERE };
   X(smem_limits_occupancy, busy_pipe_min, 0.50, "share of a roof from which more warps are not what lacks")         \
   X(idle_threads, idle_threads_min, 0.25, "of the threads, at least")                                               \
   X(memory_bound, near_roof_min, 0.60, "of a reachable roof, at least; the same for every pipe")                    \
+  X(between_roofs, full_pipe_min, 0.80,                                                                             \
+    "of the roof of products or exponentials: below it their phases can take turns")                                \
+  X(between_roofs, turns_min, 0.50, "of both these roofs, at least, where their phases take turns")                 \
   X(memory_bound, moved_again_min, 1.50, "times the bytes of the tensors moved: then moving them once comes first") \
   X(between_roofs, far_from_roof_max, 0.25, "of a reachable roof: below it the row is far from every roof")         \
   X(latency_bound, copy_ahead_gain_min, 1.05, "times faster, at least, to advise copying K/V tiles ahead")          \
@@ -116,7 +120,7 @@ const char *finding_name(enum finding_id);
 enum finding_severity finding_severity(enum finding_id);
 const char *finding_severity_name(enum finding_severity); /* "note", "warning", "severe" */
 const char *finding_help(enum finding_id);                /* what it means */
-const char *finding_rule(enum finding_id);                /* when it is said */
+const char *finding_rule(enum finding_id);                /* when it is reported */
 const char *finding_remedy(enum finding_id);
 
 /* The thresholds, for the rules: finding_limits.tail_waste_min. */
@@ -127,7 +131,7 @@ struct finding_limits {
 };
 extern const struct finding_limits finding_limits;
 
-/* The same as data, for the page. */
+/* One threshold of FINDING_LIMIT_MAP, for results/findings.md. */
 struct finding_threshold {
   enum finding_id id;
   const char *name;
@@ -137,8 +141,8 @@ struct finding_threshold {
 size_t finding_threshold_count(void);
 const struct finding_threshold *finding_threshold_at(size_t index);
 
-/* CHANGE(name, what a kernel that follows the advice has): what is advised, as data, so that other rows of the report
- * can be held against it (evidence.h). */
+/* CHANGE(name, what a kernel that follows the advice has): the advised change as data, so that other rows can be
+ * checked for it (evidence.h). */
 #define FINDING_CHANGE_MAP(X)                                      \
   X(none, "nothing that another row could show")                   \
   X(grid_bh, "a grid that covers B and the heads")                 \
@@ -147,6 +151,7 @@ const struct finding_threshold *finding_threshold_at(size_t index);
   X(fewer_rows, "fewer query rows per block")                      \
   X(more_blocks, "more blocks for the same items")                 \
   X(more_resident, "more blocks on an SM")                         \
+  X(even_waves, "a last wave or round that leaves less idle")      \
   X(threads_per_row, "more of its threads at work on query rows")  \
   X(stages, "more K/V tiles in flight")                            \
   X(share_reads, "more query rows that share a read of K and V")   \
@@ -162,7 +167,7 @@ enum finding_change {
 };
 const char *finding_change_name(enum finding_change);
 
-/* Each finding appears at most once; one more is tried. */
+/* One element per finding, and one to try the next finding in. */
 enum { FINDINGS_MAX = FINDING_ID_COUNT + 1, FINDINGS_SHOWN_PER_ROW = 3, FINDING_TEXT_MAX = 400 };
 
 struct finding {
@@ -170,10 +175,10 @@ struct finding {
   uint32_t pass;                   /* index of the pass it is about */
   char measured[FINDING_TEXT_MAX]; /* the fact, with its numbers */
   char advice[FINDING_TEXT_MAX];   /* one concrete change */
-  enum finding_change change;      /* the same as data */
-  double gain_ratio;               /* time now over the time that the advice promises; NAN: nothing is promised */
-  double saves_us;    /* of the time now, by that promise; NAN: nothing is promised, or the row was not timed */
-  char evidence[160]; /* the row of the same case that made the change, when gain_ratio was measured there; else "" */
+  enum finding_change change;      /* the change of `advice` as data */
+  double gain_ratio;               /* time now / promised time after the change; NAN: nothing is promised */
+  double saves_us;                 /* time now - promised time; NAN: nothing is promised, or the row was not timed */
+  char evidence[160]; /* the variant of the row that made the change, when gain_ratio was measured there; else "" */
   const char *evidence_file; /* the report with that row; NULL: the row's own */
 };
 
@@ -181,5 +186,3 @@ struct findings {
   size_t count; /* most microseconds first, then by severity */
   struct finding item[FINDINGS_MAX];
 };
-
-#endif

@@ -12,8 +12,8 @@ static const double PASS_US = 2.5;
 /* n blocks on an SM take n^0.75 as long as one: between 0, where each leaves room for the others, and 1, where one
  * alone keeps a pipe busy. Kernels on CUDA cores and on tensor cores lie between 0.5 and 0.9. */
 static const double SHARING = 0.75;
-/* The other end of the same: what a faster resource gives lies between nothing and its ratio. */
-static const double FASTER_PART = 0.6;
+/* A resource that is r times faster gives a speedup of r^0.7, between 1 and r. */
+static const double FASTER_PART = 0.7;
 
 double gain_fixed_us(enum time_mode mode, uint32_t passes) {
   return FIXED_US[mode] + LAUNCH_US * (passes > 1 ? passes - 1 : 0);

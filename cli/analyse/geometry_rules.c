@@ -5,6 +5,7 @@
 
 #include "cli/analyse/evidence.h"
 #include "cli/analyse/gain.h"
+#include "kernels/problem/work.h"
 
 enum { GRID_YZ_MAX = 65535, D_SPLIT_MIN = 256, D_CHUNK_MIN = 64, SHARED_READ_ROWS = 16, WARP_THREADS = 32 };
 
@@ -79,14 +80,6 @@ bool geometry_rules_grid_misses_bh(const struct rules_row *row, struct finding *
 
 /* ---- more blocks --------------------------------------------------------------------------------------------- */
 
-static bool covers_any(const struct rules_row *row, unsigned what) {
-  const struct record *r = row->record;
-  for (uint32_t i = 0; i < r->plan.pass_count; i++)
-    for (int axis = 0; axis < 3; axis++)
-      if (r->pass[i].pass.covers[axis] & what) return true;
-  return false;
-}
-
 /* A way to more blocks: `factor` times as many, and what the row then takes. */
 struct way {
   enum finding_change change;
@@ -97,14 +90,12 @@ struct way {
 /* The time with `factor` times the blocks, a block taking `work` of its time now, and `extra_us` on top. */
 static double time_with(const struct rules_row *row, uint32_t pass, double factor, double work, double extra_us) {
   const struct pass_metrics *m = &row->metrics->pass[pass];
-  enum time_mode mode;
-  const double now_us = rules_time_us(row, &mode);
   const uint64_t blocks = (uint64_t)ceil((double)m->blocks * factor);
   const double ratio = work * gain_blocks(row->device, blocks, m->resident_blocks) /
                        gain_blocks(row->device, m->blocks, m->resident_blocks);
-  if (!isfinite(now_us)) return ratio;
-  const double fixed_us = fmin(now_us, gain_fixed_us(mode, rules_pass_count(row)));
-  return fixed_us + (now_us - fixed_us) * ratio + extra_us;
+  if (!isfinite(row->now_us)) return ratio;
+  const double fixed_us = fmin(row->now_us, gain_fixed_us(row->mode, row->pass_count));
+  return fixed_us + (row->now_us - fixed_us) * ratio + extra_us;
 }
 
 /* The fewest parts up to `most` that come within 5 % of the best time, a block taking 1 / parts of its time now. */
@@ -133,7 +124,8 @@ static uint64_t parts_to_wave(const struct rules_row *row, uint32_t pass) {
 static struct way way_of_splits(const struct rules_row *row, uint32_t pass) {
   const struct attn_plan *plan = &row->record->plan;
   const uint64_t kv_tiles = ceil_div(row->shape->Skv, plan->tile_kv);
-  const bool is_split = splits_now(row) > 1, can_split = !is_split || covers_any(row, ATTN_COVERS_SPLIT);
+  const bool is_split = splits_now(row) > 1,
+             can_split = !is_split || (evidence_covers(row->record) & ATTN_COVERS_SPLIT) != 0;
   const uint64_t most = can_split ? at_most(parts_to_wave(row, pass), kv_tiles / splits_now(row)) : 1;
   return best_way(row, pass, CHANGE_splits, most, 1, is_split ? 0 : gain_pass_us());
 }
@@ -150,9 +142,9 @@ static struct way way_of_rows(const struct rules_row *row, uint32_t pass) {
 }
 
 bool geometry_rules_split_d(const struct rules_row *row, uint32_t pass, uint64_t *chunks, double *new_us) {
-  const struct attn_shape *s = row->shape;
+  const struct attn_problem *s = row->shape;
   const uint32_t tile_q = row->record->plan.tile_q;
-  if (s->D < D_SPLIT_MIN || s->D < s->Skv || covers_any(row, ATTN_COVERS_D)) return false;
+  if (s->D < D_SPLIT_MIN || s->D < s->Skv || (evidence_covers(row->record) & ATTN_COVERS_D) != 0) return false;
   const double rows = fmin(SHARED_READ_ROWS, s->Sq), sharing = tile_q > 0 && tile_q < rows ? tile_q / rows : 1;
   const uint64_t blocks = (uint64_t)fmax(1, (double)row->metrics->pass[pass].blocks * sharing);
   const uint64_t most = at_most(ceil_div(rules_slots(row, pass), blocks), ceil_div(s->D, D_CHUNK_MIN));
@@ -186,7 +178,7 @@ static struct way way_of_items(const struct rules_row *row, uint32_t pass) {
 static double empty_share(const struct rules_row *row, uint32_t pass) {
   const struct pass_metrics *m = &row->metrics->pass[pass];
   if (serial_badness(row, pass) > 0 || !(m->waves < 1)) return 0;
-  if (m->sm_ratio >= 1) return pass == rules_slowest_pass(row) && m->items_per_block > 1 ? 1 - m->waves : 0;
+  if (m->sm_ratio >= 1) return pass == row->slowest_pass && m->items_per_block > 1 ? 1 - m->waves : 0;
   return 1 - m->sm_ratio;
 }
 
@@ -197,20 +189,18 @@ static void put_way(const struct rules_row *row, uint32_t pass, const struct way
   const bool all_tiles = way->factor * now >= ceil_div(row->shape->Skv, plan->tile_kv) && blocks < slots;
   if (way->change == CHANGE_splits)
     rules_put(out, "%s %" PRIu64 " per q tile: %" PRIu64 " blocks where one wave holds %" PRIu64 "%s",
-              now > 1 ? "raise the K/V splits to" : "split K/V over blocks (split_kv), splits =", way->factor * now,
-              blocks, slots,
+              now > 1 ? "raise the K/V splits to" : "split K/V over blocks (flash decoding), splits =",
+              way->factor * now, blocks, slots,
               all_tiles ? "; there are no more K/V tiles, so the rest needs a smaller q tile or more B*H" : "");
   else if (way->change == CHANGE_d_chunks)
     rules_put(out,
               "split D = %u over blocks (d_split), %" PRIu64
-              " chunks, and let a block share K and V between queries; one "
-              "wave holds %" PRIu64 " blocks",
+              " chunks, and let a block share K and V between queries; one wave holds %" PRIu64 " blocks",
               row->shape->D, way->factor, slots);
   else if (way->change == CHANGE_fewer_rows)
     rules_put(out,
               "give each block fewer rows: a q tile of %" PRIu64 " instead of %u makes %" PRIu64
-              " blocks where one "
-              "wave holds %" PRIu64,
+              " blocks where one wave holds %" PRIu64,
               plan->tile_q / way->factor, plan->tile_q, blocks, slots);
   else
     rules_put(out,
@@ -225,8 +215,7 @@ static bool choose_way(const struct rules_row *row, uint32_t pass, struct way *b
   const bool full = 1 - row->metrics->pass[pass].sm_ratio < finding_limits.idle_sms_min;
   const struct way ways[] = {way_of_items(row, pass), way_of_chunks(row, pass), way_of_splits(row, pass),
                              way_of_rows(row, pass)};
-  enum time_mode mode;
-  const double timed_us = rules_time_us(row, &mode), now_us = isfinite(timed_us) ? timed_us : 1;
+  const double now_us = isfinite(row->now_us) ? row->now_us : 1;
   *best = (struct way){.new_us = INFINITY};
   for (size_t i = 0; i < (full ? 1 : sizeof ways / sizeof *ways); i++) {
     if (!(now_us >= finding_limits.fill_gain_min * ways[i].new_us) || ways[i].new_us >= best->new_us) continue;
@@ -236,13 +225,23 @@ static bool choose_way(const struct rules_row *row, uint32_t pass, struct way *b
   return best->factor > 1 || best->change == CHANGE_more_blocks;
 }
 
+/* Takes the promise back where even the fastest kernel that splits the keys on this pipe is slower than the row. */
+static void doubt_splits(const struct rules_row *row, struct finding *f) {
+  const struct evidence other = evidence_of_pipe(row, CHANGE_splits);
+  if (f->change != CHANGE_splits || evidence_of(row, CHANGE_splits).known || !other.known || other.gain_ratio >= 1)
+    return;
+  rules_promise_nothing(f);
+  rules_append(f->advice, "; the gain is open: %s splits the keys, differs in more, and takes %s here",
+               other.record->variant, rules_us(other.record->time[other.mode].us.median).text);
+}
+
 bool geometry_rules_below_one_wave(const struct rules_row *row, struct finding *f) {
   if (!rules_worst_pass(row, empty_share, &f->pass)) return false;
   const struct pass_metrics *m = &row->metrics->pass[f->pass];
   const uint64_t busy = m->blocks < row->device->sms ? m->blocks : row->device->sms;
   struct way way;
   const bool helps = choose_way(row, f->pass, &way);
-  const bool worth_saying = 1 - m->sm_ratio >= finding_limits.idle_sms_min && f->pass == rules_slowest_pass(row);
+  const bool worth_saying = 1 - m->sm_ratio >= finding_limits.idle_sms_min && f->pass == row->slowest_pass;
   if (!helps && !worth_saying) return false;
   rules_put(f->measured, "%s%s on %u SMs: %s %s one = %.1f %%; %.3g wave, as %s%u fit%s on one SM",
             rules_prefix_of(row, f->pass).text, rules_count(m->blocks, "block").text, row->device->sms,
@@ -257,22 +256,32 @@ bool geometry_rules_below_one_wave(const struct rules_row *row, struct finding *
   put_way(row, f->pass, &way, f->advice);
   f->change = way.change;
   rules_promise(row, way.new_us, f);
+  doubt_splits(row, f);
   return true;
 }
 
 /* ---- the last wave ------------------------------------------------------------------------------------------- */
 
-/* Idle share of the slots over all waves; within the first wave, of the SMs while the busiest one works its blocks
- * off; of blocks that loop over equal items, of their rounds. */
-static double uneven_share(const struct rules_row *row, uint32_t pass) {
-  const struct pass_metrics *m = &row->metrics->pass[pass];
+/* Do all q tiles of a head have as many keys? Under a mask they do not. */
+static bool tiles_are_alike(const struct attn_problem *problem) {
+  return work_pairs(problem) == (uint64_t)problem->Sq * problem->Skv;
+}
+
+double geometry_rules_uneven_share(const struct attn_problem *problem, const struct pass_metrics *m,
+                                   const struct device_info *device) {
+  if (m->waves > 1) return m->tail_waste_ratio;
   double waste = 0;
-  if (m->waves > 1) waste = m->tail_waste_ratio;
-  if (m->waves <= 1 && m->sm_blocks_max > 1)
-    waste = 1 - (double)m->blocks / ((double)m->sm_blocks_max * row->device->sms);
-  if (m->waves <= 1 && m->sm_ratio >= 1 && !row->shape->causal && !(serial_badness(row, pass) > 0))
+  if (m->sm_blocks_max > 1) waste = 1 - (double)m->blocks / ((double)m->sm_blocks_max * device->sms);
+  if (m->sm_ratio >= 1 && tiles_are_alike(problem) && !(scaling_serial_pairs(problem, m) > 1))
     waste = fmax(waste, 1 - m->items_per_block / ceil(m->items_per_block));
-  return waste >= finding_limits.tail_waste_min ? waste : 0;
+  return waste;
+}
+
+/* Waves that are counted from an upper bound of the resident blocks may be more, and full. */
+static double uneven_badness(const struct rules_row *row, uint32_t pass) {
+  const struct pass_metrics *m = &row->metrics->pass[pass];
+  const double waste = geometry_rules_uneven_share(row->shape, m, row->device);
+  return waste >= finding_limits.tail_waste_min && (m->resident_exact || m->waves <= 1) ? waste : 0;
 }
 
 /* Between what the waves say, where blocks do not slow each other, and what the busiest SM says, where they do. */
@@ -304,10 +313,11 @@ static void put_uneven_rounds(const struct rules_row *row, struct finding *f) {
 }
 
 bool geometry_rules_tail_wave(const struct rules_row *row, struct finding *f) {
-  if (!rules_worst_pass(row, uneven_share, &f->pass)) return false;
+  if (!rules_worst_pass(row, uneven_badness, &f->pass)) return false;
   const struct pass_metrics *m = &row->metrics->pass[f->pass];
   const uint64_t unit = m->waves > 1 ? rules_slots(row, f->pass) : row->device->sms;
   const uint64_t below = m->blocks / unit * unit;
+  f->change = CHANGE_even_waves;
   rules_promise_ratio(row, even_gain(row, f->pass), f);
   const double rounds = m->items_per_block;
   if (m->waves <= 1 && 1 - rounds / ceil(rounds) >= finding_limits.tail_waste_min) {
@@ -317,8 +327,7 @@ bool geometry_rules_tail_wave(const struct rules_row *row, struct finding *f) {
   if (m->waves > 1)
     rules_put(f->measured,
               "%s%" PRIu64 " blocks = %.2f waves of %" PRIu64
-              ": the last wave has %s; %.0f %% of all slots stay "
-              "idle",
+              ": the last wave has %s; %.0f %% of all slots stay idle",
               rules_prefix_of(row, f->pass).text, m->blocks, m->waves, unit,
               rules_count(m->tail_blocks, "block").text, 100 * m->tail_waste_ratio);
   else

@@ -3,8 +3,9 @@
 
 #include <math.h>
 
-#include "cli/record/floor.h"
+#include "kernels/floor.h"
 #include "kernels/occupancy.h"
+#include "kernels/problem/work.h"
 
 const char *metrics_roof_name(enum roof_kind kind) {
   static const char *const names[ROOF_COUNT] = {"none", "tensor_f16", "fp32", "dram"};
@@ -20,11 +21,14 @@ static double pipe_us(const struct device_info *dev, enum roof_kind pipe, double
   return flop_per_us > 0 ? flops / flop_per_us : 0;
 }
 
-/* Microseconds to move `bytes` through DRAM; 0 when it does not bind: rate unknown, or the tensors stay in L2 from
- * one launch to the next. */
+bool metrics_stays_in_l2(const struct device_info *dev, enum time_mode mode, double bytes) {
+  return mode == TIME_HOT && bytes <= (double)dev->l2_bytes;
+}
+
+/* Microseconds to move `bytes` through DRAM; 0 when it does not bind. */
 static double dram_us(const struct device_info *dev, enum time_mode mode, double bytes) {
-  const bool stays_in_l2 = mode == TIME_HOT && bytes <= (double)dev->l2_bytes;
-  return stays_in_l2 || !(dev->dram_gb_per_s > 0) ? 0 : bytes / dev->dram_gb_per_s * 1e-3;
+  const bool binds = !metrics_stays_in_l2(dev, mode, bytes) && dev->dram_gb_per_s > 0;
+  return binds ? bytes / dev->dram_gb_per_s * 1e-3 : 0;
 }
 
 static enum roof_kind pipe_of_math(enum attn_math math) {
@@ -32,7 +36,7 @@ static enum roof_kind pipe_of_math(enum attn_math math) {
   return tensor ? ROOF_TENSOR : math == ATTN_MATH_FP32 ? ROOF_FP32 : ROOF_NONE;
 }
 
-static double clock_of(const struct time_record *time, const struct device_info *dev) {
+double metrics_clock_mhz(const struct time_record *time, const struct device_info *dev) {
   return time->sm_clock_mhz > 0 ? time->sm_clock_mhz : dev->sm_clock_max_mhz;
 }
 
@@ -41,7 +45,7 @@ static void hold_against_roofs(const struct record *r, const struct device_info 
   const enum roof_kind pipe = pipe_of_math(r->math);
   if (dev->kind == DEVICE_CPU || pipe == ROOF_NONE) return;
 
-  const double median_us = r->time[mode].us.median, clock_mhz = clock_of(&r->time[mode], dev);
+  const double median_us = r->time[mode].us.median, clock_mhz = metrics_clock_mhz(&r->time[mode], dev);
   const double compute_us = pipe_us(dev, pipe, clock_mhz, m->flops);
   const double bytes_us = dram_us(dev, mode, m->bytes);
   const double roof_us = fmax(compute_us, bytes_us);
@@ -50,6 +54,7 @@ static void hold_against_roofs(const struct record *r, const struct device_info 
     out->roof = bytes_us > compute_us ? ROOF_DRAM : pipe;
     out->roof_clock_mhz = clock_mhz;
     out->roof_ratio = roof_us / median_us;
+    out->peak_ratio = fmax(pipe_us(dev, pipe, dev->sm_clock_max_mhz, m->flops), bytes_us) / median_us;
   }
   if (least_us > 0) {
     out->floor_us = least_us;
@@ -64,6 +69,7 @@ static struct mode_metrics mode_metrics_of(const struct record *r, const struct 
                              .gb_per_s = NAN,
                              .roof_clock_mhz = NAN,
                              .roof_ratio = NAN,
+                             .peak_ratio = NAN,
                              .floor_us = NAN,
                              .floor_ratio = NAN};
   const double median_us = r->time[mode].us.median;
@@ -78,11 +84,17 @@ static struct mode_metrics mode_metrics_of(const struct record *r, const struct 
 
 /* ---- launch geometry ----------------------------------------------------------------------------------------- */
 
+unsigned metrics_covers(const struct attn_pass *pass) { return pass->covers[0] | pass->covers[1] | pass->covers[2]; }
+
+uint64_t metrics_smem_bytes(const struct pass_record *p) {
+  return (uint64_t)p->pass.dynamic_smem_bytes + p->facts.static_smem_bytes;
+}
+
 static uint64_t product(const uint32_t extent[3]) { return (uint64_t)extent[0] * extent[1] * extent[2]; }
 
 static void fill_residency(const struct pass_record *p, const struct device_info *dev, struct pass_metrics *out) {
-  const uint64_t smem_bytes = (uint64_t)p->pass.dynamic_smem_bytes + p->facts.static_smem_bytes;
-  const struct occupancy computed = occupancy_of(dev, out->threads_per_block, p->facts.registers, smem_bytes);
+  const struct occupancy computed =
+      occupancy_of(dev, out->threads_per_block, p->facts.registers, metrics_smem_bytes(p));
   const bool measured = p->facts.resident_blocks > 0;
   out->resident_blocks = measured ? p->facts.resident_blocks : computed.resident_blocks;
   out->resident_exact = measured || p->facts.registers > 0;
@@ -105,7 +117,7 @@ static void fill_waves(const struct device_info *dev, struct pass_metrics *out) 
 }
 
 static void fill_cover(const struct attn_pass *pass, struct pass_metrics *out) {
-  const unsigned covers = pass->covers[0] | pass->covers[1] | pass->covers[2];
+  const unsigned covers = metrics_covers(pass);
   /* What a vendor's axis walks is not known; that it leaves batch and heads out is nothing to assume. */
   const bool unknown = (covers & ATTN_COVERS_UNKNOWN) != 0;
   out->covers_b = unknown || (covers & ATTN_COVERS_B) != 0;
@@ -129,22 +141,24 @@ static struct pass_metrics pass_metrics_of(const struct pass_record *p, const st
 
 static uint64_t ceil_div(uint64_t a, uint64_t b) { return (a + b - 1) / b; }
 
-uint64_t metrics_tiled_rows(const struct attn_shape *s, const struct attn_pass *pass) {
-  const unsigned covers = pass->covers[0] | pass->covers[1] | pass->covers[2];
-  return (covers & ATTN_COVERS_HKV) ? (uint64_t)s->Sq * (s->Hq / s->Hkv) : s->Sq;
+uint64_t metrics_tiled_rows(const struct attn_problem *s, const struct attn_pass *pass) {
+  return (metrics_covers(pass) & ATTN_COVERS_HKV) ? (uint64_t)s->Sq * (s->Hq / s->Hkv) : s->Sq;
 }
 
 /* Keys that all q tiles of one head load together: whole K/V tiles up to the last key that a tile's last row attends.
  */
-static double keys_loaded(const struct attn_shape *s, const struct attn_plan *plan, uint64_t rows) {
+static double keys_loaded(const struct attn_problem *s, const struct attn_plan *plan, uint64_t rows) {
+  const struct attn_mask mask = attn_mask_of(s);
   const uint64_t tiles = ceil_div(rows, plan->tile_q);
-  /* Each of the tiles that several heads share is taken to have a last query, which attends all keys. */
-  if (!s->causal || rows != s->Sq) return (double)tiles * s->Skv;
+  /* Each of the tiles that several heads share is taken to hold all queries. */
+  if (rows != s->Sq) return (double)tiles * attn_keys_count(attn_mask_rows(&mask, 0, s->Sq));
+  if (s->left < 0 && s->right < 0) return (double)tiles * s->Skv;
   double keys = 0;
   for (uint64_t tile = 0; tile < tiles; tile++) {
-    const uint64_t end = (tile + 1) * plan->tile_q, last = (end < s->Sq ? end : s->Sq) - 1;
-    const uint64_t loaded = ceil_div(attn_keys_of_row(s, (uint32_t)last), plan->tile_kv) * plan->tile_kv;
-    keys += (double)(loaded < s->Skv ? loaded : s->Skv);
+    const uint32_t row = (uint32_t)(tile * plan->tile_q), left = s->Sq - row;
+    const struct attn_keys seen = attn_mask_rows(&mask, row, left < plan->tile_q ? left : plan->tile_q);
+    const uint64_t end = ceil_div(seen.end, plan->tile_kv) * plan->tile_kv;
+    keys += (double)((end < s->Skv ? end : s->Skv) - seen.first / plan->tile_kv * plan->tile_kv);
   }
   return keys;
 }
@@ -155,7 +169,7 @@ struct axis_items {
   double pairs, all;
 };
 
-static struct axis_items items_of_axis(const struct attn_shape *s, const struct attn_plan *plan,
+static struct axis_items items_of_axis(const struct attn_problem *s, const struct attn_plan *plan,
                                        const struct attn_pass *pass, int axis) {
   const unsigned covers = pass->covers[axis];
   const uint64_t rows = metrics_tiled_rows(s, pass);
@@ -167,7 +181,7 @@ static struct axis_items items_of_axis(const struct attn_shape *s, const struct 
   return items;
 }
 
-static double items_per_block(const struct attn_shape *s, const struct attn_plan *plan,
+static double items_per_block(const struct attn_problem *s, const struct attn_plan *plan,
                               const struct attn_pass *pass) {
   double items = 1;
   for (int axis = 0; axis < 3 && plan->tile_q > 0; axis++)
@@ -177,8 +191,9 @@ static double items_per_block(const struct attn_shape *s, const struct attn_plan
 
 /* (batch, head) pairs among the items of one wave of blocks. Blocks start in grid order, x fastest; an axis that
  * folds pairs with anything else is taken to walk a pair's own items first. */
-static double pairs_in_flight(const struct attn_shape *s, const struct attn_plan *plan, const struct attn_pass *pass,
-                              const struct pass_metrics *m, const struct device_info *dev) {
+static double pairs_in_flight(const struct attn_problem *s, const struct attn_plan *plan,
+                              const struct attn_pass *pass, const struct pass_metrics *m,
+                              const struct device_info *dev) {
   uint64_t window = (uint64_t)dev->sms * m->resident_blocks;
   double pairs = 1;
   for (int axis = 0; axis < 3; axis++) {
@@ -197,25 +212,26 @@ uint32_t metrics_main_pass(const struct record *r) {
 }
 
 static struct traffic traffic_of(const struct record *r, const struct device_info *dev, const struct metrics *m) {
-  const struct attn_shape *s = &r->attn_case.shape;
+  const struct attn_problem *s = &r->attn_case.shape;
   const struct attn_plan *plan = &r->plan;
   const uint32_t main = metrics_main_pass(r);
   struct traffic out = {
       .requested_bytes = NAN, .held_bytes = NAN, .reread_ratio = NAN, .working_set_bytes = NAN, .dram_bytes = NAN};
   out.known = plan->pass_count > 0 && plan->tile_q > 0 && plan->tile_kv > 0 && m->pass[main].resident_blocks > 0;
   if (!out.known) return out;
-  const double row_bytes = (double)s->D * attn_dtype_bytes(s->dtype), heads = (double)s->B * s->Hq;
+  const double rows = (double)s->B * s->Hq * s->Sq;
+  const double key_bytes = work_row_bytes(s, ATTN_K) + work_row_bytes(s, ATTN_V), seen = work_seen_keys(s);
+  const double queries = rows * work_row_bytes(s, ATTN_Q), passed_on = 2.0 * (double)plan->workspace_bytes;
+  const double results = rows * (work_row_bytes(s, ATTN_O) + work_row_bytes(s, ATTN_LSE));
   const uint64_t tiled = metrics_tiled_rows(s, &r->pass[main].pass);
-  const double held = 2 * row_bytes * s->B * s->Hkv * s->Skv;
-  const double asked = 2 * row_bytes * heads * s->Sq / (double)tiled * keys_loaded(s, plan, tiled);
-  const double queries = row_bytes * heads * s->Sq, passed_on = 2.0 * (double)plan->workspace_bytes;
-  const double lse = s->lse ? 4.0 * heads * s->Sq : 0;
+  const double held = key_bytes * s->B * s->Hkv * seen;
+  const double asked = key_bytes * rows / (double)tiled * keys_loaded(s, plan, tiled);
   const double in_flight = pairs_in_flight(s, plan, &r->pass[main].pass, &m->pass[main], dev);
-  out.requested_bytes = queries * (plan->splits > 1 ? plan->splits : 1) + asked + queries + passed_on + lse;
+  out.requested_bytes = queries * (plan->splits > 1 ? plan->splits : 1) + asked + results + passed_on;
   out.held_bytes = held;
   out.reread_ratio = asked / held;
   /* Pairs of a batch and a KV head, once for each of the query heads that are not tiled together. */
-  out.working_set_bytes = 2 * row_bytes * s->Skv * ceil(in_flight * s->Hkv / s->Hq * (double)tiled / s->Sq);
+  out.working_set_bytes = key_bytes * seen * ceil(in_flight * s->Hkv / s->Hq * (double)tiled / s->Sq);
   out.fits_l2 = out.working_set_bytes <= (double)dev->l2_bytes;
   out.dram_bytes = out.fits_l2 ? m->bytes : out.requested_bytes;
   if (out.fits_l2 && passed_on > 2.0 * (double)dev->l2_bytes) out.dram_bytes += passed_on;
@@ -228,7 +244,7 @@ double metrics_shared_repeats(const struct counter_values *v) {
   return isnan(v->shared_excess_wavefronts) ? v->shared_bank_conflicts : v->shared_excess_wavefronts;
 }
 
-/* 0 of 0 is none. */
+/* part / whole; 0 when both are 0. */
 static double share(double part, double whole) { return whole > 0 ? part / whole : whole == 0 ? 0 : (double)NAN; }
 
 static struct counted counted_of(const struct counter_record *counters, const struct device_info *dev) {
@@ -248,8 +264,8 @@ static struct counted counted_of(const struct counter_record *counters, const st
 
 void metrics_of(const struct record *r, const struct device_info *dev, struct metrics *out) {
   *out = (struct metrics){0};
-  out->flops = floor_flops(&r->attn_case.shape);
-  out->bytes = floor_bytes(&r->attn_case.shape);
+  out->flops = work_flops(&r->attn_case.shape);
+  out->bytes = work_bytes(&r->attn_case.shape);
   out->flop_per_byte = out->flops / out->bytes;
   for (enum time_mode mode = 0; mode < TIME_MODE_COUNT; mode++) out->mode[mode] = mode_metrics_of(r, dev, mode, out);
   for (uint32_t i = 0; i < r->plan.pass_count && i < ATTN_PASSES_MAX; i++) {

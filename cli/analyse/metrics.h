@@ -1,7 +1,6 @@
-/* FLOP and byte models, rates and roofs. Models are per shape, never per variant, so that ratios compare like with
- * like. Pure. GB = 10^9 bytes, TFLOP = 10^12. */
-#ifndef ATTNBENCH_CLI_ANALYSE_METRICS_H
-#define ATTNBENCH_CLI_ANALYSE_METRICS_H
+/* FLOP and byte models, rates and roofs. FLOPs and bytes depend on the shape, never on the variant, so that rates of
+ * variants can be compared. Pure. GB = 10^9 bytes, TFLOP = 10^12. */
+#pragma once
 
 #include "cli/record/record.h"
 
@@ -11,13 +10,19 @@ const char *metrics_roof_name(enum roof_kind); /* "none", "tensor_f16", "fp32", 
 struct mode_metrics {
   bool known;                   /* false: not timed */
   double tflop_per_s, gb_per_s; /* from the median; gb_per_s is algorithmic bytes over time, not DRAM traffic */
-  enum roof_kind roof;   /* the roof that binds: the compute roof of the pipe the variant uses, or DRAM when the byte
-                            floor is the longer one. Hot runs whose tensors fit in L2 are not held against DRAM. */
-  double roof_clock_mhz; /* clock the compute roof was taken at: measured, else the device's maximum; NAN: no roof */
-  double roof_ratio;     /* share of that roof reached, 0..1; NAN when the roof is unknown */
-  double floor_us;       /* the shape's least time on this device (record/floor.h); NAN when unknown */
+  enum roof_kind roof;   /* the roof with the longer least time: the compute roof of the pipe that the variant uses,
+                            or DRAM. Hot runs whose tensors fit in L2 have no DRAM roof. */
+  double roof_clock_mhz; /* the clock that was measured, else the device's highest; NAN: no roof */
+  double roof_ratio;     /* share that was reached of the roof at that clock, 0..1; NAN when the roof is unknown */
+  double peak_ratio;     /* the same of the roof at the device's highest clock: a row that lowers the clock by the
+                            power that it takes does not lower this roof */
+  double floor_us;       /* the shape's least time on this device (kernels/floor.h); NAN when unknown */
   double floor_ratio;    /* median / floor_us, >= 1; NAN when unknown */
 };
+
+static inline bool metrics_has_roof(const struct mode_metrics *mode) {
+  return mode->known && mode->roof != ROOF_NONE;
+}
 
 /* Launch geometry of one pass, derived from the plan and the facts. */
 struct pass_metrics {
@@ -32,33 +37,34 @@ struct pass_metrics {
   double tail_waste_ratio;  /* idle share of the slots over all waves: 1 - waves / ceil(waves) */
   double sm_ratio;          /* min(1, blocks / SMs): share of the SMs that get a block */
   uint64_t sm_blocks_max;   /* ceil(blocks / SMs): blocks that the busiest SM runs in all */
-  bool covers_b, covers_h;  /* some grid axis walks B / the heads */
+  bool covers_b, covers_h;  /* some grid axis covers B / the heads */
   bool covers_bh;
   double idle_thread_ratio; /* threads of a block that hold no row in the compute phase / threads */
-  double items_per_block;   /* (pair, q tile, split) that a block loops over, on the axes that cover them; >= 1 */
+  double items_per_block;   /* (pair, q tile, split) items per block on the grid axes that cover them; >= 1 */
 };
 
-/* What the blocks of a plan ask for, by its tiles and grid alone; the byte model above is the shape's and does not
- * know them. A block is taken to stage each tile once, so L1 adds nothing and requests go to L2: Q once per split; K
- * and V once per q tile and query head, under a causal mask up to the tile's last row; O and LSE once; the workspace
- * written once and read once. */
+/* Bytes that the blocks of a plan request, from its tiles and grid; the bytes of struct metrics follow from the shape
+ * alone. The model assumes that a block loads each tile once, so that every request goes to L2: Q once per split; K
+ * and V once per q tile and query head, up to the last key that the tile's rows see; O and LSE once; the workspace
+ * once written and once read. */
 struct traffic {
   bool known; /* false: no launches, or no tiles */
   double requested_bytes;
-  double held_bytes;        /* K and V */
-  double reread_ratio;      /* K and V asked for / K and V held */
-  double working_set_bytes; /* K and V of the heads that one wave of blocks works on, blocks starting in grid order */
-  bool fits_l2;             /* that working set does, so that rereads are L2 hits */
-  double dram_bytes;        /* of a cold launch: each tensor once when it fits, else up to all that is requested */
+  double held_bytes;        /* size of K and V */
+  double reread_ratio;      /* bytes of K and V requested / held_bytes */
+  double working_set_bytes; /* K and V of the heads that one wave of blocks works on, if blocks start in grid order */
+  bool fits_l2;             /* the working set fits in L2, so that rereads are L2 hits */
+  double
+      dram_bytes; /* of a cold launch: each tensor once if the working set fits in L2, else up to requested_bytes */
 };
 
-/* What the counters of the row say together, for the whole plan. NAN where one that is needed is not known. */
+/* Values derived from several counters of the row, for the whole plan. NAN when a needed counter is not known. */
 struct counter_metrics {
   double dram_gb_per_s, dram_ratio; /* bytes read and written over the time; share of the device's peak */
-  double shared_conflict_ratio; /* passes through shared memory that are repeats / all: by the addresses where that
-                                   is known, else by the hardware's count */
-  double sectors_per_request;   /* of global loads: 4 for 4 bytes a lane side by side, 16 for 16 bytes */
-  double global_excess_ratio;   /* sectors that the addresses cost beyond the fewest / all */
+  double shared_conflict_ratio;     /* shared-memory wavefronts that bank conflicts add / all: from the addresses when
+                                       known, else from the hardware's conflict counter */
+  double sectors_per_request;       /* of global loads: 4 for 4 bytes a lane side by side, 16 for 16 bytes */
+  double global_excess_ratio;       /* sectors beyond the fewest that could hold the bytes asked for / all */
 };
 
 struct counted {
@@ -76,16 +82,25 @@ struct metrics {
   struct counted counted; /* from record.counters */
 };
 
-/* The first pass that works on query rows: one before it only prepares memory. */
+/* The index of the first pass that works on query rows; an earlier pass only prepares memory. */
 uint32_t metrics_main_pass(const struct record *);
 
-/* Query rows that a pass cuts into q tiles together: of one head, or of all that read one KV head. */
-uint64_t metrics_tiled_rows(const struct attn_shape *, const struct attn_pass *);
+/* The clock that the row ran at: measured, else the device's highest. */
+double metrics_clock_mhz(const struct time_record *, const struct device_info *);
+/* Do the shape's tensors stay in L2 from one launch to the next, so that DRAM does not limit the time? */
+bool metrics_stays_in_l2(const struct device_info *, enum time_mode, double bytes);
 
-/* Passes through shared memory that are repeats, of one pass or a whole plan. */
+/* The union of what the axes of the pass's grid cover: bits of ATTN_COVERS_*. */
+unsigned metrics_covers(const struct attn_pass *);
+/* Shared memory of one block of the pass, in bytes. */
+uint64_t metrics_smem_bytes(const struct pass_record *);
+
+/* The number of query rows that a pass divides into q tiles: those of one head, or of all heads that share a KV head.
+ */
+uint64_t metrics_tiled_rows(const struct attn_problem *, const struct attn_pass *);
+
+/* Shared-memory wavefronts that bank conflicts add, of one pass or a whole plan. */
 double metrics_shared_repeats(const struct counter_values *);
 
-/* Everything above for one record on one device. Passes are filled whenever the plan has passes, planned or not. */
+/* Computes struct metrics for one record. Passes are filled whenever the plan has passes, also without times. */
 void metrics_of(const struct record *, const struct device_info *, struct metrics *out);
-
-#endif

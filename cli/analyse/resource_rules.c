@@ -10,10 +10,6 @@
 
 enum { SMEM_STEP_BYTES = 128 };
 
-static uint64_t smem_of(const struct pass_record *p) {
-  return (uint64_t)p->pass.dynamic_smem_bytes + p->facts.static_smem_bytes;
-}
-
 static uint32_t resident_warps(const struct pass_metrics *m) {
   return m->resident_blocks * ((m->threads_per_block + 31) / 32);
 }
@@ -43,11 +39,11 @@ bool resource_rules_smem_limits_occupancy(const struct rules_row *row, struct fi
   if (!rules_worst_pass(row, smem_lack, &f->pass)) return false;
   const struct pass_record *p = &row->record->pass[f->pass];
   const struct pass_metrics *m = &row->metrics->pass[f->pass];
-  uint64_t bytes = smem_of(p) / SMEM_STEP_BYTES * SMEM_STEP_BYTES;
+  uint64_t bytes = metrics_smem_bytes(p) / SMEM_STEP_BYTES * SMEM_STEP_BYTES;
   while (bytes > 0 && occupancy_of(row->device, m->threads_per_block, 0, bytes).resident_blocks <= m->resident_blocks)
     bytes -= SMEM_STEP_BYTES;
   rules_put(f->measured, "%s%" PRIu64 " bytes of shared memory per block: blocks per SM %u, occupancy %.0f %%",
-            rules_prefix_of(row, f->pass).text, smem_of(p), m->resident_blocks, 100 * m->occupancy_ratio);
+            rules_prefix_of(row, f->pass).text, metrics_smem_bytes(p), m->resident_blocks, 100 * m->occupancy_ratio);
   counter_rules_append_occupancy(row, f->pass, f->measured);
   rules_put(f->advice,
             "need at most %" PRIu64 " bytes per block (fewer stages, smaller tiles, 16-bit staging) to fit %u blocks",
@@ -104,7 +100,7 @@ static void put_spills(const struct rules_row *row, uint32_t pass, char out[FIND
                  rules_count(facts->local_bytes, "byte").text, facts->registers);
   if (counted != NULL && isfinite(counted->local_bytes))
     rules_append(out, "%s%s of local memory loaded and stored per launch (%s)", facts->local_bytes > 0 ? "; " : "",
-                 rules_bytes(counted->local_bytes).text, rules_source_of(row).text);
+                 rules_bytes(counted->local_bytes).text, row->source);
 }
 
 bool resource_rules_spills(const struct rules_row *row, struct finding *f) {
@@ -114,8 +110,8 @@ bool resource_rules_spills(const struct rules_row *row, struct finding *f) {
   put_spills(row, f->pass, f->measured);
   if (bytes > 0) snprintf(fewer, sizeof fewer, "at least %u ", (bytes + 3) / 4);
   rules_put(f->advice,
-            "keep %sfewer 32-bit values alive per thread (smaller tile per thread, constant indices into "
-            "unrolled arrays), or allow more registers in __launch_bounds__",
+            "keep %sfewer 32-bit values alive per thread (smaller tile per thread, constant indices into unrolled "
+            "arrays), or allow more registers in __launch_bounds__",
             fewer);
   return true;
 }

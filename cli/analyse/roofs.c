@@ -3,7 +3,7 @@
 
 #include <math.h>
 
-#include "cli/record/floor.h"
+#include "kernels/problem/work.h"
 
 /* 9.0 was measured on an H200 by micro-benchmarks of one instruction each: mma.sync m16n8k16 reaches 2720 of 4096
  * FLOP per clock and SM, wgmma 4080, ex2 16, L2 8.9 TB/s at 1980 MHz, DRAM 96 % of its peak. Of the others the
@@ -67,26 +67,25 @@ static double over(double amount, double per_us) { return per_us > 0 ? amount / 
  * it. wgmma reads them once per warpgroup. NAN where warps share rows or D is split. */
 static double shared_bytes(const struct record *r, const struct metrics *m, enum roofs_products products) {
   const struct attn_pass *pass = &r->pass[metrics_main_pass(r)].pass;
-  const unsigned covers = pass->covers[0] | pass->covers[1] | pass->covers[2];
   uint32_t readers = pass->row_threads / WARP_THREADS;
   if (products == PRODUCTS_WGMMA) readers /= WARPGROUP_WARPS;
-  const bool applies = products >= PRODUCTS_MMA_SYNC && m->traffic.known && (covers & ATTN_COVERS_D) == 0 &&
-                       readers > 0 && r->plan.tile_q / readers >= FRAGMENT_ROWS;
+  const bool applies = products >= PRODUCTS_MMA_SYNC && m->traffic.known &&
+                       (metrics_covers(pass) & ATTN_COVERS_D) == 0 && readers > 0 &&
+                       r->plan.tile_q / readers >= FRAGMENT_ROWS;
   return applies ? m->traffic.reread_ratio * m->traffic.held_bytes * (readers + 1.0) : (double)NAN;
 }
 
 /* Exponentials: one per score. */
 static double score_count(const struct record *r) {
-  const struct attn_shape *s = &r->attn_case.shape;
-  return (double)s->B * s->Hq * (double)floor_pairs(s);
+  const struct attn_problem *s = &r->attn_case.shape;
+  return (double)s->B * s->Hq * (double)work_pairs(s);
 }
 
 static void fill_modelled(const struct record *r, const struct metrics *m, const struct device_info *dev,
                           enum time_mode mode, struct roofs *out) {
   const struct rates *rate = rates_of(dev);
-  const double us = r->time[mode].us.median, measured_mhz = r->time[mode].sm_clock_mhz;
-  const double clk_per_us = (measured_mhz > 0 ? measured_mhz : dev->sm_clock_max_mhz) * dev->sms;
-  const bool stays_in_l2 = mode == TIME_HOT && m->bytes <= (double)dev->l2_bytes;
+  const double us = r->time[mode].us.median, clk_per_us = metrics_clock_mhz(&r->time[mode], dev) * dev->sms;
+  const bool stays_in_l2 = metrics_stays_in_l2(dev, mode, m->bytes);
   double *share = out->share[mode];
   share[PIPE_DRAM] = stays_in_l2 ? (double)NAN : over(m->bytes, roofs_dram_gb_per_s(dev) * 1e3) / us;
   share[PIPE_PRODUCTS] = over(m->flops, roofs_products_rate(dev, out->products) * clk_per_us) / us;
@@ -126,7 +125,7 @@ static enum roofs_products products_of(const struct record *r, const struct metr
   if (r->math == ATTN_MATH_WGMMA) return PRODUCTS_WGMMA;
   if (r->math != ATTN_MATH_TENSOR) return PRODUCTS_NONE;
   for (enum time_mode mode = 0; mode < TIME_MODE_COUNT; mode++) {
-    const double clock_mhz = r->time[mode].sm_clock_mhz > 0 ? r->time[mode].sm_clock_mhz : dev->sm_clock_max_mhz;
+    const double clock_mhz = metrics_clock_mhz(&r->time[mode], dev);
     const double reached = m->mode[mode].known ? m->flops / r->time[mode].us.median / clock_mhz / dev->sms : 0;
     if (reached > roofs_products_rate(dev, PRODUCTS_MMA_SYNC) && roofs_products_rate(dev, PRODUCTS_WGMMA) > 0)
       return PRODUCTS_WGMMA;

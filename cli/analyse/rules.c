@@ -5,7 +5,6 @@
 #include <math.h>
 #include <stdarg.h>
 #include <stdio.h>
-#include <string.h>
 
 #include "cli/analyse/gain.h"
 #include "cli/base/text.h"
@@ -46,90 +45,70 @@ struct rules_text rules_us(double us) {
   return out;
 }
 
-double rules_time_us(const struct rules_row *row, enum time_mode *mode) {
-  *mode = row->metrics->mode[TIME_HOT].known ? TIME_HOT : TIME_COLD;
-  return row->metrics->mode[*mode].known ? row->record->time[*mode].us.median : (double)NAN;
+void rules_prepare(struct rules_row *row) {
+  const struct record *r = row->record;
+  row->mode = row->metrics->mode[TIME_HOT].known ? TIME_HOT : TIME_COLD;
+  row->now_us = row->metrics->mode[row->mode].known ? r->time[row->mode].us.median : (double)NAN;
+  row->counted = row->metrics->counted.known && r->status == CELL_ok ? &row->metrics->counted : NULL;
+  snprintf(row->source, sizeof row->source, "measured by %s, %s", r->counters.source, r->counters.cache);
+  row->pass_count = r->plan.pass_count < ATTN_PASSES_MAX ? r->plan.pass_count : ATTN_PASSES_MAX;
+  for (uint32_t i = 1; i < row->pass_count; i++)
+    if (rules_pass_share(row, i) > rules_pass_share(row, row->slowest_pass)) row->slowest_pass = i;
 }
 
 void rules_promise(const struct rules_row *row, double new_us, struct finding *f) {
-  enum time_mode mode;
-  const double now_us = rules_time_us(row, &mode);
-  f->gain_ratio = now_us / new_us;
-  f->saves_us = now_us - new_us;
+  f->gain_ratio = row->now_us / new_us;
+  f->saves_us = row->now_us - new_us;
+}
+
+void rules_promise_nothing(struct finding *f) {
+  f->change = CHANGE_none;
+  f->gain_ratio = f->saves_us = NAN;
 }
 
 void rules_promise_ratio(const struct rules_row *row, double ratio, struct finding *f) {
-  enum time_mode mode;
-  const double now_us = rules_time_us(row, &mode);
-  const double fixed_us = fmin(now_us, gain_fixed_us(mode, rules_pass_count(row)));
-  rules_promise(row, fixed_us + (now_us - fixed_us) / ratio, f);
-  if (!isfinite(now_us)) f->gain_ratio = ratio;
-}
-
-const struct counted *rules_counted(const struct rules_row *row) {
-  return row->metrics->counted.known && row->record->status == CELL_ok ? &row->metrics->counted : NULL;
+  const double fixed_us = fmin(row->now_us, gain_fixed_us(row->mode, row->pass_count));
+  rules_promise(row, fixed_us + (row->now_us - fixed_us) / ratio, f);
+  if (!isfinite(row->now_us)) f->gain_ratio = ratio;
 }
 
 const struct counter_values *rules_counted_pass(const struct rules_row *row, uint32_t pass) {
-  const bool known = rules_counted(row) != NULL && pass < row->record->counters.pass_count;
+  const bool known = row->counted != NULL && pass < row->record->counters.pass_count;
   return known ? &row->record->counters.pass[pass].values : NULL;
-}
-
-struct rules_source rules_source_of(const struct rules_row *row) {
-  struct rules_source source;
-  snprintf(source.text, sizeof source.text, "measured by %s, %s", row->record->counters.source,
-           row->record->counters.cache);
-  return source;
-}
-
-uint32_t rules_pass_count(const struct rules_row *row) {
-  const uint32_t count = row->record->plan.pass_count;
-  return count < ATTN_PASSES_MAX ? count : ATTN_PASSES_MAX;
 }
 
 /* Share of the row's time that a pass takes; 1 when passes were not timed apart. Beside passes that work on query
  * rows, one that only prepares memory has none: its grid is no reason for anything. */
 double rules_pass_share(const struct rules_row *row, uint32_t pass) {
-  if (rules_pass_count(row) > 1 && row->record->pass[pass].pass.row_threads == 0) return 0;
+  if (row->pass_count > 1 && row->record->pass[pass].pass.row_threads == 0) return 0;
   double total_us = 0;
-  for (uint32_t i = 0; i < rules_pass_count(row); i++) total_us += row->record->pass[i].cold_us;
-  const bool timed =
-      row->record->status == CELL_ok && rules_pass_count(row) > 1 && isfinite(total_us) && total_us > 0;
+  for (uint32_t i = 0; i < row->pass_count; i++) total_us += row->record->pass[i].cold_us;
+  const bool timed = row->record->status == CELL_ok && row->pass_count > 1 && isfinite(total_us) && total_us > 0;
   return timed ? row->record->pass[pass].cold_us / total_us : 1;
 }
 
 bool rules_worst_pass(const struct rules_row *row, double (*badness)(const struct rules_row *, uint32_t),
                       uint32_t *pass) {
   double worst = 0;
-  for (uint32_t i = 0; i < rules_pass_count(row); i++) {
+  for (uint32_t i = 0; i < row->pass_count; i++) {
     const double here = rules_pass_share(row, i) >= PASS_SHARE_MIN ? badness(row, i) : 0;
     if (here > worst) worst = here, *pass = i;
   }
   return worst > 0;
 }
 
-struct rules_prefix rules_prefix_of(const struct rules_row *row, uint32_t pass) {
-  struct rules_prefix prefix = {""};
-  if (rules_pass_count(row) > 1) snprintf(prefix.text, sizeof prefix.text, "pass %s: ", row->record->pass[pass].name);
+struct rules_text rules_prefix_of(const struct rules_row *row, uint32_t pass) {
+  struct rules_text prefix = {""};
+  if (row->pass_count > 1) snprintf(prefix.text, sizeof prefix.text, "pass %s: ", row->record->pass[pass].name);
   return prefix;
-}
-
-uint32_t rules_slowest_pass(const struct rules_row *row) {
-  uint32_t slowest = 0;
-  for (uint32_t i = 1; i < rules_pass_count(row); i++)
-    if (rules_pass_share(row, i) > rules_pass_share(row, slowest)) slowest = i;
-  return slowest;
 }
 
 /* Hot first: a cold sample carries a constant that hides growth. */
 bool rules_pair_mode(const struct rules_row *row, enum time_mode *mode) {
-  static const enum time_mode preference[] = {TIME_HOT, TIME_COLD};
   if (row->narrow == NULL) return false;
-  for (size_t i = 0; i < sizeof preference / sizeof preference[0]; i++) {
-    *mode = preference[i];
-    if (row->narrow_metrics->mode[*mode].known && row->wide_metrics->mode[*mode].known) return true;
-  }
-  return false;
+  const struct mode_metrics *narrow = row->narrow_metrics->mode, *wide = row->wide_metrics->mode;
+  *mode = narrow[TIME_HOT].known && wide[TIME_HOT].known ? TIME_HOT : TIME_COLD;
+  return narrow[*mode].known && wide[*mode].known;
 }
 
 uint64_t rules_slots(const struct rules_row *row, uint32_t pass) {

@@ -13,19 +13,18 @@ struct member {
 
 static int order_u64(uint64_t a, uint64_t b) { return (a > b) - (a < b); }
 
-uint64_t scaling_pairs(const struct attn_shape *s) { return (uint64_t)s->B * s->Hq; }
+uint64_t scaling_pairs(const struct attn_problem *s) { return (uint64_t)s->B * s->Hq; }
 
 /* 0 exactly when both rows belong to one group. */
 static int order_groups(const struct record *left, const struct record *right) {
-  const struct attn_shape *a = &left->attn_case.shape, *b = &right->attn_case.shape;
-  const int by_variant = strcmp(left->variant, right->variant), by_card = strcmp(left->card, right->card);
-  const int orders[] = {
-      order_u64(a->Sq, b->Sq),         order_u64(a->Skv, b->Skv),
-      order_u64(a->D, b->D),           order_u64(a->dtype, b->dtype),
-      order_u64(a->causal, b->causal), order_u64((uint64_t)a->Hq * b->Hkv, (uint64_t)b->Hq * a->Hkv),
-      order_u64(a->lse, b->lse)};
-  if (by_variant != 0) return by_variant;
-  if (by_card != 0) return by_card;
+  const struct attn_problem *a = &left->attn_case.shape, *b = &right->attn_case.shape;
+  const int orders[] = {strcmp(left->variant, right->variant),
+                        strcmp(left->card, right->card),
+                        order_u64(a->Sq, b->Sq),
+                        order_u64(a->Skv, b->Skv),
+                        order_u64(a->D, b->D),
+                        axes_compare_traits(a, b),
+                        order_u64((uint64_t)a->Hq * b->Hkv, (uint64_t)b->Hq * a->Hkv)};
   for (size_t i = 0; i < sizeof orders / sizeof orders[0]; i++)
     if (orders[i] != 0) return orders[i];
   return 0;
@@ -53,21 +52,21 @@ static size_t collect_members(const struct record *records, size_t count, struct
 static const struct member *pick_baseline(const struct member *group, size_t size,
                                           const struct sweep_baseline *want) {
   for (size_t i = 0; want != NULL && i < size; i++) {
-    const struct attn_shape *s = &group[i].record->attn_case.shape;
+    const struct attn_problem *s = &group[i].record->attn_case.shape;
     if ((want->B == 0 || want->B == s->B) && (want->Hq == 0 || want->Hq == s->Hq)) return &group[i];
   }
   return &group[0];
 }
 
-double scaling_serial_pairs(const struct attn_shape *s, const struct pass_metrics *p) {
+double scaling_serial_pairs(const struct attn_problem *s, const struct pass_metrics *p) {
   return (p->covers_b ? 1.0 : s->B) * (p->covers_h ? 1.0 : s->Hq);
 }
 
-/* Items that the busiest block works off in sequence: more than 1 in a persistent grid, which folds B, H and Q into
- * one axis and starts a wave of blocks that loop over it. */
+/* The number of items that the busiest block computes in sequence. It is more than 1 in a persistent grid, which
+ * folds B, H and Q into one axis and starts one wave of blocks that loop over it. */
 static double rounds_of(const struct record *r, const struct pass_metrics *m, uint32_t pass) {
   const unsigned folded = ATTN_COVERS_B | ATTN_COVERS_H | ATTN_COVERS_Q;
-  const struct attn_shape *s = &r->attn_case.shape;
+  const struct attn_problem *s = &r->attn_case.shape;
   if ((r->pass[pass].pass.covers[0] & folded) != folded || r->plan.tile_q == 0 || m->blocks == 0) return 1;
   const double items = (double)scaling_pairs(s) * ceil((double)s->Sq / r->plan.tile_q);
   return fmax(1, ceil(items / (double)m->blocks));
@@ -75,16 +74,19 @@ static double rounds_of(const struct record *r, const struct pass_metrics *m, ui
 
 struct cost {
   double waves, load; /* NAN for a row without passes */
+  bool is_serial;     /* a block loops over (batch, head) pairs */
 };
 
 static struct cost cost_of(const struct record *r, const struct metrics *m) {
-  struct cost cost = {0, 0};
+  struct cost cost = {0};
   for (uint32_t i = 0; i < r->plan.pass_count && i < ATTN_PASSES_MAX; i++) {
-    const double serial = scaling_serial_pairs(&r->attn_case.shape, &m->pass[i]) * rounds_of(r, &m->pass[i], i);
+    const double pairs = scaling_serial_pairs(&r->attn_case.shape, &m->pass[i]);
+    const double serial = pairs * rounds_of(r, &m->pass[i], i);
+    cost.is_serial = cost.is_serial || pairs > 1;
     cost.waves += ceil(m->pass[i].waves) * serial;
     cost.load += (double)m->pass[i].sm_blocks_max * serial;
   }
-  return r->plan.pass_count > 0 ? cost : (struct cost){NAN, NAN};
+  return r->plan.pass_count > 0 ? cost : (struct cost){.waves = NAN, .load = NAN};
 }
 
 /* ---- verdicts ------------------------------------------------------------------------------------------------ */
@@ -103,69 +105,24 @@ static const struct {
 const char *scaling_verdict_name(enum scaling_verdict verdict) { return verdicts[verdict].name; }
 const char *scaling_verdict_help(enum scaling_verdict verdict) { return verdicts[verdict].help; }
 
-/* What a verdict is made from. */
-struct growth {
-  double time, work, waves, load; /* ratios; waves and load NAN without passes */
-  bool has_grid, serial, was_full;
-};
-
-static bool is_near(double a, double b) { return a >= RESIDUAL_MIN * b && a <= RESIDUAL_MAX * b; }
-
-static bool is_flat(const struct growth *g) { return g->work >= FLAT_WORK_MIN && g->time < FLAT_TIME_MAX; }
-static bool is_sublinear(const struct growth *g) { return !g->has_grid && g->time < RESIDUAL_MIN * g->work; }
-static bool is_linear_time(const struct growth *g) { return !g->has_grid && is_near(g->time, g->work); }
-static bool is_superlinear(const struct growth *g) { return !g->has_grid; }
-static bool is_less(const struct growth *g) { return g->time < RESIDUAL_MIN * g->waves; }
-static bool is_serial(const struct growth *g) { return g->serial && g->time <= RESIDUAL_MAX * g->waves; }
-static bool is_linear(const struct growth *g) {
-  return g->was_full && g->time <= RESIDUAL_MAX * g->waves && is_near(g->time, g->work);
-}
-static bool is_as_waves(const struct growth *g) { return g->time <= RESIDUAL_MAX * g->waves; }
-static bool is_as_load(const struct growth *g) { return g->time <= RESIDUAL_MAX * g->load; }
-
-/* The first row that applies is the verdict. */
-static enum scaling_verdict verdict_of(const struct growth *g) {
-  static const struct {
-    bool (*applies)(const struct growth *);
-    enum scaling_verdict verdict;
-  } order[] = {{is_flat, SCALING_flat},
-               {is_sublinear, SCALING_sublinear_without_grid},
-               {is_linear_time, SCALING_linear_without_grid},
-               {is_superlinear, SCALING_superlinear_without_grid},
-               {is_less, SCALING_less_than_waves},
-               {is_serial, SCALING_serial},
-               {is_linear, SCALING_linear},
-               {is_as_waves, SCALING_as_waves},
-               {is_as_load, SCALING_as_blocks_per_sm}};
-  for (size_t i = 0; i < sizeof order / sizeof *order; i++)
-    if (order[i].applies(g)) return order[i].verdict;
-  return SCALING_worse_than_waves;
+static bool is_less(double growth, double expected) { return growth < RESIDUAL_MIN * expected; }
+static bool is_at_most(double growth, double expected) { return growth <= RESIDUAL_MAX * expected; }
+static bool is_near(double growth, double expected) {
+  return !is_less(growth, expected) && is_at_most(growth, expected);
 }
 
-static bool has_serial_loop(const struct record *r, const struct metrics *m) {
-  for (uint32_t i = 0; i < r->plan.pass_count && i < ATTN_PASSES_MAX; i++)
-    if (scaling_serial_pairs(&r->attn_case.shape, &m->pass[i]) > 1) return true;
-  return false;
-}
-
-/* Hot first: a cold sample carries a constant that hides growth. */
-static void judge(const struct record *r, const struct metrics *m, const struct metrics *base_metrics,
-                  struct scaling *out) {
-  static const enum time_mode preference[] = {TIME_HOT, TIME_COLD};
-  /* Growth is told from less work to more. */
-  if (out->is_baseline || !(out->work_ratio > 1)) return;
-  for (size_t i = 0; i < sizeof preference / sizeof *preference && out->verdict == SCALING_none; i++) {
-    if (!isfinite(out->time_ratio[preference[i]])) continue;
-    const struct growth growth = {.time = out->time_ratio[preference[i]],
-                                  .work = out->work_ratio,
-                                  .waves = out->wave_ratio,
-                                  .load = out->load_ratio,
-                                  .has_grid = isfinite(out->wave_ratio),
-                                  .serial = has_serial_loop(r, m),
-                                  .was_full = base_metrics->pass[0].waves >= 1};
-    out->verdict = verdict_of(&growth);
-    out->verdict_mode = preference[i];
-  }
+/* The verdict for `time`, the time ratio of the row. `was_full`: the baseline filled the GPU. */
+static enum scaling_verdict verdict_of(const struct scaling *s, double time, bool is_serial, bool was_full) {
+  const bool has_grid = isfinite(s->wave_ratio);
+  if (s->work_ratio >= FLAT_WORK_MIN && time < FLAT_TIME_MAX) return SCALING_flat;
+  if (!has_grid && is_less(time, s->work_ratio)) return SCALING_sublinear_without_grid;
+  if (!has_grid)
+    return is_at_most(time, s->work_ratio) ? SCALING_linear_without_grid : SCALING_superlinear_without_grid;
+  if (is_less(time, s->wave_ratio)) return SCALING_less_than_waves;
+  if (!is_at_most(time, s->wave_ratio))
+    return is_at_most(time, s->load_ratio) ? SCALING_as_blocks_per_sm : SCALING_worse_than_waves;
+  if (is_serial) return SCALING_serial;
+  return was_full && is_near(time, s->work_ratio) ? SCALING_linear : SCALING_as_waves;
 }
 
 static double full_pairs(const struct record *r, const struct metrics *m) {
@@ -204,7 +161,12 @@ static void fill_row(const struct record *records, const struct metrics *metrics
                           .full_bh = full_pairs(&records[index], &metrics[index])};
   memcpy(out->baseline_key, records[base].attn_case.key, sizeof out->baseline_key);
   fill_time(&records[index], &metrics[index], &records[base], &metrics[base], out);
-  judge(&records[index], &metrics[index], &metrics[base], out);
+  /* Hot first: a cold sample carries a constant that hides growth. */
+  out->verdict_mode = isfinite(out->time_ratio[TIME_HOT]) ? TIME_HOT : TIME_COLD;
+  const double time = out->time_ratio[out->verdict_mode];
+  /* Growth is told from less work to more. */
+  if (index != base && out->work_ratio > 1 && isfinite(time))
+    out->verdict = verdict_of(out, time, cost.is_serial, metrics[base].pass[0].waves >= 1);
 }
 
 struct status scaling_of(const struct record *records, const struct metrics *metrics, size_t count,

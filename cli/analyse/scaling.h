@@ -1,11 +1,11 @@
-/* Scaling over B and H: how a variant's time grows against the work and against the waves its grid needs. Pure. */
-#ifndef ATTNBENCH_CLI_ANALYSE_SCALING_H
-#define ATTNBENCH_CLI_ANALYSE_SCALING_H
+/* Scaling over B and H: the growth of a variant's time, compared with that of the work and of the waves of its grid.
+ * Pure. */
+#pragma once
 
 #include "cli/analyse/metrics.h"
 
 /* SCALING(verdict, what it means): how the time of a row grew against the baseline of its group. The names are
- * stable. Those without_grid are for rows whose launches are not known. */
+ * stable. Names with _without_grid are for rows whose launches are not known. */
 #define SCALING_MAP(X)                                                                           \
   X(none, "not told: the baseline itself, less work than it, or not timed")                      \
   X(flat, "flat: idle SMs took the extra work")                                                  \
@@ -30,41 +30,40 @@ enum scaling_verdict {
 const char *scaling_verdict_name(enum scaling_verdict);
 const char *scaling_verdict_help(enum scaling_verdict);
 
-/* One row against the baseline row of its group: same variant text, same card, shapes that differ in B, Hq and Hkv
- * only with one Hq / Hkv ratio. Only rows that ran right (ok) or were planned belong to a group. */
+/* One row compared with the baseline row of its group. Rows of a group have the same variant text, card and Hq / Hkv
+ * ratio, and shapes that differ in B, Hq and Hkv alone. Only rows with status `ok` or `planned` belong to a group. */
 struct scaling {
-  bool known; /* false: alone in its group */
+  bool known; /* false: the row is alone in its group, or in none */
   bool is_baseline;
-  char baseline_key[CASE_KEY_MAX];
-  size_t baseline_index; /* of the baseline, and of the group's row with most B*Hq, in records */
+  char baseline_key[AXIS_KEY_MAX];
+  size_t baseline_index; /* index in records of the baseline, and of the group's row with the largest B*Hq */
   size_t widest_index;
   double bh_ratio;   /* B*Hq over the baseline's */
   double work_ratio; /* FLOPs over the baseline's */
-  /* Expected time ratio: sum over passes of ceil(waves) over the baseline's, times the serial B*H work inside a block
-     where the grid does not cover it, or the rounds of a persistent grid. NAN without passes. It assumes that blocks
-     which share an SM do not slow each other; load_ratio, with ceil(blocks / SMs) in place of ceil(waves), assumes
-     that they take turns. */
+  /* Expected time ratios, row / baseline; NAN without passes. Each is a sum over passes: of ceil(waves) for
+     wave_ratio, which assumes that blocks on one SM do not slow each other; of ceil(blocks / SMs) for load_ratio,
+     which assumes that they take turns. Each term is multiplied by the B*H pairs that a block computes in sequence
+     and by the rounds of a persistent grid. */
   double wave_ratio, load_ratio;
   bool timed;                         /* the next two are known in at least one mode */
   double time_ratio[TIME_MODE_COUNT]; /* of medians; NAN when a mode is missing */
   double residual[TIME_MODE_COUNT];   /* time_ratio / wave_ratio; 1 = as the waves say */
-  double us_per_bh[TIME_MODE_COUNT];  /* median / (B*Hq): the price of one (batch, head) pair; NAN when not timed */
-  /* The B*Hq at which the first pass of this plan fills one wave. NAN: its grid does not grow with B*Hq, or there are
-     no passes. An upper bound where the resident blocks are one. */
+  double us_per_bh[TIME_MODE_COUNT];  /* median / (B*Hq), the time per (batch, head) pair; NAN when not timed */
+  /* The B*Hq at which the plan's first pass fills one wave. NAN: its grid does not grow with B*Hq, or there are no
+     passes. An upper bound where the number of resident blocks is an upper bound. */
   double full_bh;
   enum scaling_verdict verdict;
-  enum time_mode verdict_mode; /* the times that were judged: hot where both rows have them */
+  enum time_mode verdict_mode; /* mode of the times behind the verdict: hot if both rows have hot times */
 };
 
 /* B*Hq: (batch, query head) pairs of a shape. */
-uint64_t scaling_pairs(const struct attn_shape *);
-/* How many (batch, head) pairs a block of this pass computes in sequence: B*Hq where the grid covers neither. */
-double scaling_serial_pairs(const struct attn_shape *, const struct pass_metrics *);
+uint64_t scaling_pairs(const struct attn_problem *);
+/* The number of (batch, head) pairs that a block of this pass computes in sequence: B*Hq if the grid covers neither.
+ */
+double scaling_serial_pairs(const struct attn_problem *, const struct pass_metrics *);
 
-/* records[i] and metrics[i] belong together; out has count entries. baseline may be NULL: then each group's smallest
- * B*Hq is its baseline; a group that has no row matching the baseline falls back to the same rule. STATUS_MEMORY
- * leaves every row not known. */
+/* Fills out[i] for each of the `count` rows; records[i] and metrics[i] describe one row. `baseline` selects the
+ * baseline of each group. When it is NULL or matches no row of a group, the row with the smallest B*Hq is the group's
+ * baseline. On STATUS_MEMORY no row is known. */
 struct status scaling_of(const struct record *records, const struct metrics *metrics, size_t count,
                          const struct sweep_baseline *baseline, struct scaling *out);
-
-#endif

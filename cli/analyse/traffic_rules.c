@@ -31,15 +31,14 @@ static void append_dram_share(const struct rules_row *row, char out[FINDING_TEXT
 
 /* The same by what a profiler counted; false when it did not. */
 static bool append_counted_share(const struct rules_row *row, char out[FINDING_TEXT_MAX]) {
-  const struct counted *counted = rules_counted(row);
+  const struct counted *counted = row->counted;
   if (counted == NULL || !isfinite(counted->total.l2_bytes + counted->total.dram_read_bytes)) return false;
   rules_append(out, "; the SMs asked L2 for %s", rules_bytes(counted->total.l2_bytes).text);
   if (isfinite(counted->total.l2_hit_ratio))
     rules_append(out, ", %.0f %% of it was there, and DRAM gave %s (%s)", 100 * counted->total.l2_hit_ratio,
-                 rules_bytes(counted->total.dram_read_bytes).text, rules_source_of(row).text);
+                 rules_bytes(counted->total.dram_read_bytes).text, row->source);
   else
-    rules_append(out, " and DRAM gave %s (%s)", rules_bytes(counted->total.dram_read_bytes).text,
-                 rules_source_of(row).text);
+    rules_append(out, " and DRAM gave %s (%s)", rules_bytes(counted->total.dram_read_bytes).text, row->source);
   return true;
 }
 
@@ -47,10 +46,9 @@ static bool append_counted_share(const struct rules_row *row, char out[FINDING_T
  * and are fewer. The promise is half of the way, as ratios go. */
 static void promise_sharing(const struct rules_row *row, double sharers, struct finding *f) {
   const struct pass_metrics *m = &row->metrics->pass[0];
-  enum time_mode mode;
-  const double now_us = rules_time_us(row, &mode), l2_gb_per_s = roofs_l2_gb_per_s(row->device);
+  const double l2_gb_per_s = roofs_l2_gb_per_s(row->device);
   const double l2_us = l2_gb_per_s > 0 ? row->metrics->traffic.requested_bytes / l2_gb_per_s * 1e-3 : 0;
-  const double least = 1 / (1 - fmin(1, l2_us / now_us) * (1 - 1 / sharers));
+  const double least = 1 / (1 - fmin(1, l2_us / row->now_us) * (1 - 1 / sharers));
   const uint64_t blocks = (uint64_t)ceil((double)m->blocks / sharers);
   const double most =
       gain_blocks(row->device, m->blocks, m->resident_blocks) / gain_blocks(row->device, blocks, m->resident_blocks);
@@ -62,7 +60,7 @@ static void promise_sharing(const struct rules_row *row, double sharers, struct 
  * local memory is read too. Else by the model. */
 static bool rereads_dram(const struct rules_row *row) {
   const struct traffic *t = &row->metrics->traffic;
-  const struct counted *counted = rules_counted(row);
+  const struct counted *counted = row->counted;
   const bool knows = counted != NULL && isfinite(counted->total.dram_read_bytes) &&
                      !(counted->total.local_bytes > 0) && strcmp(row->record->counters.cache, "cold") == 0;
   const bool reaches =
@@ -71,16 +69,15 @@ static bool rereads_dram(const struct rules_row *row) {
 }
 
 static void put_sharing(const struct rules_row *row, bool few_rows, struct finding *f) {
-  const struct attn_shape *s = row->shape;
+  const struct attn_problem *s = row->shape;
   const double rows = rows_per_read(row);
   uint64_t chunks;
   double new_us;
   if (few_rows && geometry_rules_split_d(row, 0, &chunks, &new_us)) {
-    rules_put(
-        f->advice,
-        "let a block take at least %d query rows per K/V tile, and split D = %u over blocks (d_split) so that the "
-        "SMs keep work: %" PRIu64 " chunks",
-        FEW_ROWS, s->D, chunks);
+    rules_put(f->advice,
+              "let a block take at least %d query rows per K/V tile, and split D = %u over blocks (d_split) so that "
+              "the SMs keep work: %" PRIu64 " chunks",
+              FEW_ROWS, s->D, chunks);
     f->change = CHANGE_d_chunks;
     rules_promise(row, new_us, f);
   } else if (few_rows && s->Sq >= FEW_ROWS) {
@@ -92,10 +89,9 @@ static void put_sharing(const struct rules_row *row, bool few_rows, struct findi
               s->Hq / s->Hkv);
     promise_sharing(row, (double)s->Hq / s->Hkv, f);
   } else {
-    rules_put(
-        f->advice,
-        "put the q tiles on the fastest grid axis (x), so that blocks that run together share a head's K and V, "
-        "or take more query rows per block");
+    rules_put(f->advice,
+              "put the q tiles on the fastest grid axis (x), so that blocks that run together share a head's K and "
+              "V, or take more query rows per block");
   }
 }
 

@@ -20,8 +20,8 @@ static const double patience_s = 10.0; /* for a child that was asked to end: it 
 static const double leaving_s = 2.0;   /* for what a child that has ended is still ending itself */
 enum { POLL_US = 10000 };
 
-/* In the child, where nothing may be allocated. A child whose parent is gone ends with it; what it started itself
- * does the same. */
+/* Runs in the forked child, so it must not allocate memory. Returns only on failure, with errno set. PR_SET_PDEATHSIG
+ * kills the child when its parent ends. */
 static void become(char *const *argv, const struct child_watch *watch, pid_t parent) {
   const struct {
     int fd;
@@ -43,7 +43,8 @@ static void become(char *const *argv, const struct child_watch *watch, pid_t par
   execve(argv[0], argv, environ);
 }
 
-/* What the child could not do it writes to a pipe that a started program no longer has: 0, or the error. */
+/* Forks and starts the program; returns 0 or an errno. A child that fails writes its errno to the pipe; exec closes
+ * the pipe when it succeeds. */
 static int fork_child(char *const *argv, const struct child_watch *watch, const int pipe_fds[2], pid_t *pid) {
   const pid_t parent = getpid();
   int error = 0;
@@ -77,7 +78,7 @@ static bool has_ended(pid_t pid, int *wait_status) {
   return got == pid || (got < 0 && errno != EINTR);
 }
 
-/* Asks first when there is a signal to ask with. */
+/* Sends signal_number, unless it is 0, and waits patience_s for the child to end; then kills its process group. */
 static void end_child(pid_t pid, int signal_number, int *wait_status) {
   const double deadline_s = clock_now_s() + (signal_number != 0 ? patience_s : 0);
   bool ended = false;
@@ -92,21 +93,34 @@ static off_t size_of(const char *path) {
   return path != NULL && stat(path, &info) == 0 ? info.st_size : 0;
 }
 
-/* Until it ended by itself, or why it had to be ended. */
+struct growth {
+  off_t size;
+  double first_s, last_s;
+};
+
+/* A file that is replaced by what it was has not grown. */
+static void watch_growth(const char *path, struct growth *growth) {
+  const off_t now = size_of(path);
+  if (now <= growth->size) return;
+  growth->last_s = clock_now_s();
+  if (growth->size == 0) growth->first_s = growth->last_s;
+  growth->size = now;
+}
+
+/* Waits until the child ends, and ends it when it stalls or this process receives a signal to stop. */
 static void watch_child(pid_t pid, const struct child_watch *watch, int *wait_status, struct child_end *out) {
-  double deadline_s = clock_now_s() + watch->stall_s;
-  off_t size = 0;
+  struct growth growth = {.last_s = clock_now_s()};
   while (!has_ended(pid, wait_status)) {
-    const off_t now = size_of(watch->grows);
-    if (now > size) deadline_s = clock_now_s() + watch->stall_s;
-    size = now;
-    out->stalled = clock_now_s() > deadline_s;
+    watch_growth(watch->grows, &growth);
+    out->stalled = clock_now_s() > growth.last_s + watch->stall_s;
     if (out->stalled || signals_received() != 0) {
       end_child(pid, out->stalled ? 0 : signals_received(), wait_status);
       return;
     }
     usleep(POLL_US);
   }
+  watch_growth(watch->grows, &growth);
+  if (growth.size > 0) out->growth_s = growth.last_s - growth.first_s;
 }
 
 struct status child_run(char *const *argv, const struct child_watch *watch, struct child_end *out) {
@@ -116,9 +130,11 @@ struct status child_run(char *const *argv, const struct child_watch *watch, stru
   *out = (struct child_end){.stalled = false};
   TRY(signals_check());
   offspring_adopt(&before);
+  const double started_s = clock_now_s();
   const int error = spawn(argv, watch, &pid);
   if (error != 0) return status_make(STATUS_USAGE, "%s: cannot be started: %s", argv[0], strerror(error));
   watch_child(pid, watch, &wait_status, out);
+  out->wall_s = clock_now_s() - started_s;
   out->left_others = offspring_end(&before, signals_received() != 0 ? 0 : leaving_s);
   TRY(signals_check());
   out->signal_number = WIFSIGNALED(wait_status) ? WTERMSIG(wait_status) : 0;

@@ -1,34 +1,34 @@
-/* A program of its own as a child: started without a shell, watched, ended. For the gate, which measures whole fresh
+/* Runs a program as a child process without a shell, and ends it when it stalls. The gate uses it to measure in fresh
  * processes. */
-#ifndef ATTNBENCH_CLI_BASE_CHILD_H
-#define ATTNBENCH_CLI_BASE_CHILD_H
+#pragma once
 
 #include <stdbool.h>
 
 #include "kernels/status.h"
 
 struct child_watch {
-  const char *stdout_path; /* created or emptied; NULL: what the child prints is dropped */
+  const char *stdout_path; /* created or emptied; NULL: the output is discarded */
   const char *stderr_path; /* likewise */
-  const char *grows;       /* file that grows while the child makes progress; NULL: none does */
-  double stall_s;          /* killed when that file has not grown, nor the child ended, for so long */
+  const char *grows;       /* a file that grows while the child makes progress; NULL: there is none */
+  double stall_s;          /* the child is killed when `grows` has not grown for so many seconds */
 };
 
 struct child_end {
-  bool stalled;
-  int signal_number; /* that killed it, 0 when it exited */
+  bool stalled;      /* the child was killed because it made no progress */
+  int signal_number; /* the signal that killed the child; 0 when it exited */
   int exit_status;
-  bool left_others; /* running behind it, out of its group too; they were killed */
+  double wall_s;    /* from its start until it had ended, by this process's clock */
+  double growth_s;  /* from the first growth of `grows` to its last one; 0 when it did not grow */
+  bool left_others; /* processes that the child had started outlived it and were killed */
 };
 
-/* Runs argv[0], a path, to its end. STATUS_USAGE when it cannot be started. When this process is asked to stop
- * (signals_received), so is the child, and the answer is STATUS_INTERRUPTED. A child of the child must not outlive
- * it: it stands in a process group of its own, which is killed if need be, and what left that group is found and
- * killed once the child has ended. When this process is killed, so is the
- * child. */
+/* Runs the program at the path argv[0] and waits until it ends. STATUS_USAGE when it cannot be started.
+ *
+ * When this process receives a signal to stop (signals.h), it sends the same signal to the child and returns
+ * STATUS_INTERRUPTED. The child is killed when this process is killed. Processes that the child started do not
+ * outlive it: the child has a process group of its own, and processes that left the group are found and killed once
+ * the child has ended. */
 struct status child_run(char *const *argv, const struct child_watch *, struct child_end *out);
 
-/* "exit status 2", "killed by signal 11 (Segmentation fault)", "no progress for 60 s". */
+/* Writes "exit status 2", "killed by signal 11 (Segmentation fault)", "no progress for 60 s, killed". */
 void child_describe(const struct child_end *, double stall_s, char *out, int size);
-
-#endif

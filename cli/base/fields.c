@@ -4,11 +4,12 @@
 #include <inttypes.h>
 #include <math.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
-#include "cli/base/json_scan.h"
 #include "cli/base/numbers.h"
+#include "cli/base/owned.h"
+#include "cli/base/text.h"
+#include "cli/base/utf8.h"
 
 enum {
   KEY_MAX = 64,
@@ -16,72 +17,8 @@ enum {
   KEYS_MAX = 160, /* of one object, with those of older files and those that explain nulls */
 };
 
-static const void *member_of(const void *base, size_t offset) { return (const char *)base + offset; }
-static void *member_to(void *base, size_t offset) { return (char *)base + offset; }
-
-static uint64_t field_max(const struct field *field) {
-  if (field->max != 0) return field->max;
-  return field->kind == FIELD_U64 || field->kind == FIELD_INDEX ? UINT64_MAX : UINT32_MAX;
-}
-
-/* ---- writing ------------------------------------------------------------------------------------------------- */
-
-/* `item` may be NULL for lack of memory. Keys of tables last: they are not copied. */
-static bool add_item(cJSON *object, const struct field *field, cJSON *item) {
-  if (cJSON_AddItemToObjectCS(object, field->key, item)) return true;
-  cJSON_Delete(item);
-  return false;
-}
-
-static bool write_bool(cJSON *object, const struct field *field, const void *base) {
-  return add_item(object, field, cJSON_CreateBool(*(const bool *)member_of(base, field->offset)));
-}
-
-static bool write_whole(cJSON *object, const struct field *field, uint64_t value) {
-  char number[32];
-  snprintf(number, sizeof number, "%" PRIu64, value);
-  return add_item(object, field, cJSON_CreateRaw(number));
-}
-
-static bool write_u32(cJSON *object, const struct field *field, const void *base) {
-  return write_whole(object, field, *(const uint32_t *)member_of(base, field->offset));
-}
-
-static bool write_u64(cJSON *object, const struct field *field, const void *base) {
-  return write_whole(object, field, *(const uint64_t *)member_of(base, field->offset));
-}
-
-static bool write_u32x3(cJSON *object, const struct field *field, const void *base) {
-  const uint32_t *value = member_of(base, field->offset);
-  cJSON *array = cJSON_AddArrayToObject(object, field->key);
-  bool ok = array != NULL;
-  for (size_t i = 0; i < 3 && ok; ++i) ok = cJSON_AddItemToArray(array, cJSON_CreateNumber(value[i]));
-  return ok;
-}
-
-static bool write_f64(cJSON *object, const struct field *field, const void *base) {
-  char number[32];
-  json_format_number(*(const double *)member_of(base, field->offset), number);
-  return add_item(object, field, cJSON_CreateRaw(number));
-}
-
-static bool write_string(cJSON *object, const struct field *field, const char *value) {
-  return add_item(object, field, value != NULL ? json_new_string(value) : cJSON_CreateNull());
-}
-
-/* Malformed UTF-8 (a foreign argv, a text cut inside a character) is replaced byte by byte: the text must still fit
- * when it is read back. */
-static bool write_text(cJSON *object, const struct field *field, const void *base) {
-  char *text = strdup(member_of(base, field->offset));
-  const size_t length = text != NULL ? strlen(text) : 0;
-  for (size_t at = 0, bytes; at < length; at += bytes != 0 ? bytes : 1) {
-    bytes = json_scan_utf8(text + at, length - at);
-    if (bytes == 0) text[at] = '?';
-  }
-  const bool ok = text != NULL && write_string(object, field, text);
-  free(text);
-  return ok;
-}
+static const void *offset_in(const void *base, size_t offset) { return (const char *)base + offset; }
+static void *offset_into(void *base, size_t offset) { return (char *)base + offset; }
 
 static const char *known_name(const struct field *field, const char *text) {
   const char *name = NULL, *next;
@@ -92,216 +29,246 @@ static const char *known_name(const struct field *field, const char *text) {
   return name;
 }
 
-static bool write_name(cJSON *object, const struct field *field, const void *base) {
-  const char *text = *(const char *const *)member_of(base, field->offset);
-  if (text != NULL && field->name != NULL) text = known_name(field, text);
-  return write_string(object, field, text);
+/* ---- members to items ---------------------------------------------------------------------------------------- */
+
+/* A member that is to be written. Each of the functions below makes the item of one kind; NULL without memory. */
+struct value {
+  const struct field *field;
+  const void *base;
+  bool is_line; /* what is unknown is left out of objects */
+};
+
+static const void *element_at(const struct value *v, size_t i) {
+  return offset_in(v->base, v->field->offset + i * v->field->stride);
 }
 
-static bool write_enum(cJSON *object, const struct field *field, const void *base) {
-  uint32_t value;
-  memcpy(&value, member_of(base, field->offset), sizeof value);
-  return write_string(object, field, field->name(value));
-}
+static const void *member_of(const struct value *v) { return element_at(v, 0); }
 
-static bool write_bits(cJSON *object, const struct field *field, const void *base) {
-  uint64_t bits = *(const uint64_t *)member_of(base, field->offset);
-  cJSON *array = cJSON_AddArrayToObject(object, field->key);
-  bool ok = array != NULL;
-  for (uint32_t i = 0; bits != 0 && ok && field->name(i) != NULL; ++i, bits >>= 1) {
-    const bool last = field->name(i + 1) == NULL;
-    if ((bits & 1) != 0 || last) ok = cJSON_AddItemToArray(array, cJSON_CreateString(field->name(i)));
+static cJSON *bool_item(const struct value *v) { return cJSON_CreateBool(*(const bool *)member_of(v)); }
+
+static cJSON *u32_item(const struct value *v) { return json_new_uint(*(const uint32_t *)member_of(v)); }
+
+static cJSON *u64_item(const struct value *v) { return json_new_uint(*(const uint64_t *)member_of(v)); }
+
+static cJSON *f64_item(const struct value *v) { return json_new_number(*(const double *)member_of(v)); }
+
+/* Malformed UTF-8 (a foreign argv, a text cut inside a character) is replaced byte by byte: the text must still fit
+ * when it is read back. */
+static cJSON *text_item(const struct value *v) {
+  cJSON *item = cJSON_CreateString(member_of(v));
+  uint32_t character;
+  for (char *at = item != NULL ? item->valuestring : NULL; at != NULL && *at != '\0';) {
+    char *first = at;
+    at += utf8_decode(at, &character);
+    if (character == UTF8_MALFORMED) *first = '?';
   }
-  return ok;
+  return item;
 }
+
+static cJSON *name_item(const struct value *v) {
+  const char *text = *(const char *const *)member_of(v);
+  return json_new_string(v->field->name != NULL ? known_name(v->field, text) : text);
+}
+
+static cJSON *enum_item(const struct value *v) {
+  uint32_t index;
+  memcpy(&index, member_of(v), sizeof index);
+  return json_new_string(v->field->name(index));
+}
+
+static cJSON *bits_item(const struct value *v) {
+  uint64_t bits = *(const uint64_t *)member_of(v);
+  cJSON *array = cJSON_CreateArray();
+  for (uint32_t i = 0; bits != 0 && v->field->name(i) != NULL; ++i, bits >>= 1) {
+    const bool last = v->field->name(i + 1) == NULL;
+    if ((bits & 1) != 0 || last) json_append(array, cJSON_CreateString(v->field->name(i)));
+  }
+  return array;
+}
+
+static cJSON *array_item(const struct value *v, size_t count, cJSON *(*element)(const struct value *, size_t i)) {
+  cJSON *array = cJSON_CreateArray();
+  for (size_t i = 0; i < count; ++i) json_append(array, element(v, i));
+  return array;
+}
+
+static cJSON *u32_element(const struct value *v, size_t i) {
+  return json_new_uint(((const uint32_t *)member_of(v))[i]);
+}
+
+static cJSON *u32x3_item(const struct value *v) { return array_item(v, 3, u32_element); }
 
 void fields_set_text(unsigned bits, const char *(*name)(uint32_t index), char out[FIELDS_SET_TEXT_MAX]) {
-  size_t used = 0;
-  snprintf(out, FIELDS_SET_TEXT_MAX, "-");
-  for (uint32_t i = 0; name(i) != NULL && used < FIELDS_SET_TEXT_MAX; ++i) {
-    if ((bits & 1u << i) == 0) continue;
-    used += (size_t)snprintf(out + used, FIELDS_SET_TEXT_MAX - used, "%s%s", used > 0 ? "*" : "", name(i));
+  out[0] = '\0';
+  for (uint32_t i = 0; name(i) != NULL; ++i) {
+    if ((bits & 1u << i) != 0) text_append(out, FIELDS_SET_TEXT_MAX, "%s%s", out[0] != '\0' ? "*" : "", name(i));
   }
+  if (out[0] == '\0') snprintf(out, FIELDS_SET_TEXT_MAX, "-");
 }
 
-static bool write_setx3(cJSON *object, const struct field *field, const void *base) {
-  const unsigned *sets = member_of(base, field->offset);
-  cJSON *array = cJSON_AddArrayToObject(object, field->key);
-  bool ok = array != NULL;
-  for (size_t i = 0; i < 3 && ok; ++i) {
-    char text[FIELDS_SET_TEXT_MAX];
-    fields_set_text(sets[i], field->name, text);
-    ok = cJSON_AddItemToArray(array, cJSON_CreateString(text));
-  }
-  return ok;
+static cJSON *set_element(const struct value *v, size_t i) {
+  char text[FIELDS_SET_TEXT_MAX];
+  fields_set_text(((const unsigned *)member_of(v))[i], v->field->name, text);
+  return cJSON_CreateString(text);
 }
 
-/* Of a line what is unknown is left out. */
-static bool write_fields(cJSON *object, const struct field *fields, const void *base, bool is_line);
+static cJSON *setx3_item(const struct value *v) { return array_item(v, 3, set_element); }
 
-static bool write_object(cJSON *object, const struct field *field, const void *base, bool is_line) {
-  return write_fields(cJSON_AddObjectToObject(object, field->key), field->fields, member_of(base, field->offset),
-                      is_line);
+static cJSON *number_element(const struct value *v, size_t i) {
+  return json_new_number(((const struct numbers *)member_of(v))->value[i]);
 }
 
-static bool write_part(cJSON *object, const struct field *field, const void *base, bool is_line) {
-  return write_fields(object, field->fields, member_of(base, field->offset), is_line);
+static cJSON *numbers_item(const struct value *v) {
+  return array_item(v, ((const struct numbers *)member_of(v))->count, number_element);
 }
 
-static bool write_nothing(cJSON *object, const struct field *field, const void *base) {
-  (void)object, (void)field, (void)base;
-  return true;
+static void write_fields(cJSON *object, const struct field *fields, const void *base, bool is_line);
+
+static cJSON *object_element(const struct value *v, size_t i) {
+  cJSON *object = cJSON_CreateObject();
+  write_fields(object, v->field->fields, element_at(v, i), v->is_line);
+  return object;
 }
 
-static bool write_array(cJSON *object, const struct field *field, const void *base, bool is_line) {
-  const uint32_t count = *(const uint32_t *)member_of(base, field->count_offset);
-  cJSON *array = cJSON_AddArrayToObject(object, field->key);
-  bool ok = array != NULL && count <= field->capacity;
-  for (uint32_t i = 0; i < count && ok; ++i) {
-    cJSON *element = cJSON_CreateObject();
-    ok = cJSON_AddItemToArray(array, element) &&
-         write_fields(element, field->fields, member_of(base, field->offset + i * field->stride), is_line);
-  }
-  return ok;
+static cJSON *object_item(const struct value *v) { return object_element(v, 0); }
+
+static cJSON *counted_item(const struct value *v, cJSON *(*element)(const struct value *, size_t i)) {
+  const uint32_t count = *(const uint32_t *)offset_in(v->base, v->field->count_offset);
+  return array_item(v, count < v->field->capacity ? count : v->field->capacity, element);
 }
 
-/* Each element is written as a member of an object, which is how the codecs write, and moved from there. */
-static bool write_list(cJSON *object, const struct field *field, const void *base) {
-  const uint32_t count = *(const uint32_t *)member_of(base, field->count_offset);
-  cJSON *array = cJSON_AddArrayToObject(object, field->key), *holder = cJSON_CreateObject();
-  bool ok = array != NULL && holder != NULL && count <= field->capacity;
-  for (uint32_t i = 0; i < count && ok; ++i) {
-    ok = fields_write(holder, field->fields, member_of(base, field->offset + i * field->stride)) &&
-         cJSON_AddItemToArray(array, cJSON_DetachItemFromObject(holder, field->fields->key));
-  }
-  cJSON_Delete(holder);
-  return ok;
+static cJSON *objects_item(const struct value *v) { return counted_item(v, object_element); }
+
+static cJSON *list_element(const struct value *v, size_t i) {
+  return fields_item(v->field->fields, element_at(v, i));
 }
 
-static bool write_numbers(cJSON *object, const struct field *field, const void *base) {
-  const struct numbers *numbers = member_of(base, field->offset);
-  cJSON *array = cJSON_AddArrayToObject(object, field->key);
-  bool ok = array != NULL;
-  for (uint32_t i = 0; i < numbers->count && ok; ++i) {
-    char text[32];
-    json_format_number(numbers->value[i], text);
-    ok = cJSON_AddItemToArray(array, cJSON_CreateRaw(text));
-  }
-  return ok;
+static cJSON *list_item(const struct value *v) { return counted_item(v, list_element); }
+
+static cJSON *hooked_item(const struct value *v) { return v->field->hooks->write(v->field, member_of(v)); }
+
+/* ---- items to members ---------------------------------------------------------------------------------------- */
+
+/* An item that is to be read, and the member that it is for. */
+struct source {
+  const struct json_doc *doc;
+  const cJSON *item;
+  const struct field *field;
+  void *base;
+};
+
+static void *element_to(const struct source *s, size_t i) {
+  return offset_into(s->base, s->field->offset + i * s->field->stride);
 }
 
-/* ---- reading ------------------------------------------------------------------------------------------------- */
+static void *member_to(const struct source *s) { return element_to(s, 0); }
 
-static struct status read_bool(const struct json_doc *doc, const cJSON *item, const struct field *field, void *base) {
-  if (!cJSON_IsBool(item)) return json_error(doc, item, false, "must be true or false");
-  *(bool *)member_to(base, field->offset) = cJSON_IsTrue(item);
+static struct status refuse(const struct source *s, const char *why) {
+  return json_error(s->doc, s->item, false, "%s", why);
+}
+
+static struct status read_bool(const struct source *s) {
+  if (!cJSON_IsBool(s->item)) return refuse(s, "must be true or false");
+  *(bool *)member_to(s) = cJSON_IsTrue(s->item);
   return status_ok();
 }
 
-static struct status read_whole(const struct json_doc *doc, const cJSON *item, const struct field *field,
-                                uint32_t *out) {
+static uint64_t field_max(const struct field *field) {
+  if (field->max != 0) return field->max;
+  return field->kind == FIELD_U64 || field->kind == FIELD_INDEX ? UINT64_MAX : UINT32_MAX;
+}
+
+static struct status read_u32_item(const struct source *s, const cJSON *item, uint32_t *out) {
   uint64_t value = 0;
-  const struct status status = json_whole(doc, item, field->min, field_max(field), &value);
+  const struct status status = json_whole(s->doc, item, s->field->min, field_max(s->field), &value);
   *out = (uint32_t)value;
   return status;
 }
 
-static struct status read_u32(const struct json_doc *doc, const cJSON *item, const struct field *field, void *base) {
-  return read_whole(doc, item, field, member_to(base, field->offset));
+static struct status read_u32(const struct source *s) { return read_u32_item(s, s->item, member_to(s)); }
+
+static struct status read_u64(const struct source *s) {
+  return json_whole(s->doc, s->item, s->field->min, field_max(s->field), member_to(s));
 }
 
-static struct status read_u64(const struct json_doc *doc, const cJSON *item, const struct field *field, void *base) {
-  return json_whole(doc, item, field->min, field_max(field), member_to(base, field->offset));
-}
-
-static struct status read_index(const struct json_doc *doc, const cJSON *item, const struct field *field,
-                                void *base) {
-  if (!cJSON_IsNull(item)) return read_u64(doc, item, field, base);
-  *(uint64_t *)member_to(base, field->offset) = UINT64_MAX;
+static struct status read_index(const struct source *s) {
+  if (!cJSON_IsNull(s->item)) return read_u64(s);
+  *(uint64_t *)member_to(s) = UINT64_MAX;
   return status_ok();
 }
 
-static struct status read_u32x3(const struct json_doc *doc, const cJSON *item, const struct field *field,
-                                void *base) {
-  uint32_t *out = member_to(base, field->offset);
-  struct status status = status_ok();
-  if (!cJSON_IsArray(item) || cJSON_GetArraySize(item) != 3) {
-    return json_error(doc, item, false, "must be an array of three whole numbers");
-  }
-  for (const cJSON *element = item->child; element != NULL && !status_failed(&status); element = element->next) {
-    status = read_whole(doc, element, field, out++);
-  }
-  return status;
+static bool is_array_of(const cJSON *item, size_t count) {
+  return cJSON_IsArray(item) && (size_t)cJSON_GetArraySize(item) == count;
 }
 
-static struct status read_f64(const struct json_doc *doc, const cJSON *item, const struct field *field, void *base) {
-  double *out = member_to(base, field->offset);
-  if (!cJSON_IsNumber(item) && !cJSON_IsNull(item)) return json_error(doc, item, false, "must be a number or null");
-  *out = cJSON_IsNumber(item) ? item->valuedouble : NAN;
+static struct status read_u32x3(const struct source *s) {
+  uint32_t *out = member_to(s);
+  if (!is_array_of(s->item, 3)) return refuse(s, "must be an array of three whole numbers");
+  for (const cJSON *element = s->item->child; element != NULL; element = element->next)
+    TRY(read_u32_item(s, element, out++));
   return status_ok();
 }
 
-static struct status read_text(const struct json_doc *doc, const cJSON *item, const struct field *field, void *base) {
-  if (!cJSON_IsString(item)) return json_error(doc, item, false, "must be a string");
-  const size_t length = strlen(item->valuestring);
-  if (length >= field->capacity) {
-    return json_error(doc, item, false, "has %zu bytes, at most %zu fit", length, field->capacity - 1);
-  }
-  memcpy(member_to(base, field->offset), item->valuestring, length + 1);
+static struct status read_f64(const struct source *s) {
+  const double min = (double)s->field->min, max = (double)s->field->max;
+  if (!cJSON_IsNumber(s->item) && !cJSON_IsNull(s->item)) return refuse(s, "must be a number or null");
+  const double value = cJSON_IsNumber(s->item) ? s->item->valuedouble : NAN;
+  *(double *)member_to(s) = value;
+  if (max == 0 || isnan(value) || (value >= min && value <= max)) return status_ok();
+  return json_error(s->doc, s->item, false, "is %g, which it cannot be; from %g to %g is possible", value, min, max);
+}
+
+static struct status read_text(const struct source *s) {
+  if (!cJSON_IsString(s->item)) return refuse(s, "must be a string");
+  const size_t length = strlen(s->item->valuestring), capacity = s->field->capacity;
+  if (length >= capacity)
+    return json_error(s->doc, s->item, false, "has %zu bytes, at most %zu fit", length, capacity - 1);
+  memcpy(member_to(s), s->item->valuestring, length + 1);
   return status_ok();
 }
 
-static struct status unknown_name(const struct json_doc *doc, const cJSON *item, const struct field *field) {
+static struct status read_label(const struct source *s) { return cJSON_IsNull(s->item) ? status_ok() : read_text(s); }
+
+static struct status read_name(const struct source *s) {
+  if (cJSON_IsNull(s->item)) return status_ok(); /* the member arrived as NULL */
+  if (!cJSON_IsString(s->item)) return refuse(s, "must be a string or null");
+  *(const char **)member_to(s) = known_name(s->field, s->item->valuestring);
+  return status_ok();
+}
+
+static struct status unknown_name(const struct source *s, const cJSON *item) {
   char shown[JSON_VALUE_TEXT_MAX], names[NAMES_TEXT_MAX] = "";
   json_quote(item->valuestring, shown);
-  size_t used = 0;
-  for (uint32_t i = 0; field->name != NULL && field->name(i) != NULL && used < sizeof names; ++i) {
-    used += (size_t)snprintf(names + used, sizeof names - used, "%s%s", i > 0 ? ", " : "", field->name(i));
-  }
-  return json_error(doc, item, false, "is %s, but must be one of: %s", shown, names);
+  for (uint32_t i = 0; s->field->name(i) != NULL; ++i)
+    text_append(names, sizeof names, "%s%s", i > 0 ? ", " : "", s->field->name(i));
+  return json_error(s->doc, item, false, "is %s, but must be one of: %s", shown, names);
 }
 
-/* Which of the field's names the string is; fails when it is none of them. */
-static struct status find_name(const struct json_doc *doc, const cJSON *item, const struct field *field,
-                               uint32_t *out) {
-  if (!cJSON_IsString(item)) return json_error(doc, item, false, "must be a string");
+/* Which of the field's names the item is; fails when it is none of them. */
+static struct status find_name(const struct source *s, const cJSON *item, uint32_t *out) {
   const char *name;
-  for (uint32_t i = 0; field->name != NULL && (name = field->name(i)) != NULL; ++i) {
-    if (strcmp(name, item->valuestring) != 0) continue;
-    *out = i;
-    return status_ok();
+  if (!cJSON_IsString(item)) return json_error(s->doc, item, false, "must be a string");
+  for (*out = 0; (name = s->field->name(*out)) != NULL; ++*out) {
+    if (strcmp(name, item->valuestring) == 0) return status_ok();
   }
-  return unknown_name(doc, item, field);
+  return unknown_name(s, item);
 }
 
-static struct status read_name(const struct json_doc *doc, const cJSON *item, const struct field *field, void *base) {
-  if (cJSON_IsNull(item)) return status_ok(); /* the member arrived as NULL */
-  if (!cJSON_IsString(item)) return json_error(doc, item, false, "must be a string or null");
-  *(const char **)member_to(base, field->offset) = known_name(field, item->valuestring);
-  return status_ok();
-}
-
-static struct status read_enum(const struct json_doc *doc, const cJSON *item, const struct field *field, void *base) {
+static struct status read_enum(const struct source *s) {
   uint32_t index;
-  const struct status status = find_name(doc, item, field, &index);
-  if (!status_failed(&status)) memcpy(member_to(base, field->offset), &index, sizeof index);
-  return status;
-}
-
-static struct status read_label(const struct json_doc *doc, const cJSON *item, const struct field *field,
-                                void *base) {
-  return cJSON_IsNull(item) ? status_ok() : read_text(doc, item, field, base);
+  TRY(find_name(s, s->item, &index));
+  memcpy(member_to(s), &index, sizeof index);
+  return status_ok();
 }
 
 /* Older files have the bits as a number. */
-static struct status read_bits(const struct json_doc *doc, const cJSON *item, const struct field *field, void *base) {
-  uint64_t *bits = member_to(base, field->offset);
-  if (cJSON_IsNumber(item)) return json_whole(doc, item, 0, UINT64_MAX, bits);
-  if (!cJSON_IsArray(item)) return json_error(doc, item, false, "must be an array of names");
-  for (const cJSON *element = item->child; element != NULL; element = element->next) {
-    uint32_t index = 0;
-    const struct status status = find_name(doc, element, field, &index);
-    if (status_failed(&status)) return status;
+static struct status read_bits(const struct source *s) {
+  uint64_t *bits = member_to(s);
+  uint32_t index;
+  if (cJSON_IsNumber(s->item)) return json_whole(s->doc, s->item, 0, UINT64_MAX, bits);
+  if (!cJSON_IsArray(s->item)) return refuse(s, "must be an array of names");
+  for (const cJSON *element = s->item->child; element != NULL; element = element->next) {
+    TRY(find_name(s, element, &index));
     *bits |= UINT64_C(1) << index;
   }
   return status_ok();
@@ -334,139 +301,126 @@ bool fields_set_parse(const char *text, const char *(*name)(uint32_t index), uns
   }
 }
 
-static struct status read_setx3(const struct json_doc *doc, const cJSON *item, const struct field *field,
-                                void *base) {
-  unsigned *out = member_to(base, field->offset);
-  if (!cJSON_IsArray(item) || cJSON_GetArraySize(item) != 3) {
-    return json_error(doc, item, false, "must be an array of three texts, one per grid axis");
-  }
-  for (const cJSON *element = item->child; element != NULL; element = element->next, ++out) {
-    if (cJSON_IsString(element) && fields_set_parse(element->valuestring, field->name, out)) continue;
-    if (read_set_number(element, field, out)) continue;
+static struct status read_setx3(const struct source *s) {
+  unsigned *out = member_to(s);
+  if (!is_array_of(s->item, 3)) return refuse(s, "must be an array of three texts, one per grid axis");
+  for (const cJSON *element = s->item->child; element != NULL; element = element->next, ++out) {
+    if (cJSON_IsString(element) && fields_set_parse(element->valuestring, s->field->name, out)) continue;
+    if (read_set_number(element, s->field, out)) continue;
     char shown[JSON_VALUE_TEXT_MAX], names[FIELDS_SET_TEXT_MAX];
     json_describe(element, shown);
-    fields_set_text(~0u, field->name, names);
-    return json_error(doc, element, false, "is %s; give a product of %s, or \"-\"", shown, names);
+    fields_set_text(~0u, s->field->name, names);
+    return json_error(s->doc, element, false, "is %s; give a product of %s, or \"-\"", shown, names);
   }
   return status_ok();
 }
 
-static struct status read_struct(const struct json_doc *doc, const cJSON *item, const struct field *field,
-                                 void *member) {
-  return field->open ? fields_read_part(doc, item, field->fields, member)
-                     : fields_read(doc, item, field->fields, member);
+static struct status read_struct(const struct source *s, const cJSON *item, void *out) {
+  return s->field->open ? fields_read_part(s->doc, item, s->field->fields, out)
+                        : fields_read(s->doc, item, s->field->fields, out);
 }
 
-static struct status read_object(const struct json_doc *doc, const cJSON *item, const struct field *field,
-                                 void *base) {
-  return read_struct(doc, item, field, member_to(base, field->offset));
+static struct status read_object(const struct source *s) { return read_struct(s, s->item, member_to(s)); }
+
+static struct status read_optional(const struct source *s) {
+  if (cJSON_IsNull(s->item)) return status_ok();
+  *(bool *)offset_into(s->base, s->field->flag_offset) = true;
+  return read_object(s);
 }
 
-static struct status read_optional(const struct json_doc *doc, const cJSON *item, const struct field *field,
-                                   void *base) {
-  if (cJSON_IsNull(item)) return status_ok();
-  *(bool *)member_to(base, field->flag_offset) = true;
-  return read_object(doc, item, field, base);
-}
-
-static struct status read_array(const struct json_doc *doc, const cJSON *item, const struct field *field,
-                                void *base) {
-  uint32_t *count = member_to(base, field->count_offset);
-  if (!cJSON_IsArray(item) || (size_t)cJSON_GetArraySize(item) > field->capacity) {
-    return json_error(doc, item, false, "must be an array of at most %zu objects", field->capacity);
+static struct status read_objects(const struct source *s) {
+  uint32_t *count = offset_into(s->base, s->field->count_offset);
+  if (!cJSON_IsArray(s->item) || (size_t)cJSON_GetArraySize(s->item) > s->field->capacity) {
+    return json_error(s->doc, s->item, false, "must be an array of at most %zu objects", s->field->capacity);
   }
-  for (const cJSON *element = item->child; element != NULL; element = element->next, ++*count) {
-    void *out = member_to(base, field->offset + *count * field->stride);
-    const struct status status = read_struct(doc, element, field, out);
-    if (status_failed(&status)) return status;
-  }
+  for (const cJSON *element = s->item->child; element != NULL; element = element->next, ++*count)
+    TRY(read_struct(s, element, element_to(s, *count)));
   return status_ok();
 }
 
-static struct status read_value(const struct json_doc *, const cJSON *item, const struct field *, void *base);
+static struct status read_item(const struct source *s);
 
-static struct status read_list(const struct json_doc *doc, const cJSON *item, const struct field *field, void *base) {
-  const uint32_t count = *(const uint32_t *)member_of(base, field->count_offset);
-  if (!cJSON_IsArray(item) || (uint32_t)cJSON_GetArraySize(item) != count || count > field->capacity) {
-    return json_error(doc, item, false, "must be an array of %u values", count);
-  }
-  char *out = member_to(base, field->offset);
-  struct status status = status_ok();
-  for (const cJSON *element = item->child; element != NULL && !status_failed(&status); element = element->next) {
-    status = read_value(doc, element, field->fields, out);
-    out += field->stride;
-  }
-  return status;
+static struct status read_list(const struct source *s) {
+  const uint32_t count = *(const uint32_t *)offset_in(s->base, s->field->count_offset);
+  if (!is_array_of(s->item, count) || count > s->field->capacity)
+    return json_error(s->doc, s->item, false, "must be an array of %u values", count);
+  size_t i = 0;
+  for (const cJSON *element = s->item->child; element != NULL; element = element->next)
+    TRY(read_item(&(struct source){s->doc, element, s->field->fields, element_to(s, i++)}));
+  return status_ok();
 }
 
-static struct status read_numbers(const struct json_doc *doc, const cJSON *item, const struct field *field,
-                                  void *base) {
-  struct numbers *out = member_to(base, field->offset);
-  const int count = cJSON_IsArray(item) ? cJSON_GetArraySize(item) : -1;
-  if (count < 0 || (size_t)count > field->capacity)
-    return json_error(doc, item, false, "must be an array of at most %zu numbers", field->capacity);
+static struct status read_numbers(const struct source *s) {
+  struct numbers *out = member_to(s);
+  const int count = cJSON_IsArray(s->item) ? cJSON_GetArraySize(s->item) : -1;
+  if (count < 0 || (size_t)count > s->field->capacity)
+    return json_error(s->doc, s->item, false, "must be an array of at most %zu numbers", s->field->capacity);
   double *value = numbers_keep((size_t)count);
   if (value == NULL) return status_make(STATUS_MEMORY, "no memory for %d numbers", count);
   *out = (struct numbers){.value = value};
-  for (const cJSON *element = item->child; element != NULL; element = element->next) {
-    if (!cJSON_IsNumber(element)) return json_error(doc, element, false, "must be a number");
+  for (const cJSON *element = s->item->child; element != NULL; element = element->next) {
+    if (!cJSON_IsNumber(element)) return json_error(s->doc, element, false, "must be a number");
     value[out->count++] = element->valuedouble;
   }
   return status_ok();
 }
 
+static struct status read_hooked(const struct source *s) {
+  return s->field->hooks->read(s->doc, s->item, s->field, member_to(s));
+}
+
 /* ---- the kinds ----------------------------------------------------------------------------------------------- */
 
-static struct status read_flat(const struct json_doc *doc, const cJSON *object, const struct field *field,
-                               void *base) {
-  return fields_read_part(doc, object, field->fields, member_to(base, field->offset));
-}
-
-static struct status read_nothing(const struct json_doc *doc, const cJSON *item, const struct field *field,
-                                  void *base) {
-  (void)doc, (void)item, (void)field, (void)base;
-  return status_ok();
-}
-
+/* Parts and keys of older files are neither written nor read as values. */
 static const struct codec {
-  bool (*write)(cJSON *, const struct field *, const void *base);
-  struct status (*read)(const struct json_doc *, const cJSON *, const struct field *, void *base);
+  cJSON *(*item)(const struct value *);
+  struct status (*read)(const struct source *);
   bool has_unknown; /* the kind can say that a value is not known */
-  bool (*write_nested)(cJSON *, const struct field *, const void *base, bool is_line); /* instead of write */
 } codecs[] = {
-    [FIELD_BOOL] = {write_bool, read_bool, false},
-    [FIELD_U32] = {write_u32, read_u32, false},
-    [FIELD_U64] = {write_u64, read_u64, false},
-    [FIELD_U32X3] = {write_u32x3, read_u32x3, false},
-    [FIELD_INDEX] = {write_u64, read_index, true},
-    [FIELD_F64] = {write_f64, read_f64, true},
-    [FIELD_TEXT] = {write_text, read_text, false},
-    [FIELD_NAME] = {write_name, read_name, true},
-    [FIELD_ENUM] = {write_enum, read_enum, false},
-    [FIELD_BITS] = {write_bits, read_bits, false},
-    [FIELD_LABEL] = {write_text, read_label, true},
-    [FIELD_SETX3] = {write_setx3, read_setx3, false},
-    [FIELD_OBJECT] = {NULL, read_object, false, write_object},
-    [FIELD_OPTIONAL] = {NULL, read_optional, true, write_object},
-    [FIELD_ARRAY] = {NULL, read_array, false, write_array},
-    [FIELD_LIST] = {write_list, read_list, true},
-    [FIELD_NUMBERS] = {write_numbers, read_numbers, true},
-    [FIELD_PART] = {NULL, read_flat, true, write_part},
-    [FIELD_GONE] = {write_nothing, read_nothing, true},
+    [FIELD_BOOL] = {bool_item, read_bool, false},
+    [FIELD_U32] = {u32_item, read_u32, false},
+    [FIELD_U64] = {u64_item, read_u64, false},
+    [FIELD_U32X3] = {u32x3_item, read_u32x3, false},
+    [FIELD_INDEX] = {u64_item, read_index, true},
+    [FIELD_F64] = {f64_item, read_f64, true},
+    [FIELD_TEXT] = {text_item, read_text, false},
+    [FIELD_NAME] = {name_item, read_name, true},
+    [FIELD_ENUM] = {enum_item, read_enum, false},
+    [FIELD_BITS] = {bits_item, read_bits, false},
+    [FIELD_LABEL] = {text_item, read_label, true},
+    [FIELD_SETX3] = {setx3_item, read_setx3, false},
+    [FIELD_OBJECT] = {object_item, read_object, false},
+    [FIELD_OPTIONAL] = {object_item, read_optional, true},
+    [FIELD_ARRAY] = {objects_item, read_objects, false},
+    [FIELD_LIST] = {list_item, read_list, true},
+    [FIELD_NUMBERS] = {numbers_item, read_numbers, true},
+    [FIELD_PART] = {NULL, NULL, true},
+    [FIELD_HOOKED] = {hooked_item, read_hooked, false},
+    [FIELD_GONE] = {NULL, NULL, true},
 };
 
-static struct status read_value(const struct json_doc *doc, const cJSON *item, const struct field *field,
-                                void *base) {
-  return codecs[field->kind].read(doc, item, field, base);
+static cJSON *item_of(const struct value *v) {
+  return fields_is_null(v->field, v->base) ? cJSON_CreateNull() : codecs[v->field->kind].item(v);
+}
+
+cJSON *fields_item(const struct field *field, const void *base) {
+  return item_of(&(struct value){.field = field, .base = base});
+}
+
+static struct status read_item(const struct source *s) { return codecs[s->field->kind].read(s); }
+
+static bool may_be_absent(const struct field *field) {
+  if (field->required) return false;
+  return codecs[field->kind].has_unknown || field->optional || field->left_out || field->read_only;
 }
 
 /* ---- what is unknown ----------------------------------------------------------------------------------------- */
 
 bool fields_is_null(const struct field *field, const void *base) {
   if (field->known != NULL && !field->known(base)) return true;
-  const void *member = member_of(base, field->offset);
+  const void *member = offset_in(base, field->offset);
   switch (field->kind) {
-    case FIELD_OPTIONAL: return !*(const bool *)member_of(base, field->flag_offset);
+    case FIELD_OPTIONAL: return !*(const bool *)offset_in(base, field->flag_offset);
     case FIELD_F64: return !isfinite(*(const double *)member);
     case FIELD_INDEX: return *(const uint64_t *)member == UINT64_MAX;
     case FIELD_LABEL: return *(const char *)member == '\0';
@@ -476,21 +430,9 @@ bool fields_is_null(const struct field *field, const void *base) {
   }
 }
 
-static bool is_left_out(const struct field *field, const void *base) {
-  if (field->read_only) return true;
-  if (!field->left_out) return false;
-  return fields_is_null(field, base) || (field->kind == FIELD_BOOL && !*(const bool *)member_of(base, field->offset));
-}
-
-static void unknown_elements(const struct field *field, void *base) {
-  for (size_t i = 0; i < field->capacity; ++i) {
-    fields_unknown(field->fields, member_to(base, field->offset + i * field->stride));
-  }
-}
-
 void fields_unknown(const struct field *fields, void *base) {
   for (const struct field *field = fields; field->key != NULL; ++field) {
-    void *member = member_to(base, field->offset);
+    void *member = offset_into(base, field->offset);
     switch (field->kind) {
       case FIELD_F64:
         if (!field->required) *(double *)member = NAN;
@@ -500,62 +442,73 @@ void fields_unknown(const struct field *fields, void *base) {
       case FIELD_OPTIONAL:
       case FIELD_PART: fields_unknown(field->fields, member); break;
       case FIELD_ARRAY:
-      case FIELD_LIST: unknown_elements(field, base); break;
+      case FIELD_LIST:
+        for (size_t i = 0; i < field->capacity; ++i)
+          fields_unknown(field->fields, offset_into(member, i * field->stride));
+        break;
       default: break;
     }
   }
 }
 
-/* ---- tables -------------------------------------------------------------------------------------------------- */
+/* ---- writing ------------------------------------------------------------------------------------------------- */
 
-static bool write_null(cJSON *object, const struct field *field) {
-  if (!add_item(object, field, cJSON_CreateNull())) return false;
-  if (field->null_reason == NULL) return true;
+static bool is_left_out(const struct field *field, const void *base) {
+  if (field->read_only || field->kind == FIELD_GONE) return true;
+  if (!field->left_out) return false;
+  if (field->kind == FIELD_HOOKED) return field->hooks->is_absent(field, offset_in(base, field->offset));
+  return fields_is_null(field, base) || (field->kind == FIELD_BOOL && !*(const bool *)offset_in(base, field->offset));
+}
+
+static void add_reason(cJSON *object, const struct field *field) {
   char key[KEY_MAX];
   snprintf(key, sizeof key, "%s_reason", field->key);
-  return cJSON_AddStringToObject(object, key, field->null_reason) != NULL;
+  json_add_string(object, key, field->null_reason);
 }
 
-static bool may_be_absent(const struct field *field) {
-  if (field->required) return false;
-  return codecs[field->kind].has_unknown || field->optional || field->left_out || field->read_only;
+static void write_one(cJSON *object, const struct value *v) {
+  const struct field *field = v->field;
+  if (is_left_out(field, v->base)) return;
+  if (field->kind == FIELD_PART) {
+    write_fields(object, field->fields, member_of(v), v->is_line);
+    return;
+  }
+  const bool is_null = fields_is_null(field, v->base);
+  if (is_null && v->is_line && may_be_absent(field)) return;
+  cJSON *item = item_of(v);
+  /* Keys of tables last: they are not copied. */
+  if (!cJSON_AddItemToObjectCS(object, field->key, item)) cJSON_Delete(item);
+  if (is_null && !v->is_line && field->null_reason != NULL) add_reason(object, field);
 }
 
-static bool write_one(cJSON *object, const struct field *field, const void *base, bool is_line) {
-  const struct codec *codec = &codecs[field->kind];
-  if (object == NULL) return false;
-  if (is_left_out(field, base)) return true;
-  if (!fields_is_null(field, base))
-    return codec->write_nested != NULL ? codec->write_nested(object, field, base, is_line)
-                                       : codec->write(object, field, base);
-  if (is_line) return may_be_absent(field) || add_item(object, field, cJSON_CreateNull());
-  return write_null(object, field);
+void fields_write_one(cJSON *object, const struct field *field, const void *base) {
+  write_one(object, &(struct value){.field = field, .base = base});
 }
 
-bool fields_write_one(cJSON *object, const struct field *field, const void *base) {
-  return write_one(object, field, base, false);
+static void write_fields(cJSON *object, const struct field *fields, const void *base, bool is_line) {
+  struct value value = {.field = fields, .base = base, .is_line = is_line};
+  for (; value.field->key != NULL; ++value.field) write_one(object, &value);
 }
 
-static bool write_fields(cJSON *object, const struct field *fields, const void *base, bool is_line) {
-  bool ok = object != NULL;
-  for (const struct field *field = fields; field->key != NULL && ok; ++field)
-    ok = write_one(object, field, base, is_line);
-  return ok;
+void fields_write(cJSON *object, const struct field *fields, const void *base) {
+  write_fields(object, fields, base, false);
 }
 
-bool fields_write(cJSON *object, const struct field *fields, const void *base) {
-  return write_fields(object, fields, base, false);
-}
-
-bool fields_add(cJSON *object, const char *key, bool known, const struct field *fields, const void *base) {
-  if (!known) return cJSON_AddNullToObject(object, key) != NULL;
-  return fields_write(cJSON_AddObjectToObject(object, key), fields, base);
+void fields_add(cJSON *object, const char *key, bool known, const struct field *fields, const void *base) {
+  if (known) {
+    fields_write(cJSON_AddObjectToObject(object, key), fields, base);
+  } else {
+    cJSON_AddNullToObject(object, key);
+  }
 }
 
 char *fields_to_line(const struct field *fields, const void *base) {
   cJSON *object = cJSON_CreateObject();
-  return json_text(object, write_fields(object, fields, base, true), false);
+  write_fields(object, fields, base, true);
+  return json_text(object, false);
 }
+
+/* ---- reading ------------------------------------------------------------------------------------------------- */
 
 /* The keys that an object of a table may have. */
 struct keys {
@@ -564,18 +517,15 @@ struct keys {
   size_t count;
 };
 
-/* Once: several members may lie in one object of an older file. */
+/* Adds a key unless it is there already: several members may lie in one object of an older file. */
 static void add_key(struct keys *keys, const char *key, size_t length, const char *suffix) {
-  if (keys->count == KEYS_MAX) return;
-  const size_t more = strlen(suffix);
-  if (length + more >= KEY_MAX) return;
-  memcpy(keys->text[keys->count], key, length);
-  memcpy(keys->text[keys->count] + length, suffix, more + 1);
+  if (keys->count == KEYS_MAX || length + strlen(suffix) >= KEY_MAX) return;
+  char *text = keys->text[keys->count];
+  snprintf(text, KEY_MAX, "%.*s%s", (int)length, key, suffix);
   for (size_t i = 0; i < keys->count; ++i) {
-    if (strcmp(keys->text[i], keys->text[keys->count]) == 0) return;
+    if (strcmp(keys->text[i], text) == 0) return;
   }
-  keys->known[keys->count] = keys->text[keys->count];
-  ++keys->count;
+  keys->known[keys->count++] = text;
 }
 
 static void add_keys(struct keys *keys, const struct field *fields) {
@@ -597,21 +547,7 @@ static bool is_reason_of(const char *key, const struct field *field) {
   return strncmp(key, field->key, length) == 0 && strcmp(key + length, "_reason") == 0;
 }
 
-/* Behind what has keys of the table, in its order. */
-static const cJSON *skip_ordered(const cJSON *item, const struct field *fields) {
-  for (const struct field *field = fields; field->key != NULL && item != NULL; ++field) {
-    if (field->kind == FIELD_PART) {
-      item = skip_ordered(item, field->fields);
-      continue;
-    }
-    if (strcmp(item->string, field->key) == 0) item = item->next;
-    if (item != NULL && is_reason_of(item->string, field)) item = item->next;
-  }
-  return item;
-}
-
 static struct status check_keys(const struct json_doc *doc, const cJSON *object, const struct field *fields) {
-  if (skip_ordered(object->child, fields) == NULL) return status_ok(); /* as every file of this version */
   struct keys keys;
   keys.count = 0; /* not the texts, which are many */
   add_keys(&keys, fields);
@@ -632,57 +568,68 @@ static const cJSON *find_path(const cJSON *object, const char *path) {
   return item;
 }
 
-/* The sibling that explains a null is for people: it must be a text, and is not kept. */
-static struct status check_reason(const struct json_doc *doc, const cJSON *object, const struct field *field) {
-  char key[KEY_MAX];
-  snprintf(key, sizeof key, "%s_reason", field->key);
-  const cJSON *reason = json_get(object, key);
-  if (reason == NULL || cJSON_IsString(reason)) return status_ok();
-  return json_error(doc, reason, false, "must be a string");
+/* An object that is being read by the rows of a table. */
+struct walk {
+  const cJSON *next; /* where the next key is if the object has them in the order of the table, as it was written */
+  size_t used;       /* keys that rows of the table have read */
+};
+
+/* Checks that the key "<key>_reason" beside a null is a text. It is for people and is not stored. */
+static struct status check_reason(const struct source *s, struct walk *walk) {
+  const cJSON *item = s->item->child;
+  while (item != NULL && !is_reason_of(item->string, s->field)) item = item->next;
+  walk->used += item != NULL;
+  if (item != NULL && item == walk->next) walk->next = item->next;
+  return item == NULL || cJSON_IsString(item) ? status_ok() : json_error(s->doc, item, false, "must be a string");
 }
 
-/* *next: where the key would be if the object has them in the order of the table, which is the order of writing. */
-static struct status read_field(const struct json_doc *doc, const cJSON *object, const struct field *field,
-                                const cJSON **next, void *base) {
-  if (field->kind == FIELD_PART) return read_flat(doc, object, field, base);
-  const cJSON *item =
-      *next != NULL && strcmp((*next)->string, field->key) == 0 ? *next : json_get(object, field->key);
-  if (item != NULL) *next = item->next;
-  if (item == NULL && field->alias != NULL) item = find_path(object, field->alias);
-  if (item == object) return read_flat(doc, object, field, base);
-  if (item == NULL && may_be_absent(field)) return status_ok();
-  if (item == NULL) return json_error(doc, object, false, "has no \"%s\"", field->key);
-  if (cJSON_IsNull(item) && field->required) return json_error(doc, item, false, "must be known, but is null");
+static struct status read_field(const struct source *object, struct walk *walk) {
+  const struct field *field = object->field;
+  const cJSON *next = walk->next;
+  struct source s = *object;
+  s.item = next != NULL && strcmp(next->string, field->key) == 0 ? next : json_get(object->item, field->key);
+  if (s.item != NULL) *walk = (struct walk){s.item->next, walk->used + 1};
+  if (s.item == NULL && field->alias != NULL) s.item = find_path(object->item, field->alias);
+  if (s.item == object->item) return fields_read_part(s.doc, s.item, field->fields, member_to(&s));
+  if (s.item == NULL && may_be_absent(field)) return status_ok();
+  if (s.item == NULL) return json_error(s.doc, object->item, false, "has no \"%s\"", field->key);
+  if (cJSON_IsNull(s.item) && field->required) return refuse(&s, "must be known, but is null");
   const bool reads_null = field->kind == FIELD_INDEX || field->kind == FIELD_F64;
-  if (cJSON_IsNull(item) && !reads_null && (field->known != NULL || may_be_absent(field))) return status_ok();
-  return read_value(doc, item, field, base);
+  if (cJSON_IsNull(s.item) && !reads_null && (field->known != NULL || may_be_absent(field))) return status_ok();
+  return field->kind == FIELD_GONE ? status_ok() : read_item(&s);
+}
+
+/* Reads the rows of the table that begins at source->field from the object source->item. */
+static struct status read_rows(const struct source *object, struct walk *walk) {
+  for (struct source s = *object; s.field->key != NULL; ++s.field) {
+    const struct source part = {s.doc, s.item, s.field->fields, member_to(&s)};
+    TRY(s.field->kind == FIELD_PART ? read_rows(&part, walk) : read_field(&s, walk));
+    if (s.field->null_reason != NULL) TRY(check_reason(&s, walk));
+  }
+  return status_ok();
 }
 
 struct status fields_read_part(const struct json_doc *doc, const cJSON *object, const struct field *fields,
                                void *base) {
-  if (!cJSON_IsObject(object)) return json_error(doc, object, false, "must be an object");
-  struct status status = status_ok();
-  const cJSON *next = object->child;
-  for (const struct field *field = fields; field->key != NULL && !status_failed(&status); ++field) {
-    status = read_field(doc, object, field, &next, base);
-    if (!status_failed(&status) && field->null_reason != NULL) status = check_reason(doc, object, field);
-  }
-  return status;
+  const struct source s = {.doc = doc, .item = object, .field = fields, .base = base};
+  struct walk walk = {.next = object->child};
+  return cJSON_IsObject(object) ? read_rows(&s, &walk) : refuse(&s, "must be an object");
 }
 
 struct status fields_read(const struct json_doc *doc, const cJSON *object, const struct field *fields, void *base) {
-  if (!cJSON_IsObject(object)) return json_error(doc, object, false, "must be an object");
-  const struct status status = check_keys(doc, object, fields);
-  return status_failed(&status) ? status : fields_read_part(doc, object, fields, base);
+  const struct source s = {.doc = doc, .item = object, .field = fields, .base = base};
+  struct walk walk = {.next = object->child};
+  if (!cJSON_IsObject(object)) return refuse(&s, "must be an object");
+  const struct status status = read_rows(&s, &walk);
+  /* A key that the table lacks, or one that stands twice, says more than what is missing for it. */
+  if (status_failed(&status) || walk.used != (size_t)cJSON_GetArraySize(object)) TRY(check_keys(doc, object, fields));
+  return status;
 }
 
 struct status fields_from_line(const char *what, const char *line, size_t length, const struct field *fields,
                                void *base) {
-  struct json_doc doc;
-  struct status status = json_parse(what, line, length, &doc);
-  if (status_failed(&status)) return status;
+  OWNED(json_free) struct json_doc doc = {.root = NULL};
+  TRY(json_parse(what, line, length, &doc));
   fields_unknown(fields, base);
-  status = fields_read(&doc, doc.root, fields, base);
-  json_free(&doc);
-  return status;
+  return fields_read(&doc, doc.root, fields, base);
 }

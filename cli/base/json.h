@@ -1,9 +1,8 @@
-/* Strict reading and exact writing on top of cJSON.
- * Reading: size, UTF-8, control bytes, depth and syntax are checked before cJSON sees the text; errors carry
- * file:line:column. Only case-sensitive look-ups, never valueint. Writing: numbers are the shortest text that reads
- * back to the same double; non-finite numbers become null. */
-#ifndef ATTNBENCH_CLI_BASE_JSON_H
-#define ATTNBENCH_CLI_BASE_JSON_H
+/* Strict reading and exact writing of JSON, in cJSON's types.
+ * Reading: the text must be UTF-8 and JSON to the letter, within the limits below; errors carry file:line:column.
+ * valueint is not set. Writing: numbers are the shortest text that reads back to the same double, non-finite numbers
+ * become null, and characters that would control a terminal are written as escapes. */
+#pragma once
 
 #include <limits.h>
 #include <stdbool.h>
@@ -14,69 +13,73 @@
 
 #include "kernels/status.h"
 
-enum { JSON_FILE_BYTES_MAX = 1 << 20, JSON_DEPTH_MAX = 16, JSON_STRING_MAX = 32768 };
-/* Values of a document beyond the first million: one in as many bytes. Read, each takes many times the memory of a
- * short number's text. */
+enum { JSON_FILE_BYTES_MAX = 1 << 20, JSON_DEPTH_MAX = 16, JSON_STRING_MAX = 32768, JSON_NUMBER_BYTES_MAX = 63 };
+/* A document may have at most JSON_VALUES_FREE values, or one value per JSON_VALUE_BYTES_LEAST bytes of its text when
+ * that is more. The limit bounds memory: a parsed value takes many times the bytes of a short number. */
 enum { JSON_VALUES_FREE = 1 << 20, JSON_VALUE_BYTES_LEAST = 6 };
 
-/* A number from 2^53 on, and where its digits are in the text. */
-struct json_large {
-  const cJSON *item;
-  size_t offset;
-};
-
-/* A parsed document with its text, for positions. */
+/* A parsed document. `blocks` hold its items and `text` their strings, so the items must not be changed and live no
+ * longer than the document. */
 struct json_doc {
   char path[PATH_MAX];
-  char *text; /* NUL-terminated copy */
+  char *text;
   size_t length;
-  const cJSON *root;        /* not to be changed: it lies in the blocks */
-  struct json_large *large; /* by item */
-  size_t large_count;
+  const cJSON *root;
   struct json_block *blocks;
 };
 
-/* Has cJSON allocate here, as it does from the program's start. For tests, after hooks of their own. */
+/* Makes cJSON use the allocators of json.c, as it does from the program's start. For tests that have set other hooks.
+ */
 void json_take_allocations(void);
 
-/* Reads a regular file, or with the path "-" stdin, of at most max_bytes whole. *text is malloc'ed, NUL-terminated,
- * the caller's. */
+/* Reads a whole regular file, or stdin for the path "-", of at most max_bytes. *text ends with NUL; the caller frees
+ * it. */
 struct status json_read_file(const char *path, size_t max_bytes, char **text, size_t *length);
 
 /* Parses strictly. On success the caller frees with json_free. */
 struct status json_parse(const char *path, const char *text, size_t length, struct json_doc *out);
-/* The same of a malloc'ed text that ends with NUL behind its length and is the document's from now on, also when this
- * fails. */
+/* The same for a malloc'ed text with a NUL after `length` bytes. Takes ownership of the text, also on failure. */
 struct status json_adopt(const char *path, char *text, size_t length, struct json_doc *out);
 void json_free(struct json_doc *);
-/* Reads a file and parses it; the same as the two calls above. */
+/* Reads a file and parses it: json_read_file, then json_adopt. */
 struct status json_load(const char *path, size_t max_bytes, struct json_doc *out);
 
-/* STATUS_INPUT whose text is "path:line:column: pointer " followed by the message, where pointer is like grid[0].D[2]
- * and the position is that of `item` (or of `item`'s key when at_key). */
+/* STATUS_INPUT with the text "path:line:column: pointer " and the message. The pointer is like grid[0].D[2]. The
+ * position is that of the item, or of its key when at_key is true. The item belongs to the document; for one that is
+ * missing, NULL stands for the root. */
 struct status json_error(const struct json_doc *, const cJSON *item, bool at_key, const char *format, ...)
     __attribute__((format(printf, 4, 5)));
+
+/* json_error whose message begins with the item's value, such as "is 72; "; the given message says what is allowed.
+ */
+struct status json_refuse(const struct json_doc *, const cJSON *item, const char *format, ...)
+    __attribute__((format(printf, 3, 4)));
 
 /* The line that `item` begins on, from 1; for messages that name a second place. */
 size_t json_line(const struct json_doc *, const cJSON *item);
 
 enum { JSON_VALUE_TEXT_MAX = 64 };
-/* Text of any origin the way messages show it: in quotes, without control bytes, cut when long. */
+/* Writes a text of any origin as messages show it: in quotes, with escapes for characters that would control a
+ * terminal, cut when long. */
 void json_quote(const char *text, char out[JSON_VALUE_TEXT_MAX]);
-/* A value the way messages name it: 72, "f17", true, an array. */
+/* Writes a value as messages name it: 72, "f17", true, an array, an empty array. */
 void json_describe(const cJSON *item, char out[JSON_VALUE_TEXT_MAX]);
 
 /* A child by exact name; NULL when absent. */
 const cJSON *json_get(const cJSON *object, const char *key);
+/* The same, but fails when the key is absent; `remedy` ends the message. */
+struct status json_need(const struct json_doc *, const cJSON *object, const char *key, const char *remedy,
+                        const cJSON **out);
 
-/* Fails on the first key of `object` not in the NULL-ended `known`, or standing twice; offers the nearest. */
+/* Fails when `object` has a key that is not in the NULL-ended `known`, or the same key twice. The message offers the
+ * nearest known key. */
 struct status json_check_keys(const struct json_doc *, const cJSON *object, const char *const *known);
 
-/* Fails when a key appears twice in any object of the document, whatever the keys: readers would differ in which they
- * take. */
+/* Fails when any object of the document has the same key twice: readers differ in which of the two values they take.
+ */
 struct status json_check_unique(const struct json_doc *);
 
-/* A whole number in [min, max]. */
+/* Reads a whole number in [min, max]. */
 struct status json_whole(const struct json_doc *, const cJSON *item, uint64_t min, uint64_t max, uint64_t *out);
 
 /* The entry of NULL-ended `names` nearest to `text` by edit distance, or NULL when none is within 3 edits (2 for
@@ -85,29 +88,43 @@ const char *json_nearest(const char *text, const char *const *names);
 
 /* ---- writing ------------------------------------------------------------------------------------------------- */
 
-void json_add_number(cJSON *object, const char *key, double value); /* null when not finite */
-void json_add_uint(cJSON *object, const char *key, uint64_t value); /* exact for all 64 bits */
-void json_add_string(cJSON *object, const char *key, const char *value);
-cJSON *json_new_string(const char *value); /* NULL without memory */
+/* Callers need not check every step for a lack of memory: the functions below accept the NULL that another one
+ * returned. A failed allocation is recorded for the rest of the process, and json_text then returns NULL. */
+
+/* A new item without a parent; NULL without memory. */
+cJSON *json_new_number(double value); /* null when not finite */
+cJSON *json_new_uint(uint64_t value); /* exact for all 64 bits */
+cJSON *json_new_string(const char *value);
+/* Puts the item under a key of the object, or at the end of the array, which owns it from now on. */
+void json_add_item(cJSON *object, const char *key, cJSON *item);
+void json_append(cJSON *array, cJSON *item);
+/* The same with a new item. */
+void json_add_number(cJSON *object, const char *key, double value);
+void json_add_uint(cJSON *object, const char *key, uint64_t value);
+void json_add_string(cJSON *object, const char *key, const char *value); /* NULL is null */
 void json_add_bool(cJSON *object, const char *key, bool value);
-/* A new object at the end of the array; NULL when memory is out, also before: an array of NULL. */
+/* A new object at the end of the array. */
 cJSON *json_add_element(cJSON *array);
-/* Shortest decimal text of a finite double that reads back to it; locale-independent. */
-void json_format_number(double value, char out[32]);
-/* The document as text, which is the caller's; frees the document. NULL when it may not be whole: is_whole is false,
- * or an allocation of any document was refused in this process, since cJSON leaves out what it has no memory for. */
-char *json_text(cJSON *root, bool is_whole, bool indented);
-/* Writes the document and a newline, and frees it. STATUS_MEMORY, naming `what`, when it is not whole (is_whole
- * false) or does not print; nothing is written then. */
-struct status json_write(cJSON *root, bool is_whole, const char *what, FILE *file);
-/* The same with elements in a list of the root that is empty. They are made one by one and kept as text: a tree of
- * all of them would take many times the memory. */
+enum { JSON_NUMBER_TEXT_MAX = 32 };
+/* The shortest decimal text that reads back to the same finite double, in any locale. */
+void json_format_number(double value, char out[JSON_NUMBER_TEXT_MAX]);
+/* The document as text, which the caller frees; frees the document. NULL once any allocation for a document failed in
+ * this process, since cJSON silently leaves out items that it cannot allocate. */
+char *json_text(cJSON *root, bool indented);
+/* STATUS_MEMORY, naming `what`, once any allocation for a document failed in this process. */
+struct status json_check_memory(const char *what);
+/* Writes the document and a newline, and frees the document. STATUS_MEMORY, naming `what`, when json_text returns
+ * NULL; nothing is written then. */
+struct status json_write(cJSON *root, const char *what, FILE *file);
+/* The key of a file that ends with a checksum (checksum.h): where the checksum was removed, the key says so. */
+#define JSON_HAS_CHECKSUM "has_checksum"
+/* A list whose elements json_write_list puts into the empty array under `key` of the root. Elements are made one by
+ * one and kept as text: a tree of all elements would take many times the memory. */
 struct json_list {
   const char *key;
   size_t count;
-  cJSON *(*element)(const void *of, size_t index); /* the caller's; NULL without memory */
+  cJSON *(*element)(const void *of, size_t index); /* makes one element; ownership passes to json_write_list */
   const void *of;
 };
-struct status json_write_list(cJSON *root, bool is_whole, const struct json_list *, const char *what, FILE *file);
-
-#endif
+/* json_write with the elements of the list. A root with the key JSON_HAS_CHECKSUM gets a checksum. */
+struct status json_write_list(cJSON *root, const struct json_list *, const char *what, FILE *file);

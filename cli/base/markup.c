@@ -1,53 +1,58 @@
-/* Characters of any text, and how XML and Markdown want them. */
+/* Characters of any text, and how XML, CSV and Markdown want them. */
 #include "cli/base/markup.h"
 
+#include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "cli/base/json_scan.h"
+#include "cli/base/utf8.h"
 
 /* GitHub drops a step summary above 1 MiB without a word, and several steps may share one. */
 #define MARKDOWN_BYTES_MAX (UINT32_C(900) << 10)
 
-static const uint32_t replacement = 0xfffd;
-
 /* ---- characters ---------------------------------------------------------------------------------------------- */
 
-static uint32_t decode(const unsigned char *bytes, size_t count) {
-  static const unsigned char first_bits[] = {0, 0x7f, 0x1f, 0x0f, 0x07};
-  uint32_t character = bytes[0] & first_bits[count];
-  for (size_t i = 1; i < count; ++i) character = character << 6 | (bytes[i] & 0x3f);
-  return character;
-}
-
-static bool is_forbidden(uint32_t c) {
-  const bool kept = c == '\t' || c == '\n' || c == '\r';
-  return (c < 0x20 && !kept) || (c >= 0x7f && c < 0xa0) || c == 0xfffe || c == 0xffff;
-}
-
 uint32_t markup_next_char(const char **text) {
+  uint32_t c;
   if (**text == '\0') return 0;
-  const size_t count = json_scan_utf8(*text, strlen(*text));
-  const uint32_t character = count > 0 ? decode((const unsigned char *)*text, count) : replacement;
-  *text += count > 0 ? count : 1;
-  return is_forbidden(character) ? replacement : character;
+  *text += utf8_decode(*text, &c);
+  const bool is_kept = c == '\t' || c == '\n' || c == '\r';
+  const bool is_no_xml = c == 0xfffe || c == 0xffff || c == UTF8_MALFORMED;
+  return is_no_xml || (utf8_is_unsafe(c) && !is_kept) ? 0xfffd : c;
 }
 
-void markup_put_char(FILE *file, uint32_t c) {
-  if (c < 0x80) {
-    fputc((int)c, file);
-  } else if (c < 0x800) {
-    fprintf(file, "%c%c", (int)(0xc0 | c >> 6), (int)(0x80 | (c & 0x3f)));
-  } else if (c < 0x10000) {
-    fprintf(file, "%c%c%c", (int)(0xe0 | c >> 12), (int)(0x80 | (c >> 6 & 0x3f)), (int)(0x80 | (c & 0x3f)));
-  } else {
-    fprintf(file, "%c%c%c%c", (int)(0xf0 | c >> 18), (int)(0x80 | (c >> 12 & 0x3f)), (int)(0x80 | (c >> 6 & 0x3f)),
-            (int)(0x80 | (c & 0x3f)));
-  }
+void markup_put_char(FILE *file, uint32_t character) {
+  char bytes[UTF8_BYTES_MAX];
+  fwrite(bytes, 1, utf8_encode(character, bytes), file);
+}
+
+/* A blank divides "##[", which a CI runner takes for a command. */
+static void put_on_line(FILE *file, uint32_t before, uint32_t c, void (*put)(FILE *, uint32_t character)) {
+  if (before == '#' && c == '[') put(file, ' ');
+  put(file, c < 0x20 ? ' ' : c);
 }
 
 void markup_put_line(FILE *file, const char *text) {
-  for (uint32_t c; (c = markup_next_char(&text)) != 0;) markup_put_char(file, c < 0x20 ? ' ' : c);
+  uint32_t before = 0;
+  for (uint32_t c; (c = markup_next_char(&text)) != 0; before = c) put_on_line(file, before, c, markup_put_char);
+}
+
+void markup_put(FILE *file, void (*put)(FILE *, const char *text), const char *format, ...) {
+  va_list list;
+  va_start(list, format);
+  for (const char *at = format; *at != '\0'; ++at) {
+    if (*at != '%') {
+      fputc(*at, file);
+    } else if (*++at == 's') {
+      put(file, va_arg(list, const char *));
+    } else if (*at == 'z') {
+      fprintf(file, "%zu", va_arg(list, size_t));
+      ++at;
+    } else {
+      fputc(*at, file);
+    }
+  }
+  va_end(list);
 }
 
 void markup_put_capped(FILE *file, const char *text, size_t length, size_t most) {
@@ -62,19 +67,25 @@ void markup_put_capped(FILE *file, const char *text, size_t length, size_t most)
 
 /* ---- XML ----------------------------------------------------------------------------------------------------- */
 
+const char *markup_entity(uint32_t character) {
+  switch (character) {
+    case '&': return "&amp;";
+    case '<': return "&lt;";
+    case '>': return "&gt;";
+    case '"': return "&quot;";
+    case '\'': return "&#39;";
+    case '[': return "&#91;";
+    default: return NULL;
+  }
+}
+
 void markup_xml_text(FILE *file, const char *text) {
-  static const struct {
-    uint32_t character;
-    const char *entity;
-  } entities[] = {{'&', "&amp;"},  {'<', "&lt;"},  {'>', "&gt;"},   {'"', "&quot;"},
-                  {'\'', "&#39;"}, {'\t', "&#9;"}, {'\n', "&#10;"}, {'\r', "&#13;"}};
   for (uint32_t c; (c = markup_next_char(&text)) != 0;) {
-    const char *entity = NULL;
-    for (size_t i = 0; i < sizeof entities / sizeof *entities; ++i) {
-      if (entities[i].character == c) entity = entities[i].entity;
-    }
+    const char *entity = markup_entity(c);
     if (entity != NULL) {
       fputs(entity, file);
+    } else if (c < 0x20) {
+      fprintf(file, "&#%u;", (unsigned)c);
     } else {
       markup_put_char(file, c);
     }
@@ -85,6 +96,27 @@ void markup_xml_attribute(FILE *file, const char *name, const char *value) {
   fprintf(file, " %s=\"", name);
   markup_xml_text(file, value);
   fputc('"', file);
+}
+
+/* ---- CSV ----------------------------------------------------------------------------------------------------- */
+
+/* Does the text begin with "::", but for blanks of any kind? */
+static bool starts_command(const char *text) {
+  while (*text != '\0' && (*text <= ' ' || *text > '~')) ++text;
+  return strncmp(text, "::", 2) == 0;
+}
+
+void markup_csv(FILE *file, const char *text, void (*put)(FILE *, uint32_t character)) {
+  const bool is_quoted = strpbrk(text, "\",") != NULL || starts_command(text);
+  const bool is_formula = text[0] != '\0' && strchr("=+-@\t\r", text[0]) != NULL;
+  uint32_t before = 0;
+  if (is_quoted) put(file, '"');
+  if (is_formula) put(file, '\'');
+  for (uint32_t c; (c = markup_next_char(&text)) != 0; before = c) {
+    if (c == '"') put(file, c);
+    put_on_line(file, before, c, put);
+  }
+  if (is_quoted) put(file, '"');
 }
 
 /* ---- Markdown ------------------------------------------------------------------------------------------------ */

@@ -1,6 +1,5 @@
 /* Texts of any origin in XML, in Markdown and in the annotations of a CI log. */
-#ifndef ATTNBENCH_CLI_BASE_MARKUP_H
-#define ATTNBENCH_CLI_BASE_MARKUP_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -9,32 +8,43 @@
 
 #include "kernels/status.h"
 
-/* The next character of a text of any origin, which moves on behind it; 0 at its end. Tab, line feed and carriage
- * return come as they are; every other control and every malformed byte is U+FFFD, so that what is written is UTF-8
- * and XML. */
+/* Returns the character at *text and advances *text past it; 0 at the end. Tab, line feed and carriage return are
+ * returned unchanged. Every other unsafe character (utf8_is_unsafe) and every malformed byte becomes U+FFFD, so that
+ * the output is valid UTF-8 and XML. */
 uint32_t markup_next_char(const char **text);
 void markup_put_char(FILE *, uint32_t character);
-/* The text on one line: line ends and tabs as spaces. */
+/* Writes the text on one line: line ends and tabs become spaces, and one divides each "#[" (text_clean). */
 void markup_put_line(FILE *, const char *text);
 
-/* At most `most` bytes of text, cut behind a whole line that then says so. */
+/* Like fprintf, but each %s is written by `put`, which escapes it. The only other conversions are %zu and %%. */
+void markup_put(FILE *, void (*put)(FILE *, const char *text), const char *format, ...)
+    __attribute__((format(printf, 3, 4)));
+
+/* Writes at most `most` bytes of text. A longer text is cut at the end of a line, and a line after it says so. */
 void markup_put_capped(FILE *, const char *text, size_t length, size_t most);
 
+/* The entity of & < > " ' in XML and HTML, and of [, with which a CI runner's command begins; NULL for any other
+ * character. */
+const char *markup_entity(uint32_t character);
 void markup_xml_text(FILE *, const char *text);
 /* " name=\"value\"" */
 void markup_xml_attribute(FILE *, const char *name, const char *value);
 
-/* On one line, with a backslash before what Markdown or a table would take for its own. */
+/* Writes a field of CSV on one line, each character by `put`. It is quoted where necessary, and where a CI runner
+ * would take the line for a command. A text that a spreadsheet would take for a formula gets an apostrophe in front.
+ */
+void markup_csv(FILE *, const char *text, void (*put)(FILE *, uint32_t character));
+
+/* Writes the text on one line, with a backslash before each character that is special in Markdown or its tables. */
 void markup_markdown(FILE *, const char *text);
-/* What `write` writes of `data`, no more than GitHub shows. */
+/* Writes the output of `write`, cut to the size of step summary that GitHub shows. */
 struct status markup_markdown_file(FILE *, void (*write)(const void *data, FILE *), const void *data);
 
 /* GitHub shows ten annotations of a step and drops the others. */
 enum { MARKUP_ANNOTATIONS_MAX = 10 };
-/* Begins one, an error or a warning; what follows up to the end of the line is its text. `path` is the file that it
- * stands beside in the diff view when that is in the repository: relative, else it is left out, as are "-" and
- * "--shape". */
+/* Begins an annotation, an error or a warning; the rest of the line is its text. The diff view
+ * shows the annotation at the file `path`. The file must be in the repository, so an absolute path is left out, as
+ * are
+ * "-" and "--shape". */
 void markup_annotation_start(FILE *, bool is_error, const char *path, const char *title);
 void markup_annotation_text(FILE *, const char *text);
-
-#endif

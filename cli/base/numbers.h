@@ -1,7 +1,6 @@
-/* Lists of numbers that structs point at without owning them: structs may be copied freely, and a list stays until
- * all are dropped. */
-#ifndef ATTNBENCH_CLI_BASE_NUMBERS_H
-#define ATTNBENCH_CLI_BASE_NUMBERS_H
+/* Lists of numbers for structs that are copied freely: a struct points at its list without owning it, and all lists
+ * are freed together. */
+#pragma once
 
 #include <stddef.h>
 #include <stdint.h>
@@ -11,9 +10,7 @@ struct numbers {
   const double *value; /* NULL: there are none */
 };
 
-/* Room for `count` numbers; NULL without memory. From any thread. */
+/* Allocates a list of `count` numbers; NULL without memory. Any thread may call it. */
 double *numbers_keep(size_t count);
-/* Frees every list, while no other thread keeps any. What still points at one must not look there any more. */
+/* Frees every list. No other thread may be in numbers_keep meanwhile, and no list may be read afterwards. */
 void numbers_drop(void);
-
-#endif

@@ -1,4 +1,4 @@
-/* Adopts what children leave running, and ends it. */
+/* Becomes the parent of processes that children leave running, and ends them. */
 #include "cli/base/offspring.h"
 #include "cli/base/clock.h"
 
@@ -14,8 +14,8 @@
 
 enum { POLL_US = 5000, STAT_MAX = 512, KILLS_MAX = 16 };
 
-/* The parent in /proc/PID/stat: behind the name, which may hold anything, and the state. 0 when the process is gone.
- */
+/* Reads the parent from /proc/PID/stat, where it follows the name, which may have any characters, and the state. 0
+ * when the process is gone. */
 static pid_t parent_of(const char *pid) {
   char path[64], text[STAT_MAX];
   int parent = 0;
@@ -29,8 +29,15 @@ static pid_t parent_of(const char *pid) {
   return parent;
 }
 
+/* A look at all processes takes milliseconds where there are many. */
+static bool has_children(void) {
+  siginfo_t unused;
+  return waitid(P_ALL, 0, &unused, WEXITED | WNOHANG | WNOWAIT | __WALL) == 0;
+}
+
 static void list(struct offspring *out) {
   out->count = 0;
+  if (!has_children()) return;
   DIR *folder = opendir("/proc");
   for (const struct dirent *entry;
        folder != NULL && out->count < OFFSPRING_MAX && (entry = readdir(folder)) != NULL;) {
@@ -47,13 +54,14 @@ static bool is_in(const struct offspring *set, pid_t pid) {
   return false;
 }
 
-/* Children beside those of `before`; what has ended is reaped and does not count. */
+/* Lists the children that are not in `before` and returns their number. Children that have ended are reaped and not
+ * listed. */
 static size_t count_left(const struct offspring *before, struct offspring *left) {
   struct offspring now;
   list(&now);
   left->count = 0;
   for (size_t i = 0; i < now.count; ++i) {
-    if (is_in(before, now.pid[i]) || waitpid(now.pid[i], NULL, WNOHANG) == now.pid[i]) continue;
+    if (is_in(before, now.pid[i]) || waitpid(now.pid[i], NULL, WNOHANG | __WALL) == now.pid[i]) continue;
     left->pid[left->count++] = now.pid[i];
   }
   return left->count;
@@ -64,12 +72,21 @@ void offspring_adopt(struct offspring *out) {
   list(out);
 }
 
+size_t offspring_count(const struct offspring *before) {
+  struct offspring now;
+  size_t count = 0;
+  list(&now);
+  for (size_t i = 0; i < now.count; ++i) count += !is_in(before, now.pid[i]);
+  while (waitpid(-1, NULL, WNOHANG | __WALL) > 0) continue;
+  return count;
+}
+
 bool offspring_end(const struct offspring *before, double patience_s) {
   struct offspring left;
   const double deadline_s = clock_now_s() + patience_s;
   while (count_left(before, &left) > 0 && clock_now_s() < deadline_s) usleep(POLL_US);
   const bool any = left.count > 0;
-  /* Whose parent is killed comes here next. */
+  /* The children of a process that is killed come here next. */
   for (int i = 0; i < KILLS_MAX && count_left(before, &left) > 0; ++i) {
     for (size_t k = 0; k < left.count; ++k) kill(left.pid[k], SIGKILL);
     usleep(POLL_US);

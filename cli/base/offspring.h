@@ -1,6 +1,5 @@
-/* Processes that a child left running behind it: they come to this process once it has asked for them. */
-#ifndef ATTNBENCH_CLI_BASE_OFFSPRING_H
-#define ATTNBENCH_CLI_BASE_OFFSPRING_H
+/* Finds and ends processes that a child started and left running when it ended. */
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -13,12 +12,14 @@ struct offspring {
   size_t count;
 };
 
-/* From now on what outlives a child becomes a child of this process. *out: the children that it has already, which
- * are nobody's but whoever started it. */
+/* Makes this process the parent of every descendant whose own parent ends (Linux: a child subreaper). *out gets the
+ * children that this process has already; offspring_end leaves them alone. */
 void offspring_adopt(struct offspring *out);
 
-/* Waits until no child is left but those of `before`. What has not ended by itself after patience_s is killed, and
- * the answer is true. */
-bool offspring_end(const struct offspring *before, double patience_s);
+/* The number of children, at most OFFSPRING_MAX, that are not in `before`, with those that have ended; reaps these.
+ */
+size_t offspring_count(const struct offspring *before);
 
-#endif
+/* Waits until this process has no children but those in `before`. Kills those that have not ended after patience_s;
+ * true when there were any. */
+bool offspring_end(const struct offspring *before, double patience_s);

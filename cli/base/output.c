@@ -31,19 +31,17 @@ struct status output_write_all(int fd, const char *path, const char *bytes, size
   return status_ok();
 }
 
-static struct status parent_of(const char *path, char out[PATH_MAX]) {
+/* "." of a name alone. */
+static void parent_of(const char *path, char out[PATH_MAX]) {
   const char *slash = strrchr(path, '/');
-  const size_t length = slash == NULL ? 1 : slash == path ? 1 : (size_t)(slash - path);
-  if (length >= PATH_MAX) return failure(path, "open", ENAMETOOLONG);
-  memcpy(out, slash == NULL ? "." : path, length);
-  out[length] = '\0';
-  return status_ok();
+  const int length = slash == NULL || slash == path ? 1 : (int)(slash - path);
+  snprintf(out, PATH_MAX, "%.*s", length, slash == NULL ? "." : path);
 }
 
 struct status output_sync_parent(const char *path) {
   char parent[PATH_MAX];
-  struct status status = parent_of(path, parent);
-  if (status_failed(&status)) return status;
+  struct status status = status_ok();
+  parent_of(path, parent);
   const int fd = open(parent, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
   if (fd < 0) return failure(parent, "open the directory", errno);
   /* EINVAL: a file system that has no directory sync; there is nothing more to be done there. */
@@ -54,10 +52,11 @@ struct status output_sync_parent(const char *path) {
 
 /* ---- what a path names --------------------------------------------------------------------------------------- */
 
-/* Where a path leads. */
+/* What a path leads to after following links. */
 struct target {
-  int fd;              /* of this process, that the path names (/dev/stdout, /dev/fd/5); else -1 */
-  char path[PATH_MAX]; /* behind all links, also where they lead to nothing yet */
+  int fd;                /* of this process, that the path names (/dev/stdout, /dev/fd/5); else -1 */
+  char path[PATH_MAX];   /* behind all links, also where they lead to nothing yet */
+  char folder[PATH_MAX]; /* of that path, without links; "" when it does not exist, which is for opening to explain */
 };
 
 /* The number of a descriptor of this process: a name in its folder of /proc; else -1. */
@@ -82,49 +81,41 @@ static bool read_link(const char *folder, char path[PATH_MAX]) {
   return true;
 }
 
-/* False when the path is too long for a file, or its links go in a circle. A folder that does not exist is for
- * opening to explain. */
+static const char *name_in(const char *path) { return strrchr(path, '/') != NULL ? strrchr(path, '/') + 1 : path; }
+
+/* False when the path is too long for a file, or its links go in a circle. */
 static bool follow(const char *path, struct target *out) {
   enum { LINKS_MAX = 40 };
-  char parent[PATH_MAX], folder[PATH_MAX];
+  char parent[PATH_MAX];
   const size_t length = strlen(path);
   *out = (struct target){.fd = -1};
   if (length >= sizeof out->path) return false;
   memcpy(out->path, path, length + 1);
   for (int links = 0; links < LINKS_MAX; ++links) {
-    const struct status status = parent_of(out->path, parent);
-    if (status_failed(&status) || realpath(parent, folder) == NULL) return true;
-    const char *slash = strrchr(out->path, '/');
-    out->fd = descriptor_of(folder, slash != NULL ? slash + 1 : out->path);
-    if (out->fd >= 0 || !read_link(folder, out->path)) return true;
+    parent_of(out->path, parent);
+    if (realpath(parent, out->folder) == NULL) {
+      out->folder[0] = '\0';
+      return true;
+    }
+    out->fd = descriptor_of(out->folder, name_in(out->path));
+    if (out->fd >= 0 || !read_link(out->folder, out->path)) return true;
   }
   return false;
 }
 
-/* Of a path whose last part does not exist: its folder, resolved, and that part. */
-static bool resolve_missing(const char *path, char folder[PATH_MAX], struct target *target) {
-  char parent[PATH_MAX];
-  if (!follow(path, target)) return false;
-  const struct status status = parent_of(target->path, parent);
-  return !status_failed(&status) && realpath(parent, folder) != NULL;
-}
-
-static const char *name_in(const char *path) { return strrchr(path, '/') != NULL ? strrchr(path, '/') + 1 : path; }
-
 bool output_is_same_file(const char *a, const char *b) {
   struct stat info_a, info_b;
-  char folder_a[PATH_MAX], folder_b[PATH_MAX];
   struct target target_a, target_b;
   const bool is_a = stat(a, &info_a) == 0, is_b = stat(b, &info_b) == 0;
   if (is_a != is_b) return false;
   if (is_a) return S_ISREG(info_a.st_mode) && info_a.st_dev == info_b.st_dev && info_a.st_ino == info_b.st_ino;
-  return resolve_missing(a, folder_a, &target_a) && resolve_missing(b, folder_b, &target_b) &&
-         strcmp(folder_a, folder_b) == 0 && strcmp(name_in(target_a.path), name_in(target_b.path)) == 0;
+  return follow(a, &target_a) && follow(b, &target_b) && target_a.folder[0] != '\0' &&
+         strcmp(target_a.folder, target_b.folder) == 0 && strcmp(name_in(target_a.path), name_in(target_b.path)) == 0;
 }
 
 /* ---- opening ------------------------------------------------------------------------------------------------- */
 
-/* A pipe with a name can be opened once somebody reads it. */
+/* Opens a named pipe, which is possible only once a reader has opened it. */
 static struct status open_waiting(const char *path, int *fd) {
   const double deadline_s = clock_now_s() + reader_patience_s;
   while ((*fd = open(path, O_WRONLY | O_CLOEXEC | O_NONBLOCK)) < 0 && errno == ENXIO) {
@@ -141,7 +132,7 @@ static struct status open_waiting(const char *path, int *fd) {
   return fcntl(*fd, F_SETFL, 0) == 0 ? status_ok() : failure(path, "open for writing", errno);
 }
 
-/* The descriptor's own offset and way of appending stay: `>>log` is appended to. */
+/* Opens a descriptor of this process. Its offset and append mode are kept, so that `>>log` is appended to. */
 static struct status open_descriptor(const char *path, int own, int *fd) {
   fflush(stdout);
   *fd = fcntl(own, F_DUPFD_CLOEXEC, STDERR_FILENO + 1);
@@ -161,7 +152,7 @@ static struct status open_direct(const char *path, int own, struct output *out) 
 
 static struct status explain_open(const char *path, int error) {
   char parent[PATH_MAX];
-  TRY(parent_of(path, parent));
+  parent_of(path, parent);
   if (error == ENOENT) {
     return status_make(STATUS_OUTPUT, "%s: the directory %s does not exist; create it first", path, parent);
   }
@@ -194,11 +185,11 @@ static int create_named(struct output *out) {
   return out->fd < 0 ? -1 : 0;
 }
 
-/* Where the file system can, a file without a name: one that is killed leaves nothing behind. */
+/* Creates the temporary file, without a name where the file system allows it: a process that is killed then leaves no
+ * file behind. */
 static int create_temporary(struct output *out) {
   char parent[PATH_MAX];
-  const struct status status = parent_of(out->target, parent);
-  if (status_failed(&status)) return ENAMETOOLONG;
+  parent_of(out->target, parent);
   out->fd = open(parent, O_WRONLY | O_TMPFILE | O_CLOEXEC, output_mode);
   out->is_nameless = out->fd >= 0;
   return out->is_nameless ? 0 : try_names(out, create_named);
@@ -227,7 +218,7 @@ static struct status check_descriptor(const char *path, int fd) {
   return flags >= 0 && (flags & O_ACCMODE) != O_RDONLY ? status_ok() : failure(path, "write", EBADF);
 }
 
-/* *direct: it is a descriptor of this process, or something that is no regular file. */
+/* Can the target be written? *direct: it is a descriptor of this process, or exists and is not a regular file. */
 static struct status check_target(const char *path, struct target *target, bool *direct) {
   struct stat info;
   if (path[0] == '\0')
@@ -268,15 +259,21 @@ struct status output_probe(const char *path) {
   return status;
 }
 
-/* Does the whole file take the place of the old one, at the end? */
+/* Does output_commit rename a temporary file over the target? */
 static bool is_replaced(const struct output *output) { return output->is_nameless || output->temporary[0] != '\0'; }
+
+/* The errno of an earlier failed write. The stream keeps only an error flag, so this function writes once more, which
+ * fails for the same reason. After a signal it returns EINTR instead, since the write could block. */
+static int reason_of_failure(FILE *stream) {
+  if (signals_received() != 0) return EINTR;
+  return write(fileno(stream), "\n", 1) < 0 ? errno : EIO;
+}
 
 /* Closes the stream (stdout is only flushed); the first error of writing, flushing, syncing and closing, or 0. */
 static int finish_stream(struct output *output) {
   FILE *stream = output->stream;
-  errno = 0;
-  int error = 0;
-  if (fflush(stream) != 0 || ferror(stream)) error = errno != 0 ? errno : EIO;
+  int error = fflush(stream) != 0 ? errno : 0;
+  if (error == 0 && ferror(stream)) error = reason_of_failure(stream);
   if (error == 0 && is_replaced(output) && fsync(fileno(stream)) != 0) error = errno;
   if (error == 0 && output->is_nameless) error = try_names(output, give_name);
   if (stream != stdout && fclose(stream) != 0 && error == 0) error = errno;

@@ -1,11 +1,14 @@
-/* Files that are either whole or not there: a temporary file beside the target, synced, then renamed over it, with
- * the permissions of a file that is replaced. Where the file system can do it the temporary file has no name before
- * it is whole. A descriptor of this process (/dev/stdout, /dev/fd/5), whatever it leads to, and what is no regular
- * file are written directly, and "-" is the standard output. A pipe with a name is waited for until it has a reader,
- * for ten seconds at most. A link that leads to nothing is followed, and stays. Failures are STATUS_OUTPUT naming the
- * path and the system's reason, or STATUS_INTERRUPTED. */
-#ifndef ATTNBENCH_CLI_BASE_OUTPUT_H
-#define ATTNBENCH_CLI_BASE_OUTPUT_H
+/* Output files that are either complete or absent.
+ *
+ * The output is written to a temporary file in the folder of the target, synced, and renamed over the target. Where
+ * the file system allows it, the temporary file has no name until it is complete. A new file takes the permissions of
+ * the file that it replaces. A symbolic link stays, even a dangling one: the output goes to its target.
+ *
+ * "-" is the standard output. A descriptor of this process (/dev/stdout, /dev/fd/5) and anything but a regular file
+ * are written directly. For a named pipe, output_open waits up to ten seconds for a reader.
+ *
+ * Failures are STATUS_OUTPUT with the path and the system's reason, or STATUS_INTERRUPTED. */
+#pragma once
 
 #include <limits.h>
 #include <stdio.h>
@@ -14,10 +17,10 @@
 
 struct output {
   FILE *stream;
-  char target[PATH_MAX];         /* symbolic links resolved; what messages name */
-  char temporary[PATH_MAX + 32]; /* "" when stream is written directly, or has no name yet */
-  bool is_nameless;
-  int fd; /* of a temporary file */
+  char target[PATH_MAX];         /* after following symbolic links; messages name it */
+  char temporary[PATH_MAX + 32]; /* the temporary file's path; "" when it has no name or there is none */
+  bool is_nameless;              /* the temporary file was made without a name */
+  int fd;                        /* of the temporary file */
 };
 
 /* On success the caller ends the output with exactly one of end, commit and abandon. */
@@ -28,17 +31,26 @@ void output_abandon(struct output *);
 /* Commits what was written, or abandons it when `written` is a failure, which is then returned. */
 struct status output_end(struct output *, struct status written);
 
-/* Could output_open write there? Leaves nothing behind, and opens no pipe: its reader would take that for the whole.
- */
+/* Opens the output at `path`, evaluates the expression `write`, and ends the output. `write` may use the variable
+ * `out`, a FILE *, and has the type struct status. The first failure is returned, as with TRY. */
+#define OUTPUT_TRY(path, out, write)       \
+  do {                                     \
+    struct output try_output;              \
+    TRY(output_open((path), &try_output)); \
+    FILE *const out = try_output.stream;   \
+    TRY(output_end(&try_output, (write))); \
+  } while (0)
+
+/* Can output_open write there? Leaves no file behind. Does not open a pipe, since its reader would take the close for
+ * the end of the output. */
 struct status output_probe(const char *path);
 
-/* Writes all bytes to fd, whatever the signals and short writes. `path` is for the message. */
+/* Writes all bytes to fd, continuing after signals and short writes. `path` is for the message. */
 struct status output_write_all(int fd, const char *path, const char *bytes, size_t length);
 
-/* Do both paths name one regular file, there or yet to be written? Devices and pipes may be named twice. */
+/* Do both paths name one regular file, which need not exist yet? False for devices and pipes, which may be named
+ * twice. */
 bool output_is_same_file(const char *a, const char *b);
 
 /* Syncs the directory that holds `path`, so that a new name in it survives a power loss. */
 struct status output_sync_parent(const char *path);
-
-#endif

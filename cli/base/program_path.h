@@ -1,9 +1,6 @@
-/* The program that runs, as a file. */
-#ifndef ATTNBENCH_CLI_BASE_PROGRAM_PATH_H
-#define ATTNBENCH_CLI_BASE_PROGRAM_PATH_H
+/* The executable file of this process. */
+#pragma once
 
-/* A path to start this program again, or to read it. The very same file also when its name leads to a newer one by
- * then. Lives as long as the process. */
+/* A path for starting this program again, or for reading it. It names the file that this process runs, even when a
+ * newer file has replaced it since. The text lives as long as the process. */
 const char *program_path(void);
-
-#endif

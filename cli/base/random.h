@@ -1,12 +1,9 @@
-/* Numbers by chance that a seed repeats: SplitMix64 (Steele, Lea, Flood 2014). */
-#ifndef ATTNBENCH_CLI_BASE_RANDOM_H
-#define ATTNBENCH_CLI_BASE_RANDOM_H
+/* Pseudo-random numbers from a seed: SplitMix64 (Steele, Lea, Flood 2014). */
+#pragma once
 
 #include <stdint.h>
 
-/* The next of the sequence; *state begins as the seed. */
+/* The next number of the sequence; *state is the seed at first. */
 uint64_t random_next(uint64_t *state);
-/* The same from 0 to n - 1; the bias of n / 2^64 is nothing. */
+/* The next number from 0 to n - 1; its bias of n / 2^64 is negligible. */
 uint32_t random_below(uint64_t *state, uint32_t n);
-
-#endif

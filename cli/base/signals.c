@@ -1,4 +1,4 @@
-/* Notes signals that ask to stop instead of dying of them. */
+/* Records signals that ask the program to stop. */
 #include "cli/base/signals.h"
 
 #include <errno.h>
@@ -6,8 +6,9 @@
 #include <stddef.h>
 #include <stdint.h>
 #include <sys/eventfd.h>
-#include <time.h>
 #include <unistd.h>
+
+#include "cli/base/clock.h"
 
 static const struct {
   int number;
@@ -18,16 +19,10 @@ enum { STOPS = sizeof stops / sizeof *stops };
 static const double insist_s = 0.3;
 
 static atomic_int received; /* lock-free: a handler may write it, and any thread reads it */
-static struct timespec received_at;
+static double received_at_s;
 static int wake_fd = -1;
 
-static double seconds_since(const struct timespec *then) {
-  struct timespec now;
-  clock_gettime(CLOCK_MONOTONIC, &now);
-  return (double)(now.tv_sec - then->tv_sec) + (double)(now.tv_nsec - then->tv_nsec) * 1e-9;
-}
-
-/* Whoever waits wakes up, in whichever thread, and stays awake: nobody reads it. */
+/* Makes wake_fd readable, which wakes every thread that polls it. Nothing reads wake_fd, so it stays readable. */
 static void wake_all(void) {
   const uint64_t one = 1;
   const int error = errno;
@@ -36,11 +31,11 @@ static void wake_all(void) {
   errno = error;
 }
 
-/* Workers die with this process. */
+/* Ends the process at a second signal; worker processes end with it. */
 static void on_signal(int signal_number) {
-  if (received != 0 && seconds_since(&received_at) >= insist_s) _exit(128 + signal_number);
+  if (received != 0 && clock_now_s() - received_at_s >= insist_s) _exit(128 + signal_number);
   if (received != 0) return;
-  clock_gettime(CLOCK_MONOTONIC, &received_at);
+  received_at_s = clock_now_s();
   received = signal_number;
   wake_all();
 }

@@ -1,27 +1,26 @@
-/* Signals that ask the program to stop: SIGINT, SIGTERM and SIGHUP. The first one is only noted; whoever measures
- * looks, and ends with what there is. One more, from 0.3 seconds later on, ends the process at once: what stopped it
- * (a shell, timeout) may send the first one twice. */
-#ifndef ATTNBENCH_CLI_BASE_SIGNALS_H
-#define ATTNBENCH_CLI_BASE_SIGNALS_H
+/* Signals that ask the program to stop: SIGINT, SIGTERM and SIGHUP. The first signal is only recorded: code that
+ * measures calls signals_check, and the run ends with the results so far. A second signal ends the process at once,
+ * unless it comes within 0.3 seconds of the first: a shell or timeout(1) may send one signal twice. */
+#pragma once
 
 #include <signal.h>
 
 #include "kernels/status.h"
 
-/* From here on those signals are noted, SIGHUP unless it was ignored (nohup). SIGPIPE and SIGXFSZ are ignored, so
- * that writing fails instead, and children can be waited for whatever was inherited for SIGCHLD. What measures or
- * starts a process does this first. */
+/* Installs the handlers that record those signals. SIGHUP stays ignored when the process inherited it so (nohup).
+ * SIGPIPE and SIGXFSZ are ignored, so that a write returns an error instead. SIGCHLD gets its default action, so that
+ * waitpid works when the process inherited it as ignored. Call it before anything is measured and before any process
+ * is started. */
 void signals_watch(void);
-/* The signals that ask to stop. */
+/* The set of SIGINT, SIGTERM and SIGHUP. */
 void signals_fill(sigset_t *out);
-/* The signal that asked the program to stop, 0 when none did. */
+/* The number of the first signal that was recorded, 0 when there was none. */
 int signals_received(void);
-/* Can be read from the moment on when one did: for poll, so that what waits for something else wakes up, whichever
- * thread took the signal. -1 before signals_watch, and where the system has no descriptor left. */
+/* A descriptor for poll() that becomes readable with the first signal and stays so. It wakes every thread that polls
+ * it, whichever thread took the signal. -1 before signals_watch, and when the system had no descriptor left. */
 int signals_fd(void);
-/* STATUS_INTERRUPTED when one did. */
+/* STATUS_INTERRUPTED once a signal was recorded, else ok. */
 struct status signals_check(void);
-/* What the process ends with after this failure: 129, 130 or 143 when a signal is what failed. */
+/* The exit code of the process after this failure: 128 plus the signal's number (129, 130 or 143) for
+ * STATUS_INTERRUPTED, else the code of the status. */
 enum exit_code signals_exit_code(const struct status *failure);
-
-#endif

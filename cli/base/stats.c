@@ -33,33 +33,28 @@ static double quantile(const double *sorted, size_t n, double p) {
   return sorted[below] + (position - (double)below) * (sorted[below + 1] - sorted[below]);
 }
 
-/* The chance that at most k of n samples lie below the true median. In logarithms, since 2^-n underflows. */
-static double chance_below(size_t n, size_t k) {
-  double log_mass = -(double)n * log(2.0), sum = exp(log_mass);
-  for (size_t i = 1; i <= k; i++) {
-    log_mass += log((double)(n - i + 1) / (double)i);
-    sum += exp(log_mass);
-  }
-  return sum;
-}
-
 /* Largest zero-based rank k with P(Binomial(n, 1/2) <= k) <= 2.5 %: sorted[k] .. sorted[n - 1 - k] then covers the
  * true median with at least 95 %, whatever the distribution; 0 when even the full range does not reach 95 % (n < 6).
- */
-static size_t interval_rank(size_t n) {
-  double log_mass = -(double)n * log(2.0);
-  double cumulative = exp(log_mass);
+ * *below: that chance, of at most k samples below the true median. In logarithms, since 2^-n underflows. */
+static size_t interval_rank(size_t n, double *below) {
+  double log_mass = -(double)n * log(2.0), sum = exp(log_mass);
   size_t rank = 0;
+  *below = sum;
   for (size_t k = 1; k <= n / 2; k++) {
     log_mass += log((double)(n - k + 1) / (double)k);
-    cumulative += exp(log_mass);
-    if (cumulative > 0.025) break;
+    sum += exp(log_mass);
+    if (sum > 0.025) break;
     rank = k;
+    *below = sum;
   }
   return rank;
 }
 
-double stats_confidence(size_t n) { return n > 1 ? 1 - 2 * chance_below(n, interval_rank(n)) : 0; }
+double stats_confidence(size_t n) {
+  double below;
+  interval_rank(n, &below);
+  return n > 1 ? 1 - 2 * below : 0;
+}
 
 /* Overwrites sorted, which is no longer needed in order. */
 static double deviation(double *sorted, size_t n, double median) {
@@ -72,7 +67,8 @@ struct stats stats_of(const double *samples, size_t n) {
   struct stats s = {(uint32_t)n, NAN, NAN, NAN, NAN, NAN, NAN, NAN, NAN, NAN};
   double few[FEW], *sorted = n == 0 ? NULL : sorted_copy(samples, n, few);
   if (sorted == NULL) return s;
-  const size_t rank = interval_rank(n);
+  double below;
+  const size_t rank = interval_rank(n, &below);
   s.min = sorted[0];
   s.p25 = quantile(sorted, n, 0.25);
   s.median = quantile(sorted, n, 0.5);

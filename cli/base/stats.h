@@ -1,6 +1,5 @@
-/* Samples to robust statistics, and the rule that says when there are enough of them. Pure. */
-#ifndef ATTNBENCH_CLI_BASE_STATS_H
-#define ATTNBENCH_CLI_BASE_STATS_H
+/* Robust statistics of samples, and the rule that says when there are enough samples. Pure. */
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -15,7 +14,8 @@ struct stats {
                              coverage is at least 95 %); min and max when n < 6 */
 };
 
-/* Does not change samples. n >= 1. Without memory everything but n is NAN, which no rule takes for settled. */
+/* Does not change samples. n >= 1. Without memory everything but n is NAN, and stats_should_stop does not stop by the
+ * interval. */
 struct stats stats_of(const double *samples, size_t n);
 
 /* How often an interval of n samples covers the true median: at least 95 %, less when n < 6; 0 for one sample. */
@@ -34,9 +34,9 @@ enum stats_stop { STATS_GO_ON, STATS_STOP_INTERVAL, STATS_STOP_BUDGET, STATS_STO
 struct stats_rule {
   uint32_t min_samples, max_samples;
   double relative_half_width; /* 0.005 */
-  double budget_s;            /* wall time for this mode; reached: stop whatever n is (n >= floor_samples) */
+  double budget_s;            /* wall time for this mode; once it is used up, stop as soon as n >= floor_samples */
   uint32_t floor_samples;     /* never fewer than this, whatever the budget */
-  uint32_t few_samples;       /* enough for the interval where a sample takes slow_s or longer */
+  uint32_t few_samples;       /* takes the place of min_samples when a sample takes slow_s or longer on average */
   double slow_s;              /* 0: min_samples always holds */
 };
 
@@ -44,5 +44,3 @@ struct stats_rule {
 enum stats_stop stats_should_stop(const struct stats_rule *, const struct stats *, double elapsed_s);
 
 const char *stats_stop_name(enum stats_stop); /* "interval", "budget", "max_samples" */
-
-#endif

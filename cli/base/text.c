@@ -7,44 +7,39 @@
 #include <sys/ioctl.h>
 #include <unistd.h>
 
+#include "cli/base/utf8.h"
+
 enum { GAP = 2, NARROW_GAP = 1 };
 
-/* Bytes of the character there, if it would drive the terminal: a control, or what turns the direction of writing, so
- * that a text reads as another one. Else 0. */
-static size_t driving_bytes(const char *text) {
-  /* As UTF-8 writes C1, U+061C, U+200E and F, U+2028 to E, U+2066 to 9. */
-  static const struct {
-    const char *lead;
-    unsigned char first, last;
-  } rows[] = {{"", 0x01, 0x1f},         {"", 0x7f, 0x7f},         {"\xc2", 0x80, 0x9f},    {"\xd8", 0x9c, 0x9c},
-              {"\xe2\x80", 0x8e, 0x8f}, {"\xe2\x80", 0xa8, 0xae}, {"\xe2\x81", 0xa6, 0xa9}};
-  for (size_t i = 0; i < sizeof rows / sizeof *rows; ++i) {
-    const size_t length = strlen(rows[i].lead);
-    if (strncmp(text, rows[i].lead, length) != 0) continue;
-    const unsigned char last = (unsigned char)text[length];
-    if (last >= rows[i].first && last <= rows[i].last) return length + 1;
-  }
-  return 0;
+/* Would a CI runner take a line for a command because of the character at `at`? Runners strip blanks of all kinds
+ * from the start of a line. */
+static bool starts_command(const char *text, const char *at) {
+  const bool is_inside_word = at > text && at[-1] > ' ' && at[-1] <= '~';
+  return (at[0] == ':' && at[1] == ':' && !is_inside_word) || (at[0] == '#' && at[1] == '[');
 }
 
 void text_clean(const char *text, char *out, size_t size) {
+  uint32_t character;
   size_t used = 0;
-  while (*text != '\0' && used + 1 < size) {
-    const size_t driving = driving_bytes(text);
-    out[used++] = driving > 0 ? '?' : *text;
-    text += driving > 0 ? driving : 1;
+  const char *at = text;
+  for (size_t bytes; *at != '\0' && used + (bytes = utf8_decode(at, &character)) < size; at += bytes) {
+    const bool is_safe = !utf8_is_unsafe(character);
+    memcpy(out + used, is_safe ? at : "?", is_safe ? bytes : 1);
+    used += is_safe ? bytes : 1;
+    if (starts_command(text, at) && used + 1 < size) out[used++] = ' ';
   }
   out[used] = '\0';
 }
 
-void text_without_commands(const char *text, char *out, size_t size) {
-  size_t used = 0;
-  for (const char *c = text; *c != '\0' && used + 2 < size; ++c) {
-    const bool at_word = c == text || (unsigned char)c[-1] <= ' ';
-    out[used++] = *c;
-    if ((at_word && c[0] == ':' && c[1] == ':') || (c[0] == '#' && c[1] == '[')) out[used++] = ' ';
-  }
-  out[used] = '\0';
+void text_say(FILE *file, const char *format, ...) {
+  enum { LINE_BYTES_MAX = 12288 }; /* two paths and more */
+  char said[LINE_BYTES_MAX], clean[LINE_BYTES_MAX];
+  va_list args;
+  va_start(args, format);
+  vsnprintf(said, sizeof said, format, args);
+  va_end(args);
+  text_clean(said, clean, sizeof clean);
+  fprintf(file, "attnbench: %s\n", clean);
 }
 
 void text_append_list(char *out, size_t size, const char *format, va_list args) {
@@ -61,22 +56,14 @@ void text_append(char *out, size_t size, const char *format, ...) {
 
 void text_append_word(char *out, size_t size, const char *text) {
   static const char plain[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-./=:,+@%";
-  size_t used = strlen(out);
   if (*text != '\0' && strspn(text, plain) == strlen(text)) {
-    snprintf(out + used, size - used, "%s", text);
+    text_append(out, size, "%s", text);
     return;
   }
-  snprintf(out + used, size - used, "'");
-  for (; *text != '\0'; ++text) {
-    used = strlen(out);
-    if (*text == '\'') {
-      snprintf(out + used, size - used, "'\\''");
-    } else {
-      snprintf(out + used, size - used, "%c", *text);
-    }
-  }
-  used = strlen(out);
-  snprintf(out + used, size - used, "'");
+  text_append(out, size, "'");
+  for (const char *quote; (quote = strchr(text, '\'')) != NULL; text = quote + 1)
+    text_append(out, size, "%.*s'\\''", (int)(quote - text), text);
+  text_append(out, size, "%s'", text);
 }
 
 /* ---- the stream ------------------------------------------------------------------------------------------------ */
@@ -114,12 +101,15 @@ static const struct {
 } tones[] = {[TEXT_PLAIN] = {"  ", ""}, [TEXT_BEST] = {"> ", "\033[1;32m"}, [TEXT_BAD] = {"! ", "\033[31m"}};
 enum { MARK_WIDTH = 2 };
 
-/* A table laid out. */
+/* A table laid out, and the line of it that is written. */
 struct layout {
   const struct text_table *table;
+  FILE *file;
   size_t width[TEXT_COLUMNS_MAX];
   bool dropped[TEXT_COLUMNS_MAX], empty[TEXT_COLUMNS_MAX]; /* for want of room; there is nothing in it */
   size_t gap, line_width;
+  size_t pending; /* spaces owed: written only before more text, so that no line ends in spaces */
+  bool has_cells, is_cut;
 };
 
 static size_t longer(size_t width, const char *text) {
@@ -127,30 +117,34 @@ static size_t longer(size_t width, const char *text) {
   return length > width ? length : width;
 }
 
-static void get_cell(const struct text_column *column, const void *row, char out[TEXT_CELL_MAX]) {
-  char raw[TEXT_CELL_MAX];
-  column->cell(row, raw);
-  text_clean(raw, out, TEXT_CELL_MAX);
+static const void *row_at(const struct text_table *table, size_t index) {
+  return (const char *)table->rows + index * table->row_bytes;
+}
+
+static void get_cells(const struct text_table *table, const void *row, char cell[][TEXT_CELL_MAX]) {
+  char raw[TEXT_COLUMNS_MAX][TEXT_CELL_MAX];
+  table->fill(row, raw);
+  for (size_t c = table->first; c < table->column_count; ++c) text_clean(raw[c], cell[c], TEXT_CELL_MAX);
 }
 
 static void measure(struct layout *layout) {
   const struct text_table *table = layout->table;
-  char cell[TEXT_CELL_MAX];
-  for (size_t c = 0; c < table->column_count; ++c) {
-    const struct text_column *column = &table->columns[c];
-    bool says_something = column->rank == 0 || table->row_count == 0;
-    layout->width[c] = longer(strlen(column->heading), column->unit);
-    for (size_t r = 0; r < table->row_count; ++r) {
-      get_cell(column, table->rows[r], cell);
-      layout->width[c] = longer(layout->width[c], cell);
-      says_something = says_something || strcmp(cell, "-") != 0;
+  char cell[TEXT_COLUMNS_MAX][TEXT_CELL_MAX];
+  for (size_t c = table->first; c < table->column_count; ++c) {
+    layout->width[c] = longer(strlen(table->columns[c].heading), table->columns[c].unit);
+    layout->empty[c] = table->columns[c].rank > 0 && table->row_count > 0;
+  }
+  for (size_t r = 0; r < table->row_count; ++r) {
+    get_cells(table, row_at(table, r), cell);
+    for (size_t c = table->first; c < table->column_count; ++c) {
+      layout->width[c] = longer(layout->width[c], cell[c]);
+      layout->empty[c] = layout->empty[c] && strcmp(cell[c], "-") == 0;
     }
-    layout->empty[c] = !says_something;
   }
 }
 
 static bool is_shown(const struct layout *layout, size_t column) {
-  return !layout->dropped[column] && !layout->empty[column];
+  return column >= layout->table->first && !layout->dropped[column] && !layout->empty[column];
 }
 
 static bool fits(struct layout *layout, size_t gap) {
@@ -163,25 +157,21 @@ static bool fits(struct layout *layout, size_t gap) {
   return total <= layout->line_width;
 }
 
-/* The column that matters least; the count when all that are left matter. */
-static size_t least_important(const struct layout *layout) {
-  const struct text_table *table = layout->table;
-  size_t least = table->column_count;
-  for (size_t c = 0; c < table->column_count; ++c) {
-    const uint32_t rank = table->columns[c].rank;
-    if (!is_shown(layout, c) || rank == 0) continue;
-    if (least == table->column_count || rank > table->columns[least].rank) least = c;
-  }
-  return least;
+/* How much speaks for leaving a column out, and for cutting it; 0: it must stay as it is. */
+static size_t rank_of(const struct layout *layout, size_t column) { return layout->table->columns[column].rank; }
+
+static size_t cuttable_of(const struct layout *layout, size_t column) {
+  const size_t width = layout->width[column], least = layout->table->columns[column].least;
+  return least > 0 && width > least ? width : 0;
 }
 
-/* The column that has most to give; count when none can shrink. */
-static size_t widest_cuttable(const struct layout *layout) {
-  const struct text_table *table = layout->table;
-  size_t best = table->column_count;
-  for (size_t c = 0; c < table->column_count; ++c) {
-    if (!is_shown(layout, c) || table->columns[c].least == 0 || layout->width[c] <= table->columns[c].least) continue;
-    if (best == table->column_count || layout->width[c] > layout->width[best]) best = c;
+/* The column that most speaks for; the count when all must stay as they are. */
+static size_t find_column(const struct layout *layout, size_t (*weigh)(const struct layout *, size_t column)) {
+  size_t best = layout->table->column_count, most = 0;
+  for (size_t c = 0; c < layout->table->column_count; ++c) {
+    if (!is_shown(layout, c) || weigh(layout, c) <= most) continue;
+    most = weigh(layout, c);
+    best = c;
   }
   return best;
 }
@@ -191,81 +181,70 @@ static void fit(struct layout *layout) {
   const size_t count = layout->table->column_count;
   size_t column = 0;
   if (fits(layout, GAP)) return;
-  while (!fits(layout, NARROW_GAP) && (column = least_important(layout)) < count) layout->dropped[column] = true;
-  while (!fits(layout, NARROW_GAP) && (column = widest_cuttable(layout)) < count) --layout->width[column];
+  while (!fits(layout, NARROW_GAP) && (column = find_column(layout, rank_of)) < count) layout->dropped[column] = true;
+  while (!fits(layout, NARROW_GAP) && (column = find_column(layout, cuttable_of)) < count) --layout->width[column];
 }
 
-struct line {
-  FILE *file;
-  size_t gap, pending; /* spaces owed: written only before more text, so that no line ends in spaces */
-  bool any, cut;
-};
-
-static void put_cell(struct line *line, const struct text_column *column, size_t width, const char *text) {
-  const size_t length = strlen(text), shown = length < width ? length : width;
-  const size_t pad = width - shown;
-  const size_t before = line->pending + (line->any ? line->gap : 0) + (column->left ? 0 : pad);
-  line->any = true;
-  if (shown == 0) {
-    line->pending = before + (column->left ? pad : 0);
-    return;
+static void put_cell(struct layout *layout, size_t c, const char *text) {
+  const bool left = layout->table->columns[c].left;
+  const size_t length = strlen(text), width = layout->width[c], pad = length < width ? width - length : 0;
+  layout->pending += (layout->has_cells ? layout->gap : 0) + (left ? 0 : pad);
+  layout->has_cells = true;
+  if (length > 0) {
+    fprintf(layout->file, "%*s%.*s%s", (int)layout->pending, "", (int)(length > width ? width - 1 : length), text,
+            length > width ? "~" : "");
+    layout->pending = 0;
   }
-  fprintf(line->file, "%*s", (int)before, "");
-  if (length > width) {
-    fprintf(line->file, "%.*s~", (int)width - 1, text);
-    line->cut = true;
-  } else {
-    fputs(text, line->file);
+  layout->is_cut = layout->is_cut || length > width;
+  layout->pending += left ? pad : 0;
+}
+
+static void end_line(struct layout *layout) {
+  fputc('\n', layout->file);
+  layout->has_cells = false;
+  layout->pending = 0;
+}
+
+static void put_headings(struct layout *layout, bool is_unit) {
+  layout->pending = layout->table->tone != NULL ? MARK_WIDTH : 0;
+  for (size_t c = 0; c < layout->table->column_count; ++c) {
+    const struct text_column *column = &layout->table->columns[c];
+    if (is_shown(layout, c)) put_cell(layout, c, is_unit ? column->unit : column->heading);
   }
-  line->pending = column->left ? pad : 0;
+  end_line(layout);
 }
 
-static void end_line(struct line *line) {
-  fputc('\n', line->file);
-  line->any = false;
-  line->pending = 0;
-}
-
-/* The headings (row NULL, of the column's first or second line) or a row. */
-static void put_cells(struct line *line, const struct layout *layout, const void *row, bool is_unit) {
-  const struct text_table *table = layout->table;
-  char cell[TEXT_CELL_MAX];
-  for (size_t c = 0; c < table->column_count; ++c) {
-    const struct text_column *column = &table->columns[c];
-    if (!is_shown(layout, c)) continue;
-    snprintf(cell, sizeof cell, "%s", is_unit ? column->unit : column->heading);
-    if (row != NULL) get_cell(column, row, cell);
-    put_cell(line, column, layout->width[c], cell);
-  }
-}
-
-static void put_row(struct line *line, const struct layout *layout, const void *row, bool is_coloured_here) {
+static void put_row(struct layout *layout, const void *row, bool is_coloured_here) {
   const struct text_table *table = layout->table;
   const enum text_tone tone = table->tone != NULL ? table->tone(row) : TEXT_PLAIN;
   const bool has_colour = is_coloured_here && tones[tone].colour[0] != '\0';
-  if (has_colour) fputs(tones[tone].colour, line->file);
-  if (table->tone != NULL) fputs(tones[tone].mark, line->file);
-  put_cells(line, layout, row, false);
-  if (has_colour) fputs("\033[0m", line->file);
-  end_line(line);
+  char cell[TEXT_COLUMNS_MAX][TEXT_CELL_MAX];
+  get_cells(table, row, cell);
+  if (has_colour) fputs(tones[tone].colour, layout->file);
+  if (table->tone != NULL) fputs(tones[tone].mark, layout->file);
+  for (size_t c = 0; c < table->column_count; ++c) {
+    if (is_shown(layout, c)) put_cell(layout, c, cell[c]);
+  }
+  if (has_colour) fputs("\033[0m", layout->file);
+  end_line(layout);
 }
 
 /* The name of the row's group, where it is another one than that of the row before. */
-static void put_group(FILE *file, const struct text_table *table, size_t index) {
-  char name[TEXT_CELL_MAX], before[TEXT_CELL_MAX] = "";
+static void put_group(FILE *file, const struct text_table *table, size_t index, char before[TEXT_CELL_MAX]) {
+  char raw[TEXT_CELL_MAX], name[TEXT_CELL_MAX];
   if (table->group == NULL) return;
-  get_cell(&(struct text_column){.cell = table->group}, table->rows[index], name);
-  if (index > 0) get_cell(&(struct text_column){.cell = table->group}, table->rows[index - 1], before);
+  table->group(row_at(table, index), raw);
+  text_clean(raw, name, sizeof name);
   if (index == 0 || strcmp(name, before) != 0) fprintf(file, "%s\n", name);
+  memcpy(before, name, sizeof name);
 }
 
 /* "hot, cold" */
 static void name_dropped(const struct layout *layout, char out[TEXT_DROPPED_MAX]) {
   out[0] = '\0';
   for (size_t c = 0; c < layout->table->column_count; ++c) {
-    const size_t used = strlen(out);
     if (!layout->dropped[c]) continue;
-    snprintf(out + used, TEXT_DROPPED_MAX - used, "%s%s", used > 0 ? ", " : "", layout->table->columns[c].heading);
+    text_append(out, TEXT_DROPPED_MAX, "%s%s", out[0] != '\0' ? ", " : "", layout->table->columns[c].heading);
   }
 }
 
@@ -277,22 +256,18 @@ static bool has_units(const struct layout *layout) {
 }
 
 struct text_fit text_table_write(FILE *file, const struct text_table *table) {
-  struct layout layout = {.table = table, .line_width = text_width(file)};
-  struct text_fit said = {.cut = false};
+  struct layout layout = {.table = table, .file = file, .line_width = text_width(file)};
   const bool is_coloured_here = is_coloured(file);
+  char group[TEXT_CELL_MAX];
   measure(&layout);
   fit(&layout);
-  struct line line = {.file = file, .gap = layout.gap};
-  for (int is_unit = 0; is_unit < (has_units(&layout) ? 2 : 1); ++is_unit) {
-    line.pending = table->tone != NULL ? MARK_WIDTH : 0;
-    put_cells(&line, &layout, NULL, is_unit != 0);
-    end_line(&line);
-  }
+  put_headings(&layout, false);
+  if (has_units(&layout)) put_headings(&layout, true);
   for (size_t r = 0; r < table->row_count; ++r) {
-    put_group(file, table, r);
-    put_row(&line, &layout, table->rows[r], is_coloured_here);
+    put_group(file, table, r, group);
+    put_row(&layout, row_at(table, r), is_coloured_here);
   }
-  said.cut = line.cut;
+  struct text_fit said = {.cut = layout.is_cut};
   name_dropped(&layout, said.dropped);
   return said;
 }
@@ -308,21 +283,17 @@ void text_fit_print(FILE *file, const struct text_fit *fit, const char *where) {
   if (fit->cut) fprintf(file, "~ marks a name cut to fit; %s have it whole\n", where);
 }
 
-bool text_table_print(FILE *file, const struct text_column *columns, size_t column_count, const void *const *rows,
-                      size_t row_count) {
-  const struct text_table table = {
-      .columns = columns, .column_count = column_count, .rows = rows, .row_count = row_count};
-  return text_table_write(file, &table).cut;
-}
-
 /* ---- paragraphs ------------------------------------------------------------------------------------------------ */
+
+enum { PARAGRAPH_MAX = 2048 };
 
 void text_wrap(FILE *file, const char *lead, size_t indent, const char *text) {
   const size_t width = text_width(file);
-  char clean[2048];
+  char clean[PARAGRAPH_MAX];
+  text_clean(lead, clean, sizeof clean);
+  fputs(clean, file);
+  size_t column = strlen(clean);
   text_clean(text, clean, sizeof clean);
-  fputs(lead, file);
-  size_t column = strlen(lead);
   bool line_start = true;
   for (const char *word = clean + strspn(clean, " "); *word != '\0'; word += strspn(word, " ")) {
     const size_t length = strcspn(word, " ");
@@ -337,4 +308,13 @@ void text_wrap(FILE *file, const char *lead, size_t indent, const char *text) {
     word += length;
   }
   fputc('\n', file);
+}
+
+void text_paragraph(FILE *file, const char *lead, const char *format, ...) {
+  char text[PARAGRAPH_MAX];
+  va_list list;
+  va_start(list, format);
+  vsnprintf(text, sizeof text, format, list);
+  va_end(list);
+  text_wrap(file, lead, strlen(lead), text);
 }

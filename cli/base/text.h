@@ -1,7 +1,6 @@
-/* Plain text for a terminal: tables whose column widths come from their content, and wrapped paragraphs. Control
- * bytes of the content never reach the terminal. */
-#ifndef ATTNBENCH_CLI_BASE_TEXT_H
-#define ATTNBENCH_CLI_BASE_TEXT_H
+/* Plain text for a terminal: tables whose columns are as wide as their content, wrapped paragraphs, and lines on
+ * stderr. All of it passes through text_clean. */
+#pragma once
 
 #include <stdarg.h>
 #include <stdbool.h>
@@ -18,29 +17,35 @@ enum {
   TEXT_DROPPED_MAX = 160,
 };
 
-/* Columns of the stream: COLUMNS, else those of the terminal that it is, from LEAST to MOST; else TEXT_WIDTH. */
+/* The width of the stream in columns: the variable COLUMNS, else the terminal's width, either limited to
+ * TEXT_WIDTH_LEAST..TEXT_WIDTH_MOST; TEXT_WIDTH when there is neither. */
 size_t text_width(FILE *);
 
 struct text_column {
   const char *heading, *unit;
-  bool left;     /* aligned */
-  uint32_t rank; /* of the columns that do not fit, the highest is left out first, and one that has nothing but "-" in
-                    any case; 0 = it always stays */
-  size_t least;  /* may be cut down to this width when nothing can be left out any more; 0 = never cut */
-  void (*cell)(const void *row, char out[TEXT_CELL_MAX]);
+  bool left; /* aligned */
+  /* When the table is too wide, the column of the highest rank is left out first. A column with a rank is also left
+   * out when all its cells are "-". A column of rank 0 always stays. */
+  uint32_t rank;
+  /* When no further column can be left out, this one may be cut to so many characters; 0: never. */
+  size_t least;
 };
 
-/* How a row is marked: ">" or "!" before it, and by colour on a terminal that wants it (NO_COLOR, TERM=dumb). */
+/* How a row is marked: with ">" (best) or "!" (bad) before it, and with colour on a terminal unless NO_COLOR or
+ * TERM=dumb is set. */
 enum text_tone { TEXT_PLAIN, TEXT_BEST, TEXT_BAD };
 
 struct text_table {
   const struct text_column *columns;
-  size_t column_count;
-  const void *const *rows;
-  size_t row_count;
-  void (*group)(const void *row, char out[TEXT_CELL_MAX]); /* on a line of its own above the rows that share it, never
-                                                              cut; NULL: none */
-  enum text_tone (*tone)(const void *row);                 /* NULL: no row is marked */
+  size_t first, column_count; /* those before the first are not shown */
+  const void *rows;           /* an array */
+  size_t row_bytes, row_count;
+  /* Writes the cells of a row, one for each column. */
+  void (*fill)(const void *row, char cell[][TEXT_CELL_MAX]);
+  /* The name of the row's group. Consecutive rows of one group stand below a line with that name, which is never cut.
+   * NULL: no groups. */
+  void (*group)(const void *row, char out[TEXT_CELL_MAX]);
+  enum text_tone (*tone)(const void *row); /* NULL: no row is marked */
 };
 
 struct text_fit {
@@ -48,32 +53,30 @@ struct text_fit {
   char dropped[TEXT_DROPPED_MAX]; /* headings of the columns that are left out: "waves, error" */
 };
 
-/* Headings, their units where a column has one, then one line per row, as wide as the stream. */
+/* Writes a line of headings, a line of units if any column has one, and a line per row, fitted to the stream's width.
+ */
 struct text_fit text_table_write(FILE *, const struct text_table *);
 
-/* Says what did not fit, and that `where` ("--csv and --json") has it. Nothing when everything did. */
+/* Writes what did not fit, and that it is in `where` ("--csv and --json"). Writes nothing when everything fitted. */
 void text_fit_print(FILE *, const struct text_fit *, const char *where);
-
-/* The same without groups and marks; returns whether a cell was cut. */
-bool text_table_print(FILE *, const struct text_column *columns, size_t column_count, const void *const *rows,
-                      size_t row_count);
 
 /* Writes text wrapped at the width of the stream; the first line starts with `lead`, the others with `indent` spaces.
  */
 void text_wrap(FILE *, const char *lead, size_t indent, const char *text);
+/* The same for a printf format; lines after the first are indented by the width of `lead`. */
+void text_paragraph(FILE *, const char *lead, const char *format, ...) __attribute__((format(printf, 3, 4)));
 
-/* Adds to the text in out, of `size` bytes in all; what finds no room is cut. */
+/* Appends to the text in `out`, a buffer of `size` bytes; what does not fit is cut. */
 void text_append(char *out, size_t size, const char *format, ...) __attribute__((format(printf, 3, 4)));
 void text_append_list(char *out, size_t size, const char *format, va_list) __attribute__((format(printf, 3, 0)));
 
 /* Appends text to the string in `out` in a form that a POSIX shell reads back as one word; cuts what does not fit. */
 void text_append_word(char *out, size_t size, const char *text);
 
-/* Copies, with a space put into each "::" at the start of a word and each "#[": a CI runner takes a line that begins
- * with "::", or a "##[", for a command of its own. */
-void text_without_commands(const char *text, char *out, size_t size);
-
-/* Copies, with each control, and each character that turns the direction of writing, as '?'. */
+/* Copies, with '?' for each character that is not safe to show (utf8_is_unsafe), and a space inserted into each "::"
+ * that starts a word and each "#[", since a CI runner takes a line that begins with "::", and any "##[", as a
+ * command. What does not fit is cut. */
 void text_clean(const char *text, char *out, size_t size);
 
-#endif
+/* Writes one line: "attnbench: " and the text after text_clean. All lines on stderr are written by this function. */
+void text_say(FILE *, const char *format, ...) __attribute__((format(printf, 2, 3)));

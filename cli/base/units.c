@@ -3,36 +3,16 @@
 
 #include <math.h>
 #include <stdio.h>
-#include <string.h>
 
 enum { SIGNIFICANT_DIGITS = 4, DECIMALS_MAX = 9 };
 
-/* Whatever the locale put for the decimal point (it may be several bytes) becomes one. */
-static void set_point(char *text) {
-  char *out = text;
-  for (const char *c = text; *c != '\0'; ++c) {
-    const int plain = strchr("0123456789+-e", *c) != NULL;
-    if (plain) *out++ = *c;
-    if (!plain && out[-1] != '.') *out++ = '.';
-  }
-  *out = '\0';
-}
-
-static const char not_finite[] = "-";
-
 void units_format_exponent(double value, char out[UNITS_TEXT_MAX]) {
-  snprintf(out, UNITS_TEXT_MAX, "%.2e", value);
-  if (isfinite(value)) set_point(out);
-  if (!isfinite(value)) snprintf(out, UNITS_TEXT_MAX, "%s", not_finite);
+  snprintf(out, UNITS_TEXT_MAX, isfinite(value) ? "%.2e" : "-", value);
 }
 
 void units_format_fixed(double value, int decimals, char out[UNITS_TEXT_MAX]) {
   const int length = snprintf(out, UNITS_TEXT_MAX, "%.*f", decimals, value);
-  if (!isfinite(value) || length >= UNITS_TEXT_MAX) {
-    units_format_exponent(value, out);
-  } else {
-    set_point(out);
-  }
+  if (!isfinite(value) || length >= UNITS_TEXT_MAX) units_format_exponent(value, out);
 }
 
 void units_format(double value, char out[UNITS_TEXT_MAX]) {

@@ -4,11 +4,11 @@
 #include <inttypes.h>
 #include <stdarg.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
+#include "cli/base/owned.h"
 #include "cli/base/text.h"
-#include "cli/command/alike.h"
+#include "cli/record/alike.h"
 
 /* ---- parts of one run ---------------------------------------------------------------------------------------- */
 
@@ -67,7 +67,8 @@ static struct status find_selection(const struct cover *cover, const struct sele
                      cover->paths[0]);
 }
 
-/* Per cell of the selection: how many records there are, and of which parts. */
+/* Per cell of the selection: how many records there are, and of which parts. find_all makes them for the caller to
+ * free, also when it fails. */
 struct found {
   uint32_t count;
   size_t first, second;
@@ -77,46 +78,28 @@ struct found {
 static struct status find_in_part(const struct cover *cover, size_t index, const struct selection *selection,
                                   struct found *out) {
   const struct journal_data *part = &cover->part[index];
-  struct selection names;
-  size_t *rank = calloc(part->record_count + 1, sizeof *rank);
-  struct status status = selection_make(part->record_count, &names);
-  if (rank == NULL) status = status_make(STATUS_MEMORY, "no memory for %zu cells", part->record_count);
-  for (size_t i = 0; i < part->record_count && !status_failed(&status); ++i)
-    cell_name(part->records[i].attn_case.key, part->records[i].variant, names.name[i]);
-  if (!status_failed(&status)) status = selection_ranks(selection, &names, rank);
-  for (size_t i = 0; i < part->record_count && !status_failed(&status); ++i) {
-    if (rank[i] == SIZE_MAX) {
-      status = status_make(STATUS_INPUT, "%s: has the cell %s, which its run did not select", cover->paths[index],
-                           names.name[i]);
-      break;
-    }
+  OWNED(owned_free) size_t *rank = NULL;
+  TRY(journal_ranks(part, selection, &rank));
+  for (size_t i = 0; i < part->record_count; ++i) {
+    const struct record *record = &part->records[i];
+    if (rank[i] == SIZE_MAX)
+      return status_make(STATUS_INPUT, "%s: has the cell %s/%s, which its run did not select", cover->paths[index],
+                         record->attn_case.key, record->variant);
     struct found *found = &out[rank[i]];
-    if (found->count == 0) found->record = &part->records[i];
+    if (found->count == 0) found->record = record;
     *(found->count == 0 ? &found->first : &found->second) = index;
     ++found->count;
   }
-  selection_free(&names);
-  free(rank);
-  return status;
+  return status_ok();
 }
 
 static struct status find_all(const struct cover *cover, const struct selection *selection, struct found **out) {
-  *out = calloc(selection->count + 1, sizeof **out);
-  if (*out == NULL) return status_make(STATUS_MEMORY, "no memory for %zu cells", selection->count);
-  struct status status = status_ok();
-  for (size_t i = 0; i < cover->count && !status_failed(&status); ++i)
-    status = find_in_part(cover, i, selection, *out);
-  if (!status_failed(&status)) return status;
-  free(*out);
-  return status;
+  TRY(owned_array(out, selection->count, sizeof **out, "cells"));
+  for (size_t i = 0; i < cover->count; ++i) TRY(find_in_part(cover, i, selection, *out));
+  return status_ok();
 }
 
 /* ---- what is not --------------------------------------------------------------------------------------------- */
-
-static bool is_unfinished(const struct record *record, uint32_t rounds) {
-  const bool is_timed = record->time[TIME_COLD].done || record->time[TIME_HOT].done;
-  return record->status == CELL_ok && is_timed && process_count(record) < rounds;
-}
 
 /* The place of the journal of a shard; NULL: none is of it. */
 static const char *path_of(const struct cover *cover, const struct shard *shard) {
@@ -160,40 +143,32 @@ static void look_at(const struct cover *cover, const struct shard *shard, const 
     ++out->twice;
     tell(out, cell, "is there %" PRIu32 " times: in %s and %s", found->count, cover->paths[found->first],
          cover->paths[found->second]);
-  } else if (is_unfinished(found->record, rounds)) {
+  } else if (record_is_timed(found->record) && process_count(found->record) < rounds) {
     ++out->unfinished;
     tell(out, cell, "has %" PRIu32 " of %" PRIu32 " rounds in %s", process_count(found->record), rounds,
          cover->paths[found->first]);
   }
 }
 
-static struct status find_gaps(const struct cover *cover, const struct selection *selection, uint32_t *shard_of,
-                               struct cover_gaps *out) {
-  struct found *found;
-  struct shard shard = {.index = 0};
+struct status cover_find_gaps(const struct cover *cover, struct cover_gaps *out) {
+  const struct selection *selection;
   const char *text = cover->part[0].run.shard;
+  struct shard shard = {.index = 0};
+  OWNED(owned_free) struct found *found = NULL;
+  OWNED(owned_free) uint32_t *shard_of = NULL;
+  *out = (struct cover_gaps){.told_count = 0};
+  TRY(find_selection(cover, &selection));
+  out->selected = selection->count;
   if (sscanf(text, "%" SCNu32 "/%" SCNu32, &shard.index, &shard.count) != 2 || shard.count == 0)
     return status_make(STATUS_INPUT, "%s: \"%s\" is no shard", cover->paths[0], text);
+  TRY(owned_array(&shard_of, selection->count, sizeof *shard_of, "cells"));
   TRY(selection_deal(selection, shard.count, shard_of));
   TRY(find_all(cover, selection, &found));
   for (size_t i = 0; i < selection->count; ++i) {
     shard.index = shard_of[i];
     look_at(cover, &shard, selection->name[i], &found[i], out);
   }
-  free(found);
   return status_ok();
-}
-
-struct status cover_find_gaps(const struct cover *cover, struct cover_gaps *out) {
-  const struct selection *selection;
-  *out = (struct cover_gaps){.told_count = 0};
-  TRY(find_selection(cover, &selection));
-  uint32_t *shard_of = calloc(selection->count + 1, sizeof *shard_of);
-  if (shard_of == NULL) return status_make(STATUS_MEMORY, "no memory for %zu cells", selection->count);
-  out->selected = selection->count;
-  const struct status status = find_gaps(cover, selection, shard_of, out);
-  free(shard_of);
-  return status;
 }
 
 /* ---- all parts as one ---------------------------------------------------------------------------------------- */
@@ -224,23 +199,17 @@ static void join_runs(const struct cover *cover, struct journal_data *out) {
   }
 }
 
-static struct status join_records(const struct cover *cover, const struct selection *selection,
-                                  struct journal_data *out) {
-  struct found *found;
-  TRY(find_all(cover, selection, &found));
-  out->records = calloc(selection->count + 1, sizeof *out->records);
-  for (size_t i = 0; i < selection->count && out->records != NULL; ++i) {
-    record_copy(&out->records[i], found[i].record);
-    if (found[i].first > 0) mark_unlike(cover, found[i].first, &out->records[i]);
-  }
-  free(found);
-  out->record_count = out->run.cell_count = selection->count;
-  return out->records != NULL ? status_ok() : status_make(STATUS_MEMORY, "no memory for %zu cells", selection->count);
-}
-
 struct status cover_join(const struct cover *cover, struct journal_data *out) {
   const struct selection *selection;
+  OWNED(owned_free) struct found *found = NULL;
   join_runs(cover, out);
   TRY(find_selection(cover, &selection));
-  return join_records(cover, selection, out);
+  TRY(find_all(cover, selection, &found));
+  TRY(owned_array(&out->records, selection->count, sizeof *out->records, "cells"));
+  for (size_t i = 0; i < selection->count; ++i) {
+    out->records[i] = *found[i].record;
+    if (found[i].first > 0) mark_unlike(cover, found[i].first, &out->records[i]);
+  }
+  out->record_count = out->run.cell_count = selection->count;
+  return status_ok();
 }

@@ -2,12 +2,13 @@
 #include "cli/command/deal.h"
 
 #include <math.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "cli/base/clock.h"
+#include "cli/base/owned.h"
 #include "cli/base/signals.h"
-#include "cli/record/floor.h"
+#include "cli/base/text.h"
+#include "kernels/problem/work.h"
 
 static const size_t no_card = SIZE_MAX, no_cell = SIZE_MAX;
 
@@ -25,13 +26,14 @@ struct deal {
   uint32_t round;
   size_t first;   /* the first cell that may still be pending in this round */
   bool *is_begun; /* per cell: a card has it */
-  size_t *home;   /* per cell: the card that measured its first round, or no_card */
   size_t *owner;  /* per case of the sweep: the card that has it, or no_card */
   struct seat seat[FLEET_CARDS_MAX];
   struct status last_loss;
 };
 
-static const char *uuid_of(const struct deal *d, size_t card) { return fleet_hello(d->fleet, card)->device.uuid; }
+static const char *uuid_of(const struct deal *d, size_t card) {
+  return fleet_hello(d->fleet, card)->device.info.uuid;
+}
 
 static size_t case_of(const struct deal *d, size_t cell) {
   return (size_t)(d->run->cells.items[cell].attn_case - d->run->sweep.cases);
@@ -51,13 +53,14 @@ enum claim { CLAIM_NONE, CLAIM_NEW_CASE, CLAIM_OWN_CASE };
 
 static enum claim claim_of(const struct deal *d, size_t card, size_t cell) {
   const size_t owner = d->owner[case_of(d, cell)];
-  if (d->round > 0) return d->home[cell] == card ? CLAIM_OWN_CASE : CLAIM_NONE;
+  if (d->round > 0) /* the card of its first round */
+    return strcmp(d->run->cell[cell].card, uuid_of(d, card)) == 0 ? CLAIM_OWN_CASE : CLAIM_NONE;
   if (owner == card) return CLAIM_OWN_CASE;
   return owner == no_card || d->seat[owner].is_lost ? CLAIM_NEW_CASE : CLAIM_NONE;
 }
 
 static double work_of(const struct deal *d, size_t cell) {
-  return floor_flops(&d->run->cells.items[cell].attn_case->shape);
+  return work_flops(&d->run->cells.items[cell].attn_case->shape);
 }
 
 /* Where nobody asked for an order, the next case is the one with most work: a large one that comes last would keep
@@ -126,8 +129,8 @@ static struct status lose_card(struct deal *d, size_t card, const struct status 
   d->last_loss = *why;
   for (size_t i = 0; i < fleet_count(d->fleet); ++i) left += !d->seat[i].is_lost;
   progress_end(d->progress);
-  fprintf(stderr, "attnbench: %s (%s) is lost, %zu of %zu cards go on: %s\n", fleet_name(d->fleet, card),
-          uuid_of(d, card), left, fleet_count(d->fleet), why->text);
+  text_say(stderr, "%s (%s) is lost, %zu of %zu cards go on: %s", fleet_name(d->fleet, card), uuid_of(d, card), left,
+           fleet_count(d->fleet), why->text);
   return left > 0 ? status_ok() : *why;
 }
 
@@ -158,13 +161,6 @@ static double next_end_of_rest(const struct deal *d) {
 
 /* ---- rounds -------------------------------------------------------------------------------------------------- */
 
-static bool has_work(const struct deal *d) {
-  for (size_t i = 0; i < d->run->cells.count; ++i) {
-    if (run_is_pending(d->run, i, d->round)) return true;
-  }
-  return false;
-}
-
 /* Every round has processes of its own. */
 static void freshen(struct deal *d) {
   for (size_t i = 0; i < fleet_count(d->fleet); ++i) {
@@ -178,10 +174,9 @@ static void freshen(struct deal *d) {
 static struct status deal_round(struct deal *d) {
   size_t card;
   TRY(signals_check());
-  if (!has_work(d)) return status_ok();
+  if (!run_has_pending(d->run, d->round)) return status_ok();
   d->first = 0;
   memset(d->is_begun, 0, d->run->cells.count * sizeof *d->is_begun);
-  for (size_t i = 0; i < d->run->cells.count; ++i) d->home[i] = find_card(d, d->run->cell[i].card);
   if (!d->run->is_fresh) freshen(d);
   d->run->is_fresh = false;
   for (bool is_left = true;;) {
@@ -202,8 +197,8 @@ static struct status check_whole(const struct deal *d) {
   if (missing == 0) return status_ok();
   return status_make(
       STATUS_COVERAGE,
-      "%zu measurements of later rounds are missing: their card is not there any more, and rounds of a "
-      "cell are of one card. With --journal, the same command with --resume measures them where it is",
+      "%zu measurements of later rounds are missing: their card is not there any more, and rounds of a cell are of "
+      "one card. With --journal, the same command with --resume measures them where it is",
       missing);
 }
 
@@ -215,24 +210,18 @@ static void take_over(struct deal *d) {
   }
 }
 
-static struct status deal_all(struct deal *d) {
-  take_over(d);
-  for (d->round = 0; d->round < d->run->options->rounds.value; ++d->round) TRY(deal_round(d));
-  return check_whole(d);
+static void free_deal(struct deal *d) {
+  free(d->is_begun);
+  free(d->owner);
 }
 
 struct status deal_rounds(struct run *run, struct progress *progress) {
-  struct deal *d = calloc(1, sizeof *d);
-  struct status status = status_make(STATUS_MEMORY, "no memory to deal %zu cells", run->cells.count);
-  if (d == NULL) return status;
-  *d = (struct deal){.run = run, .fleet = run->fleet, .progress = progress};
-  d->is_begun = calloc(run->cells.count + 1, sizeof *d->is_begun);
-  d->home = calloc(run->cells.count + 1, sizeof *d->home);
-  d->owner = calloc(run->sweep.case_count + 1, sizeof *d->owner);
-  if (d->is_begun != NULL && d->home != NULL && d->owner != NULL) status = deal_all(d);
-  free(d->is_begun);
-  free(d->home);
-  free(d->owner);
-  free(d);
-  return status;
+  OWNED(free_deal) struct deal d = {.run = run, .fleet = run->fleet, .progress = progress};
+  d.is_begun = calloc(run->cells.count + 1, sizeof *d.is_begun);
+  d.owner = calloc(run->sweep.case_count + 1, sizeof *d.owner);
+  if (d.is_begun == NULL || d.owner == NULL)
+    return status_make(STATUS_MEMORY, "no memory to deal %zu cells", run->cells.count);
+  take_over(&d);
+  for (; d.round < run->options->rounds.value; ++d.round) TRY(deal_round(&d));
+  return check_whole(&d);
 }

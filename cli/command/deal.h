@@ -1,14 +1,12 @@
-/* Deals the cells of a run to its cards: whoever is free takes the next case, large ones first. */
-#ifndef ATTNBENCH_CLI_COMMAND_DEAL_H
-#define ATTNBENCH_CLI_COMMAND_DEAL_H
+/* Distributes the cells of a run over its cards: a card that is free measures the next case, large cases first. */
+#pragma once
 
 #include "cli/command/progress.h"
 #include "cli/command/run.h"
 
-/* All rounds of run->cells with run->fleet, into the run's journal. The cells of one case go to one card, and later
- * rounds of a cell to the card of its first. A card whose worker does not start any more is told of and gets nothing
- * more; what it had not begun goes to the others. STATUS_COVERAGE when the later rounds of its cells are missing in
- * the end, and the failure of the last card when none is left. */
+/* Measures all rounds of run->cells with run->fleet and writes them to the run's journal. The cells of one case go to
+ * one card, and later rounds of a cell go to the card of its first round. When the worker of a card cannot be started
+ * again, stderr says so, and the other cards measure the cells that this card had not begun. STATUS_COVERAGE when
+ * later rounds of the cells that it had begun are missing at the end. When no card is left, returns the failure of
+ * the last one. */
 struct status deal_rounds(struct run *, struct progress *);
-
-#endif

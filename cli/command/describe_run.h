@@ -1,6 +1,5 @@
-/* What a journal's header says of this invocation. */
-#ifndef ATTNBENCH_CLI_COMMAND_DESCRIBE_RUN_H
-#define ATTNBENCH_CLI_COMMAND_DESCRIBE_RUN_H
+/* Fills the description of a run that the journal's header holds. */
+#pragma once
 
 #include "cli/options/options.h"
 #include "cli/record/journal.h"
@@ -13,7 +12,5 @@ struct invocation {
 
 void describe_run(const struct options *, const struct invocation *, const struct sweep *, uint64_t cell_count,
                   struct run_info *out);
-/* The command line, in a form that a POSIX shell reads back; " ..." for words that do not fit. */
+/* Writes the command line with the quotes that a POSIX shell needs; " ..." replaces the words that do not fit. */
 void describe_run_command(const struct invocation *, char *out, size_t size);
-
-#endif

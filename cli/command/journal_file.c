@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include "cli/base/clock.h"
+#include "cli/base/text.h"
 
 bool journal_file_beside(const struct options *o, char *out, size_t size) {
   const char *files[] = {o->json, o->csv, o->gbench};
@@ -38,12 +39,19 @@ struct journal_file journal_file_choose(const struct options *o) {
   return out;
 }
 
+void journal_file_close(struct journal_file *file, struct journal *journal) {
+  bool is_moved;
+  snprintf(file->path, sizeof file->path, "%s", journal_path(journal, &is_moved));
+  file->is_kept = file->is_kept || is_moved;
+  journal_close(journal);
+}
+
 void journal_file_drop(const struct journal_file *file, const struct status *written) {
   if (file->path[0] == '\0') return;
   if (access(file->path, F_OK) != 0) {
-    if (file->is_kept) fprintf(stderr, "attnbench: the journal %s was removed while the run went on\n", file->path);
+    if (file->is_kept) text_say(stderr, "the journal %s was removed while the run went on", file->path);
   } else if (status_failed(written)) {
-    fprintf(stderr, "attnbench: results so far are kept: attnbench report %s\n", file->path);
+    text_say(stderr, "results so far are kept: attnbench report %s", file->path);
   } else if (!file->is_kept) {
     unlink(file->path);
   }

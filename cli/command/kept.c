@@ -2,13 +2,13 @@
 #include "cli/command/kept.h"
 
 #include <inttypes.h>
-#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
 #include "cli/base/hash.h"
 #include "cli/base/json.h"
 #include "cli/base/output.h"
+#include "cli/base/owned.h"
 
 enum { SIDES = 2, KEPT_PATH_MAX = 640 };
 
@@ -31,7 +31,7 @@ bool kept_is_there(const char *folder) {
 static void add_hash(cJSON *array, const char *path) {
   char hash[HASH_TEXT_MAX] = "";
   const struct status status = hash_file(path, hash);
-  cJSON_AddItemToArray(array, json_new_string(status_failed(&status) ? "" : hash));
+  json_append(array, json_new_string(status_failed(&status) ? "" : hash));
 }
 
 /* The program and what it loads, by their contents. */
@@ -47,45 +47,43 @@ static cJSON *files_of(const struct kept *kept, int side) {
 static cJSON *words_of(const struct kept *kept, int side) {
   cJSON *words = cJSON_CreateArray();
   const size_t count = options_relay(kept->options, side == 1, NULL);
-  const char **word = calloc(count + 1, sizeof *word);
-  if (word != NULL) options_relay(kept->options, side == 1, word);
-  for (size_t i = 0; word != NULL && i < count; ++i) cJSON_AddItemToArray(words, json_new_string(word[i]));
-  free(word);
-  return word != NULL ? words : (cJSON_Delete(words), NULL);
+  OWNED(owned_free) const char **word = calloc(count + 1, sizeof *word);
+  if (word == NULL) return (cJSON_Delete(words), NULL);
+  options_relay(kept->options, side == 1, word);
+  for (size_t i = 0; i < count; ++i) json_append(words, json_new_string(word[i]));
+  return words;
 }
 
 static cJSON *side_of(const struct kept *kept, int side) {
   cJSON *out = cJSON_CreateObject();
-  cJSON_AddItemToObject(out, "files", files_of(kept, side));
-  cJSON_AddItemToObject(out, "words", words_of(kept, side));
+  json_add_item(out, "files", files_of(kept, side));
+  json_add_item(out, "words", words_of(kept, side));
   return out;
 }
 
-struct status kept_write(const struct kept *kept) {
-  char path[KEPT_PATH_MAX];
-  struct output output;
+static struct status write_kept(const struct kept *kept, FILE *out) {
   cJSON *root = cJSON_CreateObject();
   json_add_string(root, "ab", magic);
   json_add_uint(root, "order_seed", kept->order_seed);
   json_add_uint(root, "rounds", (uint64_t)kept->options->rounds.value);
-  for (int side = 0; side < SIDES; ++side) cJSON_AddItemToObject(root, side_names[side], side_of(kept, side));
+  for (int side = 0; side < SIDES; ++side) json_add_item(root, side_names[side], side_of(kept, side));
+  return json_write(root, "ab.json", out);
+}
+
+struct status kept_write(const struct kept *kept) {
+  char path[KEPT_PATH_MAX];
   path_of(kept->folder, path);
-  const struct status status = output_open(path, &output);
-  if (status_failed(&status)) {
-    cJSON_Delete(root);
-    return status;
-  }
-  return output_end(&output, json_write(root, root != NULL, path, output.stream));
+  OUTPUT_TRY(path, out, write_kept(kept, out));
+  return status_ok();
 }
 
 /* ---- going on ------------------------------------------------------------------------------------------------ */
 
 static struct status differs(const char *path, const char *what) {
-  return status_make(
-      STATUS_NOT_COMPARABLE,
-      "%s: the processes here are of another comparison: %s; repeat the command that began it, or keep "
-      "this one's in another folder",
-      path, what);
+  return status_make(STATUS_NOT_COMPARABLE,
+                     "%s: the processes here are of another comparison: %s; repeat the command that began it, or "
+                     "keep this one's in another folder",
+                     path, what);
 }
 
 static const char *word_at(const cJSON *words, int index) {
@@ -143,10 +141,8 @@ static struct status check_document(struct kept *kept, const struct json_doc *do
 
 struct status kept_resume(struct kept *kept) {
   char path[KEPT_PATH_MAX];
-  struct json_doc doc;
+  OWNED(json_free) struct json_doc doc = {.root = NULL};
   path_of(kept->folder, path);
   TRY(json_load(path, JSON_FILE_BYTES_MAX, &doc));
-  const struct status status = check_document(kept, &doc);
-  json_free(&doc);
-  return status;
+  return check_document(kept, &doc);
 }

@@ -1,26 +1,23 @@
-/* What the folder of an `ab --keep` says of the comparison whose processes it holds, so that --resume can go on with
- * it: FOLDER/ab.json. What a process measured is in its journal. */
-#ifndef ATTNBENCH_CLI_COMMAND_KEPT_H
-#define ATTNBENCH_CLI_COMMAND_KEPT_H
+/* FOLDER/ab.json describes the comparison whose journals the folder of `ab --keep FOLDER` holds, so that --resume can
+ * continue it. */
+#pragma once
 
 #include "cli/options/options.h"
 
-/* The comparison that these options ask for, of programs[0] and [1]: base and candidate. */
+/* The comparison that the options ask for. programs[0] is the base and programs[1] the candidate. */
 struct kept {
   const char *folder;
   const struct options *options;
   const char *const *programs;
-  uint64_t order_seed; /* of the order within the pairs */
+  uint64_t order_seed; /* of the order of the two programs within each pair (order_draw) */
 };
 
-/* Is there an ab.json in the folder? */
+/* Whether the folder holds an ab.json. */
 bool kept_is_there(const char *folder);
 
-/* STATUS_OUTPUT when it cannot be written. */
+/* Writes ab.json; STATUS_OUTPUT when that fails. */
 struct status kept_write(const struct kept *);
 
-/* Is this the comparison that the folder was begun for? Then takes over its order. STATUS_NOT_COMPARABLE says what
- * differs, STATUS_INPUT what cannot be read. */
+/* Reads ab.json and checks that it describes the same comparison; then sets order_seed to that of the file.
+ * STATUS_NOT_COMPARABLE says what differs, STATUS_INPUT what cannot be read. */
 struct status kept_resume(struct kept *);
-
-#endif

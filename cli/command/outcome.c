@@ -44,17 +44,15 @@ static const char *signal_name(const struct status *failure) {
 void outcome_print(const struct outcome *outcome, const struct status *failure, const struct options *options,
                    FILE *file) {
   const bool is_stopped = failure->code == STATUS_INTERRUPTED;
-  char line[LINE_MAX_BYTES], safe[LINE_MAX_BYTES];
+  char line[LINE_MAX_BYTES];
   if (status_failed(failure) && !is_stopped) {
-    fprintf(file, "attnbench: %s\n", failure->text);
+    text_say(file, "%s", failure->text);
     return;
   }
   if (!is_stopped && outcome->code == EXIT_CODE_OK) return;
   const char *path = where(options);
-  snprintf(line, sizeof line, "attnbench: %s%s%s", is_stopped ? signal_name(failure) : "",
+  snprintf(line, sizeof line, "%s%s%s", is_stopped ? signal_name(failure) : "",
            is_stopped && outcome->why[0] != '\0' ? ": " : "", outcome->why);
-  text_without_commands(line, safe, sizeof safe);
-  text_clean(safe, line, sizeof line);
-  fprintf(file, "%s%s%s\n", line, path != NULL && outcome->why[0] != '\0' ? "; see " : "",
-          path != NULL && outcome->why[0] != '\0' ? path : "");
+  text_say(file, "%s%s%s", line, path != NULL && outcome->why[0] != '\0' ? "; see " : "",
+           path != NULL && outcome->why[0] != '\0' ? path : "");
 }

@@ -1,6 +1,7 @@
-/* How a verb ended that did its work: its exit code, and for any but 0 why, in words that fit one line of a log. */
-#ifndef ATTNBENCH_CLI_COMMAND_OUTCOME_H
-#define ATTNBENCH_CLI_COMMAND_OUTCOME_H
+/* The outcome of a verb that was not stopped by a failure: its exit code, and the reason for any code but 0 in one
+ * line.
+ */
+#pragma once
 
 #include "cli/gate/compare.h"
 #include "cli/options/options.h"
@@ -12,13 +13,11 @@ struct outcome {
   char why[FAILURES_TEXT_MAX]; /* empty when code is 0 */
 };
 
-/* What the report's cells ask for. */
+/* The outcome that the cells of the report ask for. */
 void outcome_of_report(const struct report *, struct outcome *out);
-/* What the comparison asks for. `code` is its own exit code, or a worse one that cells of the new report ask for. */
+/* The outcome of a comparison. `code` is its exit code, or the worse one that cells of the new report ask for. */
 void outcome_of_compare(const struct compare *, enum exit_code code, struct outcome *out);
 
-/* The line on stderr: why, and in which of the outputs that the options name the rest is. `failure` is what stopped
- * the verb, if anything did; its text leads. Prints nothing when there is nothing to say. */
+/* Prints one line to the stream: the reason, and which of the outputs that the options name have the details. The
+ * text of `failure`, if a failure stopped the verb, comes first. Prints nothing for exit code 0 without a failure. */
 void outcome_print(const struct outcome *, const struct status *failure, const struct options *, FILE *);
-
-#endif

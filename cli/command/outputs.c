@@ -7,9 +7,12 @@
 #include <unistd.h>
 
 #include "cli/base/output.h"
+#include "cli/base/owned.h"
+#include "cli/base/program_path.h"
 #include "cli/command/journal_file.h"
 #include "cli/page/page.h"
 #include "cli/report/measured.h"
+#include "cli/sweep/manifest.h"
 
 /* What fills the outputs of a report and of a comparison. */
 static const struct report_output {
@@ -48,14 +51,36 @@ static const char *report_path(const struct options *options, const struct repor
 
 /* ---- before ---------------------------------------------------------------------------------------------------- */
 
-/* The later output would replace the earlier one, or what was read. */
+/* The output would replace another output, or something that is read or runs. */
+static struct status check_apart(const struct options_file *output, const char *what, const char *path) {
+  if (!output_is_same_file(output->path, path)) return status_ok();
+  return status_make(STATUS_USAGE, "%s %s and %s %s are one file; give %s a file of its own", output->option,
+                     output->path, what, path, output->option);
+}
+
 static struct status check_distinct(const struct options_file *output, const struct options_file *files,
                                     size_t count) {
+  TRY(check_apart(output, "the running program", program_path()));
+  TRY(check_apart(output, "the standard input", "/dev/stdin"));
   for (size_t i = 0; i < count; ++i) {
-    const struct options_file *other = &files[i];
-    if (output == other || !output_is_same_file(output->path, other->path)) continue;
-    return status_make(STATUS_USAGE, "%s %s and %s %s are one file; give %s a file of its own", output->option,
-                       output->path, other->option, other->path, output->option);
+    if (output != &files[i]) TRY(check_apart(output, files[i].option, files[i].path));
+  }
+  return status_ok();
+}
+
+/* The kernels' files that the manifests name. A worker says what is wrong with a manifest that cannot be read. */
+static struct status check_kernels(const struct options_list *loaded, const struct options_file *files,
+                                   size_t count) {
+  OWNED(owned_free) struct manifest *manifest = NULL;
+  TRY(owned_array(&manifest, 1, sizeof *manifest, "a manifest"));
+  for (size_t i = 0; i < loaded->count; ++i) {
+    if (!manifest_is(loaded->item[i])) continue;
+    const struct status read = manifest_load(loaded->item[i], manifest);
+    for (uint32_t j = 0; j < manifest->launch_count && !status_failed(&read); ++j) {
+      for (size_t k = 0; k < count; ++k) {
+        if (files[k].is_output) TRY(check_apart(&files[k], "the kernel", manifest->launch[j].path));
+      }
+    }
   }
   return status_ok();
 }
@@ -83,6 +108,8 @@ struct status outputs_probe(const struct options *options) {
   for (size_t i = 0; i < count; ++i) {
     if (files[i].is_output) TRY(check_distinct(&files[i], files, count));
   }
+  TRY(check_kernels(&options->load, files, count));
+  TRY(check_kernels(&options->base_load, files, count));
   for (size_t i = 0; i < count; ++i) {
     if (files[i].is_output) TRY(report_probe(files[i].path, files[i].option));
   }
@@ -119,7 +146,7 @@ static void keep_first(struct status *first, struct status status) {
 
 static struct status write_report(const struct options *options, const struct journal_data *journal,
                                   const struct journal_data *evidence, bool is_text, struct outcome *outcome) {
-  struct report report;
+  OWNED(report_free) struct report report = {.rows = NULL};
   struct status first = status_ok();
   TRY(evidence != NULL ? report_build_with(journal, evidence, options->evidence, &report)
                        : report_build(journal, &report));
@@ -130,19 +157,16 @@ static struct status write_report(const struct options *options, const struct jo
   }
   if (is_text) keep_first(&first, report_save(&report, "-", report_write_text));
   outcome_of_report(&report, outcome);
-  report_free(&report);
   return first;
 }
 
 struct status outputs_write(const struct options *options, const struct journal_data *journal,
                             struct outcome *outcome) {
-  struct journal_data evidence;
+  OWNED(journal_free) struct journal_data evidence = {.records = NULL};
   const bool is_text = outputs_is_text_wanted(options);
   if (options->evidence == NULL) return write_report(options, journal, NULL, is_text, outcome);
-  TRY(measured_load_evidence(options->evidence, &evidence));
-  const struct status status = write_report(options, journal, &evidence, is_text, outcome);
-  journal_free(&evidence);
-  return status;
+  TRY(measured_load_evidence(options->evidence, options->allow_edited, &evidence));
+  return write_report(options, journal, &evidence, is_text, outcome);
 }
 
 struct status outputs_write_files(const struct options *options, const struct journal_data *journal,
@@ -152,9 +176,8 @@ struct status outputs_write_files(const struct options *options, const struct jo
 
 static struct status save_compare(const struct compare *compare, const char *path,
                                   struct status (*write)(const struct compare *, FILE *)) {
-  struct output output;
-  TRY(output_open(path, &output));
-  return output_end(&output, write(compare, output.stream));
+  OUTPUT_TRY(path, out, write(compare, out));
+  return status_ok();
 }
 
 struct status outputs_write_compare(const struct options *options, const struct compare *compare) {

@@ -1,22 +1,19 @@
-/* The files that a command writes: probed before any work, written at its end. */
-#ifndef ATTNBENCH_CLI_COMMAND_OUTPUTS_H
-#define ATTNBENCH_CLI_COMMAND_OUTPUTS_H
+/* The output files of a command. It checks that they can be written before it starts, and writes them at its end. */
+#pragma once
 
 #include "cli/command/outcome.h"
 
-/* Can every output be written, each to a file of its own? */
+/* Checks that every output can be written, and that no two outputs are the same file. */
 struct status outputs_probe(const struct options *);
-/* Is what people read printed on stdout? Not with --quiet, not when an output goes there, and not when stdout is
- * closed and there are outputs elsewhere. */
+/* Whether the text report is printed on stdout. It is not with --quiet, when an output goes to stdout, and when
+ * stdout is closed and there are other outputs. */
 bool outputs_is_text_wanted(const struct options *);
-/* Every report that was asked for, and the table on stdout. *outcome is what its rows ask for. One that cannot be
- * written takes no other one with it: what was measured for them is not measured again. */
+/* Writes every report that the options name, and the text report on stdout. *outcome is what the rows ask for. When
+ * one report cannot be written, the others are written nevertheless, and the first failure is returned. */
 struct status outputs_write(const struct options *, const struct journal_data *, struct outcome *outcome);
-/* The same without the table. */
+/* Writes the same without the text report on stdout. */
 struct status outputs_write_files(const struct options *, const struct journal_data *, struct outcome *outcome);
-/* Is any report asked for? */
+/* Whether the options name any report. */
 bool outputs_is_report_wanted(const struct options *);
-/* The comparison to every output that was asked for, and as text on stdout. */
+/* Writes the comparison to every output that the options name, and as text on stdout. */
 struct status outputs_write_compare(const struct options *, const struct compare *);
-
-#endif

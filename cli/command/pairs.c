@@ -1,6 +1,5 @@
 /* Whole fresh processes of two programs in turns: their command lines, what they leave, and the verdict. */
 #include "cli/command/pairs.h"
-#include "cli/base/signals.h"
 
 #include <dirent.h>
 #include <errno.h>
@@ -11,8 +10,9 @@
 #include <unistd.h>
 
 #include "cli/base/child.h"
-#include "cli/base/json.h"
+#include "cli/base/owned.h"
 #include "cli/base/program_path.h"
+#include "cli/base/signals.h"
 #include "cli/command/gate_options.h"
 #include "cli/command/kept.h"
 #include "cli/command/progress.h"
@@ -32,6 +32,7 @@ struct set {
   uint32_t number;  /* 0: the first */
   const struct suspects *only;
   struct journal_data *data; /* PAIRS_SIDES */
+  struct witness *witness;
 };
 
 /* ---- command lines ------------------------------------------------------------------------------------------- */
@@ -51,10 +52,12 @@ static char **write_arguments(const char *program, bool is_candidate, const stru
   const char *const fixed[] = {program, "run",    "--rounds",  "1",         "--quick", "--reference",
                                "none",  "--json", "/dev/null", "--journal", journal};
   enum { FIXED = sizeof fixed / sizeof *fixed };
-  const char **out = calloc(FIXED + options_relay(options, is_candidate, NULL) + 1, sizeof *out);
+  const size_t first = options->start_with != NULL;
+  const char **out = calloc(first + FIXED + options_relay(options, is_candidate, NULL) + 1, sizeof *out);
   if (out == NULL) return NULL;
-  memcpy(out, fixed, sizeof fixed);
-  options_relay(options, is_candidate, out + FIXED);
+  out[0] = options->start_with;
+  memcpy(out + first, fixed, sizeof fixed);
+  options_relay(options, is_candidate, out + first + FIXED);
   return (char **)out;
 }
 
@@ -91,6 +94,7 @@ static enum status_code code_of_exit(int side, int exit_status) {
     int exit_status;
     enum status_code code[PAIRS_SIDES];
   } codes[] = {{EXIT_CODE_USAGE, {STATUS_NOT_COMPARABLE, STATUS_USAGE}},
+               {EXIT_CODE_NOT_COMPARABLE, {STATUS_NOT_COMPARABLE, STATUS_NOT_COMPARABLE}},
                {EXIT_CODE_INPUT, {STATUS_NOT_COMPARABLE, STATUS_INPUT}},
                {EXIT_CODE_OUTPUT, {STATUS_OUTPUT, STATUS_OUTPUT}},
                {EXIT_CODE_NO_GPU, {STATUS_NO_GPU, STATUS_NO_GPU}}};
@@ -174,38 +178,35 @@ static bool take_kept(const struct pairs *pairs, const struct set *set, uint32_t
 
 static struct status run_process(const struct pairs *pairs, int side, const struct set *set, uint32_t round,
                                  struct journal_data *out) {
+  struct witness_side *seen = side == PAIRS_BASE ? &set->witness->base : &set->witness->now;
   char journal[PROCESS_PATH_MAX], messages[PROCESS_PATH_MAX];
   struct options options;
   struct child_end end;
   options_of(pairs, side, set->only, &options);
   process_path(pairs, side, set, round, "journal", journal);
   process_path(pairs, side, set, round, "log", messages);
+  OWNED(owned_free)
   char **arguments = write_arguments(pairs->program[side], side == PAIRS_CANDIDATE, &options, journal);
   if (arguments == NULL) return status_make(STATUS_MEMORY, "no memory for a command line");
   const struct child_watch watch = {.stderr_path = messages, .grows = journal, .stall_s = pairs->stall_s};
-  struct status status = child_run(arguments, &watch, &end);
-  if (!status_failed(&status)) status = check_end(pairs, side, &end, messages);
-  free(arguments);
-  return status_failed(&status) ? status : load_journal(pairs, side, journal, out);
-}
-
-/* What a process of the pair measures, or what it did before the run was cut off: *kept, which is the set's then. */
-static struct status take_process(const struct pairs *pairs, int side, const struct set *set, uint32_t round,
-                                  struct journal_data *kept, struct journal_data *out) {
-  if (kept == NULL) return run_process(pairs, side, set, round, out);
-  *out = *kept;
-  *kept = (struct journal_data){.records = NULL};
+  TRY(child_run(arguments, &watch, &end));
+  TRY(check_end(pairs, side, &end, messages));
+  TRY(load_journal(pairs, side, journal, out));
+  const double seen_s[WITNESS_COUNT] = {[WITNESS_journal] = end.growth_s, [WITNESS_process] = end.wall_s};
+  witness_add(seen, out, seen_s);
   return status_ok();
 }
 
+/* Measures with a process of the pair, or takes what one measured before the run was cut off: *kept, which is the
+ * set's then. */
 static struct status add_process(const struct pairs *pairs, int side, struct set *set, uint32_t round,
                                  struct journal_data *kept) {
-  struct journal_data next;
-  struct journal_data *data = &set->data[side];
-  if (round == 0) return take_process(pairs, side, set, round, kept, data);
-  TRY(take_process(pairs, side, set, round, kept, &next));
-  const struct status status = rounds_add(data, &next);
-  journal_free(&next);
+  OWNED(journal_free) struct journal_data next = {.records = NULL};
+  struct journal_data *data = &set->data[side], *out = round == 0 ? data : &next;
+  if (kept == NULL) TRY(run_process(pairs, side, set, round, out));
+  if (kept != NULL) *out = *kept;
+  if (kept != NULL) *kept = (struct journal_data){.records = NULL};
+  const struct status status = round > 0 ? rounds_add(data, &next) : status_ok();
   if (!status_failed(&status)) return status;
   return status_make(status.code, "%s %s: %s", sides[side].option, pairs->program[side], status.text);
 }
@@ -218,10 +219,9 @@ static struct status check_settings(const struct pairs *pairs, const struct jour
 
 /* The base refused the first command of all: when the candidate does too, it is the command that is wrong. */
 static struct status blame(const struct pairs *pairs, struct set *set, struct status refused) {
-  struct journal_data data = {.records = NULL};
+  OWNED(journal_free) struct journal_data data = {.records = NULL};
   if (refused.code != STATUS_NOT_COMPARABLE) return refused;
   TRY(run_process(pairs, PAIRS_CANDIDATE, set, 0, &data));
-  journal_free(&data);
   return refused;
 }
 
@@ -261,26 +261,22 @@ static struct status check_one_device(const struct journal_data *data) {
 
 /* ---- judging ------------------------------------------------------------------------------------------------- */
 
-static struct status compare_again(const struct pairs *pairs, struct set *set, struct compare *compare) {
-  struct compare fresh;
-  TRY(measure_set(pairs, set));
-  TRY(compare_build(&set->data[PAIRS_BASE], &set->data[PAIRS_CANDIDATE], &compare->settings, &fresh));
-  const struct status status = confirm_add(compare, &fresh);
-  compare_free(&fresh);
-  return status;
-}
+static void free_sides(struct journal_data (*data)[PAIRS_SIDES]) { free_data(*data); }
 
 static struct status look_again(const struct pairs *pairs, uint32_t number, struct compare *compare) {
-  struct journal_data data[PAIRS_SIDES] = {{.records = NULL}};
-  struct suspects suspects;
+  OWNED(free_sides) struct journal_data data[PAIRS_SIDES] = {{.records = NULL}};
+  OWNED(suspects_free) struct suspects suspects = {.count = 0};
+  OWNED(compare_free) struct compare fresh = {.rows = NULL};
+  struct witness witness = {.now.count = 0};
   char name[16] = "again";
   if (number > 1) snprintf(name, sizeof name, "again%u", (unsigned)number);
   TRY(suspects_of(compare, &suspects));
-  struct set set = {.name = name, .number = number, .only = &suspects, .data = data};
-  const struct status status = compare_again(pairs, &set, compare);
-  suspects_free(&suspects);
-  free_data(data);
-  return status;
+  struct set set = {.name = name, .number = number, .only = &suspects, .data = data, .witness = &witness};
+  TRY(measure_set(pairs, &set));
+  TRY(compare_build(&data[PAIRS_BASE], &data[PAIRS_CANDIDATE], &compare->settings, &fresh));
+  TRY(confirm_add(compare, &fresh));
+  witness_judge(&witness, compare);
+  return status_ok();
 }
 
 /* What failed or did not decide is measured again, a few times at most. */
@@ -297,6 +293,7 @@ struct status pairs_judge(const struct pairs *pairs, struct compare *out) {
   settings.paired = true;
   settings.order_seed = pairs->order_seed;
   TRY(compare_build(base, now, &settings, out));
+  witness_judge(&pairs->witness, out);
   const struct status status = confirm(pairs, out);
   if (status_failed(&status)) compare_free(out);
   return status;
@@ -346,11 +343,12 @@ static void drop_folder(const struct pairs *pairs) {
 /* Asks before anything is measured, and in seconds, whether this is attnbench at all. */
 static struct status check_program(const struct pairs *pairs, int side) {
   char path[640], said[320];
-  char *const argv[] = {(char *)pairs->program[side], "--version", NULL};
+  const char *start_with = pairs->options->start_with;
+  char *const argv[] = {(char *)start_with, (char *)pairs->program[side], "--version", NULL};
   struct child_end end;
   snprintf(path, sizeof path, "%s/%s.version", pairs->folder, sides[side].name);
   const struct child_watch watch = {.stdout_path = path, .stall_s = 10.0};
-  struct status status = child_run(argv, &watch, &end);
+  struct status status = child_run(start_with != NULL ? argv : argv + 1, &watch, &end);
   last_line(path, said, sizeof said);
   unlink(path);
   if (status_failed(&status)) {
@@ -395,7 +393,7 @@ struct status pairs_open(const struct options *options, struct pairs *out) {
 }
 
 struct status pairs_measure(struct pairs *pairs) {
-  TRY(measure_set(pairs, &(struct set){.name = "first", .data = pairs->data}));
+  TRY(measure_set(pairs, &(struct set){.name = "first", .data = pairs->data, .witness = &pairs->witness}));
   return check_one_device(pairs->data);
 }
 

@@ -1,9 +1,8 @@
-/* Two attnbench programs, measured by whole fresh processes in turns on one device, in random order within each pair,
- * and the verdict on the second. Shared by `ab` and by the positive controls of `gate --selftest`. */
-#ifndef ATTNBENCH_CLI_COMMAND_PAIRS_H
-#define ATTNBENCH_CLI_COMMAND_PAIRS_H
+/* Compares two attnbench programs on one device. Each pair runs one fresh process of the base and one of the
+ * candidate, in random order. Used by `ab` and by the positive controls of `gate --selftest`. */
+#pragma once
 
-#include "cli/gate/compare.h"
+#include "cli/gate/witness.h"
 #include "cli/options/options.h"
 
 enum { PAIRS_BASE, PAIRS_CANDIDATE, PAIRS_SIDES };
@@ -11,29 +10,27 @@ enum { PAIRS_BASE, PAIRS_CANDIDATE, PAIRS_SIDES };
 struct pairs {
   const struct options *options;
   const char *program[PAIRS_SIDES];
-  char folder[512];    /* of journals and messages */
-  bool is_kept;        /* pairs_close leaves the folder; with --keep it does so in any case */
-  bool goes_on;        /* the folder may have pairs of processes that ended: those are not measured again */
-  uint64_t order_seed; /* of the order of the two within each pair */
+  char folder[512];    /* holds the journals and the messages of the processes */
+  bool is_kept;        /* pairs_close does not remove the folder; neither does it with --keep */
+  bool goes_on;        /* --resume: complete pairs in the folder are not measured again */
+  uint64_t order_seed; /* of the order of the two programs within each pair */
   double stall_s;
-  struct journal_data data[PAIRS_SIDES]; /* as far as measured; for the caller to read and to relabel */
+  struct journal_data data[PAIRS_SIDES]; /* measured so far; the caller may read and relabel it */
+  struct witness witness;                /* of these processes, but for those that an earlier run measured */
 };
 
-/* Makes the folder (options->keep, else a temporary one; with options->resume_kept it may be that of the same
- * comparison, cut off) and asks both programs who they are. options->base and
- * ->candidate name them, NULL is this program; the rest of the options, which must outlive the pairs, goes into every
- * process's command line. Afterwards pairs_close, also after a failure. */
+/* Makes the folder and checks that both programs are attnbench. The folder is options->keep, else a temporary one;
+ * with options->resume_kept it may hold the interrupted measurement of the same comparison. options->base and
+ * options->candidate name the programs, and NULL stands for this program. The other options go into the command line
+ * of every process. The options must outlive the pairs. Call pairs_close afterwards, also after a failure. */
 struct status pairs_open(const struct options *, struct pairs *out);
 
-/* options->rounds.value processes of each. Options of the gate that are not for these cells are refused after the
- * first process. A failure names the program and what it said; STATUS_INTERRUPTED when a signal asked to
- * stop. */
+/* Measures options->rounds.value pairs. After the first process, options of the gate that match none of the cells are
+ * refused. A failure names the program and quotes its message; STATUS_INTERRUPTED when a signal asked to stop. */
 struct status pairs_measure(struct pairs *);
 
-/* Judges what pairs_measure measured, what fails or does not decide in fresh processes again. On success the caller
- * frees *out, which points into the pairs, with compare_free. */
+/* Judges the measurements, and measures rows that fail or are undecided again in fresh processes (confirm.h). On
+ * success the caller frees *out, which points into the pairs, with compare_free. */
 struct status pairs_judge(const struct pairs *, struct compare *out);
 
 void pairs_close(struct pairs *);
-
-#endif

@@ -23,8 +23,7 @@ struct status planned_cell(const struct cell *cell, const struct gpu_model *gpu,
     plan_record(cell->attn_case, &cell->spec, &gpu->info, out);
     return status_ok();
   }
-  struct cell_request request = {.attn_case = *cell->attn_case};
-  snprintf(request.variant, sizeof request.variant, "%s", cell->spec.text);
+  struct cell_request request = {.attn_case = *cell->attn_case, .spec = cell->spec};
   snprintf(request.plan_gpu, sizeof request.plan_gpu, "%s", gpu->name);
   return supervise_cell(worker, &request, out);
 }

@@ -53,8 +53,8 @@ static void tell_log(struct progress *p, double now_s, const char *case_key, con
   if (!progress_is_due(p, now_s)) return;
   progress_time(now_s - p->start_s, passed);
   if (p->done > 0) time_left(p, now_s, left);
-  fprintf(stderr, "attnbench: %zu of %zu done in %s%s%s%s; now %s %s\n", p->done, p->total, passed,
-          p->done > 0 ? ", about " : "", left, p->done > 0 ? " left" : "", case_key, variant);
+  text_say(stderr, "%zu of %zu done in %s%s%s%s; now %s %s", p->done, p->total, passed, p->done > 0 ? ", about " : "",
+           left, p->done > 0 ? " left" : "", case_key, variant);
   p->told = p->done;
   p->told_s = now_s;
 }

@@ -3,12 +3,12 @@
 
 #include <inttypes.h>
 #include <math.h>
-#include <stdlib.h>
 #include <string.h>
 
+#include "cli/base/owned.h"
 #include "cli/base/program_path.h"
-#include "cli/command/alike.h"
 #include "cli/measure/channel.h"
+#include "cli/record/alike.h"
 
 /* ---- what a journal keeps ------------------------------------------------------------------------------------ */
 
@@ -37,9 +37,10 @@ struct status resume_describe(const struct options *o, const struct selection *s
 /* ---- is it the same run? ------------------------------------------------------------------------------------- */
 
 static struct status refuse(const char *path, const struct alike_difference *row) {
-  const char *remedy = row->is_one_report ? "give the same arguments on the same machine, or begin another journal"
-                                          : "restore it, begin another journal, or mark the rows that are measured "
-                                            "from now on with --resume=anyway";
+  const char *remedy =
+      row->is_one_report
+          ? "give the same arguments on the same machine, or begin another journal"
+          : "restore it, begin another journal, or mark the rows that are measured from now on with --resume=anyway";
   return status_make(STATUS_NOT_COMPARABLE, "--resume: this is not the run of %s: %s was %s there and is %s here; %s",
                      path, row->name, row->first, row->second, remedy);
 }
@@ -63,28 +64,23 @@ struct status resume_check(const char *path, const struct journal_data *earlier,
 
 /* ---- what is done -------------------------------------------------------------------------------------------- */
 
-static bool is_timed(const struct record *record) {
-  return record->status == CELL_ok && (record->time[TIME_COLD].done || record->time[TIME_HOT].done);
-}
-
 static struct resume_cell mark(const struct record *found) {
   struct resume_cell out = {.is_known = found != NULL};
   if (found == NULL || found->status == CELL_left_out) return out;
   if (found->status == CELL_crashed && channel_was_killed(found->reason)) return out;
   out.done = process_count(found);
-  out.is_timed = is_timed(found);
+  out.is_timed = record_is_timed(found);
   memcpy(out.card, found->card, sizeof out.card);
   return out;
 }
 
 struct status resume_mark(const struct journal_data *earlier, const struct cells *cells, struct resume_cell *out) {
-  const struct record **sorted = record_sorted(earlier->records, earlier->record_count);
+  OWNED(owned_free) const struct record **sorted = record_sorted(earlier->records, earlier->record_count);
   if (sorted == NULL) return status_make(STATUS_MEMORY, "no memory for %zu cells", earlier->record_count);
   for (size_t i = 0; i < cells->count; ++i) {
     const struct cell *cell = &cells->items[i];
     out[i] = mark(record_find(sorted, earlier->record_count, cell->attn_case->key, cell->spec.text));
   }
-  free(sorted);
   return status_ok();
 }
 

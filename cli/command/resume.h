@@ -1,6 +1,5 @@
 /* Continuing a run from its journal (--resume): is it the same run, and what of it is done? */
-#ifndef ATTNBENCH_CLI_COMMAND_RESUME_H
-#define ATTNBENCH_CLI_COMMAND_RESUME_H
+#pragma once
 
 #include "cli/options/options.h"
 #include "cli/record/journal.h"
@@ -16,9 +15,9 @@ struct status resume_describe(const struct options *, const struct selection *, 
 struct status resume_check(const char *path, const struct journal_data *earlier, const struct journal_data *now,
                            bool is_anyway, char differs[RECORD_DIFFERS_MAX]);
 
-/* Per cell: how many rounds measured it, and whether it was right and timed in all of them, so that another round can
- * add to it. A cell that was left out, or whose worker was killed from outside, was
- * never measured. */
+/* What is done of a cell: how many rounds measured it, and whether it was right and timed in all of them, so that
+ * another round can add to it. A cell that was left out, or whose worker was killed from outside, counts as not
+ * measured. */
 struct resume_cell {
   bool is_known; /* the journal has it */
   uint32_t done;
@@ -27,11 +26,9 @@ struct resume_cell {
 };
 struct status resume_mark(const struct journal_data *earlier, const struct cells *, struct resume_cell *out);
 
-/* Cells of the journal and of this run together. */
+/* How many cells the journal and this run have together. */
 uint64_t resume_count(const struct journal_data *earlier, const struct cells *, const struct resume_cell *);
 /* STATUS_INPUT when that many are more than the journal's run set out to measure, though the run is the same. */
 struct status resume_check_count(const char *path, const struct journal_data *earlier, uint64_t count);
-/* Seconds that the run took so far; of a part that was killed, what its cells took. */
+/* The seconds that the run took so far. Of a part that was killed it is the time that its cells took. */
 double resume_spent_s(const struct journal_data *earlier);
-
-#endif

@@ -5,11 +5,11 @@
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
-#include <unistd.h>
 
 #include "cli/base/clock.h"
+#include "cli/base/owned.h"
 #include "cli/base/signals.h"
-#include "cli/command/deal.h"
+#include "cli/base/text.h"
 #include "cli/command/gate_options.h"
 #include "cli/command/planned.h"
 #include "cli/command/sweep_source.h"
@@ -38,11 +38,9 @@ static const char *default_reference(enum device_kind kind) {
   return "";
 }
 
-static const char no_reference[] = "none";
-
 /* Before a device is opened, so that a misspelled name costs nothing. */
 static struct status parse_reference(const char *text, struct variant_spec *spec) {
-  if (text == NULL || strcmp(text, no_reference) == 0) return status_ok();
+  if (text == NULL || strcmp(text, "none") == 0) return status_ok();
   return variant_spec_parse(text, "--reference", STATUS_USAGE, spec);
 }
 
@@ -51,20 +49,15 @@ static const struct worker_hello *hello_of(const struct run *run) {
   return run->fleet != NULL ? fleet_hello(run->fleet, 0) : supervise_hello(run->supervisor);
 }
 
-static const struct device_info *device_of(const struct run *run) { return &hello_of(run)->device; }
+static const struct device_info *device_of(const struct run *run) { return &hello_of(run)->device.info; }
 
-static struct status choose_reference(struct run *run, const struct variant_spec *spec) {
-  const char *text = run->options->reference;
+static struct status choose_reference(struct run *run) {
   const struct device_info *device = device_of(run);
-  if (text == NULL) {
-    snprintf(run->reference, sizeof run->reference, "%s", default_reference(device->kind));
-  } else if (spec->variant != NULL && !variant_runs_on(spec->variant, device->kind)) {
-    return status_make(STATUS_USAGE, "--reference: %s does not run on this run's device, %s; choose another or none",
-                       spec->text, device->name);
-  } else if (spec->variant != NULL) {
-    snprintf(run->reference, sizeof run->reference, "%s", spec->text);
-  }
-  return status_ok();
+  const char *name = default_reference(device->kind);
+  if (run->options->reference == NULL) return name[0] != '\0' ? parse_reference(name, &run->reference) : status_ok();
+  if (run->reference.variant == NULL || variant_runs_on(run->reference.variant, device->kind)) return status_ok();
+  return status_make(STATUS_USAGE, "--reference: %s does not run on this run's device, %s; choose another or none",
+                     run->reference.text, device->name);
 }
 
 /* A control that is nowhere put in would find nothing, and look like a gate that works. */
@@ -93,28 +86,22 @@ static struct status select_cells(struct run *run, enum device_kind kind, const 
 
 /* ---- the journal --------------------------------------------------------------------------------------------- */
 
-static struct status write_device(struct run *run, const struct worker_hello *hello, bool is_there) {
-  return journal_device(run->journal, is_there ? NULL : &hello->device, &hello->policy, hello->event_overhead_us,
-                        NULL);
-}
-
 /* A card that the journal would not be read back with is refused before it is written. */
-static struct status write_card(struct run *run, const struct worker_hello *hello) {
-  const struct device_line line = {.info = hello->device};
-  const bool is_there = cards_find(&run->earlier, hello->device.uuid) < run->earlier.card_count;
-  const struct status added = is_there ? status_ok() : cards_add(&run->earlier, &line);
+static struct status write_card(struct run *run, const struct device_line *card) {
+  if (cards_find(&run->earlier, card->info.uuid) < run->earlier.card_count) return status_ok();
+  const struct status added = cards_add(&run->earlier, card);
   if (status_failed(&added)) return status_make(STATUS_NOT_COMPARABLE, "--devices: %s", added.text);
-  return write_device(run, hello, is_there);
+  return journal_device(run->journal, card);
 }
 
 /* The lines of the devices, those that are not there yet. */
 static struct status write_devices(struct run *run) {
   const struct journal_data *earlier = &run->earlier;
   const bool plans = device_of(run)->kind == DEVICE_CPU && !earlier->has_planned_device;
-  if (run->fleet == NULL) TRY(write_device(run, hello_of(run), earlier->has_device));
   for (size_t i = 0; run->fleet != NULL && i < fleet_count(run->fleet); ++i)
-    TRY(write_card(run, fleet_hello(run->fleet, i)));
-  return plans ? journal_device(run->journal, NULL, NULL, 0, &run->planned->info) : status_ok();
+    TRY(write_card(run, &fleet_hello(run->fleet, i)->device));
+  if (run->fleet == NULL && !earlier->has_device) TRY(journal_device(run->journal, &hello_of(run)->device));
+  return plans ? journal_planned_device(run->journal, &run->planned->info) : status_ok();
 }
 
 /* Where the lines of the cells do not say it: what all the cells of the run are. */
@@ -129,19 +116,19 @@ bool run_is_pending(const struct run *run, size_t i, uint32_t round) {
   return run->cell[i].done <= round && (round == 0 || run->cell[i].is_timed);
 }
 
-/* Cells that are still to be measured in a round, as far as is known. */
-static size_t count_pending(const struct run *run, uint32_t round) {
-  size_t count = 0;
+bool run_has_pending(const struct run *run, uint32_t round) {
   for (size_t i = 0; i < run->cells.count; ++i) {
-    const bool may_be_timed = run->cell[i].done == 0;
-    count += run_is_pending(run, i, round) || may_be_timed;
+    if (run_is_pending(run, i, round)) return true;
   }
-  return count;
+  return false;
 }
 
-static size_t count_all_pending(const struct run *run) {
+/* Of a cell that was not measured yet it is not known whether it will be timed. */
+size_t run_count_pending(const struct run *run) {
   size_t count = 0;
-  for (uint32_t i = 0; i < run->options->rounds.value; ++i) count += count_pending(run, i);
+  for (uint32_t round = 0; round < run->options->rounds.value; ++round) {
+    for (size_t i = 0; i < run->cells.count; ++i) count += run_is_pending(run, i, round) || run->cell[i].done == 0;
+  }
   return count;
 }
 
@@ -151,7 +138,7 @@ static struct status continue_journal(struct run *run, const struct run_info *in
   TRY(resume_mark(&run->earlier, &run->cells, run->cell));
   resumed.cell_count = resume_count(&run->earlier, &run->cells, run->cell);
   if (differs[0] == '\0') TRY(resume_check_count(run->file.path, &run->earlier, resumed.cell_count));
-  if (count_all_pending(run) == 0 && strcmp(run->earlier.state, "complete") == 0) {
+  if (run_count_pending(run) == 0 && strcmp(run->earlier.state, "complete") == 0) {
     journal_close(run->journal);
     run->journal = NULL;
     return status_ok();
@@ -180,12 +167,12 @@ static void describe_device(const struct run *run, struct journal_data *out) {
   const struct worker_hello *hello = hello_of(run);
   bool is_known = false;
   for (size_t i = 0; run->fleet != NULL && i < fleet_count(run->fleet) && !is_known; ++i) {
-    is_known = cards_find(earlier, fleet_hello(run->fleet, i)->device.uuid) < earlier->card_count;
+    is_known = cards_find(earlier, fleet_hello(run->fleet, i)->device.info.uuid) < earlier->card_count;
     if (is_known) hello = fleet_hello(run->fleet, i);
   }
   out->has_device = true;
-  out->device = hello->device;
-  out->policy = hello->policy;
+  out->device = hello->device.info;
+  out->policy = hello->device.policy;
   if (is_known) memcpy(out->device.uuid, earlier->device.uuid, sizeof out->device.uuid);
 }
 
@@ -210,16 +197,15 @@ static struct status create_journal(struct run *run, const struct run_info *info
   return write_devices(run);
 }
 
-static struct status open_journal(struct run *run) {
+struct status run_open_journal(struct run *run) {
   struct run_info info;
   bool is_there = false;
   describe_run(run->options, run->invocation, &run->sweep, run->cells.count, &info);
   snprintf(info.profiled, sizeof info.profiled, "%s", hello_of(run)->profiled);
   if (device_of(run)->kind == DEVICE_CPU)
     snprintf(info.planned_gpu, sizeof info.planned_gpu, "%s", run->planned->name);
-  TRY(resume_describe(run->options, &run->selection, run->reference, &info.setup));
-  run->cell = calloc(run->cells.count, sizeof *run->cell);
-  if (run->cell == NULL) return status_make(STATUS_MEMORY, "no memory for %zu cells", run->cells.count);
+  TRY(resume_describe(run->options, &run->selection, run->reference.text, &info.setup));
+  TRY(owned_array(&run->cell, run->cells.count, sizeof *run->cell, "cells"));
   if (run->options->resume != NULL) TRY(resume_journal(run, &info, &is_there));
   return is_there ? status_ok() : create_journal(run, &info);
 }
@@ -235,24 +221,25 @@ struct status run_prepare(const struct options *options, const struct invocation
 /* Said before the first cell, which waits for it. */
 static void tell_of_compiling(const struct options *options, const struct device_info *device) {
   char note[MACHINE_CODE_NOTE_MAX];
-  if (!options->quiet && machine_code_is_missing(device_build_archs(), device, note))
-    fprintf(stderr, "attnbench: %s\n", note);
+  if (!options->quiet && machine_code_is_missing(device_build_archs(), device, note)) text_say(stderr, "%s", note);
 }
 
 struct status run_open(struct run *run) {
   const struct options *o = run->options;
-  struct variant_spec reference = {.variant = NULL};
   /* Selected once for its errors, before a device is opened; what a sweep without variants means depends on the
    * device. */
   TRY(select_cells(run, DEVICE_CPU, NULL));
-  TRY(parse_reference(o->reference, &reference));
+  TRY(parse_reference(o->reference, &run->reference));
   TRY(time_mode_parse_list(o->modes, run->modes));
   TRY(open_device(o, run));
-  TRY(choose_reference(run, &reference));
+  TRY(choose_reference(run));
   const struct device_info *device = device_of(run);
   tell_of_compiling(o, device);
-  TRY(select_cells(run, device->kind, device->kind == DEVICE_CUDA ? device : &run->planned->info));
-  if (run->choose != NULL) TRY(run->choose(run, run->context));
+  return select_cells(run, device->kind, device->kind == DEVICE_CUDA ? device : &run->planned->info);
+}
+
+struct status run_begin(struct run *run) {
+  const struct options *o = run->options;
   TRY(require_injected(run));
   TRY(gate_options_check(o, &run->cells));
   TRY(selection_of(&run->cells, &run->selection));
@@ -261,7 +248,7 @@ struct status run_open(struct run *run) {
   run->budget_end_s = clock_now_s() + o->time_budget.value;
   run->is_fresh = true;
   run->file = journal_file_choose(o);
-  return open_journal(run);
+  return run_open_journal(run);
 }
 
 void run_close(struct run *run) {
@@ -280,6 +267,8 @@ void run_close(struct run *run) {
 struct cell_request run_request(const struct run *run, const struct cell *cell, bool again) {
   struct cell_request request = {
       .attn_case = *cell->attn_case,
+      .spec = cell->spec,
+      .reference = run->reference,
       .seed = run->options->seed.value,
       .check_only = run->options->check_only,
       .quick = run->options->quick,
@@ -287,14 +276,8 @@ struct cell_request run_request(const struct run *run, const struct cell *cell, 
       .again = again,
       .inject_percent = inject_percent(&run->inject, cell->attn_case->key, cell->spec.text)};
   memcpy(request.modes, run->modes, sizeof request.modes);
-  snprintf(request.variant, sizeof request.variant, "%s", cell->spec.text);
-  snprintf(request.reference, sizeof request.reference, "%s", run->reference);
   snprintf(request.sweep_name, sizeof request.sweep_name, "%s", run->sweep.name);
   return request;
-}
-
-static bool is_timed(const struct record *record) {
-  return record->status == CELL_ok && (record->time[TIME_COLD].done || record->time[TIME_HOT].done);
 }
 
 /* ---- between cells --------------------------------------------------------------------------------------------- */
@@ -315,7 +298,7 @@ static struct status tend_sentinel(struct run *run, const struct cell *cell, con
   struct record again;
   if (run->options->sentinel.value == 0) return status_ok();
   if (run->sentinel == NULL) {
-    if (!is_timed(record)) return status_ok();
+    if (!record_is_timed(record)) return status_ok();
     run->sentinel = cell;
     return write_sentinel(run, record);
   }
@@ -377,7 +360,7 @@ static struct status measure_cell(struct run *run, const struct cell *cell, bool
 struct status run_settle(struct run *run, size_t index, uint32_t round, const struct record *record) {
   struct resume_cell *cell = &run->cell[index];
   cell->done = round + 1;
-  cell->is_timed = is_timed(record);
+  cell->is_timed = record_is_timed(record);
   memcpy(cell->card, record->card, sizeof cell->card);
   return round > 0 ? journal_append_round(run->journal, round, record) : journal_append(run->journal, record);
 }
@@ -399,107 +382,12 @@ struct status run_fresh(struct run *run) {
   return status_ok();
 }
 
-static struct status do_round(struct run *run, uint32_t round, struct progress *progress) {
-  TRY(signals_check());
-  if (count_pending(run, round) == 0) return status_ok();
-  struct record record;
-  TRY(run_fresh(run));
-  for (size_t i = 0; i < run->cells.count; ++i) {
-    TRY(signals_check());
-    if (!run_is_pending(run, i, round)) continue;
-    progress_cell(progress, run->cells.items[i].attn_case->key, run->cells.items[i].spec.text);
-    TRY(run_cell(run, i, round, &record));
-  }
-  return status_ok();
-}
-
-static struct status do_rounds(struct run *run) {
-  const uint32_t rounds = (uint32_t)run->options->rounds.value;
-  struct progress progress = progress_start(count_all_pending(run), run->options->quiet);
-  struct status status = run->fleet != NULL ? deal_rounds(run, &progress) : status_ok();
-  for (uint32_t i = 0; run->fleet == NULL && i < rounds && !status_failed(&status); ++i)
-    status = do_round(run, i, &progress);
-  progress_end(&progress);
-  return status;
-}
-
-/* The journal may have been removed or renamed while it was written. */
 struct status run_end(struct run *run, bool is_complete, struct journal_data *out) {
   if (run->journal == NULL) return journal_load(run->file.path, out);
   struct status status =
       journal_end(run->journal, is_complete ? "complete" : "interrupted", clock_now_s() - run->start_s);
   if (!status_failed(&status)) status = journal_read_back(run->journal, out);
-  journal_close(run->journal);
+  journal_file_close(&run->file, run->journal);
   run->journal = NULL;
-  return status;
-}
-
-struct status run_take(struct run *run, struct journal_data *out, struct status *measured) {
-  *measured = do_rounds(run);
-  return run_end(run, !status_failed(measured), out);
-}
-
-/* Nothing, rather than a part. */
-static struct status take_whole(struct run *run, struct journal_data *out) {
-  struct status measured;
-  TRY(run_take(run, out, &measured));
-  if (status_failed(&measured)) journal_free(out);
-  return measured;
-}
-
-static struct status take_suspects(struct run *second, const char *const *only, size_t only_count, bool *is_mine,
-                                   struct journal_data *out) {
-  TRY(cells_keep_only(&second->cells, only, only_count));
-  TRY(selection_of(&second->cells, &second->selection));
-  TRY(supervise_renew(second->supervisor));
-  second->is_fresh = true;
-  TRY(open_journal(second));
-  *is_mine = true;
-  return take_whole(second, out);
-}
-
-struct status run_take_again(struct run *run, uint32_t number, const char *const *only, size_t only_count,
-                             struct journal_data *out) {
-  struct run second = *run;
-  second.cell = NULL;
-  second.budget_end_s = NAN;
-  second.sentinel = NULL;
-  second.selection = (struct selection){.count = 0};
-  second.earlier = (struct journal_data){.records = NULL};
-  second.start_s = clock_now_s();
-  snprintf(second.file.path, sizeof second.file.path, "%s.again%u", run->file.path, (unsigned)number);
-  second.cells.items = malloc(run->cells.count * sizeof *second.cells.items);
-  if (second.cells.items == NULL) return status_make(STATUS_MEMORY, "no memory for %zu cells", run->cells.count);
-  memcpy(second.cells.items, run->cells.items, run->cells.count * sizeof *second.cells.items);
-  bool is_mine = false;
-  const struct status status = take_suspects(&second, only, only_count, &is_mine, out);
-  journal_close(second.journal);
-  if (is_mine && !run->file.is_kept) unlink(second.file.path);
-  selection_free(&second.selection);
-  cells_free(&second.cells);
-  free(second.cell);
-  return status;
-}
-
-static struct status open_and_take(struct run *run, struct journal_data *out) {
-  TRY(run_open(run));
-  const struct status status = take_whole(run, out);
-  /* What an interrupted self-test measured is of no use. */
-  const struct status kept = status.code == STATUS_INTERRUPTED ? status_ok() : status;
-  journal_file_drop(&run->file, &kept);
-  return status;
-}
-
-struct status run_processes(const struct options *options, const struct invocation *invocation,
-                            struct journal_data *out) {
-  struct options own = *options;
-  struct run run;
-  own.rounds = options->processes;
-  own.quick = true;
-  own.reference = no_reference;
-  own.json = NULL;
-  TRY(run_prepare(&own, invocation, &run));
-  const struct status status = open_and_take(&run, out);
-  run_close(&run);
   return status;
 }

@@ -4,10 +4,11 @@
 #include <inttypes.h>
 #include <math.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
-#include "cli/record/floor.h"
+#include "cli/base/owned.h"
+#include "cli/record/plan.h"
+#include "kernels/problem/work.h"
 
 /* ---- order --------------------------------------------------------------------------------------------------- */
 
@@ -50,16 +51,15 @@ static void hash_cell(const struct cell *cell, uint64_t seed, char out[HASH_TEXT
 struct status schedule_order(const struct options *o, struct cells *cells) {
   const char *name = schedule_order_name(o);
   if (name[0] == '\0') return status_ok();
-  struct ordered *ordered = calloc(cells->count + 1, sizeof *ordered);
+  OWNED(owned_free) struct ordered *ordered = calloc(cells->count + 1, sizeof *ordered);
   if (ordered == NULL) return status_make(STATUS_MEMORY, "no memory to order %zu cells", cells->count);
   for (size_t i = 0; i < cells->count; ++i) {
     const struct cell *cell = &cells->items[i];
-    ordered[i] = (struct ordered){.cell = *cell, .at = i, .flops = floor_flops(&cell->attn_case->shape)};
+    ordered[i] = (struct ordered){.cell = *cell, .at = i, .flops = work_flops(&cell->attn_case->shape)};
     hash_cell(cell, o->seed.value, ordered[i].hash);
   }
   qsort(ordered, cells->count, sizeof *ordered, strcmp(name, "seeded") == 0 ? by_hash : by_work);
   for (size_t i = 0; i < cells->count; ++i) cells->items[i] = ordered[i].cell;
-  free(ordered);
   return status_ok();
 }
 
@@ -79,13 +79,13 @@ void schedule_learn(struct schedule *schedule, const struct cell *cell, double w
   schedule->longest_s = fmax(schedule->longest_s, wall_s);
   if (at == SWEEP_VARIANTS_MAX) return;
   schedule->variant_count += found == NULL;
-  schedule->variant[at] = (struct schedule_variant){cell->spec.text, floor_flops(&cell->attn_case->shape), wall_s};
+  schedule->variant[at] = (struct schedule_variant){cell->spec.text, work_flops(&cell->attn_case->shape), wall_s};
 }
 
 double schedule_predict(const struct schedule *schedule, const struct cell *cell) {
   const struct schedule_variant *last = find(schedule, cell->spec.text);
   if (last == NULL) return schedule->longest_s;
-  const double ratio = floor_flops(&cell->attn_case->shape) / last->flops;
+  const double ratio = work_flops(&cell->attn_case->shape) / last->flops;
   return last->wall_s * (ratio > 1 ? ratio : 1);
 }
 
@@ -96,9 +96,8 @@ bool schedule_has_room(const struct schedule *schedule, const struct cell *cell,
 
 void schedule_leave_out(const struct schedule *schedule, const struct options *o, const struct cell *cell,
                         struct record *record) {
-  record->status = CELL_left_out;
-  snprintf(
-      record->reason, sizeof record->reason,
+  plan_outcome(
+      record, CELL_left_out,
       "--time-budget %s has no room for its %.3g s or so; the same command with --journal and --resume measures it",
       o->time_budget.text, schedule_predict(schedule, cell));
 }

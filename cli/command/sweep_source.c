@@ -2,12 +2,12 @@
 #include "cli/command/sweep_source.h"
 
 #include <errno.h>
-#include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <unistd.h>
 
 #include "cli/base/json.h"
+#include "cli/base/owned.h"
 #include "cli/sweep/shape_spec.h"
 #include "cli/sweep/shipped.h"
 
@@ -21,16 +21,14 @@ static struct status keep(const char *text, size_t length, char path[PATH_MAX]) 
 }
 
 struct status sweep_source_keep(struct options *options) {
-  char *text;
+  OWNED(owned_free) char *text = NULL;
   size_t length;
   const bool starts_more = options->verb == VERB_AB || options->verb == VERB_GATE;
   if (!starts_more || options->sweep == NULL || strcmp(options->sweep, "-") != 0) return status_ok();
   TRY(json_read_file(options->sweep, JSON_FILE_BYTES_MAX, &text, &length));
-  const struct status status = keep(text, length, options->shipped_sweep);
   options->sweep = options->shipped_sweep;
   options->sweep_is_kept = true;
-  free(text);
-  return status;
+  return keep(text, length, options->shipped_sweep);
 }
 
 struct status sweep_source_load(const struct options *options, struct sweep *out) {

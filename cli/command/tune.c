@@ -2,10 +2,9 @@
 #include "cli/command/tune.h"
 
 #include <math.h>
-#include <stdlib.h>
-#include <string.h>
 
 #include "cli/base/clock.h"
+#include "cli/base/owned.h"
 #include "cli/base/signals.h"
 #include "cli/command/progress.h"
 #include "cli/measure/channel.h"
@@ -21,7 +20,7 @@ const struct variant_spec *tune_spec(const struct tune *tune, const struct tune_
 
 struct asked {
   const struct attn_variant *variant;
-  const struct attn_shape *shape;
+  const struct attn_problem *shape;
   const struct device_info *device;
 };
 
@@ -45,39 +44,37 @@ static struct status add_cells(struct tune *tune, const struct tunings *tunings,
              : status_make(STATUS_MEMORY, "no memory for %zu tunings", tunings->count);
 }
 
+static void free_tunings(struct tunings *tunings) { free(tunings->items); }
+
 /* A loaded variant's code does not run in this process: the worker says which tunings it takes, when it gets them. */
 static struct status add_candidates(struct tune *tune, struct tune_case *c) {
   const struct attn_variant *variant = tune->base.variant;
   const struct asked asked = {variant, &c->attn_case->shape, supervise_device(tune->run.supervisor)};
   const struct tunings_filter filter = {variant_is_stand_in(variant) ? NULL : is_taken, &asked};
-  struct tunings tunings;
+  OWNED(free_tunings) struct tunings tunings = {.items = NULL};
   TRY(tunings_of(&tune->base, &filter, &tunings));
-  const struct status status = add_cells(tune, &tunings, c);
-  free(tunings.items);
-  return status;
+  return add_cells(tune, &tunings, c);
 }
 
 /* Instead of the cells that were selected, a case each with the variant as it was given. */
-static struct status choose_cells(struct run *run, void *context) {
-  struct tune *tune = context;
+static struct status choose_cells(struct tune *tune) {
+  struct run *run = &tune->run;
   const struct device_info *device = supervise_device(run->supervisor);
-  const struct cells selected = run->cells;
+  OWNED(cells_free) struct cells selected = {.count = 0};
   if (!variant_runs_on(tune->base.variant, device->kind)) {
     return status_make(STATUS_USAGE, "--variant: %s does not run on this device, %s", tune->base.variant->name,
                        device->name);
   }
   snprintf(tune->device, sizeof tune->device, "%s", device->name);
-  tune->cases = calloc(selected.count, sizeof *tune->cases);
-  if (tune->cases == NULL) return status_make(STATUS_MEMORY, "no memory for %zu cases", selected.count);
+  TRY(owned_array(&tune->cases, run->cells.count, sizeof *tune->cases, "cases"));
+  selected = run->cells;
   run->cells = (struct cells){.count = 0};
-  struct status status = status_ok();
-  for (size_t i = 0; i < selected.count && !status_failed(&status); ++i) {
+  for (size_t i = 0; i < selected.count; ++i) {
     tune->cases[i] = (struct tune_case){.attn_case = selected.items[i].attn_case};
     tune->case_count = i + 1;
-    status = add_candidates(tune, &tune->cases[i]);
+    TRY(add_candidates(tune, &tune->cases[i]));
   }
-  free(selected.items);
-  return status;
+  return status_ok();
 }
 
 /* ---- what the journal has -------------------------------------------------------------------------------------- */
@@ -255,21 +252,17 @@ static struct options options_of(const struct options *options) {
   return own;
 }
 
-static struct status open_run(struct tune *tune) {
-  bool modes[TIME_MODE_COUNT];
-  TRY(read_base(tune->own.variants, &tune->base));
-  TRY(time_mode_parse_list(tune->own.modes, modes));
-  tune->mode = modes[TIME_HOT] ? TIME_HOT : TIME_COLD;
-  tune->run.choose = choose_cells;
-  tune->run.context = tune;
-  TRY(run_open(&tune->run));
-  return read_earlier(tune);
-}
-
 struct status tune_open(const struct options *options, const struct invocation *invocation, struct tune *out) {
+  bool modes[TIME_MODE_COUNT];
   *out = (struct tune){.own = options_of(options)};
   TRY(run_prepare(&out->own, invocation, &out->run));
-  return open_run(out);
+  TRY(read_base(out->own.variants, &out->base));
+  TRY(time_mode_parse_list(out->own.modes, modes));
+  out->mode = modes[TIME_HOT] ? TIME_HOT : TIME_COLD;
+  TRY(run_open(&out->run));
+  TRY(choose_cells(out));
+  TRY(run_begin(&out->run));
+  return read_earlier(out);
 }
 
 void tune_close(struct tune *tune) {

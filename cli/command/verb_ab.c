@@ -1,16 +1,16 @@
 /* attnbench ab: is the candidate slower than the base? The exit code is the answer. */
+#include "cli/base/owned.h"
+#include "cli/base/text.h"
 #include "cli/command/commands.h"
 #include "cli/command/outputs.h"
 #include "cli/command/pairs.h"
 #include "cli/gate/suspects.h"
 
 static struct status save_side(const struct journal_data *data, const char *path) {
-  struct report report;
+  OWNED(report_free) struct report report = {.rows = NULL};
   if (path == NULL || data->records == NULL) return status_ok();
   TRY(report_build(data, &report));
-  const struct status status = report_save(&report, path, report_write_json);
-  report_free(&report);
-  return status;
+  return report_save(&report, path, report_write_json);
 }
 
 /* Whole rounds or not: what was measured is written where it was asked for. */
@@ -25,12 +25,10 @@ static struct status save_sides(struct pairs *pairs, const struct invocation *in
 }
 
 static struct status judge(const struct pairs *pairs, struct outcome *outcome) {
-  struct compare compare;
+  OWNED(compare_free) struct compare compare = {.rows = NULL};
   TRY(pairs_judge(pairs, &compare));
-  const struct status status = outputs_write_compare(pairs->options, &compare);
   outcome_of_compare(&compare, suspects_exit_code(&compare), outcome);
-  compare_free(&compare);
-  return status;
+  return outputs_write_compare(pairs->options, &compare);
 }
 
 /* Reports that cannot be written cost no verdict, and the processes behind them stay in their folder; so do those of
@@ -53,8 +51,8 @@ struct status verb_ab(const struct options *options, const struct invocation *in
   struct status status = pairs_open(options, &pairs);
   if (!status_failed(&status)) status = measure_and_judge(&pairs, invocation, outcome);
   if (pairs.is_kept || (status.code == STATUS_INTERRUPTED && options->keep != NULL)) {
-    fprintf(stderr, "attnbench: journals so far are kept in %s; --keep %s --resume goes on with them\n", pairs.folder,
-            pairs.folder);
+    text_say(stderr, "journals so far are kept in %s; --keep %s --resume goes on with them", pairs.folder,
+             pairs.folder);
   }
   pairs_close(&pairs);
   return status;

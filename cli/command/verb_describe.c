@@ -1,9 +1,11 @@
-/* describe: one variant, finding or verdict explained. */
+/* describe: one variant, finding, verdict or key of the problem explained. */
+#include <stdarg.h>
 #include <string.h>
 
 #include "cli/analyse/finding.h"
 #include "cli/base/json.h"
 #include "cli/base/output.h"
+#include "cli/base/owned.h"
 #include "cli/base/text.h"
 #include "cli/command/commands.h"
 #include "cli/command/planned.h"
@@ -14,33 +16,32 @@
 
 enum { NAMES_MAX = 192 };
 
-static void put(FILE *out, const char *lead, const char *text) { text_wrap(out, lead, strlen(lead), text); }
+__attribute__((format(printf, 3, 4))) static void put(FILE *out, const char *lead, const char *format, ...) {
+  char text[1024] = "";
+  va_list arguments;
+  va_start(arguments, format);
+  text_append_list(text, sizeof text, format, arguments);
+  va_end(arguments);
+  text_wrap(out, lead, strlen(lead), text);
+}
 
 /* ---- variants -------------------------------------------------------------------------------------------------- */
 
 static void describe_tunables(FILE *out, const struct attn_variant *variant) {
   for (const struct attn_tunable *t = variant->tunables; t != NULL && t->name != NULL; ++t) {
-    char text[256];
-    snprintf(text, sizeof text, "%s:%s=%d..%d, default %d; %s", variant->name, t->name, t->min, t->max,
-             t->default_value, t->help);
-    put(out, "tunable  ", text);
+    put(out, "tunable  ", "%s:%s=%d..%d, default %d; %s", variant->name, t->name, t->min, t->max, t->default_value,
+        t->help);
   }
 }
 
 static void describe_passes(FILE *out, const struct record *record, const struct gpu_model *gpu) {
   for (uint32_t i = 0; i < record->plan.pass_count; ++i) {
     const struct attn_pass *pass = &record->pass[i].pass;
-    char text[256];
-    snprintf(text, sizeof text, "%s on %s: pass %s, grid %ux%ux%u, %u threads, %u bytes of dynamic shared memory",
-             record->attn_case.key, gpu->info.name, pass->name, pass->grid[0], pass->grid[1], pass->grid[2],
-             pass->block[0] * pass->block[1] * pass->block[2], pass->dynamic_smem_bytes);
-    put(out, "plan     ", text);
+    put(out, "plan     ", "%s on %s: pass %s, grid %ux%ux%u, %u threads, %u bytes of dynamic shared memory",
+        record->attn_case.key, gpu->info.name, record->pass[i].name, pass->grid[0], pass->grid[1], pass->grid[2],
+        pass->block[0] * pass->block[1] * pass->block[2], pass->dynamic_smem_bytes);
   }
-  if (record->status == CELL_skipped) {
-    char text[CASE_KEY_MAX + RECORD_REASON_MAX + 16];
-    snprintf(text, sizeof text, "%s: skipped, %s", record->attn_case.key, record->reason);
-    put(out, "plan     ", text);
-  }
+  if (record->status == CELL_skipped) put(out, "plan     ", "%s: skipped, %s", record->attn_case.key, record->reason);
 }
 
 /* What it launches for a case. A loaded variant's code does not run here. */
@@ -56,9 +57,9 @@ static void describe_plan(FILE *out, const struct attn_variant *variant, const s
 /* For the shapes that were asked for, else for one that most variants take. */
 static void describe_plans(FILE *out, const struct attn_variant *variant, const struct sweep *sweep,
                            const struct gpu_model *gpu) {
-  struct attn_case usual = {.shape = {1, 8, 8, 512, 512, 64, ATTN_F16, false, false}};
+  struct attn_case usual = {.shape = ATTN_DENSE(1, 8, 8, 512, 512, 64, ATTN_F16, false)};
   if (variant->runs_on != DEVICE_CUDA || variant_is_stand_in(variant)) return;
-  case_key(&usual.shape, usual.key);
+  axes_key(&usual.shape, usual.key);
   if (sweep->case_count == 0) describe_plan(out, variant, &usual, gpu);
   for (size_t i = 0; i < sweep->case_count; ++i) describe_plan(out, variant, &sweep->cases[i], gpu);
 }
@@ -71,7 +72,7 @@ static void describe_command(FILE *out, const struct attn_variant *variant, cons
     text_append_word(text, sizeof text, options->load.item[i]);
   }
   text_append(text, sizeof text, " --variants %s", variant->name);
-  put(out, "measure  ", text);
+  put(out, "measure  ", "%s", text);
 }
 
 static const char *runs_on(const struct attn_variant *variant) {
@@ -81,30 +82,80 @@ static const char *runs_on(const struct attn_variant *variant) {
 
 static void describe_picks(FILE *out, const struct pick_table *table) {
   for (size_t i = 0; table != NULL && i < table->count; ++i) {
-    char spec[PICK_SPEC_MAX], text[256];
+    char spec[PICK_SPEC_MAX];
     pick_spec(&table->rules[i], spec);
-    snprintf(text, sizeof text, "%s: %s", spec, table->rules[i].why);
-    put(out, "picks    ", text);
+    put(out, "picks    ", "%s: %s", spec, table->rules[i].why);
   }
-  if (table != NULL) put(out, "by       ", table->version);
+  if (table != NULL) put(out, "by       ", "%s", table->version);
 }
 
 static struct status describe_variant(FILE *out, const struct attn_variant *variant, const struct options *options) {
   const struct gpu_model *gpu;
-  struct sweep sweep = {.case_count = 0};
+  OWNED(sweep_free) struct sweep sweep = {.case_count = 0};
+  char limits[ATTN_LIMITS_MAX], takes[AXIS_TAKES_MAX];
   TRY(planned_gpu(options->gpu, &gpu));
   if (options->shape.count > 0) TRY(sweep_source_load(options, &sweep));
   fprintf(out, "%s, a variant for %s\n", variant->name, runs_on(variant));
-  put(out, "idea     ", variant->summary);
-  put(out, "limits   ", variant->limits);
-  if (variant->writes_lse)
-    put(out, "writes   ", "O, and the log-sum-exp of its rows where a shape asks for it (lse)");
+  put(out, "idea     ", "%s", variant->summary);
+  variant_limits(variant, limits);
+  axes_takes_names(variant->takes, takes);
+  put(out, "limits   ", "%s", limits);
+  if (takes[0] != '\0') put(out, "takes    ", "%s", takes);
   describe_tunables(out, variant);
   describe_picks(out, variant->picks);
   describe_plans(out, variant, &sweep, gpu);
   describe_command(out, variant, options);
-  sweep_free(&sweep);
   return status_ok();
+}
+
+/* ---- the problem -------------------------------------------------------------------------------------------------
+ */
+
+/* "; default f16"; nothing where there is none. */
+static const char *default_of(const struct attn_axis *axis, char out[AXIS_VALUE_TEXT_MAX + 16]) {
+  char usual[AXIS_VALUE_TEXT_MAX];
+  axes_default_text(axis, usual);
+  out[0] = '\0';
+  if (usual[0] != '\0') snprintf(out, AXIS_VALUE_TEXT_MAX + 16, "; default %s", usual);
+  return out;
+}
+
+/* "a whole number from 1 to 65536", "f16, bf16 or f32; default f16". */
+static void describe_values(FILE *out, const struct attn_axis *axis) {
+  char usual[AXIS_VALUE_TEXT_MAX + 16], wanted[AXIS_WANTED_MAX];
+  axes_value_wanted(axis, "", wanted);
+  put(out, "values   ", "%s%s%s%s", wanted, axis->example != NULL ? "; " : "",
+      axis->example != NULL ? axis->example : "", default_of(axis, usual));
+}
+
+/* The variants that compute a value other than the default. */
+static void describe_takers(FILE *out, const struct attn_axis *axis) {
+  char text[NAMES_MAX * 8] = "";
+  for (size_t i = 0; i < variant_count() && axis->takes != 0; ++i) {
+    const struct attn_variant *variant = variant_at(i);
+    if ((variant->takes & axis->takes) != 0)
+      text_append(text, sizeof text, "%s%s", text[0] != '\0' ? ", " : "", variant->name);
+  }
+  if (text[0] != '\0') put(out, "taken by ", "%s", text);
+}
+
+static void describe_axis(FILE *out, const struct attn_axis *axis) {
+  fprintf(out, "%s, a member of the problem\n", axis->name);
+  put(out, "is       ", "%s", axis->help);
+  describe_values(out, axis);
+  if (axis->convention != NULL) put(out, "means    ", "%s", axis->convention);
+  describe_takers(out, axis);
+}
+
+/* All of them, and where each is explained. */
+static void describe_problem(FILE *out) {
+  fputs("the problem, what is computed: keys of sweep files, --shape and --filter\n", out);
+  for (unsigned id = 0; id < AXIS_COUNT; ++id) {
+    char lead[AXIS_VALUE_TEXT_MAX], usual[AXIS_VALUE_TEXT_MAX + 16];
+    snprintf(lead, sizeof lead, "%-8s ", axes_at(id)->name);
+    put(out, lead, "%s%s", axes_at(id)->help, default_of(axes_at(id), usual));
+  }
+  put(out, "more     ", "attnbench describe KEY explains one of them; shapes/README.md has all of it");
 }
 
 /* ---- findings and verdicts ---------------------------------------------------------------------------------------
@@ -112,15 +163,12 @@ static struct status describe_variant(FILE *out, const struct attn_variant *vari
 
 static struct status describe_finding(FILE *out, enum finding_id id) {
   fprintf(out, "%s, a finding (%s)\n", finding_name(id), finding_severity_name(finding_severity(id)));
-  put(out, "means    ", finding_help(id));
-  put(out, "said     ", finding_rule(id));
-  put(out, "remedy   ", finding_remedy(id));
+  put(out, "means    ", "%s", finding_help(id));
+  put(out, "said     ", "%s", finding_rule(id));
+  put(out, "remedy   ", "%s", finding_remedy(id));
   for (size_t i = 0; i < finding_threshold_count(); ++i) {
     const struct finding_threshold *threshold = finding_threshold_at(i);
-    char text[256];
-    if (threshold->id != id) continue;
-    snprintf(text, sizeof text, "%s = %g: %s", threshold->name, threshold->value, threshold->what);
-    put(out, "limit    ", text);
+    if (threshold->id == id) put(out, "limit    ", "%s = %g: %s", threshold->name, threshold->value, threshold->what);
   }
   return status_ok();
 }
@@ -128,7 +176,7 @@ static struct status describe_finding(FILE *out, enum finding_id id) {
 static struct status describe_verdict(FILE *out, enum compare_verdict verdict) {
   fprintf(out, "%s, a verdict of a comparison (exit code %d)\n", verdict_name(verdict),
           (int)verdict_exit_code(verdict));
-  put(out, "means    ", verdict_help(verdict));
+  put(out, "means    ", "%s", verdict_help(verdict));
   return status_ok();
 }
 
@@ -141,10 +189,11 @@ static struct status unknown(const char *name) {
   for (size_t i = 0; i < variant_count() && count < NAMES_MAX; ++i) names[count++] = variant_at(i)->name;
   for (enum finding_id id = 0; id < FINDING_ID_COUNT && count < NAMES_MAX; ++id) names[count++] = finding_name(id);
   for (uint32_t i = 0; verdict_at(i) != NULL && count < NAMES_MAX; ++i) names[count++] = verdict_at(i);
+  for (unsigned id = 0; id < AXIS_COUNT && count < NAMES_MAX; ++id) names[count++] = axes_at(id)->name;
   const char *nearest = json_nearest(name, names);
   return status_make(STATUS_USAGE,
-                     "\"%s\" is no variant, finding or verdict%s%s%s `attnbench list` has the variants, "
-                     "results/findings.md the findings",
+                     "\"%s\" is no variant, finding, verdict or key of the problem%s%s%s `attnbench list` has the "
+                     "variants, results/findings.md the findings, `attnbench describe problem` the keys",
                      name, nearest != NULL ? "; did you mean " : "", nearest != NULL ? nearest : "",
                      nearest != NULL ? "?" : ";");
 }
@@ -159,12 +208,15 @@ static struct status describe(FILE *out, const struct options *options) {
   for (uint32_t i = 0; verdict_at(i) != NULL; ++i) {
     if (strcmp(verdict_at(i), name) == 0) return describe_verdict(out, (enum compare_verdict)i);
   }
-  return unknown(name);
+  const struct attn_axis *axis = axes_find(name, strlen(name));
+  if (axis != NULL) describe_axis(out, axis);
+  if (axis == NULL && strcmp(name, "problem") != 0) return unknown(name);
+  if (axis == NULL) describe_problem(out);
+  return status_ok();
 }
 
 struct status verb_describe(const struct options *options) {
-  struct output output;
   TRY(load_stand_ins(options->load.item, options->load.count));
-  TRY(output_open("-", &output));
-  return output_end(&output, describe(output.stream, options));
+  OUTPUT_TRY("-", out, describe(out, options));
+  return status_ok();
 }

@@ -4,12 +4,13 @@
 #include <string.h>
 
 #include "cli/base/output.h"
+#include "cli/base/owned.h"
 #include "cli/command/commands.h"
 #include "cli/command/gate_options.h"
 #include "cli/command/outputs.h"
 #include "cli/command/pairs.h"
-#include "cli/command/run.h"
-#include "cli/gate/power.h"
+#include "cli/command/take.h"
+#include "cli/rates/power.h"
 #include "cli/report/measured.h"
 
 enum { SUITES = 4000, TRIALS = 1000, KINDS = 2 };
@@ -46,18 +47,16 @@ static struct status draw_rates(struct selftest *test) {
 /* ---- controls ------------------------------------------------------------------------------------------------ */
 
 static struct status judge_control(const struct pairs *pairs, struct compare_power_control *out) {
-  struct compare compare;
+  OWNED(compare_free) struct compare compare = {.rows = NULL};
   TRY(pairs_judge(pairs, &compare));
   const struct record *now = &pairs->data[PAIRS_CANDIDATE].records[0];
   snprintf(out->reason, sizeof out->reason, "%s", now->reason);
-  if (compare.row_count > 0) {
-    const struct compare_row *row = &compare.rows[0];
-    out->verdict = row->verdict;
-    out->time_ratio = row->ratio;
-    if (row->reason[0] != '\0') snprintf(out->reason, sizeof out->reason, "%s", row->reason);
-    if (now->injected.done && now->status == CELL_ok) out->injected_ratio = now->injected.ratio[out->mode];
-  }
-  compare_free(&compare);
+  if (compare.row_count == 0) return status_ok();
+  const struct compare_row *row = &compare.rows[0];
+  out->verdict = row->verdict;
+  out->time_ratio = row->ratio;
+  if (row->reason[0] != '\0') snprintf(out->reason, sizeof out->reason, "%s", row->reason);
+  if (now->injected.done && now->status == CELL_ok) out->injected_ratio = now->injected.ratio[out->mode];
   return status_ok();
 }
 
@@ -66,18 +65,16 @@ static struct status judge_control(const struct pairs *pairs, struct compare_pow
 static struct status run_control(const struct options *options, struct compare_power_control *out) {
   char cell[CELL_NAME_MAX], rule[sizeof cell + 32];
   struct options own = *options;
-  struct pairs pairs;
+  OWNED(pairs_close) struct pairs pairs = {.options = &own};
   cell_name(out->key, out->variant, cell);
   snprintf(rule, sizeof rule, "%s:%g", cell, out->percent);
   own.base = own.candidate = own.keep = NULL;
   own.modes = time_mode_name(out->mode);
   own.only = (struct options_list){.count = 1, .item = {cell}};
   own.inject = rule;
-  struct status status = pairs_open(&own, &pairs);
-  if (!status_failed(&status)) status = pairs_measure(&pairs);
-  if (!status_failed(&status)) status = judge_control(&pairs, out);
-  pairs_close(&pairs);
-  return status;
+  TRY(pairs_open(&own, &pairs));
+  TRY(pairs_measure(&pairs));
+  return judge_control(&pairs, out);
 }
 
 static bool is_tried(const struct selftest *test, const struct compare_power_row *row) {
@@ -131,14 +128,6 @@ static struct status run_controls(struct selftest *test) {
 
 /* ---- outputs ------------------------------------------------------------------------------------------------- */
 
-static struct status save(const char *path, struct status (*write)(const struct compare_power_report *, FILE *),
-                          const struct compare_power_report *report) {
-  struct output output;
-  TRY(output_open(path, &output));
-  return output_end(&output, write(report, output.stream));
-}
-
-/* And the text. */
 static struct status save_all(const struct selftest *test) {
   const char *json = test->options->json;
   const struct compare_power_report report = {.evidence = test->evidence,
@@ -146,18 +135,18 @@ static struct status save_all(const struct selftest *test) {
                                               .power_count = KINDS,
                                               .control = test->control,
                                               .control_count = test->control_count};
-  if (json != NULL) TRY(save(json, power_json_write, &report));
-  return outputs_is_text_wanted(test->options) ? save("-", power_text_write, &report) : status_ok();
+  if (json != NULL) OUTPUT_TRY(json, out, power_json_write(&report, out));
+  if (outputs_is_text_wanted(test->options)) OUTPUT_TRY("-", out, power_text_write(&report, out));
+  return status_ok();
 }
 
 /* ---- from evidence to exit code ------------------------------------------------------------------------------ */
 
 /* Rates over cells that went wrong or missing would be rates of something else. */
 static struct status check_cells(const struct journal_data *evidence, struct outcome *outcome) {
-  struct report report;
+  OWNED(report_free) struct report report = {.rows = NULL};
   TRY(report_build(evidence, &report));
   outcome_of_report(&report, outcome);
-  report_free(&report);
   return status_ok();
 }
 
@@ -190,22 +179,17 @@ static struct status selftest(const struct options *options, const struct journa
   return status;
 }
 
-/* Rates of processes that differ in more than chance would be rates of something else. */
-static struct status check_one_run(const struct options *options) {
-  if (options->resume == NULL || strcmp(options->resume, "anyway") != 0) return status_ok();
-  return status_make(STATUS_USAGE,
-                     "--resume=anyway: the rates of a gate need processes of one run; give --resume, or "
-                     "begin another journal");
-}
-
 struct status verb_gate(const struct options *options, const struct invocation *invocation, struct outcome *outcome) {
-  struct journal_data evidence;
-  TRY(check_one_run(options));
+  OWNED(journal_free) struct journal_data evidence = {.records = NULL};
+  /* Rates of processes that differ in more than chance would be rates of something else. */
+  if (options->resume != NULL && strcmp(options->resume, "anyway") == 0) {
+    return status_make(STATUS_USAGE,
+                       "--resume=anyway: the rates of a gate need processes of one run; give --resume, or "
+                       "begin another journal");
+  }
   TRY(outputs_probe(options));
-  TRY(options->from != NULL ? measured_load_evidence(options->from, &evidence)
-                            : run_processes(options, invocation, &evidence));
-  struct status status = check_cells(&evidence, outcome);
-  if (!status_failed(&status) && outcome->code == EXIT_CODE_OK) status = selftest(options, &evidence, outcome);
-  journal_free(&evidence);
-  return status;
+  TRY(options->from != NULL ? measured_load_evidence(options->from, options->allow_edited, &evidence)
+                            : take_processes(options, invocation, &evidence));
+  TRY(check_cells(&evidence, outcome));
+  return outcome->code == EXIT_CODE_OK ? selftest(options, &evidence, outcome) : status_ok();
 }

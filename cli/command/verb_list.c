@@ -1,8 +1,8 @@
 /* list: the variants, their limits and tunables, and whether they run here. */
 #include <stdarg.h>
-#include <stdlib.h>
-#include <string.h>
 
+#include "cli/base/output.h"
+#include "cli/base/owned.h"
 #include "cli/base/text.h"
 #include "cli/command/commands.h"
 #include "cli/measure/load.h"
@@ -52,10 +52,13 @@ static void list_picks(const struct pick_table *table, FILE *out) {
 }
 
 static void list_variant(const struct attn_variant *variant, const char *why_not, FILE *out) {
-  char lead[ATTN_PLUGIN_NAME_MAX + LIST_INDENT];
+  char lead[ATTN_PLUGIN_NAME_MAX + LIST_INDENT], limits[ATTN_LIMITS_MAX], takes[AXIS_TAKES_MAX];
+  variant_limits(variant, limits);
+  axes_takes_names(variant->takes, takes);
   snprintf(lead, sizeof lead, "%-15s ", variant->name);
   text_wrap(out, lead, LIST_INDENT, variant->summary);
-  list_line(out, LIST_INDENT, "limits: %s%s", variant->limits, variant->writes_lse ? "; writes LSE too" : "");
+  list_line(out, LIST_INDENT, "limits: %s", limits);
+  if (takes[0] != '\0') list_line(out, LIST_INDENT, "also takes: %s", takes);
   for (const struct attn_tunable *t = variant->tunables; t != NULL && t->name != NULL; ++t)
     list_line(out, LIST_INDENT, "tunable %s = %d..%d, default %d; %s", t->name, t->min, t->max, t->default_value,
               t->help);
@@ -69,6 +72,8 @@ struct listing {
   struct variant_here *items;
   size_t count;
 };
+
+static void free_listing(struct listing *listing) { free(listing->items); }
 
 static void add(const struct attn_variant *variant, const struct status *gpu, struct listing *out) {
   out->items[out->count++] = (struct variant_here){.variant = variant, .why_not = why_unavailable(variant, gpu)};
@@ -87,28 +92,24 @@ static struct status choose(const struct options_list *names, const struct statu
   return status_ok();
 }
 
-static struct status list_text(const struct listing *listing, FILE *out) {
+static struct status list_json(const struct listing *listing, FILE *out) {
+  cJSON *root = cJSON_CreateObject();
+  variant_json_add(root, listing->items, listing->count);
+  policy_add(root);
+  return json_write(root, "the list of variants", out);
+}
+
+static struct status write_listing(const struct listing *listing, bool is_json, FILE *out) {
+  if (is_json) return list_json(listing, out);
   for (size_t i = 0; i < listing->count; ++i) list_variant(listing->items[i].variant, listing->items[i].why_not, out);
   return status_ok();
 }
 
-static struct status list_json(const struct listing *listing, FILE *out) {
-  cJSON *root = cJSON_CreateObject();
-  const bool ok = variant_json_add(root, listing->items, listing->count) && policy_add(root);
-  return json_write(root, ok, "the list of variants", out);
-}
-
-static struct status list(const struct options *options, struct listing *listing, FILE *out) {
-  const struct status gpu = probe_gpu();
-  TRY(choose(&options->reports, &gpu, listing));
-  TRY(options->list_json ? list_json(listing, out) : list_text(listing, out));
-  return fflush(out) == 0 ? status_ok() : status_make(STATUS_OUTPUT, "stdout: cannot be written");
-}
-
-struct status verb_list(const struct options *options, FILE *out) {
-  struct listing listing = {.items = NULL};
+struct status verb_list(const struct options *options) {
+  OWNED(free_listing) struct listing listing = {.items = NULL};
   TRY(load_stand_ins(options->load.item, options->load.count));
-  const struct status status = list(options, &listing, out);
-  free(listing.items);
-  return status;
+  const struct status gpu = probe_gpu();
+  TRY(choose(&options->reports, &gpu, &listing));
+  OUTPUT_TRY("-", out, write_listing(&listing, options->list_json, out));
+  return status_ok();
 }

@@ -1,20 +1,14 @@
 /* merge: the journals of a run's shards as the report of one run. */
-#include <stdlib.h>
-
+#include "cli/base/owned.h"
 #include "cli/base/text.h"
 #include "cli/command/commands.h"
 #include "cli/command/cover.h"
 #include "cli/command/outputs.h"
 
 static void print_gaps(const struct cover_gaps *gaps, FILE *file) {
-  char cell[CELL_NAME_MAX], where[COVER_WHERE_MAX];
   const size_t more = gaps->missing + gaps->twice + gaps->unfinished - gaps->told_count;
-  for (size_t i = 0; i < gaps->told_count; ++i) {
-    text_clean(gaps->told[i].cell, cell, sizeof cell);
-    text_clean(gaps->told[i].where, where, sizeof where);
-    fprintf(file, "attnbench: %s %s\n", cell, where);
-  }
-  if (more > 0) fprintf(file, "attnbench: and %zu more\n", more);
+  for (size_t i = 0; i < gaps->told_count; ++i) text_say(file, "%s %s", gaps->told[i].cell, gaps->told[i].where);
+  if (more > 0) text_say(file, "and %zu more", more);
 }
 
 static struct status check_gaps(const struct cover_gaps *gaps) {
@@ -29,47 +23,33 @@ static struct status check_gaps(const struct cover_gaps *gaps) {
   }
   if (what[0] == '\0') return status_ok();
   print_gaps(gaps, stderr);
-  return status_make(
-      STATUS_COVERAGE,
-      "of %zu cells %s; nothing was written. Measure what is missing with the same --shard and --journal "
-      "and with --resume, and name the journal of each shard once",
-      gaps->selected, what);
+  return status_make(STATUS_COVERAGE,
+                     "of %zu cells %s; nothing was written. Measure what is missing with the same --shard and "
+                     "--journal and with --resume, and name the journal of each shard once",
+                     gaps->selected, what);
 }
 
 static struct status check(const struct options *options, const struct cover *cover) {
-  struct cover_gaps *gaps = malloc(sizeof *gaps);
+  OWNED(owned_free) struct cover_gaps *gaps = malloc(sizeof *gaps);
   if (gaps == NULL) return status_make(STATUS_MEMORY, "no memory to compare %zu journals", cover->count);
-  struct status status = cover_check(cover, options->across_devices);
-  if (!status_failed(&status)) status = cover_find_gaps(cover, gaps);
-  if (!status_failed(&status)) status = check_gaps(gaps);
-  free(gaps);
-  return status;
+  TRY(cover_check(cover, options->across_devices));
+  TRY(cover_find_gaps(cover, gaps));
+  return check_gaps(gaps);
 }
 
-static struct status join_and_write(const struct options *options, const struct cover *cover,
-                                    struct outcome *outcome) {
-  struct journal_data joined;
-  struct status status = cover_join(cover, &joined);
-  if (!status_failed(&status)) status = outputs_write(options, &joined, outcome);
-  journal_free(&joined);
-  return status;
-}
-
-static struct status load_and_merge(const struct options *options, struct cover *cover, struct outcome *outcome) {
-  const size_t count = options->reports.count;
-  for (; cover->count < count; ++cover->count)
-    TRY(journal_load(cover->paths[cover->count], &cover->part[cover->count]));
-  TRY(check(options, cover));
-  return join_and_write(options, cover, outcome);
+static void free_parts(struct cover *cover) {
+  for (size_t i = 0; i < cover->count; ++i) journal_free(&cover->part[i]);
+  free(cover->part);
 }
 
 struct status verb_merge(const struct options *options, struct outcome *outcome) {
-  struct cover cover = {.paths = options->reports.item};
+  const size_t count = options->reports.count;
+  OWNED(free_parts) struct cover cover = {.paths = options->reports.item};
+  OWNED(journal_free) struct journal_data joined = {.records = NULL};
   TRY(outputs_probe(options));
-  cover.part = calloc(options->reports.count, sizeof *cover.part);
-  if (cover.part == NULL) return status_make(STATUS_MEMORY, "no memory for %zu journals", options->reports.count);
-  const struct status status = load_and_merge(options, &cover, outcome);
-  for (size_t i = 0; i < cover.count; ++i) journal_free(&cover.part[i]);
-  free(cover.part);
-  return status;
+  TRY(owned_array(&cover.part, count, sizeof *cover.part, "journals"));
+  for (; cover.count < count; ++cover.count) TRY(journal_load(cover.paths[cover.count], &cover.part[cover.count]));
+  TRY(check(options, &cover));
+  TRY(cover_join(&cover, &joined));
+  return outputs_write(options, &joined, outcome);
 }

@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "cli/base/clock.h"
+#include "cli/base/owned.h"
 #include "cli/base/units.h"
 #include "cli/command/commands.h"
 #include "cli/command/journal_file.h"
@@ -34,12 +35,6 @@ static struct status open_gpu(struct profiling *p) {
   return device_open(spec, &p->device);
 }
 
-/* Here, not in a worker: their kernels are launched by this process. */
-static struct status open_objects(const struct options *options) {
-  for (size_t i = 0; i < options->load.count; ++i) TRY(plugin_load(options->load.item[i]));
-  return status_ok();
-}
-
 static struct status select_cells(struct profiling *p) {
   const struct options *o = p->options;
   const struct device_info *device = device_info(p->device);
@@ -62,9 +57,10 @@ static struct status open_journal(struct profiling *p, const struct invocation *
   info.profile_launches = (uint32_t)p->options->profile.value;
   p->file = journal_file_choose(p->options);
   TRY(journal_create(p->file.path, &info, &p->journal));
-  struct device_policy policy;
-  device_policy_read(p->device, &policy);
-  return journal_device(p->journal, device_info(p->device), &policy, device_event_overhead_us(p->device), NULL);
+  struct device_line line = {.info = *device_info(p->device),
+                             .event_overhead_us = device_event_overhead_us(p->device)};
+  device_policy_read(p->device, &line.policy);
+  return journal_device(p->journal, &line);
 }
 
 static struct status prepare_cells(struct profiling *p) {
@@ -81,53 +77,49 @@ static struct status prepare_cells(struct profiling *p) {
   return status_failed(&status) ? status : profile_warm_up(p->profile);
 }
 
-/* From the journal as it stands on disk, complete or not. */
+/* Of what is in the journal, complete or not. */
 static struct status report_journal(const struct profiling *p, struct outcome *outcome) {
-  struct journal_data data;
-  TRY(journal_load(p->file.path, &data));
-  const struct status status = outputs_write(p->options, &data, outcome);
-  journal_free(&data);
-  return status;
+  OWNED(journal_free) struct journal_data data = {.records = NULL};
+  TRY(journal_read_back(p->journal, &data));
+  return outputs_write(p->options, &data, outcome);
 }
 
 /* Everything is on disk before the launches: a tool may end the process right after them. */
 static struct status write_reports(struct profiling *p, bool complete, struct outcome *outcome) {
   struct status status = journal_end(p->journal, complete ? "complete" : "interrupted", clock_now_s() - p->start_s);
-  journal_close(p->journal);
-  p->journal = NULL;
   if (!status_failed(&status)) status = report_journal(p, outcome);
+  journal_file_close(&p->file, p->journal);
+  p->journal = NULL;
   journal_file_drop(&p->file, &status);
   return status;
 }
 
-static struct status prepare_and_capture(struct profiling *p, const struct invocation *invocation,
-                                         struct outcome *outcome) {
-  if (p->options->resume != NULL) {
-    return status_make(STATUS_USAGE,
-                       "--resume: a profiler captures all launches of one process; leave --resume or "
-                       "--profile out");
-  }
-  TRY(outputs_probe(p->options));
-  TRY(open_gpu(p));
-  TRY(select_cells(p));
-  TRY(open_journal(p, invocation));
-  const struct status prepared = prepare_cells(p);
-  const struct status written = write_reports(p, !status_failed(&prepared), outcome);
-  TRY(prepared);
-  TRY(written);
-  return profile_capture(p->profile, (uint32_t)p->options->profile.value);
+static void close_all(struct profiling *p) {
+  journal_close(p->journal);
+  profile_close(p->profile);
+  cells_free(&p->cells);
+  sweep_free(&p->sweep);
+  device_close(p->device);
 }
 
 struct status verb_profile(const struct options *options, const struct invocation *invocation,
                            struct outcome *outcome) {
-  struct profiling p = {.options = options, .start_s = clock_now_s()};
-  TRY(open_objects(options));
+  OWNED(close_all) struct profiling p = {.options = options, .start_s = clock_now_s()};
+  /* Here, not in a worker: their kernels are launched by this process. */
+  for (size_t i = 0; i < options->load.count; ++i) TRY(plugin_load(options->load.item[i]));
   TRY(sweep_source_load(options, &p.sweep));
-  const struct status status = prepare_and_capture(&p, invocation, outcome);
-  journal_close(p.journal);
-  profile_close(p.profile);
-  cells_free(&p.cells);
-  sweep_free(&p.sweep);
-  device_close(p.device);
-  return status;
+  if (options->resume != NULL) {
+    return status_make(STATUS_USAGE,
+                       "--resume: a profiler captures all launches of one process; leave --resume or "
+                       "--profile out");
+  }
+  TRY(outputs_probe(options));
+  TRY(open_gpu(&p));
+  TRY(select_cells(&p));
+  TRY(open_journal(&p, invocation));
+  const struct status prepared = prepare_cells(&p);
+  const struct status written = write_reports(&p, !status_failed(&prepared), outcome);
+  TRY(prepared);
+  TRY(written);
+  return profile_capture(p.profile, (uint32_t)options->profile.value);
 }

@@ -1,32 +1,60 @@
-/* report: outputs of what was measured, or several files side by side. */
+/* The verbs report and diagnose: reports again of what was measured, with a profiler's counters where they are given;
+ * several saved reports side by side. */
 #include "cli/base/output.h"
+#include "cli/base/owned.h"
 #include "cli/command/commands.h"
-#include "cli/command/merged_page.h"
+#include "cli/command/gate_options.h"
 #include "cli/command/outputs.h"
+#include "cli/page/page.h"
+#include "cli/record/counters.h"
+#include "cli/report/measured.h"
 #include "cli/report/merge.h"
+
+#define COUNTERS_BYTES_MAX (UINT32_C(64) << 20)
+
+/* ---- several files ------------------------------------------------------------------------------------------- */
 
 /* That of the first source whose exit code is that of all. */
 static void set_outcome(const struct merge *merge, struct outcome *out) {
   struct outcome of_source;
   out->code = merge->exit_code;
   for (size_t i = 0; i < merge->source_count && merge->exit_code != EXIT_CODE_OK; ++i) {
-    outcome_of_report(&merge->source[i].report, &of_source);
+    outcome_of_report(merge->source[i].report, &of_source);
     if (of_source.code != merge->exit_code) continue;
     snprintf(out->why, sizeof out->why, "%s: %s", merge->source[i].path, of_source.why);
     return;
   }
 }
 
-static struct status print_merged(const struct merge *merge) {
-  struct output output;
-  TRY(output_open("-", &output));
-  return output_end(&output, merge_text_write(merge, output.stream));
+/* Two reports that have a cell in common. Times entered by hand are no evidence. */
+static bool can_be_compared(const struct merge *merge) {
+  const struct journal_data *base = merge->source[0].report->journal, *now = merge->source[1].report->journal;
+  if (merge->source_count != 2 || base->run.started_utc[0] == '\0' || now->run.started_utc[0] == '\0') return false;
+  for (size_t i = 0; i < now->record_count; ++i) {
+    if (journal_find(base, i, now->records[i].attn_case.key, now->records[i].variant) != NULL) return true;
+  }
+  return false;
 }
 
-/* Several files: their rows side by side, as a table and as a page. */
+/* Of two reports that can be compared the page says how they compare, too. */
+static struct status write_page(const struct options *options, const struct merge *merge) {
+  const struct journal_data *base = merge->source[0].report->journal, *now = merge->source[1].report->journal;
+  struct compare_settings settings;
+  OWNED(compare_free) struct compare compare = {.rows = NULL};
+  const bool compares = can_be_compared(merge);
+  if (compares) {
+    TRY(gate_options_settings(options, base, now, &settings));
+    settings.once = true;
+    TRY(compare_build(base, now, &settings, &compare));
+    compare.base_path = merge->source[0].path;
+  }
+  OUTPUT_TRY(options->html, out, page_write_merge(merge, compares ? &compare : NULL, out));
+  return status_ok();
+}
+
+/* Their rows side by side, as a table and as a page. */
 static struct status show_merged(const struct options *options, struct outcome *outcome) {
-  struct merge merge;
-  struct status status = status_ok();
+  OWNED(merge_free) struct merge merge = {.exit_code = EXIT_CODE_OK};
   if (options->json != NULL || options->csv != NULL || options->gbench != NULL) {
     return status_make(STATUS_USAGE,
                        "--json, --csv and --gbench are written of one file; several are shown side by side, as a "
@@ -34,14 +62,28 @@ static struct status show_merged(const struct options *options, struct outcome *
   }
   TRY(outputs_probe(options));
   TRY(merge_load(options->reports.item, options->reports.count, options->across_devices, &merge));
-  if (options->html != NULL) status = merged_page_save(options, &merge);
-  if (!status_failed(&status) && outputs_is_text_wanted(options)) status = print_merged(&merge);
   set_outcome(&merge, outcome);
-  merge_free(&merge);
-  return status;
+  if (options->html != NULL) TRY(write_page(options, &merge));
+  if (outputs_is_text_wanted(options)) OUTPUT_TRY("-", out, merge_text_write(&merge, out));
+  return status_ok();
+}
+
+/* ---- one file ------------------------------------------------------------------------------------------------ */
+
+static struct status add_counters(const char *path, struct journal_data *into) {
+  OWNED(json_free) struct json_doc doc = {.root = NULL};
+  TRY(json_load(path, COUNTERS_BYTES_MAX, &doc));
+  return counters_read(&doc, into);
 }
 
 struct status verb_report(const struct options *options, struct outcome *outcome) {
-  if (options->counters != NULL) return verb_counters(options, outcome);
-  return options->reports.count > 1 ? show_merged(options, outcome) : verb_diagnose(options, outcome);
+  OWNED(journal_free) struct journal_data data = {.records = NULL};
+  const size_t count = options->reports.count;
+  if (count > 1 && options->counters != NULL)
+    return status_make(STATUS_USAGE, "--counters: belongs to one report; name one instead of %zu", count);
+  if (count > 1) return show_merged(options, outcome);
+  TRY(outputs_probe(options));
+  TRY(measured_load(options->reports.item[0], &data, NULL));
+  if (options->counters != NULL) TRY(add_counters(options->counters, &data));
+  return outputs_write(options, &data, outcome);
 }

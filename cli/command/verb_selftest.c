@@ -1,26 +1,19 @@
 /* --selftest: whether the timer is right on this device. */
 #include <inttypes.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "cli/base/output.h"
+#include "cli/base/owned.h"
 #include "cli/command/commands.h"
 #include "cli/command/outputs.h"
+#include "cli/measure/selftest.h"
 #include "cli/measure/supervise.h"
-#include "cli/selftest/selftest.h"
 
 /* auto: a GPU when there is one. A GPU that is there but does not open is an error, never a reason for the CPU. */
 static struct status measure(const struct options *options, char **line) {
   if (strcmp(options->device, "auto") != 0) return supervise_selftest(options->device, options->timeout.value, line);
   const struct status status = supervise_selftest("cuda", options->timeout.value, line);
   return status.code == STATUS_NO_GPU ? supervise_selftest("cpu", options->timeout.value, line) : status;
-}
-
-static struct status save(const struct selftest_report *report, const char *path,
-                          struct status (*write)(const struct selftest_report *, FILE *)) {
-  struct output output;
-  TRY(output_open(path, &output));
-  return output_end(&output, write(report, output.stream));
 }
 
 static void set_outcome(const struct selftest_judgement *judgement, struct outcome *out) {
@@ -40,17 +33,16 @@ static struct status judge_and_write(const struct options *options, const struct
   const struct selftest_report report = {result, &judgement};
   selftest_judge(result, &judgement);
   set_outcome(&judgement, outcome);
-  if (options->json != NULL) TRY(save(&report, options->json, selftest_print_json));
-  return outputs_is_text_wanted(options) ? save(&report, "-", selftest_print_text) : status_ok();
+  if (options->json != NULL) OUTPUT_TRY(options->json, out, selftest_print_json(&report, out));
+  if (outputs_is_text_wanted(options)) OUTPUT_TRY("-", out, selftest_print_text(&report, out));
+  return status_ok();
 }
 
 struct status verb_selftest(const struct options *options, struct outcome *outcome) {
-  char *line = NULL;
+  OWNED(owned_free) char *line = NULL;
   struct selftest_result result;
   TRY(outputs_probe(options));
   TRY(measure(options, &line));
-  const struct status status = selftest_from_line(line, strlen(line), &result);
-  free(line);
-  TRY(status);
+  TRY(selftest_from_line(line, strlen(line), &result));
   return judge_and_write(options, &result, outcome);
 }

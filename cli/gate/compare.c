@@ -20,9 +20,13 @@ struct compare_settings compare_defaults(void) {
   };
 }
 
+bool compare_must_settle(const struct journal_data *now) {
+  return now->has_device && now->device.kind == DEVICE_CUDA;
+}
+
 /* ---- rows ---------------------------------------------------------------------------------------------------- */
 
-double compare_threshold(const struct compare_settings *settings, const struct record *record) {
+static double threshold_of(const struct compare_settings *settings, const struct record *record) {
   double threshold = settings->threshold;
   for (size_t i = 0; i < settings->override_count; ++i) {
     const struct compare_override *override = &settings->override[i];
@@ -45,48 +49,47 @@ bool compare_is_alarm(enum compare_verdict verdict) {
   return verdict == COMPARE_regressed || verdict == COMPARE_cycles;
 }
 
-/* What the card of `record` adds to times of this mode, where it can be in all of these. */
-static double overhead_on(const struct journal_data *data, const struct record *record, enum time_mode mode,
-                          const struct compare_evidence *seen) {
-  return event_overhead_off(event_overhead_in(mode, cards_info(data, record), cards_event_overhead_us(data, record)),
-                            fmin(event_overhead_shortest(seen->base.us, seen->base.count),
-                                 event_overhead_shortest(seen->now.us, seen->now.count)));
+bool compare_is_undecided(enum compare_verdict verdict) {
+  return verdict_exit_code(verdict) == EXIT_CODE_INCONCLUSIVE;
 }
 
-/* The base's for both sides: constants that were measured twice would differ, and look like a difference of the
- * kernels; and what the new report claims changes nothing. */
-static double overhead_of(const struct compare *compare, const struct compare_row *row) {
-  struct compare_evidence seen;
-  if (!compare->base->has_device) return 0;
-  judge_observe_row(row, 0, &seen);
-  return overhead_on(compare->base, row->base.record, row->mode, &seen);
+static double shortest_us(const struct record *record, enum time_mode mode) {
+  const struct process_record *process = &record->process[mode];
+  return process->count > 0 ? event_overhead_shortest(process->median_us, process->count)
+                            : event_overhead_shortest(&record->time[mode].us.median, 1);
+}
+
+/* What the card of `record`, of this report, adds to times of the row, where it can be in all of these. */
+static double overhead_on(const struct journal_data *data, const struct record *record,
+                          const struct compare_row *row) {
+  return event_overhead_off(
+      event_overhead_in(row->mode, cards_info(data, record), cards_event_overhead_us(data, record)),
+      fmin(shortest_us(row->base.record, row->mode), shortest_us(row->now.record, row->mode)));
 }
 
 /* Of a run with --devices a cell may be on another card each time, and cards of one model differ by more than kernels
  * that are to be told apart. */
 static void judge_cards(const struct compare *compare, struct compare_row *row) {
-  const struct device_info *base = cards_info(compare->base, row->base.record),
-                           *now = cards_info(compare->now, row->now.record);
   const bool by_card = compare->base->card_count > 0 || compare->now->card_count > 0;
-  if (!by_card || row->verdict == COMPARE_implausible || strcmp(base->uuid, now->uuid) == 0) return;
+  if (!by_card || row->verdict == COMPARE_implausible || !row->is_other_card) return;
   row->verdict = COMPARE_inconclusive;
-  snprintf(row->reason, sizeof row->reason, "measured on different cards: %s in the base, %s now", base->uuid,
-           now->uuid);
+  snprintf(row->reason, sizeof row->reason, "measured on different cards: %s in the base, %s now",
+           cards_info(compare->base, row->base.record)->uuid, cards_info(compare->now, row->now.record)->uuid);
 }
 
 /* On another host an empty launch between two events takes longer or shorter, by as much as 1.7 us of 2.7 on H200s.
  * Where the verdict would be another one with each side's own constant, it is the hosts that differ. What the new
  * report claims can so leave a row undecided, and pass none. */
-static void judge_hosts(const struct compare *compare, struct compare_evidence *seen, struct compare_row *row) {
+static void judge_hosts(const struct compare *compare, struct compare_row *row) {
   const struct journal_data *base = compare->base, *now = compare->now;
-  if (!base->has_device || !now->has_device || row->verdict == COMPARE_implausible) return;
-  if (strcmp(cards_info(base, row->base.record)->uuid, cards_info(now, row->now.record)->uuid) == 0) return;
-  const double own_us = overhead_on(now, row->now.record, row->mode, seen);
+  if (!base->has_device || !now->has_device || row->verdict == COMPARE_implausible || !row->is_other_card) return;
+  const double own_us = overhead_on(now, row->now.record, row);
   if (own_us == row->event_overhead_us) return;
   struct compare_row other = *row;
-  other.threshold = compare_threshold(&compare->settings, row->base.record);
-  seen->now.overhead_us = own_us;
-  judge_timed(&compare->settings, seen, &other);
+  struct compare_evidence seen;
+  judge_observe_row(row, row->event_overhead_us, &seen);
+  judge_observe(&row->now, row->mode, own_us, &seen.now);
+  judge_timed(&compare->settings, &seen, &other);
   if (other.verdict == row->verdict || (compare_is_alarm(other.verdict) && compare_is_alarm(row->verdict))) return;
   row->by_hosts = true;
   row->verdict = COMPARE_inconclusive;
@@ -97,16 +100,33 @@ static void judge_hosts(const struct compare *compare, struct compare_evidence *
            row->event_overhead_us, own_us);
 }
 
+/* The base's constant for both sides: constants that were measured twice would differ, and look like a difference of
+ * the kernels; and what the new report claims changes nothing. */
+static void start_timed(const struct compare *compare, struct compare_row *row) {
+  const struct record *base = row->base.record, *now = row->now.record;
+  row->is_timed = true;
+  row->is_unsettled = !base->time[row->mode].settled || !now->time[row->mode].settled;
+  row->is_single = base->time[row->mode].us.n < 2 || now->time[row->mode].us.n < 2;
+  row->is_other_card = strcmp(cards_info(compare->base, base)->uuid, cards_info(compare->now, now)->uuid) != 0;
+  if (compare->base->has_device) row->event_overhead_us = overhead_on(compare->base, base, row);
+  fill_limits(compare, row);
+}
+
 struct compare_row compare_start(const struct compare *compare, const struct record *base, const struct record *now,
                                  enum time_mode mode) {
   const struct record *either = base != NULL ? base : now;
   const struct compare_side untimed = {.median_us = NAN, .spread_ratio = NAN, .sm_clock_mhz = NAN};
+  const double threshold = threshold_of(&compare->settings, either);
   struct compare_row row = {.key = either->attn_case.key,
                             .variant = either->variant,
                             .mode = mode,
                             .base = untimed,
                             .now = untimed,
-                            .threshold = compare_threshold(&compare->settings, either),
+                            .family = compare->settings.family,
+                            .floor_us = compare->settings.floor_us[mode],
+                            .limits = judge_limits(threshold),
+                            .threshold = threshold,
+                            .physical_us = NAN,
                             .ratio = NAN,
                             .ci_low = NAN,
                             .ci_high = NAN,
@@ -114,30 +134,34 @@ struct compare_row compare_start(const struct compare *compare, const struct rec
                             .first_ratio = NAN};
   row.base.record = base;
   row.now.record = now;
-  row.physical_us = NAN;
-  if (!judge_is_timed(base, mode) || !judge_is_timed(now, mode)) return row;
-  row.event_overhead_us = overhead_of(compare, &row);
-  fill_limits(compare, &row);
+  if (judge_is_timed(base, mode) && judge_is_timed(now, mode)) start_timed(compare, &row);
   return row;
 }
 
-static void add_row(struct compare *out, const struct record *base, const struct record *now, enum time_mode mode) {
-  struct compare_row *row = &out->rows[out->row_count++];
-  *row = compare_start(out, base, now, mode);
-  if (!judge_is_timed(base, mode) || !judge_is_timed(now, mode)) {
+static void judge_row(const struct compare *compare, struct compare_row *row, struct suite_sums *sums) {
+  struct compare_evidence seen;
+  if (!row->is_timed) {
     judge_untimed(row);
     return;
   }
-  struct compare_evidence seen;
   judge_observe_row(row, row->event_overhead_us, &seen);
-  judge_timed(&out->settings, &seen, row);
-  judge_hosts(out, &seen, row);
-  judge_cards(out, row);
+  judge_timed(&compare->settings, &seen, row);
+  judge_hosts(compare, row);
+  judge_cards(compare, row);
+  if (compare->row_count >= COMPARE_SUITE_ROWS_MIN) suite_add(row, &seen, sums);
+}
+
+void compare_judge(struct compare *compare) {
+  struct suite_sums sums;
+  sums.rows = 0;
+  for (size_t i = 0; i < compare->row_count; ++i) judge_row(compare, &compare->rows[i], &sums);
+  suite_judge(&sums, compare);
+  compare_conclude(compare);
 }
 
 static void add_cell(struct compare *out, const struct record *base, const struct record *now) {
   for (enum time_mode mode = 0; mode < TIME_MODE_COUNT; ++mode) {
-    if (out->settings.modes[mode]) add_row(out, base, now, mode);
+    if (out->settings.modes[mode]) out->rows[out->row_count++] = compare_start(out, base, now, mode);
   }
 }
 
@@ -182,13 +206,18 @@ static int by_ratio(double a, double b) {
   return (a < b) - (a > b);
 }
 
+int compare_by_name(const void *left, const void *right) {
+  const struct compare_row *a = left, *b = right;
+  int order = a->key == b->key ? 0 : strcmp(a->key, b->key);
+  if (order == 0 && a->variant != b->variant) order = strcmp(a->variant, b->variant);
+  return order != 0 ? order : (int)a->mode - (int)b->mode;
+}
+
 static int by_badness(const void *left, const void *right) {
   const struct compare_row *a = left, *b = right;
   int order = weights[a->verdict] - weights[b->verdict];
   if (order == 0) order = by_ratio(a->ratio, b->ratio);
-  if (order == 0) order = strcmp(a->key, b->key);
-  if (order == 0) order = strcmp(a->variant, b->variant);
-  return order != 0 ? order : (int)a->mode - (int)b->mode;
+  return order != 0 ? order : compare_by_name(a, b);
 }
 
 static enum exit_code exit_code_of(const struct compare *compare, enum compare_verdict verdict) {
@@ -217,9 +246,10 @@ void compare_conclude(struct compare *compare) {
   compare->compared = 0;
   for (size_t i = 0; i < compare->row_count; ++i) {
     ++compare->verdict_count[compare->rows[i].verdict];
-    compare->compared += !isnan(compare->rows[i].ratio);
+    compare->compared += compare->rows[i].has_ratio;
   }
-  if (compare->row_count > 0) qsort(compare->rows, compare->row_count, sizeof *compare->rows, by_badness);
+  if (compare->row_count > 0 && !compare->settings.only_verdicts)
+    qsort(compare->rows, compare->row_count, sizeof *compare->rows, by_badness);
   compare->exit_code = compare->comparable ? worst_code(compare) : EXIT_CODE_NOT_COMPARABLE;
 }
 
@@ -227,32 +257,26 @@ struct status compare_build(const struct journal_data *base, const struct journa
                             const struct compare_settings *settings, struct compare *out) {
   *out = (struct compare){.settings = *settings, .base = base, .now = now};
   identity_compare(out);
-  out->settings.must_settle = now->has_device && now->device.kind == DEVICE_CUDA;
+  out->settings.must_settle = compare_must_settle(now);
   if (!settings->paired && settings->family == 0) out->settings.family = count_family(out);
   const struct status status = out->comparable ? add_rows(out) : status_ok();
   if (status_failed(&status)) {
     compare_free(out);
     return status;
   }
-  suite_judge(out);
-  compare_conclude(out);
+  compare_judge(out);
   return status;
 }
 
-void compare_free(struct compare *compare) {
+void compare_clear(struct compare *compare) {
   for (size_t i = 0; i < compare->row_count; ++i) free(compare->rows[i].fresh);
   free(compare->suite.fresh);
-  free(compare->rows);
-  compare->rows = NULL;
   compare->suite.fresh = NULL;
   compare->row_count = 0;
 }
 
-const struct compare_row *compare_find(const struct compare *compare, const struct compare_row *like) {
-  for (size_t i = 0; i < compare->row_count; ++i) {
-    const struct compare_row *row = &compare->rows[i];
-    if (row->mode == like->mode && strcmp(row->key, like->key) == 0 && strcmp(row->variant, like->variant) == 0)
-      return row;
-  }
-  return NULL;
+void compare_free(struct compare *compare) {
+  compare_clear(compare);
+  free(compare->rows);
+  compare->rows = NULL;
 }

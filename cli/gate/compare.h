@@ -1,4 +1,4 @@
-/* The gate: is a new report slower than a base report? A pure function of the two: same bytes in, same bytes out.
+/* The gate decides whether a new report is slower than a base report. It is a pure function of the two reports.
  *
  * The unit of evidence is the process, not the launch: launches of one process share its memory layout and clocks, so
  * a thousand of them are one observation. A report made with --rounds R holds R observations of every cell and mode
@@ -16,23 +16,22 @@
  *   inconclusive  otherwise, or with fewer than 5 pairs, 3 + 3 processes, or with times that are not fit (throttled,
  *                 not settled, of one sample)
  *
- * Time decides and clocks explain. The same estimate is made of SM cycles (time x SM clock). A slowdown in time that
- * is none in cycles is the candidate's when its clock was lower pair by pair (it draws more power); else it is
- * `clock`. Cycles that grow while the time does not are `cycles` in pairs and `clock` in two samples. Cells bound by
- * DRAM are judged by time alone: their time does not follow the SM clock.
+ * The verdict is about time; SM cycles (time x SM clock), estimated in the same way, explain it. A slowdown in time
+ * without one in cycles is the candidate's fault when its clock was lower pair by pair, since it draws more power;
+ * else the verdict is `clock`. When cycles grow and the time does not, the verdict is `cycles` in pairs and `clock`
+ * in two samples. Cells bound by DRAM are judged by time alone, since their time does not follow the SM clock.
  *
- * All cases together are judged too: the geometric mean over the rows, process by process, by the same rule with half
- * the threshold. It finds a slowdown of all cases that is too small to be seen in any of them.
+ * All cases together are judged too, by the geometric mean over the rows of each process, with the same rule and half
+ * the threshold. This finds a slowdown that all cases share and that is too small to be significant in any one of
+ * them.
  *
- * What is regressed must be so again in fresh processes, and what is undecided is measured again up to three times
- * (confirm.h). A row that fails also needs a t-test that holds over all the rows it was picked from (Bonferroni): in
- * fresh pairs over the suspects, in two samples, whose base nobody measures again, over the whole table. The line
- * lies below T so that a true slowdown of T is found nearly always instead of half of the time; the bound keeps
- * processes that fall into two groups from passing for one; the confirmation makes a rare false alarm rarer still.
- * The rates that this gives are in results/README.md, and `attnbench gate --selftest` measures them with the noise of
- * a machine. */
-#ifndef ATTNBENCH_CLI_GATE_COMPARE_H
-#define ATTNBENCH_CLI_GATE_COMPARE_H
+ * A row that is regressed must be regressed again in fresh processes, and a row that is undecided is measured again
+ * up to three times (confirm.h). A row that fails must also pass a t-test with a Bonferroni correction: in pairs for
+ * the number of suspects, in two samples, where the base is not measured again, for the number of all rows. The
+ * decision line of 0.75 T lies below T, so that a true slowdown of T is found nearly always and not half of the time.
+ * The lower bound protects against processes that fall into two groups. The confirmation makes false alarms rarer.
+ * results/README.md has the resulting error rates, and `attnbench gate --selftest` measures them for one machine. */
+#pragma once
 
 #include <stdio.h>
 
@@ -100,26 +99,49 @@ struct compare_settings {
   bool modes[TIME_MODE_COUNT];      /* which are judged; default both */
   bool paired;                      /* observation i of the base belongs to observation i of the new report */
   bool allow_new, noise_is_ok;      /* added -> exit 0; inconclusive and clock -> exit 0 (--noise=warn) */
-  bool must_settle;    /* times that still drifted prove nothing. compare_build says so for a GPU; on a CPU,
-                        * whose clocks nobody holds, few warm-ups settle, and its processes tell how far */
-  bool once;           /* nothing is measured again: the two reports are all there is */
-  uint32_t family;     /* rows of which one may look slow by chance; 0: do not ask, for pairs that
-                        * are measured again, and for two samples as many as there are rows */
+  bool must_settle;    /* times whose warm-up did not settle are not judged. compare_build sets it for a GPU; on a
+                        * CPU few warm-ups settle, and the spread of the processes is judged instead */
+  bool once;           /* no row will be measured again */
+  bool only_verdicts;  /* rows get no estimates and no reasons, and stay in the order of their names: for drawn
+                        * gates (cli/rates) */
+  uint32_t family;     /* number of rows for the Bonferroni correction; 0: no t-test for pairs that are
+                        * measured again, and the number of all rows for two samples */
   uint64_t order_seed; /* of the order within pairs; 0: no pairs */
-  size_t override_count;
+  uint32_t override_count;
   struct compare_override override[COMPARE_OVERRIDES_MAX];
 };
 struct compare_settings compare_defaults(void);
+/* The value of .must_settle for a new report of this device. */
+bool compare_must_settle(const struct journal_data *now);
 
-/* One identity key that differs. */
+/* One field of the reports' identities (device, program, ...) that differs. */
 struct compare_difference {
   char key[40], base[96], now[96];
-  bool fatal; /* not comparable (exit 6); else a remark */
+  bool fatal; /* the reports are not comparable (exit 6); false: only a remark */
+};
+
+struct compare_process; /* judge.h */
+
+/* For a drawn gate: the processes of its record that a side consists of, and the slowdown that is applied to their
+ * times. */
+struct compare_drawn {
+  uint32_t count;
+  const uint8_t *process;        /* indices, from 0 */
+  double slowdown, log_slowdown; /* 0.02: 2 % of the time without event_overhead_us; the logarithm of 1.02 */
+};
+
+/* What a row's estimate and bounds are held against: logarithms of the line, of what the lower bound must exceed, and
+ * of the threshold. */
+struct compare_limits {
+  double relative; /* the threshold itself: 0.02 = 2 % */
+  double line, bound, threshold;
 };
 
 /* One side's observations of a case. Microseconds; point into the report compared, which must outlive the compare. */
 struct compare_side {
-  const struct record *record; /* NULL: not in this report */
+  const struct record *record;            /* NULL: not in this report */
+  const struct compare_drawn *drawn;      /* NULL: all its processes */
+  const struct compare_process *measured; /* those to draw from; NULL unless .drawn */
   uint32_t processes;
   double median_us;    /* over processes; NAN when not timed */
   double spread_ratio; /* relative standard deviation of the processes' medians; NAN for fewer than 2 */
@@ -130,38 +152,49 @@ struct compare_evidence; /* judge.h */
 
 /* One case x variant x mode. */
 struct compare_row {
+  /* What is compared. */
   const char *key, *variant;
   enum time_mode mode;
   struct compare_side base, now;
-  double threshold;         /* that applied: raised where the line would lie below the absolute floor */
-  double ratio;             /* Hodges-Lehmann estimate of new/base time; > 1 is slower; NAN without times */
-  double ci_low, ci_high;   /* one-sided bounds at `confidence` each */
-  double confidence;        /* reached by the rank distribution, at least COMPARE_CONFIDENCE unless inconclusive */
-  double cycles_ratio;      /* the same estimate of time x SM clock; NAN when a clock is unknown */
-  double event_overhead_us; /* taken off the times of both sides before any ratio (event_overhead.h) */
-  double physical_us;       /* no launch of this shape on this device is shorter; NAN when not known */
-  double least_us;          /* the shortest time seen of it */
-  bool dram_bound;          /* its time does not follow the SM clock */
-  bool by_hosts;            /* the verdict hangs on what a launch costs on two hosts, which is no kernel's time */
+  bool is_timed;                /* on both sides */
+  bool is_unsettled;            /* a process's warm-up reached no steady latency */
+  bool is_single;               /* a process's median is of one sample */
+  bool is_other_card;           /* the sides were measured on different cards */
+  bool dram_bound;              /* its time does not follow the SM clock */
+  uint32_t family;              /* of how many rows one may look slow by chance; 0: no t-test */
+  double floor_us;              /* of the settings, for its mode */
+  double event_overhead_us;     /* subtracted from the times of both sides before any ratio (event_overhead.h) */
+  double physical_us;           /* lower bound of the time of this shape on this device (floor.h); NAN: unknown */
+  struct compare_limits limits; /* of the threshold that the settings give it */
+  /* The verdict. */
   enum compare_verdict verdict;
-  uint32_t rounds_needed;         /* inconclusive: rounds per side that would probably decide; 0 when not known */
+  bool has_ratio;                 /* processes of both sides have times, which .ratio compares */
+  bool by_hosts;                  /* undecided, since the verdict depends on the launch overhead of two hosts */
   bool was_suspect;               /* measured again after a first estimate that failed or did not decide */
-  uint32_t looks;                 /* how often */
-  double first_ratio;             /* that first estimate; NAN otherwise */
-  enum compare_verdict first;     /* and its verdict */
-  struct compare_evidence *fresh; /* what was measured since; NULL when nothing was. compare_free frees it */
-  char reason[COMPARE_TEXT_MAX];  /* one sentence; empty for `same` */
+  uint32_t looks;                 /* how often it was measured again */
+  enum compare_verdict first;     /* of a suspect: its first verdict */
+  struct compare_evidence *fresh; /* the later measurements; NULL without any. compare_free frees it */
+  /* What is shown beside it; not with settings.only_verdicts. */
+  double threshold;       /* the effective one: raised where the line would lie below floor_us */
+  double ratio;           /* Hodges-Lehmann estimate of new/base time; > 1 is slower; NAN without times */
+  double ci_low, ci_high; /* one-sided bounds at `confidence` each */
+  double confidence;      /* reached by the rank distribution, at least COMPARE_CONFIDENCE unless inconclusive */
+  double cycles_ratio;    /* the same estimate of time x SM clock; NAN when a clock is unknown */
+  double least_us;        /* the shortest measured time */
+  double first_ratio;     /* the first estimate of a suspect; else NAN */
+  uint32_t rounds_needed; /* inconclusive: rounds per side that would probably decide; 0 when not known */
+  char reason[COMPARE_TEXT_MAX]; /* one sentence; empty for `same` */
 };
 
 struct compare {
   struct compare_settings settings;
   const struct journal_data *base, *now;
-  const char *base_path; /* of the base report, for commands that compare with it again; NULL: not a file */
+  const char *base_path; /* of the base report, for again_command; NULL: not a file */
   struct compare_difference difference[COMPARE_DIFFERENCES_MAX];
-  size_t difference_count;
+  uint32_t difference_count;
   bool comparable;          /* no fatal difference */
   struct compare_row suite; /* all cases together; .key is NULL when there are too few rows */
-  size_t suite_rows;        /* how many it is the mean of */
+  size_t suite_rows;        /* number of rows in the geometric mean of `suite` */
   struct compare_row *rows; /* worst first: by verdict's weight, then by ratio */
   size_t row_count;
   uint64_t verdict_count[COMPARE_VERDICT_COUNT];
@@ -169,38 +202,43 @@ struct compare {
   enum exit_code exit_code; /* 6, then 3, 4, 1, 5, 0; an empty intersection is 4 */
 };
 
-/* Both must outlive the compare; free with compare_free. Fails only for lack of memory. When the reports are not
- * comparable there are no rows. */
+/* Compares two reports, which must outlive *out. Free with compare_free. Fails only for lack of memory. When the
+ * reports are not comparable, there are no rows. */
 struct status compare_build(const struct journal_data *base, const struct journal_data *now,
                             const struct compare_settings *, struct compare *out);
 void compare_free(struct compare *);
+/* Removes all rows and keeps the memory of the array, for rows that the caller adds (compare_start). */
+void compare_clear(struct compare *);
 
-/* A row of these two before it is judged: what holds for it whatever was measured. Either record may be NULL. */
+/* Makes the row of two records before it is judged: everything that does not depend on the times. Either record may
+ * be NULL. */
 struct compare_row compare_start(const struct compare *, const struct record *base, const struct record *now,
                                  enum time_mode);
 
-/* Verdicts have changed: counts, order of the rows and exit code anew. */
+/* Judges the rows made by compare_start, and all cases together. */
+void compare_judge(struct compare *);
+/* Updates the counts, the order of the rows and the exit code after verdicts have changed. */
 void compare_conclude(struct compare *);
-/* The threshold that the settings give the cell of this record. */
-double compare_threshold(const struct compare_settings *, const struct record *);
-/* The row of this case, variant and mode; NULL when there is none. */
-const struct compare_row *compare_find(const struct compare *, const struct compare_row *like);
+/* The order by case, variant and mode, for qsort. */
+int compare_by_name(const void *, const void *);
 
-/* Sinks, each the whole comparison; pure. */
+/* Each writes the whole comparison in one format. Pure. */
 struct status verdict_text_write(const struct compare *, FILE *);
 struct status verdict_json_write(const struct compare *, FILE *);     /* attnbench.compare/1 */
 struct status verdict_markdown_write(const struct compare *, FILE *); /* at most 900 KiB, worst 50 rows in full */
 struct status verdict_junit_write(const struct compare *, FILE *);
 struct status verdict_annotations_write(const struct compare *, FILE *); /* GitHub workflow commands, at most 10 */
 
-/* Does the verdict fail a gate for a case that became slower? */
+/* Whether the verdict fails a gate since the case became slower. */
 bool compare_is_alarm(enum compare_verdict);
+/* Whether the verdict leaves open if the case became slower. */
+bool compare_is_undecided(enum compare_verdict);
 
-/* The command that measures this row again: that of the run that made the new report, narrowed to the cell, with
- * enough rounds to decide. Where the base is a file of enough rounds, it also compares with it. */
+/* Writes the command that measures this row again: the command of the run that made the new report, restricted to the
+ * cell and with enough rounds to decide. When the base is a file with enough rounds, the command also compares with
+ * it.
+ */
 void again_command(const struct compare *, const struct compare_row *, char *out, size_t size);
-/* Would a shell do no more than start one program? People paste commands that are shown, and a report may come from
- * anywhere. */
+/* Whether a shell would do nothing but start one program with this command. People paste commands from reports, which
+ * may come from an untrusted source. */
 bool again_command_is_plain(const char *command);
-
-#endif

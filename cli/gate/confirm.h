@@ -1,24 +1,22 @@
-/* What is measured again, in fresh processes, before a verdict stands.
+/* Measures rows again in fresh processes before their verdict is final.
  *
- * A row that is regressed (or needs more cycles) stays so only when the fresh processes alone say so too: its first
- * measurement was picked for being slow. A row that is undecided is judged over all that was measured of it, and is
- * regressed only when the fresh processes alone are as well; this is repeated up to COMPARE_LOOKS_MAX times. Times
- * that were not fit are left out. All cases together are treated as a row. */
-#ifndef ATTNBENCH_CLI_GATE_CONFIRM_H
-#define ATTNBENCH_CLI_GATE_CONFIRM_H
+ * A row that is regressed (or needs more cycles) remains so only when the fresh processes alone give that verdict
+ * too, since its first measurement was selected for being slow. A row that is undecided is judged by all its
+ * measurements, and is regressed only when the fresh processes alone are regressed as well; this is repeated up to
+ * COMPARE_LOOKS_MAX times. Times that are not fit for a verdict (judge_unfit) are left out. All cases together are
+ * treated as a row. */
+#pragma once
 
 #include "cli/gate/compare.h"
 
-/* Should this row be measured again before its verdict stands? */
+/* Whether this row has to be measured again before its verdict is final. */
 bool confirm_wants(const struct compare_row *);
-/* The same by its verdict, and how often it was measured again. */
-bool confirm_wants_more(enum compare_verdict, uint32_t looks);
-/* Any of them; and whether that must be the whole sweep, for all cases together. */
+/* Whether any row has to, or all cases together. */
 bool confirm_wants_any(const struct compare *);
+/* Whether all cases together have to, so that the whole sweep is measured again. */
 bool confirm_wants_all(const struct compare *);
 
-/* Takes one more measurement of the rows that wanted it. `fresh` compares fresh processes only, of these cells or
- * more, with the same settings; its base is new too when paired, and the same data when not. Copies what it needs. */
-struct status confirm_add(struct compare *, const struct compare *fresh);
-
-#endif
+/* Adds one more measurement of the rows that need it and judges them again. `fresh` compares only the fresh
+ * processes, with the same settings, and may hold more cells. When paired, its base is measured again too; else it is
+ * the same data. *fresh may be freed afterwards; its rows are put in another order. */
+struct status confirm_add(struct compare *, struct compare *fresh);

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "cli/gate/judge.h"
+#include "cli/record/checked.h"
 
 enum { IDENTITY_TEXT_MAX = sizeof((struct compare_difference *)0)->base };
 
@@ -29,6 +30,9 @@ DEVICE_TEXT(device_name, "%s", data->device.name)
 DEVICE_TEXT(device_kind, "%s", data->device.kind == DEVICE_CUDA ? "cuda" : "cpu")
 DEVICE_TEXT(capability, "%u.%u", (unsigned)data->device.cc_major, (unsigned)data->device.cc_minor)
 DEVICE_TEXT(sms, "%u", (unsigned)data->device.sms)
+DEVICE_TEXT(rates, "%.0f tensor and %.0f fp32 FLOP per clock and SM, DRAM %.0f GB/s, L2 %.1f MiB, %.0f MHz",
+            data->device.tensor_flop_per_clk_sm, data->device.fp32_flop_per_clk_sm, data->device.dram_gb_per_s,
+            (double)data->device.l2_bytes / (1 << 20), data->device.sm_clock_max_mhz)
 DEVICE_TEXT(memory, "%.1f GiB", (double)data->device.memory_bytes / (double)(UINT64_C(1) << 30))
 DEVICE_TEXT(driver_branch, "%.*s", (int)strcspn(data->device.driver, "."), data->device.driver)
 DEVICE_TEXT(runtime, "%u.%u", (unsigned)(data->device.runtime_version / 1000),
@@ -97,6 +101,7 @@ static const struct identity_key {
     {"compute capability", true, false, capability},
     {"SMs", true, false, sms},
     {"memory", true, false, memory},
+    {"rates", true, false, rates},
     {"driver branch", true, false, driver_branch},
     {"CUDA runtime", true, false, runtime},
     {"cold times", true, false, cold_method},
@@ -124,7 +129,7 @@ static const struct identity_key {
 
 /* ---- comparing ----------------------------------------------------------------------------------------------- */
 
-static void add_difference(struct compare *out, const char *key, bool fatal, const char *base, const char *now) {
+void identity_add_difference(struct compare *out, const char *key, bool fatal, const char *base, const char *now) {
   out->comparable = out->comparable && !fatal;
   if (out->difference_count == COMPARE_DIFFERENCES_MAX) return;
   struct compare_difference *difference = &out->difference[out->difference_count++];
@@ -139,7 +144,7 @@ static void check_whole(struct compare *out) {
   char base[IDENTITY_TEXT_MAX];
   if (out->base->record_count >= out->base->run.cell_count) return;
   snprintf(base, sizeof base, "%zu of %" PRIu64 " cells", out->base->record_count, out->base->run.cell_count);
-  add_difference(out, "measured", true, base, "a base must be whole");
+  identity_add_difference(out, "measured", true, base, "a base must be whole");
 }
 
 static bool any_injected(const struct journal_data *data) {
@@ -157,18 +162,43 @@ static bool is_by_hand(const struct journal_data *data) { return data->run.start
 static void check_honest(struct compare *out) {
   const char *base = out->base->run.profiled, *now = out->now->run.profiled;
   if (base[0] != '\0' || now[0] != '\0') {
-    add_difference(out, "profiler", true, base[0] != '\0' ? base : "none", now[0] != '\0' ? now : "none");
+    identity_add_difference(out, "profiler", true, base[0] != '\0' ? base : "none", now[0] != '\0' ? now : "none");
   }
   if (is_by_hand(out->base) || is_by_hand(out->now)) {
-    add_difference(out, "measured by attnbench", true, is_by_hand(out->base) ? "no: entered by hand" : "yes",
-                   is_by_hand(out->now) ? "no: entered by hand" : "yes");
+    identity_add_difference(out, "measured by attnbench", true, is_by_hand(out->base) ? "no: entered by hand" : "yes",
+                            is_by_hand(out->now) ? "no: entered by hand" : "yes");
   }
-  if (any_injected(out->base)) add_difference(out, "injected slowdown", true, "some cells", "a base must have none");
+  if (out->base->is_edited || out->now->is_edited) {
+    identity_add_difference(out, "changed after it was written", false, out->base->is_edited ? "yes" : "no",
+                            out->now->is_edited ? "yes" : "no");
+  }
+  if (out->base->lacks_checksum || out->now->lacks_checksum) {
+    identity_add_difference(out, "checksum", false, out->base->lacks_checksum ? "none" : "there",
+                            out->now->lacks_checksum ? "none" : "there");
+  }
+  if (any_injected(out->base))
+    identity_add_difference(out, "injected slowdown", true, "some cells", "a base must have none");
+}
+
+/* What was checked less than in the base may be wrong and pass. */
+static void check_checks(struct compare *out) {
+  const bool by_hand = is_by_hand(out->base) || is_by_hand(out->now);
+  for (size_t i = 0; i < out->now->record_count && !by_hand; ++i) {
+    const struct record *now = &out->now->records[i];
+    const struct record *base = journal_find(out->base, i, now->attn_case.key, now->variant);
+    if (base == NULL || base->status != CELL_ok || now->status != CELL_ok) continue;
+    if (!base->check.done || !now->check.done || !checked_is_weaker(&now->check, &base->check)) continue;
+    char cell[IDENTITY_TEXT_MAX];
+    snprintf(cell, sizeof cell, "%.40s of %.40s was checked less than in the base", now->attn_case.key, now->variant);
+    identity_add_difference(out, "check", true, "its check", cell);
+    return;
+  }
 }
 
 void identity_compare(struct compare *out) {
   out->comparable = true;
   check_whole(out);
+  check_checks(out);
   check_honest(out);
   for (size_t i = 0; i < sizeof keys / sizeof *keys; ++i) {
     char base[IDENTITY_TEXT_MAX], now[IDENTITY_TEXT_MAX];
@@ -176,8 +206,8 @@ void identity_compare(struct compare *out) {
     keys[i].text(out->now, now);
     const bool unknown = keys[i].both && (base[0] == '\0' || now[0] == '\0');
     if (unknown || strcmp(base, now) == 0) continue;
-    add_difference(out, keys[i].key, keys[i].fatal, base[0] != '\0' ? base : "not known",
-                   now[0] != '\0' ? now : "not known");
+    identity_add_difference(out, keys[i].key, keys[i].fatal, base[0] != '\0' ? base : "not known",
+                            now[0] != '\0' ? now : "not known");
   }
 }
 

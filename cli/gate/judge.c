@@ -2,84 +2,138 @@
 #include "cli/gate/judge.h"
 
 #include <math.h>
+#include <stdarg.h>
 #include <stdio.h>
 
-/* All comparing is done on logarithms, where slower and faster are mirror images. */
+#include "cli/gate/student.h"
 
 /* ---- evidence ------------------------------------------------------------------------------------------------ */
+
+/* A time of 0 (below the timer's resolution) or NAN is no observation. */
+static bool is_time(double us) { return isfinite(us) && us > 0; }
 
 bool judge_is_timed(const struct record *record, enum time_mode mode) {
   return record != NULL && record->status == CELL_ok && (record->time[mode].done || record->process[mode].count > 0);
 }
 
-void judge_observe_one(double us, double mhz, struct compare_observations *out) {
-  if (out->count == RANK_MAX) return;
-  out->us[out->count] = us;
-  out->mhz[out->count++] = mhz;
+struct compare_process judge_process(double us, double mhz, uint64_t throttle_reasons, double overhead_us) {
+  const double own_us = is_time(us) ? us - overhead_us : 0;
+  return (struct compare_process){.us = us,
+                                  .mhz = mhz,
+                                  .log_us = is_time(own_us) ? log(own_us) : (double)NAN,
+                                  .log_mhz = is_time(mhz) ? log(mhz) : (double)NAN,
+                                  .throttle_reasons = throttle_reasons};
 }
 
-void judge_observe(const struct record *record, enum time_mode mode, struct compare_observations *out) {
-  const struct process_record *process = &record->process[mode];
-  const struct time_record *time = &record->time[mode];
-  for (uint32_t i = 0; i < process->count; ++i) {
-    judge_observe_one(process->median_us[i], process->sm_clock_mhz[i], out);
-    out->throttle_reasons |= process->throttle_reasons[i];
+static void clear(struct compare_observations *out) {
+  out->count = out->times = out->clocks = 0;
+  out->throttle_reasons = 0;
+  out->least_us = INFINITY;
+  out->most_us = 0;
+}
+
+void judge_add(struct compare_process process, struct compare_observations *out) {
+  if (out->count == RANK_MAX) return;
+  out->process[out->count++] = process;
+  out->clocks += !isnan(process.log_mhz);
+  out->throttle_reasons |= process.throttle_reasons;
+  if (!is_time(process.us)) return;
+  ++out->times;
+  out->least_us = process.us < out->least_us ? process.us : out->least_us;
+  out->most_us = process.us > out->most_us ? process.us : out->most_us;
+}
+
+static void add_drawn(const struct compare_side *side, double overhead_us, struct compare_observations *out) {
+  const struct compare_drawn *drawn = side->drawn;
+  for (uint32_t i = 0; i < drawn->count; ++i) {
+    struct compare_process process = side->measured[drawn->process[i]];
+    process.us += drawn->slowdown * (process.us - overhead_us);
+    process.log_us += drawn->log_slowdown;
+    judge_add(process, out);
   }
-  if (process->count == 0) judge_observe_one(time->us.median, time->sm_clock_mhz, out);
+}
+
+static void add_measured(const struct record *record, enum time_mode mode, double overhead_us,
+                         struct compare_observations *out) {
+  const struct process_record *from = &record->process[mode];
+  const struct time_record *time = &record->time[mode];
+  for (uint32_t i = 0; i < from->count; ++i)
+    judge_add(judge_process(from->median_us[i], from->sm_clock_mhz[i], from->throttle_reasons[i], overhead_us), out);
+  if (from->count == 0) judge_add(judge_process(time->us.median, time->sm_clock_mhz, 0, overhead_us), out);
   out->throttle_reasons |= time->throttle_reasons;
-  out->is_unsettled = out->is_unsettled || !time->settled;
-  out->is_single = out->is_single || time->us.n < 2;
+}
+
+void judge_observe(const struct compare_side *side, enum time_mode mode, double overhead_us,
+                   struct compare_observations *out) {
+  clear(out);
+  if (side->drawn != NULL) {
+    add_drawn(side, overhead_us, out);
+  } else {
+    add_measured(side->record, mode, overhead_us, out);
+  }
 }
 
 void judge_observe_row(const struct compare_row *row, double overhead_us, struct compare_evidence *out) {
-  *out = (struct compare_evidence){.base = {.overhead_us = overhead_us}, .now = {.overhead_us = overhead_us}};
-  judge_observe(row->base.record, row->mode, &out->base);
-  judge_observe(row->now.record, row->mode, &out->now);
+  judge_observe(&row->base, row->mode, overhead_us, &out->base);
+  judge_observe(&row->now, row->mode, overhead_us, &out->now);
+  out->is_unsettled = row->is_unsettled;
+  out->is_single = row->is_single;
 }
 
-/* A time of 0 (below the timer's resolution) or NAN is no observation. */
-static bool is_time(double us) { return isfinite(us) && us > 0; }
-
-static bool has_broken(const struct compare_observations *seen) {
-  for (uint32_t i = 0; i < seen->count; ++i) {
-    if (!is_time(seen->us[i])) return true;
-  }
-  return false;
+void judge_clear(struct compare_evidence *out) {
+  clear(&out->base);
+  clear(&out->now);
+  out->is_unsettled = out->is_single = false;
 }
 
-static uint32_t clocks_of(const struct compare_observations *seen) {
-  uint32_t known = 0;
-  for (uint32_t i = 0; i < seen->count; ++i) known += is_time(seen->mhz[i]);
-  return known;
+static void append(const struct compare_observations *from, struct compare_observations *to) {
+  for (uint32_t i = 0; i < from->count; ++i) judge_add(from->process[i], to);
 }
 
-/* Clocks of all processes of one side, but not of the other: cycles cannot be compared, though they were measured. */
-static bool has_lost_clocks(const struct compare_evidence *seen) {
-  const bool base = clocks_of(&seen->base) == seen->base.count, now = clocks_of(&seen->now) == seen->now.count;
-  return base != now;
+void judge_append(const struct compare_evidence *from, bool with_base, struct compare_evidence *to) {
+  if (with_base) append(&from->base, &to->base);
+  append(&from->now, &to->now);
+  to->is_unsettled = to->is_unsettled || from->is_unsettled;
+  to->is_single = to->is_single || from->is_single;
 }
 
 /* NVML's bits of a device that protects itself: hardware and thermal slowdown, power brake. A power cap is no fault:
  * it is what a kernel that draws much power meets every time. */
-const uint64_t judge_protecting = 0x8 | 0x20 | 0x40 | 0x80;
+static const uint64_t protecting = 0x8 | 0x20 | 0x40 | 0x80;
+
+static bool has_broken(const struct compare_observations *seen) { return seen->times < seen->count; }
 
 const char *judge_unfit(const struct compare_settings *settings, const struct compare_evidence *seen) {
-  const uint64_t reasons = seen->base.throttle_reasons | seen->now.throttle_reasons;
-  if (has_broken(&seen->base) || has_broken(&seen->now)) return "a process has no time";
-  if (has_lost_clocks(seen)) return "the SM clock is known on one side only";
-  if (seen->base.is_single || seen->now.is_single) return "a process took a single sample";
-  if ((reasons & judge_protecting) != 0) return "the device was throttled for its temperature or its power supply";
-  if (settings->must_settle && (seen->base.is_unsettled || seen->now.is_unsettled))
-    return "the times were still drifting when they were taken";
+  const struct compare_observations *base = &seen->base, *now = &seen->now;
+  if (has_broken(base) || has_broken(now)) return "a process has no time";
+  /* Cycles cannot be compared, though they were measured. */
+  if ((base->clocks == base->count) != (now->clocks == now->count)) return "the SM clock is known on one side only";
+  if (seen->is_single) return "a process took a single sample";
+  if (((base->throttle_reasons | now->throttle_reasons) & protecting) != 0)
+    return "the device was throttled for its temperature or its power supply";
+  if (settings->must_settle && seen->is_unsettled) return "the times were still drifting when they were taken";
   return NULL;
+}
+
+static size_t take_times(const struct compare_observations *seen, double us[RANK_MAX]) {
+  size_t times = 0;
+  for (uint32_t i = 0; i < seen->count; ++i) {
+    if (is_time(seen->process[i].us)) us[times++] = seen->process[i].us;
+  }
+  return times;
+}
+
+static double median_us(const struct compare_observations *seen) {
+  double us[RANK_MAX];
+  return stats_median(us, take_times(seen, us));
 }
 
 void judge_summary(const struct compare_observations *seen, struct compare_side *out) {
   double us[RANK_MAX], mhz[RANK_MAX], sum = 0, squares = 0;
-  size_t times = 0, clocks = 0;
+  const size_t times = take_times(seen, us);
+  size_t clocks = 0;
   for (uint32_t i = 0; i < seen->count; ++i) {
-    if (is_time(seen->us[i])) us[times++] = seen->us[i];
-    if (is_time(seen->mhz[i])) mhz[clocks++] = seen->mhz[i];
+    if (is_time(seen->process[i].mhz)) mhz[clocks++] = seen->process[i].mhz;
   }
   for (size_t i = 0; i < times; ++i) sum += us[i] / (double)times;
   for (size_t i = 0; i < times; ++i) squares += (us[i] - sum) * (us[i] - sum);
@@ -89,328 +143,320 @@ void judge_summary(const struct compare_observations *seen, struct compare_side 
   out->sm_clock_mhz = stats_median(mhz, clocks);
 }
 
-/* ---- estimates ----------------------------------------------------------------------------------------------- */
+/* ---- grounds ------------------------------------------------------------------------------------------------- */
 
-static void take_logs(const struct compare_observations *seen, struct judge_logs *out) {
-  out->count = seen->count;
-  for (uint32_t i = 0; i < seen->count; ++i) {
-    const double own_us = seen->us[i] - seen->overhead_us;
-    out->us[i] = is_time(seen->us[i]) && is_time(own_us) ? log(own_us) : (double)NAN;
-    out->mhz[i] = is_time(seen->mhz[i]) ? log(seen->mhz[i]) : (double)NAN;
-  }
-}
+/* What is compared between the sides. */
+enum quantity { TIME, CLOCK, CYCLES, QUANTITIES };
 
-static double value_of(const struct judge_logs *logs, uint32_t i, enum judge_quantity quantity) {
+/* Everything that a verdict is made of: what was seen, and what it is held against. */
+struct grounds {
+  const struct compare_settings *settings;
+  const struct compare_row *row;
+  struct rank_sample of[QUANTITIES]; /* without observations where clocks are not known */
+  size_t fewest;                     /* processes of the smaller side, or pairs, behind the time */
+  struct rank_interval time, cycles; /* for the words alone; NAN where clocks are not known */
+  struct compare_limits limits;
+  bool is_implausible;  /* a time of it is none */
+  bool hides_slowdowns; /* the floor does, and not what was asked for: nothing can be told */
+};
+
+static double value_of(const struct compare_process *process, enum quantity quantity) {
   /* A clock counts only where there is a time beside it. */
-  return quantity == JUDGE_TIME     ? logs->us[i]
-         : quantity == JUDGE_CYCLES ? logs->us[i] + logs->mhz[i]
-                                    : logs->mhz[i] + 0 * logs->us[i];
+  return quantity == TIME     ? process->log_us
+         : quantity == CYCLES ? process->log_us + process->log_mhz
+                              : process->log_mhz + 0 * process->log_us;
 }
 
-static size_t take_known(const struct judge_logs *logs, enum judge_quantity quantity, double out[RANK_MAX]) {
+static size_t take_known(const struct compare_observations *seen, enum quantity quantity, double *out) {
   size_t count = 0;
-  for (uint32_t i = 0; i < logs->count; ++i) {
-    const double value = value_of(logs, i, quantity);
+  for (uint32_t i = 0; i < seen->count; ++i) {
+    const double value = value_of(&seen->process[i], quantity);
     if (!isnan(value)) out[count++] = value;
   }
   return count;
 }
 
-static size_t take_differences(const struct judge_logs *base, const struct judge_logs *now,
-                               enum judge_quantity quantity, double out[RANK_MAX]) {
+static size_t take_differences(const struct compare_evidence *seen, enum quantity quantity, double *out) {
   size_t pairs = 0;
-  for (uint32_t i = 0; i < base->count && i < now->count; ++i) {
-    const double value = value_of(now, i, quantity) - value_of(base, i, quantity);
+  for (uint32_t i = 0; i < seen->base.count && i < seen->now.count; ++i) {
+    const double value = value_of(&seen->now.process[i], quantity) - value_of(&seen->base.process[i], quantity);
     if (!isnan(value)) out[pairs++] = value;
   }
   return pairs;
 }
 
-static const struct rank_interval no_interval = {NAN, NAN, NAN, 0};
-
-/* Returns processes of the smaller side, or pairs, that the estimate rests on. *score may be NULL. */
-static size_t interval_of_pairs(const struct judge_logs *base, const struct judge_logs *now,
-                                enum judge_quantity quantity, struct rank_interval *out,
-                                struct student_score *score) {
-  double difference[RANK_MAX];
-  const size_t pairs = take_differences(base, now, quantity, difference);
-  *out = pairs > 0 ? rank_paired(difference, pairs, COMPARE_CONFIDENCE) : no_interval;
-  if (score != NULL) *score = student_paired(difference, pairs);
-  return pairs;
-}
-
-static size_t interval_of_samples(const struct judge_logs *base, const struct judge_logs *now,
-                                  enum judge_quantity quantity, struct rank_interval *out,
-                                  struct student_score *score) {
-  double from[RANK_MAX], to[RANK_MAX];
-  const size_t bases = take_known(base, quantity, from), nows = take_known(now, quantity, to);
-  const size_t fewest = bases < nows ? bases : nows;
-  *out = fewest > 0 ? rank_unpaired(from, bases, to, nows, COMPARE_CONFIDENCE) : no_interval;
-  if (score != NULL) *score = student_welch(from, bases, to, nows);
+/* Returns how many processes of the smaller side, or pairs, the sample consists of. */
+static size_t take_sample(const struct compare_evidence *seen, bool paired, enum quantity quantity,
+                          struct rank_sample *out) {
+  out->base_count = paired ? 0 : take_known(&seen->base, quantity, out->base);
+  out->now_count = paired ? take_differences(seen, quantity, out->now) : take_known(&seen->now, quantity, out->now);
+  const size_t fewest = paired || out->now_count < out->base_count ? out->now_count : out->base_count;
+  if (fewest > 0) rank_start(COMPARE_CONFIDENCE, out);
   return fewest;
 }
 
-struct judge_estimates judge_estimate(bool paired, const struct judge_logs *base, const struct judge_logs *now) {
-  size_t (*const interval)(const struct judge_logs *, const struct judge_logs *, enum judge_quantity,
-                           struct rank_interval *, struct student_score *) =
-      paired ? interval_of_pairs : interval_of_samples;
-  struct judge_estimates out;
-  out.fewest = interval(base, now, JUDGE_TIME, &out.of[JUDGE_TIME], &out.score);
-  interval(base, now, JUDGE_CLOCK, &out.of[JUDGE_CLOCK], NULL);
+static void take_samples(const struct compare_evidence *seen, struct grounds *out) {
+  const bool paired = out->settings->paired;
+  out->fewest = take_sample(seen, paired, TIME, &out->of[TIME]);
+  out->of[CLOCK].now_count = 0;
   /* Clocks of some processes only would compare other processes than the times do. */
-  if (interval(base, now, JUDGE_CYCLES, &out.of[JUDGE_CYCLES], NULL) < out.fewest)
-    out.of[JUDGE_CLOCK] = out.of[JUDGE_CYCLES] = no_interval;
-  return out;
+  if (seen->base.clocks == 0 || take_sample(seen, paired, CYCLES, &out->of[CYCLES]) < out->fewest)
+    out->of[CYCLES].now_count = 0;
+  if (paired && out->of[CYCLES].now_count > 0) take_sample(seen, paired, CLOCK, &out->of[CLOCK]);
+}
+
+static bool is_known(const struct grounds *g, enum quantity quantity) {
+  return g->fewest > 0 && g->of[quantity].now_count > 0;
+}
+
+/* How the estimate compares with this; false when it is not known. */
+static bool reaches(const struct grounds *g, enum quantity quantity, double at) {
+  return is_known(g, quantity) && rank_reaches(&g->of[quantity], at);
+}
+
+static bool is_below(const struct grounds *g, enum quantity quantity, double at) {
+  return is_known(g, quantity) && !rank_reaches(&g->of[quantity], at);
+}
+
+static struct rank_interval interval_of(const struct grounds *g, enum quantity quantity) {
+  static const struct rank_interval no_interval = {NAN, NAN, NAN, 0};
+  return is_known(g, quantity) ? rank_interval(&g->of[quantity]) : no_interval;
 }
 
 /* ---- verdict ------------------------------------------------------------------------------------------------- */
 
-struct judge_limits judge_limits(double threshold) {
-  return (struct judge_limits){.line = log1p(COMPARE_LINE_RATIO * threshold),
-                               .bound = log1p(COMPARE_BOUND_RATIO * threshold),
-                               .threshold = log1p(threshold)};
-}
-
 double judge_floor_threshold(double floor_us, double around_us) { return floor_us / around_us / COMPARE_LINE_RATIO; }
 
-bool judge_hides_slowdowns(double floor_threshold, double asked_threshold) {
-  return floor_threshold > COMPARE_RAISED_MOST && floor_threshold >= asked_threshold;
+static bool is_slower(const struct grounds *g, enum quantity quantity) {
+  return reaches(g, quantity, g->limits.line) && rank_low_is_above(&g->of[quantity], g->limits.bound);
 }
 
-bool judge_is_implausible(double least_us, double physical_us, double base_median_us, double now_median_us) {
-  return least_us < COMPARE_PHYSICAL_SHARE * physical_us ||
-         fmin(base_median_us, now_median_us) > COMPARE_FASTER_MOST * least_us;
+/* An estimate is at most -line when the next number above that is not reached. */
+static bool is_faster(const struct grounds *g) {
+  return is_below(g, TIME, nextafter(-g->limits.line, INFINITY)) &&
+         rank_high_is_below(&g->of[TIME], -g->limits.bound);
 }
 
-static bool is_slower(const struct judge_limits *limits, const struct rank_interval *seen) {
-  return seen->estimate >= limits->line && seen->low > limits->bound;
-}
-
-static bool is_faster(const struct judge_limits *limits, const struct rank_interval *seen) {
-  return -seen->estimate >= limits->line && -seen->high > limits->bound;
+static bool has_few(const struct grounds *g) {
+  return g->fewest < (size_t)(g->settings->paired ? COMPARE_PAIRS_MIN : COMPARE_SIDE_MIN);
 }
 
 /* Slower in time, not in SM cycles, and not for the noise of reading the clock. */
-static bool clock_explains(const struct judge_limits *limits, const struct judge_estimates *e) {
-  const double time = e->of[JUDGE_TIME].estimate, cycles = e->of[JUDGE_CYCLES].estimate;
-  return !limits->dram_bound && cycles < limits->line && time - cycles >= COMPARE_CLOCK_SHARE * time;
+static bool clock_explains(const struct grounds *g) {
+  if (g->row->dram_bound || !is_below(g, CYCLES, g->limits.line)) return false;
+  const double time = interval_of(g, TIME).estimate, cycles = interval_of(g, CYCLES).estimate;
+  return time - cycles >= COMPARE_CLOCK_SHARE * time;
 }
 
 /* In pairs a clock that is lower on the new side again and again is the new program's doing. */
-static bool clock_is_lower(bool paired, const struct judge_estimates *e) {
-  return paired && e->of[JUDGE_CLOCK].high < 0;
+static bool clock_is_lower(const struct grounds *g) {
+  return g->settings->paired && is_known(g, CLOCK) && rank_high_is_below(&g->of[CLOCK], 0);
 }
-
-static bool is_too_fast(const struct rank_interval *time) { return time->estimate < -log(COMPARE_FASTER_MOST); }
 
 /* Is one such among so many rows no surprise (Bonferroni)? */
-static bool may_be_luck(uint32_t family, const struct judge_limits *limits, const struct judge_estimates *e) {
-  return family > 0 && student_may_be_luck(&e->score, limits->bound, COMPARE_FAMILY_ERROR / family);
+static bool may_be_luck(const struct grounds *g) {
+  const struct rank_sample *time = &g->of[TIME];
+  if (g->row->family == 0) return false;
+  const struct student_score score = g->settings->paired
+                                         ? student_paired(time->now, time->now_count)
+                                         : student_welch(time->base, time->base_count, time->now, time->now_count);
+  return student_chance(&score, g->limits.bound) > COMPARE_FAMILY_ERROR / g->row->family;
 }
 
-static enum compare_verdict verdict_of_slower(bool paired, uint32_t family, const struct judge_limits *limits,
-                                              const struct judge_estimates *e) {
-  if (clock_explains(limits, e) && !clock_is_lower(paired, e)) return COMPARE_clock;
-  return may_be_luck(family, limits, e) ? COMPARE_inconclusive : COMPARE_regressed;
+static enum compare_verdict verdict_of_slower(const struct grounds *g) {
+  if (clock_explains(g) && !clock_is_lower(g)) return COMPARE_clock;
+  return may_be_luck(g) ? COMPARE_inconclusive : COMPARE_regressed;
 }
 
-enum compare_verdict judge_verdict(bool paired, uint32_t family, const struct judge_limits *limits,
-                                   const struct judge_estimates *e) {
-  const struct rank_interval *time = &e->of[JUDGE_TIME];
-  if (limits->is_implausible || is_too_fast(time)) return COMPARE_implausible;
-  if (e->fewest < (size_t)(paired ? COMPARE_PAIRS_MIN : COMPARE_SIDE_MIN)) return COMPARE_inconclusive;
-  if (limits->hides_slowdowns) return COMPARE_inconclusive;
-  if (is_slower(limits, time)) return verdict_of_slower(paired, family, limits, e);
-  const bool faster = is_faster(limits, time);
-  if (!limits->dram_bound && is_slower(limits, &e->of[JUDGE_CYCLES]) && !(faster && paired))
+static enum compare_verdict verdict_of(const struct grounds *g) {
+  const bool paired = g->settings->paired, faster = is_faster(g);
+  if (g->is_implausible || is_below(g, TIME, -log(COMPARE_FASTER_MOST))) return COMPARE_implausible;
+  if (has_few(g) || g->hides_slowdowns) return COMPARE_inconclusive;
+  if (is_slower(g, TIME)) return verdict_of_slower(g);
+  if (!g->row->dram_bound && is_slower(g, CYCLES) && !(faster && paired))
     return paired ? COMPARE_cycles : COMPARE_clock;
   if (faster) return COMPARE_improved;
-  return time->estimate < limits->line && time->high < limits->threshold ? COMPARE_same : COMPARE_inconclusive;
+  return is_below(g, TIME, g->limits.line) && rank_high_is_below(&g->of[TIME], g->limits.threshold)
+             ? COMPARE_same
+             : COMPARE_inconclusive;
 }
 
-enum compare_verdict judge_verdict_unfit(enum compare_verdict verdict) {
-  return verdict == COMPARE_same || verdict == COMPARE_improved ? COMPARE_inconclusive : verdict;
-}
-
-/* ---- how many rounds would decide ---------------------------------------------------------------------------- */
+/* ---- reasons ------------------------------------------------------------------------------------------------- */
 
 /* --rounds of `attnbench ab`: what does not decide is measured again, and judged over all. */
 enum { PAIRED_ROUNDS_MAX = PROCESSES_MAX / 2 };
 
 /* An interval narrows with the square root of the processes. How far the estimate lies from what would have to be
  * excluded says how narrow it must be: from a slowdown of the threshold, or from none. */
-static uint32_t rounds_to_decide(const struct judge_limits *limits, const struct judge_estimates *e, bool paired) {
-  const struct rank_interval *time = &e->of[JUDGE_TIME];
-  const bool over = time->estimate >= limits->line;
+static uint32_t rounds_to_decide(const struct grounds *g) {
+  const struct rank_interval *time = &g->time;
+  const bool over = time->estimate >= g->limits.line;
   const double wide = over ? time->estimate - time->low : time->high - time->estimate;
-  const double room = over ? time->estimate - limits->bound : limits->threshold - time->estimate;
+  const double room = over ? time->estimate - g->limits.bound : g->limits.threshold - time->estimate;
   const double times = room > 0 ? wide * wide / (room * room) : INFINITY;
-  const double rounds = fmax(ceil((double)e->fewest * times), (double)e->fewest + 1);
+  const double rounds = fmax(ceil((double)g->fewest * times), (double)g->fewest + 1);
   if (!(rounds <= PROCESSES_MAX)) return 0;
-  return paired && rounds > PAIRED_ROUNDS_MAX ? PAIRED_ROUNDS_MAX : (uint32_t)rounds;
+  return g->settings->paired && rounds > PAIRED_ROUNDS_MAX ? PAIRED_ROUNDS_MAX : (uint32_t)rounds;
 }
-
-/* ---- reasons ------------------------------------------------------------------------------------------------- */
 
 static double percent(double log_ratio) { return 100 * expm1(log_ratio); }
 
-static void explain_few(const struct compare_settings *settings, size_t fewest, struct compare_row *row) {
-  row->rounds_needed = settings->paired ? COMPARE_PAIRS_MIN : COMPARE_BASELINE_MIN;
-  if (settings->paired) {
-    snprintf(row->reason, sizeof row->reason, "only %zu pairs of processes; at least %d are needed", fewest,
-             COMPARE_PAIRS_MIN);
+static void __attribute__((format(printf, 2, 3))) say(struct compare_row *row, const char *format, ...) {
+  va_list list;
+  va_start(list, format);
+  vsnprintf(row->reason, sizeof row->reason, format, list);
+  va_end(list);
+}
+
+static void explain_few(const struct grounds *g, struct compare_row *row) {
+  if (g->settings->paired) {
+    row->rounds_needed = COMPARE_PAIRS_MIN;
+    say(row, "only %zu pairs of processes; at least %d are needed", g->fewest, COMPARE_PAIRS_MIN);
   } else {
-    snprintf(row->reason, sizeof row->reason,
-             "only %u process%s of the base and %u of the new report; at least %d of each are needed, %d are better",
-             (unsigned)row->base.processes, row->base.processes == 1 ? "" : "es", (unsigned)row->now.processes,
-             COMPARE_SIDE_MIN, COMPARE_BASELINE_MIN);
+    row->rounds_needed = COMPARE_BASELINE_MIN;
+    say(row, "only %u process%s of the base and %u of the new report; at least %d of each are needed, %d are better",
+        (unsigned)row->base.processes, row->base.processes == 1 ? "" : "es", (unsigned)row->now.processes,
+        COMPARE_SIDE_MIN, COMPARE_BASELINE_MIN);
   }
 }
 
-static void explain_floor(const struct compare_settings *settings, struct compare_row *row) {
-  snprintf(row->reason, sizeof row->reason,
-           "differences below --floor-us %g are ignored, and that is %.0f %% of this time; choose a smaller floor",
-           settings->floor_us[row->mode], 100 * settings->floor_us[row->mode] / row->base.median_us);
-}
-
-static void explain_noise(const struct compare_settings *settings, const struct judge_limits *limits,
-                          const struct judge_estimates *e, struct compare_row *row) {
-  const struct rank_interval *time = &e->of[JUDGE_TIME];
+static void explain_noise(const struct grounds *g, struct compare_row *row) {
+  const struct rank_interval *time = &g->time;
   char rounds[48] = "";
-  row->rounds_needed = rounds_to_decide(limits, e, settings->paired);
+  row->rounds_needed = rounds_to_decide(g);
   if (row->rounds_needed > 0) snprintf(rounds, sizeof rounds, "; about %u rounds would decide", row->rounds_needed);
-  if (is_slower(limits, time)) {
-    snprintf(row->reason, sizeof row->reason, "%+.2f %%, which one of %u rows may show by chance%s",
-             percent(time->estimate), (unsigned)settings->family, rounds);
-    return;
+  if (is_slower(g, TIME)) {
+    say(row, "%+.2f %%, which one of %u rows may show by chance%s", percent(time->estimate), (unsigned)g->row->family,
+        rounds);
+  } else {
+    say(row, "%+.2f %%, but anything from %+.2f %% to %+.2f %% fits%s", percent(time->estimate), percent(time->low),
+        percent(time->high), rounds);
   }
-  snprintf(row->reason, sizeof row->reason, "%+.2f %%, but anything from %+.2f %% to %+.2f %% fits%s",
-           percent(time->estimate), percent(time->low), percent(time->high), rounds);
 }
 
-static void explain_inconclusive(const struct compare_settings *settings, const struct judge_limits *limits,
-                                 const struct judge_estimates *e, struct compare_row *row) {
-  if (e->fewest < (size_t)(settings->paired ? COMPARE_PAIRS_MIN : COMPARE_SIDE_MIN)) {
-    explain_few(settings, e->fewest, row);
-  } else if (limits->hides_slowdowns) {
-    explain_floor(settings, row);
+static void explain_inconclusive(const struct grounds *g, struct compare_row *row) {
+  if (has_few(g)) {
+    explain_few(g, row);
+  } else if (g->hides_slowdowns) {
+    say(row, "differences below --floor-us %g are ignored, and that is %.0f %% of this time; choose a smaller floor",
+        row->floor_us, 100 * row->floor_us / row->base.median_us);
   } else {
-    explain_noise(settings, limits, e, row);
+    explain_noise(g, row);
   }
 }
 
 static void explain_implausible(struct compare_row *row) {
   if (row->least_us < COMPARE_PHYSICAL_SHARE * row->physical_us) {
-    snprintf(row->reason, sizeof row->reason,
-             "a time of %.4g us, but this shape cannot take less than %.4g us on this device", row->least_us,
-             row->physical_us);
+    say(row, "a time of %.4g us, but this shape cannot take less than %.4g us on this device", row->least_us,
+        row->physical_us);
   } else if (row->ratio >= 1 / COMPARE_FASTER_MOST) {
-    snprintf(row->reason, sizeof row->reason, "one process took %.4g us, ten times less than the others",
-             row->least_us);
+    say(row, "one process took %.4g us, ten times less than the others", row->least_us);
   } else {
-    snprintf(row->reason, sizeof row->reason,
-             "%.0f times faster than the base; look at both reports, and compare with a new base if it is true",
-             1 / row->ratio);
+    say(row, "%.0f times faster than the base; look at both reports, and compare with a new base if it is true",
+        1 / row->ratio);
   }
 }
 
 /* "time +0.10 %, SM cycles +9.80 %: the clock was 1755 MHz and is 1930 MHz" */
-static void explain_clock(const struct judge_estimates *e, const char *end, struct compare_row *row) {
-  snprintf(row->reason, sizeof row->reason,
-           "time %+.2f %%, SM cycles %+.2f %%: the clock was %.0f MHz in the base and is %.0f MHz%s",
-           percent(e->of[JUDGE_TIME].estimate), percent(e->of[JUDGE_CYCLES].estimate), row->base.sm_clock_mhz,
-           row->now.sm_clock_mhz, end);
+static void explain_clock(const struct grounds *g, const char *end, struct compare_row *row) {
+  say(row, "time %+.2f %%, SM cycles %+.2f %%: the clock was %.0f MHz in the base and is %.0f MHz%s",
+      percent(g->time.estimate), percent(g->cycles.estimate), row->base.sm_clock_mhz, row->now.sm_clock_mhz, end);
 }
 
-static void explain_regressed(const struct compare_settings *settings, const struct judge_limits *limits,
-                              const struct judge_estimates *e, struct compare_row *row) {
-  const struct rank_interval *time = &e->of[JUDGE_TIME];
-  if (clock_explains(limits, e) && clock_is_lower(settings->paired, e)) {
-    explain_clock(e, ", pair by pair: the new kernel draws more power", row);
+static void explain_regressed(const struct grounds *g, struct compare_row *row) {
+  if (clock_explains(g) && clock_is_lower(g)) {
+    explain_clock(g, ", pair by pair: the new kernel draws more power", row);
     return;
   }
-  snprintf(row->reason, sizeof row->reason,
-           "%+.2f %%, at least %+.2f %% with %.0f %% confidence; estimates from %+.2f %% on fail (threshold %.3g %%)",
-           percent(time->estimate), percent(time->low), 100 * row->confidence, percent(limits->line),
-           100 * row->threshold);
+  say(row, "%+.2f %%, at least %+.2f %% with %.0f %% confidence; estimates from %+.2f %% on fail (threshold %.3g %%)",
+      percent(g->time.estimate), percent(g->time.low), 100 * row->confidence, percent(g->limits.line),
+      100 * row->threshold);
 }
 
-static void explain(const struct compare_settings *settings, const struct judge_limits *limits,
-                    const struct judge_estimates *e, struct compare_row *row) {
-  const struct rank_interval *time = &e->of[JUDGE_TIME];
+static void explain_improved(const struct grounds *g, struct compare_row *row) {
+  const bool only_clock = -g->cycles.estimate < g->limits.line;
+  say(row, "%+.2f %%, at most %+.2f %% with %.0f %% confidence%s", percent(g->time.estimate), percent(g->time.high),
+      100 * row->confidence, only_clock ? "; not in SM cycles: the clock rose" : "");
+}
+
+static void explain(const struct grounds *g, struct compare_row *row) {
+  const char *of_clock =
+      g->settings->paired ? ", without a pattern" : "; measure both at one clock, with attnbench ab";
   row->reason[0] = '\0';
-  if (row->verdict == COMPARE_implausible) explain_implausible(row);
-  if (row->verdict == COMPARE_inconclusive) explain_inconclusive(settings, limits, e, row);
-  if (row->verdict == COMPARE_regressed) explain_regressed(settings, limits, e, row);
-  if (row->verdict == COMPARE_cycles) explain_clock(e, "; at equal clocks it is slower", row);
-  if (row->verdict == COMPARE_clock) {
-    explain_clock(e, settings->paired ? ", without a pattern" : "; measure both at one clock, with attnbench ab",
-                  row);
+  switch (row->verdict) {
+    case COMPARE_implausible: explain_implausible(row); break;
+    case COMPARE_inconclusive: explain_inconclusive(g, row); break;
+    case COMPARE_regressed: explain_regressed(g, row); break;
+    case COMPARE_cycles: explain_clock(g, "; at equal clocks it is slower", row); break;
+    case COMPARE_clock: explain_clock(g, of_clock, row); break;
+    case COMPARE_improved: explain_improved(g, row); break;
+    default: break;
   }
-  if (row->verdict == COMPARE_improved) {
-    snprintf(row->reason, sizeof row->reason, "%+.2f %%, at most %+.2f %% with %.0f %% confidence%s",
-             percent(time->estimate), percent(time->high), 100 * row->confidence,
-             -e->of[JUDGE_CYCLES].estimate < limits->line ? "; not in SM cycles: the clock rose" : "");
-  }
-}
-
-static double least_of(const struct compare_evidence *seen) {
-  double least = NAN;
-  const struct compare_observations *const sides[] = {&seen->base, &seen->now};
-  for (size_t side = 0; side < 2; ++side) {
-    for (uint32_t i = 0; i < sides[side]->count; ++i) {
-      if (is_time(sides[side]->us[i])) least = fmin(least, sides[side]->us[i]);
-    }
-  }
-  return least;
 }
 
 /* ---- the row ------------------------------------------------------------------------------------------------- */
 
-static void fill_ratios(const struct judge_estimates *e, struct compare_row *row) {
-  const struct rank_interval *time = &e->of[JUDGE_TIME];
-  row->ratio = exp(time->estimate);
-  row->ci_low = exp(time->low);
-  row->ci_high = exp(time->high);
-  row->confidence = time->confidence;
-  row->cycles_ratio = exp(e->of[JUDGE_CYCLES].estimate);
+struct compare_limits judge_limits(double threshold) {
+  return (struct compare_limits){.relative = threshold,
+                                 .line = log1p(COMPARE_LINE_RATIO * threshold),
+                                 .bound = log1p(COMPARE_BOUND_RATIO * threshold),
+                                 .threshold = log1p(threshold)};
+}
+
+/* A floor below which no difference counts raises the threshold of short times; one that raises it far hides
+ * slowdowns that nobody means to let pass. It is looked at around the geometric mean, which makes it the same both
+ * ways. */
+static void set_limits(const struct compare_evidence *seen, struct grounds *g) {
+  const struct compare_row *row = g->row;
+  const double overhead_us = row->event_overhead_us;
+  const double least_us = fmin(seen->base.least_us, seen->now.least_us);
+  g->limits = row->limits;
+  g->is_implausible = least_us < COMPARE_PHYSICAL_SHARE * row->physical_us;
+  g->hides_slowdowns = false;
+  /* What no median between these two can change. */
+  if (judge_floor_threshold(row->floor_us, least_us - overhead_us) < row->limits.relative &&
+      fmax(seen->base.most_us, seen->now.most_us) <= COMPARE_FASTER_MOST * least_us)
+    return;
+  const double base_us = median_us(&seen->base), now_us = median_us(&seen->now);
+  const double floor = judge_floor_threshold(row->floor_us, sqrt((base_us - overhead_us) * (now_us - overhead_us)));
+  if (g->fewest > 0) g->limits = judge_limits(fmax(row->limits.relative, floor));
+  g->hides_slowdowns = floor > COMPARE_RAISED_MOST && floor >= row->limits.relative;
+  g->is_implausible = g->is_implausible || fmin(base_us, now_us) > COMPARE_FASTER_MOST * least_us;
+}
+
+static void fill_row(const struct compare_evidence *seen, struct grounds *g, struct compare_row *row) {
+  judge_summary(&seen->base, &row->base);
+  judge_summary(&seen->now, &row->now);
+  g->time = interval_of(g, TIME);
+  g->cycles = interval_of(g, CYCLES);
+  row->ratio = exp(g->time.estimate);
+  row->ci_low = exp(g->time.low);
+  row->ci_high = exp(g->time.high);
+  row->confidence = g->time.confidence;
+  row->cycles_ratio = exp(g->cycles.estimate);
+  row->threshold = g->limits.relative;
+  row->least_us = fmin(seen->base.least_us, seen->now.least_us);
   row->rounds_needed = 0;
-}
-
-/* Around which times the floor is looked at: the geometric mean makes it the same both ways. */
-static double around_us(const struct compare_row *row) {
-  return sqrt((row->base.median_us - row->event_overhead_us) * (row->now.median_us - row->event_overhead_us));
-}
-
-static struct judge_limits limits_of(double floor_threshold, double asked, const struct compare_row *row) {
-  struct judge_limits limits = judge_limits(row->threshold);
-  limits.dram_bound = row->dram_bound;
-  limits.is_implausible =
-      judge_is_implausible(row->least_us, row->physical_us, row->base.median_us, row->now.median_us);
-  limits.hides_slowdowns = judge_hides_slowdowns(floor_threshold, asked);
-  return limits;
 }
 
 void judge_timed(const struct compare_settings *settings, const struct compare_evidence *seen,
                  struct compare_row *row) {
-  struct judge_logs base, now;
-  take_logs(&seen->base, &base);
-  take_logs(&seen->now, &now);
-  const struct judge_estimates e = judge_estimate(settings->paired, &base, &now);
+  struct grounds g;
+  g.settings = settings;
+  g.row = row;
   const char *unfit = judge_unfit(settings, seen);
-  const double asked = row->threshold;
-  judge_summary(&seen->base, &row->base);
-  judge_summary(&seen->now, &row->now);
-  fill_ratios(&e, row);
-  row->least_us = least_of(seen);
-  const double floor = judge_floor_threshold(settings->floor_us[row->mode], around_us(row));
-  if (e.fewest > 0) row->threshold = fmax(asked, floor);
-  const struct judge_limits limits = limits_of(floor, asked, row);
-  row->verdict = judge_verdict(settings->paired, settings->family, &limits, &e);
-  explain(settings, &limits, &e, row);
-  if (unfit == NULL || judge_verdict_unfit(row->verdict) == row->verdict) return;
-  row->verdict = judge_verdict_unfit(row->verdict);
-  snprintf(row->reason, sizeof row->reason, "%+.2f %%, but %s", percent(e.of[JUDGE_TIME].estimate), unfit);
+  take_samples(seen, &g);
+  set_limits(seen, &g);
+  row->has_ratio = g.fewest > 0;
+  row->verdict = verdict_of(&g);
+  /* Times that are not fit prove neither of the two verdicts that pass. */
+  const bool proves_nothing = unfit != NULL && (row->verdict == COMPARE_same || row->verdict == COMPARE_improved);
+  if (!settings->only_verdicts) {
+    fill_row(seen, &g, row);
+    explain(&g, row);
+    if (proves_nothing) say(row, "%+.2f %%, but %s", percent(g.time.estimate), unfit);
+  }
+  if (proves_nothing) row->verdict = COMPARE_inconclusive;
 }
 
 /* ---- rows without two times ---------------------------------------------------------------------------------- */
@@ -429,13 +475,21 @@ static void judge_lost(struct compare_row *row, const char *before) {
   snprintf(row->reason, sizeof row->reason, "%s; %s in the new report", before, text);
 }
 
+static bool is_implausible(const struct record *record) {
+  return record != NULL && record->status == CELL_implausible;
+}
+
 void judge_untimed(struct compare_row *row) {
   const struct record *base = row->base.record, *now = row->now.record;
   const bool had = judge_is_timed(base, row->mode), has = judge_is_timed(now, row->mode);
+  const struct record *unlikely = is_implausible(now) ? now : is_implausible(base) ? base : NULL;
   char text[COMPARE_TEXT_MAX - 80];
   if (now != NULL && now->status == CELL_wrong) {
     row->verdict = COMPARE_wrong;
     snprintf(row->reason, sizeof row->reason, "%s", now->reason);
+  } else if (unlikely != NULL) {
+    row->verdict = COMPARE_implausible;
+    snprintf(row->reason, sizeof row->reason, "%s%s", unlikely == base ? "in the base: " : "", unlikely->reason);
   } else if (had) {
     judge_lost(row, "measured in the base");
   } else if (now != NULL && cell_status_exit_code(now->status) != EXIT_CODE_OK) {

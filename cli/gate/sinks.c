@@ -5,8 +5,6 @@
 #include <math.h>
 #include <string.h>
 
-#include "cli/base/units.h"
-
 /* ---- words --------------------------------------------------------------------------------------------------- */
 
 static const struct {
@@ -119,13 +117,11 @@ void sinks_report_text(const struct journal_data *journal, char out[COMPARE_LINE
 bool sinks_has_suite(const struct compare *compare) { return compare->suite.key != NULL; }
 
 void sinks_suite_text(const struct compare *compare, char out[COMPARE_LINE_MAX]) {
-  char change[COMPARE_PERCENT_MAX], bounds[COMPARE_PERCENT_MAX];
   const struct compare_row *suite = &compare->suite;
-  sinks_percent(suite->ratio, change);
-  sinks_bounds(suite, bounds);
+  const struct sinks_numbers is = sinks_numbers(suite);
   snprintf(out, COMPARE_LINE_MAX, "all cases together: %s, %s in the geometric mean of %zu rows (bounds %s)%s%.300s",
-           verdict_name(suite->verdict), change, compare->suite_rows, bounds, suite->reason[0] != '\0' ? ": " : "",
-           suite->reason);
+           verdict_name(suite->verdict), is.change, compare->suite_rows, is.bounds,
+           suite->reason[0] != '\0' ? ": " : "", suite->reason);
 }
 
 /* What a user does next, by exit code; the first row that fits. */
@@ -232,7 +228,7 @@ void sinks_percent(double ratio, char out[COMPARE_PERCENT_MAX]) {
   snprintf(out, COMPARE_PERCENT_MAX, isfinite(ratio) ? "%.24s %%" : "-", text);
 }
 
-void sinks_bounds(const struct compare_row *row, char out[COMPARE_PERCENT_MAX]) {
+static void bounds_text(const struct compare_row *row, char out[COMPARE_PERCENT_MAX]) {
   char low[UNITS_TEXT_MAX], high[UNITS_TEXT_MAX];
   signed_percent(row->ci_low, low);
   signed_percent(row->ci_high, high);
@@ -240,12 +236,19 @@ void sinks_bounds(const struct compare_row *row, char out[COMPARE_PERCENT_MAX]) 
   snprintf(out, COMPARE_PERCENT_MAX, known ? "%.10s to %.10s %%" : "-", low, high);
 }
 
-void sinks_processes(const struct compare_row *row, char out[COMPARE_PERCENT_MAX]) {
-  const struct compare_side *const sides[] = {&row->base, &row->now};
-  size_t used = 0;
-  for (size_t i = 0; i < 2; ++i) {
-    const bool known = sides[i]->record != NULL && sides[i]->processes > 0;
-    used += (size_t)snprintf(out + used, COMPARE_PERCENT_MAX - used, known ? "%s%" PRIu32 : "%s-", i > 0 ? "+" : "",
-                             sides[i]->processes);
-  }
+static void side_text(const struct compare_side *side, char median[UNITS_TEXT_MAX], char processes[16]) {
+  const bool known = side->record != NULL && side->processes > 0;
+  units_format(side->record != NULL ? side->median_us : (double)NAN, median);
+  snprintf(processes, 16, known ? "%" PRIu32 : "-", side->processes);
+}
+
+struct sinks_numbers sinks_numbers(const struct compare_row *row) {
+  struct sinks_numbers out;
+  char base[16], now[16];
+  side_text(&row->base, out.base, base);
+  side_text(&row->now, out.now, now);
+  sinks_percent(row->ratio, out.change);
+  bounds_text(row, out.bounds);
+  snprintf(out.processes, sizeof out.processes, "%s+%s", base, now);
+  return out;
 }

@@ -1,8 +1,8 @@
-/* What the sinks of a comparison share: the words for its outcome. */
-#ifndef ATTNBENCH_CLI_GATE_SINKS_H
-#define ATTNBENCH_CLI_GATE_SINKS_H
+/* Texts that all output formats of a comparison share. */
+#pragma once
 
 #include "cli/base/markup.h"
+#include "cli/base/units.h"
 #include "cli/gate/compare.h"
 
 enum {
@@ -13,9 +13,9 @@ enum {
   COMPARE_FAILURE_MAX = 1024
 };
 
-/* Cells x modes that the base has and that can be judged: what `compared` is held against. */
+/* The number of rows that the base has and that are not `untimed`, as the total of "38 compared of 40 expected". */
 uint64_t sinks_expected(const struct compare *);
-/* Does this row keep the exit code from being 0, the settings considered? */
+/* Whether this row makes the exit code other than 0 under the settings. */
 bool sinks_row_fails(const struct compare *, const struct compare_row *);
 /* "38 compared of 40 expected: 1 regressed, 1 missing, 38 same" */
 void sinks_counts_text(const struct compare *, char out[COMPARE_LINE_MAX]);
@@ -34,21 +34,24 @@ bool sinks_has_suite(const struct compare *);
 void sinks_suite_text(const struct compare *, char out[COMPARE_LINE_MAX]);
 /* What to do now, as a sentence without its end; "" when everything passed. */
 const char *sinks_advice(const struct compare *);
-/* Is the exit code only for want of processes? Then one answer fits all rows. */
+/* Whether too few processes are the only reason for the exit code, so that one advice applies to all rows. */
 bool sinks_needs_processes(const struct compare *);
-/* Rows that say the same are told in one line instead of each on its own: `same` and `untimed` always, `inconclusive`
- * when four or more have one reason. A row's group, as "38 rows are same: -0.31 % to +0.44 %"; false when it stands
- * alone, or when an earlier row has told the group. */
+/* Whether the row is shown in the one line of its group and not in a line of its own: rows that are `same` or
+ * `untimed` always, `inconclusive` ones when four or more have the same reason. */
 bool sinks_is_grouped(const struct compare *, const struct compare_row *);
+/* Writes the line of the row's group, "38 rows are same: -0.31 % to +0.44 %". False when the row is not grouped or is
+ * not the first of its group. */
 bool sinks_group_text(const struct compare *, const struct compare_row *, char out[COMPARE_LINE_MAX]);
 /* The row as one sentence: its reason, else what its verdict means. */
 const char *sinks_row_text(const struct compare_row *);
 
 /* A ratio as a change: 1.031 is "+3.10 %"; "-" when not finite. */
 void sinks_percent(double ratio, char out[COMPARE_PERCENT_MAX]);
-/* "+1.20 to +4.90 %"; "-" when not known. */
-void sinks_bounds(const struct compare_row *, char out[COMPARE_PERCENT_MAX]);
-/* "7+7": processes of the base and of the new report; "-" for a side that has none. */
-void sinks_processes(const struct compare_row *, char out[COMPARE_PERCENT_MAX]);
-
-#endif
+/* A row's numbers; "-" where one is not known. */
+struct sinks_numbers {
+  char base[UNITS_TEXT_MAX], now[UNITS_TEXT_MAX]; /* medians in microseconds */
+  char change[COMPARE_PERCENT_MAX];
+  char bounds[COMPARE_PERCENT_MAX];    /* "+1.20 to +4.90 %" */
+  char processes[COMPARE_PERCENT_MAX]; /* "7+7": of the base and of the new report */
+};
+struct sinks_numbers sinks_numbers(const struct compare_row *);

@@ -39,9 +39,6 @@ double student_tail(double t, double freedom) {
   return t > 0 ? one_side : 1 - one_side;
 }
 
-/* What is kept of the tails that were looked up. */
-enum { STUDENT_FREEDOMS = 128, STUDENT_CHANCES = 4 };
-
 struct sample {
   double mean, squared_error; /* variance of the mean */
 };
@@ -74,37 +71,4 @@ double student_chance(const struct student_score *score, double shift) {
   if (score->freedom <= 0) return 1;
   if (score->error <= 0) return score->mean > shift ? 0 : 1;
   return student_tail((score->mean - shift) / score->error, score->freedom);
-}
-
-/* Where the tail falls to `chance`, from below: at the value returned it is above, and next to it not. */
-static double tail_reaches(double chance, double freedom) {
-  double low = 0, high = 1;
-  while (student_tail(high, freedom) > chance && high < 1e9) high *= 2;
-  for (unsigned i = 0; i < 60; ++i) {
-    const double middle = (low + high) / 2;
-    *(student_tail(middle, freedom) > chance ? &low : &high) = middle;
-  }
-  return low;
-}
-
-/* The same for freedoms of pairs, which are few, and the few chances that a gate asks of each: what was looked up is
- * kept. */
-static double known_tail(double chance, size_t freedom) {
-  static _Thread_local struct {
-    double chance[STUDENT_CHANCES], at[STUDENT_CHANCES];
-    unsigned next;
-  } known[STUDENT_FREEDOMS];
-  for (unsigned i = 0; i < STUDENT_CHANCES; ++i) {
-    if (known[freedom].chance[i] == chance) return known[freedom].at[i];
-  }
-  const unsigned i = known[freedom].next++ % STUDENT_CHANCES;
-  known[freedom].chance[i] = chance;
-  return known[freedom].at[i] = tail_reaches(chance, (double)freedom);
-}
-
-bool student_may_be_luck(const struct student_score *score, double shift, double most) {
-  const bool is_whole =
-      score->freedom >= 1 && score->freedom < STUDENT_FREEDOMS && floor(score->freedom) == score->freedom;
-  if (score->error <= 0 || !is_whole || most >= 0.5) return student_chance(score, shift) > most;
-  return (score->mean - shift) / score->error <= known_tail(most, (size_t)score->freedom);
 }

@@ -1,6 +1,5 @@
-/* Student's t: how likely a mean this far out is by chance. Pure. */
-#ifndef ATTNBENCH_CLI_GATE_STUDENT_H
-#define ATTNBENCH_CLI_GATE_STUDENT_H
+/* Student's t-test. Pure. */
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -8,11 +7,11 @@
 /* P(T > t) with `freedom` > 0 degrees of freedom, which need not be whole. */
 double student_tail(double t, double freedom);
 
-/* How far a mean lies out, and how sure that is. */
+/* A difference of means, and its standard error. */
 struct student_score {
-  double mean;    /* distance of the two means, or mean of the differences */
-  double error;   /* its standard error */
-  double freedom; /* of its variance; 0: a side is too small for one */
+  double mean;    /* difference of the two means, or mean of the differences */
+  double error;   /* standard error of `mean` */
+  double freedom; /* degrees of freedom; 0: a side is too small for a variance */
 };
 
 /* Of two samples: Welch's test (1947), for unequal variances. */
@@ -20,9 +19,6 @@ struct student_score student_welch(const double *base, size_t base_count, const 
 /* Of differences within pairs. */
 struct student_score student_paired(const double *difference, size_t count);
 
-/* The chance of a mean this far above `shift` when the true one is `shift`; 1 when a side is too small. */
+/* The one-sided p-value: the probability of a mean this far above `shift` when the true mean is `shift`; 1 when a
+ * side is too small. */
 double student_chance(const struct student_score *, double shift);
-/* Is that chance above `most`? */
-bool student_may_be_luck(const struct student_score *, double shift, double most);
-
-#endif

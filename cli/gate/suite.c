@@ -3,69 +3,71 @@
 
 #include <math.h>
 
-/* Adds one row's logarithms; both sides keep as many processes as the row with the fewest has. */
-static void add_side(const struct compare_observations *one, bool first, struct compare_observations *sum) {
-  if (first) sum->count = one->count;
-  if (one->count < sum->count) sum->count = one->count;
+/* Both sides keep as many processes as the row with the fewest has. */
+static void add_side(const struct compare_observations *one, bool first, struct suite_sum *sum) {
+  if (first || one->count < sum->count) sum->count = one->count;
   for (uint32_t i = 0; i < sum->count; ++i) {
-    sum->us[i] = (first ? 0 : sum->us[i]) + log(one->us[i] - one->overhead_us);
-    sum->mhz[i] = (first ? 0 : sum->mhz[i]) + log(one->mhz[i]);
+    sum->log_us[i] = (first ? 0 : sum->log_us[i]) + one->process[i].log_us;
+    sum->log_mhz[i] = (first ? 0 : sum->log_mhz[i]) + one->process[i].log_mhz;
   }
 }
 
-static void take_mean(struct compare_observations *sum, size_t rows, bool has_clock) {
-  for (uint32_t i = 0; i < sum->count; ++i) {
-    sum->us[i] = exp(sum->us[i] / (double)rows);
-    sum->mhz[i] = has_clock ? exp(sum->mhz[i] / (double)rows) : (double)NAN;
+static void add_means(const struct suite_sum *sum, const struct suite_sums *sums, struct compare_observations *out) {
+  const double rows = (double)sums->rows;
+  for (uint32_t i = 0; sums->rows > 0 && i < sum->count; ++i) {
+    const double mhz = sums->has_clock ? exp(sum->log_mhz[i] / rows) : (double)NAN;
+    judge_add(judge_process(exp(sum->log_us[i] / rows), mhz, 0, 0), out);
   }
 }
 
-bool suite_counts(enum compare_verdict verdict) {
-  return verdict != COMPARE_implausible && verdict != COMPARE_improved;
+static void take_means(const struct suite_sums *sums, struct compare_evidence *out) {
+  judge_clear(out);
+  add_means(&sums->base, sums, &out->base);
+  add_means(&sums->now, sums, &out->now);
 }
 
-/* A row that hosts explain is undecided already. */
+/* A case that became much faster stands for itself: in the mean it would pay for a slowdown of all others. A row that
+ * hosts explain is undecided already. */
 static bool is_counted(const struct compare_row *row) {
-  return !isnan(row->ratio) && suite_counts(row->verdict) && !row->by_hosts;
+  const bool is_apart = row->verdict == COMPARE_implausible || row->verdict == COMPARE_improved;
+  return row->has_ratio && !is_apart && !row->by_hosts;
+}
+
+void suite_add(const struct compare_row *row, const struct compare_evidence *seen, struct suite_sums *sums) {
+  if (!is_counted(row)) return;
+  add_side(&seen->base, sums->rows == 0, &sums->base);
+  add_side(&seen->now, sums->rows == 0, &sums->now);
+  sums->has_clock = (sums->rows == 0 || sums->has_clock) && !row->dram_bound;
+  ++sums->rows;
 }
 
 size_t suite_observe(const struct compare *compare, struct compare_evidence *out) {
   struct compare_evidence seen;
-  size_t rows = 0;
-  bool has_clock = true;
-  *out = (struct compare_evidence){.base = {.count = 0}};
+  struct suite_sums sums;
+  sums.rows = 0;
   for (size_t i = 0; i < compare->row_count; ++i) {
     const struct compare_row *row = &compare->rows[i];
     if (!is_counted(row)) continue;
     judge_observe_row(row, row->event_overhead_us, &seen);
-    add_side(&seen.base, rows == 0, &out->base);
-    add_side(&seen.now, rows == 0, &out->now);
-    has_clock = has_clock && !row->dram_bound;
-    ++rows;
+    suite_add(row, &seen, &sums);
   }
-  take_mean(&out->base, rows, has_clock);
-  take_mean(&out->now, rows, has_clock);
-  return rows;
+  take_means(&sums, out);
+  return sums.rows;
 }
 
-struct compare_settings suite_settings(const struct compare *compare) {
-  struct compare_settings settings = compare->settings;
-  for (enum time_mode mode = 0; mode < TIME_MODE_COUNT; ++mode) settings.floor_us[mode] = 0;
-  settings.family = settings.paired ? 0 : 1;
-  return settings;
-}
-
-void suite_judge(struct compare *compare) {
+void suite_judge(const struct suite_sums *sums, struct compare *compare) {
   struct compare_evidence seen;
-  const struct compare_settings settings = suite_settings(compare);
+  const double threshold = COMPARE_SUITE_RATIO * compare->settings.threshold;
   compare->suite = (struct compare_row){.key = NULL};
-  compare->suite_rows = suite_observe(compare, &seen);
-  if (compare->suite_rows < COMPARE_SUITE_ROWS_MIN) return;
+  compare->suite_rows = sums->rows;
+  if (sums->rows < COMPARE_SUITE_ROWS_MIN) return;
+  take_means(sums, &seen);
   compare->suite = (struct compare_row){.key = "all cases",
                                         .variant = "",
                                         .mode = TIME_HOT,
-                                        .threshold = COMPARE_SUITE_RATIO * compare->settings.threshold,
+                                        .family = compare->settings.paired ? 0 : 1,
+                                        .limits = judge_limits(threshold),
                                         .physical_us = NAN,
                                         .first_ratio = NAN};
-  judge_timed(&settings, &seen, &compare->suite);
+  judge_timed(&compare->settings, &seen, &compare->suite);
 }

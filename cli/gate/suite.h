@@ -1,22 +1,23 @@
 /* All cases of a comparison together. */
-#ifndef ATTNBENCH_CLI_GATE_SUITE_H
-#define ATTNBENCH_CLI_GATE_SUITE_H
+#pragma once
 
 #include "cli/gate/judge.h"
 
-/* The geometric mean over the rows with a time on both sides that are not improved, of each process. How many rows
- * those are. */
+/* Sums of logarithms over rows, for each process of both sides. */
+struct suite_sums {
+  size_t rows;    /* to begin with: 0 */
+  bool has_clock; /* no row is bound by DRAM */
+  struct suite_sum {
+    uint32_t count;
+    double log_us[RANK_MAX], log_mhz[RANK_MAX];
+  } base, now;
+};
+/* Adds a row that is judged, unless it is improved, implausible, by_hosts or without a ratio. */
+void suite_add(const struct compare_row *, const struct compare_evidence *, struct suite_sums *);
+
+/* Fills compare->suite from the sums over all rows, with the same test over processes as for a row (judge_timed). A
+ * slowdown that all cases share is easier to detect here, since the noise of the cases averages out. */
+void suite_judge(const struct suite_sums *, struct compare *);
+
+/* Collects, for each process, the geometric mean over the rows that suite_add counts. Returns their number. */
 size_t suite_observe(const struct compare *, struct compare_evidence *out);
-
-/* Is a row of this verdict one of them? A case that became much faster stands for itself: in the mean it would pay
- * for a slowdown of all others. */
-bool suite_counts(enum compare_verdict);
-
-/* Fills compare->suite, once the rows are judged. A slowdown that all cases share stands out here, since the noise of
- * the cases averages out; with the exact test of cli/gate/rank.h, over processes as for a row. */
-void suite_judge(struct compare *);
-
-/* The settings by which observations of the suite are judged. */
-struct compare_settings suite_settings(const struct compare *);
-
-#endif

@@ -1,7 +1,6 @@
-/* The cells that a comparison wants to see measured again before its verdicts stand: those of rows that want it, and
- * every cell when all cases together do. */
-#ifndef ATTNBENCH_CLI_GATE_SUSPECTS_H
-#define ATTNBENCH_CLI_GATE_SUSPECTS_H
+/* The cells to be measured again before the verdicts of a comparison are final (confirm.h): those of the rows that
+ * need it, or every cell when all cases together need it. */
+#pragma once
 
 #include "cli/gate/compare.h"
 
@@ -15,8 +14,6 @@ struct suspects {
 struct status suspects_of(const struct compare *, struct suspects *out);
 void suspects_free(struct suspects *);
 
-/* The exit code of the comparison, or of the new report's cells where that is worse: a failed cell fails the gate
- * even when it is compared with nothing. Worst first: 6, 3, 4, 1, 5, 0. */
+/* The worse one of the exit codes of the comparison and of the new report's cells: a failed cell fails the gate even
+ * when the base does not have it. Worst first: 6, 3, 4, 1, 5, 0. */
 enum exit_code suspects_exit_code(const struct compare *);
-
-#endif

@@ -3,41 +3,25 @@
 
 #include "cli/gate/sinks.h"
 
-static void put_data(FILE *file, const char *text) { markup_annotation_text(file, text); }
-
 static void put_start(FILE *file, const struct compare *compare, bool fails, const char *title) {
   markup_annotation_start(file, fails, compare->now->run.sweep_path, title);
 }
 
 static void put_difference(FILE *file, const struct compare *compare, const struct compare_difference *difference) {
   put_start(file, compare, true, "attnbench: not comparable");
-  put_data(file, difference->key);
-  fputs(" is ", file);
-  put_data(file, difference->base);
-  fputs(" in the base and ", file);
-  put_data(file, difference->now);
-  fputs(" in the new report\n", file);
+  markup_put(file, markup_annotation_text, "%s is %s in the base and %s in the new report\n", difference->key,
+             difference->base, difference->now);
 }
 
 static void put_row(FILE *file, const struct compare *compare, const struct compare_row *row) {
   char title[64], change[COMPARE_PERCENT_MAX], command[COMPARE_COMMAND_MAX];
   snprintf(title, sizeof title, "attnbench: %s", verdict_name(row->verdict));
   put_start(file, compare, sinks_row_fails(compare, row), title);
-  put_data(file, row->key);
-  fputc(' ', file);
-  put_data(file, row->variant);
   sinks_percent(row->ratio, change);
-  fprintf(file, " %s", time_mode_name(row->mode));
-  if (strcmp(change, "-") != 0) {
-    fputs(" changed by ", file);
-    put_data(file, change);
-  }
-  fputs(": ", file);
-  put_data(file, sinks_row_text(row));
   again_command(compare, row, command, sizeof command);
-  fputs("%0Aagain: ", file);
-  put_data(file, command);
-  fputc('\n', file);
+  markup_put(file, markup_annotation_text, "%s %s %s", row->key, row->variant, time_mode_name(row->mode));
+  if (strcmp(change, "-") != 0) markup_put(file, markup_annotation_text, " changed by %s", change);
+  markup_put(file, markup_annotation_text, ": %s%%0Aagain: %s\n", sinks_row_text(row), command);
 }
 
 static bool suite_is_annotated(const struct compare *compare) {
@@ -48,8 +32,7 @@ static void put_suite(FILE *file, const struct compare *compare) {
   char text[COMPARE_LINE_MAX];
   put_start(file, compare, sinks_row_fails(compare, &compare->suite), "attnbench: all cases together");
   sinks_suite_text(compare, text);
-  put_data(file, text);
-  fputc('\n', file);
+  markup_put(file, markup_annotation_text, "%s\n", text);
 }
 
 /* Rows that fail, and those that only the settings let pass. */
@@ -67,8 +50,7 @@ static void put_outcome(FILE *file, const struct compare *compare) {
   char text[COMPARE_LINE_MAX];
   put_start(file, compare, true, "attnbench: nothing compared");
   sinks_outcome_text(compare, text);
-  put_data(file, text);
-  fputc('\n', file);
+  markup_put(file, markup_annotation_text, "%s\n", text);
 }
 
 struct status verdict_annotations_write(const struct compare *compare, FILE *file) {
@@ -93,9 +75,7 @@ struct status verdict_annotations_write(const struct compare *compare, FILE *fil
     char counts[COMPARE_LINE_MAX];
     sinks_counts_text(compare, counts);
     put_start(file, compare, compare->exit_code != EXIT_CODE_OK, "attnbench");
-    fprintf(file, "and %zu more, none worse than these; ", all - shown);
-    put_data(file, counts);
-    fputc('\n', file);
+    markup_put(file, markup_annotation_text, "and %zu more, none worse than these; %s\n", all - shown, counts);
   }
   if (all == 0 && compare->exit_code != EXIT_CODE_OK) put_outcome(file, compare);
   return status_ok();

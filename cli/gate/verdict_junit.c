@@ -1,7 +1,5 @@
 /* A comparison as JUnit XML. */
-#include <inttypes.h>
 #include <math.h>
-#include <string.h>
 
 #include "cli/base/units.h"
 #include "cli/gate/sinks.h"
@@ -19,10 +17,7 @@ static enum outcome outcome_of(const struct compare *compare, const struct compa
 }
 
 static void put_property(FILE *file, const char *name, const char *value) {
-  fputs("      <property", file);
-  markup_xml_attribute(file, "name", name);
-  markup_xml_attribute(file, "value", value);
-  fputs("/>\n", file);
+  markup_put(file, markup_xml_text, "      <property name=\"%s\" value=\"%s\"/>\n", name, value);
 }
 
 /* ---- test cases ---------------------------------------------------------------------------------------------- */
@@ -34,29 +29,20 @@ static const char *suite_name(const struct compare *compare) {
 
 /* classname is SWEEP.VARIANT: viewers show the part up to the last point as a folder. */
 static void put_row_start(FILE *file, const struct compare *compare, const struct compare_row *row) {
-  char class[SWEEP_NAME_MAX + VARIANT_SPEC_MAX + 2], name[CASE_KEY_MAX + 16], seconds[UNITS_TEXT_MAX];
+  char class[SWEEP_NAME_MAX + VARIANT_SPEC_MAX + 2], name[AXIS_KEY_MAX + 16], seconds[UNITS_TEXT_MAX];
   snprintf(class, sizeof class, "%s.%s", suite_name(compare), row->variant);
   snprintf(name, sizeof name, "%s %s", row->key, time_mode_name(row->mode));
   const bool timed = row->now.record != NULL && isfinite(row->now.median_us);
   units_format_fixed(timed ? row->now.median_us * 1e-6 : 0, 9, seconds);
-  fputs("    <testcase", file);
-  markup_xml_attribute(file, "classname", class);
-  markup_xml_attribute(file, "name", name);
-  markup_xml_attribute(file, "time", seconds);
+  markup_put(file, markup_xml_text, "    <testcase classname=\"%s\" name=\"%s\" time=\"%s\"", class, name, seconds);
 }
 
 static void put_numbers(FILE *file, const struct compare *compare, const struct compare_row *row) {
-  char change[COMPARE_PERCENT_MAX], bounds[COMPARE_PERCENT_MAX], base[UNITS_TEXT_MAX] = "-",
-                                                                 now[UNITS_TEXT_MAX] = "-";
-  char text[COMPARE_LINE_MAX], command[COMPARE_COMMAND_MAX];
-  sinks_percent(row->ratio, change);
-  sinks_bounds(row, bounds);
-  if (row->base.record != NULL) units_format(row->base.median_us, base);
-  if (row->now.record != NULL) units_format(row->now.median_us, now);
-  snprintf(text, sizeof text, "base %s us, new %s us, change %s, bounds %s\nagain: ", base, now, change, bounds);
-  markup_xml_text(file, text);
+  char command[COMPARE_COMMAND_MAX];
+  const struct sinks_numbers is = sinks_numbers(row);
   again_command(compare, row, command, sizeof command);
-  markup_xml_text(file, command);
+  markup_put(file, markup_xml_text, "base %s us, new %s us, change %s, bounds %s&#10;again: %s", is.base, is.now,
+             is.change, is.bounds, command);
 }
 
 static void put_row(FILE *file, const struct compare *compare, const struct compare_row *row) {
@@ -68,15 +54,11 @@ static void put_row(FILE *file, const struct compare *compare, const struct comp
   }
   fputs(">\n      ", file);
   if (outcome == OUTCOME_SKIPPED) {
-    fputs("<skipped", file);
-    markup_xml_attribute(file, "message", sinks_row_text(row));
-    fputs("/>\n", file);
+    markup_put(file, markup_xml_text, "<skipped message=\"%s\"/>\n", sinks_row_text(row));
   } else {
     const char *tag = outcome == OUTCOME_ERROR ? "error" : "failure";
-    fprintf(file, "<%s", tag);
-    markup_xml_attribute(file, "type", verdict_name(row->verdict));
-    markup_xml_attribute(file, "message", sinks_row_text(row));
-    fputc('>', file);
+    markup_put(file, markup_xml_text, "<%s type=\"%s\" message=\"%s\">", tag, verdict_name(row->verdict),
+               sinks_row_text(row));
     put_numbers(file, compare, row);
     fprintf(file, "</%s>\n", tag);
   }
@@ -88,22 +70,18 @@ static bool can_judge(const struct compare *compare) { return compare->comparabl
 
 static void put_comparable(FILE *file, const struct compare *compare) {
   char line[COMPARE_LINE_MAX];
-  fputs("    <testcase", file);
-  markup_xml_attribute(file, "classname", suite_name(compare));
-  fputs(" name=\"comparable\" time=\"0\"", file);
+  markup_put(file, markup_xml_text, "    <testcase classname=\"%s\" name=\"comparable\" time=\"0\"",
+             suite_name(compare));
   if (can_judge(compare)) {
     fputs("/>\n", file);
     return;
   }
-  fputs(">\n      <error type=\"comparable\"", file);
   sinks_outcome_text(compare, line);
-  markup_xml_attribute(file, "message", line);
-  fputc('>', file);
+  markup_put(file, markup_xml_text, ">\n      <error type=\"comparable\" message=\"%s\">", line);
   for (size_t i = 0; i < compare->difference_count; ++i) {
     const struct compare_difference *difference = &compare->difference[i];
     if (!difference->fatal) continue;
-    snprintf(line, sizeof line, "%s: base %s, new %s\n", difference->key, difference->base, difference->now);
-    markup_xml_text(file, line);
+    markup_put(file, markup_xml_text, "%s: base %s, new %s&#10;", difference->key, difference->base, difference->now);
   }
   fputs("</error>\n    </testcase>\n", file);
 }
@@ -116,17 +94,15 @@ static void put_suite(FILE *file, const struct compare *compare) {
       [OUTCOME_FAILURE] = "failure", [OUTCOME_ERROR] = "error", [OUTCOME_SKIPPED] = "skipped"};
   if (!sinks_has_suite(compare)) return;
   sinks_suite_text(compare, line);
-  fputs("    <testcase", file);
-  markup_xml_attribute(file, "classname", suite_name(compare));
-  fputs(" name=\"all cases together\" time=\"0\"", file);
+  markup_put(file, markup_xml_text, "    <testcase classname=\"%s\" name=\"all cases together\" time=\"0\"",
+             suite_name(compare));
   if (tags[outcome] == NULL) {
     fputs("/>\n", file);
     return;
   }
   fprintf(file, ">\n      <%s", tags[outcome]);
   if (outcome != OUTCOME_SKIPPED) markup_xml_attribute(file, "type", verdict_name(compare->suite.verdict));
-  markup_xml_attribute(file, "message", line);
-  fputs("/>\n    </testcase>\n", file);
+  markup_put(file, markup_xml_text, " message=\"%s\"/>\n    </testcase>\n", line);
 }
 
 /* ---- the file ------------------------------------------------------------------------------------------------ */

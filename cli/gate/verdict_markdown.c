@@ -1,38 +1,25 @@
 /* A comparison as Markdown. */
-#include <stdlib.h>
-#include <string.h>
 
-#include "cli/base/units.h"
 #include "cli/gate/sinks.h"
 
-static void put_us(FILE *file, const struct compare_side *side) {
-  char text[UNITS_TEXT_MAX] = "-";
-  if (side->record != NULL) units_format(side->median_us, text);
-  fputs(text, file);
-}
-
-/* ---- parts --------------------------------------------------------------------------------------------------- */
-
 static void put_head(FILE *file, const struct compare *compare) {
-  char line[COMPARE_LINE_MAX];
+  char line[COMPARE_LINE_MAX], base[COMPARE_LINE_MAX], now[COMPARE_LINE_MAX];
   sinks_outcome_text(compare, line);
   fprintf(file, "**attnbench gate %s**\n\n", line);
+  if (compare->base->is_edited || compare->now->is_edited) {
+    fprintf(file, "**%s was changed after attnbench wrote it** (--allow-edited).\n\n",
+            !compare->now->is_edited    ? "The base report"
+            : !compare->base->is_edited ? "The new report"
+                                        : "Each report");
+  }
   if (sinks_advice(compare)[0] != '\0') fprintf(file, "What to do: %s.\n\n", sinks_advice(compare));
   sinks_counts_text(compare, line);
   fprintf(file, "%s\n\n", line);
-  if (sinks_has_suite(compare)) {
-    sinks_suite_text(compare, line);
-    markup_markdown(file, line);
-    fputs("\n\n", file);
-  }
-  fputs("| | report |\n|---|---|\n", file);
-  sinks_report_text(compare->base, line);
-  fputs("| base | ", file);
-  markup_markdown(file, line);
-  sinks_report_text(compare->now, line);
-  fputs(" |\n| new | ", file);
-  markup_markdown(file, line);
-  fputs(" |\n", file);
+  sinks_suite_text(compare, line);
+  if (sinks_has_suite(compare)) markup_put(file, markup_markdown, "%s\n\n", line);
+  sinks_report_text(compare->base, base);
+  sinks_report_text(compare->now, now);
+  markup_put(file, markup_markdown, "| | report |\n|---|---|\n| base | %s |\n| new | %s |\n", base, now);
 }
 
 static void put_differences(FILE *file, const struct compare *compare, bool fatal, const char *heading) {
@@ -42,33 +29,18 @@ static void put_differences(FILE *file, const struct compare *compare, bool fata
     if (difference->fatal != fatal) continue;
     if (!any) fprintf(file, "\n%s\n\n| | base | new |\n|---|---|---|\n", heading);
     any = true;
-    fputs("| ", file);
-    markup_markdown(file, difference->key);
-    fputs(" | ", file);
-    markup_markdown(file, difference->base);
-    fputs(" | ", file);
-    markup_markdown(file, difference->now);
-    fputs(" |\n", file);
+    markup_put(file, markup_markdown, "| %s | %s | %s |\n", difference->key, difference->base, difference->now);
   }
 }
 
 static void put_row(FILE *file, const struct compare *compare, const struct compare_row *row) {
-  char change[COMPARE_PERCENT_MAX], bounds[COMPARE_PERCENT_MAX], processes[COMPARE_PERCENT_MAX];
   const char *mark = sinks_row_fails(compare, row) ? "**" : "";
-  sinks_percent(row->ratio, change);
-  sinks_bounds(row, bounds);
-  sinks_processes(row, processes);
+  const struct sinks_numbers is = sinks_numbers(row);
   fprintf(file, "| %s%s%s | ", mark, verdict_name(row->verdict), mark);
-  markup_markdown(file, row->key);
-  fputs(" | ", file);
-  markup_markdown(file, row->variant);
-  fprintf(file, " | %s | ", time_mode_name(row->mode));
-  put_us(file, &row->base);
-  fputs(" | ", file);
-  put_us(file, &row->now);
-  fprintf(file, " | %s | %s | %s | ", change, bounds, processes);
-  markup_markdown(file, row->reason);
-  fputs(" |\n", file);
+  markup_put(file, markup_markdown, "%s | %s", row->key, row->variant);
+  fprintf(file, " | %s | %s | %s | %s | %s | %s | ", time_mode_name(row->mode), is.base, is.now, is.change, is.bounds,
+          is.processes);
+  markup_put(file, markup_markdown, "%s |\n", row->reason);
 }
 
 /* The worst rows, without those that say what others say too. How many had no room, by verdict in `left`. */
@@ -105,9 +77,7 @@ static void put_groups(FILE *file, const struct compare *compare) {
   char line[COMPARE_LINE_MAX];
   for (size_t i = 0; i < compare->row_count; ++i) {
     if (!sinks_group_text(compare, &compare->rows[i], line)) continue;
-    fputs("\n", file);
-    markup_markdown(file, line);
-    fputs("\n", file);
+    markup_put(file, markup_markdown, "\n%s\n", line);
   }
 }
 
@@ -120,15 +90,9 @@ static void put_commands(FILE *file, const struct compare *compare) {
     if (!sinks_row_fails(compare, row)) continue;
     if (!any) fputs("\n<details><summary>Measure these rows again</summary>\n\n~~~~sh\n", file);
     any = true;
-    fprintf(file, "# %s: ", verdict_name(row->verdict));
-    markup_put_line(file, row->key);
-    fputc(' ', file);
-    markup_put_line(file, row->variant);
-    fprintf(file, " %s\n", time_mode_name(row->mode));
     again_command(compare, row, command, sizeof command);
-    fputs("    ", file);
-    markup_put_line(file, command);
-    fputc('\n', file);
+    markup_put(file, markup_put_line, "# %s: %s %s %s\n    %s\n", verdict_name(row->verdict), row->key, row->variant,
+               time_mode_name(row->mode), command);
   }
   if (any) fputs("~~~~\n\n</details>\n", file);
 }

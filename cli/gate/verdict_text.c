@@ -3,60 +3,41 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "cli/base/owned.h"
 #include "cli/base/text.h"
-#include "cli/base/units.h"
 #include "cli/gate/sinks.h"
 
 enum { PARAGRAPH_MAX = 1024 };
 
 /* ---- columns ------------------------------------------------------------------------------------------------- */
 
-static const struct compare_row *row_of(const void *row) { return row; }
-
-static void put_us(const struct compare_side *side, char out[TEXT_CELL_MAX]) {
-  if (side->record != NULL) {
-    units_format(side->median_us, out);
-  } else {
-    snprintf(out, TEXT_CELL_MAX, "-");
-  }
-}
-
-static void cell_verdict(const void *row, char out[TEXT_CELL_MAX]) {
-  snprintf(out, TEXT_CELL_MAX, "%s%s", verdict_name(row_of(row)->verdict), row_of(row)->was_suspect ? "*" : "");
-}
-
-static void cell_key(const void *row, char out[TEXT_CELL_MAX]) {
-  snprintf(out, TEXT_CELL_MAX, "%s", row_of(row)->key);
-}
-
-static void cell_variant(const void *row, char out[TEXT_CELL_MAX]) {
-  snprintf(out, TEXT_CELL_MAX, "%s", row_of(row)->variant);
-}
-
-static void cell_mode(const void *row, char out[TEXT_CELL_MAX]) {
-  snprintf(out, TEXT_CELL_MAX, "%s", time_mode_name(row_of(row)->mode));
-}
-
-static void cell_base(const void *row, char out[TEXT_CELL_MAX]) { put_us(&row_of(row)->base, out); }
-static void cell_now(const void *row, char out[TEXT_CELL_MAX]) { put_us(&row_of(row)->now, out); }
-static void cell_change(const void *row, char out[TEXT_CELL_MAX]) { sinks_percent(row_of(row)->ratio, out); }
-static void cell_bounds(const void *row, char out[TEXT_CELL_MAX]) { sinks_bounds(row, out); }
-static void cell_processes(const void *row, char out[TEXT_CELL_MAX]) { sinks_processes(row, out); }
-
-static const struct text_column columns[] = {
-    {"verdict", "", true, 0, 0, cell_verdict},  {"case", "", true, 0, 24, cell_key},
-    {"variant", "", true, 0, 12, cell_variant}, {"mode", "", true, 0, 0, cell_mode},
-    {"base", "us", false, 1, 0, cell_base},     {"new", "us", false, 1, 0, cell_now},
-    {"change", "", false, 0, 0, cell_change},   {"bounds", "", false, 2, 0, cell_bounds},
-    {"runs", "", false, 3, 0, cell_processes},
+enum { VERDICT, CASE, VARIANT, MODE, BASE, NEW, CHANGE, BOUNDS, RUNS, COLUMN_COUNT };
+static const struct text_column columns[COLUMN_COUNT] = {
+    [VERDICT] = {"verdict", "", true, 0, 0},  [CASE] = {"case", "", true, 0, 24},
+    [VARIANT] = {"variant", "", true, 0, 12}, [MODE] = {"mode", "", true, 0, 0},
+    [BASE] = {"base", "us", false, 1, 0},     [NEW] = {"new", "us", false, 1, 0},
+    [CHANGE] = {"change", "", false, 0, 0},   [BOUNDS] = {"bounds", "", false, 2, 0},
+    [RUNS] = {"runs", "", false, 3, 0},
 };
+
+static void fill_cells(const void *of, char cell[][TEXT_CELL_MAX]) {
+  const struct compare_row *row = *(const struct compare_row *const *)of;
+  const struct sinks_numbers is = sinks_numbers(row);
+  snprintf(cell[VERDICT], TEXT_CELL_MAX, "%s%s", verdict_name(row->verdict), row->was_suspect ? "*" : "");
+  snprintf(cell[CASE], TEXT_CELL_MAX, "%s", row->key);
+  snprintf(cell[VARIANT], TEXT_CELL_MAX, "%s", row->variant);
+  snprintf(cell[MODE], TEXT_CELL_MAX, "%s", time_mode_name(row->mode));
+  snprintf(cell[BASE], TEXT_CELL_MAX, "%s", is.base);
+  snprintf(cell[NEW], TEXT_CELL_MAX, "%s", is.now);
+  snprintf(cell[CHANGE], TEXT_CELL_MAX, "%s", is.change);
+  snprintf(cell[BOUNDS], TEXT_CELL_MAX, "%s", is.bounds);
+  snprintf(cell[RUNS], TEXT_CELL_MAX, "%s", is.processes);
+}
 
 /* ---- parts --------------------------------------------------------------------------------------------------- */
 
 static void print_wrapped(FILE *file, const char *lead, const char *text) {
-  char safe[PARAGRAPH_MAX];
-  text_without_commands(text, safe, sizeof safe);
-  text_wrap(file, lead, strlen(lead), safe);
+  text_wrap(file, lead, strlen(lead), text);
 }
 
 static void print_command(FILE *file, const char *lead, const char *command) {
@@ -162,15 +143,19 @@ static void print_events(FILE *file, const struct compare *compare) {
 }
 
 /* The rows that do not say what others say too. */
-static void print_rows(FILE *file, const struct compare *compare, const void **rows) {
+static void print_rows(FILE *file, const struct compare *compare, const struct compare_row **rows) {
   size_t count = 0;
   for (size_t i = 0; i < compare->row_count; ++i) {
     if (!sinks_is_grouped(compare, &compare->rows[i])) rows[count++] = &compare->rows[i];
   }
   if (count > 0) {
     fputc('\n', file);
-    const struct text_table table = {
-        .columns = columns, .column_count = sizeof columns / sizeof *columns, .rows = rows, .row_count = count};
+    const struct text_table table = {.columns = columns,
+                                     .column_count = COLUMN_COUNT,
+                                     .rows = rows,
+                                     .row_bytes = sizeof *rows,
+                                     .row_count = count,
+                                     .fill = fill_cells};
     const struct text_fit fit = text_table_write(file, &table);
     text_wrap(file, "change = ", 9,
               "new time over base time; bounds hold it with confidence on either side; runs = processes");
@@ -182,7 +167,7 @@ static void print_rows(FILE *file, const struct compare *compare, const void **r
 }
 
 struct status verdict_text_write(const struct compare *compare, FILE *file) {
-  const void **rows = malloc((compare->row_count + 1) * sizeof *rows);
+  OWNED(owned_free) const struct compare_row **rows = malloc((compare->row_count + 1) * sizeof *rows);
   if (rows == NULL) return status_make(STATUS_MEMORY, "no memory for a table of %zu rows", compare->row_count);
   print_head(file, compare);
   print_differences(file, compare);
@@ -193,6 +178,5 @@ struct status verdict_text_write(const struct compare *compare, FILE *file) {
                   "Two reports, judged once: when nothing changed, at most one comparison in twenty fails "
                   "(results/README.md has the rates for each number of processes).");
   }
-  free(rows);
   return status_ok();
 }

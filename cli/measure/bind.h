@@ -1,17 +1,16 @@
-/* From a planned cell to one that can be launched: what every process that owns a device does before it checks. */
-#ifndef ATTNBENCH_CLI_MEASURE_BIND_H
-#define ATTNBENCH_CLI_MEASURE_BIND_H
+/* Binds planned cells: makes them ready to be launched in a process that owns the device. */
+#pragma once
 
 #include "cli/record/record.h"
 
-/* True when the variant is a vendor's whose library is not here: the record is then `skipped` with the reason. */
+/* True when the variant needs a vendor's library that cannot be loaded; the record is then `skipped` with the reason.
+ */
 bool bind_library_missing(const struct variant_spec *, struct record *);
 
-/* Binds record->plan in the problem, and fills in what the runtime and a vendor's library say of its passes. */
-struct status bind_cell(struct device *, struct problem *, const struct variant_spec *, struct record *);
+/* Binds record->plan in the bench, and fills in the resources of its passes as the runtime reports them, or the
+ * launches of a vendor's library. */
+struct status bind_cell(struct device *, struct bench *, const struct variant_spec *, struct record *);
 
-/* What a failure makes of the record: `skipped` when the library refused the shape, which is no failure any more,
- * else `error`. Returns the failure that is left. */
+/* Sets the record's status after a bind: `skipped` for STATUS_UNSUPPORTED, `error` for other failures, unchanged
+ * without a failure. Returns the failure, but success for STATUS_UNSUPPORTED. */
 struct status bind_settle(const struct status *, struct record *);
-
-#endif

@@ -5,15 +5,18 @@
 #include <fcntl.h>
 #include <math.h>
 #include <poll.h>
+#include <pthread.h>
 #include <signal.h>
 #include <spawn.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include "cli/base/clock.h"
+#include "cli/base/offspring.h"
 #include "cli/base/output.h"
 #include "cli/base/program_path.h"
 #include "cli/base/signals.h"
@@ -54,6 +57,29 @@ static int add_streams(posix_spawn_file_actions_t *actions, int request_read, in
   return error != 0 ? error : posix_spawn_file_actions_adddup2(actions, STDERR_FILENO, STDOUT_FILENO);
 }
 
+/* ---- the family ---------------------------------------------------------------------------------------------- */
+
+/* Whatever a worker's code starts, also in another group or session, becomes a child of this process once its own
+ * parents have ended, and is ended with the worker. These children are not: the workers, and what was there before
+ * the first one. */
+static struct {
+  pthread_mutex_t lock; /* of several cards each has a thread that starts and ends workers */
+  bool is_begun;
+  bool is_full; /* there are more than `kept` has room for: then none is ended */
+  struct offspring kept;
+} family = {.lock = PTHREAD_MUTEX_INITIALIZER};
+
+/* Of a worker that has ended. */
+static void family_remove(pid_t pid) {
+  struct offspring *kept = &family.kept;
+  pthread_mutex_lock(&family.lock);
+  for (size_t i = 0; i < kept->count; ++i) {
+    if (kept->pid[i] == pid) kept->pid[i] = kept->pid[--kept->count];
+  }
+  if (!family.is_full) offspring_end(kept, 0);
+  pthread_mutex_unlock(&family.lock);
+}
+
 static int spawn(char *const *argv, int request_read, int reply_write, pid_t *pid) {
   posix_spawn_file_actions_t actions;
   posix_spawnattr_t attributes;
@@ -71,13 +97,26 @@ static int spawn(char *const *argv, int request_read, int reply_write, pid_t *pi
   return error;
 }
 
-struct status channel_start(struct channel *c, char *const *argv) {
+/* Nobody ends strays between the start of a child and its entry in the family. */
+static int start_child(char *const *argv, int request_read, int reply_write, pid_t *pid) {
+  struct offspring *kept = &family.kept;
+  pthread_mutex_lock(&family.lock);
+  if (!family.is_begun) offspring_adopt(kept);
+  family.is_begun = true;
+  const int error = spawn(argv, request_read, reply_write, pid);
+  if (error == 0 && kept->count < OFFSPRING_MAX) kept->pid[kept->count++] = *pid;
+  family.is_full = family.is_full || kept->count == OFFSPRING_MAX;
+  pthread_mutex_unlock(&family.lock);
+  return error;
+}
+
+static struct status start(struct channel *c, char *const *argv) {
   int request[2], reply[2];
   TRY(make_pipe(request));
   const struct status status = make_pipe(reply);
   if (status_failed(&status)) close_pipe(request);
   TRY(status);
-  const int error = spawn(argv, request[0], reply[1], &c->pid);
+  const int error = start_child(argv, request[0], reply[1], &c->pid);
   close(request[0]);
   close(reply[1]);
   c->request_fd = request[1];
@@ -129,9 +168,11 @@ void channel_end(struct channel *c, double patience_s, char end[CHANNEL_END_MAX]
   bool is_gone = wait_child(c->pid, patience_s, &wait_status);
   if (!is_gone) {
     kill(-c->pid, SIGKILL);
+    kill(c->pid, SIGKILL); /* it may have left its group */
     is_gone = wait_child(c->pid, kill_patience_s, &wait_status);
   }
   close(c->reply_fd);
+  if (is_gone) family_remove(c->pid);
   c->pid = 0;
   if (end == NULL) return;
   if (is_gone) describe_end(wait_status, end);
@@ -141,6 +182,24 @@ void channel_end(struct channel *c, double patience_s, char end[CHANNEL_END_MAX]
 void channel_free(struct channel *c) {
   free(c->buffer);
   *c = (struct channel){.pid = 0};
+}
+
+/* ---- the child's side ---------------------------------------------------------------------------------------- */
+
+/* A high number is one that other code does not hit by mistake, as when it closes a descriptor twice. */
+static int hide(int fd) {
+  enum { HIGH = 1000, ROOM = 16 };
+  struct rlimit limit = {.rlim_cur = HIGH};
+  getrlimit(RLIMIT_NOFILE, &limit);
+  const rlim_t most = limit.rlim_cur > HIGH + ROOM ? HIGH : limit.rlim_cur - limit.rlim_cur / 4;
+  const int moved = fcntl(fd, F_DUPFD_CLOEXEC, (int)most);
+  if (moved < 0) return fd;
+  close(fd);
+  return moved;
+}
+
+struct channel_ends channel_hide(void) {
+  return (struct channel_ends){.request_fd = hide(CHANNEL_REQUEST_FD), .reply_fd = hide(CHANNEL_REPLY_FD)};
 }
 
 /* ---- lines --------------------------------------------------------------------------------------------------- */
@@ -211,7 +270,7 @@ bool channel_send(struct channel *c, const void *bytes, size_t size) {
 
 struct status channel_ask(struct channel *c, char *const *argv, double timeout_s, struct channel_answer *out,
                           char end[CHANNEL_END_MAX]) {
-  TRY(channel_start(c, argv));
+  TRY(start(c, argv));
   const struct status status = channel_receive(c, timeout_s, out);
   if (status_failed(&status) || out->result == CHANNEL_DEADLINE) channel_end(c, 0.0, end);
   if (!status_failed(&status) && out->result == CHANNEL_CLOSED) {

@@ -1,23 +1,29 @@
-/* A child process of this program with a pipe each way: requests go to it, lines come back. Its standard output is
- * this program's standard error. */
-#ifndef ATTNBENCH_CLI_MEASURE_CHANNEL_H
-#define ATTNBENCH_CLI_MEASURE_CHANNEL_H
+/* A child process that runs this program again, with two pipes: the parent writes requests, the child replies with
+ * lines of text. The child's standard output is the parent's standard error. */
+#pragma once
 
 #include <stddef.h>
 #include <sys/types.h>
 
 #include "kernels/status.h"
 
-/* What the pipes are in the child. */
+/* The file descriptors of the pipes in the child, as it starts. */
 enum { CHANNEL_REQUEST_FD = 3, CHANNEL_REPLY_FD = 4 };
 enum { CHANNEL_END_MAX = 128 };
+
+/* In the child: moves the pipes to descriptors that neither other code in the process nor the programs that it starts
+ * use by mistake. */
+struct channel_ends {
+  int request_fd, reply_fd;
+};
+struct channel_ends channel_hide(void);
 
 struct channel {
   pid_t pid; /* 0: no process is running */
   int request_fd, reply_fd;
   char *buffer; /* bytes of the reply pipe not yet taken as a line; freed by channel_free */
   size_t used, capacity;
-  size_t taken; /* of them, those of the line that was given last: more lines may stand behind it */
+  size_t taken; /* of the bytes used, those of the line that was returned last; further lines may follow them */
 };
 
 enum channel_result { CHANNEL_LINE, CHANNEL_CLOSED, CHANNEL_DEADLINE };
@@ -28,20 +34,18 @@ struct channel_answer {
   size_t length;
 };
 
-/* Starts this program with these arguments. signals_watch comes first. */
-struct status channel_start(struct channel *, char *const *argv);
-/* False when the child is gone. */
+/* Writes a request. False when the child has ended. */
 bool channel_send(struct channel *, const void *bytes, size_t size);
-/* The next line. A failure is STATUS_INTERRUPTED or STATUS_MEMORY; the child then still runs. */
+/* Waits for the next line. A failure is STATUS_INTERRUPTED or STATUS_MEMORY; the child then still runs. */
 struct status channel_receive(struct channel *, double timeout_s, struct channel_answer *out);
-/* Start and first line in one. When no line came the child was ended, and `end` says how it ended. */
+/* Starts this program with these arguments and receives its first line. Call signals_watch before. When no line
+ * arrives, the child is ended, and `end` says how it ended. */
 struct status channel_ask(struct channel *, char *const *argv, double timeout_s, struct channel_answer *out,
                           char end[CHANNEL_END_MAX]);
-/* Closes the pipes and waits for the child's end; kills its process group after `patience_s`. `end`, unless NULL,
- * says how it ended. */
+/* Closes the pipes and waits for the child to end; kills it and its process group after `patience_s` seconds. Then
+ * kills every process that it started and left, also in another group or session. `end`, unless NULL, says how the
+ * child ended. */
 void channel_end(struct channel *, double patience_s, char end[CHANNEL_END_MAX]);
-/* Does this text hold an `end` of channel_end that says SIGKILL: was the process killed from outside? */
+/* Whether this text contains an `end` of channel_end that says SIGKILL, so that the child was killed from outside. */
 bool channel_was_killed(const char *text);
 void channel_free(struct channel *);
-
-#endif

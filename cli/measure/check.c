@@ -1,4 +1,4 @@
-/* Launches a cell on poisoned memory and compares its output with the oracle; finds times that cannot be. */
+/* Launches a cell on poisoned memory and compares its output with the oracle. */
 #include "cli/measure/check.h"
 
 #include <inttypes.h>
@@ -6,13 +6,9 @@
 #include <stdio.h>
 
 #include "cli/base/clock.h"
-#include "cli/record/floor.h"
+#include "cli/record/plausible.h"
 #include "kernels/bounds.h"
 #include "kernels/pattern.h"
-
-struct tolerance check_tolerance(enum attn_dtype dtype) {
-  return compare_tolerance[dtype];
-}
 
 /* ---- outputs ------------------------------------------------------------------------------------------------- */
 
@@ -56,79 +52,75 @@ static void note_guard(struct check_record *out, const struct guard_result *guar
 }
 
 /* Checks one launch on the inputs as they are. */
-static struct status check_launch(struct problem *problem, const struct attn_shape *shape, uint32_t launch,
+static struct status check_launch(struct bench *bench, const struct attn_problem *shape, uint32_t launch,
                                   struct check_record *out) {
   struct compare_result compare;
   struct guard_result guard;
-  const struct tolerance tolerance = check_tolerance(shape->dtype);
-  struct status status = problem_poison(problem);
-  if (!status_failed(&status)) status = problem_launch(problem);
-  if (!status_failed(&status)) status = problem_compare(problem, &tolerance, &compare);
-  if (!status_failed(&status)) status = problem_guard(problem, &guard);
-  if (status_failed(&status)) return status;
+  const struct tolerance tolerance = compare_tolerance(shape->dtype);
+  TRY(bench_poison(bench));
+  TRY(bench_launch(bench));
+  TRY(bench_compare(bench, &tolerance, &compare));
+  TRY(bench_guard(bench, &guard));
   note_compare(out, &compare, launch);
   note_guard(out, &guard);
   out->tolerance = tolerance;
   ++out->launches;
-  return status;
+  return status_ok();
 }
 
-struct status check_output(struct problem *problem, const struct attn_shape *shape, struct check_record *out) {
+struct status check_output(struct bench *bench, const struct attn_problem *shape, struct check_record *out) {
   const bool first = !out->done;
   const double start_s = clock_now_s();
   if (isnan(out->seconds)) out->seconds = 0;
-  struct status status = problem_fill(problem, 0);
-  if (!status_failed(&status)) status = check_launch(problem, shape, 0, out);
-  if (status_failed(&status)) return status;
+  TRY(bench_fill(bench, 0));
+  TRY(check_launch(bench, shape, 0, out));
   out->after_timing = !first;
   out->done = out->known = true;
   out->seconds += clock_now_s() - start_s;
-  return status;
+  return status_ok();
 }
 
-struct status check_hard(struct problem *problem, const struct attn_shape *shape, struct check_record *out) {
+struct status check_hard(struct bench *bench, const struct attn_problem *shape, struct check_record *out) {
   const double start_s = clock_now_s();
   struct oracle_result oracle;
-  struct status status = status_ok();
-  for (uint32_t launch = 1; launch < pattern_launches(shape) && out->right && !status_failed(&status); ++launch) {
-    status = problem_fill(problem, launch);
-    if (!status_failed(&status)) status = problem_reference(problem, &oracle);
-    if (!status_failed(&status)) status = check_launch(problem, shape, launch, out);
+  for (uint32_t launch = 1; launch < pattern_launches(shape) && out->right; ++launch) {
+    TRY(bench_fill(bench, launch));
+    TRY(bench_reference(bench, &oracle));
+    TRY(check_launch(bench, shape, launch, out));
   }
-  if (!status_failed(&status)) status = problem_fill(problem, 0);
+  TRY(bench_fill(bench, 0));
   out->seconds += clock_now_s() - start_s;
-  return status;
+  return status_ok();
 }
 
-struct status check_timed(struct problem *problem, const struct attn_shape *shape, bool whole,
+struct status check_timed(struct bench *bench, const struct attn_problem *shape, bool whole,
                           struct check_record *out) {
   const double start_s = clock_now_s();
-  const struct tolerance tolerance = check_tolerance(shape->dtype);
+  const struct tolerance tolerance = compare_tolerance(shape->dtype);
   struct witness_result witness;
   struct compare_result compare;
-  struct status status = problem_witness(problem, &witness);
-  if (!status_failed(&status) && whole) status = problem_compare(problem, &tolerance, &compare);
-  if (status_failed(&status)) return status;
+  TRY(bench_witness(bench, &witness));
+  if (whole) TRY(bench_compare(bench, &tolerance, &compare));
   out->timed_samples += witness.samples;
   out->timed_wrong += witness.wrong;
   out->after_timing = true;
   if (whole) note_compare(out, &compare, 0);
   out->right = out->right && witness.wrong == 0;
   out->seconds += clock_now_s() - start_s;
-  return status;
+  return status_ok();
 }
 
 /* ---- what is wrong ------------------------------------------------------------------------------------------- */
 
 /* " (inputs edge64, in launch 2 of 3)", " (after timing)" or nothing. */
-static void explain_when(const struct check_record *check, const struct attn_shape *s, uint64_t row, char *out,
+static void explain_when(const struct check_record *check, const struct attn_problem *s, uint64_t row, char *out,
                          size_t size) {
   static const char *const kinds[] = {
 #define KIND_NAME(name) #name,
       PATTERN_KIND_MAP(KIND_NAME)
 #undef KIND_NAME
   };
-  const struct pattern pattern = {.shape = *s, .launch = check->launch};
+  const struct pattern pattern = {.problem = *s, .launch = check->launch};
   out[0] = '\0';
   if (check->launch > 0) {
     snprintf(out, size, " (on inputs of kind \"%s\")", kinds[pattern_kind_of(&pattern, row)]);
@@ -138,7 +130,7 @@ static void explain_when(const struct check_record *check, const struct attn_sha
 }
 
 /* The same of LSE alone: O is right. */
-static void explain_lse(const struct check_record *check, const struct attn_shape *s, char *out, size_t size) {
+static void explain_lse(const struct check_record *check, const struct attn_problem *s, char *out, size_t size) {
   const struct lse_result *lse = &check->compare.lse;
   const uint64_t row = lse->first_bad, head = row / s->Sq;
   char when[80];
@@ -152,10 +144,12 @@ static void explain_lse(const struct check_record *check, const struct attn_shap
            head % s->Hq, row % s->Sq, when);
 }
 
-static void explain_compare(const struct check_record *check, const struct attn_shape *s, char *out, size_t size) {
+static void explain_compare(const struct check_record *check, const struct attn_problem *s, char *out, size_t size) {
   const struct compare_result *c = &check->compare;
   char when[80], place[120];
-  const uint64_t d = c->first_bad % s->D, row = c->first_bad / s->D, head = row / s->Sq;
+  struct attn_tensor o;
+  attn_tensor_of(s, ATTN_O, &o);
+  const uint64_t d = c->first_bad % o.view.columns, row = c->first_bad / o.view.columns, head = row / s->Sq;
   const bool placed = c->first_bad != UINT64_MAX;
   explain_when(check, s, placed ? row : 0, when, sizeof when);
   snprintf(place, sizeof place, "[b=%" PRIu64 ", h=%" PRIu64 ", q=%" PRIu64 ", d=%" PRIu64 "]", head / s->Hq,
@@ -176,7 +170,7 @@ static void explain_compare(const struct check_record *check, const struct attn_
   }
 }
 
-void check_explain(const struct check_record *check, const struct attn_shape *shape, char out[RECORD_REASON_MAX]) {
+void check_explain(const struct check_record *check, const struct attn_problem *shape, char out[RECORD_REASON_MAX]) {
   const struct guard_result *g = &check->guard;
   out[0] = '\0';
   if (!check->done || check->right) return;
@@ -184,7 +178,7 @@ void check_explain(const struct check_record *check, const struct attn_shape *sh
     snprintf(out, RECORD_REASON_MAX, "wrote %" PRIu64 " bytes outside its tensors (first beside %s)",
              g->redzone_bytes_changed, g->first != NULL ? g->first : "a tensor");
   } else if (g->input_elements_changed != 0) {
-    snprintf(out, RECORD_REASON_MAX, "changed %" PRIu64 " elements of its inputs Q, K, V", g->input_elements_changed);
+    snprintf(out, RECORD_REASON_MAX, "changed %" PRIu64 " elements of its inputs", g->input_elements_changed);
   } else if (check->timed_wrong != 0 && compare_is_right(&check->compare, check->launch == 0)) {
     snprintf(out, RECORD_REASON_MAX,
              "%" PRIu64 " of %" PRIu64
@@ -197,63 +191,11 @@ void check_explain(const struct check_record *check, const struct attn_shape *sh
   }
 }
 
-/* ---- times that cannot be ------------------------------------------------------------------------------------ */
+/* ---- the status ------------------------------------------------------------------------------------------------ */
 
-/* A clock's error and a burst above the clock that was read. */
-static const double floor_slack = 0.97;
-
-/* A hot launch finds its inputs in caches, and so does one whose inputs were rewritten: in 631 rows of an H200 with D
- * up to 256 it takes at most 1.03 times as long and 2 us. In 125 rows of wider heads `one_query`, a few blocks that
- * wait for one load after the other, takes up to 1.27 times as long, `d_split` 1.1. Tensors that are too large for
- * the caches may be read from memory, which a factor of 4 allows for; and a CPU's times are restless. */
-static bool is_in_cache(const struct attn_shape *shape, const struct device_info *device) {
-  return device->kind == DEVICE_CUDA && 2 * floor_bytes(shape) <= (double)device->l2_bytes;
-}
-
-static double changed_most_us(const struct attn_shape *shape, const struct device_info *device, double hot_us) {
-  if (!is_in_cache(shape, device)) return 4.0 * hot_us + 8.0;
-  return (shape->D > 256 ? 1.5 : 1.25) * hot_us + 2.0;
-}
-
-static bool explain_floor(const struct record *record, const struct device_info *device, enum time_mode mode,
-                          char *out) {
-  const struct time_record *time = &record->time[mode];
-  const double floor = floor_us(&record->attn_case.shape, device, mode, time->sm_clock_mhz);
-  if (!time->done || time->us.median >= floor_slack * floor) return false;
-  snprintf(
-      out, RECORD_REASON_MAX,
-      "%s median of %.3g us is below %.3g us, the least that this GPU's tensor cores or memory need for this shape",
-      time_mode_name(mode), time->us.median, floor);
-  return true;
-}
-
-bool check_skips_work(const struct record *record, const struct device_info *device, double changed_us) {
-  const struct time_record *hot = &record->time[TIME_HOT];
-  return hot->done && changed_us > changed_most_us(&record->attn_case.shape, device, hot->us.median);
-}
-
-static bool explain_changed(const struct record *record, const struct device_info *device, double changed_us,
-                            char *out) {
-  if (!check_skips_work(record, device, changed_us)) return false;
-  snprintf(
-      out, RECORD_REASON_MAX,
-      "hot median is %.3g us, but %.3g us where the inputs change before every launch: launches on inputs that were "
-      "seen before skip work",
-      record->time[TIME_HOT].us.median, changed_us);
-  return true;
-}
-
-static bool explain_implausible(const struct record *record, const struct device_info *device, double changed_us,
-                                char *out) {
-  return explain_floor(record, device, TIME_HOT, out) || explain_floor(record, device, TIME_COLD, out) ||
-         explain_changed(record, device, changed_us, out);
-}
-
-void check_settle(struct record *record, const struct device_info *device, double changed_us) {
+void check_settle(struct record *record, const struct device_info *device) {
   record->status = record->check.right ? CELL_ok : CELL_wrong;
   record->reason[0] = '\0';
   check_explain(&record->check, &record->attn_case.shape, record->reason);
-  if (record->check.right && explain_implausible(record, device, changed_us, record->reason)) {
-    record->status = CELL_implausible;
-  }
+  plausible_judge(record, device);
 }

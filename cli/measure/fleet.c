@@ -6,7 +6,9 @@
 #include <math.h>
 #include <poll.h>
 #include <pthread.h>
+#include <semaphore.h>
 #include <signal.h>
+#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -14,21 +16,23 @@
 #include <unistd.h>
 
 #include "cli/base/clock.h"
+#include "cli/base/decimal.h"
+#include "cli/base/owned.h"
 #include "cli/base/signals.h"
 #include "cli/record/cards.h"
 
 enum job { JOB_NONE, JOB_OPEN, JOB_RENEW, JOB_MEASURE };
 enum { ORDINAL_MAX = 1023, NAME_MAX_BYTES = 16 };
 
-/* `job`, `is_done` and the fleet's `is_over` are read and written under its mutex. The rest is the thread's while it
- * works on a job, and the caller's otherwise. */
+/* The caller fills in job and request and posts `given`; from then until is_done is set they and the rest are the
+ * thread's. */
 struct card {
   struct fleet *fleet;
   pthread_t thread;
   bool has_thread;
-  pthread_cond_t given;
-  enum job job; /* JOB_NONE: waits for one */
-  bool is_done; /* and nobody was told yet */
+  sem_t given;
+  _Atomic(enum job) job; /* JOB_NONE: there will be none any more */
+  atomic_bool is_done;   /* and nobody was told yet */
   char name[NAME_MAX_BYTES];
   struct supervisor *supervisor;
   struct worker_hello hello;
@@ -38,9 +42,7 @@ struct card {
 };
 
 struct fleet {
-  pthread_mutex_t mutex;
-  int done_fd;  /* can be read when a card is done */
-  bool is_over; /* threads end once their job is done */
+  int done_fd; /* can be read when a card is done */
   double cell_timeout_s;
   size_t count;
   struct card card[FLEET_CARDS_MAX];
@@ -48,21 +50,14 @@ struct fleet {
 
 /* ---- a card's thread ----------------------------------------------------------------------------------------- */
 
-/* JOB_NONE: there will be none any more. */
 static enum job await_job(struct card *card) {
-  pthread_mutex_lock(&card->fleet->mutex);
-  while (card->job == JOB_NONE && !card->fleet->is_over) pthread_cond_wait(&card->given, &card->fleet->mutex);
-  const enum job job = card->job;
-  pthread_mutex_unlock(&card->fleet->mutex);
-  return job;
+  while (sem_wait(&card->given) != 0) continue; /* a signal handler ran */
+  return card->job;
 }
 
 static void say_done(struct card *card) {
   const uint64_t one = 1;
-  pthread_mutex_lock(&card->fleet->mutex);
-  card->job = JOB_NONE;
-  card->is_done = true;
-  pthread_mutex_unlock(&card->fleet->mutex);
+  atomic_store(&card->is_done, true);
   while (write(card->fleet->done_fd, &one, sizeof one) < 0 && errno == EINTR) continue;
 }
 
@@ -84,6 +79,7 @@ static struct status do_job(struct card *card, enum job job) {
 /* A worker dies with the thread that started it, so that the thread lives as long as its card is in use. */
 static void *card_main(void *context) {
   struct card *card = context;
+  decimal_start();
   for (enum job job; (job = await_job(card)) != JOB_NONE;) {
     card->outcome = do_job(card, job);
     say_done(card);
@@ -93,10 +89,8 @@ static void *card_main(void *context) {
 }
 
 static void give(struct card *card, enum job job) {
-  pthread_mutex_lock(&card->fleet->mutex);
   card->job = job;
-  pthread_cond_signal(&card->given);
-  pthread_mutex_unlock(&card->fleet->mutex);
+  sem_post(&card->given);
 }
 
 /* Signals that ask to stop go to the thread that hands out the work. */
@@ -115,7 +109,8 @@ static struct status start_thread(struct card *card) {
 
 static struct status start_card(struct fleet *fleet, uint32_t ordinal) {
   struct card *card = &fleet->card[fleet->count++];
-  *card = (struct card){.fleet = fleet, .given = card->given};
+  card->fleet = fleet;
+  sem_init(&card->given, 0, 0);
   snprintf(card->name, sizeof card->name, "cuda:%" PRIu32, ordinal);
   TRY(start_thread(card));
   give(card, JOB_OPEN);
@@ -173,15 +168,13 @@ static struct status open_listed(struct fleet *fleet, const char *list) {
 
 /* What a journal of these cards would not be read back with. */
 static struct status check_cards(const struct fleet *fleet) {
-  struct journal_data *seen = calloc(1, sizeof *seen);
-  struct status status = status_ok();
-  if (seen == NULL) return status_make(STATUS_MEMORY, "--devices: no memory for %zu cards", fleet->count);
-  for (size_t i = 0; i < fleet->count && !status_failed(&status); ++i) {
-    const struct device_line line = {.info = fleet->card[i].hello.device};
-    status = cards_add(seen, &line);
+  OWNED(owned_free) struct journal_data *seen = NULL;
+  TRY(owned_array(&seen, 1, sizeof *seen, "list of cards"));
+  for (size_t i = 0; i < fleet->count; ++i) {
+    const struct status status = cards_add(seen, &fleet->card[i].hello.device);
+    if (status_failed(&status)) return status_make(STATUS_USAGE, "--devices: %s", status.text);
   }
-  free(seen);
-  return status_failed(&status) ? status_make(STATUS_USAGE, "--devices: %s", status.text) : status;
+  return status_ok();
 }
 
 static struct status open_cards(struct fleet *fleet, const char *list) {
@@ -193,8 +186,6 @@ struct status fleet_open(const char *list, double cell_timeout_s, struct fleet *
   struct fleet *fleet = calloc(1, sizeof *fleet);
   if (fleet == NULL) return status_make(STATUS_MEMORY, "no memory for the cards of --devices");
   fleet->cell_timeout_s = cell_timeout_s;
-  pthread_mutex_init(&fleet->mutex, NULL);
-  for (size_t i = 0; i < FLEET_CARDS_MAX; ++i) pthread_cond_init(&fleet->card[i].given, NULL);
   signals_watch();
   fleet->done_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
   struct status status = fleet->done_fd >= 0
@@ -208,21 +199,14 @@ struct status fleet_open(const char *list, double cell_timeout_s, struct fleet *
   return status_ok();
 }
 
-static void end_threads(struct fleet *fleet) {
-  pthread_mutex_lock(&fleet->mutex);
-  fleet->is_over = true;
-  for (size_t i = 0; i < fleet->count; ++i) pthread_cond_signal(&fleet->card[i].given);
-  pthread_mutex_unlock(&fleet->mutex);
-  for (size_t i = 0; i < fleet->count; ++i) {
-    if (fleet->card[i].has_thread) pthread_join(fleet->card[i].thread, NULL);
-  }
-}
-
+/* A thread that works on a job ends once that is done. */
 void fleet_close(struct fleet *fleet) {
   if (fleet == NULL) return;
-  end_threads(fleet);
-  for (size_t i = 0; i < FLEET_CARDS_MAX; ++i) pthread_cond_destroy(&fleet->card[i].given);
-  pthread_mutex_destroy(&fleet->mutex);
+  for (size_t i = 0; i < fleet->count; ++i) give(&fleet->card[i], JOB_NONE);
+  for (size_t i = 0; i < fleet->count; ++i) {
+    if (fleet->card[i].has_thread) pthread_join(fleet->card[i].thread, NULL);
+    sem_destroy(&fleet->card[i].given);
+  }
   if (fleet->done_fd >= 0) close(fleet->done_fd);
   free(fleet);
 }
@@ -245,15 +229,10 @@ void fleet_measure(struct fleet *fleet, size_t card, const struct cell_request *
 }
 
 static bool take_done(struct fleet *fleet, size_t *card) {
-  bool is_found = false;
-  pthread_mutex_lock(&fleet->mutex);
   for (*card = 0; *card < fleet->count; ++*card) {
-    is_found = fleet->card[*card].is_done;
-    fleet->card[*card].is_done = false;
-    if (is_found) break;
+    if (atomic_exchange(&fleet->card[*card].is_done, false)) return true;
   }
-  pthread_mutex_unlock(&fleet->mutex);
-  return is_found;
+  return false;
 }
 
 struct status fleet_wait(struct fleet *fleet, double until_s, size_t *card) {

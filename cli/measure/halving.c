@@ -2,7 +2,8 @@
 #include "cli/measure/halving.h"
 
 #include <math.h>
-#include <stdlib.h>
+
+#include "cli/base/owned.h"
 
 /* ---- candidates ------------------------------------------------------------------------------------------------ */
 
@@ -79,13 +80,12 @@ static size_t rank_of(const struct halving *h, const double *scores, size_t cand
 
 /* The fastest `most` stay beside the default, which they are held against. Without memory all stay. */
 static void keep_fastest(struct halving *h, size_t most) {
-  double *scores = malloc(h->count * sizeof *scores);
-  bool *stays = calloc(h->count, sizeof *stays);
-  for (size_t i = 1; scores != NULL && i < h->count; ++i) scores[i] = score_of(h, i);
-  for (size_t i = 1; scores != NULL && stays != NULL && i < h->count; ++i) stays[i] = rank_of(h, scores, i) < most;
-  for (size_t i = 1; scores != NULL && stays != NULL && i < h->count; ++i) h->candidates[i].is_out |= !stays[i];
-  free(scores);
-  free(stays);
+  OWNED(owned_free) double *scores = malloc(h->count * sizeof *scores);
+  OWNED(owned_free) bool *stays = calloc(h->count, sizeof *stays);
+  if (scores == NULL || stays == NULL) return;
+  for (size_t i = 1; i < h->count; ++i) scores[i] = score_of(h, i);
+  for (size_t i = 1; i < h->count; ++i) stays[i] = rank_of(h, scores, i) < most;
+  for (size_t i = 1; i < h->count; ++i) h->candidates[i].is_out |= !stays[i];
 }
 
 /* Without the default. */
@@ -179,4 +179,16 @@ void halving_result(const struct halving *h, struct halving_result *out) {
   const uint32_t first = count > 0 ? h->final_round : 0;
   if (!h->candidates[h->best].has_failed) out->best_us = median_from(h, h->best, first);
   if (!h->candidates[0].has_failed) out->default_us = median_from(h, 0, first);
+}
+
+enum halving_verdict halving_verdict(const struct halving *h, const struct halving_result *result, bool any_failed) {
+  const bool has_default = !isnan(result->default_us), has_best = !isnan(result->best_us);
+  if (!halving_is_over(h)) return HALVING_unfinished;
+  if (!has_default && (h->best == 0 || !has_best)) return any_failed ? HALVING_none : HALVING_not_taken;
+  if (h->best == 0) return HALVING_default_best;
+  if (!has_default) return HALVING_no_default;
+  if (!has_best) return HALVING_worse;
+  if (result->gain.n < HALVING_FINAL) return HALVING_unfinished;
+  if (result->gain.ci_low > 1) return HALVING_better;
+  return result->gain.ci_high < 1 ? HALVING_worse : HALVING_no_better;
 }

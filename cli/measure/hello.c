@@ -1,37 +1,22 @@
 /* The first line of a worker: its device and what sits in its process. */
 #include "cli/measure/worker.h"
+
+#include <string.h>
+
 #include "cli/record/field_tables.h"
 
-struct hello_line {
-  struct device_line device;
-  uint32_t device_count;
-  char profiled[PROFILED_TEXT_MAX];
-};
-
 static const struct field hello_fields[] = {
-    FIELD("device", OBJECT, struct hello_line, device, .fields = record_device_fields),
-    FIELD("device_count", U32, struct hello_line, device_count, .min = 1),
-    FIELD_TEXT_OF("profiled", struct hello_line, profiled),
+    FIELD("device", OBJECT, struct worker_hello, device, .fields = record_device_fields),
+    FIELD("device_count", U32, struct worker_hello, device_count, .min = 1),
+    FIELD_TEXT_OF("profiled", struct worker_hello, profiled),
     {0},
 };
 
-char *hello_to_line(const struct worker_hello *hello) {
-  struct hello_line line = {
-      .device = {.info = hello->device, .policy = hello->policy, .event_overhead_us = hello->event_overhead_us},
-      .device_count = hello->device_count};
-  snprintf(line.profiled, sizeof line.profiled, "%s", hello->profiled);
-  return fields_to_line(hello_fields, &line);
-}
+char *hello_to_line(const struct worker_hello *hello) { return fields_to_line(hello_fields, hello); }
 
 struct status hello_from_line(const char *text, size_t length, struct worker_hello *out) {
-  struct hello_line line = {0};
-  const struct status status = fields_from_line("worker", text, length, hello_fields, &line);
-  *out = (struct worker_hello){.device = line.device.info,
-                               .policy = line.device.policy,
-                               .event_overhead_us = line.device.event_overhead_us,
-                               .device_count = line.device_count};
-  snprintf(out->profiled, sizeof out->profiled, "%s", line.profiled);
-  return status;
+  memset(out, 0, sizeof *out);
+  return fields_from_line("worker", text, length, hello_fields, out);
 }
 
 struct status hello_failure(const cJSON *root) {

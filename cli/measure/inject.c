@@ -54,7 +54,7 @@ double inject_percent(const struct inject_rule *rule, const char *key, const cha
 /* ---- calibrating --------------------------------------------------------------------------------------------- */
 
 struct trial {
-  struct problem *problem;
+  struct bench *bench;
   enum time_mode mode;
   uint32_t samples;   /* of a turn */
   double overhead_us; /* of the events, in every time: no part of what becomes slower */
@@ -65,9 +65,9 @@ struct trial {
 static struct status take_turn(const struct trial *trial, double delay_us, double *median_us) {
   double us[BATCH_MAX], unused;
   uint32_t launches;
-  TRY(problem_delay(trial->problem, trial->mode, delay_us));
-  if (trial->mode == TIME_HOT) TRY(problem_time_prepare(trial->problem, &launches, &unused));
-  TRY(problem_sample(trial->problem, trial->mode, trial->samples, us, &unused));
+  TRY(bench_delay(trial->bench, trial->mode, delay_us));
+  if (trial->mode == TIME_HOT) TRY(bench_time_prepare(trial->bench, &launches, &unused));
+  TRY(bench_sample(trial->bench, trial->mode, trial->samples, us, &unused));
   *median_us = stats_median(us, trial->samples);
   return status_ok();
 }
@@ -93,11 +93,11 @@ double inject_next_delay(double delay_us, double added_us, double least_added_us
 }
 
 static struct status too_short(const struct trial *trial, double percent, double ratio) {
-  return status_make(
-      STATUS_USAGE,
-      "--inject-slowdown: the delay is a launch of its own, which alone adds %.2f us to this cell's %.2f us %s: "
-      "%.2f %%, more than the %g %% asked for; choose a longer cell or a larger slowdown",
-      (ratio - 1) * trial->base_us, trial->base_us, time_mode_name(trial->mode), (ratio - 1) * 100, percent);
+  return status_make(STATUS_USAGE,
+                     "--inject-slowdown: the delay is a launch of its own, which alone adds %.2f us to this cell's "
+                     "%.2f us %s: %.2f %%, more than the %g %% asked for; choose a longer cell or a larger slowdown",
+                     (ratio - 1) * trial->base_us, trial->base_us, time_mode_name(trial->mode), (ratio - 1) * 100,
+                     percent);
 }
 
 /* Steps towards the wanted ratio; *delay_us is then the last delay that was tried. */
@@ -112,11 +112,10 @@ static struct status approach(struct trial *trial, double wanted, double *delay_
     TRY(try_delay(trial, *delay_us, ratio));
   }
   if (fabs(*ratio - wanted) <= allowed_off + allowed_off_relative * (wanted - 1)) return status_ok();
-  return status_make(
-      STATUS_USAGE,
-      "--inject-slowdown: this cell's times vary too much: %g %% was asked for, %.2f %% was reached %s; "
-      "choose a longer cell or a quieter machine",
-      (wanted - 1) * 100, (*ratio - 1) * 100, time_mode_name(trial->mode));
+  return status_make(STATUS_USAGE,
+                     "--inject-slowdown: this cell's times vary too much: %g %% was asked for, %.2f %% was reached "
+                     "%s; choose a longer cell or a quieter machine",
+                     (wanted - 1) * 100, (*ratio - 1) * 100, time_mode_name(trial->mode));
 }
 
 /* A CPU's delay is as long as its clock says and costs nothing more, and its times vary too much to correct by. */
@@ -133,7 +132,7 @@ static uint32_t samples_of(enum time_mode mode, double estimate_us) {
   return fit < 3 ? 3 : fit > BATCH_MAX ? BATCH_MAX : (uint32_t)fit;
 }
 
-struct status inject_calibrate(struct device *device, struct problem *problem, const bool modes[TIME_MODE_COUNT],
+struct status inject_calibrate(struct device *device, struct bench *bench, const bool modes[TIME_MODE_COUNT],
                                double percent, double estimate_us, struct injected_record *out) {
   static const enum time_mode order[] = {TIME_HOT, TIME_COLD}; /* hot first: it brings the clocks up */
   const bool exact = device_info(device)->kind == DEVICE_CPU;
@@ -142,14 +141,14 @@ struct status inject_calibrate(struct device *device, struct problem *problem, c
     const enum time_mode mode = order[i];
     if (!modes[mode]) continue;
     struct trial trial = {
-        .problem = problem,
+        .bench = bench,
         .mode = mode,
         .samples = samples_of(mode, estimate_us),
         .overhead_us = event_overhead_in(mode, device_info(device), device_event_overhead_us(device))};
     double delay_us = 0;
     TRY(take_turn(&trial, 0, &trial.base_us)); /* warm-up */
     TRY((exact ? compute : approach)(&trial, 1 + percent / 100, &delay_us, &injected.ratio[mode]));
-    TRY(problem_delay(problem, mode, delay_us));
+    TRY(bench_delay(bench, mode, delay_us));
   }
   *out = injected;
   return status_ok();

@@ -1,7 +1,7 @@
-/* A slowdown of known size, made on purpose: the positive control of everything that is to find slowdowns. Only times
- * are touched: the output is checked before and after as always, and the row says what was done to it. */
-#ifndef ATTNBENCH_CLI_MEASURE_INJECT_H
-#define ATTNBENCH_CLI_MEASURE_INJECT_H
+/* Injects a slowdown of known size into chosen cells, as the positive control of everything that should detect
+ * slowdowns. It changes times only: the output is checked before and after as always, and the record of the cell says
+ * what was injected. */
+#pragma once
 
 #include "cli/record/record.h"
 
@@ -11,22 +11,21 @@ struct inject_rule {
   double percent;
 };
 
-/* "GLOB:PERCENT"; the last colon parts them, since a variant's tunables have one too. NULL: no rule. STATUS_USAGE
- * says what is wrong. */
+/* Reads "GLOB:PERCENT". The last colon is the separator, since the glob may have one before the tunables of a
+ * variant. `text` NULL gives an empty rule. STATUS_USAGE says what is wrong. */
 struct status inject_parse(const char *text, struct inject_rule *out);
 
 /* The percentage for this cell; 0 when the rule is not for it. */
 double inject_percent(const struct inject_rule *, const char *key, const char *variant);
 
-/* Gives the bound variant's launches a delay, per mode that is timed, with which they take percent / 100 longer than
- * without: the two are timed in turns, and on a GPU the delay is corrected until the ratio is right. Call after
- * problem_time_prepare, and call that again afterwards. Microseconds of one launch: estimate_us. A failure that is
- * not the device's says that the cell is too short for so small a slowdown, or that its times vary too much. */
-struct status inject_calibrate(struct device *, struct problem *, const bool modes[TIME_MODE_COUNT], double percent,
+/* Sets the delay (bench_delay) with which launches of the bound variant take `percent` percent longer, for each mode
+ * that is timed. It times launches with and without the delay in turns, and on a GPU corrects the delay until the
+ * ratio is right. Call bench_time_prepare before and again afterwards. estimate_us is the time of one launch in
+ * microseconds. A failure other than STATUS_DEVICE says that the cell is too short for so small a slowdown, or that
+ * its times vary too much. */
+struct status inject_calibrate(struct device *, struct bench *, const bool modes[TIME_MODE_COUNT], double percent,
                                double estimate_us, struct injected_record *out);
 
-/* Pure: the next delay to try when delay_us added added_us, of which any delay adds least_added_us, and wanted_us was
- * meant. delay_us > 0. */
+/* The next delay to try when a delay of delay_us > 0 added added_us to the time and wanted_us was to be added.
+ * least_added_us is what the shortest delay adds. All are microseconds. Pure. */
 double inject_next_delay(double delay_us, double added_us, double least_added_us, double wanted_us);
-
-#endif

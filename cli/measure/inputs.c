@@ -1,47 +1,43 @@
-/* Writes what Q, K and V hold, for programs that compute attention without being loaded. */
+/* Writes what the inputs hold, for programs that compute attention without being loaded. */
 #include "cli/measure/inputs.h"
 
 #include <errno.h>
 #include <string.h>
 
-#include "cli/sweep/sweep.h"
+#include "cli/base/owned.h"
 #include "kernels/pattern.h"
 
-/* One row of a tensor; returns its bytes. */
-static size_t fill_row(const struct pattern *pattern, enum input_tensor tensor, uint64_t row, unsigned char *out) {
-  const struct pattern_line line = pattern_line_of(pattern, tensor, row);
-  const uint32_t columns = pattern->shape.D;
-  const enum attn_dtype dtype = pattern->shape.dtype;
-  for (uint32_t d = 0; d < columns; ++d) {
-    const float value = pattern_value(pattern, tensor, &line, d);
-    const uint16_t half = dtype == ATTN_F16 ? input_to_f16(value) : input_to_bf16(value);
-    if (dtype == ATTN_F32) {
-      memcpy(out + (size_t)d * sizeof value, &value, sizeof value);
-    } else {
-      memcpy(out + (size_t)d * sizeof half, &half, sizeof half);
-    }
+static void fill_row(const struct pattern *pattern, const struct attn_tensor *tensor, uint64_t row, void *out) {
+  const struct pattern_line line = pattern_line_of(pattern, tensor->role, row);
+  for (uint32_t d = 0; d < tensor->view.columns; ++d) {
+    const float value = pattern_value(pattern, tensor->role, &line, d);
+    attn_dtype_store(tensor->dtype, out, d, attn_dtype_bits(tensor->dtype, value));
   }
-  return columns * (dtype == ATTN_F32 ? sizeof(float) : sizeof(uint16_t));
 }
 
-static struct status write_tensor(const struct pattern *pattern, enum input_tensor tensor, FILE *out) {
-  static unsigned char buffer[SWEEP_D_MAX * sizeof(float)];
-  const struct attn_shape *s = &pattern->shape;
-  const uint64_t rows = tensor == INPUT_Q ? pattern_rows(s) : (uint64_t)s->B * s->Hkv * s->Skv;
-  for (uint64_t row = 0; row < rows; ++row) {
-    const size_t bytes = fill_row(pattern, tensor, row, buffer);
+static struct status write_rows(const struct pattern *pattern, const struct attn_tensor *tensor, void *buffer,
+                                FILE *out) {
+  const size_t bytes = (size_t)tensor->view.columns * attn_dtype_bytes(tensor->dtype);
+  for (uint64_t row = 0; row < attn_view_rows(&tensor->view); ++row) {
+    fill_row(pattern, tensor, row, buffer);
     if (fwrite(buffer, 1, bytes, out) != bytes)
       return status_make(STATUS_OUTPUT, "stdout: cannot be written: %s", strerror(errno));
   }
   return status_ok();
 }
 
-struct status inputs_write(const struct attn_shape *shape, uint64_t seed, FILE *out) {
-  struct pattern pattern = {.shape = *shape, .seed = seed};
-  for (; pattern.launch < pattern_launches(shape); ++pattern.launch) {
-    TRY(write_tensor(&pattern, INPUT_Q, out));
-    TRY(write_tensor(&pattern, INPUT_K, out));
-    TRY(write_tensor(&pattern, INPUT_V, out));
+static struct status write_tensor(const struct pattern *pattern, enum attn_role role, FILE *out) {
+  struct attn_tensor tensor;
+  if (attn_role_is_output(role) || !attn_tensor_of(&pattern->problem, role, &tensor)) return status_ok();
+  OWNED(owned_free) void *buffer = malloc((size_t)tensor.view.columns * attn_dtype_bytes(tensor.dtype));
+  if (buffer == NULL) return status_make(STATUS_MEMORY, "no memory for a row of an input");
+  return write_rows(pattern, &tensor, buffer, out);
+}
+
+struct status inputs_write(const struct attn_problem *problem, uint64_t seed, FILE *out) {
+  struct pattern pattern = {.problem = *problem, .seed = seed};
+  for (; pattern.launch < pattern_launches(problem); ++pattern.launch) {
+    for (unsigned role = 0; role < ATTN_ROLE_COUNT; ++role) TRY(write_tensor(&pattern, (enum attn_role)role, out));
   }
   return status_ok();
 }

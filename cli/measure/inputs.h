@@ -1,13 +1,12 @@
-/* What Q, K and V hold, for programs that compute attention without being loaded. */
-#ifndef ATTNBENCH_CLI_MEASURE_INPUTS_H
-#define ATTNBENCH_CLI_MEASURE_INPUTS_H
+/* Writes the values of the input tensors, for programs outside attnbench that compute attention on the same inputs.
+ */
+#pragma once
 
 #include <stdio.h>
 
 #include "kernels/variant.h"
 
-/* Q, K and V of every launch that a check of this shape makes (kernels/pattern.h), the random one first: dense
- * numbers of the shape's dtype in the machine's byte order, nothing between them. */
-struct status inputs_write(const struct attn_shape *, uint64_t seed, FILE *);
-
-#endif
+/* Writes the input tensors of every launch of a check of this problem (kernels/pattern.h), launch 0 first. The
+ * tensors of a launch come in the order of enum attn_role (problem/tensor.h), and their rows in the order of the row
+ * numbers. Elements have the dtype of their tensor and the machine's byte order; there is no padding. */
+struct status inputs_write(const struct attn_problem *, uint64_t seed, FILE *);

@@ -6,129 +6,156 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "cli/base/json.h"
+#include "cli/base/fields.h"
+#include "cli/base/owned.h"
 #include "cli/measure/supervise.h"
 #include "kernels/plugin.h"
 
-/* A stand-in and the texts it points to. */
+/* ---- descriptions -------------------------------------------------------------------------------------------- */
+
+struct described_tunable {
+  char name[ATTN_PLUGIN_NAME_MAX + 1], help[ATTN_PLUGIN_TEXT_MAX + 1];
+  double min, max, default_value;
+};
+
+struct described_variant {
+  char name[ATTN_PLUGIN_NAME_MAX + 1];
+  char summary[ATTN_PLUGIN_TEXT_MAX + 1], limits[ATTN_LIMITS_MAX];
+  uint32_t runs_on, math, takes;
+  uint32_t tunable_count;
+  struct described_tunable tunable[ATTN_TUNABLES_MAX];
+};
+
+struct description {
+  char left[RECORD_LEFT_MAX]; /* what the object's constructors changed, or "" */
+  uint32_t count;
+  struct described_variant variant[ATTN_PLUGIN_VARIANTS_MAX];
+};
+
+static const struct field tunable_fields[] = {
+    FIELD_TEXT_OF("name", struct described_tunable, name),
+    FIELD("min", F64, struct described_tunable, min, .required = true),
+    FIELD("max", F64, struct described_tunable, max, .required = true),
+    FIELD("default", F64, struct described_tunable, default_value, .required = true),
+    FIELD_TEXT_OF("help", struct described_tunable, help),
+    {0},
+};
+
+static const struct field variant_fields[] = {
+    FIELD_TEXT_OF("name", struct described_variant, name),
+    FIELD_TEXT_OF("summary", struct described_variant, summary),
+    FIELD_TEXT_OF("limits", struct described_variant, limits),
+    FIELD("runs_on", U32, struct described_variant, runs_on, .max = DEVICE_CUDA),
+    FIELD("math", U32, struct described_variant, math, .max = ATTN_MATH_WGMMA),
+    FIELD("takes", U32, struct described_variant, takes),
+    FIELD("tunables", ARRAY, struct described_variant, tunable, .fields = tunable_fields,
+          .capacity = ATTN_TUNABLES_MAX, .count_offset = offsetof(struct described_variant, tunable_count),
+          .stride = sizeof(struct described_tunable)),
+    {0},
+};
+
+static const struct field description_fields[] = {
+    FIELD_LABEL_OF("left", struct description, left, .left_out = true),
+    FIELD("variants", ARRAY, struct description, variant, .fields = variant_fields,
+          .capacity = ATTN_PLUGIN_VARIANTS_MAX, .count_offset = offsetof(struct description, count),
+          .stride = sizeof(struct described_variant)),
+    {0},
+};
+
+static void describe(const struct attn_variant *variant, struct described_variant *out) {
+  snprintf(out->name, sizeof out->name, "%s", variant->name);
+  snprintf(out->summary, sizeof out->summary, "%s", variant->summary);
+  variant_limits(variant, out->limits);
+  out->runs_on = variant->runs_on;
+  out->math = variant->math;
+  out->takes = variant->takes;
+  for (out->tunable_count = 0; out->tunable_count < variant_tunable_count(variant); ++out->tunable_count) {
+    const struct attn_tunable *from = &variant->tunables[out->tunable_count];
+    struct described_tunable *to = &out->tunable[out->tunable_count];
+    *to = (struct described_tunable){.min = from->min, .max = from->max, .default_value = from->default_value};
+    snprintf(to->name, sizeof to->name, "%s", from->name);
+    snprintf(to->help, sizeof to->help, "%s", from->help);
+  }
+}
+
+char *load_describe(size_t first, const char *left) {
+  OWNED(owned_free) struct description *description = calloc(1, sizeof *description);
+  if (description == NULL) return NULL;
+  snprintf(description->left, sizeof description->left, "%s", left);
+  for (size_t i = first; i < variant_count() && description->count < ATTN_PLUGIN_VARIANTS_MAX; ++i)
+    describe(variant_at(i), &description->variant[description->count++]);
+  return fields_to_line(description_fields, description);
+}
+
+/* ---- stand-ins ----------------------------------------------------------------------------------------------- */
+
+/* A stand-in, and the texts that it points to. */
 struct stand_in {
   struct attn_variant variant;
   struct attn_tunable tunables[ATTN_TUNABLES_MAX + 1];
-  char name[ATTN_PLUGIN_NAME_MAX + 1];
-  char summary[ATTN_PLUGIN_TEXT_MAX + 1], limits[ATTN_PLUGIN_TEXT_MAX + 1];
-  char tunable_name[ATTN_TUNABLES_MAX][ATTN_PLUGIN_NAME_MAX + 1];
-  char tunable_help[ATTN_TUNABLES_MAX][ATTN_PLUGIN_TEXT_MAX + 1];
+  struct described_variant text;
 };
 
 /* The registry keeps pointers for the life of the process. */
 static struct stand_in stand_ins[ATTN_PLUGIN_VARIANTS_MAX];
 static size_t stand_in_count;
-static char object_paths[ATTN_PLUGINS_MAX][PATH_MAX];
-static size_t object_count;
 
-/* ---- reading a description ----------------------------------------------------------------------------------- */
-
-static bool take_text(const cJSON *object, const char *key, char *out, size_t size) {
-  const cJSON *item = json_get(object, key);
-  if (!cJSON_IsString(item) || strlen(item->valuestring) >= size) return false;
-  memcpy(out, item->valuestring, strlen(item->valuestring) + 1);
-  return true;
-}
-
-static bool take_number(const cJSON *object, const char *key, double min, double max, double *out) {
-  const cJSON *item = json_get(object, key);
-  if (!cJSON_IsNumber(item) || !(item->valuedouble >= min && item->valuedouble <= max)) return false;
-  *out = item->valuedouble;
-  return true;
-}
-
-static bool take_tunable(const cJSON *object, struct stand_in *out, size_t index) {
-  double min = 0, max = 0, value = 0;
-  const bool ok = take_text(object, "name", out->tunable_name[index], sizeof out->tunable_name[index]) &&
-                  take_text(object, "help", out->tunable_help[index], sizeof out->tunable_help[index]) &&
-                  take_number(object, "min", INT32_MIN, INT32_MAX, &min) &&
-                  take_number(object, "max", INT32_MIN, INT32_MAX, &max) &&
-                  take_number(object, "default", INT32_MIN, INT32_MAX, &value);
-  out->tunables[index] = (struct attn_tunable){.name = out->tunable_name[index],
-                                               .min = (int32_t)min,
-                                               .max = (int32_t)max,
-                                               .default_value = (int32_t)value,
-                                               .help = out->tunable_help[index]};
-  return ok;
-}
-
-static bool take_variant(const cJSON *object, struct stand_in *out) {
-  double runs_on = 0, math = 0, writes_lse = 0;
-  size_t count = 0;
-  const cJSON *tunable;
-  bool ok = take_text(object, "name", out->name, sizeof out->name) &&
-            take_text(object, "summary", out->summary, sizeof out->summary) &&
-            take_text(object, "limits", out->limits, sizeof out->limits) &&
-            take_number(object, "runs_on", DEVICE_CPU, DEVICE_CUDA, &runs_on) &&
-            take_number(object, "math", ATTN_MATH_FP32, ATTN_MATH_WGMMA, &math) &&
-            take_number(object, "writes_lse", 0, 1, &writes_lse);
-  cJSON_ArrayForEach(tunable, json_get(object, "tunables")) {
-    ok = ok && count < ATTN_TUNABLES_MAX && take_tunable(tunable, out, count);
-    ++count;
+static void make_stand_in(const struct described_variant *from, struct stand_in *out) {
+  out->text = *from;
+  out->variant = (struct attn_variant){.name = out->text.name,
+                                       .summary = out->text.summary,
+                                       .limits = out->text.limits,
+                                       .runs_on = (enum device_kind)from->runs_on,
+                                       .math = (enum attn_math)from->math,
+                                       .takes = from->takes,
+                                       .tunables = from->tunable_count > 0 ? out->tunables : NULL};
+  for (uint32_t i = 0; i < from->tunable_count; ++i) {
+    const struct described_tunable *tunable = &out->text.tunable[i];
+    out->tunables[i] = (struct attn_tunable){.name = tunable->name,
+                                             .min = (int32_t)tunable->min,
+                                             .max = (int32_t)tunable->max,
+                                             .default_value = (int32_t)tunable->default_value,
+                                             .help = tunable->help};
   }
-  out->variant = (struct attn_variant){.name = out->name,
-                                       .summary = out->summary,
-                                       .limits = out->limits,
-                                       .runs_on = (enum device_kind)runs_on,
-                                       .math = (enum attn_math)math,
-                                       .writes_lse = writes_lse != 0,
-                                       .tunables = count > 0 ? out->tunables : NULL};
-  return ok;
 }
 
-static struct status add_variant(const char *path, const cJSON *object) {
+static struct status add_variant(const char *path, const struct described_variant *described, bool is_apart) {
   if (stand_in_count == ATTN_PLUGIN_VARIANTS_MAX) {
     return status_make(STATUS_USAGE, "--load %s: more than %d variants would be loaded; load fewer objects", path,
                        ATTN_PLUGIN_VARIANTS_MAX);
   }
   struct stand_in *stand_in = &stand_ins[stand_in_count];
-  if (!take_variant(object, stand_in)) {
-    return status_make(STATUS_INTERNAL, "--load %s: its description cannot be read", path);
-  }
+  make_stand_in(described, stand_in);
   if (!variant_add(&stand_in->variant)) {
     return status_make(STATUS_USAGE,
                        "--load %s: there is a variant %s already, from another object; rename it in one", path,
-                       stand_in->name);
+                       described->name);
   }
   ++stand_in_count;
+  if (is_apart) supervise_keep_apart(&stand_in->variant);
   return status_ok();
 }
 
-static struct status take_description(const char *path, const cJSON *root) {
-  const cJSON *variant;
-  TRY(hello_failure(root));
-  cJSON_ArrayForEach(variant, json_get(root, "variants")) TRY(add_variant(path, variant));
+static struct status take_description(const char *path, const char *line) {
+  OWNED(owned_free) struct description *description = calloc(1, sizeof *description);
+  if (description == NULL) return status_make(STATUS_MEMORY, "--load %s: no memory for its variants", path);
+  const struct status status = fields_from_line(path, line, strlen(line), description_fields, description);
+  if (status_failed(&status)) return status_make(STATUS_INTERNAL, "--load %s: its description cannot be read", path);
+  for (uint32_t i = 0; i < description->count; ++i)
+    TRY(add_variant(path, &description->variant[i], description->left[0] != '\0'));
   return status_ok();
 }
 
 /* ---- objects ------------------------------------------------------------------------------------------------- */
 
-/* The dynamic linker looks for a name without a slash elsewhere, so it gets the whole path. */
-static struct status resolve(const char *given, char out[PATH_MAX]) {
-  if (realpath(given, out) != NULL) return status_ok();
-  return status_make(STATUS_USAGE, "--load %s: %s; name the shared object that you built, or a kernel's manifest",
-                     given, strerror(errno));
-}
-
 static struct status load_object(const char *given) {
-  struct json_doc doc;
-  char *line = NULL;
-  if (object_count == ATTN_PLUGINS_MAX) return status_make(STATUS_USAGE, "--load %s: one object too many", given);
-  char *path = object_paths[object_count];
-  TRY(resolve(given, path));
+  OWNED(owned_free) char *line = NULL;
+  char path[PATH_MAX]; /* whole: the dynamic linker looks for a name without a slash elsewhere */
+  if (realpath(given, path) == NULL)
+    return status_make(STATUS_USAGE, "--load %s: %s; name the shared object that you built, or a kernel's manifest",
+                       given, strerror(errno));
   TRY(supervise_load(path, &line));
-  ++object_count;
-  struct status status = json_parse(path, line, strlen(line), &doc);
-  free(line);
-  TRY(status);
-  status = take_description(path, doc.root);
-  json_free(&doc);
-  return status;
+  return take_description(path, line);
 }
 
 struct status load_stand_ins(const char *const *paths, size_t count) {

@@ -19,6 +19,13 @@ static const double batch_s = 0.045;
 static const double slow_launch_us = 5000; /* the checks' launches have warmed up what a few of these could */
 static const double pass_budget_s = 0.3;
 
+struct device *measure_range_begin(struct device *device, const char *name) {
+  device_range_push(device, name);
+  return device;
+}
+
+void measure_range_end(struct device *const *device) { device_range_pop(*device); }
+
 void measure_range_name(char *text) {
   for (char *c = text; *c != '\0'; ++c) {
     if (*c == ':' || *c == ',') *c = '.';
@@ -82,15 +89,16 @@ double measure_sample_us(enum time_mode mode, uint32_t hot_launches, double esti
   return mode == TIME_HOT ? estimate_us * hot_launches : estimate_us + flush_us;
 }
 
-static struct status settle(struct problem *problem, enum time_mode mode, const struct measure_settings *settings,
-                            double cost_us, struct time_record *out) {
+static struct status settle(struct device *device, struct bench *bench, enum time_mode mode,
+                            const struct measure_settings *settings, double cost_us, struct time_record *out) {
+  MEASURE_RANGE(device, "settle");
   double us[WINDOW_MAX], clock_mhz, previous = NAN;
   const uint32_t window = samples_for(settings->settle_window_s, cost_us, WINDOW_MAX);
   const double start_s = clock_now_s();
   out->warmup_s = 0;
   if (cost_us >= slow_launch_us) return status_ok();
   while (!out->settled && out->warmup_s < settings->settle_max_s) {
-    TRY(problem_sample(problem, mode, window, us, &clock_mhz));
+    TRY(bench_sample(bench, mode, window, us, &clock_mhz));
     const double median = stats_median(us, window);
     out->warmup_s = clock_now_s() - start_s;
     out->settled =
@@ -131,16 +139,17 @@ static void note_health(struct device *device, struct time_record *out) {
   out->throttle_reasons |= health.throttle_reasons;
 }
 
-static struct status sample_until_stop(struct device *device, struct problem *problem, enum time_mode mode,
+static struct status sample_until_stop(struct device *device, struct bench *bench, enum time_mode mode,
                                        const struct stats_rule *rule, double cost_us, double *us,
                                        struct time_record *out) {
+  MEASURE_RANGE(device, mode == TIME_HOT ? "time.hot" : "time.cold");
   double clocks[CLOCK_BATCHES_MAX];
   uint32_t n = 0, clock_count = 0;
-  const double start_s = clock_now_s();
+  const double start_s = clock_now_s(), waited_s = clock_waited_s();
   do {
     double clock_mhz;
     const uint32_t take = measure_batch(rule, cost_us, n);
-    TRY(problem_sample(problem, mode, take, us + n, &clock_mhz));
+    TRY(bench_sample(bench, mode, take, us + n, &clock_mhz));
     n += take;
     if (isfinite(clock_mhz) && clock_count < CLOCK_BATCHES_MAX) clocks[clock_count++] = clock_mhz;
     note_health(device, out);
@@ -148,6 +157,7 @@ static struct status sample_until_stop(struct device *device, struct problem *pr
     out->elapsed_s = clock_now_s() - start_s;
     out->stop = stats_should_stop(rule, &out->us, out->elapsed_s);
   } while (out->stop == STATS_GO_ON);
+  if (device_info(device)->kind == DEVICE_CPU) out->waited_ratio = (clock_waited_s() - waited_s) / out->elapsed_s;
   out->sm_clock_mhz = clock_count > 0 ? stats_median(clocks, clock_count) : NAN;
   return status_ok();
 }
@@ -160,35 +170,27 @@ static struct status keep_samples(const double *us, uint32_t count, struct numbe
   return status_ok();
 }
 
-struct status measure_mode(struct device *device, struct problem *problem, enum time_mode mode,
+struct status measure_mode(struct device *device, struct bench *bench, enum time_mode mode,
                            const struct measure_settings *settings, uint32_t hot_launches, double estimate_us,
                            struct time_record *out) {
   *out = record_time_unknown();
   out->launches_per_sample = mode == TIME_HOT ? hot_launches : 1;
-  double *us = malloc(settings->rule.max_samples * sizeof *us);
+  OWNED(owned_free) double *us = malloc(settings->rule.max_samples * sizeof *us);
   if (us == NULL) return status_make(STATUS_MEMORY, "no memory for %u samples", settings->rule.max_samples);
   const double cost_us = measure_sample_us(mode, hot_launches, estimate_us);
-  device_range_push(device, "settle");
-  struct status status = settle(problem, mode, settings, cost_us, out);
-  device_range_pop(device);
-  if (!status_failed(&status)) {
-    device_range_push(device, mode == TIME_HOT ? "time.hot" : "time.cold");
-    status = sample_until_stop(device, problem, mode, &settings->rule, cost_us, us, out);
-    device_range_pop(device);
-  }
-  out->done = !status_failed(&status);
-  if (out->done && out->stop == STATS_STOP_INTERVAL && measure_is_steady(us, out->us.n, settings->settle_relative))
+  TRY(settle(device, bench, mode, settings, cost_us, out));
+  TRY(sample_until_stop(device, bench, mode, &settings->rule, cost_us, us, out));
+  out->done = true;
+  if (out->stop == STATS_STOP_INTERVAL && measure_is_steady(us, out->us.n, settings->settle_relative))
     out->settled = true;
-  if (out->done && settings->keeps_samples) status = keep_samples(us, out->us.n, &out->samples_us);
-  free(us);
-  return status;
+  return settings->keeps_samples ? keep_samples(us, out->us.n, &out->samples_us) : status_ok();
 }
 
-struct status measure_passes(struct problem *problem, uint32_t pass_count, double estimate_us, double *pass_us) {
+struct status measure_passes(struct bench *bench, uint32_t pass_count, double estimate_us, double *pass_us) {
   double us[ATTN_PASSES_MAX * PASS_SAMPLES_MAX];
   const uint32_t n =
       samples_for(pass_budget_s, measure_sample_us(TIME_COLD, 1, estimate_us) * pass_count, PASS_SAMPLES_MAX);
-  TRY(problem_sample_passes(problem, n, us));
+  TRY(bench_sample_passes(bench, n, us));
   for (uint32_t pass = 0; pass < pass_count; ++pass) pass_us[pass] = stats_median(us + (size_t)pass * n, n);
   return status_ok();
 }

@@ -3,8 +3,8 @@
 
 #include <math.h>
 
-#include "cli/base/fields.h"
 #include "cli/measure/measure.h"
+#include "cli/record/field_tables.h"
 #include "kernels/bounds.h"
 #include "kernels/timing.h"
 
@@ -32,25 +32,16 @@ static const struct field timing_fields[] = {
     {0},
 };
 
-static const struct field tolerance_fields[] = {
-    FIELD("relative", F64, struct tolerance, relative),
-    FIELD("absolute", F64, struct tolerance, absolute),
-    FIELD("frobenius", F64, struct tolerance, frobenius),
-    {0},
-};
-
-static bool add_check(cJSON *object) {
-  static const struct { double element_spread; } view = {COMPARE_ELEMENT_SPREAD};
-  static const struct field fields[] = {{.key = "element_spread", .kind = FIELD_F64}, {0}};
+static void add_check(cJSON *object) {
   cJSON *check = cJSON_AddObjectToObject(object, "check");
-  bool ok = fields_write(check, fields, &view);
-  for (uint32_t dtype = 0; dtype < ATTN_DTYPE_COUNT && ok; ++dtype)
-    ok =
-        fields_add(check, attn_dtype_name((enum attn_dtype)dtype), true, tolerance_fields, &compare_tolerance[dtype]);
-  return ok;
+  json_add_number(check, "element_spread", COMPARE_ELEMENT_SPREAD);
+  for (uint32_t dtype = 0; dtype < ATTN_DTYPE_COUNT; ++dtype) {
+    const struct tolerance tolerance = compare_tolerance((enum attn_dtype)dtype);
+    fields_add(check, attn_dtype_name((enum attn_dtype)dtype), true, record_tolerance_fields, &tolerance);
+  }
 }
 
-bool policy_add(cJSON *object) {
+void policy_add(cJSON *object) {
   const struct timing_view cuda = {.hot_sample_us = TIMING_CUDA_HOT_SAMPLE_US,
                                    .hot_launches_max = TIMING_CUDA_HOT_LAUNCHES_MAX,
                                    .flush_over_l2 = TIMING_FLUSH_OVER_L2,
@@ -60,6 +51,7 @@ bool policy_add(cJSON *object) {
                                   .flush_over_l2 = NAN,
                                   .settings = measure_defaults(DEVICE_CPU)};
   cJSON *timing = cJSON_AddObjectToObject(object, "timing");
-  return fields_write(cJSON_AddObjectToObject(timing, "cuda"), timing_fields, &cuda) &&
-         fields_write(cJSON_AddObjectToObject(timing, "cpu"), timing_fields, &cpu) && add_check(object);
+  fields_add(timing, "cuda", true, timing_fields, &cuda);
+  fields_add(timing, "cpu", true, timing_fields, &cpu);
+  add_check(object);
 }

@@ -16,8 +16,8 @@
 static const char span_name[] = "profile";
 
 struct prepared {
-  struct problem *problem;
-  char range[CASE_KEY_MAX + VARIANT_SPEC_MAX];
+  struct bench *bench;
+  char range[AXIS_KEY_MAX + VARIANT_SPEC_MAX];
 };
 
 struct profile {
@@ -41,7 +41,7 @@ struct status profile_open(struct device *device, size_t room, struct profile **
 
 void profile_close(struct profile *profile) {
   if (profile == NULL) return;
-  for (size_t i = 0; i < profile->count; ++i) problem_close(profile->cells[i].problem);
+  for (size_t i = 0; i < profile->count; ++i) bench_close(profile->cells[i].bench);
   free(profile->cells);
   free(profile);
 }
@@ -55,7 +55,7 @@ bool profile_fits(const struct device *device, const struct cells *cells, uint64
     struct record record;
     plan_record(cell->attn_case, &cell->spec, device_info(device), &record);
     if (record.status != CELL_planned) continue;
-    const uint64_t bytes = problem_bytes(&cell->attn_case->shape, record.plan.workspace_bytes);
+    const uint64_t bytes = bench_bytes(&cell->attn_case->shape, record.plan.workspace_bytes);
     countable = bytes != 0 && !__builtin_add_overflow(*need, bytes, need);
   }
   if (!countable) *need = UINT64_MAX;
@@ -73,18 +73,17 @@ static struct status require_launches(const struct profile *profile, const struc
 
 static struct status open_and_check(struct profile *profile, const struct variant_spec *spec, uint64_t seed,
                                     struct record *record) {
-  struct problem **problem = &profile->cells[profile->count].problem;
-  const struct attn_shape *shape = &record->attn_case.shape;
-  TRY(problem_open(profile->device, shape, seed, problem));
+  struct bench **bench = &profile->cells[profile->count].bench;
+  const struct attn_problem *shape = &record->attn_case.shape;
   struct oracle_result oracle;
-  struct status status = problem_reference(*problem, &oracle);
-  if (!status_failed(&status)) status = bind_cell(profile->device, *problem, spec, record);
-  if (!status_failed(&status)) status = require_launches(profile, record);
-  if (!status_failed(&status)) status = check_output(*problem, shape, &record->check);
-  if (status_failed(&status)) return status;
+  TRY(bench_open(profile->device, shape, seed, bench));
+  TRY(bench_reference(*bench, &oracle));
+  TRY(bind_cell(profile->device, *bench, spec, record));
+  TRY(require_launches(profile, record));
+  TRY(check_output(*bench, shape, &record->check));
   record->check.oracle = oracle;
-  check_settle(record, device_info(profile->device), NAN);
-  return status;
+  check_settle(record, device_info(profile->device));
+  return status_ok();
 }
 
 struct status profile_prepare(struct profile *profile, const struct cell *cell, uint64_t seed, struct record *out) {
@@ -100,8 +99,8 @@ struct status profile_prepare(struct profile *profile, const struct cell *cell, 
     snprintf(ready->range, sizeof ready->range, "%s.%s", out->attn_case.key, out->variant);
     measure_range_name(ready->range);
   } else {
-    problem_close(profile->cells[profile->count].problem);
-    profile->cells[profile->count].problem = NULL;
+    bench_close(profile->cells[profile->count].bench);
+    profile->cells[profile->count].bench = NULL;
   }
   out->gpu_s = out->wall_s = clock_now_s() - start_s;
   return status.code == STATUS_DEVICE ? status : status_ok();
@@ -110,28 +109,27 @@ struct status profile_prepare(struct profile *profile, const struct cell *cell, 
 /* ---- launching ----------------------------------------------------------------------------------------------- */
 
 static struct status launch_all(struct profile *profile, uint32_t launches) {
-  struct status status = status_ok();
   for (size_t i = 0; i < profile->count; ++i) {
-    device_range_push(profile->device, profile->cells[i].range);
-    for (uint32_t n = 0; n < launches && !status_failed(&status); ++n) {
-      status = problem_launch(profile->cells[i].problem);
-    }
-    device_range_pop(profile->device);
+    MEASURE_RANGE(profile->device, profile->cells[i].range);
+    for (uint32_t n = 0; n < launches; ++n) TRY(bench_launch(profile->cells[i].bench));
   }
-  return status;
+  return status_ok();
 }
 
 struct status profile_warm_up(struct profile *profile) {
   return launch_all(profile, 1);
 }
 
-struct status profile_capture(struct profile *profile, uint32_t launches) {
-  TRY(device_profile_start(profile->device));
-  device_range_push(profile->device, span_name);
-  struct status status = launch_all(profile, launches);
+static struct status launch_in_span(struct profile *profile, uint32_t launches) {
+  MEASURE_RANGE(profile->device, span_name);
+  const struct status status = launch_all(profile, launches);
   /* nsys ends its program with SIGTERM when the span closes; all that is left to do is to end well. */
   signal(SIGTERM, SIG_IGN);
-  device_range_pop(profile->device);
-  const struct status stopped = device_profile_stop(profile->device);
+  return status;
+}
+
+struct status profile_capture(struct profile *profile, uint32_t launches) {
+  TRY(device_profile_start(profile->device));
+  const struct status status = launch_in_span(profile, launches), stopped = device_profile_stop(profile->device);
   return status_failed(&status) ? status : stopped;
 }

@@ -3,7 +3,6 @@
 
 #include <math.h>
 #include <stdio.h>
-#include <string.h>
 
 #include "cli/base/clock.h"
 #include "cli/measure/check.h"
@@ -31,7 +30,7 @@ static const double settle_s[] = {[DEVICE_CPU] = 0, [DEVICE_CUDA] = 0.5};
 /* ---- the reference ------------------------------------------------------------------------------------------- */
 
 /* What is not planned, because it does not take the shape or its plan cannot be launched, is not bound. */
-static struct status bind_reference(struct device *device, struct problem *problem, const struct attn_case *attn_case,
+static struct status bind_reference(struct device *device, struct bench *bench, const struct attn_case *attn_case,
                                     const struct variant_spec *spec, struct speedup_reference *out) {
   struct pass_facts facts[ATTN_PASSES_MAX] = {0};
   struct check_record check = {0};
@@ -39,12 +38,9 @@ static struct status bind_reference(struct device *device, struct problem *probl
   struct record record;
   plan_record(attn_case, spec, device_info(device), &record);
   if (record.status != CELL_planned) return status_make(STATUS_UNSUPPORTED, "%s", record.reason);
-  struct status status = problem_bind(problem, spec->variant, &record.plan, facts);
-  if (!status_failed(&status)) status = check_output(problem, &attn_case->shape, &check);
-  if (!status_failed(&status) && check.right) {
-    return problem_time_prepare(problem, &out->hot_launches, &out->estimate_us);
-  }
-  if (status_failed(&status)) return status;
+  TRY(bench_bind(bench, spec->variant, &record.plan, facts));
+  TRY(check_output(bench, &attn_case->shape, &check));
+  if (check.right) return bench_time_prepare(bench, &out->hot_launches, &out->estimate_us);
   check_explain(&check, &attn_case->shape, reason);
   return status_make(STATUS_UNSUPPORTED, "is wrong here: %s", reason);
 }
@@ -54,19 +50,16 @@ static bool is_harmless(const struct status *status) {
   return status->code == STATUS_UNSUPPORTED || status->code == STATUS_MEMORY;
 }
 
-struct status speedup_prepare(struct device *device, struct problem *problem, const struct attn_case *attn_case,
-                              const char *spec_text, struct speedup_reference *out) {
-  struct variant_spec spec;
-  struct status status = variant_spec_parse(spec_text, "reference", STATUS_INTERNAL, &spec);
+struct status speedup_prepare(struct device *device, struct bench *bench, const struct attn_case *attn_case,
+                              const struct variant_spec *spec, struct speedup_reference *out) {
+  const char *missing = spec->variant->vendor != NULL ? spec->variant->vendor->missing() : NULL;
   *out = (struct speedup_reference){.tried = true};
-  if (status_failed(&status)) return status;
-  const char *missing = spec.variant->vendor != NULL ? spec.variant->vendor->missing() : NULL;
-  problem_swap(problem);
-  status = missing != NULL ? status_make(STATUS_UNSUPPORTED, "%s", missing)
-                           : bind_reference(device, problem, attn_case, &spec, out);
-  problem_swap(problem);
+  bench_swap(bench);
+  const struct status status = missing != NULL ? status_make(STATUS_UNSUPPORTED, "%s", missing)
+                                               : bind_reference(device, bench, attn_case, spec, out);
+  bench_swap(bench);
   if (!is_harmless(&status)) return status;
-  snprintf(out->problem, sizeof out->problem, "%s: %s", spec.text, status.text);
+  snprintf(out->obstacle, sizeof out->obstacle, "%s: %s", spec->text, status.text);
   return status_ok();
 }
 
@@ -90,20 +83,20 @@ static uint32_t rounds_for(enum device_kind kind, const struct side *variant, co
   return fit <= ROUNDS_MIN ? ROUNDS_MIN : fit >= SPEEDUP_ROUNDS_MAX ? SPEEDUP_ROUNDS_MAX : (uint32_t)fit;
 }
 
-static struct status take_batch(struct problem *problem, enum time_mode mode, const struct side *side,
-                                double *median_us, double *clock_mhz) {
+static struct status take_batch(struct bench *bench, enum time_mode mode, const struct side *side, double *median_us,
+                                double *clock_mhz) {
   double us[COLD_BATCH];
-  const struct status status = problem_sample(problem, mode, side->samples, us, clock_mhz);
-  *median_us = status_failed(&status) ? 0 : stats_median(us, side->samples);
-  return status;
+  TRY(bench_sample(bench, mode, side->samples, us, clock_mhz));
+  *median_us = stats_median(us, side->samples);
+  return status_ok();
 }
 
-static struct status take_reference(struct problem *problem, enum time_mode mode, const struct side *side,
+static struct status take_reference(struct bench *bench, enum time_mode mode, const struct side *side,
                                     double *median_us) {
   double clock_mhz;
-  problem_swap(problem);
-  const struct status status = take_batch(problem, mode, side, median_us, &clock_mhz);
-  problem_swap(problem);
+  bench_swap(bench);
+  const struct status status = take_batch(bench, mode, side, median_us, &clock_mhz);
+  bench_swap(bench);
   return status;
 }
 
@@ -130,7 +123,7 @@ static bool moves(const struct turns *turns) {
 /* One mode of a row against its reference. */
 struct match {
   struct device *device;
-  struct problem *problem;
+  struct bench *bench;
   enum time_mode mode;
   struct side variant, reference;
   double overhead_us; /* in every time of this mode */
@@ -155,20 +148,20 @@ static struct status take_rounds(const struct match *match, struct turns *out) {
   const uint32_t most = rounds_for(device_info(match->device)->kind, &match->variant, &match->reference);
   for (out->rounds = 0; out->rounds < most && !is_enough(match, out); ++out->rounds) {
     const uint32_t i = out->rounds;
-    TRY(take_batch(match->problem, match->mode, &match->variant, &out->variant_us[i], &out->clock_mhz[i]));
-    TRY(take_reference(match->problem, match->mode, &match->reference, &out->reference_us[i + 1]));
+    TRY(take_batch(match->bench, match->mode, &match->variant, &out->variant_us[i], &out->clock_mhz[i]));
+    TRY(take_reference(match->bench, match->mode, &match->reference, &out->reference_us[i + 1]));
   }
   return status_ok();
 }
 
 static struct status measure_turns(const struct match *match, struct ratio_record *out) {
   const double most_s = settle_s[device_info(match->device)->kind];
-  struct problem *problem = match->problem;
+  struct bench *bench = match->bench;
   struct turns turns;
   /* The first turn of each side finds the other mode's caches and clocks: taken, and taken again. */
-  TRY(take_reference(problem, match->mode, &match->reference, &turns.reference_us[0]));
-  TRY(take_batch(problem, match->mode, &match->variant, &turns.variant_us[0], &turns.clock_mhz[0]));
-  TRY(take_reference(problem, match->mode, &match->reference, &turns.reference_us[0]));
+  TRY(take_reference(bench, match->mode, &match->reference, &turns.reference_us[0]));
+  TRY(take_batch(bench, match->mode, &match->variant, &turns.variant_us[0], &turns.clock_mhz[0]));
+  TRY(take_reference(bench, match->mode, &match->reference, &turns.reference_us[0]));
   const double start_s = clock_now_s();
   TRY(take_rounds(match, &turns));
   while (clock_now_s() - start_s < most_s && moves(&turns)) {
@@ -183,9 +176,8 @@ static struct status measure_turns(const struct match *match, struct ratio_recor
 static struct status measure_apart(const struct match *match, const struct time_record *own,
                                    struct ratio_record *out) {
   double us[ROUNDS_MIN];
-  TRY(take_reference(match->problem, match->mode, &match->reference, &us[0]));
-  for (uint32_t i = 0; i < ROUNDS_MIN; ++i)
-    TRY(take_reference(match->problem, match->mode, &match->reference, &us[i]));
+  TRY(take_reference(match->bench, match->mode, &match->reference, &us[0]));
+  for (uint32_t i = 0; i < ROUNDS_MIN; ++i) TRY(take_reference(match->bench, match->mode, &match->reference, &us[i]));
   *out = speedup_of_apart(us, ROUNDS_MIN, own, match->overhead_us);
   return status_ok();
 }
@@ -194,26 +186,24 @@ static bool is_far(double one_us, double other_us) {
   return one_us >= SPEEDUP_FAR * other_us || other_us >= SPEEDUP_FAR * one_us;
 }
 
-struct status speedup_measure(struct device *device, struct problem *problem,
-                              const struct speedup_reference *reference, uint32_t hot_launches, double estimate_us,
-                              const bool modes[TIME_MODE_COUNT], const struct time_record own[TIME_MODE_COUNT],
-                              struct speedup_record *out) {
+struct status speedup_measure(struct device *device, struct bench *bench, const struct speedup_reference *reference,
+                              uint32_t hot_launches, double estimate_us, const bool modes[TIME_MODE_COUNT],
+                              const struct time_record own[TIME_MODE_COUNT], struct speedup_record *out) {
   static const enum time_mode order[] = {TIME_HOT, TIME_COLD};
   const struct device_info *info = device_info(device);
-  struct status status = status_ok();
-  for (size_t i = 0; i < sizeof order / sizeof *order && !status_failed(&status); ++i) {
+  for (size_t i = 0; i < sizeof order / sizeof *order; ++i) {
     const enum time_mode mode = order[i];
     if (!modes[mode]) continue;
     const struct match match = {.device = device,
-                                .problem = problem,
+                                .bench = bench,
                                 .mode = mode,
                                 .variant = side_of(mode, hot_launches, estimate_us),
                                 .reference = side_of(mode, reference->hot_launches, reference->estimate_us),
                                 .overhead_us = event_overhead_in(mode, info, device_event_overhead_us(device))};
     const bool apart = own[mode].done && is_far(estimate_us, reference->estimate_us);
-    status = apart ? measure_apart(&match, &own[mode], &out->mode[mode]) : measure_turns(&match, &out->mode[mode]);
+    TRY(apart ? measure_apart(&match, &own[mode], &out->mode[mode]) : measure_turns(&match, &out->mode[mode]));
   }
-  return status;
+  return status_ok();
 }
 
 struct status speedup_none(struct speedup_record *out, const char *why) {

@@ -1,55 +1,56 @@
-/* How many times faster than a reference variant a row is, measured in turns with it on the same tensors:
+/* The speed-up of a row over a reference variant, measured in alternating batches on the same tensors:
  *
  *   reference, variant, reference, variant, ..., reference
  *
- * Each batch of the variant is held against the mean of the reference's batches before and after it, so that a clock
- * that drifts, up or down, drifts out of the ratio. Where the ratio itself drifts, the rounds are taken anew. The
- * row's ratio is the median over the last rounds, its interval comes from their order statistics.
+ * Each batch of the variant is compared with the mean of the reference's batches before and after it, which cancels a
+ * steady drift of the clock. When the ratio itself drifts, the rounds are measured again. The row's ratio is the
+ * median over the last rounds, and its interval comes from their order statistics.
  *
- * Where one takes SPEEDUP_FAR times as long as the other, or more, nobody asks for half a percent: the row's own
- * samples are held against a few of the reference that are taken after them. */
-#ifndef ATTNBENCH_CLI_MEASURE_SPEEDUP_H
-#define ATTNBENCH_CLI_MEASURE_SPEEDUP_H
+ * When one of the two takes SPEEDUP_FAR times as long as the other or more, less precision is enough: the samples
+ * that the row has already are compared with a few samples of the reference, taken after them. */
+#pragma once
 
 #include "cli/record/record.h"
 
-/* The reference as it stands bound in the problem's parked slot. Zeroed: not yet tried for the open problem. */
+/* The reference as it is bound in the inactive binding of the bench (bench_swap). Zeroed: not tried yet for this
+ * bench.
+ */
 struct speedup_reference {
   bool tried;
-  char problem[SPEEDUP_REASON_MAX]; /* why there is none; empty when it can be measured against */
+  char obstacle[SPEEDUP_REASON_MAX]; /* why there is no reference; "" when there is one */
   uint32_t hot_launches;
   double estimate_us;
 };
 
-/* Binds the variant `spec` in the parked slot, checks its output and gets it ready for timing. That the reference
- * does not take this shape, or is wrong, stands in out->problem and is no failure; a failure is the device's. */
-struct status speedup_prepare(struct device *, struct problem *, const struct attn_case *, const char *spec,
+/* Binds the reference variant in the inactive binding, checks its output and prepares its timing. When the reference
+ * does not take this shape or is wrong, out->obstacle says so and the call succeeds. Failures are those of the
+ * device.
+ */
+struct status speedup_prepare(struct device *, struct bench *, const struct attn_case *, const struct variant_spec *,
                               struct speedup_reference *out);
 
-/* The modes that are asked for, for the bound variant against the parked reference, which must have no problem.
- * hot_launches and estimate_us are the variant's, from problem_time_prepare; own[] are its samples so far. */
-struct status speedup_measure(struct device *, struct problem *, const struct speedup_reference *,
+/* Measures the ratio of the active binding to the reference, which must have no obstacle, for each mode in modes[].
+ * hot_launches and estimate_us are the variant's, from bench_time_prepare; own[] are its samples so far. */
+struct status speedup_measure(struct device *, struct bench *, const struct speedup_reference *,
                               uint32_t hot_launches, double estimate_us, const bool modes[TIME_MODE_COUNT],
                               const struct time_record own[TIME_MODE_COUNT], struct speedup_record *out);
 
-/* Writes why there is no speed-up. Succeeds. */
+/* Notes in the record why there is no speed-up. Always succeeds. */
 struct status speedup_none(struct speedup_record *, const char *why);
 
 enum { SPEEDUP_ROUNDS_MAX = 15, SPEEDUP_FAR = 8 };
 
-/* Pure: how far the ratio of the second half of the rounds is from that of the first, relative to it, beyond what
- * their scatter from round to round explains; 0: it stays where it is. Four rounds or more, else NAN. */
+/* The drift of the ratio: the relative difference between the ratios of the second and the first half of the rounds,
+ * as far as it exceeds their scatter from round to round; 0: no drift. NAN for fewer than four rounds. Pure. */
 double speedup_drift(const double *reference_us, const double *variant_us, uint32_t rounds);
 
-/* Pure: the record of `rounds` batches of the variant and the rounds + 1 of the reference around them. rounds >= 1.
- * overhead_us is in every one of these times and no kernel's own (event_overhead_in): it is taken off where enough of
- * the shortest time remains. */
+/* The record of `rounds` >= 1 batches of the variant and the rounds + 1 batches of the reference around them.
+ * overhead_us is the part of every time that belongs to no kernel (event_overhead_in). As much of it is subtracted as
+ * the shortest time allows (event_overhead_most). Pure. */
 struct ratio_record speedup_of_batches(const double *reference_us, const double *variant_us, uint32_t rounds,
                                        double overhead_us);
 
-/* Pure: the record of so many samples of the reference and the row's own, which were taken before them: its interval
- * is as wide as those of both medians allow. */
+/* The record of `count` samples of the reference and the row's own samples, which were taken before. Its interval is
+ * the widest that the intervals of the two medians allow. Pure. */
 struct ratio_record speedup_of_apart(const double *reference_us, uint32_t count, const struct time_record *own,
                                      double overhead_us);
-
-#endif

@@ -1,12 +1,14 @@
 /* Starts workers, hands them cells, and turns their deaths into records. */
 #include "cli/measure/supervise.h"
 
+#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "cli/base/clock.h"
 #include "cli/base/json.h"
+#include "cli/base/owned.h"
 #include "cli/base/signals.h"
 #include "cli/measure/channel.h"
 #include "cli/record/plan.h"
@@ -19,15 +21,22 @@ struct supervisor {
   char device_spec[32];
   double cell_timeout_s;
   struct channel channel;
+  uint32_t opens;              /* the objects that the worker opens, a bit each */
   struct worker_hello hello;   /* of the last worker that started */
   bool at_reference;           /* the worker has begun to run the reference beside the cell that it was asked for */
-  char bad_case[CASE_KEY_MAX]; /* where a cell was lost at the reference, and measured again without it */
+  char bad_case[AXIS_KEY_MAX]; /* where a cell was lost at the reference, and measured again without it */
   char bad_reason[SPEEDUP_REASON_MAX];
 };
 
-/* Objects that every worker opens. */
-static const char *objects[ATTN_PLUGINS_MAX];
+static char objects[ATTN_PLUGINS_MAX][PATH_MAX];
 static size_t object_count;
+
+/* Variants whose object only workers of their own cells open. */
+static struct {
+  const struct attn_variant *variant;
+  uint32_t object; /* its bit */
+} apart[ATTN_PLUGIN_VARIANTS_MAX];
+static size_t apart_count;
 
 /* ---- the worker ---------------------------------------------------------------------------------------------- */
 
@@ -40,18 +49,25 @@ static struct status take_failure(const char *line, size_t length) {
   return failure;
 }
 
-static struct status take_hello(const struct channel_answer *answer, struct worker_hello *out) {
-  TRY(take_failure(answer->line, answer->length));
-  return hello_from_line(answer->line, answer->length, out);
+/* The objects that a worker opens for this cell; NULL: for any. */
+static uint32_t objects_for(const struct cell_request *request) {
+  uint32_t opens = (UINT32_C(1) << object_count) - 1;
+  for (size_t i = 0; i < apart_count; ++i) opens &= ~apart[i].object;
+  for (size_t i = 0; i < apart_count && request != NULL; ++i) {
+    const struct attn_variant *variant = apart[i].variant;
+    if (variant == request->spec.variant || variant == request->reference.variant) opens |= apart[i].object;
+  }
+  return opens;
 }
 
 static struct status start_worker(struct supervisor *s) {
   const double open_timeout_s = 60.0;
   char *argv[2 * ATTN_PLUGINS_MAX + 5] = {"attnbench", "worker", "--device", s->device_spec}, end[CHANNEL_END_MAX];
   struct channel_answer answer;
-  for (size_t i = 0; i < object_count; ++i) {
-    argv[2 * i + 4] = "--load";
-    argv[2 * i + 5] = (char *)objects[i];
+  for (size_t i = 0, next = 4; i < object_count; ++i) {
+    if ((s->opens >> i & 1) == 0) continue;
+    argv[next++] = "--load";
+    argv[next++] = objects[i];
   }
   TRY(channel_ask(&s->channel, argv, open_timeout_s, &answer, end));
   if (answer.result == CHANNEL_DEADLINE) {
@@ -60,7 +76,8 @@ static struct status start_worker(struct supervisor *s) {
   if (answer.result == CHANNEL_CLOSED) {
     return status_make(STATUS_DEVICE, "device %s could not be opened: %s", s->device_spec, end);
   }
-  const struct status status = take_hello(&answer, &s->hello);
+  struct status status = take_failure(answer.line, answer.length);
+  if (!status_failed(&status)) status = hello_from_line(answer.line, answer.length, &s->hello);
   if (status_failed(&status)) channel_end(&s->channel, patience_s, NULL);
   return status;
 }
@@ -70,6 +87,7 @@ struct status supervise_open(const char *device_spec, double cell_timeout_s, str
   if (s == NULL) return status_make(STATUS_MEMORY, "no memory for the supervisor");
   snprintf(s->device_spec, sizeof s->device_spec, "%s", device_spec);
   s->cell_timeout_s = cell_timeout_s;
+  s->opens = objects_for(NULL);
   signals_watch();
   const struct status status = start_worker(s);
   if (status_failed(&status)) {
@@ -87,76 +105,68 @@ void supervise_close(struct supervisor *s) {
   free(s);
 }
 
-const struct device_info *supervise_device(const struct supervisor *s) { return &s->hello.device; }
+const struct device_info *supervise_device(const struct supervisor *s) { return &s->hello.device.info; }
 const struct worker_hello *supervise_hello(const struct supervisor *s) { return &s->hello; }
 
 struct status supervise_renew(struct supervisor *s) {
-  const struct device_info before = s->hello.device;
+  const struct device_info before = s->hello.device.info;
   if (s->channel.pid != 0) channel_end(&s->channel, device_patience_s, NULL);
   TRY(start_worker(s));
-  if (strcmp(before.uuid, s->hello.device.uuid) == 0 && strcmp(before.name, s->hello.device.name) == 0)
+  if (strcmp(before.uuid, s->hello.device.info.uuid) == 0 && strcmp(before.name, s->hello.device.info.name) == 0)
     return status_ok();
   return status_make(STATUS_DEVICE, "a fresh process found another device: %s %s instead of %s %s",
-                     s->hello.device.name, s->hello.device.uuid, before.name, before.uuid);
+                     s->hello.device.info.name, s->hello.device.info.uuid, before.name, before.uuid);
 }
 
 /* ---- processes of one answer --------------------------------------------------------------------------------- */
 
-static struct status keep_line(const struct channel_answer *answer, char **line) {
-  *line = strndup(answer->line, answer->length);
+/* Has a process of its own answer one line: *line, malloc'ed and the caller's. NULL: it gave none, and `end` says how
+ * it ended; "" when the time was over. A failure that it reports comes back. */
+static struct status ask_once(char *const *argv, double timeout_s, char **line, char end[CHANNEL_END_MAX]) {
+  OWNED(channel_free) struct channel channel = {.pid = 0};
+  struct channel_answer answer;
+  signals_watch();
+  TRY(channel_ask(&channel, argv, timeout_s, &answer, end));
+  if (answer.result == CHANNEL_DEADLINE) end[0] = '\0';
+  if (answer.result != CHANNEL_LINE) return status_ok();
+  channel_end(&channel, patience_s, NULL);
+  TRY(take_failure(answer.line, answer.length));
+  *line = strndup(answer.line, answer.length);
   return *line != NULL ? status_ok() : status_make(STATUS_MEMORY, "no memory for the answer of a process");
 }
 
-static struct status measure_self(struct channel *channel, const char *device_spec, double timeout_s, char **line) {
+struct status supervise_selftest(const char *device_spec, double timeout_s, char **line) {
   char *const argv[] = {"attnbench", "measure-self", "--device", (char *)device_spec, NULL};
   char end[CHANNEL_END_MAX];
-  struct channel_answer answer;
-  TRY(channel_ask(channel, argv, timeout_s, &answer, end));
-  if (answer.result == CHANNEL_DEADLINE) {
-    return status_make(STATUS_DEVICE, "the self-test of %s gave no answer within %g s (--timeout)", device_spec,
-                       timeout_s);
-  }
-  if (answer.result == CHANNEL_CLOSED)
-    return status_make(STATUS_DEVICE, "the self-test of %s failed: %s", device_spec, end);
-  channel_end(channel, patience_s, NULL);
-  TRY(take_failure(answer.line, answer.length));
-  return keep_line(&answer, line);
-}
-
-struct status supervise_selftest(const char *device_spec, double timeout_s, char **line) {
-  struct channel channel = {.pid = 0};
-  signals_watch();
-  const struct status status = measure_self(&channel, device_spec, timeout_s, line);
-  channel_free(&channel);
-  return status;
-}
-
-static struct status describe(struct channel *channel, const char *path, char **line) {
-  const double load_timeout_s = 10.0;
-  char *const argv[] = {"attnbench", "describe-object", "--load", (char *)path, NULL};
-  char end[CHANNEL_END_MAX];
-  struct channel_answer answer;
-  TRY(channel_ask(channel, argv, load_timeout_s, &answer, end));
-  if (answer.result == CHANNEL_DEADLINE) {
-    return status_make(STATUS_USAGE, "--load %s: opening it took more than %.0f s; look at its constructors", path,
-                       load_timeout_s);
-  }
-  if (answer.result == CHANNEL_CLOSED) {
-    return status_make(STATUS_USAGE, "--load %s: opening it failed: %s; look at its constructors and its attn_plugin",
-                       path, end);
-  }
-  channel_end(channel, patience_s, NULL);
-  return keep_line(&answer, line);
+  TRY(ask_once(argv, timeout_s, line, end));
+  if (*line != NULL) return status_ok();
+  if (end[0] != '\0') return status_make(STATUS_DEVICE, "the self-test of %s failed: %s", device_spec, end);
+  return status_make(STATUS_DEVICE, "the self-test of %s gave no answer within %g s (--timeout)", device_spec,
+                     timeout_s);
 }
 
 struct status supervise_load(const char *path, char **line) {
-  struct channel channel = {.pid = 0};
+  const double load_timeout_s = 10.0;
+  char *const argv[] = {"attnbench", "describe-object", "--load", (char *)path, NULL};
+  char end[CHANNEL_END_MAX];
   if (object_count == ATTN_PLUGINS_MAX) return status_make(STATUS_USAGE, "--load %s: one object too many", path);
-  signals_watch();
-  const struct status status = describe(&channel, path, line);
-  channel_free(&channel);
-  if (!status_failed(&status)) objects[object_count++] = path;
-  return status;
+  TRY(ask_once(argv, load_timeout_s, line, end));
+  if (*line == NULL && end[0] == '\0') {
+    return status_make(STATUS_USAGE, "--load %s: opening it took more than %.0f s; look at its constructors", path,
+                       load_timeout_s);
+  }
+  if (*line == NULL) {
+    return status_make(STATUS_USAGE, "--load %s: opening it failed: %s; look at its constructors and its attn_plugin",
+                       path, end);
+  }
+  snprintf(objects[object_count++], PATH_MAX, "%s", path);
+  return status_ok();
+}
+
+void supervise_keep_apart(const struct attn_variant *variant) {
+  if (apart_count == ATTN_PLUGIN_VARIANTS_MAX) return;
+  apart[apart_count].variant = variant;
+  apart[apart_count++].object = UINT32_C(1) << (object_count - 1);
 }
 
 /* ---- cells --------------------------------------------------------------------------------------------------- */
@@ -164,11 +174,8 @@ struct status supervise_load(const char *path, char **line) {
 /* What is known of a cell whose worker did not answer it. */
 static struct status record_lost(const struct supervisor *s, const struct cell_request *request,
                                  enum cell_status status, const char *reason, struct record *out) {
-  struct variant_spec spec;
-  TRY(variant_spec_parse(request->variant, "request", STATUS_INTERNAL, &spec));
-  plan_record(&request->attn_case, &spec, &s->hello.device, out);
-  out->status = status;
-  snprintf(out->reason, sizeof out->reason, "%s", reason);
+  plan_record(&request->attn_case, &request->spec, &s->hello.device.info, out);
+  plan_outcome(out, status, "%s", reason);
   return status_ok();
 }
 
@@ -182,33 +189,29 @@ static struct status lose_cell(struct supervisor *s, const struct cell_request *
 }
 
 static struct status lose_unreadable(struct supervisor *s, const struct cell_request *request, struct record *out) {
-  char reason[192];
   channel_end(&s->channel, 0.0, NULL);
-  snprintf(reason, sizeof reason,
-           "the worker process sent an unreadable reply and was killed: something in it wrote to its pipe, file "
-           "descriptor %d, or over its memory",
-           CHANNEL_REPLY_FD);
-  return record_lost(s, request, CELL_crashed, reason, out);
+  return record_lost(
+      s, request, CELL_crashed,
+      "the worker process sent an unreadable reply and was killed: something in it wrote to its pipe or "
+      "over its memory",
+      out);
 }
 
 /* STATUS_INPUT: the line is no record of what was asked for. */
 static struct status read_answer(const struct cell_request *request, const struct channel_answer *answer,
                                  struct record *out) {
   TRY(record_from_line(answer->line, answer->length, out));
-  return record_is_cell(out, request->attn_case.key, request->variant)
+  return record_is_cell(out, request->attn_case.key, request->spec.text)
              ? status_ok()
              : status_make(STATUS_INPUT, "%s of %s was not asked for", out->attn_case.key, out->variant);
 }
 
 static bool is_at_reference(const struct channel_answer *answer) {
-  static const char text[] = WORKER_AT_REFERENCE;
-  return answer->result == CHANNEL_LINE && answer->length == sizeof text - 1 &&
-         memcmp(answer->line, text, sizeof text - 1) == 0;
+  return answer->result == CHANNEL_LINE && strcmp(answer->line, WORKER_AT_REFERENCE) == 0;
 }
 
 static bool is_failure(const struct channel_answer *answer) {
-  static const char text[] = WORKER_FAILED;
-  return answer->length >= sizeof text - 1 && memcmp(answer->line, text, sizeof text - 1) == 0;
+  return strncmp(answer->line, WORKER_FAILED, strlen(WORKER_FAILED)) == 0;
 }
 
 /* The worker could not say more than why, and ends. */
@@ -235,7 +238,8 @@ static struct status ask_cell(struct supervisor *s, const struct cell_request *r
   const struct status status = read_answer(request, &answer, out);
   if (status.code == STATUS_INPUT) return lose_unreadable(s, request, out);
   TRY(status);
-  if (out->status == CELL_error) channel_end(&s->channel, patience_s, NULL); /* its device may be unusable */
+  /* Its device may be unusable, or the next cell would inherit what this one left. */
+  if (out->status == CELL_error || out->left[0] != '\0') channel_end(&s->channel, patience_s, NULL);
   return status_ok();
 }
 
@@ -246,13 +250,13 @@ static bool is_lost(const struct record *record) {
 /* The cell alone, beside no reference, and why there was none. */
 static struct status ask_alone(struct supervisor *s, const struct cell_request *request, struct record *out) {
   struct cell_request alone = *request;
-  alone.reference[0] = '\0';
+  alone.reference.text[0] = '\0';
   if (s->channel.pid == 0) TRY(start_worker(s));
   TRY(ask_cell(s, &alone, out));
   if (out->status != CELL_ok || request->check_only || request->again ||
-      strcmp(request->reference, out->variant) == 0)
+      strcmp(request->reference.text, out->variant) == 0)
     return status_ok();
-  snprintf(out->speedup.reference, sizeof out->speedup.reference, "%s", request->reference);
+  snprintf(out->speedup.reference, sizeof out->speedup.reference, "%s", request->reference.text);
   snprintf(out->speedup.reason, sizeof out->speedup.reason, "%s", s->bad_reason);
   return status_ok();
 }
@@ -265,12 +269,15 @@ static struct status ask_beside_reference(struct supervisor *s, const struct cel
   TRY(ask_cell(s, request, out));
   if (!s->at_reference || !is_lost(out)) return status_ok();
   snprintf(s->bad_case, sizeof s->bad_case, "%s", request->attn_case.key);
-  snprintf(s->bad_reason, sizeof s->bad_reason, "%s: failed beside a row: %s", request->reference, out->reason);
+  snprintf(s->bad_reason, sizeof s->bad_reason, "%s: failed beside a row: %s", request->reference.text, out->reason);
   return ask_alone(s, request, out);
 }
 
 struct status supervise_cell(struct supervisor *s, const struct cell_request *request, struct record *out) {
   const double started_s = clock_now_s();
+  const uint32_t opens = objects_for(request);
+  if (s->channel.pid != 0 && s->opens != opens) channel_end(&s->channel, device_patience_s, NULL);
+  s->opens = opens;
   if (s->channel.pid == 0) TRY(start_worker(s));
   TRY(ask_beside_reference(s, request, out));
   if (out->status == CELL_crashed || out->status == CELL_timeout) out->wall_s = clock_now_s() - started_s;

@@ -1,61 +1,56 @@
-/* The worker process: owns the device, does one cell after another. The parent writes struct cell_request to the
- * request pipe (both are the same binary, so the struct's bytes are the message) and reads one line per answer from
- * the reply pipe: first its greeting (hello_to_line), then one record per request (record_to_line). A worker
- * that answered a cell with a device failure, or with a failure of its own, exits; end of file on the request pipe
- * ends it normally. */
-#ifndef ATTNBENCH_CLI_MEASURE_WORKER_H
-#define ATTNBENCH_CLI_MEASURE_WORKER_H
+/* The worker process: it owns the device and measures one cell after another. The parent writes struct cell_request
+ * to the request pipe; both are the same binary, so the bytes of the struct are the message. The worker replies with
+ * lines of text: first struct worker_hello (hello_to_line), then one record per request (record_to_line). It exits
+ * when the request pipe is closed, or after a line that reports a failure of the device or of the worker itself. */
+#pragma once
 
 #include "cli/base/json.h"
 #include "cli/base/profiled.h"
 #include "cli/measure/measure.h"
 #include "cli/record/record.h"
+#include "cli/record/run_info.h"
 
 struct cell_request {
   struct attn_case attn_case;
-  char variant[VARIANT_SPEC_MAX];
+  struct variant_spec spec;            /* the worker parses its text again, and that of `reference` */
   char sweep_name[SWEEP_NAME_MAX + 1]; /* for the outermost NVTX range */
   uint64_t seed;
-  bool check_only;                  /* no timing */
-  bool modes[TIME_MODE_COUNT];      /* which are timed */
-  bool quick;                       /* with measure_quick's budget */
-  bool samples;                     /* every sample of a mode is in the answer */
-  bool again;                       /* a later round: the modes alone, no reference and no passes */
-  char plan_gpu[24];                /* not empty: only plan, for this known GPU; the parent runs no loaded code */
-  char reference[VARIANT_SPEC_MAX]; /* what every row is timed against; empty: nothing */
-  double inject_percent;            /* slowdown to put in, percent; 0: none */
+  bool check_only;               /* no timing */
+  bool modes[TIME_MODE_COUNT];   /* which are timed */
+  bool quick;                    /* with measure_quick's budget */
+  bool samples;                  /* the record contains every sample */
+  bool again;                    /* a later round: times the modes only, neither the reference nor single passes */
+  char plan_gpu[24];             /* not empty: make only the plan for this known GPU (gpu_models.h) */
+  struct variant_spec reference; /* the variant that the cell is timed against; none when its text is empty */
+  double inject_percent;         /* slowdown to inject, in percent; 0: none */
 };
 
-/* A worker's first line: the device, and what sits in its process. */
+/* The first line of a worker: its device, and any profiler or debugger in its process. */
 struct worker_hello {
-  struct device_info device;
-  struct device_policy policy;
-  double event_overhead_us;
-  uint32_t device_count;            /* devices of its kind that a worker here could open */
-  char profiled[PROFILED_TEXT_MAX]; /* a tool inside the worker, "" for none */
+  struct device_line device;
+  uint32_t device_count;            /* how many devices of this kind a worker could open */
+  char profiled[PROFILED_TEXT_MAX]; /* the profiler, sanitizer or debugger in the worker; "": none */
 };
-/* One JSON object without newline, malloc'ed, caller frees; NULL without memory. */
+/* Writes one JSON object without a newline, which the caller frees; NULL without memory. */
 char *hello_to_line(const struct worker_hello *);
 struct status hello_from_line(const char *line, size_t length, struct worker_hello *out);
-/* The failure that a first line reports instead, {"failed": {"code": status code, "text": ...}}; else success. */
+/* The failure that a line reports as {"failed": {"code": status code, "text": ...}}; success for any other line. */
 struct status hello_failure(const cJSON *line);
 
-/* What a worker says before it runs the reference beside a cell: whatever it says next, or fails to, may be the
- * reference's doing. */
+/* The line that a worker writes before it runs the reference beside a cell. If the worker fails afterwards, the
+ * reference may be the cause. */
 #define WORKER_AT_REFERENCE "{\"at\":\"reference\"}"
-/* What a line begins with that is a failure (hello_failure): the first one, or the last in place of a record. */
+/* The beginning of a line that reports a failure (hello_failure). Such a line stands in place of struct worker_hello
+ * or of a record. */
 #define WORKER_FAILED "{\"failed\":"
 
-/* Runs until the request pipe ends. device_spec as for device_open; objects are opened first (plugin_load). When an
- * object or the device cannot be opened, the first line reports that (hello_failure) and the failure is returned. */
+/* Runs until the request pipe is closed. device_spec is as for device_open. Opens the objects first (plugin_load).
+ * When an object or the device cannot be opened, the first line reports that (hello_failure) and the failure is
+ * returned. */
 struct status worker_main(const char *device_spec, const char *const *objects, size_t object_count);
 
-/* Opens the objects, answers one line that says what was loaded, or what failed as above, and is done. The line is
- * {"variants": [{"name", "summary", "limits", "runs_on", "math",
- *                "tunables": [{"name", "min", "max", "default", "help"}]}]}, enumerators as numbers. */
+/* Opens the objects and writes one line that describes their variants (load_describe), or the failure as above. */
 struct status worker_describe(const char *const *objects, size_t object_count);
 
-/* Opens the device, runs its self-test, answers one line (selftest_to_line), or what failed as above, and is done. */
+/* Opens the device, runs its self-test and writes one line (selftest_to_line), or the failure as above. */
 struct status worker_selftest(const char *device_spec);
-
-#endif

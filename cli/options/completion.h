@@ -1,12 +1,14 @@
-/* What completes the command line in a shell: verbs, the options of a verb, their values where they are few, else
- * files. Each writes a script for that shell to read, made from the tables of verbs and options. */
-#ifndef ATTNBENCH_CLI_OPTIONS_COMPLETION_H
-#define ATTNBENCH_CLI_OPTIONS_COMPLETION_H
+/* Completes the command line in bash, zsh and fish. */
+#pragma once
 
 #include <stdio.h>
 
-void completion_bash(FILE *);
-void completion_zsh(FILE *);
-void completion_fish(FILE *);
+#include "kernels/status.h"
 
-#endif
+/* Writes the script of this shell, which asks the verb `complete` what a word can become. STATUS_USAGE for any other
+ * name. */
+struct status completion_script(const char *shell, FILE *);
+
+/* Writes what the last of the words can become, a line each: the word, a tab and what it is. The words are those of
+ * the command line after the program's name. The line FILE says that a file may stand there. */
+void completion_words(const char *const *words, size_t count, FILE *);

@@ -55,9 +55,8 @@ static void man_facts(FILE *out, const struct option_row *row) {
 }
 
 static void man_options(FILE *out) {
-  const struct option_row *row;
   const char *group = "";
-  for (size_t i = 0; (row = options_table_row(i)) != NULL; ++i) {
+  EACH_OPTION(row, VERB_COUNT) {
     if (strcmp(group, row->group) != 0) put_line(out, ".SS ", row->group, "\n");
     group = row->group;
     put_line(out, ".TP\n.B ", row->name, "");
@@ -89,14 +88,7 @@ static void write_man(FILE *out) {
 }
 
 struct status generate_text(const char *what, FILE *out) {
-  static const struct {
-    const char *what;
-    void (*write)(FILE *);
-  } texts[] = {{"man", write_man}, {"bash", completion_bash}, {"zsh", completion_zsh}, {"fish", completion_fish}};
-  for (size_t i = 0; i < sizeof texts / sizeof *texts; ++i) {
-    if (strcmp(texts[i].what, what) != 0) continue;
-    texts[i].write(out);
-    return status_ok();
-  }
-  return status_make(STATUS_USAGE, "generate %s: there is nothing of that name; give man, bash, zsh or fish", what);
+  if (strcmp(what, "man") != 0) return completion_script(what, out);
+  write_man(out);
+  return status_ok();
 }

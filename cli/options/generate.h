@@ -1,13 +1,11 @@
-/* Texts for other programs that are made from the tables of options: the man page, and what completes words in a
- * shell. */
-#ifndef ATTNBENCH_CLI_OPTIONS_GENERATE_H
-#define ATTNBENCH_CLI_OPTIONS_GENERATE_H
+/* Texts for other programs that are made from the tables of options: the man page and the completion scripts of
+ * shells. */
+#pragma once
 
 #include <stdio.h>
 
 #include "kernels/status.h"
 
-/* "man": roff of attnbench(1); "bash", "zsh", "fish": a script for that shell. STATUS_USAGE: none of these. */
+/* Writes the text named `what`. "man": attnbench(1) in roff; "bash", "zsh" or "fish": the completion script of that
+ * shell. STATUS_USAGE for any other name. */
 struct status generate_text(const char *what, FILE *);
-
-#endif

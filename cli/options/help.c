@@ -1,11 +1,12 @@
 /* --help, from the tables. */
 #include <string.h>
 
+#include "cli/base/text.h"
 #include "cli/options/table.h"
 
 enum { HELP_WIDTH = 79, HELP_INDENT = 26, HELP_TEXT_MAX = 512 };
 
-/* What is in brackets is one word, where it fits in a line. */
+/* The length of the next word. A text in brackets counts as one word if it fits in a line. */
 static size_t word_length(const char *text, size_t indent) {
   const size_t bracketed = *text == '[' ? strcspn(text, "]") + 1 : 0;
   return bracketed > 0 && indent + bracketed <= HELP_WIDTH ? bracketed : strcspn(text, " ");
@@ -30,34 +31,29 @@ static void print_wrapped(FILE *out, size_t indent, const char *text) {
   fputc('\n', out);
 }
 
-static void append(char *text, const char *before, const char *more) {
-  const size_t used = strlen(text);
-  snprintf(text + used, HELP_TEXT_MAX - used, "%s%s", before, more);
-}
-
 /* "; 1 to 64; default 7 [run, ab]": what the row says beyond its help. */
 static void append_facts(const struct option_row *row, bool has_verbs, char *text) {
   const bool is_number = row->kind == OPTION_WHOLE || row->kind == OPTION_NUMBER || row->kind == OPTION_COUNT;
   const char *before = " [";
   char range[OPTION_RANGE_MAX];
   options_table_range(row, range);
-  if (row->choices != NULL) append(text, " ", row->choices());
-  if (is_number) append(text, "; ", range);
-  if (row->default_value != NULL) append(text, "; default ", row->default_value);
+  if (row->choices != NULL) text_append(text, HELP_TEXT_MAX, "%s%s", " ", row->choices());
+  if (is_number) text_append(text, HELP_TEXT_MAX, "%s%s", "; ", range);
+  if (row->default_value != NULL) text_append(text, HELP_TEXT_MAX, "%s%s", "; default ", row->default_value);
   if (row->verbs == ~0u || !has_verbs) return;
   for (enum verb verb = 0; verb < VERB_WORKER; ++verb) {
     if (!option_is_of(row, verb)) continue;
-    append(text, before, options_table_verb(verb)->name);
+    text_append(text, HELP_TEXT_MAX, "%s%s", before, options_table_verb(verb)->name);
     before = " ";
   }
-  append(text, "]", "");
+  text_append(text, HELP_TEXT_MAX, "]");
 }
 
 static void print_option(FILE *out, const struct option_row *row, bool has_verbs) {
   char head[64], text[HELP_TEXT_MAX] = "";
   snprintf(head, sizeof head, "  %s%s%s%s%s", row->letter != NULL ? row->letter : "", row->letter != NULL ? ", " : "",
            row->name, options_table_is_joined(row) ? "" : " ", row->value != NULL ? row->value : "");
-  append(text, row->help, "");
+  text_append(text, sizeof text, "%s", row->help);
   append_facts(row, has_verbs, text);
   fprintf(out, "%-*s", HELP_INDENT, head);
   if (strlen(head) >= HELP_INDENT) fprintf(out, "\n%*s", HELP_INDENT, "");
@@ -73,10 +69,8 @@ static void print_verbs(FILE *out) {
 
 /* Of one verb, or with VERB_COUNT of all, each with its verbs. */
 static void print_options(FILE *out, enum verb verb) {
-  const struct option_row *row;
   const char *group = "";
-  for (size_t i = 0; (row = options_table_row(i)) != NULL; ++i) {
-    if (verb != VERB_COUNT && !option_is_of(row, verb)) continue;
+  EACH_OPTION(row, verb) {
     if (strcmp(group, row->group) != 0) fprintf(out, "\n%s\n", row->group);
     group = row->group;
     print_option(out, row, verb == VERB_COUNT);

@@ -1,8 +1,7 @@
-/* The command line as values. One table (table.c) has a row per option; parsing, checks, --help, the files that are
- * probed, what `ab` passes on and the commands that a gate prints are made from it. To add an option, add its row and
- * the member that it fills. */
-#ifndef ATTNBENCH_CLI_OPTIONS_OPTIONS_H
-#define ATTNBENCH_CLI_OPTIONS_OPTIONS_H
+/* The command line as values. The table in table.c has a row per option. Parsing, checks, --help, the list of files,
+ * the options that `ab` passes to its processes and the commands that a gate prints are made from the rows. To add an
+ * option, add its row and the member that it fills. */
+#pragma once
 
 #include <limits.h>
 #include <stdbool.h>
@@ -13,7 +12,8 @@
 #include "cli/sweep/selection.h"
 #include "kernels/status.h"
 
-/* From VERB_WORKER on, verbs are internal: what a run starts. */
+/* The verbs from VERB_WORKER on are internal: attnbench starts its own processes with them, and shells ask one of
+ * them how to complete a word. */
 enum verb {
   VERB_RUN,
   VERB_PLAN,
@@ -32,19 +32,20 @@ enum verb {
   VERB_WORKER,
   VERB_OBJECT,
   VERB_MEASURE_SELF,
+  VERB_COMPLETE,
   VERB_COUNT
 };
 
 enum {
-  OPTIONS_FILES_MAX = 48,
   OPTIONS_NAMES_MAX = 16,
   OPTIONS_LIST_MAX = 1024,
+  OPTIONS_FILES_MAX = OPTIONS_LIST_MAX + 48,
   OPTIONS_LOADS_MAX = 8,
   OPTIONS_SHAPES_MAX = 64,
   OPTIONS_THRESHOLDS_MAX = 32
 };
 
-/* Each kind of value begins with its text as given, NULL when it was not; texts point into argv. */
+/* Each struct of a value begins with the text as given, NULL when the option was not given. Texts point into argv. */
 struct options_whole {
   const char *text;
   uint64_t value; /* 0 without a text */
@@ -66,16 +67,16 @@ struct options_threshold {
   double percent;
 };
 
-/* Defaults are filled in, so NULL is "not given and no default". */
+/* Defaults are filled in, so NULL means that the option was not given and has no default. */
 struct options {
   enum verb verb;
-  bool verb_named;              /* by its word, not by default */
-  struct options_list reports;  /* the words without an option */
-  bool sweep_is_kept;           /* it came on stdin: `sweep` is where it is kept for other processes */
-  char shipped_sweep[PATH_MAX]; /* where a sweep lies that was given by its name: what `sweep` is then */
+  bool verb_named;              /* the command line names the verb; false: it is the default */
+  struct options_list reports;  /* the words that belong to no option */
+  bool sweep_is_kept;           /* the sweep came on stdin; `sweep` is a copy for other processes */
+  char shipped_sweep[PATH_MAX]; /* the path of a shipped sweep that was given by name; `sweep` points here then */
   const char *sweep, *variants, *device, *devices, *gpu, *reference, *modes, *mode, *inject, *counters, *evidence;
   struct options_list shape, filter, only, load, base_load;
-  const char *baseline, *base, *candidate, *from; /* what a gate compares */
+  const char *baseline, *base, *candidate, *start_with, *from; /* what a gate compares */
   const char *noise;
   struct options_list threshold_for;
   struct options_threshold threshold_for_value[OPTIONS_THRESHOLDS_MAX]; /* the same, read */
@@ -87,8 +88,10 @@ struct options {
   const char *shard, *order;
   struct shard shard_value; /* the same, read */
   const char *resume;       /* "anyway", or "" when it was given without a word */
-  const char *compare_json, *markdown, *junit, *annotations, *compare_html; /* where a comparison goes */
-  bool check_only, quick, samples, allow_new, selftest, list_json, across_devices, quiet, help, short_help, version;
+  const char *compare_json, *markdown, *junit, *annotations,
+      *compare_html; /* files that a comparison is written to */
+  bool check_only, quick, samples, allow_new, allow_edited, selftest, list_json, across_devices, quiet, help,
+      short_help, version;
 };
 
 /* STATUS_USAGE names the option, what is wrong and what to do. */
@@ -98,24 +101,24 @@ struct status options_parse(int argc, char **argv, struct options *out);
 void options_help(FILE *);
 /* --help of one verb: its options, without those of others. */
 void options_help_verb(FILE *, enum verb);
-/* -h: the verbs, a line each, and where more is. */
+/* -h: the verbs, a line each, and how to get more help. */
 void options_help_short(FILE *);
 
-/* A file of the command line; of one without an option of its own `option` says what it is. */
+/* A file that the command line names. For a file without an option, `option` is "the report". */
 struct options_file {
   const char *option, *path;
   bool is_output;
 };
-/* Every file that is read or written, the standard output ("-") excepted; how many. */
+/* Lists every file that is read or written, except the standard output ("-"), and returns their number. */
 size_t options_files(const struct options *, struct options_file out[OPTIONS_FILES_MAX]);
-/* The first option whose output is the standard output, other than `except` (NULL: whichever); NULL: none. */
+/* The first option, other than `except`, whose output is the standard output; NULL when there is none. `except` may
+ * be NULL. */
 const char *options_files_on_stdout(const struct options *, const char *except);
 
-/* The words of a `run` that measures what these options say: those of the candidate's process, or of the base's. out
- * NULL only counts; how many. The words point into the options. */
+/* Writes the option words for the `run` process of a comparison, the candidate's or the base's, and returns their
+ * number. With `out` NULL it only counts. The words point into the options. */
 size_t options_relay(const struct options *, bool is_candidate, const char **out);
 
-/* Is this an option that the command for one row of a comparison keeps, and has it a value? */
+/* Does the printed command that measures one row of a comparison keep this option (OPTION_STAYS)? *has_value: the
+ * option takes a value. */
 bool options_relay_stays(const char *name, size_t length, bool *has_value);
-
-#endif

@@ -1,4 +1,4 @@
-/* Words into options: which verb, which row, what value. */
+/* Parses the words of the command line into options. */
 #include <string.h>
 
 #include "cli/base/json.h"
@@ -6,10 +6,9 @@
 
 static struct status unknown_option(enum verb verb, const char *name) {
   const char *names[256] = {0};
-  const struct option_row *row;
   size_t count = 0;
-  for (size_t i = 0; (row = options_table_row(i)) != NULL && count < 255; ++i) {
-    if (option_is_of(row, verb)) names[count++] = row->name;
+  EACH_OPTION(row, verb) {
+    if (count < 255) names[count++] = row->name;
   }
   const char *nearest = json_nearest(name, names), *of = options_table_verb(verb)->name;
   return nearest != NULL
@@ -63,10 +62,10 @@ static struct status not_understood(const char *text) {
   for (size_t i = 0; i < VERB_WORKER; ++i) names[i] = options_table_verb((enum verb)i)->name;
   const char *nearest = json_nearest(text, names);
   return nearest != NULL
-             ? status_make(STATUS_USAGE,
-                           "\"%s\": not understood here; did you mean the verb %s, as the first word? See attnbench "
-                           "--help",
-                           text, nearest)
+             ? status_make(
+                   STATUS_USAGE,
+                   "\"%s\": not understood here; did you mean the verb %s, as the first word? See attnbench --help",
+                   text, nearest)
              : status_make(STATUS_USAGE, "\"%s\": not understood here; see attnbench --help", text);
 }
 
@@ -115,7 +114,7 @@ struct status options_parse(int argc, char **argv, struct options *out) {
   *out = (struct options){.verb = VERB_RUN};
   if (take_about(argc, argv, out, &about)) return about;
   for (int i = take_verb(argc, argv, out); i < argc; ++i) {
-    const bool is_option = argv[i][0] == '-' && argv[i][1] != '\0';
+    const bool is_option = out->verb != VERB_COMPLETE && argv[i][0] == '-' && argv[i][1] != '\0';
     TRY(is_option ? take_option(argc, argv, &i, out) : take_report(argv[i], out));
   }
   if (out->help || out->version) return status_ok();

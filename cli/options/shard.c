@@ -48,7 +48,7 @@ static struct status take_part(const struct launcher *launcher, uint64_t *index,
   if (!is_sound) {
     return status_make(STATUS_USAGE,
                        "--shard auto: %s is %" PRIu64 " and %s is %" PRIu64
-                       ": these are not the tasks of one row of numbers without a gap; give --shard I/N",
+                       ", but the tasks must be numbered without a gap; give --shard I/N",
                        launcher->index, id, launcher->count, of);
   }
   *index = *index * of + (id - first) / step;

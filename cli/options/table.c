@@ -22,9 +22,10 @@ static const struct verb_row verbs[VERB_COUNT] = {
                      "attnbench report JOURNAL|REPORT.json... [options]",
                      "write the reports of a journal again, or show saved JSON reports side by side",
                      "attnbench report run.journal --json -", 1, 8},
-    [VERB_MERGE] = {"merge", "one report from the journals of a run's shards", "attnbench merge JOURNAL... [options]",
-                    "the journals of a run's shards (--shard) as one report, when they have every cell of it once",
-                    "attnbench merge shard*.journal --json report.json", 1, OPTIONS_LIST_MAX, "journal"},
+    [VERB_MERGE] =
+        {"merge", "one report from the journals of a run's shards", "attnbench merge JOURNAL... [options]",
+         "join the journals of a run's shards (--shard) into one report; together they must have every cell once",
+         "attnbench merge shard*.journal --json report.json", 1, OPTIONS_LIST_MAX, "journal"},
     [VERB_DIAGNOSE] = {"diagnose", "rates and findings again, from a report or from times by hand",
                        "attnbench diagnose JOURNAL|REPORT.json [options]",
                        "derive rates and findings again from a journal, a JSON report, or times entered by hand, and "
@@ -50,23 +51,23 @@ static const struct verb_row verbs[VERB_COUNT] = {
                    "attnbench tune --sweep FILE --variant NAME [options]",
                    "find the fastest tunables of a variant for each case on this device",
                    "attnbench tune --sweep shapes/v3.json --variant split_kv", 0, 0},
-    [VERB_DESCRIBE] =
-        {"describe", "explain a variant, a finding or a verdict",
-         "attnbench describe NAME [--shape SPEC] [--gpu NAME]",
-         "what a variant, a finding or a verdict of that name is; of a variant also what it launches for a shape",
-         "attnbench describe wgmma", 1, 1, "name"},
+    [VERB_DESCRIBE] = {"describe", "explain a variant, finding, verdict or key",
+                       "attnbench describe NAME [--shape SPEC] [--gpu NAME]",
+                       "explain a variant, a finding, a verdict or a key of the problem, such as causal; for a "
+                       "variant, also what it launches for a shape. attnbench describe problem lists the keys",
+                       "attnbench describe wgmma", 1, 1, "name"},
     [VERB_GENERATE] = {"generate", "the man page, or completion for bash, zsh or fish",
-                       "attnbench generate man|bash|zsh|fish", "the man page, or what completes words in a shell",
+                       "attnbench generate man|bash|zsh|fish", "print the man page, or a shell's completion script",
                        "source <(attnbench generate bash)", 1, 1, "name"},
-    [VERB_INPUTS] =
-        {"inputs", "the tensors of a check as raw numbers, for other programs",
-         "attnbench inputs --shape SPEC [--seed N]",
-         "write the Q, K and V that the check and the timing of a case use, as raw numbers on stdout: for "
-         "kernels that attnbench cannot load",
-         "attnbench inputs --shape B=1,H=8,S=512,D=64 >inputs.bin", 0, 0},
+    [VERB_INPUTS] = {"inputs", "the tensors of a check as raw numbers, for other programs",
+                     "attnbench inputs --shape SPEC [--seed N]",
+                     "write the Q, K and V that the check and the timing of a case use, as raw numbers on stdout: "
+                     "for kernels that attnbench cannot load",
+                     "attnbench inputs --shape B=1,H=8,S=512,D=64 >inputs.bin", 0, 0},
     [VERB_WORKER] = {"worker", NULL, NULL, NULL, NULL, 0, 0},
     [VERB_OBJECT] = {"describe-object", NULL, NULL, NULL, NULL, 0, 0},
     [VERB_MEASURE_SELF] = {"measure-self", NULL, NULL, NULL, NULL, 0, 0},
+    [VERB_COMPLETE] = {"complete", NULL, NULL, NULL, NULL, 0, OPTIONS_LIST_MAX, "word"},
 };
 
 #define IN(verb) (1u << VERB_##verb)
@@ -95,69 +96,62 @@ static const struct verb_row verbs[VERB_COUNT] = {
 static const struct option_row rows[] = {
     {"Input", "--sweep", "FILE", TRIES | IN(PLAN), TEXT(sweep), FLAGS(OPTION_READS | OPTION_RELAYED),
      .required_by = IN(RUN) | IN(PLAN) | IN(AB) | IN(TUNE), .instead = "--shape",
-     .help =
-         "sweep to measure: a file (format: shapes/README.md), or the name of one that attnbench comes with, such as "
-         "v3"},
+     .help = "sweep to measure: a file (format: shapes/README.md), or the name of one that attnbench comes with, "
+             "such as v3"},
     {"Input", "--shape", "SPEC", TRIES | IN(PLAN) | IN(INPUTS) | IN(DESCRIBE), LIST(shape, OPTIONS_SHAPES_MAX),
      FLAGS(OPTION_RELAYED | OPTION_STAYS), .required_by = IN(INPUTS), .instead = "--sweep",
      .help =
          "shapes to measure instead of a sweep: B=1,H=8,S=512,D=64; lists S=512,1024; ranges S=512:4096:*2 or "
-         "S=64:256:+64; H=32/8 query/KV heads; S=1x4096 query rows x keys; f16, bf16, f32, full, causal and lse (the "
-         "log-sum-exp is an output too) stand alone; or a case's key as reports have it; repeat for more"},
+         "S=64:256:+64; H=32/8 query/KV heads; S=1x4096 query rows x keys; words such as bf16, causal and lse stand "
+         "alone; or a case's key as reports have it; repeat for more. attnbench describe problem lists the keys"},
     {"Input", "--counters", "FILE", IN(REPORT), TEXT(counters), FLAGS(OPTION_READS),
      .help = "add a profiler's counters, as scripts/profile_sweep.py writes them, to the rows of one report"},
     {"Input", "--evidence", "FILE", IN(DIAGNOSE), TEXT(evidence), FLAGS(OPTION_READS),
-     .help = "another report or journal of the same GPU: where it has a row that made an advised change, its time is "
-             "quoted, and advice that lost there is not given"},
+     .help = "another report or journal of the same GPU. Where it has a row that made an advised change, the finding "
+             "quotes the time of that row. Advice that made a row slower there is not given"},
     {"Input", "--base", "PROGRAM", IN(AB), TEXT(base), FLAGS(OPTION_READS | OPTION_STAYS),
      .help = "the attnbench to compare with"},
     {"Input", "--base-load", "FILE", IN(AB), LIST(base_load, OPTIONS_LOADS_MAX), FLAGS(OPTION_READS | OPTION_STAYS),
-     .help =
-         "shared object that the base loads instead of those of --load: an older build of your kernel; repeat for "
-         "more. Without --base the base is this program"},
+     .help = "shared object that the base loads instead of those of --load, such as an older build of your kernel; "
+             "repeat for more. Without --base, the base is this program"},
     {"Input", "--candidate", "PROGRAM", IN(AB), TEXT(candidate), FLAGS(OPTION_READS | OPTION_STAYS),
      .help = "the attnbench to judge; by default this one"},
-    {"Input", BASELINE, "FILE", IN(RUN), TEXT(baseline), FLAGS(OPTION_READS | OPTION_TIMED | OPTION_STAYS),
+    {"Input", "--start-with", "PROGRAM", IN(AB), TEXT(start_with), FLAGS(OPTION_READS), .needs = "--candidate",
      .help =
-         "compare with this report or journal, which must have at least 5 rounds and be measured in the same way; "
-         "the exit code is that of the comparison"},
+         "start every process as PROGRAM ATTNBENCH ARGUMENTS, such as with scripts/gate_apart.sh, which confines it"},
+    {"Input", BASELINE, "FILE", IN(RUN), TEXT(baseline), FLAGS(OPTION_READS | OPTION_TIMED | OPTION_STAYS),
+     .help = "compare with this report or journal, which must have at least 5 rounds and be measured in the same "
+             "way; the exit code is that of the comparison"},
 
     {"Selection", "--variants", "A,B", MEASURES | IN(PLAN), TEXT(variants), FLAGS(OPTION_RELAYED),
-     .help = "variants to measure instead of the sweep's: NAME or NAME:KEY=VALUE,KEY=VALUE, with commas between; or "
-             "the groups "
-             "all (but auto), loaded, ours (without vendors' libraries), ladder (one idea after the other) and "
-             "specimens (slow "
-             "for one "
-             "known "
-             "reason)"},
+     .help =
+         "variants to measure instead of the sweep's, with commas between them: NAME, NAME:KEY=VALUE,KEY=VALUE, or a "
+         "group: all (all but auto), loaded (those of --load), ours (all but vendors' libraries), ladder (kernels "
+         "that each add one idea to the one before), specimens (kernels that are slow for one known reason)"},
     {"Selection", "--variant", "NAME", IN(TUNE), TEXT(variants), .required_by = IN(TUNE),
      .help = "variant whose tunables are searched: NAME, or NAME:KEY=VALUE to keep a tunable as it is"},
     {"Selection", "--filter", "TEST", TRIES | IN(PLAN), LIST(filter, 16), FLAGS(OPTION_RELAYED),
-     .help =
-         "only cases that meet it: S=512, S=128,200, S>=1024, B!=1, dtype=bf16, causal, or a case's key; keys B H "
-         "Hq Hkv S Sq Skv D dtype causal lse; repeat to narrow further"},
+     .help = "only cases that meet it: S=512, S=128,200, S>=1024, B!=1, dtype=bf16, causal, or a case's key; repeat "
+             "to narrow further. attnbench describe problem lists the keys"},
     {"Selection", "--only", "KEY/VARIANT", MEASURES, LIST(only, OPTIONS_LIST_MAX), FLAGS(OPTION_RELAYED),
-     .help =
-         "only this cell, with its key and variant as reports write them, or all variants of KEY; repeat for more"},
+     .help = "measure only this cell, named as in reports, or all variants of the case KEY; repeat for more"},
     {"Selection", "--shard", "I/N|auto", IN(RUN), TEXT(shard),
-     .help =
-         "only part I of N: cases are dealt to N shards, by every node in the same way; measure each into a journal "
-         "of its own, then attnbench merge. auto: as Slurm (array or tasks), Open MPI or PMI number this process"},
+     .help = "measure only part I of N. Every process deals the cases to the N shards in the same way. Measure each "
+             "shard into a journal of its own, then join them with attnbench merge. auto takes I and N from Slurm "
+             "(array or tasks), Open MPI or PMI"},
     {"Selection", "--load", "FILE", TRIES | IN(PLAN) | IN(LIST) | IN(WORKER) | IN(OBJECT) | IN(DESCRIBE),
      LIST(load, OPTIONS_LOADS_MAX), FLAGS(OPTION_READS | OPTION_RELAYED | OPTION_STAYS),
      .help = "shared object with variants of your own, or the manifest of a compiled kernel, kernel.json "
-             "(kernels/example/README.md); repeat for more. Without "
-             "--variants, and with a "
-             "sweep that names none of them, they are measured beside the vendor's library alone"},
+             "(kernels/example/README.md); repeat for more. Without --variants, and with a sweep that names none of "
+             "them, only they and the vendor's library are measured"},
 
     {"Device", "--device", "NAME", TRIES | IN(WORKER) | IN(SELFTEST) | IN(MEASURE_SELF), TEXT(device),
      FLAGS(OPTION_RELAYED | OPTION_STAYS), .default_value = "auto",
      .help = "auto, cpu, cuda or cuda:N; auto takes a GPU when there is one"},
     {"Device", "--devices", "N,M|all", IN(RUN), TEXT(devices), .instead = "--device",
-     .help = "measure with several GPUs at once, by the numbers that --device cuda:N has: each takes the next case "
-             "when it is done with one. A case's rows, their "
-             "rounds and references are of one GPU, which the rows name; one that fails for good leaves its cases to "
-             "the others"},
+     .help = "measure with several GPUs at once, numbered as in --device cuda:N. Each GPU takes the next case when "
+             "it has finished one. All rows of a case, their rounds and references are measured by one GPU, which "
+             "the rows name. When a GPU fails for good, the others take its cases"},
     {"Device", "--gpu", "NAME", IN(PLAN), TEXT(gpu), .required_by = IN(PLAN), .choices = gpu_model_names,
      .help = "the GPU to plan for:"},
     {"Device", "--gpu", "NAME", IN(DESCRIBE), TEXT(gpu), .default_value = GPU_MODEL_DEFAULT,
@@ -166,21 +160,18 @@ static const struct option_row rows[] = {
      .help = "on a machine without a GPU, plan the rows of GPU variants for this one:"},
 
     {"Measuring", "--reference", "NAME", IN(RUN), TEXT(reference), FLAGS(OPTION_TIMED | OPTION_STAYS),
-     .help =
-         "variant that every row is timed against in turns (speedup_vs), or none. By default the vendor's library "
-         "where it takes the shape, on a CPU none. The interval of such a ratio holds within the process that "
-         "measured "
-         "it"},
+     .help = "variant that every row is timed against in turns (speedup_vs), or none. By default it is the vendor's "
+             "library where that takes the shape, and none on a CPU. The interval of such a ratio holds within the "
+             "process that measured it"},
     {"Measuring", "--rounds", "N", IN(RUN), WHOLE(rounds, 1, 64), FLAGS(OPTION_TIMED),
-     .help = "fresh processes that each measure every cell once: the evidence of a comparison; by default 1, with "
-             "--baseline 5"},
+     .help = "fresh processes, each of which measures every cell once; a comparison needs several. By default 1, "
+             "with --baseline 5"},
     {"Measuring", "--rounds", "N", IN(AB), WHOLE(rounds, 5, 32), .default_value = "7",
      .help = "fresh processes of each program"},
     {"Measuring", "--modes", "A,B", IN(RUN) | IN(AB), TEXT(modes), FLAGS(OPTION_RELAYED | OPTION_STAYS),
      .default_value = "hot,cold",
-     .help =
-         "which times are taken: hot, per launch inside a CUDA graph of launches back to back; cold, of one launch "
-         "after the L2 cache was flushed"},
+     .help = "which times are taken: hot is the time per launch inside a CUDA graph of launches back to back; cold "
+             "is the time of one launch after the L2 cache was flushed"},
     {"Measuring", "--quick", NULL, IN(RUN), FLAG(quick), FLAGS(OPTION_STAYS),
      .help = "spend less time on each cell, for many rounds; ab always does"},
     {"Measuring", "--seed", "N", TRIES | IN(INPUTS), WHOLE(seed, 0, 18446744073709551615.0),
@@ -191,27 +182,26 @@ static const struct option_row rows[] = {
     {"Measuring", "--timeout", "SECONDS", IN(TUNE), NUMBER(timeout, 0.001, 86400), .default_value = "30",
      .help = "stop a tuning's measurement after this many seconds; it is then not among the fastest"},
     {"Measuring", "--budget", "SECONDS", IN(TUNE), NUMBER(budget, 0.001, 1e6), .default_value = "60",
-     .help = "time for trying tunings, over all cases: what was not tried by then is left out. The comparison of the "
-             "best with the default comes on top"},
+     .help = "time for trying tunings, over all cases. Tunings that it is too short for are not tried. The "
+             "comparison of the best tuning with the default takes more time on top"},
     {"Measuring", "--mode", "hot|cold", IN(TUNE), CHOICE(mode), .default_value = "hot",
-     .help = "the time that is to be short"},
+     .help = "which time the search minimises"},
     {"Measuring", "--order", "sweep|seeded|shortest", IN(RUN), CHOICE(order),
-     .help = "in which order cells are measured: the sweep's (the default), at random as --seed has it, or by their "
-             "work. Reports have the sweep's order in any case"},
+     .help = "the order in which cells are measured: the sweep's (the default), a random one that --seed determines, "
+             "or the least work first. Reports always have the sweep's order"},
     {"Measuring", "--time-budget", "TIME", IN(RUN), DURATION(time_budget, 1, 31536000),
-     .help =
-         "stop after this time (90s, 30min, 2h): the shortest cells come first, and those that there is no room for "
-         "are reported as left_out; with --resume a later run measures them"},
+     .help = "stop after this time (90s, 30min, 2h). The shortest cells are measured first. Cells that there is no "
+             "time for are reported as left_out; a later run with --resume measures them"},
     {"Measuring", "--sentinel", "N", IN(RUN), WHOLE(sentinel, 1, 10000), FLAGS(OPTION_TIMED),
-     .help = "measure one cell, the first that is timed, again after every N others, and report how its time drifts"},
+     .help = "after every N cells, measure the first timed cell again, and report how its time drifts"},
     {"Measuring", "--cool-down", "TIME", IN(RUN), DURATION(cool_down, 0.1, 3600), FLAGS(OPTION_TIMED),
-     .help = "wait this long after a cell during which the GPU slowed down for its temperature or power supply"},
+     .help = "wait this long after a cell during which temperature or power supply slowed the GPU down"},
     {"Measuring", "--check-only", NULL, IN(RUN), FLAG(check_only), FLAGS(OPTION_UNTIMED),
      .help = "check results, take no times"},
     {"Measuring", "--profile", "[=N]", IN(RUN), COUNT(profile, 1, 1000), FLAGS(OPTION_UNTIMED),
-     .help = "for nsys and ncu: one process, checks and warm-up first, then exactly N launches of each cell between "
-             "cudaProfilerStart and cudaProfilerStop and in the NVTX range profile of domain attnbench; takes no "
-             "times"},
+     .help =
+         "for nsys and ncu: one process, checks and warm-up first, then exactly N launches of each cell between "
+         "cudaProfilerStart and cudaProfilerStop and in the NVTX range profile of domain attnbench; takes no times"},
 
     {"Gate", "--threshold", "PERCENT", JUDGES, NUMBER(threshold, SWEEP_GATE_PERCENT_MIN, SWEEP_GATE_PERCENT_MAX),
      FLAGS(OPTION_STAYS), .needs = BASELINE,
@@ -225,18 +215,21 @@ static const struct option_row rows[] = {
      .help = "which times are judged: hot, cold"},
     {"Gate", "--allow-new", NULL, COMPARES, FLAG(allow_new), .needs = BASELINE,
      .help = "accept cells that are missing from the base"},
+    {"Gate", "--allow-edited", NULL, IN(COMPARE) | IN(RUN) | IN(GATE) | IN(DIAGNOSE), FLAG(allow_edited),
+     .help = "accept a report that was changed after attnbench wrote it, so that its checksum does not match; the "
+             "verdict names it"},
     {"Gate", "--noise", "fail|warn", COMPARES, CHOICE(noise), .needs = BASELINE,
      .help = "when noise leaves a cell undecided, end with exit code 5 (fail, the default) or only show it (warn)"},
     {"Gate", "--selftest", NULL, IN(GATE), FLAG(selftest),
-     .help = "measure many processes, draw gate runs from them with and without slowdowns, count what the gate says, "
-             "and find real slowdowns in real gate runs"},
+     .help = "measure many processes and draw gate runs from them, with and without slowdowns, to count false alarms "
+             "and slowdowns found; then find real slowdowns in real gate runs"},
     {"Gate", "--from", "FILE", IN(GATE), TEXT(from), FLAGS(OPTION_READS),
      .help = "draw from this report or journal of many rounds instead of measuring a sweep"},
     {"Gate", "--processes", "N", IN(GATE), WHOLE(processes, 10, 64), .default_value = "28",
      .help = "fresh processes that measure the sweep: at least twice --rounds, better four times"},
     {"Gate", "--controls", "N", IN(GATE), WHOLE(controls, 0, 20),
-     .help = "real gate runs, each with one of the longest cells made slower by one and a half thresholds; by "
-             "default 3; with --from, none"},
+     .help = "real gate runs in which one of the longest cells is made slower by one and a half thresholds. By "
+             "default 3, with --from none"},
     {"Gate", "--rounds", "N", IN(GATE), WHOLE(rounds, 5, 32), .default_value = "7",
      .help = "processes of each side in a gate run"},
 
@@ -244,8 +237,8 @@ static const struct option_row rows[] = {
      .help = "test the timer and nothing else: delays of 20 us to 10 ms, events, graphs, the L2 flush, clocks"},
     {"Testing", "--inject-slowdown", "GLOB:PERCENT", IN(RUN) | IN(AB), TEXT(inject),
      FLAGS(OPTION_TIMED | OPTION_RELAYED_TO_CANDIDATE | OPTION_STAYS),
-     .help = "make cells whose KEY/VARIANT matches GLOB slower by PERCENT (above 0, at most 1000) with a calibrated "
-             "delay on the device: a slowdown of known size for the gate to find"},
+     .help = "make cells whose KEY/VARIANT matches GLOB slower by PERCENT (above 0, at most 1000), with a calibrated "
+             "delay on the device. The gate can then be tested with a slowdown of known size"},
 
     {"Output", "--json", "FILE", IN(RUN) | IN(PLAN) | IN(REPORT) | IN(MERGE) | IN(DIAGNOSE) | IN(AB), TEXT(json),
      FLAGS(OPTION_WRITES), .help = "write the report as JSON (ab: the candidate's)"},
@@ -254,9 +247,8 @@ static const struct option_row rows[] = {
     {"Output", "--json", "FILE", IN(GATE) | IN(SELFTEST), TEXT(json), FLAGS(OPTION_WRITES),
      .help = "write the result of the self-test as JSON"},
     {"Output", "--json", "FILE", IN(TUNE), TEXT(json), FLAGS(OPTION_WRITES),
-     .help =
-         "write a sweep of the cases with the default and the best tunings as its variants, for later runs; where "
-         "auto picks the variant in one, it takes the best tuning"},
+     .help = "write a sweep for later runs: the cases, with the default and the best tunings as variants. Where auto "
+             "picks the variant in a case, it then takes the best tuning"},
     {"Output", "--base-json", "FILE", IN(AB), TEXT(base_json), FLAGS(OPTION_WRITES),
      .help = "write the base's report as JSON"},
     {"Output", "--compare-json", "FILE", IN(RUN) | IN(AB), TEXT(compare_json), FLAGS(OPTION_WRITES),
@@ -279,27 +271,25 @@ static const struct option_row rows[] = {
     {"Output", "--journal", "FILE", IN(RUN) | IN(GATE) | IN(TUNE), TEXT(journal), FLAGS(OPTION_WRITES),
      .help = "keep the journal here (one JSON line per finished cell)"},
     {"Output", "--resume", "[=anyway]", IN(RUN) | IN(GATE) | IN(TUNE), WORD(resume), .needs = "--journal",
-     .help =
-         "measure what the journal does not have yet, and begin it when it is not there. A run with another sweep, "
-         "selection, device or program is refused; anyway measures all the same and marks its rows"},
+     .help = "measure what the journal does not have yet; without a journal, begin one. A journal of another sweep, "
+             "selection, device or program is refused; with =anyway it is taken, and the rows that are measured now "
+             "are marked"},
     {"Output", "--samples", NULL, IN(RUN), FLAG(samples), FLAGS(OPTION_TIMED),
      .help = "keep every sample of every time in the journal and the JSON report, as samples_us, so that statistics "
              "can be redone from them"},
     {"Output", "--keep", "FOLDER", IN(AB), TEXT(keep),
      .help = "keep every process's journal and messages in this new or empty folder"},
     {"Output", "--resume", NULL, IN(AB), FLAG(resume_kept), .needs = "--keep",
-     .help =
-         "go on with the comparison that was cut off and whose processes are in the folder of --keep, and begin it "
-         "when there is none. One with other options, programs or rounds is refused"},
+     .help = "go on with a comparison that was cut off, from the processes in the folder of --keep; begin one when "
+             "the folder has none. A comparison with other options, programs or rounds is refused"},
     {"Output", "--quiet", NULL, PRINTS, FLAG(quiet),
      .help = "print no table and no progress; errors and why the exit code is not 0 still go to stderr"},
     {"Output", "--json", NULL, IN(LIST), FLAG(list_json), .help = "list as JSON"},
     {"Output", "--across-devices", NULL, IN(MERGE), FLAG(across_devices),
-     .help =
-         "accept shards of unlike devices; rows that are not of the first journal's are marked, and no comparison "
-         "takes them"},
+     .help = "accept shards of unlike devices. Rows of another device than the first journal's are marked, and no "
+             "comparison takes them"},
     {"Output", "--across-devices", NULL, IN(REPORT), FLAG(across_devices),
-     .help = "show reports of unlike devices together; times are then compared within a device only"},
+     .help = "show reports of unlike devices together. Times are then compared within a device only"},
 
     {"Help", "--help", NULL, ~0u, FLAG(help), .letter = "-h",
      .help = "this text; of one verb: attnbench VERB --help. -h without a verb is short"},
@@ -309,7 +299,12 @@ enum { ROW_COUNT = sizeof rows / sizeof *rows };
 
 const struct verb_row *options_table_verb(enum verb verb) { return &verbs[verb]; }
 
-const struct option_row *options_table_row(size_t index) { return index < ROW_COUNT ? &rows[index] : NULL; }
+const struct option_row *options_table_next(enum verb verb, const struct option_row *row) {
+  for (row = row != NULL ? row + 1 : rows; row < rows + ROW_COUNT; ++row) {
+    if (verb == VERB_COUNT || option_is_of(row, verb)) return row;
+  }
+  return NULL;
+}
 
 static bool is_word(const char *word, const char *name, size_t length) {
   return word != NULL && strlen(word) == length && strncmp(word, name, length) == 0;
@@ -320,13 +315,13 @@ static bool has_name(const struct option_row *row, const char *name, size_t leng
 }
 
 const struct option_row *options_table_find(enum verb verb, const char *name, size_t length) {
-  for (size_t i = 0; i < ROW_COUNT; ++i) {
-    if (option_is_of(&rows[i], verb) && has_name(&rows[i], name, length)) return &rows[i];
+  EACH_OPTION(row, verb) {
+    if (has_name(row, name, length)) return row;
   }
   return NULL;
 }
 
-/* Options are read through what the table says of them; whoever may write has them as not const. */
+/* The member at row->offset. It drops const, so that one function serves readers and writers of the options. */
 static void *member(const struct option_row *row, const struct options *options) {
   return (char *)(uintptr_t)options + row->offset;
 }
@@ -337,6 +332,11 @@ const char **options_table_text(const struct option_row *row, const struct optio
 
 struct options_list *options_table_list(const struct option_row *row, const struct options *options) {
   return member(row, options);
+}
+
+const char *const *options_table_values(const struct option_row *row, const struct options *options, size_t *count) {
+  *count = row->kind == OPTION_LIST ? options_table_list(row, options)->count : 1;
+  return row->kind == OPTION_LIST ? options_table_list(row, options)->item : options_table_text(row, options);
 }
 
 bool options_table_is_given(const struct option_row *row, const struct options *options) {

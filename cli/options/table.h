@@ -1,14 +1,13 @@
-/* The rows behind the command line: verbs and options. */
-#ifndef ATTNBENCH_CLI_OPTIONS_TABLE_H
-#define ATTNBENCH_CLI_OPTIONS_TABLE_H
+/* The tables of verbs and of options. */
+#pragma once
 
 #include "cli/options/options.h"
 
 /* NULL usage: an internal verb, which --help does not show. */
 struct verb_row {
   const char *name, *brief, *usage, *help, *example;
-  size_t reports_least, reports_most; /* words without an option */
-  const char *word;                   /* what they are; NULL: reports */
+  size_t reports_least, reports_most; /* number of words that belong to no option */
+  const char *word;                   /* the name of such a word in messages; NULL: they are reports */
 };
 
 enum option_kind {
@@ -26,53 +25,58 @@ enum option_kind {
 enum option_flag {
   OPTION_READS = 1 << 0,   /* the value is a file that is read */
   OPTION_WRITES = 1 << 1,  /* the value is a file that is written: "-" is stdout, and it is probed before any work */
-  OPTION_RELAYED = 1 << 2, /* `ab` passes it on to the processes of both programs */
+  OPTION_RELAYED = 1 << 2, /* passed on to the processes that measure the base and the candidate */
   OPTION_RELAYED_TO_CANDIDATE = 1 << 3,
-  OPTION_TIMED = 1 << 4,   /* is about times: not together with an option that is UNTIMED */
-  OPTION_UNTIMED = 1 << 5, /* nothing is timed */
-  OPTION_STAYS = 1 << 6,   /* stays in the command that measures one row of a comparison again */
+  OPTION_TIMED = 1 << 4,   /* is about times; excludes options with OPTION_UNTIMED */
+  OPTION_UNTIMED = 1 << 5, /* with this option nothing is timed */
+  OPTION_STAYS = 1 << 6,   /* kept in the printed command that measures one row of a comparison again */
 };
 
-/* A row is of some verbs; the same name may have rows of other verbs. */
+/* One option of some verbs. Rows of other verbs may have the same name. */
 struct option_row {
   const char *group, *name, *value;
   unsigned verbs; /* 1 << enum verb */
   enum option_kind kind;
-  size_t offset;      /* of the member that it fills, in struct options */
-  double least, most; /* of a number; most: also of a list */
+  size_t offset;      /* of the member of struct options that the value is stored in */
+  double least, most; /* limits of a number; `most` is also the most values of a list */
   unsigned flags;
-  unsigned required_by; /* verbs that do not work without it */
-  const char *needs;    /* an option of the same verb without which this one would do nothing */
-  const char *instead;  /* an option that takes its place: not both, and one is enough where this one is required */
-  const char *letter;   /* the same, short: "-h"; NULL: none */
+  unsigned required_by; /* verbs that need this option */
+  const char *needs;    /* an option of the same verb that must be given with this one */
+  const char *instead;  /* an alternative option: only one of both may be given, and either satisfies required_by */
+  const char *letter;   /* the short form: "-h"; NULL: none */
   const char *default_value;
-  const char *(*choices)(void); /* for --help: the values that there are */
+  const char *(*choices)(void); /* the possible values, for --help */
   const char *help;
 };
 
 const struct verb_row *options_table_verb(enum verb);
-const struct option_row *options_table_row(size_t index); /* NULL past the last */
-/* The row of this name that the verb has; NULL: none. */
+/* The next row of the verb after this one, or its first for NULL; NULL past the last. VERB_COUNT walks the rows of
+ * all verbs. */
+const struct option_row *options_table_next(enum verb, const struct option_row *);
+#define EACH_OPTION(row, verb) \
+  for (const struct option_row *row = NULL; ((row) = options_table_next((verb), (row))) != NULL;)
+/* The verb's row of this name; NULL when there is none. */
 const struct option_row *options_table_find(enum verb, const char *name, size_t length);
 
 static inline bool option_is_of(const struct option_row *row, enum verb verb) {
   return (row->verbs & (1u << verb)) != 0;
 }
 
-/* The text, list or number of this row: what `offset` leads to. */
+/* The member of the options that the row fills, as a text or as a list. */
 const char **options_table_text(const struct option_row *, const struct options *); /* not of a flag or a list */
 struct options_list *options_table_list(const struct option_row *, const struct options *);
+/* The texts that were given: those of a list, or the one text of any other kind. */
+const char *const *options_table_values(const struct option_row *, const struct options *, size_t *count);
 bool options_table_is_given(const struct option_row *, const struct options *);
-/* Is its value given with "=" only: --name[=VALUE]? */
+/* Is the value optional and given with "=" only: --name[=VALUE]? */
 bool options_table_is_joined(const struct option_row *);
-/* "5 to 32", of a number. */
+/* The limits of a number, "5 to 32". */
 enum { OPTION_RANGE_MAX = 80 };
 void options_table_range(const struct option_row *, char out[OPTION_RANGE_MAX]);
 
-/* The steps of options_parse after the words are stored: checks of options with each other; texts into values. */
+/* Steps of options_parse after the words are stored: options_checks checks options against each other, options_values
+ * converts texts into values. */
 struct status options_checks(const struct options *);
 struct status options_values(struct options *);
-/* --shard. */
+/* Reads --shard into shard_value. */
 struct status options_shard(struct options *);
-
-#endif

@@ -101,14 +101,14 @@ static struct status read_value(const struct option_row *row, struct options *ou
 
 /* ---- of one option ------------------------------------------------------------------------------------------- */
 
-/* A verb that has no option of this name takes the default of another verb's: a plan's report names a seed, too. */
+/* Does the row give the verb its default? A verb without an option of this name takes another verb's default, since,
+ * for example, the report of a plan also has a seed. */
 static bool fills(const struct option_row *row, enum verb verb) {
   return option_is_of(row, verb) || options_table_find(verb, row->name, strlen(row->name)) == NULL;
 }
 
 static void apply_defaults(struct options *out) {
-  const struct option_row *row;
-  for (size_t i = 0; (row = options_table_row(i)) != NULL; ++i) {
+  EACH_OPTION(row, VERB_COUNT) {
     if (row->default_value == NULL || !fills(row, out->verb)) continue;
     const char **text = options_table_text(row, out);
     if (*text == NULL) *text = row->default_value;
@@ -156,18 +156,17 @@ static struct status read_threshold_for(const char *text, struct options_thresho
   return status_ok();
 }
 
-/* A name that is no file stands for a sweep that attnbench comes with. From here on it is that file: what overwrites
- * it is refused, and another program that is passed the option finds the same one. */
+/* Replaces the name of a shipped sweep by its path, unless a file has that name. So an output over that file is
+ * refused, and another program that gets the option reads the same file. */
 static void find_sweep(struct options *out) {
   if (out->sweep != NULL && shipped_find(out->sweep, out->shipped_sweep)) out->sweep = out->shipped_sweep;
 }
 
 struct status options_values(struct options *out) {
-  const struct option_row *row;
   find_sweep(out);
   apply_defaults(out);
   apply_computed_defaults(out);
-  for (size_t i = 0; (row = options_table_row(i)) != NULL; ++i) {
+  EACH_OPTION(row, VERB_COUNT) {
     if (fills(row, out->verb)) TRY(read_value(row, out));
   }
   TRY(options_shard(out));

@@ -1,6 +1,5 @@
-/* An axis: values to places on it, and where its ticks are. Pure. */
-#ifndef ATTNBENCH_CLI_PAGE_AXIS_H
-#define ATTNBENCH_CLI_PAGE_AXIS_H
+/* An axis of a drawing: maps values to coordinates and chooses ticks. Pure. */
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -10,27 +9,26 @@ enum { AXIS_TICKS_MAX = 40, AXIS_LABEL_MAX = 24 };
 struct axis {
   bool is_log;
   double low, high;    /* values at its ends; low < high, and above 0 when is_log */
-  double from, to;     /* their places in the drawing */
+  double from, to;     /* the coordinates of its ends */
   double tick_spacing; /* between ticks of a linear axis */
 };
 
-/* From 0 to a round number at or above `most`; with no finite `most` above 0 up to 1. */
+/* A linear axis from 0 to a round number at or above `most`, or to 1 unless `most` is finite and above 0. */
 struct axis axis_linear(double most, double from, double to);
-/* Around both values with some air, in logarithms. */
+/* A logarithmic axis that contains both values, with some margin. */
 struct axis axis_log(double least, double most, double from, double to);
-/* Around both and 0, linear, with some air. */
+/* A linear axis that contains both values and 0, with some margin. */
 struct axis axis_around(double least, double most, double from, double to);
+/* The coordinate of a value. */
 double axis_at(const struct axis *, double value);
-/* How many; their values in rising order. */
+/* Writes the values of the ticks in rising order and returns their number. */
 size_t axis_ticks(const struct axis *, double out[AXIS_TICKS_MAX]);
-/* "0.2", "1000". */
+/* Formats the value of a tick: "0.2", "1000". */
 void axis_label(const struct axis *, double tick, char out[AXIS_LABEL_MAX]);
 
-/* A range that grows by what it is shown; not finite is passed over. */
+/* The range of the values that were added; values that are not finite are ignored. */
 struct axis_range {
   double least, most;
 };
 struct axis_range axis_range_none(void);
 void axis_range_add(struct axis_range *, double value);
-
-#endif

@@ -2,32 +2,25 @@
 #include <math.h>
 
 #include "cli/base/units.h"
-#include "cli/page/html.h"
 #include "cli/page/plot.h"
 
-enum { TEXT_MAX = 512 };
-
-static bool has_both(const struct page_row *row) {
+static bool has_both(const struct merge_row *row) {
   return rows_time(row, TIME_HOT) != NULL && rows_time(row, TIME_COLD) != NULL;
 }
 
-static double median_us(const struct page_row *row, enum time_mode mode) { return rows_time(row, mode)->us.median; }
+static double median_us(const struct merge_row *row, enum time_mode mode) { return rows_time(row, mode)->us.median; }
 
-bool cold_figure_any(const struct page *page) {
-  for (size_t i = 0; i < page->row_count; ++i) {
-    if (has_both(&page->rows[i])) return true;
-  }
-  return false;
-}
+bool cold_figure_any(const struct page *page) { return rows_any(page, has_both); }
 
-static void put_point(const struct plot *plot, const struct page_row *row) {
-  char text[TEXT_MAX], name[PAGE_NAME_MAX], hot[UNITS_TEXT_MAX], cold[UNITS_TEXT_MAX];
-  const struct time_record *time = rows_time(row, TIME_COLD);
-  rows_series_text(plot->page, row->series, name);
+static void put_point(const struct plot *plot, const struct merge_row *row, const void *of) {
+  char hot[UNITS_TEXT_MAX], cold[UNITS_TEXT_MAX];
+  (void)of;
+  if (!has_both(row)) return;
+  const struct stats *us = &rows_time(row, TIME_COLD)->us;
   units_format(median_us(row, TIME_HOT), hot);
-  units_format(median_us(row, TIME_COLD), cold);
-  snprintf(text, sizeof text, "%s at %s: %s us hot, %s us cold", name, row->row->record->attn_case.key, hot, cold);
-  plot_point(plot, row, median_us(row, TIME_HOT), time->us.median, time->us.ci_low, time->us.ci_high, text);
+  units_format(us->median, cold);
+  plot_point(plot, row, median_us(row, TIME_HOT), us->median, us->ci_low, us->ci_high, "%s us hot, %s us cold", hot,
+             cold);
 }
 
 static void put_drawing(const struct page *page, FILE *file) {
@@ -46,13 +39,7 @@ static void put_drawing(const struct page *page, FILE *file) {
   plot_y_ticks(&plot, "cold us, logarithmic");
   plot_x_ticks(&plot, "hot us, logarithmic");
   plot_line(&plot, "roof", hot.least, hot.least, hot.most, hot.most);
-  for (size_t s = 0; s < page->series_count; ++s) {
-    plot_series_open(&plot, s);
-    for (size_t i = 0; i < page->row_count; ++i) {
-      if (page->rows[i].series == s && has_both(&page->rows[i])) put_point(&plot, &page->rows[i]);
-    }
-    plot_series_close(&plot);
-  }
+  plot_rows(&plot, put_point, NULL);
   plot_note(&plot, hot.most, pow(range.least, 0.15) * pow(hot.most, 0.85), "end", "cold = hot");
   plot_close(&plot);
 }
@@ -62,16 +49,14 @@ void cold_figure_write(const struct page *page, FILE *file) {
                    "Cold is one launch after the L2 was flushed, hot are launches back to back. What lies far above "
                    "the line pays for DRAM, or for its start.");
   put_drawing(page, file);
-  plot_data_open(file);
-  fputs("variant,key,hot_us,cold_us,cold_over_hot\n", file);
+  plot_data_open(file, "variant,key,hot_us,cold_us,cold_over_hot");
   for (size_t i = 0; i < page->row_count; ++i) {
-    const struct page_row *row = &page->rows[i];
+    const struct merge_row *row = &page->rows[i];
     if (!has_both(row)) continue;
     plot_data_row(page, file, row);
     const double hot = median_us(row, TIME_HOT), cold = median_us(row, TIME_COLD),
                  numbers[] = {hot, cold, cold / hot};
-    html_csv_numbers(file, numbers, sizeof numbers / sizeof *numbers);
-    fputc('\n', file);
+    plot_data_numbers(file, numbers, sizeof numbers / sizeof *numbers);
   }
   plot_data_close(file);
   plot_figure_close(file);

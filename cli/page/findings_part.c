@@ -1,21 +1,19 @@
 /* Findings, worst first, each with links to the rows that show it. */
-#include <stdlib.h>
 #include <string.h>
 
+#include "cli/base/markup.h"
+#include "cli/base/owned.h"
 #include "cli/page/html.h"
 #include "cli/page/parts.h"
 #include "cli/report/fold.h"
 
 enum { LINKS_SHOWN_MAX = 8 };
 
-bool findings_part_any(const struct page *page) {
-  for (size_t i = 0; i < page->row_count; ++i) {
-    if (page->rows[i].row->findings.count > 0) return true;
-  }
-  return false;
-}
+static bool has_findings(const struct merge_row *row) { return row->row->findings.count > 0; }
 
-static bool has_finding(const struct page_row *row, enum finding_id id) {
+bool findings_part_any(const struct page *page) { return rows_any(page, has_findings); }
+
+static bool has_finding(const struct merge_row *row, enum finding_id id) {
   for (size_t i = 0; i < row->row->findings.count; ++i) {
     if (row->row->findings.item[i].id == id) return true;
   }
@@ -28,7 +26,7 @@ static size_t series_of(const struct page *page, size_t source, const char *vari
   return i;
 }
 
-static void put_link(FILE *file, const struct page_row *row, bool is_first, bool is_worst) {
+static void put_link(FILE *file, const struct merge_row *row, bool is_first, bool is_worst) {
   fprintf(file, "%s<a href=\"#row-%zu\">", is_first ? "" : " &middot; ", row->number);
   html_breakable(file, row->row->record->attn_case.key);
   fputs(is_worst ? "</a> (worst)" : "</a>", file);
@@ -43,7 +41,7 @@ static void put_rows(const struct page *page, FILE *file, const struct fold *fol
       put_link(file, &page->rows[i], shown++ == 0, fold->count > 1);
   }
   for (size_t i = 0; i < page->row_count; ++i) {
-    const struct page_row *row = &page->rows[i];
+    const struct merge_row *row = &page->rows[i];
     if (row->series != series || row->row == fold->worst || !has_finding(row, (enum finding_id)fold->kind)) continue;
     if (shown == LINKS_SHOWN_MAX)
       fprintf(file, " <details><summary>and %zu more</summary>", fold->count - LINKS_SHOWN_MAX);
@@ -62,28 +60,20 @@ static void put_finding(const struct page *page, FILE *file, size_t source, cons
   fprintf(file, "<li id=\"finding-%s-%zu\" class=\"finding %s\"><h3><span class=\"severity\">%s</span> ",
           finding_name(id), series, severity, severity);
   html_element(file, "code", name);
-  fprintf(file, ": %s</h3>\n<p>", finding_name(id));
-  html_prose(file, fold->finding->measured);
-  fputs("</p>", file);
-  if (fold->finding->advice[0] != '\0') {
-    fputs("<p class=\"advice\">", file);
-    html_prose(file, fold->finding->advice);
-    fputs("</p>", file);
-  }
-  fputs("<p class=\"meaning\">", file);
-  html_text(file, finding_help(id));
-  fputs("</p>", file);
+  markup_put(file, html_prose, ": %s</h3>\n<p>%s</p>", finding_name(id), fold->finding->measured);
+  if (fold->finding->advice[0] != '\0')
+    markup_put(file, html_prose, "<p class=\"advice\">%s</p>", fold->finding->advice);
+  markup_put(file, html_text, "<p class=\"meaning\">%s</p>", finding_help(id));
   put_rows(page, file, fold, series);
   fputs("</li>\n", file);
 }
 
 static struct status put_source(const struct page *page, FILE *file, size_t source) {
   struct report all = *page->source[source].report;
-  struct folds folds;
+  OWNED(fold_free) struct folds folds = {0};
   all.all_findings = true;
   TRY(fold_findings(&all, &folds));
   for (size_t i = 0; i < folds.count; ++i) put_finding(page, file, source, &folds.item[i]);
-  fold_free(&folds);
   return status_ok();
 }
 

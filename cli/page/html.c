@@ -6,30 +6,14 @@
 #include <string.h>
 
 #include "cli/base/json.h"
-#include "cli/gate/sinks.h"
-
-/* A name could show the text behind it in another order. */
-static bool turns_direction(uint32_t c) {
-  return (c >= 0x202a && c <= 0x202e) || (c >= 0x2066 && c <= 0x2069) || c == 0x200e || c == 0x200f;
-}
-
-static const char *entity_of(uint32_t c) {
-  switch (c) {
-    case '&': return "&amp;";
-    case '<': return "&lt;";
-    case '>': return "&gt;";
-    case '"': return "&quot;";
-    case '\'': return "&#39;";
-    default: return NULL;
-  }
-}
+#include "cli/base/markup.h"
 
 static void put_char(FILE *file, uint32_t c) {
-  const char *entity = entity_of(c);
+  const char *entity = markup_entity(c);
   if (entity != NULL) {
     fputs(entity, file);
   } else {
-    markup_put_char(file, turns_direction(c) ? 0xfffd : c);
+    markup_put_char(file, c < 0x20 ? ' ' : c); /* a text has no line of its own */
   }
 }
 
@@ -69,18 +53,14 @@ void html_number(FILE *file, double value) {
   fputs(text, file);
 }
 
-static bool starts_formula(const char *text) { return text[0] != '\0' && strchr("=+-@\t\r", text[0]) != NULL; }
-
-void html_csv_text(FILE *file, const char *text) {
-  const bool quoted = strpbrk(text, "\",\r\n") != NULL;
-  if (quoted) put_char(file, '"');
-  if (starts_formula(text)) put_char(file, '\'');
-  for (uint32_t c; (c = markup_next_char(&text)) != 0;) {
-    if (c == '"') put_char(file, c);
-    put_char(file, c);
-  }
-  if (quoted) put_char(file, '"');
+void html_number_cell(FILE *file, double value) {
+  fputs("<td class=\"n\"", file);
+  if (isfinite(value)) fputs(" data-value=\"", file);
+  html_number(file, value);
+  fputs(isfinite(value) ? "\">" : ">", file);
 }
+
+void html_csv_text(FILE *file, const char *text) { markup_csv(file, text, put_char); }
 
 void html_csv_numbers(FILE *file, const double *numbers, size_t count) {
   for (size_t i = 0; i < count; ++i) {

@@ -1,24 +1,23 @@
-/* Texts of any origin and numbers, as HTML and as CSV inside of HTML. */
-#ifndef ATTNBENCH_CLI_PAGE_HTML_H
-#define ATTNBENCH_CLI_PAGE_HTML_H
+/* Writes texts and numbers as HTML, and as CSV within HTML. Texts may come from untrusted files. */
+#pragma once
 
 #include <stdio.h>
 
-/* For text and for attributes in double quotes. What is no character, or would turn the direction of what follows, is
- * U+FFFD. */
+/* Escapes a text for element content and for attributes in double quotes. Invalid characters, and those that change
+ * the direction of the following text, are replaced by U+FFFD. */
 void html_text(FILE *, const char *text);
-/* A sentence of ours, whose `words` are code. */
+/* A sentence of attnbench itself, in which `words` in backquotes become <code>. */
 void html_prose(FILE *, const char *text);
-/* Text that may be broken behind each dot, as a case's key in a narrow column. */
+/* A text in which a line may break after each dot, such as a case's key in a narrow column. */
 void html_breakable(FILE *, const char *text);
 /* <tag>text</tag>; the tag may have attributes. */
 void html_element(FILE *, const char *tag, const char *text);
-/* The shortest decimal text that reads back to it; nothing when not finite. */
+/* Opens a table's cell of a number, by which the script sorts; NAN: it has none. */
+void html_number_cell(FILE *, double value);
+/* The shortest decimal text that reads back as the same value; nothing when it is not finite. */
 void html_number(FILE *, double value);
 
-/* A field of CSV. Quoted where it must be, with a quote mark before what a spreadsheet would take for a formula. */
+/* A field of CSV (markup_csv). */
 void html_csv_text(FILE *, const char *text);
-/* A comma and the number, for each. */
+/* For each number, a comma and the number. */
 void html_csv_numbers(FILE *, const double *numbers, size_t count);
-
-#endif

@@ -1,13 +1,17 @@
 /* Writes the parts of a page in order. */
 #include "cli/page/page.h"
 
-#include "cli/page/assets.h"
+#include "cli/base/owned.h"
 #include "cli/page/html.h"
 #include "cli/page/parts.h"
 
-static void add_source(struct page *page, const char *path, const struct report *report) {
-  page->source[page->source_count++] = (struct page_source){path, report};
-}
+/* style.css and script.js, as the Makefile turns them into numbers. */
+static const char style[] = {
+#include "page_style.css.inc"
+    0};
+static const char script[] = {
+#include "page_script.js.inc"
+    0};
 
 /* ---- the page -------------------------------------------------------------------------------------------------- */
 
@@ -29,7 +33,7 @@ static void put_opening(const struct page *page, FILE *file) {
       "script-src 'unsafe-inline'; img-src data:\">\n<link rel=\"icon\" href=\"data:,\">\n<title>attnbench: ",
       file);
   put_title(page, file);
-  fprintf(file, "</title>\n<style>\n%s</style>\n</head>\n<body>\n", assets_style);
+  fprintf(file, "</title>\n<style>\n%s</style>\n</head>\n<body>\n", style);
   fputs("<header>\n<p class=\"brand\">attnbench</p>\n<h1>", file);
   put_title(page, file);
   fputs("</h1>\n", file);
@@ -73,52 +77,34 @@ static struct status put_page(const struct page *page, FILE *file) {
   table_part_write(page, file);
   TRY(put_figures(page, file));
   if (findings_part_any(page)) TRY(findings_part_write(page, file));
-  fprintf(file, "</main>\n<script>\n%s</script>\n</body>\n</html>\n", assets_script);
+  fprintf(file, "</main>\n<script>\n%s</script>\n</body>\n</html>\n", script);
   return status_ok();
 }
 
-static struct status write_page(struct page *page, FILE *file) {
-  TRY(rows_gather(page));
-  const struct status status = put_page(page, file);
-  rows_free(page);
+struct status page_write_merge(const struct merge *merge, const struct compare *compare, FILE *file) {
+  struct page page;
+  TRY(rows_gather(merge, compare, &page));
+  const struct status status = put_page(&page, file);
+  rows_free(&page);
   return status;
+}
+
+/* Reports that are built, beside each other. */
+static struct status write_sources(const struct merge *sources, const struct compare *compare, FILE *file) {
+  OWNED(merge_free) struct merge merge = *sources;
+  TRY(merge_rows(&merge));
+  return page_write_merge(&merge, compare, file);
 }
 
 struct status page_write_report(const struct report *report, FILE *file) {
-  struct page page = {.compare = NULL};
-  add_source(&page, NULL, report);
-  return write_page(&page, file);
-}
-
-struct status page_write_merge(const struct merge *merge, const struct compare *compare, FILE *file) {
-  struct page page = {.compare = compare};
-  for (size_t i = 0; i < merge->source_count; ++i) {
-    add_source(&page, merge->source[i].path, &merge->source[i].report);
-  }
-  return write_page(&page, file);
-}
-
-/* base and now are built. */
-static struct status write_compared(const struct compare *compare, const struct report *base,
-                                    const struct report *now, FILE *file) {
-  struct page page = {.compare = compare};
-  add_source(&page, compare->base_path, base);
-  add_source(&page, NULL, now);
-  return write_page(&page, file);
-}
-
-static struct status write_with_base(const struct compare *compare, const struct report *base, FILE *file) {
-  struct report now;
-  TRY(report_build(compare->now, &now));
-  const struct status status = write_compared(compare, base, &now, file);
-  report_free(&now);
-  return status;
+  return write_sources(&(struct merge){.source = {{.report = report}}, .source_count = 1}, NULL, file);
 }
 
 struct status page_write_compare(const struct compare *compare, FILE *file) {
-  struct report base;
+  OWNED(report_free) struct report base = {.row_count = 0}, now = {.row_count = 0};
   TRY(report_build(compare->base, &base));
-  const struct status status = write_with_base(compare, &base, file);
-  report_free(&base);
-  return status;
+  TRY(report_build(compare->now, &now));
+  const struct merge sources = {.source = {{.path = compare->base_path, .report = &base}, {.report = &now}},
+                                .source_count = 2};
+  return write_sources(&sources, compare, file);
 }

@@ -1,7 +1,6 @@
 /* Reports as one HTML page that a browser shows without a network, and without JavaScript too: head, table, figures
  * as SVG, findings, and for two reports how they compare. Everything that comes from a file is escaped. */
-#ifndef ATTNBENCH_CLI_PAGE_PAGE_H
-#define ATTNBENCH_CLI_PAGE_PAGE_H
+#pragma once
 
 #include <stdio.h>
 
@@ -10,9 +9,7 @@
 
 /* Each writes the whole page to an open stream; the caller checks ferror. */
 struct status page_write_report(const struct report *, FILE *);
-/* compare may be NULL; it is of the first two sources. */
+/* `compare` compares the first two sources; it may be NULL. */
 struct status page_write_merge(const struct merge *, const struct compare *, FILE *);
-/* The two reports of a comparison. */
+/* The page of a comparison and its two reports. */
 struct status page_write_compare(const struct compare *, FILE *);
-
-#endif

@@ -1,6 +1,5 @@
 /* The parts of a page. */
-#ifndef ATTNBENCH_CLI_PAGE_PARTS_H
-#define ATTNBENCH_CLI_PAGE_PARTS_H
+#pragma once
 
 #include "cli/page/rows.h"
 
@@ -14,11 +13,9 @@ struct status scaling_figure_write(const struct page *, FILE *);
 void cold_figure_write(const struct page *, FILE *);
 struct status findings_part_write(const struct page *, FILE *);
 
-/* Do these parts have anything to show? */
+/* Whether each of these parts has anything to show. */
 bool rate_figures_any(const struct page *);
 bool roofline_figure_any(const struct page *);
 bool scaling_figure_any(const struct page *);
 bool cold_figure_any(const struct page *);
 bool findings_part_any(const struct page *);
-
-#endif

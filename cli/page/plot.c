@@ -2,9 +2,12 @@
 #include "cli/page/plot.h"
 
 #include <math.h>
-#include <string.h>
+#include <stdarg.h>
 
+#include "cli/base/text.h"
 #include "cli/page/html.h"
+
+enum { TEXT_MAX = 512 };
 
 /* ---- figures --------------------------------------------------------------------------------------------------- */
 
@@ -32,16 +35,23 @@ void plot_figure_open(const struct page *page, FILE *file, const char *id, const
   fputs("<div class=\"panels\">\n", file);
 }
 
-void plot_data_open(FILE *file) {
-  fputs("</div>\n<details class=\"data\"><summary>Data of this figure as CSV</summary><pre tabindex=\"0\">", file);
+void plot_data_open(FILE *file, const char *header) {
+  fprintf(file,
+          "</div>\n<details class=\"data\"><summary>Data of this figure as CSV</summary><pre tabindex=\"0\">%s\n",
+          header);
 }
 
-void plot_data_row(const struct page *page, FILE *file, const struct page_row *row) {
+void plot_data_row(const struct page *page, FILE *file, const struct merge_row *row) {
   char name[PAGE_NAME_MAX];
   rows_series_text(page, row->series, name);
   html_csv_text(file, name);
   fputc(',', file);
   html_csv_text(file, row->row->record->attn_case.key);
+}
+
+void plot_data_numbers(FILE *file, const double *numbers, size_t count) {
+  html_csv_numbers(file, numbers, count);
+  fputc('\n', file);
 }
 
 void plot_data_close(FILE *file) { fputs("</pre></details>\n", file); }
@@ -148,9 +158,11 @@ void plot_marker(FILE *file, const struct page_series *series, double x, double 
   fprintf(file, "<path class=\"mark\" d=\"M%.1f %.1f%s\"/>", x, y, shape_of(series));
 }
 
-void plot_point(const struct plot *plot, const struct page_row *row, double x, double y, double low, double high,
-                const char *text) {
+void plot_point(const struct plot *plot, const struct merge_row *row, double x, double y, double low, double high,
+                const char *format, ...) {
   const double at = axis_at(&plot->x, x);
+  char text[TEXT_MAX], name[PAGE_NAME_MAX];
+  va_list list;
   if (!isfinite(x) || !isfinite(y)) return;
   /* The table has the same links for a keyboard. */
   fprintf(plot->file, "<a href=\"#row-%zu\" tabindex=\"-1\">", row->number);
@@ -161,8 +173,24 @@ void plot_point(const struct plot *plot, const struct page_row *row, double x, d
   }
   fprintf(plot->file, "<path class=\"mark\" d=\"M%.1f %.1f%s\"><title>", at, axis_at(&plot->y, y),
           shape_of(&plot->page->series[row->series]));
+  rows_series_text(plot->page, row->series, name);
+  snprintf(text, sizeof text, "%s at %s: ", name, row->row->record->attn_case.key);
+  va_start(list, format);
+  text_append_list(text, sizeof text, format, list);
+  va_end(list);
   html_text(plot->file, text);
   fputs("</title></path></a>", plot->file);
+}
+
+void plot_rows(const struct plot *plot, void (*put)(const struct plot *, const struct merge_row *, const void *of),
+               const void *of) {
+  for (size_t s = 0; s < plot->page->series_count; ++s) {
+    plot_series_open(plot, s);
+    for (size_t i = 0; i < plot->page->row_count; ++i) {
+      if (plot->page->rows[i].series == s) put(plot, &plot->page->rows[i], of);
+    }
+    plot_series_close(plot);
+  }
 }
 
 void plot_note(const struct plot *plot, double x, double y, const char *anchor, const char *text) {

@@ -1,7 +1,6 @@
-/* One drawing: frame, ticks, lines and points as inline SVG; and what stands around the drawings of a figure:
- * heading, legend, data. */
-#ifndef ATTNBENCH_CLI_PAGE_PLOT_H
-#define ATTNBENCH_CLI_PAGE_PLOT_H
+/* Figures of the page. A figure is a section with a heading, a legend, one or more drawings and their data as CSV; a
+ * drawing is inline SVG with a frame, ticks, lines and points. */
+#pragma once
 
 #include "cli/page/axis.h"
 #include "cli/page/rows.h"
@@ -9,7 +8,7 @@
 enum {
   PLOT_WIDTH = 400,
   PLOT_HEIGHT = 260,
-  PLOT_TURNED_HEIGHT = 330, /* with room for labels that are turned */
+  PLOT_TURNED_HEIGHT = 330, /* with room for rotated labels */
   PLOT_LEFT = 46,
   PLOT_RIGHT = 392,
   PLOT_TOP = 22,
@@ -25,40 +24,44 @@ struct plot {
 
 /* ---- a figure: <section> with its drawings --------------------------------------------------------------------- */
 
-/* id is an anchor, a word; heading and caption are our own texts. */
+/* `id` is the anchor, one word; `heading` and `caption` are texts of attnbench itself. */
 void plot_figure_open(const struct page *, FILE *, const char *id, const char *heading, const char *caption);
-/* Between these: the data as CSV, which the caller writes. */
-void plot_data_open(FILE *);
-/* Begins a line of it: the series and the case. */
-void plot_data_row(const struct page *, FILE *, const struct page_row *);
+/* Opens the data as CSV with its header line. The caller writes the lines and calls plot_data_close. */
+void plot_data_open(FILE *, const char *header);
+/* Begins a line of the data with the series and the case. */
+void plot_data_row(const struct page *, FILE *, const struct merge_row *);
+/* Ends the line with the numbers, each after a comma. */
+void plot_data_numbers(FILE *, const double *numbers, size_t count);
 void plot_data_close(FILE *);
 void plot_figure_close(FILE *);
 
 /* ---- a drawing ------------------------------------------------------------------------------------------------- */
 
-/* title is shown above it, and with `what` it is the name of the drawing. Texts are of any origin. */
+/* `title` is shown above the drawing; `title` and `what` together are its accessible name. Texts are escaped. */
 void plot_open(const struct plot *, const char *title, const char *what);
 /* The same with a height of its own. */
 void plot_open_sized(const struct plot *, int width, int height, const char *title, const char *what);
 void plot_close(const struct plot *);
-/* Lines and labels across at the ticks of the axis; name is what the axis shows. */
+/* Draws grid lines and labels at the ticks of the axis; `name` is the title of the axis. */
 void plot_y_ticks(const struct plot *, const char *name);
 void plot_x_ticks(const struct plot *, const char *name);
-/* One label of the x axis, in up to two lines, with a line up; turned when there is little room. */
+/* Draws one label of the x axis in up to two lines, with a grid line; `turned` rotates it. */
 void plot_x_label(const struct plot *, double x, const char *first, const char *second, bool turned);
 void plot_x_name(const struct plot *, const char *name);
 
-/* A group of one series: its colour, and what a click on the legend hides. */
+/* Opens the SVG group of a series, which sets its colour and is hidden by a click on the legend. */
 void plot_series_open(const struct plot *, size_t series);
 void plot_series_close(const struct plot *);
 void plot_line(const struct plot *, const char *style, double x1, double y1, double x2, double y2);
-/* A row's marker with its interval (NAN: none), a link to the row, and a text that a pointer over it shows. */
-void plot_point(const struct plot *, const struct page_row *, double x, double y, double low, double high,
-                const char *text);
-/* A text at a place in values; anchor is "start", "middle" or "end". */
+/* Draws the marker of a row with its interval from low to high (NAN: none) and a link to the row. Its tooltip is
+ * "wgmma at KEY: " and the formatted text. */
+void plot_point(const struct plot *, const struct merge_row *, double x, double y, double low, double high,
+                const char *format, ...) __attribute__((format(printf, 7, 8)));
+/* Calls `put` for every row of the page, series by series. */
+void plot_rows(const struct plot *, void (*put)(const struct plot *, const struct merge_row *, const void *of),
+               const void *of);
+/* Writes a text at (x, y) in values of the axes; `anchor` is "start", "middle" or "end". */
 void plot_note(const struct plot *, double x, double y, const char *anchor, const char *text);
 
-/* A marker of the series at a place of the drawing. */
+/* Draws the marker of the series at (x, y) in coordinates of the drawing. */
 void plot_marker(FILE *, const struct page_series *, double x, double y);
-
-#endif

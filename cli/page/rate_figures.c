@@ -4,9 +4,9 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "cli/base/owned.h"
 #include "cli/base/text.h"
 #include "cli/base/units.h"
-#include "cli/page/html.h"
 #include "cli/page/plot.h"
 
 enum { TEXT_MAX = 512, LABELS_SHOWN_MAX = 24 };
@@ -18,55 +18,48 @@ struct shown {
   double value, low, high;
 };
 
-static struct shown rate_of(const struct page_row *row) {
-  if (rows_time(row, TIME_HOT) == NULL) return (struct shown){NAN, NAN, NAN};
+static bool is_shown(const struct merge_row *row) { return rows_time(row, TIME_HOT) != NULL; }
+
+/* Of rows that are shown. */
+static struct shown rate_of(const struct merge_row *row) {
   const struct page_interval us = rows_interval_of(row, TIME_HOT);
   const double tflop_us = row->row->metrics.flops * 1e-6;
   return (struct shown){tflop_us / us.median_us, tflop_us / us.high_us, tflop_us / us.low_us};
 }
 
-static struct shown latency_of(const struct page_row *row) {
-  if (rows_time(row, TIME_HOT) == NULL) return (struct shown){NAN, NAN, NAN};
+static struct shown latency_of(const struct merge_row *row) {
   const struct page_interval us = rows_interval_of(row, TIME_HOT);
   return (struct shown){us.median_us, us.low_us, us.high_us};
 }
 
 static const struct kind {
-  const char *id, *heading, *caption, *unit, *column;
+  const char *id, *heading, *caption, *unit, *data;
   bool is_log;
-  struct shown (*of)(const struct page_row *);
+  struct shown (*of)(const struct merge_row *);
 } kinds[] = {
     {"rate", "Rate over S",
      "TFLOP/s from the hot median, with bars over the 95&nbsp;% interval of the median. Lines join cases that differ "
-     "in "
-     "S, or in B and H. Higher is better.",
-     "TFLOP/s", "tflop_per_s", false, rate_of},
+     "in S, or in B and H. Higher is better.",
+     "TFLOP/s", "variant,key,tflop_per_s,ci95_low,ci95_high", false, rate_of},
     {"latency", "Latency over S",
      "Microseconds of one launch: the hot median with its 95&nbsp;% interval, on a logarithmic axis. Lower is "
      "better.",
-     "us, logarithmic", "hot_us", true, latency_of},
+     "us, logarithmic", "variant,key,hot_us,ci95_low,ci95_high", true, latency_of},
 };
 
-/* The rows of the page that were timed hot, by drawing, then along its axis. */
-struct ordered {
-  const struct page_row **row;
-  size_t count;
-};
-
-static const struct attn_shape *shape_of(const struct page_row *row) { return &row->row->record->attn_case.shape; }
+static const struct attn_problem *shape_of(const struct merge_row *row) { return &row->row->record->attn_case.shape; }
 
 static int order_of(uint64_t a, uint64_t b) { return (a > b) - (a < b); }
 
 /* By what all cases of a drawing share. */
-static int compare_drawings(const struct attn_shape *a, const struct attn_shape *b) {
+static int compare_drawings(const struct attn_problem *a, const struct attn_problem *b) {
   const int by_d = order_of(a->D, b->D), by_dtype = order_of(a->dtype, b->dtype);
   const int by_group = order_of(a->Hq / a->Hkv, b->Hq / b->Hkv);
-  const int by_mask = order_of(a->causal, b->causal);
   if (by_d != 0 || by_dtype != 0) return by_d != 0 ? by_d : by_dtype;
-  return by_group != 0 ? by_group : by_mask != 0 ? by_mask : order_of(a->lse, b->lse);
+  return by_group != 0 ? by_group : axes_compare_traits(a, b);
 }
 
-static int compare_cases(const struct attn_shape *a, const struct attn_shape *b) {
+static int compare_cases(const struct attn_problem *a, const struct attn_problem *b) {
   const int orders[] = {compare_drawings(a, b),   order_of(a->Sq, b->Sq),
                         order_of(a->Skv, b->Skv), order_of((uint64_t)a->B * a->Hq, (uint64_t)b->B * b->Hq),
                         order_of(a->B, b->B),     order_of(a->Hkv, b->Hkv)};
@@ -77,27 +70,27 @@ static int compare_cases(const struct attn_shape *a, const struct attn_shape *b)
 }
 
 static int compare_rows(const void *left, const void *right) {
-  const struct page_row *a = *(const struct page_row *const *)left, *b = *(const struct page_row *const *)right;
+  const struct merge_row *a = *(const struct merge_row *const *)left, *b = *(const struct merge_row *const *)right;
   const int by_case = compare_cases(shape_of(a), shape_of(b));
   return by_case != 0                          ? by_case
          : order_of(a->series, b->series) != 0 ? order_of(a->series, b->series)
                                                : order_of(a->number, b->number);
 }
 
-static struct status order_rows(const struct page *page, struct ordered *out) {
-  *out = (struct ordered){.row = malloc((page->row_count + 1) * sizeof *out->row)};
-  if (out->row == NULL) return status_make(STATUS_MEMORY, "no memory for the figures of %zu rows", page->row_count);
+/* Into rows, which has room for all. Returns how many. */
+static size_t order_rows(const struct page *page, const struct merge_row **rows) {
+  size_t count = 0;
   for (size_t i = 0; i < page->row_count; ++i) {
-    if (rows_time(&page->rows[i], TIME_HOT) != NULL) out->row[out->count++] = &page->rows[i];
+    if (is_shown(&page->rows[i])) rows[count++] = &page->rows[i];
   }
-  qsort(out->row, out->count, sizeof *out->row, compare_rows);
-  return status_ok();
+  qsort(rows, count, sizeof *rows, compare_rows);
+  return count;
 }
 
 /* ---- one drawing ----------------------------------------------------------------------------------------------- */
 
 /* Is what lies between these two one step of S, of B and H, or of both at the same number of tokens? */
-static bool joins(const struct attn_shape *a, const struct attn_shape *b) {
+static bool joins(const struct attn_problem *a, const struct attn_problem *b) {
   const bool same_heads = a->B == b->B && a->Hq == b->Hq && a->Hkv == b->Hkv;
   const bool same_s = a->Sq == b->Sq && a->Skv == b->Skv;
   const bool same_tokens = (uint64_t)a->B * a->Sq == (uint64_t)b->B * b->Sq && a->Sq == a->Skv && b->Sq == b->Skv;
@@ -109,7 +102,7 @@ struct case_label {
   char first[64], second[64];
 };
 
-static struct case_label label_of(const struct attn_shape *s) {
+static struct case_label label_of(const struct attn_problem *s) {
   struct case_label label;
   char keys[16] = "", heads[16] = "";
   if (s->Skv != s->Sq) snprintf(keys, sizeof keys, "x%" PRIu32, s->Skv);
@@ -119,7 +112,7 @@ static struct case_label label_of(const struct attn_shape *s) {
   return label;
 }
 
-static void put_case_label(const struct plot *plot, double x, const struct attn_shape *s, bool turned) {
+static void put_case_label(const struct plot *plot, double x, const struct attn_problem *s, bool turned) {
   const struct case_label label = label_of(s);
   char both[sizeof label];
   snprintf(both, sizeof both, "%s %s", label.first, label.second);
@@ -127,7 +120,7 @@ static void put_case_label(const struct plot *plot, double x, const struct attn_
 }
 
 /* Is there too little room for labels side by side? */
-static bool are_labels_turned(const struct page_row *const *rows, size_t count, size_t cases) {
+static bool are_labels_turned(const struct merge_row *const *rows, size_t count, size_t cases) {
   size_t longest = 0;
   for (size_t i = 0; i < count; ++i) {
     const struct case_label label = label_of(shape_of(rows[i]));
@@ -137,20 +130,18 @@ static bool are_labels_turned(const struct page_row *const *rows, size_t count, 
   return (double)longest * LETTER_WIDTH * (double)cases > PLOT_RIGHT - PLOT_LEFT;
 }
 
-static void put_point(const struct plot *plot, const struct kind *kind, const struct page_row *row, double x) {
-  char text[TEXT_MAX], name[PAGE_NAME_MAX], value[UNITS_TEXT_MAX], low[UNITS_TEXT_MAX], high[UNITS_TEXT_MAX];
+static void put_point(const struct plot *plot, const struct kind *kind, const struct merge_row *row, double x) {
+  char value[UNITS_TEXT_MAX], low[UNITS_TEXT_MAX], high[UNITS_TEXT_MAX];
   const struct shown shown = kind->of(row);
-  rows_series_text(plot->page, row->series, name);
   units_format(shown.value, value);
   units_format(shown.low, low);
   units_format(shown.high, high);
-  snprintf(text, sizeof text, "%s at %s: %s (%s to %s) %.*s", name, row->row->record->attn_case.key, value, low, high,
-           (int)strcspn(kind->unit, ","), kind->unit);
-  plot_point(plot, row, x, shown.value, shown.low, shown.high, text);
+  plot_point(plot, row, x, shown.value, shown.low, shown.high, "%s (%s to %s) %.*s", value, low, high,
+             (int)strcspn(kind->unit, ","), kind->unit);
 }
 
 /* Place on the x axis of each row: the number of its case in the drawing, from 0. */
-static size_t number_cases(const struct page_row *const *rows, size_t count, double *place) {
+static size_t number_cases(const struct merge_row *const *rows, size_t count, double *place) {
   size_t cases = 0;
   for (size_t i = 0; i < count; ++i) {
     if (i > 0 && compare_cases(shape_of(rows[i - 1]), shape_of(rows[i])) != 0) ++cases;
@@ -160,11 +151,11 @@ static size_t number_cases(const struct page_row *const *rows, size_t count, dou
 }
 
 /* What several sources have of one case stands side by side. */
-static double place_of(const struct page *page, const struct page_row *row, double case_place) {
+static double place_of(const struct page *page, const struct merge_row *row, double case_place) {
   return case_place + ((double)row->source - (double)(page->source_count - 1) / 2) * SOURCE_SHIFT;
 }
 
-static void put_series(const struct plot *plot, const struct kind *kind, const struct page_row *const *rows,
+static void put_series(const struct plot *plot, const struct kind *kind, const struct merge_row *const *rows,
                        const double *place, size_t count, size_t series) {
   size_t before = count;
   bool any = false;
@@ -185,11 +176,11 @@ static void put_series(const struct plot *plot, const struct kind *kind, const s
 }
 
 static void put_drawing(const struct page *page, FILE *file, const struct kind *kind,
-                        const struct page_row *const *rows, const double *place, size_t count, size_t cases) {
-  const struct attn_shape *shape = shape_of(rows[0]);
+                        const struct merge_row *const *rows, const double *place, size_t count, size_t cases) {
+  const struct attn_problem *shape = shape_of(rows[0]);
   struct plot plot = {.file = file, .page = page};
   struct axis_range range = axis_range_none();
-  char title[TEXT_MAX];
+  char title[TEXT_MAX], traits[AXIS_TRAITS_MAX];
   for (size_t i = 0; i < count; ++i) {
     axis_range_add(&range, kind->of(rows[i]).low);
     axis_range_add(&range, kind->of(rows[i]).high);
@@ -198,9 +189,8 @@ static void put_drawing(const struct page *page, FILE *file, const struct kind *
   plot.y = kind->is_log ? axis_log(range.least, range.most, PLOT_BOTTOM, PLOT_TOP)
                         : axis_linear(range.most, PLOT_BOTTOM, PLOT_TOP);
   const bool turned = are_labels_turned(rows, count, cases);
-  snprintf(title, sizeof title, "D %" PRIu32 ", %s, %s", shape->D, attn_dtype_name(shape->dtype),
-           shape->causal ? "causal mask" : "no mask");
-  if (shape->lse) text_append(title, sizeof title, ", LSE too");
+  axes_traits(shape, traits);
+  snprintf(title, sizeof title, "D %" PRIu32 ", %s", shape->D, traits);
   if (shape->Hq != shape->Hkv)
     text_append(title, sizeof title, ", %" PRIu32 " query heads per KV head", shape->Hq / shape->Hkv);
   plot_open_sized(&plot, PLOT_WIDTH, turned ? PLOT_TURNED_HEIGHT : PLOT_HEIGHT, title, kind->heading);
@@ -218,49 +208,40 @@ static void put_drawing(const struct page *page, FILE *file, const struct kind *
 
 /* ---- the figures ----------------------------------------------------------------------------------------------- */
 
-static void put_data(const struct page *page, FILE *file, const struct kind *kind, const struct ordered *ordered) {
-  plot_data_open(file);
-  fprintf(file, "variant,key,%s,ci95_low,ci95_high\n", kind->column);
-  for (size_t i = 0; i < ordered->count; ++i) {
-    const struct page_row *row = ordered->row[i];
+static void put_data(const struct page *page, FILE *file, const struct kind *kind,
+                     const struct merge_row *const *rows, size_t count) {
+  plot_data_open(file, kind->data);
+  for (size_t i = 0; i < count; ++i) {
+    const struct merge_row *row = rows[i];
     const struct shown shown = kind->of(row);
     const double numbers[] = {shown.value, shown.low, shown.high};
     plot_data_row(page, file, row);
-    html_csv_numbers(file, numbers, sizeof numbers / sizeof *numbers);
-    fputc('\n', file);
+    plot_data_numbers(file, numbers, sizeof numbers / sizeof *numbers);
   }
   plot_data_close(file);
 }
 
-static void put_figure(const struct page *page, FILE *file, const struct kind *kind, const struct ordered *ordered,
-                       double *place) {
+static void put_figure(const struct page *page, FILE *file, const struct kind *kind,
+                       const struct merge_row *const *rows, size_t count, double *place) {
   plot_figure_open(page, file, kind->id, kind->heading, kind->caption);
-  for (size_t start = 0, end; start < ordered->count; start = end) {
-    const struct attn_shape *first = shape_of(ordered->row[start]);
-    for (end = start + 1; end < ordered->count && compare_drawings(first, shape_of(ordered->row[end])) == 0;) ++end;
-    const size_t cases = number_cases(ordered->row + start, end - start, place);
-    put_drawing(page, file, kind, ordered->row + start, place, end - start, cases);
+  for (size_t start = 0, end; start < count; start = end) {
+    const struct attn_problem *first = shape_of(rows[start]);
+    for (end = start + 1; end < count && compare_drawings(first, shape_of(rows[end])) == 0;) ++end;
+    const size_t cases = number_cases(rows + start, end - start, place);
+    put_drawing(page, file, kind, rows + start, place, end - start, cases);
   }
-  put_data(page, file, kind, ordered);
+  put_data(page, file, kind, rows, count);
   plot_figure_close(file);
 }
 
-bool rate_figures_any(const struct page *page) {
-  for (size_t i = 0; i < page->row_count; ++i) {
-    if (rows_time(&page->rows[i], TIME_HOT) != NULL) return true;
-  }
-  return false;
-}
+bool rate_figures_any(const struct page *page) { return rows_any(page, is_shown); }
 
 struct status rate_figures_write(const struct page *page, FILE *file) {
-  struct ordered ordered;
-  double *place = malloc((page->row_count + 1) * sizeof *place);
-  if (place == NULL) return status_make(STATUS_MEMORY, "no memory for the figures of %zu rows", page->row_count);
-  const struct status status = order_rows(page, &ordered);
-  for (size_t i = 0; i < sizeof kinds / sizeof *kinds && !status_failed(&status); ++i) {
-    put_figure(page, file, &kinds[i], &ordered, place);
-  }
-  free(ordered.row);
-  free(place);
-  return status;
+  OWNED(owned_free) double *place = malloc((page->row_count + 1) * sizeof *place);
+  OWNED(owned_free) const struct merge_row **rows = malloc((page->row_count + 1) * sizeof *rows);
+  if (place == NULL || rows == NULL)
+    return status_make(STATUS_MEMORY, "no memory for the figures of %zu rows", page->row_count);
+  const size_t count = order_rows(page, rows);
+  for (size_t i = 0; i < sizeof kinds / sizeof *kinds; ++i) put_figure(page, file, &kinds[i], rows, count, place);
+  return status_ok();
 }

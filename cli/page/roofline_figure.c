@@ -1,6 +1,5 @@
 /* Rooflines: FLOP per byte of the problem against TFLOP/s, cold and hot, with the device's roofs. */
 #include <math.h>
-#include <string.h>
 
 #include "cli/analyse/roofs.h"
 #include "cli/base/units.h"
@@ -10,27 +9,26 @@
 enum { TEXT_MAX = 512 };
 
 /* NULL where the row was not timed, or no roof of its device is known. */
-static const struct mode_metrics *metrics_at(const struct page_row *row, enum time_mode mode) {
+static const struct mode_metrics *metrics_at(const struct merge_row *row, enum time_mode mode) {
   const struct mode_metrics *metrics = &row->row->metrics.mode[mode];
-  const bool is_shown = metrics->known && metrics->roof != ROOF_NONE && row->row->metrics.flop_per_byte > 0;
+  const bool is_shown = metrics_has_roof(metrics) && row->row->metrics.flop_per_byte > 0;
   return is_shown ? metrics : NULL;
 }
 
-bool roofline_figure_any(const struct page *page) {
-  for (size_t i = 0; i < page->row_count; ++i) {
-    if (metrics_at(&page->rows[i], TIME_HOT) != NULL || metrics_at(&page->rows[i], TIME_COLD) != NULL) return true;
-  }
-  return false;
+static bool is_shown(const struct merge_row *row) {
+  return metrics_at(row, TIME_HOT) != NULL || metrics_at(row, TIME_COLD) != NULL;
 }
+
+bool roofline_figure_any(const struct page *page) { return rows_any(page, is_shown); }
 
 /* Rows of one device in one mode; `first` is the first of them, and stands for the device. */
 struct view {
-  const struct page_row *first;
+  const struct merge_row *first;
   enum time_mode mode;
 };
 
-static bool is_in(const struct view *view, const struct page_row *row) {
-  return metrics_at(row, view->mode) != NULL && rows_is_same_device(view->first, row);
+static bool is_in(const struct view *view, const struct merge_row *row) {
+  return metrics_at(row, view->mode) != NULL && merge_is_same_device(view->first->row->device, row->row->device);
 }
 
 /* ---- roofs ----------------------------------------------------------------------------------------------------- */
@@ -76,15 +74,15 @@ static void put_roofs(const struct plot *plot, const struct device_info *device)
 
 /* ---- drawings -------------------------------------------------------------------------------------------------- */
 
-static void put_point(const struct plot *plot, const struct page_row *row, enum time_mode mode) {
-  const struct mode_metrics *metrics = metrics_at(row, mode);
-  char text[TEXT_MAX], name[PAGE_NAME_MAX], rate[UNITS_TEXT_MAX], share[UNITS_TEXT_MAX];
-  rows_series_text(plot->page, row->series, name);
+static void put_point(const struct plot *plot, const struct merge_row *row, const void *of) {
+  const struct view *view = of;
+  const struct mode_metrics *metrics = metrics_at(row, view->mode);
+  char rate[UNITS_TEXT_MAX], share[UNITS_TEXT_MAX];
+  if (!is_in(view, row)) return;
   units_format(metrics->tflop_per_s, rate);
-  units_format_fixed(100 * metrics->roof_ratio, 1, share);
-  snprintf(text, sizeof text, "%s at %s: %s TFLOP/s, %s %% of the %s roof", name, row->row->record->attn_case.key,
-           rate, share, metrics_roof_name(metrics->roof));
-  plot_point(plot, row, row->row->metrics.flop_per_byte, metrics->tflop_per_s, NAN, NAN, text);
+  units_format_fixed(100 * metrics->peak_ratio, 1, share);
+  plot_point(plot, row, row->row->metrics.flop_per_byte, metrics->tflop_per_s, NAN, NAN,
+             "%s TFLOP/s, %s %% of the %s roof", rate, share, metrics_roof_name(metrics->roof));
 }
 
 static struct plot axes_of(const struct page *page, FILE *file, const struct view *view) {
@@ -116,52 +114,42 @@ static void put_drawing(const struct page *page, FILE *file, const struct view *
   plot_open(&plot, title, "Roofline");
   plot_y_ticks(&plot, "TFLOP/s, logarithmic");
   plot_x_ticks(&plot, "FLOP per byte of Q, K, V and O, logarithmic");
-  for (size_t s = 0; s < page->series_count; ++s) {
-    plot_series_open(&plot, s);
-    for (size_t i = 0; i < page->row_count; ++i) {
-      const struct page_row *row = &page->rows[i];
-      if (row->series == s && is_in(view, row)) put_point(&plot, row, view->mode);
-    }
-    plot_series_close(&plot);
-  }
+  plot_rows(&plot, put_point, view);
   /* Over the points, so that no name is hidden. */
   put_roofs(&plot, view->first->row->device);
   plot_close(&plot);
 }
 
 static void put_data(const struct page *page, FILE *file) {
-  plot_data_open(file);
-  fputs("variant,key,mode,flop_per_byte,tflop_per_s,roof,roof_ratio\n", file);
+  plot_data_open(file, "variant,key,mode,flop_per_byte,tflop_per_s,roof,peak_ratio");
   for (size_t i = 0; i < page->row_count; ++i) {
     for (enum time_mode mode = 0; mode < TIME_MODE_COUNT; ++mode) {
-      const struct page_row *row = &page->rows[i];
+      const struct merge_row *row = &page->rows[i];
       const struct mode_metrics *metrics = metrics_at(row, mode);
       if (metrics == NULL) continue;
       plot_data_row(page, file, row);
-      fprintf(file, ",%s,", time_mode_name(mode));
-      html_number(file, row->row->metrics.flop_per_byte);
-      fputc(',', file);
-      html_number(file, metrics->tflop_per_s);
-      fprintf(file, ",%s,", metrics_roof_name(metrics->roof));
-      html_number(file, metrics->roof_ratio);
-      fputc('\n', file);
+      const double rates[] = {row->row->metrics.flop_per_byte, metrics->tflop_per_s};
+      fprintf(file, ",%s", time_mode_name(mode));
+      html_csv_numbers(file, rates, sizeof rates / sizeof *rates);
+      fprintf(file, ",%s", metrics_roof_name(metrics->roof));
+      plot_data_numbers(file, &metrics->peak_ratio, 1);
     }
   }
   plot_data_close(file);
 }
 
 static bool is_first(const struct page *page, const struct view *view) {
-  const struct page_row *row = page->rows;
+  const struct merge_row *row = page->rows;
   if (!is_in(view, view->first)) return false;
   while (!is_in(view, row)) ++row;
   return row == view->first;
 }
 
 void roofline_figure_write(const struct page *page, FILE *file) {
-  plot_figure_open(page, file, "roofline", "Roofline",
-                   "A point per case. Lines: the vendor's peaks at the highest SM clock, with the rate that mma.sync "
-                   "reaches where that is less, and DRAM's bandwidth. Hot runs whose tensors fit in L2 may lie above "
-                   "the DRAM line.");
+  plot_figure_open(
+      page, file, "roofline", "Roofline",
+      "A point per case. Lines: the vendor's peaks at the highest SM clock, with the rate that mma.sync reaches "
+      "where that is less, and DRAM's bandwidth. Hot runs whose tensors fit in L2 may lie above the DRAM line.");
   for (size_t i = 0; i < page->row_count; ++i) {
     for (enum time_mode mode = 0; mode < TIME_MODE_COUNT; ++mode) {
       const struct view view = {&page->rows[i], mode};

@@ -1,7 +1,6 @@
 /* Gathers the rows of all sources of a page and answers what its parts ask of them. */
 #include "cli/page/rows.h"
 
-#include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -16,26 +15,30 @@ void rows_series_text(const struct page *page, size_t index, char out[PAGE_NAME_
   }
 }
 
-bool rows_is_same_device(const struct page_row *a, const struct page_row *b) {
-  const struct device_info *left = a->row->device, *right = b->row->device;
-  return left->sms == right->sms && left->kind == right->kind && strcmp(left->name, right->name) == 0;
-}
+bool rows_is_fastest(const struct merge_row *row) { return row->best_ratio <= 1 && !row->row->is_twin; }
 
-const struct time_record *rows_time(const struct page_row *row, enum time_mode mode) {
+const struct time_record *rows_time(const struct merge_row *row, enum time_mode mode) {
   const struct time_record *time = &row->row->record->time[mode];
   return time->done ? time : NULL;
 }
 
-struct page_interval rows_interval_of(const struct page_row *row, enum time_mode mode) {
-  const struct process_interval over = process_interval_of(&row->row->record->process[mode]);
+struct page_interval rows_interval_of(const struct merge_row *row, enum time_mode mode) {
+  const struct process_interval over = row->row->between[mode];
   const struct stats *within = &row->row->record->time[mode].us;
   if (over.processes == 0) return (struct page_interval){0, within->median, within->ci_low, within->ci_high};
   return (struct page_interval){over.processes, over.median_us, over.low_us, over.high_us};
 }
 
-const struct page_row *rows_find(const struct page *page, size_t source, const char *key, const char *variant) {
+bool rows_any(const struct page *page, bool (*is)(const struct merge_row *)) {
   for (size_t i = 0; i < page->row_count; ++i) {
-    const struct page_row *row = &page->rows[i];
+    if (is(&page->rows[i])) return true;
+  }
+  return false;
+}
+
+const struct merge_row *rows_find(const struct page *page, size_t source, const char *key, const char *variant) {
+  for (size_t i = 0; i < page->row_count; ++i) {
+    const struct merge_row *row = &page->rows[i];
     if (row->source == source && record_is_cell(row->row->record, key, variant)) return row;
   }
   return NULL;
@@ -43,7 +46,7 @@ const struct page_row *rows_find(const struct page *page, size_t source, const c
 
 /* ---- rows ------------------------------------------------------------------------------------------------------ */
 
-static size_t series_of(struct page *page, const struct page_row *row) {
+static size_t series_of(struct page *page, const struct merge_row *row) {
   const char *variant = row->row->record->variant;
   size_t number = 0;
   bool known = false;
@@ -60,9 +63,9 @@ static size_t series_of(struct page *page, const struct page_row *row) {
   return page->series_count++;
 }
 
-static void mark_reference(struct page *page, const struct page_row *row) {
+static void mark_reference(struct page *page, const struct merge_row *row) {
   const struct speedup_record *speedup = &row->row->record->speedup;
-  if (!report_has_speedup(speedup)) return;
+  if (!report_has_speedup(row->row)) return;
   for (size_t i = 0; i < page->series_count; ++i) {
     struct page_series *series = &page->series[i];
     if (series->source == row->source && strcmp(series->variant, speedup->reference) == 0)
@@ -70,88 +73,26 @@ static void mark_reference(struct page *page, const struct page_row *row) {
   }
 }
 
-static void mark_fastest(struct page *page, size_t index) {
-  struct page_row *row = &page->rows[index];
-  const struct time_record *time = rows_time(row, TIME_HOT);
-  size_t first = index;
-  while (first > 0 && page->rows[first - 1].case_number == row->case_number) --first;
-  row->is_fastest = time != NULL && !row->row->is_twin;
-  for (size_t i = first; i < page->row_count && page->rows[i].case_number == row->case_number; ++i) {
-    const struct time_record *other = rows_time(&page->rows[i], TIME_HOT);
-    if (row->is_fastest && other != NULL && other->us.median < time->us.median &&
-        rows_is_same_device(row, &page->rows[i]) && !page->rows[i].row->is_twin)
-      row->is_fastest = false;
+struct status rows_gather(const struct merge *merge, const struct compare *compare, struct page *out) {
+  const size_t count = merge->row_count;
+  *out = (struct page){.source = merge->source, .source_count = merge->source_count, .compare = compare};
+  out->rows = calloc(count + 1, sizeof *out->rows);
+  out->series = calloc(count + 1, sizeof *out->series);
+  if (out->rows == NULL || out->series == NULL) {
+    rows_free(out);
+    return status_make(STATUS_MEMORY, "no memory for a page of %zu rows", count);
   }
-}
-
-static void finish_rows(struct page *page) {
-  for (size_t i = 0; i < page->row_count; ++i) {
-    page->rows[i].number = i + 1;
-    page->rows[i].series = series_of(page, &page->rows[i]);
+  for (; out->row_count < count; ++out->row_count) {
+    struct merge_row *row = &out->rows[out->row_count];
+    *row = merge->rows[out->row_count];
+    row->series = series_of(out, row);
   }
-  for (size_t i = 0; i < page->row_count; ++i) {
-    mark_reference(page, &page->rows[i]);
-    mark_fastest(page, i);
-  }
-}
-
-static bool make_room(struct page *page, size_t rows) {
-  page->rows = calloc(rows + 1, sizeof *page->rows);
-  page->series = calloc(rows + 1, sizeof *page->series);
-  return page->rows != NULL && page->series != NULL;
-}
-
-static const char *key_of(const struct page_row *row) { return row->row->record->attn_case.key; }
-
-static int compare_keys(const void *left, const void *right) {
-  const struct page_row *a = left, *b = right;
-  const int by_key = strcmp(key_of(a), key_of(b));
-  return by_key != 0 ? by_key : (a->number > b->number) - (a->number < b->number);
-}
-
-static int compare_rows(const void *left, const void *right) {
-  const struct page_row *a = left, *b = right;
-  if (a->case_number != b->case_number) return a->case_number < b->case_number ? -1 : 1;
-  return (a->number > b->number) - (a->number < b->number);
-}
-
-/* In order of first appearance, case by case, so that what is compared stands together. */
-static void order_rows(struct page *page) {
-  qsort(page->rows, page->row_count, sizeof *page->rows, compare_keys);
-  for (size_t i = 0; i < page->row_count; ++i) {
-    struct page_row *row = &page->rows[i];
-    const bool is_new = i == 0 || strcmp(key_of(row), key_of(row - 1)) != 0;
-    row->case_number = is_new ? row->number : page->rows[i - 1].case_number;
-  }
-  qsort(page->rows, page->row_count, sizeof *page->rows, compare_rows);
-}
-
-static void add_rows(struct page *page) {
-  for (size_t s = 0; s < page->source_count; ++s) {
-    for (size_t i = 0; i < page->source[s].report->row_count; ++i) {
-      const struct report_row *row = &page->source[s].report->rows[i];
-      page->rows[page->row_count] = (struct page_row){.row = row, .source = s, .number = page->row_count};
-      ++page->row_count;
-    }
-  }
-  order_rows(page);
-}
-
-struct status rows_gather(struct page *page) {
-  size_t rows = 0;
-  for (size_t i = 0; i < page->source_count; ++i) rows += page->source[i].report->row_count;
-  if (!make_room(page, rows)) {
-    rows_free(page);
-    return status_make(STATUS_MEMORY, "no memory for a page of %zu rows", rows);
-  }
-  add_rows(page);
-  finish_rows(page);
+  for (size_t i = 0; i < count; ++i) mark_reference(out, &out->rows[i]);
   return status_ok();
 }
 
 void rows_free(struct page *page) {
   free(page->rows);
   free(page->series);
-  page->rows = NULL;
-  page->series = NULL;
+  *page = (struct page){.row_count = 0};
 }

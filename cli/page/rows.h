@@ -1,59 +1,46 @@
-/* The rows of a page as all its parts see them. */
-#ifndef ATTNBENCH_CLI_PAGE_ROWS_H
-#define ATTNBENCH_CLI_PAGE_ROWS_H
+/* The rows of a page, which all its parts use. */
+#pragma once
 
 #include "cli/page/page.h"
 
 enum { PAGE_NAME_MAX = VARIANT_SPEC_MAX + 16, PAGE_COLOURS = 12 /* of style.css */ };
 
-/* What is drawn in one colour: a variant as one source has it. */
+/* A series: the rows of one variant in one source. */
 struct page_series {
   const char *variant;
   size_t source;
-  size_t number;     /* of the variant, the same in every source: its colour */
-  bool is_reference; /* that other rows were timed against */
-};
-
-struct page_row {
-  const struct report_row *row;
-  size_t source, series;
-  size_t case_number; /* one for each case, in the order of their first appearance */
-  size_t number;      /* from 1: its place in the table, and its anchor */
-  bool is_fastest;    /* hot, of its case among the rows of its device */
-};
-
-struct page_source {
-  const char *path; /* NULL: not known */
-  const struct report *report;
+  size_t number;     /* of the variant, the same in every source; selects the colour */
+  bool is_reference; /* other rows were timed against this variant */
 };
 
 struct page {
-  struct page_source source[MERGE_SOURCES_MAX];
+  const struct merge_source *source;
   size_t source_count;
-  struct page_row *rows;
+  struct merge_row *rows; /* copies of the rows of the merge, with their series set */
   size_t row_count;
   struct page_series *series;
   size_t series_count;
   const struct compare *compare; /* NULL: nothing is compared */
 };
 
-/* Fills rows and series from the sources; the caller frees with rows_free. STATUS_MEMORY. */
-struct status rows_gather(struct page *);
+/* Makes the page of a merge, which must outlive it; the caller frees with rows_free. STATUS_MEMORY. */
+struct status rows_gather(const struct merge *, const struct compare *, struct page *out);
 void rows_free(struct page *);
 
 /* "wgmma", or "wgmma (2)" on a page of several sources. */
 void rows_series_text(const struct page *, size_t series, char out[PAGE_NAME_MAX]);
-bool rows_is_same_device(const struct page_row *, const struct page_row *);
-/* NULL when this mode of the row was not timed. */
-const struct time_record *rows_time(const struct page_row *, enum time_mode);
-/* The median that stands for a timed mode, and its interval: over the processes where several measured, else within
- * the one that did. */
+/* Whether no row of the same case and device has a shorter hot time. */
+bool rows_is_fastest(const struct merge_row *);
+/* The times of a mode; NULL when it was not timed. */
+const struct time_record *rows_time(const struct merge_row *, enum time_mode);
+/* The median of a timed mode and its interval: over the processes when several measured it, else over the samples of
+ * the one process. */
 struct page_interval {
   uint32_t processes; /* 0: one */
   double median_us, low_us, high_us;
 };
-struct page_interval rows_interval_of(const struct page_row *, enum time_mode);
+struct page_interval rows_interval_of(const struct merge_row *, enum time_mode);
+/* Whether `is` returns true for any row. */
+bool rows_any(const struct page *, bool (*is)(const struct merge_row *));
 /* The row of this cell as that source has it; NULL when there is none. */
-const struct page_row *rows_find(const struct page *, size_t source, const char *key, const char *variant);
-
-#endif
+const struct merge_row *rows_find(const struct page *, size_t source, const char *key, const char *variant);

@@ -2,40 +2,37 @@
  */
 #include <math.h>
 #include <stdlib.h>
-#include <string.h>
 
+#include "cli/base/owned.h"
 #include "cli/base/units.h"
 #include "cli/page/html.h"
 #include "cli/page/plot.h"
 
 enum { TEXT_MAX = 512, STEPS_MAX = 64 };
 
-static const struct scaling *scaling_at(const struct page_row *row) { return &row->row->scaling; }
+static const struct scaling *scaling_at(const struct merge_row *row) { return &row->row->scaling; }
 
-static enum time_mode mode_of(const struct page_row *row) {
+static enum time_mode mode_of(const struct merge_row *row) {
   return isfinite(scaling_at(row)->time_ratio[TIME_HOT]) ? TIME_HOT : TIME_COLD;
 }
 
-static double ratio_of(const struct page_row *row) { return scaling_at(row)->time_ratio[mode_of(row)]; }
+static double ratio_of(const struct merge_row *row) { return scaling_at(row)->time_ratio[mode_of(row)]; }
 
-static bool is_shown(const struct page_row *row) {
+static bool is_shown(const struct merge_row *row) {
   return scaling_at(row)->known && scaling_at(row)->timed && isfinite(ratio_of(row));
 }
 
-static double pairs_of(const struct page_row *row) {
+static double pairs_of(const struct merge_row *row) {
   return (double)scaling_pairs(&row->row->record->attn_case.shape);
 }
 
-bool scaling_figure_any(const struct page *page) {
-  for (size_t i = 0; i < page->row_count; ++i) {
-    if (is_shown(&page->rows[i]) && !scaling_at(&page->rows[i])->is_baseline) return true;
-  }
-  return false;
-}
+static bool is_scaled(const struct merge_row *row) { return is_shown(row) && !scaling_at(row)->is_baseline; }
+
+bool scaling_figure_any(const struct page *page) { return rows_any(page, is_scaled); }
 
 /* By source and group, then as B*H grows. */
 static int compare_rows(const void *left, const void *right) {
-  const struct page_row *a = *(const struct page_row *const *)left, *b = *(const struct page_row *const *)right;
+  const struct merge_row *a = *(const struct merge_row *const *)left, *b = *(const struct merge_row *const *)right;
   const double keys[][2] = {{(double)a->source, (double)b->source},
                             {(double)scaling_at(a)->baseline_index, (double)scaling_at(b)->baseline_index},
                             {pairs_of(a), pairs_of(b)},
@@ -46,7 +43,7 @@ static int compare_rows(const void *left, const void *right) {
   return 0;
 }
 
-static bool same_group(const struct page_row *a, const struct page_row *b) {
+static bool same_group(const struct merge_row *a, const struct merge_row *b) {
   return a->source == b->source && scaling_at(a)->baseline_index == scaling_at(b)->baseline_index;
 }
 
@@ -65,8 +62,8 @@ static void put_steps(const struct plot *plot, double first, double last, double
 }
 
 /* Where the steps cannot be told apart, or the grid is not known to grow: from row to row. */
-static void put_expected(const struct plot *plot, const struct page_row *const *rows, size_t count) {
-  const struct page_row *last = rows[count - 1], *baseline = rows[0];
+static void put_expected(const struct plot *plot, const struct merge_row *const *rows, size_t count) {
+  const struct merge_row *last = rows[count - 1], *baseline = rows[0];
   const double full = scaling_at(last)->full_bh;
   for (size_t i = 0; i < count; ++i) {
     if (scaling_at(rows[i])->is_baseline) baseline = rows[i];
@@ -84,24 +81,22 @@ static void put_expected(const struct plot *plot, const struct page_row *const *
   }
 }
 
-static void put_measured(const struct plot *plot, const struct page_row *const *rows, size_t count) {
+static void put_measured(const struct plot *plot, const struct merge_row *const *rows, size_t count) {
   plot_series_open(plot, rows[0]->series);
   for (size_t i = 1; i < count; ++i) {
     plot_line(plot, "line", pairs_of(rows[i - 1]), ratio_of(rows[i - 1]), pairs_of(rows[i]), ratio_of(rows[i]));
   }
   for (size_t i = 0; i < count; ++i) {
-    char text[TEXT_MAX], name[PAGE_NAME_MAX], ratio[UNITS_TEXT_MAX], waves[UNITS_TEXT_MAX];
-    rows_series_text(plot->page, rows[i]->series, name);
+    char ratio[UNITS_TEXT_MAX], waves[UNITS_TEXT_MAX];
     units_format(ratio_of(rows[i]), ratio);
     units_format(scaling_at(rows[i])->wave_ratio, waves);
-    snprintf(text, sizeof text, "%s at %s: %s times the baseline's %s time; the waves say %s", name,
-             rows[i]->row->record->attn_case.key, ratio, time_mode_name(mode_of(rows[i])), waves);
-    plot_point(plot, rows[i], pairs_of(rows[i]), ratio_of(rows[i]), NAN, NAN, text);
+    plot_point(plot, rows[i], pairs_of(rows[i]), ratio_of(rows[i]), NAN, NAN,
+               "%s times the baseline's %s time; the waves say %s", ratio, time_mode_name(mode_of(rows[i])), waves);
   }
   plot_series_close(plot);
 }
 
-static void put_x_labels(const struct plot *plot, const struct page_row *const *rows, size_t count) {
+static void put_x_labels(const struct plot *plot, const struct merge_row *const *rows, size_t count) {
   double before = -INFINITY;
   for (size_t i = 0; i < count; ++i) {
     const double x = axis_at(&plot->x, pairs_of(rows[i]));
@@ -114,10 +109,10 @@ static void put_x_labels(const struct plot *plot, const struct page_row *const *
   plot_x_name(plot, "B*H, logarithmic");
 }
 
-static void put_drawing(const struct page *page, FILE *file, const struct page_row *const *rows, size_t count) {
-  const struct attn_shape *shape = &rows[0]->row->record->attn_case.shape;
+static void put_drawing(const struct page *page, FILE *file, const struct merge_row *const *rows, size_t count) {
+  const struct attn_problem *shape = &rows[0]->row->record->attn_case.shape;
   struct axis_range x = axis_range_none(), y = axis_range_none();
-  char title[TEXT_MAX], name[PAGE_NAME_MAX];
+  char title[TEXT_MAX], name[PAGE_NAME_MAX], traits[AXIS_TRAITS_MAX];
   for (size_t i = 0; i < count; ++i) {
     axis_range_add(&x, pairs_of(rows[i]));
     axis_range_add(&y, ratio_of(rows[i]));
@@ -129,8 +124,8 @@ static void put_drawing(const struct page *page, FILE *file, const struct page_r
                             .x = axis_log(x.least, x.most, PLOT_LEFT, PLOT_RIGHT),
                             .y = axis_linear(y.most, PLOT_BOTTOM, PLOT_TOP)};
   rows_series_text(page, rows[0]->series, name);
-  snprintf(title, sizeof title, "%s, S %u, D %u, %s, %s%s", name, (unsigned)shape->Sq, (unsigned)shape->D,
-           attn_dtype_name(shape->dtype), shape->causal ? "causal mask" : "no mask", shape->lse ? ", LSE too" : "");
+  axes_traits(shape, traits);
+  snprintf(title, sizeof title, "%s, S %u, D %u, %s", name, (unsigned)shape->Sq, (unsigned)shape->D, traits);
   plot_open(&plot, title, "Time over B*H");
   plot_y_ticks(&plot, "times the baseline");
   put_x_labels(&plot, rows, count);
@@ -141,9 +136,8 @@ static void put_drawing(const struct page *page, FILE *file, const struct page_r
 
 /* ---- the figure ------------------------------------------------------------------------------------------------ */
 
-static void put_data(const struct page *page, FILE *file, const struct page_row *const *rows, size_t count) {
-  plot_data_open(file);
-  fputs("variant,key,baseline_key,mode,b_h,time_ratio,wave_ratio,full_wave_b_h\n", file);
+static void put_data(const struct page *page, FILE *file, const struct merge_row *const *rows, size_t count) {
+  plot_data_open(file, "variant,key,baseline_key,mode,b_h,time_ratio,wave_ratio,full_wave_b_h");
   for (size_t i = 0; i < count; ++i) {
     const double numbers[] = {pairs_of(rows[i]), ratio_of(rows[i]), scaling_at(rows[i])->wave_ratio,
                               scaling_at(rows[i])->full_bh};
@@ -151,14 +145,13 @@ static void put_data(const struct page *page, FILE *file, const struct page_row 
     fputc(',', file);
     html_csv_text(file, scaling_at(rows[i])->baseline_key);
     fprintf(file, ",%s", time_mode_name(mode_of(rows[i])));
-    html_csv_numbers(file, numbers, sizeof numbers / sizeof *numbers);
-    fputc('\n', file);
+    plot_data_numbers(file, numbers, sizeof numbers / sizeof *numbers);
   }
   plot_data_close(file);
 }
 
 struct status scaling_figure_write(const struct page *page, FILE *file) {
-  const struct page_row **rows = malloc((page->row_count + 1) * sizeof *rows);
+  OWNED(owned_free) const struct merge_row **rows = malloc((page->row_count + 1) * sizeof *rows);
   size_t count = 0;
   if (rows == NULL) return status_make(STATUS_MEMORY, "no memory for the figures of %zu rows", page->row_count);
   for (size_t i = 0; i < page->row_count; ++i) {
@@ -174,6 +167,5 @@ struct status scaling_figure_write(const struct page *page, FILE *file) {
   }
   put_data(page, file, rows, count);
   plot_figure_close(file);
-  free(rows);
   return status_ok();
 }

@@ -1,8 +1,6 @@
 /* How two reports compare: verdict, what differs between the runs, every row, and the changes as a figure. */
 #include <math.h>
-#include <string.h>
 
-#include "cli/base/units.h"
 #include "cli/gate/sinks.h"
 #include "cli/page/html.h"
 #include "cli/page/plot.h"
@@ -18,9 +16,7 @@ static void put_outcome(FILE *file, const struct compare *compare) {
   html_text(file, line);
   fputs("</strong></p>\n", file);
   if (sinks_advice(compare)[0] != '\0') {
-    fputs("<p>What to do: ", file);
-    html_prose(file, sinks_advice(compare));
-    fputs(".</p>\n", file);
+    markup_put(file, html_prose, "<p>What to do: %s.</p>\n", sinks_advice(compare));
   }
   sinks_counts_text(compare, line);
   html_element(file, "p", line);
@@ -33,16 +29,13 @@ static void put_differences(FILE *file, const struct compare *compare) {
   if (compare->difference_count == 0) return;
   fputs(
       "<div class=\"scroll\" role=\"region\" aria-label=\"What differs\" tabindex=\"0\"><table><caption>What differs "
-      "between the two runs</caption><thead><tr><th scope=\"col\">what</th><th scope=\"col\">base</th>"
-      "<th scope=\"col\">new</th><th scope=\"col\">meaning</th></tr></thead><tbody>\n",
+      "between the two runs</caption><thead><tr><th scope=\"col\">what</th><th scope=\"col\">base</th><th "
+      "scope=\"col\">new</th><th scope=\"col\">meaning</th></tr></thead><tbody>\n",
       file);
   for (size_t i = 0; i < compare->difference_count; ++i) {
     const struct compare_difference *difference = &compare->difference[i];
-    fputs("<tr>", file);
-    html_element(file, "th scope=\"row\"", difference->key);
-    html_element(file, "td", difference->base);
-    html_element(file, "td", difference->now);
-    fputs(difference->fatal ? "<td>not comparable</td></tr>\n" : "<td>remark</td></tr>\n", file);
+    markup_put(file, html_text, "<tr><th scope=\"row\">%s</th><td>%s</td><td>%s</td><td>%s</td></tr>\n",
+               difference->key, difference->base, difference->now, difference->fatal ? "not comparable" : "remark");
   }
   fputs("</tbody></table></div>\n", file);
 }
@@ -50,26 +43,17 @@ static void put_differences(FILE *file, const struct compare *compare) {
 /* ---- table ----------------------------------------------------------------------------------------------------- */
 
 static void put_number(FILE *file, double value, const char *text) {
-  fputs("<td class=\"n\"", file);
-  if (isfinite(value)) {
-    fputs(" data-value=\"", file);
-    html_number(file, value);
-    fputc('"', file);
-  }
-  fputc('>', file);
+  html_number_cell(file, value);
   html_text(file, text);
   fputs("</td>", file);
 }
 
-static void put_side(FILE *file, const struct compare_side *side) {
-  char text[UNITS_TEXT_MAX];
-  const double median_us = side->record != NULL ? side->median_us : (double)NAN;
-  units_format(median_us, text);
-  put_number(file, median_us, text);
+static void put_side(FILE *file, const struct compare_side *side, const char *text) {
+  put_number(file, side->record != NULL ? side->median_us : (double)NAN, text);
 }
 
 static void put_name(const struct page *page, FILE *file, const struct compare_row *row) {
-  const struct page_row *shown = rows_find(page, 1, row->key, row->variant);
+  const struct merge_row *shown = rows_find(page, 1, row->key, row->variant);
   if (shown == NULL) shown = rows_find(page, 0, row->key, row->variant);
   if (shown != NULL) fprintf(file, "<a href=\"#row-%zu\">", shown->number);
   html_breakable(file, row->key);
@@ -77,38 +61,29 @@ static void put_name(const struct page *page, FILE *file, const struct compare_r
 }
 
 static void put_row(const struct page *page, FILE *file, const struct compare_row *row) {
-  char change[COMPARE_PERCENT_MAX], bounds[COMPARE_PERCENT_MAX], processes[COMPARE_PERCENT_MAX];
-  sinks_percent(row->ratio, change);
-  sinks_bounds(row, bounds);
-  sinks_processes(row, processes);
+  const struct sinks_numbers is = sinks_numbers(row);
   fprintf(file, "<tr%s><td>%s</td>", sinks_row_fails(page->compare, row) ? " class=\"fails\"" : "",
           verdict_name(row->verdict));
-  put_number(file, row->ratio, change);
+  put_number(file, row->ratio, is.change);
   fputs("<th scope=\"row\">", file);
   put_name(page, file, row);
-  fputs("</th>", file);
-  html_element(file, "td", row->variant);
-  html_element(file, "td", time_mode_name(row->mode));
-  put_side(file, &row->base);
-  put_side(file, &row->now);
-  html_element(file, "td class=\"n\"", bounds);
-  html_element(file, "td class=\"n\"", processes);
-  html_element(file, "td class=\"why\"", row->reason);
-  fputs("</tr>\n", file);
+  markup_put(file, html_text, "</th><td>%s</td><td>%s</td>", row->variant, time_mode_name(row->mode));
+  put_side(file, &row->base, is.base);
+  put_side(file, &row->now, is.now);
+  markup_put(file, html_text, "<td class=\"n\">%s</td><td class=\"n\">%s</td><td class=\"why\">%s</td></tr>\n",
+             is.bounds, is.processes, row->reason);
 }
 
 static void put_table(const struct page *page, FILE *file) {
   fputs(
-      "<div class=\"scroll\" role=\"region\" aria-label=\"Comparison\" tabindex=\"0\"><table class=\"sortable\">"
-      "<caption>Every case, variant and mode, worst first</caption><thead><tr>"
-      "<th scope=\"col\" data-sort=\"text\">verdict</th><th scope=\"col\" data-sort=\"number\" "
-      "class=\"n\">change</th>"
-      "<th scope=\"col\" data-sort=\"text\">case</th>"
-      "<th scope=\"col\" data-sort=\"text\">variant</th><th scope=\"col\" data-sort=\"text\">mode</th>"
-      "<th scope=\"col\" data-sort=\"number\" class=\"n\">base <small>us</small></th>"
-      "<th scope=\"col\" data-sort=\"number\" class=\"n\">new <small>us</small></th>"
-      "<th scope=\"col\" class=\"n\">bounds</th>"
-      "<th scope=\"col\" class=\"n\">processes</th><th scope=\"col\">why</th></tr></thead><tbody>\n",
+      "<div class=\"scroll\" role=\"region\" aria-label=\"Comparison\" tabindex=\"0\"><table "
+      "class=\"sortable\"><caption>Every case, variant and mode, worst first</caption><thead><tr><th scope=\"col\" "
+      "data-sort=\"text\">verdict</th><th scope=\"col\" data-sort=\"number\" class=\"n\">change</th><th "
+      "scope=\"col\" data-sort=\"text\">case</th><th scope=\"col\" data-sort=\"text\">variant</th><th scope=\"col\" "
+      "data-sort=\"text\">mode</th><th scope=\"col\" data-sort=\"number\" class=\"n\">base <small>us</small></th><th "
+      "scope=\"col\" data-sort=\"number\" class=\"n\">new <small>us</small></th><th scope=\"col\" "
+      "class=\"n\">bounds</th><th scope=\"col\" class=\"n\">processes</th><th "
+      "scope=\"col\">why</th></tr></thead><tbody>\n",
       file);
   for (size_t i = 0; i < page->compare->row_count; ++i) put_row(page, file, &page->compare->rows[i]);
   fputs("</tbody></table></div>\n", file);
@@ -119,13 +94,11 @@ static void put_table(const struct page *page, FILE *file) {
 static double percent(double ratio) { return (ratio - 1) * 100; }
 
 static void put_change(const struct plot *plot, const struct compare_row *row, double y) {
-  char name[CASE_KEY_MAX + VARIANT_SPEC_MAX + 16], text[COMPARE_LINE_MAX], change[COMPARE_PERCENT_MAX],
-      bounds[COMPARE_PERCENT_MAX];
+  char name[AXIS_KEY_MAX + VARIANT_SPEC_MAX + 16], text[COMPARE_LINE_MAX];
+  const struct sinks_numbers is = sinks_numbers(row);
   const double x = axis_at(&plot->x, percent(row->ratio));
   snprintf(name, sizeof name, "%s %s %s", row->variant, row->key, time_mode_name(row->mode));
-  sinks_percent(row->ratio, change);
-  sinks_bounds(row, bounds);
-  snprintf(text, sizeof text, "%s: %s, bounds %s: %s", name, change, bounds, verdict_name(row->verdict));
+  snprintf(text, sizeof text, "%s: %s, bounds %s: %s", name, is.change, is.bounds, verdict_name(row->verdict));
   fprintf(plot->file, "<g class=\"change%s\"><title>", sinks_row_fails(plot->page->compare, row) ? " fails" : "");
   html_text(plot->file, text);
   fprintf(plot->file, "</title><text x=\"%d\" y=\"%.1f\">", CHANGE_LEFT, y - 7);
@@ -160,8 +133,7 @@ static void put_drawing(const struct page *page, FILE *file, struct axis_range r
 }
 
 static void put_data(FILE *file, const struct compare *compare) {
-  plot_data_open(file);
-  fputs("verdict,key,variant,mode,ratio,low,high\n", file);
+  plot_data_open(file, "verdict,key,variant,mode,ratio,low,high");
   for (size_t i = 0; i < compare->row_count; ++i) {
     const struct compare_row *row = &compare->rows[i];
     const double numbers[] = {row->ratio, row->ci_low, row->ci_high};
@@ -170,8 +142,7 @@ static void put_data(FILE *file, const struct compare *compare) {
     fputc(',', file);
     html_csv_text(file, row->variant);
     fprintf(file, ",%s", time_mode_name(row->mode));
-    html_csv_numbers(file, numbers, sizeof numbers / sizeof *numbers);
-    fputc('\n', file);
+    plot_data_numbers(file, numbers, sizeof numbers / sizeof *numbers);
   }
   plot_data_close(file);
 }

@@ -1,20 +1,17 @@
-/* The cards of a run with --devices: its rows name theirs, by uuid. */
-#ifndef ATTNBENCH_CLI_RECORD_CARDS_H
-#define ATTNBENCH_CLI_RECORD_CARDS_H
+/* The cards of a run with --devices. Each row names the card that measured it by UUID (record.card). */
+#pragma once
 
 #include "cli/record/journal.h"
 
-/* STATUS_INPUT when the card has no uuid, is there already, is of another model than the first, or is one too many.
- */
+/* Adds a card to data->card. STATUS_INPUT when it has no UUID, is there already, is of another model than the first
+ * card, or would be more than JOURNAL_CARDS_MAX. */
 struct status cards_add(struct journal_data *, const struct device_line *);
-/* Its place in data->card; card_count when it is not there. */
+/* The index in data->card of the card with this UUID; card_count when there is none. */
 size_t cards_find(const struct journal_data *, const char *uuid);
 
-/* May the row be of this run: does it name one of its cards, or none where none is to be named? */
+/* Can the row be of this run? False when it names a card that the run does not have. */
 bool cards_has(const struct journal_data *, const struct record *);
 
-/* The device that measured the row, and its timer's constant cost. */
+/* The device that measured the row, and the event overhead of that device (event_overhead.h). */
 const struct device_info *cards_info(const struct journal_data *, const struct record *);
 double cards_event_overhead_us(const struct journal_data *, const struct record *);
-
-#endif

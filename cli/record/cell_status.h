@@ -1,6 +1,5 @@
 /* How a cell ended. */
-#ifndef ATTNBENCH_CLI_RECORD_CELL_STATUS_H
-#define ATTNBENCH_CLI_RECORD_CELL_STATUS_H
+#pragma once
 
 #include "kernels/status.h"
 
@@ -25,5 +24,3 @@ enum cell_status {
 };
 const char *cell_status_name(enum cell_status);
 enum exit_code cell_status_exit_code(enum cell_status);
-
-#endif

@@ -60,12 +60,8 @@ static const struct {
 };
 enum { COUNTER_COUNT = sizeof counters / sizeof *counters };
 
-static double *value_of(struct counter_values *values, size_t index) {
-  return (double *)((char *)values + counters[index].offset);
-}
-
-static double read_value(const struct counter_values *values, size_t index) {
-  return *(const double *)((const char *)values + counters[index].offset);
+static double *value_of(const struct counter_values *values, size_t index) {
+  return (double *)((char *)(uintptr_t)values + counters[index].offset);
 }
 
 void counter_record_start(struct counter_record *record) {
@@ -80,12 +76,12 @@ static double weight_of(const struct counter_values *values, enum counter_total 
 /* A NAN anywhere makes the total NAN. */
 static double total_of(const struct counter_record *record, size_t index) {
   const enum counter_total how = counters[index].how;
-  if (record->pass_count == 1) return read_value(&record->pass[0].values, index);
+  if (record->pass_count == 1) return *value_of(&record->pass[0].values, index);
   double sum = 0, weights = 0;
   for (uint32_t pass = 0; pass < record->pass_count; ++pass) {
     const struct counter_values *values = &record->pass[pass].values;
     const double weight = weight_of(values, how);
-    sum += weight * read_value(values, index);
+    sum += weight * *value_of(values, index);
     weights += weight;
   }
   if (how == COUNTER_SUM) return record->pass_count > 0 ? sum : (double)NAN;

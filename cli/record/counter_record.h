@@ -1,14 +1,14 @@
-/* What a profiler counted while it ran a cell's kernels: facts of a row like its times, only taken by another tool.
- * They come from a counter file (counters.h). */
-#ifndef ATTNBENCH_CLI_RECORD_COUNTER_RECORD_H
-#define ATTNBENCH_CLI_RECORD_COUNTER_RECORD_H
+/* The counters of a profiler that ran a cell's kernels. They are measured facts of a row, like its times, and come
+ * from a counter file (counters.h). */
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
 
 #include "kernels/variant.h"
 
-/* How the passes of a plan make the plan's value: added up, or averaged by their time or by their requests of L2. */
+/* How a counter's value for the plan follows from those of its passes: their sum, or their mean weighted by time or
+ * by bytes requested of L2. */
 enum counter_total { COUNTER_SUM, COUNTER_BY_TIME, COUNTER_BY_L2_BYTES };
 
 /* COUNTER(name, how it is totalled over passes). A _ratio is 0..1. results/README.md says what each is, and which
@@ -32,7 +32,7 @@ enum counter_total { COUNTER_SUM, COUNTER_BY_TIME, COUNTER_BY_L2_BYTES };
   X(global_excess_sectors, SUM)        \
   X(local_bytes, SUM)
 
-/* NAN is not known. */
+/* The value of each counter; NAN: not known. */
 struct counter_values {
 #define COUNTER_MEMBER(name, how) double name;
   COUNTER_MAP(COUNTER_MEMBER)
@@ -41,7 +41,7 @@ struct counter_values {
 
 enum { COUNTER_KERNEL_MAX = 256, COUNTER_STALL_MAX = 40 };
 
-/* What warps waited for most, of all the time between two of their instructions. */
+/* The stall reason that took the largest share of the time that warps spent between two instructions. */
 struct counter_stall {
   bool known;
   char name[COUNTER_STALL_MAX]; /* ncu's, without prefix: "long_scoreboard" */
@@ -64,12 +64,10 @@ struct counter_record {
   struct counter_pass pass[ATTN_PASSES_MAX];
 };
 
-/* Nothing is known. */
+/* Makes a record in which nothing is known. */
 void counter_record_start(struct counter_record *);
 
-/* The whole plan's values; one that some pass does not know is not known. */
+/* The values for the whole plan; NAN where some pass has no value. */
 struct counter_values counter_record_totals(const struct counter_record *);
 /* The stall of the pass that takes longest; not known when that pass has none. */
 struct counter_stall counter_record_top_stall(const struct counter_record *);
-
-#endif

@@ -1,17 +1,16 @@
 /* Reads a file of counters and gives them to the rows of a report. */
 #include "cli/record/counters.h"
 
-#include <math.h>
-#include <stdlib.h>
 #include <string.h>
 
+#include "cli/base/owned.h"
 #include "cli/record/field_tables.h"
 
 /* More than 1 by more than a counter's own noise is a value in percent. */
 static const double RATIO_MAX = 1.1;
 
 struct counter_row {
-  char key[CASE_KEY_MAX], variant[VARIANT_SPEC_MAX];
+  char key[AXIS_KEY_MAX], variant[VARIANT_SPEC_MAX];
   struct counter_record counters;
 };
 
@@ -30,10 +29,7 @@ static struct status check_values(const struct json_doc *doc, const cJSON *pass)
   for (const cJSON *item = pass->child; item != NULL; item = item->next) {
     const size_t length = strlen(item->string), suffix = strlen("ratio");
     const bool is_ratio = length >= suffix && strcmp(item->string + length - suffix, "ratio") == 0;
-    if (cJSON_IsObject(item)) {
-      const struct status status = check_values(doc, item);
-      if (status_failed(&status)) return status;
-    }
+    if (cJSON_IsObject(item)) TRY(check_values(doc, item));
     if (!cJSON_IsNumber(item)) continue;
     if (item->valuedouble < 0) return json_error(doc, item, false, "is below 0, which no counter is");
     if (is_ratio && item->valuedouble > RATIO_MAX)
@@ -65,31 +61,19 @@ static struct status check_passes(const struct json_doc *doc, const cJSON *item,
   const uint32_t count = row->counters.pass_count, launches = record->plan.pass_count;
   if (count == 0 || (launches > 0 && count != launches))
     return json_error(doc, passes, false, "has %u passes, but %s launches %u", count, record->variant, launches);
-  struct status status = status_ok();
-  for (uint32_t i = 0; i < count && !status_failed(&status); ++i, pass = pass->next) {
-    status = check_values(doc, pass);
-    if (!status_failed(&status) && launches > 0)
-      status = check_launch(doc, pass, &row->counters.pass[i], &record->pass[i]);
+  for (uint32_t i = 0; i < count; ++i, pass = pass->next) {
+    TRY(check_values(doc, pass));
+    if (launches > 0) TRY(check_launch(doc, pass, &row->counters.pass[i], &record->pass[i]));
   }
-  return status;
-}
-
-static struct record *find_record(struct journal_data *data, const struct counter_row *row) {
-  for (size_t i = 0; i < data->record_count; ++i) {
-    struct record *record = &data->records[i];
-    if (record_is_cell(record, row->key, row->variant)) return record;
-  }
-  return NULL;
+  return status_ok();
 }
 
 /* taken: which records this file has named already. */
 static struct status read_row(const struct json_doc *doc, const cJSON *item, const struct counter_record *head,
                               struct journal_data *into, bool *taken) {
-  struct counter_row row = {.key = ""};
-  counter_record_start(&row.counters);
-  struct status status = fields_read(doc, item, row_fields, &row);
-  if (status_failed(&status)) return status;
-  struct record *record = find_record(into, &row);
+  struct counter_row row = {.key = "", .counters = *head};
+  TRY(fields_read(doc, item, row_fields, &row));
+  struct record *record = journal_find(into, 0, row.key, row.variant);
   if (record == NULL)
     return json_error(doc, item, false, "is of %s and %s, which the report does not have", row.key, row.variant);
   if (record->status != CELL_ok)
@@ -97,15 +81,11 @@ static struct status read_row(const struct json_doc *doc, const cJSON *item, con
                       row.variant, cell_status_name(record->status));
   if (taken[record - into->records])
     return json_error(doc, item, false, "is of %s and %s, which appears twice", row.key, row.variant);
-  status = check_passes(doc, item, &row, record);
-  if (status_failed(&status)) return status;
+  TRY(check_passes(doc, item, &row, record));
   taken[record - into->records] = true;
   record->counters = row.counters;
-  memcpy(record->counters.source, head->source, sizeof head->source);
-  memcpy(record->counters.cache, head->cache, sizeof head->cache);
-  record->counters.launches = head->launches;
   record->counters.done = true;
-  return status;
+  return status_ok();
 }
 
 /* ---- the file ------------------------------------------------------------------------------------------------ */
@@ -116,25 +96,21 @@ static struct status read_head(const struct json_doc *doc, struct counter_record
   if (!cJSON_IsString(schema) || strcmp(schema->valuestring, COUNTERS_SCHEMA) != 0)
     return json_error(doc, schema != NULL ? schema : doc->root, false,
                       "is not a counter file; its \"schema\" must be \"%s\"", COUNTERS_SCHEMA);
-  struct status status = json_check_keys(doc, doc->root, keys);
-  if (!status_failed(&status)) status = fields_read_part(doc, doc->root, record_counter_head_fields, head);
-  if (status_failed(&status)) return status;
+  TRY(json_check_keys(doc, doc->root, keys));
+  TRY(fields_read_part(doc, doc->root, record_counter_head_fields, head));
   if (head->source[0] == '\0') return json_error(doc, doc->root, false, "has an empty \"source\"; name the profiler");
-  if (strcmp(head->cache, "cold") == 0 || strcmp(head->cache, "hot") == 0) return status;
+  if (strcmp(head->cache, "cold") == 0 || strcmp(head->cache, "hot") == 0) return status_ok();
   return json_error(doc, json_get(doc->root, "cache"), false, "must be \"cold\" or \"hot\"");
 }
 
 struct status counters_read(const struct json_doc *doc, struct journal_data *into) {
   struct counter_record head;
   counter_record_start(&head);
-  struct status status = read_head(doc, &head);
-  if (status_failed(&status)) return status;
+  TRY(read_head(doc, &head));
   const cJSON *rows = json_get(doc->root, "rows");
   if (!cJSON_IsArray(rows)) return json_error(doc, doc->root, false, "has no array \"rows\"");
-  bool *taken = calloc(into->record_count + 1, sizeof *taken);
+  OWNED(owned_free) bool *taken = calloc(into->record_count + 1, sizeof *taken);
   if (taken == NULL) return status_make(STATUS_MEMORY, "%s: no memory for its rows", doc->path);
-  for (const cJSON *item = rows->child; item != NULL && !status_failed(&status); item = item->next)
-    status = read_row(doc, item, &head, into, taken);
-  free(taken);
-  return status;
+  for (const cJSON *item = rows->child; item != NULL; item = item->next) TRY(read_row(doc, item, &head, into, taken));
+  return status_ok();
 }

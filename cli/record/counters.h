@@ -1,16 +1,13 @@
-/* Counter files: what a profiler counted of the cells of a report, as scripts/profile_sweep.py writes it. The format
- * is in results/README.md. */
-#ifndef ATTNBENCH_CLI_RECORD_COUNTERS_H
-#define ATTNBENCH_CLI_RECORD_COUNTERS_H
+/* Counter files: a profiler's counters for the cells of a report, written by scripts/profile_sweep.py. The format is
+ * documented in results/README.md. */
+#pragma once
 
 #include "cli/base/json.h"
 #include "cli/record/journal.h"
 
 #define COUNTERS_SCHEMA "attnbench.counters/1"
 
-/* Gives the rows of the report what the document says of them; rows that it does not name keep what they have. Every
- * row it names must be there and `ok`, with as many passes, of the same grids and blocks. STATUS_INPUT names the
- * place; *into is then not to be used. */
+/* Fills the counters of the rows that the document names; other rows keep theirs. Each named row must exist in *into,
+ * be `ok` and have as many passes, with the same grids and blocks. On STATUS_INPUT, which names the place, *into must
+ * not be used any more. */
 struct status counters_read(const struct json_doc *, struct journal_data *into);
-
-#endif

@@ -5,7 +5,8 @@
 
 static const double most_of_a_time = 0.5;
 
-/* Where launches are not hidden, a cold time holds host time too, and the constant is not all that is in it. */
+/* 0 when launches are not hidden: a cold time then includes host time too, and the overhead is not all of the excess.
+ */
 double event_overhead_in(enum time_mode mode, const struct device_info *device, double event_overhead_us) {
   const bool known = device->kind == DEVICE_CUDA && device->hides_launches && isfinite(event_overhead_us);
   return mode == TIME_COLD && known ? fmax(event_overhead_us, 0) : 0;

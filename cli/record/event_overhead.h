@@ -1,22 +1,19 @@
-/* What a cold time holds besides the launch: the pair of events around it, which an empty kernel measures
- * (device.event_overhead_us). A hot time is the mean of a graph of launches and holds none of it. */
-#ifndef ATTNBENCH_CLI_RECORD_EVENT_OVERHEAD_H
-#define ATTNBENCH_CLI_RECORD_EVENT_OVERHEAD_H
+/* The event overhead: the time that the pair of events around a launch adds to a cold time. It is measured with an
+ * empty kernel (event_overhead_us of the device line). A hot time is the mean of a graph of launches and has none. */
+#pragma once
 
 #include "kernels/device.h"
 
-/* Microseconds inside a time of this mode; 0 where there are none or the device does not tell. */
+/* The overhead in a time of this mode, in microseconds; 0 when there is none or it is not known. */
 double event_overhead_in(enum time_mode, const struct device_info *, double event_overhead_us);
 
-/* The same for verdicts on times of which shortest_us is the shortest: 0 where more than half of that would go, since
- * what remained would be noise. */
+/* The overhead to subtract from times for a verdict. shortest_us is the shortest of these times. 0 when the overhead
+ * is more than half of shortest_us, since the remainder would be noise. */
 double event_overhead_off(double overhead_us, double shortest_us);
 
-/* The same for a ratio that is shown: at most half of shortest_us, so that times near twice the constant do not give
- * one ratio in one run and quite another in the next. */
+/* The overhead to subtract from times for a ratio that is shown: at most half of shortest_us. Unlike
+ * event_overhead_off it does not jump to 0, so that ratios of times near twice the overhead agree from run to run. */
 double event_overhead_most(double overhead_us, double shortest_us);
 
-/* Of that many times. Those that are not above 0 are no times. */
+/* The shortest of `count` times; times that are not above 0 are ignored. Infinite when there is none. */
 double event_overhead_shortest(const double *us, size_t count);
-
-#endif

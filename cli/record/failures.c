@@ -2,13 +2,12 @@
 #include "cli/record/failures.h"
 
 #include <inttypes.h>
-#include <stdio.h>
 
 #include "cli/base/text.h"
 
 static bool is_failed(const struct record *record) { return cell_status_exit_code(record->status) != EXIT_CODE_OK; }
 
-/* The cell that the exit code is about: a wrong one decides it whatever else there is. */
+/* The cell that determines the exit code: the first wrong one, else the first that failed. */
 static const struct record *first_failed(const struct record *records, size_t count) {
   const struct record *first = NULL;
   for (size_t i = 0; i < count; ++i) {

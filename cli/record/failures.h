@@ -1,14 +1,11 @@
-/* What failed among the cells of a run, in one line for whoever sees no more than the end of a log. */
-#ifndef ATTNBENCH_CLI_RECORD_FAILURES_H
-#define ATTNBENCH_CLI_RECORD_FAILURES_H
+/* The failed cells of a run in one line, for a reader who sees only the end of a log. */
+#pragma once
 
 #include "cli/record/record.h"
 
 enum { FAILURES_TEXT_MAX = 1024 };
 
-/* "2 of 4 cells failed (1 implausible, 1 timeout), first: KEY VARIANT: reason", and how many of `expected` there are
- * no records of; "" when each is there and none asks for an exit code. Named is the first cell that is wrong, else
- * the first that failed. */
+/* Writes "2 of 4 cells failed (1 implausible, 1 timeout), first: KEY VARIANT: reason". `expected` is the number of
+ * cells of the run; missing records are counted too. A cell failed when its status has an exit code other than 0. The
+ * named cell is the first `wrong` one, else the first that failed. "" when no cell failed and none is missing. */
 void failures_text(const struct record *, size_t count, uint64_t expected, char out[FAILURES_TEXT_MAX]);
-
-#endif

@@ -1,6 +1,10 @@
 /* The tables of everything that is measured. */
 #include "cli/record/field_tables.h"
 
+#include <stdio.h>
+
+#include "cli/sweep/axis_json.h"
+
 _Static_assert(sizeof(enum cell_status) == sizeof(uint32_t) && sizeof(enum stats_stop) == sizeof(uint32_t),
                "FIELD_ENUM stores enums as uint32_t");
 
@@ -12,16 +16,45 @@ static const char not_by_pass[] = "only plans of several passes are timed by pas
 
 /* ---- case and outcome ---------------------------------------------------------------------------------------- */
 
+/* A field of the shape is an axis, by its number in .min. */
+static const struct attn_axis *axis_of(const struct field *field) { return axes_at((enum axis_id)field->min); }
+
+static bool axis_is_absent(const struct field *field, const void *problem) {
+  return !axes_is_written(axis_of(field), problem);
+}
+
+static cJSON *write_axis(const struct field *field, const void *problem) {
+  return axis_json_new(axis_of(field), axes_get(axis_of(field), problem));
+}
+
+static struct status read_axis(const struct json_doc *doc, const cJSON *item, const struct field *field,
+                               void *problem) {
+  struct axis_value value;
+  const struct status status = axis_json_read(doc, axis_of(field), item, &value);
+  if (!status_failed(&status)) axes_set(axis_of(field), value, problem);
+  return status;
+}
+
+static void axis_text(const struct field *field, const void *problem, char *out, size_t size) {
+  char text[AXIS_VALUE_TEXT_MAX];
+  axes_value_write(axis_of(field), axes_get(axis_of(field), problem), text);
+  snprintf(out, size, "%s", text);
+}
+
+static const struct field_hooks axis_hooks = {axis_is_absent, write_axis, read_axis, axis_text};
+
 const struct field record_shape_fields[] = {
-    FIELD("B", U32, struct attn_shape, B, .min = 1, .max = SWEEP_B_MAX),
-    FIELD("Hq", U32, struct attn_shape, Hq, .min = 1, .max = SWEEP_H_MAX),
-    FIELD("Hkv", U32, struct attn_shape, Hkv, .min = 1, .max = SWEEP_H_MAX),
-    FIELD("Sq", U32, struct attn_shape, Sq, .min = 1, .max = SWEEP_S_MAX),
-    FIELD("Skv", U32, struct attn_shape, Skv, .min = 1, .max = SWEEP_S_MAX),
-    FIELD("D", U32, struct attn_shape, D, .min = 1, .max = SWEEP_D_MAX),
-    FIELD("dtype", ENUM, struct attn_shape, dtype, .name = record_dtype_name),
-    FIELD("causal", BOOL, struct attn_shape, causal),
-    FIELD("lse", BOOL, struct attn_shape, lse, .left_out = true, .column = ""),
+#define AXIS(id, presence, ...)                \
+  {.key = #id,                                 \
+   .kind = FIELD_HOOKED,                       \
+   .min = AXIS_##id,                           \
+   .hooks = &axis_hooks,                       \
+   .required = AXIS_##presence == AXIS_ALWAYS, \
+   .left_out = true},
+#define ALIAS(id, ...)
+#include "kernels/problem/axes.def"
+#undef AXIS
+#undef ALIAS
     {0},
 };
 
@@ -40,8 +73,8 @@ const struct field record_outcome_fields[] = {
 };
 
 const struct field record_cost_fields[] = {
-    FIELD("wall_s", F64, struct record, wall_s, .null_reason = not_measured),
-    FIELD("gpu_s", F64, struct record, gpu_s, .null_reason = not_measured),
+    FIELD("wall_s", F64, struct record, wall_s, .max = RECORD_SECONDS_MOST, .null_reason = not_measured),
+    FIELD("gpu_s", F64, struct record, gpu_s, .max = RECORD_SECONDS_MOST, .null_reason = not_measured),
     {0},
 };
 
@@ -54,7 +87,7 @@ static const struct field oracle_fields[] = {
     {0},
 };
 
-static const struct field tolerance_fields[] = {
+const struct field record_tolerance_fields[] = {
     FIELD("relative", F64, struct tolerance, relative),
     FIELD("absolute", F64, struct tolerance, absolute),
     FIELD("frobenius", F64, struct tolerance, frobenius),
@@ -85,7 +118,7 @@ static const struct field evidence_fields[] = {
     FIELD("timed_samples", U64, struct check_record, timed_samples),
     FIELD("timed_wrong", U64, struct check_record, timed_wrong),
     FIELD("changed_us", F64, struct check_record, changed_us),
-    FIELD("seconds", F64, struct check_record, seconds, .null_reason = not_finite),
+    FIELD("seconds", F64, struct check_record, seconds, .max = RECORD_SECONDS_MOST, .null_reason = not_finite),
     {0},
 };
 
@@ -104,7 +137,7 @@ const struct field record_check_fields[] = {
     FIELD("inf_count", U64, struct check_record, compare.inf_count, .alias = "compare.inf_count"),
     FIELD("bad_count", U64, struct check_record, compare.bad_count, .alias = "compare.bad_count"),
     FIELD("first_bad", INDEX, struct check_record, compare.first_bad, .alias = "compare.first_bad"),
-    FIELD("tolerance", OBJECT, struct check_record, tolerance, .fields = tolerance_fields),
+    FIELD("tolerance", OBJECT, struct check_record, tolerance, .fields = record_tolerance_fields),
     FIELD("redzone_bytes_changed", U64, struct check_record, guard.redzone_bytes_changed,
           .alias = "guard.redzone_bytes_changed"),
     FIELD("redzone_first", NAME, struct check_record, guard.first, .name = record_tensor_name,
@@ -118,6 +151,8 @@ const struct field record_check_fields[] = {
 };
 
 /* ---- times --------------------------------------------------------------------------------------------------- */
+
+static bool has_waited(const void *time) { return ((const struct time_record *)time)->waited_ratio > 0; }
 
 const struct field record_time_fields[] = {
     FIELD("n", U32, struct time_record, us.n, .min = 1),
@@ -133,12 +168,14 @@ const struct field record_time_fields[] = {
     FIELD("stop", ENUM, struct time_record, stop, .name = record_stop_name),
     FIELD("launches_per_sample", U32, struct time_record, launches_per_sample),
     FIELD("settled", BOOL, struct time_record, settled),
-    FIELD("warmup_s", F64, struct time_record, warmup_s),
-    FIELD("elapsed_s", F64, struct time_record, elapsed_s),
-    FIELD("sm_clock_mhz", F64, struct time_record, sm_clock_mhz, .null_reason = no_counter),
-    FIELD("power_w", F64, struct time_record, power_w, .null_reason = no_counter),
-    FIELD("temperature_c", F64, struct time_record, temperature_c, .null_reason = no_counter),
+    FIELD("warmup_s", F64, struct time_record, warmup_s, .max = RECORD_SECONDS_MOST),
+    FIELD("elapsed_s", F64, struct time_record, elapsed_s, .max = RECORD_SECONDS_MOST),
+    FIELD("sm_clock_mhz", F64, struct time_record, sm_clock_mhz, .max = RECORD_MHZ_MOST, .null_reason = no_counter),
+    FIELD("power_w", F64, struct time_record, power_w, .max = RECORD_WATTS_MOST, .null_reason = no_counter),
+    FIELD("temperature_c", F64, struct time_record, temperature_c, .max = RECORD_CELSIUS_MOST,
+          .null_reason = no_counter),
     FIELD("throttle_reasons", BITS, struct time_record, throttle_reasons, .name = record_throttle_name),
+    FIELD("waited_ratio", F64, struct time_record, waited_ratio, .known = has_waited, .left_out = true, .column = ""),
     FIELD("samples_us", NUMBERS, struct time_record, samples_us, .capacity = TIME_SAMPLES_MAX, .left_out = true,
           .column = ""),
     {0},
@@ -193,9 +230,9 @@ const struct field record_ratio_fields[] = {
     FIELD("ci95_low", F64, struct ratio_record, ci_low, .alias = "ci_low"),
     FIELD("ci95_high", F64, struct ratio_record, ci_high, .alias = "ci_high"),
     FIELD("rounds", U32, struct ratio_record, rounds),
-    FIELD("event_overhead_us", F64, struct ratio_record, event_overhead_us),
+    FIELD("event_overhead_us", F64, struct ratio_record, event_overhead_us, .max = RECORD_OVERHEAD_US_MOST),
     FIELD("drift_ratio", F64, struct ratio_record, drift_ratio),
-    FIELD("sm_clock_mhz", F64, struct ratio_record, sm_clock_mhz),
+    FIELD("sm_clock_mhz", F64, struct ratio_record, sm_clock_mhz, .max = RECORD_MHZ_MOST),
     {0},
 };
 
@@ -306,6 +343,7 @@ const struct field record_fields[] = {
     FIELD_LABEL_OF("speedup_vs_reason", struct record, speedup.reason, .left_out = true),
     FIELD("plan", OBJECT, struct record, plan, .fields = record_plan_fields, .known = has_plan),
     FIELD_LABEL_OF("resumed_with_other", struct record, resumed_with_other, .left_out = true),
+    FIELD_LABEL_OF("left", struct record, left, .left_out = true),
     FIELD_IF("injected", struct record, injected, injected.done, injected_fields, .left_out = true),
     FIELD("launches", ARRAY, struct record, pass, .fields = record_pass_fields, .capacity = ATTN_PASSES_MAX,
           .count_offset = offsetof(struct record, plan.pass_count), .stride = sizeof(struct pass_record),
@@ -313,6 +351,60 @@ const struct field record_fields[] = {
     FIELD_IF("counters", struct record, counters, counters.done, counters_fields, .left_out = true, .open = true),
     FIELD_PART_OF("cost", record_cost_fields),
     {.key = "variant_name", .kind = FIELD_GONE},
+    {0},
+};
+
+/* ---- the device ---------------------------------------------------------------------------------------------- */
+
+static const struct field policy_fields[] = {
+    FIELD_LABEL_OF("mig", struct device_policy, mig),
+    FIELD_LABEL_OF("ecc", struct device_policy, ecc),
+    FIELD("power_limit_w", F64, struct device_policy, power_limit_w, .max = RECORD_WATTS_MOST),
+    FIELD("application_sm_clock_mhz", F64, struct device_policy, application_sm_clock_mhz, .max = RECORD_MHZ_MOST),
+    FIELD("application_memory_clock_mhz", F64, struct device_policy, application_memory_clock_mhz,
+          .max = RECORD_MHZ_MOST),
+    FIELD("max_sm_clock_mhz", F64, struct device_policy, max_sm_clock_mhz, .max = RECORD_MHZ_MOST),
+    FIELD("max_memory_clock_mhz", F64, struct device_policy, max_memory_clock_mhz, .max = RECORD_MHZ_MOST),
+    FIELD_LABEL_OF("compute_mode", struct device_policy, compute_mode),
+    FIELD_LABEL_OF("persistence", struct device_policy, persistence),
+    FIELD_LABEL_OF("virtualization", struct device_policy, virtualization),
+    FIELD_LABEL_OF("host_cpu", struct device_policy, host_cpu),
+    FIELD_LABEL_OF("host_kernel", struct device_policy, host_kernel),
+    {0},
+};
+
+const struct field record_device_fields[] = {
+    FIELD("kind", ENUM, struct device_line, info.kind, .name = record_device_kind_name),
+    FIELD("modelled", BOOL, struct device_line, info.modelled),
+    FIELD_TEXT_OF("name", struct device_line, info.name),
+    FIELD_TEXT_OF("uuid", struct device_line, info.uuid),
+    FIELD("cc_major", U32, struct device_line, info.cc_major),
+    FIELD("cc_minor", U32, struct device_line, info.cc_minor),
+    FIELD("sms", U32, struct device_line, info.sms),
+    FIELD("threads_per_sm", U32, struct device_line, info.threads_per_sm),
+    FIELD("blocks_per_sm", U32, struct device_line, info.blocks_per_sm),
+    FIELD("regs_per_sm", U32, struct device_line, info.regs_per_sm),
+    FIELD("threads_per_block", U32, struct device_line, info.threads_per_block),
+    FIELD("smem_per_sm_bytes", U32, struct device_line, info.smem_per_sm_bytes),
+    FIELD("smem_per_block_bytes", U32, struct device_line, info.smem_per_block_bytes),
+    FIELD("smem_reserved_bytes", U32, struct device_line, info.smem_reserved_bytes),
+    FIELD("l2_bytes", U64, struct device_line, info.l2_bytes),
+    FIELD("memory_bytes", U64, struct device_line, info.memory_bytes),
+    FIELD("sm_clock_max_mhz", F64, struct device_line, info.sm_clock_max_mhz, .max = RECORD_MHZ_MOST,
+          .required = true),
+    FIELD("dram_gb_per_s", F64, struct device_line, info.dram_gb_per_s, .max = RECORD_GB_PER_S_MOST,
+          .required = true),
+    FIELD("tensor_flop_per_clk_sm", F64, struct device_line, info.tensor_flop_per_clk_sm,
+          .max = RECORD_FLOP_PER_CLK_MOST, .required = true),
+    FIELD("fp32_flop_per_clk_sm", F64, struct device_line, info.fp32_flop_per_clk_sm, .max = RECORD_FLOP_PER_CLK_MOST,
+          .required = true),
+    FIELD("driver_version", U32, struct device_line, info.driver_version),
+    FIELD("runtime_version", U32, struct device_line, info.runtime_version),
+    FIELD_TEXT_OF("driver", struct device_line, info.driver),
+    FIELD("hides_launches", BOOL, struct device_line, info.hides_launches),
+    FIELD("event_overhead_us", F64, struct device_line, event_overhead_us, .max = RECORD_OVERHEAD_US_MOST,
+          .required = true),
+    FIELD_IF("policy", struct device_line, policy, policy.known, policy_fields, .left_out = true),
     {0},
 };
 

@@ -1,23 +1,33 @@
-/* The tables of everything that is measured: each field of a result is one row of one of these. The journal, the
- * report's JSON, its reader and the CSV columns all come from the row; keys and order are those of the report.
- * CONTRIBUTING.md has the recipe for a new row. What is derived from these facts is in cli/report/views.h. */
-#ifndef ATTNBENCH_CLI_RECORD_FIELD_TABLES_H
-#define ATTNBENCH_CLI_RECORD_FIELD_TABLES_H
+/* The tables of all measured values: each field of a result is one row of one table. The journal, the report's JSON,
+ * its reader and the CSV columns are made from the row. Keys and their order are those of the report. CONTRIBUTING.md
+ * says how to add a row. Values derived from these are in cli/report/views.h. */
+#pragma once
 
 #include "cli/base/fields.h"
-#include "cli/record/device_line.h"
 #include "cli/record/process.h"
 #include "cli/record/record.h"
 #include "cli/record/run_info.h"
 
-/* A record is the rows of record_fields, in the order of a result. Its parts: */
+/* The most that a field may say: beyond every machine that there is. */
+enum {
+  RECORD_SECONDS_MOST = 100000000,
+  RECORD_WATTS_MOST = 5000,
+  RECORD_CELSIUS_MOST = 150,
+  RECORD_MHZ_MOST = 20000, /* of memory, too */
+  RECORD_GB_PER_S_MOST = 100000,
+  RECORD_FLOP_PER_CLK_MOST = 1000000,
+  RECORD_OVERHEAD_US_MOST = 10000
+};
+
+/* struct record, in the order of a result; the three tables after it are parts of it. */
 extern const struct field record_fields[];
 extern const struct field record_case_fields[];    /* key, variant, shape */
 extern const struct field record_outcome_fields[]; /* status, math, reason */
 extern const struct field record_cost_fields[];    /* wall_s, gpu_s */
 
-extern const struct field record_shape_fields[];     /* struct attn_shape */
+extern const struct field record_shape_fields[];     /* struct attn_problem */
 extern const struct field record_check_fields[];     /* struct check_record */
+extern const struct field record_tolerance_fields[]; /* struct tolerance */
 extern const struct field record_times_fields[];     /* struct time_record[TIME_MODE_COUNT] */
 extern const struct field record_time_fields[];      /* struct time_record */
 extern const struct field record_processes_fields[]; /* struct process_record[TIME_MODE_COUNT] */
@@ -44,7 +54,6 @@ extern const struct field record_gate_fields[];     /* struct sweep_gate */
 extern const struct field record_device_fields[];   /* struct device_line; starts with those of struct device_info */
 
 /* Names by index, NULL past the last. */
-const char *record_dtype_name(uint32_t index); /* of enum attn_dtype */
 const char *record_device_kind_name(uint32_t index);
 const char *record_oracle_name(uint32_t index);
 const char *record_status_name(uint32_t index); /* of enum cell_status */
@@ -53,5 +62,3 @@ const char *record_stop_name(uint32_t index);   /* of enum stats_stop */
 const char *record_tensor_name(uint32_t index);
 const char *record_math_name(uint32_t index);   /* of enum attn_math */
 const char *record_throttle_name(uint32_t bit); /* of NVML's clocks-event reasons, "unknown" past those known */
-
-#endif

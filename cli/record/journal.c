@@ -12,24 +12,26 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "cli/base/checksum.h"
 #include "cli/base/output.h"
+#include "cli/base/owned.h"
 #include "cli/record/cards.h"
 #include "cli/record/field_tables.h"
 #include "cli/record/validate.h"
 
-static const char header_open[] = "{\"journal\":\"attnbench.journal/1\",\"run\":";
-static const char device_open_text[] = "{\"device\":";
-static const char planned_open[] = "{\"planned_device\":";
-static const char selection_open[] = "{\"selection\":";
-static const char cell_open[] = "{\"cell\":";
-static const char again_open[] = "{\"again\":";
-static const char sentinel_open[] = "{\"sentinel\":";
-static const char resumed_open[] = "{\"resumed\":";
-static const char end_open[] = "{\"end\":";
+/* ---- what lines hold ---------------------------------------------------------------------------------------------
+ */
 
 struct end_line {
   char state[16];
   double wall_s;
+};
+
+/* The line of a later round of a cell. The journal has only those members of the record that the fields below name.
+ */
+struct round_line {
+  uint32_t round;
+  struct record record;
 };
 
 static const struct field end_fields[] = {
@@ -75,207 +77,79 @@ static const struct field run_fields[] = {
     {0},
 };
 
-/* ---- writing ------------------------------------------------------------------------------------------------- */
-
-struct journal {
-  int fd;
-  char path[PATH_MAX];
-  off_t length;         /* of the whole lines written so far */
-  struct status broken; /* the first failure: nothing may follow a torn line */
+/* The times of a later round in journals of version 0.1.0. This table does not grow. */
+static const struct field old_time_fields[] = {
+    FIELD("median_us", F64, struct time_record, us.median, .required = true),
+    FIELD("sm_clock_mhz", F64, struct time_record, sm_clock_mhz),
+    FIELD("throttle_reasons", BITS, struct time_record, throttle_reasons, .name = record_throttle_name),
+    {0},
 };
 
-static struct status fail(struct journal *journal, struct status status) {
-  /* A torn line must stay the last one, and better there is none. When the cut fails too, the reader drops it. */
-  if (ftruncate(journal->fd, journal->length) != 0) errno = 0;
-  return journal->broken = status;
-}
+static const struct field round_fields[] = {
+    FIELD_TEXT_OF("key", struct round_line, record.attn_case.key),
+    FIELD_TEXT_OF("variant", struct round_line, record.variant),
+    FIELD_LABEL_OF("card", struct round_line, record.card, .left_out = true),
+    FIELD("round", U32, struct round_line, round, .min = 1, .max = PROCESSES_MAX - 1),
+    FIELD("status", ENUM, struct round_line, record.status, .name = record_status_name),
+    FIELD_LABEL_OF("reason", struct round_line, record.reason),
+    FIELD("time", OBJECT, struct round_line, record.time, .fields = record_times_fields, .optional = true),
+    FIELD("wall_s", F64, struct round_line, record.wall_s, .required = true),
+    FIELD("gpu_s", F64, struct round_line, record.gpu_s, .required = true),
+    FIELD_IF("cold", struct round_line, record.time[TIME_COLD], record.time[TIME_COLD].done, old_time_fields,
+             .read_only = true),
+    FIELD_IF("hot", struct round_line, record.time[TIME_HOT], record.time[TIME_HOT].done, old_time_fields,
+             .read_only = true),
+    {0},
+};
 
-/* What cannot be read back is not written; the line that ends the journal always has room. */
-static struct status check_room(const struct journal *journal, const char *open_text, size_t length) {
-  static const size_t reserved = 65536;
-  struct stat info;
-  const bool ends = strcmp(open_text, end_open) == 0;
-  if (ends || fstat(journal->fd, &info) != 0 || (size_t)info.st_size + length <= JOURNAL_BYTES_MAX - reserved)
-    return status_ok();
-  return status_make(
-      STATUS_OUTPUT,
-      "%s: is full: a journal of more than %u bytes could not be read back; measure the rest in shards "
-      "(--shard), or fewer cells at once",
-      journal->path, JOURNAL_BYTES_MAX);
-}
+/* A line as it was read: a struct of its kind. */
+union line {
+  struct run_info run;
+  struct device_line device;
+  struct record record;
+  struct round_line round;
+  struct journal_resumed resumed;
+  struct sentinel_line sentinel;
+  struct end_line end;
+};
 
-/* Takes ownership of body, the JSON text after `open`; a NULL body is lack of memory. */
-static struct status write_line(struct journal *journal, const char *open_text, char *body) {
-  if (status_failed(&journal->broken)) {
-    free(body);
-    return journal->broken;
-  }
-  char *line = NULL;
-  const int length = body == NULL ? -1 : asprintf(&line, "%s%s}\n", open_text, body);
-  free(body);
-  if (length < 0) return status_make(STATUS_MEMORY, "%s: no memory for a line", journal->path);
-  const struct status room = check_room(journal, open_text, (size_t)length);
-  const struct status status =
-      status_failed(&room) ? room : output_write_all(journal->fd, journal->path, line, (size_t)length);
-  free(line);
-  if (status_failed(&room)) return room;
-  if (status_failed(&status)) return fail(journal, status);
-  if (fdatasync(journal->fd) != 0 && errno != EINVAL) {
-    return fail(journal, status_make(STATUS_OUTPUT, "%s: cannot sync: %s", journal->path, strerror(errno)));
-  }
-  journal->length += length;
-  return status_ok();
-}
-
-/* Two processes that append to one journal would spoil it. */
-static struct status lock(const char *path, int fd) {
-  if (flock(fd, LOCK_EX | LOCK_NB) == 0 || errno != EWOULDBLOCK) return status_ok(); /* not every file system can */
-  return status_make(STATUS_OUTPUT, "%s: another attnbench is writing this journal; wait for its end", path);
-}
-
-static struct status take_path(const char *path, struct journal *journal) {
-  const size_t length = strlen(path);
-  if (length >= sizeof journal->path) {
-    return status_make(STATUS_OUTPUT, "the journal's path is too long, at most %zu bytes fit; shorten %s",
-                       sizeof journal->path - 1, path);
-  }
-  memcpy(journal->path, path, length + 1);
-  return status_ok();
-}
-
-static struct status open_new(const char *path, struct journal *journal) {
-  TRY(take_path(path, journal));
-  journal->fd = open(path, O_RDWR | O_CREAT | O_EXCL | O_APPEND | O_CLOEXEC, 0644);
-  if (journal->fd >= 0) return lock(path, journal->fd);
-  if (errno != EEXIST) return status_make(STATUS_OUTPUT, "%s: cannot create the journal: %s", path, strerror(errno));
-  return status_make(
-      STATUS_OUTPUT,
-      "%s: is there already, and no journal is written over; measure the rest of its run with --journal "
-      "and --resume, see what it holds with attnbench report, or remove it",
-      path);
-}
-
-struct status journal_create(const char *path, const struct run_info *run, struct journal **out) {
-  *out = NULL;
-  if (run->cell_count > JOURNAL_CELLS_MAX) {
-    return status_make(STATUS_USAGE,
-                       "%" PRIu64
-                       " cells are too many for one journal, which holds %u; measure fewer, or each part "
-                       "into a journal of its own (--shard)",
-                       run->cell_count, JOURNAL_CELLS_MAX);
-  }
-  struct journal *journal = calloc(1, sizeof *journal);
-  if (journal == NULL) return status_make(STATUS_MEMORY, "%s: no memory for the journal", path);
-  journal->fd = -1;
-  struct status status = open_new(path, journal);
-  if (status_failed(&status)) {
-    journal_close(journal);
-    return status;
-  }
-  status = write_line(journal, header_open, fields_to_line(run_fields, run));
-  if (!status_failed(&status)) status = output_sync_parent(path);
-  if (status_failed(&status)) {
-    journal_close(journal);
-    unlink(path);
-    return status;
-  }
-  *out = journal;
-  return status;
-}
-
-struct status journal_device(struct journal *journal, const struct device_info *info,
-                             const struct device_policy *policy, double event_overhead_us,
-                             const struct device_info *planned_for) {
-  struct device_line device = {.event_overhead_us = event_overhead_us};
-  if (info != NULL) device.info = *info;
-  if (policy != NULL) device.policy = *policy;
-  if (info != NULL) TRY(write_line(journal, device_open_text, device_line_to_text(&device)));
-  if (planned_for == NULL) return status_ok();
-  const struct device_line planned = {.info = *planned_for};
-  return write_line(journal, planned_open, device_line_to_text(&planned));
-}
-
-static char *selection_text(const struct selection *selection) {
-  cJSON *list = cJSON_CreateArray();
-  bool is_whole = list != NULL;
-  for (size_t i = 0; i < selection->count && is_whole; ++i)
-    is_whole = cJSON_AddItemToArray(list, cJSON_CreateString(selection->name[i]));
-  return json_text(list, is_whole, false);
-}
-
-struct status journal_selection(struct journal *journal, const struct selection *selection) {
-  return write_line(journal, selection_open, selection_text(selection));
-}
-
-struct status journal_sentinel(struct journal *journal, const struct sentinel_line *line) {
-  return write_line(journal, sentinel_open, fields_to_line(sentinel_line_fields, line));
-}
-
-struct status journal_append(struct journal *journal, const struct record *record) {
-  return write_line(journal, cell_open, record_to_line(record));
-}
-
-struct status journal_append_round(struct journal *journal, uint32_t round, const struct record *record) {
-  const struct process_line line = process_line_of(record, round);
-  return write_line(journal, again_open, process_line_to_text(&line));
-}
-
-struct status journal_append_resumed(struct journal *journal, const struct journal_resumed *resumed) {
-  if (ftruncate(journal->fd, journal->length) != 0)
-    return status_make(STATUS_OUTPUT, "%s: cannot cut off its torn last line: %s", journal->path, strerror(errno));
-  return write_line(journal, resumed_open, fields_to_line(resumed_fields, resumed));
-}
-
-struct status journal_end(struct journal *journal, const char *state, double wall_s) {
-  struct end_line end = {.wall_s = wall_s};
-  snprintf(end.state, sizeof end.state, "%s", state);
-  return write_line(journal, end_open, fields_to_line(end_fields, &end));
-}
-
-void journal_close(struct journal *journal) {
-  if (journal == NULL) return;
-  if (journal->fd >= 0) close(journal->fd);
-  free(journal);
-}
-
-/* ---- reading ------------------------------------------------------------------------------------------------- */
+/* ---- what is done with a line ---------------------------------------------------------------------------------- */
 
 struct reader {
   struct journal_data *data;
   bool has_header, has_end;
+  bool has_checksums;               /* lines have carried one, so all that follow must */
   char differs[RECORD_DIFFERS_MAX]; /* of what was measured since the run was continued: from the run that began */
   size_t *lost;                     /* records that a continued run may have measured again; freed by parse */
   size_t lost_count, next_lost;
   size_t next_again; /* the record that an again line probably is about: rounds go through the cells in order */
+  union line *line;  /* that is being read */
 };
 
-static struct status read_header(struct reader *reader, const char *body, size_t length) {
+static struct status take_run(struct reader *reader, const union line *line) {
   if (reader->has_header) return status_make(STATUS_INPUT, "a second header");
   reader->has_header = true;
-  return fields_from_line("run", body, length, run_fields, &reader->data->run);
-}
-
-static struct status read_device(struct reader *reader, const char *body, size_t length) {
-  struct device_line line;
-  struct journal_data *data = reader->data;
-  if (data->has_device && !data->run.by_card) return status_make(STATUS_INPUT, "a second device");
-  TRY(device_line_from_text(body, length, &line));
-  if (data->run.by_card) TRY(cards_add(data, &line));
-  if (data->has_device) return status_ok();
-  data->has_device = true;
-  data->device = line.info;
-  data->policy = line.policy;
-  data->event_overhead_us = line.event_overhead_us;
+  reader->data->run = line->run;
   return status_ok();
 }
 
-static struct status read_planned(struct reader *reader, const char *body, size_t length) {
-  struct device_line line;
+static struct status take_device(struct reader *reader, const union line *line) {
+  struct journal_data *data = reader->data;
+  if (data->has_device && !data->run.by_card) return status_make(STATUS_INPUT, "a second device");
+  if (data->run.by_card) TRY(cards_add(data, &line->device));
+  if (data->has_device) return status_ok();
+  data->has_device = true;
+  data->device = line->device.info;
+  data->policy = line->device.policy;
+  data->event_overhead_us = line->device.event_overhead_us;
+  return status_ok();
+}
+
+static struct status take_planned(struct reader *reader, const union line *line) {
   if (reader->data->has_planned_device) return status_make(STATUS_INPUT, "a second planned_device");
-  const struct status status = device_line_from_text(body, length, &line);
   reader->data->has_planned_device = true;
-  reader->data->planned_device = line.info;
-  return status;
+  reader->data->planned_device = line->device.info;
+  return status_ok();
 }
 
 static struct status take_name(const cJSON *item, char out[CELL_NAME_MAX]) {
@@ -287,45 +161,34 @@ static struct status take_name(const cJSON *item, char out[CELL_NAME_MAX]) {
   return status_ok();
 }
 
-static struct status take_names(const cJSON *list, struct selection *out) {
+static struct status take_names(struct reader *reader, const cJSON *list) {
+  struct selection *out = &reader->data->selection;
   size_t count = 0;
+  if (out->count > 0) return status_make(STATUS_INPUT, "a second selection");
   if (!cJSON_IsArray(list)) return status_make(STATUS_INPUT, "selection: is no list");
   TRY(selection_make((size_t)cJSON_GetArraySize(list), out));
   for (const cJSON *item = list->child; item != NULL; item = item->next) TRY(take_name(item, out->name[count++]));
   return status_ok();
 }
 
-static struct status read_selection(struct reader *reader, const char *body, size_t length) {
-  struct json_doc doc;
-  if (reader->data->selection.count > 0) return status_make(STATUS_INPUT, "a second selection");
-  TRY(json_parse("selection", body, length, &doc));
-  const struct status status = take_names(doc.root, &reader->data->selection);
-  json_free(&doc);
-  return status;
-}
-
-static struct status read_sentinel(struct reader *reader, const char *body, size_t length) {
-  struct sentinel_line line;
-  memset(&line, 0, sizeof line);
-  TRY(fields_from_line("sentinel", body, length, sentinel_line_fields, &line));
-  return sentinel_add(&reader->data->run.sentinel, &line)
+static struct status take_sentinel(struct reader *reader, const union line *line) {
+  return sentinel_add(&reader->data->run.sentinel, &line->sentinel)
              ? status_ok()
              : status_make(STATUS_INPUT, "sentinel: is another cell than before");
 }
 
-/* May a run that goes on have measured this cell again? */
+/* May a continued run measure this cell again, so that a second record replaces this one? */
 static bool is_lost(const struct record *record) {
   return record->status == CELL_crashed || record->status == CELL_left_out;
 }
 
-/* The place of a record that was read into the next free one: that of the lost one which it replaces, if any. */
+/* Where to store the record: in place of the lost record that it replaces, else after the last one. */
 static struct record *place_of(struct reader *reader, const struct record *next) {
   struct journal_data *data = reader->data;
   for (size_t i = 0; i < reader->lost_count; ++i) {
     const size_t at = (reader->next_lost + i) % reader->lost_count; /* they probably come in the same order */
     struct record *earlier = &data->records[reader->lost[at]];
-    const struct record *const compared = earlier;
-    if (!is_lost(earlier) || record_order(&compared, &next) != 0) continue;
+    if (!is_lost(earlier) || !record_is_cell(earlier, next->attn_case.key, next->variant)) continue;
     reader->next_lost = at + 1;
     return earlier;
   }
@@ -336,8 +199,7 @@ static struct status find_lost(struct reader *reader) {
   const struct journal_data *data = reader->data;
   free(reader->lost);
   reader->lost_count = reader->next_lost = 0;
-  reader->lost = malloc((data->record_count + 1) * sizeof *reader->lost);
-  if (reader->lost == NULL) return status_make(STATUS_MEMORY, "no memory for %zu cells", data->record_count);
+  TRY(owned_array(&reader->lost, data->record_count, sizeof *reader->lost, "cells"));
   for (size_t i = 0; i < data->record_count; ++i) {
     if (is_lost(&data->records[i])) reader->lost[reader->lost_count++] = i;
   }
@@ -348,88 +210,399 @@ static void tag(const struct reader *reader, struct record *record) {
   if (reader->differs[0] != '\0') memcpy(record->resumed_with_other, reader->differs, sizeof reader->differs);
 }
 
-static struct status read_cell(struct reader *reader, const char *body, size_t length) {
-  struct record *next = &reader->data->records[reader->data->record_count];
-  TRY(record_from_line(body, length, next));
-  struct record *place = place_of(reader, next);
-  if (place != next) TRY(record_from_line(body, length, place)); /* a record points into itself */
+static struct status take_cell(struct reader *reader, const union line *line) {
+  struct record *place = place_of(reader, &line->record);
+  *place = line->record;
+  TRY(record_finish(place));
   tag(reader, place);
   return status_ok();
 }
 
-static struct record *find_record(struct reader *reader, const char *key, const char *variant) {
-  const size_t count = reader->data->record_count;
-  for (size_t i = 0; i < count; ++i) {
-    struct record *record = &reader->data->records[(reader->next_again + i) % count];
-    if (!record_is_cell(record, key, variant)) continue;
-    reader->next_again = (reader->next_again + i + 1) % count;
-    return record;
+struct record *journal_find(const struct journal_data *data, size_t hint, const char *key, const char *variant) {
+  for (size_t i = 0; i < data->record_count; ++i) {
+    struct record *record = &data->records[(hint + i) % data->record_count];
+    if (record_is_cell(record, key, variant)) return record;
   }
   return NULL;
 }
 
-static struct status read_again(struct reader *reader, const char *body, size_t length) {
-  struct process_line line;
-  const struct status status = process_line_from_text(body, length, &line);
-  if (status_failed(&status)) return status;
-  struct record *record = find_record(reader, line.key, line.variant);
-  if (record != NULL) tag(reader, record);
-  if (record != NULL && strcmp(record->card, line.card) != 0)
-    return status_make(STATUS_INPUT, "again: cell %s of %s was begun on another card", line.key, line.variant);
-  if (record != NULL) return process_add(record, line.round, &line.sample);
-  return status_make(STATUS_INPUT, "again: cell %s of %s has no first round", line.key, line.variant);
+static struct status take_round(struct reader *reader, const union line *line) {
+  const struct record *next = &line->round.record;
+  const char *key = next->attn_case.key, *variant = next->variant;
+  struct record *record = journal_find(reader->data, reader->next_again, key, variant);
+  if (record == NULL) return status_make(STATUS_INPUT, "again: cell %s of %s has no first round", key, variant);
+  reader->next_again = (size_t)(record - reader->data->records) + 1;
+  tag(reader, record);
+  if (!record_same_card(record, next))
+    return status_make(STATUS_INPUT, "again: cell %s of %s was begun on another card", key, variant);
+  const char *problem = validate_round(next, cards_info(reader->data, record));
+  if (problem != NULL)
+    return status_make(STATUS_INPUT,
+                       "again: round %u of %s of %s %s; attnbench writes no such file, so measure again",
+                       line->round.round, key, variant, problem);
+  return process_add(record, line->round.round, next);
 }
 
-static struct status read_resumed(struct reader *reader, const char *body, size_t length) {
-  struct journal_resumed resumed = {.cell_count = 0};
+static struct status take_resumed(struct reader *reader, const union line *line) {
   struct journal_data *data = reader->data;
-  TRY(fields_from_line("resumed", body, length, resumed_fields, &resumed));
   reader->has_end = false;
   TRY(find_lost(reader));
-  memcpy(reader->differs, resumed.differs, sizeof reader->differs);
+  memcpy(reader->differs, line->resumed.differs, sizeof reader->differs);
   snprintf(data->state, sizeof data->state, "partial");
-  data->run.cell_count = resumed.cell_count;
+  data->run.cell_count = line->resumed.cell_count;
   ++data->run.resumed;
   return status_ok();
 }
 
-static struct status read_end(struct reader *reader, const char *body, size_t length) {
-  struct end_line end = {0};
-  const struct status status = fields_from_line("end", body, length, end_fields, &end);
-  if (status_failed(&status)) return status;
-  if (strcmp(end.state, "complete") != 0 && strcmp(end.state, "interrupted") != 0) {
-    return status_make(STATUS_INPUT, "end: state is \"%s\", not complete or interrupted", end.state);
+static struct status take_end(struct reader *reader, const union line *line) {
+  const struct end_line *end = &line->end;
+  if (strcmp(end->state, "complete") != 0 && strcmp(end->state, "interrupted") != 0) {
+    return status_make(STATUS_INPUT, "end: state is \"%s\", not complete or interrupted", end->state);
   }
   reader->has_end = true;
-  memcpy(reader->data->state, end.state, sizeof end.state);
-  reader->data->wall_s = end.wall_s;
+  memcpy(reader->data->state, end->state, sizeof end->state);
+  reader->data->wall_s = end->wall_s;
+  return status_ok();
+}
+
+/* ---- the kinds of lines ---------------------------------------------------------------------------------------- */
+
+enum line_kind {
+  LINE_RUN,
+  LINE_DEVICE,
+  LINE_PLANNED,
+  LINE_CELL,
+  LINE_ROUND,
+  LINE_RESUMED,
+  LINE_SELECTION,
+  LINE_SENTINEL,
+  LINE_END,
+  LINE_KINDS
+};
+
+/* How lines of a kind begin, what follows up to the closing brace, and what is done with it when it was read. A
+ * selection is a list of names and has no struct. */
+static const struct {
+  const char *open, *what; /* the latter leads messages */
+  const struct field *fields;
+  size_t size;
+  struct status (*take)(struct reader *, const union line *);
+} kinds[LINE_KINDS] = {
+    [LINE_RUN] = {"{\"journal\":\"attnbench.journal/1\",\"run\":", "run", run_fields, sizeof(struct run_info),
+                  take_run},
+    [LINE_DEVICE] = {"{\"device\":", "device", record_device_fields, sizeof(struct device_line), take_device},
+    [LINE_PLANNED] = {"{\"planned_device\":", "device", record_device_fields, sizeof(struct device_line),
+                      take_planned},
+    [LINE_CELL] = {"{\"cell\":", "record", record_fields, sizeof(struct record), take_cell},
+    [LINE_ROUND] = {"{\"again\":", "again", round_fields, sizeof(struct round_line), take_round},
+    [LINE_RESUMED] = {"{\"resumed\":", "resumed", resumed_fields, sizeof(struct journal_resumed), take_resumed},
+    [LINE_SELECTION] = {"{\"selection\":", "selection", NULL, 0, NULL},
+    [LINE_SENTINEL] = {"{\"sentinel\":", "sentinel", sentinel_line_fields, sizeof(struct sentinel_line),
+                       take_sentinel},
+    [LINE_END] = {"{\"end\":", "end", end_fields, sizeof(struct end_line), take_end},
+};
+
+/* ---- checksums ------------------------------------------------------------------------------------------------ */
+
+/* The whole line with its newline, *length bytes; NULL when there is no memory for it. */
+static char *line_of(enum line_kind kind, const char *body, size_t *length) {
+  const char *open = kinds[kind].open;
+  const uint64_t hash = hash_add(hash_add(HASH_EMPTY, open, strlen(open)), body, strlen(body));
+  char end[CHECKSUM_END_MAX], *line;
+  checksum_end(&checksum_line, hash, end);
+  const int made = asprintf(&line, "%s%s%s\n", open, body, end);
+  *length = (size_t)made;
+  return made >= 0 ? line : NULL;
+}
+
+/* A line that has lost its checksum is damaged too. A journal of an older attnbench may have been continued
+ * (--resume=anyway) by one that writes checksums. */
+static struct status check_checksum(struct reader *reader, enum line_kind kind, enum checksum found) {
+  const bool is_first = kind == LINE_RUN || kind == LINE_RESUMED;
+  if (found == CHECKSUM_NONE) {
+    if (!reader->has_checksums) return status_ok();
+    return status_make(STATUS_INPUT, "has no checksum, and the lines before it have one; the file is damaged");
+  }
+  if (!reader->has_checksums && !is_first)
+    return status_make(STATUS_INPUT, "has a checksum, and the lines before it have none; the file is damaged");
+  reader->has_checksums = true;
+  if (found == CHECKSUM_RIGHT) return status_ok();
+  return status_make(STATUS_INPUT, "does not match its checksum; the line was changed after it was written");
+}
+
+/* ---- writing ------------------------------------------------------------------------------------------------- */
+
+struct journal {
+  int fd;
+  char path[PATH_MAX];
+  dev_t device; /* with `inode` the file that was opened: another one may get its path */
+  ino_t inode;
+  char *text;    /* the whole lines written so far, in case that the file is lost */
+  size_t length; /* of the text */
+  size_t room;
+  bool is_moved;        /* the file was lost, and the journal goes on in another one */
+  struct status broken; /* the first failure: nothing may follow a torn line */
+};
+
+/* Locks the file, since lines of two processes that append to it would mix, and takes note of which one it is. */
+static struct status take_file(struct journal *journal) {
+  struct stat info;
+  if (fstat(journal->fd, &info) != 0)
+    return status_make(STATUS_OUTPUT, "%s: cannot be examined: %s", journal->path, strerror(errno));
+  journal->device = info.st_dev;
+  journal->inode = info.st_ino;
+  if (flock(journal->fd, LOCK_EX | LOCK_NB) == 0 || errno != EWOULDBLOCK)
+    return status_ok(); /* not every file system can */
+  return status_make(STATUS_OUTPUT, "%s: another attnbench is writing this journal; wait for its end", journal->path);
+}
+
+static struct status open_new(struct journal *journal) {
+  const char *path = journal->path;
+  journal->fd = open(path, O_RDWR | O_CREAT | O_EXCL | O_APPEND | O_CLOEXEC, 0644);
+  if (journal->fd >= 0) return take_file(journal);
+  if (errno != EEXIST) return status_make(STATUS_OUTPUT, "%s: cannot create the journal: %s", path, strerror(errno));
+  return status_make(
+      STATUS_OUTPUT,
+      "%s: is there already, and no journal is written over; measure the rest of its run with --journal "
+      "and --resume, see what it holds with attnbench report, or remove it",
+      path);
+}
+
+static struct status fail(struct journal *journal, struct status status) {
+  /* A torn line must stay the last one, and better there is none. When the cut fails too, the reader drops it. */
+  if (ftruncate(journal->fd, (off_t)journal->length) != 0) errno = 0;
+  return journal->broken = status;
+}
+
+/* Refuses a line that would make the journal longer than can be read back. The end line always has room. */
+static struct status check_room(const struct journal *journal, enum line_kind kind, size_t length) {
+  static const size_t reserved = 65536;
+  struct stat info;
+  if (kind == LINE_END || fstat(journal->fd, &info) != 0 ||
+      (size_t)info.st_size + length <= JOURNAL_BYTES_MAX - reserved)
+    return status_ok();
+  return status_make(
+      STATUS_OUTPUT,
+      "%s: is full: a journal of more than %u bytes could not be read back; measure the rest in shards "
+      "(--shard), or fewer cells at once",
+      journal->path, JOURNAL_BYTES_MAX);
+}
+
+static struct status write_synced(struct journal *journal, const char *text, size_t length) {
+  TRY(output_write_all(journal->fd, journal->path, text, length));
+  if (fdatasync(journal->fd) == 0 || errno == EINVAL) return status_ok();
+  return status_make(STATUS_OUTPUT, "%s: cannot sync: %s", journal->path, strerror(errno));
+}
+
+static struct status reserve(struct journal *journal, size_t length) {
+  if (journal->length + length <= journal->room) return status_ok();
+  const size_t room = 2 * (journal->length + length);
+  char *grown = realloc(journal->text, room);
+  if (grown == NULL) return status_make(STATUS_MEMORY, "%s: no memory for a line", journal->path);
+  journal->text = grown;
+  journal->room = room;
+  return status_ok();
+}
+
+/* What became of the file since its last line, NULL when it is as it was. */
+static const char *loss_of(const struct journal *journal) {
+  char end[CHECKSUM_END_MAX];
+  struct stat named;
+  const size_t compared = journal->length < sizeof end ? journal->length : sizeof end,
+               at = journal->length - compared;
+  if (stat(journal->path, &named) != 0) return "was removed";
+  if (named.st_dev != journal->device || named.st_ino != journal->inode) return "was replaced by another file";
+  if ((size_t)named.st_size < journal->length) return "was truncated";
+  const bool is_same = pread(journal->fd, end, compared, (off_t)at) == (ssize_t)compared &&
+                       memcmp(end, journal->text + at, compared) == 0;
+  return is_same ? NULL : "was written over";
+}
+
+/* Writes all lines to a new file beside the one that was lost; the journal goes on in it. */
+static struct status move_lines(struct journal *journal) {
+  char lost[PATH_MAX];
+  memcpy(lost, journal->path, sizeof lost);
+  close(journal->fd);
+  journal->fd = -1;
+  for (unsigned i = 1; i == 1 || access(journal->path, F_OK) == 0; ++i) {
+    if ((size_t)snprintf(journal->path, PATH_MAX, "%s.saved%u", lost, i) >= PATH_MAX)
+      return status_make(STATUS_OUTPUT, "%s: its path is too long for another name", lost);
+  }
+  TRY(open_new(journal));
+  TRY(write_synced(journal, journal->text, journal->length));
+  journal->is_moved = true;
+  return output_sync_parent(journal->path);
+}
+
+struct status journal_check(struct journal *journal) {
+  const char *loss = loss_of(journal);
+  char lost[PATH_MAX];
+  TRY(journal->broken);
+  if (loss == NULL) return status_ok();
+  memcpy(lost, journal->path, sizeof lost);
+  const struct status moved = move_lines(journal);
+  if (!status_failed(&moved))
+    return status_make(STATUS_OUTPUT, "%s: %s while the run wrote it; what was measured is saved in %s", lost, loss,
+                       journal->path);
+  journal->path[0] = '\0';
+  return journal->broken =
+             status_make(STATUS_OUTPUT, "%s: %s while the run wrote it, and what was measured cannot be saved: %s",
+                         lost, loss, moved.text);
+}
+
+const char *journal_path(const struct journal *journal, bool *is_moved) {
+  *is_moved = journal->is_moved;
+  return journal->path;
+}
+
+/* Writes and syncs a line. Takes ownership of `text`, the JSON text after the opening of the kind; NULL means that
+ * there was no memory for it. */
+static struct status write_text(struct journal *journal, enum line_kind kind, char *text) {
+  size_t length = 0;
+  OWNED(owned_free) char *body = text;
+  OWNED(owned_free) char *line = body != NULL ? line_of(kind, body, &length) : NULL;
+  TRY(journal->broken);
+  if (line == NULL) return status_make(STATUS_MEMORY, "%s: no memory for a line", journal->path);
+  TRY(reserve(journal, length));
+  const struct status kept = journal_check(journal);
+  TRY(journal->broken);
+  TRY(check_room(journal, kind, length));
+  const struct status status = write_synced(journal, line, length);
+  if (status_failed(&status)) return fail(journal, status);
+  memcpy(journal->text + journal->length, line, length);
+  journal->length += length;
+  return kept;
+}
+
+static struct status write_line(struct journal *journal, enum line_kind kind, const void *base) {
+  return write_text(journal, kind, fields_to_line(kinds[kind].fields, base));
+}
+
+static void drop(struct journal **journal) { journal_close(*journal); }
+
+static struct status make(const char *path, struct journal **out) {
+  struct journal *journal = calloc(1, sizeof *journal);
+  *out = journal;
+  if (journal == NULL) return status_make(STATUS_MEMORY, "%s: no memory for the journal", path);
+  journal->fd = -1;
+  if ((size_t)snprintf(journal->path, sizeof journal->path, "%s", path) < sizeof journal->path) return status_ok();
+  return status_make(STATUS_OUTPUT, "the journal's path is too long, at most %zu bytes fit; shorten %s",
+                     sizeof journal->path - 1, path);
+}
+
+struct status journal_create(const char *path, const struct run_info *run, struct journal **out) {
+  *out = NULL;
+  if (run->cell_count > JOURNAL_CELLS_MAX) {
+    return status_make(STATUS_USAGE,
+                       "%" PRIu64
+                       " cells are too many for one journal, which holds %u; measure fewer, or each part "
+                       "into a journal of its own (--shard)",
+                       run->cell_count, JOURNAL_CELLS_MAX);
+  }
+  OWNED(drop) struct journal *journal = NULL;
+  TRY(make(path, &journal));
+  TRY(open_new(journal));
+  struct status status = write_line(journal, LINE_RUN, run);
+  if (!status_failed(&status)) status = output_sync_parent(path);
+  if (status_failed(&status)) {
+    unlink(path);
+    return status;
+  }
+  *out = journal;
+  journal = NULL;
   return status;
 }
 
-static const struct line_kind {
-  const char *open;
-  struct status (*read)(struct reader *, const char *body, size_t length);
-} line_kinds[] = {{header_open, read_header},       {device_open_text, read_device}, {planned_open, read_planned},
-                  {cell_open, read_cell},           {again_open, read_again},        {resumed_open, read_resumed},
-                  {selection_open, read_selection}, {sentinel_open, read_sentinel},  {end_open, read_end}};
-
-static struct status read_line(struct reader *reader, const char *line, size_t length) {
-  for (size_t i = 0; i < sizeof line_kinds / sizeof *line_kinds; ++i) {
-    const size_t open_length = strlen(line_kinds[i].open);
-    if (length <= open_length || memcmp(line, line_kinds[i].open, open_length) != 0 || line[length - 1] != '}') {
-      continue;
-    }
-    if (!reader->has_header && line_kinds[i].read != read_header) break;
-    if (reader->has_end && line_kinds[i].read != read_resumed)
-      return status_make(STATUS_INPUT, "a line after the end line");
-    return line_kinds[i].read(reader, line + open_length, length - open_length - 1);
-  }
-  return status_make(STATUS_INPUT, reader->has_header
-                                       ? "not a line of an attnbench journal; the file is damaged"
-                                       : "not an attnbench.journal/1 header; name a journal that attnbench wrote");
+struct status journal_device(struct journal *journal, const struct device_line *device) {
+  return write_line(journal, LINE_DEVICE, device);
 }
 
-/* Bytes after the last newline are a line that was torn by a kill or a power loss: dropped. */
+struct status journal_planned_device(struct journal *journal, const struct device_info *info) {
+  return write_line(journal, LINE_PLANNED, &(struct device_line){.info = *info});
+}
+
+static char *selection_text(const struct selection *selection) {
+  cJSON *list = cJSON_CreateArray();
+  for (size_t i = 0; i < selection->count; ++i) json_append(list, cJSON_CreateString(selection->name[i]));
+  return json_text(list, false);
+}
+
+struct status journal_selection(struct journal *journal, const struct selection *selection) {
+  return write_text(journal, LINE_SELECTION, selection_text(selection));
+}
+
+struct status journal_sentinel(struct journal *journal, const struct sentinel_line *line) {
+  return write_line(journal, LINE_SENTINEL, line);
+}
+
+struct status journal_append(struct journal *journal, const struct record *record) {
+  return write_line(journal, LINE_CELL, record);
+}
+
+struct status journal_append_round(struct journal *journal, uint32_t round, const struct record *record) {
+  return write_line(journal, LINE_ROUND, &(struct round_line){.round = round, .record = *record});
+}
+
+struct status journal_append_resumed(struct journal *journal, const struct journal_resumed *resumed) {
+  if (ftruncate(journal->fd, (off_t)journal->length) != 0)
+    return status_make(STATUS_OUTPUT, "%s: cannot cut off its torn last line: %s", journal->path, strerror(errno));
+  return write_line(journal, LINE_RESUMED, resumed);
+}
+
+struct status journal_end(struct journal *journal, const char *state, double wall_s) {
+  struct end_line end = {.wall_s = wall_s};
+  snprintf(end.state, sizeof end.state, "%s", state);
+  return write_line(journal, LINE_END, &end);
+}
+
+void journal_close(struct journal *journal) {
+  if (journal == NULL) return;
+  if (journal->fd >= 0) close(journal->fd);
+  free(journal->text);
+  free(journal);
+}
+
+/* ---- reading ------------------------------------------------------------------------------------------------- */
+
+/* The kind of a line; LINE_KINDS when it is of none. */
+static enum line_kind kind_of(const char *line, size_t length) {
+  enum line_kind kind = 0;
+  for (; kind < LINE_KINDS; ++kind) {
+    const size_t open_length = strlen(kinds[kind].open);
+    if (length > open_length && memcmp(line, kinds[kind].open, open_length) == 0 && line[length - 1] == '}') break;
+  }
+  return kind;
+}
+
+static struct status read_body(struct reader *reader, enum line_kind kind, const char *body, size_t length) {
+  OWNED(json_free) struct json_doc doc = {.root = NULL};
+  TRY(json_parse(kinds[kind].what, body, length, &doc));
+  if (kind == LINE_SELECTION) return take_names(reader, doc.root);
+  memset(reader->line, 0, kinds[kind].size);
+  fields_unknown(kinds[kind].fields, reader->line);
+  TRY(fields_read(&doc, doc.root, kinds[kind].fields, reader->line));
+  return kinds[kind].take(reader, reader->line);
+}
+
+static struct status read_line(struct reader *reader, const char *line, size_t length) {
+  const enum line_kind kind = kind_of(line, length);
+  if (!reader->has_header && kind != LINE_RUN)
+    return status_make(STATUS_INPUT, "not an attnbench.journal/1 header; name a journal that attnbench wrote");
+  if (kind == LINE_KINDS) return status_make(STATUS_INPUT, "not a line of an attnbench journal; the file is damaged");
+  if (reader->has_end && kind != LINE_RESUMED) return status_make(STATUS_INPUT, "a line after the end line");
+  const enum checksum found = checksum_check(&checksum_line, line, length);
+  TRY(check_checksum(reader, kind, found));
+  const size_t open_length = strlen(kinds[kind].open),
+               end = found != CHECKSUM_NONE ? checksum_bytes(&checksum_line) : 1;
+  return read_body(reader, kind, line + open_length, length - open_length - end);
+}
+
+/* Bytes after the last newline are a line that was torn by a kill or a power loss: dropped. A torn line never has
+ * anything behind its checksum. */
+static bool is_torn(const char *rest, size_t length) {
+  return length == 0 || checksum_check(&checksum_line, rest, length - 1) != CHECKSUM_RIGHT;
+}
+
 static struct status read_lines(const char *path, const char *text, size_t length, struct reader *reader) {
   size_t number = 1;
   const char *line = text, *end;
@@ -437,26 +610,27 @@ static struct status read_lines(const char *path, const char *text, size_t lengt
     const struct status status = read_line(reader, line, (size_t)(end - line));
     if (status_failed(&status)) return status_make(status.code, "%s:%zu: %s", path, number, status.text);
   }
+  if (!is_torn(line, length - (size_t)(line - text)))
+    return status_make(STATUS_INPUT, "%s:%zu: does not end with a newline; the file is damaged", path, number);
   if (reader->has_header) return status_ok();
   return status_make(STATUS_INPUT, "%s: has no whole line; nothing was measured, run the sweep again", path);
 }
 
 /* The later one of two records of one cell; NULL when there are none. */
 static struct status find_repeated(const char *path, const struct journal_data *data, const struct record **out) {
+  OWNED(owned_free) const struct record **sorted = record_sorted(data->records, data->record_count);
   *out = NULL;
-  const struct record **sorted = record_sorted(data->records, data->record_count);
   if (sorted == NULL) return status_make(STATUS_MEMORY, "%s: no memory for %zu cells", path, data->record_count);
   for (size_t i = 1; i < data->record_count && *out == NULL; ++i) {
     if (record_order(&sorted[i - 1], &sorted[i]) == 0) *out = sorted[i] > sorted[i - 1] ? sorted[i] : sorted[i - 1];
   }
-  free(sorted);
   return status_ok();
 }
 
 struct status journal_check_unique(const struct journal_data *data, const struct json_doc *doc, const cJSON *list) {
   const struct record *repeated;
-  const struct status status = find_repeated(doc->path, data, &repeated);
-  if (status_failed(&status) || repeated == NULL) return status;
+  TRY(find_repeated(doc->path, data, &repeated));
+  if (repeated == NULL) return status_ok();
   return json_error(doc, cJSON_GetArrayItem(list, (int)(repeated - data->records)), false,
                     "is cell %s of %s, which appears twice; remove one of the two", repeated->attn_case.key,
                     repeated->variant);
@@ -466,71 +640,58 @@ static size_t count_cells(const char *text, size_t length) {
   size_t count = 0;
   const char *line = text, *end;
   for (; (end = memchr(line, '\n', length - (size_t)(line - text))) != NULL; line = end + 1) {
-    count += strncmp(line, cell_open, sizeof cell_open - 1) == 0;
+    count += strncmp(line, kinds[LINE_CELL].open, strlen(kinds[LINE_CELL].open)) == 0;
   }
   return count;
 }
 
-struct ranked {
-  size_t rank, at;
-};
-
-static int by_rank(const void *a, const void *b) {
-  const struct ranked *left = a, *right = b;
-  if (left->rank != right->rank) return left->rank < right->rank ? -1 : 1;
-  return (left->at > right->at) - (left->at < right->at);
-}
-
-static struct status rank_records(const struct journal_data *data, struct ranked *out) {
-  struct selection names;
-  size_t *rank = calloc(data->record_count + 1, sizeof *rank);
-  struct status status = selection_make(data->record_count, &names);
-  if (rank == NULL) status = status_make(STATUS_MEMORY, "no memory for %zu cells", data->record_count);
-  for (size_t i = 0; i < data->record_count && !status_failed(&status); ++i)
+struct status journal_ranks(const struct journal_data *data, const struct selection *selection, size_t **out) {
+  OWNED(selection_free) struct selection names = {.count = 0};
+  TRY(owned_array(out, data->record_count, sizeof **out, "cells"));
+  TRY(selection_make(data->record_count, &names));
+  for (size_t i = 0; i < data->record_count; ++i)
     cell_name(data->records[i].attn_case.key, data->records[i].variant, names.name[i]);
-  if (!status_failed(&status)) status = selection_ranks(&data->selection, &names, rank);
-  for (size_t i = 0; i < data->record_count && !status_failed(&status); ++i)
-    out[i] = (struct ranked){.rank = rank[i], .at = i};
-  selection_free(&names);
-  free(rank);
-  return status;
+  return selection_ranks(selection, &names, *out);
 }
 
-static struct status copy_in_order(struct journal_data *data, struct ranked *ranked, struct record *out) {
-  TRY(rank_records(data, ranked));
-  qsort(ranked, data->record_count, sizeof *ranked, by_rank);
-  for (size_t i = 0; i < data->record_count; ++i) record_copy(&out[i], &data->records[ranked[i].at]);
-  return status_ok();
-}
-
-/* Cells may have been measured in any order. What is not in the selection, as after --resume=anyway, comes last. */
+/* Sorts the records into the order of the selection; cells may have been measured in any order. Records that are not
+ * in the selection, as after --resume=anyway, come last. */
 static struct status order_records(struct journal_data *data) {
-  if (data->selection.count == 0) return status_ok();
-  struct ranked *ranked = calloc(data->record_count + 1, sizeof *ranked);
-  struct record *ordered = calloc(data->record_count + 1, sizeof *ordered);
-  struct status status = status_make(STATUS_MEMORY, "no memory for %zu cells", data->record_count);
-  if (ranked != NULL && ordered != NULL) status = copy_in_order(data, ranked, ordered);
-  free(ranked);
-  if (status_failed(&status)) {
+  const size_t count = data->record_count, selected = data->selection.count;
+  if (selected == 0) return status_ok();
+  OWNED(owned_free) size_t *rank = NULL;
+  OWNED(owned_free) const struct record **at = calloc(selected, sizeof *at); /* by rank */
+  struct record *ordered = calloc(count + 1, sizeof *ordered), *next = ordered;
+  const struct status status = journal_ranks(data, &data->selection, &rank);
+  if (at == NULL || ordered == NULL || status_failed(&status)) {
     free(ordered);
-    return status;
+    return status_failed(&status) ? status : status_make(STATUS_MEMORY, "no memory for %zu cells", count);
+  }
+  for (size_t i = 0; i < count; ++i) {
+    if (rank[i] != SIZE_MAX) at[rank[i]] = &data->records[i];
+  }
+  for (size_t i = 0; i < selected; ++i) {
+    if (at[i] != NULL) *next++ = *at[i];
+  }
+  for (size_t i = 0; i < count; ++i) {
+    if (rank[i] == SIZE_MAX) *next++ = data->records[i];
   }
   free(data->records);
   data->records = ordered;
-  return status;
+  return status_ok();
 }
 
 static struct status parse(const char *path, const char *text, size_t length, struct journal_data *out) {
-  /* One allocation of the final size: a record points into itself and must not move. */
-  out->records = calloc(count_cells(text, length) + 1, sizeof *out->records);
-  if (out->records == NULL) return status_make(STATUS_MEMORY, "%s: no memory for its cells", path);
-  struct reader reader = {.data = out};
+  OWNED(owned_free) union line *line = malloc(sizeof *line);
   const struct record *repeated = NULL;
-  struct status status = read_lines(path, text, length, &reader);
+  out->records = calloc(count_cells(text, length) + 1, sizeof *out->records);
+  if (out->records == NULL || line == NULL) return status_make(STATUS_MEMORY, "%s: no memory for its cells", path);
+  struct reader reader = {.data = out, .line = line};
+  const struct status status = read_lines(path, text, length, &reader);
   free(reader.lost);
-  if (!status_failed(&status)) status = find_repeated(path, out, &repeated);
-  if (!status_failed(&status) && repeated == NULL) return order_records(out);
-  if (status_failed(&status)) return status;
+  TRY(status);
+  TRY(find_repeated(path, out, &repeated));
+  if (repeated == NULL) return order_records(out);
   return status_make(STATUS_INPUT, "%s: cell %s of %s appears twice; remove one of its lines", path,
                      repeated->attn_case.key, repeated->variant);
 }
@@ -544,78 +705,56 @@ struct status journal_parse(const char *path, const char *text, size_t length, s
 }
 
 struct status journal_load(const char *path, struct journal_data *out) {
-  char *text;
+  OWNED(owned_free) char *text = NULL;
   size_t length;
-  struct status status = json_read_file(path, JOURNAL_BYTES_MAX, &text, &length);
-  if (status_failed(&status)) return status;
-  status = journal_parse(path, text, length, out);
-  free(text);
-  return status;
+  TRY(json_read_file(path, JOURNAL_BYTES_MAX, &text, &length));
+  return journal_parse(path, text, length, out);
+}
+
+struct status journal_read_back(const struct journal *journal, struct journal_data *out) {
+  return journal_parse(journal->path, journal->text, journal->length, out);
 }
 
 /* ---- continuing ---------------------------------------------------------------------------------------------- */
 
 /* Was the process stopped while it wrote the first line? */
 static bool is_torn_header(const char *text, size_t length) {
-  const size_t compared = length < sizeof header_open - 1 ? length : sizeof header_open - 1;
-  return memchr(text, '\n', length) == NULL && memcmp(text, header_open, compared) == 0;
+  const char *open = kinds[LINE_RUN].open;
+  const size_t compared = length < strlen(open) ? length : strlen(open);
+  return memchr(text, '\n', length) == NULL && memcmp(text, open, compared) == 0;
 }
 
-static struct status take_whole_lines(struct journal *journal, const char *text, size_t length,
-                                      struct journal_data *data) {
-  const char *last = memrchr(text, '\n', length);
-  TRY(journal_parse(journal->path, text, length, data));
-  journal->length = last + 1 - text;
-  return status_ok();
-}
-
-static struct status reopen(const char *path, struct journal *journal, struct journal_data *data, bool *is_there) {
-  char *text;
+struct status journal_resume(const char *path, struct journal **out, struct journal_data *data) {
+  OWNED(drop) struct journal *journal = NULL;
+  OWNED(owned_free) char *text = NULL;
   size_t length;
-  TRY(take_path(path, journal));
+  *out = NULL;
+  TRY(make(path, &journal));
   journal->fd = open(path, O_RDWR | O_APPEND | O_CLOEXEC | O_NONBLOCK);
   if (journal->fd < 0 && errno == ENOENT) return status_ok();
   if (journal->fd < 0)
     return status_make(STATUS_OUTPUT, "%s: cannot open the journal for writing: %s", path, strerror(errno));
-  TRY(lock(path, journal->fd));
+  TRY(take_file(journal));
   TRY(json_read_file(path, JOURNAL_BYTES_MAX, &text, &length));
-  struct status status = status_ok();
   if (is_torn_header(text, length)) {
     unlink(path);
-  } else {
-    status = take_whole_lines(journal, text, length, data);
-    *is_there = !status_failed(&status);
+    return status_ok();
   }
-  free(text);
-  return status;
+  TRY(journal_parse(path, text, length, data));
+  const char *last = memrchr(text, '\n', length);
+  journal->length = (size_t)(last + 1 - text);
+  journal->room = length;
+  journal->text = text;
+  text = NULL;
+  *out = journal;
+  journal = NULL;
+  return status_ok();
 }
 
-struct status journal_resume(const char *path, struct journal **out, struct journal_data *data) {
-  struct journal *journal = calloc(1, sizeof *journal);
-  bool is_there = false;
-  *out = NULL;
-  if (journal == NULL) return status_make(STATUS_MEMORY, "%s: no memory for the journal", path);
-  journal->fd = -1;
-  const struct status status = reopen(path, journal, data, &is_there);
-  if (is_there) {
-    *out = journal;
-  } else {
-    journal_close(journal);
-  }
-  return status;
+bool journal_starts(const char *text) {
+  const char *open = kinds[LINE_RUN].open;
+  return strncmp(text, open, strcspn(open, ":") + 1) == 0;
 }
-
-struct status journal_read_back(const struct journal *journal, struct journal_data *out) {
-  char own[64], *text;
-  size_t length;
-  snprintf(own, sizeof own, "/proc/self/fd/%d", journal->fd);
-  TRY(json_read_file(own, JOURNAL_BYTES_MAX, &text, &length));
-  const struct status status = journal_parse(journal->path, text, length, out);
-  free(text);
-  return status;
-}
-
-bool journal_starts(const char *text) { return strncmp(text, header_open, strcspn(header_open, ":") + 1) == 0; }
 
 void journal_free(struct journal_data *data) {
   free(data->records);

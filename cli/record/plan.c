@@ -3,6 +3,7 @@
 
 #include <ctype.h>
 #include <math.h>
+#include <stdarg.h>
 #include <stdio.h>
 
 #include "kernels/pick.h"
@@ -10,11 +11,12 @@
 
 static void plan_pass(const struct attn_pass *pass, const struct device_info *device, struct pass_record *out) {
   out->pass = *pass;
+  out->pass.name = NULL;
+  out->pass.kernel = NULL;
   snprintf(out->name, sizeof out->name, "%s", pass->name);
   for (char *c = out->name; *c != '\0'; ++c) {
     if (!isalnum((unsigned char)*c) && *c != '.' && *c != ' ') *c = '_'; /* a library calls itself what it likes */
   }
-  out->pass.name = out->name;
   if (!device_static_facts(pass, device, &out->facts)) out->facts = (struct pass_facts){.registers = 0};
   out->cold_us = NAN;
 }
@@ -28,9 +30,13 @@ static const char *refusal(const struct attn_case *attn_case, const struct varia
   return variant_supports(variant, &attn_case->shape, &spec->tuning, device);
 }
 
-void plan_outcome(struct record *record, enum cell_status status, const char *reason) {
+void plan_outcome(struct record *record, enum cell_status status, const char *format, ...) {
+  va_list arguments;
+  va_start(arguments, format);
+  vsnprintf(record->reason, sizeof record->reason, format, arguments);
+  va_end(arguments);
+  if (record->reason[0] == '\0') snprintf(record->reason, sizeof record->reason, "gives no reason");
   record->status = status;
-  snprintf(record->reason, sizeof record->reason, "%s", reason);
   for (char *c = record->reason; *c != '\0'; ++c) {
     if (*c < ' ' || *c > '~') *c = '?';
   }
@@ -82,7 +88,7 @@ void plan_record(const struct attn_case *attn_case, const struct variant_spec *s
   }
   const char *why_not = refusal(attn_case, spec, device);
   if (why_not != NULL) {
-    plan_outcome(out, CELL_skipped, why_not);
+    plan_outcome(out, CELL_skipped, "%s", why_not);
     return;
   }
   variant_plan(spec->variant, &attn_case->shape, &spec->tuning, device, &out->plan);
@@ -90,16 +96,13 @@ void plan_record(const struct attn_case *attn_case, const struct variant_spec *s
       variant_is_added(spec->variant) ? plugin_plan_problem(spec->variant, &out->plan, device) : NULL;
   if (problem != NULL) {
     out->plan = (struct attn_plan){0};
-    plan_outcome(out, CELL_error, problem);
+    plan_outcome(out, CELL_error, "%s", problem);
     return;
   }
   finish_pick(spec->variant, attn_case, device, out);
   plan_passes(device, out);
-  out->status = CELL_planned;
-  if (spec->variant->vendor != NULL) {
-    snprintf(out->reason, sizeof out->reason, "its library chooses a kernel when it runs; not measured on %s",
-             device->name);
-  } else {
-    snprintf(out->reason, sizeof out->reason, "geometry for %s; not measured", device->name);
-  }
+  plan_outcome(out, CELL_planned,
+               spec->variant->vendor != NULL ? "its library chooses a kernel when it runs; not measured on %s"
+                                             : "geometry for %s; not measured",
+               device->name);
 }

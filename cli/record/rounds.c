@@ -2,47 +2,31 @@
 #include "cli/record/rounds.h"
 
 #include <stdio.h>
-#include <string.h>
+
+#include "cli/record/alike.h"
+#include "cli/record/process.h"
 
 /* ---- one series ---------------------------------------------------------------------------------------------- */
 
 static struct status check_same(const struct journal_data *a, const struct journal_data *b) {
-  const struct {
-    const char *what, *first, *next;
-  } texts[] = {{"device", a->device.name, b->device.name},
-               {"device", a->device.uuid, b->device.uuid},
-               {"sweep file", a->run.sweep_hash, b->run.sweep_hash},
-               {"attnbench version", a->run.version, b->run.version},
-               {"git commit", a->run.git_commit, b->run.git_commit},
-               {"program's file", a->run.setup.program, b->run.setup.program},
-               {"loaded objects", a->run.setup.objects, b->run.setup.objects}};
-  for (size_t i = 0; i < sizeof texts / sizeof *texts; ++i) {
-    if (strcmp(texts[i].first, texts[i].next) == 0) continue;
+  struct alike_difference found[ALIKE_MAX];
+  if (a->has_device != b->has_device)
+    return status_make(STATUS_NOT_COMPARABLE, "one of the rounds has no device; measure all rounds on one device");
+  if (alike_compare(ALIKE_ROUNDS, a, b, found) > 0) {
     return status_make(STATUS_NOT_COMPARABLE,
                        "the rounds differ in the %s: \"%s\" and \"%s\"; measure all rounds on one device, with one "
-                       "program and sweep",
-                       texts[i].what, texts[i].first, texts[i].next);
+                       "program, sweep and seed",
+                       found[0].name, found[0].first, found[0].second);
   }
-  if (a->run.seed != b->run.seed)
-    return status_make(STATUS_NOT_COMPARABLE, "the rounds have different seeds; measure all with one --seed");
   if (a->record_count == b->record_count) return status_ok();
   return status_make(STATUS_NOT_COMPARABLE,
                      "one round measured %zu cells and the next one %zu; measure the same cells in all",
                      a->record_count, b->record_count);
 }
 
-/* Every round goes through the cells in the same order, so `hint` is the place nearly always. */
-static const struct record *find(const struct journal_data *data, size_t hint, const struct record *wanted) {
-  for (size_t i = 0; i < data->record_count; ++i) {
-    const struct record *record = &data->records[(hint + i) % data->record_count];
-    if (record_is_cell(record, wanted->attn_case.key, wanted->variant)) return record;
-  }
-  return NULL;
-}
-
 /* ---- adding -------------------------------------------------------------------------------------------------- */
 
-/* A cell that had no times before. Skipped in both rounds is right; skipped in one is an error. */
+/* Adds a round to a cell without times. A cell that is skipped in one round alone becomes an error. */
 static void add_untimed(struct record *record, const struct record *next) {
   const bool fails_already = cell_status_exit_code(record->status) != EXIT_CODE_OK;
   if (fails_already || record->status == next->status) return;
@@ -58,23 +42,21 @@ static struct status add_record(struct record *record, const struct record *next
     add_untimed(record, next);
     return status_ok();
   }
-  const struct process_sample sample = process_sample_of(next);
-  const struct status status = process_add(record, process_count(record), &sample);
+  const struct status status = process_add(record, process_count(record), next);
   return status_failed(&status) ? status_make(STATUS_NOT_COMPARABLE, "%s", status.text) : status;
 }
 
 struct status rounds_add(struct journal_data *into, const struct journal_data *next) {
-  struct status status = check_same(into, next);
-  for (size_t i = 0; i < into->record_count && !status_failed(&status); ++i) {
-    const struct record *record = find(next, i, &into->records[i]);
-    if (record != NULL) {
-      status = add_record(&into->records[i], record);
-    } else {
-      status = status_make(STATUS_NOT_COMPARABLE,
-                           "one round measured %s of %s and the next one did not; measure the same cells in all",
-                           into->records[i].attn_case.key, into->records[i].variant);
-    }
+  TRY(check_same(into, next));
+  for (size_t i = 0; i < into->record_count; ++i) {
+    struct record *record = &into->records[i];
+    const struct record *again = journal_find(next, i, record->attn_case.key, record->variant);
+    if (again == NULL)
+      return status_make(STATUS_NOT_COMPARABLE,
+                         "one round measured %s of %s and the next one did not; measure the same cells in all",
+                         record->attn_case.key, record->variant);
+    TRY(add_record(record, again));
   }
   into->wall_s += next->wall_s;
-  return status;
+  return status_ok();
 }

@@ -1,14 +1,10 @@
-/* Journals of several rounds that measured the same cells with the same program, folded into the evidence of
- * all of them (record.process). Pure. */
-#ifndef ATTNBENCH_CLI_RECORD_ROUNDS_H
-#define ATTNBENCH_CLI_RECORD_ROUNDS_H
+/* Merges the journals of several rounds that measured the same cells with the same program: the times of all rounds
+ * go into record.process. Pure. */
+#pragma once
 
 #include "cli/record/journal.h"
 
-/* Adds `next`, the journal of one more round, to `into`, which began as the journal of the first. Fails closed:
- * what one round found wrong or did not measure is so in `into`, with "round N: " before the reason.
- * STATUS_NOT_COMPARABLE when the two cannot be of one series: another device, sweep, seed or program, or other cells;
- * into is then not to be used. */
+/* Adds `next`, the journal of one more round, to `into`, which began as the journal of the first round. A cell that
+ * any round found wrong or did not measure is so in `into`, with "round N: " before the reason. STATUS_NOT_COMPARABLE
+ * when device, sweep, seed, program or cells differ; `into` must not be used then. */
 struct status rounds_add(struct journal_data *into, const struct journal_data *next);
-
-#endif

@@ -1,28 +1,26 @@
-/* One cell that a long run measures again and again (--sentinel): what its times do over the run, the device did. */
-#ifndef ATTNBENCH_CLI_RECORD_SENTINEL_H
-#define ATTNBENCH_CLI_RECORD_SENTINEL_H
+/* The sentinel: one cell that a long run measures repeatedly (--sentinel). A change of its time shows a change of the
+ * device during the run. */
+#pragma once
 
-#include "cli/sweep/case_key.h"
 #include "cli/sweep/variant_spec.h"
 #include "kernels/device.h"
+#include "kernels/problem/axes.h"
 
-/* One measurement: a line of the journal. */
+/* One measurement of the sentinel, a line of the journal. */
 struct sentinel_line {
-  char key[CASE_KEY_MAX], variant[VARIANT_SPEC_MAX];
+  char key[AXIS_KEY_MAX], variant[VARIANT_SPEC_MAX];
   double us[TIME_MODE_COUNT]; /* medians; NAN: not timed in this mode */
 };
 
-/* All of them: a part of the report. */
+/* The summary of all its measurements, a part of the report. */
 struct sentinel {
   bool known;
-  char key[CASE_KEY_MAX], variant[VARIANT_SPEC_MAX];
+  char key[AXIS_KEY_MAX], variant[VARIANT_SPEC_MAX];
   uint32_t count;
   struct sentinel_mode {
     double first_us, last_us, min_us, max_us, drift_ratio; /* drift: last over first; NAN: not timed in this mode */
   } mode[TIME_MODE_COUNT];
 };
 
-/* The first one says which cell it is; false for one of another cell. */
+/* Adds a measurement. The first one sets the cell; false when the line is of another cell. */
 bool sentinel_add(struct sentinel *, const struct sentinel_line *);
-
-#endif

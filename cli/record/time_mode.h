@@ -1,11 +1,9 @@
 /* The two ways in which a cell is timed: cold and hot. */
-#ifndef ATTNBENCH_CLI_RECORD_TIME_MODE_H
-#define ATTNBENCH_CLI_RECORD_TIME_MODE_H
+#pragma once
 
 #include "kernels/device.h"
 
 const char *time_mode_name(enum time_mode); /* "cold", "hot" */
-/* "hot,cold": the modes named, in any order. STATUS_USAGE leads with --modes. */
+/* Reads a list such as "hot,cold", in any order; out[mode] says whether the list names the mode. The message of
+ * STATUS_USAGE begins with "--modes". */
 struct status time_mode_parse_list(const char *text, bool out[TIME_MODE_COUNT]);
-
-#endif

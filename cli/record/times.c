@@ -12,22 +12,21 @@
 #include "cli/sweep/reading.h"
 #include "kernels/gpu_models.h"
 
-/* What a row says besides its record. */
 struct row {
+  struct record record;
   char like[VARIANT_SPEC_MAX];
   double time_us[TIME_MODE_COUNT];
 };
 
+/* Keys of kind GONE are read apart. */
 static const struct field header_fields[] = {
     FIELD_TEXT_OF("name", struct run_info, sweep_name),
     FIELD("about", TEXT, struct run_info, sweep_about, .capacity = SWEEP_ABOUT_MAX + 1, .optional = true),
-    {0},
-};
-
-static const struct field row_fields[] = {
-    FIELD("like", TEXT, struct row, like, .capacity = VARIANT_SPEC_MAX, .optional = true),
-    FIELD("cold_us", F64, struct row, time_us[TIME_COLD], .optional = true),
-    FIELD("hot_us", F64, struct row, time_us[TIME_HOT], .optional = true),
+    FIELD("baseline", OBJECT, struct run_info, baseline, .fields = record_baseline_fields, .optional = true),
+    {.key = "schema", .kind = FIELD_GONE},
+    {.key = "gpu", .kind = FIELD_GONE},
+    {.key = "defaults", .kind = FIELD_GONE},
+    {.key = "rows", .kind = FIELD_GONE},
     {0},
 };
 
@@ -47,24 +46,23 @@ static const struct field launch_fields[] = {
     {0},
 };
 
-static const struct field plan_row_fields[] = {
-    FIELD_TEXT_OF("variant", struct record, variant),
-    FIELD("math", ENUM, struct record, math, .name = record_math_name, .optional = true),
-    FIELD("tile_q", U32, struct record, plan.tile_q, .min = 1, .optional = true),
-    FIELD("tile_kv", U32, struct record, plan.tile_kv, .min = 1, .optional = true),
-    FIELD("splits", U32, struct record, plan.splits, .min = 1, .optional = true),
-    FIELD("stages", U32, struct record, plan.stages, .min = 1, .optional = true),
-    FIELD("workspace_bytes", U64, struct record, plan.workspace_bytes, .optional = true),
-    FIELD("launches", ARRAY, struct record, pass, .fields = launch_fields, .capacity = ATTN_PASSES_MAX,
-          .count_offset = offsetof(struct record, plan.pass_count), .stride = sizeof(struct pass_record),
+static const struct field row_fields[] = {
+    FIELD_TEXT_OF("variant", struct row, record.variant),
+    FIELD("math", ENUM, struct row, record.math, .name = record_math_name, .optional = true),
+    {.key = "shape", .kind = FIELD_GONE},
+    FIELD("like", TEXT, struct row, like, .capacity = VARIANT_SPEC_MAX, .optional = true),
+    FIELD("cold_us", F64, struct row, time_us[TIME_COLD], .optional = true),
+    FIELD("hot_us", F64, struct row, time_us[TIME_HOT], .optional = true),
+    FIELD("tile_q", U32, struct row, record.plan.tile_q, .min = 1, .optional = true),
+    FIELD("tile_kv", U32, struct row, record.plan.tile_kv, .min = 1, .optional = true),
+    FIELD("splits", U32, struct row, record.plan.splits, .min = 1, .optional = true),
+    FIELD("stages", U32, struct row, record.plan.stages, .min = 1, .optional = true),
+    FIELD("workspace_bytes", U64, struct row, record.plan.workspace_bytes, .optional = true),
+    FIELD("launches", ARRAY, struct row, record.pass, .fields = launch_fields, .capacity = ATTN_PASSES_MAX,
+          .count_offset = offsetof(struct row, record.plan.pass_count), .stride = sizeof(struct pass_record),
           .optional = true),
     {0},
 };
-
-static const char *const file_keys[] = {"schema", "name", "about", "gpu", "baseline", "defaults", "rows", NULL};
-static const char *const row_keys[] = {"variant",         "math",     "shape",   "like",   "cold_us",
-                                       "hot_us",          "tile_q",   "tile_kv", "splits", "stages",
-                                       "workspace_bytes", "launches", NULL};
 
 /* ---- rows ---------------------------------------------------------------------------------------------------- */
 
@@ -129,38 +127,28 @@ static struct status take_times(const struct json_doc *doc, const cJSON *item, c
 static struct status read_row(const struct json_doc *doc, const cJSON *item, const struct device_info *device,
                               struct record *out) {
   struct row row = {.time_us = {NAN, NAN}};
-  char variant[VARIANT_SPEC_MAX];
   const cJSON *shape = json_get(item, "shape");
-  record_start(out);
-  struct status status = fields_read_part(doc, item, row_fields, &row);
-  if (!status_failed(&status)) status = json_check_keys(doc, item, row_keys);
-  if (!status_failed(&status)) status = fields_read_part(doc, item, plan_row_fields, out);
-  if (!status_failed(&status) && shape == NULL) status = json_error(doc, item, false, "has no \"shape\"");
-  if (!status_failed(&status))
-    status = cases_read_shape(doc, json_get(doc->root, "defaults"), shape, &out->attn_case.shape);
-  if (status_failed(&status)) return status;
-  case_key(&out->attn_case.shape, out->attn_case.key);
-  memcpy(variant, out->variant, sizeof variant);
-  status = row.like[0] != '\0' ? plan_like(doc, item, row.like, device, out) : take_launches(doc, item, out);
-  if (!status_failed(&status)) status = take_times(doc, item, &row, out);
-  if (status_failed(&status)) return status;
-  memcpy(out->variant, variant, sizeof out->variant);
+  record_start(&row.record);
+  TRY(fields_read(doc, item, row_fields, &row));
+  *out = row.record;
+  if (shape == NULL) return json_error(doc, item, false, "has no \"shape\"");
+  TRY(cases_read_shape(doc, json_get(doc->root, "defaults"), shape, &out->attn_case.shape));
+  axes_key(&out->attn_case.shape, out->attn_case.key);
+  TRY(row.like[0] != '\0' ? plan_like(doc, item, row.like, device, out) : take_launches(doc, item, out));
+  TRY(take_times(doc, item, &row, out));
+  memcpy(out->variant, row.record.variant, sizeof out->variant); /* not that of "like" */
   return record_finish(out);
 }
 
 /* ---- the file ------------------------------------------------------------------------------------------------ */
 
 static struct status read_header(const struct json_doc *doc, struct journal_data *out) {
-  const cJSON *gpu = json_get(doc->root, "gpu"), *baseline = json_get(doc->root, "baseline");
-  struct status status = json_check_keys(doc, doc->root, file_keys);
-  if (!status_failed(&status)) status = fields_read_part(doc, doc->root, header_fields, &out->run);
-  if (!status_failed(&status) && baseline != NULL)
-    status = fields_read(doc, baseline, record_baseline_fields, &out->run.baseline);
-  if (status_failed(&status)) return status;
+  const cJSON *gpu = json_get(doc->root, "gpu");
+  TRY(fields_read(doc, doc->root, header_fields, &out->run));
   const struct gpu_model *model = cJSON_IsString(gpu) ? gpu_model_find(gpu->valuestring) : NULL;
   if (model == NULL)
     return json_error(doc, gpu != NULL ? gpu : doc->root, false, "needs \"gpu\": %s", gpu_model_names());
-  out->run.has_baseline = baseline != NULL;
+  out->run.has_baseline = json_get(doc->root, "baseline") != NULL;
   out->has_device = true;
   out->device = model->info;
   snprintf(out->run.version, sizeof out->run.version, "by hand");
@@ -169,7 +157,7 @@ static struct status read_header(const struct json_doc *doc, struct journal_data
   snprintf(out->run.cjson, sizeof out->run.cjson, "none");
   snprintf(out->run.sweep_path, sizeof out->run.sweep_path, "%s", doc->path);
   snprintf(out->state, sizeof out->state, "complete");
-  return status;
+  return status_ok();
 }
 
 static struct status read_rows(const struct json_doc *doc, struct journal_data *out) {
@@ -177,13 +165,11 @@ static struct status read_rows(const struct json_doc *doc, struct journal_data *
   if (!cJSON_IsArray(rows) || rows->child == NULL)
     return json_error(doc, rows != NULL ? rows : doc->root, false, "needs \"rows\", an array of at least one row");
   out->run.cell_count = (uint64_t)cJSON_GetArraySize(rows);
-  /* One allocation of the final size: a record points into itself and must not move. */
   out->records = calloc(out->run.cell_count, sizeof *out->records);
   if (out->records == NULL) return status_make(STATUS_MEMORY, "%s: no memory for its rows", doc->path);
-  struct status status = status_ok();
-  for (const cJSON *item = rows->child; item != NULL && !status_failed(&status); item = item->next)
-    status = read_row(doc, item, &out->device, &out->records[out->record_count++]);
-  return status_failed(&status) ? status : journal_check_unique(out, doc, rows);
+  for (const cJSON *item = rows->child; item != NULL; item = item->next)
+    TRY(read_row(doc, item, &out->device, &out->records[out->record_count++]));
+  return journal_check_unique(out, doc, rows);
 }
 
 struct status times_read(const struct json_doc *doc, struct journal_data *out) {

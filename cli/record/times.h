@@ -1,15 +1,13 @@
-/* Times entered by hand (attnbench.times/1, results/README.md): a table from a paper or a colleague as if attnbench
- * had measured it, so that it can be diagnosed. Nothing in it was checked by attnbench, and its report says so. */
-#ifndef ATTNBENCH_CLI_RECORD_TIMES_H
-#define ATTNBENCH_CLI_RECORD_TIMES_H
+/* Times that were entered by hand, from a paper or another tool, so that attnbench can diagnose them (format
+ * attnbench.times/1, results/README.md). attnbench did not check the results, and the report says so. */
+#pragma once
 
 #include "cli/base/json.h"
 #include "cli/record/journal.h"
 
 #define TIMES_SCHEMA "attnbench.times/1"
 
-/* Rows with a time are `ok`, without one `planned`; geometry is as given, or planned from the registry ("like"), or
- * not known. STATUS_INPUT names the place. On success the caller frees with journal_free. */
+/* A row with a time gets the status `ok`, a row without one `planned`. The launch geometry is as given, or that of
+ * the variant named by "like", or not known. STATUS_INPUT names the place. On success the caller frees with
+ * journal_free. */
 struct status times_read(const struct json_doc *, struct journal_data *out);
-
-#endif

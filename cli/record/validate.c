@@ -3,18 +3,18 @@
 
 #include <inttypes.h>
 #include <math.h>
-#include <stdio.h>
 #include <string.h>
 
 #include "cli/record/cards.h"
 #include "cli/record/cell_status.h"
+#include "cli/record/checked.h"
+#include "cli/record/field_tables.h"
+#include "cli/record/machine.h"
+#include "cli/record/process.h"
 
 /* ---- times --------------------------------------------------------------------------------------------------- */
 
 bool validate_is_time(double us) { return us >= 1e-3 && us <= 86400e6; }
-
-/* What may be unknown: NAN, else a clock that a processor can have. */
-static bool is_clock(double mhz) { return isnan(mhz) || (mhz >= 10 && mhz <= 20000); }
 
 static bool is_same(double a, double b) { return a == b || (isnan(a) && isnan(b)); }
 
@@ -24,35 +24,62 @@ static bool is_ordered(const struct stats *us) {
          us->ci_high <= us->max;
 }
 
-/* NULL, or what is wrong with the time of one mode. Quantiles and samples of times entered by hand are not known. */
-static const char *time_problem(const struct time_record *time, bool is_measured) {
+/* Samples are taken one after the other, and half of them take the median or more. */
+static bool is_longer_than_sampling(const struct time_record *time) {
+  const uint32_t n = time->us.n;
+  const double least_us = (n - n / 2) * time->us.median + n / 2 * time->us.min;
+  return least_us * time->launches_per_sample > 1.01e6 * time->elapsed_s;
+}
+
+/* NULL, or what is wrong with the time of one mode. */
+static const char *time_problem(enum time_mode mode, const struct time_record *time,
+                                const struct device_info *device) {
+  const struct stats *us = &time->us;
+  if (!validate_is_time(us->min) || !validate_is_time(us->max)) return "has an impossible time";
+  if (us->n == 0) return "has times of no samples";
+  if (!is_ordered(us)) return "has quantiles that are out of order";
+  if (!(us->mad >= 0) || us->mad > fmax(us->max - us->median, us->median - us->min))
+    return "has an impossible deviation (mad)";
+  if (time->launches_per_sample == 0) return "has samples of no launches";
+  if (mode == TIME_COLD && time->launches_per_sample != 1) return "has cold samples of several launches";
+  if (is_longer_than_sampling(time)) return "has samples that take longer than all of its sampling";
+  return machine_is_clock(device, time->sm_clock_mhz) ? NULL : "has an impossible SM clock";
+}
+
+/* NULL, or that statistics are not those of the samples. Both were written with all digits; a machine that fuses a
+ * product and a sum rounds an interpolated quantile in another way. */
+static const char *samples_problem(const struct time_record *time) {
+  const struct stats *said = &time->us, are = stats_of(time->samples_us.value, time->samples_us.count);
+  const double pairs[][2] = {
+      {said->min, are.min}, {said->p25, are.p25},       {said->median, are.median},
+      {said->p75, are.p75}, {said->p95, are.p95},       {said->max, are.max},
+      {said->mad, are.mad}, {said->ci_low, are.ci_low}, {said->ci_high, are.ci_high},
+  };
+  bool is_alike = said->n == are.n;
+  for (size_t i = 0; i < sizeof pairs / sizeof *pairs; ++i)
+    is_alike = is_alike && fabs(pairs[i][0] - pairs[i][1]) <= 1e-12 * are.max;
+  return is_alike ? NULL : "has samples that contradict its time";
+}
+
+/* Of one process. Quantiles and samples of times entered by hand, and of later rounds of version 0.1.0, are not
+ * known.
+ */
+static const char *mode_problem(enum time_mode mode, const struct time_record *time, const struct device_info *device,
+                                bool has_quantiles) {
+  const char *problem = NULL;
   if (!time->done) return NULL;
   if (!validate_is_time(time->us.median)) return "has an impossible median";
-  if (!is_measured) return NULL;
-  if (!validate_is_time(time->us.min) || !validate_is_time(time->us.max)) return "has an impossible time";
-  if (time->us.n == 0) return "has times of no samples";
-  if (!is_ordered(&time->us)) return "has quantiles that are out of order";
-  if (!(time->us.mad >= 0) || time->us.mad > time->us.max - time->us.min) return "has an impossible deviation (mad)";
-  if (time->launches_per_sample == 0) return "has samples of no launches";
-  if (!is_clock(time->sm_clock_mhz)) return "has an impossible SM clock";
-  return NULL;
+  if (has_quantiles) problem = time_problem(mode, time, device);
+  return problem == NULL && time->samples_us.value != NULL ? samples_problem(time) : problem;
 }
 
-/* Statistics that do not follow from the samples beside them. Bit for bit: both were written with all digits. */
-static const char *samples_problem(const struct time_record *time) {
-  if (time->samples_us.value == NULL) return NULL;
-  const struct stats us = stats_of(time->samples_us.value, time->samples_us.count);
-  return us.n == time->us.n && us.min == time->us.min && us.median == time->us.median && us.max == time->us.max
-             ? NULL
-             : "has samples that contradict its time";
-}
-
-static const char *process_problem(const struct process_record *process, const struct time_record *time) {
+static const char *process_problem(const struct process_record *process, const struct time_record *time,
+                                   const struct device_info *device) {
   if (process->count == 0) return NULL;
   if (!time->done) return "has processes beside no time";
   for (uint32_t i = 0; i < process->count; ++i) {
     if (!validate_is_time(process->median_us[i])) return "has a process with an impossible time";
-    if (!is_clock(process->sm_clock_mhz[i])) return "has a process with an impossible SM clock";
+    if (!machine_is_clock(device, process->sm_clock_mhz[i])) return "has a process with an impossible SM clock";
   }
   /* The first process is the one whose statistics are the cell's. Bit for bit, since both come from one number. */
   return process->median_us[0] == time->us.median && is_same(process->sm_clock_mhz[0], time->sm_clock_mhz)
@@ -60,63 +87,61 @@ static const char *process_problem(const struct process_record *process, const s
              : "has processes that contradict its time";
 }
 
-/* ---- checks -------------------------------------------------------------------------------------------------- */
-
-/* NULL, or why an ok cell cannot have been checked like this. */
-static const char *check_problem(const struct check_record *check) {
-  if (!check->done) return "is ok but was never checked";
-  if (!check->right) return "is ok although its check says that it is wrong";
-  if (check->compare.elements == 0) return "is ok after a check of no elements";
-  if (check->compare.bad_count > 0 || check->compare.max_bound_ratio > 1 || isnan(check->compare.max_bound_ratio))
-    return "is ok with elements outside the tolerance";
-  if (check->compare.nan_count > 0 || check->compare.inf_count > 0) return "is ok with NaN or Inf in its output";
-  if (check->compare.lse.bad_rows > 0 || check->compare.lse.max_bound_ratio > 1)
-    return "is ok with a log-sum-exp outside its bound";
-  if (check->guard.redzone_bytes_changed > 0 || check->guard.input_elements_changed > 0)
-    return "is ok although it wrote where it must not";
-  if (check->compare.max_bound_ratio < 0 || check->compare.rel_frobenius < 0) return "is ok with a negative error";
-  if (!check->known) {
-    return check->compare.rel_frobenius <= check->tolerance.frobenius ? NULL
-                                                                      : "is ok with a norm outside the tolerance";
+const char *validate_round(const struct record *round, const struct device_info *device) {
+  const char *problem = NULL;
+  for (enum time_mode mode = 0; mode < TIME_MODE_COUNT && problem == NULL && round->status == CELL_ok; ++mode) {
+    const struct time_record *time = &round->time[mode];
+    problem = mode_problem(mode, time, device, time->us.n > 0);
   }
-  /* NAN: not known of this launch. */
-  if (check->compare.max_row_ratio > 1 || check->hard_ratio > 1) return "is ok with rows outside the tolerance";
-  if (check->timed_wrong > 0) return "is ok although timed samples left a wrong output";
-  return NULL;
+  return problem;
 }
 
-static bool is_timed(const struct record *record) {
-  return record->time[TIME_COLD].done || record->time[TIME_HOT].done;
-}
+/* ---- cells --------------------------------------------------------------------------------------------------- */
 
 static bool is_ratio(double x) { return isfinite(x) && x > 0; }
 
-static const char *speedup_problem(const struct ratio_record *ratio) {
+static const char *speedup_problem(const struct ratio_record *ratio, const struct device_info *device) {
   if (!ratio->done) return NULL;
   if (!is_ratio(ratio->ratio) || !is_ratio(ratio->ci_low) || !is_ratio(ratio->ci_high))
     return "has a ratio to its reference that is not a number above 0";
   if (ratio->ci_low > ratio->ratio || ratio->ratio > ratio->ci_high)
     return "has a ratio to its reference outside its own interval";
   if (ratio->rounds == 0) return "has a ratio to its reference from no rounds";
-  return ratio->drift_ratio < 0 || ratio->sm_clock_mhz <= 0
-             ? "has a ratio to its reference with a negative drift or clock"
+  return ratio->drift_ratio < 0 || !machine_is_clock(device, ratio->sm_clock_mhz)
+             ? "has a ratio to its reference with a negative drift or an impossible clock"
              : NULL;
 }
 
+/* Of a cell without a speed: one that was never begun has measured nothing. */
+static const char *untimed_problem(const struct record *record) {
+  bool is_begun = record->check.done;
+  if (cell_status_exit_code(record->status) != EXIT_CODE_OK) return NULL;
+  for (enum time_mode mode = 0; mode < TIME_MODE_COUNT; ++mode)
+    is_begun = is_begun || record->time[mode].done || record->process[mode].count > 0;
+  return is_begun ? "was not measured, but has a time or a check" : NULL;
+}
+
+/* Every round adds to the durations of the cell, whose parts are those of the first. */
+static const char *cost_problem(const struct record *record) {
+  double within_s = 0;
+  for (enum time_mode mode = 0; mode < TIME_MODE_COUNT; ++mode) {
+    const struct time_record *time = &record->time[mode];
+    if (time->done) within_s += time->warmup_s + time->elapsed_s;
+  }
+  return fmax(within_s, record->gpu_s) > 1.01 * record->wall_s ? "took less time than its parts" : NULL;
+}
+
 static const char *cell_problem(const struct journal_data *data, const struct record *record, bool is_measured) {
+  const struct device_info *device = cards_info(data, record);
   const char *problem = NULL;
   if (!cards_has(data, record)) return "names a card that is none of its run";
-  if (record->status != CELL_ok) return NULL; /* has no speed, whatever its line says */
-  if (is_measured) problem = check_problem(&record->check);
-  if (problem == NULL && is_measured && record->attn_case.shape.lse && record->check.compare.lse.rows == 0)
-    problem = "is ok although its log-sum-exp was never compared";
-  if (problem == NULL && is_measured && is_timed(record) && !record->check.after_timing)
-    problem = "is ok but was not checked again after timing";
+  if (record->status != CELL_ok) return untimed_problem(record);
+  if (is_measured) problem = checked_problem(record, data->run.profile_launches > 0);
+  if (problem == NULL && is_measured) problem = cost_problem(record);
   for (enum time_mode mode = 0; mode < TIME_MODE_COUNT && problem == NULL; ++mode) {
-    problem = time_problem(&record->time[mode], is_measured);
-    if (problem == NULL) problem = samples_problem(&record->time[mode]);
-    if (problem == NULL) problem = process_problem(&record->process[mode], &record->time[mode]);
-    if (problem == NULL) problem = speedup_problem(&record->speedup.mode[mode]);
+    problem = mode_problem(mode, &record->time[mode], device, is_measured);
+    if (problem == NULL) problem = process_problem(&record->process[mode], &record->time[mode], device);
+    if (problem == NULL) problem = speedup_problem(&record->speedup.mode[mode], device);
   }
   if (problem != NULL || record->process[TIME_COLD].count == 0 || record->process[TIME_HOT].count == 0)
     return problem;
@@ -128,51 +153,62 @@ static const char *cell_problem(const struct journal_data *data, const struct re
 /* ---- the whole ----------------------------------------------------------------------------------------------- */
 
 static struct status check_state(const char *path, const struct journal_data *data) {
-  static const char *const states[] = {"complete", "interrupted", "partial"};
-  bool is_known = false;
-  for (size_t i = 0; i < sizeof states / sizeof *states; ++i)
-    is_known = is_known || strcmp(states[i], data->state) == 0;
-  if (!is_known) {
+  const char *state = data->state;
+  if (strcmp(state, "complete") != 0 && strcmp(state, "interrupted") != 0 && strcmp(state, "partial") != 0) {
     return status_make(STATUS_INPUT, "%s: its run is \"%s\", not complete, interrupted or partial; measure again",
-                       path, data->state);
+                       path, state);
   }
+  if (data->wall_s < 0 || data->wall_s > RECORD_SECONDS_MOST)
+    return status_make(STATUS_INPUT, "%s: its run took %g s, which cannot be; measure again", path, data->wall_s);
   if (data->record_count <= data->run.cell_count) return status_ok();
   return status_make(STATUS_INPUT, "%s: has %zu cells, but its run set out to measure %" PRIu64 "; measure again",
                      path, data->record_count, data->run.cell_count);
 }
 
-static uint32_t processes_of(const struct record *record) {
-  const uint32_t cold = record->process[TIME_COLD].count, hot = record->process[TIME_HOT].count;
-  return cold > hot ? cold : hot;
-}
-
-/* Every process of a run that came to its end measured every cell; a search leaves slow ones out. */
+/* A timed cell whose number of processes is not the one that the run was to have, or where that is not known, not the
+ * one of other cells; NULL when there is none. Only in a complete run: `attnbench tune` measures slow cells in fewer
+ * rounds. */
 static const struct record *find_dropped(const struct journal_data *data) {
-  const struct record *first = NULL;
+  uint32_t rounds = data->run.setup.known ? data->run.setup.rounds : 0;
   const bool is_even = strcmp(data->state, "complete") == 0 && !data->run.tuned;
   for (size_t i = 0; i < data->record_count && is_even; ++i) {
     const struct record *record = &data->records[i];
-    if (record->status != CELL_ok || !is_timed(record)) continue;
-    if (first == NULL) first = record;
-    if (processes_of(record) != processes_of(first)) return record;
+    if (!record_is_timed(record)) continue;
+    if (rounds == 0) rounds = process_count(record);
+    if (process_count(record) != rounds) return record;
   }
   return NULL;
 }
 
+/* The GPU of measured rows, each card of a run with several, and the GPU of planned rows. */
+static struct status check_devices(const char *path, const struct journal_data *data) {
+  for (size_t i = 0; i < data->card_count + 2; ++i) {
+    const struct device_info *info = i == 0   ? &data->device
+                                     : i == 1 ? &data->planned_device
+                                              : &data->card[i - 2].info;
+    const char *problem = machine_problem(info);
+    if (problem != NULL)
+      return status_make(STATUS_INPUT, "%s: its device, %s, %s; measure again", path, info->name, problem);
+  }
+  return status_ok();
+}
+
 struct status validate_data(const char *path, const struct journal_data *data) {
   const bool is_measured = data->run.started_utc[0] != '\0';
-  struct status status = check_state(path, data);
-  for (size_t i = 0; i < data->record_count && !status_failed(&status); ++i) {
+  TRY(check_state(path, data));
+  TRY(check_devices(path, data));
+  for (size_t i = 0; i < data->record_count; ++i) {
     const struct record *record = &data->records[i];
     const char *problem = cell_problem(data, record, is_measured);
     if (problem == NULL) continue;
-    status = status_make(STATUS_INPUT, "%s: cell %s of %s %s; attnbench writes no such file, so measure again", path,
-                         record->attn_case.key, record->variant, problem);
+    return status_make(STATUS_INPUT, "%s: cell %s of %s %s; attnbench writes no such file, so measure again", path,
+                       record->attn_case.key, record->variant, problem);
   }
   const struct record *dropped = find_dropped(data);
-  if (status_failed(&status) || dropped == NULL) return status;
-  return status_make(STATUS_INPUT, "%s: cell %s of %s was measured by another number of processes than other cells",
-                     path, dropped->attn_case.key, dropped->variant);
+  if (dropped == NULL) return status_ok();
+  return status_make(STATUS_INPUT, "%s: cell %s of %s was measured by another number of processes than %s", path,
+                     dropped->attn_case.key, dropped->variant,
+                     data->run.setup.known ? "its run has rounds" : "other cells");
 }
 
 /* A status that the report does not list is one that its attnbench did not know. */
@@ -181,9 +217,9 @@ static struct status check_count(const struct json_doc *doc, const cJSON *summar
   uint64_t said = 0;
   if (item == NULL && count == 0) return status_ok();
   if (item == NULL) return json_error(doc, summary, false, "has no \"%s\"", key);
-  const struct status status = json_whole(doc, item, 0, UINT32_MAX, &said);
-  if (status_failed(&status) || said == count) return status;
-  return json_error(doc, item, false, "is not what the results ask for, %" PRIu64, count);
+  TRY(json_whole(doc, item, 0, UINT32_MAX, &said));
+  return said == count ? status_ok()
+                       : json_error(doc, item, false, "is not what the results ask for, %" PRIu64, count);
 }
 
 static enum exit_code exit_code_of(const struct journal_data *data) {
@@ -203,9 +239,8 @@ struct status validate_summary(const struct json_doc *doc, const struct journal_
   if (json_get(summary, "cells") == NULL || json_get(summary, "exit_code") == NULL)
     return json_error(doc, summary, false, "has no \"cells\" or no \"exit_code\"");
   for (size_t i = 0; i < data->record_count; ++i) ++count[data->records[i].status];
-  struct status status = check_count(doc, summary, "cells", data->record_count);
-  for (enum cell_status cell = 0; cell < CELL_STATUS_COUNT && !status_failed(&status); ++cell)
-    status = check_count(doc, summary, cell_status_name(cell), count[cell]);
-  if (status_failed(&status)) return status;
+  TRY(check_count(doc, summary, "cells", data->record_count));
+  for (enum cell_status cell = 0; cell < CELL_STATUS_COUNT; ++cell)
+    TRY(check_count(doc, summary, cell_status_name(cell), count[cell]));
   return check_count(doc, summary, "exit_code", (uint64_t)exit_code_of(data));
 }

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "cli/base/owned.h"
 #include "cli/base/text.h"
 #include "cli/base/units.h"
 
@@ -126,10 +127,10 @@ static void append_winner(const struct winners *winners, size_t index, char out[
 }
 
 struct status fastest_text(const struct report *report, char out[FASTEST_TEXT_MAX]) {
-  struct winners winners = {.item = calloc(report->row_count + 1, sizeof *winners.item)};
+  OWNED(owned_free) struct winner *item = calloc(report->row_count + 1, sizeof *item);
+  struct winners winners = {.item = item};
   out[0] = '\0';
-  if (winners.item == NULL)
-    return status_make(STATUS_MEMORY, "no memory for the winners of %zu rows", report->row_count);
+  if (item == NULL) return status_make(STATUS_MEMORY, "no memory for the winners of %zu rows", report->row_count);
   for (size_t i = 0; i < report->row_count; ++i) {
     if (!report->rows[i].is_fastest) continue;
     ++winners.cases;
@@ -137,6 +138,5 @@ struct status fastest_text(const struct report *report, char out[FASTEST_TEXT_MA
   }
   qsort(winners.item, winners.count, sizeof *winners.item, more_wins_first);
   for (size_t i = 0; i < winners.count; ++i) append_winner(&winners, i, out);
-  free(winners.item);
   return status_ok();
 }

@@ -67,54 +67,48 @@ static int compare(const void *a, const void *b) {
   return strcmp(left->variant, right->variant);
 }
 
-static struct status finish(struct folds *folds, struct status status) {
-  if (status_failed(&status)) fold_free(folds);
+static void sort(struct folds *folds) {
   if (folds->count > 0) qsort(folds->item, folds->count, sizeof *folds->item, compare);
-  return status;
 }
 
 struct status fold_findings(const struct report *report, struct folds *out) {
-  struct status status = status_ok();
-  *out = (struct folds){0};
   for (size_t i = 0; i < report->row_count; ++i) {
     const struct report_row *row = &report->rows[i];
-    for (size_t f = 0;
-         f < row->findings.count && (f < FINDINGS_SHOWN_PER_ROW || report->all_findings) && !status_failed(&status);
-         ++f) {
+    for (size_t f = 0; f < row->findings.count && (f < FINDINGS_SHOWN_PER_ROW || report->all_findings); ++f) {
       const struct finding *finding = &row->findings.item[f];
-      status = add(out, (struct fold){.kind = finding->id,
-                                      .variant = row->record->variant,
-                                      .severity = finding_severity(finding->id),
-                                      .worst = row,
-                                      .finding = finding});
+      TRY(add(out, (struct fold){.kind = finding->id,
+                                 .variant = row->record->variant,
+                                 .severity = finding_severity(finding->id),
+                                 .worst = row,
+                                 .finding = finding}));
     }
   }
-  return finish(out, status);
+  sort(out);
+  return status_ok();
 }
 
 struct status fold_reasons(const struct report *report, struct folds *out) {
-  struct status status = status_ok();
-  *out = (struct folds){0};
-  for (size_t i = 0; i < report->row_count && !status_failed(&status); ++i) {
+  for (size_t i = 0; i < report->row_count; ++i) {
     const struct record *record = report->rows[i].record;
     if (record->status == CELL_ok || record->status == CELL_planned) continue;
-    status = add(out, (struct fold){.kind = record->status,
-                                    .variant = record->variant,
-                                    .text = record->status == CELL_wrong ? NULL : record->reason,
-                                    .worst = &report->rows[i]});
+    TRY(add(out, (struct fold){.kind = record->status,
+                               .variant = record->variant,
+                               .text = record->status == CELL_wrong ? NULL : record->reason,
+                               .worst = &report->rows[i]}));
   }
-  return finish(out, status);
+  sort(out);
+  return status_ok();
 }
 
-struct status fold_picks(const struct report *report, struct folds *out) {
-  struct status status = status_ok();
-  *out = (struct folds){0};
-  for (size_t i = 0; i < report->row_count && !status_failed(&status); ++i) {
+struct status fold_labels(const struct report *report, size_t label, struct folds *out) {
+  for (size_t i = 0; i < report->row_count; ++i) {
     const struct record *record = report->rows[i].record;
-    if (record->picked[0] == '\0') continue;
-    status = add(out, (struct fold){.variant = record->variant, .text = record->picked, .worst = &report->rows[i]});
+    const char *text = (const char *)record + label;
+    if (text[0] == '\0') continue;
+    TRY(add(out, (struct fold){.variant = record->variant, .text = text, .worst = &report->rows[i]}));
   }
-  return finish(out, status);
+  sort(out);
+  return status_ok();
 }
 
 void fold_free(struct folds *folds) {

@@ -4,7 +4,9 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "cli/base/checksum.h"
 #include "cli/base/version.h"
+#include "cli/record/plausible.h"
 #include "cli/record/times.h"
 #include "cli/report/report.h"
 
@@ -73,12 +75,22 @@ static struct status read_document(const struct json_doc *doc, struct journal_da
   return refuse(doc);
 }
 
+/* A report that was written with a checksum and has none now was changed too. A report that was made from an edited
+ * one says so itself. */
+static void note_checksum(const struct json_doc *doc, enum checksum found, struct journal_data *out) {
+  const bool had_one = json_get(doc->root, JSON_HAS_CHECKSUM) != NULL || json_get(doc->root, "checksum") != NULL;
+  out->is_edited = out->is_edited || found == CHECKSUM_WRONG || (found == CHECKSUM_NONE && had_one);
+  out->lacks_checksum = found == CHECKSUM_NONE && !had_one;
+}
+
 /* Takes the text: a copy of a large report would be in the way. */
 static struct status read_json(const char *path, char *text, size_t length, struct journal_data *out,
                                enum measured_kind *kind) {
   struct json_doc doc;
+  const enum checksum found = checksum_check(&checksum_file, text, length);
   TRY(json_adopt(path, text, length, &doc));
   const struct status status = read_document(&doc, out, kind);
+  if (*kind == MEASURED_REPORT) note_checksum(&doc, found, out);
   json_free(&doc);
   return status;
 }
@@ -106,35 +118,42 @@ struct status measured_load(const char *path, struct journal_data *out, enum mea
     status = read_json(path, text, length, out, &found);
   }
   if (kind != NULL) *kind = found;
+  if (!status_failed(&status)) plausible_judge_all(out);
   return status;
 }
 
 /* A comparison would take what another device or seed did for what the program does. */
 static struct status check_one_run(const char *path, const struct journal_data *data) {
   if (data->run.tuned) {
-    return status_make(
-        STATUS_NOT_COMPARABLE,
-        "%s: attnbench tune measured it, each tuning as often as its search needed; a comparison needs "
-        "as many rounds of every cell, so measure the sweep that tune writes with --json",
-        path);
+    return status_make(STATUS_NOT_COMPARABLE,
+                       "%s: attnbench tune measured it, each tuning as often as its search needed; a comparison "
+                       "needs as many rounds of every cell, so measure the sweep that tune writes with --json",
+                       path);
   }
   for (size_t i = 0; i < data->record_count; ++i) {
     const struct record *record = &data->records[i];
     if (record->resumed_with_other[0] == '\0') continue;
-    return status_make(
-        STATUS_NOT_COMPARABLE,
-        "%s: %s of %s was measured with another %s than the rest (--resume=anyway, --across-devices); a comparison "
-        "needs one run, so measure the sweep anew",
-        path, record->attn_case.key, record->variant, record->resumed_with_other);
+    return status_make(STATUS_NOT_COMPARABLE,
+                       "%s: %s of %s was measured with another %s than the rest (--resume=anyway, --across-devices); "
+                       "a comparison needs one run, so measure the sweep anew",
+                       path, record->attn_case.key, record->variant, record->resumed_with_other);
   }
   return status_ok();
 }
 
-struct status measured_load_evidence(const char *path, struct journal_data *out) {
+static struct status check_unedited(const char *path, const struct journal_data *data, bool may_be_edited) {
+  if (!data->is_edited || may_be_edited) return status_ok();
+  return status_make(STATUS_INPUT,
+                     "%s: %s; give the report as it was written, or accept the change with --allow-edited", path,
+                     report_origin(data));
+}
+
+struct status measured_load_evidence(const char *path, bool may_be_edited, struct journal_data *out) {
   enum measured_kind kind;
   struct status status = measured_load(path, out, &kind);
   if (status_failed(&status)) return status;
-  status = check_one_run(path, out);
+  status = check_unedited(path, out, may_be_edited);
+  if (!status_failed(&status)) status = check_one_run(path, out);
   if (!status_failed(&status) && kind != MEASURED_TIMES) return status;
   journal_free(out);
   if (status_failed(&status)) return status;

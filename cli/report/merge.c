@@ -7,65 +7,57 @@
 
 #include "cli/report/measured.h"
 
-/* ---- merging ------------------------------------------------------------------------------------------------- */
+struct merge_loaded {
+  struct journal_data data;
+  struct report report;
+};
 
-/* The case that an earlier row has, or a new one. */
-static size_t case_of(const struct merge *merge, const char *key, size_t *case_count) {
-  for (size_t i = 0; i < merge->row_count; ++i) {
-    if (strcmp(merge->rows[i].row->record->attn_case.key, key) == 0) return merge->rows[i].case_number;
-  }
-  return (*case_count)++;
-}
+/* ---- rows ---------------------------------------------------------------------------------------------------- */
 
-static struct status add_rows(struct merge *merge, size_t index, size_t *case_count) {
-  const struct merge_source *source = &merge->source[index];
-  const size_t count = source->report.row_count;
-  struct merge_row *rows = realloc(merge->rows, (merge->row_count + count + 1) * sizeof *rows);
-  if (rows == NULL) return status_make(STATUS_MEMORY, "no memory for %zu rows", merge->row_count + count);
-  merge->rows = rows;
-  for (size_t i = 0; i < count; ++i) {
-    const struct report_row *row = &source->report.rows[i];
-    struct merge_row *out = &rows[merge->row_count];
-    *out = (struct merge_row){.source = source,
-                              .source_number = index + 1,
-                              .case_number = case_of(merge, row->record->attn_case.key, case_count),
-                              .order = merge->row_count,
-                              .row = row};
+static const char *key_of(const struct merge_row *row) { return row->row->record->attn_case.key; }
+
+static void add_rows(struct merge *merge, size_t source) {
+  const struct report *report = merge->source[source].report;
+  for (size_t i = 0; i < report->row_count; ++i) {
+    const struct report_row *row = &report->rows[i];
+    struct merge_row *out = &merge->rows[merge->row_count];
+    *out = (struct merge_row){.source = source, .report = report, .order = merge->row_count++, .row = row};
     for (size_t mode = 0; mode < TIME_MODE_COUNT; ++mode) {
       const struct time_record *time = &row->record->time[mode];
       out->us[mode] = time->done ? time->us.median : (double)NAN;
     }
-    ++merge->row_count;
   }
-  return status_ok();
 }
 
-static bool same_device(const struct merge_source *a, const struct merge_source *b) {
-  const struct device_info *left = &a->data.device, *right = &b->data.device;
-  return left->sms == right->sms && left->kind == right->kind && strcmp(left->name, right->name) == 0;
+static int by_order(const struct merge_row *a, const struct merge_row *b) {
+  return (a->order > b->order) - (a->order < b->order);
 }
 
-/* Times of unlike devices in one column would be read as if they could be compared. */
-static struct status compare_devices(struct merge *merge, bool across_devices) {
-  size_t first = 0;
-  while (first < merge->source_count && !merge->source[first].data.has_device) ++first;
-  for (size_t i = first + 1; i < merge->source_count; ++i) {
-    const struct merge_source *a = &merge->source[first], *b = &merge->source[i];
-    if (!b->data.has_device || same_device(a, b)) continue;
-    merge->mixed_devices = true;
-    if (across_devices) continue;
-    return status_make(STATUS_NOT_COMPARABLE,
-                       "%s was measured on %s (%u SMs or threads) and %s on %s (%u): their times cannot be compared; "
-                       "measure both on one device, or give --across-devices to see them together all the same",
-                       a->path, a->data.device.name, a->data.device.sms, b->path, b->data.device.name,
-                       b->data.device.sms);
+static int compare_keys(const void *left, const void *right) {
+  const int by_key = strcmp(key_of(left), key_of(right));
+  return by_key != 0 ? by_key : by_order(left, right);
+}
+
+static int compare_rows(const void *left, const void *right) {
+  const struct merge_row *a = left, *b = right;
+  if (a->case_number != b->case_number) return a->case_number < b->case_number ? -1 : 1;
+  return by_order(a, b);
+}
+
+/* A case's number is the place of its first row, so cases stand in order of first appearance. */
+static void order_rows(struct merge *merge) {
+  qsort(merge->rows, merge->row_count, sizeof *merge->rows, compare_keys);
+  for (size_t i = 0; i < merge->row_count; ++i) {
+    struct merge_row *row = &merge->rows[i];
+    const bool is_new = i == 0 || strcmp(key_of(row), key_of(row - 1)) != 0;
+    row->case_number = is_new ? row->order : merge->rows[i - 1].case_number;
   }
-  return status_ok();
+  qsort(merge->rows, merge->row_count, sizeof *merge->rows, compare_rows);
+  for (size_t i = 0; i < merge->row_count; ++i) merge->rows[i].number = i + 1;
 }
 
-static bool comparable(const struct merge_row *a, const struct merge_row *b) {
-  const bool measured = a->source->data.has_device && b->source->data.has_device;
-  return measured && a->case_number == b->case_number && same_device(a->source, b->source);
+bool merge_is_same_device(const struct device_info *a, const struct device_info *b) {
+  return a->sms == b->sms && a->kind == b->kind && strcmp(a->name, b->name) == 0;
 }
 
 /* Rows of a case are neighbours, so only these are looked at. */
@@ -76,57 +68,84 @@ static void find_best(struct merge *merge) {
     size_t first = i, timed = 0;
     while (first > 0 && merge->rows[first - 1].case_number == row->case_number) --first;
     for (size_t j = first; j < merge->row_count && merge->rows[j].case_number == row->case_number; ++j) {
-      if (!comparable(row, &merge->rows[j]) || merge->rows[j].row->is_twin) continue;
-      best_us = fmin(best_us, merge->rows[j].us[TIME_HOT]);
-      timed += isfinite(merge->rows[j].us[TIME_HOT]);
+      const struct merge_row *other = &merge->rows[j];
+      if (!merge_is_same_device(row->row->device, other->row->device) || other->row->is_twin) continue;
+      best_us = fmin(best_us, other->us[TIME_HOT]);
+      timed += isfinite(other->us[TIME_HOT]);
     }
     row->best_ratio = row->us[TIME_HOT] / best_us;
     row->is_fastest = timed > 1 && row->best_ratio <= 1 && !row->row->is_twin;
   }
 }
 
-static int compare_rows(const void *a, const void *b) {
-  const struct merge_row *l = a, *r = b;
-  if (l->case_number != r->case_number) return l->case_number < r->case_number ? -1 : 1;
-  if (l->source_number != r->source_number) return l->source_number < r->source_number ? -1 : 1;
-  return (l->order > r->order) - (l->order < r->order);
+struct status merge_rows(struct merge *merge) {
+  size_t count = 0;
+  for (size_t i = 0; i < merge->source_count; ++i) count += merge->source[i].report->row_count;
+  merge->rows = calloc(count + 1, sizeof *merge->rows);
+  if (merge->rows == NULL) return status_make(STATUS_MEMORY, "no memory for %zu rows", count);
+  for (size_t i = 0; i < merge->source_count; ++i) add_rows(merge, i);
+  order_rows(merge);
+  find_best(merge);
+  return status_ok();
 }
 
-static struct status load_source(const char *path, struct merge_source *out) {
-  const struct status status = measured_load(path, &out->data, NULL);
-  out->path = path;
-  return status_failed(&status) ? status : report_build(&out->data, &out->report);
+/* ---- loading ------------------------------------------------------------------------------------------------- */
+
+/* Times of unlike devices in one column would be read as if they could be compared. */
+static struct status compare_devices(struct merge *merge, bool across_devices) {
+  const struct merge_source *first = NULL;
+  for (size_t i = 0; i < merge->source_count; ++i) {
+    const struct merge_source *source = &merge->source[i];
+    const struct journal_data *here = source->report->journal;
+    if (!here->has_device) continue;
+    if (first == NULL) first = source;
+    const struct device_info *a = &first->report->journal->device, *b = &here->device;
+    if (merge_is_same_device(a, b)) continue;
+    merge->mixed_devices = true;
+    if (across_devices) continue;
+    return status_make(STATUS_NOT_COMPARABLE,
+                       "%s was measured on %s (%u SMs or threads) and %s on %s (%u): their times cannot be compared; "
+                       "measure both on one device, or give --across-devices to see them together all the same",
+                       first->path, a->name, a->sms, source->path, b->name, b->sms);
+  }
+  return status_ok();
+}
+
+static struct status load_source(const char *path, struct merge *out) {
+  struct merge_loaded *loaded = calloc(1, sizeof *loaded);
+  if (loaded == NULL) return status_make(STATUS_MEMORY, "%s: no memory to read it", path);
+  out->source[out->source_count++] = (struct merge_source){.path = path, .report = &loaded->report, .loaded = loaded};
+  TRY(measured_load(path, &loaded->data, NULL));
+  TRY(report_build(&loaded->data, &loaded->report));
+  const enum exit_code exit_code = loaded->report.exit_code;
+  if (exit_code != EXIT_CODE_OK && out->exit_code != EXIT_CODE_WRONG) out->exit_code = exit_code;
+  return status_ok();
+}
+
+static struct status load(const char *const *paths, size_t count, bool across_devices, struct merge *out) {
+  for (size_t i = 0; i < count; ++i) TRY(load_source(paths[i], out));
+  TRY(compare_devices(out, across_devices));
+  return merge_rows(out);
 }
 
 struct status merge_load(const char *const *paths, size_t count, bool across_devices, struct merge *out) {
-  struct status status = status_ok();
-  size_t case_count = 0;
   *out = (struct merge){.exit_code = EXIT_CODE_OK};
   if (count > MERGE_SOURCES_MAX) {
     return status_make(STATUS_USAGE, "%zu reports are more than the %d that can be shown together", count,
                        MERGE_SOURCES_MAX);
   }
-  for (size_t i = 0; i < count && !status_failed(&status); ++i) {
-    status = load_source(paths[i], &out->source[i]);
-    out->source_count = i + 1;
-    if (!status_failed(&status)) status = add_rows(out, i, &case_count);
-    const enum exit_code exit_code = out->source[i].report.exit_code;
-    if (exit_code != EXIT_CODE_OK && out->exit_code != EXIT_CODE_WRONG) out->exit_code = exit_code;
-  }
-  if (!status_failed(&status)) status = compare_devices(out, across_devices);
-  if (status_failed(&status)) {
-    merge_free(out);
-    return status;
-  }
-  qsort(out->rows, out->row_count, sizeof *out->rows, compare_rows);
-  find_best(out);
+  const struct status status = load(paths, count, across_devices, out);
+  if (status_failed(&status)) merge_free(out);
   return status;
 }
 
 void merge_free(struct merge *merge) {
   for (size_t i = 0; i < merge->source_count; ++i) {
-    report_free(&merge->source[i].report);
-    journal_free(&merge->source[i].data);
+    struct merge_loaded *loaded = merge->source[i].loaded;
+    if (loaded == NULL) continue;
+    report_free(&loaded->report);
+    journal_free(&loaded->data);
+    free(loaded);
   }
   free(merge->rows);
   *merge = (struct merge){.exit_code = EXIT_CODE_OK};

@@ -1,7 +1,6 @@
-/* Saved reports side by side: every case once, its rows from all of them below each other, so that what two programs
- * measured on one device can be compared. */
-#ifndef ATTNBENCH_CLI_REPORT_MERGE_H
-#define ATTNBENCH_CLI_REPORT_MERGE_H
+/* Merges reports into one table: each case with its rows from all reports below each other, so that the measurements
+ * of several programs can be compared. */
+#pragma once
 
 #include <stdio.h>
 
@@ -9,40 +8,46 @@
 
 enum { MERGE_SOURCES_MAX = 8 };
 
-/* One file. */
 struct merge_source {
-  const char *path; /* the caller's */
-  struct journal_data data;
-  struct report report;
+  const char *path; /* owned by the caller; NULL: not from a file */
+  const struct report *report;
+  struct merge_loaded *loaded; /* data that merge_load read; NULL: the report is owned by the caller */
 };
 
 struct merge_row {
-  const struct merge_source *source;
-  size_t source_number; /* from 1, as the table shows it */
-  size_t case_number;   /* order of first appearance */
-  size_t order;         /* of reading */
+  size_t source; /* index */
+  const struct report *report;
+  size_t order;  /* position in the order of reading */
+  size_t number; /* from 1, in the order of the rows */
+  size_t case_number;
+  size_t series; /* what a page draws in one colour; set by the page */
   const struct report_row *row;
   double us[TIME_MODE_COUNT]; /* medians; NAN when there is none */
-  double best_ratio;          /* hot median over the smallest of its case on its device; NAN without one */
-  bool is_fastest;            /* it is the smallest of two or more */
+  double best_ratio;          /* hot median / smallest hot median of its case on its device, twins left out; NAN
+                                 without one */
+  bool is_fastest;            /* its hot median is the smallest of two or more */
 };
 
 struct merge {
   struct merge_source source[MERGE_SOURCES_MAX];
   size_t source_count;
-  struct merge_row *rows; /* by case, then by source, then as in the source */
+  struct merge_row *rows; /* by case, in order of first appearance; then by source, then as in the source */
   size_t row_count;
   bool mixed_devices;
   enum exit_code exit_code; /* what the rows ask for: the worst of the sources', wrong, then coverage */
 };
 
-/* Of anything that measured_load reads. Reports of unlike devices (kind, name or number of SMs) are refused with
- * STATUS_NOT_COMPARABLE unless across_devices: then times are compared within a device only. On success the caller
- * frees with merge_free; *out and the paths must not move. */
+/* Merges files that measured_load can read. Reports of unlike devices (kind, name or number of SMs) are refused with
+ * STATUS_NOT_COMPARABLE unless across_devices: times are then compared only within a device. On success the caller
+ * frees with merge_free; the paths must outlive *out. */
 struct status merge_load(const char *const *paths, size_t count, bool across_devices, struct merge *out);
 void merge_free(struct merge *);
 
-/* Sources, table and reasons for people. */
-struct status merge_text_write(const struct merge *, FILE *);
+/* Fills the rows from the sources. Fails only for lack of memory; free with merge_free. */
+struct status merge_rows(struct merge *);
 
-#endif
+/* Whether the times of both devices can be compared: equal kind, name and number of SMs. */
+bool merge_is_same_device(const struct device_info *, const struct device_info *);
+
+/* Writes the text report: sources, table, and the reasons of rows without times. */
+struct status merge_text_write(const struct merge *, FILE *);

@@ -69,37 +69,38 @@ static struct status read_run(const struct json_doc *doc, struct journal_data *o
   } parts[] = {{"tool", tool, report_tool_fields, &out->run},
                {"run", run, report_run_fields, out},
                {"sweep", sweep, record_sweep_fields, &out->run}};
-  struct status status = status_ok();
-  for (size_t i = 0; i < sizeof parts / sizeof *parts && !status_failed(&status); ++i) {
-    status = parts[i].item != NULL ? fields_read_part(doc, parts[i].item, parts[i].fields, parts[i].base)
-                                   : json_error(doc, doc->root, false, "has no \"%s\"", parts[i].key);
+  for (size_t i = 0; i < sizeof parts / sizeof *parts; ++i) {
+    if (parts[i].item == NULL) return json_error(doc, doc->root, false, "has no \"%s\"", parts[i].key);
+    TRY(fields_read_part(doc, parts[i].item, parts[i].fields, parts[i].base));
   }
   if (cJSON_IsNumber(wall)) out->wall_s = wall->valuedouble;
-  return status_failed(&status) ? status : check_gate(doc, sweep, &out->run.gate);
+  return check_gate(doc, sweep, &out->run.gate);
 }
 
 static struct status read_results(const struct json_doc *doc, struct journal_data *out) {
   const cJSON *list = json_get(doc->root, "results");
   if (!cJSON_IsArray(list)) return json_error(doc, doc->root, false, "has no array \"results\"");
-  /* One allocation of the final size: a record points into itself and must not move. */
   out->records = calloc((size_t)cJSON_GetArraySize(list) + 1, sizeof *out->records);
   if (out->records == NULL) return status_make(STATUS_MEMORY, "%s: no memory for its results", doc->path);
-  struct status status = status_ok();
-  for (const cJSON *item = list->child; item != NULL && !status_failed(&status); item = item->next)
-    status = record_read(doc, item, &out->records[out->record_count++]);
-  return status_failed(&status) ? status : journal_check_unique(out, doc, list);
+  for (const cJSON *item = list->child; item != NULL; item = item->next)
+    TRY(record_read(doc, item, &out->records[out->record_count++]));
+  return journal_check_unique(out, doc, list);
+}
+
+static struct status read_all(const struct json_doc *doc, struct journal_data *out) {
+  TRY(json_check_unique(doc));
+  TRY(read_run(doc, out));
+  TRY(read_devices(doc, out));
+  TRY(read_results(doc, out));
+  if (out->record_count > 0 && !out->has_device && !out->has_planned_device)
+    return json_error(doc, doc->root, false, "has results but no device");
+  TRY(validate_summary(doc, out));
+  return validate_data(doc->path, out);
 }
 
 struct status report_read(const struct json_doc *doc, struct journal_data *out) {
   *out = (struct journal_data){0};
-  struct status status = json_check_unique(doc);
-  if (!status_failed(&status)) status = read_run(doc, out);
-  if (!status_failed(&status)) status = read_devices(doc, out);
-  if (!status_failed(&status)) status = read_results(doc, out);
-  if (!status_failed(&status) && out->record_count > 0 && !out->has_device && !out->has_planned_device)
-    status = json_error(doc, doc->root, false, "has results but no device");
-  if (!status_failed(&status)) status = validate_summary(doc, out);
-  if (!status_failed(&status)) status = validate_data(doc->path, out);
+  const struct status status = read_all(doc, out);
   if (status_failed(&status)) journal_free(out);
   return status;
 }

@@ -1,12 +1,15 @@
 /* Builds a report from a journal and hands it to the sinks that were asked for. */
 #include "cli/report/report.h"
 
+#include <inttypes.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "cli/base/output.h"
+#include "cli/base/owned.h"
 #include "cli/base/text.h"
+#include "cli/base/units.h"
 #include "cli/record/cards.h"
 #include "cli/record/event_overhead.h"
 #include "cli/report/fastest.h"
@@ -40,7 +43,7 @@ static double cold_net_us(const struct journal_data *journal, const struct repor
 static double kernel_ratio(const struct report *report, const struct report_row *row) {
   const struct record *here = row->record;
   const double here_us = row->metrics.counted.total.gpu_time_us;
-  if (!here->counters.done || !(here_us > 0) || !report_has_speedup(&here->speedup)) return NAN;
+  if (!here->counters.done || !(here_us > 0) || !report_has_speedup(row)) return NAN;
   for (size_t i = 0; i < report->row_count; ++i) {
     const struct record *there = &report->records[i];
     if (!there->counters.done || strcmp(there->variant, here->speedup.reference) != 0) continue;
@@ -54,7 +57,8 @@ static double kernel_ratio(const struct report *report, const struct report_row 
 
 static bool has_times(const struct record *record) {
   const struct speedup_record *speedup = &record->speedup;
-  bool has = report_has_speedup(speedup) || speedup->reference[0] != '\0' || speedup->reason[0] != '\0';
+  bool has = speedup->mode[TIME_COLD].done || speedup->mode[TIME_HOT].done || speedup->reference[0] != '\0' ||
+             speedup->reason[0] != '\0';
   for (size_t mode = 0; mode < TIME_MODE_COUNT; ++mode)
     has = has || record->time[mode].done || record->process[mode].count > 0;
   for (size_t i = 0; i < ATTN_PASSES_MAX; ++i) has = has || !isnan(record->pass[i].cold_us);
@@ -98,19 +102,20 @@ static struct status derive_rows(struct report *report, const struct diagnose_ev
     metrics_of(&report->records[i], report->rows[i].device, &metrics[i]);
   }
   struct findings findings;
-  struct status status =
-      scaling_of(report->records, metrics, report->row_count, run->has_baseline ? &run->baseline : NULL, scaling);
-  for (size_t i = 0; i < report->row_count && !status_failed(&status); ++i) {
+  TRY(scaling_of(report->records, metrics, report->row_count, run->has_baseline ? &run->baseline : NULL, scaling));
+  for (size_t i = 0; i < report->row_count; ++i) {
     struct report_row *row = &report->rows[i];
     row->metrics = metrics[i];
     row->scaling = scaling[i];
     row->kernel_ratio = NAN;
+    for (size_t mode = 0; mode < TIME_MODE_COUNT; ++mode)
+      row->between[mode] = process_interval_of(&row->record->process[mode]);
     diagnose(report->records, metrics, scaling, report->row_count, i, row->device, evidence, &findings);
-    status = keep_findings(&findings, row);
+    TRY(keep_findings(&findings, row));
   }
-  for (size_t i = 0; i < report->row_count && !status_failed(&status); ++i)
+  for (size_t i = 0; i < report->row_count; ++i)
     report->rows[i].kernel_ratio = kernel_ratio(report, &report->rows[i]);
-  return status;
+  return status_ok();
 }
 
 static void count_statuses(struct report *report) {
@@ -125,25 +130,27 @@ static void count_statuses(struct report *report) {
   report->exit_code = worst;
 }
 
+static struct status derive(const struct diagnose_evidence *evidence, struct report *out) {
+  const size_t room = out->row_count + 1; /* never zero */
+  OWNED(owned_free) struct metrics *metrics = calloc(room, sizeof *metrics);
+  OWNED(owned_free) struct scaling *scaling = calloc(room, sizeof *scaling);
+  out->rows = calloc(room, sizeof *out->rows);
+  if (metrics == NULL || scaling == NULL || out->rows == NULL)
+    return status_make(STATUS_MEMORY, "no memory for a report of %zu rows", out->row_count);
+  TRY(take_records(out->journal, out));
+  return derive_rows(out, evidence, metrics, scaling);
+}
+
 static struct status build(const struct journal_data *journal, const struct diagnose_evidence *evidence,
                            struct report *out) {
-  const size_t count = journal->record_count, room = count + 1; /* never zero */
-  *out = (struct report){.journal = journal, .row_count = count};
-  struct metrics *metrics = calloc(room, sizeof *metrics);
-  struct scaling *scaling = calloc(room, sizeof *scaling);
-  out->rows = calloc(room, sizeof *out->rows);
-  const bool have_memory = metrics != NULL && scaling != NULL && out->rows != NULL;
-  struct status status = have_memory ? take_records(journal, out)
-                                     : status_make(STATUS_MEMORY, "no memory for a report of %zu rows", count);
-  if (!status_failed(&status)) status = derive_rows(out, evidence, metrics, scaling);
-  free(metrics);
-  free(scaling);
+  *out = (struct report){.journal = journal, .row_count = journal->record_count};
+  const struct status status = derive(evidence, out);
   if (status_failed(&status)) {
     report_free(out);
-  } else {
-    count_statuses(out);
-    fastest_mark(out);
+    return status;
   }
+  count_statuses(out);
+  fastest_mark(out);
   return status;
 }
 
@@ -172,14 +179,12 @@ struct status report_build_with(const struct journal_data *journal, const struct
                                 const char *path, struct report *out) {
   struct diagnose_evidence rows = {.records = evidence->records, .count = evidence->record_count, .source = path};
   TRY(check_evidence(journal, evidence, path));
-  struct metrics *metrics = calloc(rows.count + 1, sizeof *metrics);
+  OWNED(owned_free) struct metrics *metrics = calloc(rows.count + 1, sizeof *metrics);
   if (metrics == NULL) return status_make(STATUS_MEMORY, "no memory for %zu rows of %s", rows.count, path);
   for (size_t i = 0; i < rows.count; ++i)
     metrics_of(&rows.records[i], cards_info(evidence, &rows.records[i]), &metrics[i]);
   rows.metrics = metrics;
-  const struct status status = build(journal, &rows, out);
-  free(metrics);
-  return status;
+  return build(journal, &rows, out);
 }
 
 void report_free(struct report *report) {
@@ -205,6 +210,51 @@ void report_cards(const struct report *report, char out[REPORT_CARDS_MAX]) {
     for (size_t j = 0; j < report->row_count; ++j) rows += strcmp(report->records[j].card, uuid) == 0;
     text_append(out, REPORT_CARDS_MAX, "%s%s: %zu %s", i > 0 ? ", " : "", uuid, rows, rows == 1 ? "row" : "rows");
   }
+}
+
+void report_counts(const struct report *report, const char *what, char out[REPORT_COUNTS_MAX]) {
+  const char *separator = ":";
+  snprintf(out, REPORT_COUNTS_MAX, "%zu of %" PRIu64 "%s", report->row_count, report->journal->run.cell_count, what);
+  for (enum cell_status status = 0; status < CELL_STATUS_COUNT; ++status) {
+    if (report->status_count[status] == 0) continue;
+    text_append(out, REPORT_COUNTS_MAX, "%s %" PRIu64 " %s", separator, report->status_count[status],
+                cell_status_name(status));
+    separator = ",";
+  }
+}
+
+const char *report_origin(const struct journal_data *data) {
+  if (data->is_edited)
+    return "was changed after attnbench wrote it (its checksum does not match), or made of such a report";
+  return data->lacks_checksum ? "has no checksum: an older version or another program wrote it" : "";
+}
+
+static bool has_net_time(const struct report_row *row) { return isfinite(row->cold_net_us); }
+
+void report_events(const struct report *report, char out[REPORT_EVENTS_MAX]) {
+  char number[UNITS_TEXT_MAX];
+  units_format(report->journal->event_overhead_us, number);
+  snprintf(out, REPORT_EVENTS_MAX, "cold times hold %s us of the events around a launch", number);
+  if (report_first(report, has_net_time) == NULL) out[0] = '\0';
+}
+
+const struct report_row *report_first(const struct report *report, bool (*is)(const struct report_row *)) {
+  for (size_t i = 0; i < report->row_count; ++i) {
+    if (is(&report->rows[i])) return &report->rows[i];
+  }
+  return NULL;
+}
+
+bool report_has_speedup(const struct report_row *row) {
+  const struct ratio_record *mode = row->record->speedup.mode;
+  return mode[TIME_COLD].done || mode[TIME_HOT].done;
+}
+
+bool report_needs_convention(const struct report *report, const struct attn_axis *axis) {
+  bool any = false;
+  for (size_t i = 0; i < report->row_count && axis->convention != NULL; ++i)
+    any = any || !axes_is_default(axis, &report->records[i].attn_case.shape);
+  return any;
 }
 
 /* ---- saving -------------------------------------------------------------------------------------------------- */

@@ -1,20 +1,22 @@
-/* Journal data with everything derived from it, and the sinks that write it: pure functions of the report. */
-#ifndef ATTNBENCH_CLI_REPORT_REPORT_H
-#define ATTNBENCH_CLI_REPORT_REPORT_H
+/* A report: journal data with everything that is derived from it, and functions that write it in each format. */
+#pragma once
 
 #include <stdio.h>
 
 #include "cli/analyse/diagnose.h"
 #include "cli/base/json.h"
 #include "cli/record/journal.h"
+#include "cli/record/process.h"
+#include "kernels/problem/axes.h"
 
 #define REPORT_SCHEMA "attnbench.report/1"
 
 struct report_row {
   const struct record *record;
   const struct device_info *device; /* the device of this row: measured, or the model of planned rows */
-  double kernel_ratio; /* the reference's kernels over the row's, as one profiler timed both; NAN when it did not */
-  double cold_net_us;  /* cold median less what the events around a launch take; NAN when that is not known */
+  double kernel_ratio; /* time of the reference's kernels / time of the row's, from one profiler; NAN without it */
+  double cold_net_us;  /* cold median less the overhead of the events around a launch; NAN when unknown */
+  struct process_interval between[TIME_MODE_COUNT]; /* of the median, over the processes that measured the mode */
   struct metrics metrics;
   struct scaling scaling;
   struct {
@@ -22,30 +24,24 @@ struct report_row {
     struct finding *item; /* the row's own */
   } findings;
   bool is_fastest; /* of its case */
-  bool is_twin;    /* it picked a variant that has a row of its own in its case: that one, measured twice */
+  bool is_twin;    /* it picked a variant that has its own row in the case, so that this one was measured twice */
 };
-
-/* Was the row timed against a reference, in either mode? */
-static inline bool report_has_speedup(const struct speedup_record *speedup) {
-  return speedup->mode[TIME_COLD].done || speedup->mode[TIME_HOT].done;
-}
 
 struct report {
   const struct journal_data *journal;
-  const struct record *records; /* the journal's; or copies without the times of rows that are not ok, which have no
-                                   speed anywhere */
-  struct record *copies;        /* NULL: there are none */
+  const struct record *records; /* those of the journal, or `copies` */
+  struct record *copies;        /* records in which rows that are not ok have no times; NULL: not needed */
   struct report_row *rows;      /* one per record, pointing into records */
   size_t row_count;
   uint64_t status_count[CELL_STATUS_COUNT];
-  bool all_findings;        /* the text shows all, not the first of each row */
-  enum exit_code exit_code; /* what the rows ask for: worst of wrong, coverage, ok; missing cells are coverage */
+  bool all_findings;        /* the text report shows all findings, not only the first ones of each row */
+  enum exit_code exit_code; /* the worst that a row asks for: wrong, coverage, ok; missing cells ask for coverage */
 };
 
-/* journal must outlive the report. */
+/* Derives the report from the journal, which must outlive it. Free with report_free. */
 struct status report_build(const struct journal_data *journal, struct report *out);
-/* The same; advice is also looked up in `evidence`, which was read from `path`. Both must outlive the report.
- * STATUS_NOT_COMPARABLE when another kind of device measured it. */
+/* The same, with advice that also uses the measurements in `evidence`, which was read from `path`. All must outlive
+ * the report. STATUS_NOT_COMPARABLE when another kind of device measured the evidence. */
 struct status report_build_with(const struct journal_data *journal, const struct journal_data *evidence,
                                 const char *path, struct report *out);
 void report_free(struct report *);
@@ -53,30 +49,45 @@ void report_free(struct report *);
 /* "GPU-1: 12 rows, GPU-2: 9 rows" of a run with --devices, "" of others. */
 enum { REPORT_CARDS_MAX = JOURNAL_CARDS_MAX * (RECORD_CARD_MAX + 16) };
 void report_cards(const struct report *, char out[REPORT_CARDS_MAX]);
-/* Does attnbench know no peak rate of this GPU's SMs? DRAM is the only roof of its rows then. */
+/* "24 of 24 cells: 20 ok, 4 wrong", where `what` is " cells". */
+enum { REPORT_COUNTS_MAX = 256 };
+void report_counts(const struct report *, const char *what, char out[REPORT_COUNTS_MAX]);
+/* Describes the overhead in cold times; "" when the device does not report it. */
+enum { REPORT_EVENTS_MAX = 96 };
+void report_events(const struct report *, char out[REPORT_EVENTS_MAX]);
+/* The first row for which `is` returns true; NULL when there is none. */
+const struct report_row *report_first(const struct report *, bool (*is)(const struct report_row *));
+/* Whether the row was timed against a reference, in either mode. */
+bool report_has_speedup(const struct report_row *);
+/* Whether a row has a value of this axis whose convention (attn_axis.convention) the report has to state. */
+bool report_needs_convention(const struct report *, const struct attn_axis *);
+/* Whether the peak rates of this GPU's SMs are unknown. DRAM is then the only roof of its rows. */
 bool report_roofs_are_unknown(const struct device_info *);
 #define REPORT_NO_ROOFS "attnbench does not know the peak rates of this GPU's SMs, so DRAM is the only roof"
+
+/* What the report's file lacks to be as attnbench wrote it, in one sentence; "" for nothing. */
+const char *report_origin(const struct journal_data *);
 
 /* Each writes the whole report to an open stream; the caller checks ferror. */
 struct status report_write_json(const struct report *, FILE *);
 struct status report_write_csv(const struct report *, FILE *);
 struct status report_write_text(const struct report *, FILE *);
-/* google-benchmark's JSON, for what reads that: times and rates only. */
+/* The JSON format of google-benchmark, with times and rates only. */
 struct status report_write_gbench(const struct report *, FILE *);
-/* For a CI: a test case per row, and a table of the rows. */
+/* JUnit XML with a test case per row. */
 struct status report_write_junit(const struct report *, FILE *);
 struct status report_write_annotations(const struct report *, FILE *); /* GitHub workflow commands, at most 10 */
+/* A table of the rows. */
 struct status report_write_markdown(const struct report *, FILE *);
 
-/* The reverse of report_write_json: the measured facts of a report, from which everything derived is derived again;
- * what is written of them is the same report. STATUS_INPUT names the place. The caller frees with journal_free. */
+/* Reads a report that report_write_json wrote: its measured facts, from which report_build derives the rest again, so
+ * that writing it gives the same report. STATUS_INPUT names the place of an error. The caller frees with
+ * journal_free. */
 struct status report_read(const struct json_doc *, struct journal_data *out);
 
 /* Writes to `path` atomically: a temporary file beside it, synced, then renamed over it; "-" is stdout. An existing
  * file is untouched until the new one is complete. STATUS_OUTPUT on failure. */
 struct status report_save(const struct report *, const char *path,
                           struct status (*write)(const struct report *, FILE *));
-/* Can `path` be written? Checked before anything is measured; leaves nothing behind. */
+/* Checks that `path` can be written, before anything is measured. Leaves no file behind. */
 struct status report_probe(const char *path, const char *option);
-
-#endif

@@ -22,6 +22,7 @@ const struct field report_tool_fields[] = {
 const struct field report_run_fields[] = {
     {.key = "run", .kind = FIELD_PART, .offset = offsetof(struct journal_data, run), .fields = record_run_fields},
     FIELD_TEXT_OF("state", struct journal_data, state),
+    FIELD("edited", BOOL, struct journal_data, is_edited, .left_out = true),
     {.key = "mode",
      .kind = FIELD_PART,
      .offset = offsetof(struct journal_data, run),
@@ -55,6 +56,7 @@ const struct field report_roof_fields[] = {
     FIELD("name", ENUM, struct mode_metrics, roof, .name = name_of_roof),
     FIELD("clock_mhz", F64, struct mode_metrics, roof_clock_mhz),
     FIELD("ratio", F64, struct mode_metrics, roof_ratio),
+    FIELD("peak_ratio", F64, struct mode_metrics, peak_ratio),
     FIELD("floor_us", F64, struct mode_metrics, floor_us),
     FIELD("floor_ratio", F64, struct mode_metrics, floor_ratio),
     {0},

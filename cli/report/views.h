@@ -1,7 +1,6 @@
-/* The tables of what a report says beyond the measured facts (cli/record/field_tables.h). A CSV column is the JSON
- * path joined by underscores. */
-#ifndef ATTNBENCH_CLI_REPORT_VIEWS_H
-#define ATTNBENCH_CLI_REPORT_VIEWS_H
+/* The field tables of the derived values in a report; cli/record/field_tables.h has those of the measured facts. A
+ * CSV column is the JSON path joined by underscores. */
+#pragma once
 
 #include "cli/record/field_tables.h"
 #include "cli/report/report.h"
@@ -15,5 +14,3 @@ extern const struct field report_roof_fields[];         /* struct mode_metrics *
 extern const struct field report_pass_metrics_fields[]; /* struct pass_metrics */
 extern const struct field report_scaling_fields[];      /* struct scaling */
 extern const struct field report_counter_fields[];      /* struct counter_metrics */
-
-#endif

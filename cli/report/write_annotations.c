@@ -12,12 +12,7 @@ static void put_row(FILE *file, const struct report *report, const struct record
   char title[64];
   snprintf(title, sizeof title, "attnbench: %s", cell_status_name(record->status));
   markup_annotation_start(file, true, report->journal->run.sweep_path, title);
-  markup_annotation_text(file, record->attn_case.key);
-  fputc(' ', file);
-  markup_annotation_text(file, record->variant);
-  fputs(": ", file);
-  markup_annotation_text(file, record->reason);
-  fputc('\n', file);
+  markup_put(file, markup_annotation_text, "%s %s: %s\n", record->attn_case.key, record->variant, record->reason);
 }
 
 /* A run that was cut short would be one without failures. */

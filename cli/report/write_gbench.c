@@ -2,6 +2,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "cli/base/text.h"
 #include "cli/report/views.h"
 
 /* The JSON of google-benchmark, as its compare.py and the dashboards that take it read it. What they ask for:
@@ -12,39 +13,38 @@
 /* ---- tables -------------------------------------------------------------------------------------------------- */
 
 struct entry {
-  char name[CASE_KEY_MAX + VARIANT_SPEC_MAX + 32], run_name[CASE_KEY_MAX + VARIANT_SPEC_MAX + 16];
-  uint64_t family, instance;
-  uint32_t repetitions, repetition, threads;
+  char name[AXIS_KEY_MAX + VARIANT_SPEC_MAX + 32], run_name[AXIS_KEY_MAX + VARIANT_SPEC_MAX + 16];
+  uint64_t family, instance, repetition; /* UINT64_MAX: of all repetitions */
+  uint32_t repetitions, threads;
   const char *run_type, *aggregate_name, *aggregate_unit, *time_unit;
+  bool failed;
+  char message[RECORD_REASON_MAX + 32];
   uint64_t iterations;
-  double real_time;
+  double real_time, tflop_per_s, gb_per_s, roof_ratio, sm_clock_mhz;
 };
 
-static const struct field name_fields[] = {
+/* What is not known is left out: null is no number to these readers. */
+static const struct field entry_fields[] = {
     FIELD_TEXT_OF("name", struct entry, name),
     FIELD("family_index", U64, struct entry, family),
     FIELD("per_family_instance_index", U64, struct entry, instance),
     FIELD_TEXT_OF("run_name", struct entry, run_name),
     FIELD("run_type", NAME, struct entry, run_type),
     FIELD("repetitions", U32, struct entry, repetitions),
-    {0},
-};
-
-static const struct field repetition_fields[] = {FIELD("repetition_index", U32, struct entry, repetition), {0}};
-
-static const struct field threads_fields[] = {FIELD("threads", U32, struct entry, threads), {0}};
-
-static const struct field aggregate_fields[] = {
-    FIELD("aggregate_name", NAME, struct entry, aggregate_name),
-    FIELD("aggregate_unit", NAME, struct entry, aggregate_unit),
-    {0},
-};
-
-static const struct field time_fields[] = {
+    FIELD("repetition_index", INDEX, struct entry, repetition, .left_out = true),
+    FIELD("threads", U32, struct entry, threads),
+    FIELD("aggregate_name", NAME, struct entry, aggregate_name, .left_out = true),
+    FIELD("aggregate_unit", NAME, struct entry, aggregate_unit, .left_out = true),
+    FIELD("error_occurred", BOOL, struct entry, failed, .left_out = true),
+    FIELD_LABEL_OF("error_message", struct entry, message, .left_out = true),
     FIELD("iterations", U64, struct entry, iterations),
     FIELD("real_time", F64, struct entry, real_time),
     FIELD("cpu_time", F64, struct entry, real_time),
     FIELD("time_unit", NAME, struct entry, time_unit),
+    FIELD("tflop_per_s", F64, struct entry, tflop_per_s, .left_out = true),
+    FIELD("gb_per_s", F64, struct entry, gb_per_s, .left_out = true),
+    FIELD("roof_ratio", F64, struct entry, roof_ratio, .left_out = true),
+    FIELD("sm_clock_mhz", F64, struct entry, sm_clock_mhz, .left_out = true),
     {0},
 };
 
@@ -68,58 +68,39 @@ static const struct field device_fields[] = {
 
 /* ---- entries ------------------------------------------------------------------------------------------------- */
 
-static bool add_finite(cJSON *object, const char *key, double value) {
-  if (!isfinite(value)) return true; /* null is no number to these readers */
-  json_add_number(object, key, value);
-  return cJSON_HasObjectItem(object, key);
-}
-
 static struct entry entry_of(const struct report_row *row, uint64_t family, enum time_mode mode) {
   struct entry entry = {.family = family,
                         .instance = (uint64_t)mode,
                         .repetitions = 1,
                         .threads = 1,
                         .run_type = "iteration",
-                        .aggregate_unit = "time",
-                        .time_unit = "us"};
-  snprintf(entry.run_name, sizeof entry.run_name, "%s/%s/%s", row->record->variant, row->record->attn_case.key,
-           time_mode_name(mode));
-  snprintf(entry.name, sizeof entry.name, "%s", entry.run_name);
+                        .time_unit = "us",
+                        .tflop_per_s = NAN,
+                        .gb_per_s = NAN,
+                        .roof_ratio = NAN,
+                        .sm_clock_mhz = NAN};
+  snprintf(entry.run_name, sizeof entry.run_name, "%s/%s", row->record->variant, row->record->attn_case.key);
   return entry;
 }
 
-static bool add_counters(cJSON *object, const struct report_row *row, enum time_mode mode) {
-  const struct mode_metrics *metrics = &row->metrics.mode[mode];
-  const double roof = metrics->known && metrics->roof != ROOF_NONE ? metrics->roof_ratio : (double)NAN;
-  return add_finite(object, "tflop_per_s", metrics->known ? metrics->tflop_per_s : (double)NAN) &&
-         add_finite(object, "gb_per_s", metrics->known ? metrics->gb_per_s : (double)NAN) &&
-         add_finite(object, "roof_ratio", roof);
+static void add_entry(cJSON *array, struct entry entry) {
+  snprintf(entry.name, sizeof entry.name, "%s%s%s", entry.run_name, entry.aggregate_name != NULL ? "_" : "",
+           entry.aggregate_name != NULL ? entry.aggregate_name : "");
+  fields_write(json_add_element(array), entry_fields, &entry);
 }
 
-static bool add_iteration(cJSON *array, const struct report_row *row, const struct entry *entry, enum time_mode mode,
-                          double sm_clock_mhz) {
-  cJSON *object = json_add_element(array);
-  return fields_write(object, name_fields, entry) && fields_write(object, repetition_fields, entry) &&
-         fields_write(object, threads_fields, entry) && fields_write(object, time_fields, entry) &&
-         (entry->repetition > 0 || add_counters(object, row, mode)) &&
-         add_finite(object, "sm_clock_mhz", sm_clock_mhz);
-}
-
-static bool add_aggregate(cJSON *array, const struct entry *base, const char *name, double value) {
+static void add_aggregate(cJSON *array, const struct entry *base, const char *name, double value) {
   struct entry entry = *base;
-  const bool is_share = strcmp(name, "cv") == 0;
+  entry.repetition = UINT64_MAX;
   entry.run_type = "aggregate";
   entry.aggregate_name = name;
-  entry.aggregate_unit = is_share ? "percentage" : "time";
+  entry.aggregate_unit = strcmp(name, "cv") == 0 ? "percentage" : "time";
   entry.iterations = base->repetitions;
   entry.real_time = value;
-  snprintf(entry.name, sizeof entry.name, "%s_%s", base->run_name, name);
-  cJSON *object = json_add_element(array);
-  return fields_write(object, name_fields, &entry) && fields_write(object, threads_fields, &entry) &&
-         fields_write(object, aggregate_fields, &entry) && fields_write(object, time_fields, &entry);
+  add_entry(array, entry);
 }
 
-static bool add_aggregates(cJSON *array, const struct entry *entry, const struct process_record *process) {
+static void add_aggregates(cJSON *array, const struct entry *entry, const struct process_record *process) {
   double sum = 0, squares = 0;
   const uint32_t n = process->count;
   const double *us = process->median_us;
@@ -127,69 +108,68 @@ static bool add_aggregates(cJSON *array, const struct entry *entry, const struct
   const double mean = sum / n;
   for (uint32_t i = 0; i < n; ++i) squares += (us[i] - mean) * (us[i] - mean);
   const double median = stats_median(us, n), stddev = sqrt(squares / (n - 1));
-  return add_aggregate(array, entry, "mean", mean) && add_aggregate(array, entry, "median", median) &&
-         add_aggregate(array, entry, "stddev", stddev) && add_aggregate(array, entry, "cv", stddev / mean);
+  add_aggregate(array, entry, "mean", mean);
+  add_aggregate(array, entry, "median", median);
+  add_aggregate(array, entry, "stddev", stddev);
+  add_aggregate(array, entry, "cv", stddev / mean);
 }
 
-/* One entry per process; a run of one process is one repetition. */
-static bool add_timed(cJSON *array, const struct report_row *row, uint64_t family, enum time_mode mode) {
+static struct entry with_rates(struct entry entry, const struct mode_metrics *metrics) {
+  if (metrics->known) entry.tflop_per_s = metrics->tflop_per_s;
+  if (metrics->known) entry.gb_per_s = metrics->gb_per_s;
+  if (metrics_has_roof(metrics)) entry.roof_ratio = metrics->roof_ratio;
+  return entry;
+}
+
+/* One entry per process; a run of one process is one repetition. The first one has the rates. */
+static void add_timed(cJSON *array, const struct report_row *row, uint64_t family, enum time_mode mode) {
   const struct time_record *time = &row->record->time[mode];
   const struct process_record *process = &row->record->process[mode];
+  const bool is_one = process->count < 2;
   struct entry entry = entry_of(row, family, mode);
+  text_append(entry.run_name, sizeof entry.run_name, "/%s", time_mode_name(mode));
+  entry.repetitions = is_one ? 1 : process->count;
   entry.iterations = (uint64_t)time->us.n * (time->launches_per_sample > 0 ? time->launches_per_sample : 1);
-  entry.real_time = time->us.median;
-  if (process->count < 2) return add_iteration(array, row, &entry, mode, time->sm_clock_mhz);
-  entry.repetitions = process->count;
-  bool ok = true;
-  for (; entry.repetition < process->count && ok; ++entry.repetition) {
-    entry.real_time = process->median_us[entry.repetition];
-    ok = add_iteration(array, row, &entry, mode, process->sm_clock_mhz[entry.repetition]);
+  for (uint32_t i = 0; i < entry.repetitions; ++i) {
+    struct entry repetition = i == 0 ? with_rates(entry, &row->metrics.mode[mode]) : entry;
+    repetition.repetition = i;
+    repetition.real_time = is_one ? time->us.median : process->median_us[i];
+    repetition.sm_clock_mhz = is_one ? time->sm_clock_mhz : process->sm_clock_mhz[i];
+    add_entry(array, repetition);
   }
-  return ok && add_aggregates(array, &entry, process);
+  if (!is_one) add_aggregates(array, &entry, process);
 }
 
 /* A failed row has no mode of its own: one entry, with the times of 0 that google-benchmark writes for an error. */
-static bool add_failed(cJSON *array, const struct report_row *row, uint64_t family) {
+static void add_failed(cJSON *array, const struct report_row *row, uint64_t family) {
   struct entry entry = entry_of(row, family, TIME_COLD);
-  snprintf(entry.run_name, sizeof entry.run_name, "%s/%s", row->record->variant, row->record->attn_case.key);
-  snprintf(entry.name, sizeof entry.name, "%s", entry.run_name);
-  char message[RECORD_REASON_MAX + 32];
-  snprintf(message, sizeof message, "%s: %s", cell_status_name(row->record->status), row->record->reason);
-  cJSON *object = json_add_element(array);
-  if (!fields_write(object, name_fields, &entry) || !fields_write(object, repetition_fields, &entry) ||
-      !fields_write(object, threads_fields, &entry)) {
-    return false;
-  }
-  json_add_bool(object, "error_occurred", true);
-  json_add_string(object, "error_message", message);
-  return cJSON_HasObjectItem(object, "error_message") && fields_write(object, time_fields, &entry);
+  entry.failed = true;
+  snprintf(entry.message, sizeof entry.message, "%s: %s", cell_status_name(row->record->status), row->record->reason);
+  add_entry(array, entry);
 }
 
 /* Rows that were never meant to have a time (skipped, planned) are not there. */
-static bool add_row(cJSON *array, const struct report_row *row, uint64_t family) {
+static void add_row(cJSON *array, const struct report_row *row, uint64_t family) {
   const enum cell_status status = row->record->status;
-  bool ok = true;
-  if (status != CELL_ok && (cell_status_exit_code(status) != EXIT_CODE_OK)) return add_failed(array, row, family);
-  for (enum time_mode mode = 0; mode < TIME_MODE_COUNT && ok && status == CELL_ok; ++mode) {
-    if (row->record->time[mode].done) ok = add_timed(array, row, family, mode);
+  if (status != CELL_ok && cell_status_exit_code(status) != EXIT_CODE_OK) add_failed(array, row, family);
+  for (enum time_mode mode = 0; mode < TIME_MODE_COUNT && status == CELL_ok; ++mode) {
+    if (row->record->time[mode].done) add_timed(array, row, family, mode);
   }
-  return ok;
 }
 
-static bool add_context(cJSON *root, const struct journal_data *journal) {
+static void add_context(cJSON *root, const struct journal_data *journal) {
   cJSON *context = cJSON_AddObjectToObject(root, "context");
-  return fields_write(context, context_fields, &journal->run) &&
-         (!journal->has_device || fields_write(context, device_fields, &journal->device)) &&
-         cJSON_AddArrayToObject(context, "caches") != NULL &&
-         cJSON_AddStringToObject(context, "library_build_type", "release") != NULL &&
-         cJSON_AddNumberToObject(context, "json_schema_version", 1) != NULL;
+  fields_write(context, context_fields, &journal->run);
+  if (journal->has_device) fields_write(context, device_fields, &journal->device);
+  cJSON_AddArrayToObject(context, "caches");
+  json_add_string(context, "library_build_type", "release");
+  json_add_uint(context, "json_schema_version", 1);
 }
 
 struct status report_write_gbench(const struct report *report, FILE *file) {
   cJSON *root = cJSON_CreateObject();
-  bool ok = root != NULL && add_context(root, report->journal);
-  cJSON *array = ok ? cJSON_AddArrayToObject(root, "benchmarks") : NULL;
-  ok = array != NULL;
-  for (size_t i = 0; i < report->row_count && ok; ++i) ok = add_row(array, &report->rows[i], i);
-  return json_write(root, ok, "a report", file);
+  add_context(root, report->journal);
+  cJSON *array = cJSON_AddArrayToObject(root, "benchmarks");
+  for (size_t i = 0; i < report->row_count; ++i) add_row(array, &report->rows[i], i);
+  return json_write(root, "a report", file);
 }

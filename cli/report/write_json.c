@@ -1,11 +1,8 @@
 /* A report as JSON. */
 #include <math.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "cli/report/views.h"
-
-/* Every add_* returns false when memory is out; nothing else can go wrong. */
 
 struct run_cost {
   double wall_s, gpu_s, overhead_s;
@@ -33,13 +30,6 @@ static const struct field interval_fields[] = {
     {0},
 };
 
-static const struct field kernel_fields[] = {
-    FIELD("kernel_speedup_ratio", F64, struct report_row, kernel_ratio),
-    {0},
-};
-
-static const struct field net_fields[] = {FIELD("cold_net_us", F64, struct report_row, cold_net_us), {0}};
-
 static const struct field tflop_fields[] = {
     FIELD("cold", F64, struct metrics, mode[TIME_COLD].tflop_per_s),
     FIELD("hot", F64, struct metrics, mode[TIME_HOT].tflop_per_s),
@@ -52,21 +42,10 @@ static const struct field gb_fields[] = {
     {0},
 };
 
-static const struct field time_ratio_fields[] = {
-    FIELD("cold", F64, struct scaling, time_ratio[TIME_COLD]),
-    FIELD("hot", F64, struct scaling, time_ratio[TIME_HOT]),
-    {0},
-};
-
-static const struct field residual_fields[] = {
-    FIELD("cold", F64, struct scaling, residual[TIME_COLD]),
-    FIELD("hot", F64, struct scaling, residual[TIME_HOT]),
-    {0},
-};
-
-static const struct field us_per_bh_fields[] = {
-    FIELD("cold", F64, struct scaling, us_per_bh[TIME_COLD]),
-    FIELD("hot", F64, struct scaling, us_per_bh[TIME_HOT]),
+/* Of an array with a number for each mode. */
+static const struct field mode_fields[] = {
+    {.key = "cold", .kind = FIELD_F64, .offset = TIME_COLD * sizeof(double)},
+    {.key = "hot", .kind = FIELD_F64, .offset = TIME_HOT * sizeof(double)},
     {0},
 };
 
@@ -87,101 +66,75 @@ static const struct field finding_fields[] = {
 
 /* ---- parts of a result --------------------------------------------------------------------------------------- */
 
-static bool add_null(cJSON *object, const char *key) { return cJSON_AddNullToObject(object, key) != NULL; }
-
-static bool add_text(cJSON *object, const char *key, const char *text) {
-  json_add_string(object, key, text);
-  return cJSON_HasObjectItem(object, key);
-}
-
 /* Rows that attnbench measured are checked; times from elsewhere are not, and say so. */
-static bool add_check_reason(cJSON *result, const struct record *record) {
-  return record->check.done || record->status != CELL_ok ||
-         add_text(result, "check_reason", "the times were entered by hand; attnbench checked nothing");
-}
-
-static bool add_model(cJSON *result, const struct report_row *row) {
+static void add_model(cJSON *result, const struct report_row *row) {
   const struct traffic *traffic = &row->metrics.traffic;
-  return add_check_reason(result, row->record) && fields_write(result, report_model_fields, &row->metrics) &&
-         fields_add(result, "traffic", traffic->known, report_traffic_fields, traffic);
+  if (!row->record->check.done && row->record->status == CELL_ok)
+    json_add_string(result, "check_reason", "the times were entered by hand; attnbench checked nothing");
+  fields_write(result, report_model_fields, &row->metrics);
+  fields_add(result, "traffic", traffic->known, report_traffic_fields, traffic);
 }
 
 static bool is_measured(const struct report_row *row) { return row->record->status == CELL_ok; }
 
-static bool add_time(cJSON *result, const struct report_row *row) {
-  return fields_add(result, "time", is_measured(row), record_times_fields, row->record->time);
+static void add_time(cJSON *result, const struct report_row *row) {
+  fields_add(result, "time", is_measured(row), record_times_fields, row->record->time);
 }
 
-static bool has_roof(const struct report_row *row, enum time_mode mode) {
-  return row->metrics.mode[mode].known && row->metrics.mode[mode].roof != ROOF_NONE;
-}
-
-static bool add_roof(cJSON *result, const struct report_row *row) {
-  const bool measured = row->record->status == CELL_ok;
+static void add_roof(cJSON *result, const struct report_row *row) {
+  const bool measured = is_measured(row);
   cJSON *roof = measured ? cJSON_AddObjectToObject(result, "roof") : cJSON_AddNullToObject(result, "roof");
-  bool ok = roof != NULL, any = false;
-  for (enum time_mode mode = 0; mode < TIME_MODE_COUNT && ok && measured; ++mode) {
-    any = any || has_roof(row, mode);
-    ok = fields_add(roof, time_mode_name(mode), has_roof(row, mode), report_roof_fields, &row->metrics.mode[mode]);
+  bool any = false;
+  for (enum time_mode mode = 0; mode < TIME_MODE_COUNT && measured; ++mode) {
+    const struct mode_metrics *metrics = &row->metrics.mode[mode];
+    any = any || metrics_has_roof(metrics);
+    fields_add(roof, time_mode_name(mode), metrics_has_roof(metrics), report_roof_fields, metrics);
   }
-  if (!ok || any) return ok;
-  return add_text(result, "roof_reason", measured ? "no peak rate is known for this device" : "not measured");
+  if (any) return;
+  json_add_string(result, "roof_reason", measured ? "no peak rate is known for this device" : "not measured");
 }
 
-/* Only where the device tells what the events take. */
-static bool add_net(cJSON *result, const struct report_row *row) {
-  return isnan(row->cold_net_us) || fields_write(result, net_fields, row);
+static void add_rates(cJSON *result, const struct report_row *row) {
+  if (process_count(row->record) >= 2) {
+    cJSON *between = cJSON_AddObjectToObject(result, "between_processes");
+    for (enum time_mode mode = 0; mode < TIME_MODE_COUNT; ++mode)
+      fields_add(between, time_mode_name(mode), row->between[mode].processes > 0, interval_fields,
+                 &row->between[mode]);
+  }
+  /* Only where the device tells what the events take. */
+  if (!isnan(row->cold_net_us)) json_add_number(result, "cold_net_us", row->cold_net_us);
+  fields_add(result, "tflop_per_s", is_measured(row), tflop_fields, &row->metrics);
+  fields_add(result, "gb_per_s", is_measured(row), gb_fields, &row->metrics);
+  add_roof(result, row);
 }
 
-static bool add_interval(cJSON *object, const struct record *record, enum time_mode mode) {
-  const struct process_interval interval = process_interval_of(&record->process[mode]);
-  return fields_add(object, time_mode_name(mode), interval.processes > 0, interval_fields, &interval);
-}
-
-/* Only rows that several processes measured. */
-static bool add_between(cJSON *result, const struct report_row *row) {
-  if (process_count(row->record) < 2) return true;
-  cJSON *object = cJSON_AddObjectToObject(result, "between_processes");
-  return object != NULL && add_interval(object, row->record, TIME_COLD) &&
-         add_interval(object, row->record, TIME_HOT);
-}
-
-static bool add_rates(cJSON *result, const struct report_row *row) {
-  return add_between(result, row) && add_net(result, row) &&
-         fields_add(result, "tflop_per_s", is_measured(row), tflop_fields, &row->metrics) &&
-         fields_add(result, "gb_per_s", is_measured(row), gb_fields, &row->metrics) && add_roof(result, row);
-}
-
-static bool add_speedup_reason(cJSON *result, const struct report_row *row) {
+static void add_speedup_reason(cJSON *result, const struct report_row *row) {
   const struct speedup_record *speedup = &row->record->speedup;
-  if (!isnan(row->kernel_ratio) && !fields_write(result, kernel_fields, row)) return false;
-  if (report_has_speedup(speedup)) return true;
-  return add_text(result, "speedup_vs_reason", speedup->reason[0] != '\0' ? speedup->reason : "not measured");
+  if (!isnan(row->kernel_ratio)) json_add_number(result, "kernel_speedup_ratio", row->kernel_ratio);
+  if (report_has_speedup(row)) return;
+  json_add_string(result, "speedup_vs_reason", speedup->reason[0] != '\0' ? speedup->reason : "not measured");
 }
 
 /* The number of resident blocks is derived with the rest: measured where it could be, else computed. */
-static bool add_launch(cJSON *object, const struct pass_record *pass, const struct pass_metrics *metrics) {
-  bool ok = object != NULL;
-  for (const struct field *field = record_pass_fields; field->key != NULL && ok; ++field) {
-    ok = strcmp(field->key, "resident_blocks") == 0 ? fields_write(object, report_pass_metrics_fields, metrics)
-                                                    : fields_write_one(object, field, pass);
+static void add_launch(cJSON *object, const struct pass_record *pass, const struct pass_metrics *metrics) {
+  for (const struct field *field = record_pass_fields; field->key != NULL; ++field) {
+    if (strcmp(field->key, "resident_blocks") == 0) {
+      fields_write(object, report_pass_metrics_fields, metrics);
+    } else {
+      fields_write_one(object, field, pass);
+    }
   }
-  return ok;
 }
 
-static bool add_launches(cJSON *result, const struct report_row *row) {
+static void add_launches(cJSON *result, const struct report_row *row) {
   cJSON *array = cJSON_AddArrayToObject(result, "launches");
-  bool ok = array != NULL;
-  for (uint32_t i = 0; i < row->record->plan.pass_count && ok; ++i) {
-    ok = add_launch(json_add_element(array), &row->record->pass[i], &row->metrics.pass[i]);
-  }
-  return ok;
+  for (uint32_t i = 0; i < row->record->plan.pass_count; ++i)
+    add_launch(json_add_element(array), &row->record->pass[i], &row->metrics.pass[i]);
 }
 
-static bool add_findings(cJSON *result, const struct report_row *row) {
+static void add_findings(cJSON *result, const struct report_row *row) {
   cJSON *array = cJSON_AddArrayToObject(result, "findings");
-  bool ok = array != NULL;
-  for (size_t i = 0; i < row->findings.count && ok; ++i) {
+  for (size_t i = 0; i < row->findings.count; ++i) {
     const struct finding *finding = &row->findings.item[i];
     const struct finding_view view = {
         .id = finding_name(finding->id),
@@ -195,43 +148,45 @@ static bool add_findings(cJSON *result, const struct report_row *row) {
         .evidence_file = finding->evidence_file,
         .gain_ratio = finding->gain_ratio,
         .saves_us = finding->saves_us};
-    ok = fields_write(json_add_element(array), finding_fields, &view);
+    fields_write(json_add_element(array), finding_fields, &view);
   }
-  return ok;
 }
 
-static bool add_scaling(cJSON *result, const struct report_row *row) {
+static void add_scaling(cJSON *result, const struct report_row *row) {
   const struct scaling *scaling = &row->scaling;
-  if (!scaling->known) return add_null(result, "scaling");
+  if (!scaling->known) {
+    cJSON_AddNullToObject(result, "scaling");
+    return;
+  }
   cJSON *object = cJSON_AddObjectToObject(result, "scaling");
-  return fields_write(object, report_scaling_fields, scaling) &&
-         fields_add(object, "time_ratio", scaling->timed, time_ratio_fields, scaling) &&
-         fields_add(object, "residual", scaling->timed, residual_fields, scaling) &&
-         fields_add(object, "us_per_bh", scaling->timed, us_per_bh_fields, scaling);
+  fields_write(object, report_scaling_fields, scaling);
+  fields_add(object, "time_ratio", scaling->timed, mode_fields, scaling->time_ratio);
+  fields_add(object, "residual", scaling->timed, mode_fields, scaling->residual);
+  fields_add(object, "us_per_bh", scaling->timed, mode_fields, scaling->us_per_bh);
 }
 
 /* Only rows that a profiler counted have the key. */
-static bool add_counters(cJSON *result, const struct report_row *row) {
+static void add_counters(cJSON *result, const struct report_row *row) {
   const struct counter_record *counters = &row->record->counters;
   const struct counted *counted = &row->metrics.counted;
-  if (!counters->done) return true;
+  if (!counters->done) return;
   cJSON *object = cJSON_AddObjectToObject(result, "counters");
-  return fields_write(object, record_counter_head_fields, counters) &&
-         fields_write(object, record_counter_value_fields, &counted->total) &&
-         fields_add(object, "top_stall", counted->top_stall.known, record_counter_stall_fields,
-                    &counted->top_stall) &&
-         fields_write(object, report_counter_fields, &counted->metrics) &&
-         fields_write(object, record_counter_passes_fields, counters);
+  fields_write(object, record_counter_head_fields, counters);
+  fields_write(object, record_counter_value_fields, &counted->total);
+  fields_add(object, "top_stall", counted->top_stall.known, record_counter_stall_fields, &counted->top_stall);
+  fields_write(object, report_counter_fields, &counted->metrics);
+  fields_write(object, record_counter_passes_fields, counters);
 }
 
-static bool add_conclusions(cJSON *result, const struct report_row *row) {
-  return add_findings(result, row) && add_scaling(result, row);
+static void add_conclusions(cJSON *result, const struct report_row *row) {
+  add_findings(result, row);
+  add_scaling(result, row);
 }
 
 /* A result is the record with what is derived from it: in the place of some rows of its table, and behind others. */
 static const struct derived {
   const char *key; /* of record_fields */
-  bool (*instead)(cJSON *result, const struct report_row *), (*behind)(cJSON *result, const struct report_row *);
+  void (*instead)(cJSON *result, const struct report_row *), (*behind)(cJSON *result, const struct report_row *);
 } derived[] = {
     {"check", NULL, add_model},       {"time", add_time, NULL},
     {"processes", NULL, add_rates},   {"speedup_vs_reason", add_speedup_reason, NULL},
@@ -246,73 +201,84 @@ static const struct derived *derived_of(const char *key) {
   return &none;
 }
 
-static bool add_result(cJSON *result, const struct report_row *row) {
-  bool ok = true;
-  for (const struct field *field = record_fields; field->key != NULL && ok; ++field) {
+static void add_result(cJSON *result, const struct report_row *row) {
+  for (const struct field *field = record_fields; field->key != NULL; ++field) {
     const struct derived *more = derived_of(field->key);
-    ok = more->instead != NULL ? more->instead(result, row) : fields_write_one(result, field, row->record);
-    if (ok && more->behind != NULL) ok = more->behind(result, row);
+    if (more->instead != NULL) {
+      more->instead(result, row);
+    } else {
+      fields_write_one(result, field, row->record);
+    }
+    if (more->behind != NULL) more->behind(result, row);
   }
-  return ok;
 }
 
 /* ---- parts of the report ------------------------------------------------------------------------------------- */
 
 /* The tool that measured, which need not be the one that writes this report. */
-static bool add_tool(cJSON *root, const struct run_info *run) {
+static void add_tool(cJSON *root, const struct run_info *run) {
   struct run_info named = *run;
   if (named.tool[0] == '\0') snprintf(named.tool, sizeof named.tool, "attnbench");
-  return fields_write(cJSON_AddObjectToObject(root, "tool"), report_tool_fields, &named);
+  fields_add(root, "tool", true, report_tool_fields, &named);
 }
 
-static bool add_run(cJSON *root, const struct report *report) {
+static void add_run(cJSON *root, const struct report *report) {
   const struct journal_data *journal = report->journal;
   struct run_cost cost = {.wall_s = strcmp(journal->state, "partial") != 0 ? journal->wall_s : NAN};
   for (size_t i = 0; i < report->row_count; ++i) cost.gpu_s += report->rows[i].record->gpu_s;
   cost.overhead_s = cost.wall_s - cost.gpu_s;
   cJSON *run = cJSON_AddObjectToObject(root, "run");
-  return fields_write(run, report_run_fields, journal) && fields_write(run, cost_fields, &cost);
+  fields_write(run, report_run_fields, journal);
+  fields_write(run, cost_fields, &cost);
 }
 
 /* All cards of a run with --devices, the first one too. */
-static bool add_cards(cJSON *root, const struct journal_data *journal) {
-  if (journal->card_count == 0) return true;
+static void add_cards(cJSON *root, const struct journal_data *journal) {
+  if (journal->card_count == 0) return;
   cJSON *list = cJSON_AddArrayToObject(root, "cards");
-  bool ok = list != NULL;
-  for (size_t i = 0; i < journal->card_count && ok; ++i)
-    ok = fields_write(json_add_element(list), record_device_fields, &journal->card[i]);
-  return ok;
+  for (size_t i = 0; i < journal->card_count; ++i)
+    fields_write(json_add_element(list), record_device_fields, &journal->card[i]);
 }
 
-static bool add_devices(cJSON *root, const struct journal_data *journal) {
+static void add_devices(cJSON *root, const struct journal_data *journal) {
   const struct device_line device = {
       .info = journal->device, .event_overhead_us = journal->event_overhead_us, .policy = journal->policy};
   const struct device_line planned = {.info = journal->planned_device};
-  return fields_add(root, "device", journal->has_device, record_device_fields, &device) && add_cards(root, journal) &&
-         fields_add(root, "planned_device", journal->has_planned_device, record_device_fields, &planned);
+  fields_add(root, "device", journal->has_device, record_device_fields, &device);
+  add_cards(root, journal);
+  fields_add(root, "planned_device", journal->has_planned_device, record_device_fields, &planned);
 }
 
-static bool add_sweep(cJSON *root, const struct run_info *run) {
-  return fields_write(cJSON_AddObjectToObject(root, "sweep"), record_sweep_fields, run);
+/* Only of axes that have a value which needs one. */
+static void add_conventions(cJSON *root, const struct report *report) {
+  cJSON *conventions = NULL;
+  for (unsigned id = 0; id < AXIS_COUNT; ++id) {
+    const struct attn_axis *axis = axes_at(id);
+    if (!report_needs_convention(report, axis)) continue;
+    if (conventions == NULL) conventions = cJSON_AddObjectToObject(root, "conventions");
+    json_add_string(conventions, axis->name, axis->convention);
+  }
 }
 
-/* Empty: json_write_list has its elements. */
-static bool add_results(cJSON *root) { return cJSON_AddArrayToObject(root, "results") != NULL; }
-
-static bool add_summary(cJSON *root, const struct report *report) {
+static void add_summary(cJSON *root, const struct report *report) {
   cJSON *summary = cJSON_AddObjectToObject(root, "summary");
   json_add_uint(summary, "cells", report->row_count);
   for (enum cell_status status = 0; status < CELL_STATUS_COUNT; ++status) {
     json_add_uint(summary, cell_status_name(status), report->status_count[status]);
   }
   json_add_uint(summary, "exit_code", report->exit_code);
-  return cJSON_GetArraySize(summary) == CELL_STATUS_COUNT + 2;
 }
 
-static bool add_report(cJSON *root, const struct report *report) {
-  return add_text(root, "schema", REPORT_SCHEMA) && add_tool(root, &report->journal->run) && add_run(root, report) &&
-         add_devices(root, report->journal) && add_sweep(root, &report->journal->run) && add_results(root) &&
-         add_summary(root, report);
+static void add_report(cJSON *root, const struct report *report) {
+  json_add_string(root, "schema", REPORT_SCHEMA);
+  json_add_bool(root, JSON_HAS_CHECKSUM, true);
+  add_tool(root, &report->journal->run);
+  add_run(root, report);
+  add_devices(root, report->journal);
+  add_conventions(root, report);
+  fields_add(root, "sweep", true, record_sweep_fields, &report->journal->run);
+  cJSON_AddArrayToObject(root, "results"); /* json_write_list has its elements */
+  add_summary(root, report);
 }
 
 /* ---- writing ------------------------------------------------------------------------------------------------- */
@@ -320,13 +286,13 @@ static bool add_report(cJSON *root, const struct report *report) {
 static cJSON *result_at(const void *report, size_t index) {
   const struct report_row *row = &((const struct report *)report)->rows[index];
   cJSON *result = cJSON_CreateObject();
-  if (result != NULL && add_result(result, row)) return result;
-  cJSON_Delete(result);
-  return NULL;
+  add_result(result, row);
+  return result;
 }
 
 struct status report_write_json(const struct report *report, FILE *file) {
   const struct json_list results = {.key = "results", .count = report->row_count, .element = result_at, .of = report};
   cJSON *root = cJSON_CreateObject();
-  return json_write_list(root, root != NULL && add_report(root, report), &results, "a report", file);
+  add_report(root, report);
+  return json_write_list(root, &results, "a report", file);
 }

@@ -1,7 +1,6 @@
 /* A report as JUnit XML: a test case per row. */
 #include <inttypes.h>
 #include <math.h>
-#include <string.h>
 
 #include "cli/base/markup.h"
 #include "cli/base/units.h"
@@ -32,10 +31,7 @@ static bool is_whole(const struct report *report) {
 static void put_start(FILE *file, const char *class, const char *name, double us) {
   char seconds[UNITS_TEXT_MAX];
   units_format_fixed(isfinite(us) ? us * 1e-6 : 0, 9, seconds);
-  fputs("    <testcase", file);
-  markup_xml_attribute(file, "classname", class);
-  markup_xml_attribute(file, "name", name);
-  markup_xml_attribute(file, "time", seconds);
+  markup_put(file, markup_xml_text, "    <testcase classname=\"%s\" name=\"%s\" time=\"%s\"", class, name, seconds);
 }
 
 static void put_end(FILE *file, enum outcome outcome, const char *type, const char *message) {
@@ -45,8 +41,7 @@ static void put_end(FILE *file, enum outcome outcome, const char *type, const ch
   }
   fprintf(file, ">\n      <%s", tags[outcome]);
   if (outcome != OUTCOME_SKIPPED) markup_xml_attribute(file, "type", type);
-  markup_xml_attribute(file, "message", message);
-  fputs("/>\n    </testcase>\n", file);
+  markup_put(file, markup_xml_text, " message=\"%s\"/>\n    </testcase>\n", message);
 }
 
 /* classname is SWEEP.VARIANT: viewers show the part up to the last point as a folder. */

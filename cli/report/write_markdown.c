@@ -1,34 +1,21 @@
 /* A report as Markdown: what a step of a CI shows of a run. */
-#include <inttypes.h>
 #include <math.h>
-#include <string.h>
 
 #include "cli/base/markup.h"
 #include "cli/base/units.h"
-#include "cli/report/unsteady.h"
+#include "cli/report/columns.h"
 
 enum { ROWS_SHOWN = 500 };
 
-/* "8 cells: 6 ok, 2 skipped" */
-static void put_counts(FILE *file, const struct report *report) {
-  const char *between = ":";
-  fprintf(file, "%zu of %" PRIu64 " cells", report->row_count, (uint64_t)report->journal->run.cell_count);
-  for (enum cell_status status = 0; status < CELL_STATUS_COUNT; ++status) {
-    if (report->status_count[status] == 0) continue;
-    fprintf(file, "%s %" PRIu64 " %s", between, report->status_count[status], cell_status_name(status));
-    between = ",";
-  }
-}
-
 static void put_head(FILE *file, const struct report *report) {
   const struct run_info *run = &report->journal->run;
+  char counts[REPORT_COUNTS_MAX];
+  report_counts(report, " cells", counts);
   fprintf(file, "**attnbench %s**\n\n", report->exit_code == EXIT_CODE_OK ? "passed" : "failed");
-  markup_markdown(file, run->sweep_name);
-  fputs(" on ", file);
-  markup_markdown(file, report->journal->has_device ? report->journal->device.name : "no device");
-  fputs(", ", file);
-  put_counts(file, report);
-  fputs("\n\n", file);
+  markup_put(file, markup_markdown, "Sweep %s on %s, ", run->sweep_name,
+             report->journal->has_device ? report->journal->device.name : "no device");
+  fprintf(file, "%s\n\n", counts);
+  if (report_origin(report->journal)[0] != '\0') fprintf(file, "The file %s.\n\n", report_origin(report->journal));
 }
 
 static void put_number(FILE *file, double value, bool is_known) {
@@ -42,7 +29,7 @@ static void put_number(FILE *file, double value, bool is_known) {
 static void put_ratio(FILE *file, const struct ratio_record *ratio) {
   char text[UNITS_TEXT_MAX];
   units_format(ratio->done ? ratio->ratio : (double)NAN, text);
-  fprintf(file, " %s%s |", unsteady_ratio(ratio) ? "\\~" : "", text);
+  fprintf(file, " %s%s |", columns_is_unsteady(ratio) ? "\\~" : "", text);
 }
 
 static void put_row(FILE *file, const struct report_row *row) {
@@ -50,9 +37,8 @@ static void put_row(FILE *file, const struct report_row *row) {
   const struct time_record *hot = &record->time[TIME_HOT], *cold = &record->time[TIME_COLD];
   const enum time_mode mode = hot->done ? TIME_HOT : TIME_COLD;
   const char *mark = row->is_fastest ? "**" : "";
-  fputs("| ", file);
-  markup_markdown(file, record->attn_case.key);
-  fprintf(file, " | %s", mark);
+  markup_put(file, markup_markdown, "| %s | ", record->attn_case.key);
+  fputs(mark, file);
   markup_markdown(file, record->variant);
   fprintf(file, "%s | %s |", mark, cell_status_name(record->status));
   put_number(file, hot->us.median, hot->done);
@@ -75,13 +61,17 @@ static void put_reasons(FILE *file, const struct report *report) {
   for (size_t i = 0; i < report->row_count && shown < ROWS_SHOWN; ++i) {
     const struct record *record = report->rows[i].record;
     if (cell_status_exit_code(record->status) == EXIT_CODE_OK) continue;
-    fputs(shown++ == 0 ? "\n- " : "- ", file);
-    markup_markdown(file, record->attn_case.key);
-    fputc(' ', file);
-    markup_markdown(file, record->variant);
-    fprintf(file, ": %s: ", cell_status_name(record->status));
-    markup_markdown(file, record->reason);
-    fputc('\n', file);
+    if (shown++ == 0) fputc('\n', file);
+    markup_put(file, markup_markdown, "- %s %s: ", record->attn_case.key, record->variant);
+    fprintf(file, "%s: ", cell_status_name(record->status));
+    markup_put(file, markup_markdown, "%s\n", record->reason);
+  }
+}
+
+static void put_conventions(FILE *file, const struct report *report) {
+  for (unsigned id = 0; id < AXIS_COUNT; ++id) {
+    const struct attn_axis *axis = axes_at(id);
+    if (report_needs_convention(report, axis)) fprintf(file, "\n`%s`: %s\n", axis->name, axis->convention);
   }
 }
 
@@ -89,6 +79,7 @@ static void put_all(const void *data, FILE *file) {
   const struct report *report = data;
   put_head(file, report);
   put_rows(file, report);
+  put_conventions(file, report);
   put_reasons(file, report);
 }
 

@@ -85,7 +85,7 @@ static struct status parse_variants(const char *text, enum device_kind kind, str
   }
 }
 
-/* Does the sweep's own list leave nothing of what was loaded out of the question? */
+/* Does the sweep's list name a loaded variant? */
 static bool names_loaded(const struct sweep *sweep) {
   for (size_t i = 0; i < sweep->variant_count; ++i) {
     if (variant_is_added(sweep->variants[i].variant)) return true;
@@ -93,7 +93,7 @@ static bool names_loaded(const struct sweep *sweep) {
   return false;
 }
 
-/* Whoever loads a kernel asks about that one: beside it there is the vendor's library alone. */
+/* Adds the loaded variants, which the user wants to measure, and the vendor's library to compare them with. */
 static void add_loaded(enum device_kind kind, struct spec_list *out) {
   for (size_t i = variant_built_in_count(); i < variant_count(); ++i) {
     const struct attn_variant *variant = variant_at(i);
@@ -122,19 +122,19 @@ static struct status choose_variants(const struct sweep *sweep, const char *vari
 
 /* ---- selection ----------------------------------------------------------------------------------------------- */
 
-static bool keeps(const struct filter *filters, size_t count, const struct attn_shape *shape) {
+static bool keeps(const struct filter *filters, size_t count, const struct attn_problem *shape) {
   for (size_t i = 0; i < count; ++i) {
     if (!filter_keeps(&filters[i], shape)) return false;
   }
   return true;
 }
 
-/* A stand-in's code does not run here, so whether it fits is not known. */
+/* True when it is not known: a stand-in has no supports() in this process. */
 static bool takes_some_shape(const struct variant_spec *spec, const struct sweep *sweep, const struct filter *filters,
                              size_t filter_count, const struct device_info *gpu) {
   if (spec->variant->runs_on != DEVICE_CUDA || spec->variant->supports == NULL) return true;
   for (size_t i = 0; i < sweep->case_count; ++i) {
-    const struct attn_shape *shape = &sweep->cases[i].shape;
+    const struct attn_problem *shape = &sweep->cases[i].shape;
     if (keeps(filters, filter_count, shape) && variant_supports(spec->variant, shape, &spec->tuning, gpu) == NULL)
       return true;
   }
@@ -206,8 +206,7 @@ static struct status check_names(const struct cells *cells, const char *const *o
     if (found > 0) continue;
     return status_make(STATUS_USAGE,
                        "--only: \"%s\" is no cell and no case of this run; write KEY/VARIANT or KEY as a report has "
-                       "them, for example "
-                       "%s/%s",
+                       "them, for example %s/%s",
                        only[i], cells->items[0].attn_case->key, cells->items[0].spec.text);
   }
   return status_ok();

@@ -1,6 +1,5 @@
 /* The cells of a run: the sweep's cases that the filters keep, times the variants that are asked for. */
-#ifndef ATTNBENCH_CLI_SWEEP_CELLS_H
-#define ATTNBENCH_CLI_SWEEP_CELLS_H
+#pragma once
 
 #include "cli/sweep/sweep.h"
 
@@ -14,19 +13,23 @@ struct cells {
   size_t count;
 };
 
-/* variants: the text of --variants ("a,b:key=value,key=value", or groups). NULL takes what was loaded beside the
- * vendor's library, unless the sweep names a loaded variant; else the sweep's list; and when there is neither the
- * group "all". gpu: the GPU that runs or is planned for; of variants that nobody named one by one, those that take
- * none of the selected shapes on it are left out. Elsewhere a variant that does not take a shape stays, to be
- * reported as skipped. NULL: not known yet, all stay. filters: what filter_parse reads. An empty selection is an
- * error. The sweep must outlive *out; free with cells_free. */
+/* Selects the cells of a run.
+ *
+ * variants: the text of --variants ("a,b:key=value,key=value", or groups). Without it (NULL), the variants are: the
+ * loaded variants and the vendor's library, if any variant was loaded and the sweep names none of these; else the
+ * sweep's list; else the group "all".
+ *
+ * gpu: the GPU that measures or is planned for; NULL: not known yet. A variant that was not named itself, but came
+ * with a group or by default, is left out when it takes none of the selected shapes on this GPU. Every other variant
+ * stays, and its cells of shapes that it does not take are reported as skipped.
+ *
+ * filters: texts for filter_parse. STATUS_USAGE when no cell is left. The sweep must outlive *out; free with
+ * cells_free. */
 struct status cells_select(const struct sweep *, const char *variants, const char *const *filters,
                            size_t filter_count, enum device_kind kind, const struct device_info *gpu,
                            struct cells *out);
 void cells_free(struct cells *);
 
-/* Keeps the cells that are named, "KEY/VARIANT" or "KEY" for all of a case, in the order they have; none named keeps
- * all. STATUS_USAGE when a name is no cell. */
+/* Keeps the named cells in their present order. A name is "KEY/VARIANT", or "KEY" for all cells of a case; without
+ * names all cells stay. STATUS_USAGE when a name is of no cell. */
 struct status cells_keep_only(struct cells *, const char *const *only, size_t only_count);
-
-#endif

@@ -4,15 +4,11 @@
 
 #include "cli/sweep/reading.h"
 
-static const char *const gate_keys[] = {"threshold_percent", "cases", NULL};
-
 static struct status read_percent(const struct json_doc *doc, const cJSON *item, double *out) {
-  char shown[JSON_VALUE_TEXT_MAX];
-  json_describe(item, shown);
   *out = cJSON_IsNumber(item) ? item->valuedouble : 0;
   if (*out >= SWEEP_GATE_PERCENT_MIN && *out <= SWEEP_GATE_PERCENT_MAX) return status_ok();
-  return json_error(doc, item, false, "is %s; give a number of percent from %g to %g", shown, SWEEP_GATE_PERCENT_MIN,
-                    SWEEP_GATE_PERCENT_MAX);
+  return json_refuse(doc, item, "give a number of percent from %g to %g", SWEEP_GATE_PERCENT_MIN,
+                     SWEEP_GATE_PERCENT_MAX);
 }
 
 /* By one of the sweep's own variants, or of all when it names none: with default tunables, so that a glob with
@@ -66,7 +62,7 @@ struct status gate_settings_read(const struct json_doc *doc, struct sweep *out) 
     return json_error(doc, gate, false,
                       "is not an object with values; give it \"threshold_percent\", \"cases\" or both, or remove it");
   }
-  TRY(json_check_keys(doc, gate, gate_keys));
+  TRY(json_check_keys(doc, gate, (const char *const[]){"threshold_percent", "cases", NULL}));
   if (threshold != NULL) TRY(read_percent(doc, threshold, &out->gate.threshold_percent));
   TRY(read_cases(doc, json_get(gate, "cases"), out));
   out->gate.known = true;

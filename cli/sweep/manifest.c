@@ -8,23 +8,16 @@
 #include <sys/stat.h>
 
 #include "cli/base/fields.h"
-#include "cli/sweep/case_key.h"
-#include "cli/sweep/sweep.h"
+#include "cli/base/owned.h"
+#include "cli/base/text.h"
 
 enum { MANIFEST_FORMAT = 1, ZEROS_MAX = 4096 };
 
 static const char name_set[] = "abcdefghijklmnopqrstuvwxyz_0123456789";
 static const char constant_set[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz_0123456789";
 
-static struct status bad(const struct json_doc *doc, const cJSON *item, const char *give) {
-  char shown[JSON_VALUE_TEXT_MAX];
-  json_describe(item, shown);
-  return json_error(doc, item, false, "is %s; %s", shown, give);
-}
-
 static struct status need(const struct json_doc *doc, const cJSON *object, const char *key, const cJSON **out) {
-  *out = json_get(object, key);
-  return *out != NULL ? status_ok() : json_error(doc, object, false, "has no \"%s\"; add it", key);
+  return json_need(doc, object, key, "add it", out);
 }
 
 /* ---- texts --------------------------------------------------------------------------------------------------- */
@@ -37,7 +30,7 @@ static struct status read_text(const struct json_doc *doc, const cJSON *item, co
   bool is_allowed = length > 0 && length < size;
   for (size_t i = 0; i < length && is_allowed; ++i)
     is_allowed = set != NULL ? strchr(set, text[i]) != NULL : text[i] >= ' ' && text[i] <= '~';
-  if (!is_allowed) return bad(doc, item, give);
+  if (!is_allowed) return json_refuse(doc, item, "%s", give);
   memcpy(out, text, length + 1);
   return status_ok();
 }
@@ -62,7 +55,7 @@ static struct status read_head(const struct json_doc *doc, struct manifest *out)
     out->math = maths[i].math;
     return status_ok();
   }
-  return bad(doc, math, "give the pipe of the matrix products: \"fp32\", \"tensor\" (mma.sync) or \"wgmma\"");
+  return json_refuse(doc, math, "give the pipe of the matrix products: \"fp32\", \"tensor\" (mma.sync) or \"wgmma\"");
 }
 
 /* ---- which shapes --------------------------------------------------------------------------------------------- */
@@ -74,7 +67,7 @@ static struct status read_capability(const struct json_doc *doc, struct manifest
   const size_t major = strspn(text, "0123456789");
   if (major < 1 || major > 2 || text[major] != '.' || strspn(text + major + 1, "0123456789") != 1 ||
       text[major + 2] != '\0')
-    return bad(doc, item, "give that of the GPU the kernel was compiled for, such as \"9.0\"");
+    return json_refuse(doc, item, "give the compute capability that the kernel was compiled for, such as \"9.0\"");
   out->cc_major = (uint32_t)strtoul(text, NULL, 10);
   out->cc_minor = (uint32_t)(text[major + 1] - '0');
   return status_ok();
@@ -82,32 +75,38 @@ static struct status read_capability(const struct json_doc *doc, struct manifest
 
 static struct status check_list(const struct json_doc *doc, const cJSON *list, size_t most) {
   const int count = cJSON_IsArray(list) ? cJSON_GetArraySize(list) : 0;
-  char give[64];
-  snprintf(give, sizeof give, "give an array of 1 to %zu values", most);
-  if (count >= 1 && (size_t)count <= most) return status_ok();
-  return count == 0 ? bad(doc, list, give) : json_error(doc, list, false, "has %d values; %s", count, give);
+  if (count == 0) return json_refuse(doc, list, "give an array of 1 to %zu values", most);
+  if ((size_t)count <= most) return status_ok();
+  return json_error(doc, list, false, "has %d values; give an array of 1 to %zu values", count, most);
+}
+
+/* An array of 1 to `most` values under a key that has to be there. */
+static struct status need_list(const struct json_doc *doc, const cJSON *object, const char *key, size_t most,
+                               const cJSON **out) {
+  TRY(need(doc, object, key, out));
+  return check_list(doc, *out, most);
 }
 
 static struct status read_dtypes(const struct json_doc *doc, struct manifest *out) {
+  char known[ATTN_DTYPE_LIST_MAX];
   const cJSON *list, *item;
-  TRY(need(doc, doc->root, "dtypes", &list));
-  TRY(check_list(doc, list, ATTN_DTYPE_COUNT));
+  TRY(need_list(doc, doc->root, "dtypes", ATTN_DTYPE_COUNT, &list));
+  attn_dtype_list(ATTN_DTYPES_ALL, "\"", " or ", known);
   cJSON_ArrayForEach(item, list) {
     enum attn_dtype dtype;
-    if (!cJSON_IsString(item) || !case_key_read_dtype(item->valuestring, &dtype))
-      return bad(doc, item, "give \"f16\", \"bf16\" or \"f32\"");
-    out->dtype[dtype] = true;
+    if (!cJSON_IsString(item) || !attn_dtype_read(item->valuestring, &dtype))
+      return json_refuse(doc, item, "give %s", known);
+    out->dtypes |= ATTN_DTYPE_BIT(dtype);
   }
   return status_ok();
 }
 
 static struct status read_dims(const struct json_doc *doc, struct manifest *out) {
   const cJSON *list, *item;
-  TRY(need(doc, doc->root, "D", &list));
-  TRY(check_list(doc, list, MANIFEST_DIMS_MAX));
+  TRY(need_list(doc, doc->root, "D", MANIFEST_DIMS_MAX, &list));
   cJSON_ArrayForEach(item, list) {
     uint64_t dim;
-    TRY(json_whole(doc, item, 1, SWEEP_D_MAX, &dim));
+    TRY(json_whole(doc, item, 1, ATTN_D_MAX, &dim));
     out->dims[out->dim_count++] = (uint32_t)dim;
   }
   return status_ok();
@@ -115,11 +114,27 @@ static struct status read_dims(const struct json_doc *doc, struct manifest *out)
 
 static struct status read_causal(const struct json_doc *doc, struct manifest *out) {
   const cJSON *list, *item;
-  TRY(need(doc, doc->root, "causal", &list));
-  TRY(check_list(doc, list, 2));
+  TRY(need_list(doc, doc->root, "causal", 2, &list));
   cJSON_ArrayForEach(item, list) {
-    if (!cJSON_IsBool(item)) return bad(doc, item, "give true, false or both: the masks that the kernel computes");
+    if (!cJSON_IsBool(item))
+      return json_refuse(doc, item, "give true, false or both: the masks that the kernel computes");
     out->causal[cJSON_IsTrue(item)] = true;
+  }
+  return status_ok();
+}
+
+/* Axes of a problem beside sizes, types and the mask that the kernel computes too. */
+static struct status read_takes(const struct json_doc *doc, struct manifest *out) {
+  const cJSON *list = json_get(doc->root, "takes"), *item;
+  char known[AXIS_TAKES_MAX];
+  if (list == NULL) return status_ok();
+  axes_takes_names(~0u, known);
+  TRY(check_list(doc, list, AXIS_COUNT));
+  cJSON_ArrayForEach(item, list) {
+    const char *name = cJSON_IsString(item) ? item->valuestring : "";
+    const struct attn_axis *axis = axes_find(name, strlen(name));
+    if (axis == NULL || axis->takes == 0) return json_refuse(doc, item, "give %s", known);
+    out->takes |= axis->takes;
   }
   return status_ok();
 }
@@ -137,30 +152,32 @@ static struct status read_constant(const struct json_doc *doc, const cJSON *item
   char *name = out->constant_name[out->constant_count];
   uint64_t value;
   if (out->constant_count == MANIFEST_CONSTANTS_MAX)
-    return json_error(doc, item, true, "is one constant too many; %d are the most", MANIFEST_CONSTANTS_MAX);
+    return json_error(doc, item, true, "is one constant too many; give at most %d", MANIFEST_CONSTANTS_MAX);
   const size_t length = strlen(item->string);
   if (length < 1 || length > ATTN_PLUGIN_NAME_MAX || strspn(item->string, constant_set) != length ||
       (*item->string >= '0' && *item->string <= '9'))
-    return json_error(doc, item, true, "is no name; give 1 to 32 of A-Z a-z 0-9 _, no digit first");
+    return json_error(doc, item, true,
+                      "is not a name; give 1 to 32 characters of A-Z a-z 0-9 _, the first of them no digit");
   if (is_taken(out, item->string))
     return json_error(doc, item, true, "is a name that has a meaning already; rename it");
   TRY(json_whole(doc, item, 0, INT32_MAX, &value));
   memcpy(name, item->string, length + 1);
-  out->names[MANIFEST_VALUE_COUNT + out->constant_count] = name;
+  out->names[out->value_count + out->constant_count] = name;
   out->constant[out->constant_count++] = (int64_t)value;
   return status_ok();
 }
 
 static struct status read_constants(const struct json_doc *doc, struct manifest *out) {
-  static const char *const names[] = {
-#define MANIFEST_VALUE(name) #name,
-      MANIFEST_VALUE_MAP(MANIFEST_VALUE)
-#undef MANIFEST_VALUE
-  };
   const cJSON *object = json_get(doc->root, "constants"), *item;
-  memcpy(out->names, names, sizeof names);
+  const struct attn_problem any = ATTN_DENSE(1, 1, 1, 1, 1, 1, ATTN_F16, false);
+  struct axis_number numbers[AXIS_NUMBERS_MAX];
+  const size_t count = axes_numbers(&any, numbers);
+  for (size_t i = 0; i < count; ++i) out->names[out->value_count++] = numbers[i].name;
+  out->names[out->value_count++] = "dtype_bytes";
+  out->names[out->value_count++] = "sms";
   if (object == NULL) return status_ok();
-  if (!cJSON_IsObject(object)) return bad(doc, object, "give an object of whole numbers, such as {\"BLOCK_M\": 128}");
+  if (!cJSON_IsObject(object))
+    return json_refuse(doc, object, "give an object of whole numbers, such as {\"BLOCK_M\": 128}");
   cJSON_ArrayForEach(item, object) TRY(read_constant(doc, item, out));
   return status_ok();
 }
@@ -174,7 +191,8 @@ static struct status read_formula(const struct json_doc *doc, const cJSON *item,
     *out = expression_number((int64_t)value);
     return status_ok();
   }
-  if (!cJSON_IsString(item)) return bad(doc, item, "give a whole number or a formula, such as \"ceil_div(Sq, 128)\"");
+  if (!cJSON_IsString(item))
+    return json_refuse(doc, item, "give a whole number or a formula, such as \"ceil_div(Sq, 128)\"");
   if (expression_read(item->valuestring, m->names, out, problem)) return status_ok();
   return json_error(doc, item, false, "%s", problem);
 }
@@ -205,7 +223,7 @@ static struct status read_requirements(const struct json_doc *doc, struct manife
   if (list == NULL) return status_ok();
   TRY(check_list(doc, list, MANIFEST_REQUIREMENTS_MAX));
   cJSON_ArrayForEach(item, list) {
-    if (!cJSON_IsObject(item)) return bad(doc, item, "give {\"that\": FORMULA, \"because\": SENTENCE}");
+    if (!cJSON_IsObject(item)) return json_refuse(doc, item, "give {\"that\": FORMULA, \"because\": SENTENCE}");
     TRY(json_check_keys(doc, item, keys));
     TRY(need(doc, item, "that", &that));
     TRY(need(doc, item, "because", &because));
@@ -219,11 +237,23 @@ static struct status read_requirements(const struct json_doc *doc, struct manife
 
 /* ---- arguments ------------------------------------------------------------------------------------------------- */
 
-static const struct {
-  const char *name;
-  enum manifest_argument_kind kind;
-} pointers[] = {{"q", MANIFEST_Q}, {"k", MANIFEST_K},     {"v", MANIFEST_V},
-                {"o", MANIFEST_O}, {"lse", MANIFEST_LSE}, {"workspace", MANIFEST_WORKSPACE}};
+static const char workspace_name[] = "workspace";
+
+/* Of a tensor or the workspace; ATTN_ROLE_COUNT + 1: the item names none. */
+static uint32_t role_of(const cJSON *item) {
+  uint32_t role = 0;
+  if (!cJSON_IsString(item)) return ATTN_ROLE_COUNT + 1;
+  while (role < ATTN_ROLE_COUNT && strcmp(item->valuestring, attn_role_name((enum attn_role)role)) != 0) ++role;
+  return role < ATTN_ROLE_COUNT || strcmp(item->valuestring, workspace_name) == 0 ? role : ATTN_ROLE_COUNT + 1;
+}
+
+/* A tensor that only some problems have is named like the axis that says so. */
+static unsigned takes_of_role(uint32_t role) {
+  if (role >= ATTN_ROLE_COUNT) return 0;
+  const char *name = attn_role_name((enum attn_role)role);
+  const struct attn_axis *axis = axes_find(name, strlen(name));
+  return axis != NULL ? axis->takes : 0;
+}
 
 static const struct {
   const char *name;
@@ -233,19 +263,30 @@ static const struct {
                {"i64", MANIFEST_INTEGER, 8}, {"f32", MANIFEST_NUMBER, 4},  {"f64", MANIFEST_NUMBER, 8},
                {"zeros", MANIFEST_ZEROS, 0}};
 
-static const char argument_forms[] =
-    "give \"q\", \"k\", \"v\", \"o\", \"lse\" or \"workspace\", or one of {\"i32\": FORMULA} (also i8, i16, i64), "
-    "{\"f32\": NUMBER, \"scale\" or \"scale_log2\"} (also f64), {\"zeros\": BYTES}, "
-    "{\"tensor_map\": \"q\", \"box\": [...], \"swizzle\": 128}";
+static struct status bad_argument(const struct json_doc *doc, const cJSON *item) {
+  char roles[96] = "";
+  for (unsigned i = 0; i < ATTN_ROLE_COUNT; ++i)
+    text_append(roles, sizeof roles, "\"%s\", ", attn_role_name((enum attn_role)i));
+  return json_refuse(
+      doc, item,
+      "give one of %s\"%s\", {\"i32\": FORMULA} (also i8, i16, i64), {\"f32\": NUMBER, \"scale\" or \"scale_log2\"} "
+      "(also f64), {\"zeros\": BYTES}, {\"tensor_map\": \"q\", \"box\": [...], \"swizzle\": 128}",
+      roles, workspace_name);
+}
 
 static struct status read_real(const struct json_doc *doc, const cJSON *item, struct manifest_argument *out) {
   const char *text = cJSON_IsString(item) ? item->valuestring : "";
+  const struct attn_axis *axis = axes_find(text, strlen(text));
+  out->axis = axis != NULL && axis->kind == AXIS_REAL ? axis : NULL;
   out->kind = strcmp(text, "scale") == 0        ? MANIFEST_SCALE
               : strcmp(text, "scale_log2") == 0 ? MANIFEST_SCALE_LOG2
+              : out->axis != NULL               ? MANIFEST_AXIS
                                                 : MANIFEST_NUMBER;
   out->number = cJSON_IsNumber(item) ? item->valuedouble : 0;
   if (out->kind != MANIFEST_NUMBER || cJSON_IsNumber(item)) return status_ok();
-  return bad(doc, item, "give a number, \"scale\" for 1/sqrt(D) or \"scale_log2\" for log2(e)/sqrt(D)");
+  return json_refuse(doc, item,
+                     "give a number, \"scale\" for 1/sqrt(D), \"scale_log2\" for log2(e)/sqrt(D), or a key of the "
+                     "problem that is a real number");
 }
 
 static struct status read_scalar(const struct json_doc *doc, const cJSON *item, const struct manifest *m,
@@ -267,16 +308,15 @@ static struct status read_swizzle(const struct json_doc *doc, const cJSON *item,
     out->swizzle_bytes = known[i];
     return status_ok();
   }
-  return item == NULL ? status_ok() : bad(doc, item, "give the bytes of the swizzle: 0 (none), 32, 64 or 128");
+  return item == NULL ? status_ok()
+                      : json_refuse(doc, item, "give the bytes of the swizzle: 0 (none), 32, 64 or 128");
 }
 
 static struct status read_mapped_tensor(const struct json_doc *doc, const cJSON *item, struct manifest_map *out) {
-  for (size_t i = 0; i < sizeof pointers / sizeof *pointers && cJSON_IsString(item); ++i) {
-    if (strcmp(item->valuestring, pointers[i].name) != 0 || pointers[i].kind > MANIFEST_O) continue;
-    out->tensor = pointers[i].kind;
-    return status_ok();
-  }
-  return bad(doc, item, "give the tensor that is mapped: \"q\", \"k\", \"v\" or \"o\"");
+  const uint32_t role = role_of(item);
+  out->tensor = (enum attn_role)role;
+  if (role < ATTN_ROLE_COUNT && takes_of_role(role) == 0) return status_ok();
+  return json_refuse(doc, item, "give the tensor that is mapped: \"q\", \"k\", \"v\" or \"o\"");
 }
 
 /* {"tensor_map": "k", "box": [1, "KEYS", 64], "swizzle": 128} */
@@ -286,15 +326,16 @@ static struct status read_tensor_map(const struct json_doc *doc, const cJSON *it
   const cJSON *box, *side;
   TRY(json_check_keys(doc, item, keys));
   if (launch->map_count == MANIFEST_MAPS_MAX)
-    return json_error(doc, item, false, "is one tensor map too many; %d are the most", MANIFEST_MAPS_MAX);
+    return json_error(doc, item, false, "is one tensor map too many; give at most %d", MANIFEST_MAPS_MAX);
   struct manifest_map *map = &launch->map[launch->map_count];
   TRY(read_mapped_tensor(doc, json_get(item, "tensor_map"), map));
   TRY(read_swizzle(doc, json_get(item, "swizzle"), map));
   TRY(need(doc, item, "box", &box));
   const int sides = cJSON_IsArray(box) ? cJSON_GetArraySize(box) : 0;
   if (sides < 2 || sides > DEVICE_TENSOR_MAP_DIMS_MAX)
-    return bad(doc, box,
-               "give the sides of a box: two of [B*H*rows][D], three of [B*H][rows][D] or four of [B][H][rows][D]");
+    return json_refuse(
+        doc, box,
+        "give the sides of a box: two of [B*H*rows][D], three of [B*H][rows][D] or four of [B][H][rows][D]");
   cJSON_ArrayForEach(side, box) TRY(read_formula(doc, side, m, &map->box[map->dims++]));
   *out = (struct manifest_argument){
       .kind = MANIFEST_TENSOR_MAP, .bytes = DEVICE_TENSOR_MAP_BYTES, .map = launch->map_count++};
@@ -304,9 +345,9 @@ static struct status read_tensor_map(const struct json_doc *doc, const cJSON *it
 static struct status read_argument(const struct json_doc *doc, const cJSON *item, const struct manifest *m,
                                    struct manifest_launch *launch, struct manifest_argument *out) {
   const cJSON *value = cJSON_IsObject(item) ? item->child : NULL;
-  for (size_t i = 0; i < sizeof pointers / sizeof *pointers && cJSON_IsString(item); ++i) {
-    if (strcmp(item->valuestring, pointers[i].name) != 0) continue;
-    *out = (struct manifest_argument){.kind = pointers[i].kind, .bytes = 8};
+  const uint32_t role = role_of(item);
+  if (role <= ATTN_ROLE_COUNT) {
+    *out = (struct manifest_argument){.kind = MANIFEST_POINTER, .bytes = 8, .role = role};
     return status_ok();
   }
   for (size_t i = 0; i < sizeof scalars / sizeof *scalars && value != NULL && value->next == NULL; ++i) {
@@ -315,19 +356,19 @@ static struct status read_argument(const struct json_doc *doc, const cJSON *item
     return read_scalar(doc, value, m, out);
   }
   if (json_get(item, "tensor_map") != NULL) return read_tensor_map(doc, item, m, launch, out);
-  return bad(doc, item, argument_forms);
+  return bad_argument(doc, item);
 }
 
-static struct status read_arguments(const struct json_doc *doc, const cJSON *object, const struct manifest *m,
+static struct status read_arguments(const struct json_doc *doc, const cJSON *object, struct manifest *m,
                                     struct manifest_launch *out) {
   const cJSON *list, *item;
   uint32_t offset = 0;
-  TRY(need(doc, object, "arguments", &list));
-  TRY(check_list(doc, list, ATTN_IMAGE_ARGUMENTS_MAX));
+  TRY(need_list(doc, object, "arguments", ATTN_IMAGE_ARGUMENTS_MAX, &list));
   cJSON_ArrayForEach(item, list) {
     struct manifest_argument *argument = &out->argument[out->image.argument_count];
     TRY(read_argument(doc, item, m, out, argument));
-    out->writes_lse = out->writes_lse || argument->kind == MANIFEST_LSE;
+    if (argument->kind == MANIFEST_POINTER) m->takes |= takes_of_role(argument->role);
+    if (argument->kind == MANIFEST_AXIS) m->takes |= argument->axis->takes;
     const uint32_t alignment = argument->kind == MANIFEST_TENSOR_MAP ? DEVICE_TENSOR_MAP_ALIGNMENT : 8;
     argument->offset = offset = (offset + alignment - 1) / alignment * alignment;
     out->image.argument[out->image.argument_count++] =
@@ -351,13 +392,14 @@ static struct status read_file_name(const struct json_doc *doc, const cJSON *obj
   bool is_known = false;
   for (size_t i = 0; i < sizeof ends / sizeof *ends && end != NULL; ++i) is_known |= strcmp(end, ends[i]) == 0;
   if (!is_known || strchr(text, '/') != NULL || text[0] == '.')
-    return bad(doc, item, "give the name, without a folder, of a .cubin, .fatbin or .ptx beside this file");
+    return json_refuse(doc, item, "give the name, without a folder, of a .cubin, .fatbin or .ptx beside this file");
   const char *slash = strrchr(doc->path, '/');
   const int folder = slash != NULL ? (int)(slash - doc->path) + 1 : 0;
   const int length = snprintf(out->path, sizeof out->path, "%.*s%s", folder, doc->path, text);
   if ((size_t)length >= sizeof out->path) return json_error(doc, item, false, "makes a path that is too long");
   if (lstat(out->path, &stat) != 0 || !S_ISREG(stat.st_mode))
-    return json_error(doc, item, false, "is \"%.64s\", and there is no such file beside this one; links do not count",
+    return json_error(doc, item, false,
+                      "is \"%.64s\", and there is no such file beside this one; put it there, not a link to it",
                       text);
   out->is_portable = strcmp(end, ".ptx") == 0;
   return status_ok();
@@ -390,23 +432,24 @@ static struct status read_description(const struct json_doc *doc, const cJSON *o
   TRY(check_list(doc, list, 3));
   cJSON_ArrayForEach(item, list) {
     if (!cJSON_IsString(item) || !read_cover(item->valuestring, &out->covers[axis++]))
-      return bad(
+      return json_refuse(
           doc, item,
           "give what the grid's axis walks over: B, H or Hkv, Q, split, D, products such as \"B*H\", or \"-\"");
   }
   if (has_both_heads(out->covers))
-    return bad(doc, list,
-               "name H, all query heads, or Hkv, when one block takes those of a KV head together; not both");
+    return json_refuse(doc, list,
+                       "name H, all query heads, or Hkv, when one block takes those of a KV head together; not both");
   return status_ok();
 }
 
-static struct status read_launch(const struct json_doc *doc, const cJSON *object, const struct manifest *m,
+static struct status read_launch(const struct json_doc *doc, const cJSON *object, struct manifest *m,
                                  struct manifest_launch *out) {
   static const char *const keys[] = {
       "name",    "file",        "entry",       "arguments",        "grid", "block", "shared_memory",
       "cluster", "axis_covers", "row_threads", "producer_threads", NULL};
   const cJSON *name = json_get(object, "name"), *entry, *grid, *block;
-  if (!cJSON_IsObject(object)) return bad(doc, object, "give an object with \"file\", \"entry\", \"arguments\", ...");
+  if (!cJSON_IsObject(object))
+    return json_refuse(doc, object, "give an object with \"file\", \"entry\", \"arguments\", ...");
   TRY(json_check_keys(doc, object, keys));
   snprintf(out->name, sizeof out->name, "main");
   if (name != NULL)
@@ -430,8 +473,7 @@ static struct status read_launch(const struct json_doc *doc, const cJSON *object
 
 static struct status read_launches(const struct json_doc *doc, struct manifest *out) {
   const cJSON *list, *item;
-  TRY(need(doc, doc->root, "launches", &list));
-  TRY(check_list(doc, list, ATTN_PASSES_MAX));
+  TRY(need_list(doc, doc->root, "launches", ATTN_PASSES_MAX, &list));
   cJSON_ArrayForEach(item, list) {
     struct manifest_launch *launch = &out->launch[out->launch_count];
     TRY(read_launch(doc, item, out, launch));
@@ -444,7 +486,6 @@ static struct status read_launches(const struct json_doc *doc, struct manifest *
     if (out->launch_count > 0 && launch->is_described != out->launch->is_described)
       return json_error(doc, item, false, "%s \"axis_covers\", unlike launches[0]; give it to all or to none",
                         launch->is_described ? "has" : "has no");
-    out->writes_lse = out->writes_lse || launch->writes_lse;
     ++out->launch_count;
   }
   return status_ok();
@@ -468,15 +509,10 @@ static struct status read_tiles(const struct json_doc *doc, struct manifest *out
 /* ---- the whole file -------------------------------------------------------------------------------------------- */
 
 static void write_limits(struct manifest *m) {
-  char dims[128] = "", dtypes[32] = "";
+  char dims[128] = "";
   for (uint32_t i = 0; i < m->dim_count; ++i)
-    snprintf(dims + strlen(dims), sizeof dims - strlen(dims), "%s%" PRIu32, i > 0 ? ", " : "", m->dims[i]);
-  for (uint32_t i = 0; i < ATTN_DTYPE_COUNT; ++i) {
-    if (m->dtype[i])
-      snprintf(dtypes + strlen(dtypes), sizeof dtypes - strlen(dtypes), "%s%s", dtypes[0] != '\0' ? ", " : "",
-               attn_dtype_name((enum attn_dtype)i));
-  }
-  snprintf(m->limits, sizeof m->limits, "%s; D %s; %s; compute capability %" PRIu32 ".%" PRIu32 "%s", dtypes, dims,
+    text_append(dims, sizeof dims, "%s%" PRIu32, i > 0 ? ", " : "", m->dims[i]);
+  snprintf(m->limits, sizeof m->limits, "D %s; %s; compute capability %" PRIu32 ".%" PRIu32 "%s", dims,
            m->causal[0] && m->causal[1] ? "full and causal"
            : m->causal[1]               ? "causal"
                                         : "full",
@@ -484,19 +520,39 @@ static void write_limits(struct manifest *m) {
 }
 
 static struct status read_document(const struct json_doc *doc, struct manifest *out) {
-  static const char *const keys[] = {"attnbench_kernel", "name",    "about",   "math",      "compute_capability",
-                                     "dtypes",           "D",       "causal",  "constants", "requires",
-                                     "workspace_bytes",  "tile_q",  "tile_kv", "splits",    "stages",
-                                     "launches",         "$schema", NULL};
-  /* Formulas need the constants, tiles what the launches say. */
-  static struct status (*const parts[])(const struct json_doc *, struct manifest *) = {
-      read_head,      read_capability,   read_dtypes,   read_dims, read_causal,
-      read_constants, read_requirements, read_launches, read_tiles};
+  static const char *const keys[] = {"attnbench_kernel",
+                                     "name",
+                                     "about",
+                                     "math",
+                                     "compute_capability",
+                                     "dtypes",
+                                     "D",
+                                     "causal",
+                                     "takes",
+                                     "constants",
+                                     "requires",
+                                     "launches",
+                                     "tile_q",
+                                     "tile_kv",
+                                     "splits",
+                                     "stages",
+                                     "workspace_bytes",
+                                     "$schema",
+                                     NULL};
   if (!cJSON_IsObject(doc->root))
     return json_error(doc, doc->root, false,
                       "is not an object; a manifest begins with {\"attnbench_kernel\": 1, ...");
   TRY(json_check_keys(doc, doc->root, keys));
-  for (size_t i = 0; i < sizeof parts / sizeof *parts; ++i) TRY(parts[i](doc, out));
+  TRY(read_head(doc, out));
+  TRY(read_capability(doc, out));
+  TRY(read_dtypes(doc, out));
+  TRY(read_dims(doc, out));
+  TRY(read_causal(doc, out));
+  TRY(read_takes(doc, out));
+  TRY(read_constants(doc, out)); /* formulas name them */
+  TRY(read_requirements(doc, out));
+  TRY(read_launches(doc, out));
+  TRY(read_tiles(doc, out)); /* wants the launches */
   write_limits(out);
   return status_ok();
 }
@@ -508,19 +564,15 @@ bool manifest_is(const char *path) {
 }
 
 struct status manifest_parse(const char *path, const char *text, size_t length, struct manifest *out) {
-  struct json_doc doc;
+  OWNED(json_free) struct json_doc doc = {.root = NULL};
   memset(out, 0, sizeof *out);
   TRY(json_parse(path, text, length, &doc));
-  const struct status status = read_document(&doc, out);
-  json_free(&doc);
-  return status;
+  return read_document(&doc, out);
 }
 
 struct status manifest_load(const char *path, struct manifest *out) {
-  char *text = NULL;
-  size_t length = 0;
-  TRY(json_read_file(path, JSON_FILE_BYTES_MAX, &text, &length));
-  const struct status status = manifest_parse(path, text, length, out);
-  free(text);
-  return status;
+  OWNED(json_free) struct json_doc doc = {.root = NULL};
+  memset(out, 0, sizeof *out);
+  TRY(json_load(path, JSON_FILE_BYTES_MAX, &doc));
+  return read_document(&doc, out);
 }

@@ -1,46 +1,36 @@
-/* A manifest describes a kernel that was compiled by anything, in a cubin or as PTX, so that --load makes a variant
- * of it without code: where it is, what it takes as arguments, how it is launched, which shapes it is for. The format
- * is documented in kernels/example/README.md; every error names file:line:column, what is wrong and what to do.
- * Strict, as sweeps are: unknown and duplicate keys, values out of range and trailing text are errors. */
-#ifndef ATTNBENCH_CLI_SWEEP_MANIFEST_H
-#define ATTNBENCH_CLI_SWEEP_MANIFEST_H
+/* A manifest is a JSON file that describes a compiled kernel, a cubin or PTX, so that --load makes a variant of it
+ * without C code: the kernel's file, its arguments, its launch and the shapes that it takes. The format is documented
+ * in kernels/example/README.md. Every error names file:line:column, what is wrong and what to do. Unknown and
+ * duplicate keys, values out of range and trailing text are errors. */
+#pragma once
 
 #include "cli/base/expression.h"
 #include "cli/base/json.h"
 #include "kernels/device.h"
 #include "kernels/plugin.h"
+#include "kernels/problem/axes.h"
 
 enum { MANIFEST_CONSTANTS_MAX = 32, MANIFEST_REQUIREMENTS_MAX = 16, MANIFEST_DIMS_MAX = 16, MANIFEST_NAME_MAX = 512 };
 
-/* What formulas may name: the shape and the device, then the manifest's constants. */
-#define MANIFEST_VALUE_MAP(X) X(B) X(Hq) X(Hkv) X(Sq) X(Skv) X(D) X(causal) X(lse) X(dtype_bytes) X(sms)
-enum manifest_value {
-#define MANIFEST_VALUE(name) MANIFEST_VALUE_##name,
-  MANIFEST_VALUE_MAP(MANIFEST_VALUE)
-#undef MANIFEST_VALUE
-      MANIFEST_VALUE_COUNT,
-  MANIFEST_VALUES_MAX = MANIFEST_VALUE_COUNT + MANIFEST_CONSTANTS_MAX
-};
+/* The values that formulas may name: the numbers of the problem (axes.h), "dtype_bytes", "sms", then the manifest's
+ * constants. */
+enum { MANIFEST_VALUES_MAX = AXIS_NUMBERS_MAX + 2 + MANIFEST_CONSTANTS_MAX };
 
 enum manifest_argument_kind {
-  MANIFEST_Q,
-  MANIFEST_K,
-  MANIFEST_V,
-  MANIFEST_O,
-  MANIFEST_LSE,
-  MANIFEST_WORKSPACE,
+  MANIFEST_POINTER,
   MANIFEST_INTEGER,
   MANIFEST_NUMBER,
   MANIFEST_SCALE,      /* 1 / sqrt(D) */
   MANIFEST_SCALE_LOG2, /* the same times log2(e) */
+  MANIFEST_AXIS,       /* a real number of the problem */
   MANIFEST_ZEROS,
   MANIFEST_TENSOR_MAP
 };
 
-/* How the copy engine fetches a tensor: as [B * H * rows][D], [B * H][rows][D] or [B][H][rows][D], by the sides of
- * the box. */
+/* A tensor map, which tells the tensor memory accelerator (TMA) how to copy a tensor. The number of sides of the box,
+ * 2, 3 or 4, says whether the tensor is [B * H * rows][D], [B * H][rows][D] or [B][H][rows][D]. */
 struct manifest_map {
-  enum manifest_argument_kind tensor;
+  enum attn_role tensor;
   uint32_t dims, swizzle_bytes;
   struct expression box[DEVICE_TENSOR_MAP_DIMS_MAX];
 };
@@ -49,21 +39,22 @@ enum { MANIFEST_MAPS_MAX = 8 };
 struct manifest_argument {
   enum manifest_argument_kind kind;
   uint32_t bytes, offset; /* in attn_pass_args */
+  uint32_t role;          /* of a pointer: enum attn_role, or ATTN_ROLE_COUNT for the workspace */
   uint32_t map;           /* of a tensor map: its index in the launch */
   struct expression integer;
   double number;
+  const struct attn_axis *axis; /* of MANIFEST_AXIS */
 };
 
 struct manifest_launch {
   char name[24], path[PATH_MAX], entry[MANIFEST_NAME_MAX];
-  bool is_portable; /* PTX: for this compute capability and all later ones */
+  bool is_portable; /* PTX, which runs on cc_major.cc_minor and all later ones */
   struct expression grid[3], block[3], cluster[3], smem, row_threads, producer_threads;
-  bool is_described; /* covers and row_threads are known */
+  bool is_described; /* covers and row_threads are given */
   unsigned covers[3];
   struct manifest_argument argument[ATTN_IMAGE_ARGUMENTS_MAX];
   struct manifest_map map[MANIFEST_MAPS_MAX];
   uint32_t map_count;
-  bool writes_lse;         /* an argument is "lse" */
   struct attn_image image; /* points into this struct */
 };
 
@@ -71,12 +62,14 @@ struct manifest {
   char name[ATTN_PLUGIN_NAME_MAX + 1], about[ATTN_PLUGIN_TEXT_MAX + 1], limits[ATTN_PLUGIN_TEXT_MAX + 1];
   enum attn_math math;
   uint32_t cc_major, cc_minor;
-  bool dtype[ATTN_DTYPE_COUNT], causal[2];
-  bool writes_lse; /* some launch does */
+  bool causal[2];
+  unsigned dtypes; /* bits ATTN_DTYPE_BIT */
+  unsigned takes;  /* bits of enum attn_takes: those of "takes", and those that the arguments imply */
   uint32_t dims[MANIFEST_DIMS_MAX], dim_count;
-  const char *names[MANIFEST_VALUES_MAX + 1]; /* of formulas; NULL-ended */
+  const char *names[MANIFEST_VALUES_MAX + 1]; /* the names that formulas may use; NULL-ended */
   char constant_name[MANIFEST_CONSTANTS_MAX][ATTN_PLUGIN_NAME_MAX + 1];
   int64_t constant[MANIFEST_CONSTANTS_MAX];
+  uint32_t value_count; /* values in `names` before the constants */
   uint32_t constant_count, requirement_count, launch_count;
   struct {
     struct expression that;
@@ -86,11 +79,11 @@ struct manifest {
   struct manifest_launch launch[ATTN_PASSES_MAX];
 };
 
-/* Is this the path of a manifest, and of no shared object? By its end, ".json". */
+/* Does the path end in ".json", so that it names a manifest and not a shared object? */
 bool manifest_is(const char *path);
-/* Reads and validates a file. *out must not move afterwards. STATUS_INPUT names the place. */
+/* Reads and validates a file. *out points into itself, so it must not be copied or moved. STATUS_INPUT names the
+ * place.
+ */
 struct status manifest_load(const char *path, struct manifest *out);
-/* The same from memory; the folder of `path` is where the kernels' files are. */
+/* The same for a text in memory; the kernels' files are looked for in the folder of `path`. */
 struct status manifest_parse(const char *path, const char *text, size_t length, struct manifest *out);
-
-#endif

@@ -1,4 +1,4 @@
-/* Computes a manifest's formulas for a shape: what it supports, plans and binds. */
+/* Computes a manifest's formulas for a problem: what it supports, plans and binds. */
 #include "cli/sweep/manifest_variant.h"
 
 #include <math.h>
@@ -7,8 +7,8 @@
 
 enum { REFUSAL_MAX = 320 };
 
-/* The registry keeps pointers for the life of the process, and hooks are told of no variant: each slot has its own.
- */
+/* A manifest and its variant. The registry keeps pointers to them until the process ends. Hooks do not get the
+ * variant as an argument, so each slot has hooks of its own. */
 static struct slot {
   struct manifest manifest;
   struct attn_variant variant;
@@ -23,18 +23,15 @@ struct values {
   int64_t value[MANIFEST_VALUES_MAX];
 };
 
-static struct values values_for(const struct manifest *m, const struct attn_shape *shape,
+static struct values values_for(const struct manifest *m, const struct attn_problem *problem,
                                 const struct device_info *device) {
   struct values out = {{0}};
-  const int64_t known[MANIFEST_VALUE_COUNT] = {
-      [MANIFEST_VALUE_B] = shape->B,           [MANIFEST_VALUE_Hq] = shape->Hq,
-      [MANIFEST_VALUE_Hkv] = shape->Hkv,       [MANIFEST_VALUE_Sq] = shape->Sq,
-      [MANIFEST_VALUE_Skv] = shape->Skv,       [MANIFEST_VALUE_D] = shape->D,
-      [MANIFEST_VALUE_causal] = shape->causal, [MANIFEST_VALUE_lse] = shape->lse,
-      [MANIFEST_VALUE_sms] = device->sms,      [MANIFEST_VALUE_dtype_bytes] = attn_dtype_bytes(shape->dtype),
-  };
-  memcpy(out.value, known, sizeof known);
-  memcpy(out.value + MANIFEST_VALUE_COUNT, m->constant, m->constant_count * sizeof *m->constant);
+  struct axis_number numbers[AXIS_NUMBERS_MAX];
+  size_t count = axes_numbers(problem, numbers);
+  for (size_t i = 0; i < count; ++i) out.value[i] = numbers[i].value;
+  out.value[count++] = attn_dtype_bytes(problem->dtype);
+  out.value[count++] = device->sms;
+  memcpy(out.value + count, m->constant, m->constant_count * sizeof *m->constant);
   return out;
 }
 
@@ -90,7 +87,7 @@ static void compute_arguments(struct computing *c, const struct manifest_launch 
   }
 }
 
-/* A side of a box that no copy has is found before anything is bound. */
+/* Computes the boxes of the tensor maps, so that an invalid side is found before the kernel is bound. */
 static void compute_maps(struct computing *c, const struct manifest_launch *launch,
                          uint32_t box[MANIFEST_MAPS_MAX][DEVICE_TENSOR_MAP_DIMS_MAX]) {
   enum { SIDE_MAX = 256 };
@@ -138,16 +135,17 @@ static const char *unmet_requirement(const struct manifest *m, struct computing 
   return NULL;
 }
 
-static const char *slot_supports(struct slot *slot, const struct attn_shape *shape,
+static const char *slot_supports(struct slot *slot, const struct attn_problem *problem,
                                  const struct device_info *device) {
   const struct manifest *m = &slot->manifest;
-  const struct values values = values_for(m, shape, device);
+  const struct values values = values_for(m, problem, device);
   struct attn_plan plan = {.pass_count = 0};
   struct computing c = {.values = &values, .launch = "", .what = "", .refusal = slot->refusal};
   slot->refusal[0] = '\0';
-  if (!m->dtype[shape->dtype]) return "dtype is none of the \"dtypes\" of its manifest";
-  if (!takes_dim(m, shape->D)) return "D is none of the values under \"D\" in its manifest";
-  if (!m->causal[shape->causal]) return "the mask is none of those under \"causal\" in its manifest";
+  if (!takes_dim(m, problem->D)) return "D is none of the values under \"D\" in its manifest";
+  const bool has_window = axes_takes_of(problem) & ATTN_TAKES_WINDOW;
+  if (!has_window && !m->causal[attn_is_causal(problem)])
+    return "the mask is none of those under \"causal\" in its manifest";
   if (!runs_on(m, device)) return "the GPU's compute capability is not the one that its manifest names";
   const char *unmet = unmet_requirement(m, &c);
   if (unmet != NULL && slot->refusal[0] == '\0') return unmet;
@@ -160,19 +158,20 @@ static const char *slot_supports(struct slot *slot, const struct attn_shape *sha
   return slot->refusal[0] != '\0' ? slot->refusal : NULL;
 }
 
-static void slot_plan(struct slot *slot, const struct attn_shape *shape, const struct device_info *device,
+static void slot_plan(struct slot *slot, const struct attn_problem *problem, const struct device_info *device,
                       struct attn_plan *plan) {
-  const struct values values = values_for(&slot->manifest, shape, device);
+  const struct values values = values_for(&slot->manifest, problem, device);
   struct computing c = {.values = &values, .launch = "", .what = "", .refusal = slot->refusal};
   compute_plan(&c, &slot->manifest, plan);
   slot->sms = device->sms;
 }
 
-static void bind_real(const struct manifest_argument *argument, const struct attn_shape *shape,
+static void bind_real(const struct manifest_argument *argument, const struct attn_problem *problem,
                       struct attn_pass_args *out) {
-  const double scale = 1.0 / sqrt((double)shape->D);
+  const double scale = 1.0 / sqrt((double)problem->D);
   const double value = argument->kind == MANIFEST_SCALE        ? scale
                        : argument->kind == MANIFEST_SCALE_LOG2 ? scale * M_LOG2E
+                       : argument->kind == MANIFEST_AXIS       ? axes_get(argument->axis, problem).first
                                                                : argument->number;
   const float rounded = (float)value;
   if (argument->bytes == sizeof value) memcpy(out->bytes + argument->offset, &value, sizeof value);
@@ -180,14 +179,17 @@ static void bind_real(const struct manifest_argument *argument, const struct att
 }
 
 /* The tensor with its outer dimensions folded into as many as the box has sides. */
-static struct device_tensor_map map_of(const struct manifest_map *map, const struct attn_shape *shape,
-                                       const void *const *pointers, const uint32_t *box) {
-  const bool is_query = map->tensor == MANIFEST_Q || map->tensor == MANIFEST_O;
-  const uint64_t whole[DEVICE_TENSOR_MAP_DIMS_MAX] = {shape->B, is_query ? shape->Hq : shape->Hkv,
-                                                      is_query ? shape->Sq : shape->Skv, shape->D};
+static struct device_tensor_map map_of(const struct manifest_map *map, const struct attn_problem *problem,
+                                       const struct attn_buffers *buffers, const uint32_t *box) {
   const uint32_t folded = DEVICE_TENSOR_MAP_DIMS_MAX - map->dims;
-  struct device_tensor_map out = {
-      .tensor = pointers[map->tensor], .dtype = shape->dtype, .dims = map->dims, .swizzle_bytes = map->swizzle_bytes};
+  struct attn_tensor tensor;
+  attn_tensor_of(problem, map->tensor, &tensor);
+  const uint64_t whole[DEVICE_TENSOR_MAP_DIMS_MAX] = {tensor.view.batch, tensor.view.heads, tensor.view.tokens,
+                                                      tensor.view.columns};
+  struct device_tensor_map out = {.tensor = buffers->tensor[map->tensor],
+                                  .dtype = tensor.dtype,
+                                  .dims = map->dims,
+                                  .swizzle_bytes = map->swizzle_bytes};
   memcpy(out.box, box, sizeof out.box);
   memcpy(out.extent, whole + folded, map->dims * sizeof *whole);
   for (uint32_t i = 0; i < folded; ++i) out.extent[0] *= whole[i];
@@ -195,62 +197,62 @@ static struct device_tensor_map map_of(const struct manifest_map *map, const str
 }
 
 static struct status bind_maps(struct computing *c, const struct manifest_launch *launch,
-                               const struct attn_shape *shape, const void *const *pointers,
+                               const struct attn_problem *problem, const struct attn_buffers *buffers,
                                struct attn_pass_args *out) {
   uint32_t box[MANIFEST_MAPS_MAX][DEVICE_TENSOR_MAP_DIMS_MAX] = {{0}};
   compute_maps(c, launch, box);
   for (uint32_t i = 0; i < launch->image.argument_count; ++i) {
     const struct manifest_argument *argument = &launch->argument[i];
     if (argument->kind != MANIFEST_TENSOR_MAP) continue;
-    const struct device_tensor_map map = map_of(&launch->map[argument->map], shape, pointers, box[argument->map]);
+    const struct device_tensor_map map = map_of(&launch->map[argument->map], problem, buffers, box[argument->map]);
     TRY(device_tensor_map_write(&map, out->bytes + argument->offset));
   }
   return status_ok();
 }
 
 static struct status bind_launch(struct computing *c, const struct manifest_launch *launch,
-                                 const struct attn_shape *shape, const struct attn_buffers *buffers,
+                                 const struct attn_problem *problem, const struct attn_buffers *buffers,
                                  struct attn_pass_args *out) {
-  const void *pointers[] = {
-      [MANIFEST_Q] = buffers->q, [MANIFEST_K] = buffers->k,     [MANIFEST_V] = buffers->v,
-      [MANIFEST_O] = buffers->o, [MANIFEST_LSE] = buffers->lse, [MANIFEST_WORKSPACE] = buffers->workspace};
   for (uint32_t i = 0; i < launch->image.argument_count; ++i) {
     const struct manifest_argument *argument = &launch->argument[i];
     unsigned char *at = out->bytes + argument->offset;
-    if (argument->kind <= MANIFEST_WORKSPACE) memcpy(at, &pointers[argument->kind], sizeof *pointers);
-    if (argument->kind >= MANIFEST_NUMBER && argument->kind <= MANIFEST_SCALE_LOG2) bind_real(argument, shape, out);
+    if (argument->kind == MANIFEST_POINTER) {
+      void *pointer = argument->role < ATTN_ROLE_COUNT ? buffers->tensor[argument->role] : buffers->workspace;
+      memcpy(at, &pointer, sizeof pointer);
+    }
+    if (argument->kind >= MANIFEST_NUMBER && argument->kind <= MANIFEST_AXIS) bind_real(argument, problem, out);
     if (argument->kind == MANIFEST_ZEROS) memset(at, 0, argument->bytes);
   }
   compute_arguments(c, launch, out);
-  return bind_maps(c, launch, shape, pointers, out);
+  return bind_maps(c, launch, problem, buffers, out);
 }
 
-static struct status slot_bind(struct slot *slot, const struct attn_shape *shape, const struct attn_buffers *buffers,
-                               struct attn_pass_args args[ATTN_PASSES_MAX]) {
+static struct status slot_bind(struct slot *slot, const struct attn_problem *problem,
+                               const struct attn_buffers *buffers, struct attn_pass_args args[ATTN_PASSES_MAX]) {
   const struct manifest *m = &slot->manifest;
   const struct device_info device = {.sms = slot->sms};
-  const struct values values = values_for(m, shape, &device);
+  const struct values values = values_for(m, problem, &device);
   struct computing c = {.values = &values, .launch = "", .what = "", .refusal = slot->refusal};
   slot->refusal[0] = '\0';
-  for (uint32_t i = 0; i < m->launch_count; ++i) TRY(bind_launch(&c, &m->launch[i], shape, buffers, &args[i]));
+  for (uint32_t i = 0; i < m->launch_count; ++i) TRY(bind_launch(&c, &m->launch[i], problem, buffers, &args[i]));
   return slot->refusal[0] == '\0' ? status_ok() : status_make(STATUS_UNSUPPORTED, "%s", slot->refusal);
 }
 
 #define SLOT_HOOKS(i)                                                                                              \
-  static const char *supports_##i(const struct attn_shape *shape, const struct attn_tuning *tuning,                \
+  static const char *supports_##i(const struct attn_problem *problem, const struct attn_tuning *tuning,            \
                                   const struct device_info *device) {                                              \
     (void)tuning;                                                                                                  \
-    return slot_supports(&slots[i], shape, device);                                                                \
+    return slot_supports(&slots[i], problem, device);                                                              \
   }                                                                                                                \
-  static void plan_##i(const struct attn_shape *shape, const struct attn_tuning *tuning,                           \
+  static void plan_##i(const struct attn_problem *problem, const struct attn_tuning *tuning,                       \
                        const struct device_info *device, struct attn_plan *plan) {                                 \
     (void)tuning;                                                                                                  \
-    slot_plan(&slots[i], shape, device, plan);                                                                     \
+    slot_plan(&slots[i], problem, device, plan);                                                                   \
   }                                                                                                                \
-  static struct status bind_##i(const struct attn_shape *shape, const struct attn_plan *plan,                      \
+  static struct status bind_##i(const struct attn_problem *problem, const struct attn_plan *plan,                  \
                                 const struct attn_buffers *buffers, struct attn_pass_args args[ATTN_PASSES_MAX]) { \
     (void)plan;                                                                                                    \
-    return slot_bind(&slots[i], shape, buffers, args);                                                             \
+    return slot_bind(&slots[i], problem, buffers, args);                                                           \
   }
 #define SLOT_ROW(i) {.supports = supports_##i, .plan = plan_##i, .bind = bind_##i},
 #define SLOTS(X)    X(0) X(1) X(2) X(3) X(4) X(5) X(6) X(7)
@@ -270,7 +272,8 @@ struct status manifest_variant_add(const char *path) {
   slot->variant.limits = slot->manifest.limits;
   slot->variant.runs_on = DEVICE_CUDA;
   slot->variant.math = slot->manifest.math;
-  slot->variant.writes_lse = slot->manifest.writes_lse;
+  slot->variant.takes = slot->manifest.takes;
+  slot->variant.dtypes = slot->manifest.dtypes;
   if (!variant_add(&slot->variant))
     return status_make(STATUS_USAGE, "--load %s: there is a variant %s already; rename one of them", path,
                        slot->manifest.name);

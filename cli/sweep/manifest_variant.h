@@ -1,11 +1,8 @@
-/* The kernel of a manifest as a variant. Pure: what it plans needs no GPU, and its file is opened by the device. */
-#ifndef ATTNBENCH_CLI_SWEEP_MANIFEST_VARIANT_H
-#define ATTNBENCH_CLI_SWEEP_MANIFEST_VARIANT_H
+/* Makes a variant of a manifest's kernel. Planning needs no GPU; the device opens the kernel's file. */
+#pragma once
 
 #include "cli/sweep/manifest.h"
 
-/* Reads the manifest and adds its variant to the registry, for good. STATUS_INPUT names a place in the file,
- * STATUS_USAGE a name that is taken or too many of them. */
+/* Reads the manifest and adds its variant to the registry until the process ends. STATUS_INPUT names the place of an
+ * error in the file. STATUS_USAGE: the variant's name is taken, or there are too many variants. */
 struct status manifest_variant_add(const char *path);
-
-#endif

@@ -6,11 +6,14 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "cli/base/owned.h"
 #include "cli/sweep/cells.h"
+
+static struct status no_memory(size_t count) { return status_make(STATUS_MEMORY, "no memory for %zu cells", count); }
 
 struct status selection_make(size_t count, struct selection *out) {
   *out = (struct selection){.name = calloc(count + 1, sizeof *out->name), .count = count};
-  return out->name != NULL ? status_ok() : status_make(STATUS_MEMORY, "no memory for the names of %zu cells", count);
+  return out->name != NULL ? status_ok() : no_memory(count);
 }
 
 struct status selection_of(const struct cells *cells, struct selection *out) {
@@ -32,8 +35,8 @@ void selection_hash(const struct selection *selection, char out[HASH_TEXT_MAX]) 
 static int by_text(const void *a, const void *b) { return strcmp(*(char *const *)a, *(char *const *)b); }
 
 struct status selection_ranks(const struct selection *selection, const struct selection *names, size_t *out) {
-  const char **sorted = malloc((selection->count + 1) * sizeof *sorted);
-  if (sorted == NULL) return status_make(STATUS_MEMORY, "no memory for the names of %zu cells", selection->count);
+  OWNED(owned_free) const char **sorted = malloc((selection->count + 1) * sizeof *sorted);
+  if (sorted == NULL) return no_memory(selection->count);
   for (size_t i = 0; i < selection->count; ++i) sorted[i] = selection->name[i];
   qsort(sorted, selection->count, sizeof *sorted, by_text);
   for (size_t i = 0; i < names->count; ++i) {
@@ -41,7 +44,6 @@ struct status selection_ranks(const struct selection *selection, const struct se
     const char *const *found = bsearch(&name, sorted, selection->count, sizeof *sorted, by_text);
     out[i] = found != NULL ? (size_t)(*found - selection->name[0]) / sizeof *selection->name : SIZE_MAX;
   }
-  free(sorted);
   return status_ok();
 }
 
@@ -70,7 +72,7 @@ static bool is_of_case(const char *name, const struct hashed_case *of) {
   return key_length(name) == of->length && memcmp(name, of->key, of->length) == 0;
 }
 
-/* Cells of one case are neighbours. */
+/* Lists the cases, with their hashes, and returns their number. Cells of one case are neighbours in the selection. */
 static size_t find_cases(const struct selection *selection, struct hashed_case *out) {
   size_t count = 0;
   for (size_t i = 0; i < selection->count; ++i) {
@@ -83,8 +85,10 @@ static size_t find_cases(const struct selection *selection, struct hashed_case *
   return count;
 }
 
-static struct status deal(const struct selection *selection, uint32_t shards, struct hashed_case *cases,
-                          uint32_t *of_case, uint32_t *out) {
+struct status selection_deal(const struct selection *selection, uint32_t shards, uint32_t *out) {
+  OWNED(owned_free) struct hashed_case *cases = calloc(selection->count + 1, sizeof *cases);
+  OWNED(owned_free) uint32_t *of_case = calloc(selection->count + 1, sizeof *of_case);
+  if (cases == NULL || of_case == NULL) return no_memory(selection->count);
   const size_t count = find_cases(selection, cases);
   size_t at = 0;
   if (count < shards) {
@@ -102,27 +106,15 @@ static struct status deal(const struct selection *selection, uint32_t shards, st
   return status_ok();
 }
 
-struct status selection_deal(const struct selection *selection, uint32_t shards, uint32_t *out) {
-  struct hashed_case *cases = calloc(selection->count + 1, sizeof *cases);
-  uint32_t *of_case = calloc(selection->count + 1, sizeof *of_case);
-  const struct status status = cases != NULL && of_case != NULL
-                                   ? deal(selection, shards, cases, of_case, out)
-                                   : status_make(STATUS_MEMORY, "no memory for %zu cells", selection->count);
-  free(cases);
-  free(of_case);
-  return status;
-}
-
 struct status selection_keep_shard(const struct selection *selection, const struct shard *shard,
                                    struct cells *cells) {
-  uint32_t *of_cell = calloc(cells->count + 1, sizeof *of_cell);
+  OWNED(owned_free) uint32_t *of_cell = calloc(cells->count + 1, sizeof *of_cell);
   size_t kept = 0;
-  if (of_cell == NULL) return status_make(STATUS_MEMORY, "no memory for %zu cells", cells->count);
-  const struct status status = selection_deal(selection, shard->count, of_cell);
-  for (size_t i = 0; i < cells->count && !status_failed(&status); ++i) {
+  if (of_cell == NULL) return no_memory(cells->count);
+  TRY(selection_deal(selection, shard->count, of_cell));
+  for (size_t i = 0; i < cells->count; ++i) {
     if (of_cell[i] == shard->index) cells->items[kept++] = cells->items[i];
   }
-  if (!status_failed(&status)) cells->count = kept;
-  free(of_cell);
-  return status;
+  cells->count = kept;
+  return status_ok();
 }

@@ -1,7 +1,6 @@
-/* The names of all cells that a run selected, in order: what the shards of a run have in common, and what there must
- * be in the end, whatever was measured where and in what order. */
-#ifndef ATTNBENCH_CLI_SWEEP_SELECTION_H
-#define ATTNBENCH_CLI_SWEEP_SELECTION_H
+/* The names of all cells that a run selected, in order. All shards of a run have the same selection, and a complete
+ * run has a result for each name. */
+#pragma once
 
 #include "cli/base/hash.h"
 #include "cli/sweep/sweep.h"
@@ -9,37 +8,35 @@
 struct cells;
 
 struct selection {
-  char (*name)[CELL_NAME_MAX]; /* "KEY/VARIANT"; zeros behind the text */
+  char (*name)[CELL_NAME_MAX]; /* "KEY/VARIANT", filled up with zeros */
   size_t count;
 };
 
 /* On success the caller frees with selection_free. */
 struct status selection_of(const struct cells *, struct selection *out);
-/* `count` names without text, for the caller to fill and to free. */
+/* Makes a selection of `count` empty names, which the caller fills and frees with selection_free. */
 struct status selection_make(size_t count, struct selection *out);
 void selection_free(struct selection *);
 
-/* Tells two selections, or two orders of one, apart. */
+/* A hash of the names in their order. */
 void selection_hash(const struct selection *, char out[HASH_TEXT_MAX]);
 
-/* Where in the selection each of these names is; SIZE_MAX: nowhere. */
+/* Writes the index of each of `names` in the selection to out; SIZE_MAX when it is not there. */
 struct status selection_ranks(const struct selection *, const struct selection *names, size_t *out);
 
-/* Part `index` of `count`, from 1; count 0: the whole. */
+/* Part `index` of `count` parts of a run, counted from 1; count 0: the whole run. */
 struct shard {
   uint32_t index, count;
 };
 enum { SHARD_TEXT_MAX = 24 };
-/* "2/4"; "" for the whole. */
+/* Writes "2/4"; "" for the whole run. */
 void selection_shard_text(const struct shard *, char out[SHARD_TEXT_MAX]);
 
-/* Of each name, which of `shards` shards has it: out[i] is from 1. Cells of one case are in one shard, so that a row
- * and its reference are measured by one process. Cases are dealt in the order of their hashes: every node comes to
- * the same result, shards have the same number of cases or one more, and neighbours in the sweep, which take about
- * as long, are apart. STATUS_USAGE when there are fewer cases than shards. */
+/* Assigns each name to one of `shards` shards: out[i] is the shard of name i, from 1. Cells of one case get the same
+ * shard, so that one process measures a row and its reference. Cases are sorted by the hashes of their keys and dealt
+ * out in turn. So every node computes the same assignment, the numbers of cases differ by at most one, and neighbours
+ * in the sweep, which take about as long, are spread. STATUS_USAGE when there are fewer cases than shards. */
 struct status selection_deal(const struct selection *, uint32_t shards, uint32_t *out);
 
-/* Keeps the cells of the shard; `cells` are those of the selection. */
+/* Removes the cells of other shards from `cells`, which must be the cells of the selection. */
 struct status selection_keep_shard(const struct selection *, const struct shard *, struct cells *cells);
-
-#endif

@@ -1,163 +1,146 @@
 /* Reads shapes of the command line into a sweep. */
 #include "cli/sweep/shape_spec.h"
 
-#include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "cli/sweep/reading.h"
+#include "cli/base/text.h"
+#include "kernels/problem/axes.h"
 
 enum { VALUES_MAX = 256, TOKEN_MAX = 64 };
 
-/* In the order of expansion. */
-enum axis { AXIS_B, AXIS_H, AXIS_S, AXIS_D, AXIS_DTYPE, AXIS_MASK, AXIS_LSE, AXIS_COUNT };
-
-static const struct {
-  const char *key;
-  uint32_t most; /* 0: not a number */
-  char pair;     /* between the two numbers of a pair; 0: there are none */
-} axes[AXIS_COUNT] = {
-    [AXIS_B] = {"B", SWEEP_B_MAX, 0}, [AXIS_H] = {"H", SWEEP_H_MAX, '/'}, [AXIS_S] = {"S", SWEEP_S_MAX, 'x'},
-    [AXIS_D] = {"D", SWEEP_D_MAX, 0}, [AXIS_DTYPE] = {"dtype", 0, 0},     [AXIS_MASK] = {"causal", 0, 0},
-    [AXIS_LSE] = {"lse", 0, 0}};
-
-/* A number, a pair of them, a dtype, or a boolean. */
-struct value {
-  uint32_t first, second;
+/* A value with the name that it was given by. */
+struct entry {
+  const struct attn_axis *axis;
+  struct axis_value value;
 };
 
+/* Lists of values by axis. Two names for the same members, such as causal and window, share one list. */
 struct spec {
   const char *text;
-  struct value value[AXIS_COUNT][VALUES_MAX];
+  struct entry entry[AXIS_COUNT][VALUES_MAX];
   size_t count[AXIS_COUNT];
 };
 
 /* ---- values -------------------------------------------------------------------------------------------------- */
 
-static struct status add_value(struct spec *spec, enum axis axis, uint32_t first, uint32_t second) {
-  if (spec->count[axis] == VALUES_MAX) {
+static enum axis_id list_of(const struct attn_axis *axis) {
+  enum axis_id id = 0;
+  while (axes_at(id) != axis && !axes_excludes(axes_at(id), axis)) ++id;
+  return id;
+}
+
+static struct status add_value(struct spec *spec, const struct attn_axis *axis, struct axis_value value) {
+  size_t *count = &spec->count[list_of(axis)];
+  if (*count == VALUES_MAX) {
     return status_make(STATUS_USAGE, "--shape %s: more than %d values of %s; give fewer, or several --shape",
-                       spec->text, VALUES_MAX, axes[axis].key);
+                       spec->text, VALUES_MAX, axis->name);
   }
-  spec->value[axis][spec->count[axis]++] = (struct value){first, second};
+  spec->entry[list_of(axis)][(*count)++] = (struct entry){axis, value};
   return status_ok();
 }
 
-/* Reads digits and moves on behind them. */
-static struct status read_number(const struct spec *spec, enum axis axis, const char **at, uint32_t *out) {
-  const size_t length = strspn(*at, "0123456789");
-  const unsigned long number = length > 0 && length < 10 ? strtoul(*at, NULL, 10) : 0;
-  if (number < 1 || number > axes[axis].most) {
-    return status_make(STATUS_USAGE, "--shape %s: \"%s\" is not a value of %s; give whole numbers from 1 to %" PRIu32,
-                       spec->text, *at, axes[axis].key, axes[axis].most);
-  }
-  *out = (uint32_t)number;
-  *at += length;
+/* Says what the axis takes instead of `text`. */
+static struct status not_a_value(const struct spec *spec, const struct attn_axis *axis, const char *text) {
+  char wanted[AXIS_WANTED_MAX];
+  axes_value_wanted(axis, "", wanted);
+  return status_make(STATUS_USAGE, "--shape %s: \"%s\" is not a value of %s; give %s", spec->text, text, axis->name,
+                     wanted);
+}
+
+/* Reads a value and moves on behind it. */
+static struct status read_one(const struct spec *spec, const struct attn_axis *axis, const char **at,
+                              struct axis_value *out) {
+  const char *end = axes_value_read(axis, *at, out);
+  if (end == NULL || !axes_value_is_allowed(axis, *out)) return not_a_value(spec, axis, *at);
+  *at = end;
   return status_ok();
 }
 
-static struct status bad_value(const struct spec *spec, enum axis axis, const char *text) {
-  return status_make(STATUS_USAGE, "--shape %s: \"%s\" is not a value of %s; write 512, 512:4096:*2, 512:4096:+512%s",
-                     spec->text, text, axes[axis].key,
-                     axis == AXIS_H   ? ", or 32/8 for 32 query heads and 8 KV heads"
-                     : axis == AXIS_S ? ", or 1x4096 for 1 query row and 4096 keys"
-                                      : "");
+/* Of a text that begins with a value. A whole number may go on as a range. */
+static struct status bad_value(const struct spec *spec, const struct attn_axis *axis, const char *text) {
+  if (axis->kind != AXIS_WHOLE) return not_a_value(spec, axis, text);
+  return status_make(
+      STATUS_USAGE, "--shape %s: \"%s\" is not a value of %s; write 512, 512:4096:*2, 512:4096:+512%s%s", spec->text,
+      text, axis->name, axis->example != NULL ? ", or " : "", axis->example != NULL ? axis->example : "");
 }
 
 /* ":LAST:*FACTOR" or ":LAST:+STEP" behind the first number. */
-static struct status read_range(struct spec *spec, enum axis axis, const char *text, uint32_t first, const char *at) {
-  uint32_t last = 0, step = 0;
-  TRY(read_number(spec, axis, &at, &last));
+static struct status read_range(struct spec *spec, const struct attn_axis *axis, const char *text, uint64_t first,
+                                const char *at) {
+  struct axis_value last, step;
+  if (axes_value_read(axis, at, &last) == NULL) return bad_value(spec, axis, text);
+  TRY(read_one(spec, axis, &at, &last));
   const bool is_factor = at[0] == ':' && at[1] == '*';
   if (!is_factor && !(at[0] == ':' && at[1] == '+')) return bad_value(spec, axis, text);
   at += 2;
-  TRY(read_number(spec, axis, &at, &step));
-  if (*at != '\0' || last < first || (is_factor && step < 2)) return bad_value(spec, axis, text);
-  for (uint64_t value = first; value <= last; value = is_factor ? value * step : value + step)
-    TRY(add_value(spec, axis, (uint32_t)value, (uint32_t)value));
+  if (axes_value_read(axis, at, &step) == NULL) return bad_value(spec, axis, text);
+  TRY(read_one(spec, axis, &at, &step));
+  const uint64_t end = (uint64_t)last.first, by = (uint64_t)step.first;
+  const bool is_plain = last.first == last.second && step.first == step.second;
+  if (*at != '\0' || !is_plain || end < first || (is_factor && by < 2)) return bad_value(spec, axis, text);
+  for (uint64_t value = first; value <= end; value = is_factor ? value * by : value + by)
+    TRY(add_value(spec, axis, (struct axis_value){(double)value, (double)value}));
   return status_ok();
 }
 
-static struct status read_value(struct spec *spec, enum axis axis, const char *text) {
+static struct status read_value(struct spec *spec, const struct attn_axis *axis, const char *text) {
   const char *at = text;
-  uint32_t first = 0, second = 0;
-  TRY(read_number(spec, axis, &at, &first));
-  if (*at == '\0') return add_value(spec, axis, first, first);
-  if (*at == ':') return read_range(spec, axis, text, first, at + 1);
-  if (*at != axes[axis].pair) return bad_value(spec, axis, text);
-  ++at;
-  TRY(read_number(spec, axis, &at, &second));
-  return *at == '\0' ? add_value(spec, axis, first, second) : bad_value(spec, axis, text);
+  struct axis_value value;
+  TRY(read_one(spec, axis, &at, &value));
+  if (*at == '\0') return add_value(spec, axis, value);
+  const bool is_range = *at == ':' && axis->kind == AXIS_WHOLE && value.first == value.second;
+  return is_range ? read_range(spec, axis, text, (uint64_t)value.first, at + 1) : bad_value(spec, axis, text);
 }
 
 /* ---- words between commas -------------------------------------------------------------------------------------- */
 
-/* A dtype, a mask or lse stands without its key; false: it is none of them. */
-static bool read_word(const char *text, enum axis *axis, uint32_t *value) {
-  static const struct {
-    const char *word;
-    enum axis axis;
-    uint32_t value;
-  } words[] = {{"full", AXIS_MASK, 0},        {"causal", AXIS_MASK, 1}, {"causal=false", AXIS_MASK, 0},
-               {"causal=true", AXIS_MASK, 1}, {"lse", AXIS_LSE, 1},     {"lse=false", AXIS_LSE, 0},
-               {"lse=true", AXIS_LSE, 1}};
-  enum attn_dtype dtype = ATTN_F16;
-  for (size_t i = 0; i < sizeof words / sizeof *words; ++i) {
-    if (strcmp(text, words[i].word) != 0) continue;
-    *axis = words[i].axis;
-    *value = words[i].value;
-    return true;
+/* "B H S D", to be told to whoever wrote something else: an axis that is a part of an alias is written by the alias.
+ */
+static bool is_written(const struct attn_axis *axis) {
+  for (unsigned alias = 0; alias < AXIS_COUNT; ++alias) {
+    const struct attn_axis *part[2];
+    if (axes_parts(axes_at(alias), part) && (part[0] == axis || part[1] == axis)) return false;
   }
-  if (!case_key_read_dtype(strncmp(text, "dtype=", 6) == 0 ? text + 6 : text, &dtype)) return false;
-  *axis = AXIS_DTYPE;
-  *value = (uint32_t)dtype;
   return true;
 }
 
-static bool find_axis(const char *text, size_t length, enum axis *out) {
-  for (enum axis axis = 0; axis < AXIS_DTYPE; ++axis) {
-    if (strlen(axes[axis].key) != length || strncmp(axes[axis].key, text, length) != 0) continue;
-    *out = axis;
-    return true;
-  }
-  return false;
-}
-
 static struct status bad_word(const struct spec *spec, const char *text) {
+  char keys[128] = "", words[128] = "", dtypes[ATTN_DTYPE_LIST_MAX];
+  for (unsigned id = 0; id < AXIS_COUNT; ++id) {
+    const struct attn_axis *axis = axes_at(id);
+    if (is_written(axis)) text_append(keys, sizeof keys, " %s", axis->name);
+    if (axis->no != NULL) text_append(words, sizeof words, ", %s", axis->no);
+    if (axis->yes != NULL) text_append(words, sizeof words, ", %s", axis->yes);
+  }
+  attn_dtype_list(ATTN_DTYPES_ALL, "", ", ", dtypes);
   return status_make(
       STATUS_USAGE,
-      "--shape %s: \"%s\" is not understood; the keys are B H S D, as in B=1,H=32/8,S=1x4096,D=128, and "
-      "f16, bf16, f32, full, causal and lse stand alone",
-      spec->text, text);
+      "--shape %s: \"%s\" is not understood; the keys are%s, as in B=1,H=32/8,S=1x4096,D=128; %s%s stand alone",
+      spec->text, text, keys, dtypes, words);
 }
 
-/* *axis is that of the last key: a value without one belongs to it. */
-static struct status read_token(struct spec *spec, const char *text, enum axis *axis) {
+/* Reads one word between commas. *axis is the axis of the last key; a value without a key belongs to it. */
+static struct status read_token(struct spec *spec, const char *text, const struct attn_axis **axis) {
   const char *equals = strchr(text, '=');
-  enum axis of_word;
-  uint32_t word = 0;
-  if (read_word(text, &of_word, &word)) return add_value(spec, of_word, word, word);
-  if (equals == NULL && *axis < AXIS_DTYPE && *text >= '0' && *text <= '9') return read_value(spec, *axis, text);
-  if (equals == NULL || !find_axis(text, (size_t)(equals - text), axis)) return bad_word(spec, text);
-  if (spec->count[*axis] > 0) {
+  const struct attn_axis *of_word;
+  struct axis_value word;
+  if (axes_word_read(text, &of_word, &word)) return add_value(spec, of_word, word);
+  if (equals == NULL && *axis != NULL && axes_value_read(*axis, text, &word) != NULL)
+    return read_value(spec, *axis, text);
+  const struct attn_axis *named = equals != NULL ? axes_find(text, (size_t)(equals - text)) : NULL;
+  if (named == NULL || !is_written(named)) return bad_word(spec, text);
+  *axis = named;
+  if (named->required && spec->count[list_of(named)] > 0) {
     return status_make(STATUS_USAGE, "--shape %s: %s is given twice; list its values with commas", spec->text,
-                       axes[*axis].key);
+                       named->name);
   }
-  return read_value(spec, *axis, equals + 1);
-}
-
-static struct status check_complete(const struct spec *spec) {
-  for (enum axis axis = 0; axis < AXIS_DTYPE; ++axis) {
-    if (spec->count[axis] > 0) continue;
-    return status_make(STATUS_USAGE, "--shape %s: has no %s; write for example B=1,H=8,S=512,D=64", spec->text,
-                       axes[axis].key);
-  }
-  return status_ok();
+  return read_value(spec, named, equals + 1);
 }
 
 static struct status read_tokens(struct spec *spec) {
-  enum axis axis = AXIS_COUNT;
+  const struct attn_axis *axis = NULL;
   for (const char *at = spec->text;; ++at) {
     char token[TOKEN_MAX];
     const size_t length = strcspn(at, ",");
@@ -165,12 +148,8 @@ static struct status read_tokens(struct spec *spec) {
     if (length == 0 || length >= sizeof token) return bad_word(spec, token);
     TRY(read_token(spec, token, &axis));
     at += length;
-    if (*at == '\0') break;
+    if (*at == '\0') return status_ok();
   }
-  TRY(check_complete(spec));
-  if (spec->count[AXIS_DTYPE] == 0) TRY(add_value(spec, AXIS_DTYPE, ATTN_F16, 0));
-  if (spec->count[AXIS_MASK] == 0) TRY(add_value(spec, AXIS_MASK, 0, 0));
-  return spec->count[AXIS_LSE] == 0 ? add_value(spec, AXIS_LSE, 0, 0) : status_ok();
 }
 
 /* ---- cases ----------------------------------------------------------------------------------------------------- */
@@ -182,11 +161,11 @@ static bool has_case(const struct sweep *sweep, const char *key) {
   return false;
 }
 
-static struct status add_case(const char *spec, const struct attn_shape *shape, struct sweep *out) {
+static struct status add_case(const char *spec, const struct attn_problem *shape, struct sweep *out) {
   struct attn_case made = {.shape = *shape};
-  char problem[CASES_PROBLEM_MAX];
-  case_key(shape, made.key);
-  if (!cases_are_sound(shape, problem)) return status_make(STATUS_USAGE, "--shape %s: %s", spec, problem);
+  char why[AXIS_WHY_MAX];
+  axes_key(shape, made.key);
+  if (!axes_problem_is_sound(shape, why)) return status_make(STATUS_USAGE, "--shape %s: %s", spec, why);
   if (has_case(out, made.key)) return status_ok();
   if (out->case_count == SWEEP_CASES_MAX)
     return status_make(STATUS_USAGE, "--shape %s: more than %d cases; give fewer values", spec, SWEEP_CASES_MAX);
@@ -194,20 +173,22 @@ static struct status add_case(const char *spec, const struct attn_shape *shape, 
   return status_ok();
 }
 
-static struct attn_shape shape_of(const struct spec *spec, const size_t at[AXIS_COUNT]) {
-  const struct value heads = spec->value[AXIS_H][at[AXIS_H]], lengths = spec->value[AXIS_S][at[AXIS_S]];
-  return (struct attn_shape){.B = spec->value[AXIS_B][at[AXIS_B]].first,
-                             .Hq = heads.first,
-                             .Hkv = heads.second,
-                             .Sq = lengths.first,
-                             .Skv = lengths.second,
-                             .D = spec->value[AXIS_D][at[AXIS_D]].first,
-                             .dtype = (enum attn_dtype)spec->value[AXIS_DTYPE][at[AXIS_DTYPE]].first,
-                             .causal = spec->value[AXIS_MASK][at[AXIS_MASK]].first != 0,
-                             .lse = spec->value[AXIS_LSE][at[AXIS_LSE]].first != 0};
+/* The problem made of value at[i] of each list i. */
+static struct status problem_of(const struct spec *spec, const size_t at[AXIS_COUNT], struct attn_problem *out) {
+  struct axis_values values = {{false}, {{0, 0}}};
+  for (unsigned list = 0; list < AXIS_COUNT; ++list) {
+    if (spec->count[list] == 0) continue;
+    const struct entry *entry = &spec->entry[list][at[list]];
+    values.given[axes_id_of(entry->axis)] = true;
+    values.value[axes_id_of(entry->axis)] = entry->value;
+  }
+  const char *missing = axes_build(&values, out);
+  if (missing == NULL) return status_ok();
+  return status_make(STATUS_USAGE, "--shape %s: has no %s; write for example B=1,H=8,S=512,D=64", spec->text,
+                     missing);
 }
 
-/* Moves the odometer on by one, the last axis first; false when it is through. */
+/* Advances to the next combination of values, the last axis fastest; false after the last one. */
 static bool advance(const struct spec *spec, size_t at[AXIS_COUNT]) {
   for (unsigned axis = AXIS_COUNT; axis-- > 0;) {
     if (++at[axis] < spec->count[axis]) return true;
@@ -219,16 +200,17 @@ static bool advance(const struct spec *spec, size_t at[AXIS_COUNT]) {
 static struct status add_cases(const struct spec *spec, struct sweep *out) {
   size_t at[AXIS_COUNT] = {0};
   do {
-    const struct attn_shape shape = shape_of(spec, at);
-    TRY(add_case(spec->text, &shape, out));
+    struct attn_problem problem;
+    TRY(problem_of(spec, at, &problem));
+    TRY(add_case(spec->text, &problem, out));
   } while (advance(spec, at));
   return status_ok();
 }
 
 static struct status add_spec(const char *text, struct sweep *out) {
-  struct attn_shape shape;
+  struct attn_problem shape;
   struct spec spec = {.text = text};
-  if (strchr(text, '=') == NULL && case_key_read(text, &shape)) return add_case(text, &shape, out);
+  if (strchr(text, '=') == NULL && axes_key_read(text, &shape)) return add_case(text, &shape, out);
   TRY(read_tokens(&spec));
   return add_cases(&spec, out);
 }
@@ -237,8 +219,7 @@ static struct status add_spec(const char *text, struct sweep *out) {
 
 static struct status add_specs(const char *const *specs, size_t count, struct sweep *out) {
   for (size_t i = 0; i < count; ++i) {
-    const size_t used = strlen(out->about);
-    snprintf(out->about + used, sizeof out->about - used, "%s%s", i > 0 ? " " : "", specs[i]);
+    text_append(out->about, sizeof out->about, "%s%s", i > 0 ? " " : "", specs[i]);
     TRY(add_spec(specs[i], out));
   }
   sweep_hash_cases(out);

@@ -4,17 +4,14 @@
  *   B=1,8,H=32/8,S=1x4096,D=128,bf16,causal  lists; query heads / KV heads; query rows x keys
  *   B=1,H=8,S=512:4096:*2,D=64,full,causal   ranges with a factor (*2) or a step (+512): 512, 1024, 2048, 4096
  *   B1.H8.Hkv8.Sq512.Skv512.D64.f16.full     a case's key, as reports write it */
-#ifndef ATTNBENCH_CLI_SWEEP_SHAPE_SPEC_H
-#define ATTNBENCH_CLI_SWEEP_SHAPE_SPEC_H
+#pragma once
 
 #include "cli/sweep/sweep.h"
 
-/* Stands in sweep.path where a file would be named. */
+/* The path of a sweep that comes from --shape (sweep.path). */
 #define SHAPE_SPEC_PATH "--shape"
 
-/* The cases of all specs, each once, in the order of the specs; within one the last of B H S D dtype mask varies
- * fastest. The hash is of the cases, so that the same cases are the same sweep however they are written. STATUS_USAGE
- * says what of which spec is wrong. On success the caller frees with sweep_free. */
+/* Makes a sweep of the cases of all specs, without repeats, in the order of the specs. Within a spec, the last of B,
+ * H, S, D, dtype and mask varies fastest. The hash is that of the cases, so it does not depend on how they are
+ * written. STATUS_USAGE names the spec and what is wrong. On success the caller frees with sweep_free. */
 struct status shape_spec_sweep(const char *const *specs, size_t count, struct sweep *out);
-
-#endif

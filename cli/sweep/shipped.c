@@ -8,12 +8,14 @@
 #include <unistd.h>
 
 #include "cli/base/json.h"
+#include "cli/base/text.h"
 
 enum { NAMES_MAX = 64, NAME_MAX_BYTES = 64 };
 
 static const char suffix[] = ".json";
 
-/* From the program's folder: beside it, above build/CONFIG/, installed. */
+/* Folders of shipped sweeps relative to the program's: beside it, in the source tree above build/CONFIG/, installed.
+ */
 static const char *const folders[] = {"shapes", "../../shapes", "../share/attnbench/shapes"};
 enum { FOLDER_COUNT = sizeof folders / sizeof *folders };
 
@@ -62,7 +64,7 @@ static int compare_names(const void *a, const void *b) {
   return strcmp(*(const char *const *)a, *(const char *const *)b);
 }
 
-/* Of the first folder that has any. */
+/* Lists the sweeps of the first folder that has any. */
 static void list_names(struct names *out) {
   char program[PATH_MAX], path[2 * PATH_MAX];
   *out = (struct names){.count = 0};
@@ -82,10 +84,7 @@ struct status shipped_check(const char *name) {
   char all[512] = "";
   if (!is_name(name)) return status_ok();
   list_names(&names);
-  for (size_t i = 0; i < names.count; ++i) {
-    const size_t used = strlen(all);
-    snprintf(all + used, sizeof all - used, "%s%s", i > 0 ? " " : "", names.list[i]);
-  }
+  for (size_t i = 0; i < names.count; ++i) text_append(all, sizeof all, "%s%s", i > 0 ? " " : "", names.list[i]);
   const char *nearest = json_nearest(name, names.list);
   return status_make(
       STATUS_INPUT, "--sweep %s: no such file, and no sweep of that name comes with attnbench%s%s%s%s%s", name,

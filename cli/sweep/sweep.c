@@ -6,22 +6,17 @@
 #include <string.h>
 
 #include "cli/base/json.h"
+#include "cli/base/owned.h"
 #include "cli/sweep/reading.h"
 
 enum { SWEEP_FORMAT = 1 };
 
-static const char *const top_keys[] = {"attnbench_sweep", "name",  "about",    "defaults", "shapes",  "grid",
-                                       "variants",        "tuned", "baseline", "gate",     "$schema", NULL};
-static const char *const tuned_keys[] = {"case", "variant", NULL};
-static const char *const baseline_keys[] = {"B", "H", NULL};
-
 /* ---- texts --------------------------------------------------------------------------------------------------- */
 
-static struct status read_format(const struct json_doc *doc, struct sweep *out) {
-  const cJSON *item = json_get(doc->root, "attnbench_sweep");
-  uint64_t format = 0;
-  (void)out;
-  if (!item) return json_error(doc, doc->root, false, "has no \"attnbench_sweep\"; add \"attnbench_sweep\": 1");
+static struct status read_format(const struct json_doc *doc) {
+  const cJSON *item;
+  uint64_t format;
+  TRY(json_need(doc, doc->root, "attnbench_sweep", "add \"attnbench_sweep\": 1", &item));
   return json_whole(doc, item, SWEEP_FORMAT, SWEEP_FORMAT, &format);
 }
 
@@ -32,14 +27,10 @@ static bool is_name(const char *text) {
 }
 
 static struct status read_name(const struct json_doc *doc, struct sweep *out) {
-  const cJSON *item = json_get(doc->root, "name");
-  if (!item) return json_error(doc, doc->root, false, "has no \"name\"; add one, such as \"name\": \"mine\"");
-  if (!cJSON_IsString(item) || !is_name(item->valuestring)) {
-    char shown[JSON_VALUE_TEXT_MAX];
-    json_describe(item, shown);
-    return json_error(doc, item, false, "is %s; give 1 to %d characters of A-Z a-z 0-9 _ . = -", shown,
-                      SWEEP_NAME_MAX);
-  }
+  const cJSON *item;
+  TRY(json_need(doc, doc->root, "name", "add one, such as \"name\": \"mine\"", &item));
+  if (!cJSON_IsString(item) || !is_name(item->valuestring))
+    return json_refuse(doc, item, "give 1 to %d characters of A-Z a-z 0-9 _ . = -", SWEEP_NAME_MAX);
   snprintf(out->name, sizeof out->name, "%s", item->valuestring);
   return status_ok();
 }
@@ -54,11 +45,7 @@ static bool is_one_line(const char *text) {
 static struct status read_about(const struct json_doc *doc, struct sweep *out) {
   const cJSON *item = json_get(doc->root, "about");
   if (!item) return status_ok();
-  if (!cJSON_IsString(item)) {
-    char shown[JSON_VALUE_TEXT_MAX];
-    json_describe(item, shown);
-    return json_error(doc, item, false, "is %s; give a sentence in double quotes", shown);
-  }
+  if (!cJSON_IsString(item)) return json_refuse(doc, item, "give a sentence in double quotes");
   const size_t length = strlen(item->valuestring);
   if (length > SWEEP_ABOUT_MAX) {
     return json_error(doc, item, false, "has %zu bytes; shorten it to at most %d", length, SWEEP_ABOUT_MAX);
@@ -73,11 +60,7 @@ static struct status read_about(const struct json_doc *doc, struct sweep *out) {
 static struct status read_variant(const struct json_doc *doc, const cJSON *item, struct sweep *out) {
   struct variant_spec *spec = &out->variants[out->variant_count];
   char problem[VARIANT_SPEC_PROBLEM_MAX];
-  if (!cJSON_IsString(item)) {
-    char shown[JSON_VALUE_TEXT_MAX];
-    json_describe(item, shown);
-    return json_error(doc, item, false, "is %s; give a variant as a string, such as \"wmma\"", shown);
-  }
+  if (!cJSON_IsString(item)) return json_refuse(doc, item, "give a variant as a string, such as \"wmma\"");
   if (!variant_spec_read(item->valuestring, spec, problem)) return json_error(doc, item, false, "%s", problem);
   for (size_t i = 0; i < out->variant_count; ++i) {
     if (strcmp(out->variants[i].text, spec->text) != 0) continue;
@@ -91,12 +74,8 @@ static struct status read_variant(const struct json_doc *doc, const cJSON *item,
 static struct status read_variants(const struct json_doc *doc, struct sweep *out) {
   const cJSON *list = json_get(doc->root, "variants"), *item = NULL;
   if (!list) return status_ok();
-  if (!cJSON_IsArray(list) || !list->child) {
-    char shown[JSON_VALUE_TEXT_MAX];
-    json_describe(list, shown);
-    return json_error(doc, list, false, "is %s; list at least one variant, or remove the key to run every one",
-                      cJSON_IsArray(list) ? "an empty array" : shown);
-  }
+  if (!cJSON_IsArray(list) || !list->child)
+    return json_refuse(doc, list, "list at least one variant, or remove the key to run every one");
   out->variants = calloc(SWEEP_VARIANTS_MAX, sizeof *out->variants);
   if (!out->variants) return status_make(STATUS_MEMORY, "%s: no memory for its variants; free some", doc->path);
   cJSON_ArrayForEach(item, list) {
@@ -120,10 +99,10 @@ static struct status read_text_at(const struct json_doc *doc, const cJSON *entry
 }
 
 static struct attn_case *find_case(const struct sweep *sweep, const char *text) {
-  struct attn_shape shape;
-  char key[CASE_KEY_MAX];
-  if (!case_key_read(text, &shape)) return NULL;
-  case_key(&shape, key);
+  struct attn_problem shape;
+  char key[AXIS_KEY_MAX];
+  if (!axes_key_read(text, &shape)) return NULL;
+  axes_key(&shape, key);
   for (size_t i = 0; i < sweep->case_count; ++i) {
     if (strcmp(sweep->cases[i].key, key) == 0) return &sweep->cases[i];
   }
@@ -137,11 +116,11 @@ static struct status read_tuning(const struct json_doc *doc, const cJSON *entry,
   if (!cJSON_IsObject(entry)) {
     return json_error(doc, entry, false, "is not an object; write {\"case\": KEY, \"variant\": NAME:KEY=VALUE}");
   }
-  TRY(json_check_keys(doc, entry, tuned_keys));
+  TRY(json_check_keys(doc, entry, (const char *const[]){"case", "variant", NULL}));
   TRY(read_text_at(doc, entry, "case", &key));
   TRY(read_text_at(doc, entry, "variant", &variant));
   struct attn_case *tuned = find_case(out, key->valuestring);
-  if (tuned == NULL) return json_error(doc, key, false, "is no case of this sweep; give the key of one");
+  if (tuned == NULL) return json_error(doc, key, false, "is no case of this sweep; give the key of one of its cases");
   if (tuned->tuned[0] != '\0') return json_error(doc, key, false, "has an entry already; remove one of the two");
   if (!variant_spec_read(variant->valuestring, &spec, problem)) return json_error(doc, variant, false, "%s", problem);
   snprintf(tuned->tuned, sizeof tuned->tuned, "%s", spec.text);
@@ -164,17 +143,16 @@ static struct status read_tuned(const struct json_doc *doc, struct sweep *out) {
 static struct status read_whole_at(const struct json_doc *doc, const cJSON *object, const char *key, uint64_t max,
                                    uint32_t *out) {
   const cJSON *item = json_get(object, key);
-  uint64_t value = 0;
-  if (!item) return status_ok();
-  const struct status status = json_whole(doc, item, 1, max, &value);
-  if (!status_failed(&status)) *out = (uint32_t)value;
-  return status;
+  uint64_t value = *out;
+  if (item != NULL) TRY(json_whole(doc, item, 1, max, &value));
+  *out = (uint32_t)value;
+  return status_ok();
 }
 
 static bool baseline_matches(const struct sweep *sweep) {
   const struct sweep_baseline *wanted = &sweep->baseline;
   for (size_t i = 0; i < sweep->case_count; ++i) {
-    const struct attn_shape *shape = &sweep->cases[i].shape;
+    const struct attn_problem *shape = &sweep->cases[i].shape;
     if ((!wanted->B || wanted->B == shape->B) && (!wanted->Hq || wanted->Hq == shape->Hq)) return true;
   }
   return false;
@@ -186,14 +164,12 @@ static struct status read_baseline(const struct json_doc *doc, struct sweep *out
   if (!cJSON_IsObject(item) || !item->child) {
     return json_error(doc, item, false, "is not an object with values; give it \"B\", \"H\" or both, or remove it");
   }
-  TRY(json_check_keys(doc, item, baseline_keys));
-  TRY(read_whole_at(doc, item, "B", SWEEP_B_MAX, &out->baseline.B));
-  TRY(read_whole_at(doc, item, "H", SWEEP_H_MAX, &out->baseline.Hq));
-  if (!baseline_matches(out)) {
-    return json_error(doc, item, false, "matches no case; give the \"B\" and \"H\" of a case in this sweep");
-  }
-  out->has_baseline = true;
-  return status_ok();
+  TRY(json_check_keys(doc, item, (const char *const[]){"B", "H", NULL}));
+  TRY(read_whole_at(doc, item, "B", ATTN_B_MAX, &out->baseline.B));
+  TRY(read_whole_at(doc, item, "H", ATTN_H_MAX, &out->baseline.Hq));
+  out->has_baseline = baseline_matches(out);
+  if (out->has_baseline) return status_ok();
+  return json_error(doc, item, false, "matches no case; give the \"B\" and \"H\" of a case in this sweep");
 }
 
 /* ---- the whole file ------------------------------------------------------------------------------------------ */
@@ -201,27 +177,30 @@ static struct status read_baseline(const struct json_doc *doc, struct sweep *out
 void sweep_hash_cases(struct sweep *sweep) {
   hash_bytes("", 0, sweep->hash);
   for (size_t i = 0; i < sweep->case_count; ++i) {
-    char text[sizeof sweep->hash + CASE_KEY_MAX];
+    char text[sizeof sweep->hash + AXIS_KEY_MAX];
     snprintf(text, sizeof text, "%s %s", sweep->hash, sweep->cases[i].key);
     hash_bytes(text, strlen(text), sweep->hash);
   }
 }
 
 static struct status read_document(const struct json_doc *doc, struct sweep *out) {
-  /* In this order: tunings and the baseline need the cases, the gate the variants too. */
-  static struct status (*const parts[])(const struct json_doc *, struct sweep *) = {
-      read_format, read_name, read_about, cases_read, read_variants, read_tuned, read_baseline, gate_settings_read,
-  };
-  if (!cJSON_IsObject(doc->root)) {
+  static const char *const keys[] = {"attnbench_sweep", "name",  "about",    "defaults", "shapes",  "grid",
+                                     "variants",        "tuned", "baseline", "gate",     "$schema", NULL};
+  if (!cJSON_IsObject(doc->root))
     return json_error(doc, doc->root, false, "is not an object; a sweep begins with {\"attnbench_sweep\": 1, ...");
-  }
-  TRY(json_check_keys(doc, doc->root, top_keys));
-  for (size_t i = 0; i < sizeof parts / sizeof parts[0]; ++i) TRY(parts[i](doc, out));
-  return status_ok();
+  TRY(json_check_keys(doc, doc->root, keys));
+  TRY(read_format(doc));
+  TRY(read_name(doc, out));
+  TRY(read_about(doc, out));
+  TRY(cases_read(doc, out));
+  TRY(read_variants(doc, out));
+  TRY(read_tuned(doc, out));    /* wants the cases */
+  TRY(read_baseline(doc, out)); /* wants the cases */
+  return gate_settings_read(doc, out);
 }
 
 struct status sweep_parse(const char *path, const char *text, size_t length, struct sweep *out) {
-  struct json_doc doc;
+  OWNED(json_free) struct json_doc doc = {.root = NULL};
   memset(out, 0, sizeof *out);
   if (length > JSON_FILE_BYTES_MAX) {
     return status_make(STATUS_INPUT, "%s: has %zu bytes, more than the limit of %d; split it", path, length,
@@ -230,20 +209,17 @@ struct status sweep_parse(const char *path, const char *text, size_t length, str
   TRY(json_parse(path, text, length, &doc));
   snprintf(out->path, sizeof out->path, "%s", path);
   hash_bytes(text, length, out->hash);
-  struct status status = read_document(&doc, out);
-  json_free(&doc);
+  const struct status status = read_document(&doc, out);
   if (status_failed(&status)) sweep_free(out);
   return status;
 }
 
 struct status sweep_load(const char *path, struct sweep *out) {
-  char *text = NULL;
+  OWNED(owned_free) char *text = NULL;
   size_t length = 0;
   memset(out, 0, sizeof *out);
   TRY(json_read_file(path, JSON_FILE_BYTES_MAX, &text, &length));
-  struct status status = sweep_parse(path, text, length, out);
-  free(text);
-  return status;
+  return sweep_parse(path, text, length, out);
 }
 
 void sweep_free(struct sweep *sweep) {

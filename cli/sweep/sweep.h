@@ -1,62 +1,56 @@
 /* A sweep file becomes a list of cases and variants. The format is documented in shapes/README.md; every error names
  * file:line:column, what is wrong and what to do. Strict: unknown and duplicate keys, fractions, values out of range
  * and trailing text are errors. */
-#ifndef ATTNBENCH_CLI_SWEEP_SWEEP_H
-#define ATTNBENCH_CLI_SWEEP_SWEEP_H
+#pragma once
 
 #include <limits.h>
 #include "cli/base/hash.h"
-#include "cli/sweep/case_key.h"
 #include "cli/sweep/cell_name.h"
 #include "cli/sweep/variant_spec.h"
+#include "kernels/problem/axes.h"
 
 enum {
   SWEEP_NAME_MAX = 64,
   SWEEP_ABOUT_MAX = 512,
   SWEEP_CASES_MAX = 10000,
-  SWEEP_B_MAX = 65536,
-  SWEEP_H_MAX = 1024,
-  SWEEP_S_MAX = 1048576,
-  SWEEP_D_MAX = 8192,
   SWEEP_GATE_CASES_MAX = 32,
 };
-#define SWEEP_GATE_PERCENT_MIN    0.5
-#define SWEEP_GATE_PERCENT_MAX    50.0
-#define SWEEP_TENSOR_ELEMENTS_MAX (UINT64_C(1) << 40) /* of any one of Q, K, V */
+#define SWEEP_GATE_PERCENT_MIN 0.5
+#define SWEEP_GATE_PERCENT_MAX 50.0
 
 /* One point of a sweep. */
 struct attn_case {
-  struct attn_shape shape;
-  char key[CASE_KEY_MAX];       /* "B1.H8.Hkv8.Sq512.Skv512.D64.f16.full"; unique in a sweep */
-  char tuned[VARIANT_SPEC_MAX]; /* what a variant that picks this one takes of it, "split_kv:splits=4"; "": the rule's
-                                 */
+  struct attn_problem shape;
+  char key[AXIS_KEY_MAX];       /* "B1.H8.Hkv8.Sq512.Skv512.D64.f16.full"; unique in a sweep */
+  char tuned[VARIANT_SPEC_MAX]; /* the sweep's "tuned" entry, "split_kv:splits=4": when `auto` picks this variant, it
+                                   uses these tunables; "": those of auto's rule */
 };
 
-/* Which case of a group scaling ratios are relative to; 0 = the field may be anything. */
+/* The case of a scaling group that time ratios are relative to (scaling.h); 0: the axis may have any value. */
 struct sweep_baseline {
   uint32_t B, Hq;
 };
 
-/* How much slower the sweep's cases may get before a gate fails; the command line wins. */
+/* How much slower the sweep's cases may get before a gate fails. Thresholds of the command line take precedence. */
 struct sweep_gate {
-  bool known;               /* the file says something */
+  bool known;               /* the file has a "gate" */
   double threshold_percent; /* of every case; 0: not given */
   uint32_t case_count;
   struct sweep_gate_case {
-    char glob[CELL_GLOB_MAX]; /* of "KEY/VARIANT"; the last match wins */
+    char glob[CELL_GLOB_MAX]; /* of "KEY/VARIANT"; the last matching glob holds */
     double threshold_percent;
   } cases[SWEEP_GATE_CASES_MAX];
 };
 
 struct sweep {
-  char path[PATH_MAX]; /* or the option that has the shapes */
+  char path[PATH_MAX]; /* of the file; SHAPE_SPEC_PATH when the shapes came with --shape */
   char name[SWEEP_NAME_MAX + 1];
   char about[SWEEP_ABOUT_MAX + 1];
   char hash[HASH_TEXT_MAX]; /* of the file's bytes; without a file, of the cases */
   struct attn_case *cases;
   size_t case_count;
   struct variant_spec *variants;
-  size_t variant_count; /* 0: the file names none, so every variant that runs on the device */
+  size_t variant_count; /* 0: the file names none, and every variant that runs on the device is taken */
   bool has_baseline;
   struct sweep_baseline baseline;
   struct sweep_gate gate;
@@ -66,8 +60,6 @@ struct sweep {
 struct status sweep_load(const char *path, struct sweep *out);
 /* The same from memory; `path` is used in messages only. text need not end with NUL. */
 struct status sweep_parse(const char *path, const char *text, size_t length, struct sweep *out);
-/* Fills .hash from the cases, of a sweep that comes from no file. */
+/* Fills .hash from the cases, for a sweep without a file. */
 void sweep_hash_cases(struct sweep *);
 void sweep_free(struct sweep *);
-
-#endif

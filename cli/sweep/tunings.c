@@ -2,12 +2,12 @@
 #include "cli/sweep/tunings.h"
 
 #include <stdlib.h>
-#include <string.h>
 
 /* Most values of one tunable, and combinations that are looked at: a call of supports() each. */
 enum { VALUES_MAX = 512, ASKED_MAX = 1 << 20 };
 
-struct axis {
+/* The values of one tunable that are tried. */
+struct values {
   int32_t value[VALUES_MAX];
   size_t count;
 };
@@ -15,13 +15,13 @@ struct axis {
 struct walk {
   const struct variant_spec *base;
   const struct tunings_filter *filter;
-  struct axis axis[ATTN_TUNABLES_MAX];
+  struct values axis[ATTN_TUNABLES_MAX];
   size_t axis_count;
 };
 
 /* ---- values ---------------------------------------------------------------------------------------------------- */
 
-static void add_value(struct axis *axis, int64_t value, const struct attn_tunable *t) {
+static void add_value(struct values *axis, int64_t value, const struct attn_tunable *t) {
   if (value < t->min || value > t->max || axis->count == VALUES_MAX) return;
   for (size_t i = 0; i < axis->count; ++i) {
     if (axis->value[i] == (int32_t)value) return;
@@ -29,16 +29,16 @@ static void add_value(struct axis *axis, int64_t value, const struct attn_tunabl
   axis->value[axis->count++] = (int32_t)value;
 }
 
-/* The default first, so that the first combination of all axes is the base. */
-static void all_values(const struct attn_tunable *t, struct axis *out) {
-  *out = (struct axis){.count = 0};
+/* All values of a tunable, the default first, so that combination 0 is the base. */
+static void all_values(const struct attn_tunable *t, struct values *out) {
+  *out = (struct values){.count = 0};
   add_value(out, t->default_value, t);
   for (int64_t value = t->min; value <= t->max; ++value) add_value(out, value, t);
 }
 
-/* The ends, the default, zero and powers of two: sizes and counts are those more often than not. */
-static void some_values(const struct attn_tunable *t, struct axis *out) {
-  *out = (struct axis){.count = 0};
+/* The limits, the default, zero and powers of two, which are the usual sizes and counts. */
+static void some_values(const struct attn_tunable *t, struct values *out) {
+  *out = (struct values){.count = 0};
   const int64_t ends[] = {t->default_value, 0, t->min, t->max};
   for (size_t i = 0; i < sizeof ends / sizeof *ends; ++i) add_value(out, ends[i], t);
   for (int64_t power = 1; power <= INT32_MAX; power *= 2) {
@@ -55,7 +55,8 @@ static uint64_t combinations(const struct walk *walk) {
   return product;
 }
 
-/* Of the longest axis some values, and then every other one of these, until a walk ends in time. */
+/* Reduces the longest axis to some_values, and then to every other one of these, until there are at most `most`
+ * combinations. */
 static void thin_out(struct walk *walk, uint64_t most) {
   bool is_coarse[ATTN_TUNABLES_MAX] = {false};
   while (combinations(walk) > most) {
@@ -63,7 +64,7 @@ static void thin_out(struct walk *walk, uint64_t most) {
     for (size_t i = 1; i < walk->axis_count; ++i) {
       if (walk->axis[i].count > walk->axis[longest].count) longest = i;
     }
-    struct axis *axis = &walk->axis[longest];
+    struct values *axis = &walk->axis[longest];
     const size_t before = axis->count;
     if (!is_coarse[longest]) some_values(&walk->base->variant->tunables[longest], axis);
     is_coarse[longest] = true;
@@ -80,7 +81,7 @@ static void open_axes(struct walk *walk) {
     const struct attn_tunable *t = &variant->tunables[i];
     const bool is_long = (int64_t)t->max - t->min >= VALUES_MAX;
     if (variant_spec_gives(walk->base, i)) {
-      walk->axis[i] = (struct axis){.value = {walk->base->tuning.value[i]}, .count = 1};
+      walk->axis[i] = (struct values){.value = {walk->base->tuning.value[i]}, .count = 1};
     } else if (is_long) {
       some_values(t, &walk->axis[i]);
     } else {
@@ -114,7 +115,7 @@ static uint64_t count_taken(const struct walk *walk, uint64_t total) {
   return taken;
 }
 
-/* Of `taken` combinations behind the base as many as there is room for, spread evenly. */
+/* Fills the items with the base and with as many of the `taken` other combinations as fit, spread evenly. */
 static void collect(const struct walk *walk, uint64_t total, uint64_t taken, struct tunings *out) {
   const uint64_t room = taken < TUNINGS_MAX - 1 ? taken : TUNINGS_MAX - 1;
   uint64_t seen = 0, kept = 0;

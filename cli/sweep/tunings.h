@@ -1,7 +1,6 @@
-/* The tunings of a variant that a search tries: every combination of the values of its tunables that the variant
- * takes for a shape, thinned out where there are too many. */
-#ifndef ATTNBENCH_CLI_SWEEP_TUNINGS_H
-#define ATTNBENCH_CLI_SWEEP_TUNINGS_H
+/* The tunings of a variant that `attnbench tune` tries: every combination of values of its tunables that the variant
+ * takes for a shape, or an even sample of the combinations when there are more than TUNINGS_MAX. */
+#pragma once
 
 #include "cli/sweep/variant_spec.h"
 
@@ -16,11 +15,9 @@ struct tunings_filter {
 struct tunings {
   struct variant_spec *items; /* the first is `base` */
   size_t count;
-  size_t left_out; /* combinations that the variant takes, or may take, and that are not among them */
+  size_t left_out; /* combinations that the variant takes, or may take, and that items lacks */
 };
 
-/* Tunables that `base` gives keep their values. takes NULL: not known here, all may be taken. The same arguments give
- * the same list. On success the caller frees items. */
+/* Tunables that `base` sets keep their values. With `takes` NULL every combination counts as one that the variant may
+ * take. The list depends on the arguments alone. On success the caller frees items. */
 struct status tunings_of(const struct variant_spec *base, const struct tunings_filter *, struct tunings *out);
-
-#endif

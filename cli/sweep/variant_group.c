@@ -1,4 +1,4 @@
-/* Who is in which group of variants. */
+/* The members of the groups of variants. */
 #include "cli/sweep/variant_group.h"
 
 #include <string.h>
@@ -11,7 +11,7 @@ static const char *const names[VARIANT_GROUP_COUNT] = {
 #undef VARIANT_GROUP_NAME
 };
 
-/* Of groups that no property of a variant tells. */
+/* The members of groups that do not follow from a property of a variant. */
 static const struct {
   enum variant_group group;
   const char *variant;

@@ -1,6 +1,5 @@
 /* Names that --variants takes for several variants at once. */
-#ifndef ATTNBENCH_CLI_SWEEP_VARIANT_GROUP_H
-#define ATTNBENCH_CLI_SWEEP_VARIANT_GROUP_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -20,9 +19,7 @@ enum variant_group {
       VARIANT_GROUP_COUNT
 };
 
-/* VARIANT_GROUP_COUNT when it is no group. */
+/* The group of this name; VARIANT_GROUP_COUNT when there is none. */
 enum variant_group variant_group_find(const char *name);
 /* Is the variant at this index of the registry in the group? */
 bool variant_group_has(enum variant_group, size_t index);
-
-#endif

@@ -1,21 +1,17 @@
-/* What variants say of themselves, as JSON. */
-#ifndef ATTNBENCH_CLI_SWEEP_VARIANT_JSON_H
-#define ATTNBENCH_CLI_SWEEP_VARIANT_JSON_H
+/* Descriptions of variants as JSON. */
+#pragma once
 
 #include "cli/base/json.h"
 #include "kernels/variant.h"
 
-/* A variant, and what it meets on this machine. */
+/* A variant, and whether it can run on this machine. */
 struct variant_here {
   const struct attn_variant *variant;
-  const char *why_not; /* NULL: it can run */
+  const char *why_not; /* why it cannot run; NULL: it can */
 };
 
-/* Adds "tunables": [{"name", "min", "max", "default", "help"}], empty when there are none. False when out of
- * memory. */
-bool variant_json_add_tunables(cJSON *object, const struct attn_variant *);
+/* Adds "tunables": [{"name", "min", "max", "default", "help"}], empty when there are none. */
+void variant_json_add_tunables(cJSON *object, const struct attn_variant *);
 
-/* Adds "variants": [...] of `attnbench list --json`. False when out of memory. */
-bool variant_json_add(cJSON *object, const struct variant_here *, size_t count);
-
-#endif
+/* Adds "variants": [...] of `attnbench list --json`. */
+void variant_json_add(cJSON *object, const struct variant_here *, size_t count);

@@ -76,6 +76,6 @@ void cpu_load_f32(const void *data, enum attn_dtype dtype, uint64_t first, uint3
   switch (dtype) {
     case ATTN_F16: cpu_load_f16((const uint16_t *)data + first, count, out); break;
     case ATTN_BF16: cpu_load_bf16((const uint16_t *)data + first, count, out); break;
-    default: memcpy(out, (const float *)data + first, count * sizeof(float)); break;
+    case ATTN_F32: memcpy(out, (const float *)data + first, count * sizeof(float)); break;
   }
 }

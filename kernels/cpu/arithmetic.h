@@ -35,29 +35,16 @@ void cpu_matmul_f64(uint32_t rows, uint32_t columns, uint32_t depth, const doubl
 /* out[i] = data[first + i], exact. */
 void cpu_load_f32(const void *data, enum attn_dtype dtype, uint64_t first, uint32_t count, float *out);
 
-/* Element `index` of a tensor of this dtype. */
-static inline float cpu_load(const void *data, enum attn_dtype dtype, uint64_t index) {
-  if (dtype == ATTN_F32) return ((const float *)data)[index];
-  const uint16_t bits = ((const uint16_t *)data)[index];
-  return dtype == ATTN_F16 ? input_from_f16(bits) : input_from_bf16(bits);
-}
-
 /* data[index] = value, rounded to nearest even. */
 static inline void cpu_store(void *data, enum attn_dtype dtype, uint64_t index, float value) {
-  if (dtype == ATTN_F32) {
-    ((float *)data)[index] = value;
-  } else {
-    ((uint16_t *)data)[index] = dtype == ATTN_F16 ? input_to_f16(value) : input_to_bf16(value);
-  }
+  attn_dtype_store(dtype, data, index, attn_dtype_bits(dtype, value));
 }
 
-/* Element d of a line of a tensor as its dtype holds it. */
-static inline float cpu_input(const struct pattern *pattern, enum input_tensor tensor,
+/* Element d of a line of a tensor as its type holds it. */
+static inline float cpu_input(const struct pattern *pattern, const struct attn_tensor *tensor,
                               const struct pattern_line *line, uint32_t d) {
-  const float value = pattern_value(pattern, tensor, line, d);
-  const enum attn_dtype dtype = pattern->shape.dtype;
-  if (dtype == ATTN_F32) return value;
-  return dtype == ATTN_F16 ? input_from_f16(input_to_f16(value)) : input_from_bf16(input_to_bf16(value));
+  const float value = pattern_value(pattern, tensor->role, line, d);
+  return attn_dtype_value(tensor->dtype, attn_dtype_bits(tensor->dtype, value));
 }
 
 static inline uint32_t cpu_round_up(uint32_t value, uint32_t multiple) {

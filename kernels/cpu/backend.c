@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "kernels/copy_end.h"
 #include "kernels/cpu/arithmetic.h"
 #include "kernels/cpu/host_info.h"
 #include "kernels/cpu/oracle.h"
@@ -17,7 +18,7 @@
 #endif
 
 enum {
-  CPU_INPUT_CHUNK = 4096, /* elements that one task of filling or checking covers */
+  CPU_INPUT_ROWS = 64, /* that one task of filling or checking covers */
   CPU_ESTIMATES = 3,
   CPU_SLOW_US = 50000,
   CPU_CHANGED_MAX_US = 1000,
@@ -31,31 +32,31 @@ struct cpu_block {
   uint64_t bytes; /* of data */
 };
 
-/* The oracle's answer for the rows of one launch's sample; NULL until problem_reference. */
+/* The oracle's answer for the rows of one launch's sample; NULL until bench_reference. */
 struct cpu_reference {
-  double *o; /* [count][D] */
+  double *o; /* [count][columns of V] */
   struct reference_row *rows;
   struct pattern_sample sample;
 };
 
 struct cpu_witness {
-  uint64_t taken; /* samples since the problem was opened: what looks random is a function of it */
+  uint64_t taken; /* samples since the bench was opened: what looks random is a function of it */
   struct witness_result found;
 };
 
-struct cpu_problem {
-  struct problem base;
-  struct cpu_block block[PROBLEM_TENSOR_COUNT];
+struct cpu_bench {
+  struct bench base;
+  struct cpu_block block[BENCH_BLOCKS];
   struct cpu_reference reference[PATTERN_LAUNCHES_MAX];
   struct cpu_witness witness;
   uint32_t hot_launches;
   double delay_us[TIME_MODE_COUNT];
-  struct cpu_block parked_workspace; /* of the other binding, as what follows */
-  uint32_t parked_hot_launches;
-  double parked_delay_us[TIME_MODE_COUNT];
+  struct cpu_block inactive_workspace; /* of the other binding, as what follows */
+  uint32_t inactive_hot_launches;
+  double inactive_delay_us[TIME_MODE_COUNT];
 };
 
-static struct cpu_problem *cpu_problem_of(struct problem *problem) { return (struct cpu_problem *)problem; }
+static struct cpu_bench *cpu_bench_of(struct bench *bench) { return (struct cpu_bench *)bench; }
 
 /* ---- blocks and redzones ------------------------------------------------------------------------------------- */
 
@@ -67,7 +68,7 @@ static unsigned char *cpu_block_data(const struct cpu_block *block) {
 static uint64_t cpu_redzone_restore(const struct cpu_block *block, uint64_t first, uint64_t end) {
   uint64_t changed = 0;
   for (uint64_t i = first; i < end; ++i) {
-    const unsigned char expected = problem_redzone_byte(i);
+    const unsigned char expected = bench_redzone_byte(i);
     changed += block->base[i] != expected;
     block->base[i] = expected;
   }
@@ -77,20 +78,20 @@ static uint64_t cpu_redzone_restore(const struct cpu_block *block, uint64_t firs
 static uint64_t cpu_block_restore(const struct cpu_block *block) {
   if (!block->base) return 0;
   return cpu_redzone_restore(block, 0, DEVICE_REDZONE_BYTES) +
-         cpu_redzone_restore(block, DEVICE_REDZONE_BYTES + block->bytes, problem_block_bytes(block->bytes));
+         cpu_redzone_restore(block, DEVICE_REDZONE_BYTES + block->bytes, bench_block_bytes(block->bytes));
 }
 
 static void cpu_block_poison(const struct cpu_block *block) {
   if (block->base) memset(cpu_block_data(block), DEVICE_POISON_BYTE, block->bytes);
 }
 
-static struct status cpu_block_open(struct cpu_block *block, uint64_t bytes, enum problem_tensor tensor) {
-  const uint64_t size = problem_block_bytes(bytes);
+static struct status cpu_block_open(struct cpu_block *block, uint64_t bytes, unsigned index) {
+  const uint64_t size = bench_block_bytes(bytes);
   block->base = size ? aligned_alloc(DEVICE_ALIGN_BYTES, size) : NULL;
   block->bytes = bytes;
   if (!block->base) {
     return status_make(STATUS_MEMORY, "cpu: %.1f MB for tensor %s were refused; use a smaller shape or free memory",
-                       (double)bytes / 1e6, problem_tensor_name(tensor));
+                       (double)bytes / 1e6, bench_block_name(index));
   }
   memset(block->base, DEVICE_POISON_BYTE, size);
   cpu_block_restore(block);
@@ -105,112 +106,113 @@ static void cpu_block_close(struct cpu_block *block) {
 /* ---- inputs -------------------------------------------------------------------------------------------------- */
 
 struct cpu_input_job {
-  const struct cpu_problem *problem;
-  enum problem_tensor tensor;
-  uint64_t elements;
+  const struct cpu_bench *bench;
+  struct attn_tensor tensor;
   atomic_uint_fast64_t changed;
 };
 
-static void cpu_input_task(void *context, uint64_t index, unsigned worker) {
-  (void)worker;
-  static const enum input_tensor inputs[] = {[PROBLEM_Q] = INPUT_Q, [PROBLEM_K] = INPUT_K, [PROBLEM_V] = INPUT_V};
-  struct cpu_input_job *job = context;
-  const struct problem *problem = &job->problem->base;
-  const uint64_t first = index * CPU_INPUT_CHUNK, left = job->elements - first;
-  const uint64_t count = left < CPU_INPUT_CHUNK ? left : CPU_INPUT_CHUNK;
-  const uint64_t size = attn_dtype_bytes(problem->shape.dtype);
-  unsigned char *data = cpu_block_data(&job->problem->block[job->tensor]) + first * size;
-  union {
-    float f32[CPU_INPUT_CHUNK];
-    uint16_t u16[CPU_INPUT_CHUNK];
-    unsigned char bytes[CPU_INPUT_CHUNK * sizeof(float)];
-  } expected = {{0}};
-  const uint32_t D = problem->shape.D;
-  struct pattern_line line = pattern_line_of(&problem->inputs, inputs[job->tensor], first / D);
-  for (uint64_t i = 0; i < count; ++i) {
-    const uint32_t d = (uint32_t)((first + i) % D);
-    if (d == 0) line = pattern_line_of(&problem->inputs, inputs[job->tensor], (first + i) / D);
-    cpu_store(&expected, problem->shape.dtype, i, pattern_value(&problem->inputs, inputs[job->tensor], &line, d));
+/* One row of an input tensor. */
+static void cpu_input_row(struct cpu_input_job *job, uint64_t row) {
+  const struct attn_tensor *tensor = &job->tensor;
+  const struct pattern *inputs = &job->bench->base.inputs;
+  const struct pattern_line line = pattern_line_of(inputs, tensor->role, row);
+  const uint64_t first = attn_view_row(&tensor->view, row);
+  void *data = cpu_block_data(&job->bench->block[tensor->role]);
+  uint64_t changed = 0;
+  for (uint32_t d = 0; d < tensor->view.columns; ++d) {
+    const uint32_t bits = attn_dtype_bits(tensor->dtype, pattern_value(inputs, tensor->role, &line, d));
+    changed += attn_dtype_load(tensor->dtype, data, first + d) != bits;
+    attn_dtype_store(tensor->dtype, data, first + d, bits);
   }
-  if (memcmp(data, expected.bytes, count * size) == 0) return;
-  for (uint64_t i = 0; i < count; ++i) {
-    job->changed += memcmp(data + i * size, expected.bytes + i * size, size) != 0;
-  }
-  memcpy(data, expected.bytes, count * size);
+  if (changed > 0) job->changed += changed;
 }
 
-/* Makes Q, K and V what the pattern says and returns how many elements were not. */
-static uint64_t cpu_inputs_restore(const struct cpu_problem *problem) {
+static void cpu_input_task(void *context, uint64_t index, unsigned worker) {
+  (void)worker;
+  struct cpu_input_job *job = context;
+  const uint64_t rows = attn_view_rows(&job->tensor.view), first = index * CPU_INPUT_ROWS;
+  for (uint64_t row = first; row < rows && row < first + CPU_INPUT_ROWS; ++row) cpu_input_row(job, row);
+}
+
+/* Makes the inputs what the pattern says and returns how many elements were not. */
+static uint64_t cpu_inputs_restore(const struct cpu_bench *bench) {
   uint64_t changed = 0;
-  for (enum problem_tensor t = PROBLEM_Q; t <= PROBLEM_V; ++t) {
-    struct cpu_input_job job = {.problem = problem, .tensor = t};
-    job.elements = problem_elements(&problem->base.shape, t);
-    cpu_parallel_for(problem->base.device->info.sms, (job.elements - 1) / CPU_INPUT_CHUNK + 1, cpu_input_task, &job);
+  for (unsigned role = 0; role < ATTN_ROLE_COUNT; ++role) {
+    struct cpu_input_job job = {.bench = bench};
+    if (!attn_tensor_of(&bench->base.shape, (enum attn_role)role, &job.tensor) || job.tensor.output) continue;
+    const uint64_t tasks = (attn_view_rows(&job.tensor.view) - 1) / CPU_INPUT_ROWS + 1;
+    cpu_parallel_for(bench->base.device->info.sms, tasks, cpu_input_task, &job);
     changed += job.changed;
   }
   return changed;
 }
 
-/* ---- problems ------------------------------------------------------------------------------------------------ */
+/* ---- benches ------------------------------------------------------------------------------------------------- */
 
-static void cpu_problem_close(struct problem *base) {
-  struct cpu_problem *problem = cpu_problem_of(base);
-  for (enum problem_tensor t = PROBLEM_Q; t < PROBLEM_TENSOR_COUNT; ++t) cpu_block_close(&problem->block[t]);
-  cpu_block_close(&problem->parked_workspace);
+static void cpu_bench_close(struct bench *base) {
+  struct cpu_bench *bench = cpu_bench_of(base);
+  for (unsigned i = 0; i < BENCH_BLOCKS; ++i) cpu_block_close(&bench->block[i]);
+  cpu_block_close(&bench->inactive_workspace);
   for (size_t i = 0; i < PATTERN_LAUNCHES_MAX; ++i) {
-    free(problem->reference[i].o);
-    free(problem->reference[i].rows);
+    free(bench->reference[i].o);
+    free(bench->reference[i].rows);
   }
-  free(problem);
+  free(bench);
 }
 
 /* Asked before allocating: Linux grants more than there is and kills the process that touches it. */
-static struct status cpu_problem_fits(const struct device *device, const struct attn_shape *shape) {
-  const uint64_t bytes = problem_bytes(shape, 0), memory_bytes = device->info.memory_bytes;
+static struct status cpu_bench_fits(const struct device *device, const struct attn_problem *shape) {
+  const uint64_t bytes = bench_bytes(shape, 0), memory_bytes = device->info.memory_bytes;
   if (bytes != 0 && (memory_bytes == 0 || bytes <= memory_bytes)) return status_ok();
   return status_make(STATUS_MEMORY, "cpu: the tensors take %.1f MB and this machine has %.1f MB; use a smaller shape",
                      bytes ? (double)bytes / 1e6 : INFINITY, (double)memory_bytes / 1e6);
 }
 
-static struct status cpu_problem_open(struct device *device, const struct attn_shape *shape, uint64_t seed,
-                                      struct problem **out) {
-  const struct status fits = cpu_problem_fits(device, shape);
-  if (status_failed(&fits)) return fits;
-  struct cpu_problem *problem = calloc(1, sizeof *problem);
-  if (!problem) return status_make(STATUS_MEMORY, "cpu: no memory for a problem; free memory");
-  problem->base = (struct problem){.device = device, .shape = *shape, .inputs = {.shape = *shape, .seed = seed}};
-  for (enum problem_tensor t = PROBLEM_Q; t <= PROBLEM_LSE; ++t) {
-    if (t == PROBLEM_LSE && !shape->lse) continue;
-    const struct status status = cpu_block_open(&problem->block[t], problem_tensor_bytes(shape, t), t);
-    if (status_failed(&status)) {
-      cpu_problem_close(&problem->base);
-      return status;
-    }
+static struct status cpu_bench_allocate(struct cpu_bench *bench) {
+  for (unsigned role = 0; role < ATTN_ROLE_COUNT; ++role) {
+    struct attn_tensor tensor;
+    if (!attn_tensor_of(&bench->base.shape, (enum attn_role)role, &tensor)) continue;
+    TRY(cpu_block_open(&bench->block[role], attn_tensor_bytes(&tensor), role));
   }
-  cpu_inputs_restore(problem);
-  *out = &problem->base;
   return status_ok();
 }
 
-static struct status cpu_problem_fill(struct problem *base) {
-  cpu_inputs_restore(cpu_problem_of(base));
+static struct status cpu_bench_open(struct device *device, const struct attn_problem *shape, uint64_t seed,
+                                    struct bench **out) {
+  TRY(cpu_bench_fits(device, shape));
+  struct cpu_bench *bench = calloc(1, sizeof *bench);
+  if (!bench) return status_make(STATUS_MEMORY, "cpu: no memory for a problem; free memory");
+  bench->base = (struct bench){.device = device, .shape = *shape, .inputs = {.problem = *shape, .seed = seed}};
+  const struct status status = cpu_bench_allocate(bench);
+  if (status_failed(&status)) {
+    cpu_bench_close(&bench->base);
+    return status;
+  }
+  cpu_inputs_restore(bench);
+  *out = &bench->base;
   return status_ok();
 }
 
-static struct status cpu_reference_compute(struct cpu_problem *problem, struct cpu_reference *reference) {
-  const struct attn_shape *shape = &problem->base.shape;
-  const struct oracle_input input = {.q = cpu_block_data(&problem->block[PROBLEM_Q]),
-                                     .k = cpu_block_data(&problem->block[PROBLEM_K]),
-                                     .v = cpu_block_data(&problem->block[PROBLEM_V])};
-  reference->sample = pattern_sample_of(&problem->base.inputs);
-  const uint64_t count = reference->sample.count;
-  struct oracle_output output = {.o = calloc(count * shape->D, sizeof(double)),
+static struct status cpu_bench_fill(struct bench *base) {
+  cpu_inputs_restore(cpu_bench_of(base));
+  return status_ok();
+}
+
+static struct status cpu_reference_compute(struct cpu_bench *bench, struct cpu_reference *reference) {
+  const struct attn_problem *shape = &bench->base.shape;
+  struct oracle_input input = {.pattern = NULL};
+  for (unsigned role = 0; role < ATTN_ROLE_COUNT; ++role) input.tensor[role] = cpu_block_data(&bench->block[role]);
+  reference->sample = pattern_sample_of(&bench->base.inputs);
+  struct attn_tensor o;
+  attn_tensor_of(shape, ATTN_O, &o);
+  const uint64_t count = reference->sample.count, columns = o.view.columns;
+  struct oracle_output output = {.o = calloc(count * columns, sizeof(double)),
                                  .rows = calloc(count, sizeof(struct reference_row)),
                                  .sample = &reference->sample};
   struct status status =
       status_make(STATUS_MEMORY, "cpu: %.1f MB for the reference were refused; use a smaller shape",
-                  (double)(count * shape->D) * sizeof(double) / 1e6);
-  if (output.o && output.rows) status = oracle_run(shape, &input, &output, problem->base.device->info.sms);
+                  (double)(count * columns) * sizeof(double) / 1e6);
+  if (output.o && output.rows) status = oracle_run(shape, &input, &output, bench->base.device->info.sms);
   if (status_failed(&status)) {
     free(output.o);
     free(output.rows);
@@ -221,89 +223,94 @@ static struct status cpu_reference_compute(struct cpu_problem *problem, struct c
   return status;
 }
 
-static struct status cpu_problem_reference(struct problem *base, struct oracle_result *out) {
-  struct cpu_reference *reference = &cpu_problem_of(base)->reference[base->inputs.launch];
-  const struct status status = reference->o ? status_ok() : cpu_reference_compute(cpu_problem_of(base), reference);
+static struct status cpu_bench_reference(struct bench *base, struct oracle_result *out) {
+  struct cpu_reference *reference = &cpu_bench_of(base)->reference[base->inputs.launch];
+  const struct status status = reference->o ? status_ok() : cpu_reference_compute(cpu_bench_of(base), reference);
   *out = (struct oracle_result){.name = "cpu_fp64", .rows_verified = reference->sample.count};
   return status;
 }
 
-static struct status cpu_problem_bind(struct problem *base, const struct attn_variant *variant,
-                                      struct attn_plan *plan, struct pass_facts facts[ATTN_PASSES_MAX]) {
-  struct cpu_problem *problem = cpu_problem_of(base);
-  struct cpu_block *workspace = &problem->block[PROBLEM_WORKSPACE];
-  struct status status = status_ok();
+static struct status cpu_bench_bind(struct bench *base, const struct attn_variant *variant, struct attn_plan *plan,
+                                    struct pass_facts facts[ATTN_PASSES_MAX]) {
+  struct cpu_bench *bench = cpu_bench_of(base);
+  struct cpu_block *workspace = &bench->block[BENCH_WORKSPACE];
   memset(facts, 0, ATTN_PASSES_MAX * sizeof *facts);
   base->variant = NULL;
   cpu_block_close(workspace);
-  if (plan->workspace_bytes) status = cpu_block_open(workspace, plan->workspace_bytes, PROBLEM_WORKSPACE);
-  if (status_failed(&status)) return status;
+  if (plan->workspace_bytes) TRY(cpu_block_open(workspace, plan->workspace_bytes, BENCH_WORKSPACE));
   base->variant = variant;
   base->plan = *plan;
-  problem->hot_launches = 1;
-  memset(problem->delay_us, 0, sizeof problem->delay_us);
-  return status;
-}
-
-static void cpu_problem_swap(struct problem *base) {
-  struct cpu_problem *problem = cpu_problem_of(base);
-  const struct cpu_block workspace = problem->block[PROBLEM_WORKSPACE];
-  const uint32_t hot_launches = problem->hot_launches;
-  problem->block[PROBLEM_WORKSPACE] = problem->parked_workspace;
-  problem->hot_launches = problem->parked_hot_launches;
-  problem->parked_workspace = workspace;
-  problem->parked_hot_launches = hot_launches;
-  for (enum time_mode mode = TIME_COLD; mode < TIME_MODE_COUNT; ++mode) {
-    const double delay_us = problem->delay_us[mode];
-    problem->delay_us[mode] = problem->parked_delay_us[mode];
-    problem->parked_delay_us[mode] = delay_us;
-  }
-}
-
-static struct status cpu_problem_poison(struct problem *base) {
-  for (enum problem_tensor t = PROBLEM_O; t < PROBLEM_TENSOR_COUNT; ++t)
-    cpu_block_poison(&cpu_problem_of(base)->block[t]);
+  bench->hot_launches = 1;
+  memset(bench->delay_us, 0, sizeof bench->delay_us);
   return status_ok();
 }
 
-static struct status cpu_problem_launch(struct problem *base) {
-  const struct cpu_block *block = cpu_problem_of(base)->block;
-  const struct attn_buffers buffers = {.q = cpu_block_data(&block[PROBLEM_Q]),
-                                       .k = cpu_block_data(&block[PROBLEM_K]),
-                                       .v = cpu_block_data(&block[PROBLEM_V]),
-                                       .o = cpu_block_data(&block[PROBLEM_O]),
-                                       .lse = (float *)cpu_block_data(&block[PROBLEM_LSE]),
-                                       .workspace = cpu_block_data(&block[PROBLEM_WORKSPACE])};
+static void cpu_bench_swap(struct bench *base) {
+  struct cpu_bench *bench = cpu_bench_of(base);
+  const struct cpu_block workspace = bench->block[BENCH_WORKSPACE];
+  const uint32_t hot_launches = bench->hot_launches;
+  bench->block[BENCH_WORKSPACE] = bench->inactive_workspace;
+  bench->hot_launches = bench->inactive_hot_launches;
+  bench->inactive_workspace = workspace;
+  bench->inactive_hot_launches = hot_launches;
+  for (enum time_mode mode = TIME_COLD; mode < TIME_MODE_COUNT; ++mode) {
+    const double delay_us = bench->delay_us[mode];
+    bench->delay_us[mode] = bench->inactive_delay_us[mode];
+    bench->inactive_delay_us[mode] = delay_us;
+  }
+}
+
+static void cpu_outputs_poison(struct cpu_bench *bench) {
+  for (unsigned role = 0; role < ATTN_ROLE_COUNT; ++role) {
+    if (attn_role_is_output((enum attn_role)role)) cpu_block_poison(&bench->block[role]);
+  }
+}
+
+static struct status cpu_bench_poison(struct bench *base) {
+  cpu_outputs_poison(cpu_bench_of(base));
+  cpu_block_poison(&cpu_bench_of(base)->block[BENCH_WORKSPACE]);
+  return status_ok();
+}
+
+static struct status cpu_bench_launch(struct bench *base) {
+  const struct cpu_block *block = cpu_bench_of(base)->block;
+  struct attn_buffers buffers = {.workspace = cpu_block_data(&block[BENCH_WORKSPACE])};
+  for (unsigned role = 0; role < ATTN_ROLE_COUNT; ++role) buffers.tensor[role] = cpu_block_data(&block[role]);
   base->variant->run(&base->shape, &base->plan, &buffers, base->device->info.sms);
+  copy_end();
   return status_ok();
 }
 
 /* ---- checking ------------------------------------------------------------------------------------------------ */
 
 /* Row i of the reference's sample; where it is NaN, its output is not defined. */
-static void cpu_compare_row(const struct problem *base, const struct cpu_reference *reference,
+static void cpu_compare_row(const struct bench *base, const struct cpu_reference *reference,
                             const struct tolerance *tolerance, uint64_t i, struct compare_partial *partial) {
-  const struct attn_shape *s = &base->shape;
-  const struct cpu_block *block = ((const struct cpu_problem *)base)->block;
-  const void *o = cpu_block_data(&block[PROBLEM_O]), *lse = cpu_block_data(&block[PROBLEM_LSE]);
-  const double *expected = reference->o + i * s->D;
-  const uint64_t row = pattern_sample_row(&reference->sample, i), kv_head = pattern_kv_head(s, row);
-  const uint32_t keys = attn_keys_of_row(s, (uint32_t)(row % s->Sq));
-  const struct compare_bound bound = compare_bound_of(tolerance, s->D, keys, &reference->rows[i]);
+  const struct attn_problem *s = &base->shape;
+  const struct cpu_block *block = ((const struct cpu_bench *)base)->block;
+  const void *data = cpu_block_data(&block[ATTN_O]), *lse = cpu_block_data(&block[ATTN_LSE]);
+  const uint64_t row = pattern_sample_row(&reference->sample, i), kv_head = attn_kv_head_of_row(s, row);
+  const uint32_t keys = attn_keys_count(attn_keys_of_row(s, (uint32_t)(row % s->Sq)));
+  const struct compare_bound bound = compare_bound_of(tolerance, s, keys, &reference->rows[i]);
   struct compare_row sums = {0};
+  struct attn_tensor o;
+  attn_tensor_of(s, ATTN_O, &o);
+  const uint32_t columns = o.view.columns;
+  const uint64_t first = attn_view_row(&o.view, row);
+  const double *expected = reference->o + i * columns;
   if (isnan(expected[0])) return;
-  for (uint32_t d = 0; d < s->D; ++d) {
-    const uint64_t index = row * s->D + d;
+  for (uint32_t d = 0; d < columns; ++d) {
     const double sign = pattern_is_flipped(base->inputs.flips, PATTERN_FLIP_VO, kv_head, d) ? -1 : 1;
-    compare_element(partial, &sums, &bound, index, (double)cpu_load(o, s->dtype, index), sign * expected[d]);
+    const float value = attn_dtype_value(o.dtype, attn_dtype_load(o.dtype, data, first + d));
+    compare_element(partial, &sums, &bound, row * columns + d, (double)value, sign * expected[d]);
   }
-  compare_row_end(partial, &sums, &bound, row * s->D);
+  compare_row_end(partial, &sums, &bound, row * columns);
   if (lse) compare_lse(partial, &bound, row, (double)((const float *)lse)[row], reference->rows[i].lse);
 }
 
-static struct status cpu_problem_compare(struct problem *base, const struct tolerance *tolerance,
-                                         struct compare_result *out) {
-  const struct cpu_reference *reference = &cpu_problem_of(base)->reference[base->inputs.launch];
+static struct status cpu_bench_compare(struct bench *base, const struct tolerance *tolerance,
+                                       struct compare_result *out) {
+  const struct cpu_reference *reference = &cpu_bench_of(base)->reference[base->inputs.launch];
   struct compare_partial partial;
   compare_start(&partial);
   for (uint64_t i = 0; i < reference->sample.count; ++i) cpu_compare_row(base, reference, tolerance, i, &partial);
@@ -312,15 +319,15 @@ static struct status cpu_problem_compare(struct problem *base, const struct tole
   return status_ok();
 }
 
-static struct status cpu_problem_guard(struct problem *base, struct guard_result *out) {
-  const struct cpu_problem *problem = cpu_problem_of(base);
+static struct status cpu_bench_guard(struct bench *base, struct guard_result *out) {
+  const struct cpu_bench *bench = cpu_bench_of(base);
   *out = (struct guard_result){0};
-  for (enum problem_tensor t = PROBLEM_Q; t < PROBLEM_TENSOR_COUNT; ++t) {
-    const uint64_t changed = cpu_block_restore(&problem->block[t]);
-    if (changed && !out->first) out->first = problem_tensor_name(t);
+  for (unsigned i = 0; i < BENCH_BLOCKS; ++i) {
+    const uint64_t changed = cpu_block_restore(&bench->block[i]);
+    if (changed && !out->first) out->first = bench_block_name(i);
     out->redzone_bytes_changed += changed;
   }
-  out->input_elements_changed = cpu_inputs_restore(problem);
+  out->input_elements_changed = cpu_inputs_restore(bench);
   return status_ok();
 }
 
@@ -328,62 +335,60 @@ static struct status cpu_problem_guard(struct problem *base, struct guard_result
 
 enum { CPU_WITNESS_ROWS = 16 };
 
-/* Turns signs of one head's `rows` rows of Q, K or V, which begin at `data`. */
-static void cpu_flip_head(unsigned char *data, const struct attn_shape *s, uint64_t rows, enum pattern_flip what,
-                          uint64_t kv_head, uint64_t flips) {
-  const uint32_t size = attn_dtype_bytes(s->dtype);
-  for (uint32_t d = 0; d < s->D; ++d) {
+/* Turns signs of one row of Q, K or V. */
+static void cpu_flip_row(void *data, const struct attn_tensor *tensor, uint64_t row, uint64_t kv_head,
+                         uint64_t flips) {
+  const enum pattern_flip what = pattern_flip_of(tensor->role);
+  const uint64_t first = attn_view_row(&tensor->view, row);
+  for (uint32_t d = 0; d < tensor->view.columns; ++d) {
     if (!pattern_is_flipped(flips, what, kv_head, d)) continue;
-    unsigned char *sign = data + (uint64_t)(d + 1) * size - 1;
-    for (uint64_t row = 0; row < rows; ++row, sign += (uint64_t)s->D * size) *sign ^= 0x80;
+    const uint32_t bits = attn_dtype_load(tensor->dtype, data, first + d);
+    attn_dtype_store(tensor->dtype, data, first + d, bits ^ attn_dtype_sign(tensor->dtype));
   }
 }
 
 /* Makes Q, K and V what they never were, with an O that is known. */
-static void cpu_change_inputs(struct problem *base) {
-  const struct attn_shape *s = &base->shape;
-  const struct cpu_block *block = cpu_problem_of(base)->block;
-  const uint64_t flips = pattern_fresh_flips(base->inputs.seed, base->changes++), group = s->Hq / s->Hkv;
-  const uint64_t row_bytes = (uint64_t)s->D * attn_dtype_bytes(s->dtype);
-  for (uint64_t head = 0; head < (uint64_t)s->B * s->Hkv; ++head) {
-    unsigned char *q = cpu_block_data(&block[PROBLEM_Q]) + head * group * s->Sq * row_bytes;
-    unsigned char *k = cpu_block_data(&block[PROBLEM_K]) + head * s->Skv * row_bytes;
-    unsigned char *v = cpu_block_data(&block[PROBLEM_V]) + head * s->Skv * row_bytes;
-    cpu_flip_head(q, s, group * s->Sq, PATTERN_FLIP_QK, head, flips);
-    cpu_flip_head(k, s, s->Skv, PATTERN_FLIP_QK, head, flips);
-    cpu_flip_head(v, s, s->Skv, PATTERN_FLIP_VO, head, flips);
+static void cpu_change_inputs(struct bench *base) {
+  const uint64_t flips = pattern_fresh_flips(base->inputs.seed, base->changes++);
+  for (unsigned role = 0; role < ATTN_ROLE_COUNT; ++role) {
+    struct attn_tensor tensor;
+    if (!attn_tensor_of(&base->shape, (enum attn_role)role, &tensor) || !pattern_flips(tensor.role)) continue;
+    const uint64_t rows = attn_view_rows(&tensor.view);
+    void *data = cpu_block_data(&cpu_bench_of(base)->block[role]);
+    for (uint64_t row = 0; row < rows; ++row)
+      cpu_flip_row(data, &tensor, row, pattern_kv_head(&base->shape, tensor.role, row), flips);
   }
   base->inputs.flips ^= flips;
 }
 
-/* Makes O stale, or poisons it and LSE, so that a launch which leaves them as they are can be seen. */
-static void cpu_witness_prepare(struct problem *base) {
-  if ((input_mix(cpu_problem_of(base)->witness.taken) & 1) != 0) {
+/* Makes the outputs stale, or poisons them, so that a launch which leaves them as they are can be seen. */
+static void cpu_witness_prepare(struct bench *base) {
+  if ((input_mix(cpu_bench_of(base)->witness.taken) & 1) != 0) {
     cpu_change_inputs(base);
   } else {
-    cpu_block_poison(&cpu_problem_of(base)->block[PROBLEM_O]);
-    cpu_block_poison(&cpu_problem_of(base)->block[PROBLEM_LSE]);
+    cpu_outputs_poison(cpu_bench_of(base));
   }
 }
 
 /* Looks at a few rows of what the sample left. */
-static void cpu_witness_look(struct problem *base) {
-  struct cpu_problem *problem = cpu_problem_of(base);
-  const struct cpu_reference *reference = &problem->reference[base->inputs.launch];
-  const uint64_t place = input_mix(problem->witness.taken++ ^ base->inputs.seed), count = reference->sample.count;
+static void cpu_witness_look(struct bench *base) {
+  struct cpu_bench *bench = cpu_bench_of(base);
+  const struct cpu_reference *reference = &bench->reference[base->inputs.launch];
+  const uint64_t place = input_mix(bench->witness.taken++ ^ base->inputs.seed), count = reference->sample.count;
   struct compare_partial partial;
   if (!reference->o) return;
+  const struct tolerance tolerance = compare_tolerance(base->shape.dtype);
   compare_start(&partial);
   for (uint64_t i = 0; i < CPU_WITNESS_ROWS && i < count; ++i) {
-    cpu_compare_row(base, reference, &compare_tolerance[base->shape.dtype], (place + i * 61) % count, &partial);
+    cpu_compare_row(base, reference, &tolerance, (place + i * 61) % count, &partial);
   }
-  ++problem->witness.found.samples;
-  problem->witness.found.wrong += partial.result.bad_rows > 0 || partial.result.lse.bad_rows > 0;
+  ++bench->witness.found.samples;
+  bench->witness.found.wrong += partial.result.bad_rows > 0 || partial.result.lse.bad_rows > 0;
 }
 
-static struct status cpu_problem_witness(struct problem *base, struct witness_result *out) {
-  *out = cpu_problem_of(base)->witness.found;
-  cpu_problem_of(base)->witness.found = (struct witness_result){0};
+static struct status cpu_bench_witness(struct bench *base, struct witness_result *out) {
+  *out = cpu_bench_of(base)->witness.found;
+  cpu_bench_of(base)->witness.found = (struct witness_result){0};
   return status_ok();
 }
 
@@ -392,20 +397,20 @@ static void cpu_spin(double us) {
   while (cpu_now_us() < end_us) continue;
 }
 
-static void cpu_launch_delayed(struct problem *problem, double delay_us) {
-  cpu_problem_launch(problem);
+static void cpu_launch_delayed(struct bench *bench, double delay_us) {
+  cpu_bench_launch(bench);
   if (delay_us > 0) cpu_spin(delay_us);
 }
 
 /* Microseconds per launch over `launches` launches back to back, each with the delay behind it. To the picosecond:
  * the clock has no more digits. */
-static double cpu_time_launches(struct problem *problem, uint32_t launches, double delay_us) {
+static double cpu_time_launches(struct bench *bench, uint32_t launches, double delay_us) {
   const double start_us = cpu_now_us();
-  for (uint32_t i = 0; i < launches; ++i) cpu_launch_delayed(problem, delay_us);
+  for (uint32_t i = 0; i < launches; ++i) cpu_launch_delayed(bench, delay_us);
   return round((cpu_now_us() - start_us) / launches * 1e6) / 1e6;
 }
 
-static struct status cpu_problem_time_prepare(struct problem *base, uint32_t *hot_launches, double *estimate_us) {
+static struct status cpu_bench_time_prepare(struct bench *base, uint32_t *hot_launches, double *estimate_us) {
   double best_us = INFINITY;
   for (uint32_t i = 0; i < CPU_ESTIMATES; ++i) {
     best_us = fmin(best_us, cpu_time_launches(base, 1, 0));
@@ -414,7 +419,7 @@ static struct status cpu_problem_time_prepare(struct problem *base, uint32_t *ho
   const double launches = ceil(TIMING_CPU_HOT_SAMPLE_US / fmax(best_us, 1e-3));
   *hot_launches = launches > TIMING_CPU_HOT_LAUNCHES_MAX ? TIMING_CPU_HOT_LAUNCHES_MAX : (uint32_t)launches;
   *estimate_us = best_us;
-  cpu_problem_of(base)->hot_launches = *hot_launches;
+  cpu_bench_of(base)->hot_launches = *hot_launches;
   return status_ok();
 }
 
@@ -438,11 +443,11 @@ static bool cpu_has_clflushopt(void) {
 
 /* Evicts every line of the tensors and the workspace from all levels, by address: exact, and in time proportional to
  * the tensors, where displacing a last-level cache of hundreds of megabytes would dwarf what is measured. */
-static struct status cpu_caches_flush(const struct cpu_problem *problem) {
+static struct status cpu_caches_flush(const struct cpu_bench *bench) {
   void (*const evict)(const unsigned char *, uint64_t) =
       cpu_has_clflushopt() ? cpu_evict_unordered : cpu_evict_ordered;
-  for (enum problem_tensor t = PROBLEM_Q; t < PROBLEM_TENSOR_COUNT; ++t) {
-    const struct cpu_block *block = &problem->block[t];
+  for (unsigned i = 0; i < BENCH_BLOCKS; ++i) {
+    const struct cpu_block *block = &bench->block[i];
     if (block->base) evict(cpu_block_data(block), block->bytes);
   }
   _mm_mfence();
@@ -450,8 +455,8 @@ static struct status cpu_caches_flush(const struct cpu_problem *problem) {
 }
 #else
 /* Displaces the caches by writing and reading a buffer of twice the largest one, at most 256 MiB. */
-static struct status cpu_caches_flush(const struct cpu_problem *problem) {
-  const uint64_t most = UINT64_C(256) << 20, twice = 2 * problem->base.device->info.l2_bytes;
+static struct status cpu_caches_flush(const struct cpu_bench *bench) {
+  const uint64_t most = UINT64_C(256) << 20, twice = 2 * bench->base.device->info.l2_bytes;
   const uint64_t bytes = twice < most ? twice : most;
   volatile unsigned char *buffer = malloc(bytes);
   if (!buffer)
@@ -463,16 +468,15 @@ static struct status cpu_caches_flush(const struct cpu_problem *problem) {
 }
 #endif
 
-static struct status cpu_problem_sample(struct problem *base, enum time_mode mode, uint32_t n, double *us,
-                                        double *sm_clock_mhz) {
-  const struct cpu_problem *problem = cpu_problem_of(base);
-  const uint32_t launches = mode == TIME_HOT ? problem->hot_launches : 1;
+static struct status cpu_bench_sample(struct bench *base, enum time_mode mode, uint32_t n, double *us,
+                                      double *sm_clock_mhz) {
+  const struct cpu_bench *bench = cpu_bench_of(base);
+  const uint32_t launches = mode == TIME_HOT ? bench->hot_launches : 1;
   *sm_clock_mhz = NAN;
   for (uint32_t i = 0; i < n; ++i) {
     cpu_witness_prepare(base);
-    const struct status status = mode == TIME_COLD ? cpu_caches_flush(problem) : status_ok();
-    if (status_failed(&status)) return status;
-    us[i] = cpu_time_launches(base, launches, problem->delay_us[mode]);
+    if (mode == TIME_COLD) TRY(cpu_caches_flush(bench));
+    us[i] = cpu_time_launches(base, launches, bench->delay_us[mode]);
     cpu_witness_look(base);
   }
   return status_ok();
@@ -480,24 +484,24 @@ static struct status cpu_problem_sample(struct problem *base, enum time_mode mod
 
 /* Microseconds of `launches` launches back to back with other inputs before each; without `launch`, of changing them.
  */
-static double cpu_time_changed(struct problem *problem, uint32_t launches, bool launch) {
-  const double delay_us = cpu_problem_of(problem)->delay_us[TIME_HOT], start_us = cpu_now_us();
+static double cpu_time_changed(struct bench *bench, uint32_t launches, bool launch) {
+  const double delay_us = cpu_bench_of(bench)->delay_us[TIME_HOT], start_us = cpu_now_us();
   for (uint32_t i = 0; i < launches; ++i) {
-    cpu_change_inputs(problem);
-    if (launch) cpu_launch_delayed(problem, delay_us);
+    cpu_change_inputs(bench);
+    if (launch) cpu_launch_delayed(bench, delay_us);
   }
   return cpu_now_us() - start_us;
 }
 
 /* Launches with changed inputs that last as long as a hot sample, so that a busy machine disturbs both alike. Odd, as
  * device.h says. */
-static uint32_t cpu_changed_launches(struct problem *base) {
+static uint32_t cpu_changed_launches(struct bench *base) {
   const double alone_us = fmax(cpu_time_changed(base, 1, true), 1e-3);
-  const double launches = fmin(TIMING_CPU_HOT_SAMPLE_US / alone_us, cpu_problem_of(base)->hot_launches);
+  const double launches = fmin(TIMING_CPU_HOT_SAMPLE_US / alone_us, cpu_bench_of(base)->hot_launches);
   return (uint32_t)fmax(launches, CPU_CHANGED_LAUNCHES_MIN) | 1;
 }
 
-static struct status cpu_problem_sample_changed(struct problem *base, double estimate_us, double *us) {
+static struct status cpu_bench_sample_changed(struct bench *base, double estimate_us, double *us) {
   double with_us = INFINITY, without_us = INFINITY;
   if (!(estimate_us <= CPU_CHANGED_MAX_US)) return status_ok();
   const uint32_t launches = cpu_changed_launches(base);
@@ -512,12 +516,12 @@ static struct status cpu_problem_sample_changed(struct problem *base, double est
   return status_ok();
 }
 
-static struct status cpu_problem_delay(struct problem *base, enum time_mode mode, double delay_us) {
-  cpu_problem_of(base)->delay_us[mode] = delay_us;
+static struct status cpu_bench_delay(struct bench *base, enum time_mode mode, double delay_us) {
+  cpu_bench_of(base)->delay_us[mode] = delay_us;
   return status_ok();
 }
 
-static struct status cpu_problem_sample_passes(struct problem *base, uint32_t n, double *us) {
+static struct status cpu_bench_sample_passes(struct bench *base, uint32_t n, double *us) {
   (void)n;
   (void)us;
   return status_make(STATUS_INTERNAL, "cpu: %s has no passes to time alone; CPU plans have pass_count 0",
@@ -542,23 +546,23 @@ static const struct device_ops cpu_ops = {
     .close = cpu_device_close,
     .memory_free = cpu_device_memory_free,
     .health_read = cpu_device_health_read,
-    .problem_open = cpu_problem_open,
-    .problem_close = cpu_problem_close,
-    .reference = cpu_problem_reference,
-    .bind = cpu_problem_bind,
-    .swap = cpu_problem_swap,
-    .poison = cpu_problem_poison,
-    .launch = cpu_problem_launch,
-    .fill = cpu_problem_fill,
-    .compare = cpu_problem_compare,
-    .guard = cpu_problem_guard,
-    .time_prepare = cpu_problem_time_prepare,
-    .sample = cpu_problem_sample,
-    .sample_changed = cpu_problem_sample_changed,
-    .witness = cpu_problem_witness,
-    .sample_passes = cpu_problem_sample_passes,
+    .bench_open = cpu_bench_open,
+    .bench_close = cpu_bench_close,
+    .reference = cpu_bench_reference,
+    .bind = cpu_bench_bind,
+    .swap = cpu_bench_swap,
+    .poison = cpu_bench_poison,
+    .launch = cpu_bench_launch,
+    .fill = cpu_bench_fill,
+    .compare = cpu_bench_compare,
+    .guard = cpu_bench_guard,
+    .time_prepare = cpu_bench_time_prepare,
+    .sample = cpu_bench_sample,
+    .sample_changed = cpu_bench_sample_changed,
+    .witness = cpu_bench_witness,
+    .sample_passes = cpu_bench_sample_passes,
     .selftest = cpu_selftest,
-    .delay = cpu_problem_delay,
+    .delay = cpu_bench_delay,
 };
 
 struct status device_cpu_open(struct device **out) {

@@ -17,24 +17,35 @@ struct oracle_tile {
   double *kt;    /* [D][ORACLE_KEYS] */
   double *v;     /* [ORACLE_KEYS][width] */
   double sum[ORACLE_ROWS];
+  struct attn_keys seen[ORACLE_ROWS]; /* by each row; none by those that pad the tile */
   struct reference_row row[ORACLE_ROWS];
 };
 
 struct oracle_job {
-  const struct attn_shape *shape;
+  const struct attn_problem *shape;
   const struct oracle_input *input;
   const struct oracle_output *output;
   double *scratch;
+  struct attn_tensor tensor[ATTN_ROLE_COUNT];
+  struct attn_mask mask;
   uint32_t tile_rows; /* allocated rows of a tile, a multiple of CPU_MATMUL_ROWS */
-  uint32_t width;     /* D, padded */
+  uint32_t width;     /* the larger number of columns, of Q or of V, padded */
   uint32_t keys;      /* Skv, padded */
 };
 
-static struct oracle_job oracle_job_of(const struct attn_shape *shape, uint32_t tile_rows) {
-  return (struct oracle_job){.shape = shape,
-                             .tile_rows = tile_rows,
-                             .width = cpu_round_up(shape->D, CPU_MATMUL_COLUMNS),
-                             .keys = cpu_round_up(shape->Skv, ORACLE_KEYS)};
+/* Of V and O. */
+static uint32_t oracle_columns(const struct oracle_job *job) { return job->tensor[ATTN_O].view.columns; }
+
+static struct oracle_job oracle_job_of(const struct attn_problem *shape, uint32_t tile_rows) {
+  struct oracle_job job = {.shape = shape,
+                           .mask = attn_mask_of(shape),
+                           .tile_rows = tile_rows,
+                           .keys = cpu_round_up(shape->Skv, ORACLE_KEYS)};
+  for (unsigned role = 0; role < ATTN_ROLE_COUNT; ++role)
+    attn_tensor_of(shape, (enum attn_role)role, &job.tensor[role]);
+  const uint32_t columns = oracle_columns(&job);
+  job.width = cpu_round_up(shape->D > columns ? shape->D : columns, CPU_MATMUL_COLUMNS);
+  return job;
 }
 
 static uint64_t oracle_worker_doubles(const struct oracle_job *job) {
@@ -55,32 +66,33 @@ static struct oracle_tile oracle_tile_of(const struct oracle_job *job, unsigned 
 /* ---- the definition, one tile of rows at a time -------------------------------------------------------------- */
 
 /* Row `row` of a tensor, its elements `stride` apart. */
-static void oracle_load(const struct oracle_job *job, enum input_tensor tensor, uint64_t row, double *out,
+static void oracle_load(const struct oracle_job *job, enum attn_role role, uint64_t row, double *out,
                         uint64_t stride) {
-  const void *const data[] = {job->input->q, job->input->k, job->input->v};
-  const struct pattern *pattern = job->input->pattern;
-  const uint32_t D = job->shape->D;
+  const struct attn_tensor *tensor = &job->tensor[role];
+  const void *data = job->input->tensor[role];
+  const uint32_t columns = tensor->view.columns;
   float chunk[ORACLE_CHUNK];
-  if (!data[tensor]) {
-    const struct pattern_line line = pattern_line_of(pattern, tensor, row);
-    for (uint32_t d = 0; d < D; ++d) out[d * stride] = (double)cpu_input(pattern, tensor, &line, d);
+  if (!data) {
+    const struct pattern_line line = pattern_line_of(job->input->pattern, role, row);
+    for (uint32_t d = 0; d < columns; ++d) out[d * stride] = (double)cpu_input(job->input->pattern, tensor, &line, d);
     return;
   }
-  for (uint32_t d = 0; d < D; d += ORACLE_CHUNK) {
-    const uint32_t left = D - d, count = left < ORACLE_CHUNK ? left : ORACLE_CHUNK;
-    cpu_load_f32(data[tensor], job->shape->dtype, row * D + d, count, chunk);
+  for (uint32_t d = 0; d < columns; d += ORACLE_CHUNK) {
+    const uint32_t left = columns - d, count = left < ORACLE_CHUNK ? left : ORACLE_CHUNK;
+    cpu_load_f32(data, tensor->dtype, attn_view_row(&tensor->view, row) + d, count, chunk);
     for (uint32_t i = 0; i < count; ++i) out[(d + i) * stride] = (double)chunk[i];
   }
 }
 
-/* p[r][j] = q_r . k_j for the keys below `keys`. */
-static void oracle_scores(const struct oracle_job *job, struct oracle_tile *tile, uint64_t kv_row, uint32_t keys) {
+/* p[r][j] = q_r . k_j for the keys of this range, which starts at a multiple of ORACLE_KEYS. */
+static void oracle_scores(const struct oracle_job *job, struct oracle_tile *tile, uint64_t kv_row,
+                          struct attn_keys keys) {
   const uint32_t D = job->shape->D;
   memset(tile->p, 0, sizeof(double) * job->tile_rows * job->keys);
   memset(tile->kt, 0, sizeof(double) * D * ORACLE_KEYS);
-  for (uint32_t j = 0; j < keys; j += ORACLE_KEYS) {
-    for (uint32_t x = 0; x < ORACLE_KEYS && j + x < keys; ++x) {
-      oracle_load(job, INPUT_K, kv_row + j + x, tile->kt + x, ORACLE_KEYS);
+  for (uint32_t j = keys.first; j < keys.end; j += ORACLE_KEYS) {
+    for (uint32_t x = 0; x < ORACLE_KEYS && j + x < keys.end; ++x) {
+      oracle_load(job, ATTN_K, kv_row + j + x, tile->kt + x, ORACLE_KEYS);
     }
     cpu_matmul_f64(job->tile_rows, ORACLE_KEYS, D, tile->q, job->width, tile->kt, ORACLE_KEYS, tile->p + j,
                    job->keys);
@@ -93,70 +105,100 @@ static double oracle_size(const double *x, uint32_t count) {
   return sqrt(squares / count);
 }
 
-/* Scores of one row to exp(scale * (score - maximum)), zero for the keys it does not attend; returns their sum, NaN
- * where one of them is. Fills in what is known of the row without V. */
-static double oracle_softmax(double *p, uint32_t attended, uint32_t keys, double softmax_scale,
-                             struct reference_row *row) {
-  double maximum = -INFINITY, minimum = INFINITY, sum = 0;
-  for (uint32_t j = 0; j < attended; ++j) {
+/* Products q.k to those that give the capped scores. */
+static void oracle_cap(double *p, struct attn_keys seen, double softmax_scale, double softcap) {
+  for (uint32_t j = seen.first; j < seen.end && softcap > 0; ++j)
+    p[j] = softcap / softmax_scale * tanh(softmax_scale * p[j] / softcap);
+}
+
+/* The sink of a row's head; minus infinity, which adds nothing, where there is none. */
+static double oracle_sink(const struct oracle_job *job, uint64_t row) {
+  double sink = -INFINITY;
+  if (job->shape->sink) oracle_load(job, ATTN_SINK, row / job->shape->Sq % job->shape->Hq, &sink, 1);
+  return sink;
+}
+
+/* Products q.k of one row to exp(score - maximum) for the keys that it sees, and to zero for the others of `all`;
+ * returns their sum and the sink's, NaN where one of them is. Fills in what is known of the row without V. */
+static double oracle_softmax(double *p, struct attn_keys seen, struct attn_keys all, double softmax_scale,
+                             double sink, struct reference_row *row) {
+  const bool has_sink = sink > -INFINITY, is_empty = seen.first == seen.end;
+  double maximum = sink / softmax_scale, minimum = has_sink ? maximum : INFINITY, sum = 0;
+  for (uint32_t j = seen.first; j < seen.end; ++j) {
     maximum = fmax(maximum, p[j]);
     minimum = fmin(minimum, p[j]);
   }
-  row->largest = attended > 0 ? softmax_scale * fmax(fabs(maximum), fabs(minimum)) : 0;
-  for (uint32_t j = 0; j < attended; ++j) {
+  row->largest = is_empty && !has_sink ? 0 : softmax_scale * fmax(fabs(maximum), fabs(minimum));
+  for (uint32_t j = all.first; j < seen.first; ++j) p[j] = 0;
+  if (has_sink) sum = exp(sink - softmax_scale * maximum);
+  for (uint32_t j = seen.first; j < seen.end; ++j) {
     p[j] = exp(softmax_scale * (p[j] - maximum));
     sum += p[j];
   }
-  for (uint32_t j = attended; j < keys; ++j) p[j] = 0;
-  row->lse = attended > 0 ? softmax_scale * maximum + log(sum) : -INFINITY;
+  for (uint32_t j = is_empty ? all.first : seen.end; j < all.end; ++j) p[j] = 0;
+  row->lse = is_empty && !has_sink ? -INFINITY : softmax_scale * maximum + log(sum);
   return sum;
 }
 
-/* What the `count` values in tile->v add to each row's sum of p^2 |v|^2. p is not yet divided by its sum. */
+/* What the `count` values in tile->v add to each row's sums of p^2 |v|^2 and |v|^2. p is not yet divided by its sum.
+ */
 static void oracle_spread(const struct oracle_job *job, struct oracle_tile *tile, uint32_t key, uint32_t count) {
   for (uint32_t x = 0; x < count; ++x) {
     const double *v = tile->v + (uint64_t)x * job->width;
     double square = 0;
-    for (uint32_t d = 0; d < job->shape->D; ++d) square += v[d] * v[d];
+    for (uint32_t d = 0; d < oracle_columns(job); ++d) square += v[d] * v[d];
     for (uint32_t r = 0; r < job->tile_rows; ++r) {
       const double p = tile->p[(uint64_t)r * job->keys + key + x];
       tile->row[r].spread_square += p * p * square;
+      if (key + x >= tile->seen[r].first && key + x < tile->seen[r].end) tile->row[r].value_square += square;
     }
   }
 }
 
 /* o = p x v and, where it is wanted, the spread. */
-static void oracle_weigh(const struct oracle_job *job, struct oracle_tile *tile, uint64_t kv_row, uint32_t keys) {
+static void oracle_weigh(const struct oracle_job *job, struct oracle_tile *tile, uint64_t kv_row,
+                         struct attn_keys keys) {
   const uint32_t width = job->width;
   memset(tile->o, 0, sizeof(double) * job->tile_rows * width);
   memset(tile->v, 0, sizeof(double) * ORACLE_KEYS * width);
-  for (uint32_t j = 0; j < keys; j += ORACLE_KEYS) {
-    const uint32_t left = keys - j, count = left < ORACLE_KEYS ? left : ORACLE_KEYS;
+  for (uint32_t j = keys.first; j < keys.end; j += ORACLE_KEYS) {
+    const uint32_t left = keys.end - j, count = left < ORACLE_KEYS ? left : ORACLE_KEYS;
     for (uint32_t x = 0; x < count; ++x) {
-      oracle_load(job, INPUT_V, kv_row + j + x, tile->v + (uint64_t)x * width, 1);
+      oracle_load(job, ATTN_V, kv_row + j + x, tile->v + (uint64_t)x * width, 1);
     }
     cpu_matmul_f64(job->tile_rows, width, count, tile->p + j, job->keys, tile->v, width, tile->o, width);
     if (job->output->rows) oracle_spread(job, tile, j, count);
   }
 }
 
+/* The keys that some of the rows see, from the start of a block of keys on. */
+static struct attn_keys oracle_keys(const struct oracle_job *job, uint32_t row, uint32_t rows) {
+  struct attn_keys keys = attn_mask_rows(&job->mask, row, rows);
+  keys.first -= keys.first % ORACLE_KEYS;
+  return keys;
+}
+
 /* Rows first .. first + rows of [B][Hq][Sq], all of one head. */
 static void oracle_tile_compute(const struct oracle_job *job, struct oracle_tile *tile, uint64_t first,
                                 uint32_t rows) {
-  const struct attn_shape *s = job->shape;
-  const uint64_t head = first / s->Sq, batch = head / s->Hq;
-  const uint64_t kv_row = (batch * s->Hkv + head % s->Hq / (s->Hq / s->Hkv)) * s->Skv;
-  const uint32_t row = (uint32_t)(first % s->Sq), keys = attn_keys_of_row(s, row + rows - 1);
+  const struct attn_problem *s = job->shape;
+  const uint64_t kv_row = attn_kv_head_of_row(s, first) * s->Skv;
+  const uint32_t row = (uint32_t)(first % s->Sq);
+  const struct attn_keys keys = oracle_keys(job, row, rows);
   memset(tile->q, 0, sizeof(double) * job->tile_rows * job->width);
   for (uint32_t r = 0; r < rows; ++r) {
-    oracle_load(job, INPUT_Q, first + r, tile->q + (uint64_t)r * job->width, 1);
+    oracle_load(job, ATTN_Q, first + r, tile->q + (uint64_t)r * job->width, 1);
   }
   memset(tile->row, 0, sizeof tile->row);
+  memset(tile->seen, 0, sizeof tile->seen);
   for (uint32_t r = 0; r < rows; ++r) tile->row[r].q_size = oracle_size(tile->q + (uint64_t)r * job->width, s->D);
   oracle_scores(job, tile, kv_row, keys);
   for (uint32_t r = 0; r < rows; ++r) {
     double *p = tile->p + (uint64_t)r * job->keys;
-    tile->sum[r] = oracle_softmax(p, attn_keys_of_row(s, row + r), keys, 1 / sqrt((double)s->D), &tile->row[r]);
+    const double softmax_scale = 1 / sqrt((double)s->D);
+    const struct attn_keys seen = tile->seen[r] = attn_mask_row(&job->mask, row + r);
+    oracle_cap(p, seen, softmax_scale, (double)s->softcap);
+    tile->sum[r] = oracle_softmax(p, seen, keys, softmax_scale, oracle_sink(job, first + r), &tile->row[r]);
   }
   oracle_weigh(job, tile, kv_row, keys);
 }
@@ -167,12 +209,14 @@ static void oracle_tile_compute(const struct oracle_job *job, struct oracle_tile
 static void oracle_write_row(const struct oracle_job *job, const struct oracle_tile *tile, uint32_t r,
                              uint64_t place) {
   const struct oracle_output *out = job->output;
+  const struct attn_tensor *tensor = &job->tensor[ATTN_O];
   const double *o = tile->o + (uint64_t)r * job->width, sum = tile->sum[r];
-  for (uint32_t d = 0; d < job->shape->D; ++d) {
-    const uint64_t index = place * job->shape->D + d;
+  const uint32_t columns = oracle_columns(job);
+  const uint64_t first = out->rounded ? attn_view_row(&tensor->view, place) : 0;
+  for (uint32_t d = 0; d < columns; ++d) {
     const double value = sum == 0 ? 0 : isnan(sum) ? NAN : o[d] / sum; /* 0: a row without keys */
-    if (out->o) out->o[index] = value;
-    if (out->rounded) cpu_store(out->rounded, job->shape->dtype, index, (float)value);
+    if (out->o) out->o[place * columns + d] = value;
+    if (out->rounded) cpu_store(out->rounded, tensor->dtype, first + d, (float)value);
   }
   if (out->lse) out->lse[place] = (float)tile->row[r].lse;
   if (!out->rows) return;
@@ -180,7 +224,7 @@ static void oracle_write_row(const struct oracle_job *job, const struct oracle_t
   if (sum > 0) out->rows[place].spread_square /= sum * sum;
 }
 
-static uint32_t oracle_tiles_per_head(const struct attn_shape *shape) { return (shape->Sq - 1) / ORACLE_ROWS + 1; }
+static uint32_t oracle_tiles_per_head(const struct attn_problem *shape) { return (shape->Sq - 1) / ORACLE_ROWS + 1; }
 
 static void oracle_task(void *context, uint64_t index, unsigned worker) {
   const struct oracle_job *job = context;
@@ -201,12 +245,12 @@ static void oracle_row_task(void *context, uint64_t index, unsigned worker) {
   oracle_write_row(job, &tile, 0, index);
 }
 
-uint64_t oracle_scratch_bytes(const struct attn_shape *shape, unsigned threads) {
+uint64_t oracle_scratch_bytes(const struct attn_problem *shape, unsigned threads) {
   const struct oracle_job job = oracle_job_of(shape, ORACLE_ROWS);
   return threads * oracle_worker_doubles(&job) * sizeof(double);
 }
 
-void oracle_compute(const struct attn_shape *shape, const struct oracle_input *input,
+void oracle_compute(const struct attn_problem *shape, const struct oracle_input *input,
                     const struct oracle_output *output, void *scratch, unsigned threads) {
   const bool sampled = output->sample && output->sample->stride > 1;
   struct oracle_job job = oracle_job_of(shape, sampled ? CPU_MATMUL_ROWS : ORACLE_ROWS);
@@ -225,7 +269,7 @@ static struct status oracle_no_memory(uint64_t bytes) {
                      (double)bytes / 1e6);
 }
 
-struct status oracle_run(const struct attn_shape *shape, const struct oracle_input *input,
+struct status oracle_run(const struct attn_problem *shape, const struct oracle_input *input,
                          const struct oracle_output *output, unsigned threads) {
   const uint64_t bytes = oracle_scratch_bytes(shape, threads);
   void *scratch = malloc(bytes);
@@ -235,7 +279,7 @@ struct status oracle_run(const struct attn_shape *shape, const struct oracle_inp
   return status_ok();
 }
 
-struct status oracle_row(const struct attn_shape *shape, const struct pattern *pattern, uint64_t row, double *o,
+struct status oracle_row(const struct attn_problem *shape, const struct pattern *pattern, uint64_t row, double *o,
                          struct reference_row *out) {
   const struct oracle_input input = {.pattern = pattern};
   const struct oracle_output output = {.o = o, .rows = out};

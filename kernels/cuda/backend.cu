@@ -1,4 +1,4 @@
-/* device.h over the CUDA runtime: opening, what the device is, problems, binding, launching. */
+/* device.h over the CUDA runtime: opening, what the device is, benches, binding, launching. */
 #include <cxxabi.h>
 #include <dlfcn.h>
 
@@ -25,27 +25,13 @@ struct status cuda_status(cudaError_t error, const char *call, const char *file,
 
 namespace {
 
-/* ---- what the device is
- * -------------------------------------------------------------------------------------------- */
+/* ---- what the device is --------------------------------------------------------------------------------------- */
 
 struct status attribute(int ordinal, enum cudaDeviceAttr which, uint32_t *out) {
   int value = 0;
   CUDA_TRY(cudaDeviceGetAttribute(&value, which, ordinal));
   *out = static_cast<uint32_t>(value);
   return status_ok();
-}
-
-/* Rates that the driver does not tell. Products of one architecture differ (GeForce halves the tensor rate), so a
- * known name comes before its compute capability. */
-void read_rates(struct device_info *info) {
-  info->tensor_flop_per_clk_sm = gpu_tensor_flop_per_clk_sm(info->cc_major, info->cc_minor);
-  info->fp32_flop_per_clk_sm = gpu_fp32_flop_per_clk_sm(info->cc_major, info->cc_minor);
-  for (size_t i = 0; i < gpu_model_count(); ++i) {
-    const struct device_info &model = gpu_model_at(i)->info;
-    if (strcmp(model.name, info->name) != 0) continue;
-    info->tensor_flop_per_clk_sm = model.tensor_flop_per_clk_sm;
-    info->fp32_flop_per_clk_sm = model.fp32_flop_per_clk_sm;
-  }
 }
 
 struct status read_attributes(int ordinal, struct device_info *info) {
@@ -69,11 +55,11 @@ struct status read_attributes(int ordinal, struct device_info *info) {
       {cudaDevAttrMemoryClockRate, &memory_clock_khz},
       {cudaDevAttrGlobalMemoryBusWidth, &bus_bits},
   };
-  for (const auto &w : wanted) STATUS_TRY(attribute(ordinal, w.which, w.out));
+  for (const auto &w : wanted) TRY(attribute(ordinal, w.which, w.out));
   info->l2_bytes = l2_bytes;
   info->sm_clock_max_mhz = clock_khz * 1e-3;
   info->dram_gb_per_s = 2.0 * memory_clock_khz * 1e3 * bus_bits / 8 * 1e-9; /* two transfers per clock */
-  read_rates(info);
+  gpu_model_rates(info, &info->tensor_flop_per_clk_sm, &info->fp32_flop_per_clk_sm);
   return status_ok();
 }
 
@@ -93,7 +79,7 @@ struct status read_info(struct cuda_device *d) {
   snprintf(info->name, sizeof info->name, "%.*s", static_cast<int>(sizeof info->name) - 1, properties.name);
   write_uuid(properties.uuid, info->uuid, sizeof info->uuid);
   info->memory_bytes = properties.totalGlobalMem;
-  STATUS_TRY(read_attributes(d->ordinal, info));
+  TRY(read_attributes(d->ordinal, info));
   CUDA_TRY(cudaDriverGetVersion(&driver));
   CUDA_TRY(cudaRuntimeGetVersion(&runtime));
   info->driver_version = static_cast<uint32_t>(driver);
@@ -104,8 +90,7 @@ struct status read_info(struct cuda_device *d) {
   return status_ok();
 }
 
-/* ---- device
- * ---------------------------------------------------------------------------------------------------------- */
+/* ---- device --------------------------------------------------------------------------------------------------- */
 
 void close_device(struct device *device) {
   struct cuda_device *d = as_cuda(device);
@@ -131,36 +116,35 @@ void health_read(struct device *device, struct device_health *out) { nvml_read(a
 
 void policy_read(struct device *device, struct device_policy *out) { nvml_policy(as_cuda(device)->nvml, out); }
 
-/* ---- problem
- * --------------------------------------------------------------------------------------------------------- */
+/* ---- bench ---------------------------------------------------------------------------------------------------- */
 
 /* The workspace of the binding in use stands among the tensors, so that poison and guard see it. */
-void swap_problem(struct problem *problem) {
-  struct cuda_problem *p = as_cuda(problem);
-  p->bound.workspace = p->block[PROBLEM_WORKSPACE];
-  p->bound.workspace_bytes = p->bytes[PROBLEM_WORKSPACE];
-  std::swap(p->bound, p->parked);
+void swap_bench(struct bench *bench) {
+  struct cuda_bench *p = as_cuda(bench);
+  p->bound.workspace = p->block[BENCH_WORKSPACE];
+  p->bound.workspace_bytes = p->bytes[BENCH_WORKSPACE];
+  std::swap(p->bound, p->inactive);
   p->swapped = !p->swapped;
-  p->block[PROBLEM_WORKSPACE] = p->bound.workspace;
-  p->bytes[PROBLEM_WORKSPACE] = p->bound.workspace_bytes;
+  p->block[BENCH_WORKSPACE] = p->bound.workspace;
+  p->bytes[BENCH_WORKSPACE] = p->bound.workspace_bytes;
 }
 
-/* Leaves the problem without a variant. */
-void drop_binding(struct cuda_problem *p) {
+/* Leaves the bench without a variant. */
+void drop_binding(struct cuda_bench *p) {
   if (p->bound.graph != nullptr) cudaGraphExecDestroy(p->bound.graph);
   if (p->bound.vendor_state != nullptr) p->base.variant->vendor->close(p->bound.vendor_state);
   for (void *image : p->bound.image) image_close(image);
-  cudaFree(p->block[PROBLEM_WORKSPACE]);
-  p->block[PROBLEM_WORKSPACE] = nullptr;
-  p->bytes[PROBLEM_WORKSPACE] = 0;
+  cudaFree(p->block[BENCH_WORKSPACE]);
+  p->block[BENCH_WORKSPACE] = nullptr;
+  p->bytes[BENCH_WORKSPACE] = 0;
   p->bound = {};
   p->base.variant = nullptr;
 }
 
-void close_problem(struct problem *problem) {
-  struct cuda_problem *p = as_cuda(problem);
+void close_bench(struct bench *bench) {
+  struct cuda_bench *p = as_cuda(bench);
   drop_binding(p);
-  problem_swap(problem);
+  bench_swap(bench);
   drop_binding(p);
   for (unsigned char *block : p->block) cudaFree(block);
   drop_references(p);
@@ -170,47 +154,46 @@ void close_problem(struct problem *problem) {
   delete p;
 }
 
-struct status allocate_tensor(struct cuda_problem *p, enum problem_tensor t, uint64_t bytes) {
-  if (problem_block_bytes(bytes) == 0)
+struct status allocate_block(struct cuda_bench *p, unsigned t, uint64_t bytes) {
+  if (bench_block_bytes(bytes) == 0)
     return status_make(STATUS_MEMORY, "%" PRIu64 " bytes cannot be allocated", bytes);
   p->bytes[t] = bytes;
-  CUDA_TRY(cudaMalloc(&p->block[t], problem_block_bytes(bytes)));
+  CUDA_TRY(cudaMalloc(&p->block[t], bench_block_bytes(bytes)));
   return fill_redzones(p, t);
 }
 
-struct status fill_problem(struct cuda_problem *p) {
-  for (const enum problem_tensor t : {PROBLEM_Q, PROBLEM_K, PROBLEM_V, PROBLEM_O, PROBLEM_LSE}) {
-    if (t == PROBLEM_LSE && !p->base.shape.lse) continue;
-    STATUS_TRY(allocate_tensor(p, t, problem_tensor_bytes(&p->base.shape, t)));
+struct status fill_bench(struct cuda_bench *p) {
+  for (unsigned role = 0; role < ATTN_ROLE_COUNT; ++role) {
+    struct attn_tensor tensor;
+    if (attn_tensor_of(&p->base.shape, static_cast<enum attn_role>(role), &tensor))
+      TRY(allocate_block(p, role, attn_tensor_bytes(&tensor)));
   }
   CUDA_TRY(cudaMalloc(&p->partials, COMPARE_BLOCKS * sizeof *p->partials));
-  CUDA_TRY(cudaMalloc(&p->counters, (PROBLEM_TENSOR_COUNT + 3) * sizeof *p->counters));
+  CUDA_TRY(cudaMalloc(&p->counters, kCounters * sizeof *p->counters));
   CUDA_TRY(cudaMalloc(&p->witness, 2 * sizeof *p->witness));
   CUDA_TRY(cudaMemsetAsync(p->witness, 0, 2 * sizeof *p->witness, stream_of(p)));
-  STATUS_TRY(fill_inputs(p));
+  TRY(fill_inputs(p));
   CUDA_TRY(cudaStreamSynchronize(stream_of(p)));
   return status_ok();
 }
 
-struct status open_problem(struct device *device, const struct attn_shape *shape, uint64_t seed,
-                           struct problem **out) {
-  struct cuda_problem *p = new (std::nothrow) cuda_problem();
+struct status open_bench(struct device *device, const struct attn_problem *shape, uint64_t seed, struct bench **out) {
+  struct cuda_bench *p = new (std::nothrow) cuda_bench();
   if (p == nullptr) return status_make(STATUS_MEMORY, "no host memory for a problem");
   p->base.device = device;
   p->base.shape = *shape;
-  p->base.inputs.shape = *shape;
+  p->base.inputs.problem = *shape;
   p->base.inputs.seed = seed;
-  const struct status status = fill_problem(p);
-  if (status.code != STATUS_OK) {
-    close_problem(&p->base);
+  const struct status status = fill_bench(p);
+  if (status_failed(&status)) {
+    close_bench(&p->base);
     return status;
   }
   *out = &p->base;
   return status;
 }
 
-/* ---- binding and launching
- * ------------------------------------------------------------------------------------------- */
+/* ---- binding and launching ------------------------------------------------------------------------------------ */
 
 /* The symbol behind a plan's kernel: the host stub has the kernel's own mangled name. "" when it is not exported. */
 const char *kernel_symbol(const void *kernel) {
@@ -271,7 +254,7 @@ cudaLaunchConfig_t launch_config(const struct attn_pass *pass, cudaStream_t stre
 }
 
 /* Whether a pass is launched ahead of the end of the one before it: the same launch's, so never the first. */
-bool starts_early(const struct cuda_problem *p, uint32_t index) {
+bool starts_early(const struct cuda_bench *p, uint32_t index) {
   return index > 0 && p->base.plan.pass[index].early_start && launches_ahead(&p->base.device->info);
 }
 
@@ -300,7 +283,7 @@ struct status prepare_pass(const struct attn_pass *pass, const void *handle, str
     CUDA_TRY(cudaFuncSetAttribute(handle, cudaFuncAttributeMaxDynamicSharedMemorySize,
                                   static_cast<int>(pass->dynamic_smem_bytes)));
   }
-  if (cluster_blocks(pass) > 1) STATUS_TRY(prepare_cluster(pass, handle));
+  if (cluster_blocks(pass) > 1) TRY(prepare_cluster(pass, handle));
   CUDA_TRY(cudaOccupancyMaxActiveBlocksPerMultiprocessor(
       &resident_blocks, handle, static_cast<int>(pass->block[0] * pass->block[1] * pass->block[2]),
       pass->dynamic_smem_bytes));
@@ -312,48 +295,45 @@ struct status prepare_pass(const struct attn_pass *pass, const void *handle, str
   return status_ok();
 }
 
-struct status bind_kernels(struct cuda_problem *p, const struct attn_variant *variant, const struct attn_plan *plan,
+struct status bind_kernels(struct cuda_bench *p, const struct attn_variant *variant, const struct attn_plan *plan,
                            const struct attn_buffers *buffers, struct pass_facts *facts) {
   for (uint32_t i = 0; i < plan->pass_count; ++i) {
     const struct attn_pass *pass = &plan->pass[i];
-    STATUS_TRY(pass->image != nullptr ? image_open(pass->image, &p->bound.image[i], &p->bound.handle[i])
-                                      : plugin_launch_handle(variant, pass, &p->bound.handle[i]));
-    STATUS_TRY(prepare_pass(&plan->pass[i], p->bound.handle[i], &facts[i]));
+    TRY(pass->image != nullptr ? image_open(pass->image, &p->bound.image[i], &p->bound.handle[i])
+                               : plugin_launch_handle(variant, pass, &p->bound.handle[i]));
+    TRY(prepare_pass(&plan->pass[i], p->bound.handle[i], &facts[i]));
   }
   const struct status bound = variant->bind(&p->base.shape, plan, buffers, p->bound.args);
   return plugin_status(&bound);
 }
 
-struct status bind_dropped(struct cuda_problem *p, const struct attn_variant *variant, struct attn_plan *plan,
+struct status bind_dropped(struct cuda_bench *p, const struct attn_variant *variant, struct attn_plan *plan,
                            struct pass_facts *facts) {
   const struct attn_vendor *vendor = variant->vendor;
-  if (vendor != nullptr) STATUS_TRY(vendor_open(p, vendor, plan));
+  if (vendor != nullptr) TRY(vendor_open(p, vendor, plan));
   p->base.variant = variant; /* from here on drop_binding can close what was opened */
-  if (plan->workspace_bytes > 0) STATUS_TRY(allocate_tensor(p, PROBLEM_WORKSPACE, plan->workspace_bytes));
-  const struct attn_buffers buffers = {data_of(p, PROBLEM_Q),
-                                       data_of(p, PROBLEM_K),
-                                       data_of(p, PROBLEM_V),
-                                       data_of(p, PROBLEM_O),
-                                       static_cast<float *>(data_of(p, PROBLEM_LSE)),
-                                       data_of(p, PROBLEM_WORKSPACE)};
-  STATUS_TRY(vendor != nullptr ? vendor_attach(p, vendor, &buffers, plan, facts)
-                               : bind_kernels(p, variant, plan, &buffers, facts));
+  if (plan->workspace_bytes > 0) TRY(allocate_block(p, BENCH_WORKSPACE, plan->workspace_bytes));
+  struct attn_buffers buffers = {};
+  for (unsigned role = 0; role < ATTN_ROLE_COUNT; ++role) buffers.tensor[role] = data_of(p, role);
+  buffers.workspace = data_of(p, BENCH_WORKSPACE);
+  TRY(vendor != nullptr ? vendor_attach(p, vendor, &buffers, plan, facts)
+                        : bind_kernels(p, variant, plan, &buffers, facts));
   p->base.plan = *plan;
   return status_ok();
 }
 
-struct status bind_problem(struct problem *problem, const struct attn_variant *variant, struct attn_plan *plan,
-                           struct pass_facts *facts) {
-  struct cuda_problem *p = as_cuda(problem);
+struct status bind_bench(struct bench *bench, const struct attn_variant *variant, struct attn_plan *plan,
+                         struct pass_facts *facts) {
+  struct cuda_bench *p = as_cuda(bench);
   drop_binding(p);
   const struct status status = bind_dropped(p, variant, plan, facts);
-  if (status.code != STATUS_OK) drop_binding(p);
+  if (status_failed(&status)) drop_binding(p);
   return status;
 }
 
-struct status launch_problem(struct problem *problem) {
-  struct cuda_problem *p = as_cuda(problem);
-  STATUS_TRY(enqueue_plan(p));
+struct status launch_bench(struct bench *bench) {
+  struct cuda_bench *p = as_cuda(bench);
+  TRY(enqueue_plan(p));
   CUDA_TRY(cudaStreamSynchronize(stream_of(p)));
   return status_ok();
 }
@@ -375,14 +355,14 @@ const struct device_ops kOps = {
     .profile_stop = profile_stop,
     .health_read = health_read,
     .policy_read = policy_read,
-    .problem_open = open_problem,
-    .problem_close = close_problem,
+    .bench_open = open_bench,
+    .bench_close = close_bench,
     .fill = check_fill,
     .reference = check_reference,
-    .bind = bind_problem,
-    .swap = swap_problem,
+    .bind = bind_bench,
+    .swap = swap_bench,
     .poison = check_poison,
-    .launch = launch_problem,
+    .launch = launch_bench,
     .compare = check_compare,
     .guard = check_guard,
     .time_prepare = timer_prepare,
@@ -406,7 +386,7 @@ struct status open_device(struct cuda_device *d) {
   }
   CUDA_TRY(cudaSetDevice(d->ordinal));
   CUDA_TRY(cudaStreamCreateWithFlags(&d->stream, cudaStreamNonBlocking));
-  STATUS_TRY(read_info(d));
+  TRY(read_info(d));
   return timer_open(d);
 }
 
@@ -419,7 +399,7 @@ void write_demangled(const char *symbol, char *out, size_t size) {
   free(demangled);
 }
 
-struct status enqueue_pass(struct cuda_problem *p, uint32_t index, bool alone) {
+struct status enqueue_pass(struct cuda_bench *p, uint32_t index, bool alone) {
   cudaLaunchAttribute attributes[LAUNCH_ATTRIBUTES_MAX] = {};
   const bool early = !alone && starts_early(p, index);
   const cudaLaunchConfig_t config = launch_config(&p->base.plan.pass[index], stream_of(p), early, attributes);
@@ -429,31 +409,37 @@ struct status enqueue_pass(struct cuda_problem *p, uint32_t index, bool alone) {
   return status_ok();
 }
 
-struct status enqueue_plan(struct cuda_problem *p) {
+struct status enqueue_plan(struct cuda_bench *p) {
   const struct attn_vendor *vendor = p->base.variant->vendor;
   if (vendor != nullptr) {
     const struct status enqueued = vendor->enqueue(p->bound.vendor_state);
     return plugin_status(&enqueued);
   }
-  for (uint32_t i = 0; i < p->base.plan.pass_count; ++i) STATUS_TRY(enqueue_pass(p, i, false));
+  for (uint32_t i = 0; i < p->base.plan.pass_count; ++i) TRY(enqueue_pass(p, i, false));
   return status_ok();
 }
 
-struct status capture_launches(struct cuda_problem *p, uint32_t launches,
-                               struct status (*enqueue)(struct cuda_problem *), cudaGraph_t *out) {
+static struct status enqueue_times(struct cuda_bench *p, uint32_t launches,
+                                   struct status (*enqueue)(struct cuda_bench *)) {
+  for (uint32_t i = 0; i < launches; ++i) TRY(enqueue(p));
+  return status_ok();
+}
+
+struct status capture_launches(struct cuda_bench *p, uint32_t launches, struct status (*enqueue)(struct cuda_bench *),
+                               cudaGraph_t *out) {
   cudaGraph_t graph = nullptr;
   CUDA_TRY(cudaStreamBeginCapture(stream_of(p), cudaStreamCaptureModeThreadLocal));
-  struct status status = status_ok();
-  for (uint32_t i = 0; i < launches && status.code == STATUS_OK; ++i) status = enqueue(p);
+  const struct status enqueued = enqueue_times(p, launches, enqueue);
   const cudaError_t ended = cudaStreamEndCapture(stream_of(p), &graph);
-  if (status.code == STATUS_OK && ended == cudaSuccess) {
+  if (!status_failed(&enqueued) && ended == cudaSuccess) {
     *out = graph;
-    return status;
+    return status_ok();
   }
   if (graph != nullptr) cudaGraphDestroy(graph);
   cudaGetLastError(); /* a capture that a failure broke leaves an error of its own behind */
-  if (status.code == STATUS_OK) CUDA_TRY(ended);
-  return status;
+  TRY(enqueued);
+  CUDA_TRY(ended);
+  return status_ok();
 }
 
 }  // namespace attn
@@ -464,7 +450,7 @@ extern "C" struct status device_cuda_open(int ordinal, struct device **out) {
   d->base.ops = &attn::kOps;
   d->ordinal = ordinal;
   const struct status status = attn::open_device(d);
-  if (status.code != STATUS_OK) {
+  if (status_failed(&status)) {
     attn::close_device(&d->base);
     return status;
   }

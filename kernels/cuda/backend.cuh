@@ -1,5 +1,5 @@
-/* Inside the CUDA backend: its device and problem, and the parts it is made of.
- *   backend.cu    opening, info, problems, binding, launching
+/* Inside the CUDA backend: its device and bench, and the parts it is made of.
+ *   backend.cu    opening, info, benches, binding, launching
  *   vendor.cu         variants that are a vendor's library
  *   image.cu          kernels in files
  *   oracle_check.cu   inputs, poison, redzones, fp64 reference, comparing
@@ -40,7 +40,7 @@ struct cuda_timer {
   clock_stamp *stamps; /* mapped: [2][sms], before and after a batch */
 };
 
-/* ---- device and problem -------------------------------------------------------------------------------------- */
+/* ---- device and bench ---------------------------------------------------------------------------------------- */
 
 struct cuda_device {
   struct device base;
@@ -68,33 +68,35 @@ struct cuda_binding {
 
 /* The oracle's answer for the rows of one launch's sample. */
 struct cuda_reference {
-  double *o; /* [count][D]; NULL until the reference was asked for */
+  double *o; /* [count][columns of V]; NULL until the reference was asked for */
   struct reference_row *rows;
   struct pattern_sample sample;
   struct oracle_result oracle; /* its name is NULL until the reference was computed and verified */
 };
 
-struct cuda_problem {
-  struct problem base;
-  unsigned char *block[PROBLEM_TENSOR_COUNT]; /* allocations, redzones included; data at + DEVICE_REDZONE_BYTES */
-  uint64_t bytes[PROBLEM_TENSOR_COUNT];       /* of data */
+constexpr unsigned kCounters = unsigned{BENCH_BLOCKS} + unsigned{ATTN_ROLE_COUNT};
+
+struct cuda_bench {
+  struct bench base;
+  unsigned char *block[BENCH_BLOCKS]; /* allocations, redzones included; data at + DEVICE_REDZONE_BYTES */
+  uint64_t bytes[BENCH_BLOCKS];       /* of data */
   struct cuda_reference reference[PATTERN_LAUNCHES_MAX];
-  struct compare_partial *partials;  /* [COMPARE_BLOCKS] */
-  unsigned long long *counters;      /* [PROBLEM_TENSOR_COUNT] redzone bytes, then [3] input elements */
-  unsigned long long *witness;       /* [2], by `swapped`: timed samples whose output was wrong */
-  uint64_t looks;                    /* at outputs of timed samples, of both bindings */
-  cudaGraphExec_t changed;           /* while sample_changed runs */
-  bool swapped;                      /* whether `bound` started as the parked one */
-  struct cuda_binding bound, parked; /* bound.workspace stands in block[] and bytes[] */
+  struct compare_partial *partials; /* [COMPARE_BLOCKS] */
+  unsigned long long *counters; /* [kCounters]: changed redzone bytes by block, then changed input elements by role */
+  unsigned long long *witness;  /* [2], by `swapped`: timed samples whose output was wrong */
+  uint64_t looks;               /* at outputs of timed samples, of both bindings */
+  cudaGraphExec_t changed;      /* while sample_changed runs */
+  bool swapped;                 /* whether `bound` started as the inactive one */
+  struct cuda_binding bound, inactive; /* bound.workspace stands in block[] and bytes[] */
 };
 
 inline struct cuda_device *as_cuda(struct device *d) { return reinterpret_cast<struct cuda_device *>(d); }
 inline const struct cuda_device *as_cuda(const struct device *d) {
   return reinterpret_cast<const struct cuda_device *>(d);
 }
-inline struct cuda_problem *as_cuda(struct problem *p) { return reinterpret_cast<struct cuda_problem *>(p); }
-inline cudaStream_t stream_of(const struct cuda_problem *p) { return as_cuda(p->base.device)->stream; }
-inline void *data_of(const struct cuda_problem *p, enum problem_tensor t) {
+inline struct cuda_bench *as_cuda(struct bench *p) { return reinterpret_cast<struct cuda_bench *>(p); }
+inline cudaStream_t stream_of(const struct cuda_bench *p) { return as_cuda(p->base.device)->stream; }
+inline void *data_of(const struct cuda_bench *p, unsigned t) {
   return p->block[t] == nullptr ? nullptr : p->block[t] + DEVICE_REDZONE_BYTES;
 }
 
@@ -106,13 +108,13 @@ inline bool launches_ahead(const struct device_info *info) {
 
 /* Enqueues one pass / all passes of the bound plan. alone: whatever attn_pass.early_start says, after all that came
  * before. */
-struct status enqueue_pass(struct cuda_problem *, uint32_t pass, bool alone);
-struct status enqueue_plan(struct cuda_problem *);
+struct status enqueue_pass(struct cuda_bench *, uint32_t pass, bool alone);
+struct status enqueue_plan(struct cuda_bench *);
 
 /* What `enqueue` puts on the stream in so many calls, as a graph. On success *out is the caller's, for
  * cudaGraphDestroy; on failure nothing is left. */
-struct status capture_launches(struct cuda_problem *, uint32_t launches,
-                               struct status (*enqueue)(struct cuda_problem *), cudaGraph_t *out);
+struct status capture_launches(struct cuda_bench *, uint32_t launches, struct status (*enqueue)(struct cuda_bench *),
+                               cudaGraph_t *out);
 
 /* A mangled name for people; as it is when it is none. */
 void write_demangled(const char *symbol, char *out, size_t size);
@@ -120,12 +122,12 @@ void write_demangled(const char *symbol, char *out, size_t size);
 /* ---- cuda_vendor.cu ------------------------------------------------------------------------------------------ */
 
 /* Opens the library's state and sets plan->workspace_bytes. The state goes with the binding. */
-struct status vendor_open(struct cuda_problem *, const struct attn_vendor *, struct attn_plan *);
+struct status vendor_open(struct cuda_bench *, const struct attn_vendor *, struct attn_plan *);
 /* Launches once, and writes the launches that this made into *plan and facts[]. */
-struct status vendor_attach(struct cuda_problem *, const struct attn_vendor *, const struct attn_buffers *,
+struct status vendor_attach(struct cuda_bench *, const struct attn_vendor *, const struct attn_buffers *,
                             struct attn_plan *, struct pass_facts *facts);
 
-/* ---- image.cu ------------------------------------------------------------------------------------------------- */
+/* ---- image.cu ------------------------------------------------------------------------------------------------ */
 
 /* Loads the file for this GPU and finds the kernel, which takes what the image says or is refused. *library is the
  * caller's, for image_close; *handle is for this runtime's launch and attribute functions. */
@@ -135,22 +137,22 @@ void image_close(void *library); /* NULL: nothing */
 /* ---- cuda_check.cu ------------------------------------------------------------------------------------------- */
 
 /* Writes the redzone pattern around a tensor's data. */
-struct status fill_redzones(struct cuda_problem *, enum problem_tensor);
-struct status fill_inputs(struct cuda_problem *);
-struct status check_fill(struct problem *);
-void drop_references(struct cuda_problem *);
-struct status check_poison(struct problem *);
-struct status check_reference(struct problem *, struct oracle_result *);
-struct status check_compare(struct problem *, const struct tolerance *, struct compare_result *);
-struct status check_guard(struct problem *, struct guard_result *);
-struct status check_witness(struct problem *, struct witness_result *);
+struct status fill_redzones(struct cuda_bench *, unsigned block);
+struct status fill_inputs(struct cuda_bench *);
+struct status check_fill(struct bench *);
+void drop_references(struct cuda_bench *);
+struct status check_poison(struct bench *);
+struct status check_reference(struct bench *, struct oracle_result *);
+struct status check_compare(struct bench *, const struct tolerance *, struct compare_result *);
+struct status check_guard(struct bench *, struct guard_result *);
+struct status check_witness(struct bench *, struct witness_result *);
 
 /* Around a timed sample: inputs are changed or O poisoned before it, a part of O compared after it. */
-struct status witness_prepare(struct cuda_problem *);
-struct status witness_look(struct cuda_problem *);
-/* Makes Q, K and V what they never were. Captured, it makes the same change at every launch of the graph; the
- * problem's note of what they hold is then the caller's. */
-struct status witness_change(struct cuda_problem *);
+struct status witness_prepare(struct cuda_bench *);
+struct status witness_look(struct cuda_bench *);
+/* Changes Q, K and V to values that they did not have before. Captured, it makes the same change at every launch of
+ * the graph; the caller then updates the record of what they hold. */
+struct status witness_change(struct cuda_bench *);
 /* Loads the kernels of the three above: a kernel's first launch must not stand behind the blocking kernel. */
 struct status witness_load();
 
@@ -158,18 +160,18 @@ struct status witness_load();
 
 struct status timer_open(struct cuda_device *);
 void timer_close(struct cuda_timer *);
-struct status timer_prepare(struct problem *, uint32_t *hot_launches, double *estimate_us);
-struct status timer_sample(struct problem *, enum time_mode, uint32_t n, double *us, double *sm_clock_mhz);
-struct status timer_sample_changed(struct problem *, double estimate_us, double *us);
-struct status timer_sample_passes(struct problem *, uint32_t n, double *us);
-struct status timer_delay(struct problem *, enum time_mode, double delay_us);
+struct status timer_prepare(struct bench *, uint32_t *hot_launches, double *estimate_us);
+struct status timer_sample(struct bench *, enum time_mode, uint32_t n, double *us, double *sm_clock_mhz);
+struct status timer_sample_changed(struct bench *, double estimate_us, double *us);
+struct status timer_sample_passes(struct bench *, uint32_t n, double *us);
+struct status timer_delay(struct bench *, enum time_mode, double delay_us);
 
 /* The parts that a sample is made of, for the timer's own test. One sample of whatever `enqueue` puts on the stream,
  * between two events and behind the blocker. */
-struct status timer_one_sample(struct cuda_problem *, bool flush, struct status (*enqueue)(struct cuda_problem *),
+struct status timer_one_sample(struct cuda_bench *, bool flush, struct status (*enqueue)(struct cuda_bench *),
                                double *us);
 /* Makes the binding's graph anew, of this many launches, and runs it once. */
-struct status timer_capture(struct cuda_problem *, uint32_t launches);
+struct status timer_capture(struct cuda_bench *, uint32_t launches);
 
 /* The global timer, nanoseconds. */
 inline __device__ unsigned long long global_ns() {

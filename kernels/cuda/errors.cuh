@@ -22,10 +22,4 @@ struct status cuda_status(cudaError_t error, const char *call, const char *file,
     }                                                                      \
   } while (0)
 
-#define STATUS_TRY(call)                                 \
-  do {                                                   \
-    const struct status status_try = (call);             \
-    if (status_try.code != STATUS_OK) return status_try; \
-  } while (0)
-
 #endif

@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "kernels/cuda/backend.cuh"
+#include "kernels/tiles/tensor_map.cuh"
 
 namespace attn {
 
@@ -116,7 +117,7 @@ const char *text_of(const struct library_calls *d, CUresult error) {
 
 struct status load_library(const struct library_calls *d, const char *path, CUlibrary *out) {
   std::vector<char> code;
-  STATUS_TRY(read_file(path, &code));
+  TRY(read_file(path, &code));
   if (is_cut_short(code)) return status_make(STATUS_UNSUPPORTED, "%s: is cut short; copy it again", path);
   char log[256] = "";
   CUjit_option options[] = {CU_JIT_ERROR_LOG_BUFFER, CU_JIT_ERROR_LOG_BUFFER_SIZE_BYTES};
@@ -160,7 +161,7 @@ struct status image_open(const struct attn_image *image, void **library, const v
   if (!find_library_calls(&d))
     return status_make(STATUS_UNSUPPORTED, "%s: the driver is older than CUDA 12.0 and loads no kernels from files",
                        image->path);
-  STATUS_TRY(load_library(&d, image->path, &opened));
+  TRY(load_library(&d, image->path, &opened));
   *library = opened;
   return find_kernel(&d, image, opened, handle);
 }
@@ -173,17 +174,15 @@ void image_close(void *library) {
 }  // namespace attn
 
 extern "C" struct status device_tensor_map_write(const struct device_tensor_map *map, void *out) {
-  static const CUtensorMapDataType types[ATTN_DTYPE_COUNT] = {
-      CU_TENSOR_MAP_DATA_TYPE_FLOAT16, CU_TENSOR_MAP_DATA_TYPE_BFLOAT16, CU_TENSOR_MAP_DATA_TYPE_FLOAT32};
   decltype(&cuTensorMapEncodeTiled) encode = nullptr;
   void *library = dlopen("libcuda.so.1", RTLD_NOW | RTLD_LOCAL);
   if (library == nullptr || !attn::find_call(library, "cuTensorMapEncodeTiled", &encode))
     return status_make(STATUS_UNSUPPORTED, "the driver is older than CUDA 12.0 and makes no tensor maps");
   const struct attn::encoding e = attn::encoding_of(map);
-  const CUresult result =
-      encode(static_cast<CUtensorMap *>(out), types[map->dtype], map->dims, const_cast<void *>(map->tensor), e.extent,
-             e.stride, e.box, e.step, CU_TENSOR_MAP_INTERLEAVE_NONE, attn::swizzle_of(map->swizzle_bytes),
-             CU_TENSOR_MAP_L2_PROMOTION_L2_256B, CU_TENSOR_MAP_FLOAT_OOB_FILL_NONE);
+  const CUresult result = encode(static_cast<CUtensorMap *>(out), attn::tensor_map_type(map->dtype), map->dims,
+                                 const_cast<void *>(map->tensor), e.extent, e.stride, e.box, e.step,
+                                 CU_TENSOR_MAP_INTERLEAVE_NONE, attn::swizzle_of(map->swizzle_bytes),
+                                 CU_TENSOR_MAP_L2_PROMOTION_L2_256B, CU_TENSOR_MAP_FLOAT_OOB_FILL_NONE);
   if (result == CUDA_SUCCESS) return status_ok();
   return status_make(
       STATUS_UNSUPPORTED,

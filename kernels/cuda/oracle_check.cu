@@ -1,9 +1,7 @@
 /* Everything about being right: inputs, poison, redzones, the fp64 reference and the comparison, on the GPU. */
-#include <cuda_bf16.h>
-#include <cuda_fp16.h>
-
 #include <algorithm>
 #include <cmath>
+#include <type_traits>
 #include <vector>
 
 #include "kernels/cpu/oracle.h"
@@ -27,52 +25,70 @@ __device__ uint64_t grid_stride() { return uint64_t{gridDim.x} * blockDim.x; }
 
 /* ---- element types ------------------------------------------------------------------------------------------- */
 
-/* What pattern.h says element `index` is, in the tensor's own bits. */
-__device__ uint32_t input_bits(const struct pattern &pattern, enum input_tensor tensor, uint64_t index) {
-  const struct pattern_line line = pattern_line_of(&pattern, tensor, index / pattern.shape.D);
-  const float value = pattern_value(&pattern, tensor, &line, static_cast<uint32_t>(index % pattern.shape.D));
-  if (pattern.shape.dtype == ATTN_F32) return input_float_bits(value);
-  return pattern.shape.dtype == ATTN_F16 ? input_to_f16(value) : input_to_bf16(value);
-}
+template <enum attn_dtype kDtype>
+using dtype_constant = std::integral_constant<enum attn_dtype, kDtype>;
 
-__device__ uint32_t load_bits(const void *data, enum attn_dtype dtype, uint64_t index) {
-  return dtype == ATTN_F32 ? static_cast<const uint32_t *>(data)[index] : static_cast<const uint16_t *>(data)[index];
-}
-
-__device__ void store_bits(void *data, enum attn_dtype dtype, uint64_t index, uint32_t bits) {
-  if (dtype == ATTN_F32) {
-    static_cast<uint32_t *>(data)[index] = bits;
-  } else {
-    static_cast<uint16_t *>(data)[index] = static_cast<uint16_t>(bits);
+/* What `of` gives for an element type as a constant: an instance of a kernel, say. */
+template <typename Of>
+auto for_dtype(enum attn_dtype dtype, Of of) {
+  switch (dtype) {
+#define DTYPE(id, ...) \
+  case ATTN_##id:      \
+    return of(dtype_constant<ATTN_##id>{});
+#include "kernels/problem/dtypes.def"
+#undef DTYPE
   }
+  return decltype(of(dtype_constant<ATTN_F32>{})){};
 }
 
 template <enum attn_dtype kDtype>
 __device__ double load_double(const void *data, uint64_t index) {
-  const uint32_t bits = load_bits(data, kDtype, index);
-  if (kDtype == ATTN_F32) return input_bits_float(bits);
-  return kDtype == ATTN_F16 ? input_from_f16(static_cast<uint16_t>(bits))
-                            : input_from_bf16(static_cast<uint16_t>(bits));
+  return attn_dtype_value(kDtype, attn_dtype_load(kDtype, data, index));
 }
 
 /* ---- inputs and redzones ------------------------------------------------------------------------------------- */
 
-__global__ void fill_input_kernel(void *data, const struct pattern pattern, enum input_tensor tensor,
-                                  uint64_t elements) {
+/* What pattern.h says element d of a row is, in the tensor's own bits. */
+__device__ uint32_t input_bits(const struct pattern &pattern, const struct attn_tensor &tensor, uint64_t row,
+                               uint32_t d) {
+  const struct pattern_line line = pattern_line_of(&pattern, tensor.role, row);
+  return attn_dtype_bits(tensor.dtype, pattern_value(&pattern, tensor.role, &line, d));
+}
+
+/* Writes what the pattern says. With changed != NULL it counts the elements that were something else. */
+__global__ void input_kernel(void *data, const struct pattern pattern, const struct attn_tensor tensor,
+                             unsigned long long *changed) {
+  const uint64_t elements = attn_view_rows(&tensor.view) * tensor.view.columns;
   for (uint64_t i = grid_thread(); i < elements; i += grid_stride()) {
-    store_bits(data, pattern.shape.dtype, i, input_bits(pattern, tensor, i));
+    const uint64_t row = i / tensor.view.columns;
+    const uint32_t d = static_cast<uint32_t>(i % tensor.view.columns);
+    const uint64_t at = attn_view_row(&tensor.view, row) + d;
+    const uint32_t bits = input_bits(pattern, tensor, row, d);
+    if (changed != nullptr && attn_dtype_load(tensor.dtype, data, at) == bits) continue;
+    attn_dtype_store(tensor.dtype, data, at, bits);
+    if (changed != nullptr) atomicAdd(changed, 1ull);
   }
 }
 
-/* Counts elements that are not what the pattern says, and puts them right. */
-__global__ void guard_input_kernel(void *data, const struct pattern pattern, enum input_tensor tensor,
-                                   uint64_t elements, unsigned long long *changed) {
-  for (uint64_t i = grid_thread(); i < elements; i += grid_stride()) {
-    const uint32_t bits = input_bits(pattern, tensor, i);
-    if (load_bits(data, pattern.shape.dtype, i) == bits) continue;
-    store_bits(data, pattern.shape.dtype, i, bits);
-    atomicAdd(changed, 1ull);
+/* Of one input; changed[] by role, or NULL. */
+struct status run_inputs(struct cuda_bench *p, const struct attn_tensor &tensor, unsigned long long *changed) {
+  const uint64_t elements = attn_view_rows(&tensor.view) * tensor.view.columns;
+  input_kernel<<<grid_for(elements), kThreads, 0, stream_of(p)>>>(
+      data_of(p, tensor.role), p->base.inputs, tensor, changed != nullptr ? changed + tensor.role : nullptr);
+  CUDA_TRY(cudaGetLastError());
+  return status_ok();
+}
+
+/* Calls `one` for every input, or for every output, until it fails. */
+template <typename One>
+struct status for_tensors(const struct cuda_bench *p, bool output, One one) {
+  for (unsigned role = 0; role < ATTN_ROLE_COUNT; ++role) {
+    struct attn_tensor tensor;
+    if (!attn_tensor_of(&p->base.shape, static_cast<enum attn_role>(role), &tensor) || tensor.output != output)
+      continue;
+    TRY(one(tensor));
   }
+  return status_ok();
 }
 
 /* Guard bytes of an allocation are [0, front) and [front + data, total). With changed == NULL they are written, else
@@ -81,27 +97,28 @@ __global__ void redzone_kernel(unsigned char *block, uint64_t data_bytes, uint64
                                unsigned long long *changed) {
   for (uint64_t i = grid_thread(); i < guard_bytes; i += grid_stride()) {
     const uint64_t offset = i < DEVICE_REDZONE_BYTES ? i : i + data_bytes;
-    const unsigned char want = problem_redzone_byte(offset);
+    const unsigned char want = bench_redzone_byte(offset);
     if (changed != nullptr && block[offset] != want) atomicAdd(changed, 1ull);
     block[offset] = want;
   }
 }
 
-struct status run_redzones(struct cuda_problem *p, enum problem_tensor t, unsigned long long *changed) {
-  const uint64_t guard_bytes = problem_block_bytes(p->bytes[t]) - p->bytes[t];
+struct status run_redzones(struct cuda_bench *p, unsigned t, unsigned long long *changed) {
+  const uint64_t guard_bytes = bench_block_bytes(p->bytes[t]) - p->bytes[t];
   redzone_kernel<<<grid_for(guard_bytes), kThreads, 0, stream_of(p)>>>(p->block[t], p->bytes[t], guard_bytes,
                                                                        changed);
   CUDA_TRY(cudaGetLastError());
   return status_ok();
 }
 
-struct status poison(struct cuda_problem *p, enum problem_tensor t) {
+struct status poison(struct cuda_bench *p, unsigned t) {
   if (p->bytes[t] > 0) CUDA_TRY(cudaMemsetAsync(data_of(p, t), DEVICE_POISON_BYTE, p->bytes[t], stream_of(p)));
   return status_ok();
 }
 
-constexpr enum problem_tensor kInputs[3] = {PROBLEM_Q, PROBLEM_K, PROBLEM_V};
-constexpr enum input_tensor kInputNames[3] = {INPUT_Q, INPUT_K, INPUT_V};
+struct status poison_outputs(struct cuda_bench *p) {
+  return for_tensors(p, true, [p](const struct attn_tensor &tensor) { return poison(p, tensor.role); });
+}
 
 /* ---- the fp64 reference -------------------------------------------------------------------------------------- */
 
@@ -120,102 +137,139 @@ __device__ double warp_sum(double x) {
 }
 
 struct reference_args {
-  const void *q, *k, *v; /* [B][Hq][Sq][D], [B][Hkv][Skv][D] twice */
-  double *o;             /* [count][D] */
+  const void *q, *k, *v;
+  const float *sink; /* [Hq]; NULL: none */
+  struct attn_view q_view, k_view, v_view;
+  double *o; /* [count][columns of V] */
   struct reference_row *rows;
-  struct attn_shape shape;
+  struct attn_problem shape;
+  struct attn_mask mask;
   struct pattern_sample sample;
 };
 
 /* One lane's part of a row: some of its columns, and what all its keys say of the row. */
 struct row_state {
-  double out[kPerLane], largest, total, spread, most;
+  double out[kPerLane], largest, total, spread, values, most;
 };
 
-__device__ uint64_t kv_offset(const struct attn_shape &s, uint64_t row) {
-  const uint64_t head = row / s.Sq, b = head / s.Hq, h = head % s.Hq;
-  return (b * s.Hkv + h / (s.Hq / s.Hkv)) * s.Skv * s.D;
-}
-
-/* Adds 32 keys from j0 on, each with its lane's unnormalised weight p. */
+/* Adds `count` keys from j0 on, each with its lane's unnormalised weight p. */
 template <enum attn_dtype kDtype>
-__device__ void weigh_keys(const reference_args &a, uint64_t kv_base, uint32_t column0, uint32_t j0, uint32_t count,
+__device__ void weigh_keys(const reference_args &a, uint64_t v_first, uint32_t column0, uint32_t j0, uint32_t count,
                            double p, row_state *state) {
   for (uint32_t t = 0; t < count; ++t) {
     const double weight = __shfl_sync(~0u, p, static_cast<int>(t));
+    const uint64_t row = v_first + (j0 + t) * a.v_view.token_stride;
     for (int i = 0; i < kPerLane; ++i) {
       const uint32_t d = column0 + threadIdx.x % 32 + 32 * i;
-      if (d >= a.shape.D) break;
-      const double term = weight * load_double<kDtype>(a.v, kv_base + uint64_t{j0 + t} * a.shape.D + d);
+      if (d >= a.v_view.columns) break;
+      const double value = load_double<kDtype>(a.v, row + d), term = weight * value;
+      state->values += value * value;
       state->out[i] += term;
       state->spread += term * term;
     }
   }
 }
 
+/* The score of one pair, capped where the problem says so. */
+template <enum attn_dtype kDtype>
+__device__ double score_of(const reference_args &a, uint64_t q_first, uint64_t k_first) {
+  double dot = 0;
+  for (uint32_t d = 0; d < a.shape.D; ++d) {
+    dot += load_double<kDtype>(a.q, q_first + d) * load_double<kDtype>(a.k, k_first + d);
+  }
+  const double score = dot / sqrt(static_cast<double>(a.shape.D)), cap = a.shape.softcap;
+  return cap > 0 ? cap * tanh(score / cap) : score;
+}
+
+template <enum attn_dtype kDtype>
+__device__ double size_of_q(const reference_args &a, uint64_t q_first) {
+  double squares = 0;
+  for (uint32_t d = threadIdx.x % 32; d < a.shape.D; d += 32) {
+    const double q = load_double<kDtype>(a.q, q_first + d);
+    squares += q * q;
+  }
+  return sqrt(warp_sum(squares) / a.shape.D);
+}
+
 /* The definition, in fp64: one warp per query row, online softmax over 32 keys at a time, lanes own keys while
  * scoring and columns while accumulating. blockIdx.y picks a slab of 256 columns; each slab scores all keys again and
- * adds its part of the row's spread, which arrives zeroed. */
+ * adds its part of the row's sums over columns, which arrive zeroed. */
 template <enum attn_dtype kDtype>
 __global__ void reference_kernel(const reference_args a) {
-  const struct attn_shape &s = a.shape;
+  const struct attn_problem &s = a.shape;
   const uint64_t place = uint64_t{blockIdx.x} * kReferenceWarps + threadIdx.x / 32;
   if (place >= a.sample.count) return; /* whole warps leave: no barrier below */
-  const uint64_t row = pattern_sample_row(&a.sample, place), kv_base = kv_offset(s, row);
+  const uint64_t row = pattern_sample_row(&a.sample, place), q_first = attn_view_row(&a.q_view, row);
+  const uint64_t kv_row = attn_kv_head_of_row(&s, row) * s.Skv;
+  const uint64_t k_first = attn_view_row(&a.k_view, kv_row), v_first = attn_view_row(&a.v_view, kv_row);
   const uint32_t lane = threadIdx.x % 32, column0 = blockIdx.y * kReferenceColumns;
-  const uint32_t keys = attn_keys_of_row(&s, static_cast<uint32_t>(row % s.Sq));
-  const double softmax_scale = 1.0 / sqrt(static_cast<double>(s.D));
+  const struct attn_keys keys = attn_mask_row(&a.mask, static_cast<uint32_t>(row % s.Sq));
   row_state state = {};
   state.largest = -INFINITY;
-  for (uint32_t j0 = 0; j0 < keys; j0 += 32) {
+  if (a.sink != nullptr) {
+    state.largest = a.sink[row / s.Sq % s.Hq];
+    state.most = fabs(state.largest);
+    state.total = 1;
+  }
+  for (uint32_t j0 = keys.first; j0 < keys.end; j0 += 32) {
     const uint32_t j = j0 + lane;
     double score = -INFINITY;
-    if (j < keys) {
-      double dot = 0;
-      for (uint32_t d = 0; d < s.D; ++d) {
-        dot += load_double<kDtype>(a.q, row * s.D + d) * load_double<kDtype>(a.k, kv_base + uint64_t{j} * s.D + d);
-      }
-      score = dot * softmax_scale;
+    if (j < keys.end) {
+      score = score_of<kDtype>(a, q_first, k_first + j * a.k_view.token_stride);
       state.most = fmax(state.most, fabs(score));
     }
     const double next = fmax(state.largest, warp_max(score)), shrink = exp(state.largest - next);
-    const double p = j < keys ? exp(score - next) : 0.0;
+    const double p = j < keys.end ? exp(score - next) : 0.0;
     state.total = state.total * shrink + warp_sum(p);
     state.largest = next;
     state.spread *= shrink * shrink;
     for (double &out : state.out) out *= shrink;
-    weigh_keys<kDtype>(a, kv_base, column0, j0, min(32u, keys - j0), p, &state);
+    weigh_keys<kDtype>(a, v_first, column0, j0, min(32u, keys.end - j0), p, &state);
   }
+  const bool is_empty = keys.first == keys.end;
   for (int i = 0; i < kPerLane; ++i) {
     const uint32_t d = column0 + lane + 32 * i;
-    if (d >= s.D) break;
-    a.o[place * s.D + d] = keys > 0 ? state.out[i] / state.total : 0.0;
+    if (d >= a.v_view.columns) break;
+    a.o[place * a.v_view.columns + d] = is_empty ? 0.0 : state.out[i] / state.total;
   }
-  double q_squares = 0;
-  for (uint32_t d = lane; d < s.D; d += 32) {
-    const double q = load_double<kDtype>(a.q, row * s.D + d);
-    q_squares += q * q;
-  }
-  const double spread = warp_sum(state.spread), most = warp_max(state.most), q_all = warp_sum(q_squares);
+  const double spread = warp_sum(state.spread), values = warp_sum(state.values);
+  const double most = warp_max(state.most), q_size = size_of_q<kDtype>(a, q_first);
   if (lane != 0) return;
-  /* All but the spread are the same from every slab. */
+  /* All but the sums over columns are the same from every slab. */
   struct reference_row *const out = &a.rows[place];
   out->largest = most;
-  out->lse = state.largest + log(state.total); /* -infinity without keys */
-  out->q_size = sqrt(q_all / s.D);
-  if (keys > 0) atomicAdd(&out->spread_square, spread / (state.total * state.total));
+  out->lse = state.largest + log(state.total); /* -infinity without keys and sink */
+  out->q_size = q_size;
+  if (is_empty) return;
+  atomicAdd(&out->value_square, values);
+  atomicAdd(&out->spread_square, spread / (state.total * state.total));
 }
 
-struct status compute_reference(struct cuda_problem *p, struct cuda_reference *r) {
-  const struct attn_shape &s = p->base.shape;
+uint32_t columns_of(const struct attn_problem &problem) { return attn_columns(&problem, ATTN_O); }
+
+struct status compute_reference(struct cuda_bench *p, struct cuda_reference *r) {
+  const struct attn_problem &s = p->base.shape;
   const dim3 grid(static_cast<unsigned>((r->sample.count + kReferenceWarps - 1) / kReferenceWarps),
-                  (s.D + kReferenceColumns - 1) / kReferenceColumns);
-  const reference_args args = {
-      data_of(p, PROBLEM_Q), data_of(p, PROBLEM_K), data_of(p, PROBLEM_V), r->o, r->rows, s, r->sample};
-  void (*const kernels[])(reference_args) = {reference_kernel<ATTN_F16>, reference_kernel<ATTN_BF16>,
-                                             reference_kernel<ATTN_F32>};
+                  (columns_of(s) + kReferenceColumns - 1) / kReferenceColumns);
+  struct attn_tensor q, k, v;
+  attn_tensor_of(&s, ATTN_Q, &q);
+  attn_tensor_of(&s, ATTN_K, &k);
+  attn_tensor_of(&s, ATTN_V, &v);
+  const reference_args args = {data_of(p, ATTN_Q),
+                               data_of(p, ATTN_K),
+                               data_of(p, ATTN_V),
+                               static_cast<const float *>(data_of(p, ATTN_SINK)),
+                               q.view,
+                               k.view,
+                               v.view,
+                               r->o,
+                               r->rows,
+                               s,
+                               attn_mask_of(&s),
+                               r->sample};
   CUDA_TRY(cudaMemsetAsync(r->rows, 0, r->sample.count * sizeof *r->rows, stream_of(p)));
-  kernels[s.dtype]<<<grid, 32 * kReferenceWarps, 0, stream_of(p)>>>(args);
+  for_dtype(s.dtype,
+            [](auto t) { return reference_kernel<t.value>; })<<<grid, 32 * kReferenceWarps, 0, stream_of(p)>>>(args);
   CUDA_TRY(cudaGetLastError());
   CUDA_TRY(cudaStreamSynchronize(stream_of(p)));
   return status_ok();
@@ -223,12 +277,12 @@ struct status compute_reference(struct cuda_problem *p, struct cuda_reference *r
 
 /* ---- is the reference right? --------------------------------------------------------------------------------- */
 
-constexpr uint64_t kVerifyAllWork = uint64_t{1} << 20;       /* rows * Skv * D up to which every row is verified */
-constexpr uint64_t kVerifyRows[2] = {32, PATTERN_KINDS + 3}; /* of random and of hard inputs */
+constexpr uint64_t kVerifyAllWork = uint64_t{1} << 20; /* rows * Skv * D up to which every row is verified */
+constexpr uint64_t kVerifyRows[2] = {PATTERN_VERIFIED_ROWS, PATTERN_KINDS + 3}; /* of random and of hard inputs */
 constexpr double kVerifyTolerance = 1e-11; /* of the row's norms; fp64 sums in another order stay far below */
 
 template <typename T>
-struct status fetch(struct cuda_problem *p, const T *from, size_t count, T *to) {
+struct status fetch(struct cuda_bench *p, const T *from, size_t count, T *to) {
   CUDA_TRY(cudaMemcpyAsync(to, from, count * sizeof *to, cudaMemcpyDeviceToHost, stream_of(p)));
   CUDA_TRY(cudaStreamSynchronize(stream_of(p)));
   return status_ok();
@@ -249,32 +303,33 @@ struct verified_row {
 };
 
 struct verify_job {
-  const struct problem *problem;
+  const struct bench *bench;
   const struct pattern_sample *sample;
   std::vector<verified_row> rows;
 };
 
 struct status verify_row(const struct verify_job *job, struct verified_row *v) {
-  const struct attn_shape &s = job->problem->shape;
-  std::vector<double> o(s.D);
+  const struct attn_problem &s = job->bench->shape;
+  std::vector<double> o(columns_of(s));
   struct reference_row facts;
   const uint64_t row = pattern_sample_row(job->sample, v->place);
-  STATUS_TRY(oracle_row(&s, &job->problem->inputs, row, o.data(), &facts));
+  TRY(oracle_row(&s, &job->bench->inputs, row, o.data(), &facts));
   double square = facts.spread_square;
   for (const double x : o) square += x * x;
   /* An error of a score, which is as large as the largest of them, is one of its weight. */
   const double tolerance = kVerifyTolerance * (1 + facts.largest);
-  bool right = agree(facts.spread_square, v->gpu_facts.spread_square, tolerance * facts.spread_square) &&
+  bool right = agree(facts.value_square, v->gpu_facts.value_square, kVerifyTolerance * facts.value_square) &&
+               agree(facts.spread_square, v->gpu_facts.spread_square, tolerance * facts.spread_square) &&
                agree(facts.largest, v->gpu_facts.largest, tolerance) &&
                agree(facts.lse, v->gpu_facts.lse, tolerance) &&
                agree(facts.q_size, v->gpu_facts.q_size, kVerifyTolerance * facts.q_size);
-  for (uint32_t d = 0; d < s.D; ++d) {
+  for (size_t d = 0; d < o.size(); ++d) {
     right = right && agree(o[d], v->gpu_o[d], tolerance * sqrt(square));
     if (!std::isnan(o[d])) v->difference = fmax(v->difference, fabs(v->gpu_o[d] - o[d]));
   }
   if (right) return status_ok();
   return status_make(STATUS_DEVICE, "the GPU's fp64 reference differs from the CPU oracle in row %llu of launch %u",
-                     static_cast<unsigned long long>(row), job->problem->inputs.launch);
+                     static_cast<unsigned long long>(row), job->bench->inputs.launch);
 }
 
 void verify_task(void *context, uint64_t index, unsigned) {
@@ -284,21 +339,22 @@ void verify_task(void *context, uint64_t index, unsigned) {
 
 /* All rows of a small problem; else the first, the last and pseudo-random ones, the same on every machine. Long rows
  * of keys take the CPU milliseconds each, so its threads share them. */
-struct status verify_reference(struct cuda_problem *p, struct cuda_reference *r) {
-  const struct attn_shape &s = p->base.shape;
+struct status verify_reference(struct cuda_bench *p, struct cuda_reference *r) {
+  const struct attn_problem &s = p->base.shape;
+  const uint32_t columns = columns_of(s);
   const uint64_t rows = r->sample.count, few = kVerifyRows[p->base.inputs.launch > 0];
   const bool all = rows * s.Skv <= kVerifyAllWork / s.D || rows <= few;
   struct verify_job job = {&p->base, &r->sample, std::vector<verified_row>(all ? rows : few)};
   for (uint64_t i = 0; i < job.rows.size(); ++i) {
     struct verified_row &v = job.rows[i];
     v.place = all ? i : i == 0 ? 0 : i == 1 ? rows - 1 : input_mix(i) % rows;
-    v.gpu_o.resize(s.D);
-    STATUS_TRY(fetch(p, r->o + v.place * s.D, s.D, v.gpu_o.data()));
-    STATUS_TRY(fetch(p, r->rows + v.place, 1, &v.gpu_facts));
+    v.gpu_o.resize(columns);
+    TRY(fetch(p, r->o + v.place * columns, columns, v.gpu_o.data()));
+    TRY(fetch(p, r->rows + v.place, 1, &v.gpu_facts));
   }
   cpu_parallel_for(cpu_threads_available(), job.rows.size(), verify_task, &job);
   for (const struct verified_row &v : job.rows) {
-    STATUS_TRY(v.status);
+    TRY(v.status);
     r->oracle.max_difference = fmax(r->oracle.max_difference, v.difference);
   }
   r->oracle.rows_verified = job.rows.size();
@@ -306,13 +362,13 @@ struct status verify_reference(struct cuda_problem *p, struct cuda_reference *r)
 }
 
 /* Only one that was found right gets a name. */
-struct status make_reference(struct cuda_problem *p, struct cuda_reference *r) {
+struct status make_reference(struct cuda_bench *p, struct cuda_reference *r) {
   r->oracle = {};
   r->sample = pattern_sample_of(&p->base.inputs);
-  if (r->o == nullptr) CUDA_TRY(cudaMalloc(&r->o, r->sample.count * p->base.shape.D * sizeof *r->o));
+  if (r->o == nullptr) CUDA_TRY(cudaMalloc(&r->o, r->sample.count * columns_of(p->base.shape) * sizeof *r->o));
   if (r->rows == nullptr) CUDA_TRY(cudaMalloc(&r->rows, r->sample.count * sizeof *r->rows));
-  STATUS_TRY(compute_reference(p, r));
-  STATUS_TRY(verify_reference(p, r));
+  TRY(compute_reference(p, r));
+  TRY(verify_reference(p, r));
   r->oracle.name = "gpu_fp64";
   return status_ok();
 }
@@ -321,19 +377,23 @@ struct status make_reference(struct cuda_problem *p, struct cuda_reference *r) {
 
 struct compare_args {
   const void *output;
-  const float *lse; /* NULL: not asked for */
+  struct attn_view view; /* of the output */
+  const float *lse;      /* NULL: not asked for */
   const double *o;
   const struct reference_row *rows;
-  struct attn_shape shape;
+  struct attn_problem shape;
   struct pattern_sample sample;
   struct tolerance tolerance;
   uint64_t flips; /* of the inputs, against the reference's */
 };
 
-struct compare_args compare_args_of(const struct cuda_problem *p, const struct tolerance *tolerance) {
+struct compare_args compare_args_of(const struct cuda_bench *p, const struct tolerance *tolerance) {
   const struct cuda_reference &r = p->reference[p->base.inputs.launch];
-  return {data_of(p, PROBLEM_O),
-          static_cast<const float *>(data_of(p, PROBLEM_LSE)),
+  struct attn_tensor o;
+  attn_tensor_of(&p->base.shape, ATTN_O, &o);
+  return {data_of(p, ATTN_O),
+          o.view,
+          static_cast<const float *>(data_of(p, ATTN_LSE)),
           r.o,
           r.rows,
           p->base.shape,
@@ -343,8 +403,8 @@ struct compare_args compare_args_of(const struct cuda_problem *p, const struct t
 }
 
 __device__ struct compare_bound bound_of(const compare_args &a, uint64_t place, uint64_t row) {
-  const uint32_t keys = attn_keys_of_row(&a.shape, static_cast<uint32_t>(row % a.shape.Sq));
-  return compare_bound_of(&a.tolerance, a.shape.D, keys, &a.rows[place]);
+  const uint32_t keys = attn_keys_count(attn_keys_of_row(&a.shape, static_cast<uint32_t>(row % a.shape.Sq)));
+  return compare_bound_of(&a.tolerance, &a.shape, keys, &a.rows[place]);
 }
 
 __device__ uint64_t warp_count(uint64_t x) {
@@ -360,22 +420,22 @@ __device__ double expected_of(const compare_args &a, uint64_t kv_head, uint32_t 
 /* A warp compares row `place` of the sample; where the reference is NaN, no output is defined. */
 template <enum attn_dtype kDtype>
 __device__ void compare_one_row(const compare_args &a, uint64_t place, struct compare_partial *mine) {
-  const uint32_t lane = threadIdx.x % 32, D = a.shape.D;
-  const uint64_t row = pattern_sample_row(&a.sample, place), kv_head = pattern_kv_head(&a.shape, row);
-  const double *reference = a.o + place * D;
+  const uint32_t lane = threadIdx.x % 32, columns = a.view.columns;
+  const uint64_t row = pattern_sample_row(&a.sample, place), kv_head = attn_kv_head_of_row(&a.shape, row);
+  const uint64_t first = attn_view_row(&a.view, row);
+  const double *reference = a.o + place * columns;
   if (isnan(reference[0])) return;
   const struct compare_bound bound = bound_of(a, place, row);
   struct compare_row sums = {};
-  for (uint32_t d = lane; d < D; d += 32) {
-    const uint64_t index = row * D + d;
-    compare_element(mine, &sums, &bound, index, load_double<kDtype>(a.output, index),
+  for (uint32_t d = lane; d < columns; d += 32) {
+    compare_element(mine, &sums, &bound, row * columns + d, load_double<kDtype>(a.output, first + d),
                     expected_of(a, kv_head, d, reference[d]));
   }
   sums.error_squares = warp_sum(sums.error_squares);
   sums.reference_squares = warp_sum(sums.reference_squares);
   sums.bad = warp_count(sums.bad);
   if (lane != 0) return;
-  compare_row_end(mine, &sums, &bound, row * D);
+  compare_row_end(mine, &sums, &bound, row * columns);
   if (a.lse != nullptr) compare_lse(mine, &bound, row, a.lse[row], a.rows[place].lse);
 }
 
@@ -400,51 +460,54 @@ constexpr uint32_t kWitnessColumns = 256;
 
 constexpr uint32_t kFlipColumns = 128; /* of a row, for one warp: rows may be few and long */
 
-__host__ __device__ inline uint64_t flip_slabs(uint32_t D) { return (D + kFlipColumns - 1) / kFlipColumns; }
+__host__ __device__ inline uint64_t flip_slabs(uint32_t columns) {
+  return (columns + kFlipColumns - 1) / kFlipColumns;
+}
 
 /* A warp turns the signs of one slab of a row after another. */
-template <typename Bits>
-__global__ void flip_kernel(Bits *data, const struct attn_shape shape, enum input_tensor tensor, uint64_t flips) {
-  constexpr Bits kSign = static_cast<Bits>(Bits{1} << (8 * sizeof(Bits) - 1));
-  const bool is_q = tensor == INPUT_Q;
-  const uint64_t rows = is_q ? pattern_rows(&shape) : uint64_t{shape.B} * shape.Hkv * shape.Skv;
-  const enum pattern_flip what = tensor == INPUT_V ? PATTERN_FLIP_VO : PATTERN_FLIP_QK;
-  const uint64_t slabs = flip_slabs(shape.D);
+template <enum attn_dtype kDtype>
+__global__ void flip_kernel(void *data, const struct attn_problem shape, const struct attn_tensor tensor,
+                            uint64_t flips) {
+  const enum pattern_flip what = pattern_flip_of(tensor.role);
+  const uint64_t slabs = flip_slabs(tensor.view.columns), rows = attn_view_rows(&tensor.view);
   for (uint64_t slab = grid_thread() / 32; slab < rows * slabs; slab += grid_stride() / 32) {
-    const uint64_t row = slab / slabs, kv_head = is_q ? pattern_kv_head(&shape, row) : row / shape.Skv;
+    const uint64_t row = slab / slabs, kv_head = pattern_kv_head(&shape, tensor.role, row);
+    const uint64_t first = attn_view_row(&tensor.view, row);
     const uint32_t column0 = static_cast<uint32_t>(slab % slabs) * kFlipColumns;
-    for (uint32_t d = column0 + threadIdx.x % 32; d < min(shape.D, column0 + kFlipColumns); d += 32) {
-      if (pattern_is_flipped(flips, what, kv_head, d)) data[row * shape.D + d] ^= kSign;
+    for (uint32_t d = column0 + threadIdx.x % 32; d < min(tensor.view.columns, column0 + kFlipColumns); d += 32) {
+      if (!pattern_is_flipped(flips, what, kv_head, d)) continue;
+      attn_dtype_store(kDtype, data, first + d, attn_dtype_load(kDtype, data, first + d) ^ attn_dtype_sign(kDtype));
     }
   }
 }
 
-template <typename Bits>
-struct status flip_inputs(struct cuda_problem *p, uint64_t flips) {
-  for (int i = 0; i < 3; ++i) {
-    const uint64_t rows = problem_elements(&p->base.shape, kInputs[i]) / p->base.shape.D;
-    flip_kernel<<<grid_for(32 * rows * flip_slabs(p->base.shape.D)), kThreads, 0, stream_of(p)>>>(
-        static_cast<Bits *>(data_of(p, kInputs[i])), p->base.shape, kInputNames[i], flips);
+struct status flip_inputs(struct cuda_bench *p, uint64_t flips) {
+  return for_tensors(p, false, [p, flips](const struct attn_tensor &tensor) {
+    if (!pattern_flips(tensor.role)) return status_ok();
+    const uint64_t slabs = attn_view_rows(&tensor.view) * flip_slabs(tensor.view.columns);
+    for_dtype(tensor.dtype, [](auto t) {
+      return flip_kernel<t.value>;
+    })<<<grid_for(32 * slabs), kThreads, 0, stream_of(p)>>>(data_of(p, tensor.role), p->base.shape, tensor, flips);
     CUDA_TRY(cudaGetLastError());
-  }
-  return status_ok();
+    return status_ok();
+  });
 }
 
 /* Looks at some elements of some rows; *wrong counts the launches of this kernel that saw a wrong one. */
 template <enum attn_dtype kDtype>
 __global__ void witness_kernel(const compare_args a, uint64_t random, unsigned long long *wrong) {
   const uint64_t mixed = input_mix(random + threadIdx.x / 32), place = mixed % a.sample.count;
-  const uint64_t row = pattern_sample_row(&a.sample, place), kv_head = pattern_kv_head(&a.shape, row);
-  const uint32_t D = a.shape.D, slabs = (D + kWitnessColumns - 1) / kWitnessColumns;
+  const uint64_t row = pattern_sample_row(&a.sample, place), kv_head = attn_kv_head_of_row(&a.shape, row);
+  const uint64_t first = attn_view_row(&a.view, row);
+  const uint32_t columns = a.view.columns, slabs = (columns + kWitnessColumns - 1) / kWitnessColumns;
   const uint32_t column0 = static_cast<uint32_t>(mixed >> 40) % slabs * kWitnessColumns;
   const struct compare_bound bound = bound_of(a, place, row);
   struct compare_partial mine;
   struct compare_row sums = {};
   compare_start(&mine);
-  for (uint32_t d = column0 + threadIdx.x % 32; d < min(D, column0 + kWitnessColumns); d += 32) {
-    const uint64_t index = row * D + d;
-    compare_element(&mine, &sums, &bound, index, load_double<kDtype>(a.output, index),
-                    expected_of(a, kv_head, d, a.o[place * D + d]));
+  for (uint32_t d = column0 + threadIdx.x % 32; d < min(columns, column0 + kWitnessColumns); d += 32) {
+    compare_element(&mine, &sums, &bound, row * columns + d, load_double<kDtype>(a.output, first + d),
+                    expected_of(a, kv_head, d, a.o[place * columns + d]));
   }
   if (a.lse != nullptr && threadIdx.x % 32 == 0) compare_lse(&mine, &bound, row, a.lse[row], a.rows[place].lse);
   if (__syncthreads_or(sums.bad + mine.result.lse.bad_rows > 0) && threadIdx.x == 0) atomicAdd(wrong, 1ull);
@@ -452,79 +515,65 @@ __global__ void witness_kernel(const compare_args a, uint64_t random, unsigned l
 
 }  // namespace
 
-struct status fill_redzones(struct cuda_problem *p, enum problem_tensor t) {
-  return run_redzones(p, t, nullptr);
+struct status fill_redzones(struct cuda_bench *p, unsigned block) {
+  return run_redzones(p, block, nullptr);
 }
 
-struct status fill_inputs(struct cuda_problem *p) {
-  for (int i = 0; i < 3; ++i) {
-    const uint64_t elements = problem_elements(&p->base.shape, kInputs[i]);
-    fill_input_kernel<<<grid_for(elements), kThreads, 0, stream_of(p)>>>(data_of(p, kInputs[i]), p->base.inputs,
-                                                                         kInputNames[i], elements);
-    CUDA_TRY(cudaGetLastError());
-  }
-  return status_ok();
+struct status fill_inputs(struct cuda_bench *p) {
+  return for_tensors(p, false, [p](const struct attn_tensor &tensor) { return run_inputs(p, tensor, nullptr); });
 }
 
-struct status check_fill(struct problem *problem) {
-  return fill_inputs(as_cuda(problem));
+struct status check_fill(struct bench *bench) {
+  return fill_inputs(as_cuda(bench));
 }
 
-void drop_references(struct cuda_problem *p) {
+void drop_references(struct cuda_bench *p) {
   for (struct cuda_reference &r : p->reference) {
     cudaFree(r.o);
     cudaFree(r.rows);
   }
 }
 
-struct status check_poison(struct problem *problem) {
-  struct cuda_problem *p = as_cuda(problem);
-  STATUS_TRY(poison(p, PROBLEM_O));
-  STATUS_TRY(poison(p, PROBLEM_LSE));
-  return poison(p, PROBLEM_WORKSPACE);
+struct status check_poison(struct bench *bench) {
+  struct cuda_bench *p = as_cuda(bench);
+  TRY(poison_outputs(p));
+  return poison(p, BENCH_WORKSPACE);
 }
 
-struct status check_reference(struct problem *problem, struct oracle_result *out) {
-  struct cuda_problem *p = as_cuda(problem);
-  struct cuda_reference *r = &p->reference[problem->inputs.launch];
-  if (r->oracle.name == nullptr) STATUS_TRY(make_reference(p, r));
+struct status check_reference(struct bench *bench, struct oracle_result *out) {
+  struct cuda_bench *p = as_cuda(bench);
+  struct cuda_reference *r = &p->reference[bench->inputs.launch];
+  if (r->oracle.name == nullptr) TRY(make_reference(p, r));
   *out = r->oracle;
   return status_ok();
 }
 
-struct status check_guard(struct problem *problem, struct guard_result *out) {
-  struct cuda_problem *p = as_cuda(problem);
-  unsigned long long counts[PROBLEM_TENSOR_COUNT + 3];
+struct status check_guard(struct bench *bench, struct guard_result *out) {
+  struct cuda_bench *p = as_cuda(bench);
+  unsigned long long counts[kCounters];
   CUDA_TRY(cudaMemsetAsync(p->counters, 0, sizeof counts, stream_of(p)));
-  for (int t = 0; t < PROBLEM_TENSOR_COUNT; ++t) {
-    if (p->block[t] != nullptr) STATUS_TRY(run_redzones(p, static_cast<enum problem_tensor>(t), p->counters + t));
+  for (unsigned block = 0; block < BENCH_BLOCKS; ++block) {
+    if (p->block[block] != nullptr) TRY(run_redzones(p, block, p->counters + block));
   }
-  for (int i = 0; i < 3; ++i) {
-    const uint64_t elements = problem_elements(&p->base.shape, kInputs[i]);
-    guard_input_kernel<<<grid_for(elements), kThreads, 0, stream_of(p)>>>(
-        data_of(p, kInputs[i]), p->base.inputs, kInputNames[i], elements, p->counters + PROBLEM_TENSOR_COUNT + i);
-    CUDA_TRY(cudaGetLastError());
-  }
-  CUDA_TRY(cudaMemcpyAsync(counts, p->counters, sizeof counts, cudaMemcpyDeviceToHost, stream_of(p)));
-  CUDA_TRY(cudaStreamSynchronize(stream_of(p)));
+  TRY(for_tensors(
+      p, false, [p](const struct attn_tensor &tensor) { return run_inputs(p, tensor, p->counters + BENCH_BLOCKS); }));
+  TRY(fetch(p, p->counters, sizeof counts / sizeof *counts, counts));
   *out = {0, 0, nullptr};
-  for (int t = 0; t < PROBLEM_TENSOR_COUNT; ++t) {
-    out->redzone_bytes_changed += counts[t];
-    if (counts[t] > 0 && out->first == nullptr) out->first = problem_tensor_name(static_cast<enum problem_tensor>(t));
+  for (unsigned block = 0; block < BENCH_BLOCKS; ++block) {
+    out->redzone_bytes_changed += counts[block];
+    if (counts[block] > 0 && out->first == nullptr) out->first = bench_block_name(block);
   }
-  for (int i = 0; i < 3; ++i) out->input_elements_changed += counts[PROBLEM_TENSOR_COUNT + i];
+  for (unsigned role = 0; role < ATTN_ROLE_COUNT; ++role) out->input_elements_changed += counts[BENCH_BLOCKS + role];
   return status_ok();
 }
 
-struct status check_compare(struct problem *problem, const struct tolerance *tolerance, struct compare_result *out) {
-  struct cuda_problem *p = as_cuda(problem);
+struct status check_compare(struct bench *bench, const struct tolerance *tolerance, struct compare_result *out) {
+  struct cuda_bench *p = as_cuda(bench);
   std::vector<struct compare_partial> partials(COMPARE_BLOCKS);
-  void (*const kernels[])(compare_args, struct compare_partial *) = {
-      compare_kernel<ATTN_F16>, compare_kernel<ATTN_BF16>, compare_kernel<ATTN_F32>};
-  kernels[problem->shape.dtype]<<<COMPARE_BLOCKS, COMPARE_THREADS, 0, stream_of(p)>>>(compare_args_of(p, tolerance),
-                                                                                      p->partials);
+  const auto kernel = for_dtype(bench->shape.dtype, [](auto t) { return compare_kernel<t.value>; });
+  kernel<<<COMPARE_BLOCKS, COMPARE_THREADS, 0, stream_of(p)>>>(compare_args_of(p, tolerance), p->partials);
   CUDA_TRY(cudaGetLastError());
-  STATUS_TRY(fetch(p, p->partials, COMPARE_BLOCKS, partials.data()));
+  TRY(fetch(p, p->partials, COMPARE_BLOCKS, partials.data()));
   struct compare_partial whole;
   compare_start(&whole);
   for (const struct compare_partial &part : partials) compare_merge(&whole, &part);
@@ -535,44 +584,42 @@ struct status check_compare(struct problem *problem, const struct tolerance *tol
 
 struct status witness_load() {
   cudaFuncAttributes unused;
-  const void *const kernels[] = {reinterpret_cast<const void *>(flip_kernel<uint16_t>),
-                                 reinterpret_cast<const void *>(flip_kernel<uint32_t>),
-                                 reinterpret_cast<const void *>(witness_kernel<ATTN_F16>),
-                                 reinterpret_cast<const void *>(witness_kernel<ATTN_BF16>),
-                                 reinterpret_cast<const void *>(witness_kernel<ATTN_F32>)};
+  const void *const kernels[] = {
+#define DTYPE(id, ...) \
+  reinterpret_cast<const void *>(flip_kernel<ATTN_##id>), reinterpret_cast<const void *>(witness_kernel<ATTN_##id>),
+#include "kernels/problem/dtypes.def"
+#undef DTYPE
+  };
   for (const void *kernel : kernels) CUDA_TRY(cudaFuncGetAttributes(&unused, kernel));
   return status_ok();
 }
 
-struct status witness_change(struct cuda_problem *p) {
+struct status witness_change(struct cuda_bench *p) {
   const uint64_t flips = pattern_fresh_flips(p->base.inputs.seed, p->base.changes++);
   p->base.inputs.flips ^= flips;
-  return p->base.shape.dtype == ATTN_F32 ? flip_inputs<uint32_t>(p, flips) : flip_inputs<uint16_t>(p, flips);
+  return flip_inputs(p, flips);
 }
 
-struct status witness_prepare(struct cuda_problem *p) {
-  if ((input_mix(p->looks) & 1) != 0) return witness_change(p);
-  STATUS_TRY(poison(p, PROBLEM_O));
-  return poison(p, PROBLEM_LSE);
+struct status witness_prepare(struct cuda_bench *p) {
+  return (input_mix(p->looks) & 1) != 0 ? witness_change(p) : poison_outputs(p);
 }
 
-struct status witness_look(struct cuda_problem *p) {
-  void (*const kernels[])(compare_args, uint64_t, unsigned long long *) = {
-      witness_kernel<ATTN_F16>, witness_kernel<ATTN_BF16>, witness_kernel<ATTN_F32>};
+struct status witness_look(struct cuda_bench *p) {
   const enum attn_dtype dtype = p->base.shape.dtype;
+  const struct tolerance tolerance = compare_tolerance(dtype);
   if (p->reference[p->base.inputs.launch].oracle.name == nullptr) return status_ok();
-  kernels[dtype]<<<1, kWitnessThreads, 0, stream_of(p)>>>(compare_args_of(p, &compare_tolerance[dtype]),
-                                                          input_mix(p->base.inputs.seed ^ p->looks++),
-                                                          p->witness + p->swapped);
+  const auto kernel = for_dtype(dtype, [](auto t) { return witness_kernel<t.value>; });
+  kernel<<<1, kWitnessThreads, 0, stream_of(p)>>>(
+      compare_args_of(p, &tolerance), input_mix(p->base.inputs.seed ^ p->looks++), p->witness + p->swapped);
   CUDA_TRY(cudaGetLastError());
   ++p->bound.looks;
   return status_ok();
 }
 
-struct status check_witness(struct problem *problem, struct witness_result *out) {
-  struct cuda_problem *p = as_cuda(problem);
+struct status check_witness(struct bench *bench, struct witness_result *out) {
+  struct cuda_bench *p = as_cuda(bench);
   unsigned long long wrong = 0;
-  STATUS_TRY(fetch(p, p->witness + p->swapped, 1, &wrong));
+  TRY(fetch(p, p->witness + p->swapped, 1, &wrong));
   CUDA_TRY(cudaMemsetAsync(p->witness + p->swapped, 0, sizeof wrong, stream_of(p)));
   *out = {p->bound.looks, wrong};
   p->bound.looks = 0;

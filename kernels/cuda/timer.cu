@@ -93,7 +93,7 @@ struct status release_and_wait(struct cuda_device *d) {
 struct status probe_blocker(struct cuda_device *d) {
   struct cuda_timer *t = &d->timer;
   t->blocker_works = true;
-  STATUS_TRY(block_stream(d, kProbeLimitNs));
+  TRY(block_stream(d, kProbeLimitNs));
   empty_kernel<<<1, 1, 0, d->stream>>>();
   CUDA_TRY(cudaGetLastError());
   *t->release = t->ticket;
@@ -104,8 +104,7 @@ struct status probe_blocker(struct cuda_device *d) {
   return status_ok();
 }
 
-/* ---- SM clock
- * ------------------------------------------------------------------------------------------------------- */
+/* ---- SM clock ------------------------------------------------------------------------------------------------- */
 
 struct status stamp(struct cuda_device *d, int which) {
   const uint32_t sms = d->base.info.sms;
@@ -131,8 +130,7 @@ double clock_between_stamps(const struct cuda_device *d) {
   return mhz[mhz.size() / 2];
 }
 
-/* ---- samples
- * -------------------------------------------------------------------------------------------------------- */
+/* ---- samples -------------------------------------------------------------------------------------------------- */
 
 struct status flush_l2(struct cuda_device *d) {
   const struct cuda_timer *t = &d->timer;
@@ -148,7 +146,7 @@ struct status elapsed_us(const struct cuda_timer *t, uint32_t from, uint32_t to,
   return status_ok();
 }
 
-struct status enqueue_delay(struct cuda_problem *p, enum time_mode mode) {
+struct status enqueue_delay(struct cuda_bench *p, enum time_mode mode) {
   const unsigned long long cycles = p->bound.delay_cycles[mode];
   if (cycles == 0) return status_ok();
   cudaLaunchAttribute ahead = {};
@@ -165,17 +163,17 @@ struct status enqueue_delay(struct cuda_problem *p, enum time_mode mode) {
   return status_ok();
 }
 
-struct status enqueue_cold(struct cuda_problem *p) {
-  STATUS_TRY(enqueue_plan(p));
+struct status enqueue_cold(struct cuda_bench *p) {
+  TRY(enqueue_plan(p));
   return enqueue_delay(p, TIME_COLD);
 }
 
-struct status enqueue_in_graph(struct cuda_problem *p) {
-  STATUS_TRY(enqueue_plan(p));
+struct status enqueue_in_graph(struct cuda_bench *p) {
+  TRY(enqueue_plan(p));
   return enqueue_delay(p, TIME_HOT);
 }
 
-struct status enqueue_hot(struct cuda_problem *p) {
+struct status enqueue_hot(struct cuda_bench *p) {
   if (p->bound.graph == nullptr) return enqueue_in_graph(p);
   CUDA_TRY(cudaGraphLaunch(p->bound.graph, stream_of(p)));
   return status_ok();
@@ -183,61 +181,61 @@ struct status enqueue_hot(struct cuda_problem *p) {
 
 /* Behind the blocker. The empty kernel stands where the blocker stands in other samples: the first event is behind a
  * single thread, not behind the last blocks of the flush. */
-struct status enqueue_cold_sample(struct cuda_problem *p, uint32_t i) {
+struct status enqueue_cold_sample(struct cuda_bench *p, uint32_t i) {
   struct cuda_device *d = as_cuda(p->base.device);
-  STATUS_TRY(witness_prepare(p));
-  STATUS_TRY(flush_l2(d));
+  TRY(witness_prepare(p));
+  TRY(flush_l2(d));
   empty_kernel<<<1, 1, 0, d->stream>>>();
   CUDA_TRY(cudaGetLastError());
   CUDA_TRY(cudaEventRecord(d->timer.event[2 * i], d->stream));
-  STATUS_TRY(enqueue_cold(p));
+  TRY(enqueue_cold(p));
   CUDA_TRY(cudaEventRecord(d->timer.event[2 * i + 1], d->stream));
   return witness_look(p);
 }
 
 /* Up to kColdChain samples. */
-struct status cold_samples(struct cuda_problem *p, uint32_t n, double *us) {
+struct status cold_samples(struct cuda_bench *p, uint32_t n, double *us) {
   struct cuda_device *d = as_cuda(p->base.device);
-  STATUS_TRY(block_stream(d, kBlockerLimitNs));
-  for (uint32_t i = 0; i < n; ++i) STATUS_TRY(enqueue_cold_sample(p, i));
-  STATUS_TRY(release_and_wait(d));
-  for (uint32_t i = 0; i < n; ++i) STATUS_TRY(elapsed_us(&d->timer, 2 * i, 2 * i + 1, &us[i]));
+  TRY(block_stream(d, kBlockerLimitNs));
+  for (uint32_t i = 0; i < n; ++i) TRY(enqueue_cold_sample(p, i));
+  TRY(release_and_wait(d));
+  for (uint32_t i = 0; i < n; ++i) TRY(elapsed_us(&d->timer, 2 * i, 2 * i + 1, &us[i]));
   return status_ok();
 }
 
-struct status hot_sample(struct cuda_problem *p, double *us) {
-  STATUS_TRY(witness_prepare(p));
-  STATUS_TRY(timer_one_sample(p, false, enqueue_hot, us));
+struct status hot_sample(struct cuda_bench *p, double *us) {
+  TRY(witness_prepare(p));
+  TRY(timer_one_sample(p, false, enqueue_hot, us));
   *us /= p->bound.hot_launches;
   return witness_look(p);
 }
 
 /* Events between the passes: their cost is in the sample, so passes are sampled apart from the whole. */
-struct status one_pass_sample(struct cuda_problem *p, uint32_t n, uint32_t i, double *us) {
+struct status one_pass_sample(struct cuda_bench *p, uint32_t n, uint32_t i, double *us) {
   struct cuda_device *d = as_cuda(p->base.device);
   const uint32_t passes = p->base.plan.pass_count;
-  STATUS_TRY(flush_l2(d));
-  STATUS_TRY(block_stream(d, kBlockerLimitNs));
+  TRY(flush_l2(d));
+  TRY(block_stream(d, kBlockerLimitNs));
   CUDA_TRY(cudaEventRecord(d->timer.event[0], d->stream));
   for (uint32_t pass = 0; pass < passes; ++pass) {
-    STATUS_TRY(enqueue_pass(p, pass, true));
+    TRY(enqueue_pass(p, pass, true));
     CUDA_TRY(cudaEventRecord(d->timer.event[pass + 1], d->stream));
   }
-  STATUS_TRY(release_and_wait(d));
+  TRY(release_and_wait(d));
   for (uint32_t pass = 0; pass < passes; ++pass) {
-    STATUS_TRY(elapsed_us(&d->timer, pass, pass + 1, &us[size_t{pass} * n + i]));
+    TRY(elapsed_us(&d->timer, pass, pass + 1, &us[size_t{pass} * n + i]));
   }
   return status_ok();
 }
 
-void drop_graph(struct cuda_problem *p) {
+void drop_graph(struct cuda_bench *p) {
   if (p->bound.graph != nullptr) cudaGraphExecDestroy(p->bound.graph);
   p->bound.graph = nullptr;
 }
 
-struct status capture_graph(struct cuda_problem *p, uint32_t launches) {
+struct status capture_graph(struct cuda_bench *p, uint32_t launches) {
   cudaGraph_t graph;
-  STATUS_TRY(capture_launches(p, launches, enqueue_in_graph, &graph));
+  TRY(capture_launches(p, launches, enqueue_in_graph, &graph));
   const cudaError_t made = cudaGraphInstantiate(&p->bound.graph, graph, 0);
   cudaGraphDestroy(graph);
   CUDA_TRY(made);
@@ -247,45 +245,45 @@ struct status capture_graph(struct cuda_problem *p, uint32_t launches) {
 
 /* ---- launches whose inputs change ---------------------------------------------------------------------------- */
 
-struct status enqueue_changed(struct cuda_problem *p) {
-  STATUS_TRY(witness_change(p));
+struct status enqueue_changed(struct cuda_bench *p) {
+  TRY(witness_change(p));
   return enqueue_in_graph(p);
 }
 
-struct status launch_changed(struct cuda_problem *p) {
+struct status launch_changed(struct cuda_bench *p) {
   CUDA_TRY(cudaGraphLaunch(p->changed, stream_of(p)));
   return status_ok();
 }
 
 /* Runs the graph some times, the first time to set it up. It makes the same changes every time, in all `flips`, so
  * that another one before it keeps its launches from inputs that an earlier run of it had. */
-struct status sample_graph(struct cuda_problem *p, uint64_t flips, bool computes, double *best_us) {
+struct status sample_graph(struct cuda_bench *p, uint64_t flips, bool computes, double *best_us) {
   constexpr int kSamples = 4;
   for (int i = 0; i < kSamples; ++i) {
     double us = 0;
-    STATUS_TRY(witness_change(p));
+    TRY(witness_change(p));
     p->base.inputs.flips ^= flips;
     if (i == 0) {
-      STATUS_TRY(launch_changed(p));
+      TRY(launch_changed(p));
     } else {
-      STATUS_TRY(timer_one_sample(p, false, launch_changed, &us));
+      TRY(timer_one_sample(p, false, launch_changed, &us));
       *best_us = std::min(*best_us, us);
     }
-    if (computes) STATUS_TRY(witness_look(p));
+    if (computes) TRY(witness_look(p));
   }
   CUDA_TRY(cudaStreamSynchronize(stream_of(p)));
   return status_ok();
 }
 
 /* The shortest time of a graph of so many changes, each with a launch of the plan behind it or none. */
-struct status time_changed(struct cuda_problem *p, uint32_t launches, struct status (*enqueue)(struct cuda_problem *),
+struct status time_changed(struct cuda_bench *p, uint32_t launches, struct status (*enqueue)(struct cuda_bench *),
                            double *best_us) {
   cudaGraph_t graph;
   const uint64_t before = p->base.inputs.flips;
   const struct status captured = capture_launches(p, launches, enqueue, &graph);
   const uint64_t flips = p->base.inputs.flips ^ before;
   p->base.inputs.flips = before; /* nothing was run */
-  STATUS_TRY(captured);
+  TRY(captured);
   const cudaError_t made = cudaGraphInstantiate(&p->changed, graph, 0);
   cudaGraphDestroy(graph);
   CUDA_TRY(made);
@@ -300,12 +298,12 @@ struct status measure_event_overhead(struct cuda_device *d) {
   constexpr int kSamples = 31;
   double us[kSamples];
   for (double &sample : us) {
-    STATUS_TRY(block_stream(d, kBlockerLimitNs));
+    TRY(block_stream(d, kBlockerLimitNs));
     CUDA_TRY(cudaEventRecord(d->timer.event[0], d->stream));
     empty_kernel<<<1, 1, 0, d->stream>>>();
     CUDA_TRY(cudaEventRecord(d->timer.event[1], d->stream));
-    STATUS_TRY(release_and_wait(d));
-    STATUS_TRY(elapsed_us(&d->timer, 0, 1, &sample));
+    TRY(release_and_wait(d));
+    TRY(elapsed_us(&d->timer, 0, 1, &sample));
   }
   std::nth_element(us, us + kSamples / 2, us + kSamples);
   d->base.event_overhead_us = us[kSamples / 2];
@@ -330,29 +328,29 @@ struct status allocate(struct cuda_device *d) {
 
 }  // namespace
 
-struct status timer_one_sample(struct cuda_problem *p, bool flush, struct status (*enqueue)(struct cuda_problem *),
+struct status timer_one_sample(struct cuda_bench *p, bool flush, struct status (*enqueue)(struct cuda_bench *),
                                double *us) {
   struct cuda_device *d = as_cuda(p->base.device);
-  if (flush) STATUS_TRY(flush_l2(d));
-  STATUS_TRY(block_stream(d, kBlockerLimitNs));
+  if (flush) TRY(flush_l2(d));
+  TRY(block_stream(d, kBlockerLimitNs));
   CUDA_TRY(cudaEventRecord(d->timer.event[0], d->stream));
-  STATUS_TRY(enqueue(p));
+  TRY(enqueue(p));
   CUDA_TRY(cudaEventRecord(d->timer.event[1], d->stream));
-  STATUS_TRY(release_and_wait(d));
+  TRY(release_and_wait(d));
   return elapsed_us(&d->timer, 0, 1, us);
 }
 
-struct status timer_capture(struct cuda_problem *p, uint32_t launches) {
+struct status timer_capture(struct cuda_bench *p, uint32_t launches) {
   drop_graph(p);
   p->bound.hot_launches = launches;
-  STATUS_TRY(capture_graph(p, launches));
+  TRY(capture_graph(p, launches));
   CUDA_TRY(cudaStreamSynchronize(stream_of(p)));
   return status_ok();
 }
 
-struct status timer_delay(struct problem *problem, enum time_mode mode, double delay_us) {
-  struct cuda_problem *p = as_cuda(problem);
-  const double cycles = delay_us * problem->device->info.sm_clock_max_mhz;
+struct status timer_delay(struct bench *bench, enum time_mode mode, double delay_us) {
+  struct cuda_bench *p = as_cuda(bench);
+  const double cycles = delay_us * bench->device->info.sm_clock_max_mhz;
   p->bound.delay_cycles[mode] = delay_us > 0 ? static_cast<unsigned long long>(std::max(cycles, 1.0)) : 0;
   delay_kernel<<<1, 1, 0, stream_of(p)>>>(1); /* loaded at its first launch, which must not be behind the blocker */
   CUDA_TRY(cudaGetLastError());
@@ -361,14 +359,14 @@ struct status timer_delay(struct problem *problem, enum time_mode mode, double d
 }
 
 struct status timer_open(struct cuda_device *d) {
-  STATUS_TRY(allocate(d));
+  TRY(allocate(d));
   /* Kernels are loaded at their first launch, which must not happen behind the blocker. */
   empty_kernel<<<1, 1, 0, d->stream>>>();
-  STATUS_TRY(flush_l2(d));
-  STATUS_TRY(stamp(d, 0));
-  STATUS_TRY(witness_load());
+  TRY(flush_l2(d));
+  TRY(stamp(d, 0));
+  TRY(witness_load());
   CUDA_TRY(cudaStreamSynchronize(d->stream));
-  STATUS_TRY(probe_blocker(d));
+  TRY(probe_blocker(d));
   return measure_event_overhead(d);
 }
 
@@ -382,13 +380,13 @@ void timer_close(struct cuda_timer *t) {
   if (t->sink != nullptr) cudaFree(t->sink);
 }
 
-struct status timer_prepare(struct problem *problem, uint32_t *hot_launches, double *estimate_us) {
-  struct cuda_problem *p = as_cuda(problem);
+struct status timer_prepare(struct bench *bench, uint32_t *hot_launches, double *estimate_us) {
+  struct cuda_bench *p = as_cuda(bench);
   CUDA_TRY(cudaCtxResetPersistingL2Cache());
   *estimate_us = INFINITY;
   for (int i = 0; i < 3 && !(*estimate_us > kSlowUs && std::isfinite(*estimate_us)); ++i) { /* a slow launch: once */
     double us = 0;
-    STATUS_TRY(timer_one_sample(p, false, enqueue_plan, &us));
+    TRY(timer_one_sample(p, false, enqueue_plan, &us));
     *estimate_us = std::min(*estimate_us, us);
   }
   *hot_launches = static_cast<uint32_t>(
@@ -399,38 +397,37 @@ struct status timer_prepare(struct problem *problem, uint32_t *hot_launches, dou
   return status_ok();
 }
 
-struct status timer_sample(struct problem *problem, enum time_mode mode, uint32_t n, double *us,
-                           double *sm_clock_mhz) {
-  struct cuda_problem *p = as_cuda(problem);
-  struct cuda_device *d = as_cuda(problem->device);
-  STATUS_TRY(stamp(d, 0));
+struct status timer_sample(struct bench *bench, enum time_mode mode, uint32_t n, double *us, double *sm_clock_mhz) {
+  struct cuda_bench *p = as_cuda(bench);
+  struct cuda_device *d = as_cuda(bench->device);
+  TRY(stamp(d, 0));
   if (mode == TIME_HOT) {
-    for (uint32_t i = 0; i < n; ++i) STATUS_TRY(hot_sample(p, &us[i]));
+    for (uint32_t i = 0; i < n; ++i) TRY(hot_sample(p, &us[i]));
   } else {
     for (uint32_t i = 0; i < n; i += kColdChain) {
-      STATUS_TRY(cold_samples(p, std::min(n - i, kColdChain), us + i));
+      TRY(cold_samples(p, std::min(n - i, kColdChain), us + i));
     }
   }
-  STATUS_TRY(stamp(d, 1));
+  TRY(stamp(d, 1));
   CUDA_TRY(cudaStreamSynchronize(d->stream));
   *sm_clock_mhz = clock_between_stamps(d);
   return status_ok();
 }
 
-struct status timer_sample_changed(struct problem *problem, double estimate_us, double *us) {
-  struct cuda_problem *p = as_cuda(problem);
+struct status timer_sample_changed(struct bench *bench, double estimate_us, double *us) {
+  struct cuda_bench *p = as_cuda(bench);
   double with_us = INFINITY, without_us = INFINITY;
   if (!(estimate_us <= kChangedMaxUs)) return status_ok();
   const uint32_t launches = static_cast<uint32_t>(std::clamp(kChangedUs / estimate_us, 1.0, kChangedLaunchesMax)) |
-                            1;                                        /* odd, see device.h */
-  STATUS_TRY(time_changed(p, launches, witness_change, &without_us)); /* first: it leaves O stale */
-  STATUS_TRY(time_changed(p, launches, enqueue_changed, &with_us));
+                            1;                                 /* odd, see device.h */
+  TRY(time_changed(p, launches, witness_change, &without_us)); /* first: it leaves O stale */
+  TRY(time_changed(p, launches, enqueue_changed, &with_us));
   *us = std::max(with_us - without_us, 0.0) / launches;
   return status_ok();
 }
 
-struct status timer_sample_passes(struct problem *problem, uint32_t n, double *us) {
-  for (uint32_t i = 0; i < n; ++i) STATUS_TRY(one_pass_sample(as_cuda(problem), n, i, us));
+struct status timer_sample_passes(struct bench *bench, uint32_t n, double *us) {
+  for (uint32_t i = 0; i < n; ++i) TRY(one_pass_sample(as_cuda(bench), n, i, us));
   return status_ok();
 }
 

@@ -129,22 +129,22 @@ void read_nodes(cudaGraph_t graph, const char *library, struct attn_plan *plan, 
 
 }  // namespace
 
-struct status vendor_open(struct cuda_problem *p, const struct attn_vendor *vendor, struct attn_plan *plan) {
+struct status vendor_open(struct cuda_bench *p, const struct attn_vendor *vendor, struct attn_plan *plan) {
   const struct status opened = vendor->open(&p->base.shape, &plan->tuning, &p->base.device->info, stream_of(p),
                                             &p->bound.vendor_state, &plan->workspace_bytes);
-  if (opened.code != STATUS_OK) p->bound.vendor_state = nullptr; /* there is nothing to close */
+  if (status_failed(&opened)) p->bound.vendor_state = nullptr; /* there is nothing to close */
   return plugin_status(&opened);
 }
 
 /* The first launch is a plain one: it may load modules, which has no place in a capture or behind the blocker. */
-struct status vendor_attach(struct cuda_problem *p, const struct attn_vendor *vendor,
+struct status vendor_attach(struct cuda_bench *p, const struct attn_vendor *vendor,
                             const struct attn_buffers *buffers, struct attn_plan *plan, struct pass_facts *facts) {
   cudaGraph_t graph;
   const struct status attached = vendor->attach(p->bound.vendor_state, buffers);
-  STATUS_TRY(plugin_status(&attached));
-  STATUS_TRY(enqueue_plan(p));
+  TRY(plugin_status(&attached));
+  TRY(enqueue_plan(p));
   CUDA_TRY(cudaStreamSynchronize(stream_of(p)));
-  STATUS_TRY(capture_launches(p, 1, enqueue_plan, &graph));
+  TRY(capture_launches(p, 1, enqueue_plan, &graph));
   read_nodes(graph, vendor->library(), plan, facts);
   cudaGraphDestroy(graph);
   cudaGetLastError(); /* a fact that could not be read is no error */

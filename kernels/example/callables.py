@@ -30,12 +30,22 @@ def flash(q, k, v, causal, scale):
 
 
 @functools.cache
-def block_mask(rows, keys, device):
-    """Which tiles a causal mask leaves: made once per shape, as a model would."""
-    return create_block_mask(lambda b, h, row, key: key <= row + (keys - rows), None, None, rows, keys, device=device)
+def block_mask(rows, keys, left, right, device):
+    """Which tiles a mask leaves: made once per shape, as a model would."""
+    def sees(b, h, row, key):
+        distance = key - (row + (keys - rows))
+        return (distance >= (-left if left >= 0 else -keys)) & (distance <= (right if right >= 0 else keys))
+    return create_block_mask(sees, None, None, rows, keys, device=device)
 
 
-def flex(q, k, v, causal, scale):
+@functools.cache
+def capped(softcap):
+    """What FlexAttention does to each score: one function per cap, so that it is compiled once."""
+    return lambda score, b, h, row, key: softcap * torch.tanh(score / softcap)
+
+
+def flex(q, k, v, causal, scale, window=(-1, -1), softcap=0.0):
     """FlexAttention, compiled."""
-    mask = block_mask(q.shape[2], k.shape[2], q.device) if causal else None
-    return compiled_flex(q, k, v, block_mask=mask, scale=scale, enable_gqa=q.shape[1] != k.shape[1])
+    left, right = (-1, 0) if causal else window
+    mask = block_mask(q.shape[2], k.shape[2], left, right, q.device) if (left, right) != (-1, -1) else None
+    return compiled_flex(q, k, v, score_mod=capped(softcap) if softcap else None, block_mask=mask, scale=scale, enable_gqa=q.shape[1] != k.shape[1])

@@ -15,8 +15,8 @@
  * Cannot: at more rows: every warp reads all of K and V by itself, Sq times as much as needed, and five dependent
  *   shuffles per key bound it long before the memory does. No tensor cores.
  *
- * Budget: registers, at most 8 + 8 fp32 values of Q and of the output per lane (D <= 256), 52 at most in all; no
- * shared memory. A block of `warps` warps has no other limit than 64 warps per SM. */
+ * Budget: registers, at most 8 + 8 fp32 values of Q and of the output per lane (D <= 256), 64 at most in all, so that
+ * four full blocks fit an SM; no shared memory. A block of `warps` warps has no other limit than 64 warps per SM. */
 #include <math.h>
 #include <string.h>
 
@@ -32,15 +32,17 @@ namespace example {
 
 /* ---- the CUDA variant: kernel, bind --------------------------------------------------------------------------- */
 
-constexpr uint32_t kWarp = 32, kLaneElements = 8, kMaxD = kWarp * kLaneElements, kMaxWarps = 8;
+constexpr uint32_t kWarp = 32, kLaneElements = 8, kMaxD = kWarp * kLaneElements, kMaxWarps = 8, kResident = 4;
 
 /* The kernel's argument, passed by value. Whatever you need, up to ATTN_PASS_ARGS_MAX bytes. */
 struct Params {
   const void *q, *k, *v;
   void *o;
-  float *lse; /* nullptr: the case does not ask for it */
-  attn_shape shape;
+  const float *sink; /* [Hq]; nullptr: the case has none */
+  float *lse;        /* nullptr: the case does not ask for it */
+  attn_problem shape;
   float scale_log2; /* log2(e) / sqrt(D), so that the softmax costs exp2 */
+  float cap_log2;   /* softcap * log2(e); 0: scores have no cap */
 };
 
 #ifdef __CUDACC__
@@ -58,71 +60,77 @@ __device__ __forceinline__ float sum_over_warp(float x) {
   return x;
 }
 
-/* This lane's elements of one row of D; elements behind the end are 0. */
+/* This lane's elements of one row; elements behind the end are 0. */
 template <typename T>
-__device__ __forceinline__ void load_row(float (&out)[kLaneElements], const T *row, uint32_t D) {
+__device__ __forceinline__ void load_row(float (&out)[kLaneElements], const T *row, uint32_t columns) {
 #pragma unroll
   for (uint32_t i = 0; i < kLaneElements; ++i) {
     const uint32_t d = threadIdx.x + kWarp * i;
-    out[i] = d < D ? to_float(row[d]) : 0.0f;
+    out[i] = d < columns ? to_float(row[d]) : 0.0f;
   }
 }
 
 /* Grid: x walks blocks of blockDim.y query rows, y heads, z batch. threadIdx.x is the lane, threadIdx.y the warp. */
 template <typename T>
-__global__ void __launch_bounds__(kWarp *kMaxWarps) warp_kernel(const __grid_constant__ Params p) {
-  const attn_shape &s = p.shape;
+__global__ void __launch_bounds__(kWarp *kMaxWarps, kResident) warp_kernel(const __grid_constant__ Params p) {
+  const attn_problem &s = p.shape;
   const uint32_t row = blockIdx.x * blockDim.y + threadIdx.y;
   if (row >= s.Sq) return; /* whole warps leave, so the shuffles below have all their lanes */
   const size_t q_head = (size_t)blockIdx.z * s.Hq + blockIdx.y;
   const size_t kv_head = (size_t)blockIdx.z * s.Hkv + blockIdx.y / (s.Hq / s.Hkv);
   const T *k = static_cast<const T *>(p.k) + kv_head * s.Skv * s.D;
-  const T *v = static_cast<const T *>(p.v) + kv_head * s.Skv * s.D;
-  const size_t row_offset = (q_head * s.Sq + row) * s.D;
+  const T *v = static_cast<const T *>(p.v) + kv_head * s.Skv * s.Dv;
+  const size_t q_row = q_head * s.Sq + row;
 
   float q[kLaneElements], x[kLaneElements], o[kLaneElements] = {};
   float top = -INFINITY, sum = 0.0f; /* largest score so far; sum of exp2(score - top) */
-  load_row(q, static_cast<const T *>(p.q) + row_offset, s.D);
-  const uint32_t keys = attn_keys_of_row(&s, row);
-  for (uint32_t key = 0; key < keys; ++key) {
+  if (p.sink != nullptr) top = (float)M_LOG2E * p.sink[blockIdx.y], sum = 1.0f; /* a term of the sum alone */
+  load_row(q, static_cast<const T *>(p.q) + q_row * s.D, s.D);
+  const attn_keys keys = attn_keys_of_row(&s, row);
+  for (uint32_t key = keys.first; key < keys.end; ++key) {
     float dot = 0.0f;
     load_row(x, k + (size_t)key * s.D, s.D);
 #pragma unroll
     for (uint32_t i = 0; i < kLaneElements; ++i) dot += q[i] * x[i];
-    const float score = sum_over_warp(dot) * p.scale_log2, new_top = fmaxf(top, score);
+    float score = sum_over_warp(dot) * p.scale_log2;
+    if (p.cap_log2 > 0.0f) score = p.cap_log2 * tanhf(score / p.cap_log2);
+    const float new_top = fmaxf(top, score);
     const float keep = exp2f(top - new_top), weight = exp2f(score - new_top); /* keep is 0 at the first key */
     top = new_top;
     sum = sum * keep + weight;
-    load_row(x, v + (size_t)key * s.D, s.D);
+    load_row(x, v + (size_t)key * s.Dv, s.Dv);
 #pragma unroll
     for (uint32_t i = 0; i < kLaneElements; ++i) o[i] = o[i] * keep + weight * x[i];
   }
 
-  const float inverse = keys > 0 ? 1.0f / sum : 0.0f; /* a row that attends no key has an output of zeros */
+  const float inverse = sum > 0.0f ? 1.0f / sum : 0.0f; /* a row that sees no key has an output of zeros */
 #pragma unroll
   for (uint32_t i = 0; i < kLaneElements; ++i) {
     const uint32_t d = threadIdx.x + kWarp * i;
-    if (d < s.D) put(static_cast<T *>(p.o) + row_offset + d, o[i] * inverse);
+    if (d < s.Dv) put(static_cast<T *>(p.o) + q_row * s.Dv + d, o[i] * inverse);
   }
   /* The second output, where the case asks for it: a natural logarithm; of a row without keys -inf, as here. */
-  if (p.lse != nullptr && threadIdx.x == 0) p.lse[q_head * s.Sq + row] = (float)M_LN2 * (top + log2f(sum));
+  if (p.lse != nullptr && threadIdx.x == 0) p.lse[q_row] = (float)M_LN2 * (top + log2f(sum));
 }
 
 static const void *kernel_for(attn_dtype dtype) {
   switch (dtype) {
     case ATTN_F16: return reinterpret_cast<const void *>(&warp_kernel<__half>);
     case ATTN_BF16: return reinterpret_cast<const void *>(&warp_kernel<__nv_bfloat16>);
-    default: return reinterpret_cast<const void *>(&warp_kernel<float>);
+    case ATTN_F32: return reinterpret_cast<const void *>(&warp_kernel<float>);
   }
+  return nullptr;
 }
 
 /* Called once before the launches: writes the argument of every pass. */
-static struct status warp_bind(const attn_shape *shape, const attn_plan *, const attn_buffers *buffers,
+static struct status warp_bind(const attn_problem *shape, const attn_plan *, const attn_buffers *buffers,
                                attn_pass_args args[ATTN_PASSES_MAX]) {
   Params p = {};
-  p.q = buffers->q, p.k = buffers->k, p.v = buffers->v, p.o = buffers->o, p.lse = buffers->lse;
+  p.q = buffers->q, p.k = buffers->k, p.v = buffers->v, p.o = buffers->o, p.lse = buffers->lse,
+  p.sink = buffers->sink;
   p.shape = *shape;
   p.scale_log2 = (float)(M_LOG2E / sqrt((double)shape->D));
+  p.cap_log2 = (float)M_LOG2E * shape->softcap;
   static_assert(sizeof p <= ATTN_PASS_ARGS_MAX, "a kernel argument must fit the runner's buffer");
   memcpy(args[0].bytes, &p, sizeof p);
   return {};
@@ -136,20 +144,20 @@ constexpr decltype(attn_variant::bind) warp_bind = nullptr;
 /* ---- the CUDA variant: supports, plan -------------------------------------------------------------------------- */
 
 static const attn_tunable warp_tunables[] = {
-    {"warps", 1, kMaxWarps, 4, "warps of a block, one query row each"},
-    {nullptr, 0, 0, 0, nullptr},
+    {.name = "warps", .min = 1, .max = kMaxWarps, .default_value = 4, .help = "warps of a block, one query row each"},
+    {.name = nullptr},
 };
 
-/* nullptr: takes the shape. Else a sentence with the field and its limit, which the report shows. */
-static const char *warp_supports(const attn_shape *shape, const attn_tuning *, const device_info *device) {
+/* nullptr: takes the problem. Else a sentence with the field and its limit, which the report shows. Types, D and axes
+ * such as lse are declared in the descriptor below. */
+static const char *warp_supports(const attn_problem *shape, const attn_tuning *, const device_info *device) {
   if (device->cc_major < 8) return "the compute capability must be at least 8.0";
-  if (shape->D > kMaxD) return "D must be at most 256: 32 lanes hold 8 elements of a row each";
   if (shape->Hq > 65535 || shape->B > 65535) return "Hq and B must be at most 65535, the limit of grid.y and grid.z";
   return nullptr;
 }
 
 /* What will be launched, and nothing else will. Pure: called without a GPU too. */
-static void warp_plan(const attn_shape *shape, const attn_tuning *tuning, const device_info *, attn_plan *plan) {
+static void warp_plan(const attn_problem *shape, const attn_tuning *tuning, const device_info *, attn_plan *plan) {
   const uint32_t warps = (uint32_t)tuning->value[0];
   plan->pass_count = 1;
   plan->tile_q = warps, plan->tile_kv = 1; /* rows of Q and of K/V per block and step */
@@ -167,80 +175,81 @@ static void warp_plan(const attn_shape *shape, const attn_tuning *tuning, const 
 /* ---- the CPU variant ------------------------------------------------------------------------------------------- */
 
 static float host_load(const void *data, attn_dtype dtype, size_t index) {
-  if (dtype == ATTN_F32) return static_cast<const float *>(data)[index];
-  const uint16_t bits = static_cast<const uint16_t *>(data)[index];
-  return dtype == ATTN_F16 ? input_from_f16(bits) : input_from_bf16(bits);
+  return attn_dtype_value(dtype, attn_dtype_load(dtype, data, index));
 }
 
 static void host_store(void *data, attn_dtype dtype, size_t index, float x) {
-  if (dtype == ATTN_F32) {
-    static_cast<float *>(data)[index] = x;
-  } else {
-    static_cast<uint16_t *>(data)[index] = dtype == ATTN_F16 ? input_to_f16(x) : input_to_bf16(x);
-  }
+  attn_dtype_store(dtype, data, index, attn_dtype_bits(dtype, x));
 }
 
-static const char *cpu_supports(const attn_shape *shape, const attn_tuning *, const device_info *) {
-  return shape->D <= 1024 ? nullptr : "D must be at most 1024: nobody waits for a scalar loop over more";
-}
+static const char *cpu_supports(const attn_problem *, const attn_tuning *, const device_info *) { return nullptr; }
 
 /* The runner owns all memory: what run() needs besides the tensors is asked for here. */
-static void cpu_plan(const attn_shape *shape, const attn_tuning *, const device_info *, attn_plan *plan) {
+static void cpu_plan(const attn_problem *shape, const attn_tuning *, const device_info *, attn_plan *plan) {
   plan->workspace_bytes = sizeof(float) * shape->Skv;
   plan->tile_q = 1, plan->tile_kv = shape->Skv;
   plan->splits = 1, plan->stages = 1;
 }
 
-/* Turns `keys` scores into weights that add up to 1; returns their log-sum-exp, -inf of none. */
-static float softmax(float *scores, uint32_t keys) {
-  float top = -INFINITY, sum = 0.0f;
-  for (uint32_t key = 0; key < keys; ++key) top = fmaxf(top, scores[key]);
-  for (uint32_t key = 0; key < keys; ++key) sum += scores[key] = expf(scores[key] - top);
-  for (uint32_t key = 0; key < keys; ++key) scores[key] /= sum;
+/* Turns the scores of these keys into weights that add up to 1, with that of the sink where there is one; returns
+ * their log-sum-exp, -inf of none. */
+static float softmax(float *scores, attn_keys keys, const float *sink) {
+  float top = sink != nullptr ? *sink : -INFINITY, sum = 0.0f;
+  for (uint32_t key = keys.first; key < keys.end; ++key) top = fmaxf(top, scores[key]);
+  if (sink != nullptr) sum = expf(*sink - top);
+  for (uint32_t key = keys.first; key < keys.end; ++key) sum += scores[key] = expf(scores[key] - top);
+  for (uint32_t key = keys.first; key < keys.end; ++key) scores[key] /= sum;
   return top + logf(sum);
 }
 
-/* One query row: first element q of Q and of O, first element kv of its head in K and V. */
-static void cpu_row(const attn_shape *s, const attn_buffers *buffers, size_t q, size_t kv, uint32_t keys) {
+/* One query row, by its number in [B][Hq][Sq], and the first row of its head in K and V. */
+static void cpu_row(const attn_problem *s, const attn_buffers *buffers, size_t q_row, size_t kv_row, attn_keys keys) {
   float *scores = static_cast<float *>(buffers->workspace);
   const float scale = 1.0f / sqrtf((float)s->D);
-  for (uint32_t key = 0; key < keys; ++key) {
+  for (uint32_t key = keys.first; key < keys.end; ++key) {
     float dot = 0.0f;
     for (uint32_t d = 0; d < s->D; ++d) {
-      dot += host_load(buffers->q, s->dtype, q + d) * host_load(buffers->k, s->dtype, kv + (size_t)key * s->D + d);
+      dot += host_load(buffers->q, s->dtype, q_row * s->D + d) *
+             host_load(buffers->k, s->dtype, (kv_row + key) * s->D + d);
     }
-    scores[key] = dot * scale;
+    scores[key] = s->softcap > 0 ? s->softcap * tanhf(dot * scale / s->softcap) : dot * scale;
   }
-  const float lse = softmax(scores, keys);
-  if (buffers->lse != nullptr) buffers->lse[q / s->D] = lse;
-  for (uint32_t d = 0; d < s->D; ++d) {
+  const float *sink = buffers->sink != nullptr ? buffers->sink + q_row / s->Sq % s->Hq : nullptr;
+  const float lse = softmax(scores, keys, sink);
+  if (buffers->lse != nullptr) buffers->lse[q_row] = lse;
+  for (uint32_t d = 0; d < s->Dv; ++d) {
     float o = 0.0f;
-    for (uint32_t key = 0; key < keys; ++key) {
-      o += scores[key] * host_load(buffers->v, s->dtype, kv + (size_t)key * s->D + d);
+    for (uint32_t key = keys.first; key < keys.end; ++key) {
+      o += scores[key] * host_load(buffers->v, s->dtype, (kv_row + key) * s->Dv + d);
     }
-    host_store(buffers->o, s->dtype, q + d, o);
+    host_store(buffers->o, s->dtype, q_row * s->Dv + d, o);
   }
 }
 
 /* The last argument is the number of threads that may be used; this one is content with its own. */
-static void cpu_run(const attn_shape *s, const attn_plan *, const attn_buffers *buffers, unsigned) {
+static void cpu_run(const attn_problem *s, const attn_plan *, const attn_buffers *buffers, unsigned) {
   for (size_t head = 0; head < (size_t)s->B * s->Hq; ++head) {
     const size_t kv_head = head / s->Hq * s->Hkv + head % s->Hq / (s->Hq / s->Hkv);
     for (uint32_t row = 0; row < s->Sq; ++row) {
-      cpu_row(s, buffers, (head * s->Sq + row) * s->D, kv_head * s->Skv * s->D, attn_keys_of_row(s, row));
+      cpu_row(s, buffers, head * s->Sq + row, kv_head * s->Skv, attn_keys_of_row(s, row));
     }
   }
 }
+
+/* What both compute beside sizes, types and a full or causal mask. A case with something else is skipped. */
+constexpr unsigned kTakes = ATTN_TAKES_LSE | ATTN_TAKES_WINDOW | ATTN_TAKES_DV | ATTN_TAKES_SOFTCAP | ATTN_TAKES_SINK;
 
 /* ---- what attnbench reads -------------------------------------------------------------------------------------- */
 
 static const attn_variant warp_variant = {
     .name = "example_warp", /* yours; must not be the name of another variant */
     .summary = "example of a loaded CUDA variant: one warp per query row",
-    .limits = "f16, bf16, f32; D <= 256; compute capability >= 8.0",
+    .limits = "compute capability >= 8.0",
     .runs_on = DEVICE_CUDA,
     .math = ATTN_MATH_FP32, /* the roof that the report compares with */
-    .writes_lse = true,     /* false: cases with lse are skipped, and buffers->lse is always NULL */
+    .takes = kTakes,
+    .dtypes = ATTN_DTYPES_FLOAT,
+    .dims = {.most = kMaxD, .why = "32 lanes hold 8 elements of a row each"},
     .tunables = warp_tunables,
     .supports = warp_supports,
     .plan = warp_plan,
@@ -251,10 +260,12 @@ static const attn_variant warp_variant = {
 static const attn_variant cpu_variant = {
     .name = "example_cpu",
     .summary = "example of a loaded CPU variant: straight loops, one thread",
-    .limits = "CPU; f16, bf16, f32; D <= 1024",
+    .limits = "CPU",
     .runs_on = DEVICE_CPU,
     .math = ATTN_MATH_FP32_HOST,
-    .writes_lse = true,
+    .takes = kTakes,
+    .dtypes = ATTN_DTYPES_FLOAT,
+    .dims = {.most = 1024, .why = "nobody waits for a scalar loop over more"},
     .tunables = nullptr,
     .supports = cpu_supports,
     .plan = cpu_plan,

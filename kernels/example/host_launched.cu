@@ -25,8 +25,7 @@ constexpr uint32_t kWarp = 32, kLaneElements = 8, kMaxSplits = 32;
 
 #ifdef __CUDACC__
 
-/* ---- the library: of somebody else, and none of it known to attnbench -------------------------------------------
- */
+/* ---- the library: of somebody else, and none of it known to attnbench ----------------------------------------- */
 
 namespace library {
 
@@ -35,7 +34,7 @@ struct Call {
   __half *o;
   float *parts;      /* [rows][splits][D + 2]: the output, then maximum and sum of the weights */
   unsigned *arrived; /* [rows] */
-  attn_shape shape;
+  attn_problem shape;
   uint32_t splits;
 };
 
@@ -47,8 +46,8 @@ __device__ __forceinline__ float sum_over_warp(float x) {
 
 /* One split of one row: its weighted sum of V, and what the sum is relative to. */
 __device__ void write_part(const Call &c, uint32_t row, uint32_t split, float *part) {
-  const attn_shape &s = c.shape;
-  const uint32_t head = row / s.Sq, keys = attn_keys_of_row(&s, row % s.Sq);
+  const attn_problem &s = c.shape;
+  const uint32_t head = row / s.Sq, keys = attn_keys_of_row(&s, row % s.Sq).end;
   const uint32_t kv_head = head / s.Hq * s.Hkv + head % s.Hq / (s.Hq / s.Hkv);
   const uint32_t first = (uint64_t)keys * split / c.splits, last = (uint64_t)keys * (split + 1) / c.splits;
   const float scale_log2 = 1.4426950408889634f * rsqrtf((float)s.D);
@@ -114,7 +113,7 @@ __global__ void __launch_bounds__(kWarp) split_kernel(Call c) {
   combine(c, row, parts);
 }
 
-static size_t rows_of(const attn_shape &s) { return (size_t)s.B * s.Hq * s.Sq; }
+static size_t rows_of(const attn_problem &s) { return (size_t)s.B * s.Hq * s.Sq; }
 static size_t workspace_bytes(const Call &c) {
   return rows_of(c.shape) * (sizeof(unsigned) + sizeof(float) * c.splits * (c.shape.D + 2));
 }
@@ -129,8 +128,7 @@ static cudaError_t run(const Call &c, cudaStream_t stream) {
 
 }  // namespace library
 
-/* ---- what attnbench calls ---------------------------------------------------------------------------------------
- */
+/* ---- what attnbench calls ------------------------------------------------------------------------------------- */
 
 struct State {
   library::Call call;
@@ -141,8 +139,8 @@ static const char *missing() { return nullptr; }
 static const char *name_and_version() { return "split example 1.0"; }
 
 /* Chooses, and says how much memory attach() must find. Nothing here is timed. */
-static struct status open(const attn_shape *shape, const attn_tuning *tuning, const device_info *device, void *stream,
-                          void **state, uint64_t *workspace_bytes) {
+static struct status open(const attn_problem *shape, const attn_tuning *tuning, const device_info *device,
+                          void *stream, void **state, uint64_t *workspace_bytes) {
   State *s = new (std::nothrow) State{};
   if (s == nullptr) return status_make(STATUS_MEMORY, "no host memory for a call");
   const uint64_t rows = library::rows_of(*shape), warps = 16ull * device->sms;
@@ -180,7 +178,8 @@ static void close(void *state) { delete static_cast<State *>(state); }
 #else /* without nvcc there is no library; that much is still known */
 static const char *missing() { return "this object was built without nvcc"; }
 static const char *name_and_version() { return "split example 1.0"; }
-static struct status open(const attn_shape *, const attn_tuning *, const device_info *, void *, void **, uint64_t *) {
+static struct status open(const attn_problem *, const attn_tuning *, const device_info *, void *, void **,
+                          uint64_t *) {
   return status_make(STATUS_UNSUPPORTED, "%s", missing());
 }
 static struct status attach(void *, const attn_buffers *) { return status_ok(); }
@@ -191,28 +190,30 @@ static void close(void *) {}
 static const attn_vendor calls = {missing, name_and_version, open, attach, enqueue, close};
 
 static const attn_tunable tunables[] = {
-    {"splits", 0, kMaxSplits, 0, "blocks that share the keys of a query row; 0: as many as fill the GPU"},
-    {nullptr, 0, 0, 0, nullptr},
+    {.name = "splits",
+     .max = kMaxSplits,
+     .help = "blocks that share the keys of a query row; 0: as many as fill the GPU"},
+    {.name = nullptr},
 };
 
-static const char *supports(const attn_shape *shape, const attn_tuning *, const device_info *device) {
+static const char *supports(const attn_problem *shape, const attn_tuning *, const device_info *device) {
   if (device->cc_major < 8) return "the compute capability must be at least 8.0";
-  if (shape->dtype != ATTN_F16) return "dtype must be f16";
-  if (shape->D > kWarp * kLaneElements) return "D must be at most 256: 32 lanes hold 8 elements of a row each";
   if ((uint64_t)shape->B * shape->Hq * shape->Sq > INT32_MAX)
     return "B * Hq * Sq must be below 2^31, the limit of grid.x";
   return nullptr;
 }
 
 /* What the library launches is its own affair: no passes. */
-static void plan(const attn_shape *, const attn_tuning *, const device_info *, attn_plan *) {}
+static void plan(const attn_problem *, const attn_tuning *, const device_info *, attn_plan *) {}
 
 static const attn_variant variant = {
     .name = "example_library",
     .summary = "example of a library that launches its own kernels: keys split, the last block combines",
-    .limits = "f16; D <= 256; compute capability >= 8.0",
+    .limits = "compute capability >= 8.0",
     .runs_on = DEVICE_CUDA,
     .math = ATTN_MATH_FP32,
+    .dtypes = ATTN_DTYPE_BIT(ATTN_F16),
+    .dims = {.most = kWarp * kLaneElements, .why = "32 lanes hold 8 elements of a row each"},
     .tunables = tunables,
     .supports = supports,
     .plan = plan,

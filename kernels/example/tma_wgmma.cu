@@ -31,14 +31,13 @@ constexpr uint32_t kSmemBytes = (1 + 2 * kSlots) * kTileBytes + kAlignment;
 struct Params {
   CUtensorMap q, k, v;
   __half *o;
-  attn_shape shape;
+  attn_problem shape;
   float scale_log2;
 };
 
 #ifdef __CUDA_ARCH_FEAT_SM90_ALL
 
-/* ---- barriers and copies ----------------------------------------------------------------------------------------
- */
+/* ---- barriers and copies -------------------------------------------------------------------------------------- */
 
 __device__ __forceinline__ uint32_t shared_address(const void *p) { return (uint32_t)__cvta_generic_to_shared(p); }
 
@@ -68,8 +67,7 @@ __device__ __forceinline__ void fetch(uint32_t to, const CUtensorMap *map, uint3
       : "memory");
 }
 
-/* ---- products ---------------------------------------------------------------------------------------------------
- */
+/* ---- products ------------------------------------------------------------------------------------------------- */
 
 /* Thread t holds, of 64 x 64 results, row 16 (t / 32) + t % 32 / 4 + 8 i and column 8 j + 2 (t % 4) + c in register
  * 4 j + 2 i + c. */
@@ -109,8 +107,7 @@ __device__ __forceinline__ void products_end() {
   asm volatile("wgmma.commit_group.sync.aligned;\nwgmma.wait_group.sync.aligned 0;" ::: "memory");
 }
 
-/* ---- softmax ----------------------------------------------------------------------------------------------------
- */
+/* ---- softmax -------------------------------------------------------------------------------------------------- */
 
 /* Of the two rows that a thread has a part in; four neighbouring lanes share a row. */
 struct Softmax {
@@ -153,8 +150,7 @@ __device__ __forceinline__ void weigh(Tile &s, Tile &o, Softmax &m, const int (&
   }
 }
 
-/* ---- the kernel -------------------------------------------------------------------------------------------------
- */
+/* ---- the kernel ----------------------------------------------------------------------------------------------- */
 
 struct Shared {
   uint32_t q, slot[kSlots]; /* addresses; a slot is a tile of K, then one of V */
@@ -208,23 +204,24 @@ __global__ void __launch_bounds__(kThreads) tma_wgmma_kernel(const __grid_consta
 #ifdef __CUDA_ARCH_FEAT_SM90_ALL
   extern __shared__ unsigned char raw[];
   __shared__ alignas(8) uint64_t full[kSlots + 1]; /* of each slot, then of Q */
-  const attn_shape &s = p.shape;
+  const attn_problem &s = p.shape;
   const uint32_t head = blockIdx.y, kv_head = head / s.Hq * s.Hkv + head % s.Hq / (s.Hq / s.Hkv);
   const uint32_t first_row = blockIdx.x * kRows, last_row = min(first_row + kRows, s.Sq) - 1;
-  const uint32_t tiles = (attn_keys_of_row(&s, last_row) + kKeys - 1) / kKeys;
+  const uint32_t tiles = (attn_keys_of_row(&s, last_row).end + kKeys - 1) / kKeys;
   const uint32_t q = (shared_address(raw) + kAlignment - 1) / kAlignment * kAlignment, slots = q + kTileBytes;
   const auto barrier = [&](uint32_t i) { return shared_address(&full[i]); };
+  const uint32_t q_full = barrier(kSlots);
 
   if (threadIdx.x == 0) {
     for (uint32_t i = 0; i <= kSlots; ++i) barrier_init(barrier(i));
     asm volatile("fence.mbarrier_init.release.cluster;" ::: "memory");
-    barrier_expect(barrier(kSlots), kTileBytes);
-    fetch(q, &p.q, barrier(kSlots), first_row, head);
+    barrier_expect(q_full, kTileBytes);
+    fetch(q, &p.q, q_full, first_row, head);
     for (uint32_t i = 0; i < kSlots && i < tiles; ++i)
       fetch_slot(p, slots + i * 2 * kTileBytes, barrier(i), i, kv_head);
   }
   __syncthreads(); /* the barriers are there for all */
-  barrier_wait(barrier(kSlots), 0);
+  barrier_wait(q_full, 0);
 
   Tile o = {};
   Softmax m;
@@ -232,7 +229,7 @@ __global__ void __launch_bounds__(kThreads) tma_wgmma_kernel(const __grid_consta
   for (uint32_t tile = 0; tile < tiles; ++tile) {
     const uint32_t at = tile % kSlots, slot = slots + at * 2 * kTileBytes;
     int keys[2];
-    for (uint32_t i = 0; i < 2; ++i) keys[i] = (int)attn_keys_of_row(&s, row + 8 * i) - (int)(tile * kKeys);
+    for (uint32_t i = 0; i < 2; ++i) keys[i] = (int)attn_keys_of_row(&s, row + 8 * i).end - (int)(tile * kKeys);
     barrier_wait(barrier(at), tile / kSlots & 1);
     attend(q, slot, o, m, keys, p.scale_log2);
     __syncthreads(); /* all warps have read the slot */
@@ -242,7 +239,7 @@ __global__ void __launch_bounds__(kThreads) tma_wgmma_kernel(const __grid_consta
 #endif
 }
 
-static struct status bind(const attn_shape *shape, const attn_plan *, const attn_buffers *buffers,
+static struct status bind(const attn_problem *shape, const attn_plan *, const attn_buffers *buffers,
                           attn_pass_args args[ATTN_PASSES_MAX]) {
   Params p = {};
   static_assert(sizeof p <= ATTN_PASS_ARGS_MAX, "a kernel argument must fit the runner's buffer");
@@ -253,11 +250,8 @@ static struct status bind(const attn_shape *shape, const attn_plan *, const attn
   } maps[] = {{&p.q, buffers->q, shape->Hq, shape->Sq},
               {&p.k, buffers->k, shape->Hkv, shape->Skv},
               {&p.v, buffers->v, shape->Hkv, shape->Skv}};
-  for (const auto &m : maps) {
-    const struct status made =
-        attn::tensor_map_make(m.map, m.tensor, shape->dtype, (uint64_t)shape->B * m.heads, m.rows, kD, 64);
-    if (made.code != STATUS_OK) return made;
-  }
+  for (const auto &m : maps)
+    TRY(attn::tensor_map_make(m.map, m.tensor, shape->dtype, (uint64_t)shape->B * m.heads, m.rows, kD, 64));
   p.o = static_cast<__half *>(buffers->o);
   p.shape = *shape;
   p.scale_log2 = (float)(M_LOG2E / sqrt((double)kD));
@@ -272,18 +266,15 @@ static const void *kernel() { return nullptr; }
 constexpr decltype(attn_variant::bind) bind = nullptr;
 #endif
 
-/* ---- supports, plan ---------------------------------------------------------------------------------------------
- */
+/* ---- supports, plan ------------------------------------------------------------------------------------------- */
 
-static const char *supports(const attn_shape *shape, const attn_tuning *, const device_info *device) {
+static const char *supports(const attn_problem *shape, const attn_tuning *, const device_info *device) {
   if (device->cc_major != 9 || device->cc_minor != 0) return "the compute capability must be 9.0, for wgmma";
-  if (shape->dtype != ATTN_F16) return "dtype must be f16";
-  if (shape->D != kD) return "D must be 64: rows of 128 bytes, the width of the swizzle";
   if ((uint64_t)shape->B * shape->Hq > 65535) return "B * Hq must be at most 65535, the limit of grid.y";
   return nullptr;
 }
 
-static void plan(const attn_shape *shape, const attn_tuning *, const device_info *, attn_plan *plan) {
+static void plan(const attn_problem *shape, const attn_tuning *, const device_info *, attn_plan *plan) {
   plan->pass_count = 1;
   plan->tile_q = kRows, plan->tile_kv = kKeys;
   plan->splits = 1, plan->stages = kSlots;
@@ -301,9 +292,11 @@ static void plan(const attn_shape *shape, const attn_tuning *, const device_info
 static const attn_variant variant = {
     .name = "example_tma_wgmma",
     .summary = "example of a Hopper kernel: tensor maps, copy engine, wgmma; one warpgroup",
-    .limits = "f16; D 64; compute capability 9.0",
+    .limits = "compute capability 9.0",
     .runs_on = DEVICE_CUDA,
     .math = ATTN_MATH_WGMMA,
+    .dtypes = ATTN_DTYPE_BIT(ATTN_F16),
+    .dims = {.one_of = {kD}, .why = "rows of 128 bytes, the width of the swizzle"},
     .tunables = nullptr,
     .supports = supports,
     .plan = plan,

@@ -2,9 +2,12 @@
  *
  * Idea. cuDNN takes attention as a graph of plain operations and fuses it into one kernel of its own choice:
  *
- *   Q [B,Hq,Sq,D] x K^T [B,Hkv,D,Skv] -> * 1/sqrt(D) -> causal: select(row + Skv - Sq >= column, score, -inf)
- *     -> max, subtract, exp, sum, divide over the keys -> x V [B,Hkv,Skv,D] -> O [B,Hq,Sq,D]
- *        max + log(sum) -> LSE [B,Hq,Sq,1], in memory where the shape asks for it
+ *   Q [B,Hq,Sq,D] x K^T [B,Hkv,D,Skv] -> * 1/sqrt(D)
+ *     -> soft cap: / cap, tanh, * cap
+ *     -> right bound: select(row + Skv - Sq + right >= column, score, -inf)
+ *     -> left bound: select(column + left + 1 - Skv + Sq > row, score, -inf)
+ *     -> max, subtract, exp, sum, divide over the keys, the sink among the terms of max and sum -> x V [B,Hkv,Skv,D]
+ * -> O [B,Hq,Sq,D] max + log(sum) -> LSE [B,Hq,Sq,1], in memory where the shape asks for it
  *
  * Everything between the two products is virtual (never in memory), in fp32 but for the probabilities, which are
  * rounded to the dtype of V as its tensor cores want them. Heads broadcast: Hq a multiple of Hkv is GQA. K^T is K
@@ -36,6 +39,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include <deque>
 #include <limits>
 #include <new>
 #include <vector>
@@ -154,27 +158,27 @@ class Builder {
     for (auto d = owned_.rbegin(); d != owned_.rend(); ++d) api().BackendDestroyDescriptor(*d);
   }
 
-  bool ok() const { return status.code == STATUS_OK; }
+  bool ok() const { return !status_failed(&status); }
 
-  void note(cudnnStatus_t error, const char *call, const char *what) {
+  void record(cudnnStatus_t error, const char *call, const char *what) {
     if (ok() && error != CUDNN_STATUS_SUCCESS) status = error_status(error, call, what);
   }
 
   cudnnBackendDescriptor_t create(cudnnBackendDescriptorType_t type, const char *what) {
     cudnnBackendDescriptor_t descriptor = nullptr;
     if (!ok()) return nullptr;
-    note(api().BackendCreateDescriptor(type, &descriptor), "cudnnBackendCreateDescriptor", what);
+    record(api().BackendCreateDescriptor(type, &descriptor), "cudnnBackendCreateDescriptor", what);
     if (ok()) owned_.push_back(descriptor);
     return descriptor;
   }
 
   void set(cudnnBackendDescriptor_t descriptor, cudnnBackendAttributeName_t name, cudnnBackendAttributeType_t type,
            int64_t count, const void *values, const char *call, const char *what) {
-    if (ok()) note(api().BackendSetAttribute(descriptor, name, type, count, values), call, what);
+    if (ok()) record(api().BackendSetAttribute(descriptor, name, type, count, values), call, what);
   }
 
   void finalize(cudnnBackendDescriptor_t descriptor, const char *what) {
-    if (ok()) note(api().BackendFinalize(descriptor), "cudnnBackendFinalize", what);
+    if (ok()) record(api().BackendFinalize(descriptor), "cudnnBackendFinalize", what);
   }
 
   struct status status = status_ok();
@@ -198,26 +202,61 @@ static Extent dense(int64_t b, int64_t h, int64_t rows, int64_t columns) {
   return {{b, h, rows, columns}, {h * rows * columns, rows * columns, columns, 1}};
 }
 
+static Extent extent_of(const attn_view &v) {
+  return {{v.batch, v.heads, v.tokens, v.columns},
+          {static_cast<int64_t>(v.batch_stride), static_cast<int64_t>(v.head_stride),
+           static_cast<int64_t>(v.token_stride), 1}};
+}
+
 static Extent transposed(const Extent &e) {
   return {{e.dim[0], e.dim[1], e.dim[3], e.dim[2]}, {e.stride[0], e.stride[1], e.stride[3], e.stride[2]}};
 }
 
 enum Place { IN_MEMORY, VIRTUAL, BY_VALUE };
 
-/* Unique ids of what the variant pack points at; virtual tensors come after them. */
-enum TensorId : int64_t { ID_Q = 1, ID_K, ID_V, ID_O, ID_LSE, ID_SCALE, ID_MINUS_INF, ID_SKV, ID_SQ, ID_VIRTUAL };
-
 /* Both pointers of the buffers and of the host scalars meet cuDNN's alignment for 16-byte loads. */
 constexpr int64_t kAlignment = 16;
 
+static cudnnDataType_t type_of(enum attn_dtype dtype) {
+  switch (dtype) {
+    case ATTN_F16: return CUDNN_DATA_HALF;
+    case ATTN_BF16: return CUDNN_DATA_BFLOAT16;
+    case ATTN_F32: break;
+  }
+  return CUDNN_DATA_FLOAT;
+}
+
+/* What the graph reads from host memory while it is enqueued. */
+union Scalar {
+  float f32;
+  int32_t i32;
+};
+
+/* A tensor that the variant pack points at: one of the buffers, or a scalar. */
+struct Bound {
+  int64_t id;
+  attn_role role; /* of the buffer, where `scalar` is NULL */
+  const Scalar *scalar;
+};
+
+/* One opened problem. The scalars' addresses are in the variant pack, so they never move. */
+struct State {
+  Builder builder;
+  attn_problem shape;
+  cudnnBackendDescriptor_t plan, pack;
+  std::deque<Scalar> scalars;
+  std::vector<Bound> bound;
+};
+
 class Graph {
  public:
-  Graph(const attn_shape &shape, Builder &builder)
-      : s_(shape),
-        b_(builder),
-        io_(shape.dtype == ATTN_BF16 ? CUDNN_DATA_BFLOAT16 : CUDNN_DATA_HALF),
-        score_(dense(shape.B, shape.Hq, shape.Sq, shape.Skv)),
-        row_(dense(shape.B, shape.Hq, shape.Sq, 1)) {}
+  explicit Graph(State &state)
+      : state_(state),
+        s_(state.shape),
+        b_(state.builder),
+        io_(type_of(s_.dtype)),
+        score_(dense(s_.B, s_.Hq, s_.Sq, s_.Skv)),
+        row_(dense(s_.B, s_.Hq, s_.Sq, 1)) {}
 
   /* The finalized operation graph; NULL when the builder failed. */
   cudnnBackendDescriptor_t build(cudnnHandle_t handle);
@@ -226,9 +265,10 @@ class Graph {
   using Tensor = cudnnBackendDescriptor_t;
 
   Tensor tensor(int64_t id, const Extent &extent, cudnnDataType_t type, Place place, const char *what);
-  Tensor scalar(int64_t id, cudnnDataType_t type, const char *what) {
-    return tensor(id, dense(1, 1, 1, 1), type, BY_VALUE, what);
-  }
+  Tensor in_memory(attn_role role, const Extent &extent, cudnnDataType_t type, const char *what);
+  Tensor scalar(Scalar value, cudnnDataType_t type, const char *what);
+  Tensor scalar(float value, const char *what) { return scalar({.f32 = value}, CUDNN_DATA_FLOAT, what); }
+  Tensor scalar(int32_t value, const char *what) { return scalar({.i32 = value}, CUDNN_DATA_INT32, what); }
   Tensor between(const Extent &extent, cudnnDataType_t type, const char *what) {
     return tensor(next_id_++, extent, type, VIRTUAL, what);
   }
@@ -238,14 +278,18 @@ class Graph {
   void reduce(cudnnReduceTensorOp_t op, Tensor x, Tensor y, const char *what);
   Tensor binary(cudnnPointwiseMode_t mode, Tensor x, Tensor b, cudnnDataType_t out, const char *what);
   Tensor index(int64_t axis, const char *what);
-  Tensor causal_mask(Tensor score);
+  Tensor select(Tensor score, Tensor seen, const char *what);
+  Tensor soft_cap(Tensor score);
+  Tensor right_bound(Tensor score);
+  Tensor left_bound(Tensor score);
   Tensor softmax(Tensor score);
 
-  const attn_shape &s_;
+  State &state_;
+  const attn_problem &s_;
   Builder &b_;
   const cudnnDataType_t io_;
   const Extent score_, row_;
-  int64_t next_id_ = ID_VIRTUAL;
+  int64_t next_id_ = 1;
   std::vector<cudnnBackendDescriptor_t> operations_;
   Tensor indexed_ = nullptr; /* whose shape the indices take */
 };
@@ -262,6 +306,17 @@ Graph::Tensor Graph::tensor(int64_t id, const Extent &extent, cudnnDataType_t ty
   CUDNN_SET(b_, t, TENSOR_IS_BY_VALUE, BOOLEAN, 1, &by_value, what);
   b_.finalize(t, what);
   return t;
+}
+
+Graph::Tensor Graph::in_memory(attn_role role, const Extent &extent, cudnnDataType_t type, const char *what) {
+  state_.bound.push_back({next_id_, role, nullptr});
+  return tensor(next_id_++, extent, type, IN_MEMORY, what);
+}
+
+Graph::Tensor Graph::scalar(Scalar value, cudnnDataType_t type, const char *what) {
+  state_.scalars.push_back(value);
+  state_.bound.push_back({next_id_, ATTN_Q, &state_.scalars.back()});
+  return tensor(next_id_++, dense(1, 1, 1, 1), type, BY_VALUE, what);
 }
 
 void Graph::matmul(Tensor a, Tensor b, Tensor c, const char *what) {
@@ -327,32 +382,72 @@ Graph::Tensor Graph::index(int64_t axis, const char *what) {
   return y;
 }
 
-/* Query i sees key j when i + Skv - Sq >= j. The order of these operations is the one that cuDNN recognises. */
-Graph::Tensor Graph::causal_mask(Tensor score) {
+/* The scores that are seen, minus infinity for the others. Before 9.10 an infinity became NaN in the softmax. */
+Graph::Tensor Graph::select(Tensor score, Tensor seen, const char *what) {
+  const float hidden =
+      api().version < 91000 ? std::numeric_limits<float>::lowest() : -std::numeric_limits<float>::infinity();
+  Tensor minus_inf = scalar(hidden, "scalar -inf"), masked = between(score_, CUDNN_DATA_FLOAT, what);
+  pointwise(CUDNN_POINTWISE_BINARY_SELECT, CUDNN_DATA_FLOAT, score, minus_inf, seen, masked, -1, what);
+  return masked;
+}
+
+Graph::Tensor Graph::soft_cap(Tensor score) {
+  Tensor cap = scalar(s_.softcap, "scalar soft cap");
+  score = binary(CUDNN_POINTWISE_DIV, score, cap, CUDNN_DATA_FLOAT, "divide by the soft cap");
+  score = binary(CUDNN_POINTWISE_TANH_FWD, score, nullptr, CUDNN_DATA_FLOAT, "tanh");
+  return binary(CUDNN_POINTWISE_MUL, score, cap, CUDNN_DATA_FLOAT, "multiply by the soft cap");
+}
+
+/* Query i sees key j when i + Skv - Sq + right >= j. The order of these operations is the one that cuDNN recognises;
+ * its own description of the pattern has the same. */
+Graph::Tensor Graph::right_bound(Tensor score) {
   indexed_ = score;
   Tensor row = index(2, "row index"), column = index(3, "column index");
   if (s_.Skv != s_.Sq) {
-    Tensor skv = scalar(ID_SKV, CUDNN_DATA_INT32, "scalar Skv"), sq = scalar(ID_SQ, CUDNN_DATA_INT32, "scalar Sq");
+    Tensor skv = scalar(static_cast<int32_t>(s_.Skv), "scalar Skv");
+    Tensor sq = scalar(static_cast<int32_t>(s_.Sq), "scalar Sq");
     row = binary(CUDNN_POINTWISE_ADD, row, skv, CUDNN_DATA_INT32, "row + Skv");
     row = binary(CUDNN_POINTWISE_SUB, row, sq, CUDNN_DATA_INT32, "row + Skv - Sq");
   }
+  if (s_.right > 0)
+    row = binary(CUDNN_POINTWISE_ADD, row, scalar(s_.right, "scalar right bound"), CUDNN_DATA_INT32, "row + right");
   Tensor seen = binary(CUDNN_POINTWISE_CMP_GE, row, column, CUDNN_DATA_BOOLEAN, "row >= column");
-  Tensor minus_inf = scalar(ID_MINUS_INF, CUDNN_DATA_FLOAT, "scalar -inf");
-  Tensor masked = between(score_, CUDNN_DATA_FLOAT, "masked scores");
-  pointwise(CUDNN_POINTWISE_BINARY_SELECT, CUDNN_DATA_FLOAT, score, minus_inf, seen, masked, -1, "causal select");
-  return masked;
+  return select(score, seen, "right bound's select");
+}
+
+/* Query i sees key j when j + left + 1 - (Skv - Sq) > i: cuDNN counts the row's own position. */
+Graph::Tensor Graph::left_bound(Tensor score) {
+  const double distance = static_cast<double>(s_.left) + 1 - s_.Skv + s_.Sq;
+  indexed_ = score;
+  Tensor row = index(2, "row index"), column = index(3, "column index");
+  Tensor bound = scalar(static_cast<float>(distance), "scalar left bound");
+  column = binary(CUDNN_POINTWISE_ADD, column, bound, CUDNN_DATA_FLOAT, "column + left");
+  Tensor seen = binary(CUDNN_POINTWISE_CMP_GT, column, row, CUDNN_DATA_BOOLEAN, "column > row");
+  return select(score, seen, "left bound's select");
 }
 
 /* Without the logarithm of the sum cuDNN does not recognise a softmax, so it is there where nobody asks for it too.
  */
 Graph::Tensor Graph::softmax(Tensor score) {
   const auto row = [this](const char *what) { return between(row_, CUDNN_DATA_FLOAT, what); };
+  const auto row_of = [&](cudnnPointwiseMode_t mode, Tensor x, Tensor b, const char *what) {
+    Tensor y = row(what);
+    pointwise(mode, CUDNN_DATA_FLOAT, x, b, nullptr, y, -1, what);
+    return y;
+  };
   Tensor largest = row("row maximum"), sum = row("row sum"), log_sum = row("log of the sum");
-  Tensor lse = s_.lse ? tensor(ID_LSE, row_, CUDNN_DATA_FLOAT, IN_MEMORY, "tensor LSE") : row("LSE");
+  Tensor sink = s_.sink ? in_memory(ATTN_SINK, dense(1, s_.Hq, 1, 1), CUDNN_DATA_FLOAT, "tensor sink") : nullptr;
+  Tensor lse = s_.lse ? in_memory(ATTN_LSE, row_, CUDNN_DATA_FLOAT, "tensor LSE") : row("LSE");
   reduce(CUDNN_REDUCE_TENSOR_MAX, score, largest, "row maximum");
+  if (s_.sink) largest = row_of(CUDNN_POINTWISE_MAX, largest, sink, "maximum of row and sink");
   Tensor shifted = binary(CUDNN_POINTWISE_SUB, score, largest, CUDNN_DATA_FLOAT, "subtract the maximum");
   Tensor power = binary(CUDNN_POINTWISE_EXP, shifted, nullptr, CUDNN_DATA_FLOAT, "exp");
   reduce(CUDNN_REDUCE_TENSOR_ADD, power, sum, "row sum");
+  if (s_.sink) {
+    Tensor distance = row_of(CUDNN_POINTWISE_SUB, sink, largest, "sink minus the maximum");
+    sum = row_of(CUDNN_POINTWISE_ADD, sum, row_of(CUDNN_POINTWISE_EXP, distance, nullptr, "exp of the sink"),
+                 "sum of row and sink");
+  }
   pointwise(CUDNN_POINTWISE_LOG, CUDNN_DATA_FLOAT, sum, nullptr, nullptr, log_sum, -1, "log of the sum");
   pointwise(CUDNN_POINTWISE_ADD, CUDNN_DATA_FLOAT, largest, log_sum, nullptr, lse, -1, "LSE");
   Tensor p = between(score_, io_, "probabilities");
@@ -361,16 +456,22 @@ Graph::Tensor Graph::softmax(Tensor score) {
 }
 
 cudnnBackendDescriptor_t Graph::build(cudnnHandle_t handle) {
-  const Extent kv = dense(s_.B, s_.Hkv, s_.Skv, s_.D), rows = dense(s_.B, s_.Hq, s_.Sq, s_.D);
-  Tensor q = tensor(ID_Q, rows, io_, IN_MEMORY, "tensor Q");
-  Tensor k = tensor(ID_K, transposed(kv), io_, IN_MEMORY, "tensor K^T");
-  Tensor v = tensor(ID_V, kv, io_, IN_MEMORY, "tensor V");
-  Tensor o = tensor(ID_O, rows, io_, IN_MEMORY, "tensor O");
+  const auto extent = [this](attn_role role) {
+    attn_tensor tensor;
+    attn_tensor_of(&s_, role, &tensor);
+    return extent_of(tensor.view);
+  };
+  Tensor q = in_memory(ATTN_Q, extent(ATTN_Q), io_, "tensor Q");
+  Tensor k = in_memory(ATTN_K, transposed(extent(ATTN_K)), io_, "tensor K^T");
+  Tensor v = in_memory(ATTN_V, extent(ATTN_V), io_, "tensor V");
+  Tensor o = in_memory(ATTN_O, extent(ATTN_O), io_, "tensor O");
   Tensor raw = between(score_, CUDNN_DATA_FLOAT, "scores");
   matmul(q, k, raw, "Q x K^T");
-  Tensor scale = scalar(ID_SCALE, CUDNN_DATA_FLOAT, "scalar 1/sqrt(D)");
+  Tensor scale = scalar(static_cast<float>(1.0 / sqrt(static_cast<double>(s_.D))), "scalar 1/sqrt(D)");
   Tensor score = binary(CUDNN_POINTWISE_MUL, raw, scale, CUDNN_DATA_FLOAT, "scale");
-  if (s_.causal) score = causal_mask(score);
+  if (s_.softcap > 0) score = soft_cap(score);
+  if (s_.right >= 0) score = right_bound(score);
+  if (s_.left >= 0) score = left_bound(score);
   matmul(softmax(score), v, o, "P x V");
 
   const char *what = "the operation graph";
@@ -383,15 +484,6 @@ cudnnBackendDescriptor_t Graph::build(cudnnHandle_t handle) {
 }
 
 /* ---- from the graph to a plan -------------------------------------------------------------------------------- */
-
-/* One bound shape. The scalars' addresses are in the variant pack, so it never moves. */
-struct State {
-  Builder builder;
-  attn_shape shape;
-  cudnnBackendDescriptor_t plan, pack;
-  float scale, minus_inf;
-  int32_t skv, sq;
-};
 
 /* The engine configurations that a heuristic offers, best first. None when it fails, which is noted in *why. */
 static std::vector<cudnnBackendDescriptor_t> offers(Builder &b, cudnnBackendDescriptor_t graph,
@@ -406,7 +498,7 @@ static std::vector<cudnnBackendDescriptor_t> offers(Builder &b, cudnnBackendDesc
   const char *call = "cudnnBackendGetAttribute(CUDNN_ATTR_ENGINEHEUR_RESULTS)";
   const auto get = [&](int64_t room, void *out) {
     if (!heuristic.ok()) return;
-    heuristic.note(
+    heuristic.record(
         api().BackendGetAttribute(h, CUDNN_ATTR_ENGINEHEUR_RESULTS, CUDNN_TYPE_BACKEND_DESCRIPTOR, room, &count, out),
         call, what);
   };
@@ -470,47 +562,39 @@ static struct status use_stream(void *stream) {
 }
 
 static struct status open_state(State *s, uint64_t *workspace_bytes) {
-  cudnnBackendDescriptor_t graph = Graph(s->shape, s->builder).build(api().handle);
+  cudnnBackendDescriptor_t graph = Graph(*s).build(api().handle);
   if (graph == nullptr) return s->builder.status;
-  const struct status chosen = choose_plan(s, graph);
-  return chosen.code != STATUS_OK ? chosen : workspace_of(s, workspace_bytes);
+  TRY(choose_plan(s, graph));
+  return workspace_of(s, workspace_bytes);
 }
 
 /* ---- the hooks ----------------------------------------------------------------------------------------------- */
 
 static void close(void *state) { delete static_cast<State *>(state); }
 
-static struct status open(const attn_shape *shape, const attn_tuning *, const device_info *, void *stream,
+static struct status open(const attn_problem *shape, const attn_tuning *, const device_info *, void *stream,
                           void **state, uint64_t *workspace_bytes) {
   if (missing() != nullptr) return status_make(STATUS_UNSUPPORTED, "%s", missing());
-  struct status status = use_stream(stream);
-  if (status.code != STATUS_OK) return status;
+  TRY(use_stream(stream));
   State *s = new (std::nothrow) State();
   if (s == nullptr) return status_make(STATUS_MEMORY, "no host memory for a cuDNN plan");
   s->shape = *shape;
-  status = open_state(s, workspace_bytes);
-  if (status.code == STATUS_OK) {
-    *state = s;
-  } else {
+  const struct status status = open_state(s, workspace_bytes);
+  if (status_failed(&status)) {
     close(s);
+    return status;
   }
-  return status;
+  *state = s;
+  return status_ok();
 }
 
 static struct status attach(void *state, const attn_buffers *buffers) {
   State *s = static_cast<State *>(state);
-  /* Before 9.10 an infinity in the mask became NaN in the softmax. */
-  s->minus_inf =
-      api().version < 91000 ? std::numeric_limits<float>::lowest() : -std::numeric_limits<float>::infinity();
-  s->scale = static_cast<float>(1.0 / sqrt(static_cast<double>(s->shape.D)));
-  s->skv = static_cast<int32_t>(s->shape.Skv), s->sq = static_cast<int32_t>(s->shape.Sq);
-  std::vector<int64_t> ids = {ID_Q, ID_K, ID_V, ID_O, ID_SCALE};
-  std::vector<const void *> data = {buffers->q, buffers->k, buffers->v, buffers->o, &s->scale};
-  if (s->shape.lse) ids.push_back(ID_LSE), data.push_back(buffers->lse);
-  if (s->shape.causal) ids.push_back(ID_MINUS_INF), data.push_back(&s->minus_inf);
-  if (s->shape.causal && s->sq != s->skv) {
-    ids.insert(ids.end(), {ID_SKV, ID_SQ});
-    data.insert(data.end(), {&s->skv, &s->sq});
+  std::vector<int64_t> ids;
+  std::vector<const void *> data;
+  for (const Bound &bound : s->bound) {
+    ids.push_back(bound.id);
+    data.push_back(bound.scalar != nullptr ? bound.scalar : buffers->tensor[bound.role]);
   }
   Builder &b = s->builder;
   const char *what = "the variant pack";
@@ -548,28 +632,30 @@ static const struct attn_vendor cudnn_vendor = {cudnn_missing, nullptr, nullptr,
 
 namespace attn {
 
-static const char *cudnn_supports(const attn_shape *shape, const attn_tuning *, const device_info *device) {
-  if (shape->dtype == ATTN_F32) return "dtype must be f16 or bf16: cuDNN fuses attention on tensor cores only";
-  if (shape->D > 256) return "D must be at most 256, the largest that cuDNN fuses forward";
-  if (shape->D % 8 != 0) return "D must be a multiple of 8, cuDNN's 16-byte loads";
-  if (shape->causal && shape->Sq > shape->Skv)
-    return "Sq must be at most Skv under a causal mask: cuDNN does not define rows that attend no key";
+static const char *cudnn_supports(const attn_problem *shape, const attn_tuning *, const device_info *device) {
+  if ((shape->left >= 0 || shape->right >= 0) && shape->Sq > shape->Skv)
+    return "Sq must be at most Skv under a mask: cuDNN does not define rows that attend no key";
+  if (shape->sink && shape->Sq == 1)
+    return "Sq must be at least 2 with a sink: cuDNN gives NaN where the sink of a single query is far above its "
+           "scores";
   return check_device(*device, 0);
 }
 
 /* Nothing is known before the library has chosen a kernel. */
-static void cudnn_plan(const attn_shape *, const attn_tuning *, const device_info *, attn_plan *) {}
+static void cudnn_plan(const attn_problem *, const attn_tuning *, const device_info *, attn_plan *) {}
 
 }  // namespace attn
 
 extern "C" const struct attn_variant attn_variant_cudnn = {
     .name = "cudnn",
     .summary = "cuDNN 9's fused attention through its backend graph API, loaded at run time: the reference",
-    .limits =
-        "f16, bf16; D <= 256, a multiple of 8; causal needs Sq <= Skv; compute capability >= 8.0; libcudnn.so.9",
+    .limits = "masks need Sq <= Skv; compute capability >= 8.0; libcudnn.so.9",
     .runs_on = DEVICE_CUDA,
     .math = ATTN_MATH_TENSOR,
-    .writes_lse = true,
+    .takes = ATTN_TAKES_LSE | ATTN_TAKES_WINDOW | ATTN_TAKES_DV | ATTN_TAKES_SOFTCAP | ATTN_TAKES_SINK,
+    .dtypes = ATTN_DTYPES_16_BITS,
+    .dtypes_why = "cuDNN fuses attention on tensor cores only",
+    .dims = {.most = 256, .multiple = 8, .why = "what cuDNN fuses forward, in loads of 16 bytes"},
     .tunables = nullptr,
     .supports = attn::cudnn_supports,
     .plan = attn::cudnn_plan,

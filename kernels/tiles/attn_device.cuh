@@ -5,6 +5,10 @@
 #include <cuda_bf16.h>
 #include <cuda_fp16.h>
 
+#include <iterator>
+#include <type_traits>
+#include <utility>
+
 #include "kernels/tiles/attn_params.cuh"
 
 namespace attn {
@@ -29,6 +33,42 @@ __device__ __forceinline__ float warp_max(float x) {
 }
 
 /* ---- element types ------------------------------------------------------------------------------------------- */
+
+/* A C++ type and its enumerator. */
+template <typename T, attn_dtype kDtype>
+struct ElementType {
+  using type = T;
+  static constexpr attn_dtype dtype = kDtype;
+};
+template <typename T>
+struct Type;
+template <>
+struct Type<float> : ElementType<float, ATTN_F32> {};
+template <>
+struct Type<__half> : ElementType<__half, ATTN_F16> {};
+template <>
+struct Type<__nv_bfloat16> : ElementType<__nv_bfloat16, ATTN_BF16> {};
+
+/* What `of` gives for the C++ type of `dtype`, out of the types that kernels are compiled for; zero: it is none of
+ * these. */
+template <typename... Ts, typename Of>
+inline auto for_type(enum attn_dtype dtype, Of of) {
+  std::common_type_t<decltype(of(Type<Ts>{}))...> out = {};
+  (void)((Type<Ts>::dtype == dtype && (out = of(Type<Ts>{}), true)) || ...);
+  return out;
+}
+
+/* What `of` gives for the row with this index of a table of `Rows` rows. It gets the index as a constant, from which
+ * a kernel can be instantiated; zero: there is no such row. */
+template <size_t Rows, typename Of>
+inline auto for_row(size_t row, Of of) {
+  return [&]<size_t... I>(std::index_sequence<I...>) {
+    std::common_type_t<decltype(of(std::integral_constant<size_t, I>{}))...> out = {};
+    (void)((I == row && (out = of(std::integral_constant<size_t, I>{}), true)) || ...);
+    return out;
+  }
+  (std::make_index_sequence<Rows>{});
+}
 
 template <typename T>
 __device__ __forceinline__ T from_float(float x);
@@ -88,7 +128,7 @@ __device__ __forceinline__ float log_sum_exp(float reference, float sum) {
 
 /* Keys that query `row` attends: keys [0, n). */
 __device__ __forceinline__ uint32_t visible_keys(const Params &p, uint32_t row) {
-  return attn_keys_under_mask(p.causal, p.Sq, p.Skv, row);
+  return keys_under_mask(p.causal, p.Sq, p.Skv, row);
 }
 
 /* How many of the `tile` rows (or keys) that start at `first` lie below `end`. */

@@ -24,12 +24,12 @@ struct Params {
   float *lse;       /* [B][Hq][Sq]; NULL: not asked for */
 };
 
-inline Params params_of(const attn_shape &shape, const attn_buffers &buffers) {
+inline Params params_of(const attn_problem &shape, const attn_buffers &buffers) {
   Params p = {};
   p.q = buffers.q, p.k = buffers.k, p.v = buffers.v, p.o = buffers.o;
   p.B = shape.B, p.Hq = shape.Hq, p.Hkv = shape.Hkv;
   p.Sq = shape.Sq, p.Skv = shape.Skv, p.D = shape.D;
-  p.causal = shape.causal;
+  p.causal = attn_is_causal(&shape);
   p.scale_log2 = (float)(M_LOG2E / sqrt((double)shape.D));
   p.lse = buffers.lse;
   return p;
@@ -43,6 +43,13 @@ inline void put_args(attn_pass_args &args, const P &params) {
 
 constexpr ATTN_HD uint32_t ceil_div(uint32_t n, uint32_t d) { return n / d + (n % d != 0); }
 
+/* Keys that query row `row` sees of a full or a causal mask: keys [0, n). */
+constexpr ATTN_HD uint32_t keys_under_mask(bool causal, uint32_t Sq, uint32_t Skv, uint32_t row) {
+  if (!causal) return Skv;
+  const int64_t keys = (int64_t)row + 1 + (int64_t)Skv - (int64_t)Sq;
+  return keys <= 0 ? 0 : keys >= (int64_t)Skv ? Skv : (uint32_t)keys;
+}
+
 constexpr uint32_t kGridYzMax = 65535; /* CUDA's limit on grid.y and grid.z; grid.x may be 2^31 - 1 */
 
 /* The checks every CUDA variant starts with; NULL when they hold. */
@@ -55,7 +62,7 @@ inline const char *check_device(const struct device_info &device, uint32_t smem_
 }
 
 /* For grids with q tiles (or something smaller) on x, Hq on y and B on z. */
-inline const char *check_grid_hb(const attn_shape &shape) {
+inline const char *check_grid_hb(const attn_problem &shape) {
   if (shape.Hq > kGridYzMax) return "Hq must be at most 65535, the limit of grid.y";
   if (shape.B > kGridYzMax) return "B must be at most 65535, the limit of grid.z";
   return nullptr;

@@ -4,11 +4,11 @@
  *   scores  S[Rows][64] += Q[Rows][64 columns] K[64][64 columns]^T   one slab of 64 columns of D per call
  *   output  O[Rows][Cols] += P[Rows][32 keys] V[32 keys][Cols]       one stage of 32 keys per call
  *
- * An fp32 product on CUDA cores lives or dies by operand reuse: an SM multiplies 128 pairs per clock but reads only
- * 32 floats of shared memory. A thread therefore owns up to 8 x 8 results, which are 64 multiplications for 16 floats
- * read, and reads them as 16-byte words along the row. Where the results of a tile give too little work to all
- * threads, the threads form groups that take every n-th step of the inner dimension; the groups' results meet in
- * shared memory in a fixed order.
+ * How fast an fp32 product runs on CUDA cores depends on the reuse of operands: an SM multiplies 128 pairs per clock
+ * but reads only 32 floats of shared memory. A thread therefore owns up to 8 x 8 results, which are 64
+ * multiplications for 16 floats read, and reads them as 16-byte words along the row. Where the results of a tile give
+ * too little work to all threads, the threads form groups that take every n-th step of the inner dimension; the
+ * groups' results meet in shared memory in a fixed order.
  *
  * Shared memory serves a warp's 16-byte reads by quarter warps, two of them at a time when lanes i and i ^ 1, or i
  * and i ^ 2, always read the same word. The tiles of 16 rows, which are short of reuse, therefore lay out a warp as 4
@@ -152,8 +152,7 @@ __device__ __forceinline__ void load_async(T *tile, const T *from, uint32_t rows
   }
 }
 
-/* ---- fp32 on CUDA cores ------------------------------------------------------------------------------------------
- */
+/* ---- fp32 on CUDA cores --------------------------------------------------------------------------------------- */
 
 __device__ __forceinline__ float dot4(float4 a, float4 b, float sum) {
   return fmaf(a.w, b.w, fmaf(a.z, b.z, fmaf(a.y, b.y, fmaf(a.x, b.x, sum))));
@@ -405,8 +404,7 @@ struct SimtOutput<16, Columns> {
   }
 };
 
-/* ---- 16-bit types on tensor cores --------------------------------------------------------------------------------
- */
+/* ---- 16-bit types on tensor cores ----------------------------------------------------------------------------- */
 
 template <typename T, uint32_t Rows>
 struct WmmaScores {
@@ -508,8 +506,7 @@ struct WmmaOutput {
   }
 };
 
-/* ---- which product a type takes ----------------------------------------------------------------------------------
- */
+/* ---- which product a type takes ------------------------------------------------------------------------------- */
 
 template <typename T, uint32_t Rows>
 struct ScoresOf {

@@ -4,8 +4,8 @@
  *
  *   S^T = K Q^T     a lane's 16 bytes of a key's row are its A operands of two steps, when Q's 16 bytes at the same
  *                   place are its B operands: the order in which D is summed up is free
- *   O^T = V^T P^T   a lane's 16 bytes of four keys, interleaved in pairs, are A operands of four row tiles of O^T:
- * which of its rows stands for which column of V is free as well
+ *   O^T = V^T P^T   a lane's 16 bytes of four keys, interleaved in pairs, are A operands of four row tiles of
+ *                   O^T: which of its rows stands for which column of V is free as well
  *
  * With g = lane / 4 and t = lane % 4, a lane has S for keys g and g + 8 of 16 and query rows 2t and 2t + 1, and O for
  * the same rows and columns 8g .. 8g + 7 of 64. */
@@ -94,8 +94,7 @@ struct Sum {
   }
 };
 
-/* ---- one warp's rows and keys -----------------------------------------------------------------------------------
- */
+/* ---- one warp's rows and keys --------------------------------------------------------------------------------- */
 
 /* Tiles of 8 query rows; Keys at a time, in products of 16. */
 template <typename T, uint32_t D, uint32_t Tiles, uint32_t Keys>
@@ -200,7 +199,7 @@ struct Strip {
   }
 
   /* Scores to weights. A row without a visible key so far keeps max = -inf and gets weights 2^-inf = 0. */
-  __device__ __forceinline__ void soften(float scale_log2) {
+  __device__ __forceinline__ void online_softmax(float scale_log2) {
     raise_max(scale_log2);
 #pragma unroll
     for (uint32_t n = 0; n < Tiles; ++n)

@@ -1,18 +1,18 @@
-/* Attention whose keys are shared out: groups of warps in a block have the same query rows and different keys, blocks
- * of a cluster too, and all merge what they have. A group is four warps that multiply by wgmma (compute capability
- * 9.0), 16 rows each, or one warp that multiplies by mma.sync.
+/* Attention with the keys of a q tile split over the groups of warps of a block and over the blocks of a cluster. All
+ * have the same query rows, and merge their partial results at the end. A group is four warps that multiply by wgmma
+ * (compute capability 9.0), 16 rows each, or one warp that multiplies by mma.sync.
  *
- * It is made for kernels of 2 to 6 us, whose instructions are executed once or twice: every launch begins with empty
- * instruction and constant caches, so an instruction costs 2.5 clocks to fetch. All counts are known to the compiler
- * and the code is as short as it can be: loads by the copy engine, no transposition of the output, one way for full
- * and masked rows.
+ * The code is made for kernels of 2 to 6 us, whose instructions are executed once or twice. Every launch begins with
+ * empty instruction and constant caches, so an instruction costs 2.5 clocks to fetch. So all counts are known to the
+ * compiler, and the code is as short as it can be: the copy engine loads, the output is not transposed, and full and
+ * masked rows take the same path.
  *
- * How parts meet: a lane has two rows of its strip, 8 apart, and two columns of every 8. Each group finishes a share
- * of that, a row or, with four groups, half of a row's columns, and gives the rest to the lane of the same number in
- * the other groups, through shared memory. Each block of a cluster then finishes a share of those columns, and sends
- * the rest asynchronously into the other blocks, where a barrier counts the bytes. So nothing is rearranged and no
- * bank is hit twice. A part comes with its reference, which weights are relative to, as log2, and the sum of its
- * weights; a part without keys has the reference -inf. */
+ * How partial results are merged: a lane has two rows of its strip, 8 apart, and two columns of every 8. Each group
+ * merges a share of that: a row or, with four groups, half of a row's columns. It writes the rest to shared memory,
+ * for the lane of the same number in the other groups. Each block of a cluster then merges a share of those columns,
+ * and sends the rest asynchronously to the other blocks, where a barrier counts the bytes. So nothing is rearranged
+ * and there are no bank conflicts. With each partial result come its reference, the log2 that its weights are
+ * relative to, and the sum of its weights; without keys the reference is -inf. */
 #ifndef ATTNBENCH_KERNELS_TILES_GROUP_TILE_CUH
 #define ATTNBENCH_KERNELS_TILES_GROUP_TILE_CUH
 
@@ -22,12 +22,14 @@ namespace attn::group_tile {
 
 constexpr uint32_t kStripRows = 16;
 
+/* What is fixed when a kernel is compiled. */
 struct Shape {
-  uint32_t D, keys; /* of a tile */
-  uint32_t strips;  /* warps of a group: 4, or 1 without wgmma */
-  uint32_t groups;  /* of a block: 1, 2 or 4 */
-  uint32_t cluster; /* blocks of a cluster: 1, 2 or 4 */
-  bool wgmma;
+  uint32_t D;
+  uint32_t keys = 64;   /* of a tile */
+  uint32_t strips = 4;  /* warps of a group: 4, or 1 without wgmma */
+  uint32_t groups = 1;  /* of a block: 1, 2 or 4 */
+  uint32_t cluster = 1; /* blocks of a cluster: 1, 2 or 4 */
+  bool wgmma = true;
 };
 
 constexpr ATTN_HD uint32_t rows_of(const Shape &s) { return s.strips * kStripRows; }
@@ -39,6 +41,15 @@ constexpr ATTN_HD uint32_t lane_rows(const Shape &s) { return s.groups == 1 ? 2 
 constexpr ATTN_HD uint32_t group_columns(const Shape &s) { return s.D / (s.groups == 4 ? 8 : 4); }
 constexpr ATTN_HD uint32_t block_columns(const Shape &s) { return group_columns(s) / s.cluster; }
 
+/* The mbarriers of a block, each with the bytes that it counts: those of Q; those that the other blocks of the
+ * cluster send; from BARRIER_KV on, for each group, those of K in each stage and then those of V. */
+enum Barrier : uint32_t { BARRIER_Q, BARRIER_RECEIVED, BARRIER_KV };
+constexpr uint32_t kStages = 2; /* that have barriers, also where a group holds one tile alone */
+
+/* Named barriers: the warps of group g meet at kTileReadBarrier + g when they have read a tile, so that the next copy
+ * may overwrite it. */
+constexpr uint32_t kTileReadBarrier = 1;
+
 /* Byte offsets into shared memory; Q comes first. With a second stage, what follows the tiles moves. */
 struct Layout {
   uint32_t tiles;          /* [groups][stages]: K, then V */
@@ -46,7 +57,7 @@ struct Layout {
   uint32_t stats;          /* [groups][rows]: reference, sum */
   uint32_t received;       /* [blocks from][warps][lane rows]: float4 or float2 [][32 lanes] */
   uint32_t received_stats; /* [blocks from][warps][lane rows][8]: reference, sum */
-  uint32_t barriers;       /* Q, received; of each group two for K and two for V */
+  uint32_t barriers;       /* in the order of Barrier */
   uint32_t end;
 };
 
@@ -59,7 +70,7 @@ constexpr ATTN_HD Layout layout_of(const Shape &s, uint32_t stages) {
   at.received = at.stats + (s.groups > 1 ? s.groups * rows_of(s) * 8 : 0);
   at.received_stats = at.received + blocks * warps * lane_rows(s) * block_columns(s) * 128;
   at.barriers = at.received_stats + blocks * warps * lane_rows(s) * 64;
-  at.end = at.barriers + 16 + s.groups * 32;
+  at.end = at.barriers + 8 * (BARRIER_KV + s.groups * 2 * kStages);
   return at;
 }
 
@@ -171,10 +182,12 @@ struct Block {
   __device__ __forceinline__ uint64_t *barrier(uint32_t n) const {
     return reinterpret_cast<uint64_t *>(base + behind_tiles + kAt.barriers) + n;
   }
-  __device__ __forceinline__ uint64_t *q_barrier() const { return barrier(0); }
-  __device__ __forceinline__ uint64_t *received_barrier() const { return barrier(1); }
-  __device__ __forceinline__ uint64_t *k_barrier(uint32_t i) const { return barrier(2 + group * 4 + i % 2); }
-  __device__ __forceinline__ uint64_t *v_barrier(uint32_t i) const { return k_barrier(i) + 2; }
+  __device__ __forceinline__ uint64_t *q_barrier() const { return barrier(BARRIER_Q); }
+  __device__ __forceinline__ uint64_t *received_barrier() const { return barrier(BARRIER_RECEIVED); }
+  __device__ __forceinline__ uint64_t *k_barrier(uint32_t i) const {
+    return barrier(BARRIER_KV + group * 2 * kStages + i % kStages);
+  }
+  __device__ __forceinline__ uint64_t *v_barrier(uint32_t i) const { return k_barrier(i) + kStages; }
   /* After the barrier stands: what the other blocks of the cluster will send. */
   __device__ __forceinline__ void expect_parts() const {
     constexpr uint32_t kFromWarp = kLaneRows * (kOwnColumns * 128 + 64);
@@ -225,8 +238,7 @@ struct Block {
     for (uint32_t n = 1; n < S.groups; ++n) add_part<4>(x[0], part(group, (group + n) % S.groups), factor[n]);
   }
 
-  /* ---- merging the blocks of a cluster ---------------------------------------------------------------------------
-   */
+  /* ---- merging the blocks of a cluster ------------------------------------------------------------------------ */
 
   /* What the block of rank `from` sends to the warp of this number, here or in another block. */
   __device__ __forceinline__ unsigned char *received(uint32_t from) const {
@@ -358,8 +370,7 @@ struct Block {
   }
 };
 
-/* ---- mma.sync: each warp multiplies for itself, and the warps of a group copy its tiles --------------------------
- */
+/* ---- mma.sync: each warp multiplies for itself, and the warps of a group copy its tiles ----------------------- */
 
 /* Starts the copies of a [Count][D] tile by threads 0 .. Threads - 1; rows from `valid` on become zeros. */
 template <typename T, uint32_t D, uint32_t Count, uint32_t Threads>
@@ -428,7 +439,7 @@ __device__ __forceinline__ void attend_by_warps(const GroupParams &a, unsigned c
     if (first < strip_keys) {
       strip.multiply_qk(ptx::shared_address(block.k_tile(i)));
       if (first + B::S.keys > row_keys) strip.mask(p, row, first);
-      strip.soften(p.scale_log2);
+      strip.online_softmax(p.scale_log2);
     }
     copy.wait(); /* orders the copies of V before the reads; and the reads of K before the next copy */
     copy.k(i + 2);
@@ -441,8 +452,7 @@ __device__ __forceinline__ void attend_by_warps(const GroupParams &a, unsigned c
   block.finish(reinterpret_cast<const float(&)[B::S.D / 2]>(strip.o), reference, strip.sum[0], at);
 }
 
-/* ---- wgmma: four warps multiply together, out of tiles that the copy engine fetches ------------------------------
- */
+/* ---- wgmma: four warps multiply together, out of tiles that the copy engine fetches --------------------------- */
 
 #ifdef ATTN_SM90A
 
@@ -504,7 +514,7 @@ struct Rows {
     }
   }
   /* Scores to weights. A row without a key so far has reference -inf and gets weights 2^-inf = 0. */
-  __device__ __forceinline__ void soften(float scale_log2, bool first) {
+  __device__ __forceinline__ void online_softmax(float scale_log2, bool first) {
 #pragma unroll
     for (uint32_t i = 0; i < 2; ++i) {
       float max = s[2 * i];
@@ -548,14 +558,15 @@ struct Fetches {
   }
   /* The group's i-th tile of K (0) or V (1). */
   __device__ __forceinline__ void kv(uint32_t v, uint32_t i) const {
-    tile(1 + v, block.k_tile(i) + v * tile_bytes(B::S), block.k_barrier(i) + 2 * v, B::S.keys, block.first_key(i),
-         block.kv_matrix);
+    tile(1 + v, block.k_tile(i) + v * tile_bytes(B::S), block.k_barrier(i) + kStages * v, B::S.keys,
+         block.first_key(i), block.kv_matrix);
   }
   /* Side by side: a group's first warp fetches K, the second V, and the third of the first group Q. */
   __device__ __forceinline__ void open() const {
     const bool fetches_kv = block.strip < 2;
     if (block.lane == 0 && (fetches_kv || (block.strip == 2 && block.group == 0))) {
-      uint64_t *const barrier = fetches_kv ? block.k_barrier(0) + 2 * block.strip : block.q_barrier();
+      /* This one and the next: a tensor's two stages, or BARRIER_Q and BARRIER_RECEIVED. */
+      uint64_t *const barrier = fetches_kv ? block.k_barrier(0) + kStages * block.strip : block.q_barrier();
       ptx::mbarrier_init(barrier, 1);
       ptx::mbarrier_init(barrier + 1, 1);
       hopper::barrier_publish();
@@ -573,7 +584,7 @@ struct Fetches {
   /* The tile after the next, in the place of the one that was used. */
   __device__ __forceinline__ void next(uint32_t used) const {
     if (used + 2 >= block.tiles) return;
-    hopper::named_sync(1 + block.group, hopper::kGroup); /* orders all warps' reads before the copy */
+    hopper::named_sync(kTileReadBarrier + block.group, hopper::kGroup); /* orders all warps' reads before the copy */
     if (block.lane == 0 && block.strip < 2) kv(block.strip, used + 2);
   }
 };
@@ -596,7 +607,7 @@ __device__ __forceinline__ void attend_by_groups(const GroupParams &a, unsigned 
     hopper::barrier_wait(ptx::shared_address(block.k_barrier(i)), parity);
     rows.multiply_qk(block.q_tile(), block.k_tile(i));
     if (first + B::S.keys > row_keys) rows.mask(a.attention, row, first);
-    rows.soften(scale_log2, i == 0);
+    rows.online_softmax(scale_log2, i == 0);
     hopper::barrier_wait(ptx::shared_address(block.v_barrier(i)), parity);
     rows.multiply_pv(block.v_tile(i), i != 0);
     fetch.next(i);

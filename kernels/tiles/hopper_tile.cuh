@@ -67,7 +67,8 @@ __device__ __forceinline__ void barrier_wait(uint32_t barrier, uint32_t parity) 
 #endif
 }
 
-/* Named barriers of the block: `threads` of them arrive or wait. */
+/* Named barriers of the block: `threads` of them arrive or wait. Number 0 is the barrier of __syncthreads; a kernel
+ * names the others that it uses, by who waits for what. */
 __device__ __forceinline__ void named_sync(uint32_t id, uint32_t threads) {
   asm volatile("bar.sync %0, %1;" ::"r"(id), "r"(threads) : "memory");
 }
@@ -114,8 +115,7 @@ __device__ __forceinline__ void store_wait_read() { asm volatile("cp.async.bulk.
 /* Orders this thread's ordinary accesses to shared memory before those of the copy engine and of wgmma. */
 __device__ __forceinline__ void fence_async() { asm volatile("fence.proxy.async.shared::cta;" ::: "memory"); }
 
-/* ---- registers --------------------------------------------------------------------------------------------------
- */
+/* ---- registers ------------------------------------------------------------------------------------------------ */
 
 template <uint32_t Registers>
 __device__ __forceinline__ void give_registers() {

@@ -155,7 +155,7 @@ struct Strip {
   }
 
   /* Scores to weights. A row without a visible key so far keeps max = -inf and gets weights 2^-inf = 0. */
-  __device__ __forceinline__ void soften(float scale_log2) {
+  __device__ __forceinline__ void online_softmax(float scale_log2) {
     raise_max(scale_log2);
 #pragma unroll
     for (uint32_t m = 0; m < Blocks; ++m)

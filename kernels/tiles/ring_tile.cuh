@@ -46,11 +46,13 @@ constexpr ATTN_HD uint32_t smem_bytes(uint32_t D, uint32_t rows, uint32_t slots)
 
 using decode_tile::scaled, decode_tile::transpose;
 
-constexpr uint64_t kEvictNormal = 0x1000000000000000ull; /* no wish what L2 is to keep; as createpolicy encodes it */
+constexpr uint64_t kEvictNormal =
+    0x1000000000000000ull; /* L2 keeps it as it keeps all else; the encoding of createpolicy */
 
-/* ---- mail: 16 bytes that come as one, or not yet ----------------------------------------------------------------
- * An empty place is zero bits in its first word, which no letter has: a sender's +0 becomes -0. The bytes are one
- * scalar of 128 bits, read and written as a whole, so whoever sees the first word has the others. */
+/* ---- packets: 16 bytes of which a reader sees all or none -------------------------------------------------------
+ * The data is its own flag. An empty place of a buffer has zero bits in its first word, which no packet has: a
+ * sender's +0 becomes -0. The bytes are one scalar of 128 bits, read and written as a whole, so whoever sees the
+ * first word has the others. */
 
 __device__ __forceinline__ void send(float4 *to, float4 x) {
   const uint32_t first = __float_as_uint(x.x);
@@ -94,12 +96,12 @@ struct Part {
     max[0] = x, max[1] = y;
   }
   /* Of references that are at most this one's. */
-  __device__ __forceinline__ void add(const float4 &letter, const float4 &stats, float scale_log2) {
+  __device__ __forceinline__ void add(const float4 &outputs, const float4 &stats, float scale_log2) {
     const float first = ptx::ex2(fmaf(stats.x, scale_log2, -scaled(max[0], scale_log2)));
     const float second = ptx::ex2(fmaf(stats.z, scale_log2, -scaled(max[1], scale_log2)));
     sum[0] = fmaf(stats.y, first, sum[0]), sum[1] = fmaf(stats.w, second, sum[1]);
-    out.x = fmaf(letter.x, first, out.x), out.z = fmaf(letter.z, first, out.z);
-    out.y = fmaf(letter.y, second, out.y), out.w = fmaf(letter.w, second, out.w);
+    out.x = fmaf(outputs.x, first, out.x), out.z = fmaf(outputs.z, first, out.z);
+    out.y = fmaf(outputs.y, second, out.y), out.w = fmaf(outputs.w, second, out.w);
   }
   /* Of lanes whose numbers differ by multiples of `step`. */
   __device__ __forceinline__ void add_shares(uint32_t step, float scale_log2) {
@@ -140,8 +142,7 @@ struct Part {
   }
 };
 
-/* ---- one block's rows and keys ----------------------------------------------------------------------------------
- */
+/* ---- one block's rows and keys -------------------------------------------------------------------------------- */
 
 /* Tiles of 8 query rows. */
 template <typename T, uint32_t D, uint32_t Tiles>
@@ -220,7 +221,7 @@ struct Worker {
     }
   }
 
-  /* Leaves the rows' largest scores of the warp for all warps. */
+  /* Writes the rows' largest scores of the warp to shared memory, for all warps. */
   __device__ __forceinline__ void put_maxima() const {
 #pragma unroll
     for (uint32_t n = 0; n < Tiles; ++n) {
@@ -232,8 +233,7 @@ struct Worker {
     }
   }
 
-  /* Takes the largest score of all warps as reference and leaves the weights, and their sums so far, for all warps.
-   */
+  /* Takes the largest score of all warps as reference, and writes the weights and their sums to shared memory. */
   __device__ __forceinline__ void put_weights(float scale_log2) {
 #pragma unroll
     for (uint32_t n = 0; n < Tiles; ++n) {

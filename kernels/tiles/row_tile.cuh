@@ -3,7 +3,10 @@
  *
  * A row's Q lies in shared memory, its output in DP registers. K and V are read from shared memory by all threads of
  * a warp at the same address, which is a broadcast. DP is the head dimension padded to 64 or 128: registers cannot be
- * indexed at run time, so loops over D have a fixed length and the padding is zeros. */
+ * indexed at run time, so loops over D have a fixed length and the padding is zeros.
+ *
+ * Kernels are compiled twice: for dense problems with a full or a causal mask, and as kGeneral for everything that
+ * the problem can be beyond that, which Extras has. */
 #ifndef ATTNBENCH_KERNELS_TILES_ROW_TILE_CUH
 #define ATTNBENCH_KERNELS_TILES_ROW_TILE_CUH
 
@@ -17,6 +20,39 @@ constexpr uint32_t kPad = 4;
 constexpr uint32_t kGroup = 8; /* keys per softmax step: one rescale of the output per group */
 
 constexpr uint32_t padded_dim(uint32_t D) { return D <= 64 ? 64 : 128; }
+inline uint32_t padded_dim(const attn_problem &p) { return padded_dim(p.D > p.Dv ? p.D : p.Dv); }
+
+/* What ATTN_TAKES bits the general kernels compute. */
+constexpr unsigned kTakes = ATTN_TAKES_LSE | ATTN_TAKES_WINDOW | ATTN_TAKES_DV | ATTN_TAKES_SOFTCAP | ATTN_TAKES_SINK;
+
+inline bool is_general(const attn_problem &problem) {
+  return problem.left >= 0 || problem.right > 0 || problem.Dv != problem.D || problem.softcap > 0 || problem.sink;
+}
+
+struct Extras {
+  attn_mask mask;
+  uint32_t Dv;
+  const float *sink;        /* [Hq]; NULL: none */
+  float to_tanh, from_tanh; /* product q.k x to from_tanh * tanh(to_tanh * x); from_tanh is 0 without a cap */
+};
+
+/* The argument of a kernel here. */
+struct RowParams : Params {
+  Extras extras;
+};
+
+inline RowParams row_params_of(const attn_problem &problem, const attn_buffers &buffers) {
+  RowParams p = {};
+  static_cast<Params &>(p) = params_of(problem, buffers);
+  p.extras.mask = attn_mask_of(&problem);
+  p.extras.Dv = problem.Dv;
+  p.extras.sink = buffers.sink;
+  if (problem.softcap > 0) {
+    p.extras.to_tanh = 1.0f / (problem.softcap * sqrtf((float)problem.D));
+    p.extras.from_tanh = problem.softcap * sqrtf((float)problem.D);
+  }
+  return p;
+}
 
 /* Q tile [q_rows][DP + kPad], K tile [kv_rows][DP], V tile [kv_rows][DP] */
 constexpr uint32_t smem_bytes(uint32_t q_rows, uint32_t kv_rows, uint32_t DP, uint32_t element_bytes) {
@@ -29,6 +65,24 @@ constexpr uint32_t smem_bytes(uint32_t q_rows, uint32_t kv_rows, uint32_t DP, ui
 #include "kernels/tiles/attn_device.cuh"
 
 namespace attn::row_tile {
+
+/* The keys that `rows` neighbouring rows see. */
+template <bool kGeneral>
+__device__ __forceinline__ attn_keys keys_of(const RowParams &p, uint32_t row, uint32_t rows) {
+  if (kGeneral) return attn_mask_rows(&p.extras.mask, row, rows);
+  return {0, visible_keys(p, row + rows - 1)};
+}
+
+/* Columns of V and O. */
+template <bool kGeneral>
+__device__ __forceinline__ uint32_t v_columns(const RowParams &p) {
+  return kGeneral ? p.extras.Dv : p.D;
+}
+
+/* The part of a range of keys that lies in the tile from `first` on, counted from there. */
+__device__ __forceinline__ attn_keys within_tile(attn_keys keys, uint32_t first, uint32_t tile) {
+  return {rows_in_tile(keys.first, first, tile), rows_in_tile(keys.end, first, tile)};
+}
 
 /* Copies `valid` rows of `D` elements and zeroes the rest of a [rows][DP] tile: zeros add nothing to a dot product,
  * while leftover bits might be NaN. All `Threads` threads of the block take part. */
@@ -55,14 +109,26 @@ struct Row {
     sum = 0.0f;
   }
 
-  /* Takes in keys [0, visible) of the tile. Both tiles hold a multiple of kGroup keys. */
-  template <typename T>
-  __device__ __forceinline__ void attend(const T *q, const T *k_tile, const T *v_tile, uint32_t visible,
-                                         float scale_log2) {
-    for (uint32_t first = 0; first < visible; first += kGroup) {
+  /* A sink is a term of the sum that comes before all keys. */
+  template <bool kGeneral>
+  __device__ __forceinline__ void start(const RowParams &p, uint32_t h) {
+    reset();
+    if (!kGeneral || p.extras.sink == nullptr) return;
+    max = static_cast<float>(M_LOG2E) * p.extras.sink[h];
+    sum = 1.0f;
+  }
+
+  /* Takes in these keys of the tile. Both tiles hold a multiple of kGroup keys. */
+  template <bool kGeneral, typename T>
+  __device__ __forceinline__ void attend(const T *q, const T *k_tile, const T *v_tile, attn_keys keys,
+                                         const RowParams &p) {
+    const uint32_t start = kGeneral ? keys.first / kGroup * kGroup : 0;
+    for (uint32_t first = start; first < keys.end; first += kGroup) {
       float weight[kGroup] = {};
       scores(weight, q, k_tile + first * DP);
-      soften(weight, visible - first, scale_log2);
+      if (kGeneral && p.extras.from_tanh > 0.0f) cap(weight, p.extras);
+      if (kGeneral) hide_before(weight, keys.first, first);
+      scores_to_weights(weight, keys.end - first, p.scale_log2);
       accumulate(weight, v_tile + first * DP);
     }
   }
@@ -76,9 +142,10 @@ struct Row {
       if (d < D) o[d] = from_float<T>(acc[d] * inverse);
   }
   /* Row `row` of a head: O, and LSE where it is asked for. */
-  template <typename T>
-  __device__ __forceinline__ void store_row(const Params &p, uint32_t b, uint32_t h, uint32_t row) const {
-    store(static_cast<T *>(p.o) + row_offset(b, p.Hq, h, p.Sq, row, p.D), p.D);
+  template <bool kGeneral, typename T>
+  __device__ __forceinline__ void store_row(const RowParams &p, uint32_t b, uint32_t h, uint32_t row) const {
+    const uint32_t columns = v_columns<kGeneral>(p);
+    store(static_cast<T *>(p.o) + row_offset(b, p.Hq, h, p.Sq, row, columns), columns);
     if (p.lse != nullptr) p.lse[row_offset(b, p.Hq, h, p.Sq, row, 1)] = log_sum_exp(max, sum);
   }
 
@@ -96,9 +163,21 @@ struct Row {
     }
   }
 
-  /* Scores to weights relative to the new maximum; the old sums are rescaled to it. The first key of the group is
-   * visible, so the new maximum is finite. */
-  __device__ __forceinline__ void soften(float (&s)[kGroup], uint32_t visible, float scale_log2) {
+  static __device__ __forceinline__ void cap(float (&s)[kGroup], const Extras &extras) {
+#pragma unroll
+    for (uint32_t j = 0; j < kGroup; ++j) s[j] = extras.from_tanh * tanhf(extras.to_tanh * s[j]);
+  }
+
+  /* The row does not see the keys before `begin`, of a group that starts at `first`. */
+  static __device__ __forceinline__ void hide_before(float (&s)[kGroup], uint32_t begin, uint32_t first) {
+#pragma unroll
+    for (uint32_t j = 0; j < kGroup; ++j)
+      if (first + j < begin) s[j] = minus_infinity();
+  }
+
+  /* Scores to weights relative to the new maximum; the old sums are rescaled to it. The row sees a key of the group,
+   * so the new maximum is finite. */
+  __device__ __forceinline__ void scores_to_weights(float (&s)[kGroup], uint32_t visible, float scale_log2) {
     float new_max = max;
 #pragma unroll
     for (uint32_t j = 0; j < kGroup; ++j) {

@@ -17,18 +17,20 @@ struct RowStats {
   float sum;
 };
 
-inline uint64_t query_rows(const attn_shape &shape) { return (uint64_t)shape.B * shape.Hq * shape.Sq; }
+inline uint64_t query_rows(const attn_problem &shape) { return (uint64_t)shape.B * shape.Hq * shape.Sq; }
 
 /* ---- tunables and plan --------------------------------------------------------------------------------------- */
 
 enum { TUNE_SPLITS }; /* index into the tuning */
 
 inline const attn_tunable tunables[] = {
-    {"splits", 0, (int32_t)kSplitsMax, 0, "blocks that share the keys of a q tile; 0 = chosen to fill one wave"},
-    {nullptr, 0, 0, 0, nullptr},
+    {.name = "splits",
+     .max = (int32_t)kSplitsMax,
+     .help = "blocks that share the keys of a q tile; 0 = chosen to fill one wave"},
+    {.name = nullptr},
 };
 
-inline const char *supports(const attn_shape *shape, const attn_tuning *tuning, const device_info *device) {
+inline const char *supports(const attn_problem *shape, const attn_tuning *tuning, const device_info *device) {
   const int32_t splits = tuning->value[TUNE_SPLITS];
   if (splits < 0 || splits > (int32_t)kSplitsMax) return "splits must be 0 to 64";
   if ((uint64_t)ceil_div(shape->Sq, wmma_tile::kRows) * kSplitsMax > INT32_MAX)
@@ -37,15 +39,15 @@ inline const char *supports(const attn_shape *shape, const attn_tuning *tuning, 
 }
 
 /* Key tiles that q tile `tile` attends. */
-inline uint32_t tiles_of(const attn_shape &shape, uint32_t tile) {
+inline uint32_t tiles_of(const attn_problem &shape, uint32_t tile) {
   const uint64_t last = (uint64_t)tile * wmma_tile::kRows + wmma_tile::kRows - 1;
   const uint32_t row = last < shape.Sq ? (uint32_t)last : shape.Sq - 1;
-  return ceil_div(attn_keys_of_row(&shape, row), wmma_tile::kKeys);
+  return ceil_div(attn_keys_of_row(&shape, row).end, wmma_tile::kKeys);
 }
 
 /* Blocks that have keys to work on: under a causal mask the upper q tiles have fewer key tiles than splits. Stops
  * counting above `limit`. */
-inline uint64_t busy_blocks(const attn_shape &shape, uint32_t splits, uint64_t limit) {
+inline uint64_t busy_blocks(const attn_problem &shape, uint32_t splits, uint64_t limit) {
   const uint64_t heads = (uint64_t)shape.B * shape.Hq;
   const uint32_t q_tiles = ceil_div(shape.Sq, wmma_tile::kRows);
   uint64_t blocks = 0;
@@ -58,7 +60,7 @@ inline uint64_t busy_blocks(const attn_shape &shape, uint32_t splits, uint64_t l
 
 /* As many splits as one wave holds; then the fewest that leave the longest block just as short, since every split
  * adds partial results to write and read. */
-inline uint32_t auto_splits(const attn_shape &shape, const device_info &device, uint32_t splits_max) {
+inline uint32_t auto_splits(const attn_problem &shape, const device_info &device, uint32_t splits_max) {
   const uint32_t resident = occupancy_of(&device, kThreads, 0, wmma_tile::smem_bytes(shape.D, 1)).resident_blocks;
   const uint64_t wave = (uint64_t)device.sms * (resident ? resident : 1);
   uint32_t splits = 1;
@@ -68,7 +70,7 @@ inline uint32_t auto_splits(const attn_shape &shape, const device_info &device, 
 }
 
 /* Never more splits than key tiles. */
-inline uint32_t resolve_splits(const attn_shape &shape, const attn_tuning &tuning, const device_info &device) {
+inline uint32_t resolve_splits(const attn_problem &shape, const attn_tuning &tuning, const device_info &device) {
   const uint32_t tiles = ceil_div(shape.Skv, wmma_tile::kKeys), asked = (uint32_t)tuning.value[TUNE_SPLITS];
   const uint32_t most = tiles < kSplitsMax ? tiles : kSplitsMax;
   if (asked == 0) return auto_splits(shape, device, most);
@@ -76,7 +78,7 @@ inline uint32_t resolve_splits(const attn_shape &shape, const attn_tuning &tunin
 }
 
 /* The pass that computes the parts: grid (q tiles * splits, Hq, B), the split running fastest. */
-inline void plan_pass(const attn_shape &shape, uint32_t splits, const void *kernel, attn_pass &pass) {
+inline void plan_pass(const attn_problem &shape, uint32_t splits, const void *kernel, attn_pass &pass) {
   pass.name = "split";
   pass.kernel = kernel;
   set_grid(pass, ceil_div(shape.Sq, wmma_tile::kRows) * splits, ATTN_COVERS_Q | ATTN_COVERS_SPLIT, shape.Hq,

@@ -11,6 +11,15 @@
 
 namespace attn {
 
+inline CUtensorMapDataType tensor_map_type(enum attn_dtype dtype) {
+  switch (dtype) {
+    case ATTN_F16: return CU_TENSOR_MAP_DATA_TYPE_FLOAT16;
+    case ATTN_BF16: return CU_TENSOR_MAP_DATA_TYPE_BFLOAT16;
+    case ATTN_F32: break;
+  }
+  return CU_TENSOR_MAP_DATA_TYPE_FLOAT32;
+}
+
 /* A dense tensor [matrices][rows][columns] of 16-bit elements, read or written in boxes of `box_rows` rows (256 at
  * most) by 64 columns of one matrix, with the 128-byte swizzle. `columns` is a multiple of 8. What a box holds
  * outside of the tensor reads as zeros and is not written. `promotion`: what L2 fetches of memory when the copy
@@ -36,9 +45,8 @@ inline struct status tensor_map_make(CUtensorMap *map, const void *tensor, enum 
   const cuuint64_t stride[2] = {2ull * columns, 2ull * columns * rows};
   const cuuint32_t box[3] = {64, box_rows, 1}, step[3] = {1, 1, 1};
   const CUresult result = reinterpret_cast<Encode>(found)(
-      map, dtype == ATTN_BF16 ? CU_TENSOR_MAP_DATA_TYPE_BFLOAT16 : CU_TENSOR_MAP_DATA_TYPE_FLOAT16, 3,
-      const_cast<void *>(tensor), extent, stride, box, step, CU_TENSOR_MAP_INTERLEAVE_NONE,
-      CU_TENSOR_MAP_SWIZZLE_128B, promotion, CU_TENSOR_MAP_FLOAT_OOB_FILL_NONE);
+      map, tensor_map_type(dtype), 3, const_cast<void *>(tensor), extent, stride, box, step,
+      CU_TENSOR_MAP_INTERLEAVE_NONE, CU_TENSOR_MAP_SWIZZLE_128B, promotion, CU_TENSOR_MAP_FLOAT_OOB_FILL_NONE);
   if (result == CUDA_SUCCESS) return status_ok();
   return status_make(STATUS_DEVICE, "cuTensorMapEncodeTiled: error %d for [%llu][%u][%u] in boxes of %u rows",
                      (int)result, (unsigned long long)matrices, rows, columns, box_rows);

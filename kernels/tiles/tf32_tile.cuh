@@ -1,9 +1,9 @@
-/* The two products of `d_split` for fp32 on tensor cores, as 3xTF32: an operand x is a head, x rounded to the 11 bits
- * of TF32, and a tail, x - head, of which the tensor core reads 11 bits too. Of the four products of heads and tails
- * the three larger ones are added up; the one left out is at most 2^-22 of the whole, of either sign. The tensor core
- * cuts its sums off where fp32 would round them, so the small products have sums of their own, and few large ones
- * meet in one: up to 16 of 8 columns each, then 8 of 8 keys. So errors are 1.3 times those of fp32 (median of 583
- * cases on an H200; at most 2.7 times), and 0.07 of what the check allows.
+/* The two products of `d_split` for fp32 on tensor cores, as 3xTF32: an operand x is split into `big`, x rounded to
+ * the 11 bits of TF32, and `small`, x - big, of which the tensor core reads 11 bits too. Of the four products of
+ * these parts the three larger ones are added up; the one left out is at most 2^-22 of the whole, of either sign. The
+ * tensor core cuts its sums off where fp32 would round them, so the small products have sums of their own, and few
+ * large ones meet in one: up to 16 of 8 columns each, then 8 of 8 keys. So errors are 1.3 times those of fp32 (median
+ * of 583 cases on an H200; at most 2.7 times), and 0.07 of what the check allows.
  *
  * Who splits: each warp the fragments that it multiplies, in registers. That is three instructions for an element,
  * behind 6 products of 16 x 8 x 8 or more, and shared memory is read as if there were one product, not three.
@@ -36,34 +36,34 @@ struct __align__(N * 4) Neighbours {
   T x[N];
 };
 
-/* N words that a product takes, as heads and tails. The product ignores the 13 bits below what it reads, so a tail
- * needs no rounding. */
+/* N words that a product takes, split. The product ignores the 13 bits below what it reads, so `small` needs no
+ * rounding. */
 template <uint32_t N>
-struct Halves {
-  uint32_t head[N], tail[N];
+struct Split {
+  uint32_t big[N], small[N];
 
   __device__ __forceinline__ void clear() {
 #pragma unroll
-    for (uint32_t n = 0; n < N; ++n) head[n] = tail[n] = 0;
+    for (uint32_t n = 0; n < N; ++n) big[n] = small[n] = 0;
   }
   __device__ __forceinline__ void split(const uint32_t (&x)[N]) {
 #pragma unroll
     for (uint32_t n = 0; n < N; ++n) {
-      head[n] = (x[n] + 0x1000u) & 0xffffe000u; /* to nearest, in the magnitude */
-      tail[n] = __float_as_uint(__uint_as_float(x[n]) - __uint_as_float(head[n]));
+      big[n] = (x[n] + 0x1000u) & 0xffffe000u; /* to nearest, in the magnitude */
+      small[n] = __float_as_uint(__uint_as_float(x[n]) - __uint_as_float(big[n]));
     }
   }
 };
 
-/* Sums of 16 x 8 results: of products of heads, and of those with a tail. */
+/* Sums of 16 x 8 results: of the products big * big, and of the others. */
 struct Sums {
-  float large[4], small[4];
+  float big[4], small[4];
 
   __device__ __forceinline__ void open() {
 #pragma unroll
-    for (uint32_t n = 0; n < 4; ++n) large[n] = small[n] = 0.0f;
+    for (uint32_t n = 0; n < 4; ++n) big[n] = small[n] = 0.0f;
   }
-  __device__ __forceinline__ float total(uint32_t n) const { return large[n] + small[n]; }
+  __device__ __forceinline__ float total(uint32_t n) const { return big[n] + small[n]; }
 };
 
 /* Of 64 keys and the rows of a tile: a warp has 32 rows and 32 keys of them, of 16 rows all keys. Warps that have the
@@ -143,7 +143,7 @@ struct Scores {
 
   template <uint32_t Pairs>
   __device__ __forceinline__ void multiply(const Words<Pairs> &words) {
-    Halves<4> q[kOwnRows], k[Pairs];
+    Split<4> q[kOwnRows], k[Pairs];
 #pragma unroll
     for (uint32_t i = 0; i < kOwnRows; ++i) q[i].split(words.q[i]);
 #pragma unroll
@@ -151,17 +151,17 @@ struct Scores {
 #pragma unroll
     for (uint32_t n = 0; n < kOwnRows * 2 * Pairs; ++n) {
       const uint32_t i = n / (2 * Pairs), j = n % (2 * Pairs), b = j % 2 * 2;
-      ptx::mma_16x8x8(sums[i][j].small, q[i].tail, k[j / 2].head[b], k[j / 2].head[b + 1]);
+      ptx::mma_16x8x8(sums[i][j].small, q[i].small, k[j / 2].big[b], k[j / 2].big[b + 1]);
     }
 #pragma unroll
     for (uint32_t n = 0; n < kOwnRows * 2 * Pairs; ++n) {
       const uint32_t i = n / (2 * Pairs), j = n % (2 * Pairs), b = j % 2 * 2;
-      ptx::mma_16x8x8(sums[i][j].large, q[i].head, k[j / 2].head[b], k[j / 2].head[b + 1]);
+      ptx::mma_16x8x8(sums[i][j].big, q[i].big, k[j / 2].big[b], k[j / 2].big[b + 1]);
     }
 #pragma unroll
     for (uint32_t n = 0; n < kOwnRows * 2 * Pairs; ++n) {
       const uint32_t i = n / (2 * Pairs), j = n % (2 * Pairs), b = j % 2 * 2;
-      ptx::mma_16x8x8(sums[i][j].small, q[i].head, k[j / 2].tail[b], k[j / 2].tail[b + 1]);
+      ptx::mma_16x8x8(sums[i][j].small, q[i].big, k[j / 2].small[b], k[j / 2].small[b + 1]);
     }
   }
 };
@@ -175,8 +175,8 @@ struct Part {
   static constexpr uint32_t kVStride = padded(Columns, 4), kWeights = weight_stride(4);
   static constexpr uint32_t kStored = kOwn == 4 ? 4 : 2 * kOwn; /* columns that a lane stores at once */
   static_assert(kOwn * 8 * kColumnWarps == Columns && kRowTiles % kRowWarps == 0, "each result has one owner");
-  using Values = Halves<kOwn>[2]; /* rows t and t + 4 of the 8 keys of a step */
-  uint32_t row, column;           /* the warp's first */
+  using Values = Split<kOwn>[2]; /* rows t and t + 4 of the 8 keys of a step */
+  uint32_t row, column;          /* the warp's first */
 
   __device__ __forceinline__ void open() {
     const uint32_t warp = threadIdx.x / kWarp;
@@ -204,14 +204,14 @@ struct Part {
   }
 
   static __device__ __forceinline__ void multiply(Sums (&sums)[kOwn], const uint32_t (&words)[4], const Values &v) {
-    Halves<4> w;
+    Split<4> w;
     w.split(words);
 #pragma unroll
-    for (uint32_t n = 0; n < kOwn; ++n) ptx::mma_16x8x8(sums[n].small, w.tail, v[0].head[n], v[1].head[n]);
+    for (uint32_t n = 0; n < kOwn; ++n) ptx::mma_16x8x8(sums[n].small, w.small, v[0].big[n], v[1].big[n]);
 #pragma unroll
-    for (uint32_t n = 0; n < kOwn; ++n) ptx::mma_16x8x8(sums[n].large, w.head, v[0].head[n], v[1].head[n]);
+    for (uint32_t n = 0; n < kOwn; ++n) ptx::mma_16x8x8(sums[n].big, w.big, v[0].big[n], v[1].big[n]);
 #pragma unroll
-    for (uint32_t n = 0; n < kOwn; ++n) ptx::mma_16x8x8(sums[n].small, w.head, v[0].tail[n], v[1].tail[n]);
+    for (uint32_t n = 0; n < kOwn; ++n) ptx::mma_16x8x8(sums[n].small, w.big, v[0].small[n], v[1].small[n]);
   }
 
   /* Writes the 16 rows from `first` on, scaled by factors[r]. */

@@ -1,11 +1,11 @@
-/* The kernel of `wgmma`: a block whose warpgroups have roles. One fetches tiles of Q, K and V with the copy engine;
- * each of the others owns 64 query rows and multiplies them, scores and weights in registers.
+/* The kernel of `wgmma`: a block whose warpgroups have roles. One fetches tiles of Q, K and V with the copy engine.
+ * Each of the others owns 64 query rows, multiplies them, and keeps their scores and weights in registers.
  *
- * Tiles of K and V share one ring of slots in the order in which they are multiplied, across q tiles, so that
- * fetching never pauses at the end of one. A warpgroup's order of work, `overlap`:
+ * Tiles of K and V share one ring of slots in the order in which they are multiplied. The order goes on across q
+ * tiles, so that fetching never pauses at the end of one. A warpgroup's order of work with overlap=1:
  *
  *     S = Q K(0)' ... then for each next tile n, from the last keys to the first:
- *       start S = Q K(n)', start O += P V(n-1), wait for S, soften S while the second product runs,
+ *       start S = Q K(n)', start O += P V(n-1), wait for S, softmax of S while the second product runs,
  *       wait for O, P = S
  *     start O += P V(last), start the next q tile's S = Q' K'(0)', wait for O, write O while the other runs
  *
@@ -20,30 +20,31 @@ namespace attn::wgmma_tile {
 
 /* What is fixed when a kernel is compiled. */
 struct Shape {
-  uint32_t D;        /* multiple of 32, 256 at most; columns of the tensors beyond theirs are zeros */
-  uint32_t groups;   /* warpgroups that multiply, 64 query rows each */
-  uint32_t keys;     /* of a tile; multiple of 16 */
-  uint32_t slots;    /* tiles in the ring, K's and V's together */
-  uint32_t overlap;  /* 1: softmax under the products of other tiles */
-  uint32_t pingpong; /* 1: warpgroups take turns to start products */
-  uint32_t fma_exp;  /* sixteenths of the exponentials that are polynomials on the FMA pipe */
-  uint32_t lazy; /* 1: the output is rescaled only when the maximum has grown by more than 2^8; 2: and the maximum is
-                  * looked for only when weights have become too large */
-  uint32_t hold_q;  /* 1: Q in registers */
-  uint32_t cluster; /* blocks that share the fetched K and V. Never 0, and so the last: compilers disagree on how a
-                     * template argument that ends in zeros is spelled in a kernel's name, by which a plan finds its
-                     * registers. */
+  uint32_t D;            /* multiple of 32, 256 at most; columns of the tensors beyond theirs are zeros */
+  uint32_t groups = 2;   /* warpgroups that multiply, 64 query rows each */
+  uint32_t keys = 128;   /* of a tile; multiple of 16 */
+  uint32_t slots;        /* tiles in the ring, K's and V's together */
+  uint32_t overlap = 1;  /* 1: softmax under the products of other tiles */
+  uint32_t pingpong = 1; /* 1: warpgroups take turns to start products */
+  uint32_t fma_exp = 0;  /* sixteenths of the exponentials that are polynomials on the FMA pipe */
+  uint32_t lazy = 2;     /* 1: the output is rescaled only when the maximum has grown by more than 2^8; 2: and the
+                          * maximum is looked for only when weights have become too large */
+  uint32_t hold_q = 0;   /* 1: Q in registers */
+  uint32_t cluster = 1;  /* blocks that share the fetched K and V. Never 0, and so the last: compilers disagree on how
+                          * a template argument that ends in zeros is spelled in a kernel's name, by which a plan
+                          * finds its registers. */
 };
 
 constexpr ATTN_HD uint32_t slabs(uint32_t D) { return (D + 63) / 64; }
 constexpr ATTN_HD uint32_t q_bytes(const Shape &s) { return s.groups * slabs(s.D) * 64 * 128; }
 constexpr ATTN_HD uint32_t slot_bytes(const Shape &s) { return slabs(s.D) * s.keys * 128; }
-constexpr uint32_t kNotes = 4; /* rounds whose items are known to the warpgroups at once */
-constexpr ATTN_HD uint32_t note_bytes(const Shape &s) { return kNotes * s.groups * 16; }
-/* Q [buffers][groups][slabs][64 rows][128 bytes], slots [slots][slabs][keys][128 bytes], notes [kNotes][groups],
- * barriers [buffers + slots][2] */
+constexpr uint32_t kWorkInfos = 4; /* rounds whose items the warpgroups know at once */
+constexpr ATTN_HD uint32_t work_info_bytes(const Shape &s) { return kWorkInfos * s.groups * 16; }
+/* Q [buffers][groups][slabs][64 rows][128 bytes], slots [slots][slabs][keys][128 bytes],
+ * work infos [kWorkInfos][groups], barriers [buffers + slots][2] */
 constexpr ATTN_HD uint32_t smem_bytes(const Shape &s, uint32_t q_buffers) {
-  return q_buffers * q_bytes(s) + s.slots * slot_bytes(s) + note_bytes(s) + 16 * (q_buffers * s.groups + s.slots);
+  return q_buffers * q_bytes(s) + s.slots * slot_bytes(s) + work_info_bytes(s) +
+         16 * (q_buffers * s.groups + s.slots);
 }
 /* The next item's Q is fetched under the last products of this one where there is room for both, and a register for
  * the round. */
@@ -55,14 +56,14 @@ constexpr ATTN_HD uint32_t threads(const Shape &s) { return (s.groups + 1) * 128
 
 /* An item is one q tile of one head of one batch, for each block of a cluster: of neighbouring heads that share K and
  * V when there are such, else neighbouring tiles of one head. */
-inline bool shares_kv_head(const attn_shape &shape, const Shape &s) {
+inline bool shares_kv_head(const attn_problem &shape, const Shape &s) {
   return s.cluster > 1 && shape.Hq / shape.Hkv % s.cluster == 0;
 }
-inline uint32_t items_of_head(const attn_shape &shape, const Shape &s) {
+inline uint32_t items_of_head(const attn_problem &shape, const Shape &s) {
   const uint32_t q_tiles = ceil_div(shape.Sq, s.groups * 64);
   return shares_kv_head(shape, s) ? q_tiles : ceil_div(q_tiles, s.cluster);
 }
-inline uint32_t items(const attn_shape &shape, const Shape &s) {
+inline uint32_t items(const attn_problem &shape, const Shape &s) {
   return shape.B * shape.Hq / (shares_kv_head(shape, s) ? s.cluster : 1) * items_of_head(shape, s);
 }
 
@@ -89,7 +90,7 @@ struct WgmmaParams {
 
 /* `blocks`: of the grid, counted in clusters. `turn_steps`: what the turn from one q tile to the next costs a block,
  * in tiles of keys. */
-inline struct status wgmma_params(const attn_shape &shape, const attn_buffers &buffers, const wgmma_tile::Shape &s,
+inline struct status wgmma_params(const attn_problem &shape, const attn_buffers &buffers, const wgmma_tile::Shape &s,
                                   uint32_t blocks, double turn_steps, WgmmaParams *out) {
   const uint64_t heads = (uint64_t)shape.B * shape.Hq, kv_heads = (uint64_t)shape.B * shape.Hkv;
   const uint32_t tile_kv = s.keys / s.cluster;
@@ -99,19 +100,16 @@ inline struct status wgmma_params(const attn_shape &shape, const attn_buffers &b
                            turn_steps * s.keys / (s.groups * 64)};
   out->attention = params_of(shape, buffers);
   out->items = items;
-  if (shape.causal) {
+  if (out->attention.causal) {
     out->causal = causal_order(work.heads, q_tiles, section_heads(work, blocks));
   } else {
     out->full = full_order(q_tiles);
   }
   out->by_ratio = divider(ratio);
   out->shares_kv_head = shares;
-  struct status status = tensor_map_make(&out->q, buffers.q, shape.dtype, heads, shape.Sq, shape.D, 64);
-  if (status.code == STATUS_OK)
-    status = tensor_map_make(&out->k, buffers.k, shape.dtype, kv_heads, shape.Skv, shape.D, tile_kv);
-  if (status.code == STATUS_OK)
-    status = tensor_map_make(&out->v, buffers.v, shape.dtype, kv_heads, shape.Skv, shape.D, tile_kv);
-  return status;
+  TRY(tensor_map_make(&out->q, buffers.q, shape.dtype, heads, shape.Sq, shape.D, 64));
+  TRY(tensor_map_make(&out->k, buffers.k, shape.dtype, kv_heads, shape.Skv, shape.D, tile_kv));
+  return tensor_map_make(&out->v, buffers.v, shape.dtype, kv_heads, shape.Skv, shape.D, tile_kv);
 }
 
 namespace wgmma_tile {
@@ -132,6 +130,12 @@ struct Config {
 };
 
 #ifdef ATTN_SM90A
+
+constexpr uint32_t kGroupWarps = hopper::kGroup / kWarp;
+
+/* Named barriers. Warpgroup g waits at kTurnBarrier + g for its turn to start products; the warpgroup before it
+ * arrives there when it has started its own. */
+constexpr uint32_t kTurnBarrier = 1, kTurnThreads = 2 * hopper::kGroup;
 
 struct Item {
   uint32_t head, kv_head; /* counted through the batch */
@@ -187,10 +191,11 @@ struct Layout {
   __device__ __forceinline__ uint32_t slot(uint32_t i) const {
     return base + C::kQBuffers * C::kGroups * C::kGroupBytes + i * C::kSlotBytes;
   }
-  /* A warpgroup's note of the item of a round: head, first row, tiles that its rows attend, and how many tiles come
-   * before them that only other warpgroups need: of this item in the upper half, of the next in the lower. */
-  __device__ __forceinline__ uint32_t note(uint32_t group, uint32_t round) const {
-    return slot(C::kSlots) + (round % kNotes * C::kGroups + group) * 16;
+  /* What a warpgroup has to do in a round, four words: head; first row; tiles that its rows attend; and how many
+   * tiles come before them that only other warpgroups need, of this item in the upper half, of the next in the lower.
+   */
+  __device__ __forceinline__ uint32_t work_info(uint32_t group, uint32_t round) const {
+    return slot(C::kSlots) + (round % kWorkInfos * C::kGroups + group) * 16;
   }
   __device__ __forceinline__ uint32_t q_full(uint32_t group, uint32_t round) const {
     return barrier(q_index(group, round));
@@ -203,14 +208,18 @@ struct Layout {
   __device__ __forceinline__ uint32_t full(uint32_t i) const { return barrier(2 * C::kQBuffers * C::kGroups + i); }
   __device__ __forceinline__ uint32_t empty(uint32_t i) const { return full(C::kSlots + i); }
 
-  /* One thread: a barrier for each lane of a warp becomes a loop over the lanes, with a fence each. Q is there when
-   * its bytes and the note are. */
+  /* Who arrives in each phase. Q has come when its bytes and the work info have: one thread arrives for each. All
+   * warps that read a tile give it back, to every block that fetches into it. */
+  static constexpr uint32_t kQFullArrivals = 2, kQEmptyArrivals = kGroupWarps;
+  static constexpr uint32_t kFullArrivals = 1, kEmptyArrivals = kGroupWarps * C::kGroups * C::S.cluster;
+
+  /* One thread: a barrier for each lane of a warp becomes a loop over the lanes, with a fence each. */
   __device__ __forceinline__ void init_barriers() const {
     for (uint32_t b = 0; b < C::kQBuffers; ++b)
       for (uint32_t g = 0; g < C::kGroups; ++g)
-        hopper::barrier_init(q_full(g, b), 2), hopper::barrier_init(q_empty(g, b), 4);
+        hopper::barrier_init(q_full(g, b), kQFullArrivals), hopper::barrier_init(q_empty(g, b), kQEmptyArrivals);
     for (uint32_t i = 0; i < C::kSlots; ++i)
-      hopper::barrier_init(full(i), 1), hopper::barrier_init(empty(i), 4 * C::kGroups * C::S.cluster);
+      hopper::barrier_init(full(i), kFullArrivals), hopper::barrier_init(empty(i), kEmptyArrivals);
     hopper::barrier_publish();
   }
 
@@ -218,11 +227,12 @@ struct Layout {
   static __device__ __forceinline__ uint32_t q_index(uint32_t group, uint32_t round) {
     return round % C::kQBuffers * C::kGroups + group;
   }
-  __device__ __forceinline__ uint32_t barrier(uint32_t i) const { return slot(C::kSlots) + note_bytes(C::S) + 8 * i; }
+  __device__ __forceinline__ uint32_t barrier(uint32_t i) const {
+    return slot(C::kSlots) + work_info_bytes(C::S) + 8 * i;
+  }
 };
 
-/* ---- fetching ----------------------------------------------------------------------------------------------------
- */
+/* ---- fetching ------------------------------------------------------------------------------------------------- */
 
 /* One thread: the tiles of K and V, in the order in which the warpgroups multiply them. */
 template <typename C>
@@ -269,8 +279,9 @@ __device__ __forceinline__ uint32_t group_steps(const Params &p, const Item &ite
   return max(ceil_div(visible_keys(p, end - 1), C::kKeys), 1u);
 }
 
-/* One thread: each warpgroup's rows of Q, as soon as it needs the last ones no more, and, while they are on their
- * way, a note of the item, so that what leads to it is worked out while there is nothing else to do. */
+/* One thread fetches each warpgroup's rows of Q, as soon as the warpgroup has no more use for its last ones. While
+ * they are on their way it writes the work info, so that an item is worked out by a thread that has nothing else to
+ * do. */
 template <typename C>
 struct QFetcher {
   const WgmmaParams &a;
@@ -284,10 +295,10 @@ struct QFetcher {
                        i * hopper::kSlab, item.row + group * 64, item.head, hopper::kEvictFirst);
   }
   /* `skipped`: tiles that come before those of the warpgroup in the next item. */
-  __device__ __forceinline__ void leave_note(const Item &item, uint32_t round, uint32_t group,
-                                             uint32_t skipped) const {
+  __device__ __forceinline__ void write_work_info(const Item &item, uint32_t round, uint32_t group,
+                                                  uint32_t skipped) const {
     const uint32_t steps = group_steps<C>(a.attention, item, group);
-    ptx::store_shared(at.note(group, round),
+    ptx::store_shared(at.work_info(group, round),
                       make_uint4(item.head, item.row + group * 64, steps, item.steps - steps << 16 | skipped));
     hopper::barrier_arrive(at.q_full(group, round));
   }
@@ -306,15 +317,14 @@ struct QFetcher {
           hopper::barrier_wait(at.q_empty(g, round), Layout<C>::q_parity(round) ^ 1);
           fetch(item, round, g);
         }
-        leave_note(item, round, g, is_last ? 0 : next.steps - group_steps<C>(a.attention, next, g));
+        write_work_info(item, round, g, is_last ? 0 : next.steps - group_steps<C>(a.attention, next, g));
       }
       item = next;
     }
   }
 };
 
-/* ---- multiplying -------------------------------------------------------------------------------------------------
- */
+/* ---- multiplying ---------------------------------------------------------------------------------------------- */
 
 /* The softmax of a thread's two rows. Weights are 2^(score * scale - reference); any reference gives the same
  * quotients, so it need not be the maximum itself. */
@@ -423,7 +433,6 @@ struct Softmax {
 template <typename C>
 struct Multiplier {
   using T = typename C::T;
-  static constexpr uint32_t kAhead = 1; /* named barriers 1 .. kGroups: whose turn it is */
   const WgmmaParams &a;
   const Layout<C> at;
   const uint32_t group;
@@ -436,28 +445,28 @@ struct Multiplier {
       : a(params), at(layout), group(g), softmax(params.attention.scale_log2) {}
 
   /* Waits for the next tile of the ring; its slot. */
-  __device__ __forceinline__ uint32_t take() {
+  __device__ __forceinline__ uint32_t acquire() {
     const uint32_t slot = cursor.slot;
     hopper::barrier_wait(at.full(slot), cursor.parity);
     cursor.advance();
     return slot;
   }
   /* The warp has read the slot; says so to every block that fetches into it. */
-  __device__ __forceinline__ void leave(uint32_t slot) {
+  __device__ __forceinline__ void release(uint32_t slot) {
     if constexpr (C::S.cluster > 1) {
       if (threadIdx.x % kWarp < C::S.cluster) hopper::barrier_arrive_at(at.empty(slot), threadIdx.x % kWarp);
     } else {
       if (threadIdx.x % kWarp == 0) hopper::barrier_arrive(at.empty(slot));
     }
   }
-  __device__ __forceinline__ void leave_q(uint32_t round) {
+  __device__ __forceinline__ void release_q(uint32_t round) {
     if (threadIdx.x % kWarp == 0) hopper::barrier_arrive(at.q_empty(group, round));
   }
   static __device__ __forceinline__ uint32_t swizzled(uint32_t slab, uint32_t row, uint32_t chunk) {
     return slab + row * 128 + (chunk ^ row % 8) * 16;
   }
   /* Waits for the rows of Q of this round. */
-  __device__ __forceinline__ void take_q(uint32_t round) {
+  __device__ __forceinline__ void acquire_q(uint32_t round) {
     hopper::barrier_wait(at.q_full(group, round), Layout<C>::q_parity(round));
     if constexpr (C::S.hold_q) {
       const uint32_t lane = threadIdx.x % kWarp, row = threadIdx.x % 128 / kWarp * 16 + lane % 16;
@@ -471,14 +480,14 @@ struct Multiplier {
     }
   }
   /* Where Q is in registers, and a product with it has been started: the fence need not be waited for before. */
-  __device__ __forceinline__ void leave_held_q(uint32_t round) {
-    if constexpr (C::S.hold_q) hopper::fence_async(), leave_q(round);
+  __device__ __forceinline__ void release_held_q(uint32_t round) {
+    if constexpr (C::S.hold_q) hopper::fence_async(), release_q(round);
   }
   __device__ __forceinline__ void begin_turn() {
-    if (C::kTurns) hopper::named_sync(kAhead + group, 256);
+    if (C::kTurns) hopper::named_sync(kTurnBarrier + group, kTurnThreads);
   }
   __device__ __forceinline__ void end_turn() {
-    if (C::kTurns) hopper::named_arrive(kAhead + (group + 1 == C::kGroups ? 0 : group + 1), 256);
+    if (C::kTurns) hopper::named_arrive(kTurnBarrier + (group + 1 == C::kGroups ? 0 : group + 1), kTurnThreads);
   }
 
   static __device__ __forceinline__ uint64_t forward(uint64_t operand, uint32_t bytes) {
@@ -514,7 +523,7 @@ struct Multiplier {
     hopper::wgmma_wait<Pending>();
   }
 
-  __device__ __forceinline__ void take_weights() {
+  __device__ __forceinline__ void pack_weights() {
 #pragma unroll
     for (uint32_t i = 0; i < C::kKeys / 4; ++i) p[i] = pack<T>(s[2 * i], s[2 * i + 1]);
   }
@@ -550,9 +559,9 @@ struct Multiplier {
   /* Writes the rows of O, normalised, and their LSE. A row that attended no key has sum 0 and becomes zeros. */
   __device__ __forceinline__ void store(uint32_t round) {
     const Params &at_ = a.attention;
-    const uint4 note = ptx::load_shared(at.note(group, round)); /* again: kept, it would occupy registers */
-    const uint32_t lane = threadIdx.x % kWarp, head = note.x;
-    const uint32_t row = note.y + threadIdx.x % 128 / kWarp * 16 + lane / 4;
+    const uint4 info = ptx::load_shared(at.work_info(group, round)); /* again: kept, it would occupy registers */
+    const uint32_t lane = threadIdx.x % kWarp, head = info.x;
+    const uint32_t row = info.y + threadIdx.x % 128 / kWarp * 16 + lane / 4;
 #pragma unroll
     for (uint32_t i = 0; i < 2; ++i) {
       const float total = quad_sum(softmax.sum[i]), f = total > 0.0f ? 1.0f / total : 0.0f;
@@ -613,11 +622,11 @@ struct Multiplier {
   /* One tile further: `tile` is the one whose scores are begun, the weights are those of the tile after it. */
   template <Kind K>
   __device__ __forceinline__ void step(uint32_t round, uint32_t row, uint32_t tile, bool keep) {
-    const uint32_t k = take();
+    const uint32_t k = acquire();
     begin_turn();
     fence();
     start_qk(k, round);
-    const uint32_t v = take();
+    const uint32_t v = acquire();
     start_pv(v, keep);
     end_turn();
     wait<1>();
@@ -628,33 +637,34 @@ struct Multiplier {
         multiply_again(k, round);
         raised = softmax.template run<true>(s);
       }
-      leave(k);
+      release(k);
     } else {
-      leave(k);
-      if (!C::S.hold_q && tile == 0) leave_q(round);
+      release(k);
+      if (!C::S.hold_q && tile == 0) release_q(round);
       if (K == MASKED) mask(row, tile * C::kKeys);
       raised = softmax.template run<K == PLAIN>(s);
     }
     wait<0>();
     hopper::pin(o), hopper::pin(p);
-    leave(v);
+    release(v);
     rescale(raised);
-    take_weights();
+    pack_weights();
   }
 
   /* Tiles that only other warpgroups need. */
   __device__ __forceinline__ void drop(uint32_t tiles) {
 #pragma unroll 1
-    for (; tiles > 0; --tiles) leave(take());
+    for (; tiles > 0; --tiles) release(acquire());
   }
   /* Of an item's tiles that only other warpgroups need: all but the last V, which comes after the next K. */
   __device__ __forceinline__ void drop_before_first(uint32_t tiles) {
     if (tiles > 0) drop(2 * tiles - 1);
   }
 
-  /* Its turns for those tiles pass, or the others would wait for it. */
+  /* Passes on the warpgroup's turns for those tiles, since the others wait for them. */
   __device__ __forceinline__ void skip_turns(uint32_t round) {
-    uint32_t tiles = ptx::load_shared(at.note(group, round)).w >> 16; /* again: kept, it would occupy registers */
+    uint32_t tiles =
+        ptx::load_shared(at.work_info(group, round)).w >> 16; /* again: kept, it would occupy registers */
     if (tiles > 0) drop(1);
 #pragma unroll 1
     for (; tiles > 0; --tiles) begin_turn(), end_turn();
@@ -662,27 +672,27 @@ struct Multiplier {
 
   __device__ __forceinline__ void run_overlapped() {
     if (item_index<C>(0) >= a.items) return;
-    take_q(0);
-    drop_before_first(ptx::load_shared(at.note(group, 0)).w >> 16);
-    uint32_t k = take();
+    acquire_q(0);
+    drop_before_first(ptx::load_shared(at.work_info(group, 0)).w >> 16);
+    uint32_t k = acquire();
     if (group + 1 == C::kGroups) end_turn();
     begin_turn();
     fence();
     start_qk(k, 0);
     end_turn();
-    leave_held_q(0);
+    release_held_q(0);
     wait<0>();
     hopper::pin(s);
     for (uint32_t round = 0;; ++round) {
-      const uint4 note = ptx::load_shared(at.note(group, round));
-      const uint32_t row = note.y, plain = plain_tiles(row);
-      uint32_t tile = note.z - 1;
+      const uint4 info = ptx::load_shared(at.work_info(group, round));
+      const uint32_t row = info.y, plain = plain_tiles(row);
+      uint32_t tile = info.z - 1;
       softmax.reset();
-      leave(k);
-      if (!C::S.hold_q && tile == 0) leave_q(round);
+      release(k);
+      if (!C::S.hold_q && tile == 0) release_q(round);
       if (tile >= plain) mask(row, tile * C::kKeys);
       softmax.template run<false>(s);
-      take_weights();
+      pack_weights();
       skip_turns(round);
       bool keep = false;
       for (; tile > plain; keep = true) --tile, step<MASKED>(round, row, tile, keep);
@@ -692,8 +702,8 @@ struct Multiplier {
       } else {
         for (; tile > 0; keep = true) --tile, step<PLAIN>(round, row, tile, keep);
       }
-      const uint32_t v = take();
-      drop_before_first(ptx::load_shared(at.note(group, round)).w & 0xffff);
+      const uint32_t v = acquire();
+      drop_before_first(ptx::load_shared(at.work_info(group, round)).w & 0xffff);
       begin_turn();
       fence();
       if (item_index<C>(round + 1) >= a.items) {
@@ -705,14 +715,14 @@ struct Multiplier {
         return;
       }
       start_pv(v, keep);
-      take_q(round + 1);
-      k = take();
+      acquire_q(round + 1);
+      k = acquire();
       start_qk(k, round + 1);
       end_turn();
-      leave_held_q(round + 1);
+      release_held_q(round + 1);
       wait<1>();
       hopper::pin(o);
-      leave(v);
+      release(v);
       store(round);
       wait<0>();
       hopper::pin(s);
@@ -722,29 +732,29 @@ struct Multiplier {
   /* Without overlap inside the warpgroup: softmax and products in turns. */
   __device__ __forceinline__ void run_in_turns() {
     for (uint32_t round = 0; item_index<C>(round) < a.items; ++round) {
-      take_q(round);
-      const uint4 note = ptx::load_shared(at.note(group, round));
-      const uint32_t row = note.y, steps = note.z, plain = plain_tiles(row);
+      acquire_q(round);
+      const uint4 info = ptx::load_shared(at.work_info(group, round));
+      const uint32_t row = info.y, steps = info.z, plain = plain_tiles(row);
       softmax.reset();
-      drop(note.w >> 16 << 1);
+      drop(info.w >> 16 << 1);
       for (uint32_t tile = steps; tile-- > 0;) {
-        const uint32_t k = take();
+        const uint32_t k = acquire();
         fence();
         start_qk(k, round);
         wait<0>();
         hopper::pin(s);
-        leave(k);
-        if (!C::S.hold_q && tile == 0) leave_q(round);
+        release(k);
+        if (!C::S.hold_q && tile == 0) release_q(round);
         if (tile >= plain) mask(row, tile * C::kKeys);
         const bool raised = softmax.template run<false>(s);
         if (tile + 1 < steps) rescale(raised);
-        take_weights();
-        const uint32_t v = take();
+        pack_weights();
+        const uint32_t v = acquire();
         fence();
         start_pv(v, tile + 1 < steps);
         wait<0>();
         hopper::pin(o);
-        leave(v);
+        release(v);
       }
       store(round);
     }

@@ -47,16 +47,16 @@ static_assert(smem_bytes(64, 1) == 62464, "61 KB at D = 64: 3 blocks on an SM of
 static_assert(smem_bytes(128, 1) <= 99 * 1024, "D = 128 fits the 99 KB a block may have on compute capability 8.9");
 static_assert(kRows * kv_stride(128) * kElementBytes <= kScoreBytes, "Q passes through the space of the scores");
 
-/* What all variants with this tile ask of a shape and a device. */
-inline const char *check(const attn_shape &shape, const device_info &device, uint32_t smem) {
-  if (shape.dtype == ATTN_F32) return "dtype must be f16 or bf16: WMMA has no fp32 inputs";
-  if (shape.D != 64 && shape.D != 128) return "D must be 64 or 128";
+/* What all variants with this tile ask of a shape and a device, and declare. */
+constexpr const char *kNoFp32 = "WMMA has no fp32 inputs";
+constexpr attn_dims kDims = {.one_of = {64, 128}};
+inline const char *check(const attn_problem &shape, const device_info &device, uint32_t smem) {
   if (const char *grid = check_grid_hb(shape)) return grid;
   return check_device(device, smem);
 }
 
 /* The plan of the variants without a pipeline: one block per q tile, which holds one K and one V tile. */
-inline void plan_blocks(const attn_shape &shape, const void *kernel, attn_plan &plan) {
+inline void plan_blocks(const attn_problem &shape, const void *kernel, attn_plan &plan) {
   plan.pass_count = 1;
   plan.tile_q = kRows, plan.tile_kv = kKeys;
   plan.splits = 1, plan.stages = 1;
@@ -160,7 +160,7 @@ struct Strip {
     if (!__any_sync(kFullWarp, visible != 0)) return;
     multiply_qk(k_tile);
     __syncwarp(); /* orders the stores of S before the row-wise reads */
-    const float rescale = soften(visible, scale_log2);
+    const float rescale = online_softmax(visible, scale_log2);
     if (__any_sync(kFullWarp, rescale != 1.0f)) scale_out(rescale);
     __syncwarp(); /* orders the stores of P and O before the fragment loads */
     if constexpr (kPvOn == PvOn::kTensorCores)
@@ -216,7 +216,7 @@ struct Strip {
 
   /* Turns this lane's half row of scores into weights; returns the factor that brings older sums to the new maximum.
    * A row without a visible key so far keeps max = -inf and gets weights 2^-inf = 0. */
-  __device__ __forceinline__ float soften(uint32_t visible, float scale_log2) {
+  __device__ __forceinline__ float online_softmax(uint32_t visible, float scale_log2) {
     const uint32_t first = lane / kFragment * kLaneColumns;
     const float *s = scores + row() * kScoreStride + first;
     float x[kLaneColumns], largest = max;

@@ -99,13 +99,13 @@ static const struct pick_table table = {
     .count = sizeof rules / sizeof *rules,
 };
 
-static const char *auto_supports(const struct attn_shape *shape, const struct attn_tuning *tuning,
+static const char *auto_supports(const struct attn_problem *shape, const struct attn_tuning *tuning,
                                  const struct device_info *device) {
   (void)tuning;
   return pick_supports(&table, shape, device);
 }
 
-static void auto_plan(const struct attn_shape *shape, const struct attn_tuning *tuning,
+static void auto_plan(const struct attn_problem *shape, const struct attn_tuning *tuning,
                       const struct device_info *device, struct attn_plan *plan) {
   (void)tuning;
   pick_plan(&table, shape, device, plan);
@@ -117,7 +117,7 @@ const struct attn_variant attn_variant_auto = {
     .limits = "what some variant that it picks from takes",
     .runs_on = DEVICE_CUDA,
     .math = ATTN_MATH_TENSOR,
-    .writes_lse = true,
+    .takes = ~0u, /* what it picks is asked */
     .supports = auto_supports,
     .plan = auto_plan,
     .bind = pick_bind,

@@ -47,7 +47,7 @@ __device__ __forceinline__ void pipe_init(PipeBarriers<Stages> &barriers) {
   __syncthreads(); /* orders the initialisation before any arrival */
 }
 
-/* The asynchronous twin of wmma_tile::load_rows, for one warp and a tile of kKeys rows. */
+/* wmma_tile::load_rows with asynchronous copies, for one warp and a tile of kKeys rows. */
 template <typename T, uint32_t D>
 __device__ __forceinline__ void copy_tile_async(T *tile, const T *rows, uint32_t valid, uint32_t lane) {
   using namespace wmma_tile;
@@ -133,38 +133,43 @@ static const void *pipe_of_stages(int32_t stages) {
   return stages == 2 ? handle(cp_async_kernel<T, D, 2>) : handle(cp_async_kernel<T, D, 3>);
 }
 
-static const void *pipe_kernel_for(const attn_shape &shape, int32_t stages) {
-  if (shape.dtype == ATTN_F16)
-    return shape.D == 64 ? pipe_of_stages<__half, 64>(stages) : pipe_of_stages<__half, 128>(stages);
-  return shape.D == 64 ? pipe_of_stages<__nv_bfloat16, 64>(stages) : pipe_of_stages<__nv_bfloat16, 128>(stages);
+static const void *pipe_kernel_for(const attn_problem &shape, int32_t stages) {
+  return for_type<__half, __nv_bfloat16>(shape.dtype, [&](auto t) {
+    using T = typename decltype(t)::type;
+    return shape.D == 64 ? pipe_of_stages<T, 64>(stages) : pipe_of_stages<T, 128>(stages);
+  });
 }
 
-static struct status pipe_bind(const attn_shape *shape, const attn_plan *, const attn_buffers *buffers,
+static struct status pipe_bind(const attn_problem *shape, const attn_plan *, const attn_buffers *buffers,
                                attn_pass_args args[ATTN_PASSES_MAX]) {
   put_args(args[0], params_of(*shape, *buffers));
   return status_ok();
 }
 
 #else
-static const void *pipe_kernel_for(const attn_shape &, int32_t) { return nullptr; }
+static const void *pipe_kernel_for(const attn_problem &, int32_t) { return nullptr; }
 constexpr decltype(attn_variant::bind) pipe_bind = nullptr;
 #endif
 
 enum { PIPE_STAGES }; /* index into the tuning */
 
 static const attn_tunable pipe_tunables[] = {
-    {"stages", 2, 3, 2, "K/V tiles in the ring of shared-memory buffers"},
-    {nullptr, 0, 0, 0, nullptr},
+    {.name = "stages",
+     .min = 2,
+     .max = 3,
+     .default_value = 2,
+     .help = "K/V tiles in the ring of shared-memory buffers"},
+    {.name = nullptr},
 };
 
-static const char *pipe_supports(const attn_shape *shape, const attn_tuning *tuning, const device_info *device) {
+static const char *pipe_supports(const attn_problem *shape, const attn_tuning *tuning, const device_info *device) {
   const int32_t stages = tuning->value[PIPE_STAGES];
   if (stages < pipe_tunables[PIPE_STAGES].min || stages > pipe_tunables[PIPE_STAGES].max)
     return "stages must be 2 or 3";
   return wmma_tile::check(*shape, *device, pipe_smem_bytes(shape->D, (uint32_t)stages));
 }
 
-static void pipe_plan(const attn_shape *shape, const attn_tuning *tuning, const device_info *, attn_plan *plan) {
+static void pipe_plan(const attn_problem *shape, const attn_tuning *tuning, const device_info *, attn_plan *plan) {
   const int32_t stages = tuning->value[PIPE_STAGES];
   plan->pass_count = 1;
   plan->tile_q = wmma_tile::kRows, plan->tile_kv = wmma_tile::kKeys;
@@ -182,9 +187,12 @@ static void pipe_plan(const attn_shape *shape, const attn_tuning *tuning, const 
 extern "C" const struct attn_variant attn_variant_cp_async = {
     .name = "cp_async",
     .summary = "wmma with a cp.async pipeline: one producer warp feeds four compute warps through 2 or 3 stages",
-    .limits = "f16, bf16; D 64 or 128; compute capability >= 8.0",
+    .limits = "compute capability >= 8.0",
     .runs_on = DEVICE_CUDA,
     .math = ATTN_MATH_TENSOR,
+    .dtypes = ATTN_DTYPES_16_BITS,
+    .dtypes_why = attn::wmma_tile::kNoFp32,
+    .dims = attn::wmma_tile::kDims,
     .tunables = attn::pipe_tunables,
     .supports = attn::pipe_supports,
     .plan = attn::pipe_plan,

@@ -15,19 +15,22 @@
 enum { FLASH_ROWS = 64, FLASH_KEYS = 64, FLASH_D_MAX = 256 };
 
 struct flash_job {
-  const struct attn_shape *shape;
+  const struct attn_problem *shape;
   const struct attn_buffers *buffers;
-  uint32_t width;
+  struct attn_tensor q, k, v, o;
+  struct attn_mask mask;
+  uint32_t width; /* columns of Q and of V, padded */
 };
 
 struct flash_tile {
-  float *q, *o;              /* [FLASH_ROWS][width]; q times softmax scale times log2(e) */
-  float *kt;                 /* [D][FLASH_KEYS] */
-  float *v;                  /* [FLASH_KEYS][width] */
-  float *s;                  /* [FLASH_ROWS][FLASH_KEYS] */
-  float *maximum, *sum;      /* [FLASH_ROWS]: running, in the base-2 domain */
-  uint64_t first, kv_row;    /* linear rows of Q and of K, V */
-  uint32_t row, rows, depth; /* first row within its head, valid rows, keys that its last row attends */
+  float *q, *o;         /* [FLASH_ROWS][width]; q times softmax scale times log2(e) */
+  float *kt;            /* [D][FLASH_KEYS] */
+  float *v;             /* [FLASH_KEYS][width] */
+  float *s;             /* [FLASH_ROWS][FLASH_KEYS] */
+  float *maximum, *sum; /* [FLASH_ROWS]: running, in the base-2 domain */
+  uint32_t b, h, kv_h;
+  uint32_t row, rows;    /* first row within its head, valid rows */
+  struct attn_keys keys; /* that some of the rows see */
 };
 
 static uint64_t flash_worker_floats(uint32_t width) {
@@ -77,11 +80,19 @@ CPU_SIMD static float flash_softmax_row(float *s, float *maximum, float *sum) {
   return rescale;
 }
 
+/* q times keys is a score times log2(e), and so is what it becomes. */
+static void flash_cap(const struct flash_job *job, struct flash_tile *tile) {
+  const float cap = (float)M_LOG2E * job->shape->softcap;
+  for (uint32_t i = 0; i < tile->rows * FLASH_KEYS && cap > 0; ++i) tile->s[i] = cap * tanhf(tile->s[i] / cap);
+}
+
 static void flash_mask(const struct flash_job *job, struct flash_tile *tile, uint32_t key) {
   for (uint32_t r = 0; r < tile->rows; ++r) {
-    const uint32_t attended = attn_keys_of_row(job->shape, tile->row + r);
-    const uint32_t valid = attended <= key ? 0 : attended - key;
-    for (uint32_t j = valid; j < FLASH_KEYS; ++j) tile->s[r * FLASH_KEYS + j] = -INFINITY;
+    const struct attn_keys seen = attn_mask_row(&job->mask, tile->row + r);
+    float *s = tile->s + r * FLASH_KEYS;
+    const uint32_t first = seen.first > key ? seen.first - key : 0, end = seen.end > key ? seen.end - key : 0;
+    for (uint32_t j = 0; j < FLASH_KEYS && j < first; ++j) s[j] = -INFINITY;
+    for (uint32_t j = end; j < FLASH_KEYS; ++j) s[j] = -INFINITY;
   }
 }
 
@@ -96,29 +107,31 @@ static void flash_softmax(const struct flash_job *job, struct flash_tile *tile) 
 /* ---- one query tile ------------------------------------------------------------------------------------------ */
 
 static void flash_load_keys(const struct flash_job *job, struct flash_tile *tile, uint32_t key, uint32_t count) {
-  const uint32_t D = job->shape->D;
+  const struct attn_tensor *k = &job->k, *v = &job->v;
   float row[FLASH_D_MAX];
   for (uint32_t j = 0; j < count; ++j) {
-    const uint64_t first = (tile->kv_row + key + j) * D;
-    cpu_load_f32(job->buffers->k, job->shape->dtype, first, D, row);
-    for (uint32_t d = 0; d < D; ++d) tile->kt[d * FLASH_KEYS + j] = row[d];
-    cpu_load_f32(job->buffers->v, job->shape->dtype, first, D, tile->v + j * job->width);
+    cpu_load_f32(job->buffers->k, k->dtype, attn_view_token(&k->view, tile->b, tile->kv_h, key + j), k->view.columns,
+                 row);
+    for (uint32_t d = 0; d < k->view.columns; ++d) tile->kt[d * FLASH_KEYS + j] = row[d];
+    cpu_load_f32(job->buffers->v, v->dtype, attn_view_token(&v->view, tile->b, tile->kv_h, key + j), v->view.columns,
+                 tile->v + j * job->width);
   }
 }
 
 static void flash_step(const struct flash_job *job, struct flash_tile *tile, uint32_t key) {
-  const uint32_t left = tile->depth - key, count = left < FLASH_KEYS ? left : FLASH_KEYS;
+  const uint32_t left = tile->keys.end - key, count = left < FLASH_KEYS ? left : FLASH_KEYS;
   const uint32_t D = job->shape->D, width = job->width, rows = cpu_round_up(tile->rows, CPU_MATMUL_ROWS);
   flash_load_keys(job, tile, key, count);
   memset(tile->s, 0, sizeof(float) * FLASH_ROWS * FLASH_KEYS);
   cpu_matmul_f32(rows, FLASH_KEYS, D, tile->q, width, tile->kt, FLASH_KEYS, tile->s, FLASH_KEYS);
+  flash_cap(job, tile);
   flash_mask(job, tile, key);
   flash_softmax(job, tile);
   cpu_matmul_f32(rows, width, count, tile->s, FLASH_KEYS, tile->v, width, tile->o, width);
 }
 
 static struct flash_tile flash_tile_open(const struct flash_job *job, uint64_t index, unsigned worker) {
-  const struct attn_shape *s = job->shape;
+  const struct attn_problem *s = job->shape;
   const uint64_t block = (uint64_t)FLASH_ROWS * job->width, floats = flash_worker_floats(job->width);
   float *memory = (float *)job->buffers->workspace + worker * floats;
   memset(memory, 0, floats * sizeof *memory);
@@ -127,12 +140,13 @@ static struct flash_tile flash_tile_open(const struct flash_job *job, uint64_t i
   tile.maximum = tile.s + FLASH_ROWS * FLASH_KEYS;
   tile.sum = tile.maximum + FLASH_ROWS;
   const uint32_t tiles = (s->Sq - 1) / FLASH_ROWS + 1;
-  const uint64_t head = index / tiles, batch = head / s->Hq;
+  const uint64_t head = index / tiles;
+  tile.b = (uint32_t)(head / s->Hq);
+  tile.h = (uint32_t)(head % s->Hq);
+  tile.kv_h = tile.h / (s->Hq / s->Hkv);
   tile.row = (uint32_t)(index % tiles) * FLASH_ROWS;
   tile.rows = s->Sq - tile.row < FLASH_ROWS ? s->Sq - tile.row : FLASH_ROWS;
-  tile.depth = attn_keys_of_row(s, tile.row + tile.rows - 1);
-  tile.first = head * s->Sq + tile.row;
-  tile.kv_row = (batch * s->Hkv + head % s->Hq / (s->Hq / s->Hkv)) * s->Skv;
+  tile.keys = attn_mask_rows(&job->mask, tile.row, tile.rows);
   return tile;
 }
 
@@ -141,51 +155,63 @@ static void flash_load_queries(const struct flash_job *job, struct flash_tile *t
   const float scale = (float)(M_LOG2E / sqrt((double)D));
   for (uint32_t r = 0; r < tile->rows; ++r) {
     float *q = tile->q + (uint64_t)r * job->width;
-    cpu_load_f32(job->buffers->q, job->shape->dtype, (tile->first + r) * D, D, q);
+    cpu_load_f32(job->buffers->q, job->q.dtype, attn_view_token(&job->q.view, tile->b, tile->h, tile->row + r), D, q);
     for (uint32_t d = 0; d < D; ++d) q[d] *= scale;
-    tile->maximum[r] = -FLT_MAX;
+    tile->maximum[r] = job->buffers->sink ? (float)M_LOG2E * job->buffers->sink[tile->h] : -FLT_MAX;
+    tile->sum[r] = job->buffers->sink ? 1 : 0;
   }
 }
 
 static void flash_store(const struct flash_job *job, const struct flash_tile *tile) {
-  const uint32_t D = job->shape->D;
   for (uint32_t r = 0; r < tile->rows; ++r) {
     const float inverse = tile->sum[r] > 0 ? 1 / tile->sum[r] : 0; /* 0: a row without keys */
-    for (uint32_t d = 0; d < D; ++d) {
-      cpu_store(job->buffers->o, job->shape->dtype, (tile->first + r) * D + d,
-                tile->o[(uint64_t)r * job->width + d] * inverse);
+    const uint64_t first = attn_view_token(&job->o.view, tile->b, tile->h, tile->row + r);
+    for (uint32_t d = 0; d < job->o.view.columns; ++d) {
+      cpu_store(job->buffers->o, job->o.dtype, first + d, tile->o[(uint64_t)r * job->width + d] * inverse);
     }
   }
 }
 
-/* A row without keys has a sum of 0, whose logarithm is the minus infinity that it is to have. */
+/* A row without keys and sink has a sum of 0, whose logarithm is the minus infinity that it is to have. */
 static void flash_store_lse(const struct flash_job *job, const struct flash_tile *tile) {
-  for (uint32_t r = 0; r < tile->rows && job->buffers->lse; ++r)
-    job->buffers->lse[tile->first + r] = (float)M_LN2 * (tile->maximum[r] + log2f(tile->sum[r]));
+  float *lse = job->buffers->lse;
+  const uint64_t first = ((uint64_t)tile->b * job->shape->Hq + tile->h) * job->shape->Sq + tile->row;
+  for (uint32_t r = 0; r < tile->rows && lse; ++r)
+    lse[first + r] = (float)M_LN2 * (tile->maximum[r] + log2f(tile->sum[r]));
 }
 
 static void flash_task(void *context, uint64_t index, unsigned worker) {
   const struct flash_job *job = context;
   struct flash_tile tile = flash_tile_open(job, index, worker);
   flash_load_queries(job, &tile);
-  for (uint32_t key = 0; key < tile.depth; key += FLASH_KEYS) flash_step(job, &tile, key);
+  for (uint32_t key = tile.keys.first; key < tile.keys.end; key += FLASH_KEYS) flash_step(job, &tile, key);
   flash_store(job, &tile);
   flash_store_lse(job, &tile);
 }
 
 /* ---- the variant --------------------------------------------------------------------------------------------- */
 
-static const char *cpu_flash_supports(const struct attn_shape *shape, const struct attn_tuning *tuning,
-                                      const struct device_info *device) {
-  (void)tuning;
-  (void)device;
-  return shape->D <= FLASH_D_MAX ? NULL : "D is above 256, the largest head dimension of cpu_flash";
+static struct flash_job flash_job_of(const struct attn_problem *shape, const struct attn_buffers *buffers) {
+  struct flash_job job = {.shape = shape, .buffers = buffers, .mask = attn_mask_of(shape)};
+  attn_tensor_of(shape, ATTN_Q, &job.q);
+  attn_tensor_of(shape, ATTN_K, &job.k);
+  attn_tensor_of(shape, ATTN_V, &job.v);
+  attn_tensor_of(shape, ATTN_O, &job.o);
+  const uint32_t columns = job.v.view.columns;
+  job.width = cpu_round_up(shape->D > columns ? shape->D : columns, CPU_MATMUL_COLUMNS);
+  return job;
 }
 
-static void cpu_flash_plan(const struct attn_shape *shape, const struct attn_tuning *tuning,
+static const char *cpu_flash_supports(const struct attn_problem *shape, const struct attn_tuning *tuning,
+                                      const struct device_info *device) {
+  (void)shape, (void)tuning, (void)device;
+  return NULL;
+}
+
+static void cpu_flash_plan(const struct attn_problem *shape, const struct attn_tuning *tuning,
                            const struct device_info *device, struct attn_plan *plan) {
   (void)tuning;
-  const uint64_t floats = flash_worker_floats(cpu_round_up(shape->D, CPU_MATMUL_COLUMNS));
+  const uint64_t floats = flash_worker_floats(flash_job_of(shape, NULL).width);
   plan->workspace_bytes = (device->sms ? device->sms : 1) * floats * sizeof(float);
   plan->tile_q = FLASH_ROWS;
   plan->tile_kv = FLASH_KEYS;
@@ -193,9 +219,9 @@ static void cpu_flash_plan(const struct attn_shape *shape, const struct attn_tun
   plan->stages = 1;
 }
 
-static void cpu_flash_run(const struct attn_shape *shape, const struct attn_plan *plan,
+static void cpu_flash_run(const struct attn_problem *shape, const struct attn_plan *plan,
                           const struct attn_buffers *buffers, unsigned threads) {
-  struct flash_job job = {.shape = shape, .buffers = buffers, .width = cpu_round_up(shape->D, CPU_MATMUL_COLUMNS)};
+  struct flash_job job = flash_job_of(shape, buffers);
   const uint64_t tiles = (shape->Sq - 1) / FLASH_ROWS + 1;
   const uint64_t room = plan->workspace_bytes / (flash_worker_floats(job.width) * sizeof(float));
   cpu_parallel_for(threads < room ? threads : (unsigned)room, (uint64_t)shape->B * shape->Hq * tiles, flash_task,
@@ -205,10 +231,12 @@ static void cpu_flash_run(const struct attn_shape *shape, const struct attn_plan
 const struct attn_variant attn_variant_cpu_flash = {
     .name = "cpu_flash",
     .summary = "tiled online softmax on the CPU in fp32, multithreaded and vectorised",
-    .limits = "CPU; f16, bf16, f32; D <= 256",
+    .limits = "CPU",
     .runs_on = DEVICE_CPU,
     .math = ATTN_MATH_FP32_HOST,
-    .writes_lse = true,
+    .takes = ATTN_TAKES_LSE | ATTN_TAKES_WINDOW | ATTN_TAKES_DV | ATTN_TAKES_SOFTCAP | ATTN_TAKES_SINK,
+    .dtypes = ATTN_DTYPES_FLOAT,
+    .dims = {.most = FLASH_D_MAX},
     .supports = cpu_flash_supports,
     .plan = cpu_flash_plan,
     .run = cpu_flash_run,

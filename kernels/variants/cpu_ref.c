@@ -4,16 +4,13 @@
 #include "kernels/cpu/oracle.h"
 #include "kernels/variant.h"
 
-enum { CPU_REF_D_MAX = 8192 };
-
-static const char *cpu_ref_supports(const struct attn_shape *shape, const struct attn_tuning *tuning,
+static const char *cpu_ref_supports(const struct attn_problem *shape, const struct attn_tuning *tuning,
                                     const struct device_info *device) {
-  (void)tuning;
-  (void)device;
-  return shape->D <= CPU_REF_D_MAX ? NULL : "D is above 8192, the largest head dimension of cpu_ref";
+  (void)shape, (void)tuning, (void)device;
+  return NULL;
 }
 
-static void cpu_ref_plan(const struct attn_shape *shape, const struct attn_tuning *tuning,
+static void cpu_ref_plan(const struct attn_problem *shape, const struct attn_tuning *tuning,
                          const struct device_info *device, struct attn_plan *plan) {
   (void)tuning;
   plan->workspace_bytes = oracle_scratch_bytes(shape, device->sms ? device->sms : 1);
@@ -23,10 +20,11 @@ static void cpu_ref_plan(const struct attn_shape *shape, const struct attn_tunin
   plan->stages = 1;
 }
 
-static void cpu_ref_run(const struct attn_shape *shape, const struct attn_plan *plan,
+static void cpu_ref_run(const struct attn_problem *shape, const struct attn_plan *plan,
                         const struct attn_buffers *buffers, unsigned threads) {
-  const struct oracle_input input = {.q = buffers->q, .k = buffers->k, .v = buffers->v};
+  struct oracle_input input = {.pattern = NULL};
   const struct oracle_output output = {.rounded = buffers->o, .lse = buffers->lse};
+  for (unsigned role = 0; role < ATTN_ROLE_COUNT; ++role) input.tensor[role] = buffers->tensor[role];
   const uint64_t room = plan->workspace_bytes / oracle_scratch_bytes(shape, 1);
   oracle_compute(shape, &input, &output, buffers->workspace, threads < room ? threads : (unsigned)room);
 }
@@ -34,10 +32,11 @@ static void cpu_ref_run(const struct attn_shape *shape, const struct attn_plan *
 const struct attn_variant attn_variant_cpu_ref = {
     .name = "cpu_ref",
     .summary = "fp64 oracle on the CPU: two-pass softmax straight from the definition, multithreaded",
-    .limits = "CPU; f16, bf16, f32; D <= 8192",
+    .limits = "CPU",
     .runs_on = DEVICE_CPU,
     .math = ATTN_MATH_FP64_HOST,
-    .writes_lse = true,
+    .takes = ATTN_TAKES_LSE | ATTN_TAKES_WINDOW | ATTN_TAKES_DV | ATTN_TAKES_SOFTCAP | ATTN_TAKES_SINK,
+    .dtypes = ATTN_DTYPES_FLOAT,
     .supports = cpu_ref_supports,
     .plan = cpu_ref_plan,
     .run = cpu_ref_run,

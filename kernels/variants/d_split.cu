@@ -7,15 +7,16 @@
  *   parts are added by the next pass itself. Pass "output": softmax of a q tile's rows over all keys
  *   (repeated by every chunk: 4096 exponentials), times the chunk's columns of V. A pass may start early:
  *   "output" then asks for its first columns of V while "scores" runs.
- *   path=2, clusters: the chunks of 16 queries are the blocks of one cluster, which meet in each other's
+ *   path=2, clusters: the chunks of 16 queries are the blocks of one cluster, which write to each other's
  *   shared memory, so that one pass does all. Block r of 8 receives all parts of rows 2 r and 2 r + 1,
  *   adds them, and sends the two rows' weights to all blocks, each of which multiplies them with its
  *   columns of V. Every load that fits is on its way before the first product.
- *   path=3, mail (kernels/tiles/mail_tile.cuh): as path=2, but that the blocks meet in L2. Parts and weights
- *   are letters that say themselves that they have come, so no barrier and no counter is waited for, no
- *   cluster has to find a group of SMs, and a q tile may have 64 rows and any number of chunks. For up to 64
- *   keys. Letters lie in variables of the module, empty between launches: an aborted launch loses the process's
- *   context and them with it. Two launches at once, in two streams, would share them: nobody may do that.
+ *   path=3, exchange (kernels/tiles/exchange_tile.cuh): as path=2, but the blocks exchange parts and weights
+ *   through L2, in packets whose data is its own flag. So no block waits for a barrier or a counter, no cluster
+ *   has to find a group of SMs, and a q tile may have 64 rows and any number of chunks. For up to 64 keys. The
+ *   packets' buffers are variables of the module and empty between launches. A launch that is aborted loses the
+ *   process's context, and the buffers with it. Two launches at once, in two streams, would share the buffers and
+ *   are not allowed.
  *
  * Source: split-K matrix products, applied to both products of attention: D is the inner dimension of the
  *   first and an outer one of the second. All sums have a fixed order: the same bits in each run.
@@ -25,37 +26,38 @@
  *
  * Cannot: win for D up to 128, where one block holds whole rows; or for long keys, whose scores would not
  *   fit: the parts take chunks * 4 bytes per (query, key) of workspace. Clusters need compute capability
- *   9.0, mail all blocks of the launch on the GPU at once.
+ *   9.0, the exchange through L2 all blocks of the launch on the GPU at once.
  *
- * Which path: measured, H200, hot, B = 1, H = 4, Sq = Skv, us; of mail the best tile:
+ * Which path: measured, H200, hot, B = 1, H = 4, Sq = Skv, us; exch. is the exchange with its best tile:
  *
  *               fp32, 64 queries      fp32, 32        fp32, 16        16-bit, 64      16-bit, 32     16-bit, 16
- *       D     passes clusters mail  clust. mail     clust. mail     clust. mail     clust. mail    clust. mail
+ *       D     passes clusters exch. clust. exch.    clust. exch.    clust. exch.    clust. exch.   clust. exch.
  *       512     6.2    5.9   5.2      3.8   4.5       3.3   4.2       4.3   4.2       3.4   4.0      3.4   4.1
  *       1024    7.7    8.2   6.5                      3.8   4.4       5.1   5.0                      3.7   4.3
  *       2048    9.8   15.3   8.4      6.6   5.7       5.1   4.6       6.9   5.8       4.7   4.7      4.6   4.5
  *       4096   16.6   26.3  13.1     10.8   7.4       7.7   5.1      11.2   7.1       6.9   5.4      6.8   4.8
  *       8192   26.6   48.8  22.8     19.2  11.5      13.1   6.2      19.7   9.8      11.7   6.6     11.4   5.5
  *
- *   (fp32 with 64 queries: clusters of 8; those of 4 take 5.3, 8.2, 13.8 up to D = 2048.) Cold, letters come from
- *   memory: mail loses up to 2.1 to the best of the others up to D = 2048, and from 4096 on between 0.4 and -5.
+ *   (fp32 with 64 queries: clusters of 8; those of 4 take 5.3, 8.2, 13.8 up to D = 2048.) Cold, packets come from
+ *   memory: the exchange takes up to 2.1 more than the best of the others up to D = 2048, and from 4096 on between
+ *   0.4 more and 5 less.
  *   So with up to 64 keys clusters are taken for up to 256 columns in a block and 32 queries, or 128 columns and 64
- *   queries, and mail for all else that fits the GPU at once. With more keys clusters are taken for up to 256
+ *   queries, and the exchange for all else that fits the GPU at once. With more keys clusters are taken for up to 256
  *   columns in a block and one q tile in fp32, up to four in 16-bit types. What is left, and compute capabilities
- *   below 9.0, where clusters do not exist and mail was not measured, takes passes: each of the 2 or 3 launches
- *   costs about 1 us, and an early start costs fp32 with 64 rows more than it gains (D = 2048: 12.4 -> 17.1), as
- *   its blocks leave no registers for another on their SM.
+ *   below 9.0, where clusters do not exist and the exchange was not measured, takes passes: each of the 2 or 3
+ *   launches costs about 1 us, and an early start costs fp32 with 64 rows more than it gains (D = 2048: 12.4 ->
+ *   17.1), as its blocks leave no registers for another on their SM.
  *   16 clusters of fp32 with 64 queries are a second wave: an H200 holds 15 clusters of 8 blocks that fill an SM
  *   each (30 where two blocks fit an SM, up to 113 KB: D = 512), so fp32 halves clusters that need nearly every SM.
- *   Tiles of mail: as many blocks as SMs; of those with as many, fp32 takes chunks of 128 before those of 256
+ *   Tiles of the exchange: as many blocks as SMs; of those with as many, fp32 takes chunks of 128 before those of 256
  *   (D = 2048: 32 x 128 8.7, 16 x 256 9.1, 64 x 64 10.0; D = 4096: 64 x 128 13.8, 32 x 256 14.5), 16-bit types take
  *   fewest rows (D = 4096: 32 x 256 7.2, 64 x 128 8.1).
  *
  * Floors, H200, hot, B = 1, H = 4, Sq = Skv = 64: FLOPs at 67 TFLOP/s (fp32) or 990 (16-bit), tensors
- *   from L2 at 8.9 TB/s. In clusters and with mail one chain: launch and first load 2.2 us, two exchanges, through
- *   L2 of 0.7 each, the softmax 0.3, the store 0.5; fp32 products at 75 %:
+ *   from L2 at 8.9 TB/s. With clusters and with path=3 one chain: launch and first load 2.2 us, two exchanges,
+ *   through L2 of 0.7 each, the softmax 0.3, the store 0.5; fp32 products at 75 %:
  *
- *      D     MFLOP  MB f32 / f16   FLOPs us   L2 us    predicted us, mail, f32   measured f32 / f16
+ *      D     MFLOP  MB f32 / f16   FLOPs us   L2 us    predicted us, path=3 f32  measured f32 / f16
  *      512     34    2.1 /  1.0    0.5 / 0.0    0.2              5                  5.2 /  4.2
  *      2048   134    8.4 /  4.2    2.0 / 0.1    0.9              8                  8.4 /  5.8
  *      4096   268   16.8 /  8.4    4.0 / 0.3    1.9             10.5               13.1 /  7.1
@@ -67,7 +69,7 @@
  *   between them, 3 to 4 k for the store. Loading the next step's operands during the products of one gave 25.3 ->
  *   23.4 at D = 8192 and nothing at 4096.
  *
- *   3xTF32 (tf32x3=1), by mail alone and never unless asked for, computes each product as three on tensor cores.
+ *   3xTF32 (tf32x3=1), for path=3 alone and never unless asked for, computes each product as three on tensor cores.
  *   Predicted are the 16-bit times, plus the other bytes and mma.sync's 6 clocks for 16 x 8 x 8 of a scheduler: 4.6 k
  *   clocks for the scores at D = 8192, and as many for the output. 64 queries, us, beside fp32 in turns:
  *
@@ -79,11 +81,11 @@
  *      8192  22.8     17.2       17.0                11.5      8.5
  *
  *   The scores take 7.7 k clocks and the output with its store 7.6 k: 9.4 for a product, where 8 warps that do
- * nothing else take 8.7. 16 queries gain nothing (4.6 and 4.8 at D = 2048, 6.2 and 6.0 at 8192), and clusters did not
- *   either (5.3 and 5.3 at D = 512 with 64 queries, 3.8 and 3.9 with 32).
+ *   nothing else take 8.7. 16 queries gain nothing (4.6 and 4.8 at D = 2048, 6.2 and 6.0 at 8192), and clusters did
+ *   not either (5.3 and 5.3 at D = 512 with 64 queries, 3.8 and 3.9 with 32).
  *
- *   What did not win: a counter in L2 that the blocks of a head wait for instead of mail (2 to 5 us more); weights
- *   mailed once for all blocks, in two sets of places by turns (0.2 to 1.8 more); the copy engine, row by row, for
+ *   What did not win: a counter in L2 that the blocks of a head wait for instead of packets (2 to 5 us more); weights
+ *   sent once for all blocks, in two buffers by turns (0.2 to 1.8 more); the copy engine, row by row, for
  *   the loads (0.1 to 1.5 more, though threads need not wait to ask); loads asked for between the steps of the
  *   scores, 64 KB ahead (3xTF32 at D = 8192: 16.2, all else up to 0.9 more).
  *
@@ -97,11 +99,11 @@
  *   groups take, two stages of V 32 x 260, scores 16 x 64, weights 16 x 68, 16 factors, all * 4, and two barriers
  *   = 162128 bytes; chunks of 64 are 62800, so that two blocks fit an SM; registers: 32 results, 64 operands,
  *   addresses: 118 to 125; 256 threads.
- *   Mail, fp32, 64 x 256: four slabs of (64 + 64) x 68, V 64 x 260, weights 64 x 68 and 64 factors, all * 4 = 223488
- *   bytes; 8 MiB of letters in global memory. With 3xTF32 197 registers: 128 for V of 64 keys and 32 columns, as
- *   heads and tails, 32 weights, 32 results. */
+ *   Exchange, fp32, 64 x 256: four slabs of (64 + 64) x 68, V 64 x 260, weights 64 x 68 and 64 factors, all * 4 =
+ *   223488 bytes; 8 MiB of packets in global memory. With 3xTF32 197 registers: 128 for V of 64 keys and 32 columns,
+ *   split in two each, 32 weights, 32 results. */
 #include "kernels/tiles/d_tile.cuh"
-#include "kernels/tiles/mail_tile.cuh"
+#include "kernels/tiles/exchange_tile.cuh"
 #include "kernels/tiles/tf32_tile.cuh"
 
 namespace attn {
@@ -110,9 +112,9 @@ constexpr uint32_t kDSplitMinD = 256, kDSplitMaxD = 8192;
 constexpr uint32_t kDSplitMaxKeys = 512;
 constexpr uint32_t kDSplitOnePassRows = 4 * d_tile::kClusterRows;
 constexpr uint32_t kDSplitOnePassColumns = d_tile::kClusterSlabs * d_tile::kSlab; /* of a block */
-constexpr uint32_t kDSplitMailBlocks = 256; /* that can send each other mail: 8 MiB */
-constexpr uint32_t kDSumThreads = 64;       /* small: a head has few scores, and every SM is to load some */
-constexpr uint32_t kDSumParts = 32;         /* loads in flight of a thread: all, where D is 2048 in chunks of 64 */
+constexpr uint32_t kDSplitExchangeBlocks = 256; /* whose packets the buffers hold: 8 MiB */
+constexpr uint32_t kDSumThreads = 64;           /* small: a head has few scores, and every SM is to load some */
+constexpr uint32_t kDSumParts = 32; /* loads in flight of a thread: all, where D is 2048 in chunks of 64 */
 
 /* The tile of a block: rows of Q, and the columns of D that are its chunk. */
 struct DSplitTile {
@@ -123,7 +125,7 @@ constexpr DSplitTile kDSplitTiles[] = {{64, 256}, {64, 128}, {64, 64}, {16, 256}
 constexpr uint32_t kDSplitTileCount = sizeof kDSplitTiles / sizeof kDSplitTiles[0];
 
 /* Those of path=3, best first of those that give as many blocks; of 16-bit types, of fp32. */
-constexpr DSplitTile kDSplitMailTiles[2][7] = {
+constexpr DSplitTile kDSplitExchangeTiles[2][7] = {
     {{16, 64}, {16, 128}, {16, 256}, {32, 128}, {32, 256}, {64, 128}, {64, 256}},
     {{16, 64}, {16, 128}, {32, 128}, {64, 128}, {16, 256}, {32, 256}, {64, 256}}};
 
@@ -132,7 +134,7 @@ struct DSplitParams {
   float *partial;         /* [chunks][B][Hq][padded_rows][padded_keys]; "sum" leaves the total in the first part */
   uint64_t part_elements; /* of one chunk */
   uint32_t chunks, chunk_columns;    /* chunks: of a cluster, its blocks */
-  uint32_t chunk_inverse;            /* of mail: 2^32 / chunks, rounded up; 0: one chunk */
+  uint32_t chunk_inverse;            /* of path=3: 2^32 / chunks, rounded up; 0: one chunk */
   uint32_t parts;                    /* that "output" adds */
   uint32_t padded_rows, padded_keys; /* whole tiles, so that no score needs a bounds check */
   uint32_t own_rows_log2;            /* in one pass: rows whose softmax a block computes */
@@ -332,8 +334,7 @@ __global__ void __launch_bounds__(d_tile::kThreads, 1) d_split_output_kernel(con
   output.store(o, factors, scores, rows, columns, p.D);
 }
 
-/* ---- one pass: the chunks of a q tile are the blocks of a cluster ------------------------------------------------
- */
+/* ---- one pass: the chunks of a q tile are the blocks of a cluster --------------------------------------------- */
 
 /* The shared memory of one block of a cluster, by cluster_layout. */
 template <typename T, uint32_t Columns>
@@ -578,30 +579,30 @@ __global__ void __launch_bounds__(d_tile::kThreads, 1)
 #endif
 }
 
-/* ---- one pass: the chunks of a q tile send each other mail -------------------------------------------------------
- */
+/* ---- one pass: the chunks of a q tile exchange packets -------------------------------------------------------- */
 
 /* Parts of scores by their sender, weights by their receiver. Empty before each launch and after it: whoever reads a
- * letter empties its place. */
-__device__ float4 d_split_score_mail[kDSplitMailBlocks * mail_tile::letters(mail_tile::kMaxRows)];
-__device__ float4 d_split_weight_mail[kDSplitMailBlocks * mail_tile::letters(mail_tile::kMaxRows)];
+ * packet empties its place in the buffer. */
+__device__ float4 d_split_score_packets[kDSplitExchangeBlocks * exchange_tile::packets(exchange_tile::kMaxRows)];
+__device__ float4 d_split_weight_packets[kDSplitExchangeBlocks * exchange_tile::packets(exchange_tile::kMaxRows)];
 
 template <typename T, uint32_t Rows, bool Tf32x3>
-struct DSplitMailScores {
+struct DSplitExchangeScores {
   using type = typename d_tile::ScoresOf<T, Rows>::type;
 };
 template <uint32_t Rows>
-struct DSplitMailScores<float, Rows, true> {
+struct DSplitExchangeScores<float, Rows, true> {
   using type = tf32_tile::Scores<Rows>;
 };
 
 /* grid ((q tile, chunk), Hq, B), the chunk running fastest; all blocks of a q tile must run at once. */
 template <typename T, uint32_t Rows, uint32_t Columns, bool Tf32x3>
-__global__ void __launch_bounds__(d_tile::kThreads, 1) d_split_mail_kernel(const __grid_constant__ DSplitParams a) {
+__global__ void __launch_bounds__(d_tile::kThreads, 1)
+    d_split_exchange_kernel(const __grid_constant__ DSplitParams a) {
   using namespace d_tile;
-  using Scores = typename DSplitMailScores<T, Rows, Tf32x3>::type;
+  using Scores = typename DSplitExchangeScores<T, Rows, Tf32x3>::type;
   extern __shared__ __align__(128) unsigned char smem[];
-  constexpr mail_tile::Layout kAt = mail_tile::layout(Rows, Columns, sizeof(T));
+  constexpr exchange_tile::Layout kAt = exchange_tile::layout(Rows, Columns, sizeof(T));
   T *slabs = reinterpret_cast<T *>(smem), *v_tiles = reinterpret_cast<T *>(smem + kAt.v);
   T *weights = reinterpret_cast<T *>(smem + kAt.weights);
   float *scratch = reinterpret_cast<float *>(smem), *factors = reinterpret_cast<float *>(smem + kAt.factors);
@@ -613,29 +614,32 @@ __global__ void __launch_bounds__(d_tile::kThreads, 1) d_split_mail_kernel(const
   const uint32_t kv = p.Hq == p.Hkv ? blockIdx.y : kv_head(p, blockIdx.y);
   const size_t q_offset = row_offset(blockIdx.z, p.Hq, blockIdx.y, p.Sq, row0, p.D) + column0;
   const size_t kv_offset = row_offset(blockIdx.z, p.Hkv, kv, p.Skv, 0, p.D) + column0;
-  const mail_tile::Tensors<T> t = {static_cast<const T *>(p.q) + q_offset,  static_cast<const T *>(p.k) + kv_offset,
-                                   static_cast<const T *>(p.v) + kv_offset, rows,
-                                   visible_keys(p, row0 + rows - 1), /* the tile's last row attends most */
-                                   rows_in_tile(p.D, column0, Columns),     p.D};
-  mail_tile::load_all<T, Rows, Columns>(t, slabs, v_tiles);
+  const exchange_tile::Tensors<T> t = {
+      static_cast<const T *>(p.q) + q_offset,  static_cast<const T *>(p.k) + kv_offset,
+      static_cast<const T *>(p.v) + kv_offset, rows,
+      visible_keys(p, row0 + rows - 1), /* the tile's last row attends most */
+      rows_in_tile(p.D, column0, Columns),     p.D};
+  exchange_tile::load_all<T, Rows, Columns>(t, slabs, v_tiles);
   const uint32_t block = (blockIdx.z * gridDim.y + blockIdx.y) * gridDim.x + blockIdx.x;
-  float4 *score_mail = d_split_score_mail + (size_t)(block - chunk) * mail_tile::letters(Rows);
-  float4 *weight_mail = d_split_weight_mail + (size_t)(block - chunk) * mail_tile::letters(Rows);
-  mail_tile::part_of_scores<Scores, T, Rows, Columns>(slabs, scratch, t.columns, t.keys);
-  mail_tile::mail_scores<Rows, Scores::kGroups>(score_mail + (size_t)chunk * mail_tile::letters(Rows), scratch);
+  float4 *score_packets = d_split_score_packets + (size_t)(block - chunk) * exchange_tile::packets(Rows);
+  float4 *weight_packets = d_split_weight_packets + (size_t)(block - chunk) * exchange_tile::packets(Rows);
+  exchange_tile::part_of_scores<Scores, T, Rows, Columns>(slabs, scratch, t.columns, t.keys);
+  exchange_tile::send_scores<Rows, Scores::kGroups>(score_packets + (size_t)chunk * exchange_tile::packets(Rows),
+                                                    scratch);
   __syncthreads(); /* orders the reads of the results before sums overwrite them */
-  mail_tile::mail_weights<Rows>(p, scratch, score_mail, weight_mail, row0, chunk, a.chunks, a.own_rows_log2);
+  exchange_tile::send_weights<Rows>(p, scratch, score_packets, weight_packets, row0, chunk, a.chunks,
+                                    a.own_rows_log2);
   T *o = static_cast<T *>(p.o) + q_offset;
-  float4 *own_mail = weight_mail + (size_t)chunk * mail_tile::letters(Rows);
+  float4 *own_packets = weight_packets + (size_t)chunk * exchange_tile::packets(Rows);
   if constexpr (Tf32x3) {
     tf32_tile::Output<Rows, Columns> output;
     ptx::cp_async_wait<0>();
     __syncthreads(); /* orders all threads' copies of V before the reads */
     output.hold(v_tiles, t.keys);
-    mail_tile::receive_weights<T, Rows>(weights, factors, own_mail);
+    exchange_tile::receive_weights<T, Rows>(weights, factors, own_packets);
     output.finish(o, weights, factors, t.keys, rows, t.columns, p.D);
   } else {
-    mail_tile::receive_weights<T, Rows>(weights, factors, own_mail);
+    exchange_tile::receive_weights<T, Rows>(weights, factors, own_packets);
     typename OutputOf<T, Rows, Columns>::type output;
     output.open();
     for (uint32_t key = 0; key < t.keys; key += kVKeys)
@@ -659,84 +663,89 @@ static DSplitHandles d_split_of_tile(DSplitTile tile) {
   return tile.rows == 16 ? d_split_of_columns<T, 16>(tile.columns) : d_split_of_columns<T, 64>(tile.columns);
 }
 
-static DSplitHandles d_split_kernels_for(const attn_shape &shape, DSplitTile tile) {
-  switch (shape.dtype) {
-    case ATTN_F16: return d_split_of_tile<__half>(tile);
-    case ATTN_BF16: return d_split_of_tile<__nv_bfloat16>(tile);
-    default: return d_split_of_tile<float>(tile);
-  }
+static DSplitHandles d_split_kernels_for(const attn_problem &shape, DSplitTile tile) {
+  return for_type<__half, __nv_bfloat16, float>(
+      shape.dtype, [&](auto t) { return d_split_of_tile<typename decltype(t)::type>(tile); });
 }
 
 template <typename T, uint32_t Rows, bool Tf32x3>
-static const void *d_split_mail_of_columns(uint32_t columns) {
-  return columns == 128 ? handle(d_split_mail_kernel<T, Rows, 128, Tf32x3>)
-                        : handle(d_split_mail_kernel<T, Rows, 256, Tf32x3>);
+static const void *d_split_exchange_of_columns(uint32_t columns) {
+  return columns == 128 ? handle(d_split_exchange_kernel<T, Rows, 128, Tf32x3>)
+                        : handle(d_split_exchange_kernel<T, Rows, 256, Tf32x3>);
 }
 
 template <typename T, bool Tf32x3 = false>
-static const void *d_split_mail_of_tile(DSplitTile tile) {
-  if (tile.columns == 64) return handle(d_split_mail_kernel<T, 16, 64, Tf32x3>);
-  return tile.rows == 16   ? d_split_mail_of_columns<T, 16, Tf32x3>(tile.columns)
-         : tile.rows == 32 ? d_split_mail_of_columns<T, 32, Tf32x3>(tile.columns)
-                           : d_split_mail_of_columns<T, 64, Tf32x3>(tile.columns);
+static const void *d_split_exchange_of_tile(DSplitTile tile) {
+  if (tile.columns == 64) return handle(d_split_exchange_kernel<T, 16, 64, Tf32x3>);
+  return tile.rows == 16   ? d_split_exchange_of_columns<T, 16, Tf32x3>(tile.columns)
+         : tile.rows == 32 ? d_split_exchange_of_columns<T, 32, Tf32x3>(tile.columns)
+                           : d_split_exchange_of_columns<T, 64, Tf32x3>(tile.columns);
 }
 
-static const void *d_split_mail_for(const attn_shape &shape, DSplitTile tile, bool tf32x3) {
-  switch (shape.dtype) {
-    case ATTN_F16: return d_split_mail_of_tile<__half>(tile);
-    case ATTN_BF16: return d_split_mail_of_tile<__nv_bfloat16>(tile);
-    default: return tf32x3 ? d_split_mail_of_tile<float, true>(tile) : d_split_mail_of_tile<float>(tile);
-  }
+static const void *d_split_exchange_for(const attn_problem &shape, DSplitTile tile, bool tf32x3) {
+  if (tf32x3) return d_split_exchange_of_tile<float, true>(tile); /* for f32 alone */
+  return for_type<__half, __nv_bfloat16, float>(
+      shape.dtype, [&](auto t) { return d_split_exchange_of_tile<typename decltype(t)::type>(tile); });
 }
 
 #else
-static DSplitHandles d_split_kernels_for(const attn_shape &, DSplitTile) { return {}; }
-static const void *d_split_mail_for(const attn_shape &, DSplitTile, bool) { return nullptr; }
+static DSplitHandles d_split_kernels_for(const attn_problem &, DSplitTile) { return {}; }
+static const void *d_split_exchange_for(const attn_problem &, DSplitTile, bool) { return nullptr; }
 #endif
 
 /* Indices into the tuning, and values of `path` and `early`. */
 enum { D_SPLIT_ROWS, D_SPLIT_CHUNK, D_SPLIT_FUSED, D_SPLIT_PATH, D_SPLIT_CLUSTER, D_SPLIT_EARLY, D_SPLIT_TF32X3 };
 enum { D_SPLIT_LATE, D_SPLIT_EARLIER, D_SPLIT_EARLY_WHERE_IT_HELPS };
-enum { D_SPLIT_ANY, D_SPLIT_PASSES, D_SPLIT_CLUSTERS, D_SPLIT_MAIL };
+enum { D_SPLIT_ANY, D_SPLIT_PASSES, D_SPLIT_CLUSTERS, D_SPLIT_EXCHANGE };
 
 static const attn_tunable d_split_tunables[] = {
-    {"rows", 0, 64, 0,
-     "query rows of a block: 16 or 64, with path=3 also 32; 0 = chosen so that every SM gets a block"},
-    {"chunk", 0, 256, 0,
-     "columns of D of a block: 64, 128 or 256, but for path=2; 0 = chosen so that every SM gets a block"},
-    {"fused", 1, 128, 8, "most partial scores that the output pass adds itself; more get a pass of their own"},
-    {"path", 0, 3, 0,
-     "1 = two or three passes, 2 = one pass of clusters, 3 = one pass of blocks that send each other mail, for up to "
-     "64 keys; 0 = on compute capability 9.0 clusters for few queries or small D, else mail where all blocks fit the "
-     "GPU at once, else passes"},
-    {"cluster", 0, 16, 0,
-     "blocks of a cluster: 2, 4, 8 or 16; 0 = the most up to 8 that leave a block 64 columns "
-     "and fit the GPU at once"},
-    {"early", 0, 2, 2,
-     "1 = a pass loads V while the one before it runs (compute capability 9.0), 0 = after its end; 2 = 1 but for "
-     "fp32 with 64 rows"},
-    {"tf32x3", 0, 1, 0,
-     "f32 with path=3: 1 = 3xTF32 on tensor cores, each number as a sum of two with 11 bits and each product as "
-     "three, "
-     "with errors close to those of fp32; 0 = fp32 arithmetic"},
-    {nullptr, 0, 0, 0, nullptr},
+    {.name = "rows",
+     .max = 64,
+     .help = "query rows of a block: 16 or 64, with path=3 also 32; 0 = chosen so that every SM gets a block"},
+    {.name = "chunk",
+     .max = 256,
+     .help = "columns of D of a block: 64, 128 or 256, but for path=2; 0 = chosen so that every SM gets a block"},
+    {.name = "fused",
+     .min = 1,
+     .max = 128,
+     .default_value = 8,
+     .help = "most partial scores that the output pass adds itself; more get a pass of their own"},
+    {.name = "path",
+     .max = 3,
+     .help = "1 = two or three passes, 2 = one pass of clusters, 3 = one pass of blocks that exchange data through "
+             "L2, for up to 64 keys; 0 = on compute capability 9.0 clusters for few queries or small D, else the "
+             "exchange where all blocks fit the GPU at once, else passes"},
+    {.name = "cluster",
+     .max = 16,
+     .help = "blocks of a cluster: 2, 4, 8 or 16; 0 = the most up to 8 that leave a block 64 columns and fit the GPU "
+             "at once"},
+    {.name = "early",
+     .max = 2,
+     .default_value = 2,
+     .help = "1 = a pass loads V while the one before it runs (compute capability 9.0), 0 = after its end; 2 = 1 but "
+             "for fp32 with 64 rows"},
+    {.name = "tf32x3",
+     .max = 1,
+     .help = "f32 with path=3: 1 = 3xTF32 on tensor cores, each number as a sum of two with 11 bits and each product "
+             "as three, with errors close to those of fp32; 0 = fp32 arithmetic"},
+    {.name = nullptr},
 };
 
-static uint32_t d_split_key_tiles(const attn_shape &shape) { return ceil_div(shape.Skv, d_tile::kKeys); }
+static uint32_t d_split_key_tiles(const attn_problem &shape) { return ceil_div(shape.Skv, d_tile::kKeys); }
 
 /* Blocks of the output pass; the scores pass has a multiple. */
-static uint64_t d_split_blocks(const attn_shape &shape, DSplitTile tile) {
+static uint64_t d_split_blocks(const attn_problem &shape, DSplitTile tile) {
   return (uint64_t)shape.B * shape.Hq * ceil_div(shape.Sq, tile.rows) * ceil_div(shape.D, tile.columns);
 }
 
 /* What the tunables ask for; 64 rows are not chosen where 16 hold all queries. */
-static bool d_split_wanted(const attn_shape &shape, const attn_tuning &tuning, DSplitTile tile) {
+static bool d_split_wanted(const attn_problem &shape, const attn_tuning &tuning, DSplitTile tile) {
   const uint32_t rows = (uint32_t)tuning.value[D_SPLIT_ROWS], columns = (uint32_t)tuning.value[D_SPLIT_CHUNK];
   const bool rows_fit = rows == 0 ? tile.rows == 16 || shape.Sq > 16 : rows == tile.rows;
   return rows_fit && (columns == 0 || columns == tile.columns);
 }
 
-static bool d_split_fits(const attn_shape &shape, const device_info &device, DSplitTile tile) {
+static bool d_split_fits(const attn_problem &shape, const device_info &device, DSplitTile tile) {
   const uint32_t element = attn_dtype_bytes(shape.dtype), limit = device.smem_per_block_bytes;
   return d_tile::score_smem_bytes(tile.rows, element) <= limit &&
          d_tile::output_smem_bytes(tile.rows, tile.columns, d_split_key_tiles(shape), element) <= limit;
@@ -745,7 +754,7 @@ static bool d_split_fits(const attn_shape &shape, const device_info &device, DSp
 /* The largest tile that gives (nearly) every SM one block and leaves so few parts that no pass of their own adds
  * them.
  */
-static bool d_split_choose_fused(const attn_shape &shape, const attn_tuning &tuning, const device_info &device,
+static bool d_split_choose_fused(const attn_problem &shape, const attn_tuning &tuning, const device_info &device,
                                  DSplitTile *out) {
   for (uint32_t i = 0; i < kDSplitTileCount; ++i) {
     const DSplitTile tile = kDSplitTiles[i];
@@ -761,7 +770,7 @@ static bool d_split_choose_fused(const attn_shape &shape, const attn_tuning &tun
 
 /* Such a tile; else the largest that gives (nearly) every SM a block; if none does, the one with most blocks. False:
  * none fits. */
-static bool d_split_choose(const attn_shape &shape, const attn_tuning &tuning, const device_info &device,
+static bool d_split_choose(const attn_problem &shape, const attn_tuning &tuning, const device_info &device,
                            DSplitTile *out) {
   if (d_split_choose_fused(shape, tuning, device, out)) return true;
   uint64_t most = 0;
@@ -777,19 +786,19 @@ static bool d_split_choose(const attn_shape &shape, const attn_tuning &tuning, c
 }
 
 /* Columns of D of a block of a cluster, and the width of the output tiles that it computes them in. */
-static uint32_t d_split_cluster_columns(const attn_shape &shape, uint32_t cluster) {
+static uint32_t d_split_cluster_columns(const attn_problem &shape, uint32_t cluster) {
   return ceil_div(ceil_div(shape.D, cluster), d_tile::kSlab) * d_tile::kSlab;
 }
-static uint32_t d_split_cluster_tile(const attn_shape &shape, uint32_t cluster) {
+static uint32_t d_split_cluster_tile(const attn_problem &shape, uint32_t cluster) {
   const uint32_t columns = d_split_cluster_columns(shape, cluster);
   return columns <= 64 ? 64 : columns <= 128 ? 128 : 256;
 }
 
-static uint64_t d_split_clusters(const attn_shape &shape) {
+static uint64_t d_split_clusters(const attn_problem &shape) {
   return (uint64_t)shape.B * shape.Hq * ceil_div(shape.Sq, d_tile::kClusterRows);
 }
 
-static uint32_t d_split_cluster_smem(const attn_shape &shape, uint32_t cluster) {
+static uint32_t d_split_cluster_smem(const attn_problem &shape, uint32_t cluster) {
   return d_tile::cluster_layout(d_split_cluster_tile(shape, cluster), d_split_key_tiles(shape),
                                 attn_dtype_bytes(shape.dtype))
       .end;
@@ -798,7 +807,7 @@ static uint32_t d_split_cluster_smem(const attn_shape &shape, uint32_t cluster) 
 /* Blocks per cluster, at least two: instructions for clusters are illegal in a launch without one. 0: not even
  * clusters of two blocks fit the GPU at once. In fp32, whose blocks compute longer, clusters for nearly every SM are
  * slower than those of half as many blocks: the last ones find no group of SMs of their own. */
-static uint32_t d_split_choose_cluster(const attn_shape &shape, const attn_tuning &tuning,
+static uint32_t d_split_choose_cluster(const attn_problem &shape, const attn_tuning &tuning,
                                        const device_info &device) {
   if (tuning.value[D_SPLIT_CLUSTER] != 0) return (uint32_t)tuning.value[D_SPLIT_CLUSTER];
   uint32_t cluster = d_tile::kClusterPortable;
@@ -810,7 +819,7 @@ static uint32_t d_split_choose_cluster(const attn_shape &shape, const attn_tunin
 }
 
 /* Why the one pass of clusters cannot run; NULL when it can. */
-static const char *d_split_cluster_refusal(const attn_shape &shape, const attn_tuning &tuning,
+static const char *d_split_cluster_refusal(const attn_problem &shape, const attn_tuning &tuning,
                                            const device_info &device) {
   const uint32_t cluster = d_split_choose_cluster(shape, tuning, device);
   if (device.cc_major < 9) return "path=2 needs clusters: compute capability 9.0";
@@ -822,80 +831,79 @@ static const char *d_split_cluster_refusal(const attn_shape &shape, const attn_t
   return nullptr;
 }
 
-static uint32_t d_split_mail_smem(const attn_shape &shape, DSplitTile tile) {
-  return mail_tile::layout(tile.rows, tile.columns, attn_dtype_bytes(shape.dtype)).end;
+static uint32_t d_split_exchange_smem(const attn_problem &shape, DSplitTile tile) {
+  return exchange_tile::layout(tile.rows, tile.columns, attn_dtype_bytes(shape.dtype)).end;
 }
 
 /* The tile of path=3: of those whose blocks all run at once, each on an SM of its own, the one with most blocks.
  * False: there is none. */
-static bool d_split_choose_mail(const attn_shape &shape, const attn_tuning &tuning, const device_info &device,
-                                DSplitTile *out) {
+static bool d_split_choose_exchange(const attn_problem &shape, const attn_tuning &tuning, const device_info &device,
+                                    DSplitTile *out) {
   const uint32_t rows = (uint32_t)tuning.value[D_SPLIT_ROWS], columns = (uint32_t)tuning.value[D_SPLIT_CHUNK];
   uint64_t most = 0;
-  for (const DSplitTile tile : kDSplitMailTiles[shape.dtype == ATTN_F32]) {
+  for (const DSplitTile tile : kDSplitExchangeTiles[attn_dtype_bytes(shape.dtype) == sizeof(float)]) {
     const uint64_t blocks = d_split_blocks(shape, tile);
     if ((rows != 0 && tile.rows != rows) || (columns != 0 && tile.columns != columns)) continue;
-    if (blocks <= most || blocks > device.sms || blocks > kDSplitMailBlocks) continue;
-    if (d_split_mail_smem(shape, tile) > device.smem_per_block_bytes) continue;
+    if (blocks <= most || blocks > device.sms || blocks > kDSplitExchangeBlocks) continue;
+    if (d_split_exchange_smem(shape, tile) > device.smem_per_block_bytes) continue;
     most = blocks;
     *out = tile;
   }
   return most > 0;
 }
 
-/* Why the blocks cannot send each other mail; NULL when they can. */
-static const char *d_split_mail_refusal(const attn_shape &shape, const attn_tuning &tuning,
-                                        const device_info &device) {
+/* Why the blocks cannot exchange packets; NULL when they can. */
+static const char *d_split_exchange_refusal(const attn_problem &shape, const attn_tuning &tuning,
+                                            const device_info &device) {
   DSplitTile tile;
   if (shape.Skv > d_tile::kKeys) return "path=3 needs Skv to be at most 64";
-  if (!d_split_choose_mail(shape, tuning, device, &tile))
+  if (!d_split_choose_exchange(shape, tuning, device, &tile))
     return "path=3 needs a tile of rows x chunk that fits shared memory and gives at most one block per SM";
   return nullptr;
 }
 
 /* What path=0 stands for; the top of this file explains the rules. */
-static bool d_split_prefers_clusters(const attn_shape &shape, const attn_tuning &tuning, const device_info &device) {
+static bool d_split_prefers_clusters(const attn_problem &shape, const attn_tuning &tuning,
+                                     const device_info &device) {
   if (d_split_cluster_refusal(shape, tuning, device) != nullptr) return false;
   const uint32_t cluster = d_split_choose_cluster(shape, tuning, device);
   const uint32_t columns = d_split_cluster_columns(shape, cluster);
   if (d_split_clusters(shape) * cluster > device.sms || columns > kDSplitOnePassColumns) return false;
-  if (shape.Skv > d_tile::kKeys) /* too many for mail */
+  if (shape.Skv > d_tile::kKeys) /* too many for the exchange */
     return shape.Sq <= (shape.dtype == ATTN_F32 ? d_tile::kClusterRows : kDSplitOnePassRows);
   return shape.Sq <= kDSplitOnePassRows / 2 ||
          (shape.Sq <= kDSplitOnePassRows && columns <= kDSplitOnePassColumns / 2);
 }
-static int32_t d_split_path(const attn_shape &shape, const attn_tuning &tuning, const device_info &device) {
+static int32_t d_split_path(const attn_problem &shape, const attn_tuning &tuning, const device_info &device) {
   if (tuning.value[D_SPLIT_PATH] != D_SPLIT_ANY) return tuning.value[D_SPLIT_PATH];
-  if (tuning.value[D_SPLIT_TF32X3]) return D_SPLIT_MAIL;
+  if (tuning.value[D_SPLIT_TF32X3]) return D_SPLIT_EXCHANGE;
   if (tuning.value[D_SPLIT_ROWS] != 0 || tuning.value[D_SPLIT_CHUNK] != 0 || device.cc_major < 9)
     return D_SPLIT_PASSES;
   if (d_split_prefers_clusters(shape, tuning, device)) return D_SPLIT_CLUSTERS;
-  return d_split_mail_refusal(shape, tuning, device) == nullptr ? D_SPLIT_MAIL : D_SPLIT_PASSES;
+  return d_split_exchange_refusal(shape, tuning, device) == nullptr ? D_SPLIT_EXCHANGE : D_SPLIT_PASSES;
 }
 
 static const char *d_split_tuning_refusal(const attn_tuning &tuning) {
   const int32_t rows = tuning.value[D_SPLIT_ROWS], chunk = tuning.value[D_SPLIT_CHUNK];
   const int32_t cluster = tuning.value[D_SPLIT_CLUSTER];
   if (rows != 0 && rows != 16 && rows != 32 && rows != 64) return "rows must be 0, 16, 32 or 64";
-  if (rows == 32 && tuning.value[D_SPLIT_PATH] != D_SPLIT_MAIL && !tuning.value[D_SPLIT_TF32X3])
+  if (rows == 32 && tuning.value[D_SPLIT_PATH] != D_SPLIT_EXCHANGE && !tuning.value[D_SPLIT_TF32X3])
     return "rows=32 is for path=3";
   if (chunk != 0 && chunk != 64 && chunk != 128 && chunk != 256) return "chunk must be 0, 64, 128 or 256";
   if (cluster == 1 || (cluster & (cluster - 1)) != 0) return "cluster must be 0, 2, 4, 8 or 16";
   return nullptr;
 }
 
-static const char *d_split_supports(const attn_shape *shape, const attn_tuning *tuning, const device_info *device) {
+static const char *d_split_supports(const attn_problem *shape, const attn_tuning *tuning, const device_info *device) {
   DSplitTile tile;
   if (const char *wrong = d_split_tuning_refusal(*tuning)) return wrong;
-  if (shape->D < kDSplitMinD || shape->D > kDSplitMaxD || shape->D % 8 != 0)
-    return "D must be 256 to 8192 and a multiple of 8: below that, one block holds whole rows";
   if (shape->Skv > kDSplitMaxKeys) return "Skv must be at most 512: a q tile's scores for all keys are held at once";
   if (const char *grid = check_grid_hb(*shape)) return grid;
   if (const char *kind = check_device(*device, 0)) return kind;
   const int32_t path = d_split_path(*shape, *tuning, *device);
-  if (tuning->value[D_SPLIT_TF32X3] && (shape->dtype != ATTN_F32 || path != D_SPLIT_MAIL))
+  if (tuning->value[D_SPLIT_TF32X3] && (shape->dtype != ATTN_F32 || path != D_SPLIT_EXCHANGE))
     return "tf32x3=1 is for f32 and path=3";
-  if (path == D_SPLIT_MAIL) return d_split_mail_refusal(*shape, *tuning, *device);
+  if (path == D_SPLIT_EXCHANGE) return d_split_exchange_refusal(*shape, *tuning, *device);
   if (path == D_SPLIT_CLUSTERS) return d_split_cluster_refusal(*shape, *tuning, *device);
   if (!d_split_choose(*shape, *tuning, *device, &tile))
     return "the shared memory of one block (smem_per_block_bytes) is too small for this Skv with these tunables";
@@ -906,30 +914,30 @@ static const char *d_split_supports(const attn_shape *shape, const attn_tuning *
 static uint32_t round_up(uint32_t n, uint32_t unit) { return ceil_div(n, unit) * unit; }
 
 /* The plan holds the tile: rows by name, columns as the only width that gives its number of chunks. */
-static uint32_t d_split_chunks(const attn_shape &shape, const attn_plan &plan) {
+static uint32_t d_split_chunks(const attn_problem &shape, const attn_plan &plan) {
   return plan.pass[plan.pass_count - 1].grid[0] / ceil_div(shape.Sq, plan.tile_q);
 }
 
-static uint32_t d_split_columns(const attn_shape &shape, uint32_t chunks) {
+static uint32_t d_split_columns(const attn_problem &shape, uint32_t chunks) {
   uint32_t columns = 256;
   while (ceil_div(shape.D, columns) != chunks && columns > 64) columns /= 2;
   return columns;
 }
 
-static void d_split_bind_cluster(const attn_shape &shape, const attn_plan &plan, DSplitParams *params) {
+static void d_split_bind_cluster(const attn_problem &shape, const attn_plan &plan, DSplitParams *params) {
   params->chunks = d_split_chunks(shape, plan);
   params->chunk_columns = d_split_cluster_columns(shape, params->chunks);
   params->padded_keys = round_up(shape.Skv, d_tile::kKeys);
   while (d_tile::kClusterRows >> (params->own_rows_log2 + 1) >= params->chunks) ++params->own_rows_log2;
 }
 
-static void d_split_bind_mail(const attn_shape &shape, const attn_plan &plan, DSplitParams *params) {
+static void d_split_bind_exchange(const attn_problem &shape, const attn_plan &plan, DSplitParams *params) {
   params->chunks = d_split_chunks(shape, plan);
   params->chunk_inverse = params->chunks == 1 ? 0 : UINT32_MAX / params->chunks + 1;
   while (params->chunks << params->own_rows_log2 < plan.tile_q) ++params->own_rows_log2;
 }
 
-static struct status d_split_bind(const attn_shape *shape, const attn_plan *plan, const attn_buffers *buffers,
+static struct status d_split_bind(const attn_problem *shape, const attn_plan *plan, const attn_buffers *buffers,
                                   attn_pass_args args[ATTN_PASSES_MAX]) {
   DSplitParams params = {};
   params.attention = params_of(*shape, *buffers);
@@ -937,7 +945,7 @@ static struct status d_split_bind(const attn_shape *shape, const attn_plan *plan
     if (plan->pass[0].cluster[0] > 1)
       d_split_bind_cluster(*shape, *plan, &params);
     else
-      d_split_bind_mail(*shape, *plan, &params);
+      d_split_bind_exchange(*shape, *plan, &params);
     put_args(args[0], params);
     return status_ok();
   }
@@ -955,7 +963,7 @@ static struct status d_split_bind(const attn_shape *shape, const attn_plan *plan
 constexpr decltype(attn_variant::bind) d_split_bind = nullptr;
 #endif
 
-static void d_split_plan_pass(attn_plan *plan, const attn_shape &shape, const char *name, const void *kernel,
+static void d_split_plan_pass(attn_plan *plan, const attn_problem &shape, const char *name, const void *kernel,
                               uint32_t x, unsigned covers_x, uint32_t threads, uint32_t smem_bytes) {
   attn_pass &pass = plan->pass[plan->pass_count++];
   pass.name = name;
@@ -964,7 +972,7 @@ static void d_split_plan_pass(attn_plan *plan, const attn_shape &shape, const ch
   set_block(pass, threads, threads, smem_bytes);
 }
 
-static void d_split_plan_cluster(const attn_shape &shape, const attn_tuning &tuning, const device_info &device,
+static void d_split_plan_cluster(const attn_problem &shape, const attn_tuning &tuning, const device_info &device,
                                  attn_plan *plan) {
   const uint32_t cluster = d_split_choose_cluster(shape, tuning, device);
   const DSplitTile tile = {d_tile::kClusterRows, d_split_cluster_tile(shape, cluster)};
@@ -976,21 +984,21 @@ static void d_split_plan_cluster(const attn_shape &shape, const attn_tuning &tun
   plan->pass[0].cluster[0] = cluster;
 }
 
-static void d_split_plan_mail(const attn_shape &shape, const attn_tuning &tuning, const device_info &device,
-                              attn_plan *plan) {
-  DSplitTile tile = {mail_tile::kMaxRows, 256};
-  d_split_choose_mail(shape, tuning, device, &tile);
+static void d_split_plan_exchange(const attn_problem &shape, const attn_tuning &tuning, const device_info &device,
+                                  attn_plan *plan) {
+  DSplitTile tile = {exchange_tile::kMaxRows, 256};
+  d_split_choose_exchange(shape, tuning, device, &tile);
   plan->tile_q = tile.rows, plan->tile_kv = d_tile::kKeys;
   plan->splits = 1, plan->stages = tile.columns / d_tile::kSlab;
-  d_split_plan_pass(plan, shape, "main", d_split_mail_for(shape, tile, tuning.value[D_SPLIT_TF32X3]),
+  d_split_plan_pass(plan, shape, "main", d_split_exchange_for(shape, tile, tuning.value[D_SPLIT_TF32X3]),
                     ceil_div(shape.Sq, tile.rows) * ceil_div(shape.D, tile.columns), ATTN_COVERS_Q | ATTN_COVERS_D,
-                    d_tile::kThreads, d_split_mail_smem(shape, tile));
+                    d_tile::kThreads, d_split_exchange_smem(shape, tile));
 }
 
-static void d_split_plan(const attn_shape *shape, const attn_tuning *tuning, const device_info *device,
+static void d_split_plan(const attn_problem *shape, const attn_tuning *tuning, const device_info *device,
                          attn_plan *plan) {
   const int32_t path = d_split_path(*shape, *tuning, *device);
-  if (path == D_SPLIT_MAIL) return d_split_plan_mail(*shape, *tuning, *device, plan);
+  if (path == D_SPLIT_EXCHANGE) return d_split_plan_exchange(*shape, *tuning, *device, plan);
   if (path == D_SPLIT_CLUSTERS) return d_split_plan_cluster(*shape, *tuning, *device, plan);
   DSplitTile tile = kDSplitTiles[kDSplitTileCount - 1];
   d_split_choose(*shape, *tuning, *device, &tile);
@@ -1021,9 +1029,14 @@ static void d_split_plan(const attn_shape *shape, const attn_tuning *tuning, con
 extern "C" const struct attn_variant attn_variant_d_split = {
     .name = "d_split",
     .summary = "D split over blocks: partial scores of column chunks, their sum, softmax and PV per chunk",
-    .limits = "f16, bf16, f32; D 256 to 8192, a multiple of 8; Skv <= 512; compute capability >= 8.0",
+    .limits = "Skv <= 512; compute capability >= 8.0",
     .runs_on = DEVICE_CUDA,
     .math = ATTN_MATH_FP32_OR_TENSOR,
+    .dtypes = ATTN_DTYPES_FLOAT,
+    .dims = {.least = attn::kDSplitMinD,
+             .most = attn::kDSplitMaxD,
+             .multiple = 8,
+             .why = "below that, one block holds whole rows"},
     .tunables = attn::d_split_tunables,
     .supports = attn::d_split_supports,
     .plan = attn::d_split_plan,

@@ -1,34 +1,34 @@
 /* decode: up to 16 queries against many keys, with one reading of K and V for all the query heads that share them.
  *
  * Idea: the rows of the product are all queries of a KV head: Sq * Hq / Hkv of them, which lie side by side in Q
- *   and in O. The keys of a head are shared by splits, blocks that meet in the same launch. Two paths:
+ *   and in O. The keys of a head are shared by splits: blocks that merge their results in the same launch. Two paths:
  *   path=2, compute capability 9.0 (kernels/tiles/ring_tile.cuh): the copy engine fetches tiles of keys into a
  *   ring in shared memory. For the scores a warp takes keys, for the outputs columns, so that no output is added
- *   up between warps. Splits meet by mail: each sends its sums as 16-byte letters whose first word is never 0; the
- *   last blocks of a head wait for the letters themselves, add them up in the order of the splits and leave zeros.
- *   There is no counter, no fence and no second trip to L2. Whoever waits keeps an SM, so no more blocks wait than
- *   leave an SM free: the others always get to run.
+ *   up between warps. Splits exchange packets: each sends its sums as 16-byte packets whose first word is
+ *   never 0; the last blocks of a head wait for the packets themselves, add them up in the order of the splits and
+ *   leave zeros. There is no counter, no fence and no second trip to L2. A block that waits keeps its SM, so no more
+ *   blocks wait than leave an SM free: the others always get to run.
  *   path=1 (kernels/tiles/decode_tile.cuh): K and V go from global memory into the registers that mma.sync reads,
  *   without shared memory, barriers or copies; the products are transposed, so that the few rows are the narrow
- *   side. A warp takes 16 or 32 keys at a time and meets others only at its end; splits meet in a workspace, where
- *   the last block to arrive adds up, in groups of at most 64. Counters are a zeroed variable of the module, not
- *   workspace, which holds garbage; the last arrival wraps them around.
- *   Sums have a fixed order on both paths: the same bits in each run. An aborted launch loses the process's
- *   context, and counters and mail with it. Two launches at once, in two streams, would share them: nobody may do
- *   that.
+ *   side. A warp takes 16 or 32 keys at a time and works alone until its end; splits store partial results in a
+ *   workspace, where the last block to arrive adds them up, in groups of at most 64. Counters are a zeroed variable
+ *   of the module, not workspace, whose content is undefined; the last arrival wraps them around.
+ *   Sums have a fixed order on both paths: the same bits in each run. A launch that is aborted loses the process's
+ *   context, and counters and packets with it. Two launches at once, in two streams, would share them and are not
+ *   allowed.
  *
- * Source: FlashDecoding for the splits; the transposed product is what others call swap-AB; letters that say
- *   themselves that they have come are NCCL's LL protocol.
+ * Source: FlashDecoding for the splits; the transposed product is what others call swap-AB; packets whose
+ *   data is its own flag are NCCL's LL protocol.
  *
  * Can win: against every kernel that takes a tile of 64 or 128 queries per head; decoding is bound by the reading
- *   of K and V, or for few keys by the chain of launch, load, two products and the meeting of the splits.
+ *   of K and V, or for few keys by the chain of launch, load, two products and the merging of the splits.
  *
  * Cannot: read faster than memory: on an H200 a kernel that only adds up 16 MiB takes 4.4 us hot, 64 MiB 17.7, 512
  *   MiB 119 to 120 (4.5 TB/s). Share K and V between more than 16 rows: further rows are other blocks, which read
  *   them again, from L2: 64 rows (Sq = 16 with 4 heads) over 4096 keys take 12.8 us, 16 rows 7.0.
  *
  * Floors, H200, hot, 32 query and 8 KV heads, D = 128: launch 1.2 us, first tile 0.6, products and softmax 0.6,
- *   letters there and back 0.5, the store 0.3: 3.2; 8.9 TB/s from L2 (1.9 us more at 4096 keys) or 4.68 from
+ *   packets there and back 0.5, the store 0.3: 3.2; 8.9 TB/s from L2 (1.9 us more at 4096 keys) or 4.68 from
  *   memory (the slope between 65536 and 131072 keys) with 5.6 us of start and end: 4096 keys 5, 131072 keys 120.
  *
  * Budget, path=2: 79 to 102 registers (D = 256: 180) in 5 or 9 warps; shared memory slots * 32 KB (D = 64: 16 KB)
@@ -45,13 +45,13 @@
  *     K and V into registers, transposed products, reads around L1                 9.0   125
  *     reads through L1: K's rows come in halves of 128-byte lines                  7.6   121
  *     sums whose loads wait for no branch; one atomic, without fences (path=1)     6.8   121.3
- *     ring of the copy engine, columns for warps, mail                             5.9   132
- *     the fetching warp reads the mail; 4 letters a lane, fewer instructions       5.1   129.6
+ *     ring of the copy engine, columns for warps, packets                          5.9   132
+ *     the fetching warp reads packets, 4 a lane; fewer instructions                5.1   129.6
  *     L2 fetches 128 bytes of memory, not 256; 96 KB in flight, not 200 (path=2)   5.2   120.3
  *   What the clock showed at 4096 keys, path=2, in clocks of 1.98 GHz: first instruction to first wait 500, last K
- *   3500, weights 800 later, products 700, letters and the rest 1600: code that runs once costs 2.5 clocks an
- *   instruction. What did not win: two or four times as many splits (letters), boxes of 8 to 32 rows (their
- *   number), 4 warps at D = 128, clusters of 8 or 16 (half of the SMs idle, or two waves). Path=1: prefetching 128
+ *   3500, weights 800 later, products 700, packets and the rest 1600: code that runs once costs 2.5 clocks an
+ *   instruction. What did not win: two or four times as many splits (more packets), boxes of 8 to 32 rows (more
+ *   boxes), 4 warps at D = 128, clusters of 8 or 16 (half of the SMs idle, or two waves). Path=1: prefetching 128
  *   or 256 bytes into L2, more than two blocks on an SM.
  *
  * Which path and cut: path=2 where there are copy engines, but for more than 16 rows at D = 64 or beyond L2; one
@@ -76,9 +76,9 @@ constexpr uint32_t kDecodeRows = 8; /* columns of mma.m16n8k16 */
 constexpr uint32_t kDecodeWarpsMax = 8;
 constexpr uint32_t kDecodeCounters = 16384;
 constexpr uint32_t kDecodeSplitsMax = 4096;
-constexpr uint32_t kRingLetter = 2; /* of 16 bytes: a lane's outputs and stats of a slice */
+constexpr uint32_t kRingPackets = 2; /* a lane's outputs of a slice, and their stats */
 constexpr uint32_t kRingInFlight = 96 * 1024;
-constexpr uint32_t kRingRecords = 8192; /* of 32 letters: 8 MiB */
+constexpr uint32_t kRingRecords = 8192; /* of the packets of 32 lanes: 8 MiB */
 
 /* Keys that a warp holds at a time: 32 registers each of K and V, 64 at D = 256. */
 constexpr ATTN_HD uint32_t decode_keys(uint32_t D) { return D == 64 ? 32 : 16; }
@@ -88,7 +88,7 @@ constexpr ATTN_HD uint32_t decode_threads_per_sm(uint32_t D, uint32_t tiles) {
   return D == 64 && tiles == 1 ? 512 : D == 128 && tiles == 1 ? 384 : 256;
 }
 
-/* Where the warps of a block leave their sums: [warps][rows] of D floats and, to spread them over the banks, 4. */
+/* Where the warps of a block store their sums: [warps][rows] of D floats and, to spread them over the banks, 4. */
 constexpr ATTN_HD uint32_t decode_pitch(uint32_t D) { return D + 4; }
 
 /* Of one row and the keys of one split: the reference of its weights, unscaled, -inf without a key; their sum. */
@@ -168,7 +168,7 @@ __device__ __forceinline__ bool decode_arrive_last(uint32_t *counter, uint32_t c
   return arrived == count - 1;
 }
 
-/* Adds partial results that blocks left in slots [first, first + count). */
+/* Adds the partial results in slots [first, first + count). */
 template <uint32_t D, typename Store>
 __device__ __forceinline__ void decode_gather(const DecodeParams &a, uint32_t rows, size_t first, uint32_t count,
                                               Store store) {
@@ -183,8 +183,8 @@ __device__ __forceinline__ void decode_gather(const DecodeParams &a, uint32_t ro
 }
 
 template <uint32_t D>
-__device__ __forceinline__ void decode_leave(const DecodeParams &a, size_t slot, uint32_t row, uint32_t column,
-                                             const decode_tile::Sum &x) {
+__device__ __forceinline__ void decode_store_partial(const DecodeParams &a, size_t slot, uint32_t row,
+                                                     uint32_t column, const decode_tile::Sum &x) {
   const size_t at = slot * a.block_rows + row;
   *reinterpret_cast<float4 *>(a.partial + at * D + column) = x.out;
   if (column == 0) a.stats[at] = {x.max, x.sum};
@@ -198,12 +198,12 @@ __device__ __forceinline__ void decode_merge(const DecodeParams &a, uint32_t row
   const size_t slots = decode_slot(a);
   uint32_t *const counters = decode_counters + decode_part() * (a.groups + 1);
   const auto store = [&](uint32_t row, uint32_t column, const decode_tile::Sum &x) { x.store(o + row * D + column); };
-  const auto leave = [&](uint32_t row, uint32_t column, const decode_tile::Sum &x) {
-    decode_leave<D>(a, slots + a.splits + group, row, column, x);
+  const auto store_partial = [&](uint32_t row, uint32_t column, const decode_tile::Sum &x) {
+    decode_store_partial<D>(a, slots + a.splits + group, row, column, x);
   };
   if (!decode_arrive_last(counters + group, members)) return;
   if (a.groups == 1) return decode_gather<D>(a, rows, slots + first, members, store);
-  decode_gather<D>(a, rows, slots + first, members, leave);
+  decode_gather<D>(a, rows, slots + first, members, store_partial);
   if (decode_arrive_last(counters + a.groups, a.groups)) decode_gather<D>(a, rows, slots + a.splits, a.groups, store);
 }
 
@@ -235,7 +235,7 @@ __global__ void __launch_bounds__(decode_threads_per_sm(D, Tiles))
     tile += every;
     if (tile < a.tiles) strip.load_k(tile);
     if (first + Strip::kKeys > row_keys) strip.mask(p, first_row, first);
-    strip.soften(p.scale_log2);
+    strip.online_softmax(p.scale_log2);
     strip.multiply_pv();
     if (tile < a.tiles) strip.load_v(tile);
   }
@@ -251,19 +251,19 @@ __global__ void __launch_bounds__(decode_threads_per_sm(D, Tiles))
     x.max = stats[of].x, x.sum = stats[of].y;
     x.out = load4(out + of * decode_pitch(D) + column);
   };
-  const auto leave = [&](uint32_t row, uint32_t column, const decode_tile::Sum &x) {
-    decode_leave<D>(a, decode_slot(a) + blockIdx.y, row, column, x);
+  const auto store_partial = [&](uint32_t row, uint32_t column, const decode_tile::Sum &x) {
+    decode_store_partial<D>(a, decode_slot(a) + blockIdx.y, row, column, x);
   };
   __syncthreads(); /* orders the warps' sums before the reads */
   if (a.splits == 1) return decode_sum<D>(a.block_width_log2, items, warps, p.scale_log2, load, store);
-  decode_sum<D>(a.block_width_log2, items, warps, p.scale_log2, load, leave);
+  decode_sum<D>(a.block_width_log2, items, warps, p.scale_log2, load, store_partial);
   decode_merge<T, D>(a, rows, o);
 }
 
 /* ---- path=2: K and V through a ring in shared memory ----------------------------------------------------------- */
 
-/* Empty before each launch and after it: whoever reads a letter empties its place. */
-__device__ float4 ring_mail[kRingRecords * 32 * kRingLetter];
+/* Empty before each launch and after it: whoever reads a packet empties its place. */
+__device__ float4 ring_packets[kRingRecords * 32 * kRingPackets];
 
 #ifdef ATTN_SM90A
 
@@ -282,19 +282,26 @@ struct Ring {
   }
   __device__ __forceinline__ uint32_t address() const { return first + read * Worker::kSlotBytes; }
   __device__ __forceinline__ void wait() const { hopper::barrier_wait(barriers + 8 * read, parity); }
-  __device__ __forceinline__ void leave() {
+  __device__ __forceinline__ void advance() {
     if (++read == a.slots) read = 0, parity ^= 1;
   }
-  /* Named barriers: the workers' own, and those where one side waits and the other only arrives. Of the tiles whose K
-   * has been read, four in a row have different ones: no warp can be further ahead of the fetching one, since a ring
-   * has no more than that. */
-  static __device__ __forceinline__ void sync_maxima() { hopper::named_sync(1, kWorkers); }
-  static __device__ __forceinline__ void sync_weights() { hopper::named_sync(2, kWorkers); }
-  static __device__ __forceinline__ void wait_start() { hopper::named_sync(3, kAll); }
-  static __device__ __forceinline__ void start() { hopper::named_arrive(3, kAll); }
-  static __device__ __forceinline__ void has_read(uint32_t tile) { hopper::named_arrive(4 + tile % 4, kAll); }
-  static __device__ __forceinline__ void wait_read(uint32_t tile) { hopper::named_sync(4 + tile % 4, kAll); }
-  static_assert(ring_tile::kSlotsMax <= 2 * 4);
+  /* Named barriers. At the first two the workers wait for each other. At RING_READY they wait for the fetching warp,
+   * which only arrives; at K_READ and those after it the fetching warp waits for them. K_READ + tile % kKReads is for
+   * a tile whose K has been read: kKReads tiles in a row have different barriers, and no warp can be further ahead of
+   * the fetching one, since the ring holds no more tiles than that. */
+  enum NamedBarrier : uint32_t { MAXIMA_WRITTEN = 1, WEIGHTS_WRITTEN, RING_READY, K_READ };
+  static constexpr uint32_t kKReads = 4;
+  static_assert(ring_tile::kSlotsMax <= 2 * kKReads, "a tile takes two slots, of K and of V");
+  static __device__ __forceinline__ void sync_maxima() { hopper::named_sync(MAXIMA_WRITTEN, kWorkers); }
+  static __device__ __forceinline__ void sync_weights() { hopper::named_sync(WEIGHTS_WRITTEN, kWorkers); }
+  static __device__ __forceinline__ void wait_start() { hopper::named_sync(RING_READY, kAll); }
+  static __device__ __forceinline__ void start() { hopper::named_arrive(RING_READY, kAll); }
+  static __device__ __forceinline__ void has_read(uint32_t tile) {
+    hopper::named_arrive(K_READ + tile % kKReads, kAll);
+  }
+  static __device__ __forceinline__ void wait_read(uint32_t tile) {
+    hopper::named_sync(K_READ + tile % kKReads, kAll);
+  }
 
   /* What the fetching warp does, or rather one lane of it. A slot stays empty until the first K has been read: later
    * on, too, the tile whose K is being read has been asked for as a whole. */
@@ -333,8 +340,8 @@ struct Ring {
   }
 };
 
-/* What the splits of a head leave for each other. A unit is a slice of 8 rows; its items are the lanes that have rows
- * of it, two each; an item's letter has 2 columns of 2 rows. */
+/* What the splits of a head send to each other. A unit is a slice of 8 rows; its items are the lanes that have rows
+ * of it, two each; an item has 2 columns of 2 rows. */
 template <uint32_t D, uint32_t Tiles>
 constexpr uint32_t kRingUnits = D / ring_tile::kSlice *Tiles;
 constexpr uint32_t kRingJob = 8, kRingShares = kWarp / kRingJob; /* items of a reading warp; lanes for each */
@@ -342,7 +349,7 @@ constexpr uint32_t kRingJob = 8, kRingShares = kWarp / kRingJob; /* items of a r
 template <uint32_t D, uint32_t Tiles>
 __device__ __forceinline__ float4 *ring_record(const RingParams &a, uint32_t split, uint32_t unit) {
   const uint32_t part = blockIdx.z * gridDim.x + blockIdx.x;
-  return ring_mail + (size_t)((part * a.splits + split) * kRingUnits<D, Tiles> + unit) * 32 * kRingLetter;
+  return ring_packets + (size_t)((part * a.splits + split) * kRingUnits<D, Tiles> + unit) * 32 * kRingPackets;
 }
 
 /* Lanes of a quad that have rows, two each, as a logarithm; `rows` is at least 1. */
@@ -353,9 +360,9 @@ template <typename T, uint32_t D, uint32_t Tiles>
 __device__ __forceinline__ void ring_receive(const RingParams &a, float4 *record, uint32_t item, uint32_t lanes_log2,
                                              int32_t rows, T *o) {
   constexpr uint32_t kFan = 4; /* parts that a lane asks for at once */
-  constexpr uint32_t kStep = kRingUnits<D, Tiles> * 32 * kRingLetter, kLaneStep = kRingShares * kStep;
+  constexpr uint32_t kStep = kRingUnits<D, Tiles> * 32 * kRingPackets, kLaneStep = kRingShares * kStep;
   const uint32_t share = threadIdx.x % kWarp / kRingJob;
-  float4 *const mine = record + share * kStep + item * kRingLetter;
+  float4 *const mine = record + share * kStep + item * kRingPackets;
   const float scale_log2 = a.attention.scale_log2;
   ring_tile::Part part;
   part.clear();
@@ -396,7 +403,7 @@ __device__ __forceinline__ void ring_receive(const RingParams &a, float4 *record
     from[0] = from[1] = make_float4(0.0f, 0.0f, 0.0f, 0.0f);
 }
 
-/* Adds up what the splits left, in the last blocks of a head: jobs of 8 items go around the blocks, then their warps.
+/* Adds up what the splits sent, in the last blocks of a head: jobs of 8 items go around the blocks, then their warps.
  * `turn`: of this warp, of `turns` in a block. */
 template <typename T, uint32_t D, uint32_t Tiles>
 __device__ __forceinline__ void ring_gather(const RingParams &a, uint32_t turn, uint32_t turns) {
@@ -429,7 +436,7 @@ __device__ __forceinline__ void ring_finish(const RingParams &a, const ring_tile
         part.store(o + 8 * n * D + slice * ring_tile::kSlice, D, (int32_t)(rows - 8 * n));
       } else if (worker.t >> lanes_log2 == 0) {
         float4 *const to = ring_record<D, Tiles>(a, blockIdx.y, slice * Tiles + n) +
-                           ((worker.g << lanes_log2) + worker.t) * kRingLetter;
+                           ((worker.g << lanes_log2) + worker.t) * kRingPackets;
         ring_tile::send(to, part.out);
         ring_tile::send(to + 1, make_float4(part.max[0], part.sum[0], part.max[1], part.sum[1]));
       }
@@ -459,7 +466,7 @@ __global__ void __launch_bounds__(kWarp *(ring_tile::warps_of(D) + 1), 1)
     for (uint32_t tile = blockIdx.y, count = 0; tile < a.tiles; tile += a.splits) {
       ring.wait();
       worker.multiply_qk(ring.address(), tile * Worker::kKeys);
-      ring.leave();
+      ring.advance();
       worker.put_maxima();
       ring.sync_maxima(); /* orders the maxima before the reads, and the last reads of weights before the stores */
       ring.has_read(count++);
@@ -467,7 +474,7 @@ __global__ void __launch_bounds__(kWarp *(ring_tile::warps_of(D) + 1), 1)
       ring.sync_weights(); /* orders the weights before the reads */
       ring.wait();
       worker.multiply_pv(ring.address());
-      ring.leave();
+      ring.advance();
     }
     ring_finish<T, D, Tiles>(a, worker, rows, static_cast<T *>(p.o) + at);
   } else {
@@ -492,16 +499,17 @@ static const void *ring_of_shape(uint32_t D, uint32_t tiles) {
   return tiles == 1 ? handle(ring_kernel<T, 64, 1>) : handle(ring_kernel<T, 64, 2>);
 }
 
-static const void *decode_kernel_for(const attn_shape &shape, uint32_t tiles, bool ring) {
-  if (shape.dtype == ATTN_F16)
-    return ring ? ring_of_shape<__half>(shape.D, tiles) : decode_of_shape<__half>(shape.D, tiles);
-  return ring ? ring_of_shape<__nv_bfloat16>(shape.D, tiles) : decode_of_shape<__nv_bfloat16>(shape.D, tiles);
+static const void *decode_kernel_for(const attn_problem &shape, uint32_t tiles, bool ring) {
+  return for_type<__half, __nv_bfloat16>(shape.dtype, [&](auto t) {
+    using T = typename decltype(t)::type;
+    return ring ? ring_of_shape<T>(shape.D, tiles) : decode_of_shape<T>(shape.D, tiles);
+  });
 }
 
-static struct status decode_bind(const attn_shape *, const attn_plan *, const attn_buffers *, attn_pass_args *);
+static struct status decode_bind(const attn_problem *, const attn_plan *, const attn_buffers *, attn_pass_args *);
 
 #else
-static const void *decode_kernel_for(const attn_shape &, uint32_t, bool) { return nullptr; }
+static const void *decode_kernel_for(const attn_problem &, uint32_t, bool) { return nullptr; }
 constexpr decltype(attn_variant::bind) decode_bind = nullptr;
 #endif
 
@@ -512,11 +520,16 @@ enum { DECODE_PATH, DECODE_SPLITS, DECODE_WARPS };
 enum { DECODE_ANYHOW, DECODE_REGISTERS, DECODE_RING };
 
 static const attn_tunable decode_tunables[] = {
-    {"path", 0, 2, 0, "1 = K and V straight into registers, 2 = through a ring in shared memory; 0 = chosen"},
-    {"splits", 0, (int32_t)kDecodeSplitsMax, 0,
-     "blocks that share the keys of a KV head; 0 = chosen so that every SM gets a block"},
-    {"warps", 0, (int32_t)kDecodeWarpsMax, 0, "path=1: warps of a block: 2, 4 or 8; 0 = chosen by the keys of each"},
-    {nullptr, 0, 0, 0, nullptr},
+    {.name = "path",
+     .max = 2,
+     .help = "1 = K and V straight into registers, 2 = through a ring in shared memory; 0 = chosen"},
+    {.name = "splits",
+     .max = (int32_t)kDecodeSplitsMax,
+     .help = "blocks that share the keys of a KV head; 0 = chosen so that every SM gets a block"},
+    {.name = "warps",
+     .max = (int32_t)kDecodeWarpsMax,
+     .help = "path=1: warps of a block: 2, 4 or 8; 0 = chosen by the keys of each"},
+    {.name = nullptr},
 };
 
 /* How a shape is cut up; a function of the shape, the tuning and the device. */
@@ -528,7 +541,7 @@ struct DecodeCut {
   uint64_t parts;                       /* row blocks of all KV heads */
 };
 
-static uint32_t decode_rows(const attn_shape &shape) { return shape.Hq / shape.Hkv * shape.Sq; }
+static uint32_t decode_rows(const attn_problem &shape) { return shape.Hq / shape.Hkv * shape.Sq; }
 static uint32_t decode_least(uint64_t x, uint64_t y) { return (uint32_t)(x < y ? x : y); }
 
 /* The largest power of two that is at most n, from `least` to `most`. */
@@ -554,7 +567,7 @@ static uint32_t decode_slots(uint32_t splits) {
 
 /* The rule that the top of this file explains, unless the tunables ask for something else. Splits that fill their
  * group's counters too often are not made. */
-static void decode_cut_registers(const attn_shape &shape, const attn_tuning &tuning, const device_info &device,
+static void decode_cut_registers(const attn_problem &shape, const attn_tuning &tuning, const device_info &device,
                                  DecodeCut *cut) {
   const uint64_t parts = cut->parts, fill = device.sms / parts;
   cut->keys = decode_keys(shape.D);
@@ -573,16 +586,16 @@ static void decode_cut_registers(const attn_shape &shape, const attn_tuning &tun
 /* ---- path=2 */
 
 static bool decode_takes_ring(const device_info &device) { return device.cc_major == 9; }
-static bool decode_fits_l2(const attn_shape &shape, const device_info &device) {
+static bool decode_fits_l2(const attn_problem &shape, const device_info &device) {
   return UINT64_C(4) * shape.B * shape.Hkv * shape.Skv * shape.D <= device.l2_bytes / 4 * 3;
 }
-static bool decode_chooses_ring(const attn_shape &shape, const DecodeCut &cut, const device_info &device) {
+static bool decode_chooses_ring(const attn_problem &shape, const DecodeCut &cut, const device_info &device) {
   return decode_takes_ring(device) && (cut.row_blocks == 1 || (shape.D > 64 && decode_fits_l2(shape, device)));
 }
 
 /* Of K and V that L2 holds, as many slots as a block has use for and its SM room. From memory, 96 KB in flight on an
  * SM are enough, and more are slower; three slots at least, so that K comes while V is used. */
-static uint32_t ring_slots(const attn_shape &shape, const DecodeCut &cut, const device_info &device) {
+static uint32_t ring_slots(const attn_problem &shape, const DecodeCut &cut, const device_info &device) {
   const uint32_t slot = ring_tile::slot_bytes(shape.D), rest = ring_tile::smem_bytes(shape.D, 8 * cut.row_tiles, 0);
   const uint32_t least = 3, most = 2 * ceil_div(cut.tiles, cut.splits) + 1;
   const uint32_t fit = device.smem_per_sm_bytes / (rest + least * slot + device.smem_reserved_bytes);
@@ -596,7 +609,7 @@ static uint32_t ring_slots(const attn_shape &shape, const DecodeCut &cut, const 
 }
 
 /* Splits wait for each other, so that there has to be room for all of a head beside those that wait. */
-static void decode_cut_ring(const attn_shape &shape, const attn_tuning &tuning, const device_info &device,
+static void decode_cut_ring(const attn_problem &shape, const attn_tuning &tuning, const device_info &device,
                             DecodeCut *cut) {
   const uint64_t fill = device.sms / cut->parts;
   cut->keys = ring_tile::tile_keys(shape.D), cut->warps = ring_tile::warps_of(shape.D);
@@ -608,7 +621,7 @@ static void decode_cut_ring(const attn_shape &shape, const attn_tuning &tuning, 
   cut->slots = ring_slots(shape, *cut, device);
 }
 
-static DecodeCut decode_cut(const attn_shape &shape, const attn_tuning &tuning, const device_info &device) {
+static DecodeCut decode_cut(const attn_problem &shape, const attn_tuning &tuning, const device_info &device) {
   DecodeCut cut = {};
   const uint32_t rows = decode_rows(shape);
   cut.row_tiles = rows > kDecodeRows && shape.D < 256 ? 2 : 1;
@@ -629,11 +642,9 @@ static uint32_t decode_smem(const DecodeCut &cut, uint32_t D) {
   return cut.warps * cut.rows * (decode_pitch(D) * (uint32_t)sizeof(float) + (uint32_t)sizeof(DecodeStats));
 }
 
-static const char *decode_supports(const attn_shape *shape, const attn_tuning *tuning, const device_info *device) {
+static const char *decode_supports(const attn_problem *shape, const attn_tuning *tuning, const device_info *device) {
   const int32_t warps = tuning->value[DECODE_WARPS];
   if (warps != 0 && warps != 2 && warps != 4 && warps != 8) return "warps must be 0, 2, 4 or 8";
-  if (shape->dtype == ATTN_F32) return "dtype must be f16 or bf16: mma.m16n8k16 has no fp32 inputs";
-  if (shape->D != 64 && shape->D != 128 && shape->D != 256) return "D must be 64, 128 or 256";
   if (shape->Sq > kDecodeQueriesMax) return "Sq must be at most 16: this kernel is for decoding";
   if ((uint64_t)shape->B * shape->Hkv > kGridYzMax) return "B * Hkv must be at most 65535, the limit of grid.z";
   if (tuning->value[DECODE_PATH] == DECODE_RING && !decode_takes_ring(*device))
@@ -641,7 +652,7 @@ static const char *decode_supports(const attn_shape *shape, const attn_tuning *t
   return check_device(*device, decode_smem(decode_cut(*shape, *tuning, *device), shape->D));
 }
 
-static void decode_plan(const attn_shape *shape, const attn_tuning *tuning, const device_info *device,
+static void decode_plan(const attn_problem *shape, const attn_tuning *tuning, const device_info *device,
                         attn_plan *plan) {
   const DecodeCut cut = decode_cut(*shape, *tuning, *device);
   const uint32_t workers = cut.warps * 32, fetchers = cut.ring ? 32 : 0;
@@ -667,7 +678,7 @@ static uint32_t decode_width_log2(uint32_t items, uint32_t sources, uint32_t thr
   return log2;
 }
 
-static struct status decode_bind_registers(const attn_shape *shape, const attn_plan *plan,
+static struct status decode_bind_registers(const attn_problem *shape, const attn_plan *plan,
                                            const attn_buffers *buffers, attn_pass_args *args) {
   const attn_pass &pass = plan->pass[0];
   DecodeParams a = {};
@@ -699,7 +710,7 @@ static struct status ring_readers(const attn_plan *plan, uint32_t jobs, uint32_t
   return status_ok();
 }
 
-static struct status decode_bind_ring(const attn_shape *shape, const attn_plan *plan, const attn_buffers *buffers,
+static struct status decode_bind_ring(const attn_problem *shape, const attn_plan *plan, const attn_buffers *buffers,
                                       attn_pass_args *args) {
   const uint64_t heads = plan->pass[0].grid[2];
   RingParams a = {};
@@ -708,19 +719,20 @@ static struct status decode_bind_ring(const attn_shape *shape, const attn_plan *
   a.tiles = ceil_div(shape->Skv, plan->tile_kv);
   a.splits = plan->splits, a.slots = plan->stages;
   const uint32_t units = plan->tile_q / kDecodeRows * (shape->D / ring_tile::kSlice);
-  struct status status = ring_readers(plan, units * (a.rows <= 2 ? 1 : a.rows <= 4 ? 2 : 4), &a.readers);
+  TRY(ring_readers(plan, units * (a.rows <= 2 ? 1 : a.rows <= 4 ? 2 : 4), &a.readers));
   const void *const tensor[2] = {buffers->k, buffers->v};
-  for (uint32_t i = 0; i < 2 && status.code == STATUS_OK; ++i)
-    status = tensor_map_make(&a.maps[i], tensor[i], shape->dtype, heads, shape->Skv, shape->D, plan->tile_kv,
-                             CU_TENSOR_MAP_L2_PROMOTION_L2_128B);
+  for (uint32_t i = 0; i < 2; ++i)
+    TRY(tensor_map_make(&a.maps[i], tensor[i], shape->dtype, heads, shape->Skv, shape->D, plan->tile_kv,
+                        CU_TENSOR_MAP_L2_PROMOTION_L2_128B));
   put_args(*args, a);
-  return status;
+  return status_ok();
 }
 
-static struct status decode_bind(const attn_shape *shape, const attn_plan *plan, const attn_buffers *buffers,
+static struct status decode_bind(const attn_problem *shape, const attn_plan *plan, const attn_buffers *buffers,
                                  attn_pass_args args[ATTN_PASSES_MAX]) {
-  return plan->pass[0].producer_threads != 0 ? decode_bind_ring(shape, plan, buffers, args)
-                                             : decode_bind_registers(shape, plan, buffers, args);
+  const void *ring = decode_kernel_for(*shape, plan->tile_q / kDecodeRows, true);
+  return plan->pass[0].kernel == ring ? decode_bind_ring(shape, plan, buffers, args)
+                                      : decode_bind_registers(shape, plan, buffers, args);
 }
 #endif
 
@@ -728,10 +740,13 @@ static struct status decode_bind(const attn_shape *shape, const attn_plan *plan,
 
 extern "C" const struct attn_variant attn_variant_decode = {
     .name = "decode",
-    .summary = "few queries against many keys: heads share K and V, splits of the keys meet in one launch",
-    .limits = "f16, bf16; D 64, 128 or 256; Sq up to 16; compute capability >= 8.0",
+    .summary = "few queries against many keys: heads share K and V, splits of the keys are merged in the same launch",
+    .limits = "Sq up to 16; compute capability >= 8.0",
     .runs_on = DEVICE_CUDA,
     .math = ATTN_MATH_TENSOR,
+    .dtypes = ATTN_DTYPES_16_BITS,
+    .dtypes_why = "mma.m16n8k16 has no fp32 inputs",
+    .dims = {.one_of = {64, 128, 256}},
     .tunables = attn::decode_tunables,
     .supports = attn::decode_supports,
     .plan = attn::decode_plan,

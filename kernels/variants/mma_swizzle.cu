@@ -256,7 +256,7 @@ __global__ void __launch_bounds__(mma_threads(D, Blocks), mma_blocks_per_sm(D, B
       if (first >= strip_keys) continue;
       strip.multiply_qk(buffer);
       if (first + strip.kKeys > row_keys) strip.mask(p, first_row, first);
-      strip.soften(p.scale_log2);
+      strip.online_softmax(p.scale_log2);
       strip.multiply_pv(buffer + Loader::kTileBytes);
     }
     if (Fused) mma_load_q<T, D, Blocks, Swizzle>(a, round + 1, strip.q_tile);
@@ -285,15 +285,15 @@ static const void *mma_rung(bool swizzle, bool fused) {
 }
 
 /* The rungs below the best layout are there for measuring what it gains, in fp16 at D = 64 and 128. */
-static const void *mma_kernel_for(const attn_shape &shape, uint32_t blocks, bool swizzle, bool fused) {
+static const void *mma_kernel_for(const attn_problem &shape, uint32_t blocks, bool swizzle, bool fused) {
   if (swizzle && fused)
-    return shape.dtype == ATTN_F16 ? mma_best_of_dim<__half>(shape.D, blocks)
-                                   : mma_best_of_dim<__nv_bfloat16>(shape.D, blocks);
+    return for_type<__half, __nv_bfloat16>(
+        shape.dtype, [&](auto t) { return mma_best_of_dim<typename decltype(t)::type>(shape.D, blocks); });
   if (shape.D == 64) return blocks == 2 ? mma_rung<64, 2>(swizzle, fused) : mma_rung<64, 1>(swizzle, fused);
   return blocks == 2 ? mma_rung<128, 2>(swizzle, fused) : mma_rung<128, 1>(swizzle, fused);
 }
 
-static struct status mma_bind(const attn_shape *shape, const attn_plan *plan, const attn_buffers *buffers,
+static struct status mma_bind(const attn_problem *shape, const attn_plan *plan, const attn_buffers *buffers,
                               attn_pass_args args[ATTN_PASSES_MAX]) {
   MmaParams params = {};
   params.attention = params_of(*shape, *buffers);
@@ -305,39 +305,50 @@ static struct status mma_bind(const attn_shape *shape, const attn_plan *plan, co
 }
 
 #else
-static const void *mma_kernel_for(const attn_shape &, uint32_t, bool, bool) { return nullptr; }
+static const void *mma_kernel_for(const attn_problem &, uint32_t, bool, bool) { return nullptr; }
 constexpr decltype(attn_variant::bind) mma_bind = nullptr;
 #endif
 
 enum { MMA_SWIZZLE, MMA_EPILOGUE, MMA_PERSISTENT, MMA_STAGES }; /* indices into the tuning */
 
 static const attn_tunable mma_tunables[] = {
-    {"swizzle", 0, 1, 1, "1: shared-memory rows are XOR-swizzled, 0: padded by 16 bytes"},
-    {"epilogue", 0, 1, 1, "1: O is normalised and stored from registers, 0: through shared memory"},
-    {"persistent", 0, 1, 1, "1: as many blocks as fit on the GPU loop over the q tiles, 0: one block per q tile"},
-    {"stages", 1, 3, 2, "K/V tiles in the ring of shared-memory buffers; 1: nothing is loaded ahead"},
-    {nullptr, 0, 0, 0, nullptr},
+    {.name = "swizzle",
+     .max = 1,
+     .default_value = 1,
+     .help = "1: shared-memory rows are XOR-swizzled, 0: padded by 16 bytes"},
+    {.name = "epilogue",
+     .max = 1,
+     .default_value = 1,
+     .help = "1: O is normalised and stored from registers, 0: through shared memory"},
+    {.name = "persistent",
+     .max = 1,
+     .default_value = 1,
+     .help = "1: as many blocks as fit on the GPU loop over the q tiles, 0: one block per q tile"},
+    {.name = "stages",
+     .min = 1,
+     .max = 3,
+     .default_value = 2,
+     .help = "K/V tiles in the ring of shared-memory buffers; 1: nothing is loaded ahead"},
+    {.name = nullptr},
 };
 
-static uint64_t mma_items(const attn_shape &shape, uint32_t blocks) {
+static uint64_t mma_items(const attn_problem &shape, uint32_t blocks) {
   return (uint64_t)shape.B * shape.Hq * ceil_div(shape.Sq, mma_rows(blocks));
 }
 
-static uint32_t mma_smem(const attn_shape &shape, const attn_tuning &tuning, uint32_t blocks) {
+static uint32_t mma_smem(const attn_problem &shape, const attn_tuning &tuning, uint32_t blocks) {
   return mma_tile::smem_bytes(shape.D, mma_rows(blocks), (uint32_t)tuning.value[MMA_STAGES],
                               tuning.value[MMA_SWIZZLE] != 0);
 }
 
 /* 128 rows halve the reads of K and V per multiply-add, from shared memory or, at D = 256, from L2; 64 make twice the
  * blocks when they are scarce, and fit into the shared memory of smaller GPUs. */
-static uint32_t mma_blocks(const attn_shape &shape, const attn_tuning &tuning, const device_info &device) {
+static uint32_t mma_blocks(const attn_problem &shape, const attn_tuning &tuning, const device_info &device) {
   const bool enough = shape.Sq > mma_rows(1) && mma_items(shape, 2) >= device.sms;
   return enough && check_device(device, mma_smem(shape, tuning, 2)) == nullptr ? 2 : 1;
 }
 
-static const char *mma_supports(const attn_shape *shape, const attn_tuning *tuning, const device_info *device) {
-  if (shape->dtype == ATTN_F32) return "dtype must be f16 or bf16: mma.m16n8k16 has no fp32 inputs";
-  if (shape->D != 64 && shape->D != 128 && shape->D != 256) return "D must be 64, 128 or 256";
+static const char *mma_supports(const attn_problem *shape, const attn_tuning *tuning, const device_info *device) {
   const bool rung = tuning->value[MMA_SWIZZLE] == 0 || tuning->value[MMA_EPILOGUE] == 0;
   if (rung && (shape->dtype != ATTN_F16 || shape->D == 256))
     return "swizzle=0 and epilogue=0 need f16 and D 64 or 128";
@@ -345,7 +356,8 @@ static const char *mma_supports(const attn_shape *shape, const attn_tuning *tuni
   return check_device(*device, mma_smem(*shape, *tuning, mma_blocks(*shape, *tuning, *device)));
 }
 
-static void mma_plan(const attn_shape *shape, const attn_tuning *tuning, const device_info *device, attn_plan *plan) {
+static void mma_plan(const attn_problem *shape, const attn_tuning *tuning, const device_info *device,
+                     attn_plan *plan) {
   const uint32_t blocks = mma_blocks(*shape, *tuning, *device), smem = mma_smem(*shape, *tuning, blocks);
   const uint32_t threads = mma_threads(shape->D, blocks);
   const uint32_t items = (uint32_t)mma_items(*shape, blocks);
@@ -368,9 +380,12 @@ extern "C" const struct attn_variant attn_variant_mma_swizzle = {
     .name = "mma_swizzle",
     .summary =
         "mma.sync with scores, weights and output in registers; rungs: swizzle, fused epilogue, persistent blocks",
-    .limits = "f16, bf16; D 64, 128 or 256; compute capability >= 8.0",
+    .limits = "compute capability >= 8.0",
     .runs_on = DEVICE_CUDA,
     .math = ATTN_MATH_TENSOR,
+    .dtypes = ATTN_DTYPES_16_BITS,
+    .dtypes_why = "mma.m16n8k16 has no fp32 inputs",
+    .dims = {.one_of = {64, 128, 256}},
     .tunables = attn::mma_tunables,
     .supports = attn::mma_supports,
     .plan = attn::mma_plan,

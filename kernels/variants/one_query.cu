@@ -5,8 +5,8 @@
  *   256, ... of the output and walks over the keys.
  *
  * Source: the plain way to write attention for D = 512 to 8192, where a row fits neither the registers of a
- *   thread nor a tile. Kept as a specimen: every query reads all of K and V again, and the grid has B * Hq *
- *   Sq blocks whatever D is. The same problem with D on the grid and shared K and V is `d_split`.
+ *   thread nor a tile. Kept as an example of a mistake: every query reads all of K and V again, and the grid has B *
+ *   Hq * Sq blocks whatever D is. The same problem with D on the grid and shared K and V is `d_split`.
  *
  * Can win: at Sq = 1 and few keys, where there is nothing to share between queries; and it takes any D.
  *
@@ -97,26 +97,23 @@ __global__ void __launch_bounds__(kOneQueryThreads) one_query_kernel(const __gri
   }
 }
 
-static const void *one_query_kernel_for(const attn_shape &shape) {
-  switch (shape.dtype) {
-    case ATTN_F16: return handle(one_query_kernel<__half>);
-    case ATTN_BF16: return handle(one_query_kernel<__nv_bfloat16>);
-    default: return handle(one_query_kernel<float>);
-  }
+static const void *one_query_kernel_for(const attn_problem &shape) {
+  return for_type<__half, __nv_bfloat16, float>(
+      shape.dtype, [](auto t) { return handle(one_query_kernel<typename decltype(t)::type>); });
 }
 
-static struct status one_query_bind(const attn_shape *shape, const attn_plan *, const attn_buffers *buffers,
+static struct status one_query_bind(const attn_problem *shape, const attn_plan *, const attn_buffers *buffers,
                                     attn_pass_args args[ATTN_PASSES_MAX]) {
   put_args(args[0], params_of(*shape, *buffers));
   return status_ok();
 }
 
 #else
-static const void *one_query_kernel_for(const attn_shape &) { return nullptr; }
+static const void *one_query_kernel_for(const attn_problem &) { return nullptr; }
 constexpr decltype(attn_variant::bind) one_query_bind = nullptr;
 #endif
 
-static const char *one_query_supports(const attn_shape *shape, const attn_tuning *, const device_info *device) {
+static const char *one_query_supports(const attn_problem *shape, const attn_tuning *, const device_info *device) {
   if ((uint64_t)shape->B * shape->Hq * shape->Sq > INT32_MAX)
     return "B * Hq * Sq must be below 2^31, the limit of grid.x";
   if (const char *kind = check_device(*device, 0)) return kind;
@@ -125,7 +122,7 @@ static const char *one_query_supports(const attn_shape *shape, const attn_tuning
   return nullptr;
 }
 
-static void one_query_plan(const attn_shape *shape, const attn_tuning *, const device_info *, attn_plan *plan) {
+static void one_query_plan(const attn_problem *shape, const attn_tuning *, const device_info *, attn_plan *plan) {
   plan->pass_count = 1;
   plan->tile_q = 1, plan->tile_kv = kOneQueryWarps;
   plan->splits = 1, plan->stages = 1;
@@ -141,10 +138,11 @@ static void one_query_plan(const attn_shape *shape, const attn_tuning *, const d
 
 extern "C" const struct attn_variant attn_variant_one_query = {
     .name = "one_query",
-    .summary = "specimen of a mistake: one block per query row, so K and V are read again for every query",
-    .limits = "f16, bf16, f32; any D; Skv up to the shared memory of one block / 4; compute capability >= 8.0",
+    .summary = "example of a mistake: one block per query row, so K and V are read again for every query",
+    .limits = "any D; Skv up to the shared memory of one block / 4; compute capability >= 8.0",
     .runs_on = DEVICE_CUDA,
     .math = ATTN_MATH_FP32,
+    .dtypes = ATTN_DTYPES_FLOAT,
     .tunables = nullptr,
     .supports = attn::one_query_supports,
     .plan = attn::one_query_plan,

@@ -30,8 +30,8 @@ constexpr uint32_t kScalarThreads = 256;
 constexpr uint32_t kScalarRows = 64; /* query rows of a block, one thread each */
 constexpr uint32_t kScalarKeys = 64; /* keys per tile */
 
-constexpr uint32_t scalar_smem_bytes(uint32_t D, uint32_t element_bytes) {
-  return row_tile::smem_bytes(kScalarRows, kScalarKeys, row_tile::padded_dim(D), element_bytes);
+constexpr uint32_t scalar_smem_bytes(uint32_t DP, uint32_t element_bytes) {
+  return row_tile::smem_bytes(kScalarRows, kScalarKeys, DP, element_bytes);
 }
 static_assert(scalar_smem_bytes(64, 2) == 25088, "the header's budget for f16 at DP = 64");
 static_assert(scalar_smem_bytes(128, 4) <= 99 * 1024, "the largest tiles fit a block on compute capability 8.9");
@@ -41,8 +41,8 @@ static_assert(kScalarKeys % row_tile::kGroup == 0, "a tile is a whole number of 
  *    this #ifdef; the rest of the file also compiles with a C++ compiler alone, for planning without CUDA. */
 #ifdef __CUDACC__
 
-template <typename T, uint32_t DP>
-__global__ void __launch_bounds__(kScalarThreads) scalar_kernel(const __grid_constant__ Params p) {
+template <typename T, uint32_t DP, bool kGeneral>
+__global__ void __launch_bounds__(kScalarThreads) scalar_kernel(const __grid_constant__ row_tile::RowParams p) {
   extern __shared__ __align__(128) unsigned char smem[];
   constexpr uint32_t kQStride = DP + row_tile::kPad;
   T *q_tile = reinterpret_cast<T *>(smem);     /* [kScalarRows][kQStride] */
@@ -52,65 +52,64 @@ __global__ void __launch_bounds__(kScalarThreads) scalar_kernel(const __grid_con
   const uint32_t h = blockIdx.x, b = blockIdx.y, row0 = blockIdx.z * kScalarRows;
   const uint32_t rows = rows_in_tile(p.Sq, row0, kScalarRows), row = row0 + threadIdx.x;
   const T *q = static_cast<const T *>(p.q) + row_offset(b, p.Hq, h, p.Sq, row0, p.D);
-  const size_t kv_offset = row_offset(b, p.Hkv, kv_head(p, h), p.Skv, 0, p.D);
-  const T *k = static_cast<const T *>(p.k) + kv_offset, *v = static_cast<const T *>(p.v) + kv_offset;
+  const uint32_t Dv = row_tile::v_columns<kGeneral>(p);
+  const T *k = static_cast<const T *>(p.k) + row_offset(b, p.Hkv, kv_head(p, h), p.Skv, 0, p.D);
+  const T *v = static_cast<const T *>(p.v) + row_offset(b, p.Hkv, kv_head(p, h), p.Skv, 0, Dv);
   const bool has_row = threadIdx.x < rows;
-  const uint32_t row_keys = has_row ? visible_keys(p, row) : 0;
-  const uint32_t tile_keys = visible_keys(p, row0 + rows - 1); /* the tile's last row attends most */
+  const attn_keys row_keys = has_row ? row_tile::keys_of<kGeneral>(p, row, 1) : attn_keys{0, 0};
+  const attn_keys tile_keys = row_tile::keys_of<kGeneral>(p, row0, rows);
 
   row_tile::Row<DP> state;
-  state.reset();
+  state.template start<kGeneral>(p, h);
   row_tile::load_tile<DP, kScalarThreads>(q_tile, kQStride, q, kScalarRows, rows, p.D);
-  for (uint32_t first = 0; first < tile_keys; first += kScalarKeys) {
+  for (uint32_t first = tile_keys.first / kScalarKeys * kScalarKeys; first < tile_keys.end; first += kScalarKeys) {
     const uint32_t keys = rows_in_tile(p.Skv, first, kScalarKeys);
-    const size_t offset = (size_t)first * p.D;
     __syncthreads(); /* orders the previous tile's reads of K and V before they are overwritten */
-    row_tile::load_tile<DP, kScalarThreads>(k_tile, DP, k + offset, kScalarKeys, keys, p.D);
-    row_tile::load_tile<DP, kScalarThreads>(v_tile, DP, v + offset, kScalarKeys, keys, p.D);
+    row_tile::load_tile<DP, kScalarThreads>(k_tile, DP, k + (size_t)first * p.D, kScalarKeys, keys, p.D);
+    row_tile::load_tile<DP, kScalarThreads>(v_tile, DP, v + (size_t)first * Dv, kScalarKeys, keys, Dv);
     __syncthreads(); /* orders the stores of Q, K and V before the reads by the row threads */
     if (has_row)
-      state.attend(q_tile + threadIdx.x * kQStride, k_tile, v_tile, rows_in_tile(row_keys, first, kScalarKeys),
-                   p.scale_log2);
+      state.template attend<kGeneral>(q_tile + threadIdx.x * kQStride, k_tile, v_tile,
+                                      row_tile::within_tile(row_keys, first, kScalarKeys), p);
   }
-  if (has_row) state.template store_row<T>(p, b, h, row);
+  if (has_row) state.template store_row<kGeneral, T>(p, b, h, row);
 }
 
-template <typename T>
-static const void *scalar_of_dim(uint32_t D) {
-  return row_tile::padded_dim(D) == 64 ? handle(scalar_kernel<T, 64>) : handle(scalar_kernel<T, 128>);
+template <typename T, bool kGeneral>
+static const void *scalar_of_dim(uint32_t DP) {
+  return DP == 64 ? handle(scalar_kernel<T, 64, kGeneral>) : handle(scalar_kernel<T, 128, kGeneral>);
 }
 
 /* 3. From a shape to the instance that runs it: the only place that names instances. */
-static const void *scalar_kernel_for(const attn_shape &shape) {
-  switch (shape.dtype) {
-    case ATTN_F16: return scalar_of_dim<__half>(shape.D);
-    case ATTN_BF16: return scalar_of_dim<__nv_bfloat16>(shape.D);
-    default: return scalar_of_dim<float>(shape.D);
-  }
+static const void *scalar_kernel_for(const attn_problem &shape) {
+  return for_type<__half, __nv_bfloat16, float>(shape.dtype, [&](auto t) {
+    using T = typename decltype(t)::type;
+    const uint32_t DP = row_tile::padded_dim(shape);
+    return row_tile::is_general(shape) ? scalar_of_dim<T, true>(DP) : scalar_of_dim<T, false>(DP);
+  });
 }
 
 /* 4. The argument of each pass. */
-static struct status scalar_bind(const attn_shape *shape, const attn_plan *, const attn_buffers *buffers,
+static struct status scalar_bind(const attn_problem *shape, const attn_plan *, const attn_buffers *buffers,
                                  attn_pass_args args[ATTN_PASSES_MAX]) {
-  put_args(args[0], params_of(*shape, *buffers));
+  put_args(args[0], row_tile::row_params_of(*shape, *buffers));
   return status_ok();
 }
 
 #else
-static const void *scalar_kernel_for(const attn_shape &) { return nullptr; }
+static const void *scalar_kernel_for(const attn_problem &) { return nullptr; }
 constexpr decltype(attn_variant::bind) scalar_bind = nullptr;
 #endif
 
 /* 5. What it can run, as a sentence when it cannot. */
-static const char *scalar_supports(const attn_shape *shape, const attn_tuning *, const device_info *device) {
-  if (shape->D > 128) return "D must be at most 128: a row's output is held in the registers of one thread";
+static const char *scalar_supports(const attn_problem *shape, const attn_tuning *, const device_info *device) {
   if (shape->B > kGridYzMax) return "B must be at most 65535, the limit of grid.y";
   if (ceil_div(shape->Sq, kScalarRows) > kGridYzMax) return "Sq must be at most 64 * 65535, the limit of grid.z";
-  return check_device(*device, scalar_smem_bytes(shape->D, attn_dtype_bytes(shape->dtype)));
+  return check_device(*device, scalar_smem_bytes(row_tile::padded_dim(*shape), attn_dtype_bytes(shape->dtype)));
 }
 
 /* 6. The launch, exactly as it will happen; diagnostics read the same struct. */
-static void scalar_plan(const attn_shape *shape, const attn_tuning *, const device_info *, attn_plan *plan) {
+static void scalar_plan(const attn_problem *shape, const attn_tuning *, const device_info *, attn_plan *plan) {
   plan->pass_count = 1;
   plan->tile_q = kScalarRows, plan->tile_kv = kScalarKeys;
   plan->splits = 1, plan->stages = 1;
@@ -118,7 +117,8 @@ static void scalar_plan(const attn_shape *shape, const attn_tuning *, const devi
   pass.name = "main";
   pass.kernel = scalar_kernel_for(*shape);
   set_grid(pass, shape->Hq, ATTN_COVERS_H, shape->B, ATTN_COVERS_B, ceil_div(shape->Sq, kScalarRows), ATTN_COVERS_Q);
-  set_block(pass, kScalarThreads, kScalarRows, scalar_smem_bytes(shape->D, attn_dtype_bytes(shape->dtype)));
+  set_block(pass, kScalarThreads, kScalarRows,
+            scalar_smem_bytes(row_tile::padded_dim(*shape), attn_dtype_bytes(shape->dtype)));
 }
 
 }  // namespace attn
@@ -127,10 +127,12 @@ static void scalar_plan(const attn_shape *shape, const attn_tuning *, const devi
 extern "C" const struct attn_variant attn_variant_scalar = {
     .name = "scalar",
     .summary = "FlashAttention-1 on CUDA cores: 64x64 tiles, one thread per query row, 64 of 256 threads compute",
-    .limits = "f16, bf16, f32; D <= 128; compute capability >= 8.0",
+    .limits = "compute capability >= 8.0",
     .runs_on = DEVICE_CUDA,
     .math = ATTN_MATH_FP32,
-    .writes_lse = true, /* left out: shapes with lse are skipped, and buffers->lse is always NULL */
+    .takes = attn::row_tile::kTakes, /* problems with an axis whose bit is not set here are skipped */
+    .dtypes = ATTN_DTYPES_FLOAT,
+    .dims = {.most = 128, .why = "a row's output is held in the registers of one thread"},
     .tunables = nullptr,
     .supports = attn::scalar_supports,
     .plan = attn::scalar_plan,

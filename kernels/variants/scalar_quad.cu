@@ -78,7 +78,7 @@ static_assert(kQuadKeys % (kQuadOwn * quad_sharers(32)) == 0, "a tile is a whole
 enum { QUAD_ROWS, QUAD_VEC, QUAD_PAD, QUAD_PERSISTENT, QUAD_BOUNDS }; /* indices into the tuning */
 
 /* (q tile, batch, head) triples */
-inline uint64_t quad_items(const attn_shape &shape, uint32_t rows) {
+inline uint64_t quad_items(const attn_problem &shape, uint32_t rows) {
   return (uint64_t)shape.B * shape.Hq * ceil_div(shape.Sq, rows);
 }
 
@@ -122,7 +122,7 @@ struct QuadRow {
     for (uint32_t first = 0; first < keys; first += kStep) {
       float weight[kQuadOwn] = {};
       scores(weight, q, k_tile + (first + share) * stride, stride);
-      soften(weight, first + share, visible, scale_log2);
+      online_softmax(weight, first + share, visible, scale_log2);
       accumulate(weight, v_tile + first * stride + share * 4, stride);
     }
   }
@@ -168,7 +168,8 @@ struct QuadRow {
 
   /* Scores of keys key, key + Sharers, ... to weights relative to the row's new maximum; the old sums are rescaled to
    * it. A row without a visible key so far keeps -inf, and its weights are 2^-inf = 0. */
-  __device__ __forceinline__ void soften(float (&s)[kQuadOwn], uint32_t key, uint32_t visible, float scale_log2) {
+  __device__ __forceinline__ void online_softmax(float (&s)[kQuadOwn], uint32_t key, uint32_t visible,
+                                                 float scale_log2) {
     float largest = max;
 #pragma unroll
     for (uint32_t j = 0; j < kQuadOwn; ++j) {
@@ -299,17 +300,14 @@ static const void *quad_of_dim(uint32_t DP, uint32_t rows, bool bounds) {
   return rows == 64 ? quad_of_bounds<T, 128, 64>(bounds) : quad_of_bounds<T, 128, 32>(bounds);
 }
 
-static const void *quad_kernel_for(const attn_shape &shape, uint32_t rows, bool bounds) {
+static const void *quad_kernel_for(const attn_problem &shape, uint32_t rows, bool bounds) {
   const uint32_t DP = row_tile::padded_dim(shape.D);
-  switch (shape.dtype) {
-    case ATTN_F16: return quad_of_dim<__half>(DP, rows, bounds);
-    case ATTN_BF16: return quad_of_dim<__nv_bfloat16>(DP, rows, bounds);
-    default: return quad_of_dim<float>(DP, rows, bounds);
-  }
+  return for_type<__half, __nv_bfloat16, float>(
+      shape.dtype, [&](auto t) { return quad_of_dim<typename decltype(t)::type>(DP, rows, bounds); });
 }
 /* Everything but the instance is read from the tuning at launch, so that a rung and the one below it run the same
  * machine code. */
-static struct status quad_bind(const attn_shape *shape, const attn_plan *plan, const attn_buffers *buffers,
+static struct status quad_bind(const attn_problem *shape, const attn_plan *plan, const attn_buffers *buffers,
                                attn_pass_args args[ATTN_PASSES_MAX]) {
   const int32_t *tuning = plan->tuning.value;
   QuadParams params = {};
@@ -323,28 +321,38 @@ static struct status quad_bind(const attn_shape *shape, const attn_plan *plan, c
 }
 
 #else
-static const void *quad_kernel_for(const attn_shape &, uint32_t, bool) { return nullptr; }
+static const void *quad_kernel_for(const attn_problem &, uint32_t, bool) { return nullptr; }
 constexpr decltype(attn_variant::bind) quad_bind = nullptr;
 #endif
 
 static const attn_tunable quad_tunables[] = {
-    {"rows", 32, 64, 64, "query rows of a block, 64 or 32: 4 or 8 threads share a row"},
-    {"vec", 0, 1, 0, "1: global memory in 16-byte words; 0: element by element, which any D allows"},
-    {"pad", 0, 1, 1, "1: 16 bytes between rows in shared memory, no bank conflicts; 0: none"},
-    {"persistent", 0, 1, 0, "1: one wave of blocks that loop over (q tile, batch, head); 0: a block for each"},
-    {"bounds", 0, 1, 0, "1: registers capped by __launch_bounds__ for more blocks per SM; 0: as many as it takes"},
-    {nullptr, 0, 0, 0, nullptr},
+    {.name = "rows",
+     .min = 32,
+     .max = 64,
+     .default_value = 64,
+     .help = "query rows of a block, 64 or 32: 4 or 8 threads share a row"},
+    {.name = "vec", .max = 1, .help = "1: global memory in 16-byte words; 0: element by element, which any D allows"},
+    {.name = "pad",
+     .max = 1,
+     .default_value = 1,
+     .help = "1: 16 bytes between rows in shared memory, no bank conflicts; 0: none"},
+    {.name = "persistent",
+     .max = 1,
+     .help = "1: one wave of blocks that loop over (q tile, batch, head); 0: a block for each"},
+    {.name = "bounds",
+     .max = 1,
+     .help = "1: registers capped by __launch_bounds__ for more blocks per SM; 0: as many as it takes"},
+    {.name = nullptr},
 };
 
-static uint32_t quad_smem_of(const attn_shape &shape, const attn_tuning &tuning) {
+static uint32_t quad_smem_of(const attn_problem &shape, const attn_tuning &tuning) {
   return quad_smem_bytes((uint32_t)tuning.value[QUAD_ROWS], row_tile::padded_dim(shape.D),
                          attn_dtype_bytes(shape.dtype), tuning.value[QUAD_PAD] != 0);
 }
 
-static const char *quad_supports(const attn_shape *shape, const attn_tuning *tuning, const device_info *device) {
+static const char *quad_supports(const attn_problem *shape, const attn_tuning *tuning, const device_info *device) {
   const int32_t *value = tuning->value;
   if (value[QUAD_ROWS] != 32 && value[QUAD_ROWS] != 64) return "rows must be 32 or 64";
-  if (shape->D > 128) return "D must be at most 128: a row's output is held in the registers of a few threads";
   if (value[QUAD_VEC] && shape->D * attn_dtype_bytes(shape->dtype) % kQuadWordBytes != 0)
     return "D must make rows of a multiple of 16 bytes with vec=1 (8 f16 or bf16, 4 f32 elements)";
   if (!value[QUAD_PERSISTENT] && shape->B > kGridYzMax) return "B must be at most 65535, the limit of grid.y";
@@ -354,14 +362,14 @@ static const char *quad_supports(const attn_shape *shape, const attn_tuning *tun
 }
 
 /* Blocks of one wave: those that bounds=1 promises registers for, as far as shared memory and threads allow. */
-static uint32_t quad_wave(const attn_shape &shape, uint32_t smem_bytes, const device_info &device) {
+static uint32_t quad_wave(const attn_problem &shape, uint32_t smem_bytes, const device_info &device) {
   const uint32_t promised = quad_min_blocks(row_tile::padded_dim(shape.D), attn_dtype_bytes(shape.dtype));
   const uint32_t fit = occupancy_of(&device, kQuadThreads, 0, smem_bytes).resident_blocks;
   const uint32_t resident = fit < promised ? fit : promised;
   return device.sms * (resident ? resident : 1);
 }
 
-static void quad_plan(const attn_shape *shape, const attn_tuning *tuning, const device_info *device,
+static void quad_plan(const attn_problem *shape, const attn_tuning *tuning, const device_info *device,
                       attn_plan *plan) {
   const uint32_t rows = (uint32_t)tuning->value[QUAD_ROWS], smem_bytes = quad_smem_of(*shape, *tuning);
   plan->pass_count = 1;
@@ -385,9 +393,11 @@ static void quad_plan(const attn_shape *shape, const attn_tuning *tuning, const 
 extern "C" const struct attn_variant attn_variant_scalar_quad = {
     .name = "scalar_quad",
     .summary = "scalar with all 256 threads computing: 4 (or 8) threads share a query row",
-    .limits = "f16, bf16, f32; D <= 128; compute capability >= 8.0",
+    .limits = "compute capability >= 8.0",
     .runs_on = DEVICE_CUDA,
     .math = ATTN_MATH_FP32,
+    .dtypes = ATTN_DTYPES_FLOAT,
+    .dims = {.most = 128, .why = "a row's output is held in the registers of a few threads"},
     .tunables = attn::quad_tunables,
     .supports = attn::quad_supports,
     .plan = attn::quad_plan,

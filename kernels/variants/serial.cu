@@ -4,7 +4,7 @@
  *   itself.
  *
  * Source: a common first draft: the launch is dim3 grid(blocks_of_S), and batch and heads become `for`
- *   loops. Kept as a specimen of that mistake; the same row code under a full grid is `scalar`.
+ *   loops. Kept as an example of that mistake; the same row code under a full grid is `scalar`.
  *
  * Can win: never. At B = H = 1 and long S it is merely as good as any other one-thread-per-row kernel.
  *
@@ -22,9 +22,12 @@ constexpr uint32_t kSerialThreads = 128;
 constexpr uint32_t kSerialChunks = 2; /* chunks of kSerialThreads rows per block, one after the other */
 constexpr uint32_t kSerialBlockRows = kSerialThreads * kSerialChunks;
 constexpr uint32_t kSerialKeys = 32; /* keys per tile */
+/* Blocks per SM that the registers allow: 255 of them per thread. Left to itself, ptxas aims at 4 blocks and spills.
+ */
+constexpr uint32_t kSerialResident = 2;
 
-constexpr uint32_t serial_smem_bytes(uint32_t D, uint32_t element_bytes) {
-  return row_tile::smem_bytes(kSerialThreads, kSerialKeys, row_tile::padded_dim(D), element_bytes);
+constexpr uint32_t serial_smem_bytes(uint32_t DP, uint32_t element_bytes) {
+  return row_tile::smem_bytes(kSerialThreads, kSerialKeys, DP, element_bytes);
 }
 static_assert(serial_smem_bytes(128, 4) == 100352, "the header's budget for fp32 at DP = 128");
 static_assert(serial_smem_bytes(128, 4) <= 99 * 1024, "the largest tiles fit a block on compute capability 8.9");
@@ -33,78 +36,78 @@ static_assert(kSerialKeys % row_tile::kGroup == 0, "a tile is a whole number of 
 #ifdef __CUDACC__
 
 /* One chunk of rows of one head: row0 + threadIdx.x is this thread's row. */
-template <typename T, uint32_t DP>
-__device__ __forceinline__ void serial_chunk(const Params &p, unsigned char *smem, uint32_t b, uint32_t h,
-                                             uint32_t row0) {
+template <typename T, uint32_t DP, bool kGeneral>
+__device__ __forceinline__ void serial_chunk(const row_tile::RowParams &p, unsigned char *smem, uint32_t b,
+                                             uint32_t h, uint32_t row0) {
   constexpr uint32_t kQStride = DP + row_tile::kPad;
   T *q_tile = reinterpret_cast<T *>(smem);        /* [kSerialThreads][kQStride] */
   T *k_tile = q_tile + kSerialThreads * kQStride; /* [kSerialKeys][DP] */
   T *v_tile = k_tile + kSerialKeys * DP;          /* [kSerialKeys][DP] */
   const uint32_t rows = rows_in_tile(p.Sq, row0, kSerialThreads), row = row0 + threadIdx.x;
   const T *q = static_cast<const T *>(p.q) + row_offset(b, p.Hq, h, p.Sq, row0, p.D);
-  const size_t kv_offset = row_offset(b, p.Hkv, kv_head(p, h), p.Skv, 0, p.D);
-  const T *k = static_cast<const T *>(p.k) + kv_offset, *v = static_cast<const T *>(p.v) + kv_offset;
-  const uint32_t row_keys = threadIdx.x < rows ? visible_keys(p, row) : 0;
-  const uint32_t tile_keys = visible_keys(p, row0 + rows - 1); /* the chunk's last row attends most */
+  const uint32_t Dv = row_tile::v_columns<kGeneral>(p);
+  const T *k = static_cast<const T *>(p.k) + row_offset(b, p.Hkv, kv_head(p, h), p.Skv, 0, p.D);
+  const T *v = static_cast<const T *>(p.v) + row_offset(b, p.Hkv, kv_head(p, h), p.Skv, 0, Dv);
+  const attn_keys row_keys = threadIdx.x < rows ? row_tile::keys_of<kGeneral>(p, row, 1) : attn_keys{0, 0};
+  const attn_keys tile_keys = row_tile::keys_of<kGeneral>(p, row0, rows);
 
   row_tile::Row<DP> state;
-  state.reset();
+  state.template start<kGeneral>(p, h);
   __syncthreads(); /* orders the previous chunk's last reads of Q before Q is overwritten */
   row_tile::load_tile<DP, kSerialThreads>(q_tile, kQStride, q, kSerialThreads, rows, p.D);
-  for (uint32_t first = 0; first < tile_keys; first += kSerialKeys) {
+  for (uint32_t first = tile_keys.first / kSerialKeys * kSerialKeys; first < tile_keys.end; first += kSerialKeys) {
     const uint32_t keys = rows_in_tile(p.Skv, first, kSerialKeys);
-    const size_t offset = (size_t)first * p.D;
     __syncthreads(); /* orders the previous tile's reads of K and V before they are overwritten */
-    row_tile::load_tile<DP, kSerialThreads>(k_tile, DP, k + offset, kSerialKeys, keys, p.D);
-    row_tile::load_tile<DP, kSerialThreads>(v_tile, DP, v + offset, kSerialKeys, keys, p.D);
+    row_tile::load_tile<DP, kSerialThreads>(k_tile, DP, k + (size_t)first * p.D, kSerialKeys, keys, p.D);
+    row_tile::load_tile<DP, kSerialThreads>(v_tile, DP, v + (size_t)first * Dv, kSerialKeys, keys, Dv);
     __syncthreads(); /* orders the stores of Q, K and V before the reads by all rows */
-    state.attend(q_tile + threadIdx.x * kQStride, k_tile, v_tile, rows_in_tile(row_keys, first, kSerialKeys),
-                 p.scale_log2);
+    state.template attend<kGeneral>(q_tile + threadIdx.x * kQStride, k_tile, v_tile,
+                                    row_tile::within_tile(row_keys, first, kSerialKeys), p);
   }
-  if (threadIdx.x < rows) state.template store_row<T>(p, b, h, row);
+  if (threadIdx.x < rows) state.template store_row<kGeneral, T>(p, b, h, row);
 }
 
-template <typename T, uint32_t DP>
-__global__ void __launch_bounds__(kSerialThreads) serial_kernel(const __grid_constant__ Params p) {
+template <typename T, uint32_t DP, bool kGeneral>
+__global__ void __launch_bounds__(kSerialThreads, kSerialResident)
+    serial_kernel(const __grid_constant__ row_tile::RowParams p) {
   extern __shared__ __align__(128) unsigned char smem[];
   for (uint32_t b = 0; b < p.B; ++b)
     for (uint32_t h = 0; h < p.Hq; ++h)
       for (uint32_t chunk = 0; chunk < kSerialChunks; ++chunk) {
         const uint32_t row0 = blockIdx.x * kSerialBlockRows + chunk * kSerialThreads;
-        if (row0 < p.Sq) serial_chunk<T, DP>(p, smem, b, h, row0);
+        if (row0 < p.Sq) serial_chunk<T, DP, kGeneral>(p, smem, b, h, row0);
       }
 }
 
-template <typename T>
-static const void *serial_of_dim(uint32_t D) {
-  return row_tile::padded_dim(D) == 64 ? handle(serial_kernel<T, 64>) : handle(serial_kernel<T, 128>);
+template <typename T, bool kGeneral>
+static const void *serial_of_dim(uint32_t DP) {
+  return DP == 64 ? handle(serial_kernel<T, 64, kGeneral>) : handle(serial_kernel<T, 128, kGeneral>);
 }
 
-static const void *serial_kernel_for(const attn_shape &shape) {
-  switch (shape.dtype) {
-    case ATTN_F16: return serial_of_dim<__half>(shape.D);
-    case ATTN_BF16: return serial_of_dim<__nv_bfloat16>(shape.D);
-    default: return serial_of_dim<float>(shape.D);
-  }
+static const void *serial_kernel_for(const attn_problem &shape) {
+  return for_type<__half, __nv_bfloat16, float>(shape.dtype, [&](auto t) {
+    using T = typename decltype(t)::type;
+    const uint32_t DP = row_tile::padded_dim(shape);
+    return row_tile::is_general(shape) ? serial_of_dim<T, true>(DP) : serial_of_dim<T, false>(DP);
+  });
 }
 
-static struct status serial_bind(const attn_shape *shape, const attn_plan *, const attn_buffers *buffers,
+static struct status serial_bind(const attn_problem *shape, const attn_plan *, const attn_buffers *buffers,
                                  attn_pass_args args[ATTN_PASSES_MAX]) {
-  put_args(args[0], params_of(*shape, *buffers));
+  put_args(args[0], row_tile::row_params_of(*shape, *buffers));
   return status_ok();
 }
 
 #else
-static const void *serial_kernel_for(const attn_shape &) { return nullptr; }
+static const void *serial_kernel_for(const attn_problem &) { return nullptr; }
 constexpr decltype(attn_variant::bind) serial_bind = nullptr;
 #endif
 
-static const char *serial_supports(const attn_shape *shape, const attn_tuning *, const device_info *device) {
-  if (shape->D > 128) return "D must be at most 128: a row's output is held in the registers of one thread";
-  return check_device(*device, serial_smem_bytes(shape->D, attn_dtype_bytes(shape->dtype)));
+static const char *serial_supports(const attn_problem *shape, const attn_tuning *, const device_info *device) {
+  return check_device(*device, serial_smem_bytes(row_tile::padded_dim(*shape), attn_dtype_bytes(shape->dtype)));
 }
 
-static void serial_plan(const attn_shape *shape, const attn_tuning *, const device_info *, attn_plan *plan) {
+static void serial_plan(const attn_problem *shape, const attn_tuning *, const device_info *, attn_plan *plan) {
   plan->pass_count = 1;
   plan->tile_q = kSerialThreads, plan->tile_kv = kSerialKeys; /* rows that share a read of K and V, not a block's */
   plan->splits = 1, plan->stages = 1;
@@ -113,18 +116,21 @@ static void serial_plan(const attn_shape *shape, const attn_tuning *, const devi
   pass.kernel = serial_kernel_for(*shape);
   set_grid(pass, ceil_div(shape->Sq, kSerialBlockRows), ATTN_COVERS_Q, 1, ATTN_COVERS_NOTHING, 1,
            ATTN_COVERS_NOTHING);
-  set_block(pass, kSerialThreads, kSerialThreads, serial_smem_bytes(shape->D, attn_dtype_bytes(shape->dtype)));
+  set_block(pass, kSerialThreads, kSerialThreads,
+            serial_smem_bytes(row_tile::padded_dim(*shape), attn_dtype_bytes(shape->dtype)));
 }
 
 }  // namespace attn
 
 extern "C" const struct attn_variant attn_variant_serial = {
     .name = "serial",
-    .summary = "specimen of a mistake: the grid covers q rows only, B and H are loops inside the kernel",
-    .limits = "f16, bf16, f32; D <= 128; compute capability >= 8.0",
+    .summary = "example of a mistake: the grid covers q rows only, B and H are loops inside the kernel",
+    .limits = "compute capability >= 8.0",
     .runs_on = DEVICE_CUDA,
     .math = ATTN_MATH_FP32,
-    .writes_lse = true,
+    .takes = attn::row_tile::kTakes,
+    .dtypes = ATTN_DTYPES_FLOAT,
+    .dims = {.most = 128, .why = "a row's output is held in the registers of one thread"},
     .tunables = nullptr,
     .supports = attn::serial_supports,
     .plan = attn::serial_plan,

@@ -114,11 +114,12 @@ static SplitHandles split_of_dim(uint32_t D) {
   return {handle(split_kernel<T, 128>), handle(combine_kernel<T, 128>)};
 }
 
-static SplitHandles split_kernels_for(const attn_shape &shape) {
-  return shape.dtype == ATTN_F16 ? split_of_dim<__half>(shape.D) : split_of_dim<__nv_bfloat16>(shape.D);
+static SplitHandles split_kernels_for(const attn_problem &shape) {
+  return for_type<__half, __nv_bfloat16>(shape.dtype,
+                                         [&](auto t) { return split_of_dim<typename decltype(t)::type>(shape.D); });
 }
 
-static struct status split_bind(const attn_shape *shape, const attn_plan *plan, const attn_buffers *buffers,
+static struct status split_bind(const attn_problem *shape, const attn_plan *plan, const attn_buffers *buffers,
                                 attn_pass_args args[ATTN_PASSES_MAX]) {
   SplitParams params = {};
   params.attention = params_of(*shape, *buffers);
@@ -133,11 +134,11 @@ static struct status split_bind(const attn_shape *shape, const attn_plan *plan, 
 }
 
 #else
-static SplitHandles split_kernels_for(const attn_shape &) { return {nullptr, nullptr}; }
+static SplitHandles split_kernels_for(const attn_problem &) { return {nullptr, nullptr}; }
 constexpr decltype(attn_variant::bind) split_bind = nullptr;
 #endif
 
-static void split_plan(const attn_shape *shape, const attn_tuning *tuning, const device_info *device,
+static void split_plan(const attn_problem *shape, const attn_tuning *tuning, const device_info *device,
                        attn_plan *plan) {
   const SplitHandles kernels = split_kernels_for(*shape);
   const uint32_t splits = split_tile::resolve_splits(*shape, *tuning, *device);
@@ -162,9 +163,12 @@ static void split_plan(const attn_shape *shape, const attn_tuning *tuning, const
 extern "C" const struct attn_variant attn_variant_split_kv = {
     .name = "split_kv",
     .summary = "wmma with the keys split over blocks, then a deterministic combine pass (FlashDecoding)",
-    .limits = "f16, bf16; D 64 or 128; compute capability >= 8.0",
+    .limits = "compute capability >= 8.0",
     .runs_on = DEVICE_CUDA,
     .math = ATTN_MATH_TENSOR,
+    .dtypes = ATTN_DTYPES_16_BITS,
+    .dtypes_why = attn::wmma_tile::kNoFp32,
+    .dims = attn::wmma_tile::kDims,
     .tunables = attn::split_tile::tunables,
     .supports = attn::split_tile::supports,
     .plan = attn::split_plan,

@@ -50,13 +50,13 @@ struct AtomicHandles {
   const void *reset, *split;
 };
 
-inline uint64_t atomic_out_bytes(const attn_shape &shape) {
+inline uint64_t atomic_out_bytes(const attn_problem &shape) {
   return split_tile::query_rows(shape) * shape.D * sizeof(float);
 }
-inline uint64_t atomic_stats_bytes(const attn_shape &shape) {
+inline uint64_t atomic_stats_bytes(const attn_problem &shape) {
   return split_tile::query_rows(shape) * sizeof(RowStats);
 }
-inline uint64_t atomic_locks_bytes(const attn_shape &shape) {
+inline uint64_t atomic_locks_bytes(const attn_problem &shape) {
   return (uint64_t)shape.B * shape.Hq * ceil_div(shape.Sq, wmma_tile::kRows) * kStrips * sizeof(uint32_t);
 }
 
@@ -153,13 +153,13 @@ static const void *atomic_split_of_dim(uint32_t D) {
   return D == 64 ? handle(atomic_split_kernel<T, 64>) : handle(atomic_split_kernel<T, 128>);
 }
 
-static AtomicHandles atomic_kernels_for(const attn_shape &shape) {
-  const bool half = shape.dtype == ATTN_F16;
-  return {handle(atomic_reset_kernel),
-          half ? atomic_split_of_dim<__half>(shape.D) : atomic_split_of_dim<__nv_bfloat16>(shape.D)};
+static AtomicHandles atomic_kernels_for(const attn_problem &shape) {
+  return {handle(atomic_reset_kernel), for_type<__half, __nv_bfloat16>(shape.dtype, [&](auto t) {
+            return atomic_split_of_dim<typename decltype(t)::type>(shape.D);
+          })};
 }
 
-static struct status atomic_bind(const attn_shape *shape, const attn_plan *plan, const attn_buffers *buffers,
+static struct status atomic_bind(const attn_problem *shape, const attn_plan *plan, const attn_buffers *buffers,
                                  attn_pass_args args[ATTN_PASSES_MAX]) {
   unsigned char *workspace = static_cast<unsigned char *>(buffers->workspace);
   AtomicParams params = {};
@@ -174,11 +174,11 @@ static struct status atomic_bind(const attn_shape *shape, const attn_plan *plan,
 }
 
 #else
-static AtomicHandles atomic_kernels_for(const attn_shape &) { return {nullptr, nullptr}; }
+static AtomicHandles atomic_kernels_for(const attn_problem &) { return {nullptr, nullptr}; }
 constexpr decltype(attn_variant::bind) atomic_bind = nullptr;
 #endif
 
-static void atomic_plan(const attn_shape *shape, const attn_tuning *tuning, const device_info *device,
+static void atomic_plan(const attn_problem *shape, const attn_tuning *tuning, const device_info *device,
                         attn_plan *plan) {
   const AtomicHandles kernels = atomic_kernels_for(*shape);
   plan->pass_count = 2;
@@ -201,9 +201,12 @@ static void atomic_plan(const attn_shape *shape, const attn_tuning *tuning, cons
 extern "C" const struct attn_variant attn_variant_split_kv_atomic = {
     .name = "split_kv_atomic",
     .summary = "wmma with the keys split over blocks that merge their results under a lock (nondeterministic)",
-    .limits = "f16, bf16; D 64 or 128; compute capability >= 8.0",
+    .limits = "compute capability >= 8.0",
     .runs_on = DEVICE_CUDA,
     .math = ATTN_MATH_TENSOR,
+    .dtypes = ATTN_DTYPES_16_BITS,
+    .dtypes_why = attn::wmma_tile::kNoFp32,
+    .dims = attn::wmma_tile::kDims,
     .tunables = attn::split_tile::tunables,
     .supports = attn::split_tile::supports,
     .plan = attn::atomic_plan,

@@ -4,7 +4,7 @@
  *   softmax has to read row by row anyway; O += P V stays what it was, fused multiply-adds in fp32. Nothing else
  *   differs from `wmma`, so the two times tell what the second product on tensor cores is worth.
  *
- * Source: the usual halfway house, since P V needs P in fragments and O rescaled between tiles.
+ * Source: a common first step, since the second product needs P in fragments and O rescaled between tiles.
  *
  * Can win: against kernels that do both products on CUDA cores.
  *
@@ -30,28 +30,29 @@ __global__ void __launch_bounds__(wmma_tile::kComputeThreads) wmma_qk_kernel(con
   wmma_tile::attend_tiles<T, D, wmma_tile::PvOn::kCudaCores>(p, smem_base);
 }
 
-static const void *wmma_qk_kernel_for(const attn_shape &shape) {
-  if (shape.dtype == ATTN_F16)
-    return shape.D == 64 ? handle(wmma_qk_kernel<__half, 64>) : handle(wmma_qk_kernel<__half, 128>);
-  return shape.D == 64 ? handle(wmma_qk_kernel<__nv_bfloat16, 64>) : handle(wmma_qk_kernel<__nv_bfloat16, 128>);
+static const void *wmma_qk_kernel_for(const attn_problem &shape) {
+  return for_type<__half, __nv_bfloat16>(shape.dtype, [&](auto t) {
+    using T = typename decltype(t)::type;
+    return shape.D == 64 ? handle(wmma_qk_kernel<T, 64>) : handle(wmma_qk_kernel<T, 128>);
+  });
 }
 
-static struct status wmma_qk_bind(const attn_shape *shape, const attn_plan *, const attn_buffers *buffers,
+static struct status wmma_qk_bind(const attn_problem *shape, const attn_plan *, const attn_buffers *buffers,
                                   attn_pass_args args[ATTN_PASSES_MAX]) {
   put_args(args[0], params_of(*shape, *buffers));
   return status_ok();
 }
 
 #else
-static const void *wmma_qk_kernel_for(const attn_shape &) { return nullptr; }
+static const void *wmma_qk_kernel_for(const attn_problem &) { return nullptr; }
 constexpr decltype(attn_variant::bind) wmma_qk_bind = nullptr;
 #endif
 
-static const char *wmma_qk_supports(const attn_shape *shape, const attn_tuning *, const device_info *device) {
+static const char *wmma_qk_supports(const attn_problem *shape, const attn_tuning *, const device_info *device) {
   return wmma_tile::check(*shape, *device, wmma_tile::smem_bytes(shape->D, 1));
 }
 
-static void wmma_qk_plan(const attn_shape *shape, const attn_tuning *, const device_info *, attn_plan *plan) {
+static void wmma_qk_plan(const attn_problem *shape, const attn_tuning *, const device_info *, attn_plan *plan) {
   wmma_tile::plan_blocks(*shape, wmma_qk_kernel_for(*shape), *plan);
 }
 
@@ -60,9 +61,12 @@ static void wmma_qk_plan(const attn_shape *shape, const attn_tuning *, const dev
 extern "C" const struct attn_variant attn_variant_wmma_qk = {
     .name = "wmma_qk",
     .summary = "tensor cores through WMMA for QK^T only, PV on CUDA cores; otherwise wmma",
-    .limits = "f16, bf16; D 64 or 128; compute capability >= 8.0",
+    .limits = "compute capability >= 8.0",
     .runs_on = DEVICE_CUDA,
     .math = ATTN_MATH_TENSOR,
+    .dtypes = ATTN_DTYPES_16_BITS,
+    .dtypes_why = attn::wmma_tile::kNoFp32,
+    .dims = attn::wmma_tile::kDims,
     .tunables = nullptr,
     .supports = attn::wmma_qk_supports,
     .plan = attn::wmma_qk_plan,

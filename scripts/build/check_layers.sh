@@ -2,6 +2,7 @@
 # Fails when a source breaks the structure: the boundary to the GPU, the order of the rooms, the list of variants,
 # banned calls. Writes TAP; each failure is followed by file:line of every offence. No argument; run from anywhere.
 set -euo pipefail
+export LC_ALL=C
 cd "${ATTN_ROOT:-$(dirname "$0")/../..}"
 shopt -s nullglob
 
@@ -13,11 +14,11 @@ base      # JSON, text, output files, statistics, processes: knows nothing of at
 sweep     # sweep files, cases, variants by name, the cells of a run
 options   # the command line as values, from one table
 record    # what is known of a cell, and the files that hold it
-selftest  # whether the timer is right
 measure   # workers: launch, check, time
 analyse   # rates, scaling, findings
 report    # rows as text, JSON, CSV; saved reports side by side
 gate      # whether a new report is slower than an old one
+rates     # how often the gate is wrong, from gates drawn of measured processes
 page      # reports and comparisons as one HTML page
 command   # the verbs
 TABLE
@@ -30,6 +31,7 @@ bans() {
 cli/ sees no CUDA|cli/*.[ch] cli/*/*.[ch]||#[[:space:]]*include[[:space:]]*[<"](cuda|nv|mma|cooperative)|#[[:space:]]*(el)?if.*CUDA|__CUDACC__
 CUDA headers are included by .cu and .cuh files only|kernels/*.[ch] kernels/*/*.[ch]||#[[:space:]]*include[[:space:]]*[<"](cuda|nvtx|nvml\.h>|mma\.h|cooperative)
 kernels/ includes nothing from cli/|kernels/* kernels/*/*||#[[:space:]]*include[[:space:]]*"cli/
+cli/base/ sees kernels/status.h alone of kernels/|cli/base/*.[ch]||#[[:space:]]*include[[:space:]]*"kernels/([^s]|s[^t])
 cJSON comes through cli/base/json.h|cli/*.[ch] cli/*/*.[ch] kernels/* kernels/*/*|cli/base/json.h cli/base/version.c|#[[:space:]]*include[[:space:]]*[<"].*cJSON
 no cJSON call that truncates, clones or patches|cli/*.[ch] cli/*/*.[ch]||valueint|cJSON_(Minify|Duplicate|SetValuestring|InsertItemInArray|GetNumberValue)|cJSONUtils
 no shell and no unbounded string call|cli/*.c cli/*/*.c kernels/*.c kernels/*/*.c||(^|[^A-Za-z0-9_])(system|popen|strcpy|strcat|sprintf|vsprintf|gets|strtok|atoi|atof)[[:space:]]*\(
@@ -113,7 +115,11 @@ check_rooms() {
 check_names() {
   local file folder name
   report "no two sources have one name" \
-    "$(printf '%s\n' cli/*.[ch] cli/*/*.[ch] kernels/*.* kernels/*/*.{c,h,cu,cuh} | sed 's|.*/||' | sort | uniq -d)"
+    "$(printf '%s\n' cli/*.[ch] cli/*/*.[ch] kernels/*.* kernels/*/*.{c,h,cu,cuh} tests/*/unit_*.c | sed 's|.*/||' | sort | uniq -d)"
+  report "every test lies in the folder of a room, of the scripts or of the build" "$(for file in tests/{,*/}{*.bats,unit_*.c}; do
+    name=${file#tests/} name=${name%/*}
+    [ -d "cli/$name" ] || [ -d "kernels/$name" ] || [[ $name =~ ^(kernels|scripts|build|gpu)$ ]] || echo "$file"
+  done | sort -u)"
   report "no source repeats the name of its folder" "$(for file in cli/*/* kernels/{cpu,cuda,tiles,variants,reference}/*; do
     folder=${file%/*} name=${file##*/}
     case $name in "${folder##*/}"_*) echo "$file" ;; esac

@@ -1,17 +1,21 @@
 #!/usr/bin/env bash
 # Feeds random input to everything that reads what others wrote, with clang's libFuzzer under AddressSanitizer and UBSan.
 #
-#   fuzz.sh smoke SECONDS [TARGET...]   each target for that long, from its corpus in tests/fuzz/corpus
+#   fuzz.sh smoke SECONDS [TARGET...]   each target for that long, from its corpus
 #   fuzz.sh replay                      the corpora alone, once
 #   fuzz.sh grow SECONDS [TARGET...]    like smoke; then the smallest inputs that reach all the code become the corpus
 #   fuzz.sh shrink [TARGET...]          the same with what was found before, in FUZZ_WORK
+#   fuzz.sh unpack FOLDER               the corpora as files, in a folder for each target
 #   fuzz.sh pack FOLDER [FLAG...]       the programs, for a machine without clang; FLAG is make's, "CFLAGS=-O2 -g1" say
 #   fuzz.sh record TABLE...             executions.tsv of some calls into results/reliability/fuzz.tsv, a line a target
 #   fuzz.sh available                   exit 0 when clang has libFuzzer here
 #
+# A corpus is tests/fuzz/corpus/TARGET.tar.gz, and beside it the files of the folder TARGET: what was a defect once, under a
+# name that says which.
+#
 # Writes TAP with the number of executions of each target, and the sums of this call and of all calls in this tree, which
 # are in build/fuzz/executions.tsv: when, commit, target, executions, seconds, exit status. What crashed a target is in
-# build/fuzz/TARGET; when it is mended, put it into the corpus under a name that says what it was.
+# build/fuzz/TARGET; when it is mended, put it into tests/fuzz/corpus/TARGET.
 #
 # FUZZ_JOBS programs run at once (default 1). FUZZ_PROGRAMS: folders that `pack` filled, instead of building; the programs
 # of several folders share what they find. FUZZ_WORK: the folder to work in, instead of build/fuzz. FUZZ_COMMIT: of what
@@ -37,7 +41,7 @@ available() {
 # Words that a reader looks for: those in quotes of the corpus, and the options of the program.
 dictionary() {
   local target=$1
-  find "tests/fuzz/corpus/$target" -type f -exec cat {} + | LC_ALL=C grep -aoE '"[A-Za-z0-9_.:/]{1,40}"|--[a-z-]+' |
+  find "$WORK/corpus/$target" -type f -exec cat {} + | LC_ALL=C grep -aoE '"[A-Za-z0-9_.:/]{1,40}"|--[a-z-]+' |
     LC_ALL=C sort -u | sed 's/^"\(.*\)"$/\1/; s/.*/"&"/' >"$WORK/$target.dict"
 }
 
@@ -79,8 +83,8 @@ run_all() {
     for target in "$@"; do
       while [ "$(jobs -rp | wc -l)" -ge "${FUZZ_JOBS:-1}" ]; do wait -n; done
       log=$WORK/$target.$number.log
-      options=(-runs=0 "tests/fuzz/corpus/$target")
-      [ "$what" = replay ] || options=(-max_total_time="$seconds" "$WORK/$target.found" "tests/fuzz/corpus/$target")
+      options=(-runs=0 "$WORK/corpus/$target")
+      [ "$what" = replay ] || options=(-max_total_time="$seconds" "$WORK/$target.found" "$WORK/corpus/$target")
       run_one "$target" "$folder/fuzz_$target" "$log" "${options[@]}" >"${log%.log}.tap" &
       outputs+=("${log%.log}.tap")
     done
@@ -91,14 +95,24 @@ run_all() {
   ! grep -q '^not ok' "${outputs[@]}"
 }
 
-# The smallest set of inputs that reaches what the old and the new ones reach together.
+unpack() {
+  local archive target
+  for archive in tests/fuzz/corpus/*.tar.gz; do
+    target=${archive##*/} && target=${target%.tar.gz}
+    rm -rf "${1:?}/$target" && mkdir -p "$1/$target"
+    tar -xzf "$archive" -C "$1/$target"
+    [ ! -d "tests/fuzz/corpus/$target" ] || cp "tests/fuzz/corpus/$target"/* "$1/$target"
+  done
+}
+
+# The smallest set of inputs that reaches, beside those with names, what the old and the new ones reach together.
 shrink() {
   local target=$1 new=$WORK/$1.new
-  rm -rf "$new" && mkdir -p "$new"
-  "${FOLDERS[0]}/fuzz_$target" "${LIMITS[@]}" -set_cover_merge=1 -use_counters=0 "$new" "tests/fuzz/corpus/$target" "$WORK/$target.found" >>"$WORK/$target.log" 2>&1
-  # Those with a name of their own stay: each was a defect once.
-  find "tests/fuzz/corpus/$target" -type f -regextype posix-extended -regex '.*/[0-9a-f]{40}' -delete
-  cp "$new"/* "tests/fuzz/corpus/$target/"
+  rm -rf "$new" && mkdir -p "$new" "$WORK/$target.found"
+  [ ! -d "tests/fuzz/corpus/$target" ] || cp "tests/fuzz/corpus/$target"/* "$new"
+  "${FOLDERS[0]}/fuzz_$target" "${LIMITS[@]}" -set_cover_merge=1 -use_counters=0 "$new" "$WORK/corpus/$target" "$WORK/$target.found" >>"$WORK/$target.log" 2>&1
+  (cd "$new" && find . -type f -regextype posix-extended -regex './[0-9a-f]{40}' | LC_ALL=C sort | tar -c --format=ustar \
+    --mtime=@0 --owner=0 --group=0 --numeric-owner -T - | gzip -9n) >"tests/fuzz/corpus/$target.tar.gz"
 }
 
 # build [FLAG...]: prints the folder of the programs.
@@ -138,7 +152,7 @@ main() {
   local what=${1:-} seconds=0 code=0 target targets programs
   case $what in
     available) available; return ;;
-    pack | record)
+    pack | record | unpack)
       "$@"
       return
       ;;
@@ -163,6 +177,7 @@ main() {
   programs=${FUZZ_PROGRAMS:-$(build)}
   read -r -a FOLDERS <<<"$programs"
   mkdir -p "$WORK"
+  unpack "$WORK/corpus"
   [ "$what" = shrink ] || run_all "$what" "$seconds" "${targets[@]}" || code=$?
   if [ "$what" = grow ] || [ "$what" = shrink ]; then
     for target in "${targets[@]}"; do shrink "$target"; done

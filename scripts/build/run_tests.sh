@@ -15,10 +15,16 @@
 # Each rung speaks TAP, kept in build/test-logs/. The names of failed tests come at the end; the last line is "N passed,
 # N failed, N skipped". The exit status is 0 only when nothing failed and something passed. Environment: MAKE, BATS, V=1
 # (show every test), TEST_JOBS (rungs at once; default: two per core, since many tests wait for sleeping programs),
-# GENCODE_GIVEN (not empty: build for the GPUs that GENCODE says, not for one).
+# GENCODE_GIVEN (not empty: build for the GPUs that GENCODE says, not for one), ATTN_SURROUNDINGS (a number: the
+# surroundings of `check`, `cpu` and `asan`, which are drawn at each run; see surroundings.sh).
 # shellcheck disable=SC2317,SC2329  # rung and step call functions by name
 set -uo pipefail
+export LC_ALL=C
+shopt -s extglob
 cd "$(dirname "$0")/../.." || exit 1
+
+# shellcheck source=scripts/build/surroundings.sh disable=SC1091
+. scripts/build/surroundings.sh
 
 MAKE=${MAKE:-make}
 BATS=${BATS:-bats}
@@ -27,13 +33,11 @@ SANITIZERS=(CUDA=0 "SANITIZE=address,undefined")
 COVERED=(CUDA=0 WERROR=0 "CFLAGS=-O0 -g --coverage" LDFLAGS=--coverage)
 COVERED_LEAST=97 # percent of lines of cli/
 JOBS=${TEST_JOBS:-$((2 * $(nproc 2>/dev/null || echo 1)))}
-# Tests of scripts and of the build: the program's own code has other tests.
-NOT_SANITIZED="build.bats gate_ci.bats gate_trials.bats install.bats profile_scripts.bats results.bats sdpa_baseline.bats update_baseline.bats valgrind.bats"
-# Under sanitizers by `make asan` alone, since they take long: what these .bats files test has sanitized unit tests, and
-# these unit tests are loops over numbers.
-SANITIZED_BY_ASAN="unit_compare_power unit_compare_rates unit_device_cpu unit_geometry ab.bats advice.bats allocations.bats auto.bats ci.bats compare.bats compare_sinks.bats counters.bats devices.bats diagnose.bats export_triton.bats fault_matrix.bats inject.bats large.bats limits.bats load.bats merge.bats options.bats page.bats plan.bats profile.bats reference.bats released.bats rounds.bats schedule.bats selftest.bats shard.bats stdin.bats tune.bats wrong.bats"
-# Not part of `check`: each takes more than a few seconds.
-NOT_QUICK="ab.bats advice.bats allocations.bats auto.bats compare.bats compare_sinks.bats counters.bats defects.bats devices.bats diagnose.bats fault_matrix.bats faults.bats gate_trials.bats inject.bats load.bats page.bats plan.bats profile_scripts.bats reference.bats results.bats resume.bats released.bats rounds.bats schedule.bats selftest.bats shard.bats stdin.bats tune.bats update_baseline.bats valgrind.bats wrong.bats"
+# A file says in a line of its own what it is left out of, "# tags: slow asan" or, in C, "/* tags: asan */":
+#   slow         of `check`: it takes more than a few seconds
+#   asan         of the sanitizers but in the level asan: it takes long, and other tests run the same code
+#   unsanitized  of the sanitizers: it tests scripts
+#   builds       of the sanitizers and of coverage: it builds programs of its own
 passed=0 failed=0 skipped=0
 queue=() failures=()
 
@@ -173,7 +177,7 @@ lint_scripts() {
     return
   fi
   local script code=0
-  for script in .ci/run scripts/*.sh scripts/*/*.sh tests/cli/*.bash; do
+  for script in .ci/run scripts/*.sh scripts/*/*.sh tests/*.bash tests/*/*.bash; do
     step "shellcheck $script" shellcheck -s bash "$script" || code=1
   done
   return "$code"
@@ -218,36 +222,27 @@ build_for_one_gpu() {
   [ -n "${GENCODE_GIVEN:-}" ] || [ -x "$(build_folder)/attnbench" ] || export GENCODE=native NVCCFLAGS=${NVCCFLAGS:--O3}
 }
 
-run_unit() { CMOCKA_MESSAGE_OUTPUT=TAP "$1"; }
-
-# later_units LABEL FOLDER EXCEPT [WRAPPER]
-later_units() {
-  local label=$1 folder=$2 except=$3 wrapper=${4:-} program
-  for program in tests/unit_*.c; do
-    program=$(basename "$program" .c)
-    # shellcheck disable=SC2086  # no wrapper is no word
-    is_one_of "$program" "$except" || later "$label$program" $wrapper run_unit "$folder/tests/$program"
-  done
-}
-
-is_one_of() { [[ " $2 " == *" $1 "* ]]; }
+run_unit() { surrounded env CMOCKA_MESSAGE_OUTPUT=TAP "$1"; }
 
 # run_bats FOLDER FILE: with the programs of that build.
 run_bats() {
   export ATTNBENCH=$PWD/$1/attnbench ATTNBENCH_FAULTY=
   [ ! -x "$1/attnbench-faulty" ] || ATTNBENCH_FAULTY=$PWD/$1/attnbench-faulty
-  "$BATS" --tap "$2"
+  surrounded "$BATS" --tap "$2"
 }
 
-# later_command_line LABEL FOLDER EXCEPT [WRAPPER]: every .bats file but those of EXCEPT; the largest first, so that
-# nothing long is left when the queue runs dry.
-later_command_line() {
-  local label=$1 folder=$2 except=$3 wrapper=${4:-} file
-  # shellcheck disable=SC2045  # names without spaces, by size
-  for file in $(ls -S tests/cli/*.bats); do
-    # shellcheck disable=SC2086  # no wrapper is no word
-    is_one_of "${file##*/}" "$except" || later "$label${file#tests/}" $wrapper run_bats "$folder" "$file"
-  done
+# later_tests LABEL FOLDER TAGS [WRAPPER]: every test but those that have one of the tags (TAG|TAG); the largest .bats files
+# first, so that nothing long is left when the queue runs dry.
+later_tests() {
+  local label=$1 folder=$2 left_out="^(#|/\*) tags:.* ($3)( |$)" wrapper=${4:-} file
+  # shellcheck disable=SC2086  # no wrapper is no word
+  while read -r file; do later "$label${file#tests/}" $wrapper run_bats "$folder" "$file"; done < <(
+    grep -LE "$left_out" tests/!(gpu)/*.bats | xargs ls -S
+  )
+  # shellcheck disable=SC2086
+  while read -r file; do later "$label$file" $wrapper run_unit "$folder/tests/$file"; done < <(
+    grep -LE "$left_out" tests/*/unit_*.c | xargs -n 1 basename -s .c
+  )
 }
 
 lint() {
@@ -274,26 +269,22 @@ with_sanitizers() {
   export UBSAN_OPTIONS=print_stacktrace=1:exitcode=99:log_path=$PWD/$LOGS/sanitizer
   export ASAN_OPTIONS=exitcode=99:log_path=$PWD/$LOGS/sanitizer
   ASAN_OPTIONS+=:handle_segv=0:handle_abort=0:handle_sigbus=0:handle_sigfpe=0
+  ASAN_OPTIONS+=:verify_asan_link_order=0 # another library is loaded before the sanitizers
   "$@"
 }
 
-# later_sanitized EXCEPT: the sanitized units and command-line tests but those of EXCEPT.
+# later_sanitized TAGS: the tests under sanitizers but those with one of the tags.
 later_sanitized() {
   local folder
-  build "build with sanitizers" "${SANITIZERS[@]}" test-programs replay-programs || return
+  build "build with sanitizers" "${SANITIZERS[@]}" test-programs || return
   folder=$(build_folder "${SANITIZERS[@]}")
   rm -f "$LOGS"/sanitizer.*
-  later_command_line "sanitized: " "$folder" "$NOT_SANITIZED $1" with_sanitizers
-  later_units "sanitized: " "$folder" "$1" with_sanitizers
+  later_tests "sanitized: " "$folder" "$1" with_sanitizers
   later "sanitized: fuzz corpora" with_sanitizers replay_corpora "$folder"
 }
 
 # What the fuzz targets once found, and what reaches their code (scripts/build/fuzz.sh).
-replay_corpora() {
-  local program code=0
-  for program in "$1"/tests/replay_*; do "$program" "tests/fuzz/corpus/${program##*/replay_}" || code=$?; done
-  return "$code"
-}
+replay_corpora() { scripts/build/fuzz.sh unpack build/fuzz/corpus && "$1/tests/replay" build/fuzz/corpus; }
 
 gpu_missing() {
   if command -v nvidia-smi >/dev/null && nvidia-smi -L 2>/dev/null | grep -c '^GPU ' >/dev/null; then return 1; fi
@@ -305,17 +296,6 @@ gpu_skipped() {
   local reason=$1 file
   for file in tests/gpu/*.bats; do
     [ ! -e "$file" ] || sed -n "s/^@test [\"']\(.*\)[\"'] {.*/ok - ${file##*/}: \1 # SKIP $reason/p" "$file"
-  done
-  for file in tests/gpu_*.c tests/gpu/gpu_*.c; do
-    [ ! -e "$file" ] || echo "ok - ${file##*/} # SKIP $reason"
-  done
-}
-
-gpu_programs() {
-  local folder=$1 program
-  for program in "$folder"/tests/gpu_*; do
-    case $program in *.[doc] | *\*) continue ;; esac
-    [ ! -f "$program" ] || rung "${program##*/}" run_unit "$program"
   done
 }
 
@@ -332,8 +312,7 @@ check() {
   lint
   build "build" CUDA=0 test-programs || return
   folder=$(build_folder CUDA=0)
-  later_command_line "" "$folder" "$NOT_QUICK"
-  later_units "" "$folder" ""
+  later_tests "" "$folder" slow
   run_queue
 }
 
@@ -344,10 +323,9 @@ cpu() {
   if build "build" test-programs; then
     folder=$(build_folder)
     rung "spills" "$MAKE" -s check-spills
-    later_command_line "" "$folder" ""
-    later_units "" "$folder" ""
+    later_tests "" "$folder" none
   fi
-  asan "$SANITIZED_BY_ASAN"
+  asan "asan|unsanitized|builds"
   if gpu_missing; then
     rung "GPU tests" gpu_skipped "no GPU here"
   else
@@ -355,9 +333,9 @@ cpu() {
   fi
 }
 
-# asan [EXCEPT]
+# asan [TAGS]
 asan() {
-  later_sanitized "${1:-}"
+  later_sanitized "${1:-unsanitized|builds}"
   run_queue
   rung "sanitized: reports" sanitizer_reports "$LOGS/sanitizer"
 }
@@ -368,24 +346,32 @@ coverage() {
   build "build that counts lines" "${COVERED[@]}" test-programs || return
   folder=$(build_folder "${COVERED[@]}")
   find "$folder" -name '*.gcda' -delete
-  later_command_line "" "$folder" "build.bats install.bats"
-  later_units "" "$folder" ""
+  later_tests "" "$folder" builds
   run_queue
   rung "coverage" scripts/build/coverage.sh "$folder" "$COVERED_LEAST"
 }
 
-# gpu PROGRAMS FILES [--no-build]: the .bats files, and the programs where PROGRAMS is not empty.
+# gpu FILES [--no-build]
 gpu() {
-  local folder programs=$1 files=$2
+  local folder files=$1
   if gpu_missing; then
     rung "GPU tests" gpu_skipped "no GPU here"
     return 77
   fi
-  if [ "${3:-}" != --no-build ]; then build "build" CUDA=1 gpu-programs || return; fi
+  if [ "${2:-}" != --no-build ]; then build "build" CUDA=1 gpu-programs || return; fi
   folder=${ATTNBENCH_BUILD:-$(build_folder CUDA=1)}
-  [ -z "$programs" ] || gpu_programs "$folder"
   # shellcheck disable=SC2086  # a list of files
   gpu_bats "$folder" $files
+}
+
+# Draws surroundings for the tests: those of ATTN_SURROUNDINGS, and others at each run where it is not set.
+surround() {
+  ATTN_SURROUNDINGS=${ATTN_SURROUNDINGS:-$((1 + RANDOM % 9999))}
+  draw_surroundings "$ATTN_SURROUNDINGS"
+  tell_surroundings
+}
+tell_surroundings() {
+  [ -z "$SURROUNDINGS_TEXT" ] || echo "-- surroundings (again: ATTN_SURROUNDINGS=$ATTN_SURROUNDINGS): $SURROUNDINGS_TEXT"
 }
 
 main() {
@@ -399,23 +385,26 @@ main() {
   ATTN_JSONSCHEMA=0
   [ -z "$ATTN_PYTHON" ] || ! "$ATTN_PYTHON" -c 'import jsonschema' 2>/dev/null || ATTN_JSONSCHEMA=1
   export ATTN_PYTHON ATTN_JSONSCHEMA
+  case $level in check | cpu | asan) surround ;; esac
   case $level in
     lint) lint ;;
     check) check ;;
     cpu) cpu ;;
     asan) asan ;;
     coverage) coverage ;;
-    gpu) gpu programs "tests/gpu/*.bats" "${2:-}" || code=$? ;;
-    sanitize-gpu) gpu "" tests/gpu/sanitize.bats "${2:-}" || code=$? ;;
+    gpu) gpu "tests/gpu/*.bats" "${2:-}" || code=$? ;;
+    sanitize-gpu) gpu tests/gpu/sanitize.bats "${2:-}" || code=$? ;;
     *)
       echo "usage: ${0##*/} lint|check|cpu|asan|coverage|gpu [--no-build]|sanitize-gpu [--no-build]|gpu-missing" >&2
       exit 2
       ;;
   esac
   [ "$code" -eq 77 ] || code=0
+  [ -z "$SURROUNDINGS_TMP" ] || rung "temporary folder" leave_surroundings
   if [ "$failed" -gt 0 ] || { [ "$passed" -eq 0 ] && [ "$code" -eq 0 ]; }; then code=1; fi
   [ ${#failures[@]} -eq 0 ] || printf '\nfailed:\n'
   [ ${#failures[@]} -eq 0 ] || printf '  %s\n' "${failures[@]}"
+  tell_surroundings
   printf '%d passed, %d failed, %d skipped\n' "$passed" "$failed" "$skipped"
   exit "$code"
 }

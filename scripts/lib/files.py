@@ -6,7 +6,7 @@ import pathlib
 import shutil
 import sys
 
-from .program import INPUT, OUTPUT, Failure
+from .program import INPUT, OUTPUT, USAGE, Failure
 
 
 def read_json(path):
@@ -23,12 +23,29 @@ def is_direct(path):
     return path.exists() and not path.is_file()
 
 
+def is_same_file(path, other):
+    """Do both name one regular file, which need not exist yet?"""
+    if os.path.exists(path) and os.path.exists(other):
+        return os.path.isfile(path) and os.path.samefile(path, other)
+    return os.path.realpath(path) == os.path.realpath(other)
+
+
+def check_apart(path, *others):
+    """Fails when the output would replace one of these files, which are read or run."""
+    for other in others:
+        if str(path) != "-" and is_same_file(path, other):
+            raise Failure(USAGE, f"the output {path} and {other} are one file; give the output a file of its own")
+
+
 def check_output(path):
-    """Fails when a file cannot be written there, before anything takes time."""
+    """Fails when a file cannot be written there, or the command line names it for something else too, before anything
+    takes time."""
     if str(path) == "-":
         return
     if not str(path):
         raise Failure(OUTPUT, "the output path is empty; name a file, or - for stdout")
+    words = [word.partition("=")[2] if word.startswith("--") and "=" in word else word for word in sys.argv]
+    check_apart(path, *[word for word in words if is_same_file(path, word)][1:])
     path = pathlib.Path(path)
     if path.is_dir():
         raise Failure(OUTPUT, f"{path}: is a directory; name a file in it")

@@ -56,11 +56,11 @@ def end_running():
 @contextlib.contextmanager
 def started(command, stdin=subprocess.DEVNULL, **environment):
     """A program that runs during the block, its outputs as binary pipes. It does not outlive the block, nor an interrupted
-    script."""
+    script. What it writes does not depend on the caller's locale and terminal."""
     words = [str(word) for word in command]
     try:
         process = subprocess.Popen(words, stdin=stdin, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
-                                   env={**os.environ, "LC_ALL": "C", **environment}, start_new_session=True)
+                                   env={**os.environ, "LC_ALL": "C", "COLUMNS": "", **environment}, start_new_session=True)
     except OSError as error:
         raise Failure(INTERNAL, f"{words[0]}: cannot be run: {error.strerror}") from error
     with process:
@@ -107,7 +107,8 @@ def stop(number, _):
 def run_main(main):
     """Ends the script with what `main` returns, or with a Failure's text and exit code."""
     for number in (signal.SIGTERM, signal.SIGHUP):
-        signal.signal(number, stop)
+        if signal.getsignal(number) != signal.SIG_IGN:  # as nohup leaves SIGHUP
+            signal.signal(number, stop)
     try:
         sys.exit(main())
     except Failure as failure:

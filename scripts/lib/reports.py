@@ -93,24 +93,26 @@ def is_vendors(row):
 
 
 def roof_share(row):
+    """The share of the roof at the highest clock, and of the roof at the clock that was measured where that is another."""
     roof = row["roof"]["hot"] if row["roof"] else None
-    return f"{percent(roof['ratio'])} {roof['name'].partition('_')[0]}" if roof else "-"
+    if not roof:
+        return "-"
+    at_clock = f" ({percent(roof['ratio'])} at {roof['clock_mhz']:.0f} MHz)"
+    return (f"{percent(roof['peak_ratio'])} {roof['name'].partition('_')[0]}"
+            f"{at_clock if percent(roof['ratio']) != percent(roof['peak_ratio']) else ''}")
 
 
-def case_label(shape):
-    heads = f"{shape['Hq']}" if shape["Hq"] == shape["Hkv"] else f"{shape['Hq']}/{shape['Hkv']}"
-    length = f"{shape['Sq']}" if shape["Sq"] == shape["Skv"] else f"{shape['Sq']}x{shape['Skv']}"
-    return f"{shape['B']},{heads},{length},{shape['D']} {shape['dtype']} {mask_of(shape)}{' lse' if shape.get('lse') else ''}"
-
-
-def mask_of(shape):
-    return "causal" if shape["causal"] else "full"
-
-
-def shape_of_key(key):
-    """B1.H8.Hkv8.Sq512.Skv512.D64.f16.full as a shape."""
-    match = re.fullmatch(r"B(\d+)\.H(\d+)\.Hkv(\d+)\.Sq(\d+)\.Skv(\d+)\.D(\d+)\.(\w+)\.(full|causal)(\.lse)?", key)
+def parts_of_key(key):
+    """The six sizes of a case's key, and what stands behind them: ["f16", "full"]."""
+    match = re.fullmatch(r"B(\d+)\.H(\d+)\.Hkv(\d+)\.Sq(\d+)\.Skv(\d+)\.D(\d+)\.(.+)", key)
     if not match:
         raise Failure(INPUT, f"{key} is not a case key such as B1.H8.Hkv8.Sq512.Skv512.D64.f16.full")
-    sizes = dict(zip(("B", "Hq", "Hkv", "Sq", "Skv", "D"), map(int, match.groups()[:6])))
-    return {**sizes, "dtype": match[7], "causal": match[8] == "causal", **({"lse": True} if match[9] else {})}
+    return match.groups()[:6], re.split(r"\.(?=[A-Za-z])", match[7])
+
+
+def case_label(key):
+    """A case's key for people: "1,32/8,1x4096,128 f16 full"."""
+    (batch, queries, heads, rows, keys, columns), traits = parts_of_key(key)
+    heads = queries if queries == heads else f"{queries}/{heads}"
+    length = rows if rows == keys else f"{rows}x{keys}"
+    return f"{batch},{heads},{length},{columns} {' '.join(traits)}"

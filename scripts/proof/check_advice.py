@@ -122,6 +122,36 @@ def made(change, a, b):
     return comparable and did(a, b)
 
 
+# ---- what it gained ---------------------------------------------------------------------------------------------
+
+FULL_WAVE_IDLE = 0.15
+
+
+def shape_but_for_heads(row):
+    return {axis: value for axis, value in row["shape"].items() if axis not in ("B", "Hq", "Hkv")}
+
+
+def fills_its_waves(a, b):
+    """The same launch at a larger B*H, whose last wave is nearly full."""
+    ours, theirs = main_launch(a), main_launch(b)
+    alike = all(ours[k] == theirs[k] for k in ("block", "resident_blocks"))
+    return (a["variant"] == b["variant"] and a["plan"] == b["plan"] and shape_but_for_heads(a) == shape_but_for_heads(b)
+            and alike and theirs["blocks"] > ours["blocks"] and theirs["waves"] >= 1
+            and theirs["tail_waste_ratio"] <= FULL_WAVE_IDLE)
+
+
+def gain_per_block(a, b):
+    return reports.hot_us(a) / main_launch(a)["blocks"] / (reports.hot_us(b) / main_launch(b)["blocks"])
+
+
+def gains(change, row, rows):
+    """[(gain, variant that made the change)] of a row."""
+    if change == "even_waves":
+        return [(gain_per_block(row, b), f"{b['variant']} at {case_label(b['key'])}")
+                for b in rows if b["status"] == "ok" and b["launches"] and fills_its_waves(row, b)]
+    return [(reports.hot_us(row) / reports.hot_us(b), b["variant"]) for b in rows if made(change, row, b)]
+
+
 # ---- promises ---------------------------------------------------------------------------------------------------
 
 def variant_of(line):
@@ -157,10 +187,8 @@ def promises_of(journal, attnbench):
             if change is None or finding["gain_ratio"] is None or change in seen or row["status"] != "ok":
                 continue
             seen.add(change)
-            others = [other for other in rows if made(change, row, other)]
-            best = min(others, key=reports.hot_us, default=None)
-            measured = reports.hot_us(row) / reports.hot_us(best) if best else None
-            yield Promise(journal.stem, row, change, finding["id"], finding["gain_ratio"], measured, best and best["variant"])
+            measured, by = max(gains(change, row, rows), default=(None, None))
+            yield Promise(journal.stem, row, change, finding["id"], finding["gain_ratio"], measured, by)
 
 
 def is_right(promise):
@@ -175,7 +203,7 @@ def has_wrong_sign(promise):
 
 def summary(promises):
     lines = []
-    for change in CHANGES:
+    for change in [*CHANGES, "even_waves"]:
         of = [p for p in promises if p.change == change]
         held = [p for p in of if p.measured]
         if of:
@@ -190,14 +218,16 @@ def summary(promises):
 def page_of(promises):
     held = [p for p in promises if p.measured]
     off = [p for p in held if not is_right(p)]
-    rows = [[p.sweep, case_label(p.row["shape"]), f"`{p.row['variant']}`", f"`{p.change}`", ratio(p.promised), ratio(p.measured),
+    rows = [[p.sweep, case_label(p.row["key"]), f"`{p.row['variant']}`", f"`{p.change}`", ratio(p.promised), ratio(p.measured),
              f"`{p.by}`"] for p in off]
     return "\n\n".join([
         "# Promises of the diagnosis against measurements",
         "`scripts/proof/check_advice.py` writes this page from the journals here. A promise is what a finding says its change gains, "
         "in a report that holds the row's variant alone; it is measured by the fastest row of the same case that made the change "
         "and kept the rest: a setting of the same variant that differs in that tunable, or a variant whose plan agrees in all "
-        "that the change does not touch. Constants of the model (`cli/analyse/gain.c`) were fitted to some of these rows.",
+        "that the change does not touch. The promise of `even_waves` is measured by the same launch of the same variant at a larger "
+        f"B*H that leaves at most {100 * FULL_WAVE_IDLE:.0f} % of its slots idle: the ratio of the times per block. "
+        "Constants of the model (`cli/analyse/gain.c`) were fitted to some of these rows.",
         f"{len(promises)} promises; for {len(held)} a row made the change: {sum(map(is_right, held))} of these "
         f"({percent(sum(map(is_right, held)) / max(len(held), 1))}) are within a factor of {WITHIN}, "
         f"{sum(map(has_wrong_sign, held))} have the wrong sign.",

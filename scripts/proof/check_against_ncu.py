@@ -342,7 +342,7 @@ def disagreement_table(compared):
     rows = []
     for (quantity, rule, _), items in folded.items():
         result, worst = max(items, key=lambda item: distance(item[1]))
-        place = f"`{result['variant']}` {worst.where}".strip() + f" at {case_label(result['shape'])}"
+        place = f"`{result['variant']}` {worst.where}".strip() + f" at {case_label(result['key'])}"
         rows.append([quantity + (f", {worst.unit}" if worst.unit else ""), len(items), place, worst.ours, worst.theirs,
                      worst.ratio(), rule or "**unexplained**"])
     rows.sort(key=lambda row: row[-1] != "**unexplained**")

@@ -5,8 +5,9 @@ of a sweep, on the CPU or a GPU.
   scripts/proof/fault_matrix.py --attnbench PROGRAM --device cpu|cuda [--write]
   scripts/proof/fault_matrix.py --page [--check]
 
-PROGRAM is attnbench-faulty (make test-programs), which has the faults. Each fault is one run of seven cells, three of
-them the fault; a lost card is three runs of two cards each (tests/faults/cards.c makes two of one). Prints a line per
+PROGRAM is attnbench-faulty (make test-programs), which has the faults; what a loaded variant leaves in its process is
+tests/plugins/leaves.c, on a CPU alone. Each fault is one run of seven cells, three of them the fault; a lost card is
+three runs of two cards each (tests/faults/cards.c makes two of one). Prints a line per
 fault and ends with 1 when one is not as the table in this file says. --write puts what was seen into
 results/fault_matrix.json and makes results/fault_matrix.md from it; --page makes the page alone, with --check it only says
 whether the page is what the JSON says.
@@ -28,7 +29,6 @@ from lib.program import INTERNAL, ROOT, USAGE, Failure, execute
 from lib.tables import table
 
 DATA, PAGE = ROOT / "results/fault_matrix.json", ROOT / "results/fault_matrix.md"
-SWEEP = {"attnbench_sweep": 1, "name": "faults", "shapes": [{"B": b, "H": 2, "S": 65, "D": 64} for b in (1, 2, 3)]}
 PLACES = ("first", "middle", "last")
 BESIDE = {"cpu": ("cpu_flash", "cpu_ref"), "cuda": ("scalar", "wmma")}
 PREFIX = {"cpu": "fault_", "cuda": "gpu_fault_"}
@@ -56,6 +56,24 @@ FAULTS = (
     ("race between blocks", "race", ("wrong", "beyond tolerance"), ("wrong", "beyond tolerance")),
     ("device lost (simulated)", "lost", ("error", "is lost"), ("error", "is lost")),
 )
+# What a loaded variant leaves behind: its name for tests/plugins/leaves.c, and what its row says of it.
+LEFTOVERS = (
+    ("leaves four threads", "threads", "left 4 threads running"),
+    ("leaves a thread that writes outputs", "writing_thread", "left 1 thread running"),
+    ("starts threads when it is opened", "threads_opened", "when it was opened: left 4 threads running"),
+    ("leaves a child that ignores SIGTERM", "stubborn_child", "left 1 child process"),
+    ("leaves a daemon in a session of its own", "daemon", "child process"),
+    ("forks in run, and both return", "copy", "left 1 child process"),
+    ("forks in supports, and both return", "copy_supports", "left 1 child process"),
+    ("leaves setitimer", "interval_timer", "set an interval timer"),
+    ("leaves a timer with a thread", "thread_timer", "left 1 thread running"),
+    ("leaves a limit on file sizes", "limit", "changed resource limits"),
+    ("blocks all signals", "mask", "changed the signal mask"),
+    ("leaves another rounding mode", "rounding", "changed the floating-point mode"),
+    ("leaves another working folder", "folder", "changed the working folder"),
+    ("leaves descriptors open", "descriptors", "left 3 descriptors open"),
+    ("reads the worker's pipe in a thread", "thief", "left 1 thread running"),
+)
 
 
 def arguments():
@@ -73,8 +91,8 @@ def arguments():
 
 # ---- runs -------------------------------------------------------------------------------------------------------
 
-def key(b):
-    return f"B{b}.H2.Hkv2.Sq65.Skv65.D64.f16.full"
+def key(b, length):
+    return f"B{b}.H2.Hkv2.Sq{length}.Skv{length}.D64.f16.full"
 
 
 def cells_of(fault, beside, places):
@@ -87,12 +105,14 @@ def cells_of(fault, beside, places):
     return [cell for part in parts for cell in part]
 
 
-def run(options, fault, places, extra, **environment):
+def run(options, fault, places, extra, length=65, **environment):
+    shapes = [{"B": b, "H": 2, "S": length, "D": 64} for b in (1, 2, 3)]
     device, beside = options.device, BESIDE[options.device]
     with tempfile.TemporaryDirectory() as folder:
         sweep, report = f"{folder}/faults.json", f"{folder}/report.json"
-        pathlib.Path(sweep).write_text(json.dumps(SWEEP))
-        only = [word for b, variant in cells_of(fault, beside, places) for word in ("--only", f"{key(b)}/{variant}")]
+        pathlib.Path(sweep).write_text(json.dumps({"attnbench_sweep": 1, "name": "faults", "shapes": shapes}))
+        only = [word for b, variant in cells_of(fault, beside, places)
+                for word in ("--only", f"{key(b, length)}/{variant}")]
         done = execute([options.attnbench, "--sweep", sweep, "--variants", f"{beside[0]},{fault},{beside[1]}", *only,
                         "--check-only", "--timeout", TIMEOUT_S[device], "--json", report, "--quiet", *extra],
                        ATTN_LOST=folder, **environment)
@@ -110,29 +130,48 @@ def runs_of(options, name):
     return [((place,), run(options, fault, (place,), ["--devices", "0,1"], **cards)) for place in PLACES]
 
 
-def look_at(options, name, expected):
+def told_of(result):
+    return result["reason"] or result.get("left") or ""
+
+
+def leaving(options, name):
+    """The same of what tests/plugins/leaves.c leaves; it is right for one key."""
+    loaded = pathlib.Path(options.attnbench).parent / "tests/plugins/leaves.so"
+    report = run(options, "leaves", PLACES, ["--device", options.device, "--load", loaded], length=1, LEAVES=name,
+                 LEAVES_FOLDER="/")
+    return [(PLACES, report)]
+
+
+def look_at(fault, runs, expected):
     """One row of the matrix."""
-    fault = PREFIX[options.device] + name
     row = {"variant": fault, "status": {}, "reason": "", "beside": 0, "beside_ok": 0}
     is_right, report = True, None
-    for places, report in runs_of(options, name):
+    for places, report in runs:
         faulty = [r for r in report["results"] if r["variant"] == fault]
         others = [r for r in report["results"] if r["variant"] != fault]
         row["status"].update({place: r["status"] for place, r in zip(places, faulty)})
-        row["reason"] = row["reason"] or (faulty[0]["reason"] or "")
+        row["reason"] = row["reason"] or told_of(faulty[0])
         row["beside"] += len(others)
-        row["beside_ok"] += sum(r["status"] == "ok" for r in others)
+        row["beside_ok"] += sum(r["status"] == "ok" and "left" not in r for r in others)
         is_right = (is_right and len(faulty) == len(places) and report["run"]["state"] == "complete"
                     and len(report["results"]) == report["run"]["cells"]
-                    and all(r["status"] == expected[0] and expected[1] in (r["reason"] or "") for r in faulty))
+                    and all(r["status"] == expected[0] and expected[1] in told_of(r) for r in faulty))
     row["as_expected"] = is_right and row["beside_ok"] == row["beside"] > 0
     return row, report
 
 
+def planted(options):
+    """Each fault, its variant, its status with what its rows tell, and its reports."""
+    for fault, name, *expected in FAULTS:
+        yield fault, PREFIX[options.device] + name, expected[list(DEVICES).index(options.device)], runs_of(options, name)
+    for fault, name, told in LEFTOVERS if options.device == "cpu" else ():
+        yield fault, "leaves", ("ok", told), leaving(options, name)
+
+
 def matrix(options):
     rows, report = {}, None
-    for fault, name, *expected in FAULTS:
-        row, report = look_at(options, name, expected[list(DEVICES).index(options.device)])
+    for fault, variant, expected, runs in planted(options):
+        row, report = look_at(variant, runs, expected)
         rows[fault] = row
         print(f"{'as expected' if row['as_expected'] else 'NOT as expected':16}{fault}: {row['status']}, "
               f"{row['beside_ok']} of {row['beside']} others ok; {row['reason'][:100]}", flush=True)
@@ -169,15 +208,18 @@ def page(data):
         "Made by `scripts/proof/fault_matrix.py` from `fault_matrix.json`; do not edit. Each fault is planted first, in the "
         "middle and last of a sweep, between kernels that are right. It must cost its own cells, with this status and "
         "reason, and every other cell must be measured: the column *others* counts those that are ok. A device is lost in "
-        "runs of two cards, of which the other one measures what is left.",
+        "runs of two cards, of which the other one measures what is left. Faults of the second kind, on a CPU alone, are "
+        "right variants of a loaded object that leave something in their process: their rows are ok and say what was "
+        "left, and no other row says such a thing.",
     ]
     for device, name in DEVICES.items():
         part = data["devices"].get(device)
         if part is None:
             continue
         blocks += [f"## On a {name}", told(part) + ".",
-                   table(["fault", "status, at each place", "reason", "others", "as it must be"],
-                         [row_of(fault, part) for fault, *_ in FAULTS], ["others"])]
+                   table(["fault", "status, at each place", "reason, or what was left", "others", "as it must be"],
+                         [row_of(fault, part) for fault, *_ in FAULTS + (LEFTOVERS if device == "cpu" else ())],
+                         ["others"])]
     return "\n\n".join(blocks) + "\n"
 
 

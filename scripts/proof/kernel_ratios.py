@@ -19,7 +19,7 @@ sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1]))
 
 from lib import files, program
 from lib.program import COVERAGE, INPUT, Failure
-from lib.reports import REFERENCE, case_label, shape_of_key
+from lib.reports import REFERENCE, case_label
 from lib.tables import table_blocks
 
 
@@ -49,12 +49,12 @@ def both(path):
 def summary(sweep, rows):
     ratios = {key: theirs / us for key, _, us, theirs in rows}
     least = min(ratios, key=ratios.get)
-    return [sweep, rows[0][1], len(ratios), statistics.geometric_mean(ratios.values()), ratios[least], case_label(shape_of_key(least)),
+    return [sweep, rows[0][1], len(ratios), statistics.geometric_mean(ratios.values()), ratios[least], case_label(least),
             sum(value < 1 for value in ratios.values())]
 
 
 def tables(sweeps, sources):
-    cases = [[sweep, case_label(shape_of_key(key)), name, us, theirs, theirs / us]
+    cases = [[sweep, case_label(key), name, us, theirs, theirs / us]
              for sweep, rows in sweeps for key, name, us, theirs in rows]
     return {"schema": "attnbench.table/1", "title": "Kernels alone, without the gaps between launches",
             "about": f"Durations of the kernels by {' and '.join(sorted(sources))}, the mean of one process's launches, clocks "

@@ -248,7 +248,8 @@ def main():
     options = parser.parse_args()
     require_program(options.attnbench)
     rows, failed = [], False
-    with tempfile.TemporaryDirectory() as folder:
+    # LD_PRELOAD cannot name a folder with a blank.
+    with tempfile.TemporaryDirectory(dir="/tmp" if " " in tempfile.gettempdir() else None) as folder:
         trial = Trial(options.attnbench, pathlib.Path(folder))
         for command in COMMANDS:
             if (options.command and command[0] not in options.command) or (options.not_slow and command[0] in SLOW):

@@ -243,7 +243,7 @@ def timed_rows(report, mode):
 
 
 def name_of(result):
-    return [case_label(result["shape"]), f"`{result['variant']}`"]
+    return [case_label(result["key"]), f"`{result['variant']}`"]
 
 
 def table_of(title, judged, note):

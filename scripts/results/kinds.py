@@ -33,7 +33,7 @@ def case_block(reports, key, rows):
     timed = [row for row in [*rows.values(), *reports.torch_rows(SWEEP, key).values()] if row["time"]]
     reference = rows[REFERENCE] if REFERENCE in rows and rows[REFERENCE]["time"] else None
     lines = [line(row, reference) for row in sorted(timed, key=hot_us)]
-    return [f"**{case_label(timed[0]['shape'])}**", table(COLUMNS, lines, COLUMNS[2:])] if timed else []
+    return [f"**{case_label(timed[0]['key'])}**", table(COLUMNS, lines, COLUMNS[2:])] if timed else []
 
 
 def library_of(reports):

@@ -1,7 +1,7 @@
 """results/<gpu>/ladder.md: the kernels rung by rung, each gain as predicted (ladder.json) and as measured."""
 from lib.files import read_json
 from lib.program import INPUT, Failure
-from lib.reports import case_label, hot_us, is_vendors, limit, roof_share, shape_of_key, speedup, tflops
+from lib.reports import case_label, hot_us, is_vendors, limit, roof_share, speedup, tflops
 from lib.tables import microseconds, percent, ratio, significant, table
 
 AS_PREDICTED = 0.02  # a gain this close to the predicted range, relative, is as predicted
@@ -119,8 +119,8 @@ def rung_cells(reports, rung, sweep, row, below, prediction):
             microseconds(hot_us(row)), significant(tflops(row)), roof_share(row), limit(row), against_reference(reports, sweep, row), sweep]
 
 
-RUNG_COLUMNS = ["rung", "predicted", "measured gain", "hot us", "TFLOP/s", "of roof", "limit", "vs reference", "run"]
-RUNG_RIGHT = ["hot us", "TFLOP/s", "of roof", "vs reference"]
+RUNG_COLUMNS = ["rung", "predicted", "measured gain", "hot us", "TFLOP/s", "of peak (at its clock)", "limit", "vs reference", "run"]
+RUNG_RIGHT = ["hot us", "TFLOP/s", "of peak (at its clock)", "vs reference"]
 
 
 def case_rows(reports, ladder, case_index):
@@ -133,7 +133,7 @@ def case_rows(reports, ladder, case_index):
 
 def tables_of(reports, ladder):
     """One table per case, or one for all cases of a short ladder."""
-    labels = [case_label(shape_of_key(key)) for key in ladder["cases"]]
+    labels = [case_label(key) for key in ladder["cases"]]
     cases = [(label, case_rows(reports, ladder, i)) for i, label in enumerate(labels)]
     measured = [(label, rows) for label, rows in cases if rows]
     unmeasured = [label for label, rows in cases if not rows]

@@ -41,13 +41,13 @@ def named(name, row):
 def fastest_row(sweep, rows, pick=own_best):
     name, best = pick(rows)
     reference = rows.get(REFERENCE)
-    return [sweep, case_label(best["shape"]), named(name, best), microseconds(hot_us(best)), significant(tflops(best)), roof_share(best),
+    return [sweep, case_label(best["key"]), named(name, best), microseconds(hot_us(best)), significant(tflops(best)), roof_share(best),
             microseconds(hot_us(reference)) if reference and reference["time"] else "-", interval(best)]
 
 
 def fastest_table(cases, pick=own_best, title="fastest here"):
     """Of (sweep, {variant: row}) of cases: one kernel here, the fastest or the one that `pick` gives, beside cuDNN."""
-    columns = ["sweep", "B,H,S,D", title, "hot us", "TFLOP/s", "of roof", "cuDNN us", "speedup vs cuDNN (95 % within one process)"]
+    columns = ["sweep", "B,H,S,D", title, "hot us", "TFLOP/s", "of peak (at its clock)", "cuDNN us", "speedup vs cuDNN (95 % within one process)"]
     return table(columns, [fastest_row(sweep, rows, pick) for sweep, rows in cases if own_best(rows)], columns[3:])
 
 
@@ -66,7 +66,7 @@ def class_of(shape):
 
 def class_row(sweep, name, rows):
     """rows: the fastest of each case of a class, with its ratio to the reference."""
-    ratios = sorted((row["speedup_vs"]["hot"]["ratio"], case_label(row["shape"])) for row in rows)
+    ratios = sorted((row["speedup_vs"]["hot"]["ratio"], case_label(row["key"])) for row in rows)
     mean = statistics.geometric_mean(value for value, _ in ratios)
     return [sweep, f"D={name[0]} {name[1]}", str(len(ratios)), f"{mean:.3f}", f"{ratios[0][0]:.3f}", ratios[0][1],
             significant(max(tflops(row) for row in rows))]

@@ -10,7 +10,7 @@ import json
 import math
 import pathlib
 
-from lib.reports import REFERENCE, hot_us, is_vendors, mask_of, tflops
+from lib.reports import REFERENCE, hot_us, is_vendors, parts_of_key, tflops
 
 INK, FAINT = "#222222", "#bbbbbb"
 # One colour and marker per variant, in every picture. Colours are Paul Tol's "muted" and "bright", told apart with
@@ -42,9 +42,10 @@ def lengths(reports, sweep, value):
     """One panel per (D, mask): lines of a value over S, as many KV heads as query heads. None when no panel has a line."""
     panels, dtype = {}, dtype_of(reports, sweep)
     for row in reports.rows(sweep):
-        s = row["shape"]
+        s, (_, traits) = row["shape"], parts_of_key(row["key"])
+        traits = [trait for trait in traits if trait != s["dtype"]]
         if row["time"] and s["Sq"] == s["Skv"] and s["D"] >= 64 and s["dtype"] == dtype and s["Hq"] == s["Hkv"]:
-            lines = panels.setdefault(f"D = {s['D']}, {mask_of(s)}", {})
+            lines = panels.setdefault(f"D = {s['D']}, {' '.join(traits)}", {})
             lines.setdefault(row["variant"], []).append([s["Sq"], value(row)])
     panels = {title: {v: sorted(points) for v, points in lines.items()} for title, lines in panels.items()}
     return panels if any(len(p) > 1 for lines in panels.values() for p in lines.values()) else None

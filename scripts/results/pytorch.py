@@ -14,7 +14,7 @@ def best_of_each(reports, sweep):
     for key, rows in reports.cases(sweep).items():
         ours, theirs = own_best(rows), reports.torch_best(sweep, key)
         if ours and theirs:
-            lines.append([case_label(ours[1]["shape"]), f"`{ours[0]}`", microseconds(hot_us(ours[1])), f"`{theirs[0]}`",
+            lines.append([case_label(ours[1]["key"]), f"`{ours[0]}`", microseconds(hot_us(ours[1])), f"`{theirs[0]}`",
                           microseconds(hot_us(theirs[1])), ratio(hot_us(theirs[1]) / hot_us(ours[1]))])
     return table(["B,H,S,D", "fastest here", "hot us", "fastest in PyTorch", "hot us ", "ratio"], lines, ["hot us", "hot us ", "ratio"])
 
@@ -35,7 +35,7 @@ def same_library(reports, sweep):
         ours, theirs = reports.row(sweep, key, REFERENCE), reports.torch_rows(sweep, key).get(REFERENCE)
         if not ours or not theirs:
             continue
-        cells = [case_label(ours["shape"])]
+        cells = [case_label(ours["key"])]
         for mode in ("hot", "cold"):
             a, b = ours["time"][mode]["median_us"], theirs["time"][mode]["median_us"]
             cells += [microseconds(a), microseconds(b), f"{100 * (b / a - 1):+.1f} %"]

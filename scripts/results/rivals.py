@@ -46,7 +46,7 @@ def shown(ratio):
 
 
 def case_line(row, ratios):
-    return [case_label(row["shape"]), f"`{row['variant']}`", microseconds(hot_us(row)), significant(tflops(row)),
+    return [case_label(row["key"]), f"`{row['variant']}`", microseconds(hot_us(row)), significant(tflops(row)),
             *map(shown, ratios), shown(over_best(ratios))]
 
 
@@ -55,7 +55,7 @@ def class_line(sweep, name, cases):
     means = [[ratio for ratio in column if ratio is not None] for column in zip(*(ratios for _, ratios in cases))]
     worst = min(cases, key=lambda case: over_best(case[1]))
     return [sweep, name, str(len(cases)), *(shown(statistics.geometric_mean(column) if column else None) for column in means),
-            shown(statistics.geometric_mean(best)), shown(min(best)), case_label(worst[0]["shape"])]
+            shown(statistics.geometric_mean(best)), shown(min(best)), case_label(worst[0]["key"])]
 
 
 def classes(cases):

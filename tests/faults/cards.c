@@ -16,9 +16,9 @@ enum { PATH_BYTES = 512 };
 
 struct status __real_device_open(const char *spec, struct device **out);
 uint32_t __real_device_count(const struct device *);
-struct status __real_problem_bind(struct problem *, const struct attn_variant *, struct attn_plan *,
-                                  struct pass_facts facts[ATTN_PASSES_MAX]);
-struct status __real_problem_launch(struct problem *);
+struct status __real_bench_bind(struct bench *, const struct attn_variant *, struct attn_plan *,
+                                struct pass_facts facts[ATTN_PASSES_MAX]);
+struct status __real_bench_launch(struct bench *);
 
 static int ordinal; /* of the card that this process opened */
 
@@ -65,19 +65,19 @@ uint32_t __wrap_device_count(const struct device *device) {
   return card_count() > 0 ? (uint32_t)card_count() : __real_device_count(device);
 }
 
-struct status __wrap_problem_bind(struct problem *problem, const struct attn_variant *variant, struct attn_plan *plan,
-                                  struct pass_facts facts[ATTN_PASSES_MAX]);
-struct status __wrap_problem_bind(struct problem *problem, const struct attn_variant *variant, struct attn_plan *plan,
-                                  struct pass_facts facts[ATTN_PASSES_MAX]) {
+struct status __wrap_bench_bind(struct bench *bench, const struct attn_variant *variant, struct attn_plan *plan,
+                                struct pass_facts facts[ATTN_PASSES_MAX]);
+struct status __wrap_bench_bind(struct bench *bench, const struct attn_variant *variant, struct attn_plan *plan,
+                                struct pass_facts facts[ATTN_PASSES_MAX]) {
   if (is_fault(variant, "fault_oom")) plan->workspace_bytes = UINT64_C(1) << 50;
-  return __real_problem_bind(problem, variant, plan, facts);
+  return __real_bench_bind(bench, variant, plan, facts);
 }
 
-struct status __wrap_problem_launch(struct problem *problem);
-struct status __wrap_problem_launch(struct problem *problem) {
+struct status __wrap_bench_launch(struct bench *bench);
+struct status __wrap_bench_launch(struct bench *bench) {
   char path[PATH_BYTES];
-  const struct status status = __real_problem_launch(problem);
-  if (!is_fault(problem->variant, "fault_lost") || !lost_file(path)) return status;
+  const struct status status = __real_bench_launch(bench);
+  if (!is_fault(bench->variant, "fault_lost") || !lost_file(path)) return status;
   const int fd = open(path, O_CREAT | O_WRONLY, 0600);
   if (fd >= 0) close(fd);
   return lost();

@@ -1,5 +1,5 @@
 /* Planted defects: kernels that are right, each slow for one reason, so that every finding can be held against a
- * kernel that deserves it and against all that do not. tests/gpu/defects.bats and tests/cli/defects.bats have the
+ * kernel that deserves it and against all that do not. tests/gpu/defects.bats and tests/measure/defects.bats have the
  * table.
  *
  * Geometry is exact on any GPU: grids are persistent, a multiple of the SMs, and shared memory pins an SM to
@@ -66,7 +66,7 @@ static_assert(kPipeRowStep * kPipeKeyStep == kPipeThreads && kPipeKeys == kDefec
 static_assert(kPipeBytes == 106496, "tiles of Q, K, V and P in fp32");
 
 struct DefectParams {
-  Params p;
+  row_tile::RowParams p;
   uint32_t blocks; /* of the grid, all on x */
   uint32_t tile_q;
   enum defect defect;
@@ -224,7 +224,7 @@ __global__ void __launch_bounds__(kDefectThreads, kResident)
  */
 
 __device__ __forceinline__ void thread_rows(const DefectParams &a, __half *smem) {
-  const Params &p = a.p;
+  const row_tile::RowParams &p = a.p;
   const uint32_t q_tiles = ceil_div(p.Sq, kDefectThreads);
   __half *k_tile = smem, *v_tile = smem + kDefectKeys * kDefectDim;
   for (uint32_t item = blockIdx.x; item < p.B * p.Hq * q_tiles; item += a.blocks) {
@@ -247,7 +247,7 @@ __device__ __forceinline__ void thread_rows(const DefectParams &a, __half *smem)
       row_tile::load_tile<kDefectDim, kDefectThreads>(v_tile, kDefectDim, v + (size_t)first * kDefectDim, kDefectKeys,
                                                       keys, kDefectDim);
       __syncthreads(); /* orders the stores before the reads by all threads */
-      state.attend(q, k_tile, v_tile, rows_in_tile(row_keys, first, kDefectKeys), p.scale_log2);
+      state.attend<false>(q, k_tile, v_tile, {0, rows_in_tile(row_keys, first, kDefectKeys)}, p);
     }
     if (has_row) state.store(static_cast<__half *>(p.o) + offset, kDefectDim);
   }
@@ -454,9 +454,10 @@ static const void *defect_kernel_for(enum defect defect) {
 }
 
 template <enum defect kDefect>
-static struct status defect_bind(const attn_shape *shape, const attn_plan *plan, const attn_buffers *buffers,
+static struct status defect_bind(const attn_problem *shape, const attn_plan *plan, const attn_buffers *buffers,
                                  attn_pass_args args[ATTN_PASSES_MAX]) {
-  put_args(args[0], DefectParams{params_of(*shape, *buffers), plan->pass[0].grid[0], plan->tile_q, kDefect});
+  put_args(args[0],
+           DefectParams{row_tile::row_params_of(*shape, *buffers), plan->pass[0].grid[0], plan->tile_q, kDefect});
   return status_ok();
 }
 #define DEFECT_BIND(defect) attn::defect_bind<attn::defect>
@@ -496,14 +497,14 @@ static uint32_t defect_smem_bytes(enum defect defect, const device_info &device)
 }
 
 template <enum defect kDefect>
-static const char *defect_supports(const attn_shape *shape, const attn_tuning *, const device_info *device) {
+static const char *defect_supports(const attn_problem *shape, const attn_tuning *, const device_info *device) {
   if (shape->dtype != ATTN_F16 || shape->D != kDefectDim) return "planted GPU defects take f16 with D = 64 only";
   if ((uint64_t)shape->B * shape->Hq * shape->Sq > INT32_MAX) return "B * Hq * Sq must be below 2^31";
   return check_device(*device, defect_smem_bytes(kDefect, *device));
 }
 
 template <enum defect kDefect>
-static void defect_plan(const attn_shape *, const attn_tuning *, const device_info *device, attn_plan *plan) {
+static void defect_plan(const attn_problem *, const attn_tuning *, const device_info *device, attn_plan *plan) {
   constexpr DefectPlan wanted = defect_plan_of(kDefect);
   constexpr unsigned heads = kDefect == DEFECT_SERIAL ? 0u : ATTN_COVERS_B | ATTN_COVERS_H;
   plan->pass_count = 1;

@@ -101,7 +101,7 @@ static const void *fault_kernel() { return handle(gpu_fault_kernel); }
 static const void *count_kernel() { return handle(gpu_fault_count_kernel); }
 
 template <enum gpu_fault kFault>
-static struct status gpu_fault_bind(const attn_shape *shape, const attn_plan *, const attn_buffers *buffers,
+static struct status gpu_fault_bind(const attn_problem *shape, const attn_plan *, const attn_buffers *buffers,
                                     attn_pass_args args[ATTN_PASSES_MAX]) {
   const FaultParams params = {params_of(*shape, *buffers), kFault};
   if (kFault == GPU_FAULT_ABORT) abort();
@@ -120,14 +120,14 @@ static const void *count_kernel() { return nullptr; }
 #define GPU_FAULT_BIND(fault) nullptr
 #endif
 
-static const char *gpu_fault_supports(const attn_shape *shape, const attn_tuning *, const device_info *device) {
+static const char *gpu_fault_supports(const attn_problem *shape, const attn_tuning *, const device_info *device) {
   if (shape->dtype != ATTN_F16 || shape->D != kFaultDim) return "planted GPU faults take f16 with D = 64 only";
   if (const char *why_not = check_grid_hb(*shape)) return why_not;
   return check_device(*device, 0);
 }
 
 template <enum gpu_fault kFault>
-static void gpu_fault_plan(const attn_shape *shape, const attn_tuning *, const device_info *, attn_plan *plan) {
+static void gpu_fault_plan(const attn_problem *shape, const attn_tuning *, const device_info *, attn_plan *plan) {
   plan->pass_count = 2;
   plan->tile_q = kFaultThreads, plan->tile_kv = 1, plan->splits = 1, plan->stages = 1;
   plan->pass[0].name = "main";

@@ -58,7 +58,7 @@ __global__ void gpu_wrong_start_kernel(const __grid_constant__ WrongParams p) {
 }
 
 __global__ void gpu_wrong_kernel(const __grid_constant__ WrongParams p) {
-  const attn_shape &s = p.job.shape;
+  const attn_problem &s = p.job.shape;
   const WrongMemory &m = wrong_memory[p.job.bug];
   const uint64_t row = uint64_t{blockIdx.x} * kWrongThreads + threadIdx.x;
   if (row >= uint64_t{s.B} * s.Hq * s.Sq || m.skip != 0) return;
@@ -71,7 +71,7 @@ __global__ void gpu_wrong_kernel(const __grid_constant__ WrongParams p) {
 __global__ void gpu_wrong_end_kernel(const __grid_constant__ WrongParams p) {
   const wrong_job &job = p.job;
   WrongMemory &m = wrong_memory[job.bug];
-  const uint64_t outputs = uint64_t{job.shape.B} * job.shape.Hq * job.shape.Sq * job.shape.D;
+  const uint64_t outputs = uint64_t{job.shape.B} * job.shape.Hq * job.shape.Sq * job.shape.Dv;
   for (int i = 0; i < 3 && m.skip == 0; ++i) m.first[i] = wrong_first(job, i);
   if (job.bug == WRONG_writes_beyond) wrong_store(job.buffers.o, job.shape.dtype, outputs, 1.0f);
   if (job.bug == WRONG_changes_k) wrong_store(const_cast<void *>(job.buffers.k), job.shape.dtype, 3, 0.5f);
@@ -86,7 +86,7 @@ static const void *wrong_kernels(int pass) {
   return kernels[pass];
 }
 
-static struct status gpu_wrong_bind(const attn_shape *shape, const attn_plan *plan, const attn_buffers *buffers,
+static struct status gpu_wrong_bind(const attn_problem *shape, const attn_plan *plan, const attn_buffers *buffers,
                                     attn_pass_args args[ATTN_PASSES_MAX]) {
   const WrongParams params = {{*shape, *buffers, static_cast<enum wrong_bug>(plan->tuning.value[0])}};
   for (int pass = 0; pass < 3; ++pass) put_args(args[pass], params);
@@ -99,12 +99,11 @@ static const void *wrong_kernels(int) { return nullptr; }
 #define GPU_WRONG_BIND nullptr
 #endif
 
-static const char *gpu_wrong_supports(const attn_shape *shape, const attn_tuning *, const device_info *device) {
-  if (shape->D > WRONG_D_MAX) return "D is above 128, the largest head dimension of the wrong kernels";
+static const char *gpu_wrong_supports(const attn_problem *, const attn_tuning *, const device_info *device) {
   return check_device(*device, 0);
 }
 
-static void gpu_wrong_plan(const attn_shape *shape, const attn_tuning *, const device_info *, attn_plan *plan) {
+static void gpu_wrong_plan(const attn_problem *shape, const attn_tuning *, const device_info *, attn_plan *plan) {
   static const char *const names[] = {"start", "main", "end"};
   const uint64_t rows = uint64_t{shape->B} * shape->Hq * shape->Sq;
   plan->pass_count = 3;
@@ -121,8 +120,8 @@ static void gpu_wrong_plan(const attn_shape *shape, const attn_tuning *, const d
 }
 
 static const attn_tunable wrong_tunables[] = {
-    {"bug", 0, WRONG_COUNT - 1, 0, "number in tests/faults/wrong.h; 0: none"},
-    {},
+    {.name = "bug", .max = WRONG_COUNT - 1, .help = "number in tests/faults/wrong.h; 0: none"},
+    {.name = nullptr},
 };
 
 }  // namespace attn
@@ -130,10 +129,12 @@ static const attn_tunable wrong_tunables[] = {
 extern "C" const struct attn_variant attn_variant_gpu_wrong = {
     .name = "gpu_wrong",
     .summary = "planted faults: an attention with one bug of many",
-    .limits = "f16, bf16, f32; D <= 128",
+    .limits = nullptr,
     .runs_on = DEVICE_CUDA,
     .math = ATTN_MATH_FP32,
-    .writes_lse = true,
+    .takes = ATTN_TAKES_LSE | ATTN_TAKES_WINDOW | ATTN_TAKES_DV | ATTN_TAKES_SOFTCAP | ATTN_TAKES_SINK,
+    .dtypes = ATTN_DTYPES_FLOAT,
+    .dims = {.most = WRONG_D_MAX},
     .tunables = attn::wrong_tunables,
     .supports = attn::gpu_wrong_supports,
     .plan = attn::gpu_wrong_plan,

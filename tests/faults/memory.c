@@ -6,7 +6,7 @@
 
 enum { RIGHT_LAUNCHES = 3, BYTES_BEYOND = 16 };
 
-static void fault_stale_run(const struct attn_shape *shape, const struct attn_plan *plan,
+static void fault_stale_run(const struct attn_problem *shape, const struct attn_plan *plan,
                             const struct attn_buffers *buffers, unsigned threads) {
   static bool launched;
   if (!launched) attn_variant_cpu_ref.run(shape, plan, buffers, threads);
@@ -14,13 +14,13 @@ static void fault_stale_run(const struct attn_shape *shape, const struct attn_pl
 }
 FAULT(stale, "writes its output in the first launch only");
 
-static uint32_t no_keys(const struct attn_shape *shape, uint32_t row) {
+static uint32_t no_keys(const struct attn_problem *shape, uint32_t row) {
   (void)shape;
   (void)row;
   return 0;
 }
 
-static void fault_late_run(const struct attn_shape *shape, const struct attn_plan *plan,
+static void fault_late_run(const struct attn_problem *shape, const struct attn_plan *plan,
                            const struct attn_buffers *buffers, unsigned threads) {
   static unsigned launches;
   if (launches < RIGHT_LAUNCHES) {
@@ -32,7 +32,7 @@ static void fault_late_run(const struct attn_shape *shape, const struct attn_pla
 }
 FAULT(late, "right in the first three launches, zeros afterwards");
 
-static void fault_redzone_run(const struct attn_shape *shape, const struct attn_plan *plan,
+static void fault_redzone_run(const struct attn_problem *shape, const struct attn_plan *plan,
                               const struct attn_buffers *buffers, unsigned threads) {
   const uint64_t bytes = (uint64_t)shape->B * shape->Hq * shape->Sq * shape->D * attn_dtype_bytes(shape->dtype);
   attn_variant_cpu_ref.run(shape, plan, buffers, threads);
@@ -40,7 +40,7 @@ static void fault_redzone_run(const struct attn_shape *shape, const struct attn_
 }
 FAULT(redzone, "writes 16 bytes beyond O");
 
-static void fault_input_run(const struct attn_shape *shape, const struct attn_plan *plan,
+static void fault_input_run(const struct attn_problem *shape, const struct attn_plan *plan,
                             const struct attn_buffers *buffers, unsigned threads) {
   attn_variant_cpu_ref.run(shape, plan, buffers, threads);
   memset((void *)buffers->q, 0x3C, attn_dtype_bytes(shape->dtype));
@@ -48,7 +48,7 @@ static void fault_input_run(const struct attn_shape *shape, const struct attn_pl
 FAULT(input, "changes one element of Q");
 
 /* Right in itself: what goes wrong is done to them, by cards.c. */
-static void right_run(const struct attn_shape *shape, const struct attn_plan *plan,
+static void right_run(const struct attn_problem *shape, const struct attn_plan *plan,
                       const struct attn_buffers *buffers, unsigned threads) {
   attn_variant_cpu_ref.run(shape, plan, buffers, threads);
 }
@@ -57,7 +57,7 @@ static void right_run(const struct attn_shape *shape, const struct attn_plan *pl
 FAULT(lost, "the card is lost while it runs");
 FAULT(oom, "its workspace is refused");
 
-static void workspace_plan(const struct attn_shape *shape, const struct attn_tuning *tuning,
+static void workspace_plan(const struct attn_problem *shape, const struct attn_tuning *tuning,
                            const struct device_info *device, struct attn_plan *plan) {
   fault_plan(shape, tuning, device, plan);
   plan->workspace_bytes = UINT64_C(1) << 50;
@@ -76,24 +76,23 @@ const struct attn_variant attn_variant_fault_workspace = {
 
 /* Two tasks compute half of the keys each and write the same rows: whoever comes last wins. */
 struct race {
-  const struct attn_shape *shape;
+  const struct attn_problem *shape;
   const struct attn_buffers *buffers;
 };
 
-static uint32_t keys_of_half(const struct attn_shape *shape, uint32_t row) {
-  const uint32_t keys = attn_keys_of_row(shape, row);
+static uint32_t keys_of_half(const struct attn_problem *shape, uint32_t row) {
+  const uint32_t keys = fault_keys(shape, row);
   return keys < shape->Skv / 2 ? keys : shape->Skv / 2;
 }
 
 static void race_task(void *context, uint64_t half, unsigned worker) {
   (void)worker;
   const struct race *race = context;
-  const struct fault_rule rules[] = {{.keys = keys_of_half},
-                                     {.keys = attn_keys_of_row, .first_key = race->shape->Skv / 2}};
+  const struct fault_rule rules[] = {{.keys = keys_of_half}, {.keys = fault_keys, .first_key = race->shape->Skv / 2}};
   fault_attention(race->shape, race->buffers, &rules[half], 1);
 }
 
-static void fault_race_run(const struct attn_shape *shape, const struct attn_plan *plan,
+static void fault_race_run(const struct attn_problem *shape, const struct attn_plan *plan,
                            const struct attn_buffers *buffers, unsigned threads) {
   (void)plan;
   (void)threads;

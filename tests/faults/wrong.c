@@ -51,8 +51,9 @@ struct kept {
 static struct kept kept[REMEMBERED];
 static unsigned kept_count;
 
-static uint64_t bytes_of(const struct wrong_job *job, uint32_t heads, uint32_t rows) {
-  return (uint64_t)job->shape.B * heads * rows * job->shape.D * attn_dtype_bytes(job->shape.dtype);
+static uint64_t bytes_of(const struct wrong_job *job, enum attn_role role) {
+  struct attn_tensor tensor;
+  return attn_tensor_of(&job->shape, role, &tensor) ? attn_tensor_bytes(&tensor) : 0;
 }
 
 /* Of whole words: what is left over is the same at every launch of a small shape. */
@@ -63,24 +64,23 @@ static uint64_t hash_of(uint64_t hash, const void *data, uint64_t bytes) {
 }
 
 static uint64_t hash_inputs(const struct wrong_job *job) {
-  const struct attn_shape *s = &job->shape;
-  const uint64_t q = hash_of(s->Sq, job->buffers.q, bytes_of(job, s->Hq, s->Sq));
-  return hash_of(hash_of(q, job->buffers.k, bytes_of(job, s->Hkv, s->Skv)), job->buffers.v,
-                 bytes_of(job, s->Hkv, s->Skv));
+  const struct attn_problem *s = &job->shape;
+  const uint64_t q = hash_of(s->Sq, job->buffers.q, bytes_of(job, ATTN_Q));
+  return hash_of(hash_of(q, job->buffers.k, bytes_of(job, ATTN_K)), job->buffers.v, bytes_of(job, ATTN_V));
 }
 
 static bool recalls(const struct wrong_job *job) {
   const uint64_t hash = hash_inputs(job);
   for (unsigned i = 0; i < REMEMBERED; ++i) {
     if (kept[i].o == NULL || kept[i].hash != hash) continue;
-    memcpy(job->buffers.o, kept[i].o, bytes_of(job, job->shape.Hq, job->shape.Sq));
+    memcpy(job->buffers.o, kept[i].o, bytes_of(job, ATTN_O));
     return true;
   }
   return false;
 }
 
 static void keep(const struct wrong_job *job) {
-  const uint64_t bytes = bytes_of(job, job->shape.Hq, job->shape.Sq);
+  const uint64_t bytes = bytes_of(job, ATTN_O);
   struct kept *place = &kept[kept_count++ % REMEMBERED];
   free(place->o);
   *place = (struct kept){hash_inputs(job), malloc(bytes)};
@@ -110,13 +110,13 @@ static void remember(const struct wrong_job *job, struct memory *memory) {
 }
 
 static void misuse_memory(const struct wrong_job *job) {
-  const struct attn_shape *s = &job->shape;
-  const uint64_t outputs = (uint64_t)s->B * s->Hq * s->Sq * s->D;
+  const struct attn_problem *s = &job->shape;
+  const uint64_t outputs = (uint64_t)s->B * s->Hq * s->Sq * s->Dv;
   if (job->bug == WRONG_writes_beyond) wrong_store(job->buffers.o, s->dtype, outputs, 1.0f);
   if (job->bug == WRONG_changes_k) wrong_store((void *)(uintptr_t)job->buffers.k, s->dtype, 3, 0.5f);
 }
 
-static void wrong_run(const struct attn_shape *shape, const struct attn_plan *plan,
+static void wrong_run(const struct attn_problem *shape, const struct attn_plan *plan,
                       const struct attn_buffers *buffers, unsigned threads) {
   static struct memory memories[WRONG_COUNT];
   struct wrong_job job = {*shape, *buffers, (enum wrong_bug)plan->tuning.value[0]};
@@ -135,14 +135,15 @@ static void wrong_run(const struct attn_shape *shape, const struct attn_plan *pl
   memory->end_us = now_us();
 }
 
-static const char *wrong_supports(const struct attn_shape *shape, const struct attn_tuning *tuning,
+static const char *wrong_supports(const struct attn_problem *shape, const struct attn_tuning *tuning,
                                   const struct device_info *device) {
+  (void)shape;
   (void)tuning;
   (void)device;
-  return shape->D <= WRONG_D_MAX ? NULL : "D is above 128, the largest head dimension of the wrong kernels";
+  return NULL;
 }
 
-static void wrong_plan(const struct attn_shape *shape, const struct attn_tuning *tuning,
+static void wrong_plan(const struct attn_problem *shape, const struct attn_tuning *tuning,
                        const struct device_info *device, struct attn_plan *plan) {
   (void)shape;
   (void)tuning;
@@ -154,17 +155,19 @@ static void wrong_plan(const struct attn_shape *shape, const struct attn_tuning 
 }
 
 static const struct attn_tunable tunables[] = {
-    {"bug", 0, WRONG_COUNT - 1, 0, "number in tests/faults/wrong.h; 0: none"},
-    {0},
+    {.name = "bug", .max = WRONG_COUNT - 1, .help = "number in tests/faults/wrong.h; 0: none"},
+    {.name = NULL},
 };
 
 const struct attn_variant attn_variant_wrong = {
     .name = "wrong",
     .summary = "planted faults: an attention with one bug of many",
-    .limits = "CPU; f16, bf16, f32; D <= 128",
+    .limits = "CPU",
     .runs_on = DEVICE_CPU,
     .math = ATTN_MATH_FP32_HOST,
-    .writes_lse = true,
+    .takes = ATTN_TAKES_LSE | ATTN_TAKES_WINDOW | ATTN_TAKES_DV | ATTN_TAKES_SOFTCAP | ATTN_TAKES_SINK,
+    .dtypes = ATTN_DTYPES_FLOAT,
+    .dims = {.most = WRONG_D_MAX},
     .tunables = tunables,
     .supports = wrong_supports,
     .plan = wrong_plan,

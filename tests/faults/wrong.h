@@ -1,7 +1,7 @@
 /* Attention kernels that are wrong in one subtle way each, for the CPU and the GPU alike: one flash-attention row
  * with three splits of the keys, tiles of 64 and a bug by its number. Variants "wrong:bug=N" and "gpu_wrong:bug=N";
  * bug 0 is right. tests/data/sweeps/wrong.json holds shapes that show every one of them, wrong_lse.json
- * those whose log-sum-exp is wrong. */
+ * and so on those of one axis of the problem. */
 #ifndef ATTNBENCH_TESTS_FAULTS_WRONG_H
 #define ATTNBENCH_TESTS_FAULTS_WRONG_H
 
@@ -104,16 +104,68 @@
   X(lse_beyond, "writes one element beyond LSE")                                  \
   X(lse_later, "from the thirteenth launch on LSE is not written")
 
+/* Wrong where a row sees a window of keys. */
+#define WRONG_WINDOW_MAP(X)                                                            \
+  X(window_left_more, "rows see one key too many on the left")                         \
+  X(window_left_less, "rows see one key too few on the left")                          \
+  X(window_right_more, "rows see one key too many on the right")                       \
+  X(window_right_less, "rows see one key too few on the right")                        \
+  X(window_left_ignored, "the bound on the left is ignored")                           \
+  X(window_right_ignored, "the bound on the right is ignored")                         \
+  X(window_left_tile, "rows see all keys of the tile that their window begins in")     \
+  X(window_tile_rows, "all rows of a 64-row tile have the left bound of its last row") \
+  X(window_top_left, "the window is aligned top-left")                                 \
+  X(window_swapped, "the bounds have changed places")
+
+/* Wrong where V and O have other columns than Q and K. */
+#define WRONG_DV_MAP(X)                               \
+  X(dv_v_stride, "rows of V are taken to be D apart") \
+  X(dv_o_stride, "rows of O are written D apart")     \
+  X(dv_columns, "columns of O from D on are 0")       \
+  X(dv_last, "the last column of V counts as 0")      \
+  X(dv_scale, "the softmax scale is 1/sqrt(Dv)")      \
+  X(dv_dot, "products q.k have at most Dv terms")
+
+/* Wrong where scores have a soft cap. */
+#define WRONG_SOFTCAP_MAP(X)                                                        \
+  X(softcap_ignored, "scores have no cap")                                          \
+  X(softcap_after_mask, "hidden keys are capped too, and count with minus the cap") \
+  X(softcap_before_scale, "products q.k are capped, and then scaled")               \
+  X(softcap_not_multiplied, "scores are tanh(score / cap)")                         \
+  X(softcap_twice, "scores are capped twice")                                       \
+  X(softcap_clamped, "scores are cut off at the cap")                               \
+  X(softcap_base2, "scores are multiplied by log2(e) before the cap, not after")    \
+  X(softcap_rational, "scores are score / (1 + |score| / cap)")                     \
+  X(softcap_rounded, "the cap is rounded to a power of two")
+
+/* Wrong where heads have a sink. */
+#define WRONG_SINK_MAP(X)                                                \
+  X(sink_ignored, "the sink counts nothing")                             \
+  X(sink_max_only, "the sink is in the maximum, and not in the sum")     \
+  X(sink_unshifted, "exp(sink) is added to the sum without the maximum") \
+  X(sink_each_split, "every split adds the sink")                        \
+  X(sink_first_head, "every head has the sink of head 0")                \
+  X(sink_kv_head, "a head has the sink of its KV head's number")         \
+  X(sink_next_head, "a head has the sink of the head after it")          \
+  X(sink_scaled, "the sink is multiplied by the softmax scale")          \
+  X(sink_base2, "the sink lacks the factor log2(e)")                     \
+  X(sink_as_key, "the sink adds V of the first key")                     \
+  X(sink_rounded, "the sink is rounded to 8 bits")                       \
+  X(sink_no_lse, "the LSE lacks the sink")                               \
+  X(sink_empty, "rows that see no key have an LSE of minus infinity")    \
+  X(sink_late, "the sink is added when the keys are done, without a new maximum")
+
 enum wrong_bug {
 #define WRONG_ENUM(name, text) WRONG_##name,
-  WRONG_ROW_MAP(WRONG_ENUM) WRONG_LAUNCH_MAP(WRONG_ENUM) WRONG_LSE_MAP(WRONG_ENUM)
+  WRONG_ROW_MAP(WRONG_ENUM) WRONG_LAUNCH_MAP(WRONG_ENUM) WRONG_LSE_MAP(WRONG_ENUM) WRONG_WINDOW_MAP(WRONG_ENUM)
+      WRONG_DV_MAP(WRONG_ENUM) WRONG_SOFTCAP_MAP(WRONG_ENUM) WRONG_SINK_MAP(WRONG_ENUM)
 #undef WRONG_ENUM
-      WRONG_COUNT
+          WRONG_COUNT
 };
 enum { WRONG_FIRST_OF_LAUNCHES = WRONG_first_only, WRONG_TILE = 64, WRONG_SPLITS = 3, WRONG_D_MAX = 128 };
 
 struct wrong_job {
-  struct attn_shape shape;
+  struct attn_problem shape;
   struct attn_buffers buffers;
   enum wrong_bug bug;
 };
@@ -160,13 +212,14 @@ struct wrong_state {
 
 struct wrong_row {
   uint64_t q_row, o_row, k_row, v_row; /* linear rows; of K and V the first key's */
-  uint32_t row, keys;                  /* within the head; keys that it attends */
+  uint32_t row;                        /* within the head */
+  uint32_t first, keys;                /* it sees the keys from `first` to before `keys` */
   uint64_t head;                       /* of [B][Hq] */
 };
 
 static inline ATTN_HD uint32_t wrong_keys(const struct wrong_job *job, uint32_t row) {
-  const struct attn_shape *s = &job->shape;
-  const uint32_t keys = attn_keys_of_row(s, row), more = keys < s->Skv ? keys + 1 : keys,
+  const struct attn_problem *s = &job->shape;
+  const uint32_t keys = attn_keys_of_row(s, row).end, more = keys < s->Skv ? keys + 1 : keys,
                  less = keys > 1 ? keys - 1 : keys;
   if (job->bug == WRONG_tail_last_key)
     return s->Skv % WRONG_TILE != 0 && keys == s->Skv && keys > 1 ? keys - 1 : keys;
@@ -175,27 +228,55 @@ static inline ATTN_HD uint32_t wrong_keys(const struct wrong_job *job, uint32_t 
     return keys < whole ? keys : whole;
   }
   if (job->bug == WRONG_tail_single) return s->Skv % WRONG_TILE == 1 && keys == s->Skv ? less : keys;
-  if (!s->causal) return keys;
+  if (!attn_is_causal(s)) return keys;
   switch (job->bug) {
     case WRONG_mask_one_more: return more;
     case WRONG_mask_one_less: return less;
     case WRONG_mask_top_left: return row + 1 < s->Skv ? row + 1 : s->Skv;
-    case WRONG_mask_offset_sign:
-      return attn_keys_under_mask(true, s->Skv, s->Sq, row) < s->Skv ? attn_keys_under_mask(true, s->Skv, s->Sq, row)
-                                                                     : s->Skv;
+    case WRONG_mask_offset_sign: return attn_mask_clamp((int64_t)row + 1 + (int64_t)s->Sq - (int64_t)s->Skv, s->Skv);
     case WRONG_mask_tile_row: return row % 64 == 63 ? more : keys;
     case WRONG_mask_tile_key: return keys % WRONG_TILE == 1 ? less : keys;
     default: return keys;
   }
 }
 
+/* The keys that a row sees through a window, by a mask and a row that may be others than its own. */
+static inline ATTN_HD struct attn_keys wrong_window(const struct wrong_job *job, uint32_t row) {
+  const struct attn_problem *s = &job->shape;
+  struct attn_mask mask = attn_mask_of(s);
+  const uint32_t last_of_tile = row / 64 * 64 + 63 < s->Sq ? row / 64 * 64 + 63 : s->Sq - 1;
+  if (job->bug == WRONG_window_left_ignored) mask.left = -1;
+  if (job->bug == WRONG_window_right_ignored) mask.right = -1;
+  if (job->bug == WRONG_window_swapped) mask.left = s->right, mask.right = s->left;
+  if (job->bug == WRONG_window_top_left) mask.Skv = mask.Sq;
+  struct attn_keys keys = attn_mask_row(&mask, row);
+  if (job->bug == WRONG_window_top_left && keys.end > s->Skv) keys.end = s->Skv;
+  if (job->bug == WRONG_window_tile_rows) keys.first = attn_mask_row(&mask, last_of_tile).first;
+  if (job->bug == WRONG_window_left_tile) keys.first -= keys.first % WRONG_TILE;
+  if (job->bug == WRONG_window_left_more && keys.first > 0) --keys.first;
+  if (job->bug == WRONG_window_left_less && keys.end - keys.first > 1) ++keys.first;
+  if (job->bug == WRONG_window_right_more && keys.end < s->Skv) ++keys.end;
+  if (job->bug == WRONG_window_right_less && keys.end - keys.first > 1) --keys.end;
+  if (keys.first > keys.end) keys.first = keys.end;
+  return keys;
+}
+
 static inline ATTN_HD struct wrong_row wrong_row_of(const struct wrong_job *job, uint64_t index) {
-  const struct attn_shape *s = &job->shape;
+  const struct attn_problem *s = &job->shape;
   const uint64_t head = index / s->Sq, batch = head / s->Hq, h = head % s->Hq, group = s->Hq / s->Hkv;
   const uint32_t row = (uint32_t)(index % s->Sq);
   const uint64_t kv = job->bug == WRONG_head_group ? h % s->Hkv : h / group, kv_head = batch * s->Hkv + kv;
   const uint64_t heads = (uint64_t)s->B * s->Hq;
-  struct wrong_row r = {index, index, kv_head * s->Skv, kv_head * s->Skv, row, wrong_keys(job, row), head};
+  const bool has_window = s->left >= 0 || s->right > 0;
+  const struct attn_keys window = wrong_window(job, row);
+  struct wrong_row r = {.q_row = index,
+                        .o_row = index,
+                        .k_row = kv_head * s->Skv,
+                        .v_row = kv_head * s->Skv,
+                        .row = row,
+                        .first = has_window ? window.first : 0,
+                        .keys = has_window ? window.end : wrong_keys(job, row),
+                        .head = head};
   if (job->bug == WRONG_tail_row && s->Sq % 2 == 1 && row + 1 == s->Sq && row > 0) r.q_row = index - 1;
   if (job->bug == WRONG_head_swap && head < 2 && heads > 1) r.o_row = (1 - head) * s->Sq + row;
   if (job->bug == WRONG_head_last_v && head + 1 == heads && kv_head > 0) r.v_row = (kv_head - 1) * s->Skv;
@@ -211,14 +292,35 @@ static inline ATTN_HD float wrong_scale(const struct wrong_job *job, const struc
     case WRONG_scale_none: return log2e;
     case WRONG_scale_dimension: return log2e / sqrtf(D + 1);
     case WRONG_scale_base: return 1 / sqrtf(D);
+    case WRONG_dv_scale: return log2e / sqrtf((float)job->shape.Dv);
     case WRONG_row_rare: return log2e / sqrtf(r->q_row % 4096 == 1234 ? D * 1.1f : D);
     default: return log2e / sqrtf(D);
   }
 }
 
+/* Of a product q.k and the softmax scale, both in base 2. */
+static inline ATTN_HD float wrong_capped(const struct wrong_job *job, float dot, float scale) {
+  const float log2e = 1.44269504f, score = dot * scale / log2e;
+  float cap = job->shape.softcap;
+  if (cap == 0) return dot * scale;
+  switch (job->bug) {
+    case WRONG_softcap_ignored: return dot * scale;
+    case WRONG_softcap_before_scale: return cap * tanhf(dot / cap) * scale;
+    case WRONG_softcap_not_multiplied: return tanhf(score / cap) * log2e;
+    case WRONG_softcap_twice: return cap * tanhf(tanhf(score / cap)) * log2e;
+    case WRONG_softcap_clamped: return fminf(fmaxf(score, -cap), cap) * log2e;
+    case WRONG_softcap_base2: return cap * tanhf(dot * scale / cap);
+    case WRONG_softcap_rational: return score / (1 + fabsf(score) / cap) * log2e;
+    case WRONG_softcap_rounded: cap = exp2f(roundf(log2f(cap))); break;
+    default: break;
+  }
+  return cap * tanhf(score / cap) * log2e;
+}
+
 static inline ATTN_HD float wrong_score(const struct wrong_job *job, const struct wrong_row *r, uint32_t key) {
-  const struct attn_shape *s = &job->shape;
-  const uint32_t D = job->bug == WRONG_tail_dimension ? s->D - 1 : s->D;
+  const struct attn_problem *s = &job->shape;
+  const bool is_short = job->bug == WRONG_dv_dot && s->Dv < s->D;
+  const uint32_t D = job->bug == WRONG_tail_dimension ? s->D - 1 : is_short ? s->Dv : s->D;
   const float scale = wrong_scale(job, r);
   const enum wrong_bug bug = job->bug;
   float dot = 0;
@@ -230,7 +332,7 @@ static inline ATTN_HD float wrong_score(const struct wrong_job *job, const struc
     if (bug == WRONG_products_tf32) q = wrong_bits(q, 9), k = wrong_bits(k, 9);
     dot += q * k;
   }
-  float score = bug == WRONG_scale_rounded ? dot : dot * scale;
+  float score = bug == WRONG_scale_rounded ? dot : wrong_capped(job, dot, scale);
   if (bug == WRONG_softmax_scores16) score = wrong_round16(s->dtype, score);
   if (bug == WRONG_softmax_clamped) score = fminf(fmaxf(score, -28.85f), 28.85f);
   return score;
@@ -246,9 +348,13 @@ static inline ATTN_HD float wrong_exp(const struct wrong_job *job, float x) {
 
 static inline ATTN_HD float wrong_value(const struct wrong_job *job, const struct wrong_row *r, uint32_t key,
                                         uint32_t d) {
-  const struct attn_shape *s = &job->shape;
+  const struct attn_problem *s = &job->shape;
   if (job->bug == WRONG_tile_v_stale && key / WRONG_TILE % 5 == 4) key -= WRONG_TILE;
-  const float v = wrong_load(job->buffers.v, s->dtype, (r->v_row + key) * s->D + d);
+  const uint32_t columns = job->bug == WRONG_dv_v_stride ? s->D : s->Dv;
+  if (job->bug == WRONG_dv_columns && d >= s->D) return 0;
+  if (job->bug == WRONG_dv_last && d + 1 == s->Dv) return 0;
+  const uint64_t element = (r->v_row + key) * columns + d, elements = (uint64_t)s->B * s->Hkv * s->Skv * s->Dv;
+  const float v = wrong_load(job->buffers.v, s->dtype, element < elements ? element : elements - 1);
   if (job->bug == WRONG_v_tiny && fabsf(v) < 0x1p-14f) return 0;
   if (job->bug == WRONG_v_clamped) return fminf(fmaxf(v, -256.0f), 256.0f);
   return v;
@@ -273,7 +379,7 @@ static inline ATTN_HD void wrong_add_key(const struct wrong_job *job, const stru
   if (job->bug == WRONG_softmax_sum16) state->sum = wrong_round16(dtype, state->sum);
   const bool is_tail = job->shape.Skv % WRONG_TILE != 0 && key + 1 == job->shape.Skv;
   if (!(job->bug == WRONG_lse_tail_key && is_tail)) state->lse_sum += job->bug == WRONG_lse_rounded ? p : exp2f(x);
-  for (uint32_t d = 0; d < job->shape.D; ++d) {
+  for (uint32_t d = 0; d < job->shape.Dv; ++d) {
     state->out[d] += p * wrong_value(job, r, key, d);
     if (job->bug == WRONG_accumulate16) state->out[d] = wrong_round16(dtype, state->out[d]);
   }
@@ -282,14 +388,16 @@ static inline ATTN_HD void wrong_add_key(const struct wrong_job *job, const stru
 /* Keys of one tile that the row does not see, as a kernel that works on whole tiles meets them. */
 static inline ATTN_HD void wrong_hidden_keys(const struct wrong_job *job, const struct wrong_row *r, uint32_t end,
                                              struct wrong_state *state) {
-  const struct attn_shape *s = &job->shape;
+  const struct attn_problem *s = &job->shape;
   const uint32_t tile_end = (end - 1) / WRONG_TILE * WRONG_TILE + WRONG_TILE;
   for (uint32_t key = end; key < tile_end; ++key) {
     if (job->bug == WRONG_mask_added && key < s->Skv) state->sum += exp2f(wrong_score(job, r, key) - 1e30f);
+    if (job->bug == WRONG_softcap_after_mask && key < s->Skv)
+      wrong_add_key(job, r, key, -1.44269504f * s->softcap, state);
     if (job->bug == WRONG_tail_zero_keys && key >= s->Skv) state->sum += exp2f(-state->maximum);
     if (job->bug == WRONG_tail_beyond && key == s->Skv) {
-      for (uint32_t d = 0; d < s->D; ++d)
-        state->out[d] += 0 * wrong_load(job->buffers.v, s->dtype, (r->v_row + key) * s->D + d);
+      for (uint32_t d = 0; d < s->Dv; ++d)
+        state->out[d] += 0 * wrong_load(job->buffers.v, s->dtype, (r->v_row + key) * s->Dv + d);
     }
   }
 }
@@ -308,17 +416,56 @@ static inline ATTN_HD void wrong_tile(const struct wrong_job *job, const struct 
   if (bug == WRONG_out_rescaled_twice) of_out = factor * factor;
   if (!(bug == WRONG_sum_skips_rescale && state->sum > 0)) state->sum *= factor;
   state->lse_sum *= factor;
-  for (uint32_t d = 0; d < job->shape.D; ++d) state->out[d] *= of_out;
+  for (uint32_t d = 0; d < job->shape.Dv; ++d) state->out[d] *= of_out;
   for (uint32_t key = first; key < end; ++key) wrong_add_key(job, r, key, score[key - first], state);
+}
+
+/* The logit of a row's head, in base 2. */
+static inline ATTN_HD float wrong_sink_of(const struct wrong_job *job, const struct wrong_row *r) {
+  const uint64_t Hq = job->shape.Hq, h = r->head % Hq;
+  const float log2e = 1.44269504f, *sink = job->buffers.sink;
+  switch (job->bug) {
+    case WRONG_sink_first_head: return sink[0] * log2e;
+    case WRONG_sink_kv_head: return sink[h / (Hq / job->shape.Hkv)] * log2e;
+    case WRONG_sink_next_head: return sink[(h + 1) % Hq] * log2e;
+    case WRONG_sink_scaled: return sink[h] * log2e / sqrtf((float)job->shape.D);
+    case WRONG_sink_base2: return sink[h];
+    case WRONG_sink_rounded: return wrong_bits(sink[h], 8) * log2e;
+    default: return sink[h] * log2e;
+  }
+}
+
+/* Takes the sink in before the first key. */
+static inline ATTN_HD void wrong_start(const struct wrong_job *job, const struct wrong_row *r, bool is_first,
+                                       struct wrong_state *state) {
+  const enum wrong_bug bug = job->bug;
+  if (job->buffers.sink == NULL || bug == WRONG_sink_ignored || bug == WRONG_sink_late) return;
+  if (!is_first && bug != WRONG_sink_each_split) return;
+  const float sink = wrong_sink_of(job, r);
+  if (bug != WRONG_sink_unshifted) state->maximum = sink;
+  if (bug != WRONG_sink_max_only && bug != WRONG_sink_unshifted) state->sum = state->lse_sum = 1;
+  if (bug == WRONG_sink_no_lse) state->lse_sum = 0;
+  for (uint32_t d = 0; d < job->shape.Dv && bug == WRONG_sink_as_key; ++d) state->out[d] = wrong_value(job, r, 0, d);
+}
+
+/* Takes it in behind the last one. */
+static inline ATTN_HD void wrong_finish(const struct wrong_job *job, const struct wrong_row *r,
+                                        struct wrong_state *state) {
+  const enum wrong_bug bug = job->bug;
+  if (job->buffers.sink == NULL || (bug != WRONG_sink_late && bug != WRONG_sink_unshifted)) return;
+  const float sink = wrong_sink_of(job, r), term = exp2f(bug == WRONG_sink_late ? sink - state->maximum : sink);
+  state->sum += term;
+  state->lse_sum += term;
 }
 
 /* The keys from `first` to `end` of one split. */
 static inline ATTN_HD void wrong_split(const struct wrong_job *job, const struct wrong_row *r, uint32_t first,
-                                       uint32_t end, struct wrong_state *state) {
+                                       uint32_t end, bool is_first, struct wrong_state *state) {
   const enum wrong_bug bug = job->bug;
   memset(state, 0, sizeof *state);
   state->maximum = bug == WRONG_softmax_positive ? 0 : bug == WRONG_softmax_lowest ? -50 : -3e38f;
   if (bug == WRONG_softmax_no_max) state->maximum = 0;
+  wrong_start(job, r, is_first, state);
   for (uint32_t key = first; key < end; key += WRONG_TILE) {
     const uint32_t tile_end = key + WRONG_TILE < end ? key + WRONG_TILE : end;
     if (bug == WRONG_tile_first && key == 0 && r->keys > WRONG_TILE) continue;
@@ -338,14 +485,14 @@ static inline ATTN_HD void wrong_merge(const struct wrong_job *job, struct wrong
     old = 1;
     more = into->sum / from->sum;
   }
-  for (uint32_t d = 0; d < job->shape.D; ++d) into->out[d] = into->out[d] * old + from->out[d] * more;
+  for (uint32_t d = 0; d < job->shape.Dv; ++d) into->out[d] = into->out[d] * old + from->out[d] * more;
   into->sum = into->sum * old + from->sum * more;
   into->lse_sum = job->bug == WRONG_lse_split ? into->lse_sum * old : into->lse_sum * old + from->lse_sum * more;
   into->maximum = maximum;
 }
 
 static inline ATTN_HD bool wrong_is_zero(const struct wrong_job *job, const struct wrong_row *r) {
-  const struct attn_shape *s = &job->shape;
+  const struct attn_problem *s = &job->shape;
   float largest = 0;
   for (uint32_t d = 0; d < s->D; ++d)
     largest = fmaxf(largest, fabsf(wrong_load(job->buffers.q, s->dtype, r->q_row * s->D + d)));
@@ -354,29 +501,31 @@ static inline ATTN_HD bool wrong_is_zero(const struct wrong_job *job, const stru
 
 static inline ATTN_HD void wrong_write(const struct wrong_job *job, const struct wrong_row *r,
                                        struct wrong_state *state) {
-  const struct attn_shape *s = &job->shape;
+  const struct attn_problem *s = &job->shape;
   const enum wrong_bug bug = job->bug;
   float inverse = state->sum > 0 || bug == WRONG_out_nan || state->sum != state->sum ? 1 / state->sum : 0;
   if (bug == WRONG_out_not_divided && r->row >= 64) inverse = 1;
   if (bug == WRONG_q_zero && wrong_is_zero(job, r)) inverse = 0;
   if (bug == WRONG_v_bias) {
-    for (uint32_t d = 0; d < s->D; ++d) state->out[d] -= 1e-3f * state->sum * wrong_value(job, r, 0, d);
+    for (uint32_t d = 0; d < s->Dv; ++d) state->out[d] -= 1e-3f * state->sum * wrong_value(job, r, 0, d);
   }
-  for (uint32_t d = 0; d < s->D; ++d) {
+  const uint32_t stride = bug == WRONG_dv_o_stride ? s->D : s->Dv;
+  for (uint32_t d = 0; d < s->Dv; ++d) {
     float o = state->out[d] * inverse;
-    if (bug == WRONG_tail_column && d + 1 == s->D && d > 0) o = state->out[d - 1] * inverse;
+    if (bug == WRONG_tail_column && d + 1 == s->Dv && d > 0) o = state->out[d - 1] * inverse;
     if (bug == WRONG_out_bits && s->dtype != ATTN_F32) o = wrong_bits(o, 7);
     if (bug == WRONG_out_abs && fabsf(o) < 1e-3f) o = fabsf(o);
-    if (bug == WRONG_out_column && d == 5 && r->head == 1 && r->row % 2 == 0) o = state->out[6 % s->D] * inverse;
-    const float old = bug == WRONG_adds_old ? wrong_load(job->buffers.o, s->dtype, r->o_row * s->D + d) : o;
+    if (bug == WRONG_out_column && d == 5 && r->head == 1 && r->row % 2 == 0) o = state->out[6 % s->Dv] * inverse;
+    const float old = bug == WRONG_adds_old ? wrong_load(job->buffers.o, s->dtype, r->o_row * s->Dv + d) : o;
     if (bug == WRONG_adds_old && fabsf(old) < 1e30f) o = (o + old) / 2;
-    wrong_store(job->buffers.o, s->dtype, r->o_row * s->D + d, o);
+    if (d < stride && r->o_row * stride + d < (uint64_t)s->B * s->Hq * s->Sq * s->Dv)
+      wrong_store(job->buffers.o, s->dtype, r->o_row * stride + d, o);
   }
 }
 
 static inline ATTN_HD void wrong_write_lse(const struct wrong_job *job, const struct wrong_row *r,
                                            const struct wrong_state *state) {
-  const struct attn_shape *s = &job->shape;
+  const struct attn_problem *s = &job->shape;
   const uint64_t rows = (uint64_t)s->B * s->Hq * s->Sq, batch = r->head / s->Hq, h = r->head % s->Hq;
   const float ln2 = 0.693147181f;
   uint64_t place = r->o_row;
@@ -388,6 +537,7 @@ static inline ATTN_HD void wrong_write_lse(const struct wrong_job *job, const st
   float lse = maximum + log2f(state->lse_sum);
   if (job->bug != WRONG_lse_base2) lse *= ln2;
   if (job->bug == WRONG_lse_empty && r->keys == 0) lse = 0;
+  if (job->bug == WRONG_sink_empty && r->keys == r->first) lse = -INFINITY;
   job->buffers.lse[place] = lse;
   if (job->bug == WRONG_lse_beyond && place + 1 == rows) job->buffers.lse[rows] = lse;
 }
@@ -400,18 +550,21 @@ static inline ATTN_HD void wrong_attention(const struct wrong_job *job, uint64_t
   const uint32_t length = ((tiles - 1) / WRONG_SPLITS + 1) * WRONG_TILE,
                  skipped = bug == WRONG_head_high && r.head >= 128;
   struct wrong_state whole, part;
-  wrong_split(job, &r, skipped, r.keys < length ? r.keys : length, &whole);
+  const uint32_t start = r.first > skipped ? r.first : skipped;
+  wrong_split(job, &r, start, r.keys < length ? r.keys : length, true, &whole);
   for (uint32_t split = 1; split < WRONG_SPLITS; ++split) {
     uint32_t first = split * length, end = first + length < r.keys ? first + length : r.keys;
     if (bug == WRONG_split_last && split == WRONG_SPLITS - 1) continue;
     if (bug == WRONG_split_count && tiles < WRONG_SPLITS && split == WRONG_SPLITS - 1) first = (tiles - 1) * length;
     if (bug == WRONG_split_first_key) ++first;
     if (bug == WRONG_split_overlap && split < WRONG_SPLITS && first > 0) --first;
+    if (first < r.first) first = r.first;
     if (first >= end) continue;
-    wrong_split(job, &r, first, end, &part);
+    wrong_split(job, &r, first, end, false, &part);
     wrong_merge(job, &whole, &part);
   }
   if (r.keys > 0) wrong_hidden_keys(job, &r, r.keys, &whole);
+  wrong_finish(job, &r, &whole);
   wrong_write(job, &r, &whole);
   wrong_write_lse(job, &r, &whole);
 }

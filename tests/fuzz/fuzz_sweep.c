@@ -5,14 +5,14 @@
 #include "tests/fuzz/fuzz.h"
 
 static void check_case(const struct attn_case *made) {
-  const struct attn_shape *shape = &made->shape;
-  char key[CASE_KEY_MAX];
-  case_key(shape, key);
+  const struct attn_problem *shape = &made->shape;
+  char key[AXIS_KEY_MAX];
+  axes_key(shape, key);
   expect(strcmp(key, made->key) == 0);
-  expect(shape->B >= 1 && shape->B <= SWEEP_B_MAX);
-  expect(shape->Hkv >= 1 && shape->Hq <= SWEEP_H_MAX && shape->Hq % shape->Hkv == 0);
-  expect(shape->Sq >= 1 && shape->Sq <= SWEEP_S_MAX && shape->Skv >= 1 && shape->Skv <= SWEEP_S_MAX);
-  expect(shape->D >= 1 && shape->D <= SWEEP_D_MAX && (unsigned)shape->dtype < ATTN_DTYPE_COUNT);
+  expect(shape->B >= 1 && shape->B <= ATTN_B_MAX);
+  expect(shape->Hkv >= 1 && shape->Hq <= ATTN_H_MAX && shape->Hq % shape->Hkv == 0);
+  expect(shape->Sq >= 1 && shape->Sq <= ATTN_S_MAX && shape->Skv >= 1 && shape->Skv <= ATTN_S_MAX);
+  expect(shape->D >= 1 && shape->D <= ATTN_D_MAX && (unsigned)shape->dtype < ATTN_DTYPE_COUNT);
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {

@@ -1,13 +1,25 @@
-/* Stands in for libFuzzer where there is none: feeds the files of a corpus to a target, once each. Writes TAP. */
+/* Stands in for libFuzzer where there is none: feeds the files of corpora to the targets that the folders are named
+ * after, once each. Writes TAP. */
 #include "tests/fuzz/fuzz.h"
 
 #include <dirent.h>
 
 #include "cli/base/json.h"
 
-int LLVMFuzzerInitialize(int *argc, char ***argv) __attribute__((weak));
+#define FUZZ(name) int name(const uint8_t *data, size_t size);
+#include "fuzz.def"
+#undef FUZZ
 
-static void replay(const char *folder, const char *name) {
+static const struct target {
+  const char *name;
+  int (*run)(const uint8_t *data, size_t size);
+} targets[] = {
+#define FUZZ(name) {#name, name},
+#include "fuzz.def"
+#undef FUZZ
+};
+
+static void replay_file(const struct target *target, const char *folder, const char *name) {
   char path[PATH_MAX], *text;
   size_t length;
   snprintf(path, sizeof path, "%s/%s", folder, name);
@@ -21,25 +33,35 @@ static void replay(const char *folder, const char *name) {
   expect(bytes != NULL);
   memcpy(bytes, text, length);
   free(text);
-  LLVMFuzzerTestOneInput(bytes, length);
+  target->run(bytes, length);
   free(bytes);
 }
 
-int main(int argc, char **argv) {
+static size_t replay_folder(const struct target *target, const char *path) {
   const struct dirent *entry;
-  DIR *folder = argc == 2 ? opendir(argv[1]) : NULL;
   size_t count = 0;
-  if (folder == NULL) {
-    fprintf(stderr, "usage: %s FOLDER, with inputs to replay\n", argv[0]);
-    return 2;
-  }
-  if (LLVMFuzzerInitialize != NULL) LLVMFuzzerInitialize(&argc, &argv);
+  DIR *folder = opendir(path);
+  if (folder == NULL) return 0;
   while ((entry = readdir(folder)) != NULL) {
     if (entry->d_name[0] == '.') continue;
-    replay(argv[1], entry->d_name);
+    replay_file(target, path, entry->d_name);
     ++count;
   }
   closedir(folder);
-  printf("%s - %zu inputs of %s\n1..1\n", count > 0 ? "ok" : "not ok", count, argv[1]);
+  return count;
+}
+
+int main(int argc, char **argv) {
+  if (argc != 2) {
+    fprintf(stderr, "usage: %s FOLDER, with a folder of inputs for each target\n", argv[0]);
+    return 2;
+  }
+  for (size_t i = 0; i < sizeof targets / sizeof *targets; ++i) {
+    char path[PATH_MAX];
+    snprintf(path, sizeof path, "%s/%s", argv[1], targets[i].name + strlen("fuzz_"));
+    const size_t count = replay_folder(&targets[i], path);
+    printf("%s - %zu inputs of %s\n", count > 0 ? "ok" : "not ok", count, path);
+  }
+  printf("1..%zu\n", sizeof targets / sizeof *targets);
   return 0;
 }

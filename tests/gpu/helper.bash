@@ -1,5 +1,5 @@
 # The command-line helper, for tests that need a GPU:  load helper
-load ../cli/helper
+load ../helper
 
 # gpu_reason: why attnbench cannot run GPU variants; fails when it can. Reads the text of the listing, so that nothing
 # but attnbench decides.

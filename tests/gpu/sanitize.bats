@@ -9,7 +9,7 @@ tool_run() {
   capture compute-sanitizer --tool "$1" --target-processes all --error-exitcode 99 --log-file "$TMP/$2.%p" \
     "$ATTNBENCH" --sweep "tests/data/sweeps/$2.json" --device cuda --check-only --timeout 600 --json "$TMP/r.json"
   expect_status 0
-  expect_json "$TMP/r.json" "{r['status'] for r in d['results']} == {'ok', 'skipped'} and d['summary']['ok'] >= $3"
+  expect_json "$TMP/r.json" "{r['status'] for r in d['results']} <= {'ok', 'skipped'} and d['summary']['ok'] >= $3"
   grep -h 'ERROR SUMMARY\|RACECHECK SUMMARY' "$TMP/$2".* >"$TMP/summaries" || fail "the tool saw no CUDA program"
   ! grep -v ' 0 \(errors\|hazards\)' "$TMP/summaries" || fail "$(cat "$TMP/$2".*)"
 }
@@ -18,6 +18,7 @@ sanitize() {
   need_tool compute-sanitizer
   tool_run "$1" sanitize 150
   tool_run "$1" sanitize_decode 25
+  tool_run "$1" sanitize_axes 24
 }
 
 @test "compute-sanitizer memcheck finds nothing in any variant" { sanitize memcheck; }

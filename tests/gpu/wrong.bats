@@ -28,6 +28,20 @@ bugs() {
   expect_json "$TMP/r.json" 'not any(r["status"] == "wrong" for r in d["results"] if r["variant"] == "gpu_wrong")'
 }
 
+@test "every GPU kernel that mistakes a window, a head dimension of V, a soft cap or a sink is caught" {
+  local row axis
+  for row in "window window_left_more window_swapped" "dv dv_v_stride dv_dot" "softcap softcap_ignored softcap_rounded" \
+    "sink sink_ignored sink_late"; do
+    read -r -a axis <<<"$row"
+    attn_faulty --sweep "tests/data/sweeps/wrong_${axis[0]}.json" --device cuda --check-only --json "$TMP/r.json" \
+      --variants "gpu_wrong,$(bugs "${axis[1]}" "${axis[2]}")"
+    expect_status 3
+    expect_json "$TMP/r.json" '{r["variant"] for r in d["results"]} - {r["variant"] for r in d["results"]
+      if r["status"] == "wrong"} == {"gpu_wrong"}'
+    expect_json "$TMP/r.json" 'not any(r["status"] == "wrong" for r in d["results"] if r["variant"] == "gpu_wrong")'
+  done
+}
+
 @test "GPU kernels that skip launches are wrong or implausible" {
   cat >"$TMP/small.json" <<'JSON'
 {"attnbench_sweep": 1, "name": "small", "shapes": [{"B": 1, "H": 2, "S": 9, "D": 32}]}

@@ -1,10 +1,10 @@
 #define NAME    "crash_gpu_plan"
 #define RUNS_ON DEVICE_CUDA
 #define PLAN    crash
-#define HOOKS                                                                         \
-  static void crash(const struct attn_shape *shape, const struct attn_tuning *tuning, \
-                    const struct device_info *device, struct attn_plan *out) {        \
-    (void)shape, (void)tuning, (void)device, (void)out;                               \
-    raise(SIGSEGV);                                                                   \
+#define HOOKS                                                                           \
+  static void crash(const struct attn_problem *shape, const struct attn_tuning *tuning, \
+                    const struct device_info *device, struct attn_plan *out) {          \
+    (void)shape, (void)tuning, (void)device, (void)out;                                 \
+    raise(SIGSEGV);                                                                     \
   }
 #include "tests/plugins/plugin.h"

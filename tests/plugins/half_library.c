@@ -4,7 +4,7 @@
 #define VENDOR  (&vendor)
 #define HOOKS                                                                                                      \
   static const char *missing(void) { return NULL; }                                                                \
-  static struct status open_shape(const struct attn_shape *shape, const struct attn_tuning *tuning,                \
+  static struct status open_shape(const struct attn_problem *shape, const struct attn_tuning *tuning,              \
                                   const struct device_info *device, void *stream, void **state, uint64_t *bytes) { \
     (void)shape, (void)tuning, (void)device, (void)stream, (void)state, (void)bytes;                               \
     return status_ok();                                                                                            \

@@ -5,7 +5,7 @@
 #define HOOKS                                                                                                      \
   static const char *missing(void) { return NULL; }                                                                \
   static const char *library(void) { return "library 1.0+cu"; }                                                    \
-  static struct status open_shape(const struct attn_shape *shape, const struct attn_tuning *tuning,                \
+  static struct status open_shape(const struct attn_problem *shape, const struct attn_tuning *tuning,              \
                                   const struct device_info *device, void *stream, void **state, uint64_t *bytes) { \
     (void)shape, (void)tuning, (void)device, (void)stream, (void)state, (void)bytes;                               \
     return status_make(STATUS_UNSUPPORTED, "has no kernels");                                                      \

@@ -40,12 +40,12 @@
 #endif
 #define UNUSED __attribute__((unused))
 
-UNUSED static const char *supports(const struct attn_shape *shape UNUSED, const struct attn_tuning *tuning UNUSED,
+UNUSED static const char *supports(const struct attn_problem *shape UNUSED, const struct attn_tuning *tuning UNUSED,
                                    const struct device_info *device UNUSED) {
   return NULL;
 }
 
-UNUSED static void plan(const struct attn_shape *shape, const struct attn_tuning *tuning UNUSED,
+UNUSED static void plan(const struct attn_problem *shape, const struct attn_tuning *tuning UNUSED,
                         const struct device_info *device UNUSED, struct attn_plan *out) {
   out->tile_q = 1;
   out->tile_kv = shape->Skv;
@@ -53,7 +53,7 @@ UNUSED static void plan(const struct attn_shape *shape, const struct attn_tuning
 }
 
 /* Zeros: wrong, but quick, and nothing outside the output is touched. */
-UNUSED static void run(const struct attn_shape *s, const struct attn_plan *planned UNUSED,
+UNUSED static void run(const struct attn_problem *s, const struct attn_plan *planned UNUSED,
                        const struct attn_buffers *buffers, unsigned threads UNUSED) {
   const size_t bytes = s->dtype == ATTN_F32 ? 4 : 2;
   memset(buffers->o, 0, bytes * s->B * s->Hq * s->Sq * s->D);
@@ -78,6 +78,6 @@ UNUSED static const struct attn_variant variant = {
 
 static const struct attn_variant *const variants[] = VARIANTS;
 
-#define STRUCT_BYTES(name) (uint32_t)sizeof(struct name) + EXTRA_BYTES,
+#define STRUCT_BYTES(name, grows) (uint32_t)sizeof(struct name) + EXTRA_BYTES,
 const struct attn_plugin attn_plugin = {
     ABI, {ATTN_PLUGIN_STRUCTS(STRUCT_BYTES)}, sizeof variants / sizeof *variants, variants, NULL};

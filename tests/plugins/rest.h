@@ -2,7 +2,7 @@
 #include <stdlib.h>
 #include <time.h>
 
-static long number_of(const char *name) {
+__attribute__((unused)) static long number_of(const char *name) {
   const char *text = getenv(name);
   return text != NULL ? strtol(text, NULL, 10) : 0;
 }

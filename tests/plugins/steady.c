@@ -20,7 +20,7 @@
     close(file);                                                                                                     \
     return number;                                                                                                   \
   }                                                                                                                  \
-  static void steady(const struct attn_shape *s, const struct attn_plan *planned UNUSED,                             \
+  static void steady(const struct attn_problem *s, const struct attn_plan *planned UNUSED,                           \
                      const struct attn_buffers *buffers, unsigned threads UNUSED) {                                  \
     const char *how = process_number() == number_of("STEADY_AT") ? getenv("STEADY_HOW") : NULL;                      \
     if (how != NULL && strcmp(how, "crash") == 0) raise(SIGSEGV);                                                    \

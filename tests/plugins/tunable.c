@@ -16,11 +16,11 @@ static const struct attn_tunable tunables[] = {
 };
 
 #define HOOKS                                                                                                      \
-  static const char *not_four(const struct attn_shape *shape UNUSED, const struct attn_tuning *tuning,             \
+  static const char *not_four(const struct attn_problem *shape UNUSED, const struct attn_tuning *tuning,           \
                               const struct device_info *device UNUSED) {                                           \
     return tuning->value[0] == 4 ? "step 4 is not taken" : NULL;                                                   \
   }                                                                                                                \
-  static void stepping(const struct attn_shape *s, const struct attn_plan *planned,                                \
+  static void stepping(const struct attn_problem *s, const struct attn_plan *planned,                              \
                        const struct attn_buffers *buffers, unsigned threads UNUSED) {                              \
     const int step = planned->tuning.value[0];                                                                     \
     if (step == 6) raise(SIGSEGV);                                                                                 \

@@ -25,7 +25,7 @@ namespace {
 
 constexpr size_t kKeyMax = 96, kPathMax = 4096;
 
-void write_key(const attn_shape &s, char *out, size_t size) {
+void write_key(const attn_problem &s, char *out, size_t size) {
   snprintf(out, size, "B%u.H%u.Hkv%u.Sq%u.Skv%u.D%u.%s.%s", s.B, s.Hq, s.Hkv, s.Sq, s.Skv, s.D,
            attn_dtype_name(s.dtype), s.causal ? "causal" : "full");
 }
@@ -38,7 +38,7 @@ FILE *open_cycles() {
   return fopen(path, "r");
 }
 
-uint32_t cycles_of(const attn_shape &shape, const char *variant) {
+uint32_t cycles_of(const attn_problem &shape, const char *variant) {
   char wanted[kKeyMax], key[kKeyMax], name[kKeyMax];
   unsigned cycles = 0, found = 0;
   write_key(shape, wanted, sizeof wanted);
@@ -52,7 +52,7 @@ uint32_t cycles_of(const attn_shape &shape, const char *variant) {
 
 /* params_of, which every bind() calls, takes the number from here. */
 template <const attn_variant *Original, bool Slowed>
-status bind(const attn_shape *shape, const attn_plan *plan, const attn_buffers *buffers,
+status bind(const attn_problem *shape, const attn_plan *plan, const attn_buffers *buffers,
             attn_pass_args args[ATTN_PASSES_MAX]) {
   attn::slow_cycles_of_bind = Slowed ? cycles_of(*shape, Original->name) : 0;
   return Original->bind(shape, plan, buffers, args);
@@ -65,8 +65,8 @@ int64_t now_ns() {
 }
 
 template <const attn_variant *Original, bool Slowed>
-void run(const attn_shape *shape, const attn_plan *plan, const attn_buffers *buffers, unsigned threads) {
-  static attn_shape last; /* reading the file takes longer than a kernel */
+void run(const attn_problem *shape, const attn_plan *plan, const attn_buffers *buffers, unsigned threads) {
+  static attn_problem last; /* reading the file takes longer than a kernel */
   static int64_t delay_ns = 0;
   Original->run(shape, plan, buffers, threads);
   if (Slowed && memcmp(&last, shape, sizeof last) != 0) {

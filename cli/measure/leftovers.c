@@ -1,0 +1,278 @@
+/* Reads and compares the state of a worker process. */
+#include "cli/measure/leftovers.h"
+
+#include <ctype.h>
+#include <dirent.h>
+#include <fcntl.h>
+#include <locale.h>
+#include <sched.h>
+#include <signal.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/personality.h>
+#include <sys/prctl.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
+#include <sys/time.h>
+#include <unistd.h>
+
+#include "cli/base/hash.h"
+#include "cli/base/text.h"
+#include "kernels/float_mode.h"
+
+extern char **environ;
+
+/* ---- settings ------------------------------------------------------------------------------------------------ */
+
+#define MIX(hash, value) hash_add(hash, &(value), sizeof(value))
+
+/* Without the time that is left, which runs down by itself. */
+static uint64_t interval_timers(void) {
+  static const __itimer_which_t kinds[] = {ITIMER_REAL, ITIMER_VIRTUAL, ITIMER_PROF};
+  uint64_t hash = HASH_EMPTY;
+  for (size_t i = 0; i < sizeof kinds / sizeof *kinds; ++i) {
+    struct itimerval timer = {{0, 0}, {0, 0}};
+    getitimer(kinds[i], &timer);
+    const bool runs = timer.it_value.tv_sec != 0 || timer.it_value.tv_usec != 0;
+    hash = MIX(hash, runs);
+    hash = MIX(hash, timer.it_interval.tv_sec);
+    hash = MIX(hash, timer.it_interval.tv_usec);
+  }
+  return hash;
+}
+
+static uint64_t resource_limits(void) {
+  uint64_t hash = HASH_EMPTY;
+  for (int i = 0; i < RLIM_NLIMITS; ++i) {
+    struct rlimit limit = {0, 0};
+    getrlimit((__rlimit_resource_t)i, &limit);
+    hash = MIX(hash, limit.rlim_cur);
+    hash = MIX(hash, limit.rlim_max);
+  }
+  return hash;
+}
+
+static uint64_t signal_mask(void) {
+  uint64_t hash = HASH_EMPTY;
+  sigset_t mask;
+  sigprocmask(SIG_BLOCK, NULL, &mask);
+  for (int number = 1; number < NSIG; ++number) {
+    const int blocked = sigismember(&mask, number);
+    hash = MIX(hash, blocked);
+  }
+  return hash;
+}
+
+static uint64_t signal_handlers(void) {
+  uint64_t hash = HASH_EMPTY;
+  for (int number = 1; number < NSIG; ++number) {
+    struct sigaction action;
+    if (sigaction(number, NULL, &action) != 0) continue; /* one of the C library's own */
+    hash = MIX(hash, action.sa_handler);
+    hash = MIX(hash, action.sa_flags);
+  }
+  return hash;
+}
+
+static uint64_t locale_name(void) {
+  const char *name = setlocale(LC_ALL, NULL);
+  const locale_t of_thread = uselocale((locale_t)0);
+  return name != NULL ? hash_add(MIX(HASH_EMPTY, of_thread), name, strlen(name)) : 0;
+}
+
+static uint64_t file_mode_mask(void) {
+  const mode_t mask = umask(0);
+  umask(mask);
+  return mask;
+}
+
+static uint64_t working_folder(void) {
+  struct stat info;
+  return stat(".", &info) == 0 ? MIX(MIX(HASH_EMPTY, info.st_dev), info.st_ino) : 0;
+}
+
+static uint64_t environment(void) {
+  uint64_t hash = HASH_EMPTY;
+  for (char **at = environ; at != NULL && *at != NULL; ++at) hash = hash_add(hash, *at, strlen(*at) + 1);
+  return hash;
+}
+
+static uint64_t cpu_affinity(void) {
+  cpu_set_t set;
+  return sched_getaffinity(0, sizeof set, &set) == 0 ? MIX(HASH_EMPTY, set) : 0;
+}
+
+static uint64_t scheduling(void) {
+  const int priority = getpriority(PRIO_PROCESS, 0), policy = sched_getscheduler(0);
+  return MIX(MIX(HASH_EMPTY, priority), policy);
+}
+
+static uint64_t attributes(void) {
+  int kill_signal = 0, adopts = 0;
+  prctl(PR_GET_PDEATHSIG, &kill_signal);
+  prctl(PR_GET_CHILD_SUBREAPER, &adopts);
+  const long others[] = {kill_signal,
+                         adopts,
+                         prctl(PR_GET_DUMPABLE),
+                         prctl(PR_GET_TIMERSLACK),
+                         prctl(PR_GET_NO_NEW_PRIVS, 0, 0, 0, 0),
+                         personality(0xffffffff),
+                         getpgrp(),
+                         getsid(0)};
+  return MIX(HASH_EMPTY, others);
+}
+
+static const struct {
+  uint64_t (*read)(void);
+  const char *changed;
+} settings[] = {
+    {interval_timers, "set an interval timer"},
+    {resource_limits, "changed resource limits"},
+    {signal_mask, "changed the signal mask"},
+    {signal_handlers, "changed signal handlers"},
+    {locale_name, "changed the locale"},
+    {file_mode_mask, "changed the umask"},
+    {working_folder, "changed the working folder"},
+    {environment, "changed the environment"},
+    {cpu_affinity, "changed the CPU affinity"},
+    {scheduling, "changed the nice value or the scheduling policy"},
+    {attributes, "changed its process group or attributes (prctl)"},
+};
+enum { SETTINGS = sizeof settings / sizeof *settings };
+_Static_assert((int)SETTINGS <= (int)LEFTOVERS_SETTINGS_MAX, "a state has room for each");
+
+/* ---- lists --------------------------------------------------------------------------------------------------- */
+
+static const char threads_folder[] = "/proc/self/task", descriptors_folder[] = "/proc/self/fd";
+
+/* What the descriptor is open on, and how. */
+static uint64_t describe_descriptor(int fd) {
+  struct stat info;
+  const int flags[] = {fcntl(fd, F_GETFD), fcntl(fd, F_GETFL)};
+  return fstat(fd, &info) == 0 ? MIX(MIX(MIX(MIX(HASH_EMPTY, info.st_dev), info.st_ino), info.st_rdev), flags) : 0;
+}
+
+/* The entries of a folder whose names are numbers. */
+static void list(const char *path, struct leftovers_list *out) {
+  out->count = 0;
+  DIR *folder = opendir(path);
+  for (const struct dirent *entry;
+       folder != NULL && out->count < LEFTOVERS_LISTED_MAX && (entry = readdir(folder)) != NULL;) {
+    const long id = strtol(entry->d_name, NULL, 10);
+    if (!isdigit((unsigned char)entry->d_name[0])) continue;
+    if (path == descriptors_folder && id == dirfd(folder)) continue;
+    out->item[out->count].id = (uint64_t)id;
+    out->item[out->count++].what = path == descriptors_folder ? describe_descriptor((int)id) : 0;
+  }
+  if (folder != NULL) closedir(folder);
+}
+
+static size_t count_timers(void) {
+  char line[128];
+  size_t count = 0;
+  FILE *file = fopen("/proc/self/timers", "re"); /* kernels without checkpoint support lack it */
+  while (file != NULL && fgets(line, sizeof line, file) != NULL) count += strncmp(line, "ID:", 3) == 0;
+  if (file != NULL) fclose(file);
+  return count;
+}
+
+/* A thread that was joined is listed until it has left the kernel; it runs no more code of its own. */
+static bool is_exiting(uint64_t thread) {
+  const unsigned exiting = 0x4; /* PF_EXITING, proc(5) */
+  char path[64], text[512];
+  unsigned flags = 0;
+  snprintf(path, sizeof path, "%s/%llu/stat", threads_folder, (unsigned long long)thread);
+  FILE *file = fopen(path, "re");
+  if (file == NULL) return true;
+  text[fread(text, 1, sizeof text - 1, file)] = '\0';
+  fclose(file);
+  const char *name_end = strrchr(text, ')');
+  if (name_end == NULL || sscanf(name_end, ") %*c %*d %*d %*d %*d %*d %u", &flags) != 1) return false;
+  return (flags & exiting) != 0;
+}
+
+/* The CUDA driver opens devices and starts named threads when it first needs them, in any cell. */
+static bool is_drivers(const char *folder, uint64_t id) {
+  char path[64], text[128] = "";
+  if (folder == descriptors_folder) {
+    snprintf(path, sizeof path, "%s/%llu", folder, (unsigned long long)id);
+    return readlink(path, text, sizeof text - 1) > 0 && strncmp(text, "/dev/nvidia", 11) == 0;
+  }
+  snprintf(path, sizeof path, "%s/%llu/comm", folder, (unsigned long long)id);
+  FILE *file = fopen(path, "re");
+  if (file == NULL) return false;
+  const bool is_named = fgets(text, sizeof text, file) != NULL && strncmp(text, "cuda", 4) == 0;
+  fclose(file);
+  return is_named;
+}
+
+/* ---- telling ------------------------------------------------------------------------------------------------- */
+
+static void add(char *out, size_t size, const char *text) {
+  text_append(out, size, "%s%s", out[0] != '\0' ? "; " : "", text);
+}
+
+/* "left 2 threads running", "left at least 64 child processes" */
+static void add_count(char *out, size_t size, const char *verb, size_t count, size_t most, const char *one,
+                      const char *several) {
+  char text[96];
+  snprintf(text, sizeof text, "%s %s%zu %s", verb, count >= most ? "at least " : "", count,
+           count == 1 ? one : several);
+  if (count > 0) add(out, size, text);
+}
+
+enum difference { SAME, MISSING, OTHER };
+
+static enum difference look_up(const struct leftovers_list *in, uint64_t id, uint64_t what) {
+  for (size_t i = 0; i < in->count; ++i) {
+    if (in->item[i].id == id) return in->item[i].what == what ? SAME : OTHER;
+  }
+  return MISSING;
+}
+
+/* How many of `these` are missing in the other list, or are other ones there. */
+static size_t count_unlike(const struct leftovers_list *these, const struct leftovers_list *in,
+                           enum difference difference, const char *folder) {
+  size_t count = 0;
+  for (size_t i = 0; i < these->count; ++i) {
+    const uint64_t id = these->item[i].id;
+    if (look_up(in, id, these->item[i].what) != difference || is_drivers(folder, id)) continue;
+    count += folder != threads_folder || !is_exiting(id);
+  }
+  return count;
+}
+
+void leftovers_read(struct leftovers_state *out) {
+  memset(out, 0, sizeof *out);
+  offspring_adopt(&out->children);
+  list(threads_folder, &out->threads);
+  list(descriptors_folder, &out->descriptors);
+  out->timers = count_timers();
+  for (size_t i = 0; i < SETTINGS; ++i) out->setting[i] = settings[i].read();
+  float_mode_strayed();
+}
+
+void leftovers_tell(const struct leftovers_state *before, char *out, size_t size) {
+  const bool strayed = float_mode_strayed();
+  const size_t children = offspring_count(&before->children);
+  struct leftovers_state now;
+  leftovers_read(&now);
+  const size_t threads = count_unlike(&now.threads, &before->threads, MISSING, threads_folder);
+  const size_t opened = count_unlike(&now.descriptors, &before->descriptors, MISSING, descriptors_folder);
+  const size_t closed = count_unlike(&before->descriptors, &now.descriptors, MISSING, descriptors_folder);
+  const size_t changed = count_unlike(&now.descriptors, &before->descriptors, OTHER, descriptors_folder);
+  const size_t timers = now.timers > before->timers ? now.timers - before->timers : 0;
+  out[0] = '\0';
+  add_count(out, size, "left", threads, LEFTOVERS_LISTED_MAX - 1, "thread running", "threads running");
+  add_count(out, size, "left", children, OFFSPRING_MAX, "child process", "child processes");
+  add_count(out, size, "left", timers, SIZE_MAX, "timer running (timer_create)", "timers running (timer_create)");
+  add_count(out, size, "left", opened, LEFTOVERS_LISTED_MAX - 1, "descriptor open", "descriptors open");
+  add_count(out, size, "closed", closed, SIZE_MAX, "descriptor", "descriptors");
+  add_count(out, size, "changed", changed, SIZE_MAX, "descriptor", "descriptors");
+  if (strayed) add(out, size, "changed the floating-point mode (rounding or denormals)");
+  for (size_t i = 0; i < SETTINGS; ++i) {
+    if (now.setting[i] != before->setting[i]) add(out, size, settings[i].changed);
+  }
+}

@@ -1,0 +1,132 @@
+/* What tables show of a row. */
+#include "cli/report/columns.h"
+
+#include <inttypes.h>
+#include <math.h>
+#include <string.h>
+
+#include "cli/base/units.h"
+
+bool columns_is_doubtful(const struct time_record *time) {
+  return time->done && time->us.n > 1 &&
+         (time->stop != STATS_STOP_INTERVAL || !time->settled || time->waited_ratio > TIME_WAITED_MOST);
+}
+
+bool columns_is_unsteady(const struct ratio_record *ratio) {
+  return ratio->done && ratio->drift_ratio > RATIO_DRIFT_MOST;
+}
+
+static double known(bool is_known, double value) { return is_known ? value : (double)NAN; }
+
+static double scaling_number(const struct report_row *row, enum columns_id column) {
+  const struct scaling *scaling = &row->scaling;
+  const enum time_mode mode = isfinite(scaling->us_per_bh[TIME_HOT]) ? TIME_HOT : TIME_COLD;
+  switch (column) {
+    case COLUMNS_BH: return (double)scaling_pairs(&row->record->attn_case.shape);
+    case COLUMNS_FULL_BH: return scaling->full_bh;
+    case COLUMNS_WORK_RATIO: return scaling->work_ratio;
+    case COLUMNS_WAVE_RATIO: return scaling->wave_ratio;
+    case COLUMNS_LOAD_RATIO: return scaling->load_ratio;
+    case COLUMNS_HOT_RATIO: return known(scaling->timed, scaling->time_ratio[TIME_HOT]);
+    case COLUMNS_COLD_RATIO: return known(scaling->timed, scaling->time_ratio[TIME_COLD]);
+    case COLUMNS_RESIDUAL: return known(scaling->timed, scaling->residual[TIME_HOT]);
+    case COLUMNS_PER_PAIR: return known(scaling->timed, scaling->us_per_bh[mode]);
+    default: return NAN;
+  }
+}
+
+double columns_number(const struct report_row *row, enum columns_id column) {
+  const struct record *record = row->record;
+  const struct mode_metrics *hot = &row->metrics.mode[TIME_HOT];
+  const struct pass_metrics *pass = &row->metrics.pass[0];
+  const struct ratio_record *ratio = &record->speedup.mode[TIME_HOT];
+  const bool has_launch = record->plan.pass_count > 0;
+  switch (column) {
+    case COLUMNS_HOT: return known(record->time[TIME_HOT].done, record->time[TIME_HOT].us.median);
+    case COLUMNS_COLD: return known(record->time[TIME_COLD].done, record->time[TIME_COLD].us.median);
+    case COLUMNS_RATE: return known(hot->known, hot->tflop_per_s);
+    case COLUMNS_ROOF: return known(metrics_has_roof(hot), 100 * hot->peak_ratio);
+    case COLUMNS_BLOCKS: return known(has_launch, (double)pass->blocks);
+    case COLUMNS_WAVES: return known(has_launch, pass->waves);
+    case COLUMNS_ERROR: return known(record->check.done, record->check.compare.max_abs_error);
+    case COLUMNS_SPEEDUP: return known(ratio->done, ratio->ratio);
+    case COLUMNS_KERNEL: return row->kernel_ratio;
+    default: return scaling_number(row, column);
+  }
+}
+
+/* Without the kernel's registers the blocks that fit are an upper bound, so the waves are a lower one. */
+static const char *mark_of(const struct report_row *row, enum columns_id column) {
+  const struct record *record = row->record;
+  switch (column) {
+    case COLUMNS_HOT: return columns_is_doubtful(&record->time[TIME_HOT]) ? "*" : "";
+    case COLUMNS_COLD: return columns_is_doubtful(&record->time[TIME_COLD]) ? "*" : "";
+    case COLUMNS_WAVES: return record->plan.pass_count > 0 && !row->metrics.pass[0].resident_exact ? ">=" : "";
+    case COLUMNS_SPEEDUP: return columns_is_unsteady(&record->speedup.mode[TIME_HOT]) ? "~" : "";
+    default: return "";
+  }
+}
+
+static void format(double number, enum columns_id column, char out[UNITS_TEXT_MAX]) {
+  switch (column) {
+    case COLUMNS_ROOF: units_format_fixed(number, 1, out); break;
+    case COLUMNS_BLOCKS:
+    case COLUMNS_BH:
+    case COLUMNS_FULL_BH: units_format_fixed(number, 0, out); break;
+    case COLUMNS_HOT_RATIO:
+    case COLUMNS_COLD_RATIO:
+    case COLUMNS_RESIDUAL: units_format_fixed(number, 2, out); break;
+    case COLUMNS_WAVES: units_format_fixed(number, number < 0.1 ? 4 : 2, out); break;
+    case COLUMNS_ERROR: units_format_exponent(number, out); break;
+    case COLUMNS_SPEEDUP:
+    case COLUMNS_KERNEL: units_format_fixed(number, number < 0.1 ? 3 : 2, out); break;
+    default: units_format(number, out); break;
+  }
+}
+
+static void number_text(const struct report_row *row, enum columns_id column, char out[TEXT_CELL_MAX]) {
+  const double number = columns_number(row, column);
+  const bool has_roof = column == COLUMNS_ROOF && isfinite(number);
+  const char *roof = has_roof ? metrics_roof_name(row->metrics.mode[TIME_HOT].roof) : "";
+  char text[UNITS_TEXT_MAX];
+  format(number, column, text);
+  snprintf(out, TEXT_CELL_MAX, "%s%s%s%.*s", mark_of(row, column), text, has_roof ? " " : "", (int)strcspn(roof, "_"),
+           roof);
+}
+
+static void variant_text(const struct record *record, char out[TEXT_CELL_MAX]) {
+  const bool has_picked = record->picked[0] != '\0';
+  snprintf(out, TEXT_CELL_MAX, "%s%s%s%s", record->variant, has_picked ? " (" : "", record->picked,
+           has_picked ? ")" : "");
+}
+
+static void grid_text(const struct record *record, char out[TEXT_CELL_MAX]) {
+  const uint32_t *grid = record->pass[0].pass.grid, count = record->plan.pass_count;
+  char more[16] = "";
+  if (count > 1) snprintf(more, sizeof more, " +%" PRIu32, count - 1);
+  snprintf(out, TEXT_CELL_MAX, "%" PRIu32 "x%" PRIu32 "x%" PRIu32 "%s", grid[0], grid[1], grid[2], more);
+  if (count == 0) snprintf(out, TEXT_CELL_MAX, "-");
+}
+
+/* The verdicts are about waves of blocks, and about launches that are not known. */
+static const char *verdict_of(const struct report_row *row) {
+  if (row->scaling.is_baseline) return "baseline";
+  const bool has_verdict = row->scaling.verdict != SCALING_none && row->device->kind != DEVICE_CPU;
+  return has_verdict ? scaling_verdict_name(row->scaling.verdict) : "";
+}
+
+void columns_text(const struct report_row *row, enum columns_id column, char out[TEXT_CELL_MAX]) {
+  const struct record *record = row->record;
+  switch (column) {
+    case COLUMNS_CASE: snprintf(out, TEXT_CELL_MAX, "%s", record->attn_case.key); break;
+    case COLUMNS_VARIANT: variant_text(record, out); break;
+    case COLUMNS_STATUS: snprintf(out, TEXT_CELL_MAX, "%s", cell_status_name(record->status)); break;
+    case COLUMNS_GRID: grid_text(record, out); break;
+    case COLUMNS_VERDICT: snprintf(out, TEXT_CELL_MAX, "%s", verdict_of(row)); break;
+    default: number_text(row, column, out); break;
+  }
+}
+
+void columns_add_card(const struct report_row *row, char out[TEXT_CELL_MAX]) {
+  if (row->record->card[0] != '\0') text_append(out, TEXT_CELL_MAX, "  on %s", row->record->card);
+}

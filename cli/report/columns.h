@@ -1,0 +1,48 @@
+/* The columns of a row in tables: of the text report, of merged reports and of the HTML page. */
+#pragma once
+
+#include "cli/base/text.h"
+#include "cli/report/report.h"
+
+enum columns_id {
+  COLUMNS_CASE,
+  COLUMNS_VARIANT, /* "auto (wgmma)" when it picked another */
+  COLUMNS_STATUS,
+  COLUMNS_GRID,    /* of the first launch */
+  COLUMNS_VERDICT, /* of the scaling */
+  COLUMNS_HOT,     /* us */
+  COLUMNS_COLD,    /* us */
+  COLUMNS_RATE,    /* TFLOP/s, hot */
+  COLUMNS_ROOF,    /* % of the roof at the highest clock, hot */
+  COLUMNS_BLOCKS,  /* of the first launch */
+  COLUMNS_WAVES,   /* of the first launch */
+  COLUMNS_ERROR,   /* largest absolute error */
+  COLUMNS_SPEEDUP, /* time of the reference over the row's, hot */
+  COLUMNS_KERNEL,  /* the same ratio of the kernels alone, timed by a profiler */
+  /* Of the scaling over B*H: */
+  COLUMNS_BH,
+  COLUMNS_FULL_BH,    /* where one wave is full */
+  COLUMNS_WORK_RATIO, /* this and the next four: value / value of the baseline row */
+  COLUMNS_WAVE_RATIO,
+  COLUMNS_LOAD_RATIO,
+  COLUMNS_HOT_RATIO,
+  COLUMNS_COLD_RATIO,
+  COLUMNS_RESIDUAL, /* hot over waves */
+  COLUMNS_PER_PAIR  /* us per B*H, hot if timed, else cold */
+};
+
+/* The number of a column; NAN where the row has none, or the column is a text. */
+double columns_number(const struct report_row *, enum columns_id);
+/* The text, or the number with its mark: "*12.3" of a time that is doubtful, "~1.02" of a ratio that was not steady,
+ * ">=0.5" of waves that are a lower bound. "-" where there is none. */
+void columns_text(const struct report_row *, enum columns_id, char out[TEXT_CELL_MAX]);
+
+/* Adds the card that measured the row, in a run with --devices. */
+void columns_add_card(const struct report_row *, char out[TEXT_CELL_MAX]);
+
+/* Whether the 95 % interval of this median is wide, the time still drifted, or the machine was
+ * busy with other threads. A single sample, which was entered by
+ * hand, is not doubtful. */
+bool columns_is_doubtful(const struct time_record *);
+/* Whether the ratio to the reference drifted by more than RATIO_DRIFT_MOST while it was measured. */
+bool columns_is_unsteady(const struct ratio_record *);

@@ -1,0 +1,299 @@
+/* What stands below the table of the text report: what its marks and intervals mean, and why rows have no times. */
+#include "cli/report/notes.h"
+
+#include <inttypes.h>
+#include <math.h>
+#include <stddef.h>
+#include <string.h>
+
+#include "cli/base/owned.h"
+#include "cli/base/units.h"
+#include "cli/report/columns.h"
+#include "cli/report/fold.h"
+
+enum { PARAGRAPH_MAX = 1024 };
+
+/* ---- times --------------------------------------------------------------------------------------------------- */
+
+/* How many rows of this variant are doubtful in this mode, how bad the worst of them is, and what stopped any. */
+struct doubt {
+  size_t rows;
+  uint32_t least_samples;
+  bool stopped_by[STATS_STOP_COUNT], is_unsettled;
+  double most_waited;
+};
+
+static struct doubt doubt_of(const struct report *report, const char *variant, enum time_mode mode) {
+  struct doubt doubt = {.least_samples = UINT32_MAX};
+  for (size_t i = 0; i < report->row_count; ++i) {
+    const struct time_record *time = &report->records[i].time[mode];
+    if (!columns_is_doubtful(time) || strcmp(report->records[i].variant, variant) != 0) continue;
+    ++doubt.rows;
+    if (time->us.n < doubt.least_samples) doubt.least_samples = time->us.n;
+    doubt.stopped_by[time->stop] = true;
+    doubt.is_unsettled = doubt.is_unsettled || !time->settled;
+    doubt.most_waited = fmax(doubt.most_waited, time->waited_ratio);
+  }
+  return doubt;
+}
+
+/* Is this row its variant's first? */
+static bool leads_variant(const struct report *report, size_t index) {
+  for (size_t i = 0; i < index; ++i) {
+    if (strcmp(report->records[i].variant, report->records[index].variant) == 0) return false;
+  }
+  return true;
+}
+
+static void print_doubt(FILE *file, const char *variant, enum time_mode mode, const struct doubt *doubt) {
+  const bool budget = doubt->stopped_by[STATS_STOP_BUDGET], wide = budget || doubt->stopped_by[STATS_STOP_SAMPLES];
+  char waited[96] = "";
+  if (doubt->most_waited > TIME_WAITED_MOST)
+    snprintf(waited, sizeof waited, "; up to %.0f %% of the time went to waiting for a processor that others used",
+             100 * doubt->most_waited);
+  text_paragraph(file, "* ", "%s %s: %zu %s with %s, fewest n=%" PRIu32 "%s%s", variant, time_mode_name(mode),
+                 doubt->rows, doubt->rows == 1 ? "row" : "rows",
+                 wide                  ? "a wide interval"
+                 : doubt->is_unsettled ? "times that still drifted"
+                                       : "times of a busy machine",
+                 doubt->least_samples,
+                 budget ? ", stopped by the time budget"
+                 : wide ? ", stopped by the sample limit"
+                        : "",
+                 waited);
+}
+
+static void print_doubts(FILE *file, const struct report *report) {
+  const bool by_hand = report->journal->run.started_utc[0] == '\0';
+  for (size_t i = 0; i < report->row_count && !by_hand; ++i) {
+    if (!leads_variant(report, i)) continue;
+    for (enum time_mode mode = 0; mode < TIME_MODE_COUNT; ++mode) {
+      const struct doubt doubt = doubt_of(report, report->records[i].variant, mode);
+      if (doubt.rows > 0) print_doubt(file, report->records[i].variant, mode, &doubt);
+    }
+  }
+}
+
+/* Where the median over several processes is known least well: half of its interval, of itself. */
+struct spread {
+  const struct report_row *row;
+  enum time_mode mode;
+  struct process_interval interval;
+  double half_width;
+};
+
+static struct spread widest_spread(const struct report *report) {
+  struct spread widest = {.row = NULL, .half_width = -1};
+  for (size_t i = 0; i < report->row_count * TIME_MODE_COUNT; ++i) {
+    const struct report_row *row = &report->rows[i / TIME_MODE_COUNT];
+    const enum time_mode mode = (enum time_mode)(i % TIME_MODE_COUNT);
+    const struct process_interval interval = row->between[mode];
+    const double half_width = (interval.high_us - interval.low_us) / 2 / interval.median_us;
+    if (interval.processes == 0 || !(half_width > widest.half_width)) continue;
+    widest = (struct spread){.row = row, .mode = mode, .interval = interval, .half_width = half_width};
+  }
+  return widest;
+}
+
+static bool has_time(const struct report_row *row) {
+  return row->record->time[TIME_HOT].done || row->record->time[TIME_COLD].done;
+}
+
+/* For what the intervals of these times hold. */
+static void print_intervals(FILE *file, const struct report *report) {
+  const struct spread widest = widest_spread(report);
+  if (report->journal->run.started_utc[0] == '\0' || report_first(report, has_time) == NULL) return;
+  if (widest.row == NULL) {
+    text_wrap(
+        file, "", 0,
+        "one process measured: its intervals hold within it, and the next process may differ by more (--rounds)");
+    return;
+  }
+  text_paragraph(file, "",
+                 "%" PRIu32
+                 " processes measured, the first is shown; medians over them hold to %.2g %% or better with %.0f %% "
+                 "confidence (widest: %s %s at %s)",
+                 widest.interval.processes, 100 * widest.half_width, 100 * widest.interval.confidence,
+                 widest.row->record->variant, time_mode_name(widest.mode), widest.row->record->attn_case.key);
+}
+
+/* ---- rows that moved ------------------------------------------------------------------------------------------- */
+
+static const double clock_off_most = 0.03; /* steps of the clock are 15 MHz, 1 %: less is no finding */
+
+/* How far a row is off; 0 where that is too little to tell. */
+static double ratio_off(const struct record *record) {
+  const struct ratio_record *ratio = &record->speedup.mode[TIME_HOT];
+  return columns_is_unsteady(ratio) ? ratio->drift_ratio : 0;
+}
+
+/* A time at another SM clock than the ratio's was taken at one that the GPU cannot sustain under this load. */
+static double clock_off(const struct record *record) {
+  const struct ratio_record *ratio = &record->speedup.mode[TIME_HOT];
+  const struct time_record *time = &record->time[TIME_HOT];
+  const double off = ratio->done && time->done ? fabs(ratio->sm_clock_mhz / time->sm_clock_mhz - 1) : 0;
+  return off > clock_off_most ? off : 0;
+}
+
+/* The row that is off most, and how many are off; NULL when none is. */
+static const struct record *find_worst(const struct report *report, double (*off)(const struct record *),
+                                       size_t *count) {
+  const struct record *worst = NULL;
+  *count = 0;
+  for (size_t i = 0; i < report->row_count; ++i) {
+    const struct record *record = &report->records[i];
+    if (!(off(record) > 0)) continue;
+    ++*count;
+    if (worst == NULL || off(record) > off(worst)) worst = record;
+  }
+  return worst;
+}
+
+static void print_unsteady_ratios(FILE *file, const struct report *report) {
+  size_t count;
+  const struct record *worst = find_worst(report, ratio_off, &count);
+  if (worst == NULL) return;
+  text_paragraph(
+      file, "~ ",
+      "%zu vs ref still moved by more than %g %% when the time for it was over; most, by %.1f %%: %s at %s", count,
+      100 * RATIO_DRIFT_MOST, 100 * ratio_off(worst), worst->variant, worst->attn_case.key);
+}
+
+static void print_unsteady_clocks(FILE *file, const struct report *report) {
+  size_t count;
+  const struct record *worst = find_worst(report, clock_off, &count);
+  if (worst == NULL) return;
+  text_paragraph(file, "",
+                 "hot times of %zu %s were taken at a clock that the GPU did not keep; furthest: %s at %s, %.0f MHz, "
+                 "and %.0f MHz in its ratio. Compare such rows by vs ref, or lock the clock (nvidia-smi -lgc)",
+                 count, count == 1 ? "row" : "rows", worst->variant, worst->attn_case.key,
+                 worst->time[TIME_HOT].sm_clock_mhz, worst->speedup.mode[TIME_HOT].sm_clock_mhz);
+}
+
+/* ---- rows ---------------------------------------------------------------------------------------------------- */
+
+static bool has_kernel_ratio(const struct report_row *row) { return isfinite(row->kernel_ratio); }
+
+static void print_reference(FILE *file, const struct report *report) {
+  const struct report_row *timed = report_first(report, report_has_speedup);
+  const char *kernel = "; kernel: as a profiler timed the kernels alone, without the gaps between launches";
+  if (timed == NULL) return;
+  text_paragraph(file, "vs ref = ",
+                 "time of %s over the row's, measured in turns in one process: above 1 the row is faster; its "
+                 "interval (--json) holds within that process%s",
+                 timed->record->speedup.reference, report_first(report, has_kernel_ratio) != NULL ? kernel : "");
+}
+
+static void print_injected(FILE *file, const struct report *report) {
+  size_t count = 0;
+  for (size_t i = 0; i < report->row_count; ++i) count += report->records[i].injected.done;
+  if (count > 0) fprintf(file, "%zu of these rows slowed down on purpose (--inject-slowdown)\n", count);
+}
+
+static struct status print_picks(FILE *file, const struct report *report) {
+  OWNED(fold_free) struct folds folds = {0};
+  char lead[TEXT_CELL_MAX];
+  TRY(fold_labels(report, offsetof(struct record, picked), &folds));
+  for (size_t i = 0; i < folds.count; ++i) {
+    const struct fold *fold = &folds.item[i];
+    snprintf(lead, sizeof lead, "%s = ", fold->variant);
+    text_paragraph(file, lead, "%s in %zu %s: %s", fold->text, fold->count, fold->count == 1 ? "case" : "cases",
+                   fold->worst->record->picked_why);
+  }
+  return status_ok();
+}
+
+static struct status print_leftovers(FILE *file, const struct report *report) {
+  OWNED(fold_free) struct folds folds = {0};
+  TRY(fold_labels(report, offsetof(struct record, left), &folds));
+  for (size_t i = 0; i < folds.count; ++i) {
+    const struct fold *fold = &folds.item[i];
+    text_paragraph(file, "left behind: ", "%s (%zu %s): %s; its process was ended before the next cell",
+                   fold->variant, fold->count, fold->count == 1 ? "case" : "cases", fold->text);
+  }
+  return status_ok();
+}
+
+static struct status print_reasons(FILE *file, const struct report *report) {
+  OWNED(fold_free) struct folds folds = {0};
+  char lead[TEXT_CELL_MAX];
+  TRY(fold_reasons(report, &folds));
+  for (size_t i = 0; i < folds.count; ++i) {
+    const struct fold *fold = &folds.item[i];
+    const struct record *record = fold->worst->record;
+    const bool unlike = fold->text == NULL && fold->count > 1;
+    snprintf(lead, sizeof lead, "%s: ", cell_status_name((enum cell_status)fold->kind));
+    text_paragraph(file, lead, "%s (%zu %s)%s%s: %s", fold->variant, fold->count, fold->count == 1 ? "case" : "cases",
+                   unlike ? ", such as " : "", unlike ? record->attn_case.key : "", record->reason);
+  }
+  return status_ok();
+}
+
+static bool is_planned(const struct report_row *row) { return row->record->status == CELL_planned; }
+
+/* "hot 19.5 us at first, 20.1 at last (x 1.031), 19.4 to 20.1 between" */
+static void put_drift(const struct sentinel *sentinel, enum time_mode mode, char *out, size_t size) {
+  const struct sentinel_mode *seen = &sentinel->mode[mode];
+  const double values[] = {seen->first_us, seen->last_us, seen->min_us, seen->max_us};
+  char text[4][UNITS_TEXT_MAX], ratio[UNITS_TEXT_MAX];
+  if (!isfinite(seen->first_us)) return;
+  for (size_t i = 0; i < 4; ++i) units_format(values[i], text[i]);
+  units_format_fixed(seen->drift_ratio, 3, ratio);
+  text_append(out, size, "; %s %s us at first, %s at last (x %s), from %s to %s", time_mode_name(mode), text[0],
+              text[1], ratio, text[2], text[3]);
+}
+
+static void print_sentinel(FILE *file, const struct report *report) {
+  const struct sentinel *sentinel = &report->journal->run.sentinel;
+  char text[PARAGRAPH_MAX];
+  if (!sentinel->known) return;
+  snprintf(text, sizeof text, "%s of %s, measured %" PRIu32 " times", sentinel->variant, sentinel->key,
+           sentinel->count);
+  put_drift(sentinel, TIME_HOT, text, sizeof text);
+  put_drift(sentinel, TIME_COLD, text, sizeof text);
+  text_paragraph(file, "sentinel: ", "%s", text);
+}
+
+static void print_conventions(FILE *file, const struct report *report) {
+  for (unsigned id = 0; id < AXIS_COUNT; ++id) {
+    const struct attn_axis *axis = axes_at(id);
+    char lead[TEXT_CELL_MAX];
+    if (!report_needs_convention(report, axis)) continue;
+    snprintf(lead, sizeof lead, "%s: ", axis->name);
+    text_paragraph(file, lead, "%s", axis->convention);
+  }
+}
+
+/* ---- the whole ----------------------------------------------------------------------------------------------- */
+
+void notes_device(FILE *file, const char *lead, const struct device_info *device) {
+  char text[256], clock[UNITS_TEXT_MAX], dram[UNITS_TEXT_MAX];
+  units_format(device->sm_clock_max_mhz, clock);
+  units_format(device->dram_gb_per_s, dram);
+  if (device->kind == DEVICE_CPU) {
+    snprintf(text, sizeof text, "%s, %" PRIu32 " threads", device->name, device->sms);
+  } else {
+    snprintf(text, sizeof text, "%s, cc %" PRIu32 ".%" PRIu32 ", %" PRIu32 " SMs at up to %s MHz, %s GB/s%s%s",
+             device->name, device->cc_major, device->cc_minor, device->sms, clock, dram,
+             device->driver[0] != '\0' ? ", driver " : "", device->driver);
+  }
+  text_paragraph(file, lead, "%s", text);
+  if (report_roofs_are_unknown(device)) text_paragraph(file, "roof      ", REPORT_NO_ROOFS);
+}
+
+struct status notes_print(FILE *file, const struct report *report, const struct text_fit *fit) {
+  const struct report_row *planned = report_first(report, is_planned);
+  print_doubts(file, report);
+  print_intervals(file, report);
+  print_reference(file, report);
+  print_unsteady_ratios(file, report);
+  print_unsteady_clocks(file, report);
+  print_sentinel(file, report);
+  print_injected(file, report);
+  print_conventions(file, report);
+  if (planned != NULL) notes_device(file, "planned = not measured, geometry for ", planned->device);
+  text_fit_print(file, fit, "--csv and --json");
+  TRY(print_picks(file, report));
+  TRY(print_leftovers(file, report));
+  return print_reasons(file, report);
+}

@@ -1,0 +1,12 @@
+/* Paragraphs of the text report around its tables. */
+#pragma once
+
+#include "cli/base/text.h"
+#include "cli/report/report.h"
+
+/* Prints the device in one line after `lead`, and a note when its roofs are not known. */
+void notes_device(FILE *, const char *lead, const struct device_info *);
+
+/* Prints everything below the table of rows: what its marks and intervals mean, which rows are doubtful, which
+ * variants were picked, and why rows have no times. `fit` is that of the table. Fails only for lack of memory. */
+struct status notes_print(FILE *, const struct report *, const struct text_fit *fit);

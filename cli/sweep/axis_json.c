@@ -1,0 +1,77 @@
+/* Reads and writes values of axes as JSON. */
+#include "cli/sweep/axis_json.h"
+
+#include <math.h>
+
+static struct status not_wanted(const struct json_doc *doc, const struct attn_axis *axis, const cJSON *item) {
+  char wanted[AXIS_WANTED_MAX];
+  axes_value_wanted(axis, "\"", wanted);
+  return json_refuse(doc, item, "give %s", wanted);
+}
+
+static struct status read_whole(const struct json_doc *doc, const struct attn_axis *axis, const cJSON *item,
+                                struct axis_value *out) {
+  uint64_t value = 0;
+  TRY(json_whole(doc, item, 1, axis->most, &value));
+  *out = (struct axis_value){(double)value, (double)value};
+  return status_ok();
+}
+
+/* [1023, 0]; -1 is no bound. */
+static bool read_bounds(const struct attn_axis *axis, const cJSON *item, struct axis_value *out) {
+  const cJSON *left = cJSON_GetArrayItem(item, 0), *right = cJSON_GetArrayItem(item, 1);
+  if (cJSON_GetArraySize(item) != 2 || !cJSON_IsNumber(left) || !cJSON_IsNumber(right)) return false;
+  *out = (struct axis_value){left->valuedouble, right->valuedouble};
+  return floor(out->first) == out->first && floor(out->second) == out->second && axes_value_is_allowed(axis, *out);
+}
+
+static bool read_real(const struct attn_axis *axis, const cJSON *item, struct axis_value *out) {
+  if (!cJSON_IsNumber(item)) return false;
+  *out = (struct axis_value){item->valuedouble, 0};
+  const double thousandths = item->valuedouble * 1000;
+  return axes_value_is_allowed(axis, *out) && fabs(thousandths - round(thousandths)) <= 1e-9 * thousandths;
+}
+
+static bool read_dtype(const cJSON *item, struct axis_value *out) {
+  enum attn_dtype dtype = ATTN_F16;
+  if (!cJSON_IsString(item) || !attn_dtype_read(item->valuestring, &dtype)) return false;
+  *out = (struct axis_value){dtype, 0};
+  return true;
+}
+
+static bool read_boolean(const cJSON *item, struct axis_value *out) {
+  *out = (struct axis_value){cJSON_IsTrue(item), 0};
+  return cJSON_IsBool(item);
+}
+
+struct status axis_json_read(const struct json_doc *doc, const struct attn_axis *axis, const cJSON *item,
+                             struct axis_value *out) {
+  bool is_read = false;
+  switch (axis->kind) {
+    case AXIS_WHOLE: return read_whole(doc, axis, item, out);
+    case AXIS_DTYPE: is_read = read_dtype(item, out); break;
+    case AXIS_REAL: is_read = read_real(axis, item, out); break;
+    case AXIS_BOUNDS: is_read = read_bounds(axis, item, out); break;
+    case AXIS_FLAG:
+    case AXIS_CAUSAL: is_read = read_boolean(item, out); break;
+  }
+  return is_read ? status_ok() : not_wanted(doc, axis, item);
+}
+
+bool axis_json_is_list(const struct attn_axis *axis, const cJSON *array) {
+  if (axis->kind != AXIS_BOUNDS || !cJSON_IsArray(array)) return cJSON_IsArray(array);
+  return array->child == NULL || cJSON_IsArray(array->child);
+}
+
+cJSON *axis_json_new(const struct attn_axis *axis, struct axis_value value) {
+  const double bounds[] = {value.first, value.second};
+  switch (axis->kind) {
+    case AXIS_BOUNDS: return cJSON_CreateDoubleArray(bounds, 2);
+    case AXIS_REAL:
+    case AXIS_WHOLE: return cJSON_CreateNumber(value.first);
+    case AXIS_DTYPE: return cJSON_CreateString(attn_dtype_name((enum attn_dtype)value.first));
+    case AXIS_FLAG:
+    case AXIS_CAUSAL: break;
+  }
+  return cJSON_CreateBool(value.first == 1);
+}

@@ -1,0 +1,81 @@
+/* One attention problem: what is computed, not how.
+ *
+ *   score(i, j) = q_i . k_j / sqrt(D)
+ *   score       = softcap * tanh(score / softcap)            where softcap is not 0
+ *   weight(i, j) = exp(score(i, j) - m_i)                    for the keys j that row i sees (mask.h), else 0
+ *   sum_i       = sum over j of weight(i, j)                 + exp(sink_h - m_i) where the problem has a sink
+ *   o_i         = sum over j of weight(i, j) v_j / sum_i     zeros where the row sees no key
+ *   lse_i       = m_i + log(sum_i)                           minus infinity where sum_i has no term
+ *
+ * m_i is any number that keeps the exponentials in range, such as the largest score. Query head h reads KV head
+ * h / (Hq / Hkv). The scale is 1 / sqrt(D) whatever Dv is. tensor.h lists the tensors, mask.h says which keys a row
+ * sees, axis.h how each member is called, limited, written and read, work.h what it costs.
+ *
+ * A new member is one row of axes.def. Code that computes a problem declares which members it takes
+ * (variant.h), so that only code that takes the new member has to know it.
+ *
+ * Backward, when it comes, is a value of `op`: the gradients are further rows of the roles in tensor.h (dO and LSE as
+ * inputs; dQ, dK, dV as outputs), work.h counts its five products, the oracles get a pass over columns beside the one
+ * over rows, and what a variant takes gets a bit for the operation. Views, masks, inputs, keys, files and reports
+ * stay as they are. */
+#ifndef ATTNBENCH_KERNELS_PROBLEM_ATTENTION_H
+#define ATTNBENCH_KERNELS_PROBLEM_ATTENTION_H
+
+#include "kernels/problem/dtype.h"
+#include "kernels/problem/mask.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* The largest values of B, of Hq and Hkv, of Sq and Skv, of D and Dv; the smallest is 1. */
+enum { ATTN_B_MAX = 65536, ATTN_H_MAX = 1024, ATTN_S_MAX = 1048576, ATTN_D_MAX = 8192 };
+#define ATTN_TENSOR_ELEMENTS_MAX (UINT64_C(1) << 40) /* of one tensor */
+
+/* The features of a problem that code may or may not take, besides sizes, dtypes and a full or causal mask. */
+enum attn_takes {
+  ATTN_TAKES_LSE = 1,
+  ATTN_TAKES_WINDOW = 2,
+  ATTN_TAKES_DV = 4,
+  ATTN_TAKES_SOFTCAP = 8,
+  ATTN_TAKES_SINK = 16
+};
+
+struct attn_problem {
+  uint32_t B, Hq, Hkv, Sq, Skv; /* batch, query heads, KV heads (they divide Hq), query rows, keys */
+  uint32_t D, Dv;               /* head dimension of Q and K, and of V and O */
+  enum attn_dtype dtype;        /* of Q, K, V and O */
+  int32_t left, right;          /* the mask; -1: no bound on that side */
+  float softcap;                /* a score s becomes softcap * tanh(s / softcap); 0: it stays as it is */
+  bool sink;                    /* an input has a logit for each query head, which counts in the sums of its rows */
+  bool lse;                     /* the log-sum-exp of each row is an output too */
+};
+
+/* A dense problem with as many columns in V as in Q, for initialisers. */
+#define ATTN_DENSE(B_, Hq_, Hkv_, Sq_, Skv_, D_, dtype_, causal_)                                                \
+  {                                                                                                              \
+    .B = (B_), .Hq = (Hq_), .Hkv = (Hkv_), .Sq = (Sq_), .Skv = (Skv_), .D = (D_), .Dv = (D_), .dtype = (dtype_), \
+    .left = -1, .right = (causal_) ? 0 : -1                                                                      \
+  }
+
+static inline ATTN_HD struct attn_mask attn_mask_of(const struct attn_problem *p) {
+  struct attn_mask mask;
+  mask.Sq = p->Sq;
+  mask.Skv = p->Skv;
+  mask.left = p->left;
+  mask.right = p->right;
+  return mask;
+}
+
+static inline ATTN_HD struct attn_keys attn_keys_of_row(const struct attn_problem *p, uint32_t row) {
+  const struct attn_mask mask = attn_mask_of(p);
+  return attn_mask_row(&mask, row);
+}
+
+/* Causal in the sense of most kernels: every key up to the row's own position. */
+static inline ATTN_HD bool attn_is_causal(const struct attn_problem *p) { return p->left < 0 && p->right == 0; }
+
+#ifdef __cplusplus
+}
+#endif
+#endif

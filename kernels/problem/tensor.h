@@ -1,0 +1,101 @@
+/* The tensors of a problem, as a table. Code that allocates, fills, poisons, guards, compares, writes or counts
+ * tensors loops over the roles, so that a new tensor is one more row here. Valid C, C++ and CUDA. */
+#ifndef ATTNBENCH_KERNELS_PROBLEM_TENSOR_H
+#define ATTNBENCH_KERNELS_PROBLEM_TENSOR_H
+
+#include "kernels/problem/attention.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* What the rows of a tensor are: [B][Hq][Sq], [B][Hkv][Skv] or [Hq] of them. */
+enum attn_rows { ATTN_ROWS_QUERIES, ATTN_ROWS_KEYS, ATTN_ROWS_HEADS };
+
+/* X(ROLE, name and member of struct attn_buffers, element type of the pointer, whether it is an output, its rows). A
+ * new tensor is added at the end, since the random inputs and the interface to loaded objects depend on a role's
+ * number. */
+#define ATTN_TENSOR_MAP(X)            \
+  X(Q, q, const void, false, QUERIES) \
+  X(K, k, const void, false, KEYS)    \
+  X(V, v, const void, false, KEYS)    \
+  X(O, o, void, true, QUERIES)        \
+  X(LSE, lse, float, true, QUERIES)   \
+  X(SINK, sink, const float, false, HEADS)
+
+enum attn_role {
+#define ATTN_ROLE_ENUM(role, ...) ATTN_##role,
+  ATTN_TENSOR_MAP(ATTN_ROLE_ENUM)
+#undef ATTN_ROLE_ENUM
+};
+
+enum {
+#define ATTN_ROLE_COUNT_ONE(...) +1
+  ATTN_ROLE_COUNT = 0 ATTN_TENSOR_MAP(ATTN_ROLE_COUNT_ONE)
+#undef ATTN_ROLE_COUNT_ONE
+};
+
+/* The columns of a tensor: elements of one row. The problem must have the tensor. */
+static inline ATTN_HD uint32_t attn_columns(const struct attn_problem *p, enum attn_role role) {
+  switch (role) {
+    case ATTN_Q:
+    case ATTN_K: return p->D;
+    case ATTN_V:
+    case ATTN_O: return p->Dv;
+    case ATTN_LSE:
+    case ATTN_SINK: break;
+  }
+  return 1;
+}
+
+/* Where the elements of a tensor lie: element (b, h, token, d) at b * batch_stride + h * head_stride +
+ * token * token_stride + d. Extents and strides count elements; neighbouring columns are neighbours in memory. */
+struct attn_view {
+  uint32_t batch, heads, tokens, columns;
+  uint64_t batch_stride, head_stride, token_stride;
+};
+
+static inline ATTN_HD uint64_t attn_view_token(const struct attn_view *v, uint32_t b, uint32_t h, uint32_t token) {
+  return b * v->batch_stride + h * v->head_stride + token * v->token_stride;
+}
+
+/* The number of rows. Rows are numbered as in [batch][heads][tokens] whatever the strides are; inputs and references
+ * use these numbers. */
+static inline ATTN_HD uint64_t attn_view_rows(const struct attn_view *v) {
+  return (uint64_t)v->batch * v->heads * v->tokens;
+}
+
+/* The first element of a row. */
+static inline ATTN_HD uint64_t attn_view_row(const struct attn_view *v, uint64_t row) {
+  const uint64_t head = row / v->tokens;
+  return attn_view_token(v, (uint32_t)(head / v->heads), (uint32_t)(head % v->heads), (uint32_t)(row % v->tokens));
+}
+
+struct attn_tensor {
+  enum attn_role role;
+  enum attn_dtype dtype;
+  bool output;
+  struct attn_view view;
+  uint64_t elements; /* in its memory, gaps between rows included */
+};
+
+/* False where the problem has no such tensor; *out is then not written. */
+bool attn_tensor_of(const struct attn_problem *, enum attn_role, struct attn_tensor *out);
+
+bool attn_role_is_output(enum attn_role);
+enum attn_rows attn_role_rows(enum attn_role);
+const char *attn_role_name(enum attn_role); /* "q" */
+
+/* The size of its memory. */
+uint64_t attn_tensor_bytes(const struct attn_tensor *);
+
+/* The KV head, by its index in [B][Hkv], of a row of Q, O or LSE, by its number. */
+static inline ATTN_HD uint64_t attn_kv_head_of_row(const struct attn_problem *p, uint64_t row) {
+  const uint64_t head = row / p->Sq;
+  return head / p->Hq * p->Hkv + head % p->Hq / (p->Hq / p->Hkv);
+}
+
+#ifdef __cplusplus
+}
+#endif
+#endif

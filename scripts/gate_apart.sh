@@ -1,0 +1,141 @@
+#!/usr/bin/env bash
+# Runs a program of one side of a gate where it can write nothing that the other side or the judge reads.
+#
+#   scripts/gate_apart.sh PROGRAM ARGUMENTS...     the value of --journal becomes a file of the program's own folder, and
+#                                                  its content is there afterwards
+#   scripts/gate_apart.sh --probe                  prints `namespaces` where the kernel allows them, else `none`
+#
+#   APART_HOW      what --probe said. With namespaces the program sees no process but its own, which end with it; files are
+#                  read-only but for its own folder; /dev has the devices of measuring alone; there is no network; as root it
+#                  has no capability but that of reading. With none it has its own folder and environment, and the sums
+#   APART_FOLDER   its folder; without it a new one below APART_ROOT, which is removed at the end
+#   APART_HIDDEN   a folder that it finds empty (namespaces)
+#   APART_SUMS     what sha256sum wrote of files that must not change: checked before and after, and a difference ends with 6
+#   APART_PASS     names of variables that it gets beside those of compilers and devices, separated by spaces
+set -euo pipefail
+
+say() { printf 'attnbench: %s\n' "$*" >&2; }
+
+passed='PATH LANG LC_ALL TZ CC CXX CFLAGS CXXFLAGS LDFLAGS CUDA CUDA_HOME CUDA_PATH NVCC GENCODE LD_LIBRARY_PATH
+CUDA_VISIBLE_DEVICES CUDA_DEVICE_ORDER NVIDIA_VISIBLE_DEVICES NVIDIA_DRIVER_CAPABILITIES'
+devices=(null zero full random urandom tty nvidia* dri dxg)
+
+user_namespace() { [ "$(id -u)" -eq 0 ] || printf '%s\n' --user --map-root-user; }
+
+# apart COMMAND...: becomes it, in namespaces of its own, which are killed when this script ends.
+apart() {
+  local user
+  mapfile -t user < <(user_namespace)
+  exec setpriv --pdeathsig KILL unshare ${user[@]+"${user[@]}"} --mount --pid --ipc --net --fork --kill-child --mount-proc "$@"
+}
+
+# ---- inside of the namespaces --------------------------------------------------------------------------------------
+
+only_devices_of_measuring() {
+  local stage=$1 device
+  mount -n -t tmpfs -o mode=755 apart "$stage"
+  for device in "${devices[@]/#//dev/}"; do
+    [ -e "$device" ] || continue
+    if [ -d "$device" ]; then mkdir "$stage/${device##*/}"; else : >"$stage/${device##*/}"; fi
+    mount -n --rbind "$device" "$stage/${device##*/}"
+  done
+  mkdir -m 1777 "$stage/shm"
+  ln -s /proc/self/fd "$stage/fd"
+  for device in stdin:0 stdout:1 stderr:2; do ln -s "/proc/self/fd/${device#*:}" "$stage/${device%:*}"; done
+  mount -n --move "$stage" /dev
+}
+
+# A remount must keep the flags that a mount has.
+all_read_only() {
+  local point flags
+  while read -r _ _ _ _ point flags _; do
+    printf -v point '%b' "$point" # \040 is a blank
+    case $point in "$1" | /dev | /dev/*) continue ;; esac
+    mount -n -o "remount,bind,ro${flags#r[ow]}" "$point" || return
+  done </proc/self/mountinfo
+}
+
+# inside FOLDER HIDDEN COMMAND...: the first process of the namespaces, which end with it.
+inside() {
+  local folder=$1 hidden=$2 code=0
+  shift 2
+  mkdir "$folder/.dev"
+  only_devices_of_measuring "$folder/.dev"
+  [ -z "$hidden" ] || mount -n -t tmpfs -o mode=755 apart "$hidden"
+  mount -n --bind "$folder" "$folder"
+  all_read_only "$folder"
+  setpriv --no-new-privs --inh-caps=-all --bounding-set=-all,+dac_read_search "$@" &
+  wait $! || code=$?
+  exit "$code"
+}
+
+# ---- outside -------------------------------------------------------------------------------------------------------
+
+check_sums() {
+  [ -z "${APART_SUMS:-}" ] || sha256sum --check --quiet --strict "$APART_SUMS" >/dev/null 2>&1 || {
+    say "files that the other side or the judge reads changed $1: nothing was judged"
+    exit 6
+  }
+}
+
+# The variables that the program gets, each as NAME=VALUE and a zero byte.
+environment() {
+  local name
+  for name in $passed ${APART_PASS:-}; do
+    [ -z "${!name+x}" ] || printf '%s=%s\0' "$name" "${!name}"
+  done
+  # A cache of objects that later builds share would be a way into them.
+  printf '%s\0' "HOME=$1" "TMPDIR=$1/tmp" "CUDA_CACHE_PATH=$1/tmp/cuda" CCACHE_DISABLE=1
+}
+
+# Called by the trap.
+# shellcheck disable=SC2317
+remove_folder() {
+  chmod -R u+rwX "$1" 2>/dev/null || true
+  rm -rf "$1"
+}
+
+main() {
+  local folder=${APART_FOLDER:-} journal='' code=0 words=() variables word before=''
+  if [ -z "$folder" ]; then
+    folder=$(mktemp -d "$APART_ROOT/XXXXXX")
+    # shellcheck disable=SC2064
+    trap "remove_folder '$folder'" EXIT
+  fi
+  mkdir -p "$folder/tmp"
+  for word in "$@"; do
+    if [ "$before" = --journal ]; then
+      journal=$word
+      word=$folder/journal
+      ln -s "$word" "$journal" # its growth is watched
+    fi
+    words+=("$word")
+    before=$word
+  done
+  mapfile -d '' -t variables < <(environment "$folder")
+  words=(env -i "${variables[@]}" "${words[@]}")
+  check_sums "before this process began"
+  if [ "$APART_HOW" = namespaces ]; then
+    words=(apart bash "$0" --inside "$folder" "${APART_HIDDEN:-}" "${words[@]}")
+  fi
+  "${words[@]}" &
+  wait $! || code=$?
+  check_sums "while this process ran"
+  if [ -n "$journal" ]; then
+    rm "$journal"
+    if [ -f "$folder/journal" ] && [ ! -L "$folder/journal" ]; then cp "$folder/journal" "$journal"; fi
+  fi
+  return "$code"
+}
+
+case ${1:-} in
+  --inside) shift && inside "$@" ;;
+  --probe)
+    probe=$(mktemp -d)
+    # shellcheck disable=SC2016  # for the shell inside
+    APART_HOW=namespaces APART_FOLDER=$probe main sh -c 'touch "$HOME/own" && ! touch "$1"' - "$0" 2>/dev/null && [ -e "$probe/own" ] &&
+      echo namespaces || echo none
+    remove_folder "$probe"
+    ;;
+  *) main "$@" ;;
+esac

@@ -1,0 +1,129 @@
+# tags: slow asan
+load ../helper
+
+# diagnose NAME: the report of tests/data/times_NAME.json in $TMP/r.json, valid.
+diagnose() {
+  attn diagnose "tests/data/times_$1.json" --json "$TMP/r.json"
+  expect_status 0
+  expect_valid results/report.schema.json "$TMP/r.json"
+}
+
+# finding VARIANT ID: the texts of this finding, over the variant's rows in the order of the report.
+finding() { json "$TMP/r.json" "[f['measured'] for r in d['results'] if r['variant'] == '$1' for f in r['findings'] if f['id'] == '$2']"; }
+expect_finding() { finding "$1" "$2" | grep -qF -e "$3" || fail "$1: $2 does not say: $3; but: $(finding "$1" "$2")"; }
+refute_finding() { [ "$(finding "$1" "$2")" = "[]" ] || fail "$1 should have no $2: $(finding "$1" "$2")"; }
+
+@test "S0: the geometry says serial and the time agrees" {
+  diagnose s0
+  expect_finding v3 grid_misses_bh 'blocks stay at 2 while B*H grows 8 -> 128'
+  expect_finding v3 grid_misses_bh 'hot time grew 17.2x for 16.0x the work: serialised over B*H'
+  expect_json "$TMP/r.json" '[f["advice"] for f in d["results"][2]["findings"]][0].startswith("put B*H on a grid axis: grid (2,128,1) = 256 blocks")'
+  expect_json "$TMP/r.json" '[r["scaling"]["verdict"] for r in d["results"]][:3] == ["none", "serial", "serial"]'
+}
+
+@test "S0 without its grid: linear time alone names no cause" {
+  diagnose s0_no_grid
+  refute_finding v3 grid_misses_bh
+  expect_finding v3 scales_with_bh 'a grid that misses B*H and a full GPU both do this, time alone cannot tell them apart'
+  expect_finding v3 scales_with_bh '1.08x per unit of work'
+}
+
+@test "S1: flat to 32 blocks because SMs are idle, then six SMs carry two blocks" {
+  diagnose s1
+  expect_json "$TMP/r.json" '[(r["launches"][0]["blocks"], r["scaling"]["verdict"]) for r in d["results"] if r["scaling"]]
+    == [(2, "none"), (8, "flat"), (8, "flat"), (32, "flat"), (64, "as_blocks_per_sm")]'
+  expect_finding n6 scales_with_bh 'flat: idle SMs took the extra work'
+  expect_finding n6 below_one_wave '2 blocks on 58 SMs: 2 SMs get one = 3.4 %'
+  expect_finding n6 tail_wave '64 blocks on 58 SMs: 6 SMs carry 2 blocks, the other 52 carry 1'
+  expect_finding n6 idle_threads '64 of 256 threads hold a query row in the compute phase: 75 % wait'
+  [ "$(json "$TMP/r.json" 'sum(f["id"] == "tail_wave" for r in d["results"] for f in r["findings"])')" = 1 ]
+}
+
+@test "S3: sixteen blocks on 108 SMs are the cause, and the rereads stay in L2" {
+  diagnose s3
+  expect_finding large_dims below_one_wave '16 blocks on 108 SMs'
+  expect_finding large_dims rereads_kv 'the 1.05 MB of K and V in flight stay in the 41.9 MB of L2'
+  refute_finding large_dims memory_bound
+  expect_json "$TMP/r.json" 'd["results"][2]["traffic"]["reread_ratio"] == 16 and d["results"][2]["traffic"]["fits_l2"]'
+}
+
+@test "S4: below one percent of the tensor roof is not tensor-bound" {
+  diagnose s4
+  refute_finding v6a compute_bound
+  refute_finding v7a compute_bound
+  expect_finding v6a latency_bound '0.456 TFLOP/s'
+  expect_finding v6a latency_bound '0.39 % of the mma.sync roof'
+  # Two blocks of 69 KB do not fit the 100 KB of an SM, whatever their report says.
+  expect_json "$TMP/r.json" 'all(l["resident_blocks"] == 1 for r in d["results"] for l in r["launches"])'
+}
+
+@test "the text of every hand-entered table is as golden" {
+  for name in s0 s0_no_grid s1 s3 s4; do
+    COLUMNS='' attn diagnose "tests/data/times_$name.json"
+    expect_status 0
+    [ -z "${ATTN_UPDATE_GOLDEN:-}" ] || cp "$OUT" "tests/data/times_$name.txt"
+    diff "tests/data/times_$name.txt" "$OUT" || fail "tests/data/times_$name.txt differs"
+  done
+}
+
+@test "times entered by hand are never called checked" {
+  diagnose s0
+  expect_json "$TMP/r.json" 'all(r["check"] is None and "by hand" in r["check_reason"] for r in d["results"])'
+  expect_json "$TMP/r.json" 'd["run"]["started_utc"] is None'
+  attn diagnose tests/data/times_s0.json
+  expect_out 'did not measure this: times entered by hand'
+}
+
+@test "a report diagnosed again is the same report, of a run, of a plan and of times" {
+  attn --sweep tests/data/sweeps/tiny.json --device cpu --json "$TMP/run.json"
+  attn plan --sweep shapes/smoke.json --gpu l4 --json "$TMP/plan.json"
+  attn diagnose tests/data/times_s1.json --json "$TMP/times.json"
+  for name in run plan times; do
+    attn diagnose "$TMP/$name.json" --json "$TMP/again.json"
+    expect_status 0
+    cmp "$TMP/$name.json" "$TMP/again.json" || fail "$name.json came back different"
+  done
+}
+
+@test "a variant that this build does not have keeps its geometry" {
+  attn plan --sweep shapes/v3.json --gpu h200 --variants serial --json "$TMP/plan.json"
+  sed 's/"serial"/"someone_elses"/' "$TMP/plan.json" >"$TMP/other.json"
+  attn diagnose "$TMP/other.json"
+  expect_status 0
+  expect_out 'someone_elses: grid_misses_bh'
+}
+
+@test "geometry can be taken from a variant of the registry" {
+  write_file t.json '{"schema": "attnbench.times/1", "name": "t", "gpu": "l4", "rows": [
+    {"variant": "mine", "like": "split_kv:splits=4", "shape": {"B": 1, "H": 8, "S": 512, "D": 64}, "hot_us": 9.5}]}'
+  attn diagnose "$TMP/t.json" --json "$TMP/r.json"
+  expect_status 0
+  expect_json "$TMP/r.json" 'd["results"][0]["variant"] == "mine" and d["results"][0]["launches"][0]["grid"] == [32, 8, 1]'
+}
+
+# refuse MESSAGE ROW: a times file with this row is refused with the place.
+refuse() {
+  write_file t.json "{\"schema\": \"attnbench.times/1\", \"name\": \"t\", \"gpu\": \"l4\", \"rows\": [$2]}" >/dev/null
+  expect_refusal 7 "$1" -- diagnose "$TMP/t.json"
+  expect_err_matches 't\.json:1:[0-9]+: '
+}
+
+@test "a damaged table is refused with its place" {
+  shape='"shape": {"B": 1, "H": 8, "S": 512, "D": 64}'
+  refuse 'has no "variant"' "{$shape}"
+  refuse 'has no "shape"' '{"variant": "x", "math": "fp32"}'
+  refuse 'has neither "math"' "{\"variant\": \"x\", $shape, \"hot_us\": 3}"
+  refuse 'did you mean "hot_us"' "{\"variant\": \"x\", \"math\": \"fp32\", $shape, \"hot_ms\": 3}"
+  refuse 'a time that cannot be' "{\"variant\": \"x\", \"math\": \"fp32\", $shape, \"hot_us\": 0}"
+  refuse 'a time that cannot be' "{\"variant\": \"x\", \"math\": \"fp32\", $shape, \"hot_us\": 86400000001}"
+  refuse 'does not take this shape' '{"variant": "x", "like": "wmma", "shape": {"B": 1, "H": 8, "S": 512, "D": 63}}'
+  refuse 'the one or the other' "{\"variant\": \"x\", \"like\": \"wmma\", \"math\": \"fp32\", $shape}"
+  refuse 'without "tile_q"' "{\"variant\": \"x\", \"math\": \"fp32\", $shape, \"launches\": [{\"grid\": [1, 1, 1],
+    \"block\": [32, 1, 1], \"axis_covers\": [\"-\", \"-\", \"-\"]}]}"
+  row="{\"variant\": \"x\", \"math\": \"fp32\", $shape}"
+  write_file t.json "{\"schema\": \"attnbench.times/1\", \"name\": \"t\", \"gpu\": \"l4\", \"rows\": [$row, $row]}" >/dev/null
+  expect_refusal 7 'appears twice' -- diagnose "$TMP/t.json"
+  expect_refusal 7 'is a sweep' -- diagnose shapes/v3.json
+  expect_refusal 7 'no_such' -- diagnose no_such.json
+  expect_refusal 2 'needs 1 report' -- diagnose
+}

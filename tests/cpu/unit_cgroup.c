@@ -1,0 +1,118 @@
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "kernels/cpu/cgroup.h"
+#include "tests/unit_scratch.h"
+
+#define V1 "/sys/fs/cgroup/memory"
+#define V2 "/sys/fs/cgroup"
+
+static char root[PATH_MAX];
+
+/* Makes the folders above too. */
+static void put(const char *name, const char *text) {
+  char path[PATH_MAX + 64];
+  snprintf(path, sizeof path, "%s%s", root, name);
+  for (char *at = path + 1; (at = strchr(at, '/')) != NULL; ++at) {
+    *at = '\0';
+    mkdir(path, 0755);
+    *at = '/';
+  }
+  FILE *file = fopen(path, "w");
+  assert_non_null(file);
+  fputs(text, file);
+  fclose(file);
+}
+
+static int make_root(void **state) {
+  (void)state;
+  scratch_name(root);
+  return mkdtemp(root) == NULL;
+}
+
+static int remove_root(void **state) {
+  (void)state;
+  char command[PATH_MAX + 16];
+  snprintf(command, sizeof command, "rm -rf '%s'", root);
+  return system(command);
+}
+
+static void without_groups_there_is_no_limit(void **state) {
+  (void)state;
+  assert_true(cgroup_memory_free(root) == UINT64_MAX);
+  put("/proc/self/cgroup", "0::/user.slice\n");
+  assert_true(cgroup_memory_free(root) == UINT64_MAX);
+  put(V2 "/user.slice/memory.max", "max\n");
+  put(V2 "/user.slice/memory.current", "4096\n");
+  assert_true(cgroup_memory_free(root) == UINT64_MAX);
+}
+
+static void version_2_counts_what_the_cache_gives_back(void **state) {
+  (void)state;
+  put("/proc/self/cgroup", "0::/job/step\n");
+  put(V2 "/job/step/memory.max", "max\n");
+  put(V2 "/job/step/memory.current", "1000\n");
+  put(V2 "/job/memory.max", "1000000\n");
+  put(V2 "/job/memory.current", "700000\n");
+  assert_true(cgroup_memory_free(root) == 300000);
+  put(V2 "/job/memory.stat", "anon 5\ninactive_anon 17\ninactive_file 200000\n");
+  assert_true(cgroup_memory_free(root) == 500000);
+  put(V2 "/job/step/memory.max", "1500\n");
+  assert_true(cgroup_memory_free(root) == 500);
+  put(V2 "/job/step/memory.current", "1600\n");
+  assert_true(cgroup_memory_free(root) == 0);
+}
+
+static void version_1_is_found_among_other_controllers(void **state) {
+  (void)state;
+  put("/proc/self/cgroup", "5:cpu,cpuacct:/a\n4:memory:/docker/0123\n1:name=systemd:/\n0::/\n");
+  put(V1 "/memory.limit_in_bytes", "9223372036854771712\n");
+  put(V1 "/memory.usage_in_bytes", "5000000\n");
+  assert_true(cgroup_memory_free(root) > UINT64_C(1) << 62);
+  put(V1 "/docker/0123/memory.limit_in_bytes", "3000000\n");
+  put(V1 "/docker/0123/memory.usage_in_bytes", "2000000\n");
+  put(V1 "/docker/0123/memory.stat", "inactive_file 1\ntotal_inactive_file 500000\n");
+  assert_true(cgroup_memory_free(root) == 1500000);
+}
+
+/* The path is the host's; the container sees its own group as the mount. */
+static void a_group_seen_from_inside_is_the_mount_itself(void **state) {
+  (void)state;
+  put("/proc/self/cgroup", "4:memory:/docker/0123\n");
+  put(V1 "/memory.limit_in_bytes", "1000\n");
+  put(V1 "/memory.usage_in_bytes", "10\n");
+  assert_true(cgroup_memory_free(root) == 990);
+}
+
+static void damaged_files_limit_nothing(void **state) {
+  (void)state;
+  static const char *const lines[] = {"", "\n", ":", "::", "4:memory", "no colons at all\n", "4:memorymemory:/a\n"};
+  for (size_t i = 0; i < sizeof lines / sizeof *lines; ++i) {
+    put("/proc/self/cgroup", lines[i]);
+    put(V1 "/memory.limit_in_bytes", "many\n");
+    put(V1 "/memory.usage_in_bytes", "10\n");
+    assert_true(cgroup_memory_free(root) == UINT64_MAX);
+  }
+}
+
+int main(void) {
+#define TEST(name) cmocka_unit_test_setup_teardown(name, make_root, remove_root)
+  const struct CMUnitTest tests[] = {
+      TEST(without_groups_there_is_no_limit),
+      TEST(version_2_counts_what_the_cache_gives_back),
+      TEST(version_1_is_found_among_other_controllers),
+      TEST(a_group_seen_from_inside_is_the_mount_itself),
+      TEST(damaged_files_limit_nothing),
+  };
+  return cmocka_run_group_tests(tests, NULL, NULL);
+}

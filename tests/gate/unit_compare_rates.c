@@ -1,0 +1,382 @@
+/* tags: asan */
+/* The rates that the rule of cli/gate/compare.h gives, by synthetic suites that go through the very comparison. The
+ * tables in results/README.md are made here: ATTN_UPDATE_GOLDEN=1 writes them (two minutes), else a row of each is
+ * made again. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include "cli/base/json.h"
+#include "cli/gate/confirm.h"
+#include "cli/gate/order.h"
+#include "tests/compare_data.h"
+
+static void assert_ok(struct status status) {
+  if (status_failed(&status)) fail_msg("%s", status.text);
+}
+
+/* ---- noise --------------------------------------------------------------------------------------------------- */
+
+static uint64_t random_state;
+
+/* SplitMix64: in (0, 1). */
+static double uniform(void) {
+  uint64_t z = random_state += UINT64_C(0x9e3779b97f4a7c15);
+  z = (z ^ (z >> 30)) * UINT64_C(0xbf58476d1ce4e5b9);
+  z = (z ^ (z >> 27)) * UINT64_C(0x94d049bb133111eb);
+  return ((double)((z ^ (z >> 31)) >> 11) + 0.5) * 0x1p-53;
+}
+
+static double normal(void) { return sqrt(-2 * log(uniform())) * cos(6.283185307179586 * uniform()); }
+
+struct world {
+  size_t cells;
+  uint32_t rounds;
+  bool paired;
+  double sd_low, sd_high;           /* of a process's offset; each cell has its own in between */
+  double outliers;                  /* share of the processes that are 1 to 5 % slower */
+  size_t two_groups;                /* so many cells have processes of two kinds, 30 % of them 2 % slower */
+  double slowdown;                  /* of the first cell */
+  double uniform_slowdown;          /* of all cells */
+  double common;                    /* sd of what the cells of one process have in common */
+  bool once;                        /* as `attnbench compare`: nothing is measured again */
+  double drift;                     /* of the machine, per process that runs */
+  double throttled;                 /* share of the processes at a clock 3 % lower, times with it */
+  uint32_t load_period, load_phase; /* every so many processes one is 10 % slower; 0: none. The phase is drawn */
+  double outlier_size; /* of all outliers alike, and of all cells of a process; 0: 1 to 5 % of one cell */
+  bool fixed_order;    /* candidate, base, base, candidate, ... instead of a drawn order */
+};
+
+/* ---- suites -------------------------------------------------------------------------------------------------- */
+
+struct suite {
+  struct world world;
+  struct journal_data base, now, again_base, again_now;
+  struct compare_settings settings;
+};
+
+static void open_suite(struct suite *suite, struct world world) {
+  *suite = (struct suite){.world = world, .settings = compare_defaults()};
+  suite->settings.paired = world.paired;
+  suite->settings.modes[TIME_COLD] = false;
+  struct journal_data *sides[] = {&suite->base, &suite->now, &suite->again_base, &suite->again_now};
+  for (size_t i = 0; i < 4; ++i) *sides[i] = data_report(world.cells);
+}
+
+static void close_suite(struct suite *suite) {
+  journal_free(&suite->base);
+  journal_free(&suite->now);
+  journal_free(&suite->again_base);
+  journal_free(&suite->again_now);
+}
+
+/* One process of all cells, the `at`th that runs. */
+static void run_process(const struct world *world, struct journal_data *data, uint32_t at, bool is_new) {
+  const bool slow_clock = world->throttled > 0 && uniform() < world->throttled;
+  double machine = (1 + world->common * normal()) * (1 + world->drift * at) * (slow_clock ? 1.03 : 1);
+  if (world->load_period > 0 && (at + world->load_phase) % world->load_period == 0) machine *= 1.1;
+  if (world->outlier_size > 0 && uniform() < world->outliers) machine *= 1 + world->outlier_size;
+  for (size_t i = 0; i < world->cells; ++i) {
+    const double share = world->cells > 1 ? (double)i / (double)(world->cells - 1) : 1;
+    const double sd = world->sd_low + share * (world->sd_high - world->sd_low);
+    double us = 100 * machine * (1 + sd * normal());
+    if (is_new) us *= (1 + world->uniform_slowdown) * (i == 0 ? 1 + world->slowdown : 1);
+    if (world->outlier_size <= 0 && world->outliers > 0 && uniform() < world->outliers) us *= 1.01 + 0.04 * uniform();
+    if (i < world->two_groups && uniform() < 0.3) us *= 1.02;
+    data_observe(&data->records[i], TIME_HOT, us, world->throttled > 0 ? slow_clock ? 1922 : 1980 : (double)NAN);
+  }
+}
+
+static void clear(const struct world *world, struct journal_data *data) {
+  for (size_t i = 0; i < world->cells; ++i) data->records[i].process[TIME_HOT].count = 0;
+}
+
+/* Both sides in turns; or one after the other, which a drift is not forgiven. */
+static void measure(struct world *world, struct journal_data *base, struct journal_data *now) {
+  bool new_first[PROCESSES_MAX];
+  const uint32_t rounds = world->rounds;
+  order_draw(random_state, 0, rounds, new_first);
+  world->load_phase = (uint32_t)(4 * uniform());
+  if (base != NULL) clear(world, base);
+  clear(world, now);
+  for (uint32_t i = 0; i < 2 * rounds; ++i) {
+    const uint32_t round = i / 2;
+    const bool first = world->fixed_order ? round % 2 == 0 : new_first[round];
+    const bool is_new = world->paired ? (i % 2 == 0) == first : i >= rounds;
+    if (is_new || base != NULL) run_process(world, is_new ? now : base, i, is_new);
+  }
+}
+
+/* One more measurement of the suspects. */
+static void look_again(struct suite *suite, struct compare *compare) {
+  struct world *world = &suite->world;
+  struct compare again;
+  measure(world, world->paired ? &suite->again_base : NULL, &suite->again_now);
+  assert_ok(compare_build(world->paired ? &suite->again_base : &suite->base, &suite->again_now, &compare->settings,
+                          &again));
+  assert_ok(confirm_add(compare, &again));
+  compare_free(&again);
+}
+
+static enum exit_code gate(struct suite *suite) {
+  struct compare compare;
+  const unsigned looks = suite->world.once ? 0 : COMPARE_LOOKS_MAX;
+  measure(&suite->world, &suite->base, &suite->now);
+  suite->settings.once = suite->world.once;
+  assert_ok(compare_build(&suite->base, &suite->now, &suite->settings, &compare));
+  for (unsigned i = 0; i < looks && confirm_wants_any(&compare); ++i) look_again(suite, &compare);
+  const enum exit_code exit_code = compare.exit_code;
+  compare_free(&compare);
+  return exit_code;
+}
+
+struct rates {
+  double failed, undecided; /* shares of the suites */
+};
+
+static struct rates run(struct world world, unsigned suites, uint64_t seed) {
+  struct suite suite;
+  struct rates rates = {0, 0};
+  random_state = seed;
+  open_suite(&suite, world);
+  for (unsigned i = 0; i < suites; ++i) {
+    const enum exit_code code = gate(&suite);
+    rates.failed += (code == EXIT_CODE_REGRESSION) / (double)suites;
+    rates.undecided += (code == EXIT_CODE_INCONCLUSIVE) / (double)suites;
+  }
+  close_suite(&suite);
+  return rates;
+}
+
+/* ---- the bars ------------------------------------------------------------------------------------------------ */
+
+static const struct world quiet = {.cells = 20, .rounds = 7, .paired = true, .sd_low = 0.001, .sd_high = 0.0045};
+
+static void suites_without_a_change_pass(void **state) {
+  (void)state;
+  struct world world = quiet;
+  const struct rates rates = run(world, 2000, 1);
+  assert_true(rates.failed <= 0.001 && rates.undecided <= 0.005);
+  world.rounds = 5;
+  assert_true(run(world, 1000, 2).failed <= 0.002);
+  world.paired = false;
+  assert_true(run(world, 1000, 3).failed <= 0.002);
+  world.cells = 200;
+  assert_true(run(world, 200, 4).failed <= 0.005);
+}
+
+/* Processes that stand out, and cells whose processes fall into two groups. */
+static void odd_processes_do_not_fail_a_suite(void **state) {
+  (void)state;
+  struct world world = quiet;
+  world.outliers = 0.02;
+  world.two_groups = 2;
+  assert_true(run(world, 1000, 5).failed <= 0.005);
+  world.paired = false;
+  assert_true(run(world, 1000, 6).failed <= 0.005);
+}
+
+static void slowdowns_are_found(void **state) {
+  (void)state;
+  for (unsigned i = 0; i < 8; ++i) {
+    const struct world world = {.cells = 1,
+                                .rounds = i % 2 == 0 ? 5 : 10,
+                                .paired = i / 2 % 2 == 0,
+                                .sd_low = 0.0045,
+                                .sd_high = i < 4 ? 0.0045 : 0.001,
+                                .slowdown = 0.03};
+    struct world smaller = world;
+    smaller.slowdown = 0.02;
+    assert_true(run(world, 1000, 10 + i).failed >= 0.99);
+    assert_true(run(smaller, 1000, 20 + i).failed >= 0.8);
+  }
+}
+
+/* What keeps a rule honest: with noise far above what it is made for it fails no suite, it does not decide. */
+static void noise_above_the_rule_is_not_decided(void **state) {
+  (void)state;
+  struct world world = quiet;
+  world.cells = 1;
+  world.sd_low = world.sd_high = 0.05;
+  const struct rates rates = run(world, 2000, 30);
+  assert_true(rates.failed < 0.02);
+  assert_true(rates.undecided > 0.2);
+}
+
+/* A fixed order falls into step with a load of every fourth process; a drawn one does not. */
+static void a_periodic_load_hides_nothing(void **state) {
+  (void)state;
+  struct world world = {.cells = 1, .rounds = 7, .paired = true, .sd_low = 0.003, .sd_high = 0.003, .load_period = 4};
+  assert_true(run(world, 1000, 50).failed <= 0.01);
+  world.slowdown = 0.03;
+  const struct rates drawn = run(world, 1000, 51);
+  const double missed = 1 - drawn.failed - drawn.undecided;
+  if (missed > 0.01) fail_msg("missed %g of the slowdowns", missed);
+}
+
+/* One process in ten 10 % slower: undecided at first, decided by more rounds. */
+static void outliers_are_outvoted(void **state) {
+  (void)state;
+  struct world world = {.cells = 1, .rounds = 7, .paired = true, .sd_low = 0.003, .sd_high = 0.003};
+  world.outliers = 0.1;
+  world.outlier_size = 0.1;
+  const struct rates none = run(world, 1000, 60);
+  if (none.undecided > 0.05 || none.failed > 0.01) fail_msg("failed %g, undecided %g", none.failed, none.undecided);
+}
+
+/* +1 % of all cases is below the line of each; ten such merges would be +10 %. */
+static void a_slowdown_of_all_cases_is_found(void **state) {
+  (void)state;
+  struct world world = quiet;
+  world.common = 0.0015;
+  world.uniform_slowdown = 0.01;
+  assert_true(run(world, 500, 70).failed >= 0.98);
+  world.uniform_slowdown = 0.013;
+  assert_true(run(world, 500, 71).failed >= 0.999);
+  world.uniform_slowdown = 0;
+  assert_true(run(world, 500, 72).failed <= 0.002);
+}
+
+/* ---- the tables ---------------------------------------------------------------------------------------------- */
+
+enum { TABLE_SUITES = 2000, TABLE_CELLS = 40, ROW_MAX = 320 };
+
+static int put_shares(char out[ROW_MAX], int used, struct world world) {
+  const double slowdown = world.slowdown;
+  world.slowdown = 0;
+  world.cells = TABLE_CELLS;
+  const struct rates none = run(world, TABLE_SUITES / 2, 40);
+  world.cells = 1;
+  world.uniform_slowdown = 0;
+  world.slowdown = 0.02;
+  const struct rates two = run(world, TABLE_SUITES, 41);
+  world.slowdown = slowdown;
+  const struct rates three = run(world, TABLE_SUITES, 42);
+  return used + snprintf(out + used, ROW_MAX - (size_t)used, " %.2f | %.2f | %.1f | %.1f |", 100 * none.failed,
+                         100 * none.undecided, 100 * two.failed, 100 * three.failed);
+}
+
+static const double sds[] = {0.001, 0.003, 0.0045, 0.006, 0.01, 0.015, 0.025};
+static const uint32_t rounds[] = {5, 7, 10};
+
+/* "| 0.45 % | 7 | 0.00 | ..." : pairs, two samples that are measured again, two samples judged once */
+static void noise_row(double sd, uint32_t count, char out[ROW_MAX]) {
+  int used = snprintf(out, ROW_MAX, "| %.2f %% | %u |", 100 * sd, (unsigned)count);
+  for (unsigned kind = 0; kind < 3; ++kind) {
+    used = put_shares(
+        out, used,
+        (struct world){
+            .rounds = count, .paired = kind == 0, .once = kind == 2, .sd_low = sd, .sd_high = sd, .slowdown = 0.03});
+  }
+}
+
+static const struct {
+  const char *name;
+  struct world world;
+} worlds[] = {
+    {"nothing but the noise", {.rounds = 7}},
+    {"the machine slows by 0.1 % per process", {.drift = 0.001}},
+    {"the machine slows by 1 % per process", {.drift = 0.01}},
+    {"a third of the processes at a clock 3 % lower", {.throttled = 0.33}},
+    {"one process in ten 10 % slower", {.outliers = 0.1, .outlier_size = 0.1}},
+    {"every fourth process 10 % slower", {.load_period = 4}},
+    {"every fourth process 10 % slower, fixed order", {.load_period = 4, .fixed_order = true}},
+    {"every second process 10 % slower", {.load_period = 2}},
+    {"cells of a process share 0.3 %", {.common = 0.003}},
+    {"all cases 1 % slower", {.common = 0.001, .uniform_slowdown = 0.01}},
+    {"all cases 1.3 % slower", {.common = 0.001, .uniform_slowdown = 0.013}},
+};
+enum { WORLDS = sizeof worlds / sizeof *worlds };
+
+/* "| every fourth process 10 % slower | 0.00 | ..." */
+static void world_row(size_t index, char out[ROW_MAX]) {
+  struct world world = worlds[index].world;
+  world.rounds = 7;
+  world.paired = true;
+  world.sd_low = world.sd_high = 0.003;
+  world.cells = TABLE_CELLS;
+  const struct rates none = run(world, TABLE_SUITES / 2, 40);
+  world.cells = 1;
+  world.uniform_slowdown = 0;
+  world.slowdown = 0.03;
+  const struct rates slow = run(world, TABLE_SUITES, 42);
+  snprintf(out, ROW_MAX, "| %s | %.2f | %.2f | %.1f | %.1f | %.2f |", worlds[index].name, 100 * none.failed,
+           100 * none.undecided, 100 * slow.failed, 100 * slow.undecided,
+           100 * fmax(0, 1 - slow.failed - slow.undecided));
+}
+
+static const char page_path[] = "results/README.md";
+
+/* Writes what stands before the block to `file`, and returns what stands behind it. */
+static const char *copy_to(const char *page, const char *name, FILE *file) {
+  char begin[64], end[64];
+  snprintf(begin, sizeof begin, "<!-- begin %s -->\n", name);
+  snprintf(end, sizeof end, "<!-- end %s -->", name);
+  const char *from = strstr(page, begin), *to = strstr(page, end);
+  assert_true(from != NULL && to != NULL);
+  fprintf(file, "%.*s%s", (int)(from - page), page, begin);
+  return to;
+}
+
+static void rewrite_tables(const char *page) {
+  assert_non_null(strstr(page, "<!-- begin gate-simulation -->\n"));
+  assert_non_null(strstr(page, "<!-- begin gate-worlds -->\n"));
+  FILE *file = fopen(page_path, "wb");
+  char row[ROW_MAX];
+  assert_non_null(file);
+  page = copy_to(page, "gate-simulation", file);
+  fputs(
+      "| sd of a process | rounds | `ab`: failed | undecided | +2 % | +3 % | `--baseline`: failed | undecided | "
+      "+2 % | +3 % | `compare`, once: failed | undecided | +2 % | +3 % |\n"
+      "|--:|--:|--:|--:|--:|--:|--:|--:|--:|--:|--:|--:|--:|--:|\n",
+      file);
+  for (size_t i = 0; i < sizeof sds / sizeof *sds * sizeof rounds / sizeof *rounds; ++i) {
+    noise_row(sds[i / 3], rounds[i % 3], row);
+    fprintf(file, "%s\n", row);
+  }
+  page = copy_to(page, "gate-worlds", file);
+  fputs(
+      "| disturbance | 40 cells as given: failed | undecided | one cell +3 %: failed | undecided | passed |\n"
+      "|---|--:|--:|--:|--:|--:|\n",
+      file);
+  for (size_t i = 0; i < WORLDS; ++i) {
+    world_row(i, row);
+    fprintf(file, "%s\n", row);
+  }
+  fputs(page, file);
+  assert_int_equal(fclose(file), 0);
+}
+
+static void the_published_tables_are_what_the_rule_gives(void **state) {
+  (void)state;
+  char *page, row[2][ROW_MAX];
+  size_t length;
+  assert_ok(json_read_file(page_path, 1 << 20, &page, &length));
+  if (getenv("ATTN_UPDATE_GOLDEN") != NULL) {
+    rewrite_tables(page);
+  } else {
+    noise_row(0.006, 5, row[0]);
+    world_row(4, row[1]);
+    for (size_t i = 0; i < 2; ++i) {
+      if (strstr(page, row[i]) == NULL) fail_msg("%s does not have this row: %s", page_path, row[i]);
+    }
+  }
+  free(page);
+}
+
+int main(void) {
+  const struct CMUnitTest tests[] = {
+      cmocka_unit_test(suites_without_a_change_pass),
+      cmocka_unit_test(odd_processes_do_not_fail_a_suite),
+      cmocka_unit_test(slowdowns_are_found),
+      cmocka_unit_test(noise_above_the_rule_is_not_decided),
+      cmocka_unit_test(a_periodic_load_hides_nothing),
+      cmocka_unit_test(outliers_are_outvoted),
+      cmocka_unit_test(a_slowdown_of_all_cases_is_found),
+      cmocka_unit_test(the_published_tables_are_what_the_rule_gives),
+  };
+  return cmocka_run_group_tests_name("compare_rates", tests, NULL, NULL);
+}

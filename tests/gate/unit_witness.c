@@ -1,0 +1,93 @@
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "cli/gate/witness.h"
+
+enum { PAIRS = 5 };
+
+/* Five pairs: each process of the base takes 2.1 s and says 2 s, and `of_them` of the new side as given. */
+static bool is_believed(double told_s, double seen_s, uint32_t of_them) {
+  static struct journal_data base, now;
+  struct witness witness = {.now.count = 0};
+  struct compare compare = {.base = &base, .now = &now, .comparable = true};
+  base.wall_s = 2;
+  for (uint32_t i = 0; i < PAIRS; ++i) {
+    now.wall_s = i < of_them ? told_s : 2;
+    witness_add(&witness.base, &base, (const double[WITNESS_COUNT]){2.05, 2.1});
+    witness_add(&witness.now, &now,
+                (const double[WITNESS_COUNT]){i < of_them ? seen_s - 0.05 : 2.05, i < of_them ? seen_s : 2.1});
+  }
+  witness_judge(&witness, &compare);
+  assert_int_equal(compare.difference_count > 0, !compare.comparable);
+  assert_true(compare.comparable || compare.difference[0].fatal);
+  assert_true(compare.comparable || compare.exit_code == EXIT_CODE_NOT_COMPARABLE);
+  return compare.comparable;
+}
+
+static void time_that_both_sides_spend_outside_is_no_lie(void **state) {
+  (void)state;
+  assert_true(is_believed(2, 2.1, PAIRS));
+  assert_true(is_believed(1, 1.1, PAIRS));
+  assert_true(is_believed(4, 4.2, PAIRS));
+}
+
+static void a_clock_of_ones_own_is_seen(void **state) {
+  (void)state;
+  assert_false(is_believed(1, 2.1, PAIRS));
+  assert_false(is_believed(1.6, 2.1, PAIRS));
+  assert_false(is_believed(2.6, 2.1, PAIRS));
+}
+
+static void a_machine_that_was_busy_now_and_then_is_no_lie(void **state) {
+  (void)state;
+  assert_true(is_believed(2, 9, 1));
+  assert_true(is_believed(2, 9, 2));
+  assert_false(is_believed(2, 9, PAIRS));
+}
+
+static void what_was_written_late_is_seen_by_the_process(void **state) {
+  (void)state;
+  static struct journal_data base = {.wall_s = 2}, now = {.wall_s = 2};
+  struct witness witness = {.now.count = 0};
+  struct compare compare = {.base = &base, .now = &now, .comparable = true};
+  for (uint32_t i = 0; i < PAIRS; ++i) {
+    witness_add(&witness.base, &base, (const double[WITNESS_COUNT]){2, 2.1});
+    witness_add(&witness.now, &now, (const double[WITNESS_COUNT]){2, 4.1});
+  }
+  witness_judge(&witness, &compare);
+  assert_int_equal(compare.difference_count, 1);
+  assert_string_equal(compare.difference[0].key, "time of the processes");
+}
+
+static void samples_cannot_take_longer_than_the_process(void **state) {
+  (void)state;
+  struct record record;
+  record_start(&record);
+  record.time[TIME_HOT] = record_time_unknown();
+  record.time[TIME_HOT].done = true;
+  record.time[TIME_HOT].us.n = 100;
+  record.time[TIME_HOT].us.median = 1e5;
+  record.time[TIME_HOT].launches_per_sample = 2;
+  const struct journal_data told = {.records = &record, .record_count = 1, .wall_s = 2};
+  struct witness_side side = {.count = 0};
+  witness_add(&side, &told, (const double[WITNESS_COUNT]){2, 2.1});
+  assert_true(side.told_s[0] > 19.9 && side.told_s[0] < 20.1);
+}
+
+int main(void) {
+  const struct CMUnitTest tests[] = {
+      cmocka_unit_test(time_that_both_sides_spend_outside_is_no_lie),
+      cmocka_unit_test(a_clock_of_ones_own_is_seen),
+      cmocka_unit_test(a_machine_that_was_busy_now_and_then_is_no_lie),
+      cmocka_unit_test(what_was_written_late_is_seen_by_the_process),
+      cmocka_unit_test(samples_cannot_take_longer_than_the_process),
+  };
+  return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,240 @@
+# tags: slow asan
+# --load: variants from shared objects, good and bad. tests/plugins/ has one small object per defect.
+load ../helper
+
+setup() {
+  FOLDER=$(dirname "$ATTNBENCH")
+  [ -f "$FOLDER/example.so" ] || FOLDER=$(make -s print-BUILD)
+  EXAMPLE=$FOLDER/example.so
+  [ -f "$EXAMPLE" ] || skip "no $EXAMPLE; make test-programs builds it"
+}
+plugin() { printf '%s' "$FOLDER/tests/plugins/$1.so"; }
+
+# run_with OBJECT ARGS...: the tiny sweep on the CPU, not timed, report in $TMP/r.json.
+run_with() {
+  local object=$1
+  shift
+  attn --sweep tests/data/sweeps/tiny.json --device cpu --check-only --json "$TMP/r.json" --load "$object" "$@"
+}
+
+# expect_bad OBJECT TEXT: refused in one line with exit 2 that names the object; nothing is written.
+expect_bad() {
+  run_with "$1" --variants cpu_flash
+  expect_status 2
+  expect_err "--load $1: "
+  expect_err "$2"
+  expect_err_lines 1
+  expect_no_out
+  [ ! -e "$TMP/r.json" ] || fail "a report was written"
+}
+
+@test "a loaded variant is measured, checked and reported like any other" {
+  attn --sweep kernels/example/sweep.json --device cpu --load "$EXAMPLE" --variants example_cpu,cpu_flash --quick --json "$TMP/r.json"
+  expect_status 0
+  expect_valid results/report.schema.json "$TMP/r.json"
+  expect_json "$TMP/r.json" 'd["summary"]["ok"] == 12 == len(d["results"])'
+  expect_json "$TMP/r.json" 'all(r["time"]["hot"]["median_us"] > 0 and r["check"]["after_timing"] for r in d["results"])'
+  expect_json "$TMP/r.json" '"--load" in d["run"]["command"]'
+}
+
+@test "a report of loaded variants is made again from the journal without the object" {
+  attn --sweep tests/data/sweeps/tiny.json --device cpu --check-only --load "$EXAMPLE" --journal "$TMP/j" --csv "$TMP/1.csv"
+  expect_status 0
+  attn report "$TMP/j" --csv "$TMP/2.csv"
+  expect_status 0
+  cmp "$TMP/1.csv" "$TMP/2.csv"
+  grep -q example_cpu "$TMP/2.csv"
+}
+
+@test "a sweep without a list of variants takes the loaded ones too, and a sweep file may name them" {
+  run_with "$EXAMPLE"
+  expect_status 0
+  expect_json "$TMP/r.json" '[r["status"] for r in d["results"] if r["variant"] == "example_cpu"] == ["ok"] * 2'
+  expect_json "$TMP/r.json" '[r["status"] for r in d["results"] if r["variant"] == "example_warp"] == ["planned"] * 2'
+  sweep=$(write_file s.json '{"attnbench_sweep": 1, "name": "s", "shapes": [{"B": 1, "H": 1, "S": 8, "D": 64}],
+    "variants": ["example_cpu", "example_warp:warps=2"]}')
+  attn --sweep "$sweep" --device cpu --check-only --load "$EXAMPLE" --json "$TMP/r.json"
+  expect_status 0
+  expect_refusal 7 '"example_cpu", which is not a variant' -- --sweep "$sweep" --device cpu
+}
+
+@test "what is loaded is measured alone unless other variants are asked for, by name or as a group" {
+  run_with "$EXAMPLE"
+  expect_json "$TMP/r.json" '{r["variant"] for r in d["results"]} == {"example_cpu", "example_warp"}'
+  run_with "$EXAMPLE" --variants loaded,cpu_ref
+  expect_json "$TMP/r.json" '{r["variant"] for r in d["results"]} == {"example_cpu", "example_warp", "cpu_ref"}'
+  run_with "$EXAMPLE" --variants all
+  expect_json "$TMP/r.json" '{"example_cpu", "example_warp", "cpu_ref", "serial", "cudnn"} <= {r["variant"] for r in d["results"]}'
+  run_with "$EXAMPLE" --variants ours
+  expect_json "$TMP/r.json" '{"cpu_ref", "serial"} <= {r["variant"] for r in d["results"]} and not {"example_cpu", "cudnn"} & {r["variant"] for r in d["results"]}'
+  attn plan --sweep v3 --gpu h200 --variants ladder,specimens,wgmma:warpgroups=2 --filter B=1 --json "$TMP/r.json" --quiet
+  expect_status 0
+  expect_json "$TMP/r.json" '[r["variant"] for r in d["results"]] == ["serial", "scalar", "scalar_quad", "wmma_qk", "wmma",
+    "cp_async", "mma_swizzle", "wgmma", "one_query", "split_kv_atomic", "wgmma:warpgroups=2"]'
+  # A loaded kernel on a shipped sweep, whose list cannot know it.
+  attn --sweep shapes/n6.json --filter D=4 --device cpu --check-only --load "$EXAMPLE" --json "$TMP/r.json" --quiet
+  expect_json "$TMP/r.json" '{r["variant"] for r in d["results"]} == {"example_cpu", "example_warp"}'
+}
+
+@test "plan shows the launch of a loaded CUDA variant without a GPU" {
+  attn plan --sweep tests/data/sweeps/tiny.json --gpu l4 --load "$EXAMPLE" --variants example_warp:warps=2,wmma --json -
+  expect_status 0
+  expect_json "$OUT" '[r["status"] for r in d["results"]] == ["planned"] * 4'
+  expect_json "$OUT" 'd["results"][0]["launches"][0]["grid"] == [33, 2, 1]'
+  expect_json "$OUT" 'd["results"][0]["launches"][0]["block"] == [32, 2, 1]'
+  attn plan --sweep tests/data/sweeps/tiny.json --gpu l4 --load "$EXAMPLE" --variants example_warp:warps=9
+  expect_status 2
+  expect_err "from 1 to 8"
+}
+
+@test "a library that launches its own kernels is planned without launches, and refused in no other way" {
+  # The tiny sweep has a plan of one variant here and the other device's rows, which are planned.
+  attn plan --sweep tests/data/sweeps/tiny.json --gpu h200 --load "$(plugin library)" --variants library,wgmma --json "$TMP/r.json"
+  expect_status 0
+  expect_valid results/report.schema.json "$TMP/r.json"
+  expect_json "$TMP/r.json" '[(r["status"], len(r["launches"])) for r in d["results"]] == [("planned", 0), ("planned", 1)] * 2'
+  expect_json "$TMP/r.json" 'd["results"][1]["launches"][0]["producer_threads"] == 128'
+  expect_json "$TMP/r.json" 'not [f for r in d["results"] for f in r["findings"] if f["id"] == "idle_threads"]'
+  expect_json "$TMP/r.json" '"its library chooses a kernel" in d["results"][0]["reason"] and d["results"][0]["findings"] == []'
+}
+
+@test "any loaded variant is a reference; a bad one costs the comparison, never the row" {
+  attn --sweep tests/data/sweeps/tiny.json --device cpu --quick --load "$EXAMPLE" --reference example_cpu --variants cpu_flash \
+    --json "$TMP/r.json"
+  expect_status 0
+  expect_json "$TMP/r.json" 'all(r["speedup_vs"]["reference"] == "example_cpu" for r in d["results"])'
+  attn --sweep tests/data/sweeps/tiny.json --device cpu --quick --load "$(plugin bad_plan)" --reference bad_plan \
+    --variants cpu_flash --json "$TMP/r.json"
+  expect_status 0
+  expect_json "$TMP/r.json" 'all(r["status"] == "ok" and "pass_count must be at most 4" in r["speedup_vs_reason"] for r in d["results"])'
+  attn --sweep tests/data/sweeps/tiny.json --device cpu --quick --load "$(plugin crash_plan)" --reference crash_plan \
+    --variants cpu_flash,crash_plan,cpu_ref --json "$TMP/r.json"
+  expect_status 4
+  expect_json "$TMP/r.json" '[r["status"] for r in d["results"]] == ["ok", "crashed", "ok"] * 2'
+  expect_json "$TMP/r.json" 'all(r["speedup_vs_reason"].startswith("crash_plan: failed beside a row: ") and "signal 11" in r["speedup_vs_reason"]
+    for r in d["results"] if r["status"] == "ok")'
+}
+
+@test "list shows loaded variants with their tunables" {
+  attn list --load "$EXAMPLE"
+  expect_status 0
+  expect_out_matches '^example_warp +example of a loaded CUDA variant'
+  expect_out "tunable warps = 1..8, default 4"
+  attn list --json --load "$EXAMPLE"
+  expect_json "$OUT" '[v["name"] for v in d["variants"]][-2:] == ["example_warp", "example_cpu"]'
+  attn describe example_warp --load "$EXAMPLE"
+  [[ $(tr -s '\n ' ' ' <"$OUT") == *" measure attnbench --shape "*" --load "*"example.so --variants example_warp "* ]] || fail "$(cat "$OUT")"
+  attn list --json
+  expect_json "$OUT" 'all("example" not in v["name"] for v in d["variants"])'
+}
+
+@test "several objects are loaded side by side; one of them twice is a name taken" {
+  run_with "$EXAMPLE" --load "$(plugin bad_reason)"
+  expect_status 0
+  expect_json "$TMP/r.json" '{"example_cpu", "bad_reason"} <= {r["variant"] for r in d["results"]}'
+  rm "$TMP/r.json"
+  run_with "$EXAMPLE" --load "$EXAMPLE"
+  expect_status 2
+  expect_err "there is a variant example_warp already"
+  # shellcheck disable=SC2046  # one word each
+  run_with "$EXAMPLE" $(yes -- "--load $EXAMPLE" | head -n 8)
+  expect_status 2
+  expect_err "is one too many; give it at most 8 times"
+}
+
+@test "a file that is not there, no object, or for nothing here is refused" {
+  expect_bad "$TMP/none.so" "No such file or directory"
+  expect_bad "$ROOT/Makefile" "cannot be opened as a shared object"
+  expect_bad "$TMP" "cannot be opened as a shared object"
+  expect_bad "$(plugin no_symbol)" "exports no symbol attn_plugin"
+}
+
+@test "another ABI is refused by its number, and by the size of a struct" {
+  expect_bad "$(plugin wrong_abi)" "was built for plugin ABI 99 and this attnbench has 6"
+  expect_bad "$(plugin wrong_size)" "its struct attn_variant has"
+}
+
+@test "a variant that breaks the rules is refused with the rule" {
+  expect_bad "$(plugin bad_name)" "a variant's name must be 1 to 32 of [a-z0-9_]"
+  expect_bad "$(plugin taken_name)" "there is a variant cpu_flash already"
+  expect_bad "$(plugin twice)" "there is a variant sound already"
+  expect_bad "$(plugin no_plan)" "variant no_plan: plan is NULL"
+  expect_bad "$(plugin null_variant)" "lists a variant that is NULL"
+  expect_bad "$(plugin bad_tunable)" "default_value must be in min..max"
+  expect_bad "$(plugin half_library)" "all of missing, library, open, attach, enqueue and close"
+}
+
+@test "an object that crashes, ends the process or hangs while it is opened is refused" {
+  expect_bad "$(plugin crash_open)" "signal 11"
+  expect_bad "$(plugin wild_pointer)" "signal 11"
+  expect_bad "$(plugin exit_open)" "ended with exit status 0"
+  expect_bad "$(plugin hang_open)" "took more than 10 s"
+}
+
+@test "a hook that crashes costs its own cells only" {
+  run_with "$(plugin crash_plan)" --variants cpu_ref,crash_plan,cpu_flash
+  expect_status 4
+  expect_json "$TMP/r.json" '[r["status"] for r in d["results"]] == ["ok", "crashed", "ok"] * 2'
+  expect_json "$TMP/r.json" '"signal 11" in d["results"][1]["reason"]'
+  run_with "$(plugin crash_gpu_plan)" --variants crash_gpu_plan,cpu_flash
+  expect_status 4
+  expect_json "$TMP/r.json" '[r["status"] for r in d["results"]] == ["crashed", "ok"] * 2'
+  attn plan --sweep tests/data/sweeps/tiny.json --gpu l4 --variants crash_gpu_plan,wmma --json "$TMP/r.json" \
+    --load "$(plugin crash_gpu_plan)"
+  expect_status 4
+  expect_json "$TMP/r.json" '[r["status"] for r in d["results"]] == ["crashed", "planned"] * 2'
+}
+
+@test "a plan that cannot be launched is an error of its own cells, a wrong output is wrong" {
+  run_with "$(plugin bad_plan)" --variants bad_plan,cpu_flash
+  expect_status 4
+  expect_json "$TMP/r.json" '[r["status"] for r in d["results"]] == ["error", "ok"] * 2'
+  expect_json "$TMP/r.json" '"pass_count must be at most 4" in d["results"][0]["reason"]'
+  run_with "$(plugin sound)" --variants sound,cpu_flash
+  expect_status 3
+  expect_json "$TMP/r.json" '[r["status"] for r in d["results"]] == ["wrong", "ok"] * 2'
+}
+
+@test "text of any bytes from an object leaves the report valid" {
+  run_with "$(plugin bad_reason)" --variants bad_reason
+  expect_status 0
+  expect_json "$TMP/r.json" 'd["results"][0]["reason"] == "not? ? text"'
+}
+
+@test "a variant that refuses without a word, and one that asks for all memory, are told as such" {
+  run_with "$(plugin no_reason)" --variants no_reason
+  expect_status 0
+  expect_json "$TMP/r.json" 'all((r["status"], r["reason"]) == ("skipped", "gives no reason") for r in d["results"])'
+  run_with "$(plugin endless_workspace)" --variants endless_workspace
+  expect_status 4
+  expect_json "$TMP/r.json" 'all(r["status"] == "oom_predicted" and "needs 18447 PB with" in r["reason"] for r in d["results"])'
+}
+
+@test "an object that writes to the worker's pipe costs its own cells only" {
+  run_with "$(plugin answers)" --variants cpu_ref,answers,cpu_flash
+  expect_status 4
+  expect_json "$TMP/r.json" '[r["status"] for r in d["results"]] == ["ok", "crashed", "ok"] * 2'
+  expect_json "$TMP/r.json" '"wrote to its pipe" in d["results"][1]["reason"]'
+}
+
+@test "an object whose signals interrupt the worker costs nothing" {
+  run_with "$(plugin interrupts)" --variants cpu_ref,cpu_flash
+  expect_status 0
+  expect_json "$TMP/r.json" 'd["summary"]["ok"] == 4'
+}
+
+@test "what an object prints does not get into a report on stdout" {
+  attn --sweep tests/data/sweeps/tiny.json --device cpu --check-only --load "$(plugin prints)" --variants cpu_flash --json -
+  expect_status 0
+  expect_json "$OUT" 'd["summary"]["ok"] == 2'
+  expect_err noise
+}
+
+@test "the commands of the example's page build it outside this tree" {
+  sed -n 's/^g++ .*/&/p' kernels/example/README.md >"$TMP/command"
+  grep -q '^g++ ' "$TMP/command"
+  cp kernels/example/example.cu "$TMP/mine.cu"
+  (cd "$TMP" && sed -i "s|ROOT|$ROOT|" command && bash ./command)
+  attn --sweep tests/data/sweeps/tiny.json --device cpu --check-only --load "$TMP/mine.so" --variants example_cpu
+  expect_status 0
+}

@@ -1,0 +1,190 @@
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include <math.h>
+#include <stdbool.h>
+
+#include "kernels/input.h"
+#include "kernels/problem/tensor.h"
+
+enum { HALVES = 65536, RANDOM_FLOATS = 1 << 21, SAMPLES = 1 << 20 };
+
+static bool f16_is_nan(uint32_t h) { return (h & 0x7fffu) > 0x7c00u; }
+static bool bf16_is_nan(uint32_t b) { return (b & 0x7fffu) > 0x7f80u; }
+
+/* Value of a half from its three fields, in double and by definition. */
+static double f16_value(uint32_t h) {
+  const int exponent = (int)(h >> 10 & 31u), mantissa = (int)(h & 0x3ffu);
+  const double magnitude = exponent == 31  ? (mantissa ? NAN : INFINITY)
+                           : exponent == 0 ? ldexp(mantissa, -24)
+                                           : ldexp(1024 + mantissa, exponent - 25);
+  return h & 0x8000u ? -magnitude : magnitude;
+}
+
+static void f16_decodes_every_pattern(void **state) {
+  (void)state;
+  for (uint32_t h = 0; h < HALVES; ++h) {
+    const double expected = f16_value(h), actual = (double)input_from_f16((uint16_t)h);
+    if (isnan(expected) ? !isnan(actual) : actual != expected || signbit(actual) != signbit(expected)) {
+      fail_msg("0x%04x decodes to %g, not %g", h, actual, expected);
+    }
+  }
+}
+
+static void f16_round_trips_every_pattern(void **state) {
+  (void)state;
+  for (uint32_t h = 0; h < HALVES; ++h) {
+    const uint32_t back = input_to_f16(input_from_f16((uint16_t)h));
+    if (f16_is_nan(h) ? !f16_is_nan(back) : back != h) fail_msg("0x%04x comes back as 0x%04x", h, back);
+  }
+}
+
+static void bf16_round_trips_every_pattern(void **state) {
+  (void)state;
+  for (uint32_t b = 0; b < HALVES; ++b) {
+    const uint32_t back = input_to_bf16(input_from_bf16((uint16_t)b));
+    if (bf16_is_nan(b) ? !bf16_is_nan(back) : back != b) fail_msg("0x%04x comes back as 0x%04x", b, back);
+  }
+}
+
+/* Between every half and the next: the midpoint goes to the even one, its neighbours to the nearer one. */
+static void f16_breaks_every_tie_to_even(void **state) {
+  (void)state;
+  for (uint32_t h = 0; h < 0x7c00u; ++h) {
+    const float low = input_from_f16((uint16_t)h);
+    const float high = h == 0x7bffu ? 65536.0f : input_from_f16((uint16_t)(h + 1));
+    const float middle = 0.5f * (low + high);
+    const uint32_t even = h & 1u ? h + 1 : h;
+    assert_int_equal(input_to_f16(middle), even);
+    assert_int_equal(input_to_f16(-middle), even | 0x8000u);
+    assert_int_equal(input_to_f16(nextafterf(middle, 0)), h);
+    assert_int_equal(input_to_f16(nextafterf(middle, INFINITY)), h + 1);
+  }
+}
+
+static void bf16_breaks_ties_to_even(void **state) {
+  (void)state;
+  for (uint32_t b = 0; b < 0x7f80u; b += 7) {
+    const uint32_t middle = b << 16 | 0x8000u, even = b & 1u ? b + 1 : b;
+    assert_int_equal(input_to_bf16(input_bits_float(middle)), even);
+    assert_int_equal(input_to_bf16(input_bits_float(middle | 0x80000000u)), even | 0x8000u);
+    assert_int_equal(input_to_bf16(input_bits_float(middle - 1)), b);
+    assert_int_equal(input_to_bf16(input_bits_float(middle + 1)), b + 1);
+  }
+}
+
+#ifdef __FLT16_MAX__
+static void f16_rounds_random_floats_as_the_compiler_does(void **state) {
+  (void)state;
+  for (uint32_t i = 0; i < RANDOM_FLOATS; ++i) {
+    /* Half of the floats have exponents around the half's range, where rounding happens. */
+    const uint32_t bits = (uint32_t)input_mix(i);
+    const float f = i & 1u ? input_bits_float(bits) : input_bits_float((bits & 0x9fffffffu) | 0x20000000u);
+    const _Float16 rounded = (_Float16)f;
+    uint16_t expected;
+    memcpy(&expected, &rounded, sizeof expected);
+    const uint16_t actual = input_to_f16(f);
+    if (isnan(f) ? !f16_is_nan(actual) : actual != expected) {
+      fail_msg("%a becomes 0x%04x, not 0x%04x", (double)f, actual, expected);
+    }
+  }
+}
+#endif
+
+static void known_values_convert(void **state) {
+  (void)state;
+  static const struct {
+    float value;
+    uint16_t f16, bf16;
+  } known[] = {
+      {0.0f, 0x0000, 0x0000},      {-0.0f, 0x8000, 0x8000},      {1.0f, 0x3c00, 0x3f80},
+      {-2.0f, 0xc000, 0xc000},     {65504.0f, 0x7bff, 0x4780},   {65519.996f, 0x7bff, 0x4780},
+      {65520.0f, 0x7c00, 0x4780},  {0x1p-14f, 0x0400, 0x3880},   {0x1p-24f, 0x0001, 0x3380},
+      {0x1p-25f, 0x0000, 0x3300},  {0x1.8p-25f, 0x0001, 0x3340}, {INFINITY, 0x7c00, 0x7f80},
+      {-INFINITY, 0xfc00, 0xff80}, {3.4e38f, 0x7c00, 0x7f80},    {0.333333343f, 0x3555, 0x3eab},
+  };
+  for (size_t i = 0; i < sizeof known / sizeof known[0]; ++i) {
+    assert_int_equal(input_to_f16(known[i].value), known[i].f16);
+    assert_int_equal(input_to_bf16(known[i].value), known[i].bf16);
+  }
+  assert_true(f16_is_nan(input_to_f16(NAN)));
+  assert_true(bf16_is_nan(input_to_bf16(NAN)));
+  assert_true(bf16_is_nan(input_to_bf16(input_bits_float(0x7f800001u)))); /* payload in the bits that are cut */
+}
+
+static void values_have_mean_zero_and_variance_one(void **state) {
+  (void)state;
+  for (enum attn_role tensor = ATTN_Q; tensor <= ATTN_V; ++tensor) {
+    double sum = 0, squares = 0, largest = 0;
+    for (uint64_t i = 0; i < SAMPLES; ++i) {
+      const double x = (double)input_value(42, tensor, i);
+      sum += x;
+      squares += x * x;
+      largest = fmax(largest, fabs(x));
+    }
+    const double mean = sum / SAMPLES;
+    assert_true(fabs(mean) < 5.0 / sqrt(SAMPLES));
+    assert_true(fabs(squares / SAMPLES - mean * mean - 1) < 0.01);
+    assert_true(largest > 3 && largest < 3.47);
+  }
+}
+
+static void streams_are_unrelated(void **state) {
+  (void)state;
+  double qk = 0, seeds = 0, neighbours = 0;
+  for (uint64_t i = 0; i < SAMPLES; ++i) {
+    const double q = (double)input_value(42, ATTN_Q, i);
+    qk += q * (double)input_value(42, ATTN_K, i);
+    seeds += q * (double)input_value(43, ATTN_Q, i);
+    neighbours += q * (double)input_value(42, ATTN_Q, i + 1);
+  }
+  const double bound = 5.0 / sqrt(SAMPLES);
+  assert_true(fabs(qk / SAMPLES) < bound);
+  assert_true(fabs(seeds / SAMPLES) < bound);
+  assert_true(fabs(neighbours / SAMPLES) < bound);
+}
+
+/* The values every machine and every release must produce; reports of one seed are compared across machines. */
+static void values_are_pinned(void **state) {
+  (void)state;
+  static const struct {
+    uint64_t seed, index;
+    enum attn_role tensor;
+    uint32_t bits;
+  } pinned[] = {
+      {0, UINT64_C(0), ATTN_Q, 0xbf17932au},
+      {42, UINT64_C(0), ATTN_Q, 0xbf6136d1u},
+      {42, UINT64_C(1), ATTN_Q, 0x3f6afbe7u},
+      {42, UINT64_C(0), ATTN_K, 0x3f9501d9u},
+      {42, UINT64_C(0), ATTN_V, 0x3d62773fu},
+      {42, UINT64_C(123456789), ATTN_V, 0x3f4df8ddu},
+      {UINT64_MAX, UINT64_C(1099511627775), ATTN_V, 0xbd8dcfd0u},
+      {1, UINT64_C(4294967296), ATTN_K, 0xb9b42228u},
+  };
+  for (size_t i = 0; i < sizeof pinned / sizeof pinned[0]; ++i) {
+    const float value = input_value(pinned[i].seed, pinned[i].tensor, pinned[i].index);
+    assert_int_equal(input_float_bits(value), pinned[i].bits);
+  }
+}
+
+int main(void) {
+  const struct CMUnitTest tests[] = {
+      cmocka_unit_test(f16_decodes_every_pattern),
+      cmocka_unit_test(f16_round_trips_every_pattern),
+      cmocka_unit_test(bf16_round_trips_every_pattern),
+      cmocka_unit_test(f16_breaks_every_tie_to_even),
+      cmocka_unit_test(bf16_breaks_ties_to_even),
+#ifdef __FLT16_MAX__
+      cmocka_unit_test(f16_rounds_random_floats_as_the_compiler_does),
+#endif
+      cmocka_unit_test(known_values_convert),
+      cmocka_unit_test(values_have_mean_zero_and_variance_one),
+      cmocka_unit_test(streams_are_unrelated),
+      cmocka_unit_test(values_are_pinned),
+  };
+  return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,121 @@
+# tags: slow asan
+# What a loaded variant leaves in its worker is charged to its cell, and the next cell starts without it.
+load ../helper
+
+setup() {
+  FOLDER=$(dirname "$ATTNBENCH")
+  [ -f "$FOLDER/tests/plugins/leaves.so" ] || FOLDER=$(make -s print-BUILD)
+  LEAVES_SO=$FOLDER/tests/plugins/leaves.so
+  [ -f "$LEAVES_SO" ] || skip "no $LEAVES_SO; make test-programs builds it"
+  # A process of these tests is known by its environment, whatever group or session it is in.
+  export LEAVES_MARK=$BATS_TEST_NAME.$$ LEAVES_FOLDER=$TMP
+  SWEEP=$(write_file s.json '{"attnbench_sweep": 1, "name": "s", "shapes": [{"B": 1, "H": 1, "S": 1, "D": 64}]}')
+}
+
+leaving() {
+  export LEAVES=$1
+  shift
+  attn --sweep "$SWEEP" --device cpu --load "$LEAVES_SO" --variants leaves,cpu_ref,cpu_flash --check-only --timeout 20 \
+    --json "$TMP/r.json" "$@"
+}
+
+# The processes with this test's mark that run attnbench's worker.
+marked() {
+  local folder
+  for folder in $(grep -lszFx -- "LEAVES_MARK=$LEAVES_MARK" /proc/[0-9]*/environ); do
+    { tr '\0' ' ' <"${folder%/environ}/cmdline" | grep -F ' worker '; } 2>/dev/null || true
+  done
+}
+
+# expect_left KIND TEXT: the cell that left it says so and is right, the cells behind it are ok and say nothing, no process
+# is there any more.
+expect_left() {
+  leaving "$1"
+  expect_status 0
+  expect_json "$TMP/r.json" "[r['status'] for r in d['results']] == ['ok'] * 3 and '$2' in d['results'][0].get('left', '')
+    and not any('left' in r for r in d['results'][1:])"
+  [ -z "$(marked)" ] || fail "$1: a process is left: $(marked)"
+}
+
+@test "a variant that leaves nothing is charged with nothing" {
+  leaving nothing
+  expect_status 0
+  expect_json "$TMP/r.json" 'not any("left" in r for r in d["results"])'
+}
+
+@test "threads are charged to the cell that left them" {
+  expect_left threads "left 4 threads running"
+  expect_left brief_thread "left 1 thread running"
+  expect_left writing_thread "left 1 thread running"
+}
+
+@test "an object that leaves something when it is opened is opened for its own cells alone" {
+  LEAVES_FILE=$TMP/opened expect_left threads_opened "when it was opened: left 4 threads running"
+  # To describe it, and for its cell.
+  [ "$(wc -c <"$TMP/opened")" -eq 2 ] || fail "$(wc -c <"$TMP/opened") processes opened it"
+}
+
+@test "child processes are charged and ended, also those in a session of their own" {
+  expect_left child "left 1 child process"
+  expect_left stubborn_child "left 1 child process"
+  expect_left daemon "child process"
+  expect_left child_opened "when it was opened: left 1 child process"
+}
+
+@test "a copy of the worker ends where it would run the worker's code" {
+  expect_left copy "left 1 child process"
+  expect_left copy_supports "left 1 child process"
+  expect_left copy_opened "when it was opened: left 1 child process"
+}
+
+@test "timers are charged, and none goes off in the next cell" {
+  expect_left interval_timer "set an interval timer"
+  expect_left thread_timer "left 1 thread running"
+  [ -r /proc/self/timers ] || skip "this kernel does not list timers"
+  expect_left signal_timer "left 1 timer running"
+}
+
+@test "settings are charged" {
+  expect_left limit "changed resource limits"
+  expect_left mask "changed the signal mask"
+  expect_left handler "changed signal handlers"
+  expect_left locale "changed the locale"
+  expect_left umask "changed the umask"
+  expect_left folder "changed the working folder"
+  expect_left variable "changed the environment"
+  expect_left nice "changed the nice value"
+  expect_left outliving "attributes (prctl)"
+  [ "$(nproc)" -gt 1 ] || skip "one processor: no affinity to change"
+  expect_left affinity "changed the CPU affinity"
+}
+
+@test "another rounding mode is charged as such, and no input is said to be changed" {
+  expect_left rounding "changed the floating-point mode"
+  expect_left rounding_supports "changed the floating-point mode"
+}
+
+@test "descriptors are charged, and a thread that reads the worker's pipe costs no other cell" {
+  expect_left descriptors "left 3 descriptors open"
+  expect_left closing "closed 1 descriptor"
+  expect_left not_blocking "changed 1 descriptor"
+  expect_left thief "left 1 thread running"
+}
+
+@test "the table, the CSV and the journal say what was left" {
+  export COLUMNS=200
+  leaving umask --csv "$TMP/r.csv" --journal "$TMP/j"
+  expect_out "left behind: leaves (1 case): changed the umask; its process was ended before the next cell"
+  expect_valid results/report.schema.json "$TMP/r.json"
+  grep -q 'changed the umask' "$TMP/r.csv"
+  attn report "$TMP/j" --csv "$TMP/again.csv"
+  expect_status 0
+  cmp "$TMP/r.csv" "$TMP/again.csv"
+}
+
+@test "what a loaded reference leaves is not charged to the row itself" {
+  LEAVES=threads attn --sweep "$SWEEP" --device cpu --load "$LEAVES_SO" --variants cpu_ref --reference leaves --quick \
+    --json "$TMP/r.json"
+  expect_status 0
+  expect_json "$TMP/r.json" '[r.get("left") for r in d["results"]] == ["its reference: left 4 threads running"]'
+  [ -z "$(marked)" ] || fail "a process is left: $(marked)"
+}

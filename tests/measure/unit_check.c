@@ -1,0 +1,182 @@
+/* What a check says of an output, and which times it believes. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include <math.h>
+#include <string.h>
+
+#include "cli/measure/check.h"
+#include "kernels/bounds.h"
+
+static const struct device_info gpu = {.kind = DEVICE_CUDA,
+                                       .sms = 132,
+                                       .sm_clock_max_mhz = 1980,
+                                       .tensor_flop_per_clk_sm = 4096,
+                                       .fp32_flop_per_clk_sm = 256,
+                                       .dram_gb_per_s = 4800,
+                                       .l2_bytes = 100 << 20};
+
+/* 8.59 GFLOP: 8.02 us on those tensor cores; 7.0 us for the bytes. */
+static struct record timed(double hot_us, double cold_us) {
+  struct record record;
+  record_start(&record);
+  record.attn_case.shape = (struct attn_problem)ATTN_DENSE(8, 16, 16, 512, 512, 64, ATTN_F16, false);
+  record.check = (struct check_record){
+      .done = true, .right = true, .compare = {.first_bad = UINT64_MAX, .rows = 65536, .elements = 65536 * 64}};
+  record.time[TIME_HOT].done = record.time[TIME_COLD].done = true;
+  record.time[TIME_HOT].us.median = hot_us;
+  record.time[TIME_COLD].us.median = cold_us;
+  return record;
+}
+
+/* One row of D = 64 with 1024 keys and scores of at most 5. */
+static struct lse_result compared(double lse, double reference) {
+  const struct reference_row row = {.spread_square = 1, .largest = 5, .lse = reference, .q_size = 1};
+  const struct attn_problem problem = ATTN_DENSE(1, 1, 1, 1, 1024, 64, ATTN_BF16, false);
+  const struct tolerance tolerance = compare_tolerance(ATTN_BF16);
+  const struct compare_bound bound = compare_bound_of(&tolerance, &problem, 1024, &row);
+  struct compare_partial one, all;
+  compare_start(&one);
+  compare_start(&all);
+  compare_lse(&one, &bound, 7, lse, reference);
+  compare_merge(&all, &one);
+  assert_int_equal(all.result.lse.rows, 1);
+  assert_int_equal(all.result.lse.first_bad, all.result.lse.bad_rows > 0 ? 7 : UINT64_MAX);
+  return all.result.lse;
+}
+
+/* 2^-24 (8 + 2 * 32 + 2 * 8 * 6 + 3 * 7), whatever the dtype. */
+static void a_log_sum_exp_is_held_against_what_fp32_costs(void **state) {
+  (void)state;
+  const double bound = 189 * 0x1p-24;
+  static const struct {
+    double lse, reference;
+    uint64_t bad, not_finite;
+  } rows[] = {{NAN, 7, 1, 1},       {INFINITY, 7, 1, 1},    {-INFINITY, 7, 1, 1},       {-INFINITY, -INFINITY, 0, 0},
+              {0, -INFINITY, 1, 0}, {NAN, -INFINITY, 1, 1}, {INFINITY, -INFINITY, 1, 1}};
+  for (size_t i = 0; i < sizeof rows / sizeof *rows; ++i) {
+    const struct lse_result r = compared(rows[i].lse, rows[i].reference);
+    if (r.bad_rows != rows[i].bad || r.not_finite != rows[i].not_finite) fail_msg("row %zu", i);
+    assert_true(r.max_bound_ratio == 0);
+  }
+  assert_int_equal(compared(7 + 0.99 * bound, 7).bad_rows, 0);
+  assert_int_equal(compared(7 - 0.99 * bound, 7).bad_rows, 0);
+  assert_int_equal(compared(7 + 1.01 * bound, 7).bad_rows, 1);
+  assert_int_equal(compared(7 - 1.01 * bound, 7).bad_rows, 1);
+  assert_true(fabs(compared(7 + 3 * bound, 7).max_bound_ratio - 3) < 1e-6);
+}
+
+static void a_wrong_log_sum_exp_names_the_row(void **state) {
+  (void)state;
+  struct attn_problem shape = ATTN_DENSE(2, 4, 2, 100, 100, 64, ATTN_F16, false);
+  struct check_record check = {.done = true, .compare = {.first_bad = UINT64_MAX, .rows = 800}};
+  char reason[RECORD_REASON_MAX];
+  shape.lse = true;
+  check.compare.lse = (struct lse_result){
+      .rows = 800, .bad_rows = 2, .not_finite = 1, .first_bad = 523, .max_abs_error = 0.25, .max_bound_ratio = 9};
+  check_explain(&check, &shape, reason);
+  assert_string_equal(reason,
+                      "the log-sum-exp (LSE) of 2 of 800 query rows differs from the fp64 oracle beyond its bound (1 "
+                      "NaN or infinite; largest error 0.25, 9 times the bound); first at [b=1, h=1, q=23]");
+  check.compare.bad_count = check.compare.bad_rows = 1; /* O is wrong too */
+  check.compare.first_bad = 0;
+  check_explain(&check, &shape, reason);
+  assert_non_null(strstr(reason, "elements differ"));
+}
+
+static enum cell_status settled(struct record *record, double changed_us) {
+  record->check.changed_us = changed_us;
+  check_settle(record, &gpu);
+  return record->status;
+}
+
+static void times_below_the_floor_are_implausible(void **state) {
+  (void)state;
+  static const struct {
+    double hot_us, cold_us, changed_us;
+    enum cell_status status;
+    const char *reason;
+  } cases[] = {
+      {26, 28, 27, CELL_ok, ""},
+      {8.1, 18, NAN, CELL_ok, ""},
+      {7.5, 28, NAN, CELL_implausible, "hot median of 7.5 us is below"},
+      {26, 7.5, NAN, CELL_implausible, "cold median of 7.5 us is below"},
+      {NAN, 26, NAN, CELL_implausible, "hot median of nan us"},
+      {20, 28, 60, CELL_implausible, "launches on inputs that were seen before skip work"},
+      {20, 28, 28, CELL_implausible, "launches on inputs that were seen before skip work"},
+      {20, 28, 26, CELL_ok, ""},
+  };
+  for (size_t i = 0; i < sizeof cases / sizeof *cases; ++i) {
+    struct record record = timed(cases[i].hot_us, cases[i].cold_us);
+    if (settled(&record, cases[i].changed_us) != cases[i].status) fail_msg("case %zu: %s", i, record.reason);
+    if (strncmp(record.reason, cases[i].reason, strlen(cases[i].reason)) != 0 &&
+        strstr(record.reason, cases[i].reason) == NULL) {
+      fail_msg("%s", record.reason);
+    }
+  }
+}
+
+static void tensors_beyond_the_cache_may_be_slower_when_they_change(void **state) {
+  (void)state;
+  struct record record = timed(400, 500);
+  record.attn_case.shape = (struct attn_problem)ATTN_DENSE(16, 32, 8, 1, 8192, 128, ATTN_F16, false);
+  assert_int_equal(settled(&record, 1500), CELL_ok);
+  assert_int_equal(settled(&record, 1700), CELL_implausible);
+}
+
+/* 1 MiB in all: 41.4 us would be the limit of narrow heads. */
+static void wide_heads_may_be_half_as_slow_again_when_they_change(void **state) {
+  (void)state;
+  struct record record = timed(31.5, 63);
+  record.attn_case.shape = (struct attn_problem)ATTN_DENSE(1, 4, 4, 16, 16, 2048, ATTN_F16, false);
+  assert_int_equal(settled(&record, 41.8), CELL_ok);
+  assert_int_equal(settled(&record, 50), CELL_implausible);
+}
+
+static void a_wrong_output_is_wrong_at_any_time(void **state) {
+  (void)state;
+  struct record record = timed(1, 1);
+  record.check.right = false;
+  record.check.timed_samples = 50, record.check.timed_wrong = 7;
+  assert_int_equal(settled(&record, NAN), CELL_wrong);
+  assert_non_null(strstr(record.reason, "7 of 50 timed samples left an output that is stale or wrong"));
+}
+
+static void reasons_name_the_first_bad_place(void **state) {
+  (void)state;
+  struct record record = timed(26, 28);
+  struct check_record *check = &record.check;
+  check->right = false;
+  check->compare.bad_rows = 3, check->compare.max_row_ratio = 1.5;
+  check->compare.first_bad = ((2 * 16 + 5) * 512 + 77) * 64;
+  assert_int_equal(settled(&record, NAN), CELL_wrong);
+  assert_non_null(
+      strstr(record.reason, "in 3 of 65536 query rows the error norm is beyond its bound (worst 1.5 times)"));
+  assert_non_null(strstr(record.reason, "first at [b=2, h=5, q=77, d=0]"));
+  check->launch = 1;
+  check->compare.bad_count = 4, check->compare.first_bad += 9;
+  settled(&record, NAN);
+  assert_non_null(strstr(record.reason, "first at [b=2, h=5, q=77, d=9] (on inputs of kind \""));
+  check->launch = 0;
+  check->compare.bad_count = check->compare.bad_rows = 0;
+  check->compare.first_bad = UINT64_MAX, check->compare.norm_ratio = 1.25;
+  settled(&record, NAN);
+  assert_non_null(strstr(record.reason, "the error norm is 1.25 times its bound"));
+}
+
+int main(void) {
+  const struct CMUnitTest tests[] = {
+      cmocka_unit_test(a_log_sum_exp_is_held_against_what_fp32_costs),
+      cmocka_unit_test(a_wrong_log_sum_exp_names_the_row),
+      cmocka_unit_test(times_below_the_floor_are_implausible),
+      cmocka_unit_test(wide_heads_may_be_half_as_slow_again_when_they_change),
+      cmocka_unit_test(tensors_beyond_the_cache_may_be_slower_when_they_change),
+      cmocka_unit_test(a_wrong_output_is_wrong_at_any_time),
+      cmocka_unit_test(reasons_name_the_first_bad_place),
+  };
+  return cmocka_run_group_tests(tests, NULL, NULL);
+}

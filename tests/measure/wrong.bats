@@ -1,0 +1,90 @@
+# tags: slow asan
+load ../helper
+
+# bugs FIRST LAST: the bugs of tests/faults/wrong.h between two names, as variants of the program.
+bugs() {
+  grep -oP '^  X\(\K\w+' tests/faults/wrong.h | awk -v first="$1" -v last="$2" -v variant="$3" '
+    $1 == first { on = 1 }
+    on { printf "%s%s:bug=%d", comma, variant, NR - 1; comma = "," }
+    $1 == last { exit }'
+}
+
+# name_of NUMBER: of a bug.
+name_of() { grep -oP '^  X\(\K\w+' tests/faults/wrong.h | sed -n "$(($1 + 1))p"; }
+
+@test "every kernel of the library of wrong ones is wrong somewhere, and the reason names the place" {
+  attn_faulty --sweep tests/data/sweeps/wrong.json --device cpu --check-only --json "$TMP/r.json" \
+    --variants "$(bugs mask_one_more v_bias wrong)"
+  expect_status 3
+  expect_json "$TMP/r.json" 'len({r["variant"] for r in d["results"]}) >= 61'
+  local missed
+  missed=$(json "$TMP/r.json" '" ".join(sorted({r["variant"].split("=")[1] for r in d["results"]}
+    - {r["variant"].split("=")[1] for r in d["results"] if r["status"] == "wrong"}))')
+  missed=${missed//\"/}
+  [ -z "$missed" ] || fail "not seen: $(for number in $missed; do name_of "$number"; done)"
+  expect_json "$TMP/r.json" 'all("first at [b=" in r["reason"] or "error norm" in r["reason"]
+    for r in d["results"] if r["status"] == "wrong")'
+  expect_valid results/report.schema.json "$TMP/r.json"
+}
+
+@test "the same kernel without a bug is right, far from every bound" {
+  attn_faulty --sweep tests/data/sweeps/wrong.json --device cpu --check-only --json "$TMP/r.json" --variants wrong
+  expect_status 0
+  expect_json "$TMP/r.json" 'all(r["check"]["evidence"]["hard_ratio"] < 0.7
+    and r["check"]["evidence"]["max_row_ratio"] < 0.7 and r["check"]["evidence"]["norm_ratio"] < 0.7 for r in d["results"])'
+}
+
+@test "every kernel whose log-sum-exp is wrong is caught, and the reason names it and the row" {
+  attn_faulty --sweep tests/data/sweeps/wrong_lse.json --device cpu --check-only --json "$TMP/r.json" \
+    --variants "wrong,$(bugs lse_unwritten lse_beyond wrong)"
+  expect_status 3
+  expect_valid results/report.schema.json "$TMP/r.json"
+  expect_json "$TMP/r.json" 'len({r["variant"] for r in d["results"] if r["status"] == "wrong"}) >= 10
+    and {r["variant"] for r in d["results"]} - {r["variant"] for r in d["results"] if r["status"] == "wrong"} == {"wrong"}'
+  expect_json "$TMP/r.json" 'all(r["reason"].startswith("the log-sum-exp (LSE) of") and "first at [b=" in r["reason"]
+    or "first beside lse" in r["reason"] for r in d["results"] if r["status"] == "wrong")'
+  # The last row of the first head is the first that is not written; O is right there.
+  expect_json "$TMP/r.json" '"of 2 of 180 query rows" in d["results"][1]["reason"] and "[b=0, h=0, q=89]" in d["results"][1]["reason"]
+    and d["results"][1]["check"]["bad_count"] == 0 and d["results"][1]["check"]["lse"]["first_bad"] == 89'
+  expect_json "$TMP/r.json" 'all(r["check"]["lse"]["max_bound_ratio"] < 0.5 and r["check"]["evidence"]["hard_ratio"] < 0.7
+    and r["check"]["lse"]["rows"] in (180, 20) for r in d["results"] if r["status"] == "ok" and r["variant"] == "wrong")'
+}
+
+@test "a log-sum-exp that timed launches do not write is wrong" {
+  attn_faulty --shape B=1,H=2,S=9,D=32,lse --device cpu --quick --json "$TMP/r.json" --variants "$(bugs lse_later lse_later wrong),wrong"
+  expect_status 3
+  expect_json "$TMP/r.json" '[r["status"] for r in d["results"]] == ["wrong", "ok"] and d["results"][0]["time"] is None
+    and ("log-sum-exp (LSE)" in d["results"][0]["reason"] or "timed samples left an output" in d["results"][0]["reason"])'
+}
+
+@test "mistakes that random inputs cannot show are found on hard ones" {
+  attn_faulty --sweep tests/data/sweeps/wrong.json --device cpu --check-only --filter D=64 --json "$TMP/r.json" \
+    --variants "$(bugs softmax_no_max softmax_clamped wrong),$(bugs v_tiny v_tiny wrong),$(bugs mask_added mask_added wrong)"
+  expect_status 3
+  expect_json "$TMP/r.json" 'all("on inputs of kind" in r["reason"] for r in d["results"] if r["status"] == "wrong")'
+  expect_json "$TMP/r.json" '{r["variant"] for r in d["results"] if r["status"] == "wrong"}
+    == {r["variant"] for r in d["results"]}'
+}
+
+@test "kernels that skip launches are wrong or implausible, whatever they look at" {
+  cat >"$TMP/small.json" <<'JSON'
+{"attnbench_sweep": 1, "name": "small", "shapes": [{"B": 1, "H": 2, "S": 9, "D": 32}]}
+JSON
+  # On a busy machine a hot sample may come to one launch. That launch meets changed inputs, so nothing is skipped in
+  # what is timed, and the row may be right.
+  for _ in 1 2 3 4 5; do
+    attn_faulty --sweep "$TMP/small.json" --device cpu --json "$TMP/r.json" \
+      --variants "$(bugs first_only remembers wrong),wrong"
+    expect_status 3
+    expect_json "$TMP/r.json" 'all(r["variant"] == "wrong" or r["time"]["hot"]["launches_per_sample"] == 1
+      for r in d["results"] if r["status"] == "ok")'
+    ! expect_json "$TMP/r.json" '[r["variant"] for r in d["results"] if r["status"] == "ok"] == ["wrong"]' 2>/dev/null || break
+  done
+  expect_json "$TMP/r.json" '[r["variant"] for r in d["results"] if r["status"] == "ok"] == ["wrong"]'
+  expect_json "$TMP/r.json" 'all(r["time"] is None and r["tflop_per_s"] is None
+    for r in d["results"] if r["status"] != "ok")'
+  expect_json "$TMP/r.json" 'any(r["status"] == "implausible" and "inputs that were seen before skip work" in r["reason"]
+    for r in d["results"])'
+  expect_json "$TMP/r.json" '[r["check"]["evidence"]["timed_samples"] > 20 and r["check"]["evidence"]["timed_wrong"] == 0
+    for r in d["results"] if r["status"] == "ok"] == [True]'
+}

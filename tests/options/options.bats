@@ -1,0 +1,267 @@
+# tags: asan
+load ../helper
+
+@test "--help names every verb, option, unit, default and exit code, on stdout" {
+  attn --help
+  expect_status 0
+  expect_no_err
+  for word in --sweep --variants --filter --load --device --gpu --seed --timeout --reference --json --csv --journal --check-only --selftest --inject-slowdown \
+    "default auto" "seconds" "plan" "list" "report" "compare" "gate" \
+    --threshold --threshold-for --modes --noise --allow-new --markdown --junit --annotations "Exit codes" " 77 "; do
+    expect_out "$word"
+  done
+  [ "$(awk 'length > 80' "$OUT" | wc -l)" -eq 0 ] || fail "a line is wider than 80 columns"
+}
+
+@test "lists and explanations are as wide as the terminal" {
+  COLUMNS=80 attn list
+  expect_status 0
+  cp "$OUT" "$TMP/list"
+  COLUMNS=80 attn --selftest --device cpu --timeout 60
+  [ "$(awk 'length > 80' "$OUT" | wc -l)" -eq 0 ] && ! grep -A1 '^check' "$OUT" | grep -qx ' *' || fail "too wide, or an empty row of units"
+  expect_out 'left out at 80 columns: bounds'
+  COLUMNS=80 attn describe scalar_quad
+  expect_status 0
+  [ "$(awk 'length > 80' "$OUT" "$TMP/list" | wc -l)" -eq 0 ] || fail "a line is wider than 80 columns"
+  expect_out 'tunable  scalar_quad:pad=0..1, default 1; 1: 16 bytes between rows'
+}
+
+@test "--version tells version, commit, CUDA and cJSON" {
+  attn --version
+  expect_status 0
+  expect_out_matches '^attnbench [0-9.]+ \(commit [^)]+\), CUDA ([0-9.]+|none), cJSON [0-9.]+$'
+}
+
+@test "an unknown option offers the nearest one" {
+  expect_refusal 2 'did you mean --sweep?' -- --sweeps shapes/v3.json
+}
+
+@test "an option of another verb is unknown here" {
+  expect_refusal 2 'unknown option of attnbench list' -- list --sweep shapes/v3.json
+}
+
+@test "a misspelt verb is named" { expect_refusal 2 'did you mean the verb plan' -- plam; }
+@test "no sweep is a usage error" { expect_refusal 2 '--sweep is missing' -- ; }
+@test "plan without a GPU name is a usage error" { expect_refusal 2 '--gpu is missing' -- plan --sweep shapes/v3.json; }
+@test "an unknown GPU offers the nearest one" {
+  expect_refusal 2 'did you mean h100' -- plan --sweep shapes/v3.json --gpu h101
+}
+@test "the name of a GPU is taken in any case" {
+  attn plan --sweep shapes/v3.json --gpu H200 --json -
+  expect_status 0
+  expect_json "$OUT" 'd["planned_device"]["name"] == "NVIDIA H200"'
+}
+
+@test "every option of --help is one of the verbs in its brackets, and of no others" {
+  local verb option verbs
+  "$ATTNBENCH" --help | awk '
+    /^Options/ { on = 1 } /^Without/ { on = 0 }
+    on && /^  --/ { if (row != "") print row; row = "" }
+    on && /^ / { row = row " " $0 }
+    on && /^$/ { if (row != "") print row; row = "" }' | tr -s ' ' | grep '\]$' >"$TMP/rows"
+  [ "$(wc -l <"$TMP/rows")" -gt 40 ] || fail "few rows: $(cat "$TMP/rows")"
+  while read -r option _; do
+    verbs=" $(grep -F -e " ${option%%\[*}" "$TMP/rows" | awk -v o="${option%%\[*}" '
+      { sub(/\[=[^]]*\]/, "") } $1 == o { sub(/.*\[/, ""); sub(/\]/, ""); print }' | tr '\n' ' ') "
+    for verb in run plan list report diagnose ab compare gate; do
+      attn "$verb" "${option%%\[*}=" </dev/null
+      expect_status 2
+      case $verbs in
+        *" $verb "*) refute_err "unknown option" ;;
+        *) expect_err "unknown option of attnbench $verb" ;;
+      esac
+    done
+  done <"$TMP/rows"
+}
+
+@test "the documented exit codes are those of --help" {
+  local code meaning
+  "$ATTNBENCH" --help | sed -n '/^Exit codes/,/^$/p' | grep -E '^ +[0-9]' >"$TMP/codes"
+  [ "$(wc -l <"$TMP/codes")" -ge 14 ]
+  while read -r code meaning; do
+    grep -qxF "| $code | $meaning |" README.md docs/*.md results/*.md 2>/dev/null || fail "no page has: | $code | $meaning |"
+  done <"$TMP/codes"
+}
+
+@test "a missing value is a usage error" { expect_refusal 2 '--sweep: needs a value' -- --sweep; }
+@test "a flag takes no value" { expect_refusal 2 'takes no value' -- --sweep shapes/v3.json --check-only=1; }
+@test "an option given twice is an error" { expect_refusal 2 'given twice' -- --sweep a --sweep b; }
+@test "a seed must be a whole number" { expect_refusal 2 '--seed x1 is not a whole number' -- --sweep shapes/v3.json --seed x1; }
+@test "a seed must fit 64 bits" {
+  expect_refusal 2 'is too large; give 0 to 2^64-1' -- --sweep shapes/v3.json --seed 18446744073709551616
+}
+@test "a timeout must be above zero" { expect_refusal 2 '--timeout 0 is too small; give 0.001 to 86400' -- --sweep shapes/v3.json --timeout 0; }
+@test "two outputs cannot share stdout" {
+  expect_refusal 2 'cannot share stdout' -- --sweep shapes/v3.json --json - --csv -
+}
+@test "an unknown variant offers the nearest one" {
+  expect_refusal 2 'did you mean "split_kv"' -- --sweep shapes/v3.json --variants wmma,split_kw
+}
+@test "a tunable out of range is an error" {
+  expect_refusal 2 'from 2 to 3' -- --sweep shapes/v3.json --variants cp_async:stages=9
+}
+@test "a variant named twice is an error" {
+  expect_refusal 2 'named twice' -- --sweep shapes/v3.json --variants wmma,wmma
+}
+@test "an empty variant name is an error" { expect_refusal 2 'empty name' -- --sweep shapes/v3.json --variants wmma,; }
+@test "an unknown filter key is an error" {
+  expect_refusal 2 'is not a key' -- --sweep shapes/v3.json --filter batch=1
+}
+@test "a filter needs key=value" { expect_refusal 2 'not KEY=VALUE' -- --sweep shapes/v3.json --filter S512; }
+@test "a filter value must have its key's type" {
+  expect_refusal 2 'B=one is not understood; give a whole number from 1 to 65536' -- --sweep shapes/v3.json --filter B=one
+  expect_refusal 2 'dtype=fp16 is not understood; give f16, bf16 or f32' -- --sweep shapes/v3.json --filter dtype=fp16
+}
+@test "an empty selection is a usage error" {
+  expect_refusal 2 'keeps none of the 3 cases' -- --sweep shapes/v3.json --filter S=513
+}
+@test "an unknown device is a usage error" { expect_refusal 2 'tpu' -- --sweep shapes/v3.json --device tpu; }
+
+@test "help of a verb, short help and the words help and version" {
+  attn compare --help
+  expect_status 0
+  expect_out 'attnbench compare BASE NEW'
+  expect_out '--allow-new'
+  refute_out '--selftest'
+  cp "$OUT" "$TMP/compare"
+  attn help compare
+  cmp "$OUT" "$TMP/compare"
+  attn -h
+  expect_status 0
+  [ "$(wc -l <"$OUT")" -lt 20 ] || fail "not short"
+  attn --help
+  cp "$OUT" "$TMP/whole"
+  attn help
+  cmp "$OUT" "$TMP/whole"
+  attn --version
+  cp "$OUT" "$TMP/version"
+  attn -V
+  cmp "$OUT" "$TMP/version"
+  attn version
+  cmp "$OUT" "$TMP/version"
+  expect_refusal 2 'help nothing: there is no verb' -- help nothing
+}
+
+@test "describe lists the keys of the problem and explains each of them" {
+  local key
+  attn describe problem
+  expect_status 0
+  for key in $(awk 'NR > 1 && /^[[:alpha:]]/ && $1 != "more" { print $1 }' "$OUT"); do
+    attn describe "$key"
+    expect_status 0
+    expect_out "$key, a member of the problem"
+  done
+  attn describe lse
+  expect_out 'means    The second output, [B][Hq][Sq] in fp32, is for each row the natural'
+  expect_out 'taken by cpu_ref, cpu_flash'
+  attn describe H
+  expect_out '32/8 for 32 query heads and 8 KV heads'
+}
+
+@test "describe explains a variant, a finding and a verdict" {
+  attn describe split_kv
+  expect_status 0
+  expect_out 'split_kv, a variant for GPUs'
+  expect_out 'tunable  split_kv:splits='
+  expect_out_matches 'plan     B1.H8.Hkv8.Sq512.Skv512.D64.f16.full on NVIDIA H200: pass split, grid [0-9]+x'
+  attn describe wgmma --shape B=1,H=8,S=512,D=64,512 --gpu h100
+  expect_out_matches 'plan     B1.H8.Hkv8.Sq512.Skv512.D64.f16.full on NVIDIA H100.*: pass main, grid +[0-9]+x'
+  expect_out 'B1.H8.Hkv8.Sq512.Skv512.D512.f16.full: skipped, D must be'
+  expect_refusal 2 'did you mean h100' -- describe wgmma --gpu h101
+  attn describe d_split
+  expect_out_matches '^plan     '
+  attn describe cpu_ref
+  expect_out 'a variant for the CPU'
+  refute_out 'plan '
+  attn describe tail_wave
+  expect_out 'tail_wave, a finding (warning)'
+  expect_out 'tail_waste_min = 0.2'
+  attn describe inconclusive
+  expect_out 'a verdict of a comparison (exit code 5)'
+  expect_refusal 2 'did you mean tail_wave?' -- describe tail_wav
+  expect_refusal 2 'needs 1 name, 0 given' -- describe
+}
+
+@test "bash completes verbs, options of the verb, values and files" {
+  "$ATTNBENCH" generate bash >"$TMP/complete"
+  # complete_words WORD...: what the last word can become.
+  cat >"$TMP/words" <<'SH'
+source "$1"
+shift
+COMP_WORDS=("$ATTNBENCH" "$@") COMP_CWORD=$#
+_attnbench
+echo "${COMPREPLY[*]}"
+SH
+  complete_words() { ATTNBENCH=$ATTNBENCH bash "$TMP/words" "$TMP/complete" "$@"; }
+  [ "$(complete_words co)" = compare ] || fail "$(complete_words co)"
+  [ "$(complete_words compare --ma)" = --markdown ] || fail "$(complete_words compare --ma)"
+  [ -z "$(complete_words list --ma)" ] || fail "$(complete_words list --ma)"
+  [ "$(complete_words --che)" = --check-only ] || fail "$(complete_words --che)"
+  [ "$(complete_words plan --gpu h2)" = "h200 h20" ] || fail "$(complete_words plan --gpu h2)"
+  [ "$(complete_words compare --noise f)" = fail ] || fail "$(complete_words compare --noise f)"
+  [ "$(complete_words --sweep shapes/v3)" = shapes/v3.json ] || fail "$(complete_words --sweep shapes/v3)"
+  ! command -v shellcheck >/dev/null || shellcheck -s bash "$TMP/complete"
+}
+
+@test "every verb, option and value completes itself, with what it is" {
+  local verb word
+  for verb in $("$ATTNBENCH" -h | awk '/^  [[:lower:]]/ { print $1 }'); do
+    "$ATTNBENCH" complete "$verb" | grep -qE "^$verb"$'\t'. || fail "$verb"
+    for word in $("$ATTNBENCH" "$verb" --help | grep -oE '^  (-[hV], )?--[[:lower:]-]+' | grep -oE -- '--[[:lower:]-]+'); do
+      "$ATTNBENCH" complete "$verb" "$word" | grep -qE -- "^$word"$'\t'. || fail "$verb: no $word"
+    done
+  done
+  [ "$("$ATTNBENCH" complete plan --gpu l40)" = $'l40s\t' ] || fail "$("$ATTNBENCH" complete plan --gpu l40)"
+  [ "$("$ATTNBENCH" complete run --json x)" = FILE ] || fail "$("$ATTNBENCH" complete run --json x)"
+  [ -z "$("$ATTNBENCH" complete run --seed 1)" ] || fail "$("$ATTNBENCH" complete run --seed 1)"
+}
+
+@test "zsh and fish complete with what attnbench answers" {
+  mkdir "$TMP/bin"
+  ln -s "$ATTNBENCH" "$TMP/bin/attnbench"
+  PATH=$TMP/bin:$PATH
+  for shell in zsh fish; do
+    attn generate $shell
+    expect_status 0
+    cp "$OUT" "$TMP/$shell"
+  done
+  if command -v zsh >/dev/null; then
+    # What zsh's own functions are handed.
+    cat >"$TMP/words" <<'SH'
+compdef() { :; }
+_files() { print -r -- files }
+_describe() { print -rl -- "${(@P)2}" }
+source "$1"
+shift
+words=(attnbench "$@") CURRENT=$(($# + 1))
+_attnbench
+SH
+    [ "$(zsh -f "$TMP/words" "$TMP/zsh" compar)" = 'compare:is a new report slower than an old one?' ]
+    [ "$(zsh -f "$TMP/words" "$TMP/zsh" plan --gpu h2)" = $'h200:\nh20:' ]
+    [ "$(zsh -f "$TMP/words" "$TMP/zsh" run --csv x)" = files ]
+  fi
+  command -v fish >/dev/null || skip "fish is not installed"
+  complete_words() { fish -N -c "source $TMP/fish; complete -C '$*'" | cut -f 1 | tr '\n' ' '; }
+  [ "$(complete_words attnbench compar)" = "compare " ] || fail "$(complete_words attnbench compar)"
+  [ "$(complete_words attnbench compare --ma)" = "--markdown " ] || fail "$(complete_words attnbench compare --ma)"
+  [ -z "$(complete_words attnbench list --ma)" ] || fail "$(complete_words attnbench list --ma)"
+  [ "$(complete_words attnbench --che)" = "--check-only " ] || fail "$(complete_words attnbench --che)"
+  [ "$(complete_words attnbench plan --gpu h200)" = "h200 " ] || fail "$(complete_words attnbench plan --gpu h200)"
+  [ "$(complete_words attnbench compare --noise f)" = "fail " ] || fail "$(complete_words attnbench compare --noise f)"
+}
+
+@test "the man page has every verb, option and exit code, and roff takes it" {
+  attn generate man
+  expect_status 0
+  cp "$OUT" "$TMP/attnbench.1"
+  tr -d '\\' <"$TMP/attnbench.1" >"$TMP/plain"
+  for word in $("$ATTNBENCH" --help | grep -oE '^  (-[hV], )?--[[:lower:]-]+' | grep -oE -- '--[[:lower:]-]+'); do
+    grep -qE -- "^\.B $word( |\$|\[)" "$TMP/plain" || fail "no $word"
+  done
+  for verb in run plan report compare gate describe generate; do
+    grep -q "^\.B .*$verb" "$TMP/plain" || fail "no $verb"
+  done
+  [ "$(sed -n '/^\.SH EXIT/,/^\.SH ENV/p' "$TMP/plain" | grep -c '^\.TP')" -ge 14 ] || fail "exit codes"
+  if command -v groff >/dev/null; then [ -z "$(groff -man -Tutf8 -ww "$TMP/attnbench.1" 2>&1 >/dev/null)" ]; fi
+  expect_refusal 2 'give man, bash, zsh or fish' -- generate tcsh
+}

@@ -1,0 +1,206 @@
+# tags: slow asan
+# --html: a report, several reports or a comparison as one page for a browser.
+load ../helper
+
+GPU=tests/data/released/0.1.0/gpu.json
+BASE=tests/data/released/0.1.0/baseline.json
+
+# page FILE: what tests/check_page.py counts, in $TMP/facts.
+page() { python tests/check_page.py "$1" >"$TMP/facts" 2>"$TMP/faults" || fail "faults of $1: $(head -n 20 "$TMP/faults")"; }
+
+# edit FROM TO STATEMENT: a copy of a report with a change, by a Python statement over the document d.
+edit() {
+  python -c 'import json, sys
+d = json.load(open(sys.argv[1]))
+exec(sys.argv[3])
+json.dump(d, open(sys.argv[2], "w"))' "$1" "$2" "$3"
+}
+
+@test "a page has every row, each figure with its data, findings that link to rows, and nothing from outside" {
+  attn report "$GPU" --html "$TMP/gpu.html" --csv "$TMP/gpu.csv"
+  expect_status 0
+  expect_no_err
+  page "$TMP/gpu.html"
+  rows=$(json "$GPU" 'len(d["results"])')
+  expect_json "$TMP/facts" "d['rows'] == $rows"
+  for id in rows rate latency roofline cold findings; do expect_json "$TMP/facts" "'$id' in d['ids']"; done
+  # A table of data for each figure, and every hot median of the report in the table.
+  expect_json "$TMP/facts" "d['counts']['pre'] == d['texts']['summary'].count('Data of this figure as CSV') > 4"
+  attn report "$GPU" --json "$TMP/gpu.json"
+  python - "$TMP/gpu.json" "$TMP/gpu.html" <<'CHECK' || fail "medians that the page lacks"
+import json, sys
+page = open(sys.argv[2]).read()
+results = [r for r in json.load(open(sys.argv[1]))["results"] if r["status"] == "ok"]
+assert results
+for r in results:
+    row = page[page.index(f'data-key="{r["key"]}"'):]
+    hot = (r["time"] or {}).get("hot")
+    assert hot is None or f'data-value="{json.dumps(hot["median_us"])}"' in page, r["key"]
+    for finding in r["findings"]:
+        assert f'id="finding-{finding["id"]}-' in page, finding["id"]
+CHECK
+  python - "$TMP/gpu.json" "$TMP/gpu.html" <<'CHECK' || fail "points that are not where their rates are"
+import html, json, re, sys
+page = open(sys.argv[2]).read()
+section = page[page.index('<section id="rate"'):page.index('<section id="latency"')]
+drawings = section.split("<figure>")[1:]
+points = 0
+for drawing in drawings:
+    found = re.findall(r'<path class="mark" d="M[\d.]+ ([\d.]+)m[^"]*"><title>.*?: ([\d.]+) \(([\d.]+) to ([\d.]+)\) TFLOP/s</title>', drawing)
+    places = sorted((float(rate), float(y)) for y, rate, low, high in found)
+    assert all(float(low) <= float(rate) <= float(high) for y, rate, low, high in found), found
+    # One scale: a straight line from rate to place, higher rates further up.
+    (r0, y0), (r1, y1) = places[0], places[-1]
+    for rate, y in places:
+        assert r1 == r0 or abs(y0 + (rate - r0) * (y1 - y0) / (r1 - r0) - y) < 0.3, places
+    assert y1 <= y0
+    points += len(found)
+hot = [r for r in json.load(open(sys.argv[1]))["results"] if r["time"] and r["time"]["hot"]]
+assert points == len(hot) > 3, (points, len(hot))
+CHECK
+  # The same bytes again: a page is a pure function of the report.
+  attn report "$GPU" --html -
+  cmp "$OUT" "$TMP/gpu.html"
+}
+
+@test "time over B*H is drawn with the steps that the waves of the grid make" {
+  attn report results/h200/v3.journal --html "$TMP/v3.html" --json "$TMP/v3.json"
+  expect_status 0
+  page "$TMP/v3.html"
+  python - "$TMP/v3.json" "$TMP/v3.html" <<'CHECK' || fail "steps that are not those of the waves"
+import json, re, sys
+scaled, stepped = {}, 0
+for r in json.load(open(sys.argv[1]))["results"]:
+    if r["scaling"] and r["scaling"]["time_ratio"]:
+        scaled.setdefault(r["variant"], []).append((r["shape"]["B"] * r["shape"]["Hq"], r["scaling"]))
+page = open(sys.argv[2]).read()
+section = page[page.index('<section id="scaling"'):]
+drawings = section[:section.index("</section>")].split("<figure><figcaption>")[1:]
+assert len(drawings) == len(scaled) > 3, (len(drawings), len(scaled))
+for drawing in drawings:
+    rows = sorted(scaled[drawing.split(",")[0]], key=lambda row: row[0])
+    ticks = [(float(y), float(label)) for y, label in
+             re.findall(r'class="grid" d="M[\d.]+ ([\d.]+)H[\d.]+"/><text[^>]*>([\d.]+)</text>', drawing)]
+    (y0, v0), (y1, v1) = ticks[0], ticks[-1]
+    value = lambda y: v0 + (float(y) - y0) * (v1 - v0) / (y1 - y0)
+    near = lambda a, b: abs(a - b) < 0.02 * max(1, v1)
+    points = re.findall(r'class="mark" d="M([\d.]+) ([\d.]+)m', drawing)
+    assert len(points) == len(rows)
+    assert all(near(value(y), s["time_ratio"]["hot"]) for (x, y), (pairs, s) in zip(points, rows)), drawing[:80]
+    steps = [tuple(map(float, at)) for at in re.findall(r'class="expected" d="M([\d.]+) ([\d.]+)L([\d.]+) ([\d.]+)"', drawing)]
+    if rows[-1][1]["wave_ratio"] is None:
+        assert not steps
+        continue
+    assert near(value(steps[0][1]), 1) and near(value(steps[-1][3]), rows[-1][1]["wave_ratio"]), (drawing[:80], steps)
+    # Flat or straight up, never aslant, where the grid is known to grow with B*H; one rise for each wave more.
+    if all(x0 == x1 or y0 == y1 for x0, y0, x1, y1 in steps):
+        stepped += 1
+        rises = sum(y0 != y1 for x0, y0, x1, y1 in steps)
+        first, last, full = rows[0][0], rows[-1][0], rows[-1][1]["full_bh"]
+        assert rises == -(-last // full) - -(-first // full), (drawing[:80], rises)
+assert stepped > 2, stepped
+CHECK
+}
+
+@test "names from a report stay texts, in the page and in its CSV" {
+  edit "$GPU" "$TMP/evil.json" '
+evil = "<script>alert(1)</script>\"><img src=x onerror=alert(2)>&amp;\u202e\u0007"
+d["device"]["name"] = evil[:40]
+d["run"]["command"] = d["sweep"]["about"] = evil
+d["sweep"]["name"] = d["tool"]["git_commit"] = evil[:31]
+for i, r in enumerate(d["results"]):
+    r["variant"] = ["=cmd,", "</pre><b onclick=x>", "\"><img src=x>"][i % 3] + r["variant"]
+    if r["reason"]: r["reason"] = evil'
+  attn report "$TMP/evil.json" --html "$TMP/evil.html"
+  expect_status 0
+  page "$TMP/evil.html"
+  expect_json "$TMP/facts" "'<script>alert(1)</script>\"><img' in d['texts']['dd'] and '\u202e' not in str(d['texts'])"
+  expect_json "$TMP/facts" "'img' not in d['counts'] and '</pre><b onclick=x>' in d['texts']['pre']"
+  # A spreadsheet would take what starts with = for a formula.
+  expect_json "$TMP/facts" "chr(10) + '\"\\'=cmd,' in d['texts']['pre']"
+  # Texts that a page holds beside the report's: the path of a file, the name of a variant.
+  cp "$BASE" "$TMP/<b onclick=x>&.json"
+  attn report "$TMP/<b onclick=x>&.json" "$BASE" --html "$TMP/path.html"
+  expect_status 0
+  page "$TMP/path.html"
+  expect_json "$TMP/facts" "'<b onclick=x>&.json' in d['texts']['small']"
+}
+
+@test "two reports of the same cells are compared with the verdict of compare; of unlike cells they stand side by side" {
+  edit "$BASE" "$TMP/slow.json" '
+for r in d["results"]:
+    for mode in ("cold", "hot"):
+        if not r.get("time") or not r["time"].get(mode): continue
+        for key in r["time"][mode]:
+            if key.endswith("_us") and r["time"][mode][key]: r["time"][mode][key] *= 1.5
+        r["time"][mode]["elapsed_s"] *= 1.5
+        r["wall_s"] *= 2
+        if (r.get("processes") or {}).get(mode):
+            r["processes"][mode]["median_us"] = [us * 1.5 for us in r["processes"][mode]["median_us"]]'
+  attn compare "$BASE" "$TMP/slow.json" --html "$TMP/compare.html"
+  judged=$status
+  page "$TMP/compare.html"
+  outcome=$(head -n 1 "$OUT")
+  expect_json "$TMP/facts" "'verdict' in d['ids'] and 'exit code $judged' in d['texts']['strong']"
+  [[ $outcome == *"exit code $judged"* ]] || fail "verdicts differ"
+  # report shows the same verdict; its own exit code is that of the rows.
+  attn report "$BASE" "$TMP/slow.json" --html "$TMP/both.html"
+  expect_status 0
+  page "$TMP/both.html"
+  expect_json "$TMP/facts" "'exit code $judged' in d['texts']['strong']"
+  expect_json "$TMP/facts" "d['rows'] == $(json "$BASE" '2 * len(d["results"])')"
+  attn report "$BASE" tests/data/released/0.1.0/times.json --across-devices --html "$TMP/unlike.html"
+  page "$TMP/unlike.html"
+  expect_json "$TMP/facts" "'verdict' not in d['ids'] and d['rows'] > 0"
+}
+
+@test "a page is written of what has no times: a plan, a check, times entered by hand, an empty selection of figures" {
+  attn plan --sweep tests/data/sweeps/tiny.json --gpu h200 --html "$TMP/plan.html"
+  expect_status 0
+  page "$TMP/plan.html"
+  expect_json "$TMP/facts" "'rate' not in d['ids'] and d['rows'] > 0"
+  attn --sweep tests/data/sweeps/tiny.json --device cpu --variants cpu_ref --check-only --html "$TMP/check.html"
+  expect_status 0
+  page "$TMP/check.html"
+  expect_json "$TMP/facts" "d['rows'] == 2 and d['counts'].get('svg', 0) == 0"
+  # What no row fills is no column; of a row without times its status is there, and of one that failed the reason.
+  ! grep -q '>cold <small>' "$TMP/check.html" && [ "$(grep -o '<span>ok</span>' "$TMP/check.html" | wc -l)" -eq 2 ] || fail "columns"
+  ! grep -q '<details class="reasons" open>' "$TMP/plan.html" || fail "nothing failed"
+  edit "$GPU" "$TMP/wrong.json" '
+d["results"][0].update(status="crashed", reason="because", check=None, time={"cold": None, "hot": None})
+d["summary"].update(ok=d["summary"]["ok"] - 1, crashed=1, exit_code=4)'
+  attn report "$TMP/wrong.json" --html "$TMP/wrong.html"
+  page "$TMP/wrong.html"
+  grep -q '<details class="reasons" open>' "$TMP/wrong.html" && grep -q '<strong>crashed</strong>' "$TMP/wrong.html" || fail "the reason is hidden"
+  attn diagnose tests/data/times_s0.json --html "$TMP/hand.html"
+  page "$TMP/hand.html"
+  expect_json "$TMP/facts" "'the times were entered by hand' in d['texts']['dd']"
+}
+
+@test "where a page cannot go is said before anything else, with its exit code" {
+  expect_refusal 8 "--html" -- report "$GPU" --html "$TMP/none/page.html"
+  expect_refusal 8 "--html" -- report "$GPU" "$GPU" --html "$TMP/none/page.html"
+  cp "$GPU" "$TMP/in.json"
+  expect_refusal 2 "--html" -- report "$TMP/in.json" --html "$TMP/in.json"
+  expect_refusal 2 "with --html as a page" -- report "$GPU" "$GPU" --json "$TMP/out.json"
+}
+
+@test "in a browser: sorts, filters, hides series; no error, no request, nothing sticks out at 400 and 1280 pixels" {
+  for name in ${ATTN_BROWSER:-chromium chromium-browser google-chrome}; do
+    browser=$(command -v "$name") && break
+  done
+  [ -n "$browser" ] || skip "no chromium or google-chrome is installed (ATTN_BROWSER names another)"
+  attn report "$GPU" --html "$TMP/gpu.html"
+  attn report "$BASE" "$BASE" --html "$TMP/both.html"
+  attn report results/h200/decode.journal --html "$TMP/many.html" # more cases in a drawing than labels side by side
+  capture timeout 60 "$ATTN_PYTHON" tests/page_in_browser.py "$browser" "$TMP/gpu.html" "$TMP/both.html" "$TMP/many.html"
+  expect_status 0
+}
+
+@test "auto is not the fastest of a case beside the variant that it picked: that is one kernel measured twice" {
+  attn report results/h200/kinds.journal --html "$TMP/kinds.html" --quiet
+  [ "$(grep -o 'mark-fastest">' "$TMP/kinds.html" | wc -l)" -eq 4 ] || fail "not one mark per case"
+  ! grep '>auto' "$TMP/kinds.html" | grep -q 'mark-fastest">' || fail "auto is marked"
+  attn report results/h200/n6.journal results/h200/torch_n6.json
+  [ "$(grep -c '^> ' "$OUT")" -eq 7 ] && ! grep -q '^> auto' "$OUT" || fail "not one mark per case, or auto is marked"
+}

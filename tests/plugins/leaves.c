@@ -1,0 +1,235 @@
+/* A variant that is right for one query and one key (the output is V) and leaves something in its process, once: what
+ * the variable LEAVES says. */
+#include <fcntl.h>
+#include <fenv.h>
+#include <locale.h>
+#include <pthread.h>
+#include <sched.h>
+#include <sys/prctl.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
+#include <sys/time.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "tests/plugins/rest.h"
+
+#define NAME "leaves"
+#define HOOKS                                                                                  \
+  static void leave(const char *place);                                                        \
+  static const char *leaves_supports(const struct attn_problem *shape UNUSED,                  \
+                                     const struct attn_tuning *tuning UNUSED,                  \
+                                     const struct device_info *device UNUSED) {                \
+    leave("supports");                                                                         \
+    return NULL;                                                                               \
+  }                                                                                            \
+  static void *output;                                                                         \
+  static size_t output_bytes;                                                                  \
+  static void leaves_run(const struct attn_problem *s, const struct attn_plan *planned UNUSED, \
+                         const struct attn_buffers *buffers, unsigned threads UNUSED) {        \
+    output = buffers->o;                                                                       \
+    output_bytes = (s->dtype == ATTN_F32 ? 4 : 2) * (size_t)s->B * s->Hq * s->Sq * s->D;       \
+    memcpy(output, buffers->v, output_bytes);                                                  \
+    leave("run");                                                                              \
+  }                                                                                            \
+  __attribute__((constructor)) static void opened(void) { leave("opened"); }
+#define SUPPORTS leaves_supports
+#define RUN      leaves_run
+#include "tests/plugins/plugin.h"
+
+/* ---- threads ------------------------------------------------------------------------------------------------- */
+
+static void start(void *(*body)(void *)) {
+  pthread_t thread;
+  pthread_create(&thread, NULL, body, NULL);
+  pthread_detach(thread);
+}
+
+static void *wait_for_ever(void *unused) {
+  for (;;) pause();
+  return unused;
+}
+
+/* Ends after the cell, before the run. */
+static void *wait_a_while(void *unused) {
+  rest(300000);
+  return unused;
+}
+
+/* Writes the outputs that it found, which the next cell's may lie over. */
+static void *write_outputs(void *unused) {
+  void *const kept = malloc(output_bytes);
+  memcpy(kept, output, output_bytes);
+  for (;;) {
+    memcpy(output, kept, output_bytes);
+    rest(100);
+  }
+  return unused;
+}
+
+static void four_threads(void) {
+  for (int i = 0; i < 4; ++i) start(wait_for_ever);
+}
+static void brief_thread(void) { start(wait_a_while); }
+static void writing_thread(void) { start(write_outputs); }
+
+/* ---- processes ----------------------------------------------------------------------------------------------- */
+
+static void live_on(void) {
+  for (;;) pause();
+}
+
+static void child(void) {
+  if (fork() == 0) live_on();
+}
+
+static void stubborn_child(void) {
+  if (fork() != 0) return;
+  signal(SIGTERM, SIG_IGN);
+  signal(SIGHUP, SIG_IGN);
+  live_on();
+}
+
+static void daemon_process(void) {
+  if (fork() != 0) return;
+  setsid();
+  if (fork() == 0) live_on();
+  _exit(0);
+}
+
+/* Both return. */
+static void copy(void) { (void)!fork(); }
+
+/* ---- timers -------------------------------------------------------------------------------------------------- */
+
+static void interval_timer(void) {
+  const struct itimerval soon = {.it_value = {.tv_usec = 400000}};
+  setitimer(ITIMER_VIRTUAL, &soon, NULL);
+  setitimer(ITIMER_REAL, &soon, NULL);
+}
+
+static void end_process(union sigval unused UNUSED) { _exit(3); }
+
+static void make_timer(struct sigevent *event) {
+  const struct itimerspec soon = {.it_value = {.tv_nsec = 400000000}};
+  timer_t timer;
+  timer_create(CLOCK_MONOTONIC, event, &timer);
+  timer_settime(timer, 0, &soon, NULL);
+}
+
+static void thread_timer(void) {
+  make_timer(&(struct sigevent){.sigev_notify = SIGEV_THREAD, .sigev_notify_function = end_process});
+}
+static void signal_timer(void) {
+  make_timer(&(struct sigevent){.sigev_notify = SIGEV_SIGNAL, .sigev_signo = SIGUSR1});
+}
+
+/* ---- settings ------------------------------------------------------------------------------------------------ */
+
+static void limit(void) {
+  struct rlimit most;
+  getrlimit(RLIMIT_FSIZE, &most);
+  most.rlim_cur = 0;
+  setrlimit(RLIMIT_FSIZE, &most);
+}
+
+static void mask(void) {
+  sigset_t all;
+  sigfillset(&all);
+  sigprocmask(SIG_BLOCK, &all, NULL);
+}
+
+static void handler(void) { signal(SIGUSR2, SIG_IGN); }
+static void rounding(void) { fesetround(FE_UPWARD); }
+static void new_locale(void) { setlocale(LC_ALL, "C.UTF-8"); }
+static void new_umask(void) { umask(umask(0) ^ 1); }
+static void folder(void) { (void)!chdir(getenv("LEAVES_FOLDER")); }
+static void descriptors(void) {
+  for (int i = 0; i < 3; ++i) (void)!open("/dev/null", O_RDONLY);
+}
+static void closing(void) { close(STDIN_FILENO); }
+/* That the worker reads: those with lower numbers may be the test's own. */
+static int highest_pipe(void) {
+  for (int fd = 1023; fd > STDERR_FILENO; --fd) {
+    struct stat info;
+    if (fstat(fd, &info) == 0 && S_ISFIFO(info.st_mode) && (fcntl(fd, F_GETFL) & O_ACCMODE) == O_RDONLY) return fd;
+  }
+  return -1;
+}
+static void not_blocking(void) { fcntl(highest_pipe(), F_SETFL, O_NONBLOCK); }
+static void variable(void) { setenv("LEAVES_MORE", "1", 1); }
+static void affinity(void) {
+  cpu_set_t set;
+  int cpu = 0;
+  sched_getaffinity(0, sizeof set, &set);
+  while (!CPU_ISSET(cpu, &set)) ++cpu;
+  CPU_ZERO(&set);
+  CPU_SET(cpu, &set);
+  sched_setaffinity(0, sizeof set, &set);
+}
+static void niceness(void) { (void)!nice(1); }
+static void no_end_with_parent(void) { prctl(PR_SET_PDEATHSIG, 0); }
+
+/* Takes the requests to come. */
+static void *read_requests(void *unused) {
+  char bytes[65536];
+  while (read(highest_pipe(), bytes, sizeof bytes) > 0) continue;
+  return unused;
+}
+static void thief(void) { start(read_requests); }
+
+static const struct {
+  const char *name, *place;
+  void (*leave)(void);
+} kinds[] = {
+    {"threads", "run", four_threads},
+    {"threads_opened", "opened", four_threads},
+    {"brief_thread", "run", brief_thread},
+    {"writing_thread", "run", writing_thread},
+    {"child", "run", child},
+    {"child_opened", "opened", child},
+    {"stubborn_child", "run", stubborn_child},
+    {"daemon", "run", daemon_process},
+    {"copy", "run", copy},
+    {"copy_supports", "supports", copy},
+    {"copy_opened", "opened", copy},
+    {"interval_timer", "run", interval_timer},
+    {"thread_timer", "run", thread_timer},
+    {"signal_timer", "run", signal_timer},
+    {"limit", "run", limit},
+    {"mask", "run", mask},
+    {"handler", "run", handler},
+    {"rounding", "run", rounding},
+    {"rounding_supports", "supports", rounding},
+    {"locale", "run", new_locale},
+    {"umask", "run", new_umask},
+    {"folder", "run", folder},
+    {"descriptors", "run", descriptors},
+    {"closing", "run", closing},
+    {"not_blocking", "run", not_blocking},
+    {"variable", "run", variable},
+    {"affinity", "run", affinity},
+    {"nice", "run", niceness},
+    {"outliving", "run", no_end_with_parent},
+    {"thief", "run", thief},
+};
+
+/* A byte for each process that opens the object. */
+static void count_process(void) {
+  const char *path = getenv("LEAVES_FILE");
+  const int fd = path != NULL ? open(path, O_WRONLY | O_APPEND | O_CREAT | O_CLOEXEC, 0666) : -1;
+  if (fd < 0) return;
+  (void)!write(fd, ".", 1);
+  close(fd);
+}
+
+static void leave(const char *place) {
+  static bool has_left;
+  if (strcmp(place, "opened") == 0) count_process();
+  const char *name = getenv("LEAVES");
+  for (size_t i = 0; i < sizeof kinds / sizeof *kinds && name != NULL && !has_left; ++i) {
+    if (strcmp(kinds[i].name, name) != 0 || strcmp(kinds[i].place, place) != 0) continue;
+    has_left = true;
+    kinds[i].leave();
+  }
+}

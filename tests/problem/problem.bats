@@ -1,0 +1,171 @@
+# The axes of the problem beyond sizes, types and a causal mask, each from the command line to every output.
+load ../helper
+
+# bugs FIRST LAST: the bugs of tests/faults/wrong.h between two names, as variants.
+bugs() {
+  grep -oP '^  X\(\K\w+' tests/faults/wrong.h | awk -v first="$1" -v last="$2" '
+    $1 == first { on = 1 }
+    on { printf "%swrong:bug=%d", comma, NR - 1; comma = "," }
+    $1 == last { exit }'
+}
+
+# expect_all_wrong SWEEP FIRST LAST: each of these bugs is found in some case, and the kernel without one in none.
+expect_all_wrong() {
+  attn_faulty --sweep "tests/data/sweeps/$1.json" --device cpu --check-only --json "$TMP/r.json" --variants "wrong,$(bugs "$2" "$3")"
+  expect_status 3
+  expect_valid results/report.schema.json "$TMP/r.json"
+  expect_json "$TMP/r.json" '{r["variant"] for r in d["results"]} - {r["variant"] for r in d["results"] if r["status"] == "wrong"} == {"wrong"}'
+  expect_json "$TMP/r.json" 'all(r["check"]["evidence"]["hard_ratio"] < 0.8 and r["check"]["evidence"]["max_row_ratio"] < 0.8
+    for r in d["results"] if r["variant"] == "wrong")'
+}
+
+# expect_everywhere AXIS TEXT: the report of $TMP/j says the axis in each of its forms; TEXT is the part of the key.
+expect_everywhere() {
+  attn report "$TMP/j" --json "$TMP/again.json" --csv "$TMP/r.csv" --html "$TMP/p.html" --markdown "$TMP/p.md" --junit "$TMP/u.xml"
+  expect_status 0
+  expect_out "$2"
+  expect_out "$1: "
+  expect_valid results/report.schema.json "$TMP/again.json"
+  expect_json "$TMP/again.json" '"'"$1"'" in d["conventions"] and all("'"$1"'" in r["shape"] for r in d["results"] if "'"$2"'" in r["key"])'
+  head -1 "$TMP/r.csv" | grep -q ",$1," || fail "the CSV has no column $1"
+  grep -q "$2" "$TMP/p.html" || fail "the page has no $2"
+  grep -q "$2" "$TMP/p.md" || fail "the Markdown has no $2"
+  grep -q "$2" "$TMP/u.xml" || fail "the JUnit file has no $2"
+  attn report "$TMP/again.json" --json "$TMP/twice.json"
+  cmp "$TMP/again.json" "$TMP/twice.json"
+  attn describe "$1"
+  expect_status 0
+  expect_out "cpu_ref"
+}
+
+@test "a window of keys is computed, counted and told everywhere" {
+  local folder
+  folder=$(dirname "$ATTNBENCH")
+  [ -f "$folder/example.so" ] || folder=$(make -s print-BUILD)
+  cat >"$TMP/s.json" <<'JSON'
+{"attnbench_sweep": 1, "name": "s", "defaults": {"B": 2, "Hq": 4, "Hkv": 2, "D": 40, "causal": true},
+ "grid": [{"Sq": [1, 33, 90], "Skv": 70, "window": [[16, 0], [5, 9], [-1, 3], [70, -1]], "dtype": ["f16", "f32"]}],
+ "shapes": [{"S": 9, "window": [3, 0], "lse": true}, {"S": 9}, {"S": 9, "window": [-1, -1]}]}
+JSON
+  expect_valid results/sweep.schema.json "$TMP/s.json"
+  attn --sweep "$TMP/s.json" --load "$folder/example.so" --device cpu --check-only --variants cpu_flash,cpu_ref,example_cpu --journal "$TMP/j" \
+    --json "$TMP/r.json"
+  expect_status 0
+  expect_json "$TMP/r.json" 'all(r["status"] == "ok" for r in d["results"]) and len(d["results"]) == 81'
+  expect_json "$TMP/r.json" '[r["key"] for r in d["results"][9::24]] == ["B2.H4.Hkv2.Sq%d.Skv70.D40.f16.window16:0" % n for n in (1, 33, 90)]
+    and d["results"][9]["shape"]["window"] == [16, 0] and d["results"][9]["shape"]["causal"] is True'
+  expect_json "$TMP/r.json" '[r["key"].split(".", 6)[6] for r in d["results"][:9:3]] == ["f16.window3:0.lse", "f16.causal", "f16.full"]'
+  python - "$TMP/r.json" <<'PY'
+import json, sys
+for r in json.load(open(sys.argv[1]))["results"]:
+    s = r["shape"]
+    left, right = s.get("window", [-1, 0 if s["causal"] else -1])
+    rows = [{j for j in range(s["Skv"]) if (left < 0 or j >= i + s["Skv"] - s["Sq"] - left) and (right < 0 or j <= i + s["Skv"] - s["Sq"] + right)}
+            for i in range(s["Sq"])]
+    assert r["flops"] == 4 * s["B"] * s["Hq"] * s["D"] * sum(map(len, rows)), r["key"]
+    size, seen = 4 if s["dtype"] == "f32" else 2, len(set().union(*rows))
+    assert r["bytes"] == size * s["B"] * s["D"] * 2 * (s["Hq"] * s["Sq"] + s["Hkv"] * seen) + ("lse" in s) * 4 * s["B"] * s["Hq"] * s["Sq"], r["key"]
+PY
+  expect_everywhere window window16:0
+  attn --sweep "$TMP/s.json" --filter window=16:0 --filter S!=33 --device cpu --check-only --variants cpu_ref --json "$TMP/f.json"
+  expect_json "$TMP/f.json" '{tuple(r["shape"]["window"]) for r in d["results"]} == {(16, 0)}'
+  attn --sweep "$TMP/s.json" --filter causal --device cpu --check-only --variants cpu_ref --json "$TMP/f.json"
+  expect_json "$TMP/f.json" '{tuple(r["shape"].get("window", "-")) for r in d["results"]} == {(16, 0), (3, 0), ("-",)}'
+  attn --sweep "$TMP/s.json" --filter full --device cpu --check-only --variants cpu_ref --json "$TMP/f.json"
+  expect_json "$TMP/f.json" '[r["key"].split(".", 6)[6] for r in d["results"]] == ["f16.full"]'
+  expect_refusal 2 'window=16 is not understood; give two numbers, LEFT and RIGHT' -- --sweep "$TMP/s.json" --filter window=16
+}
+
+@test "the command line takes windows, also in a list and in a key" {
+  attn plan --gpu h200 --variants scalar,wgmma --shape B=1,H=8,S=512,D=64,window=127:0,1023:0,-1:5,causal --json "$TMP/p.json"
+  expect_status 0
+  expect_json "$TMP/p.json" '[r["key"].split(".")[-1] for r in d["results"][::2]] == ["window127:0", "window1023:0", "window-1:5", "causal"]
+    and [r["status"] for r in d["results"]] == ["planned", "skipped"] * 3 + ["planned"] * 2
+    and "window must be left out" in d["results"][1]["reason"]'
+  attn plan --gpu h200 --variants scalar --shape B1.H8.S512.D64.window-1:0 --json "$TMP/p.json"
+  expect_json "$TMP/p.json" 'd["results"][0]["key"] == "B1.H8.Hkv8.Sq512.Skv512.D64.f16.causal"'
+  expect_refusal 2 '"5" is not a value of window; give two numbers, LEFT and RIGHT' -- plan --gpu h200 --shape B=1,H=8,S=512,D=64,window=5
+  expect_refusal 2 'give two numbers, LEFT and RIGHT' -- plan --gpu h200 --shape B=1,H=8,S=512,D=64,window=-2:0
+  SWEEP=$(write_file both.json '{"attnbench_sweep": 1, "name": "both", "shapes": [{"B": 1, "H": 1, "S": 8, "D": 8, "causal": true, "window": [3, 0]}]}')
+  expect_refusal 7 'shapes[0].' -- --sweep "$SWEEP"
+  expect_err 'cannot stand beside'
+}
+
+@test "a head dimension of V of its own is computed, counted and told everywhere" {
+  local folder
+  folder=$(dirname "$ATTNBENCH")
+  [ -f "$folder/example.so" ] || folder=$(make -s print-BUILD)
+  attn --shape B=2,H=4/2,S=33x70,D=40,24,Dv=16,40,128,f16,f32,causal,lse --load "$folder/example.so" --device cpu --check-only \
+    --variants cpu_flash,cpu_ref,example_cpu --journal "$TMP/j" --json "$TMP/r.json"
+  expect_status 0
+  expect_json "$TMP/r.json" 'all(r["status"] == "ok" for r in d["results"]) and len(d["results"]) == 36'
+  expect_json "$TMP/r.json" '[r["key"] for r in d["results"][:18:6]] == ["B2.H4.Hkv2.Sq33.Skv70.D40.%sf16.causal.lse" % v for v in ("Dv16.", "", "Dv128.")]'
+  expect_json "$TMP/r.json" 'all(("Dv" in r["shape"]) == ("Dv" in r["key"]) for r in d["results"])'
+  expect_json "$TMP/r.json" 'all(r["flops"] == 2 * 2 * 4 * (r["shape"]["D"] + r["shape"].get("Dv", r["shape"]["D"])) * sum(range(38, 71))
+    and r["bytes"] == 2 * (r["shape"]["D"] + r["shape"].get("Dv", r["shape"]["D"])) * (4 * 33 + 2 * 70) * (4 if r["shape"]["dtype"] == "f32" else 2)
+    + 2 * 4 * 33 * 4 for r in d["results"])'
+  expect_everywhere Dv Dv16
+  attn --shape B=1,H=2,S=9,D=8,Dv=8,4,2 --filter 'Dv<8' --device cpu --check-only --variants cpu_ref --json "$TMP/f.json"
+  expect_json "$TMP/f.json" '[r["shape"]["Dv"] for r in d["results"]] == [4, 2]'
+  attn plan --gpu h200 --variants scalar,wgmma,cpu_flash --shape B=1,H=8,S=512,D=64,Dv=128,512 --json "$TMP/p.json"
+  expect_json "$TMP/p.json" '[r["status"] for r in d["results"]] == ["planned", "skipped", "skipped"] + ["skipped"] * 3
+    and "Dv must be D" in d["results"][1]["reason"] and "Dv must be at most 128" in d["results"][3]["reason"]'
+}
+
+@test "every kernel that mistakes the head dimension of V is caught" {
+  expect_all_wrong wrong_dv dv_v_stride dv_dot
+}
+
+@test "a soft cap is computed, counted and told everywhere" {
+  local folder
+  folder=$(dirname "$ATTNBENCH")
+  [ -f "$folder/example.so" ] || folder=$(make -s print-BUILD)
+  attn --shape B=2,H=4/2,S=33x70,D=40,f16,bf16,f32,causal,window=9:0,lse,softcap=0,50,0.5 --load "$folder/example.so" --device cpu --check-only \
+    --variants cpu_flash,cpu_ref,example_cpu --journal "$TMP/j" --json "$TMP/r.json"
+  expect_status 0
+  expect_json "$TMP/r.json" 'all(r["status"] == "ok" for r in d["results"]) and len(d["results"]) == 54'
+  expect_json "$TMP/r.json" '[r["key"].split(".", 6)[6] for r in d["results"][:9:3]] == ["f16.causal.lse", "f16.causal.softcap50.lse", "f16.causal.softcap0.5.lse"]'
+  expect_json "$TMP/r.json" 'all(r["shape"].get("softcap", 0) == [0, 50, 0.5][i // 3 % 3] for i, r in enumerate(d["results"]))
+    and {r["flops"] for r in d["results"] if "window" not in r["shape"]} == {4 * 2 * 4 * 40 * sum(range(38, 71))}'
+  expect_everywhere softcap softcap0.5
+  attn --shape B=1,H=2,S=9,D=8,softcap=0,30,50.25 --filter 'softcap>=30' --device cpu --check-only --variants cpu_ref --json "$TMP/f.json"
+  expect_json "$TMP/f.json" '[r["shape"]["softcap"] for r in d["results"]] == [30, 50.25]'
+  attn plan --gpu h200 --variants scalar,wgmma --shape B1.H8.S512.D64.softcap15 --json "$TMP/p.json"
+  expect_json "$TMP/p.json" '[r["status"] for r in d["results"]] == ["planned", "skipped"] and "softcap must be left out" in d["results"][1]["reason"]'
+  expect_refusal 2 'softcap' -- plan --gpu h200 --shape B=1,H=8,S=512,D=64,softcap=-1
+  expect_refusal 2 'softcap' -- plan --gpu h200 --shape B=1,H=8,S=512,D=64,softcap=20000
+  expect_refusal 2 '"0.0001" is not a value of softcap; give 0, or a number from 0.001 to 10000' -- plan --gpu h200 \
+    --shape B=1,H=8,S=512,D=64,softcap=0.0001
+}
+
+@test "sinks are computed, counted and told everywhere" {
+  local folder
+  folder=$(dirname "$ATTNBENCH")
+  [ -f "$folder/example.so" ] || folder=$(make -s print-BUILD)
+  attn --shape B=2,H=4/2,S=33x70,40x20,D=40,Dv=40,16,f16,f32,causal,window=9:0,lse,sink --load "$folder/example.so" --device cpu --check-only \
+    --variants cpu_flash,cpu_ref,example_cpu --journal "$TMP/j" --json "$TMP/r.json"
+  expect_status 0
+  expect_json "$TMP/r.json" 'all(r["status"] == "ok" for r in d["results"]) and len(d["results"]) == 48'
+  expect_json "$TMP/r.json" '{r["key"].split(".", 7)[7] for r in d["results"] if "Dv" in r["shape"]} == {"%s.%s.sink.lse" % (t, m) for t in ("f16", "f32") for m in ("causal", "window9:0")}
+    and all(r["shape"]["sink"] is True for r in d["results"])'
+  expect_json "$TMP/r.json" 'all(r["bytes"] == 2 * (40 + r["shape"].get("Dv", 40)) * (4 * r["shape"]["Sq"] + 2 * min(r["shape"]["Skv"], r["shape"]["Sq"] + 9 if "window" in r["shape"] else 99))
+    * (4 if r["shape"]["dtype"] == "f32" else 2) + 2 * 4 * r["shape"]["Sq"] * 4 + 4 * 4 for r in d["results"])'
+  expect_everywhere sink sink.lse
+  attn --shape B=1,H=2,S=9,D=8,lse --shape B=1,H=2,S=9,D=8,sink --filter sink --device cpu --check-only --variants cpu_ref --json "$TMP/f.json"
+  expect_json "$TMP/f.json" '[r["key"].rpartition(".")[2] for r in d["results"]] == ["sink"]'
+  attn plan --gpu h200 --variants scalar,wgmma --shape B1.H8.S512.D64.sink --json "$TMP/p.json"
+  expect_json "$TMP/p.json" '[r["status"] for r in d["results"]] == ["planned", "skipped"] and "sink must be left out" in d["results"][1]["reason"]'
+  [ "$("$ATTNBENCH" inputs --shape B1.H3.S1.D2.sink | wc -c)" -eq $(((3 * 2 * 2 * 3 + 4 * 3) * 6)) ] || fail "the sinks are no inputs"
+}
+
+@test "every kernel that mistakes a sink is caught" {
+  expect_all_wrong wrong_sink sink_ignored sink_late
+}
+
+@test "every kernel with a wrong soft cap is caught" {
+  expect_all_wrong wrong_softcap softcap_ignored softcap_rounded
+}
+
+@test "every kernel with a wrong window is caught" {
+  expect_all_wrong wrong_window window_left_more window_swapped
+}

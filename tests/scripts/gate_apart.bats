@@ -1,0 +1,138 @@
+# tags: slow unsanitized
+# scripts/gate_apart.sh: what a side of a gate can do to the other one, tried as the author of a pull request who cheats.
+# The commands stand for a constructor of the head's program, which can do what they do.
+load ../gate/steady
+
+setup() {
+  need_steady
+  mkdir "$TMP/gate" "$TMP/gate/own" "$TMP/gate/judge" "$TMP/ci"
+  SWEEP=$(write_file s.json '{"attnbench_sweep": 1, "name": "steady", "variants": ["steady"],
+    "shapes": [{"B": 1, "H": 2, "S": 1, "D": 8}]}')
+  cp "$ATTNBENCH" "$TMP/gate/attnbench-base"
+  sha256sum "$SWEEP" "$TMP/gate/attnbench-base" >"$TMP/gate/judge/sums"
+  export APART_ROOT=$TMP/gate/own APART_HIDDEN=$TMP/gate/judge APART_SUMS=$TMP/gate/judge/sums APART_HOW
+  APART_HOW=$(bash scripts/gate_apart.sh --probe)
+}
+teardown() {
+  if [ -s "$TMP/pids" ]; then while read -r pid; do kill -KILL "$pid" 2>/dev/null || true; done <"$TMP/pids"; fi
+}
+need_namespaces() { [ "$APART_HOW" = namespaces ] || skip "no namespaces here"; }
+apart() { capture bash scripts/gate_apart.sh "$@"; }
+# Does a process of this machine have the word among its arguments?
+runs() { grep -qsF "$1" /proc/[0-9]*/cmdline; }
+
+@test "a side writes into its own folder alone, which goes with it" {
+  need_namespaces
+  for file in "$TMP/gate/attnbench-base" "$SWEEP" "$TMP/ci/summary" "$ROOT/Makefile" /proc/sys/kernel/panic; do
+    apart sh -c 'echo evil >>"$1"' sh "$file"
+    [ "$status" -ne 0 ] || fail "$file was written"
+  done
+  apart sh -c 'mount -o remount,rw / || umount /dev || mv "$1" "$1.away" || rm -rf "$2"/*' sh "$TMP/gate/attnbench-base" "$TMP/gate"
+  cmp "$ATTNBENCH" "$TMP/gate/attnbench-base"
+  apart sh -c 'echo mine >"$HOME/next-round" && echo mine >"$TMPDIR/cache" && ls "$HOME"'
+  expect_status 0
+  expect_out next-round
+  apart sh -c 'ls -A "$HOME" "$TMPDIR"'
+  refute_out next-round
+  refute_out cache
+  [ -z "$(ls -A "$TMP/gate/own")" ] || fail "a folder stayed"
+}
+
+@test "a side sees nothing of the judge's folder, of other processes and of the CI" {
+  need_namespaces
+  echo secret >"$TMP/gate/judge/first-00-base.journal"
+  GITHUB_STEP_SUMMARY=$TMP/ci/summary GITHUB_ENV=$TMP/ci/env LD_PRELOAD='' EVIL=1 apart sh -c 'env; ls -A "$1"; ls /proc' sh "$TMP/gate/judge"
+  expect_status 0
+  refute_out GITHUB
+  refute_out LD_PRELOAD
+  refute_out EVIL
+  refute_out first-00-base
+  [ "$(grep -cE '^[0-9]+$' "$OUT")" -le 5 ] || fail "it sees processes: $(cat "$OUT")"
+  apart sh -c 'kill -STOP "$1" || renice 19 "$1" || taskset -p 1 "$1"' sh "$$"
+  [ "$status" -ne 0 ] || fail "it reached a process of another side"
+}
+
+@test "what a side leaves running ends with it, before the other side's turn" {
+  need_namespaces
+  apart sh -c 'setsid sh -c "while :; do :; done" burns-on & setsid nohup sleep 4711 >/dev/null 2>&1 & sleep 0.1'
+  expect_status 0
+  ! runs burns-on || fail "it burns on"
+  ! runs 4711 || fail "it waits on"
+}
+
+@test "whoever is stopped takes its side along" {
+  need_namespaces
+  bash scripts/gate_apart.sh sleep 4712 &
+  local gate=$!
+  echo "$gate" >"$TMP/pids"
+  for _ in $(seq 200); do
+    ! runs 4712 || break
+    sleep 0.05
+  done
+  runs 4712 || fail "it did not start"
+  kill -KILL "$gate"
+  for _ in $(seq 200); do
+    runs 4712 || return 0
+    sleep 0.05
+  done
+  fail "it runs on"
+}
+
+@test "a journal that is no file of its own is none" {
+  : >"$TMP/gate/base.journal"
+  apart sh -c 'ln -s "$1" "$3"' sh "$TMP/gate/base.journal" --journal "$TMP/gate/candidate.journal"
+  [ ! -e "$TMP/gate/candidate.journal" ] || fail "it is another's"
+  apart sh -c 'echo mine >"$2"' sh --journal "$TMP/gate/candidate.journal"
+  expect_status 0
+  [ ! -L "$TMP/gate/candidate.journal" ]
+  [ "$(cat "$TMP/gate/candidate.journal")" = mine ]
+}
+
+@test "where there are no namespaces, a file that changes ends the gate with 6, and the environment is the same" {
+  APART_HOW=none
+  apart sh -c 'exit 4'
+  expect_status 4
+  GITHUB_ENV=$TMP/ci/env apart env
+  refute_out GITHUB
+  apart sh -c 'echo evil >>"$1"' sh "$TMP/gate/attnbench-base"
+  expect_status 6
+  expect_err 'changed while this process ran'
+  apart true
+  expect_status 6
+  expect_err 'changed before this process began'
+}
+
+# judged CANDIDATE: the comparison as gate_ci.sh makes it, by a judge whose folder the sides do not see.
+judged() {
+  decided capture env TMPDIR="$TMP/gate/judge" APART_PASS=STEADY_US "$ATTNBENCH" ab --start-with scripts/gate_apart.sh \
+    --base "$TMP/gate/attnbench-base" --candidate "$1" --sweep "$SWEEP" --device cpu --load "$STEADY" "${COMMON[@]}"
+}
+
+@test "a candidate that slows the base down is found slower, or is not judged" {
+  judged "$TMP/gate/attnbench-base"
+  [ "$status" -eq 5 ] || expect_status 0 # 5: undecided on a busy machine
+  slower="STEADY_US=6000 exec \"$ATTNBENCH\" \"\$@\""
+  candidate=$(program evil "{ cp \"$(takes 9000)\" \"$TMP/gate/attnbench-base\"; setsid sh -c 'while :; do :; done' & } 2>/dev/null; $slower")
+  if [ "$APART_HOW" = namespaces ]; then
+    judged "$candidate"
+    expect_status 1
+    expect_out regressed
+    cmp "$ATTNBENCH" "$TMP/gate/attnbench-base"
+  fi
+  APART_HOW=none
+  candidate=$(program evil "cp \"$(takes 9000)\" \"$TMP/gate/new\" && mv \"$TMP/gate/new\" \"$TMP/gate/attnbench-base\"; $slower")
+  judged "$candidate"
+  expect_status 6
+  expect_err 'changed while this process ran'
+}
+
+@test "a candidate whose processes say what its author likes is not judged" {
+  candidate=$(program halves "LD_PRELOAD='$(dirname "$STEADY")/half_clock.so' STEADY_US=60000 exec \"$ATTNBENCH\" \"\$@\"")
+  judged "$candidate"
+  expect_status 6
+  expect_out 'growth of the journals'
+  candidate=$(program empty 'exit 0')
+  judged "$candidate"
+  expect_status 6
+  expect_err 'left no readable journal'
+}

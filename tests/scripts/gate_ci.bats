@@ -1,0 +1,559 @@
+# tags: unsanitized
+# scripts/gate_ci.sh in a repository of its own, whose "attnbench" is a script that writes down how it was called and
+# ends as it is told.
+load ../helper
+
+setup() {
+  need_git
+  REPO=$TMP/repo
+  mkdir -p "$REPO/scripts" "$REPO/shapes" "$TMP/bin"
+  cp scripts/gate_ci.sh scripts/gate_apart.sh "$REPO/scripts"
+  echo '{}' >"$REPO/shapes/gate.json"
+  cat >"$REPO/Makefile" <<'MAKE'
+all:
+	@test ! -e broken
+	@sed "s/@version@/$$(cat version)/; s/@old@/$$(ls old 2>&1)/" program >attnbench && chmod +x attnbench
+MAKE
+  cat >"$REPO/program" <<'PROGRAM'
+#!/usr/bin/env bash
+if [ "$1" = --help ]; then
+  [ "@old@" = old ] || echo "  --rounds N  fresh processes,  --start-with PROGRAM "
+  printf '%200000s\n' "more than a pipe holds" # to whoever reads to the end
+  exit
+fi
+[ "$1" != --version ] || exec echo @version@
+# Who waits for the first line may stop this at once.
+[ -z "${HANG:-}" ] || trap 'echo stopped >>"$CALLS"; exit 1' TERM
+printf '%s\n' "$*" >>"$CALLS"
+echo "judged by @version@" >>"$CALLS.judges"
+[ -z "${HANG:-}" ] || while :; do sleep 0.05; done
+while [ $# -gt 0 ]; do
+  if [ "$1" = --markdown ]; then echo "summary of this gate" >"$2"; fi
+  if [ "$1" = --base ]; then "$2" --version >>"$CALLS"; fi
+  shift
+done
+exit "${ANSWER:-0}"
+PROGRAM
+  chmod +x "$REPO/program"
+  printf 'build/\nattnbench\n' >"$REPO/.gitignore"
+  git -C "$REPO" init -q
+  echo base >"$REPO/version"
+  commit
+  echo head >"$REPO/version"
+  commit
+  printf '#!/bin/sh\n[ "$1" = -L ] && echo "GPU 0: NVIDIA H200" || echo "NVIDIA H200"\n' >"$TMP/bin/nvidia-smi"
+  chmod +x "$TMP/bin/nvidia-smi"
+  export PATH=$TMP/bin:$PATH CALLS=$TMP/calls
+  unset BASE_REF GITHUB_BASE_REF GITHUB_STEP_SUMMARY GITHUB_ACTIONS MAKEFLAGS MAKELEVEL
+}
+
+commit() {
+  git -C "$REPO" add -A
+  git -C "$REPO" -c user.name=test -c user.email=test@example.com commit -q -m "$(cat "$REPO/version")"
+}
+
+gate() { capture "$REPO/scripts/gate_ci.sh" "$@"; }
+
+@test "base and head are built and measured in turns, and nothing of the base stays" {
+  gate
+  expect_status 0
+  [ "$(sed -n '1s/\.work\.[^/]*/WORK/gp' "$CALLS")" = "ab --base build/gate/attnbench-base --candidate \
+build/gate/attnbench-head --base-json build/gate/base.json --json build/gate/new.json --start-with \
+$REPO/build/gate/WORK/gate_apart.sh --sweep build/gate/sweep.json --compare-json build/gate/gate.json --markdown $REPO/build/gate/WORK/gate.md --junit build/gate/gate.xml --annotations -" ] ||
+    fail "$(cat "$CALLS")"
+  [ "$(sed -n 2p "$CALLS")" = base ] || fail "the base is not the revision before"
+  [ -z "$(ls -d "$REPO"/build/gate/.work.* 2>/dev/null)" ] || fail "the worktree is still there"
+  [ "$(sort -u "$CALLS.judges")" = "judged by base" ] || fail "the change judged itself"
+  [ "$(git -C "$REPO" worktree list | wc -l)" -eq 1 ]
+  [ "$("$REPO/build/gate/attnbench-head" --version)" = head ] || fail "the head is not the revision that is checked out"
+  gate
+  expect_status 0
+}
+
+@test "the exit code of the gate is the job's" {
+  for code in 1 3 4 5 6 7 8 77; do
+    ANSWER=$code gate
+    expect_status "$code"
+  done
+}
+
+@test "the base is the one asked for, the pull request's or the commit before" {
+  git -C "$REPO" branch -q side HEAD^
+  git -C "$REPO" update-ref refs/remotes/origin/trunk HEAD
+  gate --base side
+  [ "$(tail -n 1 "$CALLS")" = base ] || fail "--base"
+  GITHUB_BASE_REF=trunk gate
+  [ "$(tail -n 1 "$CALLS")" = head ] || fail "GITHUB_BASE_REF"
+  BASE_REF=side GITHUB_BASE_REF=trunk gate
+  [ "$(tail -n 1 "$CALLS")" = base ] || fail "BASE_REF"
+}
+
+@test "options behind -- are passed on, and the sweep is the one named" {
+  echo '{"other": 1}' >"$REPO/shapes/other.json"
+  echo both >"$REPO/version"
+  commit
+  echo more >"$REPO/version"
+  commit
+  gate --sweep shapes/other.json --out build/elsewhere -- --threshold 3 --noise=warn
+  expect_status 0
+  grep -q -e '--sweep build/elsewhere/sweep.json .*--annotations - --threshold 3 --noise=warn$' "$CALLS" || fail "$(cat "$CALLS")"
+  [ "$(cat "$REPO/build/elsewhere/sweep.json")" = '{"other": 1}' ]
+  [ -e "$REPO/build/elsewhere/gate.md" ]
+}
+
+@test "the summary is appended to what the step has written" {
+  echo "written before" >"$TMP/summary"
+  GITHUB_STEP_SUMMARY=$TMP/summary ANSWER=1 gate
+  expect_status 1
+  [ "$(head -n 1 "$TMP/summary")" = "written before" ]
+  grep -q "^attnbench gate: head $(git -C "$REPO" rev-parse --short=12 HEAD) against .*, exit code 1$" "$TMP/summary" ||
+    fail "$(cat "$TMP/summary")"
+  [ "$(tail -n 1 "$TMP/summary")" = "summary of this gate" ]
+}
+
+@test "without a base or an anchor that can be resolved, built and measured nothing is judged, and nothing of the head ran" {
+  printf 'all:\n\ttouch %s\n' "$TMP/ran" >"$REPO/Makefile"
+  commit
+  for base in no-such-branch HEAD~9 --help; do
+    gate --base "$base"
+    expect_status 6
+    expect_err "base $base is no revision of this clone"
+  done
+  gate --base HEAD^ --anchor nowhere
+  expect_status 6
+  expect_err 'anchor nowhere is no revision'
+  for flaw in broken:'does not build' old:'too old'; do
+    git -C "$REPO" checkout -q -B "with-${flaw%%:*}" HEAD^
+    touch "$REPO/${flaw%%:*}"
+    commit
+    printf 'all:\n\ttouch %s\n' "$TMP/ran" >"$REPO/Makefile"
+    commit
+    gate
+    expect_status 6
+    expect_err "${flaw#*:}"
+    git -C "$REPO" checkout -q -f HEAD^^
+  done
+  [ ! -e "$CALLS" ] || fail "something was measured"
+  [ ! -e "$TMP/ran" ] || fail "the head's Makefile was run"
+}
+
+@test "a gate that is stopped leaves nothing that measures" {
+  for signal in INT:130 TERM:143; do
+    rm -f "$CALLS"
+    HANG=1 env --default-signal=INT "$REPO/scripts/gate_ci.sh" >"$OUT" 2>"$ERR" &
+    local run=$!
+    for _ in $(seq 300); do
+      [ ! -s "$CALLS" ] || break
+      sleep 0.05
+    done
+    kill "-${signal%:*}" "$run"
+    ended "$run" "${signal#*:}"
+    [ "$(tail -n 1 "$CALLS")" = stopped ] || fail "it was left measuring: $(cat "$CALLS")"
+    [ -z "$(ls -d "$REPO"/build/gate/.work.* 2>/dev/null)" ] || fail "the worktree is still there"
+  done
+}
+
+@test "a folder that cannot be made is an output that cannot be written, not a slower case" {
+  gate --out Makefile/below
+  expect_status 8
+  [ ! -e "$CALLS" ] || fail "something was measured"
+}
+
+@test "a head that does not build is told from a slow one" {
+  touch "$REPO/broken"
+  commit
+  gate
+  expect_status 9
+  expect_err 'the head '
+  expect_err 'does not build'
+}
+
+@test "without a GPU the job ends with 77, or with 0 when that is asked for" {
+  compgen -G '/dev/nvidia[0-9]*' >/dev/null && skip "there is a GPU here"
+  printf '#!/bin/sh\nexit 9\n' >"$TMP/bin/nvidia-smi"
+  gate
+  expect_status 77
+  expect_err 'no GPU here'
+  gate --skip-without-gpu
+  expect_status 0
+  expect_out '::notice'
+  [ ! -e "$CALLS" ] || fail "something was measured"
+  gate -- --device cpu
+  expect_status 0
+  grep -q -e '--device cpu$' "$CALLS" || fail "$(cat "$CALLS")"
+}
+
+@test "the command line of the job is checked" {
+  gate --sweeps x
+  expect_status 2
+  expect_err '--sweeps is not understood'
+  gate --base
+  expect_status 2
+  expect_err '--base needs a value'
+  gate --help
+  expect_status 0
+  expect_out '--anchor REF           also compare'
+  refute_out '#!/'
+}
+
+# ---- a pull request must not steer its own gate -------------------------------------------------------------------
+
+@test "a changed sweep is shown, the base's is measured, and the gate fails unless the job allows it" {
+  echo '{"fewer": "cases"}' >"$REPO/shapes/gate.json"
+  commit
+  gate
+  expect_status 4
+  expect_err '+{"fewer": "cases"}'
+  expect_out '::error'
+  [ "$(cat "$REPO/build/gate/sweep.json")" = '{}' ]
+  ANSWER=3 gate
+  expect_status 3
+  rm "$CALLS"
+  gate --allow-sweep-change
+  expect_status 0
+  [ "$(cat "$REPO/build/gate/sweep.json")" = '{"fewer": "cases"}' ]
+  expect_out '::warning title=attnbench::the change alters shapes/gate.json'
+  GATE_ALLOW_SWEEP_CHANGE=1 gate
+  expect_status 0
+}
+
+@test "a sweep that the base does not have fails unless the job allows it" {
+  echo '{}' >"$REPO/shapes/mine.json"
+  commit
+  gate --sweep shapes/mine.json
+  expect_status 4
+  [ ! -e "$CALLS" ] || fail "something was measured"
+  gate --sweep shapes/mine.json --allow-sweep-change
+  expect_status 0
+}
+
+@test "every file of a change that could steer the gate is told of, in the log, the annotations and the verdict" {
+  local file steering='cli/measure/timer.c cli/base/stats.c kernels/pattern.h GNUmakefile .gitattributes .github/workflows/gate.yml'
+  for file in $steering kernels/variants/mine.c kernels/tiles/mine.cuh tests/mine.bats NOTES.md; do
+    mkdir -p "$REPO/$(dirname "$file")"
+    echo 'include Makefile' >"$REPO/$file"
+  done
+  echo '* text' >"$REPO/.gitattributes"
+  echo next >"$REPO/version"
+  commit
+  gate
+  expect_status 0
+  for file in $steering; do
+    grep -q "^::warning .*touches what measures.* $file" <(sed 's/: / /g' "$OUT") || fail "no warning of $file"
+    grep -qF "  - `$file`" "$REPO/build/gate/gate.md" || fail "$file is not in gate.md"
+    expect_err "$file"
+  done
+  expect_out '::notice title=attnbench::variants that this change touches: kernels/variants/mine.c'
+  expect_out '::notice title=attnbench::this change touches what several variants share: kernels/tiles/mine.cuh'
+  refute_out tests/mine.bats
+  refute_out NOTES.md
+}
+
+@test "rows that moved stand beside the files that changed, and those whose file did not change are a warning" {
+  cp tests/data/compare_mixed.json "$REPO/compared"
+  sed -i '/"$1" = --markdown/a if [ "$1" = --compare-json ]; then cp '"$REPO/compared"' "$2"; fi' "$REPO/program"
+  commit
+  mkdir -p "$REPO/kernels/variants"
+  touch "$REPO/kernels/variants/cp_async.cu" "$REPO/kernels/variants/split.cu"
+  echo next >"$REPO/version"
+  commit
+  gate
+  expect_status 0
+  expect_out_matches '^::notice .*rows that moved, with the file of their variant: B1[^ ]* cp_async:stages=3 hot: regressed \+3\.1 %25$'
+  grep '^::warning .*though the file of their variant did not change' "$OUT" >"$TMP/warned" || fail "no warning"
+  for row in 'split_kv hot: improved -11.3 %' 'wmma hot: wrong' 'serial cold: missing' 'd_split hot: added'; do
+    grep -qF "$row" "$TMP/warned" || fail "the warning lacks $row"
+    grep -qF "$row" "$REPO/build/gate/gate.md" || fail "gate.md lacks $row"
+  done
+  [ "$(grep -oE ' (hot|cold): ' "$TMP/warned" | wc -l)" -eq 4 ] || fail "$(cat "$TMP/warned")"
+}
+
+@test "a program that was built from other sources than the head's is told of" {
+  export NEW_JSON=$TMP/new.json
+  sed -i '/"$1" = --markdown/a if [ "$1" = --json ]; then cp "$NEW_JSON" "$2"; fi' "$REPO/program"
+  commit
+  echo next >"$REPO/version"
+  commit
+  head=$(git -C "$REPO" rev-parse --short HEAD)
+  for said in "$head" "$head+dirty" abcdef0; do
+    printf '\t\t"git_commit":\t"%s",\n' "$said" >"$NEW_JSON"
+    gate
+    expect_status 0
+    if [ "$said" = "$head" ]; then
+      refute_out 'was built from'
+    else
+      expect_out "::warning title=attnbench::the head's program says that it was built from $said, not"
+      grep -qF "$said" "$REPO/build/gate/gate.md"
+    fi
+  done
+}
+
+@test "a head that is the base's program is not compared with itself" {
+  mkdir -p "$REPO/kernels/variants"
+  touch "$REPO/kernels/variants/mine.c"
+  printf 'all:\n\tcp -L %s attnbench\n' ../../../attnbench-base >"$REPO/Makefile"
+  commit
+  gate
+  expect_status 6
+  expect_out '::error title=attnbench::the head'
+  grep -q 'byte for byte' "$REPO/build/gate/gate.md"
+  [ ! -e "$CALLS" ] || fail "something was measured"
+}
+
+# compiled: the program becomes one in C that asks for the time, and then what it was before.
+compiled() {
+  export FAKE=$TMP/fake
+  sed 's/@version@/$VERSION/' "$REPO/program" >"$FAKE"
+  chmod +x "$FAKE"
+  mkdir -p "$REPO/kernels/variants"
+  echo 'int idle;' >"$REPO/kernels/variants/cpu_flash.c"
+  cat >"$REPO/main.c" <<'MAIN'
+#include <stdlib.h>
+#include <time.h>
+#include <unistd.h>
+int main(int count, char **argument) {
+  struct timespec now;
+  return count + clock_gettime(CLOCK_MONOTONIC, &now) + setenv("VERSION", VERSION, 1) + execv(getenv("FAKE"), argument);
+}
+MAIN
+  cat >"$REPO/Makefile" <<'MAKE'
+all:
+	cc -DVERSION='"$(shell cat version)"' -o attnbench main.c kernels/variants/cpu_flash.c $(MORE)
+MAKE
+  commit
+  echo next >"$REPO/version"
+}
+
+# refused WORD...: the gate ended before anything was measured, and every word is in the annotation and in gate.md.
+refused() {
+  local word
+  expect_status 6
+  [ ! -e "$CALLS" ] || fail "something was measured"
+  for word in "$@"; do
+    grep -q "^::error .*$word" "$OUT" || fail "no annotation of $word"
+    grep -q "$word" "$REPO/build/gate/gate.md" || fail "$word is not in gate.md"
+  done
+}
+
+@test "a head with a clock of its own is not judged, and the clock is named" {
+  local clock='#include <time.h>
+    int clock_gettime(clockid_t clock, struct timespec *now) { (void)clock; now->tv_sec = now->tv_nsec = 0; return 0; }'
+  compiled
+  commit
+  gate
+  expect_status 0
+  refute_out '::error'
+  rm "$CALLS"
+  echo "$clock" >"$REPO/kernels/variants/cpu_flash.c"
+  commit
+  gate --base HEAD~2
+  refused 'has clock_gettime of'
+  printf '\nMORE = -s\n' >>"$REPO/Makefile"
+  commit
+  gate --base HEAD~3
+  refused clock_gettime
+}
+
+@test "a head that hides a clock in a library, or is a script that preloads one, is not judged" {
+  compiled
+  cat >>"$REPO/Makefile" <<'MAKE'
+MORE = -L. -levil -Wl,-rpath,$(CURDIR)
+all: libevil.so
+libevil.so: evil.c
+	cc -shared -fPIC -o $@ $^
+MAKE
+  echo 'int clock_gettime(int clock, long *now) { return clock + (int)(now[0] = now[1] = 0); }' >"$REPO/evil.c"
+  commit
+  gate
+  refused 'NEEDED.*libevil.so' RUNPATH
+  git -C "$REPO" checkout -q HEAD^ -- Makefile
+  printf '\tmv attnbench real\n\tprintf "#!/bin/sh\\nLD_PRELOAD=%%s exec %%s\\n" libevil.so real >attnbench\n\tchmod +x attnbench\n' >>"$REPO/Makefile"
+  commit
+  gate --base HEAD~2
+  refused 'imports clock_gettime'
+}
+
+@test "a function that runs before main is told of" {
+  compiled
+  echo '__attribute__((constructor)) static void early(void) {}' >"$REPO/kernels/variants/cpu_flash.c"
+  commit
+  gate
+  expect_status 0
+  expect_out '::warning title=attnbench::the head'
+  grep -q 'INIT_ARRAYSZ' "$REPO/build/gate/gate.md"
+}
+
+# builds RECIPE...: the head's Makefile runs these lines, then builds its program.
+builds() {
+  { cat "$REPO/Makefile" && printf '\t%s\n' "$@"; } >"$TMP/Makefile"
+  mv "$TMP/Makefile" "$REPO/Makefile"
+  echo evil >"$REPO/version"
+  commit
+}
+need_namespaces() { [ "$(bash scripts/gate_apart.sh --probe)" = namespaces ] || skip "no namespaces here"; }
+# A machine that allows no namespaces.
+without_namespaces() {
+  printf '#!/bin/sh\nexit 1\n' >"$TMP/bin/unshare"
+  chmod +x "$TMP/bin/unshare"
+}
+
+@test "a head's build reaches neither the base's program, sweep and scripts nor the files of the CI" {
+  need_namespaces
+  mkdir "$TMP/ci"
+  builds '-echo evil | tee ../../../attnbench-base ../../../sweep.json ../../gate_apart.sh ../../judge/sums' \
+    "-echo evil | tee $TMP/ci/env $TMP/ci/summary \$\$GITHUB_ENV \$\$GITHUB_STEP_SUMMARY" \
+    '-echo evil | tee ../../../../../scripts/gate_ci.sh ../../../../../.git/config' \
+    '-cd ../../../.. && git update-ref refs/heads/evil HEAD' '-env | grep -q GITHUB && touch saw-the-ci'
+  GITHUB_ENV=$TMP/ci/env GITHUB_STEP_SUMMARY=$TMP/ci/summary gate
+  expect_status 0
+  [ "$(sort -u "$CALLS.judges")" = "judged by head" ] || fail "the base's program was overwritten"
+  [ "$(cat "$REPO/build/gate/sweep.json")" = '{}' ]
+  [ "$(ls "$TMP/ci")" = summary ] || fail "it wrote for later steps"
+  ! grep -q evil "$TMP/ci/summary" "$REPO/.git/config" "$REPO/scripts/gate_ci.sh" || fail "it wrote where it must not"
+  refute_out 'no namespaces'
+}
+
+@test "without namespaces a build that changes what the gate uses ends with 6, and the verdict says what is not held" {
+  without_namespaces
+  gate
+  expect_status 0
+  expect_out '::warning title=attnbench::this machine allows no namespaces'
+  grep -q 'no namespaces' "$REPO/build/gate/gate.md"
+  rm "$CALLS"
+  for file in ../../../attnbench-base ../../../sweep.json ../../gate_apart.sh; do
+    git -C "$REPO" checkout -q HEAD -- Makefile
+    builds "echo '#!/bin/true' >$file"
+    gate --base "$(git -C "$REPO" log --format=%H --grep head -n 1)"
+    refused 'changed while the head was built'
+    git -C "$REPO" reset -q --hard HEAD^
+  done
+}
+
+@test "what a head's build leaves running does not see the base's turn" {
+  need_namespaces
+  builds 'setsid nohup sh -c "while :; do sleep 1; done; : left-by-the-build" >/dev/null 2>&1 &'
+  gate
+  expect_status 0
+  ! grep -qsF left-by-the-build /proc/[0-9]*/cmdline || fail "it runs on"
+}
+
+@test "a head whose program is a link has none" {
+  builds 'ln -sf ../../../attnbench-base attnbench'
+  gate
+  expect_status 9
+  [ ! -e "$CALLS" ] || fail "something was measured"
+}
+
+@test "a head does not choose where outputs go" {
+  sed -i '/build/d' "$REPO/.gitignore"
+  mkdir "$REPO/elsewhere"
+  ln -s elsewhere "$REPO/build"
+  commit
+  gate
+  expect_status 8
+  expect_err 'build is a link'
+  rm "$REPO/build"
+  mkdir -p "$REPO/build/gate"
+  ln -s ../../program "$REPO/build/gate/attnbench-base"
+  echo attnbench-base >"$REPO/build/gate/.made-by-gate-ci"
+  commit
+  gate
+  expect_status 8
+  expect_err 'build/gate is a part of the head'
+}
+
+@test "what a head's build says and does changes no commit and gives the CI no command" {
+  cat >"$REPO/Makefile" <<'MAKE'
+$(shell git update-ref refs/heads/base-branch HEAD; git -C ../../../.. update-ref refs/heads/base-branch HEAD)
+all:
+	@echo '::stop-commands::x'; echo '::stop-commands::x' >&2
+	@sed "s/@version@/$$(cat version)/" program >attnbench && chmod +x attnbench
+MAKE
+  git -C "$REPO" branch -q base-branch
+  echo next >"$REPO/version"
+  commit
+  gate --base base-branch
+  expect_status 0
+  [ "$(sed -n 2p "$CALLS")" = head ] || fail "measured against $(sed -n 2p "$CALLS")"
+  refute_out 'stop-commands'
+  refute_err 'stop-commands'
+  printf 'all:\n\t@echo ::stop-commands::x; exit 1\n' >"$REPO/Makefile"
+  commit
+  gate --base HEAD~2
+  expect_status 9
+  ! grep -q '^ *::stop-commands' "$ERR" || fail "the CI was given a command"
+}
+
+@test "hooks and filters of the clone do not run what a branch names" {
+  mkdir -p "$REPO/.git/hooks"
+  for hook in post-checkout post-index-change reference-transaction; do
+    printf '#!/bin/sh\ntouch %s/hooked\n' "$TMP" >"$REPO/.git/hooks/$hook"
+    chmod +x "$REPO/.git/hooks/$hook"
+  done
+  git -C "$REPO" config filter.evil.clean cat
+  git -C "$REPO" config filter.evil.smudge "touch $TMP/filtered; cat"
+  git -C "$REPO" config filter.evil.required true
+  echo 'program filter=evil' >"$REPO/.gitattributes"
+  commit
+  rm -f "$TMP/hooked" "$TMP/filtered"
+  gate
+  expect_status 0
+  [ ! -e "$TMP/hooked" ] || fail "a hook was run"
+  [ ! -e "$TMP/filtered" ] || fail "a filter was run"
+}
+
+@test "an anchor catches what single merges do not" {
+  git -C "$REPO" tag release HEAD^
+  gate --anchor release
+  expect_status 0
+  [ "$(grep -c '^ab ' "$CALLS")" -eq 2 ]
+  grep -q -e '^ab --base build/gate/attnbench-anchor --candidate build/gate/attnbench-head .*/anchor.md ' "$CALLS" || fail "$(cat "$CALLS")"
+  ANSWER=1 ANCHOR_REF=release gate
+  expect_status 1
+  expect_err 'slower than the anchor release'
+  gate --anchor nowhere
+  expect_status 6
+}
+
+@test "nothing is deleted that the script did not make" {
+  mkdir -p "$REPO/build/gate/base"
+  echo mine >"$REPO/build/gate/base/file"
+  echo mine >"$REPO/build/gate/gate.c"
+  gate
+  expect_status 0
+  gate
+  expect_status 0
+  [ "$(cat "$REPO/build/gate/base/file" "$REPO/build/gate/gate.c")" = "mine
+mine" ]
+  gate --out shapes
+  expect_status 8
+  expect_err 'shapes is a part of the head'
+  mkdir "$TMP/full"
+  echo mine >"$TMP/full/gate.json"
+  gate --out "$TMP/full"
+  expect_status 8
+  expect_err 'is not of an earlier gate'
+  [ "$(cat "$TMP/full/gate.json")" = mine ]
+}
+
+@test "the shipped workflow runs the base's copy of the script, with the anchor of the repository's settings" {
+  workflow=$(python - <<'PY'
+import re
+text = open(".github/workflows/gate.yml", encoding="utf-8").read()
+block = re.search(r"run: \|\n((?: {10}.*\n)+)", text)[1]
+print(re.sub(r"(?m)^ {10}", "", block))
+PY
+  )
+  printf '#!/bin/sh\nexit 0\n' >"$REPO/scripts/gate_ci.sh" # what a branch would like to be judged by
+  commit
+  git -C "$REPO" update-ref refs/remotes/origin/main HEAD^
+  job() { (cd "$REPO" && RUNNER_TEMP=$TMP GITHUB_BASE_REF=main bash -euo pipefail -c "$workflow"); }
+  ANSWER=1 capture job
+  expect_status 1
+  grep -q '^ab ' "$CALLS" || fail "nothing was measured"
+  [ ! -e "$REPO/build/gate/anchor.json" ]
+  rm "$CALLS"
+  GATE_ANCHOR=$(git -C "$REPO" rev-parse HEAD~2) capture job
+  expect_status 0
+  [ "$(grep -c '^ab ' "$CALLS")" -eq 2 ] || fail "no anchor: $(cat "$CALLS")"
+}

@@ -1,0 +1,349 @@
+# tags: slow unsanitized
+load ../helper
+
+@test "committed reports and README's figures are what the committed journals say" {
+  capture python scripts/results/update_results.py --check
+  expect_status 0
+}
+
+# Shipped sweeps that have not been measured on results/h200's GPU yet. A sweep leaves this list with its journal.
+UNMEASURED=""
+
+# json_of FILE: the JSON report of a journal or a report, under $TMP.
+json_of() {
+  local made
+  made=$TMP/$(basename "${1%.*}").json
+  [[ $1 != *.json ]] || cp "$1" "$made"
+  [[ $1 == *.json ]] || "$ATTNBENCH" report "$1" --json "$made" >/dev/null
+  echo "$made"
+}
+
+@test "every committed report is valid, complete and right" {
+  local reports=() given
+  for given in results/*/*.journal results/*/torch_*.json; do
+    reports+=("$(json_of "$given")")
+    expect_json "${reports[-1]}" 'd["run"]["state"] == "complete" and d["summary"]["exit_code"] == 0
+      and d["summary"]["ok"] + d["summary"]["skipped"] == d["summary"]["cells"] == d["run"]["cells"]' || fail "$given"
+  done
+  [ "${#reports[@]}" -ge 6 ] || fail "only ${#reports[@]} reports"
+  python scripts/proof/validate_report.py "${reports[@]}"
+}
+
+@test "what attnbench report makes of a journal is not committed beside it" {
+  for journal in results/*/*.journal; do
+    [ ! -e "${journal%.journal}.json" ] || fail "${journal%.journal}.json: remove it"
+  done
+}
+
+# expect_sweep_as_is REPORT SWEEP: it was measured with the sweep as it is now.
+expect_sweep_as_is() {
+  "$ATTNBENCH" plan --sweep "$2" --gpu h200 --json "$TMP/plan.json" >/dev/null
+  [ "$(json "$TMP/plan.json" 'd["sweep"]["hash"]')" = "$(json "$1" 'd["sweep"]["hash"]')" ] ||
+    fail "$1 was measured with another $2"
+}
+
+@test "there is a journal for every shipped sweep, and PyTorch was measured, over the sweeps as they are" {
+  local sweep name torch
+  for sweep in shapes/*.json; do
+    name=$(basename "$sweep" .json)
+    if [[ " $UNMEASURED " == *" $name "* ]]; then
+      [ ! -e "results/h200/$name.journal" ] || fail "$name is measured: take it off UNMEASURED"
+      continue
+    fi
+    # The gate's own report is its baseline, which is there once one was promoted.
+    if [ "$name" = gate ]; then
+      [ ! -e results/h200/baseline/gate.json ] || expect_sweep_as_is results/h200/baseline/gate.json "$sweep"
+      continue
+    fi
+    expect_sweep_as_is "$(json_of "results/h200/$name.journal")" "$sweep"
+  done
+  for torch in results/*/torch_*.json; do
+    name=$(basename "$torch" .json)
+    expect_sweep_as_is "$torch" "shapes/${name#torch_}.json"
+  done
+}
+
+# A copy of what the pages are made from, to be spoilt; the script of the copy runs on the copy.
+copy_tree() {
+  mkdir "$TMP/copy"
+  cp -r README.md results scripts "$TMP/copy"
+}
+update_copy() { ATTNBENCH=$ATTNBENCH PYTHONDONTWRITEBYTECODE=1 capture python "$TMP/copy/scripts/results/update_results.py" "$@"; }
+
+@test "a figure in README that no report holds is seen" {
+  copy_tree
+  sed -i '/<!-- begin v3-output -->/,/<!-- end v3-output -->/s/scalar /scaler /' "$TMP/copy/README.md"
+  update_copy --check
+  expect_status 1
+  expect_out 'differs: README.md'
+}
+
+@test "a figure typed into the results page is seen" {
+  copy_tree
+  sed -i '0,/us |/s//us  |/' "$TMP/copy/results/h200/README.md"
+  update_copy --check
+  expect_status 1
+  expect_out 'differs: results/h200/README.md'
+}
+
+@test "a plot that was drawn from other reports is seen without drawing it, as is one that nothing makes" {
+  copy_tree
+  plots=$TMP/copy/results/h200/plots
+  sed -i 's/drawn from sha256:...../drawn from sha256:00000/' "$plots/roofline.svg"
+  cp "$plots/scaling.svg" "$plots/old.svg"
+  update_copy --check
+  expect_status 1
+  expect_out 'differs: results/h200/plots/roofline.svg'
+  expect_out 'differs: results/h200/plots/old.svg'
+  refute_out 'scaling.svg'
+}
+
+@test "a table of another script becomes a page that is linked, and a row with a cell missing is an error that names it" {
+  copy_tree
+  gpu=$TMP/copy/results/h200
+  cat >"$gpu/gate.json" <<'JSON'
+{"schema": "attnbench.table/1", "title": "Rates of the gate", "about": "From a test.",
+ "columns": ["what", {"name": "rate", "align": "right"}], "rows": [["false | alarms", 0.00123456], ["found", null], ["said", true]],
+ "notes": ["a note"], "tables": [{"title": "More", "columns": ["n"], "rows": [[7]]}], "raw": [1, 2]}
+JSON
+  update_copy
+  expect_status 0
+  expect_no_err
+  page=$gpu/gate.md
+  grep -qF '# Rates of the gate' "$page" || fail "no heading"
+  grep -qF '| false \| alarms | 0.001235 |' "$page" || fail "no first row"
+  grep -qF '| said | yes |' "$page" || fail "no third row"
+  grep -qF -- '- a note' "$page" || fail "no note"
+  grep -qF '| 7 |' "$page" || fail "no second table"
+  grep -qF '(gate.md)' "$gpu/README.md" || fail "no link"
+  sed -i 's/\["found", null\]/["found"]/' "$gpu/gate.json"
+  update_copy --check
+  expect_status 7
+  expect_err 'gate.json: row 1 has 1 cells for 2 columns'
+}
+
+# refused STATUS TEXT [OPTION...]: the copy's script says TEXT in a line.
+refused() {
+  update_copy "${@:3}"
+  expect_status "$1"
+  expect_err "$2"
+  expect_err_lines 1
+}
+
+@test "what the page cannot be made from is an error that names it, and nothing is written" {
+  copy_tree
+  gpu=$TMP/copy/results/h200
+  cp "$TMP/copy/README.md" "$TMP/readme"
+  cp "$gpu/ladder.json" "$TMP/ladder.json"
+  while IFS='|' read -r change text; do
+    sed "$change" "$TMP/ladder.json" >"$gpu/ladder.json"
+    refused 7 "$text" --check
+  done <<'TABLE'
+s/attnbench.ladder.1/attnbench.report\/1/|ladder.json: not predictions
+s/"sources"/"source"/|has no "sources"
+0,/"what"/s//"that"/|has no "what"
+0,/"predicted": \[/s//"predicted": [null, /|predictions for 3 cases
+0,/"over": "[^"]*"/s//"over": "nobody"/|is over nobody, which is not a rung of this ladder
+0,/\[1.85, 1.85\]/s//"fast"/|fast is not a prediction
+TABLE
+  cp "$TMP/ladder.json" "$gpu/ladder.json"
+  sed -i 's/-- end headline --/-- headline --/' "$TMP/copy/README.md"
+  refused 7 'README.md: block headline has no <!-- end headline -->' --check
+  cp "$TMP/readme" "$TMP/copy/README.md"
+  ATTNBENCH=$TMP/nothing refused 9 "$TMP/nothing: not found"
+  printf '\xff' >>"$gpu/README.md"
+  refused 7 "$gpu/README.md: 'utf-8'"
+  cp results/h200/README.md "$gpu/README.md"
+  for table in '[]' '{"schema": "attnbench.table/1"}'; do
+    echo "$table" >"$gpu/counters.json"
+    refused 7 'h200/counters.json: not a table'
+  done
+  echo '{"schema": "attnbench.table/1", "title": "t", "rows": [[1]]}' >"$gpu/counters.json"
+  refused 7 'h200/counters.json: has "rows" without "columns"'
+  cmp "$TMP/readme" "$TMP/copy/README.md" || fail "README.md was written"
+}
+
+@test "a block of README whose measurement is gone is an error, and so is one that nothing makes" {
+  copy_tree
+  rm "$TMP/copy/results/h200/v3.journal" "$TMP/copy/results/h200/origins.json"
+  refused 7 'README.md: nothing makes its block v3-output' --check
+  cp -r results "$TMP/copy"
+  printf '<!-- begin other -->\n<!-- end other -->\n' >>"$TMP/copy/README.md"
+  refused 7 'README.md: nothing makes its block other' --check
+}
+
+@test "a README without blocks is left alone, and a page that nothing makes any more is removed" {
+  copy_tree
+  echo 'Nothing generated.' >"$TMP/copy/README.md"
+  rm "$TMP/copy/results/h200/counters.json"
+  update_copy --check
+  expect_status 1
+  [ "$(cat "$OUT")" = 'differs: results/h200/README.md
+differs: results/h200/counters.md' ] || fail "something else differs"
+  update_copy
+  expect_status 0
+  expect_out 'removed: results/h200/counters.md'
+  ! grep -q counters.md "$TMP/copy/results/h200/README.md" || fail "a dead link"
+}
+
+@test "the claims beside the measurements need rows that were measured" {
+  copy_tree
+  claims=$TMP/copy/results/h200/origins.json
+  cp "$claims" "$TMP/claims"
+  while IFS='|' read -r change text; do
+    sed "$change" "$TMP/claims" >"$claims"
+    refused 7 "$text" --check
+  done <<'TABLE'
+s/attnbench.origins.1/attnbench.table\/1/|origins.json: not a list of claims
+0,/full serial/s//full nobody/|origins.json: no report has times of "v3 B8.H16.Hkv16.Sq512.Skv512.D64.f16.full nobody"
+0,/"claim"/s//"said"/|origins.json: a row needs "report"
+0,/takes {}/s//takes {} {} {}/|origins.json: a row needs "report"
+$d|origins.json: not valid JSON
+TABLE
+}
+
+@test "the front page is short, and its links and plots are there" {
+  local page link
+  page=results/h200/README.md
+  [ "$(wc -l <"$page")" -lt 150 ] || fail "$page has $(wc -l <"$page") lines"
+  [ "$(sed -n '/begin v3-output/,/end v3-output/p' README.md | wc -l)" -le 20 ] || fail "README's example is long"
+  for link in $(grep -oE '\]\([^)]*\)' "$page" | sed 's/^](//; s/)$//'); do
+    [ -e "results/h200/$link" ] || fail "$page: $link is not there"
+  done
+}
+
+@test "a plot that cannot be drawn leaves everything as it is" {
+  copy_tree
+  sed -i 's/drawn from sha256:...../drawn from sha256:00000/' "$TMP/copy/results/h200/plots/roofline.svg"
+  sed -i '0,/us |/s//us  |/' "$TMP/copy/results/h200/README.md"
+  cp -r "$TMP/copy/results" "$TMP/before"
+  echo 'raise ImportError("none here")' >"$TMP/matplotlib.py"
+  PYTHONPATH=$TMP refused 9 '1 plots are out of date, and drawing them needs matplotlib'
+  expect_no_out
+  diff -r "$TMP/before" "$TMP/copy/results" || fail "something was written"
+}
+
+@test "a sweep without times has its place, and an example of nothing is an error" {
+  PYTHONDONTWRITEBYTECODE=1 python - "$(json_of results/h200/v3.journal)" <<'PY'
+import json, sys
+sys.path[:0] = ["scripts", "scripts/results"]
+import page, readme
+from lib.program import Failure
+from measured import Reports
+sweep = json.load(open(sys.argv[1]))
+sweep["sweep"]["about"] = ""
+for row in sweep["results"]:
+    row.update(time=None, status="skipped")
+reports = Reports({"v3": sweep})
+front = page.pages("h200", reports, None, None, [])["README.md"]
+cells = len(sweep["results"])
+assert f"| [`v3`](v3.journal) | {cells} | 3 | - |" in front and "Scaling" not in front, front
+heading = "  variant status\n          us\n"
+for printed in ("", heading + "B1.H2.x\n  serial ok\n"):
+    try:
+        readme.excerpt(printed)
+        raise AssertionError("an example of nothing")
+    except Failure as failure:
+        assert "prints no rows or no findings" in str(failure)
+rows = "B1.H2.x\n  serial ok\nB3.H4.x\n  serial ok\n  wmma ok\n> cudnn ok\nvs ref = \n\n"
+made = readme.excerpt(heading + rows + "severe one\n  more\nnote two\n\nfastest: cudnn\n")
+assert made == heading + "B3.H4.x\n  serial ok\n> cudnn ok\n...\nsevere one\n  more\n...\nfastest: cudnn", made
+PY
+}
+
+@test "the page is made without what is not there: no PyTorch, no predictions" {
+  copy_tree
+  rm -f "$TMP"/copy/results/h200/{torch_*,ladder,origins}.json
+  update_copy
+  expect_status 0
+  for page in pytorch ladder; do
+    expect_out "removed: results/h200/$page.md"
+  done
+  ! grep -q 'grew out of' "$TMP/copy/results/h200/README.md" || fail "claims of nobody"
+  update_copy --check
+  expect_status 0
+}
+
+@test "a rung's gain is held against its prediction" {
+  PYTHONDONTWRITEBYTECODE=1 python - <<'PY'
+import sys
+sys.path[:0] = ["scripts", "scripts/results"]
+from ladder import held_against, predicted_text
+cases = [((None, 50, 100), "2.00x"), ((None, 50, None), "-"), (([1.5, 1.8], 50, 100), "2.00x, above"),
+         (([1.5, 1.97], 50, 100), "2.00x, as predicted"), (([2.1, 2.5], 50, 100), "2.00x, below"), (([1, 2], 50, None), "-"),
+         (({"us": 40}, 50, None), "1.25x the predicted time"), (({"us": 40}, 50, 100), "2.00x, 1.25x the predicted time"),
+         (({"saves_us": 5}, 50, 100), "2.00x, 50.0 us less"), (({"saves_us": 5}, 100, 50), "0.50x, 50.0 us more")]
+def row(us, against=None):
+    return us and {"time": {"hot": {"median_us": us}}, "speedup_vs": against and {"hot": {"ratio": against}}}
+for (prediction, us, below_us), words in cases:
+    said = held_against(prediction, row(us), row(below_us))
+    assert said == words, (prediction, us, below_us, said)
+# The ratios to the reference say more than times that a slower clock may have lengthened.
+assert held_against([1.1, 1.3], row(50, 1.2), row(45, 1.0)) == "1.20x, as predicted"
+assert held_against([1.1, 1.3], row(50, 1.2), row(45)) == "0.90x, below"
+assert [predicted_text(p) for p in (None, [1, 1], [1.1, 2], {"us": 7}, {"saves_us": -6})] == ["-", "1.00x", "1.10x to 2.00x", "7.00 us", "6 us more"]
+PY
+}
+
+@test "numbers are written with their digits and without exponents" {
+  PYTHONDONTWRITEBYTECODE=1 python - <<'PY'
+import sys
+sys.path[:0] = ["scripts", "scripts/results"]
+from lib.reports import case_label, parts_of_key
+from lib.tables import percent, ratio, significant
+from measured import torch_versions
+assert [significant(x) for x in (0, 1234.5, 12.345, 1.2345, 0.12345, 0.0012345)] == ["0", "1234", "12.3", "1.23", "0.123", "0.00123"]
+assert [ratio(x) for x in (0.00066, 0.0949, 0.0951, 1.5, 37.25)] == ["0.00066x", "0.095x", "0.10x", "1.50x", "37.2x"]
+assert [percent(x) for x in (0.0028, 0.129)] == ["0.28 %", "12.9 %"]
+assert parts_of_key("B1.H8.Hkv2.Sq3.Skv4.D64.f16.causal") == (("1", "8", "2", "3", "4", "64"), ["f16", "causal"])
+assert case_label("B1.H8.Hkv2.Sq3.Skv3.D64.bf16.window5:-1.lse") == "1,8/2,3,64 bf16 window5:-1 lse"
+said = {"run": {"command": "x --json y # torch 2.11.0+cu130, CUDA 13.0, cuDNN 91900"}}
+assert torch_versions(said) == {"torch": "2.11.0+cu130", "CUDA": "13.0", "cuDNN": "9.19.0"}
+PY
+}
+
+@test "drawing twice gives the same bytes" {
+  local drawer
+  for drawer in /usr/bin/python3 python3 ''; do
+    [ -z "$drawer" ] || ! "$drawer" -c 'import matplotlib' 2>/dev/null || break
+  done
+  [ -n "$drawer" ] || skip "matplotlib is not installed"
+  for time in 1 2; do
+    PYTHONDONTWRITEBYTECODE=1 "$drawer" - "$TMP/$time.svg" "$(json_of results/h200/v3.journal)" "$(json_of results/h200/n6.journal)" <<'PY'
+import json, pathlib, sys
+sys.path[:0] = ["scripts", "scripts/results"]
+import plots
+from measured import Reports
+sweeps = {name: json.loads(pathlib.Path(path).read_text()) for name, path in zip(("v3", "n6"), sys.argv[2:])}
+found = plots.plots(Reports(sweeps))
+assert [p["name"] for p in found] == ["latency_n6", "rate_n6", "scaling", "roofline"], [p["name"] for p in found]
+drawn = [plots.draw(plot) for plot in (found if sys.argv[1].endswith("1.svg") else found[:1])]
+assert all(plots.is_current(plot, page.decode()) for plot, page in zip(found, drawn))
+pathlib.Path(sys.argv[1]).write_bytes(drawn[0])
+PY
+  done
+  cmp "$TMP/1.svg" "$TMP/2.svg" || fail "the two differ"
+}
+
+@test "the table of all kinds names each kind, holds PyTorch's rows against cuDNN's median, and refuses a wrong row" {
+  PYTHONDONTWRITEBYTECODE=1 python - "$(json_of results/h200/kinds.journal)" <<'PY'
+import copy, json, sys
+sys.path[:0] = ["scripts", "scripts/results"]
+import kinds
+from lib.program import Failure
+from measured import Reports
+sweep, torch = json.load(open(sys.argv[1])), json.load(open("results/h200/torch_kinds.json"))
+text = "\n".join(kinds.blocks(Reports({"kinds": sweep}, {"kinds": torch})))
+for _, words in kinds.KINDS:
+    assert f"| {words} |" in text, words
+assert text.count("(medians)") == 8 and text.count("| `cudnn` |") == 4
+assert "medians)" not in "".join(kinds.blocks(Reports({"kinds": sweep})))
+first = copy.deepcopy(sweep)
+first["results"][0].update(status="wrong", time=None)
+try:
+    kinds.blocks(Reports({"kinds": first}))
+    raise AssertionError("a wrong row was taken")
+except Failure as failure:
+    assert "wgmma is wrong" in str(failure)
+PY
+}

@@ -1,0 +1,102 @@
+load ../helper
+
+# What is measured: shapes and shipped sweeps without a file, filters, and the key of a case as the one way to name it.
+
+plan() { attn plan --gpu l4 --variants cpu_flash,scalar --json "$TMP/p.json" --quiet "$@"; }
+keys() { json "$TMP/p.json" '" ".join(sorted({r["key"] for r in d["results"]}))'; }
+
+@test "shapes need no sweep file, and several are one sweep" {
+  plan --shape B=1,H=32/8,S=64:256:*2,D=64,causal --shape B=2,H=4,S=1x128,D=64
+  expect_status 0
+  expect_json "$TMP/p.json" '[r["key"] for r in d["results"][::2]] == ["B1.H32.Hkv8.Sq64.Skv64.D64.f16.causal",
+    "B1.H32.Hkv8.Sq128.Skv128.D64.f16.causal", "B1.H32.Hkv8.Sq256.Skv256.D64.f16.causal", "B2.H4.Hkv4.Sq1.Skv128.D64.f16.full"]'
+  expect_json "$TMP/p.json" 'd["sweep"]["name"] == "shape" and "64:256:*2" in d["sweep"]["about"]'
+  expect_refusal 2 '--shape B=1,H=8,S=512: has no D' -- --shape B=1,H=8,S=512
+  expect_refusal 2 'are both given' -- --shape B1.H1.S1.D1 --sweep shapes/v3.json
+}
+
+@test "a shipped sweep is found by its name, from the source tree and when installed" {
+  cd "$TMP"
+  plan --sweep v3
+  expect_status 0
+  expect_json "$TMP/p.json" 'd["sweep"]["name"] == "v3" and d["sweep"]["path"].endswith("/shapes/v3.json")'
+  mkdir -p usr/bin usr/share/attnbench/shapes
+  cp "$ATTNBENCH" usr/bin/attnbench
+  cp "$ROOT/shapes/n6.json" usr/share/attnbench/shapes/
+  capture usr/bin/attnbench plan --sweep n6 --gpu l4 --variants scalar --json "$TMP/p.json" --quiet
+  expect_status 0
+  expect_json "$TMP/p.json" 'd["sweep"]["path"].endswith("/usr/share/attnbench/shapes/n6.json")'
+  capture usr/bin/attnbench plan --sweep n7 --gpu l4
+  expect_status 7
+  expect_err 'no sweep of that name comes with attnbench; did you mean n6? There are n6'
+  # A file of that name wins, and a shipped sweep is never written over.
+  cp "$ROOT/shapes/it3.json" n6
+  capture usr/bin/attnbench plan --sweep n6 --gpu l4 --variants scalar --json "$TMP/p.json" --quiet
+  expect_json "$TMP/p.json" 'd["sweep"]["name"] == "it3"'
+  rm n6
+  capture usr/bin/attnbench plan --sweep n6 --gpu l4 --json usr/share/attnbench/shapes/n6.json
+  expect_status 2
+  expect_err 'are one file'
+}
+
+@test "the key of a case is taken by --filter, --only, --shape and a sweep" {
+  local key=B2.H4.Hkv4.Sq64.Skv64.D64.f16.causal
+  plan --shape B=1,2,H=4,S=64,D=64,full,causal --filter "$key"
+  [ "$(keys)" = "\"$key\"" ] || fail "--filter keeps $(keys)"
+  plan --shape "$key"
+  [ "$(keys)" = "\"$key\"" ] || fail "--shape is $(keys)"
+  plan --sweep "$(write_file s.json "{\"attnbench_sweep\": 1, \"name\": \"s\", \"defaults\": {\"dtype\": \"f32\"}, \"shapes\": [\"$key\"]}")"
+  [ "$(keys)" = "\"$key\"" ] || fail "the sweep has $(keys)"
+  expect_refusal 7 'shapes[0] is "B1.H4.S64.D64"; give an object' -- --sweep "$(write_file t.json '{"attnbench_sweep": 1, "name": "t", "shapes": ["B1.H4.S64.D64"]}')"
+  attn --shape B=1,2,H=1,S=8,D=8 --device cpu --check-only --variants cpu_ref,cpu_flash --json "$TMP/p.json" \
+    --only B2.H1.Hkv1.Sq8.Skv8.D8.f16.full --only B1.H1.Hkv1.Sq8.Skv8.D8.f16.full/cpu_ref
+  expect_status 0
+  expect_json "$TMP/p.json" '[r["key"][:2] + r["variant"] for r in d["results"]] == ["B1cpu_ref", "B2cpu_ref", "B2cpu_flash"]'
+}
+
+@test "filters take lists, orders and bare words" {
+  plan --sweep n6 --filter S=64,65 --filter 'S>64'
+  expect_status 0
+  [ "$(keys)" = '"B1.H1.Hkv1.Sq65.Skv65.D64.f16.full"' ] || fail "$(keys)"
+  expect_refusal 2 'takes one number' -- --sweep shapes/n6.json --filter 'S>=64,65'
+}
+
+@test "the command that measures a row of shapes again has the shapes" {
+  attn --shape B=1,2,H=1,S=8,D=8 --device cpu --modes hot --quick --rounds 2 --variants cpu_ref --journal "$TMP/j" --quiet
+  expect_status 0
+  attn compare "$TMP/j" "$TMP/j" --modes hot --json "$TMP/c.json"
+  expect_json "$TMP/c.json" 'len(d["rows"]) == 2 and all("--shape B=1,2,H=1,S=8,D=8" in r["command"] and "--sweep" not in r["command"] for r in d["rows"])'
+}
+
+@test "the schema of sweeps takes every sweep that attnbench takes, and refuses what needs no arithmetic to refuse" {
+  need_jsonschema
+  python - <<'PY'
+import glob, json, jsonschema
+schema = json.load(open("results/sweep.schema.json"))
+validator = jsonschema.Draft202012Validator(schema)
+for path in glob.glob("shapes/*.json") + glob.glob("tests/data/sweeps/*.json") + ["kernels/example/sweep.json"]:
+    sweep = json.load(open(path))
+    assert validator.is_valid(sweep), (path, [error.message for error in validator.iter_errors(sweep)][:3])
+# What a schema cannot see: sums, products, names of variants, values that stand in another place, keys that stand twice.
+MEANING = {"baseline_no_match", "dup_key", "duplicate_case", "half_pair", "heads_not_multiple", "idle_pair", "missing_dimension",
+           "overflowing_product", "repeated_value", "too_many_cases", "no_tunables", "tunable_out_of_range", "tuned_no_case", "tuned_twice",
+           "tuned_unknown", "unknown_tunable", "unknown_variant", "escaped_nul", "lone_surrogate", "deep_nesting"}
+seen = 0
+for path in sorted(glob.glob("tests/data/bad/*.json")):
+    name = path.split("/")[-1][:-5]
+    try:
+        sweep = json.load(open(path, encoding="utf-8"))
+    except ValueError:
+        continue
+    if name not in MEANING:
+        assert not validator.is_valid(sweep), name
+        seen += 1
+assert seen >= 25, seen
+PY
+}
+
+@test "a sweep may name its schema, so that editors complete it" {
+  SWEEP=$(write_file named.json '{"$schema": "sweep.schema.json", "attnbench_sweep": 1, "name": "named", "shapes": [{"B": 1, "H": 1, "S": 8, "D": 8}]}')
+  attn plan --sweep "$SWEEP" --gpu l4 --variants scalar
+  expect_status 0
+}
