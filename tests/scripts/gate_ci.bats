@@ -250,8 +250,9 @@ $REPO/build/gate/WORK/gate_apart.sh --sweep build/gate/sweep.json --compare-json
 }
 
 @test "rows that moved stand beside the files that changed, and those whose file did not change are a warning" {
-  cp tests/data/compare_mixed.json "$REPO/compared"
-  sed -i '/"$1" = --markdown/a if [ "$1" = --compare-json ]; then cp '"$REPO/compared"' "$2"; fi' "$REPO/program"
+  export COMPARED=$REPO/compared
+  cp tests/data/compare_mixed.json "$COMPARED"
+  sed -i '/"$1" = --markdown/a if [ "$1" = --compare-json ]; then cp "$COMPARED" "$2"; fi' "$REPO/program"
   commit
   mkdir -p "$REPO/kernels/variants"
   touch "$REPO/kernels/variants/cp_async.cu" "$REPO/kernels/variants/split.cu"
@@ -357,7 +358,7 @@ refused() {
 @test "a head that hides a clock in a library, or is a script that preloads one, is not judged" {
   compiled
   cat >>"$REPO/Makefile" <<'MAKE'
-MORE = -L. -levil -Wl,-rpath,$(CURDIR)
+MORE = -L. -levil '-Wl,-rpath,$(CURDIR)'
 all: libevil.so
 libevil.so: evil.c
 	cc -shared -fPIC -o $@ $^
@@ -487,11 +488,11 @@ MAKE
 @test "hooks and filters of the clone do not run what a branch names" {
   mkdir -p "$REPO/.git/hooks"
   for hook in post-checkout post-index-change reference-transaction; do
-    printf '#!/bin/sh\ntouch %s/hooked\n' "$TMP" >"$REPO/.git/hooks/$hook"
+    printf '#!/bin/sh\ntouch "%s/hooked"\n' "$TMP" >"$REPO/.git/hooks/$hook"
     chmod +x "$REPO/.git/hooks/$hook"
   done
   git -C "$REPO" config filter.evil.clean cat
-  git -C "$REPO" config filter.evil.smudge "touch $TMP/filtered; cat"
+  git -C "$REPO" config filter.evil.smudge "touch '$TMP/filtered'; cat"
   git -C "$REPO" config filter.evil.required true
   echo 'program filter=evil' >"$REPO/.gitattributes"
   commit
