@@ -380,8 +380,8 @@ stop_measuring() {
   exit "$1"
 }
 
-# measure NAME COMMIT PROGRAM OPTIONS...: compares the head with a program of that commit. The base's program judges, since the change may have taught its own to pass. Its exit code
-# is the gate's.
+# measure NAME COMMIT PROGRAM OPTIONS...: compares the head with a program of that commit. The base's program judges, since
+# the change may have taught its own to pass. Its exit code is the gate's.
 measure() {
   local name=$1 against=$2 program=$3 code=0
   shift 3
@@ -459,6 +459,8 @@ main() {
     echo "::notice title=attnbench::no GPU here, nothing was measured"
     exit 0
   fi
+  # Without a name, a program that cannot reach the GPU plans its rows, and nothing is compared.
+  [[ " ${options[*]-} " == *' --device'* ]] || options+=(--device cuda)
   local steered=0 outcome=0
   disarm_filters
   take_commits

@@ -21,7 +21,7 @@ load steady
 }
 
 @test "a faster program passes, and each pair ran in an order of its own, with a seed that is told" {
-  ab --base "$(takes 3600)" --keep "$TMP/kept" --compare-json "$TMP/compare.json"
+  ab --base "$(takes 2400)" --keep "$TMP/kept" --compare-json "$TMP/compare.json"
   expect_status 0
   expect_out improved
   order=$(cd "$TMP/kept" && ls -tr -- first-*.journal | sed 's/.*-\(.\).*\.journal/\1/' | tr -d '\n')
@@ -198,7 +198,7 @@ PYTHON
 
 @test "an ab that was killed goes on with the pairs that are whole, in its old order, and with no other comparison" {
   local base words=(ab --sweep "$SWEEP" --device cpu --load "$STEADY" --modes hot --keep "$TMP/kept" --quiet)
-  base=(--base "$(takes 3600)")
+  base=(--base "$(takes 2400)")
   hold_at 4
   "$ATTNBENCH" "${words[@]}" "${base[@]}" --rounds 5 --resume &
   wait_for_hold
@@ -245,7 +245,7 @@ PYTHON
 @test "a start that was refused leaves a folder to keep as empty as it was" {
   ab --base "$(program other 'exit 0')x" --keep "$TMP/kept"
   expect_status 2
-  ab --base "$(takes 3600)" --keep "$TMP/kept"
+  ab --base "$(takes 2400)" --keep "$TMP/kept"
   expect_status 0
 }
 

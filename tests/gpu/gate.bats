@@ -40,6 +40,15 @@ setup() {
   expect_json "$TMP/base.json" 'd["run"]["quick"] and d["device"]["policy"]'
 }
 
+@test "a side of the gate reaches the GPU from its namespaces" {
+  export APART_ROOT=$TMP APART_HOW
+  APART_HOW=$(bash scripts/gate_apart.sh --probe)
+  capture bash scripts/gate_apart.sh "$ATTNBENCH" run --sweep "$SWEEP" --device cuda --quick --journal "$TMP/journal"
+  expect_status 0
+  attn report "$TMP/journal" --json "$TMP/r.json"
+  expect_json "$TMP/r.json" '{r["status"] for r in d["results"] if r["variant"] == "wmma"} == {"ok"}'
+}
+
 @test "gate --selftest finds every slowdown that it puts in" {
   attn gate --selftest --sweep "$SWEEP" --device cuda --modes hot --rounds 5 --processes 10 --controls 2 \
     --json "$TMP/selftest.json"

@@ -52,6 +52,19 @@ runs() { grep -qsF "$1" /proc/[0-9]*/cmdline; }
   [ "$status" -ne 0 ] || fail "it reached a process of another side"
 }
 
+@test "of the devices a side has those of measuring" {
+  need_namespaces
+  [ "$(id -u)" -eq 0 ] || skip "only root can have a /dev of its own"
+  # A /dev with files in the place of a GPU's devices, since few machines that run this have one.
+  capture unshare --mount bash -c 'mkdir "$1/dev" && cp -a /dev/{null,zero,full,random,urandom,tty} "$1/dev" &&
+    touch "$1/dev/"{nvidia0,nvidiactl,nvidia-uvm,kvm,mem} && mkdir "$1/dev/dri" && ln -s /proc/self/fd "$1/dev/fd" &&
+    mount --rbind "$1/dev" /dev && exec bash scripts/gate_apart.sh ls /dev' - "$TMP"
+  expect_status 0
+  for device in nvidia0 nvidiactl nvidia-uvm dri null urandom; do expect_out_matches "^$device$"; done
+  refute_out kvm
+  refute_out mem
+}
+
 @test "what a side leaves running ends with it, before the other side's turn" {
   need_namespaces
   apart sh -c 'setsid sh -c "while :; do :; done" burns-on & setsid nohup sleep 4711 >/dev/null 2>&1 & sleep 0.1'

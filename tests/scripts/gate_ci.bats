@@ -59,7 +59,7 @@ gate() { capture "$REPO/scripts/gate_ci.sh" "$@"; }
   expect_status 0
   [ "$(sed -n '1s/\.work\.[^/]*/WORK/gp' "$CALLS")" = "ab --base build/gate/attnbench-base --candidate \
 build/gate/attnbench-head --base-json build/gate/base.json --json build/gate/new.json --start-with \
-$REPO/build/gate/WORK/gate_apart.sh --sweep build/gate/sweep.json --compare-json build/gate/gate.json --markdown $REPO/build/gate/WORK/gate.md --junit build/gate/gate.xml --annotations -" ] ||
+$REPO/build/gate/WORK/gate_apart.sh --sweep build/gate/sweep.json --compare-json build/gate/gate.json --markdown $REPO/build/gate/WORK/gate.md --junit build/gate/gate.xml --annotations - --device cuda" ] ||
     fail "$(cat "$CALLS")"
   [ "$(sed -n 2p "$CALLS")" = base ] || fail "the base is not the revision before"
   [ -z "$(ls -d "$REPO"/build/gate/.work.* 2>/dev/null)" ] || fail "the worktree is still there"
