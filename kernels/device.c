@@ -71,6 +71,7 @@ void device_health_read(struct device *device, struct device_health *out) { devi
 
 void device_policy_read(struct device *device, struct device_policy *out) {
   *out = (struct device_policy){.power_limit_w = NAN,
+                                .idle_power_w = NAN,
                                 .application_sm_clock_mhz = NAN,
                                 .application_memory_clock_mhz = NAN,
                                 .max_sm_clock_mhz = NAN,

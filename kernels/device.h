@@ -38,10 +38,11 @@ struct device_policy {
   double power_limit_w; /* enforced: the lowest of all that are set */
   double application_sm_clock_mhz, application_memory_clock_mhz; /* the clocks requested under load */
   double max_sm_clock_mhz, max_memory_clock_mhz;                 /* the highest that can be requested */
-  char compute_mode[24];                                         /* "default", "exclusive_process", ... */
-  char persistence[16];                                          /* "off", "on" */
-  char virtualization[24];                                       /* "none", "passthrough", "vgpu", ... */
-  char host_cpu[64], host_kernel[64];                            /* the host's processor; its system and release */
+  double idle_power_w;     /* as read here, before the first launch; the device may have worked just before */
+  char compute_mode[24];   /* "default", "exclusive_process", ... */
+  char persistence[16];    /* "off", "on" */
+  char virtualization[24]; /* "none", "passthrough", "vgpu", ... */
+  char host_cpu[64], host_kernel[64]; /* the host's processor; its system and release */
 };
 void device_policy_read(struct device *, struct device_policy *out);
 
@@ -177,11 +178,12 @@ struct status bench_guard(struct bench *, struct guard_result *out);
 
 /* ---- timing -------------------------------------------------------------------------------------------------- */
 
-enum time_mode { TIME_COLD, TIME_HOT, TIME_MODE_COUNT };
+enum time_mode { TIME_COLD, TIME_HOT, TIME_STEADY, TIME_MODE_COUNT };
 
 /* Clocks, power, temperature and throttling as NVML reports them, read between batches of samples. */
 struct device_health {
   double sm_clock_mhz, memory_clock_mhz, power_w, temperature_c; /* NAN when unknown */
+  double energy_j;           /* that the device has used since its driver was loaded; NAN when unknown */
   uint64_t throttle_reasons; /* NVML clocks-event-reason bits; 0 = none or unknown */
   bool known;                /* false: NVML is not available */
 };
@@ -194,6 +196,8 @@ struct status bench_time_prepare(struct bench *, uint32_t *hot_launches, double 
 /* Takes n samples in microseconds per launch of the whole plan.
  * TIME_COLD: caches flushed before every launch, one launch per sample, host gaps hidden by a blocking kernel.
  * TIME_HOT:  hot_launches back-to-back launches on the same buffers per sample, as one graph.
+ * TIME_STEADY: the samples of TIME_HOT, up to TIMING_CUDA_STEADY_CHAIN of them queued at once, so that the device is
+ *   never idle between them and works at the clock and power that it can keep.
  * *sm_clock_mhz: SM clock measured on the SMs over the batch, NAN when it could not be.
  * Fails when the blocking kernel timed out during a sample, since host time is then in it. */
 struct status bench_sample(struct bench *, enum time_mode, uint32_t n, double *us, double *sm_clock_mhz);
@@ -214,13 +218,15 @@ struct status bench_sample_changed(struct bench *, double estimate_us, double *u
 /* Returns the counts of the checks beside timing and sets them to zero. Before every sample of bench_sample, either
  * the inputs are flipped (pattern.h), so that O is stale, or O and LSE are poisoned; which one is pseudo-random.
  * After every sample of bench_sample and bench_sample_changed a pseudo-random part of O and LSE is compared with the
- * reference. Both are outside the timed interval. The inputs must be those of launch 0. */
+ * reference. Of TIME_STEADY both are done once per chain of samples. Both are outside the timed interval. The inputs
+ * must be those of launch 0. */
 struct status bench_witness(struct bench *, struct witness_result *out);
 
 /* Injects a slowdown of known size, to test tools that read times: every launch that bench_sample takes in this mode
  * is followed by a kernel (on a CPU: a loop) that spins for delay_us. The shortest possible delay is the cost of one
  * more kernel; 0 removes the delay. The delay belongs to the active binding and changes no tensor. bench_launch and
- * bench_sample_passes do not contain it. Call bench_time_prepare afterwards. */
+ * bench_sample_passes do not contain it. TIME_STEADY has the delay of TIME_HOT. Call bench_time_prepare afterwards.
+ */
 struct status bench_delay(struct bench *, enum time_mode, double delay_us);
 
 /* Measures the cold time of each pass: n samples in microseconds per pass, us[pass * n + i]. The plan must have more

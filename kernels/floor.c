@@ -11,7 +11,7 @@ double floor_us(const struct attn_problem *problem, const struct device_info *de
   const double clock_mhz = sm_clock_mhz > 0 ? sm_clock_mhz : device->sm_clock_max_mhz;
   const double pipe = fmax(device->tensor_flop_per_clk_sm / products, device->fp32_flop_per_clk_sm);
   const double flop_per_us = pipe * device->sms * clock_mhz;
-  const double in_cache = mode == TIME_HOT ? (double)device->l2_bytes : 0;
+  const double in_cache = mode != TIME_COLD ? (double)device->l2_bytes : 0;
   const double moved = fmax(work_least_bytes(problem) - in_cache, 0);
   if (device->kind == DEVICE_CPU) return 0;
   return fmax(flop_per_us > 0 ? work_flops(problem) / flop_per_us : 0,

@@ -32,7 +32,7 @@ struct selftest_timing {
 
 struct selftest_spin {
   double target_us;
-  struct selftest_timing timing[TIME_MODE_COUNT];
+  struct selftest_timing timing[TIME_HOT + 1]; /* by mode, cold and hot */
 };
 
 /* A value is NAN when this kind of device has no such quantity or does not report it. */

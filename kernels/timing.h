@@ -6,7 +6,8 @@
 enum {
   TIMING_CUDA_HOT_LAUNCHES_MAX = 200,
   TIMING_CPU_HOT_LAUNCHES_MAX = 10000,
-  TIMING_FLUSH_OVER_L2 = 3, /* a flush reads this many times the size of L2 */
+  TIMING_CUDA_STEADY_CHAIN = 256, /* steady samples that are queued at once */
+  TIMING_FLUSH_OVER_L2 = 3,       /* a flush reads this many times the size of L2 */
 };
 
 /* The approximate duration of a hot sample. */

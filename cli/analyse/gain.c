@@ -5,7 +5,7 @@
 
 /* Intercepts of time over the number of K/V tiles, one block, H200: 1.8 us (wmma) to 2.9 us (mma_swizzle) hot; cold
  * samples add the events around them and misses. */
-static const double FIXED_US[TIME_MODE_COUNT] = {[TIME_COLD] = 4.7, [TIME_HOT] = 2.0};
+static const double FIXED_US[TIME_MODE_COUNT] = {[TIME_COLD] = 4.7, [TIME_HOT] = 2.0, [TIME_STEADY] = 2.0};
 static const double LAUNCH_US = 1.5; /* each further pass of the plan */
 static const double PASS_US = 2.5;
 

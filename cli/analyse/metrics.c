@@ -22,7 +22,7 @@ static double pipe_us(const struct device_info *dev, enum roof_kind pipe, double
 }
 
 bool metrics_stays_in_l2(const struct device_info *dev, enum time_mode mode, double bytes) {
-  return mode == TIME_HOT && bytes <= (double)dev->l2_bytes;
+  return mode != TIME_COLD && bytes <= (double)dev->l2_bytes;
 }
 
 /* Microseconds to move `bytes` through DRAM; 0 when it does not bind. */

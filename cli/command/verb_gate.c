@@ -88,7 +88,9 @@ static bool is_tried(const struct selftest *test, const struct compare_power_row
  * be short enough for a small slowdown of a short cell. NULL: none is left. */
 static const struct compare_power_row *next_cell(const struct selftest *test) {
   const struct compare_power *power = &test->power[0];
-  const enum time_mode mode = power->settings.compare.modes[TIME_HOT] ? TIME_HOT : TIME_COLD;
+  const enum time_mode mode = power->settings.compare.modes[TIME_HOT]      ? TIME_HOT
+                              : power->settings.compare.modes[TIME_STEADY] ? TIME_STEADY
+                                                                           : TIME_COLD;
   const struct compare_power_row *longest = NULL;
   for (size_t i = 0; i < power->row_count; ++i) {
     const struct compare_power_row *row = &power->rows[i];

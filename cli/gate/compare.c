@@ -15,8 +15,9 @@
 struct compare_settings compare_defaults(void) {
   return (struct compare_settings){
       .threshold = 0.02,
-      .floor_us = {[TIME_COLD] = 0.15, [TIME_HOT] = 0.1}, /* cold: five ticks of an event's 32 ns */
-      .modes = {[TIME_COLD] = true, [TIME_HOT] = true},
+      .floor_us =
+          {[TIME_COLD] = 0.15, [TIME_HOT] = 0.1, [TIME_STEADY] = 0.1}, /* cold: five ticks of an event's 32 ns */
+      .modes = {[TIME_COLD] = true, [TIME_HOT] = true},                /* steady: where it is asked for */
   };
 }
 

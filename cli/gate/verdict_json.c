@@ -17,9 +17,14 @@ static const struct field floor_fields[] = {
     {0},
 };
 
+static bool judges_steady(const void *settings) {
+  return ((const struct compare_settings *)settings)->modes[TIME_STEADY];
+}
+
 static const struct field mode_fields[] = {
     FIELD("cold", BOOL, struct compare_settings, modes[TIME_COLD]),
     FIELD("hot", BOOL, struct compare_settings, modes[TIME_HOT]),
+    FIELD("steady", BOOL, struct compare_settings, modes[TIME_STEADY], .known = judges_steady, .left_out = true),
     {0},
 };
 

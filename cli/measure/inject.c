@@ -136,10 +136,11 @@ struct status inject_calibrate(struct device *device, struct bench *bench, const
                                double percent, double estimate_us, struct injected_record *out) {
   static const enum time_mode order[] = {TIME_HOT, TIME_COLD}; /* hot first: it brings the clocks up */
   const bool exact = device_info(device)->kind == DEVICE_CPU;
-  struct injected_record injected = {.done = true, .percent = percent, .ratio = {NAN, NAN}};
+  struct injected_record injected = {.done = true, .percent = percent, .ratio = {NAN, NAN, NAN}};
   for (size_t i = 0; i < sizeof order / sizeof *order; ++i) {
     const enum time_mode mode = order[i];
-    if (!modes[mode]) continue;
+    /* Steady launches have the delay of hot ones. */
+    if (!modes[mode] && !(mode == TIME_HOT && modes[TIME_STEADY])) continue;
     struct trial trial = {
         .bench = bench,
         .mode = mode,

@@ -86,7 +86,7 @@ static uint32_t samples_for(double target_s, double sample_us, uint32_t most) {
 
 double measure_sample_us(enum time_mode mode, uint32_t hot_launches, double estimate_us) {
   const double flush_us = 120.0; /* flush, blocker and synchronisation around one cold launch */
-  return mode == TIME_HOT ? estimate_us * hot_launches : estimate_us + flush_us;
+  return mode == TIME_COLD ? estimate_us + flush_us : estimate_us * hot_launches;
 }
 
 static struct status settle(struct device *device, struct bench *bench, enum time_mode mode,
@@ -162,7 +162,7 @@ static struct status sample_until_stop(struct device *device, struct bench *benc
   return status_ok();
 }
 
-static struct status keep_samples(const double *us, uint32_t count, struct numbers *out) {
+struct status measure_keep_samples(const double *us, uint32_t count, struct numbers *out) {
   double *kept = numbers_keep(count);
   if (kept == NULL) return status_make(STATUS_MEMORY, "no memory to keep %u samples", count);
   memcpy(kept, us, count * sizeof *us);
@@ -183,7 +183,7 @@ struct status measure_mode(struct device *device, struct bench *bench, enum time
   out->done = true;
   if (out->stop == STATS_STOP_INTERVAL && measure_is_steady(us, out->us.n, settings->settle_relative))
     out->settled = true;
-  return settings->keeps_samples ? keep_samples(us, out->us.n, &out->samples_us) : status_ok();
+  return settings->keeps_samples ? measure_keep_samples(us, out->us.n, &out->samples_us) : status_ok();
 }
 
 struct status measure_passes(struct bench *bench, uint32_t pass_count, double estimate_us, double *pass_us) {

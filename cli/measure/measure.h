@@ -1,5 +1,5 @@
-/* Takes the samples of one mode: warms up until the latency has settled, then samples until the confidence interval
- * of the median is narrow enough or the time budget is spent. */
+/* Takes the samples of the hot or the cold mode: warms up until the latency has settled, then samples until the
+ * confidence interval of the median is narrow enough or the time budget is spent. */
 #pragma once
 
 #include "cli/base/owned.h"
@@ -25,6 +25,9 @@ struct status measure_mode(struct device *, struct bench *, enum time_mode, cons
  * rule needs. cost_us is the approximate time of one sample; `taken` samples exist already. */
 uint32_t measure_batch(const struct stats_rule *, double cost_us, uint32_t taken);
 
+/* Copies samples to memory that lives as long as the records of the process; STATUS_MEMORY without it. */
+struct status measure_keep_samples(const double *us, uint32_t count, struct numbers *out);
+
 /* Whether the medians of the first and second half of the samples, in the order they were taken, differ by less than
  * `relative`. Samples that are steady and have a narrow interval count as settled even when the warm-up did not
  * settle.
@@ -45,6 +48,6 @@ void measure_range_end(struct device *const *);
  * '.'. scripts/lib/profiler.py does the same. */
 void measure_range_name(char *text);
 
-/* About how long one sample of a mode occupies the device, in microseconds. A hot sample is a graph of launches; a
- * cold sample is one launch with the flush and the blocking kernel before it. */
+/* About how long one sample of a mode occupies the device, in microseconds. A hot or steady sample is a graph of
+ * launches; a cold sample is one launch with the flush and the blocking kernel before it. */
 double measure_sample_us(enum time_mode, uint32_t hot_launches, double estimate_us);

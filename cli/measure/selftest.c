@@ -122,7 +122,7 @@ static void add_spin(struct selftest_judgement *out, const struct selftest_spin 
 
 static void add_spins(struct selftest_judgement *out, const struct selftest_facts *facts) {
   static const struct selftest_spin none = {.target_us = 0};
-  for (enum time_mode mode = TIME_COLD; mode < TIME_MODE_COUNT; ++mode) {
+  for (enum time_mode mode = TIME_COLD; mode <= TIME_HOT; ++mode) {
     for (uint32_t i = 0; i < facts->spin_count; ++i) add_spin(out, &facts->spin[i], mode);
     if (facts->spin_count == 0) add_spin(out, &none, mode);
   }

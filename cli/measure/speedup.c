@@ -7,6 +7,7 @@
 #include "cli/base/clock.h"
 #include "cli/measure/check.h"
 #include "cli/measure/measure.h"
+#include "cli/measure/steady.h"
 #include "cli/record/event_overhead.h"
 #include "cli/record/plan.h"
 
@@ -73,7 +74,7 @@ struct side {
 
 static struct side side_of(enum time_mode mode, uint32_t hot_launches, double estimate_us) {
   const double cost_us = measure_sample_us(mode, hot_launches, estimate_us), fit = cold_batch_us / cost_us;
-  if (mode == TIME_HOT) return (struct side){1, cost_us};
+  if (mode != TIME_COLD) return (struct side){1, cost_us};
   const uint32_t samples = fit < 1 ? 1 : fit > COLD_BATCH ? COLD_BATCH : (uint32_t)fit;
   return (struct side){samples, samples * cost_us};
 }
@@ -182,6 +183,27 @@ static struct status measure_apart(const struct match *match, const struct time_
   return status_ok();
 }
 
+static struct status take_reference_block(const struct match *match, double seconds, double *median_us) {
+  double clock_mhz;
+  bench_swap(match->bench);
+  const struct status status = steady_block(match->bench, seconds, match->reference.cost_us, median_us, &clock_mhz);
+  bench_swap(match->bench);
+  return status;
+}
+
+/* In turns that are so long that each side comes to the clock that it keeps alone. */
+static struct status measure_steady(const struct match *match, struct ratio_record *out) {
+  const double seconds = steady_defaults(device_info(match->device)->kind).block_s;
+  struct turns turns = {.rounds = ROUNDS_MIN};
+  TRY(take_reference_block(match, seconds, &turns.reference_us[0]));
+  for (uint32_t i = 0; i < turns.rounds; ++i) {
+    TRY(steady_block(match->bench, seconds, match->variant.cost_us, &turns.variant_us[i], &turns.clock_mhz[i]));
+    TRY(take_reference_block(match, seconds, &turns.reference_us[i + 1]));
+  }
+  *out = ratio_of(match, &turns);
+  return status_ok();
+}
+
 static bool is_far(double one_us, double other_us) {
   return one_us >= SPEEDUP_FAR * other_us || other_us >= SPEEDUP_FAR * one_us;
 }
@@ -189,7 +211,7 @@ static bool is_far(double one_us, double other_us) {
 struct status speedup_measure(struct device *device, struct bench *bench, const struct speedup_reference *reference,
                               uint32_t hot_launches, double estimate_us, const bool modes[TIME_MODE_COUNT],
                               const struct time_record own[TIME_MODE_COUNT], struct speedup_record *out) {
-  static const enum time_mode order[] = {TIME_HOT, TIME_COLD};
+  static const enum time_mode order[] = {TIME_HOT, TIME_COLD, TIME_STEADY};
   const struct device_info *info = device_info(device);
   for (size_t i = 0; i < sizeof order / sizeof *order; ++i) {
     const enum time_mode mode = order[i];
@@ -201,7 +223,10 @@ struct status speedup_measure(struct device *device, struct bench *bench, const 
                                 .reference = side_of(mode, reference->hot_launches, reference->estimate_us),
                                 .overhead_us = event_overhead_in(mode, info, device_event_overhead_us(device))};
     const bool apart = own[mode].done && is_far(estimate_us, reference->estimate_us);
-    TRY(apart ? measure_apart(&match, &own[mode], &out->mode[mode]) : measure_turns(&match, &out->mode[mode]));
+    struct ratio_record *ratio = &out->mode[mode];
+    TRY(mode == TIME_STEADY ? measure_steady(&match, ratio)
+        : apart             ? measure_apart(&match, &own[mode], ratio)
+                            : measure_turns(&match, ratio));
   }
   return status_ok();
 }

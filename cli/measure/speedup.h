@@ -6,6 +6,9 @@
  * steady drift of the clock. When the ratio itself drifts, the rounds are measured again. The row's ratio is the
  * median over the last rounds, and its interval comes from their order statistics.
  *
+ * So both sides run at one clock, which neither may keep alone. Steady batches last a second and more (steady_block),
+ * and each side comes to its own clock.
+ *
  * When one of the two takes SPEEDUP_FAR times as long as the other or more, less precision is enough: the samples
  * that the row has already are compared with a few samples of the reference, taken after them. */
 #pragma once

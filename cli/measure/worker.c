@@ -23,6 +23,7 @@
 #include "cli/measure/load.h"
 #include "cli/measure/selftest.h"
 #include "cli/measure/speedup.h"
+#include "cli/measure/steady.h"
 #include "cli/record/plan.h"
 #include "cli/record/plausible.h"
 #include "cli/sweep/manifest_variant.h"
@@ -268,6 +269,14 @@ static struct status time_mode(const struct job *job, enum time_mode mode) {
   return check_mode(job, true);
 }
 
+static struct status time_steady(const struct job *job) {
+  const struct steady_settings settings = steady_defaults(device_info(job->device)->kind);
+  if (!job->request->modes[TIME_STEADY]) return status_ok();
+  TRY(steady_measure(job->device, job->worker->bench, &settings, job->hot_launches, job->estimate_us,
+                     job->request->samples, &job->record->time[TIME_STEADY]));
+  return check_mode(job, true);
+}
+
 /* The shortest of several attempts: a kernel that skips work fails all of them, a busy machine only some. */
 static struct status sample_changed(struct job *job) {
   enum { attempts = 20 };
@@ -298,6 +307,7 @@ static struct status time_cell(struct job *job) {
   TRY(time_mode(job, TIME_HOT)); /* first: it brings the clocks up */
   TRY(time_mode(job, TIME_COLD));
   TRY(time_changed(job));
+  TRY(time_steady(job)); /* last: it leaves the device warm */
   if (job->request->again) return status_ok();
   TRY(compare_cell(job));
   TRY(check_mode(job, false));
@@ -326,6 +336,8 @@ static void round_durations(struct record *record) {
                                &record->time[TIME_COLD].elapsed_s,
                                &record->time[TIME_HOT].warmup_s,
                                &record->time[TIME_HOT].elapsed_s,
+                               &record->time[TIME_STEADY].warmup_s,
+                               &record->time[TIME_STEADY].elapsed_s,
                                &record->check.seconds,
                                &record->gpu_s,
                                &record->wall_s};

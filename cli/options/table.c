@@ -170,8 +170,10 @@ static const struct option_row rows[] = {
      .help = "fresh processes of each program"},
     {"Measuring", "--modes", "A,B", IN(RUN) | IN(AB), TEXT(modes), FLAGS(OPTION_RELAYED | OPTION_STAYS),
      .default_value = "hot,cold",
-     .help = "which times are taken: hot is the time per launch inside a CUDA graph of launches back to back; cold "
-             "is the time of one launch after the L2 cache was flushed"},
+     .help =
+         "which times are taken: hot is the time per launch inside a CUDA graph of launches back to back; cold "
+         "is the time of one launch after the L2 cache was flushed; steady is the time per launch back to back once "
+         "power and clock have settled, which takes seconds for each row, and up to 13 more for its reference"},
     {"Measuring", "--quick", NULL, IN(RUN), FLAG(quick), FLAGS(OPTION_STAYS),
      .help = "spend less time on each cell, for many rounds; ab always does"},
     {"Measuring", "--seed", "N", TRIES | IN(INPUTS), WHOLE(seed, 0, 18446744073709551615.0),
@@ -212,7 +214,7 @@ static const struct option_row rows[] = {
     {"Gate", "--floor-us", "US", JUDGES, NUMBER(floor_us, 0, 5), FLAGS(OPTION_STAYS), .needs = BASELINE,
      .help = "ignore differences of fewer microseconds; by default 0.1 hot and 0.15 cold"},
     {"Gate", "--modes", "A,B", IN(COMPARE) | IN(GATE), TEXT(modes), FLAGS(OPTION_STAYS), .default_value = "hot,cold",
-     .help = "which times are judged: hot, cold"},
+     .help = "which times are judged: hot, cold, steady"},
     {"Gate", "--allow-new", NULL, COMPARES, FLAG(allow_new), .needs = BASELINE,
      .help = "accept cells that are missing from the base"},
     {"Gate", "--allow-edited", NULL, IN(COMPARE) | IN(RUN) | IN(GATE) | IN(DIAGNOSE), FLAG(allow_edited),

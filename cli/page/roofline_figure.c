@@ -110,7 +110,7 @@ static void put_drawing(const struct page *page, FILE *file, const struct view *
   const struct plot plot = axes_of(page, file, view);
   char title[TEXT_MAX];
   snprintf(title, sizeof title, "%s, %s", view->first->row->device->name,
-           view->mode == TIME_COLD ? "cold (after an L2 flush)" : "hot");
+           view->mode == TIME_COLD ? "cold (after an L2 flush)" : time_mode_name(view->mode));
   plot_open(&plot, title, "Roofline");
   plot_y_ticks(&plot, "TFLOP/s, logarithmic");
   plot_x_ticks(&plot, "FLOP per byte of Q, K, V and O, logarithmic");

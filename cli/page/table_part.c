@@ -43,9 +43,14 @@ static const struct column {
     {"hot", "us", COLUMNS_HOT, NULL},
     {"&plusmn;", "% of hot", 0, cell_width},
     {"cold", "us", COLUMNS_COLD, NULL},
+    {"steady", "us", COLUMNS_STEADY, NULL},
     {"rate", "TFLOP/s", COLUMNS_RATE, NULL},
     {"roof", "% of peak", COLUMNS_ROOF, NULL},
+    {"steady", "TFLOP/s", COLUMNS_STEADY_RATE, NULL},
+    {"power", "W", COLUMNS_POWER, NULL},
+    {"energy", "pJ/FLOP", COLUMNS_ENERGY, NULL},
     {"vs ref", "hot", COLUMNS_SPEEDUP, NULL},
+    {"vs ref", "steady", COLUMNS_STEADY_SPEEDUP, NULL},
     {"blocks", "", COLUMNS_BLOCKS, NULL},
     {"waves", "", COLUMNS_WAVES, NULL},
     {"clock", "MHz", 0, cell_clock},
@@ -55,7 +60,7 @@ enum { COLUMN_SOURCE, COLUMN_HOT, COLUMN_COUNT = sizeof columns / sizeof *column
 
 static struct cell cell_of(const struct merge_row *row, size_t column) {
   const enum cell_status status = row->row->record->status;
-  const bool is_timed = rows_time(row, TIME_HOT) != NULL || rows_time(row, TIME_COLD) != NULL;
+  const bool is_timed = record_is_timed(row->row->record);
   if (columns[column].cell != NULL) return columns[column].cell(row);
   struct cell cell = {.number = columns_number(row->row, columns[column].id)};
   columns_text(row->row, columns[column].id, cell.text);

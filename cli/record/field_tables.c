@@ -152,6 +152,7 @@ const struct field record_check_fields[] = {
 
 /* ---- times --------------------------------------------------------------------------------------------------- */
 
+static bool has_energy(const void *time) { return ((const struct time_record *)time)->energy_j > 0; }
 static bool has_waited(const void *time) { return ((const struct time_record *)time)->waited_ratio > 0; }
 
 const struct field record_time_fields[] = {
@@ -175,6 +176,7 @@ const struct field record_time_fields[] = {
     FIELD("temperature_c", F64, struct time_record, temperature_c, .max = RECORD_CELSIUS_MOST,
           .null_reason = no_counter),
     FIELD("throttle_reasons", BITS, struct time_record, throttle_reasons, .name = record_throttle_name),
+    FIELD("energy_j", F64, struct time_record, energy_j, .known = has_energy, .left_out = true, .column = ""),
     FIELD("waited_ratio", F64, struct time_record, waited_ratio, .known = has_waited, .left_out = true, .column = ""),
     FIELD("samples_us", NUMBERS, struct time_record, samples_us, .capacity = TIME_SAMPLES_MAX, .left_out = true,
           .column = ""),
@@ -188,6 +190,8 @@ struct time_pair {
 const struct field record_times_fields[] = {
     FIELD_IF("cold", struct time_pair, mode[TIME_COLD], mode[TIME_COLD].done, record_time_fields),
     FIELD_IF("hot", struct time_pair, mode[TIME_HOT], mode[TIME_HOT].done, record_time_fields),
+    FIELD_IF("steady", struct time_pair, mode[TIME_STEADY], mode[TIME_STEADY].done, record_time_fields,
+             .left_out = true),
     {0},
 };
 
@@ -217,11 +221,16 @@ static bool has_cold_processes(const void *pair) {
 static bool has_hot_processes(const void *pair) {
   return ((const struct process_pair *)pair)->mode[TIME_HOT].count > 0;
 }
+static bool has_steady_processes(const void *pair) {
+  return ((const struct process_pair *)pair)->mode[TIME_STEADY].count > 0;
+}
 
 const struct field record_processes_fields[] = {
     FIELD("cold", OBJECT, struct process_pair, mode[TIME_COLD], .fields = process_fields,
           .known = has_cold_processes),
     FIELD("hot", OBJECT, struct process_pair, mode[TIME_HOT], .fields = process_fields, .known = has_hot_processes),
+    FIELD("steady", OBJECT, struct process_pair, mode[TIME_STEADY], .fields = process_fields,
+          .known = has_steady_processes, .left_out = true),
     {0},
 };
 
@@ -240,6 +249,8 @@ const struct field record_speedup_fields[] = {
     FIELD_TEXT_OF("reference", struct speedup_record, reference),
     FIELD_IF("cold", struct speedup_record, mode[TIME_COLD], mode[TIME_COLD].done, record_ratio_fields, .column = ""),
     FIELD_IF("hot", struct speedup_record, mode[TIME_HOT], mode[TIME_HOT].done, record_ratio_fields, .column = ""),
+    FIELD_IF("steady", struct speedup_record, mode[TIME_STEADY], mode[TIME_STEADY].done, record_ratio_fields,
+             .left_out = true, .column = ""),
     FIELD_LABEL_OF("reason", struct speedup_record, reason, .read_only = true),
     {0},
 };
@@ -314,7 +325,7 @@ static bool has_processes(const void *record) { return process_count(record) > 1
 
 static bool has_speedup(const void *record) {
   const struct speedup_record *speedup = &((const struct record *)record)->speedup;
-  return speedup->mode[TIME_COLD].done || speedup->mode[TIME_HOT].done;
+  return speedup->mode[TIME_COLD].done || speedup->mode[TIME_HOT].done || speedup->mode[TIME_STEADY].done;
 }
 
 static bool has_plan(const void *record) {
@@ -356,6 +367,8 @@ const struct field record_fields[] = {
 
 /* ---- the device ---------------------------------------------------------------------------------------------- */
 
+static bool knows_idle_power(const void *policy) { return ((const struct device_policy *)policy)->idle_power_w > 0; }
+
 static const struct field policy_fields[] = {
     FIELD_LABEL_OF("mig", struct device_policy, mig),
     FIELD_LABEL_OF("ecc", struct device_policy, ecc),
@@ -365,6 +378,8 @@ static const struct field policy_fields[] = {
           .max = RECORD_MHZ_MOST),
     FIELD("max_sm_clock_mhz", F64, struct device_policy, max_sm_clock_mhz, .max = RECORD_MHZ_MOST),
     FIELD("max_memory_clock_mhz", F64, struct device_policy, max_memory_clock_mhz, .max = RECORD_MHZ_MOST),
+    FIELD("idle_power_w", F64, struct device_policy, idle_power_w, .max = RECORD_WATTS_MOST,
+          .known = knows_idle_power, .left_out = true),
     FIELD_LABEL_OF("compute_mode", struct device_policy, compute_mode),
     FIELD_LABEL_OF("persistence", struct device_policy, persistence),
     FIELD_LABEL_OF("virtualization", struct device_policy, virtualization),

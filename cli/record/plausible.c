@@ -62,8 +62,9 @@ static bool explain_changed(struct record *record, const struct device_info *dev
 }
 
 void plausible_judge(struct record *record, const struct device_info *device) {
-  if (record->status == CELL_ok && (explain_floors(record, device, TIME_HOT) ||
-                                    explain_floors(record, device, TIME_COLD) || explain_changed(record, device)))
+  if (record->status == CELL_ok &&
+      (explain_floors(record, device, TIME_HOT) || explain_floors(record, device, TIME_COLD) ||
+       explain_floors(record, device, TIME_STEADY) || explain_changed(record, device)))
     record->status = CELL_implausible;
 }
 

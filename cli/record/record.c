@@ -45,7 +45,8 @@ void record_start(struct record *record) {
 bool record_same_card(const struct record *a, const struct record *b) { return strcmp(a->card, b->card) == 0; }
 
 bool record_is_timed(const struct record *record) {
-  return record->status == CELL_ok && (record->time[TIME_COLD].done || record->time[TIME_HOT].done);
+  return record->status == CELL_ok &&
+         (record->time[TIME_COLD].done || record->time[TIME_HOT].done || record->time[TIME_STEADY].done);
 }
 
 bool record_is_cell(const struct record *record, const char *key, const char *variant) {

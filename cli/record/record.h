@@ -37,7 +37,8 @@ enum { TIME_SAMPLES_MAX = 4096 };
 /* A time with a larger waited_ratio is that of a busy machine. */
 #define TIME_WAITED_MOST 0.1
 
-/* One timing mode of one cell. Microseconds per launch of the whole plan. */
+/* One timing mode of one cell. Steady: the warm-up is the time until it was reached. Microseconds per launch of the
+ * whole plan. */
 struct time_record {
   bool done;
   struct stats us;
@@ -45,10 +46,11 @@ struct time_record {
   uint32_t launches_per_sample;
   bool settled; /* warm-up reached a steady latency, or the samples did (measure_is_steady) */
   double warmup_s;
-  double elapsed_s;          /* wall time of the sampling */
-  double sm_clock_mhz;       /* median over batches, measured on the SMs; NAN when unknown */
-  double power_w;            /* NVML, largest seen between batches; NAN when unknown */
-  double temperature_c;      /* likewise */
+  double elapsed_s;     /* wall time of the sampling */
+  double sm_clock_mhz;  /* median over batches, measured on the SMs; NAN when unknown */
+  double power_w;       /* largest reading of NVML between batches, steady: the mean (steady.h); NAN when unknown */
+  double temperature_c; /* largest reading; NAN when unknown */
+  double energy_j;      /* steady: what the device used in elapsed_s, by the driver's counter; NAN when unknown */
   uint64_t throttle_reasons; /* union over batches */
   double waited_ratio;       /* on a CPU: the part of elapsed_s in which the thread that measures was ready to run and
                                 waited for a processor, since other threads ran; NAN or 0: unknown, or none */

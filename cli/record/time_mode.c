@@ -1,10 +1,11 @@
-/* Names of the two modes of timing, and lists of them. */
+/* Names of the modes of timing, and lists of them. */
 #include "cli/record/time_mode.h"
 
 #include <string.h>
 
 const char *time_mode_name(enum time_mode mode) {
-  static const char *const names[TIME_MODE_COUNT] = {[TIME_COLD] = "cold", [TIME_HOT] = "hot"};
+  static const char *const names[TIME_MODE_COUNT] = {
+      [TIME_COLD] = "cold", [TIME_HOT] = "hot", [TIME_STEADY] = "steady"};
   return names[mode];
 }
 
@@ -17,8 +18,9 @@ struct status time_mode_parse_list(const char *text, bool out[TIME_MODE_COUNT]) 
            (strlen(time_mode_name(mode)) != length || memcmp(time_mode_name(mode), part, length) != 0))
       ++mode;
     if (mode == TIME_MODE_COUNT) {
-      return status_make(STATUS_USAGE, "--modes: \"%.*s\" is not a mode; write hot, cold or hot,cold", (int)length,
-                         part);
+      return status_make(STATUS_USAGE,
+                         "--modes: \"%.*s\" is not a mode; write one or more of hot, cold and steady, with commas",
+                         (int)length, part);
     }
     if (out[mode]) return status_make(STATUS_USAGE, "--modes: %s is named twice; name it once", time_mode_name(mode));
     out[mode] = true;

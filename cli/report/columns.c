@@ -40,10 +40,17 @@ double columns_number(const struct report_row *row, enum columns_id column) {
   const struct mode_metrics *hot = &row->metrics.mode[TIME_HOT];
   const struct pass_metrics *pass = &row->metrics.pass[0];
   const struct ratio_record *ratio = &record->speedup.mode[TIME_HOT];
+  const struct ratio_record *steady_ratio = &record->speedup.mode[TIME_STEADY];
+  const struct time_record *steady = &record->time[TIME_STEADY];
   const bool has_launch = record->plan.pass_count > 0;
   switch (column) {
     case COLUMNS_HOT: return known(record->time[TIME_HOT].done, record->time[TIME_HOT].us.median);
     case COLUMNS_COLD: return known(record->time[TIME_COLD].done, record->time[TIME_COLD].us.median);
+    case COLUMNS_STEADY: return known(steady->done, steady->us.median);
+    case COLUMNS_STEADY_RATE: return row->metrics.mode[TIME_STEADY].tflop_per_s;
+    case COLUMNS_POWER: return known(steady->done, steady->power_w);
+    case COLUMNS_ENERGY: return row->energy_pj_per_flop;
+    case COLUMNS_STEADY_SPEEDUP: return known(steady_ratio->done, steady_ratio->ratio);
     case COLUMNS_RATE: return known(hot->known, hot->tflop_per_s);
     case COLUMNS_ROOF: return known(metrics_has_roof(hot), 100 * hot->peak_ratio);
     case COLUMNS_BLOCKS: return known(has_launch, (double)pass->blocks);
@@ -60,6 +67,8 @@ static const char *mark_of(const struct report_row *row, enum columns_id column)
   const struct record *record = row->record;
   switch (column) {
     case COLUMNS_HOT: return columns_is_doubtful(&record->time[TIME_HOT]) ? "*" : "";
+    case COLUMNS_STEADY: return columns_is_doubtful(&record->time[TIME_STEADY]) ? "*" : "";
+    case COLUMNS_STEADY_SPEEDUP: return columns_is_unsteady(&record->speedup.mode[TIME_STEADY]) ? "~" : "";
     case COLUMNS_COLD: return columns_is_doubtful(&record->time[TIME_COLD]) ? "*" : "";
     case COLUMNS_WAVES: return record->plan.pass_count > 0 && !row->metrics.pass[0].resident_exact ? ">=" : "";
     case COLUMNS_SPEEDUP: return columns_is_unsteady(&record->speedup.mode[TIME_HOT]) ? "~" : "";
@@ -78,7 +87,9 @@ static void format(double number, enum columns_id column, char out[UNITS_TEXT_MA
     case COLUMNS_RESIDUAL: units_format_fixed(number, 2, out); break;
     case COLUMNS_WAVES: units_format_fixed(number, number < 0.1 ? 4 : 2, out); break;
     case COLUMNS_ERROR: units_format_exponent(number, out); break;
+    case COLUMNS_POWER: units_format_fixed(number, 0, out); break;
     case COLUMNS_SPEEDUP:
+    case COLUMNS_STEADY_SPEEDUP:
     case COLUMNS_KERNEL: units_format_fixed(number, number < 0.1 ? 3 : 2, out); break;
     default: units_format(number, out); break;
   }

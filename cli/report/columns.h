@@ -8,17 +8,22 @@ enum columns_id {
   COLUMNS_CASE,
   COLUMNS_VARIANT, /* "auto (wgmma)" when it picked another */
   COLUMNS_STATUS,
-  COLUMNS_GRID,    /* of the first launch */
-  COLUMNS_VERDICT, /* of the scaling */
-  COLUMNS_HOT,     /* us */
-  COLUMNS_COLD,    /* us */
-  COLUMNS_RATE,    /* TFLOP/s, hot */
-  COLUMNS_ROOF,    /* % of the roof at the highest clock, hot */
-  COLUMNS_BLOCKS,  /* of the first launch */
-  COLUMNS_WAVES,   /* of the first launch */
-  COLUMNS_ERROR,   /* largest absolute error */
-  COLUMNS_SPEEDUP, /* time of the reference over the row's, hot */
-  COLUMNS_KERNEL,  /* the same ratio of the kernels alone, timed by a profiler */
+  COLUMNS_GRID,           /* of the first launch */
+  COLUMNS_VERDICT,        /* of the scaling */
+  COLUMNS_HOT,            /* us */
+  COLUMNS_COLD,           /* us */
+  COLUMNS_STEADY,         /* us */
+  COLUMNS_RATE,           /* TFLOP/s, hot */
+  COLUMNS_STEADY_RATE,    /* TFLOP/s */
+  COLUMNS_POWER,          /* W, steady */
+  COLUMNS_ENERGY,         /* pJ/FLOP, steady */
+  COLUMNS_STEADY_SPEEDUP, /* time of the reference over the row's, each at the clock that it keeps */
+  COLUMNS_ROOF,           /* % of the roof at the highest clock, hot */
+  COLUMNS_BLOCKS,         /* of the first launch */
+  COLUMNS_WAVES,          /* of the first launch */
+  COLUMNS_ERROR,          /* largest absolute error */
+  COLUMNS_SPEEDUP,        /* time of the reference over the row's, hot */
+  COLUMNS_KERNEL,         /* the same ratio of the kernels alone, timed by a profiler */
   /* Of the scaling over B*H: */
   COLUMNS_BH,
   COLUMNS_FULL_BH,    /* where one wave is full */

@@ -95,9 +95,7 @@ static struct spread widest_spread(const struct report *report) {
   return widest;
 }
 
-static bool has_time(const struct report_row *row) {
-  return row->record->time[TIME_HOT].done || row->record->time[TIME_COLD].done;
-}
+static bool has_time(const struct report_row *row) { return record_is_timed(row->record); }
 
 /* For what the intervals of these times hold. */
 static void print_intervals(FILE *file, const struct report *report) {
@@ -182,6 +180,23 @@ static void print_reference(FILE *file, const struct report *report) {
                  "time of %s over the row's, measured in turns in one process: above 1 the row is faster; its "
                  "interval (--json) holds within that process%s",
                  timed->record->speedup.reference, report_first(report, has_kernel_ratio) != NULL ? kernel : "");
+}
+
+static bool has_steady(const struct report_row *row) { return row->record->time[TIME_STEADY].done; }
+static bool has_energy(const struct report_row *row) { return isfinite(row->energy_pj_per_flop); }
+
+static void print_steady(FILE *file, const struct report *report) {
+  const double idle_w = report->journal->policy.idle_power_w;
+  char idle[96] = "";
+  if (report_first(report, has_steady) == NULL) return;
+  text_paragraph(
+      file, "steady = ",
+      "launches back to back once their time no longer changed. Its vs ref is of turns of a second and more, "
+      "each side at the clock that it keeps alone; the hot one is of short turns, both sides at one clock");
+  if (report_first(report, has_energy) == NULL) return;
+  if (idle_w > 0) snprintf(idle, sizeof idle, "; it holds the %.0f W that the card drew before the run", idle_w);
+  text_paragraph(
+      file, "power, energy = ", "of the whole card while the steady time was taken, by the driver's counter%s", idle);
 }
 
 static void print_injected(FILE *file, const struct report *report) {
@@ -286,6 +301,7 @@ struct status notes_print(FILE *file, const struct report *report, const struct 
   print_doubts(file, report);
   print_intervals(file, report);
   print_reference(file, report);
+  print_steady(file, report);
   print_unsteady_ratios(file, report);
   print_unsteady_clocks(file, report);
   print_sentinel(file, report);

@@ -55,12 +55,22 @@ static double kernel_ratio(const struct report *report, const struct report_row 
   return NAN;
 }
 
+/* The idle power is that of the one device of the run. */
+static void fill_energy(const struct journal_data *journal, struct report_row *row) {
+  const struct time_record *steady = &row->record->time[TIME_STEADY];
+  const bool knows_idle = journal->card_count == 0 && journal->policy.idle_power_w > 0;
+  const double idle_w = knows_idle ? journal->policy.idle_power_w : (double)NAN;
+  const double tflop_per_s = row->metrics.mode[TIME_STEADY].tflop_per_s;
+  const double power_w = steady->energy_j / steady->elapsed_s;
+  row->energy_pj_per_flop = power_w / tflop_per_s;
+  row->energy_over_idle_pj_per_flop = (power_w - idle_w) / tflop_per_s;
+}
+
 static bool has_times(const struct record *record) {
   const struct speedup_record *speedup = &record->speedup;
-  bool has = speedup->mode[TIME_COLD].done || speedup->mode[TIME_HOT].done || speedup->reference[0] != '\0' ||
-             speedup->reason[0] != '\0';
+  bool has = speedup->reference[0] != '\0' || speedup->reason[0] != '\0';
   for (size_t mode = 0; mode < TIME_MODE_COUNT; ++mode)
-    has = has || record->time[mode].done || record->process[mode].count > 0;
+    has = has || speedup->mode[mode].done || record->time[mode].done || record->process[mode].count > 0;
   for (size_t i = 0; i < ATTN_PASSES_MAX; ++i) has = has || !isnan(record->pass[i].cold_us);
   return has;
 }
@@ -108,6 +118,7 @@ static struct status derive_rows(struct report *report, const struct diagnose_ev
     row->metrics = metrics[i];
     row->scaling = scaling[i];
     row->kernel_ratio = NAN;
+    fill_energy(report->journal, row);
     for (size_t mode = 0; mode < TIME_MODE_COUNT; ++mode)
       row->between[mode] = process_interval_of(&row->record->process[mode]);
     diagnose(report->records, metrics, scaling, report->row_count, i, row->device, evidence, &findings);
@@ -247,7 +258,7 @@ const struct report_row *report_first(const struct report *report, bool (*is)(co
 
 bool report_has_speedup(const struct report_row *row) {
   const struct ratio_record *mode = row->record->speedup.mode;
-  return mode[TIME_COLD].done || mode[TIME_HOT].done;
+  return mode[TIME_COLD].done || mode[TIME_HOT].done || mode[TIME_STEADY].done;
 }
 
 bool report_needs_convention(const struct report *report, const struct attn_axis *axis) {

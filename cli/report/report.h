@@ -16,6 +16,9 @@ struct report_row {
   const struct device_info *device; /* the device of this row: measured, or the model of planned rows */
   double kernel_ratio; /* time of the reference's kernels / time of the row's, from one profiler; NAN without it */
   double cold_net_us;  /* cold median less the overhead of the events around a launch; NAN when unknown */
+  /* Of the steady mode; NAN when the device does not count energy. The second is without what the device drew while
+   * it was idle, before the run; NAN when that is not known. */
+  double energy_pj_per_flop, energy_over_idle_pj_per_flop;
   struct process_interval between[TIME_MODE_COUNT]; /* of the median, over the processes that measured the mode */
   struct metrics metrics;
   struct scaling scaling;

@@ -13,6 +13,7 @@ struct csv_view {
   const char *mode;
   char findings[CSV_TEXT_MAX];
   double net_us, time_ratio, residual, us_per_bh;
+  double energy_pj_per_flop, energy_over_idle_pj_per_flop;
 };
 
 /* ---- columns of this file alone ------------------------------------------------------------------------------- */
@@ -37,6 +38,12 @@ static const struct field scaled_time_fields[] = {
 };
 
 static const struct field findings_fields[] = {FIELD_TEXT_OF("findings", struct csv_view, findings), {0}};
+
+static const struct field energy_fields[] = {
+    FIELD("energy_pj_per_flop", F64, struct csv_view, energy_pj_per_flop),
+    FIELD("energy_over_idle_pj_per_flop", F64, struct csv_view, energy_over_idle_pj_per_flop),
+    {0},
+};
 
 static const struct field last_fields[] = {
     FIELD_TEXT_OF("left", struct record, left),
@@ -126,13 +133,16 @@ static void put_columns(struct csv_writer *writer, const char *prefix, const str
 }
 
 static struct csv_view view_of(const char *sweep, const struct report_row *row, enum time_mode mode) {
-  struct csv_view view = {.device = row->device->name,
-                          .sweep = sweep,
-                          .mode = time_mode_name(mode),
-                          .net_us = mode == TIME_COLD ? row->cold_net_us : (double)NAN,
-                          .time_ratio = row->scaling.time_ratio[mode],
-                          .residual = row->scaling.residual[mode],
-                          .us_per_bh = row->scaling.us_per_bh[mode]};
+  struct csv_view view = {
+      .device = row->device->name,
+      .sweep = sweep,
+      .mode = time_mode_name(mode),
+      .net_us = mode == TIME_COLD ? row->cold_net_us : (double)NAN,
+      .energy_pj_per_flop = mode == TIME_STEADY ? row->energy_pj_per_flop : (double)NAN,
+      .energy_over_idle_pj_per_flop = mode == TIME_STEADY ? row->energy_over_idle_pj_per_flop : (double)NAN,
+      .time_ratio = row->scaling.time_ratio[mode],
+      .residual = row->scaling.residual[mode],
+      .us_per_bh = row->scaling.us_per_bh[mode]};
   for (size_t i = 0; i < row->findings.count; ++i)
     text_append(view.findings, CSV_TEXT_MAX, "%s%s", i > 0 ? ";" : "", finding_name(row->findings.item[i].id));
   return view;
@@ -182,6 +192,7 @@ static void put_row(FILE *file, bool is_header, const char *sweep, const struct 
        counted != NULL && counted->top_stall.known ? &counted->top_stall : NULL},
       {"counters_", report_counter_fields, counted != NULL ? &counted->metrics : NULL},
       {"", last_fields, r},
+      {"", energy_fields, &view},
   };
   struct csv_writer writer = {.file = file, .is_header = is_header};
   for (size_t i = 0; i < sizeof sections / sizeof *sections; ++i)
@@ -196,7 +207,11 @@ struct status report_write_csv(const struct report *report, FILE *file) {
   const char *sweep = report->journal->run.sweep_name;
   put_row(file, true, sweep, &no_row, TIME_COLD);
   for (size_t i = 0; i < report->row_count; ++i) {
-    for (enum time_mode mode = 0; mode < TIME_MODE_COUNT; ++mode) put_row(file, false, sweep, &report->rows[i], mode);
+    for (enum time_mode mode = 0; mode < TIME_MODE_COUNT; ++mode) {
+      /* Rows of the other two modes are there in every report, timed or not. */
+      if (mode == TIME_STEADY && !report->records[i].time[mode].done) continue;
+      put_row(file, false, sweep, &report->rows[i], mode);
+    }
   }
   return json_check_memory("a report");
 }

@@ -30,15 +30,19 @@ static const struct field interval_fields[] = {
     {0},
 };
 
+static bool has_steady(const void *metrics) { return ((const struct metrics *)metrics)->mode[TIME_STEADY].known; }
+
 static const struct field tflop_fields[] = {
     FIELD("cold", F64, struct metrics, mode[TIME_COLD].tflop_per_s),
     FIELD("hot", F64, struct metrics, mode[TIME_HOT].tflop_per_s),
+    FIELD("steady", F64, struct metrics, mode[TIME_STEADY].tflop_per_s, .known = has_steady, .left_out = true),
     {0},
 };
 
 static const struct field gb_fields[] = {
     FIELD("cold", F64, struct metrics, mode[TIME_COLD].gb_per_s),
     FIELD("hot", F64, struct metrics, mode[TIME_HOT].gb_per_s),
+    FIELD("steady", F64, struct metrics, mode[TIME_STEADY].gb_per_s, .known = has_steady, .left_out = true),
     {0},
 };
 
@@ -88,6 +92,7 @@ static void add_roof(cJSON *result, const struct report_row *row) {
   for (enum time_mode mode = 0; mode < TIME_MODE_COUNT && measured; ++mode) {
     const struct mode_metrics *metrics = &row->metrics.mode[mode];
     any = any || metrics_has_roof(metrics);
+    if (mode == TIME_STEADY && !metrics->known) continue; /* a key of rows that have one */
     fields_add(roof, time_mode_name(mode), metrics_has_roof(metrics), report_roof_fields, metrics);
   }
   if (any) return;
@@ -97,12 +102,17 @@ static void add_roof(cJSON *result, const struct report_row *row) {
 static void add_rates(cJSON *result, const struct report_row *row) {
   if (process_count(row->record) >= 2) {
     cJSON *between = cJSON_AddObjectToObject(result, "between_processes");
-    for (enum time_mode mode = 0; mode < TIME_MODE_COUNT; ++mode)
+    for (enum time_mode mode = 0; mode < TIME_MODE_COUNT; ++mode) {
+      if (mode == TIME_STEADY && row->between[mode].processes == 0) continue;
       fields_add(between, time_mode_name(mode), row->between[mode].processes > 0, interval_fields,
                  &row->between[mode]);
+    }
   }
   /* Only where the device tells what the events take. */
   if (!isnan(row->cold_net_us)) json_add_number(result, "cold_net_us", row->cold_net_us);
+  if (!isnan(row->energy_pj_per_flop)) json_add_number(result, "energy_pj_per_flop", row->energy_pj_per_flop);
+  if (!isnan(row->energy_over_idle_pj_per_flop))
+    json_add_number(result, "energy_over_idle_pj_per_flop", row->energy_over_idle_pj_per_flop);
   fields_add(result, "tflop_per_s", is_measured(row), tflop_fields, &row->metrics);
   fields_add(result, "gb_per_s", is_measured(row), gb_fields, &row->metrics);
   add_roof(result, row);

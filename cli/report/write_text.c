@@ -17,9 +17,11 @@ enum { FINDINGS_SHOWN_MAX = 3 };
 /* ---- cells --------------------------------------------------------------------------------------------------- */
 
 static const enum columns_id main_ids[] = {
-    COLUMNS_CASE, COLUMNS_VARIANT, COLUMNS_STATUS, COLUMNS_HOT,   COLUMNS_COLD,    COLUMNS_RATE,  COLUMNS_ROOF,
-    COLUMNS_GRID, COLUMNS_BLOCKS,  COLUMNS_WAVES,  COLUMNS_ERROR, COLUMNS_SPEEDUP, COLUMNS_KERNEL};
+    COLUMNS_CASE,   COLUMNS_VARIANT, COLUMNS_STATUS,      COLUMNS_HOT,     COLUMNS_COLD,   COLUMNS_STEADY,
+    COLUMNS_RATE,   COLUMNS_ROOF,    COLUMNS_STEADY_RATE, COLUMNS_POWER,   COLUMNS_ENERGY, COLUMNS_GRID,
+    COLUMNS_BLOCKS, COLUMNS_WAVES,   COLUMNS_ERROR,       COLUMNS_SPEEDUP, COLUMNS_KERNEL, COLUMNS_STEADY_SPEEDUP};
 enum { MAIN_COLUMN_COUNT = sizeof main_ids / sizeof *main_ids };
+_Static_assert((int)MAIN_COLUMN_COUNT <= (int)TEXT_COLUMNS_MAX, "a table has no more columns");
 
 static void fill_cells(const void *row, char cell[][TEXT_CELL_MAX]) {
   for (size_t i = 0; i < MAIN_COLUMN_COUNT; ++i) columns_text(row, main_ids[i], cell[i]);
@@ -37,14 +39,15 @@ static enum text_tone tone_of(const void *of) {
   return row->is_fastest ? TEXT_BEST : TEXT_PLAIN;
 }
 
-/* The first one is left out where cases head their rows, the last two of a report whose rows were timed against
+/* The first one is left out where cases head their rows, the last three of a report whose rows were timed against
  * nothing. */
 static const struct text_column main_columns[] = {
-    {"case", "", true, 0, 20},          {"variant", "", true, 0, 12},      {"status", "", true, 0, 0},
-    {"hot", "us", false, 0, 0},         {"cold", "us", false, 2, 0},       {"rate", "TFLOP/s", false, 1, 0},
-    {"roof", "% of peak", false, 3, 0}, {"grid", "x,y,z", false, 7, 0},    {"blocks", "", false, 6, 0},
-    {"waves", "", false, 5, 0},         {"error", "max abs", false, 4, 0}, {"vs ref", "hot", false, 0, 0},
-    {"vs ref", "kernel", false, 8, 0},
+    {"case", "", true, 0, 20},        {"variant", "", true, 0, 12},        {"status", "", true, 0, 0},
+    {"hot", "us", false, 0, 0},       {"cold", "us", false, 3, 0},         {"steady", "us", false, 1, 0},
+    {"rate", "TFLOP/s", false, 2, 0}, {"roof", "% of peak", false, 4, 0},  {"steady", "TFLOP/s", false, 1, 0},
+    {"power", "W", false, 9, 0},      {"energy", "pJ/FLOP", false, 10, 0}, {"grid", "x,y,z", false, 8, 0},
+    {"blocks", "", false, 7, 0},      {"waves", "", false, 6, 0},          {"error", "max abs", false, 5, 0},
+    {"vs ref", "hot", false, 0, 0},   {"vs ref", "kernel", false, 11, 0},  {"vs ref", "steady", false, 1, 0},
 };
 
 /* ---- parts --------------------------------------------------------------------------------------------------- */
@@ -153,7 +156,7 @@ static bool has_groups(const struct report *report) {
 
 static struct text_fit print_rows(FILE *file, const struct report *report) {
   const bool is_grouped = has_groups(report);
-  const size_t left_out = report_first(report, report_has_speedup) != NULL ? 0 : 2;
+  const size_t left_out = report_first(report, report_has_speedup) != NULL ? 0 : 3;
   const struct text_table table = {.columns = main_columns,
                                    .first = is_grouped ? 1 : 0,
                                    .column_count = MAIN_COLUMN_COUNT - left_out,

@@ -471,12 +471,13 @@ static struct status cpu_caches_flush(const struct cpu_bench *bench) {
 static struct status cpu_bench_sample(struct bench *base, enum time_mode mode, uint32_t n, double *us,
                                       double *sm_clock_mhz) {
   const struct cpu_bench *bench = cpu_bench_of(base);
-  const uint32_t launches = mode == TIME_HOT ? bench->hot_launches : 1;
+  const uint32_t launches = mode == TIME_COLD ? 1 : bench->hot_launches;
+  const double delay_us = bench->delay_us[mode == TIME_COLD ? TIME_COLD : TIME_HOT];
   *sm_clock_mhz = NAN;
   for (uint32_t i = 0; i < n; ++i) {
     cpu_witness_prepare(base);
     if (mode == TIME_COLD) TRY(cpu_caches_flush(bench));
-    us[i] = cpu_time_launches(base, launches, bench->delay_us[mode]);
+    us[i] = cpu_time_launches(base, launches, delay_us);
     cpu_witness_look(base);
   }
   return status_ok();
@@ -539,7 +540,8 @@ static uint64_t cpu_device_memory_free(const struct device *device) {
 
 static void cpu_device_health_read(struct device *device, struct device_health *out) {
   (void)device;
-  *out = (struct device_health){.sm_clock_mhz = NAN, .memory_clock_mhz = NAN, .power_w = NAN, .temperature_c = NAN};
+  *out = (struct device_health){
+      .sm_clock_mhz = NAN, .memory_clock_mhz = NAN, .power_w = NAN, .temperature_c = NAN, .energy_j = NAN};
 }
 
 static const struct device_ops cpu_ops = {

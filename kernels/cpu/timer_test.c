@@ -96,7 +96,7 @@ static struct status time_spins(struct bench *bench, struct selftest_facts *out)
     uint32_t hot_launches = 1;
     spinning->target_us = launches.target_us = selftest_spin_us[i];
     TRY(bind(bench, &spin, &hot_launches));
-    for (enum time_mode mode = TIME_COLD; mode < TIME_MODE_COUNT; ++mode) {
+    for (enum time_mode mode = TIME_COLD; mode <= TIME_HOT; ++mode) {
       TRY(time_spin(bench, mode, hot_launches, &spinning->timing[mode]));
     }
   }

@@ -14,6 +14,7 @@
 #include "kernels/cuda/errors.cuh"
 #include "kernels/cuda/nvml.h"
 #include "kernels/device_ops.h"
+#include "kernels/timing.h"
 
 namespace attn {
 
@@ -26,7 +27,8 @@ struct clock_stamp {
 };
 
 constexpr uint32_t kColdChain = 5; /* cold samples behind one blocking kernel */
-constexpr uint32_t kTimerEvents = std::max<uint32_t>(2 * kColdChain, ATTN_PASSES_MAX + 1);
+constexpr uint32_t kTimerEvents =
+    std::max<uint32_t>({2 * kColdChain, ATTN_PASSES_MAX + 1, TIMING_CUDA_STEADY_CHAIN + 1});
 
 struct cuda_timer {
   cudaEvent_t event[kTimerEvents];

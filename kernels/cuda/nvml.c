@@ -20,6 +20,7 @@ struct nvml_device {
   int (*power_mw)(nvml_handle, unsigned *);
   int (*temperature)(nvml_handle, int, unsigned *);
   int (*reasons)(nvml_handle, unsigned long long *);
+  int (*energy_mj)(nvml_handle, unsigned long long *); /* NULL: not in this driver */
 };
 
 /* POSIX lets a function's address travel through void *; ISO C does not convert it, so the bytes are stored. */
@@ -45,7 +46,10 @@ struct nvml_device *nvml_open(const char *pci_bus_id) {
   struct nvml_device *n = calloc(1, sizeof *n);
   if (n == NULL) return NULL;
   n->library = dlopen("libnvidia-ml.so.1", RTLD_NOW | RTLD_LOCAL);
-  if (n->library != NULL && load_all(n, pci_bus_id)) return n;
+  if (n->library != NULL && load_all(n, pci_bus_id)) {
+    load(n->library, "nvmlDeviceGetTotalEnergyConsumption", &n->energy_mj);
+    return n;
+  }
   if (n->library != NULL) dlclose(n->library);
   free(n);
   return NULL;
@@ -63,16 +67,22 @@ void nvml_driver_version(const struct nvml_device *n, char *out, size_t size) {
 }
 
 void nvml_read(const struct nvml_device *n, struct device_health *out) {
-  *out = (struct device_health){
-      .sm_clock_mhz = NAN, .memory_clock_mhz = NAN, .power_w = NAN, .temperature_c = NAN, .known = n != NULL};
+  *out = (struct device_health){.sm_clock_mhz = NAN,
+                                .memory_clock_mhz = NAN,
+                                .power_w = NAN,
+                                .temperature_c = NAN,
+                                .energy_j = NAN,
+                                .known = n != NULL};
   if (n == NULL) return;
   unsigned value;
-  unsigned long long reasons;
+  unsigned long long reasons, energy_mj;
   if (n->clock(n->handle, NVML_CLOCK_SM, &value) == NVML_OK) out->sm_clock_mhz = value;
   if (n->clock(n->handle, NVML_CLOCK_MEMORY, &value) == NVML_OK) out->memory_clock_mhz = value;
   if (n->power_mw(n->handle, &value) == NVML_OK) out->power_w = value * 1e-3;
   if (n->temperature(n->handle, NVML_TEMPERATURE_GPU, &value) == NVML_OK) out->temperature_c = value;
   if (n->reasons(n->handle, &reasons) == NVML_OK) out->throttle_reasons = reasons;
+  if (n->energy_mj != NULL && n->energy_mj(n->handle, &energy_mj) == NVML_OK)
+    out->energy_j = (double)energy_mj * 1e-3;
 }
 
 /* ---- policy -------------------------------------------------------------------------------------------------- */
@@ -111,11 +121,10 @@ static void read_clock(const struct nvml_device *n, const char *symbol, int cloc
   if (load(n->library, symbol, &get) && get(n->handle, clock, &value) == NVML_OK) *mhz = value;
 }
 
-static void read_power_limit(const struct nvml_device *n, double *watts) {
+static void read_power(const struct nvml_device *n, const char *symbol, double *watts) {
   nvml_get get;
   unsigned milliwatts;
-  if (load(n->library, "nvmlDeviceGetEnforcedPowerLimit", &get) && get(n->handle, &milliwatts) == NVML_OK)
-    *watts = milliwatts * 1e-3;
+  if (load(n->library, symbol, &get) && get(n->handle, &milliwatts) == NVML_OK) *watts = milliwatts * 1e-3;
 }
 
 void nvml_policy(const struct nvml_device *n, struct device_policy *out) {
@@ -125,7 +134,8 @@ void nvml_policy(const struct nvml_device *n, struct device_policy *out) {
   out->known = true;
   read_switch(n, "nvmlDeviceGetMigMode", out->mig, sizeof out->mig);
   read_switch(n, "nvmlDeviceGetEccMode", out->ecc, sizeof out->ecc);
-  read_power_limit(n, &out->power_limit_w);
+  read_power(n, "nvmlDeviceGetEnforcedPowerLimit", &out->power_limit_w);
+  read_power(n, "nvmlDeviceGetPowerUsage", &out->idle_power_w);
   read_clock(n, "nvmlDeviceGetApplicationsClock", NVML_CLOCK_SM, &out->application_sm_clock_mhz);
   read_clock(n, "nvmlDeviceGetApplicationsClock", NVML_CLOCK_MEMORY, &out->application_memory_clock_mhz);
   read_clock(n, "nvmlDeviceGetMaxClockInfo", NVML_CLOCK_SM, &out->max_sm_clock_mhz);

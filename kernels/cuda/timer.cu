@@ -210,6 +210,25 @@ struct status hot_sample(struct cuda_bench *p, double *us) {
   return witness_look(p);
 }
 
+/* Up to TIMING_CUDA_STEADY_CHAIN samples, with one event between two of them. The first one may wait for the host,
+ * which queues the rest while it runs. */
+struct status steady_samples(struct cuda_bench *p, uint32_t n, double *us) {
+  struct cuda_timer *t = &as_cuda(p->base.device)->timer;
+  TRY(witness_prepare(p));
+  CUDA_TRY(cudaEventRecord(t->event[0], stream_of(p)));
+  for (uint32_t i = 0; i < n; ++i) {
+    for (uint32_t k = 0; k < (p->bound.graph == nullptr ? p->bound.hot_launches : 1); ++k) TRY(enqueue_hot(p));
+    CUDA_TRY(cudaEventRecord(t->event[i + 1], stream_of(p)));
+  }
+  TRY(witness_look(p));
+  CUDA_TRY(cudaStreamSynchronize(stream_of(p)));
+  for (uint32_t i = 0; i < n; ++i) {
+    TRY(elapsed_us(t, i, i + 1, &us[i]));
+    us[i] /= p->bound.hot_launches;
+  }
+  return status_ok();
+}
+
 /* Events between the passes: their cost is in the sample, so passes are sampled apart from the whole. */
 struct status one_pass_sample(struct cuda_bench *p, uint32_t n, uint32_t i, double *us) {
   struct cuda_device *d = as_cuda(p->base.device);
@@ -226,6 +245,17 @@ struct status one_pass_sample(struct cuda_bench *p, uint32_t n, uint32_t i, doub
     TRY(elapsed_us(&d->timer, pass, pass + 1, &us[size_t{pass} * n + i]));
   }
   return status_ok();
+}
+
+/* A chain of samples of a mode. */
+struct status take_samples(struct cuda_bench *p, enum time_mode mode, uint32_t n, double *us) {
+  switch (mode) {
+    case TIME_COLD: return cold_samples(p, n, us);
+    case TIME_HOT: return hot_sample(p, us);
+    case TIME_STEADY: return steady_samples(p, n, us);
+    case TIME_MODE_COUNT: break;
+  }
+  return status_make(STATUS_INTERNAL, "there is no such mode of timing");
 }
 
 void drop_graph(struct cuda_bench *p) {
@@ -401,13 +431,8 @@ struct status timer_sample(struct bench *bench, enum time_mode mode, uint32_t n,
   struct cuda_bench *p = as_cuda(bench);
   struct cuda_device *d = as_cuda(bench->device);
   TRY(stamp(d, 0));
-  if (mode == TIME_HOT) {
-    for (uint32_t i = 0; i < n; ++i) TRY(hot_sample(p, &us[i]));
-  } else {
-    for (uint32_t i = 0; i < n; i += kColdChain) {
-      TRY(cold_samples(p, std::min(n - i, kColdChain), us + i));
-    }
-  }
+  const uint32_t chain = mode == TIME_COLD ? kColdChain : mode == TIME_HOT ? 1 : uint32_t{TIMING_CUDA_STEADY_CHAIN};
+  for (uint32_t i = 0; i < n; i += chain) TRY(take_samples(p, mode, std::min(n - i, chain), us + i));
   TRY(stamp(d, 1));
   CUDA_TRY(cudaStreamSynchronize(d->stream));
   *sm_clock_mhz = clock_between_stamps(d);

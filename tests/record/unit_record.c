@@ -481,11 +481,13 @@ static void modes_are_named_once_each(void **state) {
   static const struct {
     const char *text;
     int cold, hot; /* -1: refused */
-  } cases[] = {{"hot,cold", 1, 1}, {"cold,hot", 1, 1}, {"hot", 0, 1},      {"cold", 1, 0}, {"", -1, 0},
-               {"hot,", -1, 0},    {"warm", -1, 0},    {"hot,hot", -1, 0}, {"ho", -1, 0},  {",cold", -1, 0}};
+  } cases[] = {{"hot,cold", 1, 1}, {"cold,hot", 1, 1},   {"hot", 0, 1},   {"cold", 1, 0},
+               {"", -1, 0},        {"steady,hot", 0, 1}, {"hot,", -1, 0}, {"warm", -1, 0},
+               {"hot,hot", -1, 0}, {"ho", -1, 0},        {",cold", -1, 0}};
   for (size_t i = 0; i < sizeof cases / sizeof *cases; ++i) {
     bool modes[TIME_MODE_COUNT];
     const struct status status = time_mode_parse_list(cases[i].text, modes);
+    assert_true(status_failed(&status) || modes[TIME_STEADY] == (strstr(cases[i].text, "steady") != NULL));
     assert_int_equal(status.code, cases[i].cold < 0 ? STATUS_USAGE : STATUS_OK);
     if (cases[i].cold < 0) continue;
     assert_int_equal(modes[TIME_COLD], cases[i].cold);

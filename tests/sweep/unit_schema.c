@@ -36,6 +36,9 @@ static const char *dtype_word(uint32_t i) {
 /* Sampling that goes on is in no report. */
 static const char *stop_word(uint32_t i) { return record_stop_name(STATS_GO_ON + 1 + i); }
 
+/* A profiler counts cold or hot launches. */
+static const char *cache_word(uint32_t index) { return index <= TIME_HOT ? record_mode_name(index) : NULL; }
+
 static const struct {
   const char *file, *definition, *property;
   const char *(*word)(uint32_t index); /* NULL past the last */
@@ -45,7 +48,7 @@ static const struct {
     {REPORT, "scaling", "verdict", scaling_word},
     {REPORT, "shape", "dtype", dtype_word},
     {REPORT, "time", "stop", stop_word},
-    {REPORT, "counters", "cache", record_mode_name},
+    {REPORT, "counters", "cache", cache_word},
     {REPORT, "result", "status", record_status_name},
     {REPORT, "result", "math", record_math_name},
     {COMPARE, "side", "status", record_status_name},

@@ -1,0 +1,154 @@
+/* Launches a row back to back until its time has settled, and takes it then. */
+#include "cli/measure/steady.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "cli/base/clock.h"
+#include "cli/measure/measure.h"
+#include "kernels/timing.h"
+
+static const double narrow_relative = 0.005; /* half of the interval */
+
+/* On an H200 at its power limit a time drifts for about two seconds, by up to 14 %, and by less than 0.3 % in the
+ * seconds after; two and a half seconds within 0.5 % are none of that drift. A CPU has no such limit to wait for. */
+struct steady_settings steady_defaults(enum device_kind kind) {
+  const struct steady_settings cuda = {.window_s = 0.5, .relative = 0.005, .most_s = 15, .block_s = 1};
+  const struct steady_settings cpu = {.window_s = 0.05, .relative = 0.02, .most_s = 1, .block_s = 0.05};
+  return kind == DEVICE_CUDA ? cuda : cpu;
+}
+
+bool steady_is_reached(const double *median_us, uint32_t count, double relative) {
+  double least = INFINITY, most = 0;
+  for (uint32_t i = 0; i < count; ++i) {
+    if (isnan(median_us[i])) return false;
+    least = fmin(least, median_us[i]);
+    most = fmax(most, median_us[i]);
+  }
+  return most - least <= relative * least;
+}
+
+/* ---- windows ------------------------------------------------------------------------------------------------- */
+
+struct window {
+  double start_s, energy_j; /* when it began, and the device's counter then */
+  double median_us, clock_mhz;
+  struct device_health health; /* at its end */
+  uint32_t samples;
+  double us[STEADY_WINDOW_SAMPLES];
+};
+
+/* The last windows; number i is in element i % STEADY_WINDOWS. */
+struct stretch {
+  uint32_t taken;
+  struct window window[STEADY_WINDOWS];
+};
+
+/* How many samples to queue for about `seconds`. */
+static uint32_t chain_for(double seconds, double sample_us, uint32_t room) {
+  const double fit = seconds * 1e6 / sample_us, most = fmin(room, TIMING_CUDA_STEADY_CHAIN);
+  return fit < 1 ? 1 : fit > most ? (uint32_t)most : (uint32_t)fit;
+}
+
+/* Samples until the time is up or the window full. The SM clock is that of the last chain. */
+static struct status fill_window(struct bench *bench, double seconds, double sample_us, struct window *out) {
+  const double start_s = clock_now_s();
+  double left_s = seconds;
+  out->samples = 0;
+  do {
+    const uint32_t n = chain_for(left_s, sample_us, STEADY_WINDOW_SAMPLES - out->samples);
+    TRY(bench_sample(bench, TIME_STEADY, n, out->us + out->samples, &out->clock_mhz));
+    out->samples += n;
+    left_s = start_s + seconds - clock_now_s();
+  } while (left_s > 0 && out->samples < STEADY_WINDOW_SAMPLES);
+  out->median_us = stats_median(out->us, out->samples);
+  return status_ok();
+}
+
+static struct status take_window(struct device *device, struct bench *bench, double seconds, double sample_us,
+                                 struct stretch *stretch) {
+  struct window *window = &stretch->window[stretch->taken % STEADY_WINDOWS];
+  struct device_health before;
+  device_health_read(device, &before);
+  window->start_s = clock_now_s();
+  window->energy_j = before.energy_j;
+  TRY(fill_window(bench, seconds, sample_us, window));
+  device_health_read(device, &window->health);
+  ++stretch->taken;
+  return status_ok();
+}
+
+static bool is_steady(const struct stretch *stretch, double relative) {
+  double median_us[STEADY_WINDOWS];
+  for (uint32_t i = 0; i < STEADY_WINDOWS; ++i) median_us[i] = stretch->window[i].median_us;
+  return stretch->taken >= STEADY_WINDOWS && steady_is_reached(median_us, STEADY_WINDOWS, relative);
+}
+
+/* ---- the record ---------------------------------------------------------------------------------------------- */
+
+/* Adds what the windows from `first` on tell of the device. */
+static void note_health(const struct stretch *stretch, uint32_t first, struct time_record *out) {
+  double clock_mhz[STEADY_WINDOWS], power_w = 0;
+  const uint32_t count = stretch->taken - first;
+  for (uint32_t i = 0; i < count; ++i) {
+    const struct window *window = &stretch->window[(first + i) % STEADY_WINDOWS];
+    clock_mhz[i] = window->clock_mhz;
+    power_w += window->health.power_w / count;
+    out->temperature_c = fmax(out->temperature_c, window->health.temperature_c); /* fmax ignores the NAN before */
+    out->throttle_reasons |= window->health.throttle_reasons;
+  }
+  const struct window *last = &stretch->window[(stretch->taken - 1) % STEADY_WINDOWS];
+  out->sm_clock_mhz = stats_median(clock_mhz, count);
+  out->energy_j = last->health.energy_j - stretch->window[first % STEADY_WINDOWS].energy_j;
+  out->power_w = out->energy_j > 0 ? out->energy_j / out->elapsed_s : power_w;
+  if (!(out->energy_j > 0)) out->energy_j = NAN;
+}
+
+static struct status record_of(const struct stretch *stretch, double begun_s, bool keeps_samples,
+                               struct time_record *out) {
+  const uint32_t count = stretch->taken < STEADY_WINDOWS ? stretch->taken : STEADY_WINDOWS;
+  const uint32_t first = stretch->taken - count;
+  const double start_s = stretch->window[first % STEADY_WINDOWS].start_s;
+  OWNED(owned_free) double *us = malloc(STEADY_WINDOWS * STEADY_WINDOW_SAMPLES * sizeof *us);
+  uint32_t samples = 0;
+  if (us == NULL) return status_make(STATUS_MEMORY, "no memory for steady samples");
+  for (uint32_t i = first; i < stretch->taken; ++i) {
+    const struct window *window = &stretch->window[i % STEADY_WINDOWS];
+    memcpy(us + samples, window->us, window->samples * sizeof *us);
+    samples += window->samples;
+  }
+  out->us = stats_of(us, samples);
+  out->elapsed_s = clock_now_s() - start_s;
+  out->warmup_s = start_s - begun_s;
+  out->stop = stats_relative_half_width(&out->us) <= narrow_relative ? STATS_STOP_INTERVAL : STATS_STOP_BUDGET;
+  out->done = true;
+  note_health(stretch, first, out);
+  return keeps_samples ? measure_keep_samples(us, samples, &out->samples_us) : status_ok();
+}
+
+struct status steady_measure(struct device *device, struct bench *bench, const struct steady_settings *settings,
+                             uint32_t hot_launches, double estimate_us, bool keeps_samples, struct time_record *out) {
+  MEASURE_RANGE(device, "time.steady");
+  const double sample_us = measure_sample_us(TIME_STEADY, hot_launches, estimate_us), begun_s = clock_now_s();
+  OWNED(owned_free) struct stretch *stretch = calloc(1, sizeof *stretch);
+  *out = record_time_unknown();
+  if (stretch == NULL) return status_make(STATUS_MEMORY, "no memory for steady samples");
+  out->launches_per_sample = hot_launches;
+  while (!out->settled && (stretch->taken == 0 || clock_now_s() - begun_s < settings->most_s)) {
+    TRY(take_window(device, bench, settings->window_s, sample_us, stretch));
+    out->settled = is_steady(stretch, settings->relative);
+  }
+  return record_of(stretch, begun_s, keeps_samples, out);
+}
+
+struct status steady_block(struct bench *bench, double seconds, double sample_us, double *median_us,
+                           double *clock_mhz) {
+  OWNED(owned_free) struct window *window = malloc(sizeof *window);
+  if (window == NULL) return status_make(STATUS_MEMORY, "no memory for steady samples");
+  TRY(fill_window(bench, seconds / 2, sample_us, window));
+  TRY(fill_window(bench, seconds / 2, sample_us, window));
+  *median_us = window->median_us;
+  *clock_mhz = window->clock_mhz;
+  return status_ok();
+}

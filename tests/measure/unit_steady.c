@@ -1,0 +1,122 @@
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include <math.h>
+
+#include "cli/measure/steady.h"
+#include "kernels/device_ops.h"
+
+/* ---- a device whose times are known ---------------------------------------------------------------------------- */
+
+/* A launch takes us_of(window) in each window. The counter of energy grows by 5 J between two readings, of which each
+ * window has two. */
+struct world {
+  struct device device;
+  struct bench bench;
+  double (*us_of)(uint32_t window);
+  uint32_t reads;
+  bool counts_energy;
+};
+
+static struct world *world_of(struct device *device) {
+  return (struct world *)((char *)device - offsetof(struct world, device));
+}
+
+static void fake_health_read(struct device *device, struct device_health *out) {
+  struct world *w = world_of(device);
+  *out = (struct device_health){.power_w = 600 + w->reads,
+                                .temperature_c = 40 + w->reads,
+                                .energy_j = w->counts_energy ? 1000 + 5.0 * w->reads : (double)NAN,
+                                .throttle_reasons = 4,
+                                .known = true};
+  ++w->reads;
+}
+
+static struct status fake_sample(struct bench *bench, enum time_mode mode, uint32_t n, double *us,
+                                 double *sm_clock_mhz) {
+  const struct world *w = world_of(bench->device);
+  assert_int_equal(mode, TIME_STEADY);
+  for (uint32_t i = 0; i < n; ++i) us[i] = w->us_of((w->reads - 1) / 2);
+  *sm_clock_mhz = 1500;
+  return status_ok();
+}
+
+static const struct device_ops fake_ops = {.health_read = fake_health_read, .sample = fake_sample};
+
+static struct time_record measure(double (*us_of)(uint32_t window), bool counts_energy, double most_s,
+                                  struct world *w) {
+  static const struct attn_variant any = {.name = "any", .runs_on = DEVICE_CUDA};
+  const struct steady_settings settings = {.window_s = 1e-4, .relative = 0.005, .most_s = most_s};
+  struct time_record out;
+  *w = (struct world){.us_of = us_of, .counts_energy = counts_energy};
+  w->device = (struct device){.ops = &fake_ops, .info.kind = DEVICE_CUDA};
+  w->bench = (struct bench){.device = &w->device, .variant = &any};
+  assert_int_equal(steady_measure(&w->device, &w->bench, &settings, 7, 10, true, &out).code, STATUS_OK);
+  assert_true(out.done && out.launches_per_sample == 7 && out.us.n == out.samples_us.count);
+  return out;
+}
+
+/* A power limit that takes 14 % within 12 windows. */
+static double slows_down(uint32_t window) { return 100 * (window < 12 ? 1 + 0.14 * window / 12 : 1.14); }
+
+static double never_settles(uint32_t window) { return 100 + window % 2; }
+
+static double creeps(uint32_t window) { return 100 * (1 + 0.0015 * window); }
+
+static void the_first_seconds_are_not_the_steady_time(void **state) {
+  (void)state;
+  struct world w;
+  const struct time_record time = measure(slows_down, true, 60, &w);
+  assert_true(time.settled && time.stop == STATS_STOP_INTERVAL);
+  assert_true(fabs(time.us.min - 114) < 1e-9 && fabs(time.us.median - 114) < 1e-9);
+  assert_true(w.reads / 2 <= 17); /* no more windows than it takes */
+  assert_true(time.warmup_s > 0 && time.elapsed_s > 0 && time.sm_clock_mhz == 1500);
+}
+
+static void a_time_that_never_settles_is_taken_and_said_not_to_have_settled(void **state) {
+  (void)state;
+  struct world w;
+  const struct time_record time = measure(never_settles, true, 0.02, &w);
+  assert_true(time.done && !time.settled && time.us.n > 0);
+  /* Two neighbours differ by 0.15 %, five windows by 0.6 %. */
+  assert_true(!measure(creeps, true, 0.002, &w).settled || w.reads / 2 > 20);
+}
+
+static void energy_is_that_of_the_windows_that_count(void **state) {
+  (void)state;
+  struct world w;
+  const struct time_record counted = measure(slows_down, true, 60, &w);
+  assert_true(counted.energy_j == 5 * (2 * STEADY_WINDOWS - 1));
+  assert_true(counted.power_w == counted.energy_j / counted.elapsed_s);
+  const struct time_record read = measure(slows_down, false, 60, &w);
+  assert_true(isnan(read.energy_j));
+  assert_true(fabs(read.power_w - (600 + w.reads - STEADY_WINDOWS)) < 1e-6); /* the mean over the last windows */
+  assert_true(read.temperature_c == 40 + w.reads - 1 && read.throttle_reasons == 4);
+}
+
+static void windows_agree_when_all_of_them_do(void **state) {
+  (void)state;
+  static const struct {
+    double median_us[3];
+    bool is_reached;
+  } cases[] = {{{100, 100.4, 100.2}, true},
+               {{100, 100.6, 100.2}, false},
+               {{100, 100.3, 100.6}, false},
+               {{100, NAN, 100}, false}};
+  for (size_t i = 0; i < sizeof cases / sizeof *cases; ++i)
+    assert_true(steady_is_reached(cases[i].median_us, 3, 0.005) == cases[i].is_reached);
+}
+
+int main(void) {
+  const struct CMUnitTest tests[] = {
+      cmocka_unit_test(the_first_seconds_are_not_the_steady_time),
+      cmocka_unit_test(a_time_that_never_settles_is_taken_and_said_not_to_have_settled),
+      cmocka_unit_test(energy_is_that_of_the_windows_that_count),
+      cmocka_unit_test(windows_agree_when_all_of_them_do),
+  };
+  return cmocka_run_group_tests(tests, NULL, NULL);
+}
