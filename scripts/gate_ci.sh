@@ -6,8 +6,9 @@
 #                      [-- OPTIONS]
 #
 #   --base REF             revision to compare with; by default BASE_REF, else origin/GITHUB_BASE_REF, else HEAD^
-#   --anchor REF           also compare with this older revision, such as the last release, so that small slowdowns of
-#                          many merges do not add up unseen; by default ANCHOR_REF, else none
+#   --anchor REF           also compare with this older revision, so that small slowdowns of many merges do not add up
+#                          unseen; by default ANCHOR_REF, else the last tag v1.2.3 or gate-anchor-* in the base's history;
+#                          none: no such comparison
 #   --sweep FILE           a file of the repository, by default shapes/gate.json; the base's content is measured
 #   --out FOLDER           where gate.json, gate.md, gate.xml, new.json, base.json, sweep.json, attnbench-base,
 #                          attnbench-head, the builds' logs and (with an anchor) anchor.* go; default build/gate
@@ -40,6 +41,7 @@ options=()
 work='' measuring=''
 notes=change # what notes are about: the change, or a comparison by its name
 base_commit='' head_commit='' anchor_commit='' # looked up once, before anything of the head is run
+anchor_is_found=0                              # it was not asked for, so one that cannot take part is only told of
 made=.made-by-gate-ci                          # in --out: the names of the files that are this script's own
 outputs=(gate.json gate.md gate.xml new.json base.json sweep.json attnbench-base attnbench-head attnbench-anchor anchor.json
   anchor.md anchor.xml base-build.log head-build.log anchor-build.log)
@@ -115,7 +117,32 @@ take_commits() {
   local ref=${base:-${BASE_REF:-${GITHUB_BASE_REF:+origin/$GITHUB_BASE_REF}}}
   head_commit=$(commit_of HEAD head)
   base_commit=$(commit_of "${ref:-HEAD^}" base)
-  if [ -n "$anchor" ]; then anchor_commit=$(commit_of "$anchor" anchor); fi
+  take_anchor
+}
+
+# Releases, and what was tagged as the anchor after an improvement. A tag is of the repository, and only those in the
+# base's history count: a change cannot move its own anchor.
+take_anchor() {
+  case $anchor in
+    '') find_anchor ;;
+    none) anchor='' ;;
+    *) anchor_commit=$(commit_of "$anchor" anchor) ;;
+  esac
+}
+
+find_anchor() {
+  anchor=$(safe_git describe --tags --abbrev=0 --match 'v[0-9]*' --match 'gate-anchor-*' "$base_commit" 2>/dev/null) || {
+    say "the base has no release (v1.2.3) and no gate-anchor-* in its history: no anchor"
+    return 0
+  }
+  anchor_commit=$(commit_of "refs/tags/$anchor" anchor)
+  anchor_is_found=1
+  if [ "$anchor_commit" = "$base_commit" ]; then
+    say "the base is the anchor $anchor itself"
+    anchor=''
+  else
+    say "the anchor is $anchor, ${anchor_commit:0:12}"
+  fi
 }
 
 # check_out COMMIT FOLDER: a repository of its own that only reads the objects of this one.
@@ -243,6 +270,15 @@ tell_of_moves() {
   [ -z "$without" ] || note warning "rows that moved though the file of their variant did not change; find out why" "$without"
 }
 
+# A kernel that is faster than the anchor may lose all of that again before the anchor tells.
+tell_of_improvements() {
+  local faster tag=gate-anchor-${head_commit:0:12}
+  [ -e "$out/anchor.json" ] || return 0
+  faster=$(moved_rows "$out/anchor.json" | sed -n 's/^[^\t]*\t\(.*: improved .*\)/\1/p')
+  [ -z "$faster" ] ||
+    note notice "faster than the anchor $anchor; once merged, move the anchor: git tag $tag COMMIT && git push origin $tag" "$faster"
+}
+
 # ---- the programs -------------------------------------------------------------------------------------------------
 
 # build COMMIT NAME COMMAND...: its program as attnbench-NAME in the folder of the outputs; COMMAND, if any, starts make.
@@ -260,11 +296,30 @@ build() {
 
 # build_older COMMIT NAME OPTION: the base or the anchor, whose program has to know the option.
 build_older() {
-  build "$1" "$2" || exit 6
+  build "$1" "$2" || return
   "$out/attnbench-$2" --help | has -e " $3 " || {
     say "the $2 $1 is too old to take part: it does not know $3"
-    exit 6
+    return 1
   }
+}
+
+# An anchor that was asked for has to take part. A release may be older than the sweep's variants and this machine's
+# compiler.
+build_anchor() {
+  [ -n "$anchor" ] || return 0
+  if build_older "$anchor_commit" anchor --rounds && plans_sweep; then return; fi
+  [ "$anchor_is_found" -eq 1 ] || exit 6
+  note warning "the anchor $anchor cannot take part (anchor-build.log), so slowdowns of many merges may add up unseen; a tag gate-anchor-* makes a newer commit the anchor"
+  anchor=''
+}
+
+# Whether the anchor knows the variants and the axes of the sweep.
+plans_sweep() {
+  local code=0
+  "$out/attnbench-anchor" plan --sweep "$out/sweep.json" --gpu h200 --json /dev/null >>"$out/anchor-build.log" 2>&1 </dev/null || code=$?
+  case $code in
+    2 | 7) say "the anchor $anchor does not know what the sweep names" && return 1 ;;
+  esac
 }
 
 # ---- keeping the sides apart --------------------------------------------------------------------------------------
@@ -398,6 +453,7 @@ measure() {
   check_sums "the $name was measured"
   tell_of_origin
   tell_of_moves "$out/$name.json" "$against"
+  [ "$name" != anchor ] || tell_of_improvements
   write_summary "$name" "$against" "$code"
   return "$code"
 }
@@ -465,14 +521,14 @@ main() {
   disarm_filters
   take_commits
   prepare
-  build_older "$base_commit" base --start-with
-  [ -z "$anchor" ] || build_older "$anchor_commit" anchor --rounds
+  build_older "$base_commit" base --start-with || exit 6
   tell_of_changes
   take_sweep
   if [ ! -s "$out/sweep.json" ]; then
     say "the base has no $sweep: nothing to measure"
     exit 4
   fi
+  build_anchor
   prepare_apart
   # From here on files of the head are run.
   build_head

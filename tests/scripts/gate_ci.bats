@@ -22,6 +22,7 @@ if [ "$1" = --help ]; then
   exit
 fi
 [ "$1" != --version ] || exec echo @version@
+[ "$1" != plan ] || exit 0
 # Who waits for the first line may stop this at once.
 [ -z "${HANG:-}" ] || trap 'echo stopped >>"$CALLS"; exit 1' TERM
 printf '%s\n' "$*" >>"$CALLS"
@@ -96,7 +97,7 @@ $REPO/build/gate/WORK/gate_apart.sh --sweep build/gate/sweep.json --compare-json
   commit
   gate --sweep shapes/other.json --out build/elsewhere -- --threshold 3 --noise=warn
   expect_status 0
-  grep -q -e '--sweep build/elsewhere/sweep.json .*--annotations - --threshold 3 --noise=warn$' "$CALLS" || fail "$(cat "$CALLS")"
+  grep -q -e '--sweep build/elsewhere/sweep.json .*--annotations - --threshold 3 --noise=warn --device cuda$' "$CALLS" || fail "$(cat "$CALLS")"
   [ "$(cat "$REPO/build/elsewhere/sweep.json")" = '{"other": 1}' ]
   [ -e "$REPO/build/elsewhere/gate.md" ]
 }
@@ -516,6 +517,99 @@ MAKE
   expect_status 6
 }
 
+# commits COUNT: so many more, each with a program of its own; the last one is the head.
+commits() {
+  local i
+  for ((i = 0; i < $1; i++)); do
+    echo "next $i" >"$REPO/version"
+    commit
+  done
+}
+tag_of() { git -C "$REPO" tag "$1" "$2"; }
+anchored() { sed -n '/attnbench-anchor/{n;p;}' "$CALLS"; }
+
+@test "the anchor is the last release in the base's history, and a tag moves it" {
+  commits 4 # base, head, 0, 1, 2, 3: the base is "next 2"
+  gate
+  expect_status 0
+  expect_err 'no anchor'
+  [ "$(grep -c '^ab ' "$CALLS")" -eq 1 ]
+  tag_of v0.9 HEAD~5
+  tag_of v1.0.0 HEAD~4
+  tag_of vain HEAD~2
+  tag_of v2.0.0 HEAD # of the change: no business of the base
+  rm "$CALLS"
+  ANSWER=1 gate
+  expect_status 1
+  [ "$(anchored)" = head ] || fail "anchored at $(anchored)"
+  expect_err 'slower than the anchor v1.0.0'
+  tag_of gate-anchor-1 HEAD~3
+  tag_of gate-anchor-2 HEAD
+  rm "$CALLS"
+  gate
+  [ "$(anchored)" = "next 0" ] || fail "the improvement did not move the anchor: $(anchored)"
+  # A branch of a tag's name is not the tag.
+  git -C "$REPO" branch -q gate-anchor-1 HEAD~5
+  rm "$CALLS"
+  gate
+  [ "$(anchored)" = "next 0" ] || fail "anchored at a branch: $(anchored)"
+  rm "$CALLS"
+  gate --anchor HEAD~5
+  [ "$(anchored)" = base ] || fail "the one asked for was not taken"
+  rm "$CALLS"
+  ANCHOR_REF=none gate
+  expect_status 0
+  [ -z "$(anchored)" ] || fail "none was asked for"
+  tag_of v1.1.0 HEAD^
+  rm "$CALLS"
+  gate
+  expect_status 0
+  [ -z "$(anchored)" ] || fail "the base was measured twice"
+  expect_err 'the base is the anchor v1.1.0 itself'
+}
+
+@test "rows that are faster than the anchor are named with the command that moves it" {
+  export COMPARED=$REPO/compared
+  cp tests/data/compare_mixed.json "$COMPARED"
+  sed -i '/"$1" = --markdown/a if [ "$1" = --compare-json ]; then cp "$COMPARED" "$2"; fi' "$REPO/program"
+  commits 3
+  tag_of v1.0.0 HEAD~2
+  gate
+  expect_status 0
+  tag=gate-anchor-$(git -C "$REPO" rev-parse --short=12 HEAD)
+  grep '^::notice .*faster than the anchor v1.0.0' "$OUT" >"$TMP/told" || fail "no notice"
+  grep -qF "git tag $tag COMMIT && git push origin $tag" "$TMP/told" || fail "$(cat "$TMP/told")"
+  grep -qF 'split_kv hot: improved -11.3 %' "$TMP/told" || fail "$(cat "$TMP/told")"
+  ! grep -qE 'regressed|wrong|missing|added' "$TMP/told" || fail "$(cat "$TMP/told")"
+  grep -qF 'split_kv hot: improved' "$REPO/build/gate/anchor.md"
+  ! grep -qF 'faster than the anchor' "$REPO/build/gate/gate.md" || fail "against the base it is no anchor's matter"
+}
+
+@test "a release that cannot take part is told of, an anchor that was asked for ends with 6" {
+  for reason in broken old plan; do
+    git -C "$REPO" checkout -q --detach "$(git -C "$REPO" rev-list --max-parents=0 HEAD)"
+    case $reason in
+      plan) sed -i '2i [ "$1" != plan ] || exit 7' "$REPO/program" ;;
+      *) touch "$REPO/$reason" ;;
+    esac
+    commits 1
+    tag_of "v1.0.0-$reason" HEAD
+    git -C "$REPO" checkout -q HEAD^ -- program
+    rm -f "$REPO/broken" "$REPO/old"
+    commits 2
+    rm -f "$CALLS"
+    gate
+    expect_status 0
+    expect_out "::warning title=attnbench::the anchor v1.0.0-$reason cannot take part"
+    grep -q 'cannot take part' "$REPO/build/gate/gate.md" || fail "gate.md does not say so"
+    [ -z "$(anchored)" ] || fail "it was measured"
+    rm "$CALLS"
+    gate --anchor "v1.0.0-$reason"
+    expect_status 6
+    [ ! -e "$CALLS" ] || fail "something was measured"
+  done
+}
+
 @test "nothing is deleted that the script did not make" {
   mkdir -p "$REPO/build/gate/base"
   echo mine >"$REPO/build/gate/base/file"
@@ -537,7 +631,7 @@ mine" ]
   [ "$(cat "$TMP/full/gate.json")" = mine ]
 }
 
-@test "the shipped workflow runs the base's copy of the script, with the anchor of the repository's settings" {
+@test "the shipped workflow runs the base's copy of the script, with the anchor of the repository's settings or its last release" {
   workflow=$(python - <<'PY'
 import re
 text = open(".github/workflows/gate.yml", encoding="utf-8").read()
@@ -557,4 +651,12 @@ PY
   GATE_ANCHOR=$(git -C "$REPO" rev-parse HEAD~2) capture job
   expect_status 0
   [ "$(grep -c '^ab ' "$CALLS")" -eq 2 ] || fail "no anchor: $(cat "$CALLS")"
+  rm "$CALLS"
+  tag_of v1.0.0 HEAD~2
+  capture job
+  expect_status 0
+  [ "$(grep -c '^ab ' "$CALLS")" -eq 2 ] || fail "no release: $(cat "$CALLS")"
+  rm "$CALLS"
+  GATE_ANCHOR=none capture job
+  [ "$(grep -c '^ab ' "$CALLS")" -eq 1 ] || fail "none was asked for: $(cat "$CALLS")"
 }
