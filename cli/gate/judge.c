@@ -237,6 +237,11 @@ static bool is_faster(const struct grounds *g) {
          rank_high_is_below(&g->of[TIME], -g->limits.bound);
 }
 
+/* As far as so many processes can tell. */
+static bool excludes_slowdown(const struct grounds *g) {
+  return rank_excludes(&g->of[TIME], COMPARE_IMPROVED_CONFIDENCE, g->limits.threshold);
+}
+
 static bool has_few(const struct grounds *g) {
   return g->fewest < (size_t)(g->settings->paired ? COMPARE_PAIRS_MIN : COMPARE_SIDE_MIN);
 }
@@ -275,7 +280,7 @@ static enum compare_verdict verdict_of(const struct grounds *g) {
   if (is_slower(g, TIME)) return verdict_of_slower(g);
   if (!g->row->dram_bound && is_slower(g, CYCLES) && !(faster && paired))
     return paired ? COMPARE_cycles : COMPARE_clock;
-  if (faster) return COMPARE_improved;
+  if (faster) return excludes_slowdown(g) ? COMPARE_improved : COMPARE_inconclusive;
   return is_below(g, TIME, g->limits.line) && rank_high_is_below(&g->of[TIME], g->limits.threshold)
              ? COMPARE_same
              : COMPARE_inconclusive;
@@ -328,6 +333,9 @@ static void explain_noise(const struct grounds *g, struct compare_row *row) {
   if (is_slower(g, TIME)) {
     say(row, "%+.2f %%, which one of %u rows may show by chance%s", percent(time->estimate), (unsigned)g->row->family,
         rounds);
+  } else if (is_faster(g)) {
+    say(row, "%+.2f %%, but some processes were slower by the threshold, and so may be the case%s",
+        percent(time->estimate), rounds);
   } else {
     say(row, "%+.2f %%, but anything from %+.2f %% to %+.2f %% fits%s", percent(time->estimate), percent(time->low),
         percent(time->high), rounds);

@@ -69,15 +69,18 @@ static struct rank_critical critical_rank(const double *count, size_t top, doubl
 
 /* A comparison asks for the same few sizes row after row. */
 static struct rank_critical critical_of(size_t m, size_t n, double confidence) {
-  static _Thread_local struct rank_critical known[RANK_MAX + 1];
-  if (known[n].wanted != confidence || known[n].of != m) {
+  enum { CONFIDENCES = 4 };
+  static _Thread_local struct rank_critical all_known[RANK_MAX + 1][CONFIDENCES];
+  struct rank_critical *known = all_known[n], *end = known + CONFIDENCES - 1;
+  while (known < end && known->wanted > 0 && (known->wanted != confidence || known->of != m)) ++known;
+  if (known->wanted != confidence || known->of != m) {
     double count[PAIRS_MAX + 1];
     size_t top;
     const double all = counts_of(m, n, count, &top);
-    known[n] = critical_rank(count, top, all, confidence);
-    known[n].of = m;
+    *known = critical_rank(count, top, all, confidence);
+    known->of = m;
   }
-  return known[n];
+  return *known;
 }
 
 /* ---- averages and differences --------------------------------------------------------------------------------- */
@@ -128,6 +131,11 @@ bool rank_low_is_above(const struct rank_sample *sample, double at) {
 
 bool rank_high_is_below(const struct rank_sample *sample, double at) {
   return count_all(sample) - count_below(sample, at) < sample->critical.rank;
+}
+
+bool rank_excludes(const struct rank_sample *sample, double confidence, double at) {
+  return count_all(sample) - count_below(sample, at) <
+         critical_of(sample->base_count, sample->now_count, confidence).rank;
 }
 
 struct rank_interval rank_interval(const struct rank_sample *s) {

@@ -43,6 +43,8 @@ struct rank_interval rank_interval(const struct rank_sample *);
 bool rank_reaches(const struct rank_sample *, double at); /* estimate >= at */
 bool rank_low_is_above(const struct rank_sample *, double at);
 bool rank_high_is_below(const struct rank_sample *, double at);
+/* The same with the bound of another confidence, as far as so many observations allow it. */
+bool rank_excludes(const struct rank_sample *, double confidence, double at);
 
 /* P(W <= at): of n pairs, with base_count 0, W is the sum of a random subset of the ranks 1..n, each taken with
  * probability 1/2; of two samples it is the Mann-Whitney statistic, the number of (base, now) in inverse order, when

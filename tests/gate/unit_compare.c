@@ -79,6 +79,25 @@ static void magnitude_decides_between_the_verdicts(void **state) {
   }
 }
 
+/* As when all processes that stand out are the base's. */
+static void what_looks_faster_passes_only_without_slower_processes(void **state) {
+  (void)state;
+  for (unsigned slower = 0; slower < 2; ++slower) {
+    struct pair pair;
+    start(&pair, 1);
+    pair.settings.paired = true;
+    for (unsigned i = 0; i < 7; ++i) {
+      data_observe(&pair.base.records[0], TIME_HOT, i < 5 ? 110 : 100, NAN);
+      data_observe(&pair.now.records[0], TIME_HOT, slower != 0 ? 103 : 101, NAN);
+    }
+    build(&pair);
+    const struct compare_row *row = &pair.compare.rows[0];
+    assert_verdict(row->verdict, slower != 0 ? COMPARE_inconclusive : COMPARE_improved);
+    if (slower != 0) assert_non_null(strstr(row->reason, "some processes were slower by the threshold"));
+    discard(&pair);
+  }
+}
+
 static void few_processes_decide_nothing(void **state) {
   (void)state;
   for (unsigned rounds = 1; rounds <= 6; ++rounds) {
@@ -971,6 +990,7 @@ static void the_order_of_cells_and_of_calls_does_not_matter(void **state) {
 int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(magnitude_decides_between_the_verdicts),
+      cmocka_unit_test(what_looks_faster_passes_only_without_slower_processes),
       cmocka_unit_test(few_processes_decide_nothing),
       cmocka_unit_test(a_plain_report_is_one_process),
       cmocka_unit_test(noise_is_inconclusive_and_says_how_many_rounds),

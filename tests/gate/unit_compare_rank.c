@@ -56,6 +56,17 @@ static void signed_rank_counts_every_sign_pattern(void **state) {
   }
 }
 
+static void what_is_excluded_is_above_the_bound_of_that_confidence(void **state) {
+  (void)state;
+  const double difference[] = {-7, -7, -7, -7, -7, 2.9, 3.1};
+  const struct rank_sample sample = sample_of(NULL, 0, difference, 7, 0.95);
+  assert_true(rank_high_is_below(&sample, 2.95));
+  assert_true(rank_excludes(&sample, 0.95, 2.95));
+  assert_false(rank_excludes(&sample, 0.99, 2.95));
+  assert_true(rank_excludes(&sample, 0.99, 3.2));
+  assert_true(rank_excludes(&sample, 0.9999, 3.2)); /* as far as 7 pairs go */
+}
+
 /* All orders of m base and n new observations: the positions of the base ones are the set bits. */
 static double sum_tail_by_force(unsigned m, unsigned n, unsigned u) {
   unsigned hits = 0, all = 0;
@@ -250,6 +261,7 @@ static void comparing_agrees_with_the_interval(void **state) {
 int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(signed_rank_counts_every_sign_pattern),
+      cmocka_unit_test(what_is_excluded_is_above_the_bound_of_that_confidence),
       cmocka_unit_test(rank_sum_counts_every_order),
       cmocka_unit_test(the_tails_are_those_of_the_tables),
       cmocka_unit_test(large_samples_follow_the_normal_limit),
