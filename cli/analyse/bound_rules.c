@@ -373,9 +373,6 @@ bool bound_rules_launch_bound(const struct rules_row *row, struct finding *f) {
   return true;
 }
 
-/* NVML's clocks-event reasons that name power or heat. */
-enum { POWER_OR_HEAT = 0x4 | 0x8 | 0x20 | 0x40 | 0x80 };
-
 /* The clock is measured on the SMs. The driver's reasons lag behind it, so they are quoted and decide nothing. */
 bool bound_rules_clock_lowered(const struct rules_row *row, struct finding *f) {
   const struct time_record *t = &row->record->time[row->mode];
@@ -383,7 +380,9 @@ bool bound_rules_clock_lowered(const struct rules_row *row, struct finding *f) {
   if (!isfinite(row->now_us) || !(lost >= finding_limits.clock_lost_min)) return false;
   rules_put(f->measured, "%.0f MHz of %.0f (%s)%s", t->sm_clock_mhz, row->device->sm_clock_max_mhz,
             time_mode_name(row->mode),
-            (t->throttle_reasons & POWER_OR_HEAT) != 0 ? "; the driver reports a power or thermal limit" : "");
+            (t->throttle_reasons & (THROTTLE_POWER_CAP | THROTTLE_PROTECTING)) != 0
+                ? "; the driver reports a power or thermal limit"
+                : "");
   rules_put(f->advice,
             "at most %.0f %% of the time is the clock's; fewer bytes and instructions per product leave it higher; "
             "compare kernels at equal clocks",

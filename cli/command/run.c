@@ -308,13 +308,10 @@ static struct status tend_sentinel(struct run *run, const struct cell *cell, con
   return write_sentinel(run, &again);
 }
 
-/* NVML's bits of a device that protects itself: hardware and thermal slowdown, power brake. */
-static const uint64_t protecting = 0x8 | 0x20 | 0x40 | 0x80;
-
 double run_rest_s(const struct run *run, const struct record *record) {
   const uint64_t reasons = record->time[TIME_COLD].throttle_reasons | record->time[TIME_HOT].throttle_reasons;
   const double cool_down_s = run->options->cool_down.value;
-  return (reasons & protecting) != 0 && cool_down_s > 0 ? cool_down_s : 0;
+  return (reasons & THROTTLE_PROTECTING) != 0 && cool_down_s > 0 ? cool_down_s : 0;
 }
 
 static struct status cool_down(const struct run *run, const struct record *record) {

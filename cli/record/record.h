@@ -37,6 +37,11 @@ enum { TIME_SAMPLES_MAX = 4096 };
 /* A time with a larger waited_ratio is that of a busy machine. */
 #define TIME_WAITED_MOST 0.1
 
+/* Bits of throttle_reasons, which are NVML's clocks-event reasons. THROTTLE_PROTECTING: the device protects itself
+ * (hardware slowdown, thermal slowdown, power brake). A power cap is no fault: every kernel that draws much power
+ * meets it. */
+enum { THROTTLE_POWER_CAP = 0x4, THROTTLE_PROTECTING = 0x8 | 0x20 | 0x40 | 0x80 };
+
 /* One timing mode of one cell. Steady: the warm-up is the time until it was reached. Microseconds per launch of the
  * whole plan. */
 struct time_record {
