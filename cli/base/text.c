@@ -273,14 +273,14 @@ struct text_fit text_table_write(FILE *file, const struct text_table *table) {
 }
 
 void text_fit_print(FILE *file, const struct text_fit *fit, const char *where) {
+  const char *also = where != NULL ? "; see also " : "";
   char text[TEXT_DROPPED_MAX + 160];
   if (fit->dropped[0] != '\0') {
-    snprintf(text, sizeof text,
-             "left out at %zu columns: %s; a wider terminal or COLUMNS=160 shows them, %s have them",
-             text_width(file), fit->dropped, where);
+    snprintf(text, sizeof text, "left out at %zu columns: %s; a wider terminal or COLUMNS=160 shows them%s%s",
+             text_width(file), fit->dropped, also, where != NULL ? where : "");
     text_wrap(file, "", 0, text);
   }
-  if (fit->cut) fprintf(file, "~ marks a name cut to fit; %s have it whole\n", where);
+  if (fit->cut) fprintf(file, "~ marks a text that was cut to fit%s%s\n", also, where != NULL ? where : "");
 }
 
 /* ---- paragraphs ------------------------------------------------------------------------------------------------ */

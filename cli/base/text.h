@@ -57,7 +57,8 @@ struct text_fit {
  */
 struct text_fit text_table_write(FILE *, const struct text_table *);
 
-/* Writes what did not fit, and that it is in `where` ("--csv and --json"). Writes nothing when everything fitted. */
+/* Writes what did not fit, and where else it is ("--csv and --json"; NULL: nowhere). Writes nothing when everything
+ * fitted. */
 void text_fit_print(FILE *, const struct text_fit *, const char *where);
 
 /* Writes text wrapped at the width of the stream; the first line starts with `lead`, the others with `indent` spaces.

@@ -1,5 +1,4 @@
 /* The verb tune: the search of tune.h, its results as a table and as a sweep. */
-#include <math.h>
 #include <string.h>
 
 #include "cli/base/json.h"
@@ -48,12 +47,6 @@ static struct tuned_row make_row(const struct tune *tune, const struct tune_case
   return row;
 }
 
-static void put_us(double us, char out[TEXT_CELL_MAX]) {
-  char text[UNITS_TEXT_MAX] = "-";
-  if (!isnan(us)) units_format(us, text);
-  snprintf(out, TEXT_CELL_MAX, "%s", text);
-}
-
 static void fill_cells(const void *tuned, char cell[][TEXT_CELL_MAX]) {
   const struct tuned_row *row = tuned;
   const struct halving *search = &row->of->search;
@@ -61,8 +54,8 @@ static void fill_cells(const void *tuned, char cell[][TEXT_CELL_MAX]) {
   const bool has_best = search->best != 0 || row->verdict == HALVING_default_best;
   for (size_t i = 0; i < COLUMNS; ++i) snprintf(cell[i], TEXT_CELL_MAX, "-");
   if (has_best) snprintf(cell[BEST], TEXT_CELL_MAX, "%s", tune_spec(row->tune, row->of, search->best)->text);
-  put_us(row->result.best_us, cell[BEST_US]);
-  put_us(row->result.default_us, cell[DEFAULT_US]);
+  units_format(row->result.best_us, cell[BEST_US]);
+  units_format(row->result.default_us, cell[DEFAULT_US]);
   if (gain->n > 0) snprintf(cell[FASTER], TEXT_CELL_MAX, "%.3fx", gain->median);
   if (gain->n > 0) snprintf(cell[INTERVAL], TEXT_CELL_MAX, "%.3f to %.3f", gain->ci_low, gain->ci_high);
   snprintf(cell[TRIED], TEXT_CELL_MAX, "%zu of %zu", row->result.tried, search->count + row->of->left_out);
@@ -108,7 +101,7 @@ static struct status write_text(const struct tune *tune, FILE *file) {
                                    .group = name_case,
                                    .tone = tone_of};
   const struct text_fit fit = text_table_write(file, &table);
-  text_fit_print(file, &fit, "a wider terminal");
+  text_fit_print(file, &fit, NULL);
   text_wrap(file, "", 0,
             "faster: time of the default over that of the best, measured in turns by 6 fresh processes after the "
             "best was chosen; the interval is their range. tried: of the tunings that there are; failed: of "

@@ -115,8 +115,8 @@ static void add_spin(struct selftest_judgement *out, const struct selftest_spin 
   struct selftest_line line = {
       .unit = "us", .value = selftest_residual_us(timing), .low = -bound_us, .high = bound_us};
   snprintf(line.name, sizeof line.name, "%s %g us", time_mode_name(mode), spin->target_us);
-  snprintf(line.about, sizeof line.about, "%.2f measured, %.2f true, %.2f constant, x%u", median.time_us,
-           median.truth_us, timing->constant_us, timing->launches);
+  snprintf(line.about, sizeof line.about, "%.2f - %.2f true - %.2f constant, x%u", median.time_us, median.truth_us,
+           timing->constant_us, timing->launches);
   add_line(out, line, false);
 }
 
@@ -235,9 +235,12 @@ struct status selftest_print_text(const struct selftest_report *report, FILE *fi
                                    .fill = fill_cells};
   const struct text_fit fit = text_table_write(file, &table);
   text_fit_print(file, &fit, "--json");
-  text_wrap(file, "\ncold and hot lines: ", 0,
-            "time of a launch that spins, less what it wrote down itself, less what a launch costs that does "
-            "nothing; within 1 us or 1 % of the truth. xN: launches that a sample averages over");
+  fputc('\n', file);
+  text_wrap(
+      file, "cold and hot lines: ", 0,
+      "the measured time of a launch that spins, minus the true time, which the launch records itself, minus the "
+      "constant, which is the time of a launch that does nothing. The rest must be within 1 us or 1 % of the true "
+      "time. xN: a sample is the mean of N launches");
   snprintf(sum, sizeof sum, "%zu checks: %" PRIu64 " pass, %" PRIu64 " fail, %" PRIu64 " unknown: %s",
            judgement->line_count, count[SELFTEST_PASS], count[SELFTEST_FAIL], count[SELFTEST_UNKNOWN],
            count[SELFTEST_FAIL] == 0 ? "the timer is right" : "the times of this device are not to be trusted");

@@ -161,7 +161,7 @@ static void a_name_is_cut_only_when_nothing_can_be_left_out(void **state) {
   assert_true(fit.cut);
   assert_string_equal(fit.dropped, "d");
   assert_non_null(strstr(text, "\n  twenty-six characters w~ " LONG " " LONG "\n"));
-  assert_non_null(strstr(text, "~ marks a name cut to fit; --csv have it whole\n"));
+  assert_non_null(strstr(text, "~ marks a text that was cut to fit; see also --csv\n"));
   free(text);
 }
 

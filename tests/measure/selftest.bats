@@ -9,6 +9,7 @@ load ../helper
   expect_out_matches '^cold 20 us .* (PASS|FAIL) '
   expect_out_matches '^hot 10000 us '
   expect_out_matches '^timer tick '
+  expect_out_matches '^cold and hot lines: '
   expect_out_matches '^20 checks: '
   refute_out 'event'
   expect_valid results/timer_selftest.schema.json "$TMP/s.json"
