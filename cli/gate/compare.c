@@ -194,13 +194,6 @@ static struct status add_rows(struct compare *out) {
 
 /* ---- outcome ------------------------------------------------------------------------------------------------- */
 
-/* Worst first. */
-static const unsigned char weights[COMPARE_VERDICT_COUNT] = {
-    [COMPARE_wrong] = 0,    [COMPARE_implausible] = 1, [COMPARE_missing] = 2,  [COMPARE_regressed] = 3,
-    [COMPARE_cycles] = 4,   [COMPARE_added] = 5,       [COMPARE_clock] = 6,    [COMPARE_inconclusive] = 7,
-    [COMPARE_improved] = 8, [COMPARE_same] = 9,        [COMPARE_untimed] = 10,
-};
-
 /* Slowest first; rows without a ratio behind those with one. */
 static int by_ratio(double a, double b) {
   if (isnan(a) || isnan(b)) return isnan(a) - isnan(b);
@@ -214,15 +207,20 @@ int compare_by_name(const void *left, const void *right) {
   return order != 0 ? order : (int)a->mode - (int)b->mode;
 }
 
+static size_t place_of(enum compare_verdict verdict) {
+  size_t place = 0;
+  while (verdict_worst_first[place] != verdict) ++place;
+  return place;
+}
+
 static int by_badness(const void *left, const void *right) {
   const struct compare_row *a = left, *b = right;
-  int order = weights[a->verdict] - weights[b->verdict];
-  if (order == 0) order = by_ratio(a->ratio, b->ratio);
+  if (a->verdict != b->verdict) return place_of(a->verdict) < place_of(b->verdict) ? -1 : 1;
+  const int order = by_ratio(a->ratio, b->ratio);
   return order != 0 ? order : compare_by_name(a, b);
 }
 
-static enum exit_code exit_code_of(const struct compare *compare, enum compare_verdict verdict) {
-  const struct compare_settings *settings = &compare->settings;
+enum exit_code compare_exit_code_of(const struct compare_settings *settings, enum compare_verdict verdict) {
   if (verdict == COMPARE_added && settings->allow_new) return EXIT_CODE_OK;
   const enum exit_code code = verdict_exit_code(verdict);
   return code == EXIT_CODE_INCONCLUSIVE && settings->noise_is_ok ? EXIT_CODE_OK : code;
@@ -230,14 +228,16 @@ static enum exit_code exit_code_of(const struct compare *compare, enum compare_v
 
 /* The first of these that any row asks for. */
 static enum exit_code worst_code(const struct compare *compare) {
+  const struct compare_settings *settings = &compare->settings;
   static const enum exit_code order[] = {EXIT_CODE_WRONG, EXIT_CODE_COVERAGE, EXIT_CODE_REGRESSION,
                                          EXIT_CODE_INCONCLUSIVE};
   for (size_t i = 0; i < sizeof order / sizeof *order; ++i) {
     if (order[i] == EXIT_CODE_COVERAGE && compare->compared == 0) return EXIT_CODE_COVERAGE;
     for (enum compare_verdict verdict = 0; verdict < COMPARE_VERDICT_COUNT; ++verdict) {
-      if (compare->verdict_count[verdict] > 0 && exit_code_of(compare, verdict) == order[i]) return order[i];
+      if (compare->verdict_count[verdict] > 0 && compare_exit_code_of(settings, verdict) == order[i]) return order[i];
     }
-    if (compare->suite.key != NULL && exit_code_of(compare, compare->suite.verdict) == order[i]) return order[i];
+    if (compare->suite.key != NULL && compare_exit_code_of(settings, compare->suite.verdict) == order[i])
+      return order[i];
   }
   return EXIT_CODE_OK;
 }

@@ -89,6 +89,7 @@ const char *verdict_name(enum compare_verdict);
 const char *verdict_at(uint32_t index); /* the same by number; NULL past the last */
 enum exit_code verdict_exit_code(enum compare_verdict);
 const char *verdict_help(enum compare_verdict);
+extern const enum compare_verdict verdict_worst_first[COMPARE_VERDICT_COUNT]; /* the order of rows and of counts */
 
 enum { COMPARE_OVERRIDES_MAX = 64, COMPARE_DIFFERENCES_MAX = 32, COMPARE_TEXT_MAX = 400 };
 
@@ -116,6 +117,8 @@ struct compare_settings {
   struct compare_override override[COMPARE_OVERRIDES_MAX];
 };
 struct compare_settings compare_defaults(void);
+/* The exit code that a row with this verdict asks for; .allow_new and .noise_is_ok accept some verdicts. */
+enum exit_code compare_exit_code_of(const struct compare_settings *, enum compare_verdict);
 /* The value of .must_settle for a new report of this device. */
 bool compare_must_settle(const struct journal_data *now);
 
@@ -200,7 +203,7 @@ struct compare {
   bool comparable;          /* no fatal difference */
   struct compare_row suite; /* all cases together; .key is NULL when there are too few rows */
   size_t suite_rows;        /* number of rows in the geometric mean of `suite` */
-  struct compare_row *rows; /* worst first: by verdict's weight, then by ratio */
+  struct compare_row *rows; /* worst first: by verdict, then by ratio */
   size_t row_count;
   uint64_t verdict_count[COMPARE_VERDICT_COUNT];
   uint64_t compared;        /* rows with a ratio */

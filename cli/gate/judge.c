@@ -97,10 +97,6 @@ void judge_append(const struct compare_evidence *from, bool with_base, struct co
   to->is_single = to->is_single || from->is_single;
 }
 
-/* NVML's bits of a device that protects itself: hardware and thermal slowdown, power brake. A power cap is no fault:
- * it is what a kernel that draws much power meets every time. */
-static const uint64_t protecting = 0x8 | 0x20 | 0x40 | 0x80;
-
 static bool has_broken(const struct compare_observations *seen) { return seen->times < seen->count; }
 
 const char *judge_unfit(const struct compare_settings *settings, const struct compare_evidence *seen) {
@@ -109,7 +105,7 @@ const char *judge_unfit(const struct compare_settings *settings, const struct co
   /* Cycles cannot be compared, though they were measured. */
   if ((base->clocks == base->count) != (now->clocks == now->count)) return "the SM clock is known on one side only";
   if (seen->is_single) return "a process took a single sample";
-  if (((base->throttle_reasons | now->throttle_reasons) & protecting) != 0)
+  if (((base->throttle_reasons | now->throttle_reasons) & THROTTLE_PROTECTING) != 0)
     return "the device was throttled for its temperature or its power supply";
   if (settings->must_settle && seen->is_unsettled) return "the times were still drifting when they were taken";
   return NULL;

@@ -24,23 +24,17 @@ uint64_t sinks_expected(const struct compare *compare) {
 }
 
 bool sinks_row_fails(const struct compare *compare, const struct compare_row *row) {
-  const enum exit_code code = verdict_exit_code(row->verdict);
-  if (row->verdict == COMPARE_added && compare->settings.allow_new) return false;
-  return code != EXIT_CODE_OK && !(code == EXIT_CODE_INCONCLUSIVE && compare->settings.noise_is_ok);
+  return compare_exit_code_of(&compare->settings, row->verdict) != EXIT_CODE_OK;
 }
-
-/* Worst first, as rows are. */
-static const enum compare_verdict counted[COMPARE_VERDICT_COUNT] = {
-    COMPARE_wrong,        COMPARE_implausible, COMPARE_missing,  COMPARE_added, COMPARE_regressed, COMPARE_cycles,
-    COMPARE_inconclusive, COMPARE_clock,       COMPARE_improved, COMPARE_same,  COMPARE_untimed};
 
 void sinks_verdicts_text(const uint64_t count[COMPARE_VERDICT_COUNT], char out[COMPARE_LINE_MAX]) {
   size_t used = 0;
   out[0] = '\0';
   for (size_t i = 0; i < COMPARE_VERDICT_COUNT; ++i) {
-    if (count[counted[i]] == 0) continue;
+    const enum compare_verdict verdict = verdict_worst_first[i];
+    if (count[verdict] == 0) continue;
     used += (size_t)snprintf(out + used, COMPARE_LINE_MAX - used, "%s%" PRIu64 " %s", used > 0 ? ", " : "",
-                             count[counted[i]], verdict_name(counted[i]));
+                             count[verdict], verdict_name(verdict));
   }
 }
 
@@ -119,9 +113,10 @@ bool sinks_has_suite(const struct compare *compare) { return compare->suite.key 
 void sinks_suite_text(const struct compare *compare, char out[COMPARE_LINE_MAX]) {
   const struct compare_row *suite = &compare->suite;
   const struct sinks_numbers is = sinks_numbers(suite);
-  snprintf(out, COMPARE_LINE_MAX, "all cases together: %s, %s in the geometric mean of %zu rows (bounds %s)%s%.300s",
-           verdict_name(suite->verdict), is.change, compare->suite_rows, is.bounds,
-           suite->reason[0] != '\0' ? ": " : "", suite->reason);
+  const bool has_bounds = strcmp(is.bounds, "-") != 0;
+  snprintf(out, COMPARE_LINE_MAX, "all cases together: %s, %s in the geometric mean of %zu rows%s%s%s%s%.300s",
+           verdict_name(suite->verdict), is.change, compare->suite_rows, has_bounds ? " (bounds " : "",
+           has_bounds ? is.bounds : "", has_bounds ? ")" : "", suite->reason[0] != '\0' ? ": " : "", suite->reason);
 }
 
 /* What a user does next, by exit code; the first row that fits. */
@@ -206,10 +201,10 @@ bool sinks_group_text(const struct compare *compare, const struct compare_row *r
   }
   sinks_percent(least, low);
   sinks_percent(most, high);
+  const bool has_change = isfinite(least), has_range = has_change && strcmp(low, high) != 0;
   snprintf(out, COMPARE_LINE_MAX, "%zu row%s %s %s%s%s%s%s%s%.400s", alike, alike == 1 ? "" : "s",
-           alike == 1 ? "is" : "are", verdict_name(row->verdict), isfinite(least) ? ": " : "",
-           isfinite(least) ? low : "", isfinite(least) && alike > 1 ? " to " : "",
-           isfinite(least) && alike > 1 ? high : "", row->reason[0] != '\0' ? "; " : "", row->reason);
+           alike == 1 ? "is" : "are", verdict_name(row->verdict), has_change ? ": " : "", has_change ? low : "",
+           has_range ? " to " : "", has_range ? high : "", row->reason[0] != '\0' ? "; " : "", row->reason);
   return true;
 }
 
@@ -228,11 +223,14 @@ void sinks_percent(double ratio, char out[COMPARE_PERCENT_MAX]) {
   snprintf(out, COMPARE_PERCENT_MAX, isfinite(ratio) ? "%.24s %%" : "-", text);
 }
 
+/* Too few processes give an interval of less confidence, which is no bound. The last digits are not to decide. */
+static const double least_confidence = COMPARE_CONFIDENCE - 1e-9;
+
 static void bounds_text(const struct compare_row *row, char out[COMPARE_PERCENT_MAX]) {
   char low[UNITS_TEXT_MAX], high[UNITS_TEXT_MAX];
   signed_percent(row->ci_low, low);
   signed_percent(row->ci_high, high);
-  const bool known = isfinite(row->ci_low) && isfinite(row->ci_high);
+  const bool known = isfinite(row->ci_low) && isfinite(row->ci_high) && row->confidence > least_confidence;
   snprintf(out, COMPARE_PERCENT_MAX, known ? "%.10s to %.10s %%" : "-", low, high);
 }
 

@@ -23,7 +23,7 @@ void sinks_counts_text(const struct compare *, char out[COMPARE_LINE_MAX]);
 void sinks_verdicts_text(const uint64_t count[COMPARE_VERDICT_COUNT], char out[COMPARE_LINE_MAX]);
 /* "FAILED, exit code 1: a case, or all cases together, became slower", "passed: ..." */
 void sinks_outcome_text(const struct compare *, char out[COMPARE_LINE_MAX]);
-/* Why the exit code is not 0, in one line: "1 of 12 rows failed (1 regressed), first: KEY VARIANT hot: ..."; "" when
+/* Why the exit code is not 0, in one line: "1 of 12 rows: 1 regressed, first: KEY VARIANT hot: ..."; "" when
  * it is. */
 void sinks_failure_text(const struct compare *, char out[COMPARE_FAILURE_MAX]);
 /* "attnbench 0.1.0 (commit 0123abc), NVIDIA H200, driver 580.95.05, sweep v3, 2026-11-20T11:04:00Z" */

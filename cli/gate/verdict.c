@@ -10,6 +10,10 @@ static const struct {
 #undef COMPARE_ROW
 };
 
+const enum compare_verdict verdict_worst_first[COMPARE_VERDICT_COUNT] = {
+    COMPARE_wrong, COMPARE_implausible,  COMPARE_missing,  COMPARE_regressed, COMPARE_cycles, COMPARE_added,
+    COMPARE_clock, COMPARE_inconclusive, COMPARE_improved, COMPARE_same,      COMPARE_untimed};
+
 const char *verdict_name(enum compare_verdict verdict) { return verdicts[verdict].name; }
 const char *verdict_at(uint32_t index) { return index < COMPARE_VERDICT_COUNT ? verdicts[index].name : NULL; }
 enum exit_code verdict_exit_code(enum compare_verdict verdict) { return verdicts[verdict].exit; }

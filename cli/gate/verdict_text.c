@@ -158,7 +158,7 @@ static void print_rows(FILE *file, const struct compare *compare, const struct c
                                      .fill = fill_cells};
     const struct text_fit fit = text_table_write(file, &table);
     text_wrap(file, "change = ", 9,
-              "new time over base time; bounds hold it with confidence on either side; runs = processes");
+              "how much longer the new time is; bounds = its 95 % confidence bounds; runs = processes");
     print_events(file, compare);
     text_fit_print(file, &fit, "--json and --markdown");
   }

@@ -255,6 +255,14 @@ static void one_line_says_why_a_comparison_did_not_pass(void **state) {
   free(made);
 }
 
+static void an_interval_of_too_few_processes_is_no_bound(void **state) {
+  (void)state;
+  struct compare_row row = {.ratio = 1.02, .ci_low = 1.02, .ci_high = 1.02, .confidence = 0.5};
+  assert_string_equal(sinks_numbers(&row).bounds, "-");
+  row.confidence = COMPARE_CONFIDENCE;
+  assert_string_equal(sinks_numbers(&row).bounds, "+2.00 to +2.00 %");
+}
+
 static void every_format_is_as_golden(void **state) {
   (void)state;
   char path[128];
@@ -624,6 +632,7 @@ static void a_cut_command_loses_its_last_word_only(void **state) {
 int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(one_line_says_why_a_comparison_did_not_pass),
+      cmocka_unit_test(an_interval_of_too_few_processes_is_no_bound),
       cmocka_unit_test(every_format_is_as_golden),
       cmocka_unit_test(the_same_comparison_is_the_same_bytes),
       cmocka_unit_test(text_says_that_changes_are_without_the_events),
