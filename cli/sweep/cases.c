@@ -49,7 +49,7 @@ static struct status drop_excluded(const struct json_doc *doc, const struct attn
     if (!axes_excludes(axis, axes_at(other))) continue;
     const cJSON *item = json_get(block->entry, axes_at(other)->name);
     if (item != NULL)
-      return json_error(doc, item, true, "cannot stand beside %s, which says the same; remove one of the two",
+      return json_error(doc, item, true, "cannot stand beside %s, which sets the same thing; remove one of the two",
                         axis->name);
     block->first[other] = NULL;
     block->is_list[other] = false;

@@ -273,8 +273,8 @@ void axes_value_wanted(const struct attn_axis *axis, const char *quote, char out
       snprintf(out, AXIS_WANTED_MAX, "0, or a number from 0.001 to %" PRIu32 " in steps of 0.001", axis->most);
       break;
     case AXIS_BOUNDS:
-      snprintf(out, AXIS_WANTED_MAX, "two numbers, LEFT and RIGHT, each from 0 to %" PRIu32 ", or -1 for no bound",
-               axis->most);
+      snprintf(out, AXIS_WANTED_MAX, "%s, each a whole number from 0 to %" PRIu32 ", or -1 for no bound",
+               quote[0] != '\0' ? "[LEFT, RIGHT]" : "LEFT:RIGHT", axis->most);
       break;
     case AXIS_FLAG:
     case AXIS_CAUSAL: snprintf(out, AXIS_WANTED_MAX, "true or false"); break;

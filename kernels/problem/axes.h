@@ -85,7 +85,8 @@ enum { AXIS_VALUE_TEXT_MAX = 32, AXIS_WANTED_MAX = ATTN_DTYPE_LIST_MAX };
 const char *axes_value_read(const struct attn_axis *, const char *text, struct axis_value *out);
 void axes_value_write(const struct attn_axis *, struct axis_value, char out[AXIS_VALUE_TEXT_MAX]);
 bool axes_value_is_allowed(const struct attn_axis *, struct axis_value);
-/* The allowed values as the object of "give": "a whole number from 1 to 65536". `quote` is put around each name. */
+/* The allowed values as the object of "give": "a whole number from 1 to 65536". `quote` is put around each name;
+ * where it is not empty, the values are those of JSON. */
 void axes_value_wanted(const struct attn_axis *, const char *quote, char out[AXIS_WANTED_MAX]);
 /* The text of the default: a value, or the name of the axis whose value it is; "" for a required axis. */
 void axes_default_text(const struct attn_axis *, char out[AXIS_VALUE_TEXT_MAX]);

@@ -73,7 +73,7 @@ PY
   expect_json "$TMP/f.json" '{tuple(r["shape"].get("window", "-")) for r in d["results"]} == {(16, 0), (3, 0), ("-",)}'
   attn --sweep "$TMP/s.json" --filter full --device cpu --check-only --variants cpu_ref --json "$TMP/f.json"
   expect_json "$TMP/f.json" '[r["key"].split(".", 6)[6] for r in d["results"]] == ["f16.full"]'
-  expect_refusal 2 'window=16 is not understood; give two numbers, LEFT and RIGHT' -- --sweep "$TMP/s.json" --filter window=16
+  expect_refusal 2 'window=16 is not understood; give LEFT:RIGHT, each a whole number' -- --sweep "$TMP/s.json" --filter window=16
 }
 
 @test "the command line takes windows, also in a list and in a key" {
@@ -84,11 +84,13 @@ PY
     and "window must be left out" in d["results"][1]["reason"]'
   attn plan --gpu h200 --variants scalar --shape B1.H8.S512.D64.window-1:0 --json "$TMP/p.json"
   expect_json "$TMP/p.json" 'd["results"][0]["key"] == "B1.H8.Hkv8.Sq512.Skv512.D64.f16.causal"'
-  expect_refusal 2 '"5" is not a value of window; give two numbers, LEFT and RIGHT' -- plan --gpu h200 --shape B=1,H=8,S=512,D=64,window=5
-  expect_refusal 2 'give two numbers, LEFT and RIGHT' -- plan --gpu h200 --shape B=1,H=8,S=512,D=64,window=-2:0
+  expect_refusal 2 '"5" is not a value of window; give LEFT:RIGHT, each a whole number' -- plan --gpu h200 --shape B=1,H=8,S=512,D=64,window=5
+  expect_refusal 2 'give LEFT:RIGHT, each a whole number' -- plan --gpu h200 --shape B=1,H=8,S=512,D=64,window=-2:0
   SWEEP=$(write_file both.json '{"attnbench_sweep": 1, "name": "both", "shapes": [{"B": 1, "H": 1, "S": 8, "D": 8, "causal": true, "window": [3, 0]}]}')
   expect_refusal 7 'shapes[0].' -- --sweep "$SWEEP"
   expect_err 'cannot stand beside'
+  SWEEP=$(write_file text.json '{"attnbench_sweep": 1, "name": "text", "shapes": [{"B": 1, "H": 1, "S": 8, "D": 8, "window": "3:0"}]}')
+  expect_refusal 7 'shapes[0].window is "3:0"; give [LEFT, RIGHT], each a whole number' -- --sweep "$SWEEP"
 }
 
 @test "a head dimension of V of its own is computed, counted and told everywhere" {
