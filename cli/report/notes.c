@@ -281,7 +281,7 @@ static void print_conventions(FILE *file, const struct report *report) {
 
 /* ---- the whole ----------------------------------------------------------------------------------------------- */
 
-void notes_device(FILE *file, const char *lead, const struct device_info *device) {
+static void print_device(FILE *file, const char *lead, const char *before, const struct device_info *device) {
   char text[256], clock[UNITS_TEXT_MAX], dram[UNITS_TEXT_MAX];
   units_format(device->sm_clock_max_mhz, clock);
   units_format(device->dram_gb_per_s, dram);
@@ -292,9 +292,11 @@ void notes_device(FILE *file, const char *lead, const struct device_info *device
              device->name, device->cc_major, device->cc_minor, device->sms, clock, dram,
              device->driver[0] != '\0' ? ", driver " : "", device->driver);
   }
-  text_paragraph(file, lead, "%s", text);
+  text_paragraph(file, lead, "%s%s", before, text);
   if (report_roofs_are_unknown(device)) text_paragraph(file, "roof      ", REPORT_NO_ROOFS);
 }
+
+void notes_device(FILE *file, const struct device_info *device) { print_device(file, "device    ", "", device); }
 
 struct status notes_print(FILE *file, const struct report *report, const struct text_fit *fit) {
   const struct report_row *planned = report_first(report, is_planned);
@@ -307,7 +309,7 @@ struct status notes_print(FILE *file, const struct report *report, const struct 
   print_sentinel(file, report);
   print_injected(file, report);
   print_conventions(file, report);
-  if (planned != NULL) notes_device(file, "planned = not measured, geometry for ", planned->device);
+  if (planned != NULL) print_device(file, "planned = ", "not measured, geometry for ", planned->device);
   text_fit_print(file, fit, "--csv and --json");
   TRY(print_picks(file, report));
   TRY(print_leftovers(file, report));

@@ -4,8 +4,8 @@
 #include "cli/base/text.h"
 #include "cli/report/report.h"
 
-/* Prints the device in one line after `lead`, and a note when its roofs are not known. */
-void notes_device(FILE *, const char *lead, const struct device_info *);
+/* Prints the line of the device, and a note when its roofs are not known. */
+void notes_device(FILE *, const struct device_info *);
 
 /* Prints everything below the table of rows: what its marks and intervals mean, which rows are doubtful, which
  * variants were picked, and why rows have no times. `fit` is that of the table. Fails only for lack of memory. */

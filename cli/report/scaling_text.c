@@ -3,6 +3,7 @@
 
 #include <math.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "cli/base/text.h"
 #include "cli/base/units.h"
@@ -52,6 +53,16 @@ static bool same_group(const struct report_row *left, const struct report_row *r
   return left->scaling.baseline_index == right->scaling.baseline_index;
 }
 
+/* Does another group have the same variant? */
+static bool has_siblings(const struct report_row *const *rows, size_t count, const struct report_row *row) {
+  for (size_t i = 0; i < count; ++i) {
+    const bool alike =
+        strcmp(rows[i]->record->variant, row->record->variant) == 0 && record_same_card(rows[i]->record, row->record);
+    if (alike && !same_group(rows[i], row)) return true;
+  }
+  return false;
+}
+
 static bool has_launch(const struct report_row *row) { return row->record->plan.pass_count > 0; }
 
 /* "1.157 us per B*H at 8 (0.16 waves)" */
@@ -65,10 +76,12 @@ static void price_text(const struct report_row *row, char *out, size_t size) {
 }
 
 /* What the rows of a group say together: where its grid fills the GPU, and the price of a (batch, head) pair below
- * and above. rows are in the order of B*H. */
-static void print_group(FILE *file, const struct report_row *const *rows, size_t count) {
+ * and above. rows are in the order of B*H. is_named: the baseline row
+ * tells the group from others of its variant. */
+static void print_group(FILE *file, const struct report_row *const *rows, size_t count, bool is_named) {
   const struct report_row *first = rows[0], *last = rows[count - 1];
   char full[TEXT_CELL_MAX], low[TEXT_CELL_MAX * 2], high[TEXT_CELL_MAX * 2], lead[TEXT_CELL_MAX];
+  char baseline[TEXT_CELL_MAX * 2] = "";
   const bool is_full = isfinite(last->scaling.full_bh);
   if (!first->scaling.timed) return;
   columns_text(last, COLUMNS_FULL_BH, full);
@@ -77,11 +90,12 @@ static void print_group(FILE *file, const struct report_row *const *rows, size_t
   snprintf(lead, sizeof lead, "%s", first->record->variant);
   columns_add_card(first, lead);
   text_append(lead, sizeof lead, ": ");
+  if (is_named) snprintf(baseline, sizeof baseline, "baseline %s: ", first->record->attn_case.key);
   if (first->device->kind == DEVICE_CPU) {
-    text_paragraph(file, lead, "%s, %s", low, high);
+    text_paragraph(file, lead, "%s%s, %s", baseline, low, high);
     return;
   }
-  text_paragraph(file, lead, "%s%s; %s, %s: %s", is_full ? "one wave is full at B*H = " : "",
+  text_paragraph(file, lead, "%s%s%s; %s, %s: %s", baseline, is_full ? "one wave is full at B*H = " : "",
                  is_full             ? full
                  : has_launch(first) ? "the grid does not grow with B*H"
                                      : "the launches are not known",
@@ -103,7 +117,7 @@ static void print_table(FILE *file, const struct report_row **rows, size_t count
   text_fit_print(file, &fit, "--csv and --json");
   for (size_t start = 0, end; start < count; start = end) {
     for (end = start + 1; end < count && same_group(rows[start], rows[end]);) ++end;
-    print_group(file, rows + start, end - start);
+    print_group(file, rows + start, end - start, has_siblings(rows, count, rows[start]));
   }
 }
 

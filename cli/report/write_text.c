@@ -82,7 +82,7 @@ static void print_head(FILE *file, const struct report *report) {
     text_paragraph(file, "attnbench ", "%s (commit %s), CUDA %s", run->version, run->git_commit, run->cuda);
   }
   if (report_origin(journal)[0] != '\0') text_paragraph(file, "file      ", "%s", report_origin(journal));
-  if (journal->has_device) notes_device(file, "device    ", &journal->device);
+  if (journal->has_device) notes_device(file, &journal->device);
   print_cards(file, report);
   text_paragraph(file, "sweep     ", "%s (%s)%s%s", run->sweep_name, run->sweep_path,
                  run->sweep_about[0] != '\0' ? ": " : "", run->sweep_about);

@@ -127,3 +127,16 @@ refuse() {
   expect_refusal 7 'no_such' -- diagnose no_such.json
   expect_refusal 2 'needs 1 report' -- diagnose
 }
+
+@test "groups of one variant are told apart by their baselines" {
+  local times
+  times=$(write_file t.json '{"schema": "attnbench.times/1", "name": "two", "gpu": "l4", "rows": [
+    {"variant": "v", "math": "fp32", "shape": {"B": 1, "H": 1, "S": 128, "D": 64}, "hot_us": 10},
+    {"variant": "v", "math": "fp32", "shape": {"B": 2, "H": 1, "S": 128, "D": 64}, "hot_us": 20},
+    {"variant": "v", "math": "fp32", "shape": {"B": 1, "H": 1, "S": 256, "D": 64}, "hot_us": 30},
+    {"variant": "v", "math": "fp32", "shape": {"B": 2, "H": 1, "S": 256, "D": 64}, "hot_us": 60}]}')
+  attn diagnose "$times"
+  expect_status 0
+  expect_out 'v: baseline B1.H1.Hkv1.Sq128.Skv128.D64.f16.full: the launches are not known; 10.00 us per B*H at 1'
+  expect_out 'v: baseline B1.H1.Hkv1.Sq256.Skv256.D64.f16.full: the launches are not known; 30.00 us per B*H at 1'
+}
