@@ -36,7 +36,8 @@ void failures_text(const struct record *records, size_t count, uint64_t expected
   out[0] = '\0';
   for (size_t i = 0; i < count; ++i) failed += is_failed(&records[i]);
   if (missing > 0)
-    text_append(out, FAILURES_TEXT_MAX, "%" PRIu64 " of %" PRIu64 " cells were not measured", missing, expected);
+    text_append(out, FAILURES_TEXT_MAX, "%" PRIu64 " of %" PRIu64 " cells %s not measured", missing, expected,
+                missing == 1 ? "was" : "were");
   if (first == NULL) return;
   text_append(out, FAILURES_TEXT_MAX, "%s%zu of %" PRIu64 " cells failed", missing > 0 ? ", " : "", failed, expected);
   append_counts(records, count, out);

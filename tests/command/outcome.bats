@@ -74,7 +74,7 @@ print(json.dumps(d))' >"$TMP/next.json"
   attn report tests/data/report_cpu.jsonl
   expect_status 4
   expect_err_lines 1
-  expect_err_matches 'attnbench: 1 of 4 cells were not measured$'
+  expect_err_matches 'attnbench: 1 of 4 cells was not measured$'
 }
 
 @test "--quiet prints nothing of any verb but why it ends as it does" {

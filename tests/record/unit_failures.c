@@ -42,7 +42,7 @@ static void every_failed_cell_is_counted_and_the_one_behind_the_exit_code_named(
        3,
        {CELL_error, CELL_ok, CELL_wrong}},
       {"2 of 4 cells were not measured", 4, 2, {CELL_ok, CELL_planned}},
-      {"1 of 3 cells were not measured, 1 of 3 cells failed (1 oom_predicted), first: key1 variant1: reason 1",
+      {"1 of 3 cells was not measured, 1 of 3 cells failed (1 oom_predicted), first: key1 variant1: reason 1",
        3,
        2,
        {CELL_ok, CELL_oom_predicted}},
