@@ -258,7 +258,7 @@ struct status tune_open(const struct options *options, const struct invocation *
   TRY(run_prepare(&out->own, invocation, &out->run));
   TRY(read_base(out->own.variants, &out->base));
   TRY(time_mode_parse_list(out->own.modes, modes));
-  out->mode = modes[TIME_HOT] ? TIME_HOT : modes[TIME_STEADY] ? TIME_STEADY : TIME_COLD;
+  out->mode = modes[TIME_HOT] ? TIME_HOT : TIME_COLD;
   TRY(run_open(&out->run));
   TRY(choose_cells(out));
   TRY(run_begin(&out->run));

@@ -53,6 +53,7 @@ static const struct field row_fields[] = {
     FIELD("like", TEXT, struct row, like, .capacity = VARIANT_SPEC_MAX, .optional = true),
     FIELD("cold_us", F64, struct row, time_us[TIME_COLD], .optional = true),
     FIELD("hot_us", F64, struct row, time_us[TIME_HOT], .optional = true),
+    FIELD("steady_us", F64, struct row, time_us[TIME_STEADY], .optional = true),
     FIELD("tile_q", U32, struct row, record.plan.tile_q, .min = 1, .optional = true),
     FIELD("tile_kv", U32, struct row, record.plan.tile_kv, .min = 1, .optional = true),
     FIELD("splits", U32, struct row, record.plan.splits, .min = 1, .optional = true),
@@ -126,7 +127,7 @@ static struct status take_times(const struct json_doc *doc, const cJSON *item, c
 
 static struct status read_row(const struct json_doc *doc, const cJSON *item, const struct device_info *device,
                               struct record *out) {
-  struct row row = {.time_us = {NAN, NAN}};
+  struct row row = {.time_us = {NAN, NAN, NAN}};
   const cJSON *shape = json_get(item, "shape");
   record_start(&row.record);
   TRY(fields_read(doc, item, row_fields, &row));
