@@ -30,6 +30,8 @@ struct compare_bound {
   double element, row; /* bounds of an element and of the row's norm, without the terms in the output itself */
   double absolute;     /* added to each element's bound */
   double columns;      /* elements of a row of O */
+  double spread;       /* the root of reference_row.spread_square */
+  double drift;        /* what truncation takes of the part of O that is more than its spread, relative to it */
   double lse;          /* bound of the row's log-sum-exp, without the term in the log-sum-exp itself */
 };
 
@@ -39,6 +41,14 @@ struct compare_bound {
 
 /* The error of an element in units of compare_bound.unit times the root mean square of the row's spread. */
 #define COMPARE_ELEMENT_SPREAD 4.0
+
+/* What one step of a sum on tensor cores may lose, in units of 2^-24 of what the sum holds: where its terms have one
+ * sign, and where they cancel. cli/measure/check.h derives both. */
+#define COMPARE_STEP_MEAN   5.0
+#define COMPARE_STEP_SPREAD 1.5
+
+/* Keys whose products a tensor core of this compute capability adds to an accumulator in one step. */
+static inline double compare_step_keys(uint32_t cc_major) { return cc_major >= 9 ? 16 : 8; }
 
 /* The relative error that a hyperbolic tangent may have. Kernels for 16-bit types use the GPU's own instruction,
  * tanh.approx.f32, which is off by 2^-11 at most; f32 has to be right to a few roundings. */
@@ -63,16 +73,22 @@ static inline ATTN_HD struct compare_bound compare_bound_of(const struct toleran
   /* Without a sink some weight is 1, and those below the smallest number of the type are nothing beside it. With one,
    * all weights may be that small, and each of them may be rounded to 0. */
   const double lost = p->sink ? t->absolute * sqrt((double)keys * row->value_square) : 0;
-  const double error = unit * spread + lost;
+  const double truncated = t->step_keys > 0 ? 0x1p-24 * ceil((double)keys / t->step_keys) : 0;
+  const double error = (unit + COMPARE_STEP_SPREAD * truncated) * spread + lost;
   /* Their products with V may be below the smallest normal fp32 number, where sums may flush each of them to 0. */
   const double absolute = t->absolute + (p->sink ? 0x1p-126 * sqrt((double)keys) : 0);
-  const struct compare_bound bound = {unit,    COMPARE_ELEMENT_SPREAD * error / sqrt(columns),
-                                      error,   absolute,
-                                      columns, 0x1p-24 * lse_steps + cap_error};
+  const struct compare_bound bound = {unit,
+                                      COMPARE_ELEMENT_SPREAD * error / sqrt(columns),
+                                      error,
+                                      absolute,
+                                      columns,
+                                      spread,
+                                      COMPARE_STEP_MEAN * truncated,
+                                      0x1p-24 * lse_steps + cap_error};
   return bound;
 }
 
-/* The dtypes' bounds. */
+/* The dtypes' bounds, for sums that are rounded. bench_tolerance() is for a kernel. */
 struct tolerance compare_tolerance(enum attn_dtype);
 
 struct compare_partial {
@@ -90,6 +106,11 @@ static inline ATTN_HD void compare_start(struct compare_partial *p) {
   memset(p, 0, sizeof *p);
   p->result.first_bad = UINT64_MAX;
   p->result.lse.first_bad = UINT64_MAX;
+}
+
+/* The bound of what truncation takes of an output of this size, where sums of random signs come to `random`. */
+static inline ATTN_HD double compare_drift(const struct compare_bound *b, double size, double random) {
+  return size > random ? b->drift * (size - random) : 0;
 }
 
 static inline ATTN_HD double compare_ratio(double error, double bound) {
@@ -117,7 +138,8 @@ static inline ATTN_HD void compare_element(struct compare_partial *p, struct com
     ++r->inf_count;
   } else {
     const double difference = o - reference, error = difference < 0 ? -difference : difference;
-    const double bound = b->element + 2 * b->unit * size + b->absolute, ratio = compare_ratio(error, bound);
+    const double drift = compare_drift(b, size, COMPARE_ELEMENT_SPREAD * b->spread / sqrt(b->columns));
+    const double bound = b->element + 2 * b->unit * size + drift + b->absolute, ratio = compare_ratio(error, bound);
     if (error > r->max_abs_error) r->max_abs_error = error;
     if (ratio > r->max_bound_ratio) r->max_bound_ratio = ratio;
     row->error_squares += error * error;
@@ -133,14 +155,15 @@ static inline ATTN_HD void compare_element(struct compare_partial *p, struct com
 static inline ATTN_HD void compare_row_end(struct compare_partial *p, const struct compare_row *row,
                                            const struct compare_bound *b, uint64_t index) {
   struct compare_result *r = &p->result;
-  const double error = sqrt(row->error_squares);
-  const double bound = b->row + 2 * b->unit * sqrt(row->reference_squares) + b->absolute * sqrt(b->columns);
+  const double error = sqrt(row->error_squares), size = sqrt(row->reference_squares);
+  const double drift = compare_drift(b, size, (1 + COMPARE_ELEMENT_SPREAD / sqrt(b->columns)) * b->spread);
+  const double bound = b->row + 2 * b->unit * size + drift + b->absolute * sqrt(b->columns);
   const double ratio = compare_ratio(error, bound), tiny = b->absolute * b->absolute * b->columns;
   ++r->rows;
   if (ratio > r->max_row_ratio) r->max_row_ratio = ratio;
   p->error_squares += row->error_squares;
   p->reference_squares += row->reference_squares;
-  p->bound_squares += b->row * b->row + b->unit * b->unit * row->reference_squares + tiny;
+  p->bound_squares += b->row * b->row + b->unit * b->unit * row->reference_squares + drift * drift + tiny;
   if (row->bad == 0 && error <= bound) return;
   ++r->bad_rows;
   if (row->bad == 0) compare_note_bad(&r->first_bad, index);

@@ -267,6 +267,29 @@ struct tolerance compare_tolerance(enum attn_dtype dtype) {
   return (struct tolerance){.relative = facts->roundoff, .absolute = facts->smallest, .frobenius = 0.75};
 }
 
+/* Whether its sums over keys may be those of tensor cores. */
+static bool may_truncate(const struct attn_variant *variant, enum attn_dtype dtype) {
+  switch (variant_math(variant, dtype)) {
+    case ATTN_MATH_TENSOR:
+    case ATTN_MATH_WGMMA: return true;
+    case ATTN_MATH_FP32:
+    case ATTN_MATH_FP64_HOST:
+    case ATTN_MATH_FP32_HOST:
+    case ATTN_MATH_FP32_OR_TENSOR: break;
+  }
+  return (ATTN_DTYPES_16_BITS & ATTN_DTYPE_BIT(dtype)) != 0 && (variant->vendor != NULL || variant_is_added(variant));
+}
+
+struct tolerance bench_tolerance(const struct bench *bench) {
+  const struct device_info *info = &bench->device->info;
+  const enum attn_dtype dtype = bench->shape.dtype;
+  const struct attn_variant *picked = bench->plan.picked, *variant = picked != NULL ? picked : bench->variant;
+  struct tolerance tolerance = compare_tolerance(dtype);
+  if (info->kind == DEVICE_CUDA && variant != NULL && may_truncate(variant, dtype))
+    tolerance.step_keys = compare_step_keys(info->cc_major);
+  return tolerance;
+}
+
 void compare_finish(struct compare_partial *p, const struct tolerance *tolerance) {
   const double error = sqrt(p->error_squares), reference = sqrt(p->reference_squares);
   p->result.rel_frobenius = reference > 0 ? error / reference : error;

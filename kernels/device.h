@@ -141,7 +141,12 @@ struct tolerance {
   double relative;  /* unit roundoff of the dtype */
   double absolute;  /* added to the bound of each element: the dtype's smallest number */
   double frobenius; /* factor of the bound of the whole output's error norm (check.h) */
+  double
+      step_keys; /* keys that a tensor core, which truncates, adds to a sum over keys at once; 0: sums are rounded */
 };
+/* Of the bound variant: sums are truncated where it declares tensor cores, and on a GPU where it may use them unseen,
+ * as a library's or a loaded kernel for a 16-bit dtype may. */
+struct tolerance bench_tolerance(const struct bench *);
 
 /* The comparison of LSE; all zero where the problem has no such output. */
 struct lse_result {

@@ -279,6 +279,14 @@ def keys_of_rows(torch, shape, device):
     return torch.full((shape["Sq"],), float(shape["Skv"]), device=device).double() if seen is None else seen.sum(dim=-1).double()
 
 
+def with_truncation(bounds, device):
+    """The bounds for kernels on this device that may add on its tensor cores, which truncate: those of 16-bit types on a
+    GPU (bench_tolerance in kernels/device.c)."""
+    steps, most = bounds["truncation"]["step_keys"], device["cc_major"]
+    keys = steps[max((cc for cc in steps if int(cc) <= most), key=int)] if device["kind"] == "cuda" else 0
+    return {**bounds, **{dtype: {**bounds[dtype], "step_keys": keys if dtype != "f32" else 0} for dtype in ("f16", "bf16", "f32")}}
+
+
 def unit_of(torch, tolerance, shape, keys, largest):
     """The roundoff of each row: kernels/bounds.h."""
     tanh_error = (2.0**-22 if shape["dtype"] == "f32" else 2.0**-11) if shape.get("softcap") else 0.0
@@ -288,7 +296,8 @@ def unit_of(torch, tolerance, shape, keys, largest):
 def compare(torch, bounds, shape, inputs, out):
     """One output against the fp64 oracle, by the bounds of element, row and whole output that results/README.md gives.
     Rows that attend a NaN have no defined output and are left out."""
-    tolerance, columns = bounds[shape["dtype"]], v_columns(shape)
+    tolerance, columns, truncation = bounds[shape["dtype"]], v_columns(shape), bounds["truncation"]
+    step_keys = tolerance.get("step_keys", 0)
     smallest, keys = tolerance["absolute"], keys_of_rows(torch, shape, out.device)
     flushed = 2.0**-126 * math.sqrt(shape["Skv"]) if shape.get("sink") else 0.0
     absolute = smallest + flushed
@@ -304,10 +313,14 @@ def compare(torch, bounds, shape, inputs, out):
         unit, spread = unit_of(torch, tolerance, shape, keys[defined], scores), torch.sqrt(spread_square)
         size_square, row_error = (reference * reference).sum(dim=-1), torch.sqrt((error * error).sum(dim=-1))
         lost = smallest * torch.sqrt(keys[defined] * seen_square) if shape.get("sink") else 0.0
-        row_error_bound = unit * spread + lost
+        truncated = 2.0**-24 * torch.ceil(keys[defined] / step_keys) if step_keys else torch.zeros_like(spread)
+        row_error_bound = (unit + truncation["spread"] * truncated) * spread + lost
         element_spread = bounds["element_spread"] * row_error_bound / math.sqrt(columns)
-        bound = element_spread[:, None] + 2 * unit[:, None] * reference.abs() + absolute
-        row_bound = row_error_bound + 2 * unit * torch.sqrt(size_square) + absolute * math.sqrt(columns)
+        drift, random = truncation["mean"] * truncated, bounds["element_spread"] / math.sqrt(columns)
+        element_drift = drift[:, None] * (reference.abs() - random * spread[:, None]).clamp(0, math.inf)
+        row_drift = drift * (torch.sqrt(size_square) - (1 + random) * spread).clamp(0, math.inf)
+        bound = element_spread[:, None] + 2 * unit[:, None] * reference.abs() + element_drift + absolute
+        row_bound = row_error_bound + 2 * unit * torch.sqrt(size_square) + row_drift + absolute * math.sqrt(columns)
         wrong = (error > bound) | ~finite
         wrong_rows = (row_error > row_bound) | wrong.any(dim=-1)
         if found["first_bad"] is None and bool(wrong_rows.any()):
@@ -321,7 +334,7 @@ def compare(torch, bounds, shape, inputs, out):
             found[key] = max(found[key], float(ratio.max()))
         error_square += float((error * error).sum())
         reference_square += float(size_square.sum())
-        bound_square += float((row_error_bound * row_error_bound + unit * unit * size_square + absolute**2 * columns).sum())
+        bound_square += float((row_error_bound * row_error_bound + unit * unit * size_square + row_drift * row_drift + absolute**2 * columns).sum())
     found["rel_frobenius"] = math.sqrt(error_square) / (math.sqrt(reference_square) if reference_square > 0 else 1)
     found["norm_ratio"] = math.sqrt(error_square / bound_square) / tolerance["frobenius"]
     return found
@@ -712,7 +725,7 @@ def main():
     timing = constants["timing"][arguments.device]
     timer_type = CudaTimer if arguments.device == "cuda" else CpuTimer
     timer = None if arguments.check_only else timer_type(torch, device["l2_bytes"], timing)
-    rows, ended = take_rows(measure_cases(torch, plan, arguments, timer, constants["check"]))
+    rows, ended = take_rows(measure_cases(torch, plan, arguments, timer, with_truncation(constants["check"], device)))
     versions = f"torch {torch.__version__}, CUDA {torch.version.cuda}, cuDNN {torch.backends.cudnn.version()}"
     exit_code = write_report(plan, device, rows, "interrupted" if ended else "complete", arguments, started, versions)
     if ended:

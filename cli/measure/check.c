@@ -52,11 +52,10 @@ static void note_guard(struct check_record *out, const struct guard_result *guar
 }
 
 /* Checks one launch on the inputs as they are. */
-static struct status check_launch(struct bench *bench, const struct attn_problem *shape, uint32_t launch,
-                                  struct check_record *out) {
+static struct status check_launch(struct bench *bench, uint32_t launch, struct check_record *out) {
   struct compare_result compare;
   struct guard_result guard;
-  const struct tolerance tolerance = compare_tolerance(shape->dtype);
+  const struct tolerance tolerance = bench_tolerance(bench);
   TRY(bench_poison(bench));
   TRY(bench_launch(bench));
   TRY(bench_compare(bench, &tolerance, &compare));
@@ -68,12 +67,12 @@ static struct status check_launch(struct bench *bench, const struct attn_problem
   return status_ok();
 }
 
-struct status check_output(struct bench *bench, const struct attn_problem *shape, struct check_record *out) {
+struct status check_output(struct bench *bench, struct check_record *out) {
   const bool first = !out->done;
   const double start_s = clock_now_s();
   if (isnan(out->seconds)) out->seconds = 0;
   TRY(bench_fill(bench, 0));
-  TRY(check_launch(bench, shape, 0, out));
+  TRY(check_launch(bench, 0, out));
   out->after_timing = !first;
   out->done = out->known = true;
   out->seconds += clock_now_s() - start_s;
@@ -86,17 +85,16 @@ struct status check_hard(struct bench *bench, const struct attn_problem *shape, 
   for (uint32_t launch = 1; launch < pattern_launches(shape) && out->right; ++launch) {
     TRY(bench_fill(bench, launch));
     TRY(bench_reference(bench, &oracle));
-    TRY(check_launch(bench, shape, launch, out));
+    TRY(check_launch(bench, launch, out));
   }
   TRY(bench_fill(bench, 0));
   out->seconds += clock_now_s() - start_s;
   return status_ok();
 }
 
-struct status check_timed(struct bench *bench, const struct attn_problem *shape, bool whole,
-                          struct check_record *out) {
+struct status check_timed(struct bench *bench, bool whole, struct check_record *out) {
   const double start_s = clock_now_s();
-  const struct tolerance tolerance = compare_tolerance(shape->dtype);
+  const struct tolerance tolerance = bench_tolerance(bench);
   struct witness_result witness;
   struct compare_result compare;
   TRY(bench_witness(bench, &witness));

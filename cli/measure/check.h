@@ -1,5 +1,5 @@
 /* Decides whether a cell's output is right, and whether its time is plausible. The bounds depend on the dtype and
- * never on the variant.
+ * on the variant only where its units add differently.
  *
  * What is checked. A cell is launched with the inputs of every launch of kernels/pattern.h: with random inputs, and
  * two times (for few query rows: up to 13 times) with adversarial inputs. Before each launch O, LSE and the workspace
@@ -24,6 +24,26 @@
  * 16-bit partial outputs are not. Q may not be rounded again after the softmax scale: with scores of 60 that alone is
  * an error of 3 % in P.
  *
+ * Tensor cores truncate. A step of a sum over keys (16 keys on compute capability 9.0, 8 before) cuts the exact
+ * products and the sum that it holds, A, at a place that depends on the largest of them, adds them exactly, and cuts
+ * the result to fp32: two bits beyond fp32 and 16 products on 9.0, one and 8 before (tests/gpu/accumulation.cu
+ * measures it). What is cut off is below 1 ulp of A at the end and below 1/4 or 1/2 for each product, half of that on
+ * average, and always towards 0. An ulp is at most 2^-23 |A|, so where all terms have one sign a step takes 2^-24 (1
+ * + 16/4) |A| on average: hence 5. Where they cancel, what the products lose cancels too, and the end takes at most
+ * 2^-24 |A| on average; 1.5 leaves room for instructions that take 8 keys in a step of 16. What matters is the sum
+ * held, not that of |p_j v_j|: of a V without a mean it is never much more than w, however long the row is, and of
+ * one with a mean it is nearly all of o. So with t = 2^-24 keys / (keys in a step) the bounds grow by
+ *
+ * - row: 1.5 t w + 5 t max(0, |o| - w (1 + 4 / sqrt(D)))
+ * - element: 1.5 t 4 w / sqrt(D) + 5 t max(0, |o_d| - 4 w / sqrt(D))
+ * - output: the same as the row, in its squares
+ *
+ * since sums of random signs rarely exceed what is subtracted. A dropped tile of 64 keys is off by w sqrt(64 / keys),
+ * a sum in f16 by 2^-12 w sqrt(keys / 16): both stay beyond the bounds up to 1048576 keys
+ * (tests/measure/unit_long.c), as they would not if t multiplied sum_j p_j |v_j|. It counts for kernels that declare
+ * tensor cores, and for 16-bit types also for a library's and for loaded ones on a GPU, which may use them unseen;
+ * not where sums are rounded (bench_tolerance). There is no such term in LSE: the sum of P is to be made in fp32.
+ *
  * A soft cap adds S times the error of a hyperbolic tangent to U (2^-11 for 16-bit types, whose kernels use
  * tanh.approx.f32). A sink adds A sqrt(keys * sum_j |v_j|^2) to the bound of a row: beside a large one every weight
  * may be rounded to 0. A then grows by 2^-126 sqrt(keys), as sums of such products may be flushed to 0.
@@ -43,7 +63,7 @@
 /* Poisons O and the workspace, launches once on random inputs, compares with the oracle, checks redzones and inputs.
  * *out must be zeroed before the first check of a cell; later calls keep the worse result. out->right is false once
  * any check failed. */
-struct status check_output(struct bench *, const struct attn_problem *, struct check_record *out);
+struct status check_output(struct bench *, struct check_record *out);
 
 /* Does the same for the launches with adversarial inputs, up to the first that is wrong. Afterwards the bench holds
  * the random inputs again. */
@@ -51,7 +71,7 @@ struct status check_hard(struct bench *, const struct attn_problem *, struct che
 
 /* Checks the outputs of timing: the counts of bench_witness and, with `whole`, all of O. There must be no other
  * launch between the timing and this call. */
-struct status check_timed(struct bench *, const struct attn_problem *, bool whole, struct check_record *out);
+struct status check_timed(struct bench *, bool whole, struct check_record *out);
 
 /* The record's status after its checks: `ok`; `wrong` or `implausible` (plausible.h) with the reason. */
 void check_settle(struct record *, const struct device_info *);

@@ -2,6 +2,7 @@
 #include "cli/measure/policy.h"
 
 #include <math.h>
+#include <stdio.h>
 
 #include "cli/measure/measure.h"
 #include "cli/record/field_tables.h"
@@ -32,11 +33,27 @@ static const struct field timing_fields[] = {
     {0},
 };
 
+/* Of sums on tensor cores; step_keys by the first compute capability that has so many. */
+static void add_truncation(cJSON *check) {
+  static const uint32_t first_cc[] = {0, 9};
+  cJSON *truncation = cJSON_AddObjectToObject(check, "truncation");
+  json_add_number(truncation, "mean", COMPARE_STEP_MEAN);
+  json_add_number(truncation, "spread", COMPARE_STEP_SPREAD);
+  cJSON *step_keys = cJSON_AddObjectToObject(truncation, "step_keys");
+  for (size_t i = 0; i < sizeof first_cc / sizeof *first_cc; ++i) {
+    char cc[16];
+    snprintf(cc, sizeof cc, "%u", (unsigned)first_cc[i]);
+    json_add_number(step_keys, cc, compare_step_keys(first_cc[i]));
+  }
+}
+
 static void add_check(cJSON *object) {
   cJSON *check = cJSON_AddObjectToObject(object, "check");
   json_add_number(check, "element_spread", COMPARE_ELEMENT_SPREAD);
+  add_truncation(check);
   for (uint32_t dtype = 0; dtype < ATTN_DTYPE_COUNT; ++dtype) {
-    const struct tolerance tolerance = compare_tolerance((enum attn_dtype)dtype);
+    struct tolerance tolerance = compare_tolerance((enum attn_dtype)dtype);
+    tolerance.step_keys = NAN; /* a GPU's */
     fields_add(check, attn_dtype_name((enum attn_dtype)dtype), true, record_tolerance_fields, &tolerance);
   }
 }

@@ -80,7 +80,7 @@ static struct status open_and_check(struct profile *profile, const struct varian
   TRY(bench_reference(*bench, &oracle));
   TRY(bind_cell(profile->device, *bench, spec, record));
   TRY(require_launches(profile, record));
-  TRY(check_output(*bench, shape, &record->check));
+  TRY(check_output(*bench, &record->check));
   record->check.oracle = oracle;
   check_settle(record, device_info(profile->device));
   return status_ok();

@@ -40,7 +40,7 @@ static struct status bind_reference(struct device *device, struct bench *bench, 
   plan_record(attn_case, spec, device_info(device), &record);
   if (record.status != CELL_planned) return status_make(STATUS_UNSUPPORTED, "%s", record.reason);
   TRY(bench_bind(bench, spec->variant, &record.plan, facts));
-  TRY(check_output(bench, &attn_case->shape, &check));
+  TRY(check_output(bench, &check));
   if (check.right) return bench_time_prepare(bench, &out->hot_launches, &out->estimate_us);
   check_explain(&check, &attn_case->shape, reason);
   return status_make(STATUS_UNSUPPORTED, "is wrong here: %s", reason);

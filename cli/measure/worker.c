@@ -195,14 +195,14 @@ static struct status check_cell(const struct job *job) {
   if (!check->done) check->seconds = worker->oracle_s;
   worker->oracle_s = 0; /* the first variant of a case pays for its oracle */
   check->oracle = worker->oracle;
-  TRY(check_output(worker->bench, shape, check));
+  TRY(check_output(worker->bench, check));
   return hard ? check_hard(worker->bench, shape, check) : status_ok();
 }
 
 /* What the samples of one mode left. */
 static struct status check_mode(const struct job *job, bool whole) {
   MEASURE_RANGE(job->device, "check.timed");
-  return check_timed(job->worker->bench, &job->request->attn_case.shape, whole, &job->record->check);
+  return check_timed(job->worker->bench, whole, &job->record->check);
 }
 
 static struct status bind_reference(const struct job *job) {

@@ -91,6 +91,7 @@ const struct field record_tolerance_fields[] = {
     FIELD("relative", F64, struct tolerance, relative),
     FIELD("absolute", F64, struct tolerance, absolute),
     FIELD("frobenius", F64, struct tolerance, frobenius),
+    FIELD("step_keys", F64, struct tolerance, step_keys, .left_out = true, .column = ""),
     {0},
 };
 

@@ -377,7 +377,7 @@ static void cpu_witness_look(struct bench *base) {
   const uint64_t place = input_mix(bench->witness.taken++ ^ base->inputs.seed), count = reference->sample.count;
   struct compare_partial partial;
   if (!reference->o) return;
-  const struct tolerance tolerance = compare_tolerance(base->shape.dtype);
+  const struct tolerance tolerance = bench_tolerance(base);
   compare_start(&partial);
   for (uint64_t i = 0; i < CPU_WITNESS_ROWS && i < count; ++i) {
     cpu_compare_row(base, reference, &tolerance, (place + i * 61) % count, &partial);

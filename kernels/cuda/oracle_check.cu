@@ -606,7 +606,7 @@ struct status witness_prepare(struct cuda_bench *p) {
 
 struct status witness_look(struct cuda_bench *p) {
   const enum attn_dtype dtype = p->base.shape.dtype;
-  const struct tolerance tolerance = compare_tolerance(dtype);
+  const struct tolerance tolerance = bench_tolerance(&p->base);
   if (p->reference[p->base.inputs.launch].oracle.name == nullptr) return status_ok();
   const auto kernel = for_dtype(dtype, [](auto t) { return witness_kernel<t.value>; });
   kernel<<<1, kWitnessThreads, 0, stream_of(p)>>>(

@@ -583,7 +583,7 @@ static struct check_record check_bound(struct device *device, struct bench *benc
   char reason[RECORD_REASON_MAX];
   variant_plan(variant, s, &tuning, device_info(device), &plan);
   assert_int_equal(bench_bind(bench, variant, &plan, facts).code, STATUS_OK);
-  assert_int_equal(check_output(bench, s, &check).code, STATUS_OK);
+  assert_int_equal(check_output(bench, &check).code, STATUS_OK);
   assert_int_equal(check_hard(bench, s, &check).code, STATUS_OK);
   assert_int_equal(check.launches, pattern_launches(s));
   check_explain(&check, s, reason);

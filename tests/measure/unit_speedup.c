@@ -215,7 +215,7 @@ static void a_reference_is_measured_in_all_modes_and_leaves_the_row_bound(void *
   assert_int_equal(speedup_measure(b.device, b.bench, &reference, launches, us, hot_only, own, &hot).code, STATUS_OK);
   assert_true(hot.mode[TIME_HOT].done && !hot.mode[TIME_COLD].done);
   struct check_record check = {0};
-  assert_int_equal(check_output(b.bench, &b.attn_case.shape, &check).code, STATUS_OK);
+  assert_int_equal(check_output(b.bench, &check).code, STATUS_OK);
   assert_true(check.right);
   stand_close(&b);
 }
