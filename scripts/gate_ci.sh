@@ -324,7 +324,10 @@ plans_sweep() {
 
 # ---- keeping the sides apart --------------------------------------------------------------------------------------
 
-sums() { sha256sum -- "$out/sweep.json" "$work/gate_apart.sh" "$out"/attnbench-*; }
+sums() {
+  sha256sum -- "$out/sweep.json" "$work/gate_apart.sh" "$out"/attnbench-*
+  find "$work/base/source/scripts" -type f -name '*.py' -exec sha256sum -- {} +
+}
 
 check_sums() {
   sha256sum --check --quiet --strict "$work/judge/sums" >/dev/null 2>&1 || {
@@ -492,6 +495,35 @@ gate_base() {
   add "$code"
 }
 
+find_witness() {
+  if on_cpu; then return; fi
+  if [ -e "$work/base/source/scripts/gate_witness.py" ] && command -v python3 >/dev/null && command -v "${NSYS:-nsys}" >/dev/null; then
+    has_witness=1
+  else
+    note warning "nothing outside the head's program times its kernels: that takes python3, nsys (Nsight Systems) and a base with scripts/gate_witness.py"
+  fi
+}
+
+# The head's times, held against what Nsight Systems sees of its kernels. It comes last, since nsys cannot look into the
+# namespaces of a side: the head could reach what this job can.
+witness() {
+  local said=$work/judge/witness.log code=0
+  if [ "$has_witness" -eq 0 ] || [ ! -e "$out/new.json" ]; then return; fi
+  notes=gate
+  APART_HOW=none APART_PASS=NSYS bash "$work/gate_apart.sh" python3 -B "$work/base/source/scripts/gate_witness.py" --sweep "$out/sweep.json" \
+    --base-program "$out/attnbench-base" --base "$out/base.json" --program "$out/attnbench-head" --report "$out/new.json" \
+    >"$said" 2>&1 </dev/null || code=$?
+  case $code in
+    0) say "nsys saw the changes that the reports tell" ;;
+    6) note error "the head's times are not those that nsys sees of its kernels" "$(cat "$said")" ;;
+    *) note warning "nsys could not time the base's kernels ($code), so nothing outside the head's program timed the head's" "$(tail -n 3 "$said")" ;;
+  esac
+  if [ "$code" -eq 6 ]; then
+    add 6
+    write_summary gate "$base_commit" 6
+  fi
+}
+
 gate_anchor() {
   local code=0
   measure anchor "$anchor_commit" "$out/attnbench-anchor" || code=$?
@@ -517,7 +549,7 @@ main() {
   fi
   # Without a name, a program that cannot reach the GPU plans its rows, and nothing is compared.
   [[ " ${options[*]-} " == *' --device'* ]] || options+=(--device cuda)
-  local steered=0 outcome=0
+  local steered=0 outcome=0 has_witness=0
   disarm_filters
   take_commits
   prepare
@@ -529,11 +561,13 @@ main() {
     exit 4
   fi
   build_anchor
+  find_witness
   prepare_apart
   # From here on files of the head are run.
   build_head
   gate_base
   [ -z "$anchor" ] || gate_anchor
+  witness
   exit "$(worse "$outcome" "$steered")"
 }
 

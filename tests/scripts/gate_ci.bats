@@ -504,6 +504,36 @@ MAKE
   [ ! -e "$TMP/filtered" ] || fail "a filter was run"
 }
 
+@test "nsys is a witness of the head's times where it is there, and a warning says where it is not" {
+  gate
+  expect_status 0
+  expect_out_matches '^::warning .*nothing outside the head.s program times its kernels'
+  grep -q "nothing outside the head" "$REPO/build/gate/gate.md" || fail "gate.md does not say so"
+  export NEW_JSON=$TMP/new.json NSYS=true
+  echo '{}' >"$NEW_JSON"
+  sed -i '/"$1" = --markdown/a if [ "$1" = --json ]; then cp "$NEW_JSON" "$2"; fi' "$REPO/program"
+  printf 'import os, sys\nprint("row", *sys.argv[1:2], os.environ.get("GITHUB_ENV"))\nsys.exit(%s)\n' 6 >"$REPO/scripts/gate_witness.py"
+  commit
+  echo next >"$REPO/version"
+  commit
+  GITHUB_ENV=$TMP/env gate
+  expect_status 6
+  expect_out_matches '^::error .*not those that nsys sees of its kernels: row --sweep None'
+  refute_out 'nothing outside'
+  grep -q "exit code 6" "$REPO/build/gate/gate.md" || fail "gate.md passes it"
+  # A head that has no such witness, or a witness that believes it, is not what is asked.
+  echo 'raise SystemExit(0)' >"$REPO/scripts/gate_witness.py"
+  echo later >"$REPO/version"
+  commit
+  gate
+  expect_status 6
+  gate -- --device cpu
+  expect_status 0
+  gate --base HEAD
+  expect_status 0
+  expect_err 'nsys saw the changes'
+}
+
 @test "an anchor catches what single merges do not" {
   git -C "$REPO" tag release HEAD^
   gate --anchor release
