@@ -10,6 +10,7 @@ import kinds
 import ladder
 import pytorch
 import rivals
+import steady
 from measured import own_best
 
 from lib.program import INPUT, Failure
@@ -215,6 +216,9 @@ def linked_pages(reports, predictions, folder):
     beside = rivals.blocks(reports)
     if beside:
         pages["rivals.md"] = "Beside cuDNN, FlashAttention-3 and PyTorch's flash", beside
+    kept = steady.blocks(reports)
+    if kept:
+        pages["steady.md"] = "Burst and steady: what a kernel keeps at the power limit", kept
     if reports.torch:
         pages["pytorch.md"] = "PyTorch's attention beside the kernels here", pytorch.blocks(reports)
     for name in TABLES:

@@ -2,6 +2,7 @@
 import re
 
 import page
+import steady
 from measured import PICKER, own_best
 
 from lib.program import INPUT, Failure
@@ -44,6 +45,8 @@ def blocks(reports, printed):
     """{name: text}; `printed` is what `attnbench report` prints of the sweep v3, or None."""
     cases = [(sweep, reports.cases(sweep)[key]) for sweep, key in HEADLINE if key in reports.cases(sweep)]
     made = {"headline": page.fastest_table(cases, picked, "kernel here")} if cases else {}
+    if steady.rows_of(reports):
+        made["steady"] = steady.lines(reports)
     if printed is not None:
         made["v3-output"] = "```\n$ ./attnbench --sweep shapes/v3.json\n" + excerpt(printed) + "\n```"
     return made

@@ -1,0 +1,61 @@
+"""results/<gpu>/steady.md and README's table: what a kernel reaches in a burst, and what it keeps at the card's power limit."""
+from measured import own_best
+
+from lib.reports import case_label, speedup, tflops
+from lib.tables import microseconds, significant, table
+
+SWEEP = "steady"
+COLUMNS = ["B,H,S,D", "variant", "burst TFLOP/s", "steady TFLOP/s", "steady us", "SM clock", "power", "energy", "speedup burst",
+           "speedup steady (95 %)"]
+
+
+def watts(time):
+    return "-" if time["power_w"] is None else f"{time['power_w']:.0f} W"
+
+
+def megahertz(time):
+    return "-" if time["sm_clock_mhz"] is None else f"{time['sm_clock_mhz']:.0f} MHz"
+
+
+def energy(row):
+    return f"{row['energy_pj_per_flop']:.3f} pJ/FLOP" if "energy_pj_per_flop" in row else "-"
+
+
+def steady_ratio(row):
+    ratio = (row["speedup_vs"] or {}).get("steady")
+    return f"{ratio['ratio']:.3f} ({ratio['ci95_low']:.3f} to {ratio['ci95_high']:.3f})" if ratio else "-"
+
+
+def line(row):
+    time, burst = row["time"]["steady"], speedup(row)
+    return [case_label(row["key"]), f"`{row['variant']}`", significant(tflops(row)), significant(tflops(row, "steady")),
+            microseconds(time["median_us"]), megahertz(time), watts(time), energy(row), f"{burst:.3f}" if burst else "-",
+            steady_ratio(row)]
+
+
+def rows_of(reports):
+    """The fastest kernel here and the reference of each case, where both have a steady time."""
+    made = []
+    for rows in reports.cases(SWEEP).values():
+        best = own_best(rows)
+        shown = [best[1], *(row for row in rows.values() if best and row["variant"] != best[1]["variant"])] if best else []
+        made += [row for row in shown if row["time"] and row["time"].get("steady")]
+    return made
+
+
+def lines(reports):
+    return table(COLUMNS, [line(row) for row in rows_of(reports)], COLUMNS[2:])
+
+
+def blocks(reports):
+    """The page's text under its title; nothing where no steady time was taken."""
+    if not rows_of(reports):
+        return []
+    idle = (reports.sweeps[SWEEP]["device"].get("policy") or {}).get("idle_power_w")
+    opening = ("A burst is the hot time: launches of milliseconds on a card that has just got work, at a clock that its power limit "
+               "does not let it keep. The steady time is that of launches back to back for seconds, until it no longer changed "
+               "(`--modes hot,steady`). Clock, power and energy are those of the steady time; power is the whole card's, by the "
+               "driver's energy counter" + (f", and holds the {idle:.0f} W that it drew before the run." if idle else "."))
+    ratios = ("The speedup is the reference's time over the kernel's. The burst's is taken in turns of less than a millisecond, both "
+              "sides at one clock; the steady one in turns of a second, each side at the clock that it keeps alone.")
+    return [opening, ratios, lines(reports)]
