@@ -164,7 +164,7 @@ static void describe_problem(FILE *out) {
 static struct status describe_finding(FILE *out, enum finding_id id) {
   fprintf(out, "%s, a finding (%s)\n", finding_name(id), finding_severity_name(finding_severity(id)));
   put(out, "means    ", "%s", finding_help(id));
-  put(out, "said     ", "%s", finding_rule(id));
+  put(out, "when     ", "%s", finding_rule(id));
   put(out, "remedy   ", "%s", finding_remedy(id));
   for (size_t i = 0; i < finding_threshold_count(); ++i) {
     const struct finding_threshold *threshold = finding_threshold_at(i);

@@ -67,9 +67,9 @@ enum { COMPARE_SUITE_ROWS_MIN = 8, COMPARE_LOOKS_MAX = 3 };
 
 /* VERDICT(name, exit code that one such case asks for, what it means) */
 #define COMPARE_VERDICT_MAP(X)                                                                                     \
-  X(same, EXIT_CODE_OK, "not slower and not faster by as much as the threshold")                                   \
-  X(improved, EXIT_CODE_OK, "faster by at least the decision line, with confidence")                               \
-  X(regressed, EXIT_CODE_REGRESSION, "slower by at least the decision line, with confidence")                      \
+  X(same, EXIT_CODE_OK, "not slower by as much as the threshold, and not certainly faster")                        \
+  X(improved, EXIT_CODE_OK, "faster by at least three quarters of the threshold, with confidence")                 \
+  X(regressed, EXIT_CODE_REGRESSION, "slower by at least three quarters of the threshold, with confidence")        \
   X(cycles, EXIT_CODE_REGRESSION, "needs more SM cycles; a higher clock hid it in the time")                       \
   X(inconclusive, EXIT_CODE_INCONCLUSIVE, "too noisy, or too few processes, to tell same from regressed")          \
   X(clock, EXIT_CODE_INCONCLUSIVE, "time and SM cycles disagree because the clocks differed: cannot be judged")    \

@@ -131,7 +131,8 @@ static const struct option_row rows[] = {
     {"Selection", "--variant", "NAME", IN(TUNE), TEXT(variants), .required_by = IN(TUNE),
      .help = "variant whose tunables are searched: NAME, or NAME:KEY=VALUE to keep a tunable as it is"},
     {"Selection", "--filter", "TEST", TRIES | IN(PLAN), LIST(filter, 16), FLAGS(OPTION_RELAYED),
-     .help = "only cases that meet it: S=512, S=128,200, S>=1024, B!=1, dtype=bf16, causal, or a case's key; repeat "
+     .help = "measure only the cases that meet the test: S=512, S=128,200, S>=1024, B!=1, dtype=bf16, causal, or a "
+             "case's key; repeat "
              "to narrow further. attnbench describe problem lists the keys"},
     {"Selection", "--only", "KEY/VARIANT", MEASURES, LIST(only, OPTIONS_LIST_MAX), FLAGS(OPTION_RELAYED),
      .help = "measure only this cell, named as in reports, or all variants of the case KEY; repeat for more"},
@@ -184,7 +185,7 @@ static const struct option_row rows[] = {
     {"Measuring", "--timeout", "SECONDS", IN(TUNE), NUMBER(timeout, 0.001, 86400), .default_value = "30",
      .help = "stop a tuning's measurement after this many seconds; it is then not among the fastest"},
     {"Measuring", "--budget", "SECONDS", IN(TUNE), NUMBER(budget, 0.001, 1e6), .default_value = "60",
-     .help = "time for trying tunings, over all cases. Tunings that it is too short for are not tried. The "
+     .help = "time for trying tunings, over all cases. Tunings for which it is too short are not tried. The "
              "comparison of the best tuning with the default takes more time on top"},
     {"Measuring", "--mode", "hot|cold", IN(TUNE), CHOICE(mode), .default_value = "hot",
      .help = "which time the search minimises"},
@@ -192,8 +193,8 @@ static const struct option_row rows[] = {
      .help = "the order in which cells are measured: the sweep's (the default), a random one that --seed determines, "
              "or the least work first. Reports always have the sweep's order"},
     {"Measuring", "--time-budget", "TIME", IN(RUN), DURATION(time_budget, 1, 31536000),
-     .help = "stop after this time (90s, 30min, 2h). The shortest cells are measured first. Cells that there is no "
-             "time for are reported as left_out; a later run with --resume measures them"},
+     .help = "stop after this time (90s, 30min, 2h). The shortest cells are measured first. Cells for which no "
+             "time is left are reported as left_out; a later run with --resume measures them"},
     {"Measuring", "--sentinel", "N", IN(RUN), WHOLE(sentinel, 1, 10000), FLAGS(OPTION_TIMED),
      .help = "after every N cells, measure the first timed cell again, and report how its time drifts"},
     {"Measuring", "--cool-down", "TIME", IN(RUN), DURATION(cool_down, 0.1, 3600), FLAGS(OPTION_TIMED),
@@ -212,7 +213,7 @@ static const struct option_row rows[] = {
      FLAGS(OPTION_STAYS), .needs = BASELINE,
      .help = "the threshold of cells whose KEY/VARIANT matches GLOB; repeat for more, the last match wins"},
     {"Gate", "--floor-us", "US", JUDGES, NUMBER(floor_us, 0, 5), FLAGS(OPTION_STAYS), .needs = BASELINE,
-     .help = "ignore differences of fewer microseconds; by default 0.1 hot and 0.15 cold"},
+     .help = "ignore differences below this many microseconds; by default 0.1 hot and 0.15 cold"},
     {"Gate", "--modes", "A,B", IN(COMPARE) | IN(GATE), TEXT(modes), FLAGS(OPTION_STAYS), .default_value = "hot,cold",
      .help = "which times are judged: hot, cold, steady"},
     {"Gate", "--allow-new", NULL, COMPARES, FLAG(allow_new), .needs = BASELINE,

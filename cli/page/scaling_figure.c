@@ -88,10 +88,12 @@ static void put_measured(const struct plot *plot, const struct merge_row *const 
   }
   for (size_t i = 0; i < count; ++i) {
     char ratio[UNITS_TEXT_MAX], waves[UNITS_TEXT_MAX];
+    const double wave_ratio = scaling_at(rows[i])->wave_ratio;
     units_format(ratio_of(rows[i]), ratio);
-    units_format(scaling_at(rows[i])->wave_ratio, waves);
-    plot_point(plot, rows[i], pairs_of(rows[i]), ratio_of(rows[i]), NAN, NAN,
-               "%s times the baseline's %s time; the waves say %s", ratio, time_mode_name(mode_of(rows[i])), waves);
+    units_format(wave_ratio, waves);
+    plot_point(plot, rows[i], pairs_of(rows[i]), ratio_of(rows[i]), NAN, NAN, "%s times the baseline's %s time%s%s",
+               ratio, time_mode_name(mode_of(rows[i])), isfinite(wave_ratio) ? "; the waves say " : "",
+               isfinite(wave_ratio) ? waves : "");
   }
   plot_series_close(plot);
 }
