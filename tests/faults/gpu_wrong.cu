@@ -131,7 +131,7 @@ extern "C" const struct attn_variant attn_variant_gpu_wrong = {
     .summary = "planted faults: an attention with one bug of many",
     .limits = nullptr,
     .runs_on = DEVICE_CUDA,
-    .math = ATTN_MATH_FP32,
+    .math = ATTN_MATH_TENSOR, /* it has none, but with them the widest bounds */
     .takes = ATTN_TAKES_LSE | ATTN_TAKES_WINDOW | ATTN_TAKES_DV | ATTN_TAKES_SOFTCAP | ATTN_TAKES_SINK,
     .dtypes = ATTN_DTYPES_FLOAT,
     .dims = {.most = WRONG_D_MAX},
