@@ -86,17 +86,18 @@ enum attn_math variant_math(const struct attn_variant *variant, enum attn_dtype 
 
 /* ---- what variants take -------------------------------------------------------------------------------------- */
 
-/* "64, 128 or 256", "256 to 8192 and a multiple of 8", "at most 128"; "" for any. */
+/* "64, 128 or 256", "256 to 8192 and a multiple of 8", "at least 256", "at most 128"; "" for any. */
 static void write_dims(const struct attn_dims *dims, char *out, size_t size) {
-  const char *most = dims->least > 1 ? " to " : "at most ";
+  const bool has_least = dims->least > 1, has_most = dims->most > 0;
   size_t used = 0;
   out[0] = '\0';
   for (size_t i = 0; i < sizeof dims->one_of / sizeof *dims->one_of && dims->one_of[i] != 0 && used < size; ++i) {
     const bool is_last = i + 1 == sizeof dims->one_of / sizeof *dims->one_of || dims->one_of[i + 1] == 0;
     used += (size_t)snprintf(out + used, size - used, "%s%u", i == 0 ? "" : is_last ? " or " : ", ", dims->one_of[i]);
   }
-  if (dims->least > 1) used += (size_t)snprintf(out + used, size - used, "%u", dims->least);
-  if (dims->most > 0) used += (size_t)snprintf(out + used, size - used, "%s%u", most, dims->most);
+  if (has_least) used += (size_t)snprintf(out + used, size - used, "%s%u", has_most ? "" : "at least ", dims->least);
+  if (has_most)
+    used += (size_t)snprintf(out + used, size - used, "%s%u", has_least ? " to " : "at most ", dims->most);
   if (dims->multiple > 1)
     snprintf(out + used, size - used, "%sa multiple of %u", used > 0 ? " and " : "", dims->multiple);
 }

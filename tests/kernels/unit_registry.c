@@ -124,6 +124,25 @@ static void a_shape_with_lse_is_refused_by_variants_that_do_not_write_it(void **
   assert_string_equal(variant_supports(&variant, &shape, &tuning, &device), "D must be at most 64");
 }
 
+static void head_dimensions_are_told_as_they_are_declared(void **state) {
+  static const struct {
+    struct attn_dims dims;
+    const char *text;
+  } rows[] = {{{.least = 256, .most = 8192, .multiple = 8}, "D 256 to 8192 and a multiple of 8"},
+              {{.least = 256}, "D at least 256"},
+              {{.most = 128}, "D at most 128"},
+              {{.multiple = 16}, "D a multiple of 16"},
+              {{.one_of = {64, 128, 256}}, "D 64, 128 or 256"},
+              {{.least = 0}, ""}};
+  (void)state;
+  for (size_t i = 0; i < sizeof rows / sizeof *rows; ++i) {
+    const struct attn_variant variant = {.name = "some", .dims = rows[i].dims};
+    char limits[ATTN_LIMITS_MAX];
+    variant_limits(&variant, limits);
+    assert_string_equal(limits, rows[i].text);
+  }
+}
+
 static void added_variants_are_found_until_the_room_is_full(void **state) {
   (void)state;
   static char names[ATTN_VARIANTS_ADDED_MAX + 1][16];
@@ -155,6 +174,7 @@ int main(void) {
       cmocka_unit_test(plan_arrives_zeroed_with_clusters_of_one),
       cmocka_unit_test(dtypes_have_names_and_sizes),
       cmocka_unit_test(a_shape_with_lse_is_refused_by_variants_that_do_not_write_it),
+      cmocka_unit_test(head_dimensions_are_told_as_they_are_declared),
       cmocka_unit_test(added_variants_are_found_until_the_room_is_full),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
