@@ -182,6 +182,7 @@ an absolute tolerance of 1|c["tolerance"]["absolute"] = 1.0
 a negative tolerance|c["tolerance"]["relative"] = -2**-11
 a tolerance that is not known|c["tolerance"]["relative"] = None
 a norm's tolerance of 100|c["tolerance"]["frobenius"] = 100
+sums in steps of one key|c["tolerance"]["step_keys"] = 1
 no hard inputs|e["hard_ratio"] = None
 hard inputs outside the bound|e["hard_ratio"] = 1.5
 a norm outside the bound|e["norm_ratio"] = 1.5

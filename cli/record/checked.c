@@ -48,8 +48,9 @@ static bool is_tolerance(const struct check_record *check, enum attn_dtype dtype
   const struct tolerance now = compare_tolerance(dtype), *said = &check->tolerance;
   const double relative = check->known ? 4 * now.relative : 0x1p-7,
                absolute = check->known ? 4 * now.absolute : 0x1p-7;
+  const bool steps = isnan(said->step_keys) || said->step_keys == 0 || said->step_keys >= compare_step_keys(0);
   return said->relative >= 0 && said->relative <= relative && said->absolute >= 0 && said->absolute <= absolute &&
-         said->frobenius >= 0 && said->frobenius <= 1;
+         said->frobenius >= 0 && said->frobenius <= 1 && steps;
 }
 
 /* The rows of the reference that the CPU's oracle must have computed. */

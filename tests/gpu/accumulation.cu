@@ -73,10 +73,11 @@ __global__ void wgmma_kernel(trials t, uint32_t scale) {
   const uint64_t part = 128 / 16, start = static_cast<uint64_t>(__cvta_generic_to_shared(b)) >> 4;
   const uint64_t descriptor = start | part << 16 | part << 32;
   asm volatile(
+      "{\n.reg .pred add;\nsetp.eq.u32 add, 0, 0;\n"
       "wgmma.fence.sync.aligned;\n"
-      "wgmma.mma_async.sync.aligned.m64n8k16.f32.f16.f16 {%0, %1, %2, %3}, {%4, %5, %6, %7}, %8, 1, 1, 1, 0;\n"
+      "wgmma.mma_async.sync.aligned.m64n8k16.f32.f16.f16 {%0, %1, %2, %3}, {%4, %5, %6, %7}, %8, add, 1, 1, 0;\n"
       "wgmma.commit_group.sync.aligned;\n"
-      "wgmma.wait_group.sync.aligned 0;"
+      "wgmma.wait_group.sync.aligned 0;\n}"
       : "+f"(d[0]), "+f"(d[1]), "+f"(d[2]), "+f"(d[3])
       : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "l"(descriptor)
       : "memory");
