@@ -2,8 +2,9 @@
 #include "cli/sweep/variant_json.h"
 
 #include "kernels/pick.h"
+#include "kernels/problem/axes.h"
 
-void variant_json_add_tunables(cJSON *object, const struct attn_variant *variant) {
+static void add_tunables(cJSON *object, const struct attn_variant *variant) {
   cJSON *tunables = cJSON_AddArrayToObject(object, "tunables");
   for (size_t i = 0; i < variant_tunable_count(variant); ++i) {
     const struct attn_tunable *t = &variant->tunables[i];
@@ -36,14 +37,25 @@ static void add_picks(cJSON *object, const struct pick_table *table) {
   }
 }
 
+/* The axes that it computes at values other than their defaults. */
+static void add_takes(cJSON *object, unsigned takes) {
+  cJSON *names = cJSON_AddArrayToObject(object, "takes");
+  for (unsigned id = 0; id < AXIS_COUNT; ++id) {
+    if ((axes_at(id)->takes & takes) != 0) json_append(names, cJSON_CreateString(axes_at(id)->name));
+  }
+}
+
 static void add_variant(cJSON *object, const struct variant_here *here) {
   const struct attn_variant *variant = here->variant;
+  char limits[ATTN_LIMITS_MAX];
+  variant_limits(variant, limits);
   json_add_string(object, "name", variant->name);
   json_add_string(object, "summary", variant->summary);
-  json_add_string(object, "limits", variant->limits);
+  json_add_string(object, "limits", limits);
   json_add_string(object, "runs_on", runs_on(variant));
+  add_takes(object, variant->takes);
   json_add_bool(object, "writes_lse", (variant->takes & ATTN_TAKES_LSE) != 0);
-  variant_json_add_tunables(object, variant);
+  add_tunables(object, variant);
   add_picks(object, variant->picks);
   json_add_bool(object, "available", here->why_not == NULL);
   json_add_string(object, "reason", here->why_not);

@@ -10,8 +10,5 @@ struct variant_here {
   const char *why_not; /* why it cannot run; NULL: it can */
 };
 
-/* Adds "tunables": [{"name", "min", "max", "default", "help"}], empty when there are none. */
-void variant_json_add_tunables(cJSON *object, const struct attn_variant *);
-
 /* Adds "variants": [...] of `attnbench list --json`. */
 void variant_json_add(cJSON *object, const struct variant_here *, size_t count);

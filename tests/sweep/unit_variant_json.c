@@ -18,7 +18,14 @@ static const struct attn_tunable tunables[] = {
     {.name = NULL},
 };
 static const struct attn_variant variants[] = {
-    {.name = "one", .summary = "says \"one\"", .limits = "none", .runs_on = DEVICE_CPU, .tunables = tunables},
+    {.name = "one",
+     .summary = "says \"one\"",
+     .limits = "CPU",
+     .runs_on = DEVICE_CPU,
+     .takes = ATTN_TAKES_SINK | ATTN_TAKES_WINDOW,
+     .dtypes = ATTN_DTYPES_16_BITS,
+     .dims = {.most = 256},
+     .tunables = tunables},
     {.name = "two", .summary = "s", .limits = "l", .runs_on = DEVICE_CUDA},
 };
 static const struct variant_here here[] = {
@@ -49,6 +56,10 @@ static void a_variant_says_what_it_is_and_why_it_cannot_run(void **state) {
   assert_int_equal(cJSON_GetArraySize(list), 2);
   assert_string_equal(json_get(one, "summary")->valuestring, "says \"one\"");
   assert_string_equal(json_get(one, "runs_on")->valuestring, "cpu");
+  assert_string_equal(json_get(one, "limits")->valuestring, "f16, bf16; D at most 256; CPU");
+  assert_int_equal(cJSON_GetArraySize(json_get(one, "takes")), 2);
+  assert_string_equal(cJSON_GetArrayItem(json_get(one, "takes"), 0)->valuestring, "window");
+  assert_int_equal(cJSON_GetArraySize(json_get(two, "takes")), 0);
   assert_true(cJSON_IsTrue(json_get(one, "available")) && cJSON_IsNull(json_get(one, "reason")));
   assert_true(json_get(tunable, "min")->valuedouble == -1 && json_get(tunable, "default")->valuedouble == 2);
   assert_int_equal(cJSON_GetArraySize(json_get(two, "tunables")), 0);
