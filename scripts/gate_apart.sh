@@ -49,9 +49,18 @@ all_read_only() {
   local point flags
   while read -r _ _ _ _ point flags _; do
     printf -v point '%b' "$point" # \040 is a blank
-    case $point in "$1" | /dev | /dev/*) continue ;; esac
+    case $point in "$1" | /dev | /dev/* | /proc) continue ;; esac
     mount -n -o "remount,bind,ro${flags#r[ow]}" "$point" || return
   done </proc/self/mountinfo
+}
+
+# CUDA writes to /proc/self, so that /proc itself stays writable: its processes are those of this namespace, and all else
+# in it is mounted again.
+kernel_read_only() {
+  local entry
+  while read -r entry; do
+    mount -n --bind "$entry" "$entry" || return
+  done < <(find /proc -maxdepth 1 -mindepth 1 ! -name '[0-9]*' \( -type d -o -type f -perm /222 \))
 }
 
 # inside FOLDER HIDDEN COMMAND...: the first process of the namespaces, which end with it.
@@ -62,6 +71,7 @@ inside() {
   only_devices_of_measuring "$folder/.dev"
   [ -z "$hidden" ] || mount -n -t tmpfs -o mode=755 apart "$hidden"
   mount -n --bind "$folder" "$folder"
+  kernel_read_only
   all_read_only "$folder"
   setpriv --no-new-privs --inh-caps=-all --bounding-set=-all,+dac_read_search "$@" &
   wait $! || code=$?

@@ -23,12 +23,15 @@ runs() { grep -qsF "$1" /proc/[0-9]*/cmdline; }
 
 @test "a side writes into its own folder alone, which goes with it" {
   need_namespaces
-  for file in "$TMP/gate/attnbench-base" "$SWEEP" "$TMP/ci/summary" "$ROOT/Makefile" /proc/sys/kernel/panic; do
+  for file in "$TMP/gate/attnbench-base" "$SWEEP" "$TMP/ci/summary" "$ROOT/Makefile" /proc/sys/kernel/panic /proc/irq/default_smp_affinity; do
     apart sh -c 'echo evil >>"$1"' sh "$file"
     [ "$status" -ne 0 ] || fail "$file was written"
   done
   apart sh -c 'mount -o remount,rw / || umount /dev || mv "$1" "$1.away" || rm -rf "$2"/*' sh "$TMP/gate/attnbench-base" "$TMP/gate"
   cmp "$ATTNBENCH" "$TMP/gate/attnbench-base"
+  # CUDA does that.
+  apart sh -c 'echo named >/proc/self/comm'
+  expect_status 0
   apart sh -c 'echo mine >"$HOME/next-round" && echo mine >"$TMPDIR/cache" && ls "$HOME"'
   expect_status 0
   expect_out next-round
