@@ -11,29 +11,30 @@
 
 static const double narrow_relative = 0.005; /* half of the interval */
 
-/* On an H200 at its power limit a time drifts for about two seconds, by up to 14 %, and by less than 0.3 % in the
- * seconds after; two and a half seconds within 0.5 % are none of that drift. A CPU has no such limit to wait for. */
+/* On an H200 at its power limit a time drifts for about two seconds, by up to 14 %; two and a half seconds without a
+ * trend are none of that. A CPU has no such limit to wait for. */
 struct steady_settings steady_defaults(enum device_kind kind) {
   const struct steady_settings cuda = {.window_s = 0.5, .relative = 0.005, .most_s = 15, .block_s = 1};
   const struct steady_settings cpu = {.window_s = 0.05, .relative = 0.02, .most_s = 1, .block_s = 0.05};
   return kind == DEVICE_CUDA ? cuda : cpu;
 }
 
-bool steady_is_reached(const double *median_us, uint32_t count, double relative) {
+bool steady_is_reached(const double mean_us[STEADY_WINDOWS], double relative) {
+  const double *last = mean_us + STEADY_WINDOWS - 2;
+  const double trend = fabs((last[0] + last[1]) / (mean_us[0] + mean_us[1]) - 1);
   double least = INFINITY, most = 0;
-  for (uint32_t i = 0; i < count; ++i) {
-    if (isnan(median_us[i])) return false;
-    least = fmin(least, median_us[i]);
-    most = fmax(most, median_us[i]);
+  for (uint32_t i = 0; i < STEADY_WINDOWS; ++i) {
+    least = fmin(least, mean_us[i]);
+    most = fmax(most, mean_us[i]);
   }
-  return most - least <= relative * least;
+  return trend <= relative && most - least <= STEADY_RANGE * relative * least;
 }
 
 /* ---- windows ------------------------------------------------------------------------------------------------- */
 
 struct window {
   double start_s, energy_j; /* when it began, and the device's counter then */
-  double median_us, clock_mhz;
+  double mean_us, median_us, clock_mhz;
   struct device_health health; /* at its end */
   uint32_t samples;
   double us[STEADY_WINDOW_SAMPLES];
@@ -51,6 +52,12 @@ static uint32_t chain_for(double seconds, double sample_us, uint32_t room) {
   return fit < 1 ? 1 : fit > most ? (uint32_t)most : (uint32_t)fit;
 }
 
+static double mean_of(const double *us, uint32_t count) {
+  double sum = 0;
+  for (uint32_t i = 0; i < count; ++i) sum += us[i];
+  return sum / count;
+}
+
 /* Samples until the time is up or the window full. The SM clock is that of the last chain. */
 static struct status fill_window(struct bench *bench, double seconds, double sample_us, struct window *out) {
   const double start_s = clock_now_s();
@@ -62,6 +69,7 @@ static struct status fill_window(struct bench *bench, double seconds, double sam
     out->samples += n;
     left_s = start_s + seconds - clock_now_s();
   } while (left_s > 0 && out->samples < STEADY_WINDOW_SAMPLES);
+  out->mean_us = mean_of(out->us, out->samples);
   out->median_us = stats_median(out->us, out->samples);
   return status_ok();
 }
@@ -80,9 +88,11 @@ static struct status take_window(struct device *device, struct bench *bench, dou
 }
 
 static bool is_steady(const struct stretch *stretch, double relative) {
-  double median_us[STEADY_WINDOWS];
-  for (uint32_t i = 0; i < STEADY_WINDOWS; ++i) median_us[i] = stretch->window[i].median_us;
-  return stretch->taken >= STEADY_WINDOWS && steady_is_reached(median_us, STEADY_WINDOWS, relative);
+  double mean_us[STEADY_WINDOWS];
+  if (stretch->taken < STEADY_WINDOWS) return false;
+  for (uint32_t i = 0; i < STEADY_WINDOWS; ++i)
+    mean_us[i] = stretch->window[(stretch->taken + i) % STEADY_WINDOWS].mean_us; /* the oldest first */
+  return steady_is_reached(mean_us, relative);
 }
 
 /* ---- the record ---------------------------------------------------------------------------------------------- */

@@ -2,9 +2,9 @@
  * temperature and its regulation have caught up, which takes seconds; a row's launches back to back until then, and
  * the median of what follows, are its steady time.
  *
- * Launches are taken in windows of window_s. The time is steady when the medians of `STEADY_WINDOWS` windows in a row
- * lie within `relative` of each other; those windows are the measurement. When that has not happened after most_s,
- * the last windows are the measurement, and time_record.settled is false.
+ * Launches are taken in windows of window_s. The time is steady when it has no trend in STEADY_WINDOWS windows in a
+ * row (steady_is_reached); those windows are the measurement. When that has not happened after most_s, the last
+ * windows are the measurement, and time_record.settled is false.
  *
  * Power and energy are those of these windows, host gaps between them included. Where the driver counts energy,
  * energy_j is what its counter grew by, and power_w is energy_j / elapsed_s; elsewhere power_w is the mean of the
@@ -23,8 +23,12 @@ struct steady_settings {
 
 struct steady_settings steady_defaults(enum device_kind);
 
-/* Are the medians within `relative` of the smallest? NAN is not. Pure. */
-bool steady_is_reached(const double *median_us, uint32_t count, double relative);
+enum { STEADY_RANGE = 4 };
+
+/* The mean times of windows in a row. True when the first two and the last two agree within `relative` in the mean,
+ * and all of them within STEADY_RANGE times that: a power limit is held by steps of the clock of 1 % to and fro,
+ * which are no trend. Pure. */
+bool steady_is_reached(const double mean_us[STEADY_WINDOWS], double relative);
 
 /* Fills *out. hot_launches and estimate_us come from bench_time_prepare. Device failures come back as they are. */
 struct status steady_measure(struct device *, struct bench *, const struct steady_settings *, uint32_t hot_launches,
