@@ -61,8 +61,8 @@ static const struct verb_row verbs[VERB_COUNT] = {
                        "source <(attnbench generate bash)", 1, 1, "name"},
     [VERB_INPUTS] = {"inputs", "the tensors of a check as raw numbers, for other programs",
                      "attnbench inputs --shape SPEC [--seed N]",
-                     "write the Q, K and V that the check and the timing of a case use, as raw numbers on stdout: "
-                     "for kernels that attnbench cannot load",
+                     "write the input tensors that the check and the timing of a case use (Q, K, V, sinks), as raw "
+                     "numbers on stdout: for kernels that attnbench cannot load",
                      "attnbench inputs --shape B=1,H=8,S=512,D=64 >inputs.bin", 0, 0},
     [VERB_WORKER] = {"worker", NULL, NULL, NULL, NULL, 0, 0},
     [VERB_OBJECT] = {"describe-object", NULL, NULL, NULL, NULL, 0, 0},
