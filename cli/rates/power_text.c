@@ -76,16 +76,19 @@ static const char *kind_of(const struct compare_power *power) {
 
 static void write_suites(const struct compare_power *power, FILE *file) {
   const double suites = (double)power->suites;
-  fprintf(
-      file,
-      "%-22s  %" PRIu64 " of %" PRIu64 " suites without any change failed: %.3f %%, at most %.3f %% (95 %%); %" PRIu64
-      " did not decide: %.2f %%, at most %.2f %%\n",
-      kind_of(power), power->failed, power->suites, 100 * (double)power->failed / suites, 100 * power->failed_upper,
-      power->undecided, 100 * (double)power->undecided / suites, 100 * power->undecided_upper);
-  if (!isnan(power->uniform_1_percent)) {
-    fprintf(file, "%-22s  all cases 1 %% slower: found in %.1f %% of %" PRIu64 " suites, at least %.1f %% (95 %%)\n",
-            "", 100 * power->uniform_1_percent, power->uniform_suites, 100 * power->uniform_1_percent_lower);
-  }
+  char lead[32];
+  snprintf(lead, sizeof lead, "%-22s  ", kind_of(power));
+  text_paragraph(file, lead,
+                 "%" PRIu64 " of %" PRIu64
+                 " suites without any change failed: %.3f %%, at most %.3f %% (95 %%); %" PRIu64
+                 " did not decide: %.2f %%, at most %.2f %%",
+                 power->failed, power->suites, 100 * (double)power->failed / suites, 100 * power->failed_upper,
+                 power->undecided, 100 * (double)power->undecided / suites, 100 * power->undecided_upper);
+  if (isnan(power->uniform_1_percent)) return;
+  snprintf(lead, sizeof lead, "%-22s  ", "");
+  text_paragraph(file, lead,
+                 "all cases 1 %% slower: found in %.1f %% of %" PRIu64 " suites, at least %.1f %% (95 %%)",
+                 100 * power->uniform_1_percent, power->uniform_suites, 100 * power->uniform_1_percent_lower);
 }
 
 static void write_method(const struct compare_power *power, FILE *file) {
@@ -118,18 +121,21 @@ static void write_controls(const struct compare_power_report *report, FILE *file
     found += power_is_found(&report->control[i]);
   }
   if (report->control_count == 0) return;
-  fprintf(file, "\ncontrols: %zu of %zu slowdowns that were put into one cell each were found by a real gate run\n",
-          found, controls);
+  fputc('\n', file);
+  text_paragraph(file,
+                 "controls: ", "%zu of %zu slowdowns that were put into one cell each were found by a real gate run",
+                 found, controls);
   for (size_t i = 0; i < report->control_count; ++i) write_control(&report->control[i], file);
 }
 
 /* ---- slowdowns ----------------------------------------------------------------------------------------------- */
 
 static void write_slowdowns(const struct compare_power *power, FILE *file) {
-  fprintf(file,
-          "\n%s, one case slower at a time, %u gates for each: +2 %% found in %.1f %% of them or more, +3 %% in %.1f "
-          "%%, whichever case it is\n",
-          kind_of(power), (unsigned)power->trials, 100 * power->least_2_percent, 100 * power->least_3_percent);
+  fputc('\n', file);
+  text_paragraph(file, "",
+                 "%s, one case slower at a time, %u gates for each: +2 %% found in %.1f %% of them or more, +3 %% in "
+                 "%.1f %%, whichever case it is",
+                 kind_of(power), (unsigned)power->trials, 100 * power->least_2_percent, 100 * power->least_3_percent);
   /* A share of one half is known least: 1.96 standard deviations. */
   text_paragraph(
       file, "",

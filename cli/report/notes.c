@@ -153,8 +153,8 @@ static void print_unsteady_ratios(FILE *file, const struct report *report) {
   if (worst == NULL) return;
   text_paragraph(
       file, "~ ",
-      "%zu vs ref still moved by more than %g %% when the time for it was over; most, by %.1f %%: %s at %s", count,
-      100 * RATIO_DRIFT_MOST, 100 * ratio_off(worst), worst->variant, worst->attn_case.key);
+      "%zu vs ref still moved by more than %g %% when the time budget was used up; the most, %.1f %%: %s at %s",
+      count, 100 * RATIO_DRIFT_MOST, 100 * ratio_off(worst), worst->variant, worst->attn_case.key);
 }
 
 static void print_unsteady_clocks(FILE *file, const struct report *report) {
@@ -191,8 +191,9 @@ static void print_steady(FILE *file, const struct report *report) {
   if (report_first(report, has_steady) == NULL) return;
   text_paragraph(
       file, "steady = ",
-      "launches back to back once their time no longer changed. Its vs ref is of turns of a second and more, "
-      "each side at the clock that it keeps alone; the hot one is of short turns, both sides at one clock");
+      "launches back to back, once their time no longer changed. Its vs ref comes from turns of a second or more, in "
+      "which each side runs at the clock that it sustains; the hot one from short turns, in which both run at one "
+      "clock");
   if (report_first(report, has_energy) == NULL) return;
   if (idle_w > 0) snprintf(idle, sizeof idle, "; it holds the %.0f W that the card drew before the run", idle_w);
   text_paragraph(
