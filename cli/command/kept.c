@@ -61,11 +61,16 @@ static cJSON *side_of(const struct kept *kept, int side) {
   return out;
 }
 
+/* 0: as many as it needs. */
+static uint64_t rounds_of(const struct kept *kept) {
+  return kept->options->rounds_in_steps ? 0 : (uint64_t)kept->options->rounds.value;
+}
+
 static struct status write_kept(const struct kept *kept, FILE *out) {
   cJSON *root = cJSON_CreateObject();
   json_add_string(root, "ab", magic);
   json_add_uint(root, "order_seed", kept->order_seed);
-  json_add_uint(root, "rounds", (uint64_t)kept->options->rounds.value);
+  json_add_uint(root, "rounds", rounds_of(kept));
   for (int side = 0; side < SIDES; ++side) json_add_item(root, side_names[side], side_of(kept, side));
   return json_write(root, "ab.json", out);
 }
@@ -130,9 +135,9 @@ static struct status check_document(struct kept *kept, const struct json_doc *do
   if (said == NULL || strcmp(said, magic) != 0)
     return json_error(doc, doc->root, false, "is not what ab --keep writes: \"ab\" must be \"%s\"", magic);
   TRY(json_whole(doc, json_get(doc->root, "order_seed"), 0, UINT64_MAX, &kept->order_seed));
-  TRY(json_whole(doc, json_get(doc->root, "rounds"), 1, UINT32_MAX, &rounds));
-  if (rounds != (uint64_t)kept->options->rounds.value) {
-    snprintf(what, sizeof what, "it has %" PRIu64 " rounds", rounds);
+  TRY(json_whole(doc, json_get(doc->root, "rounds"), 0, UINT32_MAX, &rounds));
+  if (rounds != rounds_of(kept)) {
+    snprintf(what, sizeof what, rounds > 0 ? "it has %" PRIu64 " rounds" : "it has no --rounds", rounds);
     return differs(doc->path, what);
   }
   for (int side = 0; side < SIDES; ++side) TRY(check_side(doc->path, doc->root, kept, side));

@@ -225,17 +225,28 @@ static struct status blame(const struct pairs *pairs, struct set *set, struct st
   return refused;
 }
 
-/* The two programs in turns, in an order that no disturbance of the machine can follow. */
-static struct status measure_set(const struct pairs *pairs, struct set *set) {
-  const uint32_t rounds = (uint32_t)pairs->options->rounds.value;
+static uint32_t rounds_of(const struct pairs *pairs) { return (uint32_t)pairs->options->rounds.value; }
+
+static void draw_order(const struct pairs *pairs, uint32_t number, bool *candidate_first) {
+  if (number == 0 && pairs->options->rounds_in_steps) {
+    order_draw_steps(pairs->order_seed, number, rounds_of(pairs), COMPARE_FEW_FIRST, COMPARE_FEW_STEP,
+                     candidate_first);
+  } else {
+    order_draw(pairs->order_seed, number, rounds_of(pairs), candidate_first);
+  }
+}
+
+/* Pairs `from` to `to` of the two programs in turns, in an order that no disturbance of the machine can follow. */
+static struct status measure_set(const struct pairs *pairs, struct set *set, uint32_t from, uint32_t to) {
+  const uint32_t rounds = rounds_of(pairs);
   bool candidate_first[PROCESSES_MAX];
-  struct progress progress = progress_start((size_t)rounds * PAIRS_SIDES, pairs->options->quiet);
+  struct progress progress = progress_start((size_t)(to - from) * PAIRS_SIDES, pairs->options->quiet);
   struct status status = status_ok();
   struct journal_data pair[PAIRS_SIDES] = {{.records = NULL}};
   bool is_kept = false;
   char text[64];
-  order_draw(pairs->order_seed, set->number, rounds, candidate_first);
-  for (uint32_t i = 0; i < rounds * PAIRS_SIDES && !status_failed(&status); ++i) {
+  draw_order(pairs, set->number, candidate_first);
+  for (uint32_t i = from * PAIRS_SIDES; i < to * PAIRS_SIDES && !status_failed(&status); ++i) {
     const uint32_t round = i / PAIRS_SIDES;
     if (i % PAIRS_SIDES == 0) is_kept = pairs->goes_on && take_kept(pairs, set, round, pair);
     const int side = (i % PAIRS_SIDES == 0) == candidate_first[round] ? PAIRS_CANDIDATE : PAIRS_BASE;
@@ -272,7 +283,7 @@ static struct status look_again(const struct pairs *pairs, uint32_t number, stru
   if (number > 1) snprintf(name, sizeof name, "again%u", (unsigned)number);
   TRY(suspects_of(compare, &suspects));
   struct set set = {.name = name, .number = number, .only = &suspects, .data = data, .witness = &witness};
-  TRY(measure_set(pairs, &set));
+  TRY(measure_set(pairs, &set, 0, rounds_of(pairs)));
   TRY(compare_build(&data[PAIRS_BASE], &data[PAIRS_CANDIDATE], &compare->settings, &fresh));
   TRY(confirm_add(compare, &fresh));
   witness_judge(&witness, compare);
@@ -286,13 +297,30 @@ static struct status confirm(const struct pairs *pairs, struct compare *compare)
   return status_ok();
 }
 
-struct status pairs_judge(const struct pairs *pairs, struct compare *out) {
+static struct status build_compare(const struct pairs *pairs, bool only_verdicts, struct compare *out) {
   const struct journal_data *base = &pairs->data[PAIRS_BASE], *now = &pairs->data[PAIRS_CANDIDATE];
   struct compare_settings settings;
   TRY(gate_options_settings(pairs->options, base, now, &settings));
   settings.paired = true;
   settings.order_seed = pairs->order_seed;
-  TRY(compare_build(base, now, &settings, out));
+  settings.pairs_planned = pairs->options->rounds_in_steps ? rounds_of(pairs) : 0;
+  settings.only_verdicts = only_verdicts;
+  return compare_build(base, now, &settings, out);
+}
+
+/* Whether the verdicts so far are those of more pairs. A program that may have a clock of its own is measured on,
+ * since few pairs cannot tell. */
+static struct status is_clear(const struct pairs *pairs, bool *out) {
+  OWNED(compare_free) struct compare compare = {.rows = NULL};
+  TRY(build_compare(pairs, true, &compare));
+  *out = !compare.comparable || (compare_is_clear(&compare) && !witness_doubts(&pairs->witness));
+  return status_ok();
+}
+
+struct status pairs_judge(const struct pairs *pairs, struct compare *out) {
+  TRY(build_compare(pairs, false, out));
+  out->pairs = pairs->measured;
+  out->pairs_most = rounds_of(pairs);
   witness_judge(&pairs->witness, out);
   const struct status status = confirm(pairs, out);
   if (status_failed(&status)) compare_free(out);
@@ -393,7 +421,15 @@ struct status pairs_open(const struct options *options, struct pairs *out) {
 }
 
 struct status pairs_measure(struct pairs *pairs) {
-  TRY(measure_set(pairs, &(struct set){.name = "first", .data = pairs->data, .witness = &pairs->witness}));
+  struct set set = {.name = "first", .data = pairs->data, .witness = &pairs->witness};
+  const uint32_t rounds = rounds_of(pairs), first = pairs->options->rounds_in_steps ? COMPARE_FEW_FIRST : rounds;
+  bool ends = false;
+  for (uint32_t to = first; !ends; to += COMPARE_FEW_STEP) {
+    TRY(measure_set(pairs, &set, pairs->measured, to));
+    pairs->measured = to;
+    ends = to >= rounds;
+    if (!ends) TRY(is_clear(pairs, &ends));
+  }
   return check_one_device(pairs->data);
 }
 

@@ -16,6 +16,7 @@ struct pairs {
   uint64_t order_seed; /* of the order of the two programs within each pair */
   double stall_s;
   struct journal_data data[PAIRS_SIDES]; /* measured so far; the caller may read and relabel it */
+  uint32_t measured;                     /* pairs of the first measurement */
   struct witness witness;                /* of these processes, but for those that an earlier run measured */
 };
 
@@ -25,8 +26,10 @@ struct pairs {
  * of every process. The options must outlive the pairs. Call pairs_close afterwards, also after a failure. */
 struct status pairs_open(const struct options *, struct pairs *out);
 
-/* Measures options->rounds.value pairs. After the first process, options of the gate that match none of the cells are
- * refused. A failure names the program and quotes its message; STATUS_INTERRUPTED when a signal asked to stop. */
+/* Measures options->rounds.value pairs; with options->rounds_in_steps 3, then 5 and so on, until every verdict is
+ * clear (compare_is_clear) or that many are measured. After the first process, options of the gate that match none of
+ * the cells are refused. A failure names the program and quotes its message; STATUS_INTERRUPTED when a signal asked
+ * to stop. */
 struct status pairs_measure(struct pairs *);
 
 /* Judges the measurements, and measures rows that fail or are undecided again in fresh processes (confirm.h). On

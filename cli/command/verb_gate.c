@@ -35,6 +35,7 @@ static struct status draw_rates(struct selftest *test) {
   TRY(gate_options_settings(o, test->evidence, test->evidence, &settings.compare));
   for (size_t i = 0; i < KINDS; ++i) {
     settings.compare.paired = i == 0;
+    settings.compare.pairs_planned = i == 0 && o->rounds_in_steps ? settings.rounds : 0;
     settings.trials = i == 0 ? TRIALS : 0;
     TRY(power_measure(o->from != NULL    ? o->from
                       : o->sweep != NULL ? o->sweep

@@ -35,8 +35,7 @@ static const char *after_name(const struct word *word, const char *name, bool *w
 
 /* The number of processes that decides: what the run had, or more where that was too few. */
 static unsigned rounds_for(const char *words, const struct compare_row *row, bool is_ab) {
-  enum { AB_ROUNDS = 7 };
-  unsigned long had = is_ab ? AB_ROUNDS : 1;
+  unsigned long had = is_ab ? COMPARE_PAIRS_PLANNED : 1;
   bool whole = false;
   while (*words != '\0') {
     struct word word = next_word(&words);

@@ -54,6 +54,14 @@ bool compare_is_undecided(enum compare_verdict verdict) {
   return verdict_exit_code(verdict) == EXIT_CODE_INCONCLUSIVE;
 }
 
+bool compare_is_clear(const struct compare *compare) {
+  const struct compare_row *suite = &compare->suite;
+  for (enum compare_verdict verdict = 0; verdict < COMPARE_VERDICT_COUNT; ++verdict) {
+    if (compare_is_undecided(verdict) && compare->verdict_count[verdict] > 0) return false;
+  }
+  return suite->key == NULL || !compare_is_undecided(suite->verdict);
+}
+
 static double shortest_us(const struct record *record, enum time_mode mode) {
   const struct process_record *process = &record->process[mode];
   return process->count > 0 ? event_overhead_shortest(process->median_us, process->count)
@@ -152,9 +160,30 @@ static void judge_row(const struct compare *compare, struct compare_row *row, st
   if (compare->row_count >= COMPARE_SUITE_ROWS_MIN) suite_add(row, &seen, sums);
 }
 
+/* Few pairs of one row tell little of its noise; those of all rows tell more. */
+static void settle_noise(struct compare *compare) {
+  struct compare_evidence seen;
+  struct compare_noise others = {0, 0};
+  size_t rows = 0;
+  for (size_t i = 0; i < compare->row_count; ++i) {
+    const struct compare_row *row = &compare->rows[i];
+    if (!row->is_timed) continue;
+    judge_observe_row(row, row->event_overhead_us, &seen);
+    if (!judge_has_few(&compare->settings, &seen)) return;
+    const struct compare_noise own = judge_noise(&compare->settings, &seen, row);
+    if (own.freedom <= 0) continue;
+    others.variance += own.variance;
+    ++rows;
+  }
+  if (rows < COMPARE_SUITE_ROWS_MIN) return;
+  others = (struct compare_noise){others.variance / (double)rows, COMPARE_FEW_PRIOR};
+  for (size_t i = 0; i < compare->row_count; ++i) compare->rows[i].others = others;
+}
+
 void compare_judge(struct compare *compare) {
   struct suite_sums sums;
   sums.rows = 0;
+  settle_noise(compare);
   for (size_t i = 0; i < compare->row_count; ++i) judge_row(compare, &compare->rows[i], &sums);
   suite_judge(&sums, compare);
   compare_conclude(compare);

@@ -60,6 +60,12 @@
 /* A time below this share of the shape's physical floor, or this many times shorter than the base's, is no time. */
 #define COMPARE_PHYSICAL_SHARE 0.95
 #define COMPARE_FASTER_MOST    10.0
+/* How often a case without a change of so much looks like one after few pairs, at each look (see above). */
+#define COMPARE_FEW_ERROR 0.0025
+/* As how many processes the noise of all other rows counts beside a row's own. */
+#define COMPARE_FEW_PRIOR 4.0
+/* Pairs of a measurement that ends when its verdicts are clear: after the first look, or after two more each. */
+enum { COMPARE_FEW_FIRST = 3, COMPARE_FEW_STEP = 2, COMPARE_PAIRS_PLANNED = 7 };
 /* Fewest processes that are judged: with fewer no bound reaches the confidence. */
 enum { COMPARE_PAIRS_MIN = 5, COMPARE_SIDE_MIN = 3, COMPARE_BASELINE_MIN = 5 };
 /* Fewest rows that are judged together, and how often a row is measured again at most. */
@@ -105,14 +111,15 @@ struct compare_settings {
   bool modes[TIME_MODE_COUNT];      /* which are judged; default both */
   bool paired;                      /* observation i of the base belongs to observation i of the new report */
   bool allow_new, noise_is_ok;      /* added -> exit 0; inconclusive and clock -> exit 0 (--noise=warn) */
-  bool must_settle;    /* times whose warm-up did not settle are not judged. compare_build sets it for a GPU; on a
-                        * CPU few warm-ups settle, and the spread of the processes is judged instead */
-  bool once;           /* no row will be measured again */
-  bool only_verdicts;  /* rows get no estimates and no reasons, and stay in the order of their names: for drawn
-                        * gates (cli/rates) */
-  uint32_t family;     /* number of rows for the Bonferroni correction; 0: no t-test for pairs that are
-                        * measured again, and the number of all rows for two samples */
-  uint64_t order_seed; /* of the order within pairs; 0: no pairs */
+  bool must_settle;       /* times whose warm-up did not settle are not judged. compare_build sets it for a GPU; on a
+                           * CPU few warm-ups settle, and the spread of the processes is judged instead */
+  bool once;              /* no row will be measured again */
+  bool only_verdicts;     /* rows get no estimates and no reasons, and stay in the order of their names: for drawn
+                           * gates (cli/rates) */
+  uint32_t family;        /* number of rows for the Bonferroni correction; 0: no t-test for pairs that are
+                           * measured again, and the number of all rows for two samples */
+  uint64_t order_seed;    /* of the order within pairs; 0: no pairs */
+  uint32_t pairs_planned; /* fewer are judged by the rule for few pairs; 0: by that for any number */
   uint32_t override_count;
   struct compare_override override[COMPARE_OVERRIDES_MAX];
 };
@@ -136,6 +143,12 @@ struct compare_drawn {
   uint32_t count;
   const uint8_t *process;        /* indices, from 0 */
   double slowdown, log_slowdown; /* 0.02: 2 % of the time without event_overhead_us; the logarithm of 1.02 */
+};
+
+/* The variance of a pair's difference, in squares of the threshold, and the degrees of freedom behind it; 0: unknown.
+ */
+struct compare_noise {
+  double variance, freedom;
 };
 
 /* What a row's estimate and bounds are held against: logarithms of the line, of what the lower bound must exceed, and
@@ -174,6 +187,7 @@ struct compare_row {
   double event_overhead_us;     /* subtracted from the times of both sides before any ratio (event_overhead.h) */
   double physical_us;           /* lower bound of the time of this shape on this device (floor.h); NAN: unknown */
   struct compare_limits limits; /* of the threshold that the settings give it */
+  struct compare_noise others;  /* after few pairs: the noise of all rows */
   /* The verdict. */
   enum compare_verdict verdict;
   bool has_ratio;                 /* processes of both sides have times, which .ratio compares */
@@ -200,10 +214,11 @@ struct compare {
   const char *base_path; /* of the base report, for again_command; NULL: not a file */
   struct compare_difference difference[COMPARE_DIFFERENCES_MAX];
   uint32_t difference_count;
-  bool comparable;          /* no fatal difference */
-  struct compare_row suite; /* all cases together; .key is NULL when there are too few rows */
-  size_t suite_rows;        /* number of rows in the geometric mean of `suite` */
-  struct compare_row *rows; /* worst first: by verdict, then by ratio */
+  bool comparable;            /* no fatal difference */
+  struct compare_row suite;   /* all cases together; .key is NULL when there are too few rows */
+  size_t suite_rows;          /* number of rows in the geometric mean of `suite` */
+  uint32_t pairs, pairs_most; /* of `ab`: measured at first, and at most; 0: no measurement in pairs */
+  struct compare_row *rows;   /* worst first: by verdict, then by ratio */
   size_t row_count;
   uint64_t verdict_count[COMPARE_VERDICT_COUNT];
   uint64_t compared;        /* rows with a ratio */
@@ -225,6 +240,9 @@ struct compare_row compare_start(const struct compare *, const struct record *ba
 
 /* Judges the rows made by compare_start, and all cases together. */
 void compare_judge(struct compare *);
+/* Whether more pairs would change no verdict: every row is the same or slower beyond doubt, and so are all together.
+ */
+bool compare_is_clear(const struct compare *);
 /* Updates the counts, the order of the rows and the exit code after verdicts have changed. */
 void compare_conclude(struct compare *);
 /* The order by case, variant and mode, for qsort. */

@@ -152,8 +152,9 @@ struct grounds {
   size_t fewest;                     /* processes of the smaller side, or pairs, behind the time */
   struct rank_interval time, cycles; /* for the words alone; NAN where clocks are not known */
   struct compare_limits limits;
-  bool is_implausible;  /* a time of it is none */
-  bool hides_slowdowns; /* the floor does, and not what was asked for: nothing can be told */
+  struct student_score few; /* of few pairs; without freedom: there are as many as were planned */
+  bool is_implausible;      /* a time of it is none */
+  bool hides_slowdowns;     /* the floor does, and not what was asked for: nothing can be told */
 };
 
 static double value_of(const struct compare_process *process, enum quantity quantity) {
@@ -269,9 +270,67 @@ static enum compare_verdict verdict_of_slower(const struct grounds *g) {
   return may_be_luck(g) ? COMPARE_inconclusive : COMPARE_regressed;
 }
 
+/* ---- few pairs ------------------------------------------------------------------------------------------------ */
+
+bool judge_has_few(const struct compare_settings *settings, const struct compare_evidence *seen) {
+  return settings->paired && seen->now.count < settings->pairs_planned;
+}
+
+/* Of the logarithms of times; a process without one makes it NAN. */
+static double variance_of(const struct compare_observations *seen) {
+  double mean = 0, squares = 0;
+  for (uint32_t i = 0; i < seen->count; ++i) mean += seen->process[i].log_us / seen->count;
+  for (uint32_t i = 0; i < seen->count; ++i)
+    squares += (seen->process[i].log_us - mean) * (seen->process[i].log_us - mean);
+  return squares / (seen->count - 1);
+}
+
+/* Within each side, where a drift of the machine adds to it: that only makes the rule more careful. */
+static struct compare_noise noise_of(const struct compare_evidence *seen, double threshold) {
+  const double variance = variance_of(&seen->base) + variance_of(&seen->now);
+  if (!isfinite(variance)) return (struct compare_noise){0, 0};
+  return (struct compare_noise){variance / (threshold * threshold), seen->base.count + seen->now.count - 2.0};
+}
+
+static struct student_score score_of_few(const struct compare_evidence *seen, const struct grounds *g) {
+  const struct rank_sample *time = &g->of[TIME];
+  const double threshold = g->limits.threshold;
+  const struct compare_noise own = noise_of(seen, threshold), others = g->row->others;
+  const double freedom = own.freedom + others.freedom;
+  const double variance = (own.freedom * own.variance + others.freedom * others.variance) / freedom;
+  double mean = 0;
+  for (size_t i = 0; i < time->now_count; ++i) mean += time->now[i] / (double)time->now_count;
+  return (struct student_score){mean, threshold * sqrt(variance / (double)time->now_count), freedom};
+}
+
+/* No pair stands out, and a slowdown of the threshold would hardly look like this. */
+static bool is_clearly_same(const struct grounds *g) {
+  const struct rank_sample *time = &g->of[TIME];
+  const double threshold = g->limits.threshold;
+  const struct student_score mirrored = {-g->few.mean, g->few.error, g->few.freedom};
+  if (time->most >= threshold || time->least <= -threshold) return false;
+  if (reaches(g, TIME, g->limits.line) || !reaches(g, TIME, -g->limits.line)) return false;
+  if (!g->row->dram_bound && reaches(g, CYCLES, g->limits.line)) return false;
+  return student_chance(&mirrored, -threshold) <= COMPARE_FEW_ERROR;
+}
+
+static bool is_clearly_slower(const struct grounds *g) {
+  return g->of[TIME].least > g->limits.bound && reaches(g, TIME, g->limits.line) && !clock_explains(g) &&
+         student_chance(&g->few, g->limits.line) <= COMPARE_FEW_ERROR;
+}
+
+static enum compare_verdict verdict_of_few(const struct grounds *g) {
+  if (is_clearly_slower(g)) return COMPARE_regressed;
+  return is_clearly_same(g) ? COMPARE_same : COMPARE_inconclusive;
+}
+
+/* ---- any number of processes ------------------------------------------------------------------------------------
+ */
+
 static enum compare_verdict verdict_of(const struct grounds *g) {
   const bool paired = g->settings->paired, faster = is_faster(g);
   if (g->is_implausible || is_below(g, TIME, -log(COMPARE_FASTER_MOST))) return COMPARE_implausible;
+  if (g->few.freedom > 0 && !g->hides_slowdowns) return verdict_of_few(g);
   if (has_few(g) || g->hides_slowdowns) return COMPARE_inconclusive;
   if (is_slower(g, TIME)) return verdict_of_slower(g);
   if (!g->row->dram_bound && is_slower(g, CYCLES) && !(faster && paired))
@@ -428,6 +487,14 @@ static void set_limits(const struct compare_evidence *seen, struct grounds *g) {
   g->is_implausible = g->is_implausible || fmin(base_us, now_us) > COMPARE_FASTER_MOST * least_us;
 }
 
+/* The order of so few pairs says little; their noise is known better. */
+static void fill_few(const struct student_score *few, struct compare_row *row) {
+  const double reach = student_quantile(COMPARE_FEW_ERROR, few->freedom) * few->error;
+  row->ci_low = fmin(row->ratio, exp(few->mean - reach));
+  row->ci_high = fmax(row->ratio, exp(few->mean + reach));
+  row->confidence = 1 - COMPARE_FEW_ERROR;
+}
+
 static void fill_row(const struct compare_evidence *seen, struct grounds *g, struct compare_row *row) {
   judge_summary(&seen->base, &row->base);
   judge_summary(&seen->now, &row->now);
@@ -437,10 +504,21 @@ static void fill_row(const struct compare_evidence *seen, struct grounds *g, str
   row->ci_low = exp(g->time.low);
   row->ci_high = exp(g->time.high);
   row->confidence = g->time.confidence;
+  if (g->few.freedom > 0) fill_few(&g->few, row);
   row->cycles_ratio = exp(g->cycles.estimate);
   row->threshold = g->limits.relative;
   row->least_us = fmin(seen->base.least_us, seen->now.least_us);
   row->rounds_needed = 0;
+}
+
+struct compare_noise judge_noise(const struct compare_settings *settings, const struct compare_evidence *seen,
+                                 const struct compare_row *row) {
+  struct grounds g;
+  g.settings = settings;
+  g.row = row;
+  take_samples(seen, &g);
+  set_limits(seen, &g);
+  return g.fewest > 1 ? noise_of(seen, g.limits.threshold) : (struct compare_noise){0, 0};
 }
 
 void judge_timed(const struct compare_settings *settings, const struct compare_evidence *seen,
@@ -451,6 +529,8 @@ void judge_timed(const struct compare_settings *settings, const struct compare_e
   const char *unfit = judge_unfit(settings, seen);
   take_samples(seen, &g);
   set_limits(seen, &g);
+  g.few = (struct student_score){.freedom = 0};
+  if (judge_has_few(settings, seen) && g.fewest > 1) g.few = score_of_few(seen, &g);
   row->has_ratio = g.fewest > 0;
   row->verdict = verdict_of(&g);
   /* Times that are not fit prove neither of the two verdicts that pass. */

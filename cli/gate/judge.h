@@ -43,6 +43,12 @@ double judge_floor_threshold(double floor_us, double around_us);
 /* What estimates are held against with this threshold. */
 struct compare_limits judge_limits(double threshold);
 
+/* Whether these are fewer pairs than were planned, so that the rule for few pairs applies. */
+bool judge_has_few(const struct compare_settings *, const struct compare_evidence *);
+/* How much processes of the row differ within each side. */
+struct compare_noise judge_noise(const struct compare_settings *, const struct compare_evidence *,
+                                 const struct compare_row *);
+
 /* Fills the verdict of a row that is timed on both sides, and unless settings->only_verdicts its sides, estimates and
  * reason. */
 void judge_timed(const struct compare_settings *, const struct compare_evidence *, struct compare_row *);

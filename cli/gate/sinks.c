@@ -119,6 +119,21 @@ void sinks_suite_text(const struct compare *compare, char out[COMPARE_LINE_MAX])
            has_bounds ? is.bounds : "", has_bounds ? ")" : "", suite->reason[0] != '\0' ? ": " : "", suite->reason);
 }
 
+const char *sinks_stop(const struct compare *compare) {
+  const bool in_steps = compare->settings.pairs_planned > 0;
+  if (compare->pairs == 0) return "";
+  if (!in_steps) return "as many as --rounds says";
+  if (compare->pairs == compare->pairs_most) return "as many as there may be";
+  return compare->comparable ? "every verdict was clear" : "the two sides cannot be compared";
+}
+
+void sinks_pairs_text(const struct compare *compare, char out[COMPARE_LINE_MAX]) {
+  out[0] = '\0';
+  if (compare->pairs == 0) return;
+  snprintf(out, COMPARE_LINE_MAX, "%u of at most %u pairs of processes: %s", (unsigned)compare->pairs,
+           (unsigned)compare->pairs_most, sinks_stop(compare));
+}
+
 /* What a user does next, by exit code; the first row that fits. */
 static bool is_any(const struct compare *compare) { return compare->exit_code != EXIT_CODE_OK; }
 bool sinks_needs_processes(const struct compare *compare) {

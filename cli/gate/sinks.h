@@ -32,6 +32,10 @@ void sinks_report_text(const struct journal_data *, char out[COMPARE_LINE_MAX]);
 bool sinks_has_suite(const struct compare *);
 /* "all cases together: same, +0.10 % in the geometric mean of 40 rows (bounds ...)" */
 void sinks_suite_text(const struct compare *, char out[COMPARE_LINE_MAX]);
+/* "3 of at most 7 pairs of processes: every verdict was clear"; "" where nothing was measured in pairs. */
+void sinks_pairs_text(const struct compare *, char out[COMPARE_LINE_MAX]);
+/* Why no more pairs were measured; "" where nothing was measured in pairs. */
+const char *sinks_stop(const struct compare *);
 /* What to do now, as a sentence without its end; "" when everything passed. */
 const char *sinks_advice(const struct compare *);
 /* Whether too few processes are the only reason for the exit code, so that one advice applies to all rows. */

@@ -39,6 +39,20 @@ double student_tail(double t, double freedom) {
   return t > 0 ? one_side : 1 - one_side;
 }
 
+double student_quantile(double chance, double freedom) {
+  double low = 0, high = 1;
+  while (student_tail(high, freedom) > chance) high *= 2;
+  for (unsigned i = 0; i < 60; ++i) {
+    const double middle = (low + high) / 2;
+    if (student_tail(middle, freedom) > chance) {
+      low = middle;
+    } else {
+      high = middle;
+    }
+  }
+  return high;
+}
+
 struct sample {
   double mean, squared_error; /* variance of the mean */
 };

@@ -7,6 +7,9 @@
 /* P(T > t) with `freedom` > 0 degrees of freedom, which need not be whole. */
 double student_tail(double t, double freedom);
 
+/* The t with P(T > t) = chance, for a chance of at most 1/2. */
+double student_quantile(double chance, double freedom);
+
 /* A difference of means, and its standard error. */
 struct student_score {
   double mean;    /* difference of the two means, or mean of the differences */

@@ -172,6 +172,14 @@ static void add_suite(cJSON *root, const struct compare *compare) {
   fields_write(object, suite_fields, &compare->suite);
 }
 
+static void add_pairs(cJSON *root, const struct compare *compare) {
+  if (compare->pairs == 0) return;
+  cJSON *object = cJSON_AddObjectToObject(root, "pairs");
+  json_add_uint(object, "measured", compare->pairs);
+  json_add_uint(object, "most", compare->pairs_most);
+  json_add_string(object, "stopped", sinks_stop(compare));
+}
+
 static void add_summary(cJSON *root, const struct compare *compare) {
   cJSON *summary = cJSON_AddObjectToObject(root, "summary");
   json_add_uint(summary, "rows", compare->row_count);
@@ -188,6 +196,7 @@ static void add_compare(cJSON *root, const struct compare *compare) {
   add_report(root, "base", compare->base);
   add_report(root, "new", compare->now);
   fields_add(root, "settings", true, settings_fields, &compare->settings);
+  add_pairs(root, compare);
   fields_add(root, "identity", true, identity_fields, compare);
   add_suite(root, compare);
   cJSON_AddArrayToObject(root, "rows"); /* json_write_list has its elements */

@@ -17,6 +17,8 @@ static void put_head(FILE *file, const struct compare *compare) {
   fprintf(file, "%s\n\n", line);
   sinks_suite_text(compare, line);
   if (sinks_has_suite(compare)) markup_put(file, markup_markdown, "%s\n\n", line);
+  sinks_pairs_text(compare, line);
+  if (line[0] != '\0') fprintf(file, "%s\n\n", line);
   sinks_report_text(compare->base, base);
   sinks_report_text(compare->now, now);
   markup_put(file, markup_markdown, "| | report |\n|---|---|\n| base | %s |\n| new | %s |\n", base, now);

@@ -67,6 +67,8 @@ static void print_head(FILE *file, const struct compare *compare) {
     sinks_suite_text(compare, line);
     print_wrapped(file, "", line);
   }
+  sinks_pairs_text(compare, line);
+  if (line[0] != '\0') print_wrapped(file, "", line);
   sinks_report_text(compare->base, line);
   print_wrapped(file, "base  ", line);
   sinks_report_text(compare->now, line);

@@ -38,10 +38,15 @@ static double hidden_s(const struct witness_side *side, enum witness_kind kind, 
   return side->seen_s[kind][process] - side->told_s[process];
 }
 
-static bool is_believed(const struct witness *witness, enum witness_kind kind) {
+/* What the new side hides more than the base does, over the pairs. */
+struct hidden {
+  uint32_t count;
+  double mean_s, error_s, allowed_s;
+};
+
+static struct hidden hidden_more(const struct witness *witness, enum witness_kind kind) {
   const uint32_t count = witness->now.count < witness->base.count ? witness->now.count : witness->base.count;
   double sum_s = 0, squares = 0, seen_s = 0;
-  if (count < COMPARE_PAIRS_MIN) return true;
   for (uint32_t i = 0; i < count; ++i) {
     const double more_s = hidden_s(&witness->now, kind, i) - hidden_s(&witness->base, kind, i);
     sum_s += more_s;
@@ -49,8 +54,21 @@ static bool is_believed(const struct witness *witness, enum witness_kind kind) {
     seen_s += witness->now.seen_s[kind][i];
   }
   const double mean_s = sum_s / count, variance = fmax(0, squares / count - mean_s * mean_s) / (count - 1);
-  const bool is_more = fabs(mean_s) > allowed[kind].seconds + allowed[kind].share * seen_s / count;
-  return !is_more || fabs(mean_s) <= errors_most * sqrt(variance);
+  return (struct hidden){count, mean_s, sqrt(variance), allowed[kind].seconds + allowed[kind].share * seen_s / count};
+}
+
+static bool is_believed(const struct witness *witness, enum witness_kind kind) {
+  const struct hidden more = hidden_more(witness, kind);
+  if (more.count < COMPARE_PAIRS_MIN) return true;
+  return fabs(more.mean_s) <= more.allowed_s || fabs(more.mean_s) <= errors_most * more.error_s;
+}
+
+bool witness_doubts(const struct witness *witness) {
+  for (enum witness_kind kind = 0; kind < WITNESS_COUNT; ++kind) {
+    const struct hidden more = hidden_more(witness, kind);
+    if (more.count > 0 && fabs(more.mean_s) > more.allowed_s) return true;
+  }
+  return false;
 }
 
 static void put_side(const struct witness_side *side, enum witness_kind kind, char *out, size_t size) {

@@ -30,6 +30,10 @@ struct witness {
 /* Adds what a process says: the duration of its run, or the sum of its samples where that is longer. */
 void witness_add(struct witness_side *, const struct journal_data *told, const double seen_s[WITNESS_COUNT]);
 
+/* Whether the mean of any number of pairs, however it scatters, is beyond what is allowed: more pairs have to tell.
+ */
+bool witness_doubts(const struct witness *);
+
 /* Adds a fatal difference where the new side hides, or makes up, more time than the base does: in the mean of the
  * pairs by more than is allowed, and by more than their scatter explains. */
 void witness_judge(const struct witness *, struct compare *);

@@ -83,6 +83,7 @@ struct options {
   struct options_number threshold, floor_us;                            /* percent, microseconds */
   struct options_number timeout, budget, time_budget, cool_down;        /* seconds */
   struct options_whole seed, rounds, processes, controls, profile, sentinel;
+  bool rounds_in_steps; /* no --rounds: a comparison in pairs may end before `rounds`, once its verdicts are clear */
   const char *json, *csv, *gbench, *html, *journal, *base_json, *keep;
   bool resume_kept;
   const char *shard, *order;

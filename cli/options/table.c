@@ -167,8 +167,8 @@ static const struct option_row rows[] = {
     {"Measuring", "--rounds", "N", IN(RUN), WHOLE(rounds, 1, 64), FLAGS(OPTION_TIMED),
      .help = "fresh processes, each of which measures every cell once; a comparison needs several. By default 1, "
              "with --baseline 5"},
-    {"Measuring", "--rounds", "N", IN(AB), WHOLE(rounds, 5, 32), .default_value = "7",
-     .help = "fresh processes of each program"},
+    {"Measuring", "--rounds", "N", IN(AB), WHOLE(rounds, 5, 32),
+     .help = "fresh processes of each program. By default 3, then 5 or 7 where a verdict is not clear yet"},
     {"Measuring", "--modes", "A,B", IN(RUN) | IN(AB), TEXT(modes), FLAGS(OPTION_RELAYED | OPTION_STAYS),
      .default_value = "hot,cold",
      .help =
@@ -233,8 +233,8 @@ static const struct option_row rows[] = {
     {"Gate", "--controls", "N", IN(GATE), WHOLE(controls, 0, 20),
      .help = "real gate runs in which one of the longest cells is made slower by one and a half thresholds. By "
              "default 3, with --from none"},
-    {"Gate", "--rounds", "N", IN(GATE), WHOLE(rounds, 5, 32), .default_value = "7",
-     .help = "processes of each side in a gate run"},
+    {"Gate", "--rounds", "N", IN(GATE), WHOLE(rounds, 5, 32),
+     .help = "processes of each side in a gate run. By default 7, in pairs as many of them as ab would take"},
 
     {"Testing", "--selftest", NULL, IN(SELFTEST), FLAG(selftest),
      .help = "test the timer and nothing else: delays of 20 us to 10 ms, events, graphs, the L2 flush, clocks"},

@@ -117,6 +117,8 @@ static void apply_defaults(struct options *out) {
 
 static void apply_computed_defaults(struct options *out) {
   if (out->verb == VERB_RUN && out->rounds.text == NULL) out->rounds.text = out->baseline != NULL ? "5" : "1";
+  out->rounds_in_steps = (out->verb == VERB_AB || out->verb == VERB_GATE) && out->rounds.text == NULL;
+  if (out->rounds_in_steps) out->rounds.text = "7";
   if (out->verb == VERB_GATE && out->controls.text == NULL) out->controls.text = out->from == NULL ? "3" : "0";
 }
 

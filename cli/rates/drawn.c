@@ -68,11 +68,22 @@ static void start(const struct draws *draws, double slowdown, struct drawn *draw
   free(drawn->gate.suite.fresh);
 }
 
+/* The first measurement, which ends when its verdicts are clear. */
+static void look_first(uint32_t most, struct drawn *drawn) {
+  drawn->pairs = drawn->gate.settings.pairs_planned > 0 ? COMPARE_FEW_FIRST : most;
+  for (;; drawn->pairs += COMPARE_FEW_STEP) {
+    if (drawn->pairs > most) drawn->pairs = most;
+    drawn->base[0].count = drawn->now[0].count = drawn->pairs;
+    compare_judge(&drawn->gate);
+    drawn->judged += drawn->gate.row_count;
+    if (drawn->pairs == most || compare_is_clear(&drawn->gate)) return;
+  }
+}
+
 struct status drawn_judge(const struct draws *draws, double slowdown, struct drawn *drawn) {
   struct status status = status_ok();
   start(draws, slowdown, drawn);
-  compare_judge(&drawn->gate);
-  drawn->judged += drawn->gate.row_count;
+  look_first(draws->rounds, drawn);
   for (unsigned look = 1; look < DRAWS_LOOKS && confirm_wants_any(&drawn->gate) && !status_failed(&status); ++look)
     status = look_again(look, drawn);
   return status;

@@ -13,6 +13,7 @@ struct drawn {
   struct compare_drawn base[DRAWS_LOOKS], now[DRAWS_LOOKS]; /* of the gate judged last */
   struct compare gate;                                      /* the result of that gate */
   struct compare again;                                     /* its latest repeated measurement */
+  uint32_t pairs;                                           /* that it took at first */
   uint64_t judged;                                          /* rows judged so far, over all gates and measurements */
 };
 

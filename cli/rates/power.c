@@ -62,6 +62,7 @@ static struct status open_gates(const struct bench *bench, uint32_t family, size
 static void count_alarms(const struct drawn *drawn, struct compare_power *out) {
   const struct compare *gate = &drawn->gate;
   ++out->suites;
+  out->pairs += drawn->pairs;
   out->suite_failed += gate->suite.key != NULL && compare_is_alarm(gate->suite.verdict);
   out->failed += drawn_failed(drawn);
   out->undecided += drawn_undecided(drawn);

@@ -42,6 +42,7 @@ struct compare_power {
   struct compare_power_row *rows;
   size_t row_count;
   uint64_t suites, failed, undecided;                /* suites of A/A that failed, or did not decide */
+  uint64_t pairs;                                    /* that all of these took at first */
   uint64_t suite_failed;                             /* of `failed`, those because of all cases together */
   uint32_t trials;                                   /* gates behind each share of a row */
   uint64_t rows_tried;                               /* rows that have shares; those of the other rows are NAN */

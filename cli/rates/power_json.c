@@ -39,6 +39,7 @@ static const struct field suite_fields[] = {
     FIELD("uniform_1_percent_lower", F64, struct compare_power, uniform_1_percent_lower),
     FIELD("uniform_suites", U64, struct compare_power, uniform_suites),
     FIELD("leftover", BOOL, struct compare_power, leftover),
+    FIELD("pairs", U64, struct compare_power, pairs),
     {0},
 };
 

@@ -84,8 +84,12 @@ static void write_suites(const struct compare_power *power, FILE *file) {
                  " did not decide: %.2f %%, at most %.2f %%",
                  power->failed, power->suites, 100 * (double)power->failed / suites, 100 * power->failed_upper,
                  power->undecided, 100 * (double)power->undecided / suites, 100 * power->undecided_upper);
-  if (isnan(power->uniform_1_percent)) return;
   snprintf(lead, sizeof lead, "%-22s  ", "");
+  if (power->settings.compare.pairs_planned > 0) {
+    text_paragraph(file, lead, "these took %.1f processes of at most %u at first, in the mean",
+                   2 * (double)power->pairs / suites, 2 * (unsigned)power->settings.rounds);
+  }
+  if (isnan(power->uniform_1_percent)) return;
   text_paragraph(file, lead,
                  "all cases 1 %% slower: found in %.1f %% of %" PRIu64 " suites, at least %.1f %% (95 %%)",
                  100 * power->uniform_1_percent, power->uniform_suites, 100 * power->uniform_1_percent_lower);

@@ -49,7 +49,7 @@ def parse_arguments():
     parser.add_argument("--same", type=int, default=40, metavar="N", help="trials without a change (default: 40)")
     parser.add_argument("--slowed", type=int, default=20, metavar="N", help="trials with one case slowed (default: 20)")
     parser.add_argument("--percent", type=float, default=3.0, metavar="PERCENT", help="size of the slowdown (default: 3)")
-    parser.add_argument("--rounds", type=int, default=5, metavar="N", help="pairs of processes of a gate (default: 5)")
+    parser.add_argument("--rounds", type=int, metavar="N", help="pairs of processes of a gate (default: as many as ab takes, 3 to 7)")
     parser.add_argument("--least-us", type=float, default=45.0, metavar="US", help="slow only cases that take this long (default: 45)")
     parser.add_argument("--gpus", default="0", metavar="A,B", help="numbers of the GPUs to use (default: 0)")
     parser.add_argument("--processes", type=int, default=28, metavar="N", help="processes to draw gates from; 0 draws none (default: 28)")
@@ -93,9 +93,14 @@ def longest(args, path):
     return [cell for _, cell in sorted(timed, reverse=True)], report
 
 
+def rounds(args):
+    """The options for them; none: ab decides."""
+    return [] if args.rounds is None else ["--rounds", str(args.rounds)]
+
+
 def trial(args, folder, number, gpu, slowed):
     path = folder / f"trial-{number}-{gpu}.json"
-    command = [args.attnbench, "ab", "--base", args.attnbench, "--sweep", args.sweep, "--rounds", str(args.rounds),
+    command = [args.attnbench, "ab", "--base", args.attnbench, "--sweep", args.sweep, *rounds(args),
                "--compare-json", path]
     if slowed is not None:
         command += ["--modes", "hot", "--variants", slowed.split("/", 1)[1], "--inject-slowdown",
@@ -228,8 +233,8 @@ def found(result):
 
 def selftest(args, folder):
     path = folder / "selftest.json"
-    done = execute([args.attnbench, "gate", "--selftest", "--from", args.evidence or folder / "processes.json", "--rounds",
-                    args.rounds, "--json", path])
+    done = execute([args.attnbench, "gate", "--selftest", "--from", args.evidence or folder / "processes.json",
+                    *rounds(args), "--json", path])
     if not path.exists():
         raise Failure(done.returncode or INTERNAL, f"attnbench gate --selftest ended with {done.returncode}: {done.stderr.strip()[-300:]}")
     return files.read_json(path)
@@ -360,7 +365,7 @@ def case_table(data):
              None if c["slowdown_99"] is None else f"{100 * c['slowdown_99']:.2f}"] for c in data["cases"]]
     right = [{"name": name, "align": "right"} for name in
              ("median us", "sd of processes %", "2 % found %", "3 % found %", "80 % from %", "99 % from %")]
-    return {"title": "Per case, drawn from the measured processes", "columns": ["variant", "case", "mode", *right], "rows": rows}
+    return {"title": "Per case, drawn from the measured processes: gates of that case alone", "columns": ["variant", "case", "mode", *right], "rows": rows}
 
 
 def add_in_launch(out, path):
@@ -415,6 +420,7 @@ def add_apart(out, found):
 def table(args, report, same, slowed, resumed, data):
     device, valid = report["device"], [r for r in slowed if counts(r)]
     walls = sorted(r["wall_s"] for r in same)
+    pairs = f"{args.rounds or '3 to 7'} pairs"
     alarms, undecided = (sum(r["exit_code"] == code for r in same) for code in (REGRESSION, INCONCLUSIVE))
     rows = [[f"real gates without any change, {len(report['results'])} cells in both modes: failed",
              f"{alarms} of {len(same)}", f"{undecided} did not decide"],
@@ -422,9 +428,9 @@ def table(args, report, same, slowed, resumed, data):
              f"{sum(map(found, valid))} of {len(valid)}", f"{len({r['slowed'] for r in valid})} different cases"]]
     if walls:
         rows += [["wall time of a gate without suspects", f"{walls[len(walls) // 2]:.1f} s",
-                  f"{len(report['results'])} cells, {args.rounds} pairs of processes; longest {walls[-1]:.1f} s"]]
+                  f"{len(report['results'])} cells, {pairs} of processes; longest {walls[-1]:.1f} s"]]
     out = {"schema": "attnbench.table/1", "title": "How far the gate is to be trusted",
-           "about": f"Threshold 2 %, {args.rounds} pairs of processes, sweep `{report['sweep']['name']}` on {device['name']} "
+           "about": f"Threshold 2 %, {pairs} of processes, sweep `{report['sweep']['name']}` on {device['name']} "
                     f"(driver {device['driver']}, nothing locked). Real gates: `scripts/proof/gate_trials.py`, the program against itself."
                     + ("" if data is None else f" Drawn: `attnbench gate --selftest`, gates drawn from "
                        f"{data['method']['processes']} measured processes."),

@@ -226,6 +226,60 @@ PYTHON
   expect_refusal 2 '--resume does nothing without --keep' -- ab --base "$ATTNBENCH" --sweep "$SWEEP" --resume
 }
 
+# The same without --rounds, until the verdict is clear: the threshold is far above the noise of a busy machine.
+in_steps() {
+  decided attn ab --sweep "$SWEEP" --device cpu --load "$STEADY" --modes hot --threshold 50 --compare-json "$TMP/compare.json" "$@"
+}
+
+@test "without --rounds the measurement ends when the verdict is clear, and says so" {
+  in_steps --base "$ATTNBENCH" --keep "$TMP/kept" --json "$TMP/new.json"
+  expect_status 0
+  measured=$(json "$TMP/compare.json" 'd["pairs"]["measured"]')
+  [ "$(ls "$TMP/kept" | grep -c '^first-.*journal$')" -eq $((2 * measured)) ]
+  expect_json "$TMP/compare.json" 'd["pairs"]["most"] == 7 and d["pairs"]["measured"] in (3, 5, 7)'
+  expect_json "$TMP/compare.json" '(d["pairs"]["stopped"] == "every verdict was clear") == (d["pairs"]["measured"] < 7)'
+  expect_json "$TMP/new.json" "[r['processes']['hot']['count'] for r in d['results']] == [$measured]"
+  expect_out "$measured of at most 7 pairs of processes"
+  expect_valid results/compare.schema.json "$TMP/compare.json"
+  in_steps --base "$ATTNBENCH" --rounds 5
+  expect_status 0
+  expect_json "$TMP/compare.json" 'd["pairs"] == {"measured": 5, "most": 5, "stopped": "as many as --rounds says"}'
+}
+
+@test "a candidate whose clock may be its own is measured on until that is told" {
+  candidate=$(program halves "LD_PRELOAD='$(dirname "$STEADY")/half_clock.so' exec \"$ATTNBENCH\" \"\$@\"")
+  in_steps --base "$ATTNBENCH" --candidate "$candidate"
+  expect_status 6
+  expect_json "$TMP/compare.json" 'd["pairs"]["measured"] >= 5'
+}
+
+@test "processes that stand out take all pairs, and more" {
+  base=$(program restless 'n=$(cat "$TMP/n" 2>/dev/null || echo 0); [ "$1" = --version ] || echo $((n + 1)) >"$TMP/n"
+    STEADY_US=$((600 + 3000 * (n % 2))) exec "$ATTNBENCH" "$@"')
+  export TMP ATTNBENCH
+  attn ab --sweep "$SWEEP" --device cpu --load "$STEADY" --modes hot --threshold 50 --base "$base" --compare-json "$TMP/compare.json"
+  expect_json "$TMP/compare.json" 'd["pairs"] == {"measured": 7, "most": 7, "stopped": "as many as there may be"}'
+}
+
+@test "a comparison in steps that was killed goes on, and ends where it would have" {
+  local words=(ab --sweep "$SWEEP" --device cpu --load "$STEADY" --modes hot --threshold 50 --keep "$TMP/kept" --quiet --base "$ATTNBENCH")
+  hold_at 4
+  "$ATTNBENCH" "${words[@]}" --resume &
+  wait_for_hold
+  kill -KILL $!
+  ended $! 137
+  export STEADY_AT=0
+  expect_refusal 6 'it has no --rounds' -- "${words[@]}" --resume --rounds 7
+  attn "${words[@]}" --resume --compare-json "$TMP/compare.json"
+  [ "$status" -eq 0 ] || expect_status 5
+  measured=$(json "$TMP/compare.json" 'd["pairs"]["measured"]')
+  [ "$(ls "$TMP/kept" | grep -c '^first-.*journal$')" -eq $((2 * measured)) ]
+  count=$(wc -c <"$TMP/processes")
+  attn "${words[@]}" --resume --compare-json "$TMP/compare.json"
+  [ "$(wc -c <"$TMP/processes")" -eq "$count" ] || fail "a comparison that was whole measured again"
+  expect_json "$TMP/compare.json" "d['pairs']['measured'] == $measured"
+}
+
 @test "a report that cannot be written costs no verdict, and its processes are kept" {
   mkdir "$TMP/t"
   TMPDIR=$TMP/t ab --base "$(takes 100)" --json /dev/full

@@ -98,6 +98,108 @@ static void what_looks_faster_passes_only_without_slower_processes(void **state)
   }
 }
 
+/* Of a measurement of 7 pairs that may end before: the first pairs of the base at 100 us, those of the new side
+ * slower by so many percent. */
+static enum compare_verdict after_few(unsigned pairs, const double *percent) {
+  struct pair pair;
+  start(&pair, 1);
+  pair.settings.paired = true;
+  pair.settings.pairs_planned = 7;
+  for (unsigned i = 0; i < pairs; ++i) {
+    const double base_us = i % 2 == 0 ? 100.1 : 99.9;
+    data_observe(&pair.base.records[0], TIME_HOT, base_us, NAN);
+    data_observe(&pair.now.records[0], TIME_HOT, base_us * (1 + percent[i] / 100), NAN);
+  }
+  build(&pair);
+  const struct compare_row *row = &pair.compare.rows[0];
+  const enum compare_verdict verdict = row->verdict;
+  assert_true(row->ci_low <= row->ratio && row->ratio <= row->ci_high);
+  assert_int_equal(compare_is_clear(&pair.compare), verdict == COMPARE_same || verdict == COMPARE_regressed);
+  discard(&pair);
+  return verdict;
+}
+
+static void few_pairs_decide_what_is_clear(void **state) {
+  (void)state;
+  static const struct {
+    double percent[5];
+    enum compare_verdict expected;
+  } cases[] = {
+      {{0.1, -0.1, 0, 0.1, 0}, COMPARE_same},
+      {{0.9, 0.9, 0.9, 0.9, 0.9}, COMPARE_same},
+      {{3, 3.1, 2.9, 3, 3}, COMPARE_regressed},
+      {{1.6, 1.6, 1.6, 1.6, 1.6}, COMPARE_inconclusive}, /* over the line by too little */
+      {{0, 0, 2.1, 0, 0}, COMPARE_inconclusive},         /* a process stands out, whichever side it is of */
+      {{0, 0, -2.1, 0, 0}, COMPARE_inconclusive},
+      {{3, 3, 9, 3, 3}, COMPARE_inconclusive},
+      {{-3, -3, -3, -3, -3}, COMPARE_inconclusive}, /* faster, or all that stand out are the base's */
+  };
+  for (size_t i = 0; i < sizeof cases / sizeof *cases; ++i) {
+    assert_verdict(after_few(3, cases[i].percent), cases[i].expected);
+    assert_verdict(after_few(5, cases[i].percent), cases[i].expected);
+  }
+}
+
+/* Processes that differ within a side by 1 % tell nothing after 3 pairs, however well their pairs agree; beside rows
+ * that are steady a row is believed sooner, beside restless ones later. */
+static void few_pairs_are_judged_by_the_noise_of_all_rows(void **state) {
+  (void)state;
+  for (unsigned restless = 0; restless < 2; ++restless) {
+    struct pair pair;
+    start(&pair, 12);
+    pair.settings.paired = true;
+    pair.settings.pairs_planned = 7;
+    for (unsigned i = 0; i < 3; ++i) {
+      for (size_t cell = 0; cell < 12; ++cell) {
+        const double off = cell == 0 ? 0.003 : restless != 0 ? 0.012 : 0.0005, us = 100 * (1 + off * (i - 1.0));
+        data_observe(&pair.base.records[cell], TIME_HOT, us, NAN);
+        data_observe(&pair.now.records[cell], TIME_HOT, us * (cell == 0 ? 1.004 : 1), NAN);
+      }
+    }
+    build(&pair);
+    assert_int_equal(pair.compare.verdict_count[COMPARE_same], restless != 0 ? 0 : 12);
+    assert_int_equal(pair.compare.verdict_count[COMPARE_inconclusive], restless != 0 ? 12 : 0);
+    discard(&pair);
+  }
+}
+
+static void as_many_pairs_as_planned_are_judged_by_rank(void **state) {
+  (void)state;
+  struct pair pair[2];
+  for (unsigned i = 0; i < 2; ++i) {
+    start(&pair[i], 1);
+    pair[i].settings.paired = true;
+    pair[i].settings.pairs_planned = i == 0 ? 0 : 7;
+    data_measure(&pair[i].base, 100, 7);
+    data_measure(&pair[i].now, 97, 7);
+    build(&pair[i]);
+    assert_verdict(pair[i].compare.rows[0].verdict, COMPARE_improved);
+  }
+  assert_near(pair[0].compare.rows[0].ci_low, pair[1].compare.rows[0].ci_low, 0);
+  discard(&pair[0]);
+  discard(&pair[1]);
+}
+
+static void the_order_is_even_at_each_look(void **state) {
+  (void)state;
+  bool order[7], again[7];
+  bool seen[1 << 7] = {false};
+  unsigned patterns = 0;
+  for (uint64_t seed = 1; seed <= 1000; ++seed) {
+    unsigned pattern = 0;
+    order_draw_steps(seed, 0, 7, 3, 2, order);
+    order_draw_steps(seed, 0, 7, 3, 2, again);
+    assert_memory_equal(order, again, sizeof order);
+    const unsigned first = (unsigned)order[0] + order[1] + order[2];
+    assert_true(first == 1 || first == 2);
+    assert_true(order[3] != order[4] && order[5] != order[6]);
+    for (unsigned i = 0; i < 7; ++i) pattern |= (unsigned)order[i] << i;
+    patterns += !seen[pattern];
+    seen[pattern] = true;
+  }
+  assert_int_equal(patterns, 6 * 2 * 2);
+}
+
 static void few_processes_decide_nothing(void **state) {
   (void)state;
   for (unsigned rounds = 1; rounds <= 6; ++rounds) {
@@ -485,6 +587,8 @@ static void student_is_that_of_the_tables(void **state) {
   assert_near(student_tail(2.776445, 4), 0.025, 1e-6);
   assert_near(student_tail(1.812461, 10), 0.05, 1e-6);
   assert_near(student_tail(-1.812461, 10), 0.95, 1e-6);
+  assert_near(student_quantile(0.025, 4), 2.776445, 1e-6);
+  assert_near(student_quantile(0.0005, 1), 636.6193, 1e-3);
   const struct student_score welch = student_welch(one, 5, two, 5), paired = student_paired(two, 5);
   assert_near(student_chance(&welch, 0), 0.040258, 1e-4); /* t = 2 with 8 degrees of freedom */
   assert_near(student_chance(&paired, 5), 0.5, 1e-12);
@@ -991,6 +1095,10 @@ int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(magnitude_decides_between_the_verdicts),
       cmocka_unit_test(what_looks_faster_passes_only_without_slower_processes),
+      cmocka_unit_test(few_pairs_decide_what_is_clear),
+      cmocka_unit_test(few_pairs_are_judged_by_the_noise_of_all_rows),
+      cmocka_unit_test(as_many_pairs_as_planned_are_judged_by_rank),
+      cmocka_unit_test(the_order_is_even_at_each_look),
       cmocka_unit_test(few_processes_decide_nothing),
       cmocka_unit_test(a_plain_report_is_one_process),
       cmocka_unit_test(noise_is_inconclusive_and_says_how_many_rounds),

@@ -97,6 +97,27 @@ static void a_quiet_machine_finds_what_it_should(void **state) {
   journal_free(&data);
 }
 
+static void drawn_gates_end_when_they_are_clear(void **state) {
+  (void)state;
+  struct journal_data data = evidence(10, 28, 0.002, 0), noisy = evidence(10, 28, 0.02, 0);
+  struct compare_power_settings wanted = settings(true, 7);
+  wanted.trials = 200;
+  struct compare_power power = measured(&data, wanted);
+  assert_int_equal(power.pairs, 7 * power.suites);
+  power_free(&power);
+  wanted.compare.pairs_planned = 7;
+  power = measured(&data, wanted);
+  assert_true(power.pairs < 4 * power.suites);
+  assert_int_equal(power.failed + power.undecided, 0);
+  assert_true(power.least_3_percent >= 0.99 && power.least_2_percent >= 0.8);
+  power_free(&power);
+  power = measured(&noisy, wanted);
+  assert_int_equal(power.pairs, 7 * power.suites);
+  power_free(&power);
+  journal_free(&data);
+  journal_free(&noisy);
+}
+
 static void a_noisy_machine_is_told_so(void **state) {
   (void)state;
   struct journal_data data = evidence(2, 28, 0.05, 0);
@@ -435,6 +456,7 @@ int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(the_bound_of_a_rate_is_the_exact_one),
       cmocka_unit_test(a_quiet_machine_finds_what_it_should),
+      cmocka_unit_test(drawn_gates_end_when_they_are_clear),
       cmocka_unit_test(a_noisy_machine_is_told_so),
       cmocka_unit_test(pairs_do_not_see_a_drift_that_samples_see),
       cmocka_unit_test(a_floor_above_the_slowdown_hides_it),

@@ -52,6 +52,25 @@ static void a_machine_that_was_busy_now_and_then_is_no_lie(void **state) {
   assert_false(is_believed(2, 9, PAIRS));
 }
 
+/* Fewer pairs than a verdict needs: what they say is doubted, and more have to tell. */
+static void few_pairs_leave_a_doubt(void **state) {
+  (void)state;
+  static struct journal_data base = {.wall_s = 2}, now;
+  for (unsigned lies = 0; lies < 2; ++lies) {
+    struct witness witness = {.now.count = 0};
+    struct compare compare = {.base = &base, .now = &now, .comparable = true};
+    now.wall_s = lies != 0 ? 1 : 2;
+    assert_false(witness_doubts(&witness));
+    for (uint32_t i = 0; i < 3; ++i) {
+      witness_add(&witness.base, &base, (const double[WITNESS_COUNT]){2.05, 2.1});
+      witness_add(&witness.now, &now, (const double[WITNESS_COUNT]){2.05, 2.1});
+    }
+    assert_int_equal(witness_doubts(&witness), lies != 0);
+    witness_judge(&witness, &compare);
+    assert_true(compare.comparable);
+  }
+}
+
 static void what_was_written_late_is_seen_by_the_process(void **state) {
   (void)state;
   static struct journal_data base = {.wall_s = 2}, now = {.wall_s = 2};
@@ -86,6 +105,7 @@ int main(void) {
       cmocka_unit_test(time_that_both_sides_spend_outside_is_no_lie),
       cmocka_unit_test(a_clock_of_ones_own_is_seen),
       cmocka_unit_test(a_machine_that_was_busy_now_and_then_is_no_lie),
+      cmocka_unit_test(few_pairs_leave_a_doubt),
       cmocka_unit_test(what_was_written_late_is_seen_by_the_process),
       cmocka_unit_test(samples_cannot_take_longer_than_the_process),
   };
