@@ -47,7 +47,7 @@ struct rules_text rules_us(double us) {
 
 void rules_prepare(struct rules_row *row) {
   const struct record *r = row->record;
-  row->mode = row->metrics->mode[TIME_HOT].known ? TIME_HOT : TIME_COLD;
+  row->mode = record_mode(r);
   row->now_us = row->metrics->mode[row->mode].known ? r->time[row->mode].us.median : (double)NAN;
   row->counted = row->metrics->counted.known && r->status == CELL_ok ? &row->metrics->counted : NULL;
   snprintf(row->source, sizeof row->source, "measured by %s, %s", r->counters.source, r->counters.cache);

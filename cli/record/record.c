@@ -44,6 +44,11 @@ void record_start(struct record *record) {
 
 bool record_same_card(const struct record *a, const struct record *b) { return strcmp(a->card, b->card) == 0; }
 
+enum time_mode record_mode(const struct record *record) {
+  if (record->time[TIME_HOT].done) return TIME_HOT;
+  return record->time[TIME_STEADY].done ? TIME_STEADY : TIME_COLD;
+}
+
 bool record_is_timed(const struct record *record) {
   return record->status == CELL_ok &&
          (record->time[TIME_COLD].done || record->time[TIME_HOT].done || record->time[TIME_STEADY].done);

@@ -157,6 +157,8 @@ void record_start(struct record *);
 bool record_same_card(const struct record *, const struct record *);
 /* Is the record `ok`, and timed in some mode? */
 bool record_is_timed(const struct record *);
+/* The mode that a cell is told by where one has to do: hot, else steady, else cold; cold when it was not timed. */
+enum time_mode record_mode(const struct record *);
 /* Is the record of this cell? */
 bool record_is_cell(const struct record *, const char *key, const char *variant);
 /* For qsort over `const struct record *`: by case, then by variant; 0 for two records of one cell. */

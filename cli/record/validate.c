@@ -131,6 +131,18 @@ static const char *cost_problem(const struct record *record) {
   return fmax(within_s, record->gpu_s) > 1.01 * record->wall_s ? "took less time than its parts" : NULL;
 }
 
+/* Of the modes that several processes measured. */
+static bool has_equal_rounds(const struct record *record) {
+  uint32_t rounds = 0;
+  for (enum time_mode mode = 0; mode < TIME_MODE_COUNT; ++mode) {
+    const uint32_t count = record->process[mode].count;
+    if (count == 0) continue;
+    if (rounds != 0 && count != rounds) return false;
+    rounds = count;
+  }
+  return true;
+}
+
 static const char *cell_problem(const struct journal_data *data, const struct record *record, bool is_measured) {
   const struct device_info *device = cards_info(data, record);
   const char *problem = NULL;
@@ -143,11 +155,8 @@ static const char *cell_problem(const struct journal_data *data, const struct re
     if (problem == NULL) problem = process_problem(&record->process[mode], &record->time[mode], device);
     if (problem == NULL) problem = speedup_problem(&record->speedup.mode[mode], device);
   }
-  if (problem != NULL || record->process[TIME_COLD].count == 0 || record->process[TIME_HOT].count == 0)
-    return problem;
-  return record->process[TIME_COLD].count == record->process[TIME_HOT].count
-             ? NULL
-             : "has cold and hot times of unequal numbers of processes";
+  return problem != NULL || has_equal_rounds(record) ? problem
+                                                     : "has times of unequal numbers of processes in its modes";
 }
 
 /* ---- the whole ----------------------------------------------------------------------------------------------- */

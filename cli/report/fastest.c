@@ -26,12 +26,13 @@ static double median_us(const struct report_row *row, enum time_mode mode) {
   return row->record->time[mode].done ? row->record->time[mode].us.median : (double)NAN;
 }
 
-/* Hot where any row of the case has it. */
+/* Hot where any row of the case has it, else steady. */
 static enum time_mode mode_of_case(const struct report *report, size_t first, size_t end) {
-  for (size_t i = first; i < end; ++i) {
-    if (report->records[i].time[TIME_HOT].done) return TIME_HOT;
+  enum time_mode mode = TIME_COLD;
+  for (size_t i = first; i < end && mode != TIME_HOT; ++i) {
+    if (record_mode(&report->records[i]) != TIME_COLD) mode = record_mode(&report->records[i]);
   }
-  return TIME_COLD;
+  return mode;
 }
 
 static bool has_twin(const struct report *report, size_t first, size_t end, size_t row) {
@@ -97,7 +98,7 @@ static struct winner *winner_of(struct winners *winners, const char *variant) {
 }
 
 static void add_win(struct winners *winners, const struct record *record) {
-  const struct ratio_record *ratio = &record->speedup.mode[TIME_HOT];
+  const struct ratio_record *ratio = &record->speedup.mode[record_mode(record)];
   struct winner *winner = winner_of(winners, record->variant);
   ++winner->cases;
   if (!ratio->done) return;

@@ -4,11 +4,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Microseconds, hot if there are any; 0 when nothing was timed. */
+/* Microseconds; 0 when nothing was timed. */
 static double slowness(const struct report_row *row) {
-  const struct time_record *time = row->record->time;
-  if (time[TIME_HOT].done) return time[TIME_HOT].us.median;
-  return time[TIME_COLD].done ? time[TIME_COLD].us.median : 0;
+  const struct time_record *time = &row->record->time[record_mode(row->record)];
+  return time->done ? time->us.median : 0;
 }
 
 /* Timed rows: the slower is the worse. Else the one that fills fewer SMs, then the one with more work. */

@@ -47,7 +47,7 @@ static void put_end(FILE *file, enum outcome outcome, const char *type, const ch
 /* classname is SWEEP.VARIANT: viewers show the part up to the last point as a folder. */
 static void put_row(FILE *file, const struct report *report, const struct record *record) {
   char class[SWEEP_NAME_MAX + VARIANT_SPEC_MAX + 2];
-  const enum time_mode mode = record->time[TIME_HOT].done ? TIME_HOT : TIME_COLD;
+  const enum time_mode mode = record_mode(record);
   snprintf(class, sizeof class, "%s.%s", suite_name(report), record->variant);
   put_start(file, class, record->attn_case.key, record->time[mode].done ? record->time[mode].us.median : (double)NAN);
   put_end(file, outcome_of(record), cell_status_name(record->status), record->reason);

@@ -32,10 +32,11 @@ static void put_ratio(FILE *file, const struct ratio_record *ratio) {
   fprintf(file, " %s%s |", columns_is_unsteady(ratio) ? "\\~" : "", text);
 }
 
-static void put_row(FILE *file, const struct report_row *row) {
+static void put_row(FILE *file, const struct report_row *row, bool with_steady) {
   const struct record *record = row->record;
   const struct time_record *hot = &record->time[TIME_HOT], *cold = &record->time[TIME_COLD];
   const enum time_mode mode = hot->done ? TIME_HOT : TIME_COLD;
+  const struct mode_metrics *steady = &row->metrics.mode[TIME_STEADY];
   const char *mark = row->is_fastest ? "**" : "";
   markup_put(file, markup_markdown, "| %s | ", record->attn_case.key);
   fputs(mark, file);
@@ -45,13 +46,23 @@ static void put_row(FILE *file, const struct report_row *row) {
   put_number(file, cold->us.median, cold->done);
   put_number(file, row->metrics.mode[mode].tflop_per_s, row->metrics.mode[mode].known);
   put_ratio(file, &record->speedup.mode[mode]);
+  if (with_steady) {
+    put_number(file, record->time[TIME_STEADY].us.median, record->time[TIME_STEADY].done);
+    put_number(file, steady->tflop_per_s, steady->known);
+    put_ratio(file, &record->speedup.mode[TIME_STEADY]);
+  }
   fputc('\n', file);
 }
 
+static bool has_steady(const struct report_row *row) { return row->record->time[TIME_STEADY].done; }
+
 static void put_rows(FILE *file, const struct report *report) {
-  fputs("| case | variant | status | hot us | cold us | TFLOP/s | vs reference |\n|---|---|---|--:|--:|--:|--:|\n",
-        file);
-  for (size_t i = 0; i < report->row_count && i < ROWS_SHOWN; ++i) put_row(file, &report->rows[i]);
+  const bool with_steady = report_first(report, has_steady) != NULL;
+  fprintf(
+      file,
+      "| case | variant | status | hot us | cold us | TFLOP/s | vs reference |%s\n|---|---|---|--:|--:|--:|--:|%s\n",
+      with_steady ? " steady us | steady TFLOP/s | vs reference, steady |" : "", with_steady ? "--:|--:|--:|" : "");
+  for (size_t i = 0; i < report->row_count && i < ROWS_SHOWN; ++i) put_row(file, &report->rows[i], with_steady);
   if (report->row_count > ROWS_SHOWN) fprintf(file, "\nand %zu more\n", report->row_count - ROWS_SHOWN);
 }
 
