@@ -37,7 +37,7 @@ PY
   attn --sweep tests/data/sweeps/tiny.json --device cpu --variants cpu_flash --filter causal=true --modes steady --rounds 5 \
     --reference none --journal "$TMP/a.journal"
   expect_status 0
-  attn compare "$TMP/a.journal" "$TMP/a.journal" --modes steady --threshold 50 --json "$TMP/c.json"
+  attn compare "$TMP/a.journal" "$TMP/a.journal" --modes steady --noise warn --json "$TMP/c.json" # a busy machine may be too noisy
   expect_status 0
   expect_json "$TMP/c.json" '{row["mode"] for row in d["rows"]} == {"steady"} and d["settings"]["modes"]["steady"]'
   expect_refusal 2 'write one or more of hot, cold and steady' -- --sweep tests/data/sweeps/tiny.json --modes burst
