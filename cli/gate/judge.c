@@ -4,6 +4,7 @@
 #include <math.h>
 #include <stdarg.h>
 #include <stdio.h>
+#include <string.h>
 
 #include "cli/gate/student.h"
 
@@ -545,15 +546,20 @@ void judge_timed(const struct compare_settings *settings, const struct compare_e
 
 /* ---- rows without two times ---------------------------------------------------------------------------------- */
 
-/* "skipped (D must be 64)" */
+/* Each side's part of a reason that has both. */
+enum { PART_MAX = 160 };
+
+/* "skipped (D must be 64)"; what does not fit ends in "...". */
 static void describe(const struct record *record, char *out, size_t size) {
-  const bool timed = record->status == CELL_ok;
-  snprintf(out, size, "%s%s%s%s", timed ? "without a time" : cell_status_name(record->status),
-           record->reason[0] != '\0' ? " (" : "", record->reason, record->reason[0] != '\0' ? ")" : "");
+  static const char cut[] = " ...)";
+  const bool timed = record->status == CELL_ok, has_reason = record->reason[0] != '\0';
+  const int length = snprintf(out, size, "%s%s%s%s", timed ? "without a time" : cell_status_name(record->status),
+                              has_reason ? " (" : "", record->reason, has_reason ? ")" : "");
+  if ((size_t)length >= size) memcpy(out + size - sizeof cut, cut, sizeof cut);
 }
 
 static void judge_lost(struct compare_row *row, const char *before) {
-  char text[COMPARE_TEXT_MAX - 80] = "absent";
+  char text[PART_MAX] = "absent";
   if (row->now.record != NULL) describe(row->now.record, text, sizeof text);
   row->verdict = COMPARE_missing;
   snprintf(row->reason, sizeof row->reason, "%s; %s in the new report", before, text);
@@ -567,7 +573,7 @@ void judge_untimed(struct compare_row *row) {
   const struct record *base = row->base.record, *now = row->now.record;
   const bool had = judge_is_timed(base, row->mode), has = judge_is_timed(now, row->mode);
   const struct record *unlikely = is_implausible(now) ? now : is_implausible(base) ? base : NULL;
-  char text[COMPARE_TEXT_MAX - 80];
+  char text[COMPARE_TEXT_MAX - 80], before[PART_MAX + 16];
   if (now != NULL && now->status == CELL_wrong) {
     row->verdict = COMPARE_wrong;
     snprintf(row->reason, sizeof row->reason, "%s", now->reason);
@@ -587,9 +593,8 @@ void judge_untimed(struct compare_row *row) {
     row->verdict = COMPARE_untimed;
     describe(now, row->reason, sizeof row->reason);
   } else {
-    describe(base, text, sizeof text);
-    char before[COMPARE_TEXT_MAX];
-    snprintf(before, 160, "in the base %s", text);
+    describe(base, text, PART_MAX);
+    snprintf(before, sizeof before, "in the base %s", text);
     judge_lost(row, before);
   }
 }

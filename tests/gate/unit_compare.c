@@ -632,6 +632,27 @@ static void broken_times_are_not_observations(void **state) {
 
 enum side { ABSENT = -1 };
 
+/* A cell that both sides lost for reasons that are as long as there are: the row says both, and that they are cut. */
+static void long_reasons_are_cut_to_a_whole_sentence(void **state) {
+  static const char end[] = " ...) in the new report";
+  (void)state;
+  struct pair pair;
+  start(&pair, 1);
+  struct journal_data *sides[] = {&pair.base, &pair.now};
+  for (unsigned side = 0; side < 2; ++side) {
+    struct record *record = &sides[side]->records[0];
+    data_record(record, 2, "wmma", side == 0 ? CELL_skipped : CELL_planned);
+    memset(record->reason, 'x', sizeof record->reason - 1);
+    record->reason[sizeof record->reason - 1] = '\0';
+    sides[side]->record_count = 1;
+  }
+  build(&pair);
+  const char *reason = pair.compare.rows[0].reason;
+  assert_non_null(strstr(reason, " ...); planned (xxx"));
+  assert_string_equal(reason + strlen(reason) - (sizeof end - 1), end);
+  discard(&pair);
+}
+
 /* The verdict on a second cell that has these statuses (or ABSENT) beside a first one that is the same. */
 static enum compare_verdict beside(int base, int now, bool base_timed, bool now_timed, enum exit_code *exit_code,
                                    bool allow_new) {
@@ -1122,6 +1143,7 @@ int main(void) {
       cmocka_unit_test(student_is_that_of_the_tables),
       cmocka_unit_test(the_last_matching_glob_sets_the_threshold),
       cmocka_unit_test(broken_times_are_not_observations),
+      cmocka_unit_test(long_reasons_are_cut_to_a_whole_sentence),
       cmocka_unit_test(every_way_to_lose_a_cell_has_its_verdict),
       cmocka_unit_test(comparing_nothing_is_no_success),
       cmocka_unit_test(the_worst_row_decides_the_exit_code),
