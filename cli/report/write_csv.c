@@ -191,8 +191,8 @@ static void put_row(FILE *file, bool is_header, const char *sweep, const struct 
       {"counters_top_stall_", record_counter_stall_fields,
        counted != NULL && counted->top_stall.known ? &counted->top_stall : NULL},
       {"counters_", report_counter_fields, counted != NULL ? &counted->metrics : NULL},
-      {"", last_fields, r},
       {"", energy_fields, &view},
+      {"", last_fields, r},
   };
   struct csv_writer writer = {.file = file, .is_header = is_header};
   for (size_t i = 0; i < sizeof sections / sizeof *sections; ++i)
