@@ -24,19 +24,31 @@ void drawn_close(struct drawn *drawn) {
   compare_free(&drawn->again);
 }
 
+static void take_drawn(const struct drawn *drawn, size_t place, unsigned look, struct compare_row *row) {
+  const bool is_slow = place >= drawn->slow_first && place < drawn->slow_first + drawn->slow_count;
+  row->base.drawn = &drawn->base[look];
+  row->now.drawn = is_slow ? &drawn->now[look] : &drawn->still[look];
+}
+
 /* Adds a row of the population, its sides those of measurement number `look`. */
 static void add_row(const struct drawn *drawn, size_t place, unsigned look, struct compare *out) {
   struct compare_row *row = &out->rows[out->row_count++];
   *row = drawn->population->rows[place];
   row->family = out->settings.family;
-  row->base.drawn = &drawn->base[look];
-  row->now.drawn = &drawn->now[look];
+  take_drawn(drawn, place, look, row);
+}
+
+void drawn_slow(size_t first, size_t count, struct drawn *drawn) {
+  drawn->slow_first = first;
+  drawn->slow_count = count;
+  for (size_t i = 0; i < drawn->gate.row_count; ++i) take_drawn(drawn, drawn->first + i, 0, &drawn->gate.rows[i]);
 }
 
 void drawn_select(size_t first, size_t count, struct drawn *drawn) {
   compare_clear(&drawn->gate);
   drawn->first = first;
   for (size_t i = first; i < first + count; ++i) add_row(drawn, i, 0, &drawn->gate);
+  drawn_slow(first, count, drawn);
 }
 
 /* Measurement number `look`, of the rows that want it; of all of them when all cases together do, whose mean needs
@@ -55,6 +67,7 @@ static struct status look_again(unsigned look, struct drawn *drawn) {
 static void start(const struct draws *draws, double slowdown, struct drawn *drawn) {
   for (unsigned look = 0; look < DRAWS_LOOKS; ++look) {
     drawn->base[look] = (struct compare_drawn){.count = draws->rounds, .process = draws->base[look]};
+    drawn->still[look] = (struct compare_drawn){.count = draws->rounds, .process = draws->now[look]};
     drawn->now[look] = (struct compare_drawn){draws->rounds, draws->now[look], slowdown, log1p(slowdown)};
   }
   for (size_t i = 0; i < drawn->gate.row_count; ++i) {
@@ -73,7 +86,7 @@ static void look_first(uint32_t most, struct drawn *drawn) {
   drawn->pairs = drawn->gate.settings.pairs_planned > 0 ? COMPARE_FEW_FIRST : most;
   for (;; drawn->pairs += COMPARE_FEW_STEP) {
     if (drawn->pairs > most) drawn->pairs = most;
-    drawn->base[0].count = drawn->now[0].count = drawn->pairs;
+    drawn->base[0].count = drawn->now[0].count = drawn->still[0].count = drawn->pairs;
     compare_judge(&drawn->gate);
     drawn->judged += drawn->gate.row_count;
     if (drawn->pairs == most || compare_is_clear(&drawn->gate)) return;

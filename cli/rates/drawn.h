@@ -10,7 +10,9 @@
 struct drawn {
   const struct population *population;
   size_t first;                                             /* row of the population that is the gate's first */
-  struct compare_drawn base[DRAWS_LOOKS], now[DRAWS_LOOKS]; /* of the gate judged last */
+  size_t slow_first, slow_count;                            /* rows of the population that are slowed down */
+  struct compare_drawn base[DRAWS_LOOKS], now[DRAWS_LOOKS]; /* of the gate judged last; now: of the slowed rows */
+  struct compare_drawn still[DRAWS_LOOKS];                  /* the new side of its other rows */
   struct compare gate;                                      /* the result of that gate */
   struct compare again;                                     /* its latest repeated measurement */
   uint32_t pairs;                                           /* that it took at first */
@@ -25,6 +27,9 @@ void drawn_close(struct drawn *);
 
 /* The gates that follow are of `count` rows of the population, from row `first` on. */
 void drawn_select(size_t first, size_t count, struct drawn *);
+
+/* Of these, only `count` rows from row `first` of the population on are slowed down; without it all are. */
+void drawn_slow(size_t first, size_t count, struct drawn *);
 
 /* Judges, in drawn->gate, a gate whose new side is slower by `slowdown` (0.02: 2 %). Its rows are those selected, in
  * the order of the population. Fails only for lack of memory. */

@@ -267,7 +267,8 @@ static double lower_of(double share, uint32_t trials) {
 
 /* A change that slows a kernel down shows in both modes, so the better one finds it. Modes of a cell are neighbours.
  */
-static void find_least(struct compare_power *out) {
+static struct cell find_least(struct compare_power *out) {
+  struct cell least = {.count = 0};
   out->least_2_percent = out->least_3_percent = NAN;
   for (size_t i = 0, next; i < out->row_count; i = next) {
     double two = NAN, three = NAN;
@@ -277,11 +278,46 @@ static void find_least(struct compare_power *out) {
       two = fmax(two, out->rows[next].found_2_percent);
       three = fmax(three, out->rows[next].found_3_percent);
     }
+    const bool is_least = !isnan(two) && !(two >= out->least_2_percent);
+    if (is_least) least = (struct cell){.first = i, .count = next - i};
     out->least_2_percent = fmin(out->least_2_percent, two);
     out->least_3_percent = fmin(out->least_3_percent, three);
   }
   out->least_2_percent_lower = lower_of(out->least_2_percent, out->trials);
   out->least_3_percent_lower = lower_of(out->least_3_percent, out->trials);
+  return least;
+}
+
+/* ---- slowdowns in whole gates ---------------------------------------------------------------------------------- */
+
+/* Among many rows a slower one is found less often than alone: more suspects ask for more certainty. */
+static struct status share_of_whole(const struct bench *bench, const struct cell *cell, double slowdown,
+                                    const struct compare_power *power, double *out) {
+  struct draws_source source = bench->source;
+  OWNED(drawn_close) struct drawn gates = {.judged = 0};
+  struct draws draws;
+  uint64_t found = 0;
+  TRY(open_gates(bench, bench->population.family, power->row_count, &gates));
+  drawn_select(0, power->row_count, &gates);
+  drawn_slow(cell->first, cell->count, &gates);
+  for (uint64_t i = 0; i < power->whole_suites; ++i) {
+    TRY(signals_check());
+    draws_next(&source, &draws);
+    TRY(drawn_judge(&draws, slowdown, &gates));
+    found += drawn_failed(&gates);
+  }
+  *out = (double)found / (double)power->whole_suites;
+  return status_ok();
+}
+
+static struct status measure_whole(const struct bench *bench, const struct cell *least, struct compare_power *out) {
+  const uint64_t affordable = TRIED_MOST / (out->row_count + 1);
+  out->whole_2_percent = out->whole_3_percent = NAN;
+  if (least->count == 0 || isnan(out->least_2_percent)) return status_ok();
+  out->whole_suites = affordable < POWER_SUITES_LEAST ? POWER_SUITES_LEAST : affordable;
+  if (out->whole_suites > out->settings.trials) out->whole_suites = out->settings.trials;
+  TRY(share_of_whole(bench, least, POWER_STEP_2_PERCENT * COMPARE_POWER_STEP, out, &out->whole_2_percent));
+  return share_of_whole(bench, least, POWER_STEP_3_PERCENT * COMPARE_POWER_STEP, out, &out->whole_3_percent);
 }
 
 /* ---- the whole ----------------------------------------------------------------------------------------------- */
@@ -312,8 +348,8 @@ static struct status measure(const struct bench *bench, struct compare_power *ou
   TRY(list_rows(bench, out));
   TRY(measure_gates(bench, out));
   if (out->settings.trials > 0) TRY(measure_rows(bench, out));
-  find_least(out);
-  return status_ok();
+  const struct cell least = find_least(out);
+  return measure_whole(bench, &least, out);
 }
 
 struct status power_measure(const char *path, const struct journal_data *evidence,

@@ -51,6 +51,9 @@ struct compare_power {
   double failed_upper, undecided_upper;    /* 95 % upper bounds of the rates, as far as drawing more suites goes */
   double least_2_percent, least_3_percent; /* found of the case that is found least, each in its better mode */
   double least_2_percent_lower, least_3_percent_lower; /* 95 % lower bounds of these */
+  /* Whole gates that failed when that case, and no other, was slower in all its modes; NAN as the shares of rows. */
+  double whole_2_percent, whole_3_percent;
+  uint64_t whole_suites; /* gates behind each of the two */
 };
 
 /* Estimates the rates. STATUS_NOT_COMPARABLE when the evidence does not suffice (population_open). The message begins

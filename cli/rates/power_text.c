@@ -136,15 +136,23 @@ static void write_controls(const struct compare_power_report *report, FILE *file
 
 static void write_slowdowns(const struct compare_power *power, FILE *file) {
   fputc('\n', file);
-  text_paragraph(file, "",
-                 "%s, one case slower at a time, %u gates for each: +2 %% found in %.1f %% of them or more, +3 %% in "
-                 "%.1f %%, whichever case it is",
-                 kind_of(power), (unsigned)power->trials, 100 * power->least_2_percent, 100 * power->least_3_percent);
+  text_paragraph(
+      file, "",
+      "%s, gates of one case that is slower, %u for each: +2 %% found in %.1f %% of them or more, +3 %% in "
+      "%.1f %%, whichever case it is",
+      kind_of(power), (unsigned)power->trials, 100 * power->least_2_percent, 100 * power->least_3_percent);
   /* A share of one half is known least: 1.96 standard deviations. */
   text_paragraph(
       file, "",
       "From so many gates a share is known to within %.1f %% (95 %%); those two are at least %.1f %% and %.1f %%.",
       100 * 1.96 * 0.5 / sqrt(power->trials), 100 * power->least_2_percent_lower, 100 * power->least_3_percent_lower);
+  if (!isnan(power->whole_2_percent)) {
+    text_paragraph(
+        file, "",
+        "Whole gates in which the case that is found least is slower, in all its modes: +2 %% found in %.1f %% of "
+        "%" PRIu64 ", +3 %% in %.1f %%.",
+        100 * power->whole_2_percent, power->whole_suites, 100 * power->whole_3_percent);
+  }
   if (power->rows_tried == power->row_count) return;
   text_paragraph(file, "",
                  "Slowdowns were tried on %" PRIu64

@@ -348,9 +348,12 @@ def rate_rows(data):
             hardest = max(data["cases"], key=lambda case: case["slowdown_99"] or float("inf"))
             for p in (3, 2):
                 shares = [case[f"found_{p}_percent"] for case in data["cases"]]
-                rows.append([f"drawn, {kind}: {p} % slower, found in either mode, of the case found least",
+                rows.append([f"drawn, {kind}: {p} % slower, found in either mode of a gate of that case alone, of the case found least",
                              percent(suite[f"least_found_{p}_percent"]),
                              f"of single modes {percent(sum(shares) / len(shares))} in the mean, {percent(min(shares))} of the least"])
+                if suite.get("whole_suites"):
+                    rows.append([f"drawn, {kind}: whole gates with that case {p} % slower in both modes: failed",
+                                 percent(suite[f"whole_found_{p}_percent"]), f"of {suite['whole_suites']}"])
             most = hardest["slowdown_99"]
             rows.append(["hardest single mode", f"{percent(most)} is found in 99 %" if most else "nothing is found in 99 %",
                          f"`{hardest['variant']}` {hardest['mode']} at {hardest['key']}, "

@@ -97,6 +97,51 @@ static void a_quiet_machine_finds_what_it_should(void **state) {
   journal_free(&data);
 }
 
+/* The case that is found least, slowed down among all others; the others are as they were measured. */
+static void a_slowdown_is_asked_of_whole_gates_too(void **state) {
+  (void)state;
+  struct journal_data data = evidence(12, 28, 0.002, 0), noisy = evidence(12, 28, 0.02, 0);
+  struct compare_power power = measured(&data, settings(true, 7));
+  assert_int_equal(power.whole_suites, 200);
+  assert_true(power.whole_3_percent >= 0.99 && power.whole_2_percent >= 0.8);
+  power_free(&power);
+  power = measured(&noisy, settings(true, 7));
+  assert_true(power.whole_2_percent < power.least_2_percent); /* many suspects ask for more certainty */
+  power_free(&power);
+  struct compare_power_settings wanted = settings(true, 7);
+  wanted.trials = 0;
+  power = measured(&data, wanted);
+  assert_true(isnan(power.whole_2_percent) && isnan(power.whole_3_percent));
+  power_free(&power);
+  journal_free(&data);
+  journal_free(&noisy);
+}
+
+static void only_the_rows_that_are_named_are_slowed_down(void **state) {
+  (void)state;
+  struct journal_data data = evidence(12, 28, 0.002, 0);
+  struct compare_power_settings wanted = settings(true, 7);
+  struct population population;
+  struct drawn drawn;
+  struct draws draws;
+  struct draws_source source = {.paired = true, .processes = 28, .rounds = 7, .random = 3};
+  assert_ok(population_open("e.json", &data, &wanted.compare, 7, &population));
+  assert_ok(drawn_open(&population, &wanted.compare, population.row_count, &drawn));
+  drawn_select(0, population.row_count, &drawn);
+  draws_next(&source, &draws);
+  for (size_t first = 0; first + 2 <= population.row_count; ++first) {
+    drawn_slow(first, 2, &drawn);
+    assert_ok(drawn_judge(&draws, 0.1, &drawn));
+    for (size_t i = 0; i < population.row_count; ++i) {
+      const bool is_slow = i == first || i == first + 1;
+      assert_int_equal(drawn.gate.rows[i].verdict, is_slow ? COMPARE_regressed : COMPARE_same);
+    }
+  }
+  drawn_close(&drawn);
+  population_close(&population);
+  journal_free(&data);
+}
+
 static void drawn_gates_end_when_they_are_clear(void **state) {
   (void)state;
   struct journal_data data = evidence(10, 28, 0.002, 0), noisy = evidence(10, 28, 0.02, 0);
@@ -456,6 +501,8 @@ int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(the_bound_of_a_rate_is_the_exact_one),
       cmocka_unit_test(a_quiet_machine_finds_what_it_should),
+      cmocka_unit_test(a_slowdown_is_asked_of_whole_gates_too),
+      cmocka_unit_test(only_the_rows_that_are_named_are_slowed_down),
       cmocka_unit_test(drawn_gates_end_when_they_are_clear),
       cmocka_unit_test(a_noisy_machine_is_told_so),
       cmocka_unit_test(pairs_do_not_see_a_drift_that_samples_see),
