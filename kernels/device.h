@@ -141,8 +141,7 @@ struct tolerance {
   double relative;  /* unit roundoff of the dtype */
   double absolute;  /* added to the bound of each element: the dtype's smallest number */
   double frobenius; /* factor of the bound of the whole output's error norm (check.h) */
-  double
-      step_keys; /* keys that a tensor core, which truncates, adds to a sum over keys at once; 0: sums are rounded */
+  double step_keys; /* keys that a truncating tensor core adds to a sum over keys at once; 0: sums are rounded */
 };
 /* Of the bound variant: sums are truncated where it declares tensor cores, and on a GPU where it may use them unseen,
  * as a library's or a loaded kernel for a 16-bit dtype may. */

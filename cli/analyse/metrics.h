@@ -54,8 +54,7 @@ struct traffic {
   double reread_ratio;      /* bytes of K and V requested / held_bytes */
   double working_set_bytes; /* K and V of the heads that one wave of blocks works on, if blocks start in grid order */
   bool fits_l2;             /* the working set fits in L2, so that rereads are L2 hits */
-  double
-      dram_bytes; /* of a cold launch: each tensor once if the working set fits in L2, else up to requested_bytes */
+  double dram_bytes; /* of a cold launch: each tensor once if the working set fits in L2, else requested_bytes */
 };
 
 /* Values derived from several counters of the row, for the whole plan. NAN when a needed counter is not known. */

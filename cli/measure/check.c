@@ -110,7 +110,7 @@ struct status check_timed(struct bench *bench, bool whole, struct check_record *
 
 /* ---- what is wrong ------------------------------------------------------------------------------------------- */
 
-/* " (inputs edge64, in launch 2 of 3)", " (after timing)" or nothing. */
+/* " (on inputs of kind "edge64")", " (in a check after timing)" or nothing. */
 static void explain_when(const struct check_record *check, const struct attn_problem *s, uint64_t row, char *out,
                          size_t size) {
   static const char *const kinds[] = {

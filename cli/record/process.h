@@ -13,8 +13,7 @@ uint32_t process_count(const struct record *);
 struct process_interval {
   uint32_t processes; /* 0: fewer than two processes, and no interval */
   double median_us, low_us, high_us;
-  double
-      confidence; /* at least 0.95 from six processes on; with fewer the interval is their range, and this is lower */
+  double confidence; /* at least 0.95 from six processes on; lower with fewer, whose range the interval is */
 };
 struct process_interval process_interval_of(const struct process_record *);
 

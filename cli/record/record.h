@@ -143,8 +143,7 @@ struct record {
   char left[RECORD_LEFT_MAX]; /* what a loaded variant, or the reference beside it, left in its worker,
                                  "left 4 threads running; changed the umask"; else "" */
   struct injected_record injected;
-  struct attn_plan
-      plan; /* tiles, splits, stages, workspace; .pass is used when the plan is bound, and empty when read back */
+  struct attn_plan plan; /* .pass is for binding the plan, and empty when the record was read back */
   struct pass_record pass[ATTN_PASSES_MAX];
   struct counter_record counters; /* from a profiler */
   double wall_s;                  /* of the whole cell, over all its rounds */
