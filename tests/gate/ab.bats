@@ -140,7 +140,7 @@ two_cases() { sed -i 's/{"B": 1.*}\]/{"B": 1, "H": 2, "S": 1, "D": 8}, {"B": 2, 
 
 @test "a candidate with a clock of its own is not judged: exit 6" {
   two_cases
-  candidate=$(program halves "LD_PRELOAD='$(dirname "$STEADY")/half_clock.so' exec \"$ATTNBENCH\" \"\$@\"")
+  candidate=$(program halves "LD_PRELOAD='$(dirname "$STEADY")/half_clock.so'\${LD_PRELOAD:+:\$LD_PRELOAD} exec \"$ATTNBENCH\" \"\$@\"")
   ab --base "$ATTNBENCH" --candidate "$candidate" --compare-json "$TMP/compare.json" --markdown "$TMP/compare.md"
   expect_status 6
   expect_out 'growth of the journals'
@@ -247,7 +247,7 @@ in_steps() {
 }
 
 @test "a candidate whose clock may be its own is measured on until that is told" {
-  candidate=$(program halves "LD_PRELOAD='$(dirname "$STEADY")/half_clock.so' exec \"$ATTNBENCH\" \"\$@\"")
+  candidate=$(program halves "LD_PRELOAD='$(dirname "$STEADY")/half_clock.so'\${LD_PRELOAD:+:\$LD_PRELOAD} exec \"$ATTNBENCH\" \"\$@\"")
   in_steps --base "$ATTNBENCH" --candidate "$candidate"
   expect_status 6
   expect_json "$TMP/compare.json" 'd["pairs"]["measured"] >= 5'
