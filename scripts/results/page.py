@@ -35,6 +35,19 @@ def interval(row):
     return f"{against['ratio']:.3f} ({against['ci95_low']:.3f} to {against['ci95_high']:.3f})" if against else "-"
 
 
+ASIDE = " †"
+ASIDE_NOTE = ("† The quotient of the two times lies outside of this interval: each was taken at the clock that the GPU had then, the ratio "
+              "in turns, both sides at one clock.")
+
+
+def aside(row, reference):
+    """Does the quotient of the two hot times contradict the interval of the ratio beside them?"""
+    against = (row["speedup_vs"] or {}).get("hot")
+    if not against or not reference or not reference["time"]:
+        return False
+    return not against["ci95_low"] <= hot_us(reference) / hot_us(row) <= against["ci95_high"]
+
+
 def named(name, row):
     return f"`{name}` ({row['picked']})" if row.get("picked") else f"`{name}`"
 
@@ -43,7 +56,8 @@ def fastest_row(sweep, rows, pick=own_best):
     name, best = pick(rows)
     reference = rows.get(REFERENCE)
     return [sweep, case_label(best["key"]), named(name, best), microseconds(hot_us(best)), significant(tflops(best)), roof_share(best),
-            microseconds(hot_us(reference)) if reference and reference["time"] else "-", interval(best)]
+            microseconds(hot_us(reference)) if reference and reference["time"] else "-",
+            interval(best) + (ASIDE if aside(best, reference) else "")]
 
 
 def fastest_table(cases, pick=own_best, title="fastest here"):
@@ -52,11 +66,17 @@ def fastest_table(cases, pick=own_best, title="fastest here"):
     return table(columns, [fastest_row(sweep, rows, pick) for sweep, rows in cases if own_best(rows)], columns[3:])
 
 
+def note_of(made):
+    """What the mark in a table means; empty when no row has it."""
+    return ASIDE_NOTE if ASIDE in made else ""
+
+
 def fastest_blocks(reports):
     cases = [(sweep, rows) for sweep in FASTEST_SWEEPS for rows in reports.cases(sweep).values()]
-    return ["## The fastest kernel here beside cuDNN",
-            "Hot medians in microseconds; the speedup is cuDNN's time over the kernel's, the two timed in turns (above 1 the kernel "
-            "here is faster).", fastest_table(cases)]
+    made = fastest_table(cases)
+    opening = ("Hot medians in microseconds; the speedup is cuDNN's time over the kernel's, the two timed in turns (above 1 the kernel "
+               "here is faster).")
+    return ["## The fastest kernel here beside cuDNN", f"{opening} {note_of(made)}".strip(), made]
 
 
 def class_of(shape):

@@ -44,7 +44,8 @@ def excerpt(printed):
 def blocks(reports, printed):
     """{name: text}; `printed` is what `attnbench report` prints of the sweep v3, or None."""
     cases = [(sweep, reports.cases(sweep)[key]) for sweep, key in HEADLINE if key in reports.cases(sweep)]
-    made = {"headline": page.fastest_table(cases, picked, "kernel here")} if cases else {}
+    headline = page.fastest_table(cases, picked, "kernel here")
+    made = {"headline": "\n\n".join(filter(None, (headline, page.note_of(headline))))} if cases else {}
     if steady.rows_of(reports):
         made["steady"] = steady.lines(reports)
     if printed is not None:

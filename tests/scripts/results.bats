@@ -285,6 +285,34 @@ assert [predicted_text(p) for p in (None, [1, 1], [1.1, 2], {"us": 7}, {"saves_u
 PY
 }
 
+@test "a ratio that two times beside it contradict is marked, and steady times have a page" {
+  PYTHONDONTWRITEBYTECODE=1 python - "$(json_of results/h200/v3.journal)" <<'PY'
+import copy, json, sys
+sys.path[:0] = ["scripts", "scripts/results"]
+import page, steady
+from measured import Reports
+sweep = json.load(open(sys.argv[1]))
+rows = next(iter(Reports({"v3": sweep}).cases("v3").values()))
+own, reference = rows["wgmma"], rows["cudnn"]
+quotient = reference["time"]["hot"]["median_us"] / own["time"]["hot"]["median_us"]
+for low, high, is_aside in ((0.99, 1.01, False), (1.001, 1.002, True), (0.9, 0.999, True)):
+    own["speedup_vs"]["hot"].update(ratio=quotient * (low + high) / 2, ci95_low=quotient * low, ci95_high=quotient * high)
+    made = page.fastest_table([("v3", rows)], lambda rows: ("wgmma", rows["wgmma"]))
+    assert (" †" in made) == is_aside == bool(page.note_of(made)), made
+assert not steady.blocks(Reports({"steady": sweep}))
+kept = copy.deepcopy(sweep)
+for row in kept["results"]:
+    if row["status"] == "ok" and row["variant"] in ("wgmma", "cudnn"):
+        row["time"]["steady"] = {**row["time"]["hot"], "power_w": 688.4, "sm_clock_mhz": 1320.2}
+        row["tflop_per_s"]["steady"], row["energy_pj_per_flop"] = 659.4, 1.0432
+        if row["speedup_vs"]:
+            row["speedup_vs"]["steady"] = {"ratio": 1.1564, "ci95_low": 1.1459, "ci95_high": 1.1737}
+text = "\n".join(steady.blocks(Reports({"steady": kept})))
+assert text.count("| 659 |") == 6 and text.count("| 1320 MHz | 688 W | 1.043 pJ/FLOP |") == 6, text
+assert text.count("1.156 (1.146 to 1.174)") == sum(bool(row["speedup_vs"]) for row in kept["results"] if row["variant"] == "wgmma"), text
+PY
+}
+
 @test "numbers are written with their digits and without exponents" {
   PYTHONDONTWRITEBYTECODE=1 python - <<'PY'
 import sys
