@@ -2,6 +2,7 @@
 #include <stdarg.h>
 #include <string.h>
 
+#include "cli/analyse/bound_by.h"
 #include "cli/analyse/finding.h"
 #include "cli/base/json.h"
 #include "cli/base/output.h"
@@ -180,6 +181,20 @@ static struct status describe_verdict(FILE *out, enum compare_verdict verdict) {
   return status_ok();
 }
 
+/* What can bound a row, and when it does. */
+static void describe_bound_by(FILE *out) {
+  fputs("bound_by, what bounds the time of a row: a member of each result\n", out);
+  for (uint32_t kind = 0; bound_by_name(kind) != NULL; ++kind) {
+    char lead[32];
+    snprintf(lead, sizeof lead, "%-14s ", bound_by_name(kind));
+    put(out, lead, "%s", bound_by_help(kind));
+  }
+  put(out, "when           ",
+      "DRAM, power, the other pipes, launch: the first in this order that reaches %.0f %% (power: 95 %%); else a "
+      "chain, when no block waits for another one",
+      100 * bound_by_share_min());
+}
+
 /* ---- by name ------------------------------------------------------------------------------------------------------
  */
 
@@ -190,6 +205,7 @@ static struct status unknown(const char *name) {
   for (enum finding_id id = 0; id < FINDING_ID_COUNT && count < NAMES_MAX; ++id) names[count++] = finding_name(id);
   for (uint32_t i = 0; verdict_at(i) != NULL && count < NAMES_MAX; ++i) names[count++] = verdict_at(i);
   for (unsigned id = 0; id < AXIS_COUNT && count < NAMES_MAX; ++id) names[count++] = axes_at(id)->name;
+  names[count < NAMES_MAX ? count++ : count - 1] = "bound_by";
   const char *nearest = json_nearest(name, names);
   return status_make(STATUS_USAGE,
                      "\"%s\" is no variant, finding, verdict or key of the problem%s%s%s `attnbench list` has the "
@@ -207,6 +223,10 @@ static struct status describe(FILE *out, const struct options *options) {
   }
   for (uint32_t i = 0; verdict_at(i) != NULL; ++i) {
     if (strcmp(verdict_at(i), name) == 0) return describe_verdict(out, (enum compare_verdict)i);
+  }
+  if (strcmp(name, "bound_by") == 0) {
+    describe_bound_by(out);
+    return status_ok();
   }
   const struct attn_axis *axis = axes_find(name, strlen(name));
   if (axis != NULL) describe_axis(out, axis);

@@ -221,6 +221,21 @@ static void put_reasons(const struct page *page, FILE *file) {
   if (any) fputs("</ul></details>\n", file);
 }
 
+static bool is_bounded(const struct merge_row *row) { return row->row->leads_case && row->row->bound_by.known; }
+
+static void put_bounds(const struct page *page, FILE *file) {
+  if (!rows_any(page, is_bounded)) return;
+  fputs("<details class=\"reasons\" open><summary>What bounds the fastest row of each case</summary><ul>\n", file);
+  for (size_t i = 0; i < page->row_count; ++i) {
+    const struct report_row *row = page->rows[i].row;
+    if (!is_bounded(&page->rows[i])) continue;
+    markup_put(file, html_text, "<li><a href=\"#row-%zu\">%s</a> <code>%s</code> (%s): %s</li>\n",
+               page->rows[i].number, row->record->attn_case.key, row->record->variant,
+               time_mode_name(row->bound_by.mode), row->bound_by.text);
+  }
+  fputs("</ul></details>\n", file);
+}
+
 void table_part_write(const struct page *page, FILE *file) {
   fputs("<section id=\"rows\" aria-labelledby=\"rows-h\">\n<h2 id=\"rows-h\">Table</h2>\n", file);
   put_notes(page, file);
@@ -232,6 +247,7 @@ void table_part_write(const struct page *page, FILE *file) {
   put_headings(file, &shown);
   for (size_t i = 0; i < page->row_count; ++i) put_row(page, file, &page->rows[i], &shown);
   fputs("</tbody></table></div>\n", file);
+  put_bounds(page, file);
   put_reasons(page, file);
   fputs("</section>\n", file);
 }

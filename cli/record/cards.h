@@ -12,6 +12,7 @@ size_t cards_find(const struct journal_data *, const char *uuid);
 /* Can the row be of this run? False when it names a card that the run does not have. */
 bool cards_has(const struct journal_data *, const struct record *);
 
-/* The device that measured the row, and the event overhead of that device (event_overhead.h). */
+/* The device that measured the row, the event overhead of that device (event_overhead.h), and its power limit. */
 const struct device_info *cards_info(const struct journal_data *, const struct record *);
 double cards_event_overhead_us(const struct journal_data *, const struct record *);
+double cards_power_limit_w(const struct journal_data *, const struct record *);

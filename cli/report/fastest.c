@@ -52,10 +52,18 @@ static bool is_of_one_card(const struct report *report, size_t first, size_t end
   return true;
 }
 
-/* NULL when fewer than two rows were timed. */
-static const struct report_row *fastest_of(const struct report *report, size_t first, size_t end) {
+/* Rows that were typed in need not stand by case. */
+static bool is_alone(const struct report *report, const struct report_row *row) {
+  for (size_t i = 0; i < report->row_count; ++i) {
+    if (&report->rows[i] != row && record_is_timed(&report->records[i]) && same_case(&report->rows[i], row))
+      return false;
+  }
+  return true;
+}
+
+static void mark_fastest(struct report *report, size_t first, size_t end) {
   const enum time_mode mode = mode_of_case(report, first, end);
-  const struct report_row *best = NULL;
+  struct report_row *best = NULL;
   size_t timed = 0;
   for (size_t i = first; i < end; ++i) {
     const double us = median_us(&report->rows[i], mode);
@@ -63,15 +71,16 @@ static const struct report_row *fastest_of(const struct report *report, size_t f
     ++timed;
     if (best == NULL || us < median_us(best, mode)) best = &report->rows[i];
   }
-  return timed >= 2 && is_of_one_card(report, first, end) ? best : NULL;
+  if (best == NULL || !is_of_one_card(report, first, end)) return;
+  best->is_fastest = timed >= 2;
+  best->leads_case = best->is_fastest || is_alone(report, best);
 }
 
 void fastest_mark(struct report *report) {
   for (size_t first = 0, end; first < report->row_count; first = end) {
     end = end_of_case(report, first);
     for (size_t i = first; i < end; ++i) report->rows[i].is_twin = has_twin(report, first, end, i);
-    const struct report_row *best = fastest_of(report, first, end);
-    if (best != NULL) report->rows[best - report->rows].is_fastest = true;
+    mark_fastest(report, first, end);
   }
 }
 

@@ -3,8 +3,9 @@
 
 #include "cli/report/report.h"
 
-/* Sets is_twin and is_fastest of the rows. The fastest row of a case has the shortest median, hot if the case has hot
- * times; twins are left out, and cases with fewer than two timed rows have none. The rows of a case must be adjacent.
+/* Sets is_twin, is_fastest and leads_case of the rows. The fastest row of a case has the shortest median, hot if the
+ * case has hot times; twins are left out, and cases with fewer than two timed rows have none. The rows of a case must
+ * be adjacent.
  */
 void fastest_mark(struct report *);
 

@@ -3,6 +3,7 @@
 
 #include <stdio.h>
 
+#include "cli/analyse/bound_by.h"
 #include "cli/analyse/diagnose.h"
 #include "cli/base/json.h"
 #include "cli/record/journal.h"
@@ -26,7 +27,9 @@ struct report_row {
     size_t count;
     struct finding *item; /* the row's own */
   } findings;
+  struct bound_by bound_by;
   bool is_fastest; /* of its case */
+  bool leads_case; /* the fastest, or the only one that was timed */
   bool is_twin;    /* it picked a variant that has its own row in the case, so that this one was measured twice */
 };
 

@@ -100,3 +100,11 @@ const struct field report_counter_fields[] = {
     FIELD("global_excess_ratio", F64, struct counter_metrics, global_excess_ratio),
     {0},
 };
+
+const struct field report_bound_by_fields[] = {
+    FIELD("limit", ENUM, struct bound_by, limit, .name = bound_by_name),
+    FIELD("mode", ENUM, struct bound_by, mode, .name = record_mode_name, .column = ""),
+    FIELD("ratio", F64, struct bound_by, ratio, .null_reason = "no share is known"),
+    FIELD_TEXT_OF("text", struct bound_by, text),
+    {0},
+};

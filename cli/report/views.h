@@ -14,3 +14,4 @@ extern const struct field report_roof_fields[];         /* struct mode_metrics *
 extern const struct field report_pass_metrics_fields[]; /* struct pass_metrics */
 extern const struct field report_scaling_fields[];      /* struct scaling */
 extern const struct field report_counter_fields[];      /* struct counter_metrics */
+extern const struct field report_bound_by_fields[];     /* struct bound_by */

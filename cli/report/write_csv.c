@@ -156,6 +156,7 @@ static void put_row(FILE *file, bool is_header, const char *sweep, const struct 
   const struct counted *counted = row->metrics.counted.known ? &row->metrics.counted : NULL;
   const struct scaling *scaling = row->scaling.known ? &row->scaling : NULL;
   const struct pass_record *pass = r->plan.pass_count > 0 ? &r->pass[0] : NULL;
+  const struct bound_by *bound_by = row->bound_by.known && row->bound_by.mode == mode ? &row->bound_by : NULL;
   const bool has_ratio = r->speedup.mode[mode].done;
   const struct csv_view view = view_of(sweep, row, mode);
   const struct {
@@ -192,6 +193,7 @@ static void put_row(FILE *file, bool is_header, const char *sweep, const struct 
        counted != NULL && counted->top_stall.known ? &counted->top_stall : NULL},
       {"counters_", report_counter_fields, counted != NULL ? &counted->metrics : NULL},
       {"", energy_fields, &view},
+      {"bound_by_", report_bound_by_fields, bound_by},
       {"", last_fields, r},
   };
   struct csv_writer writer = {.file = file, .is_header = is_header};

@@ -189,6 +189,7 @@ static void add_counters(cJSON *result, const struct report_row *row) {
 }
 
 static void add_conclusions(cJSON *result, const struct report_row *row) {
+  if (row->bound_by.known) fields_add(result, "bound_by", true, report_bound_by_fields, &row->bound_by);
   add_findings(result, row);
   add_scaling(result, row);
 }

@@ -79,6 +79,17 @@ static void put_reasons(FILE *file, const struct report *report) {
   }
 }
 
+static void put_bounds(FILE *file, const struct report *report) {
+  size_t shown = 0;
+  for (size_t i = 0; i < report->row_count && shown < ROWS_SHOWN; ++i) {
+    const struct report_row *row = &report->rows[i];
+    if (!row->leads_case || !row->bound_by.known) continue;
+    if (shown++ == 0) fputs("\nWhat bounds the fastest row of each case:\n\n", file);
+    markup_put(file, markup_markdown, "- %s %s", row->record->attn_case.key, row->record->variant);
+    markup_put(file, markup_markdown, " (%s): %s\n", time_mode_name(row->bound_by.mode), row->bound_by.text);
+  }
+}
+
 static void put_conventions(FILE *file, const struct report *report) {
   for (unsigned id = 0; id < AXIS_COUNT; ++id) {
     const struct attn_axis *axis = axes_at(id);
@@ -90,6 +101,7 @@ static void put_all(const void *data, FILE *file) {
   const struct report *report = data;
   put_head(file, report);
   put_rows(file, report);
+  put_bounds(file, report);
   put_conventions(file, report);
   put_reasons(file, report);
 }

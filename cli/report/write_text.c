@@ -120,6 +120,19 @@ static struct status print_findings(FILE *file, const struct report *report) {
   return status_ok();
 }
 
+static bool is_bounded(const struct report_row *row) { return row->leads_case && row->bound_by.known; }
+
+/* One line for each case. */
+static void print_bounds(FILE *file, const struct report *report) {
+  if (report_first(report, is_bounded) != NULL) fputs("\nwhat bounds the fastest row of each case\n", file);
+  for (size_t i = 0; i < report->row_count; ++i) {
+    const struct report_row *row = &report->rows[i];
+    if (!is_bounded(row)) continue;
+    text_paragraph(file, "  ", "%s %s (%s): %s", row->record->attn_case.key, row->record->variant,
+                   time_mode_name(row->bound_by.mode), row->bound_by.text);
+  }
+}
+
 /* "24 of 24 cells: 20 ok, 4 wrong; 10.8 s wall, 2.7 s of it GPU work" */
 static void print_counts(FILE *file, const struct report *report) {
   const struct journal_data *journal = report->journal;
@@ -173,6 +186,7 @@ struct status report_write_text(const struct report *report, FILE *file) {
   print_head(file, report);
   const struct text_fit fit = print_rows(file, report);
   TRY(notes_print(file, report, &fit));
+  print_bounds(file, report);
   TRY(print_findings(file, report));
   TRY(scaling_text_print(file, report));
   return print_summary(file, report);
