@@ -115,7 +115,7 @@ uint64_t bench_bytes(const struct attn_problem *problem, uint64_t workspace_byte
   if (!axes_problem_is_sound(problem, why)) return 0; /* within the limits no product below overflows */
   for (unsigned role = 0; role < ATTN_ROLE_COUNT; ++role) {
     struct attn_tensor tensor;
-    if (!attn_tensor_of(problem, (enum attn_role)role, &tensor)) continue;
+    if (!attn_tensor_of(problem, (enum attn_role)role, &tensor) || tensor.memory != tensor.role) continue;
     if (!device_add_block(&total, attn_tensor_bytes(&tensor))) return 0;
   }
   if (workspace_bytes && !device_add_block(&total, workspace_bytes)) return 0;

@@ -4,7 +4,7 @@
  * A backend derives its own device and bench by putting struct device / struct bench first, and reaches its own
  * data by casting the pointer back. device.c owns the public functions of device.h and only dispatches.
  *
- * Memory layout of every tensor and of the workspace, one allocation each:
+ * Memory layout of the workspace and of every tensor that has memory of its own, one allocation each:
  *
  *   | front redzone, 4096 bytes | data, `bytes` bytes | padding up to 256 bytes | back redzone, 4096 bytes |
  *                               ^ 256-byte aligned

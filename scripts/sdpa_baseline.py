@@ -12,8 +12,9 @@ with something that the function has no parameter for are skipped:
     softcap=c                 scores become c * tanh(score / c) before the mask
     sink=tensor               [Hq] in fp32: row i of query head h has exp(sink[h]) in the sum of its softmax, and no value for it
 
-q is [B, Hq, Sq, D], k [B, Hkv, Skv, D], v [B, Hkv, Skv, Dv] and o [B, Hq, Sq, Dv] (Dv is D unless the case says more), dense and of one dtype; query head h reads KV head h // (Hq // Hkv);
-causal masks are aligned bottom-right; scale is 1/sqrt(D). The module is found as `python -m` would find it, the folder
+q is [B, Hq, Sq, D], k [B, Hkv, Skv, D], v [B, Hkv, Skv, Dv] and o [B, Hq, Sq, Dv] (Dv is D unless the case says more), of one dtype; query head h reads KV head h // (Hq // Hkv);
+causal masks are aligned bottom-right; scale is 1/sqrt(D). A case's layout is in their strides: they are views of [B, S, H, D] or [B, S, 3, H, D]
+memory where it says so, and o may have any strides. The module is found as `python -m` would find it, the folder
 that the script is run in first. The function is warmed up before it is timed (a torch.compile happens there), must not
 wait for the GPU, and says that it does not take a shape by raising NotImplementedError.
 
@@ -77,6 +78,16 @@ def tensor_from(torch, stream, shape, dtype, device):
     return torch.frombuffer(data, dtype=dtype).reshape(shape).to(device)
 
 
+def laid_out(torch, shape, tensors):
+    """Q, K and V with the strides of the case's layout, the sinks as they are."""
+    layout, (q, k, v, *others) = shape.get("layout", "bhsd"), tensors
+    if layout == "bshd":
+        q, k, v = (x.transpose(1, 2).contiguous().transpose(1, 2) for x in (q, k, v))
+    elif layout == "qkv":
+        q, k, v = (x.transpose(1, 2) for x in torch.stack([x.transpose(1, 2) for x in (q, k, v)], dim=2).unbind(2))
+    return [q, k, v, *others]
+
+
 def launches_of(torch, attnbench, case, seed, device):
     """[(Q, K, V)] of each launch of the case's check, the random one first; with the sinks behind V where the case has them."""
     s = case["shape"]
@@ -89,7 +100,7 @@ def launches_of(torch, attnbench, case, seed, device):
             tensors = [tensor_from(torch, process.stdout, shape, dtype, device) for shape, dtype in wanted]
             if tensors[0] is None:
                 break
-            launches.append(tensors)
+            launches.append(laid_out(torch, s, tensors))
         why = process.stderr.read().decode(errors="replace").strip() if not launches else ""
     if not launches:
         raise Failure(program.code_of(process.returncode), f"{shlex.join(command)} ended with {process.returncode}: {why}")
@@ -99,7 +110,7 @@ def launches_of(torch, attnbench, case, seed, device):
 # ---- attention --------------------------------------------------------------------------------------------------
 
 NO_LSE = "lse must be false: what is called here returns O alone"
-DENSE = {"B", "Hq", "Hkv", "Sq", "Skv", "D", "Dv", "dtype", "causal", "lse"}  # what tensors and `causal` say
+DENSE = {"B", "Hq", "Hkv", "Sq", "Skv", "D", "Dv", "dtype", "causal", "lse", "layout"}  # what tensors and `causal` say
 
 
 def v_columns(shape):

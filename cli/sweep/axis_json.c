@@ -39,6 +39,11 @@ static bool read_dtype(const cJSON *item, struct axis_value *out) {
   return true;
 }
 
+static bool read_name(const struct attn_axis *axis, const cJSON *item, struct axis_value *out) {
+  const char *end = cJSON_IsString(item) ? axes_value_read(axis, item->valuestring, out) : NULL;
+  return end != NULL && *end == '\0';
+}
+
 static bool read_boolean(const cJSON *item, struct axis_value *out) {
   *out = (struct axis_value){cJSON_IsTrue(item), 0};
   return cJSON_IsBool(item);
@@ -50,6 +55,7 @@ struct status axis_json_read(const struct json_doc *doc, const struct attn_axis 
   switch (axis->kind) {
     case AXIS_WHOLE: return read_whole(doc, axis, item, out);
     case AXIS_DTYPE: is_read = read_dtype(item, out); break;
+    case AXIS_NAME: is_read = read_name(axis, item, out); break;
     case AXIS_REAL: is_read = read_real(axis, item, out); break;
     case AXIS_BOUNDS: is_read = read_bounds(axis, item, out); break;
     case AXIS_FLAG:
@@ -69,6 +75,7 @@ cJSON *axis_json_new(const struct attn_axis *axis, struct axis_value value) {
     case AXIS_BOUNDS: return cJSON_CreateDoubleArray(bounds, 2);
     case AXIS_REAL:
     case AXIS_WHOLE: return cJSON_CreateNumber(value.first);
+    case AXIS_NAME: return cJSON_CreateString(axis->names[(unsigned)value.first]);
     case AXIS_DTYPE: return cJSON_CreateString(attn_dtype_name((enum attn_dtype)value.first));
     case AXIS_FLAG:
     case AXIS_CAUSAL: break;

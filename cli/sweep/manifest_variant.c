@@ -135,6 +135,12 @@ static const char *unmet_requirement(const struct manifest *m, struct computing 
   return NULL;
 }
 
+static bool has_maps(const struct manifest *m) {
+  bool has = false;
+  for (uint32_t i = 0; i < m->launch_count; ++i) has = has || m->launch[i].map_count > 0;
+  return has;
+}
+
 static const char *slot_supports(struct slot *slot, const struct attn_problem *problem,
                                  const struct device_info *device) {
   const struct manifest *m = &slot->manifest;
@@ -144,6 +150,8 @@ static const char *slot_supports(struct slot *slot, const struct attn_problem *p
   slot->refusal[0] = '\0';
   if (!takes_dim(m, problem->D)) return "D is none of the values under \"D\" in its manifest";
   const bool has_window = axes_takes_of(problem) & ATTN_TAKES_WINDOW;
+  if (has_maps(m) && problem->layout != ATTN_BHSD)
+    return "layout must be bhsd: the tensor maps of a manifest are of dense [B][H][S][D] tensors";
   if (!has_window && !m->causal[attn_is_causal(problem)])
     return "the mask is none of those under \"causal\" in its manifest";
   if (!runs_on(m, device)) return "the GPU's compute capability is not the one that its manifest names";

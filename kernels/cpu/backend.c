@@ -103,6 +103,13 @@ static void cpu_block_close(struct cpu_block *block) {
   *block = (struct cpu_block){0};
 }
 
+/* NULL: the problem has no such tensor. */
+static void *cpu_tensor_data(const struct cpu_bench *bench, enum attn_role role) {
+  struct attn_tensor tensor;
+  if (!attn_tensor_of(&bench->base.shape, role, &tensor)) return NULL;
+  return cpu_block_data(&bench->block[tensor.memory]) + tensor.offset * attn_dtype_bytes(tensor.dtype);
+}
+
 /* ---- inputs -------------------------------------------------------------------------------------------------- */
 
 struct cpu_input_job {
@@ -117,7 +124,7 @@ static void cpu_input_row(struct cpu_input_job *job, uint64_t row) {
   const struct pattern *inputs = &job->bench->base.inputs;
   const struct pattern_line line = pattern_line_of(inputs, tensor->role, row);
   const uint64_t first = attn_view_row(&tensor->view, row);
-  void *data = cpu_block_data(&job->bench->block[tensor->role]);
+  void *data = cpu_tensor_data(job->bench, tensor->role);
   uint64_t changed = 0;
   for (uint32_t d = 0; d < tensor->view.columns; ++d) {
     const uint32_t bits = attn_dtype_bits(tensor->dtype, pattern_value(inputs, tensor->role, &line, d));
@@ -171,7 +178,7 @@ static struct status cpu_bench_fits(const struct device *device, const struct at
 static struct status cpu_bench_allocate(struct cpu_bench *bench) {
   for (unsigned role = 0; role < ATTN_ROLE_COUNT; ++role) {
     struct attn_tensor tensor;
-    if (!attn_tensor_of(&bench->base.shape, (enum attn_role)role, &tensor)) continue;
+    if (!attn_tensor_of(&bench->base.shape, (enum attn_role)role, &tensor) || tensor.memory != tensor.role) continue;
     TRY(cpu_block_open(&bench->block[role], attn_tensor_bytes(&tensor), role));
   }
   return status_ok();
@@ -201,7 +208,8 @@ static struct status cpu_bench_fill(struct bench *base) {
 static struct status cpu_reference_compute(struct cpu_bench *bench, struct cpu_reference *reference) {
   const struct attn_problem *shape = &bench->base.shape;
   struct oracle_input input = {.pattern = NULL};
-  for (unsigned role = 0; role < ATTN_ROLE_COUNT; ++role) input.tensor[role] = cpu_block_data(&bench->block[role]);
+  for (unsigned role = 0; role < ATTN_ROLE_COUNT; ++role)
+    input.tensor[role] = cpu_tensor_data(bench, (enum attn_role)role);
   reference->sample = pattern_sample_of(&bench->base.inputs);
   struct attn_tensor o;
   attn_tensor_of(shape, ATTN_O, &o);
@@ -273,9 +281,10 @@ static struct status cpu_bench_poison(struct bench *base) {
 }
 
 static struct status cpu_bench_launch(struct bench *base) {
-  const struct cpu_block *block = cpu_bench_of(base)->block;
-  struct attn_buffers buffers = {.workspace = cpu_block_data(&block[BENCH_WORKSPACE])};
-  for (unsigned role = 0; role < ATTN_ROLE_COUNT; ++role) buffers.tensor[role] = cpu_block_data(&block[role]);
+  const struct cpu_bench *bench = cpu_bench_of(base);
+  struct attn_buffers buffers = {.workspace = cpu_block_data(&bench->block[BENCH_WORKSPACE])};
+  for (unsigned role = 0; role < ATTN_ROLE_COUNT; ++role)
+    buffers.tensor[role] = cpu_tensor_data(bench, (enum attn_role)role);
   base->variant->run(&base->shape, &base->plan, &buffers, base->device->info.sms);
   copy_end();
   return status_ok();
@@ -287,8 +296,8 @@ static struct status cpu_bench_launch(struct bench *base) {
 static void cpu_compare_row(const struct bench *base, const struct cpu_reference *reference,
                             const struct tolerance *tolerance, uint64_t i, struct compare_partial *partial) {
   const struct attn_problem *s = &base->shape;
-  const struct cpu_block *block = ((const struct cpu_bench *)base)->block;
-  const void *data = cpu_block_data(&block[ATTN_O]), *lse = cpu_block_data(&block[ATTN_LSE]);
+  const struct cpu_bench *bench = (const struct cpu_bench *)base;
+  const void *data = cpu_tensor_data(bench, ATTN_O), *lse = cpu_tensor_data(bench, ATTN_LSE);
   const uint64_t row = pattern_sample_row(&reference->sample, i), kv_head = attn_kv_head_of_row(s, row);
   const uint32_t keys = attn_keys_count(attn_keys_of_row(s, (uint32_t)(row % s->Sq)));
   const struct compare_bound bound = compare_bound_of(tolerance, s, keys, &reference->rows[i]);
@@ -354,7 +363,7 @@ static void cpu_change_inputs(struct bench *base) {
     struct attn_tensor tensor;
     if (!attn_tensor_of(&base->shape, (enum attn_role)role, &tensor) || !pattern_flips(tensor.role)) continue;
     const uint64_t rows = attn_view_rows(&tensor.view);
-    void *data = cpu_block_data(&cpu_bench_of(base)->block[role]);
+    void *data = cpu_tensor_data(cpu_bench_of(base), tensor.role);
     for (uint64_t row = 0; row < rows; ++row)
       cpu_flip_row(data, &tensor, row, pattern_kv_head(&base->shape, tensor.role, row), flips);
   }

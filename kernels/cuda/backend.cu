@@ -165,7 +165,7 @@ struct status allocate_block(struct cuda_bench *p, unsigned t, uint64_t bytes) {
 struct status fill_bench(struct cuda_bench *p) {
   for (unsigned role = 0; role < ATTN_ROLE_COUNT; ++role) {
     struct attn_tensor tensor;
-    if (attn_tensor_of(&p->base.shape, static_cast<enum attn_role>(role), &tensor))
+    if (attn_tensor_of(&p->base.shape, static_cast<enum attn_role>(role), &tensor) && tensor.memory == tensor.role)
       TRY(allocate_block(p, role, attn_tensor_bytes(&tensor)));
   }
   CUDA_TRY(cudaMalloc(&p->partials, COMPARE_BLOCKS * sizeof *p->partials));

@@ -98,8 +98,14 @@ inline const struct cuda_device *as_cuda(const struct device *d) {
 }
 inline struct cuda_bench *as_cuda(struct bench *p) { return reinterpret_cast<struct cuda_bench *>(p); }
 inline cudaStream_t stream_of(const struct cuda_bench *p) { return as_cuda(p->base.device)->stream; }
+/* The data of a tensor, or of the workspace; NULL: there is none. */
 inline void *data_of(const struct cuda_bench *p, unsigned t) {
-  return p->block[t] == nullptr ? nullptr : p->block[t] + DEVICE_REDZONE_BYTES;
+  struct attn_tensor tensor = {};
+  if (t != BENCH_WORKSPACE && !attn_tensor_of(&p->base.shape, static_cast<enum attn_role>(t), &tensor))
+    return nullptr;
+  const unsigned block = t == BENCH_WORKSPACE ? t : tensor.memory;
+  if (p->block[block] == nullptr) return nullptr;
+  return p->block[block] + DEVICE_REDZONE_BYTES + tensor.offset * attn_dtype_bytes(tensor.dtype);
 }
 
 /* Whether a kernel may start ahead of the end of the one before it; graphs take such an edge since CUDA 12.3. */

@@ -41,8 +41,9 @@ struct Params {
   const float *sink; /* [Hq]; nullptr: the case has none */
   float *lse;        /* nullptr: the case does not ask for it */
   attn_problem shape;
-  float scale_log2; /* log2(e) / sqrt(D), so that the softmax costs exp2 */
-  float cap_log2;   /* softcap * log2(e); 0: scores have no cap */
+  attn_view q_view, k_view, v_view, o_view; /* where rows lie, in the layout that the case has */
+  float scale_log2;                         /* log2(e) / sqrt(D), so that the softmax costs exp2 */
+  float cap_log2;                           /* softcap * log2(e); 0: scores have no cap */
 };
 
 #ifdef __CUDACC__
@@ -76,20 +77,20 @@ __global__ void __launch_bounds__(kWarp *kMaxWarps, kResident) warp_kernel(const
   const attn_problem &s = p.shape;
   const uint32_t row = blockIdx.x * blockDim.y + threadIdx.y;
   if (row >= s.Sq) return; /* whole warps leave, so the shuffles below have all their lanes */
-  const size_t q_head = (size_t)blockIdx.z * s.Hq + blockIdx.y;
-  const size_t kv_head = (size_t)blockIdx.z * s.Hkv + blockIdx.y / (s.Hq / s.Hkv);
-  const T *k = static_cast<const T *>(p.k) + kv_head * s.Skv * s.D;
-  const T *v = static_cast<const T *>(p.v) + kv_head * s.Skv * s.Dv;
-  const size_t q_row = q_head * s.Sq + row;
+  const uint32_t b = blockIdx.z, h = blockIdx.y, kv_h = h / (s.Hq / s.Hkv);
+  const T *q_row = static_cast<const T *>(p.q) + attn_view_token(&p.q_view, b, h, row);
+  const T *k = static_cast<const T *>(p.k) + attn_view_token(&p.k_view, b, kv_h, 0);
+  const T *v = static_cast<const T *>(p.v) + attn_view_token(&p.v_view, b, kv_h, 0);
+  T *o_row = static_cast<T *>(p.o) + attn_view_token(&p.o_view, b, h, row);
 
   float q[kLaneElements], x[kLaneElements], o[kLaneElements] = {};
   float top = -INFINITY, sum = 0.0f; /* largest score so far; sum of exp2(score - top) */
-  if (p.sink != nullptr) top = (float)M_LOG2E * p.sink[blockIdx.y], sum = 1.0f; /* a term of the sum alone */
-  load_row(q, static_cast<const T *>(p.q) + q_row * s.D, s.D);
+  if (p.sink != nullptr) top = (float)M_LOG2E * p.sink[h], sum = 1.0f; /* a term of the sum alone */
+  load_row(q, q_row, s.D);
   const attn_keys keys = attn_keys_of_row(&s, row);
   for (uint32_t key = keys.first; key < keys.end; ++key) {
     float dot = 0.0f;
-    load_row(x, k + (size_t)key * s.D, s.D);
+    load_row(x, k + key * p.k_view.token_stride, s.D);
 #pragma unroll
     for (uint32_t i = 0; i < kLaneElements; ++i) dot += q[i] * x[i];
     float score = sum_over_warp(dot) * p.scale_log2;
@@ -98,7 +99,7 @@ __global__ void __launch_bounds__(kWarp *kMaxWarps, kResident) warp_kernel(const
     const float keep = exp2f(top - new_top), weight = exp2f(score - new_top); /* keep is 0 at the first key */
     top = new_top;
     sum = sum * keep + weight;
-    load_row(x, v + (size_t)key * s.Dv, s.Dv);
+    load_row(x, v + key * p.v_view.token_stride, s.Dv);
 #pragma unroll
     for (uint32_t i = 0; i < kLaneElements; ++i) o[i] = o[i] * keep + weight * x[i];
   }
@@ -107,10 +108,11 @@ __global__ void __launch_bounds__(kWarp *kMaxWarps, kResident) warp_kernel(const
 #pragma unroll
   for (uint32_t i = 0; i < kLaneElements; ++i) {
     const uint32_t d = threadIdx.x + kWarp * i;
-    if (d < s.Dv) put(static_cast<T *>(p.o) + q_row * s.Dv + d, o[i] * inverse);
+    if (d < s.Dv) put(o_row + d, o[i] * inverse);
   }
   /* The second output, where the case asks for it: a natural logarithm; of a row without keys -inf, as here. */
-  if (p.lse != nullptr && threadIdx.x == 0) p.lse[q_row] = (float)M_LN2 * (top + log2f(sum));
+  if (p.lse != nullptr && threadIdx.x == 0)
+    p.lse[((size_t)b * s.Hq + h) * s.Sq + row] = (float)M_LN2 * (top + log2f(sum));
 }
 
 static const void *kernel_for(attn_dtype dtype) {
@@ -129,6 +131,8 @@ static struct status warp_bind(const attn_problem *shape, const attn_plan *, con
   p.q = buffers->q, p.k = buffers->k, p.v = buffers->v, p.o = buffers->o, p.lse = buffers->lse,
   p.sink = buffers->sink;
   p.shape = *shape;
+  p.q_view = attn_view_of(shape, ATTN_Q), p.k_view = attn_view_of(shape, ATTN_K);
+  p.v_view = attn_view_of(shape, ATTN_V), p.o_view = attn_view_of(shape, ATTN_O);
   p.scale_log2 = (float)(M_LOG2E / sqrt((double)shape->D));
   p.cap_log2 = (float)M_LOG2E * shape->softcap;
   static_assert(sizeof p <= ATTN_PASS_ARGS_MAX, "a kernel argument must fit the runner's buffer");
@@ -202,42 +206,48 @@ static float softmax(float *scores, attn_keys keys, const float *sink) {
   return top + logf(sum);
 }
 
-/* One query row, by its number in [B][Hq][Sq], and the first row of its head in K and V. */
-static void cpu_row(const attn_problem *s, const attn_buffers *buffers, size_t q_row, size_t kv_row, attn_keys keys) {
+/* The first element of a row of Q, K, V or O. */
+static size_t host_row(const attn_problem *s, attn_role role, uint32_t b, uint32_t h, uint32_t token) {
+  const attn_view view = attn_view_of(s, role);
+  return attn_view_token(&view, b, h, token);
+}
+
+static void cpu_row(const attn_problem *s, const attn_buffers *buffers, uint32_t b, uint32_t h, uint32_t row) {
+  const uint32_t kv_h = h / (s->Hq / s->Hkv);
+  const size_t q = host_row(s, ATTN_Q, b, h, row), o_row = host_row(s, ATTN_O, b, h, row);
+  const attn_keys keys = attn_keys_of_row(s, row);
   float *scores = static_cast<float *>(buffers->workspace);
   const float scale = 1.0f / sqrtf((float)s->D);
   for (uint32_t key = keys.first; key < keys.end; ++key) {
+    const size_t k = host_row(s, ATTN_K, b, kv_h, key);
     float dot = 0.0f;
     for (uint32_t d = 0; d < s->D; ++d) {
-      dot += host_load(buffers->q, s->dtype, q_row * s->D + d) *
-             host_load(buffers->k, s->dtype, (kv_row + key) * s->D + d);
+      dot += host_load(buffers->q, s->dtype, q + d) * host_load(buffers->k, s->dtype, k + d);
     }
     scores[key] = s->softcap > 0 ? s->softcap * tanhf(dot * scale / s->softcap) : dot * scale;
   }
-  const float *sink = buffers->sink != nullptr ? buffers->sink + q_row / s->Sq % s->Hq : nullptr;
+  const float *sink = buffers->sink != nullptr ? buffers->sink + h : nullptr;
   const float lse = softmax(scores, keys, sink);
-  if (buffers->lse != nullptr) buffers->lse[q_row] = lse;
+  if (buffers->lse != nullptr) buffers->lse[((size_t)b * s->Hq + h) * s->Sq + row] = lse;
   for (uint32_t d = 0; d < s->Dv; ++d) {
     float o = 0.0f;
     for (uint32_t key = keys.first; key < keys.end; ++key) {
-      o += scores[key] * host_load(buffers->v, s->dtype, (kv_row + key) * s->Dv + d);
+      o += scores[key] * host_load(buffers->v, s->dtype, host_row(s, ATTN_V, b, kv_h, key) + d);
     }
-    host_store(buffers->o, s->dtype, q_row * s->Dv + d, o);
+    host_store(buffers->o, s->dtype, o_row + d, o);
   }
 }
 
 /* The last argument is the number of threads that may be used; this one is content with its own. */
 static void cpu_run(const attn_problem *s, const attn_plan *, const attn_buffers *buffers, unsigned) {
-  for (size_t head = 0; head < (size_t)s->B * s->Hq; ++head) {
-    const size_t kv_head = head / s->Hq * s->Hkv + head % s->Hq / (s->Hq / s->Hkv);
-    for (uint32_t row = 0; row < s->Sq; ++row) {
-      cpu_row(s, buffers, head * s->Sq + row, kv_head * s->Skv, attn_keys_of_row(s, row));
-    }
-  }
+  for (uint32_t b = 0; b < s->B; ++b)
+    for (uint32_t h = 0; h < s->Hq; ++h)
+      for (uint32_t row = 0; row < s->Sq; ++row) cpu_row(s, buffers, b, h, row);
 }
 
 /* What both compute beside sizes, types and a full or causal mask. A case with something else is skipped. */
-constexpr unsigned kTakes = ATTN_TAKES_LSE | ATTN_TAKES_WINDOW | ATTN_TAKES_DV | ATTN_TAKES_SOFTCAP | ATTN_TAKES_SINK;
+constexpr unsigned kTakes =
+    ATTN_TAKES_LSE | ATTN_TAKES_WINDOW | ATTN_TAKES_DV | ATTN_TAKES_SOFTCAP | ATTN_TAKES_SINK | ATTN_TAKES_LAYOUT;
 
 /* ---- what attnbench reads -------------------------------------------------------------------------------------- */
 

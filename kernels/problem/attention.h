@@ -38,7 +38,16 @@ enum attn_takes {
   ATTN_TAKES_WINDOW = 2,
   ATTN_TAKES_DV = 4,
   ATTN_TAKES_SOFTCAP = 8,
-  ATTN_TAKES_SINK = 16
+  ATTN_TAKES_SINK = 16,
+  ATTN_TAKES_LAYOUT = 32
+};
+
+/* How Q, K, V and O lie in memory, outermost dimension first; tensor.h has the strides. */
+enum attn_layout {
+  ATTN_BHSD, /* [B][H][S][D] each */
+  ATTN_BSHD, /* [B][S][H][D] each */
+  ATTN_QKV,  /* Q, K and V are one tensor, [B][S][3][H][D]; O is [B][S][H][D]. They have equal S, H and D */
+  ATTN_LAYOUTS
 };
 
 struct attn_problem {
@@ -49,6 +58,7 @@ struct attn_problem {
   float softcap;                /* a score s becomes softcap * tanh(s / softcap); 0: it stays as it is */
   bool sink;                    /* an input has a logit for each query head, which counts in the sums of its rows */
   bool lse;                     /* the log-sum-exp of each row is an output too */
+  enum attn_layout layout;      /* of Q, K, V and O */
 };
 
 /* A dense problem with as many columns in V as in Q, for initialisers. */

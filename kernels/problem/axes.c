@@ -73,6 +73,7 @@ struct axis_value axes_get(const struct attn_axis *axis, const struct attn_probl
   switch (axis->kind) {
     case AXIS_WHOLE: return (struct axis_value){*(const uint32_t *)first, *(const uint32_t *)second};
     case AXIS_DTYPE: return (struct axis_value){*(const enum attn_dtype *)first, 0};
+    case AXIS_NAME: return (struct axis_value){*(const unsigned *)first, 0};
     case AXIS_FLAG: return (struct axis_value){*(const bool *)first, 0};
     case AXIS_CAUSAL: return (struct axis_value){causal_value(problem), 0};
     case AXIS_REAL: return (struct axis_value){in_thousandths((double)*(const float *)first), 0};
@@ -88,6 +89,7 @@ void axes_set(const struct attn_axis *axis, struct axis_value value, struct attn
       *whole_at(out, axis->offset) = (uint32_t)value.first;
       break;
     case AXIS_DTYPE: *(enum attn_dtype *)((char *)out + axis->offset) = (enum attn_dtype)value.first; break;
+    case AXIS_NAME: *(unsigned *)((char *)out + axis->offset) = (unsigned)value.first; break;
     case AXIS_FLAG: *(bool *)((char *)out + axis->offset) = value.first != 0; break;
     case AXIS_CAUSAL:
       out->left = -1;
@@ -117,6 +119,7 @@ static struct attn_problem defaults_of(struct attn_problem problem) {
         if (axis->like != 0) *whole_at(&problem, axis->offset) = *whole_at(&problem, axis->like);
         break;
       case AXIS_DTYPE:
+      case AXIS_NAME:
       case AXIS_FLAG:
       case AXIS_REAL: axes_set(axis, (struct axis_value){0, 0}, &problem); break;
       case AXIS_CAUSAL:
@@ -223,10 +226,20 @@ static const char *read_dtype(const char *text, struct axis_value *out) {
   return NULL;
 }
 
+static const char *read_name(const struct attn_axis *axis, const char *text, struct axis_value *out) {
+  for (unsigned i = 0; i < AXIS_NAMES_MAX && axis->names[i] != NULL; ++i) {
+    const char *end = behind(text, axis->names[i]);
+    *out = (struct axis_value){i, 0};
+    if (end != NULL) return end;
+  }
+  return NULL;
+}
+
 const char *axes_value_read(const struct attn_axis *axis, const char *text, struct axis_value *out) {
   switch (axis->kind) {
     case AXIS_WHOLE: return read_wholes(axis, text, out);
     case AXIS_DTYPE: return read_dtype(text, out);
+    case AXIS_NAME: return read_name(axis, text, out);
     case AXIS_FLAG:
     case AXIS_CAUSAL: return read_boolean(text, out);
     case AXIS_REAL: return read_real(text, out);
@@ -245,6 +258,7 @@ void axes_value_write(const struct attn_axis *axis, struct axis_value value, cha
                (uint32_t)value.second);
       return;
     case AXIS_DTYPE: text = attn_dtype_name((enum attn_dtype)value.first); break;
+    case AXIS_NAME: text = axis->names[(unsigned)value.first]; break;
     case AXIS_REAL: write_real(value.first, out); return;
     case AXIS_BOUNDS:
       snprintf(out, AXIS_VALUE_TEXT_MAX, "%" PRId32 "%c%" PRId32, (int32_t)value.first, axis->pair,
@@ -265,10 +279,24 @@ bool axes_value_is_allowed(const struct attn_axis *axis, struct axis_value value
 
 bool axes_is_ordered(const struct attn_axis *axis) { return axis->kind == AXIS_WHOLE || axis->kind == AXIS_REAL; }
 
+/* "bhsd", "bshd" or "qkv". */
+static void write_names(const struct attn_axis *axis, const char *quote, char out[AXIS_WANTED_MAX]) {
+  size_t used = 0;
+  for (unsigned i = 0; i < AXIS_NAMES_MAX && axis->names[i] != NULL; ++i) {
+    const bool is_last = i + 1 == AXIS_NAMES_MAX || axis->names[i + 1] == NULL;
+    used += (size_t)snprintf(out + used, AXIS_WANTED_MAX - used, "%s%s%s%s",
+                             i == 0    ? ""
+                             : is_last ? " or "
+                                       : ", ",
+                             quote, axis->names[i], quote);
+  }
+}
+
 void axes_value_wanted(const struct attn_axis *axis, const char *quote, char out[AXIS_WANTED_MAX]) {
   switch (axis->kind) {
     case AXIS_WHOLE: snprintf(out, AXIS_WANTED_MAX, "a whole number from 1 to %" PRIu32, axis->most); break;
     case AXIS_DTYPE: attn_dtype_list(ATTN_DTYPES_ALL, quote, " or ", out); break;
+    case AXIS_NAME: write_names(axis, quote, out); break;
     case AXIS_REAL:
       snprintf(out, AXIS_WANTED_MAX, "0, or a number from 0.001 to %" PRIu32 " in steps of 0.001", axis->most);
       break;
@@ -299,7 +327,8 @@ static bool is_word(const char *text, const char *word) { return word != NULL &&
 
 bool axes_word_read(const char *text, const struct attn_axis **axis, struct axis_value *out) {
   for (size_t i = 0; i < AXIS_COUNT; ++i) {
-    const char *end = axes[i].kind == AXIS_DTYPE ? read_dtype(text, out) : NULL;
+    const bool is_named = axes[i].kind == AXIS_DTYPE || axes[i].kind == AXIS_NAME;
+    const char *end = is_named ? axes_value_read(&axes[i], text, out) : NULL;
     const bool is_yes = is_word(text, axes[i].yes), is_no = is_word(text, axes[i].no);
     *axis = &axes[i];
     if (end != NULL && *end == '\0') return true;
@@ -354,6 +383,13 @@ static bool tensors_are_sound(const struct attn_problem *p, const char *key, cha
   return true;
 }
 
+/* What one tensor of all three asks for. */
+static bool packing_is_sound(const struct attn_problem *p, const char *key, char why[AXIS_WHY_MAX]) {
+  if (p->layout != ATTN_QKV || (p->Sq == p->Skv && p->Hq == p->Hkv && p->D == p->Dv)) return true;
+  snprintf(why, AXIS_WHY_MAX, "has the case %s; give Sq = Skv, Hq = Hkv and D = Dv where layout is qkv", key);
+  return false;
+}
+
 bool axes_problem_is_sound(const struct attn_problem *p, char why[AXIS_WHY_MAX]) {
   char key[AXIS_KEY_MAX], wanted[AXIS_WANTED_MAX];
   axes_key(p, key);
@@ -368,7 +404,7 @@ bool axes_problem_is_sound(const struct attn_problem *p, char why[AXIS_WHY_MAX])
              p->Hq, p->Hkv);
     return false;
   }
-  return tensors_are_sound(p, key, why);
+  return packing_is_sound(p, key, why) && tensors_are_sound(p, key, why);
 }
 
 unsigned axes_takes_of(const struct attn_problem *problem) {
@@ -403,6 +439,7 @@ size_t axes_numbers(const struct attn_problem *problem, struct axis_number out[A
     switch (axes[i].kind) {
       case AXIS_WHOLE:
       case AXIS_FLAG:
+      case AXIS_NAME:
       case AXIS_CAUSAL: out[count++] = (struct axis_number){axes[i].name, (int64_t)value.first}; break;
       case AXIS_BOUNDS:
         out[count++] = (struct axis_number){axes[i].member[0], (int64_t)value.first};
@@ -445,6 +482,7 @@ static void write_trait(const struct attn_axis *axis, const struct attn_problem 
   switch (axis->kind) {
     case AXIS_WHOLE:
     case AXIS_REAL:
+    case AXIS_NAME:
     case AXIS_BOUNDS: snprintf(out, size, "%s %s", axis->name, text); break;
     case AXIS_DTYPE: snprintf(out, size, "%s", text); break;
     case AXIS_FLAG:
@@ -468,7 +506,7 @@ void axes_traits(const struct attn_problem *problem, char out[AXIS_TRAITS_MAX]) 
 
 static void write_part(const struct attn_axis *axis, const struct attn_problem *problem, char *out, size_t size) {
   const struct axis_value value = axes_get(axis, problem);
-  const char *word = value.first != 0 ? axis->yes : axis->no;
+  const char *word = value.first != 0 ? axis->yes : axis->no; /* NULL for what is no boolean */
   char text[AXIS_VALUE_TEXT_MAX];
   axes_value_write(axis, value, text);
   if (axis->key != NULL) {

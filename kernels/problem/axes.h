@@ -38,26 +38,31 @@ enum axis_kind {
   AXIS_WHOLE,  /* uint32_t, one or two of them, from 1 to `most` */
   AXIS_DTYPE,  /* enum attn_dtype */
   AXIS_FLAG,   /* bool */
+  AXIS_NAME,   /* an enum, by the names of its values; the first one is the default */
   AXIS_CAUSAL, /* the mask's bounds as a boolean: 1 for right = 0, 0 for no bound, neither for other bounds */
   AXIS_REAL,   /* float, 0 or a multiple of 0.001 from 0.001 to `most` */
   AXIS_BOUNDS, /* two int32_t from -1 to `most`; the default is whatever an AXIS_CAUSAL of the same members says */
 };
+
+enum { AXIS_NAMES_MAX = 4 };
 
 struct attn_axis {
   const char *name;       /* in JSON, --shape, --filter and CSV */
   const char *help;       /* one line of text */
   const char *convention; /* exact meaning of a value other than the default; NULL: the help says it */
   enum axis_kind kind;
-  size_t offset, also;          /* offsets of its members in struct attn_problem; equal when it has one member */
-  const char *member[2];        /* names of these members */
-  uint32_t most;                /* the largest number; 0: the value is no number */
-  bool required;                /* has no default */
-  size_t like;                  /* offset of the member whose value is the default; 0: the default is fixed */
-  enum axis_presence written;   /* in keys and files; AXIS_NEVER for an alias */
-  char pair;                    /* separator of two numbers; 0: there is one number */
-  const char *example;          /* example of two numbers and their meaning; NULL: there is one number */
-  const char *key;              /* prefix of the value in a key; NULL: the value is written as a word */
-  const char *yes, *no;         /* words for a boolean's values in keys, --shape and --filter; NULL: none */
+  size_t offset, also;        /* offsets of its members in struct attn_problem; equal when it has one member */
+  const char *member[2];      /* names of these members */
+  uint32_t most;              /* the largest number; 0: the value is no number */
+  bool required;              /* has no default */
+  size_t like;                /* offset of the member whose value is the default; 0: the default is fixed */
+  enum axis_presence written; /* in keys and files; AXIS_NEVER for an alias */
+  char pair;                  /* separator of two numbers; 0: there is one number */
+  const char *example;        /* example of two numbers and their meaning; NULL: there is one number */
+  const char *key;            /* prefix of the value in a key; NULL: the value is written as a word */
+  const char *
+      names[AXIS_NAMES_MAX]; /* of an AXIS_NAME's values, NULL behind the last; words in keys, --shape and --filter */
+  const char *yes, *no;      /* words for a boolean's values in keys, --shape and --filter; NULL: none */
   const char *trait, *no_trait; /* words for a boolean's values in a title; NULL: none */
   unsigned takes;               /* bits of enum attn_takes that a variant needs for a value other than the default */
   const char *refusal;          /* why a variant without these bits refuses the problem */
@@ -72,8 +77,8 @@ bool axes_parts(const struct attn_axis *alias, const struct attn_axis *part[2]);
 
 /* ---- values -------------------------------------------------------------------------------------------------- */
 
-/* The value of an axis: the numbers of its one or two members; `second` equals `first` when there is one. A dtype is
- * its enumerator, a boolean 0 or 1. */
+/* The value of an axis: the numbers of its one or two members; `second` equals `first` when there is one. A dtype or
+ * a name is its enumerator, a boolean 0 or 1. */
 struct axis_value {
   double first, second;
 };

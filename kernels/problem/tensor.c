@@ -4,37 +4,14 @@
 static const struct {
   const char *name;
   bool output;
-  enum attn_rows rows;
 } roles[ATTN_ROLE_COUNT] = {
-#define ROLE_ROW(role, member, type, output, rows) [ATTN_##role] = {#member, output, ATTN_ROWS_##rows},
+#define ROLE_ROW(role, member, type, output, rows) [ATTN_##role] = {#member, output},
     ATTN_TENSOR_MAP(ROLE_ROW)
 #undef ROLE_ROW
 };
 
 const char *attn_role_name(enum attn_role role) { return roles[role].name; }
 bool attn_role_is_output(enum attn_role role) { return roles[role].output; }
-enum attn_rows attn_role_rows(enum attn_role role) { return roles[role].rows; }
-
-static struct attn_view dense(uint32_t batch, uint32_t heads, uint32_t tokens, uint32_t columns) {
-  const uint64_t head_stride = (uint64_t)tokens * columns;
-  return (struct attn_view){.batch = batch,
-                            .heads = heads,
-                            .tokens = tokens,
-                            .columns = columns,
-                            .batch_stride = heads * head_stride,
-                            .head_stride = head_stride,
-                            .token_stride = columns};
-}
-
-static struct attn_view view_of(const struct attn_problem *p, enum attn_role role) {
-  const uint32_t columns = attn_columns(p, role);
-  switch (roles[role].rows) {
-    case ATTN_ROWS_QUERIES: return dense(p->B, p->Hq, p->Sq, columns);
-    case ATTN_ROWS_KEYS: return dense(p->B, p->Hkv, p->Skv, columns);
-    case ATTN_ROWS_HEADS: return dense(1, p->Hq, 1, columns);
-  }
-  return (struct attn_view){0};
-}
 
 /* One past the last element. */
 static uint64_t elements_of(const struct attn_view *v) {
@@ -42,8 +19,11 @@ static uint64_t elements_of(const struct attn_view *v) {
 }
 
 bool attn_tensor_of(const struct attn_problem *p, enum attn_role role, struct attn_tensor *out) {
-  struct attn_tensor tensor = {
-      .role = role, .dtype = p->dtype, .output = roles[role].output, .view = view_of(p, role)};
+  struct attn_tensor tensor = {.role = role,
+                               .dtype = p->dtype,
+                               .output = roles[role].output,
+                               .view = attn_view_of(p, role),
+                               .memory = attn_is_packed(p, role) ? ATTN_Q : role};
   switch (role) {
     case ATTN_Q:
     case ATTN_K:
@@ -59,6 +39,10 @@ bool attn_tensor_of(const struct attn_problem *p, enum attn_role role, struct at
       break;
   }
   tensor.elements = elements_of(&tensor.view);
+  if (attn_is_packed(p, role)) {
+    tensor.offset = role * tensor.view.heads * (uint64_t)tensor.view.columns;
+    tensor.elements = role == tensor.memory ? tensor.view.batch * tensor.view.batch_stride : 0;
+  }
   *out = tensor;
   return true;
 }

@@ -35,6 +35,16 @@ enum {
 #undef ATTN_ROLE_COUNT_ONE
 };
 
+static inline ATTN_HD enum attn_rows attn_role_rows(enum attn_role role) {
+  switch (role) {
+#define ATTN_ROWS_OF_ROLE(role, member, type, output, rows) \
+  case ATTN_##role: return ATTN_ROWS_##rows;
+    ATTN_TENSOR_MAP(ATTN_ROWS_OF_ROLE)
+#undef ATTN_ROWS_OF_ROLE
+  }
+  return ATTN_ROWS_QUERIES;
+}
+
 /* The columns of a tensor: elements of one row. The problem must have the tensor. */
 static inline ATTN_HD uint32_t attn_columns(const struct attn_problem *p, enum attn_role role) {
   switch (role) {
@@ -55,6 +65,29 @@ struct attn_view {
   uint64_t batch_stride, head_stride, token_stride;
 };
 
+/* Is the tensor a part of one that Q, K and V share, in this order? */
+static inline ATTN_HD bool attn_is_packed(const struct attn_problem *p, enum attn_role role) {
+  return p->layout == ATTN_QKV && (role == ATTN_Q || role == ATTN_K || role == ATTN_V);
+}
+
+static inline ATTN_HD struct attn_view attn_view_of(const struct attn_problem *p, enum attn_role role) {
+  const enum attn_rows rows = attn_role_rows(role);
+  const bool is_by_token = p->layout != ATTN_BHSD && role != ATTN_LSE && rows != ATTN_ROWS_HEADS;
+  struct attn_view view;
+  view.batch = rows == ATTN_ROWS_HEADS ? 1 : p->B;
+  view.heads = rows == ATTN_ROWS_KEYS ? p->Hkv : p->Hq;
+  view.tokens = rows == ATTN_ROWS_HEADS ? 1 : rows == ATTN_ROWS_KEYS ? p->Skv : p->Sq;
+  view.columns = attn_columns(p, role);
+  view.token_stride = view.columns;
+  view.head_stride = view.tokens * view.token_stride;
+  view.batch_stride = view.heads * view.head_stride;
+  if (!is_by_token) return view;
+  view.head_stride = view.columns;
+  view.token_stride = (attn_is_packed(p, role) ? 3 : 1) * view.heads * view.head_stride;
+  view.batch_stride = view.tokens * view.token_stride;
+  return view;
+}
+
 static inline ATTN_HD uint64_t attn_view_token(const struct attn_view *v, uint32_t b, uint32_t h, uint32_t token) {
   return b * v->batch_stride + h * v->head_stride + token * v->token_stride;
 }
@@ -71,22 +104,24 @@ static inline ATTN_HD uint64_t attn_view_row(const struct attn_view *v, uint64_t
   return attn_view_token(v, (uint32_t)(head / v->heads), (uint32_t)(head % v->heads), (uint32_t)(row % v->tokens));
 }
 
+/* Tensors may be packed into one piece of memory, which then belongs to one of them. */
 struct attn_tensor {
   enum attn_role role;
   enum attn_dtype dtype;
   bool output;
-  struct attn_view view;
-  uint64_t elements; /* in its memory, gaps between rows included */
+  struct attn_view view; /* from its own first element on */
+  enum attn_role memory; /* whose memory it lies in */
+  uint64_t offset;       /* of its first element in that memory */
+  uint64_t elements;     /* of its own memory, with all that is packed into it; 0: it lies in another's */
 };
 
 /* False where the problem has no such tensor; *out is then not written. */
 bool attn_tensor_of(const struct attn_problem *, enum attn_role, struct attn_tensor *out);
 
 bool attn_role_is_output(enum attn_role);
-enum attn_rows attn_role_rows(enum attn_role);
 const char *attn_role_name(enum attn_role); /* "q" */
 
-/* The size of its memory. */
+/* The size of its own memory. */
 uint64_t attn_tensor_bytes(const struct attn_tensor *);
 
 /* The KV head, by its index in [B][Hkv], of a row of Q, O or LSE, by its number. */

@@ -652,7 +652,8 @@ extern "C" const struct attn_variant attn_variant_cudnn = {
     .limits = "masks need Sq <= Skv; compute capability >= 8.0; libcudnn.so.9",
     .runs_on = DEVICE_CUDA,
     .math = ATTN_MATH_TENSOR,
-    .takes = ATTN_TAKES_LSE | ATTN_TAKES_WINDOW | ATTN_TAKES_DV | ATTN_TAKES_SOFTCAP | ATTN_TAKES_SINK,
+    .takes =
+        ATTN_TAKES_LSE | ATTN_TAKES_WINDOW | ATTN_TAKES_DV | ATTN_TAKES_SOFTCAP | ATTN_TAKES_SINK | ATTN_TAKES_LAYOUT,
     .dtypes = ATTN_DTYPES_16_BITS,
     .dtypes_why = "cuDNN fuses attention on tensor cores only",
     .dims = {.most = 256, .multiple = 8, .why = "what cuDNN fuses forward, in loads of 16 bytes"},

@@ -35,6 +35,17 @@ inline Params params_of(const attn_problem &shape, const attn_buffers &buffers) 
   return p;
 }
 
+/* Where the elements of the tensors lie, for kernels that take other layouts than dense [B][H][S][D]: batch, head and
+ * token strides in elements (attn_view_token), as a tensor map wants them too. */
+struct Views {
+  attn_view q, k, v, o;
+};
+
+inline Views views_of(const attn_problem &shape) {
+  return {attn_view_of(&shape, ATTN_Q), attn_view_of(&shape, ATTN_K), attn_view_of(&shape, ATTN_V),
+          attn_view_of(&shape, ATTN_O)};
+}
+
 template <typename P>
 inline void put_args(attn_pass_args &args, const P &params) {
   static_assert(sizeof(P) <= ATTN_PASS_ARGS_MAX, "a kernel argument must fit the runner's buffer");

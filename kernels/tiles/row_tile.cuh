@@ -23,14 +23,17 @@ constexpr uint32_t padded_dim(uint32_t D) { return D <= 64 ? 64 : 128; }
 inline uint32_t padded_dim(const attn_problem &p) { return padded_dim(p.D > p.Dv ? p.D : p.Dv); }
 
 /* What ATTN_TAKES bits the general kernels compute. */
-constexpr unsigned kTakes = ATTN_TAKES_LSE | ATTN_TAKES_WINDOW | ATTN_TAKES_DV | ATTN_TAKES_SOFTCAP | ATTN_TAKES_SINK;
+constexpr unsigned kTakes =
+    ATTN_TAKES_LSE | ATTN_TAKES_WINDOW | ATTN_TAKES_DV | ATTN_TAKES_SOFTCAP | ATTN_TAKES_SINK | ATTN_TAKES_LAYOUT;
 
 inline bool is_general(const attn_problem &problem) {
-  return problem.left >= 0 || problem.right > 0 || problem.Dv != problem.D || problem.softcap > 0 || problem.sink;
+  return problem.left >= 0 || problem.right > 0 || problem.Dv != problem.D || problem.softcap > 0 || problem.sink ||
+         problem.layout != ATTN_BHSD;
 }
 
 struct Extras {
   attn_mask mask;
+  Views at;
   uint32_t Dv;
   const float *sink;        /* [Hq]; NULL: none */
   float to_tanh, from_tanh; /* product q.k x to from_tanh * tanh(to_tanh * x); from_tanh is 0 without a cap */
@@ -45,6 +48,7 @@ inline RowParams row_params_of(const attn_problem &problem, const attn_buffers &
   RowParams p = {};
   static_cast<Params &>(p) = params_of(problem, buffers);
   p.extras.mask = attn_mask_of(&problem);
+  p.extras.at = views_of(problem);
   p.extras.Dv = problem.Dv;
   p.extras.sink = buffers.sink;
   if (problem.softcap > 0) {
@@ -79,20 +83,40 @@ __device__ __forceinline__ uint32_t v_columns(const RowParams &p) {
   return kGeneral ? p.extras.Dv : p.D;
 }
 
+/* The first element of row `row` of head h of batch b, by the strides that the problem has. */
+template <bool kGeneral>
+__device__ __forceinline__ size_t first_of(const attn_view &view, uint32_t b, uint32_t heads, uint32_t h,
+                                           uint32_t rows, uint32_t row, uint32_t columns) {
+  return kGeneral ? attn_view_token(&view, b, h, row) : row_offset(b, heads, h, rows, row, columns);
+}
+
+/* Elements between neighbouring rows of a head. */
+template <bool kGeneral>
+__device__ __forceinline__ size_t row_stride_of(const attn_view &view, uint32_t columns) {
+  return kGeneral ? view.token_stride : columns;
+}
+
 /* The part of a range of keys that lies in the tile from `first` on, counted from there. */
 __device__ __forceinline__ attn_keys within_tile(attn_keys keys, uint32_t first, uint32_t tile) {
   return {rows_in_tile(keys.first, first, tile), rows_in_tile(keys.end, first, tile)};
 }
 
-/* Copies `valid` rows of `D` elements and zeroes the rest of a [rows][DP] tile: zeros add nothing to a dot product,
- * while leftover bits might be NaN. All `Threads` threads of the block take part. */
+/* Copies `valid` rows of `D` elements, row_stride apart, and zeroes the rest of a [rows][DP] tile: zeros add nothing
+ * to a dot product, while leftover bits might be NaN. All `Threads` threads of the block take part. */
+template <uint32_t DP, uint32_t Threads, typename T>
+__device__ __forceinline__ void load_tile(T *tile, uint32_t stride, const T *__restrict__ rows, uint32_t tile_rows,
+                                          uint32_t valid, uint32_t D, size_t row_stride) {
+  for (uint32_t i = threadIdx.x; i < tile_rows * DP; i += Threads) {
+    const uint32_t r = i / DP, c = i % DP;
+    tile[r * stride + c] = r < valid && c < D ? rows[r * row_stride + c] : from_float<T>(0.0f);
+  }
+}
+
+/* Of rows that lie behind one another. */
 template <uint32_t DP, uint32_t Threads, typename T>
 __device__ __forceinline__ void load_tile(T *tile, uint32_t stride, const T *__restrict__ rows, uint32_t tile_rows,
                                           uint32_t valid, uint32_t D) {
-  for (uint32_t i = threadIdx.x; i < tile_rows * DP; i += Threads) {
-    const uint32_t r = i / DP, c = i % DP;
-    tile[r * stride + c] = r < valid && c < D ? rows[(size_t)r * D + c] : from_float<T>(0.0f);
-  }
+  load_tile<DP, Threads>(tile, stride, rows, tile_rows, valid, D, D);
 }
 
 /* Streaming softmax of one row. */
@@ -141,11 +165,12 @@ struct Row {
     for (uint32_t d = 0; d < DP; ++d)
       if (d < D) o[d] = from_float<T>(acc[d] * inverse);
   }
+
   /* Row `row` of a head: O, and LSE where it is asked for. */
   template <bool kGeneral, typename T>
   __device__ __forceinline__ void store_row(const RowParams &p, uint32_t b, uint32_t h, uint32_t row) const {
     const uint32_t columns = v_columns<kGeneral>(p);
-    store(static_cast<T *>(p.o) + row_offset(b, p.Hq, h, p.Sq, row, columns), columns);
+    store(static_cast<T *>(p.o) + first_of<kGeneral>(p.extras.at.o, b, p.Hq, h, p.Sq, row, columns), columns);
     if (p.lse != nullptr) p.lse[row_offset(b, p.Hq, h, p.Sq, row, 1)] = log_sum_exp(max, sum);
   }
 

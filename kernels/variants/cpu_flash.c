@@ -234,7 +234,8 @@ const struct attn_variant attn_variant_cpu_flash = {
     .limits = "CPU",
     .runs_on = DEVICE_CPU,
     .math = ATTN_MATH_FP32_HOST,
-    .takes = ATTN_TAKES_LSE | ATTN_TAKES_WINDOW | ATTN_TAKES_DV | ATTN_TAKES_SOFTCAP | ATTN_TAKES_SINK,
+    .takes =
+        ATTN_TAKES_LSE | ATTN_TAKES_WINDOW | ATTN_TAKES_DV | ATTN_TAKES_SOFTCAP | ATTN_TAKES_SINK | ATTN_TAKES_LAYOUT,
     .dtypes = ATTN_DTYPES_FLOAT,
     .dims = {.most = FLASH_D_MAX},
     .supports = cpu_flash_supports,

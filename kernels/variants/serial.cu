@@ -44,22 +44,26 @@ __device__ __forceinline__ void serial_chunk(const row_tile::RowParams &p, unsig
   T *k_tile = q_tile + kSerialThreads * kQStride; /* [kSerialKeys][DP] */
   T *v_tile = k_tile + kSerialKeys * DP;          /* [kSerialKeys][DP] */
   const uint32_t rows = rows_in_tile(p.Sq, row0, kSerialThreads), row = row0 + threadIdx.x;
-  const T *q = static_cast<const T *>(p.q) + row_offset(b, p.Hq, h, p.Sq, row0, p.D);
-  const uint32_t Dv = row_tile::v_columns<kGeneral>(p);
-  const T *k = static_cast<const T *>(p.k) + row_offset(b, p.Hkv, kv_head(p, h), p.Skv, 0, p.D);
-  const T *v = static_cast<const T *>(p.v) + row_offset(b, p.Hkv, kv_head(p, h), p.Skv, 0, Dv);
+  const Views &at = p.extras.at; /* read by the general kernels alone */
+  const uint32_t Dv = row_tile::v_columns<kGeneral>(p), kv_h = kv_head(p, h);
+  const T *q = static_cast<const T *>(p.q) + row_tile::first_of<kGeneral>(at.q, b, p.Hq, h, p.Sq, row0, p.D);
+  const T *k = static_cast<const T *>(p.k) + row_tile::first_of<kGeneral>(at.k, b, p.Hkv, kv_h, p.Skv, 0, p.D);
+  const T *v = static_cast<const T *>(p.v) + row_tile::first_of<kGeneral>(at.v, b, p.Hkv, kv_h, p.Skv, 0, Dv);
+  const size_t q_stride = row_tile::row_stride_of<kGeneral>(at.q, p.D);
+  const size_t k_stride = row_tile::row_stride_of<kGeneral>(at.k, p.D);
+  const size_t v_stride = row_tile::row_stride_of<kGeneral>(at.v, Dv);
   const attn_keys row_keys = threadIdx.x < rows ? row_tile::keys_of<kGeneral>(p, row, 1) : attn_keys{0, 0};
   const attn_keys tile_keys = row_tile::keys_of<kGeneral>(p, row0, rows);
 
   row_tile::Row<DP> state;
   state.template start<kGeneral>(p, h);
   __syncthreads(); /* orders the previous chunk's last reads of Q before Q is overwritten */
-  row_tile::load_tile<DP, kSerialThreads>(q_tile, kQStride, q, kSerialThreads, rows, p.D);
+  row_tile::load_tile<DP, kSerialThreads>(q_tile, kQStride, q, kSerialThreads, rows, p.D, q_stride);
   for (uint32_t first = tile_keys.first / kSerialKeys * kSerialKeys; first < tile_keys.end; first += kSerialKeys) {
     const uint32_t keys = rows_in_tile(p.Skv, first, kSerialKeys);
     __syncthreads(); /* orders the previous tile's reads of K and V before they are overwritten */
-    row_tile::load_tile<DP, kSerialThreads>(k_tile, DP, k + (size_t)first * p.D, kSerialKeys, keys, p.D);
-    row_tile::load_tile<DP, kSerialThreads>(v_tile, DP, v + (size_t)first * Dv, kSerialKeys, keys, Dv);
+    row_tile::load_tile<DP, kSerialThreads>(k_tile, DP, k + first * k_stride, kSerialKeys, keys, p.D, k_stride);
+    row_tile::load_tile<DP, kSerialThreads>(v_tile, DP, v + first * v_stride, kSerialKeys, keys, Dv, v_stride);
     __syncthreads(); /* orders the stores of Q, K and V before the reads by all rows */
     state.template attend<kGeneral>(q_tile + threadIdx.x * kQStride, k_tile, v_tile,
                                     row_tile::within_tile(row_keys, first, kSerialKeys), p);

@@ -26,6 +26,8 @@ static const struct attn_problem shapes[] = {
     {.B = 2, .Hq = 4, .Hkv = 2, .Sq = 40, .Skv = 90, .D = 24, .Dv = 40, .dtype = ATTN_BF16, .left = 17, .right = 5},
     {.B = 1, .Hq = 2, .Hkv = 1, .Sq = 33, .Skv = 65, .D = 33, .Dv = 8, .left = -1, .softcap = 2.5f},
     {.B = 2, .Hq = 3, .Hkv = 1, .Sq = 30, .Skv = 12, .D = 16, .Dv = 16, .left = -1, .sink = true},
+    {.B = 2, .Hq = 4, .Hkv = 2, .Sq = 20, .Skv = 33, .D = 24, .Dv = 8, .left = -1, .layout = ATTN_BSHD},
+    {.B = 2, .Hq = 3, .Hkv = 3, .Sq = 33, .Skv = 33, .D = 16, .Dv = 16, .left = -1, .layout = ATTN_QKV},
 };
 enum { SHAPES = sizeof shapes / sizeof shapes[0] };
 
@@ -136,14 +138,15 @@ static void arrays_and_seed_give_the_same_bits(void **state) {
     for (unsigned role = 0; role < ATTN_ROLE_COUNT; ++role) {
       struct attn_tensor tensor;
       if (attn_role_is_output(role) || !attn_tensor_of(s, role, &tensor)) continue;
-      arrays.tensor[role] = data[role] = malloc(attn_tensor_bytes(&tensor));
-      assert_non_null(data[role]);
+      if (tensor.memory == tensor.role) data[role] = malloc(attn_tensor_bytes(&tensor));
+      assert_non_null(data[tensor.memory]);
+      void *own = (unsigned char *)data[tensor.memory] + tensor.offset * attn_dtype_bytes(tensor.dtype);
+      arrays.tensor[role] = own;
       const struct pattern *pattern = random_input_of(s).pattern;
       for (uint64_t row = 0; row < attn_view_rows(&tensor.view); ++row) {
         const struct pattern_line line = pattern_line_of(pattern, role, row);
         for (uint32_t d = 0; d < tensor.view.columns; ++d)
-          cpu_store(data[role], tensor.dtype, attn_view_row(&tensor.view, row) + d,
-                    pattern_value(pattern, role, &line, d));
+          cpu_store(own, tensor.dtype, attn_view_row(&tensor.view, row) + d, pattern_value(pattern, role, &line, d));
       }
     }
     struct output a = oracle_output_of(s, &arrays, 1);

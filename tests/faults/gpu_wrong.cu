@@ -88,7 +88,7 @@ static const void *wrong_kernels(int pass) {
 
 static struct status gpu_wrong_bind(const attn_problem *shape, const attn_plan *plan, const attn_buffers *buffers,
                                     attn_pass_args args[ATTN_PASSES_MAX]) {
-  const WrongParams params = {{*shape, *buffers, static_cast<enum wrong_bug>(plan->tuning.value[0])}};
+  const WrongParams params = {wrong_job_of(shape, buffers, static_cast<enum wrong_bug>(plan->tuning.value[0]))};
   for (int pass = 0; pass < 3; ++pass) put_args(args[pass], params);
   return status_ok();
 }
@@ -132,7 +132,8 @@ extern "C" const struct attn_variant attn_variant_gpu_wrong = {
     .limits = nullptr,
     .runs_on = DEVICE_CUDA,
     .math = ATTN_MATH_TENSOR, /* it has none, but with them the widest bounds */
-    .takes = ATTN_TAKES_LSE | ATTN_TAKES_WINDOW | ATTN_TAKES_DV | ATTN_TAKES_SOFTCAP | ATTN_TAKES_SINK,
+    .takes =
+        ATTN_TAKES_LSE | ATTN_TAKES_WINDOW | ATTN_TAKES_DV | ATTN_TAKES_SOFTCAP | ATTN_TAKES_SINK | ATTN_TAKES_LAYOUT,
     .dtypes = ATTN_DTYPES_FLOAT,
     .dims = {.most = WRONG_D_MAX},
     .tunables = attn::wrong_tunables,

@@ -119,7 +119,7 @@ static void misuse_memory(const struct wrong_job *job) {
 static void wrong_run(const struct attn_problem *shape, const struct attn_plan *plan,
                       const struct attn_buffers *buffers, unsigned threads) {
   static struct memory memories[WRONG_COUNT];
-  struct wrong_job job = {*shape, *buffers, (enum wrong_bug)plan->tuning.value[0]};
+  struct wrong_job job = wrong_job_of(shape, buffers, (enum wrong_bug)plan->tuning.value[0]);
   struct memory *memory = &memories[job.bug];
   const double start_us = now_us();
   if (!skips(&job, memory, start_us)) {
@@ -165,7 +165,8 @@ const struct attn_variant attn_variant_wrong = {
     .limits = "CPU",
     .runs_on = DEVICE_CPU,
     .math = ATTN_MATH_FP32_HOST,
-    .takes = ATTN_TAKES_LSE | ATTN_TAKES_WINDOW | ATTN_TAKES_DV | ATTN_TAKES_SOFTCAP | ATTN_TAKES_SINK,
+    .takes =
+        ATTN_TAKES_LSE | ATTN_TAKES_WINDOW | ATTN_TAKES_DV | ATTN_TAKES_SOFTCAP | ATTN_TAKES_SINK | ATTN_TAKES_LAYOUT,
     .dtypes = ATTN_DTYPES_FLOAT,
     .dims = {.most = WRONG_D_MAX},
     .tunables = tunables,

@@ -155,20 +155,78 @@
   X(sink_empty, "rows that see no key have an LSE of minus infinity")    \
   X(sink_late, "the sink is added when the keys are done, without a new maximum")
 
+/* Wrong where the tensors are not dense [B][H][S][D]. */
+#define WRONG_LAYOUT_MAP(X)                                                            \
+  X(layout_q_dense, "rows of Q are read as in [B][H][S][D]")                           \
+  X(layout_k_dense, "rows of K are read as in [B][H][S][D]")                           \
+  X(layout_v_dense, "rows of V are read as in [B][H][S][D]")                           \
+  X(layout_o_dense, "rows of O are written as in [B][H][S][D]")                        \
+  X(layout_kv_heads, "rows of K and V are as far apart as if they had Hq heads")       \
+  X(layout_packed_rows, "rows of K are H * D apart, though Q and V lie between them")  \
+  X(layout_packed_batch, "batches of V are S * H * D apart, though V is one of three") \
+  X(layout_packed_o, "rows of O are as far apart as those of Q, K and V")              \
+  X(layout_lse, "the LSE is written as [B][Sq][Hq]")
+
 enum wrong_bug {
 #define WRONG_ENUM(name, text) WRONG_##name,
   WRONG_ROW_MAP(WRONG_ENUM) WRONG_LAUNCH_MAP(WRONG_ENUM) WRONG_LSE_MAP(WRONG_ENUM) WRONG_WINDOW_MAP(WRONG_ENUM)
-      WRONG_DV_MAP(WRONG_ENUM) WRONG_SOFTCAP_MAP(WRONG_ENUM) WRONG_SINK_MAP(WRONG_ENUM)
+      WRONG_DV_MAP(WRONG_ENUM) WRONG_SOFTCAP_MAP(WRONG_ENUM) WRONG_SINK_MAP(WRONG_ENUM) WRONG_LAYOUT_MAP(WRONG_ENUM)
 #undef WRONG_ENUM
           WRONG_COUNT
 };
-enum { WRONG_FIRST_OF_LAUNCHES = WRONG_first_only, WRONG_TILE = 64, WRONG_SPLITS = 3, WRONG_D_MAX = 128 };
+enum {
+  WRONG_FIRST_OF_LAUNCHES = WRONG_first_only,
+  WRONG_TILE = 64,
+  WRONG_SPLITS = 3,
+  WRONG_D_MAX = 128,
+  WRONG_VIEWS = ATTN_O + 1
+};
 
 struct wrong_job {
   struct attn_problem shape;
   struct attn_buffers buffers;
   enum wrong_bug bug;
+  struct attn_view view[WRONG_VIEWS]; /* of Q, K, V and O, as the bug takes them to be */
 };
+
+static inline struct attn_view wrong_dense(struct attn_view view) {
+  view.token_stride = view.columns;
+  view.head_stride = view.tokens * view.token_stride;
+  view.batch_stride = view.heads * view.head_stride;
+  return view;
+}
+
+static inline struct wrong_job wrong_job_of(const struct attn_problem *shape, const struct attn_buffers *buffers,
+                                            enum wrong_bug bug) {
+  const bool is_packed = shape->layout == ATTN_QKV, is_by_token = shape->layout == ATTN_BSHD;
+  struct wrong_job job;
+  memset(&job, 0, sizeof job);
+  job.shape = *shape, job.buffers = *buffers, job.bug = bug;
+  for (unsigned role = ATTN_Q; role < WRONG_VIEWS; ++role) {
+    struct attn_view *view = &job.view[role];
+    *view = attn_view_of(shape, (enum attn_role)role);
+    if ((unsigned)bug == WRONG_layout_q_dense + role) *view = wrong_dense(*view);
+    if (bug == WRONG_layout_kv_heads && attn_role_rows((enum attn_role)role) == ATTN_ROWS_KEYS && is_by_token)
+      view->token_stride *= shape->Hq / shape->Hkv;
+    if (bug == WRONG_layout_packed_rows && role == ATTN_K && is_packed) view->token_stride /= 3;
+    if (bug == WRONG_layout_packed_batch && role == ATTN_V && is_packed) view->batch_stride /= 3;
+    if (bug == WRONG_dv_v_stride && role == ATTN_V) view->columns = shape->D, *view = wrong_dense(*view);
+    if (bug == WRONG_dv_o_stride && role == ATTN_O) view->columns = shape->D, *view = wrong_dense(*view);
+    if (bug == WRONG_layout_packed_o && role == ATTN_O && is_packed) view->token_stride *= 3;
+  }
+  return job;
+}
+
+/* Element d of a row of Q, K, V or O; the last one that there is where it lies beyond. */
+static inline ATTN_HD uint64_t wrong_element(const struct wrong_job *job, enum attn_role role, uint64_t row,
+                                             uint32_t d) {
+  const struct attn_view *view = &job->view[role];
+  const uint64_t rows = attn_view_rows(view), columns = attn_columns(&job->shape, role);
+  const uint64_t element = attn_view_row(view, row) + d;
+  const bool is_packed = job->shape.layout == ATTN_QKV && role != ATTN_O;
+  const uint64_t end = is_packed ? 3 * rows * columns - role * view->heads * columns : rows * columns;
+  return element < end ? element : end - 1;
+}
 
 /* ---- 16-bit numbers ------------------------------------------------------------------------------------------ */
 
@@ -326,8 +384,8 @@ static inline ATTN_HD float wrong_score(const struct wrong_job *job, const struc
   float dot = 0;
   if (bug == WRONG_tile_k_stale && key == 2 * WRONG_TILE - 1) key -= WRONG_TILE;
   for (uint32_t d = 0; d < D; ++d) {
-    float q = wrong_load(job->buffers.q, s->dtype, r->q_row * s->D + d);
-    float k = wrong_load(job->buffers.k, s->dtype, (r->k_row + key) * s->D + d);
+    float q = wrong_load(job->buffers.q, s->dtype, wrong_element(job, ATTN_Q, r->q_row, d));
+    float k = wrong_load(job->buffers.k, s->dtype, wrong_element(job, ATTN_K, r->k_row + key, d));
     if (bug == WRONG_scale_rounded) q = wrong_round16(s->dtype, q * scale);
     if (bug == WRONG_products_tf32) q = wrong_bits(q, 9), k = wrong_bits(k, 9);
     dot += q * k;
@@ -350,11 +408,9 @@ static inline ATTN_HD float wrong_value(const struct wrong_job *job, const struc
                                         uint32_t d) {
   const struct attn_problem *s = &job->shape;
   if (job->bug == WRONG_tile_v_stale && key / WRONG_TILE % 5 == 4) key -= WRONG_TILE;
-  const uint32_t columns = job->bug == WRONG_dv_v_stride ? s->D : s->Dv;
   if (job->bug == WRONG_dv_columns && d >= s->D) return 0;
   if (job->bug == WRONG_dv_last && d + 1 == s->Dv) return 0;
-  const uint64_t element = (r->v_row + key) * columns + d, elements = (uint64_t)s->B * s->Hkv * s->Skv * s->Dv;
-  const float v = wrong_load(job->buffers.v, s->dtype, element < elements ? element : elements - 1);
+  const float v = wrong_load(job->buffers.v, s->dtype, wrong_element(job, ATTN_V, r->v_row + key, d));
   if (job->bug == WRONG_v_tiny && fabsf(v) < 0x1p-14f) return 0;
   if (job->bug == WRONG_v_clamped) return fminf(fmaxf(v, -256.0f), 256.0f);
   return v;
@@ -495,7 +551,7 @@ static inline ATTN_HD bool wrong_is_zero(const struct wrong_job *job, const stru
   const struct attn_problem *s = &job->shape;
   float largest = 0;
   for (uint32_t d = 0; d < s->D; ++d)
-    largest = fmaxf(largest, fabsf(wrong_load(job->buffers.q, s->dtype, r->q_row * s->D + d)));
+    largest = fmaxf(largest, fabsf(wrong_load(job->buffers.q, s->dtype, wrong_element(job, ATTN_Q, r->q_row, d))));
   return largest == 0;
 }
 
@@ -509,17 +565,16 @@ static inline ATTN_HD void wrong_write(const struct wrong_job *job, const struct
   if (bug == WRONG_v_bias) {
     for (uint32_t d = 0; d < s->Dv; ++d) state->out[d] -= 1e-3f * state->sum * wrong_value(job, r, 0, d);
   }
-  const uint32_t stride = bug == WRONG_dv_o_stride ? s->D : s->Dv;
   for (uint32_t d = 0; d < s->Dv; ++d) {
     float o = state->out[d] * inverse;
     if (bug == WRONG_tail_column && d + 1 == s->Dv && d > 0) o = state->out[d - 1] * inverse;
     if (bug == WRONG_out_bits && s->dtype != ATTN_F32) o = wrong_bits(o, 7);
     if (bug == WRONG_out_abs && fabsf(o) < 1e-3f) o = fabsf(o);
     if (bug == WRONG_out_column && d == 5 && r->head == 1 && r->row % 2 == 0) o = state->out[6 % s->Dv] * inverse;
-    const float old = bug == WRONG_adds_old ? wrong_load(job->buffers.o, s->dtype, r->o_row * s->Dv + d) : o;
+    const uint64_t element = wrong_element(job, ATTN_O, r->o_row, d);
+    const float old = bug == WRONG_adds_old ? wrong_load(job->buffers.o, s->dtype, element) : o;
     if (bug == WRONG_adds_old && fabsf(old) < 1e30f) o = (o + old) / 2;
-    if (d < stride && r->o_row * stride + d < (uint64_t)s->B * s->Hq * s->Sq * s->Dv)
-      wrong_store(job->buffers.o, s->dtype, r->o_row * stride + d, o);
+    if (d < job->view[ATTN_O].token_stride) wrong_store(job->buffers.o, s->dtype, element, o);
   }
 }
 
@@ -533,7 +588,8 @@ static inline ATTN_HD void wrong_write_lse(const struct wrong_job *job, const st
   if (job->buffers.lse == NULL || (job->bug == WRONG_lse_unwritten && r->row + 1 == s->Sq)) return;
   if (job->bug == WRONG_lse_no_max) maximum = 0;
   if (job->bug == WRONG_lse_unscaled) maximum *= sqrtf((float)s->D);
-  if (job->bug == WRONG_lse_heads) place = (batch * s->Sq + r->row) * s->Hq + h;
+  if (job->bug == WRONG_lse_heads || (job->bug == WRONG_layout_lse && s->layout != ATTN_BHSD))
+    place = (batch * s->Sq + r->row) * s->Hq + h;
   float lse = maximum + log2f(state->lse_sum);
   if (job->bug != WRONG_lse_base2) lse *= ln2;
   if (job->bug == WRONG_lse_empty && r->keys == 0) lse = 0;

@@ -45,7 +45,7 @@ cluster_split:wgmma=1,cluster_split:groups=1,decode,decode:path=1,decode:splits=
     for r in d["results"] if r["status"] == "ok")'
 }
 
-@test "windows, head dimensions of V, soft caps and sinks are right in every variant that takes them" {
+@test "windows, head dimensions of V, soft caps, sinks and layouts are right in every variant that takes them" {
   local example
   example=$(dirname "$ATTNBENCH")/example.so
   [ -f "$example" ] || example=$(make -s print-BUILD)/example.so
@@ -55,7 +55,7 @@ cluster_split:wgmma=1,cluster_split:groups=1,decode,decode:path=1,decode:splits=
   expect_json "$TMP/r.json" '{r["status"] for r in d["results"]} == {"ok", "skipped"}'
   expect_json "$TMP/r.json" 'all(r["status"] == "ok" for r in d["results"] if r["variant"] in ("serial", "scalar", "example_warp"))'
   expect_json "$TMP/r.json" 'all(r["status"] == "ok" or "must be" in r["reason"] for r in d["results"] if r["variant"] == "wgmma")'
-  expect_json "$TMP/r.json" 'all(any(r["status"] == "ok" and r["variant"] == "cudnn" and axis in r["shape"] for r in d["results"]) for axis in ("window", "Dv"))'
+  expect_json "$TMP/r.json" 'all(any(r["status"] == "ok" and r["variant"] == "cudnn" and axis in r["shape"] for r in d["results"]) for axis in ("window", "Dv", "layout"))'
 }
 
 @test "one_query and every tile of d_split match the oracle up to D = 8192" {

@@ -54,7 +54,7 @@ JSON
   attn list --json cpu_flash
   expect_json "$OUT" 'd["variants"][0]["writes_lse"] is True'
   attn list cpu_flash
-  grep -q 'also takes: .*lse$' "$OUT" || fail "$(cat "$OUT")"
+  grep -q 'also takes: .*lse' "$OUT" || fail "$(cat "$OUT")"
 }
 
 @test "--filter lse keeps the cases with it, and a case without it is another cell" {

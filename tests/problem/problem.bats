@@ -171,3 +171,33 @@ PY
 @test "every kernel with a wrong window is caught" {
   expect_all_wrong wrong_window window_left_more window_swapped
 }
+
+@test "layouts are computed, counted and told everywhere" {
+  local folder
+  folder=$(dirname "$ATTNBENCH")
+  [ -f "$folder/example.so" ] || folder=$(make -s print-BUILD)
+  attn --shape B=2,H=4/2,S=33x70,40x20,D=40,Dv=40,16,f16,f32,causal,window=9:0,lse,bshd --shape B=2,H=3,S=33,D=24,bf16,full,softcap=5,sink,bhsd,qkv \
+    --load "$folder/example.so" --device cpu --check-only --variants cpu_flash,cpu_ref,example_cpu --journal "$TMP/j" --json "$TMP/r.json"
+  expect_status 0
+  expect_json "$TMP/r.json" 'all(r["status"] == "ok" for r in d["results"]) and len(d["results"]) == 54'
+  expect_json "$TMP/r.json" '[r["key"].rpartition(".")[2] for r in d["results"][::3]] == ["bshd"] * 16 + ["sink", "qkv"]
+    and [r["shape"].get("layout") for r in d["results"][::3]] == ["bshd"] * 16 + [None, "qkv"]'
+  expect_json "$TMP/r.json" 'len({(r["flops"], r["bytes"]) for r in d["results"][48:]}) == 1'
+  expect_everywhere layout bshd
+  attn --shape B=1,H=2,S=9,D=8,bhsd,bshd,qkv --filter layout=qkv,bhsd --device cpu --check-only --variants cpu_ref --json "$TMP/f.json"
+  expect_json "$TMP/f.json" '[r["shape"].get("layout") for r in d["results"]] == [None, "qkv"]'
+  attn --shape B=1,H=2,S=9,D=8,bhsd,bshd,qkv --filter bshd --device cpu --check-only --variants cpu_ref --json "$TMP/f.json"
+  expect_json "$TMP/f.json" '[r["shape"]["layout"] for r in d["results"]] == ["bshd"]'
+  attn plan --gpu h200 --variants scalar,wmma,cudnn --shape B1.H8.S512.D64.qkv --json "$TMP/p.json"
+  expect_json "$TMP/p.json" '[r["status"] for r in d["results"]] == ["planned", "skipped", "planned"] and "layout must be bhsd" in d["results"][1]["reason"]'
+  expect_refusal 2 'give Sq = Skv, Hq = Hkv and D = Dv where layout is qkv' -- plan --gpu h200 --shape B=1,H=8/2,S=512,D=64,qkv
+  SWEEP=$(write_file layout.json '{"attnbench_sweep": 1, "name": "l", "shapes": [{"B": 1, "H": 1, "S": 8, "D": 8, "layout": "sbhd"}]}')
+  expect_refusal 7 'layout is "sbhd"; give "bhsd", "bshd" or "qkv"' -- --sweep "$SWEEP"
+  "$ATTNBENCH" inputs --shape B2.H3.S4.D8 >"$TMP/dense"
+  "$ATTNBENCH" inputs --shape B2.H3.S4.D8.qkv >"$TMP/packed"
+  cmp "$TMP/dense" "$TMP/packed"
+}
+
+@test "every kernel that mistakes the layout is caught" {
+  expect_all_wrong wrong_layout layout_q_dense layout_lse
+}

@@ -66,12 +66,76 @@ static void a_mask_is_what_its_definition_says(void **state) {
   }
 }
 
+/* ---- tensors ------------------------------------------------------------------------------------------------- */
+
+/* Every element of every piece of memory belongs to one row of one tensor. */
+static void check_tensors(const struct attn_problem *problem) {
+  unsigned char *uses[ATTN_ROLE_COUNT] = {NULL};
+  uint64_t elements[ATTN_ROLE_COUNT] = {0};
+  for (unsigned role = 0; role < ATTN_ROLE_COUNT; ++role) {
+    struct attn_tensor tensor;
+    if (!attn_tensor_of(problem, (enum attn_role)role, &tensor)) continue;
+    assert_int_equal(tensor.elements > 0, tensor.memory == tensor.role);
+    elements[role] = tensor.elements;
+    if (tensor.memory == tensor.role) uses[role] = calloc(tensor.elements, 1);
+    for (uint64_t row = 0; row < attn_view_rows(&tensor.view); ++row)
+      for (uint32_t d = 0; d < tensor.view.columns; ++d) {
+        const uint64_t at = tensor.offset + attn_view_row(&tensor.view, row) + d;
+        assert_true(at < elements[tensor.memory]);
+        ++uses[tensor.memory][at];
+      }
+  }
+  for (unsigned memory = 0; memory < ATTN_ROLE_COUNT; ++memory) {
+    for (uint64_t i = 0; i < elements[memory]; ++i) assert_int_equal(uses[memory][i], 1);
+    free(uses[memory]);
+  }
+}
+
+static void the_rows_of_tensors_fill_their_memory(void **state) {
+  (void)state;
+  for (size_t i = 0; i < 400; ++i) {
+    struct attn_problem problem =
+        ATTN_DENSE(1 + chance(3), 2, 1 + chance(2), 1 + chance(9), 1 + chance(9), 1 + chance(5), ATTN_F16, false);
+    problem.layout = (enum attn_layout)chance(ATTN_LAYOUTS);
+    problem.Dv = 1 + chance(5);
+    problem.lse = problem.sink = true;
+    if (problem.layout == ATTN_QKV) problem.Skv = problem.Sq, problem.Hkv = problem.Hq, problem.Dv = problem.D;
+    check_tensors(&problem);
+  }
+}
+
+static void strides_are_those_of_the_layout(void **state) {
+  (void)state;
+  struct attn_problem problem = ATTN_DENSE(2, 4, 4, 10, 10, 8, ATTN_F16, false);
+  static const struct {
+    enum attn_layout layout;
+    uint64_t batch, head, token, o_batch, v_offset;
+  } rows[] = {{ATTN_BHSD, 320, 80, 8, 320, 0}, {ATTN_BSHD, 320, 8, 32, 320, 0}, {ATTN_QKV, 960, 8, 96, 320, 64}};
+  for (size_t i = 0; i < sizeof rows / sizeof *rows; ++i) {
+    struct attn_tensor v, o;
+    problem.layout = rows[i].layout;
+    assert_true(attn_tensor_of(&problem, ATTN_V, &v) && attn_tensor_of(&problem, ATTN_O, &o));
+    assert_int_equal(v.view.batch_stride, rows[i].batch);
+    assert_int_equal(v.view.head_stride, rows[i].head);
+    assert_int_equal(v.view.token_stride, rows[i].token);
+    assert_int_equal(v.offset, rows[i].v_offset);
+    assert_int_equal(o.view.batch_stride, rows[i].o_batch);
+  }
+}
+
 /* ---- axes there and back ------------------------------------------------------------------------------------- */
+
+static uint32_t names_of(const struct attn_axis *axis) {
+  uint32_t count = 0;
+  while (count < AXIS_NAMES_MAX && axis->names[count] != NULL) ++count;
+  return count;
+}
 
 static struct axis_value any_value(const struct attn_axis *axis) {
   switch (axis->kind) {
     case AXIS_WHOLE: return (struct axis_value){1 + chance(axis->most), 1 + chance(axis->most)};
     case AXIS_DTYPE: return (struct axis_value){chance(ATTN_DTYPE_COUNT), 0};
+    case AXIS_NAME: return (struct axis_value){chance(names_of(axis)), 0};
     case AXIS_REAL: return (struct axis_value){(double)chance(axis->most * 1000 + 1) / 1000, 0};
     case AXIS_BOUNDS:
       return (struct axis_value){(double)chance(axis->most + 2) - 1,
@@ -183,6 +247,10 @@ static void put_values(FILE *out, const struct attn_axis *axis) {
       attn_dtype_list(ATTN_DTYPES_ALL, "\"", ", ", names);
       fprintf(out, "\"enum\": [%s]", names);
       break;
+    case AXIS_NAME:
+      for (uint32_t i = 0; i < names_of(axis); ++i)
+        fprintf(out, "%s\"%s\"%s", i == 0 ? "\"enum\": [" : ", ", axis->names[i], i + 1 == names_of(axis) ? "]" : "");
+      break;
     case AXIS_REAL: fprintf(out, "\"type\": \"number\", \"minimum\": 0, \"maximum\": %u", axis->most); break;
     case AXIS_BOUNDS:
       fprintf(out,
@@ -256,6 +324,8 @@ static void the_page_of_sweeps_has_every_axis(void **state) {
 int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(a_mask_is_what_its_definition_says),
+      cmocka_unit_test(the_rows_of_tensors_fill_their_memory),
+      cmocka_unit_test(strides_are_those_of_the_layout),
       cmocka_unit_test(a_key_says_the_whole_problem),
       cmocka_unit_test(a_value_comes_back_from_text_and_json),
       cmocka_unit_test(the_default_is_left_out_and_needs_nothing),
