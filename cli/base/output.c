@@ -113,6 +113,11 @@ bool output_is_same_file(const char *a, const char *b) {
          strcmp(target_a.folder, target_b.folder) == 0 && strcmp(name_in(target_a.path), name_in(target_b.path)) == 0;
 }
 
+bool output_is_descriptor(const char *path) {
+  struct target target;
+  return follow(path, &target) && target.fd >= 0;
+}
+
 /* ---- opening ------------------------------------------------------------------------------------------------- */
 
 /* Opens a named pipe, which is possible only once a reader has opened it. */

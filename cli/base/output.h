@@ -52,5 +52,8 @@ struct status output_write_all(int fd, const char *path, const char *bytes, size
  * twice. */
 bool output_is_same_file(const char *a, const char *b);
 
+/* Does the path name a descriptor of this process (/dev/stdout, /dev/fd/5)? It is written to, never replaced. */
+bool output_is_descriptor(const char *path);
+
 /* Syncs the directory that holds `path`, so that a new name in it survives a power loss. */
 struct status output_sync_parent(const char *path);

@@ -58,10 +58,18 @@ static struct status check_apart(const struct options_file *output, const char *
                      output->path, what, path, output->option);
 }
 
+/* A file that a stream is redirected to: what is printed there would be lost when the output takes its name. */
+static struct status check_streams(const struct options_file *output) {
+  TRY(check_apart(output, "the standard input", "/dev/stdin"));
+  if (output_is_descriptor(output->path)) return status_ok();
+  TRY(check_apart(output, "the standard output", "/dev/stdout"));
+  return check_apart(output, "the standard error", "/dev/stderr");
+}
+
 static struct status check_distinct(const struct options_file *output, const struct options_file *files,
                                     size_t count) {
   TRY(check_apart(output, "the running program", program_path()));
-  TRY(check_apart(output, "the standard input", "/dev/stdin"));
+  TRY(check_streams(output));
   for (size_t i = 0; i < count; ++i) {
     if (output != &files[i]) TRY(check_apart(output, files[i].option, files[i].path));
   }
@@ -91,6 +99,7 @@ static struct status check_journal(const struct options *options, const struct o
   const bool has_journal = options->verb == VERB_RUN || options->verb == VERB_TUNE;
   if (!has_journal || options->journal != NULL) return status_ok();
   if (!journal_file_beside(options, journal, sizeof journal)) return status_ok();
+  TRY(check_streams(&(struct options_file){"the journal", journal, true}));
   for (size_t i = 0; i < count; ++i) {
     if (!output_is_same_file(files[i].path, journal)) continue;
     return status_make(STATUS_USAGE,

@@ -209,6 +209,27 @@ tiny() { attn --sweep tests/data/sweeps/tiny.json --device cpu --check-only --va
   cmp "$TMP/a.json" "$TMP/b.json"
 }
 
+@test "no output replaces the file that stdout or stderr is redirected to, under any of its names" {
+  local option
+  cp tests/data/sweeps/tiny.json "$TMP/s.json"
+  ln -s x "$TMP/link"
+  for option in --json --journal --csv --html; do
+    : >"$TMP/x"
+    capture sh -c '"$1" --sweep "$2/s.json" --device cpu "$3" "$2/link" >>"$2/x"' sh "$ATTNBENCH" "$TMP" "$option"
+    expect_status 2
+    expect_err "$option $TMP/link and the standard output /dev/stdout are one file; give $option a file of its own"
+    [ ! -s "$TMP/x" ] || fail "something was written"
+  done
+  echo before >"$TMP/x"
+  capture sh -c 'exec "$1" --sweep "$2/s.json" --device cpu --json "$2/x" 2>>"$2/x"' sh "$ATTNBENCH" "$TMP"
+  expect_status 2
+  [ "$(head -n 1 "$TMP/x")" = before ] && grep -q 'and the standard error /dev/stderr are one file' "$TMP/x" || fail "$(cat "$TMP/x")"
+  : >"$TMP/r.json.journal"
+  capture sh -c '"$1" --sweep "$2/s.json" --device cpu --json "$2/r.json" >>"$2/r.json.journal"' sh "$ATTNBENCH" "$TMP"
+  expect_status 2
+  expect_err 'the journal '"$TMP/r.json.journal"' and the standard output'
+}
+
 # Every output of every verb, against every input: tests/command/unit_outputs.c.
 @test "no output replaces the program or a kernel that a manifest names" {
   local kernel=$TMP/plain.cubin
