@@ -126,6 +126,8 @@ main() {
   check_sums "before this process began"
   if [ "$APART_HOW" = namespaces ]; then
     words=(apart bash "$0" --inside "$folder" "${APART_HIDDEN:-}" "${words[@]}")
+  elif command -v setpriv >/dev/null; then
+    words=(setpriv --pdeathsig KILL "${words[@]}") # else it would go on when this script is killed
   fi
   "${words[@]}" &
   wait $! || code=$?

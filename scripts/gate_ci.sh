@@ -79,6 +79,9 @@ parse() {
   done
 }
 
+# Starts a program that is killed when this script is: what measures would disturb the next gate on this GPU.
+bound() { if command -v setpriv >/dev/null; then exec setpriv --pdeathsig KILL "$@"; else exec "$@"; fi; }
+
 # grep -q ends at the first match, and a writer that is not done then dies of the broken pipe: with pipefail no match.
 has() { grep -c "$@" >/dev/null; }
 
@@ -287,7 +290,7 @@ build() {
   local source=$work/$2/source log=$out/$2-build.log program=$out/attnbench-$2
   say "building the $2, $1"
   mkdir "$work/$2"
-  if check_out "$1" "$source" >"$log" 2>&1 && "${@:3}" "$MAKE" -C "$source" all >>"$log" 2>&1 </dev/null &&
+  if check_out "$1" "$source" >"$log" 2>&1 && (bound "${@:3}" "$MAKE" -C "$source" all) >>"$log" 2>&1 </dev/null &&
     [ ! -L "$source/attnbench" ] && cp "$source/attnbench" "$program" 2>>"$log"; then return; fi
   say "the $2 $1 does not build; the end of $log:"
   tail -n 5 "$log" | sed 's/^/  | /' >&2
@@ -445,7 +448,7 @@ measure() {
   shift 3
   trap 'stop_measuring 130' INT
   trap 'stop_measuring 143' TERM
-  TMPDIR=$work/judge "$out/attnbench-base" ab --base "$program" --candidate "$out/attnbench-head" "$@" --start-with \
+  TMPDIR=$work/judge bound "$out/attnbench-base" ab --base "$program" --candidate "$out/attnbench-head" "$@" --start-with \
     "$work/gate_apart.sh" --sweep "$out/sweep.json" \
     --compare-json "$out/$name.json" --markdown "$work/$name.md" --junit "$out/$name.xml" --annotations - \
     ${options[@]+"${options[@]}"} &
@@ -510,9 +513,11 @@ witness() {
   local said=$work/judge/witness.log code=0
   if [ "$has_witness" -eq 0 ] || [ ! -e "$out/new.json" ]; then return; fi
   notes=gate
-  APART_HOW=none APART_PASS=NSYS bash "$work/gate_apart.sh" python3 -B "$work/base/source/scripts/gate_witness.py" --sweep "$out/sweep.json" \
-    --base-program "$out/attnbench-base" --base "$out/base.json" --program "$out/attnbench-head" --report "$out/new.json" \
-    >"$said" 2>&1 </dev/null || code=$?
+  (
+    export APART_HOW=none APART_PASS=NSYS
+    bound bash "$work/gate_apart.sh" python3 -B "$work/base/source/scripts/gate_witness.py" --sweep "$out/sweep.json" \
+      --base-program "$out/attnbench-base" --base "$out/base.json" --program "$out/attnbench-head" --report "$out/new.json"
+  ) >"$said" 2>&1 </dev/null || code=$?
   case $code in
     0) say "nsys saw the changes that the reports tell" ;;
     6) note error "the head's times are not those that nsys sees of its kernels" "$(cat "$said")" ;;

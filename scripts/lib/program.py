@@ -53,13 +53,20 @@ def end_running():
         end(process)
 
 
+def bound(words):
+    """The command of a program that is killed when this script is, where that can be had."""
+    setpriv = shutil.which("setpriv")
+    # A program that cannot be started is told of by its own name.
+    return [setpriv, "--pdeathsig", "KILL", *words] if setpriv and shutil.which(words[0]) else words
+
+
 @contextlib.contextmanager
 def started(command, stdin=subprocess.DEVNULL, **environment):
     """A program that runs during the block, its outputs as binary pipes. It does not outlive the block, nor an interrupted
     script. What it writes does not depend on the caller's locale and terminal."""
     words = [str(word) for word in command]
     try:
-        process = subprocess.Popen(words, stdin=stdin, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+        process = subprocess.Popen(bound(words), stdin=stdin, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
                                    env={**os.environ, "LC_ALL": "C", "COLUMNS": "", **environment}, start_new_session=True)
     except OSError as error:
         raise Failure(INTERNAL, f"{words[0]}: cannot be run: {error.strerror}") from error
@@ -79,7 +86,7 @@ def execute(command, given=None, **environment):
     """Runs a program to its end and returns what it wrote; `given` is its stdin."""
     with started(command, subprocess.DEVNULL if given is None else subprocess.PIPE, **environment) as process:
         out, err = process.communicate(None if given is None else given.encode())
-    return subprocess.CompletedProcess(process.args, process.returncode, out.decode(errors="replace"), err.decode(errors="replace"))
+    return subprocess.CompletedProcess([str(word) for word in command], process.returncode, out.decode(errors="replace"), err.decode(errors="replace"))
 
 
 def last_lines(done, count=12):

@@ -76,22 +76,32 @@ runs() { grep -qsF "$1" /proc/[0-9]*/cmdline; }
   ! runs 4711 || fail "it waits on"
 }
 
-@test "whoever is stopped takes its side along" {
-  need_namespaces
-  bash scripts/gate_apart.sh sleep 4712 &
+# killed_takes_along WORD: a script that runs `sleep WORD` and is killed.
+killed_takes_along() {
+  bash scripts/gate_apart.sh sleep "$1" &
   local gate=$!
   echo "$gate" >"$TMP/pids"
-  for _ in $(seq 200); do
-    ! runs 4712 || break
+  for _ in $(seq 500); do
+    ! runs "$1" || break
     sleep 0.05
   done
-  runs 4712 || fail "it did not start"
+  runs "$1" || fail "it did not start"
   kill -KILL "$gate"
-  for _ in $(seq 200); do
-    runs 4712 || return 0
+  for _ in $(seq 500); do
+    runs "$1" || return 0
     sleep 0.05
   done
   fail "it runs on"
+}
+
+@test "whoever is stopped takes its side along" {
+  need_namespaces
+  killed_takes_along 4712
+}
+
+@test "whoever is stopped takes its program along where there are no namespaces, too" {
+  command -v setpriv >/dev/null || skip "setpriv is not installed"
+  APART_HOW=none killed_takes_along 4714
 }
 
 @test "a journal that is no file of its own is none" {

@@ -154,6 +154,27 @@ $REPO/build/gate/WORK/gate_apart.sh --sweep build/gate/sweep.json --compare-json
   done
 }
 
+# still_there: whether anything runs that was started with this test's mark.
+still_there() { grep -qsazF "GATE_TEST_MARK=$TMP" /proc/[0-9]*/environ; }
+
+@test "a gate that is killed leaves nothing that measures" {
+  command -v setpriv >/dev/null || skip "setpriv is not installed"
+  GATE_TEST_MARK=$TMP HANG=1 "$REPO/scripts/gate_ci.sh" >"$OUT" 2>"$ERR" &
+  local run=$!
+  for _ in $(seq 500); do
+    [ ! -s "$CALLS" ] || break
+    sleep 0.05
+  done
+  [ -s "$CALLS" ] || fail "it does not measure"
+  kill -KILL "$run"
+  ended "$run" 137
+  for _ in $(seq 500); do
+    still_there || return 0
+    sleep 0.05
+  done
+  fail "it is left measuring: $(grep -lsazF "GATE_TEST_MARK=$TMP" /proc/[0-9]*/environ)"
+}
+
 @test "a folder that cannot be made is an output that cannot be written, not a slower case" {
   gate --out Makefile/below
   expect_status 8
