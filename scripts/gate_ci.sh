@@ -306,6 +306,14 @@ build_older() {
   }
 }
 
+# The judge is the base's program. One of 0.2.0 or before cannot keep the sides apart and does not read the journals that
+# newer programs write.
+build_base() {
+  build_older "$base_commit" base --start-with && return
+  [ ! -e "$out/attnbench-base" ] || refuse "the base ${base_commit:0:12} is too old to judge: its attnbench knows no --start-with and does not read journals of newer programs. A change on top of a newer base is gated by itself. To compare this one by hand, where you trust the head's program, let it judge: HEAD/attnbench ab --base $out/attnbench-base --sweep $sweep"
+  exit 6
+}
+
 # An anchor that was asked for has to take part. A release may be older than the sweep's variants and this machine's
 # compiler.
 build_anchor() {
@@ -558,7 +566,7 @@ main() {
   disarm_filters
   take_commits
   prepare
-  build_older "$base_commit" base --start-with || exit 6
+  build_base
   tell_of_changes
   take_sweep
   if [ ! -s "$out/sweep.json" ]; then

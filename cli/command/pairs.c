@@ -13,6 +13,7 @@
 #include "cli/base/owned.h"
 #include "cli/base/program_path.h"
 #include "cli/base/signals.h"
+#include "cli/base/version.h"
 #include "cli/command/gate_options.h"
 #include "cli/command/kept.h"
 #include "cli/command/progress.h"
@@ -128,14 +129,27 @@ static struct status check_end(const struct pairs *pairs, int side, const struct
                          : "");
 }
 
-static struct status load_journal(const struct pairs *pairs, int side, const char *path, struct journal_data *out) {
-  const struct status status = measured_load(path, out, NULL);
-  if (status_failed(&status)) {
+/* Journals of older programs can be read, those of newer ones cannot: then the newer one has to judge. */
+static struct status unreadable(const struct pairs *pairs, int side, const char *why) {
+  const char *version = pairs->version[side];
+  char lead[64];
+  snprintf(lead, sizeof lead, "attnbench %s (commit %s)", version_string(), version_git_commit());
+  if (strncmp(version, lead, strlen(lead)) == 0) {
     return status_make(STATUS_NOT_COMPARABLE,
                        "%s %s: left no readable journal (%s); is it an attnbench "
                        "like this one?",
-                       sides[side].option, pairs->program[side], status.text);
+                       sides[side].option, pairs->program[side], why);
   }
+  return status_make(STATUS_NOT_COMPARABLE,
+                     "%s %s: is %s; this program, %s, judges and cannot read its journal (%s). An attnbench reads "
+                     "journals of older versions, not of newer ones: call `ab` of the newer program, and name the "
+                     "older one with --base",
+                     sides[side].option, pairs->program[side], version, lead, why);
+}
+
+static struct status load_journal(const struct pairs *pairs, int side, const char *path, struct journal_data *out) {
+  const struct status status = measured_load(path, out, NULL);
+  if (status_failed(&status)) return unreadable(pairs, side, status.text);
   if (pairs->options->sweep_is_kept) snprintf(out->run.sweep_path, sizeof out->run.sweep_path, "-");
   if (strcmp(out->state, "complete") == 0 && out->record_count == out->run.cell_count) return status;
   journal_free(out);
@@ -369,7 +383,7 @@ static void drop_folder(const struct pairs *pairs) {
 }
 
 /* Asks before anything is measured, and in seconds, whether this is attnbench at all. */
-static struct status check_program(const struct pairs *pairs, int side) {
+static struct status check_program(struct pairs *pairs, int side) {
   char path[640], said[320];
   const char *start_with = pairs->options->start_with;
   char *const argv[] = {(char *)start_with, (char *)pairs->program[side], "--version", NULL};
@@ -378,6 +392,7 @@ static struct status check_program(const struct pairs *pairs, int side) {
   const struct child_watch watch = {.stdout_path = path, .stall_s = 10.0};
   struct status status = child_run(start_with != NULL ? argv : argv + 1, &watch, &end);
   last_line(path, said, sizeof said);
+  snprintf(pairs->version[side], sizeof pairs->version[side], "%.*s", (int)strcspn(said, ","), said);
   unlink(path);
   if (status_failed(&status)) {
     return status.code == STATUS_USAGE ? status_make(STATUS_USAGE, "%s %s", sides[side].option, status.text) : status;

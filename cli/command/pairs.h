@@ -10,10 +10,11 @@ enum { PAIRS_BASE, PAIRS_CANDIDATE, PAIRS_SIDES };
 struct pairs {
   const struct options *options;
   const char *program[PAIRS_SIDES];
-  char folder[512];    /* holds the journals and the messages of the processes */
-  bool is_kept;        /* pairs_close does not remove the folder; neither does it with --keep */
-  bool goes_on;        /* --resume: complete pairs in the folder are not measured again */
-  uint64_t order_seed; /* of the order of the two programs within each pair */
+  char version[PAIRS_SIDES][128]; /* what each answers to --version */
+  char folder[512];               /* holds the journals and the messages of the processes */
+  bool is_kept;                   /* pairs_close does not remove the folder; neither does it with --keep */
+  bool goes_on;                   /* --resume: complete pairs in the folder are not measured again */
+  uint64_t order_seed;            /* of the order of the two programs within each pair */
   double stall_s;
   struct journal_data data[PAIRS_SIDES]; /* measured so far; the caller may read and relabel it */
   uint32_t measured;                     /* pairs of the first measurement */

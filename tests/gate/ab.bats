@@ -108,6 +108,16 @@ two_cases() { sed -i 's/{"B": 1.*}\]/{"B": 1, "H": 2, "S": 1, "D": 8}, {"B": 2, 
   expect_err_lines 1
 }
 
+@test "a newer program whose journals this one cannot read is told from a broken one, with what to do" {
+  printf '#!/bin/sh\n[ "$1" != --version ] || exec echo "attnbench 9.1.0 (commit abcdef), CUDA none"\n"%s" "$@" || exit\n%s' \
+    "$ATTNBENCH" 'for word; do [ "$before" != --journal ] || sed -i "1s/{/{\"hue\": 1, /" "$word"; before=$word; done' >"$TMP/newer"
+  chmod +x "$TMP/newer"
+  ab --base "$ATTNBENCH" --candidate "$TMP/newer"
+  expect_status 6
+  expect_err "--candidate $TMP/newer: is attnbench 9.1.0 (commit abcdef); this program, $("$ATTNBENCH" --version | cut -d, -f1), judges and cannot read its journal"
+  expect_err 'call `ab` of the newer program, and name the older one with --base'
+}
+
 @test "a base that measures another sweep, or stops early, is refused" {
   other=$(write_file other.json '{"attnbench_sweep": 1, "name": "other", "variants": ["cpu_ref"],
     "shapes": [{"B": 1, "H": 1, "S": 8, "D": 8}]}')

@@ -132,6 +132,7 @@ $REPO/build/gate/WORK/gate_apart.sh --sweep build/gate/sweep.json --compare-json
     gate
     expect_status 6
     expect_err "${flaw#*:}"
+    [ "${flaw%%:*}" != old ] || grep -q 'too old to judge.*let it judge: HEAD/attnbench ab --base' "$REPO/build/gate/gate.md" || fail "gate.md does not say what to do"
     git -C "$REPO" checkout -q -f HEAD^^
   done
   [ ! -e "$CALLS" ] || fail "something was measured"
