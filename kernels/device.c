@@ -218,6 +218,13 @@ struct status bench_sample_changed(struct bench *bench, double estimate_us, doub
   return device_back(bench->device->ops->sample_changed(bench, estimate_us, us));
 }
 
+struct status bench_sample_memsets(struct bench *bench, double *us) {
+  *us = NAN;
+  TRY(bench_require_bound(bench, __func__));
+  if (bench->plan.launched.memsets == 0 || !bench->device->ops->sample_memsets) return status_ok();
+  return device_back(bench->device->ops->sample_memsets(bench, us));
+}
+
 struct status bench_witness(struct bench *bench, struct witness_result *out) {
   return bench->device->ops->witness(bench, out);
 }

@@ -233,6 +233,12 @@ struct status bench_witness(struct bench *, struct witness_result *out);
  */
 struct status bench_delay(struct bench *, enum time_mode, double delay_us);
 
+/* Measures what the memsets in a launch of the active binding (attn_launched) add to its hot time: *us is how much
+ * longer a launch takes with as many again of the same sizes behind it, median over turns with and without. The
+ * kernels need what a memset writes, so that it cannot be left out. NAN where a launch has none, or none that is
+ * small, or is too slow for a graph. Call after bench_time_prepare. */
+struct status bench_sample_memsets(struct bench *, double *us);
+
 /* Measures the cold time of each pass: n samples in microseconds per pass, us[pass * n + i]. The plan must have more
  * than one pass. */
 struct status bench_sample_passes(struct bench *, uint32_t n, double *us);

@@ -76,6 +76,7 @@ struct device_ops {
   struct status (*time_prepare)(struct bench *, uint32_t *hot_launches, double *estimate_us);
   struct status (*sample)(struct bench *, enum time_mode, uint32_t n, double *us, double *sm_clock_mhz);
   struct status (*sample_changed)(struct bench *, double estimate_us, double *us); /* *us arrives as NAN */
+  struct status (*sample_memsets)(struct bench *, double *us); /* *us arrives as NAN; NULL: launches have none */
   struct status (*witness)(struct bench *, struct witness_result *out);
   struct status (*sample_passes)(struct bench *, uint32_t n,
                                  double *us); /* called with pass_count > 1 and no vendor */

@@ -30,6 +30,17 @@ static const double settle_s[] = {[DEVICE_CPU] = 0, [DEVICE_CUDA] = 0.5};
 
 /* ---- the reference ------------------------------------------------------------------------------------------- */
 
+/* Of launches that are no longer than their memsets matter. */
+static struct status time_memsets(struct bench *bench, double estimate_us, double *us) {
+  *us = NAN;
+  return estimate_us < SPEEDUP_SHORT_US ? bench_sample_memsets(bench, us) : status_ok();
+}
+
+static struct status prepare_timing(struct bench *bench, struct speedup_reference *out) {
+  TRY(bench_time_prepare(bench, &out->hot_launches, &out->estimate_us));
+  return time_memsets(bench, out->estimate_us, &out->memset_us);
+}
+
 /* What is not planned, because it does not take the shape or its plan cannot be launched, is not bound. */
 static struct status bind_reference(struct device *device, struct bench *bench, const struct attn_case *attn_case,
                                     const struct variant_spec *spec, struct speedup_reference *out) {
@@ -41,7 +52,7 @@ static struct status bind_reference(struct device *device, struct bench *bench, 
   if (record.status != CELL_planned) return status_make(STATUS_UNSUPPORTED, "%s", record.reason);
   TRY(bench_bind(bench, spec->variant, &record.plan, facts));
   TRY(check_output(bench, &check));
-  if (check.right) return bench_time_prepare(bench, &out->hot_launches, &out->estimate_us);
+  if (check.right) return prepare_timing(bench, out);
   check_explain(&check, &attn_case->shape, reason);
   return status_make(STATUS_UNSUPPORTED, "is wrong here: %s", reason);
 }
@@ -204,6 +215,19 @@ static struct status measure_steady(const struct match *match, struct ratio_reco
   return status_ok();
 }
 
+/* The reference's memsets were timed when it was bound. */
+static struct status note_memsets(const struct match *match, const struct speedup_reference *reference,
+                                  double estimate_us, double own_us, struct ratio_record *ratio) {
+  double memset_us;
+  if (match->mode != TIME_HOT) return status_ok();
+  TRY(time_memsets(match->bench, estimate_us, &memset_us));
+  ratio->kernels_alone = speedup_kernels_alone(ratio->ratio, own_us, reference->memset_us, memset_us);
+  if (!(ratio->kernels_alone > 0)) return status_ok();
+  ratio->reference_memset_us = fmax(reference->memset_us, 0);
+  ratio->memset_us = fmax(memset_us, 0);
+  return status_ok();
+}
+
 static bool is_far(double one_us, double other_us) {
   return one_us >= SPEEDUP_FAR * other_us || other_us >= SPEEDUP_FAR * one_us;
 }
@@ -227,6 +251,7 @@ struct status speedup_measure(struct device *device, struct bench *bench, const 
     TRY(mode == TIME_STEADY ? measure_steady(&match, ratio)
         : apart             ? measure_apart(&match, &own[mode], ratio)
                             : measure_turns(&match, ratio));
+    TRY(note_memsets(&match, reference, estimate_us, own[mode].us.median, ratio));
   }
   return status_ok();
 }
@@ -296,4 +321,10 @@ struct ratio_record speedup_of_apart(const double *reference_us, uint32_t count,
                                .event_overhead_us = off_us,
                                .drift_ratio = NAN,
                                .sm_clock_mhz = own->sm_clock_mhz};
+}
+
+double speedup_kernels_alone(double ratio, double own_us, double reference_memset_us, double memset_us) {
+  const double reference_us = ratio * own_us - fmax(reference_memset_us, 0), us = own_us - fmax(memset_us, 0);
+  const bool any = reference_memset_us > 0 || memset_us > 0;
+  return any && reference_us > 0 && us > 0 ? reference_us / us : 0;
 }

@@ -23,6 +23,7 @@ struct speedup_reference {
   char obstacle[SPEEDUP_REASON_MAX]; /* why there is no reference; "" when there is one */
   uint32_t hot_launches;
   double estimate_us;
+  double memset_us; /* of a short launch (bench_sample_memsets); NAN: not known, or none */
 };
 
 /* Binds the reference variant in the inactive binding, checks its output and prepares its timing. When the reference
@@ -57,3 +58,10 @@ struct ratio_record speedup_of_batches(const double *reference_us, const double 
  * the widest that the intervals of the two medians allow. Pure. */
 struct ratio_record speedup_of_apart(const double *reference_us, uint32_t count, const struct time_record *own,
                                      double overhead_us);
+
+/* Launches of less are compared without their memsets too (ratio_record.kernels_alone). */
+#define SPEEDUP_SHORT_US 30.0
+
+/* The ratio without the memsets of the two launches, whose times may be NAN: none. own_us is the time of the row with
+ * its memsets. 0 when there are none, or when they would leave no time for a kernel. Pure. */
+double speedup_kernels_alone(double ratio, double own_us, double reference_memset_us, double memset_us);

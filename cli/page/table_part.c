@@ -50,6 +50,7 @@ static const struct column {
     {"power", "W", COLUMNS_POWER, NULL},
     {"energy", "pJ/FLOP", COLUMNS_ENERGY, NULL},
     {"vs ref", "hot", COLUMNS_SPEEDUP, NULL},
+    {"vs ref", "kernel", COLUMNS_KERNEL, NULL},
     {"vs ref", "steady", COLUMNS_STEADY_SPEEDUP, NULL},
     {"blocks", "", COLUMNS_BLOCKS, NULL},
     {"waves", "", COLUMNS_WAVES, NULL},
@@ -196,7 +197,7 @@ static void put_notes(const struct page *page, FILE *file) {
     html_element(file, "code", reference);
     fputs(
         " over the row's, the two measured in turns: above 1 the row is faster. ~ marks a ratio that still moved "
-        "when the time for it was over.",
+        "when the time for it was over; kernel: without what a launch holds beside its kernels.",
         file);
   }
   if (injected > 0) fprintf(file, " %zu rows were slowed down on purpose (--inject-slowdown).", injected);

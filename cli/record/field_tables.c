@@ -235,6 +235,12 @@ const struct field record_processes_fields[] = {
     {0},
 };
 
+static bool has_reference_memset(const void *ratio) {
+  return ((const struct ratio_record *)ratio)->reference_memset_us > 0;
+}
+static bool has_memset(const void *ratio) { return ((const struct ratio_record *)ratio)->memset_us > 0; }
+static bool has_kernels_alone(const void *ratio) { return ((const struct ratio_record *)ratio)->kernels_alone > 0; }
+
 const struct field record_ratio_fields[] = {
     FIELD("ratio", F64, struct ratio_record, ratio, .required = true),
     FIELD("ci95_low", F64, struct ratio_record, ci_low, .alias = "ci_low"),
@@ -243,6 +249,10 @@ const struct field record_ratio_fields[] = {
     FIELD("event_overhead_us", F64, struct ratio_record, event_overhead_us, .max = RECORD_OVERHEAD_US_MOST),
     FIELD("drift_ratio", F64, struct ratio_record, drift_ratio),
     FIELD("sm_clock_mhz", F64, struct ratio_record, sm_clock_mhz, .max = RECORD_MHZ_MOST),
+    FIELD("reference_memset_us", F64, struct ratio_record, reference_memset_us, .known = has_reference_memset,
+          .left_out = true),
+    FIELD("memset_us", F64, struct ratio_record, memset_us, .known = has_memset, .left_out = true),
+    FIELD("kernels_alone", F64, struct ratio_record, kernels_alone, .known = has_kernels_alone, .left_out = true),
     {0},
 };
 

@@ -79,6 +79,9 @@ struct ratio_record {
   double drift_ratio;       /* relative difference of the second half of the rounds from the first, beyond what their
                                scatter explains; NAN: not known, or not measured in turns */
   double sm_clock_mhz;      /* median over the row's rounds; NAN: not known */
+  /* Hot, of short launches of which one holds memsets beside its kernels (bench_sample_memsets); else 0. What they
+   * take in a launch of the reference and of the row, and the ratio without them. */
+  double reference_memset_us, memset_us, kernels_alone;
 };
 
 /* A ratio with a larger drift_ratio was not steady while it was measured. */

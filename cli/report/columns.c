@@ -57,7 +57,8 @@ double columns_number(const struct report_row *row, enum columns_id column) {
     case COLUMNS_WAVES: return known(has_launch, pass->waves);
     case COLUMNS_ERROR: return known(record->check.done, record->check.compare.max_abs_error);
     case COLUMNS_SPEEDUP: return known(ratio->done, ratio->ratio);
-    case COLUMNS_KERNEL: return row->kernel_ratio;
+    case COLUMNS_KERNEL:
+      return isfinite(row->kernel_ratio) ? row->kernel_ratio : known(ratio->kernels_alone > 0, ratio->kernels_alone);
     default: return scaling_number(row, column);
   }
 }

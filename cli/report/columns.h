@@ -23,7 +23,7 @@ enum columns_id {
   COLUMNS_WAVES,          /* of the first launch */
   COLUMNS_ERROR,          /* largest absolute error */
   COLUMNS_SPEEDUP,        /* time of the reference over the row's, hot */
-  COLUMNS_KERNEL,         /* the same ratio of the kernels alone, timed by a profiler */
+  COLUMNS_KERNEL,         /* the same ratio of the kernels alone: timed by a profiler, else without the memsets */
   /* Of the scaling over B*H: */
   COLUMNS_BH,
   COLUMNS_FULL_BH,    /* where one wave is full */

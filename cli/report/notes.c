@@ -182,6 +182,28 @@ static void print_reference(FILE *file, const struct report *report) {
                  timed->record->speedup.reference, report_first(report, has_kernel_ratio) != NULL ? kernel : "");
 }
 
+static bool has_kernels_alone(const struct report_row *row) {
+  return row->record->speedup.mode[TIME_HOT].kernels_alone > 0;
+}
+
+/* "2.51 to 2.56 us": the memsets of the reference's launches, over the rows. */
+static void print_kernels_alone(FILE *file, const struct report *report) {
+  const struct report_row *first = report_first(report, has_kernels_alone);
+  double least = INFINITY, most = 0;
+  if (first == NULL) return;
+  for (size_t i = 0; i < report->row_count; ++i) {
+    const struct ratio_record *ratio = &report->records[i].speedup.mode[TIME_HOT];
+    if (!(ratio->reference_memset_us > 0)) continue;
+    least = fmin(least, ratio->reference_memset_us);
+    most = fmax(most, ratio->reference_memset_us);
+  }
+  text_paragraph(
+      file, "kernel = ",
+      "vs ref, hot, less the memsets that a launch holds beside its kernels: %.2f to %.2f us in one of %s, "
+      "timed by one more of them behind each launch",
+      fmin(least, most), most, first->record->speedup.reference);
+}
+
 static bool has_steady(const struct report_row *row) { return row->record->time[TIME_STEADY].done; }
 static bool has_energy(const struct report_row *row) { return isfinite(row->energy_pj_per_flop); }
 
@@ -304,6 +326,7 @@ struct status notes_print(FILE *file, const struct report *report, const struct 
   print_doubts(file, report);
   print_intervals(file, report);
   print_reference(file, report);
+  print_kernels_alone(file, report);
   print_steady(file, report);
   print_unsteady_ratios(file, report);
   print_unsteady_clocks(file, report);

@@ -32,7 +32,7 @@ static void put_ratio(FILE *file, const struct ratio_record *ratio) {
   fprintf(file, " %s%s |", columns_is_unsteady(ratio) ? "\\~" : "", text);
 }
 
-static void put_row(FILE *file, const struct report_row *row, bool with_steady) {
+static void put_row(FILE *file, const struct report_row *row, bool with_steady, bool with_kernels) {
   const struct record *record = row->record;
   const struct time_record *hot = &record->time[TIME_HOT], *cold = &record->time[TIME_COLD];
   const enum time_mode mode = hot->done ? TIME_HOT : TIME_COLD;
@@ -46,6 +46,7 @@ static void put_row(FILE *file, const struct report_row *row, bool with_steady) 
   put_number(file, cold->us.median, cold->done);
   put_number(file, row->metrics.mode[mode].tflop_per_s, row->metrics.mode[mode].known);
   put_ratio(file, &record->speedup.mode[mode]);
+  if (with_kernels) put_number(file, columns_number(row, COLUMNS_KERNEL), true);
   if (with_steady) {
     put_number(file, record->time[TIME_STEADY].us.median, record->time[TIME_STEADY].done);
     put_number(file, steady->tflop_per_s, steady->known);
@@ -56,13 +57,19 @@ static void put_row(FILE *file, const struct report_row *row, bool with_steady) 
 
 static bool has_steady(const struct report_row *row) { return row->record->time[TIME_STEADY].done; }
 
+static bool has_kernels(const struct report_row *row) { return isfinite(columns_number(row, COLUMNS_KERNEL)); }
+
 static void put_rows(FILE *file, const struct report *report) {
   const bool with_steady = report_first(report, has_steady) != NULL;
-  fprintf(
-      file,
-      "| case | variant | status | hot us | cold us | TFLOP/s | vs reference |%s\n|---|---|---|--:|--:|--:|--:|%s\n",
-      with_steady ? " steady us | steady TFLOP/s | vs reference, steady |" : "", with_steady ? "--:|--:|--:|" : "");
-  for (size_t i = 0; i < report->row_count && i < ROWS_SHOWN; ++i) put_row(file, &report->rows[i], with_steady);
+  const bool with_kernels = report_first(report, has_kernels) != NULL;
+  fprintf(file,
+          "| case | variant | status | hot us | cold us | TFLOP/s | vs reference "
+          "|%s%s\n|---|---|---|--:|--:|--:|--:|%s%s\n",
+          with_kernels ? " kernels alone |" : "",
+          with_steady ? " steady us | steady TFLOP/s | vs reference, steady |" : "", with_kernels ? "--:|" : "",
+          with_steady ? "--:|--:|--:|" : "");
+  for (size_t i = 0; i < report->row_count && i < ROWS_SHOWN; ++i)
+    put_row(file, &report->rows[i], with_steady, with_kernels);
   if (report->row_count > ROWS_SHOWN) fprintf(file, "\nand %zu more\n", report->row_count - ROWS_SHOWN);
 }
 

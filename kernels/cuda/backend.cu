@@ -368,6 +368,7 @@ const struct device_ops kOps = {
     .time_prepare = timer_prepare,
     .sample = timer_sample,
     .sample_changed = timer_sample_changed,
+    .sample_memsets = timer_sample_memsets,
     .witness = check_witness,
     .sample_passes = timer_sample_passes,
     .selftest = selftest_run,

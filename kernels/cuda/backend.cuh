@@ -87,7 +87,7 @@ struct cuda_bench {
   unsigned long long *counters; /* [kCounters]: changed redzone bytes by block, then changed input elements by role */
   unsigned long long *witness;  /* [2], by `swapped`: timed samples whose output was wrong */
   uint64_t looks;               /* at outputs of timed samples, of both bindings */
-  cudaGraphExec_t changed;      /* while sample_changed runs */
+  cudaGraphExec_t changed;      /* while sample_changed or sample_memsets runs */
   bool swapped;                 /* whether `bound` started as the inactive one */
   struct cuda_binding bound, inactive; /* bound.workspace stands in block[] and bytes[] */
 };
@@ -171,6 +171,7 @@ void timer_close(struct cuda_timer *);
 struct status timer_prepare(struct bench *, uint32_t *hot_launches, double *estimate_us);
 struct status timer_sample(struct bench *, enum time_mode, uint32_t n, double *us, double *sm_clock_mhz);
 struct status timer_sample_changed(struct bench *, double estimate_us, double *us);
+struct status timer_sample_memsets(struct bench *, double *us);
 struct status timer_sample_passes(struct bench *, uint32_t n, double *us);
 struct status timer_delay(struct bench *, enum time_mode, double delay_us);
 

@@ -24,6 +24,7 @@ constexpr double kStampMinNs = 200e3;               /* the global timer may tick
 constexpr double kChangedMaxUs = 1000.0;            /* launches of more are not tried with changing inputs */
 constexpr double kChangedUs = 100.0; /* a graph of launches with changing inputs lasts about this long */
 constexpr double kChangedLaunchesMax = 7.0;
+constexpr uint64_t kMemsetBytesMax = 64 << 10; /* of one memset; a larger one takes its time by its bytes */
 
 /* ---- kernels ------------------------------------------------------------------------------------------------- */
 
@@ -323,6 +324,38 @@ struct status time_changed(struct cuda_bench *p, uint32_t launches, struct statu
   return status;
 }
 
+/* ---- memsets in a launch --------------------------------------------------------------------------------------- */
+
+uint64_t memset_bytes(const struct cuda_bench *p) {
+  const struct attn_launched &launched = p->base.plan.launched;
+  return std::max(launched.memset_bytes / std::max(launched.memsets, 1u), uint64_t{1});
+}
+
+/* The same number again, of memory that is zero already. */
+struct status enqueue_with_memsets(struct cuda_bench *p) {
+  TRY(enqueue_in_graph(p));
+  for (uint32_t i = 0; i < p->base.plan.launched.memsets; ++i)
+    CUDA_TRY(cudaMemsetAsync(as_cuda(p->base.device)->timer.flush, 0, memset_bytes(p), stream_of(p)));
+  return status_ok();
+}
+
+/* In turns with the graph that hot samples launch. The graph was launched once before, which sets it up. */
+struct status time_memsets(struct cuda_bench *p, double *us) {
+  constexpr int kTurns = 9;
+  double more_us[kTurns];
+  TRY(launch_changed(p));
+  CUDA_TRY(cudaStreamSynchronize(stream_of(p)));
+  for (double &more : more_us) {
+    double with_us = 0, without_us = 0;
+    TRY(timer_one_sample(p, false, enqueue_hot, &without_us));
+    TRY(timer_one_sample(p, false, launch_changed, &with_us));
+    more = with_us - without_us;
+  }
+  std::nth_element(more_us, more_us + kTurns / 2, more_us + kTurns);
+  *us = std::max(more_us[kTurns / 2], 0.0) / p->bound.hot_launches;
+  return status_ok();
+}
+
 /* What the two events cost themselves: an empty kernel between them, median of 31. */
 struct status measure_event_overhead(struct cuda_device *d) {
   constexpr int kSamples = 31;
@@ -449,6 +482,20 @@ struct status timer_sample_changed(struct bench *bench, double estimate_us, doub
   TRY(time_changed(p, launches, enqueue_changed, &with_us));
   *us = std::max(with_us - without_us, 0.0) / launches;
   return status_ok();
+}
+
+struct status timer_sample_memsets(struct bench *bench, double *us) {
+  struct cuda_bench *p = as_cuda(bench);
+  cudaGraph_t graph;
+  if (p->bound.graph == nullptr || memset_bytes(p) > kMemsetBytesMax) return status_ok();
+  TRY(capture_launches(p, p->bound.hot_launches, enqueue_with_memsets, &graph));
+  const cudaError_t made = cudaGraphInstantiate(&p->changed, graph, 0);
+  cudaGraphDestroy(graph);
+  CUDA_TRY(made);
+  const struct status status = time_memsets(p, us);
+  cudaGraphExecDestroy(p->changed);
+  p->changed = nullptr;
+  return status;
 }
 
 struct status timer_sample_passes(struct bench *bench, uint32_t n, double *us) {

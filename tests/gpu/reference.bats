@@ -49,3 +49,22 @@ PY
   expect_json "$TMP/r.json" '[r["status"] for r in d["results"]] in (["skipped", "ok"] * 2, ["ok", "ok"] * 2)'
   expect_json "$TMP/r.json" 'all("libcudnn" in r["reason"] or "cuDNN" in r["reason"] for r in d["results"] if r["reason"])'
 }
+
+@test "short rows show the ratio of kernels alone where a launch of cudnn holds a memset, between 1 and 5 us of it" {
+  attn --shape B=1,H=8,S=512,D=64 --shape B=2,H=16,S=4096,D=64 --device cuda --variants cudnn,wmma,cluster_split --json "$TMP/r.json"
+  expect_status 0
+  python - "$TMP/r.json" <<'PY'
+import json, sys
+rows = {(r["key"], r["variant"]): r for r in json.load(open(sys.argv[1]))["results"] if r["status"] == "ok"}
+for (key, variant), row in rows.items():
+    if variant == "cudnn":
+        continue
+    memsets = rows[key, "cudnn"]["plan"].get("memsets", 0)
+    hot = row["speedup_vs"]["hot"]
+    short = rows[key, "cudnn"]["time"]["hot"]["median_us"] < 25
+    assert ("kernels_alone" in hot) == (memsets > 0 and short), (key, variant, hot)
+    if "kernels_alone" in hot:
+        assert 1 < hot["reference_memset_us"] < 5, hot
+        assert 0.5 * hot["ratio"] < hot["kernels_alone"] < hot["ratio"], hot
+PY
+}

@@ -1,0 +1,42 @@
+load ../helper
+
+# A report of the three cases of v3 in which the first row of cluster_split has a ratio of kernels alone.
+setup() {
+  attn report results/h200/v3.journal --json "$TMP/all.json"
+  expect_status 0
+  python - "$TMP/all.json" "$TMP/r.json" <<'PY'
+import json, sys
+report = json.load(open(sys.argv[1]))
+row = next(r for r in report["results"] if r["variant"] == "cluster_split")
+row["speedup_vs"]["hot"].update({"reference_memset_us": 2.5, "kernels_alone": 1.625})
+report.pop("checksum", None)
+json.dump(report, open(sys.argv[2], "w"))
+PY
+}
+
+@test "the ratio of kernels alone stands beside the hot one, and the memset's time below the table" {
+  COLUMNS=200 attn report "$TMP/r.json"
+  expect_status 0
+  grep -E ' cluster_split .* 1\.6[23]( |$)' "$OUT" || fail "no ratio of kernels alone in the table"
+  expect_out 'kernel = vs ref, hot, less the memsets that a launch holds beside its kernels: 2.50 to 2.50 us in one of cudnn'
+  COLUMNS=200 attn report results/h200/v3.journal
+  refute_out 'kernel = '
+}
+
+@test "Markdown, HTML, CSV and JSON have it too, and only where there is one" {
+  attn report "$TMP/r.json" --markdown "$TMP/r.md" --html "$TMP/r.html" --csv "$TMP/r.csv" --json "$TMP/again.json"
+  expect_status 0
+  grep -q '| kernels alone |' "$TMP/r.md" || fail "Markdown has no column"
+  grep -q 'vs ref <small>kernel</small>' "$TMP/r.html" || fail "HTML has no column"
+  expect_json "$TMP/again.json" '[r["speedup_vs"]["hot"]["kernels_alone"] for r in d["results"]
+    if r["speedup_vs"] and r["speedup_vs"]["hot"] and "kernels_alone" in r["speedup_vs"]["hot"]] == [1.625]'
+  expect_valid results/report.schema.json "$TMP/again.json"
+  python - "$TMP/r.csv" <<'PY'
+import csv, sys
+rows = list(csv.DictReader(open(sys.argv[1], newline="")))
+assert [r["speedup_vs_kernels_alone"] for r in rows if r["speedup_vs_kernels_alone"]] == ["1.625"]
+assert list(rows[0])[-1] == "card"
+PY
+  attn report results/h200/v3.journal --markdown "$TMP/plain.md"
+  ! grep -q 'kernels alone' "$TMP/plain.md" || fail "Markdown has a column that is empty"
+}
