@@ -437,6 +437,11 @@ $(PAGE_FILES): $(BUILD)/gen/page_%.inc: cli/page/% | $(BUILD)/.config
 	$(Q)od -An -v -tu1 $< | sed 's/[0-9][0-9]*/&,/g' >$@
 $(call object,cli/page/page.c): $(PAGE_FILES)
 
+# The Python side of functions that --load names is a part of the program too.
+$(BUILD)/gen/callable.py.inc: cli/measure/callable.py | $(BUILD)/.config
+	$(Q)od -An -v -tu1 $< | sed 's/[0-9][0-9]*/&,/g; $$s/,$$//' >$@
+$(call object,cli/measure/callable.c): $(BUILD)/gen/callable.py.inc
+
 define LINK
 $(call say,LINK,$@)
 $(Q)$(CXX) $(LD_ALL) $(filter %.o,$^) $(LIBS_ALL) $(LINK_EXTRA) -o $@

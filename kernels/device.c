@@ -151,8 +151,11 @@ struct status bench_bind(struct bench *bench, const struct attn_variant *variant
     return status_make(STATUS_INTERNAL, "bench_bind: variant %s does not run on %s; choose it by runs_on",
                        variant->name, bench->device->info.name);
   }
+  bench->uncaptured[0] = '\0';
   return device_back(bench->device->ops->bind(bench, variant, plan, facts));
 }
+
+const char *bench_uncaptured(const struct bench *bench) { return bench->uncaptured; }
 
 void bench_swap(struct bench *bench) {
   const struct attn_variant *variant = bench->variant;

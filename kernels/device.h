@@ -123,6 +123,11 @@ struct pass_facts {
 struct status bench_bind(struct bench *, const struct attn_variant *, struct attn_plan *plan,
                          struct pass_facts facts[ATTN_PASSES_MAX]);
 
+/* Why the launches of the library that was bound last could not be captured, so that each is timed with its host
+ * time;
+ * "" when they could, and for variants without a library. Valid until the next call of bench_bind. */
+const char *bench_uncaptured(const struct bench *);
+
 /* Exchanges the two bindings of a bench. Both use the same tensors, and each has its own workspace and graph. All
  * other calls use the active binding; the inactive one is empty at first. Launches nothing on the device. */
 void bench_swap(struct bench *);

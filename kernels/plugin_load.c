@@ -120,6 +120,7 @@ static const char *plugin_variant_problem(const struct attn_variant *v) {
       {v->runs_on == DEVICE_CPU && v->run == NULL, "run is NULL; a CPU variant must have it"},
       {v->runs_on == DEVICE_CUDA && v->run != NULL,
        "run must be NULL in a CUDA variant, which is launched from its plan"},
+      {v->runs_anywhere, "runs_anywhere must be false: an object's variant is for one kind of device"},
       {v->picks != NULL, "picks must be NULL; a variant that picks others is attnbench's own"},
       {v->vendor != NULL && v->runs_on != DEVICE_CUDA,
        "vendor is for CUDA variants; a CPU variant calls its library in run"},
@@ -280,6 +281,7 @@ static size_t plugin_count;
 /* Variants of objects, as structs of today. */
 static struct loaded {
   struct attn_variant variant;
+  struct attn_vendor vendor;
   const struct plugin *plugin;
 } loaded[ATTN_PLUGIN_VARIANTS_MAX];
 static uint32_t loaded_count;
@@ -303,6 +305,10 @@ static struct attn_variant variant_of_today(const struct description *plugin, ui
   struct attn_variant variant = {.name = NULL};
   if (plugin->abi == PLUGIN_V5) return plugin_v5_variant(plugin->variants[index], slot);
   memcpy(&variant, plugin->variants[index], plugin->bytes[ATTN_PLUGIN_STRUCT_attn_variant]);
+  if (variant.vendor == NULL) return variant;
+  loaded[slot].vendor = (struct attn_vendor){.missing = NULL};
+  memcpy(&loaded[slot].vendor, variant.vendor, plugin->bytes[ATTN_PLUGIN_STRUCT_attn_vendor]);
+  variant.vendor = &loaded[slot].vendor;
   return variant;
 }
 

@@ -160,7 +160,8 @@ struct attn_pass_args {
 };
 
 /* A library that chooses and launches its own kernels, such as a vendor's. Its variant plans no passes; the device
- * observes what one enqueue() launches and reports it. `stream` is a cudaStream_t. All calls come from one thread of
+ * observes what one enqueue() launches and reports it. `stream` is a cudaStream_t; on a CPU, where enqueue() returns
+ * after the last write, it is NULL. All calls come from one thread of
  * the process that owns the device. A hook returns STATUS_UNSUPPORTED when the library does not take the shape. Where
  * missing() returns NULL, no other hook may be NULL. */
 struct attn_vendor {
@@ -178,6 +179,12 @@ struct attn_vendor {
   /* One launch on the stream. Asynchronous; can be captured into a CUDA graph. */
   struct status (*enqueue)(void *state);
   void (*close)(void *state);
+  /* Brings the outputs of the last launch to the tensors of attach(), and makes where they were NaN; on the stream,
+   * never timed. For a library whose outputs lie in memory of its own, such as a Python function that returns a new
+   * tensor. On a GPU one enqueue() of it is captured, and that captured launch is launched from then on; where it
+   * cannot be captured, each enqueue() is timed with its host time. NULL: enqueue() writes the tensors of attach().
+   */
+  struct status (*collect)(void *state);
 };
 
 /* The units that compute the variant's matrix products. They determine the compute roof of its rows. */
@@ -232,6 +239,7 @@ struct attn_variant {
   /* Of a variant without a kernel of its own: the table by which it picks another one (pick.h). Such a variant runs
    * on every device. Else NULL. */
   const struct pick_table *picks;
+  bool runs_anywhere; /* on a CPU and on a GPU, whatever runs_on is */
 };
 
 /* ---- registry (registry.c, from variants.def, then what was added) ------------------------------------------- */
@@ -244,7 +252,7 @@ bool variant_add(const struct attn_variant *);
 static inline bool variant_is_stand_in(const struct attn_variant *variant) { return variant->plan == NULL; }
 
 static inline bool variant_runs_on(const struct attn_variant *variant, enum device_kind kind) {
-  return variant->picks != NULL || variant->runs_on == kind;
+  return variant->picks != NULL || variant->runs_anywhere || variant->runs_on == kind;
 }
 
 size_t variant_count(void);

@@ -9,6 +9,7 @@
 #include "cli/base/json.h"
 #include "cli/base/output.h"
 #include "cli/base/owned.h"
+#include "cli/sweep/callable_spec.h"
 
 enum { SIDES = 2, KEPT_PATH_MAX = 640 };
 
@@ -30,7 +31,7 @@ bool kept_is_there(const char *folder) {
 /* Of what cannot be read an empty text: the process that wants it says so. */
 static void add_hash(cJSON *array, const char *path) {
   char hash[HASH_TEXT_MAX] = "";
-  const struct status status = hash_file(path, hash);
+  const struct status status = callable_spec_hash(path, hash);
   json_append(array, json_new_string(status_failed(&status) ? "" : hash));
 }
 

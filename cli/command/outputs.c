@@ -12,6 +12,7 @@
 #include "cli/command/journal_file.h"
 #include "cli/page/page.h"
 #include "cli/report/measured.h"
+#include "cli/sweep/callable_spec.h"
 #include "cli/sweep/manifest.h"
 
 /* What fills the outputs of a report and of a comparison. */
@@ -76,12 +77,22 @@ static struct status check_distinct(const struct options_file *output, const str
   return status_ok();
 }
 
+static struct status check_function(const char *loaded, const struct options_file *files, size_t count) {
+  char path[PATH_MAX];
+  callable_spec_file(loaded, path);
+  for (size_t i = 0; i < count && path[0] != '\0' && callable_spec_is(loaded); ++i) {
+    if (files[i].is_output) TRY(check_apart(&files[i], "the function's file", path));
+  }
+  return status_ok();
+}
+
 /* The kernels' files that the manifests name. A worker says what is wrong with a manifest that cannot be read. */
 static struct status check_kernels(const struct options_list *loaded, const struct options_file *files,
                                    size_t count) {
   OWNED(owned_free) struct manifest *manifest = NULL;
   TRY(owned_array(&manifest, 1, sizeof *manifest, "a manifest"));
   for (size_t i = 0; i < loaded->count; ++i) {
+    TRY(check_function(loaded->item[i], files, count));
     if (!manifest_is(loaded->item[i])) continue;
     const struct status read = manifest_load(loaded->item[i], manifest);
     for (uint32_t j = 0; j < manifest->launch_count && !status_failed(&read); ++j) {

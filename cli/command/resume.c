@@ -9,6 +9,7 @@
 #include "cli/base/program_path.h"
 #include "cli/measure/channel.h"
 #include "cli/record/alike.h"
+#include "cli/sweep/callable_spec.h"
 
 /* ---- what a journal keeps ------------------------------------------------------------------------------------ */
 
@@ -16,7 +17,7 @@ static struct status hash_objects(const struct options *o, char *out, size_t siz
   size_t used = 0;
   for (size_t i = 0; i < o->load.count; ++i) {
     char hash[HASH_TEXT_MAX];
-    TRY(hash_file(o->load.item[i], hash));
+    TRY(callable_spec_hash(o->load.item[i], hash));
     used += (size_t)snprintf(out + used, size - used, "%s%s", i > 0 ? " " : "", hash);
   }
   return status_ok();

@@ -11,7 +11,7 @@
 #include "cli/command/progress.h"
 #include "cli/command/sweep_source.h"
 #include "cli/measure/profile.h"
-#include "kernels/plugin_load.h"
+#include "cli/measure/worker.h"
 
 /* One process does it all: a profiler follows the process that it started, and every cell's tensors live until the
  * launches. */
@@ -106,7 +106,7 @@ struct status verb_profile(const struct options *options, const struct invocatio
                            struct outcome *outcome) {
   OWNED(close_all) struct profiling p = {.options = options, .start_s = clock_now_s()};
   /* Here, not in a worker: their kernels are launched by this process. */
-  for (size_t i = 0; i < options->load.count; ++i) TRY(plugin_load(options->load.item[i]));
+  for (size_t i = 0; i < options->load.count; ++i) TRY(worker_open_object(options->load.item[i], options->device));
   TRY(sweep_source_load(options, &p.sweep));
   if (options->resume != NULL) {
     return status_make(STATUS_USAGE,

@@ -17,6 +17,7 @@ struct status bind_cell(struct device *device, struct bench *bench, const struct
   MEASURE_RANGE(device, "bind");
   TRY(bench_bind(bench, spec->variant, &record->plan, facts));
   if (spec->variant->vendor != NULL) plan_passes(device_info(device), record);
+  snprintf(record->uncaptured, sizeof record->uncaptured, "%s", bench_uncaptured(bench));
   for (uint32_t i = 0; i < record->plan.pass_count; ++i) record->pass[i].facts = facts[i];
   return status_ok();
 }

@@ -9,6 +9,7 @@
 #include "cli/base/fields.h"
 #include "cli/base/owned.h"
 #include "cli/measure/supervise.h"
+#include "cli/sweep/callable_spec.h"
 #include "kernels/plugin.h"
 
 /* ---- descriptions -------------------------------------------------------------------------------------------- */
@@ -22,6 +23,7 @@ struct described_variant {
   char name[ATTN_PLUGIN_NAME_MAX + 1];
   char summary[ATTN_PLUGIN_TEXT_MAX + 1], limits[ATTN_LIMITS_MAX];
   uint32_t runs_on, math, takes;
+  bool runs_anywhere;
   uint32_t tunable_count;
   struct described_tunable tunable[ATTN_TUNABLES_MAX];
 };
@@ -46,7 +48,8 @@ static const struct field variant_fields[] = {
     FIELD_TEXT_OF("summary", struct described_variant, summary),
     FIELD_TEXT_OF("limits", struct described_variant, limits),
     FIELD("runs_on", U32, struct described_variant, runs_on, .max = DEVICE_CUDA),
-    FIELD("math", U32, struct described_variant, math, .max = ATTN_MATH_WGMMA),
+    FIELD("math", U32, struct described_variant, math, .max = ATTN_MATH_FP32_OR_TENSOR),
+    FIELD("runs_anywhere", BOOL, struct described_variant, runs_anywhere, .left_out = true),
     FIELD("takes", U32, struct described_variant, takes),
     FIELD("tunables", ARRAY, struct described_variant, tunable, .fields = tunable_fields,
           .capacity = ATTN_TUNABLES_MAX, .count_offset = offsetof(struct described_variant, tunable_count),
@@ -67,6 +70,7 @@ static void describe(const struct attn_variant *variant, struct described_varian
   snprintf(out->summary, sizeof out->summary, "%s", variant->summary);
   variant_limits(variant, out->limits);
   out->runs_on = variant->runs_on;
+  out->runs_anywhere = variant->runs_anywhere;
   out->math = variant->math;
   out->takes = variant->takes;
   for (out->tunable_count = 0; out->tunable_count < variant_tunable_count(variant); ++out->tunable_count) {
@@ -106,6 +110,7 @@ static void make_stand_in(const struct described_variant *from, struct stand_in 
                                        .summary = out->text.summary,
                                        .limits = out->text.limits,
                                        .runs_on = (enum device_kind)from->runs_on,
+                                       .runs_anywhere = from->runs_anywhere,
                                        .math = (enum attn_math)from->math,
                                        .takes = from->takes,
                                        .tunables = from->tunable_count > 0 ? out->tunables : NULL};
@@ -142,7 +147,7 @@ static struct status take_description(const char *path, const char *line) {
   const struct status status = fields_from_line(path, line, strlen(line), description_fields, description);
   if (status_failed(&status)) return status_make(STATUS_INTERNAL, "--load %s: its description cannot be read", path);
   for (uint32_t i = 0; i < description->count; ++i)
-    TRY(add_variant(path, &description->variant[i], description->left[0] != '\0'));
+    TRY(add_variant(path, &description->variant[i], description->left[0] != '\0' || callable_spec_is(path)));
   return status_ok();
 }
 
@@ -151,9 +156,14 @@ static struct status take_description(const char *path, const char *line) {
 static struct status load_object(const char *given) {
   OWNED(owned_free) char *line = NULL;
   char path[PATH_MAX]; /* whole: the dynamic linker looks for a name without a slash elsewhere */
-  if (realpath(given, path) == NULL)
-    return status_make(STATUS_USAGE, "--load %s: %s; name the shared object that you built, or a kernel's manifest",
+  if (callable_spec_is(given)) {
+    snprintf(path, sizeof path, "%s", given);
+  } else if (realpath(given, path) == NULL) {
+    return status_make(STATUS_USAGE,
+                       "--load %s: %s; name the shared object that you built, a kernel's manifest, or a Python "
+                       "function, FILE.py:FUNCTION",
                        given, strerror(errno));
+  }
   TRY(supervise_load(path, &line));
   return take_description(path, line);
 }

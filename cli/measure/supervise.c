@@ -12,10 +12,14 @@
 #include "cli/base/signals.h"
 #include "cli/measure/channel.h"
 #include "cli/record/plan.h"
+#include "cli/sweep/callable_spec.h"
 #include "kernels/plugin.h"
 
 /* How long a process that answered may take to end, and one that runs on a device. */
 static const double patience_s = 2.0, device_patience_s = 5.0;
+
+/* How long importing a Python function may take: PyTorch from a slow disk takes a minute. */
+static const double import_timeout_s = 120.0;
 
 struct supervisor {
   char device_spec[32];
@@ -60,8 +64,14 @@ static uint32_t objects_for(const struct cell_request *request) {
   return opens;
 }
 
+static bool imports(uint32_t opens) {
+  bool any = false;
+  for (size_t i = 0; i < object_count; ++i) any = any || ((opens >> i & 1) != 0 && callable_spec_is(objects[i]));
+  return any;
+}
+
 static struct status start_worker(struct supervisor *s) {
-  const double open_timeout_s = 60.0;
+  const double open_timeout_s = 60.0 + import_timeout_s * imports(s->opens);
   char *argv[2 * ATTN_PLUGINS_MAX + 5] = {"attnbench", "worker", "--device", s->device_spec}, end[CHANNEL_END_MAX];
   struct channel_answer answer;
   for (size_t i = 0, next = 4; i < object_count; ++i) {
@@ -146,7 +156,7 @@ struct status supervise_selftest(const char *device_spec, double timeout_s, char
 }
 
 struct status supervise_load(const char *path, char **line) {
-  const double load_timeout_s = 10.0;
+  const double load_timeout_s = callable_spec_is(path) ? import_timeout_s : 10.0;
   char *const argv[] = {"attnbench", "describe-object", "--load", (char *)path, NULL};
   char end[CHANNEL_END_MAX];
   if (object_count == ATTN_PLUGINS_MAX) return status_make(STATUS_USAGE, "--load %s: one object too many", path);

@@ -16,6 +16,7 @@
 #include "cli/base/text.h"
 #include "cli/base/units.h"
 #include "cli/measure/bind.h"
+#include "cli/measure/callable.h"
 #include "cli/measure/channel.h"
 #include "cli/measure/check.h"
 #include "cli/measure/inject.h"
@@ -26,6 +27,7 @@
 #include "cli/measure/steady.h"
 #include "cli/record/plan.h"
 #include "cli/record/plausible.h"
+#include "cli/sweep/callable_spec.h"
 #include "cli/sweep/manifest_variant.h"
 #include "kernels/copy_end.h"
 #include "kernels/float_mode.h"
@@ -401,17 +403,27 @@ static struct status serve(struct worker *worker) {
   return status;
 }
 
-/* Writes what their constructors changed. */
-static struct status open_objects(const char *const *objects, size_t object_count, char opened[RECORD_LEFT_MAX]) {
+struct status worker_open_object(const char *object, const char *device_spec) {
+  if (callable_spec_is(object)) return callable_add(object, device_spec);
+  return manifest_is(object) ? manifest_variant_add(object) : plugin_load(object);
+}
+
+/* Writes what their constructors changed. Python functions come last, and what their interpreter changes is no news.
+ * device_spec: NULL in a process that only describes them. */
+static struct status open_objects(const char *const *objects, size_t object_count, const char *device_spec,
+                                  char opened[RECORD_LEFT_MAX]) {
   struct leftovers_state before;
   struct status status = status_ok();
   copy_end_arm();
   leftovers_read(&before);
   for (size_t i = 0; i < object_count && !status_failed(&status); ++i)
-    status = manifest_is(objects[i]) ? manifest_variant_add(objects[i]) : plugin_load(objects[i]);
+    if (!callable_spec_is(objects[i])) status = worker_open_object(objects[i], device_spec);
   copy_end();
   float_mode_strayed(); /* objects built with -ffast-math change it; it is restored, and no thread has it */
   leftovers_tell(&before, opened, RECORD_LEFT_MAX);
+  for (size_t i = 0; i < object_count && !status_failed(&status); ++i)
+    if (callable_spec_is(objects[i])) status = worker_open_object(objects[i], device_spec);
+  float_mode_strayed();
   return status;
 }
 
@@ -430,7 +442,7 @@ static void begin(void) {
 struct status worker_main(const char *device_spec, const char *const *objects, size_t object_count) {
   begin();
   struct worker worker = {0};
-  struct status status = open_objects(objects, object_count, worker.opened);
+  struct status status = open_objects(objects, object_count, device_spec, worker.opened);
   if (!status_failed(&status)) status = device_open(device_spec, &worker.device);
   if (status_failed(&status)) return answer(status, NULL);
   status = send_hello(worker.device);
@@ -446,7 +458,7 @@ struct status worker_describe(const char *const *objects, size_t object_count) {
   begin();
   const size_t built_in = variant_count();
   char opened[RECORD_LEFT_MAX];
-  const struct status status = open_objects(objects, object_count, opened);
+  const struct status status = open_objects(objects, object_count, NULL, opened);
   return answer(status, status_failed(&status) ? NULL : load_describe(built_in, opened));
 }
 

@@ -44,6 +44,10 @@ struct status hello_failure(const cJSON *line);
  * or of a record. */
 #define WORKER_FAILED "{\"failed\":"
 
+/* Opens what --load names in this process: a shared object, a kernel's manifest or a Python function, and adds its
+ * variants. device_spec is as for device_open; NULL: they are described and not run. */
+struct status worker_open_object(const char *object, const char *device_spec);
+
 /* Runs until the request pipe is closed. device_spec is as for device_open. Opens the objects first (plugin_load).
  * When an object or the device cannot be opened, the first line reports that (hello_failure) and the failure is
  * returned. */

@@ -142,7 +142,8 @@ static const struct option_row rows[] = {
              "(array or tasks), Open MPI or PMI"},
     {"Selection", "--load", "FILE", TRIES | IN(PLAN) | IN(LIST) | IN(WORKER) | IN(OBJECT) | IN(DESCRIBE),
      LIST(load, OPTIONS_LOADS_MAX), FLAGS(OPTION_READS | OPTION_RELAYED | OPTION_STAYS),
-     .help = "shared object with variants of your own, or the manifest of a compiled kernel, kernel.json "
+     .help = "shared object with variants of your own, the manifest of a compiled kernel, kernel.json, or a Python "
+             "function, FILE.py:FUNCTION or package.module:FUNCTION, behind NAME= where it should have another name "
              "(kernels/example/README.md); repeat for more. Without --variants, and with a sweep that names none of "
              "them, only they and the vendor's library are measured"},
 

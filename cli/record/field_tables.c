@@ -366,6 +366,7 @@ const struct field record_fields[] = {
     FIELD("plan", OBJECT, struct record, plan, .fields = record_plan_fields, .known = has_plan),
     FIELD_LABEL_OF("resumed_with_other", struct record, resumed_with_other, .left_out = true),
     FIELD_LABEL_OF("left", struct record, left, .left_out = true),
+    FIELD_LABEL_OF("uncaptured", struct record, uncaptured, .left_out = true, .column = ""),
     FIELD_IF("injected", struct record, injected, injected.done, injected_fields, .left_out = true),
     FIELD("launches", ARRAY, struct record, pass, .fields = record_pass_fields, .capacity = ATTN_PASSES_MAX,
           .count_offset = offsetof(struct record, plan.pass_count), .stride = sizeof(struct pass_record),

@@ -124,7 +124,8 @@ enum {
   RECORD_REASON_MAX = 400,
   RECORD_DIFFERS_MAX = 192,
   RECORD_PICKED_WHY_MAX = 240,
-  RECORD_LEFT_MAX = 400
+  RECORD_LEFT_MAX = 400,
+  RECORD_UNCAPTURED_MAX = 120
 };
 
 struct record {
@@ -143,8 +144,10 @@ struct record {
   struct speedup_record speedup;
   char resumed_with_other[RECORD_DIFFERS_MAX]; /* properties that differed from the rest of the run, "device,
                                                   seed", when measured after --resume=anyway; else "" */
-  char left[RECORD_LEFT_MAX]; /* what a loaded variant, or the reference beside it, left in its worker,
-                                 "left 4 threads running; changed the umask"; else "" */
+  char left[RECORD_LEFT_MAX];             /* what a loaded variant, or the reference beside it, left in its worker,
+                                             "left 4 threads running; changed the umask"; else "" */
+  char uncaptured[RECORD_UNCAPTURED_MAX]; /* why the launches of a library could not be captured, so that the times
+                                             include the host's; else "" */
   struct injected_record injected;
   struct attn_plan plan; /* .pass is for binding the plan, and empty when the record was read back */
   struct pass_record pass[ATTN_PASSES_MAX];

@@ -241,13 +241,15 @@ static struct status print_picks(FILE *file, const struct report *report) {
   return status_ok();
 }
 
-static struct status print_leftovers(FILE *file, const struct report *report) {
+/* A label of the rows, where they have it, and what it means. */
+static struct status print_label(FILE *file, const struct report *report, size_t label, const char *lead,
+                                 const char *meaning) {
   OWNED(fold_free) struct folds folds = {0};
-  TRY(fold_labels(report, offsetof(struct record, left), &folds));
+  TRY(fold_labels(report, label, &folds));
   for (size_t i = 0; i < folds.count; ++i) {
     const struct fold *fold = &folds.item[i];
-    text_paragraph(file, "left behind: ", "%s (%zu %s): %s; its process was ended before the next cell",
-                   fold->variant, fold->count, fold->count == 1 ? "case" : "cases", fold->text);
+    text_paragraph(file, lead, "%s (%zu %s): %s; %s", fold->variant, fold->count, fold->count == 1 ? "case" : "cases",
+                   fold->text, meaning);
   }
   return status_ok();
 }
@@ -336,6 +338,9 @@ struct status notes_print(FILE *file, const struct report *report, const struct 
   if (planned != NULL) print_device(file, "planned = ", "not measured, geometry for ", planned->device);
   text_fit_print(file, fit, "--csv and --json");
   TRY(print_picks(file, report));
-  TRY(print_leftovers(file, report));
+  TRY(print_label(file, report, offsetof(struct record, left),
+                  "left behind: ", "its process was ended before the next cell"));
+  TRY(print_label(file, report, offsetof(struct record, uncaptured),
+                  "not captured: ", "timed launch by launch, the host's time included"));
   return print_reasons(file, report);
 }

@@ -97,7 +97,7 @@ static bool names_loaded(const struct sweep *sweep) {
 static void add_loaded(enum device_kind kind, struct spec_list *out) {
   for (size_t i = variant_built_in_count(); i < variant_count(); ++i) {
     const struct attn_variant *variant = variant_at(i);
-    if (kind == DEVICE_CPU || variant->runs_on == kind) add_default(variant, true, out);
+    if (kind == DEVICE_CPU || variant_runs_on(variant, kind)) add_default(variant, true, out);
   }
   for (size_t i = 0; i < variant_built_in_count(); ++i) {
     if (variant_at(i)->vendor != NULL && variant_at(i)->runs_on == kind) add_default(variant_at(i), false, out);

@@ -10,6 +10,7 @@
 #include "kernels/cpu/oracle.h"
 #include "kernels/cpu/threads.h"
 #include "kernels/device_ops.h"
+#include "kernels/plugin_load.h"
 #include "kernels/timing.h"
 
 #if defined(__x86_64__)
@@ -49,9 +50,11 @@ struct cpu_bench {
   struct cpu_block block[BENCH_BLOCKS];
   struct cpu_reference reference[PATTERN_LAUNCHES_MAX];
   struct cpu_witness witness;
+  void *library; /* the state of the variant's library (struct attn_vendor); NULL: there is none */
   uint32_t hot_launches;
   double delay_us[TIME_MODE_COUNT];
   struct cpu_block inactive_workspace; /* of the other binding, as what follows */
+  void *inactive_library;
   uint32_t inactive_hot_launches;
   double inactive_delay_us[TIME_MODE_COUNT];
 };
@@ -156,8 +159,16 @@ static uint64_t cpu_inputs_restore(const struct cpu_bench *bench) {
 
 /* ---- benches ------------------------------------------------------------------------------------------------- */
 
+static void cpu_library_close(struct cpu_bench *bench) {
+  if (bench->library != NULL) bench->base.variant->vendor->close(bench->library);
+  bench->library = NULL;
+}
+
 static void cpu_bench_close(struct bench *base) {
   struct cpu_bench *bench = cpu_bench_of(base);
+  cpu_library_close(bench);
+  bench_swap(base);
+  cpu_library_close(bench);
   for (unsigned i = 0; i < BENCH_BLOCKS; ++i) cpu_block_close(&bench->block[i]);
   cpu_block_close(&bench->inactive_workspace);
   for (size_t i = 0; i < PATTERN_LAUNCHES_MAX; ++i) {
@@ -238,28 +249,57 @@ static struct status cpu_bench_reference(struct bench *base, struct oracle_resul
   return status;
 }
 
+static struct attn_buffers cpu_buffers(const struct cpu_bench *bench) {
+  struct attn_buffers buffers = {.workspace = cpu_block_data(&bench->block[BENCH_WORKSPACE])};
+  for (unsigned role = 0; role < ATTN_ROLE_COUNT; ++role)
+    buffers.tensor[role] = cpu_tensor_data(bench, (enum attn_role)role);
+  return buffers;
+}
+
+static struct status cpu_library_open(struct cpu_bench *bench, const struct attn_variant *variant,
+                                      struct attn_plan *plan) {
+  const struct status status = variant->vendor->open(&bench->base.shape, &plan->tuning, &bench->base.device->info,
+                                                     NULL, &bench->library, &plan->workspace_bytes);
+  if (status_failed(&status)) bench->library = NULL; /* there is nothing to close */
+  return plugin_status(&status);
+}
+
+/* Launches once, outside of all timing: the first launch sets up. */
+static struct status cpu_library_attach(struct cpu_bench *bench) {
+  const struct attn_vendor *vendor = bench->base.variant->vendor;
+  const struct attn_buffers buffers = cpu_buffers(bench);
+  struct status status = vendor->attach(bench->library, &buffers);
+  if (!status_failed(&status)) status = vendor->enqueue(bench->library);
+  return plugin_status(&status);
+}
+
 static struct status cpu_bench_bind(struct bench *base, const struct attn_variant *variant, struct attn_plan *plan,
                                     struct pass_facts facts[ATTN_PASSES_MAX]) {
   struct cpu_bench *bench = cpu_bench_of(base);
   struct cpu_block *workspace = &bench->block[BENCH_WORKSPACE];
   memset(facts, 0, ATTN_PASSES_MAX * sizeof *facts);
+  cpu_library_close(bench);
   base->variant = NULL;
   cpu_block_close(workspace);
-  if (plan->workspace_bytes) TRY(cpu_block_open(workspace, plan->workspace_bytes, BENCH_WORKSPACE));
+  if (variant->vendor != NULL) TRY(cpu_library_open(bench, variant, plan));
   base->variant = variant;
+  if (plan->workspace_bytes) TRY(cpu_block_open(workspace, plan->workspace_bytes, BENCH_WORKSPACE));
   base->plan = *plan;
   bench->hot_launches = 1;
   memset(bench->delay_us, 0, sizeof bench->delay_us);
-  return status_ok();
+  return variant->vendor != NULL ? cpu_library_attach(bench) : status_ok();
 }
 
 static void cpu_bench_swap(struct bench *base) {
   struct cpu_bench *bench = cpu_bench_of(base);
   const struct cpu_block workspace = bench->block[BENCH_WORKSPACE];
   const uint32_t hot_launches = bench->hot_launches;
+  void *const library = bench->library;
   bench->block[BENCH_WORKSPACE] = bench->inactive_workspace;
+  bench->library = bench->inactive_library;
   bench->hot_launches = bench->inactive_hot_launches;
   bench->inactive_workspace = workspace;
+  bench->inactive_library = library;
   bench->inactive_hot_launches = hot_launches;
   for (enum time_mode mode = TIME_COLD; mode < TIME_MODE_COUNT; ++mode) {
     const double delay_us = bench->delay_us[mode];
@@ -280,14 +320,31 @@ static struct status cpu_bench_poison(struct bench *base) {
   return status_ok();
 }
 
-static struct status cpu_bench_launch(struct bench *base) {
-  const struct cpu_bench *bench = cpu_bench_of(base);
-  struct attn_buffers buffers = {.workspace = cpu_block_data(&bench->block[BENCH_WORKSPACE])};
-  for (unsigned role = 0; role < ATTN_ROLE_COUNT; ++role)
-    buffers.tensor[role] = cpu_tensor_data(bench, (enum attn_role)role);
-  base->variant->run(&base->shape, &base->plan, &buffers, base->device->info.sms);
+/* Computes once; the outputs of a library may then still lie elsewhere. */
+static struct status cpu_compute(struct bench *base) {
+  struct status status = status_ok();
+  if (base->variant->vendor != NULL) {
+    status = base->variant->vendor->enqueue(cpu_bench_of(base)->library);
+    status = plugin_status(&status);
+  } else {
+    const struct attn_buffers buffers = cpu_buffers(cpu_bench_of(base));
+    base->variant->run(&base->shape, &base->plan, &buffers, base->device->info.sms);
+  }
   copy_end();
-  return status_ok();
+  return status;
+}
+
+/* Behind launches whose outputs are looked at. */
+static struct status cpu_collect(struct bench *base) {
+  const struct attn_vendor *vendor = base->variant->vendor;
+  if (vendor == NULL || vendor->collect == NULL) return status_ok();
+  const struct status status = vendor->collect(cpu_bench_of(base)->library);
+  return plugin_status(&status);
+}
+
+static struct status cpu_bench_launch(struct bench *base) {
+  TRY(cpu_compute(base));
+  return cpu_collect(base);
 }
 
 /* ---- checking ------------------------------------------------------------------------------------------------ */
@@ -406,23 +463,27 @@ static void cpu_spin(double us) {
   while (cpu_now_us() < end_us) continue;
 }
 
-static void cpu_launch_delayed(struct bench *bench, double delay_us) {
-  cpu_bench_launch(bench);
+static struct status cpu_launch_delayed(struct bench *bench, double delay_us) {
+  TRY(cpu_compute(bench));
   if (delay_us > 0) cpu_spin(delay_us);
+  return status_ok();
 }
 
 /* Microseconds per launch over `launches` launches back to back, each with the delay behind it. To the picosecond:
  * the clock has no more digits. */
-static double cpu_time_launches(struct bench *bench, uint32_t launches, double delay_us) {
+static struct status cpu_time_launches(struct bench *bench, uint32_t launches, double delay_us, double *us) {
   const double start_us = cpu_now_us();
-  for (uint32_t i = 0; i < launches; ++i) cpu_launch_delayed(bench, delay_us);
-  return round((cpu_now_us() - start_us) / launches * 1e6) / 1e6;
+  for (uint32_t i = 0; i < launches; ++i) TRY(cpu_launch_delayed(bench, delay_us));
+  *us = round((cpu_now_us() - start_us) / launches * 1e6) / 1e6;
+  return cpu_collect(bench);
 }
 
 static struct status cpu_bench_time_prepare(struct bench *base, uint32_t *hot_launches, double *estimate_us) {
   double best_us = INFINITY;
   for (uint32_t i = 0; i < CPU_ESTIMATES; ++i) {
-    best_us = fmin(best_us, cpu_time_launches(base, 1, 0));
+    double us = 0;
+    TRY(cpu_time_launches(base, 1, 0, &us));
+    best_us = fmin(best_us, us);
     if (best_us > CPU_SLOW_US) break; /* one launch tells; a busy machine delays a short one less */
   }
   const double launches = ceil(TIMING_CPU_HOT_SAMPLE_US / fmax(best_us, 1e-3));
@@ -486,40 +547,42 @@ static struct status cpu_bench_sample(struct bench *base, enum time_mode mode, u
   for (uint32_t i = 0; i < n; ++i) {
     cpu_witness_prepare(base);
     if (mode == TIME_COLD) TRY(cpu_caches_flush(bench));
-    us[i] = cpu_time_launches(base, launches, delay_us);
+    TRY(cpu_time_launches(base, launches, delay_us, &us[i]));
     cpu_witness_look(base);
   }
   return status_ok();
 }
 
 /* Microseconds of `launches` launches back to back with other inputs before each; without `launch`, of changing them.
- */
-static double cpu_time_changed(struct bench *bench, uint32_t launches, bool launch) {
+ * *us arrives as the shortest so far. */
+static struct status cpu_time_changed(struct bench *bench, uint32_t launches, bool launch, double *us) {
   const double delay_us = cpu_bench_of(bench)->delay_us[TIME_HOT], start_us = cpu_now_us();
   for (uint32_t i = 0; i < launches; ++i) {
     cpu_change_inputs(bench);
-    if (launch) cpu_launch_delayed(bench, delay_us);
+    if (launch) TRY(cpu_launch_delayed(bench, delay_us));
   }
-  return cpu_now_us() - start_us;
+  *us = fmin(*us, cpu_now_us() - start_us);
+  return launch ? cpu_collect(bench) : status_ok();
 }
 
 /* Launches with changed inputs that last as long as a hot sample, so that a busy machine disturbs both alike. Odd, as
  * device.h says. */
-static uint32_t cpu_changed_launches(struct bench *base) {
-  const double alone_us = fmax(cpu_time_changed(base, 1, true), 1e-3);
-  const double launches = fmin(TIMING_CPU_HOT_SAMPLE_US / alone_us, cpu_bench_of(base)->hot_launches);
-  return (uint32_t)fmax(launches, CPU_CHANGED_LAUNCHES_MIN) | 1;
+static struct status cpu_changed_launches(struct bench *base, uint32_t *out) {
+  double alone_us = INFINITY;
+  TRY(cpu_time_changed(base, 1, true, &alone_us));
+  const double launches = fmin(TIMING_CPU_HOT_SAMPLE_US / fmax(alone_us, 1e-3), cpu_bench_of(base)->hot_launches);
+  *out = (uint32_t)fmax(launches, CPU_CHANGED_LAUNCHES_MIN) | 1;
+  return status_ok();
 }
 
 static struct status cpu_bench_sample_changed(struct bench *base, double estimate_us, double *us) {
   double with_us = INFINITY, without_us = INFINITY;
+  uint32_t launches = 0;
   if (!(estimate_us <= CPU_CHANGED_MAX_US)) return status_ok();
-  const uint32_t launches = cpu_changed_launches(base);
+  TRY(cpu_changed_launches(base, &launches));
+  for (size_t i = 0; i < CPU_CHANGED_SAMPLES; ++i) TRY(cpu_time_changed(base, launches, false, &without_us));
   for (size_t i = 0; i < CPU_CHANGED_SAMPLES; ++i) {
-    without_us = fmin(without_us, cpu_time_changed(base, launches, false));
-  }
-  for (size_t i = 0; i < CPU_CHANGED_SAMPLES; ++i) {
-    with_us = fmin(with_us, cpu_time_changed(base, launches, true));
+    TRY(cpu_time_changed(base, launches, true, &with_us));
     cpu_witness_look(base);
   }
   *us = fmax(with_us - without_us, 0) / launches;

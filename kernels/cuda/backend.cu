@@ -132,7 +132,7 @@ void swap_bench(struct bench *bench) {
 /* Leaves the bench without a variant. */
 void drop_binding(struct cuda_bench *p) {
   if (p->bound.graph != nullptr) cudaGraphExecDestroy(p->bound.graph);
-  if (p->bound.vendor_state != nullptr) p->base.variant->vendor->close(p->bound.vendor_state);
+  vendor_close(p);
   for (void *image : p->bound.image) image_close(image);
   cudaFree(p->block[BENCH_WORKSPACE]);
   p->block[BENCH_WORKSPACE] = nullptr;
@@ -334,6 +334,7 @@ struct status bind_bench(struct bench *bench, const struct attn_variant *variant
 struct status launch_bench(struct bench *bench) {
   struct cuda_bench *p = as_cuda(bench);
   TRY(enqueue_plan(p));
+  TRY(vendor_collect(p));
   CUDA_TRY(cudaStreamSynchronize(stream_of(p)));
   return status_ok();
 }
@@ -411,11 +412,7 @@ struct status enqueue_pass(struct cuda_bench *p, uint32_t index, bool alone) {
 }
 
 struct status enqueue_plan(struct cuda_bench *p) {
-  const struct attn_vendor *vendor = p->base.variant->vendor;
-  if (vendor != nullptr) {
-    const struct status enqueued = vendor->enqueue(p->bound.vendor_state);
-    return plugin_status(&enqueued);
-  }
+  if (p->base.variant->vendor != nullptr) return vendor_enqueue(p);
   for (uint32_t i = 0; i < p->base.plan.pass_count; ++i) TRY(enqueue_pass(p, i, false));
   return status_ok();
 }

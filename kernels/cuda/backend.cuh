@@ -62,7 +62,10 @@ struct cuda_binding {
   void *image[ATTN_PASSES_MAX];        /* of a pass whose kernel is in a file: what image_open() opened; else NULL */
   const void *handle[ATTN_PASSES_MAX]; /* what this runtime launches; differs from the plan's in loaded variants */
   void *vendor_state;                  /* of a vendor's library, from its open(); else NULL */
-  cudaGraphExec_t graph;               /* of hot_launches launches; NULL until time_prepare, and for slow launches */
+  cudaGraph_t captured;                /* the launch of a library with outputs of its own; else NULL */
+  cudaGraphExec_t captured_exec;
+  bool is_synchronous;   /* its launches cannot be captured: each is timed with its host time */
+  cudaGraphExec_t graph; /* of hot_launches launches; NULL until time_prepare, and for slow launches */
   uint32_t hot_launches;
   uint64_t looks; /* at this binding's outputs, since the last time the witness was asked */
   unsigned long long delay_cycles[TIME_MODE_COUNT]; /* of the spin behind every timed launch; 0: none */
@@ -127,13 +130,18 @@ struct status capture_launches(struct cuda_bench *, uint32_t launches, struct st
 /* A mangled name for people; as it is when it is none. */
 void write_demangled(const char *symbol, char *out, size_t size);
 
-/* ---- cuda_vendor.cu ------------------------------------------------------------------------------------------ */
+/* ---- vendor.cu ----------------------------------------------------------------------------------------------- */
 
 /* Opens the library's state and sets plan->workspace_bytes. The state goes with the binding. */
 struct status vendor_open(struct cuda_bench *, const struct attn_vendor *, struct attn_plan *);
 /* Launches once, and writes the launches that this made into *plan and facts[]. */
 struct status vendor_attach(struct cuda_bench *, const struct attn_vendor *, const struct attn_buffers *,
                             struct attn_plan *, struct pass_facts *facts);
+/* One launch on the stream, or in what the stream captures. */
+struct status vendor_enqueue(struct cuda_bench *);
+/* Behind launches whose outputs are looked at. */
+struct status vendor_collect(struct cuda_bench *);
+void vendor_close(struct cuda_bench *);
 
 /* ---- image.cu ------------------------------------------------------------------------------------------------ */
 

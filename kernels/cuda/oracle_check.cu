@@ -605,6 +605,7 @@ struct status witness_prepare(struct cuda_bench *p) {
 }
 
 struct status witness_look(struct cuda_bench *p) {
+  TRY(vendor_collect(p));
   const enum attn_dtype dtype = p->base.shape.dtype;
   const struct tolerance tolerance = bench_tolerance(&p->base);
   if (p->reference[p->base.inputs.launch].oracle.name == nullptr) return status_ok();

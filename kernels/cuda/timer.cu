@@ -78,6 +78,14 @@ struct status block_stream(struct cuda_device *d, uint64_t limit_ns) {
   return status_ok();
 }
 
+/* A launch that waits for the device would wait for the blocker. */
+struct status block_launches(struct cuda_bench *p) {
+  struct cuda_device *d = as_cuda(p->base.device);
+  if (!p->bound.is_synchronous) return block_stream(d, kBlockerLimitNs);
+  ++d->timer.ticket;
+  return status_ok();
+}
+
 /* Releases the blocker, waits for the stream, and fails when the blocker did not hold. */
 struct status release_and_wait(struct cuda_device *d) {
   struct cuda_timer *t = &d->timer;
@@ -154,7 +162,8 @@ struct status enqueue_delay(struct cuda_bench *p, enum time_mode mode) {
   cudaLaunchConfig_t config = {};
   config.gridDim = config.blockDim = dim3(1);
   config.stream = stream_of(p);
-  if (launches_ahead(&p->base.device->info)) {
+  /* Not behind a captured library: what it launched last may be no kernel. */
+  if (launches_ahead(&p->base.device->info) && p->bound.captured == nullptr) {
     ahead.id = cudaLaunchAttributeProgrammaticStreamSerialization;
     ahead.val.programmaticStreamSerializationAllowed = 1;
     config.attrs = &ahead;
@@ -197,7 +206,7 @@ struct status enqueue_cold_sample(struct cuda_bench *p, uint32_t i) {
 /* Up to kColdChain samples. */
 struct status cold_samples(struct cuda_bench *p, uint32_t n, double *us) {
   struct cuda_device *d = as_cuda(p->base.device);
-  TRY(block_stream(d, kBlockerLimitNs));
+  TRY(block_launches(p));
   for (uint32_t i = 0; i < n; ++i) TRY(enqueue_cold_sample(p, i));
   TRY(release_and_wait(d));
   for (uint32_t i = 0; i < n; ++i) TRY(elapsed_us(&d->timer, 2 * i, 2 * i + 1, &us[i]));
@@ -395,7 +404,7 @@ struct status timer_one_sample(struct cuda_bench *p, bool flush, struct status (
                                double *us) {
   struct cuda_device *d = as_cuda(p->base.device);
   if (flush) TRY(flush_l2(d));
-  TRY(block_stream(d, kBlockerLimitNs));
+  TRY(block_launches(p));
   CUDA_TRY(cudaEventRecord(d->timer.event[0], d->stream));
   TRY(enqueue(p));
   CUDA_TRY(cudaEventRecord(d->timer.event[1], d->stream));
@@ -454,7 +463,8 @@ struct status timer_prepare(struct bench *bench, uint32_t *hot_launches, double 
   }
   *hot_launches = static_cast<uint32_t>(
       std::clamp(TIMING_CUDA_HOT_SAMPLE_US / *estimate_us, 1.0, double{TIMING_CUDA_HOT_LAUNCHES_MAX}));
-  if (*estimate_us <= kSlowUs) return timer_capture(p, *hot_launches);
+  if (p->bound.is_synchronous) *hot_launches = 1;
+  if (*estimate_us <= kSlowUs && !p->bound.is_synchronous) return timer_capture(p, *hot_launches);
   drop_graph(p);
   p->bound.hot_launches = *hot_launches;
   return status_ok();
@@ -475,7 +485,7 @@ struct status timer_sample(struct bench *bench, enum time_mode mode, uint32_t n,
 struct status timer_sample_changed(struct bench *bench, double estimate_us, double *us) {
   struct cuda_bench *p = as_cuda(bench);
   double with_us = INFINITY, without_us = INFINITY;
-  if (!(estimate_us <= kChangedMaxUs)) return status_ok();
+  if (!(estimate_us <= kChangedMaxUs) || p->bound.is_synchronous) return status_ok();
   const uint32_t launches = static_cast<uint32_t>(std::clamp(kChangedUs / estimate_us, 1.0, kChangedLaunchesMax)) |
                             1;                                 /* odd, see device.h */
   TRY(time_changed(p, launches, witness_change, &without_us)); /* first: it leaves O stale */

@@ -8,6 +8,7 @@
 #include <dlfcn.h>
 
 #include <algorithm>
+#include <cstdio>
 #include <vector>
 
 #include "kernels/cuda/backend.cuh"
@@ -136,17 +137,119 @@ struct status vendor_open(struct cuda_bench *p, const struct attn_vendor *vendor
   return plugin_status(&opened);
 }
 
+namespace {
+
+/* ---- libraries with outputs of their own (attn_vendor.collect) ------------------------------------------------- */
+
+constexpr int kSetUpLaunches = 3; /* compilers, tuners and allocators settle */
+
+struct status call_library(struct cuda_bench *p) {
+  const struct status enqueued = p->base.variant->vendor->enqueue(p->bound.vendor_state);
+  return plugin_status(&enqueued);
+}
+
+/* Whatever stream its launches are on. */
+struct status call_and_wait(struct cuda_bench *p) {
+  TRY(call_library(p));
+  CUDA_TRY(cudaDeviceSynchronize());
+  return status_ok();
+}
+
+/* Puts the captured launch behind what the stream captures. */
+struct status add_to_capture(cudaStream_t stream, cudaGraph_t launch) {
+  enum cudaStreamCaptureStatus capturing;
+  cudaGraph_t graph = nullptr;
+  const cudaGraphNode_t *before = nullptr;
+  cudaGraphNode_t node;
+  size_t count = 0;
+#if CUDART_VERSION >= 13000
+  const cudaGraphEdgeData *edges = nullptr;
+  CUDA_TRY(cudaStreamGetCaptureInfo(stream, &capturing, nullptr, &graph, &before, &edges, &count));
+  CUDA_TRY(cudaGraphAddChildGraphNode(&node, graph, before, count, launch));
+  CUDA_TRY(cudaStreamUpdateCaptureDependencies(stream, &node, nullptr, 1, cudaStreamSetCaptureDependencies));
+#else
+  CUDA_TRY(cudaStreamGetCaptureInfo_v2(stream, &capturing, nullptr, &graph, &before, &count));
+  CUDA_TRY(cudaGraphAddChildGraphNode(&node, graph, before, count, launch));
+  CUDA_TRY(cudaStreamUpdateCaptureDependencies(stream, &node, 1, cudaStreamSetCaptureDependencies));
+#endif
+  return status_ok();
+}
+
+/* What the library launches on other streams is not in the graph. */
+struct status require_launches(cudaGraph_t graph) {
+  size_t count = 0;
+  CUDA_TRY(cudaGraphGetNodes(graph, nullptr, &count));
+  return count > 0 ? status_ok() : status_make(STATUS_UNSUPPORTED, "it launched nothing on the current stream");
+}
+
+struct status capture_library(struct cuda_bench *p) {
+  TRY(capture_launches(p, 1, call_library, &p->bound.captured));
+  TRY(require_launches(p->bound.captured));
+  CUDA_TRY(cudaGraphInstantiate(&p->bound.captured_exec, p->bound.captured, 0));
+  CUDA_TRY(cudaGraphUpload(p->bound.captured_exec, stream_of(p)));
+  return status_ok();
+}
+
+void drop_capture(struct cuda_bench *p) {
+  if (p->bound.captured_exec != nullptr) cudaGraphExecDestroy(p->bound.captured_exec);
+  if (p->bound.captured != nullptr) cudaGraphDestroy(p->bound.captured);
+  p->bound.captured_exec = nullptr;
+  p->bound.captured = nullptr;
+}
+
+/* Where it cannot be captured the bench says why, and the library is called for each launch. */
+struct status settle_library(struct cuda_bench *p) {
+  for (int i = 0; i < kSetUpLaunches; ++i) TRY(call_and_wait(p));
+  const struct status captured = capture_library(p);
+  if (!status_failed(&captured)) return status_ok();
+  drop_capture(p);
+  cudaGetLastError();
+  p->bound.is_synchronous = true;
+  snprintf(p->base.uncaptured, sizeof p->base.uncaptured, "%s", captured.text);
+  return call_and_wait(p);
+}
+
+}  // namespace
+
+struct status vendor_enqueue(struct cuda_bench *p) {
+  enum cudaStreamCaptureStatus capturing;
+  if (p->bound.is_synchronous) return call_and_wait(p);
+  if (p->bound.captured == nullptr) return call_library(p);
+  CUDA_TRY(cudaStreamIsCapturing(stream_of(p), &capturing));
+  if (capturing == cudaStreamCaptureStatusActive) return add_to_capture(stream_of(p), p->bound.captured);
+  CUDA_TRY(cudaGraphLaunch(p->bound.captured_exec, stream_of(p)));
+  return status_ok();
+}
+
+struct status vendor_collect(struct cuda_bench *p) {
+  const struct attn_vendor *vendor = p->base.variant->vendor;
+  if (vendor == nullptr || vendor->collect == nullptr) return status_ok();
+  const struct status collected = vendor->collect(p->bound.vendor_state);
+  return plugin_status(&collected);
+}
+
+void vendor_close(struct cuda_bench *p) {
+  drop_capture(p);
+  if (p->bound.vendor_state != nullptr) p->base.variant->vendor->close(p->bound.vendor_state);
+}
+
 /* The first launch is a plain one: it may load modules, which has no place in a capture or behind the blocker. */
 struct status vendor_attach(struct cuda_bench *p, const struct attn_vendor *vendor,
                             const struct attn_buffers *buffers, struct attn_plan *plan, struct pass_facts *facts) {
-  cudaGraph_t graph;
+  const bool keeps_outputs = vendor->collect != nullptr;
+  cudaGraph_t graph = nullptr;
   const struct status attached = vendor->attach(p->bound.vendor_state, buffers);
   TRY(plugin_status(&attached));
-  TRY(enqueue_plan(p));
-  CUDA_TRY(cudaStreamSynchronize(stream_of(p)));
-  TRY(capture_launches(p, 1, enqueue_plan, &graph));
-  read_nodes(graph, vendor->library(), plan, facts);
-  cudaGraphDestroy(graph);
+  if (keeps_outputs) {
+    TRY(settle_library(p));
+  } else {
+    TRY(enqueue_plan(p));
+    CUDA_TRY(cudaStreamSynchronize(stream_of(p)));
+    TRY(capture_launches(p, 1, enqueue_plan, &graph));
+  }
+  const cudaGraph_t launch = keeps_outputs ? p->bound.captured : graph;
+  if (launch != nullptr) read_nodes(launch, vendor->library(), plan, facts);
+  if (graph != nullptr) cudaGraphDestroy(graph);
   cudaGetLastError(); /* a fact that could not be read is no error */
   return status_ok();
 }

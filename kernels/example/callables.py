@@ -1,6 +1,6 @@
-"""Python functions for scripts/sdpa_baseline.py, to copy from: PyTorch's flash attention and FlexAttention.
+"""Python functions for --load, to copy from: PyTorch's flash attention and FlexAttention.
 
-    scripts/sdpa_baseline.py --sweep kinds --callable kernels.example.callables:flash --json flash.json
+    attnbench --sweep kinds --load kernels/example/callables.py:flash --load kernels/example/callables.py:flex
 
 A function takes q [B, Hq, Sq, D], k and v [B, Hkv, Skv, D], the mask and the scale, and returns the output. It is called
 before it is timed, so that what it compiles costs no time that counts.

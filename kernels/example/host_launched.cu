@@ -187,7 +187,7 @@ static struct status enqueue(void *) { return status_ok(); }
 static void close(void *) {}
 #endif
 
-static const attn_vendor calls = {missing, name_and_version, open, attach, enqueue, close};
+static const attn_vendor calls = {missing, name_and_version, open, attach, enqueue, close, nullptr};
 
 static const attn_tunable tunables[] = {
     {.name = "splits",

@@ -1,4 +1,8 @@
-"""A plain flash-attention forward in Triton, and what scripts/export_triton.py needs to make a cubin and a manifest of it:
+"""A plain flash-attention forward in Triton. Launched from Python:
+
+    attnbench --sweep prefill --filter D=64 --load kernels/example/triton_flash.py:attention
+
+or, where runs and plans are to do without Python, as a cubin and a manifest that scripts/export_triton.py makes of it:
 
     scripts/export_triton.py kernels/example/triton_flash.py --D 64 --dtype f16 --out triton/
     attnbench --sweep prefill --filter D=64 --load triton/triton_flash_d64_f16_full.json
@@ -68,6 +72,18 @@ def triton_flash(Q, K, V, Out, Sq, Skv, group, scale_log2,
                              D, BLOCK_N, CAUSAL, True)
     out = acc / tl.where(total > 0, total, 1.0)[:, None]  # a row that attends no key has an output of zeros
     tl.store(Out + at, out.to(Out.dtype.element_ty), mask=rows[:, None] < Sq)
+
+
+def attention(q, k, v, causal, scale):
+    """One launch on PyTorch's current stream."""
+    import torch
+    B, Hq, Sq, D = q.shape
+    if D not in (32, 64, 128) or v.shape[3] != D or q.dtype == torch.float32:
+        raise NotImplementedError("D must be 32, 64 or 128, and the dtype of 16 bits")
+    out = torch.empty_like(q)
+    triton_flash[(triton.cdiv(Sq, 128), B * Hq)](q, k, v, out, Sq, k.shape[2], Hq // k.shape[1], scale * 1.4426950408889634, D=D, BLOCK_M=128,
+                                                 BLOCK_N=64, CAUSAL=causal, num_warps=8, num_stages=3)
+    return out
 
 
 def attnbench(D, dtype, causal):

@@ -617,8 +617,13 @@ static struct status enqueue(void *state) {
 }  // namespace cudnn
 }  // namespace attn
 
-static const struct attn_vendor cudnn_vendor = {attn::cudnn::missing, attn::cudnn::library, attn::cudnn::open,
-                                                attn::cudnn::attach,  attn::cudnn::enqueue, attn::cudnn::close};
+static const struct attn_vendor cudnn_vendor = {attn::cudnn::missing,
+                                                attn::cudnn::library,
+                                                attn::cudnn::open,
+                                                attn::cudnn::attach,
+                                                attn::cudnn::enqueue,
+                                                attn::cudnn::close,
+                                                nullptr};
 
 #else
 
@@ -626,7 +631,7 @@ static const char *cudnn_missing() {
   return "not built: this attnbench was compiled without CUDA or without cuDNN 9's headers (cudnn.h)";
 }
 
-static const struct attn_vendor cudnn_vendor = {cudnn_missing, nullptr, nullptr, nullptr, nullptr, nullptr};
+static const struct attn_vendor cudnn_vendor = {cudnn_missing, nullptr, nullptr, nullptr, nullptr, nullptr, nullptr};
 
 #endif
 

@@ -161,15 +161,15 @@ static struct status bind(const struct attn_problem *shape, const struct attn_pl
   return status_ok();
 }
 
-static const struct attn_vendor library = {library_name,   library_name,    library_open,
-                                           library_attach, library_enqueue, library_close};
+static const struct attn_vendor library = {library_name,    library_name,  library_open, library_attach,
+                                           library_enqueue, library_close, NULL};
 
 static void a_library_needs_all_of_its_hooks_and_no_others(void **state) {
   (void)state;
   struct attn_variant variant = sound_variant();
   variant.runs_on = DEVICE_CUDA, variant.run = NULL, variant.vendor = &library;
   assert_int_equal(plugin_check_variant("a.so", &variant).code, STATUS_OK);
-  for (size_t i = 0; i < sizeof library / sizeof(void *); ++i) {
+  for (size_t i = 0; i < offsetof(struct attn_vendor, collect) / sizeof(void *); ++i) {
     struct attn_vendor lacks = library;
     memset((char *)&lacks + i * sizeof(void *), 0, sizeof(void *));
     variant.vendor = &lacks;

@@ -1,0 +1,99 @@
+"""Python functions for tests/measure/callable.bats: attention in NumPy, and ways to be wrong or worse."""
+import os
+import threading
+import time
+
+import numpy as np
+
+NUMBER = 3
+
+
+def right(q, k, v, causal=False, scale=1.0, window=None, softcap=0.0, sink=None, lse=False):
+    rows, keys, group = q.shape[2], k.shape[2], q.shape[1] // k.shape[1]
+    k, v = (np.repeat(x.astype(np.float32), group, 1) for x in (k, v))
+    score = q.astype(np.float32) @ k.swapaxes(-1, -2) * scale
+    if softcap:
+        score = softcap * np.tanh(score / softcap)
+    left, right_bound = window if window else (-1, 0 if causal else -1)
+    distance = np.arange(keys)[None, :] - np.arange(rows)[:, None] - (keys - rows)
+    seen = np.ones(distance.shape, bool)
+    if left >= 0:
+        seen &= distance >= -left
+    if right_bound >= 0:
+        seen &= distance <= right_bound
+    logit = np.full((1, q.shape[1], 1, 1), -np.inf) if sink is None else sink[None, :, None, None]
+    top = np.maximum(np.where(seen, score, -np.inf).max(-1, keepdims=True), logit)
+    top = np.where(np.isfinite(top), top, 0)
+    weight = np.where(seen, np.exp(np.where(seen, score, 0) - top), 0)
+    total = weight.sum(-1, keepdims=True) + np.exp(logit - top)
+    with np.errstate(all="ignore"):
+        hidden = ~seen.any(0)  # a NaN that no row sees must not come through 0 * NaN
+        v[:, :, hidden] = 0
+        o = weight @ np.where(np.isnan(v), 0, v) / np.where(total > 0, total, 1)
+        o[np.broadcast_to((seen & np.isnan(v).any(-1)[:, :, None, :]).any(-1)[..., None], o.shape)] = np.nan
+        return (o.astype(q.dtype), (top + np.log(total))[..., 0]) if lse else o.astype(q.dtype)
+
+
+def wrong(q, k, v, causal, scale):
+    return np.zeros_like(q)
+
+
+def raises(q, k, v):
+    raise ValueError("D must be 17, not %d" % q.shape[3])
+
+
+def leaves(q, k, v):
+    os._exit(3)
+
+
+def sleeps(q, k, v):
+    time.sleep(1000)
+
+
+def refuses(q, k, v):
+    raise NotImplementedError("on even days only")
+
+
+def shape(q, k, v, scale, lse):
+    return q[:, :, :8], None
+
+
+def other_type(q, k, v, scale, lse):
+    return q.astype(np.float64), None
+
+
+def none(q, k, v, lse):
+    return None, None
+
+
+def no_lse(q, k, v, lse):
+    return q
+
+
+def writes(q, k, v, lse):
+    k[...] = 0
+    return q, None
+
+
+def starts_threads(q, k, v, scale):
+    threading.Thread(target=time.sleep, args=(1000,), daemon=True).start()
+    return right(q, k, v, scale=scale)
+
+
+earlier = []
+
+
+def stale(q, k, v, scale):
+    if not earlier or earlier[0].shape != q.shape:
+        earlier[:] = [right(q, k, v, scale=scale)]
+    return earlier[0]
+
+
+def plain(q, k, v, scale):
+    return right(q, k, v, scale=scale)
+
+
+class Attention:
+    @staticmethod
+    def static(q, k, v, scale):
+        return right(q, k, v, scale=scale)

@@ -1,0 +1,129 @@
+# tags: slow asan
+# --load FILE.py:FUNCTION: Python functions as variants, with NumPy on the CPU. tests/data/callables.py has one function per
+# way to be right, wrong or worse.
+load ../helper
+
+setup() {
+  [ -n "$ATTN_PYTHON" ] || skip "python3 is not here"
+  "$ATTN_PYTHON" -c 'import numpy, ctypes' 2>/dev/null || skip "$ATTN_PYTHON has no numpy"
+  attn list --load "$FUNCTIONS:right" right
+  [ "$status" -eq 0 ] || skip "$ATTN_PYTHON has no shared library: $(head -n 1 "$ERR")"
+}
+
+FUNCTIONS=tests/data/callables.py
+export PYTHONDONTWRITEBYTECODE=1
+
+# measure FUNCTIONS ARGS: in one run on the CPU, report in $TMP/r.json.
+measure() {
+  local names=$1 loads=() name
+  shift
+  for name in $names; do loads+=(--load "$FUNCTIONS:$name"); done
+  attn --device cpu --quick --json "$TMP/r.json" "${loads[@]}" "$@"
+}
+
+@test "a Python function is measured beside built-in kernels and a reference, and a wrong one is found" {
+  measure "right wrong" --shape B=1,H=2,S=32,D=16,causal --variants right,wrong,cpu_flash --reference cpu_flash
+  expect_status 3
+  expect_json "$TMP/r.json" '[r["status"] for r in d["results"]] == ["ok", "wrong", "ok"]'
+  expect_json "$TMP/r.json" 'all(d["results"][0]["time"][m]["median_us"] > 0 for m in ("hot", "cold"))'
+  expect_json "$TMP/r.json" 'd["results"][0]["speedup_vs"]["reference"] == "cpu_flash" and d["results"][0]["check"]["after_timing"]'
+  expect_valid results/report.schema.json "$TMP/r.json"
+}
+
+@test "a Python function gets what the problem has: window, softcap, sink, lse, grouped heads, another Dv, each dtype" {
+  local dtype
+  for dtype in f16 bf16 f32; do
+    measure right --shape "B=2,H=4/2,S=9x21,D=16,Dv=24,$dtype,window=8:2,softcap=3,sink,lse" --check-only
+    expect_status 0
+  done
+  measure right --shape B=2,H=4/2,S=9x21,D=16,lse,layout=bshd --shape B=2,H=2,S=9,D=16,layout=qkv --check-only
+  expect_status 0
+}
+
+@test "a function may be the reference" {
+  measure right --shape B=1,H=2,S=32,D=16 --variants right,cpu_flash --reference right --modes hot
+  expect_status 0
+  expect_json "$TMP/r.json" '[r["speedup_vs"]["reference"] for r in d["results"] if r["variant"] == "cpu_flash"] == ["right"]'
+}
+
+@test "what a function does wrong costs its own cell, and the reason is Python's" {
+  measure "raises leaves sleeps refuses right" --shape B=1,H=1,S=16,D=16 --check-only --timeout 3
+  expect_status 4
+  expect_json "$TMP/r.json" '[r["status"] for r in d["results"]] == ["error", "crashed", "timeout", "skipped", "ok"]'
+  expect_json "$TMP/r.json" '"ValueError: D must be 17, not 16 (callables.py:" in d["results"][0]["reason"]'
+  expect_json "$TMP/r.json" '"exit status 3" in d["results"][1]["reason"] and "--timeout" in d["results"][2]["reason"]'
+  expect_json "$TMP/r.json" '"even days" in d["results"][3]["reason"]'
+}
+
+@test "an output of another shape or type, a missing log-sum-exp and a changed input are refused" {
+  measure "shape other_type none no_lse writes" --shape B=1,H=1,S=16,D=16,lse --check-only
+  expect_status 4
+  expect_json "$TMP/r.json" '[r["status"] for r in d["results"]] == ["error"] * 5'
+  expect_json "$TMP/r.json" '"(1, 1, 8, 16)" in d["results"][0]["reason"] and "float64" in d["results"][1]["reason"]'
+  expect_json "$TMP/r.json" '"a NoneType" in d["results"][2]["reason"] and "log-sum-exp" in d["results"][3]["reason"]'
+  expect_json "$TMP/r.json" '"read-only" in d["results"][4]["reason"]'
+}
+
+@test "threads that each call leaves are told, and end with the process" {
+  measure "starts_threads right" --shape B=1,H=1,S=16,D=16 --modes hot
+  expect_status 0
+  expect_json "$TMP/r.json" '"threads running" in d["results"][0]["left"] and "left" not in d["results"][1]'
+}
+
+@test "a function that returns what it returned before is wrong" {
+  measure stale --shape B=1,H=1,S=16,D=16 --modes hot
+  expect_status 3
+}
+
+@test "what a function has no parameter for is skipped" {
+  measure "plain" --shape B=1,H=1,S=16,D=16,causal --shape B=1,H=1,S=16,D=16,softcap=3 --shape B=1,H=1,S=16,D=16 --check-only
+  expect_status 0
+  expect_json "$TMP/r.json" '[r["status"] for r in d["results"]] == ["skipped", "skipped", "ok"]'
+  expect_json "$TMP/r.json" '"no parameter causal" in d["results"][0]["reason"] and "softcap" in d["results"][1]["reason"]'
+}
+
+@test "a function may be in a module, a class, a file whose path is odd, and have another name" {
+  mkdir -p "$TMP/a=b:c d/package"
+  cp "$FUNCTIONS" "$TMP/a=b:c d/package/mine.py"
+  cd "$TMP/a=b:c d"
+  attn --device cpu --check-only --shape B=1,H=1,S=16,D=16 --load package.mine:right --load "b=./package/mine.py:Attention.static" \
+    --load "c=$PWD/package/mine.py:right"
+  expect_status 0
+  expect_out_matches 'right +ok'
+  expect_out_matches ' b +ok'
+  expect_out_matches ' c +ok'
+}
+
+@test "what cannot be loaded is one line and exit 2" {
+  expect_refusal 2 "there is no absent in callables.py" -- --shape B=1,H=1,S=16,D=16 --load "$FUNCTIONS:absent"
+  expect_refusal 2 "No such file" -- --shape B=1,H=1,S=16,D=16 --load "$TMP/none.py:right"
+  expect_refusal 2 "ModuleNotFoundError: No module named 'no_such_module'" -- --shape B=1,H=1,S=16,D=16 --load no_such_module:f
+  expect_refusal 2 "cannot be called" -- --shape B=1,H=1,S=16,D=16 --load "$FUNCTIONS:NUMBER"
+  expect_refusal 2 "NAME=" -- --shape B=1,H=1,S=16,D=16 --load "cpu_ref=$FUNCTIONS:right"
+  printf 'import sys\nsys.exit("not today")\n' >"$TMP/ends.py"
+  expect_refusal 2 "SystemExit: not today (ends.py:2)" -- --shape B=1,H=1,S=16,D=16 --load "$TMP/ends.py:f"
+  printf 'def f(:\n' >"$TMP/broken.py"
+  expect_refusal 2 "SyntaxError" -- --shape B=1,H=1,S=16,D=16 --load "$TMP/broken.py:f"
+  ATTN_PYTHON=$TMP/no-python expect_refusal 2 "ATTN_PYTHON" -- --shape B=1,H=1,S=16,D=16 --load "$FUNCTIONS:right"
+}
+
+@test "an output may not replace the function's file, and a changed function is another run" {
+  cp "$FUNCTIONS" "$TMP/f.py"
+  attn --device cpu --check-only --shape B=1,H=1,S=16,D=16 --load "$TMP/f.py:right" --json "$TMP/f.py"
+  expect_status 2
+  attn --device cpu --check-only --shape B=1,H=1,S=16,D=16 --load "$TMP/f.py:right" --journal "$TMP/j" --resume
+  expect_status 0
+  echo '# another' >>"$TMP/f.py"
+  attn --device cpu --check-only --shape B=1,H=1,S=16,D=16 --load "$TMP/f.py:right" --journal "$TMP/j" --resume
+  expect_status 6
+}
+
+@test "a function is planned and listed without being run, and compared with itself by ab" {
+  attn plan --gpu h200 --shape B=1,H=1,S=16,D=16 --load "$FUNCTIONS:right"
+  expect_status 0
+  expect_out_matches 'right +planned'
+  attn list --load "$FUNCTIONS:right" right
+  expect_out "Python function"
+  attn ab --device cpu --shape B=1,H=1,S=8,D=8 --modes hot --load "$FUNCTIONS:right" --base-load "right=$FUNCTIONS:Attention.static"
+  expect_out_matches '1 compared of 1 expected'
+}
