@@ -213,8 +213,9 @@ struct status bench_sample(struct bench *, enum time_mode, uint32_t n, double *u
 
 /* The comparisons of outputs that timed launches wrote. */
 struct witness_result {
-  uint64_t samples; /* after which a part of the outputs was compared, since bench_open or the last bench_witness */
-  uint64_t wrong;   /* of these, samples that left the outputs stale or wrong */
+  uint64_t samples;  /* after which the outputs were compared, since bench_open or the last bench_witness */
+  uint64_t wrong;    /* of these, samples that left the outputs stale or wrong */
+  double rows_ratio; /* the part of the query rows that was compared after each sample: 1 on a GPU */
 };
 
 /* Measures hot launches whose inputs change: Q, K and V get new values before each launch (pattern_fresh_flips), and
@@ -226,9 +227,10 @@ struct status bench_sample_changed(struct bench *, double estimate_us, double *u
 
 /* Returns the counts of the checks beside timing and sets them to zero. Before every sample of bench_sample, either
  * the inputs are flipped (pattern.h), so that O is stale, or O and LSE are poisoned; which one is pseudo-random.
- * After every sample of bench_sample and bench_sample_changed a pseudo-random part of O and LSE is compared with the
- * reference. Of TIME_STEADY both are done once per chain of samples. Both are outside the timed interval. The inputs
- * must be those of launch 0. */
+ * After every sample of bench_sample and bench_sample_changed O and LSE, as its last launch left them, are compared
+ * in all rows with the last output that bench_compare found right; where a bit differs, with the reference. A CPU
+ * compares a pseudo-random part of the rows with the reference. Of TIME_STEADY both are done once per chain of
+ * samples. Both are outside the timed interval. The inputs must be those of launch 0. */
 struct status bench_witness(struct bench *, struct witness_result *out);
 
 /* Injects a slowdown of known size, to test tools that read times: every launch that bench_sample takes in this mode

@@ -92,6 +92,23 @@ struct status check_hard(struct bench *bench, const struct attn_problem *shape, 
   return status_ok();
 }
 
+double check_race_found(uint64_t samples, double rows_ratio) {
+  return 1 - pow(1 - rows_ratio / CHECK_RACE_LAUNCHES, (double)samples);
+}
+
+/* A sample shows its last launch alone, so that each is one more chance. */
+static void note_witness(struct check_record *out, const struct witness_result *witness) {
+  const double missed = 1 - fmax(out->race_found_ratio, 0),
+               found = check_race_found(witness->samples, witness->rows_ratio);
+  out->timed_samples += witness->samples;
+  out->timed_wrong += witness->wrong;
+  out->right = out->right && witness->wrong == 0;
+  if (witness->samples == 0) return;
+  out->timed_rows_ratio =
+      out->timed_rows_ratio > 0 ? fmin(out->timed_rows_ratio, witness->rows_ratio) : witness->rows_ratio;
+  out->race_found_ratio = 1 - missed * (1 - found);
+}
+
 struct status check_timed(struct bench *bench, bool whole, struct check_record *out) {
   const double start_s = clock_now_s();
   const struct tolerance tolerance = bench_tolerance(bench);
@@ -99,11 +116,9 @@ struct status check_timed(struct bench *bench, bool whole, struct check_record *
   struct compare_result compare;
   TRY(bench_witness(bench, &witness));
   if (whole) TRY(bench_compare(bench, &tolerance, &compare));
-  out->timed_samples += witness.samples;
-  out->timed_wrong += witness.wrong;
   out->after_timing = true;
   if (whole) note_compare(out, &compare, 0);
-  out->right = out->right && witness.wrong == 0;
+  note_witness(out, &witness);
   out->seconds += clock_now_s() - start_s;
   return status_ok();
 }

@@ -4,8 +4,8 @@
  * What is checked. A cell is launched with the inputs of every launch of kernels/pattern.h: with random inputs, and
  * two times (for few query rows: up to 13 times) with adversarial inputs. Before each launch O, LSE and the workspace
  * are poisoned; after it O, LSE, the redzones and the inputs are compared. During timing every sample starts with O
- * stale or poisoned, and a part of O is compared after it. After each mode all of O is compared. After all timing,
- * the launch with random inputs is checked once more.
+ * stale or poisoned, and its last launch is compared after it, on a GPU in all rows (bench_witness). After each mode
+ * all of O is compared. After all timing, the launch with random inputs is checked once more.
  *
  * The bounds. A right kernel of a 16-bit dtype rounds P to the dtype, and rounds O; all else is fp32. With u the unit
  * roundoff of the dtype (2^-11 f16, 2^-8 bf16), one query row's error is then
@@ -72,6 +72,10 @@ struct status check_hard(struct bench *, const struct attn_problem *, struct che
 /* Checks the outputs of timing: the counts of bench_witness and, with `whole`, all of O. There must be no other
  * launch between the timing and this call. */
 struct status check_timed(struct bench *, bool whole, struct check_record *out);
+
+/* The probability that so many timed samples show a mistake that one launch in CHECK_RACE_LAUNCHES makes in one row,
+ * where a sample's last launch is compared in this part of the rows. Pure. */
+double check_race_found(uint64_t samples, double rows_ratio);
 
 /* The record's status after its checks: `ok`; `wrong` or `implausible` (plausible.h) with the reason. */
 void check_settle(struct record *, const struct device_info *);

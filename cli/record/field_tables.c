@@ -107,6 +107,8 @@ static const struct field lse_fields[] = {
 
 static bool has_lse(const void *check) { return ((const struct check_record *)check)->compare.lse.rows > 0; }
 
+static bool knows_timed_rows(const void *check) { return ((const struct check_record *)check)->timed_rows_ratio > 0; }
+
 /* Rows of struct check_record. */
 static const struct field evidence_fields[] = {
     FIELD("launches", U32, struct check_record, launches),
@@ -118,6 +120,10 @@ static const struct field evidence_fields[] = {
     FIELD("hard_ratio", F64, struct check_record, hard_ratio, .null_reason = "no launch on hard inputs"),
     FIELD("timed_samples", U64, struct check_record, timed_samples),
     FIELD("timed_wrong", U64, struct check_record, timed_wrong),
+    FIELD("timed_rows_ratio", F64, struct check_record, timed_rows_ratio, .left_out = true,
+          .known = knows_timed_rows),
+    FIELD("race_found_ratio", F64, struct check_record, race_found_ratio, .left_out = true,
+          .known = knows_timed_rows),
     FIELD("changed_us", F64, struct check_record, changed_us),
     FIELD("seconds", F64, struct check_record, seconds, .max = RECORD_SECONDS_MOST, .null_reason = not_finite),
     {0},

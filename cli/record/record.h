@@ -13,6 +13,9 @@
 #include "cli/sweep/sweep.h"
 #include "kernels/device.h"
 
+/* How seldom the mistake is that check_record.race_found_ratio is about. */
+enum { CHECK_RACE_LAUNCHES = 50 };
+
 /* The outcome of checking one output. */
 struct check_record {
   bool done;
@@ -26,10 +29,13 @@ struct check_record {
   uint32_t launch;               /* the launch (pattern.h) that `compare` is about */
   uint32_t launches;             /* number of launches that were checked */
   double hard_ratio; /* largest ratio of error to its bound on hard inputs (pattern.h); NAN: none were launched */
-  uint64_t timed_samples; /* timed samples whose output was checked */
-  uint64_t timed_wrong;   /* of these, stale or wrong */
-  double changed_us;      /* shortest time of a hot launch whose inputs were changed just before it; NAN: not timed */
-  double seconds;         /* duration of the checks, with that of the oracle */
+  uint64_t timed_samples;  /* timed samples whose output was checked */
+  uint64_t timed_wrong;    /* of these, stale or wrong */
+  double timed_rows_ratio; /* the least part of the rows that was compared after a timed sample; NAN: not known */
+  double race_found_ratio; /* probability that these samples show a mistake in one row of one launch in
+                              CHECK_RACE_LAUNCHES; NAN: not known */
+  double changed_us; /* shortest time of a hot launch whose inputs were changed just before it; NAN: not timed */
+  double seconds;    /* duration of the checks, with that of the oracle */
 };
 
 enum { TIME_SAMPLES_MAX = 4096 };

@@ -399,7 +399,7 @@ static struct status cpu_bench_guard(struct bench *base, struct guard_result *ou
 
 /* ---- timing -------------------------------------------------------------------------------------------------- */
 
-enum { CPU_WITNESS_ROWS = 16 };
+enum { CPU_WITNESS_ROWS = 16, CPU_WITNESS_ELEMENTS = 16384 };
 
 /* Turns signs of one row of Q, K or V. */
 static void cpu_flip_row(void *data, const struct attn_tensor *tensor, uint64_t row, uint64_t kv_head,
@@ -436,7 +436,14 @@ static void cpu_witness_prepare(struct bench *base) {
   }
 }
 
-/* Looks at a few rows of what the sample left. */
+/* Rows that are looked at after a sample: as many as take little time beside it. */
+static uint64_t cpu_witness_rows(const struct bench *base) {
+  const uint64_t rows = pattern_rows(&base->shape), fit = CPU_WITNESS_ELEMENTS / attn_columns(&base->shape, ATTN_O);
+  const uint64_t few = fit > CPU_WITNESS_ROWS ? fit : CPU_WITNESS_ROWS;
+  return few < rows ? few : rows;
+}
+
+/* Looks at rows of what the sample left, spread where it is not all of them. */
 static void cpu_witness_look(struct bench *base) {
   struct cpu_bench *bench = cpu_bench_of(base);
   const struct cpu_reference *reference = &bench->reference[base->inputs.launch];
@@ -445,15 +452,16 @@ static void cpu_witness_look(struct bench *base) {
   if (!reference->o) return;
   const struct tolerance tolerance = bench_tolerance(base);
   compare_start(&partial);
-  for (uint64_t i = 0; i < CPU_WITNESS_ROWS && i < count; ++i) {
-    cpu_compare_row(base, reference, &tolerance, (place + i * 61) % count, &partial);
-  }
+  const uint64_t rows = cpu_witness_rows(base), step = rows < count ? 61 : 1;
+  for (uint64_t i = 0; i < rows && i < count; ++i)
+    cpu_compare_row(base, reference, &tolerance, (place % count + i * step) % count, &partial);
   ++bench->witness.found.samples;
   bench->witness.found.wrong += partial.result.bad_rows > 0 || partial.result.lse.bad_rows > 0;
 }
 
 static struct status cpu_bench_witness(struct bench *base, struct witness_result *out) {
   *out = cpu_bench_of(base)->witness.found;
+  out->rows_ratio = (double)cpu_witness_rows(base) / (double)pattern_rows(&base->shape);
   cpu_bench_of(base)->witness.found = (struct witness_result){0};
   return status_ok();
 }

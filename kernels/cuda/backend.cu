@@ -134,6 +134,7 @@ void drop_binding(struct cuda_bench *p) {
   if (p->bound.graph != nullptr) cudaGraphExecDestroy(p->bound.graph);
   vendor_close(p);
   for (void *image : p->bound.image) image_close(image);
+  for (void *output : p->bound.verified) cudaFree(output);
   cudaFree(p->block[BENCH_WORKSPACE]);
   p->block[BENCH_WORKSPACE] = nullptr;
   p->bytes[BENCH_WORKSPACE] = 0;

@@ -67,7 +67,9 @@ struct cuda_binding {
   bool is_synchronous;   /* its launches cannot be captured: each is timed with its host time */
   cudaGraphExec_t graph; /* of hot_launches launches; NULL until time_prepare, and for slow launches */
   uint32_t hot_launches;
-  uint64_t looks; /* at this binding's outputs, since the last time the witness was asked */
+  void *verified[ATTN_ROLE_COUNT]; /* copies of the outputs that were found right on the inputs of launch 0; NULL: not
+                                      yet, or no memory, and the reference has to do */
+  uint64_t looks;                  /* at this binding's outputs, since the last time the witness was asked */
   unsigned long long delay_cycles[TIME_MODE_COUNT]; /* of the spin behind every timed launch; 0: none */
 };
 
@@ -79,6 +81,12 @@ struct cuda_reference {
   struct oracle_result oracle; /* its name is NULL until the reference was computed and verified */
 };
 
+/* What was seen at the outputs of timed samples. */
+struct cuda_seen {
+  unsigned long long wrong; /* samples whose output was wrong */
+  unsigned long long last;  /* the number of the last look that saw one, from 1 */
+};
+
 constexpr unsigned kCounters = unsigned{BENCH_BLOCKS} + unsigned{ATTN_ROLE_COUNT};
 
 struct cuda_bench {
@@ -88,7 +96,7 @@ struct cuda_bench {
   struct cuda_reference reference[PATTERN_LAUNCHES_MAX];
   struct compare_partial *partials; /* [COMPARE_BLOCKS] */
   unsigned long long *counters; /* [kCounters]: changed redzone bytes by block, then changed input elements by role */
-  unsigned long long *witness;  /* [2], by `swapped`: timed samples whose output was wrong */
+  struct cuda_seen *witness;    /* [2], by `swapped` */
   uint64_t looks;               /* at outputs of timed samples, of both bindings */
   cudaGraphExec_t changed;      /* while sample_changed or sample_memsets runs */
   bool swapped;                 /* whether `bound` started as the inactive one */

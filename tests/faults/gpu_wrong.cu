@@ -64,6 +64,7 @@ __global__ void gpu_wrong_kernel(const __grid_constant__ WrongParams p) {
   if (row >= uint64_t{s.B} * s.Hq * s.Sq || m.skip != 0) return;
   wrong_job job = p.job;
   if (job.bug == WRONG_counts_launches && m.launches >= 12) job.bug = WRONG_scale_none;
+  if (job.bug == WRONG_races && row == wrong_raced_row(&s, m.launches)) job.bug = WRONG_scale_none;
   if (job.bug == WRONG_lse_later && m.launches >= 12) job.buffers.lse = nullptr;
   wrong_attention(&job, row);
 }

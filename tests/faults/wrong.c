@@ -126,7 +126,11 @@ static void wrong_run(const struct attn_problem *shape, const struct attn_plan *
     struct wrong_job task = job;
     if (job.bug == WRONG_counts_launches && memory->launches >= FAITHFUL_LAUNCHES) task.bug = WRONG_scale_none;
     if (job.bug == WRONG_lse_later && memory->launches >= FAITHFUL_LAUNCHES) task.buffers.lse = NULL;
-    cpu_parallel_for(threads, (uint64_t)shape->B * shape->Hq * shape->Sq, wrong_task, &task);
+    const uint64_t rows = (uint64_t)shape->B * shape->Hq * shape->Sq,
+                   raced = wrong_raced_row(shape, memory->launches);
+    cpu_parallel_for(threads, rows, wrong_task, &task);
+    task.bug = WRONG_scale_none;
+    if (job.bug == WRONG_races && raced < rows) wrong_task(&task, raced, 0);
     misuse_memory(&job);
     remember(&job, memory);
     if (job.bug == WRONG_remembers) keep(&job);

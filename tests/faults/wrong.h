@@ -86,6 +86,7 @@
   X(skips_hot, "returns when the launch before ended less than 100 us ago and O is filled") \
   X(adds_old, "O becomes the mean of itself, where it is finite, and the output")           \
   X(counts_launches, "from the thirteenth launch on scores are not scaled")                 \
+  X(races, "in one launch of 50 the scores of one query row are not scaled")                \
   X(writes_beyond, "writes one element beyond O")                                           \
   X(changes_k, "changes one element of K")                                                  \
   X(remembers, "returns the output of inputs that it has seen; on the CPU alone")
@@ -623,6 +624,12 @@ static inline ATTN_HD void wrong_attention(const struct wrong_job *job, uint64_t
   wrong_finish(job, &r, &whole);
   wrong_write(job, &r, &whole);
   wrong_write_lse(job, &r, &whole);
+}
+
+/* The query row that a launch of `races` gets wrong; the number of rows for none. */
+static inline ATTN_HD uint64_t wrong_raced_row(const struct attn_problem *s, uint64_t launches) {
+  const uint64_t random = input_mix(launches), rows = (uint64_t)s->B * s->Hq * s->Sq;
+  return random % 50 == 0 ? (random >> 32) % rows : rows;
 }
 
 #endif

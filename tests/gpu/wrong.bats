@@ -52,6 +52,16 @@ JSON
   expect_json "$TMP/r.json" 'all(r["time"] is None for r in d["results"])'
 }
 
+@test "a race of one launch in 50 in one row is found on the GPU, where every sample is compared in all rows" {
+  for _ in 1 2 3 4 5 6 7 8 9 10 11 12; do
+    attn_faulty --shape B=2,H=16,S=512,D=64 --device cuda --json "$TMP/r.json" --variants "$(bugs races races),gpu_wrong"
+    expect_json "$TMP/r.json" 'all(e["timed_rows_ratio"] == 1 for r in d["results"] for e in [r["check"]["evidence"]])'
+    [ "$status" = 0 ] || break
+  done
+  expect_status 3
+  expect_json "$TMP/r.json" '[r["status"] for r in d["results"]] == ["wrong", "ok"]'
+}
+
 @test "checking costs less than a tenth of the v3 sweep" {
   attn --sweep shapes/v3.json --device cuda --json "$TMP/r.json"
   expect_status 0

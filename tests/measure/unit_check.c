@@ -168,6 +168,17 @@ static void reasons_name_the_first_bad_place(void **state) {
   assert_non_null(strstr(record.reason, "the error norm is 1.25 times its bound"));
 }
 
+/* 35 samples find a race of 1 in 50 as often as not, 228 in 99 of 100; of a tenth of the rows it takes ten times as
+ * many. */
+static void the_probability_of_finding_a_race_follows_the_samples(void **state) {
+  (void)state;
+  assert_true(check_race_found(0, 1) == 0);
+  assert_true(fabs(check_race_found(1, 1) - 0.02) < 1e-12);
+  assert_true(check_race_found(35, 1) > 0.5 && check_race_found(34, 1) < 0.5);
+  assert_true(check_race_found(228, 1) > 0.99 && check_race_found(227, 1) < 0.99);
+  assert_true(check_race_found(350, 0.1) > 0.49 && check_race_found(350, 0.1) < 0.51);
+}
+
 int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(a_log_sum_exp_is_held_against_what_fp32_costs),
@@ -177,6 +188,7 @@ int main(void) {
       cmocka_unit_test(tensors_beyond_the_cache_may_be_slower_when_they_change),
       cmocka_unit_test(a_wrong_output_is_wrong_at_any_time),
       cmocka_unit_test(reasons_name_the_first_bad_place),
+      cmocka_unit_test(the_probability_of_finding_a_race_follows_the_samples),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

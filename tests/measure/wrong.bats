@@ -57,6 +57,27 @@ name_of() { grep -oP '^  X\(\K\w+' tests/faults/wrong.h | sed -n "$(($1 + 1))p";
     and ("log-sum-exp (LSE)" in d["results"][0]["reason"] or "timed samples left an output" in d["results"][0]["reason"])'
 }
 
+@test "a race of one launch in 50 in one row is found, as probably as the row says" {
+  # Each run finds it with a probability of more than a half.
+  for _ in 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16; do
+    attn_faulty --shape B=1,H=2,S=9,D=32 --device cpu --json "$TMP/r.json" --variants "$(bugs races races wrong),wrong"
+    expect_json "$TMP/r.json" 'all(e["timed_rows_ratio"] == 1 and
+      abs(1 - 0.98 ** e["timed_samples"] - e["race_found_ratio"]) < 1e-9 and e["race_found_ratio"] > 0.5
+      for r in d["results"] for e in [r["check"]["evidence"]] if r["status"] == "ok")'
+    [ "$status" = 0 ] || break
+  done
+  expect_status 3
+  expect_json "$TMP/r.json" '[r["status"] for r in d["results"]] == ["wrong", "ok"]'
+  expect_valid results/report.schema.json "$TMP/r.json"
+}
+
+@test "of a large output a CPU compares a part, and says so" {
+  attn --shape B=2,H=4,S=256,D=64 --device cpu --quick --variants cpu_flash --json "$TMP/r.json"
+  expect_status 0
+  expect_json "$TMP/r.json" '[(e["timed_rows_ratio"], abs(1 - (1 - 0.125 / 50) ** e["timed_samples"] - e["race_found_ratio"]) < 1e-9)
+    for r in d["results"] for e in [r["check"]["evidence"]]] == [(0.125, True)]'
+}
+
 @test "mistakes that random inputs cannot show are found on hard ones" {
   attn_faulty --sweep tests/data/sweeps/wrong.json --device cpu --check-only --filter D=64 --json "$TMP/r.json" \
     --variants "$(bugs softmax_no_max softmax_clamped wrong),$(bugs v_tiny v_tiny wrong),$(bugs mask_added mask_added wrong)"
