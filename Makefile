@@ -317,6 +317,8 @@ install: all
 	$(call copy,$(SHARE)/example,$(wildcard kernels/example/*))
 	$(call copy,$(SHARE)/scripts,$(PUBLIC_SCRIPTS),755)
 	$(call copy,$(SHARE)/scripts/lib,$(wildcard scripts/lib/*.py))
+	$(call copy,$(SHARE)/scripts/python,$(wildcard scripts/python/*.*))
+	$(call copy,$(SHARE)/scripts/python/attnbench,$(wildcard scripts/python/attnbench/*.py))
 	$(call copy,$(INCLUDE),$(PUBLIC_HEADERS))
 	$(call copy,$(INCLUDE)/problem,$(PUBLIC_PROBLEM))
 	$(call copy,$(INCLUDE)/tiles,kernels/tiles/tensor_map.cuh)

@@ -259,5 +259,6 @@ def connect(slot, interpreter):
     sys.argv = ["attnbench"]
     with contextlib.suppress(AttributeError):
         sys.stdout.reconfigure(line_buffering=True)
+    os.environ["ATTNBENCH_IMPORTS"] = "1"  # a file that measures when it is imported would start itself again
     os.environ.setdefault("TORCHINDUCTOR_COMPILE_THREADS", "1")  # processes that compile would be left behind
     ctypes.c_void_p.from_address(slot).value = ctypes.cast(callback, ctypes.c_void_p).value

@@ -39,6 +39,9 @@ load ../helper
     capture env -u ATTNBENCH PATH="$at/bin:$PATH" "$ATTN_PYTHON" "$script" --help
     expect_status 0
   done
+  capture env -u ATTNBENCH PYTHONDONTWRITEBYTECODE=1 PYTHONPATH="$at/share/attnbench/scripts/python" "$ATTN_PYTHON" -c \
+    'import attnbench; assert attnbench.check("cpu_ref", B=1, H=1, S=8, D=8, device="cpu", show=False).ok'
+  expect_status 0
   # The program is found in PATH. Stops for want of PyTorch or a sweep, not of attnbench.
   capture env -u ATTNBENCH PATH="$at/bin:$PATH" "$ATTN_PYTHON" "$at/share/attnbench/scripts/sdpa_baseline.py" --sweep none.json --json r.json
   refute_err "not a program"

@@ -1,0 +1,20 @@
+"""attnbench from Python: measure, check and compare attention written in Python, beside built-in kernels.
+
+    import attnbench
+    from mine import attention
+
+    attnbench.bench(attention, "cudnn", B=1, H=16, S=4096, D=128, causal=True)
+    attnbench.check(attention, B=1, H=16, S=4096, D=128, causal=True).ok
+    attnbench.compare(before, attention, B=1, H=16, S=4096, D=128)
+
+attention(q, k, v, causal, scale) returns o: kernels/example/README.md (installed: share/attnbench/example) has the parameters that a
+function may have. It runs in a process of attnbench's, which imports it from its file: what stands in a notebook's cell, in a lambda or
+inside of another function has to go into a file. The program `attnbench` is that of the variable ATTNBENCH, else the one that this package
+lies beside or was installed from, else the one in PATH. Needs Python 3.8 and nothing else; the program runs functions with the interpreter
+that imported this package.
+"""
+from ._bench import AttnbenchError, bench, check, compare
+from ._rows import Rows, Verdict
+
+__version__ = "0.2.0"
+__all__ = ["AttnbenchError", "Rows", "Verdict", "bench", "check", "compare"]
