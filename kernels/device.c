@@ -189,9 +189,10 @@ static struct status bench_require_launch(const struct bench *bench, uint32_t la
 
 struct status bench_fill(struct bench *bench, uint32_t launch) {
   TRY(bench_require_launch(bench, launch, __func__));
-  if (bench->inputs.launch == launch && bench->inputs.flips == 0) return status_ok();
+  if (bench->inputs.launch == launch && bench->inputs.flips == 0 && !bench->inputs.swapped) return status_ok();
   bench->inputs.launch = launch;
   bench->inputs.flips = 0;
+  bench->inputs.swapped = false;
   return bench->device->ops->fill(bench);
 }
 

@@ -218,7 +218,7 @@ struct witness_result {
   double rows_ratio; /* the part of the query rows that was compared after each sample: 1 on a GPU */
 };
 
-/* Measures hot launches whose inputs change: Q, K and V get new values before each launch (pattern_fresh_flips), and
+/* Measures hot launches whose inputs change: Q, K and V get new values before each launch (pattern.h), and
  * the time of changing them is subtracted. *us is the shortest time of one launch over the samples, in microseconds.
  * A kernel that skips work on unchanged inputs has a shorter hot time than this. NAN for launches of more than a
  * millisecond, where the difference would not show. A sample is an odd number of launches, so that a kernel that
@@ -226,11 +226,11 @@ struct witness_result {
 struct status bench_sample_changed(struct bench *, double estimate_us, double *us);
 
 /* Returns the counts of the checks beside timing and sets them to zero. Before every sample of bench_sample, either
- * the inputs are flipped (pattern.h), so that O is stale, or O and LSE are poisoned; which one is pseudo-random.
- * After every sample of bench_sample and bench_sample_changed O and LSE, as its last launch left them, are compared
- * in all rows with the last output that bench_compare found right; where a bit differs, with the reference. A CPU
- * compares a pseudo-random part of the rows with the reference. Of TIME_STEADY both are done once per chain of
- * samples. Both are outside the timed interval. The inputs must be those of launch 0. */
+ * the inputs are changed (pattern.h), scores and signs, so that O is stale, or O and LSE are poisoned; which one is
+ * pseudo-random. After every sample of bench_sample and bench_sample_changed O and LSE, as its last launch left them,
+ * are compared in all rows with the last output that bench_compare found right; where a bit differs, with the
+ * reference. A CPU compares a pseudo-random part of the rows with the reference. Of TIME_STEADY both are done once
+ * per chain of samples. Both are outside the timed interval. The inputs must be those of launch 0. */
 struct status bench_witness(struct bench *, struct witness_result *out);
 
 /* Injects a slowdown of known size, to test tools that read times: every launch that bench_sample takes in this mode

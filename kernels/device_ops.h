@@ -36,7 +36,7 @@ struct bench {
   struct device *device;
   struct attn_problem shape;
   struct pattern inputs;              /* what the input tensors hold now */
-  uint64_t changes;                   /* number of flips so far (pattern_fresh_flips); no two are equal */
+  uint64_t changes;                   /* number of changes so far (pattern_fresh_flips); no two are equal */
   const struct attn_variant *variant; /* NULL until bound */
   struct attn_plan plan;
   char uncaptured[120]; /* why the launches of the library that was bound last are not captured; "" when they are */

@@ -42,16 +42,51 @@ struct pattern {
   uint64_t seed;
   uint32_t launch; /* 0: random */
   uint64_t flips;  /* which signs are inverted, see enum pattern_flip; 0: none */
+  bool swapped;    /* heads have changed places in pairs, see pattern_partner */
 };
+
+/* A change of the inputs between launches is a flip and a swap. */
+
+static inline ATTN_HD uint32_t pattern_pair(uint32_t head, uint32_t heads) {
+  return (head | 1u) < heads ? head ^ 1u : head;
+}
+
+/* The KV head of a batch, and the query head, with which one changes places: two that follow each other. Where there
+ * is one KV head, query heads do alone. */
+static inline ATTN_HD uint32_t pattern_kv_partner(const struct attn_problem *s, uint32_t head) {
+  return pattern_pair(head, s->Hkv);
+}
+static inline ATTN_HD uint32_t pattern_query_partner(const struct attn_problem *s, uint32_t head) {
+  const uint32_t group = s->Hq / s->Hkv;
+  return s->Hkv > 1 ? pattern_pair(head / group, s->Hkv) * group + head % group : pattern_pair(head, s->Hq);
+}
+
+/* A swap makes inputs whose scores are others in each place, and whose output is still known: in each batch the heads
+ * of all tensors change places in pairs. Returns the row with which a row does; the row itself when it stays, as
+ * where there is one head. A second swap undoes the first. */
+static inline ATTN_HD uint64_t pattern_partner(const struct attn_problem *s, enum attn_role tensor, uint64_t row) {
+  const bool is_kv = tensor == ATTN_K || tensor == ATTN_V;
+  const uint64_t tokens = tensor == ATTN_SINK ? 1 : is_kv ? s->Skv : s->Sq, heads = is_kv ? s->Hkv : s->Hq;
+  const uint64_t index = row / tokens, batch = index / heads;
+  const uint32_t head = (uint32_t)(index % heads);
+  const uint32_t partner = is_kv ? pattern_kv_partner(s, head) : pattern_query_partner(s, head);
+  return (batch * heads + partner) * tokens + row % tokens;
+}
+
+/* The row of the unchanged inputs, or of their output, that a row is now. */
+static inline ATTN_HD uint64_t pattern_source(const struct pattern *p, enum attn_role tensor, uint64_t row) {
+  return p->swapped ? pattern_partner(&p->problem, tensor, row) : row;
+}
 
 /* A flip makes inputs that no launch had before and whose output is still known. In each KV head it inverts the sign
  * of some dimensions of both Q and K, which changes no score, and of some columns of V, which inverts the same
  * columns of O. 64 bits, `flips`, select the dimensions: the parity of some of these bits says whether a dimension is
- * inverted. Two flips in succession therefore equal the flip by their exclusive or. */
+ * inverted. Two flips in succession therefore equal the flip by their exclusive or. Heads that change places have the
+ * same flips, so that flips and swaps can be in any order. */
 enum pattern_flip { PATTERN_FLIP_QK, PATTERN_FLIP_VO };
 
-static inline ATTN_HD bool pattern_is_flipped(uint64_t flips, enum pattern_flip what, uint64_t kv_head, uint32_t d) {
-  uint64_t bits = flips & input_mix((kv_head << 16 | d) << 1 | (uint64_t)what);
+static inline ATTN_HD bool pattern_is_flipped(uint64_t flips, enum pattern_flip what, uint64_t pair, uint32_t d) {
+  uint64_t bits = flips & input_mix((pair << 16 | d) << 1 | (uint64_t)what);
   for (uint32_t shift = 32; shift > 0; shift /= 2) bits ^= bits >> shift;
   return (bits & 1) != 0;
 }
@@ -72,9 +107,10 @@ static inline ATTN_HD enum pattern_flip pattern_flip_of(enum attn_role tensor) {
   return tensor == ATTN_V ? PATTERN_FLIP_VO : PATTERN_FLIP_QK;
 }
 
-/* The KV head, by its index in [B][Hkv], that a row of Q, K or V belongs to. */
-static inline ATTN_HD uint64_t pattern_kv_head(const struct attn_problem *s, enum attn_role tensor, uint64_t row) {
-  return tensor == ATTN_Q ? attn_kv_head_of_row(s, row) : row / s->Skv;
+/* The pair of KV heads that a row of Q, K, V or O belongs to: the first one's index in [B][Hkv]. */
+static inline ATTN_HD uint64_t pattern_flip_pair(const struct attn_problem *s, enum attn_role tensor, uint64_t row) {
+  const uint64_t head = tensor == ATTN_K || tensor == ATTN_V ? row / s->Skv : attn_kv_head_of_row(s, row);
+  return head - head % s->Hkv % 2;
 }
 
 /* The bits of the n-th flip of a bench. */
@@ -130,7 +166,7 @@ struct pattern_line {
   int32_t offset;
   float scale;
   bool constant; /* `scale` throughout */
-  uint64_t kv_head;
+  uint64_t pair; /* pattern_flip_pair() */
 };
 
 static inline ATTN_HD float pattern_line_value(const struct pattern_line *line, uint32_t d) {
@@ -342,12 +378,13 @@ static inline ATTN_HD struct pattern_line pattern_sink(const struct pattern *p, 
 /* Row `row` of a tensor, by its number (tensor.h), before rounding to its dtype and before signs are inverted. */
 static inline ATTN_HD struct pattern_line pattern_line_of(const struct pattern *p, enum attn_role tensor,
                                                           uint64_t row) {
-  struct pattern_line line = tensor == ATTN_SINK ? pattern_sink(p, row)
-                             : p->launch == 0    ? pattern_noise(p, tensor, row)
-                             : tensor == ATTN_Q  ? pattern_q(p, row)
-                             : tensor == ATTN_K  ? pattern_k(p, row)
-                                                 : pattern_v(p, row);
-  line.kv_head = pattern_kv_head(&p->problem, tensor, row);
+  const uint64_t source = pattern_source(p, tensor, row);
+  struct pattern_line line = tensor == ATTN_SINK ? pattern_sink(p, source)
+                             : p->launch == 0    ? pattern_noise(p, tensor, source)
+                             : tensor == ATTN_Q  ? pattern_q(p, source)
+                             : tensor == ATTN_K  ? pattern_k(p, source)
+                                                 : pattern_v(p, source);
+  line.pair = pattern_flip_pair(&p->problem, tensor, row);
   return line;
 }
 
@@ -356,8 +393,7 @@ static inline ATTN_HD float pattern_value(const struct pattern *p, enum attn_rol
                                           const struct pattern_line *line, uint32_t d) {
   const float value = pattern_line_value(line, d);
   const enum pattern_flip what = pattern_flip_of(tensor);
-  return p->flips != 0 && pattern_flips(tensor) && pattern_is_flipped(p->flips, what, line->kv_head, d) ? -value
-                                                                                                        : value;
+  return p->flips != 0 && pattern_flips(tensor) && pattern_is_flipped(p->flips, what, line->pair, d) ? -value : value;
 }
 
 /* ---- which rows are compared with the oracle ----------------------------------------------------------------- */

@@ -355,7 +355,8 @@ static void cpu_compare_row(const struct bench *base, const struct cpu_reference
   const struct attn_problem *s = &base->shape;
   const struct cpu_bench *bench = (const struct cpu_bench *)base;
   const void *data = cpu_tensor_data(bench, ATTN_O), *lse = cpu_tensor_data(bench, ATTN_LSE);
-  const uint64_t row = pattern_sample_row(&reference->sample, i), kv_head = attn_kv_head_of_row(s, row);
+  const uint64_t row = pattern_source(&base->inputs, ATTN_O, pattern_sample_row(&reference->sample, i));
+  const uint64_t pair = pattern_flip_pair(s, ATTN_O, row);
   const uint32_t keys = attn_keys_count(attn_keys_of_row(s, (uint32_t)(row % s->Sq)));
   const struct compare_bound bound = compare_bound_of(tolerance, s, keys, &reference->rows[i]);
   struct compare_row sums = {0};
@@ -366,7 +367,7 @@ static void cpu_compare_row(const struct bench *base, const struct cpu_reference
   const double *expected = reference->o + i * columns;
   if (isnan(expected[0])) return;
   for (uint32_t d = 0; d < columns; ++d) {
-    const double sign = pattern_is_flipped(base->inputs.flips, PATTERN_FLIP_VO, kv_head, d) ? -1 : 1;
+    const double sign = pattern_is_flipped(base->inputs.flips, PATTERN_FLIP_VO, pair, d) ? -1 : 1;
     const float value = attn_dtype_value(o.dtype, attn_dtype_load(o.dtype, data, first + d));
     compare_element(partial, &sums, &bound, row * columns + d, (double)value, sign * expected[d]);
   }
@@ -402,14 +403,34 @@ static struct status cpu_bench_guard(struct bench *base, struct guard_result *ou
 enum { CPU_WITNESS_ROWS = 16, CPU_WITNESS_ELEMENTS = 16384 };
 
 /* Turns signs of one row of Q, K or V. */
-static void cpu_flip_row(void *data, const struct attn_tensor *tensor, uint64_t row, uint64_t kv_head,
-                         uint64_t flips) {
+static void cpu_flip_row(void *data, const struct attn_tensor *tensor, uint64_t row, uint64_t pair, uint64_t flips) {
   const enum pattern_flip what = pattern_flip_of(tensor->role);
   const uint64_t first = attn_view_row(&tensor->view, row);
   for (uint32_t d = 0; d < tensor->view.columns; ++d) {
-    if (!pattern_is_flipped(flips, what, kv_head, d)) continue;
+    if (!pattern_is_flipped(flips, what, pair, d)) continue;
     const uint32_t bits = attn_dtype_load(tensor->dtype, data, first + d);
     attn_dtype_store(tensor->dtype, data, first + d, bits ^ attn_dtype_sign(tensor->dtype));
+  }
+}
+
+/* Exchanges two rows of an input. */
+static void cpu_swap_rows(void *data, const struct attn_tensor *tensor, uint64_t row, uint64_t other) {
+  const uint64_t first = attn_view_row(&tensor->view, row), second = attn_view_row(&tensor->view, other);
+  for (uint32_t d = 0; d < tensor->view.columns; ++d) {
+    const uint32_t bits = attn_dtype_load(tensor->dtype, data, first + d);
+    attn_dtype_store(tensor->dtype, data, first + d, attn_dtype_load(tensor->dtype, data, second + d));
+    attn_dtype_store(tensor->dtype, data, second + d, bits);
+  }
+}
+
+static void cpu_change_tensor(struct bench *base, const struct attn_tensor *tensor, uint64_t flips) {
+  const uint64_t rows = attn_view_rows(&tensor->view);
+  void *data = cpu_tensor_data(cpu_bench_of(base), tensor->role);
+  for (uint64_t row = 0; row < rows; ++row) {
+    const uint64_t partner = pattern_partner(&base->shape, tensor->role, row);
+    if (pattern_flips(tensor->role))
+      cpu_flip_row(data, tensor, row, pattern_flip_pair(&base->shape, tensor->role, row), flips);
+    if (partner < row) cpu_swap_rows(data, tensor, row, partner);
   }
 }
 
@@ -418,13 +439,11 @@ static void cpu_change_inputs(struct bench *base) {
   const uint64_t flips = pattern_fresh_flips(base->inputs.seed, base->changes++);
   for (unsigned role = 0; role < ATTN_ROLE_COUNT; ++role) {
     struct attn_tensor tensor;
-    if (!attn_tensor_of(&base->shape, (enum attn_role)role, &tensor) || !pattern_flips(tensor.role)) continue;
-    const uint64_t rows = attn_view_rows(&tensor.view);
-    void *data = cpu_tensor_data(cpu_bench_of(base), tensor.role);
-    for (uint64_t row = 0; row < rows; ++row)
-      cpu_flip_row(data, &tensor, row, pattern_kv_head(&base->shape, tensor.role, row), flips);
+    if (attn_tensor_of(&base->shape, (enum attn_role)role, &tensor) && !tensor.output)
+      cpu_change_tensor(base, &tensor, flips);
   }
   base->inputs.flips ^= flips;
+  base->inputs.swapped = !base->inputs.swapped;
 }
 
 /* Makes the outputs stale, or poisons them, so that a launch which leaves them as they are can be seen. */

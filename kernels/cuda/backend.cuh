@@ -174,7 +174,7 @@ struct status check_witness(struct bench *, struct witness_result *);
 /* Around a timed sample: inputs are changed or O poisoned before it, a part of O compared after it. */
 struct status witness_prepare(struct cuda_bench *);
 struct status witness_look(struct cuda_bench *);
-/* Changes Q, K and V to values that they did not have before. Captured, it makes the same change at every launch of
+/* Changes all inputs to values that they did not have before. Captured, it makes the same change at every launch of
  * the graph; the caller then updates the record of what they hold. */
 struct status witness_change(struct cuda_bench *);
 /* Loads the kernels of the three above: a kernel's first launch must not stand behind the blocking kernel. */

@@ -384,7 +384,7 @@ struct compare_args {
   struct attn_problem shape;
   struct pattern_sample sample;
   struct tolerance tolerance;
-  uint64_t flips; /* of the inputs, against the reference's */
+  struct pattern inputs; /* as they are now: flips and swaps against the reference's */
 };
 
 struct compare_args compare_args_of(const struct cuda_bench *p, const struct tolerance *tolerance) {
@@ -399,7 +399,7 @@ struct compare_args compare_args_of(const struct cuda_bench *p, const struct tol
           p->base.shape,
           r.sample,
           *tolerance,
-          p->base.inputs.flips};
+          p->base.inputs};
 }
 
 __device__ struct compare_bound bound_of(const compare_args &a, uint64_t place, uint64_t row) {
@@ -413,15 +413,21 @@ __device__ uint64_t warp_count(uint64_t x) {
 }
 
 /* Element d of a row of the reference, as the inputs are now. */
-__device__ double expected_of(const compare_args &a, uint64_t kv_head, uint32_t d, double reference) {
-  return a.flips != 0 && pattern_is_flipped(a.flips, PATTERN_FLIP_VO, kv_head, d) ? -reference : reference;
+__device__ double expected_of(const compare_args &a, uint64_t pair, uint32_t d, double reference) {
+  const uint64_t flips = a.inputs.flips;
+  return flips != 0 && pattern_is_flipped(flips, PATTERN_FLIP_VO, pair, d) ? -reference : reference;
+}
+
+/* The row of the output that has to be row `place` of the reference's sample. */
+__device__ uint64_t row_of(const compare_args &a, uint64_t place) {
+  return pattern_source(&a.inputs, ATTN_O, pattern_sample_row(&a.sample, place));
 }
 
 /* A warp compares row `place` of the sample; where the reference is NaN, no output is defined. */
 template <enum attn_dtype kDtype>
 __device__ void compare_one_row(const compare_args &a, uint64_t place, struct compare_partial *mine) {
   const uint32_t lane = threadIdx.x % 32, columns = a.view.columns;
-  const uint64_t row = pattern_sample_row(&a.sample, place), kv_head = attn_kv_head_of_row(&a.shape, row);
+  const uint64_t row = row_of(a, place), pair = pattern_flip_pair(&a.shape, ATTN_O, row);
   const uint64_t first = attn_view_row(&a.view, row);
   const double *reference = a.o + place * columns;
   if (isnan(reference[0])) return;
@@ -429,7 +435,7 @@ __device__ void compare_one_row(const compare_args &a, uint64_t place, struct co
   struct compare_row sums = {};
   for (uint32_t d = lane; d < columns; d += 32) {
     compare_element(mine, &sums, &bound, row * columns + d, load_double<kDtype>(a.output, first + d),
-                    expected_of(a, kv_head, d, reference[d]));
+                    expected_of(a, pair, d, reference[d]));
   }
   sums.error_squares = warp_sum(sums.error_squares);
   sums.reference_squares = warp_sum(sums.reference_squares);
@@ -463,29 +469,36 @@ __host__ __device__ inline uint64_t flip_slabs(uint32_t columns) {
   return (columns + kFlipColumns - 1) / kFlipColumns;
 }
 
-/* A warp turns the signs of one slab of a row after another. */
+/* A warp turns the signs of one slab of a row after another, and exchanges it with that of the row's partner. */
 template <enum attn_dtype kDtype>
-__global__ void flip_kernel(void *data, const struct attn_problem shape, const struct attn_tensor tensor,
-                            uint64_t flips) {
+__global__ void change_kernel(void *data, const struct attn_problem shape, const struct attn_tensor tensor,
+                              uint64_t flips) {
   const enum pattern_flip what = pattern_flip_of(tensor.role);
+  const bool flips_here = pattern_flips(tensor.role);
   const uint64_t slabs = flip_slabs(tensor.view.columns), rows = attn_view_rows(&tensor.view);
   for (uint64_t slab = grid_thread() / 32; slab < rows * slabs; slab += grid_stride() / 32) {
-    const uint64_t row = slab / slabs, kv_head = pattern_kv_head(&shape, tensor.role, row);
-    const uint64_t first = attn_view_row(&tensor.view, row);
+    const uint64_t row = slab / slabs, partner = pattern_partner(&shape, tensor.role, row);
+    if (partner < row) continue; /* its partner's warp does both */
+    const uint64_t pair = flips_here ? pattern_flip_pair(&shape, tensor.role, row) : 0;
+    const uint64_t first = attn_view_row(&tensor.view, row), second = attn_view_row(&tensor.view, partner);
     const uint32_t column0 = static_cast<uint32_t>(slab % slabs) * kFlipColumns;
     for (uint32_t d = column0 + threadIdx.x % 32; d < min(tensor.view.columns, column0 + kFlipColumns); d += 32) {
-      if (!pattern_is_flipped(flips, what, kv_head, d)) continue;
-      attn_dtype_store(kDtype, data, first + d, attn_dtype_load(kDtype, data, first + d) ^ attn_dtype_sign(kDtype));
+      const bool flipped = flips_here && pattern_is_flipped(flips, what, pair, d);
+      const uint32_t sign = flipped ? attn_dtype_sign(kDtype) : 0;
+      if (partner == row && !flipped) continue;
+      const uint32_t here = attn_dtype_load(kDtype, data, first + d),
+                     there = attn_dtype_load(kDtype, data, second + d);
+      attn_dtype_store(kDtype, data, first + d, there ^ sign);
+      if (partner != row) attn_dtype_store(kDtype, data, second + d, here ^ sign);
     }
   }
 }
 
-struct status flip_inputs(struct cuda_bench *p, uint64_t flips) {
+struct status change_inputs(struct cuda_bench *p, uint64_t flips) {
   return for_tensors(p, false, [p, flips](const struct attn_tensor &tensor) {
-    if (!pattern_flips(tensor.role)) return status_ok();
     const uint64_t slabs = attn_view_rows(&tensor.view) * flip_slabs(tensor.view.columns);
     for_dtype(tensor.dtype, [](auto t) {
-      return flip_kernel<t.value>;
+      return change_kernel<t.value>;
     })<<<grid_for(32 * slabs), kThreads, 0, stream_of(p)>>>(data_of(p, tensor.role), p->base.shape, tensor, flips);
     CUDA_TRY(cudaGetLastError());
     return status_ok();
@@ -500,12 +513,13 @@ struct verified_outputs {
 
 /* Element d of a row: the bits that were found right before, or a value within its bound. Most rows need no bound. */
 template <enum attn_dtype kDtype>
-__device__ bool is_as_verified(const compare_args &a, const verified_outputs &verified, uint64_t at, uint64_t kv_head,
-                               uint32_t d) {
-  const bool flipped = a.flips != 0 && pattern_is_flipped(a.flips, PATTERN_FLIP_VO, kv_head, d);
+__device__ bool is_as_verified(const compare_args &a, const verified_outputs &verified, uint64_t at, uint64_t from,
+                               uint64_t pair, uint32_t d) {
+  const uint64_t flips = a.inputs.flips;
+  const bool flipped = flips != 0 && pattern_is_flipped(flips, PATTERN_FLIP_VO, pair, d);
   const uint32_t sign = flipped ? attn_dtype_sign(kDtype) : 0;
   return verified.o != nullptr &&
-         attn_dtype_load(kDtype, a.output, at) == (attn_dtype_load(kDtype, verified.o, at) ^ sign);
+         attn_dtype_load(kDtype, a.output, at) == (attn_dtype_load(kDtype, verified.o, from) ^ sign);
 }
 
 /* A warp looks at one slab of a row after another; returns whether this lane saw anything wrong. */
@@ -513,19 +527,20 @@ template <enum attn_dtype kDtype>
 __device__ bool sees_wrong(const compare_args &a, const verified_outputs &verified, uint64_t place,
                            uint32_t column0) {
   const uint32_t lane = threadIdx.x % 32, columns = a.view.columns, end = min(columns, column0 + kWitnessColumns);
-  const uint64_t row = pattern_sample_row(&a.sample, place), kv_head = attn_kv_head_of_row(&a.shape, row);
-  const uint64_t first = attn_view_row(&a.view, row);
+  const uint64_t source = pattern_sample_row(&a.sample, place), row = row_of(a, place);
+  const uint64_t first = attn_view_row(&a.view, row), from = attn_view_row(&a.view, source);
+  const uint64_t pair = pattern_flip_pair(&a.shape, ATTN_O, row);
   const bool has_lse = a.lse != nullptr && lane == 0 && column0 == 0;
   struct compare_partial mine;
   struct compare_row sums = {};
   compare_start(&mine);
   for (uint32_t d = column0 + lane; d < end; d += 32) {
-    if (is_as_verified<kDtype>(a, verified, first + d, kv_head, d)) continue;
+    if (is_as_verified<kDtype>(a, verified, first + d, from + d, pair, d)) continue;
     const struct compare_bound bound = bound_of(a, place, row);
     compare_element(&mine, &sums, &bound, row * columns + d, load_double<kDtype>(a.output, first + d),
-                    expected_of(a, kv_head, d, a.o[place * columns + d]));
+                    expected_of(a, pair, d, a.o[place * columns + d]));
   }
-  if (has_lse && !(verified.lse != nullptr && verified.lse[row] == a.lse[row])) {
+  if (has_lse && !(verified.lse != nullptr && verified.lse[source] == a.lse[row])) {
     const struct compare_bound bound = bound_of(a, place, row);
     compare_lse(&mine, &bound, row, a.lse[row], a.rows[place].lse);
   }
@@ -631,7 +646,8 @@ struct status check_compare(struct bench *bench, const struct tolerance *toleran
   for (const struct compare_partial &part : partials) compare_merge(&whole, &part);
   compare_finish(&whole, tolerance);
   *out = whole.result;
-  const bool is_first = bench->inputs.launch == 0 && bench->inputs.flips == 0 && p->bound.verified[ATTN_O] == nullptr;
+  const bool is_unchanged = bench->inputs.launch == 0 && bench->inputs.flips == 0 && !bench->inputs.swapped;
+  const bool is_first = is_unchanged && p->bound.verified[ATTN_O] == nullptr;
   return is_first && is_right(whole.result) ? keep_verified(p) : status_ok();
 }
 
@@ -639,7 +655,7 @@ struct status witness_load() {
   cudaFuncAttributes unused;
   const void *const kernels[] = {
 #define DTYPE(id, ...) \
-  reinterpret_cast<const void *>(flip_kernel<ATTN_##id>), reinterpret_cast<const void *>(witness_kernel<ATTN_##id>),
+  reinterpret_cast<const void *>(change_kernel<ATTN_##id>), reinterpret_cast<const void *>(witness_kernel<ATTN_##id>),
 #include "kernels/problem/dtypes.def"
 #undef DTYPE
   };
@@ -650,7 +666,8 @@ struct status witness_load() {
 struct status witness_change(struct cuda_bench *p) {
   const uint64_t flips = pattern_fresh_flips(p->base.inputs.seed, p->base.changes++);
   p->base.inputs.flips ^= flips;
-  return flip_inputs(p, flips);
+  p->base.inputs.swapped = !p->base.inputs.swapped;
+  return change_inputs(p, flips);
 }
 
 struct status witness_prepare(struct cuda_bench *p) {

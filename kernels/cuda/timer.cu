@@ -295,14 +295,15 @@ struct status launch_changed(struct cuda_bench *p) {
   return status_ok();
 }
 
-/* Runs the graph some times, the first time to set it up. It makes the same changes every time, in all `flips`, so
+/* Runs the graph some times, the first time to set it up. It makes the same changes every time, in all `change`, so
  * that another one before it keeps its launches from inputs that an earlier run of it had. */
-struct status sample_graph(struct cuda_bench *p, uint64_t flips, bool computes, double *best_us) {
+struct status sample_graph(struct cuda_bench *p, const struct pattern &change, bool computes, double *best_us) {
   constexpr int kSamples = 4;
   for (int i = 0; i < kSamples; ++i) {
     double us = 0;
     TRY(witness_change(p));
-    p->base.inputs.flips ^= flips;
+    p->base.inputs.flips ^= change.flips;
+    p->base.inputs.swapped ^= change.swapped;
     if (i == 0) {
       TRY(launch_changed(p));
     } else {
@@ -319,15 +320,17 @@ struct status sample_graph(struct cuda_bench *p, uint64_t flips, bool computes, 
 struct status time_changed(struct cuda_bench *p, uint32_t launches, struct status (*enqueue)(struct cuda_bench *),
                            double *best_us) {
   cudaGraph_t graph;
-  const uint64_t before = p->base.inputs.flips;
+  const struct pattern before = p->base.inputs;
   const struct status captured = capture_launches(p, launches, enqueue, &graph);
-  const uint64_t flips = p->base.inputs.flips ^ before;
-  p->base.inputs.flips = before; /* nothing was run */
+  struct pattern change = p->base.inputs;
+  change.flips ^= before.flips;
+  change.swapped ^= before.swapped;
+  p->base.inputs = before; /* nothing was run */
   TRY(captured);
   const cudaError_t made = cudaGraphInstantiate(&p->changed, graph, 0);
   cudaGraphDestroy(graph);
   CUDA_TRY(made);
-  const struct status status = sample_graph(p, flips, enqueue == enqueue_changed, best_us);
+  const struct status status = sample_graph(p, change, enqueue == enqueue_changed, best_us);
   cudaGraphExecDestroy(p->changed);
   p->changed = nullptr;
   return status;

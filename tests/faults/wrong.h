@@ -89,6 +89,7 @@
   X(races, "in one launch of 50 the scores of one query row are not scaled")                \
   X(writes_beyond, "writes one element beyond O")                                           \
   X(changes_k, "changes one element of K")                                                  \
+  X(keeps_p, "from the thirteenth launch on, P is that of the twelfth; on the CPU alone")   \
   X(remembers, "returns the output of inputs that it has seen; on the CPU alone")
 
 /* Right in O and wrong in the log-sum-exp of rows. */

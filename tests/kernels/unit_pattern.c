@@ -76,6 +76,43 @@ static void turned_signs_add_up(void **state) {
   }
 }
 
+/* Each head has the scores of its neighbour, and its own again after a second swap; signs turn as they did. */
+static void swapped_heads_change_every_score(void **state) {
+  (void)state;
+  const struct pattern plain = flipped(0);
+  const uint64_t flips = pattern_fresh_flips(SEED, 1);
+  const struct pattern swapped = {.problem = shape, .seed = SEED, .flips = flips, .swapped = true};
+  const struct pattern turned = flipped(flips);
+  for (uint64_t row = 0; row < (uint64_t)shape.B * shape.Hq * shape.Sq; row += 17) {
+    const uint64_t partner = pattern_partner(&shape, ATTN_Q, row);
+    assert_true(pattern_partner(&shape, ATTN_Q, partner) == row && partner / shape.Sq != row / shape.Sq);
+    assert_true(score(&swapped, row, 3) != score(&plain, row, 3));
+    assert_true(score(&swapped, row, 3) == score(&plain, partner, 3));
+    for (uint32_t d = 0; d < D; ++d)
+      assert_true(value_of(&swapped, ATTN_Q, row, d) == value_of(&turned, ATTN_Q, partner, d));
+  }
+}
+
+/* Partners are of one batch, one role's rows map to another's heads alike, and a head alone stays. */
+static void partners_are_neighbours_of_one_batch(void **state) {
+  (void)state;
+  static const struct {
+    uint32_t Hq, Hkv, head, query_partner, kv_partner;
+  } cases[] = {{4, 4, 0, 1, 1}, {4, 4, 3, 2, 2}, {6, 3, 0, 2, 1}, {6, 3, 3, 1, 0},
+               {6, 3, 5, 5, 2}, {4, 1, 2, 3, 0}, {3, 1, 2, 2, 0}, {1, 1, 0, 0, 0}};
+  for (size_t i = 0; i < sizeof cases / sizeof *cases; ++i) {
+    const struct attn_problem s = {
+        .B = 2, .Hq = cases[i].Hq, .Hkv = cases[i].Hkv, .Sq = 5, .Skv = 7, .D = 8, .Dv = 8};
+    const uint32_t head = cases[i].head, kv_head = head / (s.Hq / s.Hkv);
+    assert_int_equal(pattern_partner(&s, ATTN_Q, (s.Hq + head) * 5 + 2), (s.Hq + cases[i].query_partner) * 5 + 2);
+    assert_int_equal(pattern_partner(&s, ATTN_LSE, head * 5 + 4), cases[i].query_partner * 5 + 4);
+    assert_int_equal(pattern_partner(&s, ATTN_SINK, head), cases[i].query_partner);
+    assert_int_equal(pattern_partner(&s, ATTN_V, (s.Hkv + kv_head) * 7 + 6), (s.Hkv + cases[i].kv_partner) * 7 + 6);
+    assert_int_equal(pattern_flip_pair(&s, ATTN_Q, head * 5),
+                     pattern_flip_pair(&s, ATTN_Q, cases[i].query_partner * 5));
+  }
+}
+
 /* The largest and the smallest score of the keys that a row sees, and which key has the largest. */
 struct scores {
   double largest, smallest;
@@ -230,6 +267,8 @@ int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(turned_signs_leave_every_score_as_it_is),
       cmocka_unit_test(turned_signs_add_up),
+      cmocka_unit_test(swapped_heads_change_every_score),
+      cmocka_unit_test(partners_are_neighbours_of_one_batch),
       cmocka_unit_test(kinds_have_their_scores),
       cmocka_unit_test(boundary_rows_point_at_both_sides_of_the_mask),
       cmocka_unit_test(every_second_kv_head_hides_keys_under_a_mask),

@@ -57,6 +57,23 @@ name_of() { grep -oP '^  X\(\K\w+' tests/faults/wrong.h | sed -n "$(($1 + 1))p";
     and ("log-sum-exp (LSE)" in d["results"][0]["reason"] or "timed samples left an output" in d["results"][0]["reason"])'
 }
 
+@test "a kernel that keeps P from launch to launch is wrong: changed inputs change scores, not their signs alone" {
+  for shape in B=1,H=2,S=9,D=32 B=2,H=4/1,S=9,D=32 B=1,H=6/3,S=9,D=32; do
+    attn_faulty --shape "$shape" --device cpu --quick --json "$TMP/r.json" --variants "$(bugs keeps_p keeps_p wrong),wrong"
+    expect_status 3
+    expect_json "$TMP/r.json" '[r["status"] for r in d["results"]] == ["wrong", "ok"]'
+  done
+}
+
+@test "outputs are known under changed inputs: layouts, sinks, windows and LSE stay right" {
+  attn_faulty --device cpu --quick --json "$TMP/r.json" --variants wrong --shape B=2,H=6/3,S=33,D=32,lse \
+    --shape B=2,H=4,S=33,D=32,layout=bshd --shape B=2,H=4,S=33,D=32,layout=qkv --shape B=3,H=8/2,S=21,D=32,sink,causal,lse \
+    --shape B=1,H=1,S=21,D=32 --shape B=1,H=4/1,S=5x40,D=32,causal,window=7:0
+  expect_status 0
+  expect_json "$TMP/r.json" 'all(r["check"]["evidence"]["timed_wrong"] == 0 and r["check"]["evidence"]["timed_samples"] > 20
+    for r in d["results"])'
+}
+
 @test "a race of one launch in 50 in one row is found, as probably as the row says" {
   # Each run finds it with a probability of more than a half.
   for _ in 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16; do
