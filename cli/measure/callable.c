@@ -33,7 +33,8 @@ struct slot {
 
 static struct slot slots[ATTN_PLUGINS_MAX];
 static size_t slot_count;
-static int ordinal; /* of the GPU */
+static int ordinal;           /* of the GPU */
+static char library_text[24]; /* what runs the functions, "PyTorch 2.11.0": the name of their launches */
 static int (*answer)(int step, uint64_t key, const char *text, char *out);
 
 /* ---- the interpreter ----------------------------------------------------------------------------------------- */
@@ -191,9 +192,9 @@ static struct status ask(const struct slot *slot, enum step step, uint64_t key, 
   return status_make(STATUS_DEVICE, "%s: %s", slot->spec.function, out);
 }
 
-static struct status ask_call(void *state, enum step step, const char *text) {
+static struct status ask_call(void *state, enum step step) {
   char out[TEXT_MAX] = "";
-  return ask(((const struct call *)state)->slot, step, (uint64_t)(uintptr_t)state, text, out);
+  return ask(((const struct call *)state)->slot, step, (uint64_t)(uintptr_t)state, NULL, out);
 }
 
 static void add_numbers(cJSON *object, const char *key, const double *values, size_t count) {
@@ -247,19 +248,23 @@ static struct status attach(void *state, const struct attn_buffers *buffers) {
   cJSON *const described = describe_call(state, buffers);
   OWNED(owned_free) char *text = cJSON_PrintUnformatted(described);
   cJSON_Delete(described);
-  return text != NULL ? ask_call(state, BIND, text) : status_make(STATUS_MEMORY, "no host memory for a call");
+  char said[TEXT_MAX] = "";
+  if (text == NULL) return status_make(STATUS_MEMORY, "no host memory for a call");
+  TRY(ask(((const struct call *)state)->slot, BIND, (uint64_t)(uintptr_t)state, text, said));
+  snprintf(library_text, sizeof library_text, "%s", said);
+  return status_ok();
 }
 
-static struct status enqueue(void *state) { return ask_call(state, LAUNCH, NULL); }
-static struct status collect(void *state) { return ask_call(state, COLLECT, NULL); }
+static struct status enqueue(void *state) { return ask_call(state, LAUNCH); }
+static struct status collect(void *state) { return ask_call(state, COLLECT); }
 
 static void close_call(void *state) {
-  ask_call(state, CLOSE, NULL);
+  ask_call(state, CLOSE);
   free(state);
 }
 
 static const char *missing(void) { return NULL; }
-static const char *library(void) { return "python"; }
+static const char *library(void) { return library_text; }
 
 /* ---- variants ------------------------------------------------------------------------------------------------ */
 

@@ -91,6 +91,7 @@ class NumpyCall:
     def __init__(self, function, problem):
         import numpy
         self.np, self.function, self.problem = numpy, function, problem
+        self.library = "NumPy " + numpy.__version__
         self.keywords = keywords_of(function, problem)
         self.tensor = {name: self.view(**view) for name, view in problem["tensors"].items()}
         self.is_bf16 = problem["tensors"]["q"]["dtype"] == "bf16"
@@ -156,6 +157,7 @@ class TorchCall:
     def __init__(self, function, problem):
         import torch
         self.torch, self.function, self.problem = torch, function, problem
+        self.library = "PyTorch " + torch.__version__.partition("+")[0]
         self.device = torch.device("cuda", problem["ordinal"])
         torch.cuda.set_device(self.device)
         self.stream = torch.cuda.ExternalStream(problem["stream"], device=self.device)
@@ -216,6 +218,7 @@ def load(key, text):
 def bind(key, text):
     problem = json.loads(text)
     calls[key] = (TorchCall if problem["stream"] else NumpyCall)(functions[problem["slot"]], problem)
+    return calls[key].library
 
 
 STEPS = {LOAD: load, BIND: bind, LAUNCH: lambda key, _: calls[key].launch(), COLLECT: lambda key, _: calls[key].collect(),

@@ -54,8 +54,9 @@ class Reports:
 
 
 def torch_versions(report):
-    """What sdpa_baseline.py says of its libraries: {"torch": "2.11.0", "CUDA": "13.0", "cuDNN": "9.19.0"}."""
-    said = report["run"]["command"].partition(" # ")[2]
+    """What a report says of PyTorch: of before 0.3 behind the command, else in the names of launches: {"torch": "2.11.0", "CUDA": "13.0", "cuDNN": "9.19.0"}."""
+    said = report["run"]["command"].partition(" # ")[2] or ", ".join(
+        {launch["name"].replace("PyTorch", "torch") for row in report.get("results", []) for launch in row["launches"] or []})
     versions = dict(part.split(" ", 1) for part in said.split(", ") if " " in part)
     number = versions.get("cuDNN", "")
     if number.isdigit():

@@ -327,6 +327,7 @@ assert parts_of_key("B1.H8.Hkv2.Sq3.Skv4.D64.f16.causal") == (("1", "8", "2", "3
 assert case_label("B1.H8.Hkv2.Sq3.Skv3.D64.bf16.window5:-1.lse") == "1,8/2,3,64 bf16 window5:-1 lse"
 said = {"run": {"command": "x --json y # torch 2.11.0+cu130, CUDA 13.0, cuDNN 91900"}}
 assert torch_versions(said) == {"torch": "2.11.0+cu130", "CUDA": "13.0", "cuDNN": "9.19.0"}
+assert torch_versions({"run": {"command": "x"}, "results": [{"launches": [{"name": "PyTorch 2.11.0"}]}, {"launches": []}]}) == {"torch": "2.11.0"}
 PY
 }
 
