@@ -211,6 +211,12 @@ static struct status run_process(const struct pairs *pairs, int side, const stru
   return status_ok();
 }
 
+/* How many of the cells a later process of the set measures. */
+static size_t cells_of(const struct set *set, const struct journal_data *data) {
+  const bool are_all = set->number > 0 || set->only == NULL || set->only->count > OPTIONS_LIST_MAX;
+  return are_all ? data->record_count : set->only->count;
+}
+
 /* Measures with a process of the pair, or takes what one measured before the run was cut off: *kept, which is the
  * set's then. */
 static struct status add_process(const struct pairs *pairs, int side, struct set *set, uint32_t round,
@@ -220,7 +226,7 @@ static struct status add_process(const struct pairs *pairs, int side, struct set
   if (kept == NULL) TRY(run_process(pairs, side, set, round, out));
   if (kept != NULL) *out = *kept;
   if (kept != NULL) *kept = (struct journal_data){.records = NULL};
-  const struct status status = round > 0 ? rounds_add(data, &next) : status_ok();
+  const struct status status = round > 0 ? rounds_add_some(data, &next, cells_of(set, data)) : status_ok();
   if (!status_failed(&status)) return status;
   return status_make(status.code, "%s %s: %s", sides[side].option, pairs->program[side], status.text);
 }
@@ -322,12 +328,27 @@ static struct status build_compare(const struct pairs *pairs, bool only_verdicts
   return compare_build(base, now, &settings, out);
 }
 
-/* Whether the verdicts so far are those of more pairs. A program that may have a clock of its own is measured on,
- * since few pairs cannot tell. */
-static struct status is_clear(const struct pairs *pairs, bool *out) {
+/* What is measured further: nothing where every verdict is clear. A program that may have a clock of its own is
+ * measured on with all cells, since few pairs cannot tell. */
+static struct status find_open(const struct pairs *pairs, struct suspects *open, bool *all) {
   OWNED(compare_free) struct compare compare = {.rows = NULL};
   TRY(build_compare(pairs, true, &compare));
-  *out = !compare.comparable || (compare_is_clear(&compare) && !witness_doubts(&pairs->witness));
+  *all = compare.comparable && witness_doubts(&pairs->witness);
+  return suspects_open(&compare, open);
+}
+
+/* The pairs up to number `to`. Returns through *ends whether they were the last ones. */
+static struct status measure_step(struct pairs *pairs, struct set *set, uint32_t to, bool *ends) {
+  OWNED(suspects_free) struct suspects open = {.count = 0};
+  bool all = true;
+  if (pairs->measured > 0) TRY(find_open(pairs, &open, &all));
+  *ends = !all && open.count == 0;
+  if (*ends) return status_ok();
+  set->only = all ? NULL : &open;
+  TRY(measure_set(pairs, set, pairs->measured, to));
+  set->only = NULL;
+  pairs->measured = to;
+  *ends = to >= rounds_of(pairs);
   return status_ok();
 }
 
@@ -439,12 +460,7 @@ struct status pairs_measure(struct pairs *pairs) {
   struct set set = {.name = "first", .data = pairs->data, .witness = &pairs->witness};
   const uint32_t rounds = rounds_of(pairs), first = pairs->options->rounds_in_steps ? COMPARE_FEW_FIRST : rounds;
   bool ends = false;
-  for (uint32_t to = first; !ends; to += COMPARE_FEW_STEP) {
-    TRY(measure_set(pairs, &set, pairs->measured, to));
-    pairs->measured = to;
-    ends = to >= rounds;
-    if (!ends) TRY(is_clear(pairs, &ends));
-  }
+  for (uint32_t to = first; !ends; to += COMPARE_FEW_STEP) TRY(measure_step(pairs, &set, to, &ends));
   return check_one_device(pairs->data);
 }
 

@@ -5,6 +5,7 @@
 #include "cli/command/outputs.h"
 #include "cli/command/pairs.h"
 #include "cli/gate/suspects.h"
+#include "cli/record/process.h"
 
 static struct status save_side(const struct journal_data *data, const char *path) {
   OWNED(report_free) struct report report = {.rows = NULL};
@@ -13,11 +14,23 @@ static struct status save_side(const struct journal_data *data, const char *path
   return report_save(&report, path, report_write_json);
 }
 
+static bool is_in_steps(const struct journal_data *data) {
+  uint32_t processes = 0;
+  for (size_t i = 0; i < data->record_count; ++i) {
+    const struct record *record = &data->records[i];
+    if (!record_is_timed(record)) continue;
+    if (processes > 0 && process_count(record) != processes) return true;
+    processes = process_count(record);
+  }
+  return false;
+}
+
 /* Whole rounds or not: what was measured is written where it was asked for. */
 static struct status save_sides(struct pairs *pairs, const struct invocation *invocation, bool is_whole) {
   for (size_t i = 0; i < PAIRS_SIDES; ++i) {
     struct journal_data *data = &pairs->data[i];
     describe_run_command(invocation, data->run.command, sizeof data->run.command);
+    data->run.in_steps = is_in_steps(data);
     if (!is_whole) snprintf(data->state, sizeof data->state, "interrupted");
   }
   TRY(save_side(&pairs->data[PAIRS_BASE], pairs->options->base_json));

@@ -54,12 +54,19 @@ bool compare_is_undecided(enum compare_verdict verdict) {
   return verdict_exit_code(verdict) == EXIT_CODE_INCONCLUSIVE;
 }
 
+static bool is_suite_open(const struct compare *compare) {
+  return compare->suite.key != NULL && compare_is_undecided(compare->suite.verdict);
+}
+
+bool compare_is_open(const struct compare *compare, const struct compare_row *row) {
+  return compare_is_undecided(row->verdict) || (row->has_ratio && is_suite_open(compare));
+}
+
 bool compare_is_clear(const struct compare *compare) {
-  const struct compare_row *suite = &compare->suite;
   for (enum compare_verdict verdict = 0; verdict < COMPARE_VERDICT_COUNT; ++verdict) {
     if (compare_is_undecided(verdict) && compare->verdict_count[verdict] > 0) return false;
   }
-  return suite->key == NULL || !compare_is_undecided(suite->verdict);
+  return !is_suite_open(compare);
 }
 
 static double shortest_us(const struct record *record, enum time_mode mode) {
@@ -160,16 +167,18 @@ static void judge_row(const struct compare *compare, struct compare_row *row, st
   if (compare->row_count >= COMPARE_SUITE_ROWS_MIN) suite_add(row, &seen, sums);
 }
 
-/* Few pairs of one row tell little of its noise; those of all rows tell more. */
+/* Few pairs of one row tell little of its noise; those of all rows tell more. Of each the first pairs count, which no
+ * look changes: a row that was clear and is not measured any more stays so. */
 static void settle_noise(struct compare *compare) {
   struct compare_evidence seen;
   struct compare_noise others = {0, 0};
   size_t rows = 0;
+  if (compare->settings.pairs_planned == 0) return;
   for (size_t i = 0; i < compare->row_count; ++i) {
     const struct compare_row *row = &compare->rows[i];
     if (!row->is_timed) continue;
     judge_observe_row(row, row->event_overhead_us, &seen);
-    if (!judge_has_few(&compare->settings, &seen)) return;
+    judge_keep(COMPARE_FEW_FIRST, &seen);
     const struct compare_noise own = judge_noise(&compare->settings, &seen, row);
     if (own.freedom <= 0) continue;
     others.variance += own.variance;

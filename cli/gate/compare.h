@@ -240,9 +240,10 @@ struct compare_row compare_start(const struct compare *, const struct record *ba
 
 /* Judges the rows made by compare_start, and all cases together. */
 void compare_judge(struct compare *);
-/* Whether more pairs would change no verdict: every row is the same or slower beyond doubt, and so are all together.
- */
-bool compare_is_clear(const struct compare *);
+/* Which rows of a measurement in steps are measured further: those that are undecided, or all that are compared where
+ * all cases together are. A row that is clear keeps its pairs and its verdict. */
+bool compare_is_open(const struct compare *, const struct compare_row *);
+bool compare_is_clear(const struct compare *); /* none is */
 /* Updates the counts, the order of the rows and the exit code after verdicts have changed. */
 void compare_conclude(struct compare *);
 /* The order by case, variant and mode, for qsort. */

@@ -98,6 +98,17 @@ void judge_append(const struct compare_evidence *from, bool with_base, struct co
   to->is_single = to->is_single || from->is_single;
 }
 
+static void keep(uint32_t most, struct compare_observations *seen) {
+  const uint32_t count = seen->count < most ? seen->count : most;
+  clear(seen);
+  for (uint32_t i = 0; i < count; ++i) judge_add(seen->process[i], seen);
+}
+
+void judge_keep(uint32_t most, struct compare_evidence *seen) {
+  keep(most, &seen->base);
+  keep(most, &seen->now);
+}
+
 static bool has_broken(const struct compare_observations *seen) { return seen->times < seen->count; }
 
 const char *judge_unfit(const struct compare_settings *settings, const struct compare_evidence *seen) {

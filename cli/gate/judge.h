@@ -33,6 +33,8 @@ void judge_observe_row(const struct compare_row *, double overhead_us, struct co
 void judge_clear(struct compare_evidence *);
 void judge_add(struct compare_process, struct compare_observations *);
 void judge_append(const struct compare_evidence *from, bool with_base, struct compare_evidence *to);
+/* Leaves only so many processes of each side, the first ones. */
+void judge_keep(uint32_t most, struct compare_evidence *);
 /* Fills the median, spread and clock of one side. */
 void judge_summary(const struct compare_observations *, struct compare_side *out);
 /* Why these times are not fit for a verdict, as a sentence without a full stop; NULL when they are. */

@@ -127,11 +127,24 @@ const char *sinks_stop(const struct compare *compare) {
   return compare->comparable ? "every verdict was clear" : "the two sides cannot be compared";
 }
 
+size_t sinks_clear_before(const struct compare *compare) {
+  size_t clear = 0;
+  for (size_t i = 0; i < compare->row_count; ++i) {
+    const struct compare_row *row = &compare->rows[i];
+    clear += row->looks == 0 && row->has_ratio && row->now.processes < compare->pairs;
+  }
+  return clear;
+}
+
 void sinks_pairs_text(const struct compare *compare, char out[COMPARE_LINE_MAX]) {
+  const size_t clear = sinks_clear_before(compare);
   out[0] = '\0';
   if (compare->pairs == 0) return;
-  snprintf(out, COMPARE_LINE_MAX, "%u of at most %u pairs of processes: %s", (unsigned)compare->pairs,
-           (unsigned)compare->pairs_most, sinks_stop(compare));
+  const int used = snprintf(out, COMPARE_LINE_MAX, "%u of at most %u pairs of processes: %s",
+                            (unsigned)compare->pairs, (unsigned)compare->pairs_most, sinks_stop(compare));
+  if (clear == 0) return;
+  snprintf(out + used, COMPARE_LINE_MAX - (size_t)used, "; %zu of %" PRIu64 " rows were clear after fewer", clear,
+           compare->compared);
 }
 
 /* What a user does next, by exit code; the first row that fits. */

@@ -32,6 +32,8 @@ void sinks_report_text(const struct journal_data *, char out[COMPARE_LINE_MAX]);
 bool sinks_has_suite(const struct compare *);
 /* "all cases together: same, +0.10 % in the geometric mean of 40 rows (bounds ...)" */
 void sinks_suite_text(const struct compare *, char out[COMPARE_LINE_MAX]);
+/* How many rows were clear before the last pair, so that they have fewer. */
+size_t sinks_clear_before(const struct compare *);
 /* "3 of at most 7 pairs of processes: every verdict was clear"; "" where nothing was measured in pairs. */
 void sinks_pairs_text(const struct compare *, char out[COMPARE_LINE_MAX]);
 /* Why no more pairs were measured; "" where nothing was measured in pairs. */

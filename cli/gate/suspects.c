@@ -16,7 +16,12 @@ static void add(struct suspects *suspects, const struct compare_row *row) {
   suspects->only[suspects->count++] = text;
 }
 
-struct status suspects_of(const struct compare *compare, struct suspects *out) {
+static bool wants_again(const struct compare *compare, const struct compare_row *row) {
+  return confirm_wants(row) || (confirm_wants_all(compare) && !isnan(row->ratio));
+}
+
+static struct status list(const struct compare *compare,
+                          bool (*is)(const struct compare *, const struct compare_row *), struct suspects *out) {
   *out = (struct suspects){.text = calloc(compare->row_count + 1, sizeof *out->text),
                            .only = calloc(compare->row_count + 1, sizeof *out->only)};
   if (out->text == NULL || out->only == NULL) {
@@ -25,9 +30,17 @@ struct status suspects_of(const struct compare *compare, struct suspects *out) {
   }
   for (size_t i = 0; i < compare->row_count; ++i) {
     const struct compare_row *row = &compare->rows[i];
-    if (confirm_wants(row) || (confirm_wants_all(compare) && !isnan(row->ratio))) add(out, row);
+    if (is(compare, row)) add(out, row);
   }
   return status_ok();
+}
+
+struct status suspects_of(const struct compare *compare, struct suspects *out) {
+  return list(compare, wants_again, out);
+}
+
+struct status suspects_open(const struct compare *compare, struct suspects *out) {
+  return list(compare, compare_is_open, out);
 }
 
 void suspects_free(struct suspects *suspects) {

@@ -12,6 +12,8 @@ struct suspects {
 
 /* On success the caller frees with suspects_free. */
 struct status suspects_of(const struct compare *, struct suspects *out);
+/* The cells that a measurement in steps goes on with: those with a row that is open (compare_is_open). */
+struct status suspects_open(const struct compare *, struct suspects *out);
 void suspects_free(struct suspects *);
 
 /* The worse one of the exit codes of the comparison and of the new report's cells: a failed cell fails the gate even

@@ -177,6 +177,7 @@ static void add_pairs(cJSON *root, const struct compare *compare) {
   cJSON *object = cJSON_AddObjectToObject(root, "pairs");
   json_add_uint(object, "measured", compare->pairs);
   json_add_uint(object, "most", compare->pairs_most);
+  json_add_uint(object, "rows_clear_before", sinks_clear_before(compare));
   json_add_string(object, "stopped", sinks_stop(compare));
 }
 

@@ -14,7 +14,10 @@ struct status drawn_open(const struct population *population, const struct compa
   out->gate.settings.only_verdicts = out->again.settings.only_verdicts = true;
   out->gate.rows = calloc(most_rows + 1, sizeof *out->gate.rows);
   out->again.rows = calloc(most_rows + 1, sizeof *out->again.rows);
-  if (out->gate.rows != NULL && out->again.rows != NULL) return status_ok();
+  out->first_base = calloc(most_rows + 1, sizeof *out->first_base);
+  out->first_now = calloc(most_rows + 1, sizeof *out->first_now);
+  if (out->gate.rows != NULL && out->again.rows != NULL && out->first_base != NULL && out->first_now != NULL)
+    return status_ok();
   drawn_close(out);
   return status_make(STATUS_MEMORY, "no memory for drawn gates of %zu rows", most_rows);
 }
@@ -22,32 +25,37 @@ struct status drawn_open(const struct population *population, const struct compa
 void drawn_close(struct drawn *drawn) {
   compare_free(&drawn->gate);
   compare_free(&drawn->again);
+  free(drawn->first_base);
+  free(drawn->first_now);
+  drawn->first_base = drawn->first_now = NULL;
 }
 
-static void take_drawn(const struct drawn *drawn, size_t place, unsigned look, struct compare_row *row) {
+static const struct compare_drawn *new_side(const struct drawn *drawn, size_t place, unsigned look) {
   const bool is_slow = place >= drawn->slow_first && place < drawn->slow_first + drawn->slow_count;
-  row->base.drawn = &drawn->base[look];
-  row->now.drawn = is_slow ? &drawn->now[look] : &drawn->still[look];
+  return is_slow ? &drawn->now[look] : &drawn->still[look];
 }
 
-/* Adds a row of the population, its sides those of measurement number `look`. */
-static void add_row(const struct drawn *drawn, size_t place, unsigned look, struct compare *out) {
+/* Adds a row of the population. */
+static struct compare_row *add_row(const struct drawn *drawn, size_t place, struct compare *out) {
   struct compare_row *row = &out->rows[out->row_count++];
   *row = drawn->population->rows[place];
   row->family = out->settings.family;
-  take_drawn(drawn, place, look, row);
+  return row;
 }
 
 void drawn_slow(size_t first, size_t count, struct drawn *drawn) {
   drawn->slow_first = first;
   drawn->slow_count = count;
-  for (size_t i = 0; i < drawn->gate.row_count; ++i) take_drawn(drawn, drawn->first + i, 0, &drawn->gate.rows[i]);
 }
 
 void drawn_select(size_t first, size_t count, struct drawn *drawn) {
   compare_clear(&drawn->gate);
   drawn->first = first;
-  for (size_t i = first; i < first + count; ++i) add_row(drawn, i, 0, &drawn->gate);
+  for (size_t i = 0; i < count; ++i) {
+    struct compare_row *row = add_row(drawn, first + i, &drawn->gate);
+    row->base.drawn = &drawn->first_base[i];
+    row->now.drawn = &drawn->first_now[i];
+  }
   drawn_slow(first, count, drawn);
 }
 
@@ -57,7 +65,10 @@ static struct status look_again(unsigned look, struct drawn *drawn) {
   const bool all = confirm_wants_all(&drawn->gate);
   compare_clear(&drawn->again);
   for (size_t i = 0; i < drawn->gate.row_count; ++i) {
-    if (all || confirm_wants(&drawn->gate.rows[i])) add_row(drawn, drawn->first + i, look, &drawn->again);
+    if (!all && !confirm_wants(&drawn->gate.rows[i])) continue;
+    struct compare_row *row = add_row(drawn, drawn->first + i, &drawn->again);
+    row->base.drawn = &drawn->base[look];
+    row->now.drawn = new_side(drawn, drawn->first + i, look);
   }
   drawn->judged += drawn->again.row_count;
   if (all) compare_judge(&drawn->again);
@@ -77,16 +88,42 @@ static void start(const struct draws *draws, double slowdown, struct drawn *draw
     row->was_suspect = false;
     row->looks = 0;
     row->family = drawn->gate.settings.family;
+    drawn->first_base[i] = drawn->base[0];
+    drawn->first_now[i] = *new_side(drawn, drawn->first + i, 0);
+    drawn->first_base[i].count = drawn->first_now[i].count = 0;
   }
   free(drawn->gate.suite.fresh);
 }
 
+static bool is_same_cell(const struct compare_row *a, const struct compare_row *b) {
+  return a->key == b->key && a->variant == b->variant;
+}
+
+/* Adds the pairs up to `to` to the cells with an open row: all of them at first. The rows of a cell are neighbours.
+ */
+static void measure_open(uint32_t to, struct drawn *drawn) {
+  const struct compare *gate = &drawn->gate;
+  for (size_t i = 0, next; i < gate->row_count; i = next) {
+    bool is_open = drawn->first_now[i].count == 0;
+    for (next = i; next < gate->row_count && is_same_cell(&gate->rows[i], &gate->rows[next]); ++next)
+      is_open = is_open || compare_is_open(gate, &gate->rows[next]);
+    for (; i < next && is_open; ++i) {
+      drawn->pairs_of_row += (double)(to - drawn->pairs) / (double)gate->row_count;
+      /* What it did not take part in is another cell's: the pairs of a row that opens again are its next ones. */
+      drawn->first_base[i].count += to - drawn->pairs;
+      drawn->first_now[i].count += to - drawn->pairs;
+    }
+  }
+  drawn->pairs = to;
+}
+
 /* The first measurement, which ends when its verdicts are clear. */
 static void look_first(uint32_t most, struct drawn *drawn) {
-  drawn->pairs = drawn->gate.settings.pairs_planned > 0 ? COMPARE_FEW_FIRST : most;
-  for (;; drawn->pairs += COMPARE_FEW_STEP) {
-    if (drawn->pairs > most) drawn->pairs = most;
-    drawn->base[0].count = drawn->now[0].count = drawn->still[0].count = drawn->pairs;
+  uint32_t to = drawn->gate.settings.pairs_planned > 0 ? COMPARE_FEW_FIRST : most;
+  drawn->pairs = 0;
+  drawn->pairs_of_row = 0;
+  for (;; to += COMPARE_FEW_STEP) {
+    measure_open(to < most ? to : most, drawn);
     compare_judge(&drawn->gate);
     drawn->judged += drawn->gate.row_count;
     if (drawn->pairs == most || compare_is_clear(&drawn->gate)) return;

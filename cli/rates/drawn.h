@@ -13,10 +13,12 @@ struct drawn {
   size_t slow_first, slow_count;                            /* rows of the population that are slowed down */
   struct compare_drawn base[DRAWS_LOOKS], now[DRAWS_LOOKS]; /* of the gate judged last; now: of the slowed rows */
   struct compare_drawn still[DRAWS_LOOKS];                  /* the new side of its other rows */
-  struct compare gate;                                      /* the result of that gate */
-  struct compare again;                                     /* its latest repeated measurement */
-  uint32_t pairs;                                           /* that it took at first */
-  uint64_t judged;                                          /* rows judged so far, over all gates and measurements */
+  struct compare_drawn *first_base, *first_now; /* of each row, in the first measurement: as far as it took part */
+  struct compare gate;                          /* the result of that gate */
+  struct compare again;                         /* its latest repeated measurement */
+  uint32_t pairs;                               /* that it took at first */
+  double pairs_of_row;                          /* that its rows took of these, in the mean */
+  uint64_t judged;                              /* rows judged so far, over all gates and measurements */
 };
 
 /* Prepares to judge gates of at most `most_rows` rows of the population with these settings. The population must

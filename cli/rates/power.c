@@ -63,6 +63,7 @@ static void count_alarms(const struct drawn *drawn, struct compare_power *out) {
   const struct compare *gate = &drawn->gate;
   ++out->suites;
   out->pairs += drawn->pairs;
+  out->pairs_of_row += drawn->pairs_of_row;
   out->suite_failed += gate->suite.key != NULL && compare_is_alarm(gate->suite.verdict);
   out->failed += drawn_failed(drawn);
   out->undecided += drawn_undecided(drawn);

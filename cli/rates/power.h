@@ -43,6 +43,7 @@ struct compare_power {
   size_t row_count;
   uint64_t suites, failed, undecided;                /* suites of A/A that failed, or did not decide */
   uint64_t pairs;                                    /* that all of these took at first */
+  double pairs_of_row;                               /* that a row took part in, the sum over these */
   uint64_t suite_failed;                             /* of `failed`, those because of all cases together */
   uint32_t trials;                                   /* gates behind each share of a row */
   uint64_t rows_tried;                               /* rows that have shares; those of the other rows are NAN */

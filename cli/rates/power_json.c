@@ -43,6 +43,7 @@ static const struct field suite_fields[] = {
     FIELD("uniform_suites", U64, struct compare_power, uniform_suites),
     FIELD("leftover", BOOL, struct compare_power, leftover),
     FIELD("pairs", U64, struct compare_power, pairs),
+    FIELD("pairs_of_row", F64, struct compare_power, pairs_of_row),
     {0},
 };
 

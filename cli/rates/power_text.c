@@ -86,8 +86,9 @@ static void write_suites(const struct compare_power *power, FILE *file) {
                  power->undecided, 100 * (double)power->undecided / suites, 100 * power->undecided_upper);
   snprintf(lead, sizeof lead, "%-22s  ", "");
   if (power->settings.compare.pairs_planned > 0) {
-    text_paragraph(file, lead, "these took %.1f processes of at most %u at first, in the mean",
-                   2 * (double)power->pairs / suites, 2 * (unsigned)power->settings.rounds);
+    text_paragraph(
+        file, lead, "these took %.1f processes of at most %u at first, and each case %.1f of them, in the mean",
+        2 * (double)power->pairs / suites, 2 * (unsigned)power->settings.rounds, 2 * power->pairs_of_row / suites);
   }
   if (isnan(power->uniform_1_percent)) return;
   text_paragraph(file, lead,

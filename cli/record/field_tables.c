@@ -494,6 +494,7 @@ const struct field record_run_mode_fields[] = {
     FIELD("profile_launches", U32, struct run_info, profile_launches, .optional = true),
     FIELD("quick", BOOL, struct run_info, quick, .left_out = true),
     FIELD("tuned", BOOL, struct run_info, tuned, .left_out = true),
+    FIELD("in_steps", BOOL, struct run_info, in_steps, .left_out = true),
     FIELD("by_card", BOOL, struct run_info, by_card, .left_out = true),
     {0},
 };

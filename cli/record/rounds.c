@@ -8,7 +8,7 @@
 
 /* ---- one series ---------------------------------------------------------------------------------------------- */
 
-static struct status check_same(const struct journal_data *a, const struct journal_data *b) {
+static struct status check_same(const struct journal_data *a, const struct journal_data *b, size_t cells) {
   struct alike_difference found[ALIKE_MAX];
   if (a->has_device != b->has_device)
     return status_make(STATUS_NOT_COMPARABLE, "one of the rounds has no device; measure all rounds on one device");
@@ -18,10 +18,10 @@ static struct status check_same(const struct journal_data *a, const struct journ
                        "program, sweep and seed",
                        found[0].name, found[0].first, found[0].second);
   }
-  if (a->record_count == b->record_count) return status_ok();
+  if (b->record_count == cells) return status_ok();
   return status_make(STATUS_NOT_COMPARABLE,
-                     "one round measured %zu cells and the next one %zu; measure the same cells in all",
-                     a->record_count, b->record_count);
+                     "one round measured %zu cells and the next one %zu; measure the same cells in all", cells,
+                     b->record_count);
 }
 
 /* ---- adding -------------------------------------------------------------------------------------------------- */
@@ -46,17 +46,26 @@ static struct status add_record(struct record *record, const struct record *next
   return status_failed(&status) ? status_make(STATUS_NOT_COMPARABLE, "%s", status.text) : status;
 }
 
-struct status rounds_add(struct journal_data *into, const struct journal_data *next) {
-  TRY(check_same(into, next));
+struct status rounds_add_some(struct journal_data *into, const struct journal_data *next, size_t cells) {
+  size_t found = 0;
+  TRY(check_same(into, next, cells));
   for (size_t i = 0; i < into->record_count; ++i) {
     struct record *record = &into->records[i];
-    const struct record *again = journal_find(next, i, record->attn_case.key, record->variant);
-    if (again == NULL)
+    const struct record *again = journal_find(next, found, record->attn_case.key, record->variant);
+    if (again == NULL && cells == into->record_count)
       return status_make(STATUS_NOT_COMPARABLE,
                          "one round measured %s of %s and the next one did not; measure the same cells in all",
                          record->attn_case.key, record->variant);
+    if (again == NULL) continue;
+    ++found;
     TRY(add_record(record, again));
   }
+  if (found < cells)
+    return status_make(STATUS_NOT_COMPARABLE, "a round measured cells that the one before did not have");
   into->wall_s += next->wall_s;
   return status_ok();
+}
+
+struct status rounds_add(struct journal_data *into, const struct journal_data *next) {
+  return rounds_add_some(into, next, into->record_count);
 }

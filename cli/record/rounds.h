@@ -8,3 +8,5 @@
  * any round found wrong or did not measure is so in `into`, with "round N: " before the reason. STATUS_NOT_COMPARABLE
  * when device, sweep, seed, program or cells differ; `into` must not be used then. */
 struct status rounds_add(struct journal_data *into, const struct journal_data *next);
+/* The same of a round that measured `cells` of them alone: the others keep the rounds that they have. */
+struct status rounds_add_some(struct journal_data *into, const struct journal_data *next, size_t cells);

@@ -55,6 +55,7 @@ struct run_info {
   struct run_setup setup;
   bool quick;                       /* measured with the smaller time budget (--quick) */
   bool tuned;                       /* a search for tunables: its cells have unequal numbers of rounds */
+  bool in_steps;                    /* a side of `ab`: cells that were clear sooner have fewer processes */
   bool by_card;                     /* several cards measured cells, and rows name theirs (--devices) */
   struct sweep_gate gate;           /* the sweep's own thresholds */
   char planned_gpu[16];             /* model that planned rows are for; "" when none */

@@ -176,10 +176,10 @@ static struct status check_state(const char *path, const struct journal_data *da
 
 /* A timed cell whose number of processes is not the one that the run was to have, or where that is not known, not the
  * one of other cells; NULL when there is none. Only in a complete run: `attnbench tune` measures slow cells in fewer
- * rounds. */
+ * rounds, and `ab` those that are clear. */
 static const struct record *find_dropped(const struct journal_data *data) {
   uint32_t rounds = data->run.setup.known ? data->run.setup.rounds : 0;
-  const bool is_even = strcmp(data->state, "complete") == 0 && !data->run.tuned;
+  const bool is_even = strcmp(data->state, "complete") == 0 && !data->run.tuned && !data->run.in_steps;
   for (size_t i = 0; i < data->record_count && is_even; ++i) {
     const struct record *record = &data->records[i];
     if (!record_is_timed(record)) continue;

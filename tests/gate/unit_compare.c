@@ -163,6 +163,33 @@ static void few_pairs_are_judged_by_the_noise_of_all_rows(void **state) {
   }
 }
 
+/* A row that was clear after 3 pairs keeps them and its verdict, whatever further pairs of other rows are like. */
+static void a_row_that_is_clear_stays_so(void **state) {
+  (void)state;
+  struct pair pair;
+  start(&pair, 12);
+  pair.settings.paired = true;
+  pair.settings.pairs_planned = 7;
+  for (unsigned i = 0; i < 7; ++i) {
+    for (size_t cell = i < 3 ? 0 : 1; cell < 12; ++cell) {
+      const double off = i < 3 ? 0.0005 : 0.02, us = 100 * (1 + off * (i % 3 - 1.0));
+      data_observe(&pair.base.records[cell], TIME_HOT, us, NAN);
+      data_observe(&pair.now.records[cell], TIME_HOT, us * (i < 3 ? 1 : 1 + 0.05 * (i % 2)), NAN);
+    }
+    if (i != 2 && i != 6) continue;
+    build(&pair);
+    assert_int_equal(compare_is_clear(&pair.compare), i == 2);
+    for (size_t row = 0; row < 12; ++row) {
+      const struct compare_row *at = &pair.compare.rows[row];
+      if (at->base.record == &pair.base.records[0]) assert_verdict(at->verdict, COMPARE_same);
+      assert_int_equal(compare_is_open(&pair.compare, at), at->base.processes == 7);
+    }
+    compare_free(&pair.compare);
+  }
+  journal_free(&pair.base);
+  journal_free(&pair.now);
+}
+
 static void as_many_pairs_as_planned_are_judged_by_rank(void **state) {
   (void)state;
   struct pair pair[2];
@@ -1118,6 +1145,7 @@ int main(void) {
       cmocka_unit_test(what_looks_faster_passes_only_without_slower_processes),
       cmocka_unit_test(few_pairs_decide_what_is_clear),
       cmocka_unit_test(few_pairs_are_judged_by_the_noise_of_all_rows),
+      cmocka_unit_test(a_row_that_is_clear_stays_so),
       cmocka_unit_test(as_many_pairs_as_planned_are_judged_by_rank),
       cmocka_unit_test(the_order_is_even_at_each_look),
       cmocka_unit_test(few_processes_decide_nothing),

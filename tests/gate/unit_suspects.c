@@ -30,6 +30,28 @@ static void a_cell_is_suspected_once_whichever_of_its_modes_is(void **state) {
   suspects_free(&suspects);
 }
 
+/* In steps: where all cases together are undecided, all that are compared. */
+static void a_measurement_goes_on_with_what_is_open(void **state) {
+  (void)state;
+  struct compare_row rows[] = {
+      {.key = "A", .variant = "wmma", .mode = TIME_COLD, .verdict = COMPARE_same, .has_ratio = true},
+      {.key = "A", .variant = "wmma", .mode = TIME_HOT, .verdict = COMPARE_inconclusive, .has_ratio = true},
+      {.key = "B", .variant = "wmma", .mode = TIME_HOT, .verdict = COMPARE_regressed, .has_ratio = true},
+      {.key = "C", .variant = "wmma", .mode = TIME_HOT, .verdict = COMPARE_missing},
+  };
+  struct compare compare = {.rows = rows, .row_count = COUNT(rows)};
+  struct suspects open;
+  assert_int_equal(suspects_open(&compare, &open).code, STATUS_OK);
+  assert_int_equal(open.count, 1);
+  assert_string_equal(open.only[0], "A/wmma");
+  suspects_free(&open);
+  compare.suite = (struct compare_row){.key = "all cases", .verdict = COMPARE_inconclusive};
+  assert_int_equal(suspects_open(&compare, &open).code, STATUS_OK);
+  assert_int_equal(open.count, 2);
+  assert_string_equal(open.only[1], "B/wmma");
+  suspects_free(&open);
+}
+
 static void no_rows_are_no_suspects(void **state) {
   (void)state;
   const struct compare compare = {.row_count = 0};
@@ -73,6 +95,7 @@ static void the_worse_of_comparison_and_cells_decides(void **state) {
 int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(a_cell_is_suspected_once_whichever_of_its_modes_is),
+      cmocka_unit_test(a_measurement_goes_on_with_what_is_open),
       cmocka_unit_test(no_rows_are_no_suspects),
       cmocka_unit_test(the_worse_of_comparison_and_cells_decides),
   };
