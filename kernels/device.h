@@ -98,7 +98,8 @@ struct oracle_result {
   double max_difference;  /* largest |gpu - cpu| over those rows; 0 for "cpu_fp64" */
 };
 
-/* Fills the inputs with those of launch `launch` of pattern.h. bench_reference, bench_compare and bench_guard then
+/* Fills the inputs with those of launch `launch` of pattern.h, or with those of PATTERN_GROWING, on which samples are
+ * compared with nothing unless bench_reference was called. bench_reference, bench_compare and bench_guard then
  * refer to these. */
 struct status bench_fill(struct bench *, uint32_t launch);
 
@@ -220,8 +221,8 @@ struct witness_result {
 
 /* Measures hot launches whose inputs change: Q, K and V get new values before each launch (pattern.h), and
  * the time of changing them is subtracted. *us is the shortest time of one launch over the samples, in microseconds.
- * A kernel that skips work on unchanged inputs has a shorter hot time than this. NAN for launches of more than a
- * millisecond, where the difference would not show. A sample is an odd number of launches, so that a kernel that
+ * A kernel that skips work on unchanged inputs has a shorter hot time than this. Of launches of more than a
+ * millisecond one is taken. A sample is an odd number of launches, so that a kernel that
  * computes in every second launch is noticed too. */
 struct status bench_sample_changed(struct bench *, double estimate_us, double *us);
 

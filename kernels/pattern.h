@@ -131,6 +131,8 @@ enum pattern_kind {
 
 enum {
   PATTERN_LAUNCHES_MAX = PATTERN_KINDS + 1,
+  PATTERN_GROWING = PATTERN_LAUNCHES_MAX, /* the number of the inputs whose maxima grow, see pattern_grows */
+  PATTERN_INPUTS,
   PATTERN_STEP = 7, /* by which a row's kind advances from one launch to the next; kinds 7 apart are unlike */
   PATTERN_STRUCTURE = 8,
   PATTERN_STRUCTURE_MIN_D = 24,
@@ -147,8 +149,23 @@ static inline ATTN_HD uint32_t pattern_launches(const struct attn_problem *s) {
   return rows >= PATTERN_KINDS ? 3 : 1 + (uint32_t)((PATTERN_KINDS + rows - 1) / rows);
 }
 
+/* Inputs beside those of the launches, for timing alone: every row is `rising`, so that the maximum moves in every
+ * tile and a kernel that rescales only then does so as often as it can. */
+static inline ATTN_HD bool pattern_grows(const struct pattern *p) { return p->launch == PATTERN_GROWING; }
+
+/* Whether the rows of a problem have room for such a slope. */
+static inline ATTN_HD bool pattern_can_grow(const struct attn_problem *s) { return s->D >= PATTERN_STRUCTURE_MIN_D; }
+
+/* Of `rising` there: 16 from one tile of 64 keys to the next, as far as 16-bit elements of Q allow; 120 in all at
+ * least. */
+static inline ATTN_HD float pattern_growth(const struct attn_problem *s) {
+  const float wanted = (float)s->Skv / 8.0f, most = 30000.0f / sqrtf((float)s->D);
+  return wanted < 60.0f ? 60.0f : wanted < most ? wanted : most;
+}
+
 /* The kind of a query row, by its index in [B][Hq][Sq]. */
 static inline ATTN_HD enum pattern_kind pattern_kind_of(const struct pattern *p, uint64_t row) {
+  if (pattern_grows(p)) return PATTERN_rising;
   const uint64_t rows = pattern_rows(&p->problem),
                  start = (p->launch - 1) * (rows < PATTERN_KINDS ? rows : (uint64_t)PATTERN_STEP);
   return (enum pattern_kind)((row + row / PATTERN_KINDS + start) % PATTERN_KINDS);
@@ -202,7 +219,7 @@ static inline ATTN_HD struct attn_keys pattern_kept(const struct pattern *p, uin
   const struct attn_mask mask = attn_mask_of(s);
   const uint32_t row = s->left < 0 ? 0 : s->Sq / 4;
   struct attn_keys kept = {0, s->Skv};
-  if (p->launch == 0 || (kv_head + p->launch) % 2 != 0) return kept;
+  if (p->launch == 0 || pattern_grows(p) || (kv_head + p->launch) % 2 != 0) return kept;
   return attn_mask_rows(&mask, row, s->Sq / 2 + 1);
 }
 
@@ -244,7 +261,7 @@ static inline ATTN_HD float pattern_huge(enum attn_dtype dtype) {
 
 static inline ATTN_HD struct pattern_line pattern_v(const struct pattern *p, uint64_t row) {
   const struct attn_problem *s = &p->problem;
-  const uint64_t head = row / s->Skv, kind = (head + p->launch) % 3;
+  const uint64_t head = row / s->Skv, kind = pattern_grows(p) ? 0 : (head + p->launch) % 3;
   struct pattern_line line = pattern_noise(p, ATTN_V, row);
   line.constant = pattern_is_hidden(pattern_kept(p, head), (uint32_t)(row % s->Skv));
   line.offset = kind == 1 ? 8 * 37837 : 0;
@@ -337,7 +354,7 @@ static inline ATTN_HD struct pattern_line pattern_q(const struct pattern *p, uin
     case PATTERN_low: return pattern_lean(p, row, 0, -90.0f, 0.0f);
     case PATTERN_high: return pattern_lean(p, row, 0, 90.0f, 0.0f);
     case PATTERN_zero: return pattern_lean(p, row, 0, 0.0f, 0.0f);
-    case PATTERN_rising: return pattern_lean(p, row, 1, 60.0f, 0.5f);
+    case PATTERN_rising: return pattern_lean(p, row, 1, pattern_grows(p) ? pattern_growth(s) : 60.0f, 0.5f);
     case PATTERN_falling: return pattern_lean(p, row, 1, -60.0f, 0.5f);
     case PATTERN_edge16: return pattern_lean(p, row, 2, 20.0f, 0.25f);
     case PATTERN_edge64: return pattern_lean(p, row, 3, 20.0f, 0.25f);

@@ -7,12 +7,15 @@
 #include <string.h>
 #include <time.h>
 
+#include "kernels/pattern.h"
+
 enum {
   WINDOW_MAX = 64,         /* samples per settle window */
   BATCH_MAX = 16,          /* samples between two looks at the stop rule */
   SLOW_BATCH = 3,          /* the same of slow launches, once there are few_samples */
   CLOCK_BATCHES_MAX = 256, /* SM clock readings kept: of all the batches that a mode takes */
   PASS_SAMPLES_MAX = 31,
+  GROWING_SAMPLES = 3,
 };
 
 static const double batch_s = 0.045;
@@ -184,6 +187,23 @@ struct status measure_mode(struct device *device, struct bench *bench, enum time
   if (out->stop == STATS_STOP_INTERVAL && measure_is_steady(us, out->us.n, settings->settle_relative))
     out->settled = true;
   return settings->keeps_samples ? measure_keep_samples(us, out->us.n, &out->samples_us) : status_ok();
+}
+
+double measure_growing_ratio(double us, double clock_mhz, const struct time_record *hot) {
+  const bool has_clocks = clock_mhz > 0 && hot->sm_clock_mhz > 0;
+  return us / hot->us.median * (has_clocks ? clock_mhz / hot->sm_clock_mhz : 1);
+}
+
+struct status measure_growing(struct bench *bench, const struct attn_problem *shape, const struct time_record *hot,
+                              double cost_us, double *ratio) {
+  double us[GROWING_SAMPLES], clock_mhz;
+  const uint32_t samples = cost_us >= slow_launch_us ? 1 : GROWING_SAMPLES;
+  *ratio = NAN;
+  if (!hot->done || !pattern_can_grow(shape)) return status_ok();
+  TRY(bench_fill(bench, PATTERN_GROWING));
+  TRY(bench_sample(bench, TIME_HOT, samples, us, &clock_mhz));
+  *ratio = measure_growing_ratio(stats_median(us, samples), clock_mhz, hot);
+  return bench_fill(bench, 0);
 }
 
 struct status measure_passes(struct bench *bench, uint32_t pass_count, double estimate_us, double *pass_us) {

@@ -304,11 +304,22 @@ static struct status time_changed(struct job *job) {
   return check_mode(job, true);
 }
 
+/* What growing maxima cost. --quick and later rounds do without. */
+static struct status time_growing(const struct job *job) {
+  struct record *record = job->record;
+  const double cost_us = measure_sample_us(TIME_HOT, job->hot_launches, job->estimate_us);
+  if (job->request->again || job->request->quick || !job->request->modes[TIME_HOT]) return status_ok();
+  MEASURE_RANGE(job->device, "time.growing");
+  return measure_growing(job->worker->bench, &job->request->attn_case.shape, &record->time[TIME_HOT], cost_us,
+                         &record->data_dependence_ratio);
+}
+
 static struct status time_cell(struct job *job) {
   TRY(prepare_cell(job));
   TRY(time_mode(job, TIME_HOT)); /* first: it brings the clocks up */
   TRY(time_mode(job, TIME_COLD));
   TRY(time_changed(job));
+  TRY(time_growing(job));
   TRY(time_steady(job)); /* last: it leaves the device warm */
   if (job->request->again) return status_ok();
   TRY(compare_cell(job));

@@ -356,6 +356,14 @@ static const struct field counters_fields[] = {
     {0},
 };
 
+static bool has_dependence(const void *record) { return ((const struct record *)record)->data_dependence_ratio > 0; }
+
+const struct field record_dependence_fields[] = {
+    FIELD("data_dependence_ratio", F64, struct record, data_dependence_ratio, .known = has_dependence,
+          .left_out = true),
+    {0},
+};
+
 const struct field record_fields[] = {
     FIELD_PART_OF("case", record_case_fields),
     FIELD_PART_OF("outcome", record_outcome_fields),
@@ -373,6 +381,7 @@ const struct field record_fields[] = {
     FIELD_LABEL_OF("resumed_with_other", struct record, resumed_with_other, .left_out = true),
     FIELD_LABEL_OF("left", struct record, left, .left_out = true),
     FIELD_LABEL_OF("uncaptured", struct record, uncaptured, .left_out = true, .column = ""),
+    FIELD_PART_OF("dependence", record_dependence_fields),
     FIELD_IF("injected", struct record, injected, injected.done, injected_fields, .left_out = true),
     FIELD("launches", ARRAY, struct record, pass, .fields = record_pass_fields, .capacity = ATTN_PASSES_MAX,
           .count_offset = offsetof(struct record, plan.pass_count), .stride = sizeof(struct pass_record),

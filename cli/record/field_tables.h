@@ -21,9 +21,10 @@ enum {
 
 /* struct record, in the order of a result; the three tables after it are parts of it. */
 extern const struct field record_fields[];
-extern const struct field record_case_fields[];    /* key, variant, shape */
-extern const struct field record_outcome_fields[]; /* status, math, reason */
-extern const struct field record_cost_fields[];    /* wall_s, gpu_s */
+extern const struct field record_case_fields[];       /* key, variant, shape */
+extern const struct field record_outcome_fields[];    /* status, math, reason */
+extern const struct field record_cost_fields[];       /* wall_s, gpu_s */
+extern const struct field record_dependence_fields[]; /* struct record: data_dependence_ratio */
 
 extern const struct field record_shape_fields[];     /* struct attn_problem */
 extern const struct field record_check_fields[];     /* struct check_record */

@@ -93,6 +93,9 @@ struct ratio_record {
 /* A ratio with a larger drift_ratio was not steady while it was measured. */
 #define RATIO_DRIFT_MOST 0.005
 
+/* A larger data_dependence_ratio is more than what two hot times of one kernel differ by. */
+#define RECORD_DEPENDENCE_MOST 1.03
+
 enum { SPEEDUP_REASON_MAX = 240 };
 
 struct speedup_record {
@@ -154,6 +157,7 @@ struct record {
                                              "left 4 threads running; changed the umask"; else "" */
   char uncaptured[RECORD_UNCAPTURED_MAX]; /* why the launches of a library could not be captured, so that the times
                                              include the host's; else "" */
+  double data_dependence_ratio; /* hot time on inputs whose maxima grow over that on random ones; NAN: not measured */
   struct injected_record injected;
   struct attn_plan plan; /* .pass is for binding the plan, and empty when the record was read back */
   struct pass_record pass[ATTN_PASSES_MAX];

@@ -222,6 +222,31 @@ static void print_steady(FILE *file, const struct report *report) {
       file, "power, energy = ", "of the whole card while the steady time was taken, by the driver's counter%s", idle);
 }
 
+/* Of each variant the row that growing maxima slow down most. */
+static void print_dependence_of(FILE *file, const struct report *report, const char *variant) {
+  const struct record *worst = NULL;
+  size_t rows = 0;
+  for (size_t i = 0; i < report->row_count; ++i) {
+    const struct record *record = &report->records[i];
+    if (strcmp(record->variant, variant) != 0 || !(record->data_dependence_ratio > RECORD_DEPENDENCE_MOST)) continue;
+    ++rows;
+    if (worst == NULL || record->data_dependence_ratio > worst->data_dependence_ratio) worst = record;
+  }
+  if (worst == NULL) return;
+  text_paragraph(
+      file, "data: ",
+      "%s takes longer where the maximum of a row grows from tile to tile: %zu %s by more than %.0f %%, the "
+      "most %.2fx at %s",
+      variant, rows, rows == 1 ? "row" : "rows", 100 * (RECORD_DEPENDENCE_MOST - 1), worst->data_dependence_ratio,
+      worst->attn_case.key);
+}
+
+static void print_dependence(FILE *file, const struct report *report) {
+  for (size_t i = 0; i < report->row_count; ++i) {
+    if (leads_variant(report, i)) print_dependence_of(file, report, report->records[i].variant);
+  }
+}
+
 static void print_injected(FILE *file, const struct report *report) {
   size_t count = 0;
   for (size_t i = 0; i < report->row_count; ++i) count += report->records[i].injected.done;
@@ -334,6 +359,7 @@ struct status notes_print(FILE *file, const struct report *report, const struct 
   print_unsteady_clocks(file, report);
   print_sentinel(file, report);
   print_injected(file, report);
+  print_dependence(file, report);
   print_conventions(file, report);
   if (planned != NULL) print_device(file, "planned = ", "not measured, geometry for ", planned->device);
   text_fit_print(file, fit, "--csv and --json");

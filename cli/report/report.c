@@ -23,6 +23,7 @@ static void clear_times(struct record *record) {
   }
   for (size_t i = 0; i < ATTN_PASSES_MAX; ++i) record->pass[i].cold_us = NAN;
   record->speedup = (struct speedup_record){.reference = ""};
+  record->data_dependence_ratio = NAN;
 }
 
 static const struct device_info *device_of(const struct journal_data *journal, const struct record *record) {
@@ -68,7 +69,7 @@ static void fill_energy(const struct journal_data *journal, struct report_row *r
 
 static bool has_times(const struct record *record) {
   const struct speedup_record *speedup = &record->speedup;
-  bool has = speedup->reference[0] != '\0' || speedup->reason[0] != '\0';
+  bool has = speedup->reference[0] != '\0' || speedup->reason[0] != '\0' || record->data_dependence_ratio > 0;
   for (size_t mode = 0; mode < TIME_MODE_COUNT; ++mode)
     has = has || speedup->mode[mode].done || record->time[mode].done || record->process[mode].count > 0;
   for (size_t i = 0; i < ATTN_PASSES_MAX; ++i) has = has || !isnan(record->pass[i].cold_us);

@@ -194,6 +194,7 @@ static void put_row(FILE *file, bool is_header, const char *sweep, const struct 
       {"counters_", report_counter_fields, counted != NULL ? &counted->metrics : NULL},
       {"", energy_fields, &view},
       {"bound_by_", report_bound_by_fields, bound_by},
+      {"", record_dependence_fields, mode == TIME_HOT ? r : NULL},
       {"", last_fields, r},
   };
   struct csv_writer writer = {.file = file, .is_header = is_header};

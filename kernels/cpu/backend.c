@@ -48,7 +48,7 @@ struct cpu_witness {
 struct cpu_bench {
   struct bench base;
   struct cpu_block block[BENCH_BLOCKS];
-  struct cpu_reference reference[PATTERN_LAUNCHES_MAX];
+  struct cpu_reference reference[PATTERN_INPUTS];
   struct cpu_witness witness;
   void *library; /* the state of the variant's library (struct attn_vendor); NULL: there is none */
   uint32_t hot_launches;
@@ -171,7 +171,7 @@ static void cpu_bench_close(struct bench *base) {
   cpu_library_close(bench);
   for (unsigned i = 0; i < BENCH_BLOCKS; ++i) cpu_block_close(&bench->block[i]);
   cpu_block_close(&bench->inactive_workspace);
-  for (size_t i = 0; i < PATTERN_LAUNCHES_MAX; ++i) {
+  for (size_t i = 0; i < PATTERN_INPUTS; ++i) {
     free(bench->reference[i].o);
     free(bench->reference[i].rows);
   }
@@ -604,11 +604,12 @@ static struct status cpu_changed_launches(struct bench *base, uint32_t *out) {
 
 static struct status cpu_bench_sample_changed(struct bench *base, double estimate_us, double *us) {
   double with_us = INFINITY, without_us = INFINITY;
-  uint32_t launches = 0;
-  if (!(estimate_us <= CPU_CHANGED_MAX_US)) return status_ok();
-  TRY(cpu_changed_launches(base, &launches));
-  for (size_t i = 0; i < CPU_CHANGED_SAMPLES; ++i) TRY(cpu_time_changed(base, launches, false, &without_us));
-  for (size_t i = 0; i < CPU_CHANGED_SAMPLES; ++i) {
+  uint32_t launches = 1;
+  const bool is_slow = !(estimate_us <= CPU_CHANGED_MAX_US);
+  const size_t samples = is_slow ? 1 : CPU_CHANGED_SAMPLES;
+  if (!is_slow) TRY(cpu_changed_launches(base, &launches));
+  for (size_t i = 0; i < samples; ++i) TRY(cpu_time_changed(base, launches, false, &without_us));
+  for (size_t i = 0; i < samples; ++i) {
     TRY(cpu_time_changed(base, launches, true, &with_us));
     cpu_witness_look(base);
   }

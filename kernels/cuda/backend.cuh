@@ -93,7 +93,7 @@ struct cuda_bench {
   struct bench base;
   unsigned char *block[BENCH_BLOCKS]; /* allocations, redzones included; data at + DEVICE_REDZONE_BYTES */
   uint64_t bytes[BENCH_BLOCKS];       /* of data */
-  struct cuda_reference reference[PATTERN_LAUNCHES_MAX];
+  struct cuda_reference reference[PATTERN_INPUTS];
   struct compare_partial *partials; /* [COMPARE_BLOCKS] */
   unsigned long long *counters; /* [kCounters]: changed redzone bytes by block, then changed input elements by role */
   struct cuda_seen *witness;    /* [2], by `swapped` */

@@ -21,7 +21,7 @@ constexpr uint64_t kBlockerLimitNs = 5'000'000'000; /* longer than any host stal
 constexpr uint64_t kProbeLimitNs = 100'000'000;     /* for finding out that launches are serialised */
 constexpr double kSlowUs = 5000.0;                  /* one launch of more is estimate enough */
 constexpr double kStampMinNs = 200e3;               /* the global timer may tick only every microsecond */
-constexpr double kChangedMaxUs = 1000.0;            /* launches of more are not tried with changing inputs */
+constexpr double kChangedMaxUs = 1000.0;            /* of launches of more, one is tried with changed inputs */
 constexpr double kChangedUs = 100.0; /* a graph of launches with changing inputs lasts about this long */
 constexpr double kChangedLaunchesMax = 7.0;
 constexpr uint64_t kMemsetBytesMax = 64 << 10; /* of one memset; a larger one takes its time by its bytes */
@@ -336,6 +336,15 @@ struct status time_changed(struct cuda_bench *p, uint32_t launches, struct statu
   return status;
 }
 
+/* One change with a launch behind it, and one without, which leaves O stale. */
+struct status time_one_changed(struct cuda_bench *p, double *us) {
+  double with_us = 0, without_us = 0;
+  TRY(timer_one_sample(p, false, witness_change, &without_us));
+  TRY(timer_one_sample(p, false, enqueue_changed, &with_us));
+  *us = std::max(with_us - without_us, 0.0);
+  return witness_look(p);
+}
+
 /* ---- memsets in a launch --------------------------------------------------------------------------------------- */
 
 uint64_t memset_bytes(const struct cuda_bench *p) {
@@ -488,7 +497,8 @@ struct status timer_sample(struct bench *bench, enum time_mode mode, uint32_t n,
 struct status timer_sample_changed(struct bench *bench, double estimate_us, double *us) {
   struct cuda_bench *p = as_cuda(bench);
   double with_us = INFINITY, without_us = INFINITY;
-  if (!(estimate_us <= kChangedMaxUs) || p->bound.is_synchronous) return status_ok();
+  if (p->bound.is_synchronous) return status_ok();
+  if (!(estimate_us <= kChangedMaxUs)) return time_one_changed(p, us);
   const uint32_t launches = static_cast<uint32_t>(std::clamp(kChangedUs / estimate_us, 1.0, kChangedLaunchesMax)) |
                             1;                                 /* odd, see device.h */
   TRY(time_changed(p, launches, witness_change, &without_us)); /* first: it leaves O stale */

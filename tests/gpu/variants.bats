@@ -174,3 +174,11 @@ PY
   expect_json "$TMP/r.json" 'sorted(r["status"] for r in d["results"]) == ["crashed"] + ["ok"] * 5'
   expect_json "$TMP/r.json" 'all("signal 9" in r["reason"] for r in d["results"] if r["status"] == "crashed")'
 }
+
+@test "growing maxima slow no variant down by more than 15 %, and every row says by how much" {
+  attn --sweep shapes/v3.json --device cuda --json "$TMP/r.json"
+  expect_status 0
+  expect_json "$TMP/r.json" 'not [(r["variant"], r["key"], r.get("data_dependence_ratio")) for r in d["results"]
+    if r["status"] == "ok" and not 0.9 < r.get("data_dependence_ratio", 0) < 1.15]'
+  expect_json "$TMP/r.json" 'all(r["check"]["evidence"]["changed_us"] is not None for r in d["results"] if r["status"] == "ok")'
+}

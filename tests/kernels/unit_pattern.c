@@ -263,6 +263,36 @@ static void values_fit_every_dtype(void **state) {
   }
 }
 
+/* In every row each tile's largest score is above that of the tile before, by 16 or so; nothing is hidden, nothing
+ * huge. */
+static void growing_inputs_move_the_maximum_in_every_tile(void **state) {
+  (void)state;
+  const struct attn_problem full = ATTN_DENSE(1, 2, 2, 3, 1024, D, ATTN_F16, false);
+  const struct pattern p = {.problem = full, .seed = SEED, .launch = PATTERN_GROWING};
+  for (uint64_t row = 0; row < pattern_rows(&full); ++row) {
+    double before = -INFINITY;
+    for (uint32_t tile = 0; tile < 1024; tile += 64) {
+      double most = -INFINITY;
+      for (uint32_t key = tile; key < tile + 64; ++key) most = fmax(most, score(&p, row, key));
+      assert_true(most > before + 8);
+      before = most;
+    }
+  }
+  assert_true(pattern_growth(&full) == 128);
+  for (uint64_t row = 0; row < 2 * 1024; row += 31) assert_true(fabsf(value_of(&p, ATTN_V, row, 5)) < 4);
+}
+
+/* Elements of Q stay numbers in 16 bits however many keys there are. */
+static void growth_is_bounded_by_the_type(void **state) {
+  (void)state;
+  struct attn_problem s = ATTN_DENSE(1, 1, 1, 1, 1048576, 256, ATTN_F16, false);
+  assert_true(pattern_growth(&s) * 16 <= 30000);
+  s.Skv = 64;
+  assert_true(pattern_growth(&s) == 60);
+  s.D = 16;
+  assert_false(pattern_can_grow(&s));
+}
+
 int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(turned_signs_leave_every_score_as_it_is),
@@ -277,6 +307,8 @@ int main(void) {
       cmocka_unit_test(few_rows_get_more_launches),
       cmocka_unit_test(samples_bound_the_work),
       cmocka_unit_test(values_fit_every_dtype),
+      cmocka_unit_test(growing_inputs_move_the_maximum_in_every_tile),
+      cmocka_unit_test(growth_is_bounded_by_the_type),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

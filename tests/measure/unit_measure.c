@@ -103,6 +103,16 @@ static void times_that_drift_are_not_steady(void **state) {
   assert_false(measure_is_steady(unknown, 4, 0.005));
 }
 
+static void a_growing_time_is_held_against_the_hot_one_in_cycles(void **state) {
+  (void)state;
+  struct time_record hot = {.done = true, .us.median = 100, .sm_clock_mhz = 1800};
+  assert_true(fabs(measure_growing_ratio(110, 1800, &hot) - 1.1) < 1e-12);
+  assert_true(fabs(measure_growing_ratio(110, 1620, &hot) - 0.99) < 1e-12);
+  assert_true(fabs(measure_growing_ratio(110, NAN, &hot) - 1.1) < 1e-12);
+  hot.sm_clock_mhz = NAN;
+  assert_true(fabs(measure_growing_ratio(110, 1620, &hot) - 1.1) < 1e-12);
+}
+
 int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(a_launch_of_milliseconds_takes_five_to_nine_samples),
@@ -110,6 +120,7 @@ int main(void) {
       cmocka_unit_test(a_fast_launch_still_takes_them_all),
       cmocka_unit_test(times_that_drift_are_not_steady),
       cmocka_unit_test(a_range_has_no_letter_that_filters_of_tools_read),
+      cmocka_unit_test(a_growing_time_is_held_against_the_hot_one_in_cycles),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }
