@@ -74,6 +74,9 @@ static inline ATTN_HD struct compare_bound compare_bound_of(const struct toleran
    * all weights may be that small, and each of them may be rounded to 0. */
   const double lost = p->sink ? t->absolute * sqrt((double)keys * row->value_square) : 0;
   const double truncated = t->step_keys > 0 ? 0x1p-24 * ceil((double)keys / t->step_keys) : 0;
+  /* The sum over D behind a score is cut in the same way. */
+  const double cuts = t->step_keys > 0 ? ceil(depth / t->step_keys) : 0;
+  const double score_cut = cuts * (COMPARE_STEP_MEAN * row->largest + COMPARE_STEP_SPREAD * row->q_size);
   const double error = (unit + COMPARE_STEP_SPREAD * truncated) * spread + lost;
   /* Their products with V may be below the smallest normal fp32 number, where sums may flush each of them to 0. */
   const double absolute = t->absolute + (p->sink ? 0x1p-126 * sqrt((double)keys) : 0);
@@ -84,7 +87,7 @@ static inline ATTN_HD struct compare_bound compare_bound_of(const struct toleran
                                       columns,
                                       spread,
                                       COMPARE_STEP_MEAN * truncated,
-                                      0x1p-24 * lse_steps + cap_error};
+                                      0x1p-24 * (lse_steps + score_cut) + cap_error};
   return bound;
 }
 

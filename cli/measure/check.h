@@ -42,7 +42,7 @@
  * a sum in f16 by 2^-12 w sqrt(keys / 16): both stay beyond the bounds up to 1048576 keys
  * (tests/measure/unit_long.c), as they would not if t multiplied sum_j p_j |v_j|. It counts for kernels that declare
  * tensor cores, and for 16-bit types also for a library's and for loaded ones on a GPU, which may use them unseen;
- * not where sums are rounded (bench_tolerance). There is no such term in LSE: the sum of P is to be made in fp32.
+ * not where sums are rounded (bench_tolerance).
  *
  * A soft cap adds S times the error of a hyperbolic tangent to U (2^-11 for 16-bit types, whose kernels use
  * tanh.approx.f32). A sink adds A sqrt(keys * sum_j |v_j|^2) to the bound of a row: beside a large one every weight
@@ -55,7 +55,12 @@
  * root mean square Q of the row's elements of Q in the place of 1. The terms of a score, of which those of K have the
  * size 1, may be much larger than their sum; P of a row with few keys does not show that, and LSE does. A sum of
  * rounded P, or exponentials that are off by 2^-14, are right in O and wrong here. Minus infinity for a row without
- * keys. */
+ * keys.
+ *
+ * Where sums are cut, a score is one: of its D products, in D / (keys in a step) steps. It loses up to 5 * 2^-24 S in
+ * each where they have one sign, 1.5 * 2^-24 Q where they cancel, and LSE moves with it. So its bound grows by 2^-24
+ * (5 S + 1.5 Q) D / (keys in a step): at D = 64 by less than the rest of it, from D = 512 on by more. No term grows
+ * with the keys: P that tensor cores add up is rounded P, and the sum of P is to be made in fp32. */
 #pragma once
 
 #include "cli/record/record.h"

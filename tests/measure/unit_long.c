@@ -328,9 +328,83 @@ static void sums_of_a_million_keys_are_judged(void **state) {
   check_length(KEYS_MAX, INPUTS_LONGEST);
 }
 
+/* ---- the log-sum-exp: scores are sums over D ------------------------------------------------------------------- */
+
+enum { DEPTH_MAX = 8192 };
+
+enum products { ONE_SIGN, ONE_LARGE, RANDOM_SIGNS, PRODUCTS };
+
+/* Element d of Q or K. */
+static double factor_of(enum products what, bool is_q, uint32_t d) {
+  const double random = (double)input_value(7, is_q ? ATTN_Q : ATTN_K, d);
+  if (what == ONE_SIGN) return 0.5 + 0.25 * fabs(random);
+  if (what == ONE_LARGE && d == 0) return is_q ? 1000 : 1;
+  return random;
+}
+
+/* The log-sum-exp of a row with one key, which is its score, against its bound. */
+static double lse_ratio_of(const struct kernel *k, enum products what, uint32_t depth) {
+  const struct attn_problem problem = ATTN_DENSE(1, 1, 1, 1, 1, depth, ATTN_F16, false);
+  const double scale = 1 / sqrt((double)depth);
+  struct tolerance tolerance = compare_tolerance(ATTN_F16);
+  double exact = 0, squares = 0;
+  float sum = 0;
+  for (uint32_t d = 0; d < depth; d += k->step) {
+    double term[STEP_MAX];
+    for (uint32_t i = 0; i < k->step; ++i) {
+      const double q =
+          (double)attn_dtype_value(ATTN_F16, attn_dtype_bits(ATTN_F16, (float)factor_of(what, true, d + i)));
+      const double x =
+          (double)attn_dtype_value(ATTN_F16, attn_dtype_bits(ATTN_F16, (float)factor_of(what, false, d + i)));
+      term[i] = q * x;
+      squares += q * q;
+      exact += term[i];
+    }
+    if (k->what == DROPPED_TILE && d == 0) continue;
+    sum = add_step(k, sum, term, k->step);
+  }
+  const struct reference_row facts = {
+      .largest = fabs(exact * scale), .lse = exact * scale, .q_size = sqrt(squares / depth), .spread_square = 1};
+  struct compare_partial found;
+  compare_start(&found);
+  tolerance.step_keys = k->step_keys;
+  const struct compare_bound bound = compare_bound_of(&tolerance, &problem, 1, &facts);
+  compare_lse(&found, &bound, 0, (double)sum * scale, exact * scale);
+  return found.result.lse.max_bound_ratio;
+}
+
+static void truncated_scores_are_within_the_bound_of_lse(void **state) {
+  (void)state;
+  for (size_t k = 0; k < RIGHTS; ++k) {
+    for (uint32_t depth = TILE; depth <= DEPTH_MAX; depth *= 2) {
+      for (enum products what = 0; what < PRODUCTS; ++what) {
+        const double ratio = lse_ratio_of(&right[k], what, depth);
+        if (!(ratio < 0.9))
+          fail_msg("%s, D = %u, products %d: %g of the bound", right[k].name, depth, (int)what, ratio);
+      }
+    }
+  }
+}
+
+/* Without the term a right kernel would be wrong, and what is wrong still is, with it. */
+static void the_term_of_lse_is_needed_and_hides_nothing(void **state) {
+  (void)state;
+  struct kernel as_rounded = right[0];
+  as_rounded.step_keys = 0;
+  assert_true(lse_ratio_of(&as_rounded, ONE_SIGN, DEPTH_MAX) > 1);
+  for (uint32_t depth = TILE; depth <= 1024; depth *= 2) {
+    for (size_t k = 0; k < 2; ++k) {
+      const double ratio = lse_ratio_of(&wrong[k], RANDOM_SIGNS, depth);
+      if (!(ratio > 1.5)) fail_msg("%s, D = %u: %g of the bound", wrong[k].name, depth, ratio);
+    }
+  }
+}
+
 int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(truncation_is_expected_where_tensor_cores_may_add),
+      cmocka_unit_test(truncated_scores_are_within_the_bound_of_lse),
+      cmocka_unit_test(the_term_of_lse_is_needed_and_hides_nothing),
       cmocka_unit_test(sums_of_65536_keys_are_judged),
       cmocka_unit_test(sums_of_a_million_keys_are_judged),
   };
