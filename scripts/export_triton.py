@@ -13,7 +13,8 @@ demands), "workspace_bytes", "axis_covers" with "tile_q", "tile_kv", "splits" an
 constexprs that are whole numbers. kernels/example/triton_flash.py is a complete one.
 
 A compiled kernel is of one head dimension, type and mask: with several of them one file each is written, and its path
-printed. Exit code: 0, 2 usage or a description that does not hold, 8 output, 9 no Triton, or it does not compile."""
+printed. Exit code: 0, 2 usage or a description that does not hold, 8 output, 9 no Triton, or it does not compile, 77 no GPU to compile for and
+none named."""
 
 import argparse
 import importlib.util
@@ -118,13 +119,20 @@ def parameter_bytes(ptx, entry):
 
 # ---- compiling --------------------------------------------------------------------------------------------------
 
+def target_here(triton):
+    try:
+        return triton.runtime.driver.active.get_current_target()
+    except Exception as error:  # no driver, or more than one
+        raise Failure(program.NO_GPU, f"no GPU here to compile for ({error}); name one that need not be here: --compute-capability 9.0") from error
+
+
 def compile_kernel(path, made, dtype, capability):
     triton, source_of, target_of = import_triton()
     signature = signature_of(path, made, dtype)
     divisible, requires = divisible_of(path, made, signature)
     names = made["kernel"].arg_names
     attributes = {(names.index(name),): [["tt.divisibility", 16]] for name in divisible}
-    target = target_of("cuda", capability, 32) if capability else triton.runtime.driver.active.get_current_target()
+    target = target_of("cuda", capability, 32) if capability else target_here(triton)
     source = source_of(made["kernel"], signature, made["constexprs"], attributes)
     try:
         compiled = triton.compile(source, target=target, options=made.get("options", {}))

@@ -54,6 +54,29 @@ changed() {
   expect_json "$TMP/out/triton_flash_d64_bf16_causal.json" 'd["launches"][0]["arguments"][8:] == [{"zeros": 8}, {"zeros": 8}]'
 }
 
+@test "without a GPU the one to compile for must be named, and the documented commands name files that are written" {
+  fake_triton
+  cat >>"$TMP/fake/triton/__init__.py" <<'PY'
+class driver:
+    class active:
+        @staticmethod
+        def get_current_target():
+            raise RuntimeError("0 active drivers ([]). There should only be one.")
+runtime = types.SimpleNamespace(driver=driver)
+PY
+  PYTHONPATH=$TMP/fake FAKE_SAW=$TMP/saw.json PYTHONDONTWRITEBYTECODE=1 capture python scripts/export_triton.py kernels/example/triton_flash.py --out "$TMP/out"
+  expect_status 77
+  expect_err "--compute-capability 9.0"
+  expect_err_lines 1
+  export_with kernels/example/triton_flash.py --D 64 --dtype f16
+  expect_status 0
+  for document in kernels/example/README.md kernels/example/triton_flash.py; do
+    for named in $(grep -o 'triton/triton_flash[a-z0-9_]*\.json' "$document"); do
+      [ -f "$TMP/out/${named#triton/}" ] || fail "$document names $named, which is not written"
+    done
+  done
+}
+
 @test "a parameter that is promised to be a multiple of 16 is demanded of the shape" {
   fake_triton
   changed 's/"math": "wgmma",/"math": "wgmma", "divisible": ["Sq"],/'
