@@ -25,6 +25,7 @@ extern "C" {
   X(NO_GPU, 77, "a GPU was required and there is none")                                   \
   X(SIGHUP, 129, "hung up (SIGHUP); a report of what was measured so far is written")     \
   X(SIGINT, 130, "interrupted (Ctrl-C); a report of what was measured so far is written") \
+  X(SIGPIPE, 141, "whoever read the standard output closed it, as head does")             \
   X(SIGTERM, 143, "terminated (SIGTERM); a report of what was measured so far is written")
 
 enum exit_code {
@@ -39,6 +40,7 @@ enum exit_code {
   X(USAGE, EXIT_CODE_USAGE)                   /* the command line is at fault */                                     \
   X(INPUT, EXIT_CODE_INPUT)                   /* a file that was read is at fault */                                 \
   X(OUTPUT, EXIT_CODE_OUTPUT)                 /* a file could not be written */                                      \
+  X(CLOSED, EXIT_CODE_SIGPIPE)                /* whoever read the standard output has closed it */                   \
   X(NOT_COMPARABLE, EXIT_CODE_NOT_COMPARABLE) /* two results cannot be compared */                                   \
   X(COVERAGE, EXIT_CODE_COVERAGE)             /* cells are not there, or not once */                                 \
   X(NO_GPU, EXIT_CODE_NO_GPU)                 /* a GPU was required and there is none */                             \

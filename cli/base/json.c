@@ -278,7 +278,13 @@ struct status json_need(const struct json_doc *doc, const cJSON *object, const c
 
 /* ---- keys ---------------------------------------------------------------------------------------------------- */
 
-enum { NEAREST_TEXT_MAX = 64, NEAREST_EDITS_MAX = 3, NEAREST_SHORT_NAME = 4, NEAREST_SHORT_EDITS_MAX = 2 };
+enum {
+  NEAREST_TEXT_MAX = 64,
+  NEAREST_EDITS_MAX = 3,
+  NEAREST_SHORT_NAME = 4,
+  NEAREST_SHORT_EDITS_MAX = 2,
+  NEAREST_WORD_MIN = 4
+};
 
 /* Levenshtein distance, letter case free. Both texts are shorter than NEAREST_TEXT_MAX. */
 static size_t edit_distance(const char *a, size_t a_length, const char *b, size_t b_length) {
@@ -298,6 +304,17 @@ static size_t edit_distance(const char *a, size_t a_length, const char *b, size_
   return row[b_length];
 }
 
+/* Is the text, without dashes before it, a whole word of the name, such as "budget" of "--time-budget"? */
+static bool is_word_of(const char *name, const char *text) {
+  text += strspn(text, "-");
+  const size_t length = strlen(text);
+  for (const char *at = name; length >= NEAREST_WORD_MIN && (at = strstr(at, text)) != NULL; ++at) {
+    const bool begins = at != name && strchr("-_", at[-1]) != NULL;
+    if (begins && (at[length] == '\0' || strchr("-_", at[length]) != NULL)) return true;
+  }
+  return false;
+}
+
 const char *json_nearest(const char *text, const char *const *names) {
   const size_t length = strlen(text);
   const char *nearest = NULL;
@@ -305,7 +322,7 @@ const char *json_nearest(const char *text, const char *const *names) {
   for (; *names; ++names) {
     const size_t name_length = strlen(*names);
     if (length >= NEAREST_TEXT_MAX || name_length >= NEAREST_TEXT_MAX) continue;
-    const size_t edits = edit_distance(text, length, *names, name_length);
+    const size_t edits = is_word_of(*names, text) ? 1 : edit_distance(text, length, *names, name_length);
     const size_t most = name_length <= NEAREST_SHORT_NAME ? NEAREST_SHORT_EDITS_MAX : NEAREST_EDITS_MAX;
     /* As many edits as letters would be another name altogether. */
     const bool shares_a_letter = edits < (length > name_length ? length : name_length);

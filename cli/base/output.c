@@ -11,6 +11,7 @@
 #include "cli/base/clock.h"
 #include "cli/base/signals.h"
 
+static const char standard_output[] = "the standard output";
 static const mode_t output_mode = 0644;
 static const double reader_patience_s = 10;
 enum { READER_POLL_US = 20000 };
@@ -245,7 +246,8 @@ static struct status check_target(const char *path, struct target *target, bool 
 struct status output_open(const char *path, struct output *out) {
   struct target target;
   bool direct;
-  *out = (struct output){.stream = stdout, .target = "the standard output"};
+  *out = (struct output){.stream = stdout};
+  snprintf(out->target, sizeof out->target, "%s", standard_output);
   if (strcmp(path, "-") == 0) return status_ok();
   TRY(check_target(path, &target, &direct));
   if (direct) return open_direct(path, target.fd, out);
@@ -292,6 +294,8 @@ struct status output_commit(struct output *output) {
   if (direct && error == 0) return status_ok();
   /* Who reads a pipe may have been stopped by the same Ctrl-C, and a signal ends a write that waits. */
   if (direct && signals_received() != 0) return signals_check();
+  if (direct && error == EPIPE && strcmp(output->target, standard_output) == 0)
+    return status_make(STATUS_CLOSED, "%s was closed", standard_output);
   if (direct) return failure(output->target, "write", error);
   if (error == 0 && rename(output->temporary, output->target) != 0) error = errno;
   if (error == 0) return output_sync_parent(output->target);

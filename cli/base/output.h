@@ -7,7 +7,8 @@
  * "-" is the standard output. A descriptor of this process (/dev/stdout, /dev/fd/5) and anything but a regular file
  * are written directly. For a named pipe, output_open waits up to ten seconds for a reader.
  *
- * Failures are STATUS_OUTPUT with the path and the system's reason, or STATUS_INTERRUPTED. */
+ * Failures are STATUS_OUTPUT with the path and the system's reason, STATUS_INTERRUPTED, or STATUS_CLOSED where
+ * whoever read the standard output has closed it. */
 #pragma once
 
 #include <limits.h>

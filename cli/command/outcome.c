@@ -45,6 +45,7 @@ void outcome_print(const struct outcome *outcome, const struct status *failure, 
                    FILE *file) {
   const bool is_stopped = failure->code == STATUS_INTERRUPTED;
   char line[LINE_MAX_BYTES];
+  if (failure->code == STATUS_CLOSED) return;
   if (status_failed(failure) && !is_stopped) {
     text_say(file, "%s", failure->text);
     return;

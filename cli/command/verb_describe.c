@@ -1,5 +1,7 @@
-/* describe: one variant, finding, verdict or key of the problem explained. */
+/* describe: one word explained: a variant, a finding, a verdict, a status, a column, an exit code or a key of the
+ * problem. */
 #include <stdarg.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "cli/analyse/bound_by.h"
@@ -13,6 +15,7 @@
 #include "cli/command/sweep_source.h"
 #include "cli/measure/load.h"
 #include "cli/record/plan.h"
+#include "cli/report/columns.h"
 #include "kernels/pick.h"
 
 enum { NAMES_MAX = 192 };
@@ -162,7 +165,7 @@ static void describe_problem(FILE *out) {
 /* ---- findings and verdicts ---------------------------------------------------------------------------------------
  */
 
-static struct status describe_finding(FILE *out, enum finding_id id) {
+static void describe_finding(FILE *out, enum finding_id id) {
   fprintf(out, "%s, a finding (%s)\n", finding_name(id), finding_severity_name(finding_severity(id)));
   put(out, "means    ", "%s", finding_help(id));
   put(out, "when     ", "%s", finding_rule(id));
@@ -171,14 +174,18 @@ static struct status describe_finding(FILE *out, enum finding_id id) {
     const struct finding_threshold *threshold = finding_threshold_at(i);
     if (threshold->id == id) put(out, "limit    ", "%s = %g: %s", threshold->name, threshold->value, threshold->what);
   }
-  return status_ok();
 }
 
-static struct status describe_verdict(FILE *out, enum compare_verdict verdict) {
+static void describe_verdict(FILE *out, enum compare_verdict verdict) {
   fprintf(out, "%s, a verdict of a comparison (exit code %d)\n", verdict_name(verdict),
           (int)verdict_exit_code(verdict));
   put(out, "means    ", "%s", verdict_help(verdict));
-  return status_ok();
+}
+
+static void describe_status(FILE *out, enum cell_status status) {
+  fprintf(out, "%s, the status of a row (exit code %d)\n", cell_status_name(status),
+          (int)cell_status_exit_code(status));
+  put(out, "means    ", "%s", cell_status_help(status));
 }
 
 /* What can bound a row, and when it does. */
@@ -198,41 +205,103 @@ static void describe_bound_by(FILE *out) {
 /* ---- by name ------------------------------------------------------------------------------------------------------
  */
 
+/* Each returns whether there was something of this name. Some names are of several kinds. */
+
+static bool is_finding(FILE *out, const char *name) {
+  for (enum finding_id id = 0; id < FINDING_ID_COUNT; ++id) {
+    if (strcmp(finding_name(id), name) == 0) return describe_finding(out, id), true;
+  }
+  return false;
+}
+
+static bool is_verdict(FILE *out, const char *name) {
+  for (uint32_t i = 0; verdict_at(i) != NULL; ++i) {
+    if (strcmp(verdict_at(i), name) == 0) return describe_verdict(out, (enum compare_verdict)i), true;
+  }
+  return false;
+}
+
+static bool is_status(FILE *out, const char *name) {
+  for (enum cell_status status = 0; status < CELL_STATUS_COUNT; ++status) {
+    if (strcmp(cell_status_name(status), name) == 0) return describe_status(out, status), true;
+  }
+  return false;
+}
+
+/* Is it one of "power, energy"? */
+static bool is_listed(const char *names, const char *name) {
+  const size_t length = strlen(name);
+  for (const char *at = names; length > 0 && (at = strstr(at, name)) != NULL; ++at) {
+    if ((at == names || at[-1] == ' ') && (at[length] == '\0' || at[length] == ',')) return true;
+  }
+  return false;
+}
+
+static bool is_column(FILE *out, const char *name) {
+  const char *names, *help;
+  for (size_t i = 0; columns_help(i, &names, &help); ++i) {
+    if (strcmp(names, name) != 0 && !is_listed(names, name)) continue;
+    fprintf(out, "%s, a column of the table\n", name);
+    put(out, "means    ", "%s", help);
+    return true;
+  }
+  return false;
+}
+
+static bool is_exit_code(FILE *out, const char *name) {
+  const struct status_exit *exit;
+  char *end;
+  const long code = strtol(name, &end, 10);
+  for (size_t i = 0; end != name && *end == '\0' && (exit = status_exit_at(i)) != NULL; ++i) {
+    if (exit->code != code) continue;
+    fprintf(out, "%ld, an exit code\n", code);
+    put(out, "means    ", "%s", exit->meaning);
+    return true;
+  }
+  return false;
+}
+
+static bool is_key(FILE *out, const char *name) {
+  const struct attn_axis *axis = axes_find(name, strlen(name));
+  if (axis != NULL) describe_axis(out, axis);
+  return axis != NULL;
+}
+
+static bool is_page(FILE *out, const char *name) {
+  const bool is_problem = strcmp(name, "problem") == 0, is_bound_by = strcmp(name, "bound_by") == 0;
+  if (is_problem) describe_problem(out);
+  if (is_bound_by) describe_bound_by(out);
+  return is_problem || is_bound_by;
+}
+
 static struct status unknown(const char *name) {
-  const char *names[NAMES_MAX + 1] = {NULL};
+  const char *names[NAMES_MAX + 1] = {NULL}, *column, *help;
   size_t count = 0;
   for (size_t i = 0; i < variant_count() && count < NAMES_MAX; ++i) names[count++] = variant_at(i)->name;
   for (enum finding_id id = 0; id < FINDING_ID_COUNT && count < NAMES_MAX; ++id) names[count++] = finding_name(id);
   for (uint32_t i = 0; verdict_at(i) != NULL && count < NAMES_MAX; ++i) names[count++] = verdict_at(i);
+  for (unsigned i = 0; i < CELL_STATUS_COUNT && count < NAMES_MAX; ++i)
+    names[count++] = cell_status_name((enum cell_status)i);
+  for (size_t i = 0; columns_help(i, &column, &help) && count < NAMES_MAX; ++i) names[count++] = column;
   for (unsigned id = 0; id < AXIS_COUNT && count < NAMES_MAX; ++id) names[count++] = axes_at(id)->name;
   names[count < NAMES_MAX ? count++ : count - 1] = "bound_by";
   const char *nearest = json_nearest(name, names);
-  return status_make(STATUS_USAGE,
-                     "\"%s\" is no variant, finding, verdict or key of the problem%s%s%s `attnbench list` has the "
-                     "variants, results/findings.md the findings, `attnbench describe problem` the keys",
-                     name, nearest != NULL ? "; did you mean " : "", nearest != NULL ? nearest : "",
-                     nearest != NULL ? "?" : ";");
+  return status_make(
+      STATUS_USAGE,
+      "\"%s\" is no variant, finding, verdict, status, column, exit code or key of the problem%s%s%s `attnbench "
+      "list` has the variants, results/findings.md the findings, `attnbench describe problem` the keys",
+      name, nearest != NULL ? "; did you mean " : "", nearest != NULL ? nearest : "", nearest != NULL ? "?" : ";");
 }
 
 static struct status describe(FILE *out, const struct options *options) {
+  static bool (*const kinds[])(FILE *, const char *) = {is_finding,   is_verdict, is_status, is_column,
+                                                        is_exit_code, is_key,     is_page};
   const char *name = options->reports.item[0];
   const struct attn_variant *variant = variant_find(name);
+  bool is_known = false;
   if (variant != NULL) return describe_variant(out, variant, options);
-  for (enum finding_id id = 0; id < FINDING_ID_COUNT; ++id) {
-    if (strcmp(finding_name(id), name) == 0) return describe_finding(out, id);
-  }
-  for (uint32_t i = 0; verdict_at(i) != NULL; ++i) {
-    if (strcmp(verdict_at(i), name) == 0) return describe_verdict(out, (enum compare_verdict)i);
-  }
-  if (strcmp(name, "bound_by") == 0) {
-    describe_bound_by(out);
-    return status_ok();
-  }
-  const struct attn_axis *axis = axes_find(name, strlen(name));
-  if (axis != NULL) describe_axis(out, axis);
-  if (axis == NULL && strcmp(name, "problem") != 0) return unknown(name);
-  if (axis == NULL) describe_problem(out);
-  return status_ok();
+  for (size_t i = 0; i < sizeof kinds / sizeof *kinds; ++i) is_known = kinds[i](out, name) || is_known;
+  return is_known ? status_ok() : unknown(name);
 }
 
 struct status verb_describe(const struct options *options) {

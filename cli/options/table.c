@@ -51,11 +51,13 @@ static const struct verb_row verbs[VERB_COUNT] = {
                    "attnbench tune --sweep FILE --variant NAME [options]",
                    "find the fastest tunables of a variant for each case on this device",
                    "attnbench tune --sweep shapes/v3.json --variant split_kv", 0, 0},
-    [VERB_DESCRIBE] = {"describe", "explain a variant, finding, verdict or key",
-                       "attnbench describe NAME [--shape SPEC] [--gpu NAME]",
-                       "explain a variant, a finding, a verdict or a key of the problem, such as causal; for a "
-                       "variant, also what it launches for a shape. attnbench describe problem lists the keys",
-                       "attnbench describe wgmma", 1, 1, "name"},
+    [VERB_DESCRIBE] =
+        {"describe", "explain a word: a variant, column, status, finding, ...",
+         "attnbench describe NAME [--shape SPEC] [--gpu NAME]",
+         "explain a variant, a column of the table (waves), a status (wrong), a finding, a verdict, an exit "
+         "code (4) or a key of the problem (causal); for a variant, also what it launches for a shape. "
+         "attnbench describe problem lists the keys",
+         "attnbench describe wgmma", 1, 1, "name"},
     [VERB_GENERATE] = {"generate", "the man page, or completion for bash, zsh or fish",
                        "attnbench generate man|bash|zsh|fish", "print the man page, or a shell's completion script",
                        "source <(attnbench generate bash)", 1, 1, "name"},

@@ -2,13 +2,14 @@
 #include "cli/record/cell_status.h"
 
 static const struct {
-  const char *name;
+  const char *name, *help;
   enum exit_code exit;
 } rows[CELL_STATUS_COUNT] = {
-#define CELL_ROW(name_, exit_) [CELL_##name_] = {.name = #name_, .exit = (exit_)},
+#define CELL_ROW(name_, exit_, help_) [CELL_##name_] = {.name = #name_, .help = (help_), .exit = (exit_)},
     CELL_STATUS_MAP(CELL_ROW)
 #undef CELL_ROW
 };
 
 const char *cell_status_name(enum cell_status status) { return rows[status].name; }
+const char *cell_status_help(enum cell_status status) { return rows[status].help; }
 enum exit_code cell_status_exit_code(enum cell_status status) { return rows[status].exit; }

@@ -142,3 +142,33 @@ void columns_text(const struct report_row *row, enum columns_id column, char out
 void columns_add_card(const struct report_row *row, char out[TEXT_CELL_MAX]) {
   if (row->record->card[0] != '\0') text_append(out, TEXT_CELL_MAX, "  on %s", row->record->card);
 }
+
+bool columns_help(size_t index, const char **names, const char **help) {
+  static const char *const rows[][2] = {
+      {"variant", "the kernel. > marks the fastest of the case, ! a row that failed"},
+      {"status", "ok: the result is right. Other values, such as wrong or skipped, have a reason below the table"},
+      {"hot",
+       "median time of one launch in a CUDA graph of launches back to back. *: its interval was still wide when the "
+       "time budget was used up"},
+      {"cold", "median time of one launch after the L2 cache was flushed"},
+      {"steady",
+       "only with --modes steady: median time of one launch, and its rate, after launches back to back for seconds, "
+       "at "
+       "the clock that the power limit leaves. hot is a burst: launches of milliseconds on a card that is not warm "
+       "yet"},
+      {"power, energy", "only with --modes steady: what the whole card drew meanwhile, and that per operation"},
+      {"rate", "floating-point operations that the case needs, over the hot time"},
+      {"roof",
+       "the rate as a share of the hardware limit that bounds the case, at the highest clock: tensor, fp32 or dram"},
+      {"grid, blocks", "blocks of the launch along x, y and z, and their number"},
+      {"waves", "blocks over the blocks that the GPU can hold at once"},
+      {"error", "largest difference from the fp64 oracle"},
+      {"vs ref",
+       "hot time of the reference (cudnn) over that of the row, the two timed in turns: above 1 the row is faster; "
+       "kernel is that ratio without the memsets that a launch of the reference holds beside its kernel"},
+  };
+  if (index >= sizeof rows / sizeof *rows) return false;
+  *names = rows[index][0];
+  *help = rows[index][1];
+  return true;
+}

@@ -42,6 +42,10 @@ double columns_number(const struct report_row *, enum columns_id);
  * ">=0.5" of waves that are a lower bound. "-" where there is none. */
 void columns_text(const struct report_row *, enum columns_id, char out[TEXT_CELL_MAX]);
 
+/* What the columns of the text report mean, in the words of README: the names of one row of its table, "power,
+ * energy", and their meaning; false past the last. */
+bool columns_help(size_t index, const char **names, const char **help);
+
 /* Adds the card that measured the row, in a run with --devices. */
 void columns_add_card(const struct report_row *, char out[TEXT_CELL_MAX]);
 

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "cli/base/json.h"
 #include "cli/sweep/filter.h"
 #include "cli/sweep/variant_group.h"
 
@@ -199,15 +200,34 @@ static bool is_named(const struct cell *cell, const char *const *only, size_t on
   return false;
 }
 
+/* A cell of the run for a name that is none: the nearest variant of the case that is named, else the nearest case
+ * with the variant that is, else the first. */
+static const struct cell *cell_instead(const struct cells *cells, const char *name) {
+  const char *slash = strchr(name, '/');
+  const size_t length = slash != NULL ? (size_t)(slash - name) : strlen(name);
+  const struct cell *near_case = NULL;
+  for (size_t i = 0; i < cells->count; ++i) {
+    const struct cell *cell = &cells->items[i];
+    const char *key = cell->attn_case->key, *variants[] = {cell->spec.text, NULL}, *keys[] = {key, NULL};
+    char given[AXIS_KEY_MAX];
+    snprintf(given, sizeof given, "%.*s", (int)length, name);
+    if (strcmp(key, given) == 0 && slash != NULL && json_nearest(slash + 1, variants) != NULL) return cell;
+    const bool is_variant = slash == NULL || strcmp(cell->spec.text, slash + 1) == 0;
+    if (near_case == NULL && is_variant && json_nearest(given, keys) != NULL) near_case = cell;
+  }
+  return near_case;
+}
+
 static struct status check_names(const struct cells *cells, const char *const *only, size_t only_count) {
   for (size_t i = 0; i < only_count; ++i) {
     size_t found = 0;
     for (size_t c = 0; c < cells->count && found == 0; ++c) found += is_named(&cells->items[c], &only[i], 1);
     if (found > 0) continue;
-    return status_make(STATUS_USAGE,
-                       "--only: \"%s\" is no cell and no case of this run; write KEY/VARIANT or KEY as a report has "
-                       "them, for example %s/%s",
-                       only[i], cells->items[0].attn_case->key, cells->items[0].spec.text);
+    const struct cell *instead = cell_instead(cells, only[i]), *shown = instead != NULL ? instead : &cells->items[0];
+    return status_make(
+        STATUS_USAGE, "--only: \"%s\" is no cell and no case of this run; %s %s/%s%s", only[i],
+        instead != NULL ? "did you mean" : "write KEY/VARIANT or KEY as a report has them, for example",
+        shown->attn_case->key, shown->spec.text, instead != NULL ? "?" : "");
   }
   return status_ok();
 }

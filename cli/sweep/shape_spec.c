@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "cli/base/json.h"
 #include "cli/base/text.h"
 #include "kernels/problem/axes.h"
 
@@ -106,6 +107,23 @@ static bool is_written(const struct attn_axis *axis) {
   return true;
 }
 
+/* The key or the word that was meant; NULL: none is near. */
+static const char *nearest_word(const char *text) {
+  const char *names[3 * AXIS_COUNT + ATTN_DTYPE_COUNT + 1] = {NULL};
+  char word[32];
+  size_t count = 0;
+  snprintf(word, sizeof word, "%.*s", (int)strcspn(text, "="), text);
+  for (unsigned id = 0; id < AXIS_COUNT; ++id) {
+    const struct attn_axis *axis = axes_at(id);
+    if (strlen(axis->name) > 2) names[count++] = axis->name; /* one letter is near to any other */
+    if (axis->no != NULL) names[count++] = axis->no;
+    if (axis->yes != NULL) names[count++] = axis->yes;
+  }
+  for (unsigned dtype = 0; dtype < ATTN_DTYPE_COUNT; ++dtype)
+    names[count++] = attn_dtype_name((enum attn_dtype)dtype);
+  return strlen(word) > 2 ? json_nearest(word, names) : NULL;
+}
+
 static struct status bad_word(const struct spec *spec, const char *text) {
   char keys[128] = "", words[128] = "", dtypes[ATTN_DTYPE_LIST_MAX];
   for (unsigned id = 0; id < AXIS_COUNT; ++id) {
@@ -115,10 +133,12 @@ static struct status bad_word(const struct spec *spec, const char *text) {
     if (axis->yes != NULL) text_append(words, sizeof words, ", %s", axis->yes);
   }
   attn_dtype_list(ATTN_DTYPES_ALL, "", ", ", dtypes);
+  const char *nearest = nearest_word(text);
   return status_make(
       STATUS_USAGE,
-      "--shape %s: \"%s\" is not understood; the keys are%s, as in B=1,H=32/8,S=1x4096,D=128; %s%s stand alone",
-      spec->text, text, keys, dtypes, words);
+      "--shape %s: \"%s\" is not understood%s%s%s keys are%s, as in B=1,H=32/8,S=1x4096,D=128; %s%s stand alone",
+      spec->text, text, nearest != NULL ? "; did you mean " : "", nearest != NULL ? nearest : "",
+      nearest != NULL ? "? The" : "; the", keys, dtypes, words);
 }
 
 /* Reads one word between commas. *axis is the axis of the last key; a value without a key belongs to it. */

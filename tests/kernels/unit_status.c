@@ -87,7 +87,8 @@ static void every_code_has_its_published_exit_code(void **state) {
   } rows[] = {{STATUS_OK, 0},       {STATUS_USAGE, 2},          {STATUS_INPUT, 7},
               {STATUS_OUTPUT, 8},   {STATUS_NOT_COMPARABLE, 6}, {STATUS_NO_GPU, 77},
               {STATUS_MEMORY, 9},   {STATUS_DEVICE, 9},         {STATUS_UNSUPPORTED, 9},
-              {STATUS_INTERNAL, 9}, {STATUS_COVERAGE, 4},       {STATUS_INTERRUPTED, 130}};
+              {STATUS_INTERNAL, 9}, {STATUS_COVERAGE, 4},       {STATUS_INTERRUPTED, 130},
+              {STATUS_CLOSED, 141}};
   assert_int_equal(sizeof rows / sizeof rows[0], STATUS_COUNT);
   for (size_t i = 0; i < STATUS_COUNT; ++i) assert_int_equal(status_exit_code(rows[i].code), rows[i].exit);
 }
@@ -121,7 +122,7 @@ static void exit_codes_have_one_row_each_in_order(void **state) {
     assert_true(exit->name[0] != '\0' && exit->meaning[0] != '\0');
     before = (int)exit->code;
   }
-  assert_int_equal(count, 14);
+  assert_int_equal(count, 15);
   for (enum status_code code = 0; code < STATUS_COUNT; ++code) {
     size_t row = 0;
     while (row < count && status_exit_at(row)->code != status_exit_code(code)) ++row;

@@ -36,6 +36,51 @@ load ../helper
   expect_refusal 2 'did you mean --sweep?' -- --sweeps shapes/v3.json
 }
 
+@test "a part of an option's name, a misspelt mask and a misspelt cell offer the one that was meant" {
+  expect_refusal 2 'did you mean --time-budget?' -- --sweep v3 --budget 5
+  expect_refusal 2 'did you mean causal?' -- --shape B=1,H=1,S=8,D=8,casual
+  expect_refusal 2 'did you mean window?' -- --shape B=1,H=1,S=8,D=8,windw=1:2
+  expect_refusal 2 'did you mean B1.H8.Hkv8.Sq512.Skv512.D64.f16.full/scalar?' -- --sweep v3 --only B1.H8.Hkv8.Sq512.Skv512.D64.f16.full/scaler
+  expect_refusal 2 'did you mean B1.H8.Hkv8.Sq512.Skv512.D64.f16.full/scalar?' -- --sweep v3 --only B1.H8.Hkv8.Sq512.Skv512.D64.f16.ful/scalar
+  expect_refusal 2 'for example B1.H8' -- --sweep v3 --only none
+}
+
+@test "whoever closes the standard output ends the program quietly with 141, whether SIGPIPE is ignored or not" {
+  local trap what
+  "$ATTNBENCH" plan --sweep mission --gpu h200 --json "$TMP/plan.json" --quiet
+  for trap in "trap - PIPE" "trap '' PIPE"; do
+    for what in "plan --sweep mission --gpu h200" "report $TMP/plan.json --json -" \
+      "--sweep mission --gpu h200 --device cpu --check-only --variants ladder --json - --journal $TMP/j"; do
+      rm -f "$TMP/j"
+      printf '%s\n"%s" %s 2>"%s" | head -c 10 >/dev/null\nexit "${PIPESTATUS[0]}"\n' "$trap" "$ATTNBENCH" "$what" "$TMP/err" >"$TMP/pipe.sh"
+      capture timeout 60 bash "$TMP/pipe.sh"
+      expect_status 141
+      # A run tells of its progress, and where its rows are.
+      ! grep -vE '^attnbench: ([0-9]+ of [0-9]+ done|results so far are kept)' "$TMP/err" || fail "$what"
+    done
+  done
+}
+
+@test "describe knows the columns of README, statuses and exit codes" {
+  local names meaning name
+  sed -n '/^| column | meaning |/,/^$/p' README.md | tail -n +3 | sed '/^$/d; s/^| //; s/ |$//' >"$TMP/columns"
+  [ "$(wc -l <"$TMP/columns")" -ge 12 ]
+  while IFS= read -r row; do
+    names=${row%% | *} meaning=$(tr -d '`' <<<"${row#* | }")
+    while read -r name; do
+      attn describe "$name"
+      expect_status 0
+      tr -s ' \n' ' ' <"$OUT" | grep -qF "$meaning" || fail "describe $name does not say: $meaning"
+    done < <(tr -d '`' <<<"$names" | sed 's/, /\n/g')
+  done <"$TMP/columns"
+  attn describe wrong
+  expect_out "a verdict of a comparison"
+  expect_out "the status of a row (exit code 3)"
+  attn describe 77
+  expect_out "a GPU was required and there is none"
+  expect_refusal 2 'did you mean left_out?' -- describe left_ou
+}
+
 @test "an option of another verb is unknown here" {
   expect_refusal 2 'unknown option of attnbench list' -- list --sweep shapes/v3.json
 }
