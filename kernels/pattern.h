@@ -65,8 +65,10 @@ static inline ATTN_HD uint32_t pattern_query_partner(const struct attn_problem *
  * of all tensors change places in pairs. Returns the row with which a row does; the row itself when it stays, as
  * where there is one head. A second swap undoes the first. */
 static inline ATTN_HD uint64_t pattern_partner(const struct attn_problem *s, enum attn_role tensor, uint64_t row) {
-  const bool is_kv = tensor == ATTN_K || tensor == ATTN_V;
-  const uint64_t tokens = tensor == ATTN_SINK ? 1 : is_kv ? s->Skv : s->Sq, heads = is_kv ? s->Hkv : s->Hq;
+  const enum attn_rows rows = attn_role_rows(tensor);
+  const bool is_kv = rows == ATTN_ROWS_KEYS;
+  const uint64_t tokens = rows == ATTN_ROWS_HEADS ? 1 : attn_rows_of_head(s, rows), heads = is_kv ? s->Hkv : s->Hq;
+  if (rows == ATTN_ROWS_OFFSETS) return row;
   const uint64_t index = row / tokens, batch = index / heads;
   const uint32_t head = (uint32_t)(index % heads);
   const uint32_t partner = is_kv ? pattern_kv_partner(s, head) : pattern_query_partner(s, head);
@@ -99,7 +101,9 @@ static inline ATTN_HD bool pattern_flips(enum attn_role tensor) {
     case ATTN_V: return true;
     case ATTN_O:
     case ATTN_LSE:
-    case ATTN_SINK: break;
+    case ATTN_SINK:
+    case ATTN_CU_SEQLENS_Q:
+    case ATTN_CU_SEQLENS_K: break;
   }
   return false;
 }
@@ -109,7 +113,9 @@ static inline ATTN_HD enum pattern_flip pattern_flip_of(enum attn_role tensor) {
 
 /* The pair of KV heads that a row of Q, K, V or O belongs to: the first one's index in [B][Hkv]. */
 static inline ATTN_HD uint64_t pattern_flip_pair(const struct attn_problem *s, enum attn_role tensor, uint64_t row) {
-  const uint64_t head = tensor == ATTN_K || tensor == ATTN_V ? row / s->Skv : attn_kv_head_of_row(s, row);
+  const enum attn_rows rows = attn_role_rows(tensor);
+  const struct attn_place place = attn_place_of(s, rows, row);
+  const uint64_t head = attn_kv_head_of(s, rows, &place);
   return head - head % s->Hkv % 2;
 }
 
@@ -139,7 +145,9 @@ enum {
   PATTERN_VERIFIED_ROWS = 32, /* of launch 0, in which the GPU's reference is held against the CPU's; all of fewer */
 };
 
-static inline ATTN_HD uint64_t pattern_rows(const struct attn_problem *s) { return (uint64_t)s->B * s->Hq * s->Sq; }
+static inline ATTN_HD uint64_t pattern_rows(const struct attn_problem *s) {
+  return attn_is_ragged(s) ? s->Hq * attn_tokens(s, ATTN_ROWS_QUERIES) : (uint64_t)s->B * s->Hq * s->Sq;
+}
 
 /* The number of launches of a check: the random one and two others, or more where two have too few rows for all
  * kinds.
@@ -163,7 +171,7 @@ static inline ATTN_HD float pattern_growth(const struct attn_problem *s) {
   return wanted < 60.0f ? 60.0f : wanted < most ? wanted : most;
 }
 
-/* The kind of a query row, by its index in [B][Hq][Sq]. */
+/* The kind of a query row, by its number (attn_place). */
 static inline ATTN_HD enum pattern_kind pattern_kind_of(const struct pattern *p, uint64_t row) {
   if (pattern_grows(p)) return PATTERN_rising;
   const uint64_t rows = pattern_rows(&p->problem),
@@ -215,12 +223,12 @@ static inline ATTN_HD uint32_t pattern_structure(const struct attn_problem *s) {
 /* The keys of a KV head, by its index in [B][Hkv], that are not hidden. The hidden ones (NaN in K, huge in V) are
  * seen by no row of the first half, or, where the mask has a bound on the left, by no row of the middle half. */
 static inline ATTN_HD struct attn_keys pattern_kept(const struct pattern *p, uint64_t kv_head) {
-  const struct attn_problem *s = &p->problem;
-  const struct attn_mask mask = attn_mask_of(s);
-  const uint32_t row = s->left < 0 ? 0 : s->Sq / 4;
-  struct attn_keys kept = {0, s->Skv};
+  const struct attn_sequence sequence = attn_sequence_of(&p->problem, (uint32_t)(kv_head / p->problem.Hkv));
+  const struct attn_mask mask = attn_mask_of_sequence(&p->problem, &sequence);
+  const uint32_t row = mask.left < 0 ? 0 : mask.Sq / 4;
+  struct attn_keys kept = {0, mask.Skv};
   if (p->launch == 0 || pattern_grows(p) || (kv_head + p->launch) % 2 != 0) return kept;
-  return attn_mask_rows(&mask, row, s->Sq / 2 + 1);
+  return attn_mask_rows(&mask, row, mask.Sq / 2 + 1);
 }
 
 static inline ATTN_HD bool pattern_is_hidden(struct attn_keys kept, uint32_t key) {
@@ -233,10 +241,11 @@ static inline ATTN_HD float pattern_edge(uint32_t key, uint32_t tile, uint32_t S
 
 /* A row of K. The structure is a constant, a slope from -1 to 1 over the keys, +-1 for the edges of tiles of 16 and
  * of 64, and four bits of the key's hash as +-1. */
-static inline ATTN_HD struct pattern_line pattern_k(const struct pattern *p, uint64_t row) {
-  const uint32_t Skv = p->problem.Skv, key = (uint32_t)(row % Skv);
+static inline ATTN_HD struct pattern_line pattern_k(const struct pattern *p, uint64_t row,
+                                                    const struct attn_place *place, uint64_t kv_head) {
+  const uint32_t Skv = place->sequence.Skv, key = place->token;
   struct pattern_line line = pattern_noise(p, ATTN_K, row);
-  if (pattern_is_hidden(pattern_kept(p, row / Skv), key)) {
+  if (pattern_is_hidden(pattern_kept(p, kv_head), key)) {
     line.constant = true;
     line.scale = input_bits_float(0x7fc00000u);
   }
@@ -259,11 +268,12 @@ static inline ATTN_HD float pattern_huge(enum attn_dtype dtype) {
   return 0x1p100f;
 }
 
-static inline ATTN_HD struct pattern_line pattern_v(const struct pattern *p, uint64_t row) {
+static inline ATTN_HD struct pattern_line pattern_v(const struct pattern *p, uint64_t row,
+                                                    const struct attn_place *place, uint64_t kv_head) {
   const struct attn_problem *s = &p->problem;
-  const uint64_t head = row / s->Skv, kind = pattern_grows(p) ? 0 : (head + p->launch) % 3;
+  const uint64_t kind = pattern_grows(p) ? 0 : (kv_head + p->launch) % 3;
   struct pattern_line line = pattern_noise(p, ATTN_V, row);
-  line.constant = pattern_is_hidden(pattern_kept(p, head), (uint32_t)(row % s->Skv));
+  line.constant = pattern_is_hidden(pattern_kept(p, kv_head), place->token);
   line.offset = kind == 1 ? 8 * 37837 : 0;
   if (kind == 1) line.scale = 64.0f * INPUT_SCALE;
   if (kind == 2) line.scale = 0x1p-18f * INPUT_SCALE;
@@ -305,10 +315,10 @@ static inline ATTN_HD struct pattern_line pattern_lean_class(const struct patter
 
 /* A row of Q along one or two keys, whose scores then are about 30. A hidden key counts with the noise that it would
  * hold if it were not hidden. */
-static inline ATTN_HD struct pattern_line pattern_point(const struct pattern *p, uint64_t row, uint32_t key,
-                                                        uint32_t other) {
+static inline ATTN_HD struct pattern_line pattern_point(const struct pattern *p, const struct attn_place *place,
+                                                        uint32_t key, uint32_t other) {
   const struct attn_problem *s = &p->problem;
-  const uint64_t first = attn_kv_head_of_row(s, row) * s->Skv;
+  const uint64_t first = attn_key_row(s, &place->sequence, attn_kv_head(s, place->h), 0);
   struct pattern_line line = pattern_noise(p, ATTN_K, first + key);
   line.structure = pattern_structure(s);
   line.noise[1] = (first + other) * s->D;
@@ -340,9 +350,9 @@ static inline ATTN_HD uint32_t pattern_boundary_key(struct attn_keys keys, uint3
   return last;
 }
 
-static inline ATTN_HD struct pattern_line pattern_q(const struct pattern *p, uint64_t row) {
-  const struct attn_problem *s = &p->problem;
-  const struct attn_keys keys = attn_keys_of_row(s, (uint32_t)(row % s->Sq));
+static inline ATTN_HD struct pattern_line pattern_q(const struct pattern *p, uint64_t row,
+                                                    const struct attn_place *place) {
+  const struct attn_keys keys = attn_keys_of(&p->problem, place);
   const uint32_t first = keys.first < keys.end ? keys.first : 0;
   uint32_t key = 0, other = 0;
   switch (pattern_kind_of(p, row)) {
@@ -354,16 +364,16 @@ static inline ATTN_HD struct pattern_line pattern_q(const struct pattern *p, uin
     case PATTERN_low: return pattern_lean(p, row, 0, -90.0f, 0.0f);
     case PATTERN_high: return pattern_lean(p, row, 0, 90.0f, 0.0f);
     case PATTERN_zero: return pattern_lean(p, row, 0, 0.0f, 0.0f);
-    case PATTERN_rising: return pattern_lean(p, row, 1, pattern_grows(p) ? pattern_growth(s) : 60.0f, 0.5f);
+    case PATTERN_rising: return pattern_lean(p, row, 1, pattern_grows(p) ? pattern_growth(&p->problem) : 60.0f, 0.5f);
     case PATTERN_falling: return pattern_lean(p, row, 1, -60.0f, 0.5f);
     case PATTERN_edge16: return pattern_lean(p, row, 2, 20.0f, 0.25f);
     case PATTERN_edge64: return pattern_lean(p, row, 3, 20.0f, 0.25f);
     case PATTERN_class: return pattern_lean_class(p, row);
     case PATTERN_boundary:
-      key = pattern_boundary_key(keys, s->Skv, row, &other);
-      return pattern_point(p, row, key, other);
-    case PATTERN_first: return pattern_point(p, row, first, first);
-    case PATTERN_edge: key = pattern_edge_key_of(keys, row); return pattern_point(p, row, key, key);
+      key = pattern_boundary_key(keys, place->sequence.Skv, row, &other);
+      return pattern_point(p, place, key, other);
+    case PATTERN_first: return pattern_point(p, place, first, first);
+    case PATTERN_edge: key = pattern_edge_key_of(keys, row); return pattern_point(p, place, key, key);
     default: return pattern_lean(p, row, 1, row % 2 != 0 ? 4.0f : -4.0f, 1.0f);
   }
 }
@@ -390,17 +400,32 @@ static inline ATTN_HD struct pattern_line pattern_sink(const struct pattern *p, 
   return line;
 }
 
+/* ---- where sequences begin ------------------------------------------------------------------------------------- */
+
+/* Entry b of cu_seqlens_q or cu_seqlens_k: a whole number. */
+static inline ATTN_HD struct pattern_line pattern_offset(const struct pattern *p, enum attn_role tensor, uint64_t b) {
+  const struct attn_sequence sequence = attn_sequence_of(&p->problem, (uint32_t)b);
+  struct pattern_line line;
+  memset(&line, 0, sizeof line);
+  line.offset = (int32_t)(tensor == ATTN_CU_SEQLENS_Q ? sequence.q_first : sequence.k_first);
+  return line;
+}
+
 /* ---- all of them ----------------------------------------------------------------------------------------------- */
 
-/* Row `row` of a tensor, by its number (tensor.h), before rounding to its dtype and before signs are inverted. */
+/* Row `row` of a tensor, by its number (attn_place), before rounding to its dtype and before signs are inverted. */
 static inline ATTN_HD struct pattern_line pattern_line_of(const struct pattern *p, enum attn_role tensor,
                                                           uint64_t row) {
+  const enum attn_rows rows = attn_role_rows(tensor);
   const uint64_t source = pattern_source(p, tensor, row);
-  struct pattern_line line = tensor == ATTN_SINK ? pattern_sink(p, source)
-                             : p->launch == 0    ? pattern_noise(p, tensor, source)
-                             : tensor == ATTN_Q  ? pattern_q(p, source)
-                             : tensor == ATTN_K  ? pattern_k(p, source)
-                                                 : pattern_v(p, source);
+  if (rows == ATTN_ROWS_HEADS) return pattern_sink(p, source);
+  if (rows == ATTN_ROWS_OFFSETS) return pattern_offset(p, tensor, row);
+  const struct attn_place place = attn_place_of(&p->problem, rows, source);
+  const uint64_t kv_head = attn_kv_head_of(&p->problem, rows, &place);
+  struct pattern_line line = p->launch == 0     ? pattern_noise(p, tensor, source)
+                             : tensor == ATTN_Q ? pattern_q(p, source, &place)
+                             : tensor == ATTN_K ? pattern_k(p, source, &place, kv_head)
+                                                : pattern_v(p, source, &place, kv_head);
   line.pair = pattern_flip_pair(&p->problem, tensor, row);
   return line;
 }
@@ -411,6 +436,13 @@ static inline ATTN_HD float pattern_value(const struct pattern *p, enum attn_rol
   const float value = pattern_line_value(line, d);
   const enum pattern_flip what = pattern_flip_of(tensor);
   return p->flips != 0 && pattern_flips(tensor) && pattern_is_flipped(p->flips, what, line->pair, d) ? -value : value;
+}
+
+/* The same as the bits that the tensor holds. */
+static inline ATTN_HD uint32_t pattern_bits(const struct pattern *p, const struct attn_tensor *tensor,
+                                            const struct pattern_line *line, uint32_t d) {
+  if (tensor->is_whole) return (uint32_t)line->offset;
+  return attn_dtype_bits(tensor->dtype, pattern_value(p, tensor->role, line, d));
 }
 
 /* ---- which rows are compared with the oracle ----------------------------------------------------------------- */

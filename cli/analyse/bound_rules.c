@@ -295,7 +295,7 @@ static void append_tensor_pipe(const struct rules_row *row, char out[FINDING_TEX
 
 /* Does the mask hide keys that a kernel could leave out by whole tiles? */
 static bool has_masked_tiles(const struct rules_row *row) {
-  return work_pairs(row->shape) < (uint64_t)row->shape->Sq * row->shape->Skv;
+  return work_pairs(row->shape) < work_unmasked_pairs(row->shape);
 }
 
 bool bound_rules_compute_bound(const struct rules_row *row, struct finding *f) {

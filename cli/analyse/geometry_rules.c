@@ -262,9 +262,9 @@ bool geometry_rules_below_one_wave(const struct rules_row *row, struct finding *
 
 /* ---- the last wave ------------------------------------------------------------------------------------------- */
 
-/* Do all q tiles of a head have as many keys? Under a mask they do not. */
+/* Do all q tiles of a head have as many keys? Under a mask, and in sequences of unlike lengths, they do not. */
 static bool tiles_are_alike(const struct attn_problem *problem) {
-  return work_pairs(problem) == (uint64_t)problem->Sq * problem->Skv;
+  return attn_group_count(problem) == 1 && work_pairs(problem) == work_unmasked_pairs(problem);
 }
 
 double geometry_rules_uneven_share(const struct attn_problem *problem, const struct pass_metrics *m,

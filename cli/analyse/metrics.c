@@ -141,26 +141,52 @@ static struct pass_metrics pass_metrics_of(const struct pass_record *p, const st
 
 static uint64_t ceil_div(uint64_t a, uint64_t b) { return (a + b - 1) / b; }
 
-uint64_t metrics_tiled_rows(const struct attn_problem *s, const struct attn_pass *pass) {
-  return (metrics_covers(pass) & ATTN_COVERS_HKV) ? (uint64_t)s->Sq * (s->Hq / s->Hkv) : s->Sq;
+/* Query heads whose rows a q tile holds together. */
+static uint32_t tiled_heads(const struct attn_problem *s, const struct attn_pass *pass) {
+  return (metrics_covers(pass) & ATTN_COVERS_HKV) ? s->Hq / s->Hkv : 1;
 }
 
-/* Keys that all q tiles of one head load together: whole K/V tiles up to the last key that a tile's last row attends.
- */
-static double keys_loaded(const struct attn_problem *s, const struct attn_plan *plan, uint64_t rows) {
-  const struct attn_mask mask = attn_mask_of(s);
-  const uint64_t tiles = ceil_div(rows, plan->tile_q);
+uint64_t metrics_tiled_rows(const struct attn_problem *s, const struct attn_pass *pass) {
+  return (uint64_t)s->Sq * tiled_heads(s, pass);
+}
+
+/* Keys that all q tiles of one head of a sequence load together: whole K/V tiles up to the last key that a tile's
+ * last row attends. */
+static double keys_loaded(const struct attn_mask *mask, const struct attn_plan *plan, uint32_t heads) {
+  const uint64_t tiles = ceil_div((uint64_t)mask->Sq * heads, plan->tile_q);
+  if (mask->Sq == 0) return 0;
   /* Each of the tiles that several heads share is taken to hold all queries. */
-  if (rows != s->Sq) return (double)tiles * attn_keys_count(attn_mask_rows(&mask, 0, s->Sq));
-  if (s->left < 0 && s->right < 0) return (double)tiles * s->Skv;
+  if (heads != 1) return (double)tiles * attn_keys_count(attn_mask_rows(mask, 0, mask->Sq));
+  if (mask->left < 0 && mask->right < 0) return (double)tiles * mask->Skv;
   double keys = 0;
   for (uint64_t tile = 0; tile < tiles; tile++) {
-    const uint32_t row = (uint32_t)(tile * plan->tile_q), left = s->Sq - row;
-    const struct attn_keys seen = attn_mask_rows(&mask, row, left < plan->tile_q ? left : plan->tile_q);
+    const uint32_t row = (uint32_t)(tile * plan->tile_q), left = mask->Sq - row;
+    const struct attn_keys seen = attn_mask_rows(mask, row, left < plan->tile_q ? left : plan->tile_q);
     const uint64_t end = ceil_div(seen.end, plan->tile_kv) * plan->tile_kv;
-    keys += (double)((end < s->Skv ? end : s->Skv) - seen.first / plan->tile_kv * plan->tile_kv);
+    keys += (double)((end < mask->Skv ? end : mask->Skv) - seen.first / plan->tile_kv * plan->tile_kv);
   }
   return keys;
+}
+
+/* The same of one head of all sequences. */
+static double all_keys_loaded(const struct attn_problem *s, const struct attn_plan *plan, uint32_t heads) {
+  double keys = 0;
+  for (uint32_t i = 0; i < attn_group_count(s); i++) {
+    const struct attn_group group = attn_group_of(s, i);
+    const struct attn_mask mask = {.Sq = group.Sq, .Skv = group.Skv, .left = s->left, .right = s->right};
+    keys += group.count * keys_loaded(&mask, plan, heads);
+  }
+  return keys;
+}
+
+/* q tiles of one head of a sequence, on average. */
+static double q_tiles(const struct attn_problem *s, const struct attn_plan *plan, uint32_t heads) {
+  double tiles = 0;
+  for (uint32_t i = 0; i < attn_group_count(s); i++) {
+    const struct attn_group group = attn_group_of(s, i);
+    tiles += group.count * (double)ceil_div((uint64_t)group.Sq * heads, plan->tile_q);
+  }
+  return tiles / s->B;
 }
 
 /* What an axis walks: each (batch, head) pair with all its q tiles and splits, as far as the axis covers them. A
@@ -172,11 +198,10 @@ struct axis_items {
 static struct axis_items items_of_axis(const struct attn_problem *s, const struct attn_plan *plan,
                                        const struct attn_pass *pass, int axis) {
   const unsigned covers = pass->covers[axis];
-  const uint64_t rows = metrics_tiled_rows(s, pass);
   struct axis_items items;
   items.pairs = ((covers & ATTN_COVERS_B) ? (double)s->B : 1) * ((covers & ATTN_COVERS_H) ? (double)s->Hq : 1) *
                 ((covers & ATTN_COVERS_HKV) ? (double)s->Hkv : 1);
-  items.all = items.pairs * ((covers & ATTN_COVERS_Q) ? (double)ceil_div(rows, plan->tile_q) : 1) *
+  items.all = items.pairs * ((covers & ATTN_COVERS_Q) ? q_tiles(s, plan, tiled_heads(s, pass)) : 1) *
               ((covers & ATTN_COVERS_SPLIT) && plan->splits > 1 ? plan->splits : 1);
   return items;
 }
@@ -219,19 +244,19 @@ static struct traffic traffic_of(const struct record *r, const struct device_inf
       .requested_bytes = NAN, .held_bytes = NAN, .reread_ratio = NAN, .working_set_bytes = NAN, .dram_bytes = NAN};
   out.known = plan->pass_count > 0 && plan->tile_q > 0 && plan->tile_kv > 0 && m->pass[main].resident_blocks > 0;
   if (!out.known) return out;
-  const double rows = (double)s->B * s->Hq * s->Sq;
-  const double key_bytes = work_row_bytes(s, ATTN_K) + work_row_bytes(s, ATTN_V), seen = work_seen_keys(s);
+  const uint32_t heads = tiled_heads(s, &r->pass[main].pass);
+  const double rows = (double)s->Hq * (double)attn_tokens(s, ATTN_ROWS_QUERIES);
+  const double key_bytes = work_row_bytes(s, ATTN_K) + work_row_bytes(s, ATTN_V), seen = (double)work_seen_keys(s);
   const double queries = rows * work_row_bytes(s, ATTN_Q), passed_on = 2.0 * (double)plan->workspace_bytes;
   const double results = rows * (work_row_bytes(s, ATTN_O) + work_row_bytes(s, ATTN_LSE));
-  const uint64_t tiled = metrics_tiled_rows(s, &r->pass[main].pass);
-  const double held = key_bytes * s->B * s->Hkv * seen;
-  const double asked = key_bytes * rows / (double)tiled * keys_loaded(s, plan, tiled);
+  const double held = key_bytes * s->Hkv * seen;
+  const double asked = key_bytes * s->Hq / heads * all_keys_loaded(s, plan, heads);
   const double in_flight = pairs_in_flight(s, plan, &r->pass[main].pass, &m->pass[main], dev);
   out.requested_bytes = queries * (plan->splits > 1 ? plan->splits : 1) + asked + results + passed_on;
   out.held_bytes = held;
   out.reread_ratio = asked / held;
   /* Pairs of a batch and a KV head, once for each of the query heads that are not tiled together. */
-  out.working_set_bytes = key_bytes * seen * ceil(in_flight * s->Hkv / s->Hq * (double)tiled / s->Sq);
+  out.working_set_bytes = key_bytes * seen / s->B * ceil(in_flight * s->Hkv / s->Hq * heads);
   out.fits_l2 = out.working_set_bytes <= (double)dev->l2_bytes;
   out.dram_bytes = out.fits_l2 ? m->bytes : out.requested_bytes;
   if (out.fits_l2 && passed_on > 2.0 * (double)dev->l2_bytes) out.dram_bytes += passed_on;

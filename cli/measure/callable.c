@@ -210,7 +210,7 @@ static cJSON *describe_tensor(const struct attn_tensor *tensor, const void *at) 
   add_numbers(out, "shape", (double[]){v->batch, v->heads, v->tokens, v->columns}, 4);
   add_numbers(out, "strides", (double[]){(double)v->batch_stride, (double)v->head_stride, (double)v->token_stride, 1},
               4);
-  json_add_string(out, "dtype", attn_dtype_name(tensor->dtype));
+  json_add_string(out, "dtype", tensor->is_whole ? "i32" : attn_dtype_name(tensor->dtype));
   return out;
 }
 
@@ -226,6 +226,9 @@ static cJSON *describe_call(const struct call *call, const struct attn_buffers *
   if (is_window) add_numbers(out, "window", (double[]){p->left, p->right}, 2);
   json_add_number(out, "softcap", (double)p->softcap);
   json_add_bool(out, "lse", p->lse);
+  json_add_bool(out, "ragged", attn_is_ragged(p));
+  json_add_number(out, "max_seqlen_q", p->Sq);
+  json_add_number(out, "max_seqlen_k", p->Skv);
   for (unsigned role = 0; role < ATTN_ROLE_COUNT; ++role) {
     struct attn_tensor tensor;
     if (attn_tensor_of(p, (enum attn_role)role, &tensor))
@@ -317,7 +320,8 @@ static unsigned takes_of(const char *options) {
   } rows[] = {{"lse", ATTN_TAKES_LSE},
               {"window", ATTN_TAKES_WINDOW},
               {"softcap", ATTN_TAKES_SOFTCAP},
-              {"sink", ATTN_TAKES_SINK}};
+              {"sink", ATTN_TAKES_SINK},
+              {"cu_seqlens_q cu_seqlens_k", ATTN_TAKES_BATCH}};
   unsigned takes = ATTN_TAKES_DV | ATTN_TAKES_LAYOUT; /* the tensors say it */
   for (size_t i = 0; i < sizeof rows / sizeof *rows; ++i)
     takes |= has_word(options, rows[i].option) ? rows[i].takes : 0;

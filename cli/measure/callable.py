@@ -19,7 +19,7 @@ import traceback
 LOAD, BIND, LAUNCH, COLLECT, CLOSE = range(5)  # enum step in callable.c
 DONE, REFUSED, FAILED, NO_MEMORY = range(4)  # enum answer
 TEXT_MAX = 512
-OPTIONS = ("causal", "scale", "window", "softcap", "sink", "lse")
+OPTIONS = ("causal", "scale", "window", "softcap", "sink", "lse", "cu_seqlens_q", "cu_seqlens_k", "max_seqlen_q", "max_seqlen_k")
 
 functions, calls, modules = {}, {}, {}
 
@@ -66,7 +66,25 @@ def keywords_of(function, problem):
         values["softcap"] = problem["softcap"]
     if problem["lse"]:
         values["lse"] = True
+    if problem["ragged"]:
+        values.update((name, problem[name]) for name in ("max_seqlen_q", "max_seqlen_k"))
     return {name: value for name, value in values.items() if name in function.options}
+
+
+def arranged(tensors, problem):
+    """The tensors as functions get them: without dimensions of 1, and those of a ragged batch as [tokens, heads, columns]."""
+    def arrange(name, tensor):
+        if name == "sink":
+            return tensor[0, :, 0, 0]
+        if name.startswith("cu_seqlens"):
+            return tensor[0, 0, :, 0]
+        if name == "lse":
+            return tensor[0, :, :, 0] if problem["ragged"] else tensor[..., 0]
+        return tensor[0].swapaxes(0, 1) if problem["ragged"] else tensor
+    return {name: arrange(name, tensor) for name, tensor in tensors.items()}
+
+
+NAMED = ("sink", "cu_seqlens_q", "cu_seqlens_k")  # tensors that are given by name, where the problem has them
 
 
 def split_outputs(function, returned, wants_lse):
@@ -93,13 +111,13 @@ class NumpyCall:
         self.np, self.function, self.problem = numpy, function, problem
         self.library = "NumPy " + numpy.__version__
         self.keywords = keywords_of(function, problem)
-        self.tensor = {name: self.view(**view) for name, view in problem["tensors"].items()}
+        self.tensor = arranged({name: self.view(**view) for name, view in problem["tensors"].items()}, problem)
         self.is_bf16 = problem["tensors"]["q"]["dtype"] == "bf16"
         self.outputs = None
 
     def view(self, at, shape, strides, dtype):
         """attnbench's memory as an array."""
-        kind = self.np.dtype({"f16": "float16", "bf16": "uint16", "f32": "float32"}[dtype])
+        kind = self.np.dtype({"f16": "float16", "bf16": "uint16", "f32": "float32", "i32": "int32"}[dtype])
         elements = 1 + sum((extent - 1) * stride for extent, stride in zip(shape, strides))
         memory = (ctypes.c_char * (elements * kind.itemsize)).from_address(at)
         return self.np.ndarray(shape, kind, memory, strides=[stride * kind.itemsize for stride in strides])
@@ -115,13 +133,12 @@ class NumpyCall:
 
     def launch(self):
         self.outputs = None
-        if "sink" in self.tensor:
-            self.keywords["sink"] = self.given("sink")[0, :, 0, 0]
+        self.keywords.update((name, self.given(name)) for name in NAMED if name in self.tensor)
         returned = self.function.call(self.given("q"), self.given("k"), self.given("v"), **self.keywords)
         o, lse = split_outputs(self.function, returned, self.problem["lse"])
         require(self.function, "o", o, self.tensor["o"].shape, self.np.dtype("float32") if self.is_bf16 else self.tensor["o"].dtype)
         if lse is not None:
-            require(self.function, "the log-sum-exp", lse, self.tensor["lse"].shape[:3], None)
+            require(self.function, "the log-sum-exp", lse, self.tensor["lse"].shape, None)
         self.outputs = o, lse
 
     def bf16(self, array):
@@ -134,7 +151,7 @@ class NumpyCall:
         o, lse = self.outputs
         self.tensor["o"][...] = self.bf16(o) if self.is_bf16 else o
         if lse is not None:
-            self.tensor["lse"][..., 0] = lse
+            self.tensor["lse"][...] = lse
 
     def close(self):
         pass
@@ -146,7 +163,7 @@ class Memory:
     """attnbench's memory, for torch.as_tensor."""
 
     def __init__(self, at, shape, strides, dtype):
-        code, size = {"f16": ("<f2", 2), "bf16": ("<i2", 2), "f32": ("<f4", 4)}[dtype]
+        code, size = {"f16": ("<f2", 2), "bf16": ("<i2", 2), "f32": ("<f4", 4), "i32": ("<i4", 4)}[dtype]
         self.__cuda_array_interface__ = {"version": 2, "data": (at, False), "typestr": code, "shape": tuple(shape),
                                          "strides": tuple(stride * size for stride in strides)}
 
@@ -163,10 +180,9 @@ class TorchCall:
         self.stream = torch.cuda.ExternalStream(problem["stream"], device=self.device)
         self.pool = torch.cuda.MemPool() if hasattr(torch.cuda, "use_mem_pool") else None
         self.keywords = keywords_of(function, problem)
-        self.tensor = {name: self.view(**view) for name, view in problem["tensors"].items()}
+        self.tensor = arranged({name: self.view(**view) for name, view in problem["tensors"].items()}, problem)
         self.inputs = [self.tensor[name] for name in ("q", "k", "v")]
-        if "sink" in self.tensor:
-            self.keywords["sink"] = self.tensor["sink"][0, :, 0, 0]
+        self.keywords.update((name, self.tensor[name]) for name in NAMED if name in self.tensor)
         self.outputs, self.is_captured = None, False
 
     def view(self, at, shape, strides, dtype):
@@ -185,7 +201,7 @@ class TorchCall:
         o, lse = split_outputs(self.function, returned, self.problem["lse"])
         require(self.function, "o", o, self.tensor["o"].shape, self.tensor["o"].dtype)
         if lse is not None:
-            require(self.function, "the log-sum-exp", lse, self.tensor["lse"].shape[:3], None)
+            require(self.function, "the log-sum-exp", lse, self.tensor["lse"].shape, None)
         if any(o.untyped_storage().data_ptr() == i.untyped_storage().data_ptr() for i in self.inputs):
             raise TypeError("%s returned the memory of an input" % self.function.name)
         self.outputs = o, lse
@@ -195,7 +211,7 @@ class TorchCall:
         with self.torch.cuda.stream(self.stream), self.torch.no_grad():
             self.tensor["o"].copy_(o)
             if lse is not None:
-                self.tensor["lse"][..., 0].copy_(lse)
+                self.tensor["lse"].copy_(lse)
             for output in (o, lse):
                 if self.is_captured and output is not None:
                     output.fill_(math.nan)

@@ -145,16 +145,17 @@ static void explain_when(const struct check_record *check, const struct attn_pro
 /* The same of LSE alone: O is right. */
 static void explain_lse(const struct check_record *check, const struct attn_problem *s, char *out, size_t size) {
   const struct lse_result *lse = &check->compare.lse;
-  const uint64_t row = lse->first_bad, head = row / s->Sq;
+  const uint64_t row = lse->first_bad;
+  const struct attn_place place = attn_place_of(s, ATTN_ROWS_QUERIES, row);
   char when[80];
   explain_when(check, s, row, when, sizeof when);
   snprintf(out, size,
            "the log-sum-exp (LSE) of %" PRIu64 " of %" PRIu64
            " query rows differs from the fp64 oracle beyond its bound (%" PRIu64
-           " NaN or infinite; largest error %.3g, %.3g times the bound); first at [b=%" PRIu64 ", h=%" PRIu64
-           ", q=%" PRIu64 "]%s",
-           lse->bad_rows, lse->rows, lse->not_finite, lse->max_abs_error, lse->max_bound_ratio, head / s->Hq,
-           head % s->Hq, row % s->Sq, when);
+           " NaN or infinite; largest error %.3g, %.3g times the bound); first at [b=%" PRIu32 ", h=%" PRIu32
+           ", q=%" PRIu32 "]%s",
+           lse->bad_rows, lse->rows, lse->not_finite, lse->max_abs_error, lse->max_bound_ratio, place.sequence.b,
+           place.h, place.token, when);
 }
 
 static void explain_compare(const struct check_record *check, const struct attn_problem *s, char *out, size_t size) {
@@ -162,11 +163,12 @@ static void explain_compare(const struct check_record *check, const struct attn_
   char when[80], place[120];
   struct attn_tensor o;
   attn_tensor_of(s, ATTN_O, &o);
-  const uint64_t d = c->first_bad % o.view.columns, row = c->first_bad / o.view.columns, head = row / s->Sq;
+  const uint64_t d = c->first_bad % o.view.columns, row = c->first_bad / o.view.columns;
   const bool placed = c->first_bad != UINT64_MAX;
   explain_when(check, s, placed ? row : 0, when, sizeof when);
-  snprintf(place, sizeof place, "[b=%" PRIu64 ", h=%" PRIu64 ", q=%" PRIu64 ", d=%" PRIu64 "]", head / s->Hq,
-           head % s->Hq, row % s->Sq, d);
+  const struct attn_place at = attn_place_of(s, ATTN_ROWS_QUERIES, placed ? row : 0);
+  snprintf(place, sizeof place, "[b=%" PRIu32 ", h=%" PRIu32 ", q=%" PRIu32 ", d=%" PRIu64 "]", at.sequence.b, at.h,
+           at.token, d);
   if (!placed) {
     snprintf(out, size, "the error norm is %.3g times its bound though no single row is beyond its own%s",
              c->norm_ratio, when);

@@ -13,7 +13,7 @@ static struct status read_whole(const struct json_doc *doc, const struct attn_ax
                                 struct axis_value *out) {
   uint64_t value = 0;
   TRY(json_whole(doc, item, 1, axis->most, &value));
-  *out = (struct axis_value){(double)value, (double)value};
+  *out = (struct axis_value){.first = (double)value, .second = (double)value};
   return status_ok();
 }
 
@@ -21,13 +21,13 @@ static struct status read_whole(const struct json_doc *doc, const struct attn_ax
 static bool read_bounds(const struct attn_axis *axis, const cJSON *item, struct axis_value *out) {
   const cJSON *left = cJSON_GetArrayItem(item, 0), *right = cJSON_GetArrayItem(item, 1);
   if (cJSON_GetArraySize(item) != 2 || !cJSON_IsNumber(left) || !cJSON_IsNumber(right)) return false;
-  *out = (struct axis_value){left->valuedouble, right->valuedouble};
+  *out = (struct axis_value){.first = left->valuedouble, .second = right->valuedouble};
   return floor(out->first) == out->first && floor(out->second) == out->second && axes_value_is_allowed(axis, *out);
 }
 
 static bool read_real(const struct attn_axis *axis, const cJSON *item, struct axis_value *out) {
   if (!cJSON_IsNumber(item)) return false;
-  *out = (struct axis_value){item->valuedouble, 0};
+  *out = (struct axis_value){.first = item->valuedouble};
   const double thousandths = item->valuedouble * 1000;
   return axes_value_is_allowed(axis, *out) && fabs(thousandths - round(thousandths)) <= 1e-9 * thousandths;
 }
@@ -35,17 +35,18 @@ static bool read_real(const struct attn_axis *axis, const cJSON *item, struct ax
 static bool read_dtype(const cJSON *item, struct axis_value *out) {
   enum attn_dtype dtype = ATTN_F16;
   if (!cJSON_IsString(item) || !attn_dtype_read(item->valuestring, &dtype)) return false;
-  *out = (struct axis_value){dtype, 0};
+  *out = (struct axis_value){.first = dtype};
   return true;
 }
 
+/* A name or a batch. */
 static bool read_name(const struct attn_axis *axis, const cJSON *item, struct axis_value *out) {
   const char *end = cJSON_IsString(item) ? axes_value_read(axis, item->valuestring, out) : NULL;
   return end != NULL && *end == '\0';
 }
 
 static bool read_boolean(const cJSON *item, struct axis_value *out) {
-  *out = (struct axis_value){cJSON_IsTrue(item), 0};
+  *out = (struct axis_value){.first = cJSON_IsTrue(item)};
   return cJSON_IsBool(item);
 }
 
@@ -55,6 +56,7 @@ struct status axis_json_read(const struct json_doc *doc, const struct attn_axis 
   switch (axis->kind) {
     case AXIS_WHOLE: return read_whole(doc, axis, item, out);
     case AXIS_DTYPE: is_read = read_dtype(item, out); break;
+    case AXIS_BATCH:
     case AXIS_NAME: is_read = read_name(axis, item, out); break;
     case AXIS_REAL: is_read = read_real(axis, item, out); break;
     case AXIS_BOUNDS: is_read = read_bounds(axis, item, out); break;
@@ -71,8 +73,10 @@ bool axis_json_is_list(const struct attn_axis *axis, const cJSON *array) {
 
 cJSON *axis_json_new(const struct attn_axis *axis, struct axis_value value) {
   const double bounds[] = {value.first, value.second};
+  char text[AXIS_VALUE_TEXT_MAX];
   switch (axis->kind) {
     case AXIS_BOUNDS: return cJSON_CreateDoubleArray(bounds, 2);
+    case AXIS_BATCH: axes_value_write(axis, value, text); return cJSON_CreateString(text);
     case AXIS_REAL:
     case AXIS_WHOLE: return cJSON_CreateNumber(value.first);
     case AXIS_NAME: return cJSON_CreateString(axis->names[(unsigned)value.first]);

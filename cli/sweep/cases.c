@@ -115,7 +115,7 @@ struct expansion {
 /* The problem of one value per axis, which were checked when they were read. */
 static struct status problem_at(const struct json_doc *doc, const cJSON *entry, const cJSON *const at[AXIS_COUNT],
                                 struct attn_problem *out) {
-  struct axis_values values = {{false}, {{0, 0}}};
+  struct axis_values values = {.given = {false}};
   char why[AXIS_WHY_MAX];
   for (unsigned axis = 0; axis < AXIS_COUNT; ++axis) {
     values.given[axis] = at[axis] != NULL;

@@ -250,7 +250,8 @@ static uint32_t role_of(const cJSON *item) {
 /* A tensor that only some problems have is named like the axis that says so. */
 static unsigned takes_of_role(uint32_t role) {
   if (role >= ATTN_ROLE_COUNT) return 0;
-  const char *name = attn_role_name((enum attn_role)role);
+  const bool is_offset = attn_role_rows((enum attn_role)role) == ATTN_ROWS_OFFSETS;
+  const char *name = is_offset ? "batch" : attn_role_name((enum attn_role)role);
   const struct attn_axis *axis = axes_find(name, strlen(name));
   return axis != NULL ? axis->takes : 0;
 }

@@ -9,7 +9,7 @@
 #include "cli/base/text.h"
 #include "kernels/problem/axes.h"
 
-enum { VALUES_MAX = 256, TOKEN_MAX = 64 };
+enum { VALUES_MAX = 256, TOKEN_MAX = AXIS_VALUE_TEXT_MAX + 32 };
 
 /* A value with the name that it was given by. */
 struct entry {
@@ -82,7 +82,7 @@ static struct status read_range(struct spec *spec, const struct attn_axis *axis,
   const bool is_plain = last.first == last.second && step.first == step.second;
   if (*at != '\0' || !is_plain || end < first || (is_factor && by < 2)) return bad_value(spec, axis, text);
   for (uint64_t value = first; value <= end; value = is_factor ? value * by : value + by)
-    TRY(add_value(spec, axis, (struct axis_value){(double)value, (double)value}));
+    TRY(add_value(spec, axis, (struct axis_value){.first = (double)value, .second = (double)value}));
   return status_ok();
 }
 
@@ -195,7 +195,7 @@ static struct status add_case(const char *spec, const struct attn_problem *shape
 
 /* The problem made of value at[i] of each list i. */
 static struct status problem_of(const struct spec *spec, const size_t at[AXIS_COUNT], struct attn_problem *out) {
-  struct axis_values values = {{false}, {{0, 0}}};
+  struct axis_values values = {.given = {false}};
   for (unsigned list = 0; list < AXIS_COUNT; ++list) {
     if (spec->count[list] == 0) continue;
     const struct entry *entry = &spec->entry[list][at[list]];

@@ -43,8 +43,7 @@ static inline void cpu_store(void *data, enum attn_dtype dtype, uint64_t index, 
 /* Element d of a line of a tensor as its type holds it. */
 static inline float cpu_input(const struct pattern *pattern, const struct attn_tensor *tensor,
                               const struct pattern_line *line, uint32_t d) {
-  const float value = pattern_value(pattern, tensor->role, line, d);
-  return attn_dtype_value(tensor->dtype, attn_dtype_bits(tensor->dtype, value));
+  return attn_dtype_value(tensor->dtype, pattern_bits(pattern, tensor, line, d));
 }
 
 static inline uint32_t cpu_round_up(uint32_t value, uint32_t multiple) {

@@ -130,7 +130,7 @@ static void cpu_input_row(struct cpu_input_job *job, uint64_t row) {
   void *data = cpu_tensor_data(job->bench, tensor->role);
   uint64_t changed = 0;
   for (uint32_t d = 0; d < tensor->view.columns; ++d) {
-    const uint32_t bits = attn_dtype_bits(tensor->dtype, pattern_value(inputs, tensor->role, &line, d));
+    const uint32_t bits = pattern_bits(inputs, tensor, &line, d);
     changed += attn_dtype_load(tensor->dtype, data, first + d) != bits;
     attn_dtype_store(tensor->dtype, data, first + d, bits);
   }
@@ -357,7 +357,8 @@ static void cpu_compare_row(const struct bench *base, const struct cpu_reference
   const void *data = cpu_tensor_data(bench, ATTN_O), *lse = cpu_tensor_data(bench, ATTN_LSE);
   const uint64_t row = pattern_source(&base->inputs, ATTN_O, pattern_sample_row(&reference->sample, i));
   const uint64_t pair = pattern_flip_pair(s, ATTN_O, row);
-  const uint32_t keys = attn_keys_count(attn_keys_of_row(s, (uint32_t)(row % s->Sq)));
+  const struct attn_place place = attn_place_of(s, ATTN_ROWS_QUERIES, row);
+  const uint32_t keys = attn_keys_count(attn_keys_of(s, &place));
   const struct compare_bound bound = compare_bound_of(tolerance, s, keys, &reference->rows[i]);
   struct compare_row sums = {0};
   struct attn_tensor o;

@@ -17,6 +17,8 @@ struct oracle_tile {
   double *kt;    /* [D][ORACLE_KEYS] */
   double *v;     /* [ORACLE_KEYS][width] */
   double sum[ORACLE_ROWS];
+  struct attn_place first; /* its first row */
+  struct attn_mask mask;
   struct attn_keys seen[ORACLE_ROWS]; /* by each row; none by those that pad the tile */
   struct reference_row row[ORACLE_ROWS];
 };
@@ -27,20 +29,16 @@ struct oracle_job {
   const struct oracle_output *output;
   double *scratch;
   struct attn_tensor tensor[ATTN_ROLE_COUNT];
-  struct attn_mask mask;
   uint32_t tile_rows; /* allocated rows of a tile, a multiple of CPU_MATMUL_ROWS */
   uint32_t width;     /* the larger number of columns, of Q or of V, padded */
-  uint32_t keys;      /* Skv, padded */
+  uint32_t keys;      /* the most of a sequence, padded */
 };
 
 /* Of V and O. */
 static uint32_t oracle_columns(const struct oracle_job *job) { return job->tensor[ATTN_O].view.columns; }
 
 static struct oracle_job oracle_job_of(const struct attn_problem *shape, uint32_t tile_rows) {
-  struct oracle_job job = {.shape = shape,
-                           .mask = attn_mask_of(shape),
-                           .tile_rows = tile_rows,
-                           .keys = cpu_round_up(shape->Skv, ORACLE_KEYS)};
+  struct oracle_job job = {.shape = shape, .tile_rows = tile_rows, .keys = cpu_round_up(shape->Skv, ORACLE_KEYS)};
   for (unsigned role = 0; role < ATTN_ROLE_COUNT; ++role)
     attn_tensor_of(shape, (enum attn_role)role, &job.tensor[role]);
   const uint32_t columns = oracle_columns(&job);
@@ -111,10 +109,10 @@ static void oracle_cap(double *p, struct attn_keys seen, double softmax_scale, d
     p[j] = softcap / softmax_scale * tanh(softmax_scale * p[j] / softcap);
 }
 
-/* The sink of a row's head; minus infinity, which adds nothing, where there is none. */
-static double oracle_sink(const struct oracle_job *job, uint64_t row) {
+/* The sink of a head; minus infinity, which adds nothing, where there is none. */
+static double oracle_sink(const struct oracle_job *job, uint32_t h) {
   double sink = -INFINITY;
-  if (job->shape->sink) oracle_load(job, ATTN_SINK, row / job->shape->Sq % job->shape->Hq, &sink, 1);
+  if (job->shape->sink) oracle_load(job, ATTN_SINK, h, &sink, 1);
   return sink;
 }
 
@@ -172,22 +170,24 @@ static void oracle_weigh(const struct oracle_job *job, struct oracle_tile *tile,
 }
 
 /* The keys that some of the rows see, from the start of a block of keys on. */
-static struct attn_keys oracle_keys(const struct oracle_job *job, uint32_t row, uint32_t rows) {
-  struct attn_keys keys = attn_mask_rows(&job->mask, row, rows);
+static struct attn_keys oracle_keys(const struct oracle_tile *tile, uint32_t rows) {
+  struct attn_keys keys = attn_mask_rows(&tile->mask, tile->first.token, rows);
   keys.first -= keys.first % ORACLE_KEYS;
   return keys;
 }
 
-/* Rows first .. first + rows of [B][Hq][Sq], all of one head. */
-static void oracle_tile_compute(const struct oracle_job *job, struct oracle_tile *tile, uint64_t first,
+/* Neighbouring rows of one head of one sequence. */
+static void oracle_tile_compute(const struct oracle_job *job, struct oracle_tile *tile, struct attn_place first,
                                 uint32_t rows) {
   const struct attn_problem *s = job->shape;
-  const uint64_t kv_row = attn_kv_head_of_row(s, first) * s->Skv;
-  const uint32_t row = (uint32_t)(first % s->Sq);
-  const struct attn_keys keys = oracle_keys(job, row, rows);
+  const uint64_t kv_row = attn_key_row(s, &first.sequence, attn_kv_head(s, first.h), 0);
+  const uint64_t q_row = attn_query_row(s, &first.sequence, first.h, first.token);
+  tile->first = first;
+  tile->mask = attn_mask_of_sequence(s, &first.sequence);
+  const struct attn_keys keys = oracle_keys(tile, rows);
   memset(tile->q, 0, sizeof(double) * job->tile_rows * job->width);
   for (uint32_t r = 0; r < rows; ++r) {
-    oracle_load(job, ATTN_Q, first + r, tile->q + (uint64_t)r * job->width, 1);
+    oracle_load(job, ATTN_Q, q_row + r, tile->q + (uint64_t)r * job->width, 1);
   }
   memset(tile->row, 0, sizeof tile->row);
   memset(tile->seen, 0, sizeof tile->seen);
@@ -196,9 +196,9 @@ static void oracle_tile_compute(const struct oracle_job *job, struct oracle_tile
   for (uint32_t r = 0; r < rows; ++r) {
     double *p = tile->p + (uint64_t)r * job->keys;
     const double softmax_scale = 1 / sqrt((double)s->D);
-    const struct attn_keys seen = tile->seen[r] = attn_mask_row(&job->mask, row + r);
+    const struct attn_keys seen = tile->seen[r] = attn_mask_row(&tile->mask, first.token + r);
     oracle_cap(p, seen, softmax_scale, (double)s->softcap);
-    tile->sum[r] = oracle_softmax(p, seen, keys, softmax_scale, oracle_sink(job, first + r), &tile->row[r]);
+    tile->sum[r] = oracle_softmax(p, seen, keys, softmax_scale, oracle_sink(job, first.h), &tile->row[r]);
   }
   oracle_weigh(job, tile, kv_row, keys);
 }
@@ -224,24 +224,30 @@ static void oracle_write_row(const struct oracle_job *job, const struct oracle_t
   if (sum > 0) out->rows[place].spread_square /= sum * sum;
 }
 
+/* Of the longest sequence; shorter ones leave tiles out. */
 static uint32_t oracle_tiles_per_head(const struct attn_problem *shape) { return (shape->Sq - 1) / ORACLE_ROWS + 1; }
 
 static void oracle_task(void *context, uint64_t index, unsigned worker) {
   const struct oracle_job *job = context;
-  const uint32_t Sq = job->shape->Sq, tiles = oracle_tiles_per_head(job->shape);
-  const uint32_t row = (uint32_t)(index % tiles) * ORACLE_ROWS;
-  const uint32_t rows = Sq - row < ORACLE_ROWS ? Sq - row : ORACLE_ROWS;
-  const uint64_t first = index / tiles * Sq + row;
+  const uint32_t tiles = oracle_tiles_per_head(job->shape), Hq = job->shape->Hq;
+  const uint64_t head = index / tiles;
+  const struct attn_place first = {.sequence = attn_sequence_of(job->shape, (uint32_t)(head / Hq)),
+                                   .h = (uint32_t)(head % Hq),
+                                   .token = (uint32_t)(index % tiles) * ORACLE_ROWS};
+  if (first.token >= first.sequence.Sq) return;
+  const uint32_t left = first.sequence.Sq - first.token, rows = left < ORACLE_ROWS ? left : ORACLE_ROWS;
+  const uint64_t q_row = attn_query_row(job->shape, &first.sequence, first.h, first.token);
   struct oracle_tile tile = oracle_tile_of(job, worker);
   oracle_tile_compute(job, &tile, first, rows);
-  for (uint32_t r = 0; r < rows; ++r) oracle_write_row(job, &tile, r, first + r);
+  for (uint32_t r = 0; r < rows; ++r) oracle_write_row(job, &tile, r, q_row + r);
 }
 
 /* One row of a sample: its neighbours are not wanted. */
 static void oracle_row_task(void *context, uint64_t index, unsigned worker) {
   const struct oracle_job *job = context;
   struct oracle_tile tile = oracle_tile_of(job, worker);
-  oracle_tile_compute(job, &tile, pattern_sample_row(job->output->sample, index), 1);
+  const uint64_t row = pattern_sample_row(job->output->sample, index);
+  oracle_tile_compute(job, &tile, attn_place_of(job->shape, ATTN_ROWS_QUERIES, row), 1);
   oracle_write_row(job, &tile, 0, index);
 }
 
@@ -289,7 +295,7 @@ struct status oracle_row(const struct attn_problem *shape, const struct pattern 
   job.scratch = malloc(oracle_worker_doubles(&job) * sizeof(double));
   if (!job.scratch) return oracle_no_memory(oracle_worker_doubles(&job) * sizeof(double));
   struct oracle_tile tile = oracle_tile_of(&job, 0);
-  oracle_tile_compute(&job, &tile, row, 1);
+  oracle_tile_compute(&job, &tile, attn_place_of(shape, ATTN_ROWS_QUERIES, row), 1);
   oracle_write_row(&job, &tile, 0, 0);
   free(job.scratch);
   return status_ok();

@@ -22,7 +22,7 @@ struct oracle_input {
   const struct pattern *pattern;
 };
 
-/* Each for the rows [B][Hq][Sq] or, where a sample is given, for its rows; NULL: not wanted. */
+/* Each for the rows of queries, by their numbers, or, where a sample is given, for its rows; NULL: not wanted. */
 struct oracle_output {
   double *o; /* [rows][columns of V] */
   struct reference_row *rows;
@@ -42,7 +42,7 @@ void oracle_compute(const struct attn_problem *, const struct oracle_input *, co
 struct status oracle_run(const struct attn_problem *, const struct oracle_input *, const struct oracle_output *,
                          unsigned threads);
 
-/* One query row, straight from the pattern: `row` is its linear index in [B][Hq][Sq], o gets as many doubles as V has
+/* One query row, straight from the pattern: `row` is its number (attn_place), o gets as many doubles as V has
  * columns. The same bits as oracle_run's row. Work and memory are those of the row: Skv * D. */
 struct status oracle_row(const struct attn_problem *, const struct pattern *, uint64_t row, double *o,
                          struct reference_row *out);

@@ -52,7 +52,7 @@ __device__ double load_double(const void *data, uint64_t index) {
 __device__ uint32_t input_bits(const struct pattern &pattern, const struct attn_tensor &tensor, uint64_t row,
                                uint32_t d) {
   const struct pattern_line line = pattern_line_of(&pattern, tensor.role, row);
-  return attn_dtype_bits(tensor.dtype, pattern_value(&pattern, tensor.role, &line, d));
+  return pattern_bits(&pattern, &tensor, &line, d);
 }
 
 /* Writes what the pattern says. With changed != NULL it counts the elements that were something else. */
@@ -143,7 +143,6 @@ struct reference_args {
   double *o; /* [count][columns of V] */
   struct reference_row *rows;
   struct attn_problem shape;
-  struct attn_mask mask;
   struct pattern_sample sample;
 };
 
@@ -200,14 +199,15 @@ __global__ void reference_kernel(const reference_args a) {
   const uint64_t place = uint64_t{blockIdx.x} * kReferenceWarps + threadIdx.x / 32;
   if (place >= a.sample.count) return; /* whole warps leave: no barrier below */
   const uint64_t row = pattern_sample_row(&a.sample, place), q_first = attn_view_row(&a.q_view, row);
-  const uint64_t kv_row = attn_kv_head_of_row(&s, row) * s.Skv;
+  const struct attn_place at = attn_place_of(&s, ATTN_ROWS_QUERIES, row);
+  const uint64_t kv_row = attn_key_row(&s, &at.sequence, attn_kv_head(&s, at.h), 0);
   const uint64_t k_first = attn_view_row(&a.k_view, kv_row), v_first = attn_view_row(&a.v_view, kv_row);
   const uint32_t lane = threadIdx.x % 32, column0 = blockIdx.y * kReferenceColumns;
-  const struct attn_keys keys = attn_mask_row(&a.mask, static_cast<uint32_t>(row % s.Sq));
+  const struct attn_keys keys = attn_keys_of(&s, &at);
   row_state state = {};
   state.largest = -INFINITY;
   if (a.sink != nullptr) {
-    state.largest = a.sink[row / s.Sq % s.Hq];
+    state.largest = a.sink[at.h];
     state.most = fabs(state.largest);
     state.total = 1;
   }
@@ -265,7 +265,6 @@ struct status compute_reference(struct cuda_bench *p, struct cuda_reference *r) 
                                r->o,
                                r->rows,
                                s,
-                               attn_mask_of(&s),
                                r->sample};
   CUDA_TRY(cudaMemsetAsync(r->rows, 0, r->sample.count * sizeof *r->rows, stream_of(p)));
   for_dtype(s.dtype,
@@ -403,8 +402,8 @@ struct compare_args compare_args_of(const struct cuda_bench *p, const struct tol
 }
 
 __device__ struct compare_bound bound_of(const compare_args &a, uint64_t place, uint64_t row) {
-  const uint32_t keys = attn_keys_count(attn_keys_of_row(&a.shape, static_cast<uint32_t>(row % a.shape.Sq)));
-  return compare_bound_of(&a.tolerance, &a.shape, keys, &a.rows[place]);
+  const struct attn_place at = attn_place_of(&a.shape, ATTN_ROWS_QUERIES, row);
+  return compare_bound_of(&a.tolerance, &a.shape, attn_keys_count(attn_keys_of(&a.shape, &at)), &a.rows[place]);
 }
 
 __device__ uint64_t warp_count(uint64_t x) {

@@ -30,6 +30,25 @@
 
 namespace example {
 
+/* Sequence b: token t of its queries is token q_first + t of the views' batch `batch`. A ragged batch has its
+ * sequences behind one another in one batch, and says in two more inputs where each begins. */
+struct Sequence {
+  uint32_t batch, Sq, Skv, q_first, k_first;
+};
+
+static ATTN_HD inline Sequence sequence_of(const attn_problem &s, const int32_t *cu_seqlens_q,
+                                           const int32_t *cu_seqlens_k, uint32_t b) {
+  if (cu_seqlens_q == nullptr) return {b, s.Sq, s.Skv, 0, 0};
+  const uint32_t q_first = (uint32_t)cu_seqlens_q[b], k_first = (uint32_t)cu_seqlens_k[b];
+  return {0, (uint32_t)cu_seqlens_q[b + 1] - q_first, (uint32_t)cu_seqlens_k[b + 1] - k_first, q_first, k_first};
+}
+
+/* The keys that a row of the sequence sees. */
+static ATTN_HD inline attn_keys keys_of(const attn_problem &s, const Sequence &sequence, uint32_t row) {
+  const attn_mask mask = {sequence.Sq, sequence.Skv, s.left, s.right};
+  return attn_mask_row(&mask, row);
+}
+
 /* ---- the CUDA variant: kernel, bind --------------------------------------------------------------------------- */
 
 constexpr uint32_t kWarp = 32, kLaneElements = 8, kMaxD = kWarp * kLaneElements, kMaxWarps = 8, kResident = 4;
@@ -38,12 +57,13 @@ constexpr uint32_t kWarp = 32, kLaneElements = 8, kMaxD = kWarp * kLaneElements,
 struct Params {
   const void *q, *k, *v;
   void *o;
-  const float *sink; /* [Hq]; nullptr: the case has none */
-  float *lse;        /* nullptr: the case does not ask for it */
+  const float *sink;                          /* [Hq]; nullptr: the case has none */
+  const int32_t *cu_seqlens_q, *cu_seqlens_k; /* [B + 1]; nullptr: all sequences are as long */
+  float *lse;                                 /* nullptr: the case does not ask for it */
   attn_problem shape;
-  attn_view q_view, k_view, v_view, o_view; /* where rows lie, in the layout that the case has */
-  float scale_log2;                         /* log2(e) / sqrt(D), so that the softmax costs exp2 */
-  float cap_log2;                           /* softcap * log2(e); 0: scores have no cap */
+  attn_view q_view, k_view, v_view, o_view, lse_view; /* where rows lie, in the layout that the case has */
+  float scale_log2;                                   /* log2(e) / sqrt(D), so that the softmax costs exp2 */
+  float cap_log2;                                     /* softcap * log2(e); 0: scores have no cap */
 };
 
 #ifdef __CUDACC__
@@ -76,18 +96,19 @@ template <typename T>
 __global__ void __launch_bounds__(kWarp *kMaxWarps, kResident) warp_kernel(const __grid_constant__ Params p) {
   const attn_problem &s = p.shape;
   const uint32_t row = blockIdx.x * blockDim.y + threadIdx.y;
-  if (row >= s.Sq) return; /* whole warps leave, so the shuffles below have all their lanes */
-  const uint32_t b = blockIdx.z, h = blockIdx.y, kv_h = h / (s.Hq / s.Hkv);
-  const T *q_row = static_cast<const T *>(p.q) + attn_view_token(&p.q_view, b, h, row);
-  const T *k = static_cast<const T *>(p.k) + attn_view_token(&p.k_view, b, kv_h, 0);
-  const T *v = static_cast<const T *>(p.v) + attn_view_token(&p.v_view, b, kv_h, 0);
-  T *o_row = static_cast<T *>(p.o) + attn_view_token(&p.o_view, b, h, row);
+  const Sequence own = sequence_of(s, p.cu_seqlens_q, p.cu_seqlens_k, blockIdx.z);
+  if (row >= own.Sq) return; /* whole warps leave, so the shuffles below have all their lanes */
+  const uint32_t h = blockIdx.y, kv_h = h / (s.Hq / s.Hkv);
+  const T *q_row = static_cast<const T *>(p.q) + attn_view_token(&p.q_view, own.batch, h, own.q_first + row);
+  const T *k = static_cast<const T *>(p.k) + attn_view_token(&p.k_view, own.batch, kv_h, own.k_first);
+  const T *v = static_cast<const T *>(p.v) + attn_view_token(&p.v_view, own.batch, kv_h, own.k_first);
+  T *o_row = static_cast<T *>(p.o) + attn_view_token(&p.o_view, own.batch, h, own.q_first + row);
 
   float q[kLaneElements], x[kLaneElements], o[kLaneElements] = {};
   float top = -INFINITY, sum = 0.0f; /* largest score so far; sum of exp2(score - top) */
   if (p.sink != nullptr) top = (float)M_LOG2E * p.sink[h], sum = 1.0f; /* a term of the sum alone */
   load_row(q, q_row, s.D);
-  const attn_keys keys = attn_keys_of_row(&s, row);
+  const attn_keys keys = keys_of(s, own, row);
   for (uint32_t key = keys.first; key < keys.end; ++key) {
     float dot = 0.0f;
     load_row(x, k + key * p.k_view.token_stride, s.D);
@@ -112,7 +133,7 @@ __global__ void __launch_bounds__(kWarp *kMaxWarps, kResident) warp_kernel(const
   }
   /* The second output, where the case asks for it: a natural logarithm; of a row without keys -inf, as here. */
   if (p.lse != nullptr && threadIdx.x == 0)
-    p.lse[((size_t)b * s.Hq + h) * s.Sq + row] = (float)M_LN2 * (top + log2f(sum));
+    p.lse[attn_view_token(&p.lse_view, own.batch, h, own.q_first + row)] = (float)M_LN2 * (top + log2f(sum));
 }
 
 static const void *kernel_for(attn_dtype dtype) {
@@ -133,6 +154,8 @@ static struct status warp_bind(const attn_problem *shape, const attn_plan *, con
   p.shape = *shape;
   p.q_view = attn_view_of(shape, ATTN_Q), p.k_view = attn_view_of(shape, ATTN_K);
   p.v_view = attn_view_of(shape, ATTN_V), p.o_view = attn_view_of(shape, ATTN_O);
+  p.lse_view = attn_view_of(shape, ATTN_LSE);
+  p.cu_seqlens_q = buffers->cu_seqlens_q, p.cu_seqlens_k = buffers->cu_seqlens_k;
   p.scale_log2 = (float)(M_LOG2E / sqrt((double)shape->D));
   p.cap_log2 = (float)M_LOG2E * shape->softcap;
   static_assert(sizeof p <= ATTN_PASS_ARGS_MAX, "a kernel argument must fit the runner's buffer");
@@ -212,14 +235,16 @@ static size_t host_row(const attn_problem *s, attn_role role, uint32_t b, uint32
   return attn_view_token(&view, b, h, token);
 }
 
-static void cpu_row(const attn_problem *s, const attn_buffers *buffers, uint32_t b, uint32_t h, uint32_t row) {
+static void cpu_row(const attn_problem *s, const attn_buffers *buffers, const Sequence &own, uint32_t h,
+                    uint32_t row) {
   const uint32_t kv_h = h / (s->Hq / s->Hkv);
-  const size_t q = host_row(s, ATTN_Q, b, h, row), o_row = host_row(s, ATTN_O, b, h, row);
-  const attn_keys keys = attn_keys_of_row(s, row);
+  const uint32_t b = own.batch, token = own.q_first + row;
+  const size_t q = host_row(s, ATTN_Q, b, h, token), o_row = host_row(s, ATTN_O, b, h, token);
+  const attn_keys keys = keys_of(*s, own, row);
   float *scores = static_cast<float *>(buffers->workspace);
   const float scale = 1.0f / sqrtf((float)s->D);
   for (uint32_t key = keys.first; key < keys.end; ++key) {
-    const size_t k = host_row(s, ATTN_K, b, kv_h, key);
+    const size_t k = host_row(s, ATTN_K, b, kv_h, own.k_first + key);
     float dot = 0.0f;
     for (uint32_t d = 0; d < s->D; ++d) {
       dot += host_load(buffers->q, s->dtype, q + d) * host_load(buffers->k, s->dtype, k + d);
@@ -228,11 +253,11 @@ static void cpu_row(const attn_problem *s, const attn_buffers *buffers, uint32_t
   }
   const float *sink = buffers->sink != nullptr ? buffers->sink + h : nullptr;
   const float lse = softmax(scores, keys, sink);
-  if (buffers->lse != nullptr) buffers->lse[((size_t)b * s->Hq + h) * s->Sq + row] = lse;
+  if (buffers->lse != nullptr) buffers->lse[host_row(s, ATTN_LSE, b, h, token)] = lse;
   for (uint32_t d = 0; d < s->Dv; ++d) {
     float o = 0.0f;
     for (uint32_t key = keys.first; key < keys.end; ++key) {
-      o += scores[key] * host_load(buffers->v, s->dtype, host_row(s, ATTN_V, b, kv_h, key) + d);
+      o += scores[key] * host_load(buffers->v, s->dtype, host_row(s, ATTN_V, b, kv_h, own.k_first + key) + d);
     }
     host_store(buffers->o, s->dtype, o_row + d, o);
   }
@@ -240,14 +265,16 @@ static void cpu_row(const attn_problem *s, const attn_buffers *buffers, uint32_t
 
 /* The last argument is the number of threads that may be used; this one is content with its own. */
 static void cpu_run(const attn_problem *s, const attn_plan *, const attn_buffers *buffers, unsigned) {
-  for (uint32_t b = 0; b < s->B; ++b)
+  for (uint32_t b = 0; b < s->B; ++b) {
+    const Sequence own = sequence_of(*s, buffers->cu_seqlens_q, buffers->cu_seqlens_k, b);
     for (uint32_t h = 0; h < s->Hq; ++h)
-      for (uint32_t row = 0; row < s->Sq; ++row) cpu_row(s, buffers, b, h, row);
+      for (uint32_t row = 0; row < own.Sq; ++row) cpu_row(s, buffers, own, h, row);
+  }
 }
 
 /* What both compute beside sizes, types and a full or causal mask. A case with something else is skipped. */
-constexpr unsigned kTakes =
-    ATTN_TAKES_LSE | ATTN_TAKES_WINDOW | ATTN_TAKES_DV | ATTN_TAKES_SOFTCAP | ATTN_TAKES_SINK | ATTN_TAKES_LAYOUT;
+constexpr unsigned kTakes = ATTN_TAKES_LSE | ATTN_TAKES_WINDOW | ATTN_TAKES_DV | ATTN_TAKES_SOFTCAP |
+                            ATTN_TAKES_SINK | ATTN_TAKES_LAYOUT | ATTN_TAKES_BATCH;
 
 /* ---- what attnbench reads -------------------------------------------------------------------------------------- */
 

@@ -9,7 +9,8 @@
  *
  * m_i is any number that keeps the exponentials in range, such as the largest score. Query head h reads KV head
  * h / (Hq / Hkv). The scale is 1 / sqrt(D) whatever Dv is. tensor.h lists the tensors, mask.h says which keys a row
- * sees, axis.h how each member is called, limited, written and read, work.h what it costs.
+ * sees, axis.h how each member is called, limited, written and read, work.h what it costs. Where sequences differ in
+ * length, i and j count the queries and keys of one sequence (sequence.h).
  *
  * A new member is one row of axes.def. Code that computes a problem declares which members it takes
  * (variant.h), so that only code that takes the new member has to know it.
@@ -21,6 +22,7 @@
 #ifndef ATTNBENCH_KERNELS_PROBLEM_ATTENTION_H
 #define ATTNBENCH_KERNELS_PROBLEM_ATTENTION_H
 
+#include "kernels/problem/batch.h"
 #include "kernels/problem/dtype.h"
 #include "kernels/problem/mask.h"
 
@@ -39,7 +41,8 @@ enum attn_takes {
   ATTN_TAKES_DV = 4,
   ATTN_TAKES_SOFTCAP = 8,
   ATTN_TAKES_SINK = 16,
-  ATTN_TAKES_LAYOUT = 32
+  ATTN_TAKES_LAYOUT = 32,
+  ATTN_TAKES_BATCH = 64
 };
 
 /* How Q, K, V and O lie in memory, outermost dimension first; tensor.h has the strides. */
@@ -59,6 +62,7 @@ struct attn_problem {
   bool sink;                    /* an input has a logit for each query head, which counts in the sums of its rows */
   bool lse;                     /* the log-sum-exp of each row is an output too */
   enum attn_layout layout;      /* of Q, K, V and O */
+  struct attn_batch batch;      /* sequences of unlike lengths; B is then their number, Sq and Skv the longest */
 };
 
 /* A dense problem with as many columns in V as in Q, for initialisers. */
@@ -68,6 +72,7 @@ struct attn_problem {
     .left = -1, .right = (causal_) ? 0 : -1                                                                      \
   }
 
+/* The mask of each sequence where all have Sq queries and Skv keys; sequence.h has that of one of a ragged batch. */
 static inline ATTN_HD struct attn_mask attn_mask_of(const struct attn_problem *p) {
   struct attn_mask mask;
   mask.Sq = p->Sq;
@@ -77,6 +82,7 @@ static inline ATTN_HD struct attn_mask attn_mask_of(const struct attn_problem *p
   return mask;
 }
 
+/* The keys that row `row` of a head sees, likewise. */
 static inline ATTN_HD struct attn_keys attn_keys_of_row(const struct attn_problem *p, uint32_t row) {
   const struct attn_mask mask = attn_mask_of(p);
   return attn_mask_row(&mask, row);

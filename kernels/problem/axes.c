@@ -66,20 +66,27 @@ static double causal_value(const struct attn_problem *problem) {
   return problem->right == 0 ? 1 : problem->right < 0 && problem->left < 0 ? 0 : 0.5;
 }
 
+static struct attn_batch *batch_at(struct attn_problem *p, size_t offset) {
+  return (struct attn_batch *)((char *)p + offset);
+}
+
 static uint32_t *whole_at(struct attn_problem *p, size_t offset) { return (uint32_t *)((char *)p + offset); }
 
 struct axis_value axes_get(const struct attn_axis *axis, const struct attn_problem *problem) {
   const char *first = (const char *)problem + axis->offset, *second = (const char *)problem + axis->also;
   switch (axis->kind) {
-    case AXIS_WHOLE: return (struct axis_value){*(const uint32_t *)first, *(const uint32_t *)second};
-    case AXIS_DTYPE: return (struct axis_value){*(const enum attn_dtype *)first, 0};
-    case AXIS_NAME: return (struct axis_value){*(const unsigned *)first, 0};
-    case AXIS_FLAG: return (struct axis_value){*(const bool *)first, 0};
-    case AXIS_CAUSAL: return (struct axis_value){causal_value(problem), 0};
-    case AXIS_REAL: return (struct axis_value){in_thousandths((double)*(const float *)first), 0};
-    case AXIS_BOUNDS: return (struct axis_value){*(const int32_t *)first, *(const int32_t *)second};
+    case AXIS_WHOLE:
+      return (struct axis_value){.first = *(const uint32_t *)first, .second = *(const uint32_t *)second};
+    case AXIS_DTYPE: return (struct axis_value){.first = *(const enum attn_dtype *)first};
+    case AXIS_NAME: return (struct axis_value){.first = *(const unsigned *)first};
+    case AXIS_FLAG: return (struct axis_value){.first = *(const bool *)first};
+    case AXIS_CAUSAL: return (struct axis_value){.first = causal_value(problem)};
+    case AXIS_REAL: return (struct axis_value){.first = in_thousandths((double)*(const float *)first)};
+    case AXIS_BATCH: return (struct axis_value){.batch = *(const struct attn_batch *)first};
+    case AXIS_BOUNDS:
+      return (struct axis_value){.first = *(const int32_t *)first, .second = *(const int32_t *)second};
   }
-  return (struct axis_value){NAN, NAN};
+  return (struct axis_value){.first = NAN, .second = NAN};
 }
 
 void axes_set(const struct attn_axis *axis, struct axis_value value, struct attn_problem *out) {
@@ -96,6 +103,7 @@ void axes_set(const struct attn_axis *axis, struct axis_value value, struct attn
       out->right = value.first == 1 ? 0 : -1;
       break;
     case AXIS_REAL: *real_at(out, axis->offset) = (float)value.first; break;
+    case AXIS_BATCH: *batch_at(out, axis->offset) = value.batch; break;
     case AXIS_BOUNDS:
       *bound_at(out, axis->offset) = (int32_t)value.first;
       *bound_at(out, axis->also) = (int32_t)value.second;
@@ -121,19 +129,24 @@ static struct attn_problem defaults_of(struct attn_problem problem) {
       case AXIS_DTYPE:
       case AXIS_NAME:
       case AXIS_FLAG:
-      case AXIS_REAL: axes_set(axis, (struct axis_value){0, 0}, &problem); break;
+      case AXIS_BATCH:
+      case AXIS_REAL: axes_set(axis, (struct axis_value){.first = 0}, &problem); break;
       case AXIS_CAUSAL:
-      case AXIS_BOUNDS: axes_set(axis, (struct axis_value){-1, -1}, &problem); break;
+      case AXIS_BOUNDS: axes_set(axis, (struct axis_value){.first = -1, .second = -1}, &problem); break;
     }
   }
   return problem;
+}
+
+bool axes_value_same(const struct axis_value *a, const struct axis_value *b) {
+  return a->first == b->first && a->second == b->second && attn_batch_same(&a->batch, &b->batch);
 }
 
 bool axes_is_default(const struct attn_axis *axis, const struct attn_problem *problem) {
   const struct attn_problem defaults = defaults_of(*problem);
   const struct axis_value usual = axes_get(axis, &defaults), value = axes_get(axis, problem);
   if (axis->kind == AXIS_BOUNDS) return value.first < 0 && value.second <= 0; /* full or causal */
-  return !axis->required && value.first == usual.first && value.second == usual.second;
+  return !axis->required && axes_value_same(&value, &usual);
 }
 
 bool axes_is_written(const struct attn_axis *axis, const struct attn_problem *problem) {
@@ -174,7 +187,7 @@ static const char *read_real(const char *text, struct axis_value *out) {
     ++end;
     for (double unit = 100; *end >= '0' && *end <= '9' && unit >= 1; unit /= 10) thousandths += unit * (*end++ - '0');
   }
-  *out = (struct axis_value){whole + thousandths / 1000, 0};
+  *out = (struct axis_value){.first = whole + thousandths / 1000};
   return end;
 }
 
@@ -213,14 +226,14 @@ static const char *behind(const char *text, const char *word) {
 
 static const char *read_boolean(const char *text, struct axis_value *out) {
   const char *is_true = behind(text, "true"), *end = is_true != NULL ? is_true : behind(text, "false");
-  *out = (struct axis_value){is_true != NULL, 0};
+  *out = (struct axis_value){.first = is_true != NULL};
   return end;
 }
 
 static const char *read_dtype(const char *text, struct axis_value *out) {
   for (unsigned i = 0; i < ATTN_DTYPE_COUNT; ++i) {
     const char *end = behind(text, attn_dtype_name((enum attn_dtype)i));
-    *out = (struct axis_value){i, 0};
+    *out = (struct axis_value){.first = i};
     if (end != NULL) return end;
   }
   return NULL;
@@ -229,7 +242,7 @@ static const char *read_dtype(const char *text, struct axis_value *out) {
 static const char *read_name(const struct attn_axis *axis, const char *text, struct axis_value *out) {
   for (unsigned i = 0; i < AXIS_NAMES_MAX && axis->names[i] != NULL; ++i) {
     const char *end = behind(text, axis->names[i]);
-    *out = (struct axis_value){i, 0};
+    *out = (struct axis_value){.first = i};
     if (end != NULL) return end;
   }
   return NULL;
@@ -243,6 +256,7 @@ const char *axes_value_read(const struct attn_axis *axis, const char *text, stru
     case AXIS_FLAG:
     case AXIS_CAUSAL: return read_boolean(text, out);
     case AXIS_REAL: return read_real(text, out);
+    case AXIS_BATCH: *out = (struct axis_value){.first = 0}; return attn_batch_read(text, &out->batch);
     case AXIS_BOUNDS: return read_bounds(axis, text, out);
   }
   return NULL;
@@ -260,6 +274,7 @@ void axes_value_write(const struct attn_axis *axis, struct axis_value value, cha
     case AXIS_DTYPE: text = attn_dtype_name((enum attn_dtype)value.first); break;
     case AXIS_NAME: text = axis->names[(unsigned)value.first]; break;
     case AXIS_REAL: write_real(value.first, out); return;
+    case AXIS_BATCH: attn_batch_write(&value.batch, out); return;
     case AXIS_BOUNDS:
       snprintf(out, AXIS_VALUE_TEXT_MAX, "%" PRId32 "%c%" PRId32, (int32_t)value.first, axis->pair,
                (int32_t)value.second);
@@ -300,6 +315,10 @@ void axes_value_wanted(const struct attn_axis *axis, const char *quote, char out
     case AXIS_REAL:
       snprintf(out, AXIS_WANTED_MAX, "0, or a number from 0.001 to %" PRIu32 " in steps of 0.001", axis->most);
       break;
+    case AXIS_BATCH:
+      snprintf(out, AXIS_WANTED_MAX, "%suniform%s, groups such as %s2q2k_4q512s4k%s, or %sragged:SEED%s", quote,
+               quote, quote, quote, quote, quote);
+      break;
     case AXIS_BOUNDS:
       snprintf(out, AXIS_WANTED_MAX, "%s, each a whole number from 0 to %" PRIu32 ", or -1 for no bound",
                quote[0] != '\0' ? "[LEFT, RIGHT]" : "LEFT:RIGHT", axis->most);
@@ -332,7 +351,7 @@ bool axes_word_read(const char *text, const struct attn_axis **axis, struct axis
     const bool is_yes = is_word(text, axes[i].yes), is_no = is_word(text, axes[i].no);
     *axis = &axes[i];
     if (end != NULL && *end == '\0') return true;
-    *out = (struct axis_value){is_yes, 0};
+    *out = (struct axis_value){.first = is_yes};
     if (is_yes || is_no) return true;
   }
   return false;
@@ -350,12 +369,26 @@ static const char *missing_name(const struct axis_values *values, const struct a
   return alias->name;
 }
 
+/* Sets what follows from a list of sequences; false where there is none. */
+static bool set_listed(const struct axis_values *values, struct attn_problem *out) {
+  const struct attn_batch *batch = &values->value[AXIS_batch].batch;
+  if (!values->given[AXIS_batch] || batch->groups == 0) return false;
+  const struct attn_group extent = attn_batch_extent(batch);
+  out->B = extent.count;
+  out->Sq = extent.Sq;
+  out->Skv = extent.Skv;
+  return true;
+}
+
 const char *axes_build(const struct axis_values *values, struct attn_problem *out) {
   *out = defaults_of((struct attn_problem){.B = 0});
+  const bool is_listed = set_listed(values, out);
   for (size_t i = 0; i < AXIS_COUNT; ++i) {
     const struct attn_axis *alias = alias_of(&axes[i]);
     if (values->given[i]) axes_set(&axes[i], values->value[i], out);
-    if (!axes[i].required || values->given[i] || (alias != NULL && values->given[axes_id_of(alias)])) continue;
+    if (!axes[i].required || (axes[i].listed && is_listed) || values->given[i] ||
+        (alias != NULL && values->given[axes_id_of(alias)]))
+      continue;
     return missing_name(values, &axes[i]);
   }
   axes_complete(out);
@@ -365,7 +398,7 @@ const char *axes_build(const struct axis_values *values, struct attn_problem *ou
 bool axes_same_problem(const struct attn_problem *a, const struct attn_problem *b) {
   for (size_t i = 0; i < AXIS_COUNT; ++i) {
     const struct axis_value left = axes_get(&axes[i], a), right = axes_get(&axes[i], b);
-    if (left.first != right.first || left.second != right.second) return false;
+    if (!axes_value_same(&left, &right)) return false;
   }
   return true;
 }
@@ -385,8 +418,35 @@ static bool tensors_are_sound(const struct attn_problem *p, const char *key, cha
 
 /* What one tensor of all three asks for. */
 static bool packing_is_sound(const struct attn_problem *p, const char *key, char why[AXIS_WHY_MAX]) {
-  if (p->layout != ATTN_QKV || (p->Sq == p->Skv && p->Hq == p->Hkv && p->D == p->Dv)) return true;
+  bool is_alike = p->Hq == p->Hkv && p->D == p->Dv;
+  for (uint32_t i = 0; i < attn_group_count(p); ++i) {
+    const struct attn_group group = attn_group_of(p, i);
+    is_alike = is_alike && group.Sq == group.Skv;
+  }
+  if (p->layout != ATTN_QKV || is_alike) return true;
   snprintf(why, AXIS_WHY_MAX, "has the case %s; give Sq = Skv, Hq = Hkv and D = Dv where layout is qkv", key);
+  return false;
+}
+
+static bool batch_is_sound(const struct attn_problem *p, const char *key, char why[AXIS_WHY_MAX]) {
+  const struct attn_group extent = attn_batch_extent(&p->batch);
+  const bool agrees = extent.count == p->B && extent.Sq == p->Sq && extent.Skv == p->Skv;
+  if (!attn_is_ragged(p)) return true;
+  if (p->batch.groups > 0 && !agrees) {
+    snprintf(why, AXIS_WHY_MAX,
+             "has the case %s, whose batch has B = %" PRIu32 ", Sq = %" PRIu32 " and Skv = %" PRIu32
+             "; leave these out beside it",
+             key, extent.count, extent.Sq, extent.Skv);
+  } else if (p->batch.drawn != 0 && p->B > ATTN_DRAWN_MAX) {
+    snprintf(why, AXIS_WHY_MAX, "has the case %s; give B of at most %d where a batch is drawn", key, ATTN_DRAWN_MAX);
+  } else if (attn_tokens(p, ATTN_ROWS_QUERIES) > ATTN_TOKENS_MAX ||
+             attn_tokens(p, ATTN_ROWS_KEYS) > ATTN_TOKENS_MAX) {
+    snprintf(why, AXIS_WHY_MAX, "has the case %s, whose sequences have more than 2^31 - 1 tokens; give fewer", key);
+  } else if (p->layout == ATTN_BSHD) {
+    snprintf(why, AXIS_WHY_MAX, "has the case %s; leave out layout: the tokens of a batch are [tokens][H][D]", key);
+  } else {
+    return true;
+  }
   return false;
 }
 
@@ -404,7 +464,7 @@ bool axes_problem_is_sound(const struct attn_problem *p, char why[AXIS_WHY_MAX])
              p->Hq, p->Hkv);
     return false;
   }
-  return packing_is_sound(p, key, why) && tensors_are_sound(p, key, why);
+  return batch_is_sound(p, key, why) && packing_is_sound(p, key, why) && tensors_are_sound(p, key, why);
 }
 
 unsigned axes_takes_of(const struct attn_problem *problem) {
@@ -446,6 +506,7 @@ size_t axes_numbers(const struct attn_problem *problem, struct axis_number out[A
         out[count++] = (struct axis_number){axes[i].member[1], (int64_t)value.second};
         break;
       case AXIS_DTYPE:
+      case AXIS_BATCH:
       case AXIS_REAL: break;
     }
   }
@@ -469,6 +530,7 @@ int axes_compare_traits(const struct attn_problem *a, const struct attn_problem 
     if (!is_trait(&axes[i])) continue;
     if (left.first != right.first) return left.first < right.first ? -1 : 1;
     if (left.second != right.second) return left.second < right.second ? -1 : 1;
+    if (!attn_batch_same(&left.batch, &right.batch)) return memcmp(&left.batch, &right.batch, sizeof left.batch);
   }
   return 0;
 }
@@ -483,6 +545,7 @@ static void write_trait(const struct attn_axis *axis, const struct attn_problem 
     case AXIS_WHOLE:
     case AXIS_REAL:
     case AXIS_NAME:
+    case AXIS_BATCH:
     case AXIS_BOUNDS: snprintf(out, size, "%s %s", axis->name, text); break;
     case AXIS_DTYPE: snprintf(out, size, "%s", text); break;
     case AXIS_FLAG:
@@ -562,7 +625,7 @@ static char *end_of_part(char *text) {
 }
 
 bool axes_key_read(const char *text, struct attn_problem *out) {
-  struct axis_values values = {{false}, {{0, 0}}};
+  struct axis_values values = {.given = {false}};
   char copy[AXIS_KEY_MAX];
   if (strlen(text) >= sizeof copy) return false;
   memcpy(copy, text, strlen(text) + 1);

@@ -41,6 +41,7 @@ enum axis_kind {
   AXIS_NAME,   /* an enum, by the names of its values; the first one is the default */
   AXIS_CAUSAL, /* the mask's bounds as a boolean: 1 for right = 0, 0 for no bound, neither for other bounds */
   AXIS_REAL,   /* float, 0 or a multiple of 0.001 from 0.001 to `most` */
+  AXIS_BATCH,  /* struct attn_batch */
   AXIS_BOUNDS, /* two int32_t from -1 to `most`; the default is whatever an AXIS_CAUSAL of the same members says */
 };
 
@@ -55,14 +56,15 @@ struct attn_axis {
   const char *member[2];      /* names of these members */
   uint32_t most;              /* the largest number; 0: the value is no number */
   bool required;              /* has no default */
+  bool listed;                /* follows from a batch that lists its sequences: it need not be given beside one */
   size_t like;                /* offset of the member whose value is the default; 0: the default is fixed */
   enum axis_presence written; /* in keys and files; AXIS_NEVER for an alias */
   char pair;                  /* separator of two numbers; 0: there is one number */
   const char *example;        /* example of two numbers and their meaning; NULL: there is one number */
   const char *key;            /* prefix of the value in a key; NULL: the value is written as a word */
-  const char *
-      names[AXIS_NAMES_MAX]; /* of an AXIS_NAME's values, NULL behind the last; words in keys, --shape and --filter */
-  const char *yes, *no;      /* words for a boolean's values in keys, --shape and --filter; NULL: none */
+  /* Of an AXIS_NAME's values, NULL behind the last; words in keys, --shape and --filter. */
+  const char *names[AXIS_NAMES_MAX];
+  const char *yes, *no;         /* words for a boolean's values in keys, --shape and --filter; NULL: none */
   const char *trait, *no_trait; /* words for a boolean's values in a title; NULL: none */
   unsigned takes;               /* bits of enum attn_takes that a variant needs for a value other than the default */
   const char *refusal;          /* why a variant without these bits refuses the problem */
@@ -78,12 +80,13 @@ bool axes_parts(const struct attn_axis *alias, const struct attn_axis *part[2]);
 /* ---- values -------------------------------------------------------------------------------------------------- */
 
 /* The value of an axis: the numbers of its one or two members; `second` equals `first` when there is one. A dtype or
- * a name is its enumerator, a boolean 0 or 1. */
+ * a name is its enumerator, a boolean 0 or 1. A batch is no number, and has its own member. */
 struct axis_value {
   double first, second;
+  struct attn_batch batch;
 };
 
-enum { AXIS_VALUE_TEXT_MAX = 32, AXIS_WANTED_MAX = ATTN_DTYPE_LIST_MAX };
+enum { AXIS_VALUE_TEXT_MAX = ATTN_BATCH_TEXT_MAX, AXIS_WANTED_MAX = ATTN_DTYPE_LIST_MAX };
 
 /* Reads the value at the beginning of `text`. Returns the text after it, or NULL when there is no value. Does not
  * check limits. */
@@ -100,6 +103,8 @@ bool axes_is_ordered(const struct attn_axis *);
 /* Reads a word that is a value without the name of its axis: "f16", "causal", "lse". False when `text` is no such
  * word. */
 bool axes_word_read(const char *text, const struct attn_axis **axis, struct axis_value *out);
+
+bool axes_value_same(const struct axis_value *, const struct axis_value *);
 
 struct axis_value axes_get(const struct attn_axis *, const struct attn_problem *);
 void axes_set(const struct attn_axis *, struct axis_value, struct attn_problem *);
@@ -127,9 +132,9 @@ const char *axes_build(const struct axis_values *, struct attn_problem *out);
 /* Whether both axes set the same members, so that a problem can be given only one of them, as causal and window. */
 bool axes_excludes(const struct attn_axis *, const struct attn_axis *);
 
-/* Checks that all members are within their limits, Hkv divides Hq, and no tensor is too large. When false, `why` says
- * what is wrong and what to do; the caller puts the place of the problem before it. */
-enum { AXIS_WHY_MAX = 288 };
+/* Checks that all members are within their limits, Hkv divides Hq, members agree, and no tensor is too large. When
+ * false, `why` says what is wrong and what to do; the caller puts the place of the problem before it. */
+enum { AXIS_WHY_MAX = 600 };
 bool axes_problem_is_sound(const struct attn_problem *, char why[AXIS_WHY_MAX]);
 
 /* Bits of enum attn_takes that a variant needs for this problem. */
@@ -147,7 +152,7 @@ bool axes_same_problem(const struct attn_problem *, const struct attn_problem *)
 /* Orders problems by their traits, the axes that are not sizes present in every problem. 0: equal traits. */
 int axes_compare_traits(const struct attn_problem *, const struct attn_problem *);
 /* The traits for a title: "f16, causal mask, LSE too". */
-enum { AXIS_TRAITS_MAX = 128 };
+enum { AXIS_TRAITS_MAX = 320 };
 void axes_traits(const struct attn_problem *, char out[AXIS_TRAITS_MAX]);
 
 /* An integer of a problem and its name, for formulas. Aliases are left out; booleans are 0 or 1. */
@@ -161,7 +166,7 @@ size_t axes_numbers(const struct attn_problem *, struct axis_number out[AXIS_NUM
 
 /* The key: the problem's name in every file, table and message, "B1.H8.Hkv8.Sq512.Skv512.D64.f16.full". Axes at their
  * default are left out, but for those that every key has. */
-enum { AXIS_KEY_MAX = 128 };
+enum { AXIS_KEY_MAX = 320 };
 void axes_key(const struct attn_problem *, char out[AXIS_KEY_MAX]);
 /* Reads a key, also one that was typed by hand: H may stand for Hq and Hkv, S for Sq and Skv, the parts may have any
  * order, and an axis that is left out has its default. False when the text is no key. Does not check limits. */

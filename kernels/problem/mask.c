@@ -21,6 +21,7 @@ uint64_t attn_mask_pairs(const struct attn_mask *mask) {
 /* Only the first rows see no key, where Sq > Skv, and there those whose window ends before the first key. */
 uint32_t attn_mask_seeing_rows(const struct attn_mask *mask) {
   const int64_t blind = (int64_t)mask->Sq - mask->Skv - mask->right;
+  if (mask->Skv == 0) return 0;
   if (mask->right < 0 || blind <= 0) return mask->Sq;
   return blind >= mask->Sq ? 0 : mask->Sq - (uint32_t)blind;
 }
@@ -28,6 +29,7 @@ uint32_t attn_mask_seeing_rows(const struct attn_mask *mask) {
 /* A row's keys grow in number while its window starts before the first key, and shrink once it ends behind the last.
  */
 uint32_t attn_mask_most(const struct attn_mask *mask) {
+  if (mask->Sq == 0) return 0;
   const int64_t whole = (int64_t)mask->left - ((int64_t)mask->Skv - (int64_t)mask->Sq);
   const uint32_t last = mask->Sq - 1, row = mask->left < 0 || whole > last ? last : whole < 0 ? 0 : (uint32_t)whole;
   return attn_keys_count(attn_mask_row(mask, row));

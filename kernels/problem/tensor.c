@@ -37,6 +37,12 @@ bool attn_tensor_of(const struct attn_problem *p, enum attn_role role, struct at
       if (!p->sink) return false;
       tensor.dtype = ATTN_F32;
       break;
+    case ATTN_CU_SEQLENS_Q:
+    case ATTN_CU_SEQLENS_K:
+      if (!attn_is_ragged(p)) return false;
+      tensor.dtype = ATTN_F32;
+      tensor.is_whole = true;
+      break;
   }
   tensor.elements = elements_of(&tensor.view);
   if (attn_is_packed(p, role)) {

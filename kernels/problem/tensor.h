@@ -3,25 +3,24 @@
 #ifndef ATTNBENCH_KERNELS_PROBLEM_TENSOR_H
 #define ATTNBENCH_KERNELS_PROBLEM_TENSOR_H
 
-#include "kernels/problem/attention.h"
+#include "kernels/problem/sequence.h"
 
 #ifdef __cplusplus
 extern "C" {
 #endif
 
-/* What the rows of a tensor are: [B][Hq][Sq], [B][Hkv][Skv] or [Hq] of them. */
-enum attn_rows { ATTN_ROWS_QUERIES, ATTN_ROWS_KEYS, ATTN_ROWS_HEADS };
-
 /* X(ROLE, name and member of struct attn_buffers, element type of the pointer, whether it is an output, its rows). A
  * new tensor is added at the end, since the random inputs and the interface to loaded objects depend on a role's
  * number. */
-#define ATTN_TENSOR_MAP(X)            \
-  X(Q, q, const void, false, QUERIES) \
-  X(K, k, const void, false, KEYS)    \
-  X(V, v, const void, false, KEYS)    \
-  X(O, o, void, true, QUERIES)        \
-  X(LSE, lse, float, true, QUERIES)   \
-  X(SINK, sink, const float, false, HEADS)
+#define ATTN_TENSOR_MAP(X)                                     \
+  X(Q, q, const void, false, QUERIES)                          \
+  X(K, k, const void, false, KEYS)                             \
+  X(V, v, const void, false, KEYS)                             \
+  X(O, o, void, true, QUERIES)                                 \
+  X(LSE, lse, float, true, QUERIES)                            \
+  X(SINK, sink, const float, false, HEADS)                     \
+  X(CU_SEQLENS_Q, cu_seqlens_q, const int32_t, false, OFFSETS) \
+  X(CU_SEQLENS_K, cu_seqlens_k, const int32_t, false, OFFSETS)
 
 enum attn_role {
 #define ATTN_ROLE_ENUM(role, ...) ATTN_##role,
@@ -53,13 +52,17 @@ static inline ATTN_HD uint32_t attn_columns(const struct attn_problem *p, enum a
     case ATTN_V:
     case ATTN_O: return p->Dv;
     case ATTN_LSE:
-    case ATTN_SINK: break;
+    case ATTN_SINK:
+    case ATTN_CU_SEQLENS_Q:
+    case ATTN_CU_SEQLENS_K: break;
   }
   return 1;
 }
 
 /* Where the elements of a tensor lie: element (b, h, token, d) at b * batch_stride + h * head_stride +
- * token * token_stride + d. Extents and strides count elements; neighbouring columns are neighbours in memory. */
+ * token * token_stride + d. Extents and strides count elements; neighbouring columns are neighbours in memory.
+ * Tensors of a ragged batch have one batch, in which all sequences lie behind one another: token t of a sequence is
+ * its first one plus t (attn_sequence). */
 struct attn_view {
   uint32_t batch, heads, tokens, columns;
   uint64_t batch_stride, head_stride, token_stride;
@@ -72,11 +75,13 @@ static inline ATTN_HD bool attn_is_packed(const struct attn_problem *p, enum att
 
 static inline ATTN_HD struct attn_view attn_view_of(const struct attn_problem *p, enum attn_role role) {
   const enum attn_rows rows = attn_role_rows(role);
-  const bool is_by_token = p->layout != ATTN_BHSD && role != ATTN_LSE && rows != ATTN_ROWS_HEADS;
+  const bool has_tokens = rows == ATTN_ROWS_QUERIES || rows == ATTN_ROWS_KEYS, is_ragged = attn_is_ragged(p);
+  const bool is_by_token = has_tokens && role != ATTN_LSE && (is_ragged || p->layout != ATTN_BHSD);
   struct attn_view view;
-  view.batch = rows == ATTN_ROWS_HEADS ? 1 : p->B;
-  view.heads = rows == ATTN_ROWS_KEYS ? p->Hkv : p->Hq;
-  view.tokens = rows == ATTN_ROWS_HEADS ? 1 : rows == ATTN_ROWS_KEYS ? p->Skv : p->Sq;
+  view.batch = has_tokens && !is_ragged ? p->B : 1;
+  view.heads = rows == ATTN_ROWS_KEYS ? p->Hkv : rows == ATTN_ROWS_OFFSETS ? 1 : p->Hq;
+  view.tokens = rows == ATTN_ROWS_OFFSETS ? p->B + 1 : !has_tokens ? 1 : rows == ATTN_ROWS_KEYS ? p->Skv : p->Sq;
+  if (has_tokens && is_ragged) view.tokens = (uint32_t)attn_tokens(p, rows);
   view.columns = attn_columns(p, role);
   view.token_stride = view.columns;
   view.head_stride = view.tokens * view.token_stride;
@@ -92,8 +97,7 @@ static inline ATTN_HD uint64_t attn_view_token(const struct attn_view *v, uint32
   return b * v->batch_stride + h * v->head_stride + token * v->token_stride;
 }
 
-/* The number of rows. Rows are numbered as in [batch][heads][tokens] whatever the strides are; inputs and references
- * use these numbers. */
+/* The number of rows, which are numbered as in [batch][heads][tokens] (attn_place). */
 static inline ATTN_HD uint64_t attn_view_rows(const struct attn_view *v) {
   return (uint64_t)v->batch * v->heads * v->tokens;
 }
@@ -107,7 +111,8 @@ static inline ATTN_HD uint64_t attn_view_row(const struct attn_view *v, uint64_t
 /* Tensors may be packed into one piece of memory, which then belongs to one of them. */
 struct attn_tensor {
   enum attn_role role;
-  enum attn_dtype dtype;
+  enum attn_dtype dtype; /* of whole numbers too: ATTN_F32, whose 4 bytes then hold an int32_t */
+  bool is_whole;         /* its elements are whole numbers */
   bool output;
   struct attn_view view; /* from its own first element on */
   enum attn_role memory; /* whose memory it lies in */
@@ -126,8 +131,8 @@ uint64_t attn_tensor_bytes(const struct attn_tensor *);
 
 /* The KV head, by its index in [B][Hkv], of a row of Q, O or LSE, by its number. */
 static inline ATTN_HD uint64_t attn_kv_head_of_row(const struct attn_problem *p, uint64_t row) {
-  const uint64_t head = row / p->Sq;
-  return head / p->Hq * p->Hkv + head % p->Hq / (p->Hq / p->Hkv);
+  const struct attn_place place = attn_place_of(p, ATTN_ROWS_QUERIES, row);
+  return attn_kv_head_of(p, ATTN_ROWS_QUERIES, &place);
 }
 
 #ifdef __cplusplus

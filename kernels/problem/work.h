@@ -10,11 +10,14 @@
 extern "C" {
 #endif
 
-/* Pairs of a query row and a key that it sees, in one query head. */
+/* Pairs of a query row and a key that it sees, in one query head of all sequences. */
 uint64_t work_pairs(const struct attn_problem *);
 
-/* Keys of one head that at least one row sees. */
-uint32_t work_seen_keys(const struct attn_problem *);
+/* The same without a mask: pairs of a query row and a key of its sequence. */
+uint64_t work_unmasked_pairs(const struct attn_problem *);
+
+/* Keys that at least one row sees, in one KV head of all sequences. */
+uint64_t work_seen_keys(const struct attn_problem *);
 
 /* Bytes of one row of a tensor; 0 where the problem has none. */
 double work_row_bytes(const struct attn_problem *, enum attn_role);

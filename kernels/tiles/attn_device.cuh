@@ -126,6 +126,15 @@ __device__ __forceinline__ float log_sum_exp(float reference, float sum) {
 
 /* ---- shape arithmetic ---------------------------------------------------------------------------------------- */
 
+/* Sequence b, whose offsets are read where the batch is ragged. */
+__device__ __forceinline__ Sequence sequence_of(const Params &p, const Views &at, uint32_t b) {
+  if (at.cu_seqlens_q == nullptr) return {b, p.Sq, p.Skv, 0, 0};
+  const uint32_t q_first = static_cast<uint32_t>(at.cu_seqlens_q[b]);
+  const uint32_t k_first = static_cast<uint32_t>(at.cu_seqlens_k[b]);
+  return {0, static_cast<uint32_t>(at.cu_seqlens_q[b + 1]) - q_first,
+          static_cast<uint32_t>(at.cu_seqlens_k[b + 1]) - k_first, q_first, k_first};
+}
+
 /* Keys that query `row` attends: keys [0, n). */
 __device__ __forceinline__ uint32_t visible_keys(const Params &p, uint32_t row) {
   return keys_under_mask(p.causal, p.Sq, p.Skv, row);

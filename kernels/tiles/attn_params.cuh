@@ -38,13 +38,20 @@ inline Params params_of(const attn_problem &shape, const attn_buffers &buffers) 
 /* Where the elements of the tensors lie, for kernels that take other layouts than dense [B][H][S][D]: batch, head and
  * token strides in elements (attn_view_token), as a tensor map wants them too. */
 struct Views {
-  attn_view q, k, v, o;
+  attn_view q, k, v, o, lse;
+  const int32_t *cu_seqlens_q, *cu_seqlens_k; /* [B + 1]: first tokens of a ragged batch's sequences; else NULL */
 };
 
-inline Views views_of(const attn_problem &shape) {
-  return {attn_view_of(&shape, ATTN_Q), attn_view_of(&shape, ATTN_K), attn_view_of(&shape, ATTN_V),
-          attn_view_of(&shape, ATTN_O)};
+inline Views views_of(const attn_problem &shape, const attn_buffers &buffers) {
+  return {attn_view_of(&shape, ATTN_Q), attn_view_of(&shape, ATTN_K),   attn_view_of(&shape, ATTN_V),
+          attn_view_of(&shape, ATTN_O), attn_view_of(&shape, ATTN_LSE), buffers.cu_seqlens_q,
+          buffers.cu_seqlens_k};
 }
+
+/* One sequence as a kernel sees it: token t of its queries is token q_first + t of the views' batch `batch`. */
+struct Sequence {
+  uint32_t batch, Sq, Skv, q_first, k_first;
+};
 
 template <typename P>
 inline void put_args(attn_pass_args &args, const P &params) {

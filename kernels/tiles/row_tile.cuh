@@ -23,16 +23,16 @@ constexpr uint32_t padded_dim(uint32_t D) { return D <= 64 ? 64 : 128; }
 inline uint32_t padded_dim(const attn_problem &p) { return padded_dim(p.D > p.Dv ? p.D : p.Dv); }
 
 /* What ATTN_TAKES bits the general kernels compute. */
-constexpr unsigned kTakes =
-    ATTN_TAKES_LSE | ATTN_TAKES_WINDOW | ATTN_TAKES_DV | ATTN_TAKES_SOFTCAP | ATTN_TAKES_SINK | ATTN_TAKES_LAYOUT;
+constexpr unsigned kTakes = ATTN_TAKES_LSE | ATTN_TAKES_WINDOW | ATTN_TAKES_DV | ATTN_TAKES_SOFTCAP |
+                            ATTN_TAKES_SINK | ATTN_TAKES_LAYOUT | ATTN_TAKES_BATCH;
 
 inline bool is_general(const attn_problem &problem) {
   return problem.left >= 0 || problem.right > 0 || problem.Dv != problem.D || problem.softcap > 0 || problem.sink ||
-         problem.layout != ATTN_BHSD;
+         problem.layout != ATTN_BHSD || attn_is_ragged(&problem);
 }
 
 struct Extras {
-  attn_mask mask;
+  int32_t left, right; /* the mask */
   Views at;
   uint32_t Dv;
   const float *sink;        /* [Hq]; NULL: none */
@@ -47,8 +47,8 @@ struct RowParams : Params {
 inline RowParams row_params_of(const attn_problem &problem, const attn_buffers &buffers) {
   RowParams p = {};
   static_cast<Params &>(p) = params_of(problem, buffers);
-  p.extras.mask = attn_mask_of(&problem);
-  p.extras.at = views_of(problem);
+  p.extras.left = problem.left, p.extras.right = problem.right;
+  p.extras.at = views_of(problem, buffers);
   p.extras.Dv = problem.Dv;
   p.extras.sink = buffers.sink;
   if (problem.softcap > 0) {
@@ -70,10 +70,18 @@ constexpr uint32_t smem_bytes(uint32_t q_rows, uint32_t kv_rows, uint32_t DP, ui
 
 namespace attn::row_tile {
 
-/* The keys that `rows` neighbouring rows see. */
+/* Dense problems read no offsets. */
 template <bool kGeneral>
-__device__ __forceinline__ attn_keys keys_of(const RowParams &p, uint32_t row, uint32_t rows) {
-  if (kGeneral) return attn_mask_rows(&p.extras.mask, row, rows);
+__device__ __forceinline__ Sequence sequence_of(const RowParams &p, uint32_t b) {
+  if (kGeneral) return attn::sequence_of(p, p.extras.at, b);
+  return {b, p.Sq, p.Skv, 0, 0};
+}
+
+/* The keys that `rows` neighbouring rows of a sequence see. */
+template <bool kGeneral>
+__device__ __forceinline__ attn_keys keys_of(const RowParams &p, const Sequence &s, uint32_t row, uint32_t rows) {
+  const attn_mask mask = {s.Sq, s.Skv, p.extras.left, p.extras.right};
+  if (kGeneral) return attn_mask_rows(&mask, row, rows);
   return {0, visible_keys(p, row + rows - 1)};
 }
 
@@ -83,11 +91,18 @@ __device__ __forceinline__ uint32_t v_columns(const RowParams &p) {
   return kGeneral ? p.extras.Dv : p.D;
 }
 
-/* The first element of row `row` of head h of batch b, by the strides that the problem has. */
+/* The first element of a row: of a query of the sequence, or of its first key. */
 template <bool kGeneral>
-__device__ __forceinline__ size_t first_of(const attn_view &view, uint32_t b, uint32_t heads, uint32_t h,
-                                           uint32_t rows, uint32_t row, uint32_t columns) {
-  return kGeneral ? attn_view_token(&view, b, h, row) : row_offset(b, heads, h, rows, row, columns);
+__device__ __forceinline__ size_t query_of(const attn_view &view, const RowParams &p, const Sequence &s, uint32_t h,
+                                           uint32_t row, uint32_t columns) {
+  if (kGeneral) return attn_view_token(&view, s.batch, h, s.q_first + row);
+  return row_offset(s.batch, p.Hq, h, p.Sq, row, columns);
+}
+template <bool kGeneral>
+__device__ __forceinline__ size_t keys_from(const attn_view &view, const RowParams &p, const Sequence &s,
+                                            uint32_t kv_h, uint32_t columns) {
+  if (kGeneral) return attn_view_token(&view, s.batch, kv_h, s.k_first);
+  return row_offset(s.batch, p.Hkv, kv_h, p.Skv, 0, columns);
 }
 
 /* Elements between neighbouring rows of a head. */
@@ -168,10 +183,10 @@ struct Row {
 
   /* Row `row` of a head: O, and LSE where it is asked for. */
   template <bool kGeneral, typename T>
-  __device__ __forceinline__ void store_row(const RowParams &p, uint32_t b, uint32_t h, uint32_t row) const {
+  __device__ __forceinline__ void store_row(const RowParams &p, const Sequence &s, uint32_t h, uint32_t row) const {
     const uint32_t columns = v_columns<kGeneral>(p);
-    store(static_cast<T *>(p.o) + first_of<kGeneral>(p.extras.at.o, b, p.Hq, h, p.Sq, row, columns), columns);
-    if (p.lse != nullptr) p.lse[row_offset(b, p.Hq, h, p.Sq, row, 1)] = log_sum_exp(max, sum);
+    store(static_cast<T *>(p.o) + query_of<kGeneral>(p.extras.at.o, p, s, h, row, columns), columns);
+    if (p.lse != nullptr) p.lse[query_of<kGeneral>(p.extras.at.lse, p, s, h, row, 1)] = log_sum_exp(max, sum);
   }
 
  private:

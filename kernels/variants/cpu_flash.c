@@ -18,7 +18,6 @@ struct flash_job {
   const struct attn_problem *shape;
   const struct attn_buffers *buffers;
   struct attn_tensor q, k, v, o;
-  struct attn_mask mask;
   uint32_t width; /* columns of Q and of V, padded */
 };
 
@@ -28,7 +27,9 @@ struct flash_tile {
   float *v;             /* [FLASH_KEYS][width] */
   float *s;             /* [FLASH_ROWS][FLASH_KEYS] */
   float *maximum, *sum; /* [FLASH_ROWS]: running, in the base-2 domain */
-  uint32_t b, h, kv_h;
+  uint32_t b, h, kv_h;  /* of the views: b is 0 where sequences are packed */
+  struct attn_sequence sequence;
+  struct attn_mask mask;
   uint32_t row, rows;    /* first row within its head, valid rows */
   struct attn_keys keys; /* that some of the rows see */
 };
@@ -86,9 +87,9 @@ static void flash_cap(const struct flash_job *job, struct flash_tile *tile) {
   for (uint32_t i = 0; i < tile->rows * FLASH_KEYS && cap > 0; ++i) tile->s[i] = cap * tanhf(tile->s[i] / cap);
 }
 
-static void flash_mask(const struct flash_job *job, struct flash_tile *tile, uint32_t key) {
+static void flash_mask(struct flash_tile *tile, uint32_t key) {
   for (uint32_t r = 0; r < tile->rows; ++r) {
-    const struct attn_keys seen = attn_mask_row(&job->mask, tile->row + r);
+    const struct attn_keys seen = attn_mask_row(&tile->mask, tile->row + r);
     float *s = tile->s + r * FLASH_KEYS;
     const uint32_t first = seen.first > key ? seen.first - key : 0, end = seen.end > key ? seen.end - key : 0;
     for (uint32_t j = 0; j < FLASH_KEYS && j < first; ++j) s[j] = -INFINITY;
@@ -108,13 +109,14 @@ static void flash_softmax(const struct flash_job *job, struct flash_tile *tile) 
 
 static void flash_load_keys(const struct flash_job *job, struct flash_tile *tile, uint32_t key, uint32_t count) {
   const struct attn_tensor *k = &job->k, *v = &job->v;
+  const uint32_t first = tile->sequence.k_first + key;
   float row[FLASH_D_MAX];
   for (uint32_t j = 0; j < count; ++j) {
-    cpu_load_f32(job->buffers->k, k->dtype, attn_view_token(&k->view, tile->b, tile->kv_h, key + j), k->view.columns,
-                 row);
+    cpu_load_f32(job->buffers->k, k->dtype, attn_view_token(&k->view, tile->b, tile->kv_h, first + j),
+                 k->view.columns, row);
     for (uint32_t d = 0; d < k->view.columns; ++d) tile->kt[d * FLASH_KEYS + j] = row[d];
-    cpu_load_f32(job->buffers->v, v->dtype, attn_view_token(&v->view, tile->b, tile->kv_h, key + j), v->view.columns,
-                 tile->v + j * job->width);
+    cpu_load_f32(job->buffers->v, v->dtype, attn_view_token(&v->view, tile->b, tile->kv_h, first + j),
+                 v->view.columns, tile->v + j * job->width);
   }
 }
 
@@ -125,7 +127,7 @@ static void flash_step(const struct flash_job *job, struct flash_tile *tile, uin
   memset(tile->s, 0, sizeof(float) * FLASH_ROWS * FLASH_KEYS);
   cpu_matmul_f32(rows, FLASH_KEYS, D, tile->q, width, tile->kt, FLASH_KEYS, tile->s, FLASH_KEYS);
   flash_cap(job, tile);
-  flash_mask(job, tile, key);
+  flash_mask(tile, key);
   flash_softmax(job, tile);
   cpu_matmul_f32(rows, width, count, tile->s, FLASH_KEYS, tile->v, width, tile->o, width);
 }
@@ -141,13 +143,22 @@ static struct flash_tile flash_tile_open(const struct flash_job *job, uint64_t i
   tile.sum = tile.maximum + FLASH_ROWS;
   const uint32_t tiles = (s->Sq - 1) / FLASH_ROWS + 1;
   const uint64_t head = index / tiles;
-  tile.b = (uint32_t)(head / s->Hq);
+  tile.sequence = attn_sequence_of(s, (uint32_t)(head / s->Hq));
+  tile.mask = attn_mask_of_sequence(s, &tile.sequence);
+  tile.b = attn_is_ragged(s) ? 0 : tile.sequence.b;
   tile.h = (uint32_t)(head % s->Hq);
-  tile.kv_h = tile.h / (s->Hq / s->Hkv);
+  tile.kv_h = attn_kv_head(s, tile.h);
   tile.row = (uint32_t)(index % tiles) * FLASH_ROWS;
-  tile.rows = s->Sq - tile.row < FLASH_ROWS ? s->Sq - tile.row : FLASH_ROWS;
-  tile.keys = attn_mask_rows(&job->mask, tile.row, tile.rows);
+  if (tile.row >= tile.sequence.Sq) return tile; /* the tiles of the longest sequence, of a shorter one */
+  const uint32_t left = tile.sequence.Sq - tile.row;
+  tile.rows = left < FLASH_ROWS ? left : FLASH_ROWS;
+  tile.keys = attn_mask_rows(&tile.mask, tile.row, tile.rows);
   return tile;
+}
+
+/* Row r of a tile among the tokens of a view. */
+static uint32_t flash_token(const struct flash_tile *tile, uint32_t r) {
+  return tile->sequence.q_first + tile->row + r;
 }
 
 static void flash_load_queries(const struct flash_job *job, struct flash_tile *tile) {
@@ -155,7 +166,8 @@ static void flash_load_queries(const struct flash_job *job, struct flash_tile *t
   const float scale = (float)(M_LOG2E / sqrt((double)D));
   for (uint32_t r = 0; r < tile->rows; ++r) {
     float *q = tile->q + (uint64_t)r * job->width;
-    cpu_load_f32(job->buffers->q, job->q.dtype, attn_view_token(&job->q.view, tile->b, tile->h, tile->row + r), D, q);
+    const uint64_t first = attn_view_token(&job->q.view, tile->b, tile->h, flash_token(tile, r));
+    cpu_load_f32(job->buffers->q, job->q.dtype, first, D, q);
     for (uint32_t d = 0; d < D; ++d) q[d] *= scale;
     tile->maximum[r] = job->buffers->sink ? (float)M_LOG2E * job->buffers->sink[tile->h] : -FLT_MAX;
     tile->sum[r] = job->buffers->sink ? 1 : 0;
@@ -165,7 +177,7 @@ static void flash_load_queries(const struct flash_job *job, struct flash_tile *t
 static void flash_store(const struct flash_job *job, const struct flash_tile *tile) {
   for (uint32_t r = 0; r < tile->rows; ++r) {
     const float inverse = tile->sum[r] > 0 ? 1 / tile->sum[r] : 0; /* 0: a row without keys */
-    const uint64_t first = attn_view_token(&job->o.view, tile->b, tile->h, tile->row + r);
+    const uint64_t first = attn_view_token(&job->o.view, tile->b, tile->h, flash_token(tile, r));
     for (uint32_t d = 0; d < job->o.view.columns; ++d) {
       cpu_store(job->buffers->o, job->o.dtype, first + d, tile->o[(uint64_t)r * job->width + d] * inverse);
     }
@@ -175,7 +187,7 @@ static void flash_store(const struct flash_job *job, const struct flash_tile *ti
 /* A row without keys and sink has a sum of 0, whose logarithm is the minus infinity that it is to have. */
 static void flash_store_lse(const struct flash_job *job, const struct flash_tile *tile) {
   float *lse = job->buffers->lse;
-  const uint64_t first = ((uint64_t)tile->b * job->shape->Hq + tile->h) * job->shape->Sq + tile->row;
+  const uint64_t first = attn_query_row(job->shape, &tile->sequence, tile->h, tile->row);
   for (uint32_t r = 0; r < tile->rows && lse; ++r)
     lse[first + r] = (float)M_LN2 * (tile->maximum[r] + log2f(tile->sum[r]));
 }
@@ -192,7 +204,7 @@ static void flash_task(void *context, uint64_t index, unsigned worker) {
 /* ---- the variant --------------------------------------------------------------------------------------------- */
 
 static struct flash_job flash_job_of(const struct attn_problem *shape, const struct attn_buffers *buffers) {
-  struct flash_job job = {.shape = shape, .buffers = buffers, .mask = attn_mask_of(shape)};
+  struct flash_job job = {.shape = shape, .buffers = buffers};
   attn_tensor_of(shape, ATTN_Q, &job.q);
   attn_tensor_of(shape, ATTN_K, &job.k);
   attn_tensor_of(shape, ATTN_V, &job.v);
@@ -234,8 +246,8 @@ const struct attn_variant attn_variant_cpu_flash = {
     .limits = "CPU",
     .runs_on = DEVICE_CPU,
     .math = ATTN_MATH_FP32_HOST,
-    .takes =
-        ATTN_TAKES_LSE | ATTN_TAKES_WINDOW | ATTN_TAKES_DV | ATTN_TAKES_SOFTCAP | ATTN_TAKES_SINK | ATTN_TAKES_LAYOUT,
+    .takes = ATTN_TAKES_LSE | ATTN_TAKES_WINDOW | ATTN_TAKES_DV | ATTN_TAKES_SOFTCAP | ATTN_TAKES_SINK |
+             ATTN_TAKES_LAYOUT | ATTN_TAKES_BATCH,
     .dtypes = ATTN_DTYPES_FLOAT,
     .dims = {.most = FLASH_D_MAX},
     .supports = cpu_flash_supports,

@@ -35,8 +35,8 @@ const struct attn_variant attn_variant_cpu_ref = {
     .limits = "CPU",
     .runs_on = DEVICE_CPU,
     .math = ATTN_MATH_FP64_HOST,
-    .takes =
-        ATTN_TAKES_LSE | ATTN_TAKES_WINDOW | ATTN_TAKES_DV | ATTN_TAKES_SOFTCAP | ATTN_TAKES_SINK | ATTN_TAKES_LAYOUT,
+    .takes = ATTN_TAKES_LSE | ATTN_TAKES_WINDOW | ATTN_TAKES_DV | ATTN_TAKES_SOFTCAP | ATTN_TAKES_SINK |
+             ATTN_TAKES_LAYOUT | ATTN_TAKES_BATCH,
     .dtypes = ATTN_DTYPES_FLOAT,
     .supports = cpu_ref_supports,
     .plan = cpu_ref_plan,

@@ -42,32 +42,35 @@ static_assert(kScalarKeys % row_tile::kGroup == 0, "a tile is a whole number of 
 #ifdef __CUDACC__
 
 template <typename T, uint32_t DP, bool kGeneral>
-__global__ void __launch_bounds__(kScalarThreads) scalar_kernel(const __grid_constant__ row_tile::RowParams p) {
+__global__ void __launch_bounds__(kScalarThreads, kGeneral ? 1 : 0)
+    scalar_kernel(const __grid_constant__ row_tile::RowParams p) {
   extern __shared__ __align__(128) unsigned char smem[];
   constexpr uint32_t kQStride = DP + row_tile::kPad;
   T *q_tile = reinterpret_cast<T *>(smem);     /* [kScalarRows][kQStride] */
   T *k_tile = q_tile + kScalarRows * kQStride; /* [kScalarKeys][DP] */
   T *v_tile = k_tile + kScalarKeys * DP;       /* [kScalarKeys][DP] */
 
-  const uint32_t h = blockIdx.x, b = blockIdx.y, row0 = blockIdx.z * kScalarRows;
-  const uint32_t rows = rows_in_tile(p.Sq, row0, kScalarRows), row = row0 + threadIdx.x;
-  const Views &at = p.extras.at; /* read by the general kernels alone */
+  const uint32_t h = blockIdx.x, row0 = blockIdx.z * kScalarRows;
+  const Sequence s = row_tile::sequence_of<kGeneral>(p, blockIdx.y);
+  const uint32_t rows = rows_in_tile(s.Sq, row0, kScalarRows), row = row0 + threadIdx.x;
+  if (kGeneral && rows == 0) return; /* the grid has the tiles of the longest sequence; the whole block leaves */
+  const Views &at = p.extras.at;     /* read by the general kernels alone */
   const uint32_t Dv = row_tile::v_columns<kGeneral>(p), kv_h = kv_head(p, h);
-  const T *q = static_cast<const T *>(p.q) + row_tile::first_of<kGeneral>(at.q, b, p.Hq, h, p.Sq, row0, p.D);
-  const T *k = static_cast<const T *>(p.k) + row_tile::first_of<kGeneral>(at.k, b, p.Hkv, kv_h, p.Skv, 0, p.D);
-  const T *v = static_cast<const T *>(p.v) + row_tile::first_of<kGeneral>(at.v, b, p.Hkv, kv_h, p.Skv, 0, Dv);
+  const T *q = static_cast<const T *>(p.q) + row_tile::query_of<kGeneral>(at.q, p, s, h, row0, p.D);
+  const T *k = static_cast<const T *>(p.k) + row_tile::keys_from<kGeneral>(at.k, p, s, kv_h, p.D);
+  const T *v = static_cast<const T *>(p.v) + row_tile::keys_from<kGeneral>(at.v, p, s, kv_h, Dv);
   const size_t q_stride = row_tile::row_stride_of<kGeneral>(at.q, p.D);
   const size_t k_stride = row_tile::row_stride_of<kGeneral>(at.k, p.D);
   const size_t v_stride = row_tile::row_stride_of<kGeneral>(at.v, Dv);
   const bool has_row = threadIdx.x < rows;
-  const attn_keys row_keys = has_row ? row_tile::keys_of<kGeneral>(p, row, 1) : attn_keys{0, 0};
-  const attn_keys tile_keys = row_tile::keys_of<kGeneral>(p, row0, rows);
+  const attn_keys row_keys = has_row ? row_tile::keys_of<kGeneral>(p, s, row, 1) : attn_keys{0, 0};
+  const attn_keys tile_keys = row_tile::keys_of<kGeneral>(p, s, row0, rows);
 
   row_tile::Row<DP> state;
   state.template start<kGeneral>(p, h);
   row_tile::load_tile<DP, kScalarThreads>(q_tile, kQStride, q, kScalarRows, rows, p.D, q_stride);
   for (uint32_t first = tile_keys.first / kScalarKeys * kScalarKeys; first < tile_keys.end; first += kScalarKeys) {
-    const uint32_t keys = rows_in_tile(p.Skv, first, kScalarKeys);
+    const uint32_t keys = rows_in_tile(s.Skv, first, kScalarKeys);
     __syncthreads(); /* orders the previous tile's reads of K and V before they are overwritten */
     row_tile::load_tile<DP, kScalarThreads>(k_tile, DP, k + first * k_stride, kScalarKeys, keys, p.D, k_stride);
     row_tile::load_tile<DP, kScalarThreads>(v_tile, DP, v + first * v_stride, kScalarKeys, keys, Dv, v_stride);
@@ -76,7 +79,7 @@ __global__ void __launch_bounds__(kScalarThreads) scalar_kernel(const __grid_con
       state.template attend<kGeneral>(q_tile + threadIdx.x * kQStride, k_tile, v_tile,
                                       row_tile::within_tile(row_keys, first, kScalarKeys), p);
   }
-  if (has_row) state.template store_row<kGeneral, T>(p, b, h, row);
+  if (has_row) state.template store_row<kGeneral, T>(p, s, h, row);
 }
 
 template <typename T, bool kGeneral>

@@ -37,30 +37,30 @@ static_assert(kSerialKeys % row_tile::kGroup == 0, "a tile is a whole number of 
 
 /* One chunk of rows of one head: row0 + threadIdx.x is this thread's row. */
 template <typename T, uint32_t DP, bool kGeneral>
-__device__ __forceinline__ void serial_chunk(const row_tile::RowParams &p, unsigned char *smem, uint32_t b,
+__device__ __forceinline__ void serial_chunk(const row_tile::RowParams &p, unsigned char *smem, const Sequence &s,
                                              uint32_t h, uint32_t row0) {
   constexpr uint32_t kQStride = DP + row_tile::kPad;
   T *q_tile = reinterpret_cast<T *>(smem);        /* [kSerialThreads][kQStride] */
   T *k_tile = q_tile + kSerialThreads * kQStride; /* [kSerialKeys][DP] */
   T *v_tile = k_tile + kSerialKeys * DP;          /* [kSerialKeys][DP] */
-  const uint32_t rows = rows_in_tile(p.Sq, row0, kSerialThreads), row = row0 + threadIdx.x;
+  const uint32_t rows = rows_in_tile(s.Sq, row0, kSerialThreads), row = row0 + threadIdx.x;
   const Views &at = p.extras.at; /* read by the general kernels alone */
   const uint32_t Dv = row_tile::v_columns<kGeneral>(p), kv_h = kv_head(p, h);
-  const T *q = static_cast<const T *>(p.q) + row_tile::first_of<kGeneral>(at.q, b, p.Hq, h, p.Sq, row0, p.D);
-  const T *k = static_cast<const T *>(p.k) + row_tile::first_of<kGeneral>(at.k, b, p.Hkv, kv_h, p.Skv, 0, p.D);
-  const T *v = static_cast<const T *>(p.v) + row_tile::first_of<kGeneral>(at.v, b, p.Hkv, kv_h, p.Skv, 0, Dv);
+  const T *q = static_cast<const T *>(p.q) + row_tile::query_of<kGeneral>(at.q, p, s, h, row0, p.D);
+  const T *k = static_cast<const T *>(p.k) + row_tile::keys_from<kGeneral>(at.k, p, s, kv_h, p.D);
+  const T *v = static_cast<const T *>(p.v) + row_tile::keys_from<kGeneral>(at.v, p, s, kv_h, Dv);
   const size_t q_stride = row_tile::row_stride_of<kGeneral>(at.q, p.D);
   const size_t k_stride = row_tile::row_stride_of<kGeneral>(at.k, p.D);
   const size_t v_stride = row_tile::row_stride_of<kGeneral>(at.v, Dv);
-  const attn_keys row_keys = threadIdx.x < rows ? row_tile::keys_of<kGeneral>(p, row, 1) : attn_keys{0, 0};
-  const attn_keys tile_keys = row_tile::keys_of<kGeneral>(p, row0, rows);
+  const attn_keys row_keys = threadIdx.x < rows ? row_tile::keys_of<kGeneral>(p, s, row, 1) : attn_keys{0, 0};
+  const attn_keys tile_keys = row_tile::keys_of<kGeneral>(p, s, row0, rows);
 
   row_tile::Row<DP> state;
   state.template start<kGeneral>(p, h);
   __syncthreads(); /* orders the previous chunk's last reads of Q before Q is overwritten */
   row_tile::load_tile<DP, kSerialThreads>(q_tile, kQStride, q, kSerialThreads, rows, p.D, q_stride);
   for (uint32_t first = tile_keys.first / kSerialKeys * kSerialKeys; first < tile_keys.end; first += kSerialKeys) {
-    const uint32_t keys = rows_in_tile(p.Skv, first, kSerialKeys);
+    const uint32_t keys = rows_in_tile(s.Skv, first, kSerialKeys);
     __syncthreads(); /* orders the previous tile's reads of K and V before they are overwritten */
     row_tile::load_tile<DP, kSerialThreads>(k_tile, DP, k + first * k_stride, kSerialKeys, keys, p.D, k_stride);
     row_tile::load_tile<DP, kSerialThreads>(v_tile, DP, v + first * v_stride, kSerialKeys, keys, Dv, v_stride);
@@ -68,19 +68,21 @@ __device__ __forceinline__ void serial_chunk(const row_tile::RowParams &p, unsig
     state.template attend<kGeneral>(q_tile + threadIdx.x * kQStride, k_tile, v_tile,
                                     row_tile::within_tile(row_keys, first, kSerialKeys), p);
   }
-  if (threadIdx.x < rows) state.template store_row<kGeneral, T>(p, b, h, row);
+  if (threadIdx.x < rows) state.template store_row<kGeneral, T>(p, s, h, row);
 }
 
 template <typename T, uint32_t DP, bool kGeneral>
 __global__ void __launch_bounds__(kSerialThreads, kSerialResident)
     serial_kernel(const __grid_constant__ row_tile::RowParams p) {
   extern __shared__ __align__(128) unsigned char smem[];
-  for (uint32_t b = 0; b < p.B; ++b)
+  for (uint32_t b = 0; b < p.B; ++b) {
+    const Sequence s = row_tile::sequence_of<kGeneral>(p, b);
     for (uint32_t h = 0; h < p.Hq; ++h)
       for (uint32_t chunk = 0; chunk < kSerialChunks; ++chunk) {
         const uint32_t row0 = blockIdx.x * kSerialBlockRows + chunk * kSerialThreads;
-        if (row0 < p.Sq) serial_chunk<T, DP, kGeneral>(p, smem, b, h, row0);
+        if (row0 < s.Sq) serial_chunk<T, DP, kGeneral>(p, smem, s, h, row0);
       }
+  }
 }
 
 template <typename T, bool kGeneral>

@@ -159,6 +159,60 @@ static void arrays_and_seed_give_the_same_bits(void **state) {
   }
 }
 
+/* The inputs of one sequence of a ragged batch as those of a dense problem, each to be freed. */
+static void take_sequence(const struct pattern *pattern, const struct attn_sequence *s,
+                          const struct attn_problem *one, void *data[ATTN_ROLE_COUNT]) {
+  for (unsigned role = ATTN_Q; role <= ATTN_V; ++role) {
+    const bool is_key = attn_role_rows((enum attn_role)role) == ATTN_ROWS_KEYS;
+    const uint32_t heads = is_key ? one->Hkv : one->Hq, tokens = is_key ? s->Skv : s->Sq;
+    struct attn_tensor tensor;
+    assert_true(attn_tensor_of(one, (enum attn_role)role, &tensor));
+    data[role] = malloc(attn_tensor_bytes(&tensor));
+    assert_non_null(data[role]);
+    for (uint64_t row = 0; row < (uint64_t)heads * tokens; ++row) {
+      const uint32_t h = (uint32_t)(row / tokens), token = (uint32_t)(row % tokens);
+      const uint64_t from =
+          is_key ? attn_key_row(&pattern->problem, s, h, token) : attn_query_row(&pattern->problem, s, h, token);
+      const struct pattern_line line = pattern_line_of(pattern, (enum attn_role)role, from);
+      for (uint32_t d = 0; d < tensor.view.columns; ++d)
+        cpu_store(data[role], tensor.dtype, row * tensor.view.columns + d, pattern_value(pattern, role, &line, d));
+    }
+  }
+}
+
+/* Also where it has hidden keys and hard rows; one without keys has zeros. */
+static void a_sequence_is_computed_as_if_it_were_alone(void **state) {
+  (void)state;
+  struct attn_problem p = ATTN_DENSE(0, 4, 2, 0, 0, 24, ATTN_BF16, true);
+  attn_batch_read("2q33s70_q5s0_q0s9_3q1_q40s12", &p.batch);
+  const struct attn_group extent = attn_batch_extent(&p.batch);
+  p.B = extent.count, p.Sq = extent.Sq, p.Skv = extent.Skv;
+  for (uint32_t launch = 0; launch < 3; ++launch) {
+    const struct pattern pattern = {.problem = p, .seed = SEED, .launch = launch};
+    struct output all = oracle_output_of(&p, &(struct oracle_input){.pattern = &pattern}, 2);
+    for (uint32_t b = 0; b < p.B; ++b) {
+      const struct attn_sequence s = attn_sequence_of(&p, b);
+      const struct attn_problem one = ATTN_DENSE(1, 4, 2, s.Sq, s.Skv, 24, ATTN_BF16, true);
+      void *data[ATTN_ROLE_COUNT] = {NULL};
+      struct output alone = {NULL, NULL};
+      if (s.Sq > 0 && s.Skv > 0) {
+        take_sequence(&pattern, &s, &one, data);
+        alone = oracle_output_of(&one, &(struct oracle_input){.tensor = {data[0], data[1], data[2]}}, 1);
+      }
+      for (uint32_t row = 0; row < 4 * s.Sq; ++row) {
+        const uint64_t at = attn_query_row(&p, &s, row / s.Sq, row % s.Sq);
+        const double zeros[24] = {0}, *wanted = alone.o != NULL ? alone.o + row * 24 : zeros;
+        if (!isnan(wanted[0])) assert_memory_equal(all.o + at * 24, wanted, sizeof zeros);
+        assert_int_equal(isnan(all.o[at * 24]), isnan(wanted[0]));
+        if (s.Skv == 0) assert_true(isinf(all.rows[at].lse) && all.rows[at].lse < 0);
+      }
+      output_free(&alone);
+      for (size_t t = 0; t < ATTN_ROLE_COUNT; ++t) free(data[t]);
+    }
+    output_free(&all);
+  }
+}
+
 static void single_row_has_the_bits_of_the_whole(void **state) {
   (void)state;
   double o[512];
@@ -291,6 +345,7 @@ static void scratch_grows_with_threads(void **state) {
 int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(oracle_matches_long_double),
+      cmocka_unit_test(a_sequence_is_computed_as_if_it_were_alone),
       cmocka_unit_test(arrays_and_seed_give_the_same_bits),
       cmocka_unit_test(single_row_has_the_bits_of_the_whole),
       cmocka_unit_test(constant_v_gives_constant_o),

@@ -34,6 +34,19 @@ def right(q, k, v, causal=False, scale=1.0, window=None, softcap=0.0, sink=None,
         return (o.astype(q.dtype), (top + np.log(total))[..., 0]) if lse else o.astype(q.dtype)
 
 
+def packed(q, k, v, cu_seqlens_q, cu_seqlens_k, max_seqlen_q, max_seqlen_k, lse=False, **options):
+    """Sequences of unlike lengths behind one another: [tokens, heads, columns]."""
+    assert max_seqlen_q == np.diff(cu_seqlens_q).max() and max_seqlen_k == np.diff(cu_seqlens_k).max()
+    o, log_sums = np.zeros(q.shape[:2] + v.shape[2:], q.dtype), np.full((q.shape[1], q.shape[0]), -np.inf, np.float32)
+    for i in range(len(cu_seqlens_q) - 1):
+        rows, keys = (slice(offsets[i], offsets[i + 1]) for offsets in (cu_seqlens_q, cu_seqlens_k))
+        if rows.start == rows.stop or keys.start == keys.stop:
+            continue
+        of_one = right(*(x[part].swapaxes(0, 1)[None] for x, part in ((q, rows), (k, keys), (v, keys))), lse=True, **options)
+        o[rows], log_sums[:, rows] = of_one[0][0].swapaxes(0, 1), of_one[1][0]
+    return (o, log_sums) if lse else o
+
+
 def wrong(q, k, v, causal, scale):
     return np.zeros_like(q)
 

@@ -58,13 +58,12 @@ __global__ void gpu_wrong_start_kernel(const __grid_constant__ WrongParams p) {
 }
 
 __global__ void gpu_wrong_kernel(const __grid_constant__ WrongParams p) {
-  const attn_problem &s = p.job.shape;
   const WrongMemory &m = wrong_memory[p.job.bug];
   const uint64_t row = uint64_t{blockIdx.x} * kWrongThreads + threadIdx.x;
-  if (row >= uint64_t{s.B} * s.Hq * s.Sq || m.skip != 0) return;
+  if (row >= wrong_rows(&p.job) || m.skip != 0) return;
   wrong_job job = p.job;
   if (job.bug == WRONG_counts_launches && m.launches >= 12) job.bug = WRONG_scale_none;
-  if (job.bug == WRONG_races && row == wrong_raced_row(&s, m.launches)) job.bug = WRONG_scale_none;
+  if (job.bug == WRONG_races && row == wrong_raced_row(&p.job.shape, m.launches)) job.bug = WRONG_scale_none;
   if (job.bug == WRONG_lse_later && m.launches >= 12) job.buffers.lse = nullptr;
   wrong_attention(&job, row);
 }
@@ -72,7 +71,7 @@ __global__ void gpu_wrong_kernel(const __grid_constant__ WrongParams p) {
 __global__ void gpu_wrong_end_kernel(const __grid_constant__ WrongParams p) {
   const wrong_job &job = p.job;
   WrongMemory &m = wrong_memory[job.bug];
-  const uint64_t outputs = uint64_t{job.shape.B} * job.shape.Hq * job.shape.Sq * job.shape.Dv;
+  const uint64_t outputs = wrong_rows(&job) * job.shape.Dv;
   for (int i = 0; i < 3 && m.skip == 0; ++i) m.first[i] = wrong_first(job, i);
   if (job.bug == WRONG_writes_beyond) wrong_store(job.buffers.o, job.shape.dtype, outputs, 1.0f);
   if (job.bug == WRONG_changes_k) wrong_store(const_cast<void *>(job.buffers.k), job.shape.dtype, 3, 0.5f);
@@ -106,7 +105,8 @@ static const char *gpu_wrong_supports(const attn_problem *, const attn_tuning *,
 
 static void gpu_wrong_plan(const attn_problem *shape, const attn_tuning *, const device_info *, attn_plan *plan) {
   static const char *const names[] = {"start", "main", "end"};
-  const uint64_t rows = uint64_t{shape->B} * shape->Hq * shape->Sq;
+  const attn_view o = attn_view_of(shape, ATTN_O);
+  const uint64_t rows = attn_view_rows(&o);
   plan->pass_count = 3;
   plan->tile_q = 1, plan->tile_kv = WRONG_TILE, plan->splits = WRONG_SPLITS, plan->stages = 1;
   for (int pass = 0; pass < 3; ++pass) {
@@ -133,8 +133,8 @@ extern "C" const struct attn_variant attn_variant_gpu_wrong = {
     .limits = nullptr,
     .runs_on = DEVICE_CUDA,
     .math = ATTN_MATH_TENSOR, /* it has none, but with them the widest bounds */
-    .takes =
-        ATTN_TAKES_LSE | ATTN_TAKES_WINDOW | ATTN_TAKES_DV | ATTN_TAKES_SOFTCAP | ATTN_TAKES_SINK | ATTN_TAKES_LAYOUT,
+    .takes = ATTN_TAKES_LSE | ATTN_TAKES_WINDOW | ATTN_TAKES_DV | ATTN_TAKES_SOFTCAP | ATTN_TAKES_SINK |
+             ATTN_TAKES_LAYOUT | ATTN_TAKES_BATCH,
     .dtypes = ATTN_DTYPES_FLOAT,
     .dims = {.most = WRONG_D_MAX},
     .tunables = attn::wrong_tunables,

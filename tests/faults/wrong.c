@@ -129,7 +129,7 @@ static void remember(const struct wrong_job *job, struct memory *memory) {
 
 static void misuse_memory(const struct wrong_job *job) {
   const struct attn_problem *s = &job->shape;
-  const uint64_t outputs = (uint64_t)s->B * s->Hq * s->Sq * s->Dv;
+  const uint64_t outputs = wrong_rows(job) * s->Dv;
   if (job->bug == WRONG_writes_beyond) wrong_store(job->buffers.o, s->dtype, outputs, 1.0f);
   if (job->bug == WRONG_changes_k) wrong_store((void *)(uintptr_t)job->buffers.k, s->dtype, 3, 0.5f);
 }
@@ -145,8 +145,7 @@ static void wrong_run(const struct attn_problem *shape, const struct attn_plan *
     if (job.bug == WRONG_counts_launches && memory->launches >= FAITHFUL_LAUNCHES) task.bug = WRONG_scale_none;
     if (job.bug == WRONG_keeps_p) keep_scores(&task, memory->launches);
     if (job.bug == WRONG_lse_later && memory->launches >= FAITHFUL_LAUNCHES) task.buffers.lse = NULL;
-    const uint64_t rows = (uint64_t)shape->B * shape->Hq * shape->Sq,
-                   raced = wrong_raced_row(shape, memory->launches);
+    const uint64_t rows = wrong_rows(&task), raced = wrong_raced_row(shape, memory->launches);
     cpu_parallel_for(threads, rows, wrong_task, &task);
     task.bug = WRONG_scale_none;
     if (job.bug == WRONG_races && raced < rows) wrong_task(&task, raced, 0);
@@ -188,8 +187,8 @@ const struct attn_variant attn_variant_wrong = {
     .limits = "CPU",
     .runs_on = DEVICE_CPU,
     .math = ATTN_MATH_FP32_HOST,
-    .takes =
-        ATTN_TAKES_LSE | ATTN_TAKES_WINDOW | ATTN_TAKES_DV | ATTN_TAKES_SOFTCAP | ATTN_TAKES_SINK | ATTN_TAKES_LAYOUT,
+    .takes = ATTN_TAKES_LSE | ATTN_TAKES_WINDOW | ATTN_TAKES_DV | ATTN_TAKES_SOFTCAP | ATTN_TAKES_SINK |
+             ATTN_TAKES_LAYOUT | ATTN_TAKES_BATCH,
     .dtypes = ATTN_DTYPES_FLOAT,
     .dims = {.most = WRONG_D_MAX},
     .tunables = tunables,

@@ -169,12 +169,36 @@
   X(layout_packed_o, "rows of O are as far apart as those of Q, K and V")              \
   X(layout_lse, "the LSE is written as [B][Sq][Hq]")
 
+/* Wrong where sequences of unlike lengths are packed behind one another. */
+#define WRONG_BATCH_MAP(X)                                                                  \
+  X(ragged_padded, "every sequence has as many keys as the longest")                        \
+  X(ragged_next_key, "a sequence sees the first key of the next one")                       \
+  X(ragged_last_key, "the last key of a sequence is not seen")                              \
+  X(ragged_square, "a sequence has as many keys as queries")                                \
+  X(ragged_mask_longest, "masks are aligned to the longest sequence")                       \
+  X(ragged_mask_top_left, "masks are aligned top-left in each sequence")                    \
+  X(ragged_mask_packed, "masks take all sequences for one")                                 \
+  X(ragged_first_keys, "every sequence reads K of the first one")                           \
+  X(ragged_q_offset, "keys begin where queries do")                                         \
+  X(ragged_v_offset, "values begin at those of the sequence before")                        \
+  X(ragged_behind_empty, "behind a sequence without queries keys begin where its keys did") \
+  X(ragged_padded_o, "O is written as [B][Sq][Hq][Dv]")                                     \
+  X(ragged_heads_o, "O is written as [Hq][queries of all][Dv]")                             \
+  X(ragged_last, "the last sequence is left out")                                           \
+  X(ragged_few, "sequences of fewer than 16 queries are left out")                          \
+  X(ragged_no_keys_nan, "rows of a sequence without keys are NaN")                          \
+  X(ragged_no_keys_left, "rows of a sequence without keys are not written")                 \
+  X(ragged_one_key, "a sequence of one key is taken for one of none")                       \
+  X(ragged_padded_lse, "the LSE is written as [B][Hq][Sq]")                                 \
+  X(ragged_tokens_lse, "the LSE is written as [queries of all][Hq]")
+
 enum wrong_bug {
 #define WRONG_ENUM(name, text) WRONG_##name,
   WRONG_ROW_MAP(WRONG_ENUM) WRONG_LAUNCH_MAP(WRONG_ENUM) WRONG_LSE_MAP(WRONG_ENUM) WRONG_WINDOW_MAP(WRONG_ENUM)
       WRONG_DV_MAP(WRONG_ENUM) WRONG_SOFTCAP_MAP(WRONG_ENUM) WRONG_SINK_MAP(WRONG_ENUM) WRONG_LAYOUT_MAP(WRONG_ENUM)
+          WRONG_BATCH_MAP(WRONG_ENUM)
 #undef WRONG_ENUM
-          WRONG_COUNT
+              WRONG_COUNT
 };
 enum {
   WRONG_FIRST_OF_LAUNCHES = WRONG_first_only,
@@ -189,6 +213,7 @@ struct wrong_job {
   struct attn_buffers buffers;
   enum wrong_bug bug;
   struct attn_view view[WRONG_VIEWS]; /* of Q, K, V and O, as the bug takes them to be */
+  uint32_t longest;                   /* Sq of the problem */
 };
 
 static inline struct attn_view wrong_dense(struct attn_view view) {
@@ -203,7 +228,7 @@ static inline struct wrong_job wrong_job_of(const struct attn_problem *shape, co
   const bool is_packed = shape->layout == ATTN_QKV, is_by_token = shape->layout == ATTN_BSHD;
   struct wrong_job job;
   memset(&job, 0, sizeof job);
-  job.shape = *shape, job.buffers = *buffers, job.bug = bug;
+  job.shape = *shape, job.buffers = *buffers, job.bug = bug, job.longest = shape->Sq;
   for (unsigned role = ATTN_Q; role < WRONG_VIEWS; ++role) {
     struct attn_view *view = &job.view[role];
     *view = attn_view_of(shape, (enum attn_role)role);
@@ -224,7 +249,8 @@ static inline ATTN_HD uint64_t wrong_element(const struct wrong_job *job, enum a
                                              uint32_t d) {
   const struct attn_view *view = &job->view[role];
   const uint64_t rows = attn_view_rows(view), columns = attn_columns(&job->shape, role);
-  const uint64_t element = attn_view_row(view, row) + d;
+  uint64_t element = attn_view_row(view, row) + d;
+  if (job->bug == WRONG_ragged_heads_o && role == ATTN_O && attn_is_ragged(&job->shape)) element = row * columns + d;
   const bool is_packed = job->shape.layout == ATTN_QKV && role != ATTN_O;
   const uint64_t end = is_packed ? 3 * rows * columns - role * view->heads * columns : rows * columns;
   return element < end ? element : end - 1;
@@ -275,7 +301,10 @@ struct wrong_row {
   uint32_t row;                        /* within the head */
   uint32_t first, keys;                /* it sees the keys from `first` to before `keys` */
   uint64_t head;                       /* of [B][Hq] */
+  struct attn_sequence sequence;
 };
+
+static inline ATTN_HD uint64_t wrong_rows(const struct wrong_job *job) { return attn_view_rows(&job->view[ATTN_O]); }
 
 static inline ATTN_HD uint32_t wrong_keys(const struct wrong_job *job, uint32_t row) {
   const struct attn_problem *s = &job->shape;
@@ -321,27 +350,80 @@ static inline ATTN_HD struct attn_keys wrong_window(const struct wrong_job *job,
   return keys;
 }
 
-static inline ATTN_HD struct wrong_row wrong_row_of(const struct wrong_job *job, uint64_t index) {
+/* Where a bug takes the keys and values of a row to begin, and its output to be. */
+static inline ATTN_HD void wrong_offsets(const struct wrong_job *job, const struct attn_problem *all, uint32_t kv,
+                                         struct wrong_row *r) {
+  const struct attn_sequence *own = &r->sequence, before = attn_sequence_of(all, own->b - (own->b > 0));
+  const uint64_t first = kv * attn_tokens(all, ATTN_ROWS_KEYS), h = r->head % all->Hq;
+  if (!attn_is_ragged(all)) return;
+  if (job->bug == WRONG_ragged_first_keys) r->k_row = first;
+  if (job->bug == WRONG_ragged_q_offset) r->k_row = r->v_row = first + own->q_first;
+  if (job->bug == WRONG_ragged_v_offset) r->v_row = first + before.k_first;
+  if (job->bug == WRONG_ragged_behind_empty && before.Sq == 0) r->k_row = r->v_row = first + before.k_first;
+  if (job->bug == WRONG_ragged_padded_o)
+    r->o_row = h * attn_tokens(all, ATTN_ROWS_QUERIES) + (uint64_t)own->b * all->Sq + r->row;
+}
+
+/* The lengths of a row's sequence, as the bug takes them to be. */
+static inline ATTN_HD void wrong_lengths(enum wrong_bug bug, const struct attn_problem *all,
+                                         const struct attn_sequence *own, struct attn_problem *out) {
+  out->Sq = own->Sq;
+  out->Skv = own->Skv;
+  if (!attn_is_ragged(all)) return;
+  if (bug == WRONG_ragged_padded) out->Skv = all->Skv;
+  if (bug == WRONG_ragged_next_key) out->Skv = own->Skv + 1;
+  if (bug == WRONG_ragged_last_key && own->Skv > 0) out->Skv = own->Skv - 1;
+  if (bug == WRONG_ragged_square) out->Skv = own->Sq;
+  if (bug == WRONG_ragged_one_key && own->Skv == 1) out->Skv = 0;
+}
+
+/* The keys of a row of a ragged batch whose mask is aligned wrongly. */
+static inline ATTN_HD struct attn_keys wrong_aligned(const struct wrong_job *job, const struct attn_problem *all,
+                                                     const struct wrong_row *r) {
+  const struct attn_sequence *own = &r->sequence;
+  struct attn_mask mask = attn_mask_of_sequence(all, own);
+  uint32_t row = r->row, shift = 0;
+  if (job->bug == WRONG_ragged_mask_longest) mask.Sq = all->Sq, mask.Skv = all->Skv;
+  if (job->bug == WRONG_ragged_mask_top_left) mask.Skv = mask.Sq;
+  if (job->bug == WRONG_ragged_mask_packed) {
+    mask.Sq = (uint32_t)attn_tokens(all, ATTN_ROWS_QUERIES), mask.Skv = (uint32_t)attn_tokens(all, ATTN_ROWS_KEYS);
+    row += own->q_first, shift = own->k_first;
+  }
+  struct attn_keys keys = attn_mask_row(&mask, row);
+  keys.first = keys.first > shift ? keys.first - shift : 0;
+  keys.end = keys.end > shift ? keys.end - shift : 0;
+  if (keys.end > own->Skv) keys.end = own->Skv;
+  if (keys.first > keys.end) keys.first = keys.end;
+  return keys;
+}
+
+/* `all` is the problem, the job's has the lengths of the row's own sequence. */
+static inline ATTN_HD struct wrong_row wrong_row_of(const struct wrong_job *job, const struct attn_problem *all,
+                                                    uint64_t index) {
   const struct attn_problem *s = &job->shape;
-  const uint64_t head = index / s->Sq, batch = head / s->Hq, h = head % s->Hq, group = s->Hq / s->Hkv;
-  const uint32_t row = (uint32_t)(index % s->Sq);
+  const struct attn_place place = attn_place_of(all, ATTN_ROWS_QUERIES, index);
+  const struct attn_sequence *own = &place.sequence;
+  const uint64_t batch = own->b, h = place.h, head = batch * s->Hq + h, group = s->Hq / s->Hkv;
+  const uint32_t row = place.token;
   const uint64_t kv = job->bug == WRONG_head_group ? h % s->Hkv : h / group, kv_head = batch * s->Hkv + kv;
   const uint64_t heads = (uint64_t)s->B * s->Hq;
   const bool has_window = s->left >= 0 || s->right > 0;
   const struct attn_keys window = wrong_window(job, row);
   struct wrong_row r = {.q_row = index,
                         .o_row = index,
-                        .k_row = kv_head * s->Skv,
-                        .v_row = kv_head * s->Skv,
+                        .k_row = attn_key_row(all, own, (uint32_t)kv, 0),
+                        .v_row = attn_key_row(all, own, (uint32_t)kv, 0),
                         .row = row,
                         .first = has_window ? window.first : 0,
                         .keys = has_window ? window.end : wrong_keys(job, row),
-                        .head = head};
+                        .head = head,
+                        .sequence = *own};
   if (job->bug == WRONG_tail_row && s->Sq % 2 == 1 && row + 1 == s->Sq && row > 0) r.q_row = index - 1;
   if (job->bug == WRONG_head_swap && head < 2 && heads > 1) r.o_row = (1 - head) * s->Sq + row;
   if (job->bug == WRONG_head_last_v && head + 1 == heads && kv_head > 0) r.v_row = (kv_head - 1) * s->Skv;
   if (job->bug == WRONG_batch_k) r.k_row = kv * s->Skv;
   if (job->bug == WRONG_batch_v) r.v_row = kv * s->Skv;
+  wrong_offsets(job, all, (uint32_t)kv, &r);
   return r;
 }
 
@@ -561,7 +643,8 @@ static inline ATTN_HD void wrong_write(const struct wrong_job *job, const struct
                                        struct wrong_state *state) {
   const struct attn_problem *s = &job->shape;
   const enum wrong_bug bug = job->bug;
-  float inverse = state->sum > 0 || bug == WRONG_out_nan || state->sum != state->sum ? 1 / state->sum : 0;
+  const bool is_nan = bug == WRONG_out_nan || (bug == WRONG_ragged_no_keys_nan && r->sequence.Skv == 0);
+  float inverse = state->sum > 0 || is_nan || state->sum != state->sum ? 1 / state->sum : 0;
   if (bug == WRONG_out_not_divided && r->row >= 64) inverse = 1;
   if (bug == WRONG_q_zero && wrong_is_zero(job, r)) inverse = 0;
   if (bug == WRONG_v_bias) {
@@ -583,7 +666,7 @@ static inline ATTN_HD void wrong_write(const struct wrong_job *job, const struct
 static inline ATTN_HD void wrong_write_lse(const struct wrong_job *job, const struct wrong_row *r,
                                            const struct wrong_state *state) {
   const struct attn_problem *s = &job->shape;
-  const uint64_t rows = (uint64_t)s->B * s->Hq * s->Sq, batch = r->head / s->Hq, h = r->head % s->Hq;
+  const uint64_t rows = wrong_rows(job), batch = r->head / s->Hq, h = r->head % s->Hq;
   const float ln2 = 0.693147181f;
   uint64_t place = r->o_row;
   float maximum = state->maximum;
@@ -592,6 +675,10 @@ static inline ATTN_HD void wrong_write_lse(const struct wrong_job *job, const st
   if (job->bug == WRONG_lse_unscaled) maximum *= sqrtf((float)s->D);
   if (job->bug == WRONG_lse_heads || (job->bug == WRONG_layout_lse && s->layout != ATTN_BHSD))
     place = (batch * s->Sq + r->row) * s->Hq + h;
+  if (job->bug == WRONG_ragged_padded_lse && attn_is_ragged(s)) place = (batch * s->Hq + h) * job->longest + r->row;
+  if (job->bug == WRONG_ragged_tokens_lse && attn_is_ragged(s))
+    place = (uint64_t)(r->sequence.q_first + r->row) * s->Hq + h;
+  if (place >= rows) return;
   float lse = maximum + log2f(state->lse_sum);
   if (job->bug != WRONG_lse_base2) lse *= ln2;
   if (job->bug == WRONG_lse_empty && r->keys == 0) lse = 0;
@@ -600,11 +687,27 @@ static inline ATTN_HD void wrong_write_lse(const struct wrong_job *job, const st
   if (job->bug == WRONG_lse_beyond && place + 1 == rows) job->buffers.lse[rows] = lse;
 }
 
-/* Row `index` of [B][Hq][Sq]. */
-static inline ATTN_HD void wrong_attention(const struct wrong_job *job, uint64_t index) {
-  const enum wrong_bug bug = job->bug;
-  const struct wrong_row r = wrong_row_of(job, index);
-  const uint32_t tiles = (job->shape.Skv - 1) / WRONG_TILE + 1;
+static inline ATTN_HD bool wrong_leaves_out(enum wrong_bug bug, const struct attn_problem *all,
+                                            const struct attn_sequence *own) {
+  if (!attn_is_ragged(all)) return false;
+  return (bug == WRONG_ragged_last && own->b + 1 == all->B) || (bug == WRONG_ragged_few && own->Sq < 16) ||
+         (bug == WRONG_ragged_no_keys_left && own->Skv == 0);
+}
+
+/* A row, by its number. */
+static inline ATTN_HD void wrong_attention(const struct wrong_job *all, uint64_t index) {
+  const enum wrong_bug bug = all->bug;
+  struct wrong_job own = *all;
+  const struct wrong_job *job = &own;
+  const struct attn_sequence sequence = attn_place_of(&all->shape, ATTN_ROWS_QUERIES, index).sequence;
+  wrong_lengths(bug, &all->shape, &sequence, &own.shape);
+  struct wrong_row r = wrong_row_of(job, &all->shape, index);
+  if (wrong_leaves_out(bug, &all->shape, &sequence)) return;
+  if (bug >= WRONG_ragged_mask_longest && bug <= WRONG_ragged_mask_packed && attn_is_ragged(&all->shape)) {
+    const struct attn_keys keys = wrong_aligned(job, &all->shape, &r);
+    r.first = keys.first, r.keys = keys.end;
+  }
+  const uint32_t tiles = job->shape.Skv > 0 ? (job->shape.Skv - 1) / WRONG_TILE + 1 : 1;
   const uint32_t length = ((tiles - 1) / WRONG_SPLITS + 1) * WRONG_TILE,
                  skipped = bug == WRONG_head_high && r.head >= 128;
   struct wrong_state whole, part;

@@ -45,7 +45,7 @@ cluster_split:wgmma=1,cluster_split:groups=1,decode,decode:path=1,decode:splits=
     for r in d["results"] if r["status"] == "ok")'
 }
 
-@test "windows, head dimensions of V, soft caps, sinks and layouts are right in every variant that takes them" {
+@test "windows, head dimensions of V, soft caps, sinks, layouts and ragged batches are right in every variant that takes them" {
   local example
   example=$(dirname "$ATTNBENCH")/example.so
   [ -f "$example" ] || example=$(make -s print-BUILD)/example.so

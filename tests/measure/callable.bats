@@ -40,6 +40,16 @@ measure() {
   expect_status 0
 }
 
+@test "a Python function gets the sequences of a ragged batch packed, with their offsets" {
+  local dtype
+  for dtype in f16 bf16 f32; do
+    measure "packed plain" --shape "batch=2q33_q0s9_q9s21_3q1,H=4/2,D=16,$dtype,causal,full,lse,lse=false" --shape "batch=q12_2q3,H=2,D=8,qkv,$dtype" \
+      --check-only
+    expect_status 0
+    expect_json "$TMP/r.json" '[r["status"] for r in d["results"]] == ["ok", "skipped"] * 5 and "batch must be left out" in d["results"][3]["reason"]'
+  done
+}
+
 @test "a function may be the reference" {
   measure right --shape B=1,H=2,S=32,D=16 --variants right,cpu_flash --reference right --modes hot
   expect_status 0

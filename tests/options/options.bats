@@ -150,7 +150,7 @@ load ../helper
 }
 @test "an empty variant name is an error" { expect_refusal 2 'empty name' -- --sweep shapes/v3.json --variants wmma,; }
 @test "an unknown filter key is an error" {
-  expect_refusal 2 'is not a key' -- --sweep shapes/v3.json --filter batch=1
+  expect_refusal 2 'is not a key' -- --sweep shapes/v3.json --filter pages=1
 }
 @test "a filter needs key=value" { expect_refusal 2 'not KEY=VALUE' -- --sweep shapes/v3.json --filter S512; }
 @test "a filter value must have its key's type" {

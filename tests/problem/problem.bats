@@ -201,3 +201,77 @@ PY
 @test "every kernel that mistakes the layout is caught" {
   expect_all_wrong wrong_layout layout_q_dense layout_lse
 }
+
+@test "ragged batches are computed, counted and told everywhere" {
+  local folder
+  folder=$(dirname "$ATTNBENCH")
+  [ -f "$folder/example.so" ] || folder=$(make -s print-BUILD)
+  cat >"$TMP/s.json" <<'JSON'
+{"attnbench_sweep": 1, "name": "s", "defaults": {"Hq": 4, "Hkv": 2, "D": 24},
+ "grid": [{"batch": ["2q33_q0s9_4q5s70_3q1s0", "q1", "40q1s70"], "dtype": ["f16", "f32"], "causal": [false, true], "lse": [false, true]},
+          {"B": [1, 9], "Sq": 100, "Skv": 50, "Dv": 8, "batch": "ragged:3", "window": [[9, 2]], "sink": true}],
+ "shapes": [{"Hq": 3, "Hkv": 3, "batch": "2q33_q0_q1", "layout": "qkv"}, {"B": 2, "S": 33, "batch": "uniform"}]}
+JSON
+  expect_valid results/sweep.schema.json "$TMP/s.json"
+  attn --sweep "$TMP/s.json" --load "$folder/example.so" --device cpu --check-only --variants cpu_flash,cpu_ref,example_cpu --journal "$TMP/j" \
+    --json "$TMP/r.json"
+  expect_status 0
+  expect_json "$TMP/r.json" 'all(r["status"] == "ok" for r in d["results"]) and len(d["results"]) == 3 * 28'
+  expect_json "$TMP/r.json" '[r["key"] for r in d["results"][:9:3]] == ["B4.H3.Hkv3.Sq33.Skv33.D24.f16.full.qkv.batch2q33_q0_q1", "B2.H4.Hkv2.Sq33.Skv33.D24.f16.full",
+    "B10.H4.Hkv2.Sq33.Skv70.D24.f16.full.batch2q33_q0s9_4q5s70_3q1s0"] and "batch" not in d["results"][3]["shape"]'
+  python - "$TMP/r.json" <<'PY'
+import json, re, sys
+def draw(seed, b):
+    x = (seed * 0x9e3779b9 + b + 1) & 0xffffffff
+    x = ((x ^ x >> 16) * 0x21f0aaad) & 0xffffffff
+    x = ((x ^ x >> 15) * 0x735a2d97) & 0xffffffff
+    return x ^ x >> 15
+def lengths(s):
+    if s["batch"].startswith("ragged:"):
+        drawn = [draw(int(s["batch"][7:]), b) for b in range(s["B"])]
+        return [(1 + (x * s["Sq"] >> 32), 1 + (x * s["Skv"] >> 32)) for x in drawn]
+    groups = re.findall(r"(\d*)q(\d+)(?:s(\d+))?(?:_|$)", s["batch"])
+    return [(int(q), int(k or q)) for count, q, k in groups for _ in range(int(count or 1))]
+for r in json.load(open(sys.argv[1]))["results"]:
+    s = r["shape"]
+    if "batch" not in s:
+        continue
+    left, right = s.get("window", [-1, 0 if s["causal"] else -1])
+    size, columns, pairs, seen, tokens = 4 if s["dtype"] == "f32" else 2, s["D"] + s.get("Dv", s["D"]), 0, 0, 0
+    assert s["B"] == len(lengths(s)), r["key"]
+    for rows, keys in lengths(s):
+        of_rows = [{j for j in range(keys) if (left < 0 or j >= i + keys - rows - left) and (right < 0 or j <= i + keys - rows + right)}
+                   for i in range(rows)]
+        pairs, seen, tokens = pairs + sum(map(len, of_rows)), seen + len(set().union(*of_rows)), tokens + rows
+    assert r["flops"] == 2 * s["Hq"] * columns * pairs, r["key"]
+    assert r["bytes"] == size * columns * (s["Hq"] * tokens + s["Hkv"] * seen) + ("lse" in s) * 4 * s["Hq"] * tokens + ("sink" in s) * 4 * s["Hq"] \
+        + 8 * (s["B"] + 1), r["key"]
+PY
+  expect_everywhere batch batch2q33_q0s9_4q5s70_3q1s0
+  attn --sweep "$TMP/s.json" --filter batch=q1,ragged:3 --device cpu --check-only --variants cpu_ref --json "$TMP/f.json"
+  expect_json "$TMP/f.json" '{r["shape"]["batch"] for r in d["results"]} == {"q1", "ragged:3"}'
+  attn --sweep "$TMP/s.json" --filter batch=uniform --device cpu --check-only --variants cpu_ref --json "$TMP/f.json"
+  expect_json "$TMP/f.json" '[r["key"] for r in d["results"]] == ["B2.H4.Hkv2.Sq33.Skv33.D24.f16.full"]'
+  attn plan --gpu h200 --variants scalar,wmma --shape H8.D64.batch2q2k_4q512s4k --shape batch=8q1024,2q2048,H=8,D=64 --json "$TMP/p.json"
+  expect_json "$TMP/p.json" '[r["status"] for r in d["results"]] == ["planned", "skipped"] * 3 and "batch must be left out" in d["results"][1]["reason"]
+    and [r["key"] for r in d["results"][::2]] == ["B6.H8.Hkv8.Sq2048.Skv4096.D64.f16.full.batch2q2k_4q512s4k",
+      "B8.H8.Hkv8.Sq1024.Skv1024.D64.f16.full.batch8q1k", "B2.H8.Hkv8.Sq2048.Skv2048.D64.f16.full.batch2q2k"]'
+  expect_refusal 2 'whose batch has B = 2, Sq = 9 and Skv = 9; leave these out beside it' -- plan --gpu h200 --shape B=3,batch=2q9,H=8,D=64
+  expect_refusal 2 'leave out layout' -- plan --gpu h200 --shape batch=2q9,H=8,D=64,bshd
+  expect_refusal 2 'give B of at most 1024' -- plan --gpu h200 --shape B=1025,S=9,batch=ragged:1,H=8,D=64
+  expect_refusal 2 'more than 2^31 - 1 tokens' -- plan --gpu h200 --shape batch=65536q1024k,H=1,D=8
+  expect_refusal 2 'D = Dv where layout is qkv' -- plan --gpu h200 --shape batch=q9s10,H=8,D=64,qkv
+  expect_refusal 2 '"2q" is not a value of batch; give uniform, groups such as 2q2k_4q512s4k, or ragged:SEED' -- plan --gpu h200 --shape batch=2q,H=8,D=64
+  expect_refusal 2 'has no S;' -- plan --gpu h200 --shape B=2,batch=ragged:1,H=8,D=64
+  [ "$("$ATTNBENCH" inputs --shape H3.D2.batch2q1_q3s1 | wc -c)" -eq $(((3 * 2 * 2 * (5 + 3 + 3) + 2 * 4 * 4) * 3)) ] || fail "the offsets are no inputs"
+}
+
+@test "every kernel that mistakes a ragged batch is caught" {
+  expect_all_wrong wrong_batch ragged_padded ragged_tokens_lse
+}
+
+@test "what is wrong in a ragged batch is told by its sequence" {
+  attn_faulty --shape batch=2q0s5_q9_q40s70,H=2,D=16 --device cpu --check-only --variants "$(bugs ragged_last ragged_last)" --json "$TMP/r.json"
+  expect_status 3
+  expect_json "$TMP/r.json" '"first at [b=3, h=0, q=0, d=0]" in d["results"][0]["reason"]'
+}

@@ -104,6 +104,141 @@ static void the_rows_of_tensors_fill_their_memory(void **state) {
   }
 }
 
+/* ---- sequences ----------------------------------------------------------------------------------------------- */
+
+/* A problem of a few short sequences, some of them empty. */
+static struct attn_problem any_ragged(void) {
+  struct attn_problem p =
+      ATTN_DENSE(1 + chance(9), 4, 2, 1 + chance(20), 1 + chance(20), 3, ATTN_F16, chance(2) != 0);
+  p.lse = true;
+  if (chance(3) == 0) {
+    p.batch.drawn = 1, p.batch.seed = chance(1000);
+    return p;
+  }
+  for (uint32_t groups = 1 + chance(ATTN_GROUPS_MAX); p.batch.groups < groups; ++p.batch.groups)
+    p.batch.group[p.batch.groups] = (struct attn_group){1 + chance(3), chance(5), chance(9)};
+  p.batch.group[0].Sq = p.batch.group[0].Skv = 4;
+  const struct attn_group extent = attn_batch_extent(&p.batch);
+  p.B = extent.count, p.Sq = extent.Sq, p.Skv = extent.Skv;
+  return p;
+}
+
+/* Every row has one place, and every place its row. */
+static void check_places(const struct attn_problem *p, enum attn_rows rows) {
+  const uint32_t heads = rows == ATTN_ROWS_KEYS ? p->Hkv : p->Hq;
+  uint64_t row = 0;
+  for (uint32_t h = 0; h < heads; ++h) {
+    for (uint32_t b = 0; b < p->B; ++b) {
+      const struct attn_sequence s = attn_sequence_of(p, b);
+      const uint32_t length = rows == ATTN_ROWS_KEYS ? s.Skv : s.Sq;
+      assert_int_equal(s.b, b);
+      for (uint32_t token = 0; token < length; ++token, ++row) {
+        const struct attn_place place = attn_place_of(p, rows, row);
+        assert_memory_equal(&place.sequence, &s, sizeof s);
+        assert_true(place.h == h && place.token == token);
+        assert_int_equal(rows == ATTN_ROWS_KEYS ? attn_key_row(p, &s, h, token) : attn_query_row(p, &s, h, token),
+                         row);
+      }
+    }
+  }
+  assert_int_equal(row, heads * attn_tokens(p, rows));
+}
+
+/* Sequences lie behind one another, none is longer than the longest, and work is that of each alone. */
+static void check_sequences(const struct attn_problem *p) {
+  uint32_t q = 0, k = 0, most_q = 0, most_k = 0;
+  double flops = 0;
+  for (uint32_t b = 0; b < p->B; ++b) {
+    const struct attn_sequence s = attn_sequence_of(p, b);
+    const struct attn_mask mask = attn_mask_of_sequence(p, &s);
+    assert_true(s.q_first == q && s.k_first == k && s.Sq <= p->Sq && s.Skv <= p->Skv);
+    assert_true(p->batch.drawn == 0 || (s.Sq > 0 && s.Skv > 0));
+    for (uint32_t row = 0; row < s.Sq; ++row)
+      for (uint32_t key = 0; key < s.Skv; ++key) flops += sees(&mask, row, key) ? 2.0 * (p->D + p->Dv) * p->Hq : 0;
+    q += s.Sq, k += s.Skv;
+    if (s.Sq > most_q) most_q = s.Sq;
+    if (s.Skv > most_k) most_k = s.Skv;
+  }
+  const struct attn_sequence end = attn_sequence_of(p, p->B);
+  assert_true(end.q_first == q && end.k_first == k);
+  assert_true(p->batch.drawn != 0 || (most_q == p->Sq && most_k == p->Skv));
+  assert_true(work_flops(p) == flops);
+}
+
+static void sequences_lie_behind_one_another(void **state) {
+  (void)state;
+  for (size_t i = 0; i < 400; ++i) {
+    const struct attn_problem p = any_ragged();
+    char why[AXIS_WHY_MAX];
+    if (!axes_problem_is_sound(&p, why)) fail_msg("%s", why);
+    check_sequences(&p);
+    check_places(&p, ATTN_ROWS_QUERIES);
+    check_places(&p, ATTN_ROWS_KEYS);
+    check_tensors(&p);
+  }
+}
+
+/* Every length is as likely, and the same on every machine. */
+static void lengths_are_drawn_evenly(void **state) {
+  (void)state;
+  struct attn_problem p = ATTN_DENSE(1000, 1, 1, 8, 800, 8, ATTN_F16, false);
+  p.batch.drawn = 1, p.batch.seed = 7;
+  unsigned count[9] = {0};
+  uint64_t keys = 0;
+  for (uint32_t b = 0; b < p.B; ++b) {
+    const struct attn_group group = attn_group_of(&p, b);
+    assert_true(group.Sq >= 1 && group.Sq <= 8 && group.Skv >= 1 && group.Skv <= 800);
+    assert_int_equal(group.Sq, (group.Skv - 1) / 100 + 1);
+    ++count[group.Sq];
+    keys += group.Skv;
+  }
+  for (unsigned length = 1; length <= 8; ++length) assert_in_range(count[length], 85, 165);
+  assert_in_range(keys, 370000, 430000);
+  p.batch.seed = 8;
+  assert_true(attn_tokens(&p, ATTN_ROWS_KEYS) != keys);
+  p = (struct attn_problem)ATTN_DENSE(3, 1, 1, 1000, 1000, 8, ATTN_F16, false);
+  p.batch.drawn = 1, p.batch.seed = 1;
+  const uint32_t wanted[] = {368, 33, 554};
+  for (uint32_t b = 0; b < 3; ++b) assert_int_equal(attn_group_of(&p, b).Sq, wanted[b]);
+}
+
+static void a_batch_is_read_and_written_as_servers_write_it(void **state) {
+  (void)state;
+  static const struct {
+    const char *text, *canonical; /* NULL: is none */
+    uint32_t B, Sq, Skv;
+  } rows[] = {{"2q2k_4q512s4k", "2q2k_4q512s4k", 6, 2048, 4096},
+              {"32q1s1k_8q1s16k", "32q1s1k_8q1s16k", 40, 1, 16384},
+              {"2q2048_1q100s100", "2q2k_q100", 3, 2048, 2048},
+              {"q5_q5_3q5s5", "5q5", 5, 5, 5},
+              {"q0s7_2q0s0", "q0s7_2q0", 3, 0, 7},
+              {"q0k", "q0", 1, 0, 0},
+              {"uniform", "uniform", 0, 0, 0},
+              {"ragged:12", "ragged:12", 0, 0, 0},
+              {"", NULL, 0, 0, 0},
+              {"0q5", NULL, 0, 0, 0},
+              {"2q", NULL, 0, 0, 0},
+              {"2s5", NULL, 0, 0, 0},
+              {"q5s", NULL, 0, 0, 0},
+              {"q5_", NULL, 0, 0, 0},
+              {"q9999999k", NULL, 0, 0, 0},
+              {"1234567890q5", NULL, 0, 0, 0},
+              {"ragged:", NULL, 0, 0, 0},
+              {"ragged:-1", NULL, 0, 0, 0},
+              {"q1_q2_q3_q4_q5_q6_q7_q8_q9", NULL, 0, 0, 0}};
+  for (size_t i = 0; i < sizeof rows / sizeof *rows; ++i) {
+    struct attn_batch batch;
+    char text[ATTN_BATCH_TEXT_MAX];
+    const char *end = attn_batch_read(rows[i].text, &batch);
+    if ((end != NULL) != (rows[i].canonical != NULL)) fail_msg("%s", rows[i].text);
+    if (end == NULL) continue;
+    attn_batch_write(&batch, text);
+    const struct attn_group extent = attn_batch_extent(&batch);
+    assert_string_equal(text, rows[i].canonical);
+    assert_true(*end == '\0' && extent.count == rows[i].B && extent.Sq == rows[i].Sq && extent.Skv == rows[i].Skv);
+  }
+}
+
 static void strides_are_those_of_the_layout(void **state) {
   (void)state;
   struct attn_problem problem = ATTN_DENSE(2, 4, 4, 10, 10, 8, ATTN_F16, false);
@@ -131,19 +266,30 @@ static uint32_t names_of(const struct attn_axis *axis) {
   return count;
 }
 
+/* None, drawn, or a list; its lengths are no more than 999. */
+static struct attn_batch any_batch(void) {
+  struct attn_batch batch = {.drawn = chance(3) == 0, .seed = 0};
+  if (batch.drawn) batch.seed = chance(1000);
+  const uint32_t groups = batch.drawn ? 0 : chance(ATTN_GROUPS_MAX + 1);
+  for (; batch.groups < groups; ++batch.groups)
+    batch.group[batch.groups] = (struct attn_group){1 + chance(9), batch.groups, chance(1000)};
+  return batch;
+}
+
 static struct axis_value any_value(const struct attn_axis *axis) {
   switch (axis->kind) {
-    case AXIS_WHOLE: return (struct axis_value){1 + chance(axis->most), 1 + chance(axis->most)};
-    case AXIS_DTYPE: return (struct axis_value){chance(ATTN_DTYPE_COUNT), 0};
-    case AXIS_NAME: return (struct axis_value){chance(names_of(axis)), 0};
-    case AXIS_REAL: return (struct axis_value){(double)chance(axis->most * 1000 + 1) / 1000, 0};
+    case AXIS_WHOLE: return (struct axis_value){.first = 1 + chance(axis->most), .second = 1 + chance(axis->most)};
+    case AXIS_DTYPE: return (struct axis_value){.first = chance(ATTN_DTYPE_COUNT)};
+    case AXIS_BATCH: return (struct axis_value){.batch = any_batch()};
+    case AXIS_NAME: return (struct axis_value){.first = chance(names_of(axis))};
+    case AXIS_REAL: return (struct axis_value){.first = (double)chance(axis->most * 1000 + 1) / 1000};
     case AXIS_BOUNDS:
-      return (struct axis_value){(double)chance(axis->most + 2) - 1,
-                                 chance(3) == 0 ? -1 : (double)chance(axis->most + 1)};
+      return (struct axis_value){.first = (double)chance(axis->most + 2) - 1,
+                                 .second = chance(3) == 0 ? -1 : (double)chance(axis->most + 1)};
     case AXIS_FLAG:
     case AXIS_CAUSAL: break;
   }
-  return (struct axis_value){chance(2), 0};
+  return (struct axis_value){.first = chance(2)};
 }
 
 /* Every axis at some value, half of those that have a default at that. */
@@ -247,6 +393,12 @@ static void put_values(FILE *out, const struct attn_axis *axis) {
       attn_dtype_list(ATTN_DTYPES_ALL, "\"", ", ", names);
       fprintf(out, "\"enum\": [%s]", names);
       break;
+    case AXIS_BATCH:
+      fputs(
+          "\"type\": \"string\", \"pattern\": "
+          "\"^(uniform|ragged:[0-9]+|[0-9]*q[0-9]+k?(s[0-9]+k?)?(_[0-9]*q[0-9]+k?(s[0-9]+k?)?)*)$\"",
+          out);
+      break;
     case AXIS_NAME:
       for (uint32_t i = 0; i < names_of(axis); ++i)
         fprintf(out, "%s\"%s\"%s", i == 0 ? "\"enum\": [" : ", ", axis->names[i], i + 1 == names_of(axis) ? "]" : "");
@@ -325,6 +477,9 @@ int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(a_mask_is_what_its_definition_says),
       cmocka_unit_test(the_rows_of_tensors_fill_their_memory),
+      cmocka_unit_test(sequences_lie_behind_one_another),
+      cmocka_unit_test(lengths_are_drawn_evenly),
+      cmocka_unit_test(a_batch_is_read_and_written_as_servers_write_it),
       cmocka_unit_test(strides_are_those_of_the_layout),
       cmocka_unit_test(a_key_says_the_whole_problem),
       cmocka_unit_test(a_value_comes_back_from_text_and_json),

@@ -1,0 +1,177 @@
+/* The sequences of a problem: how long each is, where it begins among the tokens of all, and which sequence, head and
+ * position a row of a tensor has. All of it follows from the problem, so that no code needs a table of lengths; the
+ * kernels that are measured read the offsets from tensors (tensor.h). Valid C, C++ and CUDA. */
+#ifndef ATTNBENCH_KERNELS_PROBLEM_SEQUENCE_H
+#define ATTNBENCH_KERNELS_PROBLEM_SEQUENCE_H
+
+#include "kernels/problem/attention.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* What the rows of a tensor are: one for each query head and query, KV head and key, query head, or beginning of a
+ * sequence and the end of the last one. */
+enum attn_rows { ATTN_ROWS_QUERIES, ATTN_ROWS_KEYS, ATTN_ROWS_HEADS, ATTN_ROWS_OFFSETS };
+
+/* Are the sequences packed behind one another, whatever their lengths? */
+static inline ATTN_HD bool attn_is_ragged(const struct attn_problem *p) {
+  return p->batch.groups > 0 || p->batch.drawn != 0;
+}
+
+/* A number from 1 to `most`, by the upper bits of `random`. */
+static inline ATTN_HD uint32_t attn_drawn_length(uint32_t random, uint32_t most) {
+  return 1 + (uint32_t)((uint64_t)random * most >> 32);
+}
+
+/* 32 well-mixed bits for sequence b (Wellons' lowbias32). */
+static inline ATTN_HD uint32_t attn_drawn_bits(uint32_t seed, uint32_t b) {
+  uint32_t x = seed * 0x9e3779b9u + b + 1;
+  x = (x ^ x >> 16) * 0x21f0aaadu;
+  x = (x ^ x >> 15) * 0x735a2d97u;
+  return x ^ x >> 15;
+}
+
+/* Neighbouring sequences of equal lengths: all of them, the groups of a list, or each one that is drawn. */
+static inline ATTN_HD uint32_t attn_group_count(const struct attn_problem *p) {
+  return p->batch.drawn != 0 ? p->B : p->batch.groups > 0 ? p->batch.groups : 1;
+}
+
+static inline ATTN_HD struct attn_group attn_group_of(const struct attn_problem *p, uint32_t index) {
+  struct attn_group group = {p->B, p->Sq, p->Skv};
+  if (p->batch.groups > 0) group = p->batch.group[index];
+  if (p->batch.drawn != 0) {
+    const uint32_t random = attn_drawn_bits(p->batch.seed, index);
+    group.count = 1;
+    group.Sq = attn_drawn_length(random, p->Sq);
+    group.Skv = attn_drawn_length(random, p->Skv);
+  }
+  return group;
+}
+
+/* Queries, or keys, of all sequences. */
+static inline ATTN_HD uint64_t attn_tokens(const struct attn_problem *p, enum attn_rows rows) {
+  uint64_t tokens = 0;
+  for (uint32_t i = 0; i < attn_group_count(p); ++i) {
+    const struct attn_group group = attn_group_of(p, i);
+    tokens += (uint64_t)group.count * (rows == ATTN_ROWS_KEYS ? group.Skv : group.Sq);
+  }
+  return tokens;
+}
+
+/* One sequence. The first query and the first key count the tokens before them of a ragged batch; where it is not
+ * ragged, tensors have a dimension for the batch and both are 0. */
+struct attn_sequence {
+  uint32_t b, Sq, Skv, q_first, k_first;
+};
+
+/* The sequence `count` places behind one of the same group. */
+static inline ATTN_HD struct attn_sequence attn_sequence_behind(struct attn_sequence sequence, uint32_t count) {
+  sequence.b += count;
+  sequence.q_first += count * sequence.Sq;
+  sequence.k_first += count * sequence.Skv;
+  return sequence;
+}
+
+/* Sequence b; for b = B what lies behind the last one. */
+static inline ATTN_HD struct attn_sequence attn_sequence_of(const struct attn_problem *p, uint32_t b) {
+  struct attn_sequence sequence = {b, p->Sq, p->Skv, 0, 0};
+  if (!attn_is_ragged(p)) return sequence;
+  sequence.b = 0;
+  for (uint32_t i = 0; i < attn_group_count(p); ++i) {
+    const struct attn_group group = attn_group_of(p, i);
+    sequence.Sq = group.Sq;
+    sequence.Skv = group.Skv;
+    if (b - sequence.b < group.count) return attn_sequence_behind(sequence, b - sequence.b);
+    sequence = attn_sequence_behind(sequence, group.count);
+  }
+  return sequence;
+}
+
+/* The sequence of a ragged batch that has this query, or this key, of all tokens. */
+static inline ATTN_HD struct attn_sequence attn_sequence_with(const struct attn_problem *p, enum attn_rows rows,
+                                                              uint32_t token) {
+  struct attn_sequence sequence = {0, 0, 0, 0, 0};
+  for (uint32_t i = 0; i < attn_group_count(p); ++i) {
+    const struct attn_group group = attn_group_of(p, i);
+    const uint32_t length = rows == ATTN_ROWS_KEYS ? group.Skv : group.Sq;
+    const uint32_t left = token - (rows == ATTN_ROWS_KEYS ? sequence.k_first : sequence.q_first);
+    sequence.Sq = group.Sq;
+    sequence.Skv = group.Skv;
+    if (left < (uint64_t)group.count * length) return attn_sequence_behind(sequence, left / length);
+    sequence = attn_sequence_behind(sequence, group.count);
+  }
+  return sequence;
+}
+
+static inline ATTN_HD struct attn_mask attn_mask_of_sequence(const struct attn_problem *p,
+                                                             const struct attn_sequence *sequence) {
+  struct attn_mask mask = attn_mask_of(p);
+  mask.Sq = sequence->Sq;
+  mask.Skv = sequence->Skv;
+  return mask;
+}
+
+/* ---- rows by their numbers ----------------------------------------------------------------------------------- */
+
+/* Rows of queries and of keys are numbered as in [B][heads][tokens], those of a ragged batch as in [heads][tokens of
+ * all sequences], whatever the strides are. Inputs, references and outputs of a check use these numbers. */
+struct attn_place {
+  struct attn_sequence sequence;
+  uint32_t h, token; /* query head or KV head; position in the sequence */
+};
+
+/* How many rows of queries or keys follow one another for each head. */
+static inline ATTN_HD uint64_t attn_rows_of_head(const struct attn_problem *p, enum attn_rows rows) {
+  if (attn_is_ragged(p)) return attn_tokens(p, rows);
+  return rows == ATTN_ROWS_KEYS ? p->Skv : p->Sq;
+}
+
+static inline ATTN_HD struct attn_place attn_place_of(const struct attn_problem *p, enum attn_rows rows,
+                                                      uint64_t row) {
+  const bool is_key = rows == ATTN_ROWS_KEYS, is_ragged = attn_is_ragged(p);
+  const uint64_t tokens = attn_rows_of_head(p, rows), head = row / tokens;
+  const uint32_t heads = is_key ? p->Hkv : p->Hq;
+  struct attn_place place;
+  place.token = (uint32_t)(row % tokens);
+  place.h = (uint32_t)(head % heads);
+  place.sequence =
+      is_ragged ? attn_sequence_with(p, rows, place.token) : attn_sequence_of(p, (uint32_t)(head / heads));
+  place.token -= is_key ? place.sequence.k_first : place.sequence.q_first;
+  return place;
+}
+
+/* The number of a query's row, of query head h. */
+static inline ATTN_HD uint64_t attn_query_row(const struct attn_problem *p, const struct attn_sequence *sequence,
+                                              uint32_t h, uint32_t token) {
+  if (attn_is_ragged(p)) return h * attn_tokens(p, ATTN_ROWS_QUERIES) + sequence->q_first + token;
+  return ((uint64_t)sequence->b * p->Hq + h) * p->Sq + token;
+}
+
+/* The number of a key's row, of KV head h. */
+static inline ATTN_HD uint64_t attn_key_row(const struct attn_problem *p, const struct attn_sequence *sequence,
+                                            uint32_t h, uint32_t token) {
+  if (attn_is_ragged(p)) return h * attn_tokens(p, ATTN_ROWS_KEYS) + sequence->k_first + token;
+  return ((uint64_t)sequence->b * p->Hkv + h) * p->Skv + token;
+}
+
+/* The KV head that a query head reads. */
+static inline ATTN_HD uint32_t attn_kv_head(const struct attn_problem *p, uint32_t h) { return h / (p->Hq / p->Hkv); }
+
+/* The KV head of a row of queries or keys, by its index in [B][Hkv]. */
+static inline ATTN_HD uint64_t attn_kv_head_of(const struct attn_problem *p, enum attn_rows rows,
+                                               const struct attn_place *place) {
+  const uint32_t h = rows == ATTN_ROWS_KEYS ? place->h : attn_kv_head(p, place->h);
+  return (uint64_t)place->sequence.b * p->Hkv + h;
+}
+
+/* The keys that a row of queries sees, of its sequence. */
+static inline ATTN_HD struct attn_keys attn_keys_of(const struct attn_problem *p, const struct attn_place *place) {
+  const struct attn_mask mask = attn_mask_of_sequence(p, &place->sequence);
+  return attn_mask_row(&mask, place->token);
+}
+
+#ifdef __cplusplus
+}
+#endif
+#endif
