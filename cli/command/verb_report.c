@@ -52,16 +52,22 @@ static struct status write_page(const struct options *options, const struct merg
   return status_ok();
 }
 
+static struct keep keep_of(const struct options *options) {
+  return (struct keep){options->filter.item, options->filter.count, options->variants, options->reports.count > 1};
+}
+
 /* Their rows side by side, as a table and as a page. */
 static struct status show_merged(const struct options *options, struct outcome *outcome) {
   OWNED(merge_free) struct merge merge = {.exit_code = EXIT_CODE_OK};
+  const struct keep keep = keep_of(options);
   if (options->json != NULL || options->csv != NULL || options->gbench != NULL) {
     return status_make(STATUS_USAGE,
                        "--json, --csv and --gbench are written of one file; several are shown side by side, as a "
                        "table and with --html as a page");
   }
   TRY(outputs_probe(options));
-  TRY(merge_load(options->reports.item, options->reports.count, options->across_devices, &merge));
+  TRY(merge_load(options->reports.item, options->reports.count, &keep, options->across_devices, &merge));
+  if (merge.row_count == 0) return status_make(STATUS_USAGE, "no row of these files meets --filter and --variants");
   set_outcome(&merge, outcome);
   if (options->html != NULL) TRY(write_page(options, &merge));
   if (outputs_is_text_wanted(options)) OUTPUT_TRY("-", out, merge_text_write(&merge, out));
@@ -85,5 +91,7 @@ struct status verb_report(const struct options *options, struct outcome *outcome
   TRY(outputs_probe(options));
   TRY(measured_load(options->reports.item[0], &data, NULL));
   if (options->counters != NULL) TRY(add_counters(options->counters, &data));
+  const struct keep keep = keep_of(options);
+  TRY(keep_records(&keep, options->reports.item[0], &data));
   return outputs_write(options, &data, outcome);
 }

@@ -132,6 +132,10 @@ static const struct option_row rows[] = {
          "that each add one idea to the one before), specimens (kernels that are slow for one known reason)"},
     {"Selection", "--variant", "NAME", IN(TUNE), TEXT(variants), .required_by = IN(TUNE),
      .help = "variant whose tunables are searched: NAME, or NAME:KEY=VALUE to keep a tunable as it is"},
+    {"Selection", "--variants", "A,B", IN(REPORT) | IN(DIAGNOSE), TEXT(variants),
+     .help = "show only the rows of these variants: NAME, or NAME:KEY=VALUE,KEY=VALUE, with commas between them"},
+    {"Selection", "--filter", "TEST", IN(REPORT) | IN(DIAGNOSE), LIST(filter, 16),
+     .help = "show only the cases that meet the test, as for run; repeat to narrow further"},
     {"Selection", "--filter", "TEST", TRIES | IN(PLAN), LIST(filter, 16), FLAGS(OPTION_RELAYED),
      .help = "measure only the cases that meet the test: S=512, S=128,200, S>=1024, B!=1, dtype=bf16, causal, or a "
              "case's key; repeat "

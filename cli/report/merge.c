@@ -111,30 +111,33 @@ static struct status compare_devices(struct merge *merge, bool across_devices) {
   return status_ok();
 }
 
-static struct status load_source(const char *path, struct merge *out) {
+static struct status load_source(const char *path, const struct keep *keep, struct merge *out) {
   struct merge_loaded *loaded = calloc(1, sizeof *loaded);
   if (loaded == NULL) return status_make(STATUS_MEMORY, "%s: no memory to read it", path);
   out->source[out->source_count++] = (struct merge_source){.path = path, .report = &loaded->report, .loaded = loaded};
   TRY(measured_load(path, &loaded->data, NULL));
+  TRY(keep_records(keep, path, &loaded->data));
   TRY(report_build(&loaded->data, &loaded->report));
   const enum exit_code exit_code = loaded->report.exit_code;
   if (exit_code != EXIT_CODE_OK && out->exit_code != EXIT_CODE_WRONG) out->exit_code = exit_code;
   return status_ok();
 }
 
-static struct status load(const char *const *paths, size_t count, bool across_devices, struct merge *out) {
-  for (size_t i = 0; i < count; ++i) TRY(load_source(paths[i], out));
+static struct status load(const char *const *paths, size_t count, const struct keep *keep, bool across_devices,
+                          struct merge *out) {
+  for (size_t i = 0; i < count; ++i) TRY(load_source(paths[i], keep, out));
   TRY(compare_devices(out, across_devices));
   return merge_rows(out);
 }
 
-struct status merge_load(const char *const *paths, size_t count, bool across_devices, struct merge *out) {
+struct status merge_load(const char *const *paths, size_t count, const struct keep *keep, bool across_devices,
+                         struct merge *out) {
   *out = (struct merge){.exit_code = EXIT_CODE_OK};
   if (count > MERGE_SOURCES_MAX) {
     return status_make(STATUS_USAGE, "%zu reports are more than the %d that can be shown together", count,
                        MERGE_SOURCES_MAX);
   }
-  const struct status status = load(paths, count, across_devices, out);
+  const struct status status = load(paths, count, keep, across_devices, out);
   if (status_failed(&status)) merge_free(out);
   return status;
 }

@@ -4,6 +4,7 @@
 
 #include <stdio.h>
 
+#include "cli/report/keep.h"
 #include "cli/report/report.h"
 
 enum { MERGE_SOURCES_MAX = 8 };
@@ -37,10 +38,11 @@ struct merge {
   enum exit_code exit_code; /* what the rows ask for: the worst of the sources', wrong, then coverage */
 };
 
-/* Merges files that measured_load can read. Reports of unlike devices (kind, name or number of SMs) are refused with
- * STATUS_NOT_COMPARABLE unless across_devices: times are then compared only within a device. On success the caller
- * frees with merge_free; the paths must outlive *out. */
-struct status merge_load(const char *const *paths, size_t count, bool across_devices, struct merge *out);
+/* Merges files that measured_load can read, of each the rows that are kept. Reports of unlike devices (kind, name or
+ * number of SMs) are refused with STATUS_NOT_COMPARABLE unless across_devices: times are then compared only within a
+ * device. On success the caller frees with merge_free; the paths must outlive *out. */
+struct status merge_load(const char *const *paths, size_t count, const struct keep *, bool across_devices,
+                         struct merge *out);
 void merge_free(struct merge *);
 
 /* Fills the rows from the sources. Fails only for lack of memory; free with merge_free. */

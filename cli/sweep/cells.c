@@ -56,22 +56,10 @@ static void add_group(enum variant_group group, enum device_kind kind, struct sp
   }
 }
 
-/* Length of the first spec of a list: a comma ends it unless another key=value of the same variant follows. */
-static size_t spec_length(const char *text) {
-  size_t length = strcspn(text, ",");
-  while (text[length] == ',') {
-    const char *next = text + length + 1;
-    const size_t part = strcspn(next, ",");
-    if (memchr(next, '=', part) == NULL || memchr(next, ':', part) != NULL) break;
-    length += 1 + part;
-  }
-  return length;
-}
-
 static struct status parse_variants(const char *text, enum device_kind kind, struct spec_list *out) {
   char spec[2 * VARIANT_SPEC_MAX];
   for (;;) {
-    const size_t length = spec_length(text);
+    const size_t length = variant_spec_length(text);
     if (length == 0)
       return status_make(STATUS_USAGE, "--variants: empty name before or after a comma; remove the comma");
     snprintf(spec, sizeof spec, "%.*s", (int)length, text);

@@ -156,3 +156,14 @@ struct status variant_spec_parse(const char *text, const char *where, enum statu
   if (variant_spec_read(text, out, problem)) return status_ok();
   return status_make(code, "%s %s", where, problem);
 }
+
+size_t variant_spec_length(const char *text) {
+  size_t length = strcspn(text, ",");
+  while (text[length] == ',') {
+    const char *next = text + length + 1;
+    const size_t part = strcspn(next, ",");
+    if (memchr(next, '=', part) == NULL || memchr(next, ':', part) != NULL) break;
+    length += 1 + part;
+  }
+  return length;
+}

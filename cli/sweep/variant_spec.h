@@ -30,3 +30,6 @@ enum { VARIANT_SPEC_PROBLEM_MAX = 400 };
 
 /* As variant_spec_parse, but on failure returns false and writes the message without the leading `where`. */
 bool variant_spec_read(const char *text, struct variant_spec *out, char problem[VARIANT_SPEC_PROBLEM_MAX]);
+
+/* The length of the first spec of a list with commas between them; commas separate tunables too. */
+size_t variant_spec_length(const char *list);

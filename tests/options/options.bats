@@ -49,7 +49,7 @@ load ../helper
   local trap what
   "$ATTNBENCH" plan --sweep mission --gpu h200 --json "$TMP/plan.json" --quiet
   for trap in "trap - PIPE" "trap '' PIPE"; do
-    for what in "plan --sweep mission --gpu h200" "report $TMP/plan.json --json -" \
+    for what in "plan --sweep mission --gpu h200 --json -" "report $TMP/plan.json --json -" \
       "--sweep mission --gpu h200 --device cpu --check-only --variants ladder --json - --journal $TMP/j"; do
       rm -f "$TMP/j"
       printf '%s\n"%s" %s 2>"%s" | head -c 10 >/dev/null\nexit "${PIPESTATUS[0]}"\n' "$trap" "$ATTNBENCH" "$what" "$TMP/err" >"$TMP/pipe.sh"
