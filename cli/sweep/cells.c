@@ -15,6 +15,7 @@ struct spec_list {
   struct variant_spec items[SWEEP_VARIANTS_MAX];
   bool by_name[SWEEP_VARIANTS_MAX]; /* else as one of a group, which is left out where it takes no shape */
   size_t count;
+  bool is_own; /* the sweep's list */
 };
 
 static bool has_spec(const struct spec_list *list, const char *text) {
@@ -102,6 +103,7 @@ static struct status choose_variants(const struct sweep *sweep, const char *vari
   } else if (sweep->variant_count > 0) {
     memcpy(out->items, sweep->variants, sweep->variant_count * sizeof *out->items);
     out->count = sweep->variant_count;
+    out->is_own = true;
     memset(out->by_name, 1, sizeof out->by_name);
   } else {
     add_group(VARIANT_GROUP_all, kind, out);
@@ -158,6 +160,7 @@ struct status cells_select(const struct sweep *sweep, const char *variants, cons
   for (size_t i = 0; i < sweep->case_count; ++i) {
     if (!keeps(parsed, filter_count, &sweep->cases[i].shape)) continue;
     for (size_t v = 0; v < specs.count; ++v) {
+      if (specs.is_own && !sweep_has_cell(sweep, sweep->cases[i].key, specs.items[v].text)) continue;
       out->items[out->count++] = (struct cell){.attn_case = &sweep->cases[i], .spec = specs.items[v]};
     }
   }

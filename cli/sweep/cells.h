@@ -23,6 +23,8 @@ struct cells {
  * with a group or by default, is left out when it takes none of the selected shapes on this GPU. Every other variant
  * stays, and its cells of shapes that it does not take are reported as skipped.
  *
+ * The sweep's "only" holds for its own list of variants.
+ *
  * filters: texts for filter_parse. STATUS_USAGE when no cell is left. The sweep must outlive *out; free with
  * cells_free. */
 struct status cells_select(const struct sweep *, const char *variants, const char *const *filters,

@@ -172,6 +172,39 @@ static struct status read_baseline(const struct json_doc *doc, struct sweep *out
   return json_error(doc, item, false, "matches no case; give the \"B\" and \"H\" of a case in this sweep");
 }
 
+/* ---- only ------------------------------------------------------------------------------------------------------ */
+
+static bool is_any_cell(const struct sweep *sweep, const char *glob) {
+  for (size_t i = 0; i < sweep->case_count * sweep->variant_count; ++i) {
+    const struct variant_spec *spec = &sweep->variants[i % sweep->variant_count];
+    if (cell_name_matches(glob, sweep->cases[i / sweep->variant_count].key, spec->text)) return true;
+  }
+  return false;
+}
+
+static struct status read_only(const struct json_doc *doc, struct sweep *out) {
+  const cJSON *list = json_get(doc->root, "only"), *item = NULL;
+  if (list == NULL) return status_ok();
+  if (!cJSON_IsArray(list) || list->child == NULL || out->variant_count == 0)
+    return json_error(doc, list, false,
+                      "is not an array of globs of KEY/VARIANT beside \"variants\"; give both, or remove it");
+  cJSON_ArrayForEach(item, list) {
+    if (out->only_count == SWEEP_ONLY_MAX)
+      return json_error(doc, item, false, "is one too many; give at most %d", SWEEP_ONLY_MAX);
+    if (!cJSON_IsString(item) || strlen(item->valuestring) >= CELL_GLOB_MAX || !is_any_cell(out, item->valuestring))
+      return json_refuse(doc, item, "give a glob that matches a KEY/VARIANT of this sweep, such as \"*.D64.*/wmma\"");
+    snprintf(out->only[out->only_count++], CELL_GLOB_MAX, "%s", item->valuestring);
+  }
+  return status_ok();
+}
+
+bool sweep_has_cell(const struct sweep *sweep, const char *key, const char *variant) {
+  for (uint32_t i = 0; i < sweep->only_count; ++i) {
+    if (cell_name_matches(sweep->only[i], key, variant)) return true;
+  }
+  return sweep->only_count == 0;
+}
+
 /* ---- the whole file ------------------------------------------------------------------------------------------ */
 
 void sweep_hash_cases(struct sweep *sweep) {
@@ -184,8 +217,9 @@ void sweep_hash_cases(struct sweep *sweep) {
 }
 
 static struct status read_document(const struct json_doc *doc, struct sweep *out) {
-  static const char *const keys[] = {"attnbench_sweep", "name",  "about",    "defaults", "shapes",  "grid",
-                                     "variants",        "tuned", "baseline", "gate",     "$schema", NULL};
+  static const char *const keys[] = {
+      "attnbench_sweep", "name",     "about", "defaults", "shapes", "grid", "variants", "only",
+      "tuned",           "baseline", "gate",  "$schema",  NULL};
   if (!cJSON_IsObject(doc->root))
     return json_error(doc, doc->root, false, "is not an object; a sweep begins with {\"attnbench_sweep\": 1, ...");
   TRY(json_check_keys(doc, doc->root, keys));
@@ -194,6 +228,7 @@ static struct status read_document(const struct json_doc *doc, struct sweep *out
   TRY(read_about(doc, out));
   TRY(cases_read(doc, out));
   TRY(read_variants(doc, out));
+  TRY(read_only(doc, out));     /* wants the cases and the variants */
   TRY(read_tuned(doc, out));    /* wants the cases */
   TRY(read_baseline(doc, out)); /* wants the cases */
   return gate_settings_read(doc, out);

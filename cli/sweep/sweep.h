@@ -14,6 +14,7 @@ enum {
   SWEEP_ABOUT_MAX = 512,
   SWEEP_CASES_MAX = 10000,
   SWEEP_GATE_CASES_MAX = 32,
+  SWEEP_ONLY_MAX = 64,
 };
 #define SWEEP_GATE_PERCENT_MIN 0.5
 #define SWEEP_GATE_PERCENT_MAX 50.0
@@ -51,6 +52,8 @@ struct sweep {
   size_t case_count;
   struct variant_spec *variants;
   size_t variant_count; /* 0: the file names none, and every variant that runs on the device is taken */
+  uint32_t only_count;  /* 0: every variant on every case */
+  char only[SWEEP_ONLY_MAX][CELL_GLOB_MAX]; /* else the cells whose "KEY/VARIANT" matches one of these globs */
   bool has_baseline;
   struct sweep_baseline baseline;
   struct sweep_gate gate;
@@ -60,6 +63,8 @@ struct sweep {
 struct status sweep_load(const char *path, struct sweep *out);
 /* The same from memory; `path` is used in messages only. text need not end with NUL. */
 struct status sweep_parse(const char *path, const char *text, size_t length, struct sweep *out);
+/* Whether the sweep's "only" leaves the cell in. */
+bool sweep_has_cell(const struct sweep *, const char *key, const char *variant);
 /* Fills .hash from the cases, for a sweep without a file. */
 void sweep_hash_cases(struct sweep *);
 void sweep_free(struct sweep *);

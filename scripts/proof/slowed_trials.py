@@ -10,9 +10,14 @@ measured beside it, hot and cold, in turns with the same kernel that does not sp
 as it ends, so that a run that is cut off loses one trial at most; a log that exists is added to.
 scripts/proof/gate_trials.py makes the table.
 
---cells names a cell per line, KEY NAME; lines with # are comments.
+With --each every trial is a whole gate of all cells, as `ab` takes it, of which one is slowed by as much as is said: each in
+turn. It ends with 1 where one of these was not found in either mode.
 
-Exit code: 0 the trials are in the log; 2 usage; 7 the cells cannot be read; 8 the log cannot be written; else what the first
+  scripts/proof/slowed_trials.py --object OBJECT --cells tests/slowed/gate_cells.txt --log each.jsonl --each 3 --seconds 1500
+
+--cells names a cell per line, KEY NAME, where NAME may have tunables; lines with # are comments.
+
+Exit code: 0 the trials are in the log; 1 --each: a slowdown was missed; 2 usage; 7 the cells cannot be read; 8 the log cannot be written; else what the first
 program that failed ended with.
 """
 import argparse
@@ -28,7 +33,7 @@ import time
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1]))
 
 from lib import files, program
-from lib.program import COVERAGE, INPUT, INTERNAL, OUTPUT, Failure, execute
+from lib.program import COVERAGE, INPUT, INTERNAL, OUTPUT, REGRESSION, Failure, execute
 
 # Of the mean of hot and cold time, smaller ones for long kernels: below 8 us the gate's floor in microseconds is above
 # its threshold in percent.
@@ -46,7 +51,8 @@ def parse_arguments():
     parser.add_argument("--trials", type=int, metavar="N", help="at most so many (default: as many as there is time for)")
     parser.add_argument("--size", type=int, default=10, metavar="N", help="cells of a trial (default: 10)")
     parser.add_argument("--share", type=float, default=0.7, metavar="X", help="of these that are slowed (default: 0.7)")
-    parser.add_argument("--rounds", type=int, default=5, metavar="N", help="pairs of processes of a gate (default: 5)")
+    parser.add_argument("--each", type=float, metavar="PERCENT", help="slow one cell of the whole gate by this, each in turn")
+    parser.add_argument("--rounds", type=int, metavar="N", help="pairs of processes of a gate (default: 5; with --each as many as ab takes)")
     parser.add_argument("--device", default="cuda", help="where to measure (default: cuda)")
     program.add_attnbench_option(parser)
     args = parser.parse_args()
@@ -54,6 +60,10 @@ def parse_arguments():
         parser.error(f"--size: {args.size} is not 1 or more")
     if not 0 < args.share <= 1:
         parser.error(f"--share: {args.share:g} is not above 0 and at most 1")
+    if args.each is not None and not 0 < args.each <= 100:
+        parser.error(f"--each: {args.each:g} is not above 0 and at most 100")
+    if args.each is None and args.rounds is None:
+        args.rounds = 5
     return args
 
 
@@ -145,7 +155,8 @@ class Bench:
         return report
 
     def write_cycles(self, cycles):
-        lines = [f"{cell.key} {cell.name} {count}\n" for cell, count in cycles.items()]
+        # The object looks for a kernel whatever its tunables.
+        lines = [f"{cell.key} {cell.name.split(':')[0]} {count}\n" for cell, count in cycles.items()]
         (self.new.parent / "slowed.so.cycles").write_text("".join(lines), encoding="utf-8")
 
     def truth(self, cycles):
@@ -164,8 +175,9 @@ class Bench:
         path = self.folder / "comparison.json"
         path.unlink(missing_ok=True)
         command = [self.args.attnbench, "ab", "--base-load", self.base, "--load", self.new, "--sweep", self.sweep, "--device",
-                   self.args.device, "--rounds", self.args.rounds, "--quiet", "--compare-json", path,
-                   "--base-json", self.folder / f"base-{number}.json"]
+                   self.args.device, "--quiet", "--compare-json", path, "--base-json", self.folder / f"base-{number}.json"]
+        if self.args.rounds is not None:
+            command += ["--rounds", self.args.rounds]
         done = execute(command + [word for cell in cells for word in cell.only("slowed")])
         if not path.exists():
             raise Failure(done.returncode or INTERNAL, f"attnbench ab ended with {done.returncode}: {program.last_lines(done)}")
@@ -181,18 +193,35 @@ def truth_of(row, mode):
             "added_us": own_us * (1 - ratio["ratio"])}
 
 
+def cycles_for(cell, percent):
+    per_cycle = 1 / CLOCK_MHZ
+    if cell.gain is not None and GAIN_LIMITS[0] < cell.gain / per_cycle < GAIN_LIMITS[1]:
+        per_cycle = cell.gain
+    return max(round(percent / 100 * cell.us / per_cycle), 1)
+
+
 def choose(cells, share, random_number):
     """Cycles of the cells that are slowed this time."""
     chosen = random_number.sample(cells, round(share * len(cells)))
     cycles = {}
     for place, cell in enumerate(chosen):
         percents = next(values for most, values in PERCENTS.items() if cell.us < most)
-        wanted_us = percents[place % len(percents)] / 100 * cell.us
-        per_cycle = 1 / CLOCK_MHZ
-        if cell.gain is not None and GAIN_LIMITS[0] < cell.gain / per_cycle < GAIN_LIMITS[1]:
-            per_cycle = cell.gain
-        cycles[cell] = max(round(wanted_us / per_cycle), 1)
+        cycles[cell] = cycles_for(cell, percents[place % len(percents)])
     return cycles
+
+
+def slow_one(bench, number):
+    """The next cell in turn. What a cycle costs is not known before it was tried, so that the second try is the right one."""
+    cell = bench.cells[number % len(bench.cells)]
+    for _ in range(3):
+        cycles = {cell: cycles_for(cell, bench.args.each)}
+        bench.write_cycles(cycles)
+        slowed = bench.truth(cycles)
+        learn([cell], {"slowed": slowed})
+        truth = slowed[0].get("hot")
+        if truth is None or abs(100 * (truth["ratio"] - 1) - bench.args.each) < bench.args.each / 10:
+            break
+    return bench.cells, slowed
 
 
 def row_of(row):
@@ -202,15 +231,25 @@ def row_of(row):
 
 def try_once(bench, number):
     start, random_number = time.monotonic(), random.Random(number)
-    cells = random_number.sample(bench.cells, min(bench.args.size, len(bench.cells)))
-    cycles = choose(cells, bench.args.share, random_number)
-    bench.write_cycles(cycles)
-    slowed = bench.truth(cycles)
+    if bench.args.each is not None:
+        cells, slowed = slow_one(bench, number)
+    else:
+        cells = random_number.sample(bench.cells, min(bench.args.size, len(bench.cells)))
+        cycles = choose(cells, bench.args.share, random_number)
+        bench.write_cycles(cycles)
+        slowed = bench.truth(cycles)
     truth_s = time.monotonic() - start
     code, comparison = bench.gate(cells, number)
     return {"number": number, "slowed": slowed, "exit_code": code, "truth_s": round(truth_s, 2),
             "wall_s": round(time.monotonic() - start - truth_s, 2), "suite": comparison["suite"], "summary": comparison["summary"],
             "settings": comparison["settings"], "rows": [row_of(row) for row in comparison["rows"]]}
+
+
+def is_found(trial):
+    """Whether the gate failed for the cell that was slowed, in either mode."""
+    slowed = trial["slowed"][0]
+    return any(row["verdict"] in ("regressed", "cycles") for row in trial["rows"]
+               if (row["key"], row["variant"]) == (slowed["key"], f"slowed_{slowed['name']}"))
 
 
 def keep_base(bench, number):
@@ -231,7 +270,10 @@ def main():
         for trial in earlier:
             learn(cells, trial)
         longest, number = 0.0, len(earlier)
+        missed = sum(not is_found(trial) for trial in earlier) if args.each is not None else 0
         end = None if args.trials is None else number + args.trials
+        if args.each is not None:
+            end = min(end or len(bench.cells), len(bench.cells))
         while number != end and time.monotonic() - start + longest < args.seconds:
             begun = time.monotonic()
             trial = {**try_once(bench, number), "device": report["device"]["name"], "driver": report["device"]["driver"],
@@ -246,9 +288,13 @@ def main():
             number += 1
             longest = max(longest, time.monotonic() - begun)
             verdicts = sum(row["verdict"] == "regressed" for row in trial["rows"])
+            if args.each is not None:
+                missed += not is_found(trial)
             print(f"trial {number}: {len(trial['slowed'])} cells slowed, {verdicts} rows regressed, exit code {trial['exit_code']}, "
                   f"{trial['truth_s']} + {trial['wall_s']} s", flush=True)
-    return 0
+    if missed > 0:
+        print(f"{missed} of {number} slowdowns were missed", flush=True)
+    return REGRESSION if missed > 0 else 0
 
 
 if __name__ == "__main__":

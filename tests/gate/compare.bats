@@ -310,7 +310,7 @@ row["time"]["hot"].update({k: 2 * v for k, v in row["time"]["hot"].items() if k.
 
 # The generator's own list is 1400 long; a seventh of it runs here, another one each time it grows.
 @test "compare: a report that somebody has tampered with never passes" {
-  local base=results/h200/baseline/gate.json file what
+  local base=tests/data/gate_h200.json file what
   mkdir "$TMP/tampered"
   attn compare "$base" "$base"
   expect_status 0

@@ -3,7 +3,7 @@ load ../helper
 # What a saved file says must be possible on its device, and follow from what else it says.
 
 @test "a saved time below the shape's floor is implausible in report, diagnose and compare: exit 4" {
-  local base=results/h200/baseline/gate.json
+  local base=tests/data/gate_h200.json
   python - "$base" "$TMP/fast.json" <<'PY'
 import json, sys
 report = json.load(open(sys.argv[1]))

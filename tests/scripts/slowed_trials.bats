@@ -83,6 +83,40 @@ assert abs(one["hot"]["ratio"] - (1 + one["cycles"] / 1e4)) < 1e-9 and one["hot"
 PY
 }
 
+@test "each cell of a whole gate is slowed in turn by as much as is said; one that is missed ends with 1" {
+  each() { trials --trials 100 --each 3; }
+  sed -i 's/K2 one/K2 one:with=1/' "$TMP/cells"
+  sed -i 's/"slowed_")/"slowed_").split(":")[0]/' "$TMP/attnbench"
+  each
+  expect_status 0
+  python - "$TMP/log" <<'PY'
+import json, sys
+trials = [json.loads(line) for line in open(sys.argv[1])]
+assert [t["slowed"][0]["key"] for t in trials] == [f"K{i}" for i in range(1, 7)]
+assert all(len(t["slowed"]) == 1 and len(t["rows"]) == 12 for t in trials)
+assert all(abs(t["slowed"][0]["hot"]["ratio"] - 1.03) < 0.003 for t in trials)
+PY
+  each # all were tried
+  expect_status 0
+  [ "$(wc -l <"$TMP/log")" -eq 6 ] || fail "it went on"
+  rm "$TMP/log"
+  BLIND=1 each
+  expect_status 1
+  expect_out '6 of 6 slowdowns were missed'
+}
+
+@test "every cell of the gate's sweep can be slowed" {
+  attn plan --sweep shapes/gate.json --gpu h200 --json "$TMP/p.json"
+  python - "$TMP/p.json" <<'PY'
+import json, re, sys
+rows = json.load(open(sys.argv[1]))["results"]
+cells = {line.strip() for line in open("tests/slowed/gate_cells.txt") if not line.startswith("#")}
+assert cells == {f"{row['key']} {row.get('picked') or row['variant']}" for row in rows}
+kernels = set(re.findall(r"VARIANT\((.*)\)", open("tests/slowed/slowed.def").read()))
+assert {cell.split()[1].split(":")[0] for cell in cells} <= kernels
+PY
+}
+
 @test "the table says how many were found, with exact intervals, and what untouched rows were called" {
   trials
   gate_table

@@ -79,7 +79,7 @@ for path in glob.glob("shapes/*.json") + glob.glob("tests/data/sweeps/*.json") +
     assert validator.is_valid(sweep), (path, [error.message for error in validator.iter_errors(sweep)][:3])
 # What a schema cannot see: sums, products, names of variants, values that stand in another place, keys that stand twice.
 MEANING = {"baseline_no_match", "dup_key", "duplicate_case", "half_pair", "heads_not_multiple", "idle_pair", "missing_dimension",
-           "overflowing_product", "repeated_value", "too_many_cases", "no_tunables", "tunable_out_of_range", "tuned_no_case", "tuned_twice",
+           "overflowing_product", "repeated_value", "too_many_cases", "no_tunables", "only_no_match", "only_without_variants", "tunable_out_of_range", "tuned_no_case", "tuned_twice",
            "tuned_unknown", "unknown_tunable", "unknown_variant", "escaped_nul", "lone_surrogate", "deep_nesting"}
 seen = 0
 for path in sorted(glob.glob("tests/data/bad/*.json")):
@@ -93,6 +93,29 @@ for path in sorted(glob.glob("tests/data/bad/*.json")):
         seen += 1
 assert seen >= 25, seen
 PY
+}
+
+@test "a sweep says which of its combinations are measured, and --variants takes all of them" {
+  SWEEP=$(write_file only.json '{"attnbench_sweep": 1, "name": "only", "shapes": [{"B": 1, "H": 1, "S": 8, "D": 8}, {"B": 2, "H": 1, "S": 8, "D": 8}],
+    "variants": ["cpu_ref", "cpu_flash"], "only": ["B1.*/cpu_ref", "*/cpu_flash"]}')
+  attn --sweep "$SWEEP" --device cpu --check-only --json "$TMP/r.json"
+  expect_status 0
+  expect_json "$TMP/r.json" '[(r["shape"]["B"], r["variant"]) for r in d["results"]] == [(1, "cpu_ref"), (1, "cpu_flash"), (2, "cpu_flash")]'
+  attn --sweep "$SWEEP" --device cpu --check-only --variants cpu_ref --json "$TMP/r.json"
+  expect_json "$TMP/r.json" 'len(d["results"]) == 2'
+}
+
+@test "the gate's sweep has what users are promised: auto, what it picks, and a rung of each ladder, 16 to 20 cells" {
+  attn plan --sweep shapes/gate.json --gpu h200 --json "$TMP/p.json"
+  expect_status 0
+  expect_json "$TMP/p.json" '16 <= len(d["results"]) <= 20 and all(r["status"] == "planned" for r in d["results"])
+    and {r["variant"].split(":")[0] for r in d["results"]} >= {"auto", "wgmma", "cluster_split", "decode", "d_split"}
+    and {(r["shape"]["D"], r["shape"]["causal"]) for r in d["results"] if r["variant"] == "wgmma"} == {(D, c) for D in (64, 128, 256) for c in (False, True)}'
+  local ladder
+  for ladder in scalar mma wgmma; do
+    "$ATTNBENCH" plan --sweep "shapes/${ladder}_ladder.json" --gpu h200 --json "$TMP/$ladder.json" --quiet
+    expect_json "$TMP/p.json" "{r['variant'] for r in d['results']} & {r['variant'] for r in json.load(open('$TMP/$ladder.json'))['results']}"
+  done
 }
 
 @test "a sweep may name its schema, so that editors complete it" {
