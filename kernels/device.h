@@ -114,6 +114,7 @@ struct pass_facts {
   uint32_t static_smem_bytes;
   uint32_t local_bytes;     /* per thread: spills and stack */
   uint32_t resident_blocks; /* blocks that fit on one SM at once, from the occupancy API; 0 = unknown */
+  uint32_t choice, choices; /* of a library that chose among plans of its own: attn_vendor.choice(); else 0 */
 };
 
 /* Prepares `variant` with `plan` for launching: workspace between redzones, kernel arguments, shared-memory opt-in,

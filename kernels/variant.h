@@ -185,6 +185,9 @@ struct attn_vendor {
    * cannot be captured, each enqueue() is timed with its host time. NULL: enqueue() writes the tensors of attach().
    */
   struct status (*collect)(void *state);
+  /* Which of the library's own plans attach() chose: its number from 1, in the order in which the library offers
+   * them, and how many there were to choose from. NULL: it chose none itself. */
+  void (*choice)(const void *state, uint32_t *number, uint32_t *count);
 };
 
 /* The units that compute the variant's matrix products. They determine the compute roof of its rows. */

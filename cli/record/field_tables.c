@@ -300,6 +300,7 @@ const struct field record_plan_fields[] = {
 
 static bool knows_kernel(const void *pass) { return ((const struct pass_record *)pass)->facts.registers > 0; }
 static bool has_producers(const void *pass) { return ((const struct pass_record *)pass)->pass.producer_threads > 0; }
+static bool has_choice(const void *pass) { return ((const struct pass_record *)pass)->facts.choices > 0; }
 static bool knows_blocks(const void *pass) { return ((const struct pass_record *)pass)->facts.resident_blocks > 0; }
 
 const struct field record_launch_fields[] = {
@@ -331,6 +332,8 @@ const struct field record_pass_time_fields[] = {
 const struct field record_pass_fields[] = {
     FIELD_PART_OF("launch", record_launch_fields),
     FIELD("resident_blocks", U32, struct pass_record, facts.resident_blocks, .known = knows_blocks, .left_out = true),
+    FIELD("choice", U32, struct pass_record, facts.choice, .known = has_choice, .left_out = true, .column = ""),
+    FIELD("choices", U32, struct pass_record, facts.choices, .known = has_choice, .left_out = true, .column = ""),
     FIELD_PART_OF("time", record_pass_time_fields),
     {.key = "facts_known", .kind = FIELD_GONE},
     {0},

@@ -182,6 +182,31 @@ static void print_reference(FILE *file, const struct report *report) {
                  timed->record->speedup.reference, report_first(report, has_kernel_ratio) != NULL ? kernel : "");
 }
 
+/* A library that timed plans of its own. */
+static void print_choices_of(FILE *file, const struct report *report, const char *variant) {
+  size_t rows = 0, others = 0;
+  uint32_t most = 0;
+  for (size_t i = 0; i < report->row_count; ++i) {
+    const struct record *record = &report->records[i];
+    const struct pass_facts *facts = &record->pass[0].facts;
+    if (strcmp(record->variant, variant) != 0 || record->plan.pass_count == 0 || facts->choices == 0) continue;
+    ++rows;
+    others += facts->choice > 1;
+    most = facts->choices > most ? facts->choices : most;
+  }
+  if (rows > 0)
+    text_paragraph(file, "plans = ",
+                   "%s timed the plans that its library offers, up to %" PRIu32
+                   " for a case, and took the fastest: another one than the first in %zu of %zu %s",
+                   variant, most, others, rows, rows == 1 ? "case" : "cases");
+}
+
+static void print_choices(FILE *file, const struct report *report) {
+  for (size_t i = 0; i < report->row_count; ++i) {
+    if (leads_variant(report, i)) print_choices_of(file, report, report->records[i].variant);
+  }
+}
+
 static bool has_kernels_alone(const struct report_row *row) {
   return row->record->speedup.mode[TIME_HOT].kernels_alone > 0;
 }
@@ -354,6 +379,7 @@ struct status notes_print(FILE *file, const struct report *report, const struct 
   print_intervals(file, report);
   print_reference(file, report);
   print_kernels_alone(file, report);
+  print_choices(file, report);
   print_steady(file, report);
   print_unsteady_ratios(file, report);
   print_unsteady_clocks(file, report);

@@ -249,6 +249,8 @@ struct status vendor_attach(struct cuda_bench *p, const struct attn_vendor *vend
   }
   const cudaGraph_t launch = keeps_outputs ? p->bound.captured : graph;
   if (launch != nullptr) read_nodes(launch, vendor->library(), plan, facts);
+  for (uint32_t i = 0; i < plan->pass_count && vendor->choice != nullptr; ++i)
+    vendor->choice(p->bound.vendor_state, &facts[i].choice, &facts[i].choices);
   if (graph != nullptr) cudaGraphDestroy(graph);
   cudaGetLastError(); /* a fact that could not be read is no error */
   return status_ok();

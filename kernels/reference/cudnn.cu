@@ -19,12 +19,14 @@
  *
  * The library is loaded with dlopen when it is first needed, so that the program runs without it; CUDNN_PATH names
  * its folder where the loader does not find it. Its headers decide at compile time whether the variant is built.
- * Choosing a kernel, compiling it and finding its workspace happen in open(); a launch is one cudnnBackendExecute,
+ * Compiling what it offers and finding the workspace happen in open(); attach() times the offers, once for a problem
+ * in a process, and keeps the fastest: cuDNN's own order is that of a heuristic. A launch is one cudnnBackendExecute,
  * which reads its scalars from host memory while it enqueues.
  *
  * Why it can win: a kernel written per architecture (on Hopper: TMA, wgmma, ping-pong warp groups) and chosen by
  * shape. Where it cannot: fp32, D above 256, D not a multiple of 8; launch-bound shapes, where any kernel is as good.
  * Budget: its own; grid, registers and shared memory in the report are read back from what it launched. */
+#include "kernels/problem/axes.h"
 #include "kernels/tiles/attn_params.cuh"
 
 #if defined(__CUDACC__) && __has_include(<cudnn.h>)
@@ -39,10 +41,15 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include <algorithm>
+#include <cmath>
 #include <deque>
 #include <limits>
 #include <new>
+#include <string>
 #include <vector>
+
+#include "kernels/cuda/errors.cuh"
 
 namespace attn {
 namespace cudnn {
@@ -239,10 +246,22 @@ struct Bound {
   const Scalar *scalar;
 };
 
+/* A compiled plan, and its shortest time so far. `config` is its place among the configurations that were offered. */
+struct Plan {
+  cudnnBackendDescriptor_t plan;
+  size_t config;
+  uint64_t workspace_bytes;
+  double us;
+};
+
 /* One opened problem. The scalars' addresses are in the variant pack, so they never move. */
 struct State {
   Builder builder;
   attn_problem shape;
+  cudaStream_t stream;
+  bool searches;           /* among all plans; else the first one is taken */
+  std::vector<Plan> plans; /* in the library's order */
+  uint32_t number, count;  /* of the chosen plan, from 1, and of all that were timed; 0: none were */
   cudnnBackendDescriptor_t plan, pack;
   std::deque<Scalar> scalars;
   std::vector<Bound> bound;
@@ -532,25 +551,68 @@ static cudnnBackendDescriptor_t plan_of(Builder &b, cudnnBackendDescriptor_t con
   return nullptr;
 }
 
-/* Mode A alone: what the fallback heuristic offers for other graphs never takes attention, and its refusals would
- * hide the reason that matters. */
-static struct status choose_plan(State *s, cudnnBackendDescriptor_t graph) {
-  struct status why = status_ok();
-  for (cudnnBackendDescriptor_t config : offers(s->builder, graph, CUDNN_HEUR_MODE_A, &why)) {
-    s->plan = plan_of(s->builder, config, &why);
-    if (s->plan != nullptr) return status_ok();
-  }
-  return s->builder.ok() ? why : s->builder.status;
-}
-
-static struct status workspace_of(State *s, uint64_t *workspace_bytes) {
+static struct status workspace_of(cudnnBackendDescriptor_t plan, uint64_t *workspace_bytes) {
   int64_t bytes = 0, count = 0;
-  const cudnnStatus_t error = api().BackendGetAttribute(s->plan, CUDNN_ATTR_EXECUTION_PLAN_WORKSPACE_SIZE,
-                                                        CUDNN_TYPE_INT64, 1, &count, &bytes);
+  const cudnnStatus_t error =
+      api().BackendGetAttribute(plan, CUDNN_ATTR_EXECUTION_PLAN_WORKSPACE_SIZE, CUDNN_TYPE_INT64, 1, &count, &bytes);
   *workspace_bytes = static_cast<uint64_t>(bytes);
   if (error == CUDNN_STATUS_SUCCESS) return status_ok();
   return error_status(error, "cudnnBackendGetAttribute(CUDNN_ATTR_EXECUTION_PLAN_WORKSPACE_SIZE)",
                       "the execution plan");
+}
+
+/* What a search found before: the offer to compile, and what to say of it. */
+struct Found {
+  std::string key;
+  size_t config;
+  uint32_t number, count;
+};
+
+static std::vector<Found> &found_before() {
+  static std::vector<Found> found;
+  return found;
+}
+
+static std::string key_of(const State &s) {
+  char key[AXIS_KEY_MAX];
+  axes_key(&s.shape, key);
+  return key;
+}
+
+static const Found *find_before(const State &s) {
+  const std::string key = key_of(s);
+  for (const Found &found : found_before()) {
+    if (s.searches && found.key == key) return &found;
+  }
+  return nullptr;
+}
+
+constexpr size_t kPlansMax = 8;
+constexpr uint64_t kMoreWorkspaceMax = uint64_t{256} << 20; /* beyond that of the first plan */
+
+/* Keeps the plan of an offer where it can be compiled and needs no more memory than the others. */
+static struct status take_offer(State *s, cudnnBackendDescriptor_t config, size_t index, struct status *why) {
+  Plan plan = {plan_of(s->builder, config, why), index, 0, INFINITY};
+  if (plan.plan == nullptr) return s->builder.status;
+  TRY(workspace_of(plan.plan, &plan.workspace_bytes));
+  if (s->plans.empty() || plan.workspace_bytes <= s->plans[0].workspace_bytes + kMoreWorkspaceMax)
+    s->plans.push_back(plan);
+  return status_ok();
+}
+
+/* Mode A alone: what the fallback heuristic offers for other graphs never takes attention, and its refusals would
+ * hide the reason that matters. */
+static struct status compile_plans(State *s, cudnnBackendDescriptor_t graph) {
+  struct status why = status_ok();
+  const Found *before = find_before(*s);
+  const std::vector<cudnnBackendDescriptor_t> configs = offers(s->builder, graph, CUDNN_HEUR_MODE_A, &why);
+  const size_t most = before == nullptr && s->searches ? kPlansMax : 1;
+  const size_t first = before != nullptr && before->config < configs.size() ? before->config : 0;
+  for (size_t i = first; i < configs.size() && s->plans.size() < most; ++i) TRY(take_offer(s, configs[i], i, &why));
+  if (s->plans.empty()) return s->builder.ok() ? why : s->builder.status;
+  s->plan = s->plans[0].plan;
+  if (before != nullptr) s->number = before->number, s->count = before->count;
+  return status_ok();
 }
 
 static struct status use_stream(void *stream) {
@@ -564,21 +626,148 @@ static struct status use_stream(void *stream) {
 static struct status open_state(State *s, uint64_t *workspace_bytes) {
   cudnnBackendDescriptor_t graph = Graph(*s).build(api().handle);
   if (graph == nullptr) return s->builder.status;
-  TRY(choose_plan(s, graph));
-  return workspace_of(s, workspace_bytes);
+  TRY(compile_plans(s, graph));
+  *workspace_bytes = 0;
+  for (const Plan &plan : s->plans) *workspace_bytes = std::max(*workspace_bytes, plan.workspace_bytes);
+  return status_ok();
+}
+
+/* ---- the fastest plan ---------------------------------------------------------------------------------------- */
+
+constexpr double kGraphBelowUs = 500;  /* launches of less are timed several at once, without the host between them */
+constexpr double kGraphUs = 300;       /* about how long such a graph lasts */
+constexpr double kOnceAboveUs = 20000; /* launches of more are not timed again */
+constexpr double kFasterAtLeast = 0.99; /* of the first plan's time: less of a difference is chance */
+constexpr int kRounds = 5;
+
+static struct status execute(const State &s, cudnnBackendDescriptor_t plan) {
+  const cudnnStatus_t error = api().BackendExecute(api().handle, plan, s.pack);
+  return error == CUDNN_STATUS_SUCCESS ? status_ok()
+                                       : error_status(error, "cudnnBackendExecute", "the execution plan");
+}
+
+/* Times launches of plans: the events, and a graph for each plan whose launches are short. */
+class Search {
+ public:
+  explicit Search(State &state) : s_(state), graph_(state.plans.size(), nullptr), launches_(state.plans.size(), 1) {}
+  Search(const Search &) = delete;
+  Search &operator=(const Search &) = delete;
+  ~Search() {
+    for (cudaGraphExec_t graph : graph_) {
+      if (graph != nullptr) cudaGraphExecDestroy(graph);
+    }
+    for (cudaEvent_t event : event_) {
+      if (event != nullptr) cudaEventDestroy(event);
+    }
+  }
+
+  /* Fills plans[].us; a plan that does not run keeps infinity. */
+  struct status run();
+
+ private:
+  struct status enqueue(size_t i) {
+    if (graph_[i] == nullptr) return execute(s_, s_.plans[i].plan);
+    CUDA_TRY(cudaGraphLaunch(graph_[i], s_.stream));
+    return status_ok();
+  }
+  struct status sample(size_t i);
+  struct status capture(size_t i);
+  struct status prepare(size_t i);
+
+  State &s_;
+  std::vector<cudaGraphExec_t> graph_;
+  std::vector<int> launches_; /* of a sample */
+  cudaEvent_t event_[2] = {};
+};
+
+struct status Search::sample(size_t i) {
+  float ms = 0;
+  CUDA_TRY(cudaEventRecord(event_[0], s_.stream));
+  TRY(enqueue(i));
+  CUDA_TRY(cudaEventRecord(event_[1], s_.stream));
+  CUDA_TRY(cudaStreamSynchronize(s_.stream));
+  CUDA_TRY(cudaEventElapsedTime(&ms, event_[0], event_[1]));
+  s_.plans[i].us = std::min(s_.plans[i].us, ms * 1e3 / launches_[i]);
+  return status_ok();
+}
+
+/* A plan that cannot be captured is timed with the host between its launches. */
+struct status Search::capture(size_t i) {
+  cudaGraph_t graph = nullptr;
+  const int launches = static_cast<int>(std::clamp(kGraphUs / s_.plans[i].us, 2.0, 32.0));
+  CUDA_TRY(cudaStreamBeginCapture(s_.stream, cudaStreamCaptureModeThreadLocal));
+  struct status enqueued = status_ok();
+  for (int k = 0; k < launches && !status_failed(&enqueued); ++k) enqueued = execute(s_, s_.plans[i].plan);
+  const cudaError_t ended = cudaStreamEndCapture(s_.stream, &graph);
+  const bool works =
+      !status_failed(&enqueued) && ended == cudaSuccess && cudaGraphInstantiate(&graph_[i], graph, 0) == cudaSuccess;
+  if (graph != nullptr) cudaGraphDestroy(graph);
+  if (!works) {
+    cudaGetLastError();
+    graph_[i] = nullptr;
+    return status_ok();
+  }
+  launches_[i] = launches;
+  s_.plans[i].us = INFINITY; /* of one launch with host time */
+  CUDA_TRY(cudaGraphLaunch(graph_[i], s_.stream));
+  CUDA_TRY(cudaStreamSynchronize(s_.stream));
+  return status_ok();
+}
+
+/* The first launch may load the kernel. A refusal costs the plan; a device that is lost costs all. */
+struct status Search::prepare(size_t i) {
+  const struct status executed = execute(s_, s_.plans[i].plan);
+  CUDA_TRY(cudaStreamSynchronize(s_.stream));
+  if (status_failed(&executed)) return status_ok();
+  TRY(sample(i));
+  return s_.plans[i].us < kGraphBelowUs ? capture(i) : status_ok();
+}
+
+/* In turns, since the clock may move. */
+struct status Search::run() {
+  for (cudaEvent_t &event : event_) CUDA_TRY(cudaEventCreate(&event));
+  std::vector<size_t> running;
+  for (size_t i = 0; i < s_.plans.size(); ++i) {
+    TRY(prepare(i));
+    const bool is_refused = graph_[i] == nullptr && !std::isfinite(s_.plans[i].us);
+    const bool is_slow = std::isfinite(s_.plans[i].us) && s_.plans[i].us > kOnceAboveUs;
+    if (!is_refused && !is_slow) running.push_back(i);
+  }
+  for (int round = 0; round < kRounds; ++round) {
+    for (const size_t i : running) TRY(sample(i));
+  }
+  return status_ok();
+}
+
+/* Once for a problem: the next binding compiles the plan that was found. */
+static struct status choose_plan(State *s) {
+  if (!s->searches || s->count > 0) return status_ok();
+  if (s->plans.size() > 1) TRY(Search(*s).run());
+  size_t best = 0;
+  for (size_t i = 1; i < s->plans.size(); ++i) {
+    const double to_beat = best == 0 ? kFasterAtLeast * s->plans[0].us : s->plans[best].us;
+    if (s->plans[i].us < to_beat) best = i;
+  }
+  s->plan = s->plans[best].plan;
+  s->number = static_cast<uint32_t>(best + 1);
+  s->count = static_cast<uint32_t>(s->plans.size());
+  found_before().push_back({key_of(*s), s->plans[best].config, s->number, s->count});
+  return status_ok();
 }
 
 /* ---- the hooks ----------------------------------------------------------------------------------------------- */
 
 static void close(void *state) { delete static_cast<State *>(state); }
 
-static struct status open(const attn_problem *shape, const attn_tuning *, const device_info *, void *stream,
+static struct status open(const attn_problem *shape, const attn_tuning *tuning, const device_info *, void *stream,
                           void **state, uint64_t *workspace_bytes) {
   if (missing() != nullptr) return status_make(STATUS_UNSUPPORTED, "%s", missing());
   TRY(use_stream(stream));
   State *s = new (std::nothrow) State();
   if (s == nullptr) return status_make(STATUS_MEMORY, "no host memory for a cuDNN plan");
   s->shape = *shape;
+  s->stream = static_cast<cudaStream_t>(stream);
+  s->searches = tuning->value[0] != 0;
   const struct status status = open_state(s, workspace_bytes);
   if (status_failed(&status)) {
     close(s);
@@ -604,26 +793,26 @@ static struct status attach(void *state, const attn_buffers *buffers) {
   CUDNN_SET(b, s->pack, VARIANT_PACK_DATA_POINTERS, VOID_PTR, count, data.data(), what);
   CUDNN_SET(b, s->pack, VARIANT_PACK_WORKSPACE, VOID_PTR, 1, &buffers->workspace, what);
   b.finalize(s->pack, what);
-  return b.status;
+  return b.ok() ? choose_plan(s) : b.status;
 }
 
 static struct status enqueue(void *state) {
   const State *s = static_cast<const State *>(state);
-  const cudnnStatus_t error = api().BackendExecute(api().handle, s->plan, s->pack);
-  return error == CUDNN_STATUS_SUCCESS ? status_ok()
-                                       : error_status(error, "cudnnBackendExecute", "the execution plan");
+  return execute(*s, s->plan);
+}
+
+static void choice(const void *state, uint32_t *number, uint32_t *count) {
+  const State *s = static_cast<const State *>(state);
+  *number = s->number;
+  *count = s->count;
 }
 
 }  // namespace cudnn
 }  // namespace attn
 
-static const struct attn_vendor cudnn_vendor = {attn::cudnn::missing,
-                                                attn::cudnn::library,
-                                                attn::cudnn::open,
-                                                attn::cudnn::attach,
-                                                attn::cudnn::enqueue,
-                                                attn::cudnn::close,
-                                                nullptr};
+static const struct attn_vendor cudnn_vendor = {
+    attn::cudnn::missing, attn::cudnn::library, attn::cudnn::open, attn::cudnn::attach,
+    attn::cudnn::enqueue, attn::cudnn::close,   nullptr,           attn::cudnn::choice};
 
 #else
 
@@ -631,7 +820,8 @@ static const char *cudnn_missing() {
   return "not built: this attnbench was compiled without CUDA or without cuDNN 9's headers (cudnn.h)";
 }
 
-static const struct attn_vendor cudnn_vendor = {cudnn_missing, nullptr, nullptr, nullptr, nullptr, nullptr, nullptr};
+static const struct attn_vendor cudnn_vendor = {cudnn_missing, nullptr, nullptr, nullptr,
+                                                nullptr,       nullptr, nullptr, nullptr};
 
 #endif
 
@@ -649,6 +839,15 @@ static const char *cudnn_supports(const attn_problem *shape, const attn_tuning *
 /* Nothing is known before the library has chosen a kernel. */
 static void cudnn_plan(const attn_problem *, const attn_tuning *, const device_info *, attn_plan *) {}
 
+static const attn_tunable cudnn_tunables[] = {
+    {.name = "search",
+     .min = 0,
+     .max = 1,
+     .default_value = 1,
+     .help = "1: the plans that cuDNN offers for a case are timed once, and the fastest is taken; 0: its first"},
+    {.name = nullptr},
+};
+
 }  // namespace attn
 
 extern "C" const struct attn_variant attn_variant_cudnn = {
@@ -662,7 +861,7 @@ extern "C" const struct attn_variant attn_variant_cudnn = {
     .dtypes = ATTN_DTYPES_16_BITS,
     .dtypes_why = "cuDNN fuses attention on tensor cores only",
     .dims = {.most = 256, .multiple = 8, .why = "what cuDNN fuses forward, in loads of 16 bytes"},
-    .tunables = nullptr,
+    .tunables = attn::cudnn_tunables,
     .supports = attn::cudnn_supports,
     .plan = attn::cudnn_plan,
     .bind = nullptr,

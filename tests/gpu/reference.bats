@@ -68,3 +68,15 @@ for (key, variant), row in rows.items():
         assert 0.5 * hot["ratio"] < hot["kernels_alone"] < hot["ratio"], hot
 PY
 }
+
+@test "cudnn takes the fastest of the plans that it offers, says which, and is never slower than its first" {
+  attn --sweep shapes/mission.json --device cuda --variants cudnn,cudnn:search=0 --reference cudnn:search=0 --json "$TMP/r.json"
+  expect_status 0
+  expect_valid results/report.schema.json "$TMP/r.json"
+  expect_json "$TMP/r.json" 'all(1 <= l["choice"] <= l["choices"] <= 8 for r in d["results"] if r["variant"] == "cudnn"
+    for l in r["launches"])'
+  expect_json "$TMP/r.json" 'all("choice" not in l for r in d["results"] if r["variant"] == "cudnn:search=0" for l in r["launches"])'
+  expect_json "$TMP/r.json" 'not [(r["key"], r["speedup_vs"]["hot"]["ratio"]) for r in d["results"] if r["variant"] == "cudnn"
+    and r["speedup_vs"]["hot"]["ratio"] < 0.97]'
+  grep -q '^plans = cudnn timed the plans' "$OUT" || fail "the text does not say it"
+}

@@ -161,8 +161,12 @@ static struct status bind(const struct attn_problem *shape, const struct attn_pl
   return status_ok();
 }
 
-static const struct attn_vendor library = {library_name,    library_name,  library_open, library_attach,
-                                           library_enqueue, library_close, NULL};
+static const struct attn_vendor library = {.missing = library_name,
+                                           .library = library_name,
+                                           .open = library_open,
+                                           .attach = library_attach,
+                                           .enqueue = library_enqueue,
+                                           .close = library_close};
 
 static void a_library_needs_all_of_its_hooks_and_no_others(void **state) {
   (void)state;

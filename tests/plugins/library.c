@@ -19,5 +19,5 @@
     return status_ok();                                                                                            \
   }                                                                                                                \
   static void close_state(void *state) { (void)state; }                                                            \
-  static const struct attn_vendor vendor = {missing, library, open_shape, attach, enqueue, close_state, NULL};
+  static const struct attn_vendor vendor = {missing, library, open_shape, attach, enqueue, close_state, NULL, NULL};
 #include "tests/plugins/plugin.h"

@@ -40,3 +40,20 @@ PY
   attn report results/h200/v3.journal --markdown "$TMP/plain.md"
   ! grep -q 'kernels alone' "$TMP/plain.md" || fail "Markdown has a column that is empty"
 }
+
+@test "which of its plans a library took stands in the launch, and the text counts the cases" {
+  python - "$TMP/r.json" "$TMP/plans.json" <<'PY'
+import json, sys
+report = json.load(open(sys.argv[1]))
+for number, row in enumerate(r for r in report["results"] if r["variant"] == "cudnn"):
+    row["launches"][0].update({"choice": 1 + number % 2, "choices": 4 + number})
+json.dump(report, open(sys.argv[2], "w"))
+PY
+  COLUMNS=200 attn report "$TMP/plans.json" --json "$TMP/again.json"
+  expect_status 0
+  expect_valid results/report.schema.json "$TMP/again.json"
+  expect_json "$TMP/again.json" '[(l["choice"], l["choices"]) for r in d["results"] for l in r["launches"] if "choice" in l]
+    == [(1, 4), (2, 5), (1, 6)]'
+  COLUMNS=200 attn report "$TMP/plans.json"
+  expect_out 'plans = cudnn timed the plans that its library offers, up to 6 for a case, and took the fastest: another one than the first in 1 of 3 cases'
+}
