@@ -300,7 +300,8 @@ build() {
 # build_older COMMIT NAME OPTION: the base or the anchor, whose program has to know the option.
 build_older() {
   build "$1" "$2" || return
-  "$out/attnbench-$2" --help | has -e " $3 " || {
+  # Until 0.2 --help alone had all options.
+  { "$out/attnbench-$2" --help all 2>/dev/null || "$out/attnbench-$2" --help; } | has -e " $3 " || {
     say "the $2 $1 is too old to take part: it does not know $3"
     return 1
   }

@@ -98,9 +98,16 @@ void options_help_short(FILE *out) {
     const struct verb_row *row = options_table_verb(verb);
     fprintf(out, "  %-9s %s\n", row->name, row->brief);
   }
+  fputs("\nOptions that most runs need\n", out);
+  EACH_OPTION(row, VERB_RUN) {
+    char head[64];
+    snprintf(head, sizeof head, "%s %s", row->name, row->value != NULL ? row->value : "");
+    if (row->brief != NULL) fprintf(out, "  %-18s %s\n", head, row->brief);
+  }
   fputs(
-      "\nTo begin with: attnbench --sweep shapes/v3.json\n"
-      "attnbench VERB --help has the options of a verb, attnbench --help has everything.\n",
+      "\nTo begin with: attnbench --sweep v3          A kernel of yours: --load ./mine.so\n"
+      "attnbench VERB --help has the options of a verb, attnbench --help all has all;\n"
+      "attnbench describe WORD says what a word of the table means.\n",
       out);
 }
 

@@ -98,11 +98,11 @@ struct options {
 /* STATUS_USAGE names the option, what is wrong and what to do. */
 struct status options_parse(int argc, char **argv, struct options *out);
 
-/* --help: every verb, option, unit, default and exit code. */
+/* --help all: every verb, option, unit, default and exit code. */
 void options_help(FILE *);
 /* --help of one verb: its options, without those of others. */
 void options_help_verb(FILE *, enum verb);
-/* -h: the verbs, a line each, and how to get more help. */
+/* --help and -h, one screen: the verbs, a line each, the options that most runs need, and how to get more. */
 void options_help_short(FILE *);
 
 /* A file that the command line names. For a file without an option, `option` is "the report". */

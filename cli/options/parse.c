@@ -13,7 +13,7 @@ static struct status unknown_option(enum verb verb, const char *name) {
   const char *nearest = json_nearest(name, names), *of = options_table_verb(verb)->name;
   return nearest != NULL
              ? status_make(STATUS_USAGE, "%s: unknown option of attnbench %s; did you mean %s?", name, of, nearest)
-             : status_make(STATUS_USAGE, "%s: unknown option of attnbench %s; see attnbench --help", name, of);
+             : status_make(STATUS_USAGE, "%s: unknown option of attnbench %s; see attnbench --help all", name, of);
 }
 
 static struct status append(const struct option_row *row, const char *value, struct options_list *list) {
@@ -36,13 +36,20 @@ static struct status store(const struct option_row *row, const char *value, stru
   return status_ok();
 }
 
+/* "--help all", or one screen. */
+static void take_help_words(int argc, char **argv, int *i, struct options *out) {
+  const bool is_all = *i + 1 < argc && strcmp(argv[*i + 1], "all") == 0;
+  out->short_help = !is_all;
+  *i += is_all;
+}
+
 /* Takes argv[*i] and, when it needs one, its value. */
 static struct status take_option(int argc, char **argv, int *i, struct options *out) {
   const char *text = argv[*i], *equals = strchr(text, '=');
   const size_t length = equals != NULL ? (size_t)(equals - text) : strlen(text);
   const struct option_row *row = options_table_find(out->verb, text, length);
   if (row == NULL) return unknown_option(out->verb, text);
-  if (strcmp(text, "-h") == 0) out->short_help = true;
+  if (row->offset == offsetof(struct options, help) && row->kind == OPTION_FLAG) take_help_words(argc, argv, i, out);
   if (row->kind == OPTION_FLAG) {
     if (equals != NULL) return status_make(STATUS_USAGE, "%s: takes no value", row->name);
     return store(row, NULL, out);
@@ -66,7 +73,7 @@ static struct status not_understood(const char *text) {
                    STATUS_USAGE,
                    "\"%s\": not understood here; did you mean the verb %s, as the first word? See attnbench --help",
                    text, nearest)
-             : status_make(STATUS_USAGE, "\"%s\": not understood here; see attnbench --help", text);
+             : status_make(STATUS_USAGE, "\"%s\": not understood here; see attnbench --help all", text);
 }
 
 static struct status take_report(const char *text, struct options *out) {
@@ -94,13 +101,16 @@ static int take_verb(int argc, char **argv, struct options *out) {
   return 1;
 }
 
-/* "help", "help VERB" and "version" are --help, VERB --help and --version. */
+/* "help", "help all", "help VERB" and "version" are --help, --help all, VERB --help and --version. */
 static bool take_about(int argc, char **argv, struct options *out, struct status *status) {
   const bool is_help = argc > 1 && strcmp(argv[1], "help") == 0;
   const bool is_version = argc == 2 && strcmp(argv[1], "version") == 0;
   if (!is_help && !is_version) return false;
+  const bool is_all = is_help && argc == 3 && strcmp(argv[2], "all") == 0;
   out->help = is_help;
+  out->short_help = is_help && !is_all;
   out->version = is_version;
+  if (is_all) return true;
   if (argc > 3) {
     *status = not_understood(argv[3]);
   } else if (argc > 2 && (take_verb(2, argv + 1, out) == 1 || out->verb >= VERB_WORKER)) {

@@ -98,10 +98,12 @@ static const struct verb_row verbs[VERB_COUNT] = {
 static const struct option_row rows[] = {
     {"Input", "--sweep", "FILE", TRIES | IN(PLAN), TEXT(sweep), FLAGS(OPTION_READS | OPTION_RELAYED),
      .required_by = IN(RUN) | IN(PLAN) | IN(AB) | IN(TUNE), .instead = "--shape",
+     .brief = "what to measure: a file, or a shipped sweep, such as v3",
      .help = "sweep to measure: a file (format: shapes/README.md), or the name of one that attnbench comes with, "
              "such as v3"},
     {"Input", "--shape", "SPEC", TRIES | IN(PLAN) | IN(INPUTS) | IN(DESCRIBE), LIST(shape, OPTIONS_SHAPES_MAX),
      FLAGS(OPTION_RELAYED | OPTION_STAYS), .required_by = IN(INPUTS), .instead = "--sweep",
+     .brief = "the same without a file: B=1,H=8,S=512:4096:*2,D=64,causal",
      .help =
          "shapes to measure instead of a sweep: B=1,H=8,S=512,D=64; lists S=512,1024; ranges S=512:4096:*2 or "
          "S=64:256:+64; H=32/8 query/KV heads; S=1x4096 query rows x keys; words such as bf16, causal and lse stand "
@@ -126,6 +128,7 @@ static const struct option_row rows[] = {
              "way; the exit code is that of the comparison"},
 
     {"Selection", "--variants", "A,B", MEASURES | IN(PLAN), TEXT(variants), FLAGS(OPTION_RELAYED),
+     .brief = "which kernels, with commas; attnbench list has them",
      .help =
          "variants to measure instead of the sweep's, with commas between them: NAME, NAME:KEY=VALUE,KEY=VALUE, or a "
          "group: all (all but auto), loaded (those of --load), ours (all but vendors' libraries), ladder (kernels "
@@ -137,6 +140,7 @@ static const struct option_row rows[] = {
     {"Selection", "--filter", "TEST", IN(REPORT) | IN(DIAGNOSE), LIST(filter, 16),
      .help = "show only the cases that meet the test, as for run; repeat to narrow further"},
     {"Selection", "--filter", "TEST", TRIES | IN(PLAN), LIST(filter, 16), FLAGS(OPTION_RELAYED),
+     .brief = "some of the cases: S=512, D>=128, causal, dtype=bf16",
      .help = "measure only the cases that meet the test: S=512, S=128,200, S>=1024, B!=1, dtype=bf16, causal, or a "
              "case's key; repeat "
              "to narrow further. attnbench describe problem lists the keys"},
@@ -148,13 +152,14 @@ static const struct option_row rows[] = {
              "(array or tasks), Open MPI or PMI"},
     {"Selection", "--load", "FILE", TRIES | IN(PLAN) | IN(LIST) | IN(WORKER) | IN(OBJECT) | IN(DESCRIBE),
      LIST(load, OPTIONS_LOADS_MAX), FLAGS(OPTION_READS | OPTION_RELAYED | OPTION_STAYS),
+     .brief = "your kernel: ./mine.so, mine.py:FUNCTION or kernel.json",
      .help = "shared object with variants of your own, the manifest of a compiled kernel, kernel.json, or a Python "
              "function, FILE.py:FUNCTION or package.module:FUNCTION, behind NAME= where it should have another name "
              "(kernels/example/README.md); repeat for more. Without --variants, and with a sweep that names none of "
              "them, only they and the vendor's library are measured"},
 
     {"Device", "--device", "NAME", TRIES | IN(WORKER) | IN(SELFTEST) | IN(MEASURE_SELF), TEXT(device),
-     FLAGS(OPTION_RELAYED | OPTION_STAYS), .default_value = "auto",
+     FLAGS(OPTION_RELAYED | OPTION_STAYS), .default_value = "auto", .brief = "auto, cpu, cuda or cuda:1",
      .help = "auto, cpu, cuda or cuda:N; auto takes a GPU when there is one"},
     {"Device", "--devices", "N,M|all", IN(RUN), TEXT(devices), .instead = "--device",
      .help = "measure with several GPUs at once, numbered as in --device cuda:N. Each GPU takes the next case when "
@@ -168,16 +173,18 @@ static const struct option_row rows[] = {
      .help = "on a machine without a GPU, plan the rows of GPU variants for this one:"},
 
     {"Measuring", "--reference", "NAME", IN(RUN), TEXT(reference), FLAGS(OPTION_TIMED | OPTION_STAYS),
+     .brief = "the kernel that the others are timed against in turns",
      .help = "variant that every row is timed against in turns (speedup_vs), or none. By default it is the vendor's "
              "library where that takes the shape, and none on a CPU. The interval of such a ratio holds within the "
              "process that measured it"},
     {"Measuring", "--rounds", "N", IN(RUN), WHOLE(rounds, 1, 64), FLAGS(OPTION_TIMED),
+     .brief = "so many fresh processes; a comparison needs several",
      .help = "fresh processes, each of which measures every cell once; a comparison needs several. By default 1, "
              "with --baseline 5"},
     {"Measuring", "--rounds", "N", IN(AB), WHOLE(rounds, 5, 32),
      .help = "fresh processes of each program. By default 3, then 5 or 7 where a verdict is not clear yet"},
     {"Measuring", "--modes", "A,B", IN(RUN) | IN(AB), TEXT(modes), FLAGS(OPTION_RELAYED | OPTION_STAYS),
-     .default_value = "hot,cold",
+     .default_value = "hot,cold", .brief = "hot,cold; steady is the speed that the power limit leaves",
      .help =
          "which times are taken: hot is the time per launch inside a CUDA graph of launches back to back; cold "
          "is the time of one launch after the L2 cache was flushed; steady is the time per launch back to back once "
@@ -207,7 +214,7 @@ static const struct option_row rows[] = {
     {"Measuring", "--cool-down", "TIME", IN(RUN), DURATION(cool_down, 0.1, 3600), FLAGS(OPTION_TIMED),
      .help = "wait this long after a cell during which temperature or power supply slowed the GPU down"},
     {"Measuring", "--check-only", NULL, IN(RUN), FLAG(check_only), FLAGS(OPTION_UNTIMED),
-     .help = "check results, take no times"},
+     .brief = "check results, take no times", .help = "check results, take no times"},
     {"Measuring", "--profile", "[=N]", IN(RUN), COUNT(profile, 1, 1000), FLAGS(OPTION_UNTIMED),
      .help =
          "for nsys and ncu: one process, checks and warm-up first, then exactly N launches of each cell between "
@@ -251,7 +258,8 @@ static const struct option_row rows[] = {
              "delay on the device. The gate can then be tested with a slowdown of known size"},
 
     {"Output", "--json", "FILE", IN(RUN) | IN(PLAN) | IN(REPORT) | IN(MERGE) | IN(DIAGNOSE) | IN(AB), TEXT(json),
-     FLAGS(OPTION_WRITES), .help = "write the report as JSON (ab: the candidate's)"},
+     FLAGS(OPTION_WRITES), .brief = "write the report as JSON; --csv and --html likewise",
+     .help = "write the report as JSON (ab: the candidate's)"},
     {"Output", "--json", "FILE", IN(COMPARE), TEXT(compare_json), FLAGS(OPTION_WRITES),
      .help = "write the comparison as JSON"},
     {"Output", "--json", "FILE", IN(GATE) | IN(SELFTEST), TEXT(json), FLAGS(OPTION_WRITES),
@@ -279,6 +287,7 @@ static const struct option_row rows[] = {
     {"Output", "--html", "FILE", IN(COMPARE) | IN(AB), TEXT(compare_html), FLAGS(OPTION_WRITES),
      .help = "write the comparison and both reports as one page for a browser; needs no network"},
     {"Output", "--journal", "FILE", IN(RUN) | IN(GATE) | IN(TUNE), TEXT(journal), FLAGS(OPTION_WRITES),
+     .brief = "keep each cell as it is done; --resume goes on with it",
      .help = "keep the journal here (one JSON line per finished cell)"},
     {"Output", "--resume", "[=anyway]", IN(RUN) | IN(GATE) | IN(TUNE), WORD(resume), .needs = "--journal",
      .help = "measure what the journal does not have yet; without a journal, begin one. A journal of another sweep, "
@@ -302,7 +311,7 @@ static const struct option_row rows[] = {
      .help = "show reports of unlike devices together. Times are then compared within a device only"},
 
     {"Help", "--help", NULL, ~0u, FLAG(help), .letter = "-h",
-     .help = "this text; of one verb: attnbench VERB --help. -h without a verb is short"},
+     .help = "help on one screen; all of it: attnbench --help all; of one verb: attnbench VERB --help"},
     {"Help", "--version", NULL, ~0u, FLAG(version), .letter = "-V", .help = "version, git commit, CUDA and cJSON"},
 };
 enum { ROW_COUNT = sizeof rows / sizeof *rows };

@@ -47,6 +47,7 @@ struct option_row {
   const char *default_value;
   const char *(*choices)(void); /* the possible values, for --help */
   const char *help;
+  const char *brief; /* of an option that most runs need: a line for the first screen of --help; else NULL */
 };
 
 const struct verb_row *options_table_verb(enum verb);

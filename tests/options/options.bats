@@ -1,8 +1,8 @@
 # tags: asan
 load ../helper
 
-@test "--help names every verb, option, unit, default and exit code, on stdout" {
-  attn --help
+@test "--help all names every verb, option, unit, default and exit code, on stdout" {
+  attn --help all
   expect_status 0
   expect_no_err
   for word in --sweep --variants --filter --load --device --gpu --seed --timeout --reference --json --csv --journal --check-only --selftest --inject-slowdown \
@@ -97,9 +97,9 @@ load ../helper
   expect_json "$OUT" 'd["planned_device"]["name"] == "NVIDIA H200"'
 }
 
-@test "every option of --help is one of the verbs in its brackets, and of no others" {
+@test "every option of --help all is one of the verbs in its brackets, and of no others" {
   local verb option verbs
-  "$ATTNBENCH" --help | awk '
+  "$ATTNBENCH" --help all | awk '
     /^Options/ { on = 1 } /^Without/ { on = 0 }
     on && /^  --/ { if (row != "") print row; row = "" }
     on && /^ / { row = row " " $0 }
@@ -119,9 +119,9 @@ load ../helper
   done <"$TMP/rows"
 }
 
-@test "the documented exit codes are those of --help" {
+@test "the documented exit codes are those of --help all" {
   local code meaning
-  "$ATTNBENCH" --help | sed -n '/^Exit codes/,/^$/p' | grep -E '^ +[0-9]' >"$TMP/codes"
+  "$ATTNBENCH" --help all | sed -n '/^Exit codes/,/^$/p' | grep -E '^ +[0-9]' >"$TMP/codes"
   [ "$(wc -l <"$TMP/codes")" -ge 14 ]
   while read -r code meaning; do
     grep -qxF "| $code | $meaning |" README.md docs/*.md results/*.md 2>/dev/null || fail "no page has: | $code | $meaning |"
@@ -173,10 +173,16 @@ load ../helper
   cmp "$OUT" "$TMP/compare"
   attn -h
   expect_status 0
-  [ "$(wc -l <"$OUT")" -lt 20 ] || fail "not short"
-  attn --help
+  cp "$OUT" "$TMP/screen"
+  [ "$(wc -l <"$OUT")" -lt 40 ] && [ "$(awk 'length > 80' "$OUT" | wc -l)" -eq 0 ] || fail "no screen of 40 lines and 80 columns"
+  [ "$(grep -c '^  --' "$OUT")" -eq 12 ] || fail "not twelve options"
+  for words in --help help; do
+    attn "$words"
+    cmp "$OUT" "$TMP/screen"
+  done
+  attn --help all
   cp "$OUT" "$TMP/whole"
-  attn help
+  attn help all
   cmp "$OUT" "$TMP/whole"
   attn --version
   cp "$OUT" "$TMP/version"
@@ -300,7 +306,7 @@ SH
   expect_status 0
   cp "$OUT" "$TMP/attnbench.1"
   tr -d '\\' <"$TMP/attnbench.1" >"$TMP/plain"
-  for word in $("$ATTNBENCH" --help | grep -oE '^  (-[hV], )?--[[:lower:]-]+' | grep -oE -- '--[[:lower:]-]+'); do
+  for word in $("$ATTNBENCH" --help all | grep -oE '^  (-[hV], )?--[[:lower:]-]+' | grep -oE -- '--[[:lower:]-]+'); do
     grep -qE -- "^\.B $word( |\$|\[)" "$TMP/plain" || fail "no $word"
   done
   for verb in run plan report compare gate describe generate; do

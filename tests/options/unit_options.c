@@ -193,10 +193,12 @@ static void help_and_version_have_short_forms(void **state) {
     bool help, short_help, version, verb_named;
     enum verb verb;
   } rows[] = {{{"-h"}, true, true, false, false, VERB_RUN},
-              {{"--help"}, true, false, false, false, VERB_RUN},
-              {{"help"}, true, false, false, false, VERB_RUN},
-              {{"help", "compare"}, true, false, false, true, VERB_COMPARE},
-              {{"compare", "--help"}, true, false, false, true, VERB_COMPARE},
+              {{"--help"}, true, true, false, false, VERB_RUN},
+              {{"--help", "all"}, true, false, false, false, VERB_RUN},
+              {{"help"}, true, true, false, false, VERB_RUN},
+              {{"help", "all"}, true, false, false, false, VERB_RUN},
+              {{"help", "compare"}, true, true, false, true, VERB_COMPARE},
+              {{"compare", "--help"}, true, true, false, true, VERB_COMPARE},
               {{"ab", "-h"}, true, true, false, true, VERB_AB},
               {{"-V"}, false, false, true, false, VERB_RUN},
               {{"version"}, false, false, true, false, VERB_RUN},

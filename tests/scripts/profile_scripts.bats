@@ -89,7 +89,7 @@ END
 }
 
 @test "the report verb takes the counters" {
-  "$ATTNBENCH" --help | grep -q -- --counters || skip "this attnbench has no report --counters"
+  "$ATTNBENCH" --help all | grep -q -- --counters || skip "this attnbench has no report --counters"
   script profile_sweep.py --tool ncu --counters "$TMP/c.json"
   expect_status 0
   attn report "$FAKE_REPORT" --counters "$TMP/c.json" --json "$TMP/r.json"

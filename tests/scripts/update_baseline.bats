@@ -275,7 +275,7 @@ UNFIT
 }
 
 @test "attnbench itself finds creep against the anchor" {
-  "$ATTNBENCH" --help | grep -q 'attnbench compare' || skip "this attnbench compares nothing"
+  "$ATTNBENCH" --help all | grep -q 'attnbench compare' || skip "this attnbench compares nothing"
   ATTNBENCH_STUB=$ATTNBENCH
   promote good
   expect_status 0
