@@ -4,11 +4,11 @@ load ../helper
 
 @test "installed headers, example, sweeps, schemas and scripts work without the sources, and uninstall removes all" {
   [ -x "$ROOT/attnbench" ] || skip "no ./attnbench; make builds it"
-  capture bash -c 'umask 077 && make -o all install PREFIX=/opt/attn DESTDIR="$1"' install "$TMP/root"
+  capture bash -c 'umask 077 && make -o all install PREFIX=/opt/attn DESTDIR="$1"' install "$TMP/a root"
   expect_status 0
-  unreadable=$(find "$TMP/root" -mindepth 1 ! -perm -o=r -o -type d ! -perm -o=x)
+  unreadable=$(find "$TMP/a root" -mindepth 1 ! -perm -o=r -o -type d ! -perm -o=x)
   [ -z "$unreadable" ] || fail "only their owner can read: $unreadable"
-  at=$TMP/root/opt/attn
+  at="$TMP/a root/opt/attn"
   cd "$TMP"
   # As a package's build sees it: DESTDIR is no part of what is written into files.
   flags=$(PKG_CONFIG_PATH=$at/share/pkgconfig pkg-config --cflags attnbench) || skip "no pkg-config"
@@ -46,8 +46,8 @@ load ../helper
   capture env -u ATTNBENCH PATH="$at/bin:$PATH" "$ATTN_PYTHON" "$at/share/attnbench/scripts/sdpa_baseline.py" --sweep none.json --json r.json
   refute_err "not a program"
   cd "$ROOT"
-  capture make uninstall PREFIX=/opt/attn DESTDIR="$TMP/root"
-  [ -z "$(find "$TMP/root" -type f)" ] || fail "left: $(find "$TMP/root" -type f)"
+  capture make uninstall PREFIX=/opt/attn DESTDIR="$TMP/a root"
+  [ -z "$(find "$TMP/a root" -type f)" ] || fail "left: $(find "$TMP/a root" -type f)"
 }
 
 @test "packages and images install what set-up says that building needs, and name files that are there" {
