@@ -5,6 +5,7 @@
 #include <errno.h>
 #include <inttypes.h>
 #include <math.h>
+#include <pthread.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -445,8 +446,14 @@ static struct status answer(struct status status, char *line) {
   return status;
 }
 
+static void end_with_parent(void) { prctl(PR_SET_PDEATHSIG, SIGKILL); }
+
+/* A worker must not outlive its parent, nor what a variant forks the worker: a supervisor that is killed ends
+ * neither.
+ */
 static void begin(void) {
-  prctl(PR_SET_PDEATHSIG, SIGKILL); /* a worker must not outlive its parent */
+  end_with_parent();
+  pthread_atfork(NULL, NULL, end_with_parent);
   pipes = channel_hide();
 }
 

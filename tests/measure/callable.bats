@@ -137,3 +137,19 @@ measure() {
   attn ab --device cpu --shape B=1,H=1,S=8,D=8 --modes hot --load "$FUNCTIONS:right" --base-load "right=$FUNCTIONS:Attention.static"
   expect_out_matches '1 compared of 1 expected'
 }
+
+@test "a run that is killed leaves no interpreter behind" {
+  local run left
+  CALLABLE_MARK=$TMP "$ATTNBENCH" --device cpu --load "$FUNCTIONS:sleeps" --shape B=1,H=1,S=8,D=8 --check-only >"$OUT" 2>"$ERR" &
+  run=$!
+  wait_for_child "$run"
+  sleep 0.5 # to import; where that takes longer, it is killed as it imports
+  kill -KILL "$run"
+  ended "$run" 137
+  for _ in $(seq 500); do
+    left=$(grep -lsazF "CALLABLE_MARK=$TMP" /proc/[0-9]*/environ || true)
+    [ -n "$left" ] || return 0
+    sleep 0.05
+  done
+  fail "still running: $left"
+}

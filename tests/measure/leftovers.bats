@@ -62,6 +62,27 @@ expect_left() {
   expect_left child_opened "when it was opened: left 1 child process"
 }
 
+# The run is killed while its cell waits, with a child beside it.
+@test "what a variant forked ends with a run that is killed" {
+  local kind run
+  for kind in held_child held_daemon; do
+    LEAVES=$kind "$ATTNBENCH" --sweep "$SWEEP" --device cpu --load "$LEAVES_SO" --variants leaves --check-only >"$OUT" 2>"$ERR" &
+    run=$!
+    for _ in $(seq 500); do
+      [ "$kind" = held_child ] && [ "$(marked | wc -l)" -lt 2 ] || [ "$(marked | wc -l)" -lt 1 ] || break
+      sleep 0.05
+    done
+    [ -n "$(marked)" ] || fail "$kind: it does not wait"
+    kill -KILL "$run"
+    ended "$run" 137
+    for _ in $(seq 500); do
+      [ -n "$(marked)" ] || break
+      sleep 0.05
+    done
+    [ -z "$(marked)" ] || fail "$kind: a process is left: $(marked)"
+  done
+}
+
 @test "a copy of the worker ends where it would run the worker's code" {
   expect_left copy "left 1 child process"
   expect_left copy_supports "left 1 child process"

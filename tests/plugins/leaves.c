@@ -97,6 +97,16 @@ static void daemon_process(void) {
   _exit(0);
 }
 
+static void held_child(void) {
+  child();
+  live_on();
+}
+
+static void held_daemon(void) {
+  daemon_process();
+  live_on();
+}
+
 /* Both return. */
 static void copy(void) { (void)!fork(); }
 
@@ -190,6 +200,8 @@ static const struct {
     {"child_opened", "opened", child},
     {"stubborn_child", "run", stubborn_child},
     {"daemon", "run", daemon_process},
+    {"held_child", "run", held_child},
+    {"held_daemon", "run", held_daemon},
     {"copy", "run", copy},
     {"copy_supports", "supports", copy},
     {"copy_opened", "opened", copy},
