@@ -52,18 +52,28 @@ def named(name, row):
     return f"`{name}` ({row['picked']})" if row.get("picked") else f"`{name}`"
 
 
-def fastest_row(sweep, rows, pick=own_best):
+def kernels_alone(row):
+    """The ratio without the memsets of the reference's launch; None where it was not measured."""
+    return ((row["speedup_vs"] or {}).get("hot") or {}).get("kernels_alone")
+
+
+def fastest_row(sweep, rows, pick=own_best, with_kernels=False):
     name, best = pick(rows)
     reference = rows.get(REFERENCE)
+    alone = [f"{kernels_alone(best):.3f}" if kernels_alone(best) else "-"] if with_kernels else []
     return [sweep, case_label(best["key"]), named(name, best), microseconds(hot_us(best)), significant(tflops(best)), roof_share(best),
             microseconds(hot_us(reference)) if reference and reference["time"] else "-",
-            interval(best) + (ASIDE if aside(best, reference) else "")]
+            interval(best) + (ASIDE if aside(best, reference) else ""), *alone]
 
 
 def fastest_table(cases, pick=own_best, title="fastest here"):
     """Of (sweep, {variant: row}) of cases: one kernel here, the fastest or the one that `pick` gives, beside cuDNN."""
     columns = ["sweep", "B,H,S,D", title, "hot us", "TFLOP/s", "of peak (at its clock)", "cuDNN us", "speedup vs cuDNN (95 % within one process)"]
-    return table(columns, [fastest_row(sweep, rows, pick) for sweep, rows in cases if own_best(rows)], columns[3:])
+    measured = [(sweep, rows) for sweep, rows in cases if own_best(rows)]
+    with_kernels = any(kernels_alone(pick(rows)[1]) for _, rows in measured)
+    if with_kernels:  # of rows below 30 us
+        columns.append("kernels alone")
+    return table(columns, [fastest_row(sweep, rows, pick, with_kernels) for sweep, rows in measured], columns[3:])
 
 
 def note_of(made):
