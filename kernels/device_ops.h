@@ -39,7 +39,7 @@ struct bench {
   uint64_t changes;                   /* number of changes so far (pattern_fresh_flips); no two are equal */
   const struct attn_variant *variant; /* NULL until bound */
   struct attn_plan plan;
-  char uncaptured[120]; /* why the launches of the library that was bound last are not captured; "" when they are */
+  char uncaptured[240]; /* why the launches of the library that was bound last are not captured; "" when they are */
   const struct attn_variant *inactive_variant; /* of the inactive binding (bench_swap) */
   struct attn_plan inactive_plan;              /* of the inactive binding */
 };

@@ -114,7 +114,7 @@ inline void *data_of(const struct cuda_bench *p, unsigned t) {
   struct attn_tensor tensor = {};
   if (t != BENCH_WORKSPACE && !attn_tensor_of(&p->base.shape, static_cast<enum attn_role>(t), &tensor))
     return nullptr;
-  const unsigned block = t == BENCH_WORKSPACE ? t : tensor.memory;
+  const unsigned block = t == BENCH_WORKSPACE ? t : static_cast<unsigned>(tensor.memory);
   if (p->block[block] == nullptr) return nullptr;
   return p->block[block] + DEVICE_REDZONE_BYTES + tensor.offset * attn_dtype_bytes(tensor.dtype);
 }

@@ -205,7 +205,8 @@ struct status settle_library(struct cuda_bench *p) {
   drop_capture(p);
   cudaGetLastError();
   p->bound.is_synchronous = true;
-  snprintf(p->base.uncaptured, sizeof p->base.uncaptured, "%s", captured.text);
+  snprintf(p->base.uncaptured, sizeof p->base.uncaptured, "%.*s", static_cast<int>(sizeof p->base.uncaptured) - 1,
+           captured.text);
   return call_and_wait(p);
 }
 
