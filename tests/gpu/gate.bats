@@ -56,3 +56,14 @@ setup() {
   expect_json "$TMP/selftest.json" '[c["verdict"] for c in d["controls"] if c["injected_ratio"]] == ["regressed"] * 2'
   expect_json "$TMP/selftest.json" 'all(abs(c["injected_ratio"] - 1.03) < 0.005 for c in d["controls"] if c["injected_ratio"])'
 }
+
+@test "the gate's own sweep is right in every cell that the GPU takes, and the program passes against itself" {
+  attn ab --base "$ATTNBENCH" --sweep shapes/gate.json --device cuda --compare-json "$TMP/c.json" --json "$TMP/new.json" --base-json "$TMP/base.json"
+  expect_status 0
+  expect_json "$TMP/c.json" 'd["summary"]["compared"] >= 8 and d["pairs"]["measured"] in (3, 5, 7)'
+  expect_json "$TMP/new.json" 'all(r["status"] in ("ok", "skipped") for r in d["results"])'
+  # What is clear keeps fewer processes than what is not, and the reports can be compared again.
+  expect_json "$TMP/c.json" "d['pairs']['rows_clear_before'] == 0 or json.load(open('$TMP/new.json'))['run'].get('in_steps') is True"
+  attn compare "$TMP/base.json" "$TMP/new.json"
+  case $status in 0 | 5) ;; *) fail "a comparison of the two sides" ;; esac
+}
