@@ -80,7 +80,7 @@ static void describe_command(FILE *out, const struct attn_variant *variant, cons
 }
 
 static const char *runs_on(const struct attn_variant *variant) {
-  if (variant->picks != NULL) return "GPUs and the CPU";
+  if (variant->picks != NULL || variant->runs_anywhere) return "GPUs and the CPU";
   return variant->runs_on == DEVICE_CPU ? "the CPU" : "GPUs";
 }
 

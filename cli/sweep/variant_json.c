@@ -18,7 +18,7 @@ static void add_tunables(cJSON *object, const struct attn_variant *variant) {
 }
 
 static const char *runs_on(const struct attn_variant *variant) {
-  if (variant->picks != NULL) return "any";
+  if (variant->picks != NULL || variant->runs_anywhere) return "any";
   return variant->runs_on == DEVICE_CPU ? "cpu" : "cuda";
 }
 

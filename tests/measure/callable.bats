@@ -134,6 +134,8 @@ measure() {
   expect_out_matches 'right +planned'
   attn list --load "$FUNCTIONS:right" right
   expect_out "Python function"
+  attn describe right --load "$FUNCTIONS:right"
+  expect_out "right, a variant for GPUs and the CPU"
   attn ab --device cpu --shape B=1,H=1,S=8,D=8 --modes hot --load "$FUNCTIONS:right" --base-load "right=$FUNCTIONS:Attention.static"
   expect_out_matches '1 compared of 1 expected'
 }
