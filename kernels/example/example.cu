@@ -221,12 +221,13 @@ static void cpu_plan(const attn_problem *shape, const attn_tuning *, const devic
 /* Turns the scores of these keys into weights that add up to 1, with that of the sink where there is one; returns
  * their log-sum-exp, -inf of none. */
 static float softmax(float *scores, attn_keys keys, const float *sink) {
-  float top = sink != nullptr ? *sink : -INFINITY, sum = 0.0f;
+  float top = sink != nullptr ? *sink : -INFINITY;
+  double sum = 0.0; /* in fp32 many equal terms beside a large one would be rounded the same way */
   for (uint32_t key = keys.first; key < keys.end; ++key) top = fmaxf(top, scores[key]);
   if (sink != nullptr) sum = expf(*sink - top);
   for (uint32_t key = keys.first; key < keys.end; ++key) sum += scores[key] = expf(scores[key] - top);
-  for (uint32_t key = keys.first; key < keys.end; ++key) scores[key] /= sum;
-  return top + logf(sum);
+  for (uint32_t key = keys.first; key < keys.end; ++key) scores[key] = (float)(scores[key] / sum);
+  return top + (float)log(sum);
 }
 
 /* The first element of a row of Q, K, V or O. */

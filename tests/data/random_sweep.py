@@ -1,47 +1,60 @@
 #!/usr/bin/env python3
-"""Prints a sweep of random shapes: lengths at and beside the edges of tiles, Sq != Skv, rows without keys, head groups.
-
-  tests/data/random_sweep.py SEED COUNT [--most-d D] [--most-s S]
-"""
-import argparse
+"""random_sweep.py SEED COUNT: a sweep of random problems over all axes at once, on stdout: lengths at and off the edges of
+tiles, no keys and one key, more queries than keys, the smallest windows, caps that saturate, sinks, layouts, ragged batches."""
 import json
 import random
+import sys
 
-EDGES = (16, 32, 48, 64, 80, 96, 112, 128, 160, 192, 240, 256, 320, 384, 480, 512, 576, 640)
-COMMON_D = (64,) * 6 + (128,) * 6 + (96, 192, 256, 256)
-OTHER_D = (4, 8, 12, 16, 20, 24, 32, 40, 48, 56, 68, 72, 80, 88, 100, 104, 112, 120, 136, 160, 176, 200, 208, 224, 240,
-           248, 264, 300)
+LENGTHS = [1, 2, 15, 16, 17, 63, 64, 65, 127, 128, 129, 200, 257, 300]
 
 
-def length(draw, most):
-    if draw.random() < 0.25:
-        return draw.randint(1, most)
-    return max(1, min(most, draw.choice(EDGES) + draw.choice((-2, -1, 0, 0, 1, 2))))
+def length(draw):
+    return draw.choice(LENGTHS) if draw.random() < 0.7 else draw.randint(1, 300)
 
 
-def shape(draw, most_d, most_s):
-    ratio, kv_heads = draw.choice((1, 1, 2, 3, 4, 8)), draw.choice((1, 1, 2, 3, 5))
-    queries = draw.choice((1, 2, 3, 4, 7, 16)) if draw.random() < 0.3 else length(draw, most_s)
-    keys = queries if draw.random() < 0.3 else length(draw, most_s + most_s // 3)
-    d = min(most_d, draw.choice(COMMON_D + OTHER_D))
-    return {"B": draw.choice((1, 1, 2, 3)), "Hq": kv_heads * ratio, "Hkv": kv_heads, "Sq": queries, "Skv": keys, "D": d,
-            "dtype": draw.choice(("f16", "f16", "bf16", "f32")), "causal": draw.random() < 0.6}
+def add_lengths(draw, shape, is_packed):
+    """B, Sq and Skv, or sequences of unlike lengths."""
+    if draw.random() < 0.4:
+        def of_sequence():
+            return 0 if draw.random() < 0.1 else length(draw)
+        groups = []
+        for _ in range(draw.randint(1, 6)):
+            queries, keys = of_sequence(), of_sequence()
+            groups.append(f"{draw.randint(1, 3)}q{queries}s{queries if is_packed else keys}")
+        shape["batch"] = "_".join([*groups, "q33s33"])
+        return
+    shape["B"], shape["Sq"] = draw.randint(1, 5), length(draw)
+    shape["Skv"] = shape["Sq"] if is_packed else length(draw)
+    if draw.random() < 0.3:
+        shape["batch"] = f"ragged:{draw.randint(0, 999)}"
+
+
+def shape_of(draw):
+    layout = draw.choice(["bhsd", "bhsd", "bshd", "qkv"])
+    group, kv_heads, dim = draw.choice([1, 1, 2, 4]), draw.randint(1, 3), draw.choice([8, 24, 40, 64, 96, 128])
+    is_packed = layout == "qkv"
+    shape = {"Hq": kv_heads if is_packed else group * kv_heads, "Hkv": kv_heads, "D": dim, "dtype": draw.choice(["f16", "bf16", "f32"])}
+    add_lengths(draw, shape, is_packed)
+    if not is_packed and draw.random() < 0.3:
+        shape["Dv"] = draw.choice([8, 16, 64, 72, 128])
+    if draw.random() < 0.4:
+        shape["window"] = [draw.choice([-1, 0, 1, 16, 63, 100]), draw.choice([-1, 0, 1, 5, 64])]
+    else:
+        shape["causal"] = draw.random() < 0.6
+    for key, values in (("softcap", [0.01, 1, 50]), ("sink", [True]), ("lse", [True])):
+        if draw.random() < 0.4:
+            shape[key] = draw.choice(values)
+    if layout != "bhsd" and not ("batch" in shape and layout == "bshd"):
+        shape["layout"] = layout
+    return shape
 
 
 def main():
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("seed", type=int)
-    parser.add_argument("count", type=int)
-    parser.add_argument("--most-d", type=int, default=300)
-    parser.add_argument("--most-s", type=int, default=520)
-    args = parser.parse_args()
-    draw, shapes = random.Random(args.seed), {}
-    while len(shapes) < args.count:
-        drawn = shape(draw, args.most_d, args.most_s)
-        shapes[json.dumps(drawn)] = drawn
-    print(json.dumps({"attnbench_sweep": 1, "name": f"random_{args.seed}", "about": "random shapes",
-                      "shapes": list(shapes.values())}))
+    draw, shapes = random.Random(int(sys.argv[1])), {}
+    while len(shapes) < int(sys.argv[2]):
+        shape = shape_of(draw)
+        shapes[json.dumps(shape, sort_keys=True)] = shape
+    json.dump({"attnbench_sweep": 1, "name": f"random_{sys.argv[1]}", "shapes": list(shapes.values())}, sys.stdout, indent=1)
 
 
-if __name__ == "__main__":
-    main()
+main()

@@ -58,6 +58,16 @@ cluster_split:wgmma=1,cluster_split:groups=1,decode,decode:path=1,decode:splits=
   expect_json "$TMP/r.json" 'all(any(r["status"] == "ok" and r["variant"] == "cudnn" and axis in r["shape"] for r in d["results"]) for axis in ("window", "Dv", "layout"))'
 }
 
+@test "random problems over all axes at once are right in every variant that takes them" {
+  local seed=$RANDOM
+  echo "tests/data/random_sweep.py $seed 1500"
+  python tests/data/random_sweep.py "$seed" 1500 >"$TMP/s.json"
+  attn --sweep "$TMP/s.json" --variants serial,scalar,wgmma,cudnn --device cuda --check-only --json "$TMP/r.json"
+  expect_status 0
+  expect_json "$TMP/r.json" '{r["status"] for r in d["results"]} == {"ok", "skipped"}'
+  expect_json "$TMP/r.json" 'all(r["status"] == "ok" for r in d["results"] if r["variant"] in ("serial", "scalar"))'
+}
+
 @test "one_query and every tile of d_split match the oracle up to D = 8192" {
   attn --sweep tests/data/sweeps/large_d_correctness.json --device cuda --check-only --json "$TMP/r.json"
   expect_status 0

@@ -275,3 +275,12 @@ PY
   expect_status 3
   expect_json "$TMP/r.json" '"first at [b=3, h=0, q=0, d=0]" in d["results"][0]["reason"]'
 }
+
+@test "random problems over all axes at once are right" {
+  local seed=$RANDOM
+  echo "tests/data/random_sweep.py $seed 60"
+  python tests/data/random_sweep.py "$seed" 60 >"$TMP/s.json"
+  attn --sweep "$TMP/s.json" --device cpu --check-only --variants cpu_flash --json "$TMP/r.json"
+  expect_status 0
+  expect_json "$TMP/r.json" '{r["status"] for r in d["results"]} == {"ok"} and len(d["results"]) == 60'
+}
