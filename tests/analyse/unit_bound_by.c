@@ -128,6 +128,22 @@ static void half_of_the_sms_can_be_full(void **state) {
   assert_non_null(strstr(bound.text, ", on 66 of 132 SMs"));
 }
 
+/* Bytes that a profiler counted with flushed caches bound a cold launch, and no hot one that finds them in L2. */
+static void counted_bytes_bound_no_launch_that_hits_l2(void **state) {
+  (void)state;
+  const struct device_info *device = &gpu_model_find("h200")->info;
+  const struct row_spec spec = {GRID(8, 2, 8), .S = 512, .D = 64, .hot_us = 11};
+  struct record record = rows_record(&spec);
+  struct metrics metrics;
+  struct bound_by bound;
+  metrics_of(&record, device, &metrics);
+  metrics.counted.known = true;
+  metrics.counted.total = (struct counter_values){
+      .gpu_time_us = 11, .dram_read_bytes = 4e7, .l2_bytes = NAN, .shared_wavefronts = NAN, .sm_cycles = NAN};
+  bound_by_of(&record, &metrics, device, NAN, &bound);
+  assert_int_equal(bound.limit, BOUND_chain);
+}
+
 static void what_is_not_known_bounds_nothing(void **state) {
   (void)state;
   const struct facts untimed = {.spec = {GRID(8, 2, 8), .S = 512, .D = 64}, .clock_mhz = 1980};
@@ -147,6 +163,7 @@ int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(each_row_is_bounded_by_what_its_facts_say),
       cmocka_unit_test(half_of_the_sms_can_be_full),
+      cmocka_unit_test(counted_bytes_bound_no_launch_that_hits_l2),
       cmocka_unit_test(what_is_not_known_bounds_nothing),
       cmocka_unit_test(limits_have_names_and_help),
   };
