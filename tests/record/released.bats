@@ -9,7 +9,8 @@ same_facts() {
   python - "$1" "$2" <<'PY'
 import json, sys
 
-DERIVED = {"has_checksum", "checksum", "findings", "scaling", "traffic", "roof", "cold_net_us", "between_processes", "kernel_speedup_ratio"}
+DERIVED = {"has_checksum", "checksum", "findings", "scaling", "traffic", "roof", "cold_net_us", "between_processes", "kernel_speedup_ratio",
+           "bound_by"}
 
 
 def differences(old, new, path):
