@@ -27,7 +27,7 @@ constexpr size_t kKeyMax = 96, kPathMax = 4096;
 
 void write_key(const attn_problem &s, char *out, size_t size) {
   snprintf(out, size, "B%u.H%u.Hkv%u.Sq%u.Skv%u.D%u.%s.%s", s.B, s.Hq, s.Hkv, s.Sq, s.Skv, s.D,
-           attn_dtype_name(s.dtype), s.causal ? "causal" : "full");
+           attn_dtype_name(s.dtype), attn_is_causal(&s) ? "causal" : "full");
 }
 
 FILE *open_cycles() {
