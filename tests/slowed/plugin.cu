@@ -80,6 +80,7 @@ template <const attn_variant *Original, bool Slowed>
 attn_variant made(const char *name) {
   attn_variant variant = *Original;
   variant.name = name;
+  if (variant.math == ATTN_MATH_FP32_OR_TENSOR) variant.math = ATTN_MATH_FP32; /* of ours alone */
   if (variant.bind != nullptr) variant.bind = bind<Original, Slowed>;
   if (variant.run != nullptr) variant.run = run<Original, Slowed>;
   return variant;
