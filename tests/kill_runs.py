@@ -19,7 +19,7 @@ import time
 
 # Names of fields that hold times, or depend on when a run took place.
 TIMES = {"started_utc", "command", "wall_s", "gpu_s", "overhead_s", "seconds", "resumed", "event_overhead_us",
-         "checksum", "findings", "scaling", "card", "tflop_per_s", "gb_per_s", "roof", "timed_samples", "changed_us"}
+         "checksum", "findings", "scaling", "card", "tflop_per_s", "gb_per_s", "roof", "timed_samples", "race_found_ratio", "changed_us"}
 # Objects of measured values: of these only the number of values counts, and what is not there.
 MEASURED = {"time", "processes", "between_processes"}
 MARK = "ATTNBENCH_KILL_TEST"

@@ -102,7 +102,6 @@ __global__ void __launch_bounds__(kWarp *kMaxWarps, kResident) warp_kernel(const
   const T *q_row = static_cast<const T *>(p.q) + attn_view_token(&p.q_view, own.batch, h, own.q_first + row);
   const T *k = static_cast<const T *>(p.k) + attn_view_token(&p.k_view, own.batch, kv_h, own.k_first);
   const T *v = static_cast<const T *>(p.v) + attn_view_token(&p.v_view, own.batch, kv_h, own.k_first);
-  T *o_row = static_cast<T *>(p.o) + attn_view_token(&p.o_view, own.batch, h, own.q_first + row);
 
   float q[kLaneElements], x[kLaneElements], o[kLaneElements] = {};
   float top = -INFINITY, sum = 0.0f; /* largest score so far; sum of exp2(score - top) */
@@ -125,6 +124,7 @@ __global__ void __launch_bounds__(kWarp *kMaxWarps, kResident) warp_kernel(const
     for (uint32_t i = 0; i < kLaneElements; ++i) o[i] = o[i] * keep + weight * x[i];
   }
 
+  T *o_row = static_cast<T *>(p.o) + attn_view_token(&p.o_view, own.batch, h, own.q_first + row);
   const float inverse = sum > 0.0f ? 1.0f / sum : 0.0f; /* a row that sees no key has an output of zeros */
 #pragma unroll
   for (uint32_t i = 0; i < kLaneElements; ++i) {

@@ -10,7 +10,7 @@ def eager(q, k, v, causal, scale):
 def several(q, k, v, scale, lse=False):
     """Matrix products and a softmax, each a kernel of its own."""
     k, v = (x.repeat_interleave(q.shape[1] // k.shape[1], 1) for x in (k, v))
-    score = (q @ k.transpose(-1, -2)).float() * scale
+    score = (q.float() @ k.float().transpose(-1, -2)) * scale
     o = (torch.softmax(score, -1).to(q.dtype) @ v)
     return (o, torch.logsumexp(score, -1)) if lse else o
 

@@ -47,10 +47,11 @@ load ../helper
 
 @test "whoever closes the standard output ends the program quietly with 141, whether SIGPIPE is ignored or not" {
   local trap what
-  "$ATTNBENCH" plan --sweep mission --gpu h200 --json "$TMP/plan.json" --quiet
+  cd "$TMP"
+  "$ATTNBENCH" plan --sweep mission --gpu h200 --json plan.json --quiet
   for trap in "trap - PIPE" "trap '' PIPE"; do
-    for what in "plan --sweep mission --gpu h200 --json -" "report $TMP/plan.json --json -" \
-      "--sweep mission --gpu h200 --device cpu --check-only --variants ladder --json - --journal $TMP/j"; do
+    for what in "plan --sweep mission --gpu h200 --json -" "report plan.json --json -" \
+      "--sweep mission --gpu h200 --device cpu --check-only --variants ladder --json - --journal j"; do
       rm -f "$TMP/j"
       printf '%s\n"%s" %s 2>"%s" | head -c 10 >/dev/null\nexit "${PIPESTATUS[0]}"\n' "$trap" "$ATTNBENCH" "$what" "$TMP/err" >"$TMP/pipe.sh"
       capture timeout 60 bash "$TMP/pipe.sh"
