@@ -712,9 +712,9 @@ static const attn_tunable d_split_tunables[] = {
      .help = "most partial scores that the output pass adds itself; more get a pass of their own"},
     {.name = "path",
      .max = 3,
-     .help = "1 = two or three passes, 2 = one pass of clusters, 3 = one pass of blocks that exchange data through "
-             "L2, for up to 64 keys; 0 = on compute capability 9.0 clusters for few queries or small D, else the "
-             "exchange where all blocks fit the GPU at once, else passes"},
+     .help = "1 = two or three passes, 2 = one pass of clusters, 3 = one of blocks that exchange data through L2, "
+             "up to 64 keys; 0 = on compute capability 9.0 clusters for few queries or small D, else the "
+             "exchange where all blocks fit, else passes"},
     {.name = "cluster",
      .max = 16,
      .help = "blocks of a cluster: 2, 4, 8 or 16; 0 = the most up to 8 that leave a block 64 columns and fit the GPU "
