@@ -189,9 +189,12 @@ struct status measure_mode(struct device *device, struct bench *bench, enum time
   return settings->keeps_samples ? measure_keep_samples(us, out->us.n, &out->samples_us) : status_ok();
 }
 
-double measure_growing_ratio(double us, double clock_mhz, const struct time_record *hot) {
-  const bool has_clocks = clock_mhz > 0 && hot->sm_clock_mhz > 0;
-  return us / hot->us.median * (has_clocks ? clock_mhz / hot->sm_clock_mhz : 1);
+double measure_growing_ratio(const double *us, uint32_t n, double clock_mhz, const struct time_record *hot) {
+  if (clock_mhz > 0 && hot->sm_clock_mhz > 0)
+    return stats_median(us, n) / hot->us.median * clock_mhz / hot->sm_clock_mhz;
+  double least = us[0];
+  for (uint32_t i = 1; i < n; ++i) least = fmin(least, us[i]);
+  return least / hot->us.min;
 }
 
 struct status measure_growing(struct bench *bench, const struct attn_problem *shape, const struct time_record *hot,
@@ -202,7 +205,7 @@ struct status measure_growing(struct bench *bench, const struct attn_problem *sh
   if (!hot->done || !pattern_can_grow(shape)) return status_ok();
   TRY(bench_fill(bench, PATTERN_GROWING));
   TRY(bench_sample(bench, TIME_HOT, samples, us, &clock_mhz));
-  *ratio = measure_growing_ratio(stats_median(us, samples), clock_mhz, hot);
+  *ratio = measure_growing_ratio(us, samples, clock_mhz, hot);
   return bench_fill(bench, 0);
 }
 

@@ -35,12 +35,13 @@ struct status measure_keep_samples(const double *us, uint32_t count, struct numb
 bool measure_is_steady(const double *us, uint32_t n, double relative);
 
 /* Measures hot launches on inputs whose maxima grow (pattern_grows): *ratio is their time over that of `hot`, which
- * was taken on random ones, in cycles where both clocks are known. NAN where D is too short for such inputs. The
- * bench then holds the random inputs again, and outputs of others. cost_us is the time of a sample. */
+ * was taken on random ones. NAN where D is too short for such inputs. The bench then holds the random inputs again,
+ * and outputs of others. cost_us is the time of a sample. */
 struct status measure_growing(struct bench *, const struct attn_problem *, const struct time_record *hot,
                               double cost_us, double *ratio);
-/* The ratio of one such time, at this clock (NAN: not known). Pure. */
-double measure_growing_ratio(double us, double clock_mhz, const struct time_record *hot);
+/* The ratio of n such times, taken at this clock (NAN: not known): of the medians, in cycles. Where a clock is not
+ * known, as on a CPU, whose processors others use too, it is that of the least times. Pure. */
+double measure_growing_ratio(const double *us, uint32_t n, double clock_mhz, const struct time_record *hot);
 
 /* Writes the median cold time of each pass, in microseconds, to pass_us[0..pass_count). */
 struct status measure_passes(struct bench *, uint32_t pass_count, double estimate_us, double *pass_us);

@@ -105,12 +105,20 @@ static void times_that_drift_are_not_steady(void **state) {
 
 static void a_growing_time_is_held_against_the_hot_one_in_cycles(void **state) {
   (void)state;
-  struct time_record hot = {.done = true, .us.median = 100, .sm_clock_mhz = 1800};
-  assert_true(fabs(measure_growing_ratio(110, 1800, &hot) - 1.1) < 1e-12);
-  assert_true(fabs(measure_growing_ratio(110, 1620, &hot) - 0.99) < 1e-12);
-  assert_true(fabs(measure_growing_ratio(110, NAN, &hot) - 1.1) < 1e-12);
+  const double us[] = {500, 110, 88};
+  struct time_record hot = {.done = true, .us.median = 100, .us.min = 80, .sm_clock_mhz = 1800};
+  assert_true(fabs(measure_growing_ratio(us, 3, 1800, &hot) - 1.1) < 1e-12);
+  assert_true(fabs(measure_growing_ratio(us, 3, 1620, &hot) - 0.99) < 1e-12);
+  assert_true(fabs(measure_growing_ratio(us, 1, 1800, &hot) - 5) < 1e-12);
+}
+
+static void without_a_clock_the_least_growing_time_is_held_against_the_least_hot_one(void **state) {
+  (void)state;
+  const double us[] = {500, 110, 88};
+  struct time_record hot = {.done = true, .us.median = 100, .us.min = 80, .sm_clock_mhz = 1800};
+  assert_true(fabs(measure_growing_ratio(us, 3, NAN, &hot) - 1.1) < 1e-12);
   hot.sm_clock_mhz = NAN;
-  assert_true(fabs(measure_growing_ratio(110, 1620, &hot) - 1.1) < 1e-12);
+  assert_true(fabs(measure_growing_ratio(us, 3, 1620, &hot) - 1.1) < 1e-12);
 }
 
 int main(void) {
@@ -121,6 +129,7 @@ int main(void) {
       cmocka_unit_test(times_that_drift_are_not_steady),
       cmocka_unit_test(a_range_has_no_letter_that_filters_of_tools_read),
       cmocka_unit_test(a_growing_time_is_held_against_the_hot_one_in_cycles),
+      cmocka_unit_test(without_a_clock_the_least_growing_time_is_held_against_the_least_hot_one),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }
