@@ -31,6 +31,7 @@
 # file in --out that this script did not make is left alone and ends the job with 8. Exit codes: README.md; 9 when the head
 # does not build.
 set -euo pipefail
+export LC_ALL=C # awk reads and writes numbers with the comma of a locale that has one
 # The clone that this script lies in; a copy elsewhere gates the clone that it is called in.
 cd "$(git -C "$(dirname "$0")" rev-parse --show-toplevel 2>/dev/null || git rev-parse --show-toplevel)"
 
