@@ -4,6 +4,7 @@
 #include <dlfcn.h>
 #include <errno.h>
 #include <limits.h>
+#include <locale.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -45,9 +46,13 @@ struct interpreter {
   const char *library, *home, *about; /* about: JSON, for connect() in callable.py */
 };
 
-/* A program that is linked to its library names it; of others it has the name that distributions give it. */
+/* A program that is linked to its library names it; of others it has the name that distributions give it. The current
+ * folder may have files named as modules of Python are: these imports do not search it. */
 static const char question[] =
-    "import json,os,sys,sysconfig\n"
+    "import sys\n"
+    "path=sys.path[:]\n"
+    "sys.path[:]=filter(None,path)\n"
+    "import json,os,sysconfig\n"
     "get=sysconfig.get_config_var\n"
     "names=[n for n in (get('INSTSONAME'),get('LDLIBRARY')) if n and '.so' in n]\n"
     "names.append('libpython%s.so.1.0'%(get('LDVERSION') or '%d.%d'%sys.version_info[:2]))\n"
@@ -56,7 +61,7 @@ static const char question[] =
     "found=[p for p in (os.path.join(d,n) for n in names for d in folders) if os.path.isfile(p)]\n"
     "print((found+names[-1:])[0])\n"
     "print(sys.base_prefix if sys.base_prefix==sys.base_exec_prefix else sys.base_prefix+':'+sys.base_exec_prefix)\n"
-    "print(json.dumps(dict(path=sys.path,executable=sys.executable,prefix=sys.prefix)))\n";
+    "print(json.dumps(dict(path=path,executable=sys.executable,prefix=sys.prefix)))\n";
 
 static const char *interpreter_name(void) {
   const char *name = getenv("ATTN_PYTHON");
@@ -157,6 +162,18 @@ static struct status connect(const struct python *python, const struct interpret
                      interpreter_name());
 }
 
+/* Python takes the encoding of paths and files from the thread's locale, which is C here (decimal.c). python3 itself
+ * has UTF-8 even then; numbers are written as before. */
+static void use_utf8(void) {
+  const locale_t mine = duplocale(uselocale((locale_t)0));
+  const locale_t utf8 = mine != (locale_t)0 ? newlocale(LC_CTYPE_MASK, "C.UTF-8", mine) : (locale_t)0;
+  if (utf8 != (locale_t)0) {
+    uselocale(utf8); /* as long as the process lives */
+  } else if (mine != (locale_t)0) {
+    freelocale(mine);
+  }
+}
+
 /* Once in a process. The lock of the interpreter is let go, so that threads of the user's code go on meanwhile;
  * ctypes takes it for each call. */
 static struct status start_python(void) {
@@ -167,6 +184,7 @@ static struct status start_python(void) {
   TRY(find_python(interpreter.library, &python));
   const char *before = getenv("PYTHONHOME");
   if (before == NULL) setenv("PYTHONHOME", interpreter.home, 1);
+  use_utf8();
   python.initialize(0);
   if (before == NULL) unsetenv("PYTHONHOME"); /* programs that the user's code starts find their own */
   TRY(connect(&python, &interpreter));
@@ -373,8 +391,8 @@ struct status callable_add(const char *text, const char *device_spec) {
   describe_slot(slot, slot_count, text, device_spec, options);
   if (!variant_add(&slot->variant)) {
     return status_make(STATUS_USAGE,
-                       "--load %s: there is a variant %s already; give this one another name: --load NAME=%s", text,
-                       slot->spec.name, text);
+                       "--load %s: there is a variant %s already; give this one another name: --load NAME=%s:%s",
+                       text, slot->spec.name, slot->spec.module, slot->spec.function);
   }
   ++slot_count;
   return status_ok();

@@ -50,7 +50,7 @@ class Function:
                 raise AttributeError("there is no %s in %s" % (name, os.path.basename(module)))
             self.call = getattr(self.call, part)
         if not callable(self.call):
-            raise TypeError("%s is a %s, and cannot be called" % (name, type(self.call).__name__))
+            raise TypeError("%s is of type %s, which cannot be called" % (name, type(self.call).__name__))
         self.file, self.name = module, name
         parameters = inspect.signature(self.call).parameters.values()
         takes_all = any(p.kind is p.VAR_KEYWORD for p in parameters)
@@ -90,6 +90,8 @@ NAMED = ("sink", "cu_seqlens_q", "cu_seqlens_k")  # tensors that are given by na
 def split_outputs(function, returned, wants_lse):
     """(o, lse or None) of what a function returned: o, or a tuple with the log-sum-exp behind it."""
     outputs = returned if isinstance(returned, (tuple, list)) else (returned,)
+    if not outputs:
+        raise TypeError("%s returned an empty %s" % (function.name, type(returned).__name__))
     if wants_lse and len(outputs) < 2:
         raise TypeError("%s returned no log-sum-exp behind o" % function.name)
     return outputs[0], (outputs[1] if wants_lse else None)

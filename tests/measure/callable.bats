@@ -104,12 +104,34 @@ measure() {
   expect_out_matches ' c +ok'
 }
 
+@test "the current folder may have files named as modules of Python are" {
+  cp "$FUNCTIONS" "$TMP/json.py"
+  printf 'raise ValueError\n' >"$TMP/sysconfig.py"
+  cd "$TMP"
+  attn --device cpu --check-only --shape B=1,H=1,S=16,D=16 --load json.py:right
+  expect_status 0
+  expect_out_matches 'right +ok'
+}
+
+@test "a path and what a function prints may have letters that ASCII lacks" {
+  local letter locale
+  letter=$(printf '\303\274')
+  mkdir "$TMP/$letter"
+  printf 'print("%s")\ndef f(q, k, v):\n    return ()\n' "$letter" >"$TMP/$letter/$letter.py"
+  "$ATTN_PYTHON" -c 'import locale, sys; locale.setlocale(locale.LC_ALL, "C.UTF-8")' 2>/dev/null || skip "there is no C.UTF-8"
+  for locale in C C.UTF-8; do
+    LC_ALL=$locale attn --device cpu --check-only --shape B=1,H=1,S=16,D=16 --load "$TMP/$letter/$letter.py:f"
+    expect_status 4
+    expect_out_matches 'f returned an empty tuple'
+  done
+}
+
 @test "what cannot be loaded is one line and exit 2" {
   expect_refusal 2 "there is no absent in callables.py" -- --shape B=1,H=1,S=16,D=16 --load "$FUNCTIONS:absent"
   expect_refusal 2 "No such file" -- --shape B=1,H=1,S=16,D=16 --load "$TMP/none.py:right"
   expect_refusal 2 "ModuleNotFoundError: No module named 'no_such_module'" -- --shape B=1,H=1,S=16,D=16 --load no_such_module:f
   expect_refusal 2 "cannot be called" -- --shape B=1,H=1,S=16,D=16 --load "$FUNCTIONS:NUMBER"
-  expect_refusal 2 "NAME=" -- --shape B=1,H=1,S=16,D=16 --load "cpu_ref=$FUNCTIONS:right"
+  expect_refusal 2 "NAME=$PWD/$FUNCTIONS:right" -- --shape B=1,H=1,S=16,D=16 --load "cpu_ref=$FUNCTIONS:right"
   printf 'import sys\nsys.exit("not today")\n' >"$TMP/ends.py"
   expect_refusal 2 "SystemExit: not today (ends.py:2)" -- --shape B=1,H=1,S=16,D=16 --load "$TMP/ends.py:f"
   printf 'def f(:\n' >"$TMP/broken.py"
