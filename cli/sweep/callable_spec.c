@@ -39,13 +39,14 @@ static bool split(const char *text, struct parts *out) {
   return colon != NULL && colon > out->module && is_qualified_name(out->function);
 }
 
-bool callable_spec_is(const char *text) {
-  struct parts parts;
-  return access(text, F_OK) != 0 && split(text, &parts);
-}
-
 static bool is_file(const char *module, size_t length) {
   return length > 3 && strncmp(module + length - 3, ".py", 3) == 0;
+}
+
+bool callable_spec_is(const char *text) {
+  struct parts parts;
+  if (is_file(text, strlen(text))) return true;
+  return access(text, F_OK) != 0 && (split(text, &parts) || strstr(text, ".py:") != NULL);
 }
 
 /* A-Z become a-z; "" where it would be no name of a variant. */

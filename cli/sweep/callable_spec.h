@@ -13,7 +13,8 @@ struct callable_spec {
   char function[256];                  /* may be an attribute of a class or an object: "Attention.forward" */
 };
 
-/* Is this text of --load the name of a Python function, and no file? */
+/* Is this text of --load meant as the name of a Python function? It is, too, where it names a file of Python and no
+ * function, or none that can be: parsing refuses it and says what to give. */
 bool callable_spec_is(const char *text);
 /* STATUS_USAGE when it is no such name, or its file is not there. */
 struct status callable_spec_parse(const char *text, struct callable_spec *out);

@@ -129,6 +129,9 @@ measure() {
 @test "what cannot be loaded is one line and exit 2" {
   expect_refusal 2 "there is no absent in callables.py" -- --shape B=1,H=1,S=16,D=16 --load "$FUNCTIONS:absent"
   expect_refusal 2 "No such file" -- --shape B=1,H=1,S=16,D=16 --load "$TMP/none.py:right"
+  expect_refusal 2 "give FILE.py:FUNCTION" -- --shape B=1,H=1,S=16,D=16 --load "$FUNCTIONS"
+  expect_refusal 2 "give FILE.py:FUNCTION" -- --shape B=1,H=1,S=16,D=16 --load "$FUNCTIONS:"
+  expect_refusal 2 "give FILE.py:FUNCTION" -- --shape B=1,H=1,S=16,D=16 --load "$FUNCTIONS:a-b"
   expect_refusal 2 "ModuleNotFoundError: No module named 'no_such_module'" -- --shape B=1,H=1,S=16,D=16 --load no_such_module:f
   expect_refusal 2 "cannot be called" -- --shape B=1,H=1,S=16,D=16 --load "$FUNCTIONS:NUMBER"
   expect_refusal 2 "NAME=$PWD/$FUNCTIONS:right" -- --shape B=1,H=1,S=16,D=16 --load "cpu_ref=$FUNCTIONS:right"
