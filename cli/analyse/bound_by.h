@@ -1,6 +1,6 @@
-/* What bounds the time of a row, from measured facts alone: each limit that is known is held against the time, and
- * the one that explains it is named with its numbers. Unlike a finding it advises nothing, and a vendor's row has it
- * too. Pure. */
+/* What bounds the time of a row, from measured values alone: each known limit is compared with the time, and the one
+ * that explains it is named with its numbers. Unlike a finding it gives no advice, and a vendor's row has it too.
+ * Pure. */
 #pragma once
 
 #include <stddef.h>

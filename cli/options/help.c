@@ -106,7 +106,7 @@ void options_help_short(FILE *out) {
   }
   fputs(
       "\nTo begin with: attnbench --sweep v3          A kernel of yours: --load ./mine.so\n"
-      "attnbench VERB --help has the options of a verb, attnbench --help all has all;\n"
+      "attnbench VERB --help: options of a verb; attnbench --help all: every option;\n"
       "attnbench describe WORD says what a word of the table means.\n",
       out);
 }

@@ -128,7 +128,7 @@ static const struct option_row rows[] = {
              "way; the exit code is that of the comparison"},
 
     {"Selection", "--variants", "A,B", MEASURES | IN(PLAN), TEXT(variants), FLAGS(OPTION_RELAYED),
-     .brief = "which kernels, with commas; attnbench list has them",
+     .brief = "kernels, separated by commas; attnbench list has them",
      .help =
          "variants to measure instead of the sweep's, with commas between them: NAME, NAME:KEY=VALUE,KEY=VALUE, or a "
          "group: all (all but auto), loaded (those of --load), ours (all but vendors' libraries), ladder (kernels "
@@ -140,7 +140,7 @@ static const struct option_row rows[] = {
     {"Selection", "--filter", "TEST", IN(REPORT) | IN(DIAGNOSE), LIST(filter, 16),
      .help = "show only the cases that meet the test, as for run; repeat to narrow further"},
     {"Selection", "--filter", "TEST", TRIES | IN(PLAN), LIST(filter, 16), FLAGS(OPTION_RELAYED),
-     .brief = "some of the cases: S=512, D>=128, causal, dtype=bf16",
+     .brief = "only these cases: S=512, D>=128, causal, dtype=bf16",
      .help = "measure only the cases that meet the test: S=512, S=128,200, S>=1024, B!=1, dtype=bf16, causal, or a "
              "case's key; repeat "
              "to narrow further. attnbench describe problem lists the keys"},
@@ -178,7 +178,7 @@ static const struct option_row rows[] = {
              "library where that takes the shape, and none on a CPU. The interval of such a ratio holds within the "
              "process that measured it"},
     {"Measuring", "--rounds", "N", IN(RUN), WHOLE(rounds, 1, 64), FLAGS(OPTION_TIMED),
-     .brief = "so many fresh processes; a comparison needs several",
+     .brief = "number of fresh processes; a comparison needs several",
      .help = "fresh processes, each of which measures every cell once; a comparison needs several. By default 1, "
              "with --baseline 5"},
     {"Measuring", "--rounds", "N", IN(AB), WHOLE(rounds, 5, 32),

@@ -62,7 +62,7 @@ struct attn_problem {
   bool sink;                    /* an input has a logit for each query head, which counts in the sums of its rows */
   bool lse;                     /* the log-sum-exp of each row is an output too */
   enum attn_layout layout;      /* of Q, K, V and O */
-  struct attn_batch batch;      /* sequences of unlike lengths; B is then their number, Sq and Skv the longest */
+  struct attn_batch batch;      /* sequences of different lengths; B is then their number, Sq and Skv the longest */
 };
 
 /* A dense problem with as many columns in V as in Q, for initialisers. */
@@ -82,7 +82,7 @@ static inline ATTN_HD struct attn_mask attn_mask_of(const struct attn_problem *p
   return mask;
 }
 
-/* The keys that row `row` of a head sees, likewise. */
+/* The keys that row `row` of a head sees, where all sequences have Sq queries and Skv keys. */
 static inline ATTN_HD struct attn_keys attn_keys_of_row(const struct attn_problem *p, uint32_t row) {
   const struct attn_mask mask = attn_mask_of(p);
   return attn_mask_row(&mask, row);

@@ -56,7 +56,7 @@ struct attn_axis {
   const char *member[2];      /* names of these members */
   uint32_t most;              /* the largest number; 0: the value is no number */
   bool required;              /* has no default */
-  bool listed;                /* follows from a batch that lists its sequences: it need not be given beside one */
+  bool listed;                /* a batch that lists its sequences determines it, so that it need not be given */
   size_t like;                /* offset of the member whose value is the default; 0: the default is fixed */
   enum axis_presence written; /* in keys and files; AXIS_NEVER for an alias */
   char pair;                  /* separator of two numbers; 0: there is one number */

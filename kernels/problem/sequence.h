@@ -1,6 +1,6 @@
 /* The sequences of a problem: how long each is, where it begins among the tokens of all, and which sequence, head and
- * position a row of a tensor has. All of it follows from the problem, so that no code needs a table of lengths; the
- * kernels that are measured read the offsets from tensors (tensor.h). Valid C, C++ and CUDA. */
+ * position a row of a tensor has. All of it is computed from the problem, so that no code here needs a table of
+ * lengths; the measured kernels read the offsets from tensors (tensor.h). Valid C, C++ and CUDA. */
 #ifndef ATTNBENCH_KERNELS_PROBLEM_SEQUENCE_H
 #define ATTNBENCH_KERNELS_PROBLEM_SEQUENCE_H
 
@@ -59,13 +59,13 @@ static inline ATTN_HD uint64_t attn_tokens(const struct attn_problem *p, enum at
   return tokens;
 }
 
-/* One sequence. The first query and the first key count the tokens before them of a ragged batch; where it is not
- * ragged, tensors have a dimension for the batch and both are 0. */
+/* One sequence. In a ragged batch q_first and k_first are the queries and keys of the sequences before it. Otherwise
+ * tensors have a dimension for the batch, and both are 0. */
 struct attn_sequence {
   uint32_t b, Sq, Skv, q_first, k_first;
 };
 
-/* The sequence `count` places behind one of the same group. */
+/* The sequence `count` places after one of the same group; its last one gives where the next group begins. */
 static inline ATTN_HD struct attn_sequence attn_sequence_behind(struct attn_sequence sequence, uint32_t count) {
   sequence.b += count;
   sequence.q_first += count * sequence.Sq;
@@ -73,7 +73,7 @@ static inline ATTN_HD struct attn_sequence attn_sequence_behind(struct attn_sequ
   return sequence;
 }
 
-/* Sequence b; for b = B what lies behind the last one. */
+/* Sequence b. For b = B, q_first and k_first are where the last one ends. */
 static inline ATTN_HD struct attn_sequence attn_sequence_of(const struct attn_problem *p, uint32_t b) {
   struct attn_sequence sequence = {b, p->Sq, p->Skv, 0, 0};
   if (!attn_is_ragged(p)) return sequence;
@@ -88,7 +88,7 @@ static inline ATTN_HD struct attn_sequence attn_sequence_of(const struct attn_pr
   return sequence;
 }
 
-/* The sequence of a ragged batch that has this query, or this key, of all tokens. */
+/* The sequence of a ragged batch that contains query (or key) `token`, counted over all sequences. */
 static inline ATTN_HD struct attn_sequence attn_sequence_with(const struct attn_problem *p, enum attn_rows rows,
                                                               uint32_t token) {
   struct attn_sequence sequence = {0, 0, 0, 0, 0};

@@ -68,7 +68,7 @@ struct attn_view {
   uint64_t batch_stride, head_stride, token_stride;
 };
 
-/* Is the tensor a part of one that Q, K and V share, in this order? */
+/* Is this a part of the one tensor that holds Q, K and V, in this order? */
 static inline ATTN_HD bool attn_is_packed(const struct attn_problem *p, enum attn_role role) {
   return p->layout == ATTN_QKV && (role == ATTN_Q || role == ATTN_K || role == ATTN_V);
 }

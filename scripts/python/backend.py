@@ -1,5 +1,5 @@
-"""Builds the package for pip (PEP 517): a wheel is a ZIP archive with three files about it. What setuptools would do for a package of
-four files, without its download."""
+"""Builds the package for pip (PEP 517): a wheel is a ZIP archive with three files of metadata. setuptools could do this, but pip
+would have to download it."""
 import base64
 import hashlib
 import pathlib

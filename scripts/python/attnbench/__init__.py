@@ -8,9 +8,9 @@
     attnbench.compare(before, attention, B=1, H=16, S=4096, D=128)
 
 attention(q, k, v, causal, scale) returns o: kernels/example/README.md (installed: share/attnbench/example) has the parameters that a
-function may have. It runs in a process of attnbench's, which imports it from its file: what stands in a notebook's cell, in a lambda or
-inside of another function has to go into a file. The program `attnbench` is that of the variable ATTNBENCH, else the one that this package
-lies beside or was installed from, else the one in PATH. Needs Python 3.8 and nothing else; the program runs functions with the interpreter
+function may have. attnbench imports it from its file, in a process of its own: a function that is defined in a notebook's cell or inside
+another function, and a lambda, must be moved to a file. The program is the one that the variable ATTNBENCH names, else the one beside this
+package or beside the folder that it was installed from, else the one in PATH. Needs Python 3.8 and nothing else; the program runs functions with the interpreter
 that imported this package.
 """
 from ._bench import AttnbenchError, bench, check, compare

@@ -54,7 +54,7 @@ def options_words(options):
 
 
 def loads_of(functions):
-    """([words of --load], [names of variants]). Two functions of one name are told apart by a number."""
+    """([words of --load], [names of variants]). A second function of the same name gets a number."""
     words, names = [], []
     for function in functions:
         if isinstance(function, str) and not _find.is_function_spec(function):
@@ -75,7 +75,7 @@ def is_notebook():
 
 
 def environment():
-    """The program's interpreter is this one, and finds what this one finds."""
+    """Makes the program run functions with this interpreter and its search path."""
     path = os.pathsep.join(os.path.abspath(folder) for folder in sys.path if folder is not None)
     return {**os.environ, "ATTN_PYTHON": sys.executable, "PYTHONPATH": path}
 
@@ -115,8 +115,8 @@ def bench(*functions, show=True, **options):
 
     Keywords are keys of the case (B, H, S, D, Hq, Hkv, Sq, Skv, Dv, dtype, causal, window, softcap, sink, lse, ...) or options of the
     program (device, modes, reference, rounds, timeout, seed, filter, quick; sweep or shape instead of a case). Pairs are tuples, S=(1, 4096);
-    several values are a list, S=[512, 1024]. A row that is wrong or failed is a row with that status; AttnbenchError: nothing was
-    measured. show=False prints nothing."""
+    several values are a list, S=[512, 1024]. A row whose result is wrong, or which failed, is returned with that status. AttnbenchError is raised
+    where nothing was measured. show=False prints nothing."""
     loads, names = loads_of(functions)
     variants = ["--variants", ",".join(names)] if names else []
     code, out, report = run([*loads, *variants, *options_words(options)], "--json", show)
@@ -132,7 +132,7 @@ def check(*functions, show=True, **options):
 
 
 def compare(base, new, show=True, **options):
-    """Is `new` slower than `base`? Fresh processes of both in turns, by the rule of `attnbench ab`; returns its Verdict."""
+    """Is `new` slower than `base`? Fresh processes of both in turns, by the rule of `attnbench ab`; returns a Verdict."""
     base_spec, new_spec = _find.spec_of(base), _find.spec_of(new)
     name = _find.variant_of(new_spec)
     bare = [spec if _find.variant_of(spec) == name else "%s=%s" % (name, spec) for spec in (base_spec, new_spec)]

@@ -15,7 +15,7 @@ class AttnbenchError(RuntimeError):
 
 def beside():
     """Where the program lies beside this package: in a tree (scripts/python/attnbench) and below a prefix
-    (share/attnbench/scripts/python/attnbench); and in those that pip installed the package from."""
+    (share/attnbench/scripts/python/attnbench); and in the tree or prefix that pip installed the package from."""
     here = pathlib.Path(__file__).resolve()
     yield here.parents[3] / "attnbench"
     if len(here.parents) > 5:
@@ -48,8 +48,8 @@ def resolves(module, name, function):
 
 
 def qualified_name(function):
-    """(module, name) of an object that some module holds. A decorator may have given the object another's name, so that what the
-    module holds decides."""
+    """(module, name) of an object that a module has as an attribute. A decorator may have given the object another's name, so the
+    attributes of the module decide."""
     names = [getattr(function, "__module__", None), getattr(type(function), "__module__", None), "__main__"]
     modules = [sys.modules[name] for name in dict.fromkeys(names) if name in sys.modules]
     said = getattr(function, "__qualname__", "") or ""
@@ -80,13 +80,13 @@ def spec_of(function):
 
 
 def is_function_spec(text):
-    """Names this text a Python function, or a variant?"""
+    """Does this text name a Python function, rather than a variant?"""
     module = text.rpartition(":")[0].partition("=")[2] or text.rpartition(":")[0]
     return module.endswith(".py") or ("=" not in text.rpartition(":")[2] and bool(module))
 
 
 def variant_of(spec):
-    """The name of its rows."""
+    """The name of the variant that --load makes of it."""
     name, equals, rest = spec.partition("=")
     if equals and not any(c in name for c in ":/."):
         return name.lower()

@@ -1,4 +1,4 @@
-"""What a run gives back: rows as dictionaries, which show themselves as a table."""
+"""What a run returns: rows as dictionaries, which a notebook shows as a table."""
 import html
 
 COLUMNS = ("case", "variant", "status", "hot_us", "cold_us", "steady_us", "tflop_per_s", "gb_per_s", "speedup", "reference", "max_abs_error", "reason")
@@ -16,7 +16,7 @@ def row_of(result):
     check, launches = result.get("check") or {}, result.get("launches") or []
     us, rate, bandwidth = modes_of(result.get("time"), "median_us"), modes_of(result.get("tflop_per_s")), modes_of(result.get("gb_per_s"))
     ratio = modes_of(speedup, "ratio")
-    # Like the program's table: a row is told by hot where it was timed so.
+    # Like the program's table: rates are of the hot time where there is one.
     told = next((mode for mode in ("hot", "steady", "cold") if us[mode] is not None), "hot")
     row = {"case": result["key"], "variant": result["variant"], "status": result["status"], "reason": result.get("reason")}
     row.update({"%s_us" % mode: us[mode] for mode in us})
