@@ -1,4 +1,4 @@
-/* Documents for tests of JSON. Include after cmocka.h. */
+/* Documents for tests of JSON. Include after unit.h. */
 #ifndef ATTNBENCH_TESTS_UNIT_DOCUMENT_H
 #define ATTNBENCH_TESTS_UNIT_DOCUMENT_H
 

@@ -1,4 +1,4 @@
-/* For tests of what is written: golden files, and a cJSON that runs out of memory. Include after cmocka.h. */
+/* For tests of what is written: golden files, and a cJSON that runs out of memory. Include after unit.h. */
 #ifndef ATTNBENCH_TESTS_UNIT_GOLDEN_H
 #define ATTNBENCH_TESTS_UNIT_GOLDEN_H
 

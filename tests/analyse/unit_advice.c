@@ -1,13 +1,7 @@
 /* Advice under attack: kernels that already follow it, that look as if they did not, and measurements that speak
  * against it. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
-
 #include "cli/analyse/roofs.h"
+#include "tests/unit.h"
 #include "tests/unit_rows.h"
 
 static struct rows rows;
@@ -83,8 +77,7 @@ static void set_plan(size_t row, uint32_t tile_q, uint32_t splits, uint32_t stag
 /* ---- busy SMs, persistent grids
  * ------------------------------------------------------------------------------------ */
 
-static void busy_sms_are_not_told_to_split(void **state) {
-  (void)state;
+TEST(busy_sms_are_not_told_to_split) {
   /* 256 blocks of 264 slots: 0.97 wave; and 128 of 132 SMs. */
   const struct row_spec specs[] = {tensor_row(64, 512, 256, 17.5), tensor_row(32, 512, 128, 12)};
   rows_build(&rows, specs, 2, "h200", NULL);
@@ -93,8 +86,7 @@ static void busy_sms_are_not_told_to_split(void **state) {
   for (size_t i = 0; i < 2; i++) assert_false(has(i, FINDING_ID_below_one_wave));
 }
 
-static void a_persistent_grid_holds_the_heads_that_it_works_on(void **state) {
-  (void)state;
+TEST(a_persistent_grid_holds_the_heads_that_it_works_on) {
   struct row_spec spec = tensor_row(16, 16384, 264, 3343);
   rows_build(&rows, &spec, 1, "h200", NULL);
   set_plan(0, 128, 1, 2);
@@ -111,8 +103,7 @@ static void a_persistent_grid_holds_the_heads_that_it_works_on(void **state) {
   assert_near(rows.metrics[0].traffic.working_set_bytes, 3 * 2.0 * 16384 * 64 * 2, 1e-12);
 }
 
-static void empty_slots_are_filled_where_items_wait(void **state) {
-  (void)state;
+TEST(empty_slots_are_filled_where_items_wait) {
   struct row_spec spec = tensor_row(16, 16384, 132, 4000);
   spec.resident_blocks = 4;
   rows_build(&rows, &spec, 1, "h200", NULL);
@@ -123,8 +114,7 @@ static void empty_slots_are_filled_where_items_wait(void **state) {
   assert_true(need(0, FINDING_ID_below_one_wave)->gain_ratio > 1.1);
 }
 
-static void rounds_of_a_persistent_grid_have_a_tail(void **state) {
-  (void)state;
+TEST(rounds_of_a_persistent_grid_have_a_tail) {
   static const struct {
     uint32_t blocks;
     bool causal, tail;
@@ -145,8 +135,7 @@ static void rounds_of_a_persistent_grid_have_a_tail(void **state) {
 /* ---- advice that is followed already
  * ------------------------------------------------------------------------------- */
 
-static void what_is_done_is_not_advised(void **state) {
-  (void)state;
+TEST(what_is_done_is_not_advised) {
   const struct row_spec specs[] = {wmma_row("split", 1, 8, 12), tensor_row(8, 512, 32, 10),
                                    tensor_row(32, 8192, 264, 3600)};
   rows_build(&rows, specs, 3, "h200", NULL);
@@ -166,8 +155,7 @@ static void what_is_done_is_not_advised(void **state) {
   assert_contains(need(0, FINDING_ID_below_one_wave)->advice, "batch more B*H");
 }
 
-static void a_graph_is_not_advised_to_a_graph(void **state) {
-  (void)state;
+TEST(a_graph_is_not_advised_to_a_graph) {
   struct row_spec spec = wmma_row("mine", 1, 1, 3);
   rows_build(&rows, &spec, 1, "h200", NULL);
   assert_contains(need(0, FINDING_ID_launch_bound)->advice, "queued in a graph already");
@@ -189,8 +177,7 @@ static const struct finding *split_advice(double split_us, uint32_t registers, u
   return finding_of(0, FINDING_ID_below_one_wave);
 }
 
-static void measured_gains_are_quoted_and_losses_silence(void **state) {
-  (void)state;
+TEST(measured_gains_are_quoted_and_losses_silence) {
   const struct finding *f = split_advice(12, 96, 64);
   if (f == NULL) fail();
   assert_contains(f->advice, "measured on this case: parts takes 12.0 us, 1.75x faster");
@@ -201,8 +188,7 @@ static void measured_gains_are_quoted_and_losses_silence(void **state) {
   assert_true(f == NULL || f->change != CHANGE_splits);
 }
 
-static void rows_that_differ_in_more_are_no_evidence(void **state) {
-  (void)state;
+TEST(rows_that_differ_in_more_are_no_evidence) {
   static const struct { uint32_t registers, tile_q; } others[] = {{160, 64}, {96, 128}};
   for (size_t i = 0; i < ROWS_COUNT(others); i++) {
     const struct finding *f = split_advice(40, others[i].registers, others[i].tile_q);
@@ -223,8 +209,7 @@ static void rows_that_differ_in_more_are_no_evidence(void **state) {
   assert_int_equal(need(0, FINDING_ID_below_one_wave)->evidence[0], 0);
 }
 
-static void one_tunable_is_evidence_and_two_are_not(void **state) {
-  (void)state;
+TEST(one_tunable_is_evidence_and_two_are_not) {
   static const struct {
     const char *here, *there;
     bool evidence;
@@ -259,8 +244,7 @@ static bool is_bound(enum finding_id id) {
 }
 
 /* From the roof down to nothing, no row is left without a word, and none has two. */
-static void every_timed_row_is_told_its_roof_once(void **state) {
-  (void)state;
+TEST(every_timed_row_is_told_its_roof_once) {
   static const enum attn_math maths[] = {ATTN_MATH_FP32, ATTN_MATH_TENSOR, ATTN_MATH_WGMMA};
   for (size_t m = 0; m < ROWS_COUNT(maths); m++)
     for (double us = 1500; us < 1e6; us *= 1.3) {
@@ -276,8 +260,7 @@ static void every_timed_row_is_told_its_roof_once(void **state) {
 }
 
 /* One roof each, by what the shape and the plan ask for. 1980 MHz, 132 SMs. */
-static void the_nearest_roof_is_the_one_that_is_busiest(void **state) {
-  (void)state;
+TEST(the_nearest_roof_is_the_one_that_is_busiest) {
   static const struct {
     enum attn_math math;
     uint32_t D, threads;
@@ -302,8 +285,7 @@ static void the_nearest_roof_is_the_one_that_is_busiest(void **state) {
 }
 
 /* It says "tensor" and passes what mma.sync can do: then it is not mma.sync, and is not told to leave it. */
-static void a_rate_above_mma_sync_is_wgmma(void **state) {
-  (void)state;
+TEST(a_rate_above_mma_sync_is_wgmma) {
   struct row_spec spec = tensor_row(16, 16384, 264, 1500);
   rows_build(&rows, &spec, 1, "h200", NULL);
   set_plan(0, 128, 1, 2);
@@ -314,8 +296,7 @@ static void a_rate_above_mma_sync_is_wgmma(void **state) {
   for (size_t i = 0; i < rows.findings[0].count; i++) assert_true(rows.findings[0].item[i].change != CHANGE_wgmma);
 }
 
-static void the_next_rung_from_mma_sync_is_wgmma_where_there_is_one(void **state) {
-  (void)state;
+TEST(the_next_rung_from_mma_sync_is_wgmma_where_there_is_one) {
   struct row_spec spec = tensor_row(16, 16384, 264, 3343);
   static const struct {
     const char *gpu;
@@ -333,8 +314,7 @@ static void the_next_rung_from_mma_sync_is_wgmma_where_there_is_one(void **state
 
 /* Blackwell: mma.sync is the fastest instruction of 12.0; of 10.0 its rate is not known, and nothing is said by it.
  */
-static void a_gpu_has_the_roofs_whose_rates_are_known(void **state) {
-  (void)state;
+TEST(a_gpu_has_the_roofs_whose_rates_are_known) {
   static const struct {
     const char *gpu;
     enum attn_math math;
@@ -359,8 +339,7 @@ static void a_gpu_has_the_roofs_whose_rates_are_known(void **state) {
   }
 }
 
-static void a_lower_clock_is_named_by_itself_and_its_reason_quoted(void **state) {
-  (void)state;
+TEST(a_lower_clock_is_named_by_itself_and_its_reason_quoted) {
   enum { SW_POWER_CAP = 4 };
   struct row_spec spec = tensor_row(16, 16384, 264, 3343);
   rows_build(&rows, &spec, 1, "h200", NULL);
@@ -379,8 +358,7 @@ static void a_lower_clock_is_named_by_itself_and_its_reason_quoted(void **state)
 /* ---- advice that fits the row
  * --------------------------------------------------------------------------------------- */
 
-static void masked_tiles_are_named_only_where_a_mask_hides_keys(void **state) {
-  (void)state;
+TEST(masked_tiles_are_named_only_where_a_mask_hides_keys) {
   static const struct {
     int32_t left, right;
     bool masked;
@@ -402,8 +380,7 @@ static void masked_tiles_are_named_only_where_a_mask_hides_keys(void **state) {
 }
 
 /* One query row for each of 8 heads of a KV head: 8 rows share a read, and there are no more. */
-static void rows_that_are_shared_already_are_not_told_to_share(void **state) {
-  (void)state;
+TEST(rows_that_are_shared_already_are_not_told_to_share) {
   static const struct {
     uint32_t tile_q;
     enum attn_math math;
@@ -430,8 +407,7 @@ static void rows_that_are_shared_already_are_not_told_to_share(void **state) {
 }
 
 /* At D = 64 a row asks as much of the exponentials as of wgmma. */
-static void two_pipes_that_are_well_used_are_not_one_full_pipe(void **state) {
-  (void)state;
+TEST(two_pipes_that_are_well_used_are_not_one_full_pipe) {
   static const struct {
     double us;
     enum finding_id id;
@@ -449,8 +425,7 @@ static void two_pipes_that_are_well_used_are_not_one_full_pipe(void **state) {
   }
 }
 
-static void waves_of_an_upper_bound_have_no_tail(void **state) {
-  (void)state;
+TEST(waves_of_an_upper_bound_have_no_tail) {
   struct row_spec spec = wmma_row("mine", 64, 1, 0); /* 512 blocks: 1.29 waves of 3 on an SM */
   rows_build(&rows, &spec, 1, "h200", NULL);
   assert_int_equal(need(0, FINDING_ID_tail_wave)->change, CHANGE_even_waves);
@@ -463,8 +438,7 @@ static void waves_of_an_upper_bound_have_no_tail(void **state) {
 /* ---- order
  * --------------------------------------------------------------------------------------------------------- */
 
-static void microseconds_come_before_severity(void **state) {
-  (void)state;
+TEST(microseconds_come_before_severity) {
   struct finding spills = {.id = FINDING_ID_spills, .saves_us = NAN},
                  small = {.id = FINDING_ID_tail_wave, .saves_us = 2},
                  large = {.id = FINDING_ID_between_roofs, .saves_us = 200},
@@ -473,30 +447,4 @@ static void microseconds_come_before_severity(void **state) {
   assert_true(diagnose_order(&small, &severe) < 0);
   assert_true(diagnose_order(&severe, &spills) < 0);
   assert_int_equal(diagnose_order(&spills, &spills), 0);
-}
-
-int main(void) {
-  const struct CMUnitTest tests[] = {
-      cmocka_unit_test(busy_sms_are_not_told_to_split),
-      cmocka_unit_test(a_persistent_grid_holds_the_heads_that_it_works_on),
-      cmocka_unit_test(empty_slots_are_filled_where_items_wait),
-      cmocka_unit_test(rounds_of_a_persistent_grid_have_a_tail),
-      cmocka_unit_test(what_is_done_is_not_advised),
-      cmocka_unit_test(a_graph_is_not_advised_to_a_graph),
-      cmocka_unit_test(measured_gains_are_quoted_and_losses_silence),
-      cmocka_unit_test(rows_that_differ_in_more_are_no_evidence),
-      cmocka_unit_test(one_tunable_is_evidence_and_two_are_not),
-      cmocka_unit_test(every_timed_row_is_told_its_roof_once),
-      cmocka_unit_test(the_nearest_roof_is_the_one_that_is_busiest),
-      cmocka_unit_test(a_rate_above_mma_sync_is_wgmma),
-      cmocka_unit_test(a_gpu_has_the_roofs_whose_rates_are_known),
-      cmocka_unit_test(the_next_rung_from_mma_sync_is_wgmma_where_there_is_one),
-      cmocka_unit_test(a_lower_clock_is_named_by_itself_and_its_reason_quoted),
-      cmocka_unit_test(masked_tiles_are_named_only_where_a_mask_hides_keys),
-      cmocka_unit_test(rows_that_are_shared_already_are_not_told_to_share),
-      cmocka_unit_test(two_pipes_that_are_well_used_are_not_one_full_pipe),
-      cmocka_unit_test(waves_of_an_upper_bound_have_no_tail),
-      cmocka_unit_test(microseconds_come_before_severity),
-  };
-  return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,11 +1,5 @@
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
-
 #include "cli/analyse/bound_by.h"
+#include "tests/unit.h"
 #include "tests/unit_rows.h"
 
 /* One block of 64 rows per q tile of an H200 at 1980 MHz, unless a case says otherwise. */
@@ -109,8 +103,7 @@ static struct bound_by bound_of(const struct facts *facts, const char *gpu) {
   return out;
 }
 
-static void each_row_is_bounded_by_what_its_facts_say(void **state) {
-  (void)state;
+TEST(each_row_is_bounded_by_what_its_facts_say) {
   for (size_t i = 0; i < sizeof table / sizeof *table; i++) {
     const struct bound_by bound = bound_of(&table[i], "h200");
     if (!bound.known || bound.limit != table[i].limit || strstr(bound.text, table[i].text) == NULL)
@@ -119,8 +112,7 @@ static void each_row_is_bounded_by_what_its_facts_say(void **state) {
 }
 
 /* The share on the SMs that have a block, not of the whole GPU: half of the SMs at full rate are a bound. */
-static void half_of_the_sms_can_be_full(void **state) {
-  (void)state;
+TEST(half_of_the_sms_can_be_full) {
   const struct facts facts = {.spec = {GRID(1, 1, 66), .S = 4224, .D = 128, .hot_us = 24}, .clock_mhz = 1980};
   const struct bound_by bound = bound_of(&facts, "h200");
   assert_int_equal(bound.limit, BOUND_products);
@@ -129,8 +121,7 @@ static void half_of_the_sms_can_be_full(void **state) {
 }
 
 /* Bytes that a profiler counted with flushed caches bound a cold launch, and no hot one that finds them in L2. */
-static void counted_bytes_bound_no_launch_that_hits_l2(void **state) {
-  (void)state;
+TEST(counted_bytes_bound_no_launch_that_hits_l2) {
   const struct device_info *device = &gpu_model_find("h200")->info;
   const struct row_spec spec = {GRID(8, 2, 8), .S = 512, .D = 64, .hot_us = 11};
   struct record record = rows_record(&spec);
@@ -144,8 +135,7 @@ static void counted_bytes_bound_no_launch_that_hits_l2(void **state) {
   assert_int_equal(bound.limit, BOUND_chain);
 }
 
-static void what_is_not_known_bounds_nothing(void **state) {
-  (void)state;
+TEST(what_is_not_known_bounds_nothing) {
   const struct facts untimed = {.spec = {GRID(8, 2, 8), .S = 512, .D = 64}, .clock_mhz = 1980};
   struct facts no_products = {.spec = {GRID(8, 2, 8), .S = 512, .D = 64, .hot_us = 11}, .clock_mhz = 1980};
   assert_false(bound_of(&untimed, "h200").known);
@@ -153,19 +143,7 @@ static void what_is_not_known_bounds_nothing(void **state) {
   assert_false(bound_of(&no_products, "h200").known);
 }
 
-static void limits_have_names_and_help(void **state) {
-  (void)state;
+TEST(limits_have_names_and_help) {
   for (uint32_t kind = 0; kind < BOUND_COUNT; kind++) assert_true(strlen(bound_by_help(kind)) > 10);
   assert_null(bound_by_name(BOUND_COUNT));
-}
-
-int main(void) {
-  const struct CMUnitTest tests[] = {
-      cmocka_unit_test(each_row_is_bounded_by_what_its_facts_say),
-      cmocka_unit_test(half_of_the_sms_can_be_full),
-      cmocka_unit_test(counted_bytes_bound_no_launch_that_hits_l2),
-      cmocka_unit_test(what_is_not_known_bounds_nothing),
-      cmocka_unit_test(limits_have_names_and_help),
-  };
-  return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,11 +1,5 @@
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
-
 #include "cli/analyse/diagnose.h"
+#include "tests/unit.h"
 #include "tests/unit_rows.h"
 
 static struct rows rows;
@@ -49,8 +43,7 @@ static void assert_advice(size_t row, enum finding_id id, const char *part) {
     .covers = {ATTN_COVERS_H, ATTN_COVERS_B, ATTN_COVERS_Q}, .row_threads = 64, .resident_blocks = 2, .cold_us = us \
   }
 
-static void serial_grid_is_named_from_geometry_and_time(void **state) {
-  (void)state;
+TEST(serial_grid_is_named_from_geometry_and_time) {
   static const struct row_spec specs[] = {SERIAL(1, 8, 6800), SERIAL(4, 16, 45300), SERIAL(8, 16, 117200)};
   rows_build(&rows, specs, 3, "l4", NULL);
   assert_measured(2, FINDING_ID_grid_misses_bh, "grid (2,1,1) = 2 blocks for B*H = 128");
@@ -65,16 +58,14 @@ static void serial_grid_is_named_from_geometry_and_time(void **state) {
 }
 
 /* The same times with a grid that grows: linear growth is what a full GPU shows too. */
-static void linear_time_alone_is_not_a_serial_grid(void **state) {
-  (void)state;
+TEST(linear_time_alone_is_not_a_serial_grid) {
   static const struct row_spec specs[] = {SCALAR(1, 8, 512, 6800), SCALAR(4, 16, 512, 45300),
                                           SCALAR(8, 16, 512, 117200)};
   rows_build(&rows, specs, 3, "l4", NULL);
   for (size_t i = 0; i < 3; i++) assert_false(has(i, FINDING_ID_grid_misses_bh));
 }
 
-static void geometry_alone_names_a_serial_grid_without_time(void **state) {
-  (void)state;
+TEST(geometry_alone_names_a_serial_grid_without_time) {
   static const struct row_spec specs[] = {SERIAL(1, 8, 0), SERIAL(8, 16, 0)};
   rows_build(&rows, specs, 2, "l4", NULL);
   assert_measured(1, FINDING_ID_grid_misses_bh, "blocks stay at 2 while B*H grows 8 -> 128");
@@ -83,16 +74,14 @@ static void geometry_alone_names_a_serial_grid_without_time(void **state) {
   assert_measured(0, FINDING_ID_grid_misses_bh, "a block loops over 128 (batch, head) pairs");
 }
 
-static void serial_growth_is_not_claimed_when_time_does_not_show_it(void **state) {
-  (void)state;
+TEST(serial_growth_is_not_claimed_when_time_does_not_show_it) {
   static const struct row_spec specs[] = {SERIAL(1, 8, 100), SERIAL(8, 16, 300)};
   rows_build(&rows, specs, 2, "l4", NULL);
   assert_measured(1, FINDING_ID_grid_misses_bh, "time grew 3.0x for 16.0x the work");
   assert_null(strstr(finding_of(1, FINDING_ID_grid_misses_bh)->measured, "serialised"));
 }
 
-static void only_the_axis_that_is_missing_is_asked_for(void **state) {
-  (void)state;
+TEST(only_the_axis_that_is_missing_is_asked_for) {
   static const struct row_spec specs[] = {
       {.B = 4,
        .H = 16,
@@ -135,8 +124,7 @@ static void build_s1_table(void) {
   rows_build(&rows, specs, 5, "l4", NULL);
 }
 
-static void two_blocks_leave_the_gpu_idle(void **state) {
-  (void)state;
+TEST(two_blocks_leave_the_gpu_idle) {
   build_s1_table();
   assert_measured(0, FINDING_ID_below_one_wave, "2 blocks on 58 SMs: 2 SMs get one = 3.4 %");
   assert_advice(0, FINDING_ID_below_one_wave,
@@ -144,8 +132,7 @@ static void two_blocks_leave_the_gpu_idle(void **state) {
                 "one wave holds 116; there are no more K/V tiles");
 }
 
-static void flat_time_is_idle_sms_taking_the_work(void **state) {
-  (void)state;
+TEST(flat_time_is_idle_sms_taking_the_work) {
   build_s1_table();
   for (size_t i = 1; i <= 3; i++) {
     assert_measured(i, FINDING_ID_scales_with_bh, "flat: idle SMs took the extra work");
@@ -155,8 +142,7 @@ static void flat_time_is_idle_sms_taking_the_work(void **state) {
   assert_false(has(0, FINDING_ID_scales_with_bh));
 }
 
-static void sixty_four_blocks_are_uneven_on_fifty_eight_sms(void **state) {
-  (void)state;
+TEST(sixty_four_blocks_are_uneven_on_fifty_eight_sms) {
   build_s1_table();
   assert_measured(4, FINDING_ID_tail_wave,
                   "64 blocks on 58 SMs: 6 SMs carry 2 blocks, the other 52 carry 1 (mean 1.10)");
@@ -164,16 +150,14 @@ static void sixty_four_blocks_are_uneven_on_fifty_eight_sms(void **state) {
   assert_measured(4, FINDING_ID_scales_with_bh, "more than the waves say, no more than the blocks per SM");
 }
 
-static void enough_blocks_are_neither_below_nor_past_a_wave(void **state) {
-  (void)state;
+TEST(enough_blocks_are_neither_below_nor_past_a_wave) {
   struct row_spec spec = SCALAR(1, 116, 64, 100);
   rows_build(&rows, &spec, 1, "l4", NULL);
   assert_false(has(0, FINDING_ID_below_one_wave));
   assert_false(has(0, FINDING_ID_tail_wave));
 }
 
-static void mostly_empty_last_wave_is_named(void **state) {
-  (void)state;
+TEST(mostly_empty_last_wave_is_named) {
   const struct row_spec specs[] = {SCALAR(1, 120, 64, 0), SCALAR(1, 1160 + 4, 64, 0)};
   rows_build(&rows, specs, 2, "l4", NULL);
   assert_measured(0, FINDING_ID_tail_wave, "120 blocks = 1.03 waves of 116: the last wave has 4 blocks; 48 % of all");
@@ -181,8 +165,7 @@ static void mostly_empty_last_wave_is_named(void **state) {
   assert_false(has(1, FINDING_ID_tail_wave)); /* a tail after ten full waves costs 9 % */
 }
 
-static void fill_advice_raises_splits_that_are_there(void **state) {
-  (void)state;
+TEST(fill_advice_raises_splits_that_are_there) {
   struct row_spec spec = SCALAR(1, 1, 512, 0);
   spec.grid[2] *= 2;
   spec.covers[2] |= ATTN_COVERS_SPLIT;
@@ -198,8 +181,7 @@ static void fill_advice_raises_splits_that_are_there(void **state) {
 }
 
 /* S3: 16 queries of one head, D = 8192, a block per query. */
-static void queries_of_a_huge_dimension_are_told_to_split_it(void **state) {
-  (void)state;
+TEST(queries_of_a_huge_dimension_are_told_to_split_it) {
   struct row_spec spec = {.variant = "one_query",
                           .B = 1,
                           .H = 1,
@@ -221,8 +203,7 @@ static void queries_of_a_huge_dimension_are_told_to_split_it(void **state) {
   assert_advice(0, FINDING_ID_below_one_wave, "give each block fewer rows");
 }
 
-static void residency_that_is_only_a_bound_is_said_to_be_one(void **state) {
-  (void)state;
+TEST(residency_that_is_only_a_bound_is_said_to_be_one) {
   struct row_spec spec = SCALAR(1, 1, 128, 0);
   spec.resident_blocks = 0;
   rows_build(&rows, &spec, 1, "l4", NULL);
@@ -231,8 +212,7 @@ static void residency_that_is_only_a_bound_is_said_to_be_one(void **state) {
 
 /* ---- growth -------------------------------------------------------------------------------------------------- */
 
-static void growth_is_judged_against_waves_then_blocks_per_sm(void **state) {
-  (void)state;
+TEST(growth_is_judged_against_waves_then_blocks_per_sm) {
   /* 64 blocks -> 1024 on 58 SMs x 2: 9 times the waves, 9 times the blocks of the busiest SM. */
   static const struct {
     double us;
@@ -248,8 +228,7 @@ static void growth_is_judged_against_waves_then_blocks_per_sm(void **state) {
   }
 }
 
-static void growth_prefers_hot_time(void **state) {
-  (void)state;
+TEST(growth_prefers_hot_time) {
   struct row_spec specs[] = {SCALAR(1, 8, 512, 100), SCALAR(8, 16, 512, 300)};
   specs[0].hot_us = 90;
   specs[1].hot_us = 810;
@@ -272,8 +251,7 @@ static struct row_spec full_grid(void) {
                            .registers = 32};
 }
 
-static void shared_memory_that_limits_occupancy_is_named(void **state) {
-  (void)state;
+TEST(shared_memory_that_limits_occupancy_is_named) {
   struct row_spec specs[] = {full_grid(), full_grid(), full_grid()};
   specs[0].smem_bytes = 70 * 1024;
   specs[1].smem_bytes = 24 * 1024; /* 4 of 6 blocks: two thirds of the threads */
@@ -287,8 +265,7 @@ static void shared_memory_that_limits_occupancy_is_named(void **state) {
   assert_false(has(2, FINDING_ID_smem_limits_occupancy));
 }
 
-static void registers_that_limit_occupancy_are_named(void **state) {
-  (void)state;
+TEST(registers_that_limit_occupancy_are_named) {
   struct row_spec specs[] = {full_grid(), full_grid()};
   specs[0].registers = 168;
   specs[1].registers = 64;
@@ -300,8 +277,7 @@ static void registers_that_limit_occupancy_are_named(void **state) {
   assert_false(has(1, FINDING_ID_registers_limit_occupancy));
 }
 
-static void spills_are_named_with_their_bytes(void **state) {
-  (void)state;
+TEST(spills_are_named_with_their_bytes) {
   struct row_spec specs[] = {full_grid(), full_grid()};
   specs[0].local_bytes = 96;
   rows_build(&rows, specs, 2, "l4", NULL);
@@ -310,8 +286,7 @@ static void spills_are_named_with_their_bytes(void **state) {
   assert_false(has(1, FINDING_ID_spills));
 }
 
-static void threads_without_a_row_are_named(void **state) {
-  (void)state;
+TEST(threads_without_a_row_are_named) {
   struct row_spec specs[] = {full_grid(), full_grid(), full_grid(), full_grid(), full_grid()};
   specs[0].row_threads = 64;
   specs[1].threads = 160; /* one producer warp beside four: 20 % */
@@ -331,8 +306,7 @@ static void threads_without_a_row_are_named(void **state) {
 /* ---- roofs --------------------------------------------------------------------------------------------------- */
 
 /* S4: v6a on the mission shape; "tensor cores saturated" is impossible at 0.46 TFLOP/s. */
-static void slow_tensor_kernel_is_latency_bound_not_compute_bound(void **state) {
-  (void)state;
+TEST(slow_tensor_kernel_is_latency_bound_not_compute_bound) {
   const struct row_spec spec = {.B = 1,
                                 .H = 8,
                                 .S = 512,
@@ -354,8 +328,7 @@ static void slow_tensor_kernel_is_latency_bound_not_compute_bound(void **state) 
   assert_false(has(0, FINDING_ID_memory_bound));
 }
 
-static void latency_advice_follows_the_cause(void **state) {
-  (void)state;
+TEST(latency_advice_follows_the_cause) {
   struct row_spec specs[] = {SCALAR(1, 1, 128, 543), SCALAR(1, 1, 64, 4.2), SERIAL(8, 16, 117200)};
   for (size_t i = 0; i < 3; i++) specs[i].math = ATTN_MATH_FP32;
   rows_build(&rows, specs, 3, "l4", NULL);
@@ -367,8 +340,7 @@ static void latency_advice_follows_the_cause(void **state) {
 }
 
 /* One query against 4096 keys in 2048 heads: 2.15 GB, 447 us at 4.8 TB/s. */
-static void streaming_keys_at_the_dram_rate_is_memory_bound(void **state) {
-  (void)state;
+TEST(streaming_keys_at_the_dram_rate_is_memory_bound) {
   const struct row_spec spec = {.B = 64,
                                 .H = 32,
                                 .S = 4096,
@@ -398,8 +370,7 @@ static void streaming_keys_at_the_dram_rate_is_memory_bound(void **state) {
 }
 
 /* 1.1 PFLOP of long prefill: 1027 us at the tensor peak of 1980 MHz. */
-static void long_prefill_near_the_tensor_peak_is_compute_bound(void **state) {
-  (void)state;
+TEST(long_prefill_near_the_tensor_peak_is_compute_bound) {
   static const struct {
     enum attn_math math;
     double us;
@@ -430,8 +401,7 @@ static void long_prefill_near_the_tensor_peak_is_compute_bound(void **state) {
 }
 
 /* S3: one query per block. The SMs are the cause, and the rereads are L2 hits. */
-static void rereads_by_single_queries_are_named_and_held_against_l2(void **state) {
-  (void)state;
+TEST(rereads_by_single_queries_are_named_and_held_against_l2) {
   const struct row_spec spec = {.B = 1,
                                 .H = 1,
                                 .S = 16,
@@ -461,8 +431,7 @@ static void rereads_by_single_queries_are_named_and_held_against_l2(void **state
 }
 
 /* 512 heads of 4 MB: with heads on x all of them are in flight; with q tiles on x a handful is. */
-static void rereads_past_l2_are_a_matter_of_the_grid_order(void **state) {
-  (void)state;
+TEST(rereads_past_l2_are_a_matter_of_the_grid_order) {
   struct row_spec spec = {.B = 16,
                           .H = 32,
                           .S = 8192,
@@ -483,8 +452,7 @@ static void rereads_past_l2_are_a_matter_of_the_grid_order(void **state) {
   assert_false(has(0, FINDING_ID_rereads_kv));
 }
 
-static void grouped_queries_of_one_row_are_told_to_share_a_tile(void **state) {
-  (void)state;
+TEST(grouped_queries_of_one_row_are_told_to_share_a_tile) {
   const struct row_spec spec = {.B = 64,
                                 .H = 32,
                                 .S = 4096,
@@ -504,8 +472,7 @@ static void grouped_queries_of_one_row_are_told_to_share_a_tile(void **state) {
 }
 
 /* Two-pass plans are two launches: 8 us is no more than they take. */
-static void launch_bound_counts_the_launches(void **state) {
-  (void)state;
+TEST(launch_bound_counts_the_launches) {
   struct row_spec spec = full_grid();
   spec.math = ATTN_MATH_TENSOR, spec.B = 1, spec.H = 1, spec.S = 64, spec.cold_us = 8;
   rows_build(&rows, &spec, 1, "l4", NULL);
@@ -517,8 +484,7 @@ static void launch_bound_counts_the_launches(void **state) {
 }
 
 /* S0 without its grid: linear growth has two explanations, and neither may be picked. */
-static void times_without_launches_get_growth_but_no_cause(void **state) {
-  (void)state;
+TEST(times_without_launches_get_growth_but_no_cause) {
   static const struct row_spec specs[] = {SERIAL(1, 8, 6800), SERIAL(8, 16, 117200)};
   rows_build(&rows, specs, 2, "l4", NULL);
   for (size_t i = 0; i < 2; i++) rows.record[i].plan.pass_count = 0;
@@ -531,8 +497,7 @@ static void times_without_launches_get_growth_but_no_cause(void **state) {
 }
 
 /* Every finding is about a GPU: its SMs, its waves, its launches. */
-static void rows_that_a_cpu_measured_have_no_findings(void **state) {
-  (void)state;
+TEST(rows_that_a_cpu_measured_have_no_findings) {
   static const struct row_spec specs[] = {SERIAL(1, 8, 6800), SERIAL(8, 16, 117200)};
   const struct device_info cpu = {.kind = DEVICE_CPU, .name = "a CPU", .sms = 2};
   struct findings findings;
@@ -551,8 +516,7 @@ static bool speaks_of_time(enum finding_id id) {
          id == FINDING_ID_clock_lowered;
 }
 
-static void rows_without_a_speed_get_geometry_only(void **state) {
-  (void)state;
+TEST(rows_without_a_speed_get_geometry_only) {
   static const struct row_spec specs[] = {SERIAL(1, 8, 6800), SERIAL(8, 16, 117200)};
   for (enum cell_status status = CELL_ok + 1; status < CELL_STATUS_COUNT; status++) {
     rows_build(&rows, specs, 2, "l4", NULL);
@@ -566,8 +530,7 @@ static void rows_without_a_speed_get_geometry_only(void **state) {
   }
 }
 
-static void rows_without_passes_get_nothing(void **state) {
-  (void)state;
+TEST(rows_without_passes_get_nothing) {
   struct row_spec spec = SERIAL(8, 16, 0);
   rows_build(&rows, &spec, 1, "l4", NULL);
   rows.record[0].plan.pass_count = 0;
@@ -575,8 +538,7 @@ static void rows_without_passes_get_nothing(void **state) {
   assert_int_equal(rows.findings[0].count, 0);
 }
 
-static void worst_pass_is_the_one_that_is_named(void **state) {
-  (void)state;
+TEST(worst_pass_is_the_one_that_is_named) {
   struct row_spec spec = full_grid();
   spec.cold_us = 100;
   rows_build(&rows, &spec, 1, "l4", NULL);
@@ -596,8 +558,7 @@ static void worst_pass_is_the_one_that_is_named(void **state) {
 }
 
 /* Clearing locks takes one small block per tile; that grid is nobody's problem, timed or only planned. */
-static void pass_that_only_prepares_memory_is_not_judged(void **state) {
-  (void)state;
+TEST(pass_that_only_prepares_memory_is_not_judged) {
   struct row_spec spec = full_grid();
   for (int timed = 0; timed < 2; timed++) {
     spec.cold_us = timed ? 100 : 0;
@@ -616,8 +577,7 @@ static void pass_that_only_prepares_memory_is_not_judged(void **state) {
   }
 }
 
-static void findings_are_sorted_and_appear_once(void **state) {
-  (void)state;
+TEST(findings_are_sorted_and_appear_once) {
   static const struct row_spec specs[] = {SERIAL(1, 8, 6800), SERIAL(8, 16, 117200), SCALAR(1, 1, 128, 543),
                                           SCALAR(8, 4, 128, 747)};
   rows_build(&rows, specs, 4, "l4", NULL);
@@ -635,53 +595,11 @@ static void findings_are_sorted_and_appear_once(void **state) {
   }
 }
 
-static void ids_and_severities_are_stable(void **state) {
-  (void)state;
+TEST(ids_and_severities_are_stable) {
   assert_string_equal(finding_name(FINDING_ID_grid_misses_bh), "grid_misses_bh");
   assert_string_equal(finding_name(FINDING_ID_scales_with_bh), "scales_with_bh");
   assert_string_equal(finding_severity_name(finding_severity(FINDING_ID_grid_misses_bh)), "severe");
   assert_string_equal(finding_severity_name(finding_severity(FINDING_ID_below_one_wave)), "warning");
   assert_string_equal(finding_severity_name(finding_severity(FINDING_ID_memory_bound)), "note");
   for (enum finding_id id = 0; id < FINDING_ID_COUNT; id++) assert_true(strlen(finding_help(id)) > 20);
-}
-
-int main(void) {
-  const struct CMUnitTest tests[] = {
-      cmocka_unit_test(serial_grid_is_named_from_geometry_and_time),
-      cmocka_unit_test(linear_time_alone_is_not_a_serial_grid),
-      cmocka_unit_test(geometry_alone_names_a_serial_grid_without_time),
-      cmocka_unit_test(serial_growth_is_not_claimed_when_time_does_not_show_it),
-      cmocka_unit_test(only_the_axis_that_is_missing_is_asked_for),
-      cmocka_unit_test(two_blocks_leave_the_gpu_idle),
-      cmocka_unit_test(flat_time_is_idle_sms_taking_the_work),
-      cmocka_unit_test(sixty_four_blocks_are_uneven_on_fifty_eight_sms),
-      cmocka_unit_test(enough_blocks_are_neither_below_nor_past_a_wave),
-      cmocka_unit_test(mostly_empty_last_wave_is_named),
-      cmocka_unit_test(fill_advice_raises_splits_that_are_there),
-      cmocka_unit_test(queries_of_a_huge_dimension_are_told_to_split_it),
-      cmocka_unit_test(residency_that_is_only_a_bound_is_said_to_be_one),
-      cmocka_unit_test(growth_is_judged_against_waves_then_blocks_per_sm),
-      cmocka_unit_test(growth_prefers_hot_time),
-      cmocka_unit_test(shared_memory_that_limits_occupancy_is_named),
-      cmocka_unit_test(registers_that_limit_occupancy_are_named),
-      cmocka_unit_test(spills_are_named_with_their_bytes),
-      cmocka_unit_test(threads_without_a_row_are_named),
-      cmocka_unit_test(slow_tensor_kernel_is_latency_bound_not_compute_bound),
-      cmocka_unit_test(latency_advice_follows_the_cause),
-      cmocka_unit_test(streaming_keys_at_the_dram_rate_is_memory_bound),
-      cmocka_unit_test(long_prefill_near_the_tensor_peak_is_compute_bound),
-      cmocka_unit_test(rereads_by_single_queries_are_named_and_held_against_l2),
-      cmocka_unit_test(rereads_past_l2_are_a_matter_of_the_grid_order),
-      cmocka_unit_test(grouped_queries_of_one_row_are_told_to_share_a_tile),
-      cmocka_unit_test(launch_bound_counts_the_launches),
-      cmocka_unit_test(times_without_launches_get_growth_but_no_cause),
-      cmocka_unit_test(rows_that_a_cpu_measured_have_no_findings),
-      cmocka_unit_test(rows_without_a_speed_get_geometry_only),
-      cmocka_unit_test(rows_without_passes_get_nothing),
-      cmocka_unit_test(worst_pass_is_the_one_that_is_named),
-      cmocka_unit_test(pass_that_only_prepares_memory_is_not_judged),
-      cmocka_unit_test(findings_are_sorted_and_appear_once),
-      cmocka_unit_test(ids_and_severities_are_stable),
-  };
-  return cmocka_run_group_tests(tests, NULL, NULL);
 }

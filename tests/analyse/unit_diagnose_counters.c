@@ -1,12 +1,6 @@
 /* Findings of rows that a profiler counted, with counters written down by hand. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
-
 #include "cli/analyse/diagnose.h"
+#include "tests/unit.h"
 #include "tests/unit_rows.h"
 
 static struct rows rows;
@@ -66,8 +60,7 @@ static void assert_advises(enum finding_id id, const char *part) {
 /* ---- bank conflicts ------------------------------------------------------------------------------------------ */
 
 /* 132 SMs x 198000 cycles = 26.1 million passes at most. */
-static void repeats_that_cost_time_are_bank_conflicts(void **state) {
-  (void)state;
+TEST(repeats_that_cost_time_are_bank_conflicts) {
   struct counter_values *v = start(&full_wave, "cold");
   v->shared_wavefronts = 16e6, v->shared_excess_wavefronts = 15.5e6, v->shared_bank_conflicts = 15.6e6;
   assert_says(FINDING_ID_bank_conflicts, "15.5 of 16 million passes through shared memory are repeats, 97 %");
@@ -76,8 +69,7 @@ static void repeats_that_cost_time_are_bank_conflicts(void **state) {
   assert_null(derive(FINDING_ID_uncoalesced));
 }
 
-static void few_or_cheap_repeats_are_not(void **state) {
-  (void)state;
+TEST(few_or_cheap_repeats_are_not) {
   static const struct {
     double all, repeats;
     bool found;
@@ -91,8 +83,7 @@ static void few_or_cheap_repeats_are_not(void **state) {
 }
 
 /* Arbitration between copies and reads is in the hardware's count, but in no address. */
-static void what_the_addresses_say_comes_before_the_hardwares_count(void **state) {
-  (void)state;
+TEST(what_the_addresses_say_comes_before_the_hardwares_count) {
   struct counter_values *v = start(&full_wave, "cold");
   v->shared_wavefronts = 16e6, v->shared_bank_conflicts = 8e6, v->shared_excess_wavefronts = 0;
   assert_null(derive(FINDING_ID_bank_conflicts));
@@ -100,8 +91,7 @@ static void what_the_addresses_say_comes_before_the_hardwares_count(void **state
   assert_says(FINDING_ID_bank_conflicts, "8 of 16 million");
 }
 
-static void without_cycles_the_clock_and_without_both_the_share_decides(void **state) {
-  (void)state;
+TEST(without_cycles_the_clock_and_without_both_the_share_decides) {
   struct counter_values *v = start(&full_wave, "cold");
   v->shared_wavefronts = 16e6, v->shared_excess_wavefronts = 15.5e6;
   v->sm_cycles = NAN;
@@ -111,8 +101,7 @@ static void without_cycles_the_clock_and_without_both_the_share_decides(void **s
 }
 
 /* Two blocks keep two SMs busy: the same repeats cost them more. */
-static void only_sms_in_use_count(void **state) {
-  (void)state;
+TEST(only_sms_in_use_count) {
   struct row_spec spec = full_wave;
   spec.grid[0] = 2, spec.grid[1] = 1;
   struct counter_values *v = start(&spec, "cold");
@@ -122,8 +111,7 @@ static void only_sms_in_use_count(void **state) {
 
 /* ---- uncoalesced --------------------------------------------------------------------------------------------- */
 
-static void scattered_sectors_are_uncoalesced(void **state) {
-  (void)state;
+TEST(scattered_sectors_are_uncoalesced) {
   struct counter_values *v = start(&full_wave, "cold");
   v->global_sectors = 8e6, v->global_excess_sectors = 7e6;
   assert_says(FINDING_ID_uncoalesced, "8 million sectors of global memory are touched where 1 million hold");
@@ -139,8 +127,7 @@ static void scattered_sectors_are_uncoalesced(void **state) {
 
 /* ---- quotes instead of inference ----------------------------------------------------------------------------- */
 
-static void memory_bound_is_what_dram_really_moved(void **state) {
-  (void)state;
+TEST(memory_bound_is_what_dram_really_moved) {
   struct counter_values *v = start(&full_wave, "cold");
   v->dram_read_bytes = 400e6, v->dram_write_bytes = 20e6;
   assert_says(FINDING_ID_memory_bound, "DRAM moved 420 MB in 100.0 us = 4200 GB/s, 88 % of the 4800 GB/s");
@@ -151,8 +138,7 @@ static void memory_bound_is_what_dram_really_moved(void **state) {
 }
 
 /* By its time the row looks memory-bound; what it reads comes from L2. */
-static void a_roof_that_time_suggests_is_not_claimed_against_the_count(void **state) {
-  (void)state;
+TEST(a_roof_that_time_suggests_is_not_claimed_against_the_count) {
   struct row_spec spec = full_wave;
   spec.B = 64, spec.H = 32, spec.S = 4096, spec.cold_us = 560, spec.hot_us = 0;
   struct counter_values *v = start(&spec, "cold");
@@ -166,8 +152,7 @@ static void a_roof_that_time_suggests_is_not_claimed_against_the_count(void **st
   assert_advises(FINDING_ID_memory_bound, "fewer KV heads");
 }
 
-static void spills_are_what_moved_not_what_was_reserved(void **state) {
-  (void)state;
+TEST(spills_are_what_moved_not_what_was_reserved) {
   struct row_spec spec = full_wave;
   spec.local_bytes = 96;
   struct counter_values *v = start(&spec, "cold");
@@ -182,8 +167,7 @@ static void spills_are_what_moved_not_what_was_reserved(void **state) {
   assert_advises(FINDING_ID_spills, "keep fewer 32-bit values");
 }
 
-static void latency_bound_says_what_warps_wait_for(void **state) {
-  (void)state;
+TEST(latency_bound_says_what_warps_wait_for) {
   struct counter_values *v = start(&full_wave, "hot");
   struct counter_stall *stall = &rows.record[0].counters.pass[0].top_stall;
   *stall = (struct counter_stall){.known = true, .name = "long_scoreboard", .ratio = 0.41};
@@ -198,8 +182,7 @@ static void latency_bound_says_what_warps_wait_for(void **state) {
   assert_advises(FINDING_ID_latency_bound, "ncu says what warps wait for");
 }
 
-static void occupancy_that_was_reached_stands_beside_what_is_possible(void **state) {
-  (void)state;
+TEST(occupancy_that_was_reached_stands_beside_what_is_possible) {
   struct row_spec spec = full_wave;
   spec.smem_bytes = 100 * 1024, spec.resident_blocks = 2;
   struct counter_values *v = start(&spec, "cold");
@@ -207,8 +190,7 @@ static void occupancy_that_was_reached_stands_beside_what_is_possible(void **sta
   assert_says(FINDING_ID_smem_limits_occupancy, "occupancy 25 %, of which 19 % was reached (measured by ncu");
 }
 
-static void rereads_are_followed_to_l2_and_dram(void **state) {
-  (void)state;
+TEST(rereads_are_followed_to_l2_and_dram) {
   struct counter_values *v = start(&full_wave, "cold");
   rows.record[0].plan.tile_q = 4;
   v->l2_bytes = 1100e6, v->l2_hit_ratio = 0.97, v->dram_read_bytes = 30e6, v->dram_write_bytes = 0;
@@ -223,8 +205,7 @@ static void rereads_are_followed_to_l2_and_dram(void **state) {
 
 /* ---- plans of several passes --------------------------------------------------------------------------------- */
 
-static void the_worst_pass_is_named(void **state) {
-  (void)state;
+TEST(the_worst_pass_is_named) {
   start(&full_wave, "cold");
   struct record *r = &rows.record[0];
   r->plan.pass_count = r->counters.pass_count = 2;
@@ -237,8 +218,7 @@ static void the_worst_pass_is_named(void **state) {
   assert_says(FINDING_ID_bank_conflicts, "pass combine: 15 of 16 million");
 }
 
-static void a_row_without_counters_has_none_of_their_findings(void **state) {
-  (void)state;
+TEST(a_row_without_counters_has_none_of_their_findings) {
   start(&full_wave, "cold")->shared_wavefronts = 16e6;
   rows.record[0].counters.pass[0].values.shared_excess_wavefronts = 15e6;
   rows.record[0].counters.done = false;
@@ -247,24 +227,4 @@ static void a_row_without_counters_has_none_of_their_findings(void **state) {
   assert_non_null(derive(FINDING_ID_bank_conflicts));
   rows.record[0].status = CELL_wrong;
   assert_null(derive(FINDING_ID_bank_conflicts));
-}
-
-int main(void) {
-  const struct CMUnitTest tests[] = {
-      cmocka_unit_test(repeats_that_cost_time_are_bank_conflicts),
-      cmocka_unit_test(few_or_cheap_repeats_are_not),
-      cmocka_unit_test(what_the_addresses_say_comes_before_the_hardwares_count),
-      cmocka_unit_test(without_cycles_the_clock_and_without_both_the_share_decides),
-      cmocka_unit_test(only_sms_in_use_count),
-      cmocka_unit_test(scattered_sectors_are_uncoalesced),
-      cmocka_unit_test(memory_bound_is_what_dram_really_moved),
-      cmocka_unit_test(a_roof_that_time_suggests_is_not_claimed_against_the_count),
-      cmocka_unit_test(spills_are_what_moved_not_what_was_reserved),
-      cmocka_unit_test(latency_bound_says_what_warps_wait_for),
-      cmocka_unit_test(occupancy_that_was_reached_stands_beside_what_is_possible),
-      cmocka_unit_test(rereads_are_followed_to_l2_and_dram),
-      cmocka_unit_test(the_worst_pass_is_named),
-      cmocka_unit_test(a_row_without_counters_has_none_of_their_findings),
-  };
-  return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,14 +1,9 @@
 /* The table of findings is complete, and results/findings.md is its page; ATTN_UPDATE_GOLDEN=1 writes it. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 
-#include <cmocka.h>
-
 #include "cli/analyse/finding.h"
+#include "tests/unit.h"
 #include "tests/unit_golden.h"
 
 static void put_thresholds(FILE *file, enum finding_id id) {
@@ -53,15 +48,13 @@ static char *make_page(void) {
   return text;
 }
 
-static void the_page_is_the_table(void **state) {
-  (void)state;
+TEST(the_page_is_the_table) {
   char *page = make_page();
   compare_golden("results/findings.md", page);
   free(page);
 }
 
-static void every_row_is_complete(void **state) {
-  (void)state;
+TEST(every_row_is_complete) {
   for (enum finding_id id = 0; id < FINDING_ID_COUNT; id++) {
     assert_true(strlen(finding_help(id)) > 20);
     assert_true(strlen(finding_rule(id)) > 20);
@@ -76,16 +69,4 @@ static void every_row_is_complete(void **state) {
   assert_true(finding_limits.tail_waste_min > 0.19 && finding_limits.tail_waste_min < 0.21);
 }
 
-static void a_row_has_room_for_every_finding(void **state) {
-  (void)state;
-  assert_true((int)FINDINGS_MAX > (int)FINDING_ID_COUNT);
-}
-
-int main(void) {
-  const struct CMUnitTest tests[] = {
-      cmocka_unit_test(the_page_is_the_table),
-      cmocka_unit_test(every_row_is_complete),
-      cmocka_unit_test(a_row_has_room_for_every_finding),
-  };
-  return cmocka_run_group_tests(tests, NULL, NULL);
-}
+TEST(a_row_has_room_for_every_finding) { assert_true((int)FINDINGS_MAX > (int)FINDING_ID_COUNT); }

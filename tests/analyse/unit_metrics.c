@@ -1,13 +1,7 @@
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
-
 #include "cli/analyse/metrics.h"
 #include "kernels/floor.h"
 #include "kernels/problem/work.h"
+#include "tests/unit.h"
 #include "tests/unit_rows.h"
 
 static struct attn_problem shape_of(uint32_t B, uint32_t H, uint32_t S, uint32_t D) {
@@ -24,8 +18,7 @@ static struct metrics metrics_on(const struct record *r, const char *name) {
 
 /* ---- FLOPs and bytes ----------------------------------------------------------------------------------------- */
 
-static void causal_pairs_match_enumeration(void **state) {
-  (void)state;
+TEST(causal_pairs_match_enumeration) {
   for (uint32_t Sq = 1; Sq <= 40; Sq++)
     for (uint32_t Skv = 1; Skv <= 40; Skv++)
       for (int causal = 0; causal <= 1; causal++) {
@@ -37,15 +30,13 @@ static void causal_pairs_match_enumeration(void **state) {
       }
 }
 
-static void pairs_do_not_overflow_at_the_largest_shape(void **state) {
-  (void)state;
+TEST(pairs_do_not_overflow_at_the_largest_shape) {
   const struct attn_problem s = ATTN_DENSE(1, 1, 1, ATTN_S_MAX, ATTN_S_MAX, 64, ATTN_F16, false);
   assert_int_equal(work_pairs(&s), UINT64_C(1) << 40);
 }
 
 /* S2's table: milliseconds and GFLOP/s of both columns; their times have three digits. */
-static void rates_match_the_published_table(void **state) {
-  (void)state;
+TEST(rates_match_the_published_table) {
   static const struct {
     uint32_t B, H, S;
     double ms, gflop_per_s;
@@ -63,15 +54,13 @@ static void rates_match_the_published_table(void **state) {
   }
 }
 
-static void last_row_of_the_table_is_359_4_gflop_per_s(void **state) {
-  (void)state;
+TEST(last_row_of_the_table_is_359_4_gflop_per_s) {
   const struct attn_problem s = shape_of(16, 8, 512, 64);
   assert_near(work_flops(&s) / 23.9e-3 * 1e-9, 359.4, 0.05);
 }
 
 /* S0: B*H of 8, 64 and 128 is 1, 8 and 16 times the work. */
-static void work_grows_with_b_times_h(void **state) {
-  (void)state;
+TEST(work_grows_with_b_times_h) {
   const struct attn_problem s[] = {shape_of(1, 8, 512, 64), shape_of(4, 16, 512, 64), shape_of(8, 16, 512, 64)};
   assert_near(work_flops(&s[1]) / work_flops(&s[0]), 8, 0);
   assert_near(work_flops(&s[2]) / work_flops(&s[0]), 16, 0);
@@ -79,8 +68,7 @@ static void work_grows_with_b_times_h(void **state) {
 
 /* S3: one fp32 query against 16 keys at D = 8192. They count its two products apart, each with the operands it reads.
  */
-static void intensity_of_one_query_matches_the_published_products(void **state) {
-  (void)state;
+TEST(intensity_of_one_query_matches_the_published_products) {
   const double keys = 16, D = 8192, product_flops = 2 * keys * D;
   const double qk_bytes = 4 * (D + keys * D), pv_bytes = 4 * (keys * D + keys);
   assert_near(product_flops, 262144, 0);
@@ -96,8 +84,7 @@ static void intensity_of_one_query_matches_the_published_products(void **state) 
   assert_near(m.flop_per_byte, 0.47, 0.005);
 }
 
-static void bytes_count_kv_heads_once(void **state) {
-  (void)state;
+TEST(bytes_count_kv_heads_once) {
   const struct attn_problem gqa = ATTN_DENSE(2, 32, 8, 10, 100, 64, ATTN_F16, false);
   assert_near(work_bytes(&gqa), 2.0 * (2 * 2 * 32 * 10 * 64 + 2 * 2 * 8 * 100 * 64), 0);
   struct attn_problem f32 = gqa;
@@ -111,8 +98,7 @@ static const struct row_spec mission = {
     .B = 1, .H = 8, .S = 512, .D = 64, .math = ATTN_MATH_TENSOR, .grid = {8, 1, 8}, .threads = 128};
 
 /* S4: 0.54 GFLOP in 1177 us is below one percent of the L4's tensor peak. */
-static void tensor_row_is_held_against_the_tensor_peak(void **state) {
-  (void)state;
+TEST(tensor_row_is_held_against_the_tensor_peak) {
   struct row_spec spec = mission;
   spec.cold_us = spec.hot_us = 1177;
   const struct record r = rows_record(&spec);
@@ -124,8 +110,7 @@ static void tensor_row_is_held_against_the_tensor_peak(void **state) {
   assert_near(hot.floor_us * hot.floor_ratio, 1177, 1e-6);
 }
 
-static void scalar_row_is_held_against_fp32_but_its_floor_is_the_tensor_pipe(void **state) {
-  (void)state;
+TEST(scalar_row_is_held_against_fp32_but_its_floor_is_the_tensor_pipe) {
   struct row_spec spec = mission;
   spec.math = ATTN_MATH_FP32;
   spec.hot_us = 1750;
@@ -138,8 +123,7 @@ static void scalar_row_is_held_against_fp32_but_its_floor_is_the_tensor_pipe(voi
   assert_near(f32.floor_us, 3 * f16.floor_us, 1e-9); /* three 16-bit products */
 }
 
-static void compute_roof_is_taken_at_the_measured_and_the_highest_clock(void **state) {
-  (void)state;
+TEST(compute_roof_is_taken_at_the_measured_and_the_highest_clock) {
   struct row_spec spec = mission;
   spec.hot_us = 100;
   struct record r = rows_record(&spec);
@@ -152,8 +136,7 @@ static void compute_roof_is_taken_at_the_measured_and_the_highest_clock(void **s
 }
 
 /* 2.1 MB: cold they come from DRAM, which takes longer than the products; hot they stay in L2. */
-static void dram_binds_cold_but_not_when_tensors_stay_in_l2(void **state) {
-  (void)state;
+TEST(dram_binds_cold_but_not_when_tensors_stay_in_l2) {
   struct row_spec spec = mission;
   spec.cold_us = spec.hot_us = 100;
   const struct record r = rows_record(&spec);
@@ -164,8 +147,7 @@ static void dram_binds_cold_but_not_when_tensors_stay_in_l2(void **state) {
   assert_true(m.mode[TIME_HOT].floor_us < m.mode[TIME_COLD].floor_us);
 }
 
-static void hot_tensors_larger_than_l2_are_held_against_dram(void **state) {
-  (void)state;
+TEST(hot_tensors_larger_than_l2_are_held_against_dram) {
   struct record r = {.math = ATTN_MATH_TENSOR,
                      .status = CELL_ok,
                      .attn_case.shape = ATTN_DENSE(64, 32, 32, 1, 4096, 64, ATTN_F16, false)};
@@ -173,8 +155,7 @@ static void hot_tensors_larger_than_l2_are_held_against_dram(void **state) {
   assert_int_equal(metrics_on(&r, "h200").mode[TIME_HOT].roof, ROOF_DRAM);
 }
 
-static void cpu_rows_have_a_speed_but_no_roof(void **state) {
-  (void)state;
+TEST(cpu_rows_have_a_speed_but_no_roof) {
   struct row_spec spec = mission;
   spec.math = ATTN_MATH_FP32_HOST;
   spec.hot_us = 100;
@@ -187,8 +168,7 @@ static void cpu_rows_have_a_speed_but_no_roof(void **state) {
   assert_true(isnan(m.mode[TIME_HOT].roof_ratio) && isnan(m.mode[TIME_HOT].floor_us));
 }
 
-static void only_right_rows_have_a_speed(void **state) {
-  (void)state;
+TEST(only_right_rows_have_a_speed) {
   struct row_spec spec = mission;
   spec.hot_us = 100;
   struct record r = rows_record(&spec);
@@ -201,8 +181,7 @@ static void only_right_rows_have_a_speed(void **state) {
   }
 }
 
-static void roof_names_are_stable(void **state) {
-  (void)state;
+TEST(roof_names_are_stable) {
   assert_string_equal(metrics_roof_name(ROOF_NONE), "none");
   assert_string_equal(metrics_roof_name(ROOF_TENSOR), "tensor_f16");
   assert_string_equal(metrics_roof_name(ROOF_FP32), "fp32");
@@ -212,8 +191,7 @@ static void roof_names_are_stable(void **state) {
 /* ---- launch geometry ----------------------------------------------------------------------------------------- */
 
 /* S1: 2 blocks on 58 SMs = 3.4 %. */
-static void two_blocks_reach_three_percent_of_the_sms(void **state) {
-  (void)state;
+TEST(two_blocks_reach_three_percent_of_the_sms) {
   const struct row_spec spec = {.B = 1,
                                 .H = 1,
                                 .S = 128,
@@ -235,8 +213,7 @@ static void two_blocks_reach_three_percent_of_the_sms(void **state) {
   assert_true(p.covers_b && p.covers_h && p.covers_bh);
 }
 
-static void waves_and_tail_follow_the_resident_blocks(void **state) {
-  (void)state;
+TEST(waves_and_tail_follow_the_resident_blocks) {
   static const struct {
     uint32_t blocks;
     double waves;
@@ -255,8 +232,7 @@ static void waves_and_tail_follow_the_resident_blocks(void **state) {
   }
 }
 
-static void known_registers_make_planned_residency_exact(void **state) {
-  (void)state;
+TEST(known_registers_make_planned_residency_exact) {
   struct row_spec spec = mission;
   spec.registers = 128;
   spec.smem_bytes = 16 * 1024;
@@ -271,8 +247,7 @@ static void known_registers_make_planned_residency_exact(void **state) {
   assert_string_equal(p.limited_by, "shared memory");
 }
 
-static void block_that_does_not_fit_has_no_waves(void **state) {
-  (void)state;
+TEST(block_that_does_not_fit_has_no_waves) {
   struct row_spec spec = mission;
   spec.smem_bytes = 200 * 1024;
   const struct record r = rows_record(&spec);
@@ -283,8 +258,7 @@ static void block_that_does_not_fit_has_no_waves(void **state) {
 }
 
 /* The cover bits decide, not the shape: a grid without B is the same grid when B happens to be 1. */
-static void covering_is_a_property_of_the_grid(void **state) {
-  (void)state;
+TEST(covering_is_a_property_of_the_grid) {
   static const struct {
     unsigned covers[3];
     bool b, h;
@@ -326,8 +300,7 @@ static struct record tiled_record(uint32_t tile_q, bool causal) {
   return r;
 }
 
-static void keys_and_values_are_requested_once_per_query_tile(void **state) {
-  (void)state;
+TEST(keys_and_values_are_requested_once_per_query_tile) {
   static const struct {
     uint32_t tile_q;
     bool causal;
@@ -346,8 +319,7 @@ static void keys_and_values_are_requested_once_per_query_tile(void **state) {
   }
 }
 
-static void splits_reread_queries_and_pass_on_a_workspace(void **state) {
-  (void)state;
+TEST(splits_reread_queries_and_pass_on_a_workspace) {
   struct record r = tiled_record(64, false);
   struct metrics m;
   r.plan.splits = 4, r.plan.workspace_bytes = 1000;
@@ -356,8 +328,7 @@ static void splits_reread_queries_and_pass_on_a_workspace(void **state) {
   assert_near(m.traffic.reread_ratio, 8, 1e-12);
 }
 
-static void grouped_heads_reread_the_same_keys(void **state) {
-  (void)state;
+TEST(grouped_heads_reread_the_same_keys) {
   struct record r = tiled_record(512, false);
   struct metrics m;
   r.attn_case.shape.Hq = 8, r.attn_case.shape.Hkv = 2;
@@ -368,8 +339,7 @@ static void grouped_heads_reread_the_same_keys(void **state) {
 }
 
 /* Query heads of a KV head as rows of the same q tiles: K and V are asked for once per tile of them all. */
-static void packed_heads_read_the_same_keys_once_per_shared_tile(void **state) {
-  (void)state;
+TEST(packed_heads_read_the_same_keys_once_per_shared_tile) {
   static const struct {
     uint32_t tile_q;
     double rereads;
@@ -389,8 +359,7 @@ static void packed_heads_read_the_same_keys_once_per_shared_tile(void **state) {
 }
 
 /* 132 SMs x 2 blocks: one wave sees 264 blocks. */
-static void working_set_is_the_heads_of_one_wave_in_grid_order(void **state) {
-  (void)state;
+TEST(working_set_is_the_heads_of_one_wave_in_grid_order) {
   static const struct {
     uint32_t grid[3];
     unsigned covers[3];
@@ -410,8 +379,7 @@ static void working_set_is_the_heads_of_one_wave_in_grid_order(void **state) {
   }
 }
 
-static void traffic_is_not_known_without_launches_or_tiles(void **state) {
-  (void)state;
+TEST(traffic_is_not_known_without_launches_or_tiles) {
   struct record r = tiled_record(0, false);
   struct metrics m;
   metrics_of(&r, h200(), &m);
@@ -420,36 +388,4 @@ static void traffic_is_not_known_without_launches_or_tiles(void **state) {
   r.plan.pass_count = 0;
   metrics_of(&r, h200(), &m);
   assert_false(m.traffic.known);
-}
-
-int main(void) {
-  const struct CMUnitTest tests[] = {
-      cmocka_unit_test(causal_pairs_match_enumeration),
-      cmocka_unit_test(pairs_do_not_overflow_at_the_largest_shape),
-      cmocka_unit_test(rates_match_the_published_table),
-      cmocka_unit_test(last_row_of_the_table_is_359_4_gflop_per_s),
-      cmocka_unit_test(work_grows_with_b_times_h),
-      cmocka_unit_test(intensity_of_one_query_matches_the_published_products),
-      cmocka_unit_test(bytes_count_kv_heads_once),
-      cmocka_unit_test(tensor_row_is_held_against_the_tensor_peak),
-      cmocka_unit_test(scalar_row_is_held_against_fp32_but_its_floor_is_the_tensor_pipe),
-      cmocka_unit_test(compute_roof_is_taken_at_the_measured_and_the_highest_clock),
-      cmocka_unit_test(dram_binds_cold_but_not_when_tensors_stay_in_l2),
-      cmocka_unit_test(hot_tensors_larger_than_l2_are_held_against_dram),
-      cmocka_unit_test(cpu_rows_have_a_speed_but_no_roof),
-      cmocka_unit_test(only_right_rows_have_a_speed),
-      cmocka_unit_test(roof_names_are_stable),
-      cmocka_unit_test(two_blocks_reach_three_percent_of_the_sms),
-      cmocka_unit_test(waves_and_tail_follow_the_resident_blocks),
-      cmocka_unit_test(known_registers_make_planned_residency_exact),
-      cmocka_unit_test(block_that_does_not_fit_has_no_waves),
-      cmocka_unit_test(covering_is_a_property_of_the_grid),
-      cmocka_unit_test(keys_and_values_are_requested_once_per_query_tile),
-      cmocka_unit_test(splits_reread_queries_and_pass_on_a_workspace),
-      cmocka_unit_test(grouped_heads_reread_the_same_keys),
-      cmocka_unit_test(packed_heads_read_the_same_keys_once_per_shared_tile),
-      cmocka_unit_test(working_set_is_the_heads_of_one_wave_in_grid_order),
-      cmocka_unit_test(traffic_is_not_known_without_launches_or_tiles),
-  };
-  return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,11 +1,5 @@
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
-
 #include "cli/analyse/scaling.h"
+#include "tests/unit.h"
 #include "tests/unit_rows.h"
 
 static struct rows rows;
@@ -22,8 +16,7 @@ static struct rows rows;
   }
 
 /* S0: 6.8, 45.3 and 117.2 ms for 1, 8 and 16 times the work: the residual is 1.08 per unit of work. */
-static void serial_grid_is_expected_to_grow_with_the_work(void **state) {
-  (void)state;
+TEST(serial_grid_is_expected_to_grow_with_the_work) {
   static const struct row_spec specs[] = {SERIAL(1, 8, 6800), SERIAL(4, 16, 45300), SERIAL(8, 16, 117200)};
   rows_build(&rows, specs, 3, "l4", NULL);
   assert_true(rows.scaling[0].known && rows.scaling[0].is_baseline);
@@ -44,8 +37,7 @@ static void serial_grid_is_expected_to_grow_with_the_work(void **state) {
 }
 
 /* 64, 512 and 1024 blocks on 58 SMs x 2: 1, 5 and 9 waves, never the 8x and 16x of the work. */
-static void covering_grid_is_expected_to_grow_with_its_waves(void **state) {
-  (void)state;
+TEST(covering_grid_is_expected_to_grow_with_its_waves) {
   static const struct row_spec specs[] = {COVERING("scalar", 1, 8, 100), COVERING("scalar", 4, 16, 480),
                                           COVERING("scalar", 8, 16, 910)};
   rows_build(&rows, specs, 3, "l4", NULL);
@@ -57,8 +49,7 @@ static void covering_grid_is_expected_to_grow_with_its_waves(void **state) {
 }
 
 /* 64, 512 and 1024 items: a block each, then one wave of 58 x 2 blocks that go round 5 and 9 times. */
-static void persistent_grid_is_expected_to_grow_with_its_rounds(void **state) {
-  (void)state;
+TEST(persistent_grid_is_expected_to_grow_with_its_rounds) {
   struct row_spec specs[] = {COVERING("persistent", 1, 8, 100), COVERING("persistent", 4, 16, 480),
                              COVERING("persistent", 8, 16, 910)};
   for (size_t i = 0; i < 3; i++) {
@@ -71,8 +62,7 @@ static void persistent_grid_is_expected_to_grow_with_its_rounds(void **state) {
   assert_near(rows.scaling[2].load_ratio, 18.0 / 2, 1e-12);
 }
 
-static void passes_add_their_waves(void **state) {
-  (void)state;
+TEST(passes_add_their_waves) {
   static const struct row_spec specs[] = {COVERING("split_kv", 1, 8, 0), COVERING("split_kv", 8, 16, 0)};
   rows_build(&rows, specs, 2, "l4", NULL);
   for (size_t i = 0; i < 2; i++) {
@@ -84,8 +74,7 @@ static void passes_add_their_waves(void **state) {
   assert_near(rows.scaling[1].wave_ratio, (9 + 2) / 2.0, 1e-12);
 }
 
-static void planned_rows_have_geometry_but_no_time(void **state) {
-  (void)state;
+TEST(planned_rows_have_geometry_but_no_time) {
   static const struct row_spec specs[] = {COVERING("scalar", 1, 8, 0), COVERING("scalar", 8, 16, 0)};
   rows_build(&rows, specs, 2, "l4", NULL);
   assert_true(rows.scaling[1].known);
@@ -94,8 +83,7 @@ static void planned_rows_have_geometry_but_no_time(void **state) {
   assert_true(isnan(rows.scaling[1].time_ratio[TIME_COLD]));
 }
 
-static void groups_differ_in_b_and_h_only(void **state) {
-  (void)state;
+TEST(groups_differ_in_b_and_h_only) {
   static const struct row_spec specs[] = {COVERING("scalar", 1, 8, 100), COVERING("scalar", 8, 16, 900)};
   enum { VARIANT, SQ, SKV, D, DTYPE, CAUSAL, RATIO, STATUS, CHANGES };
   for (int change = 0; change < CHANGES; change++) {
@@ -117,8 +105,7 @@ static void groups_differ_in_b_and_h_only(void **state) {
   }
 }
 
-static void grouped_query_rows_of_one_ratio_belong_together(void **state) {
-  (void)state;
+TEST(grouped_query_rows_of_one_ratio_belong_together) {
   static const struct row_spec specs[] = {COVERING("scalar", 1, 8, 100), COVERING("scalar", 1, 16, 200)};
   rows_build(&rows, specs, 2, "l4", NULL);
   rows.record[0].attn_case.shape.Hkv = 2;
@@ -128,8 +115,7 @@ static void grouped_query_rows_of_one_ratio_belong_together(void **state) {
   assert_near(rows.scaling[1].bh_ratio, 2, 1e-12);
 }
 
-static void baseline_is_the_smallest_unless_the_sweep_names_one(void **state) {
-  (void)state;
+TEST(baseline_is_the_smallest_unless_the_sweep_names_one) {
   static const struct row_spec specs[] = {COVERING("scalar", 8, 16, 900), COVERING("scalar", 4, 16, 480),
                                           COVERING("scalar", 1, 8, 100)};
   static const struct {
@@ -147,8 +133,7 @@ static void baseline_is_the_smallest_unless_the_sweep_names_one(void **state) {
   }
 }
 
-static void interleaved_variants_are_kept_apart(void **state) {
-  (void)state;
+TEST(interleaved_variants_are_kept_apart) {
   static const struct row_spec specs[] = {SERIAL(1, 8, 6800), COVERING("scalar", 1, 8, 100), SERIAL(8, 16, 117200),
                                           COVERING("scalar", 8, 16, 900)};
   rows_build(&rows, specs, 4, "l4", NULL);
@@ -157,8 +142,7 @@ static void interleaved_variants_are_kept_apart(void **state) {
   assert_near(rows.scaling[3].time_ratio[TIME_COLD], 9, 1e-12);
 }
 
-static void host_rows_have_no_wave_ratio(void **state) {
-  (void)state;
+TEST(host_rows_have_no_wave_ratio) {
   static const struct row_spec specs[] = {COVERING("cpu_flash", 1, 8, 100), COVERING("cpu_flash", 8, 16, 1600)};
   rows_build(&rows, specs, 2, "l4", NULL);
   rows.record[0].plan.pass_count = rows.record[1].plan.pass_count = 0;
@@ -168,8 +152,7 @@ static void host_rows_have_no_wave_ratio(void **state) {
 }
 
 /* The baseline's 8 pairs of 8 blocks on 58 SMs x 2, and a row of 128 pairs held against it. */
-static void verdict_follows_time_against_waves_and_blocks_per_sm(void **state) {
-  (void)state;
+TEST(verdict_follows_time_against_waves_and_blocks_per_sm) {
   static const struct {
     uint32_t b, h;
     double base_us, us;
@@ -189,8 +172,7 @@ static void verdict_follows_time_against_waves_and_blocks_per_sm(void **state) {
   }
 }
 
-static void a_full_gpu_that_grows_with_the_work_is_linear(void **state) {
-  (void)state;
+TEST(a_full_gpu_that_grows_with_the_work_is_linear) {
   static const struct row_spec specs[] = {COVERING("scalar", 8, 16, 900), COVERING("scalar", 32, 16, 3600),
                                           SERIAL(1, 8, 6800), SERIAL(8, 16, 117200)};
   rows_build(&rows, specs, 4, "l4", NULL);
@@ -198,8 +180,7 @@ static void a_full_gpu_that_grows_with_the_work_is_linear(void **state) {
   assert_int_equal(rows.scaling[3].verdict, SCALING_serial);
 }
 
-static void without_launches_only_the_times_are_judged(void **state) {
-  (void)state;
+TEST(without_launches_only_the_times_are_judged) {
   static const struct {
     double us;
     enum scaling_verdict verdict;
@@ -218,8 +199,7 @@ static void without_launches_only_the_times_are_judged(void **state) {
 }
 
 /* 8 blocks per pair against 116 slots: 14.5 pairs fill the GPU. */
-static void the_pairs_that_fill_the_gpu_come_from_the_grid(void **state) {
-  (void)state;
+TEST(the_pairs_that_fill_the_gpu_come_from_the_grid) {
   static const struct row_spec specs[] = {COVERING("scalar", 1, 8, 100), COVERING("scalar", 8, 16, 900),
                                           SERIAL(1, 8, 6800), SERIAL(8, 16, 117200)};
   rows_build(&rows, specs, 4, "l4", NULL);
@@ -230,30 +210,8 @@ static void the_pairs_that_fill_the_gpu_come_from_the_grid(void **state) {
   assert_true(isnan(rows.scaling[1].us_per_bh[TIME_HOT]));
 }
 
-static void verdict_names_are_stable(void **state) {
-  (void)state;
+TEST(verdict_names_are_stable) {
   assert_string_equal(scaling_verdict_name(SCALING_flat), "flat");
   assert_string_equal(scaling_verdict_name(SCALING_worse_than_waves), "worse_than_waves");
   for (enum scaling_verdict v = 0; v < SCALING_VERDICT_COUNT; v++) assert_true(strlen(scaling_verdict_help(v)) > 10);
-}
-
-int main(void) {
-  const struct CMUnitTest tests[] = {
-      cmocka_unit_test(serial_grid_is_expected_to_grow_with_the_work),
-      cmocka_unit_test(covering_grid_is_expected_to_grow_with_its_waves),
-      cmocka_unit_test(persistent_grid_is_expected_to_grow_with_its_rounds),
-      cmocka_unit_test(passes_add_their_waves),
-      cmocka_unit_test(planned_rows_have_geometry_but_no_time),
-      cmocka_unit_test(groups_differ_in_b_and_h_only),
-      cmocka_unit_test(grouped_query_rows_of_one_ratio_belong_together),
-      cmocka_unit_test(baseline_is_the_smallest_unless_the_sweep_names_one),
-      cmocka_unit_test(interleaved_variants_are_kept_apart),
-      cmocka_unit_test(host_rows_have_no_wave_ratio),
-      cmocka_unit_test(verdict_follows_time_against_waves_and_blocks_per_sm),
-      cmocka_unit_test(a_full_gpu_that_grows_with_the_work_is_linear),
-      cmocka_unit_test(without_launches_only_the_times_are_judged),
-      cmocka_unit_test(the_pairs_that_fill_the_gpu_come_from_the_grid),
-      cmocka_unit_test(verdict_names_are_stable),
-  };
-  return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,14 +1,9 @@
 /* Formulas: what they mean, what is refused, and that nothing overflows. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <string.h>
 
-#include <cmocka.h>
-
 #include "cli/base/expression.h"
+#include "tests/unit.h"
 
 static const char *const names[] = {"Sq", "Skv", "BLOCK_M", "max_rows", NULL};
 static const int64_t values[] = {1000, 4096, 128, INT64_MAX};
@@ -23,8 +18,7 @@ static void assert_value(const char *text, int64_t expected) {
   if (value != expected) fail_msg("%s is %lld", text, (long long)value);
 }
 
-static void formulas_are_those_of_c(void **state) {
-  (void)state;
+TEST(formulas_are_those_of_c) {
   static const struct {
     const char *text;
     int64_t value;
@@ -55,8 +49,7 @@ static void formulas_are_those_of_c(void **state) {
   for (size_t i = 0; i < sizeof rows / sizeof *rows; ++i) assert_value(rows[i].text, rows[i].value);
 }
 
-static void what_has_no_value_says_why(void **state) {
-  (void)state;
+TEST(what_has_no_value_says_why) {
   static const struct {
     const char *text, *why;
   } rows[] = {{"1 / 0", "divides by zero"},          {"1 % (Sq - 1000)", "divides by zero"},
@@ -82,8 +75,7 @@ static void expect_bad(const char *text, const char *why) {
   if (strstr(problem, why) == NULL) fail_msg("%s: %s", text, problem);
 }
 
-static void hostile_texts_are_refused(void **state) {
-  (void)state;
+TEST(hostile_texts_are_refused) {
   static const struct {
     const char *text, *why;
   } rows[] = {{"", "wants a number"},
@@ -121,8 +113,7 @@ static const char *repeated(char *text, size_t count, const char *piece, const c
   return strcat(text, end);
 }
 
-static void length_and_depth_are_bounded(void **state) {
-  (void)state;
+TEST(length_and_depth_are_bounded) {
   static char text[4096];
   expect_bad(repeated(text, 300, "1", ""), "more than 256 characters");
   expect_bad(repeated(text, 200, "(", "1"), "more than 16 deep");
@@ -131,14 +122,4 @@ static void length_and_depth_are_bounded(void **state) {
   expect_bad(repeated(text, 50, "min(", "1"), "more than 16 deep");
   assert_value(repeated(text, 15, "(", "1)))))))))))))))"), 1);
   assert_value(repeated(text, 31, "1+", "1"), 32);
-}
-
-int main(void) {
-  const struct CMUnitTest tests[] = {
-      cmocka_unit_test(formulas_are_those_of_c),
-      cmocka_unit_test(what_has_no_value_says_why),
-      cmocka_unit_test(hostile_texts_are_refused),
-      cmocka_unit_test(length_and_depth_are_bounded),
-  };
-  return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,21 +1,14 @@
 /* The fingerprints: published vectors of FNV-1a, and files that differ in a bit, in a zero at the end, in order. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
-
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
 #include "cli/base/hash.h"
+#include "tests/unit.h"
 #include "tests/unit_scratch.h"
 
-static void bytes_have_the_published_hash(void **state) {
-  (void)state;
+TEST(bytes_have_the_published_hash) {
   static const char *const vectors[][2] = {
       {"", "cbf29ce484222325"}, {"a", "af63dc4c8601ec8c"}, {"foobar", "85944171f73967e8"}};
   for (size_t i = 0; i < sizeof vectors / sizeof *vectors; ++i) {
@@ -37,8 +30,7 @@ static void hash_of(const unsigned char *bytes, size_t length, char out[HASH_TEX
   assert_int_equal(status.code, STATUS_OK);
 }
 
-static void files_that_differ_have_other_hashes(void **state) {
-  (void)state;
+TEST(files_that_differ_have_other_hashes) {
   enum { LENGTH = 70000 }; /* more than is read at once */
   unsigned char *bytes = calloc(1, LENGTH);
   char all[64 + 4][HASH_TEXT_MAX], again[HASH_TEXT_MAX];
@@ -60,19 +52,9 @@ static void files_that_differ_have_other_hashes(void **state) {
   free(bytes);
 }
 
-static void a_file_that_is_not_there_is_named(void **state) {
-  (void)state;
+TEST(a_file_that_is_not_there_is_named) {
   char hash[HASH_TEXT_MAX];
   const struct status status = hash_file("/nowhere/at/all", hash);
   assert_int_equal(status.code, STATUS_INTERNAL);
   assert_non_null(strstr(status.text, "/nowhere/at/all"));
-}
-
-int main(void) {
-  const struct CMUnitTest tests[] = {
-      cmocka_unit_test(bytes_have_the_published_hash),
-      cmocka_unit_test(files_that_differ_have_other_hashes),
-      cmocka_unit_test(a_file_that_is_not_there_is_named),
-  };
-  return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,10 +1,3 @@
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
-
 #include <locale.h>
 #include <math.h>
 #include <stdio.h>
@@ -15,12 +8,12 @@
 
 #include "cli/base/json.h"
 #include "kernels/input.h"
+#include "tests/unit.h"
 #include "tests/unit_document.h"
 #include "tests/unit_golden.h"
 #include "tests/unit_scratch.h"
 
-static void a_text_of_nothing_but_short_values_is_bounded(void **state) {
-  (void)state;
+TEST(a_text_of_nothing_but_short_values_is_bounded) {
   struct json_doc doc;
   char *text = repeated("[0", ' ', 2 * (JSON_VALUES_FREE + 1), "]");
   for (size_t i = 0; i < JSON_VALUES_FREE; ++i) memcpy(text + 2 + 2 * i, ",0", 2);
@@ -36,8 +29,7 @@ static void a_text_of_nothing_but_short_values_is_bounded(void **state) {
 
 /* ---- places -------------------------------------------------------------------------------------------------- */
 
-static void errors_name_the_place_of_an_item(void **state) {
-  (void)state;
+TEST(errors_name_the_place_of_an_item) {
   struct json_doc doc =
       parsed("{\n  \"a\": [1, {\"b\" :\n  [2, \"x]}\\\"\", 72]}],\n  \"odd key\": {\"\\u001b\": 1}}");
   const cJSON *list = json_get(json_get(doc.root, "a")->child->next, "b");
@@ -53,8 +45,7 @@ static void errors_name_the_place_of_an_item(void **state) {
   json_free(&doc);
 }
 
-static void values_at_the_deepest_level_have_a_place(void **state) {
-  (void)state;
+TEST(values_at_the_deepest_level_have_a_place) {
   struct json_doc doc = parsed("[[[[[[[[[[[[[[[[7]]]]]]]]]]]]]]]]");
   const cJSON *item = doc.root;
   while (item->child) item = item->child;
@@ -63,8 +54,7 @@ static void values_at_the_deepest_level_have_a_place(void **state) {
   json_free(&doc);
 }
 
-static void values_are_described_without_control_bytes(void **state) {
-  (void)state;
+TEST(values_are_described_without_control_bytes) {
   static const struct {
     const char *text, *expected;
   } rows[] = {
@@ -90,8 +80,7 @@ static void values_are_described_without_control_bytes(void **state) {
   }
 }
 
-static void long_text_is_quoted_in_part(void **state) {
-  (void)state;
+TEST(long_text_is_quoted_in_part) {
   char shown[JSON_VALUE_TEXT_MAX];
   char *plain = repeated("", 'a', 300, ""), *control = repeated("", '\x02', 300, "");
   json_quote(plain, shown);
@@ -104,8 +93,7 @@ static void long_text_is_quoted_in_part(void **state) {
 
 /* ---- keys ---------------------------------------------------------------------------------------------------- */
 
-static void keys_must_be_known_and_single(void **state) {
-  (void)state;
+TEST(keys_must_be_known_and_single) {
   static const char *const known[] = {"causal", "Skv", "B", NULL};
   static const struct {
     const char *text, *expected; /* NULL: accepted */
@@ -128,8 +116,7 @@ static void keys_must_be_known_and_single(void **state) {
   }
 }
 
-static void a_key_stands_once_in_its_object_at_any_depth(void **state) {
-  (void)state;
+TEST(a_key_stands_once_in_its_object_at_any_depth) {
   static const struct {
     const char *text, *expected; /* NULL: accepted */
   } rows[] = {
@@ -147,16 +134,14 @@ static void a_key_stands_once_in_its_object_at_any_depth(void **state) {
   }
 }
 
-static void get_is_case_sensitive(void **state) {
-  (void)state;
+TEST(get_is_case_sensitive) {
   struct json_doc doc = parsed("{\"b\": 1}");
   assert_non_null(json_get(doc.root, "b"));
   assert_null(json_get(doc.root, "B"));
   json_free(&doc);
 }
 
-static void nearest_name_is_within_its_edits(void **state) {
-  (void)state;
+TEST(nearest_name_is_within_its_edits) {
   static const char *const names[] = {"serial", "scalar", "wmma", "cp_async", "split_kv", "B", NULL};
   static const struct {
     const char *text, *expected;
@@ -185,8 +170,7 @@ static void nearest_name_is_within_its_edits(void **state) {
 
 /* ---- numbers ------------------------------------------------------------------------------------------------- */
 
-static void whole_numbers_are_exact_and_in_range(void **state) {
-  (void)state;
+TEST(whole_numbers_are_exact_and_in_range) {
   static const struct {
     const char *text;
     uint64_t min, max, value;
@@ -223,8 +207,7 @@ static void whole_numbers_are_exact_and_in_range(void **state) {
   }
 }
 
-static void a_missing_number_is_an_error(void **state) {
-  (void)state;
+TEST(a_missing_number_is_an_error) {
   struct json_doc doc = parsed("{}");
   uint64_t value;
   const struct status status = json_whole(&doc, json_get(doc.root, "n"), 0, 1, &value);
@@ -232,8 +215,7 @@ static void a_missing_number_is_an_error(void **state) {
   json_free(&doc);
 }
 
-static void numbers_are_written_short(void **state) {
-  (void)state;
+TEST(numbers_are_written_short) {
   static const struct {
     double value;
     const char *expected;
@@ -267,8 +249,7 @@ static double random_double(uint64_t index) {
 }
 
 /* Numbers of all sizes, and on both sides of a tie and of a power of ten. */
-static void a_number_has_the_fewest_digits_that_read_back(void **state) {
-  (void)state;
+TEST(a_number_has_the_fewest_digits_that_read_back) {
   for (uint64_t i = 0; i < 30000; ++i) {
     const uint64_t bits = input_mix(i);
     const double unit = (double)(bits >> 11) / 9007199254740992.0;
@@ -287,8 +268,7 @@ static void a_number_has_the_fewest_digits_that_read_back(void **state) {
   }
 }
 
-static void a_hundred_thousand_doubles_survive_writing_and_reading(void **state) {
-  (void)state;
+TEST(a_hundred_thousand_doubles_survive_writing_and_reading) {
   enum { DOUBLES = 100000 };
   char *text = malloc(DOUBLES * 26 + 2);
   size_t used = 0;
@@ -311,8 +291,7 @@ static void a_hundred_thousand_doubles_survive_writing_and_reading(void **state)
   free(text);
 }
 
-static void a_comma_locale_changes_no_number(void **state) {
-  (void)state;
+TEST(a_comma_locale_changes_no_number) {
   static const char *const locales[] = {"de_DE.UTF-8", "de_DE.utf8", "fr_FR.UTF-8", "de_DE", "fr_FR"};
   static const double values[] = {1234.5, 1.7976931348623157e308, 0.1 + 0.2, 5e-324};
   const char *set = NULL;
@@ -338,8 +317,7 @@ static void a_comma_locale_changes_no_number(void **state) {
 
 /* ---- writing ------------------------------------------------------------------------------------------------- */
 
-static void written_members_read_back(void **state) {
-  (void)state;
+TEST(written_members_read_back) {
   cJSON *object = cJSON_CreateObject();
   json_add_number(object, "third", 1.0 / 3.0);
   json_add_number(object, "nan", NAN);
@@ -364,8 +342,7 @@ static void written_members_read_back(void **state) {
   cJSON_Delete(object);
 }
 
-static void what_would_drive_a_terminal_is_written_as_an_escape(void **state) {
-  (void)state;
+TEST(what_would_drive_a_terminal_is_written_as_an_escape) {
   static const char name[] =
       "a\x7f\xc2\x9b"
       "b\xe2\x80\xae\xe2\x81\xa6\xd8\x9c\xe2\x80\xa8 \xc3\xa9\xe2\x82\xac ##[";
@@ -391,8 +368,7 @@ static cJSON *one_of(const void *texts, size_t index) {
 }
 
 /* Written element by element, a list reads as if its tree had been printed at once. */
-static void a_list_is_written_as_its_tree_would_be(void **state) {
-  (void)state;
+TEST(a_list_is_written_as_its_tree_would_be) {
   static const char *const texts[] = {"one", "\n\t\"rows\":\t[", "\x01", "]"};
   for (size_t count = 0; count <= COUNT(texts); ++count) {
     const struct json_list list = {.key = "rows", .count = count, .element = one_of, .of = texts};
@@ -427,8 +403,7 @@ static void assert_unreadable(const char *path, size_t max_bytes, const char *ex
   assert_null(text);
 }
 
-static void files_are_read_whole_up_to_the_limit(void **state) {
-  (void)state;
+TEST(files_are_read_whole_up_to_the_limit) {
   char path[PATH_MAX];
   scratch_name(path);
   const int file = mkstemp(path);
@@ -446,8 +421,7 @@ static void files_are_read_whole_up_to_the_limit(void **state) {
   unlink(path);
 }
 
-static void what_is_not_a_regular_file_is_named(void **state) {
-  (void)state;
+TEST(what_is_not_a_regular_file_is_named) {
   char path[PATH_MAX], fifo[PATH_MAX + 8];
   scratch_name(path);
   assert_non_null(mkdtemp(path));
@@ -458,30 +432,4 @@ static void what_is_not_a_regular_file_is_named(void **state) {
   unlink(fifo);
   assert_unreadable(fifo, 100, "cannot be opened (No such file or directory)");
   rmdir(path);
-}
-
-int main(void) {
-  const struct CMUnitTest tests[] = {
-      cmocka_unit_test(a_text_of_nothing_but_short_values_is_bounded),
-      cmocka_unit_test(errors_name_the_place_of_an_item),
-      cmocka_unit_test(values_at_the_deepest_level_have_a_place),
-      cmocka_unit_test(values_are_described_without_control_bytes),
-      cmocka_unit_test(long_text_is_quoted_in_part),
-      cmocka_unit_test(keys_must_be_known_and_single),
-      cmocka_unit_test(a_key_stands_once_in_its_object_at_any_depth),
-      cmocka_unit_test(get_is_case_sensitive),
-      cmocka_unit_test(nearest_name_is_within_its_edits),
-      cmocka_unit_test(whole_numbers_are_exact_and_in_range),
-      cmocka_unit_test(a_missing_number_is_an_error),
-      cmocka_unit_test(numbers_are_written_short),
-      cmocka_unit_test(a_number_has_the_fewest_digits_that_read_back),
-      cmocka_unit_test(a_hundred_thousand_doubles_survive_writing_and_reading),
-      cmocka_unit_test(a_comma_locale_changes_no_number),
-      cmocka_unit_test(written_members_read_back),
-      cmocka_unit_test(what_would_drive_a_terminal_is_written_as_an_escape),
-      cmocka_unit_test(a_list_is_written_as_its_tree_would_be),
-      cmocka_unit_test(files_are_read_whole_up_to_the_limit),
-      cmocka_unit_test(what_is_not_a_regular_file_is_named),
-  };
-  return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,13 +1,7 @@
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
-
 #include <stdlib.h>
 #include <string.h>
 
+#include "tests/unit.h"
 #include "tests/unit_document.h"
 
 static void assert_refused(const char *text, size_t length, const char *expected) {
@@ -18,8 +12,7 @@ static void assert_refused(const char *text, size_t length, const char *expected
   if (!strstr(status.text, expected)) fail_msg("\"%s\" lacks \"%s\"", status.text, expected);
 }
 
-static void json_that_is_not_strict_is_refused_at_its_position(void **state) {
-  (void)state;
+TEST(json_that_is_not_strict_is_refused_at_its_position) {
   static const struct {
     const char *text, *expected;
   } rows[] = {
@@ -83,8 +76,7 @@ static void json_that_is_not_strict_is_refused_at_its_position(void **state) {
   assert_refused("\"a\0b\"", 5, "t.json:1:3: a string holds a raw control byte");
 }
 
-static void a_string_means_its_characters(void **state) {
-  (void)state;
+TEST(a_string_means_its_characters) {
   static const struct {
     const char *text, *meant;
   } rows[] = {
@@ -104,8 +96,7 @@ static void a_string_means_its_characters(void **state) {
   }
 }
 
-static void a_tree_has_the_types_keys_and_order_of_its_text(void **state) {
-  (void)state;
+TEST(a_tree_has_the_types_keys_and_order_of_its_text) {
   static const int types[] = {cJSON_Object, cJSON_Array, cJSON_String, cJSON_Number,
                               cJSON_True,   cJSON_False, cJSON_NULL};
   static const char *const keys[] = {"{", "a\"", "s", "", "t", "f", "n"};
@@ -122,8 +113,7 @@ static void a_tree_has_the_types_keys_and_order_of_its_text(void **state) {
 }
 
 /* Strings are ended where they stand, and escapes of line ends do not end a line. */
-static void places_behind_strings_are_those_of_the_text(void **state) {
-  (void)state;
+TEST(places_behind_strings_are_those_of_the_text) {
   struct json_doc doc = parsed("{\"a\\nb\\n\": \"c\\n\\u000a\",\n \"\\\\\" :\n\"plain\"}");
   const cJSON *first = doc.root->child;
   assert_string_equal(json_error(&doc, first, false, "x").text, "t.json:1:12: [\"a\\u000ab\\u000a\"] x");
@@ -133,8 +123,7 @@ static void places_behind_strings_are_those_of_the_text(void **state) {
   json_free(&doc);
 }
 
-static void what_is_not_json_is_told_before_what_is_too_much(void **state) {
-  (void)state;
+TEST(what_is_not_json_is_told_before_what_is_too_much) {
   struct json_doc doc;
   const size_t values = JSON_VALUES_FREE + 2;
   char *text = malloc(2 * values + 2);
@@ -146,8 +135,7 @@ static void what_is_not_json_is_told_before_what_is_too_much(void **state) {
                       "t.json:1:2097157: expected ',' or ']' after a value, found '}'; correct the JSON there");
 }
 
-static void every_legal_form_is_accepted(void **state) {
-  (void)state;
+TEST(every_legal_form_is_accepted) {
   static const char *const rows[] = {
       "0",
       "-0",
@@ -183,14 +171,12 @@ static void assert_limit(const char *before, char byte, size_t limit, const char
   free(above);
 }
 
-static void strings_and_numbers_are_bounded(void **state) {
-  (void)state;
+TEST(strings_and_numbers_are_bounded) {
   assert_limit("[\"", 'a', JSON_STRING_MAX, "\"]", "t.json:1:2: a string is longer than 32768 bytes");
   assert_limit("[0.", '1', 61, "]", "t.json:1:2: a number is longer than 63 characters");
 }
 
-static void nesting_is_bounded(void **state) {
-  (void)state;
+TEST(nesting_is_bounded) {
   for (size_t depth = JSON_DEPTH_MAX; depth <= JSON_DEPTH_MAX + 1; ++depth) {
     char *close = repeated("", ']', depth, "");
     char *text = repeated("", '[', depth, close);
@@ -205,8 +191,7 @@ static void nesting_is_bounded(void **state) {
   }
 }
 
-static void text_without_a_final_nul_is_read_to_its_length(void **state) {
-  (void)state;
+TEST(text_without_a_final_nul_is_read_to_its_length) {
   struct json_doc doc;
   const struct status status = json_parse("t.json", "{\"1\":1,", 6, &doc);
   assert_true(status_failed(&status));
@@ -217,19 +202,4 @@ static void text_without_a_final_nul_is_read_to_its_length(void **state) {
   assert_false(status_failed(&good));
   json_free(&doc);
   free(exact);
-}
-
-int main(void) {
-  const struct CMUnitTest tests[] = {
-      cmocka_unit_test(json_that_is_not_strict_is_refused_at_its_position),
-      cmocka_unit_test(every_legal_form_is_accepted),
-      cmocka_unit_test(a_string_means_its_characters),
-      cmocka_unit_test(a_tree_has_the_types_keys_and_order_of_its_text),
-      cmocka_unit_test(places_behind_strings_are_those_of_the_text),
-      cmocka_unit_test(what_is_not_json_is_told_before_what_is_too_much),
-      cmocka_unit_test(strings_and_numbers_are_bounded),
-      cmocka_unit_test(nesting_is_bounded),
-      cmocka_unit_test(text_without_a_final_nul_is_read_to_its_length),
-  };
-  return cmocka_run_group_tests(tests, NULL, NULL);
 }

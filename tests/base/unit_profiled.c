@@ -1,13 +1,7 @@
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
-
 #include <string.h>
 
 #include "cli/base/profiled.h"
+#include "tests/unit.h"
 
 static const char *set_name, *set_value;
 
@@ -26,8 +20,7 @@ static void assert_tool(const char *maps, const char *name, const char *value, c
   fclose(file);
 }
 
-static void a_mapped_library_names_its_tool(void **state) {
-  (void)state;
+TEST(a_mapped_library_names_its_tool) {
   static const struct {
     const char *path, *tool;
   } cases[] = {
@@ -47,14 +40,12 @@ static void a_mapped_library_names_its_tool(void **state) {
   }
 }
 
-static void nsys_comes_before_the_cupti_that_it_brings(void **state) {
-  (void)state;
+TEST(nsys_comes_before_the_cupti_that_it_brings) {
   assert_tool("1 r /opt/n/libcupti.so.13\n2 r /opt/n/libToolsInjection64.so", NULL, NULL, "nsys");
   assert_tool("1 r /opt/n/libToolsInjection64.so\n2 r /opt/n/libcupti.so.13", NULL, NULL, "nsys");
 }
 
-static void a_variable_alone_is_named_and_a_library_wins(void **state) {
-  (void)state;
+TEST(a_variable_alone_is_named_and_a_library_wins) {
   assert_tool("", "CUDA_INJECTION64_PATH", "/tmp/mine.so", "injection: CUDA_INJECTION64_PATH");
   assert_tool("", "NVTX_INJECTION64_PATH", "/tmp/mine.so", "injection: NVTX_INJECTION64_PATH");
   assert_tool("", "CUDA_INJECTION64_PATH", "", "");
@@ -62,28 +53,15 @@ static void a_variable_alone_is_named_and_a_library_wins(void **state) {
   assert_tool("1 r /opt/n/libToolsInjection64.so", "CUDA_INJECTION64_PATH", "/x", "nsys");
 }
 
-static void without_a_table_of_mappings_the_environment_decides(void **state) {
-  (void)state;
+TEST(without_a_table_of_mappings_the_environment_decides) {
   char out[PROFILED_TEXT_MAX] = "not written";
   set_name = NULL;
   profiled_find(NULL, environment, out);
   assert_string_equal(out, "");
 }
 
-static void this_process_has_no_tool_inside(void **state) {
-  (void)state;
+TEST(this_process_has_no_tool_inside) {
   char out[PROFILED_TEXT_MAX];
   profiled_tool(out);
   assert_string_equal(out, "");
-}
-
-int main(void) {
-  const struct CMUnitTest tests[] = {
-      cmocka_unit_test(a_mapped_library_names_its_tool),
-      cmocka_unit_test(nsys_comes_before_the_cupti_that_it_brings),
-      cmocka_unit_test(a_variable_alone_is_named_and_a_library_wins),
-      cmocka_unit_test(without_a_table_of_mappings_the_environment_decides),
-      cmocka_unit_test(this_process_has_no_tool_inside),
-  };
-  return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,11 +1,4 @@
 /* A signal is noted, and a failure that is not the signal's keeps its own exit code. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
-
 #include <errno.h>
 #include <signal.h>
 #include <stdio.h>
@@ -14,9 +7,9 @@
 #include <unistd.h>
 
 #include "cli/base/signals.h"
+#include "tests/unit.h"
 
-static void nothing_is_interrupted_without_a_signal(void **state) {
-  (void)state;
+TEST(nothing_is_interrupted_without_a_signal) {
   const struct status status = signals_check();
   assert_int_equal(status.code, STATUS_OK);
   assert_int_equal(signals_received(), 0);
@@ -50,8 +43,7 @@ static void end_as_told(int signal_number) {
   if (is_right) _exit(signals_exit_code(&interrupted));
 }
 
-static void only_the_interruption_takes_the_exit_code_of_the_signal(void **state) {
-  (void)state;
+TEST(only_the_interruption_takes_the_exit_code_of_the_signal) {
   assert_int_equal(status_of(end_as_told, SIGHUP), 129);
   assert_int_equal(status_of(end_as_told, SIGINT), 130);
   assert_int_equal(status_of(end_as_told, SIGTERM), 143);
@@ -68,8 +60,7 @@ static void raise_again_later(int signal_number) {
   raise(signal_number);
 }
 
-static void a_second_signal_ends_the_process_unless_it_is_the_first_once_more(void **state) {
-  (void)state;
+TEST(a_second_signal_ends_the_process_unless_it_is_the_first_once_more) {
   assert_int_equal(status_of(raise_twice, SIGTERM), 0);
   assert_int_equal(status_of(raise_again_later, SIGTERM), 143);
   assert_int_equal(status_of(raise_again_later, SIGHUP), 129);
@@ -83,17 +74,4 @@ static void write_too_much(int signal_number) {
   if (file != NULL && fputc('x', file) == 'x' && fflush(file) == EOF && errno == EFBIG) _exit(8);
 }
 
-static void a_file_size_limit_fails_the_write_and_not_the_process(void **state) {
-  (void)state;
-  assert_int_equal(status_of(write_too_much, 0), 8);
-}
-
-int main(void) {
-  const struct CMUnitTest tests[] = {
-      cmocka_unit_test(nothing_is_interrupted_without_a_signal),
-      cmocka_unit_test(only_the_interruption_takes_the_exit_code_of_the_signal),
-      cmocka_unit_test(a_second_signal_ends_the_process_unless_it_is_the_first_once_more),
-      cmocka_unit_test(a_file_size_limit_fails_the_write_and_not_the_process),
-  };
-  return cmocka_run_group_tests(tests, NULL, NULL);
-}
+TEST(a_file_size_limit_fails_the_write_and_not_the_process) { assert_int_equal(status_of(write_too_much, 0), 8); }

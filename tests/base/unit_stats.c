@@ -1,13 +1,7 @@
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
-
 #include <math.h>
 
 #include "cli/base/stats.h"
+#include "tests/unit.h"
 #include "tests/unit_near.h"
 
 static void fill_ramp(double *samples, size_t n) {
@@ -15,8 +9,7 @@ static void fill_ramp(double *samples, size_t n) {
   for (size_t i = 0; i < n; i++) samples[i] = (double)(i * 7 % n + 1);
 }
 
-static void quantiles_interpolate_between_order_statistics(void **state) {
-  (void)state;
+TEST(quantiles_interpolate_between_order_statistics) {
   const double samples[] = {4, 1, 3, 2};
   const struct stats s = stats_of(samples, 4);
   assert_int_equal(s.n, 4);
@@ -29,8 +22,7 @@ static void quantiles_interpolate_between_order_statistics(void **state) {
   assert_near(s.mad, 1, 1e-12);
 }
 
-static void samples_are_left_as_they_are(void **state) {
-  (void)state;
+TEST(samples_are_left_as_they_are) {
   double samples[] = {3, 1, 2};
   stats_of(samples, 3);
   assert_near(stats_median(samples, 3), 2, 0);
@@ -38,8 +30,7 @@ static void samples_are_left_as_they_are(void **state) {
   assert_near(samples[2], 2, 0);
 }
 
-static void one_sample_is_every_statistic(void **state) {
-  (void)state;
+TEST(one_sample_is_every_statistic) {
   const double sample = 5;
   const struct stats s = stats_of(&sample, 1);
   assert_near(s.median, 5, 0);
@@ -49,16 +40,14 @@ static void one_sample_is_every_statistic(void **state) {
   assert_near(s.ci_high, 5, 0);
 }
 
-static void no_samples_give_no_numbers(void **state) {
-  (void)state;
+TEST(no_samples_give_no_numbers) {
   const double nothing = 0;
   assert_true(isnan(stats_of(&nothing, 0).median));
   assert_true(isnan(stats_median(&nothing, 0)));
 }
 
 /* Ranks of the 95 % interval of the median from the tables of the sign test (lower rank, counted from 1). */
-static void interval_ranks_are_those_of_the_sign_test(void **state) {
-  (void)state;
+TEST(interval_ranks_are_those_of_the_sign_test) {
   static const struct {
     size_t n, low;
   } rows[] = {{2, 1},  {5, 1},  {6, 1},  {8, 1},   {9, 2},   {10, 2},
@@ -75,8 +64,7 @@ static void interval_ranks_are_those_of_the_sign_test(void **state) {
 /* 2^-n underflows far below this n; the normal approximation gives n/2 - 0.98 sqrt(n). */
 /* 1 - 2^(1 - n) where the range is all there is; 1 - 2 x 10 / 512 at nine, whose interval is the second to the
  * eighth. */
-static void confidence_is_that_of_the_ranks(void **state) {
-  (void)state;
+TEST(confidence_is_that_of_the_ranks) {
   const struct {
     size_t n;
     double confidence;
@@ -86,8 +74,7 @@ static void confidence_is_that_of_the_ranks(void **state) {
   for (size_t n = 6; n < 3000; n += 7) assert_true(stats_confidence(n) >= 0.95 && stats_confidence(n) < 1);
 }
 
-static void interval_holds_for_thousands_of_samples(void **state) {
-  (void)state;
+TEST(interval_holds_for_thousands_of_samples) {
   enum { N = 5000 };
   static double samples[N];
   fill_ramp(samples, N);
@@ -97,16 +84,14 @@ static void interval_holds_for_thousands_of_samples(void **state) {
   assert_near(s.ci_low + s.ci_high, N + 1, 1e-9);
 }
 
-static void half_width_is_relative_to_the_median(void **state) {
-  (void)state;
+TEST(half_width_is_relative_to_the_median) {
   const struct stats s = {.n = 30, .median = 200, .ci_low = 199, .ci_high = 201};
   assert_near(stats_relative_half_width(&s), 0.005, 1e-12);
   const struct stats zero = {.n = 30, .median = 0, .ci_low = 0, .ci_high = 0};
   assert_true(isinf(stats_relative_half_width(&zero)));
 }
 
-static void stopping_names_the_first_reason(void **state) {
-  (void)state;
+TEST(stopping_names_the_first_reason) {
   static const struct stats_rule rule = {
       .min_samples = 30, .max_samples = 1000, .relative_half_width = 0.005, .budget_s = 2, .floor_samples = 5};
   static const struct {
@@ -129,8 +114,7 @@ static void stopping_names_the_first_reason(void **state) {
   }
 }
 
-static void slow_samples_stop_once_the_interval_is_reached(void **state) {
-  (void)state;
+TEST(slow_samples_stop_once_the_interval_is_reached) {
   static const struct stats_rule rule = {.min_samples = 30,
                                          .max_samples = 1000,
                                          .relative_half_width = 0.005,
@@ -157,35 +141,15 @@ static void slow_samples_stop_once_the_interval_is_reached(void **state) {
   }
 }
 
-static void unknown_interval_never_counts_as_reached(void **state) {
-  (void)state;
+TEST(unknown_interval_never_counts_as_reached) {
   static const struct stats_rule rule = {
       .min_samples = 1, .max_samples = 1000, .relative_half_width = 0.005, .budget_s = 2, .floor_samples = 1};
   const struct stats s = {.n = 40, .median = NAN, .ci_low = NAN, .ci_high = NAN};
   assert_int_equal(stats_should_stop(&rule, &s, 0), STATS_GO_ON);
 }
 
-static void stop_names_are_stable(void **state) {
-  (void)state;
+TEST(stop_names_are_stable) {
   assert_string_equal(stats_stop_name(STATS_STOP_INTERVAL), "interval");
   assert_string_equal(stats_stop_name(STATS_STOP_BUDGET), "budget");
   assert_string_equal(stats_stop_name(STATS_STOP_SAMPLES), "max_samples");
-}
-
-int main(void) {
-  const struct CMUnitTest tests[] = {
-      cmocka_unit_test(quantiles_interpolate_between_order_statistics),
-      cmocka_unit_test(samples_are_left_as_they_are),
-      cmocka_unit_test(one_sample_is_every_statistic),
-      cmocka_unit_test(no_samples_give_no_numbers),
-      cmocka_unit_test(interval_ranks_are_those_of_the_sign_test),
-      cmocka_unit_test(confidence_is_that_of_the_ranks),
-      cmocka_unit_test(interval_holds_for_thousands_of_samples),
-      cmocka_unit_test(half_width_is_relative_to_the_median),
-      cmocka_unit_test(stopping_names_the_first_reason),
-      cmocka_unit_test(slow_samples_stop_once_the_interval_is_reached),
-      cmocka_unit_test(unknown_interval_never_counts_as_reached),
-      cmocka_unit_test(stop_names_are_stable),
-  };
-  return cmocka_run_group_tests(tests, NULL, NULL);
 }

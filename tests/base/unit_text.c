@@ -1,11 +1,4 @@
 /* Tables and paragraphs as wide as the stream, and colour only where it is wanted. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
-
 #include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -14,6 +7,7 @@
 #include <unistd.h>
 
 #include "cli/base/text.h"
+#include "tests/unit.h"
 #include "tests/unit_golden.h"
 
 /* ---- a table to lay out ---------------------------------------------------------------------------------------- */
@@ -74,8 +68,7 @@ static char *text_at(const char *width, struct text_table table, struct text_fit
   return text;
 }
 
-static void what_drives_a_terminal_is_shown_as_a_mark(void **state) {
-  (void)state;
+TEST(what_drives_a_terminal_is_shown_as_a_mark) {
   char clean[64];
   text_clean(
       "a\x1b[m\x7f\xc2\x9b"
@@ -89,9 +82,8 @@ static void what_drives_a_terminal_is_shown_as_a_mark(void **state) {
   assert_string_equal(clean, "\xe2\x80");
 }
 
-static void what_is_said_is_one_clean_line(void **state) {
+TEST(what_is_said_is_one_clean_line) {
   struct text_stream stream;
-  (void)state;
   text_open(&stream);
   text_say(stream.file, "%s: %d", "a\n\x1b[31m\xc2\x9b\xe2\x80\xae", 7);
   char *text = text_close(&stream);
@@ -99,9 +91,8 @@ static void what_is_said_is_one_clean_line(void **state) {
   free(text);
 }
 
-static void a_text_is_cut_between_characters(void **state) {
+TEST(a_text_is_cut_between_characters) {
   char clean[4];
-  (void)state;
   text_clean("ab\xc3\xa9", clean, sizeof clean);
   assert_string_equal(clean, "ab");
   text_clean("a\xc3\xa9z", clean, sizeof clean);
@@ -110,9 +101,8 @@ static void a_text_is_cut_between_characters(void **state) {
 
 /* ---- layout ---------------------------------------------------------------------------------------------------- */
 
-static void rows_stand_below_their_group_with_their_mark(void **state) {
+TEST(rows_stand_below_their_group_with_their_mark) {
   struct text_fit fit;
-  (void)state;
   char *text = text_at("100", make_table(), &fit);
   assert_string_equal(text,
                       "  name        value                        more                        less\n"
@@ -129,14 +119,13 @@ static void rows_stand_below_their_group_with_their_mark(void **state) {
   free(text);
 }
 
-static void what_matters_least_is_left_out_first_and_that_is_said(void **state) {
+TEST(what_matters_least_is_left_out_first_and_that_is_said) {
   static const struct text_column wide[] = {{"name", "", true, 0, 8},
                                             {"more", "", false, 2, 0},
                                             {"less", "", false, 1, 0},
                                             {"rest", "", false, 3, 0},
                                             {"value", "us", false, 0, 0}};
   struct text_fit fit;
-  (void)state;
   struct text_table table = make_table();
   table.columns = wide;
   table.fill = fill_wide;
@@ -148,11 +137,10 @@ static void what_matters_least_is_left_out_first_and_that_is_said(void **state) 
   free(text);
 }
 
-static void a_name_is_cut_only_when_nothing_can_be_left_out(void **state) {
+TEST(a_name_is_cut_only_when_nothing_can_be_left_out) {
   static const struct text_column wide[] = {
       {"a", "", true, 0, 8}, {"b", "", true, 0, 0}, {"c", "", true, 0, 0}, {"d", "", true, 1, 0}};
   struct text_fit fit;
-  (void)state;
   struct text_table table = make_table();
   table.columns = wide;
   table.fill = fill_wide;
@@ -165,7 +153,7 @@ static void a_name_is_cut_only_when_nothing_can_be_left_out(void **state) {
   free(text);
 }
 
-static void the_width_is_asked_for_within_bounds(void **state) {
+TEST(the_width_is_asked_for_within_bounds) {
   static const struct {
     const char *columns;
     size_t width;
@@ -173,7 +161,6 @@ static void the_width_is_asked_for_within_bounds(void **state) {
                {"1000", 250},     {"0", TEXT_WIDTH},  {"", TEXT_WIDTH},
                {"x", TEXT_WIDTH}, {"-5", TEXT_WIDTH}, {"99999999999", TEXT_WIDTH}};
   struct text_stream stream;
-  (void)state;
   text_open(&stream);
   for (size_t i = 0; i < sizeof asked / sizeof *asked; ++i) {
     setenv("COLUMNS", asked[i].columns, 1);
@@ -184,9 +171,8 @@ static void the_width_is_asked_for_within_bounds(void **state) {
   free(text_close(&stream));
 }
 
-static void paragraphs_break_between_words_at_the_width(void **state) {
+TEST(paragraphs_break_between_words_at_the_width) {
   struct text_stream stream;
-  (void)state;
   setenv("COLUMNS", "80", 1);
   text_open(&stream);
   text_wrap(stream.file, "lead ", 5, "twelve bytes twelve bytes twelve bytes twelve bytes twelve bytes twelve bytes");
@@ -227,7 +213,7 @@ static void print_on_terminal(char out[4096], size_t *width) {
   close(terminal);
 }
 
-static void colour_is_for_terminals_that_want_it(void **state) {
+TEST(colour_is_for_terminals_that_want_it) {
   static const struct {
     const char *term, *no_color;
     bool coloured;
@@ -235,7 +221,6 @@ static void colour_is_for_terminals_that_want_it(void **state) {
       {"xterm", NULL, true}, {"xterm", "", true}, {"xterm", "1", false}, {"dumb", NULL, false}, {NULL, NULL, false}};
   char text[4096];
   size_t width = 0;
-  (void)state;
   if (!has_terminals()) skip();
   for (size_t i = 0; i < sizeof wishes / sizeof *wishes; ++i) {
     unsetenv("TERM");
@@ -248,20 +233,4 @@ static void colour_is_for_terminals_that_want_it(void **state) {
     assert_int_equal(strstr(text, "\033[1;32m> beta") != NULL, wishes[i].coloured);
     assert_int_equal(strchr(text, '\033') != NULL, wishes[i].coloured);
   }
-}
-
-int main(void) {
-  const struct CMUnitTest tests[] = {
-      cmocka_unit_test(rows_stand_below_their_group_with_their_mark),
-      cmocka_unit_test(what_matters_least_is_left_out_first_and_that_is_said),
-      cmocka_unit_test(a_name_is_cut_only_when_nothing_can_be_left_out),
-      cmocka_unit_test(the_width_is_asked_for_within_bounds),
-      cmocka_unit_test(what_drives_a_terminal_is_shown_as_a_mark),
-      cmocka_unit_test(what_is_said_is_one_clean_line),
-      cmocka_unit_test(a_text_is_cut_between_characters),
-      cmocka_unit_test(paragraphs_break_between_words_at_the_width),
-      cmocka_unit_test(colour_is_for_terminals_that_want_it),
-  };
-  unsetenv("COLUMNS");
-  return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,17 +1,10 @@
 /* Numbers as people write them. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
-
 #include <math.h>
 
 #include "cli/base/units.h"
+#include "tests/unit.h"
 
-static void bytes_have_three_digits_and_a_unit(void **state) {
-  (void)state;
+TEST(bytes_have_three_digits_and_a_unit) {
   static const struct {
     double bytes;
     const char *text;
@@ -24,9 +17,4 @@ static void bytes_have_three_digits_and_a_unit(void **state) {
     units_format_bytes(rows[i].bytes, text);
     assert_string_equal(text, rows[i].text);
   }
-}
-
-int main(void) {
-  const struct CMUnitTest tests[] = {cmocka_unit_test(bytes_have_three_digits_and_a_unit)};
-  return cmocka_run_group_tests(tests, NULL, NULL);
 }

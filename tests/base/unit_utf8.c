@@ -1,19 +1,12 @@
 /* Characters of UTF-8, one by one. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
-
 #include <string.h>
 
 #include "cli/base/utf8.h"
+#include "tests/unit.h"
 
 #define COUNT(array) (sizeof(array) / sizeof(array)[0])
 
-static void every_character_is_decoded_as_it_was_encoded(void **state) {
-  (void)state;
+TEST(every_character_is_decoded_as_it_was_encoded) {
   for (uint32_t c = 1; c <= 0x10ffff; ++c) {
     char bytes[UTF8_BYTES_MAX + 1] = "";
     uint32_t back = 0;
@@ -26,8 +19,7 @@ static void every_character_is_decoded_as_it_was_encoded(void **state) {
   }
 }
 
-static void what_rfc_3629_does_not_allow_is_malformed_byte_by_byte(void **state) {
-  (void)state;
+TEST(what_rfc_3629_does_not_allow_is_malformed_byte_by_byte) {
   static const char *const rows[] = {"\x80",
                                      "\xbf",
                                      "\xc0\xaf",
@@ -54,21 +46,11 @@ static void what_rfc_3629_does_not_allow_is_malformed_byte_by_byte(void **state)
   }
 }
 
-static void controls_and_what_turns_the_direction_are_unsafe(void **state) {
-  (void)state;
+TEST(controls_and_what_turns_the_direction_are_unsafe) {
   static const uint32_t unsafe[] = {1,      0x1b,   0x1f,   0x7f,   0x80,   0x9f,  0x61c,
                                     0x200e, 0x200f, 0x2028, 0x202e, 0x2066, 0x2069};
   static const uint32_t safe[] = {' ',    '~',    0xa0,   0xe9,   0x61b,  0x61d,   0x200d,        0x2010,
                                   0x2027, 0x202f, 0x2065, 0x206a, 0xfffd, 0x1f600, UTF8_MALFORMED};
   for (size_t i = 0; i < COUNT(unsafe); ++i) assert_true(utf8_is_unsafe(unsafe[i]));
   for (size_t i = 0; i < COUNT(safe); ++i) assert_false(utf8_is_unsafe(safe[i]));
-}
-
-int main(void) {
-  const struct CMUnitTest tests[] = {
-      cmocka_unit_test(every_character_is_decoded_as_it_was_encoded),
-      cmocka_unit_test(what_rfc_3629_does_not_allow_is_malformed_byte_by_byte),
-      cmocka_unit_test(controls_and_what_turns_the_direction_are_unsafe),
-  };
-  return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,11 +1,4 @@
 /* Every output option of every verb, against everything that it must not replace. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
-
 #include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -14,6 +7,7 @@
 
 #include "cli/command/outputs.h"
 #include "cli/options/table.h"
+#include "tests/unit.h"
 #include "tests/unit_scratch.h"
 
 /* `file`, the hard link and the symbolic link are one file. The manifest names the kernel. */
@@ -102,8 +96,7 @@ static void expect_apart_from_the_program(enum verb verb, const struct option_ro
   expect_refused("the program");
 }
 
-static void no_output_replaces_what_is_read_or_runs(void **state) {
-  (void)state;
+TEST(no_output_replaces_what_is_read_or_runs) {
   size_t count = 0;
   for (enum verb verb = 0; verb < VERB_WORKER; ++verb) {
     EACH_OPTION(row, verb) {
@@ -117,8 +110,7 @@ static void no_output_replaces_what_is_read_or_runs(void **state) {
   assert_true(count > 0);
 }
 
-static void every_one_of_many_journals_is_an_input(void **state) {
-  (void)state;
+TEST(every_one_of_many_journals_is_an_input) {
   const struct option_row *json = options_table_find(VERB_MERGE, "--json", strlen("--json"));
   begin(VERB_MERGE, json, path[SOFT_LINK]);
   options.reports.count = OPTIONS_LIST_MAX;
@@ -127,10 +119,4 @@ static void every_one_of_many_journals_is_an_input(void **state) {
   expect_refused("the last journal");
 }
 
-int main(void) {
-  const struct CMUnitTest tests[] = {
-      cmocka_unit_test(no_output_replaces_what_is_read_or_runs),
-      cmocka_unit_test(every_one_of_many_journals_is_an_input),
-  };
-  return cmocka_run_group_tests(tests, make_files, remove_files);
-}
+UNIT_FIXTURE(make_files, remove_files)

@@ -1,14 +1,8 @@
 /* When a log gets a line, and how times read in it. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
-
 #include "cli/command/progress.h"
+#include "tests/unit.h"
 
-static void a_log_gets_a_line_every_few_percent_or_half_a_minute(void **state) {
+TEST(a_log_gets_a_line_every_few_percent_or_half_a_minute) {
   static const struct {
     size_t total, done, told;
     double passed_s;
@@ -20,7 +14,6 @@ static void a_log_gets_a_line_every_few_percent_or_half_a_minute(void **state) {
       {100, 55, 50, 6, true},   {10000, 1, 0, 30, true}, /* whatever was done */
       {3, 0, 0, 31, true},
   };
-  (void)state;
   for (size_t i = 0; i < sizeof rows / sizeof *rows; ++i) {
     const struct progress p = {.form = PROGRESS_LOG,
                                .total = rows[i].total,
@@ -32,23 +25,14 @@ static void a_log_gets_a_line_every_few_percent_or_half_a_minute(void **state) {
   }
 }
 
-static void times_read_in_the_unit_of_their_size(void **state) {
+TEST(times_read_in_the_unit_of_their_size) {
   static const struct {
     double seconds;
     const char *text;
   } rows[] = {{0, "0 s"}, {94.4, "94 s"}, {119, "119 s"}, {121, "2 min"}, {7000, "117 min"}, {9000, "2.5 h"}};
   char text[PROGRESS_TIME_MAX];
-  (void)state;
   for (size_t i = 0; i < sizeof rows / sizeof *rows; ++i) {
     progress_time(rows[i].seconds, text);
     assert_string_equal(text, rows[i].text);
   }
-}
-
-int main(void) {
-  const struct CMUnitTest tests[] = {
-      cmocka_unit_test(a_log_gets_a_line_every_few_percent_or_half_a_minute),
-      cmocka_unit_test(times_read_in_the_unit_of_their_size),
-  };
-  return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,11 +1,4 @@
 /* The order in which cells are measured, which of them a time budget has room for, and how a sentinel drifts. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
-
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -13,6 +6,7 @@
 
 #include "cli/command/schedule.h"
 #include "cli/record/sentinel.h"
+#include "tests/unit.h"
 
 enum { CELLS = 6 };
 
@@ -43,8 +37,7 @@ static void order_of(const char *order, uint64_t seed, char out[CELLS + 1]) {
   out[CELLS] = '\0';
 }
 
-static void cells_come_as_the_order_says(void **state) {
-  (void)state;
+TEST(cells_come_as_the_order_says) {
   char plain[CELLS + 1], shortest[CELLS + 1], seeded[CELLS + 1], again[CELLS + 1], other[CELLS + 1];
   order_of("sweep", 1, plain);
   assert_string_equal(plain, "654321");
@@ -58,8 +51,7 @@ static void cells_come_as_the_order_says(void **state) {
   assert_string_not_equal(seeded, plain);
 }
 
-static void a_budget_brings_the_shortest_first_unless_an_order_is_given(void **state) {
-  (void)state;
+TEST(a_budget_brings_the_shortest_first_unless_an_order_is_given) {
   static struct options options;
   options = (struct options){.time_budget = {.text = "2h"}};
   assert_string_equal(schedule_order_name(&options), "shortest");
@@ -69,8 +61,7 @@ static void a_budget_brings_the_shortest_first_unless_an_order_is_given(void **s
   assert_string_equal(schedule_order_name(&options), "seeded");
 }
 
-static void a_cell_takes_as_long_as_the_variants_last_one_in_the_ratio_of_the_work(void **state) {
-  (void)state;
+TEST(a_cell_takes_as_long_as_the_variants_last_one_in_the_ratio_of_the_work) {
   struct schedule schedule = {.sum_s = 0};
   some_cells();
   assert_true(schedule_predict(&schedule, &items[0]) == 0);
@@ -84,8 +75,7 @@ static void a_cell_takes_as_long_as_the_variants_last_one_in_the_ratio_of_the_wo
   assert_true(schedule_predict(&schedule, &items[4]) == 12); /* less work need not take less */
 }
 
-static void room_is_for_all_rounds_of_all_cells(void **state) {
-  (void)state;
+TEST(room_is_for_all_rounds_of_all_cells) {
   struct schedule schedule = {.sum_s = 0};
   some_cells();
   schedule_learn(&schedule, &items[5], 1);
@@ -96,8 +86,7 @@ static void room_is_for_all_rounds_of_all_cells(void **state) {
   assert_false(schedule_has_room(&schedule, &items[3], 3, 10.9));
 }
 
-static void a_sentinel_has_first_last_and_range(void **state) {
-  (void)state;
+TEST(a_sentinel_has_first_last_and_range) {
   const double hot[] = {10, 12, 9, 11};
   struct sentinel sentinel = {.known = false};
   struct sentinel_line line = {.key = "k", .variant = "v", .us = {[TIME_COLD] = NAN}};
@@ -116,15 +105,4 @@ static void a_sentinel_has_first_last_and_range(void **state) {
   assert_true(sentinel.count == 5 && mode->last_us == 11 && mode->drift_ratio == 1.1);
   snprintf(line.variant, sizeof line.variant, "w");
   assert_false(sentinel_add(&sentinel, &line));
-}
-
-int main(void) {
-  const struct CMUnitTest tests[] = {
-      cmocka_unit_test(cells_come_as_the_order_says),
-      cmocka_unit_test(a_budget_brings_the_shortest_first_unless_an_order_is_given),
-      cmocka_unit_test(a_cell_takes_as_long_as_the_variants_last_one_in_the_ratio_of_the_work),
-      cmocka_unit_test(room_is_for_all_rounds_of_all_cells),
-      cmocka_unit_test(a_sentinel_has_first_last_and_range),
-  };
-  return cmocka_run_group_tests(tests, NULL, NULL);
 }

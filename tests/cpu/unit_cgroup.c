@@ -1,10 +1,3 @@
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
-
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -12,6 +5,7 @@
 #include <unistd.h>
 
 #include "kernels/cpu/cgroup.h"
+#include "tests/unit.h"
 #include "tests/unit_scratch.h"
 
 #define V1 "/sys/fs/cgroup/memory"
@@ -47,8 +41,7 @@ static int remove_root(void **state) {
   return system(command);
 }
 
-static void without_groups_there_is_no_limit(void **state) {
-  (void)state;
+TEST_WITH(without_groups_there_is_no_limit, make_root, remove_root) {
   assert_true(cgroup_memory_free(root) == UINT64_MAX);
   put("/proc/self/cgroup", "0::/user.slice\n");
   assert_true(cgroup_memory_free(root) == UINT64_MAX);
@@ -57,8 +50,7 @@ static void without_groups_there_is_no_limit(void **state) {
   assert_true(cgroup_memory_free(root) == UINT64_MAX);
 }
 
-static void version_2_counts_what_the_cache_gives_back(void **state) {
-  (void)state;
+TEST_WITH(version_2_counts_what_the_cache_gives_back, make_root, remove_root) {
   put("/proc/self/cgroup", "0::/job/step\n");
   put(V2 "/job/step/memory.max", "max\n");
   put(V2 "/job/step/memory.current", "1000\n");
@@ -73,8 +65,7 @@ static void version_2_counts_what_the_cache_gives_back(void **state) {
   assert_true(cgroup_memory_free(root) == 0);
 }
 
-static void version_1_is_found_among_other_controllers(void **state) {
-  (void)state;
+TEST_WITH(version_1_is_found_among_other_controllers, make_root, remove_root) {
   put("/proc/self/cgroup", "5:cpu,cpuacct:/a\n4:memory:/docker/0123\n1:name=systemd:/\n0::/\n");
   put(V1 "/memory.limit_in_bytes", "9223372036854771712\n");
   put(V1 "/memory.usage_in_bytes", "5000000\n");
@@ -86,16 +77,14 @@ static void version_1_is_found_among_other_controllers(void **state) {
 }
 
 /* The path is the host's; the container sees its own group as the mount. */
-static void a_group_seen_from_inside_is_the_mount_itself(void **state) {
-  (void)state;
+TEST_WITH(a_group_seen_from_inside_is_the_mount_itself, make_root, remove_root) {
   put("/proc/self/cgroup", "4:memory:/docker/0123\n");
   put(V1 "/memory.limit_in_bytes", "1000\n");
   put(V1 "/memory.usage_in_bytes", "10\n");
   assert_true(cgroup_memory_free(root) == 990);
 }
 
-static void damaged_files_limit_nothing(void **state) {
-  (void)state;
+TEST_WITH(damaged_files_limit_nothing, make_root, remove_root) {
   static const char *const lines[] = {"", "\n", ":", "::", "4:memory", "no colons at all\n", "4:memorymemory:/a\n"};
   for (size_t i = 0; i < sizeof lines / sizeof *lines; ++i) {
     put("/proc/self/cgroup", lines[i]);
@@ -103,16 +92,4 @@ static void damaged_files_limit_nothing(void **state) {
     put(V1 "/memory.usage_in_bytes", "10\n");
     assert_true(cgroup_memory_free(root) == UINT64_MAX);
   }
-}
-
-int main(void) {
-#define TEST(name) cmocka_unit_test_setup_teardown(name, make_root, remove_root)
-  const struct CMUnitTest tests[] = {
-      TEST(without_groups_there_is_no_limit),
-      TEST(version_2_counts_what_the_cache_gives_back),
-      TEST(version_1_is_found_among_other_controllers),
-      TEST(a_group_seen_from_inside_is_the_mount_itself),
-      TEST(damaged_files_limit_nothing),
-  };
-  return cmocka_run_group_tests(tests, NULL, NULL);
 }

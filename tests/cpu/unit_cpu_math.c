@@ -1,21 +1,14 @@
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
-
 #include <math.h>
 #include <stdlib.h>
 
 #include "kernels/cpu/arithmetic.h"
+#include "tests/unit.h"
 
 enum { HALVES = 65536, ROWS = 8, COLUMNS = 48, DEPTH = 37, STRIDE = 53 };
 
 /* Sums in the order of depth and nothing contracted: the same bits as the plain loop. */
 #define MATMUL_TEST(type, suffix)                                                                               \
-  static void matmul_##suffix##_has_the_bits_of_the_plain_loop(void **state) {                                  \
-    (void)state;                                                                                                \
+  TEST(matmul_##suffix##_has_the_bits_of_the_plain_loop) {                                                      \
     static type a[ROWS * STRIDE], b[DEPTH * STRIDE], c[ROWS * STRIDE], expected[ROWS * STRIDE];                 \
     for (uint64_t i = 0; i < DEPTH * STRIDE; ++i) b[i] = (type)input_value(1, ATTN_K, i);                       \
     for (uint64_t i = 0; i < ROWS * STRIDE; ++i) {                                                              \
@@ -33,8 +26,7 @@ enum { HALVES = 65536, ROWS = 8, COLUMNS = 48, DEPTH = 37, STRIDE = 53 };
 MATMUL_TEST(float, f32)
 MATMUL_TEST(double, f64)
 
-static void loads_equal_the_scalar_conversion(void **state) {
-  (void)state;
+TEST(loads_equal_the_scalar_conversion) {
   static uint16_t bits[HALVES];
   static float out[HALVES];
   for (uint32_t i = 0; i < HALVES; ++i) bits[i] = (uint16_t)i;
@@ -49,30 +41,17 @@ static void loads_equal_the_scalar_conversion(void **state) {
   }
 }
 
-static void f32_loads_as_it_is(void **state) {
-  (void)state;
+TEST(f32_loads_as_it_is) {
   const float in[5] = {1.5f, -0.0f, INFINITY, 0x1p-149f, 3e38f};
   float out[3];
   cpu_load_f32(in, ATTN_F32, 2, 3, out);
   assert_memory_equal(out, in + 2, sizeof out);
 }
 
-static void store_then_load_rounds_to_the_dtype(void **state) {
-  (void)state;
+TEST(store_then_load_rounds_to_the_dtype) {
   uint16_t half[2] = {0};
   cpu_store(half, ATTN_F16, 1, 1.0f + 0x1p-11f + 0x1p-20f);
   assert_true(attn_dtype_value(ATTN_F16, attn_dtype_load(ATTN_F16, half, 1)) == 1.0f + 0x1p-10f);
   cpu_store(half, ATTN_BF16, 0, 1.0f + 0x1p-8f);
   assert_true(attn_dtype_value(ATTN_BF16, attn_dtype_load(ATTN_BF16, half, 0)) == 1.0f);
-}
-
-int main(void) {
-  const struct CMUnitTest tests[] = {
-      cmocka_unit_test(matmul_f32_has_the_bits_of_the_plain_loop),
-      cmocka_unit_test(matmul_f64_has_the_bits_of_the_plain_loop),
-      cmocka_unit_test(loads_equal_the_scalar_conversion),
-      cmocka_unit_test(f32_loads_as_it_is),
-      cmocka_unit_test(store_then_load_rounds_to_the_dtype),
-  };
-  return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,14 +1,8 @@
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
-
 #include <stdatomic.h>
 #include <stdbool.h>
 
 #include "kernels/cpu/threads.h"
+#include "tests/unit.h"
 
 enum { TASKS = 1000 };
 
@@ -29,8 +23,7 @@ static void note_call(void *context, uint64_t index, unsigned worker) {
   --ledger->busy[worker];
 }
 
-static void every_index_runs_once_on_a_worker_of_its_own(void **state) {
-  (void)state;
+TEST(every_index_runs_once_on_a_worker_of_its_own) {
   static const unsigned threads[] = {1, 2, 7, CPU_THREADS_MAX};
   for (size_t t = 0; t < sizeof threads / sizeof threads[0]; ++t) {
     struct ledger ledger = {.threads = threads[t]};
@@ -40,8 +33,7 @@ static void every_index_runs_once_on_a_worker_of_its_own(void **state) {
   }
 }
 
-static void odd_counts_are_served(void **state) {
-  (void)state;
+TEST(odd_counts_are_served) {
   struct ledger none = {.threads = 1}, one = {.threads = 1};
   cpu_parallel_for(4, 0, note_call, &none);
   assert_int_equal(none.calls[0], 0);
@@ -50,24 +42,10 @@ static void odd_counts_are_served(void **state) {
   assert_int_equal(one.collisions, 0);
 }
 
-static void more_threads_than_the_maximum_are_cut(void **state) {
-  (void)state;
+TEST(more_threads_than_the_maximum_are_cut) {
   struct ledger ledger = {.threads = CPU_THREADS_MAX};
   cpu_parallel_for(4 * CPU_THREADS_MAX, TASKS, note_call, &ledger);
   assert_int_equal(ledger.collisions, 0);
 }
 
-static void at_least_one_processor_is_available(void **state) {
-  (void)state;
-  assert_in_range(cpu_threads_available(), 1, CPU_THREADS_MAX);
-}
-
-int main(void) {
-  const struct CMUnitTest tests[] = {
-      cmocka_unit_test(every_index_runs_once_on_a_worker_of_its_own),
-      cmocka_unit_test(odd_counts_are_served),
-      cmocka_unit_test(more_threads_than_the_maximum_are_cut),
-      cmocka_unit_test(at_least_one_processor_is_available),
-  };
-  return cmocka_run_group_tests(tests, NULL, NULL);
-}
+TEST(at_least_one_processor_is_available) { assert_in_range(cpu_threads_available(), 1, CPU_THREADS_MAX); }

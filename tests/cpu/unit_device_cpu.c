@@ -1,11 +1,4 @@
 /* tags: asan */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
-
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -13,6 +6,7 @@
 #include "cli/measure/check.h"
 #include "kernels/cpu/arithmetic.h"
 #include "kernels/device_ops.h"
+#include "tests/unit.h"
 
 enum { SEED = 7 };
 
@@ -89,8 +83,7 @@ static struct compare_result compare_after(struct fixture *f,
 
 /* ---- opening ------------------------------------------------------------------------------------------------- */
 
-static void unknown_devices_are_usage_errors(void **state) {
-  (void)state;
+TEST(unknown_devices_are_usage_errors) {
   static const char *const specs[] = {"",        "gpu",     "cpu:0",      "cuda:", "cuda:x",
                                       "cuda:-1", "cuda:1x", "cuda:99999", "cudax"};
   for (size_t i = 0; i < sizeof specs / sizeof specs[0]; ++i) {
@@ -102,7 +95,7 @@ static void unknown_devices_are_usage_errors(void **state) {
   }
 }
 
-static void cpu_describes_itself(void **state) {
+TEST_WITH(cpu_describes_itself, open_small, close_small) {
   struct fixture *f = *state;
   const struct device_info *info = device_info(f->device);
   assert_int_equal(info->kind, DEVICE_CPU);
@@ -115,7 +108,7 @@ static void cpu_describes_itself(void **state) {
   assert_false(info->modelled);
 }
 
-static void health_is_unknown_on_a_cpu(void **state) {
+TEST_WITH(health_is_unknown_on_a_cpu, open_small, close_small) {
   struct fixture *f = *state;
   struct device_health health;
   device_health_read(f->device, &health);
@@ -125,8 +118,7 @@ static void health_is_unknown_on_a_cpu(void **state) {
   device_range_pop(f->device);
 }
 
-static void bench_bytes_counts_tensors_redzones_and_reference(void **state) {
-  (void)state;
+TEST(bench_bytes_counts_tensors_redzones_and_reference) {
   /* Q and O: 72 elements, 144 bytes, 256 padded; K and V: 28 elements, 56 bytes, 256 padded. */
   /* Three launches, each with 18 rows of 4 doubles and their facts. LSE: 18 floats, 256 bytes padded. */
   struct attn_problem with_lse = small;
@@ -137,8 +129,7 @@ static void bench_bytes_counts_tensors_redzones_and_reference(void **state) {
   assert_int_equal(bench_bytes(&with_lse, 0), 5 * (256 + 8192) + 3 * 18 * (4 * 8 + sizeof(struct reference_row)));
 }
 
-static void bench_bytes_is_zero_on_overflow(void **state) {
-  (void)state;
+TEST(bench_bytes_is_zero_on_overflow) {
   const uint32_t most = UINT32_MAX;
   const struct attn_problem huge[] = {ATTN_DENSE(most, most, 1, most, 1, most, ATTN_F32, false),
                                       ATTN_DENSE(most, 1, most, 1, most, 2, ATTN_F16, false),
@@ -148,7 +139,7 @@ static void bench_bytes_is_zero_on_overflow(void **state) {
   assert_int_equal(bench_bytes(&small, UINT64_MAX - 8192), 0);
 }
 
-static void refused_memory_is_an_error_not_a_crash(void **state) {
+TEST_WITH(refused_memory_is_an_error_not_a_crash, open_small, close_small) {
   struct fixture *f = *state;
   const struct attn_problem huge = ATTN_DENSE(65536, 1024, 1024, 1048576, 1, 64, ATTN_F32, false);
   struct bench *bench = f->bench;
@@ -158,7 +149,7 @@ static void refused_memory_is_an_error_not_a_crash(void **state) {
 
 /* ---- binding and launching ----------------------------------------------------------------------------------- */
 
-static void launch_needs_a_bound_variant(void **state) {
+TEST_WITH(launch_needs_a_bound_variant, open_small, close_small) {
   struct fixture *f = *state;
   struct bench *bench = NULL;
   double us, mhz;
@@ -172,7 +163,7 @@ static void launch_needs_a_bound_variant(void **state) {
   bench_close(bench);
 }
 
-static void cuda_variants_are_refused(void **state) {
+TEST_WITH(cuda_variants_are_refused, open_small, close_small) {
   struct fixture *f = *state;
   const struct attn_variant cuda = {.name = "cuda_only", .runs_on = DEVICE_CUDA};
   struct attn_plan plan = {0};
@@ -188,7 +179,7 @@ static void other_run(const struct attn_problem *shape, const struct attn_plan *
   memset(buffers->workspace, 7, plan->workspace_bytes);
 }
 
-static void two_bindings_share_the_tensors_and_keep_their_own_workspace(void **state) {
+TEST_WITH(two_bindings_share_the_tensors_and_keep_their_own_workspace, open_small, close_small) {
   struct fixture *f = *state;
   static const struct attn_variant other = {.name = "other", .runs_on = DEVICE_CPU, .run = other_run};
   struct attn_plan plan = {.workspace_bytes = 40};
@@ -237,7 +228,7 @@ static void read_inputs(const struct attn_problem *s, const struct attn_buffers 
   assert_int_equal((uintptr_t)b->workspace % DEVICE_ALIGN_BYTES, 0);
 }
 
-static void inputs_are_those_of_the_seed(void **state) {
+TEST_WITH(inputs_are_those_of_the_seed, open_small, close_small) {
   struct fixture *f = *state;
   guard_after(f, read_inputs);
   assert_int_equal(probe_launches, 1);
@@ -245,7 +236,7 @@ static void inputs_are_those_of_the_seed(void **state) {
 
 /* ---- poison and compare -------------------------------------------------------------------------------------- */
 
-static void unwritten_output_is_all_nan(void **state) {
+TEST_WITH(unwritten_output_is_all_nan, open_small, close_small) {
   struct fixture *f = *state;
   const struct compare_result c = compare_after(f, NULL);
   assert_int_equal(c.elements, 72);
@@ -260,7 +251,7 @@ static void expect_poison(const struct attn_problem *shape, const struct attn_bu
   for (unsigned i = 0; i < 144; ++i) assert_int_equal(((const unsigned char *)b->o)[i], 0xFF);
 }
 
-static void poison_covers_output_and_workspace(void **state) { compare_after(*state, expect_poison); }
+TEST_WITH(poison_covers_output_and_workspace, open_small, close_small) { compare_after(*state, expect_poison); }
 
 /* The right answer, from cpu_ref run inside the probe. */
 static void write_right_output(const struct attn_problem *shape, const struct attn_buffers *b) {
@@ -283,7 +274,7 @@ static void write_three_bad_elements(const struct attn_problem *shape, const str
   cpu_store(b->o, shape->dtype, 50, element(b->o, shape->dtype, 50) + 2.0f);
 }
 
-static void right_output_has_no_bad_element(void **state) {
+TEST_WITH(right_output_has_no_bad_element, open_small, close_small) {
   struct fixture *f = *state;
   const struct compare_result c = compare_after(f, write_right_output);
   assert_int_equal(c.bad_count, 0);
@@ -292,7 +283,7 @@ static void right_output_has_no_bad_element(void **state) {
   assert_true(c.rel_frobenius > 0 && c.rel_frobenius < 0x1p-11);
 }
 
-static void bad_elements_are_counted_and_the_first_is_named(void **state) {
+TEST_WITH(bad_elements_are_counted_and_the_first_is_named, open_small, close_small) {
   struct fixture *f = *state;
   const struct compare_result c = compare_after(f, write_three_bad_elements);
   assert_int_equal(c.nan_count, 1);
@@ -319,8 +310,7 @@ static struct compare_result compare_single(const struct tolerance *t, double o,
   return p.result;
 }
 
-static void bounds_are_relative_to_spread_and_reference(void **state) {
-  (void)state;
+TEST(bounds_are_relative_to_spread_and_reference) {
   const struct tolerance t = {.relative = 0.01, .absolute = 0.001, .frobenius = 1};
   static const struct {
     double o, reference, spread;
@@ -340,8 +330,7 @@ static void bounds_are_relative_to_spread_and_reference(void **state) {
 }
 
 /* An error of the score is one of P: what fp32 makes of it grows with the scores. */
-static void bounds_grow_with_the_scores(void **state) {
-  (void)state;
+TEST(bounds_grow_with_the_scores) {
   const struct tolerance f32 = compare_tolerance(ATTN_F32), *t = &f32;
   assert_int_equal(compare_single(t, 1 + 4e-6, 1, 1, 1).bad_rows, 1);
   assert_int_equal(compare_single(t, 1 + 4e-6, 1, 1, 100).bad_rows, 0);
@@ -360,8 +349,7 @@ static void add_row(struct compare_partial *p, uint64_t row) {
   compare_row_end(p, &sums, &bound, row * 4);
 }
 
-static void partial_results_merge_to_the_whole(void **state) {
-  (void)state;
+TEST(partial_results_merge_to_the_whole) {
   struct compare_partial whole, part[2];
   compare_start(&whole);
   compare_start(&part[0]);
@@ -408,7 +396,7 @@ static void write_beside_v_and_o(const struct attn_problem *s, const struct attn
   write_before_o(s, b);
 }
 
-static void writes_into_redzones_are_seen_and_repaired(void **state) {
+TEST_WITH(writes_into_redzones_are_seen_and_repaired, open_small, close_small) {
   struct fixture *f = *state;
   static const struct {
     void (*action)(const struct attn_problem *, const struct attn_buffers *);
@@ -439,7 +427,7 @@ static void change_three_inputs(const struct attn_problem *s, const struct attn_
   ((uint16_t *)(uintptr_t)b->v)[5] ^= 2;
 }
 
-static void changed_inputs_are_counted_and_repaired(void **state) {
+TEST_WITH(changed_inputs_are_counted_and_repaired, open_small, close_small) {
   struct fixture *f = *state;
   const struct guard_result hit = guard_after(f, change_three_inputs), clean = guard_after(f, NULL);
   assert_int_equal(hit.input_elements_changed, 3);
@@ -449,7 +437,7 @@ static void changed_inputs_are_counted_and_repaired(void **state) {
 
 /* ---- timing -------------------------------------------------------------------------------------------------- */
 
-static void hot_samples_average_the_prepared_launches(void **state) {
+TEST_WITH(hot_samples_average_the_prepared_launches, open_small, close_small) {
   struct fixture *f = *state;
   uint32_t launches = 0;
   double estimate_us = -1, us[3], mhz = 0;
@@ -463,7 +451,7 @@ static void hot_samples_average_the_prepared_launches(void **state) {
   assert_true(isnan(mhz));
 }
 
-static void cold_samples_are_single_launches(void **state) {
+TEST_WITH(cold_samples_are_single_launches, open_small, close_small) {
   struct fixture *f = *state;
   double us[4] = {0}, mhz = 0;
   assert_int_equal(bench_sample(f->bench, TIME_COLD, 4, us, &mhz).code, STATUS_OK);
@@ -499,7 +487,7 @@ static unsigned unlike_inputs(void) {
 
 /* A kernel that remembers what it has seen meets nothing twice but inputs that were not changed between two samples,
  * and a right kernel is right on all of them. */
-static void changed_inputs_never_come_back_and_their_output_is_known(void **state) {
+TEST_WITH(changed_inputs_never_come_back_and_their_output_is_known, open_small, close_small) {
   struct fixture *f = *state;
   const struct attn_problem shape = ATTN_DENSE(1, 4, 2, 5, 7, 16, ATTN_F16, true);
   struct pass_facts facts[ATTN_PASSES_MAX];
@@ -531,7 +519,7 @@ static void changed_inputs_never_come_back_and_their_output_is_known(void **stat
   bench_close(bench);
 }
 
-static void a_delay_is_behind_every_timed_launch_of_its_mode_and_binding(void **state) {
+TEST_WITH(a_delay_is_behind_every_timed_launch_of_its_mode_and_binding, open_small, close_small) {
   struct fixture *f = *state;
   const double delay_us = 3000;
   uint32_t launches;
@@ -554,13 +542,13 @@ static void a_delay_is_behind_every_timed_launch_of_its_mode_and_binding(void **
   assert_true(us < delay_us);
 }
 
-static void passes_of_a_single_pass_plan_are_refused(void **state) {
+TEST_WITH(passes_of_a_single_pass_plan_are_refused, open_small, close_small) {
   struct fixture *f = *state;
   double us;
   assert_int_equal(bench_sample_passes(f->bench, 1, &us).code, STATUS_INTERNAL);
 }
 
-static void reference_is_the_oracle_and_computed_once(void **state) {
+TEST_WITH(reference_is_the_oracle_and_computed_once, open_small, close_small) {
   struct fixture *f = *state;
   for (unsigned i = 0; i < 2; ++i) {
     struct oracle_result oracle = {0};
@@ -611,7 +599,7 @@ static unsigned check_variants(struct device *device, const struct attn_problem 
   return checked;
 }
 
-static void cpu_variants_match_the_oracle(void **state) {
+TEST_WITH(cpu_variants_match_the_oracle, open_small, close_small) {
   struct fixture *f = *state;
   static const struct {
     uint32_t Sq, Skv;
@@ -628,7 +616,7 @@ static void cpu_variants_match_the_oracle(void **state) {
   }
 }
 
-static void cpu_variants_take_odd_head_dimensions(void **state) {
+TEST_WITH(cpu_variants_take_odd_head_dimensions, open_small, close_small) {
   struct fixture *f = *state;
   static const uint32_t dims[] = {1, 3, 17, 72, 255, 256};
   for (size_t i = 0; i < sizeof dims / sizeof dims[0]; ++i) {
@@ -640,7 +628,7 @@ static void cpu_variants_take_odd_head_dimensions(void **state) {
 }
 
 /* Far inside the checker's tolerance, which would not see a polynomial that is wrong in its last digits. */
-static void cpu_flash_is_exact_to_fp32_rounding(void **state) {
+TEST_WITH(cpu_flash_is_exact_to_fp32_rounding, open_small, close_small) {
   struct fixture *f = *state;
   const struct attn_problem shape = ATTN_DENSE(1, 1, 1, 128, 300, 32, ATTN_F32, false);
   struct bench *bench = NULL;
@@ -650,48 +638,11 @@ static void cpu_flash_is_exact_to_fp32_rounding(void **state) {
   bench_close(bench);
 }
 
-static void cpu_flash_refuses_large_head_dimensions(void **state) {
+TEST_WITH(cpu_flash_refuses_large_head_dimensions, open_small, close_small) {
   struct fixture *f = *state;
   const struct attn_variant *flash = variant_find("cpu_flash"), *ref = variant_find("cpu_ref");
   const struct attn_tuning tuning = {{0}};
   const struct attn_problem shape = ATTN_DENSE(1, 1, 1, 16, 16, 257, ATTN_F32, false);
   assert_string_equal(variant_supports(flash, &shape, &tuning, device_info(f->device)), "D must be at most 256");
   assert_null(variant_supports(ref, &shape, &tuning, device_info(f->device)));
-}
-
-#define WITH_SMALL(test) cmocka_unit_test_setup_teardown(test, open_small, close_small)
-
-int main(void) {
-  const struct CMUnitTest tests[] = {
-      cmocka_unit_test(unknown_devices_are_usage_errors),
-      WITH_SMALL(cpu_describes_itself),
-      WITH_SMALL(health_is_unknown_on_a_cpu),
-      cmocka_unit_test(bench_bytes_counts_tensors_redzones_and_reference),
-      cmocka_unit_test(bench_bytes_is_zero_on_overflow),
-      WITH_SMALL(refused_memory_is_an_error_not_a_crash),
-      WITH_SMALL(launch_needs_a_bound_variant),
-      WITH_SMALL(cuda_variants_are_refused),
-      WITH_SMALL(two_bindings_share_the_tensors_and_keep_their_own_workspace),
-      WITH_SMALL(inputs_are_those_of_the_seed),
-      WITH_SMALL(unwritten_output_is_all_nan),
-      WITH_SMALL(poison_covers_output_and_workspace),
-      WITH_SMALL(right_output_has_no_bad_element),
-      WITH_SMALL(bad_elements_are_counted_and_the_first_is_named),
-      cmocka_unit_test(bounds_are_relative_to_spread_and_reference),
-      cmocka_unit_test(bounds_grow_with_the_scores),
-      cmocka_unit_test(partial_results_merge_to_the_whole),
-      WITH_SMALL(writes_into_redzones_are_seen_and_repaired),
-      WITH_SMALL(changed_inputs_are_counted_and_repaired),
-      WITH_SMALL(hot_samples_average_the_prepared_launches),
-      WITH_SMALL(cold_samples_are_single_launches),
-      WITH_SMALL(changed_inputs_never_come_back_and_their_output_is_known),
-      WITH_SMALL(a_delay_is_behind_every_timed_launch_of_its_mode_and_binding),
-      WITH_SMALL(passes_of_a_single_pass_plan_are_refused),
-      WITH_SMALL(reference_is_the_oracle_and_computed_once),
-      WITH_SMALL(cpu_variants_match_the_oracle),
-      WITH_SMALL(cpu_variants_take_odd_head_dimensions),
-      WITH_SMALL(cpu_flash_is_exact_to_fp32_rounding),
-      WITH_SMALL(cpu_flash_refuses_large_head_dimensions),
-  };
-  return cmocka_run_group_tests(tests, NULL, NULL);
 }

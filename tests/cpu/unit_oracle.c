@@ -1,16 +1,10 @@
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
-
 #include <math.h>
 #include <stdlib.h>
 
 #include "kernels/cpu/arithmetic.h"
 #include "kernels/cpu/oracle.h"
 #include "kernels/device_ops.h"
+#include "tests/unit.h"
 
 enum { SEED = 20260101, KEYS_MAX = 1024 };
 
@@ -106,8 +100,7 @@ static void naive_element(const struct attn_problem *s, uint64_t b, uint64_t h, 
   }
 }
 
-static void oracle_matches_long_double(void **state) {
-  (void)state;
+TEST(oracle_matches_long_double) {
   for (size_t c = 0; c < SHAPES; ++c) {
     const struct attn_problem *s = &shapes[c];
     struct output out = oracle_output_of(s, &(struct oracle_input){.pattern = random_input_of(s).pattern}, 2);
@@ -129,8 +122,7 @@ static void oracle_matches_long_double(void **state) {
   }
 }
 
-static void arrays_and_seed_give_the_same_bits(void **state) {
-  (void)state;
+TEST(arrays_and_seed_give_the_same_bits) {
   for (size_t c = 0; c < SHAPES; ++c) {
     const struct attn_problem *s = &shapes[c];
     struct oracle_input arrays = {0};
@@ -181,8 +173,7 @@ static void take_sequence(const struct pattern *pattern, const struct attn_seque
 }
 
 /* Also where it has hidden keys and hard rows; one without keys has zeros. */
-static void a_sequence_is_computed_as_if_it_were_alone(void **state) {
-  (void)state;
+TEST(a_sequence_is_computed_as_if_it_were_alone) {
   struct attn_problem p = ATTN_DENSE(0, 4, 2, 0, 0, 24, ATTN_BF16, true);
   attn_batch_read("2q33s70_q5s0_q0s9_3q1_q40s12", &p.batch);
   const struct attn_group extent = attn_batch_extent(&p.batch);
@@ -213,8 +204,7 @@ static void a_sequence_is_computed_as_if_it_were_alone(void **state) {
   }
 }
 
-static void single_row_has_the_bits_of_the_whole(void **state) {
-  (void)state;
+TEST(single_row_has_the_bits_of_the_whole) {
   double o[512];
   struct reference_row facts;
   for (size_t c = 0; c < SHAPES; ++c) {
@@ -231,8 +221,7 @@ static void single_row_has_the_bits_of_the_whole(void **state) {
 }
 
 /* Probabilities add up to one, so equal values average to themselves, whatever the scores. */
-static void constant_v_gives_constant_o(void **state) {
-  (void)state;
+TEST(constant_v_gives_constant_o) {
   const struct attn_problem s = ATTN_DENSE(2, 4, 2, 37, 91, 24, ATTN_F32, true);
   const uint64_t q_count = elements_of(&s, ATTN_Q), kv_count = elements_of(&s, ATTN_K);
   float *q = malloc(q_count * sizeof *q), *k = malloc(kv_count * sizeof *k), *v = malloc(kv_count * sizeof *v);
@@ -253,8 +242,7 @@ static void constant_v_gives_constant_o(void **state) {
 }
 
 /* One key: probability one, so O is V's row of the right KV head. */
-static void single_key_copies_v_of_its_kv_head(void **state) {
-  (void)state;
+TEST(single_key_copies_v_of_its_kv_head) {
   const struct attn_problem s = ATTN_DENSE(2, 6, 2, 3, 1, 8, ATTN_F16, false);
   struct output out = oracle_output_of(&s, &(struct oracle_input){.pattern = random_input_of(&s).pattern}, 1);
   for (uint64_t e = 0; e < elements_of(&s, ATTN_O); ++e) {
@@ -264,8 +252,7 @@ static void single_key_copies_v_of_its_kv_head(void **state) {
   output_free(&out);
 }
 
-static void rows_without_keys_are_zero(void **state) {
-  (void)state;
+TEST(rows_without_keys_are_zero) {
   const struct attn_problem s = ATTN_DENSE(1, 2, 1, 100, 30, 16, ATTN_F16, true);
   struct output out = oracle_output_of(&s, &(struct oracle_input){.pattern = random_input_of(&s).pattern}, 2);
   for (uint64_t e = 0; e < elements_of(&s, ATTN_O); ++e) {
@@ -279,8 +266,7 @@ static void rows_without_keys_are_zero(void **state) {
   output_free(&out);
 }
 
-static void large_scores_do_not_overflow(void **state) {
-  (void)state;
+TEST(large_scores_do_not_overflow) {
   const struct attn_problem s = ATTN_DENSE(1, 1, 1, 4, 4, 4, ATTN_F32, false);
   float q[16], k[16], v[16];
   for (int i = 0; i < 16; ++i) {
@@ -297,8 +283,7 @@ static void large_scores_do_not_overflow(void **state) {
 }
 
 /* Keys with NaN make the rows that see them NaN, and no other. */
-static void hidden_nan_reaches_only_rows_that_see_it(void **state) {
-  (void)state;
+TEST(hidden_nan_reaches_only_rows_that_see_it) {
   for (uint32_t i = 0; i < 4; ++i) {
     struct attn_problem s = ATTN_DENSE(1, 2, 2, 40, 50, 24, ATTN_F16, true);
     if (i >= 2) s.left = 9, s.right = 3;
@@ -316,8 +301,7 @@ static void hidden_nan_reaches_only_rows_that_see_it(void **state) {
 }
 
 /* A sample's rows are rows of the whole, to the bit. */
-static void a_sample_has_the_bits_of_its_rows(void **state) {
-  (void)state;
+TEST(a_sample_has_the_bits_of_its_rows) {
   const struct attn_problem s = ATTN_DENSE(1, 2, 1, 60, 70, 32, ATTN_BF16, true);
   const struct pattern pattern = {.problem = s, .seed = SEED, .launch = 2};
   const struct oracle_input input = {.pattern = &pattern};
@@ -335,26 +319,8 @@ static void a_sample_has_the_bits_of_its_rows(void **state) {
   output_free(&part);
 }
 
-static void scratch_grows_with_threads(void **state) {
-  (void)state;
+TEST(scratch_grows_with_threads) {
   const struct attn_problem s = ATTN_DENSE(1, 1, 1, 512, 512, 64, ATTN_F16, false);
   assert_int_equal(oracle_scratch_bytes(&s, 8), 8 * oracle_scratch_bytes(&s, 1));
   assert_true(oracle_scratch_bytes(&s, 1) >= 16 * 512 * sizeof(double));
-}
-
-int main(void) {
-  const struct CMUnitTest tests[] = {
-      cmocka_unit_test(oracle_matches_long_double),
-      cmocka_unit_test(a_sequence_is_computed_as_if_it_were_alone),
-      cmocka_unit_test(arrays_and_seed_give_the_same_bits),
-      cmocka_unit_test(single_row_has_the_bits_of_the_whole),
-      cmocka_unit_test(constant_v_gives_constant_o),
-      cmocka_unit_test(single_key_copies_v_of_its_kv_head),
-      cmocka_unit_test(rows_without_keys_are_zero),
-      cmocka_unit_test(large_scores_do_not_overflow),
-      cmocka_unit_test(hidden_nan_reaches_only_rows_that_see_it),
-      cmocka_unit_test(a_sample_has_the_bits_of_its_rows),
-      cmocka_unit_test(scratch_grows_with_threads),
-  };
-  return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,15 +1,9 @@
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
-
 #include "cli/gate/confirm.h"
 #include "cli/gate/identity.h"
 #include "cli/gate/order.h"
 #include "cli/gate/student.h"
 #include "tests/compare_data.h"
+#include "tests/unit.h"
 
 static void assert_ok(struct status status) {
   if (status_failed(&status)) fail_msg("%s", status.text);
@@ -63,8 +57,7 @@ static void assert_verdict(enum compare_verdict verdict, enum compare_verdict ex
 
 /* ---- the rule ------------------------------------------------------------------------------------------------ */
 
-static void magnitude_decides_between_the_verdicts(void **state) {
-  (void)state;
+TEST(magnitude_decides_between_the_verdicts) {
   static const struct {
     double percent;
     enum compare_verdict expected;
@@ -80,8 +73,7 @@ static void magnitude_decides_between_the_verdicts(void **state) {
 }
 
 /* As when all processes that stand out are the base's. */
-static void what_looks_faster_passes_only_without_slower_processes(void **state) {
-  (void)state;
+TEST(what_looks_faster_passes_only_without_slower_processes) {
   for (unsigned slower = 0; slower < 2; ++slower) {
     struct pair pair;
     start(&pair, 1);
@@ -119,8 +111,7 @@ static enum compare_verdict after_few(unsigned pairs, const double *percent) {
   return verdict;
 }
 
-static void few_pairs_decide_what_is_clear(void **state) {
-  (void)state;
+TEST(few_pairs_decide_what_is_clear) {
   static const struct {
     double percent[5];
     enum compare_verdict expected;
@@ -142,8 +133,7 @@ static void few_pairs_decide_what_is_clear(void **state) {
 
 /* Processes that differ within a side by 1 % tell nothing after 3 pairs, however well their pairs agree; beside rows
  * that are steady a row is believed sooner, beside restless ones later. */
-static void few_pairs_are_judged_by_the_noise_of_all_rows(void **state) {
-  (void)state;
+TEST(few_pairs_are_judged_by_the_noise_of_all_rows) {
   for (unsigned restless = 0; restless < 2; ++restless) {
     struct pair pair;
     start(&pair, 12);
@@ -164,8 +154,7 @@ static void few_pairs_are_judged_by_the_noise_of_all_rows(void **state) {
 }
 
 /* A row that was clear after 3 pairs keeps them and its verdict, whatever further pairs of other rows are like. */
-static void a_row_that_is_clear_stays_so(void **state) {
-  (void)state;
+TEST(a_row_that_is_clear_stays_so) {
   struct pair pair;
   start(&pair, 12);
   pair.settings.paired = true;
@@ -190,8 +179,7 @@ static void a_row_that_is_clear_stays_so(void **state) {
   journal_free(&pair.now);
 }
 
-static void as_many_pairs_as_planned_are_judged_by_rank(void **state) {
-  (void)state;
+TEST(as_many_pairs_as_planned_are_judged_by_rank) {
   struct pair pair[2];
   for (unsigned i = 0; i < 2; ++i) {
     start(&pair[i], 1);
@@ -207,8 +195,7 @@ static void as_many_pairs_as_planned_are_judged_by_rank(void **state) {
   discard(&pair[1]);
 }
 
-static void the_order_is_even_at_each_look(void **state) {
-  (void)state;
+TEST(the_order_is_even_at_each_look) {
   bool order[7], again[7];
   bool seen[1 << 7] = {false};
   unsigned patterns = 0;
@@ -227,8 +214,7 @@ static void the_order_is_even_at_each_look(void **state) {
   assert_int_equal(patterns, 6 * 2 * 2);
 }
 
-static void few_processes_decide_nothing(void **state) {
-  (void)state;
+TEST(few_processes_decide_nothing) {
   for (unsigned rounds = 1; rounds <= 6; ++rounds) {
     for (unsigned paired = 0; paired < 2; ++paired) {
       const bool enough = rounds >= (paired != 0 ? 5u : 3u);
@@ -243,8 +229,7 @@ static void few_processes_decide_nothing(void **state) {
 }
 
 /* A report without rounds holds one process: what record.time says. */
-static void a_plain_report_is_one_process(void **state) {
-  (void)state;
+TEST(a_plain_report_is_one_process) {
   struct pair pair;
   start(&pair, 1);
   for (unsigned side = 0; side < 2; ++side) {
@@ -264,8 +249,7 @@ static void a_plain_report_is_one_process(void **state) {
   discard(&pair);
 }
 
-static void noise_is_inconclusive_and_says_how_many_rounds(void **state) {
-  (void)state;
+TEST(noise_is_inconclusive_and_says_how_many_rounds) {
   struct pair pair;
   start(&pair, 1);
   for (unsigned i = 0; i < 7; ++i) {
@@ -286,8 +270,7 @@ static void noise_is_inconclusive_and_says_how_many_rounds(void **state) {
 }
 
 /* A number that `attnbench ab --rounds` takes: 33 to 64 pairs come of 32 rounds, measured again. */
-static void rounds_that_pairs_need_can_be_asked_for(void **state) {
-  (void)state;
+TEST(rounds_that_pairs_need_can_be_asked_for) {
   uint32_t most[2] = {0};
   for (unsigned wide = 20; wide < 60; ++wide) {
     for (int paired = 0; paired < 2; ++paired) {
@@ -308,8 +291,7 @@ static void rounds_that_pairs_need_can_be_asked_for(void **state) {
 }
 
 /* Pairs share the machine's drift; two samples do not. */
-static void a_drift_cancels_in_pairs_only(void **state) {
-  (void)state;
+TEST(a_drift_cancels_in_pairs_only) {
   struct pair pair;
   start(&pair, 1);
   for (unsigned i = 0; i < 8; ++i) {
@@ -326,8 +308,7 @@ static void a_drift_cancels_in_pairs_only(void **state) {
   discard(&pair);
 }
 
-static void a_difference_below_the_floor_is_none(void **state) {
-  (void)state;
+TEST(a_difference_below_the_floor_is_none) {
   struct pair pair;
   start(&pair, 1);
   data_measure(&pair.base, 4, 7);
@@ -380,8 +361,7 @@ static struct compare_row verdict_of_cold(double base_overhead, double now_overh
 
 /* A launch of 7.5 us on two hosts, whose events take 2.5 and 4.1 us: neither a slowdown nor, the other way, a
  * speed-up; and a real slowdown stays one. */
-static void events_of_another_host_decide_nothing(void **state) {
-  (void)state;
+TEST(events_of_another_host_decide_nothing) {
   const struct compare_row slower = verdict_of_card("GPU-2", 2.5, 4.1, 10, 11.6);
   assert_verdict(slower.verdict, COMPARE_inconclusive);
   assert_true(slower.by_hosts);
@@ -396,8 +376,7 @@ static void events_of_another_host_decide_nothing(void **state) {
 }
 
 /* Slower by one host's constant, and by the other's slower in cycles alone: both fail. */
-static void an_alarm_by_either_host_is_an_alarm(void **state) {
-  (void)state;
+TEST(an_alarm_by_either_host_is_an_alarm) {
   clock_ratio = 1.1;
   const struct compare_row row = verdict_of_card("GPU-2", 2.5, 2.63, 10, 10.23);
   clock_ratio = 1;
@@ -405,8 +384,7 @@ static void an_alarm_by_either_host_is_an_alarm(void **state) {
   assert_false(row.by_hosts);
 }
 
-static void cold_ratios_are_of_the_launch_without_its_events(void **state) {
-  (void)state;
+TEST(cold_ratios_are_of_the_launch_without_its_events) {
   /* 7.5 us of kernel become 7.63: 1.7 %, which fails, but 1.3 % of the time with its events. */
   const struct compare_row with = verdict_of_cold(0, 0, 10, 10.13), without = verdict_of_cold(2.5, 2.5, 10, 10.13);
   assert_verdict(with.verdict, COMPARE_same);
@@ -418,8 +396,7 @@ static void cold_ratios_are_of_the_launch_without_its_events(void **state) {
 }
 
 /* A constant that was measured as 2.5 us once and as 2.9 us the next time is no slowdown and no speed-up. */
-static void both_sides_lose_the_same_constant(void **state) {
-  (void)state;
+TEST(both_sides_lose_the_same_constant) {
   const struct compare_row row = verdict_of_cold(2.5, 2.9, 10, 10);
   assert_verdict(row.verdict, COMPARE_same);
   assert_near(row.ratio, 1, 1e-12);
@@ -428,15 +405,13 @@ static void both_sides_lose_the_same_constant(void **state) {
 }
 
 /* A report that claims more events than time changes no verdict. */
-static void a_constant_that_cannot_be_stays_in(void **state) {
-  (void)state;
+TEST(a_constant_that_cannot_be_stays_in) {
   assert_near(verdict_of_cold(1e9, 1e9, 10, 10.13).ratio, 1.013, 1e-6);
   assert_near(verdict_of_cold(-5, -5, 10, 10.13).ratio, 1.013, 1e-6);
   assert_near(verdict_of_cold(4.9, 4.9, 10, 9).ratio, 0.9, 1e-6);
 }
 
-static void a_lower_clock_is_no_regression(void **state) {
-  (void)state;
+TEST(a_lower_clock_is_no_regression) {
   static const struct {
     double now_mhz;
     enum compare_verdict expected;
@@ -474,8 +449,7 @@ static struct compare_row in_pairs(const double us[2], const double mhz[2], uint
   return row;
 }
 
-static void time_decides_and_clocks_explain(void **state) {
-  (void)state;
+TEST(time_decides_and_clocks_explain) {
   static const struct {
     double us[2], mhz[2];
     enum compare_verdict expected;
@@ -492,8 +466,7 @@ static void time_decides_and_clocks_explain(void **state) {
   }
 }
 
-static void times_that_prove_nothing_do_not_pass(void **state) {
-  (void)state;
+TEST(times_that_prove_nothing_do_not_pass) {
   static const double same[] = {100, 100}, slow[] = {100, 105}, clock[] = {1980, 1980};
   static const uint64_t cap = 0x4, heat = 0x20, brake = 0x80;
   assert_verdict(in_pairs(same, clock, 0, true).verdict, COMPARE_same);
@@ -504,8 +477,7 @@ static void times_that_prove_nothing_do_not_pass(void **state) {
   assert_verdict(in_pairs(slow, clock, heat, true).verdict, COMPARE_regressed);
 }
 
-static void times_that_cannot_be_are_implausible(void **state) {
-  (void)state;
+TEST(times_that_cannot_be_are_implausible) {
   static const struct {
     double percent;
     enum compare_verdict expected;
@@ -517,8 +489,7 @@ static void times_that_cannot_be_are_implausible(void **state) {
 
 /* Each row is below its line; together they are over theirs. */
 /* Rows of two cards are not held against each other; a time that cannot be is one on any card. */
-static void another_card_does_not_hide_a_time_that_cannot_be(void **state) {
-  (void)state;
+TEST(another_card_does_not_hide_a_time_that_cannot_be) {
   static const struct {
     double now_us;
     enum compare_verdict verdict;
@@ -538,8 +509,7 @@ static void another_card_does_not_hide_a_time_that_cannot_be(void **state) {
   }
 }
 
-static void all_cases_together_are_judged(void **state) {
-  (void)state;
+TEST(all_cases_together_are_judged) {
   for (int slow = 0; slow < 2; ++slow) {
     for (size_t cells = COMPARE_SUITE_ROWS_MIN - 1; cells <= COMPARE_SUITE_ROWS_MIN; ++cells) {
       struct pair pair;
@@ -559,8 +529,7 @@ static void all_cases_together_are_judged(void **state) {
 }
 
 /* One case 30 % faster, all others 1.1 % slower: the first does not pay for them. */
-static void a_faster_case_does_not_hide_that_all_others_are_slower(void **state) {
-  (void)state;
+TEST(a_faster_case_does_not_hide_that_all_others_are_slower) {
   for (size_t cells = COMPARE_SUITE_ROWS_MIN; cells <= COMPARE_SUITE_ROWS_MIN + 1; ++cells) {
     struct pair pair;
     start(&pair, cells);
@@ -577,8 +546,7 @@ static void a_faster_case_does_not_hide_that_all_others_are_slower(void **state)
 }
 
 /* A sweep's thresholds stand in its reports: two that have unequal ones at one hash were tampered with. */
-static void unequal_gate_settings_are_not_compared(void **state) {
-  (void)state;
+TEST(unequal_gate_settings_are_not_compared) {
   struct pair pair;
   start(&pair, 1);
   data_measure(&pair.base, 100, 5);
@@ -590,8 +558,7 @@ static void unequal_gate_settings_are_not_compared(void **state) {
   discard(&pair);
 }
 
-static void half_of_the_pairs_begin_with_the_candidate(void **state) {
-  (void)state;
+TEST(half_of_the_pairs_begin_with_the_candidate) {
   unsigned first[7] = {0};
   for (uint64_t seed = 1; seed <= 1000; ++seed) {
     bool order[7], again[7];
@@ -608,8 +575,7 @@ static void half_of_the_pairs_begin_with_the_candidate(void **state) {
   for (unsigned i = 0; i < 7; ++i) assert_in_range(first[i], 430, 570);
 }
 
-static void student_is_that_of_the_tables(void **state) {
-  (void)state;
+TEST(student_is_that_of_the_tables) {
   static const double one[] = {1, 2, 3, 4, 5}, two[] = {3, 4, 5, 6, 7};
   assert_near(student_tail(2.776445, 4), 0.025, 1e-6);
   assert_near(student_tail(1.812461, 10), 0.05, 1e-6);
@@ -621,8 +587,7 @@ static void student_is_that_of_the_tables(void **state) {
   assert_near(student_chance(&paired, 5), 0.5, 1e-12);
 }
 
-static void the_last_matching_glob_sets_the_threshold(void **state) {
-  (void)state;
+TEST(the_last_matching_glob_sets_the_threshold) {
   struct pair pair;
   start(&pair, 3);
   data_measure(&pair.base, 100, 7);
@@ -640,8 +605,7 @@ static void the_last_matching_glob_sets_the_threshold(void **state) {
 }
 
 /* A time of zero, or one that is not a number, is no observation. */
-static void broken_times_are_not_observations(void **state) {
-  (void)state;
+TEST(broken_times_are_not_observations) {
   struct pair pair;
   start(&pair, 1);
   data_measure(&pair.base, 100, 5);
@@ -660,9 +624,8 @@ static void broken_times_are_not_observations(void **state) {
 enum side { ABSENT = -1 };
 
 /* A cell that both sides lost for reasons that are as long as there are: the row says both, and that they are cut. */
-static void long_reasons_are_cut_to_a_whole_sentence(void **state) {
+TEST(long_reasons_are_cut_to_a_whole_sentence) {
   static const char end[] = " ...) in the new report";
-  (void)state;
   struct pair pair;
   start(&pair, 1);
   struct journal_data *sides[] = {&pair.base, &pair.now};
@@ -710,8 +673,7 @@ static enum compare_verdict beside(int base, int now, bool base_timed, bool now_
   return found;
 }
 
-static void every_way_to_lose_a_cell_has_its_verdict(void **state) {
-  (void)state;
+TEST(every_way_to_lose_a_cell_has_its_verdict) {
   static const struct {
     int base, now;
     bool base_timed, now_timed, allow_new;
@@ -750,8 +712,7 @@ static void every_way_to_lose_a_cell_has_its_verdict(void **state) {
   }
 }
 
-static void comparing_nothing_is_no_success(void **state) {
-  (void)state;
+TEST(comparing_nothing_is_no_success) {
   struct pair pair;
   start(&pair, 0);
   build(&pair);
@@ -767,8 +728,7 @@ static void comparing_nothing_is_no_success(void **state) {
 /* ---- outcome ------------------------------------------------------------------------------------------------- */
 
 /* Cells 1 to 5: inconclusive, regressed, missing, wrong, improved; then everything else is taken away one by one. */
-static void the_worst_row_decides_the_exit_code(void **state) {
-  (void)state;
+TEST(the_worst_row_decides_the_exit_code) {
   static const enum exit_code expected[] = {EXIT_CODE_WRONG, EXIT_CODE_COVERAGE, EXIT_CODE_REGRESSION,
                                             EXIT_CODE_INCONCLUSIVE, EXIT_CODE_OK};
   static const enum compare_verdict verdicts[] = {COMPARE_wrong, COMPARE_missing, COMPARE_regressed,
@@ -854,8 +814,7 @@ static const struct {
     {forget_power, NULL, false},
 };
 
-static void unlike_machines_are_not_compared(void **state) {
-  (void)state;
+TEST(unlike_machines_are_not_compared) {
   for (size_t i = 0; i < sizeof changes / sizeof *changes; ++i) {
     struct pair pair;
     start(&pair, 1);
@@ -879,8 +838,7 @@ static void unlike_machines_are_not_compared(void **state) {
   }
 }
 
-static void a_base_that_was_cut_short_is_no_base(void **state) {
-  (void)state;
+TEST(a_base_that_was_cut_short_is_no_base) {
   struct pair pair;
   start(&pair, 1);
   data_measure(&pair.base, 100, 5);
@@ -892,8 +850,7 @@ static void a_base_that_was_cut_short_is_no_base(void **state) {
   discard(&pair);
 }
 
-static void a_baseline_is_whole_clean_and_repeated(void **state) {
-  (void)state;
+TEST(a_baseline_is_whole_clean_and_repeated) {
   struct journal_data data = data_report(2);
   data_measure(&data, 100, 5);
   assert_ok(identity_check_baseline("b.json", &data));
@@ -942,8 +899,7 @@ static struct compare_row confirmed(double first, double second, double noise, b
   return row;
 }
 
-static void a_suspect_must_fail_twice(void **state) {
-  (void)state;
+TEST(a_suspect_must_fail_twice) {
   const struct compare_row twice = confirmed(4, 5, 0, false, 1980), once = confirmed(4, 0, 0, false, 1980);
   assert_verdict(twice.verdict, COMPARE_regressed);
   assert_true(twice.was_suspect);
@@ -956,8 +912,7 @@ static void a_suspect_must_fail_twice(void **state) {
   assert_verdict(confirmed(4, 4, 0, false, 1800).verdict, COMPARE_clock);
 }
 
-static void what_did_not_decide_is_judged_over_both(void **state) {
-  (void)state;
+TEST(what_did_not_decide_is_judged_over_both) {
   const struct compare_row same = confirmed(0, 0, 0.04, false, 1980);
   assert_verdict(same.verdict, COMPARE_same);
   assert_int_equal(same.now.processes, 14);
@@ -967,15 +922,13 @@ static void what_did_not_decide_is_judged_over_both(void **state) {
   assert_verdict(confirmed(3, 3, 0.03, false, 1980).verdict, COMPARE_regressed);
 }
 
-static void rows_that_decided_keep_their_verdict(void **state) {
-  (void)state;
+TEST(rows_that_decided_keep_their_verdict) {
   const struct compare_row row = confirmed(0, 9, 0, false, 1980);
   assert_verdict(row.verdict, COMPARE_same);
   assert_false(row.was_suspect);
 }
 
-static void a_suspect_that_fails_otherwise_says_so(void **state) {
-  (void)state;
+TEST(a_suspect_that_fails_otherwise_says_so) {
   struct pair pair, again;
   start(&pair, 1);
   start(&again, 1);
@@ -1034,8 +987,7 @@ static enum compare_verdict mirrored(enum compare_verdict verdict) {
 }
 
 /* Only whether a slowdown is excluded is asked one way, so `same` and `inconclusive` may change places. */
-static void swapping_the_reports_mirrors_the_verdicts(void **state) {
-  (void)state;
+TEST(swapping_the_reports_mirrors_the_verdicts) {
   unsigned decided = 0;
   for (uint64_t seed = 1; seed <= TRIALS; ++seed) {
     struct pair pair;
@@ -1062,8 +1014,7 @@ static void swapping_the_reports_mirrors_the_verdicts(void **state) {
 }
 
 /* Microseconds or years: only the floor knows units. */
-static void the_unit_of_time_does_not_matter(void **state) {
-  (void)state;
+TEST(the_unit_of_time_does_not_matter) {
   for (uint64_t seed = 1; seed <= TRIALS; ++seed) {
     struct pair pair;
     struct compare scaled;
@@ -1085,8 +1036,7 @@ static void the_unit_of_time_does_not_matter(void **state) {
   }
 }
 
-static void slower_is_never_judged_better(void **state) {
-  (void)state;
+TEST(slower_is_never_judged_better) {
   static const int rank[COMPARE_VERDICT_COUNT] = {
       [COMPARE_improved] = 0, [COMPARE_same] = 1, [COMPARE_inconclusive] = 2, [COMPARE_regressed] = 3};
   for (uint64_t seed = 1; seed <= TRIALS; ++seed) {
@@ -1113,8 +1063,7 @@ static void slower_is_never_judged_better(void **state) {
   }
 }
 
-static void the_order_of_cells_and_of_calls_does_not_matter(void **state) {
-  (void)state;
+TEST(the_order_of_cells_and_of_calls_does_not_matter) {
   struct pair pair;
   struct compare twin;
   randomise(&pair, 12);
@@ -1137,55 +1086,4 @@ static void the_order_of_cells_and_of_calls_does_not_matter(void **state) {
   compare_free(&twin);
   free(turned);
   discard(&pair);
-}
-
-int main(void) {
-  const struct CMUnitTest tests[] = {
-      cmocka_unit_test(magnitude_decides_between_the_verdicts),
-      cmocka_unit_test(what_looks_faster_passes_only_without_slower_processes),
-      cmocka_unit_test(few_pairs_decide_what_is_clear),
-      cmocka_unit_test(few_pairs_are_judged_by_the_noise_of_all_rows),
-      cmocka_unit_test(a_row_that_is_clear_stays_so),
-      cmocka_unit_test(as_many_pairs_as_planned_are_judged_by_rank),
-      cmocka_unit_test(the_order_is_even_at_each_look),
-      cmocka_unit_test(few_processes_decide_nothing),
-      cmocka_unit_test(a_plain_report_is_one_process),
-      cmocka_unit_test(noise_is_inconclusive_and_says_how_many_rounds),
-      cmocka_unit_test(rounds_that_pairs_need_can_be_asked_for),
-      cmocka_unit_test(a_drift_cancels_in_pairs_only),
-      cmocka_unit_test(a_difference_below_the_floor_is_none),
-      cmocka_unit_test(cold_ratios_are_of_the_launch_without_its_events),
-      cmocka_unit_test(events_of_another_host_decide_nothing),
-      cmocka_unit_test(an_alarm_by_either_host_is_an_alarm),
-      cmocka_unit_test(both_sides_lose_the_same_constant),
-      cmocka_unit_test(a_constant_that_cannot_be_stays_in),
-      cmocka_unit_test(a_lower_clock_is_no_regression),
-      cmocka_unit_test(time_decides_and_clocks_explain),
-      cmocka_unit_test(times_that_prove_nothing_do_not_pass),
-      cmocka_unit_test(times_that_cannot_be_are_implausible),
-      cmocka_unit_test(another_card_does_not_hide_a_time_that_cannot_be),
-      cmocka_unit_test(all_cases_together_are_judged),
-      cmocka_unit_test(a_faster_case_does_not_hide_that_all_others_are_slower),
-      cmocka_unit_test(unequal_gate_settings_are_not_compared),
-      cmocka_unit_test(half_of_the_pairs_begin_with_the_candidate),
-      cmocka_unit_test(student_is_that_of_the_tables),
-      cmocka_unit_test(the_last_matching_glob_sets_the_threshold),
-      cmocka_unit_test(broken_times_are_not_observations),
-      cmocka_unit_test(long_reasons_are_cut_to_a_whole_sentence),
-      cmocka_unit_test(every_way_to_lose_a_cell_has_its_verdict),
-      cmocka_unit_test(comparing_nothing_is_no_success),
-      cmocka_unit_test(the_worst_row_decides_the_exit_code),
-      cmocka_unit_test(unlike_machines_are_not_compared),
-      cmocka_unit_test(a_base_that_was_cut_short_is_no_base),
-      cmocka_unit_test(a_baseline_is_whole_clean_and_repeated),
-      cmocka_unit_test(a_suspect_must_fail_twice),
-      cmocka_unit_test(what_did_not_decide_is_judged_over_both),
-      cmocka_unit_test(rows_that_decided_keep_their_verdict),
-      cmocka_unit_test(a_suspect_that_fails_otherwise_says_so),
-      cmocka_unit_test(swapping_the_reports_mirrors_the_verdicts),
-      cmocka_unit_test(the_unit_of_time_does_not_matter),
-      cmocka_unit_test(slower_is_never_judged_better),
-      cmocka_unit_test(the_order_of_cells_and_of_calls_does_not_matter),
-  };
-  return cmocka_run_group_tests_name("compare", tests, NULL, NULL);
 }

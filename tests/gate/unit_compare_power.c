@@ -1,17 +1,11 @@
 /* tags: asan */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
-
 #include "cli/base/json.h"
 #include "cli/gate/confirm.h"
 #include "cli/rates/drawn.h"
 #include "cli/rates/population.h"
 #include "cli/rates/power.h"
 #include "tests/compare_data.h"
+#include "tests/unit.h"
 #include "tests/unit_golden.h"
 
 static void assert_ok(struct status status) {
@@ -60,8 +54,7 @@ static struct compare_power measured(const struct journal_data *data, struct com
 
 /* ---- bounds -------------------------------------------------------------------------------------------------- */
 
-static void the_bound_of_a_rate_is_the_exact_one(void **state) {
-  (void)state;
+TEST(the_bound_of_a_rate_is_the_exact_one) {
   assert_near(power_upper(0, 100), 1 - pow(0.05, 0.01), 1e-9);
   assert_near(power_upper(1, 20), 0.216106, 1e-5); /* Clopper and Pearson's tables */
   assert_near(power_upper(10, 100), 0.164, 1e-3);
@@ -71,8 +64,7 @@ static void the_bound_of_a_rate_is_the_exact_one(void **state) {
 
 /* ---- rates --------------------------------------------------------------------------------------------------- */
 
-static void a_quiet_machine_finds_what_it_should(void **state) {
-  (void)state;
+TEST(a_quiet_machine_finds_what_it_should) {
   struct journal_data data = evidence(3, 28, 0.002, 0);
   for (unsigned paired = 0; paired < 2; ++paired) {
     struct compare_power power = measured(&data, settings(paired != 0, 7));
@@ -98,8 +90,7 @@ static void a_quiet_machine_finds_what_it_should(void **state) {
 }
 
 /* The case that is found least, slowed down among all others; the others are as they were measured. */
-static void a_slowdown_is_asked_of_whole_gates_too(void **state) {
-  (void)state;
+TEST(a_slowdown_is_asked_of_whole_gates_too) {
   struct journal_data data = evidence(12, 28, 0.002, 0), noisy = evidence(12, 28, 0.02, 0);
   struct compare_power power = measured(&data, settings(true, 7));
   assert_int_equal(power.whole_suites, 200);
@@ -117,8 +108,7 @@ static void a_slowdown_is_asked_of_whole_gates_too(void **state) {
   journal_free(&noisy);
 }
 
-static void only_the_rows_that_are_named_are_slowed_down(void **state) {
-  (void)state;
+TEST(only_the_rows_that_are_named_are_slowed_down) {
   struct journal_data data = evidence(12, 28, 0.002, 0);
   struct compare_power_settings wanted = settings(true, 7);
   struct population population;
@@ -142,8 +132,7 @@ static void only_the_rows_that_are_named_are_slowed_down(void **state) {
   journal_free(&data);
 }
 
-static void drawn_gates_end_when_they_are_clear(void **state) {
-  (void)state;
+TEST(drawn_gates_end_when_they_are_clear) {
   struct journal_data data = evidence(10, 28, 0.002, 0), noisy = evidence(10, 28, 0.02, 0);
   struct compare_power_settings wanted = settings(true, 7);
   wanted.trials = 200;
@@ -163,8 +152,7 @@ static void drawn_gates_end_when_they_are_clear(void **state) {
   journal_free(&noisy);
 }
 
-static void a_noisy_machine_is_told_so(void **state) {
-  (void)state;
+TEST(a_noisy_machine_is_told_so) {
   struct journal_data data = evidence(2, 28, 0.05, 0);
   struct compare_power power = measured(&data, settings(true, 7));
   assert_true(power.undecided > 10);
@@ -176,8 +164,7 @@ static void a_noisy_machine_is_told_so(void **state) {
 }
 
 /* The clocks drift from process to process, for all cells alike: neighbours in time still agree. */
-static void pairs_do_not_see_a_drift_that_samples_see(void **state) {
-  (void)state;
+TEST(pairs_do_not_see_a_drift_that_samples_see) {
   struct journal_data data = evidence(2, 40, 0.0005, 0.008);
   struct compare_power pairs = measured(&data, settings(true, 7)), samples = measured(&data, settings(false, 7));
   assert_int_equal(pairs.failed + pairs.undecided, 0);
@@ -188,8 +175,7 @@ static void pairs_do_not_see_a_drift_that_samples_see(void **state) {
   journal_free(&data);
 }
 
-static void a_floor_above_the_slowdown_hides_it(void **state) {
-  (void)state;
+TEST(a_floor_above_the_slowdown_hides_it) {
   struct journal_data data = evidence(1, 28, 0.002, 0);
   struct compare_power_settings wanted = settings(true, 7);
   wanted.compare.floor_us[TIME_HOT] = 2.5; /* 5 % of 50 us */
@@ -200,8 +186,7 @@ static void a_floor_above_the_slowdown_hides_it(void **state) {
   journal_free(&data);
 }
 
-static void the_same_evidence_gives_the_same_numbers(void **state) {
-  (void)state;
+TEST(the_same_evidence_gives_the_same_numbers) {
   struct journal_data data = evidence(2, 20, 0.008, 0);
   struct compare_power one = measured(&data, settings(true, 5)), two = measured(&data, settings(true, 5));
   assert_memory_equal(one.rows, two.rows, one.row_count * sizeof *one.rows);
@@ -350,8 +335,7 @@ static void try_world(const struct world *world, unsigned gates, unsigned *seen)
 /* No slowdown here is a line of the gate: a process drawn twice, once for each side, gives ratios that lie on it, and
  * rounding decides. Every verdict of a row and of all cases, in gates with nothing changed and with slowdowns, is the
  * one that reports of the same processes would get. */
-static void drawn_verdicts_are_those_of_the_comparison(void **state) {
-  (void)state;
+TEST(drawn_verdicts_are_those_of_the_comparison) {
   static const struct world worlds[] = {
       {0.001, 0, true, false, 28, 7, false},      {0.004, 0, true, true, 14, 7, false},
       {0.004, 0, false, true, 21, 7, false},      {0.02, 0, true, false, 20, 5, true},
@@ -373,8 +357,7 @@ static void drawn_verdicts_are_those_of_the_comparison(void **state) {
 /* ---- many rows ------------------------------------------------------------------------------------------------ */
 
 /* The time is bounded: fewer gates, and slowdowns of some rows only, the noisiest among them. */
-static void of_many_rows_the_noisiest_are_tried(void **state) {
-  (void)state;
+TEST(of_many_rows_the_noisiest_are_tried) {
   enum { ROWS = 1400, TRIED = 1000, NOISY = 100 };
   struct journal_data data = evidence(ROWS, 14, 0.002, 0);
   for (size_t i = 0; i < ROWS; ++i) {
@@ -419,8 +402,7 @@ static void assert_refused(const struct journal_data *data, uint32_t rounds, con
   if (strstr(status.text, says) == NULL) fail_msg("\"%s\" does not say \"%s\"", status.text, says);
 }
 
-static void evidence_that_cannot_carry_it_is_refused(void **state) {
-  (void)state;
+TEST(evidence_that_cannot_carry_it_is_refused) {
   struct journal_data data = evidence(2, 13, 0.002, 0);
   assert_refused(&data, 7, "at least 14");
   data.records[1].process[TIME_HOT].count = 12;
@@ -433,8 +415,7 @@ static void evidence_that_cannot_carry_it_is_refused(void **state) {
 }
 
 /* Too few processes for a second measurement of their own: said, not hidden. */
-static void processes_that_serve_twice_are_told(void **state) {
-  (void)state;
+TEST(processes_that_serve_twice_are_told) {
   struct journal_data data = evidence(1, 16, 0.002, 0);
   struct compare_power power = measured(&data, settings(true, 7));
   assert_false(power.leftover);
@@ -445,8 +426,7 @@ static void processes_that_serve_twice_are_told(void **state) {
   journal_free(&data);
 }
 
-static void the_json_holds_every_number(void **state) {
-  (void)state;
+TEST(the_json_holds_every_number) {
   struct journal_data data = evidence(2, 28, 0.002, 0);
   struct compare_power power[] = {measured(&data, settings(true, 7)), measured(&data, settings(false, 7))};
   struct json_doc doc;
@@ -467,8 +447,7 @@ static void the_json_holds_every_number(void **state) {
 }
 
 /* A slowdown that could not be put in is told, but is neither found nor missed. */
-static void controls_are_told_and_counted(void **state) {
-  (void)state;
+TEST(controls_are_told_and_counted) {
   struct journal_data data = evidence(2, 28, 0.002, 0);
   struct compare_power power = measured(&data, settings(true, 7));
   const struct compare_power_control controls[] = {
@@ -495,26 +474,4 @@ static void controls_are_told_and_counted(void **state) {
   free(json);
   power_free(&power);
   journal_free(&data);
-}
-
-int main(void) {
-  const struct CMUnitTest tests[] = {
-      cmocka_unit_test(the_bound_of_a_rate_is_the_exact_one),
-      cmocka_unit_test(a_quiet_machine_finds_what_it_should),
-      cmocka_unit_test(a_slowdown_is_asked_of_whole_gates_too),
-      cmocka_unit_test(only_the_rows_that_are_named_are_slowed_down),
-      cmocka_unit_test(drawn_gates_end_when_they_are_clear),
-      cmocka_unit_test(a_noisy_machine_is_told_so),
-      cmocka_unit_test(pairs_do_not_see_a_drift_that_samples_see),
-      cmocka_unit_test(a_floor_above_the_slowdown_hides_it),
-      cmocka_unit_test(the_same_evidence_gives_the_same_numbers),
-      cmocka_unit_test(of_many_rows_the_noisiest_are_tried),
-      cmocka_unit_test(drawn_verdicts_are_those_of_the_comparison),
-      cmocka_unit_test(evidence_that_cannot_carry_it_is_refused),
-      cmocka_unit_test(processes_that_serve_twice_are_told),
-      cmocka_unit_test(the_json_holds_every_number),
-      cmocka_unit_test(controls_are_told_and_counted),
-  };
-  unsetenv("COLUMNS"); /* the width of golden texts */
-  return cmocka_run_group_tests_name("compare_power", tests, NULL, NULL);
 }

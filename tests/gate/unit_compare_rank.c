@@ -1,16 +1,10 @@
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
-
 #include <math.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 
 #include "cli/gate/rank.h"
+#include "tests/unit.h"
 
 static struct rank_sample sample_of(const double *base, size_t base_count, const double *now, size_t now_count,
                                     double confidence) {
@@ -47,8 +41,7 @@ static double signed_tail_by_force(unsigned n, unsigned w) {
   return hits / (double)(1u << n);
 }
 
-static void signed_rank_counts_every_sign_pattern(void **state) {
-  (void)state;
+TEST(signed_rank_counts_every_sign_pattern) {
   for (unsigned n = 1; n <= 10; ++n) {
     for (unsigned w = 0; w <= n * (n + 1) / 2 + 1; ++w) {
       assert_near(rank_tail(0, n, w), signed_tail_by_force(n, w), 1e-15);
@@ -56,8 +49,7 @@ static void signed_rank_counts_every_sign_pattern(void **state) {
   }
 }
 
-static void what_is_excluded_is_above_the_bound_of_that_confidence(void **state) {
-  (void)state;
+TEST(what_is_excluded_is_above_the_bound_of_that_confidence) {
   const double difference[] = {-7, -7, -7, -7, -7, 2.9, 3.1};
   const struct rank_sample sample = sample_of(NULL, 0, difference, 7, 0.95);
   assert_true(rank_high_is_below(&sample, 2.95));
@@ -82,8 +74,7 @@ static double sum_tail_by_force(unsigned m, unsigned n, unsigned u) {
   return (double)hits / all;
 }
 
-static void rank_sum_counts_every_order(void **state) {
-  (void)state;
+TEST(rank_sum_counts_every_order) {
   for (unsigned m = 1; m <= 5; ++m) {
     for (unsigned n = 1; n <= 6; ++n) {
       for (unsigned u = 0; u <= m * n; ++u) {
@@ -94,8 +85,7 @@ static void rank_sum_counts_every_order(void **state) {
 }
 
 /* Printed tables: Wilcoxon's critical values, and Mann and Whitney's. */
-static void the_tails_are_those_of_the_tables(void **state) {
-  (void)state;
+TEST(the_tails_are_those_of_the_tables) {
   assert_near(rank_tail(0, 5, 0), 1.0 / 32, 1e-16);
   assert_near(rank_tail(0, 10, 5), 10.0 / 1024, 1e-15);  /* one-sided 0.01: 5 */
   assert_near(rank_tail(0, 10, 10), 43.0 / 1024, 1e-15); /* one-sided 0.05: 10 */
@@ -107,8 +97,7 @@ static void the_tails_are_those_of_the_tables(void **state) {
   assert_true(rank_tail(20, 20, 114) <= 0.01 && rank_tail(20, 20, 115) > 0.01);
 }
 
-static void large_samples_follow_the_normal_limit(void **state) {
-  (void)state;
+TEST(large_samples_follow_the_normal_limit) {
   const double n = RANK_MAX, middle = n * (n + 1) / 4, sd = sqrt(n * (n + 1) * (2 * n + 1) / 24);
   assert_near(rank_tail(0, RANK_MAX, (size_t)(middle - 2 * sd)), 0.02275, 3e-4);
   const double pairs = n * n / 2, pairs_sd = sqrt(n * n * (2 * n + 1) / 12);
@@ -118,8 +107,7 @@ static void large_samples_follow_the_normal_limit(void **state) {
 
 /* ---- intervals ----------------------------------------------------------------------------------------------- */
 
-static void the_estimate_is_the_median_of_the_averages(void **state) {
-  (void)state;
+TEST(the_estimate_is_the_median_of_the_averages) {
   const double difference[] = {1, 2, 9}; /* averages 1 1.5 2 5 5.5 9 */
   const struct rank_interval paired = rank_paired(difference, 3, 0.95);
   assert_near(paired.estimate, 3.5, 1e-15);
@@ -133,8 +121,7 @@ static void the_estimate_is_the_median_of_the_averages(void **state) {
   assert_near(unpaired.confidence, 0.9, 1e-15);
 }
 
-static void more_observations_reach_more_confidence(void **state) {
-  (void)state;
+TEST(more_observations_reach_more_confidence) {
   double x[10];
   for (size_t i = 0; i < 10; ++i) x[i] = (double)(i * i);
   for (size_t n = 1; n <= 10; ++n) {
@@ -146,8 +133,7 @@ static void more_observations_reach_more_confidence(void **state) {
   assert_near(rank_unpaired(x, 5, x, 5, 0.99).confidence, 1 - 2.0 / 252, 1e-15);
 }
 
-static void swapping_the_sides_swaps_the_bounds(void **state) {
-  (void)state;
+TEST(swapping_the_sides_swaps_the_bounds) {
   const double base[] = {1.25, 0.75, 1.5, 1.125, 0.5}, now[] = {2, 1.75, 0.25, 3.5, 1, 0.875};
   const struct rank_interval forth = rank_unpaired(base, 5, now, 6, 0.95),
                              back = rank_unpaired(now, 6, base, 5, 0.95);
@@ -160,8 +146,7 @@ static void swapping_the_sides_swaps_the_bounds(void **state) {
 
 /* Every sign pattern of five differences, or every way to deal 3 + 3 values, is equally likely when nothing changed:
  * the share whose lower bound lies above zero is the error the bound admits, 1 - confidence. */
-static void a_bound_errs_exactly_as_often_as_it_says(void **state) {
-  (void)state;
+TEST(a_bound_errs_exactly_as_often_as_it_says) {
   const double size[] = {1, 2.5, 3.25, 4.75, 8};
   unsigned above = 0;
   for (unsigned signs = 0; signs < 32; ++signs) {
@@ -208,8 +193,7 @@ static void assert_of_sorted(const struct rank_interval *seen, double *value, si
 }
 
 /* Few values and many are put in order in two ways; ties, and values that come sorted, are no exception. */
-static void bounds_are_those_of_sorted_values(void **state) {
-  (void)state;
+TEST(bounds_are_those_of_sorted_values) {
   static double x[RANK_MAX], y[RANK_MAX], value[RANK_MAX * RANK_MAX];
   for (size_t n = 5; n <= RANK_MAX; n += n < 20 ? 1 : 36) {
     const size_t k = rank_by_force(n, 0), u = rank_by_force(n, n / 2 + 3);
@@ -233,8 +217,7 @@ static void bounds_are_those_of_sorted_values(void **state) {
 }
 
 /* What is asked without an interval is answered as the interval would, on its members, beside them and at ties. */
-static void comparing_agrees_with_the_interval(void **state) {
-  (void)state;
+TEST(comparing_agrees_with_the_interval) {
   unsigned answers[2] = {0, 0};
   for (unsigned seed = 0; seed < 400; ++seed) {
     double x[12], y[12];
@@ -256,21 +239,4 @@ static void comparing_agrees_with_the_interval(void **state) {
     }
   }
   assert_true(answers[0] > 100 && answers[1] > 100);
-}
-
-int main(void) {
-  const struct CMUnitTest tests[] = {
-      cmocka_unit_test(signed_rank_counts_every_sign_pattern),
-      cmocka_unit_test(what_is_excluded_is_above_the_bound_of_that_confidence),
-      cmocka_unit_test(rank_sum_counts_every_order),
-      cmocka_unit_test(the_tails_are_those_of_the_tables),
-      cmocka_unit_test(large_samples_follow_the_normal_limit),
-      cmocka_unit_test(the_estimate_is_the_median_of_the_averages),
-      cmocka_unit_test(more_observations_reach_more_confidence),
-      cmocka_unit_test(swapping_the_sides_swaps_the_bounds),
-      cmocka_unit_test(bounds_are_those_of_sorted_values),
-      cmocka_unit_test(comparing_agrees_with_the_interval),
-      cmocka_unit_test(a_bound_errs_exactly_as_often_as_it_says),
-  };
-  return cmocka_run_group_tests_name("compare_rank", tests, NULL, NULL);
 }

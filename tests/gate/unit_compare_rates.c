@@ -2,17 +2,11 @@
 /* The rates that the rule of cli/gate/compare.h gives, by synthetic suites that go through the very comparison. The
  * tables in results/README.md are made here: ATTN_UPDATE_GOLDEN=1 writes them (some minutes), else a row of each is
  * made again. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
-
 #include "cli/base/json.h"
 #include "cli/gate/confirm.h"
 #include "cli/gate/order.h"
 #include "tests/compare_data.h"
+#include "tests/unit.h"
 
 static void assert_ok(struct status status) {
   if (status_failed(&status)) fail_msg("%s", status.text);
@@ -199,8 +193,7 @@ static struct rates run(struct world world, unsigned suites, uint64_t seed) {
 
 static const struct world quiet = {.cells = 20, .rounds = 7, .paired = true, .sd_low = 0.001, .sd_high = 0.0045};
 
-static void suites_without_a_change_pass(void **state) {
-  (void)state;
+TEST(suites_without_a_change_pass) {
   struct world world = quiet;
   const struct rates rates = run(world, 2000, 1);
   assert_true(rates.failed <= 0.001 && rates.undecided <= 0.005);
@@ -213,8 +206,7 @@ static void suites_without_a_change_pass(void **state) {
 }
 
 /* Processes that stand out, and cells whose processes fall into two groups. */
-static void odd_processes_do_not_fail_a_suite(void **state) {
-  (void)state;
+TEST(odd_processes_do_not_fail_a_suite) {
   struct world world = quiet;
   world.outliers = 0.02;
   world.two_groups = 2;
@@ -223,8 +215,7 @@ static void odd_processes_do_not_fail_a_suite(void **state) {
   assert_true(run(world, 1000, 6).failed <= 0.005);
 }
 
-static void slowdowns_are_found(void **state) {
-  (void)state;
+TEST(slowdowns_are_found) {
   for (unsigned i = 0; i < 8; ++i) {
     const struct world world = {.cells = 1,
                                 .rounds = i % 2 == 0 ? 5 : 10,
@@ -240,8 +231,7 @@ static void slowdowns_are_found(void **state) {
 }
 
 /* What keeps a rule honest: with noise far above what it is made for it fails no suite, it does not decide. */
-static void noise_above_the_rule_is_not_decided(void **state) {
-  (void)state;
+TEST(noise_above_the_rule_is_not_decided) {
   struct world world = quiet;
   world.cells = 1;
   world.sd_low = world.sd_high = 0.05;
@@ -251,8 +241,7 @@ static void noise_above_the_rule_is_not_decided(void **state) {
 }
 
 /* A fixed order falls into step with a load of every fourth process; a drawn one does not. */
-static void a_periodic_load_hides_nothing(void **state) {
-  (void)state;
+TEST(a_periodic_load_hides_nothing) {
   struct world world = {.cells = 1, .rounds = 7, .paired = true, .sd_low = 0.003, .sd_high = 0.003, .load_period = 4};
   assert_true(run(world, 1000, 50).failed <= 0.01);
   world.slowdown = 0.03;
@@ -262,8 +251,7 @@ static void a_periodic_load_hides_nothing(void **state) {
 }
 
 /* One process in three 10 % slower: where all of these are the base's, a slower case looks faster. */
-static void a_third_of_the_processes_hides_nothing(void **state) {
-  (void)state;
+TEST(a_third_of_the_processes_hides_nothing) {
   for (unsigned i = 0; i < 4; ++i) {
     struct world world = {
         .cells = 1, .rounds = 7, .paired = true, .sd_low = 0.003, .sd_high = 0.003, .slowdown = 0.03};
@@ -279,8 +267,7 @@ static void a_third_of_the_processes_hides_nothing(void **state) {
 }
 
 /* A measurement that may end after 3 or 5 pairs errs as seldom as one of 7, and takes fewer processes. */
-static void a_measurement_in_steps_errs_as_seldom(void **state) {
-  (void)state;
+TEST(a_measurement_in_steps_errs_as_seldom) {
   static const struct {
     struct world world;
     double failed_least, failed_most, passed_most;
@@ -313,8 +300,7 @@ static void a_measurement_in_steps_errs_as_seldom(void **state) {
   }
 }
 
-static void a_quiet_machine_needs_few_processes(void **state) {
-  (void)state;
+TEST(a_quiet_machine_needs_few_processes) {
   struct world world = quiet;
   world.in_steps = true;
   world.cells = 40;
@@ -335,8 +321,7 @@ static void a_quiet_machine_needs_few_processes(void **state) {
 }
 
 /* One process in ten 10 % slower: undecided at first, decided by more rounds. */
-static void outliers_are_outvoted(void **state) {
-  (void)state;
+TEST(outliers_are_outvoted) {
   struct world world = {.cells = 1, .rounds = 7, .paired = true, .sd_low = 0.003, .sd_high = 0.003};
   world.outliers = 0.1;
   world.outlier_size = 0.1;
@@ -345,8 +330,7 @@ static void outliers_are_outvoted(void **state) {
 }
 
 /* +1 % of all cases is below the line of each; ten such merges would be +10 %. */
-static void a_slowdown_of_all_cases_is_found(void **state) {
-  (void)state;
+TEST(a_slowdown_of_all_cases_is_found) {
   struct world world = quiet;
   world.common = 0.0015;
   world.uniform_slowdown = 0.01;
@@ -493,8 +477,7 @@ static void rewrite_tables(const char *page) {
   assert_int_equal(fclose(file), 0);
 }
 
-static void the_published_tables_are_what_the_rule_gives(void **state) {
-  (void)state;
+TEST(the_published_tables_are_what_the_rule_gives) {
   char *page, row[3][ROW_MAX];
   size_t length;
   assert_ok(json_read_file(page_path, 1 << 20, &page, &length));
@@ -509,21 +492,4 @@ static void the_published_tables_are_what_the_rule_gives(void **state) {
     }
   }
   free(page);
-}
-
-int main(void) {
-  const struct CMUnitTest tests[] = {
-      cmocka_unit_test(suites_without_a_change_pass),
-      cmocka_unit_test(odd_processes_do_not_fail_a_suite),
-      cmocka_unit_test(slowdowns_are_found),
-      cmocka_unit_test(noise_above_the_rule_is_not_decided),
-      cmocka_unit_test(a_periodic_load_hides_nothing),
-      cmocka_unit_test(a_third_of_the_processes_hides_nothing),
-      cmocka_unit_test(a_measurement_in_steps_errs_as_seldom),
-      cmocka_unit_test(a_quiet_machine_needs_few_processes),
-      cmocka_unit_test(outliers_are_outvoted),
-      cmocka_unit_test(a_slowdown_of_all_cases_is_found),
-      cmocka_unit_test(the_published_tables_are_what_the_rule_gives),
-  };
-  return cmocka_run_group_tests_name("compare_rates", tests, NULL, NULL);
 }

@@ -1,10 +1,3 @@
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
-
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -14,6 +7,7 @@
 #include "cli/gate/sinks.h"
 #include "cli/report/report.h"
 #include "kernels/gpu_models.h"
+#include "tests/unit.h"
 #include "tests/unit_golden.h"
 
 typedef struct status writer(const struct compare *, FILE *);
@@ -232,7 +226,7 @@ static const struct {
               {"many", make_many}};
 enum { SCENE_COUNT = sizeof scenes / sizeof *scenes };
 
-static void one_line_says_why_a_comparison_did_not_pass(void **state) {
+TEST(one_line_says_why_a_comparison_did_not_pass) {
   static const char *const expect[SCENE_COUNT] = {
       "1 of 10 rows: 1 wrong, first: B1.H8.Hkv8.Sq512.Skv512.D64.f16.full wmma hot: wrong: 12 elements outside the "
       "tolerance",
@@ -241,7 +235,6 @@ static void one_line_says_why_a_comparison_did_not_pass(void **state) {
       "14 of 73 rows: 14 regressed, first: B1.H8.Hkv8.Sq64.Skv64.D64.f16.full wmma hot: slower in time and cycles, "
       "both times"};
   char text[COMPARE_FAILURE_MAX];
-  (void)state;
   for (size_t i = 0; i < SCENE_COUNT; ++i) {
     struct made *made = scenes[i].make();
     sinks_failure_text(&made->compare, text);
@@ -255,16 +248,14 @@ static void one_line_says_why_a_comparison_did_not_pass(void **state) {
   free(made);
 }
 
-static void an_interval_of_too_few_processes_is_no_bound(void **state) {
-  (void)state;
+TEST(an_interval_of_too_few_processes_is_no_bound) {
   struct compare_row row = {.ratio = 1.02, .ci_low = 1.02, .ci_high = 1.02, .confidence = 0.5};
   assert_string_equal(sinks_numbers(&row).bounds, "-");
   row.confidence = COMPARE_CONFIDENCE;
   assert_string_equal(sinks_numbers(&row).bounds, "+2.00 to +2.00 %");
 }
 
-static void every_format_is_as_golden(void **state) {
-  (void)state;
+TEST(every_format_is_as_golden) {
   char path[128];
   for (size_t i = 0; i < SCENE_COUNT; ++i) {
     struct made *made = scenes[i].make();
@@ -278,8 +269,7 @@ static void every_format_is_as_golden(void **state) {
   }
 }
 
-static void the_same_comparison_is_the_same_bytes(void **state) {
-  (void)state;
+TEST(the_same_comparison_is_the_same_bytes) {
   for (size_t k = 0; k < FORMAT_COUNT; ++k) {
     struct made *first = make_mixed(), *second = make_mixed();
     char *a = text_of(&first->compare, formats[k].write), *b = text_of(&second->compare, formats[k].write);
@@ -299,8 +289,7 @@ static size_t count_of(const char *text, const char *part) {
   return count;
 }
 
-static void text_says_that_changes_are_without_the_events(void **state) {
-  (void)state;
+TEST(text_says_that_changes_are_without_the_events) {
   static const char line[] = "cold times hold 2.5 us of the events around a launch; change and bounds are without it";
   struct made *made = make_mixed();
   char *without = text_of(&made->compare, verdict_text_write);
@@ -314,8 +303,7 @@ static void text_says_that_changes_are_without_the_events(void **state) {
 }
 
 /* JSON has an escape for each, and leaves DEL as it is. */
-static void no_format_lets_a_control_or_a_broken_byte_through(void **state) {
-  (void)state;
+TEST(no_format_lets_a_control_or_a_broken_byte_through) {
   for (size_t i = 0; i < SCENE_COUNT; ++i) {
     struct made *made = scenes[i].make();
     for (size_t k = 2; k < FORMAT_COUNT; ++k) {
@@ -334,8 +322,7 @@ static void no_format_lets_a_control_or_a_broken_byte_through(void **state) {
   }
 }
 
-static void text_gives_a_runner_no_command(void **state) {
-  (void)state;
+TEST(text_gives_a_runner_no_command) {
   struct made *made = make_mixed();
   char *text = text_of(&made->compare, verdict_text_write);
   for (char *line = strtok(text, "\n"); line != NULL; line = strtok(NULL, "\n")) {
@@ -347,8 +334,7 @@ static void text_gives_a_runner_no_command(void **state) {
   free(made);
 }
 
-static void annotations_are_at_most_ten_and_the_last_counts_the_rest(void **state) {
-  (void)state;
+TEST(annotations_are_at_most_ten_and_the_last_counts_the_rest) {
   struct made *made = make_many();
   char *text = text_of(&made->compare, verdict_annotations_write);
   assert_int_equal(count_of(text, "\n"), 10);
@@ -363,8 +349,7 @@ static void annotations_are_at_most_ten_and_the_last_counts_the_rest(void **stat
   free(made);
 }
 
-static void annotations_of_what_passes_are_warnings_or_none(void **state) {
-  (void)state;
+TEST(annotations_of_what_passes_are_warnings_or_none) {
   struct made *made = make_lenient();
   char *text = text_of(&made->compare, verdict_annotations_write);
   assert_int_equal(count_of(text, "::warning "), 2);
@@ -377,8 +362,7 @@ static void annotations_of_what_passes_are_warnings_or_none(void **state) {
   free(made);
 }
 
-static void an_annotation_is_one_line_whatever_its_texts_are(void **state) {
-  (void)state;
+TEST(an_annotation_is_one_line_whatever_its_texts_are) {
   struct made *made = make_mixed();
   snprintf(made->now.run.sweep_path, sizeof made->now.run.sweep_path, "a,b:c%%d.json");
   char *text = text_of(&made->compare, verdict_annotations_write);
@@ -393,8 +377,7 @@ static void an_annotation_is_one_line_whatever_its_texts_are(void **state) {
   free(made);
 }
 
-static void markdown_shows_fifty_rows_and_counts_the_rest(void **state) {
-  (void)state;
+TEST(markdown_shows_fifty_rows_and_counts_the_rest) {
   struct made *made = make_many();
   char *text = text_of(&made->compare, verdict_markdown_write);
   assert_memory_equal(text, "**attnbench gate FAILED, exit code 1:", 37);
@@ -412,8 +395,7 @@ static void markdown_shows_fifty_rows_and_counts_the_rest(void **state) {
 }
 
 /* The most that the fields can hold, all of it escaped. */
-static void markdown_of_the_longest_texts_stays_below_the_limit(void **state) {
-  (void)state;
+TEST(markdown_of_the_longest_texts_stays_below_the_limit) {
   struct made *made = make_many();
   for (size_t i = 0; i < 73; ++i) {
     struct compare_row *row = &made->row[i];
@@ -434,8 +416,7 @@ static void markdown_of_the_longest_texts_stays_below_the_limit(void **state) {
 }
 
 /* A line of tildes, indented by less than four spaces, ends the block of commands. */
-static void a_command_cannot_end_its_block_in_markdown(void **state) {
-  (void)state;
+TEST(a_command_cannot_end_its_block_in_markdown) {
   struct made *made = make_mixed();
   size_t fences = 0;
   snprintf(made->now.run.command, sizeof made->now.run.command, "~~~~");
@@ -449,8 +430,7 @@ static void a_command_cannot_end_its_block_in_markdown(void **state) {
   free(made);
 }
 
-static void a_capped_text_ends_with_a_whole_line_that_says_so(void **state) {
-  (void)state;
+TEST(a_capped_text_ends_with_a_whole_line_that_says_so) {
   static const char text[] =
       "first line\nsecond line\nthird line that is much longer than the others, for the notice\n";
   for (size_t most = 60; most <= sizeof text; ++most) {
@@ -470,8 +450,7 @@ static void a_capped_text_ends_with_a_whole_line_that_says_so(void **state) {
   }
 }
 
-static void junit_counts_what_it_holds(void **state) {
-  (void)state;
+TEST(junit_counts_what_it_holds) {
   static const struct {
     struct made *(*make)(void);
     const char *counts;
@@ -493,8 +472,7 @@ static void junit_counts_what_it_holds(void **state) {
   }
 }
 
-static void a_new_case_fails_unless_it_is_allowed(void **state) {
-  (void)state;
+TEST(a_new_case_fails_unless_it_is_allowed) {
   struct made *made = make(mixed_specs + 2, 1, EXIT_CODE_COVERAGE);
   assert_true(sinks_row_fails(&made->compare, &made->row[0]));
   made->compare.settings.allow_new = true;
@@ -503,8 +481,7 @@ static void a_new_case_fails_unless_it_is_allowed(void **state) {
   free(made);
 }
 
-static void percents_read_as_changes(void **state) {
-  (void)state;
+TEST(percents_read_as_changes) {
   static const struct {
     double ratio;
     const char *text;
@@ -523,8 +500,7 @@ static struct status write_untyped(const void *data, FILE *file) {
   return verdict_json_write((const struct compare *)data, file);
 }
 
-static void json_is_whole_or_refused_without_memory(void **state) {
-  (void)state;
+TEST(json_is_whole_or_refused_without_memory) {
   struct made *made = make_mixed();
   char *whole = text_of(&made->compare, verdict_json_write);
   const size_t given = assert_whole_or_refused(write_untyped, &made->compare, whole);
@@ -537,8 +513,7 @@ static void json_is_whole_or_refused_without_memory(void **state) {
 
 #define CELL " --variants wmma --only B1.H8.Hkv8.Sq512.Skv512.D64.f16.full/wmma"
 
-static void a_row_is_measured_again_by_its_run_narrowed_to_it(void **state) {
-  (void)state;
+TEST(a_row_is_measured_again_by_its_run_narrowed_to_it) {
   static const struct {
     const char *command, *again;
   } cases[] = {
@@ -581,8 +556,7 @@ static void a_row_is_measured_again_by_its_run_narrowed_to_it(void **state) {
   free(made);
 }
 
-static void a_missing_row_is_named_by_its_base(void **state) {
-  (void)state;
+TEST(a_missing_row_is_named_by_its_base) {
   static const struct row_spec spec = {COMPARE_missing, "wmma", "absent", TIME_HOT, 512, 20, 0, 7, CELL_ok};
   char command[COMPARE_COMMAND_MAX];
   struct made *made = make(&spec, 1, EXIT_CODE_COVERAGE);
@@ -593,8 +567,7 @@ static void a_missing_row_is_named_by_its_base(void **state) {
   free(made);
 }
 
-static void a_command_that_does_more_than_start_a_program_is_not_shown(void **state) {
-  (void)state;
+TEST(a_command_that_does_more_than_start_a_program_is_not_shown) {
   static const char *const hostile[] = {"attnbench; x", "attnbench $(x)", "attnbench `x`", "attnbench | x",
                                         "attnbench \n x"};
   struct made *made = make(mixed_specs, 1, EXIT_CODE_INCONCLUSIVE);
@@ -616,8 +589,7 @@ static void a_command_that_does_more_than_start_a_program_is_not_shown(void **st
 }
 
 /* Half a quoted word of a command that was cut would swallow what comes behind it. */
-static void a_cut_command_loses_its_last_word_only(void **state) {
-  (void)state;
+TEST(a_cut_command_loses_its_last_word_only) {
   char command[COMPARE_COMMAND_MAX];
   struct made *made = make(mixed_specs, 1, EXIT_CODE_WRONG);
   const size_t room = sizeof made->now.run.command;
@@ -627,33 +599,4 @@ static void a_cut_command_loses_its_last_word_only(void **state) {
   assert_null(strchr(command, '\''));
   assert_non_null(strstr(command, "--rounds 7"));
   free(made);
-}
-
-int main(void) {
-  const struct CMUnitTest tests[] = {
-      cmocka_unit_test(one_line_says_why_a_comparison_did_not_pass),
-      cmocka_unit_test(an_interval_of_too_few_processes_is_no_bound),
-      cmocka_unit_test(every_format_is_as_golden),
-      cmocka_unit_test(the_same_comparison_is_the_same_bytes),
-      cmocka_unit_test(text_says_that_changes_are_without_the_events),
-      cmocka_unit_test(no_format_lets_a_control_or_a_broken_byte_through),
-      cmocka_unit_test(text_gives_a_runner_no_command),
-      cmocka_unit_test(annotations_are_at_most_ten_and_the_last_counts_the_rest),
-      cmocka_unit_test(annotations_of_what_passes_are_warnings_or_none),
-      cmocka_unit_test(an_annotation_is_one_line_whatever_its_texts_are),
-      cmocka_unit_test(markdown_shows_fifty_rows_and_counts_the_rest),
-      cmocka_unit_test(markdown_of_the_longest_texts_stays_below_the_limit),
-      cmocka_unit_test(a_command_cannot_end_its_block_in_markdown),
-      cmocka_unit_test(a_capped_text_ends_with_a_whole_line_that_says_so),
-      cmocka_unit_test(junit_counts_what_it_holds),
-      cmocka_unit_test(a_new_case_fails_unless_it_is_allowed),
-      cmocka_unit_test(percents_read_as_changes),
-      cmocka_unit_test(json_is_whole_or_refused_without_memory),
-      cmocka_unit_test(a_row_is_measured_again_by_its_run_narrowed_to_it),
-      cmocka_unit_test(a_command_that_does_more_than_start_a_program_is_not_shown),
-      cmocka_unit_test(a_missing_row_is_named_by_its_base),
-      cmocka_unit_test(a_cut_command_loses_its_last_word_only),
-  };
-  unsetenv("COLUMNS"); /* the width of golden texts */
-  return cmocka_run_group_tests(tests, NULL, NULL);
 }

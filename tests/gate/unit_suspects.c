@@ -1,19 +1,12 @@
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
-
 #include <stdio.h>
 #include <string.h>
 
 #include "cli/gate/suspects.h"
+#include "tests/unit.h"
 
 #define COUNT(array) (sizeof(array) / sizeof *(array))
 
-static void a_cell_is_suspected_once_whichever_of_its_modes_is(void **state) {
-  (void)state;
+TEST(a_cell_is_suspected_once_whichever_of_its_modes_is) {
   struct compare_row rows[] = {
       {.key = "A", .variant = "wmma", .mode = TIME_HOT, .verdict = COMPARE_regressed, .ratio = 1.1},
       {.key = "A", .variant = "wmma", .mode = TIME_COLD, .verdict = COMPARE_regressed, .ratio = 1.1},
@@ -31,8 +24,7 @@ static void a_cell_is_suspected_once_whichever_of_its_modes_is(void **state) {
 }
 
 /* In steps: where all cases together are undecided, all that are compared. */
-static void a_measurement_goes_on_with_what_is_open(void **state) {
-  (void)state;
+TEST(a_measurement_goes_on_with_what_is_open) {
   struct compare_row rows[] = {
       {.key = "A", .variant = "wmma", .mode = TIME_COLD, .verdict = COMPARE_same, .has_ratio = true},
       {.key = "A", .variant = "wmma", .mode = TIME_HOT, .verdict = COMPARE_inconclusive, .has_ratio = true},
@@ -52,8 +44,7 @@ static void a_measurement_goes_on_with_what_is_open(void **state) {
   suspects_free(&open);
 }
 
-static void no_rows_are_no_suspects(void **state) {
-  (void)state;
+TEST(no_rows_are_no_suspects) {
   const struct compare compare = {.row_count = 0};
   struct suspects suspects;
   assert_int_equal(suspects_of(&compare, &suspects).code, STATUS_OK);
@@ -62,8 +53,7 @@ static void no_rows_are_no_suspects(void **state) {
 }
 
 /* The worse of what the comparison says and of what the new cells themselves are: 6, 3, 4, 1, 5, 0. */
-static void the_worse_of_comparison_and_cells_decides(void **state) {
-  (void)state;
+TEST(the_worse_of_comparison_and_cells_decides) {
   static const struct {
     enum exit_code compared;
     enum cell_status cell;
@@ -90,14 +80,4 @@ static void the_worse_of_comparison_and_cells_decides(void **state) {
     const struct compare compare = {.now = &now, .exit_code = cases[i].compared};
     assert_int_equal(suspects_exit_code(&compare), cases[i].expected);
   }
-}
-
-int main(void) {
-  const struct CMUnitTest tests[] = {
-      cmocka_unit_test(a_cell_is_suspected_once_whichever_of_its_modes_is),
-      cmocka_unit_test(a_measurement_goes_on_with_what_is_open),
-      cmocka_unit_test(no_rows_are_no_suspects),
-      cmocka_unit_test(the_worse_of_comparison_and_cells_decides),
-  };
-  return cmocka_run_group_tests(tests, NULL, NULL);
 }

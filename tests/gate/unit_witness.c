@@ -1,14 +1,8 @@
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
-
 #include <stdlib.h>
 #include <string.h>
 
 #include "cli/gate/witness.h"
+#include "tests/unit.h"
 
 enum { PAIRS = 5 };
 
@@ -31,30 +25,26 @@ static bool is_believed(double told_s, double seen_s, uint32_t of_them) {
   return compare.comparable;
 }
 
-static void time_that_both_sides_spend_outside_is_no_lie(void **state) {
-  (void)state;
+TEST(time_that_both_sides_spend_outside_is_no_lie) {
   assert_true(is_believed(2, 2.1, PAIRS));
   assert_true(is_believed(1, 1.1, PAIRS));
   assert_true(is_believed(4, 4.2, PAIRS));
 }
 
-static void a_clock_of_ones_own_is_seen(void **state) {
-  (void)state;
+TEST(a_clock_of_ones_own_is_seen) {
   assert_false(is_believed(1, 2.1, PAIRS));
   assert_false(is_believed(1.6, 2.1, PAIRS));
   assert_false(is_believed(2.6, 2.1, PAIRS));
 }
 
-static void a_machine_that_was_busy_now_and_then_is_no_lie(void **state) {
-  (void)state;
+TEST(a_machine_that_was_busy_now_and_then_is_no_lie) {
   assert_true(is_believed(2, 9, 1));
   assert_true(is_believed(2, 9, 2));
   assert_false(is_believed(2, 9, PAIRS));
 }
 
 /* Fewer pairs than a verdict needs: what they say is doubted, and more have to tell. */
-static void few_pairs_leave_a_doubt(void **state) {
-  (void)state;
+TEST(few_pairs_leave_a_doubt) {
   static struct journal_data base = {.wall_s = 2}, now;
   for (unsigned lies = 0; lies < 2; ++lies) {
     struct witness witness = {.now.count = 0};
@@ -71,8 +61,7 @@ static void few_pairs_leave_a_doubt(void **state) {
   }
 }
 
-static void what_was_written_late_is_seen_by_the_process(void **state) {
-  (void)state;
+TEST(what_was_written_late_is_seen_by_the_process) {
   static struct journal_data base = {.wall_s = 2}, now = {.wall_s = 2};
   struct witness witness = {.now.count = 0};
   struct compare compare = {.base = &base, .now = &now, .comparable = true};
@@ -85,8 +74,7 @@ static void what_was_written_late_is_seen_by_the_process(void **state) {
   assert_string_equal(compare.difference[0].key, "time of the processes");
 }
 
-static void samples_cannot_take_longer_than_the_process(void **state) {
-  (void)state;
+TEST(samples_cannot_take_longer_than_the_process) {
   struct record record;
   record_start(&record);
   record.time[TIME_HOT] = record_time_unknown();
@@ -98,16 +86,4 @@ static void samples_cannot_take_longer_than_the_process(void **state) {
   struct witness_side side = {.count = 0};
   witness_add(&side, &told, (const double[WITNESS_COUNT]){2, 2.1});
   assert_true(side.told_s[0] > 19.9 && side.told_s[0] < 20.1);
-}
-
-int main(void) {
-  const struct CMUnitTest tests[] = {
-      cmocka_unit_test(time_that_both_sides_spend_outside_is_no_lie),
-      cmocka_unit_test(a_clock_of_ones_own_is_seen),
-      cmocka_unit_test(a_machine_that_was_busy_now_and_then_is_no_lie),
-      cmocka_unit_test(few_pairs_leave_a_doubt),
-      cmocka_unit_test(what_was_written_late_is_seen_by_the_process),
-      cmocka_unit_test(samples_cannot_take_longer_than_the_process),
-  };
-  return cmocka_run_group_tests(tests, NULL, NULL);
 }

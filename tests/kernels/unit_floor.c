@@ -1,15 +1,9 @@
 /* The least time of a shape, against figures made by hand. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
-
 #include <math.h>
 
 #include "kernels/floor.h"
 #include "kernels/problem/work.h"
+#include "tests/unit.h"
 
 /* 100 SMs of 1000 FLOP per clock at 1 GHz: 1e8 FLOP per microsecond. 1000 GB/s: 1e3 bytes per nanosecond. */
 static const struct device_info gpu = {.kind = DEVICE_CUDA,
@@ -22,8 +16,7 @@ static const struct device_info gpu = {.kind = DEVICE_CUDA,
 
 static void near(double actual, double expected) { assert_true(fabs(actual - expected) <= 1e-9 * fabs(expected)); }
 
-static void operations_count_the_pairs_under_the_mask(void **state) {
-  (void)state;
+TEST(operations_count_the_pairs_under_the_mask) {
   const struct attn_problem full = ATTN_DENSE(2, 3, 1, 10, 20, 8, ATTN_F16, false);
   struct attn_problem causal = full;
   causal.right = 0;
@@ -38,8 +31,7 @@ static void operations_count_the_pairs_under_the_mask(void **state) {
   near(work_flops(&with_lse), work_flops(&full));
 }
 
-static void a_prefill_is_bound_by_the_tensor_cores(void **state) {
-  (void)state;
+TEST(a_prefill_is_bound_by_the_tensor_cores) {
   const struct attn_problem s = ATTN_DENSE(1, 8, 8, 2048, 2048, 64, ATTN_BF16, false);
   near(floor_us(&s, &gpu, TIME_COLD, NAN), work_flops(&s) / 1e8);
   near(floor_us(&s, &gpu, TIME_COLD, 500), work_flops(&s) / 0.5e8);
@@ -48,37 +40,23 @@ static void a_prefill_is_bound_by_the_tensor_cores(void **state) {
   near(floor_us(&f32, &gpu, TIME_HOT, 1000), 3 * work_flops(&s) / 1e8);
 }
 
-static void a_decode_is_bound_by_memory_beyond_l2(void **state) {
-  (void)state;
+TEST(a_decode_is_bound_by_memory_beyond_l2) {
   const struct attn_problem s = ATTN_DENSE(8, 32, 8, 1, 4096, 128, ATTN_F16, false);
   const double bytes = work_bytes(&s);
   near(floor_us(&s, &gpu, TIME_COLD, NAN), bytes / 1e6);
   near(floor_us(&s, &gpu, TIME_HOT, NAN), (bytes - (1 << 20)) / 1e6);
 }
 
-static void rows_of_q_without_keys_need_not_be_read(void **state) {
-  (void)state;
+TEST(rows_of_q_without_keys_need_not_be_read) {
   const struct attn_problem s = ATTN_DENSE(1, 1, 1, 1 << 20, 1, 64, ATTN_F16, true);
   near(floor_us(&s, &gpu, TIME_COLD, NAN), (2.0 * 64 * ((1 << 20) + 1 + 2)) / 1e6);
 }
 
-static void nothing_is_known_of_a_cpu_or_an_unknown_gpu(void **state) {
-  (void)state;
+TEST(nothing_is_known_of_a_cpu_or_an_unknown_gpu) {
   const struct attn_problem s = ATTN_DENSE(1, 8, 8, 2048, 2048, 64, ATTN_F16, false);
   struct device_info other = gpu;
   other.kind = DEVICE_CPU;
   assert_true(floor_us(&s, &other, TIME_HOT, NAN) == 0);
   other = (struct device_info){.kind = DEVICE_CUDA, .sms = 10};
   assert_true(floor_us(&s, &other, TIME_HOT, NAN) == 0);
-}
-
-int main(void) {
-  const struct CMUnitTest tests[] = {
-      cmocka_unit_test(operations_count_the_pairs_under_the_mask),
-      cmocka_unit_test(a_prefill_is_bound_by_the_tensor_cores),
-      cmocka_unit_test(a_decode_is_bound_by_memory_beyond_l2),
-      cmocka_unit_test(rows_of_q_without_keys_need_not_be_read),
-      cmocka_unit_test(nothing_is_known_of_a_cpu_or_an_unknown_gpu),
-  };
-  return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,17 +1,11 @@
 /* tags: asan */
 /* Launch geometry of every CUDA variant in the registry over a grid of shapes, devices and tunables. No GPU. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
-
 #include <string.h>
 
 #include "kernels/gpu_models.h"
 #include "kernels/occupancy.h"
 #include "kernels/variant.h"
+#include "tests/unit.h"
 
 enum { GRID_X_MAX = INT32_MAX, GRID_YZ_MAX = 65535, WARP_THREADS = 32, SENTENCE_MIN = 10 };
 
@@ -224,25 +218,13 @@ static void check_deterministic(const struct point *p) {
   CHECK(p, memcmp(&first, &second, sizeof first) == 0);
 }
 
-static void refusals_are_sentences(void **state) {
-  (void)state;
-  for_each_point(check_refusal_is_a_sentence);
-}
+TEST(refusals_are_sentences) { for_each_point(check_refusal_is_a_sentence); }
 
-static void plans_stay_within_the_devices_limits(void **state) {
-  (void)state;
-  for_each_point(check_launchable);
-}
+TEST(plans_stay_within_the_devices_limits) { for_each_point(check_launchable); }
 
-static void plans_cover_every_query_tile_and_split(void **state) {
-  (void)state;
-  for_each_point(check_complete);
-}
+TEST(plans_cover_every_query_tile_and_split) { for_each_point(check_complete); }
 
-static void plans_are_the_same_bytes_each_time(void **state) {
-  (void)state;
-  for_each_point(check_deterministic);
-}
+TEST(plans_are_the_same_bytes_each_time) { for_each_point(check_deterministic); }
 
 /* ---- exact expectations -------------------------------------------------------------------------------------- */
 
@@ -264,8 +246,7 @@ static void assert_grid(const struct attn_pass *pass, uint32_t x, uint32_t y, ui
   assert_int_equal(pass->grid[2], z);
 }
 
-static void serial_grid_ignores_batch_and_heads(void **state) {
-  (void)state;
+TEST(serial_grid_ignores_batch_and_heads) {
   static const uint32_t bh[][2] = {{1, 8}, {4, 16}, {8, 16}};
   for (size_t i = 0; i < COUNT(bh); i++) {
     const struct point p = point_of("serial", "l4", square(bh[i][0], bh[i][1], 512, 64, ATTN_F16));
@@ -278,8 +259,7 @@ static void serial_grid_ignores_batch_and_heads(void **state) {
   }
 }
 
-static void scalar_grid_is_heads_batches_q_tiles(void **state) {
-  (void)state;
+TEST(scalar_grid_is_heads_batches_q_tiles) {
   static const struct {
     uint32_t B, H, S, tiles;
   } rows[] = {{1, 1, 4, 1}, {1, 1, 64, 1}, {1, 1, 65, 2}, {1, 1, 128, 2}, {8, 4, 128, 2}, {16, 8, 512, 8}};
@@ -292,8 +272,7 @@ static void scalar_grid_is_heads_batches_q_tiles(void **state) {
   }
 }
 
-static void scalar_takes_four_keys_of_dimension_four(void **state) {
-  (void)state;
+TEST(scalar_takes_four_keys_of_dimension_four) {
   for (int dtype = 0; dtype < ATTN_DTYPE_COUNT; dtype++) {
     const struct point p = point_of("scalar", "l4", square(1, 1, 4, 4, (enum attn_dtype)dtype));
     assert_null(refusal(&p));
@@ -302,8 +281,7 @@ static void scalar_takes_four_keys_of_dimension_four(void **state) {
 
 enum { QUAD_ROWS, QUAD_VEC, QUAD_PAD, QUAD_PERSISTENT, QUAD_BOUNDS };
 
-static void scalar_quad_has_the_grid_of_scalar_and_no_idle_thread(void **state) {
-  (void)state;
+TEST(scalar_quad_has_the_grid_of_scalar_and_no_idle_thread) {
   const struct attn_problem shape = square(3, 5, 200, 64, ATTN_F16);
   const struct point scalar = point_of("scalar", "l4", shape);
   struct point p = point_of("scalar_quad", "l4", shape);
@@ -316,8 +294,7 @@ static void scalar_quad_has_the_grid_of_scalar_and_no_idle_thread(void **state) 
   assert_string_equal(refusal(&p), "rows must be 32 or 64");
 }
 
-static void scalar_quad_takes_wide_copies_only_of_whole_words(void **state) {
-  (void)state;
+TEST(scalar_quad_takes_wide_copies_only_of_whole_words) {
   static const struct {
     uint32_t D;
     enum attn_dtype dtype;
@@ -332,8 +309,7 @@ static void scalar_quad_takes_wide_copies_only_of_whole_words(void **state) {
   }
 }
 
-static void scalar_quad_padding_is_sixteen_bytes_a_row(void **state) {
-  (void)state;
+TEST(scalar_quad_padding_is_sixteen_bytes_a_row) {
   static const uint32_t tile_rows[][2] = {{64, 64 + 2 * 64}, {32, 32 + 2 * 64}};
   for (size_t i = 0; i < COUNT(tile_rows); i++) {
     struct point p = point_of("scalar_quad", "h200", square(1, 8, 512, 128, ATTN_F32));
@@ -345,8 +321,7 @@ static void scalar_quad_padding_is_sixteen_bytes_a_row(void **state) {
   }
 }
 
-static void scalar_quad_persistent_launches_one_wave_or_one_block_per_item(void **state) {
-  (void)state;
+TEST(scalar_quad_persistent_launches_one_wave_or_one_block_per_item) {
   static const struct {
     uint32_t B, H, S, D;
     enum attn_dtype dtype;
@@ -368,8 +343,7 @@ static void scalar_quad_persistent_launches_one_wave_or_one_block_per_item(void 
   }
 }
 
-static void cuda_core_variants_take_f32_and_tensor_variants_refuse_it(void **state) {
-  (void)state;
+TEST(cuda_core_variants_take_f32_and_tensor_variants_refuse_it) {
   static const struct {
     const char *name;
     bool takes;
@@ -383,8 +357,7 @@ static void cuda_core_variants_take_f32_and_tensor_variants_refuse_it(void **sta
   }
 }
 
-static void every_variant_runs_f16_at_64_on_every_model(void **state) {
-  (void)state;
+TEST(every_variant_runs_f16_at_64_on_every_model) {
   static const char *const names[] = {"serial",   "scalar",      "scalar_quad",     "wmma",
                                       "cp_async", "split_kv",    "split_kv_atomic", "one_query",
                                       "wmma_qk",  "mma_swizzle", "cluster_split"};
@@ -395,8 +368,7 @@ static void every_variant_runs_f16_at_64_on_every_model(void **state) {
     }
 }
 
-static void cp_async_stages_set_shared_memory_and_refuse_small_devices(void **state) {
-  (void)state;
+TEST(cp_async_stages_set_shared_memory_and_refuse_small_devices) {
   struct point p = point_of("cp_async", "l4", square(1, 8, 512, 128, ATTN_F16));
   assert_non_null(refusal(&p));
   p = point_of("cp_async", "h200", p.shape);
@@ -409,8 +381,7 @@ static void cp_async_stages_set_shared_memory_and_refuse_small_devices(void **st
   assert_int_equal(three.pass[0].dynamic_smem_bytes - two.pass[0].dynamic_smem_bytes, 2 * 64 * (128 + 8) * 2);
 }
 
-static void wmma_qk_differs_from_wmma_in_its_kernel_alone(void **state) {
-  (void)state;
+TEST(wmma_qk_differs_from_wmma_in_its_kernel_alone) {
   const struct point qk = point_of("wmma_qk", "h200", square(2, 3, 200, 128, ATTN_BF16));
   const struct point both = point_of("wmma", "h200", qk.shape);
   struct attn_plan a = plan_of(&qk), b = plan_of(&both);
@@ -424,8 +395,7 @@ static void wmma_qk_differs_from_wmma_in_its_kernel_alone(void **state) {
 /* mma_swizzle's tunables, in order */
 enum { SWIZZLE, EPILOGUE, PERSISTENT, STAGES };
 
-static void mma_swizzle_takes_128_rows_per_block_once_they_fill_the_gpu(void **state) {
-  (void)state;
+TEST(mma_swizzle_takes_128_rows_per_block_once_they_fill_the_gpu) {
   static const struct {
     const char *model;
     uint32_t B, H, S, tile_q, items;
@@ -447,8 +417,7 @@ static void mma_swizzle_takes_128_rows_per_block_once_they_fill_the_gpu(void **s
   }
 }
 
-static void mma_swizzle_persistent_grid_is_what_fits_at_once(void **state) {
-  (void)state;
+TEST(mma_swizzle_persistent_grid_is_what_fits_at_once) {
   static const struct {
     const char *model;
     uint32_t D, stages, grid;
@@ -467,8 +436,7 @@ static void mma_swizzle_persistent_grid_is_what_fits_at_once(void **state) {
   }
 }
 
-static void mma_swizzle_saves_the_padding(void **state) {
-  (void)state;
+TEST(mma_swizzle_saves_the_padding) {
   struct point p = point_of("mma_swizzle", "h200", square(8, 16, 512, 64, ATTN_F16));
   /* 128 rows of Q and two stages of 64 rows of K and of V, 64 two-byte elements each */
   assert_int_equal(plan_of(&p).pass[0].dynamic_smem_bytes, (128 + 2 * 2 * 64) * 64 * 2);
@@ -478,8 +446,7 @@ static void mma_swizzle_saves_the_padding(void **state) {
   assert_int_equal(plan_of(&p).pass[0].dynamic_smem_bytes, (128 + 2 * 2 * 64) * (64 + 8) * 2);
 }
 
-static void mma_swizzle_refuses_more_q_tiles_than_a_grid_has_blocks(void **state) {
-  (void)state;
+TEST(mma_swizzle_refuses_more_q_tiles_than_a_grid_has_blocks) {
   const struct point most = point_of("mma_swizzle", "h200", square(65536, 1024, 31 * 64, 64, ATTN_F16));
   const struct point over = point_of("mma_swizzle", "h200", square(65536, 1024, 32 * 64, 64, ATTN_F16));
   assert_null(refusal(&most));
@@ -491,8 +458,7 @@ static void mma_swizzle_refuses_more_q_tiles_than_a_grid_has_blocks(void **state
 /* cluster_split's tunables, in order */
 enum { CLUSTER_SPLIT_WGMMA, CLUSTER_SPLIT_GROUPS, CLUSTER_SPLIT_CLUSTER };
 
-static void cluster_split_shares_keys_until_the_gpu_is_full(void **state) {
-  (void)state;
+TEST(cluster_split_shares_keys_until_the_gpu_is_full) {
   static const struct {
     uint32_t B, H, S, D, groups, cluster;
   } rows[] = {{1, 1, 64, 64, 1, 1},   {1, 1, 128, 64, 1, 2},  {1, 1, 256, 64, 1, 4},   {1, 1, 1024, 64, 2, 4},
@@ -511,8 +477,7 @@ static void cluster_split_shares_keys_until_the_gpu_is_full(void **state) {
   }
 }
 
-static void cluster_split_has_no_clusters_where_an_sm_gets_the_work_of_three_blocks(void **state) {
-  (void)state;
+TEST(cluster_split_has_no_clusters_where_an_sm_gets_the_work_of_three_blocks) {
   for (uint32_t B = 1; B <= 64; B *= 2)
     for (uint32_t S = 64; S <= 2048; S *= 2)
       for (int causal = 0; causal < 2; causal++) {
@@ -524,8 +489,7 @@ static void cluster_split_has_no_clusters_where_an_sm_gets_the_work_of_three_blo
       }
 }
 
-static void cluster_split_holds_a_second_stage_only_for_a_second_tile(void **state) {
-  (void)state;
+TEST(cluster_split_holds_a_second_stage_only_for_a_second_tile) {
   struct point p = point_of("cluster_split", "h200", square(1, 1, 256, 64, ATTN_F16));
   p.tuning.value[CLUSTER_SPLIT_GROUPS] = 2, p.tuning.value[CLUSTER_SPLIT_CLUSTER] = 2;
   const struct attn_plan one = plan_of(&p);
@@ -537,8 +501,7 @@ static void cluster_split_holds_a_second_stage_only_for_a_second_tile(void **sta
   assert_int_equal(two.pass[0].dynamic_smem_bytes - one.pass[0].dynamic_smem_bytes, 2 * 2 * 64 * 64 * 2);
 }
 
-static void cluster_split_needs_9_0_for_clusters_and_wgmma_alone(void **state) {
-  (void)state;
+TEST(cluster_split_needs_9_0_for_clusters_and_wgmma_alone) {
   for (size_t m = 0; m < gpu_model_count(); m++) {
     const struct device_info *dev = &gpu_model_at(m)->info;
     const bool hopper = dev->cc_major == 9 && dev->cc_minor == 0;
@@ -556,8 +519,7 @@ static void cluster_split_needs_9_0_for_clusters_and_wgmma_alone(void **state) {
   }
 }
 
-static void cluster_split_refuses_what_no_kernel_takes(void **state) {
-  (void)state;
+TEST(cluster_split_refuses_what_no_kernel_takes) {
   static const uint32_t refused[] = {8, 72, 96, 256};
   for (size_t i = 0; i < COUNT(refused); i++) {
     const struct point p = point_of("cluster_split", "h200", square(1, 1, 64, refused[i], ATTN_F16));
@@ -583,8 +545,7 @@ static struct attn_problem decoding(uint32_t B, uint32_t Hq, uint32_t Hkv, uint3
 }
 
 /* The cuts that were fastest on an H200, with the ring's slots; 0: without a ring. */
-static void decode_fills_the_sms_with_splits_of_its_heads(void **state) {
-  (void)state;
+TEST(decode_fills_the_sms_with_splits_of_its_heads) {
   static const struct {
     uint32_t B, Hq, Hkv, Sq, Skv, D, row_blocks, splits, warps, slots;
   } rows[] = {
@@ -613,8 +574,7 @@ static void decode_fills_the_sms_with_splits_of_its_heads(void **state) {
   }
 }
 
-static void decode_refuses_what_it_is_not_for(void **state) {
-  (void)state;
+TEST(decode_refuses_what_it_is_not_for) {
   struct point p = point_of("decode", "h200", decoding(1, 32, 8, 16, 4096, 128));
   assert_null(refusal(&p));
   p.shape.Sq = 17;
@@ -634,8 +594,7 @@ static void decode_refuses_what_it_is_not_for(void **state) {
 }
 
 /* Each split leaves its sums once, and so does each group of more than 64 splits, which are merged in two steps. */
-static void decode_workspace_is_a_slot_per_split_and_group(void **state) {
-  (void)state;
+TEST(decode_workspace_is_a_slot_per_split_and_group) {
   static const uint32_t slots_of[][2] = {{2, 2}, {64, 64}, {100, 110}, {600, 624}};
   for (size_t i = 0; i < COUNT(slots_of); i++) {
     struct point p = point_of("decode", "h200", decoding(1, 8, 2, 3, 20000, 128));
@@ -648,8 +607,7 @@ static void decode_workspace_is_a_slot_per_split_and_group(void **state) {
 
 /* ---- wgmma --------------------------------------------------------------------------------------------------- */
 
-static void wgmma_runs_on_compute_capability_9_0_alone(void **state) {
-  (void)state;
+TEST(wgmma_runs_on_compute_capability_9_0_alone) {
   for (size_t m = 0; m < gpu_model_count(); m++) {
     const struct device_info *device = &gpu_model_at(m)->info;
     const struct point p = point_of("wgmma", gpu_model_at(m)->name, square(1, 8, 512, 64, ATTN_F16));
@@ -657,8 +615,7 @@ static void wgmma_runs_on_compute_capability_9_0_alone(void **state) {
   }
 }
 
-static void wgmma_takes_dimensions_of_whole_copy_units_up_to_256(void **state) {
-  (void)state;
+TEST(wgmma_takes_dimensions_of_whole_copy_units_up_to_256) {
   for (uint32_t D = 1; D <= 264; D++) {
     const struct point f16 = point_of("wgmma", "h200", square(2, 8, 512, D, ATTN_F16));
     const struct point bf16 = point_of("wgmma", "h200", square(2, 8, 512, D, ATTN_BF16));
@@ -669,8 +626,7 @@ static void wgmma_takes_dimensions_of_whole_copy_units_up_to_256(void **state) {
   }
 }
 
-static void wgmma_chooses_rows_by_how_many_blocks_they_make(void **state) {
-  (void)state;
+TEST(wgmma_chooses_rows_by_how_many_blocks_they_make) {
   static const struct {
     uint32_t B, H, S, D, rows, blocks;
     bool causal;
@@ -694,8 +650,7 @@ static void wgmma_chooses_rows_by_how_many_blocks_they_make(void **state) {
   }
 }
 
-static void wgmma_tunables_name_a_kernel_or_are_refused(void **state) {
-  (void)state;
+TEST(wgmma_tunables_name_a_kernel_or_are_refused) {
   enum { WG_GROUPS, WG_KEYS, WG_CLUSTER = 6, WG_PERSISTENT };
   struct point p = point_of("wgmma", "h200", square(4, 16, 4096, 64, ATTN_F16));
   p.tuning.value[WG_GROUPS] = 3;
@@ -714,8 +669,7 @@ static void wgmma_tunables_name_a_kernel_or_are_refused(void **state) {
   assert_non_null(refusal(&p));
 }
 
-static void split_kv_has_a_split_and_a_combine_pass(void **state) {
-  (void)state;
+TEST(split_kv_has_a_split_and_a_combine_pass) {
   struct point p = point_of("split_kv", "h200", square(2, 3, 200, 64, ATTN_F16));
   p.tuning.value[0] = 3;
   const struct attn_plan plan = plan_of(&p);
@@ -729,8 +683,7 @@ static void split_kv_has_a_split_and_a_combine_pass(void **state) {
   assert_int_equal(plan.workspace_bytes, (64 + 2) * 4 * UINT64_C(2) * 3 * 200 * 3);
 }
 
-static void split_kv_atomic_differs_from_split_kv_in_the_merge_only(void **state) {
-  (void)state;
+TEST(split_kv_atomic_differs_from_split_kv_in_the_merge_only) {
   static const int32_t splits[] = {0, 1, 3, 64};
   for (size_t i = 0; i < COUNT(splits); i++) {
     struct point two_pass = point_of("split_kv", "h200", square(2, 3, 200, 64, ATTN_F16));
@@ -750,8 +703,7 @@ static void split_kv_atomic_differs_from_split_kv_in_the_merge_only(void **state
   }
 }
 
-static void split_kv_chooses_splits_that_fill_at_most_one_wave(void **state) {
-  (void)state;
+TEST(split_kv_chooses_splits_that_fill_at_most_one_wave) {
   /* H200: 132 SMs x 3 resident blocks = 396 in a wave; L4: 58 x 1. */
   static const struct {
     const char *model;
@@ -778,15 +730,13 @@ static void split_kv_chooses_splits_that_fill_at_most_one_wave(void **state) {
   }
 }
 
-static void split_kv_never_splits_finer_than_a_key_tile(void **state) {
-  (void)state;
+TEST(split_kv_never_splits_finer_than_a_key_tile) {
   struct point p = point_of("split_kv", "h200", square(1, 1, 130, 64, ATTN_F16));
   p.tuning.value[0] = 64;
   assert_int_equal(plan_of(&p).splits, 3);
 }
 
-static void one_query_has_a_block_per_query_whatever_d_is(void **state) {
-  (void)state;
+TEST(one_query_has_a_block_per_query_whatever_d_is) {
   static const uint32_t dims_of_s3[] = {512, 2048, 4096, 8192};
   for (size_t i = 0; i < COUNT(dims_of_s3); i++) {
     const struct point p = point_of("one_query", "a100", square(1, 4, 64, dims_of_s3[i], ATTN_F32));
@@ -802,8 +752,7 @@ static void one_query_has_a_block_per_query_whatever_d_is(void **state) {
 enum { D_SPLIT_ROWS, D_SPLIT_CHUNK, D_SPLIT_FUSED, D_SPLIT_PATH, D_SPLIT_CLUSTER, D_SPLIT_EARLY, D_SPLIT_TF32X3 };
 enum { PATH_PASSES = 1, PATH_CLUSTERS, PATH_EXCHANGE };
 
-static void d_split_puts_d_on_the_grid_until_the_gpu_is_full(void **state) {
-  (void)state;
+TEST(d_split_puts_d_on_the_grid_until_the_gpu_is_full) {
   /* H200, 132 SMs; the output pass has q tiles * chunks blocks for each of 4 heads. */
   static const struct {
     uint32_t S, D, rows, q_tiles, chunks, passes;
@@ -835,8 +784,7 @@ static void d_split_puts_d_on_the_grid_until_the_gpu_is_full(void **state) {
     }
 }
 
-static void passes_of_d_split_start_early_when_told_so_and_by_default_where_it_helps(void **state) {
-  (void)state;
+TEST(passes_of_d_split_start_early_when_told_so_and_by_default_where_it_helps) {
   static const struct {
     enum attn_dtype dtype;
     int32_t early;
@@ -859,8 +807,7 @@ static int path_of(const struct attn_plan *plan) {
   return plan->pass[0].cluster[0] > 1 ? PATH_CLUSTERS : PATH_EXCHANGE;
 }
 
-static void d_split_takes_the_path_that_is_fastest_of_those_that_fit_the_gpu(void **state) {
-  (void)state;
+TEST(d_split_takes_the_path_that_is_fastest_of_those_that_fit_the_gpu) {
   enum { P = PATH_PASSES, C = PATH_CLUSTERS, X = PATH_EXCHANGE };
   static const struct {
     const char *model;
@@ -889,8 +836,7 @@ static void d_split_takes_the_path_that_is_fastest_of_those_that_fit_the_gpu(voi
     }
 }
 
-static void d_split_clusters_have_64_columns_and_more_in_a_block(void **state) {
-  (void)state;
+TEST(d_split_clusters_have_64_columns_and_more_in_a_block) {
   static const struct {
     uint32_t H, S, D, cluster, fp32_cluster, q_tiles;
   } rows[] = {
@@ -916,8 +862,7 @@ static void d_split_clusters_have_64_columns_and_more_in_a_block(void **state) {
     }
 }
 
-static void d_split_path_and_cluster_can_be_forced(void **state) {
-  (void)state;
+TEST(d_split_path_and_cluster_can_be_forced) {
   struct point p = point_of("d_split", "h200", square(8, 32, 300, 2048, ATTN_F16));
   p.tuning.value[D_SPLIT_PATH] = PATH_CLUSTERS;
   assert_non_null(strstr(refusal(&p), "at most half the number of SMs"));
@@ -939,8 +884,7 @@ static void d_split_path_and_cluster_can_be_forced(void **state) {
 }
 
 /* Every part of fp32 in floats: slabs or the groups' results in their place, V, scores, weights, factors. */
-static void d_split_cluster_budget_is_what_its_file_says(void **state) {
-  (void)state;
+TEST(d_split_cluster_budget_is_what_its_file_says) {
   static const struct {
     uint32_t S, D, floats;
   } rows[] = {
@@ -956,8 +900,7 @@ static void d_split_cluster_budget_is_what_its_file_says(void **state) {
 }
 
 /* Blocks that wait for each other's packets must all be on the GPU at once. */
-static void d_split_exchanges_between_no_more_blocks_than_there_are_sms(void **state) {
-  (void)state;
+TEST(d_split_exchanges_between_no_more_blocks_than_there_are_sms) {
   static const struct {
     const char *model;
     uint32_t H, S, D;
@@ -996,8 +939,7 @@ static void d_split_exchanges_between_no_more_blocks_than_there_are_sms(void **s
 }
 
 /* 3xTF32 is asked for by name, and never falls back to a path that computes in another way. */
-static void d_split_takes_3xtf32_for_f32_on_path_3_when_told_so(void **state) {
-  (void)state;
+TEST(d_split_takes_3xtf32_for_f32_on_path_3_when_told_so) {
   static const struct {
     const char *model;
     uint32_t H, Sq, Skv, D;
@@ -1032,8 +974,7 @@ static void d_split_takes_3xtf32_for_f32_on_path_3_when_told_so(void **state) {
   }
 }
 
-static void d_split_takes_256_keys_of_any_dimension_on_every_model(void **state) {
-  (void)state;
+TEST(d_split_takes_256_keys_of_any_dimension_on_every_model) {
   for (size_t m = 0; m < gpu_model_count(); m++)
     for (uint32_t D = 256; D <= 8192; D += 8)
       for (int dtype = 0; dtype < ATTN_DTYPE_COUNT; dtype++) {
@@ -1043,8 +984,7 @@ static void d_split_takes_256_keys_of_any_dimension_on_every_model(void **state)
       }
 }
 
-static void d_split_refuses_what_its_tiles_cannot_hold(void **state) {
-  (void)state;
+TEST(d_split_refuses_what_its_tiles_cannot_hold) {
   struct point p = point_of("d_split", "h200", square(1, 4, 64, 248, ATTN_F32));
   assert_non_null(strstr(refusal(&p), "D must be"));
   p.shape.D = p.shape.Dv = 516;
@@ -1061,8 +1001,7 @@ static void d_split_refuses_what_its_tiles_cannot_hold(void **state) {
   assert_non_null(strstr(refusal(&p), "shared memory"));
 }
 
-static void a_cpu_is_refused_by_every_cuda_variant(void **state) {
-  (void)state;
+TEST(a_cpu_is_refused_by_every_cuda_variant) {
   struct gpu_model cpu = *gpu_model_find("h200");
   cpu.info.kind = DEVICE_CPU;
   for (size_t v = 0; v < variant_count(); v++) {
@@ -1071,57 +1010,4 @@ static void a_cpu_is_refused_by_every_cuda_variant(void **state) {
     if (!variant_runs_on(variant_at(v), DEVICE_CPU))
       assert_non_null(variant_supports(variant_at(v), &shape, &tuning, &cpu.info));
   }
-}
-
-int main(void) {
-  const struct CMUnitTest tests[] = {
-      cmocka_unit_test(refusals_are_sentences),
-      cmocka_unit_test(plans_stay_within_the_devices_limits),
-      cmocka_unit_test(plans_cover_every_query_tile_and_split),
-      cmocka_unit_test(plans_are_the_same_bytes_each_time),
-      cmocka_unit_test(serial_grid_ignores_batch_and_heads),
-      cmocka_unit_test(scalar_grid_is_heads_batches_q_tiles),
-      cmocka_unit_test(scalar_takes_four_keys_of_dimension_four),
-      cmocka_unit_test(scalar_quad_has_the_grid_of_scalar_and_no_idle_thread),
-      cmocka_unit_test(scalar_quad_takes_wide_copies_only_of_whole_words),
-      cmocka_unit_test(scalar_quad_padding_is_sixteen_bytes_a_row),
-      cmocka_unit_test(scalar_quad_persistent_launches_one_wave_or_one_block_per_item),
-      cmocka_unit_test(cuda_core_variants_take_f32_and_tensor_variants_refuse_it),
-      cmocka_unit_test(every_variant_runs_f16_at_64_on_every_model),
-      cmocka_unit_test(cp_async_stages_set_shared_memory_and_refuse_small_devices),
-      cmocka_unit_test(wmma_qk_differs_from_wmma_in_its_kernel_alone),
-      cmocka_unit_test(mma_swizzle_takes_128_rows_per_block_once_they_fill_the_gpu),
-      cmocka_unit_test(mma_swizzle_persistent_grid_is_what_fits_at_once),
-      cmocka_unit_test(mma_swizzle_saves_the_padding),
-      cmocka_unit_test(mma_swizzle_refuses_more_q_tiles_than_a_grid_has_blocks),
-      cmocka_unit_test(cluster_split_shares_keys_until_the_gpu_is_full),
-      cmocka_unit_test(cluster_split_has_no_clusters_where_an_sm_gets_the_work_of_three_blocks),
-      cmocka_unit_test(cluster_split_holds_a_second_stage_only_for_a_second_tile),
-      cmocka_unit_test(cluster_split_needs_9_0_for_clusters_and_wgmma_alone),
-      cmocka_unit_test(cluster_split_refuses_what_no_kernel_takes),
-      cmocka_unit_test(decode_fills_the_sms_with_splits_of_its_heads),
-      cmocka_unit_test(decode_refuses_what_it_is_not_for),
-      cmocka_unit_test(decode_workspace_is_a_slot_per_split_and_group),
-      cmocka_unit_test(wgmma_runs_on_compute_capability_9_0_alone),
-      cmocka_unit_test(wgmma_takes_dimensions_of_whole_copy_units_up_to_256),
-      cmocka_unit_test(wgmma_chooses_rows_by_how_many_blocks_they_make),
-      cmocka_unit_test(wgmma_tunables_name_a_kernel_or_are_refused),
-      cmocka_unit_test(split_kv_has_a_split_and_a_combine_pass),
-      cmocka_unit_test(split_kv_atomic_differs_from_split_kv_in_the_merge_only),
-      cmocka_unit_test(split_kv_chooses_splits_that_fill_at_most_one_wave),
-      cmocka_unit_test(split_kv_never_splits_finer_than_a_key_tile),
-      cmocka_unit_test(one_query_has_a_block_per_query_whatever_d_is),
-      cmocka_unit_test(d_split_puts_d_on_the_grid_until_the_gpu_is_full),
-      cmocka_unit_test(passes_of_d_split_start_early_when_told_so_and_by_default_where_it_helps),
-      cmocka_unit_test(d_split_takes_the_path_that_is_fastest_of_those_that_fit_the_gpu),
-      cmocka_unit_test(d_split_clusters_have_64_columns_and_more_in_a_block),
-      cmocka_unit_test(d_split_path_and_cluster_can_be_forced),
-      cmocka_unit_test(d_split_cluster_budget_is_what_its_file_says),
-      cmocka_unit_test(d_split_exchanges_between_no_more_blocks_than_there_are_sms),
-      cmocka_unit_test(d_split_takes_3xtf32_for_f32_on_path_3_when_told_so),
-      cmocka_unit_test(d_split_takes_256_keys_of_any_dimension_on_every_model),
-      cmocka_unit_test(d_split_refuses_what_its_tiles_cannot_hold),
-      cmocka_unit_test(a_cpu_is_refused_by_every_cuda_variant),
-  };
-  return cmocka_run_group_tests(tests, NULL, NULL);
 }

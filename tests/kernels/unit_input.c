@@ -1,15 +1,9 @@
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
-
 #include <math.h>
 #include <stdbool.h>
 
 #include "kernels/input.h"
 #include "kernels/problem/tensor.h"
+#include "tests/unit.h"
 
 enum { HALVES = 65536, RANDOM_FLOATS = 1 << 21, SAMPLES = 1 << 20 };
 
@@ -25,8 +19,7 @@ static double f16_value(uint32_t h) {
   return h & 0x8000u ? -magnitude : magnitude;
 }
 
-static void f16_decodes_every_pattern(void **state) {
-  (void)state;
+TEST(f16_decodes_every_pattern) {
   for (uint32_t h = 0; h < HALVES; ++h) {
     const double expected = f16_value(h), actual = (double)input_from_f16((uint16_t)h);
     if (isnan(expected) ? !isnan(actual) : actual != expected || signbit(actual) != signbit(expected)) {
@@ -35,16 +28,14 @@ static void f16_decodes_every_pattern(void **state) {
   }
 }
 
-static void f16_round_trips_every_pattern(void **state) {
-  (void)state;
+TEST(f16_round_trips_every_pattern) {
   for (uint32_t h = 0; h < HALVES; ++h) {
     const uint32_t back = input_to_f16(input_from_f16((uint16_t)h));
     if (f16_is_nan(h) ? !f16_is_nan(back) : back != h) fail_msg("0x%04x comes back as 0x%04x", h, back);
   }
 }
 
-static void bf16_round_trips_every_pattern(void **state) {
-  (void)state;
+TEST(bf16_round_trips_every_pattern) {
   for (uint32_t b = 0; b < HALVES; ++b) {
     const uint32_t back = input_to_bf16(input_from_bf16((uint16_t)b));
     if (bf16_is_nan(b) ? !bf16_is_nan(back) : back != b) fail_msg("0x%04x comes back as 0x%04x", b, back);
@@ -52,8 +43,7 @@ static void bf16_round_trips_every_pattern(void **state) {
 }
 
 /* Between every half and the next: the midpoint goes to the even one, its neighbours to the nearer one. */
-static void f16_breaks_every_tie_to_even(void **state) {
-  (void)state;
+TEST(f16_breaks_every_tie_to_even) {
   for (uint32_t h = 0; h < 0x7c00u; ++h) {
     const float low = input_from_f16((uint16_t)h);
     const float high = h == 0x7bffu ? 65536.0f : input_from_f16((uint16_t)(h + 1));
@@ -66,8 +56,7 @@ static void f16_breaks_every_tie_to_even(void **state) {
   }
 }
 
-static void bf16_breaks_ties_to_even(void **state) {
-  (void)state;
+TEST(bf16_breaks_ties_to_even) {
   for (uint32_t b = 0; b < 0x7f80u; b += 7) {
     const uint32_t middle = b << 16 | 0x8000u, even = b & 1u ? b + 1 : b;
     assert_int_equal(input_to_bf16(input_bits_float(middle)), even);
@@ -78,8 +67,7 @@ static void bf16_breaks_ties_to_even(void **state) {
 }
 
 #ifdef __FLT16_MAX__
-static void f16_rounds_random_floats_as_the_compiler_does(void **state) {
-  (void)state;
+TEST(f16_rounds_random_floats_as_the_compiler_does) {
   for (uint32_t i = 0; i < RANDOM_FLOATS; ++i) {
     /* Half of the floats have exponents around the half's range, where rounding happens. */
     const uint32_t bits = (uint32_t)input_mix(i);
@@ -95,8 +83,7 @@ static void f16_rounds_random_floats_as_the_compiler_does(void **state) {
 }
 #endif
 
-static void known_values_convert(void **state) {
-  (void)state;
+TEST(known_values_convert) {
   static const struct {
     float value;
     uint16_t f16, bf16;
@@ -116,8 +103,7 @@ static void known_values_convert(void **state) {
   assert_true(bf16_is_nan(input_to_bf16(input_bits_float(0x7f800001u)))); /* payload in the bits that are cut */
 }
 
-static void values_have_mean_zero_and_variance_one(void **state) {
-  (void)state;
+TEST(values_have_mean_zero_and_variance_one) {
   for (enum attn_role tensor = ATTN_Q; tensor <= ATTN_V; ++tensor) {
     double sum = 0, squares = 0, largest = 0;
     for (uint64_t i = 0; i < SAMPLES; ++i) {
@@ -133,8 +119,7 @@ static void values_have_mean_zero_and_variance_one(void **state) {
   }
 }
 
-static void streams_are_unrelated(void **state) {
-  (void)state;
+TEST(streams_are_unrelated) {
   double qk = 0, seeds = 0, neighbours = 0;
   for (uint64_t i = 0; i < SAMPLES; ++i) {
     const double q = (double)input_value(42, ATTN_Q, i);
@@ -149,8 +134,7 @@ static void streams_are_unrelated(void **state) {
 }
 
 /* The values every machine and every release must produce; reports of one seed are compared across machines. */
-static void values_are_pinned(void **state) {
-  (void)state;
+TEST(values_are_pinned) {
   static const struct {
     uint64_t seed, index;
     enum attn_role tensor;
@@ -169,22 +153,4 @@ static void values_are_pinned(void **state) {
     const float value = input_value(pinned[i].seed, pinned[i].tensor, pinned[i].index);
     assert_int_equal(input_float_bits(value), pinned[i].bits);
   }
-}
-
-int main(void) {
-  const struct CMUnitTest tests[] = {
-      cmocka_unit_test(f16_decodes_every_pattern),
-      cmocka_unit_test(f16_round_trips_every_pattern),
-      cmocka_unit_test(bf16_round_trips_every_pattern),
-      cmocka_unit_test(f16_breaks_every_tie_to_even),
-      cmocka_unit_test(bf16_breaks_ties_to_even),
-#ifdef __FLT16_MAX__
-      cmocka_unit_test(f16_rounds_random_floats_as_the_compiler_does),
-#endif
-      cmocka_unit_test(known_values_convert),
-      cmocka_unit_test(values_have_mean_zero_and_variance_one),
-      cmocka_unit_test(streams_are_unrelated),
-      cmocka_unit_test(values_are_pinned),
-  };
-  return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,20 +1,13 @@
 /* Which GPUs a binary has machine code for, and what is said where it has none. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
-
 #include <string.h>
 
 #include "kernels/device.h"
 #include "kernels/machine_code.h"
+#include "tests/unit.h"
 
 static const uint32_t measured[] = {800, 860, 890, 900, 0}, all[] = {800, 860, 890, 900, 1000, 1200, 0};
 
-static void code_runs_on_later_minor_versions_of_its_major_one(void **state) {
-  (void)state;
+TEST(code_runs_on_later_minor_versions_of_its_major_one) {
   static const struct {
     const uint32_t *archs;
     uint32_t cc_major, cc_minor;
@@ -31,8 +24,7 @@ static void code_runs_on_later_minor_versions_of_its_major_one(void **state) {
   }
 }
 
-static void the_note_names_the_gpu_and_is_whole(void **state) {
-  (void)state;
+TEST(the_note_names_the_gpu_and_is_whole) {
   const struct device_info device = {.kind = DEVICE_CUDA, .cc_major = 12, .cc_minor = 1};
   char note[MACHINE_CODE_NOTE_MAX];
   assert_true(machine_code_is_missing(measured, &device, note));
@@ -40,18 +32,8 @@ static void the_note_names_the_gpu_and_is_whole(void **state) {
   assert_non_null(strstr(note, "builds it in"));
 }
 
-static void a_cpu_needs_none(void **state) {
-  (void)state;
+TEST(a_cpu_needs_none) {
   const struct device_info device = {.kind = DEVICE_CPU};
   char note[MACHINE_CODE_NOTE_MAX];
   assert_false(machine_code_is_missing(device_build_archs(), &device, note));
-}
-
-int main(void) {
-  const struct CMUnitTest tests[] = {
-      cmocka_unit_test(code_runs_on_later_minor_versions_of_its_major_one),
-      cmocka_unit_test(the_note_names_the_gpu_and_is_whole),
-      cmocka_unit_test(a_cpu_needs_none),
-  };
-  return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,12 +1,6 @@
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
-
 #include "kernels/gpu_models.h"
 #include "kernels/occupancy.h"
+#include "tests/unit.h"
 #include "tests/unit_near.h"
 
 struct occupancy_case {
@@ -27,8 +21,7 @@ static void check_cases(const struct occupancy_case *cases, size_t count) {
   }
 }
 
-static void threads_and_block_slots_limit_small_kernels(void **state) {
-  (void)state;
+TEST(threads_and_block_slots_limit_small_kernels) {
   static const struct occupancy_case cases[] = {
       {"l4", 128, 32, 0, 12, "threads"},   {"a100", 128, 32, 0, 16, "threads"}, {"h200", 1024, 32, 0, 2, "threads"},
       {"l4", 32, 16, 0, 24, "blocks"},     {"h200", 32, 16, 0, 32, "blocks"},   {"l4", 100, 16, 0, 12, "threads"},
@@ -39,8 +32,7 @@ static void threads_and_block_slots_limit_small_kernels(void **state) {
 
 /* 65 registers x 32 = 2080, rounded up to 2304 per warp: 28 warps on an SM. 216 x 32 = 6912: a partition of 16384
  * registers holds 2 such warps, so 8 on an SM, although 9 would fit into its 65536 registers undivided. */
-static void registers_are_allocated_per_warp_and_partition(void **state) {
-  (void)state;
+TEST(registers_are_allocated_per_warp_and_partition) {
   static const struct occupancy_case cases[] = {
       {"h200", 128, 64, 0, 8, "registers"},  {"h200", 128, 65, 0, 7, "registers"},
       {"h200", 128, 128, 0, 4, "registers"}, {"h200", 256, 65, 0, 3, "registers"},
@@ -52,8 +44,7 @@ static void registers_are_allocated_per_warp_and_partition(void **state) {
 }
 
 /* Each block pays 1 KiB of its own: 100 KiB hold 24 KiB + 1 KiB four times, but not one byte more. */
-static void shared_memory_includes_the_reserved_kilobyte(void **state) {
-  (void)state;
+TEST(shared_memory_includes_the_reserved_kilobyte) {
   static const struct occupancy_case cases[] = {
       {"l4", 128, 32, 24 * 1024, 4, "shared memory"},        {"l4", 128, 32, 24 * 1024 + 1, 3, "shared memory"},
       {"l4", 128, 32, 99 * 1024, 1, "shared memory"},        {"l4", 128, 32, 99 * 1024 + 1, 0, "shared memory"},
@@ -63,8 +54,7 @@ static void shared_memory_includes_the_reserved_kilobyte(void **state) {
   check_cases(cases, sizeof cases / sizeof cases[0]);
 }
 
-static void unknown_registers_give_an_upper_bound(void **state) {
-  (void)state;
+TEST(unknown_registers_give_an_upper_bound) {
   const struct device_info *l4 = &gpu_model_find("l4")->info;
   const struct occupancy unknown = occupancy_of(l4, 256, 0, 0);
   assert_int_equal(unknown.resident_blocks, 6);
@@ -73,8 +63,7 @@ static void unknown_registers_give_an_upper_bound(void **state) {
 }
 
 /* Saving shared memory alone gains nothing when the thread limit is as low. */
-static void tie_is_named_after_what_cannot_be_saved(void **state) {
-  (void)state;
+TEST(tie_is_named_after_what_cannot_be_saved) {
   static const struct occupancy_case cases[] = {
       {"l4", 384, 32, 24 * 1024, 4, "threads"},
       {"h200", 512, 32, 0, 4, "threads"}, /* 2048 threads x 32 registers fill both at once */
@@ -85,8 +74,7 @@ static void tie_is_named_after_what_cannot_be_saved(void **state) {
 static double tflops(double flop_per_clk_sm, uint32_t sms, double mhz) { return flop_per_clk_sm * sms * mhz * 1e-6; }
 
 /* Dense peaks of the vendor's data sheets at the clock they are quoted for. */
-static void models_reach_the_vendors_peaks(void **state) {
-  (void)state;
+TEST(models_reach_the_vendors_peaks) {
   static const struct {
     const char *gpu;
     double tensor_mhz, tensor_tflops, fp32_mhz, fp32_tflops;
@@ -115,8 +103,7 @@ static void models_reach_the_vendors_peaks(void **state) {
   }
 }
 
-static void models_are_complete_and_consistent(void **state) {
-  (void)state;
+TEST(models_are_complete_and_consistent) {
   for (size_t i = 0; i < gpu_model_count(); i++) {
     const struct gpu_model *model = gpu_model_at(i);
     const struct device_info *d = &model->info;
@@ -132,8 +119,7 @@ static void models_are_complete_and_consistent(void **state) {
   assert_null(gpu_model_at(gpu_model_count()));
 }
 
-static void rates_by_compute_capability(void **state) {
-  (void)state;
+TEST(rates_by_compute_capability) {
   static const struct {
     uint32_t major, minor;
     double tensor, fp32;
@@ -145,23 +131,7 @@ static void rates_by_compute_capability(void **state) {
   }
 }
 
-static void geforce_ada_has_half_the_tensor_rate(void **state) {
-  (void)state;
+TEST(geforce_ada_has_half_the_tensor_rate) {
   assert_near(gpu_model_find("rtx4090")->info.tensor_flop_per_clk_sm,
               gpu_model_find("l4")->info.tensor_flop_per_clk_sm / 2, 0);
-}
-
-int main(void) {
-  const struct CMUnitTest tests[] = {
-      cmocka_unit_test(threads_and_block_slots_limit_small_kernels),
-      cmocka_unit_test(registers_are_allocated_per_warp_and_partition),
-      cmocka_unit_test(shared_memory_includes_the_reserved_kilobyte),
-      cmocka_unit_test(unknown_registers_give_an_upper_bound),
-      cmocka_unit_test(tie_is_named_after_what_cannot_be_saved),
-      cmocka_unit_test(models_reach_the_vendors_peaks),
-      cmocka_unit_test(models_are_complete_and_consistent),
-      cmocka_unit_test(rates_by_compute_capability),
-      cmocka_unit_test(geforce_ada_has_half_the_tensor_rate),
-  };
-  return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,16 +1,10 @@
 /* The inputs that are hard on attention kernels: every row has a kind, every kind its scores. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
-
 #include <math.h>
 #include <stdlib.h>
 
 #include "kernels/cpu/arithmetic.h"
 #include "kernels/pattern.h"
+#include "tests/unit.h"
 
 enum { SEED = 3, KEYS = 200, D = 64 };
 
@@ -43,8 +37,7 @@ static float value_of(const struct pattern *p, enum attn_role tensor, uint64_t r
 }
 
 /* Scores stay to the bit; Q, K and V change in about half of their elements, by their sign alone. */
-static void turned_signs_leave_every_score_as_it_is(void **state) {
-  (void)state;
+TEST(turned_signs_leave_every_score_as_it_is) {
   const struct pattern plain = flipped(0), turned = flipped(pattern_fresh_flips(SEED, 1));
   unsigned changed[3] = {0};
   for (uint64_t row = 0; row < 4 * 130; row += 17)
@@ -62,8 +55,7 @@ static void turned_signs_leave_every_score_as_it_is(void **state) {
 
 /* What the n-th and the m-th change do one after the other is what their sum does: so the inputs are known for ever.
  */
-static void turned_signs_add_up(void **state) {
-  (void)state;
+TEST(turned_signs_add_up) {
   const uint64_t one = pattern_fresh_flips(SEED, 1), two = pattern_fresh_flips(SEED, 2);
   assert_true(one != two);
   for (uint32_t d = 0; d < D; ++d) {
@@ -77,8 +69,7 @@ static void turned_signs_add_up(void **state) {
 }
 
 /* Each head has the scores of its neighbour, and its own again after a second swap; signs turn as they did. */
-static void swapped_heads_change_every_score(void **state) {
-  (void)state;
+TEST(swapped_heads_change_every_score) {
   const struct pattern plain = flipped(0);
   const uint64_t flips = pattern_fresh_flips(SEED, 1);
   const struct pattern swapped = {.problem = shape, .seed = SEED, .flips = flips, .swapped = true};
@@ -94,8 +85,7 @@ static void swapped_heads_change_every_score(void **state) {
 }
 
 /* Partners are of one batch, one role's rows map to another's heads alike, and a head alone stays. */
-static void partners_are_neighbours_of_one_batch(void **state) {
-  (void)state;
+TEST(partners_are_neighbours_of_one_batch) {
   static const struct {
     uint32_t Hq, Hkv, head, query_partner, kv_partner;
   } cases[] = {{4, 4, 0, 1, 1}, {4, 4, 3, 2, 2}, {6, 3, 0, 2, 1}, {6, 3, 3, 1, 0},
@@ -130,8 +120,7 @@ static struct scores scores_of(const struct pattern *p, uint64_t row) {
   return out;
 }
 
-static void kinds_have_their_scores(void **state) {
-  (void)state;
+TEST(kinds_have_their_scores) {
   struct attn_problem full = shape;
   full.right = -1;
   const struct pattern p = {.problem = full, .seed = SEED, .launch = 1};
@@ -155,8 +144,7 @@ static void kinds_have_their_scores(void **state) {
 }
 
 /* Both the last key that a row sees and the first that it does not would take half of its weight. */
-static void boundary_rows_point_at_both_sides_of_the_mask(void **state) {
-  (void)state;
+TEST(boundary_rows_point_at_both_sides_of_the_mask) {
   const struct pattern p = {.problem = shape, .seed = SEED, .launch = 1};
   unsigned rows = 0;
   for (uint64_t row = 0; row < shape.Sq; ++row) { /* heads 0 and 1 of launch 1 hide nothing */
@@ -169,8 +157,7 @@ static void boundary_rows_point_at_both_sides_of_the_mask(void **state) {
   assert_true(rows > 5);
 }
 
-static void every_second_kv_head_hides_keys_under_a_mask(void **state) {
-  (void)state;
+TEST(every_second_kv_head_hides_keys_under_a_mask) {
   struct pattern p = {.problem = shape, .seed = SEED, .launch = 1};
   assert_int_equal(attn_keys_count(pattern_kept(&p, 0)), KEYS);
   assert_int_equal(pattern_kept(&p, 1).first, 0);
@@ -187,8 +174,7 @@ static void every_second_kv_head_hides_keys_under_a_mask(void **state) {
 }
 
 /* A window hides keys on both sides, and rows point at the keys beside both of its ends. */
-static void a_window_is_hard_on_both_sides(void **state) {
-  (void)state;
+TEST(a_window_is_hard_on_both_sides) {
   struct pattern p = {.problem = shape, .seed = SEED, .launch = 1};
   unsigned sides[2] = {0, 0};
   p.problem.left = 20, p.problem.right = 5;
@@ -209,8 +195,7 @@ static void a_window_is_hard_on_both_sides(void **state) {
   assert_true(sides[0] > 0 && sides[1] > 0);
 }
 
-static void launch_0_is_the_random_input(void **state) {
-  (void)state;
+TEST(launch_0_is_the_random_input) {
   const struct pattern p = {.problem = shape, .seed = SEED};
   for (enum attn_role t = ATTN_Q; t <= ATTN_V; ++t) {
     const struct pattern_line line = pattern_line_of(&p, t, 9);
@@ -219,8 +204,7 @@ static void launch_0_is_the_random_input(void **state) {
 }
 
 /* However few the rows, all kinds come up. */
-static void few_rows_get_more_launches(void **state) {
-  (void)state;
+TEST(few_rows_get_more_launches) {
   for (uint32_t rows = 1; rows < 40; ++rows) {
     const struct attn_problem s = ATTN_DENSE(1, rows, 1, 1, 64, 64, ATTN_F16, false);
     unsigned seen[PATTERN_KINDS] = {0};
@@ -233,8 +217,7 @@ static void few_rows_get_more_launches(void **state) {
   }
 }
 
-static void samples_bound_the_work(void **state) {
-  (void)state;
+TEST(samples_bound_the_work) {
   const struct attn_problem large = ATTN_DENSE(4, 32, 8, 8192, 8192, 128, ATTN_BF16, true);
   struct pattern p = {.problem = large, .seed = SEED};
   assert_int_equal(pattern_sample_of(&p).count, 4 * 32 * 8192);
@@ -247,8 +230,7 @@ static void samples_bound_the_work(void **state) {
   }
 }
 
-static void values_fit_every_dtype(void **state) {
-  (void)state;
+TEST(values_fit_every_dtype) {
   struct attn_problem s = shape;
   s.D = s.Dv = 8192, s.Hq = s.Hkv = 1, s.Sq = 30;
   for (unsigned dtype = 0; dtype < ATTN_DTYPE_COUNT; ++dtype) {
@@ -265,8 +247,7 @@ static void values_fit_every_dtype(void **state) {
 
 /* In every row each tile's largest score is above that of the tile before, by 16 or so; nothing is hidden, nothing
  * huge. */
-static void growing_inputs_move_the_maximum_in_every_tile(void **state) {
-  (void)state;
+TEST(growing_inputs_move_the_maximum_in_every_tile) {
   const struct attn_problem full = ATTN_DENSE(1, 2, 2, 3, 1024, D, ATTN_F16, false);
   const struct pattern p = {.problem = full, .seed = SEED, .launch = PATTERN_GROWING};
   for (uint64_t row = 0; row < pattern_rows(&full); ++row) {
@@ -283,32 +264,11 @@ static void growing_inputs_move_the_maximum_in_every_tile(void **state) {
 }
 
 /* Elements of Q stay numbers in 16 bits however many keys there are. */
-static void growth_is_bounded_by_the_type(void **state) {
-  (void)state;
+TEST(growth_is_bounded_by_the_type) {
   struct attn_problem s = ATTN_DENSE(1, 1, 1, 1, 1048576, 256, ATTN_F16, false);
   assert_true(pattern_growth(&s) * 16 <= 30000);
   s.Skv = 64;
   assert_true(pattern_growth(&s) == 60);
   s.D = 16;
   assert_false(pattern_can_grow(&s));
-}
-
-int main(void) {
-  const struct CMUnitTest tests[] = {
-      cmocka_unit_test(turned_signs_leave_every_score_as_it_is),
-      cmocka_unit_test(turned_signs_add_up),
-      cmocka_unit_test(swapped_heads_change_every_score),
-      cmocka_unit_test(partners_are_neighbours_of_one_batch),
-      cmocka_unit_test(kinds_have_their_scores),
-      cmocka_unit_test(boundary_rows_point_at_both_sides_of_the_mask),
-      cmocka_unit_test(every_second_kv_head_hides_keys_under_a_mask),
-      cmocka_unit_test(a_window_is_hard_on_both_sides),
-      cmocka_unit_test(launch_0_is_the_random_input),
-      cmocka_unit_test(few_rows_get_more_launches),
-      cmocka_unit_test(samples_bound_the_work),
-      cmocka_unit_test(values_fit_every_dtype),
-      cmocka_unit_test(growing_inputs_move_the_maximum_in_every_tile),
-      cmocka_unit_test(growth_is_bounded_by_the_type),
-  };
-  return cmocka_run_group_tests(tests, NULL, NULL);
 }

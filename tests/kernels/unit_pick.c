@@ -1,16 +1,10 @@
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
-
 #include <stdlib.h>
 #include <string.h>
 
 #include "cli/record/plan.h"
 #include "kernels/gpu_models.h"
 #include "kernels/pick.h"
+#include "tests/unit.h"
 
 #define COUNT(array) (sizeof(array) / sizeof((array)[0]))
 
@@ -30,8 +24,7 @@ static struct attn_problem shape_of(const char *key) {
 
 /* ---- the table ------------------------------------------------------------------------------------------------- */
 
-static void every_rule_names_a_variant_and_its_tunables(void **state) {
-  (void)state;
+TEST(every_rule_names_a_variant_and_its_tunables) {
   for (size_t i = 0; i < table()->count; ++i) {
     const struct pick_rule *rule = &table()->rules[i];
     struct attn_tuning tuning;
@@ -100,8 +93,7 @@ static const struct {
     {"B1.H4.S64.D512.f16.full", "cpu", "cpu_ref"},
 };
 
-static void picks_are_those_that_were_measured(void **state) {
-  (void)state;
+TEST(picks_are_those_that_were_measured) {
   for (size_t i = 0; i < COUNT(expected); ++i) {
     const struct attn_problem shape = shape_of(expected[i].key);
     const struct pick_rule *rule = pick_rule_for(table(), &shape, device_of(expected[i].device));
@@ -115,8 +107,7 @@ static void picks_are_those_that_were_measured(void **state) {
 /* ---- any table ---------------------------------------------------------------------------------------------------
  */
 
-static void the_first_rule_whose_limits_hold_and_whose_variant_takes_the_shape_is_taken(void **state) {
-  (void)state;
+TEST(the_first_rule_whose_limits_hold_and_whose_variant_takes_the_shape_is_taken) {
   static const struct pick_rule rules[] = {
       {"wgmma", .when = {{PICK_SKV, 100, 200}, {PICK_CAUSAL, 1, 1}}, .why = "limits"},
       {"d_split", .why = "D"},
@@ -144,8 +135,7 @@ static void the_first_rule_whose_limits_hold_and_whose_variant_takes_the_shape_i
  * ---------------------------------------------------------------------------------------
  */
 
-static void a_plan_is_that_of_what_was_picked(void **state) {
-  (void)state;
+TEST(a_plan_is_that_of_what_was_picked) {
   const struct attn_variant *picker = variant_find("auto");
   const struct attn_tuning none = {{0}};
   for (size_t i = 0; i < COUNT(expected); ++i) {
@@ -163,8 +153,7 @@ static void a_plan_is_that_of_what_was_picked(void **state) {
   }
 }
 
-static void a_record_says_what_was_picked_and_keeps_it(void **state) {
-  (void)state;
+TEST(a_record_says_what_was_picked_and_keeps_it) {
   struct attn_case attn_case = {.shape = shape_of("B1.H8.S512.D64.f32.full")};
   struct variant_spec spec;
   struct record record, read;
@@ -184,8 +173,7 @@ static void a_record_says_what_was_picked_and_keeps_it(void **state) {
   free(line);
 }
 
-static void a_record_of_a_kernel_has_no_pick(void **state) {
-  (void)state;
+TEST(a_record_of_a_kernel_has_no_pick) {
   struct attn_case attn_case = {.shape = shape_of("B1.H8.S512.D64.f16.full")};
   struct variant_spec spec;
   struct record record;
@@ -195,16 +183,4 @@ static void a_record_of_a_kernel_has_no_pick(void **state) {
   char *line = record_to_line(&record);
   assert_null(strstr(line, "picked"));
   free(line);
-}
-
-int main(void) {
-  const struct CMUnitTest tests[] = {
-      cmocka_unit_test(every_rule_names_a_variant_and_its_tunables),
-      cmocka_unit_test(picks_are_those_that_were_measured),
-      cmocka_unit_test(the_first_rule_whose_limits_hold_and_whose_variant_takes_the_shape_is_taken),
-      cmocka_unit_test(a_plan_is_that_of_what_was_picked),
-      cmocka_unit_test(a_record_says_what_was_picked_and_keeps_it),
-      cmocka_unit_test(a_record_of_a_kernel_has_no_pick),
-  };
-  return cmocka_run_group_tests(tests, NULL, NULL);
 }

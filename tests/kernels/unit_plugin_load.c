@@ -1,14 +1,8 @@
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
-
 #include <string.h>
 
 #include "kernels/gpu_models.h"
 #include "kernels/plugin_load.h"
+#include "tests/unit.h"
 
 static const char *supports(const struct attn_problem *shape, const struct attn_tuning *tuning,
                             const struct device_info *device) {
@@ -50,16 +44,14 @@ static void expect_refusal(const struct status *status, const char *fragment) {
   assert_non_null(strstr(status->text, "--load a.so: "));
 }
 
-static void sound_descriptions_pass(void **state) {
-  (void)state;
+TEST(sound_descriptions_pass) {
   const struct attn_plugin plugin = sound_plugin();
   const struct attn_variant variant = sound_variant();
   assert_int_equal(plugin_check("a.so", &plugin).code, STATUS_OK);
   assert_int_equal(plugin_check_variant("a.so", &variant).code, STATUS_OK);
 }
 
-static void every_struct_size_is_compared(void **state) {
-  (void)state;
+TEST(every_struct_size_is_compared) {
   for (size_t i = 0; i < ATTN_PLUGIN_STRUCT_COUNT; ++i) {
     struct attn_plugin plugin = sound_plugin();
     ++plugin.bytes[i];
@@ -68,8 +60,7 @@ static void every_struct_size_is_compared(void **state) {
   }
 }
 
-static void abi_and_counts_are_checked(void **state) {
-  (void)state;
+TEST(abi_and_counts_are_checked) {
   struct attn_plugin plugin = sound_plugin();
   plugin.abi = ATTN_PLUGIN_ABI + 1;
   struct status status = plugin_check("a.so", &plugin);
@@ -89,8 +80,7 @@ static void abi_and_counts_are_checked(void **state) {
 
 static char long_text[ATTN_PLUGIN_TEXT_MAX + 2];
 
-static void names_and_texts_are_checked(void **state) {
-  (void)state;
+TEST(names_and_texts_are_checked) {
   memset(long_text, 'a', sizeof long_text - 1);
   const char *const names[] = {NULL, "", "A", "a-b", "a b", "\xc3\xa9", "a23456789012345678901234567890123"};
   const char *const texts[] = {NULL, "", "two\nlines", "\xff", long_text};
@@ -115,8 +105,7 @@ static void names_and_texts_are_checked(void **state) {
   }
 }
 
-static void missing_hooks_are_named(void **state) {
-  (void)state;
+TEST(missing_hooks_are_named) {
   struct attn_variant variant = sound_variant();
   variant.supports = NULL;
   struct status status = plugin_check_variant("a.so", &variant);
@@ -168,8 +157,7 @@ static const struct attn_vendor library = {.missing = library_name,
                                            .enqueue = library_enqueue,
                                            .close = library_close};
 
-static void a_library_needs_all_of_its_hooks_and_no_others(void **state) {
-  (void)state;
+TEST(a_library_needs_all_of_its_hooks_and_no_others) {
   struct attn_variant variant = sound_variant();
   variant.runs_on = DEVICE_CUDA, variant.run = NULL, variant.vendor = &library;
   assert_int_equal(plugin_check_variant("a.so", &variant).code, STATUS_OK);
@@ -192,8 +180,7 @@ static void a_library_needs_all_of_its_hooks_and_no_others(void **state) {
   expect_refusal(&status, "vendor is for CUDA variants");
 }
 
-static void what_a_hook_returns_is_made_a_status(void **state) {
-  (void)state;
+TEST(what_a_hook_returns_is_made_a_status) {
   struct status wild = {.code = (enum status_code)77};
   memset(wild.text, '\xe9', sizeof wild.text); /* no end, and no UTF-8 */
   struct status made = plugin_status(&wild);
@@ -210,8 +197,7 @@ static void what_a_hook_returns_is_made_a_status(void **state) {
   assert_string_equal(plugin_status(&wild).text, "");
 }
 
-static void tunables_are_checked(void **state) {
-  (void)state;
+TEST(tunables_are_checked) {
   static const struct {
     struct attn_tunable tunables[ATTN_TUNABLES_MAX + 2];
     const char *fragment;
@@ -256,8 +242,7 @@ static void expect_plan_problem(const struct attn_plan *planned, const char *fra
   if (problem == NULL || strstr(problem, fragment) == NULL) fail_msg("%s: not \"%s\"", problem, fragment);
 }
 
-static void plans_within_the_limits_pass(void **state) {
-  (void)state;
+TEST(plans_within_the_limits_pass) {
   const struct device_info *gpu = &gpu_model_find("h200")->info;
   const struct device_info cpu = {.kind = DEVICE_CPU};
   struct attn_plan planned = sound_plan();
@@ -276,8 +261,7 @@ static void plans_within_the_limits_pass(void **state) {
   assert_null(plugin_plan_problem(&on_cpu, &planned, &cpu));
 }
 
-static void every_axis_that_a_plan_may_walk_passes(void **state) {
-  (void)state;
+TEST(every_axis_that_a_plan_may_walk_passes) {
   const unsigned axes[] = {ATTN_COVERS_B, ATTN_COVERS_H, ATTN_COVERS_Q, ATTN_COVERS_SPLIT, ATTN_COVERS_D};
   for (size_t i = 0; i < sizeof axes / sizeof *axes; ++i) {
     struct attn_plan planned = sound_plan();
@@ -286,8 +270,7 @@ static void every_axis_that_a_plan_may_walk_passes(void **state) {
   }
 }
 
-static void clusters_divide_the_grid_of_a_device_that_has_them(void **state) {
-  (void)state;
+TEST(clusters_divide_the_grid_of_a_device_that_has_them) {
   struct attn_plan planned = sound_plan();
   planned.pass[0].grid[0] = 6;
   planned.pass[0].cluster[0] = 2;
@@ -299,8 +282,7 @@ static void clusters_divide_the_grid_of_a_device_that_has_them(void **state) {
   expect_plan_problem(&planned, "multiple of the cluster");
 }
 
-static void a_pass_may_work_on_no_rows_beside_one_that_does(void **state) {
-  (void)state;
+TEST(a_pass_may_work_on_no_rows_beside_one_that_does) {
   struct attn_plan planned = sound_plan();
   planned.pass_count = 2;
   planned.pass[1] = planned.pass[0];
@@ -311,8 +293,7 @@ static void a_pass_may_work_on_no_rows_beside_one_that_does(void **state) {
   expect_plan_problem(&planned, "row_threads is 0 in every pass");
 }
 
-static void a_library_plans_no_passes(void **state) {
-  (void)state;
+TEST(a_library_plans_no_passes) {
   const struct attn_variant variant = {.runs_on = DEVICE_CUDA, .vendor = &library};
   const struct device_info *gpu = &gpu_model_find("h200")->info;
   struct attn_plan planned = {.tile_q = 128};
@@ -323,8 +304,7 @@ static void a_library_plans_no_passes(void **state) {
   assert_non_null(strstr(problem, "beside vendor"));
 }
 
-static void producers_and_rows_share_the_block(void **state) {
-  (void)state;
+TEST(producers_and_rows_share_the_block) {
   struct attn_plan planned = sound_plan();
   planned.pass[0].block[0] = 160, planned.pass[0].row_threads = 128, planned.pass[0].producer_threads = 32;
   assert_null(plugin_plan_problem(&launched, &planned, &gpu_model_find("h200")->info));
@@ -334,8 +314,7 @@ static void producers_and_rows_share_the_block(void **state) {
   expect_plan_problem(&planned, "row_threads and producer_threads");
 }
 
-static void pass_counts_fit_the_device(void **state) {
-  (void)state;
+TEST(pass_counts_fit_the_device) {
   const struct device_info cpu = {.kind = DEVICE_CPU};
   struct attn_plan planned = sound_plan();
   assert_non_null(plugin_plan_problem(&on_cpu, &planned, &cpu));
@@ -357,8 +336,7 @@ static void pass_counts_fit_the_device(void **state) {
   expect_plan_problem(&planned, "splits");
 }
 
-static void every_limit_of_a_pass_is_checked(void **state) {
-  (void)state;
+TEST(every_limit_of_a_pass_is_checked) {
   static const struct {
     size_t offset;
     uint32_t value;
@@ -392,34 +370,10 @@ static void every_limit_of_a_pass_is_checked(void **state) {
   }
 }
 
-static void built_in_variants_are_launched_by_their_own_handle(void **state) {
-  (void)state;
+TEST(built_in_variants_are_launched_by_their_own_handle) {
   struct attn_plan planned = sound_plan();
   const void *handle = NULL;
   planned.pass[0].kernel = &planned;
   assert_int_equal(plugin_launch_handle(variant_at(0), &planned.pass[0], &handle).code, STATUS_OK);
   assert_ptr_equal(handle, &planned);
-}
-
-int main(void) {
-  const struct CMUnitTest tests[] = {
-      cmocka_unit_test(sound_descriptions_pass),
-      cmocka_unit_test(every_struct_size_is_compared),
-      cmocka_unit_test(abi_and_counts_are_checked),
-      cmocka_unit_test(names_and_texts_are_checked),
-      cmocka_unit_test(missing_hooks_are_named),
-      cmocka_unit_test(a_library_needs_all_of_its_hooks_and_no_others),
-      cmocka_unit_test(what_a_hook_returns_is_made_a_status),
-      cmocka_unit_test(tunables_are_checked),
-      cmocka_unit_test(plans_within_the_limits_pass),
-      cmocka_unit_test(every_axis_that_a_plan_may_walk_passes),
-      cmocka_unit_test(a_pass_may_work_on_no_rows_beside_one_that_does),
-      cmocka_unit_test(clusters_divide_the_grid_of_a_device_that_has_them),
-      cmocka_unit_test(a_library_plans_no_passes),
-      cmocka_unit_test(producers_and_rows_share_the_block),
-      cmocka_unit_test(pass_counts_fit_the_device),
-      cmocka_unit_test(every_limit_of_a_pass_is_checked),
-      cmocka_unit_test(built_in_variants_are_launched_by_their_own_handle),
-  };
-  return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,31 +1,22 @@
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
-
 #include <stdio.h>
 #include <string.h>
 
 #include "kernels/variant.h"
+#include "tests/unit.h"
 
-static void every_variant_is_found_by_its_name(void **state) {
-  (void)state;
+TEST(every_variant_is_found_by_its_name) {
   assert_true(variant_count() >= 7);
   for (size_t i = 0; i < variant_count(); ++i) assert_ptr_equal(variant_find(variant_at(i)->name), variant_at(i));
 }
 
-static void unknown_names_and_indices_are_null(void **state) {
-  (void)state;
+TEST(unknown_names_and_indices_are_null) {
   assert_null(variant_find("nothing"));
   assert_null(variant_find(""));
   assert_null(variant_find("WMMA"));
   assert_null(variant_at(variant_count()));
 }
 
-static void names_are_keys(void **state) {
-  (void)state;
+TEST(names_are_keys) {
   static const char allowed[] = "abcdefghijklmnopqrstuvwxyz0123456789_";
   for (size_t i = 0; i < variant_count(); ++i) {
     const char *name = variant_at(i)->name;
@@ -34,8 +25,7 @@ static void names_are_keys(void **state) {
   }
 }
 
-static void default_tuning_holds_every_default_inside_its_range(void **state) {
-  (void)state;
+TEST(default_tuning_holds_every_default_inside_its_range) {
   for (size_t i = 0; i < variant_count(); ++i) {
     const struct attn_variant *variant = variant_at(i);
     const struct attn_tuning tuning = variant_default_tuning(variant);
@@ -51,8 +41,7 @@ static void default_tuning_holds_every_default_inside_its_range(void **state) {
   }
 }
 
-static void the_pipe_may_follow_the_type(void **state) {
-  (void)state;
+TEST(the_pipe_may_follow_the_type) {
   const struct attn_variant *d_split = variant_find("d_split"), *one_query = variant_find("one_query");
   assert_int_equal(variant_math(d_split, ATTN_F32), ATTN_MATH_FP32);
   assert_int_equal(variant_math(d_split, ATTN_F16), ATTN_MATH_TENSOR);
@@ -69,8 +58,7 @@ static void keep_plan(const struct attn_problem *shape, const struct attn_tuning
   plan->pass_count = 1;
 }
 
-static void plan_arrives_zeroed_with_clusters_of_one(void **state) {
-  (void)state;
+TEST(plan_arrives_zeroed_with_clusters_of_one) {
   const struct attn_variant variant = {.name = "probe", .plan = keep_plan};
   const struct attn_problem shape = {.B = 1, .Hq = 1, .Hkv = 1, .Sq = 1, .Skv = 1, .D = 1, .Dv = 1};
   const struct attn_tuning tuning = {{0}};
@@ -90,8 +78,7 @@ static void plan_arrives_zeroed_with_clusters_of_one(void **state) {
   assert_int_equal(plan.pass_count, 1);
 }
 
-static void dtypes_have_names_and_sizes(void **state) {
-  (void)state;
+TEST(dtypes_have_names_and_sizes) {
   static const struct {
     const char *name;
     uint32_t bytes;
@@ -109,8 +96,7 @@ static const char *takes_small_heads(const struct attn_problem *shape, const str
   return shape->D <= 64 ? NULL : "D must be at most 64";
 }
 
-static void a_shape_with_lse_is_refused_by_variants_that_do_not_write_it(void **state) {
-  (void)state;
+TEST(a_shape_with_lse_is_refused_by_variants_that_do_not_write_it) {
   struct attn_variant variant = {.name = "some", .supports = takes_small_heads};
   struct attn_problem shape = ATTN_DENSE(1, 1, 1, 1, 1, 64, ATTN_F16, false);
   const struct attn_tuning tuning = {{0}};
@@ -124,7 +110,7 @@ static void a_shape_with_lse_is_refused_by_variants_that_do_not_write_it(void **
   assert_string_equal(variant_supports(&variant, &shape, &tuning, &device), "D must be at most 64");
 }
 
-static void head_dimensions_are_told_as_they_are_declared(void **state) {
+TEST(head_dimensions_are_told_as_they_are_declared) {
   static const struct {
     struct attn_dims dims;
     const char *text;
@@ -134,7 +120,6 @@ static void head_dimensions_are_told_as_they_are_declared(void **state) {
               {{.multiple = 16}, "D a multiple of 16"},
               {{.one_of = {64, 128, 256}}, "D 64, 128 or 256"},
               {{.least = 0}, ""}};
-  (void)state;
   for (size_t i = 0; i < sizeof rows / sizeof *rows; ++i) {
     const struct attn_variant variant = {.name = "some", .dims = rows[i].dims};
     char limits[ATTN_LIMITS_MAX];
@@ -143,8 +128,7 @@ static void head_dimensions_are_told_as_they_are_declared(void **state) {
   }
 }
 
-static void added_variants_are_found_until_the_room_is_full(void **state) {
-  (void)state;
+TEST(added_variants_are_found_until_the_room_is_full) {
   static char names[ATTN_VARIANTS_ADDED_MAX + 1][16];
   static struct attn_variant variants[ATTN_VARIANTS_ADDED_MAX + 1];
   const size_t built_in = variant_count();
@@ -162,20 +146,4 @@ static void added_variants_are_found_until_the_room_is_full(void **state) {
   assert_null(variant_find("added_16"));
   assert_true(variant_is_stand_in(&variants[0]) && !variant_is_stand_in(variant_at(0)));
   assert_null(variant_at(variant_count()));
-}
-
-int main(void) {
-  const struct CMUnitTest tests[] = {
-      cmocka_unit_test(every_variant_is_found_by_its_name),
-      cmocka_unit_test(unknown_names_and_indices_are_null),
-      cmocka_unit_test(names_are_keys),
-      cmocka_unit_test(default_tuning_holds_every_default_inside_its_range),
-      cmocka_unit_test(the_pipe_may_follow_the_type),
-      cmocka_unit_test(plan_arrives_zeroed_with_clusters_of_one),
-      cmocka_unit_test(dtypes_have_names_and_sizes),
-      cmocka_unit_test(a_shape_with_lse_is_refused_by_variants_that_do_not_write_it),
-      cmocka_unit_test(head_dimensions_are_told_as_they_are_declared),
-      cmocka_unit_test(added_variants_are_found_until_the_room_is_full),
-  };
-  return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,41 +1,31 @@
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
-
 #include <limits.h>
 #include <string.h>
 
 #include "kernels/status.h"
+#include "tests/unit.h"
 
-static void ok_has_no_text_and_has_not_failed(void **state) {
-  (void)state;
+TEST(ok_has_no_text_and_has_not_failed) {
   const struct status status = status_ok();
   assert_int_equal(status.code, STATUS_OK);
   assert_string_equal(status.text, "");
   assert_false(status_failed(&status));
 }
 
-static void make_formats_its_text_and_has_failed(void **state) {
-  (void)state;
+TEST(make_formats_its_text_and_has_failed) {
   const struct status status = status_make(STATUS_INPUT, "%s:%d: is wrong", "a.json", 3);
   assert_int_equal(status.code, STATUS_INPUT);
   assert_string_equal(status.text, "a.json:3: is wrong");
   assert_true(status_failed(&status));
 }
 
-static void text_that_fits_exactly_is_kept(void **state) {
-  (void)state;
+TEST(text_that_fits_exactly_is_kept) {
   char text[STATUS_TEXT_MAX];
   memset(text, 'a', sizeof text - 1);
   text[sizeof text - 1] = '\0';
   assert_string_equal(status_make(STATUS_INPUT, "%s", text).text, text);
 }
 
-static void text_one_byte_too_long_keeps_its_beginning_and_its_end(void **state) {
-  (void)state;
+TEST(text_one_byte_too_long_keeps_its_beginning_and_its_end) {
   char text[STATUS_TEXT_MAX + 1];
   memset(text, 'a', sizeof text - 1);
   memcpy(text, "begin", 5);
@@ -47,8 +37,7 @@ static void text_one_byte_too_long_keeps_its_beginning_and_its_end(void **state)
   assert_string_equal(status.text + STATUS_TEXT_MAX - 5, "aend");
 }
 
-static void a_path_at_its_limit_does_not_hide_the_reason(void **state) {
-  (void)state;
+TEST(a_path_at_its_limit_does_not_hide_the_reason) {
   char path[PATH_MAX];
   memset(path, 'p', sizeof path - 1);
   path[sizeof path - 1] = '\0';
@@ -59,14 +48,12 @@ static void a_path_at_its_limit_does_not_hide_the_reason(void **state) {
   assert_int_equal(strlen(twice.text), STATUS_TEXT_MAX - 1);
 }
 
-static void text_is_one_line_without_controls(void **state) {
-  (void)state;
+TEST(text_is_one_line_without_controls) {
   assert_string_equal(status_make(STATUS_INPUT, "key \"%s\"", "a\n::error::b\x1b[31m\t\x7f \xc3\xa9").text,
                       "key \"a?::error::b?[31m?? \xc3\xa9\"");
 }
 
-static void cut_never_splits_a_utf8_character(void **state) {
-  (void)state;
+TEST(cut_never_splits_a_utf8_character) {
   for (size_t shift = 0; shift < 3; ++shift) {
     char text[2 * STATUS_TEXT_MAX + 4];
     memset(text, 'a', shift);
@@ -79,8 +66,7 @@ static void cut_never_splits_a_utf8_character(void **state) {
   }
 }
 
-static void every_code_has_its_published_exit_code(void **state) {
-  (void)state;
+TEST(every_code_has_its_published_exit_code) {
   static const struct {
     enum status_code code;
     int exit;
@@ -100,8 +86,7 @@ static struct status tries(const struct status *first, int *reached) {
   return status_make(STATUS_OUTPUT, "the last");
 }
 
-static void try_returns_a_failure_and_goes_on_after_success(void **state) {
-  (void)state;
+TEST(try_returns_a_failure_and_goes_on_after_success) {
   int reached = 0;
   const struct status failed = status_make(STATUS_INPUT, "the first"), ok = status_ok();
   const struct status kept = tries(&failed, &reached);
@@ -112,8 +97,7 @@ static void try_returns_a_failure_and_goes_on_after_success(void **state) {
   assert_int_equal(reached, 2);
 }
 
-static void exit_codes_have_one_row_each_in_order(void **state) {
-  (void)state;
+TEST(exit_codes_have_one_row_each_in_order) {
   const struct status_exit *exit;
   int before = -1;
   size_t count = 0;
@@ -128,20 +112,4 @@ static void exit_codes_have_one_row_each_in_order(void **state) {
     while (row < count && status_exit_at(row)->code != status_exit_code(code)) ++row;
     assert_true(row < count);
   }
-}
-
-int main(void) {
-  const struct CMUnitTest tests[] = {
-      cmocka_unit_test(ok_has_no_text_and_has_not_failed),
-      cmocka_unit_test(make_formats_its_text_and_has_failed),
-      cmocka_unit_test(text_that_fits_exactly_is_kept),
-      cmocka_unit_test(text_one_byte_too_long_keeps_its_beginning_and_its_end),
-      cmocka_unit_test(a_path_at_its_limit_does_not_hide_the_reason),
-      cmocka_unit_test(text_is_one_line_without_controls),
-      cmocka_unit_test(cut_never_splits_a_utf8_character),
-      cmocka_unit_test(every_code_has_its_published_exit_code),
-      cmocka_unit_test(try_returns_a_failure_and_goes_on_after_success),
-      cmocka_unit_test(exit_codes_have_one_row_each_in_order),
-  };
-  return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,14 +1,8 @@
 /* Variants that are a vendor's library: what is said of them without a GPU. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
-
 #include "cli/record/field_tables.h"
 #include "cli/record/plan.h"
 #include "cli/report/views.h"
+#include "tests/unit.h"
 #include "tests/unit_rows.h"
 
 static const struct attn_variant *vendor_at(size_t *index) {
@@ -18,8 +12,7 @@ static const struct attn_variant *vendor_at(size_t *index) {
   return NULL;
 }
 
-static void a_vendor_has_hooks_instead_of_kernels(void **state) {
-  (void)state;
+TEST(a_vendor_has_hooks_instead_of_kernels) {
   const struct attn_variant *variant;
   size_t index = 0, seen = 0;
   for (; (variant = vendor_at(&index)) != NULL; ++seen) {
@@ -32,8 +25,7 @@ static void a_vendor_has_hooks_instead_of_kernels(void **state) {
   assert_true(seen > 0);
 }
 
-static void a_vendor_is_planned_without_launches(void **state) {
-  (void)state;
+TEST(a_vendor_is_planned_without_launches) {
   size_t index = 0;
   const struct attn_variant *variant = vendor_at(&index);
   struct attn_case attn_case = {.shape = ATTN_DENSE(1, 8, 8, 512, 512, 64, ATTN_F16, true)};
@@ -49,8 +41,7 @@ static void a_vendor_is_planned_without_launches(void **state) {
 }
 
 /* One block on 132 SMs, a grid that does not grow with B*H: everything that a kernel of ours would be told. */
-static void a_kernel_read_back_gets_no_advice_and_is_not_called_serial(void **state) {
-  (void)state;
+TEST(a_kernel_read_back_gets_no_advice_and_is_not_called_serial) {
   static struct rows rows;
   struct row_spec spec = {.B = 8,
                           .H = 16,
@@ -70,19 +61,8 @@ static void a_kernel_read_back_gets_no_advice_and_is_not_called_serial(void **st
   assert_true(rows.metrics[0].pass[0].covers_bh);
 }
 
-static void an_unknown_axis_is_a_question_mark(void **state) {
-  (void)state;
+TEST(an_unknown_axis_is_a_question_mark) {
   char text[FIELDS_SET_TEXT_MAX];
   fields_set_text(ATTN_COVERS_UNKNOWN, attn_cover_name, text);
   assert_string_equal(text, "?");
-}
-
-int main(void) {
-  const struct CMUnitTest tests[] = {
-      cmocka_unit_test(a_vendor_has_hooks_instead_of_kernels),
-      cmocka_unit_test(a_vendor_is_planned_without_launches),
-      cmocka_unit_test(a_kernel_read_back_gets_no_advice_and_is_not_called_serial),
-      cmocka_unit_test(an_unknown_axis_is_a_question_mark),
-  };
-  return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,16 +1,10 @@
 /* What a check says of an output, and which times it believes. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
-
 #include <math.h>
 #include <string.h>
 
 #include "cli/measure/check.h"
 #include "kernels/bounds.h"
+#include "tests/unit.h"
 
 static const struct device_info gpu = {.kind = DEVICE_CUDA,
                                        .sms = 132,
@@ -50,8 +44,7 @@ static struct lse_result compared(double lse, double reference) {
 }
 
 /* 2^-24 (8 + 2 * 32 + 2 * 8 * 6 + 3 * 7), whatever the dtype. */
-static void a_log_sum_exp_is_held_against_what_fp32_costs(void **state) {
-  (void)state;
+TEST(a_log_sum_exp_is_held_against_what_fp32_costs) {
   const double bound = 189 * 0x1p-24;
   static const struct {
     double lse, reference;
@@ -70,8 +63,7 @@ static void a_log_sum_exp_is_held_against_what_fp32_costs(void **state) {
   assert_true(fabs(compared(7 + 3 * bound, 7).max_bound_ratio - 3) < 1e-6);
 }
 
-static void a_wrong_log_sum_exp_names_the_row(void **state) {
-  (void)state;
+TEST(a_wrong_log_sum_exp_names_the_row) {
   struct attn_problem shape = ATTN_DENSE(2, 4, 2, 100, 100, 64, ATTN_F16, false);
   struct check_record check = {.done = true, .compare = {.first_bad = UINT64_MAX, .rows = 800}};
   char reason[RECORD_REASON_MAX];
@@ -94,8 +86,7 @@ static enum cell_status settled(struct record *record, double changed_us) {
   return record->status;
 }
 
-static void times_below_the_floor_are_implausible(void **state) {
-  (void)state;
+TEST(times_below_the_floor_are_implausible) {
   static const struct {
     double hot_us, cold_us, changed_us;
     enum cell_status status;
@@ -120,8 +111,7 @@ static void times_below_the_floor_are_implausible(void **state) {
   }
 }
 
-static void tensors_beyond_the_cache_may_be_slower_when_they_change(void **state) {
-  (void)state;
+TEST(tensors_beyond_the_cache_may_be_slower_when_they_change) {
   struct record record = timed(400, 500);
   record.attn_case.shape = (struct attn_problem)ATTN_DENSE(16, 32, 8, 1, 8192, 128, ATTN_F16, false);
   assert_int_equal(settled(&record, 1500), CELL_ok);
@@ -129,16 +119,14 @@ static void tensors_beyond_the_cache_may_be_slower_when_they_change(void **state
 }
 
 /* 1 MiB in all: 41.4 us would be the limit of narrow heads. */
-static void wide_heads_may_be_half_as_slow_again_when_they_change(void **state) {
-  (void)state;
+TEST(wide_heads_may_be_half_as_slow_again_when_they_change) {
   struct record record = timed(31.5, 63);
   record.attn_case.shape = (struct attn_problem)ATTN_DENSE(1, 4, 4, 16, 16, 2048, ATTN_F16, false);
   assert_int_equal(settled(&record, 41.8), CELL_ok);
   assert_int_equal(settled(&record, 50), CELL_implausible);
 }
 
-static void a_wrong_output_is_wrong_at_any_time(void **state) {
-  (void)state;
+TEST(a_wrong_output_is_wrong_at_any_time) {
   struct record record = timed(1, 1);
   record.check.right = false;
   record.check.timed_samples = 50, record.check.timed_wrong = 7;
@@ -146,8 +134,7 @@ static void a_wrong_output_is_wrong_at_any_time(void **state) {
   assert_non_null(strstr(record.reason, "7 of 50 timed samples left an output that is stale or wrong"));
 }
 
-static void reasons_name_the_first_bad_place(void **state) {
-  (void)state;
+TEST(reasons_name_the_first_bad_place) {
   struct record record = timed(26, 28);
   struct check_record *check = &record.check;
   check->right = false;
@@ -170,25 +157,10 @@ static void reasons_name_the_first_bad_place(void **state) {
 
 /* 35 samples find a race of 1 in 50 as often as not, 228 in 99 of 100; of a tenth of the rows it takes ten times as
  * many. */
-static void the_probability_of_finding_a_race_follows_the_samples(void **state) {
-  (void)state;
+TEST(the_probability_of_finding_a_race_follows_the_samples) {
   assert_true(check_race_found(0, 1) == 0);
   assert_true(fabs(check_race_found(1, 1) - 0.02) < 1e-12);
   assert_true(check_race_found(35, 1) > 0.5 && check_race_found(34, 1) < 0.5);
   assert_true(check_race_found(228, 1) > 0.99 && check_race_found(227, 1) < 0.99);
   assert_true(check_race_found(350, 0.1) > 0.49 && check_race_found(350, 0.1) < 0.51);
-}
-
-int main(void) {
-  const struct CMUnitTest tests[] = {
-      cmocka_unit_test(a_log_sum_exp_is_held_against_what_fp32_costs),
-      cmocka_unit_test(a_wrong_log_sum_exp_names_the_row),
-      cmocka_unit_test(times_below_the_floor_are_implausible),
-      cmocka_unit_test(wide_heads_may_be_half_as_slow_again_when_they_change),
-      cmocka_unit_test(tensors_beyond_the_cache_may_be_slower_when_they_change),
-      cmocka_unit_test(a_wrong_output_is_wrong_at_any_time),
-      cmocka_unit_test(reasons_name_the_first_bad_place),
-      cmocka_unit_test(the_probability_of_finding_a_race_follows_the_samples),
-  };
-  return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,15 +1,9 @@
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
-
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "cli/measure/halving.h"
+#include "tests/unit.h"
 
 /* Microseconds of a candidate in a round, as somebody would measure them. */
 struct world {
@@ -68,8 +62,7 @@ static double flat(const struct world *world, size_t candidate, uint32_t round) 
   return 5;
 }
 
-static void the_fastest_of_many_is_found_at_the_price_of_a_few_rounds(void **state) {
-  (void)state;
+TEST(the_fastest_of_many_is_found_at_the_price_of_a_few_rounds) {
   for (size_t count = 2; count <= 512; count = count * 3 / 2 + 1) {
     struct world world = {.us = slope, .count = count, .best = count - 1, .random = 1};
     struct halving h;
@@ -85,8 +78,7 @@ static void the_fastest_of_many_is_found_at_the_price_of_a_few_rounds(void **sta
   }
 }
 
-static void few_are_all_measured_in_every_round_of_the_search(void **state) {
-  (void)state;
+TEST(few_are_all_measured_in_every_round_of_the_search) {
   struct world world = {.us = slope, .count = HALVING_FEW, .best = 3, .random = 1};
   struct halving h;
   search(&world, &h);
@@ -96,8 +88,7 @@ static void few_are_all_measured_in_every_round_of_the_search(void **state) {
   halving_free(&h);
 }
 
-static void noise_and_drift_cost_little(void **state) {
-  (void)state;
+TEST(noise_and_drift_cost_little) {
   for (uint64_t seed = 1; seed <= 50; ++seed) {
     struct world world = {.us = drifting, .count = 100, .best = 60, .noise = 0.02, .random = seed};
     struct halving h;
@@ -109,8 +100,7 @@ static void noise_and_drift_cost_little(void **state) {
   }
 }
 
-static void of_equals_the_default_is_chosen_and_nothing_is_compared(void **state) {
-  (void)state;
+TEST(of_equals_the_default_is_chosen_and_nothing_is_compared) {
   struct world world = {.us = flat, .count = 40, .random = 1};
   struct halving h;
   const struct halving_result result = search(&world, &h);
@@ -122,8 +112,7 @@ static void of_equals_the_default_is_chosen_and_nothing_is_compared(void **state
 }
 
 /* The luck of the search must not become a claim: of 300 searches among equals few may find a better one. */
-static void equals_that_differ_by_luck_are_no_better_than_the_default(void **state) {
-  (void)state;
+TEST(equals_that_differ_by_luck_are_no_better_than_the_default) {
   size_t better = 0, compared = 0;
   for (uint64_t seed = 1; seed <= 300; ++seed) {
     struct world world = {.us = flat, .count = 30, .noise = 0.05, .random = seed};
@@ -138,8 +127,7 @@ static void equals_that_differ_by_luck_are_no_better_than_the_default(void **sta
   if (better > 15) fail_msg("%zu of %zu equals were called better", better, compared);
 }
 
-static void a_spent_budget_chooses_among_what_was_tried_and_still_compares(void **state) {
-  (void)state;
+TEST(a_spent_budget_chooses_among_what_was_tried_and_still_compares) {
   struct world world = {.us = slope, .count = 200, .best = 199, .budget = 20, .random = 1};
   struct halving h;
   const struct halving_result result = search(&world, &h);
@@ -162,8 +150,7 @@ static double failing(const struct world *world, size_t candidate, uint32_t roun
   return slope(world, candidate, round);
 }
 
-static void what_fails_is_never_the_best(void **state) {
-  (void)state;
+TEST(what_fails_is_never_the_best) {
   struct world world = {.us = failing, .count = 6, .best = 5, .random = 1};
   struct halving h;
   struct halving_result result = search(&world, &h);
@@ -186,8 +173,7 @@ static double hopeless(const struct world *world, size_t candidate, uint32_t rou
   return NAN;
 }
 
-static void a_default_that_does_not_run_leaves_a_best_without_a_comparison(void **state) {
-  (void)state;
+TEST(a_default_that_does_not_run_leaves_a_best_without_a_comparison) {
   struct world world = {.us = without_default, .count = 20, .best = 7, .random = 1};
   struct halving h;
   struct halving_result result = search(&world, &h);
@@ -204,8 +190,7 @@ static void a_default_that_does_not_run_leaves_a_best_without_a_comparison(void 
   halving_free(&h);
 }
 
-static void a_search_that_was_cut_off_claims_nothing(void **state) {
-  (void)state;
+TEST(a_search_that_was_cut_off_claims_nothing) {
   struct world world = {.us = slope, .count = 4, .best = 3, .random = 1};
   struct halving h;
   struct halving_result result;
@@ -218,8 +203,7 @@ static void a_search_that_was_cut_off_claims_nothing(void **state) {
   halving_free(&h);
 }
 
-static void turns_are_everybody_once_the_default_first_and_then_the_other_way_round(void **state) {
-  (void)state;
+TEST(turns_are_everybody_once_the_default_first_and_then_the_other_way_round) {
   for (size_t count = 1; count <= 130; ++count) {
     struct halving h;
     bool seen[130] = {false};
@@ -238,20 +222,4 @@ static void turns_are_everybody_once_the_default_first_and_then_the_other_way_ro
     }
     halving_free(&h);
   }
-}
-
-int main(void) {
-  const struct CMUnitTest tests[] = {
-      cmocka_unit_test(the_fastest_of_many_is_found_at_the_price_of_a_few_rounds),
-      cmocka_unit_test(few_are_all_measured_in_every_round_of_the_search),
-      cmocka_unit_test(noise_and_drift_cost_little),
-      cmocka_unit_test(of_equals_the_default_is_chosen_and_nothing_is_compared),
-      cmocka_unit_test(equals_that_differ_by_luck_are_no_better_than_the_default),
-      cmocka_unit_test(a_spent_budget_chooses_among_what_was_tried_and_still_compares),
-      cmocka_unit_test(what_fails_is_never_the_best),
-      cmocka_unit_test(a_default_that_does_not_run_leaves_a_best_without_a_comparison),
-      cmocka_unit_test(a_search_that_was_cut_off_claims_nothing),
-      cmocka_unit_test(turns_are_everybody_once_the_default_first_and_then_the_other_way_round),
-  };
-  return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,15 +1,9 @@
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
-
 #include <math.h>
 #include <string.h>
 
 #include "cli/measure/inject.h"
 #include "kernels/device_ops.h"
+#include "tests/unit.h"
 
 static const bool both[TIME_MODE_COUNT] = {true, true};
 
@@ -17,16 +11,14 @@ static const bool both[TIME_MODE_COUNT] = {true, true};
 
 /* ---- rules --------------------------------------------------------------------------------------------------- */
 
-static void a_rule_is_parted_at_its_last_colon(void **state) {
-  (void)state;
+TEST(a_rule_is_parted_at_its_last_colon) {
   struct inject_rule rule;
   assert_int_equal(inject_parse("B1.*/split_kv:splits=4:3.5", &rule).code, STATUS_OK);
   assert_string_equal(rule.glob, "B1.*/split_kv:splits=4");
   assert_true(rule.percent == 3.5);
 }
 
-static void bad_rules_are_usage_errors(void **state) {
-  (void)state;
+TEST(bad_rules_are_usage_errors) {
   char long_glob[CELL_GLOB_MAX + 8];
   memset(long_glob, 'a', sizeof long_glob);
   memcpy(long_glob + CELL_GLOB_MAX, ":3", 3);
@@ -40,8 +32,7 @@ static void bad_rules_are_usage_errors(void **state) {
   }
 }
 
-static void a_rule_is_for_the_cells_that_its_glob_matches(void **state) {
-  (void)state;
+TEST(a_rule_is_for_the_cells_that_its_glob_matches) {
   struct inject_rule rule;
   assert_int_equal(inject_parse("*.D64.*/wmma:3", &rule).code, STATUS_OK);
   assert_true(inject_percent(&rule, "B1.H8.D64.f16.full", "wmma") == 3);
@@ -118,8 +109,7 @@ static void expect_slowdown(struct world *w, double percent, double points) {
   }
 }
 
-static void a_slowdown_is_what_was_asked_for(void **state) {
-  (void)state;
+TEST(a_slowdown_is_what_was_asked_for) {
   static const double hot_us[] = {30, 100, 1000, 20000}, percents[] = {3, 5, 20, 200};
   for (size_t i = 0; i < COUNT(hot_us); ++i) {
     for (size_t k = 0; k < COUNT(percents); ++k) {
@@ -130,8 +120,7 @@ static void a_slowdown_is_what_was_asked_for(void **state) {
   }
 }
 
-static void a_delay_that_is_not_as_long_as_asked_is_corrected(void **state) {
-  (void)state;
+TEST(a_delay_that_is_not_as_long_as_asked_is_corrected) {
   static const double stretches[] = {0.6, 0.9, 1.3}; /* an SM clock above or below the nominal one */
   for (size_t i = 0; i < COUNT(stretches); ++i) {
     struct world w;
@@ -141,16 +130,14 @@ static void a_delay_that_is_not_as_long_as_asked_is_corrected(void **state) {
   }
 }
 
-static void a_drifting_clock_is_not_taken_for_the_delay(void **state) {
-  (void)state;
+TEST(a_drifting_clock_is_not_taken_for_the_delay) {
   struct world w;
   world_open(&w, 100, 0.6);
   w.drift = 1e-5;
   expect_slowdown(&w, 3, 0.25);
 }
 
-static void a_slowdown_below_the_price_of_a_launch_is_refused(void **state) {
-  (void)state;
+TEST(a_slowdown_below_the_price_of_a_launch_is_refused) {
   struct world w;
   struct injected_record injected = {0};
   world_open(&w, 10, 0.6);
@@ -167,8 +154,7 @@ static struct status stubborn_delay(struct bench *bench, enum time_mode mode, do
   return status_ok();
 }
 
-static void a_cell_that_does_not_come_near_is_refused(void **state) {
-  (void)state;
+TEST(a_cell_that_does_not_come_near_is_refused) {
   static const struct device_ops ops = {.time_prepare = fake_prepare, .sample = fake_sample, .delay = stubborn_delay};
   struct world w;
   struct injected_record injected = {0};
@@ -180,25 +166,9 @@ static void a_cell_that_does_not_come_near_is_refused(void **state) {
   assert_false(injected.done);
 }
 
-static void the_next_delay_makes_up_for_what_is_missing(void **state) {
-  (void)state;
+TEST(the_next_delay_makes_up_for_what_is_missing) {
   assert_true(fabs(inject_next_delay(2, 2.5, 0.5, 5) - 4.5) < 1e-9);
   assert_true(fabs(inject_next_delay(2, 4.5, 0.5, 3.5) - 1.5) < 1e-9); /* it lasts twice as long as asked */
   assert_true(fabs(inject_next_delay(0.001, 0.7, 0.7, 5) - 4.301) < 1e-9);
   assert_true(inject_next_delay(1, 50, 0.5, 5) > 0); /* never none */
-}
-
-int main(void) {
-  const struct CMUnitTest tests[] = {
-      cmocka_unit_test(a_rule_is_parted_at_its_last_colon),
-      cmocka_unit_test(bad_rules_are_usage_errors),
-      cmocka_unit_test(a_rule_is_for_the_cells_that_its_glob_matches),
-      cmocka_unit_test(a_slowdown_is_what_was_asked_for),
-      cmocka_unit_test(a_delay_that_is_not_as_long_as_asked_is_corrected),
-      cmocka_unit_test(a_drifting_clock_is_not_taken_for_the_delay),
-      cmocka_unit_test(a_slowdown_below_the_price_of_a_launch_is_refused),
-      cmocka_unit_test(a_cell_that_does_not_come_near_is_refused),
-      cmocka_unit_test(the_next_delay_makes_up_for_what_is_missing),
-  };
-  return cmocka_run_group_tests(tests, NULL, NULL);
 }

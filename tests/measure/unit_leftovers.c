@@ -1,11 +1,4 @@
 /* What a process leaves is told by name, and what it tidied up is not. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
-
 #include <fcntl.h>
 #include <fenv.h>
 #include <pthread.h>
@@ -21,6 +14,7 @@
 #include <unistd.h>
 
 #include "cli/measure/leftovers.h"
+#include "tests/unit.h"
 
 enum { TEXT_MAX = 400 };
 
@@ -71,9 +65,8 @@ static void tidy(void) {
   fesetround(FE_TONEAREST);
 }
 
-static void what_was_tidied_up_is_not_told(void **state) {
+TEST(what_was_tidied_up_is_not_told) {
   char text[TEXT_MAX];
-  (void)state;
   for (int i = 0; i < 20; ++i) {
     left_by(i % 2 == 0 ? tidy : nothing, text);
     assert_string_equal(text, "");
@@ -134,7 +127,7 @@ static void leave_several(void) {
   signal(SIGUSR1, SIG_IGN);
 }
 
-static void what_is_left_is_told_by_name(void **state) {
+TEST(what_is_left_is_told_by_name) {
   static const struct {
     void (*change)(void);
     const char *text;
@@ -150,19 +143,10 @@ static void what_is_left_is_told_by_name(void **state) {
        "changed the floating-point mode (rounding or denormals); changed signal handlers; changed the umask; changed "
        "the environment"},
   };
-  (void)state;
   for (size_t i = 0; i < sizeof cases / sizeof *cases; ++i) {
     char text[TEXT_MAX];
     if (cases[i].change == leave_timer && access("/proc/self/timers", R_OK) != 0) continue;
     left_by(cases[i].change, text);
     assert_string_equal(text, cases[i].text);
   }
-}
-
-int main(void) {
-  const struct CMUnitTest tests[] = {
-      cmocka_unit_test(what_was_tidied_up_is_not_told),
-      cmocka_unit_test(what_is_left_is_told_by_name),
-  };
-  return cmocka_run_group_tests(tests, NULL, NULL);
 }

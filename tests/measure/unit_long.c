@@ -2,18 +2,12 @@
 /* Sums over many keys: what truncation on tensor cores costs is within the bounds of the check, and what wrong
  * kernels of the same length do is not. The tensor core is emulated: exact products, cut to the bits that are kept
  * beside the largest term, added exactly, and the sum cut to fp32. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
-
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "kernels/device_ops.h"
+#include "tests/unit.h"
 
 enum { D = 32, TILE = 64, STEP_MAX = TILE, KEYS_MAX = 1 << 20, ALL_BITS = 50 };
 
@@ -281,8 +275,7 @@ static void check_length(uint32_t keys, size_t count) {
   }
 }
 
-static void truncation_is_expected_where_tensor_cores_may_add(void **state) {
-  (void)state;
+TEST(truncation_is_expected_where_tensor_cores_may_add) {
   static const struct {
     const char *variant;
     enum attn_dtype dtype;
@@ -318,15 +311,9 @@ static void truncation_is_expected_where_tensor_cores_may_add(void **state) {
   assert_true(bench_tolerance(&bench).step_keys == 0);
 }
 
-static void sums_of_65536_keys_are_judged(void **state) {
-  (void)state;
-  check_length(65536, INPUTS);
-}
+TEST(sums_of_65536_keys_are_judged) { check_length(65536, INPUTS); }
 
-static void sums_of_a_million_keys_are_judged(void **state) {
-  (void)state;
-  check_length(KEYS_MAX, INPUTS_LONGEST);
-}
+TEST(sums_of_a_million_keys_are_judged) { check_length(KEYS_MAX, INPUTS_LONGEST); }
 
 /* ---- the log-sum-exp: scores are sums over D ------------------------------------------------------------------- */
 
@@ -373,8 +360,7 @@ static double lse_ratio_of(const struct kernel *k, enum products what, uint32_t 
   return found.result.lse.max_bound_ratio;
 }
 
-static void truncated_scores_are_within_the_bound_of_lse(void **state) {
-  (void)state;
+TEST(truncated_scores_are_within_the_bound_of_lse) {
   for (size_t k = 0; k < RIGHTS; ++k) {
     for (uint32_t depth = TILE; depth <= DEPTH_MAX; depth *= 2) {
       for (enum products what = 0; what < PRODUCTS; ++what) {
@@ -387,8 +373,7 @@ static void truncated_scores_are_within_the_bound_of_lse(void **state) {
 }
 
 /* Without the term a right kernel would be wrong, and what is wrong still is, with it. */
-static void the_term_of_lse_is_needed_and_hides_nothing(void **state) {
-  (void)state;
+TEST(the_term_of_lse_is_needed_and_hides_nothing) {
   struct kernel as_rounded = right[0];
   as_rounded.step_keys = 0;
   assert_true(lse_ratio_of(&as_rounded, ONE_SIGN, DEPTH_MAX) > 1);
@@ -398,15 +383,4 @@ static void the_term_of_lse_is_needed_and_hides_nothing(void **state) {
       if (!(ratio > 1.5)) fail_msg("%s, D = %u: %g of the bound", wrong[k].name, depth, ratio);
     }
   }
-}
-
-int main(void) {
-  const struct CMUnitTest tests[] = {
-      cmocka_unit_test(truncation_is_expected_where_tensor_cores_may_add),
-      cmocka_unit_test(truncated_scores_are_within_the_bound_of_lse),
-      cmocka_unit_test(the_term_of_lse_is_needed_and_hides_nothing),
-      cmocka_unit_test(sums_of_65536_keys_are_judged),
-      cmocka_unit_test(sums_of_a_million_keys_are_judged),
-  };
-  return cmocka_run_group_tests(tests, NULL, NULL);
 }

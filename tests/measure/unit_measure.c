@@ -1,17 +1,10 @@
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
-
 #include <math.h>
 #include <stdio.h>
 
 #include "cli/measure/measure.h"
+#include "tests/unit.h"
 
-static void a_range_has_no_letter_that_filters_of_tools_read(void **state) {
-  (void)state;
+TEST(a_range_has_no_letter_that_filters_of_tools_read) {
   static const char *const cases[][2] = {
       {"wmma", "wmma"},
       {"B1.f16.full.split_kv:splits=4,tile=32", "B1.f16.full.split_kv.splits=4.tile=32"},
@@ -45,8 +38,7 @@ static void fill(double *us, double median_us, double share) {
   for (uint32_t i = 0; i < ROOM; ++i) us[i] = median_us * (1 + (i % 2 == 0 ? share : -share) * (1 + i % 3) / 3.0);
 }
 
-static void a_launch_of_milliseconds_takes_five_to_nine_samples(void **state) {
-  (void)state;
+TEST(a_launch_of_milliseconds_takes_five_to_nine_samples) {
   static double us[ROOM];
   const struct measure_settings settings = measure_defaults(DEVICE_CUDA);
   enum stats_stop stop;
@@ -65,8 +57,7 @@ static void a_launch_of_milliseconds_takes_five_to_nine_samples(void **state) {
   assert_int_equal(stop, STATS_STOP_INTERVAL);
 }
 
-static void a_launch_that_spends_the_budget_takes_no_more_than_the_fewest(void **state) {
-  (void)state;
+TEST(a_launch_that_spends_the_budget_takes_no_more_than_the_fewest) {
   static double us[ROOM];
   const struct measure_settings cpu = measure_defaults(DEVICE_CPU), quick = measure_quick(DEVICE_CUDA);
   enum stats_stop stop;
@@ -77,8 +68,7 @@ static void a_launch_that_spends_the_budget_takes_no_more_than_the_fewest(void *
   assert_int_equal(samples_taken(&quick.rule, us, ROOM, 49e3, &stop), quick.rule.floor_samples);
 }
 
-static void a_fast_launch_still_takes_them_all(void **state) {
-  (void)state;
+TEST(a_fast_launch_still_takes_them_all) {
   static double us[ROOM];
   const struct measure_settings settings = measure_defaults(DEVICE_CUDA);
   enum stats_stop stop;
@@ -89,8 +79,7 @@ static void a_fast_launch_still_takes_them_all(void **state) {
   assert_int_equal(stop, STATS_STOP_SAMPLES);
 }
 
-static void times_that_drift_are_not_steady(void **state) {
-  (void)state;
+TEST(times_that_drift_are_not_steady) {
   static double us[ROOM];
   fill(us, 2000, 0.02); /* noise of 2 % that goes nowhere */
   assert_true(measure_is_steady(us, 176, 0.005));
@@ -103,8 +92,7 @@ static void times_that_drift_are_not_steady(void **state) {
   assert_false(measure_is_steady(unknown, 4, 0.005));
 }
 
-static void a_growing_time_is_held_against_the_hot_one_in_cycles(void **state) {
-  (void)state;
+TEST(a_growing_time_is_held_against_the_hot_one_in_cycles) {
   const double us[] = {500, 110, 88};
   struct time_record hot = {.done = true, .us.median = 100, .us.min = 80, .sm_clock_mhz = 1800};
   assert_true(fabs(measure_growing_ratio(us, 3, 1800, &hot) - 1.1) < 1e-12);
@@ -112,24 +100,10 @@ static void a_growing_time_is_held_against_the_hot_one_in_cycles(void **state) {
   assert_true(fabs(measure_growing_ratio(us, 1, 1800, &hot) - 5) < 1e-12);
 }
 
-static void without_a_clock_the_least_growing_time_is_held_against_the_least_hot_one(void **state) {
-  (void)state;
+TEST(without_a_clock_the_least_growing_time_is_held_against_the_least_hot_one) {
   const double us[] = {500, 110, 88};
   struct time_record hot = {.done = true, .us.median = 100, .us.min = 80, .sm_clock_mhz = 1800};
   assert_true(fabs(measure_growing_ratio(us, 3, NAN, &hot) - 1.1) < 1e-12);
   hot.sm_clock_mhz = NAN;
   assert_true(fabs(measure_growing_ratio(us, 3, 1620, &hot) - 1.1) < 1e-12);
-}
-
-int main(void) {
-  const struct CMUnitTest tests[] = {
-      cmocka_unit_test(a_launch_of_milliseconds_takes_five_to_nine_samples),
-      cmocka_unit_test(a_launch_that_spends_the_budget_takes_no_more_than_the_fewest),
-      cmocka_unit_test(a_fast_launch_still_takes_them_all),
-      cmocka_unit_test(times_that_drift_are_not_steady),
-      cmocka_unit_test(a_range_has_no_letter_that_filters_of_tools_read),
-      cmocka_unit_test(a_growing_time_is_held_against_the_hot_one_in_cycles),
-      cmocka_unit_test(without_a_clock_the_least_growing_time_is_held_against_the_least_hot_one),
-  };
-  return cmocka_run_group_tests(tests, NULL, NULL);
 }

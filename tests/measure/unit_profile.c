@@ -1,14 +1,8 @@
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
-
 #include <signal.h>
 #include <string.h>
 
 #include "cli/measure/profile.h"
+#include "tests/unit.h"
 
 /* Launches of the two probes below, in order: 'a' and 'b'. */
 static char launched[64];
@@ -101,8 +95,7 @@ static void prepare(struct profile *profile, const char *name, struct record *re
   assert_int_equal(status.code, STATUS_OK);
 }
 
-static void a_capture_holds_exactly_n_launches_of_each_cell_in_order(void **state) {
-  (void)state;
+TEST(a_capture_holds_exactly_n_launches_of_each_cell_in_order) {
   struct profile *profile = open_profile(2);
   struct record record;
   prepare(profile, "probe_b", &record);
@@ -117,8 +110,7 @@ static void a_capture_holds_exactly_n_launches_of_each_cell_in_order(void **stat
   profile_close(profile);
 }
 
-static void a_warm_up_launches_each_cell_once(void **state) {
-  (void)state;
+TEST(a_warm_up_launches_each_cell_once) {
   struct profile *profile = open_profile(2);
   struct record record;
   prepare(profile, "probe_a", &record);
@@ -129,8 +121,7 @@ static void a_warm_up_launches_each_cell_once(void **state) {
   profile_close(profile);
 }
 
-static void what_is_wrong_or_skipped_is_never_launched_in_the_span(void **state) {
-  (void)state;
+TEST(what_is_wrong_or_skipped_is_never_launched_in_the_span) {
   struct profile *profile = open_profile(3);
   struct record record;
   prepare(profile, "probe_wrong", &record);
@@ -146,8 +137,7 @@ static void what_is_wrong_or_skipped_is_never_launched_in_the_span(void **state)
   profile_close(profile);
 }
 
-static void memory_is_counted_for_all_cells_that_can_run(void **state) {
-  (void)state;
+TEST(memory_is_counted_for_all_cells_that_can_run) {
   struct cell items[] = {cell_of("probe_a"), cell_of("probe_b"), cell_of("scalar")};
   struct cells cells = {.items = items, .count = 3};
   uint64_t need = 0, have = 0;
@@ -161,12 +151,4 @@ static void memory_is_counted_for_all_cells_that_can_run(void **state) {
   assert_false(profile_fits(device, &cells, &need, &have) && have != UINT64_MAX);
 }
 
-int main(void) {
-  const struct CMUnitTest tests[] = {
-      cmocka_unit_test(a_capture_holds_exactly_n_launches_of_each_cell_in_order),
-      cmocka_unit_test(a_warm_up_launches_each_cell_once),
-      cmocka_unit_test(what_is_wrong_or_skipped_is_never_launched_in_the_span),
-      cmocka_unit_test(memory_is_counted_for_all_cells_that_can_run),
-  };
-  return cmocka_run_group_tests(tests, open_device, close_device);
-}
+UNIT_FIXTURE(open_device, close_device)

@@ -1,10 +1,3 @@
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
-
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -12,6 +5,7 @@
 #include "cli/base/json.h"
 #include "cli/measure/selftest.h"
 #include "kernels/gpu_models.h"
+#include "tests/unit.h"
 #include "tests/unit_golden.h"
 
 #define COUNT(array) (sizeof(array) / sizeof(array)[0])
@@ -72,8 +66,7 @@ static void expect_only_failure(const struct selftest_result *r, const char *nam
   assert_int_equal(judgement.exit_code, EXIT_CODE_INTERNAL);
 }
 
-static void a_sound_device_passes_every_line(void **state) {
-  (void)state;
+TEST(a_sound_device_passes_every_line) {
   const struct selftest_result r = sound_gpu();
   struct selftest_judgement judgement;
   selftest_judge(&r, &judgement);
@@ -93,8 +86,7 @@ static void add_to_time(struct selftest_timing *timing, double us) {
   for (uint32_t i = 0; i < timing->count; ++i) timing->sample[i].time_us += us;
 }
 
-static void a_spin_fails_beyond_a_microsecond_or_a_percent(void **state) {
-  (void)state;
+TEST(a_spin_fails_beyond_a_microsecond_or_a_percent) {
   static const struct {
     size_t spin;
     enum time_mode mode;
@@ -123,8 +115,7 @@ static void a_spin_fails_beyond_a_microsecond_or_a_percent(void **state) {
   }
 }
 
-static void each_fact_fails_its_own_line(void **state) {
-  (void)state;
+TEST(each_fact_fails_its_own_line) {
   struct selftest_result r;
   const struct {
     double *fact, value;
@@ -158,8 +149,7 @@ static void each_fact_fails_its_own_line(void **state) {
   expect_only_failure(&r, "launches hidden");
 }
 
-static void spins_that_were_not_measured_fail(void **state) {
-  (void)state;
+TEST(spins_that_were_not_measured_fail) {
   struct selftest_judgement judgement;
   struct selftest_result r = sound_gpu();
   r.facts.spin[3].timing[TIME_HOT].count = 0;
@@ -170,8 +160,7 @@ static void spins_that_were_not_measured_fail(void **state) {
   assert_int_equal(judgement.verdict_count[SELFTEST_FAIL], 2);
 }
 
-static void what_a_machine_need_not_tell_is_unknown(void **state) {
-  (void)state;
+TEST(what_a_machine_need_not_tell_is_unknown) {
   struct selftest_judgement judgement;
   struct selftest_result r = sound_gpu();
   r.facts.nvml_mhz = (double)NAN;
@@ -182,8 +171,7 @@ static void what_a_machine_need_not_tell_is_unknown(void **state) {
   assert_int_equal(line_named(&judgement, "clock by NVML")->verdict, SELFTEST_UNKNOWN);
 }
 
-static void a_cpu_has_no_lines_of_events_graphs_and_sm_clocks(void **state) {
-  (void)state;
+TEST(a_cpu_has_no_lines_of_events_graphs_and_sm_clocks) {
   struct selftest_judgement judgement;
   struct selftest_result r = sound_gpu();
   r.device.info.kind = DEVICE_CPU;
@@ -197,8 +185,7 @@ static void a_cpu_has_no_lines_of_events_graphs_and_sm_clocks(void **state) {
 
 /* ---- the residual -------------------------------------------------------------------------------------------- */
 
-static void outliers_do_not_move_the_residual(void **state) {
-  (void)state;
+TEST(outliers_do_not_move_the_residual) {
   struct selftest_timing timing;
   fill_timing(&timing, 1, 100, 2);
   const double clean_us = selftest_residual_us(&timing);
@@ -207,8 +194,7 @@ static void outliers_do_not_move_the_residual(void **state) {
 }
 
 /* A clock of 1 us: the truth of each sample is wrong by up to one tick, their middle by a quarter of one. */
-static void a_coarse_truth_averages_out(void **state) {
-  (void)state;
+TEST(a_coarse_truth_averages_out) {
   struct selftest_timing timing;
   for (uint32_t tenths = 0; tenths <= 10; ++tenths) {
     fill_timing(&timing, 1, 20 + 0.1 * tenths, 2);
@@ -219,8 +205,7 @@ static void a_coarse_truth_averages_out(void **state) {
 
 /* ---- lines and files ----------------------------------------------------------------------------------------- */
 
-static void a_result_survives_its_line(void **state) {
-  (void)state;
+TEST(a_result_survives_its_line) {
   struct selftest_result r = sound_gpu(), back;
   r.facts.nvml_mhz = (double)NAN;
   char *line = selftest_to_line(&r);
@@ -246,8 +231,7 @@ static char *written(struct status (*write)(const struct selftest_report *, FILE
   return text_close(&stream);
 }
 
-static void the_table_says_what_failed(void **state) {
-  (void)state;
+TEST(the_table_says_what_failed) {
   struct selftest_result r = sound_gpu();
   char *text = written(selftest_print_text, &r);
   assert_non_null(strstr(text, "29 checks: 29 pass, 0 fail, 0 unknown: the timer is right"));
@@ -260,8 +244,7 @@ static void the_table_says_what_failed(void **state) {
   free(text);
 }
 
-static void the_json_holds_lines_facts_and_exit_code(void **state) {
-  (void)state;
+TEST(the_json_holds_lines_facts_and_exit_code) {
   struct selftest_result r = sound_gpu();
   struct json_doc doc;
   r.facts.stamp_mhz = 1900;
@@ -274,22 +257,4 @@ static void the_json_holds_lines_facts_and_exit_code(void **state) {
   assert_true(json_get(json_get(doc.root, "summary"), "exit_code")->valuedouble == EXIT_CODE_INTERNAL);
   json_free(&doc);
   free(text);
-}
-
-int main(void) {
-  const struct CMUnitTest tests[] = {
-      cmocka_unit_test(a_sound_device_passes_every_line),
-      cmocka_unit_test(a_spin_fails_beyond_a_microsecond_or_a_percent),
-      cmocka_unit_test(each_fact_fails_its_own_line),
-      cmocka_unit_test(spins_that_were_not_measured_fail),
-      cmocka_unit_test(what_a_machine_need_not_tell_is_unknown),
-      cmocka_unit_test(a_cpu_has_no_lines_of_events_graphs_and_sm_clocks),
-      cmocka_unit_test(outliers_do_not_move_the_residual),
-      cmocka_unit_test(a_coarse_truth_averages_out),
-      cmocka_unit_test(a_result_survives_its_line),
-      cmocka_unit_test(the_table_says_what_failed),
-      cmocka_unit_test(the_json_holds_lines_facts_and_exit_code),
-  };
-  unsetenv("COLUMNS"); /* the width of the texts looked at */
-  return cmocka_run_group_tests(tests, NULL, NULL);
 }

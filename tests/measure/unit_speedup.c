@@ -1,16 +1,10 @@
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
-
 #include <math.h>
 #include <string.h>
 
 #include "cli/measure/check.h"
 #include "cli/measure/speedup.h"
 #include "cli/record/event_overhead.h"
+#include "tests/unit.h"
 
 #define COUNT(array) ((uint32_t)(sizeof(array) / sizeof(array)[0]))
 
@@ -20,8 +14,7 @@ static void assert_near(double got, double want) {
 
 /* ---- the ratio ----------------------------------------------------------------------------------------------- */
 
-static void a_steady_pair_gives_the_quotient_of_its_times(void **state) {
-  (void)state;
+TEST(a_steady_pair_gives_the_quotient_of_its_times) {
   const double reference[] = {10, 10, 10, 10, 10, 10, 10}, variant[] = {40, 40, 40, 40, 40, 40};
   const struct ratio_record r = speedup_of_batches(reference, variant, COUNT(variant), 0);
   assert_true(r.done);
@@ -32,8 +25,7 @@ static void a_steady_pair_gives_the_quotient_of_its_times(void **state) {
 }
 
 /* The clock falls steadily over the turns, by 3 % each: times taken apart would be 20 % off. */
-static void a_linear_drift_cancels(void **state) {
-  (void)state;
+TEST(a_linear_drift_cancels) {
   double reference[8], variant[7];
   for (int turn = 0; turn < 15; ++turn) {
     const double slower = 1 + 0.03 * turn;
@@ -46,8 +38,7 @@ static void a_linear_drift_cancels(void **state) {
   assert_near(r.ci_high, 0.5);
 }
 
-static void one_spoiled_batch_moves_neither_the_ratio_nor_its_interval(void **state) {
-  (void)state;
+TEST(one_spoiled_batch_moves_neither_the_ratio_nor_its_interval) {
   double reference[16], variant[15];
   for (int i = 0; i < 16; ++i) reference[i] = 10;
   for (int i = 0; i < 15; ++i) variant[i] = i == 4 ? 1000 : 5;
@@ -57,8 +48,7 @@ static void one_spoiled_batch_moves_neither_the_ratio_nor_its_interval(void **st
   assert_near(r.ci_high, 2);
 }
 
-static void the_interval_is_the_fourth_ratio_from_either_end_of_fifteen(void **state) {
-  (void)state;
+TEST(the_interval_is_the_fourth_ratio_from_either_end_of_fifteen) {
   double reference[16], variant[15];
   for (int i = 0; i < 16; ++i) reference[i] = 1;
   for (int i = 0; i < 15; ++i) variant[i] = 1.0 / (i + 1); /* ratios 1 to 15 */
@@ -69,8 +59,7 @@ static void the_interval_is_the_fourth_ratio_from_either_end_of_fifteen(void **s
 }
 
 /* 7.5 us of kernel against 10 us, each with 2.5 us of events: 1.25 with them, 4/3 without. */
-static void the_constant_of_the_events_is_taken_off(void **state) {
-  (void)state;
+TEST(the_constant_of_the_events_is_taken_off) {
   const double reference[] = {12.5, 12.5, 12.5, 12.5, 12.5, 12.5, 12.5}, variant[] = {10, 10, 10, 10, 10, 10};
   const struct ratio_record with = speedup_of_batches(reference, variant, COUNT(variant), 0);
   const struct ratio_record without = speedup_of_batches(reference, variant, COUNT(variant), 2.5);
@@ -82,8 +71,7 @@ static void the_constant_of_the_events_is_taken_off(void **state) {
 }
 
 /* What remained of one of the times would be mostly noise; and there is no step. */
-static void at_most_half_of_the_shortest_time_is_taken_off(void **state) {
-  (void)state;
+TEST(at_most_half_of_the_shortest_time_is_taken_off) {
   const double reference[] = {9, 9, 9, 9, 9, 9, 9}, variant[] = {9, 9, 9, 9, 9, 4.5};
   assert_near(speedup_of_batches(reference, variant, COUNT(variant), 2.26).event_overhead_us, 2.25);
   assert_near(speedup_of_batches(reference, variant, COUNT(variant), 2.24).event_overhead_us, 2.24);
@@ -91,8 +79,7 @@ static void at_most_half_of_the_shortest_time_is_taken_off(void **state) {
 }
 
 /* Only a GPU whose cold samples hold no host time has such a constant, and only in them. */
-static void only_cold_times_of_a_gpu_hold_events(void **state) {
-  (void)state;
+TEST(only_cold_times_of_a_gpu_hold_events) {
   struct device_info device = {.kind = DEVICE_CUDA, .hides_launches = true};
   assert_near(event_overhead_in(TIME_COLD, &device, 2.5), 2.5);
   assert_near(event_overhead_in(TIME_HOT, &device, 2.5), 0);
@@ -104,16 +91,14 @@ static void only_cold_times_of_a_gpu_hold_events(void **state) {
   assert_near(event_overhead_in(TIME_COLD, &device, 2.5), 0);
 }
 
-static void rounds_beyond_the_room_are_left_out(void **state) {
-  (void)state;
+TEST(rounds_beyond_the_room_are_left_out) {
   double reference[SPEEDUP_ROUNDS_MAX + 2], variant[SPEEDUP_ROUNDS_MAX + 1];
   for (int i = 0; i < SPEEDUP_ROUNDS_MAX + 2; ++i) reference[i] = 1;
   for (int i = 0; i < SPEEDUP_ROUNDS_MAX + 1; ++i) variant[i] = 1;
   assert_int_equal(speedup_of_batches(reference, variant, COUNT(variant), 0).rounds, SPEEDUP_ROUNDS_MAX);
 }
 
-static void a_ratio_that_moves_is_not_steady(void **state) {
-  (void)state;
+TEST(a_ratio_that_moves_is_not_steady) {
   /* Both sides slow down by half, the ratio stays. */
   const double reference[7] = {10, 11, 12, 13, 14, 14.5, 15}, variant[6] = {5.25, 5.75, 6.25, 6.75, 7.125, 7.375};
   assert_near(speedup_drift(reference, variant, 6), 0);
@@ -128,8 +113,7 @@ static void a_ratio_that_moves_is_not_steady(void **state) {
 }
 
 /* Rounds that scatter by 2 % have halves that differ by chance; a step of 3 % in the middle is seen all the same. */
-static void scatter_alone_is_no_drift(void **state) {
-  (void)state;
+TEST(scatter_alone_is_no_drift) {
   const double scatter[14] = {1.02, 0.98, 1.01, 0.99, 1.0, 1.02, 1.0, 0.98, 1.01, 0.97, 1.0, 1.0, 0.98, 1.01};
   double reference[15], still[14], moves[14];
   for (int i = 0; i < 15; ++i) reference[i] = 10;
@@ -141,8 +125,7 @@ static void scatter_alone_is_no_drift(void **state) {
 }
 
 /* 100 us against 10, measured one after the other: both intervals widen that of the ratio. */
-static void far_rows_are_held_against_their_own_samples(void **state) {
-  (void)state;
+TEST(far_rows_are_held_against_their_own_samples) {
   const double reference[] = {9, 10, 10, 10, 10, 11};
   struct time_record own = {.done = true, .sm_clock_mhz = 1700};
   own.us = (struct stats){.n = 30, .min = 90, .median = 100, .ci_low = 90, .ci_high = 110};
@@ -182,8 +165,7 @@ static const struct variant_spec *spec_of(const char *text) {
   return &spec;
 }
 
-static void a_reference_is_measured_in_all_modes_and_leaves_the_row_bound(void **state) {
-  (void)state;
+TEST(a_reference_is_measured_in_all_modes_and_leaves_the_row_bound) {
   struct stand b;
   struct speedup_reference reference;
   struct speedup_record speedup = {.reference = "cpu_ref"};
@@ -220,8 +202,7 @@ static void a_reference_is_measured_in_all_modes_and_leaves_the_row_bound(void *
   stand_close(&b);
 }
 
-static void a_reference_that_cannot_run_here_is_a_reason_not_a_failure(void **state) {
-  (void)state;
+TEST(a_reference_that_cannot_run_here_is_a_reason_not_a_failure) {
   static const struct {
     const char *spec, *reason;
     uint32_t D;
@@ -241,38 +222,15 @@ static void a_reference_that_cannot_run_here_is_a_reason_not_a_failure(void **st
 /* ---- kernels alone --------------------------------------------------------------------------------------------- */
 
 /* An H200's (1,8,512,64): 4.9 us of ours, 10.3 us of cuDNN's kernel with a memset of 2.5 us. */
-static void memsets_are_taken_off_both_times(void **state) {
-  (void)state;
+TEST(memsets_are_taken_off_both_times) {
   assert_near(speedup_kernels_alone(2.1, 5, 2.5, NAN), 8.0 / 5);
   assert_near(speedup_kernels_alone(2, 5, NAN, 1), 10.0 / 4);
   assert_near(speedup_kernels_alone(2, 5, 2, 1), 2);
 }
 
-static void without_memsets_there_is_no_other_ratio(void **state) {
-  (void)state;
+TEST(without_memsets_there_is_no_other_ratio) {
   assert_true(speedup_kernels_alone(2.1, 5, NAN, NAN) == 0);
   assert_true(speedup_kernels_alone(2.1, 5, 0, 0) == 0);
   assert_true(speedup_kernels_alone(1, 5, 5, NAN) == 0); /* no time would be left */
   assert_true(speedup_kernels_alone(NAN, 5, 2, NAN) == 0);
-}
-
-int main(void) {
-  const struct CMUnitTest tests[] = {
-      cmocka_unit_test(a_steady_pair_gives_the_quotient_of_its_times),
-      cmocka_unit_test(a_linear_drift_cancels),
-      cmocka_unit_test(one_spoiled_batch_moves_neither_the_ratio_nor_its_interval),
-      cmocka_unit_test(the_interval_is_the_fourth_ratio_from_either_end_of_fifteen),
-      cmocka_unit_test(the_constant_of_the_events_is_taken_off),
-      cmocka_unit_test(at_most_half_of_the_shortest_time_is_taken_off),
-      cmocka_unit_test(only_cold_times_of_a_gpu_hold_events),
-      cmocka_unit_test(rounds_beyond_the_room_are_left_out),
-      cmocka_unit_test(a_ratio_that_moves_is_not_steady),
-      cmocka_unit_test(scatter_alone_is_no_drift),
-      cmocka_unit_test(far_rows_are_held_against_their_own_samples),
-      cmocka_unit_test(a_reference_is_measured_in_all_modes_and_leaves_the_row_bound),
-      cmocka_unit_test(a_reference_that_cannot_run_here_is_a_reason_not_a_failure),
-      cmocka_unit_test(memsets_are_taken_off_both_times),
-      cmocka_unit_test(without_memsets_there_is_no_other_ratio),
-  };
-  return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,14 +1,8 @@
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
-
 #include <math.h>
 
 #include "cli/measure/steady.h"
 #include "kernels/device_ops.h"
+#include "tests/unit.h"
 
 /* ---- a device whose times are known ---------------------------------------------------------------------------- */
 
@@ -69,8 +63,7 @@ static double never_settles(uint32_t window) { return 100 + window % 3 * 1.5; }
 
 static double creeps(uint32_t window) { return 100 * pow(1.002, window); }
 
-static void the_first_seconds_are_not_the_steady_time(void **state) {
-  (void)state;
+TEST(the_first_seconds_are_not_the_steady_time) {
   struct world w;
   const struct time_record time = measure(slows_down, true, 60, &w);
   assert_true(time.settled && time.stop == STATS_STOP_INTERVAL);
@@ -79,16 +72,14 @@ static void the_first_seconds_are_not_the_steady_time(void **state) {
   assert_true(time.warmup_s > 0 && time.elapsed_s > 0 && time.sm_clock_mhz == 1500);
 }
 
-static void a_time_that_never_settles_is_taken_and_said_not_to_have_settled(void **state) {
-  (void)state;
+TEST(a_time_that_never_settles_is_taken_and_said_not_to_have_settled) {
   struct world w;
   const struct time_record time = measure(never_settles, true, 0.02, &w);
   assert_true(time.done && !time.settled && time.us.n > 0);
   assert_false(measure(creeps, true, 0.002, &w).settled); /* two windows 0.2 % apart, five of them by 0.8 % */
 }
 
-static void energy_is_that_of_the_windows_that_count(void **state) {
-  (void)state;
+TEST(energy_is_that_of_the_windows_that_count) {
   struct world w;
   const struct time_record counted = measure(slows_down, true, 60, &w);
   assert_true(counted.energy_j == 5 * (2 * STEADY_WINDOWS - 1));
@@ -99,8 +90,7 @@ static void energy_is_that_of_the_windows_that_count(void **state) {
   assert_true(read.temperature_c == 40 + w.reads - 1 && read.throttle_reasons == 4);
 }
 
-static void windows_agree_when_they_have_no_trend(void **state) {
-  (void)state;
+TEST(windows_agree_when_they_have_no_trend) {
   static const struct {
     double mean_us[STEADY_WINDOWS];
     bool is_reached;
@@ -109,14 +99,4 @@ static void windows_agree_when_they_have_no_trend(void **state) {
                {{100.8, 100.6, 100, 100, 100}, false}, {{100, 100, 100, NAN, 100}, false}};
   for (size_t i = 0; i < sizeof cases / sizeof *cases; ++i)
     assert_true(steady_is_reached(cases[i].mean_us, 0.005) == cases[i].is_reached);
-}
-
-int main(void) {
-  const struct CMUnitTest tests[] = {
-      cmocka_unit_test(the_first_seconds_are_not_the_steady_time),
-      cmocka_unit_test(a_time_that_never_settles_is_taken_and_said_not_to_have_settled),
-      cmocka_unit_test(energy_is_that_of_the_windows_that_count),
-      cmocka_unit_test(windows_agree_when_they_have_no_trend),
-  };
-  return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,11 +1,4 @@
 /* The table of options against everything that is made from it. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
-
 #include <ctype.h>
 #include <math.h>
 #include <stdio.h>
@@ -14,6 +7,7 @@
 
 #include "cli/options/table.h"
 #include "kernels/gpu_models.h"
+#include "tests/unit.h"
 
 enum { WORDS_MAX = 40 };
 
@@ -113,8 +107,7 @@ static char *unwrapped(const char *text) {
 
 /* ---- help ---------------------------------------------------------------------------------------------------- */
 
-static void help_shows_every_row_with_its_verbs(void **state) {
-  (void)state;
+TEST(help_shows_every_row_with_its_verbs) {
   char *wrapped = help_text(), *help = unwrapped(wrapped);
   const char *from = help;
   EACH_OPTION(row, VERB_COUNT) {
@@ -144,8 +137,7 @@ static void help_shows_every_row_with_its_verbs(void **state) {
   free(wrapped);
 }
 
-static void help_shows_every_verb_exit_code_and_gpu(void **state) {
-  (void)state;
+TEST(help_shows_every_verb_exit_code_and_gpu) {
   char *wrapped = help_text(), *help = unwrapped(wrapped), text[160];
   const struct status_exit *exit;
   for (enum verb verb = 0; verb < VERB_COUNT; ++verb) {
@@ -163,8 +155,7 @@ static void help_shows_every_verb_exit_code_and_gpu(void **state) {
   free(wrapped);
 }
 
-static void help_of_a_verb_has_its_options_and_no_others(void **state) {
-  (void)state;
+TEST(help_of_a_verb_has_its_options_and_no_others) {
   for (enum verb verb = 0; verb < VERB_WORKER; ++verb) {
     char *text = NULL, option[64];
     size_t size = 0;
@@ -186,8 +177,7 @@ static void help_of_a_verb_has_its_options_and_no_others(void **state) {
   }
 }
 
-static void help_and_version_have_short_forms(void **state) {
-  (void)state;
+TEST(help_and_version_have_short_forms) {
   static const struct {
     const char *words[3];
     bool help, short_help, version, verb_named;
@@ -227,8 +217,7 @@ static void help_and_version_have_short_forms(void **state) {
 
 /* ---- parsing ------------------------------------------------------------------------------------------------- */
 
-static void every_row_is_taken_by_its_verbs_and_by_no_other(void **state) {
-  (void)state;
+TEST(every_row_is_taken_by_its_verbs_and_by_no_other) {
   EACH_OPTION(row, VERB_COUNT) {
     for (enum verb verb = 0; verb < VERB_COMPLETE; ++verb) { /* which takes every word */
       struct line line = started(verb, row);
@@ -250,8 +239,7 @@ static void every_row_is_taken_by_its_verbs_and_by_no_other(void **state) {
   }
 }
 
-static void rows_of_one_verb_fill_different_members(void **state) {
-  (void)state;
+TEST(rows_of_one_verb_fill_different_members) {
   EACH_OPTION(a, VERB_COUNT) {
     EACH_OPTION(b, VERB_COUNT) {
       if (b == a) break;
@@ -262,8 +250,7 @@ static void rows_of_one_verb_fill_different_members(void **state) {
   }
 }
 
-static void numbers_are_taken_up_to_their_limits(void **state) {
-  (void)state;
+TEST(numbers_are_taken_up_to_their_limits) {
   EACH_OPTION(row, VERB_COUNT) {
     if (row->kind != OPTION_WHOLE && row->kind != OPTION_NUMBER && row->kind != OPTION_COUNT) continue;
     const bool is_64_bits = row->most > 1e18;
@@ -296,8 +283,7 @@ static void numbers_are_taken_up_to_their_limits(void **state) {
   }
 }
 
-static void a_list_is_taken_as_often_as_its_row_says(void **state) {
-  (void)state;
+TEST(a_list_is_taken_as_often_as_its_row_says) {
   EACH_OPTION(row, VERB_COUNT) {
     if (row->kind != OPTION_LIST) continue;
     assert_true(row->most >= 1 && row->most <= OPTIONS_LIST_MAX);
@@ -322,8 +308,7 @@ static void a_list_is_taken_as_often_as_its_row_says(void **state) {
   }
 }
 
-static void what_needs_another_option_is_refused_without_it(void **state) {
-  (void)state;
+TEST(what_needs_another_option_is_refused_without_it) {
   size_t refused = 0;
   EACH_OPTION(row, VERB_COUNT) {
     bool is_found = row->needs == NULL;
@@ -345,8 +330,7 @@ static void what_needs_another_option_is_refused_without_it(void **state) {
   assert_true(refused >= 8);
 }
 
-static void what_is_about_times_is_refused_where_none_are_taken(void **state) {
-  (void)state;
+TEST(what_is_about_times_is_refused_where_none_are_taken) {
   size_t refused = 0;
   EACH_OPTION(timed, VERB_COUNT) {
     EACH_OPTION(untimed, VERB_COUNT) {
@@ -366,8 +350,7 @@ static void what_is_about_times_is_refused_where_none_are_taken(void **state) {
   assert_int_equal(refused, 7 * 2);
 }
 
-static void of_two_options_that_replace_each_other_one_is_needed_and_one_allowed(void **state) {
-  (void)state;
+TEST(of_two_options_that_replace_each_other_one_is_needed_and_one_allowed) {
   static const struct {
     const char *words[6];
     const char *expect; /* NULL: taken */
@@ -391,8 +374,7 @@ static void of_two_options_that_replace_each_other_one_is_needed_and_one_allowed
 
 /* ---- what is made from the flags ----------------------------------------------------------------------------- */
 
-static void every_file_of_a_command_line_is_known(void **state) {
-  (void)state;
+TEST(every_file_of_a_command_line_is_known) {
   EACH_OPTION(row, VERB_COUNT) {
     const bool is_file =
         row->value != NULL && (strcmp(row->value, "FILE") == 0 || strcmp(row->value, "PROGRAM") == 0);
@@ -426,8 +408,7 @@ static bool has_pair(const char *const *words, size_t count, const char *name, c
   return false;
 }
 
-static void ab_passes_on_what_its_rows_say(void **state) {
-  (void)state;
+TEST(ab_passes_on_what_its_rows_say) {
   EACH_OPTION(row, VERB_COUNT) {
     if (!option_is_of(row, VERB_AB) || row->kind == OPTION_FLAG) continue;
     const bool to_both = (row->flags & OPTION_RELAYED) != 0;
@@ -454,8 +435,7 @@ static void ab_passes_on_what_its_rows_say(void **state) {
 }
 
 /* What a row's command keeps must be an option of the verbs that print such commands. */
-static void what_stays_belongs_to_run_or_ab_or_is_a_setting_of_the_gate(void **state) {
-  (void)state;
+TEST(what_stays_belongs_to_run_or_ab_or_is_a_setting_of_the_gate) {
   EACH_OPTION(row, VERB_COUNT) {
     bool has_value = false;
     if ((row->flags & OPTION_STAYS) == 0) continue;
@@ -470,8 +450,7 @@ static void what_stays_belongs_to_run_or_ab_or_is_a_setting_of_the_gate(void **s
 
 /* What run and ab share measures, compares or is about output: what measures is passed on, and stays in a row's
  * command unless it chooses cells. */
-static void no_measuring_option_is_forgotten(void **state) {
-  (void)state;
+TEST(no_measuring_option_is_forgotten) {
   static const char *const choosing[] = {"--sweep", "--variants", "--filter", "--only"};
   size_t checked = 0;
   EACH_OPTION(row, VERB_COUNT) {
@@ -489,8 +468,7 @@ static void no_measuring_option_is_forgotten(void **state) {
   assert_true(checked >= 9);
 }
 
-static void one_output_only_takes_stdout(void **state) {
-  (void)state;
+TEST(one_output_only_takes_stdout) {
   EACH_OPTION(a, VERB_COUNT) {
     EACH_OPTION(b, VERB_COUNT) {
       if (b == a) break;
@@ -504,26 +482,4 @@ static void one_output_only_takes_stdout(void **state) {
       assert_non_null(strstr(status.text, "cannot share stdout"));
     }
   }
-}
-
-int main(void) {
-  const struct CMUnitTest tests[] = {
-      cmocka_unit_test(help_shows_every_row_with_its_verbs),
-      cmocka_unit_test(help_shows_every_verb_exit_code_and_gpu),
-      cmocka_unit_test(help_of_a_verb_has_its_options_and_no_others),
-      cmocka_unit_test(help_and_version_have_short_forms),
-      cmocka_unit_test(every_row_is_taken_by_its_verbs_and_by_no_other),
-      cmocka_unit_test(rows_of_one_verb_fill_different_members),
-      cmocka_unit_test(numbers_are_taken_up_to_their_limits),
-      cmocka_unit_test(a_list_is_taken_as_often_as_its_row_says),
-      cmocka_unit_test(what_needs_another_option_is_refused_without_it),
-      cmocka_unit_test(what_is_about_times_is_refused_where_none_are_taken),
-      cmocka_unit_test(every_file_of_a_command_line_is_known),
-      cmocka_unit_test(of_two_options_that_replace_each_other_one_is_needed_and_one_allowed),
-      cmocka_unit_test(ab_passes_on_what_its_rows_say),
-      cmocka_unit_test(what_stays_belongs_to_run_or_ab_or_is_a_setting_of_the_gate),
-      cmocka_unit_test(no_measuring_option_is_forgotten),
-      cmocka_unit_test(one_output_only_takes_stdout),
-  };
-  return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,20 +1,13 @@
 /* Axes of drawings: round ends, ticks inside them, values at their places. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
-
 #include <math.h>
 #include <string.h>
 
 #include "cli/page/axis.h"
+#include "tests/unit.h"
 
 static void expect_near(double left, double right) { assert_true(fabs(left - right) <= 1e-9 * fmax(1, fabs(right))); }
 
-static void a_linear_axis_starts_at_zero_and_ends_on_a_tick(void **state) {
-  (void)state;
+TEST(a_linear_axis_starts_at_zero_and_ends_on_a_tick) {
   static const struct {
     double most, high;
     size_t ticks;
@@ -31,8 +24,7 @@ static void a_linear_axis_starts_at_zero_and_ends_on_a_tick(void **state) {
   }
 }
 
-static void nothing_measured_still_makes_an_axis(void **state) {
-  (void)state;
+TEST(nothing_measured_still_makes_an_axis) {
   const double odd[] = {NAN, INFINITY, -INFINITY, 0, -3};
   for (size_t i = 0; i < sizeof odd / sizeof *odd; ++i) {
     const struct axis linear = axis_linear(odd[i], 0, 100), log = axis_log(odd[i], odd[i], 0, 100);
@@ -48,8 +40,7 @@ static void nothing_measured_still_makes_an_axis(void **state) {
   assert_true(range.least <= 2 && range.most >= 2);
 }
 
-static void a_logarithmic_axis_holds_its_values_and_few_ticks(void **state) {
-  (void)state;
+TEST(a_logarithmic_axis_holds_its_values_and_few_ticks) {
   static const double ends[][2] = {{5.8, 49005}, {1, 1}, {0.9, 1.1}, {1e-5, 1e9}, {3, 3.1}};
   for (size_t i = 0; i < sizeof ends / sizeof *ends; ++i) {
     const struct axis axis = axis_log(ends[i][0], ends[i][1], 0, 300);
@@ -64,8 +55,7 @@ static void a_logarithmic_axis_holds_its_values_and_few_ticks(void **state) {
   }
 }
 
-static void labels_have_the_digits_that_tell_ticks_apart(void **state) {
-  (void)state;
+TEST(labels_have_the_digits_that_tell_ticks_apart) {
   static const struct {
     double most, tick;
     const char *label;
@@ -77,14 +67,4 @@ static void labels_have_the_digits_that_tell_ticks_apart(void **state) {
     axis_label(&axis, cases[i].tick, label);
     assert_string_equal(label, cases[i].label);
   }
-}
-
-int main(void) {
-  const struct CMUnitTest tests[] = {
-      cmocka_unit_test(a_linear_axis_starts_at_zero_and_ends_on_a_tick),
-      cmocka_unit_test(nothing_measured_still_makes_an_axis),
-      cmocka_unit_test(a_logarithmic_axis_holds_its_values_and_few_ticks),
-      cmocka_unit_test(labels_have_the_digits_that_tell_ticks_apart),
-  };
-  return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,18 +1,12 @@
 /* The description of a problem: masks against a loop over pairs, axes there and back through every text, and the
  * schemas and pages that users read, which are written from the rows of axes.def. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
-
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "cli/sweep/axis_json.h"
 #include "kernels/problem/work.h"
+#include "tests/unit.h"
 #include "tests/unit_golden.h"
 
 static uint64_t state_of_chance = 1;
@@ -56,8 +50,7 @@ static void check_mask(const struct attn_mask *mask) {
   assert_int_equal(attn_mask_most(mask), most);
 }
 
-static void a_mask_is_what_its_definition_says(void **state) {
-  (void)state;
+TEST(a_mask_is_what_its_definition_says) {
   for (size_t i = 0; i < 4000; ++i) {
     const struct attn_mask mask = {1 + chance(20), 1 + chance(20), (int32_t)chance(25) - 1, (int32_t)chance(25) - 1};
     const uint32_t row = chance(mask.Sq);
@@ -91,8 +84,7 @@ static void check_tensors(const struct attn_problem *problem) {
   }
 }
 
-static void the_rows_of_tensors_fill_their_memory(void **state) {
-  (void)state;
+TEST(the_rows_of_tensors_fill_their_memory) {
   for (size_t i = 0; i < 400; ++i) {
     struct attn_problem problem =
         ATTN_DENSE(1 + chance(3), 2, 1 + chance(2), 1 + chance(9), 1 + chance(9), 1 + chance(5), ATTN_F16, false);
@@ -165,8 +157,7 @@ static void check_sequences(const struct attn_problem *p) {
   assert_true(work_flops(p) == flops);
 }
 
-static void sequences_lie_behind_one_another(void **state) {
-  (void)state;
+TEST(sequences_lie_behind_one_another) {
   for (size_t i = 0; i < 400; ++i) {
     const struct attn_problem p = any_ragged();
     char why[AXIS_WHY_MAX];
@@ -179,8 +170,7 @@ static void sequences_lie_behind_one_another(void **state) {
 }
 
 /* Every length is as likely, and the same on every machine. */
-static void lengths_are_drawn_evenly(void **state) {
-  (void)state;
+TEST(lengths_are_drawn_evenly) {
   struct attn_problem p = ATTN_DENSE(1000, 1, 1, 8, 800, 8, ATTN_F16, false);
   p.batch.drawn = 1, p.batch.seed = 7;
   unsigned count[9] = {0};
@@ -202,8 +192,7 @@ static void lengths_are_drawn_evenly(void **state) {
   for (uint32_t b = 0; b < 3; ++b) assert_int_equal(attn_group_of(&p, b).Sq, wanted[b]);
 }
 
-static void a_batch_is_read_and_written_as_servers_write_it(void **state) {
-  (void)state;
+TEST(a_batch_is_read_and_written_as_servers_write_it) {
   static const struct {
     const char *text, *canonical; /* NULL: is none */
     uint32_t B, Sq, Skv;
@@ -239,8 +228,7 @@ static void a_batch_is_read_and_written_as_servers_write_it(void **state) {
   }
 }
 
-static void strides_are_those_of_the_layout(void **state) {
-  (void)state;
+TEST(strides_are_those_of_the_layout) {
   struct attn_problem problem = ATTN_DENSE(2, 4, 4, 10, 10, 8, ATTN_F16, false);
   static const struct {
     enum attn_layout layout;
@@ -304,8 +292,7 @@ static struct attn_problem any_problem(void) {
   return problem;
 }
 
-static void a_key_says_the_whole_problem(void **state) {
-  (void)state;
+TEST(a_key_says_the_whole_problem) {
   for (size_t i = 0; i < 4000; ++i) {
     const struct attn_problem problem = any_problem();
     struct attn_problem read;
@@ -327,8 +314,7 @@ static void expect_same(const struct attn_axis *axis, struct axis_value value, s
   if (!axes_same_problem(&problems[0], &problems[1])) fail_msg("a value of %s does not come back", axis->name);
 }
 
-static void a_value_comes_back_from_text_and_json(void **state) {
-  (void)state;
+TEST(a_value_comes_back_from_text_and_json) {
   for (size_t i = 0; i < 4000; ++i) {
     const struct attn_axis *axis = axes_at(chance(AXIS_COUNT));
     const struct attn_problem problem = any_problem();
@@ -348,8 +334,7 @@ static void a_value_comes_back_from_text_and_json(void **state) {
   }
 }
 
-static void the_default_is_left_out_and_needs_nothing(void **state) {
-  (void)state;
+TEST(the_default_is_left_out_and_needs_nothing) {
   for (unsigned id = 0; id < AXIS_COUNT; ++id) {
     const struct attn_axis *axis = axes_at(id);
     struct attn_problem problem = any_problem();
@@ -446,17 +431,15 @@ static void put_list(FILE *out, const struct attn_axis *axis) {
 #define BLOCK_OF_SCHEMA "    \"block\": {\n      \"type\": \"object\",\n      \"properties\": {\n"
 #define END_OF_SCHEMA   "      },\n"
 
-static void the_schemas_have_every_axis(void **state) {
-  (void)state;
+TEST(the_schemas_have_every_axis) {
   compare_part("results/sweep.schema.json", SHAPE_OF_SCHEMA, END_OF_SCHEMA, properties_of(true, put_described));
   compare_part("results/sweep.schema.json", BLOCK_OF_SCHEMA, END_OF_SCHEMA, properties_of(true, put_list));
   compare_part("results/report.schema.json", SHAPE_OF_SCHEMA, END_OF_SCHEMA, properties_of(false, put_values));
 }
 
 /* The table of keys, and what is to be said of some at length. */
-static void the_page_of_sweeps_has_every_axis(void **state) {
+TEST(the_page_of_sweeps_has_every_axis) {
   struct text_stream table, meanings;
-  (void)state;
   text_open(&table);
   text_open(&meanings);
   fputs("| key | meaning | default | values |\n|---|---|---|---|\n", table.file);
@@ -471,21 +454,4 @@ static void the_page_of_sweeps_has_every_axis(void **state) {
   }
   compare_part("shapes/README.md", "<!-- begin keys -->\n", "<!-- end keys -->", text_close(&table));
   compare_part("shapes/README.md", "<!-- begin meanings -->\n", "<!-- end meanings -->", text_close(&meanings));
-}
-
-int main(void) {
-  const struct CMUnitTest tests[] = {
-      cmocka_unit_test(a_mask_is_what_its_definition_says),
-      cmocka_unit_test(the_rows_of_tensors_fill_their_memory),
-      cmocka_unit_test(sequences_lie_behind_one_another),
-      cmocka_unit_test(lengths_are_drawn_evenly),
-      cmocka_unit_test(a_batch_is_read_and_written_as_servers_write_it),
-      cmocka_unit_test(strides_are_those_of_the_layout),
-      cmocka_unit_test(a_key_says_the_whole_problem),
-      cmocka_unit_test(a_value_comes_back_from_text_and_json),
-      cmocka_unit_test(the_default_is_left_out_and_needs_nothing),
-      cmocka_unit_test(the_schemas_have_every_axis),
-      cmocka_unit_test(the_page_of_sweeps_has_every_axis),
-  };
-  return cmocka_run_group_tests_name("problem", tests, NULL, NULL);
 }

@@ -1,17 +1,11 @@
 /* Counter files into a report's rows, and back out of the report. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
-
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "cli/record/counters.h"
 #include "cli/report/report.h"
+#include "tests/unit.h"
 #include "tests/unit_golden.h"
 
 /* Has rows of one pass and of two. */
@@ -78,8 +72,7 @@ static void assert_refused(struct status status, const char *part) {
   if (strstr(status.text, part) == NULL) fail_msg("\"%s\" does not contain \"%s\"", status.text, part);
 }
 
-static void values_reach_their_row(void **state) {
-  (void)state;
+TEST_WITH(values_reach_their_row, load, unload) {
   char pass[512], row[1024];
   put_pass(one, 0,
            ", \"gpu_time_us\": 11.5, \"l2_hit_ratio\": 0.83, \"local_bytes\": null, "
@@ -98,8 +91,7 @@ static void values_reach_their_row(void **state) {
   assert_string_equal(counter_record_top_stall(&one->counters).name, "wait");
 }
 
-static void totals_add_up_and_average_over_passes(void **state) {
-  (void)state;
+TEST_WITH(totals_add_up_and_average_over_passes, load, unload) {
   char passes[2][512], both[1100], row[1500];
   put_pass(two, 0,
            ", \"gpu_time_us\": 30, \"dram_read_bytes\": 100, \"l2_bytes\": 1000, \"l2_hit_ratio\": 0.9, "
@@ -120,8 +112,7 @@ static void totals_add_up_and_average_over_passes(void **state) {
   assert_string_equal(counter_record_top_stall(&two->counters).name, "wait");
 }
 
-static void what_does_not_belong_to_the_report_is_refused(void **state) {
-  (void)state;
+TEST_WITH(what_does_not_belong_to_the_report_is_refused, load, unload) {
   char pass[512], row[1200], twice[2500];
   put_pass(one, 0, "", pass, sizeof pass);
   assert_refused(read_rows(HEAD, "{\"key\": \"B1\", \"variant\": \"x\", \"passes\": []}"),
@@ -142,8 +133,7 @@ static void what_does_not_belong_to_the_report_is_refused(void **state) {
   assert_refused(read_rows(HEAD, row), "has grid (1,2,3) and block (32,1,1), but the report's pass");
 }
 
-static void values_that_no_counter_has_are_refused(void **state) {
-  (void)state;
+TEST_WITH(values_that_no_counter_has_are_refused, load, unload) {
   static const char *const cases[][2] = {
       {", \"l2_hit_ratio\": 83", "divide a percentage by 100"},
       {", \"dram_read_bytes\": -1", "is below 0"},
@@ -160,8 +150,7 @@ static void values_that_no_counter_has_are_refused(void **state) {
   }
 }
 
-static void files_that_are_no_counter_files_are_refused(void **state) {
-  (void)state;
+TEST_WITH(files_that_are_no_counter_files_are_refused, load, unload) {
   assert_refused(read_text("{}"), "is not a counter file; its \"schema\" must be \"attnbench.counters/1\"");
   assert_refused(read_text("{\"schema\": \"attnbench.counters/2\"}"), "is not a counter file");
   assert_refused(read_text(HEAD "\"x\": 1}"), "x is not a key known here");
@@ -187,8 +176,7 @@ static char *json_of(const struct journal_data *data) {
   return text_close(&stream);
 }
 
-static void a_report_with_counters_reads_back_to_itself(void **state) {
-  (void)state;
+TEST_WITH(a_report_with_counters_reads_back_to_itself, load, unload) {
   struct journal_data again;
   struct json_doc doc;
   char pass[512], row[1200];
@@ -210,22 +198,8 @@ static void a_report_with_counters_reads_back_to_itself(void **state) {
   free(text);
 }
 
-static void a_report_without_counters_does_not_mention_them(void **state) {
-  (void)state;
+TEST_WITH(a_report_without_counters_does_not_mention_them, load, unload) {
   char *text = json_of(&journal);
   assert_null(strstr(text, "\"counters\""));
   free(text);
-}
-
-int main(void) {
-  const struct CMUnitTest tests[] = {
-      cmocka_unit_test_setup_teardown(values_reach_their_row, load, unload),
-      cmocka_unit_test_setup_teardown(totals_add_up_and_average_over_passes, load, unload),
-      cmocka_unit_test_setup_teardown(what_does_not_belong_to_the_report_is_refused, load, unload),
-      cmocka_unit_test_setup_teardown(values_that_no_counter_has_are_refused, load, unload),
-      cmocka_unit_test_setup_teardown(files_that_are_no_counter_files_are_refused, load, unload),
-      cmocka_unit_test_setup_teardown(a_report_with_counters_reads_back_to_itself, load, unload),
-      cmocka_unit_test_setup_teardown(a_report_without_counters_does_not_mention_them, load, unload),
-  };
-  return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,15 +1,9 @@
 /* The line that says which cells failed. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
-
 #include <stdio.h>
 #include <string.h>
 
 #include "cli/record/failures.h"
+#include "tests/unit.h"
 
 enum { CELLS_MAX = 6 };
 
@@ -23,7 +17,7 @@ static void fill(struct record out[CELLS_MAX], const enum cell_status *status, s
   }
 }
 
-static void every_failed_cell_is_counted_and_the_one_behind_the_exit_code_named(void **state) {
+TEST(every_failed_cell_is_counted_and_the_one_behind_the_exit_code_named) {
   static const struct {
     const char *expect;
     uint64_t expected;
@@ -49,7 +43,6 @@ static void every_failed_cell_is_counted_and_the_one_behind_the_exit_code_named(
   };
   struct record records[CELLS_MAX];
   char text[FAILURES_TEXT_MAX];
-  (void)state;
   for (size_t i = 0; i < sizeof rows / sizeof *rows; ++i) {
     fill(records, rows[i].status, rows[i].count);
     failures_text(records, rows[i].count, rows[i].expected, text);
@@ -58,21 +51,12 @@ static void every_failed_cell_is_counted_and_the_one_behind_the_exit_code_named(
 }
 
 /* The longest names and reason fit. */
-static void nothing_of_a_reason_is_cut(void **state) {
+TEST(nothing_of_a_reason_is_cut) {
   struct record record = {.status = CELL_error};
   char text[FAILURES_TEXT_MAX];
-  (void)state;
   memset(record.attn_case.key, 'k', sizeof record.attn_case.key - 1);
   memset(record.variant, 'v', sizeof record.variant - 1);
   memset(record.reason, 'r', sizeof record.reason - 1);
   failures_text(&record, 1, UINT64_MAX, text);
   assert_non_null(strstr(text, record.reason));
-}
-
-int main(void) {
-  const struct CMUnitTest tests[] = {
-      cmocka_unit_test(every_failed_cell_is_counted_and_the_one_behind_the_exit_code_named),
-      cmocka_unit_test(nothing_of_a_reason_is_cut),
-  };
-  return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,10 +1,3 @@
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
-
 #include <fcntl.h>
 #include <math.h>
 #include <signal.h>
@@ -19,6 +12,7 @@
 #include "cli/base/random.h"
 #include "cli/record/journal.h"
 #include "kernels/gpu_models.h"
+#include "tests/unit.h"
 #include "tests/unit_scratch.h"
 
 static char folder[PATH_MAX], path[PATH_MAX + 16];
@@ -106,8 +100,7 @@ static void assert_refused(const char *says) {
   if (strstr(status.text, says) == NULL) fail_msg("\"%s\" does not say \"%s\"", status.text, says);
 }
 
-static void what_was_written_is_read_back(void **state) {
-  (void)state;
+TEST(what_was_written_is_read_back) {
   struct journal_data data;
   write_journal(3, true);
   assert_ok(journal_load(path, &data));
@@ -128,8 +121,7 @@ static void what_was_written_is_read_back(void **state) {
   journal_free(&data);
 }
 
-static void a_journal_without_end_is_partial(void **state) {
-  (void)state;
+TEST(a_journal_without_end_is_partial) {
   struct journal_data data;
   write_journal(2, false);
   assert_ok(journal_load(path, &data));
@@ -138,8 +130,7 @@ static void a_journal_without_end_is_partial(void **state) {
   journal_free(&data);
 }
 
-static void a_torn_last_line_is_dropped_wherever_it_tears(void **state) {
-  (void)state;
+TEST(a_torn_last_line_is_dropped_wherever_it_tears) {
   size_t length, whole;
   write_journal(1, false);
   char *one = slurp(&whole);
@@ -157,16 +148,14 @@ static void a_torn_last_line_is_dropped_wherever_it_tears(void **state) {
   free(text);
 }
 
-static void a_torn_header_says_that_nothing_was_measured(void **state) {
-  (void)state;
+TEST(a_torn_header_says_that_nothing_was_measured) {
   overwrite("{\"journal\":\"attnb", 17);
   assert_refused("nothing was measured");
   overwrite("", 0);
   assert_refused("nothing was measured");
 }
 
-static void damage_inside_names_its_line(void **state) {
-  (void)state;
+TEST(damage_inside_names_its_line) {
   size_t length;
   write_journal(3, true);
   char *text = slurp(&length), says[160];
@@ -184,8 +173,7 @@ static void damage_inside_names_its_line(void **state) {
   free(text);
 }
 
-static void lines_out_of_place_are_refused(void **state) {
-  (void)state;
+TEST(lines_out_of_place_are_refused) {
   static const struct {
     int first, second; /* lines to write, by number in a good journal; 0 ends */
     const char *says;
@@ -213,8 +201,7 @@ static void lines_out_of_place_are_refused(void **state) {
 /* ---- checksums ------------------------------------------------------------------------------------------------ */
 
 /* One drawn bit of every byte. */
-static void a_flipped_bit_is_seen_wherever_it_is(void **state) {
-  (void)state;
+TEST(a_flipped_bit_is_seen_wherever_it_is) {
   uint64_t seed = 27;
   size_t length;
   write_journal(2, true);
@@ -246,8 +233,7 @@ static void strip_checksums(int first, int last) {
   free(out);
 }
 
-static void a_journal_without_checksums_is_read(void **state) {
-  (void)state;
+TEST(a_journal_without_checksums_is_read) {
   struct journal_data data;
   write_journal(3, true);
   strip_checksums(1, 7);
@@ -256,8 +242,7 @@ static void a_journal_without_checksums_is_read(void **state) {
   journal_free(&data);
 }
 
-static void a_line_that_lost_its_checksum_is_damaged(void **state) {
-  (void)state;
+TEST(a_line_that_lost_its_checksum_is_damaged) {
   write_journal(3, true);
   strip_checksums(5, 5);
   assert_refused(":5: has no checksum");
@@ -269,8 +254,7 @@ static void a_line_that_lost_its_checksum_is_damaged(void **state) {
   assert_refused(":2: has a checksum, and the lines before it have none");
 }
 
-static void a_journal_without_checksums_may_be_continued_with_them(void **state) {
-  (void)state;
+TEST(a_journal_without_checksums_may_be_continued_with_them) {
   const struct journal_resumed resumed = {
       .started_utc = "2026-11-20T12:04:00Z", .command = "attnbench", .cell_count = 3};
   struct journal *journal;
@@ -327,8 +311,7 @@ static void write_rounds(uint32_t rounds, const struct record *last) {
   journal_close(journal);
 }
 
-static void later_rounds_become_the_processes_of_a_record(void **state) {
-  (void)state;
+TEST(later_rounds_become_the_processes_of_a_record) {
   struct journal_data data;
   write_rounds(4, NULL);
   assert_ok(journal_load(path, &data));
@@ -344,8 +327,7 @@ static void later_rounds_become_the_processes_of_a_record(void **state) {
   journal_free(&data);
 }
 
-static void a_later_round_that_fails_makes_the_cell_fail(void **state) {
-  (void)state;
+TEST(a_later_round_that_fails_makes_the_cell_fail) {
   static const struct {
     enum cell_status seen, counts;
   } cases[] = {{CELL_wrong, CELL_wrong},
@@ -369,8 +351,7 @@ static void a_later_round_that_fails_makes_the_cell_fail(void **state) {
   }
 }
 
-static void a_torn_later_round_is_dropped(void **state) {
-  (void)state;
+TEST(a_torn_later_round_is_dropped) {
   size_t length;
   write_rounds(2, NULL);
   char *text = slurp(&length);
@@ -385,8 +366,7 @@ static void a_torn_later_round_is_dropped(void **state) {
   free(text);
 }
 
-static void later_rounds_out_of_place_are_refused(void **state) {
-  (void)state;
+TEST(later_rounds_out_of_place_are_refused) {
   static const struct {
     const char *lines, *says; /* by number in a journal of two cells and two later rounds */
   } orders[] = {{"126", ":3: round 2 of cell B1"},
@@ -410,8 +390,7 @@ static void later_rounds_out_of_place_are_refused(void **state) {
   free(text);
 }
 
-static void an_existing_file_is_not_touched(void **state) {
-  (void)state;
+TEST(an_existing_file_is_not_touched) {
   struct journal *journal;
   size_t length;
   overwrite("precious", 8);
@@ -425,8 +404,7 @@ static void an_existing_file_is_not_touched(void **state) {
 }
 
 /* A full disk is played by the file size limit of this process. */
-static void a_failed_append_leaves_whole_lines_and_stays_failed(void **state) {
-  (void)state;
+TEST(a_failed_append_leaves_whole_lines_and_stays_failed) {
   struct journal *journal;
   struct rlimit old;
   struct stat info;
@@ -456,8 +434,7 @@ static void a_failed_append_leaves_whole_lines_and_stays_failed(void **state) {
   journal_free(&data);
 }
 
-static void a_run_of_too_many_cells_gets_no_journal(void **state) {
-  (void)state;
+TEST(a_run_of_too_many_cells_gets_no_journal) {
   struct run_info run = some_run;
   struct journal *journal;
   unlink(path);
@@ -481,8 +458,7 @@ static off_t size_now(void) {
 }
 
 /* A file with a hole is as long as one that was written. */
-static void a_full_journal_takes_its_end_and_no_more_cells(void **state) {
-  (void)state;
+TEST(a_full_journal_takes_its_end_and_no_more_cells) {
   struct journal *journal;
   const struct record record = cell(1, "wmma");
   const off_t full = JOURNAL_BYTES_MAX - 65536;
@@ -534,8 +510,7 @@ static void write_over_it(void) {
   put_text(path, text);
 }
 
-static void a_lost_journal_is_noticed_at_the_next_line_and_saved(void **state) {
-  (void)state;
+TEST(a_lost_journal_is_noticed_at_the_next_line_and_saved) {
   static const struct {
     void (*lose)(void);
     const char *says;
@@ -576,8 +551,7 @@ static void a_lost_journal_is_noticed_at_the_next_line_and_saved(void **state) {
   }
 }
 
-static void a_lost_journal_that_cannot_be_saved_says_so_and_stays_failed(void **state) {
-  (void)state;
+TEST(a_lost_journal_that_cannot_be_saved_says_so_and_stays_failed) {
   struct journal *journal;
   char inner[PATH_MAX + 32], file[PATH_MAX + 64];
   bool is_moved;
@@ -596,8 +570,7 @@ static void a_lost_journal_that_cannot_be_saved_says_so_and_stays_failed(void **
   journal_close(journal);
 }
 
-static void a_foreign_command_line_does_not_spoil_the_journal(void **state) {
-  (void)state;
+TEST(a_foreign_command_line_does_not_spoil_the_journal) {
   struct run_info run = some_run;
   struct journal *journal;
   struct journal_data data;
@@ -612,29 +585,4 @@ static void a_foreign_command_line_does_not_spoil_the_journal(void **state) {
   journal_free(&data);
 }
 
-int main(void) {
-  const struct CMUnitTest tests[] = {
-      cmocka_unit_test(what_was_written_is_read_back),
-      cmocka_unit_test(a_journal_without_end_is_partial),
-      cmocka_unit_test(a_torn_last_line_is_dropped_wherever_it_tears),
-      cmocka_unit_test(a_torn_header_says_that_nothing_was_measured),
-      cmocka_unit_test(damage_inside_names_its_line),
-      cmocka_unit_test(lines_out_of_place_are_refused),
-      cmocka_unit_test(a_flipped_bit_is_seen_wherever_it_is),
-      cmocka_unit_test(a_journal_without_checksums_is_read),
-      cmocka_unit_test(a_line_that_lost_its_checksum_is_damaged),
-      cmocka_unit_test(a_journal_without_checksums_may_be_continued_with_them),
-      cmocka_unit_test(later_rounds_become_the_processes_of_a_record),
-      cmocka_unit_test(a_later_round_that_fails_makes_the_cell_fail),
-      cmocka_unit_test(a_torn_later_round_is_dropped),
-      cmocka_unit_test(later_rounds_out_of_place_are_refused),
-      cmocka_unit_test(an_existing_file_is_not_touched),
-      cmocka_unit_test(a_failed_append_leaves_whole_lines_and_stays_failed),
-      cmocka_unit_test(a_run_of_too_many_cells_gets_no_journal),
-      cmocka_unit_test(a_full_journal_takes_its_end_and_no_more_cells),
-      cmocka_unit_test(a_lost_journal_is_noticed_at_the_next_line_and_saved),
-      cmocka_unit_test(a_lost_journal_that_cannot_be_saved_says_so_and_stays_failed),
-      cmocka_unit_test(a_foreign_command_line_does_not_spoil_the_journal),
-  };
-  return cmocka_run_group_tests(tests, make_folder, remove_folder);
-}
+UNIT_FIXTURE(make_folder, remove_folder)

@@ -1,10 +1,3 @@
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
-
 #include <float.h>
 #include <locale.h>
 #include <math.h>
@@ -14,6 +7,7 @@
 
 #include "cli/record/field_tables.h"
 #include "kernels/gpu_models.h"
+#include "tests/unit.h"
 
 static struct stats some_stats(double us) {
   return (struct stats){.n = 31,
@@ -130,8 +124,7 @@ static void read_back(const struct record *record, struct record *out) {
 
 static void assert_same_bits(double a, double b) { assert_memory_equal(&a, &b, sizeof a); }
 
-static void round_trip_keeps_every_field(void **state) {
-  (void)state;
+TEST(round_trip_keeps_every_field) {
   static struct record record, back;
   fill_record(&record);
   static char first[LINE_MAX_BYTES], second[LINE_MAX_BYTES];
@@ -161,8 +154,7 @@ static void round_trip_keeps_every_field(void **state) {
   assert_int_equal(back.time[TIME_COLD].stop, STATS_STOP_INTERVAL);
 }
 
-static void doubles_survive_bit_for_bit(void **state) {
-  (void)state;
+TEST(doubles_survive_bit_for_bit) {
   static const double values[] = {0.1,
                                   1.0 / 3,
                                   0.1 + 0.2,
@@ -188,8 +180,7 @@ static void doubles_survive_bit_for_bit(void **state) {
   }
 }
 
-static void what_is_not_finite_is_left_out_and_then_nan(void **state) {
-  (void)state;
+TEST(what_is_not_finite_is_left_out_and_then_nan) {
   static const double values[] = {NAN, INFINITY, -INFINITY};
   static struct record record, back;
   for (size_t i = 0; i < sizeof values / sizeof *values; ++i) {
@@ -204,8 +195,7 @@ static void what_is_not_finite_is_left_out_and_then_nan(void **state) {
   }
 }
 
-static void static_strings_map_back_to_static_storage(void **state) {
-  (void)state;
+TEST(static_strings_map_back_to_static_storage) {
   static const char *const tensors[] = {"q", "k", "v", "o", "workspace"};
   static struct record record, first, second;
   fill_record(&record);
@@ -224,8 +214,7 @@ static void static_strings_map_back_to_static_storage(void **state) {
   assert_string_equal(first.check.oracle.name, "other");
 }
 
-static void what_was_not_done_stays_undone(void **state) {
-  (void)state;
+TEST(what_was_not_done_stays_undone) {
   static struct record record, back;
   fill_record(&record);
   record.check.done = record.time[TIME_COLD].done = record.time[TIME_HOT].done = false;
@@ -236,8 +225,7 @@ static void what_was_not_done_stays_undone(void **state) {
   assert_true(isnan(back.time[TIME_HOT].sm_clock_mhz));
 }
 
-static void malformed_utf8_is_replaced_and_still_fits(void **state) {
-  (void)state;
+TEST(malformed_utf8_is_replaced_and_still_fits) {
   static struct record record, back;
   fill_record(&record);
   memset(record.reason, 0xff, sizeof record.reason - 1);
@@ -335,8 +323,7 @@ static cJSON *plain_tree(void) {
   return root;
 }
 
-static void a_missing_field_is_named_or_unknown(void **state) {
-  (void)state;
+TEST(a_missing_field_is_named_or_unknown) {
   size_t missed = 0, unknown = 0;
   cJSON *root = plain_tree();
   remove_each(root, root, &missed, &unknown);
@@ -364,15 +351,13 @@ static size_t spoil_each(const cJSON *root, cJSON *object) {
   return count;
 }
 
-static void an_ill_typed_field_is_named(void **state) {
-  (void)state;
+TEST(an_ill_typed_field_is_named) {
   cJSON *root = plain_tree();
   assert_true(spoil_each(root, root) > 90);
   cJSON_Delete(root);
 }
 
-static void lines_that_are_no_record_are_refused(void **state) {
-  (void)state;
+TEST(lines_that_are_no_record_are_refused) {
   static const struct {
     const char *from, *to, *says;
   } edits[] = {
@@ -403,8 +388,7 @@ static void lines_that_are_no_record_are_refused(void **state) {
   free(line);
 }
 
-static void every_cut_of_a_line_is_refused(void **state) {
-  (void)state;
+TEST(every_cut_of_a_line_is_refused) {
   static struct record record, out;
   fill_record(&record);
   char *line = record_to_line(&record);
@@ -416,8 +400,7 @@ static void every_cut_of_a_line_is_refused(void **state) {
 
 /* ---- devices and names --------------------------------------------------------------------------------------- */
 
-static void device_lines_round_trip(void **state) {
-  (void)state;
+TEST(device_lines_round_trip) {
   for (size_t i = 0; i < gpu_model_count(); ++i) {
     struct device_line device = {.info = gpu_model_at(i)->info, .event_overhead_us = 1.2345678901234567}, back = {0};
     snprintf(device.info.uuid, sizeof device.info.uuid, "GPU-1234");
@@ -438,8 +421,7 @@ static void device_lines_round_trip(void **state) {
   }
 }
 
-static void a_policy_round_trips_and_one_that_is_not_known_leaves_no_trace(void **state) {
-  (void)state;
+TEST(a_policy_round_trips_and_one_that_is_not_known_leaves_no_trace) {
   const struct device_line plain = {.info = gpu_model_find("h200")->info, .event_overhead_us = 1};
   struct device_line device = plain, back = {0};
   device.policy = (struct device_policy){.known = true,
@@ -476,8 +458,7 @@ static void a_policy_round_trips_and_one_that_is_not_known_leaves_no_trace(void 
   free(again);
 }
 
-static void modes_are_named_once_each(void **state) {
-  (void)state;
+TEST(modes_are_named_once_each) {
   static const struct {
     const char *text;
     int cold, hot; /* -1: refused */
@@ -495,8 +476,7 @@ static void modes_are_named_once_each(void **state) {
   }
 }
 
-static void statuses_have_names_and_exit_codes(void **state) {
-  (void)state;
+TEST(statuses_have_names_and_exit_codes) {
   assert_string_equal(cell_status_name(CELL_oom_predicted), "oom_predicted");
   assert_int_equal(cell_status_exit_code(CELL_ok), EXIT_CODE_OK);
   assert_int_equal(cell_status_exit_code(CELL_wrong), EXIT_CODE_WRONG);
@@ -506,8 +486,7 @@ static void statuses_have_names_and_exit_codes(void **state) {
   assert_string_equal(time_mode_name(TIME_HOT), "hot");
 }
 
-static void a_comma_locale_changes_nothing(void **state) {
-  (void)state;
+TEST(a_comma_locale_changes_nothing) {
   static const char *const locales[] = {"de_DE.UTF-8", "de_DE.utf8", "fr_FR.UTF-8", "de_DE", "fr_FR"};
   static struct record record, back;
   static char plain[LINE_MAX_BYTES], line[LINE_MAX_BYTES];
@@ -524,8 +503,7 @@ static void a_comma_locale_changes_nothing(void **state) {
   if (set == NULL) skip(); /* no such locale here */
 }
 
-static void a_cell_is_found_among_sorted_records(void **state) {
-  (void)state;
+TEST(a_cell_is_found_among_sorted_records) {
   enum { RECORDS = 3, MISSING = 5 };
   static const char *const names[RECORDS][2] = {{"B2", "b"}, {"B1", "b"}, {"B2", "a"}};
   struct record records[RECORDS];
@@ -542,26 +520,4 @@ static void a_cell_is_found_among_sorted_records(void **state) {
   for (size_t i = 0; i < MISSING; ++i) assert_null(record_find(sorted, RECORDS, missing[i][0], missing[i][1]));
   assert_null(record_find(sorted, 0, "B1", "b"));
   free(sorted);
-}
-
-int main(void) {
-  const struct CMUnitTest tests[] = {
-      cmocka_unit_test(round_trip_keeps_every_field),
-      cmocka_unit_test(doubles_survive_bit_for_bit),
-      cmocka_unit_test(what_is_not_finite_is_left_out_and_then_nan),
-      cmocka_unit_test(static_strings_map_back_to_static_storage),
-      cmocka_unit_test(what_was_not_done_stays_undone),
-      cmocka_unit_test(malformed_utf8_is_replaced_and_still_fits),
-      cmocka_unit_test(a_missing_field_is_named_or_unknown),
-      cmocka_unit_test(an_ill_typed_field_is_named),
-      cmocka_unit_test(lines_that_are_no_record_are_refused),
-      cmocka_unit_test(every_cut_of_a_line_is_refused),
-      cmocka_unit_test(device_lines_round_trip),
-      cmocka_unit_test(a_policy_round_trips_and_one_that_is_not_known_leaves_no_trace),
-      cmocka_unit_test(modes_are_named_once_each),
-      cmocka_unit_test(statuses_have_names_and_exit_codes),
-      cmocka_unit_test(a_cell_is_found_among_sorted_records),
-      cmocka_unit_test(a_comma_locale_changes_nothing),
-  };
-  return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,16 +1,10 @@
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
-
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "cli/record/rounds.h"
+#include "tests/unit.h"
 
 enum { CELLS = 3 };
 
@@ -45,8 +39,7 @@ static void assert_ok(struct status status) {
   if (status_failed(&status)) fail_msg("%s", status.text);
 }
 
-static void processes_stand_in_the_order_they_ran(void **state) {
-  (void)state;
+TEST(processes_stand_in_the_order_they_ran) {
   static struct process into, next;
   fill(&into, 10);
   for (uint32_t round = 1; round < 7; ++round) {
@@ -69,8 +62,7 @@ static void processes_stand_in_the_order_they_ran(void **state) {
   assert_true(into.data.wall_s == 14);
 }
 
-static void cells_are_found_by_name_whatever_their_order(void **state) {
-  (void)state;
+TEST(cells_are_found_by_name_whatever_their_order) {
   static struct process into, next;
   fill(&into, 10);
   fill(&next, 11);
@@ -81,8 +73,7 @@ static void cells_are_found_by_name_whatever_their_order(void **state) {
   for (uint32_t i = 0; i < CELLS; ++i) assert_true(into.records[i].process[TIME_HOT].median_us[1] == 11.0 * (i + 1));
 }
 
-static void a_process_that_fails_a_cell_fails_it_for_good(void **state) {
-  (void)state;
+TEST(a_process_that_fails_a_cell_fails_it_for_good) {
   static struct process into, next;
   fill(&into, 10);
   fill(&next, 11);
@@ -97,8 +88,7 @@ static void a_process_that_fails_a_cell_fails_it_for_good(void **state) {
   assert_int_equal(into.records[0].process[TIME_HOT].count, 3);
 }
 
-static void what_is_skipped_must_stay_skipped(void **state) {
-  (void)state;
+TEST(what_is_skipped_must_stay_skipped) {
   static const struct {
     enum cell_status first, next, counts;
   } cases[] = {{CELL_skipped, CELL_skipped, CELL_skipped}, {CELL_skipped, CELL_ok, CELL_error},
@@ -116,8 +106,7 @@ static void what_is_skipped_must_stay_skipped(void **state) {
   }
 }
 
-static void another_series_is_refused(void **state) {
-  (void)state;
+TEST(another_series_is_refused) {
   for (int i = 0; i < 8; ++i) {
     static struct process into, next;
     fill(&into, 10);
@@ -136,8 +125,7 @@ static void another_series_is_refused(void **state) {
   }
 }
 
-static void more_processes_than_are_kept_are_refused(void **state) {
-  (void)state;
+TEST(more_processes_than_are_kept_are_refused) {
   static struct process into, next;
   fill(&into, 10);
   fill(&next, 11);
@@ -145,16 +133,4 @@ static void more_processes_than_are_kept_are_refused(void **state) {
   const struct status status = rounds_add(&into.data, &next.data);
   assert_int_equal(status.code, STATUS_NOT_COMPARABLE);
   assert_non_null(strstr(status.text, "at most 64 rounds"));
-}
-
-int main(void) {
-  const struct CMUnitTest tests[] = {
-      cmocka_unit_test(processes_stand_in_the_order_they_ran),
-      cmocka_unit_test(cells_are_found_by_name_whatever_their_order),
-      cmocka_unit_test(a_process_that_fails_a_cell_fails_it_for_good),
-      cmocka_unit_test(what_is_skipped_must_stay_skipped),
-      cmocka_unit_test(another_series_is_refused),
-      cmocka_unit_test(more_processes_than_are_kept_are_refused),
-  };
-  return cmocka_run_group_tests(tests, NULL, NULL);
 }

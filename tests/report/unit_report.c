@@ -1,10 +1,3 @@
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
-
 #include <locale.h>
 #include <math.h>
 #include <stdio.h>
@@ -19,6 +12,7 @@
 #include "cli/record/field_tables.h"
 #include "cli/report/report.h"
 #include "cli/report/views.h"
+#include "tests/unit.h"
 #include "tests/unit_golden.h"
 #include "tests/unit_scratch.h"
 
@@ -73,8 +67,7 @@ static void expect_text(const struct built *built, writer *write, const char *wa
 }
 
 /* The first row has a hot ratio of 0.031. */
-static void a_ratio_that_was_not_steady_is_marked_everywhere(void **state) {
-  (void)state;
+TEST(a_ratio_that_was_not_steady_is_marked_everywhere) {
   static const double drifts[] = {NAN, 0, 0.0049, 0.0051, 0.2};
   struct built built;
   build("tests/data/report_gpu.jsonl", &built);
@@ -90,8 +83,7 @@ static void a_ratio_that_was_not_steady_is_marked_everywhere(void **state) {
   discard(&built);
 }
 
-static void a_time_at_a_clock_that_was_not_kept_is_told(void **state) {
-  (void)state;
+TEST(a_time_at_a_clock_that_was_not_kept_is_told) {
   struct built built;
   build("tests/data/report_gpu.jsonl", &built);
   struct record *record = record_of(&built, 0);
@@ -108,8 +100,7 @@ static void a_time_at_a_clock_that_was_not_kept_is_told(void **state) {
 
 /* ---- building ------------------------------------------------------------------------------------------------ */
 
-static void counts_and_exit_code_come_from_the_rows(void **state) {
-  (void)state;
+TEST(counts_and_exit_code_come_from_the_rows) {
   struct built built;
   build("tests/data/report_gpu.jsonl", &built);
   assert_int_equal(built.report.row_count, 7);
@@ -121,8 +112,7 @@ static void counts_and_exit_code_come_from_the_rows(void **state) {
   discard(&built);
 }
 
-static void exit_code_is_the_worst_of_the_rows(void **state) {
-  (void)state;
+TEST(exit_code_is_the_worst_of_the_rows) {
   static const struct {
     enum cell_status first, second;
     uint64_t cells;
@@ -147,8 +137,7 @@ static void exit_code_is_the_worst_of_the_rows(void **state) {
   journal_free(&journal);
 }
 
-static void an_empty_journal_makes_an_empty_report(void **state) {
-  (void)state;
+TEST(an_empty_journal_makes_an_empty_report) {
   struct journal_data journal = {.state = "partial", .run.cell_count = 2};
   struct report report;
   assert_ok(report_build(&journal, &report));
@@ -162,8 +151,7 @@ static void an_empty_journal_makes_an_empty_report(void **state) {
   report_free(&report);
 }
 
-static void planned_rows_use_the_model_and_others_the_device(void **state) {
-  (void)state;
+TEST(planned_rows_use_the_model_and_others_the_device) {
   struct built built;
   build("tests/data/report_cpu.jsonl", &built);
   assert_string_equal(built.report.rows[0].device->name, "Some CPU @ 2.0 GHz");
@@ -182,8 +170,7 @@ static const cJSON *wrong_result(const cJSON *root) {
   return NULL;
 }
 
-static void a_wrong_row_has_no_speed_in_json(void **state) {
-  (void)state;
+TEST(a_wrong_row_has_no_speed_in_json) {
   static const char *const speeds[] = {"time", "tflop_per_s", "gb_per_s", "roof", "speedup_vs"};
   char *text = text_of_journal("tests/data/report_gpu.jsonl", report_write_json);
   cJSON *root = cJSON_Parse(text);
@@ -197,8 +184,7 @@ static void a_wrong_row_has_no_speed_in_json(void **state) {
   free(text);
 }
 
-static void a_wrong_row_has_no_speed_in_any_report(void **state) {
-  (void)state;
+TEST(a_wrong_row_has_no_speed_in_any_report) {
   /* The journal gives the wrong row 20 us cold and 10 us hot; with these instead, each would show. */
   struct built built;
   writer *const writers[] = {report_write_json, report_write_csv, report_write_text};
@@ -223,8 +209,7 @@ static struct status write_untyped(const void *data, FILE *file) {
 }
 
 /* Whichever allocation of cJSON fails, the report is refused as a whole, never cut. */
-static void json_is_whole_or_refused_without_memory(void **state) {
-  (void)state;
+TEST(json_is_whole_or_refused_without_memory) {
   struct built built;
   build("tests/data/report_cpu.jsonl", &built);
   char *whole = text_of(&built.report, report_write_json);
@@ -236,8 +221,7 @@ static void json_is_whole_or_refused_without_memory(void **state) {
 
 /* ---- golden texts -------------------------------------------------------------------------------------------- */
 
-static void csv_is_as_golden(void **state) {
-  (void)state;
+TEST(csv_is_as_golden) {
   char *gpu = text_of_journal("tests/data/report_gpu.jsonl", report_write_csv);
   char *cpu = text_of_journal("tests/data/report_cpu.jsonl", report_write_csv);
   compare_golden("tests/data/report_gpu.csv", gpu);
@@ -256,8 +240,7 @@ static void cut_text(char *text) {
   memmove(text, second, strlen(second) + 1);
 }
 
-static void text_is_as_golden(void **state) {
-  (void)state;
+TEST(text_is_as_golden) {
   char *gpu = text_of_journal("tests/data/report_gpu.jsonl", report_write_text);
   char *cpu = text_of_journal("tests/data/report_cpu.jsonl", report_write_text);
   cut_text(gpu);
@@ -268,8 +251,7 @@ static void text_is_as_golden(void **state) {
   free(cpu);
 }
 
-static void text_says_why_a_time_is_doubtful(void **state) {
-  (void)state;
+TEST(text_says_why_a_time_is_doubtful) {
   static const struct {
     uint32_t n;
     enum stats_stop stop;
@@ -294,8 +276,7 @@ static void text_says_why_a_time_is_doubtful(void **state) {
   }
 }
 
-static void few_slow_samples_of_a_narrow_interval_are_no_doubt(void **state) {
-  (void)state;
+TEST(few_slow_samples_of_a_narrow_interval_are_no_doubt) {
   struct built built;
   build("tests/data/report_cpu.jsonl", &built);
   for (size_t i = 0; i < built.report.row_count * TIME_MODE_COUNT; ++i) {
@@ -310,8 +291,7 @@ static void few_slow_samples_of_a_narrow_interval_are_no_doubt(void **state) {
   discard(&built);
 }
 
-static void the_events_in_cold_times_are_shown(void **state) {
-  (void)state;
+TEST(the_events_in_cold_times_are_shown) {
   struct built built;
   build("tests/data/report_gpu.jsonl", &built);
   char *text = text_of(&built.report, report_write_text), *json = text_of(&built.report, report_write_json);
@@ -335,8 +315,7 @@ static void count_gpu_time(struct record *record, double us, const char *cache) 
 }
 
 /* 12 us against 8 us: only if one profiler took both in one way. */
-static void kernels_alone_are_compared_where_both_were_counted(void **state) {
-  (void)state;
+TEST(kernels_alone_are_compared_where_both_were_counted) {
   static const struct {
     bool has_reference;
     const char *cache;
@@ -372,8 +351,7 @@ static void kernels_alone_are_compared_where_both_were_counted(void **state) {
   }
 }
 
-static void text_names_the_worst_finding_first_and_folds_cases(void **state) {
-  (void)state;
+TEST(text_names_the_worst_finding_first_and_folds_cases) {
   char *text = text_of_journal("tests/data/report_gpu.jsonl", report_write_text);
   const char *findings = strstr(text, "findings, worst first\n");
   assert_non_null(findings);
@@ -386,8 +364,7 @@ static void text_names_the_worst_finding_first_and_folds_cases(void **state) {
   free(text);
 }
 
-static void text_lines_fit_and_carry_no_control_bytes(void **state) {
-  (void)state;
+TEST(text_lines_fit_and_carry_no_control_bytes) {
   static const char *const journals[] = {"tests/data/report_gpu.jsonl", "tests/data/report_cpu.jsonl"};
   for (size_t i = 0; i < 2; ++i) {
     char *text = text_of_journal(journals[i], report_write_text);
@@ -403,8 +380,7 @@ static void text_lines_fit_and_carry_no_control_bytes(void **state) {
 /* ---- reading back -------------------------------------------------------------------------------------------- */
 
 /* Whatever is derived is derived again, so a report that is read and written is the same bytes. */
-static void a_report_read_back_is_the_same_report(void **state) {
-  (void)state;
+TEST(a_report_read_back_is_the_same_report) {
   static const char *const journals[] = {"tests/data/report_gpu.jsonl", "tests/data/report_cpu.jsonl"};
   for (size_t i = 0; i < 2; ++i) {
     struct json_doc doc;
@@ -436,8 +412,7 @@ static void replace_once(char *text, const char *from, const char *to) {
   memcpy(at, to, strlen(to));
 }
 
-static void bytes_that_a_report_does_not_know_are_none(void **state) {
-  (void)state;
+TEST(bytes_that_a_report_does_not_know_are_none) {
   struct json_doc doc;
   struct journal_data journal;
   struct built built;
@@ -466,8 +441,7 @@ static void fill_processes(struct process_record *process, uint32_t count, doubl
   }
 }
 
-static void several_processes_a_policy_and_quick_survive_bit_for_bit(void **state) {
-  (void)state;
+TEST(several_processes_a_policy_and_quick_survive_bit_for_bit) {
   struct json_doc doc;
   struct built built, again;
   build("tests/data/report_gpu.jsonl", &built);
@@ -519,8 +493,7 @@ static void several_processes_a_policy_and_quick_survive_bit_for_bit(void **stat
 }
 
 /* Seven processes of 10 to 30 us: the interval is the first to the seventh, and holds with 1 - 2/128. */
-static void intervals_between_processes_come_from_their_medians(void **state) {
-  (void)state;
+TEST(intervals_between_processes_come_from_their_medians) {
   struct built built;
   struct json_doc doc;
   build("tests/data/report_gpu.jsonl", &built);
@@ -548,8 +521,7 @@ static void intervals_between_processes_come_from_their_medians(void **state) {
   discard(&built);
 }
 
-static void a_row_of_one_process_has_no_processes_and_a_failed_one_neither(void **state) {
-  (void)state;
+TEST(a_row_of_one_process_has_no_processes_and_a_failed_one_neither) {
   struct built built;
   char *plain = text_of_journal("tests/data/report_gpu.jsonl", report_write_json);
   assert_null(strstr(plain, "\"processes\""));
@@ -568,8 +540,7 @@ static void a_row_of_one_process_has_no_processes_and_a_failed_one_neither(void 
   discard(&built);
 }
 
-static void processes_that_cannot_be_are_refused(void **state) {
-  (void)state;
+TEST(processes_that_cannot_be_are_refused) {
   static const struct {
     const char *from, *to, *message;
   } cases[] = {{"\"count\":\t5", "\"count\":\t4", "must be an array of 4 values"},
@@ -595,8 +566,7 @@ static void processes_that_cannot_be_are_refused(void **state) {
   }
 }
 
-static void a_damaged_report_is_refused_with_its_place(void **state) {
-  (void)state;
+TEST(a_damaged_report_is_refused_with_its_place) {
   static const struct {
     const char *from, *to, *message;
   } cases[] = {{"\"D\":\t64", "\"D\":\t65", "does not name its shape"},
@@ -623,8 +593,7 @@ static void a_damaged_report_is_refused_with_its_place(void **state) {
 }
 
 /* Members of a check lay in one object `compare` in older files: it is offered once. */
-static void an_unknown_key_is_told_the_others_once(void **state) {
-  (void)state;
+TEST(an_unknown_key_is_told_the_others_once) {
   struct json_doc doc;
   struct journal_data journal;
   char *text = text_of_journal("tests/data/report_gpu.jsonl", report_write_json);
@@ -640,8 +609,7 @@ static void an_unknown_key_is_told_the_others_once(void **state) {
   free(text);
 }
 
-static void hostile_text_is_quoted_and_defused_in_csv(void **state) {
-  (void)state;
+TEST(hostile_text_is_quoted_and_defused_in_csv) {
   static const struct {
     const char *reason, *cell;
   } cases[] = {{"=1+1", ",'=1+1,"},
@@ -684,8 +652,7 @@ static size_t csv_fields(const char **at) {
   }
 }
 
-static void csv_has_one_row_per_cell_and_mode(void **state) {
-  (void)state;
+TEST(csv_has_one_row_per_cell_and_mode) {
   char *text = text_of_journal("tests/data/report_gpu.jsonl", report_write_csv);
   const char *at = text;
   const size_t columns = csv_fields(&at);
@@ -696,8 +663,7 @@ static void csv_has_one_row_per_cell_and_mode(void **state) {
 }
 
 /* Findings are worded when the report is built; what is under test here are the sinks. */
-static void a_comma_locale_changes_no_report(void **state) {
-  (void)state;
+TEST(a_comma_locale_changes_no_report) {
   static const char *const locales[] = {"de_DE.UTF-8", "de_DE.utf8", "fr_FR.UTF-8", "de_DE", "fr_FR"};
   writer *const writers[] = {report_write_json, report_write_csv, report_write_text};
   struct built built;
@@ -717,8 +683,7 @@ static void a_comma_locale_changes_no_report(void **state) {
   if (set == NULL) skip(); /* no such locale here */
 }
 
-static void units_read_well(void **state) {
-  (void)state;
+TEST(units_read_well) {
   static const struct {
     double value;
     const char *text;
@@ -771,8 +736,7 @@ static struct status write_and_fail(const struct report *report, FILE *file) {
   return status_make(STATUS_MEMORY, "no memory");
 }
 
-static void saving_replaces_the_whole_file(void **state) {
-  (void)state;
+TEST_WITH(saving_replaces_the_whole_file, make_folder, remove_folder) {
   struct stat info;
   const mode_t mask = umask(027);
   assert_ok(report_save(NULL, target, write_word));
@@ -782,15 +746,13 @@ static void saving_replaces_the_whole_file(void **state) {
   assert_int_equal(info.st_mode & 0777, 0640);
 }
 
-static void a_failed_writer_leaves_the_old_file(void **state) {
-  (void)state;
+TEST_WITH(a_failed_writer_leaves_the_old_file, make_folder, remove_folder) {
   assert_ok(report_save(NULL, target, write_word));
   assert_int_equal(report_save(NULL, target, write_and_fail).code, STATUS_MEMORY);
   assert_content(target, "word");
 }
 
-static void a_symbolic_link_stays_one(void **state) {
-  (void)state;
+TEST_WITH(a_symbolic_link_stays_one, make_folder, remove_folder) {
   char link_path[PATH_MAX + 16];
   struct stat info;
   snprintf(link_path, sizeof link_path, "%s/link", folder);
@@ -802,8 +764,7 @@ static void a_symbolic_link_stays_one(void **state) {
   unlink(link_path);
 }
 
-static void outputs_that_cannot_be_written_are_refused(void **state) {
-  (void)state;
+TEST_WITH(outputs_that_cannot_be_written_are_refused, make_folder, remove_folder) {
   char missing[PATH_MAX + 16];
   snprintf(missing, sizeof missing, "%s/none/out.json", folder);
   const struct {
@@ -820,8 +781,7 @@ static void outputs_that_cannot_be_written_are_refused(void **state) {
   }
 }
 
-static void probing_leaves_nothing_and_touches_nothing(void **state) {
-  (void)state;
+TEST_WITH(probing_leaves_nothing_and_touches_nothing, make_folder, remove_folder) {
   assert_ok(report_probe(target, "--json"));
   assert_int_equal(access(target, F_OK), -1);
   assert_ok(report_save(NULL, target, write_word));
@@ -830,8 +790,7 @@ static void probing_leaves_nothing_and_touches_nothing(void **state) {
   assert_ok(report_probe("-", "--json"));
 }
 
-static void a_full_device_is_an_output_failure(void **state) {
-  (void)state;
+TEST_WITH(a_full_device_is_an_output_failure, make_folder, remove_folder) {
   if (access("/dev/full", W_OK) != 0) skip();
   const struct status status = report_save(NULL, "/dev/full", write_word);
   assert_int_equal(status.code, STATUS_OUTPUT);
@@ -839,8 +798,7 @@ static void a_full_device_is_an_output_failure(void **state) {
   assert_ok(report_save(NULL, "/dev/null", write_word));
 }
 
-static void a_grid_axis_names_all_that_it_covers(void **state) {
-  (void)state;
+TEST(a_grid_axis_names_all_that_it_covers) {
   static const struct {
     unsigned covers;
     const char *text;
@@ -853,49 +811,4 @@ static void a_grid_axis_names_all_that_it_covers(void **state) {
     fields_set_text(rows[i].covers, attn_cover_name, text);
     assert_string_equal(text, rows[i].text);
   }
-}
-
-#define saving_test(name) cmocka_unit_test_setup_teardown(name, make_folder, remove_folder)
-
-int main(void) {
-  const struct CMUnitTest tests[] = {
-      cmocka_unit_test(a_ratio_that_was_not_steady_is_marked_everywhere),
-      cmocka_unit_test(a_time_at_a_clock_that_was_not_kept_is_told),
-      cmocka_unit_test(counts_and_exit_code_come_from_the_rows),
-      cmocka_unit_test(exit_code_is_the_worst_of_the_rows),
-      cmocka_unit_test(an_empty_journal_makes_an_empty_report),
-      cmocka_unit_test(planned_rows_use_the_model_and_others_the_device),
-      cmocka_unit_test(a_wrong_row_has_no_speed_in_json),
-      cmocka_unit_test(a_wrong_row_has_no_speed_in_any_report),
-      cmocka_unit_test(json_is_whole_or_refused_without_memory),
-      cmocka_unit_test(csv_is_as_golden),
-      cmocka_unit_test(text_is_as_golden),
-      cmocka_unit_test(text_says_why_a_time_is_doubtful),
-      cmocka_unit_test(few_slow_samples_of_a_narrow_interval_are_no_doubt),
-      cmocka_unit_test(the_events_in_cold_times_are_shown),
-      cmocka_unit_test(kernels_alone_are_compared_where_both_were_counted),
-      cmocka_unit_test(text_names_the_worst_finding_first_and_folds_cases),
-      cmocka_unit_test(text_lines_fit_and_carry_no_control_bytes),
-      cmocka_unit_test(a_report_read_back_is_the_same_report),
-      cmocka_unit_test(bytes_that_a_report_does_not_know_are_none),
-      cmocka_unit_test(several_processes_a_policy_and_quick_survive_bit_for_bit),
-      cmocka_unit_test(intervals_between_processes_come_from_their_medians),
-      cmocka_unit_test(a_row_of_one_process_has_no_processes_and_a_failed_one_neither),
-      cmocka_unit_test(processes_that_cannot_be_are_refused),
-      cmocka_unit_test(a_damaged_report_is_refused_with_its_place),
-      cmocka_unit_test(an_unknown_key_is_told_the_others_once),
-      cmocka_unit_test(hostile_text_is_quoted_and_defused_in_csv),
-      cmocka_unit_test(csv_has_one_row_per_cell_and_mode),
-      cmocka_unit_test(a_comma_locale_changes_no_report),
-      cmocka_unit_test(units_read_well),
-      cmocka_unit_test(a_grid_axis_names_all_that_it_covers),
-      saving_test(saving_replaces_the_whole_file),
-      saving_test(a_failed_writer_leaves_the_old_file),
-      saving_test(a_symbolic_link_stays_one),
-      saving_test(outputs_that_cannot_be_written_are_refused),
-      saving_test(probing_leaves_nothing_and_touches_nothing),
-      saving_test(a_full_device_is_an_output_failure),
-  };
-  unsetenv("COLUMNS"); /* the width of golden texts */
-  return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,10 +1,3 @@
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
-
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -12,6 +5,7 @@
 
 #include "cli/base/json.h"
 #include "cli/report/report.h"
+#include "tests/unit.h"
 #include "tests/unit_golden.h"
 #include "tests/unit_near.h"
 
@@ -75,16 +69,14 @@ static const cJSON *entry_of(const cJSON *root, const char *name, double repetit
 
 #define FIRST "serial/B1.H8.Hkv8.Sq512.Skv512.D64.f16.full/hot"
 
-static void gbench_is_as_golden(void **state) {
-  (void)state;
+TEST(gbench_is_as_golden) {
   struct built built;
   build(&built);
   compare_golden("tests/data/report_gpu.gbench.json", built.text);
   discard(&built);
 }
 
-static void processes_are_repetitions_with_their_aggregates(void **state) {
-  (void)state;
+TEST(processes_are_repetitions_with_their_aggregates) {
   struct built built;
   build(&built);
   const cJSON *fourth = entry_of(built.root, FIRST, 3);
@@ -104,8 +96,7 @@ static void processes_are_repetitions_with_their_aggregates(void **state) {
 }
 
 /* What each reader asks of every entry: a number where it wants one, and no name that it takes for the value. */
-static void every_entry_has_what_readers_ask_for(void **state) {
-  (void)state;
+TEST(every_entry_has_what_readers_ask_for) {
   static const char *const texts[] = {"name", "run_name", "run_type", "time_unit"}, *const numbers[] = {
                                                                                         "repetitions", "threads",
                                                                                         "iterations", "real_time",
@@ -125,8 +116,7 @@ static void every_entry_has_what_readers_ask_for(void **state) {
   discard(&built);
 }
 
-static void a_failed_row_is_an_error_without_a_time_and_a_skipped_one_is_not_there(void **state) {
-  (void)state;
+TEST(a_failed_row_is_an_error_without_a_time_and_a_skipped_one_is_not_there) {
   struct built built;
   size_t errors = 0, timed = 0;
   const cJSON *entry = NULL;
@@ -149,22 +139,10 @@ static struct status write_untyped(const void *data, FILE *file) {
   return report_write_gbench((const struct report *)data, file);
 }
 
-static void gbench_is_whole_or_refused_without_memory(void **state) {
-  (void)state;
+TEST(gbench_is_whole_or_refused_without_memory) {
   struct built built;
   build(&built);
   const size_t given = assert_whole_or_refused(write_untyped, &built.report, built.text);
   assert_true(given > 200);
   discard(&built);
-}
-
-int main(void) {
-  const struct CMUnitTest tests[] = {
-      cmocka_unit_test(gbench_is_as_golden),
-      cmocka_unit_test(processes_are_repetitions_with_their_aggregates),
-      cmocka_unit_test(every_entry_has_what_readers_ask_for),
-      cmocka_unit_test(a_failed_row_is_an_error_without_a_time_and_a_skipped_one_is_not_there),
-      cmocka_unit_test(gbench_is_whole_or_refused_without_memory),
-  };
-  return cmocka_run_group_tests(tests, NULL, NULL);
 }

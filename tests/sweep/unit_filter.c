@@ -1,19 +1,13 @@
 /* --filter: what keeps which shape. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
-
 #include <string.h>
 
 #include "cli/sweep/filter.h"
+#include "tests/unit.h"
 
 static const struct attn_problem square = ATTN_DENSE(2, 8, 8, 512, 512, 64, ATTN_F16, false);
 static struct attn_problem decode = ATTN_DENSE(4, 32, 8, 1, 4096, 128, ATTN_BF16, true);
 
-static void a_filter_keeps_what_meets_it(void **state) {
+TEST(a_filter_keeps_what_meets_it) {
   static const struct {
     const char *text;
     bool square, decode;
@@ -49,7 +43,6 @@ static void a_filter_keeps_what_meets_it(void **state) {
       {"B4.H32.Hkv8.Sq1.Skv4096.D128.bf16.causal.lse", false, true},
       {"B4.H32.Hkv8.Sq1.Skv4096.D128.bf16.causal", false, false},
   };
-  (void)state;
   decode.lse = true;
   for (size_t i = 0; i < sizeof rows / sizeof *rows; ++i) {
     struct filter filter;
@@ -60,7 +53,7 @@ static void a_filter_keeps_what_meets_it(void **state) {
   }
 }
 
-static void a_wrong_filter_is_refused(void **state) {
+TEST(a_wrong_filter_is_refused) {
   static const struct {
     const char *text, *expect;
   } rows[] = {
@@ -83,19 +76,10 @@ static void a_wrong_filter_is_refused(void **state) {
       {"S=1,2,3,4,5,6,7,8,9,10,11,12,13,14,15,16,17,18,19,20,21,22,23,24,25,26,27,28,29,30,31,32,33", "more than 32"},
       {"S!1", "is not KEY=VALUE"},
   };
-  (void)state;
   for (size_t i = 0; i < sizeof rows / sizeof *rows; ++i) {
     struct filter filter;
     const struct status status = filter_parse(rows[i].text, &filter);
     if (status.code != STATUS_USAGE || strstr(status.text, rows[i].expect) == NULL)
       fail_msg("%s: expected \"%s\", not \"%s\"", rows[i].text, rows[i].expect, status.text);
   }
-}
-
-int main(void) {
-  const struct CMUnitTest tests[] = {
-      cmocka_unit_test(a_filter_keeps_what_meets_it),
-      cmocka_unit_test(a_wrong_filter_is_refused),
-  };
-  return cmocka_run_group_tests(tests, NULL, NULL);
 }

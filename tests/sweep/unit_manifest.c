@@ -1,19 +1,14 @@
 /* Manifests of compiled kernels: what is read, what is planned from it, what is refused. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include <cmocka.h>
-
 #include "cli/sweep/manifest_variant.h"
 #include "kernels/gpu_models.h"
 #include "kernels/plugin_load.h"
+#include "tests/unit.h"
 #include "tests/unit_scratch.h"
 
 static char folder[PATH_MAX], path[PATH_MAX + 16];
@@ -103,8 +98,7 @@ static const struct attn_variant *added_with_maps(void) {
 
 static const struct attn_problem shape = ATTN_DENSE(2, 8, 4, 512, 1000, 64, ATTN_F16, false);
 
-static void a_manifest_is_a_variant_that_plans_without_a_gpu(void **state) {
-  (void)state;
+TEST(a_manifest_is_a_variant_that_plans_without_a_gpu) {
   const struct attn_variant *variant = added();
   const struct device_info *gpu = &gpu_model_find("h200")->info;
   const struct attn_tuning tuning = {{0}};
@@ -128,8 +122,7 @@ static void a_manifest_is_a_variant_that_plans_without_a_gpu(void **state) {
   assert_true(pass->dynamic_smem_bytes == 49152 && pass->row_threads == 128 && pass->image->argument_count == 12);
 }
 
-static void arguments_are_what_the_kernel_takes(void **state) {
-  (void)state;
+TEST(arguments_are_what_the_kernel_takes) {
   static struct attn_pass_args args[ATTN_PASSES_MAX];
   const struct attn_variant *variant = added();
   const struct attn_tuning tuning = {{0}};
@@ -167,8 +160,7 @@ static void arguments_are_what_the_kernel_takes(void **state) {
   assert_int_equal(variant->takes, ATTN_TAKES_LSE);
 }
 
-static void shapes_and_devices_that_do_not_fit_are_refused_with_a_sentence(void **state) {
-  (void)state;
+TEST(shapes_and_devices_that_do_not_fit_are_refused_with_a_sentence) {
   const struct attn_variant *variant = added();
   const struct attn_tuning tuning = {{0}};
   static const struct {
@@ -195,8 +187,7 @@ static void shapes_and_devices_that_do_not_fit_are_refused_with_a_sentence(void 
   }
 }
 
-static void every_part_of_a_manifest_is_checked(void **state) {
-  (void)state;
+TEST(every_part_of_a_manifest_is_checked) {
   static const struct {
     const char *part, *instead, *why;
   } rows[] = {
@@ -271,8 +262,7 @@ static void every_part_of_a_manifest_is_checked(void **state) {
 }
 
 /* A cut text must be refused wherever it is cut, and must not be read behind its end. */
-static void a_manifest_cut_anywhere_is_refused(void **state) {
-  (void)state;
+TEST(a_manifest_cut_anywhere_is_refused) {
   for (size_t length = 0; length < sizeof sound - 1; ++length) {
     char *text = malloc(length + 1);
     assert_non_null(text);
@@ -283,16 +273,14 @@ static void a_manifest_cut_anywhere_is_refused(void **state) {
   }
 }
 
-static void a_kernel_that_is_not_described_is_planned_all_the_same(void **state) {
-  (void)state;
+TEST(a_kernel_that_is_not_described_is_planned_all_the_same) {
   const struct status status = parse_with(", \"axis_covers\": [\"Q\", \"B*H\"], \"row_threads\": 128", "");
   assert_int_equal(status.code, STATUS_OK);
   assert_false(manifest.launch[0].is_described);
   assert_int_equal(manifest.launch[0].covers[2], ATTN_COVERS_UNKNOWN);
 }
 
-static void a_grid_of_kv_heads_can_be_described(void **state) {
-  (void)state;
+TEST(a_grid_of_kv_heads_can_be_described) {
   const struct status status = parse_with("[\"Q\", \"B*H\"]", "[\"Q*B\", \"Hkv\", \"-\"]");
   assert_int_equal(status.code, STATUS_OK);
   assert_int_equal(manifest.launch[0].covers[0], ATTN_COVERS_Q | ATTN_COVERS_B);
@@ -300,8 +288,7 @@ static void a_grid_of_kv_heads_can_be_described(void **state) {
   assert_int_equal(manifest.launch[0].covers[2], ATTN_COVERS_NOTHING);
 }
 
-static void tensor_maps_are_aligned_arguments_and_need_a_box_that_can_be(void **state) {
-  (void)state;
+TEST(tensor_maps_are_aligned_arguments_and_need_a_box_that_can_be) {
   const struct attn_variant *variant = added_with_maps();
   const struct device_info *gpu = &gpu_model_find("h200")->info;
   const struct attn_tuning tuning = {{0}};
@@ -320,16 +307,4 @@ static void tensor_maps_are_aligned_arguments_and_need_a_box_that_can_be(void **
   assert_non_null(strstr(why, "the box of a tensor map of its manifest is out of range"));
 }
 
-int main(void) {
-  const struct CMUnitTest tests[] = {
-      cmocka_unit_test(a_manifest_is_a_variant_that_plans_without_a_gpu),
-      cmocka_unit_test(arguments_are_what_the_kernel_takes),
-      cmocka_unit_test(shapes_and_devices_that_do_not_fit_are_refused_with_a_sentence),
-      cmocka_unit_test(every_part_of_a_manifest_is_checked),
-      cmocka_unit_test(a_manifest_cut_anywhere_is_refused),
-      cmocka_unit_test(a_kernel_that_is_not_described_is_planned_all_the_same),
-      cmocka_unit_test(a_grid_of_kv_heads_can_be_described),
-      cmocka_unit_test(tensor_maps_are_aligned_arguments_and_need_a_box_that_can_be),
-  };
-  return cmocka_run_group_tests(tests, make_files, remove_files);
-}
+UNIT_FIXTURE(make_files, remove_files)

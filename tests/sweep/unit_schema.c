@@ -1,12 +1,5 @@
 /* The schemas in results/ list the words and the fields that the program writes: they must be the program's own, or a
  * report that is right is refused, and one that is wrong is not. The page of the format names every field. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
-
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -15,6 +8,7 @@
 #include "cli/base/json.h"
 #include "cli/gate/compare.h"
 #include "cli/record/field_tables.h"
+#include "tests/unit.h"
 
 #define REPORT  "results/report.schema.json"
 #define COMPARE "results/compare.schema.json"
@@ -81,8 +75,7 @@ static void check(size_t i, const struct json_doc *doc) {
   }
 }
 
-static void every_enumeration_is_the_programs(void **state) {
-  (void)state;
+TEST(every_enumeration_is_the_programs) {
   for (size_t i = 0; i < sizeof enumerations / sizeof *enumerations; ++i) {
     struct json_doc doc;
     const struct status status = json_load(enumerations[i].file, JSON_FILE_BYTES_MAX, &doc);
@@ -201,8 +194,7 @@ static const cJSON *at_path(const cJSON *object, const char *path) {
   return path[length] == '.' ? at_path(child, path + length + 1) : child;
 }
 
-static void every_field_is_in_the_schema_and_on_the_page(void **state) {
-  (void)state;
+TEST(every_field_is_in_the_schema_and_on_the_page) {
   struct places places = {.count = 0};
   size_t length;
   assert_int_equal(json_load(REPORT, JSON_FILE_BYTES_MAX, &places.schema).code, STATUS_OK);
@@ -230,17 +222,7 @@ static void check_absence(const char *table, const struct field *fields) {
   }
 }
 
-static void what_may_be_absent_has_a_value_for_unknown(void **state) {
-  (void)state;
+TEST(what_may_be_absent_has_a_value_for_unknown) {
   check_absence("result", record_fields);
   check_absence("device", record_device_fields);
-}
-
-int main(void) {
-  const struct CMUnitTest tests[] = {
-      cmocka_unit_test(every_enumeration_is_the_programs),
-      cmocka_unit_test(every_field_is_in_the_schema_and_on_the_page),
-      cmocka_unit_test(what_may_be_absent_has_a_value_for_unknown),
-  };
-  return cmocka_run_group_tests_name("schema", tests, NULL, NULL);
 }

@@ -1,16 +1,10 @@
 /* The names of a run's cells, and how their cases are dealt to shards. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
-
 #include <stdio.h>
 #include <string.h>
 
 #include "cli/sweep/cells.h"
 #include "cli/sweep/selection.h"
+#include "tests/unit.h"
 
 enum { CASES = 11, VARIANTS = 3, CELLS = CASES * VARIANTS };
 
@@ -22,8 +16,7 @@ static struct selection names(void) {
   return out;
 }
 
-static void every_case_is_in_one_shard_and_shards_are_even(void **state) {
-  (void)state;
+TEST(every_case_is_in_one_shard_and_shards_are_even) {
   struct selection selection = names();
   for (uint32_t shards = 1; shards <= CASES; ++shards) {
     uint32_t of[CELLS], cases[CASES + 1] = {0};
@@ -41,8 +34,7 @@ static void every_case_is_in_one_shard_and_shards_are_even(void **state) {
 }
 
 /* Nodes with other builds of one version, and later versions, must deal in the same way. */
-static void the_deal_is_pinned(void **state) {
-  (void)state;
+TEST(the_deal_is_pinned) {
   static const uint32_t wanted[CASES] = {2, 2, 1, 3, 1, 2, 1, 1, 2, 3, 3};
   struct selection selection = names();
   uint32_t of[CELLS];
@@ -51,8 +43,7 @@ static void the_deal_is_pinned(void **state) {
   selection_free(&selection);
 }
 
-static void ranks_are_places_in_the_selection(void **state) {
-  (void)state;
+TEST(ranks_are_places_in_the_selection) {
   struct selection selection = names(), other;
   size_t rank[2];
   assert_int_equal(selection_make(2, &other).code, STATUS_OK);
@@ -65,8 +56,7 @@ static void ranks_are_places_in_the_selection(void **state) {
   selection_free(&selection);
 }
 
-static void the_hash_tells_orders_apart(void **state) {
-  (void)state;
+TEST(the_hash_tells_orders_apart) {
   struct selection selection = names();
   char before[HASH_TEXT_MAX], after[HASH_TEXT_MAX], swapped[CELL_NAME_MAX];
   selection_hash(&selection, before);
@@ -76,14 +66,4 @@ static void the_hash_tells_orders_apart(void **state) {
   selection_hash(&selection, after);
   assert_string_not_equal(before, after);
   selection_free(&selection);
-}
-
-int main(void) {
-  const struct CMUnitTest tests[] = {
-      cmocka_unit_test(every_case_is_in_one_shard_and_shards_are_even),
-      cmocka_unit_test(the_deal_is_pinned),
-      cmocka_unit_test(ranks_are_places_in_the_selection),
-      cmocka_unit_test(the_hash_tells_orders_apart),
-  };
-  return cmocka_run_group_tests(tests, NULL, NULL);
 }

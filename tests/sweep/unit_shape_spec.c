@@ -1,15 +1,9 @@
 /* Shapes of the command line: what they expand to, and how a wrong one is refused. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
-
 #include <stdio.h>
 #include <string.h>
 
 #include "cli/sweep/shape_spec.h"
+#include "tests/unit.h"
 
 static void expect_cases(const char *const *specs, size_t count, const char *const *keys) {
   struct sweep sweep;
@@ -25,7 +19,7 @@ static void expect_cases(const char *const *specs, size_t count, const char *con
   sweep_free(&sweep);
 }
 
-static void a_spec_expands_to_its_cases(void **state) {
+TEST(a_spec_expands_to_its_cases) {
   static const struct {
     const char *spec, *keys[9];
   } rows[] = {
@@ -52,16 +46,14 @@ static void a_spec_expands_to_its_cases(void **state) {
       {"B=4,H=8,S=512,D=64,causal,lse=false,lse",
        {"B4.H8.Hkv8.Sq512.Skv512.D64.f16.causal", "B4.H8.Hkv8.Sq512.Skv512.D64.f16.causal.lse"}},
   };
-  (void)state;
   for (size_t i = 0; i < sizeof rows / sizeof *rows; ++i) expect_cases(&rows[i].spec, 1, rows[i].keys);
 }
 
-static void several_specs_are_one_sweep_and_the_same_cases_the_same_hash(void **state) {
+TEST(several_specs_are_one_sweep_and_the_same_cases_the_same_hash) {
   static const char *const both[] = {"B=1,H=1,S=4,D=8", "B=2,1,H=1,S=4,D=8"}, *const list[] = {"B=1,2,H=1,S=4,D=8"},
                            *const other[] = {"B=2,1,H=1,S=4,D=8"};
   static const char *const keys[] = {"B1.H1.Hkv1.Sq4.Skv4.D8.f16.full", "B2.H1.Hkv1.Sq4.Skv4.D8.f16.full", NULL};
   struct sweep a, b, c;
-  (void)state;
   expect_cases(both, 2, keys);
   assert_false(status_failed(&(struct status){shape_spec_sweep(both, 2, &a).code, ""}));
   assert_false(status_failed(&(struct status){shape_spec_sweep(list, 1, &b).code, ""}));
@@ -74,7 +66,7 @@ static void several_specs_are_one_sweep_and_the_same_cases_the_same_hash(void **
   sweep_free(&c);
 }
 
-static void a_wrong_spec_is_refused_with_what_to_write(void **state) {
+TEST(a_wrong_spec_is_refused_with_what_to_write) {
   static const struct {
     const char *spec, *expect;
   } rows[] = {
@@ -108,7 +100,6 @@ static void a_wrong_spec_is_refused_with_what_to_write(void **state) {
       {"B1.H8.S1.D1.f16.f16", "is not understood"},
   };
   struct sweep sweep;
-  (void)state;
   for (size_t i = 0; i < sizeof rows / sizeof *rows; ++i) {
     const struct status status = shape_spec_sweep(&rows[i].spec, 1, &sweep);
     if (status.code != STATUS_USAGE || strstr(status.text, rows[i].expect) == NULL)
@@ -118,7 +109,7 @@ static void a_wrong_spec_is_refused_with_what_to_write(void **state) {
 }
 
 /* What axes_key writes reads back to the same; a part that is missing, double or unknown makes it no key. */
-static void a_key_is_read_as_it_is_written(void **state) {
+TEST(a_key_is_read_as_it_is_written) {
   static const char *const bad[] = {"",
                                     "B1",
                                     "B1.H8.Hkv8.Sq1.Skv1.f16.full",
@@ -139,7 +130,6 @@ static void a_key_is_read_as_it_is_written(void **state) {
                                   ATTN_DENSE(2, 32, 8, 7, 4096, 128, ATTN_BF16, true)};
   struct attn_problem read;
   char key[AXIS_KEY_MAX], again[AXIS_KEY_MAX];
-  (void)state;
   shapes[1].lse = true;
   for (size_t i = 0; i < sizeof shapes / sizeof *shapes; ++i) {
     axes_key(&shapes[i], key);
@@ -151,14 +141,4 @@ static void a_key_is_read_as_it_is_written(void **state) {
   for (size_t i = 0; i < sizeof bad / sizeof *bad; ++i) {
     if (axes_key_read(bad[i], &read)) fail_msg("\"%s\" is taken for a key", bad[i]);
   }
-}
-
-int main(void) {
-  const struct CMUnitTest tests[] = {
-      cmocka_unit_test(a_spec_expands_to_its_cases),
-      cmocka_unit_test(several_specs_are_one_sweep_and_the_same_cases_the_same_hash),
-      cmocka_unit_test(a_wrong_spec_is_refused_with_what_to_write),
-      cmocka_unit_test(a_key_is_read_as_it_is_written),
-  };
-  return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,10 +1,3 @@
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
-
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -12,6 +5,7 @@
 #include "cli/base/json.h"
 #include "cli/sweep/sweep.h"
 #include "kernels/input.h"
+#include "tests/unit.h"
 
 #define COUNT(array) (sizeof(array) / sizeof(array)[0])
 #define HEAD         "{\"attnbench_sweep\": 1, \"name\": \"t\", "
@@ -53,8 +47,7 @@ static void check_broken_file(const char *file, const char *position, const char
   if (!strstr(status.text, phrase)) fail_msg("\"%s\" lacks \"%s\"", status.text, phrase);
 }
 
-static void every_broken_file_is_refused_at_its_place(void **state) {
-  (void)state;
+TEST(every_broken_file_is_refused_at_its_place) {
   FILE *list = fopen("tests/data/bad/expected.txt", "r");
   char line[512];
   size_t files = 0;
@@ -75,8 +68,7 @@ static void every_broken_file_is_refused_at_its_place(void **state) {
 
 /* ---- limits -------------------------------------------------------------------------------------------------- */
 
-static void each_dimension_is_taken_at_its_limit_and_refused_above(void **state) {
-  (void)state;
+TEST(each_dimension_is_taken_at_its_limit_and_refused_above) {
   static const struct {
     const char *format;
     unsigned limit;
@@ -119,8 +111,7 @@ static void text_with_long_value(char *text, const char *key, size_t count) {
   sprintf(text, "{\"attnbench_sweep\": 1, %s\"%s\": \"%s\", " ONE_SHAPE "}", name, key, value);
 }
 
-static void name_and_about_are_taken_at_their_limit_and_refused_above(void **state) {
-  (void)state;
+TEST(name_and_about_are_taken_at_their_limit_and_refused_above) {
   static const struct {
     const char *key;
     size_t limit;
@@ -147,8 +138,7 @@ static size_t write_numbers(char *out, unsigned count) {
   return used;
 }
 
-static void cases_are_taken_at_their_limit_and_refused_above(void **state) {
-  (void)state;
+TEST(cases_are_taken_at_their_limit_and_refused_above) {
   char hundred[600], text[2000];
   write_numbers(hundred, 100);
   snprintf(text, sizeof text, HEAD "\"grid\": [{\"B\": [%s], \"H\": [%s], \"S\": 1, \"D\": 1}]}", hundred, hundred);
@@ -163,8 +153,7 @@ static void cases_are_taken_at_their_limit_and_refused_above(void **state) {
   assert_refused(text, "t.json:3:1: grid[1] brings the sweep above 10000 cases");
 }
 
-static void a_product_beyond_64_bits_is_refused(void **state) {
-  (void)state;
+TEST(a_product_beyond_64_bits_is_refused) {
   static const char *const keys[] = {"B", "Hq", "Hkv", "Sq", "Skv", "D"};
   char *text = malloc(TEXT_MAX), thousand[8000];
   assert_non_null(text);
@@ -193,8 +182,7 @@ static size_t write_specs(char *out, size_t wanted) {
   return made;
 }
 
-static void variants_are_taken_at_their_limit_and_refused_above(void **state) {
-  (void)state;
+TEST(variants_are_taken_at_their_limit_and_refused_above) {
   char specs[SWEEP_VARIANTS_MAX * VARIANT_SPEC_MAX], text[sizeof specs + 200];
   if (write_specs(specs, SWEEP_VARIANTS_MAX + 1) <= SWEEP_VARIANTS_MAX) skip();
   snprintf(text, sizeof text, HEAD "\"variants\": [%s], " ONE_SHAPE "}", specs);
@@ -206,8 +194,7 @@ static void variants_are_taken_at_their_limit_and_refused_above(void **state) {
   sweep_free(&sweep);
 }
 
-static void files_are_taken_at_their_limit_and_refused_above(void **state) {
-  (void)state;
+TEST(files_are_taken_at_their_limit_and_refused_above) {
   char *text = malloc(JSON_FILE_BYTES_MAX + 1);
   struct sweep sweep;
   assert_non_null(text);
@@ -224,8 +211,7 @@ static void files_are_taken_at_their_limit_and_refused_above(void **state) {
 
 /* ---- meaning ------------------------------------------------------------------------------------------------- */
 
-static void shapes_expand_as_documented(void **state) {
-  (void)state;
+TEST(shapes_expand_as_documented) {
   static const struct {
     const char *body, *keys; /* keys: the cases in order, separated by spaces */
   } rows[] = {
@@ -275,8 +261,7 @@ static void shapes_expand_as_documented(void **state) {
   }
 }
 
-static void overridden_pairs_are_refused_where_they_mean_nothing(void **state) {
-  (void)state;
+TEST(overridden_pairs_are_refused_where_they_mean_nothing) {
   static const struct {
     const char *body, *expected; /* NULL: accepted */
   } rows[] = {
@@ -298,8 +283,7 @@ static void overridden_pairs_are_refused_where_they_mean_nothing(void **state) {
   }
 }
 
-static void the_first_repetition_in_the_file_is_named(void **state) {
-  (void)state;
+TEST(the_first_repetition_in_the_file_is_named) {
   assert_refused(HEAD
                  "\"shapes\": [\n"
                  "{\"B\": 9, \"H\": 1, \"S\": 1, \"D\": 1},\n"
@@ -309,8 +293,7 @@ static void the_first_repetition_in_the_file_is_named(void **state) {
                  "t.json:3:1: shapes[1] has the case B9.H1.Hkv1.Sq1.Skv1.D1.f16.full, which line 2 has already");
 }
 
-static void the_whole_file_is_read(void **state) {
-  (void)state;
+TEST(the_whole_file_is_read) {
   struct sweep sweep = accepted("{\"attnbench_sweep\": 1, \"name\": \"A_1.=-z\", \"about\": \"why\", " ONE_SHAPE
                                 ", \"variants\": [\"wmma\", \"cp_async:stages=3\"], \"baseline\": {\"H\": 8}}");
   assert_string_equal(sweep.path, "t.json");
@@ -325,8 +308,7 @@ static void the_whole_file_is_read(void **state) {
   sweep_free(&sweep);
 }
 
-static void optional_keys_may_be_absent(void **state) {
-  (void)state;
+TEST(optional_keys_may_be_absent) {
   struct sweep sweep = accepted(HEAD ONE_SHAPE "}");
   assert_string_equal(sweep.about, "");
   assert_int_equal(sweep.variant_count, 0);
@@ -334,8 +316,7 @@ static void optional_keys_may_be_absent(void **state) {
   sweep_free(&sweep);
 }
 
-static void a_baseline_must_match_one_case_in_both_values(void **state) {
-  (void)state;
+TEST(a_baseline_must_match_one_case_in_both_values) {
   static const char shapes[] =
       "\"shapes\": [{\"B\": 1, \"H\": 8, \"S\": 1, \"D\": 1}, {\"B\": 2, \"H\": 4, \"S\": 1, \"D\": 1}]";
   char text[300];
@@ -347,15 +328,13 @@ static void a_baseline_must_match_one_case_in_both_values(void **state) {
   sweep_free(&sweep);
 }
 
-static void the_hash_is_fnv1a_of_the_bytes(void **state) {
-  (void)state;
+TEST(the_hash_is_fnv1a_of_the_bytes) {
   struct sweep sweep = accepted(HEAD ONE_SHAPE "}");
   assert_string_equal(sweep.hash, "0717db0ab8dbedc9");
   sweep_free(&sweep);
 }
 
-static void shipped_sweeps_hold_their_cases(void **state) {
-  (void)state;
+TEST(shipped_sweeps_hold_their_cases) {
   static const struct {
     const char *name;
     size_t cases, variants;
@@ -396,8 +375,7 @@ static struct status parse_exact(const char *text, size_t length) {
   return status;
 }
 
-static void every_prefix_of_a_sweep_is_refused(void **state) {
-  (void)state;
+TEST(every_prefix_of_a_sweep_is_refused) {
   char *text = NULL;
   size_t length = 0;
   load_text("shapes/v3.json", &text, &length);
@@ -412,8 +390,7 @@ static void every_prefix_of_a_sweep_is_refused(void **state) {
   free(text);
 }
 
-static void single_byte_mutations_parse_or_are_explained(void **state) {
-  (void)state;
+TEST(single_byte_mutations_parse_or_are_explained) {
   static const unsigned char bytes[] = {0,   '"', '\\', '{', '}', '[', ']',  ',',
                                         ':', '0', '9',  '-', 'e', ' ', 0x80, 0xff};
   char *text = NULL;
@@ -433,8 +410,7 @@ static void single_byte_mutations_parse_or_are_explained(void **state) {
   free(text);
 }
 
-static void a_gate_is_read_with_its_place_in_errors(void **state) {
-  (void)state;
+TEST(a_gate_is_read_with_its_place_in_errors) {
   struct sweep sweep =
       accepted(HEAD ONE_SHAPE ", \"gate\": {\"threshold_percent\": 3, \"cases\": {\"*/wmma\": 5, \"B1.*\": 0.5}}}");
   assert_true(sweep.gate.known);
@@ -468,8 +444,7 @@ static void a_gate_is_read_with_its_place_in_errors(void **state) {
   }
 }
 
-static void a_gate_has_at_most_its_number_of_globs(void **state) {
-  (void)state;
+TEST(a_gate_has_at_most_its_number_of_globs) {
   char text[4096];
   for (unsigned count = SWEEP_GATE_CASES_MAX; count <= SWEEP_GATE_CASES_MAX + 1; ++count) {
     int used = snprintf(text, sizeof text, HEAD ONE_SHAPE ", \"gate\": {\"cases\": {");
@@ -485,29 +460,4 @@ static void a_gate_has_at_most_its_number_of_globs(void **state) {
       sweep_free(&sweep);
     }
   }
-}
-
-int main(void) {
-  const struct CMUnitTest tests[] = {
-      cmocka_unit_test(every_broken_file_is_refused_at_its_place),
-      cmocka_unit_test(each_dimension_is_taken_at_its_limit_and_refused_above),
-      cmocka_unit_test(name_and_about_are_taken_at_their_limit_and_refused_above),
-      cmocka_unit_test(cases_are_taken_at_their_limit_and_refused_above),
-      cmocka_unit_test(a_product_beyond_64_bits_is_refused),
-      cmocka_unit_test(variants_are_taken_at_their_limit_and_refused_above),
-      cmocka_unit_test(files_are_taken_at_their_limit_and_refused_above),
-      cmocka_unit_test(shapes_expand_as_documented),
-      cmocka_unit_test(overridden_pairs_are_refused_where_they_mean_nothing),
-      cmocka_unit_test(the_first_repetition_in_the_file_is_named),
-      cmocka_unit_test(the_whole_file_is_read),
-      cmocka_unit_test(optional_keys_may_be_absent),
-      cmocka_unit_test(a_baseline_must_match_one_case_in_both_values),
-      cmocka_unit_test(the_hash_is_fnv1a_of_the_bytes),
-      cmocka_unit_test(shipped_sweeps_hold_their_cases),
-      cmocka_unit_test(every_prefix_of_a_sweep_is_refused),
-      cmocka_unit_test(single_byte_mutations_parse_or_are_explained),
-      cmocka_unit_test(a_gate_is_read_with_its_place_in_errors),
-      cmocka_unit_test(a_gate_has_at_most_its_number_of_globs),
-  };
-  return cmocka_run_group_tests(tests, NULL, NULL);
 }

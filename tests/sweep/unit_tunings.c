@@ -1,16 +1,10 @@
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
-
 #include <stdlib.h>
 #include <string.h>
 
 #include "cli/sweep/tunings.h"
 #include "kernels/gpu_models.h"
 #include "kernels/problem/axes.h"
+#include "tests/unit.h"
 
 static struct variant_spec spec_of(const char *text) {
   struct variant_spec spec;
@@ -48,8 +42,7 @@ static void check_list(const struct variant_spec *base, const struct tunings_fil
 
 static const struct tunings_filter unknown = {.takes = NULL};
 
-static void a_few_values_are_all_tried(void **state) {
-  (void)state;
+TEST(a_few_values_are_all_tried) {
   const struct variant_spec base = spec_of("mma_swizzle");
   struct tunings list;
   assert_int_equal(tunings_of(&base, &unknown, &list).code, STATUS_OK);
@@ -59,8 +52,7 @@ static void a_few_values_are_all_tried(void **state) {
   free(list.items);
 }
 
-static void what_is_given_is_kept(void **state) {
-  (void)state;
+TEST(what_is_given_is_kept) {
   const struct variant_spec base = spec_of("mma_swizzle:swizzle=1,stages=3");
   struct tunings list;
   assert_true(variant_spec_gives(&base, 0) && !variant_spec_gives(&base, 1) && variant_spec_gives(&base, 3));
@@ -84,8 +76,7 @@ static bool takes(const void *context, const struct attn_tuning *tuning) {
   return variant_supports(asked->variant, &asked->shape, tuning, &gpu_model_find("h200")->info) == NULL;
 }
 
-static void only_what_the_variant_takes_is_tried(void **state) {
-  (void)state;
+TEST(only_what_the_variant_takes_is_tried) {
   static const struct {
     const char *variant, *key;
     size_t least, most;
@@ -110,8 +101,7 @@ static void only_what_the_variant_takes_is_tried(void **state) {
   }
 }
 
-static void long_ranges_give_their_ends_and_powers_of_two(void **state) {
-  (void)state;
+TEST(long_ranges_give_their_ends_and_powers_of_two) {
   static const struct attn_tunable tunables[] = {{"n", INT32_MIN, INT32_MAX, 7, "anything"}, {NULL, 0, 0, 0, NULL}};
   const int32_t wanted[] = {7, 0, INT32_MIN, INT32_MAX, 1, -1, 1024, 1 << 30};
   struct attn_variant variant;
@@ -133,8 +123,7 @@ static bool even_only(const void *context, const struct attn_tuning *tuning) {
   return tuning->value[0] % 2 == 0;
 }
 
-static void too_many_are_thinned_out_evenly_and_the_same_each_time(void **state) {
-  (void)state;
+TEST(too_many_are_thinned_out_evenly_and_the_same_each_time) {
   static const struct attn_tunable many[] = {{"a", 0, 99, 2, "a"}, {"b", 0, 99, 0, "b"}, {NULL, 0, 0, 0, NULL}};
   static const struct attn_tunable wide[] = {
       {"a", 0, INT32_MAX, 1, "a"}, {"b", 0, INT32_MAX, 1, "b"}, {"c", 0, INT32_MAX, 1, "c"},
@@ -161,15 +150,4 @@ static void too_many_are_thinned_out_evenly_and_the_same_each_time(void **state)
     assert_true(first.count > 100);
     free(first.items);
   }
-}
-
-int main(void) {
-  const struct CMUnitTest tests[] = {
-      cmocka_unit_test(a_few_values_are_all_tried),
-      cmocka_unit_test(what_is_given_is_kept),
-      cmocka_unit_test(only_what_the_variant_takes_is_tried),
-      cmocka_unit_test(long_ranges_give_their_ends_and_powers_of_two),
-      cmocka_unit_test(too_many_are_thinned_out_evenly_and_the_same_each_time),
-  };
-  return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,16 +1,10 @@
 /* What `attnbench list --json` writes. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
-
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "cli/sweep/variant_json.h"
+#include "tests/unit.h"
 #include "tests/unit_golden.h"
 
 static const struct attn_tunable tunables[] = {
@@ -46,8 +40,7 @@ static char *text_of_here(void) {
   return text_close(&stream);
 }
 
-static void a_variant_says_what_it_is_and_why_it_cannot_run(void **state) {
-  (void)state;
+TEST(a_variant_says_what_it_is_and_why_it_cannot_run) {
   char *text = text_of_here();
   struct json_doc doc;
   assert_int_equal(json_parse("list", text, strlen(text), &doc).code, STATUS_OK);
@@ -69,17 +62,8 @@ static void a_variant_says_what_it_is_and_why_it_cannot_run(void **state) {
   free(text);
 }
 
-static void the_list_is_whole_or_refused_without_memory(void **state) {
-  (void)state;
+TEST(the_list_is_whole_or_refused_without_memory) {
   char *whole = text_of_here();
   assert_true(assert_whole_or_refused(write_here, here, whole) > 10);
   free(whole);
-}
-
-int main(void) {
-  const struct CMUnitTest tests[] = {
-      cmocka_unit_test(a_variant_says_what_it_is_and_why_it_cannot_run),
-      cmocka_unit_test(the_list_is_whole_or_refused_without_memory),
-  };
-  return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,20 +1,13 @@
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
-
 #include <stdio.h>
 #include <string.h>
 
 #include "cli/sweep/sweep.h"
 #include "cli/sweep/variant_group.h"
+#include "tests/unit.h"
 
 #define COUNT(array) (sizeof(array) / sizeof(array)[0])
 
-static void specs_become_canonical(void **state) {
-  (void)state;
+TEST(specs_become_canonical) {
   struct variant_spec spec;
   struct status status = variant_spec_parse("split_kv", "--variants", STATUS_USAGE, &spec);
   assert_false(status_failed(&status));
@@ -27,8 +20,7 @@ static void specs_become_canonical(void **state) {
   assert_int_equal(spec.tuning.value[0], 4);
 }
 
-static void several_tunables_are_written_in_table_order(void **state) {
-  (void)state;
+TEST(several_tunables_are_written_in_table_order) {
   for (size_t i = 0; i < variant_count(); ++i) {
     const struct attn_variant *variant = variant_at(i);
     if (variant_tunable_count(variant) < 2) continue;
@@ -43,8 +35,7 @@ static void several_tunables_are_written_in_table_order(void **state) {
   }
 }
 
-static void bad_specs_say_what_to_write(void **state) {
-  (void)state;
+TEST(bad_specs_say_what_to_write) {
   static const struct {
     const char *text, *expected;
   } rows[] = {
@@ -85,24 +76,13 @@ static void bad_specs_say_what_to_write(void **state) {
 }
 
 /* A misspelt member would be left out in silence. */
-static void members_of_groups_are_variants(void **state) {
+TEST(members_of_groups_are_variants) {
   static const char *const members[] = {
 #define MEMBER(group, variant) #variant,
 #include "kernels/groups.def"
 #undef MEMBER
   };
-  (void)state;
   for (size_t i = 0; i < sizeof members / sizeof *members; ++i) assert_non_null(variant_find(members[i]));
   assert_int_equal(variant_group_find("ladder"), VARIANT_GROUP_ladder);
   assert_int_equal(variant_group_find("wmma"), VARIANT_GROUP_COUNT);
-}
-
-int main(void) {
-  const struct CMUnitTest tests[] = {
-      cmocka_unit_test(members_of_groups_are_variants),
-      cmocka_unit_test(specs_become_canonical),
-      cmocka_unit_test(several_tunables_are_written_in_table_order),
-      cmocka_unit_test(bad_specs_say_what_to_write),
-  };
-  return cmocka_run_group_tests(tests, NULL, NULL);
 }
