@@ -23,10 +23,16 @@ struct reference_row {
   double lse;           /* log-sum-exp of its scores; minus infinity without any */
   double q_size;        /* root mean square of the elements of its Q */
   double value_square;  /* sum_j |v_j|^2 over the keys that it sees */
+  double top;           /* weight p_j of a key with the largest score; a sink's score counts as one */
+  double rest;          /* sum_j p_j over the keys whose score is not the largest */
+  double rest_square;   /* sum_j p_j^2 |v_j|^2 over these */
 };
 
+/* exp(score - largest) of a key whose score is the largest, but for the rounding of fp64. */
+#define COMPARE_TOP_WEIGHT (1 - 0x1p-30)
+
 struct compare_bound {
-  double unit;         /* roundoff of this row: U of cli/measure/check.h */
+  double unit;         /* roundoff of this row, relative to its output: U of cli/measure/check.h */
   double element, row; /* bounds of an element and of the row's norm, without the terms in the output itself */
   double absolute;     /* added to each element's bound */
   double columns;      /* elements of a row of O */
@@ -50,49 +56,97 @@ struct compare_bound {
 /* Keys whose products a tensor core of this compute capability adds to an accumulator in one step. */
 static inline double compare_step_keys(uint32_t cc_major) { return cc_major >= 9 ? 16 : 8; }
 
+/* ---- e4m3 ------------------------------------------------------------------------------------------------------ */
+
+/* Weights that are rounded to e4m3 are scaled so that the largest is COMPARE_E4M3_SCALE, which is exact. The others
+ * are off by this much of themselves, or by this much of the largest where they are subnormal. */
+#define COMPARE_E4M3_SCALE    0x1p8
+#define COMPARE_E4M3_ROUNDING 0x1p-4
+#define COMPARE_E4M3_FLUSH    (0x1p-10 / COMPARE_E4M3_SCALE)
+
+/* What a step of an e4m3 sum on tensor cores may lose, which adds the products of this many keys (or columns of K):
+ * units in the last place of the sum that it holds, of which it has 14 bits, where its terms have one sign and where
+ * they cancel. */
+#define COMPARE_E4M3_STEP        32.0
+#define COMPARE_E4M3_UNIT        0x1p-13
+#define COMPARE_E4M3_STEP_MEAN   17.0
+#define COMPARE_E4M3_STEP_SPREAD 2.0
+
+/* After so many keys at the latest, a sum over keys is to be added to one of 24 bits. */
+#define COMPARE_E4M3_PROMOTED 512.0
+
 /* The relative error that a hyperbolic tangent may have. Kernels for 16-bit types use the GPU's own instruction,
  * tanh.approx.f32, which is off by 2^-11 at most; f32 has to be right to a few roundings. */
 static inline ATTN_HD double compare_tanh_error(enum attn_dtype dtype) {
   switch (dtype) {
     case ATTN_F16:
-    case ATTN_BF16: return 0x1p-11;
+    case ATTN_BF16:
+    case ATTN_E4M3: return 0x1p-11;
     case ATTN_F32: break;
   }
   return 0x1p-22;
 }
 
+/* What a sum over keys, or over D, may lose by being cut: the relative units for terms of one sign and for terms that
+ * cancel, by cli/measure/check.h. */
+struct compare_cuts {
+  double mean, spread;
+};
+
+/* Of a sum of `terms` products of Q and K, or of P and V where they are e4m3. Other sums over D are bounded by their
+ * fp32 roundings. */
+static inline ATTN_HD struct compare_cuts compare_cuts_of(const struct tolerance *t, bool is_e4m3, double terms) {
+  struct compare_cuts cuts = {0, 0};
+  if (t->step_keys > 0 && is_e4m3) {
+    cuts.mean = COMPARE_E4M3_STEP_MEAN * COMPARE_E4M3_UNIT * ceil(terms / COMPARE_E4M3_STEP);
+    cuts.spread = COMPARE_E4M3_STEP_SPREAD * COMPARE_E4M3_UNIT * ceil(terms / COMPARE_E4M3_STEP);
+  } else if (t->step_keys > 0) {
+    cuts.mean = COMPARE_STEP_MEAN * 0x1p-24 * ceil(terms / t->step_keys);
+    cuts.spread = COMPARE_STEP_SPREAD * 0x1p-24 * ceil(terms / t->step_keys);
+  }
+  return cuts;
+}
+
+/* The error of a weight that is not the largest, relative to it and to the largest: it is rounded to e4m3, and its
+ * score is a sum of few bits. */
+static inline ATTN_HD double compare_e4m3_weight(const struct tolerance *t, const struct attn_problem *p,
+                                                 const struct reference_row *row) {
+  const double steps = ceil((double)p->D / COMPARE_E4M3_STEP), size = row->largest + row->q_size;
+  return COMPARE_E4M3_ROUNDING +
+         (t->step_keys > 0 ? COMPARE_E4M3_STEP_SPREAD * COMPARE_E4M3_UNIT * sqrt(steps) * size : 0);
+}
+
 /* The bounds of one row, which sees `keys` keys. */
 static inline ATTN_HD struct compare_bound compare_bound_of(const struct tolerance *t, const struct attn_problem *p,
                                                             uint32_t keys, const struct reference_row *row) {
+  const bool is_e4m3 = p->dtype == ATTN_E4M3;
   const double depth = (double)p->D, columns = (double)attn_columns(p, ATTN_O), spread = sqrt(row->spread_square);
   const double steps = 8 + 2 * sqrt((double)keys) + 2 * sqrt(depth) * (1 + row->largest);
   /* An absolute error of a score is a relative error of its weight. */
   const double cap_error = p->softcap > 0 ? compare_tanh_error(p->dtype) * row->largest : 0;
-  const double unit = t->relative + 0x1p-24 * steps + cap_error;
+  const double weight = is_e4m3 ? compare_e4m3_weight(t, p, row) : 0;
+  const double fp32 = t->relative + 0x1p-24 * steps + cap_error, unit = fp32 + weight * row->rest;
   const double lse_steps = 8 + 2 * sqrt((double)keys) + 2 * sqrt(depth) * (row->q_size + row->largest);
   /* Without a sink some weight is 1, and those below the smallest number of the type are nothing beside it. With one,
    * all weights may be that small, and each of them may be rounded to 0. */
-  const double lost = p->sink ? t->absolute * sqrt((double)keys * row->value_square) : 0;
-  const double truncated = t->step_keys > 0 ? 0x1p-24 * ceil((double)keys / t->step_keys) : 0;
+  const double beside_sink = p->sink ? t->absolute * sqrt((double)keys * row->value_square) : 0;
+  const double flushed = is_e4m3 ? COMPARE_E4M3_FLUSH * row->top * sqrt((double)keys * row->value_square) : 0;
+  const double promoted = is_e4m3 && (double)keys > COMPARE_E4M3_PROMOTED ? COMPARE_E4M3_PROMOTED : (double)keys;
+  const struct compare_cuts cut = compare_cuts_of(t, is_e4m3, promoted);
   /* The sum over D behind a score is cut in the same way. */
-  const double cuts = t->step_keys > 0 ? ceil(depth / t->step_keys) : 0;
-  const double score_cut = cuts * (COMPARE_STEP_MEAN * row->largest + COMPARE_STEP_SPREAD * row->q_size);
-  const double error = (unit + COMPARE_STEP_SPREAD * truncated) * spread + lost;
+  const struct compare_cuts score = compare_cuts_of(t, is_e4m3, depth);
+  const double score_cut = score.mean * row->largest + score.spread * row->q_size;
+  const double error = (fp32 + cut.spread) * spread + weight * sqrt(row->rest_square) + beside_sink + flushed;
   /* Their products with V may be below the smallest normal fp32 number, where sums may flush each of them to 0. */
   const double absolute = t->absolute + (p->sink ? 0x1p-126 * sqrt((double)keys) : 0);
-  const struct compare_bound bound = {unit,
-                                      COMPARE_ELEMENT_SPREAD * error / sqrt(columns),
-                                      error,
-                                      absolute,
-                                      columns,
-                                      spread,
-                                      COMPARE_STEP_MEAN * truncated,
-                                      0x1p-24 * (lse_steps + score_cut) + cap_error};
+  const struct compare_bound bound = {
+      unit,     COMPARE_ELEMENT_SPREAD * error / sqrt(columns), error, absolute, columns, spread,
+      cut.mean, 0x1p-24 * lse_steps + score_cut + cap_error};
   return bound;
 }
 
-/* The dtypes' bounds, for sums that are rounded. bench_tolerance() is for a kernel. */
-struct tolerance compare_tolerance(enum attn_dtype);
+/* The bounds of an output of this type, for sums that are rounded. bench_tolerance() is for a kernel. */
+struct tolerance compare_tolerance(enum attn_dtype out_dtype);
 
 struct compare_partial {
   struct compare_result result; /* rel_frobenius and norm_ratio are not used before finish */

@@ -273,8 +273,8 @@ struct status device_selftest(struct device *device, struct selftest_facts *out)
 
 /* ---- comparing ----------------------------------------------------------------------------------------------- */
 
-struct tolerance compare_tolerance(enum attn_dtype dtype) {
-  const struct attn_dtype_row *facts = attn_dtype_facts(dtype);
+struct tolerance compare_tolerance(enum attn_dtype out_dtype) {
+  const struct attn_dtype_row *facts = attn_dtype_facts(out_dtype);
   return (struct tolerance){.relative = facts->roundoff, .absolute = facts->smallest, .frobenius = 0.75};
 }
 
@@ -288,14 +288,14 @@ static bool may_truncate(const struct attn_variant *variant, enum attn_dtype dty
     case ATTN_MATH_FP32_HOST:
     case ATTN_MATH_FP32_OR_TENSOR: break;
   }
-  return (ATTN_DTYPES_16_BITS & ATTN_DTYPE_BIT(dtype)) != 0 && (variant->vendor != NULL || variant_is_added(variant));
+  return dtype != ATTN_F32 && (variant->vendor != NULL || variant_is_added(variant));
 }
 
 struct tolerance bench_tolerance(const struct bench *bench) {
   const struct device_info *info = &bench->device->info;
   const enum attn_dtype dtype = bench->shape.dtype;
   const struct attn_variant *picked = bench->plan.picked, *variant = picked != NULL ? picked : bench->variant;
-  struct tolerance tolerance = compare_tolerance(dtype);
+  struct tolerance tolerance = compare_tolerance(attn_out_dtype(&bench->shape));
   if (info->kind == DEVICE_CUDA && variant != NULL && may_truncate(variant, dtype))
     tolerance.step_keys = compare_step_keys(info->cc_major);
   return tolerance;

@@ -1,5 +1,5 @@
-/* Random inputs and conversions of 16-bit floats. Every machine, CPU and GPU computes the same bits, since all of it
- * is integer arithmetic and single correctly rounded float operations. Included by C, C++ and CUDA. */
+/* Random inputs and conversions of 8- and 16-bit floats. Every machine, CPU and GPU computes the same bits, since all
+ * of it is integer arithmetic and single correctly rounded float operations. Included by C, C++ and CUDA. */
 #ifndef ATTNBENCH_KERNELS_INPUT_H
 #define ATTNBENCH_KERNELS_INPUT_H
 
@@ -79,5 +79,31 @@ static inline ATTN_HD uint16_t input_to_bf16(float f) {
 }
 
 static inline ATTN_HD float input_from_bf16(uint16_t b) { return input_bits_float((uint32_t)b << 16); }
+
+/* float -> OCP E4M3FN, round to nearest even. It saturates: what is beyond +-448, infinity included, becomes +-448,
+ * as of CUDA's __NV_SATFINITE. NaN stays NaN, with its sign. */
+static inline ATTN_HD uint8_t input_to_e4m3(float f) {
+  const uint32_t u = input_float_bits(f), sign = (u >> 24) & 0x80u, a = u & 0x7fffffffu;
+  if (a > 0x7f800000u) return (uint8_t)(sign | 0x7fu);
+  if (a >= 0x43e00000u) return (uint8_t)(sign | 0x7eu); /* from 448 on */
+  if (a < 0x3c800000u) {                                /* below 2^-6: subnormal or zero */
+    const uint32_t shift = 141u - (a >> 23);            /* 21 for 2^-6's predecessor binade, grows by one each */
+    if (shift > 24u) return (uint8_t)sign;
+    const uint32_t m = (a & 0x7fffffu) | 0x800000u, half = 1u << (shift - 1), rest = m & ((1u << shift) - 1u);
+    uint32_t r = m >> shift;
+    if (rest > half || (rest == half && (r & 1u))) ++r;
+    return (uint8_t)(sign | r);
+  }
+  const uint32_t r = a - 0x3c000000u; /* the exponent's bias is 7 */
+  return (uint8_t)(sign | ((r + 0x7ffffu + ((r >> 20) & 1u)) >> 20));
+}
+
+static inline ATTN_HD float input_from_e4m3(uint8_t b) {
+  const uint32_t sign = (uint32_t)(b & 0x80u) << 24, e = (b >> 3) & 15u, m = b & 7u;
+  if ((b & 0x7fu) == 0x7fu) return input_bits_float(sign | 0x7fc00000u);
+  if (e) return input_bits_float(sign | ((e + 120u) << 23) | (m << 20));
+  const float f = (float)m * (1.0f / 512.0f); /* m * 2^-9, exact */
+  return sign ? -f : f;
+}
 
 #endif

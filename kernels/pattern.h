@@ -22,6 +22,9 @@
  *   first       the first key that the row sees                         an initial tile that is lost
  *   edge        one key beside the edge of a tile or of a split         a key lost there
  *
+ * In tensors of e4m3 these values are divided by a scale (pattern_scale) and then rounded. A share of the random
+ * inputs are outliers where the problem has them.
+ *
  * V of a KV head has one of three scales: deviation 1; deviation 64 around 512, which finds sums of P that do not
  * match P and values that are clamped; or deviation 2^-18, which is subnormal in f16. Under a mask, in every other KV
  * head, some keys are hidden: NaN in K and huge in V. They are the keys that no row of the first half of the rows
@@ -66,9 +69,12 @@ static inline ATTN_HD uint32_t pattern_query_partner(const struct attn_problem *
  * where there is one head. A second swap undoes the first. */
 static inline ATTN_HD uint64_t pattern_partner(const struct attn_problem *s, enum attn_role tensor, uint64_t row) {
   const enum attn_rows rows = attn_role_rows(tensor);
-  const bool is_kv = rows == ATTN_ROWS_KEYS;
-  const uint64_t tokens = rows == ATTN_ROWS_HEADS ? 1 : attn_rows_of_head(s, rows), heads = is_kv ? s->Hkv : s->Hq;
-  if (rows == ATTN_ROWS_OFFSETS) return row;
+  const bool is_scale = rows == ATTN_ROWS_SCALES, is_kv = rows == ATTN_ROWS_KEYS || is_scale;
+  const uint64_t tokens = is_scale                  ? attn_scale_blocks(s, attn_scaled_role(tensor))
+                          : rows == ATTN_ROWS_HEADS ? 1
+                                                    : attn_rows_of_head(s, rows);
+  const uint64_t heads = is_kv ? s->Hkv : s->Hq;
+  if (rows == ATTN_ROWS_OFFSETS || (is_scale && s->scales == ATTN_SCALES_TENSOR)) return row;
   const uint64_t index = row / tokens, batch = index / heads;
   const uint32_t head = (uint32_t)(index % heads);
   const uint32_t partner = is_kv ? pattern_kv_partner(s, head) : pattern_query_partner(s, head);
@@ -103,7 +109,10 @@ static inline ATTN_HD bool pattern_flips(enum attn_role tensor) {
     case ATTN_LSE:
     case ATTN_SINK:
     case ATTN_CU_SEQLENS_Q:
-    case ATTN_CU_SEQLENS_K: break;
+    case ATTN_CU_SEQLENS_K:
+    case ATTN_Q_SCALE:
+    case ATTN_K_SCALE:
+    case ATTN_V_SCALE: break;
   }
   return false;
 }
@@ -190,16 +199,28 @@ struct pattern_line {
   uint32_t noises;           /* 1, or 2: the sum of both */
   int32_t offset;
   float scale;
-  bool constant; /* `scale` throughout */
-  uint64_t pair; /* pattern_flip_pair() */
+  bool constant;     /* `scale` throughout */
+  uint32_t outliers; /* of 2^32 elements so many are outliers */
+  float quantum;     /* the scale by which the tensor's elements are to be multiplied; 0: it has none */
+  uint64_t pair;     /* pattern_flip_pair() */
 };
+
+#define PATTERN_OUTLIER_MOST 50.0f
+
+/* 1, or what makes an outlier of this element: 10 to 50. */
+static inline ATTN_HD float pattern_outlier(const struct pattern_line *line, uint32_t d) {
+  const uint64_t random = input_mix(~(line->stream + line->noise[0] + d));
+  if ((uint32_t)(random >> 32) >= line->outliers) return 1.0f;
+  return (float)(10u * 65536u + 40u * (uint32_t)(random & 0xffffu)) * 0x1p-16f;
+}
 
 static inline ATTN_HD float pattern_line_value(const struct pattern_line *line, uint32_t d) {
   if (line->constant) return line->scale;
   if (d < line->structure) return line->leading[d];
   int32_t sum = line->offset + input_sum(line->stream, line->noise[0] + d);
   if (line->noises > 1) sum += input_sum(line->stream, line->noise[1] + d);
-  return (float)sum * line->scale;
+  const float value = (float)sum * line->scale;
+  return line->outliers > 0 ? value * pattern_outlier(line, d) : value;
 }
 
 /* Noise of deviation 1, as launch 0 has it. */
@@ -258,26 +279,40 @@ static inline ATTN_HD struct pattern_line pattern_k(const struct pattern *p, uin
   return line;
 }
 
-/* A large number that the dtype represents. */
+/* A large number that the dtype represents, or that saturates in it. */
 static inline ATTN_HD float pattern_huge(enum attn_dtype dtype) {
   switch (dtype) {
     case ATTN_F16: return 60000.0f;
     case ATTN_BF16:
-    case ATTN_F32: break;
+    case ATTN_F32:
+    case ATTN_E4M3: break;
   }
   return 0x1p100f;
+}
+
+/* What V of a KV head is like. */
+enum pattern_v_kind { PATTERN_V_PLAIN, PATTERN_V_MEAN, PATTERN_V_TINY, PATTERN_V_KINDS };
+
+static inline ATTN_HD enum pattern_v_kind pattern_v_kind_of(const struct pattern *p, uint64_t kv_head) {
+  if (p->launch == 0 || pattern_grows(p)) return PATTERN_V_PLAIN;
+  return (enum pattern_v_kind)((kv_head + p->launch) % PATTERN_V_KINDS);
+}
+
+/* The deviation of a tiny V: where it shares its scale with others, no smaller than their e4m3 can be. */
+static inline ATTN_HD float pattern_tiny(const struct attn_problem *s) {
+  return attn_is_scaled(s, ATTN_V) && s->scales == ATTN_SCALES_TENSOR ? 0x1p-3f : 0x1p-18f;
 }
 
 static inline ATTN_HD struct pattern_line pattern_v(const struct pattern *p, uint64_t row,
                                                     const struct attn_place *place, uint64_t kv_head) {
   const struct attn_problem *s = &p->problem;
-  const uint64_t kind = pattern_grows(p) ? 0 : (kv_head + p->launch) % 3;
+  const enum pattern_v_kind kind = pattern_v_kind_of(p, kv_head);
   struct pattern_line line = pattern_noise(p, ATTN_V, row);
   line.constant = pattern_is_hidden(pattern_kept(p, kv_head), place->token);
-  line.offset = kind == 1 ? 8 * 37837 : 0;
-  if (kind == 1) line.scale = 64.0f * INPUT_SCALE;
-  if (kind == 2) line.scale = 0x1p-18f * INPUT_SCALE;
-  if (line.constant) line.scale = pattern_huge(s->dtype);
+  line.offset = kind == PATTERN_V_MEAN ? 8 * 37837 : 0;
+  if (kind == PATTERN_V_MEAN) line.scale = 64.0f * INPUT_SCALE;
+  if (kind == PATTERN_V_TINY) line.scale = pattern_tiny(s) * INPUT_SCALE;
+  if (line.constant) line.scale = pattern_huge(attn_kv_dtype(s));
   return line;
 }
 
@@ -400,6 +435,61 @@ static inline ATTN_HD struct pattern_line pattern_sink(const struct pattern *p, 
   return line;
 }
 
+/* ---- scales of e4m3 ----------------------------------------------------------------------------------------------
+ */
+
+#define PATTERN_NOISE_MOST 3.5f /* of noise of deviation 1 */
+#define PATTERN_E4M3_MOST  448.0f
+
+/* No element of Q in the launches with adversarial inputs is larger. */
+static inline ATTN_HD float pattern_most_q(const struct pattern *p) {
+  const float D = (float)p->problem.D, root = sqrtf(D), structure = (float)pattern_structure(&p->problem);
+  const float lean = pattern_grows(p) ? fmaxf(90.0f, pattern_growth(&p->problem)) * root : 90.0f * root;
+  const float point = 2.0f * PATTERN_NOISE_MOST * 30.0f * root / (D - structure);
+  return structure > 0.0f ? fmaxf(lean, point) : fmaxf(16.0f * PATTERN_NOISE_MOST, point);
+}
+
+static inline ATTN_HD float pattern_most_v(const struct pattern *p, enum pattern_v_kind kind) {
+  switch (kind) {
+    case PATTERN_V_MEAN: return 512.0f + 64.0f * PATTERN_NOISE_MOST;
+    case PATTERN_V_TINY: return pattern_tiny(&p->problem) * PATTERN_NOISE_MOST;
+    case PATTERN_V_PLAIN:
+    case PATTERN_V_KINDS: break;
+  }
+  return PATTERN_NOISE_MOST;
+}
+
+/* The largest magnitude that elements of Q, K or V can have which share this scale. */
+static inline ATTN_HD float pattern_most(const struct pattern *p, enum attn_role scaled, uint64_t scale_row) {
+  const uint64_t kv_head = scale_row / attn_scale_blocks(&p->problem, scaled),
+                 heads = (uint64_t)p->problem.B * p->problem.Hkv;
+  const bool is_shared = p->problem.scales == ATTN_SCALES_TENSOR;
+  float most = 0;
+  if (p->launch == 0) return PATTERN_NOISE_MOST * (p->problem.outliers > 0 ? PATTERN_OUTLIER_MOST : 1.0f);
+  if (scaled == ATTN_Q) return pattern_most_q(p);
+  if (scaled == ATTN_K) return PATTERN_NOISE_MOST;
+  if (!is_shared) return pattern_most_v(p, pattern_v_kind_of(p, kv_head));
+  for (uint64_t head = 0; head < heads && head < PATTERN_V_KINDS; ++head)
+    most = fmaxf(most, pattern_most_v(p, pattern_v_kind_of(p, head)));
+  return most;
+}
+
+/* A scale, by its index: that at which the largest magnitude is 448, times 1 to 2. */
+static inline ATTN_HD float pattern_scale(const struct pattern *p, enum attn_role scaled, uint64_t scale_row) {
+  const uint64_t random = input_mix(input_stream(p->seed, attn_scale_role(scaled)) + scale_row);
+  const float room = (float)(1024u + (uint32_t)(random >> 54)) * 0x1p-10f;
+  return pattern_most(p, scaled, scale_row) / PATTERN_E4M3_MOST * room;
+}
+
+static inline ATTN_HD struct pattern_line pattern_scale_line(const struct pattern *p, enum attn_role tensor,
+                                                             uint64_t row) {
+  struct pattern_line line;
+  memset(&line, 0, sizeof line);
+  line.constant = true;
+  line.scale = pattern_scale(p, attn_scaled_role(tensor), row);
+  return line;
+}
+
 /* ---- where sequences begin ------------------------------------------------------------------------------------- */
 
 /* Entry b of cu_seqlens_q or cu_seqlens_k: a whole number. */
@@ -420,6 +510,7 @@ static inline ATTN_HD struct pattern_line pattern_line_of(const struct pattern *
   const uint64_t source = pattern_source(p, tensor, row);
   if (rows == ATTN_ROWS_HEADS) return pattern_sink(p, source);
   if (rows == ATTN_ROWS_OFFSETS) return pattern_offset(p, tensor, row);
+  if (rows == ATTN_ROWS_SCALES) return pattern_scale_line(p, tensor, source);
   const struct attn_place place = attn_place_of(&p->problem, rows, source);
   const uint64_t kv_head = attn_kv_head_of(&p->problem, rows, &place);
   struct pattern_line line = p->launch == 0     ? pattern_noise(p, tensor, source)
@@ -427,6 +518,9 @@ static inline ATTN_HD struct pattern_line pattern_line_of(const struct pattern *
                              : tensor == ATTN_K ? pattern_k(p, source, &place, kv_head)
                                                 : pattern_v(p, source, &place, kv_head);
   line.pair = pattern_flip_pair(&p->problem, tensor, row);
+  if (p->launch == 0) line.outliers = (uint32_t)(p->problem.outliers * 4294967040.0f);
+  if (attn_is_scaled(&p->problem, tensor))
+    line.quantum = pattern_scale(p, tensor, attn_scale_row(&p->problem, tensor, &place));
   return line;
 }
 
@@ -438,11 +532,13 @@ static inline ATTN_HD float pattern_value(const struct pattern *p, enum attn_rol
   return p->flips != 0 && pattern_flips(tensor) && pattern_is_flipped(p->flips, what, line->pair, d) ? -value : value;
 }
 
-/* The same as the bits that the tensor holds. */
+/* The same as the bits that the tensor holds. A GPU's quotient of NaN has no sign. */
 static inline ATTN_HD uint32_t pattern_bits(const struct pattern *p, const struct attn_tensor *tensor,
                                             const struct pattern_line *line, uint32_t d) {
   if (tensor->is_whole) return (uint32_t)line->offset;
-  return attn_dtype_bits(tensor->dtype, pattern_value(p, tensor->role, line, d));
+  const float value = pattern_value(p, tensor->role, line, d);
+  const bool is_divided = line->quantum > 0 && value == value;
+  return attn_dtype_bits(tensor->dtype, is_divided ? value / line->quantum : value);
 }
 
 /* ---- which rows are compared with the oracle ----------------------------------------------------------------- */

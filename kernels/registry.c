@@ -79,7 +79,8 @@ enum attn_math variant_math(const struct attn_variant *variant, enum attn_dtype 
   switch (dtype) {
     case ATTN_F32: return ATTN_MATH_FP32;
     case ATTN_F16:
-    case ATTN_BF16: break;
+    case ATTN_BF16:
+    case ATTN_E4M3: break;
   }
   return ATTN_MATH_TENSOR;
 }
@@ -121,8 +122,11 @@ const char *variant_supports(const struct attn_variant *variant, const struct at
   char wanted[ATTN_DTYPE_LIST_MAX];
   const char *why = axes_refusal(problem, variant->takes);
   if (why != NULL) return why;
-  if (variant->dtypes != 0 && (variant->dtypes & ATTN_DTYPE_BIT(problem->dtype)) == 0) {
-    attn_dtype_list(variant->dtypes, "", " or ", wanted);
+  /* What declares no types was written for those that come without scales; what picks another declares none. */
+  const unsigned undeclared = variant->picks != NULL ? ATTN_DTYPES_ALL : ATTN_DTYPES_FLOAT;
+  const unsigned dtypes = variant->dtypes != 0 ? variant->dtypes : undeclared;
+  if ((dtypes & ATTN_DTYPE_BIT(problem->dtype)) == 0) {
+    attn_dtype_list(dtypes, "", " or ", wanted);
     return refusal("dtype", wanted, variant->dtypes_why);
   }
   for (unsigned role = ATTN_K; role <= ATTN_V; ++role) {

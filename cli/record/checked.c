@@ -44,8 +44,8 @@ static const char *outcome_problem(const struct check_record *check) {
 
 /* Tolerances of several versions lie within a factor of four. Those from before there was evidence had other
  * formulas, and were below 2^-7. */
-static bool is_tolerance(const struct check_record *check, enum attn_dtype dtype) {
-  const struct tolerance now = compare_tolerance(dtype), *said = &check->tolerance;
+static bool is_tolerance(const struct check_record *check, enum attn_dtype out_dtype) {
+  const struct tolerance now = compare_tolerance(out_dtype), *said = &check->tolerance;
   const double relative = check->known ? 4 * now.relative : 0x1p-7,
                absolute = check->known ? 4 * now.absolute : 0x1p-7;
   const bool steps = isnan(said->step_keys) || said->step_keys == 0 || said->step_keys >= compare_step_keys(0);
@@ -82,7 +82,7 @@ static const char *coverage_problem(const struct record *record, bool is_capture
       {check->known && check->compare.rows != rows,
        "is ok after a check of another number of rows than its shape has"},
       {shape->lse && check->compare.lse.rows != rows, "is ok although its log-sum-exp was never compared"},
-      {!is_tolerance(check, shape->dtype), "is ok by a tolerance that its dtype does not have"},
+      {!is_tolerance(check, attn_out_dtype(shape)), "is ok by a tolerance that its dtype does not have"},
       {own && check->oracle.rows_verified < verified_rows(&check->oracle, rows),
        "is ok by a reference that was not verified"},
       {!(check->oracle.max_difference >= 0 && check->oracle.max_difference <= verified_most),

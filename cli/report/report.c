@@ -267,7 +267,7 @@ bool report_has_speedup(const struct report_row *row) {
 bool report_needs_convention(const struct report *report, const struct attn_axis *axis) {
   bool any = false;
   for (size_t i = 0; i < report->row_count && axis->convention != NULL; ++i)
-    any = any || !axes_is_default(axis, &report->records[i].attn_case.shape);
+    any = any || axes_needs_words(axis, &report->records[i].attn_case.shape);
   return any;
 }
 

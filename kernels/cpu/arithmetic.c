@@ -49,6 +49,7 @@ void cpu_matmul_f64(uint32_t rows, uint32_t columns, uint32_t depth, const doubl
 
 /* ---- loading ------------------------------------------------------------------------------------------------- */
 
+typedef uint8_t cpu_u8x8 __attribute__((vector_size(8), aligned(1), may_alias));
 typedef uint16_t cpu_u16x8 __attribute__((vector_size(16), aligned(2), may_alias));
 typedef uint32_t cpu_u32x8 __attribute__((vector_size(32), aligned(4), may_alias));
 
@@ -72,10 +73,23 @@ CPU_SIMD static void cpu_load_bf16(const uint16_t *in, uint32_t count, float *ou
   for (; i < count; ++i) out[i] = input_from_bf16(in[i]);
 }
 
+/* As halves, by 2^120. */
+CPU_SIMD static void cpu_load_e4m3(const uint8_t *in, uint32_t count, float *out) {
+  uint32_t i = 0;
+  for (; i + 8 <= count; i += 8) {
+    const cpu_u32x8 b = __builtin_convertvector(*(const cpu_u8x8 *)(in + i), cpu_u32x8);
+    const cpu_u32x8 magnitude = (b & 0x7fu) << 20, special = (cpu_u32x8)((b & 0x7fu) == 0x7fu) & 0x7fc00000u;
+    const cpu_f32x8 moved = (cpu_f32x8)magnitude * 0x1p120f;
+    *(cpu_u32x8 *)(out + i) = (cpu_u32x8)moved | special | (b & 0x80u) << 24;
+  }
+  for (; i < count; ++i) out[i] = input_from_e4m3(in[i]);
+}
+
 void cpu_load_f32(const void *data, enum attn_dtype dtype, uint64_t first, uint32_t count, float *out) {
   switch (dtype) {
     case ATTN_F16: cpu_load_f16((const uint16_t *)data + first, count, out); break;
     case ATTN_BF16: cpu_load_bf16((const uint16_t *)data + first, count, out); break;
+    case ATTN_E4M3: cpu_load_e4m3((const uint8_t *)data + first, count, out); break;
     case ATTN_F32: memcpy(out, (const float *)data + first, count * sizeof(float)); break;
   }
 }

@@ -63,9 +63,9 @@ static struct oracle_tile oracle_tile_of(const struct oracle_job *job, unsigned 
 
 /* ---- the definition, one tile of rows at a time -------------------------------------------------------------- */
 
-/* Row `row` of a tensor, its elements `stride` apart. */
-static void oracle_load(const struct oracle_job *job, enum attn_role role, uint64_t row, double *out,
-                        uint64_t stride) {
+/* Row `row` of a tensor as its type holds it, its elements `stride` apart. */
+static void oracle_load_numbers(const struct oracle_job *job, enum attn_role role, uint64_t row, double *out,
+                                uint64_t stride) {
   const struct attn_tensor *tensor = &job->tensor[role];
   const void *data = job->input->tensor[role];
   const uint32_t columns = tensor->view.columns;
@@ -80,6 +80,24 @@ static void oracle_load(const struct oracle_job *job, enum attn_role role, uint6
     cpu_load_f32(data, tensor->dtype, attn_view_row(&tensor->view, row) + d, count, chunk);
     for (uint32_t i = 0; i < count; ++i) out[(d + i) * stride] = (double)chunk[i];
   }
+}
+
+/* What the numbers of a row of Q, K or V are to be multiplied by. */
+static double oracle_scale(const struct oracle_job *job, enum attn_role role, uint64_t row) {
+  const enum attn_rows rows = attn_role_rows(role);
+  double scale = 1;
+  if (!attn_is_scaled(job->shape, role)) return scale;
+  const struct attn_place place = attn_place_of(job->shape, rows, row);
+  oracle_load_numbers(job, attn_scale_role(role), attn_scale_row(job->shape, role, &place), &scale, 1);
+  return scale;
+}
+
+/* Row `row` of a tensor, its elements `stride` apart: numbers times their scale. */
+static void oracle_load(const struct oracle_job *job, enum attn_role role, uint64_t row, double *out,
+                        uint64_t stride) {
+  const double scale = oracle_scale(job, role, row);
+  oracle_load_numbers(job, role, row, out, stride);
+  for (uint32_t d = 0; d < job->tensor[role].view.columns && scale != 1; ++d) out[d * stride] *= scale;
 }
 
 /* p[r][j] = q_r . k_j for the keys of this range, which starts at a multiple of ORACLE_KEYS. */
@@ -132,7 +150,9 @@ static double oracle_softmax(double *p, struct attn_keys seen, struct attn_keys 
   for (uint32_t j = seen.first; j < seen.end; ++j) {
     p[j] = exp(softmax_scale * (p[j] - maximum));
     sum += p[j];
+    row->rest += p[j] < COMPARE_TOP_WEIGHT ? p[j] : 0;
   }
+  row->top = is_empty ? 0 : 1;
   for (uint32_t j = is_empty ? all.first : seen.end; j < all.end; ++j) p[j] = 0;
   row->lse = is_empty && !has_sink ? -INFINITY : softmax_scale * maximum + log(sum);
   return sum;
@@ -148,6 +168,7 @@ static void oracle_spread(const struct oracle_job *job, struct oracle_tile *tile
     for (uint32_t r = 0; r < job->tile_rows; ++r) {
       const double p = tile->p[(uint64_t)r * job->keys + key + x];
       tile->row[r].spread_square += p * p * square;
+      tile->row[r].rest_square += p < COMPARE_TOP_WEIGHT ? p * p * square : 0;
       if (key + x >= tile->seen[r].first && key + x < tile->seen[r].end) tile->row[r].value_square += square;
     }
   }
@@ -221,7 +242,11 @@ static void oracle_write_row(const struct oracle_job *job, const struct oracle_t
   if (out->lse) out->lse[place] = (float)tile->row[r].lse;
   if (!out->rows) return;
   out->rows[place] = tile->row[r];
-  if (sum > 0) out->rows[place].spread_square /= sum * sum;
+  if (!(sum > 0)) return;
+  out->rows[place].spread_square /= sum * sum;
+  out->rows[place].rest_square /= sum * sum;
+  out->rows[place].top /= sum;
+  out->rows[place].rest /= sum;
 }
 
 /* Of the longest sequence; shorter ones leave tiles out. */

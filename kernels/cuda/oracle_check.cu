@@ -138,7 +138,8 @@ __device__ double warp_sum(double x) {
 
 struct reference_args {
   const void *q, *k, *v;
-  const float *sink; /* [Hq]; NULL: none */
+  const float *sink;                        /* [Hq]; NULL: none */
+  const float *q_scale, *k_scale, *v_scale; /* NULL: their elements are the values */
   struct attn_view q_view, k_view, v_view;
   double *o; /* [count][columns of V] */
   struct reference_row *rows;
@@ -146,54 +147,68 @@ struct reference_args {
   struct pattern_sample sample;
 };
 
-/* One lane's part of a row: some of its columns, and what all its keys say of the row. */
+/* One lane's part of a row: some of its columns, and what all its keys say of the row. Of keys whose score is the
+ * largest so far, `top` counts the weights, and top_spread is their part of the spread. */
 struct row_state {
-  double out[kPerLane], largest, total, spread, values, most;
+  double out[kPerLane], largest, total, spread, values, most, top, top_spread;
 };
 
-/* Adds `count` keys from j0 on, each with its lane's unnormalised weight p. */
+/* The scale of a row of Q, K or V. */
+__device__ double scale_at(const reference_args &a, const float *scales, enum attn_role role,
+                           const struct attn_place &place) {
+  return scales != nullptr ? scales[attn_scale_row(&a.shape, role, &place)] : 1.0;
+}
+
+/* Adds `count` keys from `first` on, each with its lane's unnormalised weight p. */
 template <enum attn_dtype kDtype>
-__device__ void weigh_keys(const reference_args &a, uint64_t v_first, uint32_t column0, uint32_t j0, uint32_t count,
-                           double p, row_state *state) {
+__device__ void weigh_keys(const reference_args &a, uint64_t v_first, uint32_t column0,
+                           const struct attn_place &first, uint32_t count, double p, row_state *state) {
+  struct attn_place key = first;
+  const uint32_t j0 = first.token;
   for (uint32_t t = 0; t < count; ++t) {
     const double weight = __shfl_sync(~0u, p, static_cast<int>(t));
+    key.token = j0 + t;
+    const double scale = scale_at(a, a.v_scale, ATTN_V, key);
+    const bool is_top = weight >= COMPARE_TOP_WEIGHT;
+    state->top += is_top ? weight : 0.0;
     const uint64_t row = v_first + (j0 + t) * a.v_view.token_stride;
     for (int i = 0; i < kPerLane; ++i) {
       const uint32_t d = column0 + threadIdx.x % 32 + 32 * i;
       if (d >= a.v_view.columns) break;
-      const double value = load_double<kDtype>(a.v, row + d), term = weight * value;
+      const double value = load_double<kDtype>(a.v, row + d) * scale, term = weight * value;
       state->values += value * value;
       state->out[i] += term;
       state->spread += term * term;
+      state->top_spread += is_top ? term * term : 0.0;
     }
   }
 }
 
-/* The score of one pair, capped where the problem says so. */
-template <enum attn_dtype kDtype>
-__device__ double score_of(const reference_args &a, uint64_t q_first, uint64_t k_first) {
+/* The score of one pair, capped where the problem says so. `scale`: of Q and K together. */
+template <enum attn_dtype kDtype, enum attn_dtype kKvDtype>
+__device__ double score_of(const reference_args &a, uint64_t q_first, uint64_t k_first, double scale) {
   double dot = 0;
   for (uint32_t d = 0; d < a.shape.D; ++d) {
-    dot += load_double<kDtype>(a.q, q_first + d) * load_double<kDtype>(a.k, k_first + d);
+    dot += load_double<kDtype>(a.q, q_first + d) * load_double<kKvDtype>(a.k, k_first + d);
   }
-  const double score = dot / sqrt(static_cast<double>(a.shape.D)), cap = a.shape.softcap;
+  const double score = dot * scale / sqrt(static_cast<double>(a.shape.D)), cap = a.shape.softcap;
   return cap > 0 ? cap * tanh(score / cap) : score;
 }
 
 template <enum attn_dtype kDtype>
-__device__ double size_of_q(const reference_args &a, uint64_t q_first) {
+__device__ double size_of_q(const reference_args &a, uint64_t q_first, double scale) {
   double squares = 0;
   for (uint32_t d = threadIdx.x % 32; d < a.shape.D; d += 32) {
     const double q = load_double<kDtype>(a.q, q_first + d);
     squares += q * q;
   }
-  return sqrt(warp_sum(squares) / a.shape.D);
+  return scale * sqrt(warp_sum(squares) / a.shape.D);
 }
 
 /* The definition, in fp64: one warp per query row, online softmax over 32 keys at a time, lanes own keys while
  * scoring and columns while accumulating. blockIdx.y picks a slab of 256 columns; each slab scores all keys again and
  * adds its part of the row's sums over columns, which arrive zeroed. */
-template <enum attn_dtype kDtype>
+template <enum attn_dtype kDtype, enum attn_dtype kKvDtype>
 __global__ void reference_kernel(const reference_args a) {
   const struct attn_problem &s = a.shape;
   const uint64_t place = uint64_t{blockIdx.x} * kReferenceWarps + threadIdx.x / 32;
@@ -204,6 +219,8 @@ __global__ void reference_kernel(const reference_args a) {
   const uint64_t k_first = attn_view_row(&a.k_view, kv_row), v_first = attn_view_row(&a.v_view, kv_row);
   const uint32_t lane = threadIdx.x % 32, column0 = blockIdx.y * kReferenceColumns;
   const struct attn_keys keys = attn_keys_of(&s, &at);
+  const double q_scale = scale_at(a, a.q_scale, ATTN_Q, at);
+  struct attn_place key = {at.sequence, attn_kv_head(&s, at.h), 0};
   row_state state = {};
   state.largest = -INFINITY;
   if (a.sink != nullptr) {
@@ -215,7 +232,9 @@ __global__ void reference_kernel(const reference_args a) {
     const uint32_t j = j0 + lane;
     double score = -INFINITY;
     if (j < keys.end) {
-      score = score_of<kDtype>(a, q_first, k_first + j * a.k_view.token_stride);
+      key.token = j;
+      score = score_of<kDtype, kKvDtype>(a, q_first, k_first + j * a.k_view.token_stride,
+                                         q_scale * scale_at(a, a.k_scale, ATTN_K, key));
       state.most = fmax(state.most, fabs(score));
     }
     const double next = fmax(state.largest, warp_max(score)), shrink = exp(state.largest - next);
@@ -223,8 +242,11 @@ __global__ void reference_kernel(const reference_args a) {
     state.total = state.total * shrink + warp_sum(p);
     state.largest = next;
     state.spread *= shrink * shrink;
+    state.top = shrink < COMPARE_TOP_WEIGHT ? 0.0 : state.top * shrink;
+    state.top_spread = shrink < COMPARE_TOP_WEIGHT ? 0.0 : state.top_spread * shrink * shrink;
     for (double &out : state.out) out *= shrink;
-    weigh_keys<kDtype>(a, v_first, column0, j0, min(32u, keys.end - j0), p, &state);
+    key.token = j0;
+    weigh_keys<kKvDtype>(a, v_first, column0, key, min(32u, keys.end - j0), p, &state);
   }
   const bool is_empty = keys.first == keys.end;
   for (int i = 0; i < kPerLane; ++i) {
@@ -233,7 +255,9 @@ __global__ void reference_kernel(const reference_args a) {
     a.o[place * a.v_view.columns + d] = is_empty ? 0.0 : state.out[i] / state.total;
   }
   const double spread = warp_sum(state.spread), values = warp_sum(state.values);
-  const double most = warp_max(state.most), q_size = size_of_q<kDtype>(a, q_first);
+  const double rest_spread = warp_sum(fmax(state.spread - state.top_spread, 0.0));
+  const double most = warp_max(state.most), q_size = size_of_q<kDtype>(a, q_first, q_scale);
+  const double has_sink = a.sink != nullptr ? exp(a.sink[at.h] - state.largest) : 0.0;
   if (lane != 0) return;
   /* All but the sums over columns are the same from every slab. */
   struct reference_row *const out = &a.rows[place];
@@ -241,8 +265,11 @@ __global__ void reference_kernel(const reference_args a) {
   out->lse = state.largest + log(state.total); /* -infinity without keys and sink */
   out->q_size = q_size;
   if (is_empty) return;
+  out->top = 1 / state.total;
+  out->rest = fmax(state.total - state.top - has_sink, 0.0) / state.total;
   atomicAdd(&out->value_square, values);
   atomicAdd(&out->spread_square, spread / (state.total * state.total));
+  atomicAdd(&out->rest_square, rest_spread / (state.total * state.total));
 }
 
 uint32_t columns_of(const struct attn_problem &problem) { return attn_columns(&problem, ATTN_O); }
@@ -259,6 +286,9 @@ struct status compute_reference(struct cuda_bench *p, struct cuda_reference *r) 
                                data_of(p, ATTN_K),
                                data_of(p, ATTN_V),
                                static_cast<const float *>(data_of(p, ATTN_SINK)),
+                               static_cast<const float *>(data_of(p, ATTN_Q_SCALE)),
+                               static_cast<const float *>(data_of(p, ATTN_K_SCALE)),
+                               static_cast<const float *>(data_of(p, ATTN_V_SCALE)),
                                q.view,
                                k.view,
                                v.view,
@@ -267,8 +297,11 @@ struct status compute_reference(struct cuda_bench *p, struct cuda_reference *r) 
                                s,
                                r->sample};
   CUDA_TRY(cudaMemsetAsync(r->rows, 0, r->sample.count * sizeof *r->rows, stream_of(p)));
-  for_dtype(s.dtype,
-            [](auto t) { return reference_kernel<t.value>; })<<<grid, 32 * kReferenceWarps, 0, stream_of(p)>>>(args);
+  const bool is_mixed = k.dtype != q.dtype; /* then K and V are e4m3 */
+  const auto kernel = for_dtype(q.dtype, [is_mixed](auto t) {
+    return is_mixed ? reference_kernel<t.value, ATTN_E4M3> : reference_kernel<t.value, t.value>;
+  });
+  kernel<<<grid, 32 * kReferenceWarps, 0, stream_of(p)>>>(args);
   CUDA_TRY(cudaGetLastError());
   CUDA_TRY(cudaStreamSynchronize(stream_of(p)));
   return status_ok();
@@ -319,6 +352,8 @@ struct status verify_row(const struct verify_job *job, struct verified_row *v) {
   const double tolerance = kVerifyTolerance * (1 + facts.largest);
   bool right = agree(facts.value_square, v->gpu_facts.value_square, kVerifyTolerance * facts.value_square) &&
                agree(facts.spread_square, v->gpu_facts.spread_square, tolerance * facts.spread_square) &&
+               agree(facts.rest_square, v->gpu_facts.rest_square, tolerance * facts.spread_square) &&
+               agree(facts.top, v->gpu_facts.top, tolerance) && agree(facts.rest, v->gpu_facts.rest, tolerance) &&
                agree(facts.largest, v->gpu_facts.largest, tolerance) &&
                agree(facts.lse, v->gpu_facts.lse, tolerance) &&
                agree(facts.q_size, v->gpu_facts.q_size, kVerifyTolerance * facts.q_size);
@@ -636,7 +671,7 @@ struct status check_guard(struct bench *bench, struct guard_result *out) {
 struct status check_compare(struct bench *bench, const struct tolerance *tolerance, struct compare_result *out) {
   struct cuda_bench *p = as_cuda(bench);
   std::vector<struct compare_partial> partials(COMPARE_BLOCKS);
-  const auto kernel = for_dtype(bench->shape.dtype, [](auto t) { return compare_kernel<t.value>; });
+  const auto kernel = for_dtype(attn_out_dtype(&bench->shape), [](auto t) { return compare_kernel<t.value>; });
   kernel<<<COMPARE_BLOCKS, COMPARE_THREADS, 0, stream_of(p)>>>(compare_args_of(p, tolerance), p->partials);
   CUDA_TRY(cudaGetLastError());
   TRY(fetch(p, p->partials, COMPARE_BLOCKS, partials.data()));
@@ -675,7 +710,7 @@ struct status witness_prepare(struct cuda_bench *p) {
 
 struct status witness_look(struct cuda_bench *p) {
   TRY(vendor_collect(p));
-  const enum attn_dtype dtype = p->base.shape.dtype;
+  const enum attn_dtype dtype = attn_out_dtype(&p->base.shape);
   const struct tolerance tolerance = bench_tolerance(&p->base);
   if (p->reference[p->base.inputs.launch].oracle.name == nullptr) return status_ok();
   const struct compare_args args = compare_args_of(p, &tolerance);

@@ -42,8 +42,14 @@ enum attn_takes {
   ATTN_TAKES_SOFTCAP = 8,
   ATTN_TAKES_SINK = 16,
   ATTN_TAKES_LAYOUT = 32,
-  ATTN_TAKES_BATCH = 64
+  ATTN_TAKES_BATCH = 64,
+  ATTN_TAKES_OUT_DTYPE = 1 << 16,
+  ATTN_TAKES_SCALES = 1 << 17,
+  ATTN_TAKES_KV_DTYPE = 1 << 18
 };
+
+/* All that comes with e4m3. */
+enum { ATTN_TAKES_E4M3 = ATTN_TAKES_OUT_DTYPE | ATTN_TAKES_SCALES | ATTN_TAKES_KV_DTYPE };
 
 /* How Q, K, V and O lie in memory, outermost dimension first; tensor.h has the strides. */
 enum attn_layout {
@@ -53,16 +59,28 @@ enum attn_layout {
   ATTN_LAYOUTS
 };
 
+/* What has one fp32 scale, of tensors of e4m3: a value is the number that the tensor holds times its scale. */
+enum attn_scales {
+  ATTN_SCALES_HEAD,   /* Q, K and V of each sequence and KV head */
+  ATTN_SCALES_TENSOR, /* Q, K and V */
+  ATTN_SCALES_BLOCK,  /* the same of Q as with HEAD; of K and V, each block of ATTN_SCALE_KEYS keys */
+};
+enum { ATTN_SCALE_KEYS = 128 };
+
 struct attn_problem {
   uint32_t B, Hq, Hkv, Sq, Skv; /* batch, query heads, KV heads (they divide Hq), query rows, keys */
   uint32_t D, Dv;               /* head dimension of Q and K, and of V and O */
-  enum attn_dtype dtype;        /* of Q, K, V and O */
+  enum attn_dtype dtype;        /* of Q, and of K, V and O but for what follows (attn_dtype_of) */
   int32_t left, right;          /* the mask; -1: no bound on that side */
   float softcap;                /* a score s becomes softcap * tanh(s / softcap); 0: it stays as it is */
   bool sink;                    /* an input has a logit for each query head, which counts in the sums of its rows */
   bool lse;                     /* the log-sum-exp of each row is an output too */
   enum attn_layout layout;      /* of Q, K, V and O */
   struct attn_batch batch;      /* sequences of different lengths; B is then their number, Sq and Skv the longest */
+  unsigned out_dtype;           /* of O: 1 + enum attn_dtype; 0: bf16 where dtype is e4m3, else dtype */
+  unsigned kv_dtype;            /* of K and V: 1 is e4m3; 0: dtype */
+  enum attn_scales scales;      /* of tensors of e4m3 */
+  float outliers;               /* this share of the random inputs is 10 to 50 times as large */
 };
 
 /* A dense problem with as many columns in V as in Q, for initialisers. */
@@ -71,6 +89,15 @@ struct attn_problem {
     .B = (B_), .Hq = (Hq_), .Hkv = (Hkv_), .Sq = (Sq_), .Skv = (Skv_), .D = (D_), .Dv = (D_), .dtype = (dtype_), \
     .left = -1, .right = (causal_) ? 0 : -1                                                                      \
   }
+
+/* The element types of Q, of K and V, and of O. */
+static inline ATTN_HD enum attn_dtype attn_kv_dtype(const struct attn_problem *p) {
+  return p->kv_dtype != 0 ? ATTN_E4M3 : p->dtype;
+}
+static inline ATTN_HD enum attn_dtype attn_out_dtype(const struct attn_problem *p) {
+  if (p->out_dtype != 0) return (enum attn_dtype)(p->out_dtype - 1);
+  return p->dtype == ATTN_E4M3 ? ATTN_BF16 : p->dtype;
+}
 
 /* The mask of each sequence where all have Sq queries and Skv keys; sequence.h has that of one of a ragged batch. */
 static inline ATTN_HD struct attn_mask attn_mask_of(const struct attn_problem *p) {

@@ -116,6 +116,10 @@ void axes_complete(struct attn_problem *problem) {
     uint32_t *member = whole_at(problem, axes[i].offset);
     if (axes[i].like != 0 && *member == 0) *member = *whole_at(problem, axes[i].like);
   }
+  const unsigned out_dtype = problem->out_dtype;
+  problem->out_dtype = 0;
+  if (out_dtype != 1 + (unsigned)attn_out_dtype(problem)) problem->out_dtype = out_dtype;
+  if (problem->dtype == ATTN_E4M3) problem->kv_dtype = 0;
 }
 
 /* The problem with every member that has a default at that: the first type, no bound, no number. */
@@ -147,6 +151,11 @@ bool axes_is_default(const struct attn_axis *axis, const struct attn_problem *pr
   const struct axis_value usual = axes_get(axis, &defaults), value = axes_get(axis, problem);
   if (axis->kind == AXIS_BOUNDS) return value.first < 0 && value.second <= 0; /* full or causal */
   return !axis->required && axes_value_same(&value, &usual);
+}
+
+bool axes_needs_words(const struct attn_axis *axis, const struct attn_problem *problem) {
+  if (axis->kind == AXIS_DTYPE) return attn_is_scaled(problem, ATTN_K); /* the other types are what they are */
+  return axis->convention != NULL && !axes_is_default(axis, problem);
 }
 
 bool axes_is_written(const struct attn_axis *axis, const struct attn_problem *problem) {
@@ -347,7 +356,7 @@ static bool is_word(const char *text, const char *word) { return word != NULL &&
 bool axes_word_read(const char *text, const struct attn_axis **axis, struct axis_value *out) {
   for (size_t i = 0; i < AXIS_COUNT; ++i) {
     const bool is_named = axes[i].kind == AXIS_DTYPE || axes[i].kind == AXIS_NAME;
-    const char *end = is_named ? axes_value_read(&axes[i], text, out) : NULL;
+    const char *end = is_named && axes[i].key == NULL ? axes_value_read(&axes[i], text, out) : NULL;
     const bool is_yes = is_word(text, axes[i].yes), is_no = is_word(text, axes[i].no);
     *axis = &axes[i];
     if (end != NULL && *end == '\0') return true;
@@ -428,6 +437,19 @@ static bool packing_is_sound(const struct attn_problem *p, const char *key, char
   return false;
 }
 
+/* A type of its own is for what e4m3 is not rounded to, scales are for e4m3. */
+static bool types_are_sound(const struct attn_problem *p, const char *key, char why[AXIS_WHY_MAX]) {
+  const bool has_scales = attn_is_scaled(p, ATTN_K);
+  const char *axis = p->out_dtype != 0 && p->dtype != ATTN_E4M3 ? "out_dtype where dtype is not e4m3"
+                     : p->scales != ATTN_SCALES_HEAD && !has_scales
+                         ? "scales where neither dtype nor kv_dtype is e4m3"
+                     : p->kv_dtype != 0 && p->layout == ATTN_QKV ? "kv_dtype where layout is qkv"
+                                                                 : NULL;
+  if (axis == NULL) return true;
+  snprintf(why, AXIS_WHY_MAX, "has the case %s; leave out %s", key, axis);
+  return false;
+}
+
 static bool batch_is_sound(const struct attn_problem *p, const char *key, char why[AXIS_WHY_MAX]) {
   const struct attn_group extent = attn_batch_extent(&p->batch);
   const bool agrees = extent.count == p->B && extent.Sq == p->Sq && extent.Skv == p->Skv;
@@ -464,7 +486,8 @@ bool axes_problem_is_sound(const struct attn_problem *p, char why[AXIS_WHY_MAX])
              p->Hq, p->Hkv);
     return false;
   }
-  return batch_is_sound(p, key, why) && packing_is_sound(p, key, why) && tensors_are_sound(p, key, why);
+  return batch_is_sound(p, key, why) && packing_is_sound(p, key, why) && types_are_sound(p, key, why) &&
+         tensors_are_sound(p, key, why);
 }
 
 unsigned axes_takes_of(const struct attn_problem *problem) {

@@ -50,7 +50,7 @@ enum { AXIS_NAMES_MAX = 4 };
 struct attn_axis {
   const char *name;       /* in JSON, --shape, --filter and CSV */
   const char *help;       /* one line of text */
-  const char *convention; /* exact meaning of a value other than the default; NULL: the help says it */
+  const char *convention; /* exact meaning of a value other than the default, or of e4m3; NULL: the help says it */
   enum axis_kind kind;
   size_t offset, also;        /* offsets of its members in struct attn_problem; equal when it has one member */
   const char *member[2];      /* names of these members */
@@ -112,6 +112,8 @@ bool axes_is_default(const struct attn_axis *, const struct attn_problem *);
 static inline bool axes_is_alias(const struct attn_axis *axis) { return axis->written == AXIS_NEVER; }
 /* Whether the axis is written in the key and in the files of this problem. */
 bool axes_is_written(const struct attn_axis *, const struct attn_problem *);
+/* Whether its value has more to it than the help says (attn_axis.convention). */
+bool axes_needs_words(const struct attn_axis *, const struct attn_problem *);
 /* Sets the default of an axis that has one. */
 void axes_reset(const struct attn_axis *, struct attn_problem *);
 
@@ -123,7 +125,8 @@ struct axis_values {
   struct axis_value value[AXIS_COUNT];
 };
 
-/* Sets members that are 0 and default to another member (attn_axis.like) to that member's value. */
+/* Sets members that are 0 and default to another member (attn_axis.like) to that member's value, and types that are
+ * those by default to 0. */
 void axes_complete(struct attn_problem *);
 
 /* Makes a problem. An axis that is not given has its default; an axis that is given takes precedence over its alias.

@@ -47,12 +47,14 @@ bool attn_dtype_read(const char *name, enum attn_dtype *out); /* false: no type 
 enum { ATTN_DTYPE_LIST_MAX = 128 };
 void attn_dtype_list(unsigned dtypes, const char *quote, const char *before_last, char out[ATTN_DTYPE_LIST_MAX]);
 
-/* The bits of `value` rounded to the nearest number of the type, ties to even. */
+/* The bits of `value` rounded to the nearest number of the type, ties to even. What is beyond the largest number is
+ * infinite, but in e4m3, which has no infinity: there it becomes the largest number. */
 static inline ATTN_HD uint32_t attn_dtype_bits(enum attn_dtype dtype, float value) {
   switch (dtype) {
     case ATTN_F16: return input_to_f16(value);
     case ATTN_BF16: return input_to_bf16(value);
     case ATTN_F32: return input_float_bits(value);
+    case ATTN_E4M3: return input_to_e4m3(value);
   }
   return 0;
 }
@@ -63,6 +65,7 @@ static inline ATTN_HD float attn_dtype_value(enum attn_dtype dtype, uint32_t bit
     case ATTN_F16: return input_from_f16((uint16_t)bits);
     case ATTN_BF16: return input_from_bf16((uint16_t)bits);
     case ATTN_F32: return input_bits_float(bits);
+    case ATTN_E4M3: return input_from_e4m3((uint8_t)bits);
   }
   return 0;
 }
@@ -73,6 +76,7 @@ static inline ATTN_HD uint32_t attn_dtype_sign(enum attn_dtype dtype) {
     case ATTN_F16:
     case ATTN_BF16: return 0x8000u;
     case ATTN_F32: return 0x80000000u;
+    case ATTN_E4M3: return 0x80u;
   }
   return 0;
 }
@@ -83,6 +87,7 @@ static inline ATTN_HD uint32_t attn_dtype_load(enum attn_dtype dtype, const void
     case ATTN_F16:
     case ATTN_BF16: return ((const uint16_t *)data)[index];
     case ATTN_F32: return ((const uint32_t *)data)[index];
+    case ATTN_E4M3: return ((const uint8_t *)data)[index];
   }
   return 0;
 }
@@ -92,6 +97,7 @@ static inline ATTN_HD void attn_dtype_store(enum attn_dtype dtype, void *data, u
     case ATTN_F16:
     case ATTN_BF16: ((uint16_t *)data)[index] = (uint16_t)bits; break;
     case ATTN_F32: ((uint32_t *)data)[index] = bits; break;
+    case ATTN_E4M3: ((uint8_t *)data)[index] = (uint8_t)bits; break;
   }
 }
 

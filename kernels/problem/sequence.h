@@ -10,9 +10,9 @@
 extern "C" {
 #endif
 
-/* What the rows of a tensor are: one for each query head and query, KV head and key, query head, or beginning of a
- * sequence and the end of the last one. */
-enum attn_rows { ATTN_ROWS_QUERIES, ATTN_ROWS_KEYS, ATTN_ROWS_HEADS, ATTN_ROWS_OFFSETS };
+/* What the rows of a tensor are: one for each query head and query, KV head and key, query head, beginning of a
+ * sequence and the end of the last one, or scale (attn_scale_row). */
+enum attn_rows { ATTN_ROWS_QUERIES, ATTN_ROWS_KEYS, ATTN_ROWS_HEADS, ATTN_ROWS_OFFSETS, ATTN_ROWS_SCALES };
 
 /* Are the sequences packed behind one another, whatever their lengths? */
 static inline ATTN_HD bool attn_is_ragged(const struct attn_problem *p) {

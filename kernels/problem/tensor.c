@@ -20,7 +20,7 @@ static uint64_t elements_of(const struct attn_view *v) {
 
 bool attn_tensor_of(const struct attn_problem *p, enum attn_role role, struct attn_tensor *out) {
   struct attn_tensor tensor = {.role = role,
-                               .dtype = p->dtype,
+                               .dtype = attn_dtype_of(p, role),
                                .output = roles[role].output,
                                .view = attn_view_of(p, role),
                                .memory = attn_is_packed(p, role) ? ATTN_Q : role};
@@ -31,17 +31,19 @@ bool attn_tensor_of(const struct attn_problem *p, enum attn_role role, struct at
     case ATTN_O: break;
     case ATTN_LSE:
       if (!p->lse) return false;
-      tensor.dtype = ATTN_F32;
       break;
     case ATTN_SINK:
       if (!p->sink) return false;
-      tensor.dtype = ATTN_F32;
       break;
     case ATTN_CU_SEQLENS_Q:
     case ATTN_CU_SEQLENS_K:
       if (!attn_is_ragged(p)) return false;
-      tensor.dtype = ATTN_F32;
       tensor.is_whole = true;
+      break;
+    case ATTN_Q_SCALE:
+    case ATTN_K_SCALE:
+    case ATTN_V_SCALE:
+      if (!attn_is_scaled(p, attn_scaled_role(role))) return false;
       break;
   }
   tensor.elements = elements_of(&tensor.view);

@@ -20,7 +20,10 @@ extern "C" {
   X(LSE, lse, float, true, QUERIES)                            \
   X(SINK, sink, const float, false, HEADS)                     \
   X(CU_SEQLENS_Q, cu_seqlens_q, const int32_t, false, OFFSETS) \
-  X(CU_SEQLENS_K, cu_seqlens_k, const int32_t, false, OFFSETS)
+  X(CU_SEQLENS_K, cu_seqlens_k, const int32_t, false, OFFSETS) \
+  X(Q_SCALE, q_scale, const float, false, SCALES)              \
+  X(K_SCALE, k_scale, const float, false, SCALES)              \
+  X(V_SCALE, v_scale, const float, false, SCALES)
 
 enum attn_role {
 #define ATTN_ROLE_ENUM(role, ...) ATTN_##role,
@@ -54,10 +57,62 @@ static inline ATTN_HD uint32_t attn_columns(const struct attn_problem *p, enum a
     case ATTN_LSE:
     case ATTN_SINK:
     case ATTN_CU_SEQLENS_Q:
-    case ATTN_CU_SEQLENS_K: break;
+    case ATTN_CU_SEQLENS_K:
+    case ATTN_Q_SCALE:
+    case ATTN_K_SCALE:
+    case ATTN_V_SCALE: break;
   }
   return 1;
 }
+
+/* The element type of a tensor; ATTN_F32 for whole numbers too, whose 4 bytes then hold an int32_t. */
+static inline ATTN_HD enum attn_dtype attn_dtype_of(const struct attn_problem *p, enum attn_role role) {
+  switch (role) {
+    case ATTN_Q: return p->dtype;
+    case ATTN_K:
+    case ATTN_V: return attn_kv_dtype(p);
+    case ATTN_O: return attn_out_dtype(p);
+    case ATTN_LSE:
+    case ATTN_SINK:
+    case ATTN_CU_SEQLENS_Q:
+    case ATTN_CU_SEQLENS_K:
+    case ATTN_Q_SCALE:
+    case ATTN_K_SCALE:
+    case ATTN_V_SCALE: break;
+  }
+  return ATTN_F32;
+}
+
+/* ---- scales ---------------------------------------------------------------------------------------------------- */
+
+/* Whether the elements of Q, K or V are to be multiplied by scales, which are a tensor of their own. */
+static inline ATTN_HD bool attn_is_scaled(const struct attn_problem *p, enum attn_role role) {
+  return (role == ATTN_Q || role == ATTN_K || role == ATTN_V) && attn_dtype_of(p, role) == ATTN_E4M3;
+}
+
+/* The scales of Q, K or V, and back. */
+static inline ATTN_HD enum attn_role attn_scale_role(enum attn_role scaled) {
+  return scaled == ATTN_Q ? ATTN_Q_SCALE : scaled == ATTN_K ? ATTN_K_SCALE : ATTN_V_SCALE;
+}
+static inline ATTN_HD enum attn_role attn_scaled_role(enum attn_role scale) {
+  return scale == ATTN_Q_SCALE ? ATTN_Q : scale == ATTN_K_SCALE ? ATTN_K : ATTN_V;
+}
+
+/* How many scales a KV head of a sequence has for Q, K or V. */
+static inline ATTN_HD uint32_t attn_scale_blocks(const struct attn_problem *p, enum attn_role scaled) {
+  return scaled != ATTN_Q && p->scales == ATTN_SCALES_BLOCK ? (p->Skv - 1) / ATTN_SCALE_KEYS + 1 : 1;
+}
+
+/* The scale of a row of Q, K or V: its index in [B][Hkv][blocks]; 0 where a tensor has one. */
+static inline ATTN_HD uint64_t attn_scale_row(const struct attn_problem *p, enum attn_role scaled,
+                                              const struct attn_place *place) {
+  const enum attn_rows rows = scaled == ATTN_Q ? ATTN_ROWS_QUERIES : ATTN_ROWS_KEYS;
+  const uint32_t blocks = attn_scale_blocks(p, scaled);
+  if (p->scales == ATTN_SCALES_TENSOR) return 0;
+  return attn_kv_head_of(p, rows, place) * blocks + (blocks > 1 ? place->token / ATTN_SCALE_KEYS : 0);
+}
+
+/* ---- views ----------------------------------------------------------------------------------------------------- */
 
 /* Where the elements of a tensor lie: element (b, h, token, d) at b * batch_stride + h * head_stride +
  * token * token_stride + d. Extents and strides count elements; neighbouring columns are neighbours in memory.
@@ -73,11 +128,26 @@ static inline ATTN_HD bool attn_is_packed(const struct attn_problem *p, enum att
   return p->layout == ATTN_QKV && (role == ATTN_Q || role == ATTN_K || role == ATTN_V);
 }
 
+/* Scales are [B][Hkv][blocks] in every layout and batch, or one. */
+static inline ATTN_HD struct attn_view attn_scale_view(const struct attn_problem *p, enum attn_role role) {
+  const bool is_one = p->scales == ATTN_SCALES_TENSOR;
+  struct attn_view view;
+  view.batch = is_one ? 1 : p->B;
+  view.heads = is_one ? 1 : p->Hkv;
+  view.tokens = is_one ? 1 : attn_scale_blocks(p, attn_scaled_role(role));
+  view.columns = 1;
+  view.token_stride = 1;
+  view.head_stride = view.tokens;
+  view.batch_stride = view.heads * view.head_stride;
+  return view;
+}
+
 static inline ATTN_HD struct attn_view attn_view_of(const struct attn_problem *p, enum attn_role role) {
   const enum attn_rows rows = attn_role_rows(role);
   const bool has_tokens = rows == ATTN_ROWS_QUERIES || rows == ATTN_ROWS_KEYS, is_ragged = attn_is_ragged(p);
   const bool is_by_token = has_tokens && role != ATTN_LSE && (is_ragged || p->layout != ATTN_BHSD);
   struct attn_view view;
+  if (rows == ATTN_ROWS_SCALES) return attn_scale_view(p, role);
   view.batch = has_tokens && !is_ragged ? p->B : 1;
   view.heads = rows == ATTN_ROWS_KEYS ? p->Hkv : rows == ATTN_ROWS_OFFSETS ? 1 : p->Hq;
   view.tokens = rows == ATTN_ROWS_OFFSETS ? p->B + 1 : !has_tokens ? 1 : rows == ATTN_ROWS_KEYS ? p->Skv : p->Sq;
@@ -111,7 +181,7 @@ static inline ATTN_HD uint64_t attn_view_row(const struct attn_view *v, uint64_t
 /* Tensors may be packed into one piece of memory, which then belongs to one of them. */
 struct attn_tensor {
   enum attn_role role;
-  enum attn_dtype dtype; /* of whole numbers too: ATTN_F32, whose 4 bytes then hold an int32_t */
+  enum attn_dtype dtype; /* attn_dtype_of */
   bool is_whole;         /* its elements are whole numbers */
   bool output;
   struct attn_view view; /* from its own first element on */

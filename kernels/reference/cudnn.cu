@@ -228,7 +228,8 @@ static cudnnDataType_t type_of(enum attn_dtype dtype) {
   switch (dtype) {
     case ATTN_F16: return CUDNN_DATA_HALF;
     case ATTN_BF16: return CUDNN_DATA_BFLOAT16;
-    case ATTN_F32: break;
+    case ATTN_F32:
+    case ATTN_E4M3: break; /* not declared */
   }
   return CUDNN_DATA_FLOAT;
 }

@@ -4,6 +4,7 @@
 
 #include <cuda_bf16.h>
 #include <cuda_fp16.h>
+#include <cuda_fp8.h>
 
 #include <iterator>
 #include <type_traits>
@@ -48,6 +49,8 @@ template <>
 struct Type<__half> : ElementType<__half, ATTN_F16> {};
 template <>
 struct Type<__nv_bfloat16> : ElementType<__nv_bfloat16, ATTN_BF16> {};
+template <>
+struct Type<__nv_fp8_e4m3> : ElementType<__nv_fp8_e4m3, ATTN_E4M3> {};
 
 /* What `of` gives for the C++ type of `dtype`, out of the types that kernels are compiled for; zero: it is none of
  * these. */
@@ -84,6 +87,10 @@ template <>
 __device__ __forceinline__ __nv_bfloat16 from_float<__nv_bfloat16>(float x) {
   return __float2bfloat16_rn(x);
 }
+template <>
+__device__ __forceinline__ __nv_fp8_e4m3 from_float<__nv_fp8_e4m3>(float x) {
+  return __nv_fp8_e4m3(x); /* saturates */
+}
 
 /* Four neighbours as floats; the address is a multiple of four elements. */
 __device__ __forceinline__ float4 load4(const float *p) { return *reinterpret_cast<const float4 *>(p); }
@@ -96,6 +103,10 @@ __device__ __forceinline__ float4 load4(const __nv_bfloat16 *p) {
   const float2 lo = __bfloat1622float2(reinterpret_cast<const __nv_bfloat162 *>(p)[0]);
   const float2 hi = __bfloat1622float2(reinterpret_cast<const __nv_bfloat162 *>(p)[1]);
   return make_float4(lo.x, lo.y, hi.x, hi.y);
+}
+
+__device__ __forceinline__ float4 load4(const __nv_fp8_e4m3 *p) {
+  return static_cast<float4>(*reinterpret_cast<const __nv_fp8x4_e4m3 *>(p));
 }
 
 /* Eight floats rounded to a 16-bit type, stored as one 16-byte word. */

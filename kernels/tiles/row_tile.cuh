@@ -24,18 +24,44 @@ inline uint32_t padded_dim(const attn_problem &p) { return padded_dim(p.D > p.Dv
 
 /* What ATTN_TAKES bits the general kernels compute. */
 constexpr unsigned kTakes = ATTN_TAKES_LSE | ATTN_TAKES_WINDOW | ATTN_TAKES_DV | ATTN_TAKES_SOFTCAP |
-                            ATTN_TAKES_SINK | ATTN_TAKES_LAYOUT | ATTN_TAKES_BATCH;
+                            ATTN_TAKES_SINK | ATTN_TAKES_LAYOUT | ATTN_TAKES_BATCH | ATTN_TAKES_OUT_DTYPE |
+                            ATTN_TAKES_SCALES;
 
 inline bool is_general(const attn_problem &problem) {
   return problem.left >= 0 || problem.right > 0 || problem.Dv != problem.D || problem.softcap > 0 || problem.sink ||
-         problem.layout != ATTN_BHSD || attn_is_ragged(&problem);
+         problem.layout != ATTN_BHSD || attn_is_ragged(&problem) || problem.dtype == ATTN_E4M3;
 }
+
+/* What kernels for e4m3 read beside the numbers: a scale of each sequence and KV head, of each block of its keys, or
+ * one. */
+struct Scales {
+  const float *q, *k, *v;
+  attn_view k_view;    /* of k and of v */
+  uint32_t block_keys; /* keys of a block */
+  attn_dtype out_dtype;
+};
+
+inline Scales scales_of(const attn_problem &problem, const attn_buffers &buffers) {
+  const bool is_by_block = problem.scales == ATTN_SCALES_BLOCK;
+  return {buffers.q_scale,
+          buffers.k_scale,
+          buffers.v_scale,
+          attn_scale_view(&problem, ATTN_K_SCALE),
+          is_by_block ? uint32_t{ATTN_SCALE_KEYS} : problem.Skv,
+          attn_out_dtype(&problem)};
+}
+
+/* The scales of a tile of keys, all of one block: of their scores and of their values. */
+struct TileScales {
+  float score, value;
+};
 
 struct Extras {
   int32_t left, right; /* the mask */
   Views at;
   uint32_t Dv;
   const float *sink;        /* [Hq]; NULL: none */
+  Scales scales;            /* of e4m3 */
   float to_tanh, from_tanh; /* product q.k x to from_tanh * tanh(to_tanh * x); from_tanh is 0 without a cap */
 };
 
@@ -51,6 +77,7 @@ inline RowParams row_params_of(const attn_problem &problem, const attn_buffers &
   p.extras.at = views_of(problem, buffers);
   p.extras.Dv = problem.Dv;
   p.extras.sink = buffers.sink;
+  if (problem.dtype == ATTN_E4M3) p.extras.scales = scales_of(problem, buffers);
   if (problem.softcap > 0) {
     p.extras.to_tanh = 1.0f / (problem.softcap * sqrtf((float)problem.D));
     p.extras.from_tanh = problem.softcap * sqrtf((float)problem.D);
@@ -111,6 +138,20 @@ __device__ __forceinline__ size_t row_stride_of(const attn_view &view, uint32_t 
   return kGeneral ? view.token_stride : columns;
 }
 
+/* The scales of the tile from key `first` on, of sequence b. A tile lies in one block: its keys divide
+ * ATTN_SCALE_KEYS. Other types have none. */
+template <typename T>
+__device__ __forceinline__ TileScales scales_of_tile(const RowParams &p, uint32_t b, uint32_t kv_h, uint32_t first) {
+  if constexpr (Type<T>::dtype == ATTN_E4M3) {
+    const Scales &s = p.extras.scales;
+    const bool is_one = s.k_view.batch * s.k_view.heads < p.B * p.Hkv;
+    const size_t head = is_one ? 0 : static_cast<size_t>(b) * p.Hkv + kv_h;
+    const size_t at = head * s.k_view.tokens + first / s.block_keys;
+    return {s.q[head] * s.k[at], s.v[at]};
+  }
+  return {1.0f, 1.0f};
+}
+
 /* The part of a range of keys that lies in the tile from `first` on, counted from there. */
 __device__ __forceinline__ attn_keys within_tile(attn_keys keys, uint32_t first, uint32_t tile) {
   return {rows_in_tile(keys.first, first, tile), rows_in_tile(keys.end, first, tile)};
@@ -160,14 +201,16 @@ struct Row {
   /* Takes in these keys of the tile. Both tiles hold a multiple of kGroup keys. */
   template <bool kGeneral, typename T>
   __device__ __forceinline__ void attend(const T *q, const T *k_tile, const T *v_tile, attn_keys keys,
-                                         const RowParams &p) {
+                                         const RowParams &p, TileScales scales = {1.0f, 1.0f}) {
     const uint32_t start = kGeneral ? keys.first / kGroup * kGroup : 0;
     for (uint32_t first = start; first < keys.end; first += kGroup) {
       float weight[kGroup] = {};
       scores(weight, q, k_tile + first * DP);
+      if constexpr (Type<T>::dtype == ATTN_E4M3) multiply(weight, scales.score);
       if (kGeneral && p.extras.from_tanh > 0.0f) cap(weight, p.extras);
       if (kGeneral) hide_before(weight, keys.first, first);
       scores_to_weights(weight, keys.end - first, p.scale_log2);
+      if constexpr (Type<T>::dtype == ATTN_E4M3) multiply(weight, scales.value);
       accumulate(weight, v_tile + first * DP);
     }
   }
@@ -181,11 +224,23 @@ struct Row {
       if (d < D) o[d] = from_float<T>(acc[d] * inverse);
   }
 
+  /* The same where O is of another type than T. */
+  __device__ __forceinline__ void store_as(attn_dtype dtype, void *o, size_t first, uint32_t D) const {
+    const float inverse = sum > 0.0f ? 1.0f / sum : 0.0f;
+#pragma unroll
+    for (uint32_t d = 0; d < DP; ++d)
+      if (d < D) attn_dtype_store(dtype, o, first + d, attn_dtype_bits(dtype, acc[d] * inverse));
+  }
+
   /* Row `row` of a head: O, and LSE where it is asked for. */
   template <bool kGeneral, typename T>
   __device__ __forceinline__ void store_row(const RowParams &p, const Sequence &s, uint32_t h, uint32_t row) const {
     const uint32_t columns = v_columns<kGeneral>(p);
-    store(static_cast<T *>(p.o) + query_of<kGeneral>(p.extras.at.o, p, s, h, row, columns), columns);
+    const size_t first = query_of<kGeneral>(p.extras.at.o, p, s, h, row, columns);
+    if constexpr (Type<T>::dtype == ATTN_E4M3)
+      store_as(p.extras.scales.out_dtype, p.o, first, columns);
+    else
+      store(static_cast<T *>(p.o) + first, columns);
     if (p.lse != nullptr) p.lse[query_of<kGeneral>(p.extras.at.lse, p, s, h, row, 1)] = log_sum_exp(max, sum);
   }
 
@@ -201,6 +256,11 @@ struct Row {
         s[j] = fmaf(a.w, b.w, fmaf(a.z, b.z, fmaf(a.y, b.y, fmaf(a.x, b.x, s[j]))));
       }
     }
+  }
+
+  static __device__ __forceinline__ void multiply(float (&s)[kGroup], float factor) {
+#pragma unroll
+    for (uint32_t j = 0; j < kGroup; ++j) s[j] *= factor;
   }
 
   static __device__ __forceinline__ void cap(float (&s)[kGroup], const Extras &extras) {

@@ -15,6 +15,7 @@ inline CUtensorMapDataType tensor_map_type(enum attn_dtype dtype) {
   switch (dtype) {
     case ATTN_F16: return CU_TENSOR_MAP_DATA_TYPE_FLOAT16;
     case ATTN_BF16: return CU_TENSOR_MAP_DATA_TYPE_BFLOAT16;
+    case ATTN_E4M3: return CU_TENSOR_MAP_DATA_TYPE_UINT8; /* what a copy needs to know of it */
     case ATTN_F32: break;
   }
   return CU_TENSOR_MAP_DATA_TYPE_FLOAT32;

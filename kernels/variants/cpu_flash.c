@@ -105,6 +105,14 @@ static void flash_softmax(const struct flash_job *job, struct flash_tile *tile) 
   }
 }
 
+/* The scale of a row of Q, K or V; 1 where it has none. */
+static float flash_scale(const struct flash_job *job, const struct flash_tile *tile, enum attn_role role,
+                         uint32_t token) {
+  const struct attn_place place = {tile->sequence, role == ATTN_Q ? tile->h : tile->kv_h, token};
+  if (!attn_is_scaled(job->shape, role)) return 1;
+  return ((const float *)job->buffers->tensor[attn_scale_role(role)])[attn_scale_row(job->shape, role, &place)];
+}
+
 /* ---- one query tile ------------------------------------------------------------------------------------------ */
 
 static void flash_load_keys(const struct flash_job *job, struct flash_tile *tile, uint32_t key, uint32_t count) {
@@ -114,9 +122,11 @@ static void flash_load_keys(const struct flash_job *job, struct flash_tile *tile
   for (uint32_t j = 0; j < count; ++j) {
     cpu_load_f32(job->buffers->k, k->dtype, attn_view_token(&k->view, tile->b, tile->kv_h, first + j),
                  k->view.columns, row);
-    for (uint32_t d = 0; d < k->view.columns; ++d) tile->kt[d * FLASH_KEYS + j] = row[d];
+    const float k_scale = flash_scale(job, tile, ATTN_K, key + j), v_scale = flash_scale(job, tile, ATTN_V, key + j);
+    for (uint32_t d = 0; d < k->view.columns; ++d) tile->kt[d * FLASH_KEYS + j] = row[d] * k_scale;
     cpu_load_f32(job->buffers->v, v->dtype, attn_view_token(&v->view, tile->b, tile->kv_h, first + j),
                  v->view.columns, tile->v + j * job->width);
+    for (uint32_t d = 0; d < v->view.columns; ++d) tile->v[j * job->width + d] *= v_scale;
   }
 }
 
@@ -163,7 +173,7 @@ static uint32_t flash_token(const struct flash_tile *tile, uint32_t r) {
 
 static void flash_load_queries(const struct flash_job *job, struct flash_tile *tile) {
   const uint32_t D = job->shape->D;
-  const float scale = (float)(M_LOG2E / sqrt((double)D));
+  const float scale = (float)(M_LOG2E / sqrt((double)D)) * flash_scale(job, tile, ATTN_Q, 0);
   for (uint32_t r = 0; r < tile->rows; ++r) {
     float *q = tile->q + (uint64_t)r * job->width;
     const uint64_t first = attn_view_token(&job->q.view, tile->b, tile->h, flash_token(tile, r));
@@ -247,8 +257,8 @@ const struct attn_variant attn_variant_cpu_flash = {
     .runs_on = DEVICE_CPU,
     .math = ATTN_MATH_FP32_HOST,
     .takes = ATTN_TAKES_LSE | ATTN_TAKES_WINDOW | ATTN_TAKES_DV | ATTN_TAKES_SOFTCAP | ATTN_TAKES_SINK |
-             ATTN_TAKES_LAYOUT | ATTN_TAKES_BATCH,
-    .dtypes = ATTN_DTYPES_FLOAT,
+             ATTN_TAKES_LAYOUT | ATTN_TAKES_BATCH | ATTN_TAKES_E4M3,
+    .dtypes = ATTN_DTYPES_ALL,
     .dims = {.most = FLASH_D_MAX},
     .supports = cpu_flash_supports,
     .plan = cpu_flash_plan,

@@ -77,7 +77,8 @@ __global__ void __launch_bounds__(kScalarThreads, kGeneral ? 1 : 0)
     __syncthreads(); /* orders the stores of Q, K and V before the reads by the row threads */
     if (has_row)
       state.template attend<kGeneral>(q_tile + threadIdx.x * kQStride, k_tile, v_tile,
-                                      row_tile::within_tile(row_keys, first, kScalarKeys), p);
+                                      row_tile::within_tile(row_keys, first, kScalarKeys), p,
+                                      row_tile::scales_of_tile<T>(p, blockIdx.y, kv_h, first));
   }
   if (has_row) state.template store_row<kGeneral, T>(p, s, h, row);
 }
@@ -89,9 +90,10 @@ static const void *scalar_of_dim(uint32_t DP) {
 
 /* 3. From a shape to the instance that runs it: the only place that names instances. */
 static const void *scalar_kernel_for(const attn_problem &shape) {
+  const uint32_t DP = row_tile::padded_dim(shape);
+  if (shape.dtype == ATTN_E4M3) return scalar_of_dim<__nv_fp8_e4m3, true>(DP);
   return for_type<__half, __nv_bfloat16, float>(shape.dtype, [&](auto t) {
     using T = typename decltype(t)::type;
-    const uint32_t DP = row_tile::padded_dim(shape);
     return row_tile::is_general(shape) ? scalar_of_dim<T, true>(DP) : scalar_of_dim<T, false>(DP);
   });
 }
@@ -138,7 +140,7 @@ extern "C" const struct attn_variant attn_variant_scalar = {
     .runs_on = DEVICE_CUDA,
     .math = ATTN_MATH_FP32,
     .takes = attn::row_tile::kTakes, /* problems with an axis whose bit is not set here are skipped */
-    .dtypes = ATTN_DTYPES_FLOAT,
+    .dtypes = ATTN_DTYPES_ALL,
     .dims = {.most = 128, .why = "a row's output is held in the registers of one thread"},
     .tunables = nullptr,
     .supports = attn::scalar_supports,

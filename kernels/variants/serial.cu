@@ -38,7 +38,7 @@ static_assert(kSerialKeys % row_tile::kGroup == 0, "a tile is a whole number of 
 /* One chunk of rows of one head: row0 + threadIdx.x is this thread's row. */
 template <typename T, uint32_t DP, bool kGeneral>
 __device__ __forceinline__ void serial_chunk(const row_tile::RowParams &p, unsigned char *smem, const Sequence &s,
-                                             uint32_t h, uint32_t row0) {
+                                             uint32_t b, uint32_t h, uint32_t row0) {
   constexpr uint32_t kQStride = DP + row_tile::kPad;
   T *q_tile = reinterpret_cast<T *>(smem);        /* [kSerialThreads][kQStride] */
   T *k_tile = q_tile + kSerialThreads * kQStride; /* [kSerialKeys][DP] */
@@ -66,7 +66,8 @@ __device__ __forceinline__ void serial_chunk(const row_tile::RowParams &p, unsig
     row_tile::load_tile<DP, kSerialThreads>(v_tile, DP, v + first * v_stride, kSerialKeys, keys, Dv, v_stride);
     __syncthreads(); /* orders the stores of Q, K and V before the reads by all rows */
     state.template attend<kGeneral>(q_tile + threadIdx.x * kQStride, k_tile, v_tile,
-                                    row_tile::within_tile(row_keys, first, kSerialKeys), p);
+                                    row_tile::within_tile(row_keys, first, kSerialKeys), p,
+                                    row_tile::scales_of_tile<T>(p, b, kv_h, first));
   }
   if (threadIdx.x < rows) state.template store_row<kGeneral, T>(p, s, h, row);
 }
@@ -80,7 +81,7 @@ __global__ void __launch_bounds__(kSerialThreads, kSerialResident)
     for (uint32_t h = 0; h < p.Hq; ++h)
       for (uint32_t chunk = 0; chunk < kSerialChunks; ++chunk) {
         const uint32_t row0 = blockIdx.x * kSerialBlockRows + chunk * kSerialThreads;
-        if (row0 < s.Sq) serial_chunk<T, DP, kGeneral>(p, smem, s, h, row0);
+        if (row0 < s.Sq) serial_chunk<T, DP, kGeneral>(p, smem, s, b, h, row0);
       }
   }
 }
@@ -91,9 +92,10 @@ static const void *serial_of_dim(uint32_t DP) {
 }
 
 static const void *serial_kernel_for(const attn_problem &shape) {
+  const uint32_t DP = row_tile::padded_dim(shape);
+  if (shape.dtype == ATTN_E4M3) return serial_of_dim<__nv_fp8_e4m3, true>(DP);
   return for_type<__half, __nv_bfloat16, float>(shape.dtype, [&](auto t) {
     using T = typename decltype(t)::type;
-    const uint32_t DP = row_tile::padded_dim(shape);
     return row_tile::is_general(shape) ? serial_of_dim<T, true>(DP) : serial_of_dim<T, false>(DP);
   });
 }
@@ -135,7 +137,7 @@ extern "C" const struct attn_variant attn_variant_serial = {
     .runs_on = DEVICE_CUDA,
     .math = ATTN_MATH_FP32,
     .takes = attn::row_tile::kTakes,
-    .dtypes = ATTN_DTYPES_FLOAT,
+    .dtypes = ATTN_DTYPES_ALL,
     .dims = {.most = 128, .why = "a row's output is held in the registers of one thread"},
     .tunables = nullptr,
     .supports = attn::serial_supports,

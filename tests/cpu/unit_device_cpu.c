@@ -609,10 +609,35 @@ TEST_WITH(cpu_variants_match_the_oracle, open_small, close_small) {
     for (unsigned i = 0; i < 3 * ATTN_DTYPE_COUNT * 2; ++i) {
       const enum attn_dtype dtype = (enum attn_dtype)(i / 2 % ATTN_DTYPE_COUNT);
       const uint32_t batch = lengths[l].Sq < 500 ? 2 : 1;
-      const struct attn_problem shape =
-          ATTN_DENSE(batch, 2, 1 + (uint32_t)l % 2, lengths[l].Sq, lengths[l].Skv, dims[i / 6], dtype, i % 2 == 1);
+      const struct attn_problem shape = ATTN_DENSE(batch, 2, 1 + (uint32_t)l % 2, lengths[l].Sq, lengths[l].Skv,
+                                                   dims[i / (2 * ATTN_DTYPE_COUNT)], dtype, i % 2 == 1);
       assert_int_equal(check_variants(f->device, &shape), 2);
     }
+  }
+}
+
+/* Scales of each kind, an output of each type, with all that moves rows, and K and V alone. */
+TEST_WITH(cpu_variants_take_e4m3_in_all_its_forms, open_small, close_small) {
+  struct fixture *f = *state;
+  static const struct {
+    enum attn_scales scales;
+    unsigned out_dtype, kv_dtype;
+    enum attn_layout layout;
+    uint32_t drawn, Hkv, Sq, Skv;
+  } rows[] = {{ATTN_SCALES_TENSOR, 0, 0, ATTN_BHSD, 0, 4, 200, 200},
+              {ATTN_SCALES_BLOCK, 1 + ATTN_F32, 0, ATTN_BSHD, 0, 2, 30, 300},
+              {ATTN_SCALES_BLOCK, 1 + ATTN_F16, 0, ATTN_QKV, 0, 4, 257, 257},
+              {ATTN_SCALES_BLOCK, 0, 0, ATTN_BHSD, 1, 2, 100, 400},
+              {ATTN_SCALES_HEAD, 0, 0, ATTN_BHSD, 1, 1, 100, 200},
+              {ATTN_SCALES_HEAD, 0, 1, ATTN_BHSD, 0, 2, 70, 200},
+              {ATTN_SCALES_BLOCK, 0, 1, ATTN_BSHD, 0, 1, 70, 200}};
+  for (size_t i = 0; i < sizeof rows / sizeof *rows; ++i) {
+    struct attn_problem s = ATTN_DENSE(2, 4, rows[i].Hkv, rows[i].Sq, rows[i].Skv, 40,
+                                       rows[i].kv_dtype ? ATTN_BF16 : ATTN_E4M3, i % 2 != 0);
+    s.scales = rows[i].scales, s.out_dtype = rows[i].out_dtype, s.kv_dtype = rows[i].kv_dtype;
+    s.layout = rows[i].layout, s.batch.drawn = rows[i].drawn, s.lse = i % 2 == 0, s.sink = i % 3 == 0;
+    s.outliers = i % 3 == 1 ? 0.01f : 0;
+    assert_int_equal(check_variants(f->device, &s), 2);
   }
 }
 

@@ -1,7 +1,7 @@
 #include <math.h>
 #include <stdbool.h>
 
-#include "kernels/input.h"
+#include "kernels/cpu/arithmetic.h"
 #include "kernels/problem/tensor.h"
 #include "tests/unit.h"
 
@@ -63,6 +63,45 @@ TEST(bf16_breaks_ties_to_even) {
     assert_int_equal(input_to_bf16(input_bits_float(middle | 0x80000000u)), even | 0x8000u);
     assert_int_equal(input_to_bf16(input_bits_float(middle - 1)), b);
     assert_int_equal(input_to_bf16(input_bits_float(middle + 1)), b + 1);
+  }
+}
+
+/* OCP's E4M3FN from its definition: bias 7, subnormal below 2^-6, NaN where all bits but the sign are set. */
+static double e4m3_value(uint32_t b) {
+  const int e = (int)(b >> 3 & 15u), m = (int)(b & 7u);
+  const double size = (b & 0x7fu) == 0x7fu ? (double)NAN : e > 0 ? ldexp(8 + m, e - 10) : ldexp(m, -9);
+  return b & 0x80u ? -size : size;
+}
+
+TEST(e4m3_is_what_its_definition_says) {
+  float loaded[256];
+  uint8_t all[256];
+  for (uint32_t b = 0; b < 256; ++b) all[b] = (uint8_t)b;
+  cpu_load_f32(all, ATTN_E4M3, 0, 256, loaded);
+  for (uint32_t b = 0; b < 256; ++b) {
+    const double expected = e4m3_value(b), actual = (double)input_from_e4m3((uint8_t)b);
+    if (isnan(expected) ? !isnan(actual) : actual != expected || signbit(actual) != signbit(expected))
+      fail_msg("0x%02x decodes to %g, not %g", b, actual, expected);
+    assert_int_equal(input_to_e4m3((float)actual), b);
+    assert_true(isnan(expected) ? isnan(loaded[b]) : (double)loaded[b] == expected);
+  }
+  assert_true(input_from_e4m3(0x7e) == 448 && input_from_e4m3(0x01) == 0x1p-9f);
+}
+
+/* Between every number and the next: the midpoint goes to the even one; beyond the largest all saturates. */
+TEST(e4m3_breaks_ties_to_even_and_saturates) {
+  for (uint32_t b = 0; b < 0x7eu; ++b) {
+    const float middle = 0.5f * (input_from_e4m3((uint8_t)b) + input_from_e4m3((uint8_t)(b + 1)));
+    const uint32_t even = b & 1u ? b + 1 : b;
+    assert_int_equal(input_to_e4m3(middle), even);
+    assert_int_equal(input_to_e4m3(-middle), even | 0x80u);
+    assert_int_equal(input_to_e4m3(nextafterf(middle, 0)), b);
+    assert_int_equal(input_to_e4m3(nextafterf(middle, INFINITY)), b + 1);
+  }
+  static const float beyond[] = {448.0f, 464.0f, 480.0f, 1e9f, INFINITY};
+  for (size_t i = 0; i < sizeof beyond / sizeof *beyond; ++i) {
+    assert_int_equal(input_to_e4m3(beyond[i]), 0x7e);
+    assert_int_equal(input_to_e4m3(-beyond[i]), 0xfe);
   }
 }
 

@@ -84,6 +84,54 @@ TEST(swapped_heads_change_every_score) {
   }
 }
 
+/* With scales too, of blocks and of a tensor: a score is that of numbers times the scales that are given. */
+TEST(scales_move_with_their_heads) {
+  static const enum attn_scales kinds[] = {ATTN_SCALES_HEAD, ATTN_SCALES_TENSOR, ATTN_SCALES_BLOCK};
+  for (size_t i = 0; i < 3; ++i) {
+    struct attn_problem s = ATTN_DENSE(2, 4, 2, 30, 300, D, ATTN_E4M3, false);
+    s.scales = kinds[i];
+    const struct pattern plain = {.problem = s, .seed = SEED}, moved = {.problem = s, .seed = SEED, .swapped = true};
+    struct attn_tensor k, scales;
+    assert_true(attn_tensor_of(&s, ATTN_K, &k) && attn_tensor_of(&s, ATTN_K_SCALE, &scales));
+    assert_int_equal(k.dtype, ATTN_E4M3);
+    assert_int_equal(attn_view_rows(&scales.view), i == 0 ? 4 : i == 1 ? 1 : 4 * 3);
+    for (uint64_t row = 0; row < 4 * 300; row += 71) {
+      const uint64_t partner = pattern_partner(&s, ATTN_K, row);
+      const struct attn_place here = attn_place_of(&s, ATTN_ROWS_KEYS, row),
+                              there = attn_place_of(&s, ATTN_ROWS_KEYS, partner);
+      const struct pattern_line a = pattern_line_of(&plain, ATTN_K, row),
+                                b = pattern_line_of(&moved, ATTN_K, partner);
+      const struct pattern_line scale = pattern_line_of(&plain, ATTN_K_SCALE, attn_scale_row(&s, ATTN_K, &here));
+      const struct pattern_line other = pattern_line_of(&moved, ATTN_K_SCALE, attn_scale_row(&s, ATTN_K, &there));
+      assert_true(scale.scale == other.scale && scale.scale == a.quantum);
+      for (uint32_t d = 0; d < D; ++d) {
+        const float number = element(&plain, ATTN_K, &a, d), value = value_of(&plain, ATTN_K, row, d);
+        assert_true(number == element(&moved, ATTN_K, &b, d));
+        assert_true(fabsf(number) <= 448 &&
+                    fabsf(number * scale.scale - value) <= fmaxf(fabsf(value) / 16, scale.scale * 0x1p-10f));
+      }
+    }
+  }
+}
+
+/* A share of the random inputs, and of no others. */
+TEST(outliers_are_a_share_of_the_random_inputs) {
+  struct pattern p = {.problem = shape, .seed = SEED}, plain = p;
+  p.problem.outliers = 0.125f;
+  uint32_t outliers = 0;
+  for (uint64_t row = 0; row < 400; ++row) {
+    for (uint32_t d = 0; d < D; ++d) {
+      const float value = value_of(&p, ATTN_K, row, d), usual = value_of(&plain, ATTN_K, row, d);
+      const float times = usual != 0 ? value / usual : 1;
+      outliers += times > 1;
+      assert_true(times == 1 || (times > 9.99f && times < 50.01f));
+    }
+  }
+  assert_in_range(outliers, 400 * D / 9, 400 * D / 7);
+  p.launch = plain.launch = 1;
+  for (uint32_t d = 0; d < D; ++d) assert_true(value_of(&p, ATTN_Q, 5, d) == value_of(&plain, ATTN_Q, 5, d));
+}
+
 /* Partners are of one batch, one role's rows map to another's heads alike, and a head alone stays. */
 TEST(partners_are_neighbours_of_one_batch) {
   static const struct {

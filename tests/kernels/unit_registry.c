@@ -82,7 +82,8 @@ TEST(dtypes_have_names_and_sizes) {
   static const struct {
     const char *name;
     uint32_t bytes;
-  } rows[ATTN_DTYPE_COUNT] = {[ATTN_F16] = {"f16", 2}, [ATTN_BF16] = {"bf16", 2}, [ATTN_F32] = {"f32", 4}};
+  } rows[ATTN_DTYPE_COUNT] = {
+      [ATTN_F16] = {"f16", 2}, [ATTN_BF16] = {"bf16", 2}, [ATTN_F32] = {"f32", 4}, [ATTN_E4M3] = {"e4m3", 1}};
   for (unsigned i = 0; i < ATTN_DTYPE_COUNT; ++i) {
     assert_string_equal(attn_dtype_name((enum attn_dtype)i), rows[i].name);
     assert_int_equal(attn_dtype_bytes((enum attn_dtype)i), rows[i].bytes);

@@ -156,7 +156,7 @@ load ../helper
 @test "a filter needs key=value" { expect_refusal 2 'not KEY=VALUE' -- --sweep shapes/v3.json --filter S512; }
 @test "a filter value must have its key's type" {
   expect_refusal 2 'B=one is not understood; give a whole number from 1 to 65536' -- --sweep shapes/v3.json --filter B=one
-  expect_refusal 2 'dtype=fp16 is not understood; give f16, bf16 or f32' -- --sweep shapes/v3.json --filter dtype=fp16
+  expect_refusal 2 'dtype=fp16 is not understood; give f16, bf16, f32 or e4m3' -- --sweep shapes/v3.json --filter dtype=fp16
 }
 @test "an empty selection is a usage error" {
   expect_refusal 2 'keeps none of the 3 cases' -- --sweep shapes/v3.json --filter S=513

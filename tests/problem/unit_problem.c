@@ -289,6 +289,7 @@ static struct attn_problem any_problem(void) {
     if (axes_is_alias(axis) || (!axis->required && chance(2) == 0)) continue;
     axes_set(axis, any_value(axis), &problem);
   }
+  axes_complete(&problem);
   return problem;
 }
 

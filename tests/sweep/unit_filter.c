@@ -70,7 +70,7 @@ TEST(a_wrong_filter_is_refused) {
       {"causal>=true", "cannot be ordered"},
       {"=1", "is not a key"},
       {"s=1", "did you mean"},
-      {"dtype=fp16", "give f16, bf16 or f32"},
+      {"dtype=fp16", "give f16, bf16, f32 or e4m3"},
       {"causal=1", "give true or false"},
       {"S=4294967296", "is not understood; give a whole number from 1 to 1048576"},
       {"S=1,2,3,4,5,6,7,8,9,10,11,12,13,14,15,16,17,18,19,20,21,22,23,24,25,26,27,28,29,30,31,32,33", "more than 32"},

@@ -202,7 +202,7 @@ TEST(every_part_of_a_manifest_is_checked) {
       {"\"9.0\"", "\"9\"", "such as \"9.0\""},
       {"\"9.0\"", "\"sm_90\"", "such as \"9.0\""},
       {"[\"f16\", \"bf16\"]", "[\"f17\"]", "dtypes[0]"},
-      {"[\"f16\", \"bf16\"]", "[]", "1 to 3 values"},
+      {"[\"f16\", \"bf16\"]", "[]", "1 to 4 values"},
       {"[64, 128]", "[0]", "D[0]"},
       {"[64, 128]", "64", "1 to 16 values"},
       {"\"causal\": [false]", "\"causal\": [0]", "true, false"},
