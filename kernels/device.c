@@ -32,9 +32,8 @@ struct status device_open(const char *spec, struct device **out) {
   int ordinal = 0;
   *out = NULL;
   if (strcmp(spec, "cpu") == 0) return device_cpu_open(out);
-  if (strncmp(spec, "cuda", 4) == 0 && device_parse_ordinal(spec + 4, &ordinal)) {
+  if (strncmp(spec, "cuda", 4) == 0 && device_parse_ordinal(spec + 4, &ordinal))
     return device_cuda_open(ordinal, out);
-  }
   return status_make(STATUS_USAGE, "device \"%s\" is not known; use cpu, cuda or cuda:N with N from 0 to %d", spec,
                      DEVICE_ORDINAL_MAX);
 }
@@ -147,10 +146,9 @@ struct status bench_reference(struct bench *bench, struct oracle_result *out) {
 
 struct status bench_bind(struct bench *bench, const struct attn_variant *variant, struct attn_plan *plan,
                          struct pass_facts facts[ATTN_PASSES_MAX]) {
-  if (!variant_runs_on(variant, bench->device->info.kind)) {
+  if (!variant_runs_on(variant, bench->device->info.kind))
     return status_make(STATUS_INTERNAL, "bench_bind: variant %s does not run on %s; choose it by runs_on",
                        variant->name, bench->device->info.name);
-  }
   bench->uncaptured[0] = '\0';
   return device_back(bench->device->ops->bind(bench, variant, plan, facts));
 }
@@ -235,18 +233,16 @@ struct status bench_witness(struct bench *bench, struct witness_result *out) {
 
 struct status bench_sample_passes(struct bench *bench, uint32_t n, double *us) {
   TRY(bench_require_bound(bench, __func__));
-  if (bench->plan.pass_count < 2 || bench->variant->vendor) {
+  if (bench->plan.pass_count < 2 || bench->variant->vendor)
     return status_make(STATUS_INTERNAL, "%s: %s has %u passes; call it for plans of at least two, no vendor's",
                        __func__, bench->variant->name, bench->plan.pass_count);
-  }
   return device_back(bench->device->ops->sample_passes(bench, n, us));
 }
 
 struct status bench_delay(struct bench *bench, enum time_mode mode, double delay_us) {
   TRY(bench_require_bound(bench, __func__));
-  if (!isfinite(delay_us) || delay_us < 0) {
+  if (!isfinite(delay_us) || delay_us < 0)
     return status_make(STATUS_INTERNAL, "%s: a delay of %g us; give 0 or more", __func__, delay_us);
-  }
   return bench->device->ops->delay(bench, mode, delay_us);
 }
 

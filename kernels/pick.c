@@ -54,10 +54,9 @@ const struct attn_variant *pick_variant(const struct pick_rule *rule, struct att
 
 void pick_spec(const struct pick_rule *rule, char out[PICK_SPEC_MAX]) {
   size_t used = (size_t)snprintf(out, PICK_SPEC_MAX, "%s", rule->variant);
-  for (size_t i = 0; i < PICK_SETTINGS_MAX && rule->set[i].tunable != NULL && used < PICK_SPEC_MAX; ++i) {
+  for (size_t i = 0; i < PICK_SETTINGS_MAX && rule->set[i].tunable != NULL && used < PICK_SPEC_MAX; ++i)
     used += (size_t)snprintf(out + used, PICK_SPEC_MAX - used, "%c%s=%d", i > 0 ? ',' : ':', rule->set[i].tunable,
                              rule->set[i].value);
-  }
 }
 
 static bool takes(const struct pick_rule *rule, const struct attn_problem *shape, const struct device_info *device) {

@@ -30,13 +30,12 @@ struct description {
 };
 
 static struct description describe(const struct attn_plugin *plugin) {
-  if (plugin->abi != PLUGIN_V5) {
+  if (plugin->abi != PLUGIN_V5)
     return (struct description){.abi = plugin->abi,
                                 .bytes = plugin->bytes,
                                 .variant_count = plugin->variant_count,
                                 .variants = (const void *const *)plugin->variants,
                                 .launch_handle = plugin->launch_handle};
-  }
   const struct attn_plugin_v5 *old = (const struct attn_plugin_v5 *)(const void *)plugin;
   return (struct description){.abi = old->abi,
                               .bytes = old->bytes,
@@ -60,19 +59,17 @@ static struct status check_sizes(const char *path, const struct description *plu
 }
 
 static struct status check_description(const char *path, const struct description *plugin) {
-  if (plugin->abi != ATTN_PLUGIN_ABI && plugin->abi != PLUGIN_V5) {
+  if (plugin->abi != ATTN_PLUGIN_ABI && plugin->abi != PLUGIN_V5)
     return status_make(STATUS_USAGE,
                        "--load %s: was built for plugin ABI %" PRIu32
                        " and this attnbench has %u; build it again with "
                        "this attnbench's kernels/plugin.h",
                        path, plugin->abi, ATTN_PLUGIN_ABI);
-  }
   TRY(check_sizes(path, plugin));
-  if (plugin->variants == NULL || plugin->variant_count == 0 || plugin->variant_count > ATTN_PLUGIN_VARIANTS_MAX) {
+  if (plugin->variants == NULL || plugin->variant_count == 0 || plugin->variant_count > ATTN_PLUGIN_VARIANTS_MAX)
     return status_make(STATUS_USAGE, "--load %s: attn_plugin lists %" PRIu32 " variants%s; list 1 to %d", path,
                        plugin->variant_count, plugin->variants == NULL ? " in an array that is NULL" : "",
                        ATTN_PLUGIN_VARIANTS_MAX);
-  }
   return status_ok();
 }
 
@@ -157,10 +154,9 @@ static const char *plugin_tunables_problem(const struct attn_tunable *tunables) 
 
 struct status plugin_check_variant(const char *path, const struct attn_variant *variant) {
   if (variant == NULL) return status_make(STATUS_USAGE, "--load %s: attn_plugin lists a variant that is NULL", path);
-  if (!plugin_is_text(variant->name, ATTN_PLUGIN_NAME_MAX, name_set)) {
+  if (!plugin_is_text(variant->name, ATTN_PLUGIN_NAME_MAX, name_set))
     return status_make(STATUS_USAGE, "--load %s: a variant's name must be 1 to %d of [a-z0-9_]; rename it", path,
                        ATTN_PLUGIN_NAME_MAX);
-  }
   const char *problem = plugin_variant_problem(variant);
   if (problem == NULL) problem = plugin_tunables_problem(variant->tunables);
   if (problem == NULL) return status_ok();
@@ -246,15 +242,13 @@ const char *plugin_plan_problem(const struct attn_variant *variant, const struct
   const bool launches = device->kind == DEVICE_CUDA && variant->vendor == NULL;
   if (plan->pass_count > ATTN_PASSES_MAX) return "plan: pass_count must be at most 4";
   if (plan->picked != NULL || plan->picked_by != NULL) return "plan: picked and picked_by must be NULL";
-  if (launches != (plan->pass_count > 0)) {
+  if (launches != (plan->pass_count > 0))
     return launches ? "plan: pass_count is 0; a CUDA variant launches at least one pass, or has a vendor that does"
            : variant->vendor != NULL ? "plan: pass_count must be 0 beside vendor, whose library chooses the launches"
                                      : "plan: pass_count must be 0 in a CPU variant";
-  }
   const bool is_described = launches && !pass_is_unknown(&plan->pass[0]);
-  if (is_described && (plan->tile_q < 1 || plan->tile_kv < 1 || plan->splits < 1 || plan->stages < 1)) {
+  if (is_described && (plan->tile_q < 1 || plan->tile_kv < 1 || plan->splits < 1 || plan->stages < 1))
     return "plan: tile_q, tile_kv, splits and stages must be at least 1";
-  }
   uint32_t row_threads = 0;
   for (uint32_t i = 0; i < plan->pass_count; ++i) {
     const char *problem = pass_problem(&plan->pass[i], device);
@@ -288,9 +282,8 @@ static uint32_t loaded_count;
 
 static struct status plugin_open(const char *path, const struct attn_plugin **out) {
   void *object = dlopen(path, RTLD_NOW | RTLD_LOCAL);
-  if (object == NULL) {
+  if (object == NULL)
     return status_make(STATUS_USAGE, "--load %s: cannot be opened as a shared object: %s", path, dlerror());
-  }
   *out = dlsym(object, ATTN_PLUGIN_SYMBOL);
   if (*out != NULL) return status_ok();
   return status_make(STATUS_USAGE,
@@ -321,10 +314,9 @@ static bool is_loaded_before(const char *name, uint32_t slot) {
 
 /* All of them before the first is added, so that a bad one leaves the registry as it was. */
 static struct status take_variants(const char *path, const struct description *plugin) {
-  if (loaded_count + plugin->variant_count > ATTN_PLUGIN_VARIANTS_MAX) {
+  if (loaded_count + plugin->variant_count > ATTN_PLUGIN_VARIANTS_MAX)
     return status_make(STATUS_USAGE, "--load %s: more than %d variants would be loaded; load fewer objects", path,
                        ATTN_PLUGIN_VARIANTS_MAX);
-  }
   for (uint32_t i = 0; i < plugin->variant_count; ++i) {
     const uint32_t slot = loaded_count + i;
     if (plugin->variants[i] == NULL) return plugin_check_variant(path, NULL);
@@ -347,9 +339,8 @@ static void add_variants(const struct description *plugin, const struct plugin *
 
 struct status plugin_load(const char *path) {
   const struct attn_plugin *symbol = NULL;
-  if (plugin_count == ATTN_PLUGINS_MAX) {
+  if (plugin_count == ATTN_PLUGINS_MAX)
     return status_make(STATUS_USAGE, "--load %s: more than %d objects; load fewer", path, ATTN_PLUGINS_MAX);
-  }
   TRY(plugin_open(path, &symbol));
   const struct description description = describe(symbol);
   TRY(check_description(path, &description));

@@ -278,9 +278,8 @@ static struct status read_bits(const struct source *s) {
 static bool read_set_number(const cJSON *element, const struct field *field, unsigned *out) {
   unsigned count = 0;
   while (field->name(count) != NULL) ++count;
-  if (!cJSON_IsNumber(element) || !(element->valuedouble >= 0) || element->valuedouble >= (double)(1u << count)) {
+  if (!cJSON_IsNumber(element) || !(element->valuedouble >= 0) || element->valuedouble >= (double)(1u << count))
     return false;
-  }
   *out = (unsigned)element->valuedouble;
   return *out == element->valuedouble;
 }
@@ -330,9 +329,8 @@ static struct status read_optional(const struct source *s) {
 
 static struct status read_objects(const struct source *s) {
   uint32_t *count = offset_into(s->base, s->field->count_offset);
-  if (!cJSON_IsArray(s->item) || (size_t)cJSON_GetArraySize(s->item) > s->field->capacity) {
+  if (!cJSON_IsArray(s->item) || (size_t)cJSON_GetArraySize(s->item) > s->field->capacity)
     return json_error(s->doc, s->item, false, "must be an array of at most %zu objects", s->field->capacity);
-  }
   for (const cJSON *element = s->item->child; element != NULL; element = element->next, ++*count)
     TRY(read_struct(s, element, element_to(s, *count)));
   return status_ok();

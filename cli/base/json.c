@@ -175,13 +175,11 @@ static struct status check_file(const char *path, int file, size_t max_bytes, si
   if (fstat(file, &info) != 0)
     return status_make(STATUS_INPUT, "%s: cannot be examined (%s); check the file", path, strerror(errno));
   if (S_ISDIR(info.st_mode)) return status_make(STATUS_INPUT, "%s: is a directory; name a file in it", path);
-  if (!S_ISREG(info.st_mode)) {
+  if (!S_ISREG(info.st_mode))
     return status_make(STATUS_INPUT, "%s: is not a regular file; save its content to one and name that", path);
-  }
-  if ((uintmax_t)info.st_size > max_bytes) {
+  if ((uintmax_t)info.st_size > max_bytes)
     return status_make(STATUS_INPUT, "%s: has %jd bytes, more than the limit of %zu; split it", path,
                        (intmax_t)info.st_size, max_bytes);
-  }
   *size = (size_t)info.st_size;
   return status_ok();
 }
@@ -227,10 +225,9 @@ static struct status parse_text(struct json_doc *doc) {
   doc->blocks = reader.blocks;
   if (!is_json) return syntax_error(doc->path, &reader);
   doc->root = &reader.root->item;
-  if (json_reader_has_too_many(&reader)) {
+  if (json_reader_has_too_many(&reader))
     return status_make(STATUS_INPUT, "%s: has %zu values in %zu bytes, which no measurements have; give a report",
                        doc->path, reader.values, doc->length);
-  }
   if (!reader.lacks_memory) return status_ok();
   return status_make(STATUS_MEMORY, "%s: no memory for its values; free some", doc->path);
 }

@@ -171,9 +171,8 @@ static bool read_string(struct json_reader *r, char **out) {
   while (peek(r) != '"') {
     has_escape = has_escape || peek(r) == '\\';
     if (!read_character(r, &character)) return false;
-    if (r->at - start > JSON_STRING_MAX) {
+    if (r->at - start > JSON_STRING_MAX)
       return refuse_from(r, start - 1, "a string is longer than 32768 bytes; shorten it");
-    }
   }
   *out = has_escape ? unescaped(r, start) : r->text + start;
   r->text[r->at++] = '\0';
@@ -242,9 +241,8 @@ static bool read_children(struct json_reader *r, bool is_object, cJSON **child) 
   ++r->at;
   skip_space(r);
   for (bool first = true; !accept_byte(r, is_object ? '}' : ']'); first = false) {
-    if (!first && !accept_byte(r, ',')) {
+    if (!first && !accept_byte(r, ','))
       return expected(r, is_object ? "expected ',' or '}' after a value" : "expected ',' or ']' after a value");
-    }
     skip_space(r);
     struct json_node *node = add_node(r);
     if ((is_object && !read_key(r, node)) || !read_value(r, &node->item)) return false;
@@ -284,9 +282,8 @@ static bool read_value(struct json_reader *r, cJSON *item) {
 }
 
 bool json_reader_read(struct json_reader *r) {
-  if (strncmp(r->text, "\xef\xbb\xbf", 3) == 0) {
+  if (strncmp(r->text, "\xef\xbb\xbf", 3) == 0)
     return refuse(r, "the file begins with a byte order mark; save it as UTF-8 without one");
-  }
   skip_space(r);
   r->root = add_node(r);
   if (!read_value(r, &r->root->item)) return false;

@@ -126,10 +126,9 @@ static struct status open_waiting(const char *path, int *fd) {
   const double deadline_s = clock_now_s() + reader_patience_s;
   while ((*fd = open(path, O_WRONLY | O_CLOEXEC | O_NONBLOCK)) < 0 && errno == ENXIO) {
     TRY(signals_check());
-    if (clock_now_s() > deadline_s) {
+    if (clock_now_s() > deadline_s)
       return status_make(STATUS_OUTPUT, "%s: no process has read this pipe for %g s; start its reader first", path,
                          reader_patience_s);
-    }
     usleep(READER_POLL_US);
   }
   if (*fd < 0) return failure(path, "open for writing", errno);
@@ -159,12 +158,10 @@ static struct status open_direct(const char *path, int own, struct output *out) 
 static struct status explain_open(const char *path, int error) {
   char parent[PATH_MAX];
   parent_of(path, parent);
-  if (error == ENOENT) {
+  if (error == ENOENT)
     return status_make(STATUS_OUTPUT, "%s: the directory %s does not exist; create it first", path, parent);
-  }
-  if (error == EACCES || error == EPERM || error == EROFS) {
+  if (error == EACCES || error == EPERM || error == EROFS)
     return status_make(STATUS_OUTPUT, "%s: the directory %s is not writable: %s", path, parent, strerror(error));
-  }
   return failure(path, "create a temporary file beside it", error);
 }
 
@@ -237,9 +234,8 @@ static struct status check_target(const char *path, struct target *target, bool 
   if (!exists && errno == ENAMETOOLONG)
     return status_make(STATUS_OUTPUT, "the path is too long for a file; shorten %s", path);
   *direct = exists && !S_ISREG(info.st_mode);
-  if (exists && S_ISDIR(info.st_mode)) {
+  if (exists && S_ISDIR(info.st_mode))
     return status_make(STATUS_OUTPUT, "%s: is a directory; name a file in it", path);
-  }
   return exists && access(path, W_OK) != 0 ? failure(path, "write", errno) : status_ok();
 }
 

@@ -23,9 +23,8 @@ static size_t library_of(const char *line) {
   const char *slash = strrchr(line, '/');
   size_t i = 0;
   while (slash != NULL && i < LIBRARY_COUNT &&
-         strncmp(slash + 1, libraries[i].library, strlen(libraries[i].library)) != 0) {
+         strncmp(slash + 1, libraries[i].library, strlen(libraries[i].library)) != 0)
     ++i;
-  }
   return slash != NULL ? i : LIBRARY_COUNT;
 }
 

@@ -57,10 +57,9 @@ static const struct selection *selection_of_run(const struct cover *cover) {
 static struct status find_selection(const struct cover *cover, const struct selection **out) {
   char hash[HASH_TEXT_MAX];
   *out = selection_of_run(cover);
-  if (*out == NULL) {
+  if (*out == NULL)
     return status_make(STATUS_INPUT, "%s: was stopped before anything was measured; measure its shard with --resume",
                        cover->paths[0]);
-  }
   selection_hash(*out, hash);
   if (strcmp(hash, cover->part[0].run.setup.cells) == 0) return status_ok();
   return status_make(STATUS_INPUT, "%s: its list of cells is not the one of its header; measure its shard again",

@@ -46,19 +46,16 @@ struct status gate_options_settings(const struct options *options, const struct 
   *out = compare_defaults();
   if (gate->known && gate->threshold_percent > 0) out->threshold = gate->threshold_percent / 100;
   if (!isnan(options->threshold.value)) out->threshold = options->threshold.value / 100;
-  for (enum time_mode mode = 0; mode < TIME_MODE_COUNT && !isnan(options->floor_us.value); ++mode) {
+  for (enum time_mode mode = 0; mode < TIME_MODE_COUNT && !isnan(options->floor_us.value); ++mode)
     out->floor_us[mode] = options->floor_us.value;
-  }
   out->allow_new = options->allow_new;
   out->noise_is_ok = options->noise != NULL && strcmp(options->noise, "warn") == 0;
-  for (uint32_t i = 0; gate->known && i < gate->case_count; ++i) {
+  for (uint32_t i = 0; gate->known && i < gate->case_count; ++i)
     add_override(out, gate->cases[i].glob, gate->cases[i].threshold_percent);
-  }
   for (size_t i = 0; i < options->threshold_for.count; ++i) {
     const struct options_threshold *one = &options->threshold_for_value[i];
-    if (must_match(options) && !matches_any(one->glob, now)) {
+    if (must_match(options) && !matches_any(one->glob, now))
       return matches_none(one->glob, now->record_count > 0 ? now->records[0].attn_case.key : "B1.*");
-    }
     add_override(out, one->glob, one->percent);
   }
   return options->modes != NULL ? time_mode_parse_list(options->modes, out->modes) : status_ok();

@@ -154,9 +154,8 @@ bool outputs_is_text_wanted(const struct options *options) {
   struct options_file files[OPTIONS_FILES_MAX];
   bool has_report = false;
   if (options->quiet || options_files_on_stdout(options, NULL) != NULL) return false;
-  for (size_t i = 0, count = options_files(options, files); i < count; ++i) {
+  for (size_t i = 0, count = options_files(options, files); i < count; ++i)
     has_report = has_report || (files[i].is_output && strcmp(files[i].option, "--journal") != 0);
-  }
   return !has_report || is_stdout_open();
 }
 

@@ -111,12 +111,11 @@ static struct status check_end(const struct pairs *pairs, int side, const struct
   const bool has_journal = !end->stalled && end->signal_number == 0 &&
                            (end->exit_status == EXIT_CODE_OK || end->exit_status == EXIT_CODE_WRONG ||
                             end->exit_status == EXIT_CODE_COVERAGE);
-  if (has_journal && end->left_others) {
+  if (has_journal && end->left_others)
     return status_make(STATUS_DEVICE,
                        "%s %s: left a process running behind it, which would disturb the other side; it was killed, "
                        "and nothing was judged",
                        sides[side].option, pairs->program[side]);
-  }
   if (has_journal) return status_ok();
   child_describe(end, pairs->stall_s, how, sizeof how);
   last_line(messages, said, sizeof said);
@@ -134,12 +133,11 @@ static struct status unreadable(const struct pairs *pairs, int side, const char 
   const char *version = pairs->version[side];
   char lead[64];
   snprintf(lead, sizeof lead, "attnbench %s (commit %s)", version_string(), version_git_commit());
-  if (strncmp(version, lead, strlen(lead)) == 0) {
+  if (strncmp(version, lead, strlen(lead)) == 0)
     return status_make(STATUS_NOT_COMPARABLE,
                        "%s %s: left no readable journal (%s); is it an attnbench "
                        "like this one?",
                        sides[side].option, pairs->program[side], why);
-  }
   return status_make(STATUS_NOT_COMPARABLE,
                      "%s %s: is %s; this program, %s, judges and cannot read its journal (%s). An attnbench reads "
                      "journals of older versions, not of newer ones: call `ab` of the newer program, and name the "
@@ -415,9 +413,8 @@ static struct status check_program(struct pairs *pairs, int side) {
   last_line(path, said, sizeof said);
   snprintf(pairs->version[side], sizeof pairs->version[side], "%.*s", (int)strcspn(said, ","), said);
   unlink(path);
-  if (status_failed(&status)) {
+  if (status_failed(&status))
     return status.code == STATUS_USAGE ? status_make(STATUS_USAGE, "%s %s", sides[side].option, status.text) : status;
-  }
   if (!end.stalled && end.signal_number == 0 && end.exit_status == 0 && strstr(said, "commit") != NULL) return status;
   return status_make(STATUS_USAGE,
                      "%s %s: does not answer --version as attnbench does (\"%s\"); name an attnbench "

@@ -50,12 +50,11 @@ struct status resume_check(const char *path, const struct journal_data *earlier,
                            bool is_anyway, char differs[RECORD_DIFFERS_MAX]) {
   struct alike_difference found[ALIKE_MAX];
   differs[0] = '\0';
-  if (!earlier->run.setup.known) {
+  if (!earlier->run.setup.known)
     return status_make(STATUS_NOT_COMPARABLE,
                        "--resume: the journal %s does not say how its run was set up: a profiler's run or an older "
                        "attnbench wrote it; begin another journal",
                        path);
-  }
   for (size_t i = 0, count = alike_compare(ALIKE_RUN, earlier, now, found); i < count; ++i) {
     if (!is_anyway || found[i].is_one_report) return refuse(path, &found[i]);
     alike_add_name(found[i].name, differs);

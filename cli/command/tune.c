@@ -36,9 +36,8 @@ static struct status add_cells(struct tune *tune, const struct tunings *tunings,
   cells->items = grown;
   c->first_cell = cells->count;
   c->left_out = tunings->left_out;
-  for (size_t i = 0; i < tunings->count; ++i) {
+  for (size_t i = 0; i < tunings->count; ++i)
     cells->items[cells->count++] = (struct cell){.attn_case = c->attn_case, .spec = tunings->items[i]};
-  }
   return halving_start(&c->search, tunings->count)
              ? status_ok()
              : status_make(STATUS_MEMORY, "no memory for %zu tunings", tunings->count);
@@ -61,10 +60,9 @@ static struct status choose_cells(struct tune *tune) {
   struct run *run = &tune->run;
   const struct device_info *device = supervise_device(run->supervisor);
   OWNED(cells_free) struct cells selected = {.count = 0};
-  if (!variant_runs_on(tune->base.variant, device->kind)) {
+  if (!variant_runs_on(tune->base.variant, device->kind))
     return status_make(STATUS_USAGE, "--variant: %s does not run on this device, %s", tune->base.variant->name,
                        device->name);
-  }
   snprintf(tune->device, sizeof tune->device, "%s", device->name);
   TRY(owned_array(&tune->cases, run->cells.count, sizeof *tune->cases, "cases"));
   selected = run->cells;
@@ -214,9 +212,8 @@ static struct status do_rounds(struct tune *tune) {
   for (size_t i = 0; i < tune->case_count; ++i) expected += halving_expected(tune->cases[i].search.count);
   struct progress progress = progress_start(expected, tune->own.quiet);
   struct status status = status_ok();
-  for (uint32_t round = 0; !is_over(tune) && !status_failed(&status); ++round) {
+  for (uint32_t round = 0; !is_over(tune) && !status_failed(&status); ++round)
     status = do_round(tune, round, &progress);
-  }
   progress_end(&progress);
   return status;
 }

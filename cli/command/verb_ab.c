@@ -63,10 +63,9 @@ struct status verb_ab(const struct options *options, const struct invocation *in
   TRY(outputs_probe(options));
   struct status status = pairs_open(options, &pairs);
   if (!status_failed(&status)) status = measure_and_judge(&pairs, invocation, outcome);
-  if (pairs.is_kept || (status.code == STATUS_INTERRUPTED && options->keep != NULL)) {
+  if (pairs.is_kept || (status.code == STATUS_INTERRUPTED && options->keep != NULL))
     text_say(stderr, "journals so far are kept in %s; --keep %s --resume goes on with them", pairs.folder,
              pairs.folder);
-  }
   pairs_close(&pairs);
   return status;
 }

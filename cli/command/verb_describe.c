@@ -32,10 +32,9 @@ __attribute__((format(printf, 3, 4))) static void put(FILE *out, const char *lea
 /* ---- variants -------------------------------------------------------------------------------------------------- */
 
 static void describe_tunables(FILE *out, const struct attn_variant *variant) {
-  for (const struct attn_tunable *t = variant->tunables; t != NULL && t->name != NULL; ++t) {
+  for (const struct attn_tunable *t = variant->tunables; t != NULL && t->name != NULL; ++t)
     put(out, "tunable  ", "%s:%s=%d..%d, default %d; %s", variant->name, t->name, t->min, t->max, t->default_value,
         t->help);
-  }
 }
 
 static void describe_passes(FILE *out, const struct record *record, const struct gpu_model *gpu) {

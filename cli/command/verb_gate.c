@@ -185,11 +185,10 @@ static struct status selftest(const struct options *options, const struct journa
 struct status verb_gate(const struct options *options, const struct invocation *invocation, struct outcome *outcome) {
   OWNED(journal_free) struct journal_data evidence = {.records = NULL};
   /* Rates of processes that differ in more than chance would be rates of something else. */
-  if (options->resume != NULL && strcmp(options->resume, "anyway") == 0) {
+  if (options->resume != NULL && strcmp(options->resume, "anyway") == 0)
     return status_make(STATUS_USAGE,
                        "--resume=anyway: the rates of a gate need processes of one run; give --resume, or "
                        "begin another journal");
-  }
   TRY(outputs_probe(options));
   TRY(options->from != NULL ? measured_load_evidence(options->from, options->allow_edited, &evidence)
                             : take_processes(options, invocation, &evidence));

@@ -28,10 +28,9 @@ struct profiling {
 
 static struct status open_gpu(struct profiling *p) {
   const char *spec = strcmp(p->options->device, "auto") == 0 ? "cuda" : p->options->device;
-  if (strcmp(spec, "cpu") == 0) {
+  if (strcmp(spec, "cpu") == 0)
     return status_make(STATUS_USAGE,
                        "--profile: nsys and ncu capture GPU kernels, --device cpu launches none; leave one out");
-  }
   return device_open(spec, &p->device);
 }
 
@@ -108,11 +107,10 @@ struct status verb_profile(const struct options *options, const struct invocatio
   /* Here, not in a worker: their kernels are launched by this process. */
   for (size_t i = 0; i < options->load.count; ++i) TRY(worker_open_object(options->load.item[i], options->device));
   TRY(sweep_source_load(options, &p.sweep));
-  if (options->resume != NULL) {
+  if (options->resume != NULL)
     return status_make(STATUS_USAGE,
                        "--resume: a profiler captures all launches of one process; leave --resume or "
                        "--profile out");
-  }
   TRY(outputs_probe(options));
   TRY(open_gpu(&p));
   TRY(select_cells(&p));

@@ -60,11 +60,10 @@ static struct keep keep_of(const struct options *options) {
 static struct status show_merged(const struct options *options, struct outcome *outcome) {
   OWNED(merge_free) struct merge merge = {.exit_code = EXIT_CODE_OK};
   const struct keep keep = keep_of(options);
-  if (options->json != NULL || options->csv != NULL || options->gbench != NULL) {
+  if (options->json != NULL || options->csv != NULL || options->gbench != NULL)
     return status_make(STATUS_USAGE,
                        "--json, --csv and --gbench are written of one file; several are shown side by side, as a "
                        "table and with --html as a page");
-  }
   TRY(outputs_probe(options));
   TRY(merge_load(options->reports.item, options->reports.count, &keep, options->across_devices, &merge));
   if (merge.row_count == 0) return status_make(STATUS_USAGE, "no row of these files meets --filter and --variants");

@@ -62,10 +62,9 @@ static struct status add_look(struct look *look, struct compare_row *row) {
   } else {
     judge_pooled(look, &fresh, row);
   }
-  if (row->verdict == COMPARE_same && compare_is_alarm(row->first)) {
+  if (row->verdict == COMPARE_same && compare_is_alarm(row->first))
     snprintf(row->reason, sizeof row->reason, "%+.2f %% at first, not when measured again",
              100 * (row->first_ratio - 1));
-  }
   return status_ok();
 }
 

@@ -161,21 +161,17 @@ static bool is_by_hand(const struct journal_data *data) { return data->run.start
  * injected slowdown is the gate's positive control and may be judged. */
 static void check_honest(struct compare *out) {
   const char *base = out->base->run.profiled, *now = out->now->run.profiled;
-  if (base[0] != '\0' || now[0] != '\0') {
+  if (base[0] != '\0' || now[0] != '\0')
     identity_add_difference(out, "profiler", true, base[0] != '\0' ? base : "none", now[0] != '\0' ? now : "none");
-  }
-  if (is_by_hand(out->base) || is_by_hand(out->now)) {
+  if (is_by_hand(out->base) || is_by_hand(out->now))
     identity_add_difference(out, "measured by attnbench", true, is_by_hand(out->base) ? "no: entered by hand" : "yes",
                             is_by_hand(out->now) ? "no: entered by hand" : "yes");
-  }
-  if (out->base->is_edited || out->now->is_edited) {
+  if (out->base->is_edited || out->now->is_edited)
     identity_add_difference(out, "changed after it was written", false, out->base->is_edited ? "yes" : "no",
                             out->now->is_edited ? "yes" : "no");
-  }
-  if (out->base->lacks_checksum || out->now->lacks_checksum) {
+  if (out->base->lacks_checksum || out->now->lacks_checksum)
     identity_add_difference(out, "checksum", false, out->base->lacks_checksum ? "none" : "there",
                             out->now->lacks_checksum ? "none" : "there");
-  }
   if (any_injected(out->base))
     identity_add_difference(out, "injected slowdown", true, "some cells", "a base must have none");
 }
@@ -234,32 +230,26 @@ static bool is_dirty(const char *commit) {
 
 struct status identity_check_baseline(const char *path, const struct journal_data *data) {
   const uint32_t processes = fewest_processes(data);
-  if (strcmp(data->state, "complete") != 0) {
+  if (strcmp(data->state, "complete") != 0)
     return status_make(STATUS_NOT_COMPARABLE, "%s: the run is %s; a baseline must be measured to its end", path,
                        data->state);
-  }
-  if (is_dirty(data->run.git_commit)) {
+  if (is_dirty(data->run.git_commit))
     return status_make(
         STATUS_NOT_COMPARABLE,
         "%s: measured with uncommitted changes (%s), so nobody can repeat it; commit, build and measure again", path,
         data->run.git_commit);
-  }
-  if (is_by_hand(data)) {
+  if (is_by_hand(data))
     return status_make(STATUS_NOT_COMPARABLE, "%s: its times were entered by hand; measure them with attnbench",
                        path);
-  }
-  if (data->run.profiled[0] != '\0') {
+  if (data->run.profiled[0] != '\0')
     return status_make(STATUS_NOT_COMPARABLE, "%s: measured under %s, whose work is in its times; measure without it",
                        path, data->run.profiled);
-  }
-  if (any_injected(data)) {
+  if (any_injected(data))
     return status_make(STATUS_NOT_COMPARABLE,
                        "%s: has cells with a slowdown put in (--inject-slowdown); measure without it", path);
-  }
-  if (processes < COMPARE_BASELINE_MIN) {
+  if (processes < COMPARE_BASELINE_MIN)
     return status_make(STATUS_NOT_COMPARABLE,
                        "%s: has times of %u process%s, a baseline needs %d; measure with --rounds %d", path,
                        (unsigned)processes, processes == 1 ? "" : "es", COMPARE_BASELINE_MIN, COMPARE_BASELINE_MIN);
-  }
   return status_ok();
 }

@@ -61,9 +61,8 @@ static struct rank_critical critical_rank(const double *count, size_t top, doubl
   double sum = count[0];
   size_t k = 1;
   /* The last digits of 1 - confidence are not the caller's. */
-  for (const double most = (1 - confidence) * all * (1 + 1e-12); 2 * k < top && sum + count[k] <= most; ++k) {
+  for (const double most = (1 - confidence) * all * (1 + 1e-12); 2 * k < top && sum + count[k] <= most; ++k)
     sum += count[k];
-  }
   return (struct rank_critical){.wanted = confidence, .rank = k, .reached = 1 - sum / all};
 }
 

@@ -186,9 +186,8 @@ static void add_summary(cJSON *root, const struct compare *compare) {
   json_add_uint(summary, "rows", compare->row_count);
   json_add_uint(summary, "expected", sinks_expected(compare));
   json_add_uint(summary, "compared", compare->compared);
-  for (enum compare_verdict verdict = 0; verdict < COMPARE_VERDICT_COUNT; ++verdict) {
+  for (enum compare_verdict verdict = 0; verdict < COMPARE_VERDICT_COUNT; ++verdict)
     json_add_uint(summary, verdict_name(verdict), compare->verdict_count[verdict]);
-  }
   json_add_uint(summary, "exit_code", (uint64_t)compare->exit_code);
 }
 

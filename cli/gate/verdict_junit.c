@@ -10,9 +10,8 @@ enum outcome { OUTCOME_PASSED, OUTCOME_FAILURE, OUTCOME_ERROR, OUTCOME_SKIPPED, 
 static enum outcome outcome_of(const struct compare *compare, const struct compare_row *row) {
   const enum exit_code code = verdict_exit_code(row->verdict);
   if (row->verdict == COMPARE_untimed) return OUTCOME_SKIPPED;
-  if (sinks_row_fails(compare, row)) {
+  if (sinks_row_fails(compare, row))
     return code == EXIT_CODE_COVERAGE || code == EXIT_CODE_INCONCLUSIVE ? OUTCOME_ERROR : OUTCOME_FAILURE;
-  }
   return code == EXIT_CODE_INCONCLUSIVE ? OUTCOME_SKIPPED : OUTCOME_PASSED;
 }
 

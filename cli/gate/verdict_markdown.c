@@ -6,12 +6,11 @@ static void put_head(FILE *file, const struct compare *compare) {
   char line[COMPARE_LINE_MAX], base[COMPARE_LINE_MAX], now[COMPARE_LINE_MAX];
   sinks_outcome_text(compare, line);
   fprintf(file, "**attnbench gate %s**\n\n", line);
-  if (compare->base->is_edited || compare->now->is_edited) {
+  if (compare->base->is_edited || compare->now->is_edited)
     fprintf(file, "**%s was changed after attnbench wrote it** (--allow-edited).\n\n",
             !compare->now->is_edited    ? "The base report"
             : !compare->base->is_edited ? "The new report"
                                         : "Each report");
-  }
   if (sinks_advice(compare)[0] != '\0') fprintf(file, "What to do: %s.\n\n", sinks_advice(compare));
   sinks_counts_text(compare, line);
   fprintf(file, "%s\n\n", line);
@@ -56,12 +55,11 @@ static size_t put_rows(FILE *file, const struct compare *compare, uint64_t left[
       ++more;
       continue;
     }
-    if (shown++ == 0) {
+    if (shown++ == 0)
       fputs(
           "\n| verdict | case | variant | mode | base µs | new µs | change | bounds | runs | why |\n"
           "|---|---|---|---|--:|--:|--:|--:|--:|---|\n",
           file);
-    }
     put_row(file, compare, row);
   }
   return more;

@@ -175,10 +175,9 @@ struct status verdict_text_write(const struct compare *compare, FILE *file) {
   print_differences(file, compare);
   print_rows(file, compare, rows);
   print_reasons(file, compare);
-  if (compare->settings.once && compare->comparable) {
+  if (compare->settings.once && compare->comparable)
     print_wrapped(file, "",
                   "Two reports, judged once: when nothing changed, at most one comparison in twenty fails "
                   "(results/README.md has the rates for each number of processes).");
-  }
   return status_ok();
 }

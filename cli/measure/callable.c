@@ -120,12 +120,11 @@ struct python {
 
 static struct status find_python(const char *library, struct python *out) {
   void *object = dlopen(library, RTLD_NOW | RTLD_GLOBAL); /* global: modules in C look for its names */
-  if (object == NULL) {
+  if (object == NULL)
     return status_make(STATUS_USAGE,
                        "%s has no shared library that can be opened: %s; install libpython3 for it, or name another "
                        "interpreter with ATTN_PYTHON",
                        interpreter_name(), dlerror());
-  }
   const struct {
     const char *name;
     void *function;
@@ -389,11 +388,10 @@ struct status callable_add(const char *text, const char *device_spec) {
   if (!status_failed(&status)) status = import_function(slot, slot_count, options);
   if (status_failed(&status)) return status_make(STATUS_USAGE, "--load %s: %s", text, status.text);
   describe_slot(slot, slot_count, text, device_spec, options);
-  if (!variant_add(&slot->variant)) {
+  if (!variant_add(&slot->variant))
     return status_make(STATUS_USAGE,
                        "--load %s: there is a variant %s already; give this one another name: --load NAME=%s:%s",
                        text, slot->spec.name, slot->spec.module, slot->spec.function);
-  }
   ++slot_count;
   return status_ok();
 }

@@ -143,9 +143,8 @@ static struct status take_ordinal(const char *list, const char **at, uint32_t *o
   char *end = NULL;
   const bool is_digit = **at >= '0' && **at <= '9';
   const unsigned long value = strtoul(*at, &end, 10);
-  if (!is_digit || value > ORDINAL_MAX || (*end != ',' && *end != '\0')) {
+  if (!is_digit || value > ORDINAL_MAX || (*end != ',' && *end != '\0'))
     return status_make(STATUS_USAGE, "--devices: \"%s\" is no list of cards; give their numbers, 0,1, or all", list);
-  }
   *out = (uint32_t)value;
   *at = end;
   return status_ok();

@@ -30,18 +30,16 @@ struct status inject_parse(const char *text, struct inject_rule *out) {
   *out = (struct inject_rule){.glob = ""};
   if (text == NULL) return status_ok();
   const char *colon = strrchr(text, ':');
-  if (colon == NULL || colon == text || (size_t)(colon - text) >= sizeof out->glob) {
+  if (colon == NULL || colon == text || (size_t)(colon - text) >= sizeof out->glob)
     return status_make(
         STATUS_USAGE,
         "--inject-slowdown: \"%s\" is not GLOB:PERCENT with a glob of 1 to %d bytes; for example '*/wmma:3'", text,
         CELL_GLOB_MAX - 1);
-  }
   char *end;
   out->percent = strtod(colon + 1, &end);
-  if (end == colon + 1 || *end != '\0' || !(out->percent > 0 && out->percent <= percent_max)) {
+  if (end == colon + 1 || *end != '\0' || !(out->percent > 0 && out->percent <= percent_max))
     return status_make(STATUS_USAGE, "--inject-slowdown: \"%s\" is not a percentage above 0, at most %g", colon + 1,
                        percent_max);
-  }
   memcpy(out->glob, text, (size_t)(colon - text));
   return status_ok();
 }

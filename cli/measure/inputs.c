@@ -9,9 +9,8 @@
 
 static void fill_row(const struct pattern *pattern, const struct attn_tensor *tensor, uint64_t row, void *out) {
   const struct pattern_line line = pattern_line_of(pattern, tensor->role, row);
-  for (uint32_t d = 0; d < tensor->view.columns; ++d) {
+  for (uint32_t d = 0; d < tensor->view.columns; ++d)
     attn_dtype_store(tensor->dtype, out, d, pattern_bits(pattern, tensor, &line, d));
-  }
 }
 
 static struct status write_rows(const struct pattern *pattern, const struct attn_tensor *tensor, void *buffer,

@@ -125,17 +125,15 @@ static void make_stand_in(const struct described_variant *from, struct stand_in 
 }
 
 static struct status add_variant(const char *path, const struct described_variant *described, bool is_apart) {
-  if (stand_in_count == ATTN_PLUGIN_VARIANTS_MAX) {
+  if (stand_in_count == ATTN_PLUGIN_VARIANTS_MAX)
     return status_make(STATUS_USAGE, "--load %s: more than %d variants would be loaded; load fewer objects", path,
                        ATTN_PLUGIN_VARIANTS_MAX);
-  }
   struct stand_in *stand_in = &stand_ins[stand_in_count];
   make_stand_in(described, stand_in);
-  if (!variant_add(&stand_in->variant)) {
+  if (!variant_add(&stand_in->variant))
     return status_make(STATUS_USAGE,
                        "--load %s: there is a variant %s already, from another object; rename it in one", path,
                        described->name);
-  }
   ++stand_in_count;
   if (is_apart) supervise_keep_apart(&stand_in->variant);
   return status_ok();

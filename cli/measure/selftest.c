@@ -271,9 +271,8 @@ static void add_tool(cJSON *root) {
 
 static void add_summary(cJSON *root, const struct selftest_judgement *judgement) {
   cJSON *summary = cJSON_AddObjectToObject(root, "summary");
-  for (enum selftest_verdict v = 0; v < SELFTEST_VERDICT_COUNT; ++v) {
+  for (enum selftest_verdict v = 0; v < SELFTEST_VERDICT_COUNT; ++v)
     json_add_uint(summary, selftest_verdict_name(v), judgement->verdict_count[v]);
-  }
   json_add_uint(summary, "exit_code", judgement->exit_code);
 }
 

@@ -80,12 +80,10 @@ static struct status start_worker(struct supervisor *s) {
     argv[next++] = objects[i];
   }
   TRY(channel_ask(&s->channel, argv, open_timeout_s, &answer, end));
-  if (answer.result == CHANNEL_DEADLINE) {
+  if (answer.result == CHANNEL_DEADLINE)
     return status_make(STATUS_DEVICE, "device %s did not open within %.0f s", s->device_spec, open_timeout_s);
-  }
-  if (answer.result == CHANNEL_CLOSED) {
+  if (answer.result == CHANNEL_CLOSED)
     return status_make(STATUS_DEVICE, "device %s could not be opened: %s", s->device_spec, end);
-  }
   struct status status = take_failure(answer.line, answer.length);
   if (!status_failed(&status)) status = hello_from_line(answer.line, answer.length, &s->hello);
   if (status_failed(&status)) channel_end(&s->channel, patience_s, NULL);
@@ -161,14 +159,12 @@ struct status supervise_load(const char *path, char **line) {
   char end[CHANNEL_END_MAX];
   if (object_count == ATTN_PLUGINS_MAX) return status_make(STATUS_USAGE, "--load %s: one object too many", path);
   TRY(ask_once(argv, load_timeout_s, line, end));
-  if (*line == NULL && end[0] == '\0') {
+  if (*line == NULL && end[0] == '\0')
     return status_make(STATUS_USAGE, "--load %s: opening it took more than %.0f s; look at its constructors", path,
                        load_timeout_s);
-  }
-  if (*line == NULL) {
+  if (*line == NULL)
     return status_make(STATUS_USAGE, "--load %s: opening it failed: %s; look at its constructors and its attn_plugin",
                        path, end);
-  }
   snprintf(objects[object_count++], PATH_MAX, "%s", path);
   return status_ok();
 }

@@ -109,10 +109,8 @@ static void close_case(struct worker *worker) {
 }
 
 static struct status open_case(struct worker *worker, const struct cell_request *request) {
-  if (worker->bench != NULL && worker->seed == request->seed &&
-      strcmp(worker->case_key, request->attn_case.key) == 0) {
+  if (worker->bench != NULL && worker->seed == request->seed && strcmp(worker->case_key, request->attn_case.key) == 0)
     return status_ok();
-  }
   close_case(worker);
   device_range_push(worker->device, request->attn_case.key);
   worker->in_case_range = true;

@@ -19,9 +19,8 @@ static void add(struct options_file file, struct options_file out[OPTIONS_FILES_
 
 size_t options_files(const struct options *o, struct options_file out[OPTIONS_FILES_MAX]) {
   size_t count = 0, values;
-  for (size_t i = 0; i < o->reports.count; ++i) {
+  for (size_t i = 0; i < o->reports.count; ++i)
     add((struct options_file){"the report", o->reports.item[i], false}, out, &count);
-  }
   EACH_OPTION(row, o->verb) {
     if ((row->flags & (OPTION_READS | OPTION_WRITES)) == 0) continue;
     const char *const *paths = options_table_values(row, o, &values);

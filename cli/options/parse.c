@@ -17,9 +17,8 @@ static struct status unknown_option(enum verb verb, const char *name) {
 }
 
 static struct status append(const struct option_row *row, const char *value, struct options_list *list) {
-  if (list->count == (size_t)row->most) {
+  if (list->count == (size_t)row->most)
     return status_make(STATUS_USAGE, "%s %s is one too many; give it at most %g times", row->name, value, row->most);
-  }
   list->item[list->count++] = value;
   return status_ok();
 }
@@ -57,10 +56,9 @@ static struct status take_option(int argc, char **argv, int *i, struct options *
   if (row->kind == OPTION_COUNT && equals == NULL) return store(row, "1", out);
   if (row->kind == OPTION_WORD && equals == NULL) return store(row, "", out);
   const char *value = equals != NULL ? equals + 1 : *i + 1 < argc ? argv[++*i] : NULL;
-  if (value == NULL || *value == '\0') {
+  if (value == NULL || *value == '\0')
     return status_make(STATUS_USAGE, "%s: needs a value: %s%s%s", row->name, row->name,
                        options_table_is_joined(row) ? "" : " ", row->value);
-  }
   return store(row, value, out);
 }
 
@@ -79,10 +77,9 @@ static struct status not_understood(const char *text) {
 static struct status take_report(const char *text, struct options *out) {
   const struct verb_row *verb = options_table_verb(out->verb);
   if (verb->reports_most == 0) return not_understood(text);
-  if (out->reports.count == verb->reports_most) {
+  if (out->reports.count == verb->reports_most)
     return status_make(STATUS_USAGE, "%s is one %s too many; attnbench %s takes at most %zu", text,
                        verb->word != NULL ? verb->word : "report", verb->name, verb->reports_most);
-  }
   out->reports.item[out->reports.count++] = text;
   return status_ok();
 }

@@ -45,12 +45,11 @@ static struct status take_part(const struct launcher *launcher, uint64_t *index,
   TRY(read_variable(launcher->step, 1, &step));
   const bool is_sound = of > 0 && of <= SWEEP_CASES_MAX && step > 0 && id >= first && (id - first) % step == 0 &&
                         (id - first) / step < of;
-  if (!is_sound) {
+  if (!is_sound)
     return status_make(STATUS_USAGE,
                        "--shard auto: %s is %" PRIu64 " and %s is %" PRIu64
                        ", but the tasks must be numbered without a gap; give --shard I/N",
                        launcher->index, id, launcher->count, of);
-  }
   *index = *index * of + (id - first) / step;
   *count *= of;
   return status_ok();
@@ -93,12 +92,11 @@ struct status options_shard(struct options *out) {
   uint64_t index, count;
   if (text == NULL) return status_ok();
   TRY(strcmp(text, "auto") == 0 ? read_auto(&index, &count) : read_given(text, &index, &count));
-  if (index < 1 || index > count || count > SWEEP_CASES_MAX) {
+  if (index < 1 || index > count || count > SWEEP_CASES_MAX)
     return status_make(STATUS_USAGE,
                        "--shard %.60s: there is no shard %" PRIu64 " of %" PRIu64
                        "; shards are numbered from 1, and there are at most %d",
                        text, index, count, SWEEP_CASES_MAX);
-  }
   out->shard_value = (struct shard){.index = (uint32_t)index, .count = (uint32_t)count};
   return status_ok();
 }

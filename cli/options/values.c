@@ -123,14 +123,12 @@ static void apply_computed_defaults(struct options *out) {
 }
 
 static struct status check_rounds(const struct options *o) {
-  if (o->baseline != NULL && o->rounds.value < COMPARED_ROUNDS_MIN) {
+  if (o->baseline != NULL && o->rounds.value < COMPARED_ROUNDS_MIN)
     return status_make(STATUS_USAGE, "--rounds %s is too few; a comparison needs %d to 64", o->rounds.text,
                        COMPARED_ROUNDS_MIN);
-  }
-  if (o->verb == VERB_GATE && o->from == NULL && o->processes.value < 2 * o->rounds.value) {
+  if (o->verb == VERB_GATE && o->from == NULL && o->processes.value < 2 * o->rounds.value)
     return status_make(STATUS_USAGE, "--processes %s is too few for two sides of --rounds %s; give at least %d",
                        o->processes.text, o->rounds.text, (int)(2 * o->rounds.value));
-  }
   return status_ok();
 }
 
@@ -146,12 +144,11 @@ static struct status read_threshold_for(const char *text, struct options_thresho
   const size_t length = equals != NULL ? (size_t)(equals - text) : 0;
   struct options_number percent = {.text = equals != NULL ? equals + 1 : NULL};
   const struct status status = read_number(row, &percent);
-  if (length == 0 || length >= sizeof out->glob || status_failed(&status)) {
+  if (length == 0 || length >= sizeof out->glob || status_failed(&status))
     return status_make(STATUS_USAGE,
                        "--threshold-for %.160s is not GLOB=PERCENT; give a glob of KEY/VARIANT and a threshold of %g "
                        "to %g percent, such as '*/wmma=5'",
                        text, row->least, row->most);
-  }
   memcpy(out->glob, text, length);
   out->glob[length] = '\0';
   out->percent = percent.value;
@@ -174,8 +171,7 @@ struct status options_values(struct options *out) {
   TRY(options_shard(out));
   TRY(check_rounds(out));
   TRY(check_controls(out));
-  for (size_t i = 0; i < out->threshold_for.count; ++i) {
+  for (size_t i = 0; i < out->threshold_for.count; ++i)
     TRY(read_threshold_for(out->threshold_for.item[i], &out->threshold_for_value[i]));
-  }
   return status_ok();
 }

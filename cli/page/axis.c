@@ -51,9 +51,8 @@ double axis_at(const struct axis *axis, double value) {
 static size_t linear_ticks(const struct axis *axis, double out[AXIS_TICKS_MAX]) {
   size_t count = 0;
   const double first = ceil(axis->low / axis->tick_spacing * (1 - 1e-9));
-  for (double i = first; count < AXIS_TICKS_MAX && i * axis->tick_spacing <= axis->high * (1 + 1e-9); ++i) {
+  for (double i = first; count < AXIS_TICKS_MAX && i * axis->tick_spacing <= axis->high * (1 + 1e-9); ++i)
     out[count++] = i * axis->tick_spacing;
-  }
   return count;
 }
 

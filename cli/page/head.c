@@ -82,11 +82,10 @@ static void put_policy(FILE *file, const struct device_policy *policy) {
   char power[UNITS_TEXT_MAX];
   if (!policy->known) return;
   units_format_fixed(policy->power_limit_w, 0, power);
-  if (isfinite(policy->power_limit_w)) {
+  if (isfinite(policy->power_limit_w))
     put_fact(file, "Settings", "power limit %s W, ECC %s, MIG %s, persistence %s", power,
              policy->ecc[0] != '\0' ? policy->ecc : "-", policy->mig[0] != '\0' ? policy->mig : "-",
              policy->persistence[0] != '\0' ? policy->persistence : "-");
-  }
   put_fact(file, "Host", "%s%s%s", policy->host_cpu, policy->host_kernel[0] != '\0' ? ", " : "", policy->host_kernel);
 }
 

@@ -163,10 +163,9 @@ static void put_series(const struct plot *plot, const struct kind *kind, const s
     if (rows[i]->series != series) continue;
     if (!any) plot_series_open(plot, series);
     any = true;
-    if (before < count && joins(shape_of(rows[before]), shape_of(rows[i]))) {
+    if (before < count && joins(shape_of(rows[before]), shape_of(rows[i])))
       plot_line(plot, "line", place_of(plot->page, rows[before], place[before]), kind->of(rows[before]).value,
                 place_of(plot->page, rows[i], place[i]), kind->of(rows[i]).value);
-    }
     before = i;
   }
   for (size_t i = 0; i < count; ++i) {
@@ -198,9 +197,7 @@ static void put_drawing(const struct page *page, FILE *file, const struct kind *
   const size_t stride = (cases + LABELS_SHOWN_MAX - 1) / LABELS_SHOWN_MAX;
   for (size_t i = 0; i < count; ++i) {
     const bool is_first = i == 0 || place[i] > place[i - 1];
-    if (is_first && (size_t)place[i] % stride == 0) {
-      put_case_label(&plot, place[i], shape_of(rows[i]), turned);
-    }
+    if (is_first && (size_t)place[i] % stride == 0) put_case_label(&plot, place[i], shape_of(rows[i]), turned);
   }
   for (size_t s = 0; s < page->series_count; ++s) put_series(&plot, kind, rows, place, count, s);
   plot_close(&plot);

@@ -54,9 +54,8 @@ static size_t series_of(struct page *page, const struct merge_row *row) {
     const bool same = strcmp(page->series[i].variant, variant) == 0;
     if (same && page->series[i].source == row->source) return i;
     if (same) known = true;
-    if (same || (!known && page->series[i].number >= number)) {
+    if (same || (!known && page->series[i].number >= number))
       number = same ? page->series[i].number : page->series[i].number + 1;
-    }
   }
   page->series[page->series_count] =
       (struct page_series){.variant = variant, .source = row->source, .number = number};

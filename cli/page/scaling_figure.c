@@ -75,17 +75,15 @@ static void put_expected(const struct plot *plot, const struct merge_row *const 
     put_steps(plot, pairs_of(rows[0]), pairs_of(last), full, waves);
     return;
   }
-  for (size_t i = 1; i < count; ++i) {
+  for (size_t i = 1; i < count; ++i)
     plot_line(plot, "expected", pairs_of(rows[i - 1]), scaling_at(rows[i - 1])->wave_ratio, pairs_of(rows[i]),
               scaling_at(rows[i])->wave_ratio);
-  }
 }
 
 static void put_measured(const struct plot *plot, const struct merge_row *const *rows, size_t count) {
   plot_series_open(plot, rows[0]->series);
-  for (size_t i = 1; i < count; ++i) {
+  for (size_t i = 1; i < count; ++i)
     plot_line(plot, "line", pairs_of(rows[i - 1]), ratio_of(rows[i - 1]), pairs_of(rows[i]), ratio_of(rows[i]));
-  }
   for (size_t i = 0; i < count; ++i) {
     char ratio[UNITS_TEXT_MAX], waves[UNITS_TEXT_MAX];
     const double wave_ratio = scaling_at(rows[i])->wave_ratio;

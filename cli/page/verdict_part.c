@@ -15,9 +15,8 @@ static void put_outcome(FILE *file, const struct compare *compare) {
   fprintf(file, "<p class=\"outcome %s\"><strong>", compare->exit_code == EXIT_CODE_OK ? "passed" : "failed");
   html_text(file, line);
   fputs("</strong></p>\n", file);
-  if (sinks_advice(compare)[0] != '\0') {
+  if (sinks_advice(compare)[0] != '\0')
     markup_put(file, html_prose, "<p>What to do: %s.</p>\n", sinks_advice(compare));
-  }
   sinks_counts_text(compare, line);
   html_element(file, "p", line);
   if (!sinks_has_suite(compare)) return;
@@ -105,10 +104,9 @@ static void put_change(const struct plot *plot, const struct compare_row *row, d
   name[NAME_SHOWN] = '\0';
   html_text(plot->file, name);
   fputs("</text>", plot->file);
-  if (isfinite(row->ci_low) && isfinite(row->ci_high)) {
+  if (isfinite(row->ci_low) && isfinite(row->ci_high))
     fprintf(plot->file, "<path class=\"bar\" d=\"M%.1f %.1fH%.1f\"/>", axis_at(&plot->x, percent(row->ci_low)), y,
             axis_at(&plot->x, percent(row->ci_high)));
-  }
   fprintf(plot->file, "<path class=\"mark\" d=\"M%.1f %.1fm-3 0a3 3 0 1 0 6 0a3 3 0 1 0-6 0\"/></g>\n", x, y);
 }
 

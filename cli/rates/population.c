@@ -32,11 +32,10 @@ static struct status check_evidence(const char *path, const struct journal_data 
     const struct record *record = &evidence->records[i / TIME_MODE_COUNT];
     const enum time_mode mode = (enum time_mode)(i % TIME_MODE_COUNT);
     if (!settings->modes[mode] || !judge_is_timed(record, mode)) continue;
-    if (record->process[mode].count == 0) {
+    if (record->process[mode].count == 0)
       return status_make(STATUS_NOT_COMPARABLE,
                          "%s: holds one process; measure several with --rounds %u or more, best %u", path, 2 * rounds,
                          4 * rounds);
-    }
     status = check_cell(path, record, mode, processes);
   }
   if (status_failed(&status)) return status;

@@ -85,11 +85,10 @@ static void write_suites(const struct compare_power *power, FILE *file) {
                  power->failed, power->suites, 100 * (double)power->failed / suites, 100 * power->failed_upper,
                  power->undecided, 100 * (double)power->undecided / suites, 100 * power->undecided_upper);
   snprintf(lead, sizeof lead, "%-22s  ", "");
-  if (power->settings.compare.pairs_planned > 0) {
+  if (power->settings.compare.pairs_planned > 0)
     text_paragraph(
         file, lead, "these took %.1f processes of at most %u at first, and each case %.1f of them, in the mean",
         2 * (double)power->pairs / suites, 2 * (unsigned)power->settings.rounds, 2 * power->pairs_of_row / suites);
-  }
   if (isnan(power->uniform_1_percent)) return;
   text_paragraph(file, lead,
                  "all cases 1 %% slower: found in %.1f %% of %" PRIu64 " suites, at least %.1f %% (95 %%)",
@@ -147,13 +146,12 @@ static void write_slowdowns(const struct compare_power *power, FILE *file) {
       file, "",
       "From so many gates a share is known to within %.1f %% (95 %%); those two are at least %.1f %% and %.1f %%.",
       100 * 1.96 * 0.5 / sqrt(power->trials), 100 * power->least_2_percent_lower, 100 * power->least_3_percent_lower);
-  if (!isnan(power->whole_2_percent)) {
+  if (!isnan(power->whole_2_percent))
     text_paragraph(
         file, "",
         "Whole gates in which the case that is found least is slower, in all its modes: +2 %% found in %.1f %% of "
         "%" PRIu64 ", +3 %% in %.1f %%.",
         100 * power->whole_2_percent, power->whole_suites, 100 * power->whole_3_percent);
-  }
   if (power->rows_tried == power->row_count) return;
   text_paragraph(file, "",
                  "Slowdowns were tried on %" PRIu64

@@ -15,10 +15,9 @@ struct status cards_add(struct journal_data *data, const struct device_line *lin
     return status_make(STATUS_INPUT, "device: %s has no uuid to tell its rows by", info->name);
   if (cards_find(data, info->uuid) < data->card_count)
     return status_make(STATUS_INPUT, "device: %s is there twice", info->uuid);
-  if (data->card_count > 0 && !is_alike(&data->card[0].info, info)) {
+  if (data->card_count > 0 && !is_alike(&data->card[0].info, info))
     return status_make(STATUS_INPUT, "device: %s (%s) and %s (%s) are not of one model", data->card[0].info.name,
                        data->card[0].info.uuid, info->name, info->uuid);
-  }
   data->card[data->card_count++] = *line;
   return status_ok();
 }

@@ -44,9 +44,8 @@ static struct status check_launch(const struct json_doc *doc, const cJSON *pass,
                                   const struct pass_record *launched) {
   const uint32_t *g = counted->grid, *b = counted->block;
   if (memcmp(g, launched->pass.grid, sizeof counted->grid) == 0 &&
-      memcmp(b, launched->pass.block, sizeof counted->block) == 0) {
+      memcmp(b, launched->pass.block, sizeof counted->block) == 0)
     return status_ok();
-  }
   return json_error(doc, pass, false,
                     "has grid (%u,%u,%u) and block (%u,%u,%u), but the report's pass %s was launched with grid "
                     "(%u,%u,%u) and block (%u,%u,%u); take counters and report from the same build and sweep",

@@ -256,9 +256,8 @@ static struct status take_resumed(struct reader *reader, const union line *line)
 
 static struct status take_end(struct reader *reader, const union line *line) {
   const struct end_line *end = &line->end;
-  if (strcmp(end->state, "complete") != 0 && strcmp(end->state, "interrupted") != 0) {
+  if (strcmp(end->state, "complete") != 0 && strcmp(end->state, "interrupted") != 0)
     return status_make(STATUS_INPUT, "end: state is \"%s\", not complete or interrupted", end->state);
-  }
   reader->has_end = true;
   memcpy(reader->data->state, end->state, sizeof end->state);
   reader->data->wall_s = end->wall_s;
@@ -492,13 +491,12 @@ static struct status make(const char *path, struct journal **out) {
 
 struct status journal_create(const char *path, const struct run_info *run, struct journal **out) {
   *out = NULL;
-  if (run->cell_count > JOURNAL_CELLS_MAX) {
+  if (run->cell_count > JOURNAL_CELLS_MAX)
     return status_make(STATUS_USAGE,
                        "%" PRIu64
                        " cells are too many for one journal, which holds %u; measure fewer, or each part "
                        "into a journal of its own (--shard)",
                        run->cell_count, JOURNAL_CELLS_MAX);
-  }
   OWNED(drop) struct journal *journal = NULL;
   TRY(make(path, &journal));
   TRY(open_new(journal));
@@ -639,9 +637,8 @@ struct status journal_check_unique(const struct journal_data *data, const struct
 static size_t count_cells(const char *text, size_t length) {
   size_t count = 0;
   const char *line = text, *end;
-  for (; (end = memchr(line, '\n', length - (size_t)(line - text))) != NULL; line = end + 1) {
+  for (; (end = memchr(line, '\n', length - (size_t)(line - text))) != NULL; line = end + 1)
     count += strncmp(line, kinds[LINE_CELL].open, strlen(kinds[LINE_CELL].open)) == 0;
-  }
   return count;
 }
 

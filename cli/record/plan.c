@@ -24,9 +24,8 @@ static void plan_pass(const struct attn_pass *pass, const struct device_info *de
 static const char *refusal(const struct attn_case *attn_case, const struct variant_spec *spec,
                            const struct device_info *device) {
   const struct attn_variant *variant = spec->variant;
-  if (!variant_runs_on(variant, device->kind)) {
+  if (!variant_runs_on(variant, device->kind))
     return variant->runs_on == DEVICE_CPU ? "runs on the CPU only; use --device cpu" : "needs a CUDA device";
-  }
   return variant_supports(variant, &attn_case->shape, &spec->tuning, device);
 }
 

@@ -61,9 +61,8 @@ static struct status check_times(const struct record *record, const struct recor
 
 static struct status check_round(const struct record *record, uint32_t round) {
   const uint32_t expected = process_count(record);
-  if (record->status != CELL_ok) {
+  if (record->status != CELL_ok)
     return status_make(STATUS_INPUT, "the cell is %s already", cell_status_name(record->status));
-  }
   if (round != expected) return status_make(STATUS_INPUT, "round %u is the next one", expected);
   if (round < PROCESSES_MAX) return status_ok();
   return status_make(STATUS_INPUT, "at most %d rounds are kept", PROCESSES_MAX);
@@ -72,10 +71,9 @@ static struct status check_round(const struct record *record, uint32_t round) {
 struct status process_add(struct record *record, uint32_t round, const struct record *next) {
   struct status status = check_round(record, round);
   if (!status_failed(&status)) status = check_times(record, next);
-  if (status_failed(&status)) {
+  if (status_failed(&status))
     return status_make(status.code, "round %u of cell %s of %s: %s", round, record->attn_case.key, record->variant,
                        status.text);
-  }
   record->wall_s += next->wall_s;
   record->gpu_s += next->gpu_s;
   if (record->left[0] == '\0') memcpy(record->left, next->left, sizeof record->left);

@@ -109,13 +109,11 @@ struct status record_finish(struct record *record) {
   char key[AXIS_KEY_MAX], why[AXIS_WHY_MAX];
   axes_complete(&record->attn_case.shape);
   axes_key(&record->attn_case.shape, key);
-  if (strcmp(key, record->attn_case.key) != 0) {
+  if (strcmp(key, record->attn_case.key) != 0)
     return status_make(STATUS_INPUT, "key \"%s\" does not name its shape, which is %s", record->attn_case.key, key);
-  }
   if (!axes_problem_is_sound(&record->attn_case.shape, why)) return status_make(STATUS_INPUT, "shape: %s", why);
-  if (record->counters.done && record->counters.pass_count == 0) {
+  if (record->counters.done && record->counters.pass_count == 0)
     return status_make(STATUS_INPUT, "counters has no passes");
-  }
   snprintf(record->variant_name, sizeof record->variant_name, "%.*s", (int)strcspn(record->variant, ":"),
            record->variant);
   return check_processes(record);

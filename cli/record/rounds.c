@@ -12,12 +12,11 @@ static struct status check_same(const struct journal_data *a, const struct journ
   struct alike_difference found[ALIKE_MAX];
   if (a->has_device != b->has_device)
     return status_make(STATUS_NOT_COMPARABLE, "one of the rounds has no device; measure all rounds on one device");
-  if (alike_compare(ALIKE_ROUNDS, a, b, found) > 0) {
+  if (alike_compare(ALIKE_ROUNDS, a, b, found) > 0)
     return status_make(STATUS_NOT_COMPARABLE,
                        "the rounds differ in the %s: \"%s\" and \"%s\"; measure all rounds on one device, with one "
                        "program, sweep and seed",
                        found[0].name, found[0].first, found[0].second);
-  }
   if (b->record_count == cells) return status_ok();
   return status_make(STATUS_NOT_COMPARABLE,
                      "one round measured %zu cells and the next one %zu; measure the same cells in all", cells,

@@ -17,11 +17,10 @@ struct status time_mode_parse_list(const char *text, bool out[TIME_MODE_COUNT]) 
     while (mode < TIME_MODE_COUNT &&
            (strlen(time_mode_name(mode)) != length || memcmp(time_mode_name(mode), part, length) != 0))
       ++mode;
-    if (mode == TIME_MODE_COUNT) {
+    if (mode == TIME_MODE_COUNT)
       return status_make(STATUS_USAGE,
                          "--modes: \"%.*s\" is not a mode; write one or more of hot, cold and steady, with commas",
                          (int)length, part);
-    }
     if (out[mode]) return status_make(STATUS_USAGE, "--modes: %s is named twice; name it once", time_mode_name(mode));
     out[mode] = true;
     if (part[length] == '\0') return status_ok();

@@ -163,10 +163,9 @@ static const char *cell_problem(const struct journal_data *data, const struct re
 
 static struct status check_state(const char *path, const struct journal_data *data) {
   const char *state = data->state;
-  if (strcmp(state, "complete") != 0 && strcmp(state, "interrupted") != 0 && strcmp(state, "partial") != 0) {
+  if (strcmp(state, "complete") != 0 && strcmp(state, "interrupted") != 0 && strcmp(state, "partial") != 0)
     return status_make(STATUS_INPUT, "%s: its run is \"%s\", not complete, interrupted or partial; measure again",
                        path, state);
-  }
   if (data->wall_s < 0 || data->wall_s > RECORD_SECONDS_MOST)
     return status_make(STATUS_INPUT, "%s: its run took %g s, which cannot be; measure again", path, data->wall_s);
   if (data->record_count <= data->run.cell_count) return status_ok();

@@ -40,10 +40,9 @@ static struct status refuse_other(const struct json_doc *doc, const cJSON *at, c
   for (size_t i = 0; i < sizeof others / sizeof *others; ++i) {
     const bool is_it = others[i].schema != NULL ? strncmp(schema, others[i].schema, strlen(others[i].schema)) == 0
                                                 : json_get(doc->root, others[i].key) != NULL;
-    if (is_it) {
+    if (is_it)
       return json_error(doc, at, false, "is %s%s; %s", at != doc->root ? "that of " : "", others[i].what,
                         others[i].instead);
-    }
   }
   return status_ok();
 }
@@ -97,10 +96,9 @@ static struct status read_json(const char *path, char *text, size_t length, stru
 
 static struct status check_json(const char *path, const char *text) {
   const char first = text[strspn(text, " \t\r\n")];
-  if (first != '{') {
+  if (first != '{')
     return status_make(STATUS_INPUT, "%s: is %s; give a journal, a report of --json or a table of times", path,
                        first == '\0' ? "empty" : "neither a journal nor JSON");
-  }
   return status_ok();
 }
 
@@ -124,12 +122,11 @@ struct status measured_load(const char *path, struct journal_data *out, enum mea
 
 /* A comparison would take what another device or seed did for what the program does. */
 static struct status check_one_run(const char *path, const struct journal_data *data) {
-  if (data->run.tuned) {
+  if (data->run.tuned)
     return status_make(STATUS_NOT_COMPARABLE,
                        "%s: attnbench tune measured it, each tuning as often as its search needed; a comparison "
                        "needs as many rounds of every cell, so measure the sweep that tune writes with --json",
                        path);
-  }
   for (size_t i = 0; i < data->record_count; ++i) {
     const struct record *record = &data->records[i];
     if (record->resumed_with_other[0] == '\0') continue;

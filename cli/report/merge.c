@@ -133,10 +133,9 @@ static struct status load(const char *const *paths, size_t count, const struct k
 struct status merge_load(const char *const *paths, size_t count, const struct keep *keep, bool across_devices,
                          struct merge *out) {
   *out = (struct merge){.exit_code = EXIT_CODE_OK};
-  if (count > MERGE_SOURCES_MAX) {
+  if (count > MERGE_SOURCES_MAX)
     return status_make(STATUS_USAGE, "%zu reports are more than the %d that can be shown together", count,
                        MERGE_SOURCES_MAX);
-  }
   const struct status status = load(paths, count, keep, across_devices, out);
   if (status_failed(&status)) merge_free(out);
   return status;

@@ -56,10 +56,9 @@ static void print_source(FILE *file, const struct merge *merge, size_t index) {
   const struct journal_data *data = source->report->journal;
   const struct run_info *run = &data->run;
   char lead[24], device[192] = "nothing measured";
-  if (data->has_device) {
+  if (data->has_device)
     snprintf(device, sizeof device, "%s, %" PRIu32 " %s", data->device.name, data->device.sms,
              data->device.kind == DEVICE_CPU ? "threads" : "SMs");
-  }
   snprintf(lead, sizeof lead, "source %zu  ", index + 1);
   text_paragraph(file, lead, "%s: %s %s; sweep %s; %s; seed %" PRIu64, source->path,
                  run->tool[0] != '\0' ? run->tool : "attnbench", run->version, run->sweep_name, device, run->seed);
@@ -79,9 +78,8 @@ static bool is_repeated(const struct merge *merge, size_t index) {
   for (size_t i = 0; i < index; ++i) {
     const struct record *other = record_of(&merge->rows[i]);
     if (merge->rows[i].source == merge->rows[index].source && strcmp(other->variant, record->variant) == 0 &&
-        strcmp(other->reason, record->reason) == 0) {
+        strcmp(other->reason, record->reason) == 0)
       return true;
-    }
   }
   return false;
 }

@@ -50,9 +50,8 @@ static bool is_threshold(double percent) {
 
 static struct status check_gate(const struct json_doc *doc, const cJSON *sweep, const struct sweep_gate *gate) {
   bool is_sound = gate->threshold_percent == 0 || is_threshold(gate->threshold_percent);
-  for (uint32_t i = 0; i < gate->case_count; ++i) {
+  for (uint32_t i = 0; i < gate->case_count; ++i)
     is_sound = is_sound && is_threshold(gate->cases[i].threshold_percent);
-  }
   if (is_sound) return status_ok();
   return json_error(doc, json_get(sweep, "gate"), false, "has a threshold that is not from %g to %g percent",
                     SWEEP_GATE_PERCENT_MIN, SWEEP_GATE_PERCENT_MAX);

@@ -176,11 +176,10 @@ static struct status check_evidence(const struct journal_data *journal, const st
                                     const char *path) {
   const struct device_info *here = &journal->device, *there = &evidence->device;
   const bool measured = journal->has_device && evidence->has_device;
-  if (evidence->run.profiled[0] != '\0') {
+  if (evidence->run.profiled[0] != '\0')
     return status_make(STATUS_NOT_COMPARABLE,
                        "--evidence %s: was measured under %s, whose work is in its times; give a report without it",
                        path, evidence->run.profiled);
-  }
   if (measured && strcmp(here->name, there->name) == 0 && here->sms == there->sms) return status_ok();
   return status_make(STATUS_NOT_COMPARABLE,
                      "--evidence %s: is of %s, the report of %s; times of one device say nothing of another: give a "

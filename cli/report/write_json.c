@@ -274,9 +274,8 @@ static void add_conventions(cJSON *root, const struct report *report) {
 static void add_summary(cJSON *root, const struct report *report) {
   cJSON *summary = cJSON_AddObjectToObject(root, "summary");
   json_add_uint(summary, "cells", report->row_count);
-  for (enum cell_status status = 0; status < CELL_STATUS_COUNT; ++status) {
+  for (enum cell_status status = 0; status < CELL_STATUS_COUNT; ++status)
     json_add_uint(summary, cell_status_name(status), report->status_count[status]);
-  }
   json_add_uint(summary, "exit_code", report->exit_code);
 }
 

@@ -60,15 +60,13 @@ static void print_cards(FILE *file, const struct report *report) {
 
 /* What makes the times of a run something else than a kernel's own. */
 static void print_profiled(FILE *file, const struct run_info *run) {
-  if (run->profiled[0] != '\0') {
+  if (run->profiled[0] != '\0')
     text_paragraph(file, "profiled  ", "%s was inside the process that measured: times hold the tool's work too",
                    run->profiled);
-  }
-  if (run->profile_launches > 0) {
+  if (run->profile_launches > 0)
     text_paragraph(file, "profile   ",
                    "%" PRIu32 " launch%s of each row for a profiler to capture, checked, not timed",
                    run->profile_launches, run->profile_launches == 1 ? "" : "es");
-  }
 }
 
 static void print_head(FILE *file, const struct report *report) {
@@ -113,10 +111,9 @@ static struct status print_findings(FILE *file, const struct report *report) {
   const size_t shown = report->all_findings || folds.count < FINDINGS_SHOWN_MAX ? folds.count : FINDINGS_SHOWN_MAX;
   fputs("\nfindings, worst first\n", file);
   for (size_t i = 0; i < shown; ++i) print_finding(file, report, &folds.item[i]);
-  if (folds.count > shown) {
+  if (folds.count > shown)
     text_paragraph(file, "", "%zu more stand for less; `attnbench diagnose` on the report or journal has them all",
                    folds.count - shown);
-  }
   return status_ok();
 }
 

@@ -77,10 +77,9 @@ struct status callable_spec_parse(const char *text, struct callable_spec *out) {
     return status_make(STATUS_USAGE, "--load %s: give FILE.py:FUNCTION or package.module:FUNCTION", text);
   const char *last = strrchr(parts.function, '.'), *called = last != NULL ? last + 1 : parts.function;
   take_name(parts.name_length > 0 ? text : called, parts.name_length > 0 ? parts.name_length : strlen(called), out);
-  if (out->name[0] == '\0') {
+  if (out->name[0] == '\0')
     return status_make(STATUS_USAGE, "--load %s: a variant's name is 1 to %d of [a-z0-9_]; give NAME=%s", text,
                        ATTN_PLUGIN_NAME_MAX, parts.module);
-  }
   snprintf(out->function, sizeof out->function, "%s", parts.function);
   return take_module(text, &parts, out);
 }

@@ -158,11 +158,10 @@ static struct status add_key(struct expansion *expansion, const cJSON *entry) {
   struct attn_case made = {.key = ""};
   char why[AXIS_WHY_MAX];
   if (axes_key_read(entry->valuestring, &made.shape)) axes_key(&made.shape, made.key);
-  if (strcmp(made.key, entry->valuestring) != 0) {
+  if (strcmp(made.key, entry->valuestring) != 0)
     return json_refuse(expansion->doc, entry,
                        "give an object such as {\"B\": 1, \"H\": 8, \"S\": 512, \"D\": 64}, or the key of a case as "
                        "a report has it, such as \"B1.H8.Hkv8.Sq512.Skv512.D64.f16.full\"");
-  }
   if (sweep->case_count == SWEEP_CASES_MAX) return too_many_cases(expansion->doc, entry);
   if (!axes_problem_is_sound(&made.shape, why)) return json_error(expansion->doc, entry, false, "%s", why);
   expansion->source[sweep->case_count] = entry;
@@ -199,9 +198,8 @@ static struct status duplicate_error(const struct expansion *expansion, const st
                                      const struct attn_case *second) {
   const struct attn_case *cases = expansion->sweep->cases;
   const cJSON *entry = expansion->source[second - cases], *earlier = expansion->source[first - cases];
-  if (entry == earlier) {
+  if (entry == earlier)
     return json_error(expansion->doc, entry, false, "has the case %s twice; remove the repeated value", second->key);
-  }
   return json_error(expansion->doc, entry, false,
                     "has the case %s, which line %zu has already; remove one of the two", second->key,
                     json_line(expansion->doc, earlier));
@@ -226,9 +224,8 @@ static struct status check_duplicates(const struct expansion *expansion) {
 static struct status expand_all(struct expansion *expansion) {
   const struct json_doc *doc = expansion->doc;
   const cJSON *defaults = json_get(doc->root, "defaults");
-  if (!json_get(doc->root, "shapes") && !json_get(doc->root, "grid")) {
+  if (!json_get(doc->root, "shapes") && !json_get(doc->root, "grid"))
     return json_error(doc, doc->root, false, "has neither \"shapes\" nor \"grid\"; add one with at least one shape");
-  }
   if (defaults) TRY(read_block(doc, defaults, false, NULL, &expansion->defaults));
   TRY(expand_list(expansion, "shapes", false));
   TRY(expand_list(expansion, "grid", true));

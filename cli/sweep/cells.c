@@ -30,9 +30,8 @@ static struct status add_spec(const char *text, struct spec_list *out) {
   TRY(variant_spec_parse(text, "--variants", STATUS_USAGE, &spec));
   if (has_spec(out, spec.text))
     return status_make(STATUS_USAGE, "--variants: %s is named twice; name it once", spec.text);
-  if (out->count == SWEEP_VARIANTS_MAX) {
+  if (out->count == SWEEP_VARIANTS_MAX)
     return status_make(STATUS_USAGE, "--variants: names more than %d variants", SWEEP_VARIANTS_MAX);
-  }
   out->by_name[out->count] = true;
   out->items[out->count++] = spec;
   return status_ok();
@@ -166,11 +165,10 @@ struct status cells_select(const struct sweep *sweep, const char *variants, cons
   }
   if (out->count > 0) return status_ok();
   cells_free(out);
-  if (filter_count == 0) {
+  if (filter_count == 0)
     return status_make(STATUS_USAGE,
                        "%s: no variant takes any of its shapes on this device; name some with --variants",
                        sweep->path);
-  }
   return status_make(STATUS_USAGE, "--filter %s%s keeps none of the %zu cases of %s; loosen it", filters[0],
                      filter_count > 1 ? " and the others" : "", sweep->case_count, sweep->path);
 }

@@ -100,10 +100,9 @@ bool filter_keeps(const struct filter *filter, const struct attn_problem *proble
   const bool is_unequal = filter->orders == (FILTER_LESS | FILTER_MORE);
   const unsigned orders = is_unequal ? FILTER_EQUAL : filter->orders;
   bool met = false;
-  for (size_t i = 0; i < filter->count && !met; ++i) {
+  for (size_t i = 0; i < filter->count && !met; ++i)
     met = orders == FILTER_EQUAL ? axes_value_same(&value, &filter->value[i])
                                  : (order_of(value.first, filter->value[i].first) & orders) != 0 &&
                                        (order_of(value.second, filter->value[i].second) & orders) != 0;
-  }
   return met != is_unequal;
 }

@@ -91,11 +91,10 @@ struct status selection_deal(const struct selection *selection, uint32_t shards,
   if (cases == NULL || of_case == NULL) return no_memory(selection->count);
   const size_t count = find_cases(selection, cases);
   size_t at = 0;
-  if (count < shards) {
+  if (count < shards)
     return status_make(STATUS_USAGE,
                        "--shard: %" PRIu32 " shards are more than the %zu selected cases; give at most %zu", shards,
                        count, count);
-  }
   qsort(cases, count, sizeof *cases, by_hash);
   for (size_t i = 0; i < count; ++i) of_case[cases[i].order] = (uint32_t)(i % shards) + 1;
   for (size_t i = 0; i < selection->count; ++i) {

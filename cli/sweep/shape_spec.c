@@ -34,10 +34,9 @@ static enum axis_id list_of(const struct attn_axis *axis) {
 
 static struct status add_value(struct spec *spec, const struct attn_axis *axis, struct axis_value value) {
   size_t *count = &spec->count[list_of(axis)];
-  if (*count == VALUES_MAX) {
+  if (*count == VALUES_MAX)
     return status_make(STATUS_USAGE, "--shape %s: more than %d values of %s; give fewer, or several --shape",
                        spec->text, VALUES_MAX, axis->name);
-  }
   spec->entry[list_of(axis)][(*count)++] = (struct entry){axis, value};
   return status_ok();
 }
@@ -152,10 +151,9 @@ static struct status read_token(struct spec *spec, const char *text, const struc
   const struct attn_axis *named = equals != NULL ? axes_find(text, (size_t)(equals - text)) : NULL;
   if (named == NULL || !is_written(named)) return bad_word(spec, text);
   *axis = named;
-  if (named->required && spec->count[list_of(named)] > 0) {
+  if (named->required && spec->count[list_of(named)] > 0)
     return status_make(STATUS_USAGE, "--shape %s: %s is given twice; list its values with commas", spec->text,
                        named->name);
-  }
   return read_value(spec, named, equals + 1);
 }
 

@@ -47,9 +47,8 @@ static struct status read_about(const struct json_doc *doc, struct sweep *out) {
   if (!item) return status_ok();
   if (!cJSON_IsString(item)) return json_refuse(doc, item, "give a sentence in double quotes");
   const size_t length = strlen(item->valuestring);
-  if (length > SWEEP_ABOUT_MAX) {
+  if (length > SWEEP_ABOUT_MAX)
     return json_error(doc, item, false, "has %zu bytes; shorten it to at most %d", length, SWEEP_ABOUT_MAX);
-  }
   if (!is_one_line(item->valuestring)) return json_error(doc, item, false, "holds a control character; remove it");
   snprintf(out->about, sizeof out->about, "%s", item->valuestring);
   return status_ok();
@@ -79,9 +78,8 @@ static struct status read_variants(const struct json_doc *doc, struct sweep *out
   out->variants = calloc(SWEEP_VARIANTS_MAX, sizeof *out->variants);
   if (!out->variants) return status_make(STATUS_MEMORY, "%s: no memory for its variants; free some", doc->path);
   cJSON_ArrayForEach(item, list) {
-    if (out->variant_count == SWEEP_VARIANTS_MAX) {
+    if (out->variant_count == SWEEP_VARIANTS_MAX)
       return json_error(doc, item, false, "is one variant too many; list at most %d", SWEEP_VARIANTS_MAX);
-    }
     TRY(read_variant(doc, item, out));
   }
   return status_ok();
@@ -113,9 +111,8 @@ static struct status read_tuning(const struct json_doc *doc, const cJSON *entry,
   const cJSON *key, *variant;
   struct variant_spec spec;
   char problem[VARIANT_SPEC_PROBLEM_MAX];
-  if (!cJSON_IsObject(entry)) {
+  if (!cJSON_IsObject(entry))
     return json_error(doc, entry, false, "is not an object; write {\"case\": KEY, \"variant\": NAME:KEY=VALUE}");
-  }
   TRY(json_check_keys(doc, entry, (const char *const[]){"case", "variant", NULL}));
   TRY(read_text_at(doc, entry, "case", &key));
   TRY(read_text_at(doc, entry, "variant", &variant));
@@ -130,9 +127,8 @@ static struct status read_tuning(const struct json_doc *doc, const cJSON *entry,
 static struct status read_tuned(const struct json_doc *doc, struct sweep *out) {
   const cJSON *list = json_get(doc->root, "tuned"), *entry = NULL;
   if (!list) return status_ok();
-  if (!cJSON_IsArray(list) || !list->child) {
+  if (!cJSON_IsArray(list) || !list->child)
     return json_error(doc, list, false, "is not an array with entries; list some, or remove the key");
-  }
   cJSON_ArrayForEach(entry, list) TRY(read_tuning(doc, entry, out));
   return status_ok();
 }
@@ -161,9 +157,8 @@ static bool baseline_matches(const struct sweep *sweep) {
 static struct status read_baseline(const struct json_doc *doc, struct sweep *out) {
   const cJSON *item = json_get(doc->root, "baseline");
   if (!item) return status_ok();
-  if (!cJSON_IsObject(item) || !item->child) {
+  if (!cJSON_IsObject(item) || !item->child)
     return json_error(doc, item, false, "is not an object with values; give it \"B\", \"H\" or both, or remove it");
-  }
   TRY(json_check_keys(doc, item, (const char *const[]){"B", "H", NULL}));
   TRY(read_whole_at(doc, item, "B", ATTN_B_MAX, &out->baseline.B));
   TRY(read_whole_at(doc, item, "H", ATTN_H_MAX, &out->baseline.Hq));
@@ -237,10 +232,9 @@ static struct status read_document(const struct json_doc *doc, struct sweep *out
 struct status sweep_parse(const char *path, const char *text, size_t length, struct sweep *out) {
   OWNED(json_free) struct json_doc doc = {.root = NULL};
   memset(out, 0, sizeof *out);
-  if (length > JSON_FILE_BYTES_MAX) {
+  if (length > JSON_FILE_BYTES_MAX)
     return status_make(STATUS_INPUT, "%s: has %zu bytes, more than the limit of %d; split it", path, length,
                        JSON_FILE_BYTES_MAX);
-  }
   TRY(json_parse(path, text, length, &doc));
   snprintf(out->path, sizeof out->path, "%s", path);
   hash_bytes(text, length, out->hash);

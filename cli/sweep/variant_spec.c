@@ -39,9 +39,8 @@ static bool unknown_variant(struct spec_reader *reader, const char *name) {
   const char *names[SWEEP_VARIANTS_MAX + 1] = {NULL};
   for (size_t i = 0; i < variant_count() && i < SWEEP_VARIANTS_MAX; ++i) names[i] = variant_at(i)->name;
   const char *nearest = json_nearest(name, names);
-  if (!nearest) {
+  if (!nearest)
     return refuse(reader, "has %s, which is not a variant; `attnbench list` shows the variants", show(name).text);
-  }
   return refuse(reader, "has %s, which is not a variant; did you mean \"%s\"?", show(name).text, nearest);
 }
 
@@ -49,10 +48,9 @@ static bool unknown_tunable(struct spec_reader *reader, const char *key) {
   const struct attn_variant *variant = reader->out->variant;
   const char *names[ATTN_TUNABLES_MAX + 1] = {NULL};
   const size_t count = variant_tunable_count(variant);
-  if (count == 0) {
+  if (count == 0)
     return refuse(reader, "has %s, but %s has no tunables; write \"%s\" alone", show(reader->text).text,
                   variant->name, variant->name);
-  }
   for (size_t i = 0; i < count; ++i) names[i] = variant->tunables[i].name;
   const char *nearest = json_nearest(key, names);
   return refuse(reader, "has %s, but %s has no tunable %s; did you mean \"%s\"?", show(reader->text).text,
@@ -75,20 +73,17 @@ static bool read_setting(struct spec_reader *reader, char *setting) {
   char *equals = strchr(setting, '=');
   size_t index = 0;
   int64_t value = 0;
-  if (!equals) {
+  if (!equals)
     return refuse(reader, "has %s; write a tunable as key=value after \"%s:\"", show(reader->text).text,
                   reader->out->variant->name);
-  }
   *equals = '\0';
   while (index < count && strcmp(tunables[index].name, setting) != 0) ++index;
   if (index == count) return unknown_tunable(reader, setting);
-  if (reader->given[index]) {
+  if (reader->given[index])
     return refuse(reader, "has %s, which sets %s twice; remove one of the two", show(reader->text).text, setting);
-  }
-  if (!parse_integer(equals + 1, &value) || value < tunables[index].min || value > tunables[index].max) {
+  if (!parse_integer(equals + 1, &value) || value < tunables[index].min || value > tunables[index].max)
     return refuse(reader, "has %s, whose %s must be a whole number from %" PRId32 " to %" PRId32 "; change it",
                   show(reader->text).text, setting, tunables[index].min, tunables[index].max);
-  }
   reader->given[index] = true;
   reader->out->tuning.value[index] = (int32_t)value;
   return true;
@@ -113,10 +108,9 @@ bool variant_spec_read(const char *text, struct variant_spec *out, char problem[
   struct spec_reader reader = {.text = text, .problem = problem, .out = out};
   char copy[VARIANT_SPEC_MAX];
   memset(out, 0, sizeof *out);
-  if (strlen(text) >= sizeof copy) {
+  if (strlen(text) >= sizeof copy)
     return refuse(&reader, "has %s, which is longer than %d bytes; shorten it", show(text).text,
                   VARIANT_SPEC_MAX - 1);
-  }
   memcpy(copy, text, strlen(text) + 1);
   char *rest = strchr(copy, ':');
   if (rest) *rest++ = '\0';
@@ -143,9 +137,8 @@ bool variant_spec_gives(const struct variant_spec *spec, size_t tunable) {
 
 bool variant_spec_with(const struct variant_spec *base, const struct attn_tuning *tuning, struct variant_spec *out) {
   bool given[ATTN_TUNABLES_MAX] = {false};
-  for (size_t i = 0; i < variant_tunable_count(base->variant); ++i) {
+  for (size_t i = 0; i < variant_tunable_count(base->variant); ++i)
     given[i] = variant_spec_gives(base, i) || tuning->value[i] != base->variant->tunables[i].default_value;
-  }
   *out = (struct variant_spec){.variant = base->variant, .tuning = *tuning};
   return write_canonical(given, out);
 }

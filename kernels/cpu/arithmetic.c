@@ -32,18 +32,16 @@ CPU_SIMD static void cpu_block_f64(uint32_t depth, const double *a, uint64_t as,
 void cpu_matmul_f32(uint32_t rows, uint32_t columns, uint32_t depth, const float *a, uint64_t a_stride,
                     const float *b, uint64_t b_stride, float *c, uint64_t c_stride) {
   for (uint32_t column = 0; column < columns; column += 16) {
-    for (uint32_t row = 0; row < rows; row += CPU_MATMUL_ROWS) {
+    for (uint32_t row = 0; row < rows; row += CPU_MATMUL_ROWS)
       cpu_block_f32(depth, a + row * a_stride, a_stride, b + column, b_stride, c + row * c_stride + column, c_stride);
-    }
   }
 }
 
 void cpu_matmul_f64(uint32_t rows, uint32_t columns, uint32_t depth, const double *a, uint64_t a_stride,
                     const double *b, uint64_t b_stride, double *c, uint64_t c_stride) {
   for (uint32_t column = 0; column < columns; column += 8) {
-    for (uint32_t row = 0; row < rows; row += CPU_MATMUL_ROWS) {
+    for (uint32_t row = 0; row < rows; row += CPU_MATMUL_ROWS)
       cpu_block_f64(depth, a + row * a_stride, a_stride, b + column, b_stride, c + row * c_stride + column, c_stride);
-    }
   }
 }
 
@@ -67,9 +65,8 @@ CPU_SIMD static void cpu_load_f16(const uint16_t *in, uint32_t count, float *out
 
 CPU_SIMD static void cpu_load_bf16(const uint16_t *in, uint32_t count, float *out) {
   uint32_t i = 0;
-  for (; i + 8 <= count; i += 8) {
+  for (; i + 8 <= count; i += 8)
     *(cpu_u32x8 *)(out + i) = __builtin_convertvector(*(const cpu_u16x8 *)(in + i), cpu_u32x8) << 16;
-  }
   for (; i < count; ++i) out[i] = input_from_bf16(in[i]);
 }
 

@@ -92,10 +92,9 @@ static struct status cpu_block_open(struct cpu_block *block, uint64_t bytes, uns
   const uint64_t size = bench_block_bytes(bytes);
   block->base = size ? aligned_alloc(DEVICE_ALIGN_BYTES, size) : NULL;
   block->bytes = bytes;
-  if (!block->base) {
+  if (!block->base)
     return status_make(STATUS_MEMORY, "cpu: %.1f MB for tensor %s were refused; use a smaller shape or free memory",
                        (double)bytes / 1e6, bench_block_name(index));
-  }
   memset(block->base, DEVICE_POISON_BYTE, size);
   cpu_block_restore(block);
   return status_ok();

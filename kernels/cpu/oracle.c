@@ -107,9 +107,8 @@ static void oracle_scores(const struct oracle_job *job, struct oracle_tile *tile
   memset(tile->p, 0, sizeof(double) * job->tile_rows * job->keys);
   memset(tile->kt, 0, sizeof(double) * D * ORACLE_KEYS);
   for (uint32_t j = keys.first; j < keys.end; j += ORACLE_KEYS) {
-    for (uint32_t x = 0; x < ORACLE_KEYS && j + x < keys.end; ++x) {
+    for (uint32_t x = 0; x < ORACLE_KEYS && j + x < keys.end; ++x)
       oracle_load(job, ATTN_K, kv_row + j + x, tile->kt + x, ORACLE_KEYS);
-    }
     cpu_matmul_f64(job->tile_rows, ORACLE_KEYS, D, tile->q, job->width, tile->kt, ORACLE_KEYS, tile->p + j,
                    job->keys);
   }
@@ -182,9 +181,7 @@ static void oracle_weigh(const struct oracle_job *job, struct oracle_tile *tile,
   memset(tile->v, 0, sizeof(double) * ORACLE_KEYS * width);
   for (uint32_t j = keys.first; j < keys.end; j += ORACLE_KEYS) {
     const uint32_t left = keys.end - j, count = left < ORACLE_KEYS ? left : ORACLE_KEYS;
-    for (uint32_t x = 0; x < count; ++x) {
-      oracle_load(job, ATTN_V, kv_row + j + x, tile->v + (uint64_t)x * width, 1);
-    }
+    for (uint32_t x = 0; x < count; ++x) oracle_load(job, ATTN_V, kv_row + j + x, tile->v + (uint64_t)x * width, 1);
     cpu_matmul_f64(job->tile_rows, width, count, tile->p + j, job->keys, tile->v, width, tile->o, width);
     if (job->output->rows) oracle_spread(job, tile, j, count);
   }
@@ -207,9 +204,7 @@ static void oracle_tile_compute(const struct oracle_job *job, struct oracle_tile
   tile->mask = attn_mask_of_sequence(s, &first.sequence);
   const struct attn_keys keys = oracle_keys(tile, rows);
   memset(tile->q, 0, sizeof(double) * job->tile_rows * job->width);
-  for (uint32_t r = 0; r < rows; ++r) {
-    oracle_load(job, ATTN_Q, q_row + r, tile->q + (uint64_t)r * job->width, 1);
-  }
+  for (uint32_t r = 0; r < rows; ++r) oracle_load(job, ATTN_Q, q_row + r, tile->q + (uint64_t)r * job->width, 1);
   memset(tile->row, 0, sizeof tile->row);
   memset(tile->seen, 0, sizeof tile->seen);
   for (uint32_t r = 0; r < rows; ++r) tile->row[r].q_size = oracle_size(tile->q + (uint64_t)r * job->width, s->D);

@@ -78,10 +78,9 @@ static struct status time_spin(struct bench *bench, enum time_mode mode, uint32_
   if (out->count > SELFTEST_SAMPLES) out->count = SELFTEST_SAMPLES;
   launches.count = 0;
   TRY(bench_sample(bench, mode, out->count, us, &unused));
-  if (launches.count != out->count * out->launches) {
+  if (launches.count != out->count * out->launches)
     return status_make(STATUS_INTERNAL, "cpu: %u samples of %u launches launched %u times", out->count, out->launches,
                        launches.count);
-  }
   for (uint32_t i = 0; i < out->count; ++i) {
     double sum_us = 0;
     for (uint32_t k = 0; k < out->launches; ++k) sum_us += launches.truth_us[i * out->launches + k];
@@ -96,9 +95,8 @@ static struct status time_spins(struct bench *bench, struct selftest_facts *out)
     uint32_t hot_launches = 1;
     spinning->target_us = launches.target_us = selftest_spin_us[i];
     TRY(bind(bench, &spin, &hot_launches));
-    for (enum time_mode mode = TIME_COLD; mode <= TIME_HOT; ++mode) {
+    for (enum time_mode mode = TIME_COLD; mode <= TIME_HOT; ++mode)
       TRY(time_spin(bench, mode, hot_launches, &spinning->timing[mode]));
-    }
   }
   return status_ok();
 }

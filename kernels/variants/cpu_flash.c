@@ -188,9 +188,8 @@ static void flash_store(const struct flash_job *job, const struct flash_tile *ti
   for (uint32_t r = 0; r < tile->rows; ++r) {
     const float inverse = tile->sum[r] > 0 ? 1 / tile->sum[r] : 0; /* 0: a row without keys */
     const uint64_t first = attn_view_token(&job->o.view, tile->b, tile->h, flash_token(tile, r));
-    for (uint32_t d = 0; d < job->o.view.columns; ++d) {
+    for (uint32_t d = 0; d < job->o.view.columns; ++d)
       cpu_store(job->buffers->o, job->o.dtype, first + d, tile->o[(uint64_t)r * job->width + d] * inverse);
-    }
   }
 }
 

@@ -34,9 +34,8 @@ TEST(loads_equal_the_scalar_conversion) {
     cpu_load_f32(bits, dtype, 3, HALVES - 3, out); /* unaligned, with a tail */
     for (uint32_t i = 3; i < HALVES; ++i) {
       const float expected = attn_dtype_value(dtype, bits[i]), actual = out[i - 3];
-      if (isnan(expected) ? !isnan(actual) : input_float_bits(expected) != input_float_bits(actual)) {
+      if (isnan(expected) ? !isnan(actual) : input_float_bits(expected) != input_float_bits(actual))
         fail_msg("%s 0x%04x loads as %a, not %a", attn_dtype_name(dtype), i, (double)actual, (double)expected);
-      }
     }
   }
 }

@@ -575,10 +575,9 @@ static struct check_record check_bound(struct device *device, struct bench *benc
   assert_int_equal(check_hard(bench, s, &check).code, STATUS_OK);
   assert_int_equal(check.launches, pattern_launches(s));
   check_explain(&check, s, reason);
-  if (!check.right) {
+  if (!check.right)
     fail_msg("%s on Hq%u Hkv%u Sq%u Skv%u D%u %s causal %d: %s", variant->name, s->Hq, s->Hkv, s->Sq, s->Skv, s->D,
              attn_dtype_name(s->dtype), s->right == 0, reason);
-  }
   return check;
 }
 

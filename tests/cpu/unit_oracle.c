@@ -75,9 +75,8 @@ static void naive_element(const struct attn_problem *s, uint64_t b, uint64_t h, 
   *o = *spread = 0;
   for (uint64_t j = 0; j < s->Skv; ++j) {
     long double dot = 0;
-    for (uint64_t x = 0; x < s->D; ++x) {
+    for (uint64_t x = 0; x < s->D; ++x)
       dot += element_of(s, ATTN_Q, q_row * s->D + x) * element_of(s, ATTN_K, (kv_head * s->Skv + j) * s->D + x);
-    }
     const int64_t distance = (int64_t)j - ((int64_t)i + (int64_t)s->Skv - (int64_t)s->Sq);
     const bool attended = (s->left < 0 || distance >= -s->left) && (s->right < 0 || distance <= s->right);
     const long double cap = (long double)s->softcap;
@@ -232,9 +231,7 @@ TEST(constant_v_gives_constant_o) {
     v[i] = -1.5f;
   }
   struct output out = oracle_output_of(&s, &(struct oracle_input){.tensor = {q, k, v}}, 2);
-  for (uint64_t i = 0; i < q_count; ++i) {
-    assert_true(fabs(out.o[i] + 1.5) < 1e-14);
-  }
+  for (uint64_t i = 0; i < q_count; ++i) assert_true(fabs(out.o[i] + 1.5) < 1e-14);
   output_free(&out);
   free(q);
   free(k);

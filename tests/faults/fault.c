@@ -20,10 +20,9 @@ struct fault_job {
 static double fault_score(const struct fault_job *job, uint64_t q_row, uint64_t kv_row) {
   const struct attn_problem *s = job->shape;
   double dot = 0;
-  for (uint32_t d = 0; d < s->D; ++d) {
+  for (uint32_t d = 0; d < s->D; ++d)
     dot += (double)element(job->buffers->q, s->dtype, q_row * s->D + d) *
            (double)element(job->buffers->k, s->dtype, kv_row * s->D + d);
-  }
   return dot / sqrt((double)s->D);
 }
 
@@ -40,14 +39,12 @@ static void fault_row(void *context, uint64_t q_row, unsigned worker) {
     const double score = fault_score(job, q_row, kv_row + j), larger = fmax(maximum, score);
     const double rescale = exp(maximum - larger), p = exp(score - larger);
     sum = sum * rescale + p;
-    for (uint32_t d = 0; d < s->D; ++d) {
+    for (uint32_t d = 0; d < s->D; ++d)
       o[d] = o[d] * rescale + p * (double)element(job->buffers->v, s->dtype, (kv_row + j) * s->D + d);
-    }
     maximum = larger;
   }
-  for (uint32_t d = 0; d < s->D; ++d) {
+  for (uint32_t d = 0; d < s->D; ++d)
     cpu_store(job->buffers->o, s->dtype, q_row * s->D + d, (float)(sum > 0 ? o[d] / sum : 0));
-  }
 }
 
 void fault_attention(const struct attn_problem *shape, const struct attn_buffers *buffers,

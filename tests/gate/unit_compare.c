@@ -657,9 +657,8 @@ static enum compare_verdict beside(int base, int now, bool base_timed, bool now_
     if (status == ABSENT) continue;
     data->record_count = 2;
     data_record(&data->records[1], 2, "wmma", (enum cell_status)status);
-    for (unsigned i = 0; i < 5 && (side == 0 ? base_timed : now_timed); ++i) {
+    for (unsigned i = 0; i < 5 && (side == 0 ? base_timed : now_timed); ++i)
       data_observe(&data->records[1], TIME_HOT, 100, 1980);
-    }
   }
   pair.base.run.cell_count = pair.base.record_count;
   build(&pair);
@@ -706,9 +705,8 @@ TEST(every_way_to_lose_a_cell_has_its_verdict) {
     enum exit_code exit_code;
     const enum compare_verdict verdict =
         beside(cases[i].base, cases[i].now, cases[i].base_timed, cases[i].now_timed, &exit_code, cases[i].allow_new);
-    if (verdict != cases[i].verdict || exit_code != cases[i].exit_code) {
+    if (verdict != cases[i].verdict || exit_code != cases[i].exit_code)
       fail_msg("case %zu: %s with exit code %d", i, verdict_name(verdict), (int)exit_code);
-    }
   }
 }
 
@@ -1053,9 +1051,8 @@ TEST(slower_is_never_judged_better) {
         if (rank[row->verdict] < before[i]) fail_msg("seed %u, step %u", (unsigned)seed, step);
         ratio[i] = row->ratio;
         before[i] = rank[row->verdict];
-        for (unsigned round = 0; round < PROCESSES_MAX; ++round) {
+        for (unsigned round = 0; round < PROCESSES_MAX; ++round)
           pair.now.records[i].process[TIME_HOT].median_us[round] *= 1.004;
-        }
       }
       compare_free(&pair.compare);
     }

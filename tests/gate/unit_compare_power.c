@@ -32,9 +32,8 @@ static struct journal_data evidence(size_t cells, unsigned processes, double sd,
   random_state = 7;
   for (unsigned process = 0; process < processes; ++process) {
     walk += drift * normal();
-    for (size_t i = 0; i < cells; ++i) {
+    for (size_t i = 0; i < cells; ++i)
       data_observe(&data.records[i], TIME_HOT, 50 * (1 + sd * normal()) * (1 + walk), 1980);
-    }
   }
   return data;
 }
@@ -293,10 +292,9 @@ static void assert_same_verdicts(const struct compare *drawn, const struct compa
     while (at < compare->row_count && compare_by_name(&compare->rows[at], &drawn->rows[i]) != 0) ++at;
     assert_true(at < compare->row_count);
     const struct compare_row *row = &compare->rows[at];
-    if (drawn->rows[i].verdict != row->verdict) {
+    if (drawn->rows[i].verdict != row->verdict)
       fail_msg("%s is %s, but drawn %s: %s", row->key, verdict_name(row->verdict),
                verdict_name(drawn->rows[i].verdict), row->reason);
-    }
     ++seen[row->verdict];
   }
   assert_int_equal(drawn->suite.key != NULL, compare->suite.key != NULL);

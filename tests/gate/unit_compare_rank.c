@@ -43,9 +43,8 @@ static double signed_tail_by_force(unsigned n, unsigned w) {
 
 TEST(signed_rank_counts_every_sign_pattern) {
   for (unsigned n = 1; n <= 10; ++n) {
-    for (unsigned w = 0; w <= n * (n + 1) / 2 + 1; ++w) {
+    for (unsigned w = 0; w <= n * (n + 1) / 2 + 1; ++w)
       assert_near(rank_tail(0, n, w), signed_tail_by_force(n, w), 1e-15);
-    }
   }
 }
 
@@ -77,9 +76,7 @@ static double sum_tail_by_force(unsigned m, unsigned n, unsigned u) {
 TEST(rank_sum_counts_every_order) {
   for (unsigned m = 1; m <= 5; ++m) {
     for (unsigned n = 1; n <= 6; ++n) {
-      for (unsigned u = 0; u <= m * n; ++u) {
-        assert_near(rank_tail(m, n, u), sum_tail_by_force(m, n, u), 1e-14);
-      }
+      for (unsigned u = 0; u <= m * n; ++u) assert_near(rank_tail(m, n, u), sum_tail_by_force(m, n, u), 1e-14);
     }
   }
 }

@@ -362,11 +362,10 @@ static const uint32_t rounds[] = {5, 7, 10};
 /* "| 0.45 % | 7 | 0.00 | ..." : pairs, two samples that are measured again, two samples judged once */
 static void noise_row(double sd, uint32_t count, char out[ROW_MAX]) {
   int used = snprintf(out, ROW_MAX, "| %.2f %% | %u |", 100 * sd, (unsigned)count);
-  for (unsigned kind = 0; kind < 3; ++kind) {
+  for (unsigned kind = 0; kind < 3; ++kind)
     used = put_shares(
         out, used,
         (struct world){.rounds = count, .paired = kind == 0, .once = kind == 2, .sd_low = sd, .sd_high = sd});
-  }
 }
 
 /* "| 0.45 % | 0.00 | 0.00 | 6.9 | ...": pairs in steps, and how many processes they took */

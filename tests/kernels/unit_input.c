@@ -22,9 +22,8 @@ static double f16_value(uint32_t h) {
 TEST(f16_decodes_every_pattern) {
   for (uint32_t h = 0; h < HALVES; ++h) {
     const double expected = f16_value(h), actual = (double)input_from_f16((uint16_t)h);
-    if (isnan(expected) ? !isnan(actual) : actual != expected || signbit(actual) != signbit(expected)) {
+    if (isnan(expected) ? !isnan(actual) : actual != expected || signbit(actual) != signbit(expected))
       fail_msg("0x%04x decodes to %g, not %g", h, actual, expected);
-    }
   }
 }
 
@@ -115,9 +114,8 @@ TEST(f16_rounds_random_floats_as_the_compiler_does) {
     uint16_t expected;
     memcpy(&expected, &rounded, sizeof expected);
     const uint16_t actual = input_to_f16(f);
-    if (isnan(f) ? !f16_is_nan(actual) : actual != expected) {
+    if (isnan(f) ? !f16_is_nan(actual) : actual != expected)
       fail_msg("%a becomes 0x%04x, not 0x%04x", (double)f, actual, expected);
-    }
   }
 }
 #endif

@@ -286,9 +286,8 @@ TEST(values_fit_every_dtype) {
     const struct pattern p = {.problem = s, .seed = SEED, .launch = 1};
     for (uint64_t row = 0; row < s.Sq; ++row) {
       const struct pattern_line q = pattern_line_of(&p, ATTN_Q, row), v = pattern_line_of(&p, ATTN_V, row);
-      for (uint32_t d = 0; d < s.D; ++d) {
+      for (uint32_t d = 0; d < s.D; ++d)
         assert_true(isfinite(element(&p, ATTN_Q, &q, d)) && isfinite(element(&p, ATTN_V, &v, d)));
-      }
     }
   }
 }

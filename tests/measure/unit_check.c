@@ -105,9 +105,8 @@ TEST(times_below_the_floor_are_implausible) {
     struct record record = timed(cases[i].hot_us, cases[i].cold_us);
     if (settled(&record, cases[i].changed_us) != cases[i].status) fail_msg("case %zu: %s", i, record.reason);
     if (strncmp(record.reason, cases[i].reason, strlen(cases[i].reason)) != 0 &&
-        strstr(record.reason, cases[i].reason) == NULL) {
+        strstr(record.reason, cases[i].reason) == NULL)
       fail_msg("%s", record.reason);
-    }
   }
 }
 

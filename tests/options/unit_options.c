@@ -459,9 +459,8 @@ TEST(no_measuring_option_is_forgotten) {
     if ((row->flags & (OPTION_RELAYED | OPTION_RELAYED_TO_CANDIDATE)) == 0)
       fail_msg("%s is not passed on", row->name);
     bool chooses = false;
-    for (size_t j = 0; j < sizeof choosing / sizeof *choosing; ++j) {
+    for (size_t j = 0; j < sizeof choosing / sizeof *choosing; ++j)
       chooses = chooses || strcmp(choosing[j], row->name) == 0;
-    }
     if (chooses == ((row->flags & OPTION_STAYS) != 0)) fail_msg("%s: does it stay in a row's command?", row->name);
     ++checked;
   }

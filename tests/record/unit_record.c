@@ -79,7 +79,7 @@ static void fill_record(struct record *record) {
       .seconds = 0.1};
   record->check.compare.rows = 9, record->check.compare.bad_rows = 8;
   record->check.compare.max_row_ratio = 0.75, record->check.compare.norm_ratio = 1.5;
-  for (size_t mode = 0; mode < TIME_MODE_COUNT; ++mode) {
+  for (size_t mode = 0; mode < TIME_MODE_COUNT; ++mode)
     record->time[mode] = (struct time_record){.done = true,
                                               .us = some_stats(10.0 + (double)mode),
                                               .stop = mode == TIME_HOT ? STATS_STOP_BUDGET : STATS_STOP_INTERVAL,
@@ -91,7 +91,6 @@ static void fill_record(struct record *record) {
                                               .power_w = NAN,
                                               .temperature_c = -0.0,
                                               .throttle_reasons = 0x3ff};
-  }
   record->speedup = (struct speedup_record){
       .reference = "wmma",
       .reason = "why",
@@ -392,9 +391,8 @@ TEST(every_cut_of_a_line_is_refused) {
   static struct record record, out;
   fill_record(&record);
   char *line = record_to_line(&record);
-  for (size_t length = 0; length < strlen(line); ++length) {
+  for (size_t length = 0; length < strlen(line); ++length)
     assert_int_equal(record_from_line(line, length, &out).code, STATUS_INPUT);
-  }
   free(line);
 }
 

@@ -69,10 +69,9 @@ static void check(size_t i, const struct json_doc *doc) {
     fail_msg("%s: %s.%s lacks \"%s\"", enumerations[i].file, enumerations[i].definition, enumerations[i].property,
              enumerations[i].word(words));
   }
-  if (cJSON_GetArraySize(list) != (int)words) {
+  if (cJSON_GetArraySize(list) != (int)words)
     fail_msg("%s: %s.%s lists %d words, the program has %u", enumerations[i].file, enumerations[i].definition,
              enumerations[i].property, cJSON_GetArraySize(list), (unsigned)words);
-  }
 }
 
 TEST(every_enumeration_is_the_programs) {
@@ -169,9 +168,8 @@ static void check_field(struct places *places, const char *table, const cJSON *s
   ++places->count;
   if (entry == NULL && json_get(schema, "patternProperties") != NULL && strstr(field->key, "_reason") != NULL) return;
   if (entry == NULL) fail_msg("%s: %s has no \"%s\"; add it", REPORT, table, field->key);
-  if (may_be_null(field) && !takes_null(entry)) {
+  if (may_be_null(field) && !takes_null(entry))
     fail_msg("%s: %s.%s is null where it is not known; say so", REPORT, table, field->key);
-  }
   if (field->kind == FIELD_HOOKED) return; /* an axis: unit_problem looks for it in shapes/README.md */
   snprintf(words, sizeof words, "`%s`", field->key);
   snprintf(path, sizeof path, ".%s`", field->key);
@@ -181,9 +179,8 @@ static void check_field(struct places *places, const char *table, const cJSON *s
   const cJSON *object = object_schema(places, entry);
   check_fields(places, field->key, object, field->fields);
   const int properties = cJSON_GetArraySize(json_get(object, "properties"));
-  if (!field->open && properties != count_rows(field->fields)) {
+  if (!field->open && properties != count_rows(field->fields))
     fail_msg("%s: %s has %d properties, the program %d", REPORT, field->key, properties, count_rows(field->fields));
-  }
 }
 
 static const cJSON *at_path(const cJSON *object, const char *path) {

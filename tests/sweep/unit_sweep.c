@@ -172,10 +172,9 @@ static size_t write_specs(char *out, size_t wanted) {
     const struct attn_variant *variant = variant_at(v);
     for (size_t t = 0; t < variant_tunable_count(variant); ++t) {
       const struct attn_tunable *tunable = &variant->tunables[t];
-      for (int64_t value = tunable->min; value <= tunable->max && made < wanted; ++value, ++made) {
+      for (int64_t value = tunable->min; value <= tunable->max && made < wanted; ++value, ++made)
         used +=
             (size_t)sprintf(out + used, "%s\"%s:%s=%d\"", made ? ", " : "", variant->name, tunable->name, (int)value);
-      }
     }
     if (made < wanted) used += (size_t)sprintf(out + used, "%s\"%s\"", made++ ? ", " : "", variant->name);
   }
@@ -448,10 +447,9 @@ TEST(a_gate_has_at_most_its_number_of_globs) {
   char text[4096];
   for (unsigned count = SWEEP_GATE_CASES_MAX; count <= SWEEP_GATE_CASES_MAX + 1; ++count) {
     int used = snprintf(text, sizeof text, HEAD ONE_SHAPE ", \"gate\": {\"cases\": {");
-    for (unsigned i = 0; i < count; ++i) {
+    for (unsigned i = 0; i < count; ++i)
       used += snprintf(text + used, sizeof text - (size_t)used, "%s\"%.*s*\": 5", i > 0 ? ", " : "", (int)i,
                        "????????????????????????????????????");
-    }
     snprintf(text + used, sizeof text - (size_t)used, "}}}");
     if (count > SWEEP_GATE_CASES_MAX) {
       assert_refused(text, "one too many");
