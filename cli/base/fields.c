@@ -409,14 +409,21 @@ static struct status read_item(const struct source *s) { return codecs[s->field-
 
 static bool may_be_absent(const struct field *field) {
   if (field->required) return false;
-  return codecs[field->kind].has_unknown || field->optional || field->left_out || field->read_only;
+  return codecs[field->kind].has_unknown || field->optional || field->left_out || field->left_out_at_0 ||
+         field->read_only;
 }
 
 /* ---- what is unknown ----------------------------------------------------------------------------------------- */
 
+static bool is_above_0(enum field_kind kind, const void *member) {
+  if (kind == FIELD_F64) return *(const double *)member > 0;
+  return kind == FIELD_U32 ? *(const uint32_t *)member > 0 : *(const uint64_t *)member > 0;
+}
+
 bool fields_is_null(const struct field *field, const void *base) {
   if (field->known != NULL && !field->known(base)) return true;
   const void *member = offset_in(base, field->offset);
+  if (field->left_out_at_0 && !is_above_0(field->kind, member)) return true;
   switch (field->kind) {
     case FIELD_OPTIONAL: return !*(const bool *)offset_in(base, field->flag_offset);
     case FIELD_F64: return !isfinite(*(const double *)member);
@@ -453,7 +460,7 @@ void fields_unknown(const struct field *fields, void *base) {
 
 static bool is_left_out(const struct field *field, const void *base) {
   if (field->read_only || field->kind == FIELD_GONE) return true;
-  if (!field->left_out) return false;
+  if (!field->left_out && !field->left_out_at_0) return false;
   if (field->kind == FIELD_HOOKED) return field->hooks->is_absent(field, offset_in(base, field->offset));
   return fields_is_null(field, base) || (field->kind == FIELD_BOOL && !*(const bool *)offset_in(base, field->offset));
 }

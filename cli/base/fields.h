@@ -72,6 +72,7 @@ struct field {
   const char *column; /* the CSV column's name; NULL: the key; "": no column */
   bool optional;      /* an absent key or a null leaves the member as it is */
   bool left_out;      /* optional, and not written while it is null or false */
+  bool left_out_at_0; /* the same of a U32, U64 or F64 that is known while it is above 0 */
   bool required;      /* the key must be there and not null, whatever the kind */
   bool read_only;     /* a key of older files: read when it is there, never written */
   bool open;          /* the object may have keys that the table lacks, for other tables to read */

@@ -159,9 +159,6 @@ const struct field record_check_fields[] = {
 
 /* ---- times --------------------------------------------------------------------------------------------------- */
 
-static bool has_energy(const void *time) { return ((const struct time_record *)time)->energy_j > 0; }
-static bool has_waited(const void *time) { return ((const struct time_record *)time)->waited_ratio > 0; }
-
 const struct field record_time_fields[] = {
     FIELD("n", U32, struct time_record, us.n, .min = 1),
     FIELD("min_us", F64, struct time_record, us.min),
@@ -183,8 +180,8 @@ const struct field record_time_fields[] = {
     FIELD("temperature_c", F64, struct time_record, temperature_c, .max = RECORD_CELSIUS_MOST,
           .null_reason = no_counter),
     FIELD("throttle_reasons", BITS, struct time_record, throttle_reasons, .name = record_throttle_name),
-    FIELD("energy_j", F64, struct time_record, energy_j, .known = has_energy, .left_out = true, .column = ""),
-    FIELD("waited_ratio", F64, struct time_record, waited_ratio, .known = has_waited, .left_out = true, .column = ""),
+    FIELD("energy_j", F64, struct time_record, energy_j, .left_out_at_0 = true, .column = ""),
+    FIELD("waited_ratio", F64, struct time_record, waited_ratio, .left_out_at_0 = true, .column = ""),
     FIELD("samples_us", NUMBERS, struct time_record, samples_us, .capacity = TIME_SAMPLES_MAX, .left_out = true,
           .column = ""),
     {0},
@@ -241,12 +238,6 @@ const struct field record_processes_fields[] = {
     {0},
 };
 
-static bool has_reference_memset(const void *ratio) {
-  return ((const struct ratio_record *)ratio)->reference_memset_us > 0;
-}
-static bool has_memset(const void *ratio) { return ((const struct ratio_record *)ratio)->memset_us > 0; }
-static bool has_kernels_alone(const void *ratio) { return ((const struct ratio_record *)ratio)->kernels_alone > 0; }
-
 const struct field record_ratio_fields[] = {
     FIELD("ratio", F64, struct ratio_record, ratio, .required = true),
     FIELD("ci95_low", F64, struct ratio_record, ci_low, .alias = "ci_low"),
@@ -255,10 +246,9 @@ const struct field record_ratio_fields[] = {
     FIELD("event_overhead_us", F64, struct ratio_record, event_overhead_us, .max = RECORD_OVERHEAD_US_MOST),
     FIELD("drift_ratio", F64, struct ratio_record, drift_ratio),
     FIELD("sm_clock_mhz", F64, struct ratio_record, sm_clock_mhz, .max = RECORD_MHZ_MOST),
-    FIELD("reference_memset_us", F64, struct ratio_record, reference_memset_us, .known = has_reference_memset,
-          .left_out = true),
-    FIELD("memset_us", F64, struct ratio_record, memset_us, .known = has_memset, .left_out = true),
-    FIELD("kernels_alone", F64, struct ratio_record, kernels_alone, .known = has_kernels_alone, .left_out = true),
+    FIELD("reference_memset_us", F64, struct ratio_record, reference_memset_us, .left_out_at_0 = true),
+    FIELD("memset_us", F64, struct ratio_record, memset_us, .left_out_at_0 = true),
+    FIELD("kernels_alone", F64, struct ratio_record, kernels_alone, .left_out_at_0 = true),
     {0},
 };
 
@@ -281,7 +271,6 @@ static const struct field injected_fields[] = {
 
 /* ---- plan ---------------------------------------------------------------------------------------------------- */
 
-static bool has_more_kernels(const void *plan) { return ((const struct attn_plan *)plan)->launched.more_kernels > 0; }
 static bool has_memsets(const void *plan) { return ((const struct attn_plan *)plan)->launched.memsets > 0; }
 
 const struct field record_plan_fields[] = {
@@ -290,19 +279,14 @@ const struct field record_plan_fields[] = {
     FIELD("splits", U32, struct attn_plan, splits),
     FIELD("stages", U32, struct attn_plan, stages),
     FIELD("workspace_bytes", U64, struct attn_plan, workspace_bytes),
-    FIELD("more_kernels", U32, struct attn_plan, launched.more_kernels, .known = has_more_kernels, .left_out = true,
-          .column = ""),
-    FIELD("memsets", U32, struct attn_plan, launched.memsets, .known = has_memsets, .left_out = true, .column = ""),
+    FIELD("more_kernels", U32, struct attn_plan, launched.more_kernels, .left_out_at_0 = true, .column = ""),
+    FIELD("memsets", U32, struct attn_plan, launched.memsets, .left_out_at_0 = true, .column = ""),
     FIELD("memset_bytes", U64, struct attn_plan, launched.memset_bytes, .known = has_memsets, .left_out = true,
           .column = ""),
     {0},
 };
 
 static bool knows_kernel(const void *pass) { return ((const struct pass_record *)pass)->facts.registers > 0; }
-static bool has_producers(const void *pass) { return ((const struct pass_record *)pass)->pass.producer_threads > 0; }
-static bool has_choice(const void *pass) { return ((const struct pass_record *)pass)->facts.choices > 0; }
-static bool knows_blocks(const void *pass) { return ((const struct pass_record *)pass)->facts.resident_blocks > 0; }
-
 const struct field record_launch_fields[] = {
     FIELD_TEXT_OF("name", struct pass_record, name),
     FIELD("grid", U32X3, struct pass_record, pass.grid, .min = 1),
@@ -310,8 +294,7 @@ const struct field record_launch_fields[] = {
     FIELD("cluster", U32X3, struct pass_record, pass.cluster, .min = 1),
     FIELD("dynamic_smem_bytes", U32, struct pass_record, pass.dynamic_smem_bytes),
     FIELD("row_threads", U32, struct pass_record, pass.row_threads),
-    FIELD("producer_threads", U32, struct pass_record, pass.producer_threads, .known = has_producers,
-          .left_out = true, .column = ""),
+    FIELD("producer_threads", U32, struct pass_record, pass.producer_threads, .left_out_at_0 = true, .column = ""),
     FIELD_LABEL_OF("kernel", struct pass_record, facts.kernel_name),
     FIELD("static_smem_bytes", U32, struct pass_record, facts.static_smem_bytes, .known = knows_kernel,
           .null_reason = kernel_unknown),
@@ -331,9 +314,9 @@ const struct field record_pass_time_fields[] = {
 
 const struct field record_pass_fields[] = {
     FIELD_PART_OF("launch", record_launch_fields),
-    FIELD("resident_blocks", U32, struct pass_record, facts.resident_blocks, .known = knows_blocks, .left_out = true),
-    FIELD("choice", U32, struct pass_record, facts.choice, .known = has_choice, .left_out = true, .column = ""),
-    FIELD("choices", U32, struct pass_record, facts.choices, .known = has_choice, .left_out = true, .column = ""),
+    FIELD("resident_blocks", U32, struct pass_record, facts.resident_blocks, .left_out_at_0 = true),
+    FIELD("choice", U32, struct pass_record, facts.choice, .left_out_at_0 = true, .column = ""),
+    FIELD("choices", U32, struct pass_record, facts.choices, .left_out_at_0 = true, .column = ""),
     FIELD_PART_OF("time", record_pass_time_fields),
     {.key = "facts_known", .kind = FIELD_GONE},
     {0},
@@ -359,11 +342,8 @@ static const struct field counters_fields[] = {
     {0},
 };
 
-static bool has_dependence(const void *record) { return ((const struct record *)record)->data_dependence_ratio > 0; }
-
 const struct field record_dependence_fields[] = {
-    FIELD("data_dependence_ratio", F64, struct record, data_dependence_ratio, .known = has_dependence,
-          .left_out = true),
+    FIELD("data_dependence_ratio", F64, struct record, data_dependence_ratio, .left_out_at_0 = true),
     {0},
 };
 
@@ -397,8 +377,6 @@ const struct field record_fields[] = {
 
 /* ---- the device ---------------------------------------------------------------------------------------------- */
 
-static bool knows_idle_power(const void *policy) { return ((const struct device_policy *)policy)->idle_power_w > 0; }
-
 static const struct field policy_fields[] = {
     FIELD_LABEL_OF("mig", struct device_policy, mig),
     FIELD_LABEL_OF("ecc", struct device_policy, ecc),
@@ -408,8 +386,7 @@ static const struct field policy_fields[] = {
           .max = RECORD_MHZ_MOST),
     FIELD("max_sm_clock_mhz", F64, struct device_policy, max_sm_clock_mhz, .max = RECORD_MHZ_MOST),
     FIELD("max_memory_clock_mhz", F64, struct device_policy, max_memory_clock_mhz, .max = RECORD_MHZ_MOST),
-    FIELD("idle_power_w", F64, struct device_policy, idle_power_w, .max = RECORD_WATTS_MOST,
-          .known = knows_idle_power, .left_out = true),
+    FIELD("idle_power_w", F64, struct device_policy, idle_power_w, .max = RECORD_WATTS_MOST, .left_out_at_0 = true),
     FIELD_LABEL_OF("compute_mode", struct device_policy, compute_mode),
     FIELD_LABEL_OF("persistence", struct device_policy, persistence),
     FIELD_LABEL_OF("virtualization", struct device_policy, virtualization),
@@ -463,9 +440,6 @@ const struct field record_tool_fields[] = {
     {0},
 };
 
-static bool was_merged(const void *run) { return ((const struct run_info *)run)->merged_shards > 0; }
-static bool has_budget(const void *run) { return ((const struct run_info *)run)->time_budget_s > 0; }
-
 static const struct field sentinel_mode_fields[] = {
     FIELD("first_us", F64, struct sentinel_mode, first_us),
     FIELD("last_us", F64, struct sentinel_mode, last_us),
@@ -484,8 +458,6 @@ static const struct field sentinel_fields[] = {
     {0},
 };
 
-static bool was_resumed(const void *run) { return ((const struct run_info *)run)->resumed > 0; }
-
 const struct field record_run_fields[] = {
     FIELD_LABEL_OF("started_utc", struct run_info, started_utc),
     FIELD_TEXT_OF("command", struct run_info, command),
@@ -493,11 +465,11 @@ const struct field record_run_fields[] = {
     FIELD_LABEL_OF("filter", struct run_info, filter),
     FIELD("cells", U64, struct run_info, cell_count, .alias = "cell_count"),
     FIELD_LABEL_OF("shard", struct run_info, shard, .left_out = true),
-    FIELD("merged_shards", U32, struct run_info, merged_shards, .known = was_merged, .left_out = true),
+    FIELD("merged_shards", U32, struct run_info, merged_shards, .left_out_at_0 = true),
     FIELD_LABEL_OF("order", struct run_info, order, .left_out = true),
-    FIELD("time_budget_s", F64, struct run_info, time_budget_s, .known = has_budget, .left_out = true),
+    FIELD("time_budget_s", F64, struct run_info, time_budget_s, .left_out_at_0 = true),
     FIELD_IF("sentinel", struct run_info, sentinel, sentinel.known, sentinel_fields, .left_out = true),
-    FIELD("resumed", U32, struct run_info, resumed, .known = was_resumed, .left_out = true),
+    FIELD("resumed", U32, struct run_info, resumed, .left_out_at_0 = true),
     {0},
 };
 
