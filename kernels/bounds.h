@@ -208,6 +208,15 @@ static inline ATTN_HD void compare_element(struct compare_partial *p, struct com
   compare_note_bad(&r->first_bad, index);
 }
 
+/* Element `index` of a row that sees a NaN. Of most types no such output is defined. That of e4m3 is NaN: what reads
+ * its NaN as a number, such as 480, is wrong. */
+static inline ATTN_HD void compare_undefined(struct compare_partial *p, const struct attn_problem *problem,
+                                             uint64_t index, double o) {
+  if (problem->dtype != ATTN_E4M3 || o != o) return;
+  ++p->result.bad_count;
+  compare_note_bad(&p->result.first_bad, index);
+}
+
 /* The row's norm, once all its elements are in `row`. `index` is its first element's. */
 static inline ATTN_HD void compare_row_end(struct compare_partial *p, const struct compare_row *row,
                                            const struct compare_bound *b, uint64_t index) {

@@ -21,6 +21,8 @@
  *               masked key beside it
  *   first       the first key that the row sees                         an initial tile that is lost
  *   edge        one key beside the edge of a tile or of a split         a key lost there
+ *   behind      the first key, and all others e^-7.5 of it, in place    P that underflows behind a large score, where
+ * it of `first` where K is e4m3                              is not scaled
  *
  * In tensors of e4m3 these values are divided by a scale (pattern_scale) and then rounded. A share of the random
  * inputs are outliers where the problem has them.
@@ -150,6 +152,7 @@ enum {
   PATTERN_INPUTS,
   PATTERN_STEP = 7, /* by which a row's kind advances from one launch to the next; kinds 7 apart are unlike */
   PATTERN_STRUCTURE = 8,
+  PATTERN_BEHIND = PATTERN_STRUCTURE - 1, /* the dimension of K that tells the first key from the others, in e4m3 */
   PATTERN_STRUCTURE_MIN_D = 24,
   PATTERN_VERIFIED_ROWS = 32, /* of launch 0, in which the GPU's reference is held against the CPU's; all of fewer */
 };
@@ -276,6 +279,7 @@ static inline ATTN_HD struct pattern_line pattern_k(const struct pattern *p, uin
   line.leading[2] = pattern_edge(key, 16, Skv);
   line.leading[3] = pattern_edge(key, 64, Skv);
   for (uint32_t d = 4; d < PATTERN_STRUCTURE; ++d) line.leading[d] = (input_mix(key) >> d & 1u) != 0 ? 1.0f : -1.0f;
+  if (attn_is_scaled(&p->problem, ATTN_K)) line.leading[PATTERN_BEHIND] = key == 0 ? 1.0f : -1.0f;
   return line;
 }
 
@@ -298,9 +302,9 @@ static inline ATTN_HD enum pattern_v_kind pattern_v_kind_of(const struct pattern
   return (enum pattern_v_kind)((kv_head + p->launch) % PATTERN_V_KINDS);
 }
 
-/* The deviation of a tiny V: where it shares its scale with others, no smaller than their e4m3 can be. */
+/* The deviation of a tiny V. Where it shares its scale with others it is a subnormal number beside them. */
 static inline ATTN_HD float pattern_tiny(const struct attn_problem *s) {
-  return attn_is_scaled(s, ATTN_V) && s->scales == ATTN_SCALES_TENSOR ? 0x1p-3f : 0x1p-18f;
+  return attn_is_scaled(s, ATTN_V) && s->scales == ATTN_SCALES_TENSOR ? 0x1p-6f : 0x1p-18f;
 }
 
 static inline ATTN_HD struct pattern_line pattern_v(const struct pattern *p, uint64_t row,
@@ -407,7 +411,10 @@ static inline ATTN_HD struct pattern_line pattern_q(const struct pattern *p, uin
     case PATTERN_boundary:
       key = pattern_boundary_key(keys, place->sequence.Skv, row, &other);
       return pattern_point(p, place, key, other);
-    case PATTERN_first: return pattern_point(p, place, first, first);
+    case PATTERN_first:
+      if (pattern_structure(&p->problem) > 0 && attn_is_scaled(&p->problem, ATTN_K))
+        return pattern_lean(p, row, PATTERN_BEHIND, 3.75f, 0.0f);
+      return pattern_point(p, place, first, first);
     case PATTERN_edge: key = pattern_edge_key_of(keys, row); return pattern_point(p, place, key, key);
     default: return pattern_lean(p, row, 1, row % 2 != 0 ? 4.0f : -4.0f, 1.0f);
   }

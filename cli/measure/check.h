@@ -44,6 +44,28 @@
  * tensor cores, and for 16-bit types also for a library's and for loaded ones on a GPU, which may use them unseen;
  * not where sums are rounded (bench_tolerance).
  *
+ * e4m3. What is checked is the arithmetic on the numbers and scales as they are given. A right kernel rounds the
+ * weights P to e4m3 (u = 2^-4), scaled by 2^8 so that the largest of a row, which is exp(0) = 1 at the maximum that
+ * was subtracted, is exact; and O to its own type, whose roundoff is then the u of U. So only weights below the
+ * largest are off. With r the part of the sum of weights that is not at the largest score, and w' the w of these keys
+ * alone,
+ *
+ * - row: |e| <= U (w + 2 |o|) + W (w' + 2 r |o|) + F + A sqrt(D), and the element and the output accordingly
+ *
+ * W = 2^-4 + 2 * 2^-13 sqrt(D / 32) (S + Q): a score is a sum of 14 bits where tensor cores make it, and its error is
+ * one of the weight relative to the largest. F = 2^-18 p sqrt(keys * sum_j |v_j|^2), p the largest weight: what is
+ * subnormal in e4m3 is off by 2^-10 of 2^8, and all of it to one side where the weights are equal. A kernel that
+ * leaves out 2^8 loses 256 times as much, and all weights below 2^-10 of the largest. W without r would hide that, as
+ * the largest weight of such a row is most of o.
+ *
+ * On tensor cores such a sum has 14 bits: of 32 products each is cut to the units u = 2^-13 of the largest, on
+ * average by half of one, and so is the result: up to 17 u of |o| where they have one sign, 2 u of w where they
+ * cancel. It has to be added to one of 24 bits after 512 keys at the latest, so that t is 16 steps however long the
+ * row is: t is 2^-13 * 16, with 17 and 2 in the place of 5 and 1.5, 3.3 % of a V with a mean. Without that a row of
+ * 131072 equal weights loses what is below a unit of the sum that it holds, a quarter or more of o
+ * (tests/measure/unit_long.c). LSE grows by 2^-13 (17 S + 2 Q) D / 32 on tensor cores; its sum is made of P before P
+ * is rounded. A row that sees a NaN is NaN.
+ *
  * A soft cap adds S times the error of a hyperbolic tangent to U (2^-11 for 16-bit types, whose kernels use
  * tanh.approx.f32). A sink adds A sqrt(keys * sum_j |v_j|^2) to the bound of a row: beside a large one every weight
  * may be rounded to 0. A then grows by 2^-126 sqrt(keys), as sums of such products may be flushed to 0.

@@ -457,14 +457,18 @@ __device__ uint64_t row_of(const compare_args &a, uint64_t place) {
   return pattern_source(&a.inputs, ATTN_O, pattern_sample_row(&a.sample, place));
 }
 
-/* A warp compares row `place` of the sample; where the reference is NaN, no output is defined. */
+/* A warp compares row `place` of the sample. */
 template <enum attn_dtype kDtype>
 __device__ void compare_one_row(const compare_args &a, uint64_t place, struct compare_partial *mine) {
   const uint32_t lane = threadIdx.x % 32, columns = a.view.columns;
   const uint64_t row = row_of(a, place), pair = pattern_flip_pair(&a.shape, ATTN_O, row);
   const uint64_t first = attn_view_row(&a.view, row);
   const double *reference = a.o + place * columns;
-  if (isnan(reference[0])) return;
+  if (isnan(reference[0])) {
+    for (uint32_t d = lane; d < columns; d += 32)
+      compare_undefined(mine, &a.shape, row * columns + d, load_double<kDtype>(a.output, first + d));
+    return;
+  }
   const struct compare_bound bound = bound_of(a, place, row);
   struct compare_row sums = {};
   for (uint32_t d = lane; d < columns; d += 32) {

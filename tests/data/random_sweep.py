@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 """random_sweep.py SEED COUNT: a sweep of random problems over all axes at once, on stdout: lengths at and off the edges of
-tiles, no keys and one key, more queries than keys, the smallest windows, caps that saturate, sinks, layouts, ragged batches."""
+tiles, no keys and one key, more queries than keys, the smallest windows, caps that saturate, sinks, layouts, ragged batches, e4m3
+with scales of each kind."""
 import json
 import random
 import sys
@@ -33,7 +34,7 @@ def shape_of(draw):
     layout = draw.choice(["bhsd", "bhsd", "bshd", "qkv"])
     group, kv_heads, dim = draw.choice([1, 1, 2, 4]), draw.randint(1, 3), draw.choice([8, 24, 40, 64, 96, 128])
     is_packed = layout == "qkv"
-    shape = {"Hq": kv_heads if is_packed else group * kv_heads, "Hkv": kv_heads, "D": dim, "dtype": draw.choice(["f16", "bf16", "f32"])}
+    shape = {"Hq": kv_heads if is_packed else group * kv_heads, "Hkv": kv_heads, "D": dim, "dtype": draw.choice(["f16", "bf16", "f32", "e4m3"])}
     add_lengths(draw, shape, is_packed)
     if not is_packed and draw.random() < 0.3:
         shape["Dv"] = draw.choice([8, 16, 64, 72, 128])
@@ -44,6 +45,14 @@ def shape_of(draw):
     for key, values in (("softcap", [0.01, 1, 50]), ("sink", [True]), ("lse", [True])):
         if draw.random() < 0.4:
             shape[key] = draw.choice(values)
+    if shape["dtype"] != "e4m3" and not is_packed and draw.random() < 0.2:
+        shape["kv_dtype"] = "e4m3"
+    if "e4m3" in (shape["dtype"], shape.get("kv_dtype")):
+        shape["scales"] = draw.choice(["head", "tensor", "block:128"])
+    if shape["dtype"] == "e4m3" and draw.random() < 0.4:
+        shape["out_dtype"] = draw.choice(["f16", "f32"])
+    if draw.random() < 0.1:
+        shape["outliers"] = 0.001
     if layout != "bhsd" and not ("batch" in shape and layout == "bshd"):
         shape["layout"] = layout
     return shape

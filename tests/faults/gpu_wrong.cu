@@ -36,7 +36,7 @@ __device__ float wrong_first(const wrong_job &job, int tensor) {
 }
 
 __device__ bool wrong_skips(const wrong_job &job, const WrongMemory &m) {
-  const float o = wrong_load(job.buffers.o, job.shape.dtype, 0);
+  const float o = wrong_load(job.buffers.o, attn_out_dtype(&job.shape), 0);
   const bool filled = o == o;
   switch (job.bug) {
     case WRONG_first_only: return m.launches > 0;
@@ -73,7 +73,7 @@ __global__ void gpu_wrong_end_kernel(const __grid_constant__ WrongParams p) {
   WrongMemory &m = wrong_memory[job.bug];
   const uint64_t outputs = wrong_rows(&job) * job.shape.Dv;
   for (int i = 0; i < 3 && m.skip == 0; ++i) m.first[i] = wrong_first(job, i);
-  if (job.bug == WRONG_writes_beyond) wrong_store(job.buffers.o, job.shape.dtype, outputs, 1.0f);
+  if (job.bug == WRONG_writes_beyond) wrong_store(job.buffers.o, attn_out_dtype(&job.shape), outputs, 1.0f);
   if (job.bug == WRONG_changes_k) wrong_store(const_cast<void *>(job.buffers.k), job.shape.dtype, 3, 0.5f);
   m.o = job.buffers.o;
   m.end_ns = wrong_now_ns();
@@ -134,8 +134,8 @@ extern "C" const struct attn_variant attn_variant_gpu_wrong = {
     .runs_on = DEVICE_CUDA,
     .math = ATTN_MATH_TENSOR, /* it has none, but with them the widest bounds */
     .takes = ATTN_TAKES_LSE | ATTN_TAKES_WINDOW | ATTN_TAKES_DV | ATTN_TAKES_SOFTCAP | ATTN_TAKES_SINK |
-             ATTN_TAKES_LAYOUT | ATTN_TAKES_BATCH,
-    .dtypes = ATTN_DTYPES_FLOAT,
+             ATTN_TAKES_LAYOUT | ATTN_TAKES_BATCH | ATTN_TAKES_OUT_DTYPE | ATTN_TAKES_SCALES,
+    .dtypes = ATTN_DTYPES_ALL,
     .dims = {.most = WRONG_D_MAX},
     .tunables = attn::wrong_tunables,
     .supports = attn::gpu_wrong_supports,

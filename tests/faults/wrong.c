@@ -30,7 +30,7 @@ struct memory {
 };
 
 static bool is_filled(const struct wrong_job *job) {
-  const float o = wrong_load(job->buffers.o, job->shape.dtype, 0);
+  const float o = wrong_load(job->buffers.o, attn_out_dtype(&job->shape), 0);
   return o == o;
 }
 
@@ -130,7 +130,7 @@ static void remember(const struct wrong_job *job, struct memory *memory) {
 static void misuse_memory(const struct wrong_job *job) {
   const struct attn_problem *s = &job->shape;
   const uint64_t outputs = wrong_rows(job) * s->Dv;
-  if (job->bug == WRONG_writes_beyond) wrong_store(job->buffers.o, s->dtype, outputs, 1.0f);
+  if (job->bug == WRONG_writes_beyond) wrong_store(job->buffers.o, attn_out_dtype(s), outputs, 1.0f);
   if (job->bug == WRONG_changes_k) wrong_store((void *)(uintptr_t)job->buffers.k, s->dtype, 3, 0.5f);
 }
 
@@ -188,8 +188,8 @@ const struct attn_variant attn_variant_wrong = {
     .runs_on = DEVICE_CPU,
     .math = ATTN_MATH_FP32_HOST,
     .takes = ATTN_TAKES_LSE | ATTN_TAKES_WINDOW | ATTN_TAKES_DV | ATTN_TAKES_SOFTCAP | ATTN_TAKES_SINK |
-             ATTN_TAKES_LAYOUT | ATTN_TAKES_BATCH,
-    .dtypes = ATTN_DTYPES_FLOAT,
+             ATTN_TAKES_LAYOUT | ATTN_TAKES_BATCH | ATTN_TAKES_OUT_DTYPE | ATTN_TAKES_SCALES,
+    .dtypes = ATTN_DTYPES_ALL,
     .dims = {.most = WRONG_D_MAX},
     .tunables = tunables,
     .supports = wrong_supports,

@@ -192,11 +192,30 @@
   X(ragged_padded_lse, "the LSE is written as [B][Hq][Sq]")                                 \
   X(ragged_tokens_lse, "the LSE is written as [queries of all][Hq]")
 
+/* Wrong where Q, K and V are e4m3. */
+#define WRONG_E4M3_MAP(X)                                                            \
+  X(e4m3_v_permuted, "keys 8 to 15 of every 16 of V change places with the others")  \
+  X(e4m3_p_unscaled, "P is rounded to e4m3 without the factor 2^8")                  \
+  X(e4m3_p_saturated, "P is multiplied by 2^9 before it is rounded, and saturates")  \
+  X(e4m3_q_scale_ignored, "Q is not scaled")                                         \
+  X(e4m3_q_scale_head, "Q has the scale of the KV head behind")                      \
+  X(e4m3_k_scale_head, "K has the scale of the KV head behind")                      \
+  X(e4m3_v_scale_head, "V has the scale of the KV head behind")                      \
+  X(e4m3_scale_batch, "every sequence has the scales of the first")                  \
+  X(e4m3_k_scale_twice, "K is scaled twice")                                         \
+  X(e4m3_k_scale_block, "all blocks of K have the scale of the first")               \
+  X(e4m3_v_scale_block, "all blocks of V have the scale of the first")               \
+  X(e4m3_block_edge, "blocks of keys with a scale begin one key late")               \
+  X(e4m3_v_requantised, "V times its scale is rounded to e4m3 again, and saturates") \
+  X(e4m3_nan, "NaN is read as 480")                                                  \
+  X(e4m3_subnormal, "subnormal numbers are read as 0")                               \
+  X(e4m3_lse_rounded, "the LSE is that of rounded P")
+
 enum wrong_bug {
 #define WRONG_ENUM(name, text) WRONG_##name,
   WRONG_ROW_MAP(WRONG_ENUM) WRONG_LAUNCH_MAP(WRONG_ENUM) WRONG_LSE_MAP(WRONG_ENUM) WRONG_WINDOW_MAP(WRONG_ENUM)
       WRONG_DV_MAP(WRONG_ENUM) WRONG_SOFTCAP_MAP(WRONG_ENUM) WRONG_SINK_MAP(WRONG_ENUM) WRONG_LAYOUT_MAP(WRONG_ENUM)
-          WRONG_BATCH_MAP(WRONG_ENUM)
+          WRONG_BATCH_MAP(WRONG_ENUM) WRONG_E4M3_MAP(WRONG_ENUM)
 #undef WRONG_ENUM
               WRONG_COUNT
 };
@@ -214,6 +233,7 @@ struct wrong_job {
   enum wrong_bug bug;
   struct attn_view view[WRONG_VIEWS]; /* of Q, K, V and O, as the bug takes them to be */
   uint32_t longest;                   /* Sq of the problem */
+  struct attn_problem all;            /* the problem, where `shape` has the lengths of one sequence */
 };
 
 static inline struct attn_view wrong_dense(struct attn_view view) {
@@ -228,7 +248,7 @@ static inline struct wrong_job wrong_job_of(const struct attn_problem *shape, co
   const bool is_packed = shape->layout == ATTN_QKV, is_by_token = shape->layout == ATTN_BSHD;
   struct wrong_job job;
   memset(&job, 0, sizeof job);
-  job.shape = *shape, job.buffers = *buffers, job.bug = bug, job.longest = shape->Sq;
+  job.shape = *shape, job.buffers = *buffers, job.bug = bug, job.longest = shape->Sq, job.all = *shape;
   for (unsigned role = ATTN_Q; role < WRONG_VIEWS; ++role) {
     struct attn_view *view = &job.view[role];
     *view = attn_view_of(shape, (enum attn_role)role);
@@ -256,26 +276,19 @@ static inline ATTN_HD uint64_t wrong_element(const struct wrong_job *job, enum a
   return element < end ? element : end - 1;
 }
 
-/* ---- 16-bit numbers ------------------------------------------------------------------------------------------ */
+/* ---- numbers of 8 and 16 bits
+ * ------------------------------------------------------------------------------------------ */
 
 static inline ATTN_HD float wrong_load(const void *data, enum attn_dtype dtype, uint64_t index) {
-  if (dtype == ATTN_F32) return ((const float *)data)[index];
-  const uint16_t bits = ((const uint16_t *)data)[index];
-  return dtype == ATTN_F16 ? input_from_f16(bits) : input_from_bf16(bits);
+  return attn_dtype_value(dtype, attn_dtype_load(dtype, data, index));
 }
 
 static inline ATTN_HD void wrong_store(void *data, enum attn_dtype dtype, uint64_t index, float value) {
-  if (dtype == ATTN_F32) {
-    ((float *)data)[index] = value;
-  } else {
-    ((uint16_t *)data)[index] = dtype == ATTN_F16 ? input_to_f16(value) : input_to_bf16(value);
-  }
+  attn_dtype_store(dtype, data, index, attn_dtype_bits(dtype, value));
 }
 
 static inline ATTN_HD float wrong_round(enum attn_dtype dtype, float x) {
-  return dtype == ATTN_F16    ? input_from_f16(input_to_f16(x))
-         : dtype == ATTN_BF16 ? input_from_bf16(input_to_bf16(x))
-                              : x;
+  return attn_dtype_value(dtype, attn_dtype_bits(dtype, x));
 }
 
 /* f32 keeps 11 bits: TF32. */
@@ -459,6 +472,35 @@ static inline ATTN_HD float wrong_capped(const struct wrong_job *job, float dot,
   return cap * tanhf(score / cap) * log2e;
 }
 
+/* What the numbers of Q, K or V are multiplied by, K and V at a key. */
+static inline ATTN_HD float wrong_scale_of(const struct wrong_job *job, const struct wrong_row *r,
+                                           enum attn_role role, uint32_t key) {
+  const struct attn_problem *all = &job->all;
+  const uint32_t kv_h = (uint32_t)(r->head % all->Hq) / (all->Hq / all->Hkv), next = (kv_h + 1) % all->Hkv;
+  const enum wrong_bug bug = job->bug;
+  const bool is_next = (bug == WRONG_e4m3_q_scale_head && role == ATTN_Q) ||
+                       (bug == WRONG_e4m3_k_scale_head && role == ATTN_K) ||
+                       (bug == WRONG_e4m3_v_scale_head && role == ATTN_V);
+  const bool is_first =
+      (bug == WRONG_e4m3_k_scale_block && role == ATTN_K) || (bug == WRONG_e4m3_v_scale_block && role == ATTN_V);
+  struct attn_place place = {r->sequence, is_next ? next : kv_h, is_first ? 0 : key};
+  if (!attn_is_scaled(all, role) || (bug == WRONG_e4m3_q_scale_ignored && role == ATTN_Q)) return 1;
+  if (bug == WRONG_e4m3_scale_batch) place.sequence.b = 0;
+  if (bug == WRONG_e4m3_block_edge && place.token > 0) --place.token;
+  if (role == ATTN_Q) place.h *= all->Hq / all->Hkv;
+  const float scale = ((const float *)job->buffers.tensor[attn_scale_role(role)])[attn_scale_row(all, role, &place)];
+  return bug == WRONG_e4m3_k_scale_twice && role == ATTN_K ? scale * scale : scale;
+}
+
+/* A number of Q, K or V. */
+static inline ATTN_HD float wrong_number(const struct wrong_job *job, enum attn_role role, uint64_t element) {
+  const float x = wrong_load(job->buffers.tensor[role], job->shape.dtype, element);
+  if (job->shape.dtype != ATTN_E4M3) return x;
+  if (job->bug == WRONG_e4m3_nan && x != x) return 480;
+  if (job->bug == WRONG_e4m3_subnormal && fabsf(x) < 0x1p-6f) return 0;
+  return x;
+}
+
 static inline ATTN_HD float wrong_score(const struct wrong_job *job, const struct wrong_row *r, uint32_t key) {
   const struct attn_problem *s = &job->shape;
   const bool is_short = job->bug == WRONG_dv_dot && s->Dv < s->D;
@@ -468,12 +510,13 @@ static inline ATTN_HD float wrong_score(const struct wrong_job *job, const struc
   float dot = 0;
   if (bug == WRONG_tile_k_stale && key == 2 * WRONG_TILE - 1) key -= WRONG_TILE;
   for (uint32_t d = 0; d < D; ++d) {
-    float q = wrong_load(job->buffers.q, s->dtype, wrong_element(job, ATTN_Q, r->q_row, d));
-    float k = wrong_load(job->buffers.k, s->dtype, wrong_element(job, ATTN_K, r->k_row + key, d));
+    float q = wrong_number(job, ATTN_Q, wrong_element(job, ATTN_Q, r->q_row, d));
+    float k = wrong_number(job, ATTN_K, wrong_element(job, ATTN_K, r->k_row + key, d));
     if (bug == WRONG_scale_rounded) q = wrong_round16(s->dtype, q * scale);
     if (bug == WRONG_products_tf32) q = wrong_bits(q, 9), k = wrong_bits(k, 9);
     dot += q * k;
   }
+  if (s->dtype == ATTN_E4M3) dot *= wrong_scale_of(job, r, ATTN_Q, r->row) * wrong_scale_of(job, r, ATTN_K, key);
   float score = bug == WRONG_scale_rounded ? dot : wrong_capped(job, dot, scale);
   if (bug == WRONG_softmax_scores16) score = wrong_round16(s->dtype, score);
   if (bug == WRONG_softmax_clamped) score = fminf(fmaxf(score, -28.85f), 28.85f);
@@ -485,7 +528,9 @@ static inline ATTN_HD float wrong_exp(const struct wrong_job *job, float x) {
   if (job->bug == WRONG_softmax_exp) return p * (1 + 0.02f * sinf(9 * x));
   if (job->bug == WRONG_softmax_exp_low) return x < -10 ? 0 : p;
   if (job->bug == WRONG_p8) return wrong_bits(p, 4);
-  return wrong_round(job->shape.dtype, p);
+  if (job->shape.dtype != ATTN_E4M3) return wrong_round(job->shape.dtype, p);
+  const float factor = job->bug == WRONG_e4m3_p_unscaled ? 1 : job->bug == WRONG_e4m3_p_saturated ? 512 : 256;
+  return wrong_round(ATTN_E4M3, p * factor) / factor;
 }
 
 static inline ATTN_HD float wrong_value(const struct wrong_job *job, const struct wrong_row *r, uint32_t key,
@@ -494,7 +539,11 @@ static inline ATTN_HD float wrong_value(const struct wrong_job *job, const struc
   if (job->bug == WRONG_tile_v_stale && key / WRONG_TILE % 5 == 4) key -= WRONG_TILE;
   if (job->bug == WRONG_dv_columns && d >= s->D) return 0;
   if (job->bug == WRONG_dv_last && d + 1 == s->Dv) return 0;
-  const float v = wrong_load(job->buffers.v, s->dtype, wrong_element(job, ATTN_V, r->v_row + key, d));
+  const bool is_permuted = job->bug == WRONG_e4m3_v_permuted && (key ^ 8u) < job->shape.Skv;
+  const float scale = wrong_scale_of(job, r, ATTN_V, key);
+  if (is_permuted) key ^= 8u;
+  float v = wrong_number(job, ATTN_V, wrong_element(job, ATTN_V, r->v_row + key, d)) * scale;
+  if (job->bug == WRONG_e4m3_v_requantised) v = wrong_round(ATTN_E4M3, v);
   if (job->bug == WRONG_v_tiny && fabsf(v) < 0x1p-14f) return 0;
   if (job->bug == WRONG_v_clamped) return fminf(fmaxf(v, -256.0f), 256.0f);
   return v;
@@ -518,7 +567,8 @@ static inline ATTN_HD void wrong_add_key(const struct wrong_job *job, const stru
   state->sum += job->bug == WRONG_p8 ? p : exp2f(x);
   if (job->bug == WRONG_softmax_sum16) state->sum = wrong_round16(dtype, state->sum);
   const bool is_tail = job->shape.Skv % WRONG_TILE != 0 && key + 1 == job->shape.Skv;
-  if (!(job->bug == WRONG_lse_tail_key && is_tail)) state->lse_sum += job->bug == WRONG_lse_rounded ? p : exp2f(x);
+  const bool is_rounded = job->bug == WRONG_lse_rounded || job->bug == WRONG_e4m3_lse_rounded;
+  if (!(job->bug == WRONG_lse_tail_key && is_tail)) state->lse_sum += is_rounded ? p : exp2f(x);
   for (uint32_t d = 0; d < job->shape.Dv; ++d) {
     state->out[d] += p * wrong_value(job, r, key, d);
     if (job->bug == WRONG_accumulate16) state->out[d] = wrong_round16(dtype, state->out[d]);
@@ -657,9 +707,9 @@ static inline ATTN_HD void wrong_write(const struct wrong_job *job, const struct
     if (bug == WRONG_out_abs && fabsf(o) < 1e-3f) o = fabsf(o);
     if (bug == WRONG_out_column && d == 5 && r->head == 1 && r->row % 2 == 0) o = state->out[6 % s->Dv] * inverse;
     const uint64_t element = wrong_element(job, ATTN_O, r->o_row, d);
-    const float old = bug == WRONG_adds_old ? wrong_load(job->buffers.o, s->dtype, element) : o;
+    const float old = bug == WRONG_adds_old ? wrong_load(job->buffers.o, attn_out_dtype(s), element) : o;
     if (bug == WRONG_adds_old && fabsf(old) < 1e30f) o = (o + old) / 2;
-    if (d < job->view[ATTN_O].token_stride) wrong_store(job->buffers.o, s->dtype, element, o);
+    if (d < job->view[ATTN_O].token_stride) wrong_store(job->buffers.o, attn_out_dtype(s), element, o);
   }
 }
 

@@ -270,6 +270,10 @@ PY
   expect_all_wrong wrong_batch ragged_padded ragged_tokens_lse
 }
 
+@test "every kernel that mistakes e4m3 or its scales is caught at 512 keys" {
+  expect_all_wrong wrong_e4m3 e4m3_v_permuted e4m3_lse_rounded
+}
+
 @test "what is wrong in a ragged batch is told by its sequence" {
   attn_faulty --shape batch=2q0s5_q9_q40s70,H=2,D=16 --device cpu --check-only --variants "$(bugs ragged_last ragged_last)" --json "$TMP/r.json"
   expect_status 3
