@@ -58,7 +58,7 @@ struct status run_cell(struct run *, size_t index, uint32_t round, struct record
 /* Ends the journal and reads it back. */
 struct status run_end(struct run *, bool is_complete, struct journal_data *out);
 
-/* ---- for the code that schedules the cells (take.h, deal.h) ------------------------------------------------- */
+/* ---- for the code that schedules the cells (take.h) ------------------------------------------------------- */
 
 /* Whether the cell still has to be measured in this round. */
 bool run_is_pending(const struct run *, size_t index, uint32_t round);

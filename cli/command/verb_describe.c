@@ -1,6 +1,5 @@
 /* describe: one word explained: a variant, a finding, a verdict, a status, a column, an exit code or a key of the
  * problem. */
-#include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -20,31 +19,24 @@
 
 enum { NAMES_MAX = 192 };
 
-__attribute__((format(printf, 3, 4))) static void put(FILE *out, const char *lead, const char *format, ...) {
-  char text[1024] = "";
-  va_list arguments;
-  va_start(arguments, format);
-  text_append_list(text, sizeof text, format, arguments);
-  va_end(arguments);
-  text_wrap(out, lead, strlen(lead), text);
-}
-
 /* ---- variants -------------------------------------------------------------------------------------------------- */
 
 static void describe_tunables(FILE *out, const struct attn_variant *variant) {
   for (const struct attn_tunable *t = variant->tunables; t != NULL && t->name != NULL; ++t)
-    put(out, "tunable  ", "%s:%s=%d..%d, default %d; %s", variant->name, t->name, t->min, t->max, t->default_value,
-        t->help);
+    text_paragraph(out, "tunable  ", "%s:%s=%d..%d, default %d; %s", variant->name, t->name, t->min, t->max,
+                   t->default_value, t->help);
 }
 
 static void describe_passes(FILE *out, const struct record *record, const struct gpu_model *gpu) {
   for (uint32_t i = 0; i < record->plan.pass_count; ++i) {
     const struct attn_pass *pass = &record->pass[i].pass;
-    put(out, "plan     ", "%s on %s: pass %s, grid %ux%ux%u, %u threads, %u bytes of dynamic shared memory",
-        record->attn_case.key, gpu->info.name, record->pass[i].name, pass->grid[0], pass->grid[1], pass->grid[2],
-        pass->block[0] * pass->block[1] * pass->block[2], pass->dynamic_smem_bytes);
+    text_paragraph(out, "plan     ",
+                   "%s on %s: pass %s, grid %ux%ux%u, %u threads, %u bytes of dynamic shared memory",
+                   record->attn_case.key, gpu->info.name, record->pass[i].name, pass->grid[0], pass->grid[1],
+                   pass->grid[2], pass->block[0] * pass->block[1] * pass->block[2], pass->dynamic_smem_bytes);
   }
-  if (record->status == CELL_skipped) put(out, "plan     ", "%s: skipped, %s", record->attn_case.key, record->reason);
+  if (record->status == CELL_skipped)
+    text_paragraph(out, "plan     ", "%s: skipped, %s", record->attn_case.key, record->reason);
 }
 
 /* What it launches for a case. A loaded variant's code does not run here. */
@@ -75,7 +67,7 @@ static void describe_command(FILE *out, const struct attn_variant *variant, cons
     text_append_word(text, sizeof text, options->load.item[i]);
   }
   text_append(text, sizeof text, " --variants %s", variant->name);
-  put(out, "measure  ", "%s", text);
+  text_paragraph(out, "measure  ", "%s", text);
 }
 
 static const char *runs_on(const struct attn_variant *variant) {
@@ -87,9 +79,9 @@ static void describe_picks(FILE *out, const struct pick_table *table) {
   for (size_t i = 0; table != NULL && i < table->count; ++i) {
     char spec[PICK_SPEC_MAX];
     pick_spec(&table->rules[i], spec);
-    put(out, "picks    ", "%s: %s", spec, table->rules[i].why);
+    text_paragraph(out, "picks    ", "%s: %s", spec, table->rules[i].why);
   }
-  if (table != NULL) put(out, "by       ", "%s", table->version);
+  if (table != NULL) text_paragraph(out, "by       ", "%s", table->version);
 }
 
 static struct status describe_variant(FILE *out, const struct attn_variant *variant, const struct options *options) {
@@ -99,11 +91,11 @@ static struct status describe_variant(FILE *out, const struct attn_variant *vari
   TRY(planned_gpu(options->gpu, &gpu));
   if (options->shape.count > 0) TRY(sweep_source_load(options, &sweep));
   fprintf(out, "%s, a variant for %s\n", variant->name, runs_on(variant));
-  put(out, "idea     ", "%s", variant->summary);
+  text_paragraph(out, "idea     ", "%s", variant->summary);
   variant_limits(variant, limits);
   axes_takes_names(variant->takes, takes);
-  put(out, "limits   ", "%s", limits);
-  if (takes[0] != '\0') put(out, "takes    ", "%s", takes);
+  text_paragraph(out, "limits   ", "%s", limits);
+  if (takes[0] != '\0') text_paragraph(out, "takes    ", "%s", takes);
   describe_tunables(out, variant);
   describe_picks(out, variant->picks);
   describe_plans(out, variant, &sweep, gpu);
@@ -127,8 +119,8 @@ static const char *default_of(const struct attn_axis *axis, char out[AXIS_VALUE_
 static void describe_values(FILE *out, const struct attn_axis *axis) {
   char usual[AXIS_VALUE_TEXT_MAX + 16], wanted[AXIS_WANTED_MAX];
   axes_value_wanted(axis, "", wanted);
-  put(out, "values   ", "%s%s%s%s", wanted, axis->example != NULL ? "; " : "",
-      axis->example != NULL ? axis->example : "", default_of(axis, usual));
+  text_paragraph(out, "values   ", "%s%s%s%s", wanted, axis->example != NULL ? "; " : "",
+                 axis->example != NULL ? axis->example : "", default_of(axis, usual));
 }
 
 /* The variants that compute a value other than the default. */
@@ -139,14 +131,14 @@ static void describe_takers(FILE *out, const struct attn_axis *axis) {
     if ((variant->takes & axis->takes) != 0)
       text_append(text, sizeof text, "%s%s", text[0] != '\0' ? ", " : "", variant->name);
   }
-  if (text[0] != '\0') put(out, "taken by ", "%s", text);
+  if (text[0] != '\0') text_paragraph(out, "taken by ", "%s", text);
 }
 
 static void describe_axis(FILE *out, const struct attn_axis *axis) {
   fprintf(out, "%s, a member of the problem\n", axis->name);
-  put(out, "is       ", "%s", axis->help);
+  text_paragraph(out, "is       ", "%s", axis->help);
   describe_values(out, axis);
-  if (axis->convention != NULL) put(out, "means    ", "%s", axis->convention);
+  if (axis->convention != NULL) text_paragraph(out, "means    ", "%s", axis->convention);
   describe_takers(out, axis);
 }
 
@@ -156,9 +148,9 @@ static void describe_problem(FILE *out) {
   for (unsigned id = 0; id < AXIS_COUNT; ++id) {
     char lead[AXIS_VALUE_TEXT_MAX], usual[AXIS_VALUE_TEXT_MAX + 16];
     snprintf(lead, sizeof lead, "%-8s ", axes_at(id)->name);
-    put(out, lead, "%s%s", axes_at(id)->help, default_of(axes_at(id), usual));
+    text_paragraph(out, lead, "%s%s", axes_at(id)->help, default_of(axes_at(id), usual));
   }
-  put(out, "more     ", "attnbench describe KEY explains one of them; shapes/README.md has all of it");
+  text_paragraph(out, "more     ", "attnbench describe KEY explains one of them; shapes/README.md has all of it");
 }
 
 /* ---- findings and verdicts ---------------------------------------------------------------------------------------
@@ -166,25 +158,26 @@ static void describe_problem(FILE *out) {
 
 static void describe_finding(FILE *out, enum finding_id id) {
   fprintf(out, "%s, a finding (%s)\n", finding_name(id), finding_severity_name(finding_severity(id)));
-  put(out, "means    ", "%s", finding_help(id));
-  put(out, "when     ", "%s", finding_rule(id));
-  put(out, "remedy   ", "%s", finding_remedy(id));
+  text_paragraph(out, "means    ", "%s", finding_help(id));
+  text_paragraph(out, "when     ", "%s", finding_rule(id));
+  text_paragraph(out, "remedy   ", "%s", finding_remedy(id));
   for (size_t i = 0; i < finding_threshold_count(); ++i) {
     const struct finding_threshold *threshold = finding_threshold_at(i);
-    if (threshold->id == id) put(out, "limit    ", "%s = %g: %s", threshold->name, threshold->value, threshold->what);
+    if (threshold->id == id)
+      text_paragraph(out, "limit    ", "%s = %g: %s", threshold->name, threshold->value, threshold->what);
   }
 }
 
 static void describe_verdict(FILE *out, enum compare_verdict verdict) {
   fprintf(out, "%s, a verdict of a comparison (exit code %d)\n", verdict_name(verdict),
           (int)verdict_exit_code(verdict));
-  put(out, "means    ", "%s", verdict_help(verdict));
+  text_paragraph(out, "means    ", "%s", verdict_help(verdict));
 }
 
 static void describe_status(FILE *out, enum cell_status status) {
   fprintf(out, "%s, the status of a row (exit code %d)\n", cell_status_name(status),
           (int)cell_status_exit_code(status));
-  put(out, "means    ", "%s", cell_status_help(status));
+  text_paragraph(out, "means    ", "%s", cell_status_help(status));
 }
 
 /* What can bound a row, and when it does. */
@@ -193,9 +186,10 @@ static void describe_bound_by(FILE *out) {
   for (uint32_t kind = 0; bound_by_name(kind) != NULL; ++kind) {
     char lead[32];
     snprintf(lead, sizeof lead, "%-14s ", bound_by_name(kind));
-    put(out, lead, "%s", bound_by_help(kind));
+    text_paragraph(out, lead, "%s", bound_by_help(kind));
   }
-  put(out, "when           ",
+  text_paragraph(
+      out, "when           ",
       "DRAM, power, the other pipes, launch: the first in this order that reaches %.0f %% (power: 95 %%); else a "
       "chain, when no block waits for another one",
       100 * bound_by_share_min());
@@ -241,7 +235,7 @@ static bool is_column(FILE *out, const char *name) {
   for (size_t i = 0; columns_help(i, &names, &help); ++i) {
     if (strcmp(names, name) != 0 && !is_listed(names, name)) continue;
     fprintf(out, "%s, a column of the table\n", name);
-    put(out, "means    ", "%s", help);
+    text_paragraph(out, "means    ", "%s", help);
     return true;
   }
   return false;
@@ -254,7 +248,7 @@ static bool is_exit_code(FILE *out, const char *name) {
   for (size_t i = 0; end != name && *end == '\0' && (exit = status_exit_at(i)) != NULL; ++i) {
     if (exit->code != code) continue;
     fprintf(out, "%ld, an exit code\n", code);
-    put(out, "means    ", "%s", exit->meaning);
+    text_paragraph(out, "means    ", "%s", exit->meaning);
     return true;
   }
   return false;

@@ -7,8 +7,6 @@
 #include "cli/base/text.h"
 #include "cli/gate/sinks.h"
 
-enum { PARAGRAPH_MAX = 1024 };
-
 /* ---- columns ------------------------------------------------------------------------------------------------- */
 
 enum { VERDICT, CASE, VARIANT, MODE, BASE, NEW, CHANGE, BOUNDS, RUNS, COLUMN_COUNT };
@@ -36,14 +34,9 @@ static void fill_cells(const void *of, char cell[][TEXT_CELL_MAX]) {
 
 /* ---- parts --------------------------------------------------------------------------------------------------- */
 
-static void print_wrapped(FILE *file, const char *lead, const char *text) {
-  text_wrap(file, lead, strlen(lead), text);
-}
-
 static void print_command(FILE *file, const char *lead, const char *command) {
-  print_wrapped(
-      file, lead,
-      again_command_is_plain(command) ? command : "its report names no plain command; measure it as it was");
+  const bool is_plain = again_command_is_plain(command);
+  text_wrap(file, lead, strlen(lead), is_plain ? command : "its report names no plain command; measure it as it was");
 }
 
 /* The verdict, and what to do about it. */
@@ -52,7 +45,7 @@ static void print_answer(FILE *file, const struct compare *compare) {
   const char *advice = sinks_advice(compare);
   sinks_outcome_text(compare, line);
   fprintf(file, "%s\n", line);
-  if (advice[0] != '\0') print_wrapped(file, "what to do: ", advice);
+  if (advice[0] != '\0') text_paragraph(file, "what to do: ", "%s", advice);
   if (!sinks_needs_processes(compare)) return;
   print_command(file, "  base: ", compare->base->run.command);
   print_command(file, "  new:  ", compare->now->run.command);
@@ -65,23 +58,22 @@ static void print_head(FILE *file, const struct compare *compare) {
   fprintf(file, "\n%s\n", line);
   if (sinks_has_suite(compare)) {
     sinks_suite_text(compare, line);
-    print_wrapped(file, "", line);
+    text_paragraph(file, "", "%s", line);
   }
   sinks_pairs_text(compare, line);
-  if (line[0] != '\0') print_wrapped(file, "", line);
+  if (line[0] != '\0') text_paragraph(file, "", "%s", line);
   sinks_report_text(compare->base, line);
-  print_wrapped(file, "base  ", line);
+  text_paragraph(file, "base  ", "%s", line);
   sinks_report_text(compare->now, line);
-  print_wrapped(file, "new   ", line);
+  text_paragraph(file, "new   ", "%s", line);
 }
 
 static void print_differences(FILE *file, const struct compare *compare) {
-  char line[PARAGRAPH_MAX];
   if (!compare->comparable) fputs("\nnot comparable: what differs, base | new\n", file);
   for (size_t i = 0; i < compare->difference_count; ++i) {
     const struct compare_difference *difference = &compare->difference[i];
-    snprintf(line, sizeof line, "%s: %s | %s", difference->key, difference->base, difference->now);
-    print_wrapped(file, difference->fatal ? "  differs  " : "  remark   ", line);
+    text_paragraph(file, difference->fatal ? "  differs  " : "  remark   ", "%s: %s | %s", difference->key,
+                   difference->base, difference->now);
   }
 }
 
@@ -90,10 +82,9 @@ static bool is_worth_a_word(const struct compare *compare, const struct compare_
 }
 
 static void print_reason(FILE *file, const struct compare *compare, const struct compare_row *row) {
-  char text[PARAGRAPH_MAX], lead[48], command[COMPARE_COMMAND_MAX];
+  char lead[48], command[COMPARE_COMMAND_MAX];
   snprintf(lead, sizeof lead, "%s: ", verdict_name(row->verdict));
-  snprintf(text, sizeof text, "%s %s %s: %s", row->key, row->variant, time_mode_name(row->mode), sinks_row_text(row));
-  print_wrapped(file, lead, text);
+  text_paragraph(file, lead, "%s %s %s: %s", row->key, row->variant, time_mode_name(row->mode), sinks_row_text(row));
   if (!sinks_row_fails(compare, row)) return;
   again_command(compare, row, command, sizeof command);
   fputs("  again: ", file);
@@ -129,19 +120,17 @@ static void print_groups(FILE *file, const struct compare *compare) {
     if (!sinks_group_text(compare, &compare->rows[i], line)) continue;
     if (!any) fputc('\n', file);
     any = true;
-    print_wrapped(file, "", line);
+    text_paragraph(file, "", "%s", line);
   }
 }
 
 /* The times are shown as they were measured; the change is that of the launch. */
 static void print_events(FILE *file, const struct compare *compare) {
-  char line[COMPARE_LINE_MAX];
   double overhead_us = 0;
   for (size_t i = 0; i < compare->row_count; ++i) overhead_us = fmax(overhead_us, compare->rows[i].event_overhead_us);
   if (!(overhead_us > 0)) return;
-  snprintf(line, sizeof line,
-           "cold times hold %.3g us of the events around a launch; change and bounds are without it", overhead_us);
-  print_wrapped(file, "", line);
+  text_paragraph(file, "", "cold times hold %.3g us of the events around a launch; change and bounds are without it",
+                 overhead_us);
 }
 
 /* The rows that do not say what others say too. */
@@ -176,8 +165,8 @@ struct status verdict_text_write(const struct compare *compare, FILE *file) {
   print_rows(file, compare, rows);
   print_reasons(file, compare);
   if (compare->settings.once && compare->comparable)
-    print_wrapped(file, "",
-                  "Two reports, judged once: when nothing changed, at most one comparison in twenty fails "
-                  "(results/README.md has the rates for each number of processes).");
+    text_wrap(file, "", 0,
+              "Two reports, judged once: when nothing changed, at most one comparison in twenty fails "
+              "(results/README.md has the rates for each number of processes).");
   return status_ok();
 }

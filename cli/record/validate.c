@@ -9,8 +9,48 @@
 #include "cli/record/cell_status.h"
 #include "cli/record/checked.h"
 #include "cli/record/field_tables.h"
-#include "cli/record/machine.h"
 #include "cli/record/process.h"
+#include "kernels/device.h"
+#include "kernels/gpu_models.h"
+
+/* ---- the device ---------------------------------------------------------------------------------------------- */
+
+/* A card may be made to run faster, and a later version may correct the table. A driver that does not tell says 0. */
+static bool is_about(double said, double known) { return known == 0 || (said >= known / 2 && said <= known * 2); }
+static bool is_about_or_0(double said, double known) { return said == 0 || is_about(said, known); }
+
+/* Of a card with MIG some are switched off. */
+static const char *model_problem(const struct device_info *said, const struct device_info *model) {
+  if (said->cc_major != model->cc_major || said->cc_minor != model->cc_minor)
+    return "has a compute capability that this GPU does not have";
+  if (said->sms == 0 || said->sms > model->sms) return "has a number of SMs that this GPU does not have";
+  if (said->memory_bytes > model->memory_bytes + model->memory_bytes / 10) return "has more memory than this GPU";
+  if (!is_about_or_0(said->dram_gb_per_s, model->dram_gb_per_s)) return "has a DRAM rate that this GPU does not have";
+  if (!is_about_or_0((double)said->l2_bytes, (double)model->l2_bytes)) return "has an L2 that this GPU does not have";
+  return is_about_or_0(said->sm_clock_max_mhz, model->sm_clock_max_mhz)
+             ? NULL
+             : "has a highest clock that this GPU does not have";
+}
+
+/* NULL, or what no such device has. What is not in the table is not judged. */
+static const char *device_problem(const struct device_info *info) {
+  const struct gpu_model *model = gpu_model_of(info->name);
+  double tensor, fp32;
+  if (info->kind != DEVICE_CUDA) return NULL;
+  gpu_model_rates(info, &tensor, &fp32);
+  if (!is_about(info->tensor_flop_per_clk_sm, tensor)) return "has a tensor rate that this GPU does not have";
+  if (!is_about(info->fp32_flop_per_clk_sm, fp32)) return "has an fp32 rate that this GPU does not have";
+  return model != NULL ? model_problem(info, &model->info) : NULL;
+}
+
+/* Is the clock unknown (NAN), or one that the device can have? */
+static bool is_clock(const struct device_info *device, double sm_clock_mhz) {
+  static const double slowest_mhz = 10, fastest_mhz = 10000,
+                      reading = 1.05; /* a clock between two stamps is rounded */
+  const bool is_known = device->kind == DEVICE_CUDA && device->sm_clock_max_mhz > 0;
+  const double most_mhz = is_known ? reading * device->sm_clock_max_mhz : fastest_mhz;
+  return isnan(sm_clock_mhz) || (sm_clock_mhz >= slowest_mhz && sm_clock_mhz <= most_mhz);
+}
 
 /* ---- times --------------------------------------------------------------------------------------------------- */
 
@@ -43,7 +83,7 @@ static const char *time_problem(enum time_mode mode, const struct time_record *t
   if (time->launches_per_sample == 0) return "has samples of no launches";
   if (mode == TIME_COLD && time->launches_per_sample != 1) return "has cold samples of several launches";
   if (is_longer_than_sampling(time)) return "has samples that take longer than all of its sampling";
-  return machine_is_clock(device, time->sm_clock_mhz) ? NULL : "has an impossible SM clock";
+  return is_clock(device, time->sm_clock_mhz) ? NULL : "has an impossible SM clock";
 }
 
 /* NULL, or that statistics are not those of the samples. Both were written with all digits; a machine that fuses a
@@ -79,7 +119,7 @@ static const char *process_problem(const struct process_record *process, const s
   if (!time->done) return "has processes beside no time";
   for (uint32_t i = 0; i < process->count; ++i) {
     if (!validate_is_time(process->median_us[i])) return "has a process with an impossible time";
-    if (!machine_is_clock(device, process->sm_clock_mhz[i])) return "has a process with an impossible SM clock";
+    if (!is_clock(device, process->sm_clock_mhz[i])) return "has a process with an impossible SM clock";
   }
   /* The first process is the one whose statistics are the cell's. Bit for bit, since both come from one number. */
   return process->median_us[0] == time->us.median && is_same(process->sm_clock_mhz[0], time->sm_clock_mhz)
@@ -107,7 +147,7 @@ static const char *speedup_problem(const struct ratio_record *ratio, const struc
   if (ratio->ci_low > ratio->ratio || ratio->ratio > ratio->ci_high)
     return "has a ratio to its reference outside its own interval";
   if (ratio->rounds == 0) return "has a ratio to its reference from no rounds";
-  return ratio->drift_ratio < 0 || !machine_is_clock(device, ratio->sm_clock_mhz)
+  return ratio->drift_ratio < 0 || !is_clock(device, ratio->sm_clock_mhz)
              ? "has a ratio to its reference with a negative drift or an impossible clock"
              : NULL;
 }
@@ -194,7 +234,7 @@ static struct status check_devices(const char *path, const struct journal_data *
     const struct device_info *info = i == 0   ? &data->device
                                      : i == 1 ? &data->planned_device
                                               : &data->card[i - 2].info;
-    const char *problem = machine_problem(info);
+    const char *problem = device_problem(info);
     if (problem != NULL)
       return status_make(STATUS_INPUT, "%s: its device, %s, %s; measure again", path, info->name, problem);
   }

@@ -10,7 +10,7 @@ bool validate_is_time(double us);
 const char *validate_round(const struct record *, const struct device_info *);
 
 /* STATUS_INPUT names the file, the cell and the problem: an `ok` cell whose check failed, is missing or looked at too
- * little (checked.h), a device or clock that the table of GPUs excludes (machine.h), an impossible time, statistics
+ * little (checked.h), a device or clock that the table of GPUs excludes, an impossible time, statistics
  * that are out of order or not those of the samples, a cell without a speed that was measured, processes that
  * contradict the cell's own time or the rounds of the run, parts that last longer than the whole, an unknown state of
  * the run, or more cells than the run has. In times that were entered by hand (a report without a start) no check is
