@@ -32,7 +32,10 @@
  * head, some keys are hidden: NaN in K and huge in V. They are the keys that no row of the first half of the rows
  * sees, or, where the mask has a bound on the left, no row of the middle half. A row that sees a hidden key has no
  * defined output and is not compared. V of a hidden key is not NaN, since every tile kernel multiplies it by a P of
- * 0. */
+ * 0. Where V is in K, only the columns of K that are not V's are NaN, and the others huge.
+ *
+ * In a cache of pages, whatever lies behind the length of a sequence is NaN in K and V, in every launch: there a
+ * kernel knows by the length what it may read. */
 #ifndef ATTNBENCH_KERNELS_PATTERN_H
 #define ATTNBENCH_KERNELS_PATTERN_H
 
@@ -76,7 +79,8 @@ static inline ATTN_HD uint64_t pattern_partner(const struct attn_problem *s, enu
                           : rows == ATTN_ROWS_HEADS ? 1
                                                     : attn_rows_of_head(s, rows);
   const uint64_t heads = is_kv ? s->Hkv : s->Hq;
-  if (rows == ATTN_ROWS_OFFSETS || (is_scale && s->scales == ATTN_SCALES_TENSOR)) return row;
+  if (rows == ATTN_ROWS_OFFSETS || rows == ATTN_ROWS_PAGES) return row;
+  if (is_scale && s->scales == ATTN_SCALES_TENSOR) return row;
   const uint64_t index = row / tokens, batch = index / heads;
   const uint32_t head = (uint32_t)(index % heads);
   const uint32_t partner = is_kv ? pattern_kv_partner(s, head) : pattern_query_partner(s, head);
@@ -92,11 +96,14 @@ static inline ATTN_HD uint64_t pattern_source(const struct pattern *p, enum attn
  * of some dimensions of both Q and K, which changes no score, and of some columns of V, which inverts the same
  * columns of O. 64 bits, `flips`, select the dimensions: the parity of some of these bits says whether a dimension is
  * inverted. Two flips in succession therefore equal the flip by their exclusive or. Heads that change places have the
- * same flips, so that flips and swaps can be in any order. */
+ * same flips, so that flips and swaps can be in any order. Where V is in K the columns of O are inverted as those of
+ * K are, and where sequences share keys all of them have the same flips. NaN behind the length of a sequence stays.
+ */
 enum pattern_flip { PATTERN_FLIP_QK, PATTERN_FLIP_VO };
+#define PATTERN_NO_PAIR UINT64_MAX /* of rows whose signs stay */
 
 static inline ATTN_HD bool pattern_is_flipped(uint64_t flips, enum pattern_flip what, uint64_t pair, uint32_t d) {
-  uint64_t bits = flips & input_mix((pair << 16 | d) << 1 | (uint64_t)what);
+  uint64_t bits = pair == PATTERN_NO_PAIR ? 0 : flips & input_mix((pair << 16 | d) << 1 | (uint64_t)what);
   for (uint32_t shift = 32; shift > 0; shift /= 2) bits ^= bits >> shift;
   return (bits & 1) != 0;
 }
@@ -114,20 +121,29 @@ static inline ATTN_HD bool pattern_flips(enum attn_role tensor) {
     case ATTN_CU_SEQLENS_K:
     case ATTN_Q_SCALE:
     case ATTN_K_SCALE:
-    case ATTN_V_SCALE: break;
+    case ATTN_V_SCALE:
+    case ATTN_PAGE_TABLE: break;
   }
   return false;
 }
-static inline ATTN_HD enum pattern_flip pattern_flip_of(enum attn_role tensor) {
-  return tensor == ATTN_V ? PATTERN_FLIP_VO : PATTERN_FLIP_QK;
+/* Which of the two sets of signs a tensor has, of Q, K, V and O. */
+static inline ATTN_HD enum pattern_flip pattern_flip_of(const struct attn_problem *s, enum attn_role tensor) {
+  return (tensor == ATTN_V || tensor == ATTN_O) && !s->v_in_k ? PATTERN_FLIP_VO : PATTERN_FLIP_QK;
 }
 
-/* The pair of KV heads that a row of Q, K, V or O belongs to: the first one's index in [B][Hkv]. */
+/* The KV head that a row belongs to, by its index in [B][Hkv], or in [Hkv] where sequences share keys. */
+static inline ATTN_HD uint64_t pattern_kv_head(const struct attn_problem *s, enum attn_rows rows,
+                                               const struct attn_place *place) {
+  const uint64_t head = attn_kv_head_of(s, rows, place);
+  return s->prefix > 0 ? head % s->Hkv : head;
+}
+
+/* The pair of KV heads that a row of Q, K, V or O belongs to: the first one's index, as pattern_kv_head has it. */
 static inline ATTN_HD uint64_t pattern_flip_pair(const struct attn_problem *s, enum attn_role tensor, uint64_t row) {
   const enum attn_rows rows = attn_role_rows(tensor);
   const struct attn_place place = attn_place_of(s, rows, row);
-  const uint64_t head = attn_kv_head_of(s, rows, &place);
-  return head - head % s->Hkv % 2;
+  const uint64_t head = pattern_kv_head(s, rows, &place);
+  return place.is_unused ? PATTERN_NO_PAIR : head - head % s->Hkv % 2;
 }
 
 /* The bits of the n-th flip of a bench. */
@@ -203,6 +219,7 @@ struct pattern_line {
   int32_t offset;
   float scale;
   bool constant;     /* `scale` throughout */
+  uint32_t nan_from; /* but for the elements from here on, which are NaN; 0: there are none */
   uint32_t outliers; /* of 2^32 elements so many are outliers */
   float quantum;     /* the scale by which the tensor's elements are to be multiplied; 0: it has none */
   uint64_t pair;     /* pattern_flip_pair() */
@@ -218,6 +235,7 @@ static inline ATTN_HD float pattern_outlier(const struct pattern_line *line, uin
 }
 
 static inline ATTN_HD float pattern_line_value(const struct pattern_line *line, uint32_t d) {
+  if (line->nan_from > 0 && d >= line->nan_from) return input_bits_float(0x7fc00000u);
   if (line->constant) return line->scale;
   if (d < line->structure) return line->leading[d];
   int32_t sum = line->offset + input_sum(line->stream, line->noise[0] + d);
@@ -244,43 +262,28 @@ static inline ATTN_HD uint32_t pattern_structure(const struct attn_problem *s) {
 
 /* ---- K and V ------------------------------------------------------------------------------------------------- */
 
-/* The keys of a KV head, by its index in [B][Hkv], that are not hidden. The hidden ones (NaN in K, huge in V) are
- * seen by no row of the first half, or, where the mask has a bound on the left, by no row of the middle half. */
-static inline ATTN_HD struct attn_keys pattern_kept(const struct pattern *p, uint64_t kv_head) {
-  const struct attn_sequence sequence = attn_sequence_of(&p->problem, (uint32_t)(kv_head / p->problem.Hkv));
-  const struct attn_mask mask = attn_mask_of_sequence(&p->problem, &sequence);
+/* The keys of a sequence that are not hidden in a KV head, by pattern_kv_head. The hidden ones (NaN in K, huge in V)
+ * are seen by no row of the first half, or, where the mask has a bound on the left, by no row of the middle half.
+ * Where all of K is V, none is hidden. */
+static inline ATTN_HD struct attn_keys pattern_kept(const struct pattern *p, const struct attn_sequence *sequence,
+                                                    uint64_t kv_head) {
+  const struct attn_mask mask = attn_mask_of_sequence(&p->problem, sequence);
   const uint32_t row = mask.left < 0 ? 0 : mask.Sq / 4;
+  const bool is_value = p->problem.v_in_k && p->problem.Dv == p->problem.D;
   struct attn_keys kept = {0, mask.Skv};
-  if (p->launch == 0 || pattern_grows(p) || (kv_head + p->launch) % 2 != 0) return kept;
+  if (p->launch == 0 || pattern_grows(p) || (kv_head + p->launch) % 2 != 0 || is_value) return kept;
   return attn_mask_rows(&mask, row, mask.Sq / 2 + 1);
 }
 
-static inline ATTN_HD bool pattern_is_hidden(struct attn_keys kept, uint32_t key) {
-  return key < kept.first || key >= kept.end;
+/* A key that sequences share is not hidden: another one of them may see it. */
+static inline ATTN_HD bool pattern_is_hidden(const struct pattern *p, const struct attn_place *place,
+                                             uint64_t kv_head) {
+  const struct attn_keys kept = pattern_kept(p, &place->sequence, kv_head);
+  return place->token >= p->problem.prefix && (place->token < kept.first || place->token >= kept.end);
 }
 
 static inline ATTN_HD float pattern_edge(uint32_t key, uint32_t tile, uint32_t Skv) {
   return key % tile == 0 || (key + 1) % tile == 0 || key + 1 == Skv ? 1.0f : -1.0f;
-}
-
-/* A row of K. The structure is a constant, a slope from -1 to 1 over the keys, +-1 for the edges of tiles of 16 and
- * of 64, and four bits of the key's hash as +-1. */
-static inline ATTN_HD struct pattern_line pattern_k(const struct pattern *p, uint64_t row,
-                                                    const struct attn_place *place, uint64_t kv_head) {
-  const uint32_t Skv = place->sequence.Skv, key = place->token;
-  struct pattern_line line = pattern_noise(p, ATTN_K, row);
-  if (pattern_is_hidden(pattern_kept(p, kv_head), key)) {
-    line.constant = true;
-    line.scale = input_bits_float(0x7fc00000u);
-  }
-  line.structure = pattern_structure(&p->problem);
-  line.leading[0] = 1.0f;
-  line.leading[1] = (float)((int64_t)2 * key + 1 - Skv) / (float)Skv;
-  line.leading[2] = pattern_edge(key, 16, Skv);
-  line.leading[3] = pattern_edge(key, 64, Skv);
-  for (uint32_t d = 4; d < PATTERN_STRUCTURE; ++d) line.leading[d] = (input_mix(key) >> d & 1u) != 0 ? 1.0f : -1.0f;
-  if (attn_is_scaled(&p->problem, ATTN_K)) line.leading[PATTERN_BEHIND] = key == 0 ? 1.0f : -1.0f;
-  return line;
 }
 
 /* A large number that the dtype represents, or that saturates in it. */
@@ -307,12 +310,33 @@ static inline ATTN_HD float pattern_tiny(const struct attn_problem *s) {
   return attn_is_scaled(s, ATTN_V) && s->scales == ATTN_SCALES_TENSOR ? 0x1p-6f : 0x1p-18f;
 }
 
+/* A row of K. The structure is a constant, a slope from -1 to 1 over the keys, +-1 for the edges of tiles of 16 and
+ * of 64, and four bits of the key's hash as +-1. */
+static inline ATTN_HD struct pattern_line pattern_k(const struct pattern *p, uint64_t row,
+                                                    const struct attn_place *place, uint64_t kv_head) {
+  const uint32_t Skv = place->sequence.Skv, key = place->token;
+  struct pattern_line line = pattern_noise(p, ATTN_K, row);
+  if (pattern_is_hidden(p, place, kv_head)) {
+    line.constant = true;
+    line.scale = p->problem.v_in_k ? pattern_huge(attn_kv_dtype(&p->problem)) : input_bits_float(0x7fc00000u);
+    line.nan_from = p->problem.v_in_k ? p->problem.Dv : 0;
+  }
+  line.structure = pattern_structure(&p->problem);
+  line.leading[0] = 1.0f;
+  line.leading[1] = (float)((int64_t)2 * key + 1 - Skv) / (float)Skv;
+  line.leading[2] = pattern_edge(key, 16, Skv);
+  line.leading[3] = pattern_edge(key, 64, Skv);
+  for (uint32_t d = 4; d < PATTERN_STRUCTURE; ++d) line.leading[d] = (input_mix(key) >> d & 1u) != 0 ? 1.0f : -1.0f;
+  if (attn_is_scaled(&p->problem, ATTN_K)) line.leading[PATTERN_BEHIND] = key == 0 ? 1.0f : -1.0f;
+  return line;
+}
+
 static inline ATTN_HD struct pattern_line pattern_v(const struct pattern *p, uint64_t row,
                                                     const struct attn_place *place, uint64_t kv_head) {
   const struct attn_problem *s = &p->problem;
   const enum pattern_v_kind kind = pattern_v_kind_of(p, kv_head);
   struct pattern_line line = pattern_noise(p, ATTN_V, row);
-  line.constant = pattern_is_hidden(pattern_kept(p, kv_head), place->token);
+  line.constant = pattern_is_hidden(p, place, kv_head);
   line.offset = kind == PATTERN_V_MEAN ? 8 * 37837 : 0;
   if (kind == PATTERN_V_MEAN) line.scale = 64.0f * INPUT_SCALE;
   if (kind == PATTERN_V_TINY) line.scale = pattern_tiny(s) * INPUT_SCALE;
@@ -357,10 +381,10 @@ static inline ATTN_HD struct pattern_line pattern_lean_class(const struct patter
 static inline ATTN_HD struct pattern_line pattern_point(const struct pattern *p, const struct attn_place *place,
                                                         uint32_t key, uint32_t other) {
   const struct attn_problem *s = &p->problem;
-  const uint64_t first = attn_key_row(s, &place->sequence, attn_kv_head(s, place->h), 0);
-  struct pattern_line line = pattern_noise(p, ATTN_K, first + key);
+  const struct attn_key_rows rows = attn_key_rows_of(s, &place->sequence, attn_kv_head(s, place->h));
+  struct pattern_line line = pattern_noise(p, ATTN_K, attn_key_row_at(&rows, key));
   line.structure = pattern_structure(s);
-  line.noise[1] = (first + other) * s->D;
+  line.noise[1] = attn_key_row_at(&rows, other) * s->D;
   line.noises = other != key ? 2 : 1;
   line.scale = 30.0f * sqrtf((float)s->D) / (float)(s->D - line.structure) * INPUT_SCALE;
   return line;
@@ -497,7 +521,17 @@ static inline ATTN_HD struct pattern_line pattern_scale_line(const struct patter
   return line;
 }
 
-/* ---- where sequences begin ------------------------------------------------------------------------------------- */
+/* ---- where sequences begin, and their pages ---------------------------------------------------------------------
+ */
+
+/* Entry `row` of the page table: a whole number. */
+static inline ATTN_HD struct pattern_line pattern_entry(const struct pattern *p, uint64_t row) {
+  const uint32_t most = attn_pages_for(p->problem.Skv, p->problem.page);
+  struct pattern_line line;
+  memset(&line, 0, sizeof line);
+  line.offset = (int32_t)attn_page_entry(&p->problem, (uint32_t)(row / most), (uint32_t)(row % most));
+  return line;
+}
 
 /* Entry b of cu_seqlens_q or cu_seqlens_k: a whole number. */
 static inline ATTN_HD struct pattern_line pattern_offset(const struct pattern *p, enum attn_role tensor, uint64_t b) {
@@ -518,8 +552,10 @@ static inline ATTN_HD struct pattern_line pattern_line_of(const struct pattern *
   if (rows == ATTN_ROWS_HEADS) return pattern_sink(p, source);
   if (rows == ATTN_ROWS_OFFSETS) return pattern_offset(p, tensor, row);
   if (rows == ATTN_ROWS_SCALES) return pattern_scale_line(p, tensor, source);
+  if (rows == ATTN_ROWS_PAGES) return pattern_entry(p, row);
   const struct attn_place place = attn_place_of(&p->problem, rows, source);
-  const uint64_t kv_head = attn_kv_head_of(&p->problem, rows, &place);
+  const uint64_t kv_head = pattern_kv_head(&p->problem, rows, &place);
+  if (tensor == ATTN_V && p->problem.v_in_k) tensor = ATTN_K;
   struct pattern_line line = p->launch == 0     ? pattern_noise(p, tensor, source)
                              : tensor == ATTN_Q ? pattern_q(p, source, &place)
                              : tensor == ATTN_K ? pattern_k(p, source, &place, kv_head)
@@ -528,6 +564,7 @@ static inline ATTN_HD struct pattern_line pattern_line_of(const struct pattern *
   if (p->launch == 0) line.outliers = (uint32_t)(p->problem.outliers * 4294967040.0f);
   if (attn_is_scaled(&p->problem, tensor))
     line.quantum = pattern_scale(p, tensor, attn_scale_row(&p->problem, tensor, &place));
+  if (place.is_unused) line.constant = true, line.scale = input_bits_float(0x7fc00000u);
   return line;
 }
 
@@ -535,7 +572,7 @@ static inline ATTN_HD struct pattern_line pattern_line_of(const struct pattern *
 static inline ATTN_HD float pattern_value(const struct pattern *p, enum attn_role tensor,
                                           const struct pattern_line *line, uint32_t d) {
   const float value = pattern_line_value(line, d);
-  const enum pattern_flip what = pattern_flip_of(tensor);
+  const enum pattern_flip what = pattern_flip_of(&p->problem, tensor);
   return p->flips != 0 && pattern_flips(tensor) && pattern_is_flipped(p->flips, what, line->pair, d) ? -value : value;
 }
 

@@ -244,6 +244,7 @@ static cJSON *describe_call(const struct call *call, const struct attn_buffers *
   json_add_number(out, "softcap", (double)p->softcap);
   json_add_bool(out, "lse", p->lse);
   json_add_bool(out, "ragged", attn_is_ragged(p));
+  json_add_bool(out, "paged", attn_is_paged(p));
   json_add_number(out, "max_seqlen_q", p->Sq);
   json_add_number(out, "max_seqlen_k", p->Skv);
   for (unsigned role = 0; role < ATTN_ROLE_COUNT; ++role) {
@@ -338,8 +339,9 @@ static unsigned takes_of(const char *options) {
               {"window", ATTN_TAKES_WINDOW},
               {"softcap", ATTN_TAKES_SOFTCAP},
               {"sink", ATTN_TAKES_SINK},
-              {"cu_seqlens_q cu_seqlens_k", ATTN_TAKES_BATCH}};
-  unsigned takes = ATTN_TAKES_DV | ATTN_TAKES_LAYOUT; /* the tensors say it */
+              {"cu_seqlens_q cu_seqlens_k", ATTN_TAKES_BATCH},
+              {"page_table", ATTN_TAKES_PAGE}};
+  unsigned takes = ATTN_TAKES_DV | ATTN_TAKES_LAYOUT | ATTN_TAKES_V_IN_K; /* the tensors say it */
   for (size_t i = 0; i < sizeof rows / sizeof *rows; ++i)
     takes |= has_word(options, rows[i].option) ? rows[i].takes : 0;
   return takes;

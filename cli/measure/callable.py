@@ -19,7 +19,8 @@ import traceback
 LOAD, BIND, LAUNCH, COLLECT, CLOSE = range(5)  # enum step in callable.c
 DONE, REFUSED, FAILED, NO_MEMORY = range(4)  # enum answer
 TEXT_MAX = 512
-OPTIONS = ("causal", "scale", "window", "softcap", "sink", "lse", "cu_seqlens_q", "cu_seqlens_k", "max_seqlen_q", "max_seqlen_k")
+OPTIONS = ("causal", "scale", "window", "softcap", "sink", "lse", "cu_seqlens_q", "cu_seqlens_k", "max_seqlen_q", "max_seqlen_k",
+           "page_table")
 
 functions, calls, modules = {}, {}, {}
 
@@ -66,25 +67,30 @@ def keywords_of(function, problem):
         values["softcap"] = problem["softcap"]
     if problem["lse"]:
         values["lse"] = True
-    if problem["ragged"]:
+    if problem["ragged"] or problem["paged"]:
         values.update((name, problem[name]) for name in ("max_seqlen_q", "max_seqlen_k"))
     return {name: value for name, value in values.items() if name in function.options}
 
 
 def arranged(tensors, problem):
-    """The tensors as functions get them: without dimensions of 1, and those of a ragged batch as [tokens, heads, columns]."""
+    """The tensors as functions get them: without dimensions of 1, and those of a ragged batch as [tokens, heads, columns], pages
+    as [pages, page, heads, columns]."""
     def arrange(name, tensor):
         if name == "sink":
             return tensor[0, :, 0, 0]
         if name.startswith("cu_seqlens"):
             return tensor[0, 0, :, 0]
+        if name == "page_table":
+            return tensor[:, 0, :, 0]
+        if name in ("k", "v") and problem["paged"]:
+            return tensor.swapaxes(1, 2)
         if name == "lse":
             return tensor[0, :, :, 0] if problem["ragged"] else tensor[..., 0]
         return tensor[0].swapaxes(0, 1) if problem["ragged"] else tensor
     return {name: arrange(name, tensor) for name, tensor in tensors.items()}
 
 
-NAMED = ("sink", "cu_seqlens_q", "cu_seqlens_k")  # tensors that are given by name, where the problem has them
+NAMED = ("sink", "cu_seqlens_q", "cu_seqlens_k", "page_table")  # tensors that are given by name, where the problem has them
 
 
 def split_outputs(function, returned, wants_lse):

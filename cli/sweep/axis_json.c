@@ -12,7 +12,7 @@ static struct status not_wanted(const struct json_doc *doc, const struct attn_ax
 static struct status read_whole(const struct json_doc *doc, const struct attn_axis *axis, const cJSON *item,
                                 struct axis_value *out) {
   uint64_t value = 0;
-  TRY(json_whole(doc, item, 1, axis->most, &value));
+  TRY(json_whole(doc, item, axes_least(axis), axis->most, &value));
   *out = (struct axis_value){.first = (double)value, .second = (double)value};
   return status_ok();
 }

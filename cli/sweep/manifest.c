@@ -250,8 +250,10 @@ static uint32_t role_of(const cJSON *item) {
 /* A tensor that only some problems have is named like the axis that says so. */
 static unsigned takes_of_role(uint32_t role) {
   if (role >= ATTN_ROLE_COUNT) return 0;
-  const bool is_offset = attn_role_rows((enum attn_role)role) == ATTN_ROWS_OFFSETS;
-  const char *name = is_offset ? "batch" : attn_role_name((enum attn_role)role);
+  const enum attn_rows rows = attn_role_rows((enum attn_role)role);
+  const char *name = rows == ATTN_ROWS_OFFSETS ? "batch"
+                     : rows == ATTN_ROWS_PAGES ? "page"
+                                               : attn_role_name((enum attn_role)role);
   const struct attn_axis *axis = axes_find(name, strlen(name));
   return axis != NULL ? axis->takes : 0;
 }
@@ -265,7 +267,7 @@ static const struct {
                {"zeros", MANIFEST_ZEROS, 0}};
 
 static struct status bad_argument(const struct json_doc *doc, const cJSON *item) {
-  char roles[96] = "";
+  char roles[192] = "";
   for (unsigned i = 0; i < ATTN_ROLE_COUNT; ++i)
     text_append(roles, sizeof roles, "\"%s\", ", attn_role_name((enum attn_role)i));
   return json_refuse(

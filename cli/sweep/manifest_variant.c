@@ -152,6 +152,8 @@ static const char *slot_supports(struct slot *slot, const struct attn_problem *p
   const bool has_window = axes_takes_of(problem) & ATTN_TAKES_WINDOW;
   if (has_maps(m) && attn_is_ragged(problem))
     return "batch must be left out: the tensor maps of a manifest are of dense [B][H][S][D] tensors";
+  if (has_maps(m) && (attn_is_paged(problem) || problem->v_in_k))
+    return "page and v_in_k must be left out: the tensor maps of a manifest are of dense [B][H][S][D] tensors";
   if (has_maps(m) && problem->layout != ATTN_BHSD)
     return "layout must be bhsd: the tensor maps of a manifest are of dense [B][H][S][D] tensors";
   if (!has_window && !m->causal[attn_is_causal(problem)])

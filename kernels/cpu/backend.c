@@ -148,7 +148,8 @@ static uint64_t cpu_inputs_restore(const struct cpu_bench *bench) {
   uint64_t changed = 0;
   for (unsigned role = 0; role < ATTN_ROLE_COUNT; ++role) {
     struct cpu_input_job job = {.bench = bench};
-    if (!attn_tensor_of(&bench->base.shape, (enum attn_role)role, &job.tensor) || job.tensor.output) continue;
+    if (!attn_tensor_of(&bench->base.shape, (enum attn_role)role, &job.tensor) || !attn_is_input(&job.tensor))
+      continue;
     const uint64_t tasks = (attn_view_rows(&job.tensor.view) - 1) / CPU_INPUT_ROWS + 1;
     cpu_parallel_for(bench->base.device->info.sms, tasks, cpu_input_task, &job);
     changed += job.changed;
@@ -367,7 +368,7 @@ static void cpu_compare_row(const struct bench *base, const struct cpu_reference
   const double *expected = reference->o + i * columns;
   const bool is_undefined = isnan(expected[0]);
   for (uint32_t d = 0; d < columns; ++d) {
-    const double sign = pattern_is_flipped(base->inputs.flips, PATTERN_FLIP_VO, pair, d) ? -1 : 1;
+    const double sign = pattern_is_flipped(base->inputs.flips, pattern_flip_of(s, ATTN_O), pair, d) ? -1 : 1;
     const float value = attn_dtype_value(o.dtype, attn_dtype_load(o.dtype, data, first + d));
     if (is_undefined)
       compare_undefined(partial, s, row * columns + d, (double)value);
@@ -407,9 +408,10 @@ static struct status cpu_bench_guard(struct bench *base, struct guard_result *ou
 enum { CPU_WITNESS_ROWS = 16, CPU_WITNESS_ELEMENTS = 16384 };
 
 /* Turns signs of one row of Q, K or V. */
-static void cpu_flip_row(void *data, const struct attn_tensor *tensor, uint64_t row, uint64_t pair, uint64_t flips) {
-  const enum pattern_flip what = pattern_flip_of(tensor->role);
-  const uint64_t first = attn_view_row(&tensor->view, row);
+static void cpu_flip_row(const struct attn_problem *problem, void *data, const struct attn_tensor *tensor,
+                         uint64_t row, uint64_t flips) {
+  const enum pattern_flip what = pattern_flip_of(problem, tensor->role);
+  const uint64_t first = attn_view_row(&tensor->view, row), pair = pattern_flip_pair(problem, tensor->role, row);
   for (uint32_t d = 0; d < tensor->view.columns; ++d) {
     if (!pattern_is_flipped(flips, what, pair, d)) continue;
     const uint32_t bits = attn_dtype_load(tensor->dtype, data, first + d);
@@ -432,8 +434,7 @@ static void cpu_change_tensor(struct bench *base, const struct attn_tensor *tens
   void *data = cpu_tensor_data(cpu_bench_of(base), tensor->role);
   for (uint64_t row = 0; row < rows; ++row) {
     const uint64_t partner = pattern_partner(&base->shape, tensor->role, row);
-    if (pattern_flips(tensor->role))
-      cpu_flip_row(data, tensor, row, pattern_flip_pair(&base->shape, tensor->role, row), flips);
+    if (pattern_flips(tensor->role)) cpu_flip_row(&base->shape, data, tensor, row, flips);
     if (partner < row) cpu_swap_rows(data, tensor, row, partner);
   }
 }
@@ -443,7 +444,7 @@ static void cpu_change_inputs(struct bench *base) {
   const uint64_t flips = pattern_fresh_flips(base->inputs.seed, base->changes++);
   for (unsigned role = 0; role < ATTN_ROLE_COUNT; ++role) {
     struct attn_tensor tensor;
-    if (attn_tensor_of(&base->shape, (enum attn_role)role, &tensor) && !tensor.output)
+    if (attn_tensor_of(&base->shape, (enum attn_role)role, &tensor) && attn_is_input(&tensor))
       cpu_change_tensor(base, &tensor, flips);
   }
   base->inputs.flips ^= flips;

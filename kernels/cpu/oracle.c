@@ -18,6 +18,7 @@ struct oracle_tile {
   double *v;     /* [ORACLE_KEYS][width] */
   double sum[ORACLE_ROWS];
   struct attn_place first; /* its first row */
+  struct attn_key_rows kv; /* of the sequence, in the head that it reads */
   struct attn_mask mask;
   struct attn_keys seen[ORACLE_ROWS]; /* by each row; none by those that pad the tile */
   struct reference_row row[ORACLE_ROWS];
@@ -101,14 +102,13 @@ static void oracle_load(const struct oracle_job *job, enum attn_role role, uint6
 }
 
 /* p[r][j] = q_r . k_j for the keys of this range, which starts at a multiple of ORACLE_KEYS. */
-static void oracle_scores(const struct oracle_job *job, struct oracle_tile *tile, uint64_t kv_row,
-                          struct attn_keys keys) {
+static void oracle_scores(const struct oracle_job *job, struct oracle_tile *tile, struct attn_keys keys) {
   const uint32_t D = job->shape->D;
   memset(tile->p, 0, sizeof(double) * job->tile_rows * job->keys);
   memset(tile->kt, 0, sizeof(double) * D * ORACLE_KEYS);
   for (uint32_t j = keys.first; j < keys.end; j += ORACLE_KEYS) {
     for (uint32_t x = 0; x < ORACLE_KEYS && j + x < keys.end; ++x)
-      oracle_load(job, ATTN_K, kv_row + j + x, tile->kt + x, ORACLE_KEYS);
+      oracle_load(job, ATTN_K, attn_key_row_at(&tile->kv, j + x), tile->kt + x, ORACLE_KEYS);
     cpu_matmul_f64(job->tile_rows, ORACLE_KEYS, D, tile->q, job->width, tile->kt, ORACLE_KEYS, tile->p + j,
                    job->keys);
   }
@@ -174,14 +174,14 @@ static void oracle_spread(const struct oracle_job *job, struct oracle_tile *tile
 }
 
 /* o = p x v and, where it is wanted, the spread. */
-static void oracle_weigh(const struct oracle_job *job, struct oracle_tile *tile, uint64_t kv_row,
-                         struct attn_keys keys) {
+static void oracle_weigh(const struct oracle_job *job, struct oracle_tile *tile, struct attn_keys keys) {
   const uint32_t width = job->width;
   memset(tile->o, 0, sizeof(double) * job->tile_rows * width);
   memset(tile->v, 0, sizeof(double) * ORACLE_KEYS * width);
   for (uint32_t j = keys.first; j < keys.end; j += ORACLE_KEYS) {
     const uint32_t left = keys.end - j, count = left < ORACLE_KEYS ? left : ORACLE_KEYS;
-    for (uint32_t x = 0; x < count; ++x) oracle_load(job, ATTN_V, kv_row + j + x, tile->v + (uint64_t)x * width, 1);
+    for (uint32_t x = 0; x < count; ++x)
+      oracle_load(job, ATTN_V, attn_key_row_at(&tile->kv, j + x), tile->v + (uint64_t)x * width, 1);
     cpu_matmul_f64(job->tile_rows, width, count, tile->p + j, job->keys, tile->v, width, tile->o, width);
     if (job->output->rows) oracle_spread(job, tile, j, count);
   }
@@ -198,9 +198,9 @@ static struct attn_keys oracle_keys(const struct oracle_tile *tile, uint32_t row
 static void oracle_tile_compute(const struct oracle_job *job, struct oracle_tile *tile, struct attn_place first,
                                 uint32_t rows) {
   const struct attn_problem *s = job->shape;
-  const uint64_t kv_row = attn_key_row(s, &first.sequence, attn_kv_head(s, first.h), 0);
   const uint64_t q_row = attn_query_row(s, &first.sequence, first.h, first.token);
   tile->first = first;
+  tile->kv = attn_key_rows_of(s, &first.sequence, attn_kv_head(s, first.h));
   tile->mask = attn_mask_of_sequence(s, &first.sequence);
   const struct attn_keys keys = oracle_keys(tile, rows);
   memset(tile->q, 0, sizeof(double) * job->tile_rows * job->width);
@@ -208,7 +208,7 @@ static void oracle_tile_compute(const struct oracle_job *job, struct oracle_tile
   memset(tile->row, 0, sizeof tile->row);
   memset(tile->seen, 0, sizeof tile->seen);
   for (uint32_t r = 0; r < rows; ++r) tile->row[r].q_size = oracle_size(tile->q + (uint64_t)r * job->width, s->D);
-  oracle_scores(job, tile, kv_row, keys);
+  oracle_scores(job, tile, keys);
   for (uint32_t r = 0; r < rows; ++r) {
     double *p = tile->p + (uint64_t)r * job->keys;
     const double softmax_scale = 1 / sqrt((double)s->D);
@@ -216,7 +216,7 @@ static void oracle_tile_compute(const struct oracle_job *job, struct oracle_tile
     oracle_cap(p, seen, softmax_scale, (double)s->softcap);
     tile->sum[r] = oracle_softmax(p, seen, keys, softmax_scale, oracle_sink(job, first.h), &tile->row[r]);
   }
-  oracle_weigh(job, tile, kv_row, keys);
+  oracle_weigh(job, tile, keys);
 }
 
 /* ---- output -------------------------------------------------------------------------------------------------- */

@@ -79,12 +79,13 @@ struct status run_inputs(struct cuda_bench *p, const struct attn_tensor &tensor,
   return status_ok();
 }
 
-/* Calls `one` for every input, or for every output, until it fails. */
+/* Calls `one` for every input, or for every output, until it fails. What lies in another tensor is none. */
 template <typename One>
 struct status for_tensors(const struct cuda_bench *p, bool output, One one) {
   for (unsigned role = 0; role < ATTN_ROLE_COUNT; ++role) {
     struct attn_tensor tensor;
-    if (!attn_tensor_of(&p->base.shape, static_cast<enum attn_role>(role), &tensor) || tensor.output != output)
+    if (!attn_tensor_of(&p->base.shape, static_cast<enum attn_role>(role), &tensor) || tensor.output != output ||
+        tensor.is_alias)
       continue;
     TRY(one(tensor));
   }
@@ -159,10 +160,19 @@ __device__ double scale_at(const reference_args &a, const float *scales, enum at
   return scales != nullptr ? scales[attn_scale_row(&a.shape, role, &place)] : 1.0;
 }
 
+/* The first element of key j of K or V, whose rows are those of a head; `first` is that of key 0. */
+__device__ uint64_t key_at(const struct attn_view &view, const struct attn_key_rows &rows, uint64_t first,
+                           uint32_t j) {
+  const uint32_t page = rows.pages.page;
+  if (page == 0) return first + j * view.token_stride;
+  return attn_view_token(&view, attn_page_at(&rows.pages, rows.own, j / page), rows.h, j % page);
+}
+
 /* Adds `count` keys from `first` on, each with its lane's unnormalised weight p. */
 template <enum attn_dtype kDtype>
-__device__ void weigh_keys(const reference_args &a, uint64_t v_first, uint32_t column0,
-                           const struct attn_place &first, uint32_t count, double p, row_state *state) {
+__device__ void weigh_keys(const reference_args &a, const struct attn_key_rows &rows, uint64_t v_first,
+                           uint32_t column0, const struct attn_place &first, uint32_t count, double p,
+                           row_state *state) {
   struct attn_place key = first;
   const uint32_t j0 = first.token;
   for (uint32_t t = 0; t < count; ++t) {
@@ -171,7 +181,7 @@ __device__ void weigh_keys(const reference_args &a, uint64_t v_first, uint32_t c
     const double scale = scale_at(a, a.v_scale, ATTN_V, key);
     const bool is_top = weight >= COMPARE_TOP_WEIGHT;
     state->top += is_top ? weight : 0.0;
-    const uint64_t row = v_first + (j0 + t) * a.v_view.token_stride;
+    const uint64_t row = key_at(a.v_view, rows, v_first, j0 + t);
     for (int i = 0; i < kPerLane; ++i) {
       const uint32_t d = column0 + threadIdx.x % 32 + 32 * i;
       if (d >= a.v_view.columns) break;
@@ -215,12 +225,13 @@ __global__ void reference_kernel(const reference_args a) {
   if (place >= a.sample.count) return; /* whole warps leave: no barrier below */
   const uint64_t row = pattern_sample_row(&a.sample, place), q_first = attn_view_row(&a.q_view, row);
   const struct attn_place at = attn_place_of(&s, ATTN_ROWS_QUERIES, row);
-  const uint64_t kv_row = attn_key_row(&s, &at.sequence, attn_kv_head(&s, at.h), 0);
+  const struct attn_key_rows kv = attn_key_rows_of(&s, &at.sequence, attn_kv_head(&s, at.h));
+  const uint64_t kv_row = attn_key_row_at(&kv, 0);
   const uint64_t k_first = attn_view_row(&a.k_view, kv_row), v_first = attn_view_row(&a.v_view, kv_row);
   const uint32_t lane = threadIdx.x % 32, column0 = blockIdx.y * kReferenceColumns;
   const struct attn_keys keys = attn_keys_of(&s, &at);
   const double q_scale = scale_at(a, a.q_scale, ATTN_Q, at);
-  struct attn_place key = {at.sequence, attn_kv_head(&s, at.h), 0};
+  struct attn_place key = {at.sequence, attn_kv_head(&s, at.h), 0, false};
   row_state state = {};
   state.largest = -INFINITY;
   if (a.sink != nullptr) {
@@ -233,7 +244,7 @@ __global__ void reference_kernel(const reference_args a) {
     double score = -INFINITY;
     if (j < keys.end) {
       key.token = j;
-      score = score_of<kDtype, kKvDtype>(a, q_first, k_first + j * a.k_view.token_stride,
+      score = score_of<kDtype, kKvDtype>(a, q_first, key_at(a.k_view, kv, k_first, j),
                                          q_scale * scale_at(a, a.k_scale, ATTN_K, key));
       state.most = fmax(state.most, fabs(score));
     }
@@ -246,7 +257,7 @@ __global__ void reference_kernel(const reference_args a) {
     state.top_spread = shrink < COMPARE_TOP_WEIGHT ? 0.0 : state.top_spread * shrink * shrink;
     for (double &out : state.out) out *= shrink;
     key.token = j0;
-    weigh_keys<kKvDtype>(a, v_first, column0, key, min(32u, keys.end - j0), p, &state);
+    weigh_keys<kKvDtype>(a, kv, v_first, column0, key, min(32u, keys.end - j0), p, &state);
   }
   const bool is_empty = keys.first == keys.end;
   for (int i = 0; i < kPerLane; ++i) {
@@ -449,7 +460,8 @@ __device__ uint64_t warp_count(uint64_t x) {
 /* Element d of a row of the reference, as the inputs are now. */
 __device__ double expected_of(const compare_args &a, uint64_t pair, uint32_t d, double reference) {
   const uint64_t flips = a.inputs.flips;
-  return flips != 0 && pattern_is_flipped(flips, PATTERN_FLIP_VO, pair, d) ? -reference : reference;
+  const enum pattern_flip what = pattern_flip_of(&a.shape, ATTN_O);
+  return flips != 0 && pattern_is_flipped(flips, what, pair, d) ? -reference : reference;
 }
 
 /* The row of the output that has to be row `place` of the reference's sample. */
@@ -511,7 +523,7 @@ __host__ __device__ inline uint64_t flip_slabs(uint32_t columns) {
 template <enum attn_dtype kDtype>
 __global__ void change_kernel(void *data, const struct attn_problem shape, const struct attn_tensor tensor,
                               uint64_t flips) {
-  const enum pattern_flip what = pattern_flip_of(tensor.role);
+  const enum pattern_flip what = pattern_flip_of(&shape, tensor.role);
   const bool flips_here = pattern_flips(tensor.role);
   const uint64_t slabs = flip_slabs(tensor.view.columns), rows = attn_view_rows(&tensor.view);
   for (uint64_t slab = grid_thread() / 32; slab < rows * slabs; slab += grid_stride() / 32) {
@@ -554,7 +566,7 @@ template <enum attn_dtype kDtype>
 __device__ bool is_as_verified(const compare_args &a, const verified_outputs &verified, uint64_t at, uint64_t from,
                                uint64_t pair, uint32_t d) {
   const uint64_t flips = a.inputs.flips;
-  const bool flipped = flips != 0 && pattern_is_flipped(flips, PATTERN_FLIP_VO, pair, d);
+  const bool flipped = flips != 0 && pattern_is_flipped(flips, pattern_flip_of(&a.shape, ATTN_O), pair, d);
   const uint32_t sign = flipped ? attn_dtype_sign(kDtype) : 0;
   return verified.o != nullptr &&
          attn_dtype_load(kDtype, a.output, at) == (attn_dtype_load(kDtype, verified.o, from) ^ sign);

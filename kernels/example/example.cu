@@ -31,16 +31,37 @@
 namespace example {
 
 /* Sequence b: token t of its queries is token q_first + t of the views' batch `batch`. A ragged batch has its
- * sequences behind one another in one batch, and says in two more inputs where each begins. */
+ * sequences behind one another in one batch, and says in two more inputs where each begins. Where K and V lie in
+ * pages, the sequence has a row of the page table. */
 struct Sequence {
   uint32_t batch, Sq, Skv, q_first, k_first;
+  const int32_t *pages; /* nullptr: K and V are contiguous */
 };
 
-static ATTN_HD inline Sequence sequence_of(const attn_problem &s, const int32_t *cu_seqlens_q,
-                                           const int32_t *cu_seqlens_k, uint32_t b) {
-  if (cu_seqlens_q == nullptr) return {b, s.Sq, s.Skv, 0, 0};
-  const uint32_t q_first = (uint32_t)cu_seqlens_q[b], k_first = (uint32_t)cu_seqlens_k[b];
-  return {0, (uint32_t)cu_seqlens_q[b + 1] - q_first, (uint32_t)cu_seqlens_k[b + 1] - k_first, q_first, k_first};
+/* What says where sequences are; nullptr where the case has no such input. */
+struct Tables {
+  const int32_t *cu_seqlens_q, *cu_seqlens_k; /* [B + 1] */
+  const int32_t *page_table;                  /* [B][pages of the longest sequence] */
+};
+
+static ATTN_HD inline Sequence sequence_of(const attn_problem &s, const Tables &in, uint32_t b) {
+  Sequence own = {b, s.Sq, s.Skv, 0, 0, nullptr};
+  if (in.cu_seqlens_q != nullptr) {
+    own.batch = 0;
+    own.q_first = (uint32_t)in.cu_seqlens_q[b], own.k_first = (uint32_t)in.cu_seqlens_k[b];
+    own.Sq = (uint32_t)in.cu_seqlens_q[b + 1] - own.q_first;
+    own.Skv = (uint32_t)in.cu_seqlens_k[b + 1] - own.k_first;
+  }
+  if (in.page_table != nullptr) {
+    own.k_first = 0; /* pages hold the tokens of one sequence */
+    own.pages = in.page_table + (size_t)b * attn_pages_for(s.Skv, s.page);
+  }
+  return own;
+}
+
+/* The first element of key or value `key` of the sequence. */
+static ATTN_HD inline size_t key_at(const attn_view &view, const Sequence &own, uint32_t kv_h, uint32_t key) {
+  return attn_view_key(&view, own.pages, own.batch, kv_h, own.k_first + key);
 }
 
 /* The keys that a row of the sequence sees. */
@@ -57,9 +78,9 @@ constexpr uint32_t kWarp = 32, kLaneElements = 8, kMaxD = kWarp * kLaneElements,
 struct Params {
   const void *q, *k, *v;
   void *o;
-  const float *sink;                          /* [Hq]; nullptr: the case has none */
-  const int32_t *cu_seqlens_q, *cu_seqlens_k; /* [B + 1]; nullptr: all sequences are as long */
-  float *lse;                                 /* nullptr: the case does not ask for it */
+  const float *sink; /* [Hq]; nullptr: the case has none */
+  Tables tables;
+  float *lse; /* nullptr: the case does not ask for it */
   attn_problem shape;
   attn_view q_view, k_view, v_view, o_view, lse_view; /* where rows lie, in the layout that the case has */
   float scale_log2;                                   /* log2(e) / sqrt(D), so that the softmax costs exp2 */
@@ -96,12 +117,11 @@ template <typename T>
 __global__ void __launch_bounds__(kWarp *kMaxWarps, kResident) warp_kernel(const __grid_constant__ Params p) {
   const attn_problem &s = p.shape;
   const uint32_t row = blockIdx.x * blockDim.y + threadIdx.y;
-  const Sequence own = sequence_of(s, p.cu_seqlens_q, p.cu_seqlens_k, blockIdx.z);
+  const Sequence own = sequence_of(s, p.tables, blockIdx.z);
   if (row >= own.Sq) return; /* whole warps leave, so the shuffles below have all their lanes */
   const uint32_t h = blockIdx.y, kv_h = h / (s.Hq / s.Hkv);
   const T *q_row = static_cast<const T *>(p.q) + attn_view_token(&p.q_view, own.batch, h, own.q_first + row);
-  const T *k = static_cast<const T *>(p.k) + attn_view_token(&p.k_view, own.batch, kv_h, own.k_first);
-  const T *v = static_cast<const T *>(p.v) + attn_view_token(&p.v_view, own.batch, kv_h, own.k_first);
+  const T *k = static_cast<const T *>(p.k), *v = static_cast<const T *>(p.v);
 
   float q[kLaneElements], x[kLaneElements], o[kLaneElements] = {};
   float top = -INFINITY, sum = 0.0f; /* largest score so far; sum of exp2(score - top) */
@@ -110,7 +130,7 @@ __global__ void __launch_bounds__(kWarp *kMaxWarps, kResident) warp_kernel(const
   const attn_keys keys = keys_of(s, own, row);
   for (uint32_t key = keys.first; key < keys.end; ++key) {
     float dot = 0.0f;
-    load_row(x, k + key * p.k_view.token_stride, s.D);
+    load_row(x, k + key_at(p.k_view, own, kv_h, key), s.D);
 #pragma unroll
     for (uint32_t i = 0; i < kLaneElements; ++i) dot += q[i] * x[i];
     float score = sum_over_warp(dot) * p.scale_log2;
@@ -119,7 +139,7 @@ __global__ void __launch_bounds__(kWarp *kMaxWarps, kResident) warp_kernel(const
     const float keep = exp2f(top - new_top), weight = exp2f(score - new_top); /* keep is 0 at the first key */
     top = new_top;
     sum = sum * keep + weight;
-    load_row(x, v + key * p.v_view.token_stride, s.Dv);
+    load_row(x, v + key_at(p.v_view, own, kv_h, key), s.Dv);
 #pragma unroll
     for (uint32_t i = 0; i < kLaneElements; ++i) o[i] = o[i] * keep + weight * x[i];
   }
@@ -156,7 +176,7 @@ static struct status warp_bind(const attn_problem *shape, const attn_plan *, con
   p.q_view = attn_view_of(shape, ATTN_Q), p.k_view = attn_view_of(shape, ATTN_K);
   p.v_view = attn_view_of(shape, ATTN_V), p.o_view = attn_view_of(shape, ATTN_O);
   p.lse_view = attn_view_of(shape, ATTN_LSE);
-  p.cu_seqlens_q = buffers->cu_seqlens_q, p.cu_seqlens_k = buffers->cu_seqlens_k;
+  p.tables = {buffers->cu_seqlens_q, buffers->cu_seqlens_k, buffers->page_table};
   p.scale_log2 = (float)(M_LOG2E / sqrt((double)shape->D));
   p.cap_log2 = (float)M_LOG2E * shape->softcap;
   static_assert(sizeof p <= ATTN_PASS_ARGS_MAX, "a kernel argument must fit the runner's buffer");
@@ -231,7 +251,7 @@ static float softmax(float *scores, attn_keys keys, const float *sink) {
   return top + (float)log(sum);
 }
 
-/* The first element of a row of Q, K, V or O. */
+/* The first element of a row of Q or O. */
 static size_t host_row(const attn_problem *s, attn_role role, uint32_t b, uint32_t h, uint32_t token) {
   const attn_view view = attn_view_of(s, role);
   return attn_view_token(&view, b, h, token);
@@ -242,11 +262,12 @@ static void cpu_row(const attn_problem *s, const attn_buffers *buffers, const Se
   const uint32_t kv_h = h / (s->Hq / s->Hkv);
   const uint32_t b = own.batch, token = own.q_first + row;
   const size_t q = host_row(s, ATTN_Q, b, h, token), o_row = host_row(s, ATTN_O, b, h, token);
+  const attn_view k_view = attn_view_of(s, ATTN_K), v_view = attn_view_of(s, ATTN_V);
   const attn_keys keys = keys_of(*s, own, row);
   float *scores = static_cast<float *>(buffers->workspace);
   const float scale = 1.0f / sqrtf((float)s->D);
   for (uint32_t key = keys.first; key < keys.end; ++key) {
-    const size_t k = host_row(s, ATTN_K, b, kv_h, own.k_first + key);
+    const size_t k = key_at(k_view, own, kv_h, key);
     float dot = 0.0f;
     for (uint32_t d = 0; d < s->D; ++d) {
       dot += host_load(buffers->q, s->dtype, q + d) * host_load(buffers->k, s->dtype, k + d);
@@ -259,7 +280,7 @@ static void cpu_row(const attn_problem *s, const attn_buffers *buffers, const Se
   for (uint32_t d = 0; d < s->Dv; ++d) {
     float o = 0.0f;
     for (uint32_t key = keys.first; key < keys.end; ++key) {
-      o += scores[key] * host_load(buffers->v, s->dtype, host_row(s, ATTN_V, b, kv_h, own.k_first + key) + d);
+      o += scores[key] * host_load(buffers->v, s->dtype, key_at(v_view, own, kv_h, key) + d);
     }
     host_store(buffers->o, s->dtype, o_row + d, o);
   }
@@ -267,8 +288,9 @@ static void cpu_row(const attn_problem *s, const attn_buffers *buffers, const Se
 
 /* The last argument is the number of threads that may be used; this one is content with its own. */
 static void cpu_run(const attn_problem *s, const attn_plan *, const attn_buffers *buffers, unsigned) {
+  const Tables tables = {buffers->cu_seqlens_q, buffers->cu_seqlens_k, buffers->page_table};
   for (uint32_t b = 0; b < s->B; ++b) {
-    const Sequence own = sequence_of(*s, buffers->cu_seqlens_q, buffers->cu_seqlens_k, b);
+    const Sequence own = sequence_of(*s, tables, b);
     for (uint32_t h = 0; h < s->Hq; ++h)
       for (uint32_t row = 0; row < own.Sq; ++row) cpu_row(s, buffers, own, h, row);
   }
@@ -276,7 +298,8 @@ static void cpu_run(const attn_problem *s, const attn_plan *, const attn_buffers
 
 /* What both compute beside sizes, types and a full or causal mask. A case with something else is skipped. */
 constexpr unsigned kTakes = ATTN_TAKES_LSE | ATTN_TAKES_WINDOW | ATTN_TAKES_DV | ATTN_TAKES_SOFTCAP |
-                            ATTN_TAKES_SINK | ATTN_TAKES_LAYOUT | ATTN_TAKES_BATCH;
+                            ATTN_TAKES_SINK | ATTN_TAKES_LAYOUT | ATTN_TAKES_BATCH | ATTN_TAKES_PAGE |
+                            ATTN_TAKES_V_IN_K;
 
 /* ---- what attnbench reads -------------------------------------------------------------------------------------- */
 

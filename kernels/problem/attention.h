@@ -10,7 +10,8 @@
  * m_i is any number that keeps the exponentials in range, such as the largest score. Query head h reads KV head
  * h / (Hq / Hkv). The scale is 1 / sqrt(D) whatever Dv is. tensor.h lists the tensors, mask.h says which keys a row
  * sees, axis.h how each member is called, limited, written and read, work.h what it costs. Where sequences differ in
- * length, i and j count the queries and keys of one sequence (sequence.h).
+ * length, i and j count the queries and keys of one sequence (sequence.h). Where K and V lie in pages, pages.h says
+ * where key j is; v_j may be the first Dv columns of k_j.
  *
  * A new member is one row of axes.def. Code that computes a problem declares which members it takes
  * (variant.h), so that only code that takes the new member has to know it.
@@ -45,7 +46,9 @@ enum attn_takes {
   ATTN_TAKES_BATCH = 64,
   ATTN_TAKES_OUT_DTYPE = 1 << 16,
   ATTN_TAKES_SCALES = 1 << 17,
-  ATTN_TAKES_KV_DTYPE = 1 << 18
+  ATTN_TAKES_KV_DTYPE = 1 << 18,
+  ATTN_TAKES_PAGE = 1 << 20,
+  ATTN_TAKES_V_IN_K = 1 << 21
 };
 
 /* All that comes with e4m3. */
@@ -56,6 +59,7 @@ enum attn_layout {
   ATTN_BHSD, /* [B][H][S][D] each */
   ATTN_BSHD, /* [B][S][H][D] each */
   ATTN_QKV,  /* Q, K and V are one tensor, [B][S][3][H][D]; O is [B][S][H][D]. They have equal S, H and D */
+  ATTN_HND,  /* of pages alone: [pages][H][page][D], not [pages][page][H][D]; Q and O are as without it */
   ATTN_LAYOUTS
 };
 
@@ -81,6 +85,9 @@ struct attn_problem {
   unsigned kv_dtype;            /* of K and V: 1 is e4m3; 0: dtype */
   enum attn_scales scales;      /* of tensors of e4m3 */
   float outliers;               /* this share of the random inputs is 10 to 50 times as large */
+  uint32_t page;                /* tokens of a page of K and V (pages.h); 0: K and V are contiguous */
+  uint32_t prefix;              /* keys at their beginning that all sequences share, in the same pages */
+  bool v_in_k;                  /* V is the first Dv columns of K: one tensor */
 };
 
 /* A dense problem with as many columns in V as in Q, for initialisers. */

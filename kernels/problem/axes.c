@@ -122,6 +122,10 @@ void axes_complete(struct attn_problem *problem) {
   if (problem->dtype == ATTN_E4M3) problem->kv_dtype = 0;
 }
 
+uint32_t axes_least(const struct attn_axis *axis) {
+  return axis->like != 0 || axis->required || axes_is_alias(axis) ? 1 : 0;
+}
+
 /* The problem with every member that has a default at that: the first type, no bound, no number. */
 static struct attn_problem defaults_of(struct attn_problem problem) {
   for (size_t i = 0; i < AXIS_COUNT; ++i) {
@@ -129,6 +133,7 @@ static struct attn_problem defaults_of(struct attn_problem problem) {
     switch (axis->kind) {
       case AXIS_WHOLE:
         if (axis->like != 0) *whole_at(&problem, axis->offset) = *whole_at(&problem, axis->like);
+        if (axes_least(axis) == 0) *whole_at(&problem, axis->offset) = 0;
         break;
       case AXIS_DTYPE:
       case AXIS_NAME:
@@ -295,7 +300,7 @@ void axes_value_write(const struct attn_axis *axis, struct axis_value value, cha
 }
 
 bool axes_value_is_allowed(const struct attn_axis *axis, struct axis_value value) {
-  const double least = axis->kind == AXIS_BOUNDS ? -1 : 1;
+  const double least = axis->kind == AXIS_BOUNDS ? -1 : (double)axes_least(axis);
   if (axis->kind == AXIS_REAL) return value.first >= 0 && value.first <= axis->most;
   return axis->most == 0 ||
          (value.first >= least && value.first <= axis->most && value.second >= least && value.second <= axis->most);
@@ -318,7 +323,9 @@ static void write_names(const struct attn_axis *axis, const char *quote, char ou
 
 void axes_value_wanted(const struct attn_axis *axis, const char *quote, char out[AXIS_WANTED_MAX]) {
   switch (axis->kind) {
-    case AXIS_WHOLE: snprintf(out, AXIS_WANTED_MAX, "a whole number from 1 to %" PRIu32, axis->most); break;
+    case AXIS_WHOLE:
+      snprintf(out, AXIS_WANTED_MAX, "a whole number from %" PRIu32 " to %" PRIu32, axes_least(axis), axis->most);
+      break;
     case AXIS_DTYPE: attn_dtype_list(ATTN_DTYPES_ALL, quote, " or ", out); break;
     case AXIS_NAME: write_names(axis, quote, out); break;
     case AXIS_REAL:
@@ -472,6 +479,39 @@ static bool batch_is_sound(const struct attn_problem *p, const char *key, char w
   return false;
 }
 
+/* Keys of the shortest sequence. */
+static uint32_t least_keys(const struct attn_problem *p) {
+  uint32_t least = UINT32_MAX;
+  for (uint32_t i = 0; i < attn_group_count(p); ++i) {
+    const struct attn_group group = attn_group_of(p, i);
+    if (group.Skv < least) least = group.Skv;
+  }
+  return least;
+}
+
+/* What is wrong with pages, and with V in K; NULL: nothing. */
+static const char *pages_wrong(const struct attn_problem *p) {
+  if (p->v_in_k && p->Dv > p->D) return "give Dv of at most D where v_in_k is true";
+  if (p->v_in_k && p->layout == ATTN_QKV) return "leave out layout or v_in_k: qkv has a V of its own";
+  if (p->v_in_k && attn_is_scaled(p, ATTN_K)) return "leave out v_in_k or e4m3: K and V have scales of their own";
+  if (p->layout == ATTN_HND && !attn_is_paged(p)) return "give page where layout is hnd: it is an order of pages";
+  if (p->prefix > 0 && !attn_is_paged(p)) return "give page where there is a prefix: sequences share pages";
+  if (!attn_is_paged(p)) return NULL;
+  if (p->layout == ATTN_QKV) return "leave out layout or page: in qkv Q, K and V are one tensor";
+  if (p->prefix % p->page != 0) return "give a prefix that is a multiple of page: whole pages are shared";
+  if (p->prefix > least_keys(p)) return "give a prefix of at most the keys of the shortest sequence";
+  if (p->prefix > 0 && attn_is_scaled(p, ATTN_K) && p->scales != ATTN_SCALES_TENSOR)
+    return "give scales tensor beside a prefix: sequences that share keys share their scales";
+  if (attn_pages_of(p).all > ATTN_PAGES_MAX) return "give a larger page: the cache has more than 2^31 - 1 pages";
+  return NULL;
+}
+
+static bool pages_are_sound(const struct attn_problem *p, const char *key, char why[AXIS_WHY_MAX]) {
+  const char *wrong = pages_wrong(p);
+  if (wrong != NULL) snprintf(why, AXIS_WHY_MAX, "has the case %s; %s", key, wrong);
+  return wrong == NULL;
+}
+
 bool axes_problem_is_sound(const struct attn_problem *p, char why[AXIS_WHY_MAX]) {
   char key[AXIS_KEY_MAX], wanted[AXIS_WANTED_MAX];
   axes_key(p, key);
@@ -486,8 +526,8 @@ bool axes_problem_is_sound(const struct attn_problem *p, char why[AXIS_WHY_MAX])
              p->Hq, p->Hkv);
     return false;
   }
-  return batch_is_sound(p, key, why) && packing_is_sound(p, key, why) && types_are_sound(p, key, why) &&
-         tensors_are_sound(p, key, why);
+  return batch_is_sound(p, key, why) && packing_is_sound(p, key, why) && pages_are_sound(p, key, why) &&
+         types_are_sound(p, key, why) && tensors_are_sound(p, key, why);
 }
 
 unsigned axes_takes_of(const struct attn_problem *problem) {

@@ -35,7 +35,7 @@ enum {
 enum axis_presence { AXIS_ALWAYS, AXIS_UNLESS_DEFAULT, AXIS_NEVER };
 
 enum axis_kind {
-  AXIS_WHOLE,  /* uint32_t, one or two of them, from 1 to `most` */
+  AXIS_WHOLE,  /* uint32_t, one or two of them, from 1 to `most`; or one that may be left out, which is then 0 */
   AXIS_DTYPE,  /* enum attn_dtype */
   AXIS_FLAG,   /* bool */
   AXIS_NAME,   /* an enum, by the names of its values; the first one is the default */
@@ -92,6 +92,8 @@ enum { AXIS_VALUE_TEXT_MAX = ATTN_BATCH_TEXT_MAX, AXIS_WANTED_MAX = ATTN_DTYPE_L
  * check limits. */
 const char *axes_value_read(const struct attn_axis *, const char *text, struct axis_value *out);
 void axes_value_write(const struct attn_axis *, struct axis_value, char out[AXIS_VALUE_TEXT_MAX]);
+/* The least of an AXIS_WHOLE: 1, or 0 where that is the default. */
+uint32_t axes_least(const struct attn_axis *);
 bool axes_value_is_allowed(const struct attn_axis *, struct axis_value);
 /* The allowed values as the object of "give": "a whole number from 1 to 65536". `quote` is put around each name;
  * where it is not empty, the values are those of JSON. */

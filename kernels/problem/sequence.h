@@ -1,6 +1,6 @@
-/* The sequences of a problem: how long each is, where it begins among the tokens of all, and which sequence, head and
- * position a row of a tensor has. All of it is computed from the problem, so that no code here needs a table of
- * lengths; the measured kernels read the offsets from tensors (tensor.h). Valid C, C++ and CUDA. */
+/* The sequences of a problem: how long each is, and where it begins among the tokens of all. All of it is computed
+ * from the problem, so that no code here needs a table of lengths; the measured kernels read the offsets from tensors
+ * (tensor.h). Valid C, C++ and CUDA. */
 #ifndef ATTNBENCH_KERNELS_PROBLEM_SEQUENCE_H
 #define ATTNBENCH_KERNELS_PROBLEM_SEQUENCE_H
 
@@ -11,8 +11,15 @@ extern "C" {
 #endif
 
 /* What the rows of a tensor are: one for each query head and query, KV head and key, query head, beginning of a
- * sequence and the end of the last one, or scale (attn_scale_row). */
-enum attn_rows { ATTN_ROWS_QUERIES, ATTN_ROWS_KEYS, ATTN_ROWS_HEADS, ATTN_ROWS_OFFSETS, ATTN_ROWS_SCALES };
+ * sequence and the end of the last one, scale (attn_scale_row), or page of a sequence. */
+enum attn_rows {
+  ATTN_ROWS_QUERIES,
+  ATTN_ROWS_KEYS,
+  ATTN_ROWS_HEADS,
+  ATTN_ROWS_OFFSETS,
+  ATTN_ROWS_SCALES,
+  ATTN_ROWS_PAGES
+};
 
 /* Are the sequences packed behind one another, whatever their lengths? */
 static inline ATTN_HD bool attn_is_ragged(const struct attn_problem *p) {
@@ -110,65 +117,6 @@ static inline ATTN_HD struct attn_mask attn_mask_of_sequence(const struct attn_p
   mask.Sq = sequence->Sq;
   mask.Skv = sequence->Skv;
   return mask;
-}
-
-/* ---- rows by their numbers ----------------------------------------------------------------------------------- */
-
-/* Rows of queries and of keys are numbered as in [B][heads][tokens], those of a ragged batch as in [heads][tokens of
- * all sequences], whatever the strides are. Inputs, references and outputs of a check use these numbers. */
-struct attn_place {
-  struct attn_sequence sequence;
-  uint32_t h, token; /* query head or KV head; position in the sequence */
-};
-
-/* How many rows of queries or keys follow one another for each head. */
-static inline ATTN_HD uint64_t attn_rows_of_head(const struct attn_problem *p, enum attn_rows rows) {
-  if (attn_is_ragged(p)) return attn_tokens(p, rows);
-  return rows == ATTN_ROWS_KEYS ? p->Skv : p->Sq;
-}
-
-static inline ATTN_HD struct attn_place attn_place_of(const struct attn_problem *p, enum attn_rows rows,
-                                                      uint64_t row) {
-  const bool is_key = rows == ATTN_ROWS_KEYS, is_ragged = attn_is_ragged(p);
-  const uint64_t tokens = attn_rows_of_head(p, rows), head = row / tokens;
-  const uint32_t heads = is_key ? p->Hkv : p->Hq;
-  struct attn_place place;
-  place.token = (uint32_t)(row % tokens);
-  place.h = (uint32_t)(head % heads);
-  place.sequence =
-      is_ragged ? attn_sequence_with(p, rows, place.token) : attn_sequence_of(p, (uint32_t)(head / heads));
-  place.token -= is_key ? place.sequence.k_first : place.sequence.q_first;
-  return place;
-}
-
-/* The number of a query's row, of query head h. */
-static inline ATTN_HD uint64_t attn_query_row(const struct attn_problem *p, const struct attn_sequence *sequence,
-                                              uint32_t h, uint32_t token) {
-  if (attn_is_ragged(p)) return h * attn_tokens(p, ATTN_ROWS_QUERIES) + sequence->q_first + token;
-  return ((uint64_t)sequence->b * p->Hq + h) * p->Sq + token;
-}
-
-/* The number of a key's row, of KV head h. */
-static inline ATTN_HD uint64_t attn_key_row(const struct attn_problem *p, const struct attn_sequence *sequence,
-                                            uint32_t h, uint32_t token) {
-  if (attn_is_ragged(p)) return h * attn_tokens(p, ATTN_ROWS_KEYS) + sequence->k_first + token;
-  return ((uint64_t)sequence->b * p->Hkv + h) * p->Skv + token;
-}
-
-/* The KV head that a query head reads. */
-static inline ATTN_HD uint32_t attn_kv_head(const struct attn_problem *p, uint32_t h) { return h / (p->Hq / p->Hkv); }
-
-/* The KV head of a row of queries or keys, by its index in [B][Hkv]. */
-static inline ATTN_HD uint64_t attn_kv_head_of(const struct attn_problem *p, enum attn_rows rows,
-                                               const struct attn_place *place) {
-  const uint32_t h = rows == ATTN_ROWS_KEYS ? place->h : attn_kv_head(p, place->h);
-  return (uint64_t)place->sequence.b * p->Hkv + h;
-}
-
-/* The keys that a row of queries sees, of its sequence. */
-static inline ATTN_HD struct attn_keys attn_keys_of(const struct attn_problem *p, const struct attn_place *place) {
-  const struct attn_mask mask = attn_mask_of_sequence(p, &place->sequence);
-  return attn_mask_row(&mask, place->token);
 }
 
 #ifdef __cplusplus

@@ -25,9 +25,9 @@ bool attn_tensor_of(const struct attn_problem *p, enum attn_role role, struct at
                                .view = attn_view_of(p, role),
                                .memory = attn_is_packed(p, role) ? ATTN_Q : role};
   switch (role) {
+    case ATTN_V: tensor.is_alias = p->v_in_k; break;
     case ATTN_Q:
     case ATTN_K:
-    case ATTN_V:
     case ATTN_O: break;
     case ATTN_LSE:
       if (!p->lse) return false;
@@ -45,11 +45,19 @@ bool attn_tensor_of(const struct attn_problem *p, enum attn_role role, struct at
     case ATTN_V_SCALE:
       if (!attn_is_scaled(p, attn_scaled_role(role))) return false;
       break;
+    case ATTN_PAGE_TABLE:
+      if (!attn_is_paged(p)) return false;
+      tensor.is_whole = true;
+      break;
   }
   tensor.elements = elements_of(&tensor.view);
   if (attn_is_packed(p, role)) {
     tensor.offset = role * tensor.view.heads * (uint64_t)tensor.view.columns;
     tensor.elements = role == tensor.memory ? tensor.view.batch * tensor.view.batch_stride : 0;
+  }
+  if (tensor.is_alias) {
+    tensor.memory = ATTN_K;
+    tensor.elements = 0;
   }
   *out = tensor;
   return true;

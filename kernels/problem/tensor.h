@@ -3,7 +3,7 @@
 #ifndef ATTNBENCH_KERNELS_PROBLEM_TENSOR_H
 #define ATTNBENCH_KERNELS_PROBLEM_TENSOR_H
 
-#include "kernels/problem/sequence.h"
+#include "kernels/problem/place.h"
 
 #ifdef __cplusplus
 extern "C" {
@@ -23,7 +23,8 @@ extern "C" {
   X(CU_SEQLENS_K, cu_seqlens_k, const int32_t, false, OFFSETS) \
   X(Q_SCALE, q_scale, const float, false, SCALES)              \
   X(K_SCALE, k_scale, const float, false, SCALES)              \
-  X(V_SCALE, v_scale, const float, false, SCALES)
+  X(V_SCALE, v_scale, const float, false, SCALES)              \
+  X(PAGE_TABLE, page_table, const int32_t, false, PAGES)
 
 enum attn_role {
 #define ATTN_ROLE_ENUM(role, ...) ATTN_##role,
@@ -60,7 +61,8 @@ static inline ATTN_HD uint32_t attn_columns(const struct attn_problem *p, enum a
     case ATTN_CU_SEQLENS_K:
     case ATTN_Q_SCALE:
     case ATTN_K_SCALE:
-    case ATTN_V_SCALE: break;
+    case ATTN_V_SCALE:
+    case ATTN_PAGE_TABLE: break;
   }
   return 1;
 }
@@ -76,6 +78,7 @@ static inline ATTN_HD enum attn_dtype attn_dtype_of(const struct attn_problem *p
     case ATTN_SINK:
     case ATTN_CU_SEQLENS_Q:
     case ATTN_CU_SEQLENS_K:
+    case ATTN_PAGE_TABLE:
     case ATTN_Q_SCALE:
     case ATTN_K_SCALE:
     case ATTN_V_SCALE: break;
@@ -117,7 +120,8 @@ static inline ATTN_HD uint64_t attn_scale_row(const struct attn_problem *p, enum
 /* Where the elements of a tensor lie: element (b, h, token, d) at b * batch_stride + h * head_stride +
  * token * token_stride + d. Extents and strides count elements; neighbouring columns are neighbours in memory.
  * Tensors of a ragged batch have one batch, in which all sequences lie behind one another: token t of a sequence is
- * its first one plus t (attn_sequence). */
+ * its first one plus t (attn_sequence). In a cache of pages each page is a batch of so many tokens: attn_view_key
+ * finds a token of a sequence. */
 struct attn_view {
   uint32_t batch, heads, tokens, columns;
   uint64_t batch_stride, head_stride, token_stride;
@@ -142,10 +146,36 @@ static inline ATTN_HD struct attn_view attn_scale_view(const struct attn_problem
   return view;
 }
 
+/* K or V in pages. */
+static inline ATTN_HD struct attn_view attn_view_of_pages(const struct attn_problem *p, enum attn_role role) {
+  const bool is_by_head = p->layout == ATTN_HND;
+  struct attn_view view;
+  view.batch = (uint32_t)attn_pages_of(p).all;
+  view.heads = p->Hkv;
+  view.tokens = p->page;
+  view.columns = attn_columns(p, role);
+  const uint32_t stride = attn_columns(p, p->v_in_k ? ATTN_K : role);
+  view.token_stride = is_by_head ? stride : (uint64_t)stride * view.heads;
+  view.head_stride = is_by_head ? (uint64_t)stride * view.tokens : stride;
+  view.batch_stride = (uint64_t)stride * view.heads * view.tokens;
+  return view;
+}
+
+/* The page table: [B][pages of the longest sequence]. */
+static inline ATTN_HD struct attn_view attn_view_of_table(const struct attn_problem *p) {
+  const uint32_t pages = attn_pages_for(p->Skv, p->page);
+  struct attn_view view = {p->B, 1, pages, 1, pages, pages, 1};
+  return view;
+}
+
 static inline ATTN_HD struct attn_view attn_view_of(const struct attn_problem *p, enum attn_role role) {
   const enum attn_rows rows = attn_role_rows(role);
+  if (rows == ATTN_ROWS_PAGES) return attn_view_of_table(p);
+  if (rows == ATTN_ROWS_KEYS && attn_is_paged(p)) return attn_view_of_pages(p, role);
   const bool has_tokens = rows == ATTN_ROWS_QUERIES || rows == ATTN_ROWS_KEYS, is_ragged = attn_is_ragged(p);
-  const bool is_by_token = has_tokens && role != ATTN_LSE && (is_ragged || p->layout != ATTN_BHSD);
+  const bool is_by_head = p->layout == ATTN_BHSD || p->layout == ATTN_HND;
+  const bool is_by_token = has_tokens && role != ATTN_LSE && (is_ragged || !is_by_head);
+  const uint32_t stride = attn_columns(p, role == ATTN_V && p->v_in_k ? ATTN_K : role);
   struct attn_view view;
   if (rows == ATTN_ROWS_SCALES) return attn_scale_view(p, role);
   view.batch = has_tokens && !is_ragged ? p->B : 1;
@@ -153,11 +183,11 @@ static inline ATTN_HD struct attn_view attn_view_of(const struct attn_problem *p
   view.tokens = rows == ATTN_ROWS_OFFSETS ? p->B + 1 : !has_tokens ? 1 : rows == ATTN_ROWS_KEYS ? p->Skv : p->Sq;
   if (has_tokens && is_ragged) view.tokens = (uint32_t)attn_tokens(p, rows);
   view.columns = attn_columns(p, role);
-  view.token_stride = view.columns;
+  view.token_stride = stride;
   view.head_stride = view.tokens * view.token_stride;
   view.batch_stride = view.heads * view.head_stride;
   if (!is_by_token) return view;
-  view.head_stride = view.columns;
+  view.head_stride = stride;
   view.token_stride = (attn_is_packed(p, role) ? 3 : 1) * view.heads * view.head_stride;
   view.batch_stride = view.tokens * view.token_stride;
   return view;
@@ -165,6 +195,14 @@ static inline ATTN_HD struct attn_view attn_view_of(const struct attn_problem *p
 
 static inline ATTN_HD uint64_t attn_view_token(const struct attn_view *v, uint32_t b, uint32_t h, uint32_t token) {
   return b * v->batch_stride + h * v->head_stride + token * v->token_stride;
+}
+
+/* Key `token` of a sequence, as a kernel finds it: in the page that `pages`, the sequence's row of the page table,
+ * has for it, or, where that is NULL, in batch b. */
+static inline ATTN_HD uint64_t attn_view_key(const struct attn_view *v, const int32_t *pages, uint32_t b, uint32_t h,
+                                             uint32_t token) {
+  if (pages == NULL) return attn_view_token(v, b, h, token);
+  return attn_view_token(v, (uint32_t)pages[token / v->tokens], h, token % v->tokens);
 }
 
 /* The number of rows, which are numbered as in [batch][heads][tokens] (attn_place). */
@@ -184,6 +222,7 @@ struct attn_tensor {
   enum attn_dtype dtype; /* attn_dtype_of */
   bool is_whole;         /* its elements are whole numbers */
   bool output;
+  bool is_alias;         /* its elements are those of another tensor, whose memory it lies in: V, where it is in K */
   struct attn_view view; /* from its own first element on */
   enum attn_role memory; /* whose memory it lies in */
   uint64_t offset;       /* of its first element in that memory */
@@ -195,6 +234,11 @@ bool attn_tensor_of(const struct attn_problem *, enum attn_role, struct attn_ten
 
 bool attn_role_is_output(enum attn_role);
 const char *attn_role_name(enum attn_role); /* "q" */
+
+/* Whether it is to be filled with inputs. */
+static inline ATTN_HD bool attn_is_input(const struct attn_tensor *tensor) {
+  return !tensor->output && !tensor->is_alias;
+}
 
 /* The size of its own memory. */
 uint64_t attn_tensor_bytes(const struct attn_tensor *);

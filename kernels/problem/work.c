@@ -29,16 +29,71 @@ double work_flops(const struct attn_problem *p) {
   return 2.0 * p->Hq * columns * (double)work_pairs(p);
 }
 
-uint64_t work_seen_keys(const struct attn_problem *p) { return over_sequences(p, seen_keys); }
+/* The keys that some row of group i sees. */
+static struct attn_keys seen_by_group(const struct attn_problem *p, uint32_t i) {
+  const struct attn_group group = attn_group_of(p, i);
+  const struct attn_mask mask = {.Sq = group.Sq, .Skv = group.Skv, .left = p->left, .right = p->right};
+  return group.Sq > 0 ? attn_mask_rows(&mask, 0, group.Sq) : (struct attn_keys){0, 0};
+}
+
+/* Where the keys of the prefix that are seen from `key` on, without a gap, end; at `key` where it is not seen. */
+static uint32_t seen_from(const struct attn_problem *p, uint32_t key) {
+  uint32_t end = key;
+  for (uint32_t i = 0; i < attn_group_count(p); ++i) {
+    const struct attn_keys seen = seen_by_group(p, i);
+    if (seen.first <= key && seen.end > end) end = seen.end;
+  }
+  return end < p->prefix ? end : p->prefix;
+}
+
+/* Keys of the prefix that some sequence sees. */
+static uint64_t seen_of_prefix(const struct attn_problem *p) {
+  uint64_t count = 0;
+  for (uint32_t key = 0; key < p->prefix;) {
+    const uint32_t end = seen_from(p, key);
+    count += end - key;
+    key = end > key ? end : key + 1;
+  }
+  return count;
+}
+
+uint64_t work_seen_keys(const struct attn_problem *p) {
+  if (p->prefix == 0) return over_sequences(p, seen_keys);
+  uint64_t count = seen_of_prefix(p);
+  for (uint32_t i = 0; i < attn_group_count(p); ++i) {
+    struct attn_keys own = seen_by_group(p, i);
+    if (own.first < p->prefix) own.first = p->prefix;
+    if (own.end > own.first) count += (uint64_t)attn_group_of(p, i).count * (own.end - own.first);
+  }
+  return count;
+}
+
+/* Entries of the page table for the keys that some row sees. */
+static uint64_t seen_pages(const struct attn_problem *p) {
+  uint64_t count = 0;
+  for (uint32_t i = 0; i < attn_group_count(p); ++i) {
+    const struct attn_keys seen = seen_by_group(p, i);
+    if (seen.end > seen.first)
+      count += (uint64_t)attn_group_of(p, i).count * (attn_pages_for(seen.end, p->page) - seen.first / p->page);
+  }
+  return count;
+}
 
 static double counted_rows(const struct attn_problem *p, const struct attn_tensor *tensor) {
-  if (attn_role_rows(tensor->role) != ATTN_ROWS_KEYS) return (double)attn_view_rows(&tensor->view);
-  return (double)tensor->view.heads * (double)work_seen_keys(p);
+  switch (attn_role_rows(tensor->role)) {
+    case ATTN_ROWS_KEYS: return (double)tensor->view.heads * (double)work_seen_keys(p);
+    case ATTN_ROWS_PAGES: return (double)seen_pages(p);
+    case ATTN_ROWS_QUERIES:
+    case ATTN_ROWS_HEADS:
+    case ATTN_ROWS_OFFSETS:
+    case ATTN_ROWS_SCALES: break;
+  }
+  return (double)attn_view_rows(&tensor->view);
 }
 
 double work_row_bytes(const struct attn_problem *p, enum attn_role role) {
   struct attn_tensor tensor;
-  if (!attn_tensor_of(p, role, &tensor)) return 0;
+  if (!attn_tensor_of(p, role, &tensor) || tensor.is_alias) return 0;
   return (double)tensor.view.columns * attn_dtype_bytes(tensor.dtype);
 }
 

@@ -139,11 +139,16 @@ __device__ __forceinline__ float log_sum_exp(float reference, float sum) {
 
 /* Sequence b, whose offsets are read where the batch is ragged. */
 __device__ __forceinline__ Sequence sequence_of(const Params &p, const Views &at, uint32_t b) {
-  if (at.cu_seqlens_q == nullptr) return {b, p.Sq, p.Skv, 0, 0};
+  const int32_t *pages = at.page_table != nullptr ? at.page_table + (size_t)b * at.entries : nullptr;
+  if (at.cu_seqlens_q == nullptr) return {b, p.Sq, p.Skv, 0, 0, pages};
   const uint32_t q_first = static_cast<uint32_t>(at.cu_seqlens_q[b]);
   const uint32_t k_first = static_cast<uint32_t>(at.cu_seqlens_k[b]);
-  return {0, static_cast<uint32_t>(at.cu_seqlens_q[b + 1]) - q_first,
-          static_cast<uint32_t>(at.cu_seqlens_k[b + 1]) - k_first, q_first, k_first};
+  return {0,
+          static_cast<uint32_t>(at.cu_seqlens_q[b + 1]) - q_first,
+          static_cast<uint32_t>(at.cu_seqlens_k[b + 1]) - k_first,
+          q_first,
+          k_first,
+          pages};
 }
 
 /* Keys that query `row` attends: keys [0, n). */

@@ -40,17 +40,27 @@ inline Params params_of(const attn_problem &shape, const attn_buffers &buffers) 
 struct Views {
   attn_view q, k, v, o, lse;
   const int32_t *cu_seqlens_q, *cu_seqlens_k; /* [B + 1]: first tokens of a ragged batch's sequences; else NULL */
+  const int32_t *page_table;                  /* [B][entries]: pages of K and V; NULL: they are contiguous */
+  uint32_t entries;
 };
 
 inline Views views_of(const attn_problem &shape, const attn_buffers &buffers) {
-  return {attn_view_of(&shape, ATTN_Q), attn_view_of(&shape, ATTN_K),   attn_view_of(&shape, ATTN_V),
-          attn_view_of(&shape, ATTN_O), attn_view_of(&shape, ATTN_LSE), buffers.cu_seqlens_q,
-          buffers.cu_seqlens_k};
+  return {attn_view_of(&shape, ATTN_Q),
+          attn_view_of(&shape, ATTN_K),
+          attn_view_of(&shape, ATTN_V),
+          attn_view_of(&shape, ATTN_O),
+          attn_view_of(&shape, ATTN_LSE),
+          buffers.cu_seqlens_q,
+          buffers.cu_seqlens_k,
+          buffers.page_table,
+          attn_pages_for(shape.Skv, shape.page)};
 }
 
-/* One sequence as a kernel sees it: token t of its queries is token q_first + t of the views' batch `batch`. */
+/* One sequence as a kernel sees it: token t of its queries is token q_first + t of the views' batch `batch`, and so
+ * are its keys, or they lie in pages (attn_view_key). */
 struct Sequence {
   uint32_t batch, Sq, Skv, q_first, k_first;
+  const int32_t *pages; /* the sequence's row of the page table; NULL: K and V are contiguous */
 };
 
 template <typename P>

@@ -25,11 +25,12 @@ inline uint32_t padded_dim(const attn_problem &p) { return padded_dim(p.D > p.Dv
 /* What ATTN_TAKES bits the general kernels compute. */
 constexpr unsigned kTakes = ATTN_TAKES_LSE | ATTN_TAKES_WINDOW | ATTN_TAKES_DV | ATTN_TAKES_SOFTCAP |
                             ATTN_TAKES_SINK | ATTN_TAKES_LAYOUT | ATTN_TAKES_BATCH | ATTN_TAKES_OUT_DTYPE |
-                            ATTN_TAKES_SCALES;
+                            ATTN_TAKES_SCALES | ATTN_TAKES_PAGE | ATTN_TAKES_V_IN_K;
 
 inline bool is_general(const attn_problem &problem) {
   return problem.left >= 0 || problem.right > 0 || problem.Dv != problem.D || problem.softcap > 0 || problem.sink ||
-         problem.layout != ATTN_BHSD || attn_is_ragged(&problem) || problem.dtype == ATTN_E4M3;
+         problem.layout != ATTN_BHSD || attn_is_ragged(&problem) || problem.dtype == ATTN_E4M3 ||
+         attn_is_paged(&problem);
 }
 
 /* What kernels for e4m3 read beside the numbers: a scale of each sequence and KV head, of each block of its keys, or
@@ -101,7 +102,7 @@ namespace attn::row_tile {
 template <bool kGeneral>
 __device__ __forceinline__ Sequence sequence_of(const RowParams &p, uint32_t b) {
   if (kGeneral) return attn::sequence_of(p, p.extras.at, b);
-  return {b, p.Sq, p.Skv, 0, 0};
+  return {b, p.Sq, p.Skv, 0, 0, nullptr};
 }
 
 /* The keys that `rows` neighbouring rows of a sequence see. */
@@ -118,7 +119,7 @@ __device__ __forceinline__ uint32_t v_columns(const RowParams &p) {
   return kGeneral ? p.extras.Dv : p.D;
 }
 
-/* The first element of a row: of a query of the sequence, or of its first key. */
+/* The first element of a row: of a query of the sequence, or of its first key, which load_keys takes. */
 template <bool kGeneral>
 __device__ __forceinline__ size_t query_of(const attn_view &view, const RowParams &p, const Sequence &s, uint32_t h,
                                            uint32_t row, uint32_t columns) {
@@ -128,7 +129,7 @@ __device__ __forceinline__ size_t query_of(const attn_view &view, const RowParam
 template <bool kGeneral>
 __device__ __forceinline__ size_t keys_from(const attn_view &view, const RowParams &p, const Sequence &s,
                                             uint32_t kv_h, uint32_t columns) {
-  if (kGeneral) return attn_view_token(&view, s.batch, kv_h, s.k_first);
+  if (kGeneral) return s.pages != nullptr ? 0 : attn_view_token(&view, s.batch, kv_h, s.k_first);
   return row_offset(s.batch, p.Hkv, kv_h, p.Skv, 0, columns);
 }
 
@@ -173,6 +174,22 @@ template <uint32_t DP, uint32_t Threads, typename T>
 __device__ __forceinline__ void load_tile(T *tile, uint32_t stride, const T *__restrict__ rows, uint32_t tile_rows,
                                           uint32_t valid, uint32_t D) {
   load_tile<DP, Threads>(tile, stride, rows, tile_rows, valid, D, D);
+}
+
+/* The same for `valid` keys or values of a head from `first` on; `keys` is where keys_from says. */
+template <uint32_t DP, uint32_t Threads, bool kGeneral, typename T>
+__device__ __forceinline__ void load_keys(T *tile, const T *keys, const attn_view &view, const Sequence &s,
+                                          uint32_t kv_h, uint32_t first, uint32_t tile_rows, uint32_t valid,
+                                          uint32_t D, size_t row_stride) {
+  if constexpr (kGeneral) {
+    for (uint32_t i = threadIdx.x; i < tile_rows * DP && s.pages != nullptr; i += Threads) {
+      const uint32_t r = i / DP, c = i % DP;
+      const bool is_in = r < valid && c < D;
+      tile[i] = is_in ? keys[attn_view_key(&view, s.pages, 0, kv_h, first + r) + c] : from_float<T>(0.0f);
+    }
+    if (s.pages != nullptr) return;
+  }
+  load_tile<DP, Threads>(tile, DP, keys + first * row_stride, tile_rows, valid, D, row_stride);
 }
 
 /* Streaming softmax of one row. */

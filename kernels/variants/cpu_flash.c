@@ -12,7 +12,7 @@
 #include "kernels/cpu/threads.h"
 #include "kernels/variant.h"
 
-enum { FLASH_ROWS = 64, FLASH_KEYS = 64, FLASH_D_MAX = 256 };
+enum { FLASH_ROWS = 64, FLASH_KEYS = 64, FLASH_D_MAX = 576 };
 
 struct flash_job {
   const struct attn_problem *shape;
@@ -28,6 +28,7 @@ struct flash_tile {
   float *s;             /* [FLASH_ROWS][FLASH_KEYS] */
   float *maximum, *sum; /* [FLASH_ROWS]: running, in the base-2 domain */
   uint32_t b, h, kv_h;  /* of the views: b is 0 where sequences are packed */
+  const int32_t *pages; /* the sequence's row of the page table; NULL: K and V are contiguous */
   struct attn_sequence sequence;
   struct attn_mask mask;
   uint32_t row, rows;    /* first row within its head, valid rows */
@@ -108,7 +109,7 @@ static void flash_softmax(const struct flash_job *job, struct flash_tile *tile) 
 /* The scale of a row of Q, K or V; 1 where it has none. */
 static float flash_scale(const struct flash_job *job, const struct flash_tile *tile, enum attn_role role,
                          uint32_t token) {
-  const struct attn_place place = {tile->sequence, role == ATTN_Q ? tile->h : tile->kv_h, token};
+  const struct attn_place place = {tile->sequence, role == ATTN_Q ? tile->h : tile->kv_h, token, false};
   if (!attn_is_scaled(job->shape, role)) return 1;
   return ((const float *)job->buffers->tensor[attn_scale_role(role)])[attn_scale_row(job->shape, role, &place)];
 }
@@ -117,14 +118,14 @@ static float flash_scale(const struct flash_job *job, const struct flash_tile *t
 
 static void flash_load_keys(const struct flash_job *job, struct flash_tile *tile, uint32_t key, uint32_t count) {
   const struct attn_tensor *k = &job->k, *v = &job->v;
-  const uint32_t first = tile->sequence.k_first + key;
+  const uint32_t first = tile->pages != NULL ? key : tile->sequence.k_first + key;
   float row[FLASH_D_MAX];
   for (uint32_t j = 0; j < count; ++j) {
-    cpu_load_f32(job->buffers->k, k->dtype, attn_view_token(&k->view, tile->b, tile->kv_h, first + j),
+    cpu_load_f32(job->buffers->k, k->dtype, attn_view_key(&k->view, tile->pages, tile->b, tile->kv_h, first + j),
                  k->view.columns, row);
     const float k_scale = flash_scale(job, tile, ATTN_K, key + j), v_scale = flash_scale(job, tile, ATTN_V, key + j);
     for (uint32_t d = 0; d < k->view.columns; ++d) tile->kt[d * FLASH_KEYS + j] = row[d] * k_scale;
-    cpu_load_f32(job->buffers->v, v->dtype, attn_view_token(&v->view, tile->b, tile->kv_h, first + j),
+    cpu_load_f32(job->buffers->v, v->dtype, attn_view_key(&v->view, tile->pages, tile->b, tile->kv_h, first + j),
                  v->view.columns, tile->v + j * job->width);
     for (uint32_t d = 0; d < v->view.columns; ++d) tile->v[j * job->width + d] *= v_scale;
   }
@@ -156,6 +157,7 @@ static struct flash_tile flash_tile_open(const struct flash_job *job, uint64_t i
   tile.sequence = attn_sequence_of(s, (uint32_t)(head / s->Hq));
   tile.mask = attn_mask_of_sequence(s, &tile.sequence);
   tile.b = attn_is_ragged(s) ? 0 : tile.sequence.b;
+  if (attn_is_paged(s)) tile.pages = job->buffers->page_table + tile.sequence.b * attn_view_of_table(s).tokens;
   tile.h = (uint32_t)(head % s->Hq);
   tile.kv_h = attn_kv_head(s, tile.h);
   tile.row = (uint32_t)(index % tiles) * FLASH_ROWS;
@@ -256,7 +258,7 @@ const struct attn_variant attn_variant_cpu_flash = {
     .runs_on = DEVICE_CPU,
     .math = ATTN_MATH_FP32_HOST,
     .takes = ATTN_TAKES_LSE | ATTN_TAKES_WINDOW | ATTN_TAKES_DV | ATTN_TAKES_SOFTCAP | ATTN_TAKES_SINK |
-             ATTN_TAKES_LAYOUT | ATTN_TAKES_BATCH | ATTN_TAKES_E4M3,
+             ATTN_TAKES_LAYOUT | ATTN_TAKES_BATCH | ATTN_TAKES_E4M3 | ATTN_TAKES_PAGE | ATTN_TAKES_V_IN_K,
     .dtypes = ATTN_DTYPES_ALL,
     .dims = {.most = FLASH_D_MAX},
     .supports = cpu_flash_supports,

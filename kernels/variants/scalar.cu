@@ -72,8 +72,10 @@ __global__ void __launch_bounds__(kScalarThreads, kGeneral ? 1 : 0)
   for (uint32_t first = tile_keys.first / kScalarKeys * kScalarKeys; first < tile_keys.end; first += kScalarKeys) {
     const uint32_t keys = rows_in_tile(s.Skv, first, kScalarKeys);
     __syncthreads(); /* orders the previous tile's reads of K and V before they are overwritten */
-    row_tile::load_tile<DP, kScalarThreads>(k_tile, DP, k + first * k_stride, kScalarKeys, keys, p.D, k_stride);
-    row_tile::load_tile<DP, kScalarThreads>(v_tile, DP, v + first * v_stride, kScalarKeys, keys, Dv, v_stride);
+    row_tile::load_keys<DP, kScalarThreads, kGeneral>(k_tile, k, at.k, s, kv_h, first, kScalarKeys, keys, p.D,
+                                                      k_stride);
+    row_tile::load_keys<DP, kScalarThreads, kGeneral>(v_tile, v, at.v, s, kv_h, first, kScalarKeys, keys, Dv,
+                                                      v_stride);
     __syncthreads(); /* orders the stores of Q, K and V before the reads by the row threads */
     if (has_row)
       state.template attend<kGeneral>(q_tile + threadIdx.x * kQStride, k_tile, v_tile,

@@ -62,8 +62,10 @@ __device__ __forceinline__ void serial_chunk(const row_tile::RowParams &p, unsig
   for (uint32_t first = tile_keys.first / kSerialKeys * kSerialKeys; first < tile_keys.end; first += kSerialKeys) {
     const uint32_t keys = rows_in_tile(s.Skv, first, kSerialKeys);
     __syncthreads(); /* orders the previous tile's reads of K and V before they are overwritten */
-    row_tile::load_tile<DP, kSerialThreads>(k_tile, DP, k + first * k_stride, kSerialKeys, keys, p.D, k_stride);
-    row_tile::load_tile<DP, kSerialThreads>(v_tile, DP, v + first * v_stride, kSerialKeys, keys, Dv, v_stride);
+    row_tile::load_keys<DP, kSerialThreads, kGeneral>(k_tile, k, at.k, s, kv_h, first, kSerialKeys, keys, p.D,
+                                                      k_stride);
+    row_tile::load_keys<DP, kSerialThreads, kGeneral>(v_tile, v, at.v, s, kv_h, first, kSerialKeys, keys, Dv,
+                                                      v_stride);
     __syncthreads(); /* orders the stores of Q, K and V before the reads by all rows */
     state.template attend<kGeneral>(q_tile + threadIdx.x * kQStride, k_tile, v_tile,
                                     row_tile::within_tile(row_keys, first, kSerialKeys), p,

@@ -22,6 +22,8 @@ static const struct attn_problem shapes[] = {
     {.B = 2, .Hq = 3, .Hkv = 1, .Sq = 30, .Skv = 12, .D = 16, .Dv = 16, .left = -1, .sink = true},
     {.B = 2, .Hq = 4, .Hkv = 2, .Sq = 20, .Skv = 33, .D = 24, .Dv = 8, .left = -1, .layout = ATTN_BSHD},
     {.B = 2, .Hq = 3, .Hkv = 3, .Sq = 33, .Skv = 33, .D = 16, .Dv = 16, .left = -1, .layout = ATTN_QKV},
+    {.B = 2, .Hq = 4, .Hkv = 2, .Sq = 20, .Skv = 33, .D = 24, .Dv = 24, .left = -1, .page = 8, .prefix = 16},
+    {.B = 2, .Hq = 3, .Hkv = 1, .Sq = 9, .Skv = 40, .D = 32, .Dv = 24, .left = -1, .v_in_k = true},
 };
 enum { SHAPES = sizeof shapes / sizeof shapes[0] };
 
@@ -70,13 +72,16 @@ static long double element_of(const struct attn_problem *s, enum attn_role tenso
 /* O of output element (b, h, i, d), sum_j p^2 v^2 of its column, and the row's log-sum-exp. */
 static void naive_element(const struct attn_problem *s, uint64_t b, uint64_t h, uint64_t i, uint64_t d,
                           long double *o, long double *spread, long double *lse) {
-  const uint64_t kv_head = b * s->Hkv + h / (s->Hq / s->Hkv), q_row = (b * s->Hq + h) * s->Sq + i;
+  const struct attn_sequence own = attn_sequence_of(s, (uint32_t)b);
+  const uint64_t q_row = (b * s->Hq + h) * s->Sq + i, v_columns = s->v_in_k ? s->D : s->Dv;
+  const uint32_t kv_h = (uint32_t)h / (s->Hq / s->Hkv);
   long double weight[KEYS_MAX], total = 0;
   *o = *spread = 0;
   for (uint64_t j = 0; j < s->Skv; ++j) {
+    const uint64_t k_row = attn_key_row(s, &own, kv_h, (uint32_t)j);
     long double dot = 0;
     for (uint64_t x = 0; x < s->D; ++x)
-      dot += element_of(s, ATTN_Q, q_row * s->D + x) * element_of(s, ATTN_K, (kv_head * s->Skv + j) * s->D + x);
+      dot += element_of(s, ATTN_Q, q_row * s->D + x) * element_of(s, ATTN_K, k_row * s->D + x);
     const int64_t distance = (int64_t)j - ((int64_t)i + (int64_t)s->Skv - (int64_t)s->Sq);
     const bool attended = (s->left < 0 || distance >= -s->left) && (s->right < 0 || distance <= s->right);
     const long double cap = (long double)s->softcap;
@@ -93,7 +98,8 @@ static void naive_element(const struct attn_problem *s, uint64_t b, uint64_t h, 
   *lse = logl(total);
   if (total == 0) return;
   for (uint64_t j = 0; j < s->Skv; ++j) {
-    const long double v = element_of(s, ATTN_V, (kv_head * s->Skv + j) * s->Dv + d);
+    const uint64_t v_row = attn_key_row(s, &own, kv_h, (uint32_t)j);
+    const long double v = element_of(s, s->v_in_k ? ATTN_K : ATTN_V, v_row * v_columns + d);
     *o += weight[j] / total * v;
     *spread += weight[j] / total * v * (weight[j] / total * v);
   }
@@ -150,7 +156,16 @@ TEST(arrays_and_seed_give_the_same_bits) {
   }
 }
 
-/* The inputs of one sequence of a ragged batch as those of a dense problem, each to be freed. */
+/* The row of a key, by the page table where there is one. */
+static uint64_t key_row(const struct pattern *pattern, const struct attn_sequence *s, uint32_t h, uint32_t token) {
+  const struct attn_problem *p = &pattern->problem;
+  if (!attn_is_paged(p)) return attn_key_row(p, s, h, token);
+  const uint64_t entry = (uint64_t)s->b * attn_view_of(p, ATTN_PAGE_TABLE).tokens + token / p->page;
+  const uint64_t page = (uint64_t)pattern_line_of(pattern, ATTN_PAGE_TABLE, entry).offset;
+  return (page * p->Hkv + h) * p->page + token % p->page;
+}
+
+/* The inputs of one sequence of a batch as those of a dense problem, each to be freed. */
 static void take_sequence(const struct pattern *pattern, const struct attn_sequence *s,
                           const struct attn_problem *one, void *data[ATTN_ROLE_COUNT]) {
   for (unsigned role = ATTN_Q; role <= ATTN_V; ++role) {
@@ -162,12 +177,40 @@ static void take_sequence(const struct pattern *pattern, const struct attn_seque
     assert_non_null(data[role]);
     for (uint64_t row = 0; row < (uint64_t)heads * tokens; ++row) {
       const uint32_t h = (uint32_t)(row / tokens), token = (uint32_t)(row % tokens);
-      const uint64_t from =
-          is_key ? attn_key_row(&pattern->problem, s, h, token) : attn_query_row(&pattern->problem, s, h, token);
+      const uint64_t from = is_key ? key_row(pattern, s, h, token) : attn_query_row(&pattern->problem, s, h, token);
       const struct pattern_line line = pattern_line_of(pattern, (enum attn_role)role, from);
       for (uint32_t d = 0; d < tensor.view.columns; ++d)
         cpu_store(data[role], tensor.dtype, row * tensor.view.columns + d, pattern_value(pattern, role, &line, d));
     }
+  }
+}
+
+static void check_sequences(struct attn_problem p) {
+  const uint32_t Dv = p.Dv;
+  for (uint32_t launch = 0; launch < 3; ++launch) {
+    const struct pattern pattern = {.problem = p, .seed = SEED, .launch = launch};
+    struct output all = oracle_output_of(&p, &(struct oracle_input){.pattern = &pattern}, 2);
+    for (uint32_t b = 0; b < p.B; ++b) {
+      const struct attn_sequence s = attn_sequence_of(&p, b);
+      struct attn_problem one = ATTN_DENSE(1, 4, 2, s.Sq, s.Skv, 24, ATTN_BF16, true);
+      one.Dv = Dv;
+      void *data[ATTN_ROLE_COUNT] = {NULL};
+      struct output alone = {NULL, NULL};
+      if (s.Sq > 0 && s.Skv > 0) {
+        take_sequence(&pattern, &s, &one, data);
+        alone = oracle_output_of(&one, &(struct oracle_input){.tensor = {data[0], data[1], data[2]}}, 1);
+      }
+      for (uint32_t row = 0; row < 4 * s.Sq; ++row) {
+        const uint64_t at = attn_query_row(&p, &s, row / s.Sq, row % s.Sq);
+        const double zeros[24] = {0}, *wanted = alone.o != NULL ? alone.o + row * Dv : zeros;
+        if (!isnan(wanted[0])) assert_memory_equal(all.o + at * Dv, wanted, Dv * sizeof *wanted);
+        assert_int_equal(isnan(all.o[at * Dv]), isnan(wanted[0]));
+        if (s.Skv == 0) assert_true(isinf(all.rows[at].lse) && all.rows[at].lse < 0);
+      }
+      output_free(&alone);
+      for (size_t t = 0; t < ATTN_ROLE_COUNT; ++t) free(data[t]);
+    }
+    output_free(&all);
   }
 }
 
@@ -177,30 +220,14 @@ TEST(a_sequence_is_computed_as_if_it_were_alone) {
   attn_batch_read("2q33s70_q5s0_q0s9_3q1_q40s12", &p.batch);
   const struct attn_group extent = attn_batch_extent(&p.batch);
   p.B = extent.count, p.Sq = extent.Sq, p.Skv = extent.Skv;
-  for (uint32_t launch = 0; launch < 3; ++launch) {
-    const struct pattern pattern = {.problem = p, .seed = SEED, .launch = launch};
-    struct output all = oracle_output_of(&p, &(struct oracle_input){.pattern = &pattern}, 2);
-    for (uint32_t b = 0; b < p.B; ++b) {
-      const struct attn_sequence s = attn_sequence_of(&p, b);
-      const struct attn_problem one = ATTN_DENSE(1, 4, 2, s.Sq, s.Skv, 24, ATTN_BF16, true);
-      void *data[ATTN_ROLE_COUNT] = {NULL};
-      struct output alone = {NULL, NULL};
-      if (s.Sq > 0 && s.Skv > 0) {
-        take_sequence(&pattern, &s, &one, data);
-        alone = oracle_output_of(&one, &(struct oracle_input){.tensor = {data[0], data[1], data[2]}}, 1);
-      }
-      for (uint32_t row = 0; row < 4 * s.Sq; ++row) {
-        const uint64_t at = attn_query_row(&p, &s, row / s.Sq, row % s.Sq);
-        const double zeros[24] = {0}, *wanted = alone.o != NULL ? alone.o + row * 24 : zeros;
-        if (!isnan(wanted[0])) assert_memory_equal(all.o + at * 24, wanted, sizeof zeros);
-        assert_int_equal(isnan(all.o[at * 24]), isnan(wanted[0]));
-        if (s.Skv == 0) assert_true(isinf(all.rows[at].lse) && all.rows[at].lse < 0);
-      }
-      output_free(&alone);
-      for (size_t t = 0; t < ATTN_ROLE_COUNT; ++t) free(data[t]);
-    }
-    output_free(&all);
-  }
+  check_sequences(p);
+  p.page = 16;
+  check_sequences(p);
+  p.Dv = 16, p.v_in_k = true, p.layout = ATTN_HND;
+  check_sequences(p);
+  p = (struct attn_problem)ATTN_DENSE(3, 4, 2, 20, 70, 24, ATTN_BF16, true);
+  p.page = 7, p.prefix = 63;
+  check_sequences(p);
 }
 
 TEST(single_row_has_the_bits_of_the_whole) {
@@ -287,7 +314,8 @@ TEST(hidden_nan_reaches_only_rows_that_see_it) {
     const struct pattern pattern = {.problem = s, .seed = SEED, .launch = 1 + i % 2};
     struct output out = oracle_output_of(&s, &(struct oracle_input){.pattern = &pattern}, 2);
     for (uint64_t row = 0; row < 2 * s.Sq; ++row) {
-      const struct attn_keys kept = pattern_kept(&pattern, row / s.Sq);
+      const struct attn_sequence sequence = attn_sequence_of(&s, 0);
+      const struct attn_keys kept = pattern_kept(&pattern, &sequence, row / s.Sq);
       const struct attn_keys seen = attn_keys_of_row(&s, (uint32_t)(row % s.Sq));
       const bool sees = seen.first < kept.first || seen.end > kept.end;
       assert_int_equal(isnan(out.o[row * s.D]), sees);

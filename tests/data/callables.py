@@ -47,6 +47,25 @@ def packed(q, k, v, cu_seqlens_q, cu_seqlens_k, max_seqlen_q, max_seqlen_k, lse=
     return (o, log_sums) if lse else o
 
 
+def paged(q, k, v, page_table, max_seqlen_k, cu_seqlens_q=None, cu_seqlens_k=None, max_seqlen_q=0, lse=False, **options):
+    """K and V in pages of [tokens, heads, columns]; sequences of one length, or of unlike ones."""
+    def sequence(b):
+        keys = max_seqlen_k if cu_seqlens_k is None else cu_seqlens_k[b + 1] - cu_seqlens_k[b]
+        rows = q[b] if cu_seqlens_q is None else q[cu_seqlens_q[b]:cu_seqlens_q[b + 1]].swapaxes(0, 1)
+        gathered = [x[page_table[b]].reshape((-1,) + x.shape[2:])[:keys].swapaxes(0, 1)[None] for x in (k, v)]
+        if not rows.shape[1] or not keys:
+            return np.zeros(rows.shape[:2] + v.shape[3:], q.dtype), np.full(rows.shape[:2], -np.inf, np.float32)
+        o, log_sums = right(rows[None], *gathered, lse=True, **options)
+        return o[0], log_sums[0]
+    parts = [sequence(b) for b in range(len(page_table))]
+    if cu_seqlens_q is None:
+        o, log_sums = (np.stack(part) for part in zip(*parts))
+    else:
+        o, log_sums = (np.concatenate(part, 1) for part in zip(*parts))
+        o = o.swapaxes(0, 1)
+    return (o, log_sums) if lse else o
+
+
 def wrong(q, k, v, causal, scale):
     return np.zeros_like(q)
 

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """random_sweep.py SEED COUNT: a sweep of random problems over all axes at once, on stdout: lengths at and off the edges of
-tiles, no keys and one key, more queries than keys, the smallest windows, caps that saturate, sinks, layouts, ragged batches, e4m3
-with scales of each kind."""
+tiles, no keys and one key, more queries than keys, the smallest windows, caps that saturate, sinks, layouts, ragged batches, pages with
+and without a shared prefix, a V in K, e4m3 with scales of each kind."""
 import json
 import random
 import sys
@@ -55,7 +55,29 @@ def shape_of(draw):
         shape["outliers"] = 0.001
     if layout != "bhsd" and not ("batch" in shape and layout == "bshd"):
         shape["layout"] = layout
+    add_cache(draw, shape)
     return shape
+
+
+def least_keys(shape):
+    """Of the shortest sequence."""
+    if "batch" not in shape:
+        return shape["Skv"]
+    return 1 if shape["batch"].startswith("ragged") else min(int(group.partition("s")[2]) for group in shape["batch"].split("_"))
+
+
+def add_cache(draw, shape):
+    """Pages in one of two orders, keys that sequences share, V in K."""
+    if shape.get("layout") == "qkv":
+        return
+    if draw.random() < 0.4:
+        shape["page"] = draw.choice([1, 2, 15, 16, 64, 256])
+        if "layout" not in shape and draw.random() < 0.5:
+            shape["layout"] = "hnd"
+        if draw.random() < 0.5 and shape.get("scales", "tensor") == "tensor":
+            shape["prefix"] = least_keys(shape) // shape["page"] * shape["page"]
+    if shape.get("Dv", 0) <= shape["D"] and "scales" not in shape and draw.random() < 0.3:
+        shape["v_in_k"] = True
 
 
 def main():

@@ -71,10 +71,8 @@ __global__ void gpu_wrong_kernel(const __grid_constant__ WrongParams p) {
 __global__ void gpu_wrong_end_kernel(const __grid_constant__ WrongParams p) {
   const wrong_job &job = p.job;
   WrongMemory &m = wrong_memory[job.bug];
-  const uint64_t outputs = wrong_rows(&job) * job.shape.Dv;
   for (int i = 0; i < 3 && m.skip == 0; ++i) m.first[i] = wrong_first(job, i);
-  if (job.bug == WRONG_writes_beyond) wrong_store(job.buffers.o, attn_out_dtype(&job.shape), outputs, 1.0f);
-  if (job.bug == WRONG_changes_k) wrong_store(const_cast<void *>(job.buffers.k), job.shape.dtype, 3, 0.5f);
+  wrong_misuse(&job);
   m.o = job.buffers.o;
   m.end_ns = wrong_now_ns();
   ++m.launches;
@@ -134,7 +132,8 @@ extern "C" const struct attn_variant attn_variant_gpu_wrong = {
     .runs_on = DEVICE_CUDA,
     .math = ATTN_MATH_TENSOR, /* it has none, but with them the widest bounds */
     .takes = ATTN_TAKES_LSE | ATTN_TAKES_WINDOW | ATTN_TAKES_DV | ATTN_TAKES_SOFTCAP | ATTN_TAKES_SINK |
-             ATTN_TAKES_LAYOUT | ATTN_TAKES_BATCH | ATTN_TAKES_OUT_DTYPE | ATTN_TAKES_SCALES,
+             ATTN_TAKES_LAYOUT | ATTN_TAKES_BATCH | ATTN_TAKES_OUT_DTYPE | ATTN_TAKES_SCALES | ATTN_TAKES_PAGE |
+             ATTN_TAKES_V_IN_K,
     .dtypes = ATTN_DTYPES_ALL,
     .dims = {.most = WRONG_D_MAX},
     .tunables = attn::wrong_tunables,

@@ -127,13 +127,6 @@ static void remember(const struct wrong_job *job, struct memory *memory) {
   memory->o = job->buffers.o;
 }
 
-static void misuse_memory(const struct wrong_job *job) {
-  const struct attn_problem *s = &job->shape;
-  const uint64_t outputs = wrong_rows(job) * s->Dv;
-  if (job->bug == WRONG_writes_beyond) wrong_store(job->buffers.o, attn_out_dtype(s), outputs, 1.0f);
-  if (job->bug == WRONG_changes_k) wrong_store((void *)(uintptr_t)job->buffers.k, s->dtype, 3, 0.5f);
-}
-
 static void wrong_run(const struct attn_problem *shape, const struct attn_plan *plan,
                       const struct attn_buffers *buffers, unsigned threads) {
   static struct memory memories[WRONG_COUNT];
@@ -149,7 +142,7 @@ static void wrong_run(const struct attn_problem *shape, const struct attn_plan *
     cpu_parallel_for(threads, rows, wrong_task, &task);
     task.bug = WRONG_scale_none;
     if (job.bug == WRONG_races && raced < rows) wrong_task(&task, raced, 0);
-    misuse_memory(&job);
+    wrong_misuse(&job);
     remember(&job, memory);
     if (job.bug == WRONG_remembers) keep(&job);
   }
@@ -188,7 +181,8 @@ const struct attn_variant attn_variant_wrong = {
     .runs_on = DEVICE_CPU,
     .math = ATTN_MATH_FP32_HOST,
     .takes = ATTN_TAKES_LSE | ATTN_TAKES_WINDOW | ATTN_TAKES_DV | ATTN_TAKES_SOFTCAP | ATTN_TAKES_SINK |
-             ATTN_TAKES_LAYOUT | ATTN_TAKES_BATCH | ATTN_TAKES_OUT_DTYPE | ATTN_TAKES_SCALES,
+             ATTN_TAKES_LAYOUT | ATTN_TAKES_BATCH | ATTN_TAKES_OUT_DTYPE | ATTN_TAKES_SCALES | ATTN_TAKES_PAGE |
+             ATTN_TAKES_V_IN_K,
     .dtypes = ATTN_DTYPES_ALL,
     .dims = {.most = WRONG_D_MAX},
     .tunables = tunables,

@@ -211,13 +211,48 @@
   X(e4m3_subnormal, "subnormal numbers are read as 0")                               \
   X(e4m3_lse_rounded, "the LSE is that of rounded P")
 
+/* Wrong where K and V lie in pages. */
+#define WRONG_PAGE_MAP(X)                                                                        \
+  X(page_next, "page i of a sequence is taken from entry i + 1 of its table")                    \
+  X(page_v_next, "the same for V alone")                                                         \
+  X(page_ordered, "behind the first one, pages are taken in their order in the cache")           \
+  X(page_first_table, "every sequence has the table of the first one")                           \
+  X(page_next_table, "a sequence has the table of the one behind it")                            \
+  X(page_dense_table, "the rows of the table are taken to be as long as a sequence has pages")   \
+  X(page_order, "the heads and the tokens of a page have changed places")                        \
+  X(page_heads, "every head reads the first KV head's part of a page")                           \
+  X(page_slot, "of a full page the last token is taken from the place before it")                \
+  X(page_split, "a split that begins inside of a page takes it for the beginning of that page")  \
+  X(page_tail, "the values behind the last key, up to the end of its page, are multiplied by 0") \
+  X(page_tail_seen, "all tokens of the last page are seen")                                      \
+  X(page_tail_lost, "a last page that is not full is left out")                                  \
+  X(page_last_full, "a last page that is full is left out")                                      \
+  X(page_exactly_one, "a sequence of exactly one page has none")                                 \
+  X(page_none, "a sequence without keys has one")                                                \
+  X(page_unused, "writes into a page that nobody uses")                                          \
+  X(page_behind, "writes the key behind the last one of a sequence, as if it appended it")       \
+  X(page_table_changed, "writes an entry of the page table")                                     \
+  X(prefix_left_out, "all sequences but the first leave out the keys that they share")           \
+  X(prefix_own, "the pages behind those that are shared are the first sequence's")               \
+  X(prefix_twice, "the keys that sequences share are taken in twice")                            \
+  X(prefix_written, "the last of the pages that sequences share is written to")
+
+/* Wrong where V is the first columns of K. */
+#define WRONG_V_IN_K_MAP(X)                                         \
+  X(v_in_k_last, "V is the last Dv columns of K")                   \
+  X(v_in_k_shifted, "V begins 8 columns behind the first of K")     \
+  X(v_in_k_stride, "rows of V are Dv apart, as if it were alone")   \
+  X(v_in_k_dot, "products q.k have as many terms as V has columns") \
+  X(v_in_k_scale, "the softmax scale is 1/sqrt(Dv)")
+
 enum wrong_bug {
 #define WRONG_ENUM(name, text) WRONG_##name,
   WRONG_ROW_MAP(WRONG_ENUM) WRONG_LAUNCH_MAP(WRONG_ENUM) WRONG_LSE_MAP(WRONG_ENUM) WRONG_WINDOW_MAP(WRONG_ENUM)
       WRONG_DV_MAP(WRONG_ENUM) WRONG_SOFTCAP_MAP(WRONG_ENUM) WRONG_SINK_MAP(WRONG_ENUM) WRONG_LAYOUT_MAP(WRONG_ENUM)
-          WRONG_BATCH_MAP(WRONG_ENUM) WRONG_E4M3_MAP(WRONG_ENUM)
+          WRONG_BATCH_MAP(WRONG_ENUM) WRONG_E4M3_MAP(WRONG_ENUM) WRONG_PAGE_MAP(WRONG_ENUM)
+              WRONG_V_IN_K_MAP(WRONG_ENUM)
 #undef WRONG_ENUM
-              WRONG_COUNT
+                  WRONG_COUNT
 };
 enum {
   WRONG_FIRST_OF_LAUNCHES = WRONG_first_only,
@@ -234,6 +269,7 @@ struct wrong_job {
   struct attn_view view[WRONG_VIEWS]; /* of Q, K, V and O, as the bug takes them to be */
   uint32_t longest;                   /* Sq of the problem */
   struct attn_problem all;            /* the problem, where `shape` has the lengths of one sequence */
+  uint32_t entries;                   /* of a sequence in the page table */
 };
 
 static inline struct attn_view wrong_dense(struct attn_view view) {
@@ -249,6 +285,7 @@ static inline struct wrong_job wrong_job_of(const struct attn_problem *shape, co
   struct wrong_job job;
   memset(&job, 0, sizeof job);
   job.shape = *shape, job.buffers = *buffers, job.bug = bug, job.longest = shape->Sq, job.all = *shape;
+  job.entries = attn_pages_for(shape->Skv, shape->page);
   for (unsigned role = ATTN_Q; role < WRONG_VIEWS; ++role) {
     struct attn_view *view = &job.view[role];
     *view = attn_view_of(shape, (enum attn_role)role);
@@ -259,9 +296,16 @@ static inline struct wrong_job wrong_job_of(const struct attn_problem *shape, co
     if (bug == WRONG_layout_packed_batch && role == ATTN_V && is_packed) view->batch_stride /= 3;
     if (bug == WRONG_dv_v_stride && role == ATTN_V) view->columns = shape->D, *view = wrong_dense(*view);
     if (bug == WRONG_dv_o_stride && role == ATTN_O) view->columns = shape->D, *view = wrong_dense(*view);
+    if (bug == WRONG_v_in_k_stride && role == ATTN_V) *view = wrong_dense(*view);
     if (bug == WRONG_layout_packed_o && role == ATTN_O && is_packed) view->token_stride *= 3;
   }
   return job;
+}
+
+/* The column of K that a bug takes for V's first one. */
+static inline ATTN_HD uint32_t wrong_v_column(const struct wrong_job *job) {
+  if (job->bug == WRONG_v_in_k_last) return job->shape.D - job->shape.Dv;
+  return job->bug == WRONG_v_in_k_shifted ? 8 : 0;
 }
 
 /* Element d of a row of Q, K, V or O; the last one that there is where it lies beyond. */
@@ -272,7 +316,11 @@ static inline ATTN_HD uint64_t wrong_element(const struct wrong_job *job, enum a
   uint64_t element = attn_view_row(view, row) + d;
   if (job->bug == WRONG_ragged_heads_o && role == ATTN_O && attn_is_ragged(&job->shape)) element = row * columns + d;
   const bool is_packed = job->shape.layout == ATTN_QKV && role != ATTN_O;
-  const uint64_t end = is_packed ? 3 * rows * columns - role * view->heads * columns : rows * columns;
+  uint64_t end = is_packed ? 3 * rows * columns - role * view->heads * columns : rows * columns;
+  if (role == ATTN_V && job->shape.v_in_k) {
+    element += wrong_v_column(job);
+    end = rows * job->shape.D;
+  }
   return element < end ? element : end - 1;
 }
 
@@ -315,7 +363,46 @@ struct wrong_row {
   uint32_t first, keys;                /* it sees the keys from `first` to before `keys` */
   uint64_t head;                       /* of [B][Hq] */
   struct attn_sequence sequence;
+  const int32_t *pages; /* the sequence's row of the page table; NULL: K and V are contiguous */
+  uint32_t kv_h, split; /* KV head; keys of a split */
 };
+
+/* The page and the token in it of a key, as a bug finds them. */
+static inline ATTN_HD uint64_t wrong_key_in_page(const struct wrong_job *job, const struct wrong_row *r,
+                                                 enum attn_role role, uint32_t key) {
+  const struct attn_problem *s = &job->shape;
+  struct attn_view view = job->view[role];
+  const enum wrong_bug bug = job->bug;
+  const uint32_t begin = bug == WRONG_page_split ? key / r->split * r->split : 0;
+  uint32_t i = begin / s->page + (key - begin) / s->page, slot = (key - begin) % s->page, h = r->kv_h;
+  const uint32_t shared = s->prefix / s->page;
+  const int32_t *pages = r->pages;
+  if (bug == WRONG_page_next || (bug == WRONG_page_v_next && role == ATTN_V)) ++i;
+  if (bug == WRONG_prefix_own && i >= shared && shared > 0) pages = job->buffers.page_table;
+  if (bug == WRONG_prefix_left_out && r->sequence.b > 0) i += shared;
+  if (bug == WRONG_page_slot && slot + 1 == s->page && slot > 0) --slot;
+  if (bug == WRONG_page_heads) h = 0;
+  if (bug == WRONG_page_order) {
+    const bool is_by_head = view.head_stride > view.token_stride;
+    view.head_stride = is_by_head ? view.token_stride : view.token_stride / view.heads * view.tokens;
+    view.token_stride = is_by_head ? view.token_stride * view.heads : view.token_stride / view.heads;
+  }
+  if (i >= job->entries) i = job->entries - 1;
+  uint64_t page = (uint64_t)pages[i];
+  if (bug == WRONG_page_ordered) page = ((uint64_t)pages[0] + i) % view.batch;
+  return page * view.batch_stride + h * view.head_stride + slot * view.token_stride;
+}
+
+/* Element d of key `key` of K or V. */
+static inline ATTN_HD uint64_t wrong_key_element(const struct wrong_job *job, const struct wrong_row *r,
+                                                 enum attn_role role, uint32_t key, uint32_t d) {
+  const struct attn_view *view = &job->view[role];
+  const bool is_inside = role == ATTN_V && job->shape.v_in_k;
+  if (r->pages == NULL) return wrong_element(job, role, (role == ATTN_K ? r->k_row : r->v_row) + key, d);
+  const uint64_t element = wrong_key_in_page(job, r, role, key) + d + (is_inside ? wrong_v_column(job) : 0);
+  const uint64_t end = attn_view_rows(view) * (is_inside ? job->shape.D : view->columns);
+  return element < end ? element : end - 1;
+}
 
 static inline ATTN_HD uint64_t wrong_rows(const struct wrong_job *job) { return attn_view_rows(&job->view[ATTN_O]); }
 
@@ -377,11 +464,34 @@ static inline ATTN_HD void wrong_offsets(const struct wrong_job *job, const stru
     r->o_row = h * attn_tokens(all, ATTN_ROWS_QUERIES) + (uint64_t)own->b * all->Sq + r->row;
 }
 
+/* The keys of a sequence, as a bug counts them by its pages. */
+static inline ATTN_HD void wrong_paged_length(enum wrong_bug bug, const struct attn_problem *all, uint32_t Skv,
+                                              struct attn_problem *out) {
+  const uint32_t tail = Skv % all->page;
+  if (bug == WRONG_page_tail_seen && tail > 0) out->Skv = Skv + all->page - tail;
+  if (bug == WRONG_page_tail_lost) out->Skv = Skv - tail;
+  if (bug == WRONG_page_last_full && tail == 0 && Skv > 0) out->Skv = Skv - all->page;
+  if (bug == WRONG_page_exactly_one && Skv == all->page) out->Skv = 0;
+  if (bug == WRONG_page_none && Skv == 0) out->Skv = 1;
+}
+
+/* The sequence's row of the page table, as a bug finds it. */
+static inline ATTN_HD const int32_t *wrong_pages(const struct wrong_job *job, const struct attn_problem *all,
+                                                 const struct attn_sequence *own) {
+  uint32_t b = own->b, entries = job->entries;
+  if (!attn_is_paged(all)) return NULL;
+  if (job->bug == WRONG_page_first_table) b = 0;
+  if (job->bug == WRONG_page_next_table && b + 1 < all->B) ++b;
+  if (job->bug == WRONG_page_dense_table) entries = attn_pages_for(own->Skv, all->page);
+  return job->buffers.page_table + (uint64_t)b * entries;
+}
+
 /* The lengths of a row's sequence, as the bug takes them to be. */
 static inline ATTN_HD void wrong_lengths(enum wrong_bug bug, const struct attn_problem *all,
                                          const struct attn_sequence *own, struct attn_problem *out) {
   out->Sq = own->Sq;
   out->Skv = own->Skv;
+  if (attn_is_paged(all)) wrong_paged_length(bug, all, own->Skv, out);
   if (!attn_is_ragged(all)) return;
   if (bug == WRONG_ragged_padded) out->Skv = all->Skv;
   if (bug == WRONG_ragged_next_key) out->Skv = own->Skv + 1;
@@ -430,7 +540,10 @@ static inline ATTN_HD struct wrong_row wrong_row_of(const struct wrong_job *job,
                         .first = has_window ? window.first : 0,
                         .keys = has_window ? window.end : wrong_keys(job, row),
                         .head = head,
-                        .sequence = *own};
+                        .sequence = *own,
+                        .pages = wrong_pages(job, all, own),
+                        .kv_h = (uint32_t)kv,
+                        .split = WRONG_TILE};
   if (job->bug == WRONG_tail_row && s->Sq % 2 == 1 && row + 1 == s->Sq && row > 0) r.q_row = index - 1;
   if (job->bug == WRONG_head_swap && head < 2 && heads > 1) r.o_row = (1 - head) * s->Sq + row;
   if (job->bug == WRONG_head_last_v && head + 1 == heads && kv_head > 0) r.v_row = (kv_head - 1) * s->Skv;
@@ -447,6 +560,7 @@ static inline ATTN_HD float wrong_scale(const struct wrong_job *job, const struc
     case WRONG_scale_none: return log2e;
     case WRONG_scale_dimension: return log2e / sqrtf(D + 1);
     case WRONG_scale_base: return 1 / sqrtf(D);
+    case WRONG_v_in_k_scale:
     case WRONG_dv_scale: return log2e / sqrtf((float)job->shape.Dv);
     case WRONG_row_rare: return log2e / sqrtf(r->q_row % 4096 == 1234 ? D * 1.1f : D);
     default: return log2e / sqrtf(D);
@@ -483,7 +597,7 @@ static inline ATTN_HD float wrong_scale_of(const struct wrong_job *job, const st
                        (bug == WRONG_e4m3_v_scale_head && role == ATTN_V);
   const bool is_first =
       (bug == WRONG_e4m3_k_scale_block && role == ATTN_K) || (bug == WRONG_e4m3_v_scale_block && role == ATTN_V);
-  struct attn_place place = {r->sequence, is_next ? next : kv_h, is_first ? 0 : key};
+  struct attn_place place = {r->sequence, is_next ? next : kv_h, is_first ? 0 : key, false};
   if (!attn_is_scaled(all, role) || (bug == WRONG_e4m3_q_scale_ignored && role == ATTN_Q)) return 1;
   if (bug == WRONG_e4m3_scale_batch) place.sequence.b = 0;
   if (bug == WRONG_e4m3_block_edge && place.token > 0) --place.token;
@@ -503,7 +617,7 @@ static inline ATTN_HD float wrong_number(const struct wrong_job *job, enum attn_
 
 static inline ATTN_HD float wrong_score(const struct wrong_job *job, const struct wrong_row *r, uint32_t key) {
   const struct attn_problem *s = &job->shape;
-  const bool is_short = job->bug == WRONG_dv_dot && s->Dv < s->D;
+  const bool is_short = (job->bug == WRONG_dv_dot || job->bug == WRONG_v_in_k_dot) && s->Dv < s->D;
   const uint32_t D = job->bug == WRONG_tail_dimension ? s->D - 1 : is_short ? s->Dv : s->D;
   const float scale = wrong_scale(job, r);
   const enum wrong_bug bug = job->bug;
@@ -511,7 +625,7 @@ static inline ATTN_HD float wrong_score(const struct wrong_job *job, const struc
   if (bug == WRONG_tile_k_stale && key == 2 * WRONG_TILE - 1) key -= WRONG_TILE;
   for (uint32_t d = 0; d < D; ++d) {
     float q = wrong_number(job, ATTN_Q, wrong_element(job, ATTN_Q, r->q_row, d));
-    float k = wrong_number(job, ATTN_K, wrong_element(job, ATTN_K, r->k_row + key, d));
+    float k = wrong_number(job, ATTN_K, wrong_key_element(job, r, ATTN_K, key, d));
     if (bug == WRONG_scale_rounded) q = wrong_round16(s->dtype, q * scale);
     if (bug == WRONG_products_tf32) q = wrong_bits(q, 9), k = wrong_bits(k, 9);
     dot += q * k;
@@ -542,7 +656,7 @@ static inline ATTN_HD float wrong_value(const struct wrong_job *job, const struc
   const bool is_permuted = job->bug == WRONG_e4m3_v_permuted && (key ^ 8u) < job->shape.Skv;
   const float scale = wrong_scale_of(job, r, ATTN_V, key);
   if (is_permuted) key ^= 8u;
-  float v = wrong_number(job, ATTN_V, wrong_element(job, ATTN_V, r->v_row + key, d)) * scale;
+  float v = wrong_number(job, ATTN_V, wrong_key_element(job, r, ATTN_V, key, d)) * scale;
   if (job->bug == WRONG_e4m3_v_requantised) v = wrong_round(ATTN_E4M3, v);
   if (job->bug == WRONG_v_tiny && fabsf(v) < 0x1p-14f) return 0;
   if (job->bug == WRONG_v_clamped) return fminf(fmaxf(v, -256.0f), 256.0f);
@@ -585,6 +699,9 @@ static inline ATTN_HD void wrong_hidden_keys(const struct wrong_job *job, const 
     if (job->bug == WRONG_softcap_after_mask && key < s->Skv)
       wrong_add_key(job, r, key, -1.44269504f * s->softcap, state);
     if (job->bug == WRONG_tail_zero_keys && key >= s->Skv) state->sum += exp2f(-state->maximum);
+    if (job->bug == WRONG_page_tail && r->pages != NULL && key >= s->Skv && key % s->page != 0) {
+      for (uint32_t d = 0; d < s->Dv; ++d) state->out[d] += 0 * wrong_value(job, r, key, d);
+    }
     if (job->bug == WRONG_tail_beyond && key == s->Skv) {
       for (uint32_t d = 0; d < s->Dv; ++d)
         state->out[d] += 0 * wrong_load(job->buffers.v, s->dtype, (r->v_row + key) * s->Dv + d);
@@ -760,6 +877,7 @@ static inline ATTN_HD void wrong_attention(const struct wrong_job *all, uint64_t
   const uint32_t tiles = job->shape.Skv > 0 ? (job->shape.Skv - 1) / WRONG_TILE + 1 : 1;
   const uint32_t length = ((tiles - 1) / WRONG_SPLITS + 1) * WRONG_TILE,
                  skipped = bug == WRONG_head_high && r.head >= 128;
+  r.split = length;
   struct wrong_state whole, part;
   const uint32_t start = r.first > skipped ? r.first : skipped;
   wrong_split(job, &r, start, r.keys < length ? r.keys : length, true, &whole);
@@ -774,10 +892,33 @@ static inline ATTN_HD void wrong_attention(const struct wrong_job *all, uint64_t
     wrong_split(job, &r, first, end, false, &part);
     wrong_merge(job, &whole, &part);
   }
+  if (bug == WRONG_prefix_twice && job->shape.prefix > 0) {
+    wrong_split(job, &r, r.first, r.keys < job->shape.prefix ? r.keys : job->shape.prefix, false, &part);
+    wrong_merge(job, &whole, &part);
+  }
   if (r.keys > 0) wrong_hidden_keys(job, &r, r.keys, &whole);
   wrong_finish(job, &r, &whole);
   wrong_write(job, &r, &whole);
   wrong_write_lse(job, &r, &whole);
+}
+
+/* Writes to inputs; behind the rows. */
+static inline ATTN_HD void wrong_misuse(const struct wrong_job *job) {
+  const struct attn_problem *s = &job->shape;
+  void *k = (void *)(uintptr_t)job->buffers.k;
+  if (job->bug == WRONG_writes_beyond) wrong_store(job->buffers.o, attn_out_dtype(s), wrong_rows(job) * s->Dv, 1.0f);
+  if (job->bug == WRONG_changes_k) wrong_store(k, attn_kv_dtype(s), 3, 0.5f);
+  if (!attn_is_paged(s)) return;
+  const struct attn_pages pages = attn_pages_of(s);
+  const uint64_t page = job->view[ATTN_K].batch_stride, shared = pages.shared - (pages.shared > 0);
+  const int32_t *table = job->buffers.page_table;
+  if (job->bug == WRONG_page_unused)
+    wrong_store(k, attn_kv_dtype(s), attn_page_placed(&pages, pages.used) * page, 1.0f);
+  if (job->bug == WRONG_page_behind && s->Skv % s->page != 0)
+    wrong_store(k, attn_kv_dtype(s), attn_view_key(&job->view[ATTN_K], table, 0, 0, s->Skv), 1.0f);
+  if (job->bug == WRONG_page_table_changed) ((int32_t *)(uintptr_t)table)[0] ^= 1;
+  if (job->bug == WRONG_prefix_written && pages.shared > 0)
+    wrong_store(k, attn_kv_dtype(s), (uint64_t)table[shared] * page, 1.0f);
 }
 
 /* The query row that a launch of `races` gets wrong; the number of rows for none. */

@@ -28,11 +28,11 @@ bugs() {
   expect_json "$TMP/r.json" 'not any(r["status"] == "wrong" for r in d["results"] if r["variant"] == "gpu_wrong")'
 }
 
-@test "every GPU kernel that mistakes a window, a head dimension of V, a soft cap, a sink, a layout, a ragged batch or e4m3 is caught" {
+@test "every GPU kernel that mistakes a window, a head dimension of V, a soft cap, a sink, a layout, a batch, e4m3, pages or a V in K is caught" {
   local row axis
   for row in "window window_left_more window_swapped" "dv dv_v_stride dv_dot" "softcap softcap_ignored softcap_rounded" \
     "sink sink_ignored sink_late" "layout layout_q_dense layout_lse" "batch ragged_padded ragged_tokens_lse" \
-    "e4m3 e4m3_v_permuted e4m3_lse_rounded"; do
+    "e4m3 e4m3_v_permuted e4m3_lse_rounded" "page page_next prefix_written" "v_in_k v_in_k_last v_in_k_scale"; do
     read -r -a axis <<<"$row"
     attn_faulty --sweep "tests/data/sweeps/wrong_${axis[0]}.json" --device cuda --check-only --json "$TMP/r.json" \
       --variants "gpu_wrong,$(bugs "${axis[1]}" "${axis[2]}")"

@@ -205,20 +205,26 @@ TEST(boundary_rows_point_at_both_sides_of_the_mask) {
   assert_true(rows > 5);
 }
 
+/* Of a KV head, by its index in [B][Hkv]. */
+static struct attn_keys kept_of(const struct pattern *p, uint64_t kv_head) {
+  const struct attn_sequence sequence = attn_sequence_of(&p->problem, (uint32_t)(kv_head / p->problem.Hkv));
+  return pattern_kept(p, &sequence, kv_head);
+}
+
 TEST(every_second_kv_head_hides_keys_under_a_mask) {
   struct pattern p = {.problem = shape, .seed = SEED, .launch = 1};
-  assert_int_equal(attn_keys_count(pattern_kept(&p, 0)), KEYS);
-  assert_int_equal(pattern_kept(&p, 1).first, 0);
-  assert_int_equal(pattern_kept(&p, 1).end, attn_keys_of_row(&shape, shape.Sq / 2).end);
+  assert_int_equal(attn_keys_count(kept_of(&p, 0)), KEYS);
+  assert_int_equal(kept_of(&p, 1).first, 0);
+  assert_int_equal(kept_of(&p, 1).end, attn_keys_of_row(&shape, shape.Sq / 2).end);
   const struct pattern_line k = pattern_line_of(&p, ATTN_K, KEYS + KEYS - 1);
   const struct pattern_line v = pattern_line_of(&p, ATTN_V, KEYS + KEYS - 1);
   assert_true(isnan(element(&p, ATTN_K, &k, 5)));
   assert_true(element(&p, ATTN_V, &v, 5) > 59000);
   p.launch = 2;
-  assert_true(attn_keys_count(pattern_kept(&p, 0)) < KEYS);
-  assert_int_equal(attn_keys_count(pattern_kept(&p, 1)), KEYS);
+  assert_true(attn_keys_count(kept_of(&p, 0)) < KEYS);
+  assert_int_equal(attn_keys_count(kept_of(&p, 1)), KEYS);
   p.launch = 0;
-  assert_int_equal(attn_keys_count(pattern_kept(&p, 0)), KEYS);
+  assert_int_equal(attn_keys_count(kept_of(&p, 0)), KEYS);
 }
 
 /* A window hides keys on both sides, and rows point at the keys beside both of its ends. */
@@ -226,7 +232,7 @@ TEST(a_window_is_hard_on_both_sides) {
   struct pattern p = {.problem = shape, .seed = SEED, .launch = 1};
   unsigned sides[2] = {0, 0};
   p.problem.left = 20, p.problem.right = 5;
-  const struct attn_keys kept = pattern_kept(&p, 1);
+  const struct attn_keys kept = kept_of(&p, 1);
   assert_true(kept.first > 0 && kept.end < KEYS);
   for (uint32_t row = shape.Sq / 4; row <= shape.Sq / 4 + shape.Sq / 2; ++row) {
     const struct attn_keys keys = attn_keys_of_row(&p.problem, row);

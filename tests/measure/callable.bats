@@ -50,6 +50,13 @@ measure() {
   done
 }
 
+@test "a Python function gets pages and their table, and a V that lies in K" {
+  measure "paged plain" --shape "batch=2q3s33_q0s9_q9s21_3q1,H=4/2,D=16,page=8,bf16,causal,lse" --shape B=3,H=4/2,S=5x70,D=16,page=16,prefix=32,layout=hnd \
+    --shape B=2,H=4/1,S=5x21,D=16,Dv=8,v_in_k,page=1 --check-only
+  expect_status 0
+  expect_json "$TMP/r.json" '[r["status"] for r in d["results"]] == ["ok", "skipped"] * 3 and "page must be left out" in d["results"][3]["reason"]'
+}
+
 @test "a function may be the reference" {
   measure right --shape B=1,H=2,S=32,D=16 --variants right,cpu_flash --reference right --modes hot
   expect_status 0

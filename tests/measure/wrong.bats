@@ -68,7 +68,8 @@ name_of() { grep -oP '^  X\(\K\w+' tests/faults/wrong.h | sed -n "$(($1 + 1))p";
 @test "outputs are known under changed inputs: layouts, sinks, windows and LSE stay right" {
   attn_faulty --device cpu --quick --json "$TMP/r.json" --variants wrong --shape B=2,H=6/3,S=33,D=32,lse \
     --shape B=2,H=4,S=33,D=32,layout=bshd --shape B=2,H=4,S=33,D=32,layout=qkv --shape B=3,H=8/2,S=21,D=32,sink,causal,lse \
-    --shape B=1,H=1,S=21,D=32 --shape B=1,H=4/1,S=5x40,D=32,causal,window=7:0
+    --shape B=1,H=1,S=21,D=32 --shape B=1,H=4/1,S=5x40,D=32,causal,window=7:0 \
+    --shape B=3,H=4/2,S=5x40,D=32,causal,lse,page=8,prefix=16 --shape B=2,H=4,S=9x40,D=32,Dv=24,v_in_k,page=16
   expect_status 0
   expect_json "$TMP/r.json" 'all(r["check"]["evidence"]["timed_wrong"] == 0 and r["check"]["evidence"]["timed_samples"] > 0
     for r in d["results"])'

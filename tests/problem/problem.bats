@@ -192,7 +192,7 @@ PY
   expect_json "$TMP/p.json" '[r["status"] for r in d["results"]] == ["planned", "skipped", "planned"] and "layout must be bhsd" in d["results"][1]["reason"]'
   expect_refusal 2 'give Sq = Skv, Hq = Hkv and D = Dv where layout is qkv' -- plan --gpu h200 --shape B=1,H=8/2,S=512,D=64,qkv
   SWEEP=$(write_file layout.json '{"attnbench_sweep": 1, "name": "l", "shapes": [{"B": 1, "H": 1, "S": 8, "D": 8, "layout": "sbhd"}]}')
-  expect_refusal 7 'layout is "sbhd"; give "bhsd", "bshd" or "qkv"' -- --sweep "$SWEEP"
+  expect_refusal 7 'layout is "sbhd"; give "bhsd", "bshd", "qkv" or "hnd"' -- --sweep "$SWEEP"
   "$ATTNBENCH" inputs --shape B2.H3.S4.D8 >"$TMP/dense"
   "$ATTNBENCH" inputs --shape B2.H3.S4.D8.qkv >"$TMP/packed"
   cmp "$TMP/dense" "$TMP/packed"
@@ -272,6 +272,50 @@ PY
 
 @test "every kernel that mistakes e4m3 or its scales is caught at 512 keys" {
   expect_all_wrong wrong_e4m3 e4m3_v_permuted e4m3_lse_rounded
+}
+
+@test "pages, shared prefixes and a V in K are computed, counted and told everywhere" {
+  local folder
+  folder=$(dirname "$ATTNBENCH")
+  [ -f "$folder/example.so" ] || folder=$(make -s print-BUILD)
+  cat >"$TMP/s.json" <<'JSON'
+{"attnbench_sweep": 1, "name": "s", "defaults": {"Hq": 4, "Hkv": 2, "D": 24},
+ "grid": [{"batch": ["2q3s33_q0s9_4q5s16_3q1s0"], "page": [1, 16], "dtype": ["f16", "f32"], "causal": [false, true], "layout": ["bhsd", "hnd"]},
+          {"B": 3, "Sq": 5, "Skv": 70, "Dv": 8, "page": 7, "prefix": [0, 63], "v_in_k": [false, true], "window": [[9, 2]], "sink": true, "lse": true}],
+ "shapes": [{"B": 2, "S": 33, "page": 0, "v_in_k": false}, {"B": 1, "Hkv": 1, "Sq": 1, "Skv": 40, "D": 576, "Dv": 512, "v_in_k": true, "page": 64},
+            {"B": 3, "Sq": 5, "Skv": 40, "layout": "bshd", "v_in_k": true}]}
+JSON
+  expect_valid results/sweep.schema.json "$TMP/s.json"
+  attn --sweep "$TMP/s.json" --load "$folder/example.so" --device cpu --check-only --variants cpu_flash,cpu_ref,example_cpu --journal "$TMP/j" \
+    --json "$TMP/r.json"
+  expect_status 0
+  expect_json "$TMP/r.json" 'all(r["status"] == "ok" for r in d["results"]) and len(d["results"]) == 3 * 23'
+  expect_json "$TMP/r.json" '[r["key"] for r in d["results"][:9:3]] == ["B2.H4.Hkv2.Sq33.Skv33.D24.f16.full", "B1.H4.Hkv1.Sq1.Skv40.D576.Dv512.f16.full.page64.v_in_k",
+    "B3.H4.Hkv2.Sq5.Skv40.D24.f16.full.bshd.v_in_k"] and "page" not in d["results"][0]["shape"]'
+  expect_json "$TMP/r.json" 'any(r["key"].endswith("page7.prefix63.v_in_k") and r["bytes"] == 2 * 24 * 2 * (63 - 56 + 3 * 7) + 3 * 2 * 4 + 3 * 4 * 5 * (2 * 32 + 4) + 16
+    for r in d["results"])'
+  expect_everywhere page page16
+  expect_everywhere prefix prefix63
+  expect_everywhere v_in_k v_in_k
+  attn --sweep "$TMP/s.json" --filter "page>=7" --filter prefix=0 --filter v_in_k --device cpu --check-only --variants cpu_ref --json "$TMP/f.json"
+  expect_json "$TMP/f.json" '[r["shape"]["page"] for r in d["results"]] == [64, 7]'
+  attn plan --gpu h200 --variants scalar,decode,cudnn --shape batch=32q1s1k_8q1s16k,H=32/8,D=128,bf16,page=16 --shape B=4,H=32/8,S=1x512,D=128,page=16 \
+    --shape B=2,H=16/1,S=1x512,D=96,Dv=64,v_in_k --json "$TMP/p.json"
+  expect_json "$TMP/p.json" '[r["status"] for r in d["results"]] == ["planned", "skipped", "skipped"] * 3
+    and all("page must be left out" in r["reason"] for r in d["results"][4:6]) and "V as a tensor of its own" in d["results"][8]["reason"]'
+  expect_refusal 2 'give a prefix that is a multiple of page' -- plan --gpu h200 --shape B=2,H=8,S=64,D=64,page=16,prefix=24
+  expect_refusal 2 'at most the keys of the shortest sequence' -- plan --gpu h200 --shape batch=q1s64_q1s15,H=8,D=64,page=16,prefix=16
+  expect_refusal 2 'give page where there is a prefix' -- plan --gpu h200 --shape B=2,H=8,S=64,D=64,prefix=16
+  expect_refusal 2 'give page where layout is hnd' -- plan --gpu h200 --shape B=2,H=8,S=64,D=64,hnd
+  expect_refusal 2 'leave out layout or page' -- plan --gpu h200 --shape B=2,H=8,S=64,D=64,qkv,page=16
+  expect_refusal 2 'give Dv of at most D where v_in_k is true' -- plan --gpu h200 --shape B=2,H=8,S=64,D=64,Dv=72,v_in_k
+  expect_refusal 2 'is not a value of page; give a whole number from 0 to 256' -- plan --gpu h200 --shape B=2,H=8,S=64,D=64,page=257
+  [ "$("$ATTNBENCH" inputs --shape B1.H3.Sq1.Skv5.D2.page4.v_in_k | wc -c)" -eq $(((3 * 2 * 2 + 3 * 2 * 2 * 16 + 2 * 4) * 6)) ] || fail "pages and the table are no inputs"
+}
+
+@test "every kernel that mistakes pages, a shared prefix or a V in K is caught" {
+  expect_all_wrong wrong_page page_next prefix_written
+  expect_all_wrong wrong_v_in_k v_in_k_last v_in_k_scale
 }
 
 @test "what is wrong in a ragged batch is told by its sequence" {

@@ -69,13 +69,14 @@ static void check_tensors(const struct attn_problem *problem) {
     struct attn_tensor tensor;
     if (!attn_tensor_of(problem, (enum attn_role)role, &tensor)) continue;
     assert_int_equal(tensor.elements > 0, tensor.memory == tensor.role);
+    const unsigned char use = tensor.is_alias ? 0 : 1; /* what lies in another tensor is inside of it */
     elements[role] = tensor.elements;
     if (tensor.memory == tensor.role) uses[role] = calloc(tensor.elements, 1);
     for (uint64_t row = 0; row < attn_view_rows(&tensor.view); ++row)
       for (uint32_t d = 0; d < tensor.view.columns; ++d) {
         const uint64_t at = tensor.offset + attn_view_row(&tensor.view, row) + d;
         assert_true(at < elements[tensor.memory]);
-        ++uses[tensor.memory][at];
+        uses[tensor.memory][at] += use;
       }
   }
   for (unsigned memory = 0; memory < ATTN_ROLE_COUNT; ++memory) {
@@ -88,9 +89,10 @@ TEST(the_rows_of_tensors_fill_their_memory) {
   for (size_t i = 0; i < 400; ++i) {
     struct attn_problem problem =
         ATTN_DENSE(1 + chance(3), 2, 1 + chance(2), 1 + chance(9), 1 + chance(9), 1 + chance(5), ATTN_F16, false);
-    problem.layout = (enum attn_layout)chance(ATTN_LAYOUTS);
+    problem.layout = (enum attn_layout)chance(ATTN_HND);
     problem.Dv = 1 + chance(5);
     problem.lse = problem.sink = true;
+    problem.v_in_k = problem.layout != ATTN_QKV && problem.Dv <= problem.D && chance(2) != 0;
     if (problem.layout == ATTN_QKV) problem.Skv = problem.Sq, problem.Hkv = problem.Hq, problem.Dv = problem.D;
     check_tensors(&problem);
   }
@@ -166,6 +168,103 @@ TEST(sequences_lie_behind_one_another) {
     check_places(&p, ATTN_ROWS_QUERIES);
     check_places(&p, ATTN_ROWS_KEYS);
     check_tensors(&p);
+  }
+}
+
+/* ---- pages --------------------------------------------------------------------------------------------------- */
+
+/* A problem of a few short sequences in pages, some of which they may share. */
+static struct attn_problem any_paged(void) {
+  struct attn_problem p = any_ragged();
+  const bool is_uniform = chance(2) != 0;
+  if (is_uniform) p.batch = (struct attn_batch){.groups = 0};
+  p.page = 1 + chance(8);
+  p.layout = chance(2) != 0 ? ATTN_HND : ATTN_BHSD;
+  p.v_in_k = chance(2) != 0;
+  if (is_uniform) p.prefix = p.Skv / p.page * p.page;
+  return p;
+}
+
+/* Every token of every sequence has a row of its own, but for those that are shared; all other rows are unused. */
+static void check_pages(const struct attn_problem *p) {
+  const struct attn_pages pages = attn_pages_of(p);
+  const uint64_t rows = pages.all * p->Hkv * p->page;
+  unsigned char *uses = calloc(rows, 1);
+  for (uint32_t b = 0; b < p->B; ++b) {
+    const struct attn_sequence s = attn_sequence_of(p, b);
+    for (uint32_t h = 0; h < p->Hkv; ++h)
+      for (uint32_t token = 0; token < s.Skv; ++token) {
+        const uint64_t row = attn_key_row(p, &s, h, token);
+        const bool is_shared = token < p->prefix;
+        assert_true(row < rows);
+        assert_int_equal(row / ((uint64_t)p->Hkv * p->page), attn_page_entry(p, b, token / p->page));
+        assert_int_equal(uses[row], is_shared && b > 0);
+        const struct attn_place place = attn_place_of(p, ATTN_ROWS_KEYS, row);
+        assert_true(place.h == h && place.token == token && place.sequence.b == (is_shared ? 0 : b));
+        uses[row] = 1;
+      }
+    for (uint32_t i = attn_pages_for(s.Skv, p->page); i < pages.most; ++i) {
+      const uint64_t page = attn_page_entry(p, b, i);
+      assert_true(attn_place_of(p, ATTN_ROWS_KEYS, page * p->Hkv * p->page).is_unused);
+    }
+  }
+  for (uint64_t row = 0; row < rows; ++row)
+    assert_int_equal(attn_place_of(p, ATTN_ROWS_KEYS, row).is_unused, !uses[row]);
+  free(uses);
+}
+
+/* Keys that sequences share count once, and of the table the entries that are looked up. */
+static void check_paged_bytes(const struct attn_problem *p) {
+  const uint64_t rows = attn_pages_of(p).all * p->page;
+  unsigned char *seen = calloc(rows, 1);
+  uint64_t keys = 0, entries = 0;
+  for (uint32_t b = 0; b < p->B; ++b) {
+    const struct attn_sequence s = attn_sequence_of(p, b);
+    const struct attn_mask mask = attn_mask_of_sequence(p, &s);
+    uint32_t last_page = UINT32_MAX;
+    for (uint32_t token = 0; token < s.Skv; ++token) {
+      bool is_seen = false;
+      for (uint32_t row = 0; row < s.Sq; ++row) is_seen = is_seen || sees(&mask, row, token);
+      const uint64_t at = attn_page_entry(p, b, token / p->page) * (uint64_t)p->page + token % p->page;
+      if (!is_seen) continue;
+      keys += !seen[at];
+      seen[at] = 1;
+      entries += token / p->page != last_page;
+      last_page = token / p->page;
+    }
+  }
+  free(seen);
+  assert_int_equal(work_seen_keys(p), keys);
+  const double of_key = 2.0 * p->Hkv * (p->D + (p->v_in_k ? 0 : p->Dv)),
+               offsets = attn_is_ragged(p) ? 8.0 * (p->B + 1) : 0;
+  const double of_query = p->Hq * (2.0 * (p->D + p->Dv) + 4);
+  assert_true(work_bytes(p) == (double)keys * of_key + (double)entries * 4 + offsets +
+                                   of_query * (double)attn_tokens(p, ATTN_ROWS_QUERIES));
+}
+
+TEST(every_token_has_a_place_in_a_page) {
+  for (size_t i = 0; i < 400; ++i) {
+    struct attn_problem p = any_paged();
+    char why[AXIS_WHY_MAX];
+    if (chance(3) == 0) p.left = (int32_t)chance(9), p.right = (int32_t)chance(4);
+    if (!axes_problem_is_sound(&p, why)) fail_msg("%s", why);
+    check_pages(&p);
+    check_paged_bytes(&p);
+    check_tensors(&p);
+  }
+}
+
+/* No page follows the one before it more often than chance has it, whatever the size of the cache. */
+TEST(pages_lie_apart) {
+  for (uint32_t keys = 100; keys < 100000; keys = keys * 3 + 1) {
+    struct attn_problem p = ATTN_DENSE(3, 1, 1, 1, keys, 8, ATTN_F16, false);
+    uint32_t neighbours = 0;
+    p.page = 1;
+    for (uint32_t i = 1; i < keys; ++i) {
+      const uint32_t before = attn_page_entry(&p, 1, i - 1), page = attn_page_entry(&p, 1, i);
+      neighbours += page - before + 1 <= 2;
+    }
+    assert_true(neighbours <= 3 + keys / 100);
   }
 }
 
@@ -266,7 +365,10 @@ static struct attn_batch any_batch(void) {
 
 static struct axis_value any_value(const struct attn_axis *axis) {
   switch (axis->kind) {
-    case AXIS_WHOLE: return (struct axis_value){.first = 1 + chance(axis->most), .second = 1 + chance(axis->most)};
+    case AXIS_WHOLE: {
+      const double first = axes_least(axis) + chance(axis->most), second = axes_least(axis) + chance(axis->most);
+      return (struct axis_value){.first = first, .second = second};
+    }
     case AXIS_DTYPE: return (struct axis_value){.first = chance(ATTN_DTYPE_COUNT)};
     case AXIS_BATCH: return (struct axis_value){.batch = any_batch()};
     case AXIS_NAME: return (struct axis_value){.first = chance(names_of(axis))};
@@ -340,7 +442,8 @@ TEST(the_default_is_left_out_and_needs_nothing) {
     const struct attn_axis *axis = axes_at(id);
     struct attn_problem problem = any_problem();
     if (axis->required || axes_is_alias(axis)) continue;
-    axes_reset(axis, &problem);
+    for (unsigned other = 0; other < AXIS_COUNT; ++other) /* a prefix needs what page needs */
+      if (other == id || (axes_at(other)->takes & axis->takes) != 0) axes_reset(axes_at(other), &problem);
     assert_true(axes_is_default(axis, &problem));
     assert_int_equal(axes_takes_of(&problem) & axis->takes, 0);
     assert_true(axis->takes == 0 || axis->refusal != NULL);
@@ -374,7 +477,9 @@ static void compare_part(const char *file, const char *begin, const char *end, c
 static void put_values(FILE *out, const struct attn_axis *axis) {
   char names[ATTN_DTYPE_LIST_MAX];
   switch (axis->kind) {
-    case AXIS_WHOLE: fprintf(out, "\"type\": \"integer\", \"minimum\": 1, \"maximum\": %u", axis->most); break;
+    case AXIS_WHOLE:
+      fprintf(out, "\"type\": \"integer\", \"minimum\": %u, \"maximum\": %u", axes_least(axis), axis->most);
+      break;
     case AXIS_DTYPE:
       attn_dtype_list(ATTN_DTYPES_ALL, "\"", ", ", names);
       fprintf(out, "\"enum\": [%s]", names);
