@@ -313,6 +313,15 @@ JSON
   [ "$("$ATTNBENCH" inputs --shape B1.H3.Sq1.Skv5.D2.page4.v_in_k | wc -c)" -eq $(((3 * 2 * 2 + 3 * 2 * 2 * 16 + 2 * 4) * 6)) ] || fail "pages and the table are no inputs"
 }
 
+@test "the sweeps of decoding as it is served have cases that a CPU checks" {
+  local sweep
+  for sweep in paged serving mla_decode; do
+    attn --sweep "shapes/$sweep.json" --filter 'Skv<=300' --device cpu --check-only --variants cpu_flash --json "$TMP/r.json"
+    expect_status 0
+    expect_json "$TMP/r.json" '{r["status"] for r in d["results"]} == {"ok"} and len(d["results"]) >= 3'
+  done
+}
+
 @test "every kernel that mistakes pages, a shared prefix or a V in K is caught" {
   expect_all_wrong wrong_page page_next prefix_written
   expect_all_wrong wrong_v_in_k v_in_k_last v_in_k_scale
