@@ -87,6 +87,11 @@ struct field {
 /* A struct that is known when the bool `flag` of the outer struct is set, else null. */
 #define FIELD_IF(key_, type, member, flag, fields_, ...) \
   FIELD(key_, OPTIONAL, type, member, .flag_offset = offsetof(type, flag), .fields = (fields_), __VA_ARGS__)
+/* An array of structs, of which the uint32_t `count` of the outer struct says how many there are. */
+#define FIELD_ARRAY_OF(key_, type, member, count, fields_, ...)                                                     \
+  FIELD(key_, ARRAY, type, member, .fields = (fields_), .count_offset = offsetof(type, count),                      \
+        .capacity = sizeof((type *)0)->member / sizeof *((type *)0)->member, .stride = sizeof *((type *)0)->member, \
+        __VA_ARGS__)
 /* The rows of another table of the same struct. */
 #define FIELD_PART_OF(name_, fields_) \
   { .key = (name_), .kind = FIELD_PART, .fields = (fields_) }

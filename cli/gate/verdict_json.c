@@ -43,9 +43,7 @@ static const struct field settings_fields[] = {
     FIELD("noise_is_ok", BOOL, struct compare_settings, noise_is_ok),
     {.key = "floor_us", .kind = FIELD_OBJECT, .fields = floor_fields},
     {.key = "modes", .kind = FIELD_OBJECT, .fields = mode_fields},
-    FIELD("overrides", ARRAY, struct compare_settings, override, .fields = override_fields,
-          .stride = sizeof(struct compare_override), .capacity = COMPARE_OVERRIDES_MAX,
-          .count_offset = offsetof(struct compare_settings, override_count)),
+    FIELD_ARRAY_OF("overrides", struct compare_settings, override, override_count, override_fields),
     {0},
 };
 
@@ -59,15 +57,13 @@ static const struct field difference_fields[] = {
 
 static const struct field identity_fields[] = {
     FIELD("comparable", BOOL, struct compare, comparable),
-    FIELD("differences", ARRAY, struct compare, difference, .fields = difference_fields,
-          .stride = sizeof(struct compare_difference), .capacity = COMPARE_DIFFERENCES_MAX,
-          .count_offset = offsetof(struct compare, difference_count)),
+    FIELD_ARRAY_OF("differences", struct compare, difference, difference_count, difference_fields),
     {0},
 };
 
 static const struct field status_fields[] = {
     FIELD("status", ENUM, struct record, status, .name = record_status_name),
-    FIELD("reason", LABEL, struct record, reason, .capacity = RECORD_REASON_MAX),
+    FIELD_LABEL_OF("reason", struct record, reason),
     {0},
 };
 
@@ -81,7 +77,7 @@ static const struct field side_fields[] = {
 
 static const struct field verdict_fields[] = {
     FIELD("verdict", ENUM, struct compare_row, verdict, .name = verdict_at),
-    FIELD("reason", LABEL, struct compare_row, reason, .capacity = COMPARE_TEXT_MAX),
+    FIELD_LABEL_OF("reason", struct compare_row, reason),
     FIELD("threshold_ratio", F64, struct compare_row, threshold),
     {0},
 };

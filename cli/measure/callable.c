@@ -397,7 +397,3 @@ struct status callable_add(const char *text, const char *device_spec) {
   ++slot_count;
   return status_ok();
 }
-
-bool callable_is(const struct attn_variant *variant) {
-  return variant != NULL && variant->vendor != NULL && variant->vendor->enqueue == enqueue;
-}

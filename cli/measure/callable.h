@@ -9,6 +9,3 @@
  * with the text, the interpreter or the module, in the words of Python's exception. The interpreter is that of
  * ATTN_PYTHON, else python3; device_spec is as for device_open, NULL in a process that only describes. */
 struct status callable_add(const char *text, const char *device_spec);
-
-/* Was it added by callable_add? */
-bool callable_is(const struct attn_variant *);

@@ -51,17 +51,13 @@ static const struct field variant_fields[] = {
     FIELD("math", U32, struct described_variant, math, .max = ATTN_MATH_FP32_OR_TENSOR),
     FIELD("runs_anywhere", BOOL, struct described_variant, runs_anywhere, .left_out = true),
     FIELD("takes", U32, struct described_variant, takes),
-    FIELD("tunables", ARRAY, struct described_variant, tunable, .fields = tunable_fields,
-          .capacity = ATTN_TUNABLES_MAX, .count_offset = offsetof(struct described_variant, tunable_count),
-          .stride = sizeof(struct described_tunable)),
+    FIELD_ARRAY_OF("tunables", struct described_variant, tunable, tunable_count, tunable_fields),
     {0},
 };
 
 static const struct field description_fields[] = {
     FIELD_LABEL_OF("left", struct description, left, .left_out = true),
-    FIELD("variants", ARRAY, struct description, variant, .fields = variant_fields,
-          .capacity = ATTN_PLUGIN_VARIANTS_MAX, .count_offset = offsetof(struct description, count),
-          .stride = sizeof(struct described_variant)),
+    FIELD_ARRAY_OF("variants", struct description, variant, count, variant_fields),
     {0},
 };
 

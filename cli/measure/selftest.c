@@ -23,8 +23,7 @@ static const struct field sample_fields[] = {
 
 static const struct field timing_fields[] = {
     FIELD("launches", U32, struct selftest_timing, launches, .min = 1),
-    FIELD("samples", ARRAY, struct selftest_timing, sample, .fields = sample_fields, .capacity = SELFTEST_SAMPLES,
-          .count_offset = offsetof(struct selftest_timing, count), .stride = sizeof(struct selftest_sample)),
+    FIELD_ARRAY_OF("samples", struct selftest_timing, sample, count, sample_fields),
     FIELD("constant_us", F64, struct selftest_timing, constant_us),
     {0},
 };
@@ -50,8 +49,7 @@ static const struct field facts_fields[] = {
     FIELD("spin_mhz", F64, struct selftest_facts, spin_mhz),
     FIELD("stamp_mhz", F64, struct selftest_facts, stamp_mhz),
     FIELD("nvml_mhz", F64, struct selftest_facts, nvml_mhz),
-    FIELD("spins", ARRAY, struct selftest_facts, spin, .fields = spin_fields, .capacity = SELFTEST_SPINS,
-          .count_offset = offsetof(struct selftest_facts, spin_count), .stride = sizeof(struct selftest_spin)),
+    FIELD_ARRAY_OF("spins", struct selftest_facts, spin, spin_count, spin_fields),
     {0},
 };
 

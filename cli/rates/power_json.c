@@ -55,8 +55,7 @@ static const struct field control_fields[] = {
     FIELD("injected_ratio", F64, struct compare_power_control, injected_ratio),
     FIELD("time_ratio", F64, struct compare_power_control, time_ratio),
     FIELD("verdict", ENUM, struct compare_power_control, verdict, .name = verdict_at),
-    FIELD("reason", LABEL, struct compare_power_control, reason,
-          .capacity = sizeof((struct compare_power_control *)0)->reason),
+    FIELD_LABEL_OF("reason", struct compare_power_control, reason),
     {0},
 };
 

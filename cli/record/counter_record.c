@@ -35,9 +35,7 @@ const struct field record_counter_head_fields[] = {
 };
 
 const struct field record_counter_passes_fields[] = {
-    FIELD("passes", ARRAY, struct counter_record, pass, .fields = record_counter_pass_fields,
-          .capacity = ATTN_PASSES_MAX, .count_offset = offsetof(struct counter_record, pass_count),
-          .stride = sizeof(struct counter_pass)),
+    FIELD_ARRAY_OF("passes", struct counter_record, pass, pass_count, record_counter_pass_fields),
     {0},
 };
 

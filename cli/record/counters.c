@@ -17,9 +17,7 @@ struct counter_row {
 static const struct field row_fields[] = {
     FIELD_TEXT_OF("key", struct counter_row, key),
     FIELD_TEXT_OF("variant", struct counter_row, variant),
-    FIELD("passes", ARRAY, struct counter_row, counters.pass, .fields = record_counter_pass_fields,
-          .capacity = ATTN_PASSES_MAX, .count_offset = offsetof(struct counter_row, counters.pass_count),
-          .stride = sizeof(struct counter_pass)),
+    FIELD_ARRAY_OF("passes", struct counter_row, counters.pass, counters.pass_count, record_counter_pass_fields),
     {0},
 };
 

@@ -366,9 +366,8 @@ const struct field record_fields[] = {
     FIELD_LABEL_OF("uncaptured", struct record, uncaptured, .left_out = true, .column = ""),
     FIELD_PART_OF("dependence", record_dependence_fields),
     FIELD_IF("injected", struct record, injected, injected.done, injected_fields, .left_out = true),
-    FIELD("launches", ARRAY, struct record, pass, .fields = record_pass_fields, .capacity = ATTN_PASSES_MAX,
-          .count_offset = offsetof(struct record, plan.pass_count), .stride = sizeof(struct pass_record),
-          .alias = "passes", .open = true),
+    FIELD_ARRAY_OF("launches", struct record, pass, plan.pass_count, record_pass_fields, .alias = "passes",
+                   .open = true),
     FIELD_IF("counters", struct record, counters, counters.done, counters_fields, .left_out = true, .open = true),
     FIELD_PART_OF("cost", record_cost_fields),
     {.key = "variant_name", .kind = FIELD_GONE},
@@ -497,8 +496,7 @@ static const struct field gate_case_fields[] = {
 
 const struct field record_gate_fields[] = {
     FIELD("threshold_percent", F64, struct sweep_gate, threshold_percent, .required = true),
-    FIELD("cases", ARRAY, struct sweep_gate, cases, .fields = gate_case_fields, .capacity = SWEEP_GATE_CASES_MAX,
-          .count_offset = offsetof(struct sweep_gate, case_count), .stride = sizeof(struct sweep_gate_case)),
+    FIELD_ARRAY_OF("cases", struct sweep_gate, cases, case_count, gate_case_fields),
     {0},
 };
 

@@ -21,7 +21,7 @@ struct row {
 /* Keys of kind GONE are read apart. */
 static const struct field header_fields[] = {
     FIELD_TEXT_OF("name", struct run_info, sweep_name),
-    FIELD("about", TEXT, struct run_info, sweep_about, .capacity = SWEEP_ABOUT_MAX + 1, .optional = true),
+    FIELD_TEXT_OF("about", struct run_info, sweep_about, .optional = true),
     FIELD("baseline", OBJECT, struct run_info, baseline, .fields = record_baseline_fields, .optional = true),
     {.key = "schema", .kind = FIELD_GONE},
     {.key = "gpu", .kind = FIELD_GONE},
@@ -31,8 +31,7 @@ static const struct field header_fields[] = {
 };
 
 static const struct field launch_fields[] = {
-    FIELD("name", TEXT, struct pass_record, name, .capacity = sizeof((struct pass_record *)0)->name,
-          .optional = true),
+    FIELD_TEXT_OF("name", struct pass_record, name, .optional = true),
     FIELD("grid", U32X3, struct pass_record, pass.grid, .min = 1),
     FIELD("block", U32X3, struct pass_record, pass.block, .min = 1),
     FIELD("axis_covers", SETX3, struct pass_record, pass.covers, .name = attn_cover_name),
@@ -50,7 +49,7 @@ static const struct field row_fields[] = {
     FIELD_TEXT_OF("variant", struct row, record.variant),
     FIELD("math", ENUM, struct row, record.math, .name = record_math_name, .optional = true),
     {.key = "shape", .kind = FIELD_GONE},
-    FIELD("like", TEXT, struct row, like, .capacity = VARIANT_SPEC_MAX, .optional = true),
+    FIELD_TEXT_OF("like", struct row, like, .optional = true),
     FIELD("cold_us", F64, struct row, time_us[TIME_COLD], .optional = true),
     FIELD("hot_us", F64, struct row, time_us[TIME_HOT], .optional = true),
     FIELD("steady_us", F64, struct row, time_us[TIME_STEADY], .optional = true),
@@ -59,9 +58,7 @@ static const struct field row_fields[] = {
     FIELD("splits", U32, struct row, record.plan.splits, .min = 1, .optional = true),
     FIELD("stages", U32, struct row, record.plan.stages, .min = 1, .optional = true),
     FIELD("workspace_bytes", U64, struct row, record.plan.workspace_bytes, .optional = true),
-    FIELD("launches", ARRAY, struct row, record.pass, .fields = launch_fields, .capacity = ATTN_PASSES_MAX,
-          .count_offset = offsetof(struct row, record.plan.pass_count), .stride = sizeof(struct pass_record),
-          .optional = true),
+    FIELD_ARRAY_OF("launches", struct row, record.pass, record.plan.pass_count, launch_fields, .optional = true),
     {0},
 };
 
