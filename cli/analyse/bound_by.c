@@ -3,7 +3,6 @@
 
 #include <inttypes.h>
 #include <math.h>
-#include <stdio.h>
 
 #include "cli/analyse/gain.h"
 #include "cli/analyse/rules.h"

@@ -3,7 +3,6 @@
  * Pure. */
 #pragma once
 
-#include <stddef.h>
 #include <stdint.h>
 
 #include "cli/analyse/metrics.h"

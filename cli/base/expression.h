@@ -9,7 +9,6 @@
 #pragma once
 
 #include <stdbool.h>
-#include <stddef.h>
 #include <stdint.h>
 
 enum { EXPRESSION_BYTES_MAX = 256, EXPRESSION_DEPTH_MAX = 16, EXPRESSION_PROBLEM_MAX = 192 };

@@ -1,7 +1,6 @@
 /* Student's t-test. Pure. */
 #pragma once
 
-#include <stdbool.h>
 #include <stddef.h>
 
 /* P(T > t) with `freedom` > 0 degrees of freedom, which need not be whole. */

@@ -1,5 +1,4 @@
 /* A comparison as JSON. */
-#include <math.h>
 
 #include "cli/gate/sinks.h"
 #include "cli/record/field_tables.h"

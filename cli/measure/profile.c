@@ -2,7 +2,6 @@
 #include "cli/measure/profile.h"
 #include "cli/base/clock.h"
 
-#include <math.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>

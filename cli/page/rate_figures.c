@@ -1,6 +1,5 @@
 /* Rate and latency over the cases: a drawing for each D, dtype, mask and head group, with a line per variant. */
 #include <inttypes.h>
-#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 

@@ -1,5 +1,4 @@
 /* Expands the shapes and grids of a sweep file into its cases. */
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
