@@ -91,11 +91,19 @@ uint64_t bench_bytes(const struct attn_problem *, uint64_t workspace_bytes);
 struct status bench_open(struct device *, const struct attn_problem *, uint64_t seed, struct bench **out);
 void bench_close(struct bench *);
 
+/* What rounding the inputs to e4m3 changes in O, whatever the kernel: fp64 on the numbers and scales against fp64 on
+ * the floats that they were made of. */
+struct quantisation {
+  uint64_t rows;    /* that were compared, of the random inputs; 0: nothing is e4m3 */
+  double rmse, max; /* root mean square and largest difference of an element; NAN without rows */
+};
+
 /* Which oracle computed the reference, and how well the GPU oracle agrees with the CPU oracle. */
 struct oracle_result {
   const char *name;       /* "cpu_fp64" or "gpu_fp64" */
   uint64_t rows_verified; /* rows of the GPU reference compared with the CPU oracle; all rows for "cpu_fp64" */
   double max_difference;  /* largest |gpu - cpu| over those rows; 0 for "cpu_fp64" */
+  struct quantisation quantisation;
 };
 
 /* Fills the inputs with those of launch `launch` of pattern.h, or with those of PATTERN_GROWING, on which samples are

@@ -134,3 +134,9 @@ void gpu_model_rates(const struct device_info *info, double *tensor_flop_per_clk
   *fp32_flop_per_clk_sm =
       model != NULL ? model->info.fp32_flop_per_clk_sm : gpu_fp32_flop_per_clk_sm(info->cc_major, info->cc_minor);
 }
+
+double gpu_tensor_rate(const struct device_info *info, enum attn_dtype dtype) {
+  const bool has_e4m3 = info->cc_major > 8 || (info->cc_major == 8 && info->cc_minor >= 9);
+  const double products = dtype == ATTN_E4M3 && !has_e4m3 ? 1 : attn_dtype_facts(dtype)->products;
+  return info->tensor_flop_per_clk_sm / products;
+}

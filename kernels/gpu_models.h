@@ -30,6 +30,10 @@ double gpu_fp32_flop_per_clk_sm(uint32_t cc_major, uint32_t cc_minor);
  * before the compute capability. */
 void gpu_model_rates(const struct device_info *, double *tensor_flop_per_clk_sm, double *fp32_flop_per_clk_sm);
 
+/* The tensor rate of a GPU for products of this type, in FLOP per clock per SM: e4m3 at twice that of f16 from
+ * compute capability 8.9 on, and as f16 before, where it has to be converted; f32 as attn_dtype_row.products says. */
+double gpu_tensor_rate(const struct device_info *, enum attn_dtype);
+
 #ifdef __cplusplus
 }
 #endif

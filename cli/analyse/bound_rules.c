@@ -91,8 +91,8 @@ static bool has_16_bits(const struct rules_row *row) { return attn_dtype_bytes(r
 /* The kernel uses CUDA cores although tensor cores take the dtype and a block has the rows of a fragment. */
 static bool step_tensor(const struct rules_row *row, struct finding *f) {
   const struct roofs *roofs = &row->roofs;
-  const double faster =
-      roofs_products_rate(row->device, PRODUCTS_MMA_SYNC) / roofs_products_rate(row->device, PRODUCTS_FP32);
+  const double faster = roofs_products_rate(row->device, PRODUCTS_MMA_SYNC, row->shape->dtype) /
+                        roofs_products_rate(row->device, PRODUCTS_FP32, row->shape->dtype);
   const uint32_t tile_q = row->record->plan.tile_q;
   const bool has_rows = tile_q == 0 || tile_q >= finding_limits.few_rows_below;
   if (roofs->products != PRODUCTS_FP32 || !has_16_bits(row) || !(faster > 1) || !has_rows) return false;
@@ -107,8 +107,8 @@ static bool step_tensor(const struct rules_row *row, struct finding *f) {
 /* The pipe of the products is well used, and a faster instruction exists. The promise is the ratio of the two rates:
  * the softmax that Amdahl's law holds against it runs under the products, since they are asynchronous. */
 static bool step_wgmma(const struct rules_row *row, struct finding *f) {
-  const double mma = roofs_products_rate(row->device, PRODUCTS_MMA_SYNC),
-               wgmma = roofs_products_rate(row->device, PRODUCTS_WGMMA);
+  const double mma = roofs_products_rate(row->device, PRODUCTS_MMA_SYNC, row->shape->dtype),
+               wgmma = roofs_products_rate(row->device, PRODUCTS_WGMMA, row->shape->dtype);
   const double share = row->roofs.share[row->roofs.mode][PIPE_PRODUCTS];
   if (row->roofs.products != PRODUCTS_MMA_SYNC || !(wgmma > mma) || !(share >= finding_limits.far_from_roof_max))
     return false;

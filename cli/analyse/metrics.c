@@ -4,11 +4,12 @@
 #include <math.h>
 
 #include "kernels/floor.h"
+#include "kernels/gpu_models.h"
 #include "kernels/occupancy.h"
 #include "kernels/problem/work.h"
 
 const char *metrics_roof_name(enum roof_kind kind) {
-  static const char *const names[ROOF_COUNT] = {"none", "tensor_f16", "fp32", "dram"};
+  static const char *const names[ROOF_COUNT] = {"none", "tensor_f16", "tensor_e4m3", "fp32", "dram"};
   return names[kind];
 }
 
@@ -16,7 +17,8 @@ const char *metrics_roof_name(enum roof_kind kind) {
 
 /* Microseconds for `flops` on a pipe; 0 when the pipe's rate or the clock is not known. */
 static double pipe_us(const struct device_info *dev, enum roof_kind pipe, double clock_mhz, double flops) {
-  const double per_clk_sm = pipe == ROOF_TENSOR ? dev->tensor_flop_per_clk_sm : dev->fp32_flop_per_clk_sm;
+  const enum attn_dtype dtype = pipe == ROOF_TENSOR_E4M3 ? ATTN_E4M3 : ATTN_F16;
+  const double per_clk_sm = pipe == ROOF_FP32 ? dev->fp32_flop_per_clk_sm : gpu_tensor_rate(dev, dtype);
   const double flop_per_us = per_clk_sm * dev->sms * clock_mhz;
   return flop_per_us > 0 ? flops / flop_per_us : 0;
 }
@@ -31,9 +33,11 @@ static double dram_us(const struct device_info *dev, enum time_mode mode, double
   return binds ? bytes / dev->dram_gb_per_s * 1e-3 : 0;
 }
 
-static enum roof_kind pipe_of_math(enum attn_math math) {
+static enum roof_kind pipe_of_math(enum attn_math math, enum attn_dtype dtype) {
   const bool tensor = math == ATTN_MATH_TENSOR || math == ATTN_MATH_WGMMA;
-  return tensor ? ROOF_TENSOR : math == ATTN_MATH_FP32 ? ROOF_FP32 : ROOF_NONE;
+  return tensor                   ? (dtype == ATTN_E4M3 ? ROOF_TENSOR_E4M3 : ROOF_TENSOR)
+         : math == ATTN_MATH_FP32 ? ROOF_FP32
+                                  : ROOF_NONE;
 }
 
 double metrics_clock_mhz(const struct time_record *time, const struct device_info *dev) {
@@ -42,7 +46,7 @@ double metrics_clock_mhz(const struct time_record *time, const struct device_inf
 
 static void hold_against_roofs(const struct record *r, const struct device_info *dev, enum time_mode mode,
                                const struct metrics *m, struct mode_metrics *out) {
-  const enum roof_kind pipe = pipe_of_math(r->math);
+  const enum roof_kind pipe = pipe_of_math(r->math, r->attn_case.shape.dtype);
   if (dev->kind == DEVICE_CPU || pipe == ROOF_NONE) return;
 
   const double median_us = r->time[mode].us.median, clock_mhz = metrics_clock_mhz(&r->time[mode], dev);

@@ -4,7 +4,7 @@
 
 #include "cli/record/record.h"
 
-enum roof_kind { ROOF_NONE, ROOF_TENSOR, ROOF_FP32, ROOF_DRAM, ROOF_COUNT };
+enum roof_kind { ROOF_NONE, ROOF_TENSOR, ROOF_TENSOR_E4M3, ROOF_FP32, ROOF_DRAM, ROOF_COUNT };
 const char *metrics_roof_name(enum roof_kind); /* "none", "tensor_f16", "fp32", "dram" */
 
 struct mode_metrics {

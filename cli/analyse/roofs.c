@@ -3,6 +3,7 @@
 
 #include <math.h>
 
+#include "kernels/gpu_models.h"
 #include "kernels/problem/work.h"
 
 /* 9.0 was measured on an H200 by micro-benchmarks of one instruction each: mma.sync m16n8k16 reaches 2720 of 4096
@@ -32,13 +33,14 @@ static const struct rates *rates_of(const struct device_info *dev) {
   return NULL;
 }
 
-double roofs_products_rate(const struct device_info *dev, enum roofs_products products) {
+double roofs_products_rate(const struct device_info *dev, enum roofs_products products, enum attn_dtype dtype) {
   const struct rates *r = rates_of(dev);
+  const double tensor = dtype == ATTN_E4M3 ? gpu_tensor_rate(dev, dtype) : dev->tensor_flop_per_clk_sm;
   if (r == NULL) return 0;
   const double by_products[] = {[PRODUCTS_NONE] = 0,
                                 [PRODUCTS_FP32] = dev->fp32_flop_per_clk_sm * r->fp32,
-                                [PRODUCTS_MMA_SYNC] = dev->tensor_flop_per_clk_sm * r->mma_sync,
-                                [PRODUCTS_WGMMA] = dev->tensor_flop_per_clk_sm * r->wgmma};
+                                [PRODUCTS_MMA_SYNC] = tensor * r->mma_sync,
+                                [PRODUCTS_WGMMA] = tensor * r->wgmma};
   return by_products[products];
 }
 
@@ -88,7 +90,8 @@ static void fill_modelled(const struct record *r, const struct metrics *m, const
   const bool stays_in_l2 = metrics_stays_in_l2(dev, mode, m->bytes);
   double *share = out->share[mode];
   share[PIPE_DRAM] = stays_in_l2 ? (double)NAN : over(m->bytes, roofs_dram_gb_per_s(dev) * 1e3) / us;
-  share[PIPE_PRODUCTS] = over(m->flops, roofs_products_rate(dev, out->products) * clk_per_us) / us;
+  share[PIPE_PRODUCTS] =
+      over(m->flops, roofs_products_rate(dev, out->products, r->attn_case.shape.dtype) * clk_per_us) / us;
   share[PIPE_EX2] = over(score_count(r), rate->ex2_per_clk_sm * clk_per_us) / us;
   share[PIPE_L2] =
       m->traffic.known ? over(m->traffic.requested_bytes, roofs_l2_gb_per_s(dev) * 1e3) / us : (double)NAN;
@@ -127,7 +130,8 @@ static enum roofs_products products_of(const struct record *r, const struct metr
   for (enum time_mode mode = 0; mode < TIME_MODE_COUNT; mode++) {
     const double clock_mhz = metrics_clock_mhz(&r->time[mode], dev);
     const double reached = m->mode[mode].known ? m->flops / r->time[mode].us.median / clock_mhz / dev->sms : 0;
-    if (reached > roofs_products_rate(dev, PRODUCTS_MMA_SYNC) && roofs_products_rate(dev, PRODUCTS_WGMMA) > 0)
+    if (reached > roofs_products_rate(dev, PRODUCTS_MMA_SYNC, r->attn_case.shape.dtype) &&
+        roofs_products_rate(dev, PRODUCTS_WGMMA, r->attn_case.shape.dtype) > 0)
       return PRODUCTS_WGMMA;
   }
   return PRODUCTS_MMA_SYNC;
@@ -140,7 +144,7 @@ void roofs_of(const struct record *r, const struct metrics *m, const struct devi
   if (dev->kind != DEVICE_CUDA || rates_of(dev) == NULL) return;
   out->products = products_of(r, m, dev);
   /* Without the rate of its products a row would look far from every roof. */
-  if (!(roofs_products_rate(dev, out->products) > 0)) return;
+  if (!(roofs_products_rate(dev, out->products, r->attn_case.shape.dtype) > 0)) return;
   for (enum time_mode mode = 0; mode < TIME_MODE_COUNT; mode++)
     if (m->mode[mode].known) fill_modelled(r, m, dev, mode, out);
   fill_counted(m, dev, out);

@@ -23,7 +23,7 @@ void roofs_of(const struct record *, const struct metrics *, const struct device
 const char *roofs_pipe_name(const struct roofs *, enum roofs_pipe);
 
 /* FLOP per clock and SM that these instructions reach; 0 when not known. */
-double roofs_products_rate(const struct device_info *, enum roofs_products);
+double roofs_products_rate(const struct device_info *, enum roofs_products, enum attn_dtype);
 /* GB/s that L2 delivers to all SMs together, and that DRAM reaches; 0 when not known. */
 double roofs_l2_gb_per_s(const struct device_info *);
 double roofs_dram_gb_per_s(const struct device_info *);

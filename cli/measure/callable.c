@@ -14,6 +14,7 @@
 #include "cli/base/json.h"
 #include "cli/base/owned.h"
 #include "cli/sweep/callable_spec.h"
+#include "kernels/problem/axes.h"
 
 /* callable.py, as the Makefile turns it into numbers. */
 static const char glue[] = {
@@ -234,6 +235,7 @@ static cJSON *describe_tensor(const struct attn_tensor *tensor, const void *at) 
 static cJSON *describe_call(const struct call *call, const struct attn_buffers *buffers) {
   const struct attn_problem *p = &call->problem;
   const bool is_window = !attn_is_causal(p) && (p->left >= 0 || p->right >= 0);
+  const char *scales = axes_at(AXIS_scales)->names[p->scales];
   cJSON *out = cJSON_CreateObject(), *tensors = cJSON_CreateObject();
   json_add_number(out, "slot", (double)(call->slot - slots));
   json_add_uint(out, "stream", (uintptr_t)call->stream);
@@ -245,6 +247,7 @@ static cJSON *describe_call(const struct call *call, const struct attn_buffers *
   json_add_bool(out, "lse", p->lse);
   json_add_bool(out, "ragged", attn_is_ragged(p));
   json_add_bool(out, "paged", attn_is_paged(p));
+  json_add_string(out, "scales", scales);
   json_add_number(out, "max_seqlen_q", p->Sq);
   json_add_number(out, "max_seqlen_k", p->Skv);
   for (unsigned role = 0; role < ATTN_ROLE_COUNT; ++role) {
@@ -339,6 +342,7 @@ static unsigned takes_of(const char *options) {
               {"window", ATTN_TAKES_WINDOW},
               {"softcap", ATTN_TAKES_SOFTCAP},
               {"sink", ATTN_TAKES_SINK},
+              {"k_scale", ATTN_TAKES_SCALES | ATTN_TAKES_KV_DTYPE},
               {"cu_seqlens_q cu_seqlens_k", ATTN_TAKES_BATCH},
               {"page_table", ATTN_TAKES_PAGE}};
   unsigned takes = ATTN_TAKES_DV | ATTN_TAKES_LAYOUT | ATTN_TAKES_V_IN_K; /* the tensors say it */
@@ -365,6 +369,7 @@ static void describe_slot(struct slot *slot, size_t index, const char *text, con
                                         .runs_anywhere = true,
                                         .math = on_cpu ? ATTN_MATH_FP32_HOST : ATTN_MATH_FP32_OR_TENSOR,
                                         .takes = takes_of(options),
+                                        .dtypes = has_word(options, "k_scale") ? ATTN_DTYPES_ALL : 0,
                                         .supports = hooks[index].supports,
                                         .plan = plan,
                                         .vendor = &slot->vendor};

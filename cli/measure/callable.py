@@ -2,7 +2,7 @@
 calls connect(); from then on it calls answer() for each step of a cell.
 
 On a GPU a function gets PyTorch's tensors, on a CPU NumPy's arrays, which are attnbench's own memory. NumPy has no
-bfloat16: there bf16 tensors are copied to float32 before each call, and results are rounded. Needs Python 3.6.
+bfloat16 and no e4m3: there such tensors are copied to float32 before each call, and results are rounded. Needs Python 3.6.
 """
 
 import contextlib
@@ -20,7 +20,7 @@ LOAD, BIND, LAUNCH, COLLECT, CLOSE = range(5)  # enum step in callable.c
 DONE, REFUSED, FAILED, NO_MEMORY = range(4)  # enum answer
 TEXT_MAX = 512
 OPTIONS = ("causal", "scale", "window", "softcap", "sink", "lse", "cu_seqlens_q", "cu_seqlens_k", "max_seqlen_q", "max_seqlen_k",
-           "page_table")
+           "page_table", "q_scale", "k_scale", "v_scale")
 
 functions, calls, modules = {}, {}, {}
 
@@ -78,6 +78,9 @@ def arranged(tensors, problem):
     def arrange(name, tensor):
         if name == "sink":
             return tensor[0, :, 0, 0]
+        if name.endswith("_scale"):  # [1], [B, Hkv] or, of k and v, [B, Hkv, blocks]
+            whole = tensor[..., 0] if problem["scales"].startswith("block") and name != "q_scale" else tensor[:, :, 0, 0]
+            return whole[0] if problem["scales"] == "tensor" else whole
         if name.startswith("cu_seqlens"):
             return tensor[0, 0, :, 0]
         if name == "page_table":
@@ -90,7 +93,7 @@ def arranged(tensors, problem):
     return {name: arrange(name, tensor) for name, tensor in tensors.items()}
 
 
-NAMED = ("sink", "cu_seqlens_q", "cu_seqlens_k", "page_table")  # tensors that are given by name, where the problem has them
+NAMED = ("sink", "cu_seqlens_q", "cu_seqlens_k", "page_table", "q_scale", "k_scale", "v_scale")  # tensors that are given by name
 
 
 def split_outputs(function, returned, wants_lse):
@@ -111,6 +114,16 @@ def require(function, what, tensor, shape, dtype):
         raise TypeError("%s gave %s for %s, not %s%s" % (function.name, told, what, tuple(shape), " of %s" % dtype if dtype else ""))
 
 
+def e4m3(bits):
+    """The number that a byte is as OCP's E4M3FN."""
+    exponent, mantissa = bits >> 3 & 15, bits & 7
+    size = math.nan if bits & 127 == 127 else math.ldexp(8 + mantissa, exponent - 10) if exponent else math.ldexp(mantissa, -9)
+    return -size if bits & 128 else size
+
+
+E4M3 = [e4m3(bits) for bits in range(256)]
+
+
 # ---- a CPU: NumPy -------------------------------------------------------------------------------------------------
 
 class NumpyCall:
@@ -120,12 +133,12 @@ class NumpyCall:
         self.library = "NumPy " + numpy.__version__
         self.keywords = keywords_of(function, problem)
         self.tensor = arranged({name: self.view(**view) for name, view in problem["tensors"].items()}, problem)
-        self.is_bf16 = problem["tensors"]["q"]["dtype"] == "bf16"
+        self.is_bf16 = problem["tensors"]["o"]["dtype"] == "bf16"
         self.outputs = None
 
     def view(self, at, shape, strides, dtype):
         """attnbench's memory as an array."""
-        kind = self.np.dtype({"f16": "float16", "bf16": "uint16", "f32": "float32", "i32": "int32"}[dtype])
+        kind = self.np.dtype({"f16": "float16", "bf16": "uint16", "f32": "float32", "i32": "int32", "e4m3": "uint8"}[dtype])
         elements = 1 + sum((extent - 1) * stride for extent, stride in zip(shape, strides))
         memory = (ctypes.c_char * (elements * kind.itemsize)).from_address(at)
         return self.np.ndarray(shape, kind, memory, strides=[stride * kind.itemsize for stride in strides])
@@ -135,6 +148,8 @@ class NumpyCall:
         array = self.tensor[name]
         if array.dtype == self.np.uint16:
             return (array.astype(self.np.uint32) << 16).view(self.np.float32)
+        if array.dtype == self.np.uint8:
+            return self.np.array(E4M3, self.np.float32)[array]
         array = array.view()
         array.flags.writeable = False
         return array
@@ -171,7 +186,7 @@ class Memory:
     """attnbench's memory, for torch.as_tensor."""
 
     def __init__(self, at, shape, strides, dtype):
-        code, size = {"f16": ("<f2", 2), "bf16": ("<i2", 2), "f32": ("<f4", 4), "i32": ("<i4", 4)}[dtype]
+        code, size = {"f16": ("<f2", 2), "bf16": ("<i2", 2), "f32": ("<f4", 4), "i32": ("<i4", 4), "e4m3": ("|u1", 1)}[dtype]
         self.__cuda_array_interface__ = {"version": 2, "data": (at, False), "typestr": code, "shape": tuple(shape),
                                          "strides": tuple(stride * size for stride in strides)}
 
@@ -195,7 +210,8 @@ class TorchCall:
 
     def view(self, at, shape, strides, dtype):
         tensor = self.torch.as_tensor(Memory(at, shape, strides, dtype), device=self.device)
-        return tensor.view(self.torch.bfloat16) if dtype == "bf16" else tensor
+        as_type = {"bf16": "bfloat16", "e4m3": "float8_e4m3fn"}.get(dtype)
+        return tensor.view(getattr(self.torch, as_type)) if as_type else tensor
 
     def memory(self):
         return self.torch.cuda.use_mem_pool(self.pool) if self.is_captured and self.pool else contextlib.nullcontext()

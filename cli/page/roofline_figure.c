@@ -58,7 +58,7 @@ static void put_roof(const struct plot *plot, const struct device_info *device, 
 static void put_roofs(const struct plot *plot, const struct device_info *device) {
   const double tensor = whole_device(device, device->tensor_flop_per_clk_sm);
   const double fp32 = whole_device(device, device->fp32_flop_per_clk_sm);
-  const double mma_sync = whole_device(device, roofs_products_rate(device, PRODUCTS_MMA_SYNC));
+  const double mma_sync = whole_device(device, roofs_products_rate(device, PRODUCTS_MMA_SYNC, ATTN_F16));
   const double slope = device->dram_gb_per_s * 1e-3;
   put_roof(plot, device, "tensor", tensor, "roof", false);
   put_roof(plot, device, "fp32", fp32, "roof", false);

@@ -84,6 +84,9 @@ static const struct field oracle_fields[] = {
     FIELD("name", NAME, struct oracle_result, name, .name = record_oracle_name),
     FIELD("rows_verified", U64, struct oracle_result, rows_verified),
     FIELD("max_difference", F64, struct oracle_result, max_difference, .null_reason = not_finite),
+    FIELD("quantisation_rows", U64, struct oracle_result, quantisation.rows, .left_out_at_0 = true, .column = ""),
+    FIELD("quantisation_rmse", F64, struct oracle_result, quantisation.rmse, .left_out_at_0 = true),
+    FIELD("quantisation_max", F64, struct oracle_result, quantisation.max, .left_out_at_0 = true),
     {0},
 };
 

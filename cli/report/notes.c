@@ -309,6 +309,22 @@ static struct status print_label(FILE *file, const struct report *report, size_t
   return status_ok();
 }
 
+/* Of each case once: its rows follow one another, and have the same inputs. */
+static void print_quantisation(FILE *file, const struct report *report) {
+  const char *before = "";
+  for (size_t i = 0; i < report->row_count; ++i) {
+    const struct record *record = &report->records[i];
+    const struct quantisation *error = &record->check.oracle.quantisation;
+    char rmse[UNITS_TEXT_MAX], max[UNITS_TEXT_MAX];
+    if (error->rows == 0 || strcmp(record->attn_case.key, before) == 0) continue;
+    before = record->attn_case.key;
+    units_format(error->rmse, rmse);
+    units_format(error->max, max);
+    text_paragraph(file, "e4m3 itself: ", "%s: O differs from that of unrounded inputs by %s (RMSE), %s at most",
+                   before, rmse, max);
+  }
+}
+
 static struct status print_reasons(FILE *file, const struct report *report) {
   OWNED(fold_free) struct folds folds = {0};
   char lead[TEXT_CELL_MAX];
@@ -391,6 +407,7 @@ struct status notes_print(FILE *file, const struct report *report, const struct 
   print_sentinel(file, report);
   print_injected(file, report);
   print_dependence(file, report);
+  print_quantisation(file, report);
   print_conventions(file, report);
   if (planned != NULL) print_device(file, "planned = ", "not measured, geometry for ", planned->device);
   text_fit_print(file, fit, "--csv and --json");

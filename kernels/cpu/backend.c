@@ -38,6 +38,7 @@ struct cpu_reference {
   double *o; /* [count][columns of V] */
   struct reference_row *rows;
   struct pattern_sample sample;
+  struct quantisation quantisation;
 };
 
 struct cpu_witness {
@@ -239,13 +240,17 @@ static struct status cpu_reference_compute(struct cpu_bench *bench, struct cpu_r
   }
   reference->o = output.o;
   reference->rows = output.rows;
-  return status;
+  const unsigned threads = bench->base.device->info.sms;
+  return bench->base.inputs.launch == 0
+             ? oracle_quantisation(shape, &bench->base.inputs, threads, &reference->quantisation)
+             : status;
 }
 
 static struct status cpu_bench_reference(struct bench *base, struct oracle_result *out) {
   struct cpu_reference *reference = &cpu_bench_of(base)->reference[base->inputs.launch];
   const struct status status = reference->o ? status_ok() : cpu_reference_compute(cpu_bench_of(base), reference);
-  *out = (struct oracle_result){.name = "cpu_fp64", .rows_verified = reference->sample.count};
+  *out = (struct oracle_result){
+      .name = "cpu_fp64", .rows_verified = reference->sample.count, .quantisation = reference->quantisation};
   return status;
 }
 

@@ -73,7 +73,9 @@ static void oracle_load_numbers(const struct oracle_job *job, enum attn_role rol
   float chunk[ORACLE_CHUNK];
   if (!data) {
     const struct pattern_line line = pattern_line_of(job->input->pattern, role, row);
-    for (uint32_t d = 0; d < columns; ++d) out[d * stride] = (double)cpu_input(job->input->pattern, tensor, &line, d);
+    for (uint32_t d = 0; d < columns; ++d)
+      out[d * stride] = (double)(job->input->unrounded ? pattern_value(job->input->pattern, role, &line, d)
+                                                       : cpu_input(job->input->pattern, tensor, &line, d));
     return;
   }
   for (uint32_t d = 0; d < columns; d += ORACLE_CHUNK) {
@@ -87,7 +89,7 @@ static void oracle_load_numbers(const struct oracle_job *job, enum attn_role rol
 static double oracle_scale(const struct oracle_job *job, enum attn_role role, uint64_t row) {
   const enum attn_rows rows = attn_role_rows(role);
   double scale = 1;
-  if (!attn_is_scaled(job->shape, role)) return scale;
+  if (!attn_is_scaled(job->shape, role) || job->input->unrounded) return scale;
   const struct attn_place place = attn_place_of(job->shape, rows, row);
   oracle_load_numbers(job, attn_scale_role(role), attn_scale_row(job->shape, role, &place), &scale, 1);
   return scale;
@@ -305,12 +307,12 @@ struct status oracle_run(const struct attn_problem *shape, const struct oracle_i
   return status_ok();
 }
 
-struct status oracle_row(const struct attn_problem *shape, const struct pattern *pattern, uint64_t row, double *o,
-                         struct reference_row *out) {
-  const struct oracle_input input = {.pattern = pattern};
+/* One row from a pattern. */
+static struct status oracle_row_of(const struct attn_problem *shape, const struct oracle_input *input, uint64_t row,
+                                   double *o, struct reference_row *out) {
   const struct oracle_output output = {.o = o, .rows = out};
   struct oracle_job job = oracle_job_of(shape, CPU_MATMUL_ROWS);
-  job.input = &input;
+  job.input = input;
   job.output = &output;
   job.scratch = malloc(oracle_worker_doubles(&job) * sizeof(double));
   if (!job.scratch) return oracle_no_memory(oracle_worker_doubles(&job) * sizeof(double));
@@ -318,5 +320,71 @@ struct status oracle_row(const struct attn_problem *shape, const struct pattern 
   oracle_tile_compute(&job, &tile, attn_place_of(shape, ATTN_ROWS_QUERIES, row), 1);
   oracle_write_row(&job, &tile, 0, 0);
   free(job.scratch);
+  return status_ok();
+}
+
+struct status oracle_row(const struct attn_problem *shape, const struct pattern *pattern, uint64_t row, double *o,
+                         struct reference_row *out) {
+  const struct oracle_input input = {.pattern = pattern};
+  return oracle_row_of(shape, &input, row, o, out);
+}
+
+/* ---- the error of quantisation --------------------------------------------------------------------------------- */
+
+struct quantised_row {
+  struct status status;
+  double squares, max;
+};
+
+struct quantised_job {
+  const struct attn_problem *shape;
+  const struct pattern *pattern;
+  uint64_t count;
+  struct quantised_row row[ORACLE_QUANTISED_ROWS];
+};
+
+static struct status quantised_difference(const struct quantised_job *job, uint64_t row, double *o, double *exact,
+                                          struct quantised_row *out) {
+  const struct oracle_input rounded = {.pattern = job->pattern},
+                            floats = {.pattern = job->pattern, .unrounded = true};
+  struct reference_row unused;
+  TRY(oracle_row_of(job->shape, &rounded, row, o, &unused));
+  TRY(oracle_row_of(job->shape, &floats, row, exact, &unused));
+  for (uint32_t d = 0; d < job->shape->Dv; ++d) {
+    const double difference = fabs(o[d] - exact[d]);
+    out->squares += difference * difference;
+    out->max = fmax(out->max, difference);
+  }
+  return status_ok();
+}
+
+/* The first row, the last, and random ones between. */
+static void quantised_task(void *context, uint64_t index, unsigned worker) {
+  struct quantised_job *job = context;
+  const uint64_t rows = pattern_rows(job->shape), columns = job->shape->Dv;
+  const bool is_all = job->count == rows;
+  const uint64_t row = is_all ? index : index == 0 ? 0 : index == 1 ? rows - 1 : input_mix(index) % rows;
+  double *o = malloc(2 * columns * sizeof *o);
+  (void)worker;
+  job->row[index].status = o != NULL ? quantised_difference(job, row, o, o + columns, &job->row[index])
+                                     : oracle_no_memory(2 * columns * sizeof *o);
+  free(o);
+}
+
+struct status oracle_quantisation(const struct attn_problem *shape, const struct pattern *pattern, unsigned threads,
+                                  struct quantisation *out) {
+  const uint64_t rows = pattern_rows(shape);
+  struct quantised_job job = {.shape = shape, .pattern = pattern};
+  *out = (struct quantisation){.rows = 0, .rmse = NAN, .max = NAN};
+  if (!attn_is_scaled(shape, ATTN_K)) return status_ok();
+  job.count = rows < ORACLE_QUANTISED_ROWS ? rows : ORACLE_QUANTISED_ROWS;
+  cpu_parallel_for(threads, job.count, quantised_task, &job);
+  *out = (struct quantisation){.rows = job.count, .rmse = 0, .max = 0};
+  for (uint64_t i = 0; i < job.count; ++i) {
+    TRY(job.row[i].status);
+    out->rmse += job.row[i].squares / (double)(job.count * shape->Dv);
+    out->max = fmax(out->max, job.row[i].max);
+  }
+  out->rmse = sqrt(out->rmse);
   return status_ok();
 }

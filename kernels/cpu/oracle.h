@@ -20,6 +20,7 @@ extern "C" {
 struct oracle_input {
   const void *tensor[ATTN_ROLE_COUNT];
   const struct pattern *pattern;
+  bool unrounded; /* made as they are before they are divided by scales and rounded; of the pattern alone */
 };
 
 /* Each for the rows of queries, by their numbers, or, where a sample is given, for its rows; NULL: not wanted. */
@@ -46,6 +47,12 @@ struct status oracle_run(const struct attn_problem *, const struct oracle_input 
  * columns. The same bits as oracle_run's row. Work and memory are those of the row: Skv * D. */
 struct status oracle_row(const struct attn_problem *, const struct pattern *, uint64_t row, double *o,
                          struct reference_row *out);
+
+enum { ORACLE_QUANTISED_ROWS = 32 };
+
+/* The error of quantisation over ORACLE_QUANTISED_ROWS rows of the pattern, or all of fewer. */
+struct status oracle_quantisation(const struct attn_problem *, const struct pattern *, unsigned threads,
+                                  struct quantisation *out);
 
 #ifdef __cplusplus
 }

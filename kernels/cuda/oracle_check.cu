@@ -414,6 +414,8 @@ struct status make_reference(struct cuda_bench *p, struct cuda_reference *r) {
   if (r->rows == nullptr) CUDA_TRY(cudaMalloc(&r->rows, r->sample.count * sizeof *r->rows));
   TRY(compute_reference(p, r));
   TRY(verify_reference(p, r));
+  if (p->base.inputs.launch == 0)
+    TRY(oracle_quantisation(&p->base.shape, &p->base.inputs, cpu_threads_available(), &r->oracle.quantisation));
   r->oracle.name = "gpu_fp64";
   return status_ok();
 }

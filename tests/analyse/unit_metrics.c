@@ -184,6 +184,7 @@ TEST(only_right_rows_have_a_speed) {
 TEST(roof_names_are_stable) {
   assert_string_equal(metrics_roof_name(ROOF_NONE), "none");
   assert_string_equal(metrics_roof_name(ROOF_TENSOR), "tensor_f16");
+  assert_string_equal(metrics_roof_name(ROOF_TENSOR_E4M3), "tensor_e4m3");
   assert_string_equal(metrics_roof_name(ROOF_FP32), "fp32");
   assert_string_equal(metrics_roof_name(ROOF_DRAM), "dram");
 }

@@ -66,6 +66,17 @@ def paged(q, k, v, page_table, max_seqlen_k, cu_seqlens_q=None, cu_seqlens_k=Non
     return (o, log_sums) if lse else o
 
 
+def scaled(q, k, v, k_scale, v_scale, q_scale=None, **options):
+    """Numbers of e4m3 with scales of each kind; of blocks, each is that of 128 keys."""
+    def values(x, scale, group):
+        if scale is None:
+            return x
+        if scale.ndim == 3:
+            return x * np.repeat(scale, 128, 2)[:, :, :x.shape[2], None]
+        return x * (scale if scale.ndim == 1 else np.repeat(scale, group, 1)[:, :, None, None])
+    return right(values(q, q_scale, q.shape[1] // k.shape[1]), values(k, k_scale, 1), values(v, v_scale, 1), **options)
+
+
 def wrong(q, k, v, causal, scale):
     return np.zeros_like(q)
 

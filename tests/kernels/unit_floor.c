@@ -40,6 +40,25 @@ TEST(a_prefill_is_bound_by_the_tensor_cores) {
   near(floor_us(&f32, &gpu, TIME_HOT, 1000), 3 * work_flops(&s) / 1e8);
 }
 
+/* Half the bytes and their scales, and from compute capability 8.9 on twice the products. */
+TEST(e4m3_is_counted_with_its_scales) {
+  struct attn_problem s = ATTN_DENSE(2, 6, 3, 2048, 2048, 64, ATTN_E4M3, false);
+  const double elements = 2.0 * 2048 * 64 * (6 + 3 + 3), out = 2.0 * 2 * 2048 * 64 * 6;
+  struct device_info other = gpu;
+  near(work_bytes(&s), elements + out + 3 * 4 * 2 * 3);
+  near(floor_us(&s, &other, TIME_COLD, NAN), work_flops(&s) / 1e8);
+  other.cc_major = 9;
+  near(floor_us(&s, &other, TIME_COLD, NAN), work_flops(&s) / 2e8);
+  other.cc_major = 8, other.cc_minor = 9;
+  near(floor_us(&s, &other, TIME_COLD, NAN), work_flops(&s) / 2e8);
+  s.scales = ATTN_SCALES_TENSOR, s.out_dtype = 1 + ATTN_F32;
+  near(work_bytes(&s), elements + 2 * out + 3 * 4);
+  s.scales = ATTN_SCALES_BLOCK, s.out_dtype = 0;
+  near(work_bytes(&s), elements + out + 4 * 2 * 3 * (1 + 2 * 16));
+  s.dtype = ATTN_F16, s.kv_dtype = 1, s.scales = ATTN_SCALES_HEAD;
+  near(work_bytes(&s), 2.0 * 2048 * 64 * (2 * 6 + 3 + 3) + out + 2 * 4 * 2 * 3);
+}
+
 TEST(a_decode_is_bound_by_memory_beyond_l2) {
   const struct attn_problem s = ATTN_DENSE(8, 32, 8, 1, 4096, 128, ATTN_F16, false);
   const double bytes = work_bytes(&s);

@@ -57,6 +57,14 @@ measure() {
   expect_json "$TMP/r.json" '[r["status"] for r in d["results"]] == ["ok", "skipped"] * 3 and "page must be left out" in d["results"][3]["reason"]'
 }
 
+@test "a Python function gets e4m3 as numbers and their scales" {
+  measure "scaled right" --shape B=2,H=4/2,S=9x300,D=16,e4m3,scales=head,scales=tensor,scales=block:128,lse \
+    --shape B=2,H=4/2,S=9x30,D=16,bf16,kv_dtype=e4m3 --check-only
+  expect_status 0
+  expect_json "$TMP/r.json" 'all(r["status"] == "ok" for r in d["results"] if r["variant"] == "scaled") and len(d["results"]) == 8'
+  expect_json "$TMP/r.json" 'all(r["status"] == "skipped" for r in d["results"] if r["variant"] == "right")'
+}
+
 @test "a function may be the reference" {
   measure right --shape B=1,H=2,S=32,D=16 --variants right,cpu_flash --reference right --modes hot
   expect_status 0
