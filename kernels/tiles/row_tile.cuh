@@ -24,17 +24,17 @@ inline uint32_t padded_dim(const attn_problem &p) { return padded_dim(p.D > p.Dv
 
 /* What ATTN_TAKES bits the general kernels compute. */
 constexpr unsigned kTakes = ATTN_TAKES_LSE | ATTN_TAKES_WINDOW | ATTN_TAKES_DV | ATTN_TAKES_SOFTCAP |
-                            ATTN_TAKES_SINK | ATTN_TAKES_LAYOUT | ATTN_TAKES_BATCH | ATTN_TAKES_OUT_DTYPE |
-                            ATTN_TAKES_SCALES | ATTN_TAKES_PAGE | ATTN_TAKES_V_IN_K;
+                            ATTN_TAKES_SINK | ATTN_TAKES_LAYOUT | ATTN_TAKES_BATCH | ATTN_TAKES_E4M3 |
+                            ATTN_TAKES_PAGE | ATTN_TAKES_V_IN_K;
 
 inline bool is_general(const attn_problem &problem) {
   return problem.left >= 0 || problem.right > 0 || problem.Dv != problem.D || problem.softcap > 0 || problem.sink ||
-         problem.layout != ATTN_BHSD || attn_is_ragged(&problem) || problem.dtype == ATTN_E4M3 ||
+         problem.layout != ATTN_BHSD || attn_is_ragged(&problem) || attn_kv_dtype(&problem) == ATTN_E4M3 ||
          attn_is_paged(&problem);
 }
 
 /* What kernels for e4m3 read beside the numbers: a scale of each sequence and KV head, of each block of its keys, or
- * one. */
+ * one. NULL: the tensor is of another type. */
 struct Scales {
   const float *q, *k, *v;
   attn_view k_view;    /* of k and of v */
@@ -78,7 +78,7 @@ inline RowParams row_params_of(const attn_problem &problem, const attn_buffers &
   p.extras.at = views_of(problem, buffers);
   p.extras.Dv = problem.Dv;
   p.extras.sink = buffers.sink;
-  if (problem.dtype == ATTN_E4M3) p.extras.scales = scales_of(problem, buffers);
+  if (attn_is_scaled(&problem, ATTN_K)) p.extras.scales = scales_of(problem, buffers);
   if (problem.softcap > 0) {
     p.extras.to_tanh = 1.0f / (problem.softcap * sqrtf((float)problem.D));
     p.extras.from_tanh = problem.softcap * sqrtf((float)problem.D);
@@ -140,17 +140,15 @@ __device__ __forceinline__ size_t row_stride_of(const attn_view &view, uint32_t 
 }
 
 /* The scales of the tile from key `first` on, of sequence b. A tile lies in one block: its keys divide
- * ATTN_SCALE_KEYS. Other types have none. */
-template <typename T>
+ * ATTN_SCALE_KEYS. */
+template <bool kGeneral>
 __device__ __forceinline__ TileScales scales_of_tile(const RowParams &p, uint32_t b, uint32_t kv_h, uint32_t first) {
-  if constexpr (Type<T>::dtype == ATTN_E4M3) {
-    const Scales &s = p.extras.scales;
-    const bool is_one = s.k_view.batch * s.k_view.heads < p.B * p.Hkv;
-    const size_t head = is_one ? 0 : static_cast<size_t>(b) * p.Hkv + kv_h;
-    const size_t at = head * s.k_view.tokens + first / s.block_keys;
-    return {s.q[head] * s.k[at], s.v[at]};
-  }
-  return {1.0f, 1.0f};
+  const Scales &s = p.extras.scales;
+  if (!kGeneral || s.k == nullptr) return {1.0f, 1.0f};
+  const bool is_one = s.k_view.batch * s.k_view.heads < p.B * p.Hkv;
+  const size_t head = is_one ? 0 : static_cast<size_t>(b) * p.Hkv + kv_h;
+  const size_t at = head * s.k_view.tokens + first / s.block_keys;
+  return {s.q != nullptr ? s.q[head] * s.k[at] : s.k[at], s.v[at]};
 }
 
 /* The part of a range of keys that lies in the tile from `first` on, counted from there. */
@@ -176,18 +174,27 @@ __device__ __forceinline__ void load_tile(T *tile, uint32_t stride, const T *__r
   load_tile<DP, Threads>(tile, stride, rows, tile_rows, valid, D, D);
 }
 
-/* The same for `valid` keys or values of a head from `first` on; `keys` is where keys_from says. */
+/* The same for `valid` keys or values of a head from `first` on; `from` is where keys_from says. Where K and V alone
+ * are e4m3 its numbers become those of T, which has them all. */
 template <uint32_t DP, uint32_t Threads, bool kGeneral, typename T>
-__device__ __forceinline__ void load_keys(T *tile, const T *keys, const attn_view &view, const Sequence &s,
-                                          uint32_t kv_h, uint32_t first, uint32_t tile_rows, uint32_t valid,
-                                          uint32_t D, size_t row_stride) {
+__device__ __forceinline__ void load_keys(T *tile, const RowParams &p, const void *tensor, size_t from,
+                                          const attn_view &view, const Sequence &s, uint32_t kv_h, uint32_t first,
+                                          uint32_t tile_rows, uint32_t valid, uint32_t D, size_t row_stride) {
+  const T *keys = static_cast<const T *>(tensor) + from;
   if constexpr (kGeneral) {
-    for (uint32_t i = threadIdx.x; i < tile_rows * DP && s.pages != nullptr; i += Threads) {
+    const uint8_t *narrow = static_cast<const uint8_t *>(tensor) + from;
+    const bool is_narrow = Type<T>::dtype != ATTN_E4M3 && p.extras.scales.k != nullptr;
+    const bool is_plain = s.pages == nullptr && !is_narrow;
+    for (uint32_t i = threadIdx.x; i < tile_rows * DP && !is_plain; i += Threads) {
       const uint32_t r = i / DP, c = i % DP;
       const bool is_in = r < valid && c < D;
-      tile[i] = is_in ? keys[attn_view_key(&view, s.pages, 0, kv_h, first + r) + c] : from_float<T>(0.0f);
+      const size_t at =
+          s.pages != nullptr ? attn_view_key(&view, s.pages, 0, kv_h, first + r) : (first + r) * row_stride;
+      tile[i] = !is_in      ? from_float<T>(0.0f)
+                : is_narrow ? from_float<T>(input_from_e4m3(narrow[at + c]))
+                            : keys[at + c];
     }
-    if (s.pages != nullptr) return;
+    if (!is_plain) return;
   }
   load_tile<DP, Threads>(tile, DP, keys + first * row_stride, tile_rows, valid, D, row_stride);
 }
@@ -223,11 +230,11 @@ struct Row {
     for (uint32_t first = start; first < keys.end; first += kGroup) {
       float weight[kGroup] = {};
       scores(weight, q, k_tile + first * DP);
-      if constexpr (Type<T>::dtype == ATTN_E4M3) multiply(weight, scales.score);
+      if (kGeneral) multiply(weight, scales.score);
       if (kGeneral && p.extras.from_tanh > 0.0f) cap(weight, p.extras);
       if (kGeneral) hide_before(weight, keys.first, first);
       scores_to_weights(weight, keys.end - first, p.scale_log2);
-      if constexpr (Type<T>::dtype == ATTN_E4M3) multiply(weight, scales.value);
+      if (kGeneral) multiply(weight, scales.value);
       accumulate(weight, v_tile + first * DP);
     }
   }

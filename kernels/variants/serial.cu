@@ -47,8 +47,8 @@ __device__ __forceinline__ void serial_chunk(const row_tile::RowParams &p, unsig
   const Views &at = p.extras.at; /* read by the general kernels alone */
   const uint32_t Dv = row_tile::v_columns<kGeneral>(p), kv_h = kv_head(p, h);
   const T *q = static_cast<const T *>(p.q) + row_tile::query_of<kGeneral>(at.q, p, s, h, row0, p.D);
-  const T *k = static_cast<const T *>(p.k) + row_tile::keys_from<kGeneral>(at.k, p, s, kv_h, p.D);
-  const T *v = static_cast<const T *>(p.v) + row_tile::keys_from<kGeneral>(at.v, p, s, kv_h, Dv);
+  const size_t k = row_tile::keys_from<kGeneral>(at.k, p, s, kv_h, p.D);
+  const size_t v = row_tile::keys_from<kGeneral>(at.v, p, s, kv_h, Dv);
   const size_t q_stride = row_tile::row_stride_of<kGeneral>(at.q, p.D);
   const size_t k_stride = row_tile::row_stride_of<kGeneral>(at.k, p.D);
   const size_t v_stride = row_tile::row_stride_of<kGeneral>(at.v, Dv);
@@ -62,14 +62,14 @@ __device__ __forceinline__ void serial_chunk(const row_tile::RowParams &p, unsig
   for (uint32_t first = tile_keys.first / kSerialKeys * kSerialKeys; first < tile_keys.end; first += kSerialKeys) {
     const uint32_t keys = rows_in_tile(s.Skv, first, kSerialKeys);
     __syncthreads(); /* orders the previous tile's reads of K and V before they are overwritten */
-    row_tile::load_keys<DP, kSerialThreads, kGeneral>(k_tile, k, at.k, s, kv_h, first, kSerialKeys, keys, p.D,
+    row_tile::load_keys<DP, kSerialThreads, kGeneral>(k_tile, p, p.k, k, at.k, s, kv_h, first, kSerialKeys, keys, p.D,
                                                       k_stride);
-    row_tile::load_keys<DP, kSerialThreads, kGeneral>(v_tile, v, at.v, s, kv_h, first, kSerialKeys, keys, Dv,
+    row_tile::load_keys<DP, kSerialThreads, kGeneral>(v_tile, p, p.v, v, at.v, s, kv_h, first, kSerialKeys, keys, Dv,
                                                       v_stride);
     __syncthreads(); /* orders the stores of Q, K and V before the reads by all rows */
     state.template attend<kGeneral>(q_tile + threadIdx.x * kQStride, k_tile, v_tile,
                                     row_tile::within_tile(row_keys, first, kSerialKeys), p,
-                                    row_tile::scales_of_tile<T>(p, b, kv_h, first));
+                                    row_tile::scales_of_tile<kGeneral>(p, b, kv_h, first));
   }
   if (threadIdx.x < rows) state.template store_row<kGeneral, T>(p, s, h, row);
 }

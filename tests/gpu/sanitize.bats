@@ -18,7 +18,7 @@ sanitize() {
   need_tool compute-sanitizer
   tool_run "$1" sanitize 150
   tool_run "$1" sanitize_decode 25
-  tool_run "$1" sanitize_axes 46
+  tool_run "$1" sanitize_axes 52
 }
 
 @test "compute-sanitizer memcheck finds nothing in any variant" { sanitize memcheck; }

@@ -58,6 +58,15 @@ cluster_split:wgmma=1,cluster_split:groups=1,decode,decode:path=1,decode:splits=
   expect_json "$TMP/r.json" 'all(any(r["status"] == "ok" and r["variant"] == "cudnn" and axis in r["shape"] for r in d["results"]) for axis in ("window", "Dv", "layout"))'
 }
 
+@test "e4m3 with its scales is right in every variant that takes it, and no other takes it" {
+  attn --sweep tests/data/sweeps/axes_e4m3.json --device cuda --check-only --json "$TMP/r.json"
+  expect_status 0
+  expect_json "$TMP/r.json" 'all(r["status"] == "ok" for r in d["results"]) and len(d["results"]) > 400'
+  expect_json "$TMP/r.json" 'all(0 < r["check"]["oracle"]["quantisation_rmse"] <= r["check"]["oracle"]["quantisation_max"] for r in d["results"])'
+  attn --shape B=1,H=2,S=512,D=64,e4m3 --device cuda --check-only --variants wgmma,mma_swizzle,cudnn --json "$TMP/r.json"
+  expect_json "$TMP/r.json" 'all(r["status"] == "skipped" and "dtype must be" in r["reason"] for r in d["results"])'
+}
+
 @test "random problems over all axes at once are right in every variant that takes them" {
   local seed=$RANDOM
   echo "tests/data/random_sweep.py $seed 1500"
