@@ -239,6 +239,7 @@ static void oracle_write_row(const struct oracle_job *job, const struct oracle_t
   if (out->lse) out->lse[place] = (float)tile->row[r].lse;
   if (!out->rows) return;
   out->rows[place] = tile->row[r];
+  if (isnan(sum)) out->rows[place].top = out->rows[place].rest = out->rows[place].rest_square = NAN;
   if (!(sum > 0)) return;
   out->rows[place].spread_square /= sum * sum;
   out->rows[place].rest_square /= sum * sum;

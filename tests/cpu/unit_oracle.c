@@ -320,6 +320,8 @@ TEST(hidden_nan_reaches_only_rows_that_see_it) {
       const bool sees = seen.first < kept.first || seen.end > kept.end;
       assert_int_equal(isnan(out.o[row * s.D]), sees);
       assert_int_equal(isnan(out.rows[row].lse), sees);
+      assert_int_equal(isnan(out.rows[row].top) && isnan(out.rows[row].rest) && isnan(out.rows[row].rest_square),
+                       sees);
     }
     output_free(&out);
   }
