@@ -4,7 +4,8 @@
 #   ATTNBENCH          the binary under test (default ./attnbench)
 #   ATTNBENCH_FAULTY   the same with the planted faults of tests/faults.def linked in
 #
-# After `attn ARGS...`:  $status is the exit code, $OUT and $ERR are files holding stdout and stderr.
+# After `attn ARGS...`, or `must 0 attn ARGS...`: $status is the exit code, $OUT and $ERR are files holding stdout and
+# stderr.
 # $TMP is an empty folder of this test's own.
 
 ROOT=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
@@ -100,6 +101,12 @@ fail() {
 } >&2
 
 expect_status() { [ "$status" -eq "$1" ] || fail "exit status $status, expected $1"; }
+# must N COMMAND: the command, which keeps its status as `capture` does, and has to end with N.
+must() {
+  "${@:2}"
+  expect_status "$1"
+}
+
 # found FILE GREP-OPTION TEXT: in the file as it is, or where a line that goes on, indented, below itself is one line: how
 # wide the lines are is nobody's business who does not set COLUMNS.
 found() {

@@ -4,8 +4,7 @@ load ../helper
 # Advice held against the committed journals, and against journals that were tampered with.
 
 @test "promises hold on the committed journals, and the page says so" {
-  capture python scripts/proof/check_advice.py --attnbench "$ATTNBENCH" --check
-  expect_status 0
+  must 0 capture python scripts/proof/check_advice.py --attnbench "$ATTNBENCH" --check
   expect_out ', 0 with the wrong sign'
 }
 
@@ -29,17 +28,13 @@ PY
 
 @test "a promise that measurements contradict is counted, and a page that is out of date is told" {
   one_journal 1
-  capture python scripts/proof/check_advice.py --attnbench "$ATTNBENCH" --folder "$TMP/journals"
-  expect_status 0
+  must 0 capture python scripts/proof/check_advice.py --attnbench "$ATTNBENCH" --folder "$TMP/journals"
   grep -q '^| `fewer_rows` ' "$TMP/journals/advice.md"
-  capture python scripts/proof/check_advice.py --attnbench "$ATTNBENCH" --folder "$TMP/journals" --check
-  expect_status 0
+  must 0 capture python scripts/proof/check_advice.py --attnbench "$ATTNBENCH" --folder "$TMP/journals" --check
   one_journal 4
-  capture python scripts/proof/check_advice.py --attnbench "$ATTNBENCH" --folder "$TMP/journals" --check
-  expect_status 1
+  must 1 capture python scripts/proof/check_advice.py --attnbench "$ATTNBENCH" --folder "$TMP/journals" --check
   expect_out 'differs: '
-  capture python scripts/proof/check_advice.py --attnbench "$ATTNBENCH" --folder "$TMP/journals"
-  expect_status 1
+  must 1 capture python scripts/proof/check_advice.py --attnbench "$ATTNBENCH" --folder "$TMP/journals"
   expect_out '4 with the wrong sign'
 }
 
@@ -133,18 +128,13 @@ PY
 @test "evidence of another device, or that nobody measured, is refused" {
   only scalar 1 "$TMP/scalar.journal"
   sed 's/"name":"NVIDIA H200"/"name":"NVIDIA H100"/' "$TMP/scalar.journal" >"$TMP/h100.journal"
-  attn diagnose "$TMP/scalar.journal" --evidence "$TMP/h100.journal"
-  expect_status 6
+  must 6 attn diagnose "$TMP/scalar.journal" --evidence "$TMP/h100.journal"
   expect_err 'is of NVIDIA H100, the report of NVIDIA H200'
   sed '1{s/"profiled":null,//; s/"run":{/&"profiled":"ncu",/}' "$TMP/scalar.journal" >"$TMP/profiled.journal"
-  attn diagnose "$TMP/scalar.journal" --evidence "$TMP/profiled.journal"
-  expect_status 6
+  must 6 attn diagnose "$TMP/scalar.journal" --evidence "$TMP/profiled.journal"
   expect_err 'was measured under ncu'
-  attn diagnose "$TMP/scalar.journal" --evidence tests/data/times_s0.json
-  expect_status 7
+  must 7 attn diagnose "$TMP/scalar.journal" --evidence tests/data/times_s0.json
   expect_err 'entered by hand'
-  attn diagnose "$TMP/scalar.journal" --evidence "$TMP/none.json"
-  expect_status 7
-  attn report "$TMP/scalar.journal" --evidence "$TMP/h100.journal"
-  expect_status 2
+  must 7 attn diagnose "$TMP/scalar.journal" --evidence "$TMP/none.json"
+  must 2 attn report "$TMP/scalar.journal" --evidence "$TMP/h100.journal"
 }

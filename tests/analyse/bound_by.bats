@@ -2,8 +2,7 @@ load ../helper
 
 # bounds NAME: the report of results/h200/NAME.journal in $TMP: text, JSON, Markdown, HTML and CSV.
 bounds() {
-  attn report "results/h200/$1.journal" --json "$TMP/r.json" --csv "$TMP/r.csv" --html "$TMP/r.html" --markdown "$TMP/r.md"
-  expect_status 0
+  must 0 attn report "results/h200/$1.journal" --json "$TMP/r.json" --csv "$TMP/r.csv" --html "$TMP/r.html" --markdown "$TMP/r.md"
 }
 
 @test "every timed row of a GPU says what bounds it, in every output" {
@@ -43,8 +42,7 @@ bounds() {
 }
 
 @test "describe bound_by names every limit of the schema" {
-  attn describe bound_by
-  expect_status 0
+  must 0 attn describe bound_by
   local limit
   for limit in none products exponentials shared l2 bytes power chain launch; do
     grep -q "^$limit " "$OUT" || fail "describe bound_by lacks $limit"

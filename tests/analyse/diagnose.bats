@@ -3,8 +3,7 @@ load ../helper
 
 # diagnose NAME: the report of tests/data/times_NAME.json in $TMP/r.json, valid.
 diagnose() {
-  attn diagnose "tests/data/times_$1.json" --json "$TMP/r.json"
-  expect_status 0
+  must 0 attn diagnose "tests/data/times_$1.json" --json "$TMP/r.json"
   expect_valid results/report.schema.json "$TMP/r.json"
 }
 
@@ -59,8 +58,7 @@ refute_finding() { [ "$(finding "$1" "$2")" = "[]" ] || fail "$1 should have no 
 
 @test "the text of every hand-entered table is as golden" {
   for name in s0 s0_no_grid s1 s3 s4; do
-    COLUMNS='' attn diagnose "tests/data/times_$name.json"
-    expect_status 0
+    COLUMNS='' must 0 attn diagnose "tests/data/times_$name.json"
     [ -z "${ATTN_UPDATE_GOLDEN:-}" ] || cp "$OUT" "tests/data/times_$name.txt"
     diff "tests/data/times_$name.txt" "$OUT" || fail "tests/data/times_$name.txt differs"
   done
@@ -79,8 +77,7 @@ refute_finding() { [ "$(finding "$1" "$2")" = "[]" ] || fail "$1 should have no 
   attn plan --sweep shapes/smoke.json --gpu l4 --json "$TMP/plan.json"
   attn diagnose tests/data/times_s1.json --json "$TMP/times.json"
   for name in run plan times; do
-    attn diagnose "$TMP/$name.json" --json "$TMP/again.json"
-    expect_status 0
+    must 0 attn diagnose "$TMP/$name.json" --json "$TMP/again.json"
     cmp "$TMP/$name.json" "$TMP/again.json" || fail "$name.json came back different"
   done
 }
@@ -88,16 +85,14 @@ refute_finding() { [ "$(finding "$1" "$2")" = "[]" ] || fail "$1 should have no 
 @test "a variant that this build does not have keeps its geometry" {
   attn plan --sweep shapes/v3.json --gpu h200 --variants serial --json "$TMP/plan.json"
   sed 's/"serial"/"someone_elses"/' "$TMP/plan.json" >"$TMP/other.json"
-  attn diagnose "$TMP/other.json"
-  expect_status 0
+  must 0 attn diagnose "$TMP/other.json"
   expect_out 'someone_elses: grid_misses_bh'
 }
 
 @test "geometry can be taken from a variant of the registry" {
   write_file t.json '{"schema": "attnbench.times/1", "name": "t", "gpu": "l4", "rows": [
     {"variant": "mine", "like": "split_kv:splits=4", "shape": {"B": 1, "H": 8, "S": 512, "D": 64}, "hot_us": 9.5}]}'
-  attn diagnose "$TMP/t.json" --json "$TMP/r.json"
-  expect_status 0
+  must 0 attn diagnose "$TMP/t.json" --json "$TMP/r.json"
   expect_json "$TMP/r.json" 'd["results"][0]["variant"] == "mine" and d["results"][0]["launches"][0]["grid"] == [32, 8, 1]'
 }
 
@@ -135,8 +130,7 @@ refuse() {
     {"variant": "v", "math": "fp32", "shape": {"B": 2, "H": 1, "S": 128, "D": 64}, "hot_us": 20},
     {"variant": "v", "math": "fp32", "shape": {"B": 1, "H": 1, "S": 256, "D": 64}, "hot_us": 30},
     {"variant": "v", "math": "fp32", "shape": {"B": 2, "H": 1, "S": 256, "D": 64}, "hot_us": 60}]}')
-  attn diagnose "$times"
-  expect_status 0
+  must 0 attn diagnose "$times"
   expect_out 'v: baseline B1.H1.Hkv1.Sq128.Skv128.D64.f16.full: the launches are not known; 10.00 us per B*H at 1'
   expect_out 'v: baseline B1.H1.Hkv1.Sq256.Skv256.D64.f16.full: the launches are not known; 30.00 us per B*H at 1'
 }

@@ -25,13 +25,11 @@ load ../helper
   # Numbers that a double does not hold are looked up in the text: two in each row here.
   sed 's/"throttle_reasons":\t\[\]/"throttle_reasons":\t9007199254740993/' "$TMP/r.json" >"$file"
   [ "$(grep -c 9007199254740993 "$file")" -eq "$((2 * rows))" ]
-  capture timeout 30 "$ATTNBENCH" diagnose "$file" --csv /dev/null
-  expect_status 0
+  must 0 capture timeout 30 "$ATTNBENCH" diagnose "$file" --csv /dev/null
   [ -z "${ATTN_ROWS:-}" ] || sed 's/^/# /' "$TMP/figures" >&3
 }
 
 @test "a number of registers that no GPU has costs no more than another" {
   sed 's/"registers":[0-9]*/"registers":4294967295/g' tests/data/report_gpu.jsonl >"$TMP/j"
-  capture timeout 30 "$ATTNBENCH" report "$TMP/j"
-  expect_status 3
+  must 3 capture timeout 30 "$ATTNBENCH" report "$TMP/j"
 }

@@ -3,25 +3,21 @@ load ../helper
 tiny() { attn --sweep tests/data/sweeps/tiny.json --device cpu --check-only --variants cpu_flash "$@"; }
 
 @test "an output in a missing folder is refused before anything is measured" {
-  tiny --json "$TMP/none/r.json"
-  expect_status 8
+  must 8 tiny --json "$TMP/none/r.json"
   expect_err "$TMP/none"
   expect_no_out
 }
 
 @test "a folder is no output" {
-  tiny --csv "$TMP"
-  expect_status 8
+  must 8 tiny --csv "$TMP"
   expect_err "$TMP"
 }
 
 @test "a full disk ends with 8 and keeps the journal" {
   [ -e /dev/full ] || skip "no /dev/full here"
-  tiny --json /dev/full --journal "$TMP/run.journal"
-  expect_status 8
+  must 8 tiny --json /dev/full --journal "$TMP/run.journal"
   expect_err '/dev/full'
-  attn report "$TMP/run.journal" --json "$TMP/r.json"
-  expect_status 0
+  must 0 attn report "$TMP/run.journal" --json "$TMP/r.json"
   expect_json "$TMP/r.json" 'd["summary"]["ok"] == 2'
 }
 
@@ -30,12 +26,10 @@ tiny() { attn --sweep tests/data/sweeps/tiny.json --device cpu --check-only --va
   [ -e /dev/full ] || skip "no /dev/full here"
   attn run --sweep tests/data/sweeps/tiny.json --device cpu --check-only --journal "$TMP/run.journal"
   for option in --html --json --csv --gbench; do
-    attn report "$TMP/run.journal" --quiet "$option" /dev/full
-    expect_status 8
+    must 8 attn report "$TMP/run.journal" --quiet "$option" /dev/full
     expect_err '/dev/full: cannot write: No space left on device'
   done
-  attn compare "$TMP/run.journal" "$TMP/run.journal" --markdown /dev/full
-  expect_status 8
+  must 8 attn compare "$TMP/run.journal" "$TMP/run.journal" --markdown /dev/full
   expect_err '/dev/full: cannot write: No space left on device'
 }
 
@@ -59,22 +53,19 @@ tiny() { attn --sweep tests/data/sweeps/tiny.json --device cpu --check-only --va
   "${run[@]}" --journal "$TMP/3.journal" >&- 2>"$ERR" || status=$?
   expect_status 8
   for journal in "$TMP"/[123].journal; do
-    attn report "$journal"
-    expect_status 0
+    must 0 attn report "$journal"
   done
 }
 
 @test "a failed run leaves an existing report as it was" {
   echo old >"$TMP/r.json"
-  attn --sweep tests/data/bad/dup_key.json --json "$TMP/r.json"
-  expect_status 7
+  must 7 attn --sweep tests/data/bad/dup_key.json --json "$TMP/r.json"
   [ "$(cat "$TMP/r.json")" = old ] || fail "the old report was touched"
 }
 
 @test "a finished run replaces the report and leaves nothing else behind" {
   echo old >"$TMP/r.json"
-  tiny --json "$TMP/r.json"
-  expect_status 0
+  must 0 tiny --json "$TMP/r.json"
   expect_json "$TMP/r.json" 'd["schema"] == "attnbench.report/1"'
   [ "$(find "$TMP" -type f ! -name '.std*' | wc -l)" -eq 1 ] || fail "left behind: $(ls -A "$TMP")"
 }
@@ -102,27 +93,23 @@ tiny() { attn --sweep tests/data/sweeps/tiny.json --device cpu --check-only --va
 @test "a report that is replaced keeps its permissions" {
   echo old >"$TMP/r.json"
   chmod 600 "$TMP/r.json"
-  tiny --json "$TMP/r.json"
-  expect_status 0
+  must 0 tiny --json "$TMP/r.json"
   expect_json "$TMP/r.json" 'd["summary"]["ok"] == 2'
   [ "$(stat -c %a "$TMP/r.json")" = 600 ] || fail "now $(stat -c %a "$TMP/r.json")"
 }
 
 @test "a journal is never written over" {
   echo precious >"$TMP/run.journal"
-  tiny --journal "$TMP/run.journal"
-  expect_status 8
+  must 8 tiny --journal "$TMP/run.journal"
   [ "$(cat "$TMP/run.journal")" = precious ] || fail "the journal was touched"
 }
 
 @test "a journal stands where it was named, however long that is" {
   local folder=$TMP/$(printf 'a%.0s' {1..250})/$(printf 'b%.0s' {1..250})
   mkdir -p "$folder"
-  tiny --journal "$folder/run.journal"
-  expect_status 0
+  must 0 tiny --journal "$folder/run.journal"
   [ -s "$folder/run.journal" ] || fail "not there: $(find "$TMP" -type f ! -name '.std*')"
-  tiny --journal "$TMP/$(printf './%.0s' {1..3000})run.journal"
-  expect_status 8
+  must 8 tiny --journal "$TMP/$(printf './%.0s' {1..3000})run.journal"
   expect_err "too long"
 }
 
@@ -132,32 +119,25 @@ tiny() { attn --sweep tests/data/sweeps/tiny.json --device cpu --check-only --va
     filters+=(--filter causal=false)
     said="$said causal=false"
   done
-  tiny "${filters[@]}" --json "$TMP/r.json"
-  expect_status 0
+  must 0 tiny "${filters[@]}" --json "$TMP/r.json"
   expect_json "$TMP/r.json" "d['run']['filter'] == '${said# }'"
 }
 
 @test "JSON and CSV can go to stdout" {
-  tiny --json -
-  expect_status 0
+  must 0 tiny --json -
   expect_json "$OUT" 'len(d["results"]) == 2'
-  tiny --csv -
-  expect_status 0
+  must 0 tiny --csv -
   [ "$(wc -l <"$OUT")" -eq 5 ] || fail "expected a heading and four rows"
 }
 
 @test "google-benchmark's JSON goes to a file beside the other outputs" {
-  attn --sweep tests/data/sweeps/tiny.json --device cpu --variants cpu_flash --json "$TMP/r.json" --gbench "$TMP/g.json"
-  expect_status 0
+  must 0 attn --sweep tests/data/sweeps/tiny.json --device cpu --variants cpu_flash --json "$TMP/r.json" --gbench "$TMP/g.json"
   expect_json "$TMP/g.json" 'len(d["benchmarks"]) == 4 and all(b["time_unit"] == "us" and b["real_time"] > 0 for b in d["benchmarks"])'
-  attn diagnose "$TMP/r.json" --gbench -
-  expect_status 0
+  must 0 attn diagnose "$TMP/r.json" --gbench -
   diff "$OUT" "$TMP/g.json"
-  attn report "$TMP/r.json" --gbench "$TMP/again.json"
-  expect_status 0
+  must 0 attn report "$TMP/r.json" --gbench "$TMP/again.json"
   diff "$TMP/again.json" "$TMP/g.json"
-  attn --sweep tests/data/sweeps/tiny.json --gbench "$TMP/none/g.json"
-  expect_status 8
+  must 8 attn --sweep tests/data/sweeps/tiny.json --gbench "$TMP/none/g.json"
   expect_err '--gbench'
 }
 
@@ -167,15 +147,13 @@ tiny() { attn --sweep tests/data/sweeps/tiny.json --device cpu --check-only --va
   sweep=$folder/tiny.json
   cp tests/data/sweeps/tiny.json "$sweep"
   for i in 1 2 3 4 5 6; do filters+=(--filter "D=$(printf '%080d' 64)"); done
-  attn --sweep "$sweep" --device cpu --check-only --variants cpu_flash "${filters[@]}" --journal "$TMP/j" --json "$TMP/r.json"
-  expect_status 0
+  must 0 attn --sweep "$sweep" --device cpu --check-only --variants cpu_flash "${filters[@]}" --journal "$TMP/j" --json "$TMP/r.json"
   expect_json "$TMP/r.json" 'd["sweep"]["path"] == "'"$sweep"'" and d["run"]["filter"] == " ".join(["D=" + "64".zfill(80)] * 6)'
   attn report "$TMP/j" --json "$TMP/again.json"
   cmp "$TMP/r.json" "$TMP/again.json"
   filters=()
   for i in $(seq 16); do filters+=(--filter "D=$(printf '%0400d' 64)"); done
-  attn plan --sweep "$sweep" --gpu l4 "${filters[@]}" --json "$TMP/p.json"
-  expect_status 0
+  must 0 attn plan --sweep "$sweep" --gpu l4 "${filters[@]}" --json "$TMP/p.json"
   expect_json "$TMP/p.json" 'd["run"]["command"].endswith(" ...") and d["run"]["filter"].endswith(" ...")'
   attn diagnose "$TMP/p.json" --json "$TMP/again.json"
   cmp "$TMP/p.json" "$TMP/again.json"
@@ -203,8 +181,7 @@ tiny() { attn --sweep tests/data/sweeps/tiny.json --device cpu --check-only --va
   cmp tests/data/sweeps/tiny.json "$TMP/s.json"
   attn compare "$TMP/a.json" "$TMP/a.json" --json /dev/null --markdown /dev/null
   refute_err 'one file'
-  capture sh -c '"$1" report - --json "$2" <"$2"' sh "$ATTNBENCH" "$TMP/b.json"
-  expect_status 2
+  must 2 capture sh -c '"$1" report - --json "$2" <"$2"' sh "$ATTNBENCH" "$TMP/b.json"
   expect_err 'and the standard input'
   cmp "$TMP/a.json" "$TMP/b.json"
 }
@@ -215,18 +192,15 @@ tiny() { attn --sweep tests/data/sweeps/tiny.json --device cpu --check-only --va
   ln -s x "$TMP/link"
   for option in --json --journal --csv --html; do
     : >"$TMP/x"
-    capture sh -c '"$1" --sweep "$2/s.json" --device cpu "$3" "$2/link" >>"$2/x"' sh "$ATTNBENCH" "$TMP" "$option"
-    expect_status 2
+    must 2 capture sh -c '"$1" --sweep "$2/s.json" --device cpu "$3" "$2/link" >>"$2/x"' sh "$ATTNBENCH" "$TMP" "$option"
     expect_err "$option $TMP/link and the standard output /dev/stdout are one file; give $option a file of its own"
     [ ! -s "$TMP/x" ] || fail "something was written"
   done
   echo before >"$TMP/x"
-  capture sh -c 'exec "$1" --sweep "$2/s.json" --device cpu --json "$2/x" 2>>"$2/x"' sh "$ATTNBENCH" "$TMP"
-  expect_status 2
+  must 2 capture sh -c 'exec "$1" --sweep "$2/s.json" --device cpu --json "$2/x" 2>>"$2/x"' sh "$ATTNBENCH" "$TMP"
   [ "$(head -n 1 "$TMP/x")" = before ] && grep -q 'and the standard error /dev/stderr are one file' "$TMP/x" || fail "$(cat "$TMP/x")"
   : >"$TMP/r.json.journal"
-  capture sh -c '"$1" --sweep "$2/s.json" --device cpu --json "$2/r.json" >>"$2/r.json.journal"' sh "$ATTNBENCH" "$TMP"
-  expect_status 2
+  must 2 capture sh -c '"$1" --sweep "$2/s.json" --device cpu --json "$2/r.json" >>"$2/r.json.journal"' sh "$ATTNBENCH" "$TMP"
   expect_err 'the journal '"$TMP/r.json.journal"' and the standard output'
 }
 
@@ -237,8 +211,7 @@ tiny() { attn --sweep tests/data/sweeps/tiny.json --device cpu --check-only --va
   ln "$TMP/program" "$TMP/hard"
   echo kernel >"$kernel"
   cp tests/data/plain_attention.json "$TMP"
-  capture "$TMP/program" --shape B=1,H=1,S=16,D=64 --device cpu --json "$TMP/hard"
-  expect_status 2
+  must 2 capture "$TMP/program" --shape B=1,H=1,S=16,D=64 --device cpu --json "$TMP/hard"
   expect_err 'and the running program /proc/self/exe are one file; give --json a file of its own'
   cmp "$ATTNBENCH" "$TMP/program"
   expect_refusal 2 "and the kernel $kernel are one file" -- plan --gpu h200 --shape B=1,H=1,S=16,D=64 \

@@ -135,13 +135,11 @@ program.run_main(lambda: program.execute(sys.argv[1:]).returncode)' "${HELD[@]:2
   ln -s a/r.json "$TMP/link"
   ln -s link "$TMP/second"
   ln -s round "$TMP/round"
-  tiny --json "$TMP/second"
-  expect_status 0
+  must 0 tiny --json "$TMP/second"
   [ -L "$TMP/link" ] && [ -L "$TMP/second" ] && [ -f "$TMP/a/r.json" ] || fail "$(ls -lR "$TMP")"
   rm "$TMP/a/r.json"
   expect_refusal 2 'are one file' -- --sweep tests/data/sweeps/tiny.json --json "$TMP/link" --csv "$TMP/a/r.json"
-  tiny --json "$TMP/round"
-  expect_status 8
+  must 8 tiny --json "$TMP/round"
   expect_err 'links go in a circle'
 }
 
@@ -180,8 +178,7 @@ program.run_main(lambda: program.execute(sys.argv[1:]).returncode)' "${HELD[@]:2
 @test "an output in the place of the run's own journal is refused" {
   expect_refusal 2 'is where the journal of this run would be' -- --sweep tests/data/sweeps/tiny.json --json "$TMP/a" \
     --csv "$TMP/a.journal"
-  tiny --json "$TMP/a" --csv "$TMP/a.journal" --journal "$TMP/b"
-  expect_status 0
+  must 0 tiny --json "$TMP/a" --csv "$TMP/a.journal" --journal "$TMP/b"
 }
 
 @test "a journal that is lost during the run ends it with 8; its lines and the reports are saved" {
@@ -229,9 +226,7 @@ program.run_main(lambda: program.execute(sys.argv[1:]).returncode)' "${HELD[@]:2
     expect_err "results so far are kept: attnbench report $TMP/t/attnbench-"
   done
   [ "$(find "$TMP/t" -name 'attnbench-????????????????.journal' | wc -l)" -eq 2 ] || fail "$(ls "$TMP/t")"
-  TMPDIR='' tiny
-  expect_status 0
-  TMPDIR=$TMP/none tiny
-  expect_status 8
+  TMPDIR='' must 0 tiny
+  TMPDIR=$TMP/none must 8 tiny
   expect_err "$TMP/none"
 }

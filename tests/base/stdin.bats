@@ -6,20 +6,16 @@ load ../helper
   journal=results/h200/n6.journal
   for verb in report diagnose; do
     "$ATTNBENCH" "$verb" "$journal" --json "$TMP/file.json" >"$TMP/file"
-    capture bash -c 'cat "$1" | "$2" "$3" - --json "$4"' - "$journal" "$ATTNBENCH" "$verb" "$TMP/pipe.json"
-    expect_status 0
+    must 0 capture bash -c 'cat "$1" | "$2" "$3" - --json "$4"' - "$journal" "$ATTNBENCH" "$verb" "$TMP/pipe.json"
     cmp "$OUT" "$TMP/file" && cmp "$TMP/file.json" "$TMP/pipe.json" || fail "$verb - says something else"
   done
-  capture bash -c '"$1" report - --json "$2" --csv - <"$3"' - "$ATTNBENCH" "$TMP/r.json" tests/data/times_s1.json
-  expect_status 0
+  must 0 capture bash -c '"$1" report - --json "$2" --csv - <"$3"' - "$ATTNBENCH" "$TMP/r.json" tests/data/times_s1.json
   expect_out 'B,Hq'
-  capture bash -c '"$1" report - results/h200/torch_n6.json <"$2"' - "$ATTNBENCH" "$journal"
-  expect_status 0
+  must 0 capture bash -c '"$1" report - results/h200/torch_n6.json <"$2"' - "$ATTNBENCH" "$journal"
   expect_out torch_flash
   cd "$TMP"
   for sides in "- file.json" "file.json -"; do
-    capture bash -c '"$1" compare $2 --noise warn <file.json' - "$ATTNBENCH" "$sides"
-    expect_status 0
+    must 0 capture bash -c '"$1" compare $2 --noise warn <file.json' - "$ATTNBENCH" "$sides"
     expect_out_matches '^([0-9]+) compared of \1 expected'
   done
 }
@@ -44,22 +40,16 @@ load ../helper
 }
 
 @test "two inputs cannot share stdin, an empty or endless one ends, and a verb that reads no file says so" {
-  attn compare - -
-  expect_status 2
+  must 2 attn compare - -
   expect_err 'the report - and the report - would both read stdin'
-  attn --sweep - --baseline -
-  expect_status 2
+  must 2 attn --sweep - --baseline -
   expect_err '--sweep - and --baseline - would both read stdin'
-  capture bash -c '"$1" report - </dev/null' - "$ATTNBENCH"
-  expect_status 7
+  must 7 capture bash -c '"$1" report - </dev/null' - "$ATTNBENCH"
   expect_err 'is empty'
-  capture bash -c '"$1" --sweep - --device cpu </dev/zero' - "$ATTNBENCH"
-  expect_status 7
+  must 7 capture bash -c '"$1" --sweep - --device cpu </dev/zero' - "$ATTNBENCH"
   expect_err 'more bytes than the limit of 1048576'
-  capture bash -c '"$1" report - <&-' - "$ATTNBENCH"
-  expect_status 7
+  must 7 capture bash -c '"$1" report - <&-' - "$ATTNBENCH"
   expect_err 'stdin: cannot be read'
-  attn -
-  expect_status 2
+  must 2 attn -
   expect_err 'not understood'
 }

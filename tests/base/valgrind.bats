@@ -10,11 +10,9 @@ memcheck() {
 }
 
 @test "a sweep is measured under valgrind, continued and reported" {
-  memcheck --sweep tests/data/sweeps/tiny.json --variants cpu_flash --device cpu --quick --filter causal=false --journal "$TMP/j" --json "$TMP/r.json" \
+  must 0 memcheck --sweep tests/data/sweeps/tiny.json --variants cpu_flash --device cpu --quick --filter causal=false --journal "$TMP/j" --json "$TMP/r.json" \
     --html "$TMP/r.html"
-  expect_status 0
   expect_json "$TMP/r.json" 'd["summary"]["ok"] == 1'
   sed -i '/"end"/d; /"cell"/d' "$TMP/j"
-  memcheck --sweep tests/data/sweeps/tiny.json --variants cpu_flash --device cpu --quick --filter causal=false --journal "$TMP/j" --resume
-  expect_status 0
+  must 0 memcheck --sweep tests/data/sweeps/tiny.json --variants cpu_flash --device cpu --quick --filter causal=false --journal "$TMP/j" --resume
 }

@@ -39,16 +39,14 @@ EOF
 }
 
 @test "make CUDA=1 without nvcc says how to get it or do without" {
-  capture make CUDA=1 NVCC=
-  expect_status 2
+  must 2 capture make CUDA=1 NVCC=
   expect_err "CUDA_HOME="
   expect_err "make CUDA=0"
 }
 
 @test "an nvcc that is too old is refused with the release that is needed" {
   stand_in nvcc 'echo "Cuda compilation tools, release 12.0, V12.0.140"'
-  capture make CUDA=1 NVCC=nvcc
-  expect_status 2
+  must 2 capture make CUDA=1 NVCC=nvcc
   expect_err "nvcc 12.0 is older than 12.1"
 }
 
@@ -78,8 +76,7 @@ EOF
 @test "compile_commands.json holds a command for every source, which compiles it" {
   mkdir "$TMP/copy"
   cp -r Makefile cli kernels tests scripts "$TMP/copy"
-  capture make -s -C "$TMP/copy" CUDA=0 compile-commands
-  expect_status 0
+  must 0 capture make -s -C "$TMP/copy" CUDA=0 compile-commands
   expect_json "$TMP/copy/compile_commands.json" '{"cli/main.c", "kernels/variants/wmma.cu", "tests/base/unit_stats.c"} <=
     {e["file"] for e in d}'
   (cd "$TMP/copy" && eval "$(json compile_commands.json '[e["command"] for e in d if e["file"] == "kernels/variants/wmma.cu"][0]' |
@@ -87,34 +84,29 @@ EOF
 }
 
 @test "an unknown value of CUDA is refused" {
-  capture make CUDA=yes
-  expect_status 2
+  must 2 capture make CUDA=yes
   expect_err "use CUDA=auto, CUDA=0 or CUDA=1"
 }
 
 @test "missing cJSON names make setup and the package" {
-  capture make CUDA=0 PKG_CONFIG=false
-  expect_status 2
+  must 2 capture make CUDA=0 PKG_CONFIG=false
   expect_err "make setup"
   expect_err "libcjson-dev"
 }
 
 @test "a compiler that set-up has yet to install is not complained about" {
-  capture make CUDA=0 CC=no-such-cc CXX=no-such-cxx print-BUILD
-  expect_status 0
+  must 0 capture make CUDA=0 CC=no-such-cc CXX=no-such-cxx print-BUILD
   expect_no_err
   expect_out_matches '^build/host-'
 }
 
 @test "clang takes what is written for gcc" {
   command -v clang >/dev/null || skip "no clang here"
-  capture clang -std=c11 -D_GNU_SOURCE -I. -Wall -Wextra -Werror -fsyntax-only kernels/*.c kernels/cpu/*.c kernels/cuda/*.c
-  expect_status 0
+  must 0 capture clang -std=c11 -D_GNU_SOURCE -I. -Wall -Wextra -Werror -fsyntax-only kernels/*.c kernels/cpu/*.c kernels/cuda/*.c
 }
 
 @test "make help lists the targets" {
-  capture make help
-  expect_status 0
+  must 0 capture make help
   for target in all run check test test-gpu setup lint format format-check asan install clean; do
     expect_out_matches "^  $target +[^ ]"
   done
@@ -150,24 +142,20 @@ fake_apt() {
 @test "set-up installs what is missing and nothing else" {
   tools
   fake_apt "case \$1 in install) : >'$TMP/bin/some-bats'; /bin/chmod +x '$TMP/bin/some-bats' ;; esac"
-  set_up test
-  expect_status 0
+  must 0 set_up test
   [ "$(grep -c . "$TMP/apt.log")" -eq 2 ]
   grep -q '^update' "$TMP/apt.log"
   grep -q '^install .* bats$' "$TMP/apt.log"
-  set_up test
-  expect_status 0
+  must 0 set_up test
   [ "$(grep -c . "$TMP/apt.log")" -eq 2 ]
 }
 
 @test "set-up that cannot install prints the command to type" {
   tools
-  set_up test
-  expect_status 1
+  must 1 set_up test
   expect_err_matches 'apt-get install -y .*bats$'
   fake_apt 'exit 100'
-  set_up test
-  expect_status 1
+  must 1 set_up test
   expect_err_matches 'apt-get install -y .*bats$'
 }
 
@@ -177,12 +165,10 @@ fake_apt() {
   chmod +x "$TMP/bin/some-bats"
   rm "$TMP/bin/git"
   fake_apt 'exit 100'
-  set_up test
-  expect_status 0
+  must 0 set_up test
   expect_err "not installed: git; the tests that need it are skipped"
   rm "$TMP/apt.log"
-  set_up build
-  expect_status 0
+  must 0 set_up build
   [ ! -e "$TMP/apt.log" ]
 }
 
@@ -203,8 +189,7 @@ BATS
   printf '#!/bin/sh\necho "GPU 0: stub"\n' >"$TMP/tree/bin/nvidia-smi"
   chmod +x "$TMP/tree/bin/nvidia-smi"
   : >"$TMP/tree/tests/gpu/some.bats"
-  PATH=$TMP/tree/bin:$PATH MAKE=$TMP/tree/make BATS=$TMP/tree/bats capture "$TMP/tree/scripts/build/run_tests.sh" gpu
-  expect_status 1
+  PATH=$TMP/tree/bin:$PATH MAKE=$TMP/tree/make BATS=$TMP/tree/bats must 1 capture "$TMP/tree/scripts/build/run_tests.sh" gpu
   expect_out "gpu/some.bats: a colon: and more"
   expect_out "gpu/some.bats: 1 tests of its plan did not run"
   [ "$(tail -n 1 "$OUT")" = "2 passed, 2 failed, 1 skipped" ] || fail "counts"
@@ -221,12 +206,10 @@ BATS
   printf '#!/bin/sh\nexit 0\n' >"$TMP/bin/attnbench"
   printf '#!/bin/sh\necho "GPU 0: stub"\n' >"$TMP/bin/nvidia-smi"
   chmod +x "$TMP/bin/attnbench" "$TMP/bin/nvidia-smi"
-  PATH=$TMP/bin:$PATH ATTNBENCH=$TMP/bin/attnbench capture "${BATS:-bats}" --tap "$test"
-  expect_status 1
+  PATH=$TMP/bin:$PATH ATTNBENCH=$TMP/bin/attnbench must 1 capture "${BATS:-bats}" --tap "$test"
   expect_out "this machine has a GPU that attnbench cannot use: attnbench lists no GPU variant"
   scripts/build/run_tests.sh gpu-missing || skip "a GPU here"
-  capture "${BATS:-bats}" --tap "$test"
-  expect_status 0
+  must 0 capture "${BATS:-bats}" --tap "$test"
   expect_out_matches '# skip no GPU: .+'
 }
 
@@ -241,8 +224,7 @@ BATS
   { echo 'int long_one(void) {' && yes '  ;' | head -n 60 && echo '}'; } >>"$file"
   echo '#include "cli/report/report.h"' >>"$TMP/tree/cli/base/stats.h"
   sed -i '/VARIANT(scalar)/d' "$TMP/tree/kernels/variants.def"
-  capture scripts/build/check_layers.sh
-  expect_status 1
+  must 1 capture scripts/build/check_layers.sh
   local lines
   lines=$(wc -l <cli/base/stats.c)
   expect_offence "cli/ sees no CUDA" "cli/base/stats.c:$((lines + 1)):"
@@ -257,23 +239,20 @@ BATS
 
 @test "the resource table holds what ptxas reported" {
   ptxas_report a.ptxas _Z1av 0
-  capture scripts/build/kernel_resources.sh --c "$TMP/a.ptxas"
-  expect_status 0
+  must 0 capture scripts/build/kernel_resources.sh --c "$TMP/a.ptxas"
   expect_out '{"_Z1av", 9, 0, 72, 1024, 48},'
 }
 
 @test "a kernel that dladdr cannot name is refused" {
   ptxas_report a.ptxas _ZN12_GLOBAL__N__1aEv 0
-  capture scripts/build/kernel_resources.sh --c "$TMP/a.ptxas"
-  expect_status 1
+  must 1 capture scripts/build/kernel_resources.sh --c "$TMP/a.ptxas"
   expect_err "internal linkage"
 }
 
 @test "one kernel symbol in two objects is refused" {
   ptxas_report a.ptxas _Z1av 0
   ptxas_report b.ptxas _Z1av 0
-  capture scripts/build/kernel_resources.sh --c "$TMP/a.ptxas" "$TMP/b.ptxas"
-  expect_status 1
+  must 1 capture scripts/build/kernel_resources.sh --c "$TMP/a.ptxas" "$TMP/b.ptxas"
   expect_err "is in $TMP/a.ptxas too"
 }
 
@@ -281,35 +260,29 @@ BATS
   ptxas_report a.ptxas _Z4leakv 16
   export ALLOWED=$TMP/allowed
   : >"$ALLOWED"
-  capture scripts/build/check_spills.sh "$TMP/a.ptxas"
-  expect_status 1
+  must 1 capture scripts/build/check_spills.sh "$TMP/a.ptxas"
   expect_out "not ok - leak()"
   printf '16\tleak()\tit is cold\n' >"$ALLOWED"
-  capture scripts/build/check_spills.sh "$TMP/a.ptxas"
-  expect_status 0
+  must 0 capture scripts/build/check_spills.sh "$TMP/a.ptxas"
   ptxas_report a.ptxas _Z4leakv 0
-  capture scripts/build/check_spills.sh "$TMP/a.ptxas"
-  expect_status 1
+  must 1 capture scripts/build/check_spills.sh "$TMP/a.ptxas"
   expect_out "no kernel spills any more"
 }
 
 @test "a spill where no GPU was measured is told, and is no failure" {
   ptxas_report a.ptxas _Z4leakv 16 sm_120
   ptxas_report b.ptxas _Z4leakv 0 sm_90a
-  ALLOWED=$TMP/none capture scripts/build/check_spills.sh "$TMP"/[ab].ptxas
-  expect_status 0
+  ALLOWED=$TMP/none must 0 capture scripts/build/check_spills.sh "$TMP"/[ab].ptxas
   expect_out "ok - leak(): sm_120 72 registers, 1024 B shared, 16 B spilled (no GPU of this kind was measured); sm_90a 72"
   ptxas_report b.ptxas _Z4leakv 8 sm_90a
-  ALLOWED=$TMP/none capture scripts/build/check_spills.sh "$TMP"/[ab].ptxas
-  expect_status 1
+  ALLOWED=$TMP/none must 1 capture scripts/build/check_spills.sh "$TMP"/[ab].ptxas
 }
 
 @test "a spill on any architecture that was measured fails" {
   ptxas_report a.ptxas _Z4leakv 0
   ptxas_report b.ptxas _Z4leakv 16 sm_80
   ptxas_report c.ptxas _Z4calmv 0 sm_80
-  capture scripts/build/check_spills.sh "$TMP"/[abc].ptxas
-  expect_status 1
+  must 1 capture scripts/build/check_spills.sh "$TMP"/[abc].ptxas
   expect_out "not ok - leak(): sm_80 72 registers, 1024 B shared, 16 B spilled; sm_90a 72"
   expect_out "ok - calm(): sm_80 72 registers, 1024 B shared, 0 B spilled"
 }
@@ -317,7 +290,6 @@ BATS
 @test "a remark that wgmma is serialised fails" {
   ptxas_report a.ptxas _Z1av 0
   echo "ptxas info    : (C7510) Potential Performance Loss: wgmma.mma_async instructions are serialized" >>"$TMP/a.ptxas"
-  capture scripts/build/check_spills.sh "$TMP/a.ptxas"
-  expect_status 1
+  must 1 capture scripts/build/check_spills.sh "$TMP/a.ptxas"
   expect_out "not ok - ptxas serialises wgmma"
 }

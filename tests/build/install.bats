@@ -4,8 +4,7 @@ load ../helper
 
 @test "installed headers, example, sweeps, schemas and scripts work without the sources, and uninstall removes all" {
   [ -x "$ROOT/attnbench" ] || skip "no ./attnbench; make builds it"
-  capture bash -c 'umask 077 && make -o all install PREFIX=/opt/attn DESTDIR="$1"' install "$TMP/a root"
-  expect_status 0
+  must 0 capture bash -c 'umask 077 && make -o all install PREFIX=/opt/attn DESTDIR="$1"' install "$TMP/a root"
   unreadable=$(find "$TMP/a root" -mindepth 1 ! -perm -o=r -o -type d ! -perm -o=x)
   [ -z "$unreadable" ] || fail "only their owner can read: $unreadable"
   at="$TMP/a root/opt/attn"
@@ -13,10 +12,8 @@ load ../helper
   # As a package's build sees it: DESTDIR is no part of what is written into files.
   flags=$(PKG_CONFIG_PATH=$at/share/pkgconfig pkg-config --cflags attnbench) || skip "no pkg-config"
   [ "${flags% }" = "-I/opt/attn/include/attnbench" ] || fail "$flags"
-  capture g++ -std=c++20 "-I$at/include/attnbench" -shared -fPIC -Wl,-Bsymbolic -o mine.so -x c++ "$at/share/attnbench/example/example.cu"
-  expect_status 0
-  capture "$at/bin/attnbench" --sweep "$at/share/attnbench/example/sweep.json" --load ./mine.so --variants example_cpu --device cpu --check-only
-  expect_status 0
+  must 0 capture g++ -std=c++20 "-I$at/include/attnbench" -shared -fPIC -Wl,-Bsymbolic -o mine.so -x c++ "$at/share/attnbench/example/example.cu"
+  must 0 capture "$at/bin/attnbench" --sweep "$at/share/attnbench/example/sweep.json" --load ./mine.so --variants example_cpu --device cpu --check-only
   expect_out example_cpu
   # Every example builds from what is installed; with nvcc where there is one, the kernels too.
   for example in example host_launched tma_wgmma; do
@@ -28,20 +25,17 @@ load ../helper
     fi
     expect_status 0
   done
-  capture "$at/bin/attnbench" plan --shape B=1,H=8,S=512,D=64 --gpu h200 --load ./host_launched.so --load ./tma_wgmma.so --json -
-  expect_status 0
+  must 0 capture "$at/bin/attnbench" plan --shape B=1,H=8,S=512,D=64 --gpu h200 --load ./host_launched.so --load ./tma_wgmma.so --json -
   expect_json "$OUT" '[(r["status"], len(r["launches"])) for r in d["results"]][:2] == [("planned", 0), ("planned", 1)]'
   for file in attnbench/{shapes/v3,schema/{report,sweep,kernel}.schema}.json man/man1/attnbench.1 bash-completion/completions/attnbench \
     zsh/site-functions/_attnbench fish/vendor_completions.d/attnbench.fish; do
     [ -s "$at/share/$file" ] || fail "share/$file is not installed"
   done
   for script in "$at"/share/attnbench/scripts/*.py; do
-    capture env -u ATTNBENCH PATH="$at/bin:$PATH" "$ATTN_PYTHON" "$script" --help
-    expect_status 0
+    must 0 capture env -u ATTNBENCH PATH="$at/bin:$PATH" "$ATTN_PYTHON" "$script" --help
   done
-  capture env -u ATTNBENCH PYTHONDONTWRITEBYTECODE=1 PYTHONPATH="$at/share/attnbench/scripts/python" "$ATTN_PYTHON" -c \
+  must 0 capture env -u ATTNBENCH PYTHONDONTWRITEBYTECODE=1 PYTHONPATH="$at/share/attnbench/scripts/python" "$ATTN_PYTHON" -c \
     'import attnbench; assert attnbench.check("cpu_ref", B=1, H=1, S=8, D=8, device="cpu", show=False).ok'
-  expect_status 0
   # The program is found in PATH. Stops for want of PyTorch or a sweep, not of attnbench.
   capture env -u ATTNBENCH PATH="$at/bin:$PATH" "$ATTN_PYTHON" "$at/share/attnbench/scripts/sdpa_baseline.py" --sweep none.json --json r.json
   refute_err "not a program"
@@ -62,8 +56,7 @@ load ../helper
     [ -s "$part" ] || fail "$part is missing"
   done
   [ -x scripts/package/debian/rules ] || fail "debian/rules is not executable"
-  capture make -n -f scripts/package/debian/rules override_dh_auto_test
-  expect_status 0
+  must 0 capture make -n -f scripts/package/debian/rules override_dh_auto_test
   mapfile -t runs < <(sed -e ':a' -e '/\\$/N; s/\\\n//; ta' scripts/package/Dockerfile | sed -n 's/^RUN //p')
   [ "${#runs[@]}" -eq 3 ] || fail "${#runs[@]} RUN steps"
   for run in "${runs[@]}"; do bash -n -c "$run" || fail "$run"; done

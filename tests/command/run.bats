@@ -52,20 +52,17 @@ PY
 }
 
 @test "the kept journal gives the same reports again, byte for byte" {
-  attn report "$TINY/r.journal" --json "$TMP/again.json" --csv "$TMP/again.csv"
-  expect_status 0
+  must 0 attn report "$TINY/r.journal" --json "$TMP/again.json" --csv "$TMP/again.csv"
   cmp "$TINY/r.json" "$TMP/again.json"
   cmp "$TINY/r.csv" "$TMP/again.csv"
 }
 
 @test "a torn last line of a journal costs that line only" {
   head -c -20 "$TINY/r.journal" >"$TMP/torn"
-  attn report "$TMP/torn" --json "$TMP/torn.json"
-  expect_status 0
+  must 0 attn report "$TMP/torn" --json "$TMP/torn.json"
   expect_json "$TMP/torn.json" 'd["run"]["state"] == "partial"'
   head -n 4 "$TINY/r.journal" >"$TMP/short"
-  attn report "$TMP/short" --json "$TMP/short.json"
-  expect_status 4
+  must 4 attn report "$TMP/short" --json "$TMP/short.json"
 }
 
 @test "the table is printed beside the files; --quiet and an output on stdout silence it" {
@@ -74,8 +71,7 @@ PY
   attn report "$TINY/r.journal" --json "$TMP/r.json" --csv "$TMP/r.csv" --gbench "$TMP/g.json"
   expect_no_err
   cmp "$OUT" "$TINY/stdout"
-  attn report "$TINY/r.journal" --json "$TMP/r.json" --csv "$TMP/r.csv" --quiet
-  expect_status 0
+  must 0 attn report "$TINY/r.journal" --json "$TMP/r.json" --csv "$TMP/r.csv" --quiet
   expect_no_out
   cmp "$TMP/r.json" "$TINY/r.json"
   for name in - /dev/stdout; do
@@ -86,8 +82,7 @@ PY
 }
 
 @test "the table goes to stdout, names planned rows and adds up" {
-  attn --sweep tests/data/sweeps/tiny.json --device cpu --check-only
-  expect_status 0
+  must 0 attn --sweep tests/data/sweeps/tiny.json --device cpu --check-only
   expect_no_err
   expect_out 'planned = not measured'
   expect_out 'grid_misses_bh at B1.H2.Hkv2.Sq65.Skv65.D64.f16.full (worst of 2 cases), as planned for NVIDIA H200'
@@ -98,8 +93,7 @@ PY
 
 @test "the same seed gives the same errors, another seed others" {
   for seed in 1 1 2; do
-    attn --sweep tests/data/sweeps/tiny.json --device cpu --check-only --variants cpu_flash --seed $seed --json -
-    expect_status 0
+    must 0 attn --sweep tests/data/sweeps/tiny.json --device cpu --check-only --variants cpu_flash --seed $seed --json -
     json "$OUT" '[r["check"]["max_abs_error"] for r in d["results"]]' >>"$TMP/errors"
   done
   [ "$(sort -u "$TMP/errors" | wc -l)" -eq 2 ] || fail "errors by seed: $(cat "$TMP/errors")"
@@ -107,8 +101,7 @@ PY
 
 @test "auto on a machine without a GPU takes the CPU; cuda ends with 77 and one line" {
   if [ -e /dev/nvidia0 ]; then skip "this machine has a GPU"; fi
-  attn --sweep tests/data/sweeps/tiny.json --check-only --json -
-  expect_status 0
+  must 0 attn --sweep tests/data/sweeps/tiny.json --check-only --json -
   expect_json "$OUT" 'd["device"]["kind"] == "cpu"'
   expect_refusal 77 'CUDA' -- --sweep tests/data/sweeps/tiny.json --device cuda
   expect_err_lines 1
@@ -116,17 +109,15 @@ PY
 
 @test "all shipped sweeps run their checks on the CPU" {
   for sweep in shapes/smoke.json shapes/n6.json; do
-    attn --sweep "$sweep" --device cpu --check-only --json "$TMP/r.json"
-    expect_status 0
+    must 0 attn --sweep "$sweep" --device cpu --check-only --json "$TMP/r.json"
     expect_valid results/report.schema.json "$TMP/r.json"
     expect_json "$TMP/r.json" 'd["summary"]["ok"] > 0 and d["summary"]["wrong"] == 0'
   done
 }
 
 @test "--samples keeps every sample, from which the statistics follow; one that was changed is refused" {
-  attn --sweep tests/data/sweeps/tiny.json --filter causal --device cpu --variants cpu_flash --quick --rounds 2 --samples \
+  must 0 attn --sweep tests/data/sweeps/tiny.json --filter causal --device cpu --variants cpu_flash --quick --rounds 2 --samples \
     --journal "$TMP/j" --json "$TMP/r.json" --csv "$TMP/r.csv"
-  expect_status 0
   expect_valid results/report.schema.json "$TMP/r.json"
   python - "$TMP/r.json" "$TMP/j" <<'PY'
 import json, statistics, sys
@@ -145,19 +136,16 @@ PY
   attn report "$TMP/r.json" --json "$TMP/again.json"
   cmp "$TMP/r.json" "$TMP/again.json"
   sed 's/"samples_us":[[:space:]]*\[/&1e9, /' "$TMP/r.json" >"$TMP/changed.json"
-  attn report "$TMP/changed.json"
-  expect_status 7
+  must 7 attn report "$TMP/changed.json"
   expect_err 'has samples that contradict its time'
   drop_checksums "$TMP/j"
   sed '0,/"samples_us":\[/s//&null,/' "$TMP/j" >"$TMP/null"
-  attn report "$TMP/null"
-  expect_status 7
+  must 7 attn report "$TMP/null"
   expect_err 'must be a number'
 }
 
 @test "random shapes: the CPU's kernel is right over edges of tiles, unequal lengths, rows without keys and head groups" {
   python tests/data/random_sweep.py "${ATTN_SEED:-1}" 40 --most-d 72 --most-s 100 >"$TMP/random.json"
-  attn --sweep "$TMP/random.json" --device cpu --check-only --variants cpu_flash --json "$TMP/r.json" --quiet
-  expect_status 0
+  must 0 attn --sweep "$TMP/random.json" --device cpu --check-only --variants cpu_flash --json "$TMP/r.json" --quiet
   expect_json "$TMP/r.json" 'd["summary"]["ok"] == 40'
 }

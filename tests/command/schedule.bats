@@ -13,8 +13,7 @@ steady() {
 @test "cells are measured in a random order that the seed decides, and reported in the sweep's" {
   local run=(--shape "B=1,2,H=2,S=1,3,5,D=8" --device cpu --check-only --variants cpu_flash,cpu_ref)
   attn "${run[@]}" --journal "$TMP/plain" --json "$TMP/plain.json"
-  attn "${run[@]}" --order seeded --journal "$TMP/1" --json "$TMP/1.json"
-  expect_status 0
+  must 0 attn "${run[@]}" --order seeded --journal "$TMP/1" --json "$TMP/1.json"
   attn "${run[@]}" --order seeded --journal "$TMP/again" --quiet
   attn "${run[@]}" --order seeded --seed 2 --journal "$TMP/2" --quiet
   cmp <(cells_of "$TMP/1") <(cells_of "$TMP/again") || fail "the same seed, another order"
@@ -28,16 +27,14 @@ steady() {
   # A journal cut off in the middle goes on, and its report has the same order.
   sed -i '/^{"end":/d' "$TMP/1"
   sed -i '$d' "$TMP/1"
-  attn "${run[@]}" --order seeded --journal "$TMP/1" --resume --json "$TMP/1.json"
-  expect_status 0
+  must 0 attn "${run[@]}" --order seeded --journal "$TMP/1" --resume --json "$TMP/1.json"
   cmp <(cells_of "$TMP/1") <(cells_of "$TMP/again") || fail "goes on in another order"
 }
 
 @test "a time budget takes the shortest cells, reports the others as left out, and a later run measures them" {
   need_steady
   export STEADY_US=30
-  steady --time-budget 1s --sentinel 1
-  expect_status 4
+  must 4 steady --time-budget 1s --sentinel 1
   expect_err "left_out), first: "
   expect_out "left_out"
   expect_json "$TMP/r.json" '[r["shape"]["B"] for r in d["results"]] == [1000, 3, 2, 1] and d["results"][3]["status"] == "ok"'
@@ -49,8 +46,7 @@ steady() {
   cmp "$TMP/r.json" "$TMP/again.json"
   local before
   before=$(grep -c '^{"sentinel":' "$TMP/j")
-  steady --sentinel 1
-  expect_status 0
+  must 0 steady --sentinel 1
   expect_json "$TMP/r.json" '[r["status"] for r in d["results"]] == ["ok"] * 4'
   [ "$(cells_of "$TMP/j" | sort | uniq -c | awk '$1 > 2' | wc -l)" -eq 0 ] || fail "a cell was measured again"
   # The sentinel is the first cell that was timed, also of the part that went on.

@@ -33,15 +33,13 @@ wait_for_cells() {
   kill -KILL "$pid"
   wait "$pid" || true
   cells=$(cells_of)
-  COLUMNS=160 tune tunable:twin=0 --resume --json "$TMP/best.json"
-  expect_status 0
+  COLUMNS=160 must 0 tune tunable:twin=0 --resume --json "$TMP/best.json"
   expect_out_matches '> tunable:step=3,twin=0 +[0-9.]+ +[0-9.]+ +[0-9.]+x +[0-9.]+ to [0-9.]+ +7 of 7 +3 +better'
   [ "$cells" -lt 20 ] && [ "$(cells_of)" -gt "$cells" ] || fail "$cells cells, then $(cells_of)"
   expect_json "$TMP/best.json" 'd["shapes"] == ["B1.H1.Hkv1.Sq1.Skv1.D64.f16.full"] and
     d["variants"] == ["tunable:twin=0", "tunable:step=3,twin=0"] and
     d["tuned"] == [{"case": d["shapes"][0], "variant": "tunable:step=3,twin=0"}]'
-  attn --sweep "$TMP/best.json" --load "$OBJECT" --device cpu --check-only --quiet --json "$TMP/r.json"
-  expect_status 0
+  must 0 attn --sweep "$TMP/best.json" --load "$OBJECT" --device cpu --check-only --quiet --json "$TMP/r.json"
   expect_json "$TMP/r.json" '[r["status"] for r in d["results"]] == ["ok", "ok"]'
 
   # The journal has every measurement once; reports read it, and no comparison takes it.
@@ -56,23 +54,20 @@ wait_for_cells() {
 
   # What came to its end is only reported again.
   cp "$TMP/j" "$TMP/before"
-  tune tunable:twin=0 --resume --json "$TMP/again.json"
-  expect_status 0
+  must 0 tune tunable:twin=0 --resume --json "$TMP/again.json"
   cmp "$TMP/j" "$TMP/before"
   cmp "$TMP/best.json" "$TMP/again.json"
 }
 
 @test "a default that is the fastest stays, and the sweep holds it alone" {
-  TUNABLE_BEST=1 tune tunable:twin=0 --json -
-  expect_status 0
+  TUNABLE_BEST=1 must 0 tune tunable:twin=0 --json -
   expect_json "$OUT" 'd["variants"] == ["tunable:twin=0"] and "tuned" not in d'
   tune tunable:twin=0 --resume
   expect_out 'the default is the fastest'
 }
 
 @test "a spent budget leaves tunings out and says how many" {
-  tune tunable --budget 0.001s
-  expect_status 0
+  must 0 tune tunable --budget 0.001s
   expect_out_matches ' 2 of 14 '
 }
 
@@ -88,13 +83,11 @@ wait_for_cells() {
 }
 
 @test "a variant without a right tuning is a failure, one that takes no such case is none" {
-  TUNABLE_US=1 tune tunable:step=5
-  expect_status 3
+  TUNABLE_US=1 must 3 tune tunable:step=5
   expect_out 'no tuning is right here'
   expect_err 'no tuning of tunable:step=5 is right in 1 of 1 cases'
   rm "$TMP/j"
-  tune tunable:step=4
-  expect_status 0
+  must 0 tune tunable:step=4
   expect_out 'the variant does not take this case'
 }
 

@@ -6,8 +6,7 @@
 load steady
 
 @test "a slower program is a regression, confirmed by fresh processes: exit 1" {
-  ab --base "$(takes 100)" --keep "$TMP/kept" --base-json "$TMP/base.json" --json "$TMP/new.json"
-  expect_status 1
+  must 1 ab --base "$(takes 100)" --keep "$TMP/kept" --base-json "$TMP/base.json" --json "$TMP/new.json"
   expect_out regressed
   [ "$(ls "$TMP/kept" | grep -c '^first-0[0-4]-base\.journal$')" -eq 5 ]
   [ "$(ls "$TMP/kept" | grep -c '^again-0[0-4]-candidate\.journal$')" -eq 5 ]
@@ -21,8 +20,7 @@ load steady
 }
 
 @test "a faster program passes, and each pair ran in an order of its own, with a seed that is told" {
-  ab --base "$(takes 2400)" --keep "$TMP/kept" --compare-json "$TMP/compare.json"
-  expect_status 0
+  must 0 ab --base "$(takes 2400)" --keep "$TMP/kept" --compare-json "$TMP/compare.json"
   expect_out improved
   order=$(cd "$TMP/kept" && ls -tr -- first-*.journal | sed 's/.*-\(.\).*\.journal/\1/' | tr -d '\n')
   [ "$(fold -w2 <<<"$order" | grep -cE '^(bc|cb)$')" -eq 5 ] || fail "the order was $order"
@@ -33,15 +31,13 @@ load steady
 
 @test "a kernel of one's own is compared with its older object, by one program" {
   cp "$STEADY" "$TMP/old.so"
-  decided attn ab --base-load "$TMP/old.so" --load "$STEADY" --sweep "$SWEEP" --device cpu "${COMMON[@]}" --threshold 50 \
+  must 0 decided attn ab --base-load "$TMP/old.so" --load "$STEADY" --sweep "$SWEEP" --device cpu "${COMMON[@]}" --threshold 50 \
     --keep "$TMP/kept" --json "$TMP/new.json"
-  expect_status 0
   for side in base:"$TMP/old.so" candidate:"$STEADY"; do
     grep -qE -- "--load '?${side#*:}[' \"]" "$TMP/kept/first-00-${side%%:*}.journal" || fail "${side%%:*} loaded something else"
   done
   expect_json "$TMP/new.json" '"--base-load" in d["run"]["command"]'
-  attn ab --base-load "$TMP/none.so" --load "$STEADY" --sweep "$SWEEP" --device cpu
-  expect_status 6
+  must 6 attn ab --base-load "$TMP/none.so" --load "$STEADY" --sweep "$SWEEP" --device cpu
   expect_err "$TMP/none.so"
 }
 
@@ -63,8 +59,7 @@ two_cases() { sed -i 's/{"B": 1.*}\]/{"B": 1, "H": 2, "S": 1, "D": 8}, {"B": 2, 
 
 @test "the command of a row measures it again, whatever the thresholds of other cells" {
   two_cases
-  ab --base "$(takes 100)" --threshold-for 'B2.*/steady=50' --only B1.H2.Hkv2.Sq1.Skv1.D8.f16.full/steady
-  expect_status 1
+  must 1 ab --base "$(takes 100)" --threshold-for 'B2.*/steady=50' --only B1.H2.Hkv2.Sq1.Skv1.D8.f16.full/steady
   expect_out regressed
   against "$(baseline 4800)" --threshold-for 'B2.*=50' --only B1.H2.Hkv2.Sq1.Skv1.D8.f16.full/steady
   refute_err 'matches no cell'
@@ -72,14 +67,12 @@ two_cases() { sed -i 's/{"B": 1.*}\]/{"B": 1, "H": 2, "S": 1, "D": 8}, {"B": 2, 
 
 @test "a wrong candidate is exit 3, whatever its time" {
   candidate=$(program wrong "STEADY_FILE='$TMP/n' STEADY_AT=4 STEADY_HOW=wrong exec \"$ATTNBENCH\" \"\$@\"")
-  ab --base "$ATTNBENCH" --candidate "$candidate"
-  expect_status 3
+  must 3 ab --base "$ATTNBENCH" --candidate "$candidate"
 }
 
 @test "a cell that crashes in one of the candidate's processes is exit 4" {
   candidate=$(program crashing "STEADY_FILE='$TMP/n' STEADY_AT=2 STEADY_HOW=crash exec \"$ATTNBENCH\" \"\$@\"")
-  ab --base "$ATTNBENCH" --candidate "$candidate"
-  expect_status 4
+  must 4 ab --base "$ATTNBENCH" --candidate "$candidate"
 }
 
 @test "a base that is not there, or is not attnbench, is refused before anything is measured" {
@@ -92,17 +85,13 @@ two_cases() { sed -i 's/{"B": 1.*}\]/{"B": 1, "H": 2, "S": 1, "D": 8}, {"B": 2, 
 }
 
 @test "a base that fails says how, with what it said last" {
-  ab --base "$(program crash 'kill -SEGV $$')"
-  expect_status 9
+  must 9 ab --base "$(program crash 'kill -SEGV $$')"
   expect_err_matches '--base .*/crash: killed by signal 11'
-  ab --base "$(program old 'echo "attnbench: --quick: unknown option of attnbench run" >&2; exit 2')"
-  expect_status 6
+  must 6 ab --base "$(program old 'echo "attnbench: --quick: unknown option of attnbench run" >&2; exit 2')"
   expect_err 'exit status 2: --quick: unknown option of attnbench run; the candidate takes this command'
-  ab --base "$(program silent 'exit 0')"
-  expect_status 6
+  must 6 ab --base "$(program silent 'exit 0')"
   expect_err 'left no readable journal'
-  ab --base "$(program other 'echo hello; exit 1')"
-  expect_status 9
+  must 9 ab --base "$(program other 'echo hello; exit 1')"
   expect_err_matches '--base .*/other: exit status 1'
   expect_no_out
   expect_err_lines 1
@@ -112,8 +101,7 @@ two_cases() { sed -i 's/{"B": 1.*}\]/{"B": 1, "H": 2, "S": 1, "D": 8}, {"B": 2, 
   printf '#!/bin/sh\n[ "$1" != --version ] || exec echo "attnbench 9.1.0 (commit abcdef), CUDA none"\n"%s" "$@" || exit\n%s' \
     "$ATTNBENCH" 'for word; do [ "$before" != --journal ] || sed -i "1s/{/{\"hue\": 1, /" "$word"; before=$word; done' >"$TMP/newer"
   chmod +x "$TMP/newer"
-  ab --base "$ATTNBENCH" --candidate "$TMP/newer"
-  expect_status 6
+  must 6 ab --base "$ATTNBENCH" --candidate "$TMP/newer"
   expect_err "--candidate $TMP/newer: is attnbench 9.1.0 (commit abcdef); this program, $("$ATTNBENCH" --version | cut -d, -f1), judges and cannot read its journal"
   expect_err 'call `ab` of the newer program, and name the older one with --base'
 }
@@ -126,15 +114,13 @@ two_cases() { sed -i 's/{"B": 1.*}\]/{"B": 1, "H": 2, "S": 1, "D": 8}, {"B": 2, 
 }
 
 @test "a base that hangs is killed" {
-  ab --base "$(program hang 'sleep 1000')" --timeout 1
-  expect_status 9
+  must 9 ab --base "$(program hang 'sleep 1000')" --timeout 1
   expect_err 'no progress for 6 s, killed'
 }
 
 @test "a program that leaves something running is refused, and what it left is killed" {
   candidate=$(program leaves "setsid sh -c 'echo \$\$ >>\"$TMP/left\"; exec sleep 987' >/dev/null 2>&1 & exec \"$ATTNBENCH\" \"\$@\"")
-  ab --base "$ATTNBENCH" --candidate "$candidate"
-  expect_status 9
+  must 9 ab --base "$ATTNBENCH" --candidate "$candidate"
   expect_err "--candidate $candidate: left a process running behind it"
   while read -r pid; do ! kill -0 "$pid" 2>/dev/null || fail "it runs on"; done <"$TMP/left"
   [ -s "$TMP/left" ] || fail "nothing was left running"
@@ -143,16 +129,14 @@ two_cases() { sed -i 's/{"B": 1.*}\]/{"B": 1, "H": 2, "S": 1, "D": 8}, {"B": 2, 
 @test "a base that changes between its rounds is refused" {
   cp "$ATTNBENCH" "$TMP/base-program"
   candidate=$(program changes "cd '$TMP' && cp \"$ATTNBENCH\" other && echo \$\$ >>other && mv other base-program && cd '$ROOT'; exec \"$ATTNBENCH\" \"\$@\"")
-  ab --base "$TMP/base-program" --candidate "$candidate"
-  expect_status 6
+  must 6 ab --base "$TMP/base-program" --candidate "$candidate"
   expect_err "the rounds differ in the program"
 }
 
 @test "a candidate with a clock of its own is not judged: exit 6" {
   two_cases
   candidate=$(program halves "LD_PRELOAD='$(dirname "$STEADY")/half_clock.so'\${LD_PRELOAD:+:\$LD_PRELOAD} exec \"$ATTNBENCH\" \"\$@\"")
-  ab --base "$ATTNBENCH" --candidate "$candidate" --compare-json "$TMP/compare.json" --markdown "$TMP/compare.md"
-  expect_status 6
+  must 6 ab --base "$ATTNBENCH" --candidate "$candidate" --compare-json "$TMP/compare.json" --markdown "$TMP/compare.md"
   expect_out 'growth of the journals'
   expect_json "$TMP/compare.json" '[i["key"] for i in d["identity"]["differences"] if i["fatal"]].count("growth of the journals") == 1'
   grep -q 'by the clock of the judge' "$TMP/compare.md"
@@ -242,8 +226,7 @@ in_steps() {
 }
 
 @test "without --rounds the measurement ends when the verdict is clear, and says so" {
-  in_steps --base "$ATTNBENCH" --keep "$TMP/kept" --json "$TMP/new.json"
-  expect_status 0
+  must 0 in_steps --base "$ATTNBENCH" --keep "$TMP/kept" --json "$TMP/new.json"
   measured=$(json "$TMP/compare.json" 'd["pairs"]["measured"]')
   [ "$(ls "$TMP/kept" | grep -c '^first-.*journal$')" -eq $((2 * measured)) ]
   expect_json "$TMP/compare.json" 'd["pairs"]["most"] == 7 and d["pairs"]["measured"] in (3, 5, 7)'
@@ -251,15 +234,13 @@ in_steps() {
   expect_json "$TMP/new.json" "[r['processes']['hot']['count'] for r in d['results']] == [$measured]"
   expect_out "$measured of at most 7 pairs of processes"
   expect_valid results/compare.schema.json "$TMP/compare.json"
-  in_steps --base "$ATTNBENCH" --rounds 5
-  expect_status 0
+  must 0 in_steps --base "$ATTNBENCH" --rounds 5
   expect_json "$TMP/compare.json" 'd["pairs"] == {"measured": 5, "most": 5, "rows_clear_before": 0, "stopped": "as many as --rounds says"}'
 }
 
 @test "a candidate whose clock may be its own is measured on until that is told" {
   candidate=$(program halves "LD_PRELOAD='$(dirname "$STEADY")/half_clock.so'\${LD_PRELOAD:+:\$LD_PRELOAD} exec \"$ATTNBENCH\" \"\$@\"")
-  in_steps --base "$ATTNBENCH" --candidate "$candidate"
-  expect_status 6
+  must 6 in_steps --base "$ATTNBENCH" --candidate "$candidate"
   expect_json "$TMP/compare.json" 'd["pairs"]["measured"] >= 5'
 }
 
@@ -292,8 +273,7 @@ in_steps() {
   expect_valid results/report.schema.json "$TMP/new.json"
   attn report "$TMP/kept/first-06-base.journal" --json "$TMP/last.json"
   expect_json "$TMP/last.json" '[r["shape"]["B"] for r in d["results"]] == [2]'
-  attn report "$TMP/new.json"
-  expect_status 0
+  must 0 attn report "$TMP/new.json"
   attn compare "$TMP/base.json" "$TMP/new.json" --json "$TMP/again.json"
   expect_json "$TMP/again.json" 'd["identity"]["comparable"]'
 }
@@ -319,36 +299,30 @@ in_steps() {
 
 @test "a report that cannot be written costs no verdict, and its processes are kept" {
   mkdir "$TMP/t"
-  TMPDIR=$TMP/t ab --base "$(takes 100)" --json /dev/full
-  expect_status 8
+  TMPDIR=$TMP/t must 8 ab --base "$(takes 100)" --json /dev/full
   expect_out regressed
   expect_err "journals so far are kept in $(echo "$TMP"/t/attnbench-ab-*)"
 }
 
 @test "a threshold for no cell is refused after one process" {
   export STEADY_FILE=$TMP/n
-  ab --base "$ATTNBENCH" --threshold-for '*/nothing=5'
-  expect_status 2
+  must 2 ab --base "$ATTNBENCH" --threshold-for '*/nothing=5'
   expect_err 'matches no cell'
   [ "$(wc -c <"$TMP/n")" -eq 1 ]
 }
 
 @test "a start that was refused leaves a folder to keep as empty as it was" {
-  ab --base "$(program other 'exit 0')x" --keep "$TMP/kept"
-  expect_status 2
-  ab --base "$(takes 2400)" --keep "$TMP/kept"
-  expect_status 0
+  must 2 ab --base "$(program other 'exit 0')x" --keep "$TMP/kept"
+  must 0 ab --base "$(takes 2400)" --keep "$TMP/kept"
 }
 
 @test "the last line of a program that says much is told" {
-  ab --base "$(program loud 'yes | head -c 3000000 >&2; echo "attnbench: the reason" >&2; exit 9')"
-  expect_status 9
+  must 9 ab --base "$(program loud 'yes | head -c 3000000 >&2; echo "attnbench: the reason" >&2; exit 9')"
   expect_err 'exit status 9: the reason'
 }
 
 @test "nothing is left in the temporary folder" {
   mkdir "$TMP/t"
-  TMPDIR=$TMP/t ab --base "$(program silent 'mkdir "$(dirname "$(ls -d "$TMPDIR"/attnbench-ab-*/first*.log | tail -n 1)")/more"')"
-  expect_status 6
+  TMPDIR=$TMP/t must 6 ab --base "$(program silent 'mkdir "$(dirname "$(ls -d "$TMPDIR"/attnbench-ab-*/first*.log | tail -n 1)")/more"')"
   [ -z "$(ls -A "$TMP/t")" ] || fail "left: $(ls -A "$TMP/t")"
 }

@@ -53,29 +53,22 @@ d['tool']['git_commit'] = '0123abc'"
   repeat a same 7 1.01
   repeat a slow 7 1.03
   repeat a fast 5 0.5
-  compare base same
-  expect_status 0
+  must 0 compare base same
   expect_no_err
-  compare base slow
-  expect_status 1
+  must 1 compare base slow
   expect_out regressed
-  compare base slow --threshold 5
-  expect_status 0
-  compare base slow --threshold-for '*/cpu_ref=5' --json "$TMP/c.json"
-  expect_status 1
+  must 0 compare base slow --threshold 5
+  must 1 compare base slow --threshold-for '*/cpu_ref=5' --json "$TMP/c.json"
   expect_json "$TMP/c.json" '[(r["variant"], r["verdict"]) for r in d["rows"]] == [("cpu_flash", "regressed")] * 2 + [("cpu_ref", "same")] * 2'
-  compare base fast
-  expect_status 0
+  must 0 compare base fast
   expect_out improved
-  compare fast base
-  expect_status 1
+  must 1 compare fast base
 }
 
 @test "gate --selftest: rates from a report of many processes" {
   measure a
   repeat a many 28 1
-  attn gate --selftest --from "$TMP/many.json" --json "$TMP/gate.json"
-  expect_status 0
+  must 0 attn gate --selftest --from "$TMP/many.json" --json "$TMP/gate.json"
   expect_no_err
   expect_out "0 of 4000 suites without any change failed"
   expect_json "$TMP/gate.json" 'd["schema"] == "attnbench.selftest/1" and d["method"]["processes"] == 28 and d["method"]["rounds"] == 7'
@@ -108,30 +101,25 @@ d['tool']['git_commit'] = '0123abc'"
 @test "gate --selftest: cells that are wrong give no rates" {
   wrong=$(write_file w.json '{"attnbench_sweep": 1, "name": "s", "shapes": [{"B": 1, "H": 1, "S": 16, "D": 16}],
     "variants": ["cpu_flash", "fault_nan"]}')
-  attn_faulty gate --selftest --sweep "$wrong" --device cpu --modes hot --rounds 5 --processes 10
-  expect_status 3
+  must 3 attn_faulty gate --selftest --sweep "$wrong" --device cpu --modes hot --rounds 5 --processes 10
   expect_no_out
   expect_err "1 of 2 cells failed (1 wrong), first: B1.H1.Hkv1.Sq16.Skv16.D16.f16.full fault_nan"
 }
 
 @test "compare: one process decides nothing, exit 5, or 0 with --noise=warn" {
   measure a
-  compare a a
-  expect_status 5
+  must 5 compare a a
   expect_out inconclusive
   expect_err_lines 1
-  compare a a --noise warn
-  expect_status 0
+  must 0 compare a a --noise warn
   expect_no_err
-  compare a a --noise=fail
-  expect_status 5
+  must 5 compare a a --noise=fail
 }
 
 @test "compare: a report and the journal it came from are the same evidence" {
   measure a
   compare a a --json "$TMP/one.json"
-  attn compare "$TMP/a.journal" "$TMP/a.json" --json "$TMP/two.json"
-  expect_status 5
+  must 5 attn compare "$TMP/a.journal" "$TMP/a.json" --json "$TMP/two.json"
   cmp "$TMP/one.json" "$TMP/two.json"
 }
 
@@ -144,8 +132,7 @@ row["time"]["hot"].update({k: 2 * v for k, v in row["time"]["hot"].items() if k.
   for format in json markdown junit annotations; do
     compare a b "--$format" -
     cp "$OUT" "$TMP/first"
-    compare a b "--$format" -
-    expect_status 5
+    must 5 compare a b "--$format" -
     cmp "$OUT" "$TMP/first"
     [ -s "$OUT" ]
   done
@@ -172,56 +159,46 @@ row["time"]["hot"].update({k: 2 * v for k, v in row["time"]["hot"].items() if k.
 @test "compare: a wrong result is exit 3" {
   measure a
   edit a b 'r = d["results"][1]; r["status"] = "wrong"; r["reason"] = "3 of 4 elements"; r["time"] = None'
-  compare a b
-  expect_status 3
+  must 3 compare a b
   expect_out "3 of 4 elements"
 }
 
 @test "compare: a cell that went missing is exit 4" {
   measure a
   edit a b 'del d["results"][1]'
-  compare a b
-  expect_status 4
+  must 4 compare a b
   expect_out missing
   edit a c 'r = d["results"][0]; r["status"] = "crashed"; r["reason"] = "signal 11"; r["time"] = None'
-  compare a c --noise warn
-  expect_status 4
+  must 4 compare a c --noise warn
   expect_out "signal 11"
 }
 
 @test "compare: a new cell is exit 4 without --allow-new" {
   measure a
   edit a base 'del d["results"][1]; d["run"]["cells"] = 1'
-  compare base a --noise warn
-  expect_status 4
-  compare base a --noise warn --allow-new
-  expect_status 0
+  must 4 compare base a --noise warn
+  must 0 compare base a --noise warn --allow-new
 }
 
 @test "compare: nothing in common is exit 4, whatever is allowed" {
   measure a
   edit a base 'del d["results"][1]; d["run"]["cells"] = 1'
   edit a now 'del d["results"][0]; d["run"]["cells"] = 1'
-  compare base now --noise warn --allow-new
-  expect_status 4
+  must 4 compare base now --noise warn --allow-new
 }
 
 @test "compare: unlike machines are exit 6 and every difference stands in two columns" {
   measure a
   edit a b 'd["device"]["name"] = "Other CPU"; d["device"]["memory_bytes"] *= 3'
-  compare a b
-  expect_status 6
+  must 6 compare a b
   expect_out "Other CPU"
   expect_out memory
   edit a c 'd["sweep"]["hash"] = "0123456789abcdef"'
-  compare a c
-  expect_status 6
+  must 6 compare a c
   edit a e 'd["run"]["seed"] = 77'
-  compare a e
-  expect_status 6
+  must 6 compare a e
   edit a f 'd["tool"]["git_commit"] = "fffffff"'
-  compare a f --noise warn
-  expect_status 0
+  must 0 compare a f --noise warn
   expect_out fffffff
 }
 
@@ -255,12 +232,10 @@ row["time"]["hot"].update({k: 2 * v for k, v in row["time"]["hot"].items() if k.
   local ratio tampered
   ratio='"ratio": 2.0, "ci95_low": 1.9, "ci95_high": 2.1, "rounds": 9, "event_overhead_us": 0, "drift_ratio": 0, "sm_clock_mhz": 1980'
   edit a fine "d['results'][0]['speedup_vs'] = {'reference': 'cpu_flash', 'cold': None, 'hot': {$ratio}}"
-  attn report "$TMP/fine.json"
-  expect_status 0
+  must 0 attn report "$TMP/fine.json"
   for tampered in '"ratio": 3.0' '"ratio": 0' '"ratio": -2.0' '"ci95_low": 2.05' '"ci95_high": 1e999' '"rounds": 0' '"drift_ratio": -1' '"sm_clock_mhz": 0'; do
     edit a evil "d['results'][0]['speedup_vs'] = {'reference': 'cpu_flash', 'cold': None, 'hot': {$ratio, $tampered}}"
-    attn report "$TMP/evil.json"
-    expect_status 7
+    must 7 attn report "$TMP/evil.json"
   done
 }
 
@@ -286,8 +261,7 @@ row["time"]["hot"].update({k: 2 * v for k, v in row["time"]["hot"].items() if k.
 @test "compare: an output that cannot be written takes no other with it" {
   [ -e /dev/full ] || skip "no /dev/full here"
   measure a
-  compare a a --json /dev/full --markdown "$TMP/a.md" --junit "$TMP/a.xml"
-  expect_status 8
+  must 8 compare a a --json /dev/full --markdown "$TMP/a.md" --junit "$TMP/a.xml"
   expect_err '/dev/full: cannot write'
   expect_err_lines 1
   expect_out 'exit code 5'
@@ -312,8 +286,7 @@ row["time"]["hot"].update({k: 2 * v for k, v in row["time"]["hot"].items() if k.
 @test "compare: a report that somebody has tampered with never passes" {
   local base=tests/data/gate_h200.json file what
   mkdir "$TMP/tampered"
-  attn compare "$base" "$base"
-  expect_status 0
+  must 0 attn compare "$base" "$base"
   python tests/tamper.py "$base" "$TMP/tampered" 11 >"$TMP/list"
   [ "$(wc -l <"$TMP/list")" -ge 150 ]
   while IFS=$'\t' read -r file what; do
@@ -331,19 +304,16 @@ row["time"]["hot"].update({k: 2 * v for k, v in row["time"]["hot"].items() if k.
   measure a
   repeat a base 7 0.02
   repeat a slow 7 0.03
-  compare base slow --floor-us 1
-  expect_status 5
+  must 5 compare base slow --floor-us 1
   expect_out 'choose a smaller floor'
-  attn compare "$TMP/base.json" "$TMP/slow.json" --floor-us 100
-  expect_status 2
+  must 2 attn compare "$TMP/base.json" "$TMP/slow.json" --floor-us 100
 }
 
 @test "compare: reports of one process each say once what to do" {
   sweep=$(write_file s.json '{"attnbench_sweep": 1, "name": "s", "shapes": [{"B": 1, "H": 1, "S": 16, "D": 16},
     {"B": 2, "H": 1, "S": 16, "D": 16}, {"B": 3, "H": 1, "S": 16, "D": 16}], "variants": ["cpu_ref"]}')
   measure a
-  compare a a
-  expect_status 5
+  must 5 compare a a
   [ "$(grep -c 'what to do' "$OUT")" -eq 1 ]
   [ "$(grep -c 'again:' "$OUT")" -eq 0 ]
   [ "$(head -1 "$OUT" | cut -c1-19)" = "FAILED, exit code 5" ]

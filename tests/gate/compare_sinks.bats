@@ -20,8 +20,7 @@ import json, sys
 d = json.load(open("tests/data/compare_mixed.json"))
 exec(sys.argv[1])
 json.dump(d, open(sys.argv[2], "w"))' "$change" "$TMP/changed.json"
-    capture python scripts/proof/validate_report.py "$TMP/changed.json"
-    expect_status 1
+    must 1 capture python scripts/proof/validate_report.py "$TMP/changed.json"
     expect_err changed.json
   done <<'CHANGES'
 d["summary"]["exit_code"] = 1

@@ -4,16 +4,14 @@ setup() { need_gpu; }
 
 # run_shape SQ: the table's variants of this shape, right and measured, in $TMP/SQ.json.
 run_shape() {
-  attn_faulty --sweep tests/data/sweeps/defects.json --device cuda --filter "Sq=$1" --json "$TMP/$1.json" \
+  must 0 attn_faulty --sweep tests/data/sweeps/defects.json --device cuda --filter "Sq=$1" --json "$TMP/$1.json" \
     --variants "$(defects_of "$1")"
-  expect_status 0
   expect_json "$TMP/$1.json" '{r["status"] for r in d["results"]} == {"ok"}'
 }
 
 @test "planted defects are right over ragged and causal shapes" {
-  attn_faulty --sweep tests/data/sweeps/tiny.json --device cuda --check-only --json "$TMP/r.json" \
+  must 0 attn_faulty --sweep tests/data/sweeps/tiny.json --device cuda --check-only --json "$TMP/r.json" \
     --variants "$(defects_table | awk '!seen[$2]++ {printf "%sgpu_defect_%s", sep, $2; sep = ","}')"
-  expect_status 0
   expect_json "$TMP/r.json" 'd["summary"]["ok"] == 24'
 }
 
@@ -56,9 +54,7 @@ found() {
 }
 
 @test "a report of a run, diagnosed again, is the same report" {
-  attn --sweep shapes/v3.json --device cuda --json "$TMP/r.json"
-  expect_status 0
-  attn diagnose "$TMP/r.json" --json "$TMP/again.json"
-  expect_status 0
+  must 0 attn --sweep shapes/v3.json --device cuda --json "$TMP/r.json"
+  must 0 attn diagnose "$TMP/r.json" --json "$TMP/again.json"
   cmp "$TMP/r.json" "$TMP/again.json" || fail "the report came back different"
 }

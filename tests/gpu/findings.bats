@@ -5,8 +5,7 @@ setup() { need_gpu; }
 # The findings of real runs. Times are read for their verdicts only: no test here has a time as its bar.
 
 @test "v3: serial is named as serialised over B*H from geometry and time together, the others are not" {
-  attn --sweep shapes/v3.json --device cuda --json "$TMP/r.json" --csv "$TMP/r.csv"
-  expect_status 0
+  must 0 attn --sweep shapes/v3.json --device cuda --json "$TMP/r.json" --csv "$TMP/r.csv"
   expect_json "$TMP/r.json" 'all(r["status"] == "ok" or r["status"] == "skipped" and (r["variant"] == "cudnn"
     or "D must be" in r["reason"]) for r in d["results"])'
   expect_json "$TMP/r.json" '{r["variant"] for r in d["results"] for f in r["findings"] if f["id"] == "grid_misses_bh"}
@@ -19,8 +18,7 @@ setup() { need_gpu; }
 }
 
 @test "every timed row carries clock, samples, interval and rates" {
-  attn --sweep shapes/smoke.json --device cuda --json "$TMP/r.json"
-  expect_status 0
+  must 0 attn --sweep shapes/smoke.json --device cuda --json "$TMP/r.json"
   expect_json "$TMP/r.json" 'all(t["n"] >= 5 and t["ci95_low_us"] <= t["median_us"] <= t["ci95_high_us"]
     and 300 < t["sm_clock_mhz"] <= 1.02 * d["device"]["sm_clock_max_mhz"] and t["stop"]
     for r in d["results"] if r["status"] == "ok" for t in r["time"].values())'

@@ -8,8 +8,7 @@ setup() {
 }
 
 @test "every process of a run has its medians and SM clocks, and they agree" {
-  attn --sweep "$SWEEP" --device cuda --rounds 4 --quick --reference none --json "$TMP/r.json"
-  expect_status 0
+  must 0 attn --sweep "$SWEEP" --device cuda --rounds 4 --quick --reference none --json "$TMP/r.json"
   python scripts/proof/validate_report.py "$TMP/r.json"
   expect_json "$TMP/r.json" 'all(r["processes"][m]["count"] == 4 for r in d["results"] for m in ("cold", "hot"))'
   expect_json "$TMP/r.json" 'all(mhz and mhz > 300 for r in d["results"] for m in ("cold", "hot")
@@ -22,8 +21,7 @@ setup() {
 
 @test "the report has what NVML tells of the device's policy" {
   command -v nvidia-smi >/dev/null || skip "no nvidia-smi to compare with"
-  attn --sweep "$SWEEP" --device cuda --variants wmma --check-only --json "$TMP/r.json"
-  expect_status 0
+  must 0 attn --sweep "$SWEEP" --device cuda --variants wmma --check-only --json "$TMP/r.json"
   local uuid limit
   uuid=$(json "$TMP/r.json" 'd["device"]["uuid"]' | tr -d '"')
   limit=$(nvidia-smi -i "$uuid" --query-gpu=enforced.power.limit --format=csv,noheader,nounits)
@@ -33,8 +31,7 @@ setup() {
 
 @test "a program against itself passes, in little time" {
   local start=$SECONDS
-  attn ab --base "$ATTNBENCH" --sweep "$SWEEP" --device cuda --base-json "$TMP/base.json" --json "$TMP/new.json"
-  expect_status 0
+  must 0 attn ab --base "$ATTNBENCH" --sweep "$SWEEP" --device cuda --base-json "$TMP/base.json" --json "$TMP/new.json"
   [ $((SECONDS - start)) -lt 90 ] || fail "took $((SECONDS - start)) s"
   expect_json "$TMP/new.json" '{r["processes"]["hot"]["count"] for r in d["results"]} in ({3}, {5}, {7})'
   expect_json "$TMP/base.json" 'd["run"]["quick"] and d["device"]["policy"]'
@@ -43,23 +40,20 @@ setup() {
 @test "a side of the gate reaches the GPU from its namespaces" {
   export APART_ROOT=$TMP APART_HOW
   APART_HOW=$(bash scripts/gate_apart.sh --probe)
-  capture bash scripts/gate_apart.sh "$ATTNBENCH" run --sweep "$SWEEP" --device cuda --quick --journal "$TMP/journal"
-  expect_status 0
+  must 0 capture bash scripts/gate_apart.sh "$ATTNBENCH" run --sweep "$SWEEP" --device cuda --quick --journal "$TMP/journal"
   attn report "$TMP/journal" --json "$TMP/r.json"
   expect_json "$TMP/r.json" '{r["status"] for r in d["results"] if r["variant"] == "wmma"} == {"ok"}'
 }
 
 @test "gate --selftest finds every slowdown that it puts in" {
-  attn gate --selftest --sweep "$SWEEP" --device cuda --modes hot --rounds 5 --processes 10 --controls 2 \
+  must 0 attn gate --selftest --sweep "$SWEEP" --device cuda --modes hot --rounds 5 --processes 10 --controls 2 \
     --json "$TMP/selftest.json"
-  expect_status 0
   expect_json "$TMP/selftest.json" '[c["verdict"] for c in d["controls"] if c["injected_ratio"]] == ["regressed"] * 2'
   expect_json "$TMP/selftest.json" 'all(abs(c["injected_ratio"] - 1.03) < 0.005 for c in d["controls"] if c["injected_ratio"])'
 }
 
 @test "the gate's own sweep is right in every cell that the GPU takes, and the program passes against itself" {
-  attn ab --base "$ATTNBENCH" --sweep shapes/gate.json --device cuda --compare-json "$TMP/c.json" --json "$TMP/new.json" --base-json "$TMP/base.json"
-  expect_status 0
+  must 0 attn ab --base "$ATTNBENCH" --sweep shapes/gate.json --device cuda --compare-json "$TMP/c.json" --json "$TMP/new.json" --base-json "$TMP/base.json"
   expect_json "$TMP/c.json" 'd["summary"]["compared"] >= 8 and d["pairs"]["measured"] in (3, 5, 7)'
   expect_json "$TMP/new.json" 'all(r["status"] in ("ok", "skipped") for r in d["results"])'
   # What is clear keeps fewer processes than what is not, and the reports can be compared again.

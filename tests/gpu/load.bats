@@ -9,8 +9,7 @@ setup() {
 }
 
 @test "a loaded CUDA variant is right, timed in both modes, and its facts are its own" {
-  attn --sweep kernels/example/sweep.json --device cuda --load "$EXAMPLE" --variants example_warp,scalar --json "$TMP/r.json"
-  expect_status 0
+  must 0 attn --sweep kernels/example/sweep.json --device cuda --load "$EXAMPLE" --variants example_warp,scalar --json "$TMP/r.json"
   expect_json "$TMP/r.json" '[r["status"] for r in d["results"] if r["variant"] == "example_warp"] == ["ok"] * 6'
   expect_json "$TMP/r.json" 'all(r["time"]["hot"]["median_us"] > 0 and r["time"]["cold"]["median_us"] > 0
     for r in d["results"] if r["variant"] == "example_warp")'
@@ -20,18 +19,16 @@ setup() {
 }
 
 @test "every dtype, mask, head group and number of warps of the loaded variant matches the oracle" {
-  attn --sweep tests/data/sweeps/correctness.json --device cuda --check-only --load "$EXAMPLE" \
+  must 0 attn --sweep tests/data/sweeps/correctness.json --device cuda --check-only --load "$EXAMPLE" \
     --variants example_warp,example_warp:warps=1,example_warp:warps=3,example_warp:warps=8 --json "$TMP/r.json"
-  expect_status 0
   expect_json "$TMP/r.json" '{r["status"] for r in d["results"]} <= {"ok", "skipped"}'
   expect_json "$TMP/r.json" 'all(r["shape"]["D"] > 256 for r in d["results"] if r["status"] == "skipped")'
 }
 
 @test "an object without GPU code is an error of its own cells" {
   g++ -std=c++20 -O1 -I. -shared -fPIC -Wl,-Bsymbolic -o "$TMP/host.so" -x c++ kernels/example/example.cu
-  attn --sweep tests/data/sweeps/tiny.json --device cuda --check-only --load "$TMP/host.so" \
+  must 4 attn --sweep tests/data/sweeps/tiny.json --device cuda --check-only --load "$TMP/host.so" \
     --variants example_warp,scalar --json "$TMP/r.json"
-  expect_status 4
   expect_json "$TMP/r.json" '[r["status"] for r in d["results"]] == ["error", "ok"] * 2'
   expect_json "$TMP/r.json" '"has no GPU code" in d["results"][0]["reason"]'
 }
@@ -40,9 +37,8 @@ setup() {
 example() { printf '%s/%s.so' "$(dirname "$EXAMPLE")" "$1"; }
 
 @test "a library that launches by itself is right, and what one call launched is read back" {
-  attn --sweep tests/data/sweeps/correctness.json --device cuda --check-only --load "$(example host_launched)" \
+  must 0 attn --sweep tests/data/sweeps/correctness.json --device cuda --check-only --load "$(example host_launched)" \
     --variants example_library,example_library:splits=1,example_library:splits=7 --json "$TMP/r.json"
-  expect_status 0
   expect_json "$TMP/r.json" '{r["status"] for r in d["results"]} == {"ok", "skipped"}'
   # A call is a memset of one counter per row, and a block per row and split.
   expect_json "$TMP/r.json" 'all(r["plan"]["memsets"] == 1 and r["plan"]["memset_bytes"] == 4 * r["launches"][0]["grid"][0]
@@ -53,16 +49,14 @@ example() { printf '%s/%s.so' "$(dirname "$EXAMPLE")" "$1"; }
 }
 
 @test "a library is timed in both modes, and is a reference for others" {
-  attn --shape B=1,H=8,S=1x1024,D=64 --device cuda --quick --load "$(example host_launched)" --variants example_library,scalar \
+  must 0 attn --shape B=1,H=8,S=1x1024,D=64 --device cuda --quick --load "$(example host_launched)" --variants example_library,scalar \
     --reference example_library --json "$TMP/r.json"
-  expect_status 0
   expect_json "$TMP/r.json" 'd["results"][1]["speedup_vs"]["reference"] == "example_library" and d["results"][1]["speedup_vs"]["hot"]["rounds"] >= 6'
   expect_json "$TMP/r.json" 'd["results"][0]["time"]["cold"]["median_us"] > 0 and d["results"][0]["time"]["hot"]["median_us"] > 0'
 }
 
 @test "the tma + wgmma template matches the oracle where it runs" {
-  attn --sweep tests/data/sweeps/correctness.json --device cuda --check-only --load "$(example tma_wgmma)" --variants example_tma_wgmma \
+  must 0 attn --sweep tests/data/sweeps/correctness.json --device cuda --check-only --load "$(example tma_wgmma)" --variants example_tma_wgmma \
     --json "$TMP/r.json"
-  expect_status 0
   expect_json "$TMP/r.json" '{r["status"] for r in d["results"]} <= {"ok", "skipped"}'
 }

@@ -14,8 +14,7 @@ run_plain() {
 }
 
 @test "a cubin is right, timed beside the reference, and its facts are its own" {
-  run_plain
-  expect_status 0
+  must 0 run_plain
   expect_json "$TMP/r.json" '[r["status"] for r in d["results"]] == ["ok"] * 6'
   expect_json "$TMP/r.json" 'all("plain_attention" in r["launches"][0]["kernel"] and r["launches"][0]["registers"] > 10
     for r in d["results"] if r["variant"] == "plain")'
@@ -25,8 +24,7 @@ run_plain() {
 @test "PTX is compiled by the driver, and is a reference like any other" {
   nvcc -O3 -std=c++17 -arch=compute_80 -ptx -o "$TMP/plain.ptx" tests/gpu/plain_attention.cu
   sed -i 's/plain.cubin/plain.ptx/; s/"9.0"/"8.0"/' "$TMP/plain.json"
-  run_plain --quick --reference plain
-  expect_status 0
+  must 0 run_plain --quick --reference plain
   expect_json "$TMP/r.json" 'all(r["speedup_vs"]["reference"] == "plain" for r in d["results"] if r["variant"] == "scalar")'
 }
 

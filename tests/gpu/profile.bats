@@ -59,8 +59,7 @@ under_nsys() {
 
 @test "a profile run without a tool checks and launches every cell, and times none" {
   mapfile -t args < <(profile_args)
-  attn "${args[@]}"
-  expect_status 0
+  must 0 attn "${args[@]}"
   expect_json "$TMP/r.json" 'd["run"]["profile_launches"] == 3 and d["run"]["profiled"] is None'
   expect_json "$TMP/r.json" 'all(r["check"]["right"] and r["time"] == {"cold": None, "hot": None} and r["launches"]
     for r in d["results"] if r["status"] == "ok")'
@@ -114,8 +113,7 @@ PY
 @test "a run of many cells that would not fit together is refused by name of the option" {
   sweep=$(write_file big.json '{"attnbench_sweep": 1, "name": "big", "grid": [{"B": [16], "H": [32], "S": [16384],
     "D": [128], "causal": [false, true]}], "variants": ["serial", "scalar", "wmma", "cp_async", "mma_swizzle", "split_kv"]}')
-  attn --sweep "$sweep" --device cuda --profile --json "$TMP/r.json"
-  expect_status 2
+  must 2 attn --sweep "$sweep" --device cuda --profile --json "$TMP/r.json"
   expect_err 'select fewer with --filter or --variants'
   [ ! -e "$TMP/r.json" ] || fail "a report was written"
 }

@@ -33,25 +33,22 @@ statuses() { json "$TMP/r.json" '" ".join(r["status"] for r in d["results"])'; }
 }
 
 @test "cudnn beside a function and a function as the reference, in one process" {
-  attn --shape B=2,H=8,S=512,D=64 --load "$FUNCTIONS:eager" --load "$FUNCTIONS:several" --variants cudnn,wmma,several --reference eager \
+  must 0 attn --shape B=2,H=8,S=512,D=64 --load "$FUNCTIONS:eager" --load "$FUNCTIONS:several" --variants cudnn,wmma,several --reference eager \
     --json "$TMP/r.json" --modes hot,cold,steady
-  expect_status 0
   expect_json "$TMP/r.json" 'all("hot" in r["speedup_vs"] for r in d["results"] if r["status"] == "ok")'
 }
 
 @test "torch.compile and FlexAttention compile before they are timed" {
-  attn --shape B=1,H=4,S=512,D=64,lse --shape B=1,H=4,S=512,D=64 --load "$FUNCTIONS:compiled" --load kernels/example/callables.py:flex \
+  must 0 attn --shape B=1,H=4,S=512,D=64,lse --shape B=1,H=4,S=512,D=64 --load "$FUNCTIONS:compiled" --load kernels/example/callables.py:flex \
     --variants compiled,flex --timeout 300 --json "$TMP/r.json"
-  expect_status 0
   [ "$(statuses)" = '"ok skipped ok ok"' ] || fail "$(statuses)"
   expect_json "$TMP/r.json" 'all(r["time"]["hot"]["median_us"] < 2000 and "uncaptured" not in r for r in d["results"] if r["status"] == "ok")'
 }
 
 @test "a Triton kernel in a .py file is a checked row beside the others" {
   "$ATTN_PYTHON" -c 'import triton' 2>/dev/null || skip "$ATTN_PYTHON has no triton"
-  attn --shape B=2,H=8/2,S=1000,D=64,causal --shape B=1,H=4,S=512,D=128,bf16 --load triton=kernels/example/triton_flash.py:attention \
+  must 0 attn --shape B=2,H=8/2,S=1000,D=64,causal --shape B=1,H=4,S=512,D=128,bf16 --load triton=kernels/example/triton_flash.py:attention \
     --variants triton,wgmma,cudnn --timeout 300 --json "$TMP/r.json"
-  expect_status 0
   expect_json "$TMP/r.json" 'all(r["status"] == "ok" and "triton_flash" in r["launches"][0]["kernel"] for r in d["results"] if r["variant"] == "triton")'
 }
 
@@ -63,9 +60,8 @@ statuses() { json "$TMP/r.json" '" ".join(r["status"] for r in d["results"])'; }
 }
 
 @test "wrong results, exceptions and broken devices cost their own cells" {
-  attn --shape B=2,H=8,S=256,D=64 --load "$FUNCTIONS:zeros" --load "$FUNCTIONS:once" --load "$FUNCTIONS:raises" --load "$FUNCTIONS:bad_address" \
+  must 3 attn --shape B=2,H=8,S=256,D=64 --load "$FUNCTIONS:zeros" --load "$FUNCTIONS:once" --load "$FUNCTIONS:raises" --load "$FUNCTIONS:bad_address" \
     --load "$FUNCTIONS:eager" --json "$TMP/r.json" --variants zeros,once,raises,bad_address,eager
-  expect_status 3
   expect_json "$TMP/r.json" '[r["status"] for r in d["results"]][0] == "wrong" and [r["status"] for r in d["results"]][1] == "wrong"'
   expect_json "$TMP/r.json" '"ValueError: no such head" in d["results"][2]["reason"] and d["results"][3]["status"] in ("error", "crashed")'
   expect_json "$TMP/r.json" 'd["results"][4]["status"] == "ok"'

@@ -6,9 +6,8 @@ setup() { need_gpu; }
 # tool_run TOOL SWEEP LEAST: the worker's log, not only the parent's, must end without errors, and the cells must be
 # right, at least so many of them.
 tool_run() {
-  capture compute-sanitizer --tool "$1" --target-processes all --error-exitcode 99 --log-file "$TMP/$2.%p" \
+  must 0 capture compute-sanitizer --tool "$1" --target-processes all --error-exitcode 99 --log-file "$TMP/$2.%p" \
     "$ATTNBENCH" --sweep "tests/data/sweeps/$2.json" --device cuda --check-only --timeout 600 --json "$TMP/r.json"
-  expect_status 0
   expect_json "$TMP/r.json" "{r['status'] for r in d['results']} <= {'ok', 'skipped'} and d['summary']['ok'] >= $3"
   grep -h 'ERROR SUMMARY\|RACECHECK SUMMARY' "$TMP/$2".* >"$TMP/summaries" || fail "the tool saw no CUDA program"
   ! grep -v ' 0 \(errors\|hazards\)' "$TMP/summaries" || fail "$(cat "$TMP/$2".*)"

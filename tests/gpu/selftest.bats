@@ -23,11 +23,9 @@ slow() {
   local variant percent args=()
   while [ "$1" != -- ]; do args+=("$1") && shift; done
   variant=$2 percent=$3
-  attn "${args[@]}" --device cuda --reference none --variants "$variant" --json "$TMP/plain.json"
-  expect_status 0
-  attn "${args[@]}" --device cuda --reference none --variants "$variant" --inject-slowdown "*/$variant:$percent" \
+  must 0 attn "${args[@]}" --device cuda --reference none --variants "$variant" --json "$TMP/plain.json"
+  must 0 attn "${args[@]}" --device cuda --reference none --variants "$variant" --inject-slowdown "*/$variant:$percent" \
     --json "$TMP/slow.json"
-  expect_status 0
   expect_json "$TMP/slow.json" "all(r['status'] == 'ok' and r['check']['after_timing'] for r in d['results'])"
   # Where it was calibrated within half a point, of large ones a twentieth; two processes differ by their own noise on
   # top.
@@ -50,9 +48,8 @@ PY
 @test "a slowdown of 20 % is one" { slow --sweep shapes/v3.json --filter B=1 -- wmma_qk 20; }
 
 @test "a slowdown smaller than a launch is refused, and says what is needed" {
-  attn --sweep shapes/n6.json --filter S=64 --device cuda --reference none --variants wmma --inject-slowdown '*/wmma:1' \
+  must 4 attn --sweep shapes/n6.json --filter S=64 --device cuda --reference none --variants wmma --inject-slowdown '*/wmma:1' \
     --json "$TMP/r.json"
-  expect_status 4
   expect_json "$TMP/r.json" '[r["status"] for r in d["results"]] == ["error"]
     and "which alone adds" in d["results"][0]["reason"] and "choose a longer cell" in d["results"][0]["reason"]'
 }

@@ -4,8 +4,7 @@ load helper
 setup() { need_gpu; }
 
 steady_of() {
-  attn --shape B=1,H=16,S=8192,D=128 --device cuda --variants auto --modes hot,steady --reference none --json "$1"
-  expect_status 0
+  must 0 attn --shape B=1,H=16,S=8192,D=128 --device cuda --variants auto --modes hot,steady --reference none --json "$1"
 }
 
 @test "a steady time has settled, is no burst, and repeats within 2 %" {

@@ -4,8 +4,7 @@ setup() { need_gpu; }
 
 @test "nsys sees the NVTX ranges and the same kernel durations" {
   need_tool nsys
-  capture scripts/proof/timer_truth.py --tools nsys --attnbench "$ATTNBENCH" --sweep shapes/v3.json --json "$TMP/timer.json"
-  expect_status 0
+  must 0 capture scripts/proof/timer_truth.py --tools nsys --attnbench "$ATTNBENCH" --sweep shapes/v3.json --json "$TMP/timer.json"
   expect_json "$TMP/timer.json" '[row[4] for row in d["rows"]] == [0, 0] and all(row[1] > 0 for row in d["rows"])'
 }
 
@@ -20,16 +19,14 @@ need_counters() {
 
 @test "ncu's counters reach every cell's row" {
   need_counters
-  capture scripts/profile_sweep.py --tool ncu --launches 2 --attnbench "$ATTNBENCH" --sweep tests/data/sweeps/tiny.json \
+  must 0 capture scripts/profile_sweep.py --tool ncu --launches 2 --attnbench "$ATTNBENCH" --sweep tests/data/sweeps/tiny.json \
     --json "$TMP/r.json" --csv "$TMP/r.csv"
-  expect_status 0
   expect_json "$TMP/r.json" 'all(r["counters"] for r in d["results"] if r["status"] == "ok")'
   expect_valid results/report.schema.json "$TMP/r.json"
 }
 
 @test "ncu counts what attnbench says, or a named rule explains it" {
   need_counters
-  capture scripts/proof/check_against_ncu.py --attnbench "$ATTNBENCH" --sweep shapes/v3.json --json "$TMP/counters.json"
-  expect_status 0
+  must 0 capture scripts/proof/check_against_ncu.py --attnbench "$ATTNBENCH" --sweep shapes/v3.json --json "$TMP/counters.json"
   expect_json "$TMP/counters.json" 'd["unexplained"] == 0 and len(d["comparisons"]) > 100'
 }

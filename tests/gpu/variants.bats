@@ -3,8 +3,7 @@ load helper
 setup() { need_gpu; }
 
 @test "every variant matches the oracle over ragged, causal, GQA, bf16 and fp32 shapes" {
-  attn --sweep tests/data/sweeps/correctness.json --device cuda --check-only --json "$TMP/r.json"
-  expect_status 0
+  must 0 attn --sweep tests/data/sweeps/correctness.json --device cuda --check-only --json "$TMP/r.json"
   expect_json "$TMP/r.json" '{r["status"] for r in d["results"]} == {"ok", "skipped"}'
   expect_json "$TMP/r.json" 'd["summary"]["ok"] >= 1500'
   # A skip is about the dtype or the head dimension, never about a length, a mask or a head group; rungs of a ladder
@@ -20,24 +19,21 @@ setup() { need_gpu; }
 }
 
 @test "a causal mask may end at any place of a tile of keys" {
-  attn --sweep tests/data/sweeps/edges.json --device cuda --check-only --json "$TMP/r.json"
-  expect_status 0
+  must 0 attn --sweep tests/data/sweeps/edges.json --device cuda --check-only --json "$TMP/r.json"
   expect_json "$TMP/r.json" 'd["summary"]["ok"] >= 1800'
   expect_json "$TMP/r.json" '{r["variant"] for r in d["results"]} == {r["variant"] for r in d["results"] if r["status"] == "ok"}'
 }
 
 @test "random shapes: every variant that takes one is right (ATTN_SEED draws others)" {
   python tests/data/random_sweep.py "${ATTN_SEED:-11}" 300 >"$TMP/random.json"
-  attn --sweep "$TMP/random.json" --device cuda --check-only --json "$TMP/r.json" --variants "auto,serial,scalar,scalar_quad,\
+  must 0 attn --sweep "$TMP/random.json" --device cuda --check-only --json "$TMP/r.json" --variants "auto,serial,scalar,scalar_quad,\
 wmma,wmma_qk,cp_async,mma_swizzle,mma_swizzle:stages=1,wgmma,wgmma:persistent=0,wgmma:warpgroups=1,cluster_split,\
 cluster_split:wgmma=1,cluster_split:groups=1,decode,decode:path=1,decode:splits=7,split_kv,split_kv_atomic,one_query,d_split"
-  expect_status 0
   expect_json "$TMP/r.json" 'd["summary"]["ok"] >= 1500'
 }
 
 @test "what writes the log-sum-exp writes the right one, and every other variant is skipped with that reason" {
-  attn --sweep tests/data/sweeps/lse.json --device cuda --check-only --json "$TMP/r.json"
-  expect_status 0
+  must 0 attn --sweep tests/data/sweeps/lse.json --device cuda --check-only --json "$TMP/r.json"
   expect_json "$TMP/r.json" '{r["status"] for r in d["results"]} == {"ok", "skipped"} and d["summary"]["ok"] >= 900'
   expect_json "$TMP/r.json" '{r["variant"] for r in d["results"]} - {r["variant"] for r in d["results"] if r["status"] == "ok"} == {"wmma"}'
   expect_json "$TMP/r.json" 'all("lse must be false" in r["reason"] for r in d["results"] if r["variant"] == "wmma")'
@@ -49,9 +45,8 @@ cluster_split:wgmma=1,cluster_split:groups=1,decode,decode:path=1,decode:splits=
   local example
   example=$(dirname "$ATTNBENCH")/example.so
   [ -f "$example" ] || example=$(make -s print-BUILD)/example.so
-  attn --sweep tests/data/sweeps/axes.json --load "$example" --variants serial,scalar,wgmma,cudnn,example_warp --device cuda --check-only \
+  must 0 attn --sweep tests/data/sweeps/axes.json --load "$example" --variants serial,scalar,wgmma,cudnn,example_warp --device cuda --check-only \
     --json "$TMP/r.json"
-  expect_status 0
   expect_json "$TMP/r.json" '{r["status"] for r in d["results"]} == {"ok", "skipped"}'
   expect_json "$TMP/r.json" 'all(r["status"] == "ok" for r in d["results"] if r["variant"] in ("serial", "scalar", "example_warp"))'
   expect_json "$TMP/r.json" 'all(r["status"] == "ok" or "must be" in r["reason"] for r in d["results"] if r["variant"] == "wgmma")'
@@ -71,15 +66,13 @@ cluster_split:wgmma=1,cluster_split:groups=1,decode,decode:path=1,decode:splits=
   local seed=$RANDOM
   echo "tests/data/random_sweep.py $seed 1500"
   python tests/data/random_sweep.py "$seed" 1500 >"$TMP/s.json"
-  attn --sweep "$TMP/s.json" --variants serial,scalar,wgmma,cudnn --device cuda --check-only --json "$TMP/r.json"
-  expect_status 0
+  must 0 attn --sweep "$TMP/s.json" --variants serial,scalar,wgmma,cudnn --device cuda --check-only --json "$TMP/r.json"
   expect_json "$TMP/r.json" '{r["status"] for r in d["results"]} == {"ok", "skipped"}'
   expect_json "$TMP/r.json" 'all(r["status"] == "ok" for r in d["results"] if r["variant"] in ("serial", "scalar"))'
 }
 
 @test "one_query and every tile of d_split match the oracle up to D = 8192" {
-  attn --sweep tests/data/sweeps/large_d_correctness.json --device cuda --check-only --json "$TMP/r.json"
-  expect_status 0
+  must 0 attn --sweep tests/data/sweeps/large_d_correctness.json --device cuda --check-only --json "$TMP/r.json"
   expect_json "$TMP/r.json" 'd["summary"]["ok"] >= 540'
   # A skip is a tile or a cluster that this GPU has no room for, more keys than a path takes, or 3xTF32 of another type,
   # never the default.
@@ -94,8 +87,7 @@ cluster_split:wgmma=1,cluster_split:groups=1,decode,decode:path=1,decode:splits=
 }
 
 @test "decode matches the oracle however the keys are cut and the splits meet" {
-  attn --sweep tests/data/sweeps/decode_correctness.json --device cuda --check-only --json "$TMP/r.json"
-  expect_status 0
+  must 0 attn --sweep tests/data/sweeps/decode_correctness.json --device cuda --check-only --json "$TMP/r.json"
   expect_json "$TMP/r.json" 'd["summary"]["ok"] >= 1400'
   # A skip is the path that needs compute capability 9.0, asked for elsewhere.
   expect_json "$TMP/r.json" 'all("path=2" in r["variant"] and "path=2 needs" in r["reason"]
@@ -104,8 +96,7 @@ cluster_split:wgmma=1,cluster_split:groups=1,decode,decode:path=1,decode:splits=
 
 @test "two runs of decode give the same error to the last bit" {
   for _ in 1 2; do
-    attn --sweep decode --device cuda --check-only --variants decode,decode:splits=100 --filter "Skv<=4096" --json -
-    expect_status 0
+    must 0 attn --sweep decode --device cuda --check-only --variants decode,decode:splits=100 --filter "Skv<=4096" --json -
     json "$OUT" '[(r["check"]["max_abs_error"], r["check"]["rel_frobenius"]) for r in d["results"]]' >>"$TMP/errors"
   done
   [ "$(sort -u "$TMP/errors" | wc -l)" -eq 1 ] || fail "$(cat "$TMP/errors")"
@@ -113,31 +104,27 @@ cluster_split:wgmma=1,cluster_split:groups=1,decode,decode:path=1,decode:splits=
 
 @test "two runs of d_split give the same error to the last bit" {
   for _ in 1 2; do
-    attn --sweep shapes/large_d.json --device cuda --check-only --variants d_split,d_split:path=1,d_split:path=3 --json -
-    expect_status 0
+    must 0 attn --sweep shapes/large_d.json --device cuda --check-only --variants d_split,d_split:path=1,d_split:path=3 --json -
     json "$OUT" '[(r["check"]["max_abs_error"], r["check"]["rel_frobenius"]) for r in d["results"]]' >>"$TMP/errors"
   done
   [ "$(sort -u "$TMP/errors" | wc -l)" -eq 1 ] || fail "$(cat "$TMP/errors")"
 }
 
 @test "fp16 at S=512 keeps within a largest difference of 0.002" {
-  attn --sweep shapes/n6.json --device cuda --check-only --json "$TMP/r.json"
-  expect_status 0
+  must 0 attn --sweep shapes/n6.json --device cuda --check-only --json "$TMP/r.json"
   expect_json "$TMP/r.json" 'all(r["check"]["max_abs_error"] < 0.002 for r in d["results"] if r["check"])'
 }
 
 @test "two runs of split_kv give the same error to the last bit" {
   for _ in 1 2; do
-    attn --sweep shapes/mission.json --device cuda --check-only --variants split_kv:splits=4 --json -
-    expect_status 0
+    must 0 attn --sweep shapes/mission.json --device cuda --check-only --variants split_kv:splits=4 --json -
     json "$OUT" '[(r["check"]["max_abs_error"], r["check"]["rel_frobenius"]) for r in d["results"]]' >>"$TMP/errors"
   done
   [ "$(sort -u "$TMP/errors" | wc -l)" -eq 1 ] || fail "$(cat "$TMP/errors")"
 }
 
 @test "what is planned is what is launched: geometry, registers and occupancy of a plan match the run" {
-  attn --sweep shapes/mission.json --device cuda --check-only --json "$TMP/run.json"
-  expect_status 0
+  must 0 attn --sweep shapes/mission.json --device cuda --check-only --json "$TMP/run.json"
   expect_json "$TMP/run.json" 'd["device"]["name"] == "NVIDIA H200"' 2>/dev/null || skip "the plan to compare is for an H200"
   attn plan --sweep shapes/mission.json --gpu h200 --json "$TMP/plan.json"
   python - "$TMP/run.json" "$TMP/plan.json" <<'PY'
@@ -154,28 +141,24 @@ PY
 
 @test "planted faults of GPU kernels are caught, and cost their own cells only" {
   for fault in skip_head last_tile mask_off_by_one missing_merge redzone; do
-    attn_faulty --sweep tests/data/sweeps/tiny.json --device cuda --check-only --variants "gpu_fault_$fault,wmma" \
+    must 3 attn_faulty --sweep tests/data/sweeps/tiny.json --device cuda --check-only --variants "gpu_fault_$fault,wmma" \
       --json "$TMP/r.json"
-    expect_status 3
     expect_json "$TMP/r.json" '[r["status"] for r in d["results"]] == ["wrong", "ok"] * 2'
   done
-  attn_faulty --sweep tests/data/sweeps/tiny.json --device cuda --filter causal=false --variants gpu_fault_stale \
+  must 3 attn_faulty --sweep tests/data/sweeps/tiny.json --device cuda --filter causal=false --variants gpu_fault_stale \
     --json "$TMP/r.json"
-  expect_status 3
   expect_json "$TMP/r.json" 'd["results"][0]["status"] == "wrong"'
   for fault in illegal trap; do
-    attn_faulty --sweep tests/data/sweeps/tiny.json --device cuda --check-only --variants "gpu_fault_$fault,wmma" \
+    must 4 attn_faulty --sweep tests/data/sweeps/tiny.json --device cuda --check-only --variants "gpu_fault_$fault,wmma" \
       --json "$TMP/r.json"
-    expect_status 4
     expect_json "$TMP/r.json" '[r["status"] for r in d["results"]] == ["error", "ok"] * 2'
     expect_json "$TMP/r.json" '"cudaError" in d["results"][0]["reason"]'
   done
 }
 
 @test "a kernel that never ends is stopped at its deadline and costs its own cell" {
-  attn_faulty --sweep tests/data/sweeps/tiny.json --device cuda --check-only --filter causal=true --timeout 3 \
+  must 4 attn_faulty --sweep tests/data/sweeps/tiny.json --device cuda --check-only --filter causal=true --timeout 3 \
     --variants gpu_fault_hang,wmma --json "$TMP/r.json"
-  expect_status 4
   expect_json "$TMP/r.json" '[r["status"] for r in d["results"]] == ["timeout", "ok"]'
 }
 
@@ -195,8 +178,7 @@ PY
 }
 
 @test "growing maxima slow no variant down by more than 15 %, and every row says by how much" {
-  attn --sweep shapes/v3.json --device cuda --json "$TMP/r.json"
-  expect_status 0
+  must 0 attn --sweep shapes/v3.json --device cuda --json "$TMP/r.json"
   expect_json "$TMP/r.json" 'not [(r["variant"], r["key"], r.get("data_dependence_ratio")) for r in d["results"]
     if r["status"] == "ok" and not 0.9 < r.get("data_dependence_ratio", 0) < 1.15]'
   expect_json "$TMP/r.json" 'all(r["check"]["evidence"]["changed_us"] is not None for r in d["results"] if r["status"] == "ok")'

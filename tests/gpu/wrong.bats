@@ -11,18 +11,16 @@ bugs() {
 }
 
 @test "every GPU kernel of the library of wrong ones is wrong somewhere, the one without a bug nowhere" {
-  attn_faulty --sweep tests/data/sweeps/wrong.json --device cuda --check-only --json "$TMP/r.json" \
+  must 3 attn_faulty --sweep tests/data/sweeps/wrong.json --device cuda --check-only --json "$TMP/r.json" \
     --variants "$(bugs none v_bias)"
-  expect_status 3
   expect_json "$TMP/r.json" '{r["variant"] for r in d["results"]} - {r["variant"] for r in d["results"]
     if r["status"] == "wrong"} <= {"gpu_wrong", "gpu_wrong:bug=0"}'
   expect_json "$TMP/r.json" 'not any(r["status"] == "wrong" for r in d["results"] if r["variant"] in ("gpu_wrong", "gpu_wrong:bug=0"))'
 }
 
 @test "every GPU kernel whose log-sum-exp is wrong is caught" {
-  attn_faulty --sweep tests/data/sweeps/wrong_lse.json --device cuda --check-only --json "$TMP/r.json" \
+  must 3 attn_faulty --sweep tests/data/sweeps/wrong_lse.json --device cuda --check-only --json "$TMP/r.json" \
     --variants "gpu_wrong,$(bugs lse_unwritten lse_beyond)"
-  expect_status 3
   expect_json "$TMP/r.json" '{r["variant"] for r in d["results"]} - {r["variant"] for r in d["results"]
     if r["status"] == "wrong"} == {"gpu_wrong"}'
   expect_json "$TMP/r.json" 'not any(r["status"] == "wrong" for r in d["results"] if r["variant"] == "gpu_wrong")'
@@ -34,9 +32,8 @@ bugs() {
     "sink sink_ignored sink_late" "layout layout_q_dense layout_lse" "batch ragged_padded ragged_tokens_lse" \
     "e4m3 e4m3_v_permuted e4m3_lse_rounded" "page page_next prefix_written" "v_in_k v_in_k_last v_in_k_scale"; do
     read -r -a axis <<<"$row"
-    attn_faulty --sweep "tests/data/sweeps/wrong_${axis[0]}.json" --device cuda --check-only --json "$TMP/r.json" \
+    must 3 attn_faulty --sweep "tests/data/sweeps/wrong_${axis[0]}.json" --device cuda --check-only --json "$TMP/r.json" \
       --variants "gpu_wrong,$(bugs "${axis[1]}" "${axis[2]}")"
-    expect_status 3
     expect_json "$TMP/r.json" '{r["variant"] for r in d["results"]} - {r["variant"] for r in d["results"]
       if r["status"] == "wrong"} == {"gpu_wrong"}'
     expect_json "$TMP/r.json" 'not any(r["status"] == "wrong" for r in d["results"] if r["variant"] == "gpu_wrong")'
@@ -47,8 +44,7 @@ bugs() {
   cat >"$TMP/small.json" <<'JSON'
 {"attnbench_sweep": 1, "name": "small", "shapes": [{"B": 1, "H": 2, "S": 9, "D": 32}]}
 JSON
-  attn_faulty --sweep "$TMP/small.json" --device cuda --json "$TMP/r.json" --variants "$(bugs first_only changes_k)"
-  expect_status 3
+  must 3 attn_faulty --sweep "$TMP/small.json" --device cuda --json "$TMP/r.json" --variants "$(bugs first_only changes_k)"
   expect_json "$TMP/r.json" '[r["variant"] for r in d["results"] if r["status"] == "ok"] == []'
   expect_json "$TMP/r.json" 'all(r["time"] is None for r in d["results"])'
 }
@@ -64,7 +60,6 @@ JSON
 }
 
 @test "checking costs less than a tenth of the v3 sweep" {
-  attn --sweep shapes/v3.json --device cuda --json "$TMP/r.json"
-  expect_status 0
+  must 0 attn --sweep shapes/v3.json --device cuda --json "$TMP/r.json"
   expect_json "$TMP/r.json" 'sum(r["check"]["evidence"]["seconds"] for r in d["results"] if r["check"]) < 0.1 * d["run"]["wall_s"]'
 }

@@ -3,25 +3,21 @@ load ../helper
 
 @test "auto's picks are within 2 % of the fastest variant in every committed journal, with wgmma and without" {
   for gpu in h200 a100; do
-    capture python scripts/proof/check_auto.py --attnbench "$ATTNBENCH" --gpu "$gpu"
-    expect_status 0
+    must 0 capture python scripts/proof/check_auto.py --attnbench "$ATTNBENCH" --gpu "$gpu"
     expect_out_matches '^([0-9]+) of \1 picks are within 2 %'
   done
 }
 
 @test "check_auto says which pick loses, and that no pick was measured" {
-  capture python scripts/proof/check_auto.py --attnbench "$ATTNBENCH" --bar 0.1 results/h200/scalar_ladder.journal
-  expect_status 1
+  must 1 capture python scripts/proof/check_auto.py --attnbench "$ATTNBENCH" --bar 0.1 results/h200/scalar_ladder.journal
   expect_out 'scalar_quad:vec=1 | 634.9 |'
   expect_out '0.2 % behind scalar_quad:vec=1,bounds=1'
-  capture python scripts/proof/check_auto.py --attnbench "$ATTNBENCH" results/h200/mma_ladder.journal
-  expect_status 4
+  must 4 capture python scripts/proof/check_auto.py --attnbench "$ATTNBENCH" results/h200/mma_ladder.journal
   expect_err 'none of the picks for h200 was measured'
 }
 
 @test "list and describe say what auto picks from, and why" {
-  attn list auto
-  expect_status 0
+  must 0 attn list auto
   expect_out_matches 'picks the first of these that takes the shape; table [0-9]+, measured on'
   expect_out 'scalar_quad:vec=1: CUDA cores, a full GPU'
   refute_out 'one block per query row'
@@ -35,9 +31,8 @@ load ../helper
 }
 
 @test "a row of auto has the plan of what it picked, and says so in every form" {
-  attn plan --shape B=1,H=8,S=512,D=64 --shape B=1,H=4,S=64,D=2048,f32 --gpu a100 --variants auto,mma_swizzle,d_split \
+  must 0 attn plan --shape B=1,H=8,S=512,D=64 --shape B=1,H=4,S=64,D=2048,f32 --gpu a100 --variants auto,mma_swizzle,d_split \
     --json "$TMP/p.json"
-  expect_status 0
   expect_out 'auto (mma_swizzle)'
   expect_out 'auto = d_split in 1 case: D of 256 and more'
   expect_valid results/report.schema.json "$TMP/p.json"
@@ -51,8 +46,7 @@ load ../helper
   sweep=$(write_file tuned.json '{"attnbench_sweep": 1, "name": "t", "grid": [{"B": 1, "H": 8, "S": [512, 640, 768], "D": 64}],
     "tuned": [{"case": "B1.H8.S512.D64.f16.full", "variant": "mma_swizzle:stages=3"},
               {"case": "B1.H8.S640.D64.f16.full", "variant": "cp_async:stages=3"}]}')
-  attn plan --sweep "$sweep" --gpu a100 --variants auto,mma_swizzle:stages=3 --json "$TMP/p.json"
-  expect_status 0
+  must 0 attn plan --sweep "$sweep" --gpu a100 --variants auto,mma_swizzle:stages=3 --json "$TMP/p.json"
   expect_json "$TMP/p.json" '[r["picked"] for r in d["results"] if r["variant"] == "auto"] ==
     ["mma_swizzle:stages=3", "mma_swizzle", "mma_swizzle"]'
   expect_json "$TMP/p.json" '"the sweep" in d["results"][0]["picked_why"] and "the sweep" not in d["results"][2]["picked_why"]'
@@ -60,8 +54,7 @@ load ../helper
 }
 
 @test "auto runs on the CPU too, keeps its pick in the journal, and is not in the groups" {
-  attn --shape B=1,H=2,S=24,D=64 --device cpu --variants auto,cpu_flash --quick --journal "$TMP/j" --json "$TMP/r.json"
-  expect_status 0
+  must 0 attn --shape B=1,H=2,S=24,D=64 --device cpu --variants auto,cpu_flash --quick --journal "$TMP/j" --json "$TMP/r.json"
   expect_out 'auto (cpu_flash)'
   refute_out 'fastest: auto'
   attn report "$TMP/j" --json "$TMP/again.json" --html "$TMP/page.html"

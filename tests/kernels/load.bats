@@ -19,8 +19,7 @@ run_with() {
 
 # expect_bad OBJECT TEXT: refused in one line with exit 2 that names the object; nothing is written.
 expect_bad() {
-  run_with "$1" --variants cpu_flash
-  expect_status 2
+  must 2 run_with "$1" --variants cpu_flash
   expect_err "--load $1: "
   expect_err "$2"
   expect_err_lines 1
@@ -29,8 +28,7 @@ expect_bad() {
 }
 
 @test "a loaded variant is measured, checked and reported like any other" {
-  attn --sweep kernels/example/sweep.json --device cpu --load "$EXAMPLE" --variants example_cpu,cpu_flash --quick --json "$TMP/r.json"
-  expect_status 0
+  must 0 attn --sweep kernels/example/sweep.json --device cpu --load "$EXAMPLE" --variants example_cpu,cpu_flash --quick --json "$TMP/r.json"
   expect_valid results/report.schema.json "$TMP/r.json"
   expect_json "$TMP/r.json" 'd["summary"]["ok"] == 12 == len(d["results"])'
   expect_json "$TMP/r.json" 'all(r["time"]["hot"]["median_us"] > 0 and r["check"]["after_timing"] for r in d["results"])'
@@ -38,23 +36,19 @@ expect_bad() {
 }
 
 @test "a report of loaded variants is made again from the journal without the object" {
-  attn --sweep tests/data/sweeps/tiny.json --device cpu --check-only --load "$EXAMPLE" --journal "$TMP/j" --csv "$TMP/1.csv"
-  expect_status 0
-  attn report "$TMP/j" --csv "$TMP/2.csv"
-  expect_status 0
+  must 0 attn --sweep tests/data/sweeps/tiny.json --device cpu --check-only --load "$EXAMPLE" --journal "$TMP/j" --csv "$TMP/1.csv"
+  must 0 attn report "$TMP/j" --csv "$TMP/2.csv"
   cmp "$TMP/1.csv" "$TMP/2.csv"
   grep -q example_cpu "$TMP/2.csv"
 }
 
 @test "a sweep without a list of variants takes the loaded ones too, and a sweep file may name them" {
-  run_with "$EXAMPLE"
-  expect_status 0
+  must 0 run_with "$EXAMPLE"
   expect_json "$TMP/r.json" '[r["status"] for r in d["results"] if r["variant"] == "example_cpu"] == ["ok"] * 2'
   expect_json "$TMP/r.json" '[r["status"] for r in d["results"] if r["variant"] == "example_warp"] == ["planned"] * 2'
   sweep=$(write_file s.json '{"attnbench_sweep": 1, "name": "s", "shapes": [{"B": 1, "H": 1, "S": 8, "D": 64}],
     "variants": ["example_cpu", "example_warp:warps=2"]}')
-  attn --sweep "$sweep" --device cpu --check-only --load "$EXAMPLE" --json "$TMP/r.json"
-  expect_status 0
+  must 0 attn --sweep "$sweep" --device cpu --check-only --load "$EXAMPLE" --json "$TMP/r.json"
   expect_refusal 7 '"example_cpu", which is not a variant' -- --sweep "$sweep" --device cpu
 }
 
@@ -67,8 +61,7 @@ expect_bad() {
   expect_json "$TMP/r.json" '{"example_cpu", "example_warp", "cpu_ref", "serial", "cudnn"} <= {r["variant"] for r in d["results"]}'
   run_with "$EXAMPLE" --variants ours
   expect_json "$TMP/r.json" '{"cpu_ref", "serial"} <= {r["variant"] for r in d["results"]} and not {"example_cpu", "cudnn"} & {r["variant"] for r in d["results"]}'
-  attn plan --sweep v3 --gpu h200 --variants ladder,specimens,wgmma:warpgroups=2 --filter B=1 --json "$TMP/r.json" --quiet
-  expect_status 0
+  must 0 attn plan --sweep v3 --gpu h200 --variants ladder,specimens,wgmma:warpgroups=2 --filter B=1 --json "$TMP/r.json" --quiet
   expect_json "$TMP/r.json" '[r["variant"] for r in d["results"]] == ["serial", "scalar", "scalar_quad", "wmma_qk", "wmma",
     "cp_async", "mma_swizzle", "wgmma", "one_query", "split_kv_atomic", "wgmma:warpgroups=2"]'
   # A loaded kernel on a shipped sweep, whose list cannot know it.
@@ -77,20 +70,17 @@ expect_bad() {
 }
 
 @test "plan shows the launch of a loaded CUDA variant without a GPU" {
-  attn plan --sweep tests/data/sweeps/tiny.json --gpu l4 --load "$EXAMPLE" --variants example_warp:warps=2,wmma --json -
-  expect_status 0
+  must 0 attn plan --sweep tests/data/sweeps/tiny.json --gpu l4 --load "$EXAMPLE" --variants example_warp:warps=2,wmma --json -
   expect_json "$OUT" '[r["status"] for r in d["results"]] == ["planned"] * 4'
   expect_json "$OUT" 'd["results"][0]["launches"][0]["grid"] == [33, 2, 1]'
   expect_json "$OUT" 'd["results"][0]["launches"][0]["block"] == [32, 2, 1]'
-  attn plan --sweep tests/data/sweeps/tiny.json --gpu l4 --load "$EXAMPLE" --variants example_warp:warps=9
-  expect_status 2
+  must 2 attn plan --sweep tests/data/sweeps/tiny.json --gpu l4 --load "$EXAMPLE" --variants example_warp:warps=9
   expect_err "from 1 to 8"
 }
 
 @test "a library that launches its own kernels is planned without launches, and refused in no other way" {
   # The tiny sweep has a plan of one variant here and the other device's rows, which are planned.
-  attn plan --sweep tests/data/sweeps/tiny.json --gpu h200 --load "$(plugin library)" --variants library,wgmma --json "$TMP/r.json"
-  expect_status 0
+  must 0 attn plan --sweep tests/data/sweeps/tiny.json --gpu h200 --load "$(plugin library)" --variants library,wgmma --json "$TMP/r.json"
   expect_valid results/report.schema.json "$TMP/r.json"
   expect_json "$TMP/r.json" '[(r["status"], len(r["launches"])) for r in d["results"]] == [("planned", 0), ("planned", 1)] * 2'
   expect_json "$TMP/r.json" 'd["results"][1]["launches"][0]["producer_threads"] == 128'
@@ -99,25 +89,21 @@ expect_bad() {
 }
 
 @test "any loaded variant is a reference; a bad one costs the comparison, never the row" {
-  attn --sweep tests/data/sweeps/tiny.json --device cpu --quick --load "$EXAMPLE" --reference example_cpu --variants cpu_flash \
+  must 0 attn --sweep tests/data/sweeps/tiny.json --device cpu --quick --load "$EXAMPLE" --reference example_cpu --variants cpu_flash \
     --json "$TMP/r.json"
-  expect_status 0
   expect_json "$TMP/r.json" 'all(r["speedup_vs"]["reference"] == "example_cpu" for r in d["results"])'
-  attn --sweep tests/data/sweeps/tiny.json --device cpu --quick --load "$(plugin bad_plan)" --reference bad_plan \
+  must 0 attn --sweep tests/data/sweeps/tiny.json --device cpu --quick --load "$(plugin bad_plan)" --reference bad_plan \
     --variants cpu_flash --json "$TMP/r.json"
-  expect_status 0
   expect_json "$TMP/r.json" 'all(r["status"] == "ok" and "pass_count must be at most 4" in r["speedup_vs_reason"] for r in d["results"])'
-  attn --sweep tests/data/sweeps/tiny.json --device cpu --quick --load "$(plugin crash_plan)" --reference crash_plan \
+  must 4 attn --sweep tests/data/sweeps/tiny.json --device cpu --quick --load "$(plugin crash_plan)" --reference crash_plan \
     --variants cpu_flash,crash_plan,cpu_ref --json "$TMP/r.json"
-  expect_status 4
   expect_json "$TMP/r.json" '[r["status"] for r in d["results"]] == ["ok", "crashed", "ok"] * 2'
   expect_json "$TMP/r.json" 'all(r["speedup_vs_reason"].startswith("crash_plan: failed beside a row: ") and "signal 11" in r["speedup_vs_reason"]
     for r in d["results"] if r["status"] == "ok")'
 }
 
 @test "list shows loaded variants with their tunables" {
-  attn list --load "$EXAMPLE"
-  expect_status 0
+  must 0 attn list --load "$EXAMPLE"
   expect_out_matches '^example_warp +example of a loaded CUDA variant'
   expect_out "tunable warps = 1..8, default 4"
   attn list --json --load "$EXAMPLE"
@@ -129,12 +115,10 @@ expect_bad() {
 }
 
 @test "several objects are loaded side by side; one of them twice is a name taken" {
-  run_with "$EXAMPLE" --load "$(plugin bad_reason)"
-  expect_status 0
+  must 0 run_with "$EXAMPLE" --load "$(plugin bad_reason)"
   expect_json "$TMP/r.json" '{"example_cpu", "bad_reason"} <= {r["variant"] for r in d["results"]}'
   rm "$TMP/r.json"
-  run_with "$EXAMPLE" --load "$EXAMPLE"
-  expect_status 2
+  must 2 run_with "$EXAMPLE" --load "$EXAMPLE"
   expect_err "there is a variant example_warp already"
   # shellcheck disable=SC2046  # one word each
   run_with "$EXAMPLE" $(yes -- "--load $EXAMPLE" | head -n 8)
@@ -172,60 +156,49 @@ expect_bad() {
 }
 
 @test "a hook that crashes costs its own cells only" {
-  run_with "$(plugin crash_plan)" --variants cpu_ref,crash_plan,cpu_flash
-  expect_status 4
+  must 4 run_with "$(plugin crash_plan)" --variants cpu_ref,crash_plan,cpu_flash
   expect_json "$TMP/r.json" '[r["status"] for r in d["results"]] == ["ok", "crashed", "ok"] * 2'
   expect_json "$TMP/r.json" '"signal 11" in d["results"][1]["reason"]'
-  run_with "$(plugin crash_gpu_plan)" --variants crash_gpu_plan,cpu_flash
-  expect_status 4
+  must 4 run_with "$(plugin crash_gpu_plan)" --variants crash_gpu_plan,cpu_flash
   expect_json "$TMP/r.json" '[r["status"] for r in d["results"]] == ["crashed", "ok"] * 2'
-  attn plan --sweep tests/data/sweeps/tiny.json --gpu l4 --variants crash_gpu_plan,wmma --json "$TMP/r.json" \
+  must 4 attn plan --sweep tests/data/sweeps/tiny.json --gpu l4 --variants crash_gpu_plan,wmma --json "$TMP/r.json" \
     --load "$(plugin crash_gpu_plan)"
-  expect_status 4
   expect_json "$TMP/r.json" '[r["status"] for r in d["results"]] == ["crashed", "planned"] * 2'
 }
 
 @test "a plan that cannot be launched is an error of its own cells, a wrong output is wrong" {
-  run_with "$(plugin bad_plan)" --variants bad_plan,cpu_flash
-  expect_status 4
+  must 4 run_with "$(plugin bad_plan)" --variants bad_plan,cpu_flash
   expect_json "$TMP/r.json" '[r["status"] for r in d["results"]] == ["error", "ok"] * 2'
   expect_json "$TMP/r.json" '"pass_count must be at most 4" in d["results"][0]["reason"]'
-  run_with "$(plugin sound)" --variants sound,cpu_flash
-  expect_status 3
+  must 3 run_with "$(plugin sound)" --variants sound,cpu_flash
   expect_json "$TMP/r.json" '[r["status"] for r in d["results"]] == ["wrong", "ok"] * 2'
 }
 
 @test "text of any bytes from an object leaves the report valid" {
-  run_with "$(plugin bad_reason)" --variants bad_reason
-  expect_status 0
+  must 0 run_with "$(plugin bad_reason)" --variants bad_reason
   expect_json "$TMP/r.json" 'd["results"][0]["reason"] == "not? ? text"'
 }
 
 @test "a variant that refuses without a word, and one that asks for all memory, are told as such" {
-  run_with "$(plugin no_reason)" --variants no_reason
-  expect_status 0
+  must 0 run_with "$(plugin no_reason)" --variants no_reason
   expect_json "$TMP/r.json" 'all((r["status"], r["reason"]) == ("skipped", "gives no reason") for r in d["results"])'
-  run_with "$(plugin endless_workspace)" --variants endless_workspace
-  expect_status 4
+  must 4 run_with "$(plugin endless_workspace)" --variants endless_workspace
   expect_json "$TMP/r.json" 'all(r["status"] == "oom_predicted" and "needs 18447 PB with" in r["reason"] for r in d["results"])'
 }
 
 @test "an object that writes to the worker's pipe costs its own cells only" {
-  run_with "$(plugin answers)" --variants cpu_ref,answers,cpu_flash
-  expect_status 4
+  must 4 run_with "$(plugin answers)" --variants cpu_ref,answers,cpu_flash
   expect_json "$TMP/r.json" '[r["status"] for r in d["results"]] == ["ok", "crashed", "ok"] * 2'
   expect_json "$TMP/r.json" '"wrote to its pipe" in d["results"][1]["reason"]'
 }
 
 @test "an object whose signals interrupt the worker costs nothing" {
-  run_with "$(plugin interrupts)" --variants cpu_ref,cpu_flash
-  expect_status 0
+  must 0 run_with "$(plugin interrupts)" --variants cpu_ref,cpu_flash
   expect_json "$TMP/r.json" 'd["summary"]["ok"] == 4'
 }
 
 @test "what an object prints does not get into a report on stdout" {
-  attn --sweep tests/data/sweeps/tiny.json --device cpu --check-only --load "$(plugin prints)" --variants cpu_flash --json -
-  expect_status 0
+  must 0 attn --sweep tests/data/sweeps/tiny.json --device cpu --check-only --load "$(plugin prints)" --variants cpu_flash --json -
   expect_json "$OUT" 'd["summary"]["ok"] == 2'
   expect_err noise
 }
@@ -235,6 +208,5 @@ expect_bad() {
   grep -q '^g++ ' "$TMP/command"
   cp kernels/example/example.cu "$TMP/mine.cu"
   (cd "$TMP" && sed -i "s|ROOT|$ROOT|" command && bash ./command)
-  attn --sweep tests/data/sweeps/tiny.json --device cpu --check-only --load "$TMP/mine.so" --variants example_cpu
-  expect_status 0
+  must 0 attn --sweep tests/data/sweeps/tiny.json --device cpu --check-only --load "$TMP/mine.so" --variants example_cpu
 }

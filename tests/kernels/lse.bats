@@ -8,8 +8,7 @@ load ../helper
  "shapes": [{"S": 9}]}
 JSON
   expect_valid results/sweep.schema.json "$TMP/s.json"
-  attn --sweep "$TMP/s.json" --device cpu --check-only --variants cpu_flash,cpu_ref,auto --json "$TMP/r.json" --csv "$TMP/r.csv" --journal "$TMP/j"
-  expect_status 0
+  must 0 attn --sweep "$TMP/s.json" --device cpu --check-only --variants cpu_flash,cpu_ref,auto --json "$TMP/r.json" --csv "$TMP/r.csv" --journal "$TMP/j"
   expect_valid results/report.schema.json "$TMP/r.json"
   expect_json "$TMP/r.json" 'len(d["results"]) == 27 and all(r["status"] == "ok" for r in d["results"])'
   expect_json "$TMP/r.json" 'all(r["key"].endswith(".lse") and r["shape"]["lse"] is True
@@ -20,8 +19,7 @@ JSON
     * (4 if r["shape"]["dtype"] == "f32" else 2) + (16 * r["shape"]["Sq"] if "lse" in r["shape"] else 0)) for r in d["results"])'
   expect_json "$TMP/r.json" 'list(d["conventions"]) == ["lse"] and "natural logarithm" in d["conventions"]["lse"]'
   expect_out 'lse: The second output, [B][Hq][Sq] in fp32'
-  attn report "$TMP/j" --json "$TMP/again.json" --html "$TMP/p.html" --markdown "$TMP/p.md"
-  expect_status 0
+  must 0 attn report "$TMP/j" --json "$TMP/again.json" --html "$TMP/p.html" --markdown "$TMP/p.md"
   grep -q 'natural logarithm' "$TMP/p.html" && grep -q '`lse`: .*natural logarithm' "$TMP/p.md" || fail "the convention is missing"
   cmp "$TMP/r.json" "$TMP/again.json"
 }
@@ -58,8 +56,7 @@ JSON
 }
 
 @test "--filter lse keeps the cases with it, and a case without it is another cell" {
-  attn --shape B=1,H=1,S=8,D=8,lse=false,lse --filter lse --device cpu --check-only --variants cpu_ref --json "$TMP/r.json"
-  expect_status 0
+  must 0 attn --shape B=1,H=1,S=8,D=8,lse=false,lse --filter lse --device cpu --check-only --variants cpu_ref --json "$TMP/r.json"
   expect_json "$TMP/r.json" '[r["key"] for r in d["results"]] == ["B1.H1.Hkv1.Sq8.Skv8.D8.f16.full.lse"]'
   attn --shape B=1,H=1,S=8,D=8,lse=false,lse --device cpu --check-only --variants cpu_ref --json "$TMP/r.json"
   expect_json "$TMP/r.json" 'len({r["key"] for r in d["results"]}) == 2'

@@ -13,8 +13,7 @@ teardown() { [ -z "$SPINNER" ] || kill "$SPINNER" 2>/dev/null || true; }
   taskset -c "$cpu" bash -c 'while :; do :; done' &
   SPINNER=$!
   sweep=$(write_file s.json '{"attnbench_sweep": 1, "name": "s", "shapes": [{"B": 1, "H": 2, "S": 64, "D": 64}]}')
-  COLUMNS=200 capture taskset -c "$cpu" "$ATTNBENCH" --sweep "$sweep" --device cpu --variants cpu_ref --modes hot --json "$TMP/r.json"
-  expect_status 0
+  COLUMNS=200 must 0 capture taskset -c "$cpu" "$ATTNBENCH" --sweep "$sweep" --device cpu --variants cpu_ref --modes hot --json "$TMP/r.json"
   expect_json "$TMP/r.json" 'd["results"][0]["time"]["hot"]["waited_ratio"] > 0.1'
   expect_valid results/report.schema.json "$TMP/r.json"
   expect_out_matches 'cpu_ref hot: 1 row with .*; up to [0-9]+ % of the time went to waiting for a processor that others used'

@@ -22,8 +22,7 @@ measure() {
 }
 
 @test "a Python function is measured beside built-in kernels and a reference, and a wrong one is found" {
-  measure "right wrong" --shape B=1,H=2,S=32,D=16,causal --variants right,wrong,cpu_flash --reference cpu_flash
-  expect_status 3
+  must 3 measure "right wrong" --shape B=1,H=2,S=32,D=16,causal --variants right,wrong,cpu_flash --reference cpu_flash
   expect_json "$TMP/r.json" '[r["status"] for r in d["results"]] == ["ok", "wrong", "ok"]'
   expect_json "$TMP/r.json" 'all(d["results"][0]["time"][m]["median_us"] > 0 for m in ("hot", "cold"))'
   expect_json "$TMP/r.json" 'd["results"][0]["speedup_vs"]["reference"] == "cpu_flash" and d["results"][0]["check"]["after_timing"]'
@@ -33,47 +32,40 @@ measure() {
 @test "a Python function gets what the problem has: window, softcap, sink, lse, grouped heads, another Dv, each dtype" {
   local dtype
   for dtype in f16 bf16 f32; do
-    measure right --shape "B=2,H=4/2,S=9x21,D=16,Dv=24,$dtype,window=8:2,softcap=3,sink,lse" --check-only
-    expect_status 0
+    must 0 measure right --shape "B=2,H=4/2,S=9x21,D=16,Dv=24,$dtype,window=8:2,softcap=3,sink,lse" --check-only
   done
-  measure right --shape B=2,H=4/2,S=9x21,D=16,lse,layout=bshd --shape B=2,H=2,S=9,D=16,layout=qkv --check-only
-  expect_status 0
+  must 0 measure right --shape B=2,H=4/2,S=9x21,D=16,lse,layout=bshd --shape B=2,H=2,S=9,D=16,layout=qkv --check-only
 }
 
 @test "a Python function gets the sequences of a ragged batch packed, with their offsets" {
   local dtype
   for dtype in f16 bf16 f32; do
-    measure "packed plain" --shape "batch=2q33_q0s9_q9s21_3q1,H=4/2,D=16,$dtype,causal,full,lse,lse=false" --shape "batch=q12_2q3,H=2,D=8,qkv,$dtype" \
+    must 0 measure "packed plain" --shape "batch=2q33_q0s9_q9s21_3q1,H=4/2,D=16,$dtype,causal,full,lse,lse=false" --shape "batch=q12_2q3,H=2,D=8,qkv,$dtype" \
       --check-only
-    expect_status 0
     expect_json "$TMP/r.json" '[r["status"] for r in d["results"]] == ["ok", "skipped"] * 5 and "batch must be left out" in d["results"][3]["reason"]'
   done
 }
 
 @test "a Python function gets pages and their table, and a V that lies in K" {
-  measure "paged plain" --shape "batch=2q3s33_q0s9_q9s21_3q1,H=4/2,D=16,page=8,bf16,causal,lse" --shape B=3,H=4/2,S=5x70,D=16,page=16,prefix=32,layout=hnd \
+  must 0 measure "paged plain" --shape "batch=2q3s33_q0s9_q9s21_3q1,H=4/2,D=16,page=8,bf16,causal,lse" --shape B=3,H=4/2,S=5x70,D=16,page=16,prefix=32,layout=hnd \
     --shape B=2,H=4/1,S=5x21,D=16,Dv=8,v_in_k,page=1 --check-only
-  expect_status 0
   expect_json "$TMP/r.json" '[r["status"] for r in d["results"]] == ["ok", "skipped"] * 3 and "page must be left out" in d["results"][3]["reason"]'
 }
 
 @test "a Python function gets e4m3 as numbers and their scales" {
-  measure "scaled right" --shape B=2,H=4/2,S=9x300,D=16,e4m3,scales=head,scales=tensor,scales=block:128,lse \
+  must 0 measure "scaled right" --shape B=2,H=4/2,S=9x300,D=16,e4m3,scales=head,scales=tensor,scales=block:128,lse \
     --shape B=2,H=4/2,S=9x30,D=16,bf16,kv_dtype=e4m3 --check-only
-  expect_status 0
   expect_json "$TMP/r.json" 'all(r["status"] == "ok" for r in d["results"] if r["variant"] == "scaled") and len(d["results"]) == 8'
   expect_json "$TMP/r.json" 'all(r["status"] == "skipped" for r in d["results"] if r["variant"] == "right")'
 }
 
 @test "a function may be the reference" {
-  measure right --shape B=1,H=2,S=32,D=16 --variants right,cpu_flash --reference right --modes hot
-  expect_status 0
+  must 0 measure right --shape B=1,H=2,S=32,D=16 --variants right,cpu_flash --reference right --modes hot
   expect_json "$TMP/r.json" '[r["speedup_vs"]["reference"] for r in d["results"] if r["variant"] == "cpu_flash"] == ["right"]'
 }
 
 @test "what a function does wrong costs its own cell, and the reason is Python's" {
-  measure "raises leaves sleeps refuses right" --shape B=1,H=1,S=16,D=16 --check-only --timeout 3
-  expect_status 4
+  must 4 measure "raises leaves sleeps refuses right" --shape B=1,H=1,S=16,D=16 --check-only --timeout 3
   expect_json "$TMP/r.json" '[r["status"] for r in d["results"]] == ["error", "crashed", "timeout", "skipped", "ok"]'
   expect_json "$TMP/r.json" '"ValueError: D must be 17, not 16 (callables.py:" in d["results"][0]["reason"]'
   expect_json "$TMP/r.json" '"exit status 3" in d["results"][1]["reason"] and "--timeout" in d["results"][2]["reason"]'
@@ -81,8 +73,7 @@ measure() {
 }
 
 @test "an output of another shape or type, a missing log-sum-exp and a changed input are refused" {
-  measure "shape other_type none no_lse writes" --shape B=1,H=1,S=16,D=16,lse --check-only
-  expect_status 4
+  must 4 measure "shape other_type none no_lse writes" --shape B=1,H=1,S=16,D=16,lse --check-only
   expect_json "$TMP/r.json" '[r["status"] for r in d["results"]] == ["error"] * 5'
   expect_json "$TMP/r.json" '"(1, 1, 8, 16)" in d["results"][0]["reason"] and "float64" in d["results"][1]["reason"]'
   expect_json "$TMP/r.json" '"a NoneType" in d["results"][2]["reason"] and "log-sum-exp" in d["results"][3]["reason"]'
@@ -90,19 +81,16 @@ measure() {
 }
 
 @test "threads that each call leaves are told, and end with the process" {
-  measure "starts_threads right" --shape B=1,H=1,S=16,D=16 --modes hot
-  expect_status 0
+  must 0 measure "starts_threads right" --shape B=1,H=1,S=16,D=16 --modes hot
   expect_json "$TMP/r.json" '"threads running" in d["results"][0]["left"] and "left" not in d["results"][1]'
 }
 
 @test "a function that returns what it returned before is wrong" {
-  measure stale --shape B=1,H=1,S=16,D=16 --modes hot
-  expect_status 3
+  must 3 measure stale --shape B=1,H=1,S=16,D=16 --modes hot
 }
 
 @test "what a function has no parameter for is skipped" {
-  measure "plain" --shape B=1,H=1,S=16,D=16,causal --shape B=1,H=1,S=16,D=16,softcap=3 --shape B=1,H=1,S=16,D=16 --check-only
-  expect_status 0
+  must 0 measure "plain" --shape B=1,H=1,S=16,D=16,causal --shape B=1,H=1,S=16,D=16,softcap=3 --shape B=1,H=1,S=16,D=16 --check-only
   expect_json "$TMP/r.json" '[r["status"] for r in d["results"]] == ["skipped", "skipped", "ok"]'
   expect_json "$TMP/r.json" '"no parameter causal" in d["results"][0]["reason"] and "softcap" in d["results"][1]["reason"]'
 }
@@ -111,9 +99,8 @@ measure() {
   mkdir -p "$TMP/a=b:c d/package"
   cp "$FUNCTIONS" "$TMP/a=b:c d/package/mine.py"
   cd "$TMP/a=b:c d"
-  attn --device cpu --check-only --shape B=1,H=1,S=16,D=16 --load package.mine:right --load "b=./package/mine.py:Attention.static" \
+  must 0 attn --device cpu --check-only --shape B=1,H=1,S=16,D=16 --load package.mine:right --load "b=./package/mine.py:Attention.static" \
     --load "c=$PWD/package/mine.py:right"
-  expect_status 0
   expect_out_matches 'right +ok'
   expect_out_matches ' b +ok'
   expect_out_matches ' c +ok'
@@ -123,8 +110,7 @@ measure() {
   cp "$FUNCTIONS" "$TMP/json.py"
   printf 'raise ValueError\n' >"$TMP/sysconfig.py"
   cd "$TMP"
-  attn --device cpu --check-only --shape B=1,H=1,S=16,D=16 --load json.py:right
-  expect_status 0
+  must 0 attn --device cpu --check-only --shape B=1,H=1,S=16,D=16 --load json.py:right
   expect_out_matches 'right +ok'
 }
 
@@ -135,8 +121,7 @@ measure() {
   printf 'print("%s")\ndef f(q, k, v):\n    return ()\n' "$letter" >"$TMP/$letter/$letter.py"
   "$ATTN_PYTHON" -c 'import locale, sys; locale.setlocale(locale.LC_ALL, "C.UTF-8")' 2>/dev/null || skip "there is no C.UTF-8"
   for locale in C C.UTF-8; do
-    LC_ALL=$locale attn --device cpu --check-only --shape B=1,H=1,S=16,D=16 --load "$TMP/$letter/$letter.py:f"
-    expect_status 4
+    LC_ALL=$locale must 4 attn --device cpu --check-only --shape B=1,H=1,S=16,D=16 --load "$TMP/$letter/$letter.py:f"
     expect_out_matches 'f returned an empty tuple'
   done
 }
@@ -159,18 +144,14 @@ measure() {
 
 @test "an output may not replace the function's file, and a changed function is another run" {
   cp "$FUNCTIONS" "$TMP/f.py"
-  attn --device cpu --check-only --shape B=1,H=1,S=16,D=16 --load "$TMP/f.py:right" --json "$TMP/f.py"
-  expect_status 2
-  attn --device cpu --check-only --shape B=1,H=1,S=16,D=16 --load "$TMP/f.py:right" --journal "$TMP/j" --resume
-  expect_status 0
+  must 2 attn --device cpu --check-only --shape B=1,H=1,S=16,D=16 --load "$TMP/f.py:right" --json "$TMP/f.py"
+  must 0 attn --device cpu --check-only --shape B=1,H=1,S=16,D=16 --load "$TMP/f.py:right" --journal "$TMP/j" --resume
   echo '# another' >>"$TMP/f.py"
-  attn --device cpu --check-only --shape B=1,H=1,S=16,D=16 --load "$TMP/f.py:right" --journal "$TMP/j" --resume
-  expect_status 6
+  must 6 attn --device cpu --check-only --shape B=1,H=1,S=16,D=16 --load "$TMP/f.py:right" --journal "$TMP/j" --resume
 }
 
 @test "a function is planned and listed without being run, and compared with itself by ab" {
-  attn plan --gpu h200 --shape B=1,H=1,S=16,D=16 --load "$FUNCTIONS:right"
-  expect_status 0
+  must 0 attn plan --gpu h200 --shape B=1,H=1,S=16,D=16 --load "$FUNCTIONS:right"
   expect_out_matches 'right +planned'
   attn list --load "$FUNCTIONS:right" right
   expect_out "Python function"

@@ -28,9 +28,8 @@ expect_findings() {
 }
 
 plan_defects() {
-  attn_faulty plan --sweep tests/data/sweeps/defects.json --gpu "$1" --filter Sq=32768 --variants "$2" \
+  must 0 attn_faulty plan --sweep tests/data/sweeps/defects.json --gpu "$1" --filter Sq=32768 --variants "$2" \
     --json "$TMP/plan.json"
-  expect_status 0
   expect_json "$TMP/plan.json" '{r["status"] for r in d["results"]} == {"planned"}'
 }
 

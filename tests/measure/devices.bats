@@ -14,8 +14,7 @@ rows() { expect_json "$TMP/r.json" "$1"; }
 lines_of() { grep -c "^{\"$1\":" "$TMP/j" || true; }
 
 @test "all cards measure, a case is of one card, and every row names it" {
-  cards --devices all --variants cpu_flash,cpu_ref --csv "$TMP/r.csv" --html "$TMP/r.html"
-  expect_status 0
+  must 0 cards --devices all --variants cpu_flash,cpu_ref --csv "$TMP/r.csv" --html "$TMP/r.html"
   expect_no_err
   rows '[c["uuid"] for c in d["cards"]] == ["CARD-0", "CARD-1", "CARD-2"] and d["device"] == d["cards"][0]'
   rows 'd["summary"]["ok"] == 12 and {r["card"] for r in d["results"]} == {"CARD-0", "CARD-1", "CARD-2"}'
@@ -47,8 +46,7 @@ lines_of() { grep -c "^{\"$1\":" "$TMP/j" || true; }
 }
 
 @test "the report of some cards, in any order, is that of one device but for times and cards" {
-  cards --devices 2,0 --order seeded --variants cpu_flash,cpu_ref,scalar
-  expect_status 0
+  must 0 cards --devices 2,0 --order seeded --variants cpu_flash,cpu_ref,scalar
   rows '{r["card"] for r in d["results"]} == {"CARD-0", "CARD-2"} and d["device"]["uuid"] == "CARD-2"'
   local same='[(r["key"], r["variant"], r["status"], r["reason"], r["plan"], (r["check"] or {}).get("max_abs_error")) for r in d["results"]]'
   json "$TMP/r.json" "$same" >"$TMP/cards"
@@ -61,9 +59,8 @@ lines_of() { grep -c "^{\"$1\":" "$TMP/j" || true; }
 @test "rounds of a cell are of one card, and its rows are compared on that card alone" {
   need_steady
   export STEADY_US=20
-  attn_faulty --shape S=1x1,B=1,2,3,H=1,D=8 --load "$STEADY" --variants steady --reference none --modes hot --quick \
+  must 0 attn_faulty --shape S=1x1,B=1,2,3,H=1,D=8 --load "$STEADY" --variants steady --reference none --modes hot --quick \
     --rounds 5 --devices 0,1 --json "$TMP/r.json" --journal "$TMP/j"
-  expect_status 0
   rows 'all(r["processes"]["hot"]["count"] == 5 for r in d["results"])'
   python - "$TMP/j" <<'PY'
 import json, sys
@@ -75,35 +72,29 @@ PY
   drop_checksums "$TMP/j"
   # The same rows on one other card each: nothing is said of them.
   sed 's/CARD-0/CARD-X/g; s/CARD-1/CARD-0/g; s/CARD-X/CARD-1/g' "$TMP/j" >"$TMP/moved"
-  attn compare "$TMP/j" "$TMP/moved" --modes hot --json "$TMP/c.json"
-  expect_status 5
+  must 5 attn compare "$TMP/j" "$TMP/moved" --modes hot --json "$TMP/c.json"
   expect_json "$TMP/c.json" '[r["verdict"] for r in d["rows"]] == ["inconclusive"] * 3 and
     all("different cards" in r["reason"] for r in d["rows"])'
   attn compare "$TMP/j" "$TMP/j" --modes hot --json "$TMP/c.json"
   expect_json "$TMP/c.json" 'not any("different cards" in (r["reason"] or "") for r in d["rows"])'
   # A round of another card than the first is damage.
   sed '/^{"again"/s/"card":"CARD-0"/"card":"CARD-1"/' "$TMP/j" >"$TMP/moved"
-  attn report "$TMP/moved"
-  expect_status 7
+  must 7 attn report "$TMP/moved"
   expect_err 'begun on another card'
   sed 's/"key":"B1\(.*\)"card":"CARD-[01]"/"key":"B1\1"card":"CARD-9"/' "$TMP/j" >"$TMP/moved"
-  attn report "$TMP/moved"
-  expect_status 7
+  must 7 attn report "$TMP/moved"
   expect_err 'names a card that is none of its run'
   sed '/^{"device":.*CARD-1/s/"name":"[^"]*"/"name":"another"/' "$TMP/j" >"$TMP/moved"
-  attn report "$TMP/moved"
-  expect_status 7
+  must 7 attn report "$TMP/moved"
   expect_err 'are not of one model'
   sed '/^{"device":.*CARD-1/{p;}' "$TMP/j" >"$TMP/moved"
-  attn report "$TMP/moved"
-  expect_status 7
+  must 7 attn report "$TMP/moved"
   expect_err 'CARD-1 is there twice'
 }
 
 @test "a card that is lost costs its cell, and the others measure the rest" {
   local only=(--only "$(key 1)/cpu_flash" --only "$(key 2)" --only "$(key 3)/cpu_flash" --only "$(key 4)/cpu_flash")
-  cards --devices all --variants cpu_flash,fault_lost,cpu_ref "${only[@]}"
-  expect_status 4
+  must 4 cards --devices all --variants cpu_flash,fault_lost,cpu_ref "${only[@]}"
   expect_err_matches '^attnbench: cuda:[0-2] \(CARD-[0-2]\) is lost, 2 of 3 cards go on: cuda:[0-2]: the card is lost'
   rows '[(r["variant"], r["status"]) for r in d["results"] if r["status"] != "ok"] == [("fault_lost", "error")]'
   rows 'd["summary"]["ok"] == 5 and d["run"]["state"] == "complete"'
@@ -112,22 +103,18 @@ PY
 }
 
 @test "with all cards lost the run ends with 9, and --resume goes on where they are back" {
-  cards --devices 0,1 --variants cpu_flash,fault_lost
-  expect_status 9
+  must 9 cards --devices 0,1 --variants cpu_flash,fault_lost
   expect_err '0 of 2 cards go on'
   rows 'd["run"]["state"] == "interrupted" and d["summary"]["error"] == 2'
   rm "$TMP/lost"/*
-  cards --devices 1 --variants cpu_flash,fault_lost --resume
-  expect_status 9
+  must 9 cards --devices 1 --variants cpu_flash,fault_lost --resume
   rows 'd["summary"]["error"] == 3'
   rm "$TMP/lost"/*
   unset ATTN_LOST
-  cards --devices 2,1 --variants cpu_flash,fault_lost --resume
-  expect_status 4
+  must 4 cards --devices 2,1 --variants cpu_flash,fault_lost --resume
   rows 'd["summary"]["ok"] == 9 and d["summary"]["error"] == 3 and d["run"]["resumed"] == 2'
   rows 'len(d["cards"]) == 3'
-  cards --devices 0 --variants cpu_flash,fault_lost --resume
-  expect_status 4
+  must 4 cards --devices 0 --variants cpu_flash,fault_lost --resume
   [ "$(lines_of resumed)" -eq 2 ] || fail "a whole run is only reported again"
 }
 
@@ -149,28 +136,23 @@ PY
 }
 
 @test "--resume measures what is missing, with --devices as the run began, on cards of the run" {
-  cards --devices all --variants cpu_flash,cpu_ref
-  expect_status 0
+  must 0 cards --devices all --variants cpu_flash,cpu_ref
   grep -v '^{"end"' "$TMP/j" | head -n -4 >"$TMP/cut"
   cp "$TMP/cut" "$TMP/j"
   printf '{"cell":{"key":"torn' >>"$TMP/j"
-  cards --devices 1,2 --variants cpu_flash,cpu_ref --resume
-  expect_status 0
+  must 0 cards --devices 1,2 --variants cpu_flash,cpu_ref --resume
   [ "$(lines_of cell)" -eq 12 ] && [ "$(lines_of device)" -eq 3 ] || fail "$(cut -c1-80 "$TMP/j")"
   rows 'd["summary"]["ok"] == 12'
   cp "$TMP/cut" "$TMP/j"
-  attn_faulty --sweep "$TMP/s.json" --check-only --device cpu --variants cpu_flash,cpu_ref --journal "$TMP/j" --resume
-  expect_status 6
+  must 6 attn_faulty --sweep "$TMP/s.json" --check-only --device cpu --variants cpu_flash,cpu_ref --journal "$TMP/j" --resume
   expect_err '--devices was given there and is not given here'
 }
 
 @test "kills at random moments lose no cell of any card" {
   [ -n "$ATTN_PYTHON" ] || skip "python3 is not here"
-  capture "$ATTN_PYTHON" tests/kill_runs.py "$ATTNBENCH_FAULTY" "${ATTN_KILLS:-6}" --devices 0,1
-  expect_status 0
+  must 0 capture "$ATTN_PYTHON" tests/kill_runs.py "$ATTNBENCH_FAULTY" "${ATTN_KILLS:-6}" --devices 0,1
   need_steady
-  STEADY_US=30 capture "$ATTN_PYTHON" tests/kill_runs.py "$ATTNBENCH_FAULTY" "$((${ATTN_KILLS:-4} / 4))" --devices 0,1 --rounds 2 --load "$STEADY"
-  expect_status 0
+  STEADY_US=30 must 0 capture "$ATTN_PYTHON" tests/kill_runs.py "$ATTNBENCH_FAULTY" "$((${ATTN_KILLS:-4} / 4))" --devices 0,1 --rounds 2 --load "$STEADY"
 }
 
 @test "a signal ends all cards, with a report of what was measured" {
@@ -193,17 +175,15 @@ PY
 }
 
 @test "a hang, a crash and a killed worker cost their own cells, on whichever card" {
-  cards --devices 0,1 --timeout 2 --variants fault_crash,fault_hang,fault_exit,cpu_flash --filter B=1,2
-  expect_status 4
+  must 4 cards --devices 0,1 --timeout 2 --variants fault_crash,fault_hang,fault_exit,cpu_flash --filter B=1,2
   rows '[r["status"] for r in d["results"]] == ["crashed", "timeout", "crashed", "ok"] * 2'
   rows 'all(r["card"] for r in d["results"])'
 }
 
 @test "--time-budget leaves out on every card what it has no room for" {
   need_steady
-  STEADY_US=150000 attn_faulty --shape S=1x1,B=1,2,3,4,5,6,H=1,D=8 --load "$STEADY" --variants steady --check-only \
+  STEADY_US=150000 must 4 attn_faulty --shape S=1x1,B=1,2,3,4,5,6,H=1,D=8 --load "$STEADY" --variants steady --check-only \
     --devices 0,1 --time-budget 1s --json "$TMP/r.json"
-  expect_status 4
   rows 'd["summary"]["ok"] == 2 and d["summary"]["left_out"] == 4'
   rows '{r["card"] for r in d["results"] if r["status"] == "ok"} == {"CARD-0", "CARD-1"} and all(r["card"] for r in d["results"])'
 }

@@ -14,8 +14,7 @@ expect_rows() {
 
 @test "every planted wrong output is caught: status wrong, no speed, exit 3" {
   for fault in skip_head last_tile mask_off_by_one missing_merge nan; do
-    faulty --variants "fault_$fault,cpu_flash"
-    expect_status 3
+    must 3 faulty --variants "fault_$fault,cpu_flash"
     expect_rows "fault_$fault" wrong
     expect_json "$TMP/r.json" 'all(r["status"] == "ok" for r in d["results"] if r["variant"] == "cpu_flash")'
     expect_valid results/report.schema.json "$TMP/r.json"
@@ -29,8 +28,7 @@ expect_rows() {
 }
 
 @test "a write outside the tensors and a changed input are caught" {
-  faulty --variants fault_redzone,fault_input
-  expect_status 3
+  must 3 faulty --variants fault_redzone,fault_input
   expect_rows fault_redzone wrong
   expect_rows fault_input wrong
   expect_json "$TMP/r.json" '"outside its tensors (first beside o)" in d["results"][0]["reason"]'
@@ -38,18 +36,16 @@ expect_rows() {
 }
 
 @test "stale output is caught before timing, a variant that turns wrong later after it" {
-  attn_faulty --sweep tests/data/sweeps/tiny.json --device cpu --filter causal=false --variants fault_stale,fault_late \
+  must 3 attn_faulty --sweep tests/data/sweeps/tiny.json --device cpu --filter causal=false --variants fault_stale,fault_late \
     --json "$TMP/r.json"
-  expect_status 3
   expect_json "$TMP/r.json" 'all(r["status"] == "wrong" and r["time"] is None for r in d["results"])'
   expect_json "$TMP/r.json" '[r["check"]["after_timing"] for r in d["results"]] == [False, True]'
 }
 
 @test "how a worker ended is told where SIGCHLD was inherited as ignored" {
   [ -n "$ATTNBENCH_FAULTY" ] || skip "ATTNBENCH_FAULTY is not set; make test sets it"
-  capture env --ignore-signal=CHLD "$ATTNBENCH_FAULTY" --sweep tests/data/sweeps/tiny.json --device cpu --check-only \
+  must 4 capture env --ignore-signal=CHLD "$ATTNBENCH_FAULTY" --sweep tests/data/sweeps/tiny.json --device cpu --check-only \
     --variants fault_crash --json "$TMP/r.json"
-  expect_status 4
   expect_json "$TMP/r.json" 'all("signal 11" in r["reason"] for r in d["results"])'
 }
 
@@ -88,9 +84,8 @@ expect_rows() {
   object=$(dirname "$ATTNBENCH")/tests/plugins/signals_at_pipe.so
   [ -f "$object" ] || skip "no $object; make test-programs builds it"
   # The third pipe is the first one of the second round's process.
-  ASAN_OPTIONS=verify_asan_link_order=0 LD_PRELOAD=$object PIPE_AT=3 PIPE_SIGNAL=2 PIPE_FAILS=1 attn --sweep tests/data/sweeps/tiny.json \
+  ASAN_OPTIONS=verify_asan_link_order=0 LD_PRELOAD=$object PIPE_AT=3 PIPE_SIGNAL=2 PIPE_FAILS=1 must 9 attn --sweep tests/data/sweeps/tiny.json \
     --device cpu --variants cpu_flash --filter causal=false --modes hot --quick --rounds 2 --json "$TMP/r.json"
-  expect_status 9
   expect_err 'cannot make a pipe for the worker'
   expect_json "$TMP/r.json" 'd["run"]["state"] == "interrupted" and d["results"][0]["status"] == "ok"'
 }

@@ -1,9 +1,8 @@
 load ../helper
 
 @test "every row with a hot time says what growing maxima cost, on the CPU as on a GPU" {
-  attn --shape B=1,H=2,S=64,D=32 --shape B=1,H=1,S=32,D=16 --device cpu --variants cpu_flash --reference none --json "$TMP/r.json" \
+  must 0 attn --shape B=1,H=2,S=64,D=32 --shape B=1,H=1,S=32,D=16 --device cpu --variants cpu_flash --reference none --json "$TMP/r.json" \
     --csv "$TMP/r.csv"
-  expect_status 0
   expect_valid results/report.schema.json "$TMP/r.json"
   expect_json "$TMP/r.json" 'all(("data_dependence_ratio" in r) == (r["shape"]["D"] >= 24) for r in d["results"])'
   expect_json "$TMP/r.json" 'all(r.get("data_dependence_ratio", 1) > 0 for r in d["results"])'
@@ -18,8 +17,7 @@ PY
 }
 
 @test "launches of more than a millisecond meet changed inputs too" {
-  attn --shape B=1,H=2,S=2048,D=64 --device cpu --variants cpu_flash --reference none --json "$TMP/r.json"
-  expect_status 0
+  must 0 attn --shape B=1,H=2,S=2048,D=64 --device cpu --variants cpu_flash --reference none --json "$TMP/r.json"
   expect_json "$TMP/r.json" 'all(r["time"]["hot"]["median_us"] > 1000 and r["check"]["evidence"]["changed_us"] > 0
     for r in d["results"])'
 }
@@ -35,8 +33,7 @@ for number, row in enumerate(rows):
 report.pop("checksum", None)
 json.dump(report, open(sys.argv[2], "w"))
 PY
-  COLUMNS=200 attn report "$TMP/r.json"
-  expect_status 0
+  COLUMNS=200 must 0 attn report "$TMP/r.json"
   [ "$(grep -c '^data: ' "$OUT")" = 1 ] || fail "not one note"
   grep -qE '^data: wgmma takes longer where the maximum .*: 3 rows by more than 3 %, the most 1\.[01][0-9]x at B8' "$OUT" || fail "$(grep '^data' "$OUT")"
 }

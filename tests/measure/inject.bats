@@ -5,9 +5,8 @@ load ../helper
   # On a busy machine other work can hide a delay of microseconds; it does not do so five times in a row.
   for _ in 1 2 3 4 5; do
     rm -f "$TMP/j"
-    attn --sweep tests/data/sweeps/tiny.json --device cpu --variants cpu_ref,cpu_flash \
+    must 0 attn --sweep tests/data/sweeps/tiny.json --device cpu --variants cpu_ref,cpu_flash \
       --inject-slowdown '*.full/cpu_flash:400' --json "$TMP/r.json" --journal "$TMP/j"
-    expect_status 0
     [ "$(json "$TMP/r.json" 'all(min(r["injected"]["hot_ratio"], r["injected"]["cold_ratio"]) > 2
       for r in d["results"] if "injected" in r)')" = false ] || break
   done
@@ -28,8 +27,7 @@ load ../helper
 }
 
 @test "without it no row says anything of a slowdown" {
-  attn --sweep tests/data/sweeps/tiny.json --device cpu --variants cpu_flash --json "$TMP/r.json" --journal "$TMP/j"
-  expect_status 0
+  must 0 attn --sweep tests/data/sweeps/tiny.json --device cpu --variants cpu_flash --json "$TMP/r.json" --journal "$TMP/j"
   ! grep -q injected "$TMP/r.json" "$TMP/j"
 }
 

@@ -30,16 +30,14 @@ marked() {
 # expect_left KIND TEXT: the cell that left it says so and is right, the cells behind it are ok and say nothing, no process
 # is there any more.
 expect_left() {
-  leaving "$1"
-  expect_status 0
+  must 0 leaving "$1"
   expect_json "$TMP/r.json" "[r['status'] for r in d['results']] == ['ok'] * 3 and '$2' in d['results'][0].get('left', '')
     and not any('left' in r for r in d['results'][1:])"
   [ -z "$(marked)" ] || fail "$1: a process is left: $(marked)"
 }
 
 @test "a variant that leaves nothing is charged with nothing" {
-  leaving nothing
-  expect_status 0
+  must 0 leaving nothing
   expect_json "$TMP/r.json" 'not any("left" in r for r in d["results"])'
 }
 
@@ -128,15 +126,13 @@ expect_left() {
   expect_out "left behind: leaves (1 case): changed the umask; its process was ended before the next cell"
   expect_valid results/report.schema.json "$TMP/r.json"
   grep -q 'changed the umask' "$TMP/r.csv"
-  attn report "$TMP/j" --csv "$TMP/again.csv"
-  expect_status 0
+  must 0 attn report "$TMP/j" --csv "$TMP/again.csv"
   cmp "$TMP/r.csv" "$TMP/again.csv"
 }
 
 @test "what a loaded reference leaves is not charged to the row itself" {
-  LEAVES=threads attn --sweep "$SWEEP" --device cpu --load "$LEAVES_SO" --variants cpu_ref --reference leaves --quick \
+  LEAVES=threads must 0 attn --sweep "$SWEEP" --device cpu --load "$LEAVES_SO" --variants cpu_ref --reference leaves --quick \
     --json "$TMP/r.json"
-  expect_status 0
   expect_json "$TMP/r.json" '[r.get("left") for r in d["results"]] == ["its reference: left 4 threads running"]'
   [ -z "$(marked)" ] || fail "a process is left: $(marked)"
 }

@@ -6,14 +6,12 @@ sweep() {
 }
 
 @test "a run that has no tool inside says so" {
-  attn --sweep "$(sweep)" --device cpu --json "$TMP/r.json"
-  expect_status 0
+  must 0 attn --sweep "$(sweep)" --device cpu --json "$TMP/r.json"
   expect_json "$TMP/r.json" 'd["run"]["profiled"] is None and d["run"]["profile_launches"] == 0'
 }
 
 @test "a run that a variable asks to inject into is tagged, in the journal and in what is made from it" {
-  CUDA_INJECTION64_PATH=/nowhere/tool.so attn --sweep "$(sweep)" --device cpu --json "$TMP/r.json" --journal "$TMP/j"
-  expect_status 0
+  CUDA_INJECTION64_PATH=/nowhere/tool.so must 0 attn --sweep "$(sweep)" --device cpu --json "$TMP/r.json" --journal "$TMP/j"
   expect_json "$TMP/r.json" 'd["run"]["profiled"] == "injection: CUDA_INJECTION64_PATH"'
   expect_valid results/report.schema.json "$TMP/r.json"
   attn report "$TMP/j"
@@ -26,8 +24,7 @@ sweep() {
 
 @test "--profile takes a number of launches, with = only" {
   for n in 0 1001 -1 x 3x '' ' 3'; do
-    attn --sweep "$(sweep)" "--profile=$n"
-    expect_status 2
+    must 2 attn --sweep "$(sweep)" "--profile=$n"
     expect_err '--profile'
     expect_no_out
   done
@@ -39,8 +36,7 @@ sweep() {
   expect_refusal 2 '--profile: nsys and ncu capture GPU kernels' -- --sweep "$(sweep)" --profile --device cpu
   attn list --json
   expect_json "$OUT" 'not any(v["available"] for v in d["variants"] if v["runs_on"] == "cuda")' 2>/dev/null || skip "there is a GPU"
-  attn --sweep "$(sweep)" --profile --json "$TMP/r.json" --journal "$TMP/j"
-  expect_status 77
+  must 77 attn --sweep "$(sweep)" --profile --json "$TMP/r.json" --journal "$TMP/j"
   [ ! -e "$TMP/r.json" ] && [ ! -e "$TMP/j" ] || fail "something was written"
 }
 

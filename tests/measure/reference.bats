@@ -2,9 +2,8 @@
 load ../helper
 
 @test "--reference times every row against a variant, in turns, with an interval per mode" {
-  attn --sweep tests/data/sweeps/tiny.json --device cpu --variants cpu_ref,cpu_flash --reference cpu_ref \
+  must 0 attn --sweep tests/data/sweeps/tiny.json --device cpu --variants cpu_ref,cpu_flash --reference cpu_ref \
     --json "$TMP/r.json" --csv "$TMP/r.csv" --journal "$TMP/r.journal"
-  expect_status 0
   expect_valid results/report.schema.json "$TMP/r.json"
   python scripts/proof/validate_report.py "$TMP/r.json"
   expect_json "$TMP/r.json" 'all(r["speedup_vs"]["reference"] == "cpu_ref" and 6 <= s["rounds"] <= 15
@@ -21,9 +20,8 @@ load ../helper
 }
 
 @test "the CSV has the ratio of each row's own mode" {
-  attn --sweep tests/data/sweeps/tiny.json --device cpu --variants cpu_flash --reference cpu_ref --filter causal=true \
+  must 0 attn --sweep tests/data/sweeps/tiny.json --device cpu --variants cpu_flash --reference cpu_ref --filter causal=true \
     --json "$TMP/r.json" --csv "$TMP/r.csv"
-  expect_status 0
   python - "$TMP/r.csv" "$TMP/r.json" <<'PY'
 import csv, json, sys
 rows = {r["mode"]: r for r in csv.DictReader(open(sys.argv[1], newline=""))}
@@ -38,8 +36,7 @@ PY
 @test "a CPU run has no reference unless one is named, and none switches it off" {
   for choice in "" "--reference none"; do
     # shellcheck disable=SC2086  # two words on purpose
-    attn --sweep tests/data/sweeps/tiny.json --device cpu --variants cpu_flash $choice --json "$TMP/r.json"
-    expect_status 0
+    must 0 attn --sweep tests/data/sweeps/tiny.json --device cpu --variants cpu_flash $choice --json "$TMP/r.json"
     expect_json "$TMP/r.json" 'all(r["speedup_vs"] is None and r["speedup_vs_reason"] == "no reference was chosen"
       for r in d["results"])'
   done
@@ -56,19 +53,16 @@ PY
 }
 
 @test "a wrong reference is a reason, not a measure" {
-  attn_faulty --sweep tests/data/sweeps/tiny.json --device cpu --variants cpu_flash --reference fault_skip_head \
+  must 0 attn_faulty --sweep tests/data/sweeps/tiny.json --device cpu --variants cpu_flash --reference fault_skip_head \
     --json "$TMP/r.json"
-  expect_status 0
   expect_json "$TMP/r.json" 'all(r["status"] == "ok" and r["speedup_vs"] is None
     and r["speedup_vs_reason"].startswith("fault_skip_head: is wrong here") for r in d["results"])'
 }
 
 @test "the vendor's library is listed with why it is not here, and planned without a kernel" {
-  attn list
-  expect_status 0
+  must 0 attn list
   expect_out_matches '^cudnn +'
-  attn plan --sweep shapes/v3.json --gpu h200 --variants cudnn --json "$TMP/plan.json"
-  expect_status 0
+  must 0 attn plan --sweep shapes/v3.json --gpu h200 --variants cudnn --json "$TMP/plan.json"
   expect_json "$TMP/plan.json" 'all(r["status"] == "planned" and r["launches"] == [] and r["findings"] == []
     for r in d["results"])'
   local sweep

@@ -2,9 +2,8 @@
 load ../helper
 
 @test "--modes steady times launches until they settle, in every format, and its ratio is of long turns" {
-  attn --sweep tests/data/sweeps/tiny.json --device cpu --variants cpu_ref,cpu_flash --reference cpu_ref --modes hot,steady \
+  must 0 attn --sweep tests/data/sweeps/tiny.json --device cpu --variants cpu_ref,cpu_flash --reference cpu_ref --modes hot,steady \
     --filter causal=true --samples --json "$TMP/r.json" --csv "$TMP/r.csv" --html "$TMP/r.html" --journal "$TMP/r.journal"
-  expect_status 0
   expect_valid results/report.schema.json "$TMP/r.json"
   python scripts/proof/validate_report.py "$TMP/r.json"
   expect_out_matches 'hot +steady +rate'
@@ -27,16 +26,14 @@ PY
 }
 
 @test "what was not asked for a steady time has no word of it" {
-  attn --sweep tests/data/sweeps/tiny.json --device cpu --variants cpu_flash --filter causal=true --quick --json "$TMP/r.json" --csv "$TMP/r.csv"
-  expect_status 0
+  must 0 attn --sweep tests/data/sweeps/tiny.json --device cpu --variants cpu_flash --filter causal=true --quick --json "$TMP/r.json" --csv "$TMP/r.csv"
   refute_out steady
   ! grep -q steady "$TMP/r.json" "$TMP/r.csv" || fail "a report has steady times"
 }
 
 @test "steady times are compared where they are asked for" {
-  attn --sweep tests/data/sweeps/tiny.json --device cpu --variants cpu_flash --filter causal=true --modes steady --rounds 5 \
+  must 0 attn --sweep tests/data/sweeps/tiny.json --device cpu --variants cpu_flash --filter causal=true --modes steady --rounds 5 \
     --reference none --journal "$TMP/a.journal"
-  expect_status 0
   attn compare "$TMP/a.journal" "$TMP/a.journal" --modes steady --noise warn --json "$TMP/c.json" # a busy machine may be too noisy
   expect_status 0
   expect_json "$TMP/c.json" '{row["mode"] for row in d["rows"]} == {"steady"} and d["settings"]["modes"]["steady"]'

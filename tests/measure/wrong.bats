@@ -13,9 +13,8 @@ bugs() {
 name_of() { grep -oP '^  X\(\K\w+' tests/faults/wrong.h | sed -n "$(($1 + 1))p"; }
 
 @test "every kernel of the library of wrong ones is wrong somewhere, and the reason names the place" {
-  attn_faulty --sweep tests/data/sweeps/wrong.json --device cpu --check-only --json "$TMP/r.json" \
+  must 3 attn_faulty --sweep tests/data/sweeps/wrong.json --device cpu --check-only --json "$TMP/r.json" \
     --variants "$(bugs mask_one_more v_bias wrong)"
-  expect_status 3
   expect_json "$TMP/r.json" 'len({r["variant"] for r in d["results"]}) >= 61'
   local missed
   missed=$(json "$TMP/r.json" '" ".join(sorted({r["variant"].split("=")[1] for r in d["results"]}
@@ -28,16 +27,14 @@ name_of() { grep -oP '^  X\(\K\w+' tests/faults/wrong.h | sed -n "$(($1 + 1))p";
 }
 
 @test "the same kernel without a bug is right, far from every bound" {
-  attn_faulty --sweep tests/data/sweeps/wrong.json --device cpu --check-only --json "$TMP/r.json" --variants wrong
-  expect_status 0
+  must 0 attn_faulty --sweep tests/data/sweeps/wrong.json --device cpu --check-only --json "$TMP/r.json" --variants wrong
   expect_json "$TMP/r.json" 'all(r["check"]["evidence"]["hard_ratio"] < 0.7
     and r["check"]["evidence"]["max_row_ratio"] < 0.7 and r["check"]["evidence"]["norm_ratio"] < 0.7 for r in d["results"])'
 }
 
 @test "every kernel whose log-sum-exp is wrong is caught, and the reason names it and the row" {
-  attn_faulty --sweep tests/data/sweeps/wrong_lse.json --device cpu --check-only --json "$TMP/r.json" \
+  must 3 attn_faulty --sweep tests/data/sweeps/wrong_lse.json --device cpu --check-only --json "$TMP/r.json" \
     --variants "wrong,$(bugs lse_unwritten lse_beyond wrong)"
-  expect_status 3
   expect_valid results/report.schema.json "$TMP/r.json"
   expect_json "$TMP/r.json" 'len({r["variant"] for r in d["results"] if r["status"] == "wrong"}) >= 10
     and {r["variant"] for r in d["results"]} - {r["variant"] for r in d["results"] if r["status"] == "wrong"} == {"wrong"}'
@@ -51,26 +48,23 @@ name_of() { grep -oP '^  X\(\K\w+' tests/faults/wrong.h | sed -n "$(($1 + 1))p";
 }
 
 @test "a log-sum-exp that timed launches do not write is wrong" {
-  attn_faulty --shape B=1,H=2,S=9,D=32,lse --device cpu --quick --json "$TMP/r.json" --variants "$(bugs lse_later lse_later wrong),wrong"
-  expect_status 3
+  must 3 attn_faulty --shape B=1,H=2,S=9,D=32,lse --device cpu --quick --json "$TMP/r.json" --variants "$(bugs lse_later lse_later wrong),wrong"
   expect_json "$TMP/r.json" '[r["status"] for r in d["results"]] == ["wrong", "ok"] and d["results"][0]["time"] is None
     and ("log-sum-exp (LSE)" in d["results"][0]["reason"] or "timed samples left an output" in d["results"][0]["reason"])'
 }
 
 @test "a kernel that keeps P from launch to launch is wrong: changed inputs change scores, not their signs alone" {
   for shape in B=1,H=2,S=9,D=32 B=2,H=4/1,S=9,D=32 B=1,H=6/3,S=9,D=32; do
-    attn_faulty --shape "$shape" --device cpu --quick --json "$TMP/r.json" --variants "$(bugs keeps_p keeps_p wrong),wrong"
-    expect_status 3
+    must 3 attn_faulty --shape "$shape" --device cpu --quick --json "$TMP/r.json" --variants "$(bugs keeps_p keeps_p wrong),wrong"
     expect_json "$TMP/r.json" '[r["status"] for r in d["results"]] == ["wrong", "ok"]'
   done
 }
 
 @test "outputs are known under changed inputs: layouts, sinks, windows and LSE stay right" {
-  attn_faulty --device cpu --quick --json "$TMP/r.json" --variants wrong --shape B=2,H=6/3,S=33,D=32,lse \
+  must 0 attn_faulty --device cpu --quick --json "$TMP/r.json" --variants wrong --shape B=2,H=6/3,S=33,D=32,lse \
     --shape B=2,H=4,S=33,D=32,layout=bshd --shape B=2,H=4,S=33,D=32,layout=qkv --shape B=3,H=8/2,S=21,D=32,sink,causal,lse \
     --shape B=1,H=1,S=21,D=32 --shape B=1,H=4/1,S=5x40,D=32,causal,window=7:0 \
     --shape B=3,H=4/2,S=5x40,D=32,causal,lse,page=8,prefix=16 --shape B=2,H=4,S=9x40,D=32,Dv=24,v_in_k,page=16
-  expect_status 0
   expect_json "$TMP/r.json" 'all(r["check"]["evidence"]["timed_wrong"] == 0 and r["check"]["evidence"]["timed_samples"] > 0
     for r in d["results"])'
 }
@@ -90,16 +84,14 @@ name_of() { grep -oP '^  X\(\K\w+' tests/faults/wrong.h | sed -n "$(($1 + 1))p";
 }
 
 @test "of a large output a CPU compares a part, and says so" {
-  attn --shape B=2,H=4,S=256,D=64 --device cpu --quick --variants cpu_flash --json "$TMP/r.json"
-  expect_status 0
+  must 0 attn --shape B=2,H=4,S=256,D=64 --device cpu --quick --variants cpu_flash --json "$TMP/r.json"
   expect_json "$TMP/r.json" '[(e["timed_rows_ratio"], abs(1 - (1 - 0.125 / 50) ** e["timed_samples"] - e["race_found_ratio"]) < 1e-9)
     for r in d["results"] for e in [r["check"]["evidence"]]] == [(0.125, True)]'
 }
 
 @test "mistakes that random inputs cannot show are found on hard ones" {
-  attn_faulty --sweep tests/data/sweeps/wrong.json --device cpu --check-only --filter D=64 --json "$TMP/r.json" \
+  must 3 attn_faulty --sweep tests/data/sweeps/wrong.json --device cpu --check-only --filter D=64 --json "$TMP/r.json" \
     --variants "$(bugs softmax_no_max softmax_clamped wrong),$(bugs v_tiny v_tiny wrong),$(bugs mask_added mask_added wrong)"
-  expect_status 3
   expect_json "$TMP/r.json" 'all("on inputs of kind" in r["reason"] for r in d["results"] if r["status"] == "wrong")'
   expect_json "$TMP/r.json" '{r["variant"] for r in d["results"] if r["status"] == "wrong"}
     == {r["variant"] for r in d["results"]}'
@@ -112,9 +104,8 @@ JSON
   # On a busy machine a hot sample may come to one launch. That launch meets changed inputs, so nothing is skipped in
   # what is timed, and the row may be right.
   for _ in 1 2 3 4 5; do
-    attn_faulty --sweep "$TMP/small.json" --device cpu --json "$TMP/r.json" \
+    must 3 attn_faulty --sweep "$TMP/small.json" --device cpu --json "$TMP/r.json" \
       --variants "$(bugs first_only remembers wrong),wrong"
-    expect_status 3
     expect_json "$TMP/r.json" 'all(r["variant"] == "wrong" or r["time"]["hot"]["launches_per_sample"] == 1
       for r in d["results"] if r["status"] == "ok")'
     ! expect_json "$TMP/r.json" '[r["variant"] for r in d["results"] if r["status"] == "ok"] == ["wrong"]' 2>/dev/null || break

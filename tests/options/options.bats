@@ -2,8 +2,7 @@
 load ../helper
 
 @test "--help all names every verb, option, unit, default and exit code, on stdout" {
-  attn --help all
-  expect_status 0
+  must 0 attn --help all
   expect_no_err
   for word in --sweep --variants --filter --load --device --gpu --seed --timeout --reference --json --csv --journal --check-only --selftest --inject-slowdown \
     "default auto" "seconds" "plan" "list" "report" "compare" "gate" \
@@ -14,21 +13,18 @@ load ../helper
 }
 
 @test "lists and explanations are as wide as the terminal" {
-  COLUMNS=80 attn list
-  expect_status 0
+  COLUMNS=80 must 0 attn list
   cp "$OUT" "$TMP/list"
   COLUMNS=80 attn --selftest --device cpu --timeout 60
   [ "$(awk 'length > 80' "$OUT" | wc -l)" -eq 0 ] && ! grep -A1 '^check' "$OUT" | grep -qx ' *' || fail "too wide, or an empty row of units"
   expect_out 'left out at 80 columns: bounds'
-  COLUMNS=80 attn describe scalar_quad
-  expect_status 0
+  COLUMNS=80 must 0 attn describe scalar_quad
   [ "$(awk 'length > 80' "$OUT" "$TMP/list" | wc -l)" -eq 0 ] || fail "a line is wider than 80 columns"
   expect_out 'tunable  scalar_quad:pad=0..1, default 1; 1: 16 bytes between rows'
 }
 
 @test "--version tells version, commit, CUDA and cJSON" {
-  attn --version
-  expect_status 0
+  must 0 attn --version
   expect_out_matches '^attnbench [0-9.]+ \(commit [^)]+\), CUDA ([0-9.]+|none), cJSON [0-9.]+$'
 }
 
@@ -54,8 +50,7 @@ load ../helper
       "--sweep mission --gpu h200 --device cpu --check-only --variants ladder --json - --journal j"; do
       rm -f "$TMP/j"
       printf '%s\n"%s" %s 2>"%s" | head -c 10 >/dev/null\nexit "${PIPESTATUS[0]}"\n' "$trap" "$ATTNBENCH" "$what" "$TMP/err" >"$TMP/pipe.sh"
-      capture timeout 60 bash "$TMP/pipe.sh"
-      expect_status 141
+      must 141 capture timeout 60 bash "$TMP/pipe.sh"
       # A run tells of its progress, and where its rows are.
       ! grep -vE '^attnbench: ([0-9]+ of [0-9]+ done|results so far are kept)' "$TMP/err" || fail "$what"
     done
@@ -69,8 +64,7 @@ load ../helper
   while IFS= read -r row; do
     names=${row%% | *} meaning=$(tr -d '`' <<<"${row#* | }")
     while read -r name; do
-      attn describe "$name"
-      expect_status 0
+      must 0 attn describe "$name"
       tr -s ' \n' ' ' <"$OUT" | grep -qF "$meaning" || fail "describe $name does not say: $meaning"
     done < <(tr -d '`' <<<"$names" | sed 's/, /\n/g')
   done <"$TMP/columns"
@@ -93,8 +87,7 @@ load ../helper
   expect_refusal 2 'did you mean h100' -- plan --sweep shapes/v3.json --gpu h101
 }
 @test "the name of a GPU is taken in any case" {
-  attn plan --sweep shapes/v3.json --gpu H200 --json -
-  expect_status 0
+  must 0 attn plan --sweep shapes/v3.json --gpu H200 --json -
   expect_json "$OUT" 'd["planned_device"]["name"] == "NVIDIA H200"'
 }
 
@@ -164,16 +157,14 @@ load ../helper
 @test "an unknown device is a usage error" { expect_refusal 2 'tpu' -- --sweep shapes/v3.json --device tpu; }
 
 @test "help of a verb, short help and the words help and version" {
-  attn compare --help
-  expect_status 0
+  must 0 attn compare --help
   expect_out 'attnbench compare BASE NEW'
   expect_out '--allow-new'
   refute_out '--selftest'
   cp "$OUT" "$TMP/compare"
   attn help compare
   cmp "$OUT" "$TMP/compare"
-  attn -h
-  expect_status 0
+  must 0 attn -h
   cp "$OUT" "$TMP/screen"
   [ "$(wc -l <"$OUT")" -lt 40 ] && [ "$(awk 'length > 80' "$OUT" | wc -l)" -eq 0 ] || fail "no screen of 40 lines and 80 columns"
   [ "$(grep -c '^  --' "$OUT")" -eq 12 ] || fail "not twelve options"
@@ -196,11 +187,9 @@ load ../helper
 
 @test "describe lists the keys of the problem and explains each of them" {
   local key
-  attn describe problem
-  expect_status 0
+  must 0 attn describe problem
   for key in $(awk 'NR > 1 && /^[[:alpha:]]/ && $1 != "more" { print $1 }' "$OUT"); do
-    attn describe "$key"
-    expect_status 0
+    must 0 attn describe "$key"
     expect_out "$key, a member of the problem"
   done
   attn describe lse
@@ -211,8 +200,7 @@ load ../helper
 }
 
 @test "describe explains a variant, a finding and a verdict" {
-  attn describe split_kv
-  expect_status 0
+  must 0 attn describe split_kv
   expect_out 'split_kv, a variant for GPUs'
   expect_out 'tunable  split_kv:splits='
   expect_out_matches 'plan     B1.H8.Hkv8.Sq512.Skv512.D64.f16.full on NVIDIA H200: pass split, grid [0-9]+x'
@@ -273,8 +261,7 @@ SH
   ln -s "$ATTNBENCH" "$TMP/bin/attnbench"
   PATH=$TMP/bin:$PATH
   for shell in zsh fish; do
-    attn generate $shell
-    expect_status 0
+    must 0 attn generate $shell
     cp "$OUT" "$TMP/$shell"
   done
   if command -v zsh >/dev/null; then
@@ -303,8 +290,7 @@ SH
 }
 
 @test "the man page has every verb, option and exit code, and roff takes it" {
-  attn generate man
-  expect_status 0
+  must 0 attn generate man
   cp "$OUT" "$TMP/attnbench.1"
   tr -d '\\' <"$TMP/attnbench.1" >"$TMP/plain"
   for word in $("$ATTNBENCH" --help all | grep -oE '^  (-[hV], )?--[[:lower:]-]+' | grep -oE -- '--[[:lower:]-]+'); do

@@ -17,8 +17,7 @@ json.dump(d, open(sys.argv[2], "w"))' "$1" "$2" "$3"
 }
 
 @test "a page has every row, each figure with its data, findings that link to rows, and nothing from outside" {
-  attn report "$GPU" --html "$TMP/gpu.html" --csv "$TMP/gpu.csv"
-  expect_status 0
+  must 0 attn report "$GPU" --html "$TMP/gpu.html" --csv "$TMP/gpu.csv"
   expect_no_err
   page "$TMP/gpu.html"
   rows=$(json "$GPU" 'len(d["results"])')
@@ -64,8 +63,7 @@ CHECK
 }
 
 @test "time over B*H is drawn with the steps that the waves of the grid make" {
-  attn report results/h200/v3.journal --html "$TMP/v3.html" --json "$TMP/v3.json"
-  expect_status 0
+  must 0 attn report results/h200/v3.journal --html "$TMP/v3.html" --json "$TMP/v3.json"
   page "$TMP/v3.html"
   python - "$TMP/v3.json" "$TMP/v3.html" <<'CHECK' || fail "steps that are not those of the waves"
 import json, re, sys
@@ -111,8 +109,7 @@ d["sweep"]["name"] = d["tool"]["git_commit"] = evil[:31]
 for i, r in enumerate(d["results"]):
     r["variant"] = ["=cmd,", "</pre><b onclick=x>", "\"><img src=x>"][i % 3] + r["variant"]
     if r["reason"]: r["reason"] = evil'
-  attn report "$TMP/evil.json" --html "$TMP/evil.html"
-  expect_status 0
+  must 0 attn report "$TMP/evil.json" --html "$TMP/evil.html"
   page "$TMP/evil.html"
   expect_json "$TMP/facts" "'<script>alert(1)</script>\"><img' in d['texts']['dd'] and '\u202e' not in str(d['texts'])"
   expect_json "$TMP/facts" "'img' not in d['counts'] and '</pre><b onclick=x>' in d['texts']['pre']"
@@ -120,8 +117,7 @@ for i, r in enumerate(d["results"]):
   expect_json "$TMP/facts" "chr(10) + '\"\\'=cmd,' in d['texts']['pre']"
   # Texts that a page holds beside the report's: the path of a file, the name of a variant.
   cp "$BASE" "$TMP/<b onclick=x>&.json"
-  attn report "$TMP/<b onclick=x>&.json" "$BASE" --html "$TMP/path.html"
-  expect_status 0
+  must 0 attn report "$TMP/<b onclick=x>&.json" "$BASE" --html "$TMP/path.html"
   page "$TMP/path.html"
   expect_json "$TMP/facts" "'<b onclick=x>&.json' in d['texts']['small']"
 }
@@ -144,8 +140,7 @@ for r in d["results"]:
   expect_json "$TMP/facts" "'verdict' in d['ids'] and 'exit code $judged' in d['texts']['strong']"
   [[ $outcome == *"exit code $judged"* ]] || fail "verdicts differ"
   # report shows the same verdict; its own exit code is that of the rows.
-  attn report "$BASE" "$TMP/slow.json" --html "$TMP/both.html"
-  expect_status 0
+  must 0 attn report "$BASE" "$TMP/slow.json" --html "$TMP/both.html"
   page "$TMP/both.html"
   expect_json "$TMP/facts" "'exit code $judged' in d['texts']['strong']"
   expect_json "$TMP/facts" "d['rows'] == $(json "$BASE" '2 * len(d["results"])')"
@@ -155,12 +150,10 @@ for r in d["results"]:
 }
 
 @test "a page is written of what has no times: a plan, a check, times entered by hand, an empty selection of figures" {
-  attn plan --sweep tests/data/sweeps/tiny.json --gpu h200 --html "$TMP/plan.html"
-  expect_status 0
+  must 0 attn plan --sweep tests/data/sweeps/tiny.json --gpu h200 --html "$TMP/plan.html"
   page "$TMP/plan.html"
   expect_json "$TMP/facts" "'rate' not in d['ids'] and d['rows'] > 0"
-  attn --sweep tests/data/sweeps/tiny.json --device cpu --variants cpu_ref --check-only --html "$TMP/check.html"
-  expect_status 0
+  must 0 attn --sweep tests/data/sweeps/tiny.json --device cpu --variants cpu_ref --check-only --html "$TMP/check.html"
   page "$TMP/check.html"
   expect_json "$TMP/facts" "d['rows'] == 2 and d['counts'].get('svg', 0) == 0"
   # What no row fills is no column; of a row without times its status is there, and of one that failed the reason.
@@ -193,8 +186,7 @@ d["summary"].update(ok=d["summary"]["ok"] - 1, crashed=1, exit_code=4)'
   attn report "$GPU" --html "$TMP/gpu.html"
   attn report "$BASE" "$BASE" --html "$TMP/both.html"
   attn report results/h200/decode.journal --html "$TMP/many.html" # more cases in a drawing than labels side by side
-  capture timeout 60 "$ATTN_PYTHON" tests/page_in_browser.py "$browser" "$TMP/gpu.html" "$TMP/both.html" "$TMP/many.html"
-  expect_status 0
+  must 0 capture timeout 60 "$ATTN_PYTHON" tests/page_in_browser.py "$browser" "$TMP/gpu.html" "$TMP/both.html" "$TMP/many.html"
 }
 
 @test "auto is not the fastest of a case beside the variant that it picked: that is one kernel measured twice" {

@@ -11,8 +11,7 @@ bugs() {
 
 # expect_all_wrong SWEEP FIRST LAST: each of these bugs is found in some case, and the kernel without one in none.
 expect_all_wrong() {
-  attn_faulty --sweep "tests/data/sweeps/$1.json" --device cpu --check-only --json "$TMP/r.json" --variants "wrong,$(bugs "$2" "$3")"
-  expect_status 3
+  must 3 attn_faulty --sweep "tests/data/sweeps/$1.json" --device cpu --check-only --json "$TMP/r.json" --variants "wrong,$(bugs "$2" "$3")"
   expect_valid results/report.schema.json "$TMP/r.json"
   expect_json "$TMP/r.json" '{r["variant"] for r in d["results"]} - {r["variant"] for r in d["results"] if r["status"] == "wrong"} == {"wrong"}'
   expect_json "$TMP/r.json" 'all(r["check"]["evidence"]["hard_ratio"] < 0.8 and r["check"]["evidence"]["max_row_ratio"] < 0.8
@@ -21,8 +20,7 @@ expect_all_wrong() {
 
 # expect_everywhere AXIS TEXT: the report of $TMP/j says the axis in each of its forms; TEXT is the part of the key.
 expect_everywhere() {
-  attn report "$TMP/j" --json "$TMP/again.json" --csv "$TMP/r.csv" --html "$TMP/p.html" --markdown "$TMP/p.md" --junit "$TMP/u.xml"
-  expect_status 0
+  must 0 attn report "$TMP/j" --json "$TMP/again.json" --csv "$TMP/r.csv" --html "$TMP/p.html" --markdown "$TMP/p.md" --junit "$TMP/u.xml"
   expect_out "$2"
   expect_out "$1: "
   expect_valid results/report.schema.json "$TMP/again.json"
@@ -33,8 +31,7 @@ expect_everywhere() {
   grep -q "$2" "$TMP/u.xml" || fail "the JUnit file has no $2"
   attn report "$TMP/again.json" --json "$TMP/twice.json"
   cmp "$TMP/again.json" "$TMP/twice.json"
-  attn describe "$1"
-  expect_status 0
+  must 0 attn describe "$1"
   expect_out "cpu_ref"
 }
 
@@ -48,9 +45,8 @@ expect_everywhere() {
  "shapes": [{"S": 9, "window": [3, 0], "lse": true}, {"S": 9}, {"S": 9, "window": [-1, -1]}]}
 JSON
   expect_valid results/sweep.schema.json "$TMP/s.json"
-  attn --sweep "$TMP/s.json" --load "$folder/example.so" --device cpu --check-only --variants cpu_flash,cpu_ref,example_cpu --journal "$TMP/j" \
+  must 0 attn --sweep "$TMP/s.json" --load "$folder/example.so" --device cpu --check-only --variants cpu_flash,cpu_ref,example_cpu --journal "$TMP/j" \
     --json "$TMP/r.json"
-  expect_status 0
   expect_json "$TMP/r.json" 'all(r["status"] == "ok" for r in d["results"]) and len(d["results"]) == 81'
   expect_json "$TMP/r.json" '[r["key"] for r in d["results"][9::24]] == ["B2.H4.Hkv2.Sq%d.Skv70.D40.f16.window16:0" % n for n in (1, 33, 90)]
     and d["results"][9]["shape"]["window"] == [16, 0] and d["results"][9]["shape"]["causal"] is True'
@@ -77,8 +73,7 @@ PY
 }
 
 @test "the command line takes windows, also in a list and in a key" {
-  attn plan --gpu h200 --variants scalar,wgmma --shape B=1,H=8,S=512,D=64,window=127:0,1023:0,-1:5,causal --json "$TMP/p.json"
-  expect_status 0
+  must 0 attn plan --gpu h200 --variants scalar,wgmma --shape B=1,H=8,S=512,D=64,window=127:0,1023:0,-1:5,causal --json "$TMP/p.json"
   expect_json "$TMP/p.json" '[r["key"].split(".")[-1] for r in d["results"][::2]] == ["window127:0", "window1023:0", "window-1:5", "causal"]
     and [r["status"] for r in d["results"]] == ["planned", "skipped"] * 3 + ["planned"] * 2
     and "window must be left out" in d["results"][1]["reason"]'
@@ -97,9 +92,8 @@ PY
   local folder
   folder=$(dirname "$ATTNBENCH")
   [ -f "$folder/example.so" ] || folder=$(make -s print-BUILD)
-  attn --shape B=2,H=4/2,S=33x70,D=40,24,Dv=16,40,128,f16,f32,causal,lse --load "$folder/example.so" --device cpu --check-only \
+  must 0 attn --shape B=2,H=4/2,S=33x70,D=40,24,Dv=16,40,128,f16,f32,causal,lse --load "$folder/example.so" --device cpu --check-only \
     --variants cpu_flash,cpu_ref,example_cpu --journal "$TMP/j" --json "$TMP/r.json"
-  expect_status 0
   expect_json "$TMP/r.json" 'all(r["status"] == "ok" for r in d["results"]) and len(d["results"]) == 36'
   expect_json "$TMP/r.json" '[r["key"] for r in d["results"][:18:6]] == ["B2.H4.Hkv2.Sq33.Skv70.D40.%sf16.causal.lse" % v for v in ("Dv16.", "", "Dv128.")]'
   expect_json "$TMP/r.json" 'all(("Dv" in r["shape"]) == ("Dv" in r["key"]) for r in d["results"])'
@@ -122,9 +116,8 @@ PY
   local folder
   folder=$(dirname "$ATTNBENCH")
   [ -f "$folder/example.so" ] || folder=$(make -s print-BUILD)
-  attn --shape B=2,H=4/2,S=33x70,D=40,f16,bf16,f32,causal,window=9:0,lse,softcap=0,50,0.5 --load "$folder/example.so" --device cpu --check-only \
+  must 0 attn --shape B=2,H=4/2,S=33x70,D=40,f16,bf16,f32,causal,window=9:0,lse,softcap=0,50,0.5 --load "$folder/example.so" --device cpu --check-only \
     --variants cpu_flash,cpu_ref,example_cpu --journal "$TMP/j" --json "$TMP/r.json"
-  expect_status 0
   expect_json "$TMP/r.json" 'all(r["status"] == "ok" for r in d["results"]) and len(d["results"]) == 54'
   expect_json "$TMP/r.json" '[r["key"].split(".", 6)[6] for r in d["results"][:9:3]] == ["f16.causal.lse", "f16.causal.softcap50.lse", "f16.causal.softcap0.5.lse"]'
   expect_json "$TMP/r.json" 'all(r["shape"].get("softcap", 0) == [0, 50, 0.5][i // 3 % 3] for i, r in enumerate(d["results"]))
@@ -144,9 +137,8 @@ PY
   local folder
   folder=$(dirname "$ATTNBENCH")
   [ -f "$folder/example.so" ] || folder=$(make -s print-BUILD)
-  attn --shape B=2,H=4/2,S=33x70,40x20,D=40,Dv=40,16,f16,f32,causal,window=9:0,lse,sink --load "$folder/example.so" --device cpu --check-only \
+  must 0 attn --shape B=2,H=4/2,S=33x70,40x20,D=40,Dv=40,16,f16,f32,causal,window=9:0,lse,sink --load "$folder/example.so" --device cpu --check-only \
     --variants cpu_flash,cpu_ref,example_cpu --journal "$TMP/j" --json "$TMP/r.json"
-  expect_status 0
   expect_json "$TMP/r.json" 'all(r["status"] == "ok" for r in d["results"]) and len(d["results"]) == 48'
   expect_json "$TMP/r.json" '{r["key"].split(".", 7)[7] for r in d["results"] if "Dv" in r["shape"]} == {"%s.%s.sink.lse" % (t, m) for t in ("f16", "f32") for m in ("causal", "window9:0")}
     and all(r["shape"]["sink"] is True for r in d["results"])'
@@ -176,9 +168,8 @@ PY
   local folder
   folder=$(dirname "$ATTNBENCH")
   [ -f "$folder/example.so" ] || folder=$(make -s print-BUILD)
-  attn --shape B=2,H=4/2,S=33x70,40x20,D=40,Dv=40,16,f16,f32,causal,window=9:0,lse,bshd --shape B=2,H=3,S=33,D=24,bf16,full,softcap=5,sink,bhsd,qkv \
+  must 0 attn --shape B=2,H=4/2,S=33x70,40x20,D=40,Dv=40,16,f16,f32,causal,window=9:0,lse,bshd --shape B=2,H=3,S=33,D=24,bf16,full,softcap=5,sink,bhsd,qkv \
     --load "$folder/example.so" --device cpu --check-only --variants cpu_flash,cpu_ref,example_cpu --journal "$TMP/j" --json "$TMP/r.json"
-  expect_status 0
   expect_json "$TMP/r.json" 'all(r["status"] == "ok" for r in d["results"]) and len(d["results"]) == 54'
   expect_json "$TMP/r.json" '[r["key"].rpartition(".")[2] for r in d["results"][::3]] == ["bshd"] * 16 + ["sink", "qkv"]
     and [r["shape"].get("layout") for r in d["results"][::3]] == ["bshd"] * 16 + [None, "qkv"]'
@@ -213,9 +204,8 @@ PY
  "shapes": [{"Hq": 3, "Hkv": 3, "batch": "2q33_q0_q1", "layout": "qkv"}, {"B": 2, "S": 33, "batch": "uniform"}]}
 JSON
   expect_valid results/sweep.schema.json "$TMP/s.json"
-  attn --sweep "$TMP/s.json" --load "$folder/example.so" --device cpu --check-only --variants cpu_flash,cpu_ref,example_cpu --journal "$TMP/j" \
+  must 0 attn --sweep "$TMP/s.json" --load "$folder/example.so" --device cpu --check-only --variants cpu_flash,cpu_ref,example_cpu --journal "$TMP/j" \
     --json "$TMP/r.json"
-  expect_status 0
   expect_json "$TMP/r.json" 'all(r["status"] == "ok" for r in d["results"]) and len(d["results"]) == 3 * 28'
   expect_json "$TMP/r.json" '[r["key"] for r in d["results"][:9:3]] == ["B4.H3.Hkv3.Sq33.Skv33.D24.f16.full.qkv.batch2q33_q0_q1", "B2.H4.Hkv2.Sq33.Skv33.D24.f16.full",
     "B10.H4.Hkv2.Sq33.Skv70.D24.f16.full.batch2q33_q0s9_4q5s70_3q1s0"] and "batch" not in d["results"][3]["shape"]'
@@ -286,9 +276,8 @@ PY
             {"B": 3, "Sq": 5, "Skv": 40, "layout": "bshd", "v_in_k": true}]}
 JSON
   expect_valid results/sweep.schema.json "$TMP/s.json"
-  attn --sweep "$TMP/s.json" --load "$folder/example.so" --device cpu --check-only --variants cpu_flash,cpu_ref,example_cpu --journal "$TMP/j" \
+  must 0 attn --sweep "$TMP/s.json" --load "$folder/example.so" --device cpu --check-only --variants cpu_flash,cpu_ref,example_cpu --journal "$TMP/j" \
     --json "$TMP/r.json"
-  expect_status 0
   expect_json "$TMP/r.json" 'all(r["status"] == "ok" for r in d["results"]) and len(d["results"]) == 3 * 23'
   expect_json "$TMP/r.json" '[r["key"] for r in d["results"][:9:3]] == ["B2.H4.Hkv2.Sq33.Skv33.D24.f16.full", "B1.H4.Hkv1.Sq1.Skv40.D576.Dv512.f16.full.page64.v_in_k",
     "B3.H4.Hkv2.Sq5.Skv40.D24.f16.full.bshd.v_in_k"] and "page" not in d["results"][0]["shape"]'
@@ -316,8 +305,7 @@ JSON
 @test "the sweeps of decoding as it is served have cases that a CPU checks" {
   local sweep
   for sweep in paged serving mla_decode; do
-    attn --sweep "shapes/$sweep.json" --filter 'Skv<=300' --device cpu --check-only --variants cpu_flash --json "$TMP/r.json"
-    expect_status 0
+    must 0 attn --sweep "shapes/$sweep.json" --filter 'Skv<=300' --device cpu --check-only --variants cpu_flash --json "$TMP/r.json"
     expect_json "$TMP/r.json" '{r["status"] for r in d["results"]} == {"ok"} and len(d["results"]) >= 3'
   done
 }
@@ -328,8 +316,7 @@ JSON
 }
 
 @test "what is wrong in a ragged batch is told by its sequence" {
-  attn_faulty --shape batch=2q0s5_q9_q40s70,H=2,D=16 --device cpu --check-only --variants "$(bugs ragged_last ragged_last)" --json "$TMP/r.json"
-  expect_status 3
+  must 3 attn_faulty --shape batch=2q0s5_q9_q40s70,H=2,D=16 --device cpu --check-only --variants "$(bugs ragged_last ragged_last)" --json "$TMP/r.json"
   expect_json "$TMP/r.json" '"first at [b=3, h=0, q=0, d=0]" in d["results"][0]["reason"]'
 }
 
@@ -337,7 +324,6 @@ JSON
   local seed=$RANDOM
   echo "tests/data/random_sweep.py $seed 60"
   python tests/data/random_sweep.py "$seed" 60 >"$TMP/s.json"
-  attn --sweep "$TMP/s.json" --device cpu --check-only --variants cpu_flash --json "$TMP/r.json"
-  expect_status 0
+  must 0 attn --sweep "$TMP/s.json" --device cpu --check-only --variants cpu_flash --json "$TMP/r.json"
   expect_json "$TMP/r.json" '{r["status"] for r in d["results"]} == {"ok"} and len(d["results"]) == 60'
 }

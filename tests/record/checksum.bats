@@ -2,8 +2,7 @@
 load ../helper
 
 small() {
-  attn --shape B=1,2,H=1,S=16,D=16,f32 --device cpu --quick --variants cpu_ref --quiet --json "$TMP/r.json" --journal "$TMP/j" "$@"
-  expect_status 0
+  must 0 attn --shape B=1,2,H=1,S=16,D=16,f32 --device cpu --quick --variants cpu_ref --quiet --json "$TMP/r.json" --journal "$TMP/j" "$@"
 }
 
 CHANGED='file      was changed after attnbench wrote it'
@@ -53,8 +52,7 @@ PY
   sed 's/"seed":\t1,/"seed":\t2,/' "$TMP/r.json" >"$TMP/edited.json"
   local verb
   for verb in report diagnose; do
-    attn "$verb" "$TMP/edited.json" --json "$TMP/next.json" --html "$TMP/next.html"
-    expect_status 0
+    must 0 attn "$verb" "$TMP/edited.json" --json "$TMP/next.json" --html "$TMP/next.html"
     [ "$(sed -n 2p "$OUT" | cut -c1-${#CHANGED})" = "$CHANGED" ] || fail "not in the first lines"
     expect_json "$TMP/next.json" 'd["run"]["edited"]'
     expect_valid results/report.schema.json "$TMP/next.json"
@@ -95,8 +93,7 @@ PY
   edit other.json 'del d["has_checksum"]'
   local file
   for file in again lost other; do
-    attn report "$TMP/$file.json"
-    expect_status 0
+    must 0 attn report "$TMP/$file.json"
     expect_out "$CHANGED"
   done
   edit older.json 'del d["checksum"], d["has_checksum"]'
@@ -104,18 +101,15 @@ PY
     attn report "$file"
     expect_out 'file      has no checksum: an older version or another program wrote it'
   done
-  attn compare "$TMP/older.json" "$TMP/r.json"
-  expect_status 5
+  must 5 attn compare "$TMP/older.json" "$TMP/r.json"
   expect_out 'remark   checksum: none | there'
 }
 
 @test "the checksum is the hash that the page of the format says" {
   small
   need_jsonschema
-  capture python scripts/proof/validate_report.py "$TMP/r.json"
-  expect_status 0
+  must 0 capture python scripts/proof/validate_report.py "$TMP/r.json"
   sed 's/"seed":\t1,/"seed":\t2,/' "$TMP/r.json" >"$TMP/edited.json"
-  capture python scripts/proof/validate_report.py "$TMP/edited.json"
-  expect_status 1
+  must 1 capture python scripts/proof/validate_report.py "$TMP/edited.json"
   expect_err 'checksum: does not match'
 }

@@ -14,26 +14,20 @@ later = report["results"][1]["processes"]["cold"]["median_us"]
 later[3] *= 0.02
 json.dump(report, open(sys.argv[2], "w"))
 PY
-  attn report "$TMP/fast.json" --json "$TMP/r.json"
-  expect_status 4
+  must 4 attn report "$TMP/fast.json" --json "$TMP/r.json"
   expect_err '2 of 20 cells failed (2 implausible), first: B1.H8.Hkv8.Sq512.Skv512.D64.f16.full mma_swizzle: hot median of 0.197 us is below 0.546 us'
   expect_json "$TMP/r.json" '[r["status"] for r in d["results"]].count("implausible") == 2'
-  attn diagnose "$TMP/fast.json"
-  expect_status 4
-  attn report "$base" "$TMP/fast.json"
-  expect_status 4
-  attn compare "$base" "$TMP/fast.json"
-  expect_status 4
+  must 4 attn diagnose "$TMP/fast.json"
+  must 4 attn report "$base" "$TMP/fast.json"
+  must 4 attn compare "$base" "$TMP/fast.json"
   expect_out 'implausible'
   expect_out 'hot median of 0.197 us is below 0.546 us'
-  attn compare "$TMP/fast.json" "$base"
-  expect_status 4
+  must 4 attn compare "$TMP/fast.json" "$base"
   expect_out 'in the base: hot median of 0.197 us'
 }
 
 @test "a saved row whose launches skipped work on inputs seen before is implausible" {
-  attn report results/h200/v3.journal --json "$TMP/a.json"
-  expect_status 0
+  must 0 attn report results/h200/v3.journal --json "$TMP/a.json"
   drop_checksums "$TMP/a.json"
   python - "$TMP/a.json" <<'PY'
 import json, sys
@@ -41,11 +35,9 @@ report = json.load(open(sys.argv[1]))
 report["results"][0]["check"]["evidence"]["changed_us"] = 1e6
 json.dump(report, open(sys.argv[1], "w"))
 PY
-  attn report "$TMP/a.json"
-  expect_status 4
+  must 4 attn report "$TMP/a.json"
   expect_err 'launches on inputs that were seen before skip work'
-  attn compare "$TMP/a.json" "$TMP/a.json"
-  expect_status 4
+  must 4 attn compare "$TMP/a.json" "$TMP/a.json"
 }
 
 # Each line of a list of tests/tamper.py is FILE, the kind of change, and what was changed.
@@ -56,10 +48,8 @@ refused() { [ "$status" -eq 4 ] || [ "$status" -eq 6 ] || [ "$status" -eq 7 ]; }
   attn report results/h200/v3.journal --json "$TMP/v3.json"
   python tests/tamper.py --contradictions "$TMP/v3.json" "$TMP" >"$TMP/list"
   [ "$(wc -l <"$TMP/list")" -ge 100 ] || fail "too few changes: $(wc -l <"$TMP/list")"
-  attn compare "$TMP/base.json" "$TMP/base.json"
-  expect_status 0
-  attn report "$TMP/base.json"
-  expect_status 0
+  must 0 attn compare "$TMP/base.json" "$TMP/base.json"
+  must 0 attn report "$TMP/base.json"
   while IFS=$'\t' read -r file kind what; do
     attn compare "$TMP/base.json" "$file"
     refused || passed+="$what (compare: $status)"$'\n'
@@ -74,11 +64,9 @@ refused() { [ "$status" -eq 4 ] || [ "$status" -eq 6 ] || [ "$status" -eq 7 ]; }
   local file kind what passed="" sweep
   sweep=$(write_file s.json '{"attnbench_sweep": 1, "name": "s", "shapes": [{"B": 1, "H": 1, "S": 16, "D": 16}],
     "variants": ["cpu_ref", "cpu_flash"]}')
-  attn --sweep "$sweep" --device cpu --rounds 3 --samples --quick --journal "$TMP/j"
-  expect_status 0
+  must 0 attn --sweep "$sweep" --device cpu --rounds 3 --samples --quick --journal "$TMP/j"
   python tests/tamper.py --journal "$TMP/j" "$TMP" >"$TMP/list"
-  attn report "$TMP/same.journal"
-  expect_status 0
+  must 0 attn report "$TMP/same.journal"
   [ "$(wc -l <"$TMP/list")" -ge 25 ] || fail "too few changes: $(wc -l <"$TMP/list")"
   while IFS=$'\t' read -r file kind what; do
     attn report "$file"

@@ -31,8 +31,7 @@ with_counters() { attn report "$REPORT" --counters "$TMP/c.json" --json "$TMP/r.
 
 @test "counters reach the rows of JSON and CSV, and nothing else changes but findings and bounds" {
   counters "$TMP/c.json"
-  with_counters
-  expect_status 0
+  must 0 with_counters
   expect_valid results/report.schema.json "$TMP/r.json"
   python scripts/proof/validate_report.py "$TMP/r.json"
   python - "$REPORT" "$TMP/r.json" "$TMP/r.csv" <<'PY'
@@ -61,8 +60,7 @@ PY
 @test "a report with counters, diagnosed again, is the same report" {
   counters "$TMP/c.json"
   with_counters
-  attn diagnose "$TMP/r.json" --json "$TMP/again.json"
-  expect_status 0
+  must 0 attn diagnose "$TMP/r.json" --json "$TMP/again.json"
   cmp "$TMP/r.json" "$TMP/again.json" || fail "the report came back different"
 }
 
@@ -70,8 +68,7 @@ PY
   counters "$TMP/c.json" '
 rows["scalar", KEY]["passes"][0].update(shared_wavefronts=2e8, shared_excess_wavefronts=1e8)
 rows["wmma", KEY]["passes"][0].update(global_sectors=4e7, global_excess_sectors=3e7)'
-  with_counters
-  expect_status 0
+  must 0 with_counters
   expect_json "$TMP/r.json" 'sorted((r["variant"], f["id"]) for r in d["results"] for f in r["findings"]
     if f["id"] in ("bank_conflicts", "uncoalesced")) == [("scalar", "bank_conflicts"), ("wmma", "uncoalesced")]'
   expect_json "$TMP/r.json" 'all("measured by ncu 2025.3.1, cold" in f["measured"] for r in d["results"]
@@ -80,8 +77,7 @@ rows["wmma", KEY]["passes"][0].update(global_sectors=4e7, global_excess_sectors=
 
 @test "counters of another launch are refused, with both launches in the message" {
   counters "$TMP/c.json" 'rows["wmma", KEY]["passes"][0]["grid"] = [7, 7, 7]'
-  with_counters
-  expect_status 7
+  must 7 with_counters
   expect_err 'has grid (7,7,7) and block (128,1,1), but the report'
   expect_err '(8,16,8)'
   expect_err_lines 1
@@ -91,8 +87,7 @@ rows["wmma", KEY]["passes"][0].update(global_sectors=4e7, global_excess_sectors=
 @test "bad counter files are refused, each by what is wrong with it" {
   while IFS='|' read -r change text; do
     counters "$TMP/c.json" "$change"
-    with_counters
-    expect_status 7
+    must 7 with_counters
     expect_err "$text"
     [ ! -e "$TMP/r.json" ] || fail "a report was written"
   done <<'TABLE'
@@ -105,8 +100,7 @@ d["rows"][0]["passes"][0]["sectors"] = 1|sectors
 del d["cache"]|has no "cache"
 TABLE
   echo '{"schema": "attnbench.counters/1"' >"$TMP/c.json"
-  with_counters
-  expect_status 7
+  must 7 with_counters
   expect_refusal 7 "$TMP/none.json" -- report "$REPORT" --counters "$TMP/none.json"
 }
 
@@ -114,7 +108,6 @@ TABLE
   counters "$TMP/c.json"
   expect_refusal 2 '--counters: belongs to one report' -- report "$REPORT" "$REPORT" --counters "$TMP/c.json"
   with_counters
-  attn report results/h200/v3.journal --counters "$TMP/c.json" --json "$TMP/j.json"
-  expect_status 0
+  must 0 attn report results/h200/v3.journal --counters "$TMP/c.json" --json "$TMP/j.json"
   cmp "$TMP/r.json" "$TMP/j.json" || fail "journal and report give different reports"
 }

@@ -42,8 +42,7 @@ released() { compgen -G "tests/data/released/*/$1"; }
 
 @test "a journal makes the report that its version made of it" {
   for journal in $(released '*.journal'); do
-    attn report "$journal" --json "$TMP/r.json"
-    expect_status 0
+    must 0 attn report "$journal" --json "$TMP/r.json"
     same_facts "${journal%.journal}.json" "$TMP/r.json" || fail "$journal"
     expect_valid results/report.schema.json "$TMP/r.json"
   done
@@ -52,8 +51,7 @@ released() { compgen -G "tests/data/released/*/$1"; }
 @test "a report holds the facts of its journal: both make the same report now" {
   for journal in $(released '*.journal'); do
     attn report "$journal" --json "$TMP/a.json"
-    attn diagnose "${journal%.journal}.json" --json "$TMP/b.json"
-    expect_status 0
+    must 0 attn diagnose "${journal%.journal}.json" --json "$TMP/b.json"
     cmp "$TMP/a.json" "$TMP/b.json" || fail "$journal"
   done
 }
@@ -65,11 +63,9 @@ released() { compgen -G "tests/data/released/*/$1"; }
 @test "every file gives a text, a CSV and Google Benchmark's JSON, and is diagnosed" {
   for file in $(released '*'); do
     for verb in report diagnose; do
-      attn "$verb" "$file" --csv "$TMP/r.csv" --gbench "$TMP/r.gbench" --json "$TMP/r.json"
-      expect_status 0
+      must 0 attn "$verb" "$file" --csv "$TMP/r.csv" --gbench "$TMP/r.gbench" --json "$TMP/r.json"
       expect_valid results/report.schema.json "$TMP/r.json"
-      attn "$verb" "$file"
-      expect_status 0
+      must 0 attn "$verb" "$file"
       expect_out "hot"
     done
   done
@@ -99,8 +95,7 @@ released() { compgen -G "tests/data/released/*/$1"; }
 
 @test "files of one version are shown beside each other" {
   for folder in tests/data/released/*/; do
-    attn report "$folder/gpu.journal" "$folder/gpu.json" "$folder/torch.json" "$folder/times.json" --across-devices
-    expect_status 0
+    must 0 attn report "$folder/gpu.journal" "$folder/gpu.json" "$folder/torch.json" "$folder/times.json" --across-devices
     expect_out "torch_flash"
   done
 }

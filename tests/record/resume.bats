@@ -10,8 +10,7 @@ lines_of() { grep -c "^{\"$1\":" "$TMP/j" || true; }
 # A journal of four cells, cut in the middle of the last one.
 torn() {
   rm -f "$TMP/j"
-  tiny --resume
-  expect_status 0
+  must 0 tiny --resume
   grep -v '^{"end":' "$TMP/j" | head -c -200 >"$TMP/torn"
   mv "$TMP/torn" "$TMP/j"
 }
@@ -19,21 +18,17 @@ torn() {
 # ATTN_KILLS=100 tests/... kills as often; the moments are others each time, and the line printed names their seed.
 @test "kills at random moments lose no cell, and leave no process and no file" {
   [ -n "$ATTN_PYTHON" ] || skip "python3 is not here"
-  capture "$ATTN_PYTHON" tests/kill_runs.py "$ATTNBENCH" "${ATTN_KILLS:-8}"
-  expect_status 0
+  must 0 capture "$ATTN_PYTHON" tests/kill_runs.py "$ATTNBENCH" "${ATTN_KILLS:-8}"
   need_steady
-  STEADY_US=30 capture "$ATTN_PYTHON" tests/kill_runs.py "$ATTNBENCH" "$((${ATTN_KILLS:-8} / 4))" --rounds 2 --load "$STEADY"
-  expect_status 0
+  STEADY_US=30 must 0 capture "$ATTN_PYTHON" tests/kill_runs.py "$ATTNBENCH" "$((${ATTN_KILLS:-8} / 4))" --rounds 2 --load "$STEADY"
 }
 
 @test "a torn line is dropped, and only what is missing is measured" {
-  tiny
-  expect_status 0
+  must 0 tiny
   cp "$TMP/r.json" "$TMP/whole.json"
   torn
   [ "$(lines_of cell)" -eq 4 ] || fail "the last line should begin"
-  tiny --resume
-  expect_status 0
+  must 0 tiny --resume
   [ "$(lines_of cell)" -eq 4 ] && [ "$(lines_of resumed)" -eq 1 ] || fail "$(cut -c1-80 "$TMP/j")"
   expect_json "$TMP/r.json" 'd["run"]["resumed"] == 1 and d["run"]["state"] == "complete" and d["summary"]["ok"] == 4'
   expect_json "$TMP/r.json" 'd["run"]["wall_s"] >= sum(r["wall_s"] for r in d["results"])'
@@ -43,33 +38,27 @@ torn() {
 }
 
 @test "a whole run is only reported again" {
-  tiny --resume
-  expect_status 0
+  must 0 tiny --resume
   cp "$TMP/j" "$TMP/before"
   cp "$TMP/r.json" "$TMP/whole.json"
-  tiny --resume
-  expect_status 0
+  must 0 tiny --resume
   cmp "$TMP/j" "$TMP/before"
   cmp "$TMP/r.json" "$TMP/whole.json"
-  tiny
-  expect_status 8
+  must 8 tiny
   expect_err '--resume'
 }
 
 @test "a journal without a whole first line begins anew, and damage elsewhere is an error with its line" {
   printf '{"journal":"attnben' >"$TMP/j"
-  tiny --resume
-  expect_status 0
+  must 0 tiny --resume
   [ "$(lines_of resumed)" -eq 0 ] && [ "$(lines_of cell)" -eq 4 ]
   sed -i '5s/"status":"ok"/"status":"fine"/' "$TMP/j"
   cp "$TMP/j" "$TMP/before"
-  tiny --resume
-  expect_status 7
+  must 7 tiny --resume
   expect_err "$TMP/j:5: "
   cmp "$TMP/j" "$TMP/before"
   printf 'precious' >"$TMP/j"
-  tiny --resume
-  expect_status 7
+  must 7 tiny --resume
   [ "$(cat "$TMP/j")" = precious ]
 }
 
@@ -78,8 +67,7 @@ torn() {
   drop_checksums "$TMP/j"
   cp "$TMP/j" "$TMP/before"
   refused() {
-    tiny --resume "${@:2}"
-    expect_status 6
+    must 6 tiny --resume "${@:2}"
     expect_err "this is not the run of $TMP/j: $1"
     cmp "$TMP/j" "$TMP/before"
   }
@@ -87,16 +75,13 @@ torn() {
   refused 'selected cells was 4' --filter causal=false
   refused 'planned GPU was h200 there and is l4 here' --gpu l4
   sed 's/"about": "/&another /' tests/data/sweeps/tiny.json >"$TMP/s.json"
-  attn --sweep "$TMP/s.json" --device cpu --check-only --variants cpu_flash,cpu_ref --journal "$TMP/j" --resume
-  expect_status 6
+  must 6 attn --sweep "$TMP/s.json" --device cpu --check-only --variants cpu_flash,cpu_ref --journal "$TMP/j" --resume
   expect_err 'sweep was tiny'
-  attn --sweep tests/data/sweeps/tiny.json --device cpu --variants cpu_flash,cpu_ref --journal "$TMP/j" --resume=anyway
-  expect_status 6
+  must 6 attn --sweep tests/data/sweeps/tiny.json --device cpu --variants cpu_flash,cpu_ref --journal "$TMP/j" --resume=anyway
   expect_err 'times taken was none there and is hot,cold here; give the same arguments'
   # A device, a CPU and a program that this machine does not have.
   sed -i 's/"uuid":""/"uuid":"GPU-1"/' "$TMP/j"
-  tiny --resume
-  expect_status 6
+  must 6 tiny --resume
   expect_err 'GPU-1'
   sed 's/"host_cpu":"[^"]*"/"host_cpu":"Z80"/' "$TMP/before" >"$TMP/j"
   tiny --resume
@@ -114,8 +99,7 @@ torn() {
   drop_checksums "$TMP/j"
   sed -i '4s/full/full.softcap1/; 4s/"causal":false/"causal":false,"softcap":1/' "$TMP/j"
   cp "$TMP/j" "$TMP/before"
-  tiny --resume
-  expect_status 7
+  must 7 tiny --resume
   expect_err "$TMP/j has cells that its run did not set out to measure"
   cmp "$TMP/j" "$TMP/before"
 }
@@ -137,8 +121,7 @@ torn() {
 
 @test "--resume=anyway measures the rest and marks its rows, which no comparison takes" {
   torn
-  tiny --resume=anyway --seed 2
-  expect_status 0
+  must 0 tiny --resume=anyway --seed 2
   expect_json "$TMP/r.json" '[r.get("resumed_with_other") for r in d["results"]] == [None, None, None, "seed"]'
   expect_valid results/report.schema.json "$TMP/r.json"
   attn report "$TMP/j" --json "$TMP/again.json"
@@ -146,16 +129,14 @@ torn() {
   attn report "$TMP/r.json" --json "$TMP/again.json"
   cmp "$TMP/r.json" "$TMP/again.json"
   for file in r.json j; do
-    attn compare "$TMP/$file" "$TMP/$file"
-    expect_status 6
+    must 6 attn compare "$TMP/$file" "$TMP/$file"
     expect_err 'with another seed than the rest'
   done
 }
 
 @test "--resume=anyway with other cells keeps both" {
   torn
-  tiny --resume=anyway --filter causal=true
-  expect_status 0
+  must 0 tiny --resume=anyway --filter causal=true
   expect_json "$TMP/r.json" 'd["run"]["cells"] == 4 and len(d["results"]) == 4 and d["summary"]["exit_code"] == 0'
 }
 
@@ -165,15 +146,13 @@ torn() {
   local lost='"status":"crashed","math":"fp32_host","reason":"the worker process was killed by signal 9 (Killed)"'
   sed -i "4s/\"status\":\"ok\",\"math\":\"fp32_host\"/$lost/" "$TMP/j"
   cp "$TMP/j" "$TMP/before"
-  tiny --resume
-  expect_status 0
+  must 0 tiny --resume
   [ "$(lines_of cell)" -eq 5 ] || fail "$(cut -c1-80 "$TMP/j")"
   expect_json "$TMP/r.json" '[r["status"] for r in d["results"]] == ["ok"] * 4'
   attn report "$TMP/j" --json "$TMP/again.json"
   cmp "$TMP/r.json" "$TMP/again.json"
   sed 's/signal 9 (Killed)/signal 11 (Segmentation fault)/' "$TMP/before" >"$TMP/j"
-  tiny --resume
-  expect_status 4
+  must 4 tiny --resume
   [ "$(lines_of cell)" -eq 4 ] || fail "$(cut -c1-80 "$TMP/j")"
 }
 
@@ -188,12 +167,10 @@ torn() {
   env --default-signal=INT "${run[@]}" 2>"$ERR" &
   interrupt $!
   expect_json "$TMP/r.json" 'd["run"]["state"] == "interrupted" and not any("processes" in r for r in d["results"])'
-  STEADY_AT=99 capture "${run[@]}"
-  expect_status 0
+  STEADY_AT=99 must 0 capture "${run[@]}"
   [ "$(wc -c <"$STEADY_FILE")" -eq 4 ] || fail "processes: $(cat "$STEADY_FILE")"
   expect_json "$TMP/r.json" 'd["run"]["state"] == "complete" and [r["processes"]["hot"]["count"] for r in d["results"]] == [3, 3]'
-  attn --sweep "$TMP/s.json" --device cpu --load "$STEADY" --quick --modes hot --rounds 4 --journal "$TMP/j" --resume=anyway
-  expect_status 6
+  must 6 attn --sweep "$TMP/s.json" --device cpu --load "$STEADY" --quick --modes hot --rounds 4 --journal "$TMP/j" --resume=anyway
   expect_err 'number of --rounds was 3 there and is 4 here'
 }
 
@@ -205,8 +182,7 @@ torn() {
   env --default-signal=INT "${run[@]}" >"$OUT" 2>&1 &
   local first=$!
   wait_for_hold
-  capture "${run[@]}"
-  expect_status 8
+  must 8 capture "${run[@]}"
   expect_err 'another attnbench is writing this journal'
   interrupt $first
 }

@@ -15,8 +15,7 @@ rounds() { attn --sweep "$SWEEP" --device cpu --load "$STEADY" --quick --json "$
 
 @test "every round is a fresh process that measures every cell once" {
   misbehave 99 never
-  rounds --rounds 4
-  expect_status 0
+  must 0 rounds --rounds 4
   [ "$(wc -c <"$TMP/processes")" -eq 4 ] || fail "not four processes: $(cat "$TMP/processes")"
   expect_json "$TMP/r.json" 'len(d["results"]) == 4 and all(r["processes"][m]["count"] == 4
     and len(r["processes"][m]["median_us"]) == len(r["processes"][m]["sm_clock_mhz"]) == 4
@@ -32,29 +31,24 @@ rounds() { attn --sweep "$SWEEP" --device cpu --load "$STEADY" --quick --json "$
 }
 
 @test "its report is valid, and the journal gives it again, byte for byte" {
-  rounds --rounds 3
-  expect_status 0
+  must 0 rounds --rounds 3
   expect_valid results/report.schema.json "$TMP/r.json"
   python scripts/proof/validate_report.py "$TMP/r.json"
-  attn report "$TMP/j" --json "$TMP/again.json"
-  expect_status 0
+  must 0 attn report "$TMP/j" --json "$TMP/again.json"
   cmp "$TMP/r.json" "$TMP/again.json"
-  attn diagnose "$TMP/r.json" --json "$TMP/derived.json"
-  expect_status 0
+  must 0 attn diagnose "$TMP/r.json" --json "$TMP/derived.json"
   cmp "$TMP/r.json" "$TMP/derived.json"
 }
 
 @test "one round leaves no trace of processes" {
-  rounds
-  expect_status 0
+  must 0 rounds
   expect_json "$TMP/r.json" 'not any("processes" in r or "between_processes" in r for r in d["results"])'
   refute_valid results/report.schema.json <(sed 's/"wall_s"/"processes": {}, "wall_s"/' "$TMP/r.json")
 }
 
 @test "a later round that is wrong makes the row wrong, without any speed" {
   misbehave 3 wrong
-  rounds --rounds 4
-  expect_status 3
+  must 3 rounds --rounds 4
   expect_json "$TMP/r.json" 'd["summary"]["wrong"] == 2 and d["summary"]["ok"] == 2'
   expect_json "$TMP/r.json" 'all(r["reason"].startswith("round 2: ") and r["time"] is None and "processes" not in r
     for r in d["results"] if r["status"] == "wrong")'
@@ -63,8 +57,7 @@ rounds() { attn --sweep "$SWEEP" --device cpu --load "$STEADY" --quick --json "$
 
 @test "a crash in a later round costs its cell, and the round goes on" {
   misbehave 2 crash
-  rounds --rounds 3
-  expect_status 4
+  must 4 rounds --rounds 3
   expect_json "$TMP/r.json" '[r["status"] for r in d["results"]] == ["crashed", "ok", "ok", "ok"]'
   expect_json "$TMP/r.json" 'd["results"][0]["reason"].startswith("round 1: the worker process was killed by signal 11")'
   expect_json "$TMP/r.json" 'd["results"][2]["processes"]["hot"]["count"] == 3'
@@ -89,21 +82,18 @@ rounds() { attn --sweep "$SWEEP" --device cpu --load "$STEADY" --quick --json "$
 @test "a torn journal keeps the rounds before the tear" {
   rounds --rounds 3
   head -n -1 "$TMP/j" | head -c -30 >"$TMP/torn"
-  attn report "$TMP/torn" --json "$TMP/torn.json"
-  expect_status 0
+  must 0 attn report "$TMP/torn" --json "$TMP/torn.json"
   expect_json "$TMP/torn.json" '[r["processes"]["hot"]["count"] for r in d["results"]] == [3, 3, 3, 2]'
   drop_checksums "$TMP/j"
   sed 's/"round":2/"round":1/' "$TMP/j" >"$TMP/bad"
-  attn report "$TMP/bad"
-  expect_status 7
+  must 7 attn report "$TMP/bad"
   expect_err 'round 2 is the next one'
 }
 
 @test "--modes takes the times that are named, and no others" {
   for mode in hot cold; do
     rm -f "$TMP/j"
-    rounds --rounds 2 --modes "$mode" --reference cpu_ref
-    expect_status 0
+    must 0 rounds --rounds 2 --modes "$mode" --reference cpu_ref
     python scripts/proof/validate_report.py "$TMP/r.json"
     local other=hot
     [ "$mode" = cold ] || other=cold
@@ -117,8 +107,7 @@ rounds() { attn --sweep "$SWEEP" --device cpu --load "$STEADY" --quick --json "$
 }
 
 @test "--only measures the cells that are named" {
-  rounds --only B2.H2.Hkv2.Sq1.Skv1.D8.f16.full/steady --only B1.H2.Hkv2.Sq1.Skv1.D8.f16.full/cpu_ref
-  expect_status 0
+  must 0 rounds --only B2.H2.Hkv2.Sq1.Skv1.D8.f16.full/steady --only B1.H2.Hkv2.Sq1.Skv1.D8.f16.full/cpu_ref
   expect_json "$TMP/r.json" '[(r["key"][:2], r["variant"]) for r in d["results"]] == [["B1", "cpu_ref"], ["B2", "steady"]]
     or [(r["key"][:2], r["variant"]) for r in d["results"]] == [("B1", "cpu_ref"), ("B2", "steady")]'
   expect_json "$TMP/r.json" 'd["run"]["cells"] == 2'

@@ -9,8 +9,7 @@ sweep() {
 measure() { attn --sweep "$TMP/s.json" --device cpu --check-only "$@"; }
 # shard I N ARGS...: that shard's journal, $TMP/I.journal.
 shard() {
-  measure --shard "$1/$2" --journal "$TMP/$1.journal" "${@:3}"
-  expect_status 0
+  must 0 measure --shard "$1/$2" --journal "$TMP/$1.journal" "${@:3}"
 }
 cells_of() { sed -nE 's/^\{"cell":\{"key":"([^"]*)","variant":"([^"]*)".*/\1\/\2/p' "$@"; }
 
@@ -28,8 +27,7 @@ setup() { sweep; }
   done
   expect_json "$TMP/2.json" 'd["run"]["shard"] == "2/4" and d["summary"]["exit_code"] == 0'
   expect_valid results/report.schema.json "$TMP/2.json"
-  attn merge "$TMP"/{3,1,4,2}.journal --json "$TMP/merged.json" --csv "$TMP/merged.csv"
-  expect_status 0
+  must 0 attn merge "$TMP"/{3,1,4,2}.journal --json "$TMP/merged.json" --csv "$TMP/merged.csv"
   expect_out "12 of 12 cells: 12 ok"
   expect_valid results/report.schema.json "$TMP/merged.json"
   expect_json "$TMP/merged.json" 'd["run"]["merged_shards"] == 4 and d["run"]["cells"] == 12 and d["run"]["state"] == "complete"'
@@ -52,25 +50,22 @@ setup() { sweep; }
   expect_refusal 4 'of 12 cells 1 missing, 4 there more than once' -- merge "$TMP"/{1,2,3,copy}.journal
   expect_err "is missing in $TMP/3.journal, the journal of shard 3/3"
   shard 3 3 --resume
-  attn merge "$TMP"/[1-3].journal --quiet
-  expect_status 0
+  must 0 attn merge "$TMP"/[1-3].journal --quiet
 }
 
 @test "a shard that misses rounds is not finished" {
   need_steady
   export STEADY_US=30
   steady() {
-    attn --shape B=1,2,3,H=2,S=1,D=8 --variants steady --device cpu --load "$STEADY" --quick --modes hot --rounds 2 \
+    must 0 attn --shape B=1,2,3,H=2,S=1,D=8 --variants steady --device cpu --load "$STEADY" --quick --modes hot --rounds 2 \
       --shard "$1/3" --journal "$TMP/$1.journal" "${@:2}"
-    expect_status 0
   }
   for i in 1 2 3; do steady $i; done
   sed -i '/^{"again":/d; /^{"end":/d' "$TMP/2.journal"
   expect_refusal 4 'of 3 cells 1 unfinished' -- merge "$TMP"/[1-3].journal
   expect_err "has 1 of 2 rounds in $TMP/2.journal"
   steady 2 --resume
-  attn merge "$TMP"/[1-3].journal --json "$TMP/m.json"
-  expect_status 0
+  must 0 attn merge "$TMP"/[1-3].journal --json "$TMP/m.json"
   expect_json "$TMP/m.json" '[r["processes"]["hot"]["count"] for r in d["results"]] == [2, 2, 2]'
 }
 
@@ -80,11 +75,9 @@ setup() { sweep; }
   drop_checksums "$TMP"/[12].journal
   sed -i 's/"host_cpu":"[^"]*"/"host_cpu":"Z80"/' "$TMP/2.journal"
   expect_refusal 6 'on like devices: host CPU is' -- merge "$TMP"/[12].journal
-  attn merge "$TMP"/[12].journal --across-devices --json "$TMP/m.json"
-  expect_status 0
+  must 0 attn merge "$TMP"/[12].journal --across-devices --json "$TMP/m.json"
   expect_json "$TMP/m.json" '[r.get("resumed_with_other") for r in d["results"]].count("host CPU") == 6'
-  attn compare "$TMP/m.json" "$TMP/m.json"
-  expect_status 6
+  must 6 attn compare "$TMP/m.json" "$TMP/m.json"
   sed -i 's/"kind":"cpu"/"kind":"cuda"/' "$TMP/2.journal"
   expect_refusal 6 'kind of device is the CPU there and a GPU here' -- merge "$TMP"/[12].journal --across-devices
   rm "$TMP/2.journal"
@@ -106,21 +99,18 @@ setup() { sweep; }
 @test "a shard is resumed as the shard that it is" {
   shard 1 2
   sed -i '/^{"end":/d' "$TMP/1.journal"
-  measure --shard 2/2 --journal "$TMP/1.journal" --resume=anyway
-  expect_status 6
+  must 6 measure --shard 2/2 --journal "$TMP/1.journal" --resume=anyway
   expect_err '--shard was 1/2 there and is 2/2 here'
   # Killed right behind the header: the list of cells is written when it goes on.
   head -n 1 "$TMP/1.journal" >"$TMP/short" && mv "$TMP/short" "$TMP/1.journal"
   shard 1 2 --resume
   shard 2 2
-  attn merge "$TMP"/[12].journal --quiet
-  expect_status 0
+  must 0 attn merge "$TMP"/[12].journal --quiet
 }
 
 @test "launchers say which shard this is" {
   named() {
-    capture env "${@:2}" "$ATTNBENCH" --sweep "$TMP/s.json" --device cpu --check-only --shard auto --json "$TMP/auto.json"
-    expect_status 0
+    must 0 capture env "${@:2}" "$ATTNBENCH" --sweep "$TMP/s.json" --device cpu --check-only --shard auto --json "$TMP/auto.json"
     expect_json "$TMP/auto.json" "d['run']['shard'] == '$1'"
   }
   named 2/3 SLURM_ARRAY_TASK_ID=8 SLURM_ARRAY_TASK_COUNT=3 SLURM_ARRAY_TASK_MIN=4 SLURM_ARRAY_TASK_STEP=4
@@ -128,8 +118,7 @@ setup() { sweep; }
   named 2/5 OMPI_COMM_WORLD_RANK=1 OMPI_COMM_WORLD_SIZE=5 SLURM_PROCID=0 SLURM_NTASKS=2
   named 1/2 PMI_RANK=0 PMI_SIZE=2
   refused() {
-    capture env "${@:2}" "$ATTNBENCH" --sweep "$TMP/s.json" --device cpu --shard auto
-    expect_status 2
+    must 2 capture env "${@:2}" "$ATTNBENCH" --sweep "$TMP/s.json" --device cpu --shard auto
     expect_err "$1"
   }
   refused 'no launcher says which task this is'

@@ -3,9 +3,8 @@
 load ../helper
 
 @test "a run and its journal give JUnit and Markdown of every row, and annotations of those that failed" {
-  attn_faulty --sweep tests/data/sweeps/tiny.json --device cpu --check-only --variants cpu_flash,fault_skip_head,serial --quiet \
+  must 3 attn_faulty --sweep tests/data/sweeps/tiny.json --device cpu --check-only --variants cpu_flash,fault_skip_head,serial --quiet \
     --journal "$TMP/j" --junit "$TMP/r.xml" --markdown "$TMP/r.md" --annotations "$TMP/r.txt"
-  expect_status 3
   attn report "$TMP/j" --quiet --junit "$TMP/2.xml" --markdown - --annotations "$TMP/2.txt"
   cmp "$TMP/r.txt" "$TMP/2.txt"
   [ "$(grep -c '^::error file=tests/data/sweeps/tiny.json,line=1,title=attnbench%3A wrong::B1.*fault_skip_head: ' "$TMP/r.txt")" = 2 ] || fail "$(cat "$TMP/r.txt")"
@@ -64,8 +63,7 @@ PY
   sed -i 's/+dirty//' "$TMP/r.json"
   python tests/hostile_texts.py "$ATTNBENCH" "$TMP/r.json" "$TMP" >"$OUT" || fail "lines that no report may have"
   # A path is a text of any kind too.
-  attn report $'::stop-commands::z\n::error::y \xc2\x85 ##[error]'
-  expect_status 7
+  must 7 attn report $'::stop-commands::z\n::error::y \xc2\x85 ##[error]'
   refute_err '##['
   expect_err_lines 1
 }

@@ -2,8 +2,7 @@ load ../helper
 
 # A report of the three cases of v3 in which the first row of cluster_split has a ratio of kernels alone.
 setup() {
-  attn report results/h200/v3.journal --json "$TMP/all.json"
-  expect_status 0
+  must 0 attn report results/h200/v3.journal --json "$TMP/all.json"
   python - "$TMP/all.json" "$TMP/r.json" <<'PY'
 import json, sys
 report = json.load(open(sys.argv[1]))
@@ -15,8 +14,7 @@ PY
 }
 
 @test "the ratio of kernels alone stands beside the hot one, and the memset's time below the table" {
-  COLUMNS=200 attn report "$TMP/r.json"
-  expect_status 0
+  COLUMNS=200 must 0 attn report "$TMP/r.json"
   grep -E ' cluster_split .* 1\.6[23]( |$)' "$OUT" || fail "no ratio of kernels alone in the table"
   expect_out 'kernel = vs ref, hot, less the memsets that a launch holds beside its kernels: 2.50 to 2.50 us in one of cudnn'
   COLUMNS=200 attn report results/h200/v3.journal
@@ -24,8 +22,7 @@ PY
 }
 
 @test "Markdown, HTML, CSV and JSON have it too, and only where there is one" {
-  attn report "$TMP/r.json" --markdown "$TMP/r.md" --html "$TMP/r.html" --csv "$TMP/r.csv" --json "$TMP/again.json"
-  expect_status 0
+  must 0 attn report "$TMP/r.json" --markdown "$TMP/r.md" --html "$TMP/r.html" --csv "$TMP/r.csv" --json "$TMP/again.json"
   grep -q '| kernels alone |' "$TMP/r.md" || fail "Markdown has no column"
   grep -q 'vs ref <small>kernel</small>' "$TMP/r.html" || fail "HTML has no column"
   expect_json "$TMP/again.json" '[r["speedup_vs"]["hot"]["kernels_alone"] for r in d["results"]
@@ -49,8 +46,7 @@ for number, row in enumerate(r for r in report["results"] if r["variant"] == "cu
     row["launches"][0].update({"choice": 1 + number % 2, "choices": 4 + number})
 json.dump(report, open(sys.argv[2], "w"))
 PY
-  COLUMNS=200 attn report "$TMP/plans.json" --json "$TMP/again.json"
-  expect_status 0
+  COLUMNS=200 must 0 attn report "$TMP/plans.json" --json "$TMP/again.json"
   expect_valid results/report.schema.json "$TMP/again.json"
   expect_json "$TMP/again.json" '[(l["choice"], l["choices"]) for r in d["results"] for l in r["launches"] if "choice" in l]
     == [(1, 4), (2, 5), (1, 6)]'

@@ -47,8 +47,7 @@ for r in d["results"]:
 }
 
 @test "two reports are shown case by case, with the source of every row and its ratio to the best" {
-  attn report "$TMP/a.json" "$TMP/b.json"
-  expect_status 0
+  must 0 attn report "$TMP/a.json" "$TMP/b.json"
   expect_no_err
   expect_out_matches "^source 1 +.*a.json: attnbench [0-9.]+; sweep tiny; .* threads?; seed 1"
   expect_out_matches "^source 2 +.*b.json: sdpa_baseline 2.9; sweep tiny"
@@ -66,15 +65,13 @@ ROWS
 @test "sweeps that overlap in part keep the cases of both" {
   edit b c 'd["results"] = d["results"][1:]; d["run"]["cells"] = 1; r = d["results"][0]; r["key"] = "B9.H9.Hkv9.Sq9.Skv9.D64.f16.full"; r["shape"].update(B=9, Hq=9, Hkv=9, Sq=9, Skv=9, causal=False)
 r["check"]["elements"] = 9 * 9 * 9 * 64; r["check"]["oracle"]["rows_verified"] = r["check"]["evidence"]["rows"] = 9 * 9 * 9'
-  attn report "$TMP/a.json" "$TMP/b.json" "$TMP/c.json"
-  expect_status 0
+  must 0 attn report "$TMP/a.json" "$TMP/b.json" "$TMP/c.json"
   [ "$(grep -c '^B[19]' "$OUT")" -eq 3 ] && [ "$(grep -c '^[ >] [[:lower:]].* ok ' "$OUT")" -eq 7 ] || fail "rows"
   grep -A 1 '^B9' "$OUT" | grep -q ' sdpa_flash  *3 ' || fail "the third report's case"
 }
 
 @test "one file is shown as the report that it is, whatever its kind; a journal can be among reports" {
-  attn report "$TMP/b.json" --csv "$TMP/b.csv" --gbench "$TMP/b.gbench" --quiet
-  expect_status 0
+  must 0 attn report "$TMP/b.json" --csv "$TMP/b.csv" --gbench "$TMP/b.gbench" --quiet
   expect_no_out
   [ "$(grep -c sdpa_flash "$TMP/b.csv")" -eq 4 ] || fail "rows of the CSV"
   attn report "$TMP/b.json"
@@ -83,11 +80,9 @@ r["check"]["elements"] = 9 * 9 * 9 * 64; r["check"]["oracle"]["rows_verified"] =
   attn diagnose "$TMP/b.json"
   cmp "$OUT" "$TMP/report"
   measure j --variants cpu_flash --check-only --journal "$TMP/run.journal"
-  attn report "$TMP/run.journal"
-  expect_status 0
+  must 0 attn report "$TMP/run.journal"
   expect_out "2 of 2 cells: 2 ok"
-  attn report "$TMP/run.journal" "$TMP/b.json"
-  expect_status 0
+  must 0 attn report "$TMP/run.journal" "$TMP/b.json"
   expect_out_matches "^source 1 +.*run.journal: attnbench"
   expect_out "sdpa_flash"
 }
@@ -95,8 +90,7 @@ r["check"]["elements"] = 9 * 9 * 9 * 64; r["check"]["oracle"]["rows_verified"] =
 @test "reports of unlike devices are refused, and shown with their devices when that is asked for" {
   edit b gpu 'd["device"].update(kind="cuda", name="NVIDIA H200", sms=132, cc_major=9, tensor_flop_per_clk_sm=4096,
     fp32_flop_per_clk_sm=256, memory_bytes=1 << 37, l2_bytes=60 << 20)'
-  attn report "$TMP/a.json" "$TMP/gpu.json"
-  expect_status 6
+  must 6 attn report "$TMP/a.json" "$TMP/gpu.json"
   expect_err "on NVIDIA H200 (132): their times cannot be compared"
   expect_err "--across-devices"
   expect_no_out
@@ -105,8 +99,7 @@ r["check"]["elements"] = 9 * 9 * 9 * 64; r["check"]["oracle"]["rows_verified"] =
   expect_out_matches "sdpa_flash +2 +ok +10.00 +30.00 +[^ ]+ +1.00 .*NVIDIA H200"
   expect_out_matches "cpu_flash +1 +ok +20.00 +30.00 +[^ ]+ +1.00 "
   edit b plan 'd["device"] = None'
-  attn report "$TMP/a.json" "$TMP/plan.json"
-  expect_status 0
+  must 0 attn report "$TMP/a.json" "$TMP/plan.json"
   expect_out "nothing measured"
 }
 
@@ -115,10 +108,8 @@ r["check"]["elements"] = 9 * 9 * 9 * 64; r["check"]["oracle"]["rows_verified"] =
 for r in d["results"]:
     r.update(status="wrong", reason="off by one", time=None, tflop_per_s=None)'
   edit a lost 'd["results"] = d["results"][1:]'
-  attn report "$TMP/a.json" "$TMP/lost.json"
-  expect_status 4
-  attn report "$TMP/wrong.json" "$TMP/lost.json" "$TMP/a.json"
-  expect_status 3
+  must 4 attn report "$TMP/a.json" "$TMP/lost.json"
+  must 3 attn report "$TMP/wrong.json" "$TMP/lost.json" "$TMP/a.json"
   [ "$(grep -c '^wrong: cpu_flash of source 1: off by one' "$OUT")" -eq 1 ] || fail "reasons"
 }
 

@@ -39,16 +39,14 @@ changed() {
 
 @test "the example becomes a cubin and a manifest that attnbench plans" {
   fake_triton
-  export_with kernels/example/triton_flash.py --D 64,72 --dtype bf16 --mask causal
-  expect_status 0
+  must 0 export_with kernels/example/triton_flash.py --D 64,72 --dtype bf16 --mask causal
   [ "$(cat "$OUT")" = "$TMP/out/triton_flash_d64_bf16_causal.json" ] || fail "$(cat "$OUT")"
   expect_err "no kernel for D=72, bf16, causal"
   expect_valid results/kernel.schema.json "$TMP/out/triton_flash_d64_bf16_causal.json"
   expect_json "$TMP/saw.json" '[*d["signature"].values()][3:9] == ["*bf16", "i32", "i32", "i32", "fp32", "constexpr"]'
   expect_json "$TMP/saw.json" 'd["attributes"] == [0, 1, 2, 3]'
-  attn plan --shape B=2,H=4/2,S=300,D=64,bf16,causal --gpu h200 --load "$TMP/out/triton_flash_d64_bf16_causal.json" \
+  must 0 attn plan --shape B=2,H=4/2,S=300,D=64,bf16,causal --gpu h200 --load "$TMP/out/triton_flash_d64_bf16_causal.json" \
     --variants triton_flash_d64_bf16_causal --json -
-  expect_status 0
   # Warps that the compiler has added and two parameters of its own are in the manifest.
   expect_json "$OUT" '[(l["grid"], l["block"], l["dynamic_smem_bytes"]) for l in d["results"][0]["launches"]] == [([3, 8, 1], [160, 1, 1], 4096)]'
   expect_json "$TMP/out/triton_flash_d64_bf16_causal.json" 'd["launches"][0]["arguments"][8:] == [{"zeros": 8}, {"zeros": 8}]'
@@ -64,12 +62,10 @@ class driver:
             raise RuntimeError("0 active drivers ([]). There should only be one.")
 runtime = types.SimpleNamespace(driver=driver)
 PY
-  PYTHONPATH=$TMP/fake FAKE_SAW=$TMP/saw.json PYTHONDONTWRITEBYTECODE=1 capture python scripts/export_triton.py kernels/example/triton_flash.py --out "$TMP/out"
-  expect_status 77
+  PYTHONPATH=$TMP/fake FAKE_SAW=$TMP/saw.json PYTHONDONTWRITEBYTECODE=1 must 77 capture python scripts/export_triton.py kernels/example/triton_flash.py --out "$TMP/out"
   expect_err "--compute-capability 9.0"
   expect_err_lines 1
-  export_with kernels/example/triton_flash.py --D 64 --dtype f16
-  expect_status 0
+  must 0 export_with kernels/example/triton_flash.py --D 64 --dtype f16
   for document in kernels/example/README.md kernels/example/triton_flash.py; do
     for named in $(grep -o 'triton/triton_flash[a-z0-9_]*\.json' "$document"); do
       [ -f "$TMP/out/${named#triton/}" ] || fail "$document names $named, which is not written"
@@ -80,8 +76,7 @@ PY
 @test "a parameter that is promised to be a multiple of 16 is demanded of the shape" {
   fake_triton
   changed 's/"math": "wgmma",/"math": "wgmma", "divisible": ["Sq"],/'
-  export_with "$TMP/changed.py" --mask full
-  expect_status 0
+  must 0 export_with "$TMP/changed.py" --mask full
   expect_json "$TMP/saw.json" 'd["attributes"] == [0, 1, 2, 3, 4]'
   attn plan --shape B=1,H=4,S=304,D=64 --shape B=1,H=4,S=300,D=64 --gpu h200 --load "$TMP/out/triton_flash_d64_f16_full.json" --json -
   expect_json "$OUT" '[r["status"] for r in d["results"] if r["variant"] != "cudnn"] == ["planned", "skipped"]'
@@ -92,8 +87,7 @@ PY
   local change
   while IFS='|' read -r change text; do
     changed "$change"
-    export_with "$TMP/changed.py"
-    expect_status 2
+    must 2 export_with "$TMP/changed.py"
     expect_err "$text"
     expect_err_lines 1
   done <<'TABLE'
@@ -106,14 +100,11 @@ s/"kernel": triton_flash/"kernel": "triton_flash"/|is no @triton.jit function
 s/"math": "wgmma",/"math": "wgmma", "name": "Triton!",/|is no name of a variant
 s/def attnbench/def attn/|has no function attnbench
 TABLE
-  export_with kernels/example/triton_flash.py --D 5000
-  expect_status 2
+  must 2 export_with kernels/example/triton_flash.py --D 5000
   expect_err "for none of these"
-  FAKE_SCRATCH=64 export_with kernels/example/triton_flash.py
-  expect_status 2
+  FAKE_SCRATCH=64 must 2 export_with kernels/example/triton_flash.py
   expect_err "64 bytes of global_scratch"
-  FAKE_FAILS=1 export_with kernels/example/triton_flash.py
-  expect_status 9
+  FAKE_FAILS=1 must 9 export_with kernels/example/triton_flash.py
   expect_err "does not compile: ValueError: no such dtype"
   [ -z "$(ls "$TMP/out")" ] || fail "$(ls "$TMP/out")"
 }
@@ -121,18 +112,14 @@ TABLE
 @test "what is missing is said in a line, with its exit code" {
   mkdir "$TMP/fake"
   echo 'raise ImportError("none")' >"$TMP/fake/triton.py"
-  export_with kernels/example/triton_flash.py
-  expect_status 9
+  must 9 export_with kernels/example/triton_flash.py
   expect_err "needs Triton 3.2 or newer"
-  export_with kernels/example/triton_flash.py --dtype f8
-  expect_status 2
+  must 2 export_with kernels/example/triton_flash.py --dtype f8
   expect_err "f8 is not one of f16, bf16, f32"
 }
 
 @test "Triton itself compiles the example for Hopper, without a GPU" {
   python3 -c 'import triton' 2>/dev/null || skip "Triton is not installed"
-  capture python3 -W ignore scripts/export_triton.py kernels/example/triton_flash.py --compute-capability 9.0 --mask full --out "$TMP/out"
-  expect_status 0
-  attn plan --shape B=1,H=4,S=300,D=64 --gpu h200 --load "$TMP/out/triton_flash_d64_f16_full.json" --variants triton_flash_d64_f16_full
-  expect_status 0
+  must 0 capture python3 -W ignore scripts/export_triton.py kernels/example/triton_flash.py --compute-capability 9.0 --mask full --out "$TMP/out"
+  must 0 attn plan --shape B=1,H=4,S=300,D=64 --gpu h200 --load "$TMP/out/triton_flash_d64_f16_full.json" --variants triton_flash_d64_f16_full
 }

@@ -30,10 +30,8 @@ runs() { grep -qsF "$1" /proc/[0-9]*/cmdline; }
   apart sh -c 'mount -o remount,rw / || umount /dev || mv "$1" "$1.away" || rm -rf "$2"/*' sh "$TMP/gate/attnbench-base" "$TMP/gate"
   cmp "$ATTNBENCH" "$TMP/gate/attnbench-base"
   # CUDA does that.
-  apart sh -c 'echo named >/proc/self/comm'
-  expect_status 0
-  apart sh -c 'echo mine >"$HOME/next-round" && echo mine >"$TMPDIR/cache" && ls "$HOME"'
-  expect_status 0
+  must 0 apart sh -c 'echo named >/proc/self/comm'
+  must 0 apart sh -c 'echo mine >"$HOME/next-round" && echo mine >"$TMPDIR/cache" && ls "$HOME"'
   expect_out next-round
   apart sh -c 'ls -A "$HOME" "$TMPDIR"'
   refute_out next-round
@@ -44,8 +42,7 @@ runs() { grep -qsF "$1" /proc/[0-9]*/cmdline; }
 @test "a side sees nothing of the judge's folder, of other processes and of the CI" {
   need_namespaces
   echo secret >"$TMP/gate/judge/first-00-base.journal"
-  GITHUB_STEP_SUMMARY=$TMP/ci/summary GITHUB_ENV=$TMP/ci/env LD_PRELOAD='' EVIL=1 apart sh -c 'env; ls -A "$1"; ls /proc' sh "$TMP/gate/judge"
-  expect_status 0
+  GITHUB_STEP_SUMMARY=$TMP/ci/summary GITHUB_ENV=$TMP/ci/env LD_PRELOAD='' EVIL=1 must 0 apart sh -c 'env; ls -A "$1"; ls /proc' sh "$TMP/gate/judge"
   refute_out GITHUB
   refute_out LD_PRELOAD
   refute_out EVIL
@@ -70,8 +67,7 @@ runs() { grep -qsF "$1" /proc/[0-9]*/cmdline; }
 
 @test "what a side leaves running ends with it, before the other side's turn" {
   need_namespaces
-  apart sh -c 'setsid sh -c "while :; do :; done" burns-on & setsid nohup sleep 4711 >/dev/null 2>&1 & sleep 0.1'
-  expect_status 0
+  must 0 apart sh -c 'setsid sh -c "while :; do :; done" burns-on & setsid nohup sleep 4711 >/dev/null 2>&1 & sleep 0.1'
   ! runs burns-on || fail "it burns on"
   ! runs 4711 || fail "it waits on"
 }
@@ -108,23 +104,19 @@ killed_takes_along() {
   : >"$TMP/gate/base.journal"
   apart sh -c 'ln -s "$1" "$3"' sh "$TMP/gate/base.journal" --journal "$TMP/gate/candidate.journal"
   [ ! -e "$TMP/gate/candidate.journal" ] || fail "it is another's"
-  apart sh -c 'echo mine >"$2"' sh --journal "$TMP/gate/candidate.journal"
-  expect_status 0
+  must 0 apart sh -c 'echo mine >"$2"' sh --journal "$TMP/gate/candidate.journal"
   [ ! -L "$TMP/gate/candidate.journal" ]
   [ "$(cat "$TMP/gate/candidate.journal")" = mine ]
 }
 
 @test "where there are no namespaces, a file that changes ends the gate with 6, and the environment is the same" {
   APART_HOW=none
-  apart sh -c 'exit 4'
-  expect_status 4
+  must 4 apart sh -c 'exit 4'
   GITHUB_ENV=$TMP/ci/env apart env
   refute_out GITHUB
-  apart sh -c 'echo evil >>"$1"' sh "$TMP/gate/attnbench-base"
-  expect_status 6
+  must 6 apart sh -c 'echo evil >>"$1"' sh "$TMP/gate/attnbench-base"
   expect_err 'changed while this process ran'
-  apart true
-  expect_status 6
+  must 6 apart true
   expect_err 'changed before this process began'
 }
 
@@ -141,25 +133,21 @@ judged() {
   slower="STEADY_US=6000 exec \"$ATTNBENCH\" \"\$@\""
   candidate=$(program evil "{ cp \"$(takes 9000)\" \"$TMP/gate/attnbench-base\"; setsid sh -c 'while :; do :; done' & } 2>/dev/null; $slower")
   if [ "$APART_HOW" = namespaces ]; then
-    judged "$candidate"
-    expect_status 1
+    must 1 judged "$candidate"
     expect_out regressed
     cmp "$ATTNBENCH" "$TMP/gate/attnbench-base"
   fi
   APART_HOW=none
   candidate=$(program evil "cp \"$(takes 9000)\" \"$TMP/gate/new\" && mv \"$TMP/gate/new\" \"$TMP/gate/attnbench-base\"; $slower")
-  judged "$candidate"
-  expect_status 6
+  must 6 judged "$candidate"
   expect_err 'changed while this process ran'
 }
 
 @test "a candidate whose processes say what its author likes is not judged" {
   candidate=$(program halves "LD_PRELOAD='$(dirname "$STEADY")/half_clock.so' STEADY_US=60000 exec \"$ATTNBENCH\" \"\$@\"")
-  judged "$candidate"
-  expect_status 6
+  must 6 judged "$candidate"
   expect_out 'growth of the journals'
   candidate=$(program empty 'exit 0')
-  judged "$candidate"
-  expect_status 6
+  must 6 judged "$candidate"
   expect_err 'left no readable journal'
 }

@@ -56,8 +56,7 @@ commit() {
 gate() { capture "$REPO/scripts/gate_ci.sh" "$@"; }
 
 @test "base and head are built and measured in turns, and nothing of the base stays" {
-  gate
-  expect_status 0
+  must 0 gate
   [ "$(sed -n '1s/\.work\.[^/]*/WORK/gp' "$CALLS")" = "ab --base build/gate/attnbench-base --candidate \
 build/gate/attnbench-head --base-json build/gate/base.json --json build/gate/new.json --start-with \
 $REPO/build/gate/WORK/gate_apart.sh --sweep build/gate/sweep.json --compare-json build/gate/gate.json --markdown $REPO/build/gate/WORK/gate.md --junit build/gate/gate.xml --annotations - --device cuda" ] ||
@@ -67,8 +66,7 @@ $REPO/build/gate/WORK/gate_apart.sh --sweep build/gate/sweep.json --compare-json
   [ "$(sort -u "$CALLS.judges")" = "judged by base" ] || fail "the change judged itself"
   [ "$(git -C "$REPO" worktree list | wc -l)" -eq 1 ]
   [ "$("$REPO/build/gate/attnbench-head" --version)" = head ] || fail "the head is not the revision that is checked out"
-  gate
-  expect_status 0
+  must 0 gate
 }
 
 @test "the exit code of the gate is the job's" {
@@ -95,8 +93,7 @@ $REPO/build/gate/WORK/gate_apart.sh --sweep build/gate/sweep.json --compare-json
   commit
   echo more >"$REPO/version"
   commit
-  gate --sweep shapes/other.json --out build/elsewhere -- --threshold 3 --noise=warn
-  expect_status 0
+  must 0 gate --sweep shapes/other.json --out build/elsewhere -- --threshold 3 --noise=warn
   grep -q -e '--sweep build/elsewhere/sweep.json .*--annotations - --threshold 3 --noise=warn --device cuda$' "$CALLS" || fail "$(cat "$CALLS")"
   [ "$(cat "$REPO/build/elsewhere/sweep.json")" = '{"other": 1}' ]
   [ -e "$REPO/build/elsewhere/gate.md" ]
@@ -104,8 +101,7 @@ $REPO/build/gate/WORK/gate_apart.sh --sweep build/gate/sweep.json --compare-json
 
 @test "the summary is appended to what the step has written" {
   echo "written before" >"$TMP/summary"
-  GITHUB_STEP_SUMMARY=$TMP/summary ANSWER=1 gate
-  expect_status 1
+  GITHUB_STEP_SUMMARY=$TMP/summary ANSWER=1 must 1 gate
   [ "$(head -n 1 "$TMP/summary")" = "written before" ]
   grep -q "^attnbench gate: head $(git -C "$REPO" rev-parse --short=12 HEAD) against .*, exit code 1$" "$TMP/summary" ||
     fail "$(cat "$TMP/summary")"
@@ -116,12 +112,10 @@ $REPO/build/gate/WORK/gate_apart.sh --sweep build/gate/sweep.json --compare-json
   printf 'all:\n\ttouch %s\n' "$TMP/ran" >"$REPO/Makefile"
   commit
   for base in no-such-branch HEAD~9 --help; do
-    gate --base "$base"
-    expect_status 6
+    must 6 gate --base "$base"
     expect_err "base $base is no revision of this clone"
   done
-  gate --base HEAD^ --anchor nowhere
-  expect_status 6
+  must 6 gate --base HEAD^ --anchor nowhere
   expect_err 'anchor nowhere is no revision'
   for flaw in broken:'does not build' old:'too old'; do
     git -C "$REPO" checkout -q -B "with-${flaw%%:*}" HEAD^
@@ -129,8 +123,7 @@ $REPO/build/gate/WORK/gate_apart.sh --sweep build/gate/sweep.json --compare-json
     commit
     printf 'all:\n\ttouch %s\n' "$TMP/ran" >"$REPO/Makefile"
     commit
-    gate
-    expect_status 6
+    must 6 gate
     expect_err "${flaw#*:}"
     [ "${flaw%%:*}" != old ] || grep -q 'too old to judge.*let it judge: HEAD/attnbench ab --base' "$REPO/build/gate/gate.md" || fail "gate.md does not say what to do"
     git -C "$REPO" checkout -q -f HEAD^^
@@ -177,16 +170,14 @@ still_there() { grep -qsazF "GATE_TEST_MARK=$TMP" /proc/[0-9]*/environ; }
 }
 
 @test "a folder that cannot be made is an output that cannot be written, not a slower case" {
-  gate --out Makefile/below
-  expect_status 8
+  must 8 gate --out Makefile/below
   [ ! -e "$CALLS" ] || fail "something was measured"
 }
 
 @test "a head that does not build is told from a slow one" {
   touch "$REPO/broken"
   commit
-  gate
-  expect_status 9
+  must 9 gate
   expect_err 'the head '
   expect_err 'does not build'
 }
@@ -194,27 +185,21 @@ still_there() { grep -qsazF "GATE_TEST_MARK=$TMP" /proc/[0-9]*/environ; }
 @test "without a GPU the job ends with 77, or with 0 when that is asked for" {
   compgen -G '/dev/nvidia[0-9]*' >/dev/null && skip "there is a GPU here"
   printf '#!/bin/sh\nexit 9\n' >"$TMP/bin/nvidia-smi"
-  gate
-  expect_status 77
+  must 77 gate
   expect_err 'no GPU here'
-  gate --skip-without-gpu
-  expect_status 0
+  must 0 gate --skip-without-gpu
   expect_out '::notice'
   [ ! -e "$CALLS" ] || fail "something was measured"
-  gate -- --device cpu
-  expect_status 0
+  must 0 gate -- --device cpu
   grep -q -e '--device cpu$' "$CALLS" || fail "$(cat "$CALLS")"
 }
 
 @test "the command line of the job is checked" {
-  gate --sweeps x
-  expect_status 2
+  must 2 gate --sweeps x
   expect_err '--sweeps is not understood'
-  gate --base
-  expect_status 2
+  must 2 gate --base
   expect_err '--base needs a value'
-  gate --help
-  expect_status 0
+  must 0 gate --help
   expect_out '--anchor REF           also compare'
   refute_out '#!/'
 }
@@ -224,30 +209,24 @@ still_there() { grep -qsazF "GATE_TEST_MARK=$TMP" /proc/[0-9]*/environ; }
 @test "a changed sweep is shown, the base's is measured, and the gate fails unless the job allows it" {
   echo '{"fewer": "cases"}' >"$REPO/shapes/gate.json"
   commit
-  gate
-  expect_status 4
+  must 4 gate
   expect_err '+{"fewer": "cases"}'
   expect_out '::error'
   [ "$(cat "$REPO/build/gate/sweep.json")" = '{}' ]
-  ANSWER=3 gate
-  expect_status 3
+  ANSWER=3 must 3 gate
   rm "$CALLS"
-  gate --allow-sweep-change
-  expect_status 0
+  must 0 gate --allow-sweep-change
   [ "$(cat "$REPO/build/gate/sweep.json")" = '{"fewer": "cases"}' ]
   expect_out '::warning title=attnbench::the change alters shapes/gate.json'
-  GATE_ALLOW_SWEEP_CHANGE=1 gate
-  expect_status 0
+  GATE_ALLOW_SWEEP_CHANGE=1 must 0 gate
 }
 
 @test "a sweep that the base does not have fails unless the job allows it" {
   echo '{}' >"$REPO/shapes/mine.json"
   commit
-  gate --sweep shapes/mine.json
-  expect_status 4
+  must 4 gate --sweep shapes/mine.json
   [ ! -e "$CALLS" ] || fail "something was measured"
-  gate --sweep shapes/mine.json --allow-sweep-change
-  expect_status 0
+  must 0 gate --sweep shapes/mine.json --allow-sweep-change
 }
 
 @test "every file of a change that could steer the gate is told of, in the log, the annotations and the verdict" {
@@ -259,8 +238,7 @@ still_there() { grep -qsazF "GATE_TEST_MARK=$TMP" /proc/[0-9]*/environ; }
   echo '* text' >"$REPO/.gitattributes"
   echo next >"$REPO/version"
   commit
-  gate
-  expect_status 0
+  must 0 gate
   for file in $steering; do
     grep -q "^::warning .*touches what measures.* $file" <(sed 's/: / /g' "$OUT") || fail "no warning of $file"
     grep -qF "  - `$file`" "$REPO/build/gate/gate.md" || fail "$file is not in gate.md"
@@ -281,8 +259,7 @@ still_there() { grep -qsazF "GATE_TEST_MARK=$TMP" /proc/[0-9]*/environ; }
   touch "$REPO/kernels/variants/cp_async.cu" "$REPO/kernels/variants/split.cu"
   echo next >"$REPO/version"
   commit
-  gate
-  expect_status 0
+  must 0 gate
   expect_out_matches '^::notice .*rows that moved, with the file of their variant: B1[^ ]* cp_async:stages=3 hot: regressed \+3\.1 %25$'
   grep '^::warning .*though the file of their variant did not change' "$OUT" >"$TMP/warned" || fail "no warning"
   for row in 'split_kv hot: improved -11.3 %' 'wmma hot: wrong' 'serial cold: missing' 'd_split hot: added'; do
@@ -301,8 +278,7 @@ still_there() { grep -qsazF "GATE_TEST_MARK=$TMP" /proc/[0-9]*/environ; }
   head=$(git -C "$REPO" rev-parse --short HEAD)
   for said in "$head" "$head+dirty" abcdef0; do
     printf '\t\t"git_commit":\t"%s",\n' "$said" >"$NEW_JSON"
-    gate
-    expect_status 0
+    must 0 gate
     if [ "$said" = "$head" ]; then
       refute_out 'was built from'
     else
@@ -317,8 +293,7 @@ still_there() { grep -qsazF "GATE_TEST_MARK=$TMP" /proc/[0-9]*/environ; }
   touch "$REPO/kernels/variants/mine.c"
   printf 'all:\n\tcp -L %s attnbench\n' ../../../attnbench-base >"$REPO/Makefile"
   commit
-  gate
-  expect_status 6
+  must 6 gate
   expect_out '::error title=attnbench::the head'
   grep -q 'byte for byte' "$REPO/build/gate/gate.md"
   [ ! -e "$CALLS" ] || fail "something was measured"
@@ -364,8 +339,7 @@ refused() {
     int clock_gettime(clockid_t clock, struct timespec *now) { (void)clock; now->tv_sec = now->tv_nsec = 0; return 0; }'
   compiled
   commit
-  gate
-  expect_status 0
+  must 0 gate
   refute_out '::error'
   rm "$CALLS"
   echo "$clock" >"$REPO/kernels/variants/cpu_flash.c"
@@ -401,8 +375,7 @@ MAKE
   compiled
   echo '__attribute__((constructor)) static void early(void) {}' >"$REPO/kernels/variants/cpu_flash.c"
   commit
-  gate
-  expect_status 0
+  must 0 gate
   expect_out '::warning title=attnbench::the head'
   grep -q 'INIT_ARRAYSZ' "$REPO/build/gate/gate.md"
 }
@@ -428,8 +401,7 @@ without_namespaces() {
     "-echo evil | tee $TMP/ci/env $TMP/ci/summary \$\$GITHUB_ENV \$\$GITHUB_STEP_SUMMARY" \
     '-echo evil | tee ../../../../../scripts/gate_ci.sh ../../../../../.git/config' \
     '-cd ../../../.. && git update-ref refs/heads/evil HEAD' '-env | grep -q GITHUB && touch saw-the-ci'
-  GITHUB_ENV=$TMP/ci/env GITHUB_STEP_SUMMARY=$TMP/ci/summary gate
-  expect_status 0
+  GITHUB_ENV=$TMP/ci/env GITHUB_STEP_SUMMARY=$TMP/ci/summary must 0 gate
   [ "$(sort -u "$CALLS.judges")" = "judged by head" ] || fail "the base's program was overwritten"
   [ "$(cat "$REPO/build/gate/sweep.json")" = '{}' ]
   [ "$(ls "$TMP/ci")" = summary ] || fail "it wrote for later steps"
@@ -439,8 +411,7 @@ without_namespaces() {
 
 @test "without namespaces a build that changes what the gate uses ends with 6, and the verdict says what is not held" {
   without_namespaces
-  gate
-  expect_status 0
+  must 0 gate
   expect_out '::warning title=attnbench::this machine allows no namespaces'
   grep -q 'no namespaces' "$REPO/build/gate/gate.md"
   rm "$CALLS"
@@ -456,15 +427,13 @@ without_namespaces() {
 @test "what a head's build leaves running does not see the base's turn" {
   need_namespaces
   builds 'setsid nohup sh -c "while :; do sleep 1; done; : left-by-the-build" >/dev/null 2>&1 &'
-  gate
-  expect_status 0
+  must 0 gate
   ! grep -qsF left-by-the-build /proc/[0-9]*/cmdline || fail "it runs on"
 }
 
 @test "a head whose program is a link has none" {
   builds 'ln -sf ../../../attnbench-base attnbench'
-  gate
-  expect_status 9
+  must 9 gate
   [ ! -e "$CALLS" ] || fail "something was measured"
 }
 
@@ -473,16 +442,14 @@ without_namespaces() {
   mkdir "$REPO/elsewhere"
   ln -s elsewhere "$REPO/build"
   commit
-  gate
-  expect_status 8
+  must 8 gate
   expect_err 'build is a link'
   rm "$REPO/build"
   mkdir -p "$REPO/build/gate"
   ln -s ../../program "$REPO/build/gate/attnbench-base"
   echo attnbench-base >"$REPO/build/gate/.made-by-gate-ci"
   commit
-  gate
-  expect_status 8
+  must 8 gate
   expect_err 'build/gate is a part of the head'
 }
 
@@ -496,15 +463,13 @@ MAKE
   git -C "$REPO" branch -q base-branch
   echo next >"$REPO/version"
   commit
-  gate --base base-branch
-  expect_status 0
+  must 0 gate --base base-branch
   [ "$(sed -n 2p "$CALLS")" = head ] || fail "measured against $(sed -n 2p "$CALLS")"
   refute_out 'stop-commands'
   refute_err 'stop-commands'
   printf 'all:\n\t@echo ::stop-commands::x; exit 1\n' >"$REPO/Makefile"
   commit
-  gate --base HEAD~2
-  expect_status 9
+  must 9 gate --base HEAD~2
   ! grep -q '^ *::stop-commands' "$ERR" || fail "the CI was given a command"
 }
 
@@ -520,15 +485,13 @@ MAKE
   echo 'program filter=evil' >"$REPO/.gitattributes"
   commit
   rm -f "$TMP/hooked" "$TMP/filtered"
-  gate
-  expect_status 0
+  must 0 gate
   [ ! -e "$TMP/hooked" ] || fail "a hook was run"
   [ ! -e "$TMP/filtered" ] || fail "a filter was run"
 }
 
 @test "nsys is a witness of the head's times where it is there, and a warning says where it is not" {
-  gate
-  expect_status 0
+  must 0 gate
   expect_out_matches '^::warning .*nothing outside the head.s program times its kernels'
   grep -q "nothing outside the head" "$REPO/build/gate/gate.md" || fail "gate.md does not say so"
   export NEW_JSON=$TMP/new.json NSYS=true
@@ -538,8 +501,7 @@ MAKE
   commit
   echo next >"$REPO/version"
   commit
-  GITHUB_ENV=$TMP/env gate
-  expect_status 6
+  GITHUB_ENV=$TMP/env must 6 gate
   expect_out_matches '^::error .*not those that nsys sees of its kernels: row --sweep None'
   refute_out 'nothing outside'
   grep -q "exit code 6" "$REPO/build/gate/gate.md" || fail "gate.md passes it"
@@ -547,26 +509,20 @@ MAKE
   echo 'raise SystemExit(0)' >"$REPO/scripts/gate_witness.py"
   echo later >"$REPO/version"
   commit
-  gate
-  expect_status 6
-  gate -- --device cpu
-  expect_status 0
-  gate --base HEAD
-  expect_status 0
+  must 6 gate
+  must 0 gate -- --device cpu
+  must 0 gate --base HEAD
   expect_err 'nsys saw the changes'
 }
 
 @test "an anchor catches what single merges do not" {
   git -C "$REPO" tag release HEAD^
-  gate --anchor release
-  expect_status 0
+  must 0 gate --anchor release
   [ "$(grep -c '^ab ' "$CALLS")" -eq 2 ]
   grep -q -e '^ab --base build/gate/attnbench-anchor --candidate build/gate/attnbench-head .*/anchor.md ' "$CALLS" || fail "$(cat "$CALLS")"
-  ANSWER=1 ANCHOR_REF=release gate
-  expect_status 1
+  ANSWER=1 ANCHOR_REF=release must 1 gate
   expect_err 'slower than the anchor release'
-  gate --anchor nowhere
-  expect_status 6
+  must 6 gate --anchor nowhere
 }
 
 # commits COUNT: so many more, each with a program of its own; the last one is the head.
@@ -582,8 +538,7 @@ anchored() { sed -n '/attnbench-anchor/{n;p;}' "$CALLS"; }
 
 @test "the anchor is the last release in the base's history, and a tag moves it" {
   commits 4 # base, head, 0, 1, 2, 3: the base is "next 2"
-  gate
-  expect_status 0
+  must 0 gate
   expect_err 'no anchor'
   [ "$(grep -c '^ab ' "$CALLS")" -eq 1 ]
   tag_of v0.9 HEAD~5
@@ -591,8 +546,7 @@ anchored() { sed -n '/attnbench-anchor/{n;p;}' "$CALLS"; }
   tag_of vain HEAD~2
   tag_of v2.0.0 HEAD # of the change: no business of the base
   rm "$CALLS"
-  ANSWER=1 gate
-  expect_status 1
+  ANSWER=1 must 1 gate
   [ "$(anchored)" = head ] || fail "anchored at $(anchored)"
   expect_err 'slower than the anchor v1.0.0'
   tag_of gate-anchor-1 HEAD~3
@@ -609,13 +563,11 @@ anchored() { sed -n '/attnbench-anchor/{n;p;}' "$CALLS"; }
   gate --anchor HEAD~5
   [ "$(anchored)" = base ] || fail "the one asked for was not taken"
   rm "$CALLS"
-  ANCHOR_REF=none gate
-  expect_status 0
+  ANCHOR_REF=none must 0 gate
   [ -z "$(anchored)" ] || fail "none was asked for"
   tag_of v1.1.0 HEAD^
   rm "$CALLS"
-  gate
-  expect_status 0
+  must 0 gate
   [ -z "$(anchored)" ] || fail "the base was measured twice"
   expect_err 'the base is the anchor v1.1.0 itself'
 }
@@ -626,8 +578,7 @@ anchored() { sed -n '/attnbench-anchor/{n;p;}' "$CALLS"; }
   sed -i '/"$1" = --markdown/a if [ "$1" = --compare-json ]; then cp "$COMPARED" "$2"; fi' "$REPO/program"
   commits 3
   tag_of v1.0.0 HEAD~2
-  gate
-  expect_status 0
+  must 0 gate
   tag=gate-anchor-$(git -C "$REPO" rev-parse --short=12 HEAD)
   grep '^::notice .*faster than the anchor v1.0.0' "$OUT" >"$TMP/told" || fail "no notice"
   grep -qF "git tag $tag COMMIT && git push origin $tag" "$TMP/told" || fail "$(cat "$TMP/told")"
@@ -650,14 +601,12 @@ anchored() { sed -n '/attnbench-anchor/{n;p;}' "$CALLS"; }
     rm -f "$REPO/broken" "$REPO/old"
     commits 2
     rm -f "$CALLS"
-    gate
-    expect_status 0
+    must 0 gate
     expect_out "::warning title=attnbench::the anchor v1.0.0-$reason cannot take part"
     grep -q 'cannot take part' "$REPO/build/gate/gate.md" || fail "gate.md does not say so"
     [ -z "$(anchored)" ] || fail "it was measured"
     rm "$CALLS"
-    gate --anchor "v1.0.0-$reason"
-    expect_status 6
+    must 6 gate --anchor "v1.0.0-$reason"
     [ ! -e "$CALLS" ] || fail "something was measured"
   done
 }
@@ -666,19 +615,15 @@ anchored() { sed -n '/attnbench-anchor/{n;p;}' "$CALLS"; }
   mkdir -p "$REPO/build/gate/base"
   echo mine >"$REPO/build/gate/base/file"
   echo mine >"$REPO/build/gate/gate.c"
-  gate
-  expect_status 0
-  gate
-  expect_status 0
+  must 0 gate
+  must 0 gate
   [ "$(cat "$REPO/build/gate/base/file" "$REPO/build/gate/gate.c")" = "mine
 mine" ]
-  gate --out shapes
-  expect_status 8
+  must 8 gate --out shapes
   expect_err 'shapes is a part of the head'
   mkdir "$TMP/full"
   echo mine >"$TMP/full/gate.json"
-  gate --out "$TMP/full"
-  expect_status 8
+  must 8 gate --out "$TMP/full"
   expect_err 'is not of an earlier gate'
   [ "$(cat "$TMP/full/gate.json")" = mine ]
 }
@@ -695,8 +640,7 @@ PY
   commit
   git -C "$REPO" update-ref refs/remotes/origin/main HEAD^
   job() { (cd "$REPO" && RUNNER_TEMP=$TMP GITHUB_BASE_REF=main bash -euo pipefail -c "$workflow"); }
-  ANSWER=1 capture job
-  expect_status 1
+  ANSWER=1 must 1 capture job
   grep -q '^ab ' "$CALLS" || fail "nothing was measured"
   [ ! -e "$REPO/build/gate/anchor.json" ]
   rm "$CALLS"
@@ -705,8 +649,7 @@ PY
   [ "$(grep -c '^ab ' "$CALLS")" -eq 2 ] || fail "no anchor: $(cat "$CALLS")"
   rm "$CALLS"
   tag_of v1.0.0 HEAD~2
-  capture job
-  expect_status 0
+  must 0 capture job
   [ "$(grep -c '^ab ' "$CALLS")" -eq 2 ] || fail "no release: $(cat "$CALLS")"
   rm "$CALLS"
   GATE_ANCHOR=none capture job

@@ -37,25 +37,21 @@ trials() {
 }
 
 @test "gates without a change pass, slowed ones are found, and only cases that are long enough are slowed" {
-  trials --same 3 --slowed 2 --gpus 0,1
-  expect_status 0
+  must 0 trials --same 3 --slowed 2 --gpus 0,1
   expect_json "$TMP/gate.json" '[r[1] for r in d["rows"][:2]] == ["0 of 3", "2 of 2"]'
   expect_json "$TMP/gate.json" '[t["slowed"] for t in d["trials"] if t["slowed"]] == ["K1/long"] * 2'
   [ ! -e "$TMP/gate.json.trials" ] || fail "the log of a whole run stays"
 }
 
 @test "a false alarm and a slowdown that is not found fail" {
-  FALSE_ALARM=1 trials --same 2 --slowed 0
-  expect_status 1
+  FALSE_ALARM=1 must 1 trials --same 2 --slowed 0
   expect_json "$TMP/gate.json" 'd["rows"][0][1] == "2 of 2"'
-  BLIND=1 trials --same 0 --slowed 2
-  expect_status 1
+  BLIND=1 must 1 trials --same 0 --slowed 2
   expect_json "$TMP/gate.json" 'd["rows"][1][1] == "0 of 2"'
 }
 
 @test "a control that could not be put in does not count, and another takes its place" {
-  RESTLESS=1 trials --same 0 --slowed 2
-  expect_status 0
+  RESTLESS=1 must 0 trials --same 0 --slowed 2
   expect_json "$TMP/gate.json" 'd["rows"][1][1] == "2 of 2" and len(d["trials"]) == 3 and "Not counted" in d["notes"][0]'
 }
 
@@ -66,39 +62,31 @@ import json, sys
 with open(sys.argv[2], "w") as file:
     file.writelines(json.dumps(trial) + "\n" for trial in json.load(open(sys.argv[1]))["trials"])
 PY
-  trials --same 3 --slowed 1 --resume "$TMP/earlier"
-  expect_status 0
+  must 0 trials --same 3 --slowed 1 --resume "$TMP/earlier"
   expect_json "$TMP/gate.json" '[r[1] for r in d["rows"][:2]] == ["0 of 3", "1 of 1"] and len(d["trials"]) == 4'
 }
 
 @test "no case that is long enough, and a sweep that fails, are said" {
-  trials --slowed 1 --least-us 1000
-  expect_status 4
+  must 4 trials --slowed 1 --least-us 1000
   expect_err "no case takes 1000 us or more"
   printf '#!/bin/sh\necho "attnbench: no such file" >&2\nexit 7\n' >"$TMP/attnbench"
-  trials
-  expect_status 7
+  must 7 trials
   expect_err "no such file"
 }
 
 @test "what cannot be read, written or understood is refused before anything is measured" {
   printf '#!/bin/sh\ntouch "$MARK"\n' >"$TMP/attnbench"
   echo '{"a":' >"$TMP/broken"
-  trials --evidence "$TMP/broken"
-  expect_status 7
+  must 7 trials --evidence "$TMP/broken"
   expect_err "$TMP/broken: not valid JSON"
-  trials --evidence "$TMP/none"
-  expect_status 7
+  must 7 trials --evidence "$TMP/none"
   echo '{"results": [{"key": "K1", "variant": "v", "status": "ok", "time": {"hot": {"median_us": 90}}}]}' >"$TMP/report"
-  trials --evidence "$TMP/report" --resume "$TMP/broken"
-  expect_status 7
+  must 7 trials --evidence "$TMP/report" --resume "$TMP/broken"
   expect_err "$TMP/broken: not the FILE.trials of an earlier run"
-  trials --json "$TMP/none/gate.json"
-  expect_status 8
+  must 8 trials --json "$TMP/none/gate.json"
   for wrong in '--same -1' '--gpus 0,,1' '--json -'; do
     # shellcheck disable=SC2086  # an option and its value
-    trials $wrong
-    expect_status 2
+    must 2 trials $wrong
   done
   [ ! -e "$MARK" ] || fail "something was measured"
 }
@@ -116,8 +104,7 @@ PY
   refute_err Traceback
   ! kill -0 "$(cat "$TMP/pid")" 2>/dev/null || fail "the program runs on"
   cmp "$TMP/gate.json.trials" "$TMP/earlier" || fail "the trials were not kept"
-  trials --same 2 --slowed 0 --resume "$TMP/gate.json.trials"
-  expect_status 0
+  must 0 trials --same 2 --slowed 0 --resume "$TMP/gate.json.trials"
   expect_json "$TMP/gate.json" 'd["rows"][0][1] == "0 of 2"'
 }
 
@@ -139,7 +126,6 @@ try:
 except gate_trials.Failure as failure:
     print(failure)
 PY
-  capture python "$TMP/apart.py" "$ATTNBENCH" "$base"
-  expect_status 0
+  must 0 capture python "$TMP/apart.py" "$ATTNBENCH" "$base"
   expect_out "attnbench compare $base nothing ended with 7"
 }

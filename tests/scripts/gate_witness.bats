@@ -29,33 +29,27 @@ witness() {
 
 @test "a head whose times are those that nsys sees is believed" {
   head 'hot["median_us"] *= 1.03'
-  witness
-  expect_status 0
+  must 0 witness
   [ ! -s "$OUT" ] || fail "it says something: $(cat "$OUT")"
 }
 
 @test "a head that tells shorter times than nsys sees is not, and the rows are named" {
   head 'hot["median_us"] *= 0.9 if r["variant"] == "wmma" else 1'
-  witness
-  expect_status 6
+  must 6 witness
   expect_out_matches '^B[^ ]* wmma: the reports say .*-10\.0 %\), nsys saw 12\.5 -> 12\.5 us \(\+0\.0 %\)$'
   refute_out ' scalar:'
   # The median of several processes is what a gate judges.
   head 'r["processes"] = {"hot": {"count": 3, "median_us": [hot["median_us"], hot["median_us"] * 0.8, hot["median_us"] * 0.8]}}'
-  witness
-  expect_status 6
+  must 6 witness
 }
 
 @test "a head that hides from nsys is not believed, a base that cannot run is no verdict" {
   head 'pass'
   printf '#!/bin/sh\nexit 9\n' >"$TMP/attnbench"
   chmod +x "$TMP/attnbench"
-  witness "$TMP/attnbench"
-  expect_status 6
+  must 6 witness "$TMP/attnbench"
   expect_err "the head's program under nsys"
-  FAKE_NSYS=no_tables witness
-  expect_status 4
-  PATH=/usr/bin:/bin NSYS=/nowhere/nsys witness
-  expect_status 9
+  FAKE_NSYS=no_tables must 4 witness
+  PATH=/usr/bin:/bin NSYS=/nowhere/nsys must 9 witness
   expect_err 'not found'
 }

@@ -38,9 +38,8 @@ script() {
 }
 
 @test "profile prints the commands it would run, and runs nothing" {
-  capture python scripts/profile_sweep.py --tool ncu --sweep shapes/v3.json --variants wmma,scalar --filter H=8 --launches 3 \
+  must 0 capture python scripts/profile_sweep.py --tool ncu --sweep shapes/v3.json --variants wmma,scalar --filter H=8 --launches 3 \
     --cache hot --json out.json --attnbench ./attnbench --print-command
-  expect_status 0
   sed 's/--metrics [^ ]*/--metrics METRICS/' "$OUT" | diff - <(cat <<'END'
 ncu --nvtx --nvtx-include attnbench@profile/ --clock-control none --cache-control none --metrics METRICS --force-overwrite --export profile ./attnbench --sweep shapes/v3.json --device cuda --variants wmma,scalar --filter H=8 --profile=3 --json profile.json
 ncu --import profile.ncu-rep --csv --page raw --print-units base --print-kernel-base demangled
@@ -48,8 +47,7 @@ ncu --import profile.ncu-rep --csv --page raw --print-units base --print-kernel-
 ./attnbench report times.json --counters counters.json --json out.json
 END
   ) || fail "another command"
-  capture python scripts/profile_sweep.py --tool nsys --sweep shapes/v3.json --attnbench ./attnbench --out v3.nsys-rep --print-command
-  expect_status 0
+  must 0 capture python scripts/profile_sweep.py --tool nsys --sweep shapes/v3.json --attnbench ./attnbench --out v3.nsys-rep --print-command
   diff "$OUT" <(cat <<'END'
 nsys profile --trace=cuda,nvtx --sample=none --cpuctxsw=none --capture-range=cudaProfilerApi --capture-range-end=stop --force-overwrite=true -o v3 ./attnbench --sweep shapes/v3.json --device cuda --profile=1 --json profile.json
 nsys export --type=sqlite --force-overwrite=true -o profile.sqlite v3.nsys-rep
@@ -58,8 +56,7 @@ END
 }
 
 @test "profile gives every kernel of ncu to the cell and pass that launched it" {
-  script profile_sweep.py --tool ncu --launches 2 --counters "$TMP/c.json" --json "$TMP/r.json" --out "$TMP/kept.ncu-rep"
-  expect_status 0
+  must 0 script profile_sweep.py --tool ncu --launches 2 --counters "$TMP/c.json" --json "$TMP/r.json" --out "$TMP/kept.ncu-rep"
   expect_json "$TMP/c.json" 'd["schema"] == "attnbench.counters/1" and d["source"] == "ncu 2025.3.1"
     and d["cache"] == "cold" and d["launches"] == 2'
   expect_json "$TMP/c.json" '[(r["variant"], len(r["passes"])) for r in d["rows"]]
@@ -79,8 +76,7 @@ END
 }
 
 @test "a counter file says only what its format knows" {
-  script profile_sweep.py --tool ncu --counters "$TMP/c.json"
-  expect_status 0
+  must 0 script profile_sweep.py --tool ncu --counters "$TMP/c.json"
   expect_json "$TMP/c.json" 'set(d) == {"schema", "source", "cache", "launches", "rows"} and all(set(r) == {"key", "variant", "passes"}
     for r in d["rows"]) and {k for r in d["rows"] for p in r["passes"] for k in p} <= {"kernel", "grid", "block", "gpu_time_us",
     "sm_cycles", "dram_read_bytes", "dram_write_bytes", "l2_bytes", "l2_hit_ratio", "tensor_pipe_ratio", "issue_ratio",
@@ -90,53 +86,43 @@ END
 
 @test "the report verb takes the counters" {
   "$ATTNBENCH" --help all | grep -q -- --counters || skip "this attnbench has no report --counters"
-  script profile_sweep.py --tool ncu --counters "$TMP/c.json"
-  expect_status 0
-  attn report "$FAKE_REPORT" --counters "$TMP/c.json" --json "$TMP/r.json"
-  expect_status 0
+  must 0 script profile_sweep.py --tool ncu --counters "$TMP/c.json"
+  must 0 attn report "$FAKE_REPORT" --counters "$TMP/c.json" --json "$TMP/r.json"
   expect_json "$TMP/r.json" 'all(r["counters"] for r in d["results"])'
 }
 
 @test "profile with nsys has durations, and keeps the order" {
-  script profile_sweep.py --tool nsys --launches 3 --counters "$TMP/c.json"
-  expect_status 0
+  must 0 script profile_sweep.py --tool nsys --launches 3 --counters "$TMP/c.json"
   expect_json "$TMP/c.json" 'd["source"] == "nsys 2025.3.1" and d["cache"] == "hot"
     and all(p["gpu_time_us"] == 12.5 for r in d["rows"] for p in r["passes"])'
 }
 
 @test "a capture that is not the cells' kernels is an error that names the first one, and writes nothing" {
   for mode in lacks_kernel extra_kernel other_kernel other_grid other_cell; do
-    FAKE_NCU=$mode script profile_sweep.py --tool ncu --counters "$TMP/c.json" --json "$TMP/r.json" --out "$TMP/kept"
-    expect_status 4
+    FAKE_NCU=$mode must 4 script profile_sweep.py --tool ncu --counters "$TMP/c.json" --json "$TMP/r.json" --out "$TMP/kept"
     expect_err 'nothing was attributed'
     expect_no_out
     [ ! -e "$TMP/c.json" ] && [ ! -e "$TMP/r.json" ] && [ ! -e "$TMP/kept" ] || fail "$mode left an output"
   done
   FAKE_NCU=other_kernel script profile_sweep.py --tool ncu
   expect_err 'kernel 2 of ncu is flush_kernel grid (8,1,8) block (256,1,1) where B1.H8.Hkv8.Sq512.Skv512.D64.f16.full scalar'
-  FAKE_NSYS=lacks_kernel script profile_sweep.py --tool nsys
-  expect_status 4
+  FAKE_NSYS=lacks_kernel must 4 script profile_sweep.py --tool nsys
   expect_err 'kernel 1 of nsys is scalar_kernel'
 }
 
 @test "a metric that ncu refuses costs that metric only" {
-  FAKE_NCU=unknown_metric script profile_sweep.py --tool ncu --counters "$TMP/c.json"
-  expect_status 0
+  FAKE_NCU=unknown_metric must 0 script profile_sweep.py --tool ncu --counters "$TMP/c.json"
   expect_json "$TMP/c.json" 'd["rows"][0]["passes"][0]["top_stall"] == {"name": "long_scoreboard", "ratio": 0.6}'
 }
 
 @test "without permission, tool or GPU the reason is said" {
-  FAKE_NCU=no_permission script profile_sweep.py --tool ncu --counters "$TMP/c.json"
-  expect_status 9
+  FAKE_NCU=no_permission must 9 script profile_sweep.py --tool ncu --counters "$TMP/c.json"
   expect_err 'ERR_NVGPUCTRPERM'
   expect_err_lines 1
-  FAKE_NCU=crashes script profile_sweep.py --tool ncu --counters "$TMP/c.json"
-  expect_status 9
+  FAKE_NCU=crashes must 9 script profile_sweep.py --tool ncu --counters "$TMP/c.json"
   expect_err 'Internal error'
-  FAKE_EXIT=77 script profile_sweep.py --tool ncu --counters "$TMP/c.json"
-  expect_status 77
-  NCU=/nowhere/ncu script profile_sweep.py --tool ncu --counters "$TMP/c.json"
-  expect_status 9
+  FAKE_EXIT=77 must 77 script profile_sweep.py --tool ncu --counters "$TMP/c.json"
+  NCU=/nowhere/ncu must 9 script profile_sweep.py --tool ncu --counters "$TMP/c.json"
   expect_err '/nowhere/ncu: not found; install Nsight Compute'
   [ ! -e "$TMP/c.json" ] || fail "an output is there"
 }
@@ -148,40 +134,32 @@ report = json.load(open(os.environ["FAKE_REPORT"]))
 report["results"][1].update(status="error", reason="no memory", time=None)
 json.dump(report, open(os.environ["FAKE_REPORT"], "w"))
 PY
-  FAKE_EXIT=4 script profile_sweep.py --tool ncu --counters "$TMP/c.json" --json "$TMP/r.json"
-  expect_status 4
+  FAKE_EXIT=4 must 4 script profile_sweep.py --tool ncu --counters "$TMP/c.json" --json "$TMP/r.json"
   expect_err 'attnbench ended with 4'
   expect_json "$TMP/c.json" '[r["variant"] for r in d["rows"]] == ["serial", "wmma", "split_kv", "cudnn"]'
 }
 
 @test "wrong use is refused before anything runs" {
-  script profile_sweep.py --tool ncu --launches 0
-  expect_status 2
-  script profile_sweep.py --tool gdb
-  expect_status 2
+  must 2 script profile_sweep.py --tool ncu --launches 0
+  must 2 script profile_sweep.py --tool gdb
   echo '{}' >"$TMP/not.json"
-  script profile_sweep.py --tool ncu --report "$TMP/not.json"
-  expect_status 7
+  must 7 script profile_sweep.py --tool ncu --report "$TMP/not.json"
   expect_err 'schema is not attnbench.report/1'
-  script profile_sweep.py --tool ncu --counters "$TMP/no/such/folder.json"
-  expect_status 8
+  must 8 script profile_sweep.py --tool ncu --counters "$TMP/no/such/folder.json"
 }
 
 @test "a value that is no number is not known, and units of other versions are taken to base units" {
-  FAKE_NCU=nan script profile_sweep.py --tool ncu --counters "$TMP/c.json"
-  expect_status 0
+  FAKE_NCU=nan must 0 script profile_sweep.py --tool ncu --counters "$TMP/c.json"
   expect_json "$TMP/c.json" 'all("top_stall" not in p and "global_sectors" not in p and p["gpu_time_us"] > 0
     for r in d["rows"] for p in r["passes"])'
-  FAKE_NCU=old_units script profile_sweep.py --tool ncu --counters "$TMP/c.json"
-  expect_status 0
+  FAKE_NCU=old_units must 0 script profile_sweep.py --tool ncu --counters "$TMP/c.json"
   expect_pass_times "$TMP/c.json"
   expect_json "$TMP/c.json" 'abs(d["rows"][0]["passes"][0]["dram_read_bytes"] / 1572864 - 1) < 0.01'
 }
 
 @test "a table or trace that is not understood is an error of one line, and no traceback" {
   while IFS='|' read -r mode text; do
-    FAKE_NCU=$mode script profile_sweep.py --tool ncu --counters "$TMP/c.json"
-    expect_status 9
+    FAKE_NCU=$mode must 9 script profile_sweep.py --tool ncu --counters "$TMP/c.json"
     expect_err "$text"
     refute_err Traceback
     [ ! -e "$TMP/c.json" ] || fail "$mode left an output"
@@ -193,18 +171,14 @@ no_column|no column "Grid Size"
 long_cell|ncu's table cannot be read: field larger than field limit
 TABLE
   for mode in other_columns no_database; do
-    FAKE_NSYS=$mode script profile_sweep.py --tool nsys
-    expect_status 9
+    FAKE_NSYS=$mode must 9 script profile_sweep.py --tool nsys
     expect_err "nsys' exported trace cannot be read"
-    FAKE_NSYS=$mode script proof/timer_truth.py --tools nsys
-    expect_status 9
+    FAKE_NSYS=$mode must 9 script proof/timer_truth.py --tools nsys
     expect_err_lines 1
   done
-  FAKE_NSYS=no_tables script profile_sweep.py --tool nsys
-  expect_status 4
+  FAKE_NSYS=no_tables must 4 script profile_sweep.py --tool nsys
   expect_err 'nsys saw 0 kernels'
-  FAKE_NSYS=no_tables script proof/timer_truth.py --tools nsys
-  expect_status 4
+  FAKE_NSYS=no_tables must 4 script proof/timer_truth.py --tools nsys
   expect_err 'no attnbench range'
 }
 
@@ -218,17 +192,13 @@ TABLE
     [[ $command != profile* ]] || out=(--json "$TMP/out.json")
     # shellcheck disable=SC2086  # a command and its options
     {
-      script $command "${out[@]}" --report "$TMP/n6.json"
-      expect_status 4
+      must 4 script $command "${out[@]}" --report "$TMP/n6.json"
       expect_err 'has none of the rows that are ok in sweep v3 under the tool'
-      script $command "${out[@]}" --report "$TMP/other_gpu.json"
-      expect_status 6
+      must 6 script $command "${out[@]}" --report "$TMP/other_gpu.json"
       expect_err 'was measured on NVIDIA L4, the tool ran on NVIDIA H200'
-      script $command "${out[@]}" --report "$TMP/plan.json"
-      expect_status 7
+      must 7 script $command "${out[@]}" --report "$TMP/plan.json"
       expect_err 'it is a plan and holds no measured times'
-      script $command "${out[@]}" --report "$TMP/bare.json"
-      expect_status 7
+      must 7 script $command "${out[@]}" --report "$TMP/bare.json"
       expect_err 'has no "tool"'
     }
   done
@@ -237,12 +207,10 @@ TABLE
 
 @test "a journal is a report too" {
   export FAKE_JOURNAL=$FAKE_REPORT
-  script proof/check_against_ncu.py --report results/h200/v3.journal --json "$TMP/t.json"
-  expect_status 0
+  must 0 script proof/check_against_ncu.py --report results/h200/v3.journal --json "$TMP/t.json"
   expect_json "$TMP/t.json" 'd["unexplained"] == 0 and len(d["comparisons"]) > 20'
   printf '{"schema": "attnbench.report/1",' >"$TMP/torn.json"
-  script proof/check_against_ncu.py --report "$TMP/torn.json"
-  expect_status 7
+  must 7 script proof/check_against_ncu.py --report "$TMP/torn.json"
   expect_err 'torn.json: not a report'
   expect_err_lines 1
 }
@@ -254,15 +222,13 @@ report = json.load(open(os.environ["FAKE_REPORT"]))
 report["results"][1].update(status="wrong", reason="a test", time=None)
 json.dump(report, open(os.environ["FAKE_REPORT"] + ".wrong", "w"))
 PY
-  FAKE_REPORT_EXIT=3 script profile_sweep.py --tool ncu --report "$FAKE_REPORT.wrong" --json "$TMP/r.json"
-  expect_status 3
+  FAKE_REPORT_EXIT=3 must 3 script profile_sweep.py --tool ncu --report "$FAKE_REPORT.wrong" --json "$TMP/r.json"
   expect_err 'scalar is not ok in the report; left out'
   expect_json "$TMP/r.json" 'sum(bool(r["counters"]) for r in d["results"]) == 4'
 }
 
 @test "a capture is kept when the sweep cannot be measured after it" {
-  FAKE_REPORT_EXIT=9 script profile_sweep.py --tool ncu --counters "$TMP/c.json" --out "$TMP/kept.ncu-rep" --json "$TMP/r.json"
-  expect_status 9
+  FAKE_REPORT_EXIT=9 must 9 script profile_sweep.py --tool ncu --counters "$TMP/c.json" --out "$TMP/kept.ncu-rep" --json "$TMP/r.json"
   expect_err 'attnbench ended with 9'
   [ -s "$TMP/c.json" ] && [ -s "$TMP/kept.ncu-rep" ] && [ ! -e "$TMP/r.json" ] || fail "not what was to be kept"
 }
@@ -270,26 +236,20 @@ PY
 @test "an output is refused before anything runs, and what is there is not lost" {
   mkdir "$TMP/folder"
   for option in --json --csv --counters --out; do
-    script profile_sweep.py --tool ncu "$option" "$TMP/folder"
-    expect_status 8
+    must 8 script profile_sweep.py --tool ncu "$option" "$TMP/folder"
     expect_err 'is a directory; name a file in it'
-    script profile_sweep.py --tool ncu "$option" ''
-    expect_status 8
+    must 8 script profile_sweep.py --tool ncu "$option" ''
     expect_err 'the output path is empty'
   done
-  script profile_sweep.py --tool ncu --json "$TMP/x" --out "$TMP/x"
-  expect_status 2
+  must 2 script profile_sweep.py --tool ncu --json "$TMP/x" --out "$TMP/x"
   expect_err "$TMP/x is named for two outputs"
-  script profile_sweep.py --tool ncu --json - --counters -
-  expect_status 2
-  script profile_sweep.py --tool nsys --cache cold
-  expect_status 2
+  must 2 script profile_sweep.py --tool ncu --json - --counters -
+  must 2 script profile_sweep.py --tool nsys --cache cold
   expect_err 'nsys cannot flush the caches'
   [ ! -s "$OUT" ] && [ "$(ls "$TMP")" = "$(printf 'folder\ntimes.json')" ] || fail "something ran"
   # A link is followed, and a pipe is written to, not replaced.
   ln -s target.json "$TMP/link.json"
-  script profile_sweep.py --tool ncu --counters "$TMP/link.json" --json /dev/null
-  expect_status 0
+  must 0 script profile_sweep.py --tool ncu --counters "$TMP/link.json" --json /dev/null
   [ -L "$TMP/link.json" ] && [ -c /dev/null ] || fail "it was replaced"
   expect_json "$TMP/target.json" 'd["schema"] == "attnbench.counters/1"'
   mkfifo "$TMP/fifo"
@@ -298,8 +258,7 @@ PY
   wait
   expect_status 0
   cmp "$TMP/piped.json" "$TMP/target.json" || fail "the pipe got something else"
-  capture bash -c "'$ROOT/scripts/profile_sweep.py' --tool ncu --attnbench '$ROOT/tests/fakes/attnbench' --sweep shapes/v3.json >/dev/full"
-  expect_status 8
+  must 8 capture bash -c "'$ROOT/scripts/profile_sweep.py' --tool ncu --attnbench '$ROOT/tests/fakes/attnbench' --sweep shapes/v3.json >/dev/full"
   refute_err Traceback
 }
 
@@ -311,8 +270,7 @@ PY
     expect_err "$TMP/nothing: not found"
     expect_err_lines 1
   done
-  NCU='' script profile_sweep.py --tool ncu --counters "$TMP/c.json"
-  expect_status 0
+  NCU='' must 0 script profile_sweep.py --tool ncu --counters "$TMP/c.json"
 }
 
 # Within 10 s; one that nobody has waited for has ended, too.
@@ -346,8 +304,7 @@ has_ended() {
 }
 
 @test "check_against_ncu finds nothing unexplained where the counters are what attnbench says" {
-  script proof/check_against_ncu.py --json "$TMP/t.json"
-  expect_status 0
+  must 0 script proof/check_against_ncu.py --json "$TMP/t.json"
   expect_json "$TMP/t.json" 'd["schema"] == "attnbench.table/1"
     and all(len(row) == len(t["columns"]) for t in d["tables"] for row in t["rows"])'
   expect_json "$TMP/t.json" 'd["unexplained"] == 0 and len(d["comparisons"]) == 51'
@@ -360,8 +317,7 @@ has_ended() {
   for wrong in dram__bytes_read.sum=2 lts__t_sectors_srcunit_tex.sum=1.3 launch__registers_per_thread=1.2 \
     launch__waves_per_multiprocessor=1.5 sm__warps_active.avg.pct_of_peak_sustained_active=0.3; do
     some_of v3 scalar
-    FAKE_NCU_SCALE=$wrong script proof/check_against_ncu.py --json "$TMP/t.json"
-    expect_status 1
+    FAKE_NCU_SCALE=$wrong must 1 script proof/check_against_ncu.py --json "$TMP/t.json"
     expect_json "$TMP/t.json" 'd["unexplained"] == 1'
     expect_out '**unexplained**'
   done
@@ -370,8 +326,7 @@ has_ended() {
 # explained VARIANT QUANTITY RULE SCALES: with these counters the rule explains exactly that; less of its own does not.
 explained() {
   some_of v3 "$1"
-  FAKE_NCU_SCALE=$4 script proof/check_against_ncu.py --json "$TMP/t.json"
-  expect_status 0
+  FAKE_NCU_SCALE=$4 must 0 script proof/check_against_ncu.py --json "$TMP/t.json"
   expect_json "$TMP/t.json" "[c['rule'] for c in d['comparisons'] if c['quantity'] == '$2' and c['rule']] == ['$3']"
   expect_out "\`$3\`: "
 }
@@ -398,45 +353,38 @@ explained() {
 
 @test "check_against_ncu knows that a thread has 16 registers at least" {
   some_of v3 split_kv_atomic
-  FAKE_NCU_SCALE=launch__registers_per_thread=1.6 script proof/check_against_ncu.py --json "$TMP/t.json"
-  expect_status 1
+  FAKE_NCU_SCALE=launch__registers_per_thread=1.6 must 1 script proof/check_against_ncu.py --json "$TMP/t.json"
   expect_json "$TMP/t.json" '[(c["pass"], c["ncu"], c["rule"]) for c in d["comparisons"] if c["quantity"] == "registers"][0]
     == ("reset", 16, "least_registers")'
   expect_json "$TMP/t.json" 'd["unexplained"] == 1'
 }
 
 @test "timer_truth accepts a right clock and sees one that is 2 us off" {
-  script proof/timer_truth.py --tools nsys --json "$TMP/t.json"
-  expect_status 0
+  must 0 script proof/timer_truth.py --tools nsys --json "$TMP/t.json"
   expect_json "$TMP/t.json" '[row[:5] for row in d["rows"]] == [["hot, nsys", 5, 5, 0, 0], ["cold, nsys", 5, 5, 0, 0]]'
   expect_json "$TMP/t.json" '[t["title"] for t in d["tables"]] == ["hot, nsys", "cold, nsys"]
     and all(len(row) == len(t["columns"]) for t in d["tables"] for row in t["rows"])'
   expect_out '| hot, nsys | 5 | 5 | 0 | 0 |'
-  FAKE_NSYS=untraced_calls script proof/timer_truth.py --tools nsys
-  expect_status 0
+  FAKE_NSYS=untraced_calls must 0 script proof/timer_truth.py --tools nsys
   some_of v3 wmma split_kv cudnn
   for off in 2 -2; do
-    FAKE_NSYS_OFF_US=$off script proof/timer_truth.py --tools nsys
-    expect_status 1
+    FAKE_NSYS_OFF_US=$off must 1 script proof/timer_truth.py --tools nsys
     expect_out '| hot, nsys | 3 | 0 | 0 | 3 |'
     expect_out '| cold, nsys | 3 | 0 | 0 | 3 |'
   done
-  FAKE_NSYS=no_ranges script proof/timer_truth.py --tools nsys
-  expect_status 4
+  FAKE_NSYS=no_ranges must 4 script proof/timer_truth.py --tools nsys
   expect_err 'no attnbench range'
 }
 
 @test "timer_truth explains what a launch costs before its first kernel by the same trace's gaps, and no more" {
   some_of v3 wmma cudnn
   # A cold launch's first kernel comes 2 us late, and so do the graph's.
-  FAKE_NSYS_GAP_US=2 script proof/timer_truth.py --tools nsys --json "$TMP/t.json"
-  expect_status 0
+  FAKE_NSYS_GAP_US=2 must 0 script proof/timer_truth.py --tools nsys --json "$TMP/t.json"
   expect_json "$TMP/t.json" '[row[:5] for row in d["rows"]] == [["hot, nsys", 2, 2, 0, 0], ["cold, nsys", 2, 0, 2, 0]]'
   expect_json "$TMP/t.json" 'all(row[5:] == ["launch", 0.0, 2.0] and abs(row[3] - 2) < 0.01 for row in d["tables"][0]["rows"])'
   expect_out '`launch`: the constant is of an empty kernel'
   # 3 us more than the gaps hold.
-  FAKE_NSYS_GAP_US=2 FAKE_NSYS_OFF_US=-3 script proof/timer_truth.py --tools nsys
-  expect_status 1
+  FAKE_NSYS_GAP_US=2 FAKE_NSYS_OFF_US=-3 must 1 script proof/timer_truth.py --tools nsys
   expect_out '| cold, nsys | 2 | 0 | 0 | 2 |'
 }
 
@@ -514,12 +462,9 @@ counters("both", [("split_kv", [1.5, 0.5]), ("cudnn", [3.0])])
 counters("one", [("split_kv", [1.5])])
 counters("other", [], "attnbench.report/1")
 PY
-  capture python scripts/proof/kernel_ratios.py "$TMP/both.json" --json "$TMP/t.json"
-  expect_status 0
+  must 0 capture python scripts/proof/kernel_ratios.py "$TMP/both.json" --json "$TMP/t.json"
   expect_json "$TMP/t.json" 'd["rows"] == [["both", "split_kv", 1, 1.5, 1.5, "1,2,16,64 f16 full", 0]]'
-  capture python scripts/proof/kernel_ratios.py "$TMP/both.json" "$TMP/one.json"
-  expect_status 4
+  must 4 capture python scripts/proof/kernel_ratios.py "$TMP/both.json" "$TMP/one.json"
   expect_err 'one.json: no case has the kernels of cudnn and of a variant here'
-  capture python scripts/proof/kernel_ratios.py "$TMP/other.json"
-  expect_status 7
+  must 7 capture python scripts/proof/kernel_ratios.py "$TMP/other.json"
 }

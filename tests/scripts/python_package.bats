@@ -25,8 +25,7 @@ assert "<td>cpu_ref</td>" in rows._repr_html_() and rows.report["summary"]["ok"]
 quiet = attnbench.check("cpu_ref", B=1, H=1, S=(1, 16), D=8, window=(4, 0), dtype="bf16", device="cpu", show=False)
 assert quiet.ok and quiet[0]["hot_us"] is None and quiet[0]["window"] == [4, 0]
 PY
-  capture "$ATTN_PYTHON" "$TMP/use.py"
-  expect_status 0
+  must 0 capture "$ATTN_PYTHON" "$TMP/use.py"
   expect_out_matches 'cpu_flash +ok'
   expect_no_err
   [ "$(grep -c 'cpu_ref  *ok' "$OUT")" = 2 ] || fail "show=False printed"
@@ -55,8 +54,7 @@ if __name__ == "__main__":
     verdict = attnbench.compare(right, mine.right, modes="hot", show=False, **case)
     assert verdict.code in (0, 1, 4, 5) and verdict["rows"][0]["variant"] == "right" and verdict.passed == (verdict.code == 0)
 PY
-  capture "$ATTN_PYTHON" "$TMP/use.py"
-  expect_status 0
+  must 0 capture "$ATTN_PYTHON" "$TMP/use.py"
 }
 
 @test "what cannot be named, a file that measures when it is imported, and what the program refuses are said in a sentence" {
@@ -78,8 +76,7 @@ expect(TypeError, "neither a function", 3, B=1, H=1, S=1, D=8)
 expect(TypeError, "give the case", "cpu_ref")
 expect(attnbench.AttnbenchError, '"DD=8" is not understood', "cpu_ref", B=1, H=1, S=1, DD=8)
 PY
-  capture "$ATTN_PYTHON" "$TMP/use.py"
-  expect_status 0
+  must 0 capture "$ATTN_PYTHON" "$TMP/use.py"
   ATTNBENCH=$TMP/none capture "$ATTN_PYTHON" -c 'import attnbench; attnbench.bench("cpu_ref", B=1, H=1, S=1, D=8)'
   expect_err "ATTNBENCH=$TMP/none"
   need_functions
@@ -96,8 +93,7 @@ PY
   mv "$TMP/tree-of-ours" "$TMP/tree/scripts/python"
   touch "$TMP/tree/Makefile"
   cp "$ATTNBENCH" "$TMP/tree/attnbench"
-  capture "$ATTN_PYTHON" -m pip install --no-index --no-cache-dir --disable-pip-version-check --target "$TMP/site" "$TMP/tree/scripts/python"
-  expect_status 0
+  must 0 capture "$ATTN_PYTHON" -m pip install --no-index --no-cache-dir --disable-pip-version-check --target "$TMP/site" "$TMP/tree/scripts/python"
   cd "$TMP"
   capture env -u ATTNBENCH PATH=/usr/bin:/bin PYTHONPATH="$TMP/site" "$ATTN_PYTHON" -c 'import attnbench; from attnbench import _find; print(_find.program())'
   expect_out "$TMP/tree/attnbench"
@@ -110,8 +106,7 @@ PY
   for python in python3.8 python3.13; do
     "$python" -c '' 2>/dev/null || continue
     some=1
-    capture "$python" -c 'import attnbench; assert attnbench.check("cpu_ref", B=1, H=1, S=8, D=8, device="cpu").ok'
-    expect_status 0
+    must 0 capture "$python" -c 'import attnbench; assert attnbench.check("cpu_ref", B=1, H=1, S=8, D=8, device="cpu").ok'
   done
   [ -n "$some" ] || skip "neither python3.8 nor python3.13 is here"
 }

@@ -2,8 +2,7 @@
 load ../helper
 
 @test "committed reports and README's figures are what the committed journals say" {
-  capture python scripts/results/update_results.py --check
-  expect_status 0
+  must 0 capture python scripts/results/update_results.py --check
 }
 
 # Shipped sweeps that have not been measured on results/h200's GPU yet. A sweep leaves this list with its journal.
@@ -73,16 +72,14 @@ update_copy() { ATTNBENCH=$ATTNBENCH PYTHONDONTWRITEBYTECODE=1 capture python "$
 @test "a figure in README that no report holds is seen" {
   copy_tree
   sed -i '/<!-- begin v3-output -->/,/<!-- end v3-output -->/s/scalar /scaler /' "$TMP/copy/README.md"
-  update_copy --check
-  expect_status 1
+  must 1 update_copy --check
   expect_out 'differs: README.md'
 }
 
 @test "a figure typed into the results page is seen" {
   copy_tree
   sed -i '0,/us |/s//us  |/' "$TMP/copy/results/h200/README.md"
-  update_copy --check
-  expect_status 1
+  must 1 update_copy --check
   expect_out 'differs: results/h200/README.md'
 }
 
@@ -91,8 +88,7 @@ update_copy() { ATTNBENCH=$ATTNBENCH PYTHONDONTWRITEBYTECODE=1 capture python "$
   plots=$TMP/copy/results/h200/plots
   sed -i 's/drawn from sha256:...../drawn from sha256:00000/' "$plots/roofline.svg"
   cp "$plots/scaling.svg" "$plots/old.svg"
-  update_copy --check
-  expect_status 1
+  must 1 update_copy --check
   expect_out 'differs: results/h200/plots/roofline.svg'
   expect_out 'differs: results/h200/plots/old.svg'
   refute_out 'scaling.svg'
@@ -106,8 +102,7 @@ update_copy() { ATTNBENCH=$ATTNBENCH PYTHONDONTWRITEBYTECODE=1 capture python "$
  "columns": ["what", {"name": "rate", "align": "right"}], "rows": [["false | alarms", 0.00123456], ["found", null], ["said", true]],
  "notes": ["a note"], "tables": [{"title": "More", "columns": ["n"], "rows": [[7]]}], "raw": [1, 2]}
 JSON
-  update_copy
-  expect_status 0
+  must 0 update_copy
   expect_no_err
   page=$gpu/gate.md
   grep -qF '# Rates of the gate' "$page" || fail "no heading"
@@ -117,8 +112,7 @@ JSON
   grep -qF '| 7 |' "$page" || fail "no second table"
   grep -qF '(gate.md)' "$gpu/README.md" || fail "no link"
   sed -i 's/\["found", null\]/["found"]/' "$gpu/gate.json"
-  update_copy --check
-  expect_status 7
+  must 7 update_copy --check
   expect_err 'gate.json: row 1 has 1 cells for 2 columns'
 }
 
@@ -176,12 +170,10 @@ TABLE
   copy_tree
   echo 'Nothing generated.' >"$TMP/copy/README.md"
   rm "$TMP/copy/results/h200/counters.json"
-  update_copy --check
-  expect_status 1
+  must 1 update_copy --check
   [ "$(cat "$OUT")" = 'differs: results/h200/README.md
 differs: results/h200/counters.md' ] || fail "something else differs"
-  update_copy
-  expect_status 0
+  must 0 update_copy
   expect_out 'removed: results/h200/counters.md'
   ! grep -q counters.md "$TMP/copy/results/h200/README.md" || fail "a dead link"
 }
@@ -254,14 +246,12 @@ PY
 @test "the page is made without what is not there: no PyTorch, no predictions" {
   copy_tree
   rm -f "$TMP"/copy/results/h200/{torch_*,ladder,origins}.json
-  update_copy
-  expect_status 0
+  must 0 update_copy
   for page in pytorch ladder; do
     expect_out "removed: results/h200/$page.md"
   done
   ! grep -q 'grew out of' "$TMP/copy/results/h200/README.md" || fail "claims of nobody"
-  update_copy --check
-  expect_status 0
+  must 0 update_copy --check
 }
 
 @test "a rung's gain is held against its prediction" {

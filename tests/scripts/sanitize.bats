@@ -6,11 +6,9 @@ load ../helper
   local names
   names=$(json "$OUT" '",".join(v["name"] for v in d["variants"] if v["runs_on"] == "cuda" and v["name"] != "cudnn")' | tr -d '"')
   local shapes=B=1,H=4/2,D=64,96,128,192,256,f16,bf16,f32,full,causal
-  attn plan --gpu h200 --shape "S=70x90,$shapes" --shape "S=3x90,$shapes" --variants "$names" --json "$TMP/takes.json"
-  expect_status 0
+  must 0 attn plan --gpu h200 --shape "S=70x90,$shapes" --shape "S=3x90,$shapes" --variants "$names" --json "$TMP/takes.json"
   for sweep in sanitize sanitize_decode; do
-    attn plan --gpu h200 --sweep "tests/data/sweeps/$sweep.json" --json "$TMP/$sweep.json"
-    expect_status 0
+    must 0 attn plan --gpu h200 --sweep "tests/data/sweeps/$sweep.json" --json "$TMP/$sweep.json"
   done
   python - "$TMP"/{takes,sanitize,sanitize_decode}.json <<'PY'
 import json, sys

@@ -50,9 +50,8 @@ PY
 
 @test "its rows are attnbench's: one per case and backend, checked, and skipped with PyTorch's words" {
   torch_in_numpy
-  baseline --sweep tests/data/sweeps/tiny.json --device cpu --check-only --json "$TMP/r.json" --callable callables:right --callable callables:wrong \
+  must 3 baseline --sweep tests/data/sweeps/tiny.json --device cpu --check-only --json "$TMP/r.json" --callable callables:right --callable callables:wrong \
     --backends flash,cudnn,math
-  expect_status 3
   expect_valid results/report.schema.json "$TMP/r.json"
   expect_json "$TMP/r.json" '{r["status"] for r in d["results"] if r["variant"] in ("torch_flash", "py_right")} == {"ok"}'
   expect_json "$TMP/r.json" '{r["status"] for r in d["results"] if r["variant"] == "py_wrong"} == {"wrong"}'
@@ -62,8 +61,7 @@ PY
 
 @test "one of its functions stands beside built-in kernels" {
   torch_in_numpy
-  attn --shape B=1,H=4/2,S=8x16,D=16,causal --device cpu --check-only --load scripts/sdpa_baseline.py:torch_flash --variants torch_flash,cpu_flash
-  expect_status 0
+  must 0 attn --shape B=1,H=4/2,S=8x16,D=16,causal --device cpu --check-only --load scripts/sdpa_baseline.py:torch_flash --variants torch_flash,cpu_flash
   expect_out_matches 'torch_flash +ok'
 }
 
@@ -79,13 +77,10 @@ PY
 }
 
 @test "what is missing or wrong before measuring is said in a line, with its exit code" {
-  baseline --sweep shapes/smoke.json --json - --backends flesh
-  expect_status 2
+  must 2 baseline --sweep shapes/smoke.json --json - --backends flesh
   expect_err 'flesh is not one of flash, cudnn, efficient, math'
-  baseline --sweep shapes/smoke.json --json - --callable a:f --callable b:F
-  expect_status 2
-  capture "$ATTN_PYTHON" scripts/sdpa_baseline.py --attnbench "$TMP/nothing" --sweep shapes/smoke.json
-  expect_status 9
+  must 2 baseline --sweep shapes/smoke.json --json - --callable a:f --callable b:F
+  must 9 capture "$ATTN_PYTHON" scripts/sdpa_baseline.py --attnbench "$TMP/nothing" --sweep shapes/smoke.json
   expect_err "$TMP/nothing"
   baseline --sweep "$TMP/none.json" --json "$TMP/r.json" --device cpu --callable "$ROOT/tests/data/callables.py:right"
   [ "$status" -eq 7 ] || [ "$status" -eq 2 ] || fail "exit code $status"

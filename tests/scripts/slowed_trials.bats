@@ -58,20 +58,16 @@ PY
   local name
   for name in kernels/tiles/attn_params.cuh kernels/tiles/wgmma_tile.cuh \
     $(sed -n 's|^VARIANT(\(.*\))|kernels/variants/\1.cu|p' tests/slowed/slowed.def); do
-    capture tests/slowed/slow.sh "$name"
-    expect_status 0
+    must 0 capture tests/slowed/slow.sh "$name"
   done
   printf '__global__ void odd_kernel(int *p)\n{\n}\n' >"$TMP/odd.cu"
-  capture tests/slowed/slow.sh "$TMP/odd.cu"
-  expect_status 1
+  must 1 capture tests/slowed/slow.sh "$TMP/odd.cu"
   expect_err "odd.cu: 0 of 1 places found"
 }
 
 @test "trials slow most cells, measure what that costs, log each, and go on where a log ends" {
-  trials --trials 1
-  expect_status 0
-  trials --trials 1
-  expect_status 0
+  must 0 trials --trials 1
+  must 0 trials --trials 1
   python - "$TMP/log" <<'PY'
 import json, sys
 trials = [json.loads(line) for line in open(sys.argv[1])]
@@ -119,8 +115,7 @@ PY
 
 @test "the table says how many were found, with exact intervals, and what untouched rows were called" {
   trials
-  gate_table
-  expect_status 0
+  must 0 gate_table
   expect_json "$TMP/table.json" 'd["rows"][:2] == [1, 2] and d["rows"][-1] == "end" and len(d["rows"]) > 5'
   expect_json "$TMP/table.json" 'all(r[1].split(" of ")[0] == r[1].split(" of ")[1] for r in d["rows"][2:-1] if "threshold or more" in r[0])'
   expect_json "$TMP/table.json" '[r[1] for r in d["rows"][2:-1] if "untouched" in r[0]][0].startswith("0 of ")'
@@ -138,21 +133,16 @@ PY
 }
 
 @test "a cell that is wrong is left out; a log or cells that are none are refused" {
-  BROKEN=1 trials
-  expect_status 0
+  BROKEN=1 must 0 trials
   expect_out "left out: K1 slowed_one: wrong"
   ! grep -q '"K1"' "$TMP/log" || fail "K1 was measured"
   echo nonsense >"$TMP/log"
-  trials
-  expect_status 7
+  must 7 trials
   expect_err "not a log of earlier trials"
-  gate_table
-  expect_status 1
+  must 1 gate_table
   expect_err "7: $TMP/log: not a log of scripts/proof/slowed_trials.py"
   rm "$TMP/log"
   echo "one two three" >"$TMP/cells"
-  trials
-  expect_status 7
-  trials --share 2
-  expect_status 2
+  must 7 trials
+  must 2 trials --share 2
 }

@@ -95,8 +95,7 @@ refused() {
 log_of() { json <(tail -n 1 "$REPO/results/h200/baseline/baseline.log.jsonl") "$1"; }
 
 @test "a first baseline is its own anchor, and the log says why it is there" {
-  promote good
-  expect_status 0
+  must 0 promote good
   cmp "$TMP/good.json" "$BASELINE"
   cmp "$TMP/good.json" "${BASELINE%.json}.anchor.json"
   [ "$(log_of '[d["reason"], d["baseline"], d["processes"], d["against"], d["accepted"], d["pinned_anchor"]]')" = \
@@ -108,15 +107,13 @@ log_of() { json <(tail -n 1 "$REPO/results/h200/baseline/baseline.log.jsonl") "$
   promote good
   make_report later 'd["run"]["wall_s"] = 7.5'
   answer 0
-  promote later
-  expect_status 0
+  must 0 promote later
   cmp "$TMP/later.json" "$BASELINE"
   cmp "$TMP/good.json" "${BASELINE%.json}.anchor.json"
   [ "$(cat "$TMP/asked")" = "compare $BASELINE
 compare ${BASELINE%.json}.anchor.json" ] || fail "$(cat "$TMP/asked")"
   [ "$(log_of '[e["exit_code"] for e in d["against"]] + [d["pinned_anchor"]]')" = '[0, 0, false]' ]
-  promote later --anchor
-  expect_status 0
+  must 0 promote later --anchor
   cmp "$TMP/later.json" "${BASELINE%.json}.anchor.json"
 }
 
@@ -124,15 +121,13 @@ compare ${BASELINE%.json}.anchor.json" ] || fail "$(cat "$TMP/asked")"
   promote good
   make_report later 'd["run"]["wall_s"] = 7.5'
   answer 1 regressed
-  promote later
-  expect_status 1
+  must 1 promote later
   expect_err 'slower than the last baseline'
   expect_err '+4.50 % slower in every process'
   expect_err '--accept-creep'
   cmp "$TMP/good.json" "$BASELINE"
   [ "$(wc -l <"$REPO/results/h200/baseline/baseline.log.jsonl")" -eq 1 ] || fail "a refusal was logged"
-  promote later --accept-creep
-  expect_status 0
+  must 0 promote later --accept-creep
   cmp "$TMP/later.json" "$BASELINE"
   [ "$(log_of 'd["accepted"]')" = '["accept_creep"]' ]
 }
@@ -144,8 +139,7 @@ compare ${BASELINE%.json}.anchor.json" ] || fail "$(cat "$TMP/asked")"
   sed -i '2a case "$2" in *anchor*) sed -i "s/\\"exit_code\\": 0/\\"exit_code\\": 1/" "'"$TMP/answer.json"'"; slower=1 ;; esac' \
     "$ATTNBENCH_STUB"
   sed -i 's/^exit 0$/exit ${slower:-0}/' "$ATTNBENCH_STUB"
-  promote good
-  expect_status 1
+  must 1 promote good
   expect_err 'slower than the anchor'
 }
 
@@ -158,20 +152,17 @@ compare ${BASELINE%.json}.anchor.json" ] || fail "$(cat "$TMP/asked")"
     expect_err "${code#*:}"
   done
   answer 4 missing
-  promote good --accept-missing
-  expect_status 0
+  must 0 promote good --accept-missing
 }
 
 @test "another machine is named, and starts anew only when that is said" {
   promote good
   make_report other 'd["device"]["name"] = "NVIDIA L4"'
   answer 6
-  promote other
-  expect_status 6
+  must 6 promote other
   expect_err 'device.sms: 132 there, 114 here'
   cmp "$TMP/good.json" "$BASELINE"
-  promote other --new-machine
-  expect_status 0
+  must 0 promote other --new-machine
   cmp "$TMP/other.json" "${BASELINE%.json}.anchor.json"
   [ "$(log_of 'd["accepted"] + [d["pinned_anchor"]]')" = '["new_machine", true]' ]
 }
@@ -180,12 +171,10 @@ compare ${BASELINE%.json}.anchor.json" ] || fail "$(cat "$TMP/asked")"
   promote good
   printf '#!/bin/sh\necho "no such verb" >&2\nexit 2\n' >"$ATTNBENCH_STUB"
   chmod +x "$ATTNBENCH_STUB"
-  promote good
-  expect_status 2
+  must 2 promote good
   expect_err 'no such verb'
   rm "$ATTNBENCH_STUB"
-  promote good
-  expect_status 9
+  must 9 promote good
   expect_err 'build it'
 }
 
@@ -213,8 +202,7 @@ UNFIT
   make_report unsettled 'd["results"][0]["time"]["hot"]["settled"] = False; d["results"][1]["processes"]["cold"]["median_us"][2] *= 1.05'
   promote unsettled --accept-unsettled
   refused 6 'its processes differ by'
-  promote unsettled --accept-unsettled --max-spread 3
-  expect_status 0
+  must 0 promote unsettled --accept-unsettled --max-spread 3
   [ "$(log_of 'd["accepted"]')" = '["accept_unsettled"]' ]
 }
 
@@ -226,21 +214,17 @@ UNFIT
   promote good
   refused 6 'changed since commit'
   make_report good
-  promote good
-  expect_status 0
+  must 0 promote good
   git -C "$REPO" add -A
-  BASELINE=${BASELINE%v3.json}n6.json promote good
-  expect_status 0
+  BASELINE=${BASELINE%v3.json}n6.json must 0 promote good
 }
 
 @test "the command line is checked, and a broken report is refused as one" {
-  capture python "$REPO/scripts/update_baseline.py" "$TMP/good.json" --to "$BASELINE"
-  expect_status 2
+  must 2 capture python "$REPO/scripts/update_baseline.py" "$TMP/good.json" --to "$BASELINE"
   expect_err '--reason'
   promote good --max-spread -1
   refused 2 '--max-spread'
-  ATTNBENCH=$ATTNBENCH_STUB capture python "$REPO/scripts/update_baseline.py" "$TMP/good.json" --to "$TMP/x.anchor.json" --reason x
-  expect_status 2
+  ATTNBENCH=$ATTNBENCH_STUB must 2 capture python "$REPO/scripts/update_baseline.py" "$TMP/good.json" --to "$TMP/x.anchor.json" --reason x
   echo '{"schema": "attnbench.report/1"}' >"$TMP/broken.json"
   promote broken
   refused 7 'is not a valid report'
@@ -257,8 +241,7 @@ UNFIT
 }
 
 @test "a reason of any bytes is logged with what it is the reason of" {
-  ATTNBENCH=$ATTNBENCH_STUB capture python "$REPO/scripts/update_baseline.py" "$TMP/good.json" --to "$BASELINE" --reason $'na\xefve \xc3\xa9'
-  expect_status 0
+  ATTNBENCH=$ATTNBENCH_STUB must 0 capture python "$REPO/scripts/update_baseline.py" "$TMP/good.json" --to "$BASELINE" --reason $'na\xefve \xc3\xa9'
   [ "$(log_of '[d["baseline"], d["reason"].endswith("\u00e9"), "\udcef" in d["reason"]]')" = '["v3.json", true, true]' ] || fail "$(cat "$REPO"/results/h200/baseline/*.jsonl)"
 }
 
@@ -268,8 +251,7 @@ UNFIT
   make_report later 'd["run"]["wall_s"] = 7.5'
   rm "$REPO/results/h200/baseline/baseline.log.jsonl"
   mkdir "$REPO/results/h200/baseline/baseline.log.jsonl"
-  promote later
-  expect_status 8
+  must 8 promote later
   expect_err 'baseline.log.jsonl'
   cmp "$TMP/good.json" "$BASELINE"
 }
@@ -277,8 +259,7 @@ UNFIT
 @test "attnbench itself finds creep against the anchor" {
   "$ATTNBENCH" --help all | grep -q 'attnbench compare' || skip "this attnbench compares nothing"
   ATTNBENCH_STUB=$ATTNBENCH
-  promote good
-  expect_status 0
+  must 0 promote good
   slower='
 for r in d["results"]:
     for mode in r.get("processes", {}):
@@ -287,10 +268,8 @@ for r in d["results"]:
             if key.endswith("_us") or key == "elapsed_s":
                 r["time"][mode][key] *= FACTOR'
   make_report step "${slower//FACTOR/1.006}"
-  promote step
-  expect_status 0
+  must 0 promote step
   make_report steps "${slower//FACTOR/1.012}"
-  promote steps
-  expect_status 1
+  must 1 promote steps
   expect_err 'slower than the anchor'
 }

@@ -3,8 +3,7 @@ load ../helper
 @test "every broken sweep is refused with its place, what is wrong, and exit code 7" {
   local file place phrase count=0
   while IFS=$'\t' read -r file place phrase; do
-    attn --sweep "tests/data/bad/$file" --device cpu
-    expect_status 7
+    must 7 attn --sweep "tests/data/bad/$file" --device cpu
     expect_no_out
     expect_err_lines 1
     expect_err "$phrase"
@@ -28,7 +27,6 @@ load ../helper
 }
 
 @test "no name turns the direction of what stderr says, or drives the terminal" {
-  attn report $'a\xe2\x80\xaeb\xc2\x9bc\x1b[31m'
-  expect_status 7
+  must 7 attn report $'a\xe2\x80\xaeb\xc2\x9bc\x1b[31m'
   expect_err 'attnbench: a?b?c?[31m: cannot be opened'
 }

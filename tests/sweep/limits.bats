@@ -30,22 +30,16 @@ path_of() {
   local path
   cp tests/data/sweeps/tiny.json "$TMP/s.json"
   cd "$TMP"
-  attn --sweep "$(path_of 4095 s.json)" --device cpu --variants cpu_flash --check-only --quiet --journal "$(path_of 4095 j)"
-  expect_status 0
-  attn report "$(path_of 4095 j)" --quiet --json "$(path_of 4000 r.json)"
-  expect_status 0
+  must 0 attn --sweep "$(path_of 4095 s.json)" --device cpu --variants cpu_flash --check-only --quiet --journal "$(path_of 4095 j)"
+  must 0 attn report "$(path_of 4095 j)" --quiet --json "$(path_of 4000 r.json)"
   expect_json r.json 'len(d["sweep"]["path"]) == 4095'
-  attn plan --gpu l4 --sweep "$(path_of 4096 s.json)"
-  expect_status 7
+  must 7 attn plan --gpu l4 --sweep "$(path_of 4096 s.json)"
   expect_err 'File name too long'
-  attn --sweep s.json --device cpu --variants cpu_flash --check-only --journal "$(path_of 4096 k)"
-  expect_status 8
+  must 8 attn --sweep s.json --device cpu --variants cpu_flash --check-only --journal "$(path_of 4096 k)"
   expect_err 'path is too long'
-  attn report "$(path_of 4096 j)"
-  expect_status 7
+  must 7 attn report "$(path_of 4096 j)"
   expect_err 'File name too long'
-  attn report j --quiet --json "$(path_of 4096 t.json)"
-  expect_status 8
+  must 8 attn report j --quiet --json "$(path_of 4096 t.json)"
   expect_err 'path is too long'
   [ ! -e k ] && [ ! -e t.json ]
 }
@@ -53,14 +47,11 @@ path_of() {
 @test "files are read up to their limits" {
   cp tests/data/sweeps/tiny.json "$TMP/s.json"
   head -c $((1048576 - $(stat -c %s "$TMP/s.json"))) /dev/zero | tr '\0' ' ' >>"$TMP/s.json"
-  attn plan --gpu l4 --sweep "$TMP/s.json" --quiet
-  expect_status 0
+  must 0 attn plan --gpu l4 --sweep "$TMP/s.json" --quiet
   printf ' ' >>"$TMP/s.json"
-  attn plan --gpu l4 --sweep "$TMP/s.json" --quiet
-  expect_status 7
+  must 7 attn plan --gpu l4 --sweep "$TMP/s.json" --quiet
   expect_err 'has 1048577 bytes, more than the limit of 1048576'
   truncate -s 268435457 "$TMP/j"
-  attn report "$TMP/j"
-  expect_status 7
+  must 7 attn report "$TMP/j"
   expect_err 'has 268435457 bytes, more than the limit of 268435456'
 }

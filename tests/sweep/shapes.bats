@@ -6,8 +6,7 @@ plan() { attn plan --gpu l4 --variants cpu_flash,scalar --json "$TMP/p.json" --q
 keys() { json "$TMP/p.json" '" ".join(sorted({r["key"] for r in d["results"]}))'; }
 
 @test "shapes need no sweep file, and several are one sweep" {
-  plan --shape B=1,H=32/8,S=64:256:*2,D=64,causal --shape B=2,H=4,S=1x128,D=64
-  expect_status 0
+  must 0 plan --shape B=1,H=32/8,S=64:256:*2,D=64,causal --shape B=2,H=4,S=1x128,D=64
   expect_json "$TMP/p.json" '[r["key"] for r in d["results"][::2]] == ["B1.H32.Hkv8.Sq64.Skv64.D64.f16.causal",
     "B1.H32.Hkv8.Sq128.Skv128.D64.f16.causal", "B1.H32.Hkv8.Sq256.Skv256.D64.f16.causal", "B2.H4.Hkv4.Sq1.Skv128.D64.f16.full"]'
   expect_json "$TMP/p.json" 'd["sweep"]["name"] == "shape" and "64:256:*2" in d["sweep"]["about"]'
@@ -17,25 +16,21 @@ keys() { json "$TMP/p.json" '" ".join(sorted({r["key"] for r in d["results"]}))'
 
 @test "a shipped sweep is found by its name, from the source tree and when installed" {
   cd "$TMP"
-  plan --sweep v3
-  expect_status 0
+  must 0 plan --sweep v3
   expect_json "$TMP/p.json" 'd["sweep"]["name"] == "v3" and d["sweep"]["path"].endswith("/shapes/v3.json")'
   mkdir -p usr/bin usr/share/attnbench/shapes
   cp "$ATTNBENCH" usr/bin/attnbench
   cp "$ROOT/shapes/n6.json" usr/share/attnbench/shapes/
-  capture usr/bin/attnbench plan --sweep n6 --gpu l4 --variants scalar --json "$TMP/p.json" --quiet
-  expect_status 0
+  must 0 capture usr/bin/attnbench plan --sweep n6 --gpu l4 --variants scalar --json "$TMP/p.json" --quiet
   expect_json "$TMP/p.json" 'd["sweep"]["path"].endswith("/usr/share/attnbench/shapes/n6.json")'
-  capture usr/bin/attnbench plan --sweep n7 --gpu l4
-  expect_status 7
+  must 7 capture usr/bin/attnbench plan --sweep n7 --gpu l4
   expect_err 'no sweep of that name comes with attnbench; did you mean n6? There are n6'
   # A file of that name wins, and a shipped sweep is never written over.
   cp "$ROOT/shapes/it3.json" n6
   capture usr/bin/attnbench plan --sweep n6 --gpu l4 --variants scalar --json "$TMP/p.json" --quiet
   expect_json "$TMP/p.json" 'd["sweep"]["name"] == "it3"'
   rm n6
-  capture usr/bin/attnbench plan --sweep n6 --gpu l4 --json usr/share/attnbench/shapes/n6.json
-  expect_status 2
+  must 2 capture usr/bin/attnbench plan --sweep n6 --gpu l4 --json usr/share/attnbench/shapes/n6.json
   expect_err 'are one file'
 }
 
@@ -48,22 +43,19 @@ keys() { json "$TMP/p.json" '" ".join(sorted({r["key"] for r in d["results"]}))'
   plan --sweep "$(write_file s.json "{\"attnbench_sweep\": 1, \"name\": \"s\", \"defaults\": {\"dtype\": \"f32\"}, \"shapes\": [\"$key\"]}")"
   [ "$(keys)" = "\"$key\"" ] || fail "the sweep has $(keys)"
   expect_refusal 7 'shapes[0] is "B1.H4.S64.D64"; give an object' -- --sweep "$(write_file t.json '{"attnbench_sweep": 1, "name": "t", "shapes": ["B1.H4.S64.D64"]}')"
-  attn --shape B=1,2,H=1,S=8,D=8 --device cpu --check-only --variants cpu_ref,cpu_flash --json "$TMP/p.json" \
+  must 0 attn --shape B=1,2,H=1,S=8,D=8 --device cpu --check-only --variants cpu_ref,cpu_flash --json "$TMP/p.json" \
     --only B2.H1.Hkv1.Sq8.Skv8.D8.f16.full --only B1.H1.Hkv1.Sq8.Skv8.D8.f16.full/cpu_ref
-  expect_status 0
   expect_json "$TMP/p.json" '[r["key"][:2] + r["variant"] for r in d["results"]] == ["B1cpu_ref", "B2cpu_ref", "B2cpu_flash"]'
 }
 
 @test "filters take lists, orders and bare words" {
-  plan --sweep n6 --filter S=64,65 --filter 'S>64'
-  expect_status 0
+  must 0 plan --sweep n6 --filter S=64,65 --filter 'S>64'
   [ "$(keys)" = '"B1.H1.Hkv1.Sq65.Skv65.D64.f16.full"' ] || fail "$(keys)"
   expect_refusal 2 'takes one number' -- --sweep shapes/n6.json --filter 'S>=64,65'
 }
 
 @test "the command that measures a row of shapes again has the shapes" {
-  attn --shape B=1,2,H=1,S=8,D=8 --device cpu --modes hot --quick --rounds 2 --variants cpu_ref --journal "$TMP/j" --quiet
-  expect_status 0
+  must 0 attn --shape B=1,2,H=1,S=8,D=8 --device cpu --modes hot --quick --rounds 2 --variants cpu_ref --journal "$TMP/j" --quiet
   attn compare "$TMP/j" "$TMP/j" --modes hot --json "$TMP/c.json"
   expect_json "$TMP/c.json" 'len(d["rows"]) == 2 and all("--shape B=1,2,H=1,S=8,D=8" in r["command"] and "--sweep" not in r["command"] for r in d["rows"])'
 }
@@ -98,16 +90,14 @@ PY
 @test "a sweep says which of its combinations are measured, and --variants takes all of them" {
   SWEEP=$(write_file only.json '{"attnbench_sweep": 1, "name": "only", "shapes": [{"B": 1, "H": 1, "S": 8, "D": 8}, {"B": 2, "H": 1, "S": 8, "D": 8}],
     "variants": ["cpu_ref", "cpu_flash"], "only": ["B1.*/cpu_ref", "*/cpu_flash"]}')
-  attn --sweep "$SWEEP" --device cpu --check-only --json "$TMP/r.json"
-  expect_status 0
+  must 0 attn --sweep "$SWEEP" --device cpu --check-only --json "$TMP/r.json"
   expect_json "$TMP/r.json" '[(r["shape"]["B"], r["variant"]) for r in d["results"]] == [(1, "cpu_ref"), (1, "cpu_flash"), (2, "cpu_flash")]'
   attn --sweep "$SWEEP" --device cpu --check-only --variants cpu_ref --json "$TMP/r.json"
   expect_json "$TMP/r.json" 'len(d["results"]) == 2'
 }
 
 @test "the gate's sweep has what users are promised: auto, what it picks, and a rung of each ladder, 16 to 20 cells" {
-  attn plan --sweep shapes/gate.json --gpu h200 --json "$TMP/p.json"
-  expect_status 0
+  must 0 attn plan --sweep shapes/gate.json --gpu h200 --json "$TMP/p.json"
   expect_json "$TMP/p.json" '16 <= len(d["results"]) <= 20 and all(r["status"] == "planned" for r in d["results"])
     and {r["variant"].split(":")[0] for r in d["results"]} >= {"auto", "wgmma", "cluster_split", "decode", "d_split"}
     and {(r["shape"]["D"], r["shape"]["causal"]) for r in d["results"] if r["variant"] == "wgmma"} == {(D, c) for D in (64, 128, 256) for c in (False, True)}'
@@ -120,6 +110,5 @@ PY
 
 @test "a sweep may name its schema, so that editors complete it" {
   SWEEP=$(write_file named.json '{"$schema": "sweep.schema.json", "attnbench_sweep": 1, "name": "named", "shapes": [{"B": 1, "H": 1, "S": 8, "D": 8}]}')
-  attn plan --sweep "$SWEEP" --gpu l4 --variants scalar
-  expect_status 0
+  must 0 attn plan --sweep "$SWEEP" --gpu l4 --variants scalar
 }
