@@ -15,8 +15,9 @@
  * Cannot: at more rows: every warp reads all of K and V by itself, Sq times as much as needed, and five dependent
  *   shuffles per key bound it long before the memory does. No tensor cores.
  *
- * Budget: registers, at most 8 + 8 fp32 values of Q and of the output per lane (D <= 256), 64 at most in all, so that
- * four full blocks fit an SM; no shared memory. A block of `warps` warps has no other limit than 64 warps per SM. */
+ * Budget: registers, 8 fp32 values each of Q, of a key and of the output per lane (D <= 256), 64 at most in all, so
+ * that four full blocks fit an SM; 18 of each up to D = 576, which latent attention has, and two full blocks. No
+ * shared memory. A block of `warps` warps has no other limit than 64 warps per SM. */
 #include <math.h>
 #include <string.h>
 
@@ -72,7 +73,8 @@ static ATTN_HD inline attn_keys keys_of(const attn_problem &s, const Sequence &s
 
 /* ---- the CUDA variant: kernel, bind --------------------------------------------------------------------------- */
 
-constexpr uint32_t kWarp = 32, kLaneElements = 8, kMaxD = kWarp * kLaneElements, kMaxWarps = 8, kResident = 4;
+constexpr uint32_t kWarp = 32, kShort = 8, kLong = 18; /* elements of a row that a lane holds */
+constexpr uint32_t kMaxD = kWarp * kLong, kMaxWarps = 8;
 
 /* The kernel's argument, passed by value. Whatever you need, up to ATTN_PASS_ARGS_MAX bytes. */
 struct Params {
@@ -103,7 +105,7 @@ __device__ __forceinline__ float sum_over_warp(float x) {
 }
 
 /* This lane's elements of one row; elements behind the end are 0. */
-template <typename T>
+template <uint32_t kLaneElements, typename T>
 __device__ __forceinline__ void load_row(float (&out)[kLaneElements], const T *row, uint32_t columns) {
 #pragma unroll
   for (uint32_t i = 0; i < kLaneElements; ++i) {
@@ -113,8 +115,9 @@ __device__ __forceinline__ void load_row(float (&out)[kLaneElements], const T *r
 }
 
 /* Grid: x walks blocks of blockDim.y query rows, y heads, z batch. threadIdx.x is the lane, threadIdx.y the warp. */
-template <typename T>
-__global__ void __launch_bounds__(kWarp *kMaxWarps, kResident) warp_kernel(const __grid_constant__ Params p) {
+template <typename T, uint32_t kLaneElements>
+__global__ void __launch_bounds__(kWarp *kMaxWarps, kLaneElements == kShort ? 4 : 2)
+    warp_kernel(const __grid_constant__ Params p) {
   const attn_problem &s = p.shape;
   const uint32_t row = blockIdx.x * blockDim.y + threadIdx.y;
   const Sequence own = sequence_of(s, p.tables, blockIdx.z);
@@ -156,14 +159,20 @@ __global__ void __launch_bounds__(kWarp *kMaxWarps, kResident) warp_kernel(const
     p.lse[attn_view_token(&p.lse_view, own.batch, h, own.q_first + row)] = (float)M_LN2 * (top + log2f(sum));
 }
 
-static const void *kernel_for(attn_dtype dtype) {
+template <uint32_t kLaneElements>
+static const void *kernel_of_length(attn_dtype dtype) {
   switch (dtype) {
-    case ATTN_F16: return reinterpret_cast<const void *>(&warp_kernel<__half>);
-    case ATTN_BF16: return reinterpret_cast<const void *>(&warp_kernel<__nv_bfloat16>);
-    case ATTN_F32: return reinterpret_cast<const void *>(&warp_kernel<float>);
+    case ATTN_F16: return reinterpret_cast<const void *>(&warp_kernel<__half, kLaneElements>);
+    case ATTN_BF16: return reinterpret_cast<const void *>(&warp_kernel<__nv_bfloat16, kLaneElements>);
+    case ATTN_F32: return reinterpret_cast<const void *>(&warp_kernel<float, kLaneElements>);
     case ATTN_E4M3: break; /* .dtypes below has no such problem come here */
   }
   return nullptr;
+}
+
+static const void *kernel_for(const attn_problem *s) {
+  return s->D <= kWarp * kShort && s->Dv <= kWarp * kShort ? kernel_of_length<kShort>(s->dtype)
+                                                           : kernel_of_length<kLong>(s->dtype);
 }
 
 /* Called once before the launches: writes the argument of every pass. */
@@ -185,7 +194,7 @@ static struct status warp_bind(const attn_problem *shape, const attn_plan *, con
 }
 
 #else /* without nvcc the plan still works: `attnbench plan --gpu h200 --load example.so` */
-static const void *kernel_for(attn_dtype) { return nullptr; }
+static const void *kernel_for(const attn_problem *) { return nullptr; }
 constexpr decltype(attn_variant::bind) warp_bind = nullptr;
 #endif
 
@@ -212,7 +221,7 @@ static void warp_plan(const attn_problem *shape, const attn_tuning *tuning, cons
   plan->splits = 1, plan->stages = 1;
   attn_pass &pass = plan->pass[0];
   pass.name = "main";
-  pass.kernel = kernel_for(shape->dtype);
+  pass.kernel = kernel_for(shape);
   pass.grid[0] = (shape->Sq - 1) / warps + 1, pass.covers[0] = ATTN_COVERS_Q;
   pass.grid[1] = shape->Hq, pass.covers[1] = ATTN_COVERS_H;
   pass.grid[2] = shape->B, pass.covers[2] = ATTN_COVERS_B;
@@ -311,7 +320,7 @@ static const attn_variant warp_variant = {
     .math = ATTN_MATH_FP32, /* the roof that the report compares with */
     .takes = kTakes,
     .dtypes = ATTN_DTYPES_FLOAT,
-    .dims = {.most = kMaxD, .why = "32 lanes hold 8 elements of a row each"},
+    .dims = {.most = kMaxD, .why = "32 lanes hold 18 elements of a row each"},
     .tunables = warp_tunables,
     .supports = warp_supports,
     .plan = warp_plan,

@@ -139,7 +139,7 @@ bool axes_excludes(const struct attn_axis *, const struct attn_axis *);
 
 /* Checks that all members are within their limits, Hkv divides Hq, members agree, and no tensor is too large. When
  * false, `why` says what is wrong and what to do; the caller puts the place of the problem before it. */
-enum { AXIS_WHY_MAX = 600 };
+enum { AXIS_WHY_MAX = 760 };
 bool axes_problem_is_sound(const struct attn_problem *, char why[AXIS_WHY_MAX]);
 
 /* Bits of enum attn_takes that a variant needs for this problem. */
@@ -148,7 +148,7 @@ unsigned axes_takes_of(const struct attn_problem *);
 const char *axes_refusal(const struct attn_problem *, unsigned takes);
 
 /* The names of the axes that need these bits, "lse, window". */
-enum { AXIS_TAKES_MAX = 96 };
+enum { AXIS_TAKES_MAX = 192 };
 void axes_takes_names(unsigned takes, char out[AXIS_TAKES_MAX]);
 
 /* Whether all members are equal. */
@@ -157,7 +157,7 @@ bool axes_same_problem(const struct attn_problem *, const struct attn_problem *)
 /* Orders problems by their traits, the axes that are not sizes present in every problem. 0: equal traits. */
 int axes_compare_traits(const struct attn_problem *, const struct attn_problem *);
 /* The traits for a title: "f16, causal mask, LSE too". */
-enum { AXIS_TRAITS_MAX = 320 };
+enum { AXIS_TRAITS_MAX = 480 };
 void axes_traits(const struct attn_problem *, char out[AXIS_TRAITS_MAX]);
 
 /* An integer of a problem and its name, for formulas. Aliases are left out; booleans are 0 or 1. */
@@ -171,7 +171,7 @@ size_t axes_numbers(const struct attn_problem *, struct axis_number out[AXIS_NUM
 
 /* The key: the problem's name in every file, table and message, "B1.H8.Hkv8.Sq512.Skv512.D64.f16.full". Axes at their
  * default are left out, but for those that every key has. */
-enum { AXIS_KEY_MAX = 320 };
+enum { AXIS_KEY_MAX = 480 };
 void axes_key(const struct attn_problem *, char out[AXIS_KEY_MAX]);
 /* Reads a key, also one that was typed by hand: H may stand for Hq and Hkv, S for Sq and Skv, the parts may have any
  * order, and an axis that is left out has its default. False when the text is no key. Does not check limits. */

@@ -36,23 +36,28 @@ static struct attn_keys seen_by_group(const struct attn_problem *p, uint32_t i) 
   return group.Sq > 0 ? attn_mask_rows(&mask, 0, group.Sq) : (struct attn_keys){0, 0};
 }
 
-/* Where the keys of the prefix that are seen from `key` on, without a gap, end; at `key` where it is not seen. */
-static uint32_t seen_from(const struct attn_problem *p, uint32_t key) {
-  uint32_t end = key;
+/* The next keys of the prefix, from `key` on, that some sequences see without a gap between them; none: at its end.
+ */
+static struct attn_keys seen_from(const struct attn_problem *p, uint32_t key) {
+  struct attn_keys next = {p->prefix, p->prefix};
   for (uint32_t i = 0; i < attn_group_count(p); ++i) {
-    const struct attn_keys seen = seen_by_group(p, i);
-    if (seen.first <= key && seen.end > end) end = seen.end;
+    struct attn_keys seen = seen_by_group(p, i);
+    if (seen.first < key) seen.first = key;
+    if (seen.end > p->prefix) seen.end = p->prefix;
+    if (seen.first >= seen.end || seen.first > next.first) continue;
+    next.end = seen.first == next.first && next.end > seen.end ? next.end : seen.end;
+    next.first = seen.first;
   }
-  return end < p->prefix ? end : p->prefix;
+  return next;
 }
 
 /* Keys of the prefix that some sequence sees. */
 static uint64_t seen_of_prefix(const struct attn_problem *p) {
   uint64_t count = 0;
   for (uint32_t key = 0; key < p->prefix;) {
-    const uint32_t end = seen_from(p, key);
-    count += end - key;
-    key = end > key ? end : key + 1;
+    const struct attn_keys next = seen_from(p, key);
+    count += attn_keys_count(next);
+    key = next.end;
   }
   return count;
 }

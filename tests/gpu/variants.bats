@@ -62,6 +62,16 @@ cluster_split:wgmma=1,cluster_split:groups=1,decode,decode:path=1,decode:splits=
   expect_json "$TMP/r.json" 'all(r["status"] == "skipped" and "dtype must be" in r["reason"] for r in d["results"])'
 }
 
+@test "decoding as it is served is right on small cases, that of latent attention too" {
+  local example sweep
+  example=$(dirname "$ATTNBENCH")/example.so
+  for sweep in "paged scalar,example_warp" "serving scalar,example_warp" "mla_decode example_warp"; do
+    attn --sweep "${sweep% *}" --filter 'Skv<=300' --load "$example" --variants "${sweep#* }" --device cuda --check-only --json "$TMP/r.json"
+    expect_status 0
+    expect_json "$TMP/r.json" '{r["status"] for r in d["results"]} == {"ok"} and len(d["results"]) >= 6'
+  done
+}
+
 @test "random problems over all axes at once are right in every variant that takes them" {
   local seed=$RANDOM
   echo "tests/data/random_sweep.py $seed 1500"

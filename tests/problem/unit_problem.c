@@ -409,6 +409,30 @@ TEST(a_key_says_the_whole_problem) {
   }
 }
 
+/* Every axis at its longest text. */
+TEST(the_longest_key_is_whole) {
+  struct attn_problem problem = any_problem(), read;
+  char key[AXIS_KEY_MAX], again[AXIS_KEY_MAX];
+  for (unsigned id = 0; id < AXIS_COUNT; ++id) {
+    const struct attn_axis *axis = axes_at(id);
+    const double most = axis->kind == AXIS_NAME    ? names_of(axis) - 1.0
+                        : axis->kind == AXIS_DTYPE ? ATTN_DTYPE_COUNT - 1.0
+                        : axis->most > 0           ? axis->most - 0.001 * (axis->kind == AXIS_REAL)
+                                                   : 1;
+    if (!axes_is_alias(axis) && axis->kind != AXIS_BATCH)
+      axes_set(axis, (struct axis_value){.first = most, .second = most}, &problem);
+  }
+  problem.dtype = ATTN_BF16, problem.Hkv = 1023, problem.Dv = 8191;
+  problem.batch = (struct attn_batch){.groups = ATTN_GROUPS_MAX};
+  for (uint32_t i = 0; i < ATTN_GROUPS_MAX; ++i)
+    problem.batch.group[i] = (struct attn_group){8191, 1048575 - i, 1048565 - i};
+  axes_key(&problem, key);
+  assert_true(axes_key_read(key, &read));
+  axes_key(&read, again);
+  assert_string_equal(again, key);
+  assert_true(axes_same_problem(&problem, &read) && strlen(key) > 300);
+}
+
 static void expect_same(const struct attn_axis *axis, struct axis_value value, struct axis_value read) {
   struct attn_problem problems[] = {ATTN_DENSE(1, 1, 1, 1, 1, 1, ATTN_F16, false),
                                     ATTN_DENSE(1, 1, 1, 1, 1, 1, ATTN_F16, false)};
