@@ -3,7 +3,7 @@
 
 #include "cli/record/record.h"
 
-enum { FAILURES_TEXT_MAX = 1024 };
+enum { FAILURES_TEXT_MAX = 1280 };
 
 /* Writes "2 of 4 cells failed (1 implausible, 1 timeout), first: KEY VARIANT: reason". `expected` is the number of
  * cells of the run; missing records are counted too. A cell failed when its status has an exit code other than 0. The
