@@ -176,6 +176,7 @@ EXAMPLE_SOURCES := $(wildcard kernels/example/*.cu)
 EXAMPLE_OBJECTS := $(call object,$(EXAMPLE_SOURCES))
 EXAMPLES := $(patsubst kernels/example/%.cu,$(BUILD)/%.so,$(EXAMPLE_SOURCES))
 PLUGINS := $(patsubst tests/plugins/%.c,$(BUILD)/tests/plugins/%.so,$(wildcard tests/plugins/*.c))
+EMULATED := $(if $(filter 1,$(WITH_CUDA)),$(if $(SANITIZE),,$(BUILD)/tests/emulated.so))
 FAULTY := $(if $(wildcard tests/faults.def),$(BUILD)/attnbench-faulty)
 
 # ---- targets ----------------------------------------------------------------------------------------------------
@@ -359,7 +360,7 @@ gpu-programs: $(BUILD)/attnbench $(FAULTY) $(EXAMPLES) $(PLUGINS)
 # Slow to build, and of use with a GPU alone.
 slowed: $(BUILD)/attnbench $(BUILD)/tests/slowed.so
 	@printf '%s\n' $(BUILD)/tests/slowed.so
-test-programs: gpu-programs $(UNITS)
+test-programs: gpu-programs $(UNITS) $(EMULATED)
 # With SANITIZE=fuzzer-no-link,...: scripts/build/fuzz.sh says how.
 fuzz-programs: $(FUZZERS)
 
@@ -495,6 +496,23 @@ $(EXAMPLES): $(BUILD)/%.so: $(BUILD)/kernels/example/%.cu.o
 $(BUILD)/tests/plugins/%: private C_ALL += -fPIC
 $(PLUGINS): %.so: %.c.o
 	$(call LINK_SHARED)
+
+# Our kernels for Hopper on an emulated GPU (tests/emulated): a C++ compiler takes them as CUDA, with the toolkit's
+# headers. Where an include path has a header of that folder, it stands before the one of the same name here.
+EMULATED_OBJECTS := $(addprefix $(BUILD)/emulated/,$(addsuffix .cu.o,kernels/variants/wgmma kernels/variants/wgmma_general \
+    tests/emulated/emulator tests/emulated/plugin))
+$(BUILD)/emulated/%.cu.o: private CXXFLAGS = -O2
+$(BUILD)/emulated/tests/%.cu.o: private CXXFLAGS = -O3
+$(BUILD)/emulated/%.cu.o: private CPPFLAGS_ALL := -Itests/emulated $(CPPFLAGS_ALL) -isystem $(abspath $(dir $(NVCC))../include)
+$(BUILD)/emulated/%.cu.o: private WARN_CXX += -Wno-unknown-pragmas -Wno-parentheses -Wno-psabi -Wno-shadow -Wno-unused-parameter
+$(BUILD)/emulated/kernels/%.cu.o: private CPPFLAGS_ALL += -include tests/emulated/cuda.cuh
+$(BUILD)/emulated/%.cu.o: %.cu | $(BUILD)/.config
+	$(call say,CXX,$<, emulated)
+	$(Q)mkdir -p $(@D)
+	$(Q)$(CXX) $(CXX_ALL) -fPIC -MMD -MP -x c++ -c $< -o $@
+$(BUILD)/tests/emulated.so: $(EMULATED_OBJECTS)
+	$(call LINK_SHARED)
+-include $(EMULATED_OBJECTS:.o=.d)
 
 # Some of our kernels with a spin at their end (tests/slowed/plugin.cu): their sources, but for one line in each kernel.
 SLOWED_NAMES := $(shell sed -n 's/^VARIANT(\(.*\))/\1/p' tests/slowed/slowed.def)

@@ -11,6 +11,7 @@
 #include <utility>
 
 #include "kernels/tiles/attn_params.cuh"
+#include "kernels/tiles/ptx.cuh"
 
 namespace attn {
 
@@ -130,9 +131,7 @@ __device__ __forceinline__ void store8(T *p, const float (&x)[8]) {
 /* The log-sum-exp of a row from the sum of its weights, which are 2^(score - reference). A row that attends no key
  * has a sum of 0, and so minus infinity. The logarithm is off by 2^-22, times itself where it is above 1. */
 __device__ __forceinline__ float log_sum_exp(float reference, float sum) {
-  float log2_sum;
-  asm("lg2.approx.ftz.f32 %0, %1;" : "=f"(log2_sum) : "f"(sum));
-  return 0.693147180559945f * (reference + log2_sum);
+  return 0.693147180559945f * (reference + ptx::lg2(sum));
 }
 
 /* ---- shape arithmetic ---------------------------------------------------------------------------------------- */

@@ -94,7 +94,17 @@ __device__ __forceinline__ void load_box(uint32_t to, const CUtensorMap *map, ui
       "l"(map), "r"(x), "r"(y), "r"(z), "r"(barrier), "l"(policy)
       : "memory");
 }
-/* The same to this place in every block of the cluster whose bit is set, each of whose barriers counts the bytes. */
+/* The same of a tensor with one more dimension outside, [w][z][y][x]. */
+__device__ __forceinline__ void load_box(uint32_t to, const CUtensorMap *map, uint32_t barrier, uint32_t x,
+                                         uint32_t y, uint32_t z, uint32_t w, uint64_t policy) {
+  asm volatile(
+      "cp.async.bulk.tensor.4d.shared::cluster.global.mbarrier::complete_tx::bytes.L2::cache_hint "
+      "[%0], [%1, {%2, %3, %4, %5}], [%6], %7;" ::"r"(to),
+      "l"(map), "r"(x), "r"(y), "r"(z), "r"(w), "r"(barrier), "l"(policy)
+      : "memory");
+}
+/* A box of three dimensions to this place in every block of the cluster whose bit is set, each of whose barriers
+ * counts the bytes. */
 __device__ __forceinline__ void load_box_to_all(uint32_t to, const CUtensorMap *map, uint32_t barrier, uint32_t x,
                                                 uint32_t y, uint32_t z, uint16_t blocks, uint64_t policy) {
   asm volatile(

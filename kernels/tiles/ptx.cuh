@@ -17,6 +17,20 @@ __device__ __forceinline__ float ex2(float x) {
   return y;
 }
 
+/* The logarithm to base 2, subnormals flushed; off by 2^-22, times itself where it is above 1. */
+__device__ __forceinline__ float lg2(float x) {
+  float y;
+  asm("lg2.approx.ftz.f32 %0, %1;" : "=f"(y) : "f"(x));
+  return y;
+}
+
+/* 1 / x within 1 ulp, subnormals flushed. */
+__device__ __forceinline__ float rcp(float x) {
+  float y;
+  asm("rcp.approx.ftz.f32 %0, %1;" : "=f"(y) : "f"(x));
+  return y;
+}
+
 /* An address in shared memory as the 32-bit number that PTX takes. */
 __device__ __forceinline__ uint32_t shared_address(const void *shared) {
   return (uint32_t)__cvta_generic_to_shared(shared);

@@ -21,15 +21,8 @@ inline CUtensorMapDataType tensor_map_type(enum attn_dtype dtype) {
   return CU_TENSOR_MAP_DATA_TYPE_FLOAT32;
 }
 
-/* A dense tensor [matrices][rows][columns] of 16-bit elements, read or written in boxes of `box_rows` rows (256 at
- * most) by 64 columns of one matrix, with the 128-byte swizzle. `columns` is a multiple of 8. What a box holds
- * outside of the tensor reads as zeros and is not written. `promotion`: what L2 fetches of memory when the copy
- * engine asks for less; 256 bytes cost 7 % where K and V are read once (decode). The driver's function is looked up
- * at run time: nothing links with the driver's library. */
-inline struct status tensor_map_make(CUtensorMap *map, const void *tensor, enum attn_dtype dtype, uint64_t matrices,
-                                     uint32_t rows, uint32_t columns, uint32_t box_rows,
-                                     CUtensorMapL2promotion promotion = CU_TENSOR_MAP_L2_PROMOTION_L2_256B) {
-  using Encode = decltype(&cuTensorMapEncodeTiled);
+/* The driver's function, looked up at run time: nothing links with the driver's library. NULL: it has none. */
+inline decltype(&cuTensorMapEncodeTiled) tensor_map_encoder() {
   void *found = nullptr;
   cudaDriverEntryPointQueryResult answer = cudaDriverEntryPointSymbolNotFound;
 #if CUDART_VERSION >= 12050
@@ -38,16 +31,46 @@ inline struct status tensor_map_make(CUtensorMap *map, const void *tensor, enum 
 #else
   const cudaError_t error = cudaGetDriverEntryPoint("cuTensorMapEncodeTiled", &found, cudaEnableDefault, &answer);
 #endif
-  if (error != cudaSuccess || answer != cudaDriverEntryPointSuccess || found == nullptr) {
-    cudaGetLastError();
+  if (error == cudaSuccess && answer == cudaDriverEntryPointSuccess)
+    return reinterpret_cast<decltype(&cuTensorMapEncodeTiled)>(found);
+  cudaGetLastError();
+  return nullptr;
+}
+
+/* The tensor of a view, [batch][heads][tokens][columns] of 16-bit elements, read in boxes of `box_rows` tokens (256
+ * at most) by 64 columns of one head, with the 128-byte swizzle. Columns and strides are multiples of 8. What a box
+ * holds outside of the tensor reads as zeros and is not written. `promotion`: what L2 fetches of memory when the copy
+ * engine asks for less; 256 bytes cost 7 % where K and V are read once (decode). */
+inline struct status tensor_map_make(CUtensorMap *map, const void *tensor, enum attn_dtype dtype,
+                                     const attn_view &view, uint32_t box_rows,
+                                     CUtensorMapL2promotion promotion = CU_TENSOR_MAP_L2_PROMOTION_L2_256B) {
+  const auto encode = tensor_map_encoder();
+  if (encode == nullptr)
     return status_make(STATUS_UNSUPPORTED, "the driver has no cuTensorMapEncodeTiled: it is older than CUDA 12.0");
-  }
+  const cuuint64_t extent[4] = {view.columns, view.tokens, view.heads, view.batch};
+  const cuuint64_t stride[3] = {2 * view.token_stride, 2 * view.head_stride, 2 * view.batch_stride};
+  const cuuint32_t box[4] = {64, box_rows, 1, 1}, step[4] = {1, 1, 1, 1};
+  const CUresult result =
+      encode(map, tensor_map_type(dtype), 4, const_cast<void *>(tensor), extent, stride, box, step,
+             CU_TENSOR_MAP_INTERLEAVE_NONE, CU_TENSOR_MAP_SWIZZLE_128B, promotion, CU_TENSOR_MAP_FLOAT_OOB_FILL_NONE);
+  if (result == CUDA_SUCCESS) return status_ok();
+  return status_make(STATUS_DEVICE, "cuTensorMapEncodeTiled: error %d for [%u][%u][%u][%u] in boxes of %u rows",
+                     (int)result, view.batch, view.heads, view.tokens, view.columns, box_rows);
+}
+
+/* The same of a dense tensor [matrices][rows][columns], which counts its heads through the batch. */
+inline struct status tensor_map_make(CUtensorMap *map, const void *tensor, enum attn_dtype dtype, uint64_t matrices,
+                                     uint32_t rows, uint32_t columns, uint32_t box_rows,
+                                     CUtensorMapL2promotion promotion = CU_TENSOR_MAP_L2_PROMOTION_L2_256B) {
+  const auto encode = tensor_map_encoder();
+  if (encode == nullptr)
+    return status_make(STATUS_UNSUPPORTED, "the driver has no cuTensorMapEncodeTiled: it is older than CUDA 12.0");
   const cuuint64_t extent[3] = {columns, rows, matrices};
   const cuuint64_t stride[2] = {2ull * columns, 2ull * columns * rows};
   const cuuint32_t box[3] = {64, box_rows, 1}, step[3] = {1, 1, 1};
-  const CUresult result = reinterpret_cast<Encode>(found)(
-      map, tensor_map_type(dtype), 3, const_cast<void *>(tensor), extent, stride, box, step,
-      CU_TENSOR_MAP_INTERLEAVE_NONE, CU_TENSOR_MAP_SWIZZLE_128B, promotion, CU_TENSOR_MAP_FLOAT_OOB_FILL_NONE);
+  const CUresult result =
+      encode(map, tensor_map_type(dtype), 3, const_cast<void *>(tensor), extent, stride, box, step,
+             CU_TENSOR_MAP_INTERLEAVE_NONE, CU_TENSOR_MAP_SWIZZLE_128B, promotion, CU_TENSOR_MAP_FLOAT_OOB_FILL_NONE);
   if (result == CUDA_SUCCESS) return status_ok();
   return status_make(STATUS_DEVICE, "cuTensorMapEncodeTiled: error %d for [%llu][%u][%u] in boxes of %u rows",
                      (int)result, (unsigned long long)matrices, rows, columns, box_rows);

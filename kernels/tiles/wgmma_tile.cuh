@@ -117,8 +117,9 @@ namespace wgmma_tile {
 template <typename T_, Shape S_>
 struct Config {
   using T = T_;
+  using Params = WgmmaParams;
   static constexpr Shape S = S_;
-  static constexpr uint32_t kD = S.D, kKeys = S.keys, kSlots = S.slots, kGroups = S.groups;
+  static constexpr uint32_t kD = S.D, kDv = S.D, kKeys = S.keys, kSlots = S.slots, kGroups = S.groups;
   static constexpr uint32_t kQBuffers = q_buffers(S);
   static constexpr uint32_t kSlabs = slabs(kD), kRows = kGroups * 64;
   static constexpr uint32_t kSlotBytes = slot_bytes(S), kGroupBytes = kSlabs * 64 * 128;
@@ -433,16 +434,17 @@ struct Softmax {
 template <typename C>
 struct Multiplier {
   using T = typename C::T;
-  const WgmmaParams &a;
+  const typename C::Params &a;
   const Layout<C> at;
   const uint32_t group;
   Cursor<C::kSlots> cursor;
   Softmax<C> softmax;
-  float s[C::kKeys / 2], o[C::kD / 2];
+  float s[C::kKeys / 2], o[C::kDv / 2];
   uint32_t p[C::kKeys / 4], q[C::S.hold_q ? C::kD / 4 : 1];
 
-  __device__ __forceinline__ Multiplier(const WgmmaParams &params, const Layout<C> &layout, uint32_t g)
-      : a(params), at(layout), group(g), softmax(params.attention.scale_log2) {}
+  __device__ __forceinline__ Multiplier(const typename C::Params &params, const Layout<C> &layout, uint32_t g,
+                                        float scale_log2)
+      : a(params), at(layout), group(g), softmax(scale_log2) {}
 
   /* Waits for the next tile of the ring; its slot. */
   __device__ __forceinline__ uint32_t acquire() {
@@ -514,7 +516,7 @@ struct Multiplier {
     hopper::wgmma_fence();
 #pragma unroll
     for (uint32_t k = 0; k < C::kKeys / 16; ++k)
-      hopper::MultiplyPv<T, C::kD>::run(o, p + 4 * k, forward(v, k * 16 * 128), k > 0 || keep);
+      hopper::MultiplyPv<T, C::kDv>::run(o, p + 4 * k, forward(v, k * 16 * 128), k > 0 || keep);
     hopper::wgmma_commit();
   }
   __device__ __forceinline__ void fence() { hopper::pin(s), hopper::pin(p); }
@@ -530,7 +532,7 @@ struct Multiplier {
   __device__ __forceinline__ void rescale(bool raised) {
     if (C::S.lazy && !raised) return;
 #pragma unroll
-    for (uint32_t j = 0; j < C::kD / 2; ++j) o[j] *= softmax.factor[j / 2 % 2];
+    for (uint32_t j = 0; j < C::kDv / 2; ++j) o[j] *= softmax.factor[j / 2 % 2];
   }
 
   /* How many tiles come before the masked ones. Under a causal mask the tile of the first row's last key counts as
@@ -787,7 +789,7 @@ __global__ void __launch_bounds__((C::kGroups + 1) * 128, 1) wgmma_kernel(const 
     if (warp % 4 == 1 && threadIdx.x % kWarp == 0) QFetcher<C>{a, at}.run();
   } else {
     hopper::take_registers<C::kConsumerRegisters>();
-    Multiplier<C> multiplier(a, at, group);
+    Multiplier<C> multiplier(a, at, group, a.attention.scale_log2);
     if constexpr (C::S.overlap)
       multiplier.run_overlapped();
     else

@@ -73,6 +73,9 @@ static const struct pick_rule rules[] = {
     {"cluster_split", .when = {IS(CC, 90), IS(D, 128), AT_MOST(TILES_PERCENT, 13)},
      .why = "compute capability 9.0, q tiles for an eighth of the SMs: clusters of blocks share the keys of a tile"},
     {"wgmma", .why = "compute capability 9.0, 16-bit types, D up to 256: twice the rate of mma.sync"},
+    {"wgmma_general", .why = "compute capability 9.0, 16-bit types: the only kernel of tensor cores that takes such "
+                             "windows, caps, sinks, "
+                             "D or layouts"},
     /* 27 us against 32 at 32 tiles of 512 keys, 10.3 against 14.5 at 128 tiles of 128; but 26 against 16 at 8 tiles.
      */
     {"mma_swizzle", .when = {IS(D, 256), AT_LEAST(TILES_PERCENT, 24), AT_MOST(DTYPE_BYTES, 2)},

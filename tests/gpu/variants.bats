@@ -27,7 +27,7 @@ setup() { need_gpu; }
 @test "random shapes: every variant that takes one is right (ATTN_SEED draws others)" {
   python tests/data/random_sweep.py "${ATTN_SEED:-11}" 300 >"$TMP/random.json"
   must 0 attn --sweep "$TMP/random.json" --device cuda --check-only --json "$TMP/r.json" --variants "auto,serial,scalar,scalar_quad,\
-wmma,wmma_qk,cp_async,mma_swizzle,mma_swizzle:stages=1,wgmma,wgmma:persistent=0,wgmma:warpgroups=1,cluster_split,\
+wmma,wmma_qk,cp_async,mma_swizzle,mma_swizzle:stages=1,wgmma,wgmma:persistent=0,wgmma:warpgroups=1,wgmma_general,cluster_split,\
 cluster_split:wgmma=1,cluster_split:groups=1,decode,decode:path=1,decode:splits=7,split_kv,split_kv_atomic,one_query,d_split"
   expect_json "$TMP/r.json" 'd["summary"]["ok"] >= 1500'
 }
@@ -45,11 +45,13 @@ cluster_split:wgmma=1,cluster_split:groups=1,decode,decode:path=1,decode:splits=
   local example
   example=$(dirname "$ATTNBENCH")/example.so
   [ -f "$example" ] || example=$(make -s print-BUILD)/example.so
-  must 0 attn --sweep tests/data/sweeps/axes.json --load "$example" --variants serial,scalar,wgmma,cudnn,example_warp --device cuda --check-only \
-    --json "$TMP/r.json"
+  must 0 attn --sweep tests/data/sweeps/axes.json --load "$example" --variants serial,scalar,wgmma,wgmma_general,cudnn,example_warp \
+    --device cuda --check-only --json "$TMP/r.json"
   expect_json "$TMP/r.json" '{r["status"] for r in d["results"]} == {"ok", "skipped"}'
   expect_json "$TMP/r.json" 'all(r["status"] == "ok" for r in d["results"] if r["variant"] in ("serial", "scalar", "example_warp"))'
   expect_json "$TMP/r.json" 'all(r["status"] == "ok" or "must be" in r["reason"] for r in d["results"] if r["variant"] == "wgmma")'
+  expect_json "$TMP/r.json" 'all(any(r["status"] == "ok" and r["variant"] == "wgmma_general" and axis in r["shape"] for r in d["results"])
+    for axis in ("window", "Dv", "softcap", "sink", "layout", "batch"))'
   expect_json "$TMP/r.json" 'all(any(r["status"] == "ok" and r["variant"] == "cudnn" and axis in r["shape"] for r in d["results"]) for axis in ("window", "Dv", "layout"))'
 }
 
@@ -76,7 +78,7 @@ cluster_split:wgmma=1,cluster_split:groups=1,decode,decode:path=1,decode:splits=
   local seed=$RANDOM
   echo "tests/data/random_sweep.py $seed 1500"
   python tests/data/random_sweep.py "$seed" 1500 >"$TMP/s.json"
-  must 0 attn --sweep "$TMP/s.json" --variants serial,scalar,wgmma,cudnn --device cuda --check-only --json "$TMP/r.json"
+  must 0 attn --sweep "$TMP/s.json" --variants serial,scalar,wgmma,wgmma_general,cudnn --device cuda --check-only --json "$TMP/r.json"
   expect_json "$TMP/r.json" '{r["status"] for r in d["results"]} == {"ok", "skipped"}'
   expect_json "$TMP/r.json" 'all(r["status"] == "ok" for r in d["results"] if r["variant"] in ("serial", "scalar"))'
 }

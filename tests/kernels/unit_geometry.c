@@ -651,6 +651,31 @@ TEST(wgmma_chooses_rows_by_how_many_blocks_they_make) {
   }
 }
 
+TEST(wgmma_general_takes_the_smallest_kernel_that_holds_d_and_dv) {
+  static const struct {
+    uint32_t D, Dv, rows, keys; /* 0 rows: refused */
+  } rows[] = {{64, 64, 256, 64},  {40, 64, 256, 64},   {64, 72, 128, 64},   {128, 64, 128, 64}, {192, 128, 128, 112},
+              {136, 8, 128, 112}, {192, 192, 128, 64}, {256, 256, 128, 64}, {264, 128, 0, 0},   {128, 12, 0, 0}};
+  for (size_t i = 0; i < COUNT(rows); i++) {
+    struct point p = point_of("wgmma_general", "h200", square(1, 8, 4096, rows[i].D, ATTN_BF16));
+    p.shape.Dv = rows[i].Dv;
+    p.shape.left = 1023, p.shape.right = 0;
+    assert_int_equal(refusal(&p) == NULL, rows[i].rows != 0);
+    if (rows[i].rows == 0) continue;
+    assert_int_equal(plan_of(&p).tile_q, rows[i].rows);
+    assert_int_equal(plan_of(&p).tile_kv, rows[i].keys);
+  }
+}
+
+/* Small tiles waste less of a window; without one, large tiles cost less. */
+TEST(wgmma_general_takes_tiles_by_the_window) {
+  struct point p = point_of("wgmma_general", "h200", square(1, 16, 16384, 128, ATTN_BF16));
+  p.shape.softcap = 50;
+  assert_int_equal(plan_of(&p).tile_kv, 128);
+  p.shape.left = 127, p.shape.right = 0;
+  assert_int_equal(plan_of(&p).tile_kv, 64);
+}
+
 TEST(wgmma_tunables_name_a_kernel_or_are_refused) {
   enum { WG_GROUPS, WG_KEYS, WG_CLUSTER = 6, WG_PERSISTENT };
   struct point p = point_of("wgmma", "h200", square(4, 16, 4096, 64, ATTN_F16));

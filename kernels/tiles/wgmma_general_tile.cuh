@@ -1,0 +1,604 @@
+/* The kernel of `wgmma_general`: that of `wgmma` (wgmma_tile.cuh) for windows, soft caps, sinks, V narrower than K,
+ * and tensors with any strides.
+ *
+ * An item, the q tile of one head, attends the tiles of keys [begin, end); each of its warpgroups attends a part of
+ * them, [its begin, its end), with as many tiles as the others or fewer. The ring has all tiles of the item, from the
+ * last to the first, so a warpgroup drops those before its own (`skipped`) and those behind (`left`). Warpgroups of
+ * earlier rows begin and end earlier in the keys, and so run ahead of the others in the ring: no tile is multiplied
+ * only because another warpgroup needs it. Turns count tiles, so a warpgroup passes on those that others need beyond
+ * its own.
+ *
+ * How far they can be apart: one warpgroup still holds V of its last tile, another waits for the first K of the next
+ * item. That is 2 (left + skipped) slots of the ring, where no other number of tiles is larger. */
+#ifndef ATTNBENCH_KERNELS_WGMMA_GENERAL_TILE_CUH
+#define ATTNBENCH_KERNELS_WGMMA_GENERAL_TILE_CUH
+
+#include "kernels/tiles/wgmma_tile.cuh"
+
+namespace attn::wgmma_general {
+
+using wgmma_tile::kWorkInfos;
+
+struct Shape {
+  wgmma_tile::Shape dense; /* without clusters, with overlap and turns; D is that of Q and K */
+  uint32_t Dv;             /* at most D */
+};
+
+/* Two more words of 16 bytes for each work info. */
+constexpr ATTN_HD uint32_t more_info_bytes(const Shape &s) { return kWorkInfos * s.dense.groups * 32; }
+constexpr ATTN_HD uint32_t smem_bytes(const Shape &s) { return wgmma_tile::smem_bytes(s.dense) + more_info_bytes(s); }
+constexpr ATTN_HD uint32_t rows(const Shape &s) { return s.dense.groups * 64; }
+
+/* A range of tiles of keys; never empty, since a product must end every item. */
+struct Tiles {
+  uint32_t begin, end;
+
+  constexpr ATTN_HD uint32_t count() const { return end - begin; }
+};
+
+/* The tiles with the keys that the rows [row, row + count) of the mask see, within `within`. Rows past the last count
+ * as the last. */
+ATTN_HD inline Tiles tiles_of(const attn_mask &mask, uint32_t row, uint32_t count, uint32_t keys, Tiles within) {
+  const uint32_t last = mask.Sq - 1, first = row < last ? row : last;
+  const uint32_t rows = row + count - 1 < last ? count : last - first + 1;
+  const attn_keys seen = attn_mask_rows(&mask, first, rows);
+  const uint32_t begin = seen.first / keys, end = ceil_div(seen.end, keys);
+  Tiles tiles;
+  tiles.begin = begin < within.begin ? within.begin : begin < within.end ? begin : within.end - 1;
+  tiles.end = end <= tiles.begin ? tiles.begin + 1 : end < within.end ? end : within.end;
+  return tiles;
+}
+/* Of all keys, at least one tile. */
+ATTN_HD inline Tiles all_tiles(const attn_mask &mask, uint32_t keys) {
+  const uint32_t tiles = ceil_div(mask.Skv, keys);
+  return {0, tiles > 0 ? tiles : 1};
+}
+
+}  // namespace attn::wgmma_general
+
+#ifdef __CUDACC__
+
+namespace attn {
+
+/* A q tile of a sequence of a ragged batch, as the first pass of a launch puts them into an order: those with the
+ * most tiles of keys first. */
+struct alignas(32) RaggedTile {
+  uint32_t row, Sq, Skv, q_first, k_first; /* first query of the tile; the sequence's lengths, and where it begins */
+};
+struct RaggedOrder {
+  uint32_t tiles;
+  RaggedTile tile[1]; /* so many */
+};
+
+/* The argument of the first pass. */
+struct RaggedParams {
+  const int32_t *cu_seqlens_q, *cu_seqlens_k;
+  uint32_t B;
+  int32_t left, right;
+  RaggedOrder *order;
+};
+
+/* The argument. */
+struct WgmmaGeneralParams {
+  CUtensorMap q, k, v;        /* [batch][heads][tokens][columns]; boxes of 64 rows, and of a tile's keys */
+  uint32_t items;             /* of a batch whose sequences have one length */
+  const RaggedOrder *ragged;  /* of one whose sequences differ; else nullptr */
+  CausalOrder order;          /* in sections of one head where the items do not differ in length */
+  Divider by_heads, by_ratio; /* Hq; query heads that share a KV head */
+  uint32_t Hq, Dv;
+  attn_mask mask;   /* a ragged batch's sequences have their own Sq and Skv */
+  float scale_log2; /* of scores, or of tanh where they are capped */
+  float cap_scale;  /* a product of Q and K times this is what tanh is taken of; 0: scores are not capped */
+  const float *sink;
+  void *o;
+  float *lse;
+  attn_view o_view, lse_view;
+};
+
+namespace wgmma_general {
+
+/* `turn_steps`: as wgmma_params. */
+inline struct status params_make(const attn_problem &shape, const attn_buffers &buffers, const Shape &s,
+                                 uint32_t blocks, double turn_steps, WgmmaGeneralParams *out) {
+  const uint32_t heads = shape.B * shape.Hq, ratio = shape.Hq / shape.Hkv, q_tiles = ceil_div(shape.Sq, rows(s));
+  const attn_view q = attn_view_of(&shape, ATTN_Q), k = attn_view_of(&shape, ATTN_K),
+                  v = attn_view_of(&shape, ATTN_V);
+  const double scale = 1 / sqrt((double)shape.D);
+  out->items = heads * q_tiles;
+  const CausalWork work = {heads, q_tiles, ratio, 2ull * shape.Skv * (shape.D + shape.Dv),
+                           turn_steps * s.dense.keys / rows(s)};
+  const bool grows = shape.left < 0 && shape.right >= 0; /* items become longer with their rows */
+  out->order = causal_order(heads, q_tiles, grows ? section_heads(work, blocks) : 1);
+  out->by_heads = divider(shape.Hq), out->by_ratio = divider(ratio);
+  out->Hq = shape.Hq, out->Dv = shape.Dv;
+  out->mask = attn_mask_of(&shape);
+  out->cap_scale = shape.softcap > 0 ? (float)(scale / shape.softcap) : 0.0f;
+  out->scale_log2 = (float)(M_LOG2E * (shape.softcap > 0 ? shape.softcap : scale));
+  out->sink = buffers.sink, out->o = buffers.o, out->lse = buffers.lse;
+  out->o_view = attn_view_of(&shape, ATTN_O), out->lse_view = attn_view_of(&shape, ATTN_LSE);
+  out->ragged = attn_is_ragged(&shape) ? static_cast<const RaggedOrder *>(buffers.workspace) : nullptr;
+  TRY(tensor_map_make(&out->q, buffers.q, shape.dtype, q, 64));
+  TRY(tensor_map_make(&out->k, buffers.k, shape.dtype, k, s.dense.keys));
+  return tensor_map_make(&out->v, buffers.v, shape.dtype, v, s.dense.keys);
+}
+
+template <typename T_, Shape S_>
+struct Config : wgmma_tile::Config<T_, S_.dense> {
+  using Params = WgmmaGeneralParams;
+  static constexpr uint32_t kDv = S_.Dv;
+  /* Tiles that two warpgroups can be apart, with their rows. */
+  static constexpr uint32_t kApart = ceil_div((S_.dense.groups - 1) * 64, S_.dense.keys);
+  static_assert(S_.dense.slots >= 4 * kApart && S_.Dv <= S_.dense.D && S_.dense.cluster == 1 &&
+                S_.dense.hold_q == 0 && S_.dense.overlap == 1 && S_.dense.lazy == 2 && S_.dense.fma_exp == 0);
+};
+
+#ifdef ATTN_SM90A
+
+using wgmma_tile::Cursor;
+using wgmma_tile::Multiplier;
+
+/* Addresses in shared memory. */
+template <typename C>
+struct Layout : wgmma_tile::Layout<C> {
+  /* Beside the four words of a work info there are eight more. First tile (lower half) and end (upper half) of the
+   * warpgroup's tiles; the same of the tiles in which no row has a masked key; tiles of the item before them (lower)
+   * and behind them (upper); tiles of the next item before them (lower) and turns to pass on (upper). Then: the
+   * position of the first row among the keys; rows that exist, and whether there is a next item (upper bit); query
+   * head; keys of the sequence. Then two 64-bit numbers: the first row's element of O, and of LSE. */
+  __device__ __forceinline__ uint32_t more_info(uint32_t group, uint32_t round) const {
+    constexpr uint32_t kBarriers = 16 * (C::kQBuffers * C::kGroups + C::kSlots);
+    return this->slot(C::kSlots) + wgmma_tile::work_info_bytes(C::S) + kBarriers +
+           (round % kWorkInfos * C::kGroups + group) * 32;
+  }
+};
+
+struct Item {
+  uint32_t batch, head, kv_head; /* of the query's batch */
+  uint32_t row, q_first, k_first;
+  attn_mask mask;
+  Tiles tiles;
+};
+
+__device__ __forceinline__ uint32_t item_count(const WgmmaGeneralParams &a) {
+  return a.ragged != nullptr ? a.ragged->tiles * a.Hq : a.items;
+}
+
+template <typename C>
+__device__ __forceinline__ Item item_of(const WgmmaGeneralParams &a, uint32_t index) {
+  Item item;
+  item.mask = a.mask;
+  if (a.ragged != nullptr) { /* the heads of a q tile follow one another: those that share K and V find them in L2 */
+    const uint32_t tile = a.by_heads.quotient(index);
+    const RaggedTile &t = a.ragged->tile[tile];
+    item.batch = 0, item.head = index - tile * a.Hq;
+    item.row = t.row, item.q_first = t.q_first, item.k_first = t.k_first;
+    item.mask.Sq = t.Sq, item.mask.Skv = t.Skv;
+  } else {
+    const Place place = a.order.place(index);
+    item.batch = a.by_heads.quotient(place.head);
+    item.head = place.head - item.batch * a.Hq;
+    item.row = place.tile * C::kRows, item.q_first = item.k_first = 0;
+  }
+  item.kv_head = a.by_ratio.quotient(item.head);
+  item.tiles = tiles_of(item.mask, item.row, C::kRows, C::kKeys, all_tiles(item.mask, C::kKeys));
+  return item;
+}
+
+template <typename C>
+__device__ __forceinline__ Tiles group_tiles(const Item &item, uint32_t group) {
+  return tiles_of(item.mask, item.row + group * 64, 64, C::kKeys, item.tiles);
+}
+
+/* ---- fetching ------------------------------------------------------------------------------------------------- */
+
+/* One thread: the tiles of K and V, in the order in which the warpgroups multiply them. */
+template <typename C>
+struct KvFetcher {
+  const WgmmaGeneralParams &a;
+  const Layout<C> at;
+  const uint32_t items;
+  Cursor<C::kSlots> cursor;
+
+  template <uint32_t Slabs>
+  __device__ __forceinline__ void fetch(const CUtensorMap *map, const Item &item, uint32_t tile) {
+    hopper::barrier_wait(at.empty(cursor.slot), cursor.parity ^ 1);
+    hopper::barrier_expect(at.full(cursor.slot), Slabs * C::kKeys * hopper::kSlabRow);
+#pragma unroll
+    for (uint32_t i = 0; i < Slabs; ++i)
+      hopper::load_box(at.slot(cursor.slot) + i * C::kKeys * hopper::kSlabRow, map, at.full(cursor.slot),
+                       i * hopper::kSlab, item.k_first + tile * C::kKeys, item.kv_head, item.batch,
+                       hopper::kEvictLast);
+    cursor.advance();
+  }
+  __device__ __forceinline__ void run() {
+    constexpr uint32_t kVSlabs = wgmma_tile::slabs(C::kDv);
+    for (uint32_t round = 0, index; (index = wgmma_tile::item_index<C>(round)) < items; ++round) {
+      const Item item = item_of<C>(a, index);
+      uint32_t tile = item.tiles.end - 1;
+      fetch<C::kSlabs>(&a.k, item, tile);
+      for (; tile > item.tiles.begin; --tile) {
+        fetch<C::kSlabs>(&a.k, item, tile - 1);
+        fetch<kVSlabs>(&a.v, item, tile);
+      }
+      fetch<kVSlabs>(&a.v, item, tile);
+    }
+  }
+};
+
+/* One thread: each warpgroup's rows of Q, and what the warpgroup has to know of its work. */
+template <typename C>
+struct QFetcher {
+  const WgmmaGeneralParams &a;
+  const Layout<C> at;
+  const uint32_t items;
+
+  __device__ __forceinline__ void fetch(const Item &item, uint32_t round, uint32_t group) const {
+    hopper::barrier_expect(at.q_full(group, round), C::kGroupBytes);
+#pragma unroll
+    for (uint32_t i = 0; i < C::kSlabs; ++i)
+      hopper::load_box(at.q(group, round) + i * 64 * hopper::kSlabRow, &a.q, at.q_full(group, round),
+                       i * hopper::kSlab, item.q_first + item.row + group * 64, item.head, item.batch,
+                       hopper::kEvictFirst);
+  }
+  /* Tiles in which the 64 rows from `row` see every key. The tile with the first row's last key is none of them where
+   * the mask bounds it: all rows attend it, and so have a reference when the tiles begin that do not look for one. */
+  __device__ __forceinline__ Tiles plain_tiles(const attn_mask &mask, uint32_t row, const Tiles &tiles) const {
+    const uint32_t last = mask.Sq - 1;
+    const attn_keys of_first = attn_mask_row(&mask, min(row, last)),
+                    of_last = attn_mask_row(&mask, min(row + 63, last));
+    const uint32_t end = of_first.end - (mask.right >= 0 && of_first.end > 0);
+    return {min(ceil_div(of_last.first, C::kKeys), tiles.end), min(end / C::kKeys, tiles.end)};
+  }
+  /* The thread has few registers, and time: each of these works the item out again. */
+  __device__ __forceinline__ void write_place(uint32_t index, uint32_t next, uint32_t round, uint32_t group) const {
+    const Item item = item_of<C>(a, ptx::opaque(index));
+    const uint32_t row = item.row + group * 64, rows = row < item.mask.Sq ? min(item.mask.Sq - row, 64u) : 0;
+    ptx::store_shared(at.more_info(group, round),
+                      make_uint4(row + item.mask.Skv - item.mask.Sq, rows | (next < items ? 1u << 31 : 0), item.head,
+                                 item.mask.Skv));
+    const uint64_t o = attn_view_token(&a.o_view, item.batch, item.head, item.q_first + row);
+    const uint64_t lse = attn_view_token(&a.lse_view, item.batch, item.head, item.q_first + row);
+    ptx::store_shared(at.more_info(group, round) + 16,
+                      make_uint4((uint32_t)o, (uint32_t)(o >> 32), (uint32_t)lse, (uint32_t)(lse >> 32)));
+  }
+  /* `next`: the item of the next round; not below `items` where there is none. */
+  __device__ __forceinline__ void write_tiles(uint32_t index, uint32_t next, uint32_t round, uint32_t group) const {
+    uint32_t turns = 0, skipped = 0; /* of the warpgroup that has the most tiles; of the next item */
+    if (next < items) {
+      const Item then = item_of<C>(a, next);
+      skipped = then.tiles.end - group_tiles<C>(then, group).end;
+    }
+    const Item item = item_of<C>(a, ptx::opaque(index));
+#pragma unroll 1
+    for (uint32_t g = 0; g < C::kGroups; ++g) turns = max(turns, group_tiles<C>(item, g).count());
+    const Tiles tiles = group_tiles<C>(item, group), plain = plain_tiles(item.mask, item.row + group * 64, tiles);
+    ptx::store_shared(at.work_info(group, round),
+                      make_uint4(tiles.begin | tiles.end << 16, plain.begin | plain.end << 16,
+                                 (item.tiles.end - tiles.end) | (tiles.begin - item.tiles.begin) << 16,
+                                 skipped | (turns - tiles.count()) << 16));
+  }
+  __device__ __forceinline__ void run() const {
+    uint32_t index = wgmma_tile::item_index<C>(0);
+#pragma unroll 1
+    for (uint32_t g = 0; index < items && g < C::kGroups; ++g) /* the first product waits for these */
+      fetch(item_of<C>(a, index), 0, g);
+    for (uint32_t round = 0; index < items; ++round) {
+      const uint32_t next = wgmma_tile::item_index<C>(round + 1);
+#pragma unroll 1
+      for (uint32_t g = 0; g < C::kGroups; ++g) {
+        if (round > 0) {
+          hopper::barrier_wait(at.q_empty(g, round), at.q_parity(round) ^ 1);
+          fetch(item_of<C>(a, ptx::opaque(index)), round, g);
+        }
+        write_place(index, next, round, g);
+        write_tiles(index, next, round, g);
+        hopper::barrier_arrive(at.q_full(g, round));
+      }
+      index = next;
+    }
+  }
+};
+
+/* ---- multiplying ---------------------------------------------------------------------------------------------- */
+
+/* tanh where |x| <= 1/2, off by 6.4e-7 of it: a minimax fit of (tanh(x) / x - 1) / x^2 in x^2. */
+__device__ __forceinline__ float tanh_small(float x) {
+  const float u = x * x;
+  return fmaf(x, u * fmaf(fmaf(-0.0447505890f, u, 0.1320535771f), u, -0.3332815917f), x);
+}
+/* tanh, off by 2.4e-7. */
+__device__ __forceinline__ float tanh_any(float x) {
+  return fmaf(-2.0f, ptx::rcp(1.0f + ptx::ex2(x * 2.885390082f)), 1.0f); /* 1 - 2 / (1 + e^(2 x)) */
+}
+
+template <typename C>
+struct GeneralMultiplier : Multiplier<C> {
+  using Base = Multiplier<C>;
+  using T = typename C::T;
+  using Base::a, Base::at, Base::group, Base::softmax, Base::s, Base::o, Base::p;
+  using Base::acquire, Base::release, Base::release_q, Base::acquire_q, Base::begin_turn, Base::end_turn;
+  using Base::drop, Base::drop_before_first;
+  using Base::start_qk, Base::start_pv, Base::fence, Base::pack_weights, Base::rescale, Base::multiply_again;
+  using typename Base::Kind;
+
+  __device__ __forceinline__ GeneralMultiplier(const WgmmaGeneralParams &params, const Layout<C> &layout, uint32_t g)
+      : Base(params, layout, g, params.scale_log2) {}
+
+  __device__ __forceinline__ uint32_t more_info(uint32_t round) const {
+    return Layout<C>{at}.more_info(group, round);
+  }
+
+  __device__ __forceinline__ uint4 work_info(uint32_t round) const {
+    return ptx::load_shared(at.work_info(group, round));
+  }
+
+  /* Scores of products become tanh of what softcap asks for; the softmax then has its scale. */
+  __device__ __forceinline__ void cap() {
+    if (a.cap_scale == 0.0f) return;
+    float most = 0.0f;
+#pragma unroll
+    for (uint32_t i = 0; i < C::kKeys / 2; ++i) most = fmaxf(most, fabsf(s[i]));
+    if (__any_sync(kFullWarp, most * a.cap_scale > 0.5f)) {
+#pragma unroll
+      for (uint32_t i = 0; i < C::kKeys / 2; ++i) s[i] = tanh_any(s[i] * a.cap_scale);
+    } else {
+#pragma unroll
+      for (uint32_t i = 0; i < C::kKeys / 2; ++i) s[i] = tanh_small(s[i] * a.cap_scale);
+    }
+  }
+
+  /* Scores of a tile that a row does not see become minus infinity. */
+  __device__ __forceinline__ void mask(uint32_t round, uint32_t tile) {
+    const uint32_t lane = threadIdx.x % kWarp;
+    const uint4 place = ptx::load_shared(more_info(round));
+    const int32_t position = (int32_t)place.x, keys = (int32_t)place.w;
+    const int32_t first_key = (int32_t)(tile * C::kKeys + lane % 4 * 2);
+#pragma unroll
+    for (uint32_t i = 0; i < 2; ++i) {
+      const int32_t at_ = position + (int32_t)(threadIdx.x % 128 / kWarp * 16 + i * 8 + lane / 4);
+      const int32_t end = (a.mask.right < 0 ? keys : min(at_ + a.mask.right + 1, keys)) - first_key;
+      const int32_t first = (a.mask.left < 0 ? 0 : at_ - a.mask.left) - first_key;
+#pragma unroll
+      for (uint32_t j = 0; j < C::kKeys / 8; ++j)
+#pragma unroll
+        for (int32_t c = 0; c < 2; ++c)
+          if ((int32_t)(8 * j) + c >= end || (int32_t)(8 * j) + c < first) s[4 * j + 2 * i + c] = minus_infinity();
+    }
+  }
+
+  /* Writes the rows of O, normalised, and their LSE. A sink's logit counts as one more score without a value. A row
+   * that sees no key has sum 0 and becomes zeros. */
+  __device__ __forceinline__ void store(uint32_t round) {
+    const uint4 what = ptx::load_shared(more_info(round));
+    const uint4 where = ptx::load_shared(more_info(round) + 16);
+    const uint32_t lane = threadIdx.x % kWarp, row = threadIdx.x % 128 / kWarp * 16 + lane / 4;
+    const uint32_t rows = what.y & 0xffff;
+    const float sink = a.sink != nullptr ? a.sink[what.z] * 1.44269504f : minus_infinity();
+#pragma unroll
+    for (uint32_t i = 0; i < 2; ++i) {
+      float total = quad_sum(softmax.sum[i]), reference = softmax.reference[i], factor = 1.0f;
+      if (a.sink != nullptr) {
+        const float most = fmaxf(reference, sink), base = most == minus_infinity() ? 0.0f : most;
+        factor = ptx::ex2(reference - base);
+        total = fmaf(total, factor, ptx::ex2(sink - base));
+        reference = most;
+      }
+      const float f = total > 0.0f ? factor / total : 0.0f;
+      const uint32_t r = row + 8 * i;
+      T *const to = static_cast<T *>(a.o) + (where.x | (uint64_t)where.y << 32) + r * a.o_view.token_stride;
+      if (a.lse != nullptr && lane % 4 == 0 && r < rows)
+        a.lse[(where.z | (uint64_t)where.w << 32) + r] = log_sum_exp(reference, total);
+#pragma unroll
+      for (uint32_t j = 0; j < C::kDv / 8; j += 4) {
+        uint32_t w[4];
+#pragma unroll
+        for (uint32_t k = 0; k < 4; ++k) w[k] = pack<T>(o[4 * (j + k) + 2 * i] * f, o[4 * (j + k) + 2 * i + 1] * f);
+        quad_transpose(w);
+        const uint32_t column = 8 * (j + lane % 4);
+        if (r < rows && column < a.Dv) *reinterpret_cast<uint4 *>(to + column) = make_uint4(w[0], w[1], w[2], w[3]);
+      }
+    }
+  }
+
+  /* Of the tiles of a round: which are the first and the last, where those begin and end that need no mask, and
+   * where the masked ones end that come first, and those that are multiplied without a look at the maximum. Read
+   * again wherever they are needed: kept, they would occupy registers. */
+  __device__ __forceinline__ uint32_t first_tile(uint32_t round) const { return work_info(round).x & 0xffff; }
+  __device__ __forceinline__ uint32_t last_tile(uint32_t round) const { return (work_info(round).x >> 16) - 1; }
+  __device__ __forceinline__ uint32_t plain_begin(uint32_t round) const { return work_info(round).y & 0xffff; }
+  __device__ __forceinline__ uint32_t plain_end(uint32_t round) const { return work_info(round).y >> 16; }
+
+  __device__ __forceinline__ uint32_t masked_end(uint32_t round) const {
+    return min(last_tile(round), max(plain_end(round), first_tile(round)));
+  }
+  __device__ __forceinline__ uint32_t unseen_end(uint32_t round) const {
+    return min(masked_end(round), max(plain_begin(round), first_tile(round) + 1));
+  }
+
+  /* One tile further, as Multiplier::step. */
+  template <Kind K>
+  __device__ __forceinline__ void step(uint32_t round, uint32_t tile, bool keep) {
+    const uint32_t k = acquire();
+    begin_turn();
+    fence();
+    start_qk(k, round);
+    const uint32_t v = acquire();
+    start_pv(v, keep);
+    end_turn();
+    this->template wait<1>();
+    hopper::pin(s);
+    bool raised = false;
+    if constexpr (K == Base::UNSEEN) {
+      cap();
+      if (!softmax.run_unseen(s)) {
+        multiply_again(k, round);
+        cap();
+        raised = softmax.template run<true>(s);
+      }
+      release(k);
+    } else {
+      release(k);
+      if (tile == first_tile(round)) release_q(round);
+      cap();
+      mask(round, tile);
+      raised = softmax.template run<false>(s);
+    }
+    this->template wait<0>();
+    hopper::pin(o), hopper::pin(p);
+    release(v);
+    rescale(raised);
+    pack_weights();
+  }
+
+  /* The tiles from the one before `tile` to `end`, masked or not. */
+  __device__ __forceinline__ void masked_steps(uint32_t round, uint32_t tile, uint32_t end, bool &keep) {
+#pragma unroll 1
+    while (tile > end) step<Base::MASKED>(round, --tile, keep), keep = true;
+  }
+
+  /* The first tile of a round, whose product has been waited for, and the turns to pass on. */
+  __device__ __forceinline__ void begin_round(uint32_t round, uint32_t k) {
+    const uint32_t tile = last_tile(round);
+    softmax.reset();
+    release(k);
+    if (tile == first_tile(round)) release_q(round);
+    cap();
+    if (tile < plain_begin(round) || tile >= plain_end(round)) mask(round, tile);
+    softmax.template run<false>(s);
+    pack_weights();
+    if ((work_info(round).z & 0xffff) > 0) drop(1); /* V of the last tile before them */
+#pragma unroll 1
+    for (uint32_t turns = work_info(round).w >> 16; turns > 0; --turns) begin_turn(), end_turn();
+  }
+
+  /* Waits for V of the last tile, and drops what lies between it and the first K of the next round. */
+  __device__ __forceinline__ uint32_t acquire_last(uint32_t round) {
+    const uint4 info = work_info(round);
+    const uint32_t left = info.z >> 16;
+    if (left > 0) drop(1); /* K of the tile behind comes before it */
+    const uint32_t v = acquire();
+    if (left > 0) drop(2 * left - 1);
+    drop_before_first(info.w & 0xffff);
+    return v;
+  }
+
+  __device__ __forceinline__ bool has_next(uint32_t round) const {
+    return ptx::load_shared(more_info(round)).y >> 31 != 0;
+  }
+
+  __device__ __forceinline__ void run(uint32_t items) {
+    if (wgmma_tile::item_index<C>(0) >= items) return;
+    acquire_q(0);
+    drop_before_first(work_info(0).z & 0xffff);
+    uint32_t k = acquire();
+    if (group + 1 == C::kGroups) end_turn();
+    begin_turn();
+    fence();
+    start_qk(k, 0);
+    end_turn();
+    this->template wait<0>();
+    hopper::pin(s);
+    for (uint32_t round = 0;; ++round) {
+      begin_round(round, k);
+      bool keep = false;
+      masked_steps(round, last_tile(round), masked_end(round), keep);
+#pragma unroll 1
+      for (uint32_t tiles = masked_end(round) - unseen_end(round); tiles > 0; --tiles)
+        step<Base::UNSEEN>(round, 0, keep), keep = true;
+      masked_steps(round, unseen_end(round), first_tile(round), keep);
+      const uint32_t v = acquire_last(round);
+      begin_turn();
+      fence();
+      if (!has_next(round)) {
+        start_pv(v, keep);
+        end_turn();
+        this->template wait<0>();
+        hopper::pin(o);
+        store(round);
+        return;
+      }
+      start_pv(v, keep);
+      acquire_q(round + 1);
+      k = acquire();
+      start_qk(k, round + 1);
+      end_turn();
+      this->template wait<1>();
+      hopper::pin(o);
+      release(v);
+      store(round);
+      this->template wait<0>();
+      hopper::pin(s);
+    }
+  }
+};
+
+#endif /* ATTN_SM90A */
+
+}  // namespace wgmma_general
+
+/* The q tiles of all sequences of a ragged batch, by how many tiles of keys their rows see: counted by that number,
+ * most first, then each put behind those that were counted before it. grid: one block of 1024 threads; a warp takes a
+ * sequence at a time. */
+template <uint32_t Rows, uint32_t Keys>
+__global__ void __launch_bounds__(1024, 1) wgmma_general_order(RaggedParams a) {
+  using namespace wgmma_general;
+  constexpr uint32_t kClasses = 1024;
+  __shared__ uint32_t place[kClasses], sums[kWarp];
+  const uint32_t thread = threadIdx.x, lane = thread % kWarp, warp = thread / kWarp;
+  const auto for_tiles = [&](auto with) {
+    for (uint32_t b = warp; b < a.B; b += kClasses / kWarp) {
+      const uint32_t q_first = (uint32_t)a.cu_seqlens_q[b], k_first = (uint32_t)a.cu_seqlens_k[b];
+      const attn_mask mask = {(uint32_t)a.cu_seqlens_q[b + 1] - q_first, (uint32_t)a.cu_seqlens_k[b + 1] - k_first,
+                              a.left, a.right};
+      for (uint32_t row = lane * Rows; row < mask.Sq; row += kWarp * Rows) {
+        const uint32_t tiles = tiles_of(mask, row, Rows, Keys, all_tiles(mask, Keys)).count();
+        with(kClasses - min(tiles, kClasses), RaggedTile{row, mask.Sq, mask.Skv, q_first, k_first});
+      }
+    }
+  };
+  place[thread] = 0;
+  __syncthreads();
+  for_tiles([&](uint32_t which, const RaggedTile &) { atomicAdd(&place[which], 1u); });
+  __syncthreads();
+  const uint32_t count = place[thread];
+  uint32_t until = count; /* tiles of this class and of those before it */
+  for (uint32_t step = 1; step < kWarp; step *= 2) {
+    const uint32_t before = __shfl_up_sync(kFullWarp, until, step);
+    until += lane >= step ? before : 0;
+  }
+  if (lane == kWarp - 1) sums[warp] = until;
+  __syncthreads();
+  for (uint32_t w = 0; w < warp; ++w) until += sums[w];
+  place[thread] = until - count;
+  if (thread == kClasses - 1) a.order->tiles = until;
+  __syncthreads();
+  for_tiles([&](uint32_t which, const RaggedTile &tile) { a.order->tile[atomicAdd(&place[which], 1u)] = tile; });
+}
+
+/* grid: the items, or fewer blocks that take several each. */
+template <typename C>
+__global__ void __launch_bounds__((C::kGroups + 1) * 128, 1)
+    wgmma_general_kernel(const __grid_constant__ WgmmaGeneralParams a) {
+#ifdef ATTN_SM90A
+  using namespace wgmma_general;
+  extern __shared__ __align__(1024) unsigned char smem_base[];
+  const wgmma_general::Layout<C> at = {{ptx::shared_address(smem_base)}};
+  const uint32_t warp = __shfl_sync(kFullWarp, threadIdx.x / kWarp, 0), group = warp / 4;
+  if (threadIdx.x == 0) at.init_barriers();
+  if (threadIdx.x == kWarp) hopper::prefetch_map(&a.q), hopper::prefetch_map(&a.k), hopper::prefetch_map(&a.v);
+  __syncthreads(); /* orders the barriers' beginning before their use */
+  if (group == C::kGroups) {
+    hopper::give_registers<C::kProducerRegisters>();
+    if (warp % 4 == 0 && threadIdx.x % kWarp == 0) wgmma_general::KvFetcher<C>{a, at, item_count(a), {}}.run();
+    if (warp % 4 == 1 && threadIdx.x % kWarp == 0) wgmma_general::QFetcher<C>{a, at, item_count(a)}.run();
+  } else {
+    hopper::take_registers<C::kConsumerRegisters>();
+    GeneralMultiplier<C>(a, at, group).run(item_count(a));
+  }
+#endif
+}
+
+}  // namespace attn
+#endif
+
+#endif

@@ -1,0 +1,224 @@
+/* wgmma_general: the kernel of `wgmma` for what that one does not take: windows, soft caps, sinks, V narrower than K,
+ * tensors with any strides, and ragged batches (kernels/tiles/wgmma_general_tile.cuh).
+ *
+ * Idea: as wgmma. An item's tiles of keys have a beginning as well as an end, and each warpgroup has its own part of
+ *   them: warpgroups whose rows come earlier run ahead of the others in the ring of tiles. So a warpgroup multiplies
+ *   what its 64 rows attend, and the block's rows may be as many as keep the tensor cores busy. Strides are in the
+ *   tensor maps and cost nothing. A soft cap is a polynomial on the FMA pipe where a warp's scores are below half of
+ *   the cap, which scores of trained models are; the units of the exponential are needed for the softmax. A ragged
+ *   batch has a pass of one block before: it reads the lengths and writes the q tiles of all sequences into an order,
+ *   longest first, in which the blocks take them.
+ *
+ * Source: FlashAttention-3 for windows by ranges of tiles; the rest is written from the PTX manual.
+ *
+ * Can win: against kernels that give all rows of a block the same range of tiles. What a warpgroup multiplies at a
+ *   window of 1024 keys, by the number of keys in a tile:
+ *
+ *       keys  tiles of 64 rows           share of products that count
+ *         64  17                         1024 / 1088 = 94 %
+ *        128   9 or 10 (9.5 on average)  1024 / 1216 = 84 %
+ *
+ * Cannot: run anywhere but on compute capability 9.0; use clusters; read pages or lists of blocks.
+ *
+ * Budget, registers per thread: as wgmma, and O Dv / 2. Shared memory: 32 bytes more for each work info.
+ *
+ *       D    Dv   groups  registers                     of    shared memory, KB
+ *       64   64   4       32 + 16 + 32 = 80 + 30        112   64 + 12 * 8 = 160
+ *      128  128   2       32 + 16 + 64 = 112            232   64 + 10 * 16 = 224
+ *      128  128   2       64 + 32 + 64 = 160            232   64 + 5 * 32 = 224
+ *      192  128   2       56 + 28 + 64 = 148            232   48 + 4 * 42 = 216
+ *      256  256   2       32 + 16 + 128 = 176           232   64 + 5 * 32 = 224 */
+#include "kernels/tiles/wgmma_general_tile.cuh"
+
+namespace attn {
+
+using wgmma_general::Shape;
+
+/* A kernel that is compiled. */
+struct GeneralKernel {
+  Shape shape;
+  uint32_t turn, step; /* what a block takes on an H200 from one q tile to the next, and for a tile of keys; 10 ns */
+};
+
+/* Of the kernels that fit the tunables the cheapest is taken. */
+constexpr GeneralKernel kGeneralKernels[] = {
+    {{{.D = 64, .groups = 4, .keys = 64, .slots = 12}, 64}, 215, 90},
+    {{{.D = 128, .keys = 64, .slots = 10}, 128}, 195, 78},
+    {{{.D = 128, .slots = 5}, 128}, 210, 147},
+    {{{.D = 192, .keys = 112, .slots = 4}, 128}, 250, 160},
+    {{{.D = 256, .keys = 64, .slots = 5}, 256}, 320, 160},
+};
+
+#ifdef __CUDACC__
+static const void *general_handle(const GeneralKernel &kernel, enum attn_dtype dtype) {
+  return for_row<std::size(kGeneralKernels)>(&kernel - kGeneralKernels, [&](auto row) {
+    return for_type<__half, __nv_bfloat16>(dtype, [](auto t) -> const void * {
+      constexpr const GeneralKernel &kKernel = kGeneralKernels[decltype(row)::value];
+      return handle(wgmma_general_kernel<wgmma_general::Config<typename decltype(t)::type, kKernel.shape>>);
+    });
+  });
+}
+static const void *order_handle(const GeneralKernel &kernel) {
+  return for_row<std::size(kGeneralKernels)>(&kernel - kGeneralKernels, [](auto row) {
+    constexpr Shape kShape = kGeneralKernels[decltype(row)::value].shape;
+    return handle(wgmma_general_order<wgmma_general::rows(kShape), kShape.dense.keys>);
+  });
+}
+#else
+static const void *general_handle(const GeneralKernel &, enum attn_dtype) { return nullptr; }
+static const void *order_handle(const GeneralKernel &) { return nullptr; }
+constexpr decltype(attn_variant::bind) general_bind = nullptr;
+#endif
+
+enum { GENERAL_GROUPS, GENERAL_KEYS, GENERAL_PERSISTENT };
+
+static const attn_tunable general_tunables[] = {
+    {.name = "warpgroups",
+     .max = 4,
+     .help = "warpgroups of a block that multiply, 64 query rows each; 0: what is fastest for the shape"},
+    {.name = "kv_tile", .max = 192, .help = "keys of a tile; 0: what is fastest for the shape"},
+    {.name = "persistent",
+     .max = 1,
+     .default_value = 1,
+     .help = "1: one block per SM loops over the q tiles, 0: one block per q tile"},
+    {.name = nullptr},
+};
+
+static bool general_fits(const GeneralKernel &kernel, const attn_problem &shape, const attn_tuning &t) {
+  const auto any_or = [&](int which, uint32_t value) {
+    return t.value[which] == 0 || (uint32_t)t.value[which] == value;
+  };
+  return shape.D <= kernel.shape.dense.D && shape.Dv <= kernel.shape.Dv &&
+         any_or(GENERAL_GROUPS, kernel.shape.dense.groups) && any_or(GENERAL_KEYS, kernel.shape.dense.keys);
+}
+
+/* Tiles of keys that a warpgroup multiplies for a q tile: the mean over some that are spread over the rows, and the
+ * most of these. */
+struct GeneralSteps {
+  double mean, most;
+};
+/* Items of all heads: q tiles of all sequences. */
+static double general_items(const attn_problem &shape, const Shape &s) {
+  uint64_t tiles = 0;
+  for (uint32_t i = 0; i < attn_group_count(&shape); ++i) {
+    const attn_group group = attn_group_of(&shape, i);
+    tiles += (uint64_t)group.count * ceil_div(group.Sq, wgmma_general::rows(s));
+  }
+  return (double)tiles * shape.Hq;
+}
+
+static GeneralSteps general_steps(const attn_problem &shape, const Shape &s) {
+  constexpr uint32_t kSamples = 64;
+  const attn_mask mask = attn_mask_of(&shape);
+  const wgmma_general::Tiles all = wgmma_general::all_tiles(mask, s.dense.keys);
+  const uint32_t tiles = ceil_div(shape.Sq, 64), samples = tiles < kSamples ? tiles : kSamples;
+  GeneralSteps steps = {0, 0};
+  for (uint32_t i = 0; i < samples; ++i) {
+    const uint32_t tile = (uint32_t)((2ull * i + 1) * tiles / (2ull * samples));
+    const double count = wgmma_general::tiles_of(mask, tile * 64, 64, s.dense.keys, all).count();
+    steps.mean += count / samples, steps.most = fmax(steps.most, count);
+  }
+  return steps;
+}
+
+/* Whole rounds of the blocks over equal items; items that differ fill the last round, but it cannot end before the
+ * longest has. */
+static double general_cost(const GeneralKernel &kernel, const attn_problem &shape, uint32_t sms) {
+  const double items = general_items(shape, kernel.shape), rounds = items / sms,
+               longest = general_steps(shape, kernel.shape).most * kernel.step + kernel.turn,
+               mean = general_steps(shape, kernel.shape).mean * kernel.step + kernel.turn;
+  return fmax((longest < 1.1 * mean ? ceil(rounds) : rounds) * mean, longest);
+}
+
+static const GeneralKernel *general_choose(const attn_problem &shape, const attn_tuning &tuning, uint32_t sms) {
+  const GeneralKernel *best = nullptr;
+  for (const GeneralKernel &kernel : kGeneralKernels) {
+    if (!general_fits(kernel, shape, tuning)) continue;
+    /* A kernel of a larger D multiplies zeros. */
+    if (best != nullptr && kernel.shape.dense.D > best->shape.dense.D) break;
+    if (best == nullptr || general_cost(kernel, shape, sms) < general_cost(*best, shape, sms)) best = &kernel;
+  }
+  return best;
+}
+
+#ifdef __CUDACC__
+static struct status general_bind(const attn_problem *shape, const attn_plan *plan, const attn_buffers *buffers,
+                                  attn_pass_args args[ATTN_PASSES_MAX]) {
+  for (const GeneralKernel &kernel : kGeneralKernels) {
+    const uint32_t main = plan->pass_count - 1;
+    if (plan->pass[main].kernel != general_handle(kernel, shape->dtype)) continue;
+    WgmmaGeneralParams params = {};
+    TRY(wgmma_general::params_make(*shape, *buffers, kernel.shape, plan->pass[main].grid[0],
+                                   (double)kernel.turn / kernel.step, &params));
+    put_args(args[main], params);
+    if (main > 0)
+      put_args(args[0], RaggedParams{buffers->cu_seqlens_q, buffers->cu_seqlens_k, shape->B, shape->left,
+                                     shape->right, static_cast<RaggedOrder *>(buffers->workspace)});
+    return status_ok();
+  }
+  return status_make(STATUS_INTERNAL, "wgmma_general: the plan has another variant's kernel");
+}
+#endif
+
+static const char *general_supports(const attn_problem *shape, const attn_tuning *tuning, const device_info *device) {
+  if (device->kind != DEVICE_CUDA) return "the device must be a CUDA GPU";
+  if (device->cc_major != 9 || device->cc_minor != 0)
+    return "the compute capability must be 9.0: wgmma exists on Hopper alone";
+  if (shape->Dv % 8 != 0) return "Dv must be a multiple of 8, as the copy engine takes whole 16-byte units";
+  const GeneralKernel *kernel = general_choose(*shape, *tuning, device->sms);
+  if (kernel == nullptr)
+    return "no kernel is compiled for these tunables at this D and Dv: kernels/variants/wgmma_general.cu lists them";
+  if (attn_tokens(shape, ATTN_ROWS_QUERIES) == 0 || attn_tokens(shape, ATTN_ROWS_KEYS) == 0)
+    return "batch must have a query and a key: a tensor without elements has no tensor map";
+  if ((uint64_t)shape->B * shape->Hq * ceil_div(shape->Sq, 64) > INT32_MAX)
+    return "B * Hq * ceil(Sq / 64) must be at most 2^31 - 1, the limit of grid.x";
+  return check_device(*device, wgmma_general::smem_bytes(kernel->shape));
+}
+
+static void general_plan(const attn_problem *shape, const attn_tuning *tuning, const device_info *device,
+                         attn_plan *plan) {
+  const GeneralKernel &kernel = *general_choose(*shape, *tuning, device->sms);
+  const wgmma_tile::Shape &s = kernel.shape.dense;
+  const uint32_t items = (uint32_t)general_items(*shape, kernel.shape);
+  const uint32_t blocks = tuning->value[GENERAL_PERSISTENT] ? device->sms : items;
+  plan->pass_count = attn_is_ragged(shape) ? 2 : 1;
+  plan->tile_q = wgmma_general::rows(kernel.shape), plan->tile_kv = s.keys;
+  plan->splits = 1, plan->stages = s.slots / 2;
+  if (plan->pass_count == 2) {
+    plan->workspace_bytes = 32 + 32ull * (items / shape->Hq);
+    attn_pass &order = plan->pass[0];
+    order.name = "order";
+    order.kernel = order_handle(kernel);
+    set_grid(order, 1, ATTN_COVERS_NOTHING, 1, ATTN_COVERS_NOTHING, 1, ATTN_COVERS_NOTHING);
+    set_block(order, 1024, 0, 0);
+  }
+  attn_pass &pass = plan->pass[plan->pass_count - 1];
+  pass.name = "main";
+  pass.kernel = general_handle(kernel, shape->dtype);
+  set_grid(pass, blocks < items ? blocks : items, ATTN_COVERS_B | ATTN_COVERS_H | ATTN_COVERS_Q, 1,
+           ATTN_COVERS_NOTHING, 1, ATTN_COVERS_NOTHING);
+  set_block(pass, wgmma_tile::threads(s), s.groups * 128, wgmma_general::smem_bytes(kernel.shape),
+            wgmma_tile::threads(s) - s.groups * 128);
+}
+
+}  // namespace attn
+
+extern "C" const struct attn_variant attn_variant_wgmma_general = {
+    .name = "wgmma_general",
+    .summary = "Hopper: wgmma for windows, soft caps, sinks, narrower V, other layouts, ragged batches",
+    .limits = "compute capability 9.0",
+    .runs_on = DEVICE_CUDA,
+    .math = ATTN_MATH_WGMMA,
+    .takes = ATTN_TAKES_LSE | ATTN_TAKES_WINDOW | ATTN_TAKES_DV | ATTN_TAKES_SOFTCAP | ATTN_TAKES_SINK |
+             ATTN_TAKES_LAYOUT | ATTN_TAKES_BATCH,
+    .dtypes = ATTN_DTYPES_16_BITS,
+    .dtypes_why = "wgmma has no fp32 inputs",
+    .dims = {.most = 256,
+             .multiple = 8,
+             .why = "64 rows of output fill a warpgroup's registers, and the copy engine takes whole 16-byte units"},
+    .tunables = attn::general_tunables,
+    .supports = attn::general_supports,
+    .plan = attn::general_plan,
+    .bind = attn::general_bind,
+    .run = nullptr,
+};

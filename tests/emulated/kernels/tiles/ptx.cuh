@@ -1,0 +1,68 @@
+/* kernels/tiles/ptx.cuh for the emulated GPU: the instructions that the emulated kernels use, under the same names.
+ */
+#ifndef ATTNBENCH_TESTS_EMULATED_PTX_CUH
+#define ATTNBENCH_TESTS_EMULATED_PTX_CUH
+
+#include "tests/emulated/cuda.cuh"
+
+namespace attn::ptx {
+
+/* Subnormal results become zeros, as with .ftz. */
+inline float ex2(float x) { return x < -126.0f ? 0.0f : exp2f(x); }
+inline float lg2(float x) { return log2f(x); }
+inline float rcp(float x) { return 1.0f / x; }
+
+inline uint32_t shared_address(const void *shared) {
+  return (uint32_t)(static_cast<const unsigned char *>(shared) - smem_base);
+}
+inline uint4 load_shared(uint32_t address) {
+  uint4 x;
+  memcpy(&x, emulated::shared(address, sizeof x), sizeof x);
+  return x;
+}
+inline void store_shared(uint32_t address, uint4 x) { memcpy(emulated::shared(address, sizeof x), &x, sizeof x); }
+
+inline uint32_t cluster_rank() { return emulated::cluster_rank(); }
+inline void cluster_arrive_relaxed() { emulated::cluster_arrive(); }
+inline void cluster_arrive() { emulated::cluster_arrive(); }
+inline void cluster_wait() { emulated::cluster_wait(); }
+
+inline void ldmatrix_x4(uint32_t (&m)[4], uint32_t address) {
+  const uint64_t *const rows = emulated::gather(address);
+  const uint32_t lane = emulated::lane();
+  for (uint32_t i = 0; i < 4; ++i)
+    memcpy(&m[i], emulated::shared((uint32_t)rows[8 * i + lane / 4] + lane % 4 * 4, 4), 4);
+}
+
+namespace emulated_mma {
+struct Operands {
+  const uint32_t *a;
+  uint32_t b[2];
+};
+}  // namespace emulated_mma
+
+template <typename T>
+inline void mma_16x8x16(float (&c)[4], const uint32_t (&a)[4], uint32_t b0, uint32_t b1) {
+  constexpr emulated::Element kElement = std::is_same_v<T, __half> ? emulated::F16 : emulated::BF16;
+  const emulated_mma::Operands mine = {a, {b0, b1}};
+  const uint64_t *const given = emulated::gather(reinterpret_cast<uintptr_t>(&mine));
+  const emulated_mma::Operands *lane[32];
+  for (uint32_t i = 0; i < 32; ++i) lane[i] = reinterpret_cast<const emulated_mma::Operands *>(given[i]);
+  const uint32_t g = emulated::lane() / 4, t = emulated::lane() % 4;
+  float rows[2][16], columns[2][16];
+  for (uint32_t i = 0; i < 2; ++i)
+    for (uint32_t k = 0; k < 16; ++k) {
+      const uint32_t quad = k % 8 / 2, upper = k / 8, shift = k % 2 * 16;
+      rows[i][k] = emulated::element_value(kElement, (uint16_t)(lane[4 * g + quad]->a[i + 2 * upper] >> shift));
+      columns[i][k] = emulated::element_value(kElement, (uint16_t)(lane[4 * (2 * t + i) + quad]->b[upper] >> shift));
+    }
+  for (uint32_t i = 0; i < 4; ++i)
+    for (uint32_t k = 0; k < 16; ++k) c[i] += rows[i / 2][k] * columns[i % 2][k];
+  emulated::gather(0); /* the others have read `mine` */
+}
+
+inline uint32_t opaque(uint32_t x) { return x; }
+
+}  // namespace attn::ptx
+
+#endif
