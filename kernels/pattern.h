@@ -17,8 +17,8 @@
  *   edge16      the keys beside every multiple of 16, and the last      keys lost at a tile's edge
  *   edge64      likewise for 64                                         the same, sharper
  *   class       the keys whose hash has four given bits                 keys lost or taken twice anywhere
- *   boundary    the first or last key that the row sees, and the        masks that are off by one
- *               masked key beside it
+ *   boundary    the first or last key that the row sees, or sees of     masks and blocks that are off by one
+ *               a block of its list, and the key beside it
  *   first       the first key that the row sees                         an initial tile that is lost
  *   edge        one key beside the edge of a tile or of a split         a key lost there
  *   behind      the first key, and all others e^-7.5 of it, in place    P that underflows behind a large score, where
@@ -75,9 +75,10 @@ static inline ATTN_HD uint32_t pattern_query_partner(const struct attn_problem *
 static inline ATTN_HD uint64_t pattern_partner(const struct attn_problem *s, enum attn_role tensor, uint64_t row) {
   const enum attn_rows rows = attn_role_rows(tensor);
   const bool is_scale = rows == ATTN_ROWS_SCALES, is_kv = rows == ATTN_ROWS_KEYS || is_scale;
-  const uint64_t tokens = is_scale                  ? attn_scale_blocks(s, attn_scaled_role(tensor))
-                          : rows == ATTN_ROWS_HEADS ? 1
-                                                    : attn_rows_of_head(s, rows);
+  const uint64_t tokens = is_scale                   ? attn_scale_blocks(s, attn_scaled_role(tensor))
+                          : rows == ATTN_ROWS_HEADS  ? 1
+                          : rows == ATTN_ROWS_BLOCKS ? attn_blocks_in(s, s->Sq)
+                                                     : attn_rows_of_head(s, rows);
   const uint64_t heads = is_kv ? s->Hkv : s->Hq;
   if (rows == ATTN_ROWS_OFFSETS || rows == ATTN_ROWS_PAGES) return row;
   if (is_scale && s->scales == ATTN_SCALES_TENSOR) return row;
@@ -122,7 +123,9 @@ static inline ATTN_HD bool pattern_flips(enum attn_role tensor) {
     case ATTN_Q_SCALE:
     case ATTN_K_SCALE:
     case ATTN_V_SCALE:
-    case ATTN_PAGE_TABLE: break;
+    case ATTN_PAGE_TABLE:
+    case ATTN_BLOCK_COUNTS:
+    case ATTN_BLOCK_INDICES: break;
   }
   return false;
 }
@@ -222,7 +225,7 @@ struct pattern_line {
   uint32_t nan_from; /* but for the elements from here on, which are NaN; 0: there are none */
   uint32_t outliers; /* of 2^32 elements so many are outliers */
   float quantum;     /* the scale by which the tensor's elements are to be multiplied; 0: it has none */
-  uint64_t pair;     /* pattern_flip_pair() */
+  uint64_t pair;     /* pattern_flip_pair(); of the inputs that hold lists of blocks, the number of the list */
 };
 
 #define PATTERN_OUTLIER_MOST 50.0f
@@ -413,12 +416,31 @@ static inline ATTN_HD uint32_t pattern_boundary_key(struct attn_keys keys, uint3
   return last;
 }
 
+/* The keys of a range that lie in one block of a row's list: the first one for `is_first`, else by the row the first,
+ * the last or any; the range itself where the list or what the row sees of the block is empty, or there are no lists.
+ */
+static inline ATTN_HD struct attn_keys pattern_listed(const struct attn_problem *s, uint64_t row,
+                                                      const struct attn_place *place, struct attn_keys keys,
+                                                      bool is_first) {
+  const uint64_t random = input_mix(row) >> 44;
+  if (!attn_is_sparse(s)) return keys;
+  const struct attn_list list = attn_list_of(s, &place->sequence, place->h, place->token / s->sparse.block);
+  if (list.count == 0) return keys;
+  uint32_t i = (uint32_t)(random / 4 % list.count);
+  if (is_first || random % 4 == 0) i = 0;
+  if (!is_first && random % 4 == 1) i = list.count - 1;
+  const struct attn_keys part = attn_keys_in_block(keys, s->sparse.block, attn_list_block(&list, i));
+  return part.first < part.end ? part : keys;
+}
+
 static inline ATTN_HD struct pattern_line pattern_q(const struct pattern *p, uint64_t row,
                                                     const struct attn_place *place) {
-  const struct attn_keys keys = attn_keys_of(&p->problem, place);
+  const enum pattern_kind kind = pattern_kind_of(p, row);
+  const struct attn_keys keys =
+      pattern_listed(&p->problem, row, place, attn_keys_of(&p->problem, place), kind == PATTERN_first);
   const uint32_t first = keys.first < keys.end ? keys.first : 0;
   uint32_t key = 0, other = 0;
-  switch (pattern_kind_of(p, row)) {
+  switch (kind) {
     case PATTERN_large: {
       struct pattern_line line = pattern_noise(p, ATTN_Q, row);
       line.scale = 16.0f * INPUT_SCALE;
@@ -542,6 +564,23 @@ static inline ATTN_HD struct pattern_line pattern_offset(const struct pattern *p
   return line;
 }
 
+/* ---- lists of blocks ------------------------------------------------------------------------------------------- */
+
+/* The bits of element d of a line of the counts or the indices, whose list is the line's. */
+static inline ATTN_HD uint32_t pattern_block(const struct pattern *p, enum attn_role tensor,
+                                             const struct pattern_line *line, uint32_t d) {
+  const struct attn_list list = attn_list_numbered(&p->problem, line->pair);
+  if (tensor == ATTN_BLOCK_COUNTS) return list.count;
+  return d < list.count ? attn_list_block(&list, d) : UINT32_MAX;
+}
+
+static inline ATTN_HD struct pattern_line pattern_list(uint64_t number) {
+  struct pattern_line line;
+  memset(&line, 0, sizeof line);
+  line.pair = number;
+  return line;
+}
+
 /* ---- all of them ----------------------------------------------------------------------------------------------- */
 
 /* Row `row` of a tensor, by its number (attn_place), before rounding to its dtype and before signs are inverted. */
@@ -553,6 +592,7 @@ static inline ATTN_HD struct pattern_line pattern_line_of(const struct pattern *
   if (rows == ATTN_ROWS_OFFSETS) return pattern_offset(p, tensor, row);
   if (rows == ATTN_ROWS_SCALES) return pattern_scale_line(p, tensor, source);
   if (rows == ATTN_ROWS_PAGES) return pattern_entry(p, row);
+  if (rows == ATTN_ROWS_BLOCKS) return pattern_list(source);
   const struct attn_place place = attn_place_of(&p->problem, rows, source);
   const uint64_t kv_head = pattern_kv_head(&p->problem, rows, &place);
   if (tensor == ATTN_V && p->problem.v_in_k) tensor = ATTN_K;
@@ -579,6 +619,7 @@ static inline ATTN_HD float pattern_value(const struct pattern *p, enum attn_rol
 /* The same as the bits that the tensor holds. A GPU's quotient of NaN has no sign. */
 static inline ATTN_HD uint32_t pattern_bits(const struct pattern *p, const struct attn_tensor *tensor,
                                             const struct pattern_line *line, uint32_t d) {
+  if (attn_role_rows(tensor->role) == ATTN_ROWS_BLOCKS) return pattern_block(p, tensor->role, line, d);
   if (tensor->is_whole) return (uint32_t)line->offset;
   const float value = pattern_value(p, tensor->role, line, d);
   const bool is_divided = line->quantum > 0 && value == value;

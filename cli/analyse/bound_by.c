@@ -7,7 +7,7 @@
 #include "cli/analyse/gain.h"
 #include "cli/analyse/rules.h"
 #include "cli/base/text.h"
-#include "kernels/problem/attention.h"
+#include "kernels/problem/work.h"
 
 /* A draw of this part of the limit is at the limit: the driver's regulation stays a little below it. */
 static const double POWER_AT_LIMIT = 0.95;
@@ -174,8 +174,7 @@ static bool is_launch(const struct facts *facts, struct bound_by *out) {
 /* K/V tiles that the longest block works off one after the other, when it has one item. */
 static double tiles_of_block(const struct rules_row *row) {
   const struct attn_plan *plan = &row->record->plan;
-  const struct attn_mask mask = attn_mask_of(row->shape);
-  const double tiles = ceil((double)attn_mask_most(&mask) / plan->tile_kv);
+  const double tiles = ceil((double)work_most_keys(row->shape) / plan->tile_kv);
   return ceil(tiles / (plan->splits > 1 ? plan->splits : 1)) *
          scaling_serial_pairs(row->shape, &row->metrics->pass[row->slowest_pass]);
 }

@@ -58,8 +58,9 @@ static void put_nearest(const struct rules_row *row, char out[FINDING_TEXT_MAX])
 /* Keys that the tiles of a head walk on average: those of the row that sees most; half of them where the rows see
  * from one key to all. */
 static double keys_walked(const struct attn_problem *problem) {
-  const struct attn_mask mask = attn_mask_of(problem);
-  const double seen = attn_mask_most(&mask);
+  const double seen = work_most_keys(problem),
+               rows = (double)problem->Hq * (double)attn_tokens(problem, ATTN_ROWS_QUERIES);
+  if (attn_is_sparse(problem)) return (double)work_pairs(problem) / rows;
   return attn_is_causal(problem) && problem->Sq == problem->Skv ? 0.5 * seen : seen;
 }
 

@@ -172,15 +172,48 @@ static double keys_loaded(const struct attn_mask *mask, const struct attn_plan *
   return keys;
 }
 
-/* The same of one head of all sequences. */
+/* The same of the tiles of one block of queries, whose list it is. */
+static double listed_keys_loaded(const struct attn_problem *s, const struct attn_plan *plan,
+                                 const struct attn_mask *mask, const struct attn_list *list, uint32_t first_row) {
+  const uint32_t block = s->sparse.block, left = mask->Sq - first_row, rows = left < block ? left : block;
+  double keys = 0;
+  for (uint32_t row = 0; row < rows; row += plan->tile_q) {
+    const uint32_t of_tile = rows - row < plan->tile_q ? rows - row : plan->tile_q;
+    for (uint32_t i = 0; i < list->count; i++) {
+      const struct attn_keys seen =
+          attn_keys_in_block(attn_mask_rows(mask, first_row + row, of_tile), block, attn_list_block(list, i));
+      const uint64_t end = ceil_div(seen.end, plan->tile_kv) * plan->tile_kv;
+      keys += (double)((end < mask->Skv ? end : mask->Skv) - seen.first / plan->tile_kv * plan->tile_kv);
+    }
+  }
+  return keys;
+}
+
+static double all_listed_keys_loaded(const struct attn_problem *s, const struct attn_plan *plan) {
+  double keys = 0;
+  for (uint32_t b = 0; b < s->B; b++) {
+    const struct attn_sequence sequence = attn_sequence_of(s, b);
+    const struct attn_mask mask = attn_mask_of_sequence(s, &sequence);
+    for (uint32_t row = 0; row < mask.Sq; row += s->sparse.block) {
+      for (uint32_t h = 0; h < s->Hq; h++) {
+        const struct attn_list list = attn_list_of(s, &sequence, h, row / s->sparse.block);
+        keys += listed_keys_loaded(s, plan, &mask, &list, row);
+      }
+    }
+  }
+  return keys;
+}
+
+/* Keys that all q tiles of all heads and sequences load together. */
 static double all_keys_loaded(const struct attn_problem *s, const struct attn_plan *plan, uint32_t heads) {
   double keys = 0;
+  if (attn_is_sparse(s)) return all_listed_keys_loaded(s, plan);
   for (uint32_t i = 0; i < attn_group_count(s); i++) {
     const struct attn_group group = attn_group_of(s, i);
     const struct attn_mask mask = {.Sq = group.Sq, .Skv = group.Skv, .left = s->left, .right = s->right};
     keys += group.count * keys_loaded(&mask, plan, heads);
   }
-  return keys;
+  return keys * s->Hq / heads;
 }
 
 /* q tiles of one head of a sequence, on average. */
@@ -188,7 +221,7 @@ static double q_tiles(const struct attn_problem *s, const struct attn_plan *plan
   double tiles = 0;
   for (uint32_t i = 0; i < attn_group_count(s); i++) {
     const struct attn_group group = attn_group_of(s, i);
-    tiles += group.count * (double)ceil_div((uint64_t)group.Sq * heads, plan->tile_q);
+    tiles += group.count * (double)attn_row_tiles(heads > 1 ? 0 : s->sparse.block, group.Sq * heads, plan->tile_q);
   }
   return tiles / s->B;
 }
@@ -253,14 +286,13 @@ static struct traffic traffic_of(const struct record *r, const struct device_inf
   const double key_bytes = work_row_bytes(s, ATTN_K) + work_row_bytes(s, ATTN_V), seen = (double)work_seen_keys(s);
   const double queries = rows * work_row_bytes(s, ATTN_Q), passed_on = 2.0 * (double)plan->workspace_bytes;
   const double results = rows * (work_row_bytes(s, ATTN_O) + work_row_bytes(s, ATTN_LSE));
-  const double held = key_bytes * s->Hkv * seen;
-  const double asked = key_bytes * s->Hq / heads * all_keys_loaded(s, plan, heads);
+  const double held = key_bytes * seen, asked = key_bytes * all_keys_loaded(s, plan, heads);
   const double in_flight = pairs_in_flight(s, plan, &r->pass[main].pass, &m->pass[main], dev);
   out.requested_bytes = queries * (plan->splits > 1 ? plan->splits : 1) + asked + results + passed_on;
   out.held_bytes = held;
   out.reread_ratio = asked / held;
   /* Pairs of a batch and a KV head, once for each of the query heads that are not tiled together. */
-  out.working_set_bytes = key_bytes * seen / s->B * ceil(in_flight * s->Hkv / s->Hq * heads);
+  out.working_set_bytes = key_bytes * seen / s->B / s->Hkv * ceil(in_flight * s->Hkv / s->Hq * heads);
   out.fits_l2 = out.working_set_bytes <= (double)dev->l2_bytes;
   out.dram_bytes = out.fits_l2 ? m->bytes : out.requested_bytes;
   if (out.fits_l2 && passed_on > 2.0 * (double)dev->l2_bytes) out.dram_bytes += passed_on;

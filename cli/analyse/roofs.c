@@ -80,7 +80,7 @@ static double shared_bytes(const struct record *r, const struct metrics *m, enum
 /* Exponentials: one per score. */
 static double score_count(const struct record *r) {
   const struct attn_problem *s = &r->attn_case.shape;
-  return (double)s->Hq * (double)work_pairs(s);
+  return (double)work_pairs(s);
 }
 
 static void fill_modelled(const struct record *r, const struct metrics *m, const struct device_info *dev,

@@ -248,6 +248,7 @@ static cJSON *describe_call(const struct call *call, const struct attn_buffers *
   json_add_bool(out, "ragged", attn_is_ragged(p));
   json_add_bool(out, "paged", attn_is_paged(p));
   json_add_string(out, "scales", scales);
+  json_add_number(out, "block_size", p->sparse.block);
   json_add_number(out, "max_seqlen_q", p->Sq);
   json_add_number(out, "max_seqlen_k", p->Skv);
   for (unsigned role = 0; role < ATTN_ROLE_COUNT; ++role) {
@@ -344,7 +345,8 @@ static unsigned takes_of(const char *options) {
               {"sink", ATTN_TAKES_SINK},
               {"k_scale", ATTN_TAKES_SCALES | ATTN_TAKES_KV_DTYPE},
               {"cu_seqlens_q cu_seqlens_k", ATTN_TAKES_BATCH},
-              {"page_table", ATTN_TAKES_PAGE}};
+              {"page_table", ATTN_TAKES_PAGE},
+              {"block_counts block_indices", ATTN_TAKES_SPARSE}};
   unsigned takes = ATTN_TAKES_DV | ATTN_TAKES_LAYOUT | ATTN_TAKES_V_IN_K; /* the tensors say it */
   for (size_t i = 0; i < sizeof rows / sizeof *rows; ++i)
     takes |= has_word(options, rows[i].option) ? rows[i].takes : 0;

@@ -20,7 +20,7 @@ LOAD, BIND, LAUNCH, COLLECT, CLOSE = range(5)  # enum step in callable.c
 DONE, REFUSED, FAILED, NO_MEMORY = range(4)  # enum answer
 TEXT_MAX = 512
 OPTIONS = ("causal", "scale", "window", "softcap", "sink", "lse", "cu_seqlens_q", "cu_seqlens_k", "max_seqlen_q", "max_seqlen_k",
-           "page_table", "q_scale", "k_scale", "v_scale")
+           "page_table", "q_scale", "k_scale", "v_scale", "block_counts", "block_indices", "block_size")
 
 functions, calls, modules = {}, {}, {}
 
@@ -69,6 +69,8 @@ def keywords_of(function, problem):
         values["lse"] = True
     if problem["ragged"] or problem["paged"]:
         values.update((name, problem[name]) for name in ("max_seqlen_q", "max_seqlen_k"))
+    if problem["block_size"]:
+        values["block_size"] = problem["block_size"]
     return {name: value for name, value in values.items() if name in function.options}
 
 
@@ -87,13 +89,18 @@ def arranged(tensors, problem):
             return tensor[:, 0, :, 0]
         if name in ("k", "v") and problem["paged"]:
             return tensor.swapaxes(1, 2)
+        if name == "block_counts":
+            return tensor[..., 0]
+        if name == "block_indices":
+            return tensor
         if name == "lse":
             return tensor[0, :, :, 0] if problem["ragged"] else tensor[..., 0]
         return tensor[0].swapaxes(0, 1) if problem["ragged"] else tensor
     return {name: arrange(name, tensor) for name, tensor in tensors.items()}
 
 
-NAMED = ("sink", "cu_seqlens_q", "cu_seqlens_k", "page_table", "q_scale", "k_scale", "v_scale")  # tensors that are given by name
+# Tensors that are given by name, where the problem has them.
+NAMED = ("sink", "cu_seqlens_q", "cu_seqlens_k", "page_table", "q_scale", "k_scale", "v_scale", "block_counts", "block_indices")
 
 
 def split_outputs(function, returned, wants_lse):

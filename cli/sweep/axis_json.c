@@ -2,6 +2,9 @@
 #include "cli/sweep/axis_json.h"
 
 #include <math.h>
+#include <string.h>
+
+#include "cli/base/text.h"
 
 static struct status not_wanted(const struct json_doc *doc, const struct attn_axis *axis, const cJSON *item) {
   char wanted[AXIS_WANTED_MAX];
@@ -45,6 +48,25 @@ static bool read_name(const struct attn_axis *axis, const cJSON *item, struct ax
   return end != NULL && *end == '\0';
 }
 
+/* A text, or {"block": 128, "density": 0.25}: the names of the members are those of the text's parts. */
+static bool read_sparse(const struct attn_axis *axis, const cJSON *item, struct axis_value *out) {
+  const cJSON *block = cJSON_GetObjectItemCaseSensitive(item, "block"), *part;
+  const cJSON *density = cJSON_GetObjectItemCaseSensitive(item, "density");
+  char text[ATTN_SPARSE_TEXT_MAX] = "";
+  if (!cJSON_IsObject(item)) return read_name(axis, item, out);
+  if (!cJSON_IsNumber(block)) return false;
+  text_append(text, sizeof text, "%.12g", block->valuedouble);
+  if (cJSON_IsNumber(density)) text_append(text, sizeof text, ":%.12g", density->valuedouble);
+  cJSON_ArrayForEach(part, item) {
+    if (!cJSON_IsNumber(part)) return false;
+    if (part == block || part == density) continue;
+    text_append(text, sizeof text, "%c%s=%.12g", strchr(text, ':') != NULL ? '+' : ':', part->string,
+                part->valuedouble);
+  }
+  const char *end = axes_value_read(axis, text, out);
+  return end != NULL && *end == '\0';
+}
+
 static bool read_boolean(const cJSON *item, struct axis_value *out) {
   *out = (struct axis_value){.first = cJSON_IsTrue(item)};
   return cJSON_IsBool(item);
@@ -58,6 +80,7 @@ struct status axis_json_read(const struct json_doc *doc, const struct attn_axis 
     case AXIS_DTYPE: is_read = read_dtype(item, out); break;
     case AXIS_BATCH:
     case AXIS_NAME: is_read = read_name(axis, item, out); break;
+    case AXIS_SPARSE: is_read = read_sparse(axis, item, out); break;
     case AXIS_REAL: is_read = read_real(axis, item, out); break;
     case AXIS_BOUNDS: is_read = read_bounds(axis, item, out); break;
     case AXIS_FLAG:
@@ -76,6 +99,7 @@ cJSON *axis_json_new(const struct attn_axis *axis, struct axis_value value) {
   char text[AXIS_VALUE_TEXT_MAX];
   switch (axis->kind) {
     case AXIS_BOUNDS: return cJSON_CreateDoubleArray(bounds, 2);
+    case AXIS_SPARSE:
     case AXIS_BATCH: axes_value_write(axis, value, text); return cJSON_CreateString(text);
     case AXIS_REAL:
     case AXIS_WHOLE: return cJSON_CreateNumber(value.first);

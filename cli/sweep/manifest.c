@@ -251,9 +251,10 @@ static uint32_t role_of(const cJSON *item) {
 static unsigned takes_of_role(uint32_t role) {
   if (role >= ATTN_ROLE_COUNT) return 0;
   const enum attn_rows rows = attn_role_rows((enum attn_role)role);
-  const char *name = rows == ATTN_ROWS_OFFSETS ? "batch"
-                     : rows == ATTN_ROWS_PAGES ? "page"
-                                               : attn_role_name((enum attn_role)role);
+  const char *name = rows == ATTN_ROWS_OFFSETS  ? "batch"
+                     : rows == ATTN_ROWS_PAGES  ? "page"
+                     : rows == ATTN_ROWS_BLOCKS ? "sparse"
+                                                : attn_role_name((enum attn_role)role);
   const struct attn_axis *axis = axes_find(name, strlen(name));
   return axis != NULL ? axis->takes : 0;
 }

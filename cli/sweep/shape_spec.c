@@ -146,9 +146,9 @@ static struct status read_token(struct spec *spec, const char *text, const struc
   const struct attn_axis *of_word;
   struct axis_value word;
   if (axes_word_read(text, &of_word, &word)) return add_value(spec, of_word, word);
-  if (equals == NULL && *axis != NULL && axes_value_read(*axis, text, &word) != NULL)
-    return read_value(spec, *axis, text);
   const struct attn_axis *named = equals != NULL ? axes_find(text, (size_t)(equals - text)) : NULL;
+  if (named == NULL && *axis != NULL && axes_value_read(*axis, text, &word) != NULL)
+    return read_value(spec, *axis, text);
   if (named == NULL || !is_written(named)) return bad_word(spec, text);
   *axis = named;
   if (named->required && spec->count[list_of(named)] > 0)

@@ -360,11 +360,11 @@ static void cpu_compare_row(const struct bench *base, const struct cpu_reference
   const struct attn_problem *s = &base->shape;
   const struct cpu_bench *bench = (const struct cpu_bench *)base;
   const void *data = cpu_tensor_data(bench, ATTN_O), *lse = cpu_tensor_data(bench, ATTN_LSE);
-  const uint64_t row = pattern_source(&base->inputs, ATTN_O, pattern_sample_row(&reference->sample, i));
+  const uint64_t source = pattern_sample_row(&reference->sample, i);
+  const uint64_t row = pattern_source(&base->inputs, ATTN_O, source);
   const uint64_t pair = pattern_flip_pair(s, ATTN_O, row);
-  const struct attn_place place = attn_place_of(s, ATTN_ROWS_QUERIES, row);
-  const uint32_t keys = attn_keys_count(attn_keys_of(s, &place));
-  const struct compare_bound bound = compare_bound_of(tolerance, s, keys, &reference->rows[i]);
+  const struct attn_place place = attn_place_of(s, ATTN_ROWS_QUERIES, source);
+  const struct compare_bound bound = compare_bound_of(tolerance, s, attn_seen_keys(s, &place), &reference->rows[i]);
   struct compare_row sums = {0};
   struct attn_tensor o;
   attn_tensor_of(s, ATTN_O, &o);

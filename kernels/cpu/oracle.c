@@ -13,13 +13,16 @@ enum { ORACLE_ROWS = 16, ORACLE_KEYS = 64, ORACLE_CHUNK = 256 };
 /* One worker's memory: a tile of query rows of one head, all their scores, and one block of keys at a time. */
 struct oracle_tile {
   double *q, *o; /* [tile_rows][width] */
-  double *p;     /* [tile_rows][keys]: scores, then exponentials */
+  double *p;     /* [tile_rows][keys]: scores, then exponentials; behind them columns that are not used */
   double *kt;    /* [D][ORACLE_KEYS] */
   double *v;     /* [ORACLE_KEYS][width] */
+  int32_t *list; /* [most]: blocks of keys, where the problem has lists */
   double sum[ORACLE_ROWS];
   struct attn_place first; /* its first row */
   struct attn_key_rows kv; /* of the sequence, in the head that it reads */
   struct attn_mask mask;
+  struct attn_keys keys; /* that some of its rows see through the mask */
+  struct attn_blocks blocks;
   struct attn_keys seen[ORACLE_ROWS]; /* by each row; none by those that pad the tile */
   struct reference_row row[ORACLE_ROWS];
 };
@@ -49,7 +52,7 @@ static struct oracle_job oracle_job_of(const struct attn_problem *shape, uint32_
 
 static uint64_t oracle_worker_doubles(const struct oracle_job *job) {
   const uint64_t rows = job->tile_rows, width = job->width;
-  return rows * (2 * width + job->keys) + 2 * ORACLE_KEYS * width;
+  return rows * (2 * width + job->keys) + CPU_MATMUL_COLUMNS + 2 * ORACLE_KEYS * width + attn_blocks_most(job->shape);
 }
 
 static struct oracle_tile oracle_tile_of(const struct oracle_job *job, unsigned worker) {
@@ -59,6 +62,7 @@ static struct oracle_tile oracle_tile_of(const struct oracle_job *job, unsigned 
   tile.kt = tile.o + rows;
   tile.v = tile.kt + block;
   tile.p = tile.v + block;
+  tile.list = (int32_t *)(tile.p + (uint64_t)job->tile_rows * job->keys + CPU_MATMUL_COLUMNS);
   return tile;
 }
 
@@ -103,16 +107,34 @@ static void oracle_load(const struct oracle_job *job, enum attn_role role, uint6
   for (uint32_t d = 0; d < job->tensor[role].view.columns && scale != 1; ++d) out[d * stride] *= scale;
 }
 
-/* p[r][j] = q_r . k_j for the keys of this range, which starts at a multiple of ORACLE_KEYS. */
+/* The list of a tile's rows, which lie in one block of queries. */
+static struct attn_blocks oracle_blocks(const struct oracle_job *job, const struct oracle_tile *tile) {
+  const struct attn_problem *s = job->shape;
+  const struct attn_place *first = &tile->first;
+  const struct attn_lists lists =
+      attn_lists_of(s, job->input->tensor[ATTN_BLOCK_COUNTS], job->input->tensor[ATTN_BLOCK_INDICES]);
+  struct attn_blocks blocks = attn_blocks_of(&lists, first->sequence.b, first->h, first->token);
+  if (!attn_is_sparse(s) || lists.counts != NULL) return blocks;
+  const uint64_t row = ((uint64_t)first->sequence.b * s->Hq + first->h) * lists.q_blocks + first->token / lists.block;
+  const struct pattern_line line = pattern_line_of(job->input->pattern, ATTN_BLOCK_INDICES, row);
+  blocks =
+      (struct attn_blocks){tile->list, pattern_block(job->input->pattern, ATTN_BLOCK_COUNTS, &line, 0), lists.block};
+  for (uint32_t i = 0; i < blocks.count; ++i)
+    tile->list[i] = (int32_t)pattern_block(job->input->pattern, ATTN_BLOCK_INDICES, &line, i);
+  return blocks;
+}
+
+/* p[r][j] = q_r . k_j for the keys of this range. */
 static void oracle_scores(const struct oracle_job *job, struct oracle_tile *tile, struct attn_keys keys) {
   const uint32_t D = job->shape->D;
-  memset(tile->p, 0, sizeof(double) * job->tile_rows * job->keys);
-  memset(tile->kt, 0, sizeof(double) * D * ORACLE_KEYS);
   for (uint32_t j = keys.first; j < keys.end; j += ORACLE_KEYS) {
-    for (uint32_t x = 0; x < ORACLE_KEYS && j + x < keys.end; ++x)
+    const uint32_t left = keys.end - j, count = left < ORACLE_KEYS ? left : ORACLE_KEYS;
+    if (count < ORACLE_KEYS) memset(tile->kt, 0, sizeof(double) * D * ORACLE_KEYS);
+    for (uint32_t x = 0; x < count; ++x)
       oracle_load(job, ATTN_K, attn_key_row_at(&tile->kv, j + x), tile->kt + x, ORACLE_KEYS);
-    cpu_matmul_f64(job->tile_rows, ORACLE_KEYS, D, tile->q, job->width, tile->kt, ORACLE_KEYS, tile->p + j,
-                   job->keys);
+    /* Columns behind the last key get zeros added. */
+    cpu_matmul_f64(job->tile_rows, cpu_round_up(count, CPU_MATMUL_COLUMNS), D, tile->q, job->width, tile->kt,
+                   ORACLE_KEYS, tile->p + j, job->keys);
   }
 }
 
@@ -122,10 +144,9 @@ static double oracle_size(const double *x, uint32_t count) {
   return sqrt(squares / count);
 }
 
-/* Products q.k to those that give the capped scores. */
-static void oracle_cap(double *p, struct attn_keys seen, double softmax_scale, double softcap) {
-  for (uint32_t j = seen.first; j < seen.end && softcap > 0; ++j)
-    p[j] = softcap / softmax_scale * tanh(softmax_scale * p[j] / softcap);
+/* Product q.k to that which gives the capped score. */
+static double oracle_capped(double dot, double softmax_scale, double softcap) {
+  return softcap > 0 ? softcap / softmax_scale * tanh(softmax_scale * dot / softcap) : dot;
 }
 
 /* The sink of a head; minus infinity, which adds nothing, where there is none. */
@@ -135,27 +156,39 @@ static double oracle_sink(const struct oracle_job *job, uint32_t h) {
   return sink;
 }
 
-/* Products q.k of one row to exp(score - maximum) for the keys that it sees, and to zero for the others of `all`;
- * returns their sum and the sink's, NaN where one of them is. Fills in what is known of the row without V. */
-static double oracle_softmax(double *p, struct attn_keys seen, struct attn_keys all, double softmax_scale,
-                             double sink, struct reference_row *row) {
-  const bool has_sink = sink > -INFINITY, is_empty = seen.first == seen.end;
+/* Products q.k of row r of a tile to exp(score - maximum) for the keys that it sees, and to zero for the others that
+ * the tile sees; returns their sum and the sink's, NaN where one of them is. Fills in what is known of the row
+ * without V. */
+static double oracle_softmax(const struct oracle_job *job, struct oracle_tile *tile, uint32_t r) {
+  double *p = tile->p + (uint64_t)r * job->keys;
+  struct reference_row *row = &tile->row[r];
+  const double softmax_scale = 1 / sqrt((double)job->shape->D), sink = oracle_sink(job, tile->first.h);
+  const bool has_sink = sink > -INFINITY;
   double maximum = sink / softmax_scale, minimum = has_sink ? maximum : INFINITY, sum = 0;
-  for (uint32_t j = seen.first; j < seen.end; ++j) {
-    maximum = fmax(maximum, p[j]);
-    minimum = fmin(minimum, p[j]);
+  bool has_key = false;
+  for (uint32_t i = 0; i < tile->blocks.count; ++i) {
+    const struct attn_keys seen = attn_blocks_keys(&tile->blocks, i, tile->seen[r]);
+    for (uint32_t j = seen.first; j < seen.end; ++j) {
+      p[j] = oracle_capped(p[j], softmax_scale, (double)job->shape->softcap);
+      maximum = fmax(maximum, p[j]);
+      minimum = fmin(minimum, p[j]);
+      has_key = true;
+    }
   }
-  row->largest = is_empty && !has_sink ? 0 : softmax_scale * fmax(fabs(maximum), fabs(minimum));
-  for (uint32_t j = all.first; j < seen.first; ++j) p[j] = 0;
+  const bool is_empty = !has_key && !has_sink;
+  row->largest = is_empty ? 0 : softmax_scale * fmax(fabs(maximum), fabs(minimum));
   if (has_sink) sum = exp(sink - softmax_scale * maximum);
-  for (uint32_t j = seen.first; j < seen.end; ++j) {
-    p[j] = exp(softmax_scale * (p[j] - maximum));
-    sum += p[j];
-    row->rest += p[j] < COMPARE_TOP_WEIGHT ? p[j] : 0;
+  for (uint32_t i = 0; i < tile->blocks.count; ++i) {
+    const struct attn_keys seen = attn_blocks_keys(&tile->blocks, i, tile->seen[r]);
+    const struct attn_keys all = attn_blocks_keys(&tile->blocks, i, tile->keys);
+    for (uint32_t j = all.first; j < all.end; ++j) {
+      p[j] = j >= seen.first && j < seen.end ? exp(softmax_scale * (p[j] - maximum)) : 0;
+      sum += p[j];
+      row->rest += p[j] < COMPARE_TOP_WEIGHT ? p[j] : 0;
+    }
   }
-  row->top = is_empty ? 0 : 1;
-  for (uint32_t j = is_empty ? all.first : seen.end; j < all.end; ++j) p[j] = 0;
-  row->lse = is_empty && !has_sink ? -INFINITY : softmax_scale * maximum + log(sum);
+  row->top = has_key ? 1 : 0;
+  row->lse = is_empty ? -INFINITY : softmax_scale * maximum + log(sum);
   return sum;
 }
 
@@ -175,11 +208,9 @@ static void oracle_spread(const struct oracle_job *job, struct oracle_tile *tile
   }
 }
 
-/* o = p x v and, where it is wanted, the spread. */
+/* o += p x v for the keys of this range and, where it is wanted, the spread. */
 static void oracle_weigh(const struct oracle_job *job, struct oracle_tile *tile, struct attn_keys keys) {
   const uint32_t width = job->width;
-  memset(tile->o, 0, sizeof(double) * job->tile_rows * width);
-  memset(tile->v, 0, sizeof(double) * ORACLE_KEYS * width);
   for (uint32_t j = keys.first; j < keys.end; j += ORACLE_KEYS) {
     const uint32_t left = keys.end - j, count = left < ORACLE_KEYS ? left : ORACLE_KEYS;
     for (uint32_t x = 0; x < count; ++x)
@@ -189,14 +220,7 @@ static void oracle_weigh(const struct oracle_job *job, struct oracle_tile *tile,
   }
 }
 
-/* The keys that some of the rows see, from the start of a block of keys on. */
-static struct attn_keys oracle_keys(const struct oracle_tile *tile, uint32_t rows) {
-  struct attn_keys keys = attn_mask_rows(&tile->mask, tile->first.token, rows);
-  keys.first -= keys.first % ORACLE_KEYS;
-  return keys;
-}
-
-/* Neighbouring rows of one head of one sequence. */
+/* Neighbouring rows of one head of one sequence, in one block of queries. */
 static void oracle_tile_compute(const struct oracle_job *job, struct oracle_tile *tile, struct attn_place first,
                                 uint32_t rows) {
   const struct attn_problem *s = job->shape;
@@ -204,21 +228,22 @@ static void oracle_tile_compute(const struct oracle_job *job, struct oracle_tile
   tile->first = first;
   tile->kv = attn_key_rows_of(s, &first.sequence, attn_kv_head(s, first.h));
   tile->mask = attn_mask_of_sequence(s, &first.sequence);
-  const struct attn_keys keys = oracle_keys(tile, rows);
-  memset(tile->q, 0, sizeof(double) * job->tile_rows * job->width);
-  for (uint32_t r = 0; r < rows; ++r) oracle_load(job, ATTN_Q, q_row + r, tile->q + (uint64_t)r * job->width, 1);
+  tile->keys = attn_mask_rows(&tile->mask, first.token, rows);
+  tile->blocks = oracle_blocks(job, tile);
+  memset(tile->q, 0, sizeof(double) * (uint64_t)((double *)tile->list - tile->q));
   memset(tile->row, 0, sizeof tile->row);
   memset(tile->seen, 0, sizeof tile->seen);
-  for (uint32_t r = 0; r < rows; ++r) tile->row[r].q_size = oracle_size(tile->q + (uint64_t)r * job->width, s->D);
-  oracle_scores(job, tile, keys);
   for (uint32_t r = 0; r < rows; ++r) {
-    double *p = tile->p + (uint64_t)r * job->keys;
-    const double softmax_scale = 1 / sqrt((double)s->D);
-    const struct attn_keys seen = tile->seen[r] = attn_mask_row(&tile->mask, first.token + r);
-    oracle_cap(p, seen, softmax_scale, (double)s->softcap);
-    tile->sum[r] = oracle_softmax(p, seen, keys, softmax_scale, oracle_sink(job, first.h), &tile->row[r]);
+    double *q = tile->q + (uint64_t)r * job->width;
+    oracle_load(job, ATTN_Q, q_row + r, q, 1);
+    tile->row[r].q_size = oracle_size(q, s->D);
+    tile->seen[r] = attn_mask_row(&tile->mask, first.token + r);
   }
-  oracle_weigh(job, tile, keys);
+  for (uint32_t i = 0; i < tile->blocks.count; ++i)
+    oracle_scores(job, tile, attn_blocks_keys(&tile->blocks, i, tile->keys));
+  for (uint32_t r = 0; r < rows; ++r) tile->sum[r] = oracle_softmax(job, tile, r);
+  for (uint32_t i = 0; i < tile->blocks.count; ++i)
+    oracle_weigh(job, tile, attn_blocks_keys(&tile->blocks, i, tile->keys));
 }
 
 /* ---- output -------------------------------------------------------------------------------------------------- */
@@ -248,21 +273,24 @@ static void oracle_write_row(const struct oracle_job *job, const struct oracle_t
 }
 
 /* Of the longest sequence; shorter ones leave tiles out. */
-static uint32_t oracle_tiles_per_head(const struct attn_problem *shape) { return (shape->Sq - 1) / ORACLE_ROWS + 1; }
+static uint32_t oracle_tiles_per_head(const struct attn_problem *shape) {
+  return attn_row_tiles(shape->sparse.block, shape->Sq, ORACLE_ROWS);
+}
 
 static void oracle_task(void *context, uint64_t index, unsigned worker) {
   const struct oracle_job *job = context;
   const uint32_t tiles = oracle_tiles_per_head(job->shape), Hq = job->shape->Hq;
   const uint64_t head = index / tiles;
-  const struct attn_place first = {.sequence = attn_sequence_of(job->shape, (uint32_t)(head / Hq)),
-                                   .h = (uint32_t)(head % Hq),
-                                   .token = (uint32_t)(index % tiles) * ORACLE_ROWS};
-  if (first.token >= first.sequence.Sq) return;
-  const uint32_t left = first.sequence.Sq - first.token, rows = left < ORACLE_ROWS ? left : ORACLE_ROWS;
+  struct attn_place first = {.sequence = attn_sequence_of(job->shape, (uint32_t)(head / Hq)),
+                             .h = (uint32_t)(head % Hq)};
+  const struct attn_row_tile rows =
+      attn_row_tile_of(job->shape->sparse.block, first.sequence.Sq, ORACLE_ROWS, (uint32_t)(index % tiles));
+  if (rows.rows == 0) return;
+  first.token = rows.first;
   const uint64_t q_row = attn_query_row(job->shape, &first.sequence, first.h, first.token);
   struct oracle_tile tile = oracle_tile_of(job, worker);
-  oracle_tile_compute(job, &tile, first, rows);
-  for (uint32_t r = 0; r < rows; ++r) oracle_write_row(job, &tile, r, q_row + r);
+  oracle_tile_compute(job, &tile, first, rows.rows);
+  for (uint32_t r = 0; r < rows.rows; ++r) oracle_write_row(job, &tile, r, q_row + r);
 }
 
 /* One row of a sample: its neighbours are not wanted. */

@@ -139,7 +139,8 @@ __device__ double warp_sum(double x) {
 
 struct reference_args {
   const void *q, *k, *v;
-  const float *sink;                        /* [Hq]; NULL: none */
+  const float *sink; /* [Hq]; NULL: none */
+  struct attn_lists lists;
   const float *q_scale, *k_scale, *v_scale; /* NULL: their elements are the values */
   struct attn_view q_view, k_view, v_view;
   double *o; /* [count][columns of V] */
@@ -194,6 +195,23 @@ __device__ void weigh_keys(const reference_args &a, const struct attn_key_rows &
   }
 }
 
+/* Adds at most 32 neighbouring keys, each with its lane's score; lanes behind the last key have none. */
+template <enum attn_dtype kKvDtype>
+__device__ void add_keys(const reference_args &a, const struct attn_key_rows &kv, uint64_t v_first, uint32_t column0,
+                         struct attn_place first, uint32_t count, double score, row_state *state) {
+  const bool is_key = threadIdx.x % 32 < count;
+  const double next = fmax(state->largest, warp_max(score)), shrink = exp(state->largest - next);
+  const double p = is_key ? exp(score - next) : 0.0;
+  if (is_key) state->most = fmax(state->most, fabs(score));
+  state->total = state->total * shrink + warp_sum(p);
+  state->largest = next;
+  state->spread *= shrink * shrink;
+  state->top = shrink < COMPARE_TOP_WEIGHT ? 0.0 : state->top * shrink;
+  state->top_spread = shrink < COMPARE_TOP_WEIGHT ? 0.0 : state->top_spread * shrink * shrink;
+  for (double &out : state->out) out *= shrink;
+  weigh_keys<kKvDtype>(a, kv, v_first, column0, first, count, p, state);
+}
+
 /* The score of one pair, capped where the problem says so. `scale`: of Q and K together. */
 template <enum attn_dtype kDtype, enum attn_dtype kKvDtype>
 __device__ double score_of(const reference_args &a, uint64_t q_first, uint64_t k_first, double scale) {
@@ -229,7 +247,8 @@ __global__ void reference_kernel(const reference_args a) {
   const uint64_t kv_row = attn_key_row_at(&kv, 0);
   const uint64_t k_first = attn_view_row(&a.k_view, kv_row), v_first = attn_view_row(&a.v_view, kv_row);
   const uint32_t lane = threadIdx.x % 32, column0 = blockIdx.y * kReferenceColumns;
-  const struct attn_keys keys = attn_keys_of(&s, &at);
+  const struct attn_keys seen = attn_keys_of(&s, &at);
+  const struct attn_blocks blocks = attn_blocks_of(&a.lists, at.sequence.b, at.h, at.token);
   const double q_scale = scale_at(a, a.q_scale, ATTN_Q, at);
   struct attn_place key = {at.sequence, attn_kv_head(&s, at.h), 0, false};
   row_state state = {};
@@ -239,27 +258,20 @@ __global__ void reference_kernel(const reference_args a) {
     state.most = fabs(state.largest);
     state.total = 1;
   }
-  for (uint32_t j0 = keys.first; j0 < keys.end; j0 += 32) {
-    const uint32_t j = j0 + lane;
-    double score = -INFINITY;
-    if (j < keys.end) {
-      key.token = j;
-      score = score_of<kDtype, kKvDtype>(a, q_first, key_at(a.k_view, kv, k_first, j),
-                                         q_scale * scale_at(a, a.k_scale, ATTN_K, key));
-      state.most = fmax(state.most, fabs(score));
+  bool is_empty = true;
+  for (uint32_t i = 0; i < blocks.count; ++i) {
+    const struct attn_keys keys = attn_blocks_keys(&blocks, i, seen);
+    is_empty = is_empty && keys.first == keys.end;
+    for (uint32_t j0 = keys.first; j0 < keys.end; j0 += 32) {
+      double score = -INFINITY;
+      key.token = j0 + lane;
+      if (key.token < keys.end)
+        score = score_of<kDtype, kKvDtype>(a, q_first, key_at(a.k_view, kv, k_first, key.token),
+                                           q_scale * scale_at(a, a.k_scale, ATTN_K, key));
+      key.token = j0;
+      add_keys<kKvDtype>(a, kv, v_first, column0, key, min(32u, keys.end - j0), score, &state);
     }
-    const double next = fmax(state.largest, warp_max(score)), shrink = exp(state.largest - next);
-    const double p = j < keys.end ? exp(score - next) : 0.0;
-    state.total = state.total * shrink + warp_sum(p);
-    state.largest = next;
-    state.spread *= shrink * shrink;
-    state.top = shrink < COMPARE_TOP_WEIGHT ? 0.0 : state.top * shrink;
-    state.top_spread = shrink < COMPARE_TOP_WEIGHT ? 0.0 : state.top_spread * shrink * shrink;
-    for (double &out : state.out) out *= shrink;
-    key.token = j0;
-    weigh_keys<kKvDtype>(a, kv, v_first, column0, key, min(32u, keys.end - j0), p, &state);
   }
-  const bool is_empty = keys.first == keys.end;
   for (int i = 0; i < kPerLane; ++i) {
     const uint32_t d = column0 + lane + 32 * i;
     if (d >= a.v_view.columns) break;
@@ -297,6 +309,8 @@ struct status compute_reference(struct cuda_bench *p, struct cuda_reference *r) 
                                data_of(p, ATTN_K),
                                data_of(p, ATTN_V),
                                static_cast<const float *>(data_of(p, ATTN_SINK)),
+                               attn_lists_of(&s, static_cast<const int32_t *>(data_of(p, ATTN_BLOCK_COUNTS)),
+                                             static_cast<const int32_t *>(data_of(p, ATTN_BLOCK_INDICES))),
                                static_cast<const float *>(data_of(p, ATTN_Q_SCALE)),
                                static_cast<const float *>(data_of(p, ATTN_K_SCALE)),
                                static_cast<const float *>(data_of(p, ATTN_V_SCALE)),
@@ -449,9 +463,9 @@ struct compare_args compare_args_of(const struct cuda_bench *p, const struct tol
           p->base.inputs};
 }
 
-__device__ struct compare_bound bound_of(const compare_args &a, uint64_t place, uint64_t row) {
-  const struct attn_place at = attn_place_of(&a.shape, ATTN_ROWS_QUERIES, row);
-  return compare_bound_of(&a.tolerance, &a.shape, attn_keys_count(attn_keys_of(&a.shape, &at)), &a.rows[place]);
+__device__ struct compare_bound bound_of(const compare_args &a, uint64_t place) {
+  const struct attn_place at = attn_place_of(&a.shape, ATTN_ROWS_QUERIES, pattern_sample_row(&a.sample, place));
+  return compare_bound_of(&a.tolerance, &a.shape, attn_seen_keys(&a.shape, &at), &a.rows[place]);
 }
 
 __device__ uint64_t warp_count(uint64_t x) {
@@ -483,7 +497,7 @@ __device__ void compare_one_row(const compare_args &a, uint64_t place, struct co
       compare_undefined(mine, &a.shape, row * columns + d, load_double<kDtype>(a.output, first + d));
     return;
   }
-  const struct compare_bound bound = bound_of(a, place, row);
+  const struct compare_bound bound = bound_of(a, place);
   struct compare_row sums = {};
   for (uint32_t d = lane; d < columns; d += 32) {
     compare_element(mine, &sums, &bound, row * columns + d, load_double<kDtype>(a.output, first + d),
@@ -588,12 +602,12 @@ __device__ bool sees_wrong(const compare_args &a, const verified_outputs &verifi
   compare_start(&mine);
   for (uint32_t d = column0 + lane; d < end; d += 32) {
     if (is_as_verified<kDtype>(a, verified, first + d, from + d, pair, d)) continue;
-    const struct compare_bound bound = bound_of(a, place, row);
+    const struct compare_bound bound = bound_of(a, place);
     compare_element(&mine, &sums, &bound, row * columns + d, load_double<kDtype>(a.output, first + d),
                     expected_of(a, pair, d, a.o[place * columns + d]));
   }
   if (has_lse && !(verified.lse != nullptr && verified.lse[source] == a.lse[row])) {
-    const struct compare_bound bound = bound_of(a, place, row);
+    const struct compare_bound bound = bound_of(a, place);
     compare_lse(&mine, &bound, row, a.lse[row], a.rows[place].lse);
   }
   return sums.bad + mine.result.lse.bad_rows > 0;

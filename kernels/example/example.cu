@@ -65,7 +65,8 @@ static ATTN_HD inline size_t key_at(const attn_view &view, const Sequence &own, 
   return attn_view_key(&view, own.pages, own.batch, kv_h, own.k_first + key);
 }
 
-/* The keys that a row of the sequence sees. */
+/* The keys that the mask leaves a row of the sequence. Of a block-sparse case the row sees those of them that lie in
+ * one of the blocks of its list (kernels/problem/blocks.h); any other case has one block of all keys. */
 static ATTN_HD inline attn_keys keys_of(const attn_problem &s, const Sequence &sequence, uint32_t row) {
   const attn_mask mask = {sequence.Sq, sequence.Skv, s.left, s.right};
   return attn_mask_row(&mask, row);
@@ -82,7 +83,8 @@ struct Params {
   void *o;
   const float *sink; /* [Hq]; nullptr: the case has none */
   Tables tables;
-  float *lse; /* nullptr: the case does not ask for it */
+  attn_lists lists; /* of blocks of keys, in two inputs */
+  float *lse;       /* nullptr: the case does not ask for it */
   attn_problem shape;
   attn_view q_view, k_view, v_view, o_view, lse_view; /* where rows lie, in the layout that the case has */
   float scale_log2;                                   /* log2(e) / sqrt(D), so that the softmax costs exp2 */
@@ -131,20 +133,24 @@ __global__ void __launch_bounds__(kWarp *kMaxWarps, kLaneElements == kShort ? 4 
   if (p.sink != nullptr) top = (float)M_LOG2E * p.sink[h], sum = 1.0f; /* a term of the sum alone */
   load_row(q, q_row, s.D);
   const attn_keys keys = keys_of(s, own, row);
-  for (uint32_t key = keys.first; key < keys.end; ++key) {
-    float dot = 0.0f;
-    load_row(x, k + key_at(p.k_view, own, kv_h, key), s.D);
+  const attn_blocks blocks = attn_blocks_of(&p.lists, blockIdx.z, h, row);
+  for (uint32_t block = 0; block < blocks.count; ++block) {
+    const attn_keys listed = attn_blocks_keys(&blocks, block, keys);
+    for (uint32_t key = listed.first; key < listed.end; ++key) {
+      float dot = 0.0f;
+      load_row(x, k + key_at(p.k_view, own, kv_h, key), s.D);
 #pragma unroll
-    for (uint32_t i = 0; i < kLaneElements; ++i) dot += q[i] * x[i];
-    float score = sum_over_warp(dot) * p.scale_log2;
-    if (p.cap_log2 > 0.0f) score = p.cap_log2 * tanhf(score / p.cap_log2);
-    const float new_top = fmaxf(top, score);
-    const float keep = exp2f(top - new_top), weight = exp2f(score - new_top); /* keep is 0 at the first key */
-    top = new_top;
-    sum = sum * keep + weight;
-    load_row(x, v + key_at(p.v_view, own, kv_h, key), s.Dv);
+      for (uint32_t i = 0; i < kLaneElements; ++i) dot += q[i] * x[i];
+      float score = sum_over_warp(dot) * p.scale_log2;
+      if (p.cap_log2 > 0.0f) score = p.cap_log2 * tanhf(score / p.cap_log2);
+      const float new_top = fmaxf(top, score);
+      const float keep = exp2f(top - new_top), weight = exp2f(score - new_top); /* keep is 0 at the first key */
+      top = new_top;
+      sum = sum * keep + weight;
+      load_row(x, v + key_at(p.v_view, own, kv_h, key), s.Dv);
 #pragma unroll
-    for (uint32_t i = 0; i < kLaneElements; ++i) o[i] = o[i] * keep + weight * x[i];
+      for (uint32_t i = 0; i < kLaneElements; ++i) o[i] = o[i] * keep + weight * x[i];
+    }
   }
 
   T *o_row = static_cast<T *>(p.o) + attn_view_token(&p.o_view, own.batch, h, own.q_first + row);
@@ -186,6 +192,7 @@ static struct status warp_bind(const attn_problem *shape, const attn_plan *, con
   p.v_view = attn_view_of(shape, ATTN_V), p.o_view = attn_view_of(shape, ATTN_O);
   p.lse_view = attn_view_of(shape, ATTN_LSE);
   p.tables = {buffers->cu_seqlens_q, buffers->cu_seqlens_k, buffers->page_table};
+  p.lists = attn_lists_of(shape, buffers->block_counts, buffers->block_indices);
   p.scale_log2 = (float)(M_LOG2E / sqrt((double)shape->D));
   p.cap_log2 = (float)M_LOG2E * shape->softcap;
   static_assert(sizeof p <= ATTN_PASS_ARGS_MAX, "a kernel argument must fit the runner's buffer");
@@ -249,12 +256,14 @@ static void cpu_plan(const attn_problem *shape, const attn_tuning *, const devic
 }
 
 /* Turns the scores of these keys into weights that add up to 1, with that of the sink where there is one; returns
- * their log-sum-exp, -inf of none. */
+ * their log-sum-exp, -inf of none. Keys that the row does not see have a score of -inf. */
 static float softmax(float *scores, attn_keys keys, const float *sink) {
   float top = sink != nullptr ? *sink : -INFINITY;
   double sum = 0.0; /* in fp32 many equal terms beside a large one would be rounded the same way */
   for (uint32_t key = keys.first; key < keys.end; ++key) top = fmaxf(top, scores[key]);
   if (sink != nullptr) sum = expf(*sink - top);
+  for (uint32_t key = keys.first; key < keys.end && top == -INFINITY; ++key) scores[key] = 0.0f;
+  if (top == -INFINITY) return top;
   for (uint32_t key = keys.first; key < keys.end; ++key) sum += scores[key] = expf(scores[key] - top);
   for (uint32_t key = keys.first; key < keys.end; ++key) scores[key] = (float)(scores[key] / sum);
   return top + (float)log(sum);
@@ -266,22 +275,30 @@ static size_t host_row(const attn_problem *s, attn_role role, uint32_t b, uint32
   return attn_view_token(&view, b, h, token);
 }
 
-static void cpu_row(const attn_problem *s, const attn_buffers *buffers, const Sequence &own, uint32_t h,
-                    uint32_t row) {
+/* Row `row` of the queries of sequence b. */
+static void cpu_row(const attn_problem *s, const attn_buffers *buffers, uint32_t sequence, uint32_t h, uint32_t row) {
+  const Tables tables = {buffers->cu_seqlens_q, buffers->cu_seqlens_k, buffers->page_table};
+  const Sequence own = sequence_of(*s, tables, sequence);
   const uint32_t kv_h = h / (s->Hq / s->Hkv);
   const uint32_t b = own.batch, token = own.q_first + row;
   const size_t q = host_row(s, ATTN_Q, b, h, token), o_row = host_row(s, ATTN_O, b, h, token);
   const attn_view k_view = attn_view_of(s, ATTN_K), v_view = attn_view_of(s, ATTN_V);
+  const attn_lists lists = attn_lists_of(s, buffers->block_counts, buffers->block_indices);
+  const attn_blocks blocks = attn_blocks_of(&lists, sequence, h, row);
   const attn_keys keys = keys_of(*s, own, row);
   float *scores = static_cast<float *>(buffers->workspace);
   const float scale = 1.0f / sqrtf((float)s->D);
-  for (uint32_t key = keys.first; key < keys.end; ++key) {
-    const size_t k = key_at(k_view, own, kv_h, key);
-    float dot = 0.0f;
-    for (uint32_t d = 0; d < s->D; ++d) {
-      dot += host_load(buffers->q, s->dtype, q + d) * host_load(buffers->k, s->dtype, k + d);
+  for (uint32_t key = keys.first; key < keys.end; ++key) scores[key] = -INFINITY;
+  for (uint32_t i = 0; i < blocks.count; ++i) {
+    const attn_keys listed = attn_blocks_keys(&blocks, i, keys);
+    for (uint32_t key = listed.first; key < listed.end; ++key) {
+      const size_t k = key_at(k_view, own, kv_h, key);
+      float dot = 0.0f;
+      for (uint32_t d = 0; d < s->D; ++d) {
+        dot += host_load(buffers->q, s->dtype, q + d) * host_load(buffers->k, s->dtype, k + d);
+      }
+      scores[key] = s->softcap > 0 ? s->softcap * tanhf(dot * scale / s->softcap) : dot * scale;
     }
-    scores[key] = s->softcap > 0 ? s->softcap * tanhf(dot * scale / s->softcap) : dot * scale;
   }
   const float *sink = buffers->sink != nullptr ? buffers->sink + h : nullptr;
   const float lse = softmax(scores, keys, sink);
@@ -301,14 +318,14 @@ static void cpu_run(const attn_problem *s, const attn_plan *, const attn_buffers
   for (uint32_t b = 0; b < s->B; ++b) {
     const Sequence own = sequence_of(*s, tables, b);
     for (uint32_t h = 0; h < s->Hq; ++h)
-      for (uint32_t row = 0; row < own.Sq; ++row) cpu_row(s, buffers, own, h, row);
+      for (uint32_t row = 0; row < own.Sq; ++row) cpu_row(s, buffers, b, h, row);
   }
 }
 
 /* What both compute beside sizes, types and a full or causal mask. A case with something else is skipped. */
 constexpr unsigned kTakes = ATTN_TAKES_LSE | ATTN_TAKES_WINDOW | ATTN_TAKES_DV | ATTN_TAKES_SOFTCAP |
                             ATTN_TAKES_SINK | ATTN_TAKES_LAYOUT | ATTN_TAKES_BATCH | ATTN_TAKES_PAGE |
-                            ATTN_TAKES_V_IN_K;
+                            ATTN_TAKES_V_IN_K | ATTN_TAKES_SPARSE;
 
 /* ---- what attnbench reads -------------------------------------------------------------------------------------- */
 

@@ -2,10 +2,10 @@
  *
  *   score(i, j) = q_i . k_j / sqrt(D)
  *   score       = softcap * tanh(score / softcap)            where softcap is not 0
- *   weight(i, j) = exp(score(i, j) - m_i)                    for the keys j that row i sees (mask.h), else 0
- *   sum_i       = sum over j of weight(i, j)                 + exp(sink_h - m_i) where the problem has a sink
- *   o_i         = sum over j of weight(i, j) v_j / sum_i     zeros where the row sees no key
- *   lse_i       = m_i + log(sum_i)                           minus infinity where sum_i has no term
+ *   weight(i, j) = exp(score(i, j) - m_i)                    for the keys j that row i sees (mask.h, blocks.h), else
+ * 0 sum_i       = sum over j of weight(i, j)                 + exp(sink_h - m_i) where the problem has a sink o_i =
+ * sum over j of weight(i, j) v_j / sum_i     zeros where the row sees no key lse_i       = m_i + log(sum_i) minus
+ * infinity where sum_i has no term
  *
  * m_i is any number that keeps the exponentials in range, such as the largest score. Query head h reads KV head
  * h / (Hq / Hkv). The scale is 1 / sqrt(D) whatever Dv is. tensor.h lists the tensors, mask.h says which keys a row
@@ -26,6 +26,7 @@
 #include "kernels/problem/batch.h"
 #include "kernels/problem/dtype.h"
 #include "kernels/problem/mask.h"
+#include "kernels/problem/sparse.h"
 
 #ifdef __cplusplus
 extern "C" {
@@ -34,6 +35,7 @@ extern "C" {
 /* The largest values of B, of Hq and Hkv, of Sq and Skv, of D and Dv; the smallest is 1. */
 enum { ATTN_B_MAX = 65536, ATTN_H_MAX = 1024, ATTN_S_MAX = 1048576, ATTN_D_MAX = 8192 };
 #define ATTN_TENSOR_ELEMENTS_MAX (UINT64_C(1) << 40) /* of one tensor */
+#define ATTN_BLOCK_PAIRS_MAX     (UINT64_C(1) << 26) /* of a block of queries and a block of keys, where it is sparse */
 
 /* The features of a problem that code may or may not take, besides sizes, dtypes and a full or causal mask. */
 enum attn_takes {
@@ -44,6 +46,7 @@ enum attn_takes {
   ATTN_TAKES_SINK = 16,
   ATTN_TAKES_LAYOUT = 32,
   ATTN_TAKES_BATCH = 64,
+  ATTN_TAKES_SPARSE = 128,
   ATTN_TAKES_OUT_DTYPE = 1 << 16,
   ATTN_TAKES_SCALES = 1 << 17,
   ATTN_TAKES_KV_DTYPE = 1 << 18,
@@ -88,6 +91,7 @@ struct attn_problem {
   uint32_t page;                /* tokens of a page of K and V (pages.h); 0: K and V are contiguous */
   uint32_t prefix;              /* keys at their beginning that all sequences share, in the same pages */
   bool v_in_k;                  /* V is the first Dv columns of K: one tensor */
+  struct attn_sparse sparse;    /* rows see some blocks of keys only, by lists that are inputs */
 };
 
 /* A dense problem with as many columns in V as in Q, for initialisers. */

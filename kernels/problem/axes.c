@@ -70,6 +70,10 @@ static struct attn_batch *batch_at(struct attn_problem *p, size_t offset) {
   return (struct attn_batch *)((char *)p + offset);
 }
 
+static struct attn_sparse *sparse_at(struct attn_problem *p, size_t offset) {
+  return (struct attn_sparse *)((char *)p + offset);
+}
+
 static uint32_t *whole_at(struct attn_problem *p, size_t offset) { return (uint32_t *)((char *)p + offset); }
 
 struct axis_value axes_get(const struct attn_axis *axis, const struct attn_problem *problem) {
@@ -83,6 +87,7 @@ struct axis_value axes_get(const struct attn_axis *axis, const struct attn_probl
     case AXIS_CAUSAL: return (struct axis_value){.first = causal_value(problem)};
     case AXIS_REAL: return (struct axis_value){.first = in_thousandths((double)*(const float *)first)};
     case AXIS_BATCH: return (struct axis_value){.batch = *(const struct attn_batch *)first};
+    case AXIS_SPARSE: return (struct axis_value){.sparse = *(const struct attn_sparse *)first};
     case AXIS_BOUNDS:
       return (struct axis_value){.first = *(const int32_t *)first, .second = *(const int32_t *)second};
   }
@@ -104,6 +109,7 @@ void axes_set(const struct attn_axis *axis, struct axis_value value, struct attn
       break;
     case AXIS_REAL: *real_at(out, axis->offset) = (float)value.first; break;
     case AXIS_BATCH: *batch_at(out, axis->offset) = value.batch; break;
+    case AXIS_SPARSE: *sparse_at(out, axis->offset) = value.sparse; break;
     case AXIS_BOUNDS:
       *bound_at(out, axis->offset) = (int32_t)value.first;
       *bound_at(out, axis->also) = (int32_t)value.second;
@@ -139,6 +145,7 @@ static struct attn_problem defaults_of(struct attn_problem problem) {
       case AXIS_NAME:
       case AXIS_FLAG:
       case AXIS_BATCH:
+      case AXIS_SPARSE:
       case AXIS_REAL: axes_set(axis, (struct axis_value){.first = 0}, &problem); break;
       case AXIS_CAUSAL:
       case AXIS_BOUNDS: axes_set(axis, (struct axis_value){.first = -1, .second = -1}, &problem); break;
@@ -148,7 +155,8 @@ static struct attn_problem defaults_of(struct attn_problem problem) {
 }
 
 bool axes_value_same(const struct axis_value *a, const struct axis_value *b) {
-  return a->first == b->first && a->second == b->second && attn_batch_same(&a->batch, &b->batch);
+  return a->first == b->first && a->second == b->second && attn_batch_same(&a->batch, &b->batch) &&
+         attn_sparse_same(&a->sparse, &b->sparse);
 }
 
 bool axes_is_default(const struct attn_axis *axis, const struct attn_problem *problem) {
@@ -271,6 +279,7 @@ const char *axes_value_read(const struct attn_axis *axis, const char *text, stru
     case AXIS_CAUSAL: return read_boolean(text, out);
     case AXIS_REAL: return read_real(text, out);
     case AXIS_BATCH: *out = (struct axis_value){.first = 0}; return attn_batch_read(text, &out->batch);
+    case AXIS_SPARSE: *out = (struct axis_value){.first = 0}; return attn_sparse_read(text, &out->sparse);
     case AXIS_BOUNDS: return read_bounds(axis, text, out);
   }
   return NULL;
@@ -289,6 +298,7 @@ void axes_value_write(const struct attn_axis *axis, struct axis_value value, cha
     case AXIS_NAME: text = axis->names[(unsigned)value.first]; break;
     case AXIS_REAL: write_real(value.first, out); return;
     case AXIS_BATCH: attn_batch_write(&value.batch, out); return;
+    case AXIS_SPARSE: attn_sparse_write(&value.sparse, out); return;
     case AXIS_BOUNDS:
       snprintf(out, AXIS_VALUE_TEXT_MAX, "%" PRId32 "%c%" PRId32, (int32_t)value.first, axis->pair,
                (int32_t)value.second);
@@ -302,6 +312,7 @@ void axes_value_write(const struct attn_axis *axis, struct axis_value value, cha
 bool axes_value_is_allowed(const struct attn_axis *axis, struct axis_value value) {
   const double least = axis->kind == AXIS_BOUNDS ? -1 : (double)axes_least(axis);
   if (axis->kind == AXIS_REAL) return value.first >= 0 && value.first <= axis->most;
+  if (axis->kind == AXIS_SPARSE) return attn_sparse_is_sound(&value.sparse);
   return axis->most == 0 ||
          (value.first >= least && value.first <= axis->most && value.second >= least && value.second <= axis->most);
 }
@@ -334,6 +345,11 @@ void axes_value_wanted(const struct attn_axis *axis, const char *quote, char out
     case AXIS_BATCH:
       snprintf(out, AXIS_WANTED_MAX, "%suniform%s, groups such as %s2q2k_4q512s4k%s, or %sragged:SEED%s", quote,
                quote, quote, quote, quote, quote);
+      break;
+    case AXIS_SPARSE:
+      snprintf(out, AXIS_WANTED_MAX,
+               "%sdense%s, %s128:0.25%s for blocks of 128 tokens, or %s128:sliding=3+global=1%s", quote, quote, quote,
+               quote, quote, quote);
       break;
     case AXIS_BOUNDS:
       snprintf(out, AXIS_WANTED_MAX, "%s, each a whole number from 0 to %" PRIu32 ", or -1 for no bound",
@@ -497,6 +513,7 @@ static const char *pages_wrong(const struct attn_problem *p) {
   if (p->layout == ATTN_HND && !attn_is_paged(p)) return "give page where layout is hnd: it is an order of pages";
   if (p->prefix > 0 && !attn_is_paged(p)) return "give page where there is a prefix: sequences share pages";
   if (!attn_is_paged(p)) return NULL;
+  if (attn_is_sparse(p)) return "leave out sparse or page: lists are of blocks of contiguous keys";
   if (p->layout == ATTN_QKV) return "leave out layout or page: in qkv Q, K and V are one tensor";
   if (p->prefix % p->page != 0) return "give a prefix that is a multiple of page: whole pages are shared";
   if (p->prefix > least_keys(p)) return "give a prefix of at most the keys of the shortest sequence";
@@ -510,6 +527,17 @@ static bool pages_are_sound(const struct attn_problem *p, const char *key, char 
   const char *wrong = pages_wrong(p);
   if (wrong != NULL) snprintf(why, AXIS_WHY_MAX, "has the case %s; %s", key, wrong);
   return wrong == NULL;
+}
+
+/* What is counted goes through all lists. */
+static bool lists_are_sound(const struct attn_problem *p, const char *key, char why[AXIS_WHY_MAX]) {
+  const uint64_t lists = (uint64_t)p->B * p->Hq * attn_blocks_in(p, p->Sq);
+  if (lists * attn_blocks_in(p, p->Skv) <= ATTN_BLOCK_PAIRS_MAX) return true;
+  snprintf(
+      why, AXIS_WHY_MAX,
+      "has the case %s, with more than 2^26 pairs of a block of queries and a block of keys; give a larger block",
+      key);
+  return false;
 }
 
 bool axes_problem_is_sound(const struct attn_problem *p, char why[AXIS_WHY_MAX]) {
@@ -527,7 +555,7 @@ bool axes_problem_is_sound(const struct attn_problem *p, char why[AXIS_WHY_MAX])
     return false;
   }
   return batch_is_sound(p, key, why) && packing_is_sound(p, key, why) && pages_are_sound(p, key, why) &&
-         types_are_sound(p, key, why) && tensors_are_sound(p, key, why);
+         lists_are_sound(p, key, why) && types_are_sound(p, key, why) && tensors_are_sound(p, key, why);
 }
 
 unsigned axes_takes_of(const struct attn_problem *problem) {
@@ -569,6 +597,10 @@ size_t axes_numbers(const struct attn_problem *problem, struct axis_number out[A
         out[count++] = (struct axis_number){axes[i].member[1], (int64_t)value.second};
         break;
       case AXIS_DTYPE:
+      case AXIS_SPARSE:
+        out[count++] = (struct axis_number){"block_size", problem->sparse.block};
+        out[count++] = (struct axis_number){"blocks_most", attn_blocks_most(problem)};
+        break;
       case AXIS_BATCH:
       case AXIS_REAL: break;
     }
@@ -594,6 +626,8 @@ int axes_compare_traits(const struct attn_problem *a, const struct attn_problem 
     if (left.first != right.first) return left.first < right.first ? -1 : 1;
     if (left.second != right.second) return left.second < right.second ? -1 : 1;
     if (!attn_batch_same(&left.batch, &right.batch)) return memcmp(&left.batch, &right.batch, sizeof left.batch);
+    if (!attn_sparse_same(&left.sparse, &right.sparse))
+      return memcmp(&left.sparse, &right.sparse, sizeof left.sparse);
   }
   return 0;
 }
@@ -609,6 +643,7 @@ static void write_trait(const struct attn_axis *axis, const struct attn_problem 
     case AXIS_REAL:
     case AXIS_NAME:
     case AXIS_BATCH:
+    case AXIS_SPARSE:
     case AXIS_BOUNDS: snprintf(out, size, "%s %s", axis->name, text); break;
     case AXIS_DTYPE: snprintf(out, size, "%s", text); break;
     case AXIS_FLAG:

@@ -42,6 +42,7 @@ enum axis_kind {
   AXIS_CAUSAL, /* the mask's bounds as a boolean: 1 for right = 0, 0 for no bound, neither for other bounds */
   AXIS_REAL,   /* float, 0 or a multiple of 0.001 from 0.001 to `most` */
   AXIS_BATCH,  /* struct attn_batch */
+  AXIS_SPARSE, /* struct attn_sparse */
   AXIS_BOUNDS, /* two int32_t from -1 to `most`; the default is whatever an AXIS_CAUSAL of the same members says */
 };
 
@@ -80,10 +81,12 @@ bool axes_parts(const struct attn_axis *alias, const struct attn_axis *part[2]);
 /* ---- values -------------------------------------------------------------------------------------------------- */
 
 /* The value of an axis: the numbers of its one or two members; `second` equals `first` when there is one. A dtype or
- * a name is its enumerator, a boolean 0 or 1. A batch is no number, and has its own member. */
+ * a name is its enumerator, a boolean 0 or 1. A batch and a rule of blocks are no numbers, and have members of their
+ * own. */
 struct axis_value {
   double first, second;
   struct attn_batch batch;
+  struct attn_sparse sparse;
 };
 
 enum { AXIS_VALUE_TEXT_MAX = ATTN_BATCH_TEXT_MAX, AXIS_WANTED_MAX = ATTN_DTYPE_LIST_MAX };
@@ -165,7 +168,7 @@ struct axis_number {
   const char *name;
   int64_t value;
 };
-enum { AXIS_NUMBERS_MAX = AXIS_COUNT + 2 };
+enum { AXIS_NUMBERS_MAX = AXIS_COUNT + 3 };
 /* Returns how many; the names are the same for every problem. */
 size_t axes_numbers(const struct attn_problem *, struct axis_number out[AXIS_NUMBERS_MAX]);
 

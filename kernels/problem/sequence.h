@@ -11,14 +11,16 @@ extern "C" {
 #endif
 
 /* What the rows of a tensor are: one for each query head and query, KV head and key, query head, beginning of a
- * sequence and the end of the last one, scale (attn_scale_row), or page of a sequence. */
+ * sequence and the end of the last one, scale (attn_scale_row), page of a sequence, or query head and block of
+ * queries. */
 enum attn_rows {
   ATTN_ROWS_QUERIES,
   ATTN_ROWS_KEYS,
   ATTN_ROWS_HEADS,
   ATTN_ROWS_OFFSETS,
   ATTN_ROWS_SCALES,
-  ATTN_ROWS_PAGES
+  ATTN_ROWS_PAGES,
+  ATTN_ROWS_BLOCKS
 };
 
 /* Are the sequences packed behind one another, whatever their lengths? */

@@ -49,6 +49,11 @@ bool attn_tensor_of(const struct attn_problem *p, enum attn_role role, struct at
       if (!attn_is_paged(p)) return false;
       tensor.is_whole = true;
       break;
+    case ATTN_BLOCK_COUNTS:
+    case ATTN_BLOCK_INDICES:
+      if (!attn_is_sparse(p)) return false;
+      tensor.is_whole = true;
+      break;
   }
   tensor.elements = elements_of(&tensor.view);
   if (attn_is_packed(p, role)) {

@@ -3,7 +3,7 @@
 #ifndef ATTNBENCH_KERNELS_PROBLEM_TENSOR_H
 #define ATTNBENCH_KERNELS_PROBLEM_TENSOR_H
 
-#include "kernels/problem/place.h"
+#include "kernels/problem/blocks.h"
 
 #ifdef __cplusplus
 extern "C" {
@@ -24,7 +24,9 @@ extern "C" {
   X(Q_SCALE, q_scale, const float, false, SCALES)              \
   X(K_SCALE, k_scale, const float, false, SCALES)              \
   X(V_SCALE, v_scale, const float, false, SCALES)              \
-  X(PAGE_TABLE, page_table, const int32_t, false, PAGES)
+  X(PAGE_TABLE, page_table, const int32_t, false, PAGES)       \
+  X(BLOCK_COUNTS, block_counts, const int32_t, false, BLOCKS)  \
+  X(BLOCK_INDICES, block_indices, const int32_t, false, BLOCKS)
 
 enum attn_role {
 #define ATTN_ROLE_ENUM(role, ...) ATTN_##role,
@@ -55,6 +57,7 @@ static inline ATTN_HD uint32_t attn_columns(const struct attn_problem *p, enum a
     case ATTN_K: return p->D;
     case ATTN_V:
     case ATTN_O: return p->Dv;
+    case ATTN_BLOCK_INDICES: return attn_blocks_most(p);
     case ATTN_LSE:
     case ATTN_SINK:
     case ATTN_CU_SEQLENS_Q:
@@ -62,7 +65,8 @@ static inline ATTN_HD uint32_t attn_columns(const struct attn_problem *p, enum a
     case ATTN_Q_SCALE:
     case ATTN_K_SCALE:
     case ATTN_V_SCALE:
-    case ATTN_PAGE_TABLE: break;
+    case ATTN_PAGE_TABLE:
+    case ATTN_BLOCK_COUNTS: break;
   }
   return 1;
 }
@@ -81,7 +85,9 @@ static inline ATTN_HD enum attn_dtype attn_dtype_of(const struct attn_problem *p
     case ATTN_PAGE_TABLE:
     case ATTN_Q_SCALE:
     case ATTN_K_SCALE:
-    case ATTN_V_SCALE: break;
+    case ATTN_V_SCALE:
+    case ATTN_BLOCK_COUNTS:
+    case ATTN_BLOCK_INDICES: break;
   }
   return ATTN_F32;
 }
@@ -176,12 +182,14 @@ static inline ATTN_HD struct attn_view attn_view_of(const struct attn_problem *p
   const bool is_by_head = p->layout == ATTN_BHSD || p->layout == ATTN_HND;
   const bool is_by_token = has_tokens && role != ATTN_LSE && (is_ragged || !is_by_head);
   const uint32_t stride = attn_columns(p, role == ATTN_V && p->v_in_k ? ATTN_K : role);
+  const bool has_blocks = rows == ATTN_ROWS_BLOCKS;
   struct attn_view view;
   if (rows == ATTN_ROWS_SCALES) return attn_scale_view(p, role);
-  view.batch = has_tokens && !is_ragged ? p->B : 1;
+  view.batch = (has_tokens && !is_ragged) || has_blocks ? p->B : 1;
   view.heads = rows == ATTN_ROWS_KEYS ? p->Hkv : rows == ATTN_ROWS_OFFSETS ? 1 : p->Hq;
   view.tokens = rows == ATTN_ROWS_OFFSETS ? p->B + 1 : !has_tokens ? 1 : rows == ATTN_ROWS_KEYS ? p->Skv : p->Sq;
   if (has_tokens && is_ragged) view.tokens = (uint32_t)attn_tokens(p, rows);
+  if (has_blocks) view.tokens = attn_blocks_in(p, p->Sq);
   view.columns = attn_columns(p, role);
   view.token_stride = stride;
   view.head_stride = view.tokens * view.token_stride;

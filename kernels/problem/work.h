@@ -10,24 +10,27 @@
 extern "C" {
 #endif
 
-/* Pairs of a query row and a key that it sees, in one query head of all sequences. */
+/* Pairs of a query row and a key that it sees, in all query heads of all sequences. */
 uint64_t work_pairs(const struct attn_problem *);
 
 /* The same without a mask: pairs of a query row and a key of its sequence. */
 uint64_t work_unmasked_pairs(const struct attn_problem *);
 
-/* Keys that at least one row sees, in one KV head of all sequences; those that sequences share count once. */
+/* Keys that at least one row sees, in all KV heads of all sequences; those that sequences share count once. */
 uint64_t work_seen_keys(const struct attn_problem *);
+
+/* The most keys that the rows of a block of queries, or without blocks a row, see in the longest sequence. */
+uint32_t work_most_keys(const struct attn_problem *);
 
 /* Bytes of one row of a tensor; 0 where the problem has none, or its elements are those of another. */
 double work_row_bytes(const struct attn_problem *, enum attn_role);
 
-/* 2 * (columns of Q + columns of V) for each pair and query head: a multiplication and an addition each. The softmax
+/* 2 * (columns of Q + columns of V) for each pair: a multiplication and an addition each. The softmax
  * is not counted. */
 double work_flops(const struct attn_problem *);
 
-/* All rows of Q, the keys and values that some row sees, with their entries of the page table, and every output, once
- * each. */
+/* All rows of Q, the keys and values that some row sees, with their entries of the page table or of lists of blocks,
+ * and every output, once each. */
 double work_bytes(const struct attn_problem *);
 
 /* work_bytes without the rows of Q that see no key, which no kernel has to read. */

@@ -25,12 +25,12 @@ inline uint32_t padded_dim(const attn_problem &p) { return padded_dim(p.D > p.Dv
 /* What ATTN_TAKES bits the general kernels compute. */
 constexpr unsigned kTakes = ATTN_TAKES_LSE | ATTN_TAKES_WINDOW | ATTN_TAKES_DV | ATTN_TAKES_SOFTCAP |
                             ATTN_TAKES_SINK | ATTN_TAKES_LAYOUT | ATTN_TAKES_BATCH | ATTN_TAKES_E4M3 |
-                            ATTN_TAKES_PAGE | ATTN_TAKES_V_IN_K;
+                            ATTN_TAKES_PAGE | ATTN_TAKES_V_IN_K | ATTN_TAKES_SPARSE;
 
 inline bool is_general(const attn_problem &problem) {
   return problem.left >= 0 || problem.right > 0 || problem.Dv != problem.D || problem.softcap > 0 || problem.sink ||
          problem.layout != ATTN_BHSD || attn_is_ragged(&problem) || attn_kv_dtype(&problem) == ATTN_E4M3 ||
-         attn_is_paged(&problem);
+         attn_is_paged(&problem) || attn_is_sparse(&problem);
 }
 
 /* What kernels for e4m3 read beside the numbers: a scale of each sequence and KV head, of each block of its keys, or
@@ -60,6 +60,7 @@ struct TileScales {
 struct Extras {
   int32_t left, right; /* the mask */
   Views at;
+  attn_lists lists; /* of blocks of keys */
   uint32_t Dv;
   const float *sink;        /* [Hq]; NULL: none */
   Scales scales;            /* of e4m3 */
@@ -76,6 +77,7 @@ inline RowParams row_params_of(const attn_problem &problem, const attn_buffers &
   static_cast<Params &>(p) = params_of(problem, buffers);
   p.extras.left = problem.left, p.extras.right = problem.right;
   p.extras.at = views_of(problem, buffers);
+  p.extras.lists = attn_lists_of(&problem, buffers.block_counts, buffers.block_indices);
   p.extras.Dv = problem.Dv;
   p.extras.sink = buffers.sink;
   if (attn_is_scaled(&problem, ATTN_K)) p.extras.scales = scales_of(problem, buffers);
@@ -111,6 +113,21 @@ __device__ __forceinline__ attn_keys keys_of(const RowParams &p, const Sequence 
   const attn_mask mask = {s.Sq, s.Skv, p.extras.left, p.extras.right};
   if (kGeneral) return attn_mask_rows(&mask, row, rows);
   return {0, visible_keys(p, row + rows - 1)};
+}
+
+/* Tile `index` of the rows of a sequence: in one block of queries where there are any. */
+template <bool kGeneral>
+__device__ __forceinline__ attn_row_tile rows_of(const RowParams &p, const Sequence &s, uint32_t index,
+                                                 uint32_t tile_rows) {
+  if (kGeneral) return attn_row_tile_of(p.extras.lists.block, s.Sq, tile_rows, index);
+  return {index * tile_rows, rows_in_tile(s.Sq, index * tile_rows, tile_rows)};
+}
+
+/* The list of blocks of keys of a tile of rows of sequence b. */
+template <bool kGeneral>
+__device__ __forceinline__ attn_blocks blocks_of(const RowParams &p, uint32_t b, uint32_t h, uint32_t row) {
+  if (kGeneral) return attn_blocks_of(&p.extras.lists, b, h, row);
+  return {nullptr, 1, 0};
 }
 
 /* Columns of V and O. */

@@ -18,6 +18,7 @@ struct flash_job {
   const struct attn_problem *shape;
   const struct attn_buffers *buffers;
   struct attn_tensor q, k, v, o;
+  struct attn_lists lists;
   uint32_t width; /* columns of Q and of V, padded */
 };
 
@@ -31,8 +32,8 @@ struct flash_tile {
   const int32_t *pages; /* the sequence's row of the page table; NULL: K and V are contiguous */
   struct attn_sequence sequence;
   struct attn_mask mask;
-  uint32_t row, rows;    /* first row within its head, valid rows */
-  struct attn_keys keys; /* that some of the rows see */
+  uint32_t row, rows;        /* first row within its head, valid rows */
+  struct attn_blocks blocks; /* of keys, of the rows' list */
 };
 
 static uint64_t flash_worker_floats(uint32_t width) {
@@ -88,13 +89,13 @@ static void flash_cap(const struct flash_job *job, struct flash_tile *tile) {
   for (uint32_t i = 0; i < tile->rows * FLASH_KEYS && cap > 0; ++i) tile->s[i] = cap * tanhf(tile->s[i] / cap);
 }
 
-static void flash_mask(struct flash_tile *tile, uint32_t key) {
+static void flash_mask(struct flash_tile *tile, uint32_t key, uint32_t count) {
   for (uint32_t r = 0; r < tile->rows; ++r) {
     const struct attn_keys seen = attn_mask_row(&tile->mask, tile->row + r);
     float *s = tile->s + r * FLASH_KEYS;
     const uint32_t first = seen.first > key ? seen.first - key : 0, end = seen.end > key ? seen.end - key : 0;
     for (uint32_t j = 0; j < FLASH_KEYS && j < first; ++j) s[j] = -INFINITY;
-    for (uint32_t j = end; j < FLASH_KEYS; ++j) s[j] = -INFINITY;
+    for (uint32_t j = end < count ? end : count; j < FLASH_KEYS; ++j) s[j] = -INFINITY;
   }
 }
 
@@ -131,14 +132,15 @@ static void flash_load_keys(const struct flash_job *job, struct flash_tile *tile
   }
 }
 
-static void flash_step(const struct flash_job *job, struct flash_tile *tile, uint32_t key) {
-  const uint32_t left = tile->keys.end - key, count = left < FLASH_KEYS ? left : FLASH_KEYS;
+/* The keys from `key` to before `end`, or a tile of them. */
+static void flash_step(const struct flash_job *job, struct flash_tile *tile, uint32_t key, uint32_t end) {
+  const uint32_t left = end - key, count = left < FLASH_KEYS ? left : FLASH_KEYS;
   const uint32_t D = job->shape->D, width = job->width, rows = cpu_round_up(tile->rows, CPU_MATMUL_ROWS);
   flash_load_keys(job, tile, key, count);
   memset(tile->s, 0, sizeof(float) * FLASH_ROWS * FLASH_KEYS);
   cpu_matmul_f32(rows, FLASH_KEYS, D, tile->q, width, tile->kt, FLASH_KEYS, tile->s, FLASH_KEYS);
   flash_cap(job, tile);
-  flash_mask(tile, key);
+  flash_mask(tile, key, count);
   flash_softmax(job, tile);
   cpu_matmul_f32(rows, width, count, tile->s, FLASH_KEYS, tile->v, width, tile->o, width);
 }
@@ -152,7 +154,7 @@ static struct flash_tile flash_tile_open(const struct flash_job *job, uint64_t i
   tile.s = tile.v + block;
   tile.maximum = tile.s + FLASH_ROWS * FLASH_KEYS;
   tile.sum = tile.maximum + FLASH_ROWS;
-  const uint32_t tiles = (s->Sq - 1) / FLASH_ROWS + 1;
+  const uint32_t tiles = attn_row_tiles(s->sparse.block, s->Sq, FLASH_ROWS);
   const uint64_t head = index / tiles;
   tile.sequence = attn_sequence_of(s, (uint32_t)(head / s->Hq));
   tile.mask = attn_mask_of_sequence(s, &tile.sequence);
@@ -160,11 +162,12 @@ static struct flash_tile flash_tile_open(const struct flash_job *job, uint64_t i
   if (attn_is_paged(s)) tile.pages = job->buffers->page_table + tile.sequence.b * attn_view_of_table(s).tokens;
   tile.h = (uint32_t)(head % s->Hq);
   tile.kv_h = attn_kv_head(s, tile.h);
-  tile.row = (uint32_t)(index % tiles) * FLASH_ROWS;
-  if (tile.row >= tile.sequence.Sq) return tile; /* the tiles of the longest sequence, of a shorter one */
-  const uint32_t left = tile.sequence.Sq - tile.row;
-  tile.rows = left < FLASH_ROWS ? left : FLASH_ROWS;
-  tile.keys = attn_mask_rows(&tile.mask, tile.row, tile.rows);
+  /* No rows: the tiles of the longest sequence, of a shorter one. */
+  const struct attn_row_tile rows =
+      attn_row_tile_of(s->sparse.block, tile.sequence.Sq, FLASH_ROWS, (uint32_t)(index % tiles));
+  tile.row = rows.first;
+  tile.rows = rows.rows;
+  if (tile.rows > 0) tile.blocks = attn_blocks_of(&job->lists, tile.sequence.b, tile.h, tile.row);
   return tile;
 }
 
@@ -207,7 +210,10 @@ static void flash_task(void *context, uint64_t index, unsigned worker) {
   const struct flash_job *job = context;
   struct flash_tile tile = flash_tile_open(job, index, worker);
   flash_load_queries(job, &tile);
-  for (uint32_t key = tile.keys.first; key < tile.keys.end; key += FLASH_KEYS) flash_step(job, &tile, key);
+  for (uint32_t i = 0; i < tile.blocks.count; ++i) {
+    const struct attn_keys keys = attn_blocks_keys(&tile.blocks, i, attn_mask_rows(&tile.mask, tile.row, tile.rows));
+    for (uint32_t key = keys.first; key < keys.end; key += FLASH_KEYS) flash_step(job, &tile, key, keys.end);
+  }
   flash_store(job, &tile);
   flash_store_lse(job, &tile);
 }
@@ -220,6 +226,7 @@ static struct flash_job flash_job_of(const struct attn_problem *shape, const str
   attn_tensor_of(shape, ATTN_K, &job.k);
   attn_tensor_of(shape, ATTN_V, &job.v);
   attn_tensor_of(shape, ATTN_O, &job.o);
+  if (buffers != NULL) job.lists = attn_lists_of(shape, buffers->block_counts, buffers->block_indices);
   const uint32_t columns = job.v.view.columns;
   job.width = cpu_round_up(shape->D > columns ? shape->D : columns, CPU_MATMUL_COLUMNS);
   return job;
@@ -245,7 +252,7 @@ static void cpu_flash_plan(const struct attn_problem *shape, const struct attn_t
 static void cpu_flash_run(const struct attn_problem *shape, const struct attn_plan *plan,
                           const struct attn_buffers *buffers, unsigned threads) {
   struct flash_job job = flash_job_of(shape, buffers);
-  const uint64_t tiles = (shape->Sq - 1) / FLASH_ROWS + 1;
+  const uint64_t tiles = attn_row_tiles(shape->sparse.block, shape->Sq, FLASH_ROWS);
   const uint64_t room = plan->workspace_bytes / (flash_worker_floats(job.width) * sizeof(float));
   cpu_parallel_for(threads < room ? threads : (unsigned)room, (uint64_t)shape->B * shape->Hq * tiles, flash_task,
                    &job);
@@ -258,7 +265,8 @@ const struct attn_variant attn_variant_cpu_flash = {
     .runs_on = DEVICE_CPU,
     .math = ATTN_MATH_FP32_HOST,
     .takes = ATTN_TAKES_LSE | ATTN_TAKES_WINDOW | ATTN_TAKES_DV | ATTN_TAKES_SOFTCAP | ATTN_TAKES_SINK |
-             ATTN_TAKES_LAYOUT | ATTN_TAKES_BATCH | ATTN_TAKES_E4M3 | ATTN_TAKES_PAGE | ATTN_TAKES_V_IN_K,
+             ATTN_TAKES_LAYOUT | ATTN_TAKES_BATCH | ATTN_TAKES_E4M3 | ATTN_TAKES_PAGE | ATTN_TAKES_V_IN_K |
+             ATTN_TAKES_SPARSE,
     .dtypes = ATTN_DTYPES_ALL,
     .dims = {.most = FLASH_D_MAX},
     .supports = cpu_flash_supports,

@@ -50,9 +50,10 @@ __global__ void __launch_bounds__(kScalarThreads, kGeneral ? 1 : 0)
   T *k_tile = q_tile + kScalarRows * kQStride; /* [kScalarKeys][DP] */
   T *v_tile = k_tile + kScalarKeys * DP;       /* [kScalarKeys][DP] */
 
-  const uint32_t h = blockIdx.x, row0 = blockIdx.z * kScalarRows;
+  const uint32_t h = blockIdx.x;
   const Sequence s = row_tile::sequence_of<kGeneral>(p, blockIdx.y);
-  const uint32_t rows = rows_in_tile(s.Sq, row0, kScalarRows), row = row0 + threadIdx.x;
+  const attn_row_tile own = row_tile::rows_of<kGeneral>(p, s, blockIdx.z, kScalarRows);
+  const uint32_t row0 = own.first, rows = own.rows, row = row0 + threadIdx.x;
   if (kGeneral && rows == 0) return; /* the grid has the tiles of the longest sequence; the whole block leaves */
   const Views &at = p.extras.at;     /* read by the general kernels alone */
   const uint32_t Dv = row_tile::v_columns<kGeneral>(p), kv_h = kv_head(p, h);
@@ -65,22 +66,28 @@ __global__ void __launch_bounds__(kScalarThreads, kGeneral ? 1 : 0)
   const bool has_row = threadIdx.x < rows;
   const attn_keys row_keys = has_row ? row_tile::keys_of<kGeneral>(p, s, row, 1) : attn_keys{0, 0};
   const attn_keys tile_keys = row_tile::keys_of<kGeneral>(p, s, row0, rows);
+  const attn_blocks blocks = row_tile::blocks_of<kGeneral>(p, blockIdx.y, h, row0);
 
   row_tile::Row<DP> state;
   state.template start<kGeneral>(p, h);
   row_tile::load_tile<DP, kScalarThreads>(q_tile, kQStride, q, kScalarRows, rows, p.D, q_stride);
-  for (uint32_t first = tile_keys.first / kScalarKeys * kScalarKeys; first < tile_keys.end; first += kScalarKeys) {
-    const uint32_t keys = rows_in_tile(s.Skv, first, kScalarKeys);
-    __syncthreads(); /* orders the previous tile's reads of K and V before they are overwritten */
-    row_tile::load_keys<DP, kScalarThreads, kGeneral>(k_tile, p, p.k, k, at.k, s, kv_h, first, kScalarKeys, keys, p.D,
-                                                      k_stride);
-    row_tile::load_keys<DP, kScalarThreads, kGeneral>(v_tile, p, p.v, v, at.v, s, kv_h, first, kScalarKeys, keys, Dv,
-                                                      v_stride);
-    __syncthreads(); /* orders the stores of Q, K and V before the reads by the row threads */
-    if (has_row)
-      state.template attend<kGeneral>(q_tile + threadIdx.x * kQStride, k_tile, v_tile,
-                                      row_tile::within_tile(row_keys, first, kScalarKeys), p,
-                                      row_tile::scales_of_tile<kGeneral>(p, blockIdx.y, kv_h, first));
+  for (uint32_t i = 0; i < blocks.count; ++i) {
+    const attn_keys keys_of_tile = attn_blocks_keys(&blocks, i, tile_keys);
+    const attn_keys keys_of_row = attn_blocks_keys(&blocks, i, row_keys);
+    for (uint32_t first = keys_of_tile.first / kScalarKeys * kScalarKeys; first < keys_of_tile.end;
+         first += kScalarKeys) {
+      const uint32_t keys = rows_in_tile(s.Skv, first, kScalarKeys);
+      __syncthreads(); /* orders the previous tile's reads of K and V before they are overwritten */
+      row_tile::load_keys<DP, kScalarThreads, kGeneral>(k_tile, p, p.k, k, at.k, s, kv_h, first, kScalarKeys, keys,
+                                                        p.D, k_stride);
+      row_tile::load_keys<DP, kScalarThreads, kGeneral>(v_tile, p, p.v, v, at.v, s, kv_h, first, kScalarKeys, keys,
+                                                        Dv, v_stride);
+      __syncthreads(); /* orders the stores of Q, K and V before the reads by the row threads */
+      if (has_row)
+        state.template attend<kGeneral>(q_tile + threadIdx.x * kQStride, k_tile, v_tile,
+                                        row_tile::within_tile(keys_of_row, first, kScalarKeys), p,
+                                        row_tile::scales_of_tile<kGeneral>(p, blockIdx.y, kv_h, first));
+    }
   }
   if (has_row) state.template store_row<kGeneral, T>(p, s, h, row);
 }
@@ -112,10 +119,16 @@ static const void *scalar_kernel_for(const attn_problem &) { return nullptr; }
 constexpr decltype(attn_variant::bind) scalar_bind = nullptr;
 #endif
 
+/* Of the rows of a head. */
+static uint32_t scalar_tiles(const attn_problem &shape) {
+  return attn_row_tiles(shape.sparse.block, shape.Sq, kScalarRows);
+}
+
 /* 5. What it can run, as a sentence when it cannot. */
 static const char *scalar_supports(const attn_problem *shape, const attn_tuning *, const device_info *device) {
   if (shape->B > kGridYzMax) return "B must be at most 65535, the limit of grid.y";
-  if (ceil_div(shape->Sq, kScalarRows) > kGridYzMax) return "Sq must be at most 64 * 65535, the limit of grid.z";
+  if (scalar_tiles(*shape) > kGridYzMax)
+    return "Sq must be at most 64 * 65535, the limit of grid.z; where it is sparse, in blocks of 64 or more";
   return check_device(*device, scalar_smem_bytes(row_tile::padded_dim(*shape), attn_dtype_bytes(shape->dtype)));
 }
 
@@ -127,7 +140,7 @@ static void scalar_plan(const attn_problem *shape, const attn_tuning *, const de
   attn_pass &pass = plan->pass[0];
   pass.name = "main";
   pass.kernel = scalar_kernel_for(*shape);
-  set_grid(pass, shape->Hq, ATTN_COVERS_H, shape->B, ATTN_COVERS_B, ceil_div(shape->Sq, kScalarRows), ATTN_COVERS_Q);
+  set_grid(pass, shape->Hq, ATTN_COVERS_H, shape->B, ATTN_COVERS_B, scalar_tiles(*shape), ATTN_COVERS_Q);
   set_block(pass, kScalarThreads, kScalarRows,
             scalar_smem_bytes(row_tile::padded_dim(*shape), attn_dtype_bytes(shape->dtype)));
 }

@@ -20,8 +20,7 @@ namespace attn {
 
 constexpr uint32_t kSerialThreads = 128;
 constexpr uint32_t kSerialChunks = 2; /* chunks of kSerialThreads rows per block, one after the other */
-constexpr uint32_t kSerialBlockRows = kSerialThreads * kSerialChunks;
-constexpr uint32_t kSerialKeys = 32; /* keys per tile */
+constexpr uint32_t kSerialKeys = 32;  /* keys per tile */
 /* Blocks per SM that the registers allow: 255 of them per thread. Left to itself, ptxas aims at 4 blocks and spills.
  */
 constexpr uint32_t kSerialResident = 2;
@@ -35,15 +34,15 @@ static_assert(kSerialKeys % row_tile::kGroup == 0, "a tile is a whole number of 
 
 #ifdef __CUDACC__
 
-/* One chunk of rows of one head: row0 + threadIdx.x is this thread's row. */
+/* One chunk of rows of one head of sequence b: rows.first + threadIdx.x is this thread's row. */
 template <typename T, uint32_t DP, bool kGeneral>
 __device__ __forceinline__ void serial_chunk(const row_tile::RowParams &p, unsigned char *smem, const Sequence &s,
-                                             uint32_t b, uint32_t h, uint32_t row0) {
+                                             uint32_t b, uint32_t h, attn_row_tile chunk) {
   constexpr uint32_t kQStride = DP + row_tile::kPad;
   T *q_tile = reinterpret_cast<T *>(smem);        /* [kSerialThreads][kQStride] */
   T *k_tile = q_tile + kSerialThreads * kQStride; /* [kSerialKeys][DP] */
   T *v_tile = k_tile + kSerialKeys * DP;          /* [kSerialKeys][DP] */
-  const uint32_t rows = rows_in_tile(s.Sq, row0, kSerialThreads), row = row0 + threadIdx.x;
+  const uint32_t row0 = chunk.first, rows = chunk.rows, row = row0 + threadIdx.x;
   const Views &at = p.extras.at; /* read by the general kernels alone */
   const uint32_t Dv = row_tile::v_columns<kGeneral>(p), kv_h = kv_head(p, h);
   const T *q = static_cast<const T *>(p.q) + row_tile::query_of<kGeneral>(at.q, p, s, h, row0, p.D);
@@ -54,22 +53,28 @@ __device__ __forceinline__ void serial_chunk(const row_tile::RowParams &p, unsig
   const size_t v_stride = row_tile::row_stride_of<kGeneral>(at.v, Dv);
   const attn_keys row_keys = threadIdx.x < rows ? row_tile::keys_of<kGeneral>(p, s, row, 1) : attn_keys{0, 0};
   const attn_keys tile_keys = row_tile::keys_of<kGeneral>(p, s, row0, rows);
+  const attn_blocks blocks = row_tile::blocks_of<kGeneral>(p, b, h, row0);
 
   row_tile::Row<DP> state;
   state.template start<kGeneral>(p, h);
   __syncthreads(); /* orders the previous chunk's last reads of Q before Q is overwritten */
   row_tile::load_tile<DP, kSerialThreads>(q_tile, kQStride, q, kSerialThreads, rows, p.D, q_stride);
-  for (uint32_t first = tile_keys.first / kSerialKeys * kSerialKeys; first < tile_keys.end; first += kSerialKeys) {
-    const uint32_t keys = rows_in_tile(s.Skv, first, kSerialKeys);
-    __syncthreads(); /* orders the previous tile's reads of K and V before they are overwritten */
-    row_tile::load_keys<DP, kSerialThreads, kGeneral>(k_tile, p, p.k, k, at.k, s, kv_h, first, kSerialKeys, keys, p.D,
-                                                      k_stride);
-    row_tile::load_keys<DP, kSerialThreads, kGeneral>(v_tile, p, p.v, v, at.v, s, kv_h, first, kSerialKeys, keys, Dv,
-                                                      v_stride);
-    __syncthreads(); /* orders the stores of Q, K and V before the reads by all rows */
-    state.template attend<kGeneral>(q_tile + threadIdx.x * kQStride, k_tile, v_tile,
-                                    row_tile::within_tile(row_keys, first, kSerialKeys), p,
-                                    row_tile::scales_of_tile<kGeneral>(p, b, kv_h, first));
+  for (uint32_t i = 0; i < blocks.count; ++i) {
+    const attn_keys keys_of_tile = attn_blocks_keys(&blocks, i, tile_keys);
+    const attn_keys keys_of_row = attn_blocks_keys(&blocks, i, row_keys);
+    for (uint32_t first = keys_of_tile.first / kSerialKeys * kSerialKeys; first < keys_of_tile.end;
+         first += kSerialKeys) {
+      const uint32_t keys = rows_in_tile(s.Skv, first, kSerialKeys);
+      __syncthreads(); /* orders the previous tile's reads of K and V before they are overwritten */
+      row_tile::load_keys<DP, kSerialThreads, kGeneral>(k_tile, p, p.k, k, at.k, s, kv_h, first, kSerialKeys, keys,
+                                                        p.D, k_stride);
+      row_tile::load_keys<DP, kSerialThreads, kGeneral>(v_tile, p, p.v, v, at.v, s, kv_h, first, kSerialKeys, keys,
+                                                        Dv, v_stride);
+      __syncthreads(); /* orders the stores of Q, K and V before the reads by all rows */
+      state.template attend<kGeneral>(q_tile + threadIdx.x * kQStride, k_tile, v_tile,
+                                      row_tile::within_tile(keys_of_row, first, kSerialKeys), p,
+                                      row_tile::scales_of_tile<kGeneral>(p, b, kv_h, first));
+    }
   }
   if (threadIdx.x < rows) state.template store_row<kGeneral, T>(p, s, h, row);
 }
@@ -82,8 +87,9 @@ __global__ void __launch_bounds__(kSerialThreads, kSerialResident)
     const Sequence s = row_tile::sequence_of<kGeneral>(p, b);
     for (uint32_t h = 0; h < p.Hq; ++h)
       for (uint32_t chunk = 0; chunk < kSerialChunks; ++chunk) {
-        const uint32_t row0 = blockIdx.x * kSerialBlockRows + chunk * kSerialThreads;
-        if (row0 < s.Sq) serial_chunk<T, DP, kGeneral>(p, smem, s, b, h, row0);
+        const attn_row_tile rows =
+            row_tile::rows_of<kGeneral>(p, s, blockIdx.x * kSerialChunks + chunk, kSerialThreads);
+        if (rows.rows > 0) serial_chunk<T, DP, kGeneral>(p, smem, s, b, h, rows);
       }
   }
 }
@@ -124,8 +130,8 @@ static void serial_plan(const attn_problem *shape, const attn_tuning *, const de
   attn_pass &pass = plan->pass[0];
   pass.name = "main";
   pass.kernel = serial_kernel_for(*shape);
-  set_grid(pass, ceil_div(shape->Sq, kSerialBlockRows), ATTN_COVERS_Q, 1, ATTN_COVERS_NOTHING, 1,
-           ATTN_COVERS_NOTHING);
+  const uint32_t tiles = attn_row_tiles(shape->sparse.block, shape->Sq, kSerialThreads);
+  set_grid(pass, ceil_div(tiles, kSerialChunks), ATTN_COVERS_Q, 1, ATTN_COVERS_NOTHING, 1, ATTN_COVERS_NOTHING);
   set_block(pass, kSerialThreads, kSerialThreads,
             serial_smem_bytes(row_tile::padded_dim(*shape), attn_dtype_bytes(shape->dtype)));
 }

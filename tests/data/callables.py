@@ -77,6 +77,22 @@ def scaled(q, k, v, k_scale, v_scale, q_scale=None, **options):
     return right(values(q, q_scale, q.shape[1] // k.shape[1]), values(k, k_scale, 1), values(v, v_scale, 1), **options)
 
 
+def listed(q, k, v, block_counts, block_indices, block_size, causal, scale, lse=False):
+    """Attention over lists of blocks, one row at a time."""
+    rows, keys, group = q.shape[2], k.shape[2], q.shape[1] // k.shape[1]
+    o, log_sums = np.zeros(q.shape[:3] + v.shape[3:], q.dtype), np.full(q.shape[:3], -np.inf, np.float32)
+    for b, h, row in np.ndindex(q.shape[:3]):
+        blocks = block_indices[b, h, row // block_size, :block_counts[b, h, row // block_size]]
+        seen = np.isin(np.arange(keys) // block_size, blocks) & (not causal or np.arange(keys) <= row + keys - rows)
+        if not seen.any():
+            continue
+        score = k[b, h // group, seen].astype(np.float64) @ q[b, h, row].astype(np.float64) * scale
+        weight = np.exp(score - score.max())
+        o[b, h, row] = weight @ v[b, h // group, seen].astype(np.float64) / weight.sum()
+        log_sums[b, h, row] = score.max() + np.log(weight.sum())
+    return (o, log_sums) if lse else o
+
+
 def wrong(q, k, v, causal, scale):
     return np.zeros_like(q)
 

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """random_sweep.py SEED COUNT: a sweep of random problems over all axes at once, on stdout: lengths at and off the edges of
-tiles, no keys and one key, more queries than keys, the smallest windows, caps that saturate, sinks, layouts, ragged batches, pages with
-and without a shared prefix, a V in K, e4m3 with scales of each kind."""
+tiles, no keys and one key, more queries than keys, the smallest windows, caps that saturate, sinks, layouts, ragged batches, lists of
+blocks, pages with and without a shared prefix, a V in K, e4m3 with scales of each kind."""
 import json
 import random
 import sys
@@ -53,6 +53,10 @@ def shape_of(draw):
         shape["out_dtype"] = draw.choice(["f16", "f32"])
     if draw.random() < 0.1:
         shape["outliers"] = 0.001
+    if draw.random() < 0.3:
+        block, seed = draw.choice([16, 24, 32, 64, 100, 128]), draw.randint(0, 99)
+        pattern = f"sliding={draw.randint(1, 3)}+global={draw.randint(0, 2)}+random={draw.randint(0, 2)}"
+        shape["sparse"] = f"{block}:{draw.choice([pattern, '0.01', '0.1', '0.5', '0.9', '1'])}+seed={seed}"
     if layout != "bhsd" and not ("batch" in shape and layout == "bshd"):
         shape["layout"] = layout
     add_cache(draw, shape)
@@ -70,7 +74,7 @@ def add_cache(draw, shape):
     """Pages in one of two orders, keys that sequences share, V in K."""
     if shape.get("layout") == "qkv":
         return
-    if draw.random() < 0.4:
+    if "sparse" not in shape and draw.random() < 0.4:
         shape["page"] = draw.choice([1, 2, 15, 16, 64, 256])
         if "layout" not in shape and draw.random() < 0.5:
             shape["layout"] = "hnd"

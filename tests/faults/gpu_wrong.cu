@@ -133,7 +133,7 @@ extern "C" const struct attn_variant attn_variant_gpu_wrong = {
     .math = ATTN_MATH_TENSOR, /* it has none, but with them the widest bounds */
     .takes = ATTN_TAKES_LSE | ATTN_TAKES_WINDOW | ATTN_TAKES_DV | ATTN_TAKES_SOFTCAP | ATTN_TAKES_SINK |
              ATTN_TAKES_LAYOUT | ATTN_TAKES_BATCH | ATTN_TAKES_OUT_DTYPE | ATTN_TAKES_SCALES | ATTN_TAKES_PAGE |
-             ATTN_TAKES_V_IN_K,
+             ATTN_TAKES_V_IN_K | ATTN_TAKES_SPARSE,
     .dtypes = ATTN_DTYPES_ALL,
     .dims = {.most = WRONG_D_MAX},
     .tunables = attn::wrong_tunables,

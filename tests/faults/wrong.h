@@ -245,12 +245,38 @@
   X(v_in_k_dot, "products q.k have as many terms as V has columns") \
   X(v_in_k_scale, "the softmax scale is 1/sqrt(Dv)")
 
+/* Wrong where rows see some blocks of keys only. */
+#define WRONG_SPARSE_MAP(X)                                                                               \
+  X(sparse_ignored, "lists are ignored: rows see every key that the mask leaves")                         \
+  X(sparse_next_block, "every block of a list is taken for the one behind it")                            \
+  X(sparse_block_before, "every block of a list but the first is taken for the one before it")            \
+  X(sparse_last, "the last block of each list is dropped")                                                \
+  X(sparse_first, "the first block of each list is dropped")                                              \
+  X(sparse_odd, "lists are walked in pairs, and the last block of an odd number is lost")                 \
+  X(sparse_many, "lists end with their fourth block")                                                     \
+  X(sparse_beyond, "one entry more than the count is read, and -1 taken for block 0")                     \
+  X(sparse_diagonal, "the diagonal block is dropped")                                                     \
+  X(sparse_unmasked, "the mask is not applied within the last block that a row sees")                     \
+  X(sparse_masked, "the mask is applied to whole blocks: the last one that a row sees is hidden from it") \
+  X(sparse_counts_head, "the counts are those of the head after it")                                      \
+  X(sparse_counts_row, "the counts are those of the block of queries before it")                          \
+  X(sparse_indices_kv, "the indices are those of the KV head's number")                                   \
+  X(sparse_first_head, "every head has the lists of head 0")                                              \
+  X(sparse_first_batch, "every sequence has the lists of the first one")                                  \
+  X(sparse_rows, "the last row of a block of queries has the list of the next one")                       \
+  X(sparse_pitch, "lists are taken to be as far apart as there are blocks of keys")                       \
+  X(sparse_size, "blocks of keys are taken to have 16 keys")                                              \
+  X(sparse_tail, "the ragged last block of keys is dropped")                                              \
+  X(sparse_half, "the last key of each block is lost")                                                    \
+  X(sparse_empty_nan, "rows that see no key of their list are NaN")                                       \
+  X(sparse_empty_lse, "the LSE of rows that see no key of their list is 0")
+
 enum wrong_bug {
 #define WRONG_ENUM(name, text) WRONG_##name,
   WRONG_ROW_MAP(WRONG_ENUM) WRONG_LAUNCH_MAP(WRONG_ENUM) WRONG_LSE_MAP(WRONG_ENUM) WRONG_WINDOW_MAP(WRONG_ENUM)
       WRONG_DV_MAP(WRONG_ENUM) WRONG_SOFTCAP_MAP(WRONG_ENUM) WRONG_SINK_MAP(WRONG_ENUM) WRONG_LAYOUT_MAP(WRONG_ENUM)
           WRONG_BATCH_MAP(WRONG_ENUM) WRONG_E4M3_MAP(WRONG_ENUM) WRONG_PAGE_MAP(WRONG_ENUM)
-              WRONG_V_IN_K_MAP(WRONG_ENUM)
+              WRONG_V_IN_K_MAP(WRONG_ENUM) WRONG_SPARSE_MAP(WRONG_ENUM)
 #undef WRONG_ENUM
                   WRONG_COUNT
 };
@@ -270,6 +296,7 @@ struct wrong_job {
   uint32_t longest;                   /* Sq of the problem */
   struct attn_problem all;            /* the problem, where `shape` has the lengths of one sequence */
   uint32_t entries;                   /* of a sequence in the page table */
+  struct attn_lists lists;            /* of blocks of keys */
 };
 
 static inline struct attn_view wrong_dense(struct attn_view view) {
@@ -286,6 +313,7 @@ static inline struct wrong_job wrong_job_of(const struct attn_problem *shape, co
   memset(&job, 0, sizeof job);
   job.shape = *shape, job.buffers = *buffers, job.bug = bug, job.longest = shape->Sq, job.all = *shape;
   job.entries = attn_pages_for(shape->Skv, shape->page);
+  job.lists = attn_lists_of(shape, buffers->block_counts, buffers->block_indices);
   for (unsigned role = ATTN_Q; role < WRONG_VIEWS; ++role) {
     struct attn_view *view = &job.view[role];
     *view = attn_view_of(shape, (enum attn_role)role);
@@ -689,6 +717,44 @@ static inline ATTN_HD void wrong_add_key(const struct wrong_job *job, const stru
   }
 }
 
+/* Is a key in the row's list, as the bug reads it? */
+static inline ATTN_HD bool wrong_is_listed(const struct wrong_job *job, const struct wrong_row *r, uint32_t key) {
+  const struct attn_lists *l = &job->lists;
+  const enum wrong_bug bug = job->bug;
+  if (l->counts == NULL || bug == WRONG_sparse_ignored) return true;
+  const uint32_t Hq = job->shape.Hq, group = Hq / job->shape.Hkv, h = (uint32_t)(r->head % Hq);
+  const uint32_t is_last_row = bug == WRONG_sparse_rows && (r->row + 1) / l->block < l->q_blocks;
+  const uint32_t q_block = (r->row + is_last_row) / l->block, size = bug == WRONG_sparse_size ? 16 : l->block;
+  const uint32_t head = bug == WRONG_sparse_first_head ? 0 : bug == WRONG_sparse_indices_kv ? h / group : h;
+  const uint32_t of_count = bug == WRONG_sparse_counts_head  ? (h + 1) % Hq
+                            : bug == WRONG_sparse_indices_kv ? h
+                                                             : head;
+  const uint32_t row_of_count = bug == WRONG_sparse_counts_row && q_block > 0 ? q_block - 1 : q_block;
+  const uint64_t b = bug == WRONG_sparse_first_batch ? 0 : r->sequence.b;
+  const uint64_t list = (b * Hq + head) * l->q_blocks + q_block, lists = (uint64_t)job->shape.B * Hq * l->q_blocks;
+  const uint32_t key_blocks = (job->shape.Skv + l->block - 1) / l->block;
+  const uint64_t first = list * (bug == WRONG_sparse_pitch ? key_blocks : l->most), end = lists * l->most;
+  const int64_t position = (int64_t)(q_block + 1) * l->block - 1 + job->shape.Skv - job->shape.Sq;
+  const int64_t diagonal = (position < job->shape.Skv ? position : (int64_t)job->shape.Skv - 1) / l->block;
+  uint32_t count = (uint32_t)l->counts[(b * Hq + of_count) * l->q_blocks + row_of_count];
+  if (bug == WRONG_sparse_last && count > 0) --count;
+  if (bug == WRONG_sparse_odd) count -= count % 2;
+  if (bug == WRONG_sparse_many && count > 4) count = 4;
+  if (bug == WRONG_sparse_beyond && count < l->most) ++count;
+  if (bug == WRONG_sparse_half && key % l->block == l->block - 1) return false;
+  if (bug == WRONG_sparse_tail && key_blocks * l->block != job->shape.Skv && key / l->block + 1 == key_blocks)
+    return false;
+  for (uint32_t i = bug == WRONG_sparse_first; i < count; ++i) {
+    int32_t block = first + i < end ? l->indices[first + i] : -1;
+    if (bug == WRONG_sparse_diagonal && block == diagonal) continue;
+    if (bug == WRONG_sparse_next_block) ++block;
+    if (bug == WRONG_sparse_block_before && block > 0) --block;
+    if (bug == WRONG_sparse_beyond && block < 0) block = 0;
+    if (key / size == (uint32_t)block) return true;
+  }
+  return false;
+}
+
 /* Keys of one tile that the row does not see, as a kernel that works on whole tiles meets them. */
 static inline ATTN_HD void wrong_hidden_keys(const struct wrong_job *job, const struct wrong_row *r, uint32_t end,
                                              struct wrong_state *state) {
@@ -713,7 +779,7 @@ static inline ATTN_HD void wrong_tile(const struct wrong_job *job, const struct 
                                       uint32_t end, bool is_first, struct wrong_state *state) {
   float score[WRONG_TILE + 1], largest = -INFINITY;
   for (uint32_t key = first; key < end; ++key) {
-    score[key - first] = wrong_score(job, r, key);
+    score[key - first] = wrong_is_listed(job, r, key) ? wrong_score(job, r, key) : -INFINITY;
     largest = fmaxf(largest, score[key - first]);
   }
   const enum wrong_bug bug = job->bug;
@@ -810,7 +876,8 @@ static inline ATTN_HD void wrong_write(const struct wrong_job *job, const struct
                                        struct wrong_state *state) {
   const struct attn_problem *s = &job->shape;
   const enum wrong_bug bug = job->bug;
-  const bool is_nan = bug == WRONG_out_nan || (bug == WRONG_ragged_no_keys_nan && r->sequence.Skv == 0);
+  const bool is_nan = bug == WRONG_out_nan || (bug == WRONG_ragged_no_keys_nan && r->sequence.Skv == 0) ||
+                      (bug == WRONG_sparse_empty_nan && job->lists.counts != NULL);
   float inverse = state->sum > 0 || is_nan || state->sum != state->sum ? 1 / state->sum : 0;
   if (bug == WRONG_out_not_divided && r->row >= 64) inverse = 1;
   if (bug == WRONG_q_zero && wrong_is_zero(job, r)) inverse = 0;
@@ -849,6 +916,7 @@ static inline ATTN_HD void wrong_write_lse(const struct wrong_job *job, const st
   float lse = maximum + log2f(state->lse_sum);
   if (job->bug != WRONG_lse_base2) lse *= ln2;
   if (job->bug == WRONG_lse_empty && r->keys == 0) lse = 0;
+  if (job->bug == WRONG_sparse_empty_lse && job->lists.counts != NULL && state->lse_sum == 0) lse = 0;
   if (job->bug == WRONG_sink_empty && r->keys == r->first) lse = -INFINITY;
   job->buffers.lse[place] = lse;
   if (job->bug == WRONG_lse_beyond && place + 1 == rows) job->buffers.lse[rows] = lse;
@@ -873,6 +941,12 @@ static inline ATTN_HD void wrong_attention(const struct wrong_job *all, uint64_t
   if (bug >= WRONG_ragged_mask_longest && bug <= WRONG_ragged_mask_packed && attn_is_ragged(&all->shape)) {
     const struct attn_keys keys = wrong_aligned(job, &all->shape, &r);
     r.first = keys.first, r.keys = keys.end;
+  }
+  if (job->lists.counts != NULL && attn_is_causal(&all->shape)) {
+    const uint32_t block = job->lists.block, rest = r.keys % block;
+    if (bug == WRONG_sparse_unmasked && rest > 0) r.keys += block - rest;
+    if (bug == WRONG_sparse_masked && r.keys > rest) r.keys -= rest;
+    if (r.keys > own.shape.Skv) r.keys = own.shape.Skv;
   }
   const uint32_t tiles = job->shape.Skv > 0 ? (job->shape.Skv - 1) / WRONG_TILE + 1 : 1;
   const uint32_t length = ((tiles - 1) / WRONG_SPLITS + 1) * WRONG_TILE,

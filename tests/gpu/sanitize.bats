@@ -17,7 +17,7 @@ sanitize() {
   need_tool compute-sanitizer
   tool_run "$1" sanitize 150
   tool_run "$1" sanitize_decode 25
-  tool_run "$1" sanitize_axes 52
+  tool_run "$1" sanitize_axes 62
 }
 
 @test "compute-sanitizer memcheck finds nothing in any variant" { sanitize memcheck; }

@@ -30,7 +30,8 @@ bugs() {
   local row axis
   for row in "window window_left_more window_swapped" "dv dv_v_stride dv_dot" "softcap softcap_ignored softcap_rounded" \
     "sink sink_ignored sink_late" "layout layout_q_dense layout_lse" "batch ragged_padded ragged_tokens_lse" \
-    "e4m3 e4m3_v_permuted e4m3_lse_rounded" "page page_next prefix_written" "v_in_k v_in_k_last v_in_k_scale"; do
+    "e4m3 e4m3_v_permuted e4m3_lse_rounded" "page page_next prefix_written" "v_in_k v_in_k_last v_in_k_scale" \
+    "sparse sparse_ignored sparse_empty_lse"; do
     read -r -a axis <<<"$row"
     must 3 attn_faulty --sweep "tests/data/sweeps/wrong_${axis[0]}.json" --device cuda --check-only --json "$TMP/r.json" \
       --variants "gpu_wrong,$(bugs "${axis[1]}" "${axis[2]}")"

@@ -59,6 +59,12 @@ measure() {
   expect_json "$TMP/r.json" 'all(r["status"] == "skipped" for r in d["results"] if r["variant"] == "right")'
 }
 
+@test "a Python function gets the lists of a block-sparse case as arrays" {
+  measure "listed plain" --shape B=2,H=4/2,S=40x70,D=16,causal,full,sparse=16:0.4,24:sliding=2+global=1,bf16,f32,lse,lse=false --check-only
+  expect_status 0
+  expect_json "$TMP/r.json" '[r["status"] for r in d["results"]] == ["ok", "skipped"] * 16 and "sparse must be left out" in d["results"][5]["reason"]'
+}
+
 @test "a function may be the reference" {
   must 0 measure right --shape B=1,H=2,S=32,D=16 --variants right,cpu_flash --reference right --modes hot
   expect_json "$TMP/r.json" '[r["speedup_vs"]["reference"] for r in d["results"] if r["variant"] == "cpu_flash"] == ["right"]'

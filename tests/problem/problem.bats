@@ -320,6 +320,35 @@ JSON
   expect_json "$TMP/r.json" '"first at [b=3, h=0, q=0, d=0]" in d["results"][0]["reason"]'
 }
 
+@test "block-sparse cases are described, computed and counted as their lists say" {
+  local folder
+  folder=$(dirname "$ATTNBENCH")
+  cat >"$TMP/s.json" <<'JSON'
+{"attnbench_sweep": 1, "name": "sparse", "defaults": {"Hq": 4, "Hkv": 2, "D": 24, "dtype": "f32"},
+ "grid": [{"B": 2, "Sq": [100], "Skv": [37, 150], "causal": [false, true], "sparse": ["16:0.25+seed=5", {"block": 24, "sliding": 2, "global": 1, "random": 1}]}],
+ "shapes": [{"B": 1, "S": 100, "window": [20, 3], "Dv": 8, "softcap": 30, "sink": true, "lse": true, "layout": "bshd", "sparse": {"block": 16, "density": 0.5}},
+  {"batch": "2q33s70_q0s9_q40", "causal": true, "lse": true, "sparse": "16:0.5"}, {"B": 2, "S": 33, "sparse": "dense"}]}
+JSON
+  expect_valid results/sweep.schema.json "$TMP/s.json"
+  attn --sweep "$TMP/s.json" --load "$folder/example.so" --device cpu --check-only --variants cpu_flash,cpu_ref,example_cpu --journal "$TMP/j" \
+    --json "$TMP/r.json"
+  expect_status 0
+  expect_json "$TMP/r.json" '[r["status"] for r in d["results"]] == ["ok"] * 3 * 11'
+  expect_json "$TMP/r.json" 'd["results"][0]["key"] == "B1.H4.Hkv2.Sq100.Skv100.D24.Dv8.f32.window20:3.softcap30.sink.lse.bshd.sparse16:0.5"
+    and d["results"][-1]["shape"]["sparse"] == "24:sliding=2+global=1+random=1" and "sparse" not in d["results"][6]["shape"]'
+  expect_everywhere sparse sparse24:sliding=2+global=1+random=1
+  attn --sweep "$TMP/s.json" --filter sparse=16:0.5,dense --device cpu --check-only --variants cpu_ref --json "$TMP/f.json"
+  expect_json "$TMP/f.json" '[r["shape"].get("sparse") for r in d["results"]] == ["16:0.5", "16:0.5", None]'
+  attn plan --gpu h200 --variants scalar,wgmma --shape B=1,H=8,S=2048,D=64,sparse=128:0.25,64:sliding=2 --json "$TMP/p.json"
+  expect_json "$TMP/p.json" '[r["status"] for r in d["results"]] == ["planned", "skipped"] * 2 and "sparse must be left out" in d["results"][1]["reason"]'
+  expect_refusal 2 '"128:2" is not a value of sparse; give dense, 128:0.25 for blocks of 128 tokens, or 128:sliding=3+global=1' -- plan --gpu h200 --shape B=1,H=8,S=512,D=64,sparse=128:2
+  expect_refusal 2 'give a larger block' -- plan --gpu h200 --shape B=1,H=16,S=1048576,D=64,sparse=16:0.1
+}
+
+@test "every kernel that mistakes lists of blocks is caught" {
+  expect_all_wrong wrong_sparse sparse_ignored sparse_empty_lse
+}
+
 @test "random problems over all axes at once are right" {
   local seed=$RANDOM
   echo "tests/data/random_sweep.py $seed 60"

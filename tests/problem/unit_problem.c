@@ -1,5 +1,6 @@
 /* The description of a problem: masks against a loop over pairs, axes there and back through every text, and the
  * schemas and pages that users read, which are written from the rows of axes.def. */
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -234,7 +235,7 @@ static void check_paged_bytes(const struct attn_problem *p) {
     }
   }
   free(seen);
-  assert_int_equal(work_seen_keys(p), keys);
+  assert_int_equal(work_seen_keys(p), keys * p->Hkv);
   const double of_key = 2.0 * p->Hkv * (p->D + (p->v_in_k ? 0 : p->Dv)),
                offsets = attn_is_ragged(p) ? 8.0 * (p->B + 1) : 0;
   const double of_query = p->Hq * (2.0 * (p->D + p->Dv) + 4);
@@ -327,6 +328,204 @@ TEST(a_batch_is_read_and_written_as_servers_write_it) {
   }
 }
 
+/* None, a density or a pattern. */
+static struct attn_sparse any_sparse(void) {
+  struct attn_sparse sparse = {.block = 0};
+  if (chance(3) == 0) return sparse;
+  sparse = (struct attn_sparse){.block = ATTN_BLOCK_MIN + chance(64), .sliding = 1, .seed = chance(2) * chance(100)};
+  if (chance(2) == 0) {
+    sparse.density = 1 + chance(1000);
+  } else {
+    sparse.sliding = 1 + chance(3), sparse.global = chance(3), sparse.random = chance(3);
+  }
+  return sparse;
+}
+
+/* ---- lists of blocks ----------------------------------------------------------------------------------------- */
+
+/* A problem of a few short sequences with small lists. */
+static struct attn_problem any_listed(void) {
+  struct attn_problem p =
+      ATTN_DENSE(1 + chance(3), 4, 2, 1 + chance(200), 1 + chance(200), 3, ATTN_F16, chance(2) != 0);
+  if (chance(3) == 0) p.left = (int32_t)chance(60), p.right = (int32_t)chance(60) - 1;
+  if (chance(3) == 0) p.batch.drawn = 1, p.batch.seed = chance(1000);
+  while (!attn_is_sparse(&p)) p.sparse = any_sparse();
+  p.lse = true;
+  return p;
+}
+
+/* The list of a block of queries: ascending blocks that some row sees a key of, among them those of the pattern. */
+static void check_list(const struct attn_problem *p, const struct attn_sequence *sequence, uint32_t h,
+                       uint32_t q_block) {
+  const struct attn_list list = attn_list_of(p, sequence, h, q_block);
+  const struct attn_mask mask = attn_mask_of_sequence(p, sequence);
+  const uint32_t block = p->sparse.block, first = q_block * block,
+                 end = first + block < mask.Sq ? first + block : mask.Sq;
+  const int64_t position = (int64_t)end - 1 + mask.Skv - mask.Sq;
+  uint32_t at = 0, candidates = 0, always = 0;
+  for (uint32_t key_block = 0; key_block < attn_blocks_in(p, p->Skv); ++key_block) {
+    bool is_candidate = false;
+    for (uint32_t row = first; row < end; ++row)
+      for (uint32_t key = key_block * block; key < (key_block + 1) * block && key < mask.Skv; ++key)
+        is_candidate = is_candidate || sees(&mask, row, key);
+    const bool is_listed = at < list.count && attn_list_block(&list, at) == key_block;
+    const int64_t diagonal = position < 0 ? -1 - (-1 - position) / block : position / block;
+    const bool is_always =
+        is_candidate && (llabs(diagonal - key_block) < p->sparse.sliding || key_block < p->sparse.global ||
+                         (diagonal >= 0 && diagonal < p->sparse.global));
+    candidates += is_candidate;
+    always += is_always;
+    at += is_listed;
+    assert_int_equal(attn_list_has(&list, key_block), is_listed);
+    assert_true(is_candidate || !is_listed);
+    assert_true(is_listed || !is_always);
+    assert_true(p->sparse.density != 1000 || is_listed == is_candidate);
+  }
+  assert_int_equal(at, list.count);
+  assert_true(list.count <= attn_blocks_most(p));
+  const uint32_t more = p->sparse.random < candidates - always ? p->sparse.random : candidates - always;
+  if (p->sparse.density == 0) assert_int_equal(list.count, always + more);
+}
+
+TEST(lists_are_what_their_rule_says) {
+  for (size_t i = 0; i < 300; ++i) {
+    const struct attn_problem p = any_listed();
+    char why[AXIS_WHY_MAX];
+    if (!axes_problem_is_sound(&p, why)) fail_msg("%s", why);
+    for (uint32_t b = 0; b < p.B; ++b) {
+      const struct attn_sequence sequence = attn_sequence_of(&p, b);
+      for (uint32_t h = 0; h < p.Hq; ++h)
+        for (uint32_t q_block = 0; q_block < attn_blocks_in(&p, p.Sq); ++q_block) {
+          const struct attn_list list = attn_list_of(&p, &sequence, h, q_block);
+          if (q_block * p.sparse.block < sequence.Sq) check_list(&p, &sequence, h, q_block);
+          if (q_block * p.sparse.block >= sequence.Sq) assert_int_equal(list.count, 0);
+        }
+    }
+  }
+}
+
+/* Pairs, seen keys, rows without any and entries of lists, one after the other. */
+static void check_listed_work(const struct attn_problem *p) {
+  const uint32_t group = p->Hq / p->Hkv;
+  uint64_t pairs = 0, seen = 0, blind = 0, entries = 0, rows = 0;
+  for (uint32_t b = 0; b < p->B; ++b) {
+    const struct attn_sequence sequence = attn_sequence_of(p, b);
+    const struct attn_mask mask = attn_mask_of_sequence(p, &sequence);
+    bool is_seen[2][200] = {{false}};
+    for (uint32_t h = 0; h < p->Hq; ++h) {
+      for (uint32_t row = 0; row < sequence.Sq; ++row) {
+        const struct attn_list list = attn_list_of(p, &sequence, h, row / p->sparse.block);
+        const struct attn_place place = {.sequence = sequence, .h = h, .token = row};
+        uint32_t of_row = 0;
+        for (uint32_t key = 0; key < sequence.Skv; ++key) {
+          if (!sees(&mask, row, key) || !attn_list_has(&list, key / p->sparse.block)) continue;
+          ++of_row;
+          is_seen[h / group][key] = true;
+        }
+        assert_int_equal(attn_seen_keys(p, &place), of_row);
+        pairs += of_row, blind += of_row == 0, ++rows;
+        entries += row % p->sparse.block == 0 ? list.count : 0;
+      }
+    }
+    for (uint32_t kv_h = 0; kv_h < p->Hkv; ++kv_h)
+      for (uint32_t key = 0; key < sequence.Skv; ++key) seen += is_seen[kv_h][key];
+  }
+  const double lists = 4.0 * p->B * p->Hq * attn_blocks_in(p, p->Sq) + 4.0 * (double)entries;
+  const double offsets = attn_is_ragged(p) ? 8.0 * (p->B + 1) : 0;
+  const double all = (double)rows * (2 * (p->D + p->Dv) + 4) + (double)seen * 2 * (p->D + p->Dv) + lists + offsets;
+  assert_int_equal(work_pairs(p), pairs);
+  assert_int_equal(work_seen_keys(p), seen);
+  assert_true(work_flops(p) == 2.0 * (p->D + p->Dv) * (double)pairs);
+  assert_true(work_bytes(p) == all);
+  assert_true(work_least_bytes(p) == all - 2.0 * p->D * (double)blind);
+}
+
+TEST(the_work_of_lists_is_what_their_rows_see) {
+  for (size_t i = 0; i < 100; ++i) {
+    const struct attn_problem p = any_listed();
+    check_listed_work(&p);
+    check_tensors(&p);
+  }
+}
+
+/* Lists have unlike lengths around the density, and heads have lists of their own. */
+TEST(a_density_is_that_of_all_lists) {
+  static const uint32_t densities[] = {10, 100, 250, 500, 900};
+  for (size_t d = 0; d < 5; ++d) {
+    struct attn_problem p = ATTN_DENSE(1, 16, 4, 12800, 12800, 8, ATTN_F16, false);
+    p.sparse = (struct attn_sparse){.block = 64, .density = densities[d], .sliding = 1};
+    uint64_t blocks = 0, most = 0, least = UINT64_MAX, apart = 0;
+    const uint64_t lists = 16 * 200;
+    for (uint64_t i = 0; i < lists; ++i) {
+      const struct attn_list list = attn_list_numbered(&p, i), next = attn_list_numbered(&p, (i + 200) % lists);
+      blocks += list.count;
+      most = list.count > most ? list.count : most, least = list.count < least ? list.count : least;
+      for (uint32_t j = 0; j < 200; ++j) apart += attn_list_has(&list, j) != attn_list_has(&next, j);
+    }
+    const double share = densities[d] / 1000.0, found = (double)blocks / (double)lists / 200;
+    const double spread = (share < 0.5 ? share : 1 - share) / 2;
+    if (fabs(found - share) > 0.02 * share + 0.001) fail_msg("%g for %g", found, share);
+    assert_true((double)most / 200 <= share + spread + 0.006 && (double)most / 200 >= share + 0.8 * spread);
+    assert_true((double)least / 200 >= share - spread - 0.006 && (double)least / 200 <= share - 0.8 * spread + 0.005);
+    assert_true((double)apart / (double)lists / 200 > 0.8 * share * (1 - share));
+  }
+}
+
+TEST(tiles_of_rows_lie_in_one_block) {
+  for (size_t i = 0; i < 500; ++i) {
+    const uint32_t block = chance(2) * (1 + chance(200)), rows = 1 + chance(700), tile_rows = 1 + chance(130);
+    uint32_t next = 0;
+    for (uint32_t index = 0; index < attn_row_tiles(block, rows, tile_rows); ++index) {
+      const struct attn_row_tile tile = attn_row_tile_of(block, rows, tile_rows, index);
+      assert_true(tile.first == next && tile.rows > 0 && tile.rows <= tile_rows);
+      next += tile.rows;
+      if (block > 0) assert_int_equal(tile.first / block, (next - 1) / block);
+    }
+    assert_int_equal(next, rows);
+    const struct attn_row_tile none =
+        attn_row_tile_of(block, rows, tile_rows, attn_row_tiles(block, rows, tile_rows));
+    assert_int_equal(none.rows, 0);
+  }
+}
+
+TEST(a_rule_is_read_and_written) {
+  static const char *const rows[][2] = {{"128:0.25", "128:0.25"},
+                                        {"128:0.250+seed=7", "128:0.25+seed=7"},
+                                        {"64:1", "64:1"},
+                                        {"64:1.000+seed=0", "64:1"},
+                                        {"128:global=1+sliding=3", "128:sliding=3+global=1"},
+                                        {"128:random=2", "128:sliding=1+random=2"},
+                                        {"dense", "dense"},
+                                        {"128:0", NULL},
+                                        {"128:0.0001", NULL},
+                                        {"128:1.5", NULL},
+                                        {"128:1.001", NULL},
+                                        {"128:2", NULL},
+                                        {"128:", NULL},
+                                        {"128", NULL},
+                                        {"15:0.5", NULL},
+                                        {"65537:0.5", NULL},
+                                        {"0:0.5", NULL},
+                                        {"128:0.5+global=1", NULL},
+                                        {"128:sliding=0", NULL},
+                                        {"128:sliding=2+sliding=2", NULL},
+                                        {"128:sliding=2:global=2", NULL},
+                                        {"128:sliding=2+", NULL},
+                                        {"128:wide=2", NULL},
+                                        {"128:0.5+seed=1234567890", NULL},
+                                        {"128:global=65537", NULL}};
+  for (size_t i = 0; i < sizeof rows / sizeof *rows; ++i) {
+    struct attn_sparse sparse;
+    char text[ATTN_SPARSE_TEXT_MAX];
+    const char *end = attn_sparse_read(rows[i][0], &sparse);
+    const bool is_read = end != NULL && *end == '\0';
+    if (is_read != (rows[i][1] != NULL)) fail_msg("%s", rows[i][0]);
+    if (!is_read) continue;
+    attn_sparse_write(&sparse, text);
+    assert_string_equal(text, rows[i][1]);
+  }
+}
+
 TEST(strides_are_those_of_the_layout) {
   struct attn_problem problem = ATTN_DENSE(2, 4, 4, 10, 10, 8, ATTN_F16, false);
   static const struct {
@@ -371,6 +570,7 @@ static struct axis_value any_value(const struct attn_axis *axis) {
     }
     case AXIS_DTYPE: return (struct axis_value){.first = chance(ATTN_DTYPE_COUNT)};
     case AXIS_BATCH: return (struct axis_value){.batch = any_batch()};
+    case AXIS_SPARSE: return (struct axis_value){.sparse = any_sparse()};
     case AXIS_NAME: return (struct axis_value){.first = chance(names_of(axis))};
     case AXIS_REAL: return (struct axis_value){.first = (double)chance(axis->most * 1000 + 1) / 1000};
     case AXIS_BOUNDS:
@@ -513,6 +713,19 @@ static void put_values(FILE *out, const struct attn_axis *axis) {
           "\"type\": \"string\", \"pattern\": "
           "\"^(uniform|ragged:[0-9]+|[0-9]*q[0-9]+k?(s[0-9]+k?)?(_[0-9]*q[0-9]+k?(s[0-9]+k?)?)*)$\"",
           out);
+      break;
+    case AXIS_SPARSE:
+      fputs(
+          "\"type\": [\"string\", \"object\"], \"pattern\": "
+          "\"^(dense|[0-9]+:([01](\\\\.[0-9]{1,3})?|(sliding|global|random|seed)=[0-9]+)([+](sliding|global|random|"
+          "seed)=[0-9]+)*)$\", "
+          "\"properties\": {\"block\": {\"type\": \"integer\", \"minimum\": 16, \"maximum\": 65536}, "
+          "\"density\": {\"type\": \"number\", \"exclusiveMinimum\": 0, \"maximum\": 1}",
+          out);
+#define PUT_PART(part) fprintf(out, ", \"%s\": {\"type\": \"integer\", \"minimum\": 0}", #part);
+      ATTN_SPARSE_PARTS(PUT_PART)
+#undef PUT_PART
+      fputs("}, \"required\": [\"block\"], \"additionalProperties\": false", out);
       break;
     case AXIS_NAME:
       for (uint32_t i = 0; i < names_of(axis); ++i)
