@@ -3,5 +3,5 @@
 
 #include "cli/base/json.h"
 
-/* Adds "timing": {"cuda": {...}, "cpu": {...}} and "check": the bounds of each dtype (results/README.md). */
+/* Adds "timing": {"cuda": {...}, "cpu": {...}} and "check": the bounds of each dtype (results/check.md). */
 void policy_add(cJSON *object);

@@ -11,7 +11,7 @@
  * by bytes requested of L2. */
 enum counter_total { COUNTER_SUM, COUNTER_BY_TIME, COUNTER_BY_L2_BYTES };
 
-/* COUNTER(name, how it is totalled over passes). A _ratio is 0..1. results/README.md says what each is, and which
+/* COUNTER(name, how it is totalled over passes). A _ratio is 0..1. results/format.md says what each is, and which
  * metrics of ncu it comes from. */
 #define COUNTER_MAP(X)                 \
   X(gpu_time_us, SUM)                  \

@@ -1,5 +1,5 @@
 /* Counter files: a profiler's counters for the cells of a report, written by scripts/profile_sweep.py. The format is
- * documented in results/README.md. */
+ * documented in results/format.md. */
 #pragma once
 
 #include "cli/base/json.h"

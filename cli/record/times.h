@@ -1,5 +1,5 @@
 /* Times that were entered by hand, from a paper or another tool, so that attnbench can diagnose them (format
- * attnbench.times/1, results/README.md). attnbench did not check the results, and the report says so. */
+ * attnbench.times/1, results/format.md). attnbench did not check the results, and the report says so. */
 #pragma once
 
 #include "cli/base/json.h"

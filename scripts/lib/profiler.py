@@ -332,7 +332,7 @@ def pass_counters(launch, kernels):
 
 
 def counters_document(capture):
-    """The counter file that `attnbench report --counters` reads (results/README.md)."""
+    """The counter file that `attnbench report --counters` reads (results/format.md)."""
     rows = [{"key": row["key"], "variant": row["variant"],
              "passes": [pass_counters(launch, kernels) for launch, kernels in zip(row["launches"], passes)]}
             for row, passes in capture.rows if row["launches"]]

@@ -37,6 +37,6 @@ def blocks(reports):
         sources.append((f"PyTorch's backends ({said})", reports.checked["results"]))
     lines = [line(what, dtype, [row for row in rows if was_checked_by_row(row) and row["shape"]["dtype"] == dtype])
              for what, rows in sources for dtype in DTYPES]
-    return ["The bounds are explained in [results/README.md](../README.md). Worst over random and hard inputs of elements, rows and the "
+    return ["The bounds are explained in [results/check.md](../check.md). Worst over random and hard inputs of elements, rows and the "
             "whole output; 1 would be wrong. `pytorch_bounds.json` is `scripts/sdpa_baseline.py` over `tests/data/sweeps/torch.json`.",
             table(["right rows of", "dtype", "rows", "worst share of any bound, by variant"], lines, ["rows"])]

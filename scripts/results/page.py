@@ -57,23 +57,25 @@ def kernels_alone(row):
     return ((row["speedup_vs"] or {}).get("hot") or {}).get("kernels_alone")
 
 
-def fastest_row(sweep, rows, pick=own_best, with_kernels=False):
+def fastest_row(sweep, rows, pick=own_best, with_kernels=False, more=None):
     name, best = pick(rows)
     reference = rows.get(REFERENCE)
     alone = [f"{kernels_alone(best):.3f}" if kernels_alone(best) else "-"] if with_kernels else []
     return [sweep, case_label(best["key"]), named(name, best), microseconds(hot_us(best)), significant(tflops(best)), roof_share(best),
             microseconds(hot_us(reference)) if reference and reference["time"] else "-",
-            interval(best) + (ASIDE if aside(best, reference) else ""), *alone]
+            interval(best) + (ASIDE if aside(best, reference) else ""), *alone, *(more(sweep, rows, best) if more else [])]
 
 
-def fastest_table(cases, pick=own_best, title="fastest here"):
-    """Of (sweep, {variant: row}) of cases: one kernel here, the fastest or the one that `pick` gives, beside cuDNN."""
+def fastest_table(cases, pick=own_best, title="fastest here", more=None, more_columns=()):
+    """Of (sweep, {variant: row}) of cases: one kernel here, the fastest or the one that `pick` gives, beside cuDNN. `more` gives the
+    cells of more columns."""
     columns = ["sweep", "B,H,S,D", title, "hot us", "TFLOP/s", "of peak (at its clock)", "cuDNN us", "speedup vs cuDNN (95 % within one process)"]
     measured = [(sweep, rows) for sweep, rows in cases if own_best(rows)]
     with_kernels = any(kernels_alone(pick(rows)[1]) for _, rows in measured)
     if with_kernels:  # of rows below 30 us
         columns.append("kernels alone")
-    return table(columns, [fastest_row(sweep, rows, pick, with_kernels) for sweep, rows in measured], columns[3:])
+    columns += more_columns
+    return table(columns, [fastest_row(sweep, rows, pick, with_kernels, more) for sweep, rows in measured], columns[3:])
 
 
 def note_of(made):
@@ -144,7 +146,7 @@ def scaling_blocks(reports):
                "verdicts"]
     return [f"## Scaling over B*H, `{SCALING_SWEEP}`",
             f"The B*H at which a variant's grid fills one wave, the price of one (batch, head) pair, and growth from B*H = {shapes[0]} to "
-            f"{shapes[-1]} (hot). The verdicts are explained in [results/README.md](../README.md).",
+            f"{shapes[-1]} (hot). The verdicts are explained in [results/reading.md](../reading.md#scaling-over-bh).",
             table(columns, [scaling_row(v, rows) for v, rows in grown.items()], columns[1:-1])]
 
 
@@ -268,7 +270,7 @@ def front(reports, linked, plots, origins, folder):
     links = "\n".join(f"- [{title}]({file})" for file, (title, _) in linked.items())
     opening = [f"# One {reports.device['name']}", GENERATED,
                f"{device_text(reports)}; clocks were not locked. `<sweep>.journal` is what a run measured, `torch_<sweep>.json` what "
-               "`scripts/sdpa_baseline.py` measured of PyTorch ([formats](../README.md)). `scripts/results/update_results.py` makes "
+               "`scripts/sdpa_baseline.py` measured of PyTorch ([formats](../format.md)). `scripts/results/update_results.py` makes "
                "these pages and the plots from them; no figure is typed by hand.",
                TIMES, "In a browser, with every row, findings and figures that answer to clicks: "
                f"`attnbench report results/{folder}/v3.journal "

@@ -2,10 +2,13 @@
 import re
 
 import page
+import rivals
 import steady
 from measured import PICKER, own_best
 
 from lib.program import INPUT, Failure
+from lib.reports import REFERENCE, hot_us
+from lib.tables import microseconds
 
 SHOWN_VARIANTS = ("serial", "wgmma", "cudnn")
 HEADLINE = (("v3", "B1.H8.Hkv8.Sq512.Skv512.D64.f16.full"), ("v3", "B8.H16.Hkv16.Sq512.Skv512.D64.f16.full"),
@@ -19,6 +22,26 @@ def picked(rows):
     """The row of `auto` where it was measured, else the fastest here, which is what it picks."""
     row = rows.get(PICKER)
     return (PICKER, row) if row and row["time"] else own_best(rows)
+
+
+def library_version(cases, reports):
+    """What the headline's times depend on: "cuDNN 9.14.0; FlashAttention 3 025110; driver ..."."""
+    rows = [rows[REFERENCE] for _, rows in cases if REFERENCE in rows]
+    rows += [row for sweep, rows in cases for row in rivals.rival_rows(reports, sweep, next(iter(rows.values()))["key"], rows)[1:2] if row]
+    names = {launch["name"].replace("_", " "): None for row in rows for launch in row["launches"][:1]}
+    device = reports.device
+    return (f"{'; '.join(names)}; driver {device['driver']}; clocks not locked, {device['sm_clock_max_mhz']:.0f} MHz at most. "
+            "A dash: not measured. [rivals.md](results/h200/rivals.md) has FlashAttention-3 and PyTorch's flash in every case.")
+
+
+def headline(cases, reports):
+    def beside_fa3(sweep, rows, best):
+        fa3 = rivals.rival_rows(reports, sweep, best["key"], rows)[1]
+        ratio = rivals.over_fa3(reports, sweep, best["key"], best, rows)
+        return [microseconds(hot_us(fa3)) if fa3 else "-", rivals.shown(ratio)]
+
+    made = page.fastest_table(cases, picked, "kernel here", beside_fa3, ["FlashAttention-3 us", "speedup vs it"])
+    return "\n\n".join(filter(None, (made, page.note_of(made), library_version(cases, reports))))
 
 
 def excerpt(printed):
@@ -44,8 +67,7 @@ def excerpt(printed):
 def blocks(reports, printed):
     """{name: text}; `printed` is what `attnbench report` prints of the sweep v3, or None."""
     cases = [(sweep, reports.cases(sweep)[key]) for sweep, key in HEADLINE if key in reports.cases(sweep)]
-    headline = page.fastest_table(cases, picked, "kernel here")
-    made = {"headline": "\n\n".join(filter(None, (headline, page.note_of(headline))))} if cases else {}
+    made = {"headline": headline(cases, reports)} if cases else {}
     if steady.rows_of(reports):
         made["steady"] = steady.lines(reports)
     if printed is not None:

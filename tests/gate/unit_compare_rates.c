@@ -1,6 +1,6 @@
 /* tags: asan */
 /* The rates that the rule of cli/gate/compare.h gives, by synthetic suites that go through the very comparison. The
- * tables in results/README.md are made here: ATTN_UPDATE_GOLDEN=1 writes them (some minutes), else a row of each is
+ * tables in results/gate_rule.md are made here: ATTN_UPDATE_GOLDEN=1 writes them (some minutes), else a row of each is
  * made again. */
 #include "cli/base/json.h"
 #include "cli/gate/confirm.h"
@@ -423,7 +423,7 @@ static void world_row(size_t index, char out[ROW_MAX]) {
            100 * fmax(0, 1 - slow.failed - slow.undecided), slow.processes);
 }
 
-static const char page_path[] = "results/README.md";
+static const char page_path[] = "results/gate_rule.md";
 
 /* Writes what stands before the block to `file`, and returns what stands behind it. */
 static const char *copy_to(const char *page, const char *name, FILE *file) {

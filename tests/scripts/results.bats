@@ -194,14 +194,26 @@ $d|origins.json: not valid JSON
 TABLE
 }
 
-@test "the front page is short, and its links and plots are there" {
-  local page link
+# The anchors of a page's headings, as GitHub makes them.
+anchors() { sed -n 's/^##* //p' "$1" | tr '[:upper:]' '[:lower:]' | sed 's/[^a-z0-9 _-]//g; s/ /-/g'; }
+
+@test "every link of a page leads to a file and to a heading" {
+  local page link to
+  for page in README.md CONTRIBUTING.md results/*.md results/h200/*.md shapes/README.md kernels/example/README.md scripts/README.md; do
+    for link in $(grep -oE '\]\([^) ]*\)' "$page" | sed 's/^](//; s/)$//' | grep -v '^https*:'); do
+      to=$(dirname "$page")/${link%%#*}
+      [ "${link%%#*}" != "" ] || to=$page
+      [ -e "$to" ] || fail "$page: $link is not there"
+      [[ $link != *.md#* && $link != '#'* ]] || anchors "$to" | grep -qxF -e "${link##*#}" || fail "$page: $link has no heading"
+    done
+  done
+}
+
+@test "the front page is short, and holds no long example" {
+  local page
   page=results/h200/README.md
   [ "$(wc -l <"$page")" -lt 160 ] || fail "$page has $(wc -l <"$page") lines"
   [ "$(sed -n '/begin v3-output/,/end v3-output/p' README.md | wc -l)" -le 20 ] || fail "README's example is long"
-  for link in $(grep -oE '\]\([^)]*\)' "$page" | sed 's/^](//; s/)$//'); do
-    [ -e "results/h200/$link" ] || fail "$page: $link is not there"
-  done
 }
 
 @test "a plot that cannot be drawn leaves everything as it is" {

@@ -86,7 +86,7 @@ TEST(every_enumeration_is_the_programs) {
 
 /* ---- fields -------------------------------------------------------------------------------------------------- */
 
-#define PAGE "results/README.md"
+#define PAGE "results/format.md"
 
 /* Where the schema has the fields of each table. Some objects have derived fields too. */
 static const struct {

@@ -11,7 +11,7 @@ def modes_of(value, key=None):
 
 
 def row_of(result):
-    """One row of a report (results/README.md), flat."""
+    """One row of a report (results/format.md), flat."""
     shape, speedup = result["shape"], result.get("speedup_vs") or {}
     check, launches = result.get("check") or {}, result.get("launches") or []
     us, rate, bandwidth = modes_of(result.get("time"), "median_us"), modes_of(result.get("tflop_per_s")), modes_of(result.get("gb_per_s"))
@@ -65,7 +65,7 @@ class Rows(list):
 
 
 class Verdict(dict):
-    """The comparison as `attnbench ab` writes it (results/README.md). `code` is its exit code, `text` what it prints."""
+    """The comparison as `attnbench ab` writes it (results/format.md). `code` is its exit code, `text` what it prints."""
 
     def __init__(self, comparison, text, code):
         super().__init__(comparison)
