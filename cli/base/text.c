@@ -68,7 +68,7 @@ void text_append_word(char *out, size_t size, const char *text) {
 
 /* ---- the stream ------------------------------------------------------------------------------------------------ */
 
-static bool is_terminal(FILE *file) {
+bool text_is_terminal(FILE *file) {
   const int fd = fileno(file);
   return fd >= 0 && isatty(fd);
 }
@@ -83,7 +83,7 @@ static size_t columns_asked_for(void) {
 size_t text_width(FILE *file) {
   struct winsize size = {.ws_col = 0};
   size_t width = columns_asked_for();
-  if (width == 0 && is_terminal(file) && ioctl(fileno(file), TIOCGWINSZ, &size) == 0) width = size.ws_col;
+  if (width == 0 && text_is_terminal(file) && ioctl(fileno(file), TIOCGWINSZ, &size) == 0) width = size.ws_col;
   if (width == 0) return TEXT_WIDTH;
   return width < TEXT_WIDTH_LEAST ? TEXT_WIDTH_LEAST : width > TEXT_WIDTH_MOST ? TEXT_WIDTH_MOST : width;
 }
@@ -91,7 +91,7 @@ size_t text_width(FILE *file) {
 static bool is_coloured(FILE *file) {
   const char *no_color = getenv("NO_COLOR"), *term = getenv("TERM");
   const bool is_refused = no_color != NULL && *no_color != '\0';
-  return is_terminal(file) && !is_refused && term != NULL && strcmp(term, "dumb") != 0;
+  return text_is_terminal(file) && !is_refused && term != NULL && strcmp(term, "dumb") != 0;
 }
 
 /* ---- tables ---------------------------------------------------------------------------------------------------- */

@@ -21,6 +21,9 @@ enum {
  * TEXT_WIDTH_LEAST..TEXT_WIDTH_MOST; TEXT_WIDTH when there is neither. */
 size_t text_width(FILE *);
 
+/* Whether a person reads the stream as it is written. */
+bool text_is_terminal(FILE *);
+
 struct text_column {
   const char *heading, *unit;
   bool left; /* aligned */

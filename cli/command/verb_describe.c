@@ -1,10 +1,11 @@
-/* describe: one word explained: a variant, a finding, a verdict, a status, a column, an exit code or a key of the
- * problem. */
+/* describe: one word explained: a variant, a word of reports and comparisons, an exit code, a key of the problem or a
+ * value of one. */
 #include <stdlib.h>
 #include <string.h>
 
 #include "cli/analyse/bound_by.h"
 #include "cli/analyse/finding.h"
+#include "cli/analyse/scaling.h"
 #include "cli/base/json.h"
 #include "cli/base/output.h"
 #include "cli/base/owned.h"
@@ -153,10 +154,19 @@ static void describe_problem(FILE *out) {
   text_paragraph(out, "more     ", "attnbench describe KEY explains one of them; shapes/README.md has all of it");
 }
 
-/* ---- findings and verdicts ---------------------------------------------------------------------------------------
+/* ---- words of reports and comparisons
+ * ------------------------------------------------------------------------------
  */
 
-static void describe_finding(FILE *out, enum finding_id id) {
+/* The words of one kind. */
+struct kind {
+  const char *(*at)(uint32_t index); /* NULL past the last; "power, energy" are two words of one meaning */
+  void (*describe)(FILE *out, uint32_t index);
+};
+
+static const char *finding_at(uint32_t i) { return i < FINDING_ID_COUNT ? finding_name((enum finding_id)i) : NULL; }
+static void describe_finding(FILE *out, uint32_t index) {
+  const enum finding_id id = (enum finding_id)index;
   fprintf(out, "%s, a finding (%s)\n", finding_name(id), finding_severity_name(finding_severity(id)));
   text_paragraph(out, "means    ", "%s", finding_help(id));
   text_paragraph(out, "when     ", "%s", finding_rule(id));
@@ -168,20 +178,49 @@ static void describe_finding(FILE *out, enum finding_id id) {
   }
 }
 
-static void describe_verdict(FILE *out, enum compare_verdict verdict) {
+static void describe_verdict(FILE *out, uint32_t index) {
+  const enum compare_verdict verdict = (enum compare_verdict)index;
   fprintf(out, "%s, a verdict of a comparison (exit code %d)\n", verdict_name(verdict),
           (int)verdict_exit_code(verdict));
   text_paragraph(out, "means    ", "%s", verdict_help(verdict));
 }
 
-static void describe_status(FILE *out, enum cell_status status) {
+static const char *status_at(uint32_t i) {
+  return i < CELL_STATUS_COUNT ? cell_status_name((enum cell_status)i) : NULL;
+}
+static void describe_status(FILE *out, uint32_t index) {
+  const enum cell_status status = (enum cell_status)index;
   fprintf(out, "%s, the status of a row (exit code %d)\n", cell_status_name(status),
           (int)cell_status_exit_code(status));
   text_paragraph(out, "means    ", "%s", cell_status_help(status));
 }
 
-/* What can bound a row, and when it does. */
-static void describe_bound_by(FILE *out) {
+static const char *column_at(uint32_t i) {
+  const char *names, *help;
+  return columns_help(i, &names, &help) ? names : NULL;
+}
+static void describe_column(FILE *out, uint32_t index) {
+  const char *names, *help;
+  if (!columns_help(index, &names, &help)) return;
+  fprintf(out, "%s, a column of the table\n", names);
+  text_paragraph(out, "means    ", "%s", help);
+}
+
+static const char *scaling_at(uint32_t i) {
+  return i < SCALING_VERDICT_COUNT ? scaling_verdict_name((enum scaling_verdict)i) : NULL;
+}
+static void describe_scaling(FILE *out, uint32_t index) {
+  fprintf(out, "%s, a verdict of the table of scaling over B*H\n", scaling_at(index));
+  text_paragraph(out, "means    ", "the time grew %s", scaling_verdict_help((enum scaling_verdict)index));
+}
+
+static void describe_bound(FILE *out, uint32_t index) {
+  fprintf(out, "%s, what can bound the time of a row (attnbench describe bound_by)\n", bound_by_name(index));
+  text_paragraph(out, "means    ", "%s", bound_by_help(index));
+}
+
+/* What bounds a row, and when it does. */
+static void describe_bounds(FILE *out) {
   fputs("bound_by, what bounds the time of a row: a member of each result\n", out);
   for (uint32_t kind = 0; bound_by_name(kind) != NULL; ++kind) {
     char lead[32];
@@ -195,48 +234,43 @@ static void describe_bound_by(FILE *out) {
       100 * bound_by_share_min());
 }
 
+static const char *mark_at(uint32_t i) {
+  const char *mark, *help;
+  return columns_mark_help(i, &mark, &help) ? mark : NULL;
+}
+static void describe_mark(FILE *out, uint32_t index) {
+  const char *mark, *help;
+  if (!columns_mark_help(index, &mark, &help)) return;
+  fprintf(out, "%s, a mark of the table\n", mark);
+  text_paragraph(out, "means    ", "%s", help);
+}
+
 /* ---- by name ------------------------------------------------------------------------------------------------------
  */
 
-/* Each returns whether there was something of this name. Some names are of several kinds. */
+static const char *key_at(uint32_t i) { return i < AXIS_COUNT ? axes_at(i)->name : NULL; }
+static void describe_key(FILE *out, uint32_t index) { describe_axis(out, axes_at(index)); }
 
-static bool is_finding(FILE *out, const char *name) {
-  for (enum finding_id id = 0; id < FINDING_ID_COUNT; ++id) {
-    if (strcmp(finding_name(id), name) == 0) return describe_finding(out, id), true;
-  }
-  return false;
+static const char *page_at(uint32_t i) {
+  static const char *const pages[] = {"problem", "bound_by"};
+  return i < sizeof pages / sizeof *pages ? pages[i] : NULL;
+}
+static void describe_page(FILE *out, uint32_t index) {
+  static void (*const pages[])(FILE *) = {describe_problem, describe_bounds};
+  pages[index](out);
 }
 
-static bool is_verdict(FILE *out, const char *name) {
-  for (uint32_t i = 0; verdict_at(i) != NULL; ++i) {
-    if (strcmp(verdict_at(i), name) == 0) return describe_verdict(out, (enum compare_verdict)i), true;
-  }
-  return false;
-}
-
-static bool is_status(FILE *out, const char *name) {
-  for (enum cell_status status = 0; status < CELL_STATUS_COUNT; ++status) {
-    if (strcmp(cell_status_name(status), name) == 0) return describe_status(out, status), true;
-  }
-  return false;
-}
+static const struct kind kinds[] = {
+    {finding_at, describe_finding}, {verdict_at, describe_verdict},  {status_at, describe_status},
+    {column_at, describe_column},   {mark_at, describe_mark},        {scaling_at, describe_scaling},
+    {key_at, describe_key},         {bound_by_name, describe_bound}, {page_at, describe_page}};
+enum { KIND_COUNT = sizeof kinds / sizeof *kinds };
 
 /* Is it one of "power, energy"? */
 static bool is_listed(const char *names, const char *name) {
   const size_t length = strlen(name);
   for (const char *at = names; length > 0 && (at = strstr(at, name)) != NULL; ++at) {
     if ((at == names || at[-1] == ' ') && (at[length] == '\0' || at[length] == ',')) return true;
-  }
-  return false;
-}
-
-static bool is_column(FILE *out, const char *name) {
-  const char *names, *help;
-  for (size_t i = 0; columns_help(i, &names, &help); ++i) {
-    if (strcmp(names, name) != 0 && !is_listed(names, name)) continue;
-    fprintf(out, "%s, a column of the table\n", name);
-    text_paragraph(out, "means    ", "%s", help);
-    return true;
   }
   return false;
 }
@@ -254,46 +288,62 @@ static bool is_exit_code(FILE *out, const char *name) {
   return false;
 }
 
-static bool is_key(FILE *out, const char *name) {
-  const struct attn_axis *axis = axes_find(name, strlen(name));
-  if (axis != NULL) describe_axis(out, axis);
-  return axis != NULL;
+/* Of one axis: "bshd", "e4m3", "full", "ragged:7", "128:0.25", not a number. */
+static bool is_value_of(const struct attn_axis *axis, const char *name) {
+  struct axis_value value;
+  const bool is_word = axis->no != NULL && strcmp(axis->no, name) == 0;
+  if (axes_is_ordered(axis) || axis->kind == AXIS_FLAG || axis->kind == AXIS_CAUSAL || axis->kind == AXIS_BOUNDS)
+    return is_word;
+  const char *end = axes_value_read(axis, name, &value);
+  return (end != NULL && *end == '\0') || (axis->kind == AXIS_BATCH && strcmp(name, "ragged") == 0);
 }
 
-static bool is_page(FILE *out, const char *name) {
-  const bool is_problem = strcmp(name, "problem") == 0, is_bound_by = strcmp(name, "bound_by") == 0;
-  if (is_problem) describe_problem(out);
-  if (is_bound_by) describe_bound_by(out);
-  return is_problem || is_bound_by;
+static bool is_value(FILE *out, const char *name) {
+  bool is_known = false;
+  for (unsigned id = 0; id < AXIS_COUNT; ++id) {
+    enum attn_dtype dtype;
+    const bool is_type = axes_at(id)->kind == AXIS_DTYPE && attn_dtype_read(name, &dtype);
+    if (!is_value_of(axes_at(id), name)) continue;
+    fprintf(out, "%s, a value of %s\n", name, axes_at(id)->name);
+    if (is_type)
+      text_paragraph(out, "has      ", "%u bytes, unit roundoff %g", (unsigned)attn_dtype_bytes(dtype),
+                     attn_dtype_facts(dtype)->roundoff);
+    describe_axis(out, axes_at(id));
+    is_known = true;
+  }
+  return is_known;
 }
 
 static struct status unknown(const char *name) {
-  const char *names[NAMES_MAX + 1] = {NULL}, *column, *help;
+  const char *names[NAMES_MAX + 1] = {NULL};
   size_t count = 0;
   for (size_t i = 0; i < variant_count() && count < NAMES_MAX; ++i) names[count++] = variant_at(i)->name;
-  for (enum finding_id id = 0; id < FINDING_ID_COUNT && count < NAMES_MAX; ++id) names[count++] = finding_name(id);
-  for (uint32_t i = 0; verdict_at(i) != NULL && count < NAMES_MAX; ++i) names[count++] = verdict_at(i);
-  for (unsigned i = 0; i < CELL_STATUS_COUNT && count < NAMES_MAX; ++i)
-    names[count++] = cell_status_name((enum cell_status)i);
-  for (size_t i = 0; columns_help(i, &column, &help) && count < NAMES_MAX; ++i) names[count++] = column;
-  for (unsigned id = 0; id < AXIS_COUNT && count < NAMES_MAX; ++id) names[count++] = axes_at(id)->name;
-  names[count < NAMES_MAX ? count++ : count - 1] = "bound_by";
+  for (size_t k = 0; k < KIND_COUNT; ++k) {
+    for (uint32_t i = 0; kinds[k].at(i) != NULL && count < NAMES_MAX; ++i) names[count++] = kinds[k].at(i);
+  }
   const char *nearest = json_nearest(name, names);
   return status_make(
       STATUS_USAGE,
-      "\"%s\" is no variant, finding, verdict, status, column, exit code or key of the problem%s%s%s `attnbench "
-      "list` has the variants, results/findings.md the findings, `attnbench describe problem` the keys",
+      "\"%s\" is no variant, finding, verdict, status, column, exit code, key of the problem or value of one%s%s%s "
+      "`attnbench list` has the variants, results/findings.md the findings, `attnbench describe problem` the keys",
       name, nearest != NULL ? "; did you mean " : "", nearest != NULL ? nearest : "", nearest != NULL ? "?" : ";");
 }
 
+/* Some words are of several kinds. */
 static struct status describe(FILE *out, const struct options *options) {
-  static bool (*const kinds[])(FILE *, const char *) = {is_finding,   is_verdict, is_status, is_column,
-                                                        is_exit_code, is_key,     is_page};
   const char *name = options->reports.item[0];
   const struct attn_variant *variant = variant_find(name);
-  bool is_known = false;
-  if (variant != NULL) return describe_variant(out, variant, options);
-  for (size_t i = 0; i < sizeof kinds / sizeof *kinds; ++i) is_known = kinds[i](out, name) || is_known;
+  bool is_known = variant != NULL;
+  if (variant != NULL) TRY(describe_variant(out, variant, options));
+  for (size_t k = 0; k < KIND_COUNT; ++k) {
+    for (uint32_t i = 0; kinds[k].at(i) != NULL; ++i) {
+      if (!is_listed(kinds[k].at(i), name)) continue;
+      kinds[k].describe(out, i);
+      is_known = true;
+    }
+  }
+  is_known = is_exit_code(out, name) || is_known;
+  is_known = is_value(out, name) || is_known;
   return is_known ? status_ok() : unknown(name);
 }
 

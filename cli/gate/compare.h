@@ -30,7 +30,8 @@
  * the number of suspects, in two samples, where the base is not measured again, for the number of all rows. The
  * decision line of 0.75 T lies below T, so that a true slowdown of T is found nearly always and not half of the time.
  * The lower bound protects against processes that fall into two groups. The confirmation makes false alarms rarer.
- * results/gate_rule.md has the resulting error rates, and `attnbench gate --selftest` measures them for one machine. */
+ * results/gate_rule.md has the resulting error rates, and `attnbench gate --selftest` measures them for one machine.
+ */
 #pragma once
 
 #include <stdio.h>

@@ -5,6 +5,8 @@
 #include <math.h>
 #include <string.h>
 
+#include "cli/base/text.h"
+
 /* ---- words --------------------------------------------------------------------------------------------------- */
 
 static const struct {
@@ -207,7 +209,8 @@ static bool is_like(const struct compare_row *a, const struct compare_row *b) {
 
 bool sinks_is_grouped(const struct compare *compare, const struct compare_row *row) {
   size_t alike = 0;
-  const bool may_share = row->verdict == COMPARE_inconclusive;
+  const bool may_share = row->verdict == COMPARE_inconclusive || row->verdict == COMPARE_missing ||
+                         row->verdict == COMPARE_added || row->verdict == COMPARE_clock;
   const bool is_dull = row->verdict == COMPARE_untimed || (row->verdict == COMPARE_same && row->reason[0] == '\0');
   for (size_t i = 0; i < compare->row_count && alike < GROUP_MIN && may_share; ++i)
     alike += is_like(&compare->rows[i], row);
@@ -233,6 +236,8 @@ bool sinks_group_text(const struct compare *compare, const struct compare_row *r
   snprintf(out, COMPARE_LINE_MAX, "%zu row%s %s %s%s%s%s%s%s%.400s", alike, alike == 1 ? "" : "s",
            alike == 1 ? "is" : "are", verdict_name(row->verdict), has_change ? ": " : "", has_change ? low : "",
            has_range ? " to " : "", has_range ? high : "", row->reason[0] != '\0' ? "; " : "", row->reason);
+  if (row->verdict == COMPARE_missing || row->verdict == COMPARE_added)
+    text_append(out, COMPARE_LINE_MAX, "; the first is %s %s %s", row->key, row->variant, time_mode_name(row->mode));
   return true;
 }
 

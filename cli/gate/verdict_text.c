@@ -10,6 +10,7 @@
 /* ---- columns ------------------------------------------------------------------------------------------------- */
 
 enum { VERDICT, CASE, VARIANT, MODE, BASE, NEW, CHANGE, BOUNDS, RUNS, COLUMN_COUNT };
+enum { REASONS_SHOWN_MAX = 8 };
 static const struct text_column columns[COLUMN_COUNT] = {
     [VERDICT] = {"verdict", "", true, 0, 0},  [CASE] = {"case", "", true, 0, 24},
     [VARIANT] = {"variant", "", true, 0, 12}, [MODE] = {"mode", "", true, 0, 0},
@@ -30,6 +31,12 @@ static void fill_cells(const void *of, char cell[][TEXT_CELL_MAX]) {
   snprintf(cell[CHANGE], TEXT_CELL_MAX, "%s", is.change);
   snprintf(cell[BOUNDS], TEXT_CELL_MAX, "%s", is.bounds);
   snprintf(cell[RUNS], TEXT_CELL_MAX, "%s", is.processes);
+}
+
+/* Where one process of each side cannot decide, the changes are still what somebody wants to see. */
+static bool has_line(const struct compare *compare, const struct compare_row *row) {
+  const bool is_undecided = row->verdict == COMPARE_inconclusive && row->has_ratio;
+  return !sinks_is_grouped(compare, row) || (is_undecided && compare->settings.once);
 }
 
 /* ---- parts --------------------------------------------------------------------------------------------------- */
@@ -96,7 +103,7 @@ static void print_reasons(FILE *file, const struct compare *compare) {
   size_t shown = 0, more = 0;
   for (size_t i = 0; i < compare->row_count; ++i) {
     if (!is_worth_a_word(compare, &compare->rows[i])) continue;
-    if (shown == COMPARE_ROWS_SHOWN) {
+    if (shown == REASONS_SHOWN_MAX) {
       ++more;
       continue;
     }
@@ -133,11 +140,16 @@ static void print_events(FILE *file, const struct compare *compare) {
                  overhead_us);
 }
 
-/* The rows that do not say what others say too. */
+/* The rows that do not say what others say too, the worst first. */
 static void print_rows(FILE *file, const struct compare *compare, const struct compare_row **rows) {
-  size_t count = 0;
+  size_t count = 0, more = 0;
   for (size_t i = 0; i < compare->row_count; ++i) {
-    if (!sinks_is_grouped(compare, &compare->rows[i])) rows[count++] = &compare->rows[i];
+    if (!has_line(compare, &compare->rows[i])) continue;
+    if (count < COMPARE_ROWS_SHOWN) {
+      rows[count++] = &compare->rows[i];
+    } else {
+      ++more;
+    }
   }
   if (count > 0) {
     fputc('\n', file);
@@ -152,6 +164,7 @@ static void print_rows(FILE *file, const struct compare *compare, const struct c
               "how much longer the new time is; bounds = its 95 % confidence bounds; runs = processes");
     print_events(file, compare);
     text_fit_print(file, &fit, "--json and --markdown");
+    if (more > 0) fprintf(file, "and %zu more rows, none worse than these; --json has them all\n", more);
   }
   print_groups(file, compare);
   if (any_suspect(compare)) fputs("* measured again in fresh processes before this verdict\n", file);
@@ -167,6 +180,6 @@ struct status verdict_text_write(const struct compare *compare, FILE *file) {
   if (compare->settings.once && compare->comparable)
     text_wrap(file, "", 0,
               "Two reports, judged once: when nothing changed, at most one comparison in twenty fails "
-              "(results/README.md has the rates for each number of processes).");
+              "(results/gate_rule.md has the rates for each number of processes).");
   return status_ok();
 }

@@ -95,11 +95,24 @@ static void put_options(FILE *out, const char *current, enum verb verb) {
   EACH_OPTION(row, verb) put_word(out, current, row->name, strlen(row->name), row->help);
 }
 
+/* Names that continue what is typed; of a list, "hot,co", its last one. Returns how many. */
+static size_t put_names(FILE *out, const char *current, const char *(*names)(size_t)) {
+  const char *comma = strrchr(current, ','), *name;
+  const size_t before = comma != NULL ? (size_t)(comma + 1 - current) : 0;
+  size_t count = 0;
+  for (size_t i = 0; names != NULL && (name = names(i)) != NULL; ++i) {
+    if (strncmp(name, current + before, strlen(current + before)) != 0) continue;
+    fprintf(out, "%.*s%s\t\n", (int)before, current, name);
+    ++count;
+  }
+  return count;
+}
+
 static void put_value_of(FILE *out, const char *current, const struct option_row *row) {
   const bool is_file = (row->flags & (OPTION_READS | OPTION_WRITES)) != 0 || strcmp(row->value, "FOLDER") == 0;
   const char *values = row->choices != NULL ? row->choices() : row->kind == OPTION_CHOICE ? row->value : "";
   put_values(out, current, values);
-  if (is_file) fputs("FILE\n", out);
+  if (put_names(out, current, row->names) == 0 && is_file) fputs("FILE\n", out);
 }
 
 static enum verb verb_of(const char *word) {

@@ -3,8 +3,11 @@
 
 #include <string.h>
 
+#include "cli/sweep/shipped.h"
 #include "cli/sweep/sweep.h"
+#include "cli/sweep/variant_group.h"
 #include "kernels/gpu_models.h"
+#include "kernels/variant.h"
 
 static const struct verb_row verbs[VERB_COUNT] = {
     [VERB_RUN] = {"run", "measure kernels over the shapes of a sweep (the default)",
@@ -36,8 +39,10 @@ static const struct verb_row verbs[VERB_COUNT] = {
                        "test the timer with launches of known duration: can its times be trusted on this machine?",
                        "attnbench --selftest", 0, 0},
     [VERB_AB] = {"ab", "is this program slower than another? Measures both in turns",
-                 "attnbench ab --base PROGRAM --sweep FILE [options]",
-                 "is this program slower than another attnbench? Runs fresh processes of both in turns on one device",
+                 "attnbench ab --base PROGRAM|--base-load FILE --sweep FILE [options]",
+                 "is this program slower than another attnbench, or a kernel of yours slower than it was? Runs fresh "
+                 "processes of "
+                 "both in turns on one device",
                  "attnbench ab --base ../main/attnbench --sweep shapes/v3.json", 0, 0},
     [VERB_COMPARE] = {"compare", "is a new report slower than an old one?", "attnbench compare BASE NEW [options]",
                       "is the new report slower than the base? Takes reports or journals of several rounds; the exit "
@@ -95,9 +100,18 @@ static const struct verb_row verbs[VERB_COUNT] = {
 
 #define BASELINE "--baseline"
 
+/* Of the registry, then groups of them. */
+static const char *variant_or_group(size_t index) {
+  return index < variant_count() ? variant_at(index)->name : variant_group_name(index - variant_count());
+}
+static const char *mode_name(size_t index) {
+  static const char *const names[] = {"hot", "cold", "steady"};
+  return index < sizeof names / sizeof *names ? names[index] : NULL;
+}
+
 static const struct option_row rows[] = {
     {"Input", "--sweep", "FILE", TRIES | IN(PLAN), TEXT(sweep), FLAGS(OPTION_READS | OPTION_RELAYED),
-     .required_by = IN(RUN) | IN(PLAN) | IN(AB) | IN(TUNE), .instead = "--shape",
+     .required_by = IN(RUN) | IN(PLAN) | IN(AB) | IN(TUNE), .instead = "--shape", .names = shipped_name,
      .brief = "what to measure: a file, or a shipped sweep, such as v3",
      .help = "sweep to measure: a file (format: shapes/README.md), or the name of one that attnbench comes with, "
              "such as v3"},
@@ -128,14 +142,14 @@ static const struct option_row rows[] = {
              "way; the exit code is that of the comparison"},
 
     {"Selection", "--variants", "A,B", MEASURES | IN(PLAN), TEXT(variants), FLAGS(OPTION_RELAYED),
-     .brief = "kernels, separated by commas; attnbench list has them",
+     .names = variant_or_group, .brief = "kernels, separated by commas; attnbench list has them",
      .help =
          "variants to measure instead of the sweep's, with commas between them: NAME, NAME:KEY=VALUE,KEY=VALUE, or a "
          "group: all (all but auto), loaded (those of --load), ours (all but vendors' libraries), ladder (kernels "
          "that each add one idea to the one before), specimens (kernels that are slow for one known reason)"},
-    {"Selection", "--variant", "NAME", IN(TUNE), TEXT(variants), .required_by = IN(TUNE),
+    {"Selection", "--variant", "NAME", IN(TUNE), TEXT(variants), .required_by = IN(TUNE), .names = variant_or_group,
      .help = "variant whose tunables are searched: NAME, or NAME:KEY=VALUE to keep a tunable as it is"},
-    {"Selection", "--variants", "A,B", IN(REPORT) | IN(DIAGNOSE), TEXT(variants),
+    {"Selection", "--variants", "A,B", IN(REPORT) | IN(DIAGNOSE), TEXT(variants), .names = variant_or_group,
      .help = "show only the rows of these variants: NAME, or NAME:KEY=VALUE,KEY=VALUE, with commas between them"},
     {"Selection", "--filter", "TEST", IN(REPORT) | IN(DIAGNOSE), LIST(filter, 16),
      .help = "show only the cases that meet the test, as for run; repeat to narrow further"},
@@ -173,7 +187,7 @@ static const struct option_row rows[] = {
      .help = "on a machine without a GPU, plan the rows of GPU variants for this one:"},
 
     {"Measuring", "--reference", "NAME", IN(RUN), TEXT(reference), FLAGS(OPTION_TIMED | OPTION_STAYS),
-     .brief = "the kernel that the others are timed against in turns",
+     .names = variant_or_group, .brief = "the kernel that the others are timed against in turns",
      .help = "variant that every row is timed against in turns (speedup_vs), or none. By default it is the vendor's "
              "library where that takes the shape, and none on a CPU. The interval of such a ratio holds within the "
              "process that measured it"},
@@ -184,7 +198,8 @@ static const struct option_row rows[] = {
     {"Measuring", "--rounds", "N", IN(AB), WHOLE(rounds, 5, 32),
      .help = "fresh processes of each program. By default 3, then 5 or 7 where a verdict is not clear yet"},
     {"Measuring", "--modes", "A,B", IN(RUN) | IN(AB), TEXT(modes), FLAGS(OPTION_RELAYED | OPTION_STAYS),
-     .default_value = "hot,cold", .brief = "hot,cold; steady is the speed that the power limit leaves",
+     .names = mode_name, .default_value = "hot,cold",
+     .brief = "hot,cold; steady is the speed that the power limit leaves",
      .help =
          "which times are taken: hot is the time per launch inside a CUDA graph of launches back to back; cold "
          "is the time of one launch after the L2 cache was flushed; steady is the time per launch back to back once "
@@ -228,8 +243,8 @@ static const struct option_row rows[] = {
      .help = "the threshold of cells whose KEY/VARIANT matches GLOB; repeat for more, the last match wins"},
     {"Gate", "--floor-us", "US", JUDGES, NUMBER(floor_us, 0, 5), FLAGS(OPTION_STAYS), .needs = BASELINE,
      .help = "ignore differences below this many microseconds; by default 0.1 hot and 0.15 cold"},
-    {"Gate", "--modes", "A,B", IN(COMPARE) | IN(GATE), TEXT(modes), FLAGS(OPTION_STAYS), .default_value = "hot,cold",
-     .help = "which times are judged: hot, cold, steady"},
+    {"Gate", "--modes", "A,B", IN(COMPARE) | IN(GATE), TEXT(modes), FLAGS(OPTION_STAYS), .names = mode_name,
+     .default_value = "hot,cold", .help = "which times are judged: hot, cold, steady"},
     {"Gate", "--allow-new", NULL, COMPARES, FLAG(allow_new), .needs = BASELINE,
      .help = "accept cells that are missing from the base"},
     {"Gate", "--allow-edited", NULL, IN(COMPARE) | IN(RUN) | IN(GATE) | IN(DIAGNOSE), FLAG(allow_edited),

@@ -46,6 +46,7 @@ struct option_row {
   const char *letter;   /* the short form: "-h"; NULL: none */
   const char *default_value;
   const char *(*choices)(void); /* the possible values, for --help */
+  const char *(*names)(size_t); /* values to offer in completion, NULL past the last; in lists after each comma */
   const char *help;
   const char *brief; /* of an option that most runs need: a line for the first screen of --help; else NULL */
 };

@@ -166,9 +166,33 @@ bool columns_help(size_t index, const char **names, const char **help) {
       {"vs ref",
        "hot time of the reference (cudnn) over that of the row, the two timed in turns: above 1 the row is faster; "
        "kernel is that ratio without the memsets that a launch of the reference holds beside its kernel"},
+      /* Of the table of scaling: */
+      {"B*H", "(batch, query head) pairs of the row with the fewest, the baseline, and of the one with the most"},
+      {"full at", "the number of (batch, head) pairs at which the grid fills one wave"},
+      {"work", "how many times the operations grew from the baseline"},
+      {"per SM", "how many times the blocks of the busiest SM grew from the baseline"},
+      {"residual", "how many times the hot time grew, over how many times the waves grew: 1 where waves explain it"},
+      {"us/B*H", "hot time of one (batch, head) pair"},
   };
   if (index >= sizeof rows / sizeof *rows) return false;
   *names = rows[index][0];
+  *help = rows[index][1];
+  return true;
+}
+
+bool columns_mark_help(size_t index, const char **mark, const char **help) {
+  static const char *const rows[][2] = {
+      {">", "the fastest row of its case"},
+      {"!", "the row failed; the reason is below the table"},
+      {"*",
+       "the time is doubtful: its interval was still wide when the time budget or the sample limit was reached, it "
+       "still drifted, or other programs used the processor"},
+      {"~",
+       "before a ratio: it still moved when the time for it was used up; behind a text: cut to fit the terminal"},
+      {">=", "at least so many waves: the registers of the kernel are not known, so fewer blocks may fit on an SM"},
+  };
+  if (index >= sizeof rows / sizeof *rows) return false;
+  *mark = rows[index][0];
   *help = rows[index][1];
   return true;
 }

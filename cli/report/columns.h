@@ -43,8 +43,10 @@ double columns_number(const struct report_row *, enum columns_id);
 void columns_text(const struct report_row *, enum columns_id, char out[TEXT_CELL_MAX]);
 
 /* What the columns of the text report mean, in the words of README: the names of one row of its table, "power,
- * energy", and their meaning; false past the last. */
+ * energy", and their meaning, then the columns of the table of scaling; false past the last. */
 bool columns_help(size_t index, const char **names, const char **help);
+/* The same for the marks of the table, such as "*". */
+bool columns_mark_help(size_t index, const char **mark, const char **help);
 
 /* Adds the card that measured the row, in a run with --devices. */
 void columns_add_card(const struct report_row *, char out[TEXT_CELL_MAX]);

@@ -394,8 +394,23 @@ static void print_device(FILE *file, const char *lead, const char *before, const
 
 void notes_device(FILE *file, const struct device_info *device) { print_device(file, "device    ", "", device); }
 
-struct status notes_print(FILE *file, const struct report *report, const struct text_fit *fit) {
+/* Whoever reads a file or a pipe has seen it before. */
+static void print_legend(FILE *file, const struct report *report) {
+  if (!text_is_terminal(file) || report_first(report, has_time) == NULL) return;
+  text_wrap(
+      file, "", 0,
+      "hot = median of one launch of many back to back, cold = after a flush of L2; roof = share of the hardware "
+      "limit that bounds the case; waves = blocks over those that the GPU holds at once; > fastest, ! failed, "
+      "* doubtful. `attnbench describe waves` explains a column, and every other word of a report");
+}
+
+void notes_planned(FILE *file, const struct report *report) {
   const struct report_row *planned = report_first(report, is_planned);
+  if (planned != NULL) print_device(file, "planned = ", "not measured, geometry for ", planned->device);
+}
+
+struct status notes_print(FILE *file, const struct report *report, const struct text_fit *fit) {
+  print_legend(file, report);
   print_doubts(file, report);
   print_intervals(file, report);
   print_reference(file, report);
@@ -409,7 +424,6 @@ struct status notes_print(FILE *file, const struct report *report, const struct 
   print_dependence(file, report);
   print_quantisation(file, report);
   print_conventions(file, report);
-  if (planned != NULL) print_device(file, "planned = ", "not measured, geometry for ", planned->device);
   text_fit_print(file, fit, "--csv and --json");
   TRY(print_picks(file, report));
   TRY(print_label(file, report, offsetof(struct record, left),

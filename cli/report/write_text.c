@@ -16,7 +16,9 @@
 
 enum { FINDINGS_SHOWN_MAX = 3 };
 
-/* ---- cells --------------------------------------------------------------------------------------------------- */
+/* ---- tables of rows -------------------------------------------------------------------------------------------- */
+
+static const struct report_row *row_of(const void *row) { return *(const struct report_row *const *)row; }
 
 static const enum columns_id main_ids[] = {
     COLUMNS_CASE,   COLUMNS_VARIANT, COLUMNS_STATUS,      COLUMNS_HOT,     COLUMNS_COLD,   COLUMNS_STEADY,
@@ -26,17 +28,17 @@ enum { MAIN_COLUMN_COUNT = sizeof main_ids / sizeof *main_ids };
 _Static_assert((int)MAIN_COLUMN_COUNT <= (int)TEXT_COLUMNS_MAX, "a table has no more columns");
 
 static void fill_cells(const void *row, char cell[][TEXT_CELL_MAX]) {
-  for (size_t i = 0; i < MAIN_COLUMN_COUNT; ++i) columns_text(row, main_ids[i], cell[i]);
+  for (size_t i = 0; i < MAIN_COLUMN_COUNT; ++i) columns_text(row_of(row), main_ids[i], cell[i]);
 }
 
 static void group_case(const void *row, char out[TEXT_CELL_MAX]) {
-  columns_text(row, COLUMNS_CASE, out);
-  columns_add_card(row, out);
+  columns_text(row_of(row), COLUMNS_CASE, out);
+  columns_add_card(row_of(row), out);
 }
 
 /* Marked are the fastest of each case, and what failed. */
 static enum text_tone tone_of(const void *of) {
-  const struct report_row *row = of;
+  const struct report_row *row = row_of(of);
   if (cell_status_exit_code(row->record->status) != EXIT_CODE_OK) return TEXT_BAD;
   return row->is_fastest ? TEXT_BEST : TEXT_PLAIN;
 }
@@ -52,129 +54,182 @@ static const struct text_column main_columns[] = {
     {"vs ref", "hot", false, 0, 0},   {"vs ref", "kernel", false, 2, 0},   {"vs ref", "steady", false, 1, 0},
 };
 
+/* Rows that nobody measured: no times, no rates. */
+static const enum columns_id planned_ids[] = {COLUMNS_CASE, COLUMNS_VARIANT, COLUMNS_STATUS,
+                                              COLUMNS_GRID, COLUMNS_BLOCKS,  COLUMNS_WAVES};
+enum { PLANNED_COLUMN_COUNT = sizeof planned_ids / sizeof *planned_ids };
+static const struct text_column planned_columns[] = {{"case", "", true, 0, 20},   {"variant", "", true, 0, 12},
+                                                     {"status", "", true, 0, 0},  {"grid", "x,y,z", false, 3, 0},
+                                                     {"blocks", "", false, 2, 0}, {"waves", "", false, 1, 0}};
+
+static void fill_planned_cells(const void *row, char cell[][TEXT_CELL_MAX]) {
+  for (size_t i = 0; i < PLANNED_COLUMN_COUNT; ++i) columns_text(row_of(row), planned_ids[i], cell[i]);
+}
+
+static bool is_planned(const struct report_row *row) { return row->record->status == CELL_planned; }
+
+/* A row that tells of this machine: measured, or tried in vain. */
+static bool is_tried(const struct report_row *row) { return !is_planned(row) && row->record->status != CELL_skipped; }
+
+/* Rows of a report that was only planned, or of one with rows of both kinds. */
+static bool has_both(const struct report *report) {
+  return report_first(report, is_planned) != NULL && report_first(report, is_tried) != NULL;
+}
+
+/* Is there a case with several rows? Then cases head their rows. */
+static bool has_groups(const struct report_row *const *rows, size_t count) {
+  for (size_t i = 1; i < count; ++i) {
+    if (strcmp(rows[i - 1]->record->attn_case.key, rows[i]->record->attn_case.key) == 0) return true;
+  }
+  return false;
+}
+
+/* Writes the rows that are planned, or the others; of a report that has only one of the two kinds all, whatever is
+ * asked for. `rows` has room for all rows of the report. */
+static struct text_fit print_rows(FILE *file, const struct report *report, const struct report_row **rows,
+                                  bool wants_planned) {
+  const size_t left_out = report_first(report, report_has_speedup) != NULL ? 0 : 3;
+  const bool is_plan = wants_planned || report_first(report, is_tried) == NULL;
+  size_t count = 0;
+  for (size_t i = 0; i < report->row_count; ++i) {
+    if (!has_both(report) || is_planned(&report->rows[i]) == wants_planned) rows[count++] = &report->rows[i];
+  }
+  const bool is_grouped = has_groups(rows, count);
+  const struct text_table table = {.columns = is_plan ? planned_columns : main_columns,
+                                   .first = is_grouped ? 1 : 0,
+                                   .column_count = is_plan ? PLANNED_COLUMN_COUNT : MAIN_COLUMN_COUNT - left_out,
+                                   .rows = rows,
+                                   .row_bytes = sizeof *rows,
+                                   .row_count = count,
+                                   .fill = is_plan ? fill_planned_cells : fill_cells,
+                                   .group = is_grouped ? group_case : NULL,
+                                   .tone = tone_of};
+  return text_table_write(file, &table);
+}
+
 /* ---- how times grow with B*H ----------------------------------------------------------------------------------- */
 
-static const struct report_row *row_of(const void *row) { return *(const struct report_row *const *)row; }
+enum { GROWTHS_SHOWN_MAX = 12 };
 
-static const enum columns_id scaling_ids[] = {COLUMNS_CASE,       COLUMNS_BH,         COLUMNS_FULL_BH,
-                                              COLUMNS_WORK_RATIO, COLUMNS_WAVE_RATIO, COLUMNS_LOAD_RATIO,
-                                              COLUMNS_HOT_RATIO,  COLUMNS_COLD_RATIO, COLUMNS_RESIDUAL,
-                                              COLUMNS_PER_PAIR,   COLUMNS_VERDICT};
-
-static void fill_scaling_cells(const void *row, char cell[][TEXT_CELL_MAX]) {
-  for (size_t i = 0; i < sizeof scaling_ids / sizeof *scaling_ids; ++i)
-    columns_text(row_of(row), scaling_ids[i], cell[i]);
-}
-
-static void group_variant(const void *row, char out[TEXT_CELL_MAX]) {
-  columns_text(row_of(row), COLUMNS_VARIANT, out);
-  columns_add_card(row_of(row), out);
-}
-
-static enum text_tone plain(const void *row) {
-  (void)row;
-  return TEXT_PLAIN;
-}
-
-static const struct text_column scaling_columns[] = {
-    {"case", "", true, 0, 20},       {"B*H", "", false, 0, 0},        {"full at", "B*H", false, 7, 0},
-    {"work", "ratio", false, 4, 0},  {"waves", "ratio", false, 1, 0}, {"per SM", "ratio", false, 6, 0},
-    {"hot", "ratio", false, 0, 0},   {"cold", "ratio", false, 2, 0},  {"residual", "hot/waves", false, 3, 0},
-    {"time", "us/B*H", false, 5, 0}, {"verdict", "", true, 0, 0},
+/* A row beside the baseline row of its group. */
+struct growth {
+  const struct report_row *from, *to;
 };
 
+static const enum columns_id growth_ids[] = {COLUMNS_VARIANT,    COLUMNS_CASE,       COLUMNS_BH,
+                                             COLUMNS_FULL_BH,    COLUMNS_WORK_RATIO, COLUMNS_WAVE_RATIO,
+                                             COLUMNS_LOAD_RATIO, COLUMNS_HOT_RATIO,  COLUMNS_COLD_RATIO,
+                                             COLUMNS_RESIDUAL,   COLUMNS_PER_PAIR,   COLUMNS_VERDICT};
+enum { GROWTH_COLUMN_COUNT = sizeof growth_ids / sizeof *growth_ids };
+static const struct text_column growth_columns[] = {
+    {"variant", "", true, 0, 12},    {"case", "", true, 0, 20},   {"B*H", "", false, 0, 0},
+    {"full at", "B*H", false, 8, 0}, {"work", "x", false, 5, 0},  {"waves", "x", false, 2, 0},
+    {"per SM", "x", false, 7, 0},    {"hot", "x", false, 1, 0},   {"cold", "x", false, 3, 0},
+    {"residual", "", false, 4, 0},   {"us/B*H", "", false, 6, 0}, {"verdict", "", true, 0, 0},
+};
+
+static void fill_growth_cells(const void *of, char cell[][TEXT_CELL_MAX]) {
+  const struct growth *growth = of;
+  for (size_t i = 0; i < GROWTH_COLUMN_COUNT; ++i) {
+    const bool has_both_ends = growth_ids[i] == COLUMNS_BH || growth_ids[i] == COLUMNS_PER_PAIR;
+    char from[TEXT_CELL_MAX], to[TEXT_CELL_MAX];
+    columns_text(growth->from, growth_ids[i], from);
+    columns_text(growth->to, growth_ids[i], to);
+    const bool is_known = has_both_ends && strcmp(to, "-") != 0;
+    snprintf(cell[i], TEXT_CELL_MAX, is_known ? "%s -> %s" : "%.0s%s", is_known ? from : "", to);
+  }
+  columns_add_card(growth->to, cell[0]);
+}
+
 /* By group, then as B*H grows. Rows of one report are contiguous, so addresses are the order of the report. */
-static int compare_scaling(const void *a, const void *b) {
-  const struct report_row *left = row_of(a), *right = row_of(b);
+static int compare_growth(const void *a, const void *b) {
+  const struct report_row *left = ((const struct growth *)a)->to, *right = ((const struct growth *)b)->to;
   const struct scaling *l = &left->scaling, *r = &right->scaling;
   if (l->baseline_index != r->baseline_index) return l->baseline_index < r->baseline_index ? -1 : 1;
   if (l->bh_ratio < r->bh_ratio || l->bh_ratio > r->bh_ratio) return l->bh_ratio < r->bh_ratio ? -1 : 1;
   return (left > right) - (left < right);
 }
 
-static bool same_group(const struct report_row *left, const struct report_row *right) {
-  return left->scaling.baseline_index == right->scaling.baseline_index;
-}
-
-/* Does another group have the same variant? */
-static bool has_siblings(const struct report_row *const *rows, size_t count, const struct report_row *row) {
-  for (size_t i = 0; i < count; ++i) {
-    const bool alike =
-        strcmp(rows[i]->record->variant, row->record->variant) == 0 && record_same_card(rows[i]->record, row->record);
-    if (alike && !same_group(rows[i], row)) return true;
-  }
-  return false;
-}
-
-static bool has_launch(const struct report_row *row) { return row->record->plan.pass_count > 0; }
-
-/* "1.157 us per B*H at 8 (0.16 waves)" */
-static void price_text(const struct report_row *row, char *out, size_t size) {
-  char price[TEXT_CELL_MAX], bh[TEXT_CELL_MAX], waves[UNITS_TEXT_MAX];
-  const double number = columns_number(row, COLUMNS_WAVES);
-  columns_text(row, COLUMNS_PER_PAIR, price);
-  columns_text(row, COLUMNS_BH, bh);
-  units_format_fixed(number, number < 0.1 ? 4 : 2, waves);
-  snprintf(out, size, has_launch(row) ? "%s us per B*H at %s (%s waves)" : "%s us per B*H at %s", price, bh, waves);
-}
-
-/* What the rows of a group say together: where its grid fills the GPU, and the price of a (batch, head) pair below
- * and above. rows are in the order of B*H. is_named: the baseline row
- * tells the group from others of its variant. */
-static void print_group(FILE *file, const struct report_row *const *rows, size_t count, bool is_named) {
-  const struct report_row *first = rows[0], *last = rows[count - 1];
-  char full[TEXT_CELL_MAX], low[TEXT_CELL_MAX * 2], high[TEXT_CELL_MAX * 2], lead[TEXT_CELL_MAX];
-  char baseline[TEXT_CELL_MAX * 2] = "";
-  const bool is_full = isfinite(last->scaling.full_bh);
-  if (!first->scaling.timed) return;
-  columns_text(last, COLUMNS_FULL_BH, full);
-  price_text(first, low, sizeof low);
-  price_text(last, high, sizeof high);
-  snprintf(lead, sizeof lead, "%s", first->record->variant);
-  columns_add_card(first, lead);
-  text_append(lead, sizeof lead, ": ");
-  if (is_named) snprintf(baseline, sizeof baseline, "baseline %s: ", first->record->attn_case.key);
-  if (first->device->kind == DEVICE_CPU) {
-    text_paragraph(file, lead, "%s%s, %s", baseline, low, high);
-    return;
-  }
-  text_paragraph(file, lead, "%s%s%s; %s, %s: %s", baseline, is_full ? "one wave is full at B*H = " : "",
-                 is_full             ? full
-                 : has_launch(first) ? "the grid does not grow with B*H"
-                                     : "the launches are not known",
-                 low, high, scaling_verdict_help(last->scaling.verdict));
-}
-
-static void print_table(FILE *file, const struct report_row **rows, size_t count) {
-  const struct text_table table = {.columns = scaling_columns,
-                                   .column_count = sizeof scaling_columns / sizeof *scaling_columns,
-                                   .rows = rows,
-                                   .row_bytes = sizeof *rows,
-                                   .row_count = count,
-                                   .fill = fill_scaling_cells,
-                                   .group = group_variant,
-                                   .tone = plain};
-  qsort(rows, count, sizeof *rows, compare_scaling);
-  fputs("\nscaling over B*H, against each group's baseline row\n", file);
-  const struct text_fit fit = text_table_write(file, &table);
-  text_fit_print(file, &fit, "--csv and --json");
-  for (size_t start = 0, end; start < count; start = end) {
-    for (end = start + 1; end < count && same_group(rows[start], rows[end]);) ++end;
-    print_group(file, rows + start, end - start, has_siblings(rows, count, rows[start]));
+/* More than the waves of the grid explain, or a grid that has none to explain it. */
+static bool deserves_a_look(const struct growth *growth) {
+  switch (growth->to->scaling.verdict) {
+    case SCALING_serial:
+    case SCALING_worse_than_waves:
+    case SCALING_linear_without_grid:
+    case SCALING_superlinear_without_grid: return growth->to->device->kind != DEVICE_CPU;
+    default: return false;
   }
 }
 
-/* Prints a heading, a table and a paragraph for each group of rows, and nothing without such groups. Fails only for
- * lack of memory. */
-static struct status print_scaling(FILE *file, const struct report *report) {
-  const struct report_row **rows = malloc((report->row_count + 1) * sizeof *rows);
+/* What each verdict of the table means. */
+static void print_verdicts(FILE *file, const struct growth *growths, size_t count) {
+  for (enum scaling_verdict verdict = 0; verdict < SCALING_VERDICT_COUNT; ++verdict) {
+    char lead[TEXT_CELL_MAX];
+    snprintf(lead, sizeof lead, "%s = ", scaling_verdict_name(verdict));
+    for (size_t i = 0; i < count; ++i) {
+      if (growths[i].to->scaling.verdict != verdict || growths[i].to->device->kind == DEVICE_CPU) continue;
+      if (verdict != SCALING_none) text_paragraph(file, lead, "%s", scaling_verdict_help(verdict));
+      break;
+    }
+  }
+}
+
+/* "30 more groups are left out: 21 as_blocks_per_sm, 9 flat; ..." */
+static void print_growths_left_out(FILE *file, const size_t left_out[SCALING_VERDICT_COUNT]) {
+  char text[512] = "";
   size_t count = 0;
-  if (rows == NULL) return status_make(STATUS_MEMORY, "no memory for a table of %zu rows", report->row_count);
-  for (size_t i = 0; i < report->row_count; ++i) {
-    if (report->rows[i].scaling.known) rows[count++] = &report->rows[i];
+  for (enum scaling_verdict verdict = 0; verdict < SCALING_VERDICT_COUNT; ++verdict) {
+    const char *name = verdict == SCALING_none ? "without a verdict" : scaling_verdict_name(verdict);
+    if (left_out[verdict] > 0)
+      text_append(text, sizeof text, "%s%zu %s", count > 0 ? ", " : "", left_out[verdict], name);
+    count += left_out[verdict];
   }
-  if (count > 0) print_table(file, rows, count);
-  free(rows);
+  if (count > 0)
+    text_paragraph(file, "", "%zu more %s left out: %s; `attnbench diagnose` shows every row", count,
+                   count == 1 ? "group is" : "groups are", text);
+}
+
+/* Of a diagnosis all rows. Else of each group the row with the most pairs; where these are many, those that deserve
+ * a look. Writes a heading and a table, and nothing without groups. */
+static void print_growths(FILE *file, const struct report *report, struct growth *growths) {
+  size_t count = 0, shown = 0, left_out[SCALING_VERDICT_COUNT] = {0};
+  for (size_t i = 0; i < report->row_count; ++i) {
+    const struct report_row *row = &report->rows[i];
+    const bool is_measured = !is_planned(row) || !has_both(report);
+    if (!row->scaling.known || row->scaling.is_baseline || !is_measured) continue;
+    if (report->all_findings || i == row->scaling.widest_index)
+      growths[count++] = (struct growth){&report->rows[row->scaling.baseline_index], row};
+  }
+  const bool is_short = report->all_findings || count <= GROWTHS_SHOWN_MAX;
+  for (size_t i = 0; i < count; ++i) {
+    if (is_short || (deserves_a_look(&growths[i]) && shown < GROWTHS_SHOWN_MAX)) {
+      growths[shown++] = growths[i];
+    } else {
+      ++left_out[growths[i].to->scaling.verdict];
+    }
+  }
+  if (count == 0) return;
+  if (shown > 0) qsort(growths, shown, sizeof *growths, compare_growth);
+  const struct text_table table = {.columns = growth_columns,
+                                   .column_count = GROWTH_COLUMN_COUNT,
+                                   .rows = growths,
+                                   .row_bytes = sizeof *growths,
+                                   .row_count = shown,
+                                   .fill = fill_growth_cells};
+  fputs("\nscaling over B*H: how many times work, waves of the grid and times grew\n", file);
+  if (shown > 0) {
+    const struct text_fit fit = text_table_write(file, &table);
+    print_verdicts(file, growths, shown);
+    text_fit_print(file, &fit, "--csv and --json");
+  }
+  print_growths_left_out(file, left_out);
+}
+
+/* Fails only for lack of memory. */
+static struct status print_scaling(FILE *file, const struct report *report) {
+  OWNED(owned_free) struct growth *growths = malloc((report->row_count + 1) * sizeof *growths);
+  if (growths == NULL) return status_make(STATUS_MEMORY, "no memory for a table of %zu rows", report->row_count);
+  print_growths(file, report, growths);
   return status_ok();
 }
 
@@ -232,16 +287,23 @@ static void print_finding(FILE *file, const struct report *report, const struct 
   text_paragraph(file, "         -> ", "%s", fold->finding->advice);
 }
 
-static struct status print_findings(FILE *file, const struct report *report) {
+/* Those of planned rows, or of the others. */
+static struct status print_findings(FILE *file, const struct report *report, bool of_plan) {
   OWNED(fold_free) struct folds folds = {0};
+  size_t shown = 0, more = 0;
   TRY(fold_findings(report, &folds));
-  if (folds.count == 0) return status_ok();
-  const size_t shown = report->all_findings || folds.count < FINDINGS_SHOWN_MAX ? folds.count : FINDINGS_SHOWN_MAX;
-  fputs("\nfindings, worst first\n", file);
-  for (size_t i = 0; i < shown; ++i) print_finding(file, report, &folds.item[i]);
-  if (folds.count > shown)
+  for (size_t i = 0; i < folds.count; ++i) {
+    if (is_planned(folds.item[i].worst) != of_plan) continue;
+    if (shown == FINDINGS_SHOWN_MAX && !report->all_findings) {
+      ++more;
+      continue;
+    }
+    if (shown++ == 0) fputs("\nfindings, worst first\n", file);
+    print_finding(file, report, &folds.item[i]);
+  }
+  if (more > 0)
     text_paragraph(file, "", "%zu more stand for less; `attnbench diagnose` on the report or journal has them all",
-                   folds.count - shown);
+                   more);
   return status_ok();
 }
 
@@ -284,35 +346,27 @@ static struct status print_summary(FILE *file, const struct report *report) {
   return status_ok();
 }
 
-/* Is there a case with several rows? Then cases head their rows. */
-static bool has_groups(const struct report *report) {
-  for (size_t i = 1; i < report->row_count; ++i) {
-    if (strcmp(report->records[i - 1].attn_case.key, report->records[i].attn_case.key) == 0) return true;
+/* Where rows were measured, those that were only planned follow by themselves. */
+static struct status print_planned(FILE *file, const struct report *report, const struct report_row **rows) {
+  if (has_both(report)) {
+    fputc('\n', file);
+    notes_planned(file, report);
+    const struct text_fit fit = print_rows(file, report, rows, true);
+    text_fit_print(file, &fit, "--csv and --json");
   }
-  return false;
-}
-
-static struct text_fit print_rows(FILE *file, const struct report *report) {
-  const bool is_grouped = has_groups(report);
-  const size_t left_out = report_first(report, report_has_speedup) != NULL ? 0 : 3;
-  const struct text_table table = {.columns = main_columns,
-                                   .first = is_grouped ? 1 : 0,
-                                   .column_count = MAIN_COLUMN_COUNT - left_out,
-                                   .rows = report->rows,
-                                   .row_bytes = sizeof *report->rows,
-                                   .row_count = report->row_count,
-                                   .fill = fill_cells,
-                                   .group = is_grouped ? group_case : NULL,
-                                   .tone = tone_of};
-  return text_table_write(file, &table);
+  return print_findings(file, report, true);
 }
 
 struct status report_write_text(const struct report *report, FILE *file) {
+  OWNED(owned_free) const struct report_row **rows = malloc((report->row_count + 1) * sizeof *rows);
+  if (rows == NULL) return status_make(STATUS_MEMORY, "no memory for a table of %zu rows", report->row_count);
   print_head(file, report);
-  const struct text_fit fit = print_rows(file, report);
+  const struct text_fit fit = print_rows(file, report, rows, false);
+  if (!has_both(report)) notes_planned(file, report);
   TRY(notes_print(file, report, &fit));
   print_bounds(file, report);
-  TRY(print_findings(file, report));
+  TRY(print_findings(file, report, false));
   TRY(print_scaling(file, report));
+  TRY(print_planned(file, report, rows));
   return print_summary(file, report);
 }

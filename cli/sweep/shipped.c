@@ -79,6 +79,12 @@ static void list_names(struct names *out) {
   if (out->count > 0) qsort(out->list, out->count, sizeof *out->list, compare_names);
 }
 
+const char *shipped_name(size_t index) {
+  static struct names names;
+  if (names.count == 0) list_names(&names);
+  return index < names.count ? names.list[index] : NULL;
+}
+
 struct status shipped_check(const char *name) {
   struct names names;
   char all[512] = "";

@@ -3,12 +3,16 @@
 #pragma once
 
 #include <limits.h>
+#include <stddef.h>
 
 #include "kernels/status.h"
 
 /* Writes the path of the shipped sweep `name`. False when `name` is a path, an existing file, or of no shipped sweep.
  */
 bool shipped_find(const char *name, char out[PATH_MAX]);
+
+/* The names of the shipped sweeps; NULL past the last. Not for several threads. */
+const char *shipped_name(size_t index);
 
 /* STATUS_INPUT, with the nearest name and all names, when `name` could only have been that of a shipped sweep. */
 struct status shipped_check(const char *name);

@@ -21,6 +21,8 @@ static const struct {
 #undef MEMBER
 };
 
+const char *variant_group_name(size_t index) { return index < VARIANT_GROUP_COUNT ? names[index] : NULL; }
+
 enum variant_group variant_group_find(const char *name) {
   enum variant_group group = 0;
   while (group < VARIANT_GROUP_COUNT && strcmp(names[group], name) != 0) ++group;

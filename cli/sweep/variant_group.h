@@ -19,6 +19,7 @@ enum variant_group {
       VARIANT_GROUP_COUNT
 };
 
+const char *variant_group_name(size_t index); /* NULL past the last */
 /* The group of this name; VARIANT_GROUP_COUNT when there is none. */
 enum variant_group variant_group_find(const char *name);
 /* Is the variant at this index of the registry in the group? */

@@ -1,7 +1,7 @@
 /* tags: asan */
 /* The rates that the rule of cli/gate/compare.h gives, by synthetic suites that go through the very comparison. The
- * tables in results/gate_rule.md are made here: ATTN_UPDATE_GOLDEN=1 writes them (some minutes), else a row of each is
- * made again. */
+ * tables in results/gate_rule.md are made here: ATTN_UPDATE_GOLDEN=1 writes them (some minutes), else a row of each
+ * is made again. */
 #include "cli/base/json.h"
 #include "cli/gate/confirm.h"
 #include "cli/gate/order.h"

@@ -71,6 +71,21 @@ load ../helper
   attn describe wrong
   expect_out "a verdict of a comparison"
   expect_out "the status of a row (exit code 3)"
+  while IFS=, read -r word what; do
+    must 0 attn describe "$word"
+    expect_out "$what"
+  done <<'WORDS'
+bshd,a value of layout
+e4m3,a value of kv_dtype
+full,a value of causal
+ragged,a value of batch
+128:0.25,a value of sparse
+shared,what can bound
+*,a mark of the table
+full at,fills one wave
+serial,a variant for GPUs
+serial,a verdict of the table of scaling
+WORDS
   attn describe 77
   expect_out "a GPU was required and there is none"
   expect_refusal 2 'did you mean left_out?' -- describe left_ou
@@ -240,6 +255,10 @@ SH
   [ "$(complete_words plan --gpu h2)" = "h200 h20" ] || fail "$(complete_words plan --gpu h2)"
   [ "$(complete_words compare --noise f)" = fail ] || fail "$(complete_words compare --noise f)"
   [ "$(complete_words --sweep shapes/v3)" = shapes/v3.json ] || fail "$(complete_words --sweep shapes/v3)"
+  [ "$(complete_words --sweep large)" = large_d ] || fail "$(complete_words --sweep large)"
+  [ "$(complete_words --variants wmma,wgmma_g)" = wmma,wgmma_general ] || fail "$(complete_words --variants wmma,wgmma_g)"
+  [ "$(complete_words --variants lad)" = ladder ] || fail "$(complete_words --variants lad)"
+  [ "$(complete_words --modes hot,st)" = hot,steady ] || fail "$(complete_words --modes hot,st)"
   ! command -v shellcheck >/dev/null || shellcheck -s bash "$TMP/complete"
 }
 
