@@ -13,69 +13,6 @@ enum { IDENTITY_TEXT_MAX = sizeof((struct compare_difference *)0)->base };
 
 /* ---- what must be alike -------------------------------------------------------------------------------------- */
 
-/* Each writes one property of a report as text; "" when the report does not know it. */
-typedef void identity_text(const struct journal_data *, char out[IDENTITY_TEXT_MAX]);
-
-#define TEXT(name_, format_, ...)                                                   \
-  static void name_(const struct journal_data *data, char out[IDENTITY_TEXT_MAX]) { \
-    snprintf(out, IDENTITY_TEXT_MAX, format_, __VA_ARGS__);                         \
-  }
-#define DEVICE_TEXT(name_, format_, ...)                                            \
-  static void name_(const struct journal_data *data, char out[IDENTITY_TEXT_MAX]) { \
-    out[0] = '\0';                                                                  \
-    if (data->has_device) snprintf(out, IDENTITY_TEXT_MAX, format_, __VA_ARGS__);   \
-  }
-
-DEVICE_TEXT(device_name, "%s", data->device.name)
-DEVICE_TEXT(device_kind, "%s", data->device.kind == DEVICE_CUDA ? "cuda" : "cpu")
-DEVICE_TEXT(capability, "%u.%u", (unsigned)data->device.cc_major, (unsigned)data->device.cc_minor)
-DEVICE_TEXT(sms, "%u", (unsigned)data->device.sms)
-DEVICE_TEXT(rates, "%.0f tensor and %.0f fp32 FLOP per clock and SM, DRAM %.0f GB/s, L2 %.1f MiB, %.0f MHz",
-            data->device.tensor_flop_per_clk_sm, data->device.fp32_flop_per_clk_sm, data->device.dram_gb_per_s,
-            (double)data->device.l2_bytes / (1 << 20), data->device.sm_clock_max_mhz)
-DEVICE_TEXT(memory, "%.1f GiB", (double)data->device.memory_bytes / (double)(UINT64_C(1) << 30))
-DEVICE_TEXT(driver_branch, "%.*s", (int)strcspn(data->device.driver, "."), data->device.driver)
-DEVICE_TEXT(runtime, "%u.%u", (unsigned)(data->device.runtime_version / 1000),
-            (unsigned)(data->device.runtime_version % 1000 / 10))
-DEVICE_TEXT(cold_method, "%s", data->device.hides_launches ? "without host time" : "with host time")
-DEVICE_TEXT(driver, "%s", data->device.driver)
-/* "GPU-1a2b and 3 more" */
-static void cards(const struct journal_data *data, char out[IDENTITY_TEXT_MAX]) {
-  char more[32] = "";
-  out[0] = '\0';
-  if (data->card_count > 1) snprintf(more, sizeof more, " and %zu more", data->card_count - 1);
-  if (data->has_device) snprintf(out, IDENTITY_TEXT_MAX, "%s%s", data->device.uuid, more);
-}
-
-/* What the machine's owner told the device to do; "" when the report does not tell. */
-#define POLICY_TEXT(name_, known_, format_, ...)                                                \
-  static void name_(const struct journal_data *data, char out[IDENTITY_TEXT_MAX]) {             \
-    out[0] = '\0';                                                                              \
-    if (data->policy.known && (known_)) snprintf(out, IDENTITY_TEXT_MAX, format_, __VA_ARGS__); \
-  }
-
-POLICY_TEXT(mig, true, "%s", data->policy.mig)
-POLICY_TEXT(ecc, true, "%s", data->policy.ecc)
-POLICY_TEXT(power_limit, isfinite(data->policy.power_limit_w), "%.0f W", data->policy.power_limit_w)
-POLICY_TEXT(clocks,
-            isfinite(data->policy.application_sm_clock_mhz) && isfinite(data->policy.application_memory_clock_mhz),
-            "%.0f MHz, memory %.0f MHz", data->policy.application_sm_clock_mhz,
-            data->policy.application_memory_clock_mhz)
-POLICY_TEXT(clock_limits, isfinite(data->policy.max_sm_clock_mhz) && isfinite(data->policy.max_memory_clock_mhz),
-            "%.0f MHz, memory %.0f MHz", data->policy.max_sm_clock_mhz, data->policy.max_memory_clock_mhz)
-POLICY_TEXT(compute_mode, true, "%s", data->policy.compute_mode)
-POLICY_TEXT(persistence, true, "%s", data->policy.persistence)
-POLICY_TEXT(virtualization, true, "%s", data->policy.virtualization)
-POLICY_TEXT(host_cpu, true, "%s", data->policy.host_cpu)
-POLICY_TEXT(host_kernel, true, "%s", data->policy.host_kernel)
-TEXT(budget, "%s", data->run.quick ? "quick" : "full")
-TEXT(sweep, "%.40s, %s", data->run.sweep_name, data->run.sweep_hash)
-TEXT(seed, "%" PRIu64, data->run.seed)
-TEXT(commit, "%s", data->run.git_commit)
-TEXT(version, "%s", data->run.version)
-TEXT(toolkit, "%s", data->run.cuda)
-TEXT(state, "%s", data->state)
-
 /* "threshold 3 %, 2 cells of their own (1a2b3c4d)": what the sweep lets its cases lose. */
 static void gate_settings(const struct journal_data *data, char out[IDENTITY_TEXT_MAX]) {
   const struct sweep_gate *gate = &data->run.gate;
@@ -90,41 +27,81 @@ static void gate_settings(const struct journal_data *data, char out[IDENTITY_TEX
            gate->known ? (unsigned)gate->case_count : 0, (unsigned)hash);
 }
 
+/* "GPU-1a2b and 3 more" */
+static void cards(const struct journal_data *data, char out[IDENTITY_TEXT_MAX]) {
+  char more[32] = "";
+  out[0] = '\0';
+  if (data->card_count > 1) snprintf(more, sizeof more, " and %zu more", data->card_count - 1);
+  if (data->has_device) snprintf(out, IDENTITY_TEXT_MAX, "%s%s", data->device.uuid, more);
+}
+
+#define DEVICE          data->has_device
+#define POLICY          data->policy.known /* what the machine's owner told the device to do */
+#define POLICY_OF(a, b) (POLICY && isfinite(data->policy.a) && isfinite(data->policy.b))
+
+/* IDENTITY(function, name; does a difference forbid the comparison, else it is a remark; is it compared only when
+ * both sides know it, else a side that does not know it differs; is it known, printf format and values of its text
+ * from `data`). OWN: the function is written out above. */
+#define IDENTITY_MAP(IDENTITY, OWN)                                                                                \
+  IDENTITY(device, "device", true, false, DEVICE, "%s", data->device.name)                                         \
+  IDENTITY(kind, "device kind", true, false, DEVICE, "%s", data->device.kind == DEVICE_CUDA ? "cuda" : "cpu")      \
+  IDENTITY(capability, "compute capability", true, false, DEVICE, "%" PRIu32 ".%" PRIu32, data->device.cc_major,   \
+           data->device.cc_minor)                                                                                  \
+  IDENTITY(sms, "SMs", true, false, DEVICE, "%" PRIu32, data->device.sms)                                          \
+  IDENTITY(memory, "memory", true, false, DEVICE, "%.1f GiB",                                                      \
+           (double)data->device.memory_bytes / (double)(UINT64_C(1) << 30))                                        \
+  IDENTITY(rates, "rates", true, false, DEVICE,                                                                    \
+           "%.0f tensor and %.0f fp32 FLOP per clock and SM, DRAM %.0f GB/s, L2 %.1f MiB, %.0f MHz",               \
+           data->device.tensor_flop_per_clk_sm, data->device.fp32_flop_per_clk_sm, data->device.dram_gb_per_s,     \
+           (double)data->device.l2_bytes / (1 << 20), data->device.sm_clock_max_mhz)                               \
+  IDENTITY(branch, "driver branch", true, false, DEVICE, "%.*s", (int)strcspn(data->device.driver, "."),           \
+           data->device.driver)                                                                                    \
+  IDENTITY(runtime, "CUDA runtime", true, false, DEVICE, "%u.%u", (unsigned)(data->device.runtime_version / 1000), \
+           (unsigned)(data->device.runtime_version % 1000 / 10))                                                   \
+  IDENTITY(cold, "cold times", true, false, DEVICE, "%s",                                                          \
+           data->device.hides_launches ? "without host time" : "with host time")                                   \
+  IDENTITY(sweep, "sweep", true, false, true, "%.40s, %s", data->run.sweep_name, data->run.sweep_hash)             \
+  OWN(gate_settings, "gate settings", true, false)                                                                 \
+  IDENTITY(seed, "input seed", true, false, true, "%" PRIu64, data->run.seed)                                      \
+  IDENTITY(mig, "MIG", true, true, POLICY, "%s", data->policy.mig)                                                 \
+  IDENTITY(ecc, "ECC", true, true, POLICY, "%s", data->policy.ecc)                                                 \
+  IDENTITY(power_limit, "power limit", true, true, POLICY_OF(power_limit_w, power_limit_w), "%.0f W",              \
+           data->policy.power_limit_w)                                                                             \
+  IDENTITY(clocks, "clocks asked for", true, true,                                                                 \
+           POLICY_OF(application_sm_clock_mhz, application_memory_clock_mhz), "%.0f MHz, memory %.0f MHz",         \
+           data->policy.application_sm_clock_mhz, data->policy.application_memory_clock_mhz)                       \
+  IDENTITY(clock_limits, "clock limits", true, true, POLICY_OF(max_sm_clock_mhz, max_memory_clock_mhz),            \
+           "%.0f MHz, memory %.0f MHz", data->policy.max_sm_clock_mhz, data->policy.max_memory_clock_mhz)          \
+  IDENTITY(virtualization, "virtualization", true, true, POLICY, "%s", data->policy.virtualization)                \
+  IDENTITY(compute_mode, "compute mode", false, true, POLICY, "%s", data->policy.compute_mode)                     \
+  IDENTITY(persistence, "persistence", false, true, POLICY, "%s", data->policy.persistence)                        \
+  IDENTITY(budget, "time budget", false, false, true, "%s", data->run.quick ? "quick" : "full")                    \
+  OWN(cards, "card", false, true)                                                                                  \
+  IDENTITY(host_cpu, "host CPU", false, true, POLICY, "%s", data->policy.host_cpu)                                 \
+  IDENTITY(host_kernel, "host kernel", false, true, POLICY, "%s", data->policy.host_kernel)                        \
+  IDENTITY(driver, "driver", false, true, DEVICE, "%s", data->device.driver)                                       \
+  IDENTITY(version, "attnbench", false, true, true, "%s", data->run.version)                                       \
+  IDENTITY(commit, "commit", false, true, true, "%s", data->run.git_commit)                                        \
+  IDENTITY(toolkit, "CUDA toolkit", false, true, true, "%s", data->run.cuda)                                       \
+  IDENTITY(state, "run", false, true, true, "%s", data->state)
+
+/* Each writes one property of a report as text; "" when the report does not know it. */
+#define IDENTITY_TEXT(function, key_, fatal_, both_, known_, format_, ...)             \
+  static void function(const struct journal_data *data, char out[IDENTITY_TEXT_MAX]) { \
+    out[0] = '\0';                                                                     \
+    if (known_) snprintf(out, IDENTITY_TEXT_MAX, format_, __VA_ARGS__);                \
+  }
+#define IDENTITY_NONE(...)
+IDENTITY_MAP(IDENTITY_TEXT, IDENTITY_NONE)
+
 static const struct identity_key {
   const char *key;
-  bool fatal; /* else a remark */
-  bool both;  /* compared only when both sides know it; else a side that does not know it differs */
-  identity_text *text;
+  bool fatal, both;
+  void (*text)(const struct journal_data *, char out[IDENTITY_TEXT_MAX]);
 } keys[] = {
-    {"device", true, false, device_name},
-    {"device kind", true, false, device_kind},
-    {"compute capability", true, false, capability},
-    {"SMs", true, false, sms},
-    {"memory", true, false, memory},
-    {"rates", true, false, rates},
-    {"driver branch", true, false, driver_branch},
-    {"CUDA runtime", true, false, runtime},
-    {"cold times", true, false, cold_method},
-    {"sweep", true, false, sweep},
-    {"gate settings", true, false, gate_settings},
-    {"input seed", true, false, seed},
-    {"MIG", true, true, mig},
-    {"ECC", true, true, ecc},
-    {"power limit", true, true, power_limit},
-    {"clocks asked for", true, true, clocks},
-    {"clock limits", true, true, clock_limits},
-    {"virtualization", true, true, virtualization},
-    {"compute mode", false, true, compute_mode},
-    {"persistence", false, true, persistence},
-    {"time budget", false, false, budget},
-    {"card", false, true, cards},
-    {"host CPU", false, true, host_cpu},
-    {"host kernel", false, true, host_kernel},
-    {"driver", false, true, driver},
-    {"attnbench", false, true, version},
-    {"commit", false, true, commit},
-    {"CUDA toolkit", false, true, toolkit},
-    {"run", false, true, state},
+#define IDENTITY_ROW(function, key_, fatal_, both_, ...) {key_, fatal_, both_, function},
+    IDENTITY_MAP(IDENTITY_ROW, IDENTITY_ROW)
+#undef IDENTITY_ROW
 };
 
 /* ---- comparing ----------------------------------------------------------------------------------------------- */
