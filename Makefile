@@ -435,16 +435,15 @@ $(VERSION_HEADER): FORCE | $(BUILD)/.config
 	if cmp -s $@.new $@; then rm $@.new; else mv $@.new $@; fi
 $(call object,cli/base/version.c): $(VERSION_HEADER)
 
-# Style and script of the HTML page are part of the program, as numbers that cli/page/page.c includes.
-PAGE_FILES := $(addprefix $(BUILD)/gen/page_,style.css.inc script.js.inc)
-$(PAGE_FILES): $(BUILD)/gen/page_%.inc: cli/page/% | $(BUILD)/.config
-	$(Q)od -An -v -tu1 $< | sed 's/[0-9][0-9]*/&,/g' >$@
-$(call object,cli/page/page.c): $(PAGE_FILES)
-
-# The Python side of functions that --load names is a part of the program too.
-$(BUILD)/gen/callable.py.inc: cli/measure/callable.py | $(BUILD)/.config
-	$(Q)od -An -v -tu1 $< | sed 's/[0-9][0-9]*/&,/g; $$s/,$$//' >$@
-$(call object,cli/measure/callable.c): $(BUILD)/gen/callable.py.inc
+# Files that are a part of the program, as numbers that the source behind the colon includes.
+PARTS := cli/page/style.css:page/page cli/page/script.js:page/page cli/measure/callable.py:measure/callable \
+  cli/measure/interpreter.py:measure/callable $(foreach s,bash zsh fish,cli/options/completion.$s:options/generate)
+define PART
+$(BUILD)/gen/$(notdir $1).inc: $1 Makefile | $(BUILD)/.config
+	$$(Q)od -An -v -tu1 $$< | sed 's/[0-9][0-9]*/&,/g' >$$@
+$(call object,cli/$2.c): $(BUILD)/gen/$(notdir $1).inc
+endef
+$(foreach p,$(PARTS),$(eval $(call PART,$(firstword $(subst :, ,$p)),$(lastword $(subst :, ,$p)))))
 
 define LINK
 $(call say,LINK,$@)

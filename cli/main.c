@@ -10,7 +10,6 @@
 #include "cli/command/commands.h"
 #include "cli/command/sweep_source.h"
 #include "cli/measure/worker.h"
-#include "cli/options/completion.h"
 #include "cli/options/generate.h"
 
 static struct status print_generated(const struct options *options) {
@@ -19,7 +18,7 @@ static struct status print_generated(const struct options *options) {
 }
 
 static struct status print_words(const struct options_list *words) {
-  OUTPUT_TRY("-", out, (completion_words(words->item, words->count, out), status_ok()));
+  OUTPUT_TRY("-", out, (generate_words(words->item, words->count, out), status_ok()));
   return status_ok();
 }
 

@@ -16,10 +16,13 @@
 #include "cli/sweep/callable_spec.h"
 #include "kernels/problem/axes.h"
 
-/* callable.py, as the Makefile turns it into numbers. */
+/* callable.py and interpreter.py, as the Makefile turns them into numbers. */
 static const char glue[] = {
 #include "callable.py.inc"
-    , 0};
+    0};
+static const char question[] = {
+#include "interpreter.py.inc"
+    0};
 
 enum step { LOAD, BIND, LAUNCH, COLLECT, CLOSE };
 enum answer { DONE, REFUSED, FAILED, NO_MEMORY };
@@ -41,28 +44,11 @@ static int (*answer)(int step, uint64_t key, const char *text, char *out);
 
 /* ---- the interpreter ----------------------------------------------------------------------------------------- */
 
-/* What an interpreter says of itself, a line each. */
+/* What interpreter.py prints. */
 struct interpreter {
   char *text;                         /* malloc'ed; the others point into it */
   const char *library, *home, *about; /* about: JSON, for connect() in callable.py */
 };
-
-/* A program that is linked to its library names it; of others it has the name that distributions give it. The current
- * folder may have files named as modules of Python are: these imports do not search it. */
-static const char question[] =
-    "import sys\n"
-    "path=sys.path[:]\n"
-    "sys.path[:]=filter(None,path)\n"
-    "import json,os,sysconfig\n"
-    "get=sysconfig.get_config_var\n"
-    "names=[n for n in (get('INSTSONAME'),get('LDLIBRARY')) if n and '.so' in n]\n"
-    "names.append('libpython%s.so.1.0'%(get('LDVERSION') or '%d.%d'%sys.version_info[:2]))\n"
-    "folders=[d for d in (get('LIBDIR'),os.path.join(get('LIBDIR') or '',get('MULTIARCH') or ''),"
-    "os.path.join(sys.base_prefix,'lib')) if d]\n"
-    "found=[p for p in (os.path.join(d,n) for n in names for d in folders) if os.path.isfile(p)]\n"
-    "print((found+names[-1:])[0])\n"
-    "print(sys.base_prefix if sys.base_prefix==sys.base_exec_prefix else sys.base_prefix+':'+sys.base_exec_prefix)\n"
-    "print(json.dumps(dict(path=path,executable=sys.executable,prefix=sys.prefix)))\n";
 
 static const char *interpreter_name(void) {
   const char *name = getenv("ATTN_PYTHON");

@@ -7,10 +7,10 @@
 
 /* style.css and script.js, as the Makefile turns them into numbers. */
 static const char style[] = {
-#include "page_style.css.inc"
+#include "style.css.inc"
     0};
 static const char script[] = {
-#include "page_script.js.inc"
+#include "script.js.inc"
     0};
 
 /* ---- the page -------------------------------------------------------------------------------------------------- */
