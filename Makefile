@@ -296,8 +296,8 @@ endef
 
 # What a kernel outside of this tree is built with, and the scripts that need no clone.
 PUBLIC_HEADERS := kernels/host_device.h kernels/input.h kernels/plugin.h kernels/status.h kernels/variant.h
-PUBLIC_PROBLEM := $(addprefix kernels/problem/,attention.h batch.h dtype.h dtypes.def mask.h pages.h place.h sequence.h \
-                    tensor.h)
+PUBLIC_PROBLEM := $(addprefix kernels/problem/,attention.h batch.h blocks.h dtype.h dtypes.def mask.h pages.h place.h \
+                    sequence.h sparse.h tensor.h)
 PUBLIC_SCRIPTS := scripts/export_triton.py scripts/profile_sweep.py scripts/sdpa_baseline.py
 INCLUDE = $(DESTDIR)$(PREFIX)/include/attnbench/kernels
 SHARE = $(DESTDIR)$(PREFIX)/share/attnbench
