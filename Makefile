@@ -311,12 +311,16 @@ GENERATED = '$(MAN)/attnbench.1' '$(COMPLETIONS)/attnbench' '$(ZSH_COMPLETIONS)/
 # Folders stand in quotes: DESTDIR may hold blanks.
 copy = install -d '$(1)' && install -m $(if $(3),$(3),644) $(2) '$(1)'
 
-## install: copy program, sweeps, schemas, headers, example and scripts under PREFIX (DESTDIR is put before it)
+## install: copy program, sweeps, schemas, pages, headers, example and scripts under PREFIX (DESTDIR is put before it)
 install: all
 	$(call copy,$(DESTDIR)$(PREFIX)/bin,attnbench,755)
 	$(call copy,$(SHARE)/shapes,$(wildcard shapes/*))
 	$(call copy,$(SHARE)/schema,$(wildcard results/*.schema.json))
 	$(call copy,$(SHARE)/example,$(wildcard kernels/example/*))
+	$(call copy,$(SHARE)/doc,README.md CHANGELOG.md)
+	$(call copy,$(SHARE)/doc/results,$(wildcard results/*.md))
+	$(call copy,$(SHARE)/doc/shapes,shapes/README.md)
+	$(call copy,$(SHARE)/doc/kernels/example,kernels/example/README.md)
 	$(call copy,$(SHARE)/scripts,$(PUBLIC_SCRIPTS),755)
 	$(call copy,$(SHARE)/scripts/lib,$(wildcard scripts/lib/*.py))
 	$(call copy,$(SHARE)/scripts/python,$(wildcard scripts/python/*.*))

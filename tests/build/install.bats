@@ -31,6 +31,10 @@ load ../helper
     zsh/site-functions/_attnbench fish/vendor_completions.d/attnbench.fish; do
     [ -s "$at/share/$file" ] || fail "share/$file is not installed"
   done
+  # Whatever page the program names is there, by the same path.
+  for page in $(grep -rhoE '(results|shapes|kernels/example)/[A-Za-z_]+\.md' "$ROOT"/cli "$ROOT"/kernels --include='*.c' | sort -u); do
+    [ -s "$at/share/attnbench/doc/$page" ] || fail "share/attnbench/doc/$page is not installed"
+  done
   for script in "$at"/share/attnbench/scripts/*.py; do
     must 0 capture env -u ATTNBENCH PATH="$at/bin:$PATH" "$ATTN_PYTHON" "$script" --help
   done
