@@ -111,8 +111,7 @@ static void append_where(const struct facts *facts, char out[BOUND_BY_TEXT_MAX])
   if (sms < device->sms) text_append(out, BOUND_BY_TEXT_MAX, ", on %.0f of %" PRIu32 " SMs", sms, device->sms);
 }
 
-/* ---- limits, in the order in which they are asked ----------------------------------------------------------------
- */
+/* ---- limits, in the order in which they are asked -------------------------------------------------------------- */
 
 static bool is_near(const struct facts *facts) {
   return facts->count > 0 && facts->share[facts->order[0]] >= bound_by_share_min();

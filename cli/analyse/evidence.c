@@ -14,8 +14,7 @@ static const double SAME_REGISTERS = 0.15;
 
 enum { ROWS_PER_READ = 16 };
 
-/* ---- variants ---------------------------------------------------------------------------------------------------
- */
+/* ---- variants -------------------------------------------------------------------------------------------------- */
 
 /* The next "key=value" of a spec's tunables; its length, 0 at the end. */
 static size_t next_tunable(const char **at) {
@@ -58,8 +57,7 @@ static bool differ_in_one_tunable(const struct record *a, const struct record *b
   return strcspn(in_b, "=") == length && strncmp(in_a, in_b, length) == 0;
 }
 
-/* ---- plans ------------------------------------------------------------------------------------------------------
- */
+/* ---- plans ----------------------------------------------------------------------------------------------------- */
 
 static uint32_t slowest(const struct record *r) {
   uint32_t pass = 0;
@@ -115,12 +113,10 @@ static struct form form_of(const struct record *r, const struct metrics *m, cons
                        .is_tensor = r->math == ATTN_MATH_TENSOR || r->math == ATTN_MATH_WGMMA};
 }
 
-/* ---- changes ----------------------------------------------------------------------------------------------------
- */
+/* ---- changes --------------------------------------------------------------------------------------------------- */
 
 /* Do at least ROWS_PER_READ rows share a read of K and V in `there` and fewer in `here`, with about as many SMs in
- * use?
- */
+ * use? */
 static bool shares_reads(const struct form *here, const struct form *there) {
   const double blocks = (double)here->pass->blocks * here->plan->tile_q / ROWS_PER_READ;
   const bool as_full = there->pass->sm_ratio >= 1 || (double)there->pass->blocks >= blocks;
@@ -191,8 +187,7 @@ static bool keeps(const struct form *a, const struct form *b, unsigned what) {
   return (differ & what) == 0;
 }
 
-/* ---- rows -------------------------------------------------------------------------------------------------------
- */
+/* ---- rows ------------------------------------------------------------------------------------------------------ */
 
 static bool made_change(const struct rules_row *row, const struct record *there, const struct metrics *metrics,
                         enum finding_change change, unsigned kept) {

@@ -42,9 +42,8 @@ struct status markup_markdown_file(FILE *, void (*write)(const void *data, FILE 
 
 /* GitHub shows ten annotations of a step and drops the others. */
 enum { MARKUP_ANNOTATIONS_MAX = 10 };
-/* Begins an annotation, an error or a warning; the rest of the line is its text. The diff view
- * shows the annotation at the file `path`. The file must be in the repository, so an absolute path is left out, as
- * are
- * "-" and "--shape". */
+/* Begins an annotation, an error or a warning; the rest of the line is its text. The diff view shows the annotation
+ * at the file `path`. The file must be in the repository, so an absolute path is left out, as are "-" and
+ * "--shape". */
 void markup_annotation_start(FILE *, bool is_error, const char *path, const char *title);
 void markup_annotation_text(FILE *, const char *text);

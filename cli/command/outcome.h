@@ -1,6 +1,5 @@
 /* The outcome of a verb that was not stopped by a failure: its exit code, and the reason for any code but 0 in one
- * line.
- */
+ * line. */
 #pragma once
 
 #include "cli/gate/compare.h"

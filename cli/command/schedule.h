@@ -6,8 +6,7 @@
 #include "cli/sweep/cells.h"
 
 /* Puts the cells in the order of --order. With --time-budget and without --order the cells with least work come
- * first.
- */
+ * first. */
 struct status schedule_order(const struct options *, struct cells *);
 /* The name of that order: "seeded", "shortest", or "" for the order of the sweep. */
 const char *schedule_order_name(const struct options *);

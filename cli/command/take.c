@@ -13,8 +13,7 @@
 #include "cli/command/run.h"
 #include "kernels/problem/work.h"
 
-/* ---- several cards: one that is free measures the next case ------------------------------------------------------
- */
+/* ---- several cards: one that is free measures the next case ---------------------------------------------------- */
 
 static const size_t no_card = SIZE_MAX, no_cell = SIZE_MAX;
 

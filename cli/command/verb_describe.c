@@ -104,8 +104,7 @@ static struct status describe_variant(FILE *out, const struct attn_variant *vari
   return status_ok();
 }
 
-/* ---- the problem -------------------------------------------------------------------------------------------------
- */
+/* ---- the problem ----------------------------------------------------------------------------------------------- */
 
 /* "; default f16"; nothing where there is none. */
 static const char *default_of(const struct attn_axis *axis, char out[AXIS_VALUE_TEXT_MAX + 16]) {
@@ -245,8 +244,7 @@ static void describe_mark(FILE *out, uint32_t index) {
   text_paragraph(out, "means    ", "%s", help);
 }
 
-/* ---- by name ------------------------------------------------------------------------------------------------------
- */
+/* ---- by name --------------------------------------------------------------------------------------------------- */
 
 static const char *key_at(uint32_t i) { return i < AXIS_COUNT ? axes_at(i)->name : NULL; }
 static void describe_key(FILE *out, uint32_t index) { describe_axis(out, axes_at(index)); }

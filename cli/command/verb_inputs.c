@@ -1,6 +1,5 @@
 /* attnbench inputs: what the tensors of a case hold, on stdout, for programs that compute attention without being
- * loaded.
- */
+ * loaded. */
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>

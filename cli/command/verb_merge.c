@@ -220,9 +220,8 @@ static void join_runs(const struct cover *cover, struct journal_data *out) {
   }
 }
 
-/* Joins all parts, which must have passed check_parts and have no gaps (find_gaps), into one journal. Rows that
- * were measured under other conditions than those of the first part are marked. The caller frees with journal_free.
- */
+/* Joins all parts, which must have passed check_parts and have no gaps (find_gaps), into one journal. Rows that were
+ * measured under other conditions than those of the first part are marked. The caller frees with journal_free. */
 static struct status join_parts(const struct cover *cover, struct journal_data *out) {
   const struct selection *selection;
   OWNED(owned_free) struct found *found = NULL;

@@ -259,8 +259,7 @@ static struct status tune_search(struct tune *tune, struct status *measured) {
   return status_ok();
 }
 
-/* ---- opening -----------------------------------------------------------------------------------------------------
- */
+/* ---- opening --------------------------------------------------------------------------------------------------- */
 
 static struct status read_base(const char *text, struct variant_spec *out) {
   TRY(variant_spec_parse(text, "--variant", STATUS_USAGE, out));
@@ -322,8 +321,7 @@ static const char *const verdict_texts[HALVING_VERDICT_COUNT] = {
     [HALVING_unfinished] = "not compared with the default: cut off",
 };
 
-/* ---- the table ---------------------------------------------------------------------------------------------------
- */
+/* ---- the table ------------------------------------------------------------------------------------------------- */
 
 enum { BEST, BEST_US, DEFAULT_US, FASTER, INTERVAL, TRIED, FAILED, VERDICT, COLUMNS };
 
@@ -403,8 +401,7 @@ static struct status write_text(const struct tune *tune, FILE *file) {
   return status_ok();
 }
 
-/* ---- the sweep ---------------------------------------------------------------------------------------------------
- */
+/* ---- the sweep ------------------------------------------------------------------------------------------------- */
 
 static bool has_text(const cJSON *array, const char *text) {
   const cJSON *item;
@@ -465,8 +462,7 @@ static struct status write_sweep(const struct tune *tune, FILE *file) {
   return json_write(root, "the sweep of the best tunings", file);
 }
 
-/* ---- the outcome -------------------------------------------------------------------------------------------------
- */
+/* ---- the outcome ----------------------------------------------------------------------------------------------- */
 
 /* A case without any right tuning is the variant's failure; tunings that fail beside right ones are what a search is
  * for. */

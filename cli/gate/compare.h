@@ -44,8 +44,7 @@
 #define COMPARE_CONFIDENCE  0.95
 /* How surely a faster case must exclude a slowdown of the threshold. Where every third process stands out, chance may
  * put all of these on the base's side: 4 % of such gates would pass a slower case for a faster one with the
- * confidence above.
- */
+ * confidence above. */
 #define COMPARE_IMPROVED_CONFIDENCE 0.995
 /* A slowdown that stays under the line in SM cycles is the clock's when the clock explains at least this much of it.
  */
@@ -55,8 +54,7 @@
 /* How often at most one of a family of rows may fail when nothing changed. */
 #define COMPARE_FAMILY_ERROR 0.05
 /* A floor (--floor-us) that raises a threshold above this hides every slowdown that matters: such a row is not
- * judged.
- */
+ * judged. */
 #define COMPARE_RAISED_MOST 0.25
 /* A time below this share of the shape's physical floor, or this many times shorter than the base's, is no time. */
 #define COMPARE_PHYSICAL_SHARE 0.95
@@ -264,8 +262,7 @@ bool compare_is_undecided(enum compare_verdict);
 
 /* Writes the command that measures this row again: the command of the run that made the new report, restricted to the
  * cell and with enough rounds to decide. When the base is a file with enough rounds, the command also compares with
- * it.
- */
+ * it. */
 void again_command(const struct compare *, const struct compare_row *, char *out, size_t size);
 /* Whether a shell would do nothing but start one program with this command. People paste commands from reports, which
  * may come from an untrusted source. */

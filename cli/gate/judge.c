@@ -336,8 +336,7 @@ static enum compare_verdict verdict_of_few(const struct grounds *g) {
   return is_clearly_same(g) ? COMPARE_same : COMPARE_inconclusive;
 }
 
-/* ---- any number of processes ------------------------------------------------------------------------------------
- */
+/* ---- any number of processes ----------------------------------------------------------------------------------- */
 
 static enum compare_verdict verdict_of(const struct grounds *g) {
   const bool paired = g->settings->paired, faster = is_faster(g);

@@ -1,8 +1,7 @@
 /* Variants from shared objects (--load) in the parent process. The parent never opens an object. A child process
  * opens it (supervise_load) and describes its variants, and the parent adds stand-ins to the registry: variants with
  * names, texts and tunables but without hooks. Only workers call hooks, so that a crash in an object costs only its
- * own cells.
- */
+ * own cells. */
 #pragma once
 
 #include <stddef.h>

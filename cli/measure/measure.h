@@ -30,8 +30,7 @@ struct status measure_keep_samples(const double *us, uint32_t count, struct numb
 
 /* Whether the medians of the first and second half of the samples, in the order they were taken, differ by less than
  * `relative`. Samples that are steady and have a narrow interval count as settled even when the warm-up did not
- * settle.
- */
+ * settle. */
 bool measure_is_steady(const double *us, uint32_t n, double relative);
 
 /* Measures hot launches on inputs whose maxima grow (pattern_grows): *ratio is their time over that of `hot`, which

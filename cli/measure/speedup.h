@@ -16,8 +16,7 @@
 #include "cli/record/record.h"
 
 /* The reference as it is bound in the inactive binding of the bench (bench_swap). Zeroed: not tried yet for this
- * bench.
- */
+ * bench. */
 struct speedup_reference {
   bool tried;
   char obstacle[SPEEDUP_REASON_MAX]; /* why there is no reference; "" when there is one */
@@ -28,8 +27,7 @@ struct speedup_reference {
 
 /* Binds the reference variant in the inactive binding, checks its output and prepares its timing. When the reference
  * does not take this shape or is wrong, out->obstacle says so and the call succeeds. Failures are those of the
- * device.
- */
+ * device. */
 struct status speedup_prepare(struct device *, struct bench *, const struct attn_case *, const struct variant_spec *,
                               struct speedup_reference *out);
 

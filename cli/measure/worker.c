@@ -447,8 +447,7 @@ static struct status answer(struct status status, char *line) {
 static void end_with_parent(void) { prctl(PR_SET_PDEATHSIG, SIGKILL); }
 
 /* A worker must not outlive its parent, nor what a variant forks the worker: a supervisor that is killed ends
- * neither.
- */
+ * neither. */
 static void begin(void) {
   end_with_parent();
   pthread_atfork(NULL, NULL, end_with_parent);

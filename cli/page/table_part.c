@@ -72,8 +72,7 @@ static struct cell cell_of(const struct merge_row *row, size_t column) {
 }
 
 /* Which columns have something to show: the first where there are several sources, the others where any row fills
- * them.
- */
+ * them. */
 struct shown {
   bool column[COLUMN_COUNT];
 };

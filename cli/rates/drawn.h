@@ -1,7 +1,6 @@
 /* Gates whose sides are resampled from measured processes. Each drawn gate is judged by the code of cli/gate: its
  * rows hold the drawn processes of the evidence, and a row that the gate would measure again gets newly drawn
- * processes. Pure.
- */
+ * processes. Pure. */
 #pragma once
 
 #include "cli/rates/draws.h"

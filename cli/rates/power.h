@@ -58,8 +58,7 @@ struct compare_power {
 };
 
 /* Estimates the rates. STATUS_NOT_COMPARABLE when the evidence does not suffice (population_open). The message begins
- * with `path`. The evidence must outlive *out; free with
- * power_free. */
+ * with `path`. The evidence must outlive *out; free with power_free. */
 struct status power_measure(const char *path, const struct journal_data *evidence,
                             const struct compare_power_settings *, struct compare_power *out);
 void power_free(struct compare_power *);
@@ -82,8 +81,7 @@ bool power_is_control(const struct compare_power_control *);
 bool power_is_found(const struct compare_power_control *);
 
 /* The report of `gate --selftest`: one or several estimates from the same evidence (paired, unpaired), and the
- * controls.
- */
+ * controls. */
 struct compare_power_report {
   const struct journal_data *evidence;
   const struct compare_power *power;

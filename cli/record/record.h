@@ -1,7 +1,6 @@
 /* The measured facts of one cell (case x variant) as the worker reports them; derived values are not stored. A record
  * is one line of the journal, and every report is a pure function of the records. field_tables.h says how each struct
- * is written and read.
- */
+ * is written and read. */
 #pragma once
 
 #include "cli/base/json.h"

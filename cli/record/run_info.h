@@ -19,8 +19,7 @@ struct device_line {
 enum { RUN_TEXT_MAX = 4096 };
 
 /* Properties that a run continued with --resume must have in common with its beginning, besides those of struct
- * run_info.
- */
+ * run_info. */
 enum { RUN_OBJECTS_MAX = 8 };
 struct run_setup {
   bool known;

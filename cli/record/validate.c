@@ -102,8 +102,7 @@ static const char *samples_problem(const struct time_record *time) {
 }
 
 /* Of one process. Quantiles and samples of times entered by hand, and of later rounds of version 0.1.0, are not
- * known.
- */
+ * known. */
 static const char *mode_problem(enum time_mode mode, const struct time_record *time, const struct device_info *device,
                                 bool has_quantiles) {
   const char *problem = NULL;

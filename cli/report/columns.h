@@ -51,9 +51,8 @@ bool columns_mark_help(size_t index, const char **mark, const char **help);
 /* Adds the card that measured the row, in a run with --devices. */
 void columns_add_card(const struct report_row *, char out[TEXT_CELL_MAX]);
 
-/* Whether the 95 % interval of this median is wide, the time still drifted, or the machine was
- * busy with other threads. A single sample, which was entered by
- * hand, is not doubtful. */
+/* Whether the 95 % interval of this median is wide, the time still drifted, or the machine was busy with other
+ * threads. A single sample, which was entered by hand, is not doubtful. */
 bool columns_is_doubtful(const struct time_record *);
 /* Whether the ratio to the reference drifted by more than RATIO_DRIFT_MOST while it was measured. */
 bool columns_is_unsteady(const struct ratio_record *);

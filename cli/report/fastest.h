@@ -5,8 +5,7 @@
 
 /* Sets is_twin, is_fastest and leads_case of the rows. The fastest row of a case has the shortest median, hot if the
  * case has hot times; twins are left out, and cases with fewer than two timed rows have none. The rows of a case must
- * be adjacent.
- */
+ * be adjacent. */
 void fastest_mark(struct report *);
 
 enum { FASTEST_TEXT_MAX = 512 };

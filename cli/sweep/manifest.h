@@ -82,8 +82,7 @@ struct manifest {
 /* Does the path end in ".json", so that it names a manifest and not a shared object? */
 bool manifest_is(const char *path);
 /* Reads and validates a file. *out points into itself, so it must not be copied or moved. STATUS_INPUT names the
- * place.
- */
+ * place. */
 struct status manifest_load(const char *path, struct manifest *out);
 /* The same for a text in memory; the kernels' files are looked for in the folder of `path`. */
 struct status manifest_parse(const char *path, const char *text, size_t length, struct manifest *out);

@@ -90,8 +90,7 @@ static void open_axes(struct walk *walk) {
   }
 }
 
-/* ---- combinations ------------------------------------------------------------------------------------------------
- */
+/* ---- combinations ---------------------------------------------------------------------------------------------- */
 
 static struct attn_tuning tuning_at(const struct walk *walk, uint64_t index) {
   struct attn_tuning tuning = walk->base->tuning;
