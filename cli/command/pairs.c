@@ -224,7 +224,7 @@ static struct status add_process(const struct pairs *pairs, int side, struct set
   if (kept == NULL) TRY(run_process(pairs, side, set, round, out));
   if (kept != NULL) *out = *kept;
   if (kept != NULL) *kept = (struct journal_data){.records = NULL};
-  const struct status status = round > 0 ? rounds_add_some(data, &next, cells_of(set, data)) : status_ok();
+  const struct status status = round > 0 ? rounds_add(data, &next, cells_of(set, data)) : status_ok();
   if (!status_failed(&status)) return status;
   return status_make(status.code, "%s %s: %s", sides[side].option, pairs->program[side], status.text);
 }

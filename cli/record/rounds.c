@@ -45,7 +45,7 @@ static struct status add_record(struct record *record, const struct record *next
   return status_failed(&status) ? status_make(STATUS_NOT_COMPARABLE, "%s", status.text) : status;
 }
 
-struct status rounds_add_some(struct journal_data *into, const struct journal_data *next, size_t cells) {
+struct status rounds_add(struct journal_data *into, const struct journal_data *next, size_t cells) {
   size_t found = 0;
   TRY(check_same(into, next, cells));
   for (size_t i = 0; i < into->record_count; ++i) {
@@ -63,8 +63,4 @@ struct status rounds_add_some(struct journal_data *into, const struct journal_da
     return status_make(STATUS_NOT_COMPARABLE, "a round measured cells that the one before did not have");
   into->wall_s += next->wall_s;
   return status_ok();
-}
-
-struct status rounds_add(struct journal_data *into, const struct journal_data *next) {
-  return rounds_add_some(into, next, into->record_count);
 }

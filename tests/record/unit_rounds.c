@@ -45,7 +45,7 @@ TEST(processes_stand_in_the_order_they_ran) {
   for (uint32_t round = 1; round < 7; ++round) {
     fill(&next, 10 + round);
     snprintf(next.records[1].left, RECORD_LEFT_MAX, "round %u", round);
-    assert_ok(rounds_add(&into.data, &next.data));
+    assert_ok(rounds_add(&into.data, &next.data, into.data.record_count));
   }
   assert_string_equal(into.records[0].left, "");
   assert_string_equal(into.records[1].left, "round 1");
@@ -69,7 +69,7 @@ TEST(cells_are_found_by_name_whatever_their_order) {
   const struct record first = next.records[0];
   next.records[0] = next.records[2];
   next.records[2] = first;
-  assert_ok(rounds_add(&into.data, &next.data));
+  assert_ok(rounds_add(&into.data, &next.data, into.data.record_count));
   for (uint32_t i = 0; i < CELLS; ++i) assert_true(into.records[i].process[TIME_HOT].median_us[1] == 11.0 * (i + 1));
 }
 
@@ -80,9 +80,9 @@ TEST(a_process_that_fails_a_cell_fails_it_for_good) {
   next.records[1].status = CELL_wrong;
   next.records[1].time[TIME_HOT].done = false;
   snprintf(next.records[1].reason, sizeof next.records[1].reason, "element 3");
-  assert_ok(rounds_add(&into.data, &next.data));
+  assert_ok(rounds_add(&into.data, &next.data, into.data.record_count));
   fill(&next, 12);
-  assert_ok(rounds_add(&into.data, &next.data));
+  assert_ok(rounds_add(&into.data, &next.data, into.data.record_count));
   assert_int_equal(into.records[1].status, CELL_wrong);
   assert_string_equal(into.records[1].reason, "round 1: element 3");
   assert_int_equal(into.records[0].process[TIME_HOT].count, 3);
@@ -100,7 +100,7 @@ TEST(what_is_skipped_must_stay_skipped) {
     fill(&next, 11);
     into.records[0].status = cases[i].first;
     next.records[0].status = cases[i].next;
-    assert_ok(rounds_add(&into.data, &next.data));
+    assert_ok(rounds_add(&into.data, &next.data, into.data.record_count));
     assert_int_equal(into.records[0].status, cases[i].counts);
     if (cases[i].counts == CELL_error) assert_true(into.records[0].reason[0] != '\0');
   }
@@ -119,7 +119,7 @@ TEST(another_series_is_refused) {
     if (i == 5) next.records[2].time[TIME_HOT].done = false;
     if (i == 6) next.records[2].time[TIME_COLD].done = true;
     if (i == 7) snprintf(next.data.run.git_commit, sizeof next.data.run.git_commit, "abd");
-    const struct status status = rounds_add(&into.data, &next.data);
+    const struct status status = rounds_add(&into.data, &next.data, into.data.record_count);
     assert_int_equal(status.code, STATUS_NOT_COMPARABLE);
     assert_true(status.text[0] != '\0');
   }
@@ -129,8 +129,9 @@ TEST(more_processes_than_are_kept_are_refused) {
   static struct process into, next;
   fill(&into, 10);
   fill(&next, 11);
-  for (uint32_t round = 1; round < PROCESSES_MAX; ++round) assert_ok(rounds_add(&into.data, &next.data));
-  const struct status status = rounds_add(&into.data, &next.data);
+  for (uint32_t round = 1; round < PROCESSES_MAX; ++round)
+    assert_ok(rounds_add(&into.data, &next.data, into.data.record_count));
+  const struct status status = rounds_add(&into.data, &next.data, into.data.record_count);
   assert_int_equal(status.code, STATUS_NOT_COMPARABLE);
   assert_non_null(strstr(status.text, "at most 64 rounds"));
 }
