@@ -1,12 +1,13 @@
-/* Compares what the processes of a side say of their own time with what was seen from outside. A program that is
- * judged measures itself, so a clock of its own would go unseen otherwise. */
+/* Compares the time that the processes of a side report of themselves with the time that `ab` saw them take. The
+ * program that is judged measures itself, so only a view from outside shows that its clock is wrong. */
 #pragma once
 
 #include "cli/gate/compare.h"
 
-/* WITNESS(name, in words, the part of what was seen and the seconds by which the two sides may differ). The journal
- * grows from a run's first line to its last. A process also starts and ends, which a busy machine delays, but it
- * cannot write late what it did before. */
+/* WITNESS(name, text, share, seconds): one kind of time seen from outside. The two sides may differ by this share of
+ * it plus these seconds. `journal` is the time from the first line of a journal to its last one. `process` also
+ * contains the start and the end of the process, which a busy machine delays; but no process can hide time in it by
+ * writing its journal late. */
 #define WITNESS_MAP(X)                            \
   X(journal, "growth of the journals", 0.05, 0.1) \
   X(process, "time of the processes", 0.25, 0.5)
@@ -24,16 +25,16 @@ struct witness_side {
 };
 
 struct witness {
-  struct witness_side base, now; /* of pairs of processes: of both equally many, in one order */
+  struct witness_side base, now; /* pairs of processes: as many of either side, in the same order */
 };
 
 /* Adds what a process says: the duration of its run, or the sum of its samples where that is longer. */
 void witness_add(struct witness_side *, const struct journal_data *told, const double seen_s[WITNESS_COUNT]);
 
-/* Whether the mean of any number of pairs, however it scatters, is beyond what is allowed: more pairs have to tell.
- */
+/* Whether the mean of the pairs so far is beyond what is allowed, whatever their scatter: more pairs are needed to
+ * decide. */
 bool witness_doubts(const struct witness *);
 
-/* Adds a fatal difference where the new side hides, or makes up, more time than the base does: in the mean of the
- * pairs by more than is allowed, and by more than their scatter explains. */
+/* Adds a fatal difference to the comparison where the new side reports less, or more, of its time than the base does:
+ * by more than is allowed in the mean of the pairs, and by more than their scatter explains. */
 void witness_judge(const struct witness *, struct compare *);

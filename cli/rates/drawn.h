@@ -1,6 +1,6 @@
-/* Gates whose sides are resampled from measured processes. Each drawn gate is judged by the code of cli/gate: its
- * rows hold the drawn processes of the evidence, and a row that the gate would measure again gets newly drawn
- * processes. Pure. */
+/* Gates that are drawn from measured processes. Both sides of a drawn gate consist of processes that were drawn, and
+ * the code of cli/gate judges it. Where the gate would measure a row again, new processes are drawn for that row.
+ * Pure. */
 #pragma once
 
 #include "cli/rates/draws.h"
@@ -8,16 +8,18 @@
 
 struct drawn {
   const struct population *population;
-  size_t first;                                             /* row of the population that is the gate's first */
-  size_t slow_first, slow_count;                            /* rows of the population that are slowed down */
-  struct compare_drawn base[DRAWS_LOOKS], now[DRAWS_LOOKS]; /* of the gate judged last; now: of the slowed rows */
-  struct compare_drawn still[DRAWS_LOOKS];                  /* the new side of its other rows */
-  struct compare_drawn *first_base, *first_now; /* of each row, in the first measurement: as far as it took part */
-  struct compare gate;                          /* the result of that gate */
-  struct compare again;                         /* its latest repeated measurement */
-  uint32_t pairs;                               /* that it took at first */
-  double pairs_of_row;                          /* that its rows took of these, in the mean */
-  uint64_t judged;                              /* rows judged so far, over all gates and measurements */
+  size_t first;                  /* the gate's first row, as an index into the population */
+  size_t slow_first, slow_count; /* the rows that are slowed down, likewise */
+  /* Processes of the gate that was judged last, by measurement: the base side, the new side of rows that are slowed
+   * down, and the new side of the other rows. */
+  struct compare_drawn base[DRAWS_LOOKS], now[DRAWS_LOOKS], still[DRAWS_LOOKS];
+  struct compare_drawn *first_base,
+      *first_now;       /* of each row: the pairs of the first measurement in which it took part */
+  struct compare gate;  /* the result of that gate */
+  struct compare again; /* the result of its last repeated measurement */
+  uint32_t pairs;       /* pairs of its first measurement */
+  double pairs_of_row;  /* how many of these a row took part in, on average */
+  uint64_t judged;      /* rows judged so far, over all gates and measurements */
 };
 
 /* Prepares to judge gates of at most `most_rows` rows of the population with these settings. The population must
@@ -26,10 +28,10 @@ struct status drawn_open(const struct population *, const struct compare_setting
                          struct drawn *out);
 void drawn_close(struct drawn *);
 
-/* The gates that follow are of `count` rows of the population, from row `first` on. */
+/* Selects the rows of the next gates: `count` rows of the population from row `first` on. */
 void drawn_select(size_t first, size_t count, struct drawn *);
 
-/* Of these, only `count` rows from row `first` of the population on are slowed down; without it all are. */
+/* Selects the rows that are slowed down: `count` rows of the population from row `first` on. Otherwise all are. */
 void drawn_slow(size_t first, size_t count, struct drawn *);
 
 /* Judges, in drawn->gate, a gate whose new side is slower by `slowdown` (0.02: 2 %). Its rows are those selected, in

@@ -1,5 +1,4 @@
-/* Times that cannot be: shorter than the device needs for the problem, or possible only because launches skip work.
- */
+/* Impossible times: shorter than the device needs for the problem, or reached only because launches skip work. */
 #pragma once
 
 #include "cli/record/journal.h"
@@ -9,8 +8,9 @@
  * before using it. */
 bool plausible_skips_work(const struct record *, const struct device_info *);
 
-/* Makes an `ok` record with a time that cannot be `implausible`, and says why in its reason. */
+/* Gives an `ok` record whose time is impossible the status `implausible`, and writes the reason. */
 void plausible_judge(struct record *, const struct device_info *);
 
-/* The same for every record of a file: what wrote it may not have looked, or the file was changed since. */
+/* The same for every record of a file, since the program that wrote it may not have judged it, or somebody may have
+ * changed it. */
 void plausible_judge_all(struct journal_data *);

@@ -1,15 +1,15 @@
 /* One attention problem: what is computed, not how.
  *
- *   score(i, j) = q_i . k_j / sqrt(D)
- *   score       = softcap * tanh(score / softcap)            where softcap is not 0
- *   weight(i, j) = exp(score(i, j) - m_i)                    for the keys j that row i sees (mask.h, blocks.h), else
- * 0 sum_i       = sum over j of weight(i, j)                 + exp(sink_h - m_i) where the problem has a sink o_i =
- * sum over j of weight(i, j) v_j / sum_i     zeros where the row sees no key lse_i       = m_i + log(sum_i) minus
- * infinity where sum_i has no term
+ *   score(i, j)  = q_i . k_j / sqrt(D)
+ *   score        = softcap * tanh(score / softcap)   where softcap is not 0
+ *   weight(i, j) = exp(score(i, j) - m_i)            for the keys j that row i sees (mask.h, blocks.h), else 0
+ *   sum_i        = sum over j of weight(i, j)        + exp(sink_h - m_i) where the problem has a sink
+ *   o_i          = sum over j of weight(i, j) v_j / sum_i, zeros where the row sees no key
+ *   lse_i        = m_i + log(sum_i), minus infinity where sum_i has no term
  *
  * m_i is any number that keeps the exponentials in range, such as the largest score. Query head h reads KV head
  * h / (Hq / Hkv). The scale is 1 / sqrt(D) whatever Dv is. tensor.h lists the tensors, mask.h says which keys a row
- * sees, axis.h how each member is called, limited, written and read, work.h what it costs. Where sequences differ in
+ * sees, axes.h how each member is called, limited, written and read, work.h what it costs. Where sequences differ in
  * length, i and j count the queries and keys of one sequence (sequence.h). Where K and V lie in pages, pages.h says
  * where key j is; v_j may be the first Dv columns of k_j.
  *

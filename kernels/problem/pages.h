@@ -2,10 +2,11 @@
  * whose a page is. Each page holds `page` neighbouring tokens of one sequence; the last page of a sequence may have
  * room behind its last token. K and V have caches of their own with the same numbers of pages.
  *
- * Pages are counted in the order of the sequences: first those that all sequences share, then the own ones of each
- * sequence, then those that nobody uses. A permutation turns these counts into places in the cache, so that
- * neighbours lie apart as they do in a cache that has served for a while. All of it is computed from the problem;
- * measured kernels read the page table, which is a tensor (tensor.h). Valid C, C++ and CUDA. */
+ * Pages have counts: first come those that all sequences share, then the pages of each sequence of its own, in the
+ * order of the sequences, then those that nobody uses. A permutation turns the count of a page into its place in the
+ * cache, so that pages with neighbouring counts lie apart, as in a cache that has served for a while. All of it is
+ * computed from the problem; measured kernels read the page table, which is a tensor (tensor.h). Valid C, C++ and
+ * CUDA. */
 #ifndef ATTNBENCH_KERNELS_PROBLEM_PAGES_H
 #define ATTNBENCH_KERNELS_PROBLEM_PAGES_H
 
@@ -16,9 +17,9 @@ extern "C" {
 #endif
 
 enum {
-  ATTN_PAGE_MAX = 256,
-  ATTN_PAGES_ROOM = 2
-};                               /* tokens of a page; how often the pages in use fit into the cache */
+  ATTN_PAGE_MAX = 256, /* tokens of a page */
+  ATTN_PAGES_ROOM = 2, /* the cache has so many times the pages that are in use */
+};
 #define ATTN_PAGES_MAX INT32_MAX /* of a cache: the table's entries are int32 */
 
 /* Zeros where K and V are contiguous. */
@@ -94,9 +95,8 @@ static inline ATTN_HD uint32_t attn_page_unmix(uint32_t x, uint32_t bits) {
   return (x - 0x9e3779b9u) & mask;
 }
 
-/* The place in the cache of a page, by its count, and the inverse. What lands behind the last page goes on from
- * there.
- */
+/* The place of a page in the cache, by its count, and the inverse. The permutation is of a power of two of numbers:
+ * one that is no place is permuted again, until it is one. */
 static inline ATTN_HD uint32_t attn_page_placed(const struct attn_pages *pages, uint64_t count) {
   uint32_t place = attn_page_mix((uint32_t)count, pages->bits);
   while (place >= pages->all) place = attn_page_mix(place, pages->bits);
